@@ -1,0 +1,41 @@
+// Package robots reads robots.txt as RFC 9309 says and decides what it allows.
+//
+// [Parse] takes the body of a robots.txt, however broken, and never fails;
+// [File.Rules] picks the group that binds one product token; [Rules.Decide]
+// answers for one path. [Rules.String] and [Restore] keep only that group
+// between two visits. The package does no I/O and knows no clock. What the
+// status of the response means (4xx, 429, 5xx, network errors) is judged by
+// the caller, before there is a body to read.
+//
+// # Reading
+//
+// At most [MaxBytes] of the file and [MaxLineBytes] of a line count. Lines end
+// with LF, CR or CRLF; a byte order mark, whole or cut, is dropped and UTF-16
+// with one is decoded. Groups of the same token are merged, rules before any
+// user-agent line are dropped, unknown lines change nothing (RFC 9309 §2.2).
+// Crawl-delay and Sitemap are not in the RFC: a Crawl-delay binds the
+// user-agent lines right before it and, unlike a rule, does not end their
+// group.
+//
+// # Matching
+//
+// The matching rule with the most octets wins, Allow wins a tie, and what no
+// rule matches is allowed (§2.2.2). "*" matches any run of octets and a final
+// "$" the end (§2.2.3). Rules and paths are compared in one percent-encoded
+// form: escapes of unreserved characters are decoded, everything a URI cannot
+// hold raw is escaped, hexadecimal digits are upper case. "/robots.txt" is
+// always allowed (§2.2.2).
+//
+// github.com/temoto/robotstxt takes the decision wherever its regular
+// expressions are sure to be cheap. Elsewhere the package's own matcher does,
+// in time linear in the group and the path. Both give the same answers; the
+// tests hold them to that.
+//
+// # Choices
+//
+// Where the RFC is silent or the crawlers in the field disagree: rules and
+// paths are decoded alike, so "/%62ar" binds "/bar" (Google compares as
+// written); "index.html" is not the directory (Google only); "/*" is longer
+// than "/"; a path without its leading slash gets one; Google's list of
+// misspelled field names is understood.
+package robots

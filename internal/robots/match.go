@@ -1,0 +1,116 @@
+package robots
+
+import "strings"
+
+// match reports whether a pattern matches a path, both normalized. It never
+// backtracks: each piece between two wildcards is taken where it first occurs,
+// which leaves the most for the pieces that follow.
+func match(pattern, path string) bool {
+	pattern, anchored := strings.CutSuffix(pattern, "$")
+	piece, rest, more := strings.Cut(pattern, "*")
+	path, found := strings.CutPrefix(path, piece)
+	if !found {
+		return false
+	}
+	for more {
+		piece, rest, more = strings.Cut(rest, "*")
+		if anchored && !more {
+			return strings.HasSuffix(path, piece)
+		}
+		at := strings.Index(path, piece)
+		if at < 0 {
+			return false
+		}
+		path = path[at+len(piece):]
+	}
+	return !anchored || path == ""
+}
+
+// normalizePattern brings the value of a rule into the form it is compared in:
+// as normalizePath, but with "*" and a final "$" as wildcards (RFC 9309
+// §2.2.3), runs of "*" shortened to one, and a slash in front where one is
+// missing. In the result "*" and "$" are nothing but wildcards.
+func normalizePattern(value string) string {
+	if value[0] != '/' && value[0] != '*' {
+		value = "/" + value
+	}
+	var b strings.Builder
+	b.Grow(len(value))
+	for i := 0; i < len(value); i++ {
+		switch {
+		case value[i] == '*':
+			if i == 0 || value[i-1] != '*' {
+				b.WriteByte('*')
+			}
+		case value[i] == '$' && i == len(value)-1:
+			b.WriteByte('$')
+		default:
+			i += normalizeOctet(&b, value[i:])
+		}
+	}
+	return b.String()
+}
+
+// normalizePath brings a path with its query into the form it is compared in
+// (RFC 9309 §2.2.2, RFC 3986 §6.2.2): unreserved characters raw, reserved ones
+// as they are, everything else as %XX in upper case. "*" and "$" become escapes
+// too, so that they are never taken for wildcards.
+func normalizePath(path string) string {
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	var b strings.Builder
+	b.Grow(len(path))
+	for i := 0; i < len(path); i++ {
+		i += normalizeOctet(&b, path[i:])
+	}
+	return b.String()
+}
+
+// normalizeOctet writes the octet or escape that s begins with, and returns how
+// many bytes beyond the first it took.
+func normalizeOctet(b *strings.Builder, s string) int {
+	octet := s[0]
+	switch {
+	case octet == '%' && len(s) > 2 && isHex(s[1]) && isHex(s[2]):
+		octet = unhex(s[1])<<4 | unhex(s[2])
+		if isUnreserved(octet) {
+			b.WriteByte(octet)
+		} else {
+			writeEscape(b, octet)
+		}
+		return 2
+	case isUnreserved(octet), strings.IndexByte("/?:@&=+,;!'()[]", octet) >= 0:
+		b.WriteByte(octet)
+	default:
+		writeEscape(b, octet)
+	}
+	return 0
+}
+
+func writeEscape(b *strings.Builder, octet byte) {
+	const digits = "0123456789ABCDEF"
+	b.WriteByte('%')
+	b.WriteByte(digits[octet>>4])
+	b.WriteByte(digits[octet&0xf])
+}
+
+// isUnreserved is RFC 3986 §2.3.
+func isUnreserved(b byte) bool {
+	return isLetter(b) || isDigit(b) || b == '-' || b == '.' || b == '_' || b == '~'
+}
+
+func isDigit(b byte) bool {
+	return '0' <= b && b <= '9'
+}
+
+func isHex(b byte) bool {
+	return isDigit(b) || 'a' <= b|0x20 && b|0x20 <= 'f'
+}
+
+func unhex(b byte) byte {
+	if isDigit(b) {
+		return b - '0'
+	}
+	return (b | 0x20) - 'a' + 10
+}

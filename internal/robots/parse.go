@@ -1,0 +1,225 @@
+package robots
+
+import (
+	"encoding/binary"
+	"iter"
+	"slices"
+	"strings"
+	"unicode/utf16"
+)
+
+const (
+	// MaxBytes is how much of a robots.txt is read, in bytes. RFC 9309 §2.5
+	// asks for at least this much.
+	MaxBytes = 500 << 10
+
+	// MaxLineBytes is how much of one line is read, in bytes; the rest of the
+	// line is dropped, as Google's parser does.
+	MaxLineBytes = 16 << 10
+)
+
+// File is a robots.txt that has been read. It is immutable and safe for
+// concurrent use.
+type File struct {
+	records   []record
+	sitemaps  []string
+	malformed string
+}
+
+// record is one line of a group.
+type record struct {
+	field field
+	value string
+	line  int
+}
+
+type field uint8
+
+const (
+	fieldUnknown field = iota
+	fieldUserAgent
+	fieldAllow
+	fieldDisallow
+	fieldCrawlDelay
+	fieldSitemap
+)
+
+// Parse reads the body of a robots.txt. It never fails: what cannot be
+// understood is skipped (RFC 9309 §2.2), and [File.Malformed] tells whether the
+// body was a robots.txt at all. Beyond [MaxBytes] nothing is read, and a line
+// that crosses that border is dropped whole, since half a rule is another rule:
+// of a longer body, pass at least one octet more. The body is not retained.
+func Parse(body []byte) *File {
+	if len(body) > MaxBytes {
+		cut := MaxBytes
+		if body[cut] != '\n' && body[cut] != '\r' {
+			cut = lastLineEnd(body[:cut])
+		}
+		body = body[:cut]
+	}
+	text := decode(body)
+	file := read(text, MaxLineBytes)
+	file.malformed = malformed(text)
+	return file
+}
+
+// Malformed reports whether the body was no robots.txt but binary data or an
+// HTML or XML document, and if so in a few words why. The rules of such a file
+// are still readable; whether to trust them is for the caller to say.
+func (f *File) Malformed() (bool, string) {
+	return f.malformed != "", f.malformed
+}
+
+// Sitemaps returns the values of the Sitemap lines in their order, as written:
+// neither resolved nor checked. They belong to the file, not to a group.
+func (f *File) Sitemaps() []string {
+	return slices.Clone(f.sitemaps)
+}
+
+// read splits text into records, taking at most maxLine bytes of each line.
+func read(text string, maxLine int) *File {
+	file := &File{}
+	for number, line := range lines(text) {
+		if len(line) > maxLine {
+			line = line[:maxLine]
+		}
+		name, value := splitLine(line)
+		switch name {
+		case fieldUnknown:
+		case fieldSitemap:
+			if value != "" {
+				file.sitemaps = append(file.sitemaps, strings.Clone(value))
+			}
+		case fieldUserAgent:
+			file.records = append(file.records, record{name, product(value), number})
+		default:
+			file.records = append(file.records, record{name, value, number})
+		}
+	}
+	return file
+}
+
+// lines yields the lines of text, numbered from 1, without their ends.
+func lines(text string) iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		for number := 1; text != ""; number++ {
+			end := 0
+			for end < len(text) && text[end] != '\n' && text[end] != '\r' {
+				end++
+			}
+			if !yield(number, text[:end]) || end == len(text) {
+				return
+			}
+			if strings.HasPrefix(text[end:], "\r\n") {
+				end++
+			}
+			text = text[end+1:]
+		}
+	}
+}
+
+// blanks are the bytes ignored around names and values.
+const blanks = " \t\v\f"
+
+// splitLine takes a line apart into its field and value, both without blanks
+// around them and without the comment.
+func splitLine(line string) (field, string) {
+	line, _, _ = strings.Cut(line, "#")
+	name, value, found := strings.Cut(line, ":")
+	if !found {
+		// "Disallow /a": understood, as Google does, if it is exactly two words.
+		words := strings.Fields(line)
+		if len(words) != 2 {
+			return fieldUnknown, ""
+		}
+		name, value = words[0], words[1]
+	}
+	return fieldOf(strings.Trim(name, blanks)), strings.Trim(value, blanks)
+}
+
+// fieldOf knows the fields by their names in any case, and by the misspellings
+// that Google's parser accepts.
+func fieldOf(name string) field {
+	if len(name) > len("crawl-delay") {
+		return fieldUnknown
+	}
+	switch strings.ToLower(name) {
+	case "user-agent", "useragent", "user agent":
+		return fieldUserAgent
+	case "allow":
+		return fieldAllow
+	case "disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw":
+		return fieldDisallow
+	case "crawl-delay", "crawldelay", "crawl delay":
+		return fieldCrawlDelay
+	case "sitemap", "site-map":
+		return fieldSitemap
+	default:
+		return fieldUnknown
+	}
+}
+
+// product returns the product token a user-agent line begins with: "*", or a
+// run of letters, "-" and "_" (RFC 9309 §2.2.1). A version or anything else
+// behind it is dropped. "" names no crawler.
+func product(value string) string {
+	end := 0
+	for end < len(value) && isTokenByte(value[end]) {
+		end++
+	}
+	if end == 0 && strings.HasPrefix(value, "*") {
+		// "*bot" is somebody's idea of a pattern, "*;" is sloppy.
+		if len(value) == 1 || !isTokenByte(value[1]) {
+			return "*"
+		}
+	}
+	return value[:end]
+}
+
+func isTokenByte(b byte) bool {
+	return isLetter(b) || b == '-' || b == '_'
+}
+
+func isLetter(b byte) bool {
+	return 'a' <= b|0x20 && b|0x20 <= 'z'
+}
+
+// lastLineEnd returns the length of the whole lines body begins with.
+func lastLineEnd(body []byte) int {
+	for i := len(body); i > 0; i-- {
+		if body[i-1] == '\n' || body[i-1] == '\r' {
+			return i
+		}
+	}
+	return len(body)
+}
+
+// decode returns body as text without its byte order mark. UTF-16 is decoded
+// where a mark announces it; everything else is taken to be UTF-8, and octets
+// that are not are kept, because rules match octet by octet.
+func decode(body []byte) string {
+	text := string(body)
+	switch {
+	case strings.HasPrefix(text, "\xff\xfe"):
+		return decodeUTF16(body[2:], binary.LittleEndian)
+	case strings.HasPrefix(text, "\xfe\xff"):
+		return decodeUTF16(body[2:], binary.BigEndian)
+	}
+	// Marks cut to their first one or two octets occur, and Google skips them.
+	for _, octet := range []string{"\xef", "\xbb", "\xbf"} {
+		rest, found := strings.CutPrefix(text, octet)
+		if !found {
+			break
+		}
+		text = rest
+	}
+	return text
+}
+
+func decodeUTF16(body []byte, order binary.ByteOrder) string {
+	units := make([]uint16, len(body)/2)
+	for i := range units {
+		units[i] = order.Uint16(body[2*i:])
+	}
+	return string(utf16.Decode(units))
+}

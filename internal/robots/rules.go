@@ -1,0 +1,231 @@
+package robots
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// MaxRuleText bounds [Decision.Rule], in bytes.
+const MaxRuleText = 512
+
+// Rules is the group of a robots.txt that binds one crawler. It is immutable
+// and safe for concurrent use; its zero value allows everything. It holds no
+// reference to the [File] it came from.
+type Rules struct {
+	rules     []rule // the strongest first
+	temoto    *temoto
+	delay     time.Duration
+	delayLine int // 0 without a delay
+}
+
+type rule struct {
+	allow   bool
+	written string // the value as in the file, printable
+	pattern string // the value as it is compared
+	line    int
+}
+
+// Decision is the answer for one path.
+type Decision struct {
+	// Allowed is whether the path may be fetched.
+	Allowed bool
+
+	// Rule is the rule that decided, such as "Disallow: /private": the value as
+	// written, but with control octets and invalid UTF-8 percent-encoded and
+	// cut to [MaxRuleText]. It is "" if no rule matched.
+	Rule string
+
+	// Line is the number of that rule's line in the file, from 1, or 0.
+	Line int
+}
+
+// Rules returns the rules for the crawler with a product token such as "mosey":
+// those of all groups that name the token, in any case, else those of all
+// groups for "*", else none (RFC 9309 §2.2.1). A token is made of letters, "-"
+// and "_" and is compared whole; with anything else in it, a version or a blank
+// say, it is named by no group.
+func (f *File) Rules(token string) *Rules {
+	named := func(r record) bool {
+		return r.field == fieldUserAgent && r.value != "" && strings.EqualFold(r.value, token)
+	}
+	if !slices.ContainsFunc(f.records, named) {
+		token = "*"
+	}
+
+	rules := &Rules{}
+	// Rules end a run of user-agent lines, a Crawl-delay does so for itself only:
+	// two groups are open at any line.
+	var forRules, forDelay group
+	for _, r := range f.records {
+		switch r.field {
+		case fieldUserAgent:
+			forRules.join(named, r)
+			forDelay.join(named, r)
+		case fieldCrawlDelay:
+			forDelay.closed = true
+			if forDelay.bound {
+				rules.addDelay(r)
+			}
+		default:
+			forRules.closed, forDelay.closed = true, true
+			if forRules.bound && r.value != "" {
+				rules.rules = append(rules.rules, newRule(r))
+			}
+		}
+	}
+	rules.seal()
+	return rules
+}
+
+// group follows one group through the file.
+type group struct {
+	bound  bool // the crawler is among its user-agent lines
+	closed bool // the next user-agent line starts another group
+}
+
+func (g *group) join(named func(record) bool, r record) {
+	g.bound = named(r) || g.bound && !g.closed
+	g.closed = false
+}
+
+func newRule(r record) rule {
+	return rule{
+		allow:   r.field == fieldAllow,
+		written: printable(r.value),
+		pattern: normalizePattern(r.value),
+		line:    r.line,
+	}
+}
+
+// addDelay keeps the longest of a group's delays.
+func (r *Rules) addDelay(rec record) {
+	delay, ok := parseDelay(rec.value)
+	if ok && (r.delayLine == 0 || delay > r.delay) {
+		r.delay, r.delayLine = delay, rec.line
+	}
+}
+
+// seal sorts the rules, so that the first that matches decides: the one with
+// the most octets, Allow before Disallow (RFC 9309 §2.2.2).
+func (r *Rules) seal() {
+	slices.SortFunc(r.rules, func(a, b rule) int {
+		if c := cmp.Compare(len(b.pattern), len(a.pattern)); c != 0 {
+			return c
+		}
+		if a.allow != b.allow {
+			if a.allow {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.line, b.line)
+	})
+	r.temoto = newTemoto(r.rules)
+}
+
+// Decide says whether a path with its query, as in the request target
+// ("/a/b?x=1"), may be fetched. A missing leading slash is added.
+func (r *Rules) Decide(pathAndQuery string) Decision {
+	if pathAndQuery == "/robots.txt" {
+		return Decision{Allowed: true}
+	}
+	path := normalizePath(pathAndQuery)
+	decision := Decision{Allowed: true}
+	at := slices.IndexFunc(r.rules, func(rule rule) bool { return match(rule.pattern, path) })
+	if at >= 0 {
+		winner := r.rules[at]
+		decision = Decision{Allowed: winner.allow, Rule: winner.text(), Line: winner.line}
+	}
+	if r.temoto.covers(path) {
+		decision.Allowed = r.temoto.allows(path)
+	}
+	return decision
+}
+
+// CrawlDelay returns the delay the group asks for, between 0 and
+// [MaxCrawlDelay], and whether it asks for one. Of several the longest counts.
+func (r *Rules) CrawlDelay() (time.Duration, bool) {
+	return r.delay, r.delayLine != 0
+}
+
+// String renders the group as a robots.txt of its own, bound to "*": printable,
+// valid UTF-8, each rule on the line it had, so that [Restore] and, up to its
+// limits, [Parse] give the same decisions and delay again. It is "" for a group
+// that asks for nothing.
+func (r *Rules) String() string {
+	type numbered struct {
+		line int
+		text string
+	}
+	content := make([]numbered, 0, len(r.rules)+1)
+	for _, rule := range r.rules {
+		content = append(content, numbered{rule.line, rule.name() + rule.written})
+	}
+	if r.delayLine != 0 {
+		content = append(content, numbered{r.delayLine, "Crawl-delay: " + formatDelay(r.delay)})
+	}
+	if len(content) == 0 {
+		return ""
+	}
+	slices.SortFunc(content, func(a, b numbered) int { return cmp.Compare(a.line, b.line) })
+
+	var b strings.Builder
+	// A user-agent line came before each of them, so line 1 is free.
+	b.WriteString("User-agent: *")
+	at := 1
+	for _, c := range content {
+		for ; at < c.line; at++ {
+			b.WriteByte('\n')
+		}
+		b.WriteString(c.text)
+	}
+	b.WriteByte('\n')
+	return b.String()
+}
+
+// Restore returns the rules that [Rules.String] rendered. The text is trusted:
+// its size is not limited.
+func Restore(text string) *Rules {
+	return read(text, math.MaxInt).Rules("*")
+}
+
+func (r rule) name() string {
+	if r.allow {
+		return "Allow: "
+	}
+	return "Disallow: "
+}
+
+// text is the rule for people, cut to MaxRuleText at a character's border.
+func (r rule) text() string {
+	text := r.name() + r.written
+	if len(text) <= MaxRuleText {
+		return text
+	}
+	end := MaxRuleText
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end]
+}
+
+// printable returns a copy of value with the octets that could not be stored as
+// text percent-encoded, which changes nothing for the matcher.
+func printable(value string) string {
+	var b strings.Builder
+	b.Grow(len(value))
+	for i := 0; i < len(value); {
+		r, size := utf8.DecodeRuneInString(value[i:])
+		if r == utf8.RuneError && size == 1 || isControl(value[i]) {
+			writeEscape(&b, value[i])
+		} else {
+			b.WriteString(value[i : i+size])
+		}
+		i += size
+	}
+	return b.String()
+}
