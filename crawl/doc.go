@@ -1,0 +1,24 @@
+// Package crawl holds the words that every part of Mosey shares: URLs and
+// domains, outcomes, run settings, and how long to wait. It is pure: no I/O and
+// no clock of its own, so that workflows, activities and the database layer can
+// all use it.
+//
+// # The politeness contract
+//
+// A domain is the unit of politeness: see [DomainOf]. Between the end of one
+// request to a domain and the start of the next there is at least the domain's
+// delay, whatever the request is for (a page, robots.txt, one hop of a redirect,
+// a retry) and whoever makes it (another worker, the same worker after a crash,
+// a duplicate workflow). At most one request to a domain is in flight. The same
+// holds for an IP address with the run's IP delay. [Delay] says how long the wait is
+// and which rule decided it.
+//
+// The promise is kept in two places. A Temporal timer makes the domain's workflow
+// sleep, durably, so that nothing spins and a person can see what is waited for.
+// A row in Postgres, the slot, is the guard: it is taken on the database's clock
+// right before the request and holds until the request must have ended, even if
+// the process that took it is gone.
+//
+// No page of an origin (scheme, host, port) is requested before the origin's
+// robots.txt is known (RFC 9309). Where it cannot be known, nothing is requested.
+package crawl

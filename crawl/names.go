@@ -1,0 +1,20 @@
+package crawl
+
+import "strconv"
+
+// TaskQueue is the Temporal task queue of every Mosey worker.
+const TaskQueue = "mosey"
+
+// ProductToken is the name robots.txt knows the crawler by (RFC 9309 §2.2.1).
+const ProductToken = "mosey"
+
+// SeedWorkflowID names the nth seeding of a run.
+func SeedWorkflowID(run string, n int64) string {
+	return "seed/" + run + "/" + strconv.FormatInt(n, 10)
+}
+
+// CrawlWorkflowID names a run's dispatcher.
+func CrawlWorkflowID(run string) string { return "crawl/" + run }
+
+// DomainWorkflowID names a domain's workflow: one, whatever the number of runs.
+func DomainWorkflowID(domain string) string { return "domain/" + domain }

@@ -1,0 +1,147 @@
+package crawl
+
+import "time"
+
+// Run is a stored run: every setting is set.
+type Run struct {
+	ID         int64     `json:"-"`
+	Name       string    `json:"run"`
+	Status     RunStatus `json:"status"`
+	Reason     string    `json:"reason,omitempty"`
+	Settings   Settings  `json:"settings"`
+	StartedAt  time.Time `json:"started_at"`
+	FinishedAt time.Time `json:"finished_at,omitzero"`
+}
+
+// Totals counts attempts by how they ended.
+type Totals struct {
+	Success       int64 `json:"success"`
+	BlockedRobots int64 `json:"blocked_robots"`
+	Blocked4xx    int64 `json:"blocked_4xx"`
+	Blocked5xx    int64 `json:"blocked_5xx"`
+	Timeout       int64 `json:"timeout"`
+	Failed        int64 `json:"failed"`
+	Bytes         int64 `json:"bytes"`
+}
+
+// Attempts is the number of closed crawls.
+func (t Totals) Attempts() int64 { return t.Requests() + t.BlockedRobots }
+
+// Requests is the number of attempts for which a request was made, or tried.
+func (t Totals) Requests() int64 {
+	return t.Success + t.Blocked4xx + t.Blocked5xx + t.Timeout + t.Failed
+}
+
+// FrontierBound is where reports stop counting what is pending.
+const FrontierBound = 1_000_000
+
+// Progress is how far a run has come.
+type Progress struct {
+	Run
+	Totals
+
+	Domains     int64 `json:"domains"`
+	SeedDomains int64 `json:"seed_domains"`
+	// Active is the number of domains with a workflow.
+	Active int64 `json:"active_domains"`
+	// Pending counts crawls that are not closed, up to FrontierBound; of these
+	// InFlight are being made and Deferred have a time in the future.
+	Pending  int64 `json:"pending"`
+	InFlight int64 `json:"in_flight"`
+	Deferred int64 `json:"deferred"`
+	// Waiting lists active domains, those asked soonest first.
+	Waiting []Waiting `json:"waiting,omitempty"`
+	// PutAway lists domains that are left alone until a time.
+	PutAway []PutAwayDomain `json:"put_away,omitempty"`
+}
+
+// Waiting is what an active domain waits for.
+type Waiting struct {
+	Domain string    `json:"domain"`
+	Reason Reason    `json:"reason"`
+	Until  time.Time `json:"until"`
+}
+
+// PutAwayDomain is a domain that is left alone until a time.
+type PutAwayDomain struct {
+	Domain string    `json:"domain"`
+	Reason string    `json:"reason"`
+	Until  time.Time `json:"until"`
+}
+
+// DomainReport is what is known about a domain.
+type DomainReport struct {
+	Domain   string       `json:"domain"`
+	Status   DomainStatus `json:"status"`
+	Reason   string       `json:"reason,omitempty"`
+	Delay    *Duration    `json:"delay,omitempty"`
+	MaxPages *int64       `json:"max_pages,omitempty"`
+	PutAway  time.Time    `json:"put_away_until,omitzero"`
+	Claimed  string       `json:"claimed_by,omitempty"`
+	ClaimEnd time.Time    `json:"claim_expires_at,omitzero"`
+	// SlotFree is the instant before which no request may be made, for SlotReason.
+	SlotFree   time.Time      `json:"slot_free_at,omitzero"`
+	SlotReason Reason         `json:"slot_reason,omitempty"`
+	Pending    int64          `json:"pending"`
+	NextDue    time.Time      `json:"next_due,omitzero"`
+	Robots     []RobotsReport `json:"robots"`
+	Runs       []DomainRun    `json:"runs"`
+	Recent     []CrawlReport  `json:"recent"`
+}
+
+// RobotsReport is what is known about an origin's robots.txt.
+type RobotsReport struct {
+	Origin     string        `json:"origin"`
+	Verdict    RobotsVerdict `json:"verdict"`
+	Reason     string        `json:"reason,omitempty"`
+	CrawlDelay *Duration     `json:"crawl_delay,omitempty"`
+	Sitemaps   []string      `json:"sitemaps,omitempty"`
+	StatusCode int           `json:"status_code,omitempty"`
+	Failures   int           `json:"failures,omitempty"`
+	FetchedAt  time.Time     `json:"fetched_at"`
+	ExpiresAt  time.Time     `json:"expires_at"`
+}
+
+// DomainRun is a domain's part in a run.
+type DomainRun struct {
+	Run    string    `json:"run"`
+	Status RunStatus `json:"status"`
+	Seed   bool      `json:"seed"`
+	Totals
+}
+
+// PageReport is what is known about a page, newest attempt first.
+type PageReport struct {
+	URL        string        `json:"url"`
+	Domain     string        `json:"domain"`
+	Status     string        `json:"status"`
+	Title      string        `json:"title,omitempty"`
+	Canonical  string        `json:"canonical_url,omitempty"`
+	RedirectTo string        `json:"redirect_to,omitempty"`
+	NoIndex    bool          `json:"noindex"`
+	NoFollow   bool          `json:"nofollow"`
+	LinksOut   int64         `json:"links_out"`
+	LinksIn    int64         `json:"links_in"`
+	FetchedAt  time.Time     `json:"fetched_at,omitzero"`
+	FailedAt   time.Time     `json:"failed_at,omitzero"`
+	FoundAt    time.Time     `json:"found_at"`
+	Crawls     []CrawlReport `json:"crawls"`
+}
+
+// CrawlReport is one attempt, open or closed.
+type CrawlReport struct {
+	ID           int64     `json:"id"`
+	URL          string    `json:"url,omitempty"`
+	Run          string    `json:"run"`
+	Outcome      Outcome   `json:"outcome,omitempty"`
+	StatusCode   int       `json:"status_code,omitempty"`
+	Error        string    `json:"error,omitempty"`
+	Depth        int       `json:"depth"`
+	Bytes        int64     `json:"bytes,omitempty"`
+	ContentType  string    `json:"content_type,omitempty"`
+	IP           string    `json:"ip,omitempty"`
+	Duration     Duration  `json:"duration,omitzero"`
+	ScheduledFor time.Time `json:"scheduled_for,omitzero"`
+	LockedAt     time.Time `json:"locked_at,omitzero"`
+	CompletedAt  time.Time `json:"completed_at,omitzero"`
+}

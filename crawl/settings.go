@@ -1,0 +1,171 @@
+package crawl
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"time"
+)
+
+// Scope says which discovered pages a run crawls.
+type Scope string
+
+// The scopes a run can have.
+const (
+	// ScopeSeeds stays on the domains that were seeded.
+	ScopeSeeds Scope = "seeds"
+	// ScopeWeb goes wherever links lead.
+	ScopeWeb Scope = "web"
+)
+
+// Unlimited, as a budget or a depth, sets no limit.
+const Unlimited = -1
+
+// Duration is a time.Duration that JSON writes as text ("10s", "1h30m").
+type Duration time.Duration
+
+// MarshalJSON writes the duration as text.
+func (d Duration) MarshalJSON() ([]byte, error) {
+	return json.Marshal(time.Duration(d).String())
+}
+
+// UnmarshalJSON reads text such as "10s".
+func (d *Duration) UnmarshalJSON(data []byte) error {
+	var s string
+	if err := json.Unmarshal(data, &s); err != nil {
+		return fmt.Errorf("%w: duration %s: want text such as \"10s\"", ErrInvalid, data)
+	}
+	v, err := time.ParseDuration(s)
+	if err != nil {
+		return fmt.Errorf("%w: duration %q: want a number and a unit, such as 10s or 1h30m", ErrInvalid, s)
+	}
+	*d = Duration(v)
+	return nil
+}
+
+// String is the duration as text.
+func (d Duration) String() string { return time.Duration(d).String() }
+
+// Settings is how a run crawls. A nil field is not set: creating a run fills it
+// with its default, updating a run leaves what is stored.
+type Settings struct {
+	// Delay is the least time between two requests to a domain. robots.txt can
+	// lengthen it, never shorten it. Defaults to 10 s.
+	Delay *Duration `json:"delay,omitempty"`
+	// IPDelay is the least time between two requests to an IP address, for all its
+	// domains together. 0 is off. Defaults to 1 s.
+	IPDelay *Duration `json:"ip_delay,omitempty"`
+	// MaxAttempts is how often one page is tried before it has failed, from 1 to 20.
+	// Defaults to 4.
+	MaxAttempts *int `json:"max_attempts,omitempty"`
+	// MaxDepth is the number of links between a seed and a page; 0 is seeds only,
+	// -1 no limit. Redirects are not counted. Defaults to -1.
+	MaxDepth *int `json:"max_depth,omitempty"`
+	// MaxDomains is the number of domains crawled at the same time, from 1. Defaults
+	// to 1,000.
+	MaxDomains *int `json:"max_active_domains,omitempty"`
+	// MaxPages is how many requests for pages the run may make, retries included;
+	// -1 is no limit. Defaults to -1.
+	MaxPages *int64 `json:"max_pages,omitempty"`
+	// MaxPagesPerDomain is the same for each domain. Defaults to -1.
+	MaxPagesPerDomain *int64 `json:"max_pages_per_domain,omitempty"`
+	// PagesPerActivity is how many pages one activity may fetch, from 1 to 1,000.
+	// Defaults to 1.
+	PagesPerActivity *int `json:"pages_per_activity,omitempty"`
+	// Patience is the longest wait a server can ask for before its domain is put
+	// away and its workflow ends until then. Defaults to 1 h.
+	Patience *Duration `json:"patience,omitempty"`
+	// Scope is which discovered pages are crawled. Defaults to ScopeSeeds.
+	Scope *Scope `json:"scope,omitempty"`
+	// Standing keeps the run going when nothing is due. Defaults to false.
+	Standing *bool `json:"standing,omitempty"`
+}
+
+// The defaults and bounds of Settings.
+const (
+	DelayDefault            = 10 * time.Second
+	IPDelayDefault          = time.Second
+	MaxAttemptsDefault      = 4
+	MaxAttemptsMax          = 20
+	MaxDomainsDefault       = 1000
+	MaxDomainsMax           = 1_000_000
+	PagesPerActivityDefault = 1
+	PagesPerActivityMax     = 1000
+	PatienceDefault         = time.Hour
+	DelayMax                = 365 * 24 * time.Hour
+)
+
+// WithDefaults returns a copy in which every field is set.
+func (s Settings) WithDefaults() Settings {
+	setDefault(&s.Delay, Duration(DelayDefault))
+	setDefault(&s.IPDelay, Duration(IPDelayDefault))
+	setDefault(&s.MaxAttempts, MaxAttemptsDefault)
+	setDefault(&s.MaxDepth, Unlimited)
+	setDefault(&s.MaxDomains, MaxDomainsDefault)
+	setDefault(&s.MaxPages, Unlimited)
+	setDefault(&s.MaxPagesPerDomain, Unlimited)
+	setDefault(&s.PagesPerActivity, PagesPerActivityDefault)
+	setDefault(&s.Patience, Duration(PatienceDefault))
+	setDefault(&s.Scope, ScopeSeeds)
+	setDefault(&s.Standing, false)
+	return s
+}
+
+func setDefault[T any](field **T, value T) {
+	if *field == nil {
+		*field = &value
+	}
+}
+
+// Validate checks the fields that are set. It joins all faults; each names its
+// field as JSON and the command line do, and wraps ErrInvalid.
+func (s Settings) Validate() error {
+	return errors.Join(
+		inRange("delay", s.Delay, 0, Duration(DelayMax)),
+		inRange("ip_delay", s.IPDelay, 0, Duration(DelayMax)),
+		inRange("patience", s.Patience, 0, Duration(DelayMax)),
+		inRange("max_attempts", s.MaxAttempts, 1, MaxAttemptsMax),
+		inRange("max_depth", s.MaxDepth, Unlimited, math.MaxInt16),
+		inRange("max_active_domains", s.MaxDomains, 1, MaxDomainsMax),
+		inRange("max_pages", s.MaxPages, Unlimited, math.MaxInt64),
+		inRange("max_pages_per_domain", s.MaxPagesPerDomain, Unlimited, math.MaxInt64),
+		inRange("pages_per_activity", s.PagesPerActivity, 1, PagesPerActivityMax),
+		s.validateScope(),
+	)
+}
+
+func (s Settings) validateScope() error {
+	if s.Scope == nil || *s.Scope == ScopeSeeds || *s.Scope == ScopeWeb {
+		return nil
+	}
+	return fmt.Errorf("%w: scope %q: want %s or %s", ErrInvalid, *s.Scope, ScopeSeeds, ScopeWeb)
+}
+
+func inRange[T int | int64 | Duration](name string, value *T, low, high T) error {
+	if value == nil || (*value >= low && *value <= high) {
+		return nil
+	}
+	return fmt.Errorf("%w: %s %v: want %v to %v", ErrInvalid, name, *value, low, high)
+}
+
+// RunNameMax is the longest name a run may have, in bytes.
+const RunNameMax = 100
+
+var runName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+// ValidateRunName checks a run's name: letters, digits, dot, underscore and
+// hyphen, starting with a letter or digit, at most RunNameMax bytes. It becomes
+// part of workflow IDs and so must survive URLs and shells.
+func ValidateRunName(name string) error {
+	switch {
+	case name == "":
+		return fmt.Errorf("%w: run: a name is needed, such as small-web", ErrInvalid)
+	case len(name) > RunNameMax:
+		return fmt.Errorf("%w: run %q: %d bytes long, at most %d allowed", ErrInvalid, name[:20]+"…", len(name), RunNameMax)
+	case !runName.MatchString(name):
+		return fmt.Errorf("%w: run %q: only letters, digits, '.', '_' and '-' are allowed, a letter or digit first", ErrInvalid, name)
+	}
+	return nil
+}

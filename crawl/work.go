@@ -1,0 +1,133 @@
+package crawl
+
+import "time"
+
+// RobotsVerdict is what a fetch of robots.txt came to. The values are the labels
+// of the database type robots_verdict.
+type RobotsVerdict string
+
+// The verdicts a robots.txt can have (RFC 9309 §2.3.1).
+const (
+	// RobotsUnknown has never been fetched.
+	RobotsUnknown RobotsVerdict = ""
+	// RobotsRules was read: its rules hold.
+	RobotsRules RobotsVerdict = "rules"
+	// RobotsAllowAll does not exist (4xx): everything is allowed.
+	RobotsAllowAll RobotsVerdict = "allow_all"
+	// RobotsDisallowAll cannot be understood: nothing is allowed.
+	RobotsDisallowAll RobotsVerdict = "disallow_all"
+	// RobotsUnreachable could not be fetched: nothing is allowed for now.
+	RobotsUnreachable RobotsVerdict = "unreachable"
+)
+
+// Next is the crawl a domain should make next, with what is needed to decide on
+// it. CrawlID 0 means that nothing is due.
+type Next struct {
+	CrawlID     int64
+	Run         string
+	URL         string
+	Origin      string
+	Attempt     int // 1 for the first
+	MaxAttempts int
+	Patience    time.Duration
+
+	RobotsVerdict RobotsVerdict
+	// RobotsVersion identifies the stored rules; it changes with every fetch.
+	RobotsVersion int64
+	// RobotsFresh is how long the verdict still holds; not positive when expired.
+	RobotsFresh  time.Duration
+	RobotsReason string
+
+	// Waits has the fields that do not depend on the answer.
+	Waits   Waits
+	IPDelay time.Duration
+
+	// SlotWait is how long the domain's slot stays closed, and SlotReason why.
+	SlotWait   time.Duration
+	SlotReason Reason
+	// DueIn is, when nothing is due, how long until something will be; negative
+	// when nothing is pending.
+	DueIn time.Duration
+}
+
+// Permit is the guard's answer to a request for a slot.
+type Permit struct {
+	Granted bool
+	// Wait is how long to wait before asking again, when not granted.
+	Wait time.Duration
+	// Reason is what to wait for; ReasonStale when there is nothing to wait for.
+	Reason Reason
+}
+
+// ReasonStale says that a crawl is no longer there to be begun: somebody else
+// has it, its run has stopped, or a budget is spent.
+const ReasonStale Reason = "stale"
+
+// Link is a page found on another.
+type Link struct {
+	URL      URL
+	NoFollow bool
+}
+
+// NoRetry, as an Attempt's RetryIn, makes the attempt the page's last.
+const NoRetry time.Duration = -1
+
+// Attempt is all there is to record of one attempt to fetch a page.
+type Attempt struct {
+	CrawlID int64
+	Domain  string
+	// Requested is false when no request was made; then no slot is held.
+	Requested bool
+	// IP is the address whose slot is held, if one is.
+	IP string
+
+	Outcome     Outcome
+	StatusCode  int    // 0: no answer
+	Error       string // empty: none
+	ContentType string
+	Bytes       int64
+	// Duration is how long the request took and EndedAt when it had ended, on this
+	// process's monotonic clock.
+	Duration time.Duration
+	EndedAt  time.Time
+
+	// Delay and IPDelay are how long the domain and the address must be left alone,
+	// counted from EndedAt, and Reason why.
+	Delay   time.Duration
+	IPDelay time.Duration
+	Reason  Reason
+	// RetryIn is when to try again, counted from EndedAt, or NoRetry.
+	RetryIn time.Duration
+
+	Title     string
+	Canonical string
+	NoIndex   bool
+	NoFollow  bool
+	Links     []Link
+	// Redirect says that Links is the one target of a redirect.
+	Redirect bool
+}
+
+// Robots is what is stored of an origin's robots.txt.
+type Robots struct {
+	Origin  string
+	Domain  string
+	Verdict RobotsVerdict
+	// Rules is the one group that applies to us, as a robots.txt.
+	Rules string
+	// CrawlDelay is nil where none is given.
+	CrawlDelay *time.Duration
+	Sitemaps   []string
+	// Reason says in words how the verdict came about.
+	Reason     string
+	StatusCode int
+	// Failures counts the fetches in a row that found it unreachable.
+	Failures int
+	// Version identifies this fetch.
+	Version int64
+	// Fresh is how long the verdict holds, counted from when it is saved.
+	Fresh time.Duration
+	// FetchedAt and ExpiresAt are on the database's clock.
+	FetchedAt time.Time
+	ExpiresAt time.Time
+}
