@@ -1,0 +1,143 @@
+package datadir
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+const (
+	lockFile = "mosey.lock"
+
+	// A probe by Running holds a shared lock for an instant. Waiting a little
+	// keeps it from looking like another Mosey.
+	lockPatience = 250 * time.Millisecond
+	lockRetry    = 10 * time.Millisecond
+)
+
+// InUseError says that another process holds the data directory.
+type InUseError struct {
+	// Dir is the data directory.
+	Dir string
+	// PID is the process that holds it, or 0 when it has not said so yet.
+	PID int
+}
+
+func (e *InUseError) Error() string {
+	holder := "another Mosey"
+	if e.PID != 0 {
+		holder = fmt.Sprintf("another Mosey (pid %d)", e.PID)
+	}
+	return fmt.Sprintf("data directory %s is in use by %s: stop that one, "+
+		"or choose another directory with --data-dir", e.Dir, holder)
+}
+
+// Dir is a data directory held by this process.
+type Dir struct {
+	path    string
+	started time.Time
+	lock    *flock.Flock
+}
+
+// Lock creates the data directory at path where it is missing, and takes it for
+// this process until Close. It fails with an *InUseError when another process,
+// or another Dir of this one, holds it, but waits for a transient holder.
+//
+// A new directory is closed to other users, except that root's can be passed
+// through: the user that Postgres runs as needs to reach its part of it.
+func Lock(ctx context.Context, path string) (*Dir, error) {
+	if err := create(path); err != nil {
+		return nil, err
+	}
+	lock := flock.New(filepath.Join(path, lockFile))
+	for held := false; !held; {
+		var err error
+		if held, err = tryLock(ctx, lock); err != nil {
+			return nil, fmt.Errorf("lock data directory %s: %w", path, err)
+		}
+		if !held {
+			if err := holder(path); err != nil {
+				return nil, err
+			}
+		}
+	}
+	d := &Dir{path: path, started: time.Now(), lock: lock}
+	if err := d.Publish(Info{}); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return d, nil
+}
+
+// tryLock tries for a moment, and for no longer than ctx.
+func tryLock(ctx context.Context, lock *flock.Flock) (bool, error) {
+	patient, cancel := context.WithTimeout(ctx, lockPatience)
+	defer cancel()
+	held, err := lock.TryLockContext(patient, lockRetry)
+	if ctx.Err() != nil && !held {
+		return false, context.Cause(ctx)
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return false, nil
+	}
+	return held, err
+}
+
+// holder returns an *InUseError that names the holder as far as it is known,
+// since it may be just starting. It returns nil for one worth waiting for.
+func holder(path string) error {
+	info, err := readInfo(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return errors.Join(&InUseError{Dir: path}, err)
+	}
+	if info.Transient {
+		return nil
+	}
+	return &InUseError{Dir: path, PID: info.PID}
+}
+
+func create(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("create data directory: %w", err)
+	}
+	mode := fs.FileMode(0o700)
+	if os.Geteuid() == 0 {
+		mode = 0o711
+	}
+	switch err := os.Mkdir(path, mode); {
+	case err == nil:
+		// The umask may have taken the right to pass through away.
+		if err := os.Chmod(path, mode); err != nil {
+			return fmt.Errorf("create data directory: %w", err)
+		}
+		return nil
+	case !errors.Is(err, fs.ErrExist):
+		return fmt.Errorf("create data directory: %w", err)
+	}
+	stat, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("open data directory: %w", err)
+	}
+	if !stat.IsDir() {
+		return fmt.Errorf("data directory %s is not a directory", path)
+	}
+	return nil
+}
+
+// Path is the absolute path of the directory.
+func (d *Dir) Path() string { return d.path }
+
+// Close removes what Publish wrote and gives the directory up. The lock file
+// stays: deleting it would let two processes lock two files of one name.
+func (d *Dir) Close() error {
+	err := os.Remove(filepath.Join(d.path, infoFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return errors.Join(err, d.lock.Close())
+}

@@ -1,0 +1,26 @@
+//go:build unix && !linux
+
+package postgres
+
+import (
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// setDeathSignal does nothing: only Linux can. The next start stops an orphan.
+func setDeathSignal(*syscall.SysProcAttr, syscall.Signal) {}
+
+// isPostmaster tells whether a process is a live postmaster of a data directory.
+// Process ids are reused, so that one in a file proves nothing.
+func isPostmaster(pid int, data string) bool {
+	line, err := exec.Command("ps", "-ww", "-o", "command=", "-p",
+		strconv.Itoa(pid)).Output()
+	if err != nil {
+		return false
+	}
+	program, args, _ := strings.Cut(string(line), " -D ")
+	return strings.HasSuffix(program, "postgres") &&
+		strings.HasPrefix(args, data+" ")
+}

@@ -1,0 +1,131 @@
+//go:build unix
+
+package postgres
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+// account is the user that Postgres runs as. The zero value is our own.
+type account struct {
+	other    bool
+	uid, gid uint32
+	name     string
+}
+
+// chooseAccount returns our own account, or, since Postgres refuses to run as
+// root, another one when we are root: the owner of an existing cluster, else
+// the user postgres, else nobody.
+func chooseAccount(dir string) (account, error) {
+	if os.Geteuid() != 0 {
+		return account{}, nil
+	}
+	stat, err := os.Stat(dataDir(dir))
+	switch {
+	case err == nil:
+		owner, ok := stat.Sys().(*syscall.Stat_t)
+		if ok && owner.Uid != 0 {
+			id := strconv.FormatUint(uint64(owner.Uid), 10)
+			name := "uid " + id
+			if known, err := user.LookupId(id); err == nil {
+				name = known.Username
+			}
+			return account{other: true, uid: owner.Uid, gid: owner.Gid, name: name}, nil
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		return account{}, fmt.Errorf("look for the owner of the cluster: %w", err)
+	}
+	return lookUp("postgres", "nobody")
+}
+
+func lookUp(names ...string) (account, error) {
+	for _, name := range names {
+		found, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, uidErr := strconv.ParseUint(found.Uid, 10, 32)
+		gid, gidErr := strconv.ParseUint(found.Gid, 10, 32)
+		if uidErr != nil || gidErr != nil || uid == 0 {
+			continue
+		}
+		return account{
+			other: true, uid: uint32(uid), gid: uint32(gid), name: name,
+		}, nil
+	}
+	return account{}, fmt.Errorf("postgres does not run as root, and there is "+
+		"no user of the names %q to run it as: create one, start Mosey as a "+
+		"plain user, or set DATABASE_URL", names)
+}
+
+// own gives a file or directory that we created to the account.
+func (a account) own(path string) error {
+	if !a.other {
+		return nil
+	}
+	return os.Chown(path, int(a.uid), int(a.gid))
+}
+
+// command prepares a program of Postgres to run as the account, in a session of
+// its own: Ctrl-C at the terminal is for us, who stop Postgres last. The end of
+// our process is told by deathSignal, where the platform can.
+func (a account) command(cmd *exec.Cmd, deathSignal syscall.Signal) {
+	attr := &syscall.SysProcAttr{Setsid: true}
+	setDeathSignal(attr, deathSignal)
+	if a.other {
+		attr.Credential = &syscall.Credential{Uid: a.uid, Gid: a.gid}
+	}
+	cmd.SysProcAttr = attr
+	cmd.Env = environment("PATH", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+}
+
+// canReach fails with a *ClosedError when the account may not pass through one
+// of the directories above path. Mode bits tell; finer rights, such as access
+// control lists, are for the account's programs to find out.
+func (a account) canReach(path string) error {
+	if !a.other {
+		return nil
+	}
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+		stat, err := os.Stat(dir)
+		if err != nil {
+			return err
+		}
+		if !a.canPass(stat) {
+			return &ClosedError{Dir: dir, User: a.name, Path: path}
+		}
+		if dir == filepath.Dir(dir) {
+			return nil
+		}
+	}
+}
+
+func (a account) canPass(stat fs.FileInfo) bool {
+	bit := fs.FileMode(0o001)
+	if owner, ok := stat.Sys().(*syscall.Stat_t); ok {
+		switch {
+		case owner.Uid == a.uid:
+			bit = 0o100
+		case owner.Gid == a.gid:
+			bit = 0o010
+		}
+	}
+	return stat.Mode()&bit != 0
+}
+
+// interrupt asks a postmaster for a fast shutdown: it ends all sessions and
+// leaves nothing to recover.
+func interrupt(process *os.Process, _ binaries, _ string) error {
+	return process.Signal(syscall.SIGINT)
+}
+
+// abort asks a postmaster for an immediate shutdown: the next start recovers.
+func abort(process *os.Process) error { return process.Signal(syscall.SIGQUIT) }

@@ -1,0 +1,231 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// binVariable names the folder of the binaries to use, and no other.
+const binVariable = "MOSEY_POSTGRES_BIN"
+
+// versionPatience bounds the call of one binary found somewhere on the machine.
+const versionPatience = 10 * time.Second
+
+// sources is where binaries are looked for, in this order.
+type sources struct {
+	// bin is the folder that the user chose. It excludes everything else.
+	bin string
+	// path is a list of folders, as in $PATH.
+	path string
+	// globs match the folders where systems and package managers put them.
+	globs []string
+	// cache is where downloaded binaries are kept.
+	cache string
+	// repository is the Maven repository to download from. Empty means none.
+	repository string
+}
+
+func defaultSources(dir string) sources {
+	return sources{
+		bin:        os.Getenv(binVariable),
+		path:       os.Getenv("PATH"),
+		globs:      usualPlaces(),
+		cache:      cacheDir(dir),
+		repository: defaultRepository,
+	}
+}
+
+func usualPlaces() []string {
+	if runtime.GOOS == "windows" {
+		return []string{
+			filepath.Join(os.Getenv("ProgramFiles"), "PostgreSQL", "*", "bin"),
+		}
+	}
+	return []string{
+		"/usr/lib/postgresql/*/bin", // Debian, Ubuntu
+		"/usr/pgsql-*/bin",          // the PGDG packages of Red Hat's family
+		"/usr/lib/postgresql*/bin",  // SUSE, Alpine
+		"/usr/libexec/postgresql*",  // Alpine
+		"/usr/local/pgsql/bin",      // built from source
+		"/opt/homebrew/opt/postgresql@*/bin",
+		"/usr/local/opt/postgresql@*/bin",
+		"/home/linuxbrew/.linuxbrew/opt/postgresql@*/bin",
+		"/opt/local/lib/postgresql*/bin", // MacPorts
+		"/Applications/Postgres.app/Contents/Versions/*/bin",
+	}
+}
+
+// binaries is one installation of Postgres.
+type binaries struct {
+	dir   string
+	major int
+}
+
+func (b binaries) initdb() string   { return b.program("initdb") }
+func (b binaries) postgres() string { return b.program("postgres") }
+
+func (b binaries) program(name string) string {
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	return filepath.Join(b.dir, name)
+}
+
+// find returns binaries for a cluster of the given major version, or for a new
+// cluster if that is 0: those on $PATH if they are new enough, else the newest.
+func (s sources) find(
+	ctx context.Context, major int, progress func(string),
+) (binaries, error) {
+	if s.bin != "" {
+		return s.findChosen(ctx, major)
+	}
+	var found []binaries
+	for _, dirs := range [][]string{filepath.SplitList(s.path), s.usual()} {
+		for _, dir := range dirs {
+			installed, err := inspect(ctx, dir)
+			if err != nil {
+				// A folder without Postgres, or with one that does not run here,
+				// is not an error: the next may have it.
+				continue
+			}
+			found = append(found, installed)
+		}
+		if best, ok := choose(found, major); ok {
+			return best, nil
+		}
+	}
+	downloaded, err := s.download(ctx, major, progress)
+	if err != nil {
+		return binaries{}, missing(major, found, err)
+	}
+	return downloaded, nil
+}
+
+func (s sources) findChosen(ctx context.Context, major int) (binaries, error) {
+	installed, err := inspect(ctx, s.bin)
+	if err != nil {
+		return binaries{}, fmt.Errorf("%s=%s does not hold Postgres: %w",
+			binVariable, s.bin, err)
+	}
+	if _, ok := choose([]binaries{installed}, major); !ok {
+		return binaries{}, missing(major, []binaries{installed},
+			errors.New("only "+binVariable+" was looked at"))
+	}
+	return installed, nil
+}
+
+// usual lists the folders that exist of those where Postgres usually is.
+func (s sources) usual() []string {
+	var dirs []string
+	for _, glob := range s.globs {
+		// The only error is a malformed pattern, and these are constants.
+		matches, _ := filepath.Glob(glob)
+		dirs = append(dirs, matches...)
+	}
+	return dirs
+}
+
+// choose picks the installation for a cluster of the given major version, which
+// no other can run, or the newest for a new cluster if that is 0.
+func choose(found []binaries, major int) (binaries, bool) {
+	var best binaries
+	for _, b := range found {
+		switch {
+		case major != 0 && b.major == major:
+			return b, true
+		case major == 0 && b.major >= minMajor && b.major > best.major:
+			best = b
+		}
+	}
+	return best, best.dir != ""
+}
+
+// missing is the one error for having no binaries, whatever the reason.
+func missing(major int, found []binaries, cause error) error {
+	versions := "no Postgres"
+	if len(found) > 0 {
+		var names []string
+		for _, b := range found {
+			names = append(names, fmt.Sprintf("%d in %s", b.major, b.dir))
+		}
+		slices.Sort(names)
+		versions = "only Postgres " + strings.Join(slices.Compact(names), ", ")
+	}
+	if major != 0 {
+		return &VersionError{Cluster: major, Found: versions, cause: cause}
+	}
+	return fmt.Errorf("%w: %s found on this machine, and downloading one failed "+
+		"(%w): install Postgres %d or newer, name the folder of its programs in "+
+		"%s, or set DATABASE_URL to a database of yours",
+		ErrNoBinaries, versions, cause, minMajor, binVariable)
+}
+
+// ErrNoBinaries says that no usable Postgres is on the machine and that none
+// could be downloaded.
+var ErrNoBinaries = errors.New("no usable Postgres")
+
+// VersionError says that the existing cluster is of a major version for which
+// there are no binaries. The cluster is untouched.
+type VersionError struct {
+	// Cluster is the major version that the cluster needs.
+	Cluster int
+	// Found says, in words, what there is instead.
+	Found string
+
+	cause error
+}
+
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("the database in the data directory needs Postgres %d, "+
+		"but %s found (%v): install Postgres %d or name the folder of its "+
+		"programs in %s; the data is untouched",
+		e.Cluster, e.Found, e.cause, e.Cluster, binVariable)
+}
+
+// Unwrap gives the reason why none could be downloaded.
+func (e *VersionError) Unwrap() error { return e.cause }
+
+// versionPattern matches what "postgres --version" prints, for example
+// "postgres (PostgreSQL) 16.4 (Debian 16.4-1)" or "... 18beta1".
+var versionPattern = regexp.MustCompile(`\(PostgreSQL\) (\d+)`)
+
+// inspect tells what is in a folder: both programs have to be there and run.
+func inspect(ctx context.Context, dir string) (binaries, error) {
+	b := binaries{dir: dir}
+	if !filepath.IsAbs(dir) {
+		return binaries{}, fmt.Errorf("%q is not an absolute path", dir)
+	}
+	for _, program := range []string{b.initdb(), b.postgres()} {
+		stat, err := os.Stat(program)
+		if err != nil {
+			return binaries{}, err
+		}
+		if !stat.Mode().IsRegular() {
+			return binaries{}, fmt.Errorf("%s is not a program", program)
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, versionPatience)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, b.postgres(), "--version").Output()
+	if err != nil {
+		return binaries{}, fmt.Errorf("%s --version: %w", b.postgres(), err)
+	}
+	match := versionPattern.FindSubmatch(out)
+	if match == nil {
+		return binaries{}, fmt.Errorf("%s --version: cannot read %q",
+			b.postgres(), out)
+	}
+	// The pattern admits digits only; too many of them become the largest int.
+	b.major, _ = strconv.Atoi(string(match[1]))
+	return b, nil
+}

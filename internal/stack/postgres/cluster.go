@@ -1,0 +1,248 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// ErrNoCluster says that the data directory holds no database yet.
+var ErrNoCluster = errors.New("no database in the data directory yet")
+
+// ClosedError says that the user that Postgres must run as cannot reach the
+// data directory.
+type ClosedError struct {
+	// Dir is the directory that stands in the way, above Path.
+	Dir  string
+	User string
+	Path string
+}
+
+func (e *ClosedError) Error() string {
+	return fmt.Sprintf("postgres does not run as root and would run as user %s, "+
+		"to whom the directory %s is closed, and with it %s: choose another data "+
+		"directory with --data-dir, let others pass (chmod o+x %s), or start "+
+		"Mosey as a plain user", e.User, e.Dir, e.Path, e.Dir)
+}
+
+// clusterMajor reads the major version of the existing cluster. It fails with
+// ErrNoCluster where there is none, and changes nothing.
+func clusterMajor(dir string) (int, error) {
+	data := dataDir(dir)
+	if _, err := os.Stat(data); errors.Is(err, fs.ErrNotExist) {
+		return 0, ErrNoCluster
+	}
+	content, err := os.ReadFile(filepath.Join(data, "PG_VERSION"))
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return 0, fmt.Errorf("the database in %s belongs to another user: start "+
+			"Mosey as that user or as root: %w", dir, err)
+	case errors.Is(err, fs.ErrNotExist):
+		return 0, fmt.Errorf("%s is not a Postgres cluster: move it away or "+
+			"choose another --data-dir; it is untouched: %w", data, err)
+	case err != nil:
+		return 0, fmt.Errorf("read version of the cluster: %w", err)
+	}
+	major, err := strconv.Atoi(strings.TrimSpace(string(content)))
+	if err != nil || major <= 0 {
+		return 0, fmt.Errorf("%s is of the unknown version %q; it is untouched",
+			data, bytes.TrimSpace(content))
+	}
+	return major, nil
+}
+
+// prepare finds binaries that fit the cluster, and makes the cluster where there
+// is none.
+func prepare(ctx context.Context, cfg Config, user account) (binaries, error) {
+	if err := user.canReach(clusterDir(cfg.Dir)); err != nil {
+		return binaries{}, err
+	}
+	major, err := clusterMajor(cfg.Dir)
+	if err != nil && !errors.Is(err, ErrNoCluster) {
+		return binaries{}, err
+	}
+	isNew := err != nil
+	b, err := cfg.sources.find(ctx, major, cfg.Progress)
+	if err != nil {
+		return binaries{}, err
+	}
+	if isNew {
+		cfg.Progress("creating the database")
+		if err := createCluster(ctx, cfg, b, user); err != nil {
+			return binaries{}, fmt.Errorf("create the database in %s: %w",
+				cfg.Dir, err)
+		}
+	}
+	return b, nil
+}
+
+// initPattern names clusters in the making. What is killed half way is made
+// anew under another name.
+const initPattern = "initdb-"
+
+func createCluster(
+	ctx context.Context, cfg Config, b binaries, user account,
+) error {
+	home := clusterDir(cfg.Dir)
+	if err := os.Mkdir(home, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if err := user.own(home); err != nil {
+		return err
+	}
+	if err := removeHalfMade(home); err != nil {
+		return err
+	}
+	if err := ensurePassword(cfg.Dir, user); err != nil {
+		return err
+	}
+	half, err := os.MkdirTemp(home, initPattern)
+	if err != nil {
+		return err
+	}
+	if err := user.own(half); err != nil {
+		return err
+	}
+	if err := initialise(ctx, b, user, half, passwordFile(cfg.Dir)); err != nil {
+		return errors.Join(err, os.RemoveAll(half))
+	}
+	// initdb has forced its files to the disk.
+	if err := os.Rename(half, dataDir(cfg.Dir)); err != nil {
+		return err
+	}
+	return syncDir(home)
+}
+
+// removeHalfMade removes what a killed initdb left. It never meets a cluster:
+// one is renamed when it is complete.
+func removeHalfMade(home string) error {
+	entries, err := os.ReadDir(home)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), initPattern) {
+			if err := os.RemoveAll(filepath.Join(home, entry.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// ensurePassword writes a new password, unless an earlier attempt did.
+func ensurePassword(dir string, user account) error {
+	path := passwordFile(dir)
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	temp := path + ".tmp"
+	if err := writeDurably(temp, rand.Text()+"\n"); err != nil {
+		return err
+	}
+	if err := user.own(temp); err != nil {
+		return err
+	}
+	return os.Rename(temp, path)
+}
+
+func readPassword(dir string) (string, error) {
+	content, err := os.ReadFile(passwordFile(dir))
+	if err != nil {
+		return "", fmt.Errorf("read the password of the database: %w", err)
+	}
+	password := strings.TrimSpace(string(content))
+	if password == "" {
+		return "", fmt.Errorf("the password file %s is empty", passwordFile(dir))
+	}
+	return password, nil
+}
+
+// initialise makes a cluster in an empty directory. The collation is C: that of
+// the operating system changes with its updates and corrupts indexes.
+func initialise(
+	ctx context.Context, b binaries, user account, dir, passwordFile string,
+) error {
+	// The death signal comes when the thread that started the child ends.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	cmd := exec.CommandContext(ctx, b.initdb(),
+		"--pgdata="+dir,
+		"--username="+role,
+		"--pwfile="+passwordFile,
+		"--auth=scram-sha-256",
+		"--encoding=UTF8",
+		"--locale=C",
+		"--data-checksums",
+		"--no-instructions",
+	)
+	user.command(cmd, syscall.SIGKILL)
+	cmd.Dir = filepath.Dir(dir)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %s", b.initdb(), err, lastLines(out, 5))
+	}
+	return appendTo(filepath.Join(dir, "postgresql.conf"), tunables)
+}
+
+// writeDurably replaces a file: a cluster whose password was lost with the
+// machine's power is of no use.
+func writeDurably(path, text string) error {
+	return writeSynced(path, text, os.O_CREATE|os.O_TRUNC)
+}
+
+func appendTo(path, text string) error {
+	return writeSynced(path, text, os.O_APPEND)
+}
+
+func writeSynced(path, text string, flag int) error {
+	file, err := os.OpenFile(path, flag|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(text)
+	return errors.Join(err, file.Sync(), file.Close())
+}
+
+// syncDir makes a rename in a directory survive a crash of the machine. Windows
+// cannot, and journals such changes itself.
+func syncDir(path string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// lastLines returns the last n non-empty lines of what a program printed.
+func lastLines(out []byte, n int) string {
+	lines := strings.FieldsFunc(string(out), func(r rune) bool {
+		return r == '\n' || r == '\r'
+	})
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}
+
+// environment is what Postgres gets of ours: what programs need to run, without
+// PG* settings meant for others and without anybody's secrets. The locale only
+// decides the language of its messages.
+func environment(names ...string) []string {
+	env := []string{"LC_ALL=C", "LANG=C"}
+	for _, name := range names {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}

@@ -1,0 +1,87 @@
+package postgres
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+)
+
+const (
+	// socketPort is part of a socket's name. Its folder is ours alone, so that
+	// any number does; this is the one that psql assumes.
+	socketPort = 5432
+	socketFile = ".s.PGSQL.5432"
+
+	// maxSocketPath is what every Unix can take: 104 bytes on macOS and the
+	// BSDs, 108 on Linux, one of them a zero.
+	maxSocketPath = 103
+)
+
+// endpoint is where a cluster listens: on a socket in a directory, or, if that
+// is empty, on a port of the loopback address.
+type endpoint struct {
+	socketDir string
+	port      int
+}
+
+func chooseEndpoint(dir string) (endpoint, error) {
+	home := clusterDir(dir)
+	// Clients take a comma for the end of one host and the start of the next.
+	if runtime.GOOS != "windows" && !strings.Contains(home, ",") &&
+		len(filepath.Join(home, socketFile)) <= maxSocketPath {
+		return endpoint{socketDir: home, port: socketPort}, nil
+	}
+	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return endpoint{}, fmt.Errorf("find a free port for Postgres: %w", err)
+	}
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	if err != nil {
+		return endpoint{}, fmt.Errorf("find a free port for Postgres: %w", err)
+	}
+	if err := listener.Close(); err != nil {
+		return endpoint{}, fmt.Errorf("find a free port for Postgres: %w", err)
+	}
+	number, err := strconv.Atoi(port)
+	if err != nil {
+		return endpoint{}, fmt.Errorf("find a free port for Postgres: %w", err)
+	}
+	return endpoint{port: number}, nil
+}
+
+// settings are the command line's part of the configuration.
+func (e endpoint) settings() []string {
+	listen := "127.0.0.1"
+	if e.socketDir != "" {
+		listen = ""
+	}
+	return []string{
+		"-c", "listen_addresses=" + listen,
+		"-c", "unix_socket_directories=" + e.socketDir,
+		"-c", "unix_socket_permissions=0700",
+		"-c", "port=" + strconv.Itoa(e.port),
+	}
+}
+
+// url is for pgx and for libpq alike.
+func (e endpoint) url(password, database string) string {
+	query := url.Values{"sslmode": {"disable"}}
+	host := net.JoinHostPort("127.0.0.1", strconv.Itoa(e.port))
+	if e.socketDir != "" {
+		host = ""
+		query.Set("host", e.socketDir)
+		query.Set("port", strconv.Itoa(e.port))
+	}
+	u := url.URL{
+		Scheme:   "postgres",
+		User:     url.UserPassword(role, password),
+		Host:     host,
+		Path:     "/" + database,
+		RawQuery: query.Encode(),
+	}
+	return u.String()
+}

@@ -1,0 +1,135 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"time"
+)
+
+const (
+	// fastPatience is how long a postmaster may take to write what is in memory
+	// to the disk and end; after that it is stopped without.
+	fastPatience  = 60 * time.Second
+	abortPatience = 15 * time.Second
+
+	pollInterval = 20 * time.Millisecond
+)
+
+// clearLeftovers makes a data directory fit to start a postmaster in, after any
+// end that the last one or Mosey itself may have had. It stops an orphaned
+// postmaster and sees to it that stale lock files do not stand in the way.
+func clearLeftovers(
+	ctx context.Context, dir string, b binaries, progress func(string),
+) error {
+	data := dataDir(dir)
+	pidFile := filepath.Join(data, "postmaster.pid")
+	content, err := readLockFile(ctx, pidFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return removeSocketLocks(dir)
+	}
+	if err != nil {
+		return fmt.Errorf("read lock file of Postgres: %w", err)
+	}
+	first, rest, _ := bytes.Cut(content, []byte{'\n'})
+	pid, err := strconv.Atoi(string(bytes.TrimSpace(first)))
+	if err != nil || pid <= 1 {
+		// A crash of the machine can leave an empty file, or anything. Postgres
+		// would refuse to start because of it.
+		if err := os.Remove(pidFile); err != nil {
+			return fmt.Errorf("remove broken lock file of Postgres: %w", err)
+		}
+		return removeSocketLocks(dir)
+	}
+	if isPostmaster(pid, data) {
+		progress("stopping the Postgres that a killed Mosey left running")
+		if err := stopOrphan(ctx, pid, b, data); err != nil {
+			return err
+		}
+		return removeSocketLocks(dir)
+	}
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	// The postmaster is gone, and its process id may belong to anybody by now,
+	// which Postgres would take for a running postmaster. Its parent's id, ours,
+	// it lets pass. Removing the file instead would also remove what it looks
+	// at next: whether an old backend still has the shared memory.
+	renamed := append(strconv.AppendInt(nil, int64(os.Getpid()), 10), '\n')
+	if err := os.WriteFile(pidFile, append(renamed, rest...), 0o600); err != nil {
+		return fmt.Errorf("renew stale lock file of Postgres: %w", err)
+	}
+	return removeSocketLocks(dir)
+}
+
+// readLockFile reads the file, and waits a moment for one that is just being
+// written.
+func readLockFile(ctx context.Context, path string) ([]byte, error) {
+	const patience = 500 * time.Millisecond
+	for began := time.Now(); ; {
+		content, err := os.ReadFile(path)
+		if err != nil || len(content) > 0 || time.Since(began) > patience {
+			return content, err
+		}
+		if err := pause(ctx, pollInterval); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// removeSocketLocks removes the lock files of sockets, which name a process in
+// the same way. The folder is ours alone and no postmaster is running.
+func removeSocketLocks(dir string) error {
+	lock := filepath.Join(clusterDir(dir), socketFile+".lock")
+	if err := os.Remove(lock); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove stale socket lock: %w", err)
+	}
+	return nil
+}
+
+// stopOrphan ends a postmaster that is not our child, cleanly if it can.
+func stopOrphan(ctx context.Context, pid int, b binaries, data string) error {
+	process, err := os.FindProcess(pid)
+	if err != nil {
+		return fmt.Errorf("find orphaned Postgres %d: %w", pid, err)
+	}
+	for _, step := range []struct {
+		signal   func() error
+		patience time.Duration
+	}{
+		{func() error { return interrupt(process, b, data) }, fastPatience},
+		{func() error { return abort(process) }, abortPatience},
+	} {
+		if err := step.signal(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			return fmt.Errorf("stop orphaned Postgres %d: %w", pid, err)
+		}
+		for began := time.Now(); time.Since(began) < step.patience; {
+			if !isPostmaster(pid, data) {
+				return nil
+			}
+			if err := pause(ctx, pollInterval); err != nil {
+				return err
+			}
+		}
+	}
+	return fmt.Errorf("the Postgres process %d that an earlier Mosey left in %s "+
+		"does not stop: end it by hand", pid, data)
+}
+
+// pause waits, or fails when the context ends first.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

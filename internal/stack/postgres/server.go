@@ -1,0 +1,221 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Server is a private Postgres that runs until Stop.
+type Server struct {
+	cfg      Config
+	binaries binaries
+	user     account
+	endpoint endpoint
+	password string
+
+	// ended is closed when no postmaster runs and none will be started.
+	ended chan struct{}
+	// quit is closed when no further postmaster may be started.
+	quit context.CancelFunc
+
+	mu sync.Mutex
+	// up is true once the first postmaster has taken a connection. From then
+	// on, one that ends is replaced; before, it ends the server.
+	up bool
+	// quitting is true once Stop was called, or the first postmaster failed.
+	quitting bool
+	process  *os.Process
+	lastErr  error
+}
+
+// Start starts the cluster in cfg.Dir, which it creates the first time, and
+// returns when it takes connections and has the database. That takes as long as
+// it takes: recovery after a crash has no bound but ctx. Start fails with a
+// *VersionError, a *ClosedError or ErrNoBinaries where those describe it.
+func Start(ctx context.Context, cfg Config) (*Server, error) {
+	cfg = cfg.withDefaults()
+	user, err := chooseAccount(cfg.Dir)
+	if err != nil {
+		return nil, err
+	}
+	found, err := prepare(ctx, cfg, user)
+	if err != nil {
+		return nil, err
+	}
+	password, err := readPassword(cfg.Dir)
+	if err != nil {
+		return nil, err
+	}
+	where, err := chooseEndpoint(cfg.Dir)
+	if err != nil {
+		return nil, err
+	}
+	alive, quit := context.WithCancel(context.WithoutCancel(ctx))
+	s := &Server{
+		cfg:      cfg,
+		binaries: found,
+		user:     user,
+		endpoint: where,
+		password: password,
+		ended:    make(chan struct{}),
+		quit:     quit,
+	}
+	go s.supervise(alive)
+	if err := s.awaitReady(ctx); err != nil {
+		// Nothing was written yet that a clean shutdown would have to save.
+		impatient, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		cancel()
+		return nil, errors.Join(err, s.Stop(impatient))
+	}
+	return s, nil
+}
+
+func (s *Server) launched() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.process != nil
+}
+
+// markUp has every further postmaster replaced, or says why the first is gone.
+func (s *Server) markUp() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.quitting {
+		return s.lastErr
+	}
+	s.up = true
+	return nil
+}
+
+// URL connects to the database as its owner. It stays the same while the server
+// runs, restarts of the postmaster included.
+func (s *Server) URL() string { return s.endpoint.url(s.password, database) }
+
+// Exited is closed when Postgres has ended for good, after Stop.
+func (s *Server) Exited() <-chan struct{} { return s.ended }
+
+// Stop ends Postgres cleanly: sessions are cut off, transactions in flight are
+// rolled back. When ctx ends before that is done it is ended at once, and the
+// next start recovers; nothing committed is lost either way. Stop may be called
+// more than once.
+func (s *Server) Stop(ctx context.Context) error {
+	s.mu.Lock()
+	s.quitting = true
+	process := s.process
+	s.mu.Unlock()
+	s.quit()
+
+	for _, step := range []struct {
+		ctx      context.Context
+		signal   func() error
+		patience time.Duration
+	}{
+		{ctx, func() error {
+			return interrupt(process, s.binaries, dataDir(s.cfg.Dir))
+		}, fastPatience},
+		{context.WithoutCancel(ctx), func() error { return abort(process) }, abortPatience},
+		{context.WithoutCancel(ctx), func() error { return process.Kill() }, abortPatience},
+	} {
+		if process != nil {
+			if err := step.signal(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+				s.cfg.Logger.Warn("cannot signal Postgres", slog.Any("error", err))
+			}
+		}
+		if s.awaitEnd(step.ctx, step.patience) {
+			return nil
+		}
+	}
+	return fmt.Errorf("postgres in %s does not stop", s.cfg.Dir)
+}
+
+func (s *Server) awaitEnd(ctx context.Context, patience time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	select {
+	case <-s.ended:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// awaitReady waits until the first postmaster serves the database and has every
+// further one replaced, or until it ends.
+func (s *Server) awaitReady(ctx context.Context) error {
+	const slow = 3 * time.Second
+	began, told := time.Now(), false
+	for {
+		// Before, it may be an orphan that answers.
+		if s.launched() {
+			if done, err := s.tryDatabase(ctx); done {
+				return errors.Join(err, s.markUp())
+			}
+		}
+		if !told && time.Since(began) > slow {
+			told = true
+			s.cfg.Progress("waiting for Postgres, which recovers from a crash")
+		}
+		select {
+		case <-s.ended:
+			return s.markUp()
+		case <-ctx.Done():
+			return fmt.Errorf("wait for Postgres: %w", context.Cause(ctx))
+		case <-time.After(pollInterval):
+		}
+	}
+}
+
+// SQLSTATE codes, see appendix A of the Postgres manual.
+const (
+	invalidPassword      = "28P01"
+	invalidAuthorization = "28000"
+	invalidCatalogName   = "3D000"
+	duplicateDatabase    = "42P04"
+)
+
+// tryDatabase connects once, creating the database where it is missing. It is
+// done when that worked or never will.
+func (s *Server) tryDatabase(ctx context.Context) (done bool, err error) {
+	err = connect(ctx, s.URL(), "")
+	var refused *pgconn.PgError
+	if err == nil || !errors.As(err, &refused) {
+		return err == nil, nil
+	}
+	switch refused.Code {
+	case invalidPassword, invalidAuthorization:
+		return true, fmt.Errorf("the password in %s is not that of the database "+
+			"(%w): put back the file that belongs to it",
+			passwordFile(s.cfg.Dir), err)
+	case invalidCatalogName:
+		err := connect(ctx, s.endpoint.url(s.password, "postgres"),
+			"CREATE DATABASE "+database)
+		if errors.As(err, &refused) && refused.Code != duplicateDatabase {
+			return true, fmt.Errorf("create database: %w", err)
+		}
+	}
+	return false, nil
+}
+
+// connect opens a session, runs a statement in it if one is given, and closes
+// it.
+func connect(ctx context.Context, url, statement string) error {
+	const patience = 30 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	session, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return err
+	}
+	if statement != "" {
+		_, err = session.Exec(ctx, statement)
+	}
+	return errors.Join(err, session.Close(ctx))
+}

@@ -1,0 +1,155 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+	"time"
+
+	"github.com/mosey-web/mosey/internal/stack/logfile"
+)
+
+const (
+	// A postmaster that ends is replaced after a delay that doubles from the
+	// first to the last of these, and starts over once one has lasted.
+	minBackoff = 100 * time.Millisecond
+	maxBackoff = 10 * time.Second
+	lasting    = time.Minute
+)
+
+// errQuitting says that no postmaster is started any more.
+var errQuitting = errors.New("postgres is being stopped")
+
+// supervise keeps a postmaster running until alive ends. A postmaster that ends
+// before the first was up ends it too: Start tells why.
+func (s *Server) supervise(alive context.Context) {
+	defer close(s.ended)
+	defer s.quit()
+	// The death signal comes when the thread that started the child ends, so
+	// this goroutine keeps its own, which ends with it.
+	runtime.LockOSThread()
+	go s.boundLog(alive)
+
+	for backoff := minBackoff; ; backoff = min(2*backoff, maxBackoff) {
+		began := time.Now()
+		err := s.runOnce(alive)
+		s.mu.Lock()
+		s.process, s.lastErr = nil, err
+		s.quitting = s.quitting || !s.up
+		quitting := s.quitting
+		s.mu.Unlock()
+		if quitting {
+			return
+		}
+		s.cfg.Logger.Error("Postgres ended; starting it again",
+			slog.Any("error", err), slog.Duration("delay", backoff))
+		s.cfg.Progress("Postgres ended unexpectedly; starting it again")
+		if time.Since(began) > lasting {
+			backoff = minBackoff
+		}
+		if pause(alive, backoff) != nil {
+			return
+		}
+	}
+}
+
+// runOnce runs one postmaster to its end, which is always an error.
+func (s *Server) runOnce(alive context.Context) error {
+	err := clearLeftovers(alive, s.cfg.Dir, s.binaries, s.cfg.Progress)
+	if err != nil {
+		return err
+	}
+	cmd, offset, err := s.launch()
+	if err != nil {
+		return err
+	}
+	err = cmd.Wait()
+	if err == nil {
+		err = errors.New("it was asked to stop")
+	}
+	return fmt.Errorf("postgres ended: %w%s", err,
+		logSince(logPath(s.cfg.Dir), offset))
+}
+
+// launch starts a postmaster whose output goes to the log, and tells where in
+// the log that begins.
+func (s *Server) launch() (*exec.Cmd, int64, error) {
+	path := logPath(s.cfg.Dir)
+	if err := logfile.Rotate(path, maxLogBytes); err != nil {
+		return nil, 0, err
+	}
+	// A file, not a pipe: it outlives us, should we be killed.
+	log, err := logfile.Open(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { _ = log.Close() }() // the child has its own
+	stat, err := log.Stat()
+	if err != nil {
+		return nil, 0, fmt.Errorf("open log: %w", err)
+	}
+	data := dataDir(s.cfg.Dir)
+	args := append([]string{"-D", data,
+		"-c", "logging_collector=off",
+		"-c", "log_destination=stderr",
+	}, s.endpoint.settings()...)
+	cmd := exec.Command(s.binaries.postgres(), args...)
+	cmd.Stdout, cmd.Stderr = log, log
+	// A fast shutdown, should we be killed.
+	s.user.command(cmd, syscall.SIGINT)
+	cmd.Dir = clusterDir(s.cfg.Dir)
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.quitting {
+		return nil, 0, errQuitting
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, 0, fmt.Errorf("start Postgres: %w", err)
+	}
+	s.process = cmd.Process
+	return cmd, stat.Size(), nil
+}
+
+// logSince returns the last lines that were logged from an offset on, to be
+// appended to an error.
+func logSince(path string, offset int64) string {
+	const longest = 4096
+	file, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = file.Close() }()
+	stat, err := file.Stat()
+	if err != nil {
+		return ""
+	}
+	offset = max(offset, stat.Size()-longest)
+	tail := make([]byte, max(0, stat.Size()-offset))
+	n, err := file.ReadAt(tail, offset)
+	if err != nil || n == 0 {
+		return ""
+	}
+	return ": " + lastLines(tail, 5)
+}
+
+// boundLog empties a log that a running server has made too long. It cannot be
+// renamed: the server would go on writing to the old file.
+func (s *Server) boundLog(alive context.Context) {
+	path := logPath(s.cfg.Dir)
+	for pause(alive, logCheckInterval) == nil {
+		stat, err := os.Stat(path)
+		if err == nil && stat.Size() > maxLogBytes {
+			err = os.Truncate(path, 0)
+		}
+		if err != nil {
+			s.cfg.Logger.Warn("cannot bound the log of Postgres",
+				slog.Any("error", err))
+		}
+	}
+}
