@@ -1,0 +1,192 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db/dbsqlc"
+)
+
+// ClaimDomains claims up to most domains that have due work for a run, by
+// priority. The claims last a minute; the first fetch renews them.
+func (s *Store) ClaimDomains(ctx context.Context, runID int64, most int) ([]string, error) {
+	domains, err := retryConflicts(ctx, "claim domains", func() ([]string, error) {
+		return s.q.DomainsClaim(ctx, dbsqlc.DomainsClaimParams{RunID: &runID, Max: int32(most)}) //nolint:gosec // bounded by Settings
+	})
+	return domains, err
+}
+
+// Activity returns how many domains the run has claimed, and how many claimed
+// domains, whoever claimed them, have work for it.
+func (s *Store) Activity(ctx context.Context, runID int64) (active, busy int, err error) {
+	row, err := s.q.RunActivity(ctx, &runID)
+	return int(row.Active), int(row.Busy), translate("count active domains", err)
+}
+
+// HoldDomain keeps a domain's claim for a wait that is longer than a lease.
+func (s *Store) HoldDomain(ctx context.Context, domain string, hold time.Duration) error {
+	err := s.q.DomainHold(ctx, dbsqlc.DomainHoldParams{Domain: domain, HoldMs: ms(hold)})
+	return translate("hold domain "+domain, err)
+}
+
+// FinishDomain gives a domain's claim back, unless something is due: then it
+// returns false and changes nothing. A putAway that is not negative leaves the
+// domain alone for that long, whatever is due; reason says why.
+func (s *Store) FinishDomain(ctx context.Context, domain string, putAway time.Duration, reason string) (bool, error) {
+	until := int64(-1)
+	if putAway >= 0 {
+		until = ms(putAway)
+	}
+	return retryConflicts(ctx, "finish domain "+domain, func() (bool, error) {
+		return s.q.DomainFinish(ctx, dbsqlc.DomainFinishParams{Domain: domain, UntilMs: until, Reason: reason})
+	})
+}
+
+// SetDomain sets a domain's own delay or budget; nil leaves it as it is.
+func (s *Store) SetDomain(ctx context.Context, domain string, delay *time.Duration, maxPages *int64) error {
+	p := dbsqlc.DomainSetParams{Domain: domain, MaxPages: maxPages}
+	if delay != nil {
+		n := ms(*delay)
+		p.DelayMs = &n
+	}
+	n, err := s.q.DomainSet(ctx, p)
+	return changedOne("set domain "+domain, n, err)
+}
+
+// BlockDomain makes sure that no further request to a domain is begun.
+func (s *Store) BlockDomain(ctx context.Context, domain, reason string) error {
+	n, err := s.q.DomainBlock(ctx, dbsqlc.DomainBlockParams{Domain: domain, Reason: reason})
+	return changedOne("block domain "+domain, n, err)
+}
+
+func changedOne(op string, n int64, err error) error {
+	if err == nil && n == 0 {
+		return fmt.Errorf("%s: %w", op, crawl.ErrNotFound)
+	}
+	return translate(op, err)
+}
+
+// recentShown bounds the attempts in a report.
+const recentShown = 10
+
+// Domain reports what is known about a domain, or crawl.ErrNotFound.
+func (s *Store) Domain(ctx context.Context, domain string) (crawl.DomainReport, error) {
+	d, err := s.q.DomainGet(ctx, domain)
+	if err != nil {
+		return crawl.DomainReport{}, translate("domain "+domain, err)
+	}
+	rep := crawl.DomainReport{
+		Domain: d.Domain, Status: crawl.DomainStatus(d.Status), Reason: d.StatusReason, MaxPages: d.MaxPages,
+		PutAway: timeOf(d.NextCrawlAfter), ClaimEnd: timeOf(d.ClaimExpiresAt), Delay: durationOf(d.DelayMs),
+	}
+	if d.ClaimedBy != nil {
+		rep.Claimed = *d.ClaimedBy
+	}
+	slot, err := s.q.SlotGet(ctx, "domain:"+domain)
+	if err = translate("slot of "+domain, err); err != nil && !errors.Is(err, crawl.ErrNotFound) {
+		return rep, err
+	}
+	rep.SlotFree, rep.SlotReason = slot.FreeAt, crawl.Reason(slot.Reason)
+	robots, err := s.q.RobotsOfDomain(ctx, domain)
+	runs, err2 := s.q.DomainTotals(ctx, domain)
+	recent, err3 := s.q.DomainRecent(ctx, dbsqlc.DomainRecentParams{Domain: domain, Max: recentShown})
+	open, err4 := s.q.DomainOpen(ctx, dbsqlc.DomainOpenParams{Domain: domain, Bound: crawl.FrontierBound})
+	if err := errors.Join(err, err2, err3, err4); err != nil {
+		return rep, translate("domain "+domain, err)
+	}
+	rep.Pending = open.Open
+	if open.Open > 0 {
+		rep.NextDue = open.NextDue
+	}
+	for _, r := range robots {
+		rep.Robots = append(rep.Robots, crawl.RobotsReport{
+			Origin: r.Origin, Verdict: crawl.RobotsVerdict(r.Verdict), Reason: r.Reason,
+			CrawlDelay: durationOf(r.CrawlDelayMs), Sitemaps: r.Sitemaps, StatusCode: int16Of(r.StatusCode),
+			Failures: int(r.Failures), FetchedAt: r.FetchedAt, ExpiresAt: r.ExpiresAt,
+		})
+	}
+	for _, r := range runs {
+		rep.Runs = append(rep.Runs, crawl.DomainRun{
+			Run: r.Run, Status: crawl.RunStatus(r.RunStatus), Seed: r.Seed,
+			Totals: crawl.Totals{
+				Success: r.Success, BlockedRobots: r.BlockedRobots, Blocked4xx: r.Blocked4xx,
+				Blocked5xx: r.Blocked5xx, Timeout: r.Timeout, Failed: r.Failed, Bytes: r.Bytes,
+			},
+		})
+	}
+	for _, c := range recent {
+		rep.Recent = append(rep.Recent, crawl.CrawlReport{
+			ID: c.ID, URL: c.Url, Run: c.Run, Outcome: outcomeOf(c.Outcome),
+			StatusCode: int16Of(c.StatusCode), Error: textOf(c.ErrorMessage), CompletedAt: timeOf(c.CompletedAt),
+			Duration: crawl.Duration(fromMS(int64(numOf(c.DurationMs)))), Bytes: numOf(c.Bytes),
+		})
+	}
+	return rep, nil
+}
+
+// Page reports what is known about a page by its canonical URL, or
+// crawl.ErrNotFound.
+func (s *Store) Page(ctx context.Context, url string) (crawl.PageReport, error) {
+	p, err := s.q.PageGet(ctx, url)
+	if err != nil {
+		return crawl.PageReport{}, translate("page "+url, err)
+	}
+	rep := crawl.PageReport{
+		URL: p.Url, Domain: p.Domain, Status: string(p.Status), Title: textOf(p.Title),
+		Canonical: textOf(p.CanonicalUrl), NoIndex: p.Noindex, NoFollow: p.Nofollow,
+		FetchedAt: timeOf(p.FetchedAt), FailedAt: timeOf(p.FailedAt), FoundAt: p.CreatedAt,
+	}
+	links, err := s.q.PageLinkCounts(ctx, p.ID)
+	crawls, err2 := s.q.PageCrawls(ctx, dbsqlc.PageCrawlsParams{PageID: p.ID, Max: recentShown})
+	to, err3 := s.q.PageRedirect(ctx, p.ID)
+	if err3 = translate("redirect of "+url, err3); errors.Is(err3, crawl.ErrNotFound) {
+		err3 = nil
+	}
+	if err := errors.Join(err, err2, err3); err != nil {
+		return rep, translate("page "+url, err)
+	}
+	rep.LinksOut, rep.LinksIn, rep.RedirectTo = links.Outgoing, links.Incoming, to
+	for _, c := range crawls {
+		rep.Crawls = append(rep.Crawls, crawl.CrawlReport{
+			ID: c.ID, Run: c.Run, Outcome: outcomeOf(c.Outcome), StatusCode: int16Of(c.StatusCode),
+			Error: textOf(c.ErrorMessage), Depth: int(c.Depth), Bytes: numOf(c.Bytes), ContentType: textOf(c.ContentType),
+			IP: c.Ip, Duration: crawl.Duration(fromMS(int64(numOf(c.DurationMs)))), ScheduledFor: c.ScheduledFor,
+			LockedAt: timeOf(c.LockedAt), CompletedAt: timeOf(c.CompletedAt),
+		})
+	}
+	return rep, nil
+}
+
+func durationOf(n *int64) *crawl.Duration {
+	if n == nil {
+		return nil
+	}
+	d := crawl.Duration(fromMS(*n))
+	return &d
+}
+
+func outcomeOf(o *dbsqlc.CrawlOutcome) crawl.Outcome {
+	if o == nil {
+		return ""
+	}
+	return crawl.Outcome(*o)
+}
+
+func int16Of(n *int16) int { return int(numOf(n)) }
+
+func numOf[T int16 | int32 | int64](n *T) T {
+	if n == nil {
+		return 0
+	}
+	return *n
+}
+
+func textOf(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}

@@ -1,0 +1,36 @@
+package db
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// SQLSTATE codes of conflicts that go away when the transaction is run again.
+const (
+	codeSerializationFailure = "40001"
+	codeDeadlockDetected     = "40P01"
+)
+
+// translate names the operation and turns what Postgres says into the errors of
+// package crawl. It is the only place where pgx errors are looked at.
+func translate(op string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, pgx.ErrNoRows):
+		return fmt.Errorf("%s: %w", op, crawl.ErrNotFound)
+	default:
+		return fmt.Errorf("%s: %w", op, err)
+	}
+}
+
+// isConflict says whether running the transaction again may succeed.
+func isConflict(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && (pg.Code == codeSerializationFailure || pg.Code == codeDeadlockDetected)
+}

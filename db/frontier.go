@@ -1,0 +1,137 @@
+package db
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db/dbsqlc"
+)
+
+// Next is the crawl a domain should make next. It claims nothing, but closes
+// attempts whose worker died and whose hold has run out.
+func (s *Store) Next(ctx context.Context, domain string) (crawl.Next, error) {
+	row, err := retryConflicts(ctx, "next crawl of "+domain, func() (dbsqlc.CrawlNextRow, error) {
+		return s.q.CrawlNext(ctx, domain)
+	})
+	if err != nil {
+		return crawl.Next{}, err
+	}
+	return next(row), nil
+}
+
+// Begin takes the slots for one attempt and claims its row, or says what to wait
+// for. The slots stay closed for hold even if the process dies: hold must cover
+// the longest the request can take and the delay after it. ip may be empty.
+// queued says that the caller has already waited for a place in the address's
+// queue.
+func (s *Store) Begin(
+	ctx context.Context, n crawl.Next, domain, ip string, hold time.Duration, queued bool,
+) (crawl.Permit, error) {
+	row, err := retryConflicts(ctx, "begin crawl of "+n.URL, func() (dbsqlc.CrawlBeginRow, error) {
+		return s.q.CrawlBegin(ctx, dbsqlc.CrawlBeginParams{
+			CrawlID: n.CrawlID, Domain: domain, Ip: ip, HoldMs: ms(hold),
+			IpDelayMs: ms(n.IPDelay), Queued: queued,
+		})
+	})
+	if err != nil {
+		return crawl.Permit{}, err
+	}
+	return permit(row), nil
+}
+
+// Finish closes an attempt and does, in one transaction, all that follows from
+// it: see crawl_finish. It returns what comes next for the domain, and whether
+// this call closed the attempt: false means that the attempt was taken for
+// dead and closed by somebody else, and that nothing was recorded.
+func (s *Store) Finish(ctx context.Context, a crawl.Attempt) (crawl.Next, bool, error) {
+	p := finishParams(a)
+	row, err := retryConflicts(ctx, "record crawl "+strconv.FormatInt(a.CrawlID, 10), func() (dbsqlc.CrawlFinishRow, error) {
+		p.SinceEndMs = sinceMS(a.EndedAt)
+		return s.q.CrawlFinish(ctx, p)
+	})
+	if err != nil {
+		return crawl.Next{}, false, err
+	}
+	return next(dbsqlc.CrawlNextRow(row)), row.Closed, nil
+}
+
+func finishParams(a crawl.Attempt) dbsqlc.CrawlFinishParams {
+	p := dbsqlc.CrawlFinishParams{
+		ID: a.CrawlID, Domain: a.Domain, Ip: a.IP,
+		Outcome: dbsqlc.CrawlOutcome(a.Outcome), StatusCode: int32(a.StatusCode), //nolint:gosec // three digits
+		Error: a.Error, DurationMs: a.Duration.Milliseconds(), Bytes: a.Bytes, ContentType: a.ContentType,
+		PageDelayMs: ms(a.Delay), PageIpDelayMs: ms(a.IPDelay), Reason: string(a.Reason), RetryInMs: -1,
+		Title: a.Title, Canonical: a.Canonical, Noindex: a.NoIndex, Nofollow: a.NoFollow,
+		LinkUrls: make([]string, len(a.Links)), LinkDomains: make([]string, len(a.Links)),
+		LinkOrigins: make([]string, len(a.Links)), LinkNofollow: make([]bool, len(a.Links)),
+		Redirect: a.Redirect,
+	}
+	if a.Requested {
+		p.Holder = "crawl:" + strconv.FormatInt(a.CrawlID, 10)
+	}
+	if a.RetryIn >= 0 {
+		p.RetryInMs = ms(a.RetryIn)
+	}
+	for i, l := range a.Links {
+		p.LinkUrls[i], p.LinkDomains[i], p.LinkOrigins[i] = l.URL.String(), l.URL.Domain(), l.URL.Origin()
+		p.LinkNofollow[i] = l.NoFollow
+	}
+	return p
+}
+
+// DeferOrigin puts off what is pending for an origin until its robots.txt may be
+// asked for again, and returns how many crawls that were.
+func (s *Store) DeferOrigin(ctx context.Context, domain, origin string) (int64, error) {
+	n, err := s.q.OriginDefer(ctx, dbsqlc.OriginDeferParams{Origin: origin, Domain: domain})
+	return n, translate("defer "+origin, err)
+}
+
+// TakeSlot takes the slots of a domain and, if ip is not empty and ipDelay not
+// zero, of an address for a request that is not a page's, as Begin does. holder
+// identifies the request to ReleaseSlot.
+func (s *Store) TakeSlot(
+	ctx context.Context, domain, ip, holder string, hold, ipDelay time.Duration, queued bool,
+) (crawl.Permit, error) {
+	row, err := retryConflicts(ctx, "take the slot of "+domain, func() (dbsqlc.SlotTakeRow, error) {
+		return s.q.SlotTake(ctx, dbsqlc.SlotTakeParams{
+			Domain: domain, Ip: ip, Holder: holder, HoldMs: ms(hold), IpDelayMs: ms(ipDelay), Queued: queued,
+		})
+	})
+	if err != nil {
+		return crawl.Permit{}, err
+	}
+	return permit(dbsqlc.CrawlBeginRow(row)), nil
+}
+
+// ReleaseSlot gives back what holder holds: the domain is closed for delay and
+// the address for ipDelay, counted from the request's end. A hold that was lost
+// is left alone.
+func (s *Store) ReleaseSlot(
+	ctx context.Context, domain, ip, holder string, ended time.Time, delay, ipDelay time.Duration, why crawl.Reason,
+) error {
+	err := s.q.SlotRelease(ctx, dbsqlc.SlotReleaseParams{
+		Domain: domain, Ip: ip, Holder: holder, SinceEndMs: sinceMS(ended),
+		DelayMs: ms(delay), IpDelayMs: ms(ipDelay), Reason: string(why),
+	})
+	return translate("release the slot of "+domain, err)
+}
+
+func permit(row dbsqlc.CrawlBeginRow) crawl.Permit {
+	return crawl.Permit{Granted: row.Granted, Wait: fromMS(row.WaitMs), Reason: crawl.Reason(row.Reason)}
+}
+
+func next(row dbsqlc.CrawlNextRow) crawl.Next {
+	return crawl.Next{
+		CrawlID: row.CrawlID, Run: row.Run, URL: row.Url, Origin: row.Origin,
+		Attempt: int(row.Attempt), MaxAttempts: int(row.MaxAttempts), Patience: fromMS(row.PatienceMs),
+		RobotsVerdict: crawl.RobotsVerdict(row.RobotsVerdict), RobotsVersion: row.RobotsVersion,
+		RobotsFresh: fromMS(row.RobotsFreshMs), RobotsReason: row.RobotsReason,
+		Waits: crawl.Waits{
+			Configured: fromMS(row.DelayMs), Domain: fromMS(row.DomainDelayMs), CrawlDelay: fromMS(row.CrawlDelayMs),
+		},
+		IPDelay: fromMS(row.IpDelayMs), SlotWait: fromMS(row.SlotWaitMs),
+		SlotReason: crawl.Reason(row.SlotReason), DueIn: fromMS(row.DueInMs),
+	}
+}

@@ -1,0 +1,224 @@
+-- +goose Up
+
+CREATE TYPE run_status AS ENUM ('running', 'stopped', 'done');
+CREATE TYPE domain_status AS ENUM ('pending', 'active', 'exhausted', 'blocked', 'unreachable');
+CREATE TYPE page_status AS ENUM ('discovered', 'fetched', 'failed');
+CREATE TYPE crawl_outcome AS ENUM (
+    'success', 'failed', 'timeout', 'blocked_robots', 'blocked_4xx', 'blocked_5xx'
+);
+CREATE TYPE robots_verdict AS ENUM ('rules', 'allow_all', 'disallow_all', 'unreachable');
+
+-- A named crawl with its settings. Its totals are the sums over run_domains, so
+-- that no page has to update a row that all pages share.
+CREATE TABLE crawl_runs (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name text NOT NULL UNIQUE,
+    status run_status NOT NULL DEFAULT 'running',
+    status_reason text NOT NULL DEFAULT '',
+    delay_ms bigint NOT NULL,
+    ip_delay_ms bigint NOT NULL,
+    patience_ms bigint NOT NULL,
+    -- -1 in the next three is no limit
+    max_pages bigint NOT NULL,
+    max_pages_per_domain bigint NOT NULL,
+    max_depth integer NOT NULL,
+    max_attempts integer NOT NULL,
+    max_active_domains integer NOT NULL,
+    pages_per_activity integer NOT NULL,
+    scope text NOT NULL,
+    standing boolean NOT NULL,
+    -- requests for pages begun; kept only while max_pages sets a limit
+    pages_started bigint NOT NULL DEFAULT 0,
+    seedings bigint NOT NULL DEFAULT 0,
+    started_at timestamptz NOT NULL DEFAULT now(),
+    finished_at timestamptz,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    updated_at timestamptz NOT NULL DEFAULT now(),
+    CONSTRAINT crawl_runs_name_valid CHECK (name ~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$'),
+    CONSTRAINT crawl_runs_scope_known CHECK (scope IN ('seeds', 'web')),
+    CONSTRAINT crawl_runs_settings_in_range CHECK (
+        delay_ms >= 0 AND ip_delay_ms >= 0 AND patience_ms >= 0 AND max_pages >= -1
+        AND max_pages_per_domain >= -1 AND max_depth >= -1 AND max_attempts >= 1
+        AND max_active_domains >= 1 AND pages_per_activity >= 1
+    ),
+    CONSTRAINT crawl_runs_finished_or_running CHECK ((status = 'done') = (finished_at IS NOT NULL))
+);
+
+-- The unit of politeness. claimed_by, claim_expires_at and version are the claim
+-- protocol: the claim belongs to the domain's workflow and each fetch renews it.
+CREATE TABLE domains (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    domain text NOT NULL UNIQUE,
+    status domain_status NOT NULL DEFAULT 'pending',
+    status_reason text NOT NULL DEFAULT '',
+    -- set by a person; null leaves the runs' own
+    delay_ms bigint CHECK (delay_ms >= 0),
+    max_pages bigint CHECK (max_pages >= -1),
+    priority_score double precision NOT NULL DEFAULT 0,
+    -- put away until then; null may be crawled now
+    next_crawl_after timestamptz,
+    claimed_by text,
+    claim_expires_at timestamptz,
+    version bigint NOT NULL DEFAULT 0,
+    last_crawl_run_id bigint REFERENCES crawl_runs (id),
+    created_at timestamptz NOT NULL DEFAULT now(),
+    updated_at timestamptz NOT NULL DEFAULT now(),
+    CONSTRAINT domains_claim_has_expiry CHECK ((claimed_by IS NULL) = (claim_expires_at IS NULL))
+) WITH (fillfactor = 80);
+
+CREATE INDEX domains_claimable ON domains (priority_score DESC, id)
+WHERE status IN ('pending', 'active');
+CREATE INDEX domains_claimed ON domains (last_crawl_run_id) WHERE claimed_by IS NOT NULL;
+
+-- A domain's part in a run: whether it was seeded, its budget, its totals. Only
+-- the one request in flight on the domain updates it.
+CREATE TABLE run_domains (
+    run_id bigint NOT NULL REFERENCES crawl_runs (id) ON DELETE CASCADE,
+    domain text NOT NULL,
+    seed boolean NOT NULL DEFAULT false,
+    pages_started bigint NOT NULL DEFAULT 0,
+    success bigint NOT NULL DEFAULT 0,
+    failed bigint NOT NULL DEFAULT 0,
+    timeout bigint NOT NULL DEFAULT 0,
+    blocked_robots bigint NOT NULL DEFAULT 0,
+    blocked_4xx bigint NOT NULL DEFAULT 0,
+    blocked_5xx bigint NOT NULL DEFAULT 0,
+    bytes bigint NOT NULL DEFAULT 0,
+    updated_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (run_id, domain)
+) WITH (fillfactor = 80);
+
+CREATE INDEX run_domains_domain ON run_domains (domain);
+
+-- One canonical URL, forever.
+CREATE TABLE pages (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    url text NOT NULL UNIQUE,
+    domain text NOT NULL,
+    origin text NOT NULL,
+    status page_status NOT NULL DEFAULT 'discovered',
+    title text,
+    -- BCP 47; 35 characters is the longest tag RFC 5646 §4.4.1 asks to support
+    language varchar(35),
+    canonical_url text,
+    noindex boolean NOT NULL DEFAULT false,
+    nofollow boolean NOT NULL DEFAULT false,
+    fetched_at timestamptz,
+    failed_at timestamptz,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    updated_at timestamptz NOT NULL DEFAULT now(),
+    CONSTRAINT pages_url_bounded CHECK (octet_length(url) <= 2048)
+) WITH (fillfactor = 90);
+
+CREATE INDEX pages_domain ON pages (domain);
+CREATE INDEX pages_language ON pages (language);
+
+-- One attempt to fetch a page, kept forever. A row whose outcome is null is also
+-- the work: pending while locked_at is null, in flight when it is set.
+CREATE TABLE page_crawls (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    page_id bigint NOT NULL REFERENCES pages (id) ON DELETE CASCADE,
+    domain text NOT NULL,
+    priority smallint NOT NULL DEFAULT 0,
+    scheduled_for timestamptz NOT NULL DEFAULT now(),
+    locked_at timestamptz,
+    -- the instant the request had ended; it began duration_ms before
+    completed_at timestamptz,
+    outcome crawl_outcome,
+    status_code smallint,
+    error_message text,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    updated_at timestamptz NOT NULL DEFAULT now(),
+    run_id bigint NOT NULL REFERENCES crawl_runs (id) ON DELETE CASCADE,
+    -- the crawl of this page in this run that this one follows
+    previous_id bigint REFERENCES page_crawls (id),
+    url text NOT NULL,
+    -- links from a seed, and redirects since the last link
+    depth smallint NOT NULL DEFAULT 0,
+    redirects smallint NOT NULL DEFAULT 0,
+    duration_ms integer,
+    -- body bytes on the wire
+    bytes bigint,
+    content_type text,
+    ip inet,
+    CONSTRAINT page_crawls_closed_has_time CHECK ((outcome IS NULL) = (completed_at IS NULL)),
+    CONSTRAINT page_crawls_closed_not_locked CHECK (outcome IS NULL OR locked_at IS NULL),
+    CONSTRAINT page_crawls_status_known CHECK (status_code BETWEEN 100 AND 599),
+    CONSTRAINT page_crawls_numbers CHECK (
+        depth >= 0 AND redirects >= 0 AND duration_ms >= 0 AND bytes >= 0
+    )
+);
+
+-- politeness look-ups
+CREATE INDEX page_crawls_domain_open ON page_crawls (domain) WHERE outcome IS NULL;
+-- worker poll
+CREATE INDEX page_crawls_due ON page_crawls (scheduled_for, locked_at) WHERE outcome IS NULL;
+-- a page's history
+CREATE INDEX page_crawls_page_history ON page_crawls (page_id, created_at DESC);
+-- the next crawl of a domain in a run
+CREATE INDEX page_crawls_next
+ON page_crawls (domain, run_id, priority DESC, scheduled_for, id) WHERE outcome IS NULL;
+-- attempts in flight, or abandoned
+CREATE INDEX page_crawls_locked ON page_crawls (domain) WHERE locked_at IS NOT NULL;
+-- A page enters a run once, whoever finds it first; whatever follows says what
+-- it follows, and nothing is followed twice.
+CREATE UNIQUE INDEX page_crawls_first ON page_crawls (run_id, page_id) WHERE previous_id IS NULL;
+CREATE UNIQUE INDEX page_crawls_follows ON page_crawls (previous_id) WHERE previous_id IS NOT NULL;
+
+-- The link graph, over all runs.
+CREATE TABLE page_links (
+    from_page_id bigint NOT NULL REFERENCES pages (id) ON DELETE CASCADE,
+    to_page_id bigint NOT NULL REFERENCES pages (id) ON DELETE CASCADE,
+    kind text NOT NULL DEFAULT 'link',
+    nofollow boolean NOT NULL DEFAULT false,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (from_page_id, to_page_id, kind),
+    CONSTRAINT page_links_kind_known CHECK (kind IN ('link', 'redirect'))
+);
+
+CREATE INDEX page_links_to ON page_links (to_page_id);
+
+-- What an origin's robots.txt said (RFC 9309).
+CREATE TABLE robots (
+    origin text PRIMARY KEY,
+    domain text NOT NULL,
+    verdict robots_verdict NOT NULL,
+    -- the one group that applies to us, in canonical form
+    rules text NOT NULL DEFAULT '',
+    crawl_delay_ms bigint CHECK (crawl_delay_ms >= 0),
+    sitemaps text [] NOT NULL DEFAULT '{}',
+    reason text NOT NULL DEFAULT '',
+    status_code smallint,
+    -- fetches in a row that found it unreachable
+    failures integer NOT NULL DEFAULT 0,
+    fetched_at timestamptz NOT NULL DEFAULT now(),
+    expires_at timestamptz NOT NULL
+);
+
+CREATE INDEX robots_domain ON robots (domain);
+
+-- The guard: key (domain:<domain>, ip:<address>) may not be asked before free_at.
+CREATE TABLE politeness_slots (
+    key text PRIMARY KEY,
+    free_at timestamptz NOT NULL DEFAULT 'epoch',
+    -- the request that holds the slot; null when free_at is a plain delay
+    holder text,
+    reason text NOT NULL DEFAULT '',
+    -- the end of the queue of those who wait for an address
+    tail timestamptz NOT NULL DEFAULT 'epoch',
+    updated_at timestamptz NOT NULL DEFAULT now()
+) WITH (fillfactor = 50);
+
+-- Seeds that a command line has handed over and SeedWorkflow has yet to store.
+CREATE TABLE staged_seeds (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    run_id bigint NOT NULL REFERENCES crawl_runs (id) ON DELETE CASCADE,
+    url text NOT NULL
+);
+
+CREATE INDEX staged_seeds_run ON staged_seeds (run_id, id);
+
+-- +goose Down
+DROP TABLE staged_seeds, politeness_slots, robots, page_links, page_crawls, pages,
+run_domains, domains, crawl_runs;
+DROP TYPE robots_verdict, crawl_outcome, page_status, domain_status, run_status;

@@ -1,0 +1,107 @@
+-- +goose Up
+
+-- The guard. All of these run on the database's clock, read after the rows are
+-- locked, so that a worker's own clock never matters. Slots are always locked
+-- before any other row, in key order, which rules out deadlocks.
+
+CREATE TYPE slot_answer AS (
+    granted boolean,
+    -- how long to wait before asking again, when not granted
+    wait_ms bigint,
+    reason text
+);
+
+-- milliseconds from one instant to another, rounded up so that whoever waits
+-- that long is not early
+CREATE FUNCTION ms_between(p_from timestamptz, p_to timestamptz) RETURNS bigint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN ceil(extract(EPOCH FROM (p_to - p_from)) * 1000)::bigint;
+
+CREATE FUNCTION ms_interval(p_ms bigint) RETURNS interval
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN p_ms * interval '1 millisecond';
+
+-- Takes the slots of a domain and (if p_ip is not empty) of an address for one
+-- request, or says how long to wait. A taken slot stays closed for p_hold_ms, by
+-- which time the request must have ended and the delay passed, even if nobody
+-- releases it.
+--
+-- Those who find an address busy get a place in its queue (tail): one request
+-- fits between two places. p_queued says that the caller has waited for its
+-- place; it then only waits for the address itself.
+-- +goose StatementBegin
+CREATE FUNCTION slot_take(
+    p_domain text, p_ip text, p_holder text, p_hold_ms bigint, p_ip_delay_ms bigint, p_queued boolean
+) RETURNS slot_answer LANGUAGE plpgsql AS $$
+DECLARE
+    k_domain CONSTANT text := 'domain:' || p_domain;
+    k_ip CONSTANT text := 'ip:' || p_ip;
+    by_ip CONSTANT boolean := p_ip <> '' AND p_ip_delay_ms > 0;
+    keys CONSTANT text[] := CASE WHEN by_ip THEN ARRAY[k_domain, k_ip] ELSE ARRAY[k_domain] END;
+    slot record;
+    d record;
+    i record;
+    t timestamptz;
+    place timestamptz;
+    locked integer := 0;
+BEGIN
+    LOOP
+        locked := 0;
+        FOR slot IN
+            SELECT s.key, s.free_at, s.reason, s.tail FROM politeness_slots s
+            WHERE s.key = ANY (keys) ORDER BY s.key FOR UPDATE
+        LOOP
+            locked := locked + 1;
+            IF slot.key = k_domain THEN d := slot; ELSE i := slot; END IF;
+        END LOOP;
+        EXIT WHEN locked = cardinality(keys);
+        INSERT INTO politeness_slots (key) SELECT k FROM unnest(keys) k ORDER BY k
+        ON CONFLICT (key) DO NOTHING;
+    END LOOP;
+    t := clock_timestamp();
+    IF d.free_at > t THEN
+        RETURN (false, ms_between(t, d.free_at), d.reason)::slot_answer;
+    END IF;
+    IF by_ip AND i.free_at > t THEN
+        IF p_queued THEN
+            RETURN (false, ms_between(t, i.free_at), 'ip')::slot_answer;
+        END IF;
+        place := greatest(i.tail, i.free_at);
+        UPDATE politeness_slots SET tail = place + ms_interval(p_ip_delay_ms) WHERE key = k_ip;
+        RETURN (false, ms_between(t, place), 'ip')::slot_answer;
+    END IF;
+    UPDATE politeness_slots
+    SET free_at = t + ms_interval(p_hold_ms), holder = p_holder, reason = 'in flight', updated_at = t
+    WHERE key = ANY (keys);
+    RETURN (true, 0, '')::slot_answer;
+END
+$$;
+-- +goose StatementEnd
+
+-- Gives back what p_holder holds: the slots stay closed for the delays, counted
+-- from the end of the request, p_since_end_ms ago. Whoever has lost its hold
+-- changes nothing.
+-- +goose StatementBegin
+CREATE FUNCTION slot_release(
+    p_domain text, p_ip text, p_holder text, p_since_end_ms bigint,
+    p_delay_ms bigint, p_ip_delay_ms bigint, p_reason text
+) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    t CONSTANT timestamptz := clock_timestamp();
+    ended CONSTANT timestamptz := t - ms_interval(p_since_end_ms);
+BEGIN
+    PERFORM 1 FROM politeness_slots
+    WHERE key IN ('domain:' || p_domain, 'ip:' || p_ip) AND holder = p_holder
+    ORDER BY key FOR UPDATE;
+    UPDATE politeness_slots SET
+        free_at = ended + ms_interval(CASE WHEN key LIKE 'domain:%' THEN p_delay_ms ELSE p_ip_delay_ms END),
+        reason = CASE WHEN key LIKE 'domain:%' THEN p_reason ELSE 'ip' END,
+        holder = NULL, updated_at = t
+    WHERE key IN ('domain:' || p_domain, 'ip:' || p_ip) AND holder = p_holder;
+END
+$$;
+-- +goose StatementEnd
+
+-- +goose Down
+DROP FUNCTION slot_release, slot_take, ms_interval, ms_between;
+DROP TYPE slot_answer;

@@ -1,0 +1,216 @@
+-- +goose Up
+
+-- A domain's part in each running run, and whether its budgets leave anything.
+CREATE VIEW domain_runs AS
+SELECT
+    rd.domain,
+    r.id AS run_id,
+    r.name AS run,
+    r.delay_ms,
+    r.ip_delay_ms,
+    r.patience_ms,
+    r.max_attempts,
+    d.status <> 'blocked'
+    AND (r.max_pages < 0 OR r.pages_started < r.max_pages)
+    AND (
+        coalesce(d.max_pages, r.max_pages_per_domain) < 0
+        OR rd.pages_started < coalesce(d.max_pages, r.max_pages_per_domain)
+    ) AS has_budget
+FROM run_domains AS rd
+INNER JOIN crawl_runs AS r ON rd.run_id = r.id
+INNER JOIN domains AS d ON rd.domain = d.domain
+WHERE r.status = 'running';
+
+CREATE TYPE next_crawl AS (
+    -- crawl_finish only: whether this call closed the crawl
+    closed boolean,
+    -- 0 when nothing is due
+    crawl_id bigint,
+    run text,
+    url text,
+    origin text,
+    attempt integer,
+    max_attempts integer,
+    patience_ms bigint,
+    -- empty while robots.txt has never been fetched
+    robots_verdict text,
+    -- identifies the stored rules
+    robots_version bigint,
+    -- until the verdict expires; not positive when it has
+    robots_fresh_ms bigint,
+    robots_reason text,
+    -- what bears on the delay, see crawl.Waits
+    delay_ms bigint,
+    domain_delay_ms bigint,
+    crawl_delay_ms bigint,
+    ip_delay_ms bigint,
+    -- until the domain's slot is free
+    slot_wait_ms bigint,
+    slot_reason text,
+    -- when nothing is due: until something will be; -1 when nothing is pending
+    due_in_ms bigint
+);
+
+-- Closes attempts whose worker died. Only to be called with the domain's slot
+-- free: then no request can be in flight, and a locked row is one that nobody
+-- will ever close. The attempt counts, so a page that kills its worker fails.
+-- +goose StatementBegin
+CREATE FUNCTION crawl_reap(p_domain text) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+    dead record;
+    reaped integer := 0;
+BEGIN
+    FOR dead IN
+        UPDATE page_crawls SET
+            locked_at = NULL, outcome = 'failed',
+            -- the request can only have been made in this span
+            completed_at = clock_timestamp(),
+            duration_ms = least(ms_between(locked_at, clock_timestamp()), 2147483647)::integer,
+            error_message = 'the worker died during the attempt'
+        WHERE domain = p_domain AND locked_at IS NOT NULL
+        RETURNING *
+    LOOP
+        reaped := reaped + 1;
+        IF (SELECT count(*) FROM page_crawls x WHERE x.page_id = dead.page_id AND x.run_id = dead.run_id)
+            < (SELECT max_attempts FROM crawl_runs WHERE id = dead.run_id)
+        THEN
+            INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, depth, redirects)
+            VALUES (dead.page_id, dead.domain, dead.priority, dead.run_id, dead.id, dead.url,
+                dead.depth, dead.redirects);
+        ELSE
+            UPDATE pages SET status = 'failed', failed_at = clock_timestamp(), updated_at = clock_timestamp()
+            WHERE id = dead.page_id;
+        END IF;
+        UPDATE run_domains SET failed = failed + 1, updated_at = clock_timestamp()
+        WHERE run_id = dead.run_id AND domain = p_domain;
+    END LOOP;
+    RETURN reaped;
+END
+$$;
+-- +goose StatementEnd
+
+-- The crawl a domain should make next, by priority over all runs, with all that
+-- is needed to decide on it. It claims nothing: crawl_begin decides.
+-- +goose StatementBegin
+CREATE FUNCTION crawl_next(p_domain text) RETURNS next_crawl LANGUAGE plpgsql AS $$
+DECLARE
+    t timestamptz := clock_timestamp();
+    n next_crawl;
+    slot record;
+BEGIN
+    n.closed := false;
+    n.crawl_id := 0;
+    n.due_in_ms := -1;
+    SELECT s.free_at, s.reason INTO slot FROM politeness_slots s WHERE s.key = 'domain:' || p_domain;
+    IF coalesce(slot.free_at, 'epoch') <= t
+        AND EXISTS (SELECT 1 FROM page_crawls x WHERE x.domain = p_domain AND x.locked_at IS NOT NULL)
+    THEN
+        -- again under the lock: somebody may have taken the slot meanwhile
+        PERFORM 1 FROM politeness_slots s
+        WHERE s.key = 'domain:' || p_domain AND s.free_at <= t FOR UPDATE;
+        IF FOUND THEN
+            PERFORM crawl_reap(p_domain);
+            t := clock_timestamp();
+        END IF;
+    END IF;
+    n.slot_wait_ms := greatest(ms_between(t, coalesce(slot.free_at, 'epoch')), 0);
+    n.slot_reason := coalesce(slot.reason, '');
+
+    SELECT c.id, c.run, c.url, p.origin, c.max_attempts, c.patience_ms,
+        (SELECT count(*) FROM page_crawls x WHERE x.page_id = c.page_id AND x.run_id = c.run_id),
+        coalesce(ro.verdict::text, ''),
+        coalesce((extract(EPOCH FROM ro.fetched_at) * 1e6)::bigint, 0),
+        coalesce(ms_between(t, ro.expires_at), 0),
+        coalesce(ro.reason, '')
+    INTO n.crawl_id, n.run, n.url, n.origin, n.max_attempts, n.patience_ms, n.attempt,
+        n.robots_verdict, n.robots_version, n.robots_fresh_ms, n.robots_reason
+    FROM (
+        SELECT c.*, r.run, r.max_attempts, r.patience_ms
+        FROM domain_runs r CROSS JOIN LATERAL (
+            SELECT x.id, x.page_id, x.run_id, x.url, x.priority, x.scheduled_for FROM page_crawls x
+            WHERE x.domain = p_domain AND x.run_id = r.run_id AND x.outcome IS NULL
+                AND x.locked_at IS NULL AND x.scheduled_for <= t
+            ORDER BY x.priority DESC, x.scheduled_for, x.id LIMIT 1
+        ) c
+        WHERE r.domain = p_domain AND r.has_budget
+        ORDER BY c.priority DESC, c.scheduled_for, c.id LIMIT 1
+    ) c
+    INNER JOIN pages p ON p.id = c.page_id
+    LEFT JOIN robots ro ON ro.origin = p.origin;
+
+    IF FOUND THEN
+        SELECT max(r.delay_ms), max(r.ip_delay_ms) INTO n.delay_ms, n.ip_delay_ms
+        FROM domain_runs r
+        WHERE r.domain = p_domain AND r.has_budget AND EXISTS (
+            SELECT 1 FROM page_crawls x
+            WHERE x.domain = p_domain AND x.run_id = r.run_id AND x.outcome IS NULL
+        );
+        n.domain_delay_ms := coalesce((SELECT d.delay_ms FROM domains d WHERE d.domain = p_domain), 0);
+        n.crawl_delay_ms := coalesce(
+            (SELECT max(ro.crawl_delay_ms) FROM robots ro WHERE ro.domain = p_domain), 0);
+        RETURN n;
+    END IF;
+
+    n.crawl_id := 0;
+    -- A locked row is an attempt in flight or abandoned: its slot says until when.
+    SELECT greatest(ms_between(t, min(least(
+        -- infinity would not fit a number; nothing here is years away
+        CASE WHEN x.locked_at IS NULL THEN x.scheduled_for ELSE slot.free_at END,
+        t + interval '100 years'))), 0)
+    INTO n.due_in_ms
+    FROM domain_runs r INNER JOIN page_crawls x ON x.run_id = r.run_id
+    WHERE r.domain = p_domain AND x.domain = p_domain AND x.outcome IS NULL
+        AND (r.has_budget OR x.locked_at IS NOT NULL);
+    n.due_in_ms := coalesce(n.due_in_ms, -1);
+    RETURN n;
+END
+$$;
+-- +goose StatementEnd
+
+-- Begins an attempt: takes the slots, closes what dead workers left, claims the
+-- row, counts it against the budgets and renews the domain's claim. Not
+-- granted with reason 'stale' means that the row is no longer there to be had.
+-- +goose StatementBegin
+CREATE FUNCTION crawl_begin(
+    p_crawl_id bigint, p_domain text, p_ip text, p_hold_ms bigint, p_ip_delay_ms bigint, p_queued boolean
+) RETURNS slot_answer LANGUAGE plpgsql AS $$
+DECLARE
+    a slot_answer;
+    c record;
+    holder CONSTANT text := 'crawl:' || p_crawl_id;
+BEGIN
+    a := slot_take(p_domain, p_ip, holder, p_hold_ms, p_ip_delay_ms, p_queued);
+    IF NOT a.granted THEN
+        RETURN a;
+    END IF;
+    PERFORM crawl_reap(p_domain);
+    SELECT x.run_id INTO c FROM page_crawls x
+    INNER JOIN domain_runs r ON r.run_id = x.run_id AND r.domain = x.domain AND r.has_budget
+    WHERE x.id = p_crawl_id AND x.outcome IS NULL AND x.locked_at IS NULL;
+    IF FOUND THEN
+        UPDATE domains SET claim_expires_at = now() + interval '30 minutes'
+        WHERE domain = p_domain AND claimed_by IS NOT NULL
+            AND claim_expires_at < now() + interval '20 minutes';
+        UPDATE run_domains SET pages_started = pages_started + 1, updated_at = clock_timestamp()
+        WHERE run_id = c.run_id AND domain = p_domain;
+        -- many domains share this row: it is the price of an exact budget, paid
+        -- only by runs that set one
+        UPDATE crawl_runs SET pages_started = pages_started + 1
+        WHERE id = c.run_id AND max_pages >= 0 AND pages_started < max_pages;
+        IF FOUND OR (SELECT max_pages < 0 FROM crawl_runs WHERE id = c.run_id) THEN
+            UPDATE page_crawls SET locked_at = clock_timestamp() WHERE id = p_crawl_id;
+            RETURN a;
+        END IF;
+        UPDATE run_domains SET pages_started = pages_started - 1
+        WHERE run_id = c.run_id AND domain = p_domain;
+    END IF;
+    PERFORM slot_release(p_domain, p_ip, holder, 0, 0, 0, '');
+    RETURN (false, 0, 'stale')::slot_answer;
+END
+$$;
+-- +goose StatementEnd
+
+-- +goose Down
+DROP FUNCTION crawl_begin, crawl_next, crawl_reap;
+DROP TYPE next_crawl;
+DROP VIEW domain_runs;

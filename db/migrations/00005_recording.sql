@@ -1,0 +1,236 @@
+-- +goose Up
+
+-- Stores pages that were found, all at once; urls may repeat. Sorted, so that two
+-- transactions that find the same pages wait for each other instead of deadlocking.
+CREATE FUNCTION pages_add(p_urls text [], p_domains text [], p_origins text []) RETURNS void
+LANGUAGE sql AS $$
+    INSERT INTO pages (url, domain, origin)
+    SELECT DISTINCT ON (l.url) l.url, l.domain, l.origin
+    FROM unnest(p_urls, p_domains, p_origins) AS l (url, domain, origin)
+    ORDER BY l.url
+    ON CONFLICT (url) DO NOTHING
+$$;
+
+-- Makes pages part of a run: pending crawls, once a page and run, and the domains
+-- they belong to. The caller has stored the pages and decided that they are in
+-- scope. Returns how many crawls are new.
+-- +goose StatementBegin
+CREATE FUNCTION crawls_add(
+    p_run_id bigint, p_page_ids bigint[], p_depth integer, p_redirects integer, p_seed boolean
+) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+    found_domains text[];
+    added integer;
+BEGIN
+    IF cardinality(p_page_ids) = 0 THEN
+        RETURN 0;
+    END IF;
+    SELECT array_agg(DISTINCT p.domain ORDER BY p.domain) INTO found_domains
+    FROM pages p WHERE p.id = ANY (p_page_ids);
+    INSERT INTO domains (domain)
+    SELECT f FROM unnest(found_domains) f
+    WHERE NOT EXISTS (SELECT 1 FROM domains d WHERE d.domain = f)
+    ORDER BY f ON CONFLICT (domain) DO NOTHING;
+    -- Whoever finishes a domain locks its row FOR UPDATE: with this, either it sees
+    -- the crawls added here or the status update below sees it finished.
+    PERFORM 1 FROM domains d WHERE d.domain = ANY (found_domains) ORDER BY d.domain FOR KEY SHARE;
+    INSERT INTO run_domains (run_id, domain, seed)
+    SELECT p_run_id, f, p_seed FROM unnest(found_domains) f
+    WHERE p_seed OR NOT EXISTS (SELECT 1 FROM run_domains r WHERE r.run_id = p_run_id AND r.domain = f)
+    ORDER BY f
+    ON CONFLICT (run_id, domain) DO UPDATE SET seed = true
+    WHERE excluded.seed AND NOT run_domains.seed;
+    INSERT INTO page_crawls (page_id, domain, priority, run_id, url, depth, redirects)
+    SELECT p.id, p.domain, -p_depth, p_run_id, p.url, p_depth, p_redirects
+    FROM pages p WHERE p.id = ANY (p_page_ids)
+    ORDER BY p.id
+    ON CONFLICT (run_id, page_id) WHERE previous_id IS NULL DO NOTHING;
+    GET DIAGNOSTICS added = ROW_COUNT;
+    UPDATE domains d SET status = 'pending', status_reason = ''
+    WHERE d.domain = ANY (found_domains)
+        AND d.status IN ('exhausted', 'unreachable');
+    RETURN added;
+END
+$$;
+-- +goose StatementEnd
+
+-- Closes an attempt and does all that follows from it, in one transaction: the
+-- slots, the page, its links, the pages found, their crawls, the retry, the
+-- totals; then says what comes next. Where the crawl is closed already (a slow
+-- worker was taken for dead) it changes nothing.
+-- +goose StatementBegin
+CREATE FUNCTION crawl_finish(
+    p_crawl_id bigint,
+    p_domain text,
+    -- empty when no request was made; then no slot is held either
+    p_holder text,
+    p_ip text,
+    p_outcome crawl_outcome,
+    p_status_code integer,
+    p_error text,
+    p_duration_ms bigint,
+    p_since_end_ms bigint,
+    p_bytes bigint,
+    p_content_type text,
+    p_delay_ms bigint,
+    p_ip_delay_ms bigint,
+    p_reason text,
+    -- negative: no further attempt
+    p_retry_in_ms bigint,
+    p_title text,
+    p_canonical text,
+    p_noindex boolean,
+    p_nofollow boolean,
+    p_link_urls text[],
+    p_link_domains text[],
+    p_link_origins text[],
+    p_link_nofollow boolean[],
+    p_redirect boolean
+) RETURNS next_crawl LANGUAGE plpgsql AS $$
+DECLARE
+    ended CONSTANT timestamptz := clock_timestamp() - ms_interval(p_since_end_ms);
+    c record;
+    r record;
+    n next_crawl;
+    targets bigint[];
+    moved_seed boolean;
+BEGIN
+    IF p_holder <> '' THEN
+        PERFORM slot_release(p_domain, p_ip, p_holder, p_since_end_ms, p_delay_ms, p_ip_delay_ms, p_reason);
+    END IF;
+    UPDATE page_crawls SET
+        locked_at = NULL, completed_at = ended, outcome = p_outcome,
+        status_code = nullif(p_status_code, 0), error_message = nullif(p_error, ''),
+        duration_ms = p_duration_ms::integer, bytes = p_bytes,
+        content_type = nullif(p_content_type, ''), ip = nullif(p_ip, '')::inet
+    WHERE id = p_crawl_id AND outcome IS NULL AND (locked_at IS NOT NULL OR p_holder = '')
+    RETURNING * INTO c;
+    IF NOT FOUND THEN
+        n := crawl_next(p_domain);
+        n.closed := false;
+        RETURN n;
+    END IF;
+    SELECT * INTO r FROM crawl_runs WHERE id = c.run_id;
+
+    IF p_outcome = 'success' THEN
+        UPDATE pages SET
+            status = 'fetched', fetched_at = ended, title = nullif(p_title, ''),
+            canonical_url = nullif(p_canonical, ''), noindex = p_noindex, nofollow = p_nofollow,
+            updated_at = clock_timestamp()
+        WHERE id = c.page_id;
+    ELSIF p_retry_in_ms < 0 THEN
+        UPDATE pages SET status = 'failed', failed_at = ended, updated_at = clock_timestamp()
+        WHERE id = c.page_id;
+    END IF;
+
+    IF cardinality(p_link_urls) > 0 THEN
+        PERFORM pages_add(p_link_urls, p_link_domains, p_link_origins);
+        INSERT INTO page_links (from_page_id, to_page_id, kind, nofollow)
+        SELECT c.page_id, p.id, CASE WHEN p_redirect THEN 'redirect' ELSE 'link' END, bool_and(l.nofollow)
+        FROM unnest(p_link_urls, p_link_nofollow) AS l (url, nofollow)
+        INNER JOIN pages p ON p.url = l.url
+        GROUP BY p.id ORDER BY p.id
+        ON CONFLICT DO NOTHING;
+        -- A seed that has moved to another domain takes its scope along.
+        moved_seed := p_redirect AND c.depth = 0;
+        IF p_redirect OR r.max_depth < 0 OR c.depth < r.max_depth THEN
+            SELECT coalesce(array_agg(p.id), '{}') INTO targets
+            FROM unnest(p_link_urls, p_link_nofollow) AS l (url, nofollow)
+            INNER JOIN pages p ON p.url = l.url
+            WHERE NOT l.nofollow
+                AND (moved_seed OR r.scope = 'web' OR EXISTS (
+                    SELECT 1 FROM run_domains rd
+                    WHERE rd.run_id = c.run_id AND rd.domain = p.domain AND rd.seed
+                ))
+                AND NOT EXISTS (
+                    SELECT 1 FROM page_crawls x
+                    WHERE x.run_id = c.run_id AND x.page_id = p.id AND x.previous_id IS NULL
+                );
+            PERFORM crawls_add(
+                c.run_id, targets,
+                least(c.depth + CASE WHEN p_redirect THEN 0 ELSE 1 END, 32767),
+                CASE WHEN p_redirect THEN c.redirects + 1 ELSE 0 END, moved_seed);
+        END IF;
+    END IF;
+
+    IF p_retry_in_ms >= 0 THEN
+        INSERT INTO page_crawls
+            (page_id, domain, priority, scheduled_for, run_id, previous_id, url, depth, redirects)
+        VALUES (c.page_id, c.domain, c.priority, ended + ms_interval(p_retry_in_ms), c.run_id, c.id, c.url,
+            c.depth, c.redirects);
+    END IF;
+
+    UPDATE run_domains SET
+        success = success + (p_outcome = 'success')::integer,
+        failed = failed + (p_outcome = 'failed')::integer,
+        timeout = timeout + (p_outcome = 'timeout')::integer,
+        blocked_robots = blocked_robots + (p_outcome = 'blocked_robots')::integer,
+        blocked_4xx = blocked_4xx + (p_outcome = 'blocked_4xx')::integer,
+        blocked_5xx = blocked_5xx + (p_outcome = 'blocked_5xx')::integer,
+        bytes = bytes + p_bytes, updated_at = clock_timestamp()
+    WHERE run_id = c.run_id AND domain = p_domain;
+
+    n := crawl_next(p_domain);
+    n.closed := true;
+    RETURN n;
+END
+$$;
+-- +goose StatementEnd
+
+-- Stores seeds and makes them part of a run. Seeding is a person's decision, so it
+-- also revives domains that a person had stopped. Returns how many crawls are new.
+-- +goose StatementBegin
+CREATE FUNCTION seeds_add(p_run_id bigint, p_urls text[], p_domains text[], p_origins text[])
+RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+    ids bigint[];
+    added integer;
+BEGIN
+    PERFORM pages_add(p_urls, p_domains, p_origins);
+    SELECT array_agg(id) INTO ids FROM pages WHERE url = ANY (p_urls);
+    added := crawls_add(p_run_id, ids, 0, 0, true);
+    UPDATE domains SET status = 'pending', status_reason = '', next_crawl_after = NULL
+    WHERE domain = ANY (p_domains) AND status = 'blocked';
+    RETURN added;
+END
+$$;
+-- +goose StatementEnd
+
+-- Ends a domain's workflow unless there is work: returns false where something is
+-- due. p_until_ms puts the domain away for that long, due or not; negative
+-- does not.
+-- +goose StatementBegin
+CREATE FUNCTION domain_finish(p_domain text, p_until_ms bigint, p_reason text) RETURNS boolean
+LANGUAGE plpgsql AS $$
+BEGIN
+    -- waits for those who are adding crawls, see crawls_add
+    PERFORM 1 FROM domains WHERE domain = p_domain FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN true;
+    END IF;
+    IF p_until_ms < 0 AND EXISTS (
+        SELECT 1 FROM domain_runs r INNER JOIN page_crawls c ON c.run_id = r.run_id AND c.domain = r.domain
+        WHERE r.domain = p_domain AND c.outcome IS NULL
+            AND ((r.has_budget AND c.scheduled_for <= now()) OR c.locked_at IS NOT NULL)
+    ) THEN
+        RETURN false;
+    END IF;
+    UPDATE domains SET
+        claimed_by = NULL, claim_expires_at = NULL,
+        status = CASE
+            WHEN status NOT IN ('pending', 'active') THEN status
+            WHEN EXISTS (SELECT 1 FROM page_crawls c WHERE c.domain = p_domain AND c.outcome IS NULL)
+                THEN 'pending'
+            WHEN status = 'active' THEN 'exhausted'
+            ELSE status
+        END,
+        status_reason = CASE WHEN status IN ('pending', 'active') THEN p_reason ELSE status_reason END,
+        next_crawl_after = CASE WHEN p_until_ms >= 0 THEN now() + ms_interval(p_until_ms) END
+    WHERE domain = p_domain;
+    RETURN true;
+END
+$$;
+-- +goose StatementEnd
+
+-- +goose Down
+DROP FUNCTION domain_finish, seeds_add, crawl_finish, crawls_add, pages_add;

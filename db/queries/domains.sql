@@ -1,0 +1,70 @@
+-- Claims domains that have due work for a run: by priority, skipping those that
+-- another dispatcher is just claiming. Claims that ran out count as none.
+-- name: DomainsClaim :many
+WITH due AS (
+    SELECT d.id FROM domains AS d
+    WHERE
+        d.status IN ('pending', 'active')
+        AND (d.claim_expires_at IS NULL OR d.claim_expires_at < now())
+        AND (d.next_crawl_after IS NULL OR d.next_crawl_after <= now())
+        AND EXISTS (
+            SELECT 1 FROM domain_runs AS r
+            INNER JOIN page_crawls AS c ON r.run_id = c.run_id AND r.domain = c.domain
+            WHERE
+                r.domain = d.domain AND r.run_id = sqlc.arg('run_id') AND c.outcome IS NULL
+                AND ((r.has_budget AND c.scheduled_for <= now()) OR c.locked_at IS NOT NULL)
+        )
+    ORDER BY d.priority_score DESC, d.id
+    LIMIT sqlc.arg('max')
+    FOR UPDATE OF d SKIP LOCKED
+)
+UPDATE domains AS d SET
+    status = 'active', status_reason = '', claimed_by = 'domain/' || d.domain,
+    claim_expires_at = now() + interval '1 minute', last_crawl_run_id = sqlc.arg('run_id'),
+    next_crawl_after = NULL
+FROM due WHERE d.id = due.id
+RETURNING d.domain;
+
+-- Keeps a claim over a wait that is longer than a lease.
+-- name: DomainHold :exec
+UPDATE domains SET claim_expires_at = now() + ms_interval(@hold_ms)
+WHERE domain = @domain AND claimed_by IS NOT NULL;
+
+-- name: DomainFinish :one
+SELECT domain_finish(@domain::text, @until_ms::bigint, @reason::text)::boolean AS finished;
+
+-- name: DomainSet :execrows
+UPDATE domains SET
+    delay_ms = coalesce(sqlc.narg('delay_ms'), delay_ms),
+    max_pages = coalesce(sqlc.narg('max_pages'), max_pages)
+WHERE domain = @domain;
+
+-- name: DomainBlock :execrows
+UPDATE domains SET status = 'blocked', status_reason = @reason WHERE domain = @domain;
+
+-- name: DomainGet :one
+SELECT * FROM domains WHERE domain = @domain;
+
+-- name: DomainTotals :many
+SELECT
+    r.name AS run, r.status AS run_status, rd.seed, rd.pages_started, rd.success, rd.failed,
+    rd.timeout, rd.blocked_robots, rd.blocked_4xx, rd.blocked_5xx, rd.bytes
+FROM run_domains AS rd INNER JOIN crawl_runs AS r ON rd.run_id = r.id
+WHERE rd.domain = @domain ORDER BY r.id;
+
+-- name: DomainRecent :many
+SELECT
+    c.id, c.url, r.name AS run, c.outcome, c.status_code, c.error_message, c.completed_at,
+    c.duration_ms, c.bytes
+FROM page_crawls AS c INNER JOIN crawl_runs AS r ON c.run_id = r.id
+WHERE c.domain = @domain AND c.outcome IS NOT NULL
+ORDER BY c.completed_at DESC LIMIT @max;
+
+-- name: DomainOpen :one
+SELECT
+    count(*)::bigint AS open,
+    coalesce(min(o.scheduled_for), 'epoch')::timestamptz AS next_due
+FROM (
+    SELECT c.scheduled_for FROM page_crawls AS c
+    WHERE c.domain = @domain AND c.outcome IS NULL LIMIT @bound
+) AS o;

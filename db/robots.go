@@ -1,0 +1,49 @@
+package db
+
+import (
+	"context"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db/dbsqlc"
+)
+
+// Robots returns what is stored of an origin's robots.txt, or crawl.ErrNotFound.
+func (s *Store) Robots(ctx context.Context, origin string) (crawl.Robots, error) {
+	row, err := s.q.RobotsGet(ctx, origin)
+	if err != nil {
+		return crawl.Robots{}, translate("robots.txt of "+origin, err)
+	}
+	r := crawl.Robots{
+		Origin: row.Origin, Domain: row.Domain, Verdict: crawl.RobotsVerdict(row.Verdict), Rules: row.Rules,
+		Sitemaps: row.Sitemaps, Reason: row.Reason, StatusCode: int16Of(row.StatusCode),
+		Failures: int(row.Failures), Version: row.Version, FetchedAt: row.FetchedAt, ExpiresAt: row.ExpiresAt,
+	}
+	if row.CrawlDelayMs != nil {
+		d := fromMS(*row.CrawlDelayMs)
+		r.CrawlDelay = &d
+	}
+	return r, nil
+}
+
+// SaveRobots stores what a fetch of robots.txt found and returns how many
+// fetches in a row have now found it unreachable.
+func (s *Store) SaveRobots(ctx context.Context, r crawl.Robots) (int, error) {
+	p := dbsqlc.RobotsSaveParams{
+		Origin: r.Origin, Domain: r.Domain, Verdict: dbsqlc.RobotsVerdict(r.Verdict), Rules: r.Rules,
+		Sitemaps: r.Sitemaps, Reason: r.Reason, FreshMs: ms(max(r.Fresh, time.Millisecond)),
+	}
+	if r.Sitemaps == nil {
+		p.Sitemaps = []string{}
+	}
+	if r.StatusCode != 0 {
+		code := int16(r.StatusCode) //nolint:gosec // three digits
+		p.StatusCode = &code
+	}
+	if r.CrawlDelay != nil {
+		n := ms(*r.CrawlDelay)
+		p.CrawlDelayMs = &n
+	}
+	failures, err := s.q.RobotsSave(ctx, p)
+	return int(failures), translate("store robots.txt of "+r.Origin, err)
+}

@@ -1,0 +1,91 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/mosey-web/mosey/db/dbsqlc"
+)
+
+// Store is everything Mosey does with its database. It is safe for concurrent
+// use.
+type Store struct {
+	pool *pgxpool.Pool
+	q    *dbsqlc.Queries
+}
+
+// PoolConnsDefault is the size of the one pool a process has. A page needs a
+// connection for a few milliseconds.
+const PoolConnsDefault = 16
+
+// Open connects to the database at url (a Postgres URL or key=value string; any
+// pool_* parameter in it wins over the defaults) and checks that it answers.
+func Open(ctx context.Context, url string) (*Store, error) {
+	cfg, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		// pgx cuts the password out of what it quotes
+		return nil, fmt.Errorf("database URL: %w", err)
+	}
+	if cfg.MaxConns < PoolConnsDefault {
+		cfg.MaxConns = PoolConnsDefault
+	}
+	cfg.ConnConfig.RuntimeParams["application_name"] = "mosey"
+	// The functions read the clock; none of them depends on these, but a
+	// server's own setting must not slow or break them.
+	cfg.ConnConfig.RuntimeParams["statement_timeout"] = "0"
+	cfg.ConnConfig.RuntimeParams["jit"] = "off"
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("open the database: %w", err)
+	}
+	if err := pool.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("reach the database: %w", err)
+	}
+	return NewStore(pool), nil
+}
+
+// NewStore uses a pool that the caller has made; Close closes it.
+func NewStore(pool *pgxpool.Pool) *Store {
+	return &Store{pool: pool, q: dbsqlc.New(pool)}
+}
+
+// Pool is the store's one pool.
+func (s *Store) Pool() *pgxpool.Pool { return s.pool }
+
+// Close closes the pool; calls in progress finish first.
+func (s *Store) Close() { s.pool.Close() }
+
+// conflictTries bounds how often a transaction is run again after a deadlock.
+// Locks are taken in one order everywhere, so one is not expected at all.
+const conflictTries = 5
+
+// retryConflicts runs fn, which must be one transaction, again after a conflict
+// with another.
+func retryConflicts[T any](ctx context.Context, op string, fn func() (T, error)) (T, error) {
+	for try := 1; ; try++ {
+		v, err := fn()
+		if err == nil || !isConflict(err) || try == conflictTries || ctx.Err() != nil {
+			return v, translate(op, err)
+		}
+	}
+}
+
+// ms is a duration in whole milliseconds, rounded up.
+func ms(d time.Duration) int64 {
+	return int64((d + time.Millisecond - 1) / time.Millisecond)
+}
+
+// sinceMS is how long ago an instant was in milliseconds, rounded down, so that a
+// request is never taken to have ended earlier than it did.
+func sinceMS(t time.Time) int64 {
+	return max(time.Since(t).Milliseconds(), 0)
+}
+
+func fromMS(n int64) time.Duration {
+	const most = int64(1<<63-1) / int64(time.Millisecond)
+	return time.Duration(min(n, most)) * time.Millisecond
+}
