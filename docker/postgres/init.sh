@@ -1,0 +1,17 @@
+#!/bin/sh
+# Runs once, on an empty volume: a role and its databases for each of the two
+# that live here, neither of which can read the other's.
+set -eu
+
+psql -v ON_ERROR_STOP=1 --username postgres \
+	-v mosey_password="$MOSEY_DB_PASSWORD" \
+	-v temporal_password="$TEMPORAL_DB_PASSWORD" <<'SQL'
+CREATE ROLE mosey LOGIN PASSWORD :'mosey_password';
+CREATE ROLE temporal LOGIN PASSWORD :'temporal_password';
+
+CREATE DATABASE mosey OWNER mosey;
+CREATE DATABASE temporal OWNER temporal;
+CREATE DATABASE temporal_visibility OWNER temporal;
+
+REVOKE CONNECT ON DATABASE mosey, temporal, temporal_visibility FROM PUBLIC;
+SQL
