@@ -23,12 +23,13 @@ func clean(s string) string {
 	if !strings.ContainsAny(s, tabsAndNewlines) {
 		return s
 	}
-	return strings.Map(func(r rune) rune {
-		if strings.ContainsRune(tabsAndNewlines, r) {
-			return -1
+	b := make([]byte, 0, len(s))
+	for i := range len(s) {
+		if strings.IndexByte(tabsAndNewlines, s[i]) < 0 {
+			b = append(b, s[i])
 		}
-		return r
-	}, s)
+	}
+	return string(b)
 }
 
 // parseAbsolute follows the states of the WHATWG basic URL parser that the
@@ -86,6 +87,7 @@ func assemble(scheme, host string, port uint16, target string) (URL, error) {
 	if len(b) > MaxURLLength {
 		return URL{}, ErrURLTooLong
 	}
+	//nolint:gosec // both offsets are at most MaxURLLength
 	return URL{s: string(b), hostEnd: uint16(hostEnd), pathStart: uint16(pathStart), port: port}, nil
 }
 

@@ -113,7 +113,9 @@ type Robots struct {
 	Origin  string
 	Domain  string
 	Verdict RobotsVerdict
-	// Rules is the one group that applies to us, as a robots.txt.
+	// Rules is the one group that applies to Agent, the product token it was read
+	// for, as a robots.txt.
+	Agent string
 	Rules string
 	// CrawlDelay is nil where none is given.
 	CrawlDelay *time.Duration

@@ -57,6 +57,15 @@ func (s *Store) Finish(ctx context.Context, a crawl.Attempt) (crawl.Next, bool, 
 	return next(dbsqlc.CrawlNextRow(row)), row.Closed, nil
 }
 
+// Abandon takes an attempt back that was begun but for which no request was made,
+// through no fault of the page. The page is pending again.
+func (s *Store) Abandon(ctx context.Context, crawlID int64, domain, ip string) error {
+	_, err := retryConflicts(ctx, "abandon crawl "+strconv.FormatInt(crawlID, 10), func() (struct{}, error) {
+		return struct{}{}, s.q.CrawlAbandon(ctx, dbsqlc.CrawlAbandonParams{CrawlID: crawlID, Domain: domain, Ip: ip})
+	})
+	return err
+}
+
 func finishParams(a crawl.Attempt) dbsqlc.CrawlFinishParams {
 	p := dbsqlc.CrawlFinishParams{
 		ID: a.CrawlID, Domain: a.Domain, Ip: a.IP,

@@ -15,7 +15,7 @@ func (s *Store) Robots(ctx context.Context, origin string) (crawl.Robots, error)
 		return crawl.Robots{}, translate("robots.txt of "+origin, err)
 	}
 	r := crawl.Robots{
-		Origin: row.Origin, Domain: row.Domain, Verdict: crawl.RobotsVerdict(row.Verdict), Rules: row.Rules,
+		Origin: row.Origin, Domain: row.Domain, Verdict: crawl.RobotsVerdict(row.Verdict), Agent: row.Agent, Rules: row.Rules,
 		Sitemaps: row.Sitemaps, Reason: row.Reason, StatusCode: int16Of(row.StatusCode),
 		Failures: int(row.Failures), Version: row.Version, FetchedAt: row.FetchedAt, ExpiresAt: row.ExpiresAt,
 	}
@@ -30,7 +30,7 @@ func (s *Store) Robots(ctx context.Context, origin string) (crawl.Robots, error)
 // fetches in a row have now found it unreachable.
 func (s *Store) SaveRobots(ctx context.Context, r crawl.Robots) (int, error) {
 	p := dbsqlc.RobotsSaveParams{
-		Origin: r.Origin, Domain: r.Domain, Verdict: dbsqlc.RobotsVerdict(r.Verdict), Rules: r.Rules,
+		Origin: r.Origin, Domain: r.Domain, Verdict: dbsqlc.RobotsVerdict(r.Verdict), Agent: r.Agent, Rules: r.Rules,
 		Sitemaps: r.Sitemaps, Reason: r.Reason, FreshMs: ms(max(r.Fresh, time.Millisecond)),
 	}
 	if r.Sitemaps == nil {

@@ -9,6 +9,21 @@ import (
 	"context"
 )
 
+const crawlAbandon = `-- name: CrawlAbandon :exec
+SELECT crawl_abandon($1::bigint, $2::text, $3::text)
+`
+
+type CrawlAbandonParams struct {
+	CrawlID int64
+	Domain  string
+	Ip      string
+}
+
+func (q *Queries) CrawlAbandon(ctx context.Context, arg CrawlAbandonParams) error {
+	_, err := q.db.Exec(ctx, crawlAbandon, arg.CrawlID, arg.Domain, arg.Ip)
+	return err
+}
+
 const crawlBegin = `-- name: CrawlBegin :one
 SELECT
     a.granted::boolean AS granted,

@@ -346,6 +346,7 @@ type Robot struct {
 	Origin       string
 	Domain       string
 	Verdict      RobotsVerdict
+	Agent        string
 	Rules        string
 	CrawlDelayMs *int64
 	Sitemaps     []string

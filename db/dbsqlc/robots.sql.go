@@ -12,7 +12,7 @@ import (
 
 const robotsGet = `-- name: RobotsGet :one
 SELECT
-    origin, domain, verdict, rules, crawl_delay_ms, sitemaps, reason, status_code, failures,
+    origin, domain, verdict, agent, rules, crawl_delay_ms, sitemaps, reason, status_code, failures,
     fetched_at, expires_at,
     (extract(EPOCH FROM fetched_at) * 1e6)::bigint AS version
 FROM robots WHERE origin = $1
@@ -22,6 +22,7 @@ type RobotsGetRow struct {
 	Origin       string
 	Domain       string
 	Verdict      RobotsVerdict
+	Agent        string
 	Rules        string
 	CrawlDelayMs *int64
 	Sitemaps     []string
@@ -40,6 +41,7 @@ func (q *Queries) RobotsGet(ctx context.Context, origin string) (RobotsGetRow, e
 		&i.Origin,
 		&i.Domain,
 		&i.Verdict,
+		&i.Agent,
 		&i.Rules,
 		&i.CrawlDelayMs,
 		&i.Sitemaps,
@@ -103,15 +105,15 @@ func (q *Queries) RobotsOfDomain(ctx context.Context, domain string) ([]RobotsOf
 
 const robotsSave = `-- name: RobotsSave :one
 INSERT INTO robots AS r
-(origin, domain, verdict, rules, crawl_delay_ms, sitemaps, reason, status_code, failures,
+(origin, domain, verdict, agent, rules, crawl_delay_ms, sitemaps, reason, status_code, failures,
     fetched_at, expires_at)
 VALUES (
-    $1, $2, $3::robots_verdict, $4, $5, $6::text [], $7,
-    $8, ($3::robots_verdict = 'unreachable')::integer,
-    clock_timestamp(), clock_timestamp() + ms_interval($9)
+    $1, $2, $3::robots_verdict, $4, $5, $6, $7::text [], $8,
+    $9, ($3::robots_verdict = 'unreachable')::integer,
+    clock_timestamp(), clock_timestamp() + ms_interval($10)
 )
 ON CONFLICT (origin) DO UPDATE SET
-    verdict = excluded.verdict, rules = excluded.rules,
+    verdict = excluded.verdict, agent = excluded.agent, rules = excluded.rules,
     crawl_delay_ms = CASE
         WHEN excluded.verdict = 'unreachable' THEN r.crawl_delay_ms
         ELSE excluded.crawl_delay_ms
@@ -126,6 +128,7 @@ type RobotsSaveParams struct {
 	Origin       string
 	Domain       string
 	Verdict      RobotsVerdict
+	Agent        string
 	Rules        string
 	CrawlDelayMs *int64
 	Sitemaps     []string
@@ -142,6 +145,7 @@ func (q *Queries) RobotsSave(ctx context.Context, arg RobotsSaveParams) (int32, 
 		arg.Origin,
 		arg.Domain,
 		arg.Verdict,
+		arg.Agent,
 		arg.Rules,
 		arg.CrawlDelayMs,
 		arg.Sitemaps,

@@ -183,7 +183,8 @@ CREATE TABLE robots (
     origin text PRIMARY KEY,
     domain text NOT NULL,
     verdict robots_verdict NOT NULL,
-    -- the one group that applies to us, in canonical form
+    -- the one group that applies to agent, in canonical form
+    agent text NOT NULL DEFAULT '',
     rules text NOT NULL DEFAULT '',
     crawl_delay_ms bigint CHECK (crawl_delay_ms >= 0),
     sitemaps text [] NOT NULL DEFAULT '{}',

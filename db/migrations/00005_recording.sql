@@ -133,7 +133,10 @@ BEGIN
         ON CONFLICT DO NOTHING;
         -- A seed that has moved to another domain takes its scope along.
         moved_seed := p_redirect AND c.depth = 0;
-        IF p_redirect OR r.max_depth < 0 OR c.depth < r.max_depth THEN
+        -- Redirects keep their depth, so chains need a bound of their own: the
+        -- 20 that browsers follow (WHATWG Fetch, HTTP-redirect fetch).
+        IF (p_redirect AND c.redirects < 20) OR (NOT p_redirect AND (r.max_depth < 0 OR c.depth < r.max_depth))
+        THEN
             SELECT coalesce(array_agg(p.id), '{}') INTO targets
             FROM unnest(p_link_urls, p_link_nofollow) AS l (url, nofollow)
             INNER JOIN pages p ON p.url = l.url
@@ -173,6 +176,28 @@ BEGIN
     n := crawl_next(p_domain);
     n.closed := true;
     RETURN n;
+END
+$$;
+-- +goose StatementEnd
+
+-- Takes an attempt back that was begun but for which no request was made, through
+-- no fault of the page: the row is pending again, its budgets are refunded.
+-- +goose StatementBegin
+CREATE FUNCTION crawl_abandon(p_crawl_id bigint, p_domain text, p_ip text) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    c record;
+BEGIN
+    PERFORM slot_release(p_domain, p_ip, 'crawl:' || p_crawl_id, 0, 0, 0, '');
+    UPDATE page_crawls SET locked_at = NULL
+    WHERE id = p_crawl_id AND outcome IS NULL AND locked_at IS NOT NULL
+    RETURNING run_id INTO c;
+    IF FOUND THEN
+        UPDATE run_domains SET pages_started = pages_started - 1
+        WHERE run_id = c.run_id AND domain = p_domain;
+        UPDATE crawl_runs SET pages_started = pages_started - 1
+        WHERE id = c.run_id AND max_pages >= 0 AND pages_started > 0;
+    END IF;
 END
 $$;
 -- +goose StatementEnd
@@ -233,4 +258,4 @@ $$;
 -- +goose StatementEnd
 
 -- +goose Down
-DROP FUNCTION domain_finish, seeds_add, crawl_finish, crawls_add, pages_add;
+DROP FUNCTION domain_finish, seeds_add, crawl_abandon, crawl_finish, crawls_add, pages_add;

@@ -71,3 +71,6 @@ WHERE
     AND c.outcome IS NULL AND c.locked_at IS NULL
     AND c.scheduled_for < ro.expires_at
     AND ro.verdict = 'unreachable' AND ro.expires_at > now();
+
+-- name: CrawlAbandon :exec
+SELECT crawl_abandon(@crawl_id::bigint, @domain::text, @ip::text);

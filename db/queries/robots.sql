@@ -1,6 +1,6 @@
 -- name: RobotsGet :one
 SELECT
-    origin, domain, verdict, rules, crawl_delay_ms, sitemaps, reason, status_code, failures,
+    origin, domain, verdict, agent, rules, crawl_delay_ms, sitemaps, reason, status_code, failures,
     fetched_at, expires_at,
     (extract(EPOCH FROM fetched_at) * 1e6)::bigint AS version
 FROM robots WHERE origin = @origin;
@@ -15,15 +15,15 @@ FROM robots WHERE domain = @domain ORDER BY origin;
 -- number of failures in a row.
 -- name: RobotsSave :one
 INSERT INTO robots AS r
-(origin, domain, verdict, rules, crawl_delay_ms, sitemaps, reason, status_code, failures,
+(origin, domain, verdict, agent, rules, crawl_delay_ms, sitemaps, reason, status_code, failures,
     fetched_at, expires_at)
 VALUES (
-    @origin, @domain, sqlc.arg('verdict')::robots_verdict, @rules, sqlc.narg('crawl_delay_ms'), @sitemaps::text [], @reason,
+    @origin, @domain, sqlc.arg('verdict')::robots_verdict, @agent, @rules, sqlc.narg('crawl_delay_ms'), @sitemaps::text [], @reason,
     sqlc.narg('status_code'), (sqlc.arg('verdict')::robots_verdict = 'unreachable')::integer,
     clock_timestamp(), clock_timestamp() + ms_interval(@fresh_ms)
 )
 ON CONFLICT (origin) DO UPDATE SET
-    verdict = excluded.verdict, rules = excluded.rules,
+    verdict = excluded.verdict, agent = excluded.agent, rules = excluded.rules,
     crawl_delay_ms = CASE
         WHEN excluded.verdict = 'unreachable' THEN r.crawl_delay_ms
         ELSE excluded.crawl_delay_ms

@@ -3,6 +3,7 @@
 package postgres
 
 import (
+	"context"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -15,7 +16,9 @@ func setDeathSignal(*syscall.SysProcAttr, syscall.Signal) {}
 // isPostmaster tells whether a process is a live postmaster of a data directory.
 // Process ids are reused, so that one in a file proves nothing.
 func isPostmaster(pid int, data string) bool {
-	line, err := exec.Command("ps", "-ww", "-o", "command=", "-p",
+	ctx, cancel := context.WithTimeout(context.Background(), helperPatience)
+	defer cancel()
+	line, err := exec.CommandContext(ctx, "ps", "-ww", "-o", "command=", "-p",
 		strconv.Itoa(pid)).Output()
 	if err != nil {
 		return false

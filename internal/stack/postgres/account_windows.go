@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"syscall"
@@ -30,7 +31,9 @@ func isPostmaster(int, string) bool { return false }
 // interrupt asks a postmaster for a fast shutdown. Windows has no signals, and
 // Postgres's own stand-in for them is spoken by pg_ctl.
 func interrupt(_ *os.Process, b binaries, data string) error {
-	return exec.Command(b.program("pg_ctl"),
+	ctx, cancel := context.WithTimeout(context.Background(), helperPatience)
+	defer cancel()
+	return exec.CommandContext(ctx, b.program("pg_ctl"),
 		"stop", "--no-wait", "--mode=fast", "--pgdata="+data).Run()
 }
 

@@ -18,8 +18,8 @@ import (
 // binVariable names the folder of the binaries to use, and no other.
 const binVariable = "MOSEY_POSTGRES_BIN"
 
-// versionPatience bounds the call of one binary found somewhere on the machine.
-const versionPatience = 10 * time.Second
+// helperPatience bounds the call of a small program found on the machine.
+const helperPatience = 10 * time.Second
 
 // sources is where binaries are looked for, in this order.
 type sources struct {
@@ -214,7 +214,7 @@ func inspect(ctx context.Context, dir string) (binaries, error) {
 			return binaries{}, fmt.Errorf("%s is not a program", program)
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, versionPatience)
+	ctx, cancel := context.WithTimeout(ctx, helperPatience)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, b.postgres(), "--version").Output()
 	if err != nil {

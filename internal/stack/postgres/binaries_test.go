@@ -73,8 +73,10 @@ func TestFind(t *testing.T) {
 		t.Parallel()
 		_, err := sources{}.find(t.Context(), 0, silent)
 		require.ErrorIs(t, err, ErrNoBinaries)
-		for _, part := range []string{"no Postgres found", "install Postgres 15",
-			binVariable, "DATABASE_URL"} {
+		for _, part := range []string{
+			"no Postgres found", "install Postgres 15",
+			binVariable, "DATABASE_URL",
+		} {
 			require.ErrorContains(t, err, part)
 		}
 	})

@@ -92,6 +92,10 @@ func startOrphan(t *testing.T, server *Server) (pid int, ended <-chan error) {
 	require.NoError(t, orphan.Start())
 	result := make(chan error, 1)
 	go func() { result <- orphan.Wait() }()
+	t.Cleanup(func() {
+		err := orphan.Process.Signal(syscall.SIGQUIT)
+		require.ErrorIs(t, err, os.ErrProcessDone, "was stopped by Start")
+	})
 	require.Eventually(t, func() bool {
 		return connect(t.Context(), server.URL(), "") == nil
 	}, patience, pollInterval)

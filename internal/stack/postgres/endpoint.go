@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/url"
@@ -28,14 +29,15 @@ type endpoint struct {
 	port      int
 }
 
-func chooseEndpoint(dir string) (endpoint, error) {
+func chooseEndpoint(ctx context.Context, dir string) (endpoint, error) {
 	home := clusterDir(dir)
 	// Clients take a comma for the end of one host and the start of the next.
 	if runtime.GOOS != "windows" && !strings.Contains(home, ",") &&
 		len(filepath.Join(home, socketFile)) <= maxSocketPath {
 		return endpoint{socketDir: home, port: socketPort}, nil
 	}
-	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp4", "127.0.0.1:0")
 	if err != nil {
 		return endpoint{}, fmt.Errorf("find a free port for Postgres: %w", err)
 	}

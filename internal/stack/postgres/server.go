@@ -54,7 +54,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	where, err := chooseEndpoint(cfg.Dir)
+	where, err := chooseEndpoint(ctx, cfg.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -113,30 +113,30 @@ func (s *Server) Stop(ctx context.Context) error {
 	s.mu.Unlock()
 	s.quit()
 
-	for _, step := range []struct {
-		ctx      context.Context
-		signal   func() error
-		patience time.Duration
-	}{
-		{ctx, func() error {
-			return interrupt(process, s.binaries, dataDir(s.cfg.Dir))
-		}, fastPatience},
-		{context.WithoutCancel(ctx), func() error { return abort(process) }, abortPatience},
-		{context.WithoutCancel(ctx), func() error { return process.Kill() }, abortPatience},
-	} {
-		if process != nil {
-			if err := step.signal(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-				s.cfg.Logger.Warn("cannot signal Postgres", slog.Any("error", err))
-			}
-		}
-		if s.awaitEnd(step.ctx, step.patience) {
-			return nil
-		}
+	fast := func() error {
+		return interrupt(process, s.binaries, dataDir(s.cfg.Dir))
+	}
+	immediate := func() error { return abort(process) }
+	kill := func() error { return process.Kill() }
+	if process == nil {
+		none := func() error { return nil }
+		fast, immediate, kill = none, none, none
+	}
+	urgent := context.WithoutCancel(ctx)
+	if s.end(ctx, fast, fastPatience) || s.end(urgent, immediate, abortPatience) ||
+		s.end(urgent, kill, abortPatience) {
+		return nil
 	}
 	return fmt.Errorf("postgres in %s does not stop", s.cfg.Dir)
 }
 
-func (s *Server) awaitEnd(ctx context.Context, patience time.Duration) bool {
+// end signals the postmaster and waits for the end, of it and of all others.
+func (s *Server) end(
+	ctx context.Context, signal func() error, patience time.Duration,
+) bool {
+	if err := signal(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		s.cfg.Logger.Warn("cannot signal Postgres", slog.Any("error", err))
+	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	select {

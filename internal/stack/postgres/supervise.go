@@ -64,7 +64,7 @@ func (s *Server) runOnce(alive context.Context) error {
 	if err != nil {
 		return err
 	}
-	cmd, offset, err := s.launch()
+	cmd, offset, err := s.launch(alive)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (s *Server) runOnce(alive context.Context) error {
 
 // launch starts a postmaster whose output goes to the log, and tells where in
 // the log that begins.
-func (s *Server) launch() (*exec.Cmd, int64, error) {
+func (s *Server) launch(alive context.Context) (*exec.Cmd, int64, error) {
 	path := logPath(s.cfg.Dir)
 	if err := logfile.Rotate(path, maxLogBytes); err != nil {
 		return nil, 0, err
@@ -94,11 +94,13 @@ func (s *Server) launch() (*exec.Cmd, int64, error) {
 		return nil, 0, fmt.Errorf("open log: %w", err)
 	}
 	data := dataDir(s.cfg.Dir)
-	args := append([]string{"-D", data,
+	args := append([]string{
+		"-D", data,
 		"-c", "logging_collector=off",
 		"-c", "log_destination=stderr",
 	}, s.endpoint.settings()...)
-	cmd := exec.Command(s.binaries.postgres(), args...)
+	// Stop ends it, in its own way: a context only kills.
+	cmd := exec.CommandContext(context.WithoutCancel(alive), s.binaries.postgres(), args...)
 	cmd.Stdout, cmd.Stderr = log, log
 	// A fast shutdown, should we be killed.
 	s.user.command(cmd, syscall.SIGINT)

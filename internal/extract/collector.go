@@ -1,0 +1,275 @@
+package extract
+
+import (
+	"errors"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// refsPerLink is how many distinct references are kept for each link that is
+// asked for: many of them may turn out to be the same page.
+const refsPerLink = 4
+
+// collector gathers a page's signals in document order. References are resolved
+// in the end only, because a base element holds for what precedes it, too.
+type collector struct {
+	limits Limits
+
+	title             string
+	base              string
+	canonicals        []string
+	noIndex, noFollow bool
+	language          string
+	refs              []reference
+	refIndex          map[string]int // into refs
+	refsDropped       int
+}
+
+type reference struct {
+	href     string
+	noFollow bool
+}
+
+func newCollector(limits Limits) *collector {
+	return &collector{limits: limits, refIndex: make(map[string]int)}
+}
+
+// element takes what is of interest in an element's start tag.
+func (c *collector) element(tag atom.Atom, attrs attributes) {
+	switch tag {
+	case atom.A, atom.Area:
+		c.addRef(attrs.href, hasToken(attrs.rel, "nofollow"))
+	case atom.Iframe, atom.Frame:
+		c.addRef(attrs.src, false)
+	case atom.Base:
+		if c.base == "" {
+			c.base = attrs.href
+		}
+	case atom.Html:
+		if c.language == "" {
+			c.language = cleanLanguage(attrs.lang)
+		}
+	case atom.Link:
+		c.link(attrs)
+	case atom.Meta:
+		c.meta(attrs)
+	default: // says nothing to a crawler
+	}
+}
+
+func (c *collector) link(attrs attributes) {
+	const maxCanonicals = 8 // pages with more than one are confused already
+	switch {
+	case hasToken(attrs.rel, "canonical"):
+		if attrs.href != "" && len(c.canonicals) < maxCanonicals {
+			c.canonicals = append(c.canonicals, attrs.href)
+		}
+	case hasToken(attrs.rel, "next"), hasToken(attrs.rel, "prev"), hasToken(attrs.rel, "previous"):
+		c.addRef(attrs.href, hasToken(attrs.rel, "nofollow"))
+	}
+}
+
+func (c *collector) meta(attrs attributes) {
+	if strings.EqualFold(strings.TrimSpace(attrs.httpEquiv), "refresh") {
+		c.addRef(refreshTarget(attrs.content), false)
+	}
+	name := strings.TrimSpace(attrs.name)
+	if !strings.EqualFold(name, "robots") && !strings.EqualFold(name, RobotsToken) {
+		return
+	}
+	for directive := range strings.FieldsFuncSeq(attrs.content, func(r rune) bool {
+		return r == ',' || unicode.IsSpace(r)
+	}) {
+		none := strings.EqualFold(directive, "none")
+		c.noIndex = c.noIndex || none || strings.EqualFold(directive, "noindex")
+		c.noFollow = c.noFollow || none || strings.EqualFold(directive, "nofollow")
+	}
+}
+
+// setTitle takes the text of a title element.
+func (c *collector) setTitle(text string) {
+	if c.title == "" {
+		c.title = cleanText(text, c.limits.MaxTitleBytes)
+	}
+}
+
+func (c *collector) addRef(href string, noFollow bool) {
+	if href == "" || href[0] == '#' {
+		return // the page itself, or a place on it
+	}
+	if i, seen := c.refIndex[href]; seen {
+		c.refs[i].noFollow = c.refs[i].noFollow && noFollow
+		return
+	}
+	if len(c.refs) >= refsPerLink*c.limits.MaxLinks {
+		c.refsDropped++
+		return
+	}
+	c.refIndex[href] = len(c.refs)
+	c.refs = append(c.refs, reference{href: href, noFollow: noFollow})
+}
+
+// page resolves what was collected on the page pageURL.
+func (c *collector) page(pageURL crawl.URL) Page {
+	base := pageURL
+	if c.base != "" {
+		if u, err := pageURL.Resolve(c.base); err == nil {
+			base = u
+		}
+	}
+	page := Page{
+		Title: c.title, Language: c.language,
+		NoIndex: c.noIndex, NoFollow: c.noFollow,
+		LinksDropped: c.refsDropped,
+	}
+	for _, href := range c.canonicals {
+		if u, err := base.Resolve(href); err == nil {
+			page.Canonical = u.String()
+			break
+		}
+	}
+	linkIndex := make(map[crawl.URL]int, min(len(c.refs), c.limits.MaxLinks))
+	for _, ref := range c.refs {
+		u, err := base.Resolve(ref.href)
+		switch {
+		case errors.Is(err, crawl.ErrURLScheme):
+			continue
+		case err != nil:
+			page.LinksDropped++
+			continue
+		}
+		if i, seen := linkIndex[u]; seen {
+			page.Links[i].NoFollow = page.Links[i].NoFollow && ref.noFollow
+			continue
+		}
+		if len(page.Links) >= c.limits.MaxLinks {
+			page.LinksDropped++
+			continue
+		}
+		linkIndex[u] = len(page.Links)
+		page.Links = append(page.Links, Link{URL: u, NoFollow: ref.noFollow})
+	}
+	return page
+}
+
+// attributes holds the values of the attributes that matter.
+type attributes struct {
+	content, href, httpEquiv, lang, name, rel, src string
+}
+
+// set stores the value of an attribute whose key is in lower case.
+func (a *attributes) set(key, value string) {
+	switch key {
+	case "content":
+		a.content = value
+	case "href":
+		a.href = value
+	case "http-equiv":
+		a.httpEquiv = value
+	case "lang":
+		a.lang = value
+	case "name":
+		a.name = value
+	case "rel":
+		a.rel = value
+	case "src":
+		a.src = value
+	}
+}
+
+func attributesOf(attrs []html.Attribute) attributes {
+	var a attributes
+	for _, attr := range attrs {
+		if attr.Namespace == "" {
+			a.set(attr.Key, attr.Val)
+		}
+	}
+	return a
+}
+
+// hasToken says whether a list of tokens separated by white space has token, in
+// whatever case.
+func hasToken(list, token string) bool {
+	for field := range strings.FieldsSeq(list) {
+		if strings.EqualFold(field, token) {
+			return true
+		}
+	}
+	return false
+}
+
+// refreshTarget returns the URL in the content of a meta refresh, such as
+// "5; url='next.html'", by the shared declarative refresh steps of HTML. It is
+// empty where the page only reloads itself.
+func refreshTarget(content string) string {
+	const space = " \t\n\f\r"
+	rest := strings.TrimLeft(content, space)
+	afterTime := strings.TrimLeft(rest, "0123456789.")
+	if afterTime == rest {
+		return ""
+	}
+	rest = strings.TrimLeft(afterTime, space)
+	if rest != "" && (rest[0] == ';' || rest[0] == ',') {
+		rest = strings.TrimLeft(rest[1:], space)
+	} else if rest == afterTime {
+		return "" // neither a separator nor a space: "5x"
+	}
+	if len(rest) >= 3 && strings.EqualFold(rest[:3], "url") {
+		if value, ok := strings.CutPrefix(strings.TrimLeft(rest[3:], space), "="); ok {
+			rest = strings.TrimLeft(value, space)
+		}
+	}
+	if rest != "" && (rest[0] == '"' || rest[0] == '\'') {
+		quote := rest[:1]
+		rest, _, _ = strings.Cut(rest[1:], quote)
+	}
+	return rest
+}
+
+// cleanText collapses white space, drops control characters (Postgres refuses
+// NUL, terminals obey escapes) and cuts between runes, to at most limit bytes.
+func cleanText(s string, limit int) string {
+	var b strings.Builder
+	pending := false // white space that a character may follow
+	for _, r := range s {
+		switch {
+		case unicode.IsSpace(r):
+			pending = b.Len() > 0
+			continue
+		case unicode.IsControl(r):
+			continue
+		}
+		size := utf8.RuneLen(r)
+		if pending {
+			size++
+		}
+		if b.Len()+size > limit {
+			break
+		}
+		if pending {
+			b.WriteByte(' ')
+			pending = false
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+func cleanLanguage(tag string) string {
+	tag = strings.TrimSpace(tag)
+	if len(tag) > maxLanguageBytes {
+		return ""
+	}
+	for i := range len(tag) {
+		if tag[i] <= ' ' || tag[i] > '~' {
+			return ""
+		}
+	}
+	return tag
+}

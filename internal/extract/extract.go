@@ -1,0 +1,116 @@
+package extract
+
+import (
+	"errors"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// RobotsToken is the name by which a page may address Mosey alone in a meta
+// element, in lower case: <meta name="mosey" content="noindex">.
+const RobotsToken = "mosey"
+
+// Defaults of [Limits].
+const (
+	MaxDOMBytesDefault   = 1 << 20
+	MaxDOMTagsDefault    = 50_000
+	MaxLinksDefault      = 5_000
+	MaxTitleBytesDefault = 1024
+)
+
+// maxLanguageBytes is how long a declared language may be. The longest tag that
+// RFC 5646, section 4.4.1 asks to support has 35 bytes.
+const maxLanguageBytes = 35
+
+// errNoBase: links cannot be resolved against a URL that is none.
+var errNoBase = errors.New("extract: the page's URL is the zero value")
+
+// Limits bounds what is taken from one page. Zero fields mean the defaults.
+type Limits struct {
+	// MaxDOMBytes is the size, in bytes, up to which a page is read through its
+	// DOM rather than tag by tag. Defaults to 1 MiB.
+	MaxDOMBytes int
+
+	// MaxDOMTags is likewise the number of "<" up to which a page is read
+	// through its DOM, which takes some 200 bytes for each. Defaults to 50,000.
+	MaxDOMTags int
+
+	// MaxLinks caps Page.Links. Defaults to 5,000.
+	MaxLinks int
+
+	// MaxTitleBytes caps Page.Title, in bytes of UTF-8. Defaults to 1,024.
+	MaxTitleBytes int
+}
+
+// WithDefaults returns a copy in which the fields that are not positive have
+// their defaults.
+func (l Limits) WithDefaults() Limits {
+	for _, field := range []struct {
+		value    *int
+		fallback int
+	}{
+		{&l.MaxDOMBytes, MaxDOMBytesDefault},
+		{&l.MaxDOMTags, MaxDOMTagsDefault},
+		{&l.MaxLinks, MaxLinksDefault},
+		{&l.MaxTitleBytes, MaxTitleBytesDefault},
+	} {
+		if *field.value <= 0 {
+			*field.value = field.fallback
+		}
+	}
+	return l
+}
+
+// Page is what one HTML page says.
+type Page struct {
+	// Title is the text of the first title element that has any: valid UTF-8
+	// without control characters, white space collapsed, cut to
+	// Limits.MaxTitleBytes.
+	Title string
+
+	// Links are the distinct links in the order in which they first appear,
+	// resolved against the base element and canonical.
+	Links []Link
+
+	// LinksDropped counts the references that are not in Links because they
+	// are malformed, or beyond Limits.MaxLinks; beyond it, the same reference
+	// may count again. References of other schemes (mailto, javascript, …)
+	// and those to a place on the page itself ("#…") are no links and not
+	// counted.
+	LinksDropped int
+
+	// Canonical is the first valid link rel=canonical, resolved and canonical;
+	// empty if there is none.
+	Canonical string
+
+	// NoIndex and NoFollow are what meta elements named "robots" and "mosey"
+	// say, all of them taken together: the strictest holds. "none" is both.
+	NoIndex, NoFollow bool
+
+	// Language is the lang attribute of the html element as written, at most 35
+	// bytes of printable ASCII; empty if it is missing or longer.
+	Language string
+}
+
+// Link is a link of a page.
+type Link struct {
+	URL crawl.URL
+
+	// NoFollow says that every occurrence of the link is marked rel=nofollow.
+	// The marks "ugc" and "sponsored" say who is behind a link, not that it
+	// should not be followed, and do not count.
+	NoFollow bool
+}
+
+// HTML extracts from a page's body, in UTF-8. base is the URL of the page. It
+// never fails on what a body holds; the error says that base is the zero value.
+func HTML(body []byte, base crawl.URL, limits Limits) (Page, error) {
+	if base == (crawl.URL{}) {
+		return Page{}, errNoBase
+	}
+	limits = limits.WithDefaults()
+	if c, ok := fromDOM(body, limits); ok {
+		return c.page(base), nil
+	}
+	return fromTags(body, limits).page(base), nil
+}

@@ -1,0 +1,97 @@
+package extract
+
+import (
+	"bytes"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+const (
+	// maxToken caps one tag, comment or run of text, in bytes. What is longer,
+	// such as an image in a data URL, holds nothing of interest.
+	maxToken = 256 << 10
+
+	// freshTokenizer is the length of a tag, in bytes, after which a tokenizer
+	// is replaced: it clears the table of the largest tag that it has seen for
+	// each tag that follows.
+	freshTokenizer = 4096
+)
+
+// fromTags collects from the page's tags, one by one, in linear time.
+func fromTags(body []byte, limits Limits) *collector {
+	c := newCollector(limits)
+	for len(body) > 0 {
+		body = body[c.tags(body):]
+	}
+	return c
+}
+
+// tags collects until the page ends or a new tokenizer is due, and returns how
+// many bytes, more than zero, it is done with.
+func (c *collector) tags(body []byte) int {
+	z := html.NewTokenizer(bytes.NewReader(body))
+	z.SetMaxBuf(maxToken)
+	read, inTitle := 0, false
+	for {
+		kind := z.Next()
+		if kind == html.ErrorToken {
+			return skipToken(body, read)
+		}
+		length := len(z.Raw())
+		read += length
+		switch kind {
+		case html.StartTagToken, html.SelfClosingTagToken:
+			name, more := z.TagName()
+			tag := atom.Lookup(name)
+			inTitle = tag == atom.Title
+			if tag == atom.Noscript {
+				z.NextIsNotRawText()
+			}
+			c.element(tag, tagAttributes(z, tag, more))
+		case html.TextToken:
+			if inTitle {
+				c.setTitle(string(z.Text()))
+			}
+			inTitle = false
+		default:
+			inTitle = false
+		}
+		// A token may come together with the error that cut it short. What
+		// follows a long one is read as markup even where it is a script's
+		// text: the price of a new tokenizer.
+		if length > freshTokenizer || z.Err() != nil {
+			return read
+		}
+	}
+}
+
+// skipToken returns where reading may go on after the token at start, which is
+// too long or the last: at the first tag beyond it, or at the end.
+func skipToken(body []byte, start int) int {
+	beyond := min(start+maxToken, len(body))
+	if i := bytes.IndexByte(body[beyond:], '<'); i >= 0 {
+		return beyond + i
+	}
+	return len(body)
+}
+
+// tagAttributes returns the attributes of the tag that z stands at, for the
+// elements that have any of interest.
+func tagAttributes(z *html.Tokenizer, tag atom.Atom, more bool) attributes {
+	var a attributes
+	switch tag {
+	case atom.A, atom.Area, atom.Base, atom.Frame, atom.Html, atom.Iframe, atom.Link, atom.Meta:
+	default:
+		return a
+	}
+	for more {
+		var key, value []byte
+		key, value, more = z.TagAttr()
+		switch string(key) {
+		case "content", "href", "http-equiv", "lang", "name", "rel", "src":
+			a.set(string(key), string(value))
+		}
+	}
+	return a
+}

@@ -1,0 +1,197 @@
+package fetch
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/charset"
+)
+
+// prescanBytes is how far into a document its charset is looked for. The HTML
+// standard has authors declare it in the first 1,024 bytes; not all do.
+const prescanBytes = 4096
+
+// boms are the byte order marks, of the Encoding standard, section 6.
+var boms = []struct{ mark, name string }{
+	{"\xef\xbb\xbf", "utf-8"},
+	{"\xfe\xff", "utf-16be"},
+	{"\xff\xfe", "utf-16le"},
+}
+
+// ToUTF8 decodes a body to valid UTF-8, and names the charset, by the Encoding
+// standard's name, that it took the body to be in: that of the byte order mark,
+// else of the Content-Type header, else, for HTML and XML, of a meta element or
+// the XML declaration; else UTF-8 if the body is that, and windows-1252 if
+// not. Names that the standard does not know are passed over.
+//
+// Sequences that are invalid in the charset become U+FFFD, a byte order mark is
+// removed. The result takes at most three times the body's bytes, and may share
+// its memory. NUL stays.
+//
+// The error is an *Error of KindDecode.
+func ToUTF8(body []byte, contentType string) (text []byte, name string, err error) {
+	name, mark := determine(body, contentType)
+	body = body[mark:]
+	if name == "utf-8" && utf8.Valid(body) {
+		return body, name, nil
+	}
+	encoding, _ := charset.Lookup(name)
+	text, err = encoding.NewDecoder().Bytes(body)
+	if err != nil {
+		return nil, name, fail(KindDecode, "the body is not "+name, err)
+	}
+	return text, name, nil
+}
+
+// determine names the charset of body, and gives the length of its byte order
+// mark.
+func determine(body []byte, contentType string) (name string, mark int) {
+	for _, bom := range boms {
+		if bytes.HasPrefix(body, []byte(bom.mark)) {
+			return bom.name, len(bom.mark)
+		}
+	}
+	if _, name := charset.Lookup(charsetIn(contentType)); name != "" {
+		return name, 0
+	}
+	if isMarkup(contentType) {
+		head := body[:min(len(body), prescanBytes)]
+		for _, label := range []string{metaCharset(head), xmlCharset(head)} {
+			if name := declaredName(label); name != "" {
+				return name, 0
+			}
+		}
+	}
+	if isUTF8(body) {
+		return "utf-8", 0
+	}
+	return "windows-1252", 0
+}
+
+// declaredName names the charset that a document declares inside itself. It
+// cannot be UTF-16 then, nor user-defined: HTML standard, section 13.2.3.2.
+func declaredName(label string) string {
+	_, name := charset.Lookup(label)
+	switch name {
+	case "utf-16be", "utf-16le":
+		return "utf-8"
+	case "x-user-defined":
+		return "windows-1252"
+	default:
+		return name
+	}
+}
+
+func isMarkup(contentType string) bool {
+	media := mediaType(contentType)
+	return media == "" || strings.Contains(media, "html") || strings.Contains(media, "xml")
+}
+
+// charsetIn finds the value of "charset=" in a Content-Type, well-formed or
+// not: HTML standard, "extracting a character encoding from a meta element".
+func charsetIn(contentType string) string {
+	rest := strings.ToLower(contentType)
+	for {
+		_, after, found := strings.Cut(rest, "charset")
+		if !found {
+			return ""
+		}
+		rest = after
+		value, found := strings.CutPrefix(strings.TrimLeft(after, " \t\r\n\f"), "=")
+		if !found {
+			continue
+		}
+		value = strings.TrimLeft(value, " \t\"'")
+		if end := strings.IndexAny(value, " \t\"';,"); end >= 0 {
+			value = value[:end]
+		}
+		return value
+	}
+}
+
+// metaCharset gives the label of the first meta element that declares a
+// charset.
+func metaCharset(head []byte) string {
+	tokens := html.NewTokenizer(bytes.NewReader(head))
+	for {
+		kind := tokens.Next()
+		if kind == html.ErrorToken {
+			return ""
+		}
+		if kind != html.StartTagToken && kind != html.SelfClosingTagToken {
+			continue
+		}
+		if name, more := tokens.TagName(); string(name) == "meta" && more {
+			if label := metaLabel(tokens); label != "" {
+				return label
+			}
+		}
+	}
+}
+
+// metaLabel reads the attributes of a meta element.
+func metaLabel(tokens *html.Tokenizer) string {
+	var content string
+	var isContentType bool
+	for more := true; more; {
+		var key, value []byte
+		key, value, more = tokens.TagAttr()
+		switch string(key) {
+		case "charset":
+			return string(value)
+		case "http-equiv":
+			isContentType = strings.EqualFold(string(value), "content-type")
+		case "content":
+			content = charsetIn(string(value))
+		}
+	}
+	if !isContentType {
+		return ""
+	}
+	return content
+}
+
+// xmlCharset gives the encoding of an XML declaration at the document's start.
+func xmlCharset(head []byte) string {
+	rest, found := bytes.CutPrefix(head, []byte("<?xml"))
+	if !found {
+		return ""
+	}
+	declaration, _, found := bytes.Cut(rest, []byte(">"))
+	if !found {
+		return ""
+	}
+	_, value, _ := strings.Cut(string(declaration), "encoding")
+	value = strings.TrimLeft(value, " \t\r\n=")
+	if value == "" || (value[0] != '"' && value[0] != '\'') {
+		return ""
+	}
+	label, _, _ := strings.Cut(value[1:], value[:1])
+	return label
+}
+
+// isUTF8 tells whether body is UTF-8. It may end inside a character, as after a
+// size limit, if there are others before that one: a lone odd byte at the end
+// is rather a letter in another charset.
+func isUTF8(body []byte) bool {
+	if utf8.Valid(body) {
+		return true
+	}
+	whole := wholeRunes(body)
+	return utf8.Valid(whole) && utf8.RuneCount(whole) < len(whole)
+}
+
+// wholeRunes leaves out a last character that was cut, as by a size limit.
+func wholeRunes(body []byte) []byte {
+	for i := len(body) - 1; i >= 0 && i >= len(body)-utf8.UTFMax; i-- {
+		if utf8.RuneStart(body[i]) {
+			if !utf8.FullRune(body[i:]) {
+				return body[:i]
+			}
+			break
+		}
+	}
+	return body
+}

@@ -1,0 +1,281 @@
+package fetch
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"golang.org/x/net/http/httpguts"
+)
+
+// sessionCacheSize bounds the TLS sessions that are kept, one a host name, to
+// make the next handshake cheap for both sides. One holds the site's
+// certificates: a few KB.
+const sessionCacheSize = 1024
+
+// Client performs requests. It is safe for concurrent use and holds no
+// connections, so there is nothing to close.
+type Client struct {
+	config    Config
+	tls       *tls.Config
+	transport *http.Transport
+}
+
+// New makes a Client from a config, to which it applies the defaults first. It
+// returns what Config.Validate finds.
+func New(config Config) (*Client, error) {
+	config = config.WithDefaults()
+	if err := config.Validate(); err != nil {
+		return nil, err
+	}
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	return &Client{
+		config: config,
+		tls: &tls.Config{
+			ClientSessionCache: tls.NewLRUClientSessionCache(sessionCacheSize),
+			MinVersion:         tls.VersionTLS12,
+			NextProtos:         []string{"http/1.1"},
+			RootCAs:            config.RootCAs,
+		},
+		transport: &http.Transport{
+			DialContext:            dialed,
+			DialTLSContext:         dialed,
+			DisableCompression:     true,
+			DisableKeepAlives:      true,
+			MaxResponseHeaderBytes: config.MaxHeaderBytes,
+			Protocols:              protocols,
+			ResponseHeaderTimeout:  config.FirstByteTimeout,
+		},
+	}, nil
+}
+
+// Request is one GET.
+type Request struct {
+	// Accept is the Accept header. Empty means "*/*".
+	Accept string
+
+	// Addr is the address to connect to: the one the politeness guard was taken
+	// for. Required.
+	Addr netip.Addr
+
+	// Deadline is the instant from which nothing is sent any more: neither a
+	// connection nor a byte on one. It should come from time.Now, for both its
+	// clocks are obeyed: the monotonic one, and the wall clock, which goes on
+	// while a machine is suspended. It does not limit the answer; TotalTimeout
+	// does. Zero means none.
+	//
+	// It is checked before each system call that sends. What the kernel was
+	// given before it, and sends again because it was lost, is not ours.
+	Deadline time.Time
+
+	// MaxBodyBytes limits the decoded body. Zero means Config.MaxBodyBytes;
+	// it may be larger than that, and at most 1 GiB.
+	MaxBodyBytes int64
+
+	// URL is absolute, http or https, without user information. Its host names
+	// the site in the Host header and in TLS; it is not resolved. A fragment is
+	// ignored.
+	URL string
+
+	// WantBody decides, once the header has come, whether the body is read. If
+	// not, the connection is closed at once and Response.Body is nil. The media
+	// type is as in Response.MediaType. Nil means always.
+	WantBody func(mediaType string, status int) bool
+}
+
+// Response is an answer, whatever its status.
+type Response struct {
+	// Addr is the address that answered: the request's.
+	Addr netip.Addr
+
+	// Body is the body with its content codings (gzip and the like) undone, in
+	// the site's charset; see ToUTF8.
+	Body []byte
+
+	// ContentType is the Content-Type header as sent.
+	ContentType string
+
+	// EndedAt is when the connection was closed. It holds a monotonic reading.
+	EndedAt time.Time
+
+	// FirstByte is the time from Do's start, connecting included, to the first
+	// byte of the answer.
+	FirstByte time.Duration
+
+	// Header is the answer's header. Its values are what the site sent: they
+	// may hold any byte but CR, LF and NUL.
+	Header http.Header
+
+	// MediaType is the lower-case type/subtype of the Content-Type header, or
+	// empty where that has none.
+	MediaType string
+
+	// Status is three digits, from 200 up. Sites send numbers past 599 too.
+	Status int
+
+	// Total is the time from Do's start to EndedAt.
+	Total time.Duration
+
+	// Truncated tells that the body went on past its limit.
+	Truncated bool
+
+	// WireBytes is all that was received on the connection, header and TLS
+	// included.
+	WireBytes int64
+}
+
+// exchange is the state of one call of Do.
+type exchange struct {
+	guard   *guard
+	link    *link
+	request Request
+	sent    bool
+	status  int
+	target  target
+}
+
+// Do sends a request and reads the answer. Redirects are not followed, cookies
+// not kept, proxies not used. The connection is closed when Do returns.
+//
+// A body longer than the limit is cut, not refused. A body whose coding is
+// broken, or ends early, is refused with KindDecode even if a part could be
+// read: half a page, recorded as a whole, would silently lose its links. So
+// is one cut short by the connection, with KindReset.
+//
+// The error is always an *Error.
+func (c *Client) Do(ctx context.Context, request Request) (*Response, error) {
+	response, failure := c.do(ctx, &exchange{request: request})
+	if failure != nil {
+		return nil, failure
+	}
+	return response, nil
+}
+
+// do is Do, on an exchange that holds no more than its request.
+func (c *Client) do(ctx context.Context, x *exchange) (*Response, *Error) {
+	start := time.Now()
+	response, failure := c.run(ctx, x)
+	if x.link != nil {
+		// The answer is complete, or given up: an error on closing tells
+		// nothing, and the connection is gone all the same.
+		_ = x.link.Close()
+	}
+	ended := time.Now()
+	if failure != nil {
+		failure.EndedAt, failure.Sent, failure.Status = ended, x.sent, x.status
+		return nil, failure
+	}
+	response.Addr = x.request.Addr
+	response.EndedAt = ended
+	response.FirstByte = x.link.firstByte.Load().Sub(start)
+	response.Total = ended.Sub(start)
+	response.WireBytes = x.guard.received.Load()
+	return response, nil
+}
+
+func (c *Client) run(caller context.Context, x *exchange) (*Response, *Error) {
+	total, cancel := context.WithTimeout(caller, c.config.TotalTimeout)
+	defer cancel()
+
+	request, err := c.prepare(total, x)
+	if err != nil {
+		return nil, fail(KindInvalid, "bad request", err)
+	}
+	if failure := c.dial(caller, total, x); failure != nil {
+		return nil, failure
+	}
+	answer, err := c.transport.RoundTrip(request)
+	if err != nil {
+		return nil, classify(caller, total, KindProtocol, "no answer", err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	x.status = answer.StatusCode
+	if answer.StatusCode < http.StatusOK {
+		// Interim answers are skipped by http.Transport. What is left is a
+		// switch of protocols, which nobody asked for, and no status at all.
+		return nil, fail(KindProtocol, "not a final status: "+answer.Status, nil)
+	}
+	contentType := answer.Header.Get("Content-Type")
+	response := &Response{
+		ContentType: contentType,
+		Header:      answer.Header,
+		MediaType:   mediaType(contentType),
+		Status:      answer.StatusCode,
+	}
+	if x.request.WantBody != nil && !x.request.WantBody(response.MediaType, response.Status) {
+		return response, nil
+	}
+	limit := orDefault(x.request.MaxBodyBytes, c.config.MaxBodyBytes)
+	response.Body, response.Truncated, err = readBody(answer, limit, c.config.MaxRatio)
+	if err != nil {
+		return nil, classify(caller, total, KindProtocol, "the body broke off", err)
+	}
+	return response, nil
+}
+
+// prepare checks x's request and builds that of net/http, bound to x.
+func (c *Client) prepare(ctx context.Context, x *exchange) (*http.Request, error) {
+	var err error
+	if x.target, err = parseTarget(x.request.URL); err != nil {
+		return nil, fmt.Errorf("the field URL: %w", err)
+	}
+	if !x.request.Addr.IsValid() {
+		return nil, errors.New("the field Addr must be set")
+	}
+	if x.request.MaxBodyBytes < 0 || x.request.MaxBodyBytes > maxBodyBytes {
+		return nil, fmt.Errorf("the field MaxBodyBytes must be 0 to %d", maxBodyBytes)
+	}
+	accept := x.request.Accept
+	if accept == "" {
+		accept = "*/*"
+	}
+	if !httpguts.ValidHeaderFieldValue(accept) {
+		return nil, errors.New("the field Accept must be a valid header value")
+	}
+	request := &http.Request{
+		Method: http.MethodGet,
+		URL:    x.target.url,
+		Host:   x.target.url.Host,
+		Header: http.Header{
+			"Accept":          {accept},
+			"Accept-Encoding": {acceptEncoding},
+			"User-Agent":      {c.config.UserAgent},
+		},
+	}
+	return request.WithContext(context.WithValue(ctx, exchangeKey{}, x)), nil
+}
+
+// exchangeKey is the context key under which http.Transport's dial functions
+// find their exchange.
+type exchangeKey struct{}
+
+// dialed hands http.Transport the connection that was made beforehand.
+func dialed(ctx context.Context, _, _ string) (net.Conn, error) {
+	x, ok := ctx.Value(exchangeKey{}).(*exchange)
+	if !ok {
+		return nil, errors.New("fetch: a connection without an exchange")
+	}
+	return x.link, nil
+}
+
+// mediaType gives the lower-case type/subtype of a Content-Type header, or ""
+// where it has none. Sites' parameters are often malformed: they are ignored.
+func mediaType(contentType string) string {
+	essence := contentType
+	if i := strings.IndexAny(essence, ";,"); i >= 0 {
+		essence = essence[:i]
+	}
+	essence = strings.ToLower(strings.TrimSpace(essence))
+	kind, subtype, _ := strings.Cut(essence, "/")
+	if !httpguts.ValidHeaderFieldName(kind) || !httpguts.ValidHeaderFieldName(subtype) {
+		return ""
+	}
+	return essence
+}

@@ -1,0 +1,128 @@
+package fetch
+
+import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"golang.org/x/net/http/httpguts"
+)
+
+// Defaults of Config.
+const (
+	ConnectTimeoutDefault   = 5 * time.Second
+	FirstByteTimeoutDefault = 10 * time.Second
+	MaxBodyBytesDefault     = 10_000_000
+	MaxHeaderBytesDefault   = 256 << 10
+	MaxRatioDefault         = 200
+	TotalTimeoutDefault     = 30 * time.Second
+)
+
+// maxBodyBytes is the largest limit for a body, which is held in memory.
+const maxBodyBytes = 1 << 30
+
+// Config holds the limits of a Client. Zero values mean the defaults, but for
+// UserAgent, which is required.
+type Config struct {
+	// AllowNetworks are the networks that may be asked though they are not
+	// public, on any port. IPv4 networks are written as such, never mapped
+	// into IPv6.
+	//
+	// Defaults to none.
+	AllowNetworks []netip.Prefix
+
+	// ConnectTimeout limits the time to a usable connection: TCP and, for
+	// https, the TLS handshake together.
+	//
+	// Defaults to 5 seconds.
+	ConnectTimeout time.Duration
+
+	// FirstByteTimeout limits the time from the request sent to the end of the
+	// answer's header, so that a header sent drop by drop is covered too.
+	//
+	// Defaults to 10 seconds.
+	FirstByteTimeout time.Duration
+
+	// MaxBodyBytes limits the decoded body. Of a longer one the first
+	// MaxBodyBytes are kept, and Response.Truncated is set.
+	//
+	// At most 1 GiB. Defaults to 10,000,000.
+	MaxBodyBytes int64
+
+	// MaxHeaderBytes limits the answer's header, interim (1xx) ones included.
+	//
+	// Defaults to 262,144.
+	MaxHeaderBytes int64
+
+	// MaxRatio limits how many times larger than its encoded form a body may
+	// be. It is applied past the first MiB decoded, as short repetitive pages
+	// compress better than that and harm nobody.
+	//
+	// Defaults to 200.
+	MaxRatio int64
+
+	// RootCAs are the certificate authorities that are trusted. Nil means the
+	// system's.
+	RootCAs *x509.CertPool
+
+	// TotalTimeout limits the whole request, from connect to the last byte.
+	//
+	// Defaults to 30 seconds.
+	TotalTimeout time.Duration
+
+	// UserAgent is the full value of the User-Agent header. Required.
+	UserAgent string
+}
+
+// WithDefaults returns a copy with every zero field set to its default.
+func (c Config) WithDefaults() Config {
+	c.ConnectTimeout = orDefault(c.ConnectTimeout, ConnectTimeoutDefault)
+	c.FirstByteTimeout = orDefault(c.FirstByteTimeout, FirstByteTimeoutDefault)
+	c.MaxBodyBytes = orDefault(c.MaxBodyBytes, MaxBodyBytesDefault)
+	c.MaxHeaderBytes = orDefault(c.MaxHeaderBytes, MaxHeaderBytesDefault)
+	c.MaxRatio = orDefault(c.MaxRatio, MaxRatioDefault)
+	c.TotalTimeout = orDefault(c.TotalTimeout, TotalTimeoutDefault)
+	return c
+}
+
+func orDefault[T time.Duration | int64](value, fallback T) T {
+	if value == 0 {
+		return fallback
+	}
+	return value
+}
+
+// Validate reports every field that is out of bounds, joined. It does not
+// apply defaults.
+func (c Config) Validate() error {
+	var faults []error
+	for _, f := range []struct {
+		name  string
+		value int64
+	}{
+		{"ConnectTimeout", int64(c.ConnectTimeout)},
+		{"FirstByteTimeout", int64(c.FirstByteTimeout)},
+		{"MaxBodyBytes", c.MaxBodyBytes},
+		{"MaxHeaderBytes", c.MaxHeaderBytes},
+		{"MaxRatio", c.MaxRatio},
+		{"TotalTimeout", int64(c.TotalTimeout)},
+	} {
+		if f.value <= 0 {
+			faults = append(faults, fmt.Errorf("fetch: %s must be positive", f.name))
+		}
+	}
+	if c.MaxBodyBytes > maxBodyBytes {
+		faults = append(faults, fmt.Errorf("fetch: MaxBodyBytes must be at most %d", maxBodyBytes))
+	}
+	if c.UserAgent == "" || !httpguts.ValidHeaderFieldValue(c.UserAgent) {
+		faults = append(faults, errors.New("fetch: UserAgent must be set to a valid header value"))
+	}
+	for i, network := range c.AllowNetworks {
+		if !network.IsValid() || network.Addr().Is4In6() {
+			faults = append(faults, fmt.Errorf("fetch: AllowNetworks[%d] %q must be an IPv4 or IPv6 network", i, network))
+		}
+	}
+	return errors.Join(faults...)
+}

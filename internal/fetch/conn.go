@@ -1,0 +1,131 @@
+package fetch
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// dial connects x and, for https, shakes hands, within ConnectTimeout. It runs
+// here and not inside http.Transport, which lets a dial that was given up go
+// on in the background: when Do returns, nothing may be in flight.
+func (c *Client) dial(caller, total context.Context, x *exchange) *Error {
+	ctx, cancel := context.WithTimeout(total, c.config.ConnectTimeout)
+	defer cancel()
+
+	dialer := net.Dialer{
+		// The address is judged here, by the very value the kernel is given.
+		ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
+			return c.admit(x, address)
+		},
+		KeepAlive: -1,
+	}
+	raw, err := dialer.DialContext(ctx, "tcp", netip.AddrPortFrom(x.request.Addr, x.target.port).String())
+	if err != nil {
+		return classify(caller, total, KindConnect, "no connection", err)
+	}
+	x.guard = &guard{Conn: raw, deadline: x.request.Deadline}
+	x.link = &link{Conn: x.guard, spoken: make(chan struct{})}
+	if x.target.url.Scheme != "https" {
+		return nil
+	}
+	config := c.tls.Clone()
+	config.ServerName = x.target.url.Hostname()
+	secure := tls.Client(x.guard, config)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		return classify(caller, total, KindTLS, "no TLS handshake", err)
+	}
+	x.link.Conn = secure
+	return nil
+}
+
+// admit is asked immediately before connect(2).
+func (c *Client) admit(x *exchange, address string) error {
+	to, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return fail(KindForbiddenAddr, "not an address and port", err)
+	}
+	if err := c.permitsPort(to); err != nil {
+		return err
+	}
+	if expired(x.request.Deadline) {
+		return fail(KindDeadline, "the deadline passed before the connection", nil)
+	}
+	x.sent = true
+	return nil
+}
+
+// expired tells whether deadline has passed by the monotonic clock, or by the
+// wall clock: only the latter goes on while the machine is suspended.
+// A zero deadline never passes.
+func expired(deadline time.Time) bool {
+	if deadline.IsZero() {
+		return false
+	}
+	now := time.Now()
+	return !now.Before(deadline) || !now.Round(0).Before(deadline.Round(0))
+}
+
+// guard is the bare connection, below TLS: it counts what is received, and
+// sends nothing once the deadline has passed.
+type guard struct {
+	net.Conn
+	deadline time.Time
+	received atomic.Int64
+}
+
+func (g *guard) Read(p []byte) (int, error) {
+	n, err := g.Conn.Read(p)
+	g.received.Add(int64(n))
+	return n, err
+}
+
+func (g *guard) Write(p []byte) (int, error) {
+	if expired(g.deadline) {
+		return 0, fail(KindDeadline, "the deadline passed before the request", nil)
+	}
+	return g.Conn.Write(p)
+}
+
+// link is the connection that HTTP is spoken over. Whoever closes it second
+// waits for the first, so that Do, the last, returns with a closed connection,
+// and a TLS connection ended by its close_notify.
+type link struct {
+	net.Conn
+	closeOnce sync.Once
+	closeErr  error
+	firstByte atomic.Pointer[time.Time]
+	spoken    chan struct{}
+	speakOnce sync.Once
+}
+
+// Read waits until a request was written. A site that speaks first is thus
+// read as a wrong answer, as it is, while net/http would take the connection
+// for an idle one and write to the process's log.
+func (l *link) Read(p []byte) (int, error) {
+	<-l.spoken
+	n, err := l.Conn.Read(p)
+	if n > 0 && l.firstByte.Load() == nil {
+		now := time.Now()
+		l.firstByte.Store(&now)
+	}
+	return n, err
+}
+
+func (l *link) Write(p []byte) (int, error) {
+	defer l.speakOnce.Do(func() { close(l.spoken) })
+	return l.Conn.Write(p)
+}
+
+func (l *link) Close() error {
+	l.closeOnce.Do(func() {
+		l.closeErr = l.Conn.Close()
+		l.speakOnce.Do(func() { close(l.spoken) })
+	})
+	return l.closeErr
+}

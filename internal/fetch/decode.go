@@ -1,0 +1,238 @@
+package fetch
+
+import (
+	"bufio"
+	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"compress/zlib"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/zstd"
+	"golang.org/x/net/html/charset"
+)
+
+const (
+	// acceptEncoding is what is asked for. Deflate is understood, not offered:
+	// sites disagree about what it is.
+	acceptEncoding = "gzip, br, zstd"
+
+	// maxCodings bounds the content codings stacked on one body.
+	maxCodings = 2
+
+	// maxWindow bounds a zstd decoder's memory, in bytes: RFC 9659, section 3.
+	maxWindow = 8 << 20
+
+	// ratioFree is how many bytes a body may decode to at any ratio.
+	ratioFree = 1 << 20
+
+	// wireSlack is how many bytes longer than the limit for the decoded body
+	// the encoded one may be. No coding lengthens data by more, unless by
+	// blocks that hold nothing.
+	wireSlack = 64 << 10
+
+	// firstBuffer bounds, in bytes, what is reserved because of a
+	// Content-Length, which may lie.
+	firstBuffer = 64 << 10
+)
+
+// readBody reads and decodes at most limit bytes, and tells whether there was
+// more. Errors of the connection are returned as they are, others as *Error.
+func readBody(answer *http.Response, limit, maxRatio int64) (body []byte, truncated bool, err error) {
+	codings, err := contentCodings(answer.Header.Values("Content-Encoding"))
+	if err != nil {
+		return nil, false, fail(KindDecode, "unusable Content-Encoding", err)
+	}
+	wire := &wireReader{source: answer.Body, left: limit + wireSlack}
+	var decoded io.Reader = wire
+	var decoders []io.Closer
+	defer func() {
+		for _, decoder := range decoders {
+			_ = decoder.Close() // frees memory, reports nothing new
+		}
+	}()
+	for _, coding := range slices.Backward(codings) {
+		decoder, err := decode(coding, decoded)
+		if err != nil {
+			return bodyEnd(wire, nil, err)
+		}
+		decoders = append(decoders, decoder)
+		decoded = &ratioReader{source: decoder, maxRatio: maxRatio, wire: wire}
+	}
+	reserve := min(max(answer.ContentLength, 0), limit, firstBuffer)
+	buffer := bytes.NewBuffer(make([]byte, 0, reserve+bytes.MinRead))
+	if _, err := buffer.ReadFrom(io.LimitReader(decoded, limit+1)); err != nil {
+		return bodyEnd(wire, buffer.Bytes(), err)
+	}
+	body = buffer.Bytes()
+	if int64(len(body)) > limit {
+		return body[:limit], true, nil
+	}
+	return body, false, nil
+}
+
+// bodyEnd judges the error that ended a body of which a part was decoded. It
+// tells a connection that broke from a body that is broken, as a decoder
+// reports both in its own words.
+func bodyEnd(wire *wireReader, part []byte, err error) (body []byte, truncated bool, _ error) {
+	var known *Error
+	switch {
+	case errors.As(err, &known):
+		return nil, false, known
+	case errors.Is(wire.err, errWireLimit):
+		return part, true, nil
+	case wire.err != nil:
+		return nil, false, wire.err
+	default:
+		return nil, false, fail(KindDecode, "the body is not as its Content-Encoding says", err)
+	}
+}
+
+// contentCodings gives the codings to undo, in the order in which they were
+// applied.
+func contentCodings(values []string) ([]string, error) {
+	var codings []string
+	for coding := range strings.SplitSeq(strings.Join(values, ","), ",") {
+		coding = strings.ToLower(strings.TrimSpace(coding))
+		switch coding {
+		case "", "identity", "none", "binary":
+		case "br", "deflate", "gzip", "zstd":
+			codings = append(codings, coding)
+		case "x-gzip":
+			codings = append(codings, "gzip")
+		default:
+			// A charset here is a common slip, and the body is plain.
+			if encoding, _ := charset.Lookup(coding); encoding == nil {
+				return nil, fmt.Errorf("unknown coding %.20q", coding)
+			}
+		}
+		if len(codings) > maxCodings {
+			return nil, fmt.Errorf("more than %d codings", maxCodings)
+		}
+	}
+	return codings, nil
+}
+
+// decode undoes one coding. An empty source is an empty body in any coding.
+func decode(coding string, source io.Reader) (io.ReadCloser, error) {
+	buffered := bufio.NewReader(source)
+	head, err := buffered.Peek(2)
+	if len(head) == 0 {
+		if errors.Is(err, io.EOF) {
+			return io.NopCloser(buffered), nil
+		}
+		return nil, err
+	}
+	switch coding {
+	case "br":
+		return io.NopCloser(brotli.NewReader(buffered)), nil
+	case "deflate":
+		if isZlib(head) {
+			return zlib.NewReader(buffered)
+		}
+		return flate.NewReader(buffered), nil
+	case "zstd":
+		decoder, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1),
+			zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+		if err != nil {
+			return nil, err
+		}
+		return decoder.IOReadCloser(), nil
+	default:
+		return newGzipReader(buffered)
+	}
+}
+
+// isZlib tells the zlib format (RFC 1950), which "deflate" means by RFC 9110,
+// from the bare deflate data that many sites send.
+func isZlib(head []byte) bool {
+	return len(head) == 2 && head[0]&0x0f == 8 && (uint(head[0])<<8|uint(head[1]))%31 == 0
+}
+
+// gzipReader reads gzip members, and ignores what follows the last one, as
+// browsers do: some sites pad it.
+type gzipReader struct {
+	member *gzip.Reader
+	source *bufio.Reader
+}
+
+func newGzipReader(source *bufio.Reader) (io.ReadCloser, error) {
+	member, err := gzip.NewReader(source)
+	if err != nil {
+		return nil, err
+	}
+	member.Multistream(false)
+	return &gzipReader{member: member, source: source}, nil
+}
+
+func (g *gzipReader) Close() error { return g.member.Close() }
+
+func (g *gzipReader) Read(p []byte) (int, error) {
+	n, err := g.member.Read(p)
+	if !errors.Is(err, io.EOF) {
+		return n, err
+	}
+	magic, err := g.source.Peek(2)
+	if len(magic) < 2 && !errors.Is(err, io.EOF) {
+		return n, err
+	}
+	if len(magic) < 2 || magic[0] != 0x1f || magic[1] != 0x8b {
+		return n, io.EOF
+	}
+	if err := g.member.Reset(g.source); err != nil {
+		return n, err
+	}
+	g.member.Multistream(false)
+	return n, nil
+}
+
+// errWireLimit ends a body of which enough was received.
+var errWireLimit = errors.New("fetch: too many encoded bytes")
+
+// wireReader reads the encoded body. It counts and limits it, and remembers
+// the connection's error.
+type wireReader struct {
+	err    error
+	left   int64
+	read   int64
+	source io.Reader
+}
+
+func (w *wireReader) Read(p []byte) (int, error) {
+	if w.left <= 0 {
+		w.err = errWireLimit
+		return 0, w.err
+	}
+	n, err := w.source.Read(p[:min(int64(len(p)), w.left)])
+	w.left -= int64(n)
+	w.read += int64(n)
+	if err != nil && !errors.Is(err, io.EOF) {
+		w.err = err
+	}
+	return n, err
+}
+
+// ratioReader ends a decoder's output that is too large for what was received.
+// There is one behind each decoder, as an output that is enormous may decode
+// to nothing in the next.
+type ratioReader struct {
+	maxRatio int64
+	out      int64
+	source   io.Reader
+	wire     *wireReader
+}
+
+func (r *ratioReader) Read(p []byte) (int, error) {
+	n, err := r.source.Read(p)
+	r.out += int64(n)
+	if r.out > ratioFree && r.out/r.maxRatio > r.wire.read {
+		return n, fail(KindBomb, fmt.Sprintf("the body decompresses more than %d-fold", r.maxRatio), nil)
+	}
+	return n, err
+}

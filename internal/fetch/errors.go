@@ -1,0 +1,164 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+	"time"
+	"unicode/utf8"
+)
+
+// Kind is the class of a failure. Its values are stored and shown, and so
+// never change. A Kind is an error only so that it can be the target of
+// errors.Is.
+type Kind string
+
+const (
+	// KindBomb: the body decompresses by more than Config.MaxRatio.
+	KindBomb Kind = "bomb"
+
+	// KindCanceled: the caller's context ended before the request did.
+	KindCanceled Kind = "canceled"
+
+	// KindConnect: no connection: refused, unreachable, or reset.
+	KindConnect Kind = "connect"
+
+	// KindDeadline: Request.Deadline passed before the request was sent.
+	KindDeadline Kind = "deadline"
+
+	// KindDecode: the body is not in the content coding that it claims, or in
+	// one that was not offered.
+	KindDecode Kind = "decode"
+
+	// KindDNS: the host has no address. Do never returns it, for it does not
+	// resolve; it is here so that a caller that does has one list of kinds.
+	KindDNS Kind = "dns"
+
+	// KindForbiddenAddr: the address is not public, or the port not the web's.
+	KindForbiddenAddr Kind = "forbidden_addr"
+
+	// KindInvalid: the Request itself is wrong. Nothing was sent.
+	KindInvalid Kind = "invalid"
+
+	// KindLocal: this machine ran out of something (files, ports, memory). The
+	// site is not to blame.
+	KindLocal Kind = "local"
+
+	// KindProtocol: the answer is not HTTP/1.x, or its header is too large.
+	KindProtocol Kind = "protocol"
+
+	// KindReset: the connection broke before the answer was complete.
+	KindReset Kind = "reset"
+
+	// KindTimeout: a limit of Config passed: connect, first byte or total.
+	KindTimeout Kind = "timeout"
+
+	// KindTLS: no TLS: a bad certificate, no common version, not TLS at all.
+	KindTLS Kind = "tls"
+)
+
+// Error gives the kind.
+func (k Kind) Error() string { return string(k) }
+
+// maxErrorLength bounds Error.Error in bytes: the text may quote the site.
+const maxErrorLength = 512
+
+// Error is a request without a complete answer. Every error of this package
+// that is not about a Config is an *Error.
+type Error struct {
+	// EndedAt is when the connection was closed, or, where there was none, when
+	// the request was given up. It holds a monotonic reading.
+	EndedAt time.Time
+
+	// Err is the cause. May be nil.
+	Err error
+
+	// Kind is the class of the failure.
+	Kind Kind
+
+	// Msg says what happened, for people.
+	Msg string
+
+	// Sent tells whether the site may have noticed: it is true from the first
+	// attempt to connect, whether or not a request was written after it.
+	Sent bool
+
+	// Status is the HTTP status, where one arrived before the failure; else 0.
+	Status int
+}
+
+// Error gives kind, message and cause: valid UTF-8 of at most 512 bytes.
+func (e *Error) Error() string {
+	text := "fetch: " + string(e.Kind) + ": " + e.Msg
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) <= maxErrorLength {
+		return text
+	}
+	cut := maxErrorLength
+	for !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut]
+}
+
+// Is tells whether target is the error's Kind.
+func (e *Error) Is(target error) bool {
+	kind, ok := target.(Kind)
+	return ok && kind == e.Kind
+}
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+func fail(kind Kind, msg string, err error) *Error {
+	return &Error{Kind: kind, Msg: msg, Err: err}
+}
+
+// classify turns err, from an exchange under total, which is derived from
+// caller, into an *Error. The kind otherwise is for what no rule recognises.
+func classify(caller, total context.Context, otherwise Kind, msg string, err error) *Error {
+	if known, ok := errors.AsType[*Error](err); ok {
+		return known
+	}
+	if caller.Err() != nil {
+		return fail(KindCanceled, "given up by the caller", context.Cause(caller))
+	}
+	if total.Err() != nil {
+		return fail(KindTimeout, "the answer is not complete in time", err)
+	}
+	if isLocal(err) {
+		return fail(KindLocal, msg, err)
+	}
+	var timeout net.Error
+	if errors.As(err, &timeout) && timeout.Timeout() {
+		return fail(KindTimeout, msg, err)
+	}
+	if otherwise == KindProtocol && isHangup(err) {
+		return fail(KindReset, msg, err)
+	}
+	return fail(otherwise, msg, err)
+}
+
+// isHangup tells whether the connection broke, as opposed to carrying nonsense.
+func isHangup(err error) bool {
+	var op *net.OpError
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &op)
+}
+
+// isLocal tells whether this machine, not the site, is at fault.
+func isLocal(err error) bool {
+	for _, own := range []error{
+		syscall.EADDRNOTAVAIL, syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM,
+	} {
+		if errors.Is(err, own) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,203 @@
+package fetch_test
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/internal/fetch"
+)
+
+func TestTimeouts(t *testing.T) {
+	t.Parallel()
+	const short = 50 * time.Millisecond
+	firstByte := func(c *fetch.Config) { c.FirstByteTimeout = short }
+	total := func(c *fetch.Config) { c.TotalTimeout = 4 * short }
+
+	for name, test := range map[string]struct {
+		limit  func(*fetch.Config)
+		talk   func(net.Conn)
+		status int
+	}{
+		"Connecting":          {func(c *fetch.Config) { c.ConnectTimeout = time.Nanosecond }, hang, 0},
+		"SilentServer":        {firstByte, hang, 0},
+		"HeaderByDrops":       {firstByte, func(conn net.Conn) { drip(conn, "H") }, 0},
+		"SilentServerInTotal": {total, hang, 0},
+		"InterimAnswersForever": {total, func(conn net.Conn) {
+			drip(conn, "HTTP/1.1 102 Processing\r\n\r\n")
+		}, 0},
+		"BodyByDrops": {total, func(conn net.Conn) {
+			answer("HTTP/1.1 200 OK\r\n\r\n")(conn)
+			drip(conn, "x")
+		}, http.StatusOK},
+		"ChunksByDrops": {total, func(conn net.Conn) {
+			answer("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")(conn)
+			drip(conn, "1\r\nx\r\n")
+		}, http.StatusOK},
+		"SilenceInTheBody": {total, func(conn net.Conn) {
+			answer("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx")(conn)
+			hang(conn)
+		}, http.StatusOK},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, test.talk)
+			start := time.Now()
+			_, err := newClient(t, test.limit).Do(t.Context(), s.get("/"))
+			failure := requireKind(t, fetch.KindTimeout, err)
+			require.Less(t, failure.EndedAt.Sub(start), patience, "another, longer limit ended it")
+			require.Equal(t, test.status, failure.Status)
+		})
+	}
+}
+
+func TestBrokenAnswers(t *testing.T) {
+	t.Parallel()
+	const ok = "HTTP/1.1 200 OK\r\n"
+	reset := func(conn net.Conn) { _ = conn.(*net.TCPConn).SetLinger(0) }
+
+	for name, test := range map[string]struct {
+		talk   func(net.Conn)
+		want   fetch.Kind
+		status int
+	}{
+		"ClosedAtOnce":       {func(net.Conn) {}, fetch.KindReset, 0},
+		"ClosedAfterRequest": {answer(""), fetch.KindReset, 0},
+		"ResetAfterRequest": {func(conn net.Conn) {
+			answer("")(conn)
+			reset(conn)
+		}, fetch.KindReset, 0},
+		"ClosedInHeader": {answer(ok + "Content-Type: te"), fetch.KindReset, 0},
+		"ResetInBody": {func(conn net.Conn) {
+			answer(ok + "Content-Length: 1000000\r\n\r\nhello")(conn)
+			reset(conn)
+		}, fetch.KindReset, http.StatusOK},
+		"ContentLengthTooLong": {answer(ok + "Content-Length: 6\r\n\r\nhello"), fetch.KindReset, http.StatusOK},
+		"LastChunkMissing": {
+			answer(ok + "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"), fetch.KindReset, http.StatusOK,
+		},
+		"HalfAGzipAndNoMore": {
+			answer(ok + "Content-Encoding: gzip\r\nContent-Length: 100\r\n\r\n" +
+				string(encode(t, "gzip", []byte("hello"))[:15])), fetch.KindReset, http.StatusOK,
+		},
+		"BadChunkSize": {
+			answer(ok + "Transfer-Encoding: chunked\r\n\r\nzz\r\nhello\r\n"), fetch.KindProtocol, http.StatusOK,
+		},
+		"EndlessChunkSize": {func(conn net.Conn) {
+			answer(ok + "Transfer-Encoding: chunked\r\n\r\n")(conn)
+			repeat(conn, "0")
+		}, fetch.KindProtocol, http.StatusOK},
+		"EndlessTrailer": {func(conn net.Conn) {
+			answer(ok + "Transfer-Encoding: chunked\r\n\r\n0\r\n")(conn)
+			repeat(conn, "A: b\r\n")
+		}, fetch.KindProtocol, http.StatusOK},
+		"TwoContentLengths": {answer(ok + "Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello"), fetch.KindProtocol, 0},
+		"BadContentLength":  {answer(ok + "Content-Length: many\r\n\r\nhello"), fetch.KindProtocol, 0},
+		"BadHeaderLine":     {answer(ok + "no colon here\r\n\r\nhello"), fetch.KindProtocol, 0},
+		"BadStatus":         {answer("HTTP/1.1 OK\r\n\r\n"), fetch.KindProtocol, 0},
+		"StatusZero":        {answer("HTTP/1.1 000 What\r\n\r\n"), fetch.KindProtocol, 0},
+		"SwitchesProtocols": {
+			answer("HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"), fetch.KindProtocol, 101,
+		},
+		"HTTP09": {answer("<html><body>\nhello</body></html>\n"), fetch.KindProtocol, 0},
+		"AnotherProtocol": {func(conn net.Conn) {
+			_, _ = io.WriteString(conn, "SSH-2.0-OpenSSH_9.9\r\n")
+			hang(conn)
+		}, fetch.KindProtocol, 0},
+		"Noise": {func(conn net.Conn) { repeat(conn, "\xff\x00\x1b") }, fetch.KindProtocol, 0},
+		"EndlessStatusLine": {func(conn net.Conn) {
+			answer("HTTP/1.1 200 ")(conn)
+			repeat(conn, "O")
+		}, fetch.KindProtocol, 0},
+		"EndlessHeaders": {func(conn net.Conn) {
+			answer(ok)(conn)
+			repeat(conn, "A: b\r\n")
+		}, fetch.KindProtocol, 0},
+		"EndlessHeaderLine": {func(conn net.Conn) {
+			answer(ok + "A: ")(conn)
+			repeat(conn, "b")
+		}, fetch.KindProtocol, 0},
+		"EndlessInterimAnswers": {func(conn net.Conn) {
+			repeat(conn, "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n")
+		}, fetch.KindProtocol, 0},
+		"HeaderOfOneMB": {
+			answer(ok + "A: " + strings.Repeat("b", 1<<20) + "\r\n\r\nhello"), fetch.KindProtocol, 0,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, test.talk)
+			_, err := newClient(t).Do(t.Context(), s.get("/"))
+			failure := requireKind(t, test.want, err)
+			require.True(t, failure.Sent)
+			require.EqualValues(t, 1, s.accepted.Load(), "a request is never repeated")
+			if test.status != 0 {
+				require.Equal(t, test.status, failure.Status)
+			}
+		})
+	}
+}
+
+func TestRefusedConnection(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	at := listener.Addr().(*net.TCPAddr).AddrPort()
+	require.NoError(t, listener.Close())
+
+	_, err = newClient(t).Do(t.Context(), (&site{at: at}).get("/"))
+	require.True(t, requireKind(t, fetch.KindConnect, err).Sent)
+}
+
+func TestBodyLimit(t *testing.T) {
+	t.Parallel()
+	limit := func(c *fetch.Config) { c.MaxBodyBytes = 1000 }
+
+	for name, test := range map[string]struct {
+		length    int
+		request   int64
+		want      int
+		truncated bool
+	}{
+		"KeepsABodyOfExactlyTheLimit": {1000, 0, 1000, false},
+		"CutsALongerBody":             {1001, 0, 1000, true},
+		"TakesTheRequestsLimit":       {1001, 5, 5, true},
+		"TakesALargerOneOfTheRequest": {1001, 2000, 1001, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			body := strings.Repeat("x", test.length)
+			for _, framing := range []string{
+				fmt.Sprintf("Content-Length: %d\r\n\r\n%s", test.length, body),
+				"\r\n" + body,
+				fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", test.length, body),
+			} {
+				s := serve(t, answer("HTTP/1.1 200 OK\r\n"+framing))
+				request := s.get("/")
+				request.MaxBodyBytes = test.request
+				response, err := newClient(t, limit).Do(t.Context(), request)
+				require.NoError(t, err)
+				require.Len(t, response.Body, test.want)
+				require.Equal(t, test.truncated, response.Truncated)
+			}
+		})
+	}
+
+	t.Run("EndsAnEndlessBody", func(t *testing.T) {
+		t.Parallel()
+		s := serve(t, func(conn net.Conn) {
+			answer("HTTP/1.1 200 OK\r\n\r\n")(conn)
+			repeat(conn, "x")
+		})
+		response, err := newClient(t, limit).Do(t.Context(), s.get("/"))
+		require.NoError(t, err)
+		require.Len(t, response.Body, 1000)
+		require.True(t, response.Truncated)
+	})
+}

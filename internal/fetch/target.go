@@ -1,0 +1,90 @@
+package fetch
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// target is where a request goes: its URL in the form that net/http sends
+// byte for byte, and its port.
+type target struct {
+	port uint16
+	url  *url.URL
+}
+
+// parseTarget reads an absolute http or https URL. It is more lenient than
+// url.Parse, which refuses paths that the WHATWG standard, and so a canonical
+// URL, may have, such as "/100%"; and it keeps the request target's bytes as
+// they are, so that the site is asked for exactly the URL that was stored.
+// A fragment is dropped, user information refused.
+func parseTarget(raw string) (target, error) {
+	scheme, rest, ok := strings.Cut(raw, "://")
+	if !ok || (scheme != "http" && scheme != "https") {
+		return target{}, errors.New("not an absolute http or https URL")
+	}
+	rest, _, _ = strings.Cut(rest, "#")
+	authority, path := rest, ""
+	if i := strings.IndexAny(rest, "/?"); i >= 0 {
+		authority, path = rest[:i], rest[i:]
+	}
+	u, err := url.Parse(scheme + "://" + authority)
+	if err != nil {
+		return target{}, fmt.Errorf("authority: %w", err)
+	}
+	if u.User != nil || u.Hostname() == "" {
+		return target{}, errors.New("the authority must be a host and an optional port")
+	}
+	port, err := portOf(u)
+	if err != nil {
+		return target{}, err
+	}
+	if err := setPath(u, path); err != nil {
+		return target{}, err
+	}
+	return target{port: port, url: u}, nil
+}
+
+func portOf(u *url.URL) (uint16, error) {
+	text := u.Port()
+	switch {
+	case text != "":
+		port, err := strconv.ParseUint(text, 10, 16)
+		if err != nil {
+			return 0, fmt.Errorf("port: %w", err)
+		}
+		return uint16(port), nil
+	case u.Scheme == "https":
+		return 443, nil
+	default:
+		return 80, nil
+	}
+}
+
+// setPath makes u's request target path, which may hold a query.
+func setPath(u *url.URL, path string) error {
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	for i := range len(path) {
+		if path[i] <= ' ' || path[i] > '~' {
+			return errors.New("path and query must be printable ASCII")
+		}
+	}
+	if !strings.HasPrefix(path, "//") {
+		u.Opaque = path
+		return nil
+	}
+	// net/url takes an opaque "//x" for an authority. Only the parsed form can
+	// say that it is a path.
+	path, query, hasQuery := strings.Cut(path, "?")
+	unescaped, err := url.PathUnescape(path)
+	if err != nil {
+		return fmt.Errorf("path: %w", err)
+	}
+	u.Path, u.RawPath = unescaped, path
+	u.RawQuery, u.ForceQuery = query, hasQuery
+	return nil
+}

@@ -1,0 +1,224 @@
+package stack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+
+	"github.com/mosey-web/mosey/internal/stack/datadir"
+	"github.com/mosey-web/mosey/internal/stack/logfile"
+	"github.com/mosey-web/mosey/internal/stack/postgres"
+	"github.com/mosey-web/mosey/internal/stack/temporal"
+)
+
+// maxTemporalLog bounds each of the two log files of Temporal, in bytes.
+const maxTemporalLog = 16 << 20
+
+// Options say what to run and where.
+type Options struct {
+	// DataDir is the absolute path of the data directory, see datadir.Resolve.
+	// Not needed when both halves are given.
+	DataDir string
+
+	// DatabaseURL is an existing database to use in place of our own Postgres.
+	DatabaseURL string
+
+	// Logger gets what goes wrong. Temporal has a log of its own,
+	// temporal/temporal.log in the data directory. Defaults to discarding.
+	Logger *slog.Logger
+
+	// Namespace is the namespace to register in our own Temporal. Defaults to
+	// temporal.NamespaceDefault.
+	Namespace string
+
+	// NoUI leaves the web UI of our own Temporal out.
+	NoUI bool
+
+	// Progress is told, in a few words for a person, what takes long. It may be
+	// called from any goroutine. Defaults to nothing.
+	Progress func(string)
+
+	// SearchAttributes are registered in our own Temporal.
+	SearchAttributes map[string]enumspb.IndexedValueType
+
+	// TemporalAddress is the host:port of an existing Temporal to use in place
+	// of our own.
+	TemporalAddress string
+}
+
+func (o Options) withDefaults() Options {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Progress == nil {
+		o.Progress = func(string) {}
+	}
+	return o
+}
+
+// Stack is what Up started, and the addresses of all of it.
+type Stack struct {
+	// DatabaseURL connects to the database.
+	DatabaseURL string
+	// TemporalAddress is the host:port of Temporal's gRPC API.
+	TemporalAddress string
+	// UIURL is the address of our own Temporal's web UI, or empty.
+	UIURL string
+
+	dir         *datadir.Dir
+	postgres    *postgres.Server
+	temporal    *temporal.Server
+	temporalLog *logfile.Writer
+}
+
+// Up starts what the options leave to us, both halves at once, and returns when
+// all can be used. Where that fails nothing is left running. The data directory
+// is held until Close: a second Up on it fails with a *datadir.InUseError.
+func Up(ctx context.Context, options Options) (*Stack, error) {
+	options = options.withDefaults()
+	s := &Stack{
+		DatabaseURL:     options.DatabaseURL,
+		TemporalAddress: options.TemporalAddress,
+	}
+	if s.DatabaseURL != "" && s.TemporalAddress != "" {
+		return s, nil
+	}
+	var err error
+	if s.dir, err = datadir.Lock(ctx, options.DataDir); err != nil {
+		return nil, err
+	}
+	if err := s.start(ctx, options); err != nil {
+		return nil, errors.Join(err, s.Close(context.WithoutCancel(ctx)))
+	}
+	return s, nil
+}
+
+func (s *Stack) start(ctx context.Context, options Options) error {
+	var (
+		group                    sync.WaitGroup
+		postgresErr, temporalErr error
+	)
+	// What fails first ends the other's start.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if options.DatabaseURL == "" {
+		group.Go(func() {
+			if postgresErr = s.startPostgres(ctx, options); postgresErr != nil {
+				cancel()
+			}
+		})
+	}
+	if options.TemporalAddress == "" {
+		group.Go(func() {
+			if temporalErr = s.startTemporal(ctx, options); temporalErr != nil {
+				cancel()
+			}
+		})
+	}
+	group.Wait()
+	if err := firstCause(postgresErr, temporalErr); err != nil {
+		return err
+	}
+	return s.publish()
+}
+
+// firstCause leaves out what only ended because the other failed.
+func firstCause(errs ...error) error {
+	var causes []error
+	for _, err := range errs {
+		if err != nil && !errors.Is(err, context.Canceled) {
+			causes = append(causes, err)
+		}
+	}
+	if len(causes) == 0 {
+		return errors.Join(errs...)
+	}
+	return errors.Join(causes...)
+}
+
+func (s *Stack) startPostgres(ctx context.Context, options Options) error {
+	server, err := postgres.Start(ctx, postgres.Config{
+		Dir:      options.DataDir,
+		Logger:   options.Logger,
+		Progress: options.Progress,
+	})
+	if err != nil {
+		return err
+	}
+	s.postgres, s.DatabaseURL = server, server.URL()
+	return nil
+}
+
+func (s *Stack) startTemporal(ctx context.Context, options Options) error {
+	dir := filepath.Join(options.DataDir, "temporal")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("create folder for Temporal: %w", err)
+	}
+	log, err := logfile.NewWriter(filepath.Join(dir, "temporal.log"), maxTemporalLog)
+	if err != nil {
+		return err
+	}
+	s.temporalLog = log
+	server, err := temporal.Start(ctx, temporal.Config{
+		Dir: dir,
+		Logger: slog.New(slog.NewTextHandler(log,
+			&slog.HandlerOptions{Level: slog.LevelWarn})),
+		Namespace:        options.Namespace,
+		NoUI:             options.NoUI,
+		SearchAttributes: options.SearchAttributes,
+	})
+	if err != nil {
+		return err
+	}
+	s.temporal = server
+	s.TemporalAddress, s.UIURL = server.Address(), server.UIURL()
+	return nil
+}
+
+// publish tells other processes about what is ours. The address of a database
+// that was given to us holds a password that is not ours to write down.
+func (s *Stack) publish() error {
+	info := datadir.Info{Ready: true}
+	if s.postgres != nil {
+		info.DatabaseURL = s.DatabaseURL
+	}
+	if s.temporal != nil {
+		info.TemporalAddress, info.UIURL = s.TemporalAddress, s.UIURL
+	}
+	return s.dir.Publish(info)
+}
+
+// closePatience bounds Close where its context does not.
+const closePatience = 2 * time.Minute
+
+// Close stops what Up started, Temporal first, and gives the data directory up.
+// Stop workers and close pools before. When ctx ends before Postgres has written
+// all it has in memory to the disk, it is ended at once: the next start takes
+// longer, and nothing is lost.
+func (s *Stack) Close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, closePatience)
+	defer cancel()
+	var errs []error
+	if s.temporal != nil {
+		if err := s.temporal.Stop(); err != nil {
+			errs = append(errs, fmt.Errorf("stop Temporal: %w", err))
+		}
+	}
+	if s.temporalLog != nil {
+		errs = append(errs, s.temporalLog.Close())
+	}
+	if s.postgres != nil {
+		errs = append(errs, s.postgres.Stop(ctx))
+	}
+	if s.dir != nil {
+		errs = append(errs, s.dir.Close())
+	}
+	return errors.Join(errs...)
+}

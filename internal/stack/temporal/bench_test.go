@@ -1,0 +1,131 @@
+//go:build stackbench
+
+package temporal
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime"
+	"runtime/pprof"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+)
+
+const (
+	benchQueue     = "bench"
+	benchWorkflows = 200
+	benchPollers   = 16
+	// benchPause is short: what is measured is what the server can do, not how
+	// long a domain waits.
+	benchPause = 100 * time.Millisecond
+)
+
+// BenchmarkNoopPages measures what Temporal adds to a page: one activity and
+// one timer, in many workflows at once. Server and worker share the process, as
+// they do in "mosey crawl". Run it with
+//
+//	go test -tags stackbench -run '^$' -bench . -benchtime 6000x ./internal/stack/temporal
+//
+// and MOSEY_BENCH_PROFILE=FILE for a CPU profile of the measured part.
+func BenchmarkNoopPages(b *testing.B) {
+	server, err := Start(b.Context(), Config{
+		Dir: b.TempDir(), NoUI: true,
+		Logger: slog.New(slog.NewTextHandler(os.Stderr,
+			&slog.HandlerOptions{Level: slog.LevelError})),
+	})
+	require.NoError(b, err)
+	defer func() { require.NoError(b, server.Stop()) }()
+
+	c, err := client.Dial(client.Options{
+		HostPort: server.Address(),
+		Logger:   sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
+		// Over the loopback address, compressing only costs.
+		ConnectionOptions: client.ConnectionOptions{
+			GrpcCompression: &client.GrpcCompressionNone{},
+		},
+	})
+	require.NoError(b, err)
+	defer c.Close()
+	var pages atomic.Int64
+	w := worker.New(c, benchQueue, worker.Options{
+		// The default of two pollers is the bottleneck long before the server.
+		WorkflowTaskPollerBehavior: worker.NewPollerBehaviorSimpleMaximum(
+			worker.PollerBehaviorSimpleMaximumOptions{MaximumNumberOfPollers: benchPollers}),
+	})
+	w.RegisterWorkflowWithOptions(benchWorkflow, workflow.RegisterOptions{Name: "bench"})
+	w.RegisterActivity(&benchActivities{pages: &pages})
+	require.NoError(b, w.Start())
+	defer w.Stop()
+
+	profile := os.Getenv("MOSEY_BENCH_PROFILE")
+	if profile != "" {
+		file, err := os.Create(profile)
+		require.NoError(b, err)
+		defer func() { require.NoError(b, file.Close()) }()
+		require.NoError(b, pprof.StartCPUProfile(file))
+		defer pprof.StopCPUProfile()
+	}
+	began, cpu := time.Now(), cpuTime(b)
+	b.ResetTimer()
+	runBench(b, c)
+	b.StopTimer()
+	done := float64(pages.Load())
+	b.ReportMetric(done/time.Since(began).Seconds(), "pages/s")
+	b.ReportMetric((cpuTime(b)-cpu).Seconds()*1000/done, "cpu-ms/page")
+	b.ReportMetric(float64(runtime.NumCPU()), "cpus")
+}
+
+func runBench(b *testing.B, c client.Client) {
+	runs := make([]client.WorkflowRun, benchWorkflows)
+	for i := range runs {
+		var err error
+		runs[i], err = c.ExecuteWorkflow(b.Context(), client.StartWorkflowOptions{
+			ID: fmt.Sprintf("bench/%d/%d", b.N, i), TaskQueue: benchQueue,
+		}, "bench", max(1, b.N/benchWorkflows))
+		require.NoError(b, err)
+	}
+	for _, run := range runs {
+		require.NoError(b, run.Get(b.Context(), nil))
+	}
+}
+
+type benchActivities struct{ pages *atomic.Int64 }
+
+func (a *benchActivities) Fetch(context.Context, string) (string, error) {
+	a.pages.Add(1)
+	return "next: https://www.example.org/a/path", nil
+}
+
+func benchWorkflow(ctx workflow.Context, pages int) error {
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout: time.Minute,
+		Summary:             "https://www.example.org/a/path",
+	})
+	for range pages {
+		var next string
+		if err := workflow.ExecuteActivity(ctx, "Fetch", "domain").Get(ctx, &next); err != nil {
+			return err
+		}
+		if err := workflow.Sleep(ctx, benchPause); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func cpuTime(b *testing.B) time.Duration {
+	b.Helper()
+	var usage syscall.Rusage
+	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}

@@ -1,0 +1,41 @@
+package temporal
+
+import (
+	"context"
+	"log/slog"
+
+	"go.temporal.io/server/common/log"
+	"go.temporal.io/server/common/log/tag"
+)
+
+// logger gives the server's log to slog. What the server would panic or exit
+// for is logged as an error: the process is not its own.
+type logger struct{ slog *slog.Logger }
+
+var (
+	_ log.Logger      = logger{}
+	_ log.SLogWrapper = logger{}
+)
+
+func (l logger) Debug(msg string, tags ...tag.Tag)  { l.log(slog.LevelDebug, msg, tags) }
+func (l logger) Info(msg string, tags ...tag.Tag)   { l.log(slog.LevelInfo, msg, tags) }
+func (l logger) Warn(msg string, tags ...tag.Tag)   { l.log(slog.LevelWarn, msg, tags) }
+func (l logger) Error(msg string, tags ...tag.Tag)  { l.log(slog.LevelError, msg, tags) }
+func (l logger) DPanic(msg string, tags ...tag.Tag) { l.log(slog.LevelError, msg, tags) }
+func (l logger) Panic(msg string, tags ...tag.Tag)  { l.log(slog.LevelError, msg, tags) }
+func (l logger) Fatal(msg string, tags ...tag.Tag)  { l.log(slog.LevelError, msg, tags) }
+
+// SLog is what the SDK inside the server logs to.
+func (l logger) SLog() *slog.Logger { return l.slog }
+
+func (l logger) log(level slog.Level, msg string, tags []tag.Tag) {
+	ctx := context.Background()
+	if !l.slog.Enabled(ctx, level) {
+		return
+	}
+	attrs := make([]slog.Attr, len(tags))
+	for i, t := range tags {
+		attrs[i] = slog.Any(t.Key(), t.Value())
+	}
+	l.slog.LogAttrs(ctx, level, msg, attrs...) //nolint:sloglint // the server's words
+}

@@ -1,0 +1,66 @@
+package temporal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+)
+
+const loopback = "127.0.0.1"
+
+// listen takes a port of the loopback address: the one asked for, or, if that
+// is 0, the preferred one or any that is free.
+func listen(ctx context.Context, port, preferred int) (net.Listener, error) {
+	if port != 0 {
+		preferred = port
+	}
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp4", address(preferred))
+	if err != nil && port == 0 {
+		listener, err = config.Listen(ctx, "tcp4", address(0))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("no port to listen on: %w", err)
+	}
+	return listener, nil
+}
+
+func address(port int) string {
+	return net.JoinHostPort(loopback, strconv.Itoa(port))
+}
+
+func portOf(listener net.Listener) int {
+	addr, ok := listener.Addr().(*net.TCPAddr)
+	if !ok {
+		return 0 // not for a TCP listener
+	}
+	return addr.Port
+}
+
+// ports are those that the server listens on by itself.
+type ports struct{ frontend, history, matching, worker int }
+
+// choosePorts finds ports for the server. They are all held until all are
+// known, so that no two are the same; what little time passes until the server
+// takes them is a risk that its design leaves.
+func choosePorts(ctx context.Context, frontend int) (p ports, err error) {
+	for _, wanted := range []struct {
+		port             *int
+		asked, preferred int
+	}{
+		{&p.frontend, frontend, FrontendPortDefault},
+		{port: &p.history},
+		{port: &p.matching},
+		{port: &p.worker},
+	} {
+		listener, listenErr := listen(ctx, wanted.asked, wanted.preferred)
+		if listenErr != nil {
+			return ports{}, errors.Join(err, listenErr)
+		}
+		defer func() { err = errors.Join(err, listener.Close()) }()
+		*wanted.port = portOf(listener)
+	}
+	return p, nil
+}

@@ -1,0 +1,112 @@
+package temporal
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"go.temporal.io/server/common/config"
+	"go.temporal.io/server/common/persistence/sql/sqlplugin"
+	sqliteplugin "go.temporal.io/server/common/persistence/sql/sqlplugin/sqlite"
+	sqliteschema "go.temporal.io/server/schema/sqlite"
+)
+
+const databaseFile = "temporal.db"
+
+// storeConfig describes the SQLite file to the server. Names that are not
+// parameters of SQLite's URIs are taken for pragmas.
+func storeConfig(path string) *config.SQL {
+	return &config.SQL{
+		PluginName:   sqliteplugin.PluginName,
+		DatabaseName: escapePath(path),
+		ConnectAttributes: map[string]string{
+			"mode":         "rwc",
+			"journal_mode": "wal",
+			// Survives a kill of the process. A power cut can undo the last
+			// commits, but not corrupt the file.
+			"synchronous":        "normal",
+			"busy_timeout":       "10000",
+			"cache_size":         "-65536", // 64 MiB
+			"temp_store":         "memory",
+			"wal_autocheckpoint": "4000", // pages, of 4 KiB
+		},
+	}
+}
+
+// escapePath makes a path fit for a file: URI.
+func escapePath(path string) string {
+	return strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(
+		filepath.ToSlash(path))
+}
+
+// prepareDatabase creates the file and its schema where they are missing, in
+// one transaction, and fails for a file that another version of the server
+// made: the server itself would not notice.
+func prepareDatabase(ctx context.Context, dir string) (path string, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("create folder for Temporal: %w", err)
+	}
+	path = filepath.Join(dir, databaseFile)
+	uri := url.URL{Scheme: "file", Opaque: escapePath(path), RawQuery: "_txlock=immediate"}
+	db, err := sql.Open(sqliteplugin.PluginName, uri.String())
+	if err != nil {
+		return "", fmt.Errorf("open %s: %w", path, err)
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return "", fmt.Errorf("open %s: %w", path, err)
+	}
+	if err := ensureSchema(ctx, tx); err != nil {
+		return "", fmt.Errorf("prepare %s: %w", path, errors.Join(err, tx.Rollback()))
+	}
+	if err := tx.Commit(); err != nil {
+		return "", fmt.Errorf("prepare %s: %w", path, err)
+	}
+	return path, nil
+}
+
+// schemaVersion names the schema that is compiled in.
+const schemaVersion = sqliteschema.Version + "/" + sqliteschema.VisibilityVersion
+
+func ensureSchema(ctx context.Context, tx *sql.Tx) error {
+	if _, err := tx.ExecContext(ctx,
+		"CREATE TABLE IF NOT EXISTS mosey_schema (version TEXT NOT NULL)"); err != nil {
+		return err
+	}
+	var found string
+	err := tx.QueryRowContext(ctx, "SELECT version FROM mosey_schema").Scan(&found)
+	switch {
+	case err == nil && found == schemaVersion:
+		return nil
+	case err == nil:
+		return fmt.Errorf("its schema is %s, and this Mosey's Temporal needs %s: "+
+			"move the file away to start with a new one; every crawl goes on from "+
+			"what Postgres has", found, schemaVersion)
+	case !errors.Is(err, sql.ErrNoRows):
+		return err
+	}
+	if err := sqliteschema.SetupSchemaOnDB(schemaWriter{ctx: ctx, tx: tx}); err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, "INSERT INTO mosey_schema VALUES (?)", schemaVersion)
+	return err
+}
+
+// schemaWriter puts the statements of the server's schema into a transaction.
+// Its Exec is all that is called.
+type schemaWriter struct {
+	sqlplugin.AdminDB
+	ctx context.Context //nolint:containedctx // the interface takes none
+	tx  *sql.Tx
+}
+
+func (w schemaWriter) Exec(statement string, args ...any) error {
+	_, err := w.tx.ExecContext(w.ctx, statement, args...)
+	return err
+}

@@ -1,0 +1,100 @@
+package temporal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/labstack/echo/v4/middleware"
+	"github.com/temporalio/ui-server/v2/server/config"
+	"github.com/temporalio/ui-server/v2/server/cors"
+	"github.com/temporalio/ui-server/v2/server/csrf"
+	"github.com/temporalio/ui-server/v2/server/route"
+	"github.com/temporalio/ui-server/v2/ui"
+)
+
+// startUI serves the web UI.
+//
+// The UI's own server ends the whole process when its port is taken, so that
+// its parts are put together here, on a listener of ours.
+func (s *Server) startUI(ctx context.Context, cfg Config) error {
+	handler, err := uiHandler(s.address)
+	if err != nil {
+		return fmt.Errorf("web UI: %w", err)
+	}
+	listener, err := listen(ctx, cfg.UIPort, UIPortDefault)
+	if err != nil {
+		return fmt.Errorf("web UI: %w", err)
+	}
+	s.uiURL = "http://" + address(portOf(listener))
+	s.ui = &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: 10 * time.Second,
+		ErrorLog:          slog.NewLogLogger(cfg.Logger.Handler(), slog.LevelWarn),
+	}
+	s.uiEnd = make(chan error, 1)
+	go func() {
+		err := s.ui.Serve(listener)
+		if errors.Is(err, http.ErrServerClosed) {
+			err = nil
+		} else {
+			cfg.Logger.Error("web UI ended", slog.Any("error", err))
+		}
+		s.uiEnd <- err
+	}()
+	return nil
+}
+
+func uiHandler(temporalAddress string) (http.Handler, error) {
+	provider, err := config.NewConfigProviderWithRefresh(&config.Config{
+		TemporalGRPCAddress: temporalAddress,
+		Host:                loopback,
+		EnableUI:            true,
+		DefaultNamespace:    NamespaceDefault,
+		// It would ask the vendor's server for news.
+		DisableNewsFetch: true,
+		// The cookie travels over the loopback address alone.
+		CORS:     config.CORS{CookieInsecure: true},
+		HideLogs: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	assets, err := ui.Assets()
+	if err != nil {
+		return nil, err
+	}
+	local, err := fs.Sub(assets, "local")
+	if err != nil {
+		return nil, err
+	}
+	const secureCookie = false
+	e := echo.New()
+	e.Use(
+		middleware.Recover(),
+		middleware.Gzip(),
+		cors.CORSMiddleware(cors.CORSConfig{
+			AllowHeaders: []string{
+				echo.HeaderOrigin, echo.HeaderContentType, echo.HeaderAccept,
+				echo.HeaderXCSRFToken, "Caller-Type",
+			},
+			AllowCredentials: true,
+			ConfigProvider:   provider,
+		}),
+		middleware.Secure(),
+		csrf.EnsureTokenCookie(secureCookie),
+		middleware.CSRFWithConfig(csrf.MiddlewareConfig(provider, secureCookie)),
+	)
+	route.SetHealthRoute(e)
+	route.SetAuthRoutes(e, provider)
+	route.SetRenderRoute(e, "")
+	return e, errors.Join(
+		route.SetAPIRoutes(e, provider, nil),
+		route.SetUIRoutes(e, "", local),
+	)
+}

@@ -1,0 +1,258 @@
+package web
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// Behaviour is how a host answers a request. Implementations are values
+// without state: what they need to know of earlier requests is in the Visit.
+// A new one is a type with these two methods; added to Behaviours it also gets
+// a site in the Zoo.
+type Behaviour interface {
+	// Serve answers one request. It may return early or Abort; it must stop
+	// when the request's context is done.
+	Serve(v *Visit)
+
+	// Truth is what a patient crawler gets in the end.
+	Truth() Truth
+}
+
+// Truth is the answer that settles a page.
+type Truth struct {
+	// Links tells that the answer is the page with its links.
+	Links bool
+
+	// Location is where the answer redirects to, as sent.
+	Location string
+
+	// Status is the answer's status code, 0 when no complete answer ever
+	// comes.
+	Status int
+}
+
+// Named is a behaviour in the registry.
+type Named struct {
+	Behaviour Behaviour
+	Name      string
+}
+
+// Behaviours is the registry: one of every behaviour a whole site can have,
+// by name, in order.
+func Behaviours() []Named {
+	return []Named{
+		{Name: "503-at-first", Behaviour: Unavailable{First: 2, RetryAfter: 2 * time.Second}},
+		{Name: "429-at-first", Behaviour: Unavailable{
+			First: 1, Code: http.StatusTooManyRequests, RetryAfter: time.Second,
+		}},
+		{Name: "500", Behaviour: Status{Code: http.StatusInternalServerError}},
+		{Name: "drip", Behaviour: Drip{Every: 500 * time.Millisecond}},
+		{Name: "flaky", Behaviour: Flaky{First: 1}},
+		{Name: "hang", Behaviour: Hang{}},
+		{Name: "healthy", Behaviour: Healthy{}},
+		{Name: "large", Behaviour: Large{Bytes: 12 << 20}},
+		{Name: "pdf", Behaviour: Content{Type: "application/pdf", Body: pdf}},
+		{Name: "redirect", Behaviour: Redirect{To: "/redirect/301"}},
+		{Name: "reset", Behaviour: Reset{}},
+		{Name: "slow", Behaviour: Slow{Latency: 300 * time.Millisecond}},
+		{Name: "stall", Behaviour: Stall{}},
+	}
+}
+
+// Healthy answers with the page.
+type Healthy struct{}
+
+// Serve implements Behaviour.
+func (Healthy) Serve(v *Visit) { v.Answer() }
+
+// Truth implements Behaviour.
+func (Healthy) Truth() Truth { return Truth{Status: http.StatusOK, Links: true} }
+
+// Slow answers with the page after Latency, which is to be shorter than the
+// patience of the crawler under test.
+type Slow struct{ Latency time.Duration }
+
+// Serve implements Behaviour.
+func (b Slow) Serve(v *Visit) {
+	v.Wait(b.Latency)
+	v.Answer()
+}
+
+// Truth implements Behaviour.
+func (Slow) Truth() Truth { return Healthy{}.Truth() }
+
+// Status always answers with a short error page. RetryAfter of at least a
+// second is sent in whole seconds.
+type Status struct {
+	Code       int
+	RetryAfter time.Duration
+}
+
+// Serve implements Behaviour.
+func (b Status) Serve(v *Visit) { v.fail(b.Code, b.RetryAfter) }
+
+// Truth implements Behaviour.
+func (b Status) Truth() Truth { return Truth{Status: b.Code} }
+
+// Unavailable fails the First page requests to the site, then is healthy.
+// Code defaults to 503.
+type Unavailable struct {
+	Code       int
+	First      int
+	RetryAfter time.Duration
+}
+
+// Serve implements Behaviour.
+func (b Unavailable) Serve(v *Visit) {
+	if v.SiteVisit <= b.First {
+		v.fail(orUnavailable(b.Code), b.RetryAfter)
+		return
+	}
+	v.Answer()
+}
+
+// Truth implements Behaviour.
+func (Unavailable) Truth() Truth { return Healthy{}.Truth() }
+
+// Flaky fails the First requests for each URL, then is healthy. Code defaults
+// to 503.
+type Flaky struct {
+	Code       int
+	First      int
+	RetryAfter time.Duration
+}
+
+// Serve implements Behaviour.
+func (b Flaky) Serve(v *Visit) {
+	if v.Attempt <= b.First {
+		v.fail(orUnavailable(b.Code), b.RetryAfter)
+		return
+	}
+	v.Answer()
+}
+
+// Truth implements Behaviour.
+func (Flaky) Truth() Truth { return Healthy{}.Truth() }
+
+func orUnavailable(code int) int {
+	if code == 0 {
+		return http.StatusServiceUnavailable
+	}
+	return code
+}
+
+// Reset closes the connection with a TCP reset once it has read the request.
+type Reset struct{}
+
+// Serve implements Behaviour.
+func (Reset) Serve(v *Visit) { v.Reset() }
+
+// Truth implements Behaviour.
+func (Reset) Truth() Truth { return Truth{} }
+
+// Hang reads the request and never answers.
+type Hang struct{}
+
+// Serve implements Behaviour.
+func (Hang) Serve(v *Visit) {
+	<-v.R.Context().Done()
+	v.Abort()
+}
+
+// Truth implements Behaviour.
+func (Hang) Truth() Truth { return Truth{} }
+
+// Stall sends the head and half a page, then nothing.
+type Stall struct{}
+
+// Serve implements Behaviour.
+func (Stall) Serve(v *Visit) {
+	contentType, body := v.content()
+	v.W.Header().Set("Content-Type", contentType)
+	v.W.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	v.Write(body[:len(body)/2])
+	v.Flush()
+	<-v.R.Context().Done()
+	v.Abort()
+}
+
+// Truth implements Behaviour.
+func (Stall) Truth() Truth { return Truth{} }
+
+// Redirect answers with a Location of To, sent as it is. Code defaults to 301.
+type Redirect struct {
+	Code int
+	To   string
+}
+
+// Serve implements Behaviour.
+func (b Redirect) Serve(v *Visit) {
+	v.W.Header().Set("Location", b.To)
+	v.W.Header().Set("Content-Length", "0")
+	v.W.WriteHeader(b.code())
+}
+
+// Truth implements Behaviour.
+func (b Redirect) Truth() Truth { return Truth{Status: b.code(), Location: b.To} }
+
+func (b Redirect) code() int {
+	if b.Code == 0 {
+		return http.StatusMovedPermanently
+	}
+	return b.Code
+}
+
+// Content answers with a body of its own, which has no links.
+type Content struct {
+	Body string
+	Type string
+}
+
+// Serve implements Behaviour.
+func (b Content) Serve(v *Visit) {
+	v.W.Header().Set("Content-Type", b.Type)
+	v.W.Header().Set("Content-Length", strconv.Itoa(len(b.Body)))
+	v.Write([]byte(b.Body))
+}
+
+// Truth implements Behaviour.
+func (Content) Truth() Truth { return Truth{Status: http.StatusOK} }
+
+// Large answers with the page, followed by white space up to Bytes. Whether
+// the crawler reads all of it, and uses its links, is its own choice, so the
+// site is to have one page.
+type Large struct{ Bytes int }
+
+// Serve implements Behaviour.
+func (b Large) Serve(v *Visit) {
+	v.W.Header().Set("Content-Type", contentHTML)
+	v.W.Header().Set("Content-Length", strconv.Itoa(b.Bytes))
+	v.Write([]byte("<!doctype html><title>Large</title>"))
+	block := make([]byte, 64<<10)
+	for i := range block {
+		block[i] = ' '
+	}
+	for left := b.Bytes - len("<!doctype html><title>Large</title>"); left > 0; left -= len(block) {
+		v.Write(block[:min(left, len(block))])
+	}
+}
+
+// Truth implements Behaviour.
+func (Large) Truth() Truth { return Truth{} }
+
+// Drip sends the head, and one byte of an endless page Every so often.
+type Drip struct{ Every time.Duration }
+
+// Serve implements Behaviour.
+func (b Drip) Serve(v *Visit) {
+	v.W.Header().Set("Content-Type", contentHTML)
+	for {
+		v.Write([]byte("<"))
+		v.Flush()
+		v.Wait(b.Every)
+	}
+}
+
+// Truth implements Behaviour.
+func (Drip) Truth() Truth { return Truth{} }

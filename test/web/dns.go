@@ -1,0 +1,156 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+
+	"github.com/miekg/dns"
+)
+
+// DNSMode is how a site's name resolves.
+type DNSMode string
+
+// The modes.
+const (
+	// DNSAnswer answers with the site's address.
+	DNSAnswer DNSMode = "answer"
+	// DNSMissing says that there is no such name (NXDOMAIN), as for every
+	// name that no site has.
+	DNSMissing DNSMode = "missing"
+	// DNSServFail says that the server has failed.
+	DNSServFail DNSMode = "servfail"
+	// DNSSilent never answers.
+	DNSSilent DNSMode = "silent"
+)
+
+func (m DNSMode) known() bool {
+	switch m {
+	case DNSAnswer, DNSMissing, DNSServFail, DNSSilent:
+		return true
+	}
+	return false
+}
+
+const dnsTTL = 60 // seconds
+
+// nameServer answers for the names of a plan, over UDP and TCP on one port.
+type nameServer struct {
+	addr    string
+	plan    *Plan
+	serving sync.WaitGroup
+	servers []*dns.Server
+
+	mu  sync.Mutex
+	err error
+}
+
+func startDNS(p *Plan) (*nameServer, error) {
+	packets, stream, err := listenDNS()
+	if err != nil {
+		return nil, err
+	}
+	n := &nameServer{addr: packets.LocalAddr().String(), plan: p}
+	n.servers = []*dns.Server{
+		{PacketConn: packets, Handler: n},
+		{Listener: stream, Handler: n},
+	}
+	var started sync.WaitGroup
+	for _, s := range n.servers {
+		started.Add(1)
+		s.NotifyStartedFunc = started.Done
+		n.serving.Go(func() {
+			if err := s.ActivateAndServe(); err != nil {
+				n.fail(err)
+			}
+		})
+	}
+	started.Wait()
+	return n, nil
+}
+
+// listenDNS opens a port that is free for both protocols.
+func listenDNS() (net.PacketConn, net.Listener, error) {
+	var errs []error
+	for range portTries {
+		stream, err := net.Listen("tcp4", "127.0.0.1:0")
+		if err != nil {
+			return nil, nil, fmt.Errorf("web: name server: %w", err)
+		}
+		packets, err := net.ListenPacket("udp4", stream.Addr().String())
+		if err == nil {
+			return packets, stream, nil
+		}
+		errs = append(errs, err, stream.Close())
+	}
+	return nil, nil, fmt.Errorf("web: name server: %w", errors.Join(errs...))
+}
+
+func (n *nameServer) fail(err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.err = errors.Join(n.err, err)
+}
+
+func (n *nameServer) close() error {
+	for _, s := range n.servers {
+		if err := s.Shutdown(); err != nil {
+			n.fail(err)
+		}
+	}
+	n.serving.Wait()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.err
+}
+
+// ServeDNS implements dns.Handler.
+func (n *nameServer) ServeDNS(w dns.ResponseWriter, query *dns.Msg) {
+	reply := new(dns.Msg)
+	reply.SetReply(query)
+	reply.Authoritative = true
+	if len(query.Question) != 1 {
+		reply.Rcode = dns.RcodeFormatError
+		n.send(w, reply)
+		return
+	}
+	q := query.Question[0]
+	name := strings.ToLower(strings.TrimSuffix(q.Name, "."))
+	h, ok := n.plan.hosts[name]
+	switch {
+	case !ok || h.site.DNS == DNSMissing:
+		reply.Rcode = dns.RcodeNameError
+		reply.Ns = []dns.RR{soa(q.Name)}
+	case h.site.DNS == DNSServFail:
+		reply.Rcode = dns.RcodeServerFailure
+	case h.site.DNS == DNSSilent:
+		return
+	case q.Qtype == dns.TypeA:
+		reply.Answer = []dns.RR{&dns.A{
+			Hdr: header(q.Name, dns.TypeA),
+			A:   net.IP(h.site.addr.AsSlice()),
+		}}
+	default:
+		reply.Ns = []dns.RR{soa(q.Name)} // NODATA, RFC 2308 section 2.2
+	}
+	n.send(w, reply)
+}
+
+// send answers; a client that has gone away is not the server's trouble.
+func (n *nameServer) send(w dns.ResponseWriter, reply *dns.Msg) {
+	_ = w.WriteMsg(reply)
+}
+
+func header(name string, rrtype uint16) dns.RR_Header {
+	return dns.RR_Header{Name: name, Rrtype: rrtype, Class: dns.ClassINET, Ttl: dnsTTL}
+}
+
+// soa says how long an answer that there is nothing may be kept.
+func soa(name string) dns.RR {
+	return &dns.SOA{
+		Hdr: header(name, dns.TypeSOA), Ns: "ns.test.", Mbox: "hostmaster.test.",
+		Serial: 1, Refresh: 3600, Retry: 600, Expire: 86_400, Minttl: dnsTTL,
+	}
+}

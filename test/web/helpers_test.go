@@ -1,0 +1,242 @@
+package web
+
+import (
+	"context"
+	"html"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const testAgent = "mosey/0 (+https://example.org/bot)"
+
+// newClient is a plain client that resolves with the web's name server, asks
+// on a new connection each time and does not follow redirects.
+func newClient(w *Web) *http.Client {
+	resolver := &net.Resolver{
+		PreferGo: true,
+		Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			var d net.Dialer
+			return d.DialContext(ctx, network, w.DNSAddr())
+		},
+	}
+	dialer := &net.Dialer{Resolver: resolver}
+	return &http.Client{
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: &http.Transport{
+			DialContext:        dialer.DialContext,
+			DisableCompression: true,
+			DisableKeepAlives:  true,
+		},
+	}
+}
+
+type answer struct {
+	body   string
+	header http.Header
+	status int
+}
+
+// ask makes one request and closes its connection.
+func ask(t *testing.T, client *http.Client, u string) (answer, error) {
+	t.Helper()
+	return askWithin(t, client, u, 20*time.Second)
+}
+
+func askWithin(t *testing.T, client *http.Client, u string, limit time.Duration) (answer, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u, http.NoBody)
+	require.NoError(t, err)
+	req.Header.Set("User-Agent", testAgent)
+	resp, err := client.Do(req)
+	if err != nil {
+		return answer{}, err
+	}
+	defer func() { require.NoError(t, resp.Body.Close()) }()
+	body, err := io.ReadAll(resp.Body)
+	return answer{body: string(body), header: resp.Header, status: resp.StatusCode}, err
+}
+
+func mustAsk(t *testing.T, client *http.Client, u string) answer {
+	t.Helper()
+	a, err := ask(t, client, u)
+	require.NoError(t, err)
+	return a
+}
+
+func newPlan(t *testing.T, opts Options) *Plan {
+	t.Helper()
+	if opts.Port == 0 {
+		opts.Port = 8080
+	}
+	p, err := NewPlan(opts)
+	require.NoError(t, err)
+	return p
+}
+
+var (
+	hrefPattern = regexp.MustCompile(`<a href="([^"]*)"( rel="[^"]*")?`)
+	basePattern = regexp.MustCompile(`<base href="([^"]*)"`)
+	metaPattern = regexp.MustCompile(`(?i)<meta name="(?:robots|mosey)" content="[^"]*(?:nofollow|none)`)
+)
+
+// extractLinks reads what may be followed from a page, canonically, as a
+// crawler would: from the text alone.
+func extractLinks(pageURL, body string) []string {
+	if metaPattern.MatchString(body) {
+		return nil
+	}
+	base := pageURL
+	if m := basePattern.FindStringSubmatch(body); m != nil {
+		base = resolve(pageURL, m[1])
+	}
+	var links []string
+	for _, m := range hrefPattern.FindAllStringSubmatch(body, -1) {
+		if strings.Contains(strings.ToLower(m[2]), "nofollow") {
+			continue
+		}
+		if u := canonical(base, html.UnescapeString(m[1])); u != "" {
+			links = append(links, u)
+		}
+	}
+	return links
+}
+
+// canonical is a small canonicaliser of its own for the oracle; "" when the
+// reference is none for a crawler.
+func canonical(base, ref string) string {
+	b, err := url.Parse(base)
+	if err != nil {
+		return ""
+	}
+	u, err := b.Parse(strings.TrimSpace(ref))
+	if err != nil || u.Scheme != "http" || u.User != nil {
+		return ""
+	}
+	port := u.Port()
+	if n, err := strconv.Atoi(port); err == nil {
+		port = strconv.Itoa(n)
+	}
+	u.Host = strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+	if port != "" && port != "80" {
+		u.Host += ":" + port
+	}
+	u.Fragment, u.ForceQuery, u.RawPath = "", false, ""
+	clean := path.Clean("/" + u.Path)
+	if strings.HasSuffix(u.Path, "/") && clean != "/" {
+		clean += "/"
+	}
+	u.Path = clean
+	var kept []string
+	for pair := range strings.SplitSeq(u.RawQuery, "&") {
+		if pair != "" && !strings.HasPrefix(pair, "utm_") && !strings.HasPrefix(pair, "PHPSESSID=") {
+			kept = append(kept, pair)
+		}
+	}
+	u.RawQuery = strings.Join(kept, "&")
+	return u.String()
+}
+
+// crawler is a correct crawler, sequential and with no delay but Crawl-delay.
+type crawler struct {
+	client  *http.Client
+	web     *Web
+	ended   map[string]time.Time // the last request, by host
+	robots  map[string]bool      // origins whose robots.txt is known
+	rules   Rules
+	timeout time.Duration
+}
+
+func newCrawler(w *Web) *crawler {
+	return &crawler{
+		client: newClient(w), web: w, timeout: 5 * time.Second,
+		ended: make(map[string]time.Time), robots: make(map[string]bool),
+	}
+}
+
+// crawl fetches everything that is reachable.
+func (c *crawler) crawl(t *testing.T) {
+	t.Helper()
+	queue := c.web.Seeds()
+	seen := make(map[string]bool)
+	for _, u := range queue {
+		seen[u] = true
+	}
+	for len(queue) > 0 {
+		u := queue[0]
+		queue = queue[1:]
+		for _, to := range c.page(t, u) {
+			if !seen[to] {
+				seen[to] = true
+				queue = append(queue, to)
+			}
+		}
+	}
+}
+
+// page fetches a page if it may, and again after an error of the server.
+func (c *crawler) page(t *testing.T, u string) []string {
+	t.Helper()
+	name, target, ok := c.web.split(u)
+	if !ok || (c.rules.Scope == ScopeSeeds && c.web.hosts[name].site.Unseeded) {
+		return nil
+	}
+	if c.web.hosts[name].site.DNS != DNSAnswer {
+		return nil
+	}
+	if !c.readRobots(t, name) || !c.web.allowed(c.web.hosts[name], target) {
+		return nil
+	}
+	for range 5 {
+		time.Sleep(time.Until(c.ended[name].Add(c.web.crawlDelay(name))))
+		a, err := askWithin(t, c.client, u, c.timeout)
+		c.ended[name] = time.Now()
+		if err != nil {
+			return nil
+		}
+		if a.status == 503 || a.status == 429 {
+			continue
+		}
+		if to := a.header.Get("Location"); to != "" {
+			return []string{canonical(u, to)}
+		}
+		return extractLinks(u, a.body)
+	}
+	return nil
+}
+
+// readRobots follows the robots.txt of an origin and tells whether its rules
+// are known.
+func (c *crawler) readRobots(t *testing.T, name string) bool {
+	t.Helper()
+	if known, ok := c.robots[name]; ok {
+		return known
+	}
+	u := c.web.URL(name, robotsPath)
+	defer func() { c.ended[name] = time.Now() }()
+	for range maxRobotsRedirects + 1 {
+		a, err := askWithin(t, c.client, u, c.timeout)
+		if err != nil || a.status == 429 || a.status >= 500 {
+			break
+		}
+		if to := a.header.Get("Location"); to != "" {
+			u = resolve(u, to)
+			continue
+		}
+		c.robots[name] = true
+		return true
+	}
+	c.robots[name] = false
+	return false
+}

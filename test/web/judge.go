@@ -1,0 +1,229 @@
+package web
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Expectations are what a crawl is judged by.
+type Expectations struct {
+	// Delay is the least time between the end of one request to a domain and
+	// the start of the next. Where a robots.txt that was answered asks for a
+	// longer Crawl-delay, that holds. 0 judges only that requests of a domain
+	// do not overlap.
+	Delay time.Duration
+
+	// Delays replaces Delay for single domains.
+	Delays map[string]time.Duration
+
+	// IPDelay is like Delay for an address. 0 does not judge addresses.
+	IPDelay time.Duration
+
+	// Partial is for a crawl that was cut short: what is missing is reported
+	// but no violation.
+	Partial bool
+
+	// Plan is the web that was crawled. Without one neither robots.txt nor
+	// coverage is judged.
+	Plan *Plan
+
+	// Refetches is how many answers of 200 beyond the first of their URL are
+	// no violation: a crawler killed between the answer and its record has
+	// to ask again, once for each request then in flight.
+	Refetches int
+
+	// Rules are the choices that change what is to be fetched.
+	Rules Rules
+
+	// Tolerance is for the reading of clocks: by how much a gap may be short
+	// or an interval overlap. It matters when the client closes a connection
+	// without an answer, which is seen late. Defaults to 1 ms.
+	Tolerance time.Duration
+
+	// UserAgent has to be part of every User-Agent. Defaults to "mosey/".
+	UserAgent string
+}
+
+const toleranceDefault = time.Millisecond
+
+func (e Expectations) withDefaults() Expectations {
+	if e.Tolerance == 0 {
+		e.Tolerance = toleranceDefault
+	}
+	if e.UserAgent == "" {
+		e.UserAgent = "mosey/"
+	}
+	return e
+}
+
+// Kind is what a violation breaks.
+type Kind string
+
+// The kinds of violation.
+const (
+	// KindBeforeRobots is a page asked for before its robots.txt was answered.
+	KindBeforeRobots Kind = "before-robots"
+	// KindDisallowed is a page that robots.txt disallows.
+	KindDisallowed Kind = "disallowed"
+	// KindDuplicate is a URL answered with 200 again.
+	KindDuplicate Kind = "duplicate"
+	// KindExtra is a URL that was not to be fetched for another reason: it is
+	// out of scope, behind nofollow, or not canonical.
+	KindExtra Kind = "extra"
+	// KindGap is a request to a domain before its time.
+	KindGap Kind = "gap"
+	// KindIPGap is a request to an address before its time.
+	KindIPGap Kind = "ip-gap"
+	// KindMissing is a URL that was to be fetched and was not.
+	KindMissing Kind = "missing"
+	// KindOverlap is a request to a domain while another is in flight.
+	KindOverlap Kind = "overlap"
+	// KindRetryAfter is a URL asked for again before its Retry-After.
+	KindRetryAfter Kind = "retry-after"
+	// KindRobotsUnavailable is a page of an origin whose robots.txt cannot
+	// be read: 429, 5xx, no answer or too many redirects.
+	KindRobotsUnavailable Kind = "robots-unavailable"
+	// KindUserAgent is a request that does not say who asks.
+	KindUserAgent Kind = "user-agent"
+)
+
+// Violation is one broken promise.
+type Violation struct {
+	// At is when, since the start of the web; 0 for what never happened.
+	At     time.Duration
+	Detail string
+	// Key is the domain or the address.
+	Key  string
+	Kind Kind
+	URL  string
+}
+
+func (v Violation) String() string {
+	return fmt.Sprintf("%s at %.3fs: %s %s: %s", v.Kind, v.At.Seconds(), v.Key, v.URL, v.Detail)
+}
+
+// Judge compares a log with what is expected.
+func Judge(log Log, expect Expectations) Report {
+	j := judge{expect: expect.withDefaults(), log: slices.Clone(log)}
+	slices.SortStableFunc(j.log, byStart)
+	j.summary()
+	j.userAgents()
+	j.domains()
+	j.addresses()
+	j.retryAfters()
+	if j.expect.Plan != nil {
+		j.robots()
+		j.coverage()
+	}
+	j.duplicates()
+	slices.SortStableFunc(j.report.violations, func(a, b Violation) int {
+		return cmp.Compare(a.At, b.At)
+	})
+	return j.report
+}
+
+type judge struct {
+	expect Expectations
+	log    Log // by Start
+	report Report
+}
+
+func (j *judge) violatef(kind Kind, key string, r Record, format string, args ...any) {
+	j.report.violations = append(j.report.violations, Violation{
+		At: r.Start, Detail: fmt.Sprintf(format, args...), Key: key, Kind: kind, URL: r.URL(),
+	})
+}
+
+func (j *judge) summary() {
+	if len(j.log) == 0 {
+		return
+	}
+	var last time.Duration
+	for _, r := range j.log {
+		j.report.Requests++
+		last = max(last, r.End)
+		switch {
+		case r.Host == "":
+			j.report.Silent++
+		case r.Answered():
+			j.report.Answered++
+		}
+		if r.IsPage() && r.Answered() {
+			j.report.Pages++
+		}
+	}
+	j.report.Duration = last - j.log[0].Start
+}
+
+func (j *judge) userAgents() {
+	want := strings.ToLower(j.expect.UserAgent)
+	for _, r := range j.log {
+		if r.Host != "" && !strings.Contains(strings.ToLower(r.UserAgent), want) {
+			j.violatef(KindUserAgent, r.Domain(), r, "User-Agent is %q", r.UserAgent)
+		}
+	}
+}
+
+// retryAfters judges that no URL is asked for again before the time that its
+// own answer gave.
+func (j *judge) retryAfters() {
+	type wait struct{ until, asked time.Duration }
+	waits := make(map[string]wait)
+	for _, r := range j.log {
+		u := r.URL()
+		w, ok := waits[u]
+		if ok && r.Start < w.until-j.expect.Tolerance {
+			j.violatef(KindRetryAfter, r.Domain(), r, "asked again %v before its Retry-After of %v",
+				w.until-r.Start, w.asked)
+		}
+		if r.RetryAfter > 0 && r.Answered() {
+			waits[u] = wait{until: r.End + r.RetryAfter, asked: r.RetryAfter}
+		}
+	}
+}
+
+// duplicates judges that a URL is answered with 200 once. A robots.txt that
+// others redirect to is theirs too, and so is not counted.
+func (j *judge) duplicates() {
+	shared := make(map[string]bool)
+	if p := j.expect.Plan; p != nil {
+		for name := range p.hosts {
+			for _, u := range p.robotsChain(name)[1:] {
+				shared[u] = true
+			}
+		}
+	}
+	seen := make(map[string]int)
+	spare := j.expect.Refetches
+	for _, r := range j.log {
+		u := r.URL()
+		if r.Status != 200 || !r.Answered() || shared[u] {
+			continue
+		}
+		seen[u]++
+		if seen[u] == 1 {
+			continue
+		}
+		j.report.Refetched++
+		if spare > 0 {
+			spare--
+			continue
+		}
+		j.violatef(KindDuplicate, r.Domain(), r, "answered with 200 for the %s time", ordinal(seen[u]))
+	}
+}
+
+func ordinal(n int) string {
+	switch {
+	case n%10 == 2 && n%100 != 12:
+		return fmt.Sprintf("%dnd", n)
+	case n%10 == 3 && n%100 != 13:
+		return fmt.Sprintf("%drd", n)
+	case n%10 == 1 && n%100 != 11:
+		return fmt.Sprintf("%dst", n)
+	}
+	return fmt.Sprintf("%dth", n)
+}

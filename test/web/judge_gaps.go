@@ -1,0 +1,179 @@
+package web
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// domains judges the gaps and overlaps of every domain.
+func (j *judge) domains() {
+	byDomain := make(map[string]Log)
+	for _, r := range j.log {
+		if key := j.domainOf(r); key != "" {
+			byDomain[key] = append(byDomain[key], r)
+		}
+	}
+	crowded, told := j.crowded(), j.crawlDelays()
+	for _, key := range slices.Sorted(maps.Keys(byDomain)) {
+		j.domain(key, byDomain[key], told[key], crowded[key])
+	}
+	j.report.Gaps = distribution(j.report.gaps)
+	j.report.Overshoot = distribution(j.report.overshoots)
+}
+
+// domainOf is the key of a record. A connection on which nothing was said
+// counts for the domain at its address, if there is only one.
+func (j *judge) domainOf(r Record) string {
+	if r.Host != "" || j.expect.Plan == nil {
+		return r.Domain()
+	}
+	only := ""
+	for name, h := range j.expect.Plan.hosts {
+		if h.site.addr != r.LocalAddr.Addr() {
+			continue
+		}
+		key := DomainKey(name)
+		if only != "" && only != key {
+			return ""
+		}
+		only = key
+	}
+	return only
+}
+
+// crowded are the domains whose pace is set by an address they share.
+func (j *judge) crowded() map[string]bool {
+	crowded := make(map[string]bool)
+	if j.expect.IPDelay == 0 {
+		return crowded
+	}
+	owner := make(map[string]string)
+	for _, r := range j.log {
+		if r.Host == "" {
+			continue
+		}
+		addr, key := r.LocalAddr.Addr().String(), r.Domain()
+		if first, ok := owner[addr]; ok && first != key {
+			crowded[first], crowded[key] = true, true
+		}
+		owner[addr] = key
+	}
+	return crowded
+}
+
+// delay is the configured delay of a domain.
+func (j *judge) delay(domain string) time.Duration {
+	if d, ok := j.expect.Delays[domain]; ok {
+		return d
+	}
+	return j.expect.Delay
+}
+
+func (j *judge) domain(key string, log Log, told []crawlDelay, crowded bool) {
+	delay := j.delay(key)
+	var gaps []time.Duration
+	prev := log[0]
+	for i, r := range log {
+		for _, t := range told {
+			if t.since <= r.Start {
+				delay = max(delay, t.delay)
+			}
+		}
+		if i > 0 {
+			gap := r.Start - prev.End
+			gaps = append(gaps, gap)
+			switch {
+			case gap < -j.expect.Tolerance:
+				j.violatef(KindOverlap, key, r, "began %v before the end of %s", -gap, prev.URL())
+			case gap < delay-j.expect.Tolerance:
+				j.violatef(KindGap, key, r, "%v after %s, want %v", gap, prev.URL(), delay)
+			case j.steady(prev) && !crowded:
+				j.report.overshoots = append(j.report.overshoots, gap-delay)
+			}
+		}
+		// An earlier request may outlast a later one.
+		if i == 0 || r.End >= prev.End {
+			prev = r
+		}
+	}
+	j.report.gaps = append(j.report.gaps, gaps...)
+	j.report.Domains = append(j.report.Domains, KeyStats{
+		Delay: delay, Gap: distribution(gaps), Key: key, Peak: peak(log), Requests: len(log),
+	})
+}
+
+// crawlDelay is what a robots.txt asked for, since it was answered.
+type crawlDelay struct{ delay, since time.Duration }
+
+// crawlDelays are the Crawl-delays that the answers have told, by domain. One
+// that is read over a redirect is for the domain that redirected.
+func (j *judge) crawlDelays() map[string][]crawlDelay {
+	told := make(map[string][]crawlDelay)
+	p := j.expect.Plan
+	if p == nil {
+		return told
+	}
+	readers := make(map[string][]string) // hosts by the URL their rules are at
+	for name, h := range p.hosts {
+		if h.role != roleRules && p.crawlDelay(name) > 0 {
+			chain := p.robotsChain(name)
+			last := chain[len(chain)-1]
+			readers[last] = append(readers[last], name)
+		}
+	}
+	for _, r := range j.log {
+		if r.Status != 200 || !r.Answered() {
+			continue
+		}
+		for _, name := range readers[r.URL()] {
+			key := DomainKey(name)
+			told[key] = append(told[key], crawlDelay{delay: p.crawlDelay(name), since: r.End})
+		}
+	}
+	return told
+}
+
+// steady tells whether a crawler that has work goes on after an answer as soon
+// as it may, instead of backing off.
+func (j *judge) steady(r Record) bool {
+	return r.Answered() && r.Status < 500 && r.Status != 429
+}
+
+// addresses judges the gaps of every address.
+func (j *judge) addresses() {
+	byAddr := make(map[string]Log)
+	for _, r := range j.log {
+		key := r.LocalAddr.Addr().String()
+		byAddr[key] = append(byAddr[key], r)
+	}
+	delay := j.expect.IPDelay
+	for _, key := range slices.Sorted(maps.Keys(byAddr)) {
+		log := byAddr[key]
+		var gaps []time.Duration
+		end := log[0].End
+		for _, r := range log[1:] {
+			gap := r.Start - end
+			gaps = append(gaps, gap)
+			if delay > 0 && gap < delay-j.expect.Tolerance {
+				j.violatef(KindIPGap, key, r, "%v after the one before, want %v", gap, delay)
+			}
+			end = max(end, r.End)
+		}
+		j.report.IPs = append(j.report.IPs, KeyStats{
+			Delay: delay, Gap: distribution(gaps), Key: key, Peak: peak(log), Requests: len(log),
+		})
+	}
+}
+
+// peak is the most requests that were in flight at once.
+func peak(log Log) int {
+	var ends []time.Duration
+	most := 0
+	for _, r := range log {
+		ends = slices.DeleteFunc(ends, func(end time.Duration) bool { return end <= r.Start })
+		ends = append(ends, r.End)
+		most = max(most, len(ends))
+	}
+	return most
+}

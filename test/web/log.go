@@ -1,0 +1,139 @@
+package web
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"time"
+)
+
+// Record is one request, or one connection on which none came. Instants are
+// durations since the start of the web, on its monotonic clock; in JSON they
+// are nanoseconds.
+type Record struct {
+	// Aborted tells that there was no complete answer. End is then when the
+	// connection was seen to be closed.
+	Aborted bool `json:"aborted,omitempty"`
+
+	// Accepted is when the connection was accepted.
+	Accepted time.Duration `json:"accepted"`
+
+	// Attempt counts the requests for this URL.
+	Attempt int `json:"attempt,omitempty"`
+
+	// Bytes is the size of the answer on the wire, its head included.
+	Bytes int64 `json:"bytes"`
+
+	// Conn numbers the connection.
+	Conn int64 `json:"conn"`
+
+	// End is when the last bytes of the answer were handed to the kernel.
+	End time.Duration `json:"end"`
+
+	// FirstByte is when the first byte of the request was read.
+	FirstByte time.Duration `json:"first_byte"`
+
+	// Host is the Host header, in lower case; empty when no request came.
+	Host string `json:"host"`
+
+	// InFlight tells that the request had not ended when the log was taken,
+	// which is what End then is.
+	InFlight bool `json:"in_flight,omitempty"`
+
+	// LocalAddr is the site's address.
+	LocalAddr netip.AddrPort `json:"local_addr"`
+
+	Method string `json:"method"`
+
+	// Read is when the head of the request had been read.
+	Read time.Duration `json:"read"`
+
+	RemoteAddr netip.AddrPort `json:"remote_addr"`
+
+	// RetryAfter is what the answer asked for; 0 when it asked for nothing.
+	RetryAfter time.Duration `json:"retry_after,omitempty"`
+
+	// Start is Accepted for the first request of a connection, else
+	// FirstByte.
+	Start time.Duration `json:"start"`
+
+	// Status is the status code sent, 0 when nothing was.
+	Status int `json:"status"`
+
+	// Target is the request target as sent: path and query.
+	Target string `json:"target"`
+
+	// Time is Start by the wall clock.
+	Time time.Time `json:"time"`
+
+	UserAgent string `json:"user_agent"`
+}
+
+// URL is what was asked for; empty for a connection without a request.
+func (r Record) URL() string {
+	if r.Host == "" {
+		return ""
+	}
+	return "http://" + r.Host + r.Target
+}
+
+// Domain is the politeness key of the request's host.
+func (r Record) Domain() string { return DomainKey(r.Host) }
+
+// IsPage tells requests for pages from those for robots.txt and from
+// connections without a request.
+func (r Record) IsPage() bool { return r.Host != "" && !isRobots(r.Target) }
+
+// Answered tells whether a complete answer was sent.
+func (r Record) Answered() bool { return !r.Aborted && !r.InFlight && r.Status != 0 }
+
+// id tells records apart: a connection has one request at a time.
+func (r Record) id() [2]int64 { return [2]int64{r.Conn, int64(r.Start)} }
+
+// Log is what a web was asked, in the order of Start.
+type Log []Record
+
+// Pages are the records that ask for pages.
+func (l Log) Pages() Log {
+	var pages Log
+	for _, r := range l {
+		if r.IsPage() {
+			pages = append(pages, r)
+		}
+	}
+	return pages
+}
+
+// Write writes the log as JSON, one record a line.
+func (l Log) Write(w io.Writer) error {
+	buffered := bufio.NewWriter(w)
+	enc := json.NewEncoder(buffered)
+	for _, r := range l {
+		if err := enc.Encode(r); err != nil {
+			return fmt.Errorf("web: write log: %w", err)
+		}
+	}
+	if err := buffered.Flush(); err != nil {
+		return fmt.Errorf("web: write log: %w", err)
+	}
+	return nil
+}
+
+// ReadLog reads what Log.Write wrote.
+func ReadLog(r io.Reader) (Log, error) {
+	var l Log
+	dec := json.NewDecoder(r)
+	for {
+		var rec Record
+		switch err := dec.Decode(&rec); {
+		case errors.Is(err, io.EOF):
+			return l, nil
+		case err != nil:
+			return nil, fmt.Errorf("web: read log, record %d: %w", len(l)+1, err)
+		}
+		l = append(l, rec)
+	}
+}

@@ -1,0 +1,212 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Options describe a synthetic web. The zero value is a web of ten healthy
+// sites.
+type Options struct {
+	// CrossLinks is the share of a page's filling links that lead to other
+	// sites, from 0 to 1. -1 is none. Defaults to 0.1.
+	CrossLinks float64
+
+	// Links is about how many links a page has. A page has more when the
+	// pages below it, which it always links to, are more. Defaults to 20.
+	Links int
+
+	// PageBytes is about how many bytes a page has. Defaults to 6 KiB.
+	PageBytes int
+
+	// Pages is how many pages, /p/1 and so on, a site has besides its root,
+	// where the site itself does not say. Defaults to 30.
+	Pages int
+
+	// Port is the port of all sites. 0 lets Start choose a free one; NewPlan
+	// needs one.
+	Port int
+
+	// Sites are the hosts of this web. Defaults to Uniform(10, Site{}).
+	Sites []Site
+
+	// SitesPerIP is how many sites, in order, share an address, where the
+	// sites themselves do not say. Defaults to 1.
+	SitesPerIP int
+}
+
+// Site is one host name and what it serves.
+type Site struct {
+	// Behaviour answers the ordinary pages. Defaults to Healthy{}.
+	Behaviour Behaviour
+
+	// CrawlDelay is stated in every robots.txt of the site that has rules,
+	// in seconds with up to three decimals. 0 is none, except for
+	// RobotsCrawlDelay, where it defaults to 2 s.
+	CrawlDelay time.Duration
+
+	// DNS is how the name resolves. Defaults to DNSAnswer.
+	DNS DNSMode
+
+	// Host is the name, in lower case. Defaults to site-001.test, where 001
+	// is the site's place in Options.Sites.
+	Host string
+
+	// IPGroup names an address that all sites with the same group share.
+	// Empty leaves it to Options.SitesPerIP.
+	IPGroup string
+
+	// Pages is how many pages the site has besides its root. 0 is
+	// Options.Pages, -1 is none.
+	Pages int
+
+	// Paths overrides the behaviour of single request targets (path and
+	// query), /robots.txt among them.
+	Paths map[string]Behaviour
+
+	// Plain leaves out everything but the numbered pages and plain links to
+	// them, for benchmarks.
+	Plain bool
+
+	// Robots is the kind of robots.txt. Defaults to RobotsAllow.
+	Robots RobotsKind
+
+	// Unseeded keeps the site out of Seeds: it is found only through links,
+	// and is out of scope for a crawl of ScopeSeeds.
+	Unseeded bool
+
+	// WWW also serves www.Host, whose pages redirect to those of Host.
+	WWW bool
+}
+
+const (
+	linksDefault     = 20
+	pageBytesDefault = 6 << 10
+	pagesDefault     = 30
+	sitesDefault     = 10
+	crossDefault     = 0.1
+	maxSites         = 60_000
+)
+
+// WithDefaults returns a copy with every unset field filled in.
+func (o Options) WithDefaults() Options {
+	if o.CrossLinks == 0 {
+		o.CrossLinks = crossDefault
+	}
+	if o.Links == 0 {
+		o.Links = linksDefault
+	}
+	if o.PageBytes == 0 {
+		o.PageBytes = pageBytesDefault
+	}
+	if o.Pages == 0 {
+		o.Pages = pagesDefault
+	}
+	if o.SitesPerIP == 0 {
+		o.SitesPerIP = 1
+	}
+	if len(o.Sites) == 0 {
+		o.Sites = Uniform(sitesDefault, Site{})
+	}
+	sites := make([]Site, len(o.Sites))
+	for i, s := range o.Sites {
+		sites[i] = s.withDefaults(i, o)
+	}
+	o.Sites = sites
+	return o
+}
+
+func (s Site) withDefaults(index int, o Options) Site {
+	if s.Behaviour == nil {
+		s.Behaviour = Healthy{}
+	}
+	if s.DNS == "" {
+		s.DNS = DNSAnswer
+	}
+	if s.Host == "" {
+		s.Host = fmt.Sprintf("site-%03d.test", index+1)
+	}
+	if s.Pages == 0 {
+		s.Pages = o.Pages
+	}
+	if s.Pages < 0 {
+		s.Pages = 0
+	}
+	if s.Robots == "" {
+		s.Robots = RobotsAllow
+	}
+	if s.Robots == RobotsCrawlDelay && s.CrawlDelay == 0 {
+		s.CrawlDelay = 2 * time.Second
+	}
+	return s
+}
+
+// Validate names every field that is out of bounds. It is meant for options
+// with defaults.
+func (o Options) Validate() error {
+	var errs []error
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf("web: "+format, args...))
+		}
+	}
+	check(o.CrossLinks == -1 || o.CrossLinks >= 0 && o.CrossLinks <= 1,
+		"CrossLinks is %v, want 0 to 1, or -1", o.CrossLinks)
+	check(o.Links >= 0, "Links is %d, want at least 0", o.Links)
+	check(o.PageBytes >= 0, "PageBytes is %d, want at least 0", o.PageBytes)
+	check(o.Pages >= 0, "Pages is %d, want at least 0", o.Pages)
+	check(o.Port >= 0 && o.Port <= 65535, "Port is %d, want 0 to 65535", o.Port)
+	check(o.SitesPerIP >= 1, "SitesPerIP is %d, want at least 1", o.SitesPerIP)
+	check(len(o.Sites) <= maxSites,
+		"Sites are %d, want at most %d", len(o.Sites), maxSites)
+	for i, s := range o.Sites {
+		_, known := robotsKinds[s.Robots]
+		check(known, "Sites[%d].Robots is %q, which is no kind", i, s.Robots)
+		check(s.DNS.known(), "Sites[%d].DNS is %q, which is no mode", i, s.DNS)
+		check(s.CrawlDelay >= 0, "Sites[%d].CrawlDelay is negative", i)
+	}
+	return errors.Join(errs...)
+}
+
+// Uniform returns n sites like the template, with generated names.
+func Uniform(n int, template Site) []Site {
+	sites := make([]Site, n)
+	for i := range sites {
+		sites[i] = template
+		sites[i].Host = fmt.Sprintf("site-%03d.test", i+1)
+	}
+	return sites
+}
+
+// Zoo returns one site of every robots.txt kind, one of every registered
+// behaviour and one of every DNS mode, plus a host below another, a host
+// with a www. alias, two on one address and one that is out of scope.
+func Zoo() []Site {
+	sites := []Site{
+		{Host: "plain.zoo.test", WWW: true},
+		{Host: "blog.plain.zoo.test"},
+		{Host: "shared-1.zoo.test", IPGroup: "shared"},
+		{Host: "shared-2.zoo.test", IPGroup: "shared"},
+		{Host: "outside.zoo.test", Unseeded: true},
+	}
+	for _, kind := range RobotsKinds() {
+		sites = append(sites, Site{
+			Host:   "robots-" + string(kind) + ".zoo.test",
+			Robots: kind,
+		})
+	}
+	for _, b := range Behaviours() {
+		sites = append(sites, Site{
+			Host:      "pages-" + b.Name + ".zoo.test",
+			Behaviour: b.Behaviour,
+		})
+	}
+	for _, mode := range []DNSMode{DNSMissing, DNSServFail, DNSSilent} {
+		sites = append(sites, Site{
+			Host: "dns-" + string(mode) + ".zoo.test",
+			DNS:  mode,
+		})
+	}
+	return sites
+}

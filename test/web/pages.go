@@ -1,0 +1,317 @@
+package web
+
+import (
+	"html"
+	"strconv"
+	"strings"
+)
+
+// branching is how many pages below itself a page links to: page i links to
+// 4i+1 to 4i+4, so that all are reachable from the root, page 0.
+const branching = 4
+
+// resource is what there is at a request target.
+type resource struct {
+	behaviour Behaviour
+	content   string   // of type ctype; "" for a page or robots.txt
+	ctype     string   // media type of content
+	href      string   // how links here are written; "" is the path
+	index     int      // of a numbered page, -1 for others
+	linked    linkKind // how numbered pages link here
+	meta      string   // a tag for the head of the page
+	missing   bool     // there is nothing
+	nofollow  bool     // meta forbids to follow the links
+	robots    bool     // the site's robots.txt text
+	to        []string // paths this page links to, besides the root
+}
+
+type linkKind int
+
+const (
+	linkNone linkKind = iota
+	linkPlain
+	linkNofollow
+)
+
+// link is one reference in a page.
+type link struct {
+	href     string // as written, unescaped
+	target   string // the canonical URL it means; "" when it means none
+	nofollow bool
+	image    bool
+}
+
+// find returns what there is at a target of a host.
+func (p *Plan) find(h host, target string) resource {
+	res := p.findUnruled(h, target)
+	if b, ok := h.site.Paths[target]; ok && h.role == roleMain {
+		res.behaviour = b
+	}
+	return res
+}
+
+func (p *Plan) findUnruled(h host, target string) resource {
+	missing := resource{behaviour: Status{Code: 404}, index: -1, missing: true}
+	if isRobots(target) {
+		if res, ok := p.robots(h, target); ok {
+			return res
+		}
+		return missing
+	}
+	switch h.role {
+	case roleRules:
+		return missing
+	case roleWWW:
+		return resource{behaviour: Redirect{To: p.URL(h.site.Host, target)}, index: -1}
+	}
+	if res, ok := h.site.special[target]; ok {
+		return res
+	}
+	if i, ok := pageIndex(target); ok && i <= h.site.Pages {
+		return resource{behaviour: h.site.Behaviour, index: i}
+	}
+	return missing
+}
+
+// pageIndex reads the number of a page from its path: 0 for "/".
+func pageIndex(target string) (int, bool) {
+	if target == "/" {
+		return 0, true
+	}
+	digits, ok := strings.CutPrefix(target, "/p/")
+	if !ok || digits == "" || digits[0] == '0' || len(digits) > 7 {
+		return 0, false
+	}
+	i, err := strconv.Atoi(digits)
+	return i, err == nil && i > 0
+}
+
+func pagePath(i int) string {
+	if i == 0 {
+		return "/"
+	}
+	return "/p/" + strconv.Itoa(i)
+}
+
+// links are the references of a page, in the order they are written.
+func (p *Plan) links(s *site, target string, res resource) []link {
+	w := linker{plan: p, site: s, from: target, based: hasBase(s, res)}
+	if res.index < 0 {
+		for _, path := range res.to {
+			w.add(path)
+		}
+		w.add("/")
+		return w.links
+	}
+	w.random = splitmix(uint64(s.index)<<32 | uint64(res.index))
+	w.below(res.index)
+	if !s.Plain {
+		w.specials(res.index)
+		w.noise()
+	}
+	w.fill()
+	return w.links
+}
+
+// hasBase tells whether a page has a <base>, as every third does.
+func hasBase(s *site, res resource) bool {
+	return !s.Plain && res.index%3 == 1
+}
+
+const basePath = "/deep/er/"
+
+// linker collects the links of one page.
+type linker struct {
+	plan   *Plan
+	site   *site
+	from   string
+	based  bool
+	random splitmix
+	links  []link
+}
+
+// add links to a path of the site as it is.
+func (w *linker) add(path string) {
+	w.links = append(w.links, link{
+		href: path, target: w.plan.URL(w.site.Host, path),
+	})
+}
+
+func (w *linker) below(index int) {
+	for i := branching*index + 1; i <= min(branching*index+branching, w.site.Pages); i++ {
+		w.page(i)
+	}
+}
+
+// specials links to every special page from one of the numbered ones.
+func (w *linker) specials(index int) {
+	for k, path := range w.site.order {
+		if k%(w.site.Pages+1) != index {
+			continue
+		}
+		w.add(path)
+		l, res := &w.links[len(w.links)-1], w.site.special[path]
+		l.nofollow = res.linked == linkNofollow
+		if res.href != "" {
+			l.href = res.href
+		}
+	}
+	if index == 0 && (w.site.WWW || w.site.Robots == RobotsWWW) {
+		w.away("www."+w.site.Host, "/p/1")
+	}
+	if index == 0 && w.plan.outside != "" && w.plan.outside != w.site.Host {
+		w.away(w.plan.outside, "/")
+	}
+}
+
+// away links to another host.
+func (w *linker) away(hostName, path string) {
+	u := w.plan.URL(hostName, path)
+	w.links = append(w.links, link{href: u, target: u})
+}
+
+// noise is what a crawler has to leave alone.
+func (w *linker) noise() {
+	for _, href := range []string{
+		"mailto:someone@example.org", "javascript:void(0)", "tel:+123456789",
+		"data:text/plain,hello", "http://[::1", "http://user:pw@" + w.site.Host + "/secret",
+	} {
+		w.links = append(w.links, link{href: href})
+	}
+	if !w.based {
+		self := w.plan.URL(w.site.Host, w.from)
+		w.links = append(w.links, link{href: "#top", target: self}, link{href: "", target: self})
+	}
+	image := "/img/" + strconv.Itoa(w.random.below(10)) + ".png"
+	w.links = append(w.links, link{
+		href: image, target: w.plan.URL(w.site.Host, image), image: true,
+	})
+}
+
+// fill adds links to random pages of this and of other sites.
+func (w *linker) fill() {
+	cross := int(w.plan.opts.CrossLinks * 1000)
+	for len(w.links) < w.plan.opts.Links {
+		if len(w.plan.sites) == 1 || w.random.below(1000) >= cross {
+			w.page(w.random.below(w.site.Pages + 1))
+			continue
+		}
+		other := w.plan.sites[w.random.below(len(w.plan.sites))]
+		if other.Unseeded {
+			continue
+		}
+		w.away(other.Host, pagePath(w.random.below(other.Pages+1)))
+	}
+}
+
+// page links to a page of the site in one of many ways that all mean the same
+// canonical URL.
+func (w *linker) page(i int) {
+	path := pagePath(i)
+	l := link{href: path, target: w.plan.URL(w.site.Host, path)}
+	if !w.site.Plain {
+		l.href = w.disguise(path)
+	}
+	w.links = append(w.links, l)
+}
+
+func (w *linker) disguise(path string) string {
+	name, rest := w.site.Host, path[1:]
+	port := strconv.Itoa(w.plan.opts.Port)
+	switch w.random.below(15) {
+	case 0:
+		return w.plan.URL(name, path)
+	case 1:
+		return path + "#section-2"
+	case 2:
+		return path + "?utm_source=synth&utm_medium=link"
+	case 3:
+		return "/x/.././" + rest
+	case 4:
+		return "HTTP://" + strings.ToUpper(name) + ":" + port + path
+	case 5:
+		return "http://" + name + ":0" + port + path
+	case 6:
+		return strings.Replace(path, "/p", "/%70", 1)
+	case 7:
+		return "//" + w.plan.authority(name) + path
+	case 8:
+		return "\n\t " + path + " "
+	case 9:
+		return path + "?PHPSESSID=0123456789abcdef"
+	case 10:
+		return "http://" + name + ".:" + port + path
+	case 11:
+		return path + "?"
+	case 12, 13:
+		return w.relative(path)
+	}
+	return path
+}
+
+// relative is a reference from this page, or from its base.
+func (w *linker) relative(path string) string {
+	depth := strings.Count(w.from, "/") - 1
+	if w.based {
+		depth = strings.Count(basePath, "/") - 1
+	}
+	if ref := strings.Repeat("../", depth) + path[1:]; ref != "" {
+		return ref
+	}
+	return "./"
+}
+
+// render writes a page of about opts.PageBytes.
+func (p *Plan) render(s *site, target string, res resource) []byte {
+	b := make([]byte, 0, p.opts.PageBytes+2<<10)
+	b = append(b, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>"...)
+	b = append(b, s.Host...)
+	b = append(b, ' ')
+	b = append(b, html.EscapeString(target)...)
+	b = append(b, "</title>"...)
+	b = append(b, res.meta...)
+	if hasBase(s, res) {
+		b = append(b, "<base href=\""+basePath+"\">"...)
+	}
+	b = append(b, "</head><body><h1>"...)
+	b = append(b, s.Host...)
+	b = append(b, "</h1>\n<ul>\n"...)
+	for _, l := range p.links(s, target, res) {
+		b = l.append(b)
+	}
+	b = append(b, "</ul>\n"...)
+	for i := s.index + 7*max(res.index, 0); len(b) < p.opts.PageBytes; i++ {
+		b = append(b, "<p>"...)
+		b = append(b, paragraphs[i%len(paragraphs)]...)
+		b = append(b, "</p>\n"...)
+	}
+	return append(b, "</body></html>\n"...)
+}
+
+func (l link) append(b []byte) []byte {
+	if l.image {
+		b = append(b, "<img alt=\"\" src=\""...)
+		b = append(b, html.EscapeString(l.href)...)
+		return append(b, "\">\n"...)
+	}
+	b = append(b, "<li><a href=\""...)
+	b = append(b, html.EscapeString(l.href)...)
+	if l.nofollow {
+		b = append(b, "\" rel=\"external NOFOLLOW"...)
+	}
+	return append(b, "\">a link</a></li>\n"...)
+}
+
+// splitmix is Vigna's SplitMix64, a small generator whose sequence is a
+// function of its seed on every platform.
+type splitmix uint64
+
+// below returns a number from 0 to n-1; n must be positive.
+func (s *splitmix) below(n int) int {
+	*s += 0x9e3779b97f4a7c15
+	z := uint64(*s)
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	z ^= z >> 31
+	return int(z % uint64(n))
+}

@@ -1,0 +1,316 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Plan is a synthetic web and all that is known of it. It is immutable: two
+// plans of equal options are equal.
+type Plan struct {
+	hosts   map[string]host // by name, aliases included
+	opts    Options
+	outside string // host of a site that is not seeded, "" if there is none
+	sites   []*site
+}
+
+// site is a Site with its address and its special pages.
+type site struct {
+	Site
+	addr    netip.Addr
+	index   int
+	special map[string]resource
+	order   []string // of the special paths, as pages link to them
+}
+
+// role is what a host name is to its site.
+type role int
+
+const (
+	roleMain  role = iota
+	roleWWW        // redirects to main
+	roleRules      // answers robots.txt only, for RobotsOther
+)
+
+type host struct {
+	role role
+	site *site
+}
+
+// network is the block all sites are in, see Plan.Network.
+var network = netip.MustParsePrefix("127.64.0.0/10")
+
+// NewPlan checks the options, which need a Port, and lays the web out.
+func NewPlan(opts Options) (*Plan, error) {
+	opts = opts.WithDefaults()
+	if err := opts.Validate(); err != nil {
+		return nil, err
+	}
+	if opts.Port == 0 {
+		return nil, errors.New("web: Port is 0, a plan needs one")
+	}
+	p := &Plan{opts: opts, hosts: make(map[string]host)}
+	next := addresses(opts.SitesPerIP)
+	for i, s := range opts.Sites {
+		st := &site{Site: s, index: i, addr: next(s.IPGroup)}
+		p.sites = append(p.sites, st)
+		if s.Unseeded && p.outside == "" {
+			p.outside = s.Host
+		}
+		if err := p.name(st); err != nil {
+			return nil, err
+		}
+	}
+	for _, s := range p.sites {
+		p.addSpecials(s)
+	}
+	return p, nil
+}
+
+// name enters the names of a site.
+func (p *Plan) name(s *site) error {
+	names := map[string]role{s.Host: roleMain}
+	if s.WWW || s.Robots == RobotsWWW {
+		names["www."+s.Host] = roleWWW
+	}
+	if s.Robots == RobotsOther {
+		names["rules."+s.Host] = roleRules
+	}
+	for name, r := range names {
+		if _, taken := p.hosts[name]; taken {
+			return fmt.Errorf("web: two sites are named %q", name)
+		}
+		p.hosts[name] = host{site: s, role: r}
+	}
+	return nil
+}
+
+// addresses returns a function that gives each site its address in turn.
+func addresses(perIP int) func(group string) netip.Addr {
+	groups := make(map[string]netip.Addr)
+	count, ungrouped := 0, 0
+	var shared netip.Addr
+	fresh := func() netip.Addr {
+		n := count
+		count++
+		base := network.Addr().As4()
+		return netip.AddrFrom4([4]byte{
+			127, base[1] + byte(n/62_500), byte(n / 250 % 250), byte(1 + n%250),
+		})
+	}
+	return func(group string) netip.Addr {
+		if group == "" {
+			if ungrouped%perIP == 0 {
+				shared = fresh()
+			}
+			ungrouped++
+			return shared
+		}
+		if _, ok := groups[group]; !ok {
+			groups[group] = fresh()
+		}
+		return groups[group]
+	}
+}
+
+// Network is the block that all sites' addresses are in. It does not hold
+// 127.0.0.1, where hostile pages try to lead.
+func (p *Plan) Network() netip.Prefix { return network }
+
+// Port is the port of all sites.
+func (p *Plan) Port() int { return p.opts.Port }
+
+// Seeds are the root URLs of all sites but the unseeded ones, in order.
+func (p *Plan) Seeds() []string {
+	var seeds []string
+	for _, s := range p.sites {
+		if !s.Unseeded {
+			seeds = append(seeds, p.URL(s.Host, "/"))
+		}
+	}
+	return seeds
+}
+
+// Hosts are the sites' host names, in order, without aliases.
+func (p *Plan) Hosts() []string {
+	names := make([]string, len(p.sites))
+	for i, s := range p.sites {
+		names[i] = s.Host
+	}
+	return names
+}
+
+// URL is the canonical URL of a request target (path and query) on a host.
+func (p *Plan) URL(hostName, target string) string {
+	return "http://" + p.authority(hostName) + target
+}
+
+// authority is the host name with the port, unless that is the default one.
+func (p *Plan) authority(hostName string) string {
+	if p.opts.Port == 80 {
+		return hostName
+	}
+	return hostName + ":" + strconv.Itoa(p.opts.Port)
+}
+
+// Addr is the address of a host name, aliases included.
+func (p *Plan) Addr(hostName string) (netip.Addr, bool) {
+	h, ok := p.hosts[hostName]
+	if !ok {
+		return netip.Addr{}, false
+	}
+	return h.site.addr, true
+}
+
+// Addrs are the distinct addresses of all sites, in order.
+func (p *Plan) Addrs() []netip.Addr {
+	distinct := make(map[netip.Addr]bool)
+	for _, s := range p.sites {
+		distinct[s.addr] = true
+	}
+	return slices.SortedFunc(maps.Keys(distinct), netip.Addr.Compare)
+}
+
+// Allowed tells whether robots.txt, once it was read, allows mosey to fetch a
+// canonical URL of this web. It is false for hosts this web does not have, and
+// where robots.txt cannot be read.
+func (p *Plan) Allowed(rawURL string) bool {
+	name, target, ok := p.split(rawURL)
+	if !ok {
+		return false
+	}
+	return p.allowed(p.hosts[name], target)
+}
+
+func (p *Plan) allowed(h host, target string) bool {
+	kind := robotsKinds[h.site.Robots]
+	switch {
+	case h.role == roleRules:
+		return allowPublic(target)
+	case h.role == roleWWW && kind.hops > 0:
+		return allowPublic(target) // the alias has the text itself
+	}
+	return kind.allowed(target)
+}
+
+// split takes a canonical URL of this web apart.
+func (p *Plan) split(rawURL string) (name, target string, ok bool) {
+	rest, found := strings.CutPrefix(rawURL, "http://")
+	if !found {
+		return "", "", false
+	}
+	authority, target, found := strings.Cut(rest, "/")
+	if !found {
+		return "", "", false
+	}
+	name = strings.TrimSuffix(authority, ":"+strconv.Itoa(p.opts.Port))
+	if authority != p.authority(name) {
+		return "", "", false
+	}
+	_, ok = p.hosts[name]
+	return name, "/" + target, ok
+}
+
+// robotsChain lists the canonical URLs from an origin's /robots.txt over its
+// redirects to the answer that counts.
+func (p *Plan) robotsChain(name string) []string {
+	h := p.hosts[name]
+	chain := []string{p.URL(name, robotsPath)}
+	if h.role != roleMain {
+		return chain
+	}
+	switch h.site.Robots {
+	case RobotsWWW:
+		chain = append(chain, p.URL("www."+name, robotsPath))
+	case RobotsOther:
+		chain = append(chain, p.URL("rules."+name, robotsPath))
+	}
+	for i := range robotsKinds[h.site.Robots].hops {
+		chain = append(chain, p.URL(name, hopPath(i+1)))
+	}
+	return chain
+}
+
+func hopPath(hop int) string { return "/r/" + strconv.Itoa(hop) }
+
+// isRobots tells whether a target serves to read a robots.txt.
+func isRobots(target string) bool {
+	return target == robotsPath || strings.HasPrefix(target, "/r/")
+}
+
+// robots answers for /robots.txt and its hops, ok being false for a hop that
+// is not there.
+func (p *Plan) robots(h host, target string) (res resource, ok bool) {
+	s, kind := h.site, robotsKinds[h.site.Robots]
+	text := resource{behaviour: Healthy{}, robots: true}
+	if h.role == roleRules {
+		return text, target == robotsPath
+	}
+	hop := 0
+	if target != robotsPath {
+		n, err := strconv.Atoi(strings.TrimPrefix(target, "/r/"))
+		if err != nil || n < 1 || n > kind.hops || h.role != roleMain {
+			return resource{}, false
+		}
+		hop = n
+	}
+	redirect := func(to string) resource { return resource{behaviour: Redirect{To: to}} }
+	switch {
+	case kind.behaviour != nil:
+		return resource{behaviour: kind.behaviour}, true
+	case h.role == roleWWW:
+		return text, true
+	case hop < kind.hops:
+		return redirect(hopPath(hop + 1)), true
+	case s.Robots == RobotsWWW:
+		return redirect(p.URL("www."+s.Host, robotsPath)), true
+	case s.Robots == RobotsOther:
+		return redirect(p.URL("rules."+s.Host, robotsPath)), true
+	}
+	return text, true
+}
+
+// crawlDelay is what the robots.txt of an origin asks for.
+func (p *Plan) crawlDelay(name string) time.Duration {
+	h, ok := p.hosts[name]
+	if !ok || robotsKinds[h.site.Robots].text == nil {
+		return 0
+	}
+	if h.site.Robots == RobotsBinary || h.site.Robots == RobotsHTML {
+		return 0
+	}
+	return h.site.CrawlDelay
+}
+
+// resolve is where a Location leads, fragment dropped; "" when nowhere.
+func resolve(base, location string) string {
+	b, err := url.Parse(base)
+	if err != nil {
+		return ""
+	}
+	u, err := b.Parse(location)
+	if err != nil {
+		return ""
+	}
+	u.Fragment = ""
+	return u.String()
+}
+
+// DomainKey is the politeness key of a Host header: lower case, without port,
+// trailing dot and one leading "www.".
+func DomainKey(hostHeader string) string {
+	name := strings.ToLower(hostHeader)
+	if !strings.HasSuffix(name, "]") {
+		if i := strings.LastIndexByte(name, ':'); i >= 0 {
+			name = name[:i]
+		}
+	}
+	return strings.TrimPrefix(strings.TrimSuffix(name, "."), "www.")
+}

@@ -1,0 +1,199 @@
+package web
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// Report is the judgement of a crawl.
+type Report struct {
+	// Answered is how many requests got a complete answer.
+	Answered int
+
+	// Covered is how many of the Expected URLs were fetched.
+	Covered int
+
+	// Domains are the politeness keys, in order.
+	Domains []KeyStats
+
+	// Duration is from the start of the first request to the last end.
+	Duration time.Duration
+
+	// Expected is how many URLs a complete crawl fetches.
+	Expected int
+
+	// Extra are the URLs that were asked for without need, one for each
+	// request.
+	Extra []string
+
+	// Gaps is over the gaps of all domains.
+	Gaps Distribution
+
+	// IPs are the addresses, in order.
+	IPs []KeyStats
+
+	// Missing are the expected URLs that were not fetched.
+	Missing []string
+
+	// Overshoot is how much longer than the delay the gaps were, where the
+	// crawler had no other reason to wait: after a complete answer that was
+	// no error, on a domain that does not share its address (when addresses
+	// have a delay).
+	Overshoot Distribution
+
+	// Pages is how many requests for pages got a complete answer.
+	Pages int
+
+	// Refetched is how many answers of 200 were not the first of their URL.
+	Refetched int
+
+	// Requests is how many there were, connections without one included.
+	Requests int
+
+	// Silent is how many connections there were without a request.
+	Silent int
+
+	gaps       []time.Duration
+	overshoots []time.Duration
+	violations []Violation
+}
+
+// KeyStats is about one domain or address.
+type KeyStats struct {
+	// Delay is what had to be kept in the end.
+	Delay time.Duration
+	// Gap is from the end of one request to the start of the next; it is
+	// negative where they overlap.
+	Gap Distribution
+	Key string
+	// Peak is the most requests in flight at once.
+	Peak     int
+	Requests int
+}
+
+// Distribution is about a number of durations.
+type Distribution struct {
+	Max, Min, P50, P99 time.Duration
+	N                  int
+}
+
+// distribution sorts durations and picks nearest-rank percentiles.
+func distribution(all []time.Duration) Distribution {
+	n := len(all)
+	if n == 0 {
+		return Distribution{}
+	}
+	slices.Sort(all)
+	rank := func(percent int) time.Duration { return all[(n*percent+99)/100-1] }
+	return Distribution{Max: all[n-1], Min: all[0], N: n, P50: rank(50), P99: rank(99)}
+}
+
+func (d Distribution) String() string {
+	if d.N == 0 {
+		return "none"
+	}
+	return fmt.Sprintf("min %s, p50 %s, p99 %s, max %s (%d)",
+		short(d.Min), short(d.P50), short(d.P99), short(d.Max), d.N)
+}
+
+// Violations are the broken promises, in order of time.
+func (r Report) Violations() []Violation { return r.violations }
+
+// PagesPerSecond is how many pages were answered in a second.
+func (r Report) PagesPerSecond() float64 {
+	if r.Duration <= 0 {
+		return 0
+	}
+	return float64(r.Pages) / r.Duration.Seconds()
+}
+
+const (
+	shownKeys       = 10
+	shownViolations = 20
+)
+
+// String is the report for a person to read.
+func (r Report) String() string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	// A strings.Builder takes every write.
+	row := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format+"\n", args...) }
+	row("requests\t%d (%d answered, %d pages, %d silent connections) in %s, %.1f pages/s",
+		r.Requests, r.Answered, r.Pages, r.Silent, short(r.Duration), r.PagesPerSecond())
+	row("coverage\t%d of %d, %d missing, %d extra, %d fetched again",
+		r.Covered, r.Expected, len(r.Missing), len(r.Extra), r.Refetched)
+	row("gaps\t%s", r.Gaps)
+	row("overshoot\t%s", r.Overshoot)
+	row("violations\t%s", r.counts())
+	r.rows(row, "domain", r.Domains)
+	r.rows(row, "address", r.IPs)
+	_ = w.Flush()
+	for _, v := range r.violations[:min(len(r.violations), shownViolations)] {
+		b.WriteString(v.String() + "\n")
+	}
+	if more := len(r.violations) - shownViolations; more > 0 {
+		fmt.Fprintf(&b, "… and %d more violations\n", more)
+	}
+	return b.String()
+}
+
+// rows shows the keys that came closest to their delay.
+func (r Report) rows(row func(string, ...any), name string, keys []KeyStats) {
+	keys = slices.Clone(keys)
+	slices.SortStableFunc(keys, func(a, b KeyStats) int {
+		return cmp.Compare(a.slack(), b.slack())
+	})
+	row("\n%s\trequests\tpeak\tdelay\tgap min\tp50\tp99\tmax", name)
+	for _, k := range keys[:min(len(keys), shownKeys)] {
+		row("%s\t%d\t%d\t%s\t%s\t%s\t%s\t%s", k.Key, k.Requests, k.Peak, short(k.Delay),
+			short(k.Gap.Min), short(k.Gap.P50), short(k.Gap.P99), short(k.Gap.Max))
+	}
+	if more := len(keys) - shownKeys; more > 0 {
+		row("… and %d more", more)
+	}
+}
+
+// slack is what was left of a key's shortest gap; keys without one come last.
+func (k KeyStats) slack() time.Duration {
+	if k.Gap.N == 0 {
+		return 1<<63 - 1
+	}
+	return k.Gap.Min - k.Delay
+}
+
+func (r Report) counts() string {
+	if len(r.violations) == 0 {
+		return "none"
+	}
+	count := make(map[Kind]int)
+	for _, v := range r.violations {
+		count[v.Kind]++
+	}
+	var parts []string
+	for kind, n := range count {
+		parts = append(parts, fmt.Sprintf("%d %s", n, kind))
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, ", ")
+}
+
+// short rounds for people.
+func short(d time.Duration) string {
+	switch {
+	case d >= 10*time.Second || d <= -10*time.Second:
+		return d.Round(100 * time.Millisecond).String()
+	case d >= time.Second || d <= -time.Second:
+		return d.Round(time.Millisecond).String()
+	}
+	return d.Round(10 * time.Microsecond).String()
+}
+
+func statusText(code int) string {
+	return strings.TrimSpace(strconv.Itoa(code) + " " + http.StatusText(code))
+}

@@ -1,0 +1,204 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// RobotsKind names what a site's /robots.txt is.
+type RobotsKind string
+
+// The kinds. "Closed" is a file that leaves a polite crawler nothing to fetch.
+const (
+	// RobotsAllow allows everything.
+	RobotsAllow RobotsKind = "allow"
+	// RobotsBOM is RobotsDisallow with a byte order mark and CRLF.
+	RobotsBOM RobotsKind = "bom"
+	// RobotsBinary is 4 KiB of binary; closed.
+	RobotsBinary RobotsKind = "binary"
+	// RobotsChain is RobotsDisallow behind the five redirects that RFC 9309
+	// section 2.3.1.2 asks a crawler to follow.
+	RobotsChain RobotsKind = "chain"
+	// RobotsCrawlDelay allows everything, with the site's Crawl-delay.
+	RobotsCrawlDelay RobotsKind = "crawl-delay"
+	// RobotsDeny disallows everything; closed.
+	RobotsDeny RobotsKind = "deny"
+	// RobotsDisallow disallows /private/.
+	RobotsDisallow RobotsKind = "disallow"
+	// RobotsError answers 500; closed.
+	RobotsError RobotsKind = "500"
+	// RobotsForbidden answers 403: all allowed.
+	RobotsForbidden RobotsKind = "403"
+	// RobotsHTML is a page instead, with status 200; closed.
+	RobotsHTML RobotsKind = "html"
+	// RobotsHang never answers; closed.
+	RobotsHang RobotsKind = "hang"
+	// RobotsHuge is longer than 500 KiB, the rule of RobotsDisallow being
+	// among the last lines before that.
+	RobotsHuge RobotsKind = "huge"
+	// RobotsMany is a chain of six redirects, one more than is followed;
+	// closed.
+	RobotsMany RobotsKind = "many"
+	// RobotsNone answers 404: all allowed.
+	RobotsNone RobotsKind = "none"
+	// RobotsOther redirects to the RobotsDisallow of rules.<host>.
+	RobotsOther RobotsKind = "other"
+	// RobotsReset resets the connection; closed.
+	RobotsReset RobotsKind = "reset"
+	// RobotsToken allows mosey all but /private/ and others nothing.
+	RobotsToken RobotsKind = "token"
+	// RobotsTokenDeny denies mosey everything and others nothing; closed.
+	RobotsTokenDeny RobotsKind = "token-deny"
+	// RobotsTooMany answers 429 with a Retry-After; closed.
+	RobotsTooMany RobotsKind = "429"
+	// RobotsUnauthorized answers 401: all allowed.
+	RobotsUnauthorized RobotsKind = "401"
+	// RobotsUnavailable answers 503; closed.
+	RobotsUnavailable RobotsKind = "503"
+	// RobotsWWW redirects to the RobotsDisallow of www.<host>.
+	RobotsWWW RobotsKind = "www"
+	// RobotsWildcard has rules with * and $ and an Allow among them.
+	RobotsWildcard RobotsKind = "wildcard"
+)
+
+const (
+	robotsPath = "/robots.txt"
+
+	// maxRobotsRedirects is how many redirects a robots.txt may be away,
+	// RFC 9309 section 2.3.1.2.
+	maxRobotsRedirects = 5
+
+	robotsLimit = 500 << 10 // RFC 9309 section 2.5
+)
+
+// robotsKind is what a kind serves and, by construction, means for mosey.
+type robotsKind struct {
+	allowed   func(target string) bool
+	behaviour Behaviour           // nil: the text
+	text      func(s Site) string // nil: never read
+	hops      int                 // redirects on the site before the text
+}
+
+func allowAll(string) bool  { return true }
+func allowNone(string) bool { return false }
+
+func allowPublic(target string) bool {
+	return !strings.HasPrefix(target, "/private/")
+}
+
+// allowWildcard is by hand what the rules of wildcardRules say.
+func allowWildcard(target string) bool {
+	switch {
+	case target == "/private/open":
+		return true
+	case strings.HasPrefix(target, "/private/"),
+		strings.HasPrefix(target, "/q?"),
+		strings.HasSuffix(target, ".pdf"),
+		strings.HasSuffix(target, "/print"):
+		return false
+	}
+	return true
+}
+
+const wildcardRules = "User-agent: *\n" +
+	"Disallow: /*.pdf$\n" +
+	"Disallow: /*/print\n" +
+	"Disallow: /private/\n" +
+	"Allow: /private/open\n" +
+	"Disallow: /q?\n"
+
+var robotsKinds = map[RobotsKind]robotsKind{
+	RobotsAllow:        {allowed: allowAll, text: rules("User-agent: *\nDisallow:\n")},
+	RobotsBOM:          {allowed: allowPublic, text: bomText},
+	RobotsBinary:       {allowed: allowNone, text: binaryText},
+	RobotsChain:        {allowed: allowPublic, text: disallowText, hops: maxRobotsRedirects},
+	RobotsCrawlDelay:   {allowed: allowAll, text: rules("User-agent: *\n")},
+	RobotsDeny:         {allowed: allowNone, text: rules("User-agent: *\nDisallow: /\n")},
+	RobotsDisallow:     {allowed: allowPublic, text: disallowText},
+	RobotsError:        {allowed: allowNone, behaviour: Status{Code: http.StatusInternalServerError}},
+	RobotsForbidden:    {allowed: allowAll, behaviour: Status{Code: http.StatusForbidden}},
+	RobotsHTML:         {allowed: allowNone, text: htmlText},
+	RobotsHang:         {allowed: allowNone, behaviour: Hang{}},
+	RobotsHuge:         {allowed: allowPublic, text: hugeText},
+	RobotsMany:         {allowed: allowNone, text: disallowText, hops: maxRobotsRedirects + 1},
+	RobotsNone:         {allowed: allowAll, behaviour: Status{Code: http.StatusNotFound}},
+	RobotsOther:        {allowed: allowPublic, text: disallowText},
+	RobotsReset:        {allowed: allowNone, behaviour: Reset{}},
+	RobotsToken:        {allowed: allowPublic, text: tokenText},
+	RobotsTokenDeny:    {allowed: allowNone, text: tokenDenyText},
+	RobotsTooMany:      {allowed: allowNone, behaviour: Status{Code: http.StatusTooManyRequests, RetryAfter: 2 * time.Second}},
+	RobotsUnauthorized: {allowed: allowAll, behaviour: Status{Code: http.StatusUnauthorized}},
+	RobotsUnavailable:  {allowed: allowNone, behaviour: Status{Code: http.StatusServiceUnavailable}},
+	RobotsWWW:          {allowed: allowPublic, text: disallowText},
+	RobotsWildcard:     {allowed: allowWildcard, text: rules(wildcardRules)},
+}
+
+// RobotsKinds lists all kinds, in order of name.
+func RobotsKinds() []RobotsKind {
+	kinds := make([]RobotsKind, 0, len(robotsKinds))
+	for kind := range robotsKinds {
+		kinds = append(kinds, kind)
+	}
+	slices.Sort(kinds)
+	return kinds
+}
+
+// rules is a text with the site's Crawl-delay in the last of its groups.
+func rules(text string) func(Site) string {
+	return func(s Site) string { return text + delayLine(s) }
+}
+
+func delayLine(s Site) string {
+	if s.CrawlDelay == 0 {
+		return ""
+	}
+	seconds := strconv.FormatFloat(s.CrawlDelay.Seconds(), 'f', -1, 64)
+	return "Crawl-delay: " + seconds + "\n"
+}
+
+func disallowText(s Site) string {
+	return "# keep out of /private/\nUser-agent: *\nDisallow: /private/\n" + delayLine(s)
+}
+
+func bomText(s Site) string {
+	return "\ufeff" + strings.ReplaceAll(disallowText(s), "\n", "\r\n")
+}
+
+func tokenText(s Site) string {
+	return "User-agent: *\nDisallow: /\n\nUser-agent: Mosey\nDisallow: /private/\n" + delayLine(s)
+}
+
+func tokenDenyText(s Site) string {
+	return "User-agent: mosey\nDisallow: /\n\nUser-agent: *\nDisallow:\n" + delayLine(s)
+}
+
+func binaryText(Site) string {
+	text := make([]byte, 4<<10)
+	for i := range text {
+		text[i] = byte(i * 7)
+	}
+	return string(text)
+}
+
+func htmlText(s Site) string {
+	return "<!doctype html><html><head><title>" + s.Host +
+		"</title></head><body><p>Welcome.</p></body></html>\n"
+}
+
+func hugeText(s Site) string {
+	var b strings.Builder
+	b.WriteString("User-agent: *\n")
+	tail := "Disallow: /private/\n" + delayLine(s)
+	for i := 0; b.Len() < robotsLimit-len(tail)-64; i++ {
+		fmt.Fprintf(&b, "Disallow: /nothing-here/%d\n", i)
+	}
+	b.WriteString(tail)
+	for b.Len() < robotsLimit+100<<10 {
+		b.WriteString("# past what a crawler needs to read\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,326 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Web is a plan that is being served.
+type Web struct {
+	*Plan
+
+	dns       *nameServer
+	epoch     time.Time
+	listeners []net.Listener
+	server    *http.Server
+	serving   sync.WaitGroup
+
+	mu       sync.Mutex
+	attempts map[string]int
+	closed   bool
+	conns    int64
+	err      error
+	live     map[*conn]struct{}
+	log      Log
+	stop     func() bool // forgets the context of Start
+	visits   map[*site]int
+}
+
+// portTries is how many ports Start looks at for one that is free on all
+// addresses.
+const portTries = 50
+
+// Start serves a web until ctx is done or Close is called.
+func Start(ctx context.Context, opts Options) (*Web, error) {
+	w := &Web{
+		attempts: make(map[string]int),
+		epoch:    time.Now(),
+		live:     make(map[*conn]struct{}),
+		visits:   make(map[*site]int),
+	}
+	if err := w.listen(ctx, opts); err != nil {
+		return nil, err
+	}
+	dns, err := startDNS(w.Plan)
+	if err != nil {
+		closeAll(w.listeners)
+		return nil, err
+	}
+	w.dns = dns
+	w.server = &http.Server{
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			return context.WithValue(ctx, connKey{}, c)
+		},
+		ConnState: func(c net.Conn, state http.ConnState) {
+			if state == http.StateIdle {
+				c.(*conn).idle()
+			}
+		},
+		Handler:           w,
+		ReadHeaderTimeout: time.Minute,
+	}
+	for _, l := range w.listeners {
+		w.serving.Go(func() {
+			if err := w.server.Serve(listener{l, w}); !errors.Is(err, http.ErrServerClosed) {
+				w.fail(err)
+			}
+		})
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stop = context.AfterFunc(ctx, func() { w.fail(w.Close()) })
+	return w, nil
+}
+
+// StartT is Start for a test, at whose end the web is closed.
+func StartT(t testing.TB, opts Options) *Web {
+	t.Helper()
+	w, err := Start(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
+type connKey struct{}
+
+// listen makes the plan and opens all addresses on its port.
+func (w *Web) listen(ctx context.Context, opts Options) error {
+	var err error
+	for range portTries {
+		try := opts
+		if try.Port == 0 {
+			if try.Port, err = freePort(ctx); err != nil {
+				return err
+			}
+		}
+		if w.Plan, err = NewPlan(try); err != nil {
+			return err
+		}
+		// 127.0.0.1 is the trap, see the package comment.
+		addrs := append(w.Addrs(), netip.AddrFrom4([4]byte{127, 0, 0, 1}))
+		if w.listeners, err = listenAll(ctx, addrs, try.Port); err == nil || opts.Port != 0 {
+			return err
+		}
+	}
+	return err
+}
+
+func freePort(ctx context.Context) (int, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp4", "127.0.0.1:0")
+	if err != nil {
+		return 0, fmt.Errorf("web: find a port: %w", err)
+	}
+	port := int(addrPort(l.Addr()).Port())
+	if err := l.Close(); err != nil {
+		return 0, fmt.Errorf("web: find a port: %w", err)
+	}
+	return port, nil
+}
+
+func listenAll(ctx context.Context, addrs []netip.Addr, port int) ([]net.Listener, error) {
+	var lc net.ListenConfig
+	var all []net.Listener
+	for _, addr := range addrs {
+		l, err := lc.Listen(ctx, "tcp4", net.JoinHostPort(addr.String(), strconv.Itoa(port)))
+		if err != nil {
+			closeAll(all)
+			return nil, fmt.Errorf("web: %w", err)
+		}
+		all = append(all, l)
+	}
+	return all, nil
+}
+
+func closeAll(listeners []net.Listener) {
+	for _, l := range listeners {
+		_ = l.Close() // nothing has been served on it
+	}
+}
+
+// DNSAddr is the host and port of the name server, for UDP and TCP.
+func (w *Web) DNSAddr() string { return w.dns.addr }
+
+// Close stops serving and ends the requests in flight. It returns the first
+// error of serving, if there was one, and may be called again.
+func (w *Web) Close() error {
+	w.mu.Lock()
+	closed, stop := w.closed, w.stop
+	w.closed = true
+	w.mu.Unlock()
+	if !closed {
+		stop()
+		w.fail(w.server.Close())
+		w.fail(w.dns.close())
+	}
+	w.serving.Wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
+}
+
+func (w *Web) fail(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err == nil {
+		w.err = err
+	}
+}
+
+// settle is how long Log waits for answers that are being sent.
+const settle = 100 * time.Millisecond
+
+// Log is a copy of what was asked so far, requests in flight included. A
+// client can have an answer before the server knows that it has sent it, so
+// Log waits a moment for answers that have begun.
+func (w *Web) Log() Log {
+	for deadline := time.Now().Add(settle); ; time.Sleep(time.Millisecond) {
+		log, answering := w.snapshot()
+		if !answering || time.Now().After(deadline) {
+			slices.SortStableFunc(log, byStart)
+			return log
+		}
+	}
+}
+
+func byStart(a, b Record) int { return cmp.Compare(a.Start, b.Start) }
+
+// snapshot tells also whether there is a request in flight whose answer has
+// begun.
+func (w *Web) snapshot() (log Log, answering bool) {
+	w.mu.Lock()
+	live := make([]*conn, 0, len(w.live))
+	for c := range w.live {
+		live = append(live, c)
+	}
+	w.mu.Unlock()
+	// Requests in flight first: one that ends in between is then in the log
+	// too, and taken from there.
+	now := w.now()
+	pending := make(map[[2]int64]Record)
+	for _, c := range live {
+		if rec, ok := c.pending(now); ok {
+			pending[rec.id()] = rec
+		}
+	}
+	w.mu.Lock()
+	log = slices.Clone(w.log)
+	w.mu.Unlock()
+	for _, rec := range log {
+		delete(pending, rec.id())
+	}
+	for _, rec := range pending {
+		log = append(log, rec)
+		answering = answering || rec.Status != 0
+	}
+	return log, answering
+}
+
+// WriteLog writes the log as JSON, one record a line.
+func (w *Web) WriteLog(out io.Writer) error { return w.Log().Write(out) }
+
+func (w *Web) now() time.Duration { return time.Since(w.epoch) }
+
+func (w *Web) newConn(raw net.Conn) *conn {
+	now := w.now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.conns++
+	c := &conn{Conn: raw, accepted: now, id: w.conns, web: w}
+	w.live[c] = struct{}{}
+	return c
+}
+
+func (w *Web) record(rec Record) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.log = append(w.log, rec)
+}
+
+func (w *Web) forget(c *conn) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.live, c)
+}
+
+// ServeHTTP implements http.Handler for the server of Start.
+func (w *Web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	c := r.Context().Value(connKey{}).(*conn)
+	name, _, _ := strings.Cut(strings.ToLower(r.Host), ":")
+	h, known := w.hosts[name]
+	attempt, visit := w.count(h.site, r)
+	c.begin(r, attempt)
+	res := resource{behaviour: Status{Code: http.StatusNotFound}, index: -1}
+	if known {
+		res = w.find(h, r.RequestURI)
+	}
+	res.behaviour.Serve(&Visit{
+		Attempt:   attempt,
+		R:         r,
+		SiteVisit: visit,
+		W:         &responseWriter{ResponseWriter: rw, conn: c},
+		conn:      c,
+		content:   func() (string, []byte) { return w.content(h.site, r.RequestURI, res) },
+	})
+	c.complete()
+}
+
+// count numbers a request among those for its URL and its site.
+func (w *Web) count(s *site, r *http.Request) (attempt, visit int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	key := strings.ToLower(r.Host) + r.RequestURI
+	w.attempts[key]++
+	if !isRobots(r.RequestURI) {
+		w.visits[s]++
+	}
+	return w.attempts[key], w.visits[s]
+}
+
+func (p *Plan) content(s *site, target string, res resource) (contentType string, body []byte) {
+	switch {
+	case res.robots:
+		kind := robotsKinds[s.Robots]
+		return contentText, []byte(kind.text(s.Site))
+	case res.content != "":
+		return res.ctype, []byte(res.content)
+	}
+	return contentHTML, p.render(s, target, res)
+}
+
+// responseWriter tells the connection about the head of the answer.
+type responseWriter struct {
+	http.ResponseWriter
+	conn *conn
+}
+
+func (w *responseWriter) WriteHeader(status int) {
+	w.conn.answer(status, w.Header())
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *responseWriter) Write(p []byte) (int, error) {
+	w.conn.answer(http.StatusOK, w.Header())
+	return w.ResponseWriter.Write(p)
+}
+
+// Unwrap is for http.ResponseController.
+func (w *responseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -1,0 +1,88 @@
+package web
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+)
+
+const (
+	contentHTML = "text/html; charset=utf-8"
+	contentText = "text/plain; charset=utf-8"
+	pdf         = "%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n"
+	png         = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\b\x06\x00\x00\x00\x1f\x15\xc4\x89"
+)
+
+// Visit is one request to be answered by a Behaviour.
+type Visit struct {
+	// Attempt counts the requests for this URL, this one included.
+	Attempt int
+
+	R *http.Request
+
+	// SiteVisit counts the requests to this site for anything but
+	// robots.txt, this one included.
+	SiteVisit int
+
+	// W answers; through an http.ResponseController it can also be hijacked,
+	// for answers that are not HTTP.
+	W http.ResponseWriter
+
+	conn    *conn
+	content func() (contentType string, body []byte)
+}
+
+// Answer sends the content that belongs at the URL.
+func (v *Visit) Answer() {
+	contentType, body := v.content()
+	v.W.Header().Set("Content-Type", contentType)
+	v.W.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	v.Write(body)
+}
+
+// Write sends part of a body and aborts when the client is gone.
+func (v *Visit) Write(p []byte) {
+	if _, err := v.W.Write(p); err != nil && v.R.Method != http.MethodHead {
+		v.Abort()
+	}
+}
+
+// Flush hands what was written to the kernel and aborts when the client is
+// gone.
+func (v *Visit) Flush() {
+	if err := http.NewResponseController(v.W).Flush(); err != nil {
+		v.Abort()
+	}
+}
+
+// Wait sleeps for d and aborts when the client goes away before.
+func (v *Visit) Wait(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-v.R.Context().Done():
+		v.Abort()
+	}
+}
+
+// Abort closes the connection without completing the answer. It does not
+// return.
+func (v *Visit) Abort() { panic(http.ErrAbortHandler) }
+
+// Reset closes the connection with a TCP reset. It does not return.
+func (v *Visit) Reset() {
+	v.conn.resetOnClose()
+	v.Abort()
+}
+
+func (v *Visit) fail(code int, retryAfter time.Duration) {
+	body := "<!doctype html><title>" + http.StatusText(code) + "</title>"
+	v.W.Header().Set("Content-Type", contentHTML)
+	v.W.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	if retryAfter >= time.Second {
+		v.W.Header().Set("Retry-After", strconv.Itoa(int(retryAfter/time.Second)))
+	}
+	v.W.WriteHeader(code)
+	v.Write([]byte(body))
+}
