@@ -18,3 +18,13 @@ func CrawlWorkflowID(run string) string { return "crawl/" + run }
 
 // DomainWorkflowID names a domain's workflow: one, whatever the number of runs.
 func DomainWorkflowID(domain string) string { return "domain/" + domain }
+
+// Temporal search attributes, all keywords. Their names are an on-disk format.
+const (
+	// AttrDomain is the domain of a DomainWorkflow.
+	AttrDomain = "MoseyDomain"
+	// AttrRun is the run that a workflow belongs to or was started by.
+	AttrRun = "MoseyRun"
+	// AttrStatus is what a workflow is doing.
+	AttrStatus = "MoseyStatus"
+)

@@ -30,22 +30,16 @@ func (s *Store) StageSeeds(ctx context.Context, runID int64, raw []string) error
 	return translate("stage seeds", err)
 }
 
-// StagedSeed is a raw seed that a command line has handed over.
-type StagedSeed struct {
-	ID  int64
-	URL string
-}
-
 // StagedSeeds returns up to most of a run's staged seeds, in the order they were
 // staged.
-func (s *Store) StagedSeeds(ctx context.Context, runID int64, most int) ([]StagedSeed, error) {
+func (s *Store) StagedSeeds(ctx context.Context, runID int64, most int) ([]crawl.StagedSeed, error) {
 	rows, err := s.q.SeedsStaged(ctx, dbsqlc.SeedsStagedParams{RunID: runID, Max: int32(most)}) //nolint:gosec // a constant
 	if err != nil {
 		return nil, translate("read staged seeds", err)
 	}
-	seeds := make([]StagedSeed, len(rows))
+	seeds := make([]crawl.StagedSeed, len(rows))
 	for i, r := range rows {
-		seeds[i] = StagedSeed{ID: r.ID, URL: r.Url}
+		seeds[i] = crawl.StagedSeed{ID: r.ID, URL: r.Url}
 	}
 	return seeds, nil
 }

@@ -1,0 +1,125 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/netip"
+	"runtime"
+	"time"
+
+	"go.temporal.io/sdk/worker"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/internal/extract"
+	"github.com/mosey-web/mosey/internal/fetch"
+)
+
+// Resolver finds a host's addresses.
+type Resolver interface {
+	Lookup(ctx context.Context, host string) ([]netip.Addr, error)
+}
+
+// Fetcher makes one bounded request to an address.
+type Fetcher interface {
+	Do(ctx context.Context, r fetch.Request) (*fetch.Response, error)
+	Permits(addr netip.Addr) error
+}
+
+// Starter starts workflows, or wakes those that run already.
+type Starter interface {
+	StartCrawl(ctx context.Context, run string) error
+	StartDomain(ctx context.Context, domain, run string, pagesPerActivity int) error
+}
+
+// Store is the rows behind the activities.
+type Store interface {
+	PageStore
+	RobotsStore
+	DomainStore
+	RunStore
+	SeedStore
+}
+
+// Config is what Activities need.
+type Config struct {
+	Store    Store
+	Fetcher  Fetcher
+	Resolver Resolver
+	Starter  Starter
+	// Agent is the product token that robots.txt is read for.
+	Agent string
+	// Logger defaults to slog.Default.
+	Logger *slog.Logger
+	// MaxFetches caps the requests in flight in this process. Defaults to 256.
+	MaxFetches int
+	// RequestTimeout is the longest that one request can take, as the Fetcher
+	// limits it. Defaults to 30 s.
+	RequestTimeout time.Duration
+}
+
+// MaxFetchesDefault is the default of Config.MaxFetches.
+const MaxFetchesDefault = 256
+
+// Activities holds what all activities share. It is safe for concurrent use.
+type Activities struct {
+	store    Store
+	fetcher  Fetcher
+	resolver Resolver
+	starter  Starter
+	agent    string
+	log      *slog.Logger
+	rules    *ruleCache
+	// fetches bounds requests in flight, parses the CPU and memory that pages take.
+	fetches *semaphore.Weighted
+	parses  *semaphore.Weighted
+	timeout time.Duration
+	limits  extract.Limits
+	jitter  func() float64
+}
+
+// New makes the activities.
+func New(cfg Config) (*Activities, error) {
+	if cfg.Store == nil || cfg.Fetcher == nil || cfg.Resolver == nil || cfg.Starter == nil {
+		return nil, errors.New("activities: a store, a fetcher, a resolver and a starter are needed")
+	}
+	if cfg.Agent == "" {
+		return nil, fmt.Errorf("activities: %w: an agent is needed", crawl.ErrInvalid)
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	if cfg.MaxFetches <= 0 {
+		cfg.MaxFetches = MaxFetchesDefault
+	}
+	if cfg.RequestTimeout <= 0 {
+		cfg.RequestTimeout = fetch.TotalTimeoutDefault
+	}
+	rules, err := newRuleCache(cfg.Store)
+	if err != nil {
+		return nil, err
+	}
+	return &Activities{
+		store: cfg.Store, fetcher: cfg.Fetcher, resolver: cfg.Resolver, starter: cfg.Starter,
+		agent: cfg.Agent, log: cfg.Logger, rules: rules, timeout: cfg.RequestTimeout,
+		fetches: semaphore.NewWeighted(int64(cfg.MaxFetches)),
+		parses:  semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0))),
+		jitter:  rand.Float64, limits: extract.Limits{}.WithDefaults(),
+	}, nil
+}
+
+// Register registers every activity under its method's name.
+func Register(r worker.ActivityRegistry, a *Activities) {
+	r.RegisterActivity(a)
+}
+
+// holdMargin is what a request's hold has on top of the longest the request can
+// take, for scheduling and closing the connection.
+const holdMargin = 5 * time.Second
+
+// requestSpan is how long a slot is held for one request before the delay that
+// follows it.
+func (a *Activities) requestSpan() time.Duration { return a.timeout + holdMargin }

@@ -1,0 +1,292 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/internal/extract"
+	"github.com/mosey-web/mosey/internal/fetch"
+)
+
+// target is where a request goes: the page and the address to dial. The guard is
+// taken for this address and the request goes to no other.
+type target struct {
+	url  crawl.URL
+	addr netip.Addr
+	// dnsErr is why there is no address.
+	dnsErr error
+}
+
+// ip is the address as a slot's key; empty where there is none.
+func (t target) ip() string {
+	if !t.addr.IsValid() {
+		return ""
+	}
+	return t.addr.String()
+}
+
+// resolve finds the address for a URL: the first that may be asked. The error
+// says that none may.
+func (a *Activities) resolve(ctx context.Context, u crawl.URL) (target, error) {
+	t := target{url: u}
+	addrs, err := a.resolver.Lookup(ctx, u.Host())
+	if err != nil {
+		t.dnsErr = err
+		return t, nil
+	}
+	for _, addr := range addrs {
+		if err = a.fetcher.Permits(addr); err == nil {
+			t.addr = addr
+			return t, nil
+		}
+	}
+	return t, err
+}
+
+// target resolves a page. A page that may not be requested at all comes back as
+// an attempt to record.
+func (s *slice) target(ctx context.Context, n crawl.Next) (target, *crawl.Attempt) {
+	refuse := func(err error) *crawl.Attempt {
+		return &crawl.Attempt{
+			CrawlID: n.CrawlID, Domain: s.in.Domain, Outcome: crawl.OutcomeFailed, Error: err.Error(),
+			EndedAt: time.Now(), RetryIn: crawl.NoRetry,
+		}
+	}
+	u, err := crawl.ParseURL(n.URL)
+	if err != nil {
+		return target{}, refuse(err)
+	}
+	t, err := s.resolve(ctx, u)
+	if err != nil {
+		return target{}, refuse(err)
+	}
+	return t, nil
+}
+
+// request makes the request whose slot is held, records it, and says what comes
+// next. The error is for Temporal's retry policy.
+func (s *slice) request(
+	ctx context.Context, n crawl.Next, t target, deadline time.Time,
+) (crawl.Next, bool, error) {
+	at := crawl.Attempt{CrawlID: n.CrawlID, Domain: s.in.Domain, Requested: true, IP: t.ip(), RetryIn: crawl.NoRetry}
+	began := time.Now()
+	var resp *fetch.Response
+	err := t.dnsErr
+	if err == nil {
+		resp, err = s.fetcher.Do(ctx, fetch.Request{
+			URL: n.URL, Addr: t.addr, Deadline: deadline, Accept: acceptPages, WantBody: wantPage,
+		})
+	}
+	if own := s.ownTrouble(err); own != nil {
+		return n, true, errors.Join(own, s.store.Abandon(context.WithoutCancel(ctx), n.CrawlID, s.in.Domain, t.ip()))
+	}
+	var tr crawl.Trouble
+	if err != nil {
+		tr = failed(&at, err, began)
+	} else {
+		tr = answered(&at, resp)
+		if at.Outcome == crawl.OutcomeSuccess {
+			if err := s.read(ctx, &at, t.url, resp); err != nil {
+				return n, true, err
+			}
+		}
+	}
+	s.pace(&at, n, tr, resp)
+	next, err := s.record(ctx, at)
+	if err != nil {
+		return n, true, err
+	}
+	if tr == crawl.TroubleNone || at.RetryIn < 0 {
+		return next, false, nil
+	}
+	return s.troubled(ctx, next, n, at)
+}
+
+// troubled ends the slice after an attempt that will be made again: with an error
+// that makes Temporal run the activity again in time, or by putting the domain
+// away.
+func (s *slice) troubled(ctx context.Context, next, n crawl.Next, at crawl.Attempt) (crawl.Next, bool, error) {
+	if stopping(ctx) || crawl.PutAway(at.Delay, at.Reason, n.Patience) {
+		next.Patience = n.Patience
+		s.wait(next, at.Delay, at.Reason)
+		return next, true, nil
+	}
+	if at.Delay > longWait {
+		if err := s.store.HoldDomain(ctx, s.in.Domain, at.Delay+longWait); err != nil {
+			return next, true, err
+		}
+	}
+	what := fmt.Sprintf("%s: attempt %d of %d: %s; again in %s (%s)",
+		crawl.ShortURL(n.URL, urlShown), n.Attempt, n.MaxAttempts, cause(at), at.Delay.Round(time.Millisecond), at.Reason)
+	return next, true, siteTrouble(what, time.Until(at.EndedAt.Add(at.Delay)))
+}
+
+func cause(at crawl.Attempt) string {
+	if at.Error != "" {
+		return at.Error
+	}
+	return fmt.Sprintf("%d %s", at.StatusCode, http.StatusText(at.StatusCode))
+}
+
+// ownTrouble returns the error if it is this machine's, not the site's, and no
+// request was made.
+func (*Activities) ownTrouble(err error) error {
+	var f *fetch.Error
+	if errors.As(err, &f) && !f.Sent && (f.Kind == fetch.KindLocal || f.Kind == fetch.KindDeadline || f.Kind == fetch.KindCanceled) {
+		return err
+	}
+	return nil
+}
+
+// failed fills in an attempt that got no complete answer.
+func failed(at *crawl.Attempt, err error, began time.Time) crawl.Trouble {
+	at.Outcome, at.Error, at.EndedAt = crawl.OutcomeFailed, err.Error(), time.Now()
+	var f *fetch.Error
+	if !errors.As(err, &f) {
+		at.Duration = at.EndedAt.Sub(began)
+		return crawl.TroubleSetup // the name could not be resolved
+	}
+	at.EndedAt, at.StatusCode = f.EndedAt, f.Status
+	at.Duration = f.EndedAt.Sub(began)
+	switch f.Kind {
+	case fetch.KindTimeout:
+		at.Outcome = crawl.OutcomeTimeout
+		return crawl.TroubleServer
+	case fetch.KindConnect, fetch.KindReset, fetch.KindCanceled, fetch.KindLocal:
+		return crawl.TroubleServer
+	case fetch.KindTLS, fetch.KindDNS:
+		return crawl.TroubleSetup
+	case fetch.KindBomb, fetch.KindDeadline, fetch.KindDecode, fetch.KindForbiddenAddr,
+		fetch.KindInvalid, fetch.KindProtocol:
+	}
+	return crawl.TroubleNone
+}
+
+// answered fills in an attempt that got an answer.
+func answered(at *crawl.Attempt, resp *fetch.Response) crawl.Trouble {
+	at.Outcome, at.StatusCode = crawl.OutcomeOfStatus(resp.Status), resp.Status
+	at.ContentType = cleanText(resp.ContentType, contentTypeMax)
+	at.Bytes, at.Duration, at.EndedAt = resp.WireBytes, resp.Total, resp.EndedAt
+	if resp.Status == http.StatusTooManyRequests || resp.Status >= http.StatusInternalServerError {
+		return crawl.TroubleServer
+	}
+	return crawl.TroubleNone
+}
+
+// pace decides how long the domain and the address are left alone, and whether
+// and when the page is tried again.
+func (s *slice) pace(at *crawl.Attempt, n crawl.Next, tr crawl.Trouble, resp *fetch.Response) {
+	w := n.Waits
+	normal, _ := crawl.Delay(w)
+	w.Backoff = crawl.Backoff(tr, n.Attempt, normal, s.jitter())
+	if resp != nil && tr != crawl.TroubleNone {
+		if after, ok := retryAfter(resp); ok {
+			// the server's own word counts, not our guess
+			w.RetryAfter, w.Backoff = after, 0
+		}
+	}
+	at.Delay, at.Reason = crawl.Delay(w)
+	at.IPDelay = n.IPDelay
+	if tr != crawl.TroubleNone && n.Attempt < n.MaxAttempts {
+		at.RetryIn = at.Delay
+	}
+}
+
+func retryAfter(resp *fetch.Response) (time.Duration, bool) {
+	// The server's Date would spare us its clock's error, but a hostile one could
+	// use it to stretch any date; our own clock is good enough for a wait.
+	return crawl.ParseRetryAfter(resp.Header.Get("Retry-After"), resp.EndedAt)
+}
+
+// acceptPages prefers what can be parsed.
+const acceptPages = "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.1"
+
+// wantPage says whether a body is worth reading.
+func wantPage(mediaType string, status int) bool {
+	return status >= 200 && status < 300 && parseable(mediaType)
+}
+
+func parseable(mediaType string) bool {
+	switch mediaType {
+	case "text/html", "application/xhtml+xml", "text/plain", "":
+		return true
+	}
+	return false
+}
+
+// contentTypeMax bounds what is stored of a Content-Type header.
+const contentTypeMax = 200
+
+// cleanText makes a header's value fit to store: valid UTF-8 without NUL, bounded.
+func cleanText(s string, limit int) string {
+	if len(s) > limit {
+		s = s[:limit]
+	}
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "")
+}
+
+// read gets the signals out of a successful answer.
+func (s *slice) read(ctx context.Context, at *crawl.Attempt, base crawl.URL, resp *fetch.Response) error {
+	if resp.Status >= 300 && resp.Status < 400 {
+		redirect(at, base, resp)
+		return nil
+	}
+	if len(resp.Body) == 0 {
+		return nil
+	}
+	html := resp.MediaType
+	if html == "" {
+		html, _, _ = strings.Cut(http.DetectContentType(resp.Body), ";")
+	}
+	if html != "text/html" && html != "application/xhtml+xml" {
+		return nil
+	}
+	// The page is bounded, so this ends; and its record must not be lost because
+	// the worker is told to stop meanwhile.
+	if err := s.parses.Acquire(context.WithoutCancel(ctx), 1); err != nil {
+		return err
+	}
+	defer s.parses.Release(1)
+	text, _, err := fetch.ToUTF8(resp.Body, resp.ContentType)
+	if err != nil {
+		at.Error = err.Error()
+		return nil
+	}
+	page, err := extract.HTML(text, base, s.limits)
+	if err != nil {
+		at.Error = err.Error()
+		return nil
+	}
+	at.Title, at.Canonical, at.NoIndex, at.NoFollow = page.Title, page.Canonical, page.NoIndex, page.NoFollow
+	at.Links = make([]crawl.Link, len(page.Links))
+	for i, l := range page.Links {
+		at.Links[i] = crawl.Link{URL: l.URL, NoFollow: l.NoFollow || page.NoFollow}
+	}
+	return nil
+}
+
+// redirect turns a redirect into a link to its target: it is crawled in its own
+// time, so that the gap holds.
+func redirect(at *crawl.Attempt, base crawl.URL, resp *fetch.Response) {
+	location := resp.Header.Get("Location")
+	if location == "" {
+		return
+	}
+	to, err := base.Resolve(location)
+	if err != nil {
+		at.Error = "redirect not followed: " + err.Error()
+		return
+	}
+	if to == base {
+		at.Error = "redirect to itself"
+		return
+	}
+	at.Redirect = true
+	at.Links = []crawl.Link{{URL: to}}
+}

@@ -1,0 +1,52 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// verdict is what robots.txt says about one page.
+type verdict struct {
+	// fetch: it is not known, or no longer; nothing may be requested before it is.
+	fetch bool
+	// deferred: it was unreachable and is not to be asked again yet.
+	deferred bool
+	allowed  bool
+	// why, when not allowed.
+	why string
+}
+
+// robotsVerdict decides on a page by its origin's robots.txt (RFC 9309 §2.3.1).
+func (a *Activities) robotsVerdict(ctx context.Context, n crawl.Next) (verdict, error) {
+	if n.RobotsVerdict == crawl.RobotsUnknown || n.RobotsFresh <= 0 {
+		return verdict{fetch: true}, nil
+	}
+	switch n.RobotsVerdict {
+	case crawl.RobotsUnreachable:
+		return verdict{deferred: true}, nil
+	case crawl.RobotsAllowAll:
+		return verdict{allowed: true}, nil
+	case crawl.RobotsDisallowAll:
+		return verdict{why: "robots.txt: " + n.RobotsReason}, nil
+	case crawl.RobotsRules, crawl.RobotsUnknown:
+	}
+	r, err := a.rules.get(ctx, n.Origin, n.RobotsVersion)
+	if err != nil {
+		return verdict{}, err
+	}
+	if r.agent != a.agent {
+		// read for another name than ours
+		return verdict{fetch: true}, nil
+	}
+	u, err := crawl.ParseURL(n.URL)
+	if err != nil {
+		return verdict{}, fmt.Errorf("stored URL: %w", err)
+	}
+	d := r.rules.Decide(u.RequestTarget())
+	if d.Allowed {
+		return verdict{allowed: true}, nil
+	}
+	return verdict{why: fmt.Sprintf("robots.txt line %d: %s", d.Line, d.Rule)}, nil
+}

@@ -1,0 +1,120 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// SeedStore is the rows of seeds.
+type SeedStore interface {
+	AddSeeds(ctx context.Context, runID int64, seeds []crawl.URL) (int, error)
+	StagedSeeds(ctx context.Context, runID int64, most int) ([]crawl.StagedSeed, error)
+	UnstageSeeds(ctx context.Context, runID, lastID int64) error
+}
+
+// StoreSeedsInput asks to store seeds: those given, and those that a command line
+// has staged for the run.
+type StoreSeedsInput struct {
+	Run      string         `json:"run"`
+	URLs     []string       `json:"urls,omitempty"`
+	Settings crawl.Settings `json:"settings"`
+}
+
+// StoreSeedsResult counts what came of the seeds.
+type StoreSeedsResult struct {
+	Added int `json:"added"`
+	Known int `json:"known"`
+	// Refused seeds are no URLs; Example is one of them and why.
+	Refused int    `json:"refused,omitempty"`
+	Example string `json:"example,omitempty"`
+}
+
+// seedChunk is how many seeds one transaction stores.
+const seedChunk = 500
+
+// StoreSeeds makes sure that the run exists, and stores its seeds in chunks. Each
+// chunk is forgotten once it is stored, so a second attempt goes on where the
+// first was interrupted. Seeds that are given and are not URLs fail the activity
+// for good; staged ones, of which there may be a million, are counted.
+func (a *Activities) StoreSeeds(ctx context.Context, in StoreSeedsInput) (StoreSeedsResult, error) {
+	defer heartbeat(ctx)()
+	var res StoreSeedsResult
+	urls, err := crawl.ParseURLs(in.URLs)
+	if err != nil {
+		return res, badInput(err)
+	}
+	run, err := a.store.EnsureRun(ctx, in.Run, in.Settings)
+	if err != nil {
+		return res, err
+	}
+	if len(urls) > 0 {
+		if res.Added, err = a.store.AddSeeds(ctx, run.ID, urls); err != nil {
+			return res, err
+		}
+		res.Known = len(urls) - res.Added
+	}
+	for {
+		staged, err := a.store.StagedSeeds(ctx, run.ID, seedChunk)
+		if err != nil || len(staged) == 0 {
+			return res, err
+		}
+		if err := a.storeChunk(ctx, run.ID, staged, &res); err != nil {
+			return res, err
+		}
+		activity.RecordHeartbeat(ctx, res)
+		if stopping(ctx) {
+			return res, fmt.Errorf("the worker is stopping; %d seeds stored so far", res.Added)
+		}
+	}
+}
+
+func (a *Activities) storeChunk(ctx context.Context, runID int64, staged []crawl.StagedSeed, res *StoreSeedsResult) error {
+	urls := make([]crawl.URL, 0, len(staged))
+	for _, s := range staged {
+		u, err := crawl.ParseURL(s.URL)
+		if err != nil {
+			res.Refused++
+			res.Example = cleanText(err.Error(), contentTypeMax)
+			continue
+		}
+		urls = append(urls, u)
+	}
+	added, err := a.store.AddSeeds(ctx, runID, urls)
+	if err != nil {
+		return err
+	}
+	res.Added += added
+	res.Known += len(urls) - added
+	return a.store.UnstageSeeds(ctx, runID, staged[len(staged)-1].ID)
+}
+
+// StartCrawlInput names a run.
+type StartCrawlInput struct {
+	Run string `json:"run"`
+}
+
+// StartCrawl makes a run go on, and its CrawlWorkflow run.
+func (a *Activities) StartCrawl(ctx context.Context, in StartCrawlInput) error {
+	run, err := a.store.Run(ctx, in.Run)
+	if err != nil {
+		return orBadInput(err)
+	}
+	if err := a.store.StartRun(ctx, run.ID); err != nil {
+		return err
+	}
+	return a.starter.StartCrawl(ctx, run.Name)
+}
+
+// StopRun makes a run stop: none of its pages is requested any more.
+func (a *Activities) StopRun(ctx context.Context, in StartCrawlInput) error {
+	run, err := a.store.Run(ctx, in.Run)
+	if err != nil {
+		return orBadInput(err)
+	}
+	_, err = a.store.StopRun(ctx, run.ID, "stopped")
+	return err
+}
