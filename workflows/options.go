@@ -1,0 +1,77 @@
+package workflows
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+)
+
+// Every time-out of every activity and workflow is in this file.
+
+const (
+	// heartbeatTimeout is how soon a dead worker is noticed; activities beat every
+	// five seconds.
+	heartbeatTimeout = 20 * time.Second
+	// dispatchEvery is how often a run looks for domains with due work.
+	dispatchEvery = 2 * time.Second
+)
+
+// ownTrouble waits out what is not the site's fault: a database that is down, a
+// disk that is full. It never gives up. The waits that sites ask for come with
+// the errors (NextRetryDelay) and override it.
+func ownTrouble() *temporal.RetryPolicy {
+	return &temporal.RetryPolicy{
+		InitialInterval:    time.Second,
+		BackoffCoefficient: 2,
+		MaximumInterval:    30 * time.Second,
+	}
+}
+
+// withFetchOptions is for a slice of pages: up to five minutes of beginning new
+// ones, then the longest that one page and its record can take.
+func withFetchOptions(ctx workflow.Context, summary string) workflow.Context {
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout: 10 * time.Minute,
+		HeartbeatTimeout:    heartbeatTimeout,
+		RetryPolicy:         ownTrouble(),
+		// a request that has begun is finished and recorded
+		WaitForCancellation: true,
+		Summary:             summary,
+	})
+}
+
+// withRobotsOptions is for one request and its record.
+func withRobotsOptions(ctx workflow.Context, summary string) workflow.Context {
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout: 5 * time.Minute,
+		HeartbeatTimeout:    heartbeatTimeout,
+		RetryPolicy:         ownTrouble(),
+		WaitForCancellation: true,
+		Summary:             summary,
+	})
+}
+
+// withRecordOptions is for a few quick statements.
+func withRecordOptions(ctx workflow.Context, summary string) workflow.Context {
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout: time.Minute,
+		RetryPolicy:         ownTrouble(),
+		Summary:             summary,
+	})
+}
+
+// withDispatchOptions is for claiming and starting up to a few hundred domains.
+func withDispatchOptions(ctx workflow.Context) workflow.Context {
+	return withRecordOptions(ctx, "start domains with due work")
+}
+
+// withSeedOptions is for storing any number of seeds.
+func withSeedOptions(ctx workflow.Context, summary string) workflow.Context {
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout: time.Hour,
+		HeartbeatTimeout:    heartbeatTimeout,
+		RetryPolicy:         ownTrouble(),
+		Summary:             summary,
+	})
+}

@@ -1,0 +1,58 @@
+package workflows
+
+import (
+	"fmt"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/mosey-web/mosey/activities"
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// SeedInput asks to make pages part of a run. It is meant to be written by hand:
+//
+//	{"run":"small-web","urls":["https://example.org/"],"settings":{"delay":"10s"}}
+type SeedInput struct {
+	Run  string   `json:"run"`
+	URLs []string `json:"urls,omitempty"`
+	// Settings are given to a new run, and change those of an existing one.
+	Settings crawl.Settings `json:"settings,omitzero"`
+	// Staged says that a command line has handed over more seeds in the database.
+	Staged bool `json:"staged,omitempty"`
+}
+
+// SeedResult counts what came of the seeds.
+type SeedResult = activities.StoreSeedsResult
+
+func (in SeedInput) validate() error {
+	if err := crawl.ValidateRunName(in.Run); err != nil {
+		return err
+	}
+	if err := in.Settings.Validate(); err != nil {
+		return err
+	}
+	if len(in.URLs) == 0 && !in.Staged {
+		return fmt.Errorf("%w: urls: at least one is needed, such as [\"https://example.org/\"]", crawl.ErrInvalid)
+	}
+	_, err := crawl.ParseURLs(in.URLs)
+	return err
+}
+
+// SeedWorkflow stores seeds and makes sure that the run's CrawlWorkflow runs. Input
+// that is wrong fails it for good, with an error of type BadInput that names the
+// field, and stores nothing.
+func SeedWorkflow(ctx workflow.Context, in SeedInput) (SeedResult, error) {
+	if err := in.validate(); err != nil {
+		return SeedResult{}, temporal.NewNonRetryableApplicationError(err.Error(), activities.TypeBadInput, nil)
+	}
+	var res SeedResult
+	err := workflow.ExecuteActivity(withSeedOptions(ctx, "store the seeds of run "+in.Run), act.StoreSeeds,
+		activities.StoreSeedsInput{Run: in.Run, URLs: in.URLs, Settings: in.Settings}).Get(ctx, &res)
+	if err != nil {
+		return res, err
+	}
+	err = workflow.ExecuteActivity(withRecordOptions(ctx, "start run "+in.Run), act.StartCrawl,
+		activities.StartCrawlInput{Run: in.Run}).Get(ctx, nil)
+	return res, err
+}

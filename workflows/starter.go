@@ -1,0 +1,67 @@
+package workflows
+
+import (
+	"context"
+	"fmt"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// Starter starts the workflows, or wakes those that run already. A workflow that is
+// about to end sees the signal and goes on.
+type Starter struct {
+	Client client.Client
+}
+
+// StartCrawl starts or wakes a run's CrawlWorkflow.
+func (s Starter) StartCrawl(ctx context.Context, run string) error {
+	opts := startOptions(crawl.CrawlWorkflowID(run), "dispatcher of run "+run,
+		attrRun.ValueSet(run), attrStatus.ValueSet(statusRunning))
+	_, err := s.Client.SignalWithStartWorkflow(ctx, opts.ID, SignalWake, Wake{}, opts, CrawlWorkflowName,
+		CrawlInput{Run: run})
+	if err != nil {
+		return fmt.Errorf("start %s: %w", opts.ID, err)
+	}
+	return nil
+}
+
+// StartDomain starts or wakes a domain's workflow.
+func (s Starter) StartDomain(ctx context.Context, domain, run string, pagesPerActivity int) error {
+	opts := startOptions(crawl.DomainWorkflowID(domain), "crawl of "+domain,
+		attrDomain.ValueSet(domain), attrRun.ValueSet(run), attrStatus.ValueSet(statusRunning))
+	_, err := s.Client.SignalWithStartWorkflow(ctx, opts.ID, SignalWake, Wake{PagesPerActivity: pagesPerActivity},
+		opts, DomainWorkflowName, DomainInput{Domain: domain, PagesPerActivity: pagesPerActivity})
+	if err != nil {
+		return fmt.Errorf("start %s: %w", opts.ID, err)
+	}
+	return nil
+}
+
+// StartSeed starts a run's nth SeedWorkflow.
+func (s Starter) StartSeed(ctx context.Context, n int64, in SeedInput) (client.WorkflowRun, error) {
+	opts := startOptions(crawl.SeedWorkflowID(in.Run, n), "seeds of run "+in.Run,
+		attrRun.ValueSet(in.Run), attrStatus.ValueSet(statusRunning))
+	run, err := s.Client.ExecuteWorkflow(ctx, opts, SeedWorkflowName, in)
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", opts.ID, err)
+	}
+	return run, nil
+}
+
+func startOptions(id, summary string, attrs ...temporal.SearchAttributeUpdate) client.StartWorkflowOptions {
+	return client.StartWorkflowOptions{
+		ID:                       id,
+		TaskQueue:                crawl.TaskQueue,
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		StaticSummary:            crawl.ShortURL(summary, summaryMax),
+		TypedSearchAttributes:    temporal.NewSearchAttributes(attrs...),
+	}
+}
+
+// summaryMax is what Temporal allows in a summary, in bytes.
+const summaryMax = 200
