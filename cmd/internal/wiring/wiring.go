@@ -1,0 +1,157 @@
+// Package wiring puts a worker together: database, Temporal client, activities and
+// workflows. The mosey and worker commands share it.
+package wiring
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"runtime/debug"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/contrib/envconfig"
+	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/mosey-web/mosey/activities"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/dns"
+	"github.com/mosey-web/mosey/internal/fetch"
+	"github.com/mosey-web/mosey/workflows"
+)
+
+// Version is the crawler's version in its User-Agent, set by the release build:
+// -ldflags "-X github.com/mosey-web/mosey/cmd/internal/wiring.Version=1.2.3".
+var Version = ""
+
+// version is Version, or the module's where Go knows it.
+func version() string {
+	if Version != "" {
+		return Version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "dev"
+}
+
+// FetchFlags are the settings of a worker's requests. They belong to the worker,
+// not to a run: who starts a run must not be able to open a network.
+type FetchFlags struct {
+	UserAgent    string         `help:"User-Agent to send; its first word is the name robots.txt is read for. Default: mosey/VERSION and the contact." placeholder:"TEXT"`
+	Contact      string         `help:"Address where site owners reach you, a URL or mail address, sent with each request." placeholder:"URL|MAIL"`
+	DNSServer    string         `name:"dns-server" help:"Name server to ask instead of the system's." placeholder:"HOST:PORT"`
+	AllowNetwork []netip.Prefix `help:"Private network that may be crawled, such as 10.0.0.0/8. Repeatable." placeholder:"CIDR"`
+	Timeout      time.Duration  `help:"Longest time one request may take." default:"30s" placeholder:"DURATION"`
+	MaxFetches   int            `help:"Requests in flight in this process." default:"256" placeholder:"N"`
+}
+
+// Agent is the User-Agent to send.
+func (f FetchFlags) Agent() string {
+	if f.UserAgent != "" {
+		return f.UserAgent
+	}
+	agent := crawl.ProductToken + "/" + version()
+	if f.Contact != "" {
+		agent += " (+" + f.Contact + ")"
+	}
+	return agent
+}
+
+// Validate names each flag that is out of bounds.
+func (f FetchFlags) Validate() error {
+	var errs []error
+	if _, err := crawl.AgentOf(f.Agent()); err != nil {
+		errs = append(errs, fmt.Errorf("--user-agent: %w", err))
+	}
+	if f.Timeout < time.Second || f.Timeout > 10*time.Minute {
+		errs = append(errs, fmt.Errorf("--timeout %s: want 1s to 10m", f.Timeout))
+	}
+	if f.MaxFetches < 1 || f.MaxFetches > 100_000 {
+		errs = append(errs, fmt.Errorf("--max-fetches %d: want 1 to 100000", f.MaxFetches))
+	}
+	if err := (dns.Config{Server: f.DNSServer}).Validate(); err != nil {
+		errs = append(errs, fmt.Errorf("--dns-server: %w", err))
+	}
+	if err := f.config().Validate(); err != nil {
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+func (f FetchFlags) config() fetch.Config {
+	c := fetch.Config{UserAgent: f.Agent(), AllowNetworks: f.AllowNetwork, TotalTimeout: f.Timeout}.WithDefaults()
+	// a whole request that may be short has no use for longer parts
+	c.ConnectTimeout = min(c.ConnectTimeout, f.Timeout)
+	c.FirstByteTimeout = min(c.FirstByteTimeout, f.Timeout)
+	return c
+}
+
+// Dial connects to Temporal as the environment says (TEMPORAL_ADDRESS,
+// TEMPORAL_API_KEY, TEMPORAL_TLS_*, a profile, …); an address that is not empty
+// wins.
+func Dial(ctx context.Context, address string, logger *slog.Logger) (client.Client, error) {
+	opts, err := envconfig.LoadDefaultClientOptions()
+	if err != nil {
+		return nil, fmt.Errorf("read the TEMPORAL_* settings: %w", err)
+	}
+	if address != "" {
+		opts.HostPort = address
+		// on the same machine compression costs more than it saves
+		opts.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
+	}
+	opts.Logger = log.NewStructuredLogger(logger)
+	opts.Identity = "mosey"
+	c, err := client.DialContext(ctx, opts)
+	if err != nil {
+		return nil, fmt.Errorf("reach Temporal at %s: %w", opts.HostPort, err)
+	}
+	return c, nil
+}
+
+// stopTimeout lets requests in flight end before the worker does.
+const stopTimeout = 10 * time.Second
+
+// NewWorker puts a worker together; the caller starts and stops it.
+func NewWorker(c client.Client, store *db.Store, f FetchFlags, logger *slog.Logger) (worker.Worker, error) {
+	fetcher, err := fetch.New(f.config())
+	if err != nil {
+		return nil, err
+	}
+	resolver, err := dns.New(dns.Config{Server: f.DNSServer})
+	if err != nil {
+		return nil, err
+	}
+	token, err := crawl.AgentOf(f.Agent())
+	if err != nil {
+		return nil, err
+	}
+	acts, err := activities.New(activities.Config{
+		Store: store, Fetcher: fetcher, Resolver: resolver, Starter: workflows.Starter{Client: c}, Agent: token,
+		Logger: logger, MaxFetches: f.MaxFetches, RequestTimeout: f.Timeout,
+	})
+	if err != nil {
+		return nil, err
+	}
+	w := worker.New(c, crawl.TaskQueue, worker.Options{
+		// An activity mostly waits: for its slot, for a server. What bounds work is
+		// MaxFetches.
+		MaxConcurrentActivityExecutionSize: 5000,
+		WorkflowTaskPollerBehavior:         worker.NewPollerBehaviorSimpleMaximum(workerPollers(16)),
+		ActivityTaskPollerBehavior:         worker.NewPollerBehaviorSimpleMaximum(workerPollers(8)),
+		WorkerStopTimeout:                  f.Timeout + stopTimeout,
+	})
+	workflows.Register(w)
+	activities.Register(w, acts)
+	return w, nil
+}
+
+func workerPollers(n int) worker.PollerBehaviorSimpleMaximumOptions {
+	return worker.PollerBehaviorSimpleMaximumOptions{MaximumNumberOfPollers: n}
+}
+
+var _ activities.Store = (*db.Store)(nil)

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/workflows"
+)
+
+// crawlCmd crawls until the run is done.
+type crawlCmd struct {
+	wiring.FetchFlags
+
+	Seeds []string `arg:"" optional:"" name:"seed" help:"URL, file of URLs (one a line), or - for standard input. None resumes the run."`
+	Run_  string   `name:"run" help:"Name of the run. The same name again resumes it." default:"default" placeholder:"NAME"` //nolint:revive // Run is the method
+
+	Delay             *time.Duration `help:"Least time between two requests to a domain. Default: 10s." placeholder:"DURATION"`
+	IPDelay           *time.Duration `name:"ip-delay" help:"Least time between two requests to an IP address; 0 is off. Default: 1s." placeholder:"DURATION"`
+	Patience          *time.Duration `help:"Longest wait a server can ask for before its domain is put away. Default: 1h." placeholder:"DURATION"`
+	MaxPages          *int64         `help:"Page requests in all; -1 is no limit." placeholder:"N"`
+	MaxPagesPerDomain *int64         `help:"Page requests a domain; -1 is no limit." placeholder:"N"`
+	MaxDepth          *int           `help:"Links between a seed and a page; -1 is no limit." placeholder:"N"`
+	MaxAttempts       *int           `help:"Attempts a page. Default: 4." placeholder:"N"`
+	Scope             *crawl.Scope   `help:"Pages to crawl: those of the seeds' domains (seeds) or all (web). Default: seeds." placeholder:"seeds|web"`
+	MaxActiveDomains  *int           `help:"Domains crawled at the same time. Default: 1000." placeholder:"N"`
+	PagesPerActivity  *int           `help:"Pages one activity may fetch. Default: 1." placeholder:"N"`
+	Standing          *bool          `help:"Keep the run going when nothing is due."`
+
+	For  time.Duration `help:"Stop after this long, as Ctrl-C does." placeholder:"DURATION"`
+	JSON bool          `name:"json" help:"Print one JSON object a line."`
+}
+
+func (c *crawlCmd) settings() crawl.Settings {
+	return crawl.Settings{
+		Delay: (*crawl.Duration)(c.Delay), IPDelay: (*crawl.Duration)(c.IPDelay), Patience: (*crawl.Duration)(c.Patience),
+		MaxPages: c.MaxPages, MaxPagesPerDomain: c.MaxPagesPerDomain, MaxDepth: c.MaxDepth, MaxAttempts: c.MaxAttempts,
+		Scope: c.Scope, MaxDomains: c.MaxActiveDomains, PagesPerActivity: c.PagesPerActivity, Standing: c.Standing,
+	}
+}
+
+func (c *crawlCmd) validate() error {
+	err := errors.Join(c.FetchFlags.Validate(), crawl.ValidateRunName(c.Run_), c.settings().Validate())
+	if err == nil && c.For < 0 {
+		err = fmt.Errorf("--for %s: want a duration above zero", c.For)
+	}
+	if err != nil {
+		return usagef("%s", strings.ReplaceAll(err.Error(), "\n", "\nmosey: "))
+	}
+	return nil
+}
+
+// Run crawls until the run is done, the context ends or --for is over.
+func (c *crawlCmd) Run(ctx context.Context, e *env) (err error) {
+	if err := c.validate(); err != nil {
+		return err
+	}
+	seeds, err := readSeeds(c.Seeds, e.stdin)
+	if err != nil {
+		return err
+	}
+	view := newView(e, c.JSON)
+	defer view.close()
+	for _, bad := range seeds.badShown {
+		view.note("skipped: " + bad)
+	}
+	if seeds.bad > len(seeds.badShown) {
+		view.note(fmt.Sprintf("skipped: %d lines in all that are no URLs", seeds.bad))
+	}
+	m, err := openCrawler(ctx, e, newLogger(view.logs(), slog.LevelWarn), view.note)
+	if err != nil {
+		return err
+	}
+	stopped := false
+	defer func() {
+		err = errors.Join(err, m.close())
+		if stopped && err == nil {
+			view.note("Stopped. Everything is kept. To go on:\n  " + c.resumeCommand(e))
+		}
+	}()
+	run, err := c.begin(ctx, m, seeds.urls)
+	if err != nil {
+		return err
+	}
+	view.begin(run, m.stack.UIURL, len(seeds.urls))
+	if c.For > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.For)
+		defer cancel()
+	}
+	last, err := c.watch(ctx, m, run, view)
+	if err != nil {
+		return err
+	}
+	if last.Status == crawl.RunRunning {
+		stopped = true
+		view.note("Stopping: requests in flight are finished first.")
+		last, err = c.stop(m, run)
+	}
+	view.end(last)
+	return err
+}
+
+func (c *crawlCmd) resumeCommand(e *env) string {
+	command := "mosey crawl --run " + c.Run_
+	if e.dataDir != "" {
+		command += " --data-dir " + e.dataDir
+	}
+	return command
+}
+
+// begin stores the settings and seeds and gets the run going.
+func (c *crawlCmd) begin(ctx context.Context, m *crawler, seeds []string) (crawl.Run, error) {
+	if len(seeds) == 0 {
+		if _, err := m.store.Run(ctx, c.Run_); errors.Is(err, crawl.ErrNotFound) {
+			return crawl.Run{}, usagef("run %q does not exist yet: give a URL to begin with, such as https://example.org/", c.Run_)
+		}
+	}
+	run, err := m.store.EnsureRun(ctx, c.Run_, c.settings())
+	if err != nil {
+		return run, err
+	}
+	if err := m.store.StageSeeds(ctx, run.ID, seeds); err != nil {
+		return run, err
+	}
+	if err := m.startWorker(c.FetchFlags); err != nil {
+		return run, err
+	}
+	n, err := m.store.NextSeeding(ctx, run.ID)
+	if err != nil {
+		return run, err
+	}
+	// Without new seeds this still stores those that an interrupted command has
+	// staged, and makes the run go on.
+	started, err := workflows.Starter{Client: m.client}.StartSeed(ctx, n, workflows.SeedInput{Run: run.Name, Staged: true})
+	if err != nil {
+		return run, err
+	}
+	if err := started.Get(ctx, nil); err != nil && ctx.Err() == nil {
+		return run, fmt.Errorf("store the seeds: %w", err)
+	}
+	return run, nil
+}
+
+const (
+	// watchEvery is how often the view is renewed.
+	watchEvery = 500 * time.Millisecond
+	// watchPatience is how long the database may be away before the command gives
+	// up watching; the crawl itself never gives up.
+	watchPatience = 5 * time.Minute
+)
+
+// watch shows the run's progress until it is over or the context ends.
+func (c *crawlCmd) watch(ctx context.Context, m *crawler, run crawl.Run, view *view) (crawl.Progress, error) {
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	var last crawl.Progress
+	last.Run = run
+	last.Status = crawl.RunRunning
+	answered := time.Now()
+	for {
+		p, err := progress(ctx, m, run.Name)
+		switch {
+		case err == nil:
+			last, answered = p, time.Now()
+			view.progress(p)
+			if p.Status != crawl.RunRunning {
+				return p, nil
+			}
+		case ctx.Err() == nil && time.Since(answered) > watchPatience:
+			return last, err
+		}
+		select {
+		case <-ctx.Done():
+			return last, nil
+		case <-tick.C:
+		}
+	}
+}
+
+func progress(ctx context.Context, m *crawler, name string) (crawl.Progress, error) {
+	run, err := m.store.Run(ctx, name)
+	if err != nil {
+		return crawl.Progress{}, err
+	}
+	return m.store.Progress(ctx, run)
+}
+
+// stop stops the run and the worker, and returns how far the run has come.
+func (*crawlCmd) stop(m *crawler, run crawl.Run) (crawl.Progress, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	if _, err := m.store.StopRun(ctx, run.ID, "stopped from the command line"); err != nil {
+		return crawl.Progress{}, err
+	}
+	m.worker.Stop()
+	m.worker = nil
+	// requests that were in flight have taken their time
+	ctx, cancel = context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	return progress(ctx, m, run.Name)
+}

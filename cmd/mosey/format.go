@@ -1,0 +1,94 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+)
+
+// rate measures pages a second over the last few seconds.
+type rate struct {
+	at    []time.Time
+	count []int64
+	first int64
+	start time.Time
+}
+
+// rateSpan is what the shown rate looks back on.
+const rateSpan = 10 * time.Second
+
+// add notes a count; the first one only starts the clock when it is negative.
+func (r *rate) add(now time.Time, count int64) {
+	if count < 0 {
+		return
+	}
+	if r.start.IsZero() {
+		r.start, r.first = now, count
+	}
+	r.at, r.count = append(r.at, now), append(r.count, count)
+	for len(r.at) > 2 && now.Sub(r.at[0]) > rateSpan {
+		r.at, r.count = r.at[1:], r.count[1:]
+	}
+}
+
+func (r *rate) perSecond() float64 {
+	if len(r.at) < 2 {
+		return 0
+	}
+	last := len(r.at) - 1
+	return perSecond(r.count[last]-r.count[0], r.at[last].Sub(r.at[0]))
+}
+
+func (r *rate) overall() float64 {
+	if len(r.at) == 0 {
+		return 0
+	}
+	last := len(r.at) - 1
+	return perSecond(r.count[last]-r.first, r.at[last].Sub(r.start))
+}
+
+func perSecond(n int64, d time.Duration) float64 {
+	if d <= 0 {
+		return 0
+	}
+	return math.Round(float64(n)/d.Seconds()*10) / 10
+}
+
+// size is a number of bytes for people.
+func size(n int64) string {
+	const unit = 1000
+	if n < unit {
+		return fmt.Sprintf("%d B", n)
+	}
+	v, i := float64(n)/unit, 0
+	for ; v >= unit && i < len("kMGTP")-1; i++ {
+		v /= unit
+	}
+	return fmt.Sprintf("%.1f %cB", v, "kMGTP"[i])
+}
+
+// fit cuts a line to a terminal's width.
+func fit(s string, width int) string {
+	if utf8.RuneCountInString(s) < width {
+		return s
+	}
+	return string([]rune(s)[:max(width-2, 0)]) + "…"
+}
+
+// terminalWidth is the width of a terminal, 80 where it cannot be told.
+func terminalWidth(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok || f.Fd() > math.MaxInt32 {
+		return 80
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || width <= 0 {
+		return 80
+	}
+	return width
+}

@@ -1,0 +1,247 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"text/tabwriter"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/stack/datadir"
+	"github.com/mosey-web/mosey/internal/stack/postgres"
+)
+
+// withStore opens the database of a running Mosey, or starts the data directory's
+// own for as long as fn runs.
+func withStore(ctx context.Context, e *env, fn func(*db.Store) error) (err error) {
+	url := os.Getenv("DATABASE_URL")
+	if url == "" {
+		dir, err := datadir.Resolve(e.dataDir)
+		if err != nil {
+			return err
+		}
+		attached, err := postgres.Attach(ctx, postgres.Config{Dir: dir})
+		if errors.Is(err, postgres.ErrNoCluster) {
+			return fmt.Errorf("%s: nothing has been crawled yet: begin with mosey crawl https://example.org/", dir)
+		}
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, attached.Close(context.WithoutCancel(ctx))) }()
+		url = attached.URL()
+	}
+	store, err := db.Open(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	return fn(store)
+}
+
+// statusCmd shows how runs are getting on.
+type statusCmd struct {
+	Run_ string `name:"run" help:"Only this run." placeholder:"NAME"` //nolint:revive // Run is the method
+	JSON bool   `name:"json" help:"Print one JSON object a run."`
+}
+
+// Run prints the progress of one run, or of all.
+func (s *statusCmd) Run(ctx context.Context, e *env) error {
+	return withStore(ctx, e, func(store *db.Store) error {
+		runs, err := s.runs(ctx, store)
+		if err != nil {
+			return err
+		}
+		for _, run := range runs {
+			p, err := store.Progress(ctx, run)
+			if err != nil {
+				return err
+			}
+			if s.JSON {
+				if err := json.NewEncoder(e.stdout).Encode(p); err != nil {
+					return fmt.Errorf("print: %w", err)
+				}
+				continue
+			}
+			printStatus(e.stdout, p)
+		}
+		return nil
+	})
+}
+
+func (s *statusCmd) runs(ctx context.Context, store *db.Store) ([]crawl.Run, error) {
+	if s.Run_ == "" {
+		return store.Runs(ctx)
+	}
+	run, err := store.Run(ctx, s.Run_)
+	if errors.Is(err, crawl.ErrNotFound) {
+		return nil, usagef("run %q does not exist; mosey status lists all", s.Run_)
+	}
+	return []crawl.Run{run}, err
+}
+
+func printStatus(w io.Writer, p crawl.Progress) {
+	took := time.Since(p.StartedAt)
+	if !p.FinishedAt.IsZero() {
+		took = p.FinishedAt.Sub(p.StartedAt)
+	}
+	fmt.Fprint(w, summary(p, took))
+	if p.Status == crawl.RunRunning {
+		fmt.Fprintf(w, "  %d domains active, %d pages in flight\n", p.Active, p.InFlight)
+		for _, wait := range p.Waiting {
+			fmt.Fprintf(w, "  %s\n", waitLine(wait, time.Now()))
+		}
+	}
+}
+
+// domainCmd shows what is known about a domain.
+type domainCmd struct {
+	Name string `arg:"" help:"Domain, such as example.org."`
+	JSON bool   `name:"json" help:"Print JSON."`
+}
+
+// Run prints the report.
+func (d *domainCmd) Run(ctx context.Context, e *env) error {
+	name, err := crawl.DomainOf(d.Name)
+	if err != nil {
+		return usagef("domain: %w: want a host name, such as example.org", err)
+	}
+	return withStore(ctx, e, func(store *db.Store) error {
+		rep, err := store.Domain(ctx, name)
+		if errors.Is(err, crawl.ErrNotFound) {
+			return fmt.Errorf("domain %s is not known", name)
+		}
+		if err != nil {
+			return err
+		}
+		if d.JSON {
+			return printJSON(e.stdout, rep)
+		}
+		return printDomain(e.stdout, rep)
+	})
+}
+
+func printDomain(w io.Writer, r crawl.DomainReport) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	row := func(name string, format string, args ...any) { fmt.Fprintf(t, name+"\t"+format+"\n", args...) }
+	row("domain", "%s", r.Domain)
+	row("status", "%s %s", r.Status, r.Reason)
+	if r.Delay != nil {
+		row("own delay", "%s", r.Delay)
+	}
+	if !r.PutAway.IsZero() {
+		row("put away until", "%s", stamp(r.PutAway))
+	}
+	if left := time.Until(r.SlotFree); left > 0 {
+		row("next request", "not before %s, in %s (%s)", stamp(r.SlotFree), left.Round(100*time.Millisecond), r.SlotReason)
+	}
+	if r.Claimed != "" {
+		row("workflow", "%s, claim until %s", r.Claimed, stamp(r.ClaimEnd))
+	}
+	row("pending", "%d", r.Pending)
+	for _, o := range r.Robots {
+		delay := ""
+		if o.CrawlDelay != nil {
+			delay = ", crawl-delay " + o.CrawlDelay.String()
+		}
+		row("robots.txt", "%s: %s%s %s, until %s", o.Origin, o.Verdict, delay, o.Reason, stamp(o.ExpiresAt))
+	}
+	for _, run := range r.Runs {
+		row("run "+run.Run, "%s: %s", run.Status, outcomes(run.Totals))
+	}
+	for _, c := range r.Recent {
+		row("  "+stamp(c.CompletedAt), "%s %s %s", result(c), crawl.ShortURL(c.URL, 80), c.Error)
+	}
+	return flush(t)
+}
+
+// pageCmd shows what is known about a page.
+type pageCmd struct {
+	URL  string `arg:"" name:"url" help:"The page's URL."`
+	JSON bool   `name:"json" help:"Print JSON."`
+}
+
+// Run prints the report.
+func (p *pageCmd) Run(ctx context.Context, e *env) error {
+	u, err := crawl.ParseURL(p.URL)
+	if err != nil {
+		return usagef("%w: want an absolute http or https URL, such as https://example.org/", err)
+	}
+	return withStore(ctx, e, func(store *db.Store) error {
+		rep, err := store.Page(ctx, u.String())
+		if errors.Is(err, crawl.ErrNotFound) {
+			return fmt.Errorf("page %s is not known", u)
+		}
+		if err != nil {
+			return err
+		}
+		if p.JSON {
+			return printJSON(e.stdout, rep)
+		}
+		return printPage(e.stdout, rep)
+	})
+}
+
+func printPage(w io.Writer, r crawl.PageReport) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	row := func(name string, format string, args ...any) { fmt.Fprintf(t, name+"\t"+format+"\n", args...) }
+	row("url", "%s", r.URL)
+	row("status", "%s", r.Status)
+	if r.Title != "" {
+		row("title", "%q", r.Title)
+	}
+	if r.Canonical != "" {
+		row("canonical", "%s", r.Canonical)
+	}
+	if r.RedirectTo != "" {
+		row("redirects to", "%s", r.RedirectTo)
+	}
+	if r.NoIndex || r.NoFollow {
+		row("meta robots", "noindex %t, nofollow %t", r.NoIndex, r.NoFollow)
+	}
+	row("links", "%d out, %d in", r.LinksOut, r.LinksIn)
+	for _, c := range r.Crawls {
+		at := c.CompletedAt
+		if at.IsZero() {
+			at = c.ScheduledFor
+		}
+		row("crawl "+stamp(at), "%s in run %s, %s, %s %s", result(c), c.Run, c.Duration, c.IP, c.Error)
+	}
+	return flush(t)
+}
+
+// result is how an attempt stands, in a word or two.
+func result(c crawl.CrawlReport) string {
+	switch {
+	case c.Outcome == "" && !c.LockedAt.IsZero():
+		return "in flight"
+	case c.Outcome == "":
+		return "pending"
+	case c.StatusCode != 0:
+		return fmt.Sprintf("%s %d", c.Outcome, c.StatusCode)
+	default:
+		return string(c.Outcome)
+	}
+}
+
+func stamp(t time.Time) string { return t.Local().Format(time.DateTime) }
+
+func flush(t *tabwriter.Writer) error {
+	if err := t.Flush(); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	return nil
+}
+
+func printJSON(w io.Writer, x any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(x); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// seedList is what the seed arguments came to.
+type seedList struct {
+	urls []string
+	// bad lines of files are skipped; the first few are shown.
+	bad      int
+	badShown []string
+}
+
+const (
+	badLinesShown = 5
+	// seedLineMax is longer than any URL that could be canonicalised.
+	seedLineMax = 64 << 10
+)
+
+// readSeeds reads the seed arguments: a URL, a file of URLs, or - for standard
+// input. A URL argument that is none is a usage error; bad lines of a file are
+// skipped and counted, unless nothing is left.
+func readSeeds(args []string, stdin io.Reader) (seedList, error) {
+	var list seedList
+	for _, arg := range args {
+		switch {
+		case arg == "-":
+			if err := list.read("standard input", stdin); err != nil {
+				return list, err
+			}
+		case strings.Contains(arg, "://"):
+			u, err := crawl.ParseURL(arg)
+			if err != nil {
+				return list, usagef("%w: want an absolute http or https URL, such as https://example.org/", err)
+			}
+			list.urls = append(list.urls, u.String())
+		default:
+			if err := list.readFile(arg); err != nil {
+				return list, err
+			}
+		}
+	}
+	if len(args) > 0 && len(list.urls) == 0 {
+		return list, usagef("no seed is a URL: %s", strings.Join(list.badShown, "; "))
+	}
+	return list, nil
+}
+
+func (l *seedList) readFile(name string) error {
+	f, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return usagef("seed %q: no such file; to crawl a site give its URL, such as https://%s/", name, strings.Trim(name, "/"))
+	}
+	if err != nil {
+		return usagef("seed file: %w", err)
+	}
+	defer f.Close() //nolint:errcheck // only read
+	return l.read(name, f)
+}
+
+func (l *seedList) read(name string, r io.Reader) error {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, seedLineMax)
+	for n := 1; lines.Scan(); n++ {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		u, err := crawl.ParseURL(line)
+		if err != nil {
+			if l.bad++; l.bad <= badLinesShown {
+				l.badShown = append(l.badShown, fmt.Sprintf("%s:%d: %v", name, n, err))
+			}
+			continue
+		}
+		l.urls = append(l.urls, u.String())
+	}
+	if err := lines.Err(); err != nil {
+		return usagef("%s: %w", name, err)
+	}
+	return nil
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"os"
+	"runtime/debug"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+	"golang.org/x/term"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/stack"
+	"github.com/mosey-web/mosey/internal/stack/datadir"
+)
+
+// crawler is the stack, the database and the Temporal client of one command.
+type crawler struct {
+	stack  *stack.Stack
+	store  *db.Store
+	client client.Client
+	worker worker.Worker
+	logger *slog.Logger
+}
+
+// gcPercent trades memory for a tenth of the CPU: the embedded server allocates a
+// lot and keeps little.
+const gcPercent = 400
+
+// openCrawler starts what the environment does not name, and connects to it all.
+func openCrawler(ctx context.Context, e *env, logger *slog.Logger, progress func(string)) (_ *crawler, err error) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
+	opts := stack.Options{
+		DatabaseURL:     os.Getenv("DATABASE_URL"),
+		TemporalAddress: os.Getenv("TEMPORAL_ADDRESS"),
+		Logger:          logger,
+		Progress:        progress,
+		SearchAttributes: map[string]enumspb.IndexedValueType{
+			crawl.AttrDomain: enumspb.INDEXED_VALUE_TYPE_KEYWORD,
+			crawl.AttrRun:    enumspb.INDEXED_VALUE_TYPE_KEYWORD,
+			crawl.AttrStatus: enumspb.INDEXED_VALUE_TYPE_KEYWORD,
+		},
+	}
+	if opts.DatabaseURL == "" || opts.TemporalAddress == "" {
+		if opts.DataDir, err = datadir.Resolve(e.dataDir); err != nil {
+			return nil, err
+		}
+	}
+	c := &crawler{logger: logger}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.close())
+		}
+	}()
+	if c.stack, err = stack.Up(ctx, opts); err != nil {
+		var inUse *datadir.InUseError
+		if errors.As(err, &inUse) {
+			return nil, describeInUse(inUse)
+		}
+		return nil, err
+	}
+	if c.store, err = db.Open(ctx, c.stack.DatabaseURL); err != nil {
+		return nil, err
+	}
+	if _, err = db.Migrate(ctx, c.store.Pool()); err != nil {
+		return nil, err
+	}
+	address := ""
+	if opts.TemporalAddress == "" {
+		address = c.stack.TemporalAddress
+	}
+	c.client, err = wiring.Dial(ctx, address, logger)
+	return c, err
+}
+
+// describeInUse tells how to work with the Mosey that has the directory.
+func describeInUse(inUse *datadir.InUseError) error {
+	info, running, err := datadir.Running(inUse.Dir)
+	if err != nil || !running || info.TemporalAddress == "" || info.DatabaseURL == "" {
+		return inUse
+	}
+	return fmt.Errorf("%w\nTo add a crawl to the one that runs:\n"+
+		"  TEMPORAL_ADDRESS=%s DATABASE_URL='%s' mosey crawl …", inUse, info.TemporalAddress, info.DatabaseURL)
+}
+
+// startWorker starts a worker in this process.
+func (c *crawler) startWorker(f wiring.FetchFlags) error {
+	w, err := wiring.NewWorker(c.client, c.store, f, c.logger)
+	if err != nil {
+		return err
+	}
+	if err := w.Start(); err != nil {
+		return fmt.Errorf("start the worker: %w", err)
+	}
+	c.worker = w
+	return nil
+}
+
+// closeTimeout bounds how long the stack may take to stop. It is killed then, which
+// loses nothing.
+const closeTimeout = 30 * time.Second
+
+// close stops everything: the worker first, which finishes requests in flight.
+func (c *crawler) close() error {
+	if c.worker != nil {
+		c.worker.Stop()
+	}
+	if c.client != nil {
+		c.client.Close()
+	}
+	if c.store != nil {
+		c.store.Close()
+	}
+	if c.stack == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	return c.stack.Close(ctx)
+}
+
+// newLogger logs warnings for people; the embedded servers have files of their
+// own.
+func newLogger(w io.Writer, level slog.Level) *slog.Logger {
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && f.Fd() <= math.MaxInt32 && term.IsTerminal(int(f.Fd()))
+}

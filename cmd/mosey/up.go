@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/stack/datadir"
+	"github.com/mosey-web/mosey/internal/stack/postgres"
+
+	"os"
+)
+
+// upCmd runs the embedded stack and a worker.
+type upCmd struct {
+	wiring.FetchFlags
+
+	NoWorker bool `help:"Run the stack alone; workers run elsewhere."`
+}
+
+// Run runs until the context ends.
+func (u *upCmd) Run(ctx context.Context, e *env) (err error) {
+	if err := u.FetchFlags.Validate(); err != nil {
+		return usageError{err}
+	}
+	logger := newLogger(e.stderr, slog.LevelWarn)
+	c, err := openCrawler(ctx, e, logger, func(s string) { fmt.Fprintln(e.stderr, s) })
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.close()) }()
+	if !u.NoWorker {
+		if err := c.startWorker(u.FetchFlags); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(e.stdout, "Temporal   %s\nWeb UI     %s\nDatabase   %s\n", c.stack.TemporalAddress, c.stack.UIURL, c.stack.DatabaseURL)
+	fmt.Fprintf(e.stdout, "Ready. Start a crawl with:\n"+
+		"  temporal workflow start --address %s --task-queue mosey --type SeedWorkflow \\\n"+
+		"    --workflow-id seed/small-web/1 --input '{\"run\":\"small-web\",\"urls\":[\"https://example.org/\"]}'\n"+
+		"Ctrl-C stops.\n", c.stack.TemporalAddress)
+	<-ctx.Done()
+	fmt.Fprintln(e.stderr, "Stopping: requests in flight are finished first.")
+	return nil
+}
+
+// migrateCmd brings the database to the newest schema.
+type migrateCmd struct{}
+
+// Run migrates DATABASE_URL's database, or the data directory's.
+func (*migrateCmd) Run(ctx context.Context, e *env) (err error) {
+	url := os.Getenv("DATABASE_URL")
+	if url == "" {
+		path, err := datadir.Resolve(e.dataDir)
+		if err != nil {
+			return err
+		}
+		dir, err := datadir.Lock(ctx, path)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, dir.Close()) }()
+		server, err := postgres.Start(ctx, postgres.Config{Dir: dir.Path()})
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, server.Stop(context.WithoutCancel(ctx))) }()
+		url = server.URL()
+	}
+	store, err := db.Open(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	applied, err := db.Migrate(ctx, store.Pool())
+	if err != nil {
+		return err
+	}
+	current, _, err := db.SchemaVersions(ctx, store.Pool())
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(e.stdout, "schema version %d, %d migrations applied\n", current, applied)
+	return nil
+}

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// view shows a crawl: live on a terminal, as plain lines elsewhere, as JSON on
+// request.
+type view struct {
+	mu       sync.Mutex
+	e        *env
+	json     bool
+	uiURL    string
+	began    time.Time
+	drawn    int // lines on the terminal to draw over
+	printed  time.Time
+	rate     rate
+	finished bool
+}
+
+const (
+	plainEvery = 10 * time.Second
+	jsonEvery  = 2 * time.Second
+	// waitsDrawn is how many waits the live view lists.
+	waitsDrawn = 4
+)
+
+func newView(e *env, asJSON bool) *view {
+	return &view{e: e, json: asJSON, began: time.Now()}
+}
+
+func (v *view) live() bool { return v.e.terminal && !v.json }
+
+// note prints a line that is not part of the report.
+func (v *view) note(s string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.clear()
+	fmt.Fprintln(v.e.stderr, s)
+}
+
+// logs is where logging goes, so that it does not tear the live view.
+func (v *view) logs() io.Writer { return viewLog{v} }
+
+type viewLog struct{ v *view }
+
+func (l viewLog) Write(p []byte) (int, error) {
+	l.v.note(string(bytes.TrimRight(p, "\n")))
+	return len(p), nil
+}
+
+func (v *view) begin(run crawl.Run, uiURL string, seeds int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.uiURL = uiURL
+	v.rate.add(time.Now(), -1)
+	if v.json {
+		v.emit(map[string]any{"event": "started", "run": run.Name, "seeds": seeds, "ui": uiURL, "settings": run.Settings})
+		return
+	}
+	fmt.Fprintf(v.e.stdout, "Run %s: %d seeds, delay %s, scope %s\n", run.Name, seeds, run.Settings.Delay, *run.Settings.Scope)
+	if uiURL != "" {
+		fmt.Fprintf(v.e.stdout, "Temporal UI: %s\n", uiURL)
+	}
+}
+
+// progress shows how far the run has come, as often as suits the medium.
+func (v *view) progress(p crawl.Progress) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	now := time.Now()
+	v.rate.add(now, p.Requests())
+	switch {
+	case v.json:
+		if now.Sub(v.printed) >= jsonEvery {
+			v.printed = now
+			v.emit(event{Event: "progress", Progress: p, PagesPerSecond: v.rate.perSecond()})
+		}
+	case v.live():
+		v.draw(p, now)
+	case now.Sub(v.printed) >= plainEvery:
+		v.printed = now
+		fmt.Fprintln(v.e.stdout, v.line(p))
+	}
+}
+
+// end prints the summary.
+func (v *view) end(p crawl.Progress) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.clear()
+	v.finished = true
+	if v.json {
+		v.emit(event{Event: "summary", Progress: p, PagesPerSecond: v.rate.overall()})
+		return
+	}
+	fmt.Fprint(v.e.stdout, summary(p, time.Since(v.began)))
+}
+
+func (v *view) close() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.clear()
+}
+
+// event is one line of JSON.
+type event struct {
+	Event string `json:"event"`
+	crawl.Progress
+	PagesPerSecond float64 `json:"pages_per_second"`
+}
+
+func (v *view) emit(x any) {
+	if err := json.NewEncoder(v.e.stdout).Encode(x); err != nil {
+		fmt.Fprintln(v.e.stderr, "mosey:", err)
+	}
+}
+
+func (v *view) line(p crawl.Progress) string {
+	return fmt.Sprintf("%s  %d pages (%.1f/s), %d domains active, %d pending, %d in flight; %s",
+		time.Since(v.began).Round(time.Second), p.Requests(), v.rate.perSecond(), p.Active, p.Pending, p.InFlight, outcomes(p.Totals))
+}
+
+// clear removes the live view from the terminal.
+func (v *view) clear() {
+	if v.drawn > 0 {
+		fmt.Fprintf(v.e.stdout, "\x1b[%dA\x1b[J", v.drawn)
+		v.drawn = 0
+	}
+}
+
+func (v *view) draw(p crawl.Progress, now time.Time) {
+	lines := []string{
+		fmt.Sprintf("%-8s %d pages, %.1f pages/s, %s", time.Since(v.began).Round(time.Second), p.Requests(), v.rate.perSecond(), size(p.Bytes)),
+		fmt.Sprintf("%-8s %d active of %d found; %d pages pending, %d in flight, %d deferred", "domains", p.Active, p.Domains, p.Pending, p.InFlight, p.Deferred),
+		fmt.Sprintf("%-8s %s", "outcomes", outcomes(p.Totals)),
+	}
+	for i, w := range p.Waiting {
+		if i == waitsDrawn {
+			break
+		}
+		lines = append(lines, fmt.Sprintf("%-8s %s", "waiting", waitLine(w, now)))
+	}
+	if v.uiURL != "" {
+		lines = append(lines, fmt.Sprintf("%-8s %s", "ui", v.uiURL))
+	}
+	v.clear()
+	for _, l := range lines {
+		// a line that wraps would tear the view
+		fmt.Fprintln(v.e.stdout, fit(l, terminalWidth(v.e.stdout)))
+	}
+	v.drawn = len(lines)
+}
+
+func waitLine(w crawl.Waiting, now time.Time) string {
+	if left := w.Until.Sub(now); left > 0 {
+		return fmt.Sprintf("%s for %s (%s)", w.Domain, left.Round(100*time.Millisecond), w.Reason)
+	}
+	return w.Domain + " is being asked"
+}
+
+// outcomes lists the outcomes that occurred.
+func outcomes(t crawl.Totals) string {
+	var parts []string
+	for _, o := range []struct {
+		n    int64
+		name crawl.Outcome
+	}{
+		{t.Success, crawl.OutcomeSuccess},
+		{t.BlockedRobots, crawl.OutcomeBlockedRobots},
+		{t.Blocked4xx, crawl.OutcomeBlocked4xx},
+		{t.Blocked5xx, crawl.OutcomeBlocked5xx},
+		{t.Timeout, crawl.OutcomeTimeout},
+		{t.Failed, crawl.OutcomeFailed},
+	} {
+		if o.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", o.n, o.name))
+		}
+	}
+	if len(parts) == 0 {
+		return "none yet"
+	}
+	return strings.Join(parts, ", ")
+}
+
+func summary(p crawl.Progress, took time.Duration) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Run %s is %s", p.Name, p.Status)
+	if p.Reason != "" {
+		fmt.Fprintf(&b, " (%s)", p.Reason)
+	}
+	fmt.Fprintf(&b, " after %s: %d pages of %d domains, %s\n", took.Round(100*time.Millisecond), p.Requests(), p.Domains, size(p.Bytes))
+	fmt.Fprintf(&b, "  %s\n", outcomes(p.Totals))
+	if p.Pending > 0 {
+		fmt.Fprintf(&b, "  %d pages are pending", p.Pending)
+		if p.Deferred > 0 {
+			fmt.Fprintf(&b, ", %d of them deferred", p.Deferred)
+		}
+		fmt.Fprintln(&b)
+	}
+	for _, d := range p.PutAway {
+		fmt.Fprintf(&b, "  %s is put away until %s: %s\n", d.Domain, d.Until.Local().Format(time.DateTime), d.Reason)
+	}
+	return b.String()
+}

@@ -1,0 +1,84 @@
+// Command worker is the production worker: it serves workflows and activities of
+// any number of runs, against a Temporal (TEMPORAL_*) and a Postgres
+// (DATABASE_URL) that are there already. Run as many as you like.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/db"
+)
+
+type flags struct {
+	wiring.FetchFlags
+
+	DatabaseURL string `name:"database-url" env:"DATABASE_URL" required:"" help:"Postgres to use. Run mosey migrate first." placeholder:"URL"`
+}
+
+func main() {
+	var f flags
+	parser, err := kong.New(&f, kong.Name("worker"), kong.DefaultEnvars("MOSEY"),
+		kong.Description("Mosey's production worker. Temporal is found through the TEMPORAL_* environment."))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "worker:", err)
+		os.Exit(1)
+	}
+	if _, err = parser.Parse(os.Args[1:]); err == nil {
+		err = f.FetchFlags.Validate()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "worker:", err)
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, f); err != nil {
+		fmt.Fprintln(os.Stderr, "worker:", err)
+		os.Exit(1) //nolint:gocritic // the process ends
+	}
+}
+
+func run(ctx context.Context, f flags) error {
+	logger := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelInfo}))
+	store, err := db.Open(ctx, f.DatabaseURL)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	current, target, err := db.SchemaVersions(ctx, store.Pool())
+	if err != nil {
+		return err
+	}
+	if current != target {
+		return fmt.Errorf("the database has schema version %d, this worker needs %d: run mosey migrate", current, target)
+	}
+	c, err := wiring.Dial(ctx, "", logger)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	w, err := wiring.NewWorker(c, store, f.FetchFlags, logger)
+	if err != nil {
+		return err
+	}
+	if err := w.Start(); err != nil {
+		return fmt.Errorf("start the worker: %w", err)
+	}
+	logger.InfoContext(ctx, "worker started", "user_agent", f.Agent())
+	<-ctx.Done()
+	logger.InfoContext(ctx, "worker stopping: requests in flight are finished first")
+	w.Stop()
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return nil
+	}
+	return ctx.Err()
+}
