@@ -176,7 +176,8 @@ func (s *slice) idle(n crawl.Next) {
 		s.then(StepFinish, "", 0, "")
 		return
 	}
-	s.then(StepFetch, "", max(n.DueIn, n.SlotWait), crawl.ReasonScheduled)
+	// Something due that cannot be had is somebody else's just now: no spinning.
+	s.then(StepFetch, "", max(n.DueIn, n.SlotWait, time.Second), crawl.ReasonScheduled)
 }
 
 func (s *slice) then(step Step, url string, wait time.Duration, why crawl.Reason) {

@@ -156,11 +156,21 @@ func (f *robotsFetch) request(ctx context.Context, t target) (FetchRobotsResult,
 	if own := f.ownTrouble(err); own != nil {
 		return FetchRobotsResult{}, errors.Join(own, release(0, ""))
 	}
-	res, wait, err := f.judge(ctx, resp, err)
-	if wait > delay {
-		delay, reason = wait, crawl.ReasonRobots
+	res, w, err := f.judge(ctx, resp, err)
+	if w.delay > delay {
+		delay, reason = w.delay, w.reason
 	}
-	return res, errors.Join(err, release(delay, reason))
+	if releaseErr := release(delay, reason); releaseErr != nil {
+		return FetchRobotsResult{}, releaseErr
+	}
+	// The outermost error carries the retry delay: it must not be wrapped.
+	return res, err
+}
+
+// wait is how long a domain should be left alone because of an answer.
+type wait struct {
+	delay  time.Duration
+	reason crawl.Reason
 }
 
 // take takes the slot, waiting for it in the process where that is short.
@@ -182,7 +192,7 @@ func (f *robotsFetch) take(ctx context.Context, t target, holder string, hold ti
 // long the domain should be left alone because of it.
 func (f *robotsFetch) judge(
 	ctx context.Context, resp *fetch.Response, err error,
-) (FetchRobotsResult, time.Duration, error) {
+) (FetchRobotsResult, wait, error) {
 	if err != nil {
 		at := crawl.Attempt{}
 		tr := max(failed(&at, err, time.Now()), crawl.TroubleServer)
@@ -190,8 +200,7 @@ func (f *robotsFetch) judge(
 	}
 	switch {
 	case resp.Status >= 200 && resp.Status < 300:
-		res, err := f.read(ctx, resp)
-		return res, 0, err
+		return f.read(ctx, resp)
 	case resp.Status >= 300 && resp.Status < 400:
 		return f.redirected(ctx, resp)
 	case resp.Status == http.StatusTooManyRequests || resp.Status >= 500:
@@ -202,27 +211,30 @@ func (f *robotsFetch) judge(
 			Verdict: crawl.RobotsAllowAll, Reason: fmt.Sprintf("answered %d: all is allowed", resp.Status),
 			StatusCode: resp.Status, Fresh: robotsFresh,
 		})
-		return res, 0, err
+		return res, wait{}, err
 	}
 }
 
-func (f *robotsFetch) read(ctx context.Context, resp *fetch.Response) (FetchRobotsResult, error) {
+// read stores what a robots.txt says. Its Crawl-delay holds from this answer on.
+func (f *robotsFetch) read(ctx context.Context, resp *fetch.Response) (FetchRobotsResult, wait, error) {
 	file := robots.Parse(resp.Body)
 	r := crawl.Robots{
 		Verdict: crawl.RobotsRules, StatusCode: resp.Status, Fresh: robotsFresh,
 		Sitemaps: sitemaps(file.Sitemaps()),
 	}
+	delay, ok := malformedDelay, true
 	if malformed, why := file.Malformed(); malformed {
-		delay := malformedDelay
-		r.Verdict, r.Reason, r.CrawlDelay = crawl.RobotsDisallowAll, "is "+why+": nothing is allowed", &delay
-		return f.save(ctx, r)
+		r.Verdict, r.Reason = crawl.RobotsDisallowAll, "is "+why+": nothing is allowed"
+	} else {
+		rules := file.Rules(f.agent)
+		r.Rules = rules.String()
+		delay, ok = rules.CrawlDelay()
 	}
-	rules := file.Rules(f.agent)
-	r.Rules = rules.String()
-	if delay, ok := rules.CrawlDelay(); ok {
+	if ok {
 		r.CrawlDelay = &delay
 	}
-	return f.save(ctx, r)
+	res, err := f.save(ctx, r)
+	return res, wait{delay, crawl.ReasonCrawlDelay}, err
 }
 
 // sitemapsMax bounds how many Sitemap lines are kept.
@@ -241,7 +253,7 @@ func sitemaps(raw []string) []string {
 
 func (f *robotsFetch) redirected(
 	ctx context.Context, resp *fetch.Response,
-) (FetchRobotsResult, time.Duration, error) {
+) (FetchRobotsResult, wait, error) {
 	to, err := f.url.Resolve(resp.Header.Get("Location"))
 	switch {
 	case err != nil:
@@ -249,24 +261,24 @@ func (f *robotsFetch) redirected(
 	case f.in.Hops >= robotsHops:
 		return f.troubled(ctx, fmt.Sprintf("redirects more than %d times", robotsHops), resp.Status, crawl.TroubleServer, 0)
 	}
-	return FetchRobotsResult{URL: to.String(), Hops: f.in.Hops + 1}, 0, nil
+	return FetchRobotsResult{URL: to.String(), Hops: f.in.Hops + 1}, wait{}, nil
 }
 
 // troubled is unreachable with the wait that the domain has earned.
 func (f *robotsFetch) troubled(
 	ctx context.Context, why string, status int, tr crawl.Trouble, after time.Duration,
-) (FetchRobotsResult, time.Duration, error) {
+) (FetchRobotsResult, wait, error) {
 	stored, err := f.store.Robots(ctx, f.in.Origin)
 	if err != nil && !errors.Is(err, crawl.ErrNotFound) {
-		return FetchRobotsResult{}, 0, err
+		return FetchRobotsResult{}, wait{}, err
 	}
-	wait := f.putOff(stored.Failures+1, tr, after)
+	w := wait{f.putOff(stored.Failures+1, tr, after), crawl.ReasonRobots}
 	res, err := f.unreachable(ctx, why, status, tr, after)
 	if res.Done {
 		// the origin is put off by its row; its domain may have others
-		wait = after
+		w = wait{after, crawl.ReasonRetryAfter}
 	}
-	return res, wait, err
+	return res, w, err
 }
 
 // putOff is how long to wait after so many failures in a row.

@@ -39,8 +39,10 @@ DECLARE
     by_ip CONSTANT boolean := p_ip <> '' AND p_ip_delay_ms > 0;
     keys CONSTANT text[] := CASE WHEN by_ip THEN ARRAY[k_domain, k_ip] ELSE ARRAY[k_domain] END;
     slot record;
-    d record;
-    i record;
+    domain_free timestamptz;
+    domain_reason text;
+    ip_free timestamptz;
+    ip_tail timestamptz;
     t timestamptz;
     place timestamptz;
     locked integer := 0;
@@ -52,21 +54,27 @@ BEGIN
             WHERE s.key = ANY (keys) ORDER BY s.key FOR UPDATE
         LOOP
             locked := locked + 1;
-            IF slot.key = k_domain THEN d := slot; ELSE i := slot; END IF;
+            IF slot.key = k_domain THEN
+                domain_free := slot.free_at;
+                domain_reason := slot.reason;
+            ELSE
+                ip_free := slot.free_at;
+                ip_tail := slot.tail;
+            END IF;
         END LOOP;
         EXIT WHEN locked = cardinality(keys);
         INSERT INTO politeness_slots (key) SELECT k FROM unnest(keys) k ORDER BY k
         ON CONFLICT (key) DO NOTHING;
     END LOOP;
     t := clock_timestamp();
-    IF d.free_at > t THEN
-        RETURN (false, ms_between(t, d.free_at), d.reason)::slot_answer;
+    IF domain_free > t THEN
+        RETURN (false, ms_between(t, domain_free), domain_reason)::slot_answer;
     END IF;
-    IF by_ip AND i.free_at > t THEN
+    IF ip_free > t THEN
         IF p_queued THEN
-            RETURN (false, ms_between(t, i.free_at), 'ip')::slot_answer;
+            RETURN (false, ms_between(t, ip_free), 'ip')::slot_answer;
         END IF;
-        place := greatest(i.tail, i.free_at);
+        place := greatest(ip_tail, ip_free);
         UPDATE politeness_slots SET tail = place + ms_interval(p_ip_delay_ms) WHERE key = k_ip;
         RETURN (false, ms_between(t, place), 'ip')::slot_answer;
     END IF;

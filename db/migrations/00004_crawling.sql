@@ -153,15 +153,13 @@ BEGIN
 
     n.crawl_id := 0;
     -- A locked row is an attempt in flight or abandoned: its slot says until when.
-    SELECT greatest(ms_between(t, min(least(
-        -- infinity would not fit a number; nothing here is years away
-        CASE WHEN x.locked_at IS NULL THEN x.scheduled_for ELSE slot.free_at END,
-        t + interval '100 years'))), 0)
+    SELECT ms_between(t, min(CASE WHEN x.locked_at IS NULL THEN x.scheduled_for ELSE slot.free_at END))
     INTO n.due_in_ms
     FROM domain_runs r INNER JOIN page_crawls x ON x.run_id = r.run_id
     WHERE r.domain = p_domain AND x.domain = p_domain AND x.outcome IS NULL
         AND (r.has_budget OR x.locked_at IS NOT NULL);
-    n.due_in_ms := coalesce(n.due_in_ms, -1);
+    -- greatest() passes over nulls, so these must stay apart
+    n.due_in_ms := CASE WHEN n.due_in_ms IS NULL THEN -1 ELSE greatest(n.due_in_ms, 0) END;
     RETURN n;
 END
 $$;

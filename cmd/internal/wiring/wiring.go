@@ -74,7 +74,7 @@ func (f FetchFlags) Validate() error {
 	if f.MaxFetches < 1 || f.MaxFetches > 100_000 {
 		errs = append(errs, fmt.Errorf("--max-fetches %d: want 1 to 100000", f.MaxFetches))
 	}
-	if err := (dns.Config{Server: f.DNSServer}).Validate(); err != nil {
+	if err := (dns.Config{Server: f.DNSServer}).WithDefaults().Validate(); err != nil {
 		errs = append(errs, fmt.Errorf("--dns-server: %w", err))
 	}
 	if err := f.config().Validate(); err != nil {

@@ -95,6 +95,11 @@ func settings() dynamicconfig.StaticClient {
 		// seventh of the server's work.
 		dynamicconfig.MatchingNumTaskqueueReadPartitions.Key():  1,
 		dynamicconfig.MatchingNumTaskqueueWritePartitions.Key(): 1,
+		// A timer that is due sooner than this is put off by as much: with the
+		// default of a second, a delay of 200 ms took more than a second.
+		dynamicconfig.TimerProcessorMaxTimeShift.Key(): 10 * time.Millisecond,
+		// A worker that has just scheduled an activity gets it with the answer.
+		dynamicconfig.EnableActivityEagerExecution.Key(): true,
 		// Workflows kept in memory. Most that are beyond it just sleep.
 		dynamicconfig.HistoryCacheHostLevelMaxSize.Key(): 16384,
 		// Lists and counts in the web UI, of one user.
