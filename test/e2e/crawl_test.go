@@ -1,0 +1,125 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/test/web"
+)
+
+const (
+	delay = 150 * time.Millisecond
+	// crawlLimit is far more than any of these crawls takes.
+	crawlLimit = 4 * time.Minute
+)
+
+func crawlArgs(s site, dir string, extra ...string) []string {
+	args := []string{"--data-dir", dir, "crawl", s.seeds, "--delay", delay.String(), "--ip-delay", "0s", "--json"}
+	return append(append(args, s.workerFlags()...), extra...)
+}
+
+// summary is the last line of --json output.
+type summary struct {
+	Event  string `json:"event"`
+	Status string `json:"status"`
+	crawl.Totals
+}
+
+func summaryOf(t *testing.T, p *process) summary {
+	t.Helper()
+	var s summary
+	for line := range strings.Lines(p.out.String()) {
+		if strings.HasPrefix(line, `{"event":"summary"`) {
+			require.NoError(t, json.Unmarshal([]byte(line), &s))
+		}
+	}
+	require.Equal(t, "summary", s.Event, "no summary in:\n%s", p.out)
+	return s
+}
+
+// requestsMatchRows asserts that a crawl is done and has as many closed rows as the
+// log has page requests.
+func requestsMatchRows(t *testing.T, s site, p *process) {
+	t.Helper()
+	sum := summaryOf(t, p)
+	require.Equal(t, "done", sum.Status)
+	require.EqualValues(t, len(s.Log().Pages()), sum.Requests())
+}
+
+func TestCrawl(t *testing.T) {
+	t.Parallel()
+
+	t.Run("CoversEveryReachableAllowedPageWithoutViolation", func(t *testing.T) {
+		t.Parallel()
+		sites := append(web.Uniform(6, web.Site{Pages: 12}),
+			web.Site{Host: "private.test", Robots: web.RobotsDisallow, Pages: 12},
+			web.Site{Host: "patient.test", Robots: web.RobotsCrawlDelay, CrawlDelay: time.Second, Pages: 4},
+			web.Site{Host: "down.test", Robots: web.RobotsUnavailable, Pages: 4},
+		)
+		s := newSite(t, web.Options{Sites: sites})
+		dir := dataDir(t)
+		p := start(t, environ(), moseyBin, crawlArgs(s, dir)...)
+		require.Zero(t, p.wait(t, crawlLimit), p.out)
+		requestsMatchRows(t, s, p)
+		s.judge(t, web.Expectations{Delay: delay, UserAgent: "mosey/"})
+
+		again := start(t, environ(), moseyBin, "--data-dir", dir, "status", "--json")
+		require.Zero(t, again.wait(t, time.Minute), again.out)
+		require.Contains(t, again.out.String(), `"status":"done"`)
+	})
+
+	t.Run("SlicesOfManyPagesKeepEveryPromise", func(t *testing.T) {
+		t.Parallel()
+		s := newSite(t, web.Options{Sites: web.Uniform(4, web.Site{Pages: 10})})
+		p := start(t, environ(), moseyBin, crawlArgs(s, dataDir(t), "--pages-per-activity", "20")...)
+		require.Zero(t, p.wait(t, crawlLimit), p.out)
+		s.judge(t, web.Expectations{Delay: delay, UserAgent: "mosey/"})
+	})
+
+	t.Run("SharesAnAddressAmongDomains", func(t *testing.T) {
+		t.Parallel()
+		s := newSite(t, web.Options{Sites: web.Uniform(4, web.Site{Pages: 3, Plain: true}), SitesPerIP: 4})
+		p := start(t, environ(), moseyBin, crawlArgs(s, dataDir(t), "--ip-delay", "200ms")...)
+		require.Zero(t, p.wait(t, crawlLimit), p.out)
+		s.judge(t, web.Expectations{Delay: delay, IPDelay: 200 * time.Millisecond, UserAgent: "mosey/"})
+	})
+
+	t.Run("StopsCleanlyAndResumes", func(t *testing.T) {
+		t.Parallel()
+		s := newSite(t, web.Options{Sites: web.Uniform(3, web.Site{Pages: 15})})
+		dir := dataDir(t)
+		p := start(t, environ(), moseyBin, crawlArgs(s, dir)...)
+		require.Eventually(t, func() bool { return len(s.Log().Pages()) > 15 }, time.Minute, 20*time.Millisecond)
+		p.signal(syscall.SIGINT)
+		require.Zero(t, p.wait(t, time.Minute), p.out)
+		require.Contains(t, p.out.String(), "mosey crawl --run default --data-dir "+dir)
+		require.Equal(t, "stopped", summaryOf(t, p).Status)
+
+		p = start(t, environ(), moseyBin, crawlArgs(s, dir)...)
+		require.Zero(t, p.wait(t, crawlLimit), p.out)
+		s.judge(t, web.Expectations{Delay: delay, UserAgent: "mosey/"})
+	})
+
+	t.Run("SurvivesKillingEverything", func(t *testing.T) {
+		t.Parallel()
+		s := newSite(t, web.Options{Sites: web.Uniform(3, web.Site{Pages: 10})})
+		dir := dataDir(t)
+		const kills = 3
+		for n := range kills {
+			p := start(t, environ(), moseyBin, crawlArgs(s, dir, "--timeout", "1s")...)
+			want := len(s.Log().Pages()) + 8
+			require.Eventually(t, func() bool { return len(s.Log().Pages()) >= want }, 2*time.Minute, 10*time.Millisecond,
+				"after %d kills:\n%s", n, p.out)
+			p.kill(t)
+		}
+		p := start(t, environ(), moseyBin, crawlArgs(s, dir, "--timeout", "1s")...)
+		require.Zero(t, p.wait(t, crawlLimit), p.out)
+		s.judge(t, web.Expectations{Delay: delay, Refetches: kills * 3, UserAgent: "mosey/"})
+	})
+}

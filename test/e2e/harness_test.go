@@ -1,0 +1,191 @@
+package e2e_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/test/web"
+)
+
+// dataDir makes a directory that the user Postgres runs as can reach.
+func dataDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "mosey-e2e-") //nolint:usetesting // t.TempDir is closed to other users
+	require.NoError(t, err)
+	require.NoError(t, os.Chmod(dir, 0o755)) //nolint:gosec // see above
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+	return dir
+}
+
+// process is a started binary.
+type process struct {
+	cmd  *exec.Cmd
+	out  *output
+	done chan struct{}
+	err  error
+}
+
+// output collects what a process prints.
+type output struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.String()
+}
+
+// environ is this process's environment without what would point Mosey elsewhere.
+func environ(extra ...string) []string {
+	var env []string
+	for _, kv := range os.Environ() {
+		name, _, _ := strings.Cut(kv, "=")
+		if strings.HasPrefix(name, "TEMPORAL_") || strings.HasPrefix(name, "MOSEY_") || name == "DATABASE_URL" {
+			continue
+		}
+		env = append(env, kv)
+	}
+	return append(env, extra...)
+}
+
+func start(t *testing.T, env []string, bin string, args ...string) *process {
+	t.Helper()
+	p := &process{out: &output{}, done: make(chan struct{})}
+	p.cmd = exec.Command(bin, args...) //nolint:noctx,gosec // ended by stop or kill; our own binary
+	p.cmd.Env = env
+	p.cmd.Stdout, p.cmd.Stderr = p.out, p.out
+	require.NoError(t, p.cmd.Start())
+	go func() {
+		p.err = p.cmd.Wait()
+		close(p.done)
+	}()
+	t.Cleanup(func() {
+		p.signal(syscall.SIGTERM)
+		select {
+		case <-p.done:
+		case <-time.After(time.Minute):
+			p.signal(syscall.SIGKILL)
+			<-p.done
+		}
+		if t.Failed() {
+			t.Logf("%s %s:\n%s", bin, strings.Join(args, " "), tail(p.out.String(), 60))
+		}
+	})
+	return p
+}
+
+func (p *process) signal(sig syscall.Signal) {
+	// the process may have ended already
+	_ = p.cmd.Process.Signal(sig)
+}
+
+func (p *process) kill(t *testing.T) {
+	t.Helper()
+	require.NoError(t, p.cmd.Process.Kill())
+	<-p.done
+}
+
+// wait waits for the process's end and returns its exit code.
+func (p *process) wait(t *testing.T, limit time.Duration) int {
+	t.Helper()
+	select {
+	case <-p.done:
+	case <-time.After(limit):
+		require.FailNow(t, "still running", "after %s:\n%s", limit, tail(p.out.String(), 40))
+	}
+	return p.cmd.ProcessState.ExitCode()
+}
+
+// field waits until the process prints a line that begins with name, and returns
+// the rest of it.
+func (p *process) field(t *testing.T, name string) string {
+	t.Helper()
+	var value string
+	require.Eventually(t, func() bool {
+		s := bufio.NewScanner(strings.NewReader(p.out.String()))
+		for s.Scan() {
+			if rest, ok := strings.CutPrefix(s.Text(), name); ok {
+				value = strings.TrimSpace(rest)
+				return true
+			}
+		}
+		return false
+	}, 2*time.Minute, 50*time.Millisecond, "no line %q in:\n%s", name, p.out)
+	return value
+}
+
+func tail(s string, lines int) string {
+	all := strings.Split(s, "\n")
+	return strings.Join(all[max(len(all)-lines, 0):], "\n")
+}
+
+// site is a web with what a crawl of it needs.
+type site struct {
+	*web.Web
+
+	seeds string
+}
+
+func newSite(t *testing.T, opts web.Options) site {
+	t.Helper()
+	s := site{Web: web.StartT(t, opts)}
+	f, err := os.CreateTemp(t.TempDir(), "seeds")
+	require.NoError(t, err)
+	_, err = io.WriteString(f, strings.Join(s.Seeds(), "\n")+"\n")
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	s.seeds = f.Name()
+	return s
+}
+
+// workerFlags lets a worker reach the site.
+func (s site) workerFlags() []string {
+	return []string{"--dns-server", s.DNSAddr(), "--allow-network", s.Network().String(), "--contact", "test@example.org"}
+}
+
+// judge asserts that the log shows no violation, and prints the report.
+func (s site) judge(t *testing.T, e web.Expectations) web.Report {
+	t.Helper()
+	e.Plan = s.Plan
+	r := web.Judge(s.Log(), e)
+	if len(r.Violations()) > 0 {
+		t.Log(r.String())
+	}
+	require.Empty(t, r.Violations())
+	return r
+}
+
+func pool(t *testing.T, url string) *pgxpool.Pool {
+	t.Helper()
+	p, err := pgxpool.New(t.Context(), url)
+	require.NoError(t, err)
+	t.Cleanup(p.Close)
+	return p
+}
+
+func queryInt(t *testing.T, p *pgxpool.Pool, sql string, args ...any) int {
+	t.Helper()
+	var n int
+	require.NoError(t, p.QueryRow(context.WithoutCancel(t.Context()), sql, args...).Scan(&n))
+	return n
+}

@@ -1,0 +1,39 @@
+package e2e_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// The binaries under test, built once. They are never built with -race: that
+// would compile the Temporal server a second time.
+var moseyBin, workerBin string
+
+func TestMain(m *testing.M) {
+	code, err := build(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func build(m *testing.M) (code int, err error) {
+	dir, err := os.MkdirTemp("", "mosey-e2e-bin-")
+	if err != nil {
+		return 1, fmt.Errorf("make a directory: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	moseyBin, workerBin = filepath.Join(dir, "mosey"), filepath.Join(dir, "worker")
+	for bin, pkg := range map[string]string{moseyBin: "mosey", workerBin: "worker"} {
+		cmd := exec.Command("go", "build", "-o", bin, "github.com/mosey-web/mosey/cmd/"+pkg) //nolint:noctx // a test binary's set-up
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return 1, fmt.Errorf("build %s: %w\n%s", pkg, err, out)
+		}
+	}
+	return m.Run(), nil
+}
