@@ -55,7 +55,7 @@ const (
 
 const (
 	acceptRobots = "text/plain,*/*;q=0.5"
-	// one octet more than is read shows that the last line is cut
+	// robotsMaxBytes is one octet more than counts, which shows that the last line is cut.
 	robotsMaxBytes = robots.MaxBytes + 1
 )
 

@@ -35,11 +35,9 @@ func (t target) ip() string {
 // says that none may.
 func (a *Activities) resolve(ctx context.Context, u crawl.URL) (target, error) {
 	t := target{url: u}
-	addrs, err := a.resolver.Lookup(ctx, u.Host())
-	if err != nil {
-		t.dnsErr = err
-		return t, nil
-	}
+	var addrs []netip.Addr
+	addrs, t.dnsErr = a.resolver.Lookup(ctx, u.Host())
+	var err error
 	for _, addr := range addrs {
 		if err = a.fetcher.Permits(addr); err == nil {
 			t.addr = addr

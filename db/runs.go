@@ -101,7 +101,9 @@ func (s *Store) Progress(ctx context.Context, r crawl.Run) (crawl.Progress, erro
 		p.Waiting = append(p.Waiting, crawl.Waiting{Domain: w.Domain, Reason: crawl.Reason(w.Reason), Until: w.FreeAt})
 	}
 	for _, w := range away {
-		p.PutAway = append(p.PutAway, crawl.PutAwayDomain{Domain: w.Domain, Reason: w.StatusReason, Until: timeOf(w.NextCrawlAfter)})
+		p.PutAway = append(p.PutAway, crawl.PutAwayDomain{
+			Domain: w.Domain, Reason: w.StatusReason, Until: timeOf(w.NextCrawlAfter),
+		})
 	}
 	return p, nil
 }

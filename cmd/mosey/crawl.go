@@ -45,7 +45,7 @@ func (c *crawlCmd) settings() crawl.Settings {
 }
 
 func (c *crawlCmd) validate() error {
-	err := errors.Join(c.FetchFlags.Validate(), crawl.ValidateRunName(c.Run_), c.settings().Validate())
+	err := errors.Join(crawl.ValidateRunName(c.Run_), c.settings().Validate())
 	if err == nil && c.For < 0 {
 		err = fmt.Errorf("--for %s: want a duration above zero", c.For)
 	}

@@ -63,7 +63,7 @@ func (l *seedList) readFile(name string) error {
 	if err != nil {
 		return usagef("seed file: %w", err)
 	}
-	defer f.Close() //nolint:errcheck // only read
+	defer f.Close()
 	return l.read(name, f)
 }
 

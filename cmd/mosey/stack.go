@@ -64,8 +64,7 @@ func openCrawler(ctx context.Context, e *env, logger *slog.Logger, progress func
 		}
 	}()
 	if c.stack, err = stack.Up(ctx, opts); err != nil {
-		var inUse *datadir.InUseError
-		if errors.As(err, &inUse) {
+		if inUse, ok := errors.AsType[*datadir.InUseError](err); ok {
 			return nil, describeInUse(inUse)
 		}
 		return nil, err

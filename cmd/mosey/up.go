@@ -5,13 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/stack/datadir"
 	"github.com/mosey-web/mosey/internal/stack/postgres"
-
-	"os"
 )
 
 // upCmd runs the embedded stack and a worker.
@@ -23,9 +22,6 @@ type upCmd struct {
 
 // Run runs until the context ends.
 func (u *upCmd) Run(ctx context.Context, e *env) (err error) {
-	if err := u.FetchFlags.Validate(); err != nil {
-		return usageError{err}
-	}
 	logger := newLogger(e.stderr, slog.LevelWarn)
 	c, err := openCrawler(ctx, e, logger, func(s string) { fmt.Fprintln(e.stderr, s) })
 	if err != nil {

@@ -126,7 +126,8 @@ func (v *view) emit(x any) {
 
 func (v *view) line(p crawl.Progress) string {
 	return fmt.Sprintf("%s  %d pages (%.1f/s), %d domains active, %d pending, %d in flight; %s",
-		time.Since(v.began).Round(time.Second), p.Requests(), v.rate.perSecond(), p.Active, p.Pending, p.InFlight, outcomes(p.Totals))
+		time.Since(v.began).Round(time.Second), p.Requests(), v.rate.perSecond(),
+		p.Active, p.Pending, p.InFlight, outcomes(p.Totals))
 }
 
 // clear removes the live view from the terminal.
@@ -139,8 +140,10 @@ func (v *view) clear() {
 
 func (v *view) draw(p crawl.Progress, now time.Time) {
 	lines := []string{
-		fmt.Sprintf("%-8s %d pages, %.1f pages/s, %s", time.Since(v.began).Round(time.Second), p.Requests(), v.rate.perSecond(), size(p.Bytes)),
-		fmt.Sprintf("%-8s %d active of %d found; %d pages pending, %d in flight, %d deferred", "domains", p.Active, p.Domains, p.Pending, p.InFlight, p.Deferred),
+		fmt.Sprintf("%-8s %d pages, %.1f pages/s, %s",
+			time.Since(v.began).Round(time.Second), p.Requests(), v.rate.perSecond(), size(p.Bytes)),
+		fmt.Sprintf("%-8s %d active of %d found; %d pages pending, %d in flight, %d deferred",
+			"domains", p.Active, p.Domains, p.Pending, p.InFlight, p.Deferred),
 		fmt.Sprintf("%-8s %s", "outcomes", outcomes(p.Totals)),
 	}
 	for i, w := range p.Waiting {

@@ -32,10 +32,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "worker:", err)
 		os.Exit(1)
 	}
-	if _, err = parser.Parse(os.Args[1:]); err == nil {
-		err = f.FetchFlags.Validate()
-	}
-	if err != nil {
+	if _, err = parser.Parse(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "worker:", err)
 		os.Exit(2)
 	}

@@ -79,7 +79,7 @@ func (c *cluster) create(t testing.TB, from string) string {
 	defer c.copying.Unlock()
 	require.NoError(t, c.exec(t.Context(), fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s", name, from)))
 	t.Cleanup(func() {
-		//nolint:usetesting // the test's own context has ended by now
+		// the test's own context has ended by now
 		err := c.exec(context.Background(), fmt.Sprintf("DROP DATABASE %s WITH (FORCE)", name))
 		require.NoError(t, err)
 	})
@@ -138,7 +138,7 @@ func (c *cluster) exec(ctx context.Context, statements ...string) error {
 	if err != nil {
 		return fmt.Errorf("reach the test's Postgres: %w", err)
 	}
-	defer conn.Close(ctx) //nolint:errcheck // nothing is lost with it
+	defer conn.Close(ctx)
 	for _, s := range statements {
 		if _, err := conn.Exec(ctx, s); err != nil {
 			return fmt.Errorf("%s: %w", s, err)

@@ -103,10 +103,10 @@ func TestCluster(t *testing.T) {
 		c := newCluster(t)
 		c.worker(t, s)
 		for input, want := range map[string]string{
-			`{"run":"","urls":["https://example.org/"]}`:                       "run: a name is needed",
-			`{"run":"a/b","urls":["https://example.org/"]}`:                    "only letters, digits",
-			`{"run":"x"}`:                                                      "urls: at least one is needed",
-			`{"run":"x","urls":["ftp://example.org/"]}`:                        "ftp://example.org/",
+			`{"run":"","urls":["https://example.org/"]}`:    "run: a name is needed",
+			`{"run":"a/b","urls":["https://example.org/"]}`: "only letters, digits",
+			`{"run":"x"}`: "urls: at least one is needed",
+			`{"run":"x","urls":["ftp://example.org/"]}`:                         "ftp://example.org/",
 			`{"run":"x","urls":["https://a.test/"],"settings":{"delay":"-1s"}}`: "delay -1s",
 		} {
 			err := c.seed(t, "seed/bad", input).Get(t.Context(), nil)

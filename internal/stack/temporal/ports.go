@@ -5,7 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"strconv"
+	"time"
+
+	"github.com/gofrs/flock"
 )
 
 const loopback = "127.0.0.1"
@@ -39,12 +44,25 @@ func portOf(listener net.Listener) int {
 	return addr.Port
 }
 
+// awaitTurn waits until no other Mosey of this user is between choosing its ports
+// and listening on them: the server panics if somebody takes one meanwhile. The
+// lock goes with the process.
+func awaitTurn(ctx context.Context) (release func() error, err error) {
+	const retry = 50 * time.Millisecond
+	name := filepath.Join(os.TempDir(), "mosey-ports-"+strconv.Itoa(os.Getuid())+".lock")
+	lock := flock.New(name)
+	if _, err := lock.TryLockContext(ctx, retry); err != nil {
+		return nil, fmt.Errorf("wait for a turn to choose ports: %w", err)
+	}
+	return lock.Unlock, nil
+}
+
 // ports are those that the server listens on by itself.
 type ports struct{ frontend, history, matching, worker int }
 
 // choosePorts finds ports for the server. They are all held until all are
-// known, so that no two are the same; what little time passes until the server
-// takes them is a risk that its design leaves.
+// known, so that no two are the same; awaitTurn keeps others of our kind away until
+// the server takes them.
 func choosePorts(ctx context.Context, frontend int) (p ports, err error) {
 	for _, wanted := range []struct {
 		port             *int

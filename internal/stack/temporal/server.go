@@ -39,6 +39,16 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err := createNamespace(store, cfg); err != nil {
 		return nil, err
 	}
+	release, err := awaitTurn(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("start Temporal: %w", err)
+	}
+	s, err := start(ctx, cfg, store)
+	return s, errors.Join(err, release())
+}
+
+// start chooses ports and starts the server on them.
+func start(ctx context.Context, cfg Config, store *config.SQL) (*Server, error) {
 	p, err := choosePorts(ctx, cfg.FrontendPort)
 	if err != nil {
 		return nil, fmt.Errorf("start Temporal: %w", err)
