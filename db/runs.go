@@ -109,7 +109,8 @@ func (s *Store) Progress(ctx context.Context, r crawl.Run) (crawl.Progress, erro
 }
 
 func run(row dbsqlc.CrawlRun) crawl.Run {
-	delay, ipDelay, patience := crawl.Duration(fromMS(row.DelayMs)), crawl.Duration(fromMS(row.IpDelayMs)), crawl.Duration(fromMS(row.PatienceMs))
+	delay, ipDelay := crawl.Duration(fromMS(row.DelayMs)), crawl.Duration(fromMS(row.IpDelayMs))
+	patience := crawl.Duration(fromMS(row.PatienceMs))
 	depth, attempts, domains, pages := int(row.MaxDepth), int(row.MaxAttempts), int(row.MaxActiveDomains), int(row.PagesPerActivity)
 	scope := crawl.Scope(row.Scope)
 	return crawl.Run{

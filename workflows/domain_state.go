@@ -2,7 +2,6 @@ package workflows
 
 import (
 	"fmt"
-	"strings"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -103,18 +102,15 @@ func (d *domain) robotsSummary() string {
 
 // describe keeps the workflow's current details readable for people.
 func (d *domain) describe(ctx workflow.Context) {
-	var b strings.Builder
-	fmt.Fprintf(&b, "**%s**: ", d.name)
+	now := "now: " + string(d.state.Next)
 	switch {
 	case d.state.Stopped:
-		fmt.Fprintf(&b, "stopped: %s", d.state.Why)
+		now = "stopped: " + d.state.Why
 	case d.state.Paused:
-		fmt.Fprintf(&b, "paused: %s", d.state.Why)
+		now = "paused: " + d.state.Why
 	case d.state.Wait > 0:
-		fmt.Fprintf(&b, "waiting %s for %s", d.state.Wait, d.waitSummary())
-	default:
-		fmt.Fprintf(&b, "now: %s", d.state.Next)
+		now = "waiting " + d.state.Wait.String() + " for " + d.waitSummary()
 	}
-	fmt.Fprintf(&b, "\n\n%d attempts recorded, %d pages an activity", d.state.Closed, max(d.pages, 1))
-	workflow.SetCurrentDetails(ctx, b.String())
+	workflow.SetCurrentDetails(ctx, fmt.Sprintf("**%s**: %s\n\n%d attempts recorded, %d pages an activity",
+		d.name, now, d.state.Closed, max(d.pages, 1)))
 }

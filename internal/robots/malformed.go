@@ -13,7 +13,7 @@ func malformed(text string) string {
 	}
 	controls := 0
 	for i := range len(text) {
-		if isControl(text[i]) && !strings.Contains(blanks+"\r\n", text[i:i+1]) {
+		if isControl(text[i]) && !strings.ContainsRune(blanks+"\r\n", rune(text[i])) {
 			controls++
 		}
 	}

@@ -79,7 +79,7 @@ func TestCluster(t *testing.T) {
 		w := c.worker(t, s, "--timeout", "1s")
 		require.NoError(t, seeding.Get(t.Context(), nil))
 		for range kills {
-			want := len(s.Log().Pages()) + 2 + rand.IntN(6) //nolint:gosec // when to kill
+			want := len(s.Log().Pages()) + 2 + rand.IntN(6)
 			require.Eventually(t, func() bool { return len(s.Log().Pages()) >= want }, 3*time.Minute, time.Millisecond)
 			w.kill(t)
 			w = c.worker(t, s, "--timeout", "1s")

@@ -22,9 +22,9 @@ import (
 // dataDir makes a directory that the user Postgres runs as can reach.
 func dataDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "mosey-e2e-") //nolint:usetesting // t.TempDir is closed to other users
+	dir, err := os.MkdirTemp("", "mosey-e2e-")
 	require.NoError(t, err)
-	require.NoError(t, os.Chmod(dir, 0o755)) //nolint:gosec // see above
+	require.NoError(t, os.Chmod(dir, 0o755))
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
 	return dir
 }
@@ -71,7 +71,7 @@ func environ(extra ...string) []string {
 func start(t *testing.T, env []string, bin string, args ...string) *process {
 	t.Helper()
 	p := &process{out: &output{}, done: make(chan struct{})}
-	p.cmd = exec.Command(bin, args...) //nolint:noctx,gosec // ended by stop or kill; our own binary
+	p.cmd = exec.Command(bin, args...)
 	p.cmd.Env = env
 	p.cmd.Stdout, p.cmd.Stderr = p.out, p.out
 	require.NoError(t, p.cmd.Start())

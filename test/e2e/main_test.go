@@ -30,7 +30,7 @@ func build(m *testing.M) (code int, err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	moseyBin, workerBin = filepath.Join(dir, "mosey"), filepath.Join(dir, "worker")
 	for bin, pkg := range map[string]string{moseyBin: "mosey", workerBin: "worker"} {
-		cmd := exec.Command("go", "build", "-o", bin, "github.com/mosey-web/mosey/cmd/"+pkg) //nolint:noctx // a test binary's set-up
+		cmd := exec.Command("go", "build", "-o", bin, "github.com/mosey-web/mosey/cmd/"+pkg)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return 1, fmt.Errorf("build %s: %w\n%s", pkg, err, out)
 		}
