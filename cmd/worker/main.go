@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime/pprof"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -22,6 +23,7 @@ type flags struct {
 	wiring.FetchFlags
 
 	DatabaseURL string `name:"database-url" env:"DATABASE_URL" required:"" help:"Postgres to use. Run mosey migrate first." placeholder:"URL"`
+	CPUProfile  string `name:"cpu-profile" help:"Write a CPU profile to this file until stopped." placeholder:"FILE"`
 }
 
 func main() {
@@ -44,7 +46,14 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, f flags) error {
+func run(ctx context.Context, f flags) (err error) {
+	if f.CPUProfile != "" {
+		stop, err := profile(f.CPUProfile)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, stop()) }()
+	}
 	logger := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelInfo}))
 	store, err := db.Open(ctx, f.DatabaseURL)
 	if err != nil {
@@ -78,4 +87,19 @@ func run(ctx context.Context, f flags) error {
 		return nil
 	}
 	return ctx.Err()
+}
+
+// profile writes a CPU profile until stop is called.
+func profile(name string) (stop func() error, err error) {
+	file, err := os.Create(name) //nolint:gosec // named by who runs the worker
+	if err != nil {
+		return nil, fmt.Errorf("--cpu-profile: %w", err)
+	}
+	if err := pprof.StartCPUProfile(file); err != nil {
+		return nil, errors.Join(fmt.Errorf("--cpu-profile: %w", err), file.Close())
+	}
+	return func() error {
+		pprof.StopCPUProfile()
+		return file.Close()
+	}, nil
 }
