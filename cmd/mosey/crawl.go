@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"strings"
 	"time"
 
@@ -45,7 +46,7 @@ func (c *crawlCmd) settings() crawl.Settings {
 }
 
 func (c *crawlCmd) validate() error {
-	err := errors.Join(crawl.ValidateRunName(c.Run_), c.settings().Validate())
+	err := errors.Join(crawl.ValidateRunName(c.Run_), asFlag(c.settings().Validate()))
 	if err == nil && c.For < 0 {
 		err = fmt.Errorf("--for %s: want a duration above zero", c.For)
 	}
@@ -54,6 +55,19 @@ func (c *crawlCmd) validate() error {
 	}
 	return nil
 }
+
+// asFlag names a setting as its flag: max_depth as --max-depth.
+func asFlag(err error) error {
+	if err == nil {
+		return nil
+	}
+	return errors.New(settingName.ReplaceAllStringFunc(err.Error(), func(name string) string {
+		prefix := crawl.ErrInvalid.Error() + ": "
+		return prefix + "--" + strings.ReplaceAll(strings.TrimPrefix(name, prefix), "_", "-")
+	}))
+}
+
+var settingName = regexp.MustCompile(crawl.ErrInvalid.Error() + `: [a-z_]+`)
 
 // Run crawls until the run is done, the context ends or --for is over.
 func (c *crawlCmd) Run(ctx context.Context, e *env) (err error) {

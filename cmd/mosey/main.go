@@ -13,12 +13,13 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
-	kongyaml "github.com/alecthomas/kong-yaml"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
 )
 
 // cli is the command line.
 type cli struct {
-	Config  kong.ConfigFlag `help:"Settings file (YAML); by default config.yaml in the user's configuration directory, mosey." placeholder:"FILE"`
+	Config  kong.ConfigFlag `help:"Further settings file (YAML); it wins over mosey/config.yaml in the user's configuration directory." placeholder:"FILE"`
 	DataDir string          `help:"Where Mosey keeps its database and Temporal's. Default: the user's data directory." placeholder:"DIR"`
 
 	Crawl   crawlCmd   `cmd:"" help:"Crawl pages and what they link to, until done."`
@@ -67,16 +68,14 @@ const (
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	var c cli
 	exited := -1
-	parser, err := kong.New(&c,
+	parser, err := kong.New(&c, append(wiring.KongOptions(configFiles()...),
 		kong.Name("mosey"),
 		kong.Description("Mosey crawls the web politely, and survives anything.\n\n"+
 			"Example: mosey crawl https://example.org/ --delay 10s --contact you@example.org"),
-		kong.DefaultEnvars("MOSEY"),
-		kong.Configuration(kongyaml.Loader, configFiles()...),
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(code int) { exited = code }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-	)
+	)...)
 	if err != nil {
 		fmt.Fprintln(stderr, "mosey:", err)
 		return exitFailed

@@ -28,8 +28,8 @@ type flags struct {
 
 func main() {
 	var f flags
-	parser, err := kong.New(&f, kong.Name("worker"), kong.DefaultEnvars("MOSEY"),
-		kong.Description("Mosey's production worker. Temporal is found through the TEMPORAL_* environment."))
+	parser, err := kong.New(&f, append(wiring.KongOptions(), kong.Name("worker"),
+		kong.Description("Mosey's production worker. Temporal is found through the TEMPORAL_* environment."))...)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "worker:", err)
 		os.Exit(1)

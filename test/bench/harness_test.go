@@ -171,4 +171,3 @@ func background(ctx context.Context, d time.Duration) {
 	case <-ctx.Done():
 	}
 }
-
