@@ -91,7 +91,7 @@ func run(ctx context.Context, f flags) (err error) {
 
 // profile writes a CPU profile until stop is called.
 func profile(name string) (stop func() error, err error) {
-	file, err := os.Create(name) //nolint:gosec // named by who runs the worker
+	file, err := os.Create(name)
 	if err != nil {
 		return nil, fmt.Errorf("--cpu-profile: %w", err)
 	}

@@ -46,11 +46,12 @@ func decodeDuration(ctx *kong.DecodeContext, target reflect.Value) error {
 type fileSettings map[string]any
 
 func loadSettings(r io.Reader) (kong.Resolver, error) {
-	s := fileSettings{}
+	// of the plain type, which the decoder then also uses for what is nested
+	var s map[string]any
 	if err := yaml.NewDecoder(r).Decode(&s); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("settings file: %w", err)
 	}
-	return s, nil
+	return fileSettings(s), nil
 }
 
 // Validate refuses keys that no flag has, so that a typing error does not pass for
