@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -63,9 +64,13 @@ type FetchPagesResult struct {
 }
 
 const (
+	// wakeEarly is how long before its slot is free a workflow is woken: about what
+	// the way from a timer to an activity can take on a busy server. The rest of
+	// the wait is spent in the process, so that the slot is taken on time.
+	wakeEarly = 400 * time.Millisecond
 	// inProcessWait is the longest that a slice of one page waits in the process
-	// for its slot. It covers a timer that fires early by the database's clock.
-	inProcessWait = 250 * time.Millisecond
+	// for its slot.
+	inProcessWait = 750 * time.Millisecond
 	// sliceWait is the same for larger slices, which trade durable sleeps for fewer
 	// workflow steps.
 	sliceWait = 10 * time.Second
@@ -163,8 +168,11 @@ func (s *slice) wait(n crawl.Next, d time.Duration, why crawl.Reason) {
 		s.res.PutAway = true
 		return
 	}
-	s.then(StepFetch, n.URL, d, why)
+	s.then(StepFetch, n.URL, durableWait(d), why)
 }
+
+// durableWait is the part of a wait for a slot that a workflow sleeps.
+func durableWait(d time.Duration) time.Duration { return max(d-wakeEarly, 0) }
 
 // idlePatience is how long a workflow stays for a crawl that is not due yet. Past
 // it, the workflow ends and the dispatcher starts it again in time.
@@ -172,6 +180,11 @@ const idlePatience = 10 * time.Minute
 
 // idle ends the slice with nothing due.
 func (s *slice) idle(n crawl.Next) {
+	if n.DueIn >= 0 && n.SlotWait > 0 && n.SlotReason == crawl.ReasonInFlight {
+		// FinishDomain refuses while an attempt is open: that would be spinning too
+		s.then(StepFetch, "", n.SlotWait, n.SlotReason)
+		return
+	}
 	if n.DueIn < 0 || n.DueIn > idlePatience {
 		s.then(StepFinish, "", 0, "")
 		return
@@ -194,7 +207,9 @@ func (s *slice) attempt(ctx context.Context, n crawl.Next) (crawl.Next, bool, er
 	if err := s.fetches.Acquire(ctx, 1); err != nil {
 		return n, true, err
 	}
-	defer s.fetches.Release(1)
+	// given back early by those who have to wait
+	release := sync.OnceFunc(func() { s.fetches.Release(1) })
+	defer release()
 
 	t, refused := s.target(ctx, n)
 	if refused != nil {
@@ -208,6 +223,7 @@ func (s *slice) attempt(ctx context.Context, n crawl.Next) (crawl.Next, bool, er
 		return n, true, err
 	}
 	if !p.Granted {
+		release()
 		return s.notGranted(ctx, n, p)
 	}
 	s.in.Queued = false

@@ -87,13 +87,9 @@ func (a *Activities) FetchRobots(ctx context.Context, in FetchRobotsInput) (Fetc
 	if err != nil && !errors.Is(err, crawl.ErrNotFound) {
 		return FetchRobotsResult{}, err
 	}
-	if err == nil && in.Hops == 0 && time.Until(stored.ExpiresAt) > 0 && stored.Agent == a.agent {
+	if err == nil && in.Hops == 0 && stored.Fresh > 0 && stored.Agent == a.agent {
 		return FetchRobotsResult{Done: true, Verdict: stored.Verdict, Detail: stored.Reason}, nil
 	}
-	if err := a.fetches.Acquire(ctx, 1); err != nil {
-		return FetchRobotsResult{}, err
-	}
-	defer a.fetches.Release(1)
 	t, err := a.resolve(ctx, f.url)
 	if err != nil {
 		return f.unreachable(ctx, err.Error(), 0, crawl.TroubleSetup, 0)
@@ -134,10 +130,11 @@ func (f *robotsFetch) request(ctx context.Context, t target) (FetchRobotsResult,
 	}
 	if !p.Granted {
 		return FetchRobotsResult{
-			Wait: crawl.Duration(p.Wait), Reason: p.Reason, URL: f.in.URL, Hops: f.in.Hops,
+			Wait: crawl.Duration(durableWait(p.Wait)), Reason: p.Reason, URL: f.in.URL, Hops: f.in.Hops,
 			Queued: p.Reason == crawl.ReasonIP,
 		}, nil
 	}
+	defer f.fetches.Release(1)
 	var resp *fetch.Response
 	if err = t.dnsErr; err == nil {
 		resp, err = f.fetcher.Do(ctx, fetch.Request{
@@ -173,12 +170,20 @@ type wait struct {
 	reason crawl.Reason
 }
 
-// take takes the slot, waiting for it in the process where that is short.
+// take takes the slot, waiting for it in the process where that is short, and with
+// it one of the process's places for requests.
 func (f *robotsFetch) take(ctx context.Context, t target, holder string, hold time.Duration) (crawl.Permit, error) {
 	queued := f.in.Queued
 	for {
+		if err := f.fetches.Acquire(ctx, 1); err != nil {
+			return crawl.Permit{}, err
+		}
 		p, err := f.store.TakeSlot(ctx, f.domain, t.ip(), holder, hold, f.next.IPDelay, queued)
-		if err != nil || p.Granted || p.Wait > inProcessWait {
+		if err == nil && p.Granted {
+			return p, nil
+		}
+		f.fetches.Release(1)
+		if err != nil || p.Wait > inProcessWait {
 			return p, err
 		}
 		queued = queued || p.Reason == crawl.ReasonIP

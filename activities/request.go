@@ -150,7 +150,7 @@ func failed(at *crawl.Attempt, err error, began time.Time) crawl.Trouble {
 		at.Duration = at.EndedAt.Sub(began)
 		return crawl.TroubleSetup // the name could not be resolved
 	}
-	at.EndedAt, at.StatusCode = f.EndedAt, f.Status
+	at.EndedAt, at.StatusCode = f.EndedAt, knownStatus(f.Status)
 	at.Duration = f.EndedAt.Sub(began)
 	switch f.Kind {
 	case fetch.KindTimeout:
@@ -168,13 +168,25 @@ func failed(at *crawl.Attempt, err error, began time.Time) crawl.Trouble {
 
 // answered fills in an attempt that got an answer.
 func answered(at *crawl.Attempt, resp *fetch.Response) crawl.Trouble {
-	at.Outcome, at.StatusCode = crawl.OutcomeOfStatus(resp.Status), resp.Status
+	at.Outcome, at.StatusCode = crawl.OutcomeOfStatus(resp.Status), knownStatus(resp.Status)
+	if at.StatusCode == 0 {
+		at.Error = fmt.Sprintf("answered with the unknown status %d", resp.Status)
+	}
 	at.ContentType = cleanText(resp.ContentType, contentTypeMax)
 	at.Bytes, at.Duration, at.EndedAt = resp.WireBytes, resp.Total, resp.EndedAt
 	if resp.Status == http.StatusTooManyRequests || resp.Status >= http.StatusInternalServerError {
 		return crawl.TroubleServer
 	}
 	return crawl.TroubleNone
+}
+
+// knownStatus is 0 for a code that HTTP does not have (RFC 9110 §15), such as 999:
+// sites send them, but they cannot be stored.
+func knownStatus(code int) int {
+	if code < http.StatusContinue || code > 599 {
+		return 0
+	}
+	return code
 }
 
 // pace decides how long the domain and the address are left alone, and whether

@@ -127,7 +127,7 @@ type Robots struct {
 	Failures int
 	// Version identifies this fetch.
 	Version int64
-	// Fresh is how long the verdict holds, counted from when it is saved.
+	// Fresh is how long the verdict holds, counted from when it is saved or read.
 	Fresh time.Duration
 	// FetchedAt and ExpiresAt are on the database's clock.
 	FetchedAt time.Time

@@ -59,7 +59,8 @@ func newProvider(pool *pgxpool.Pool) (*goose.Provider, func() error, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("open the migrations: %w", err)
 	}
-	locker, err := lock.NewPostgresSessionLocker()
+	// goose asks for the lock every 5 s: others that start would wait as long
+	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
 	if err != nil {
 		return nil, nil, fmt.Errorf("make the migration lock: %w", err)
 	}

@@ -15,6 +15,7 @@ func (s *Store) Robots(ctx context.Context, origin string) (crawl.Robots, error)
 		return crawl.Robots{}, translate("robots.txt of "+origin, err)
 	}
 	r := crawl.Robots{
+		Fresh:  fromMS(row.FreshMs),
 		Origin: row.Origin, Domain: row.Domain, Verdict: crawl.RobotsVerdict(row.Verdict), Agent: row.Agent, Rules: row.Rules,
 		Sitemaps: row.Sitemaps, Reason: row.Reason, StatusCode: int16Of(row.StatusCode),
 		Failures: int(row.Failures), Version: row.Version, FetchedAt: row.FetchedAt, ExpiresAt: row.ExpiresAt,

@@ -37,6 +37,9 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	// server's own setting must not slow or break them.
 	cfg.ConnConfig.RuntimeParams["statement_timeout"] = "0"
 	cfg.ConnConfig.RuntimeParams["jit"] = "off"
+	// Every statement is a few steps along an index, whatever its parameters:
+	// planning each anew would cost more than running it.
+	cfg.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_generic_plan"
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
@@ -76,7 +79,11 @@ func retryConflicts[T any](ctx context.Context, op string, fn func() (T, error))
 
 // ms is a duration in whole milliseconds, rounded up.
 func ms(d time.Duration) int64 {
-	return int64((d + time.Millisecond - 1) / time.Millisecond)
+	n := int64(d / time.Millisecond)
+	if d%time.Millisecond > 0 {
+		n++
+	}
+	return n
 }
 
 // sinceMS is how long ago an instant was in milliseconds, rounded down, so that a

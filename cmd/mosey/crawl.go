@@ -162,8 +162,10 @@ func (c *crawlCmd) begin(ctx context.Context, m *crawler, seeds []string) (crawl
 }
 
 const (
-	// watchEvery is how often the view is renewed.
-	watchEvery = 500 * time.Millisecond
+	// watchEvery is how often the view is renewed, unless that would cost more than
+	// one part in watchShare of the database's time.
+	watchEvery = time.Second
+	watchShare = 20
 	// watchPatience is how long the database may be away before the command gives
 	// up watching; the crawl itself never gives up.
 	watchPatience = 5 * time.Minute
@@ -171,14 +173,14 @@ const (
 
 // watch shows the run's progress until it is over or the context ends.
 func (c *crawlCmd) watch(ctx context.Context, m *crawler, run crawl.Run, view *view) (crawl.Progress, error) {
-	tick := time.NewTicker(watchEvery)
-	defer tick.Stop()
 	var last crawl.Progress
 	last.Run = run
 	last.Status = crawl.RunRunning
 	answered := time.Now()
 	for {
+		asked := time.Now()
 		p, err := progress(ctx, m, run.Name)
+		pause := max(watchEvery, watchShare*time.Since(asked))
 		switch {
 		case err == nil:
 			last, answered = p, time.Now()
@@ -192,7 +194,7 @@ func (c *crawlCmd) watch(ctx context.Context, m *crawler, run crawl.Run, view *v
 		select {
 		case <-ctx.Done():
 			return last, nil
-		case <-tick.C:
+		case <-time.After(pause):
 		}
 	}
 }

@@ -14,7 +14,8 @@ const robotsGet = `-- name: RobotsGet :one
 SELECT
     origin, domain, verdict, agent, rules, crawl_delay_ms, sitemaps, reason, status_code, failures,
     fetched_at, expires_at,
-    (extract(EPOCH FROM fetched_at) * 1e6)::bigint AS version
+    (extract(EPOCH FROM fetched_at) * 1e6)::bigint AS version,
+    ms_between(clock_timestamp(), expires_at)::bigint AS fresh_ms
 FROM robots WHERE origin = $1
 `
 
@@ -32,6 +33,7 @@ type RobotsGetRow struct {
 	FetchedAt    time.Time
 	ExpiresAt    time.Time
 	Version      int64
+	FreshMs      int64
 }
 
 func (q *Queries) RobotsGet(ctx context.Context, origin string) (RobotsGetRow, error) {
@@ -51,6 +53,7 @@ func (q *Queries) RobotsGet(ctx context.Context, origin string) (RobotsGetRow, e
 		&i.FetchedAt,
 		&i.ExpiresAt,
 		&i.Version,
+		&i.FreshMs,
 	)
 	return i, err
 }

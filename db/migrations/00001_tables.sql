@@ -155,9 +155,11 @@ CREATE INDEX page_crawls_domain_open ON page_crawls (domain) WHERE outcome IS NU
 CREATE INDEX page_crawls_due ON page_crawls (scheduled_for, locked_at) WHERE outcome IS NULL;
 -- a page's history
 CREATE INDEX page_crawls_page_history ON page_crawls (page_id, created_at DESC);
--- the next crawl of a domain in a run
+-- The next crawl of a domain in a run. Its condition means the same as that of
+-- the two indexes above but is not theirs: so the planner cannot mistake one of
+-- them for it, as it does while the table is new and it knows nothing about it.
 CREATE INDEX page_crawls_next
-ON page_crawls (domain, run_id, priority DESC, scheduled_for, id) WHERE outcome IS NULL;
+ON page_crawls (domain, run_id, priority DESC, scheduled_for, id) WHERE completed_at IS NULL;
 -- attempts in flight, or abandoned
 CREATE INDEX page_crawls_locked ON page_crawls (domain) WHERE locked_at IS NOT NULL;
 -- A page enters a run once, whoever finds it first; whatever follows says what

@@ -89,6 +89,10 @@ END
 $$;
 -- +goose StatementEnd
 
+CREATE TYPE due_crawl AS (
+    id bigint, page_id bigint, run_id bigint, url text, priority integer, scheduled_for timestamptz
+);
+
 -- The crawl a domain should make next, by priority over all runs, with all that
 -- is needed to decide on it. It claims nothing: crawl_begin decides.
 -- +goose StatementBegin
@@ -97,6 +101,10 @@ DECLARE
     t timestamptz := clock_timestamp();
     n next_crawl;
     slot record;
+    r record;
+    c due_crawl;
+    best due_crawl;
+    has_due boolean;
 BEGIN
     n.closed := false;
     n.crawl_id := 0;
@@ -116,34 +124,44 @@ BEGIN
     n.slot_wait_ms := greatest(ms_between(t, coalesce(slot.free_at, 'epoch')), 0);
     n.slot_reason := coalesce(slot.reason, '');
 
-    SELECT c.id, c.run, c.url, p.origin, c.max_attempts, c.patience_ms,
-        (SELECT count(*) FROM page_crawls x WHERE x.page_id = c.page_id AND x.run_id = c.run_id),
-        coalesce(ro.verdict::text, ''),
-        coalesce((extract(EPOCH FROM ro.fetched_at) * 1e6)::bigint, 0),
-        coalesce(ms_between(t, ro.expires_at), 0),
-        coalesce(ro.reason, '')
-    INTO n.crawl_id, n.run, n.url, n.origin, n.max_attempts, n.patience_ms, n.attempt,
-        n.robots_verdict, n.robots_version, n.robots_fresh_ms, n.robots_reason
-    FROM (
-        SELECT c.*, r.run, r.max_attempts, r.patience_ms
-        FROM domain_runs r CROSS JOIN LATERAL (
-            SELECT x.id, x.page_id, x.run_id, x.url, x.priority, x.scheduled_for FROM page_crawls x
-            WHERE x.domain = p_domain AND x.run_id = r.run_id AND x.outcome IS NULL
-                AND x.locked_at IS NULL AND x.scheduled_for <= t
-            ORDER BY x.priority DESC, x.scheduled_for, x.id LIMIT 1
-        ) c
-        WHERE r.domain = p_domain AND r.has_budget
-        ORDER BY c.priority DESC, c.scheduled_for, c.id LIMIT 1
-    ) c
-    INNER JOIN pages p ON p.id = c.page_id
-    LEFT JOIN robots ro ON ro.origin = p.origin;
-
-    IF FOUND THEN
-        SELECT max(r.delay_ms), max(r.ip_delay_ms) INTO n.delay_ms, n.ip_delay_ms
-        FROM domain_runs r
-        WHERE r.domain = p_domain AND r.has_budget AND EXISTS (
+    -- One run at a time, each a step along page_crawls_next.
+    FOR r IN SELECT * FROM domain_runs v WHERE v.domain = p_domain AND v.has_budget LOOP
+        SELECT x.id, x.page_id, x.run_id, x.url, x.priority, x.scheduled_for INTO c
+        FROM page_crawls x
+        WHERE x.domain = p_domain AND x.run_id = r.run_id AND x.completed_at IS NULL
+            AND x.locked_at IS NULL AND x.scheduled_for <= t
+        ORDER BY x.priority DESC, x.scheduled_for, x.id LIMIT 1;
+        has_due := FOUND;
+        IF has_due AND (best.id IS NULL
+            OR (-c.priority, c.scheduled_for, c.id) < (-best.priority, best.scheduled_for, best.id))
+        THEN
+            best := c;
+            n.run := r.run;
+            n.max_attempts := r.max_attempts;
+            n.patience_ms := r.patience_ms;
+        END IF;
+        -- the strictest of all runs that still want something of the domain
+        IF has_due OR EXISTS (
             SELECT 1 FROM page_crawls x
-            WHERE x.domain = p_domain AND x.run_id = r.run_id AND x.outcome IS NULL
+            WHERE x.domain = p_domain AND x.run_id = r.run_id AND x.completed_at IS NULL
+        ) THEN
+            n.delay_ms := greatest(n.delay_ms, r.delay_ms);
+            n.ip_delay_ms := greatest(n.ip_delay_ms, r.ip_delay_ms);
+        END IF;
+    END LOOP;
+
+    IF best.id IS NOT NULL THEN
+        n.crawl_id := best.id;
+        n.url := best.url;
+        SELECT p.origin, coalesce(ro.verdict::text, ''),
+            coalesce((extract(EPOCH FROM ro.fetched_at) * 1e6)::bigint, 0),
+            coalesce(ms_between(t, ro.expires_at), 0),
+            coalesce(ro.reason, '')
+        INTO n.origin, n.robots_verdict, n.robots_version, n.robots_fresh_ms, n.robots_reason
+        FROM pages p LEFT JOIN robots ro ON ro.origin = p.origin
+        WHERE p.id = best.page_id;
+        n.attempt := (
+            SELECT count(*) FROM page_crawls x WHERE x.page_id = best.page_id AND x.run_id = best.run_id
         );
         n.domain_delay_ms := coalesce((SELECT d.delay_ms FROM domains d WHERE d.domain = p_domain), 0);
         n.crawl_delay_ms := coalesce(
@@ -151,13 +169,12 @@ BEGIN
         RETURN n;
     END IF;
 
-    n.crawl_id := 0;
     -- A locked row is an attempt in flight or abandoned: its slot says until when.
     SELECT ms_between(t, min(CASE WHEN x.locked_at IS NULL THEN x.scheduled_for ELSE slot.free_at END))
     INTO n.due_in_ms
-    FROM domain_runs r INNER JOIN page_crawls x ON x.run_id = r.run_id
-    WHERE r.domain = p_domain AND x.domain = p_domain AND x.outcome IS NULL
-        AND (r.has_budget OR x.locked_at IS NOT NULL);
+    FROM domain_runs v INNER JOIN page_crawls x ON x.run_id = v.run_id
+    WHERE v.domain = p_domain AND x.domain = p_domain AND x.completed_at IS NULL
+        AND (v.has_budget OR x.locked_at IS NOT NULL);
     -- greatest() passes over nulls, so these must stay apart
     n.due_in_ms := CASE WHEN n.due_in_ms IS NULL THEN -1 ELSE greatest(n.due_in_ms, 0) END;
     RETURN n;
@@ -182,10 +199,10 @@ BEGIN
         RETURN a;
     END IF;
     PERFORM crawl_reap(p_domain);
-    SELECT x.run_id INTO c FROM page_crawls x
-    INNER JOIN domain_runs r ON r.run_id = x.run_id AND r.domain = x.domain AND r.has_budget
-    WHERE x.id = p_crawl_id AND x.outcome IS NULL AND x.locked_at IS NULL;
-    IF FOUND THEN
+    SELECT x.run_id, x.outcome, x.locked_at INTO c FROM page_crawls x WHERE x.id = p_crawl_id;
+    IF FOUND AND c.outcome IS NULL AND c.locked_at IS NULL
+        AND (SELECT v.has_budget FROM domain_runs v WHERE v.run_id = c.run_id AND v.domain = p_domain)
+    THEN
         UPDATE domains SET claim_expires_at = now() + interval '30 minutes'
         WHERE domain = p_domain AND claimed_by IS NOT NULL
             AND claim_expires_at < now() + interval '20 minutes';
@@ -210,5 +227,5 @@ $$;
 
 -- +goose Down
 DROP FUNCTION crawl_begin, crawl_next, crawl_reap;
-DROP TYPE next_crawl;
+DROP TYPE due_crawl, next_crawl;
 DROP VIEW domain_runs;

@@ -1,54 +1,79 @@
 -- +goose Up
 
--- Stores pages that were found, all at once; urls may repeat. Sorted, so that two
--- transactions that find the same pages wait for each other instead of deadlocking.
-CREATE FUNCTION pages_add(p_urls text [], p_domains text [], p_origins text []) RETURNS void
-LANGUAGE sql AS $$
+-- The statements of these functions look one row at a time up by a unique key, in
+-- a subquery, rather than join: their plans are kept, and one made while a table
+-- was still empty would read all of it later.
+
+-- Stores pages that were found, all at once, and returns their ids in the order
+-- given; urls may repeat. Sorted, so that two transactions that find the same
+-- pages wait for each other instead of deadlocking.
+-- +goose StatementBegin
+CREATE FUNCTION pages_add(p_urls text [], p_domains text [], p_origins text []) RETURNS bigint []
+LANGUAGE plpgsql AS $$
+BEGIN
     INSERT INTO pages (url, domain, origin)
     SELECT DISTINCT ON (l.url) l.url, l.domain, l.origin
     FROM unnest(p_urls, p_domains, p_origins) AS l (url, domain, origin)
+    WHERE (SELECT p.id FROM pages p WHERE p.url = l.url) IS NULL
     ORDER BY l.url
-    ON CONFLICT (url) DO NOTHING
+    ON CONFLICT (url) DO NOTHING;
+    RETURN (
+        SELECT coalesce(array_agg((SELECT p.id FROM pages p WHERE p.url = l.url) ORDER BY l.n), '{}')
+        FROM unnest(p_urls) WITH ORDINALITY AS l (url, n)
+    );
+END
 $$;
+-- +goose StatementEnd
 
 -- Makes pages part of a run: pending crawls, once a page and run, and the domains
 -- they belong to. The caller has stored the pages and decided that they are in
--- scope. Returns how many crawls are new.
+-- scope. p_own is the domain whose claim the caller holds, if any. Returns how
+-- many crawls are new.
 -- +goose StatementBegin
 CREATE FUNCTION crawls_add(
-    p_run_id bigint, p_page_ids bigint[], p_depth integer, p_redirects integer, p_seed boolean
+    p_run_id bigint, p_ids bigint[], p_urls text[], p_domains text[],
+    p_depth integer, p_redirects integer, p_seed boolean, p_own text
 ) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
-    found_domains text[];
+    others text[];
+    newcomers text[];
+    idle text[];
     added integer;
 BEGIN
-    IF cardinality(p_page_ids) = 0 THEN
+    IF cardinality(p_ids) = 0 THEN
         RETURN 0;
     END IF;
-    SELECT array_agg(DISTINCT p.domain ORDER BY p.domain) INTO found_domains
-    FROM pages p WHERE p.id = ANY (p_page_ids);
-    INSERT INTO domains (domain)
-    SELECT f FROM unnest(found_domains) f
-    WHERE NOT EXISTS (SELECT 1 FROM domains d WHERE d.domain = f)
-    ORDER BY f ON CONFLICT (domain) DO NOTHING;
+    SELECT coalesce(array_agg(DISTINCT f ORDER BY f), '{}') INTO others
+    FROM unnest(p_domains) f WHERE f <> p_own;
+    SELECT array_agg(f ORDER BY f) INTO newcomers FROM unnest(others) f
+    WHERE p_seed OR (SELECT r.run_id FROM run_domains r WHERE r.run_id = p_run_id AND r.domain = f) IS NULL;
+    IF newcomers IS NOT NULL THEN
+        INSERT INTO domains (domain)
+        SELECT f FROM unnest(newcomers) f
+        WHERE (SELECT d.id FROM domains d WHERE d.domain = f) IS NULL
+        ORDER BY f ON CONFLICT (domain) DO NOTHING;
+        INSERT INTO run_domains (run_id, domain, seed)
+        SELECT p_run_id, f, p_seed FROM unnest(newcomers) f ORDER BY f
+        ON CONFLICT (run_id, domain) DO UPDATE SET seed = true
+        WHERE excluded.seed AND NOT run_domains.seed;
+    END IF;
     -- Whoever finishes a domain locks its row FOR UPDATE: with this, either it sees
-    -- the crawls added here or the status update below sees it finished.
-    PERFORM 1 FROM domains d WHERE d.domain = ANY (found_domains) ORDER BY d.domain FOR KEY SHARE;
-    INSERT INTO run_domains (run_id, domain, seed)
-    SELECT p_run_id, f, p_seed FROM unnest(found_domains) f
-    WHERE p_seed OR NOT EXISTS (SELECT 1 FROM run_domains r WHERE r.run_id = p_run_id AND r.domain = f)
-    ORDER BY f
-    ON CONFLICT (run_id, domain) DO UPDATE SET seed = true
-    WHERE excluded.seed AND NOT run_domains.seed;
+    -- the crawls added here or the status update below sees it finished. The
+    -- caller's own domain cannot be finished while its attempt is open.
+    SELECT array_agg(d.domain ORDER BY d.domain) FILTER (WHERE d.status IN ('exhausted', 'unreachable'))
+    INTO idle FROM unnest(others) f CROSS JOIN LATERAL (
+        SELECT x.domain, x.status FROM domains x WHERE x.domain = f FOR KEY SHARE
+    ) d;
     INSERT INTO page_crawls (page_id, domain, priority, run_id, url, depth, redirects)
-    SELECT p.id, p.domain, -p_depth, p_run_id, p.url, p_depth, p_redirects
-    FROM pages p WHERE p.id = ANY (p_page_ids)
-    ORDER BY p.id
+    SELECT DISTINCT ON (l.id) l.id, l.domain, -p_depth, p_run_id, l.url, p_depth, p_redirects
+    FROM unnest(p_ids, p_urls, p_domains) AS l (id, url, domain)
+    ORDER BY l.id
     ON CONFLICT (run_id, page_id) WHERE previous_id IS NULL DO NOTHING;
     GET DIAGNOSTICS added = ROW_COUNT;
-    UPDATE domains d SET status = 'pending', status_reason = ''
-    WHERE d.domain = ANY (found_domains)
-        AND d.status IN ('exhausted', 'unreachable');
+    IF idle IS NOT NULL THEN
+        UPDATE domains d SET status = 'pending', status_reason = ''
+        WHERE d.domain = ANY (idle) AND d.status IN ('exhausted', 'unreachable');
+    END IF;
     RETURN added;
 END
 $$;
@@ -92,24 +117,25 @@ DECLARE
     c record;
     r record;
     n next_crawl;
-    targets bigint[];
+    pages_found bigint[];
     moved_seed boolean;
+    target record;
 BEGIN
     IF p_holder <> '' THEN
         PERFORM slot_release(p_domain, p_ip, p_holder, p_since_end_ms, p_delay_ms, p_ip_delay_ms, p_reason);
+    END IF;
+    SELECT * INTO c FROM page_crawls WHERE id = p_crawl_id FOR UPDATE;
+    IF NOT FOUND OR c.outcome IS NOT NULL OR (c.locked_at IS NULL) = (p_holder <> '') THEN
+        n := crawl_next(p_domain);
+        n.closed := false;
+        RETURN n;
     END IF;
     UPDATE page_crawls SET
         locked_at = NULL, completed_at = ended, outcome = p_outcome,
         status_code = nullif(p_status_code, 0), error_message = nullif(p_error, ''),
         duration_ms = p_duration_ms::integer, bytes = p_bytes,
         content_type = nullif(p_content_type, ''), ip = nullif(p_ip, '')::inet
-    WHERE id = p_crawl_id AND outcome IS NULL AND (locked_at IS NOT NULL OR p_holder = '')
-    RETURNING * INTO c;
-    IF NOT FOUND THEN
-        n := crawl_next(p_domain);
-        n.closed := false;
-        RETURN n;
-    END IF;
+    WHERE id = p_crawl_id;
     SELECT * INTO r FROM crawl_runs WHERE id = c.run_id;
 
     IF p_outcome = 'success' THEN
@@ -124,12 +150,11 @@ BEGIN
     END IF;
 
     IF cardinality(p_link_urls) > 0 THEN
-        PERFORM pages_add(p_link_urls, p_link_domains, p_link_origins);
+        pages_found := pages_add(p_link_urls, p_link_domains, p_link_origins);
         INSERT INTO page_links (from_page_id, to_page_id, kind, nofollow)
-        SELECT c.page_id, p.id, CASE WHEN p_redirect THEN 'redirect' ELSE 'link' END, bool_and(l.nofollow)
-        FROM unnest(p_link_urls, p_link_nofollow) AS l (url, nofollow)
-        INNER JOIN pages p ON p.url = l.url
-        GROUP BY p.id ORDER BY p.id
+        SELECT c.page_id, l.id, CASE WHEN p_redirect THEN 'redirect' ELSE 'link' END, bool_and(l.nofollow)
+        FROM unnest(pages_found, p_link_nofollow) AS l (id, nofollow)
+        GROUP BY l.id ORDER BY l.id
         ON CONFLICT DO NOTHING;
         -- A seed that has moved to another domain takes its scope along.
         moved_seed := p_redirect AND c.depth = 0;
@@ -137,22 +162,23 @@ BEGIN
         -- 20 that browsers follow (WHATWG Fetch, HTTP-redirect fetch).
         IF (p_redirect AND c.redirects < 20) OR (NOT p_redirect AND (r.max_depth < 0 OR c.depth < r.max_depth))
         THEN
-            SELECT coalesce(array_agg(p.id), '{}') INTO targets
-            FROM unnest(p_link_urls, p_link_nofollow) AS l (url, nofollow)
-            INNER JOIN pages p ON p.url = l.url
+            SELECT
+                coalesce(array_agg(l.id), '{}') AS ids, coalesce(array_agg(l.url), '{}') AS urls,
+                coalesce(array_agg(l.domain), '{}') AS domains
+            INTO target
+            FROM unnest(pages_found, p_link_urls, p_link_domains, p_link_nofollow) AS l (id, url, domain, nofollow)
             WHERE NOT l.nofollow
-                AND (moved_seed OR r.scope = 'web' OR EXISTS (
-                    SELECT 1 FROM run_domains rd
-                    WHERE rd.run_id = c.run_id AND rd.domain = p.domain AND rd.seed
-                ))
-                AND NOT EXISTS (
-                    SELECT 1 FROM page_crawls x
-                    WHERE x.run_id = c.run_id AND x.page_id = p.id AND x.previous_id IS NULL
-                );
+                AND (moved_seed OR r.scope = 'web' OR coalesce((
+                    SELECT rd.seed FROM run_domains rd WHERE rd.run_id = c.run_id AND rd.domain = l.domain
+                ), false))
+                AND (
+                    SELECT x.id FROM page_crawls x
+                    WHERE x.run_id = c.run_id AND x.page_id = l.id AND x.previous_id IS NULL
+                ) IS NULL;
             PERFORM crawls_add(
-                c.run_id, targets,
+                c.run_id, target.ids, target.urls, target.domains,
                 least(c.depth + CASE WHEN p_redirect THEN 0 ELSE 1 END, 32767),
-                CASE WHEN p_redirect THEN c.redirects + 1 ELSE 0 END, moved_seed);
+                CASE WHEN p_redirect THEN c.redirects + 1 ELSE 0 END, moved_seed, p_domain);
         END IF;
     END IF;
 
@@ -208,12 +234,10 @@ $$;
 CREATE FUNCTION seeds_add(p_run_id bigint, p_urls text[], p_domains text[], p_origins text[])
 RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
-    ids bigint[];
+    ids CONSTANT bigint[] := pages_add(p_urls, p_domains, p_origins);
     added integer;
 BEGIN
-    PERFORM pages_add(p_urls, p_domains, p_origins);
-    SELECT array_agg(id) INTO ids FROM pages WHERE url = ANY (p_urls);
-    added := crawls_add(p_run_id, ids, 0, 0, true);
+    added := crawls_add(p_run_id, ids, p_urls, p_domains, 0, 0, true, '');
     UPDATE domains SET status = 'pending', status_reason = '', next_crawl_after = NULL
     WHERE domain = ANY (p_domains) AND status = 'blocked';
     RETURN added;

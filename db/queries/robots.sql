@@ -2,7 +2,8 @@
 SELECT
     origin, domain, verdict, agent, rules, crawl_delay_ms, sitemaps, reason, status_code, failures,
     fetched_at, expires_at,
-    (extract(EPOCH FROM fetched_at) * 1e6)::bigint AS version
+    (extract(EPOCH FROM fetched_at) * 1e6)::bigint AS version,
+    ms_between(clock_timestamp(), expires_at)::bigint AS fresh_ms
 FROM robots WHERE origin = @origin;
 
 -- name: RobotsOfDomain :many

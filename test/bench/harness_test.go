@@ -3,6 +3,7 @@ package bench_test
 import (
 	"bufio"
 	"context"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,6 +41,19 @@ func binaries(b *testing.B) string {
 			"github.com/mosey-web/mosey/cmd/"+name).CombinedOutput()
 		require.NoError(b, err, "%s", out)
 	}
+	return dir
+}
+
+var profiles = flag.String("profiles", "", "keep the worker's CPU profiles in this `directory`")
+
+// profileDir is where a benchmark's profile goes.
+func profileDir(b *testing.B) string {
+	b.Helper()
+	if *profiles == "" {
+		return b.TempDir()
+	}
+	dir := filepath.Join(*profiles, b.Name())
+	require.NoError(b, os.MkdirAll(dir, 0o755))
 	return dir
 }
 
@@ -87,7 +101,7 @@ func startUp(b *testing.B, bin, dir string) *rig {
 
 func (r *rig) startWorker(b *testing.B, bin string) {
 	b.Helper()
-	r.profile = filepath.Join(b.TempDir(), "cpu.pprof")
+	r.profile = filepath.Join(profileDir(b), "worker.pprof")
 	r.worker = exec.Command(filepath.Join(bin, "worker"), "--dns-server", r.web.DNSAddr(),
 		"--allow-network", r.web.Network().String(), "--contact", "bench@example.org", "--cpu-profile", r.profile)
 	r.worker.Env = append(os.Environ(), "TEMPORAL_ADDRESS="+r.temporal, "DATABASE_URL="+r.database)
