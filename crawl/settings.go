@@ -1,11 +1,13 @@
 package crawl
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"regexp"
+	"strings"
 	"time"
 )
 
@@ -81,6 +83,35 @@ type Settings struct {
 	Scope *Scope `json:"scope,omitempty"`
 	// Standing keeps the run going when nothing is due. Defaults to false.
 	Standing *bool `json:"standing,omitempty"`
+
+	// unknown is a field of the JSON that there is no setting for.
+	unknown string
+}
+
+// UnmarshalJSON reads settings. A field that is not known is kept in mind for
+// Validate: a delay that was mistyped must not pass for the default, while a
+// history that a later version wrote must still be readable.
+func (s *Settings) UnmarshalJSON(data []byte) error {
+	type plain Settings
+	if err := json.Unmarshal(data, (*plain)(s)); err != nil {
+		return err
+	}
+	s.unknown = UnknownField[plain](data)
+	return nil
+}
+
+// UnknownField returns the first field in a JSON object that T, a struct, does
+// not have; empty where there is none.
+func UnknownField[T any](data []byte) string {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	var v T
+	if err := d.Decode(&v); err != nil {
+		if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+			return strings.Trim(name, `"`)
+		}
+	}
+	return ""
 }
 
 // The defaults and bounds of Settings.
@@ -133,7 +164,15 @@ func (s Settings) Validate() error {
 		inRange("max_pages_per_domain", s.MaxPagesPerDomain, Unlimited, math.MaxInt64),
 		inRange("pages_per_activity", s.PagesPerActivity, 1, PagesPerActivityMax),
 		s.validateScope(),
+		s.validateFields(),
 	)
+}
+
+func (s Settings) validateFields() error {
+	if s.unknown == "" {
+		return nil
+	}
+	return fmt.Errorf("%w: there is no setting %q", ErrInvalid, s.unknown)
 }
 
 func (s Settings) validateScope() error {

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"go.temporal.io/sdk/temporal"
@@ -20,12 +21,29 @@ type SeedInput struct {
 	Settings crawl.Settings `json:"settings,omitzero"`
 	// Staged says that a command line has handed over more seeds in the database.
 	Staged bool `json:"staged,omitempty"`
+
+	// unknown is a field of the JSON that is none of these.
+	unknown string
+}
+
+// UnmarshalJSON reads an input; a field that is not known is reported by the
+// workflow, which can say so more clearly than a decoder.
+func (in *SeedInput) UnmarshalJSON(data []byte) error {
+	type plain SeedInput
+	if err := json.Unmarshal(data, (*plain)(in)); err != nil {
+		return err
+	}
+	in.unknown = crawl.UnknownField[plain](data)
+	return nil
 }
 
 // SeedResult counts what came of the seeds.
 type SeedResult = activities.StoreSeedsResult
 
 func (in SeedInput) validate() error {
+	if in.unknown != "" {
+		return fmt.Errorf("%w: there is no field %q; settings stand under \"settings\"", crawl.ErrInvalid, in.unknown)
+	}
 	if err := crawl.ValidateRunName(in.Run); err != nil {
 		return err
 	}

@@ -133,7 +133,8 @@ func (v *view) line(p crawl.Progress) string {
 // clear removes the live view from the terminal.
 func (v *view) clear() {
 	if v.drawn > 0 {
-		fmt.Fprintf(v.e.stdout, "\x1b[%dA\x1b[J", v.drawn)
+		// to the first column, since a terminal echoes ^C
+		fmt.Fprintf(v.e.stdout, "\r\x1b[%dA\x1b[J", v.drawn)
 		v.drawn = 0
 	}
 }

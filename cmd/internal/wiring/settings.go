@@ -74,6 +74,8 @@ func (s fileSettings) Validate(app *kong.Application) error {
 					errs = append(errs, fmt.Errorf("settings file: %s has no setting %q", key, k))
 				}
 			}
+		case isCommand && value == nil:
+			// a section of which all is commented out
 		case isCommand || isSection || !slices.Contains(everywhere, key):
 			errs = append(errs, fmt.Errorf("settings file: there is no setting %q", key))
 		}
@@ -97,11 +99,11 @@ func (s fileSettings) Resolve(_ *kong.Context, parent *kong.Path, flag *kong.Fla
 		}
 	}
 	if section, ok := s[parent.Node().Name].(map[string]any); ok && parent.Node().Type == kong.CommandNode {
-		if v, ok := section[flag.Name]; ok {
+		if v := section[flag.Name]; v != nil {
 			return settingText(v), nil
 		}
 	}
-	if v, ok := s[flag.Name]; ok {
+	if v := s[flag.Name]; v != nil {
 		return settingText(v), nil
 	}
 	return nil, nil //nolint:nilnil // see above

@@ -1,0 +1,217 @@
+package wiring_test
+
+import (
+	"net/netip"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+)
+
+// cli is a command line like mosey's.
+type cli struct {
+	Config  kong.ConfigFlag
+	DataDir string
+
+	Crawl crawlCmd `cmd:""`
+	Up    upCmd    `cmd:""`
+}
+
+type crawlCmd struct {
+	wiring.FetchFlags
+
+	Delay    *time.Duration
+	MaxPages *int64
+	Standing *bool
+	Run      string `default:"default"`
+}
+
+type upCmd struct {
+	wiring.FetchFlags
+
+	NoWorker bool
+}
+
+// parse parses a command line with this settings file.
+func parse(t *testing.T, file string, args ...string) (cli, error) {
+	t.Helper()
+	return parseWith(t, []string{write(t, file)}, args...)
+}
+
+func parseWith(t *testing.T, files []string, args ...string) (cli, error) {
+	t.Helper()
+	var c cli
+	parser, err := kong.New(&c, append(wiring.KongOptions(files...), kong.Name("mosey"),
+		kong.Exit(func(int) { t.Error("kong wants to end the process") }))...)
+	if err != nil {
+		return c, err
+	}
+	_, err = parser.Parse(args)
+	return c, err
+}
+
+func write(t *testing.T, text string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "config.yaml")
+	require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
+	return name
+}
+
+func TestSettingsFile(t *testing.T) {
+	t.Parallel()
+
+	t.Run("GivesWhatNoFlagGives", func(t *testing.T) {
+		t.Parallel()
+		c, err := parse(t, "# ours\ndata-dir: /srv/mosey\ntimeout: 1m\nmax-fetches: 100000\nrun: small-web\n"+
+			"crawl:\n  contact: you@example.org\n  delay: 1h30m\n  max-pages: -1\n  standing: true\n",
+			"crawl", "--max-fetches", "7")
+		require.NoError(t, err)
+		require.Equal(t, "/srv/mosey", c.DataDir)
+		require.Equal(t, "you@example.org", c.Crawl.Contact)
+		require.Equal(t, time.Minute, c.Crawl.Timeout)
+		require.Equal(t, 90*time.Minute, *c.Crawl.Delay)
+		require.EqualValues(t, -1, *c.Crawl.MaxPages)
+		require.True(t, *c.Crawl.Standing)
+		require.Equal(t, "small-web", c.Crawl.Run)
+		require.Equal(t, 7, c.Crawl.MaxFetches, "the flag wins")
+	})
+
+	t.Run("NeedNotExistNorSayAnything", func(t *testing.T) {
+		t.Parallel()
+		missing := filepath.Join(t.TempDir(), "missing.yaml")
+		for _, name := range []string{missing, write(t, ""), write(t, "# nothing\n"), write(t, "contact:\ncrawl:\n")} {
+			c, err := parseWith(t, []string{name}, "crawl")
+			require.NoError(t, err)
+			require.Empty(t, c.Crawl.Contact)
+			require.Equal(t, 30*time.Second, c.Crawl.Timeout)
+			require.Equal(t, "default", c.Crawl.Run)
+			require.Nil(t, c.Crawl.Delay, "not set is not zero")
+		}
+	})
+
+	t.Run("TakesLists", func(t *testing.T) {
+		t.Parallel()
+		a, b := netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")
+		for file, want := range map[string][]netip.Prefix{
+			"allow-network: [10.0.0.0/8, 'fd00::/8']\n":            {a, b},
+			"allow-network:\n  - 10.0.0.0/8\n  - 'fd00::/8'\n":     {a, b},
+			"crawl: {allow-network: 10.0.0.0/8}\n":                 {a},
+			"allow-network: []\n":                                  nil,
+			"allow-network: 10.0.0.0/8\nup: {no-worker: true}\n":   {a},
+			"allow-network: 10.0.0.0/8\ncrawl: {contact: a.com}\n": {a},
+		} {
+			c, err := parse(t, file, "crawl")
+			require.NoError(t, err, file)
+			require.ElementsMatch(t, want, c.Crawl.AllowNetwork, file)
+		}
+		c, err := parse(t, "allow-network: [10.0.0.0/8]\n", "crawl", "--allow-network", "fd00::/8", "--allow-network", "10.1.0.0/16")
+		require.NoError(t, err)
+		require.Equal(t, []netip.Prefix{b, netip.MustParsePrefix("10.1.0.0/16")}, c.Crawl.AllowNetwork, "flags replace the file's")
+	})
+
+	t.Run("HasASectionForEachCommand", func(t *testing.T) {
+		t.Parallel()
+		const file = "contact: all\nno-worker: true\nup: {contact: up only}\n"
+		c, err := parse(t, file, "up")
+		require.NoError(t, err)
+		require.Equal(t, "up only", c.Up.Contact)
+		require.True(t, c.Up.NoWorker)
+		c, err = parse(t, file, "crawl")
+		require.NoError(t, err, "what only another command knows is not wrong")
+		require.Equal(t, "all", c.Crawl.Contact)
+	})
+
+	t.Run("IsOverriddenByTheNext", func(t *testing.T) {
+		t.Parallel()
+		system, own := write(t, "contact: system\nrun: system\ntimeout: 2s\n"), write(t, "contact: own\nrun: own\n")
+		c, err := parseWith(t, []string{system, own}, "--config", write(t, "contact: named\n"), "crawl")
+		require.NoError(t, err)
+		require.Equal(t, "named", c.Crawl.Contact)
+		require.Equal(t, "own", c.Crawl.Run)
+		require.Equal(t, 2*time.Second, c.Crawl.Timeout)
+	})
+
+	t.Run("IsRefusedWithThePlaceAndTheRemedy", func(t *testing.T) {
+		t.Parallel()
+		const remedy = "want a number and a unit, such as 10s or 1h30m"
+		for file, want := range map[string][]string{
+			"delay: 10\n":                         {"--delay", `"10" is no duration`, remedy},
+			"crawl: {delay: ten}\n":               {"--delay", `"ten" is no duration`, remedy},
+			"timeout: 10\n":                       {"--timeout", `"10" is no duration`, remedy},
+			"timeout: 1ms\n":                      {"--timeout 1ms", "want 1s to 10m"},
+			"max-pages: many\n":                   {"--max-pages", `"many"`},
+			"standing: maybe\n":                   {"--standing", `"maybe"`},
+			"allow-network: 10.0.0.0\n":           {"--allow-network", `"10.0.0.0"`},
+			"dleay: 10s\n":                        {"settings file", `"dleay"`},
+			"dleay: 10s\ncontcat: x\n":            {`"dleay"`, `"contcat"`},
+			"crawl:\n  dleay: 10s\n":              {"settings file", "crawl", `"dleay"`},
+			"up:\n  delay: 10s\n":                 {"settings file", "up", `"delay"`},
+			"spider:\n  delay: 10s\n":             {"settings file", `"spider"`},
+			"contact:\n  mail: you@example.org\n": {"settings file", `"contact"`},
+			"crawl: 3\n":                          {"settings file", `"crawl"`},
+			"seed: x\n":                           {"settings file", `"seed"`},
+			"contact: [a\n":                       {"config.yaml", "settings file", "line 1"},
+			"- contact\n":                         {"config.yaml", "settings file", "line 1"},
+			"contact: a\ncontact: b\n":            {"config.yaml", "settings file", "line 2", `"contact"`},
+		} {
+			_, err := parse(t, file, "crawl")
+			for _, part := range want {
+				require.ErrorContains(t, err, part, file)
+			}
+		}
+	})
+
+	t.Run("MustExistWhenItIsNamed", func(t *testing.T) {
+		t.Parallel()
+		_, err := parse(t, "", "--config", filepath.Join(t.TempDir(), "missing.yaml"), "crawl")
+		require.ErrorContains(t, err, "missing.yaml")
+	})
+}
+
+func TestDurationFlags(t *testing.T) {
+	t.Parallel()
+	for _, bad := range []string{"10", "-1", "ten", ""} {
+		_, err := parse(t, "", "crawl", "--delay="+bad)
+		require.ErrorContains(t, err, "is no duration: want a number and a unit, such as 10s or 1h30m", bad)
+	}
+	c, err := parse(t, "delay: 1m\n", "crawl", "--delay", "0")
+	require.NoError(t, err)
+	require.Zero(t, *c.Crawl.Delay, "none at all is said with a plain 0")
+}
+
+// The environment is the process's: these tests cannot run in parallel.
+func TestSettingsEnvironment(t *testing.T) {
+	t.Run("StandsBetweenFlagAndFile", func(t *testing.T) {
+		t.Setenv("MOSEY_CONTACT", "environment")
+		t.Setenv("MOSEY_DELAY", "2s")
+		t.Setenv("MOSEY_ALLOW_NETWORK", "10.0.0.0/8,10.0.0.0/16")
+		const file = "contact: file\nallow-network: fd00::/8\ncrawl: {delay: 1s, run: file}\n"
+		c, err := parse(t, file, "crawl")
+		require.NoError(t, err)
+		require.Equal(t, "environment", c.Crawl.Contact)
+		require.Equal(t, 2*time.Second, *c.Crawl.Delay)
+		require.Len(t, c.Crawl.AllowNetwork, 2)
+		require.Equal(t, "file", c.Crawl.Run)
+		c, err = parse(t, file, "crawl", "--contact=flag", "--delay=3s")
+		require.NoError(t, err)
+		require.Equal(t, "flag", c.Crawl.Contact)
+		require.Equal(t, 3*time.Second, *c.Crawl.Delay)
+	})
+
+	t.Run("IsRefusedByTheVariablesName", func(t *testing.T) {
+		for variable, bad := range map[string]string{
+			"MOSEY_DELAY": "10", "MOSEY_TIMEOUT": "", "MOSEY_MAX_PAGES": "many", "MOSEY_ALLOW_NETWORK": "10.0.0.0",
+		} {
+			t.Run(variable, func(t *testing.T) {
+				t.Setenv(variable, bad)
+				_, err := parse(t, "", "crawl")
+				require.ErrorContains(t, err, variable)
+			})
+		}
+	})
+}
