@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"go.temporal.io/sdk/temporal"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/internal/fetch"
@@ -144,6 +145,7 @@ func (f *robotsFetch) request(ctx context.Context, t target) (FetchRobotsResult,
 		})
 	}
 	// What happened must be written down even if the worker stops.
+	caller := ctx
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordSpan)
 	defer cancel()
 	ended := time.Now()
@@ -153,12 +155,21 @@ func (f *robotsFetch) request(ctx context.Context, t target) (FetchRobotsResult,
 	if own := f.ownTrouble(err); own != nil {
 		return FetchRobotsResult{}, errors.Join(own, release(0, ""))
 	}
+	if errors.Is(err, fetch.KindCanceled) {
+		// given up by us: it tells nothing about the site
+		return FetchRobotsResult{}, errors.Join(err, release(delay, reason))
+	}
 	res, w, err := f.judge(ctx, resp, err)
 	if w.delay > delay {
 		delay, reason = w.delay, w.reason
 	}
 	if releaseErr := release(delay, reason); releaseErr != nil {
 		return FetchRobotsResult{}, releaseErr
+	}
+	if app, ok := errors.AsType[*temporal.ApplicationError](err); ok && app.Type() == TypeSiteTrouble && stopping(caller) {
+		// An activity that was cancelled is not run again, and its error would fail
+		// the workflow: let that wait instead.
+		return FetchRobotsResult{Wait: crawl.Duration(delay), Reason: reason, URL: f.in.URL, Hops: f.in.Hops}, nil
 	}
 	// The outermost error carries the retry delay: it must not be wrapped.
 	return res, err

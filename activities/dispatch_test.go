@@ -1,0 +1,272 @@
+package activities_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/activities"
+	"github.com/mosey-web/mosey/crawl"
+)
+
+func TestDispatch(t *testing.T) {
+	t.Parallel()
+	// prepare makes a run with due work for these domains, unclaimed.
+	prepare := func(t *testing.T, set crawl.Settings, hosts ...string) *testBundle {
+		t.Helper()
+		b := setup(t, options{settings: set})
+		var urls []crawl.URL
+		for _, h := range hosts {
+			u, err := crawl.ParseURL("https://" + h + "/")
+			require.NoError(t, err)
+			urls = append(urls, u)
+		}
+		_, err := b.store.AddSeeds(t.Context(), b.run.ID, urls)
+		require.NoError(t, err)
+		return b
+	}
+	dispatch := func(t *testing.T, b *testBundle) activities.DispatchResult {
+		t.Helper()
+		res, err := call[activities.DispatchResult](t, b.acts, b.acts.Dispatch, activities.DispatchInput{Run: runName})
+		require.NoError(t, err)
+		return res
+	}
+	finish := func(t *testing.T, b *testBundle, domain string) {
+		t.Helper()
+		b.exec(t, "UPDATE page_crawls SET outcome = 'success', completed_at = now() WHERE domain = $1", domain)
+		done, err := b.store.FinishDomain(t.Context(), domain, -1, "")
+		require.NoError(t, err)
+		require.True(t, done)
+	}
+	status := func(t *testing.T, b *testBundle) (crawl.RunStatus, string) {
+		t.Helper()
+		run, err := b.store.Run(t.Context(), runName)
+		require.NoError(t, err)
+		return run.Status, run.Reason
+	}
+
+	t.Run("StartsDomainsUpToTheCap", func(t *testing.T) {
+		t.Parallel()
+		b := prepare(t, crawl.Settings{MaxDomains: new(2), PagesPerActivity: new(7)}, "a.test", "b.test", "c.test")
+		require.Equal(t, activities.DispatchResult{Started: 2, Active: 2}, dispatch(t, b))
+		require.ElementsMatch(t, []startedDomain{{"a.test", runName, 7}, {"b.test", runName, 7}}, b.starter.domains)
+		require.Equal(t, activities.DispatchResult{Active: 2}, dispatch(t, b), "the cap is reached")
+
+		finish(t, b, "a.test")
+		require.Equal(t, activities.DispatchResult{Started: 1, Active: 2}, dispatch(t, b))
+		require.Equal(t, startedDomain{"c.test", runName, 7}, b.starter.domains[2])
+		require.Len(t, b.starter.domains, 3)
+	})
+
+	t.Run("StartsTheMostImportantFirst", func(t *testing.T) {
+		t.Parallel()
+		b := prepare(t, crawl.Settings{MaxDomains: new(1)}, "a.test", "b.test")
+		b.exec(t, "UPDATE domains SET priority_score = 1 WHERE domain = 'b.test'")
+		dispatch(t, b)
+		require.Equal(t, []startedDomain{{"b.test", runName, 1}}, b.starter.domains)
+	})
+
+	t.Run("EndsTheRunWhenNothingIsLeft", func(t *testing.T) {
+		t.Parallel()
+		b := prepare(t, crawl.Settings{}, "a.test")
+		require.False(t, dispatch(t, b).Ended)
+		require.False(t, dispatch(t, b).Ended, "a.test is active")
+		finish(t, b, "a.test")
+		const why = "nothing left that is due"
+		require.Equal(t, activities.DispatchResult{Ended: true, Reason: why}, dispatch(t, b))
+		is, reason := status(t, b)
+		require.Equal(t, crawl.RunDone, is)
+		require.Equal(t, why, reason)
+		require.Equal(t, activities.DispatchResult{Ended: true, Reason: string(crawl.RunDone)}, dispatch(t, b))
+	})
+
+	t.Run("WaitsForADomainThatAnotherRunHolds", func(t *testing.T) {
+		t.Parallel()
+		b := prepare(t, crawl.Settings{}, "a.test")
+		other, err := b.store.EnsureRun(t.Context(), "other", crawl.Settings{})
+		require.NoError(t, err)
+		u, err := crawl.ParseURL("https://a.test/")
+		require.NoError(t, err)
+		_, err = b.store.AddSeeds(t.Context(), other.ID, []crawl.URL{u})
+		require.NoError(t, err)
+		claimed, err := b.store.ClaimDomains(t.Context(), other.ID, 1)
+		require.NoError(t, err)
+		require.Len(t, claimed, 1)
+		require.Equal(t, activities.DispatchResult{}, dispatch(t, b), "its workflow serves this run too")
+	})
+
+	t.Run("KeepsAStandingRun", func(t *testing.T) {
+		t.Parallel()
+		b := prepare(t, crawl.Settings{Standing: new(true)})
+		require.Equal(t, activities.DispatchResult{}, dispatch(t, b))
+		is, _ := status(t, b)
+		require.Equal(t, crawl.RunRunning, is)
+	})
+
+	t.Run("DoesNothingForAStoppedRun", func(t *testing.T) {
+		t.Parallel()
+		b := prepare(t, crawl.Settings{}, "a.test")
+		_, err := b.store.StopRun(t.Context(), b.run.ID, "enough")
+		require.NoError(t, err)
+		require.Equal(t, activities.DispatchResult{Ended: true, Reason: string(crawl.RunStopped)}, dispatch(t, b))
+		require.Empty(t, b.starter.domains)
+	})
+
+	t.Run("ReclaimsADomainWhoseStartWasLost", func(t *testing.T) {
+		t.Parallel()
+		b := prepare(t, crawl.Settings{}, "a.test")
+		b.starter.err = errAway
+		_, err := call[activities.DispatchResult](t, b.acts, b.acts.Dispatch, activities.DispatchInput{Run: runName})
+		requireOwnTrouble(t, err)
+		require.ErrorContains(t, err, errAway.Error())
+		b.starter.err = nil
+		require.Equal(t, activities.DispatchResult{Active: 1}, dispatch(t, b), "the claim lasts a minute")
+		b.exec(t, "UPDATE domains SET claim_expires_at = now() - interval '1 second'")
+		require.Equal(t, activities.DispatchResult{Started: 1, Active: 1}, dispatch(t, b))
+	})
+
+	t.Run("RefusesARunThatIsNone", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, options{})
+		_, err := call[activities.DispatchResult](t, b.acts, b.acts.Dispatch, activities.DispatchInput{Run: "nope"})
+		requireBadInput(t, err, "nope")
+	})
+}
+
+func TestFinishDomain(t *testing.T) {
+	t.Parallel()
+	finish := func(t *testing.T, b *testBundle, in activities.FinishDomainInput) bool {
+		t.Helper()
+		in.Domain = b.site
+		res, err := call[activities.FinishDomainResult](t, b.acts, b.acts.FinishDomain, in)
+		require.NoError(t, err)
+		return res.Finished
+	}
+	domain := func(t *testing.T, b *testBundle) crawl.DomainReport {
+		t.Helper()
+		d, err := b.store.Domain(t.Context(), b.site)
+		require.NoError(t, err)
+		return d
+	}
+
+	t.Run("RefusesWhileSomethingIsDue", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, options{})
+		b.seed(t, "/")
+		require.False(t, finish(t, b, activities.FinishDomainInput{}))
+		require.Equal(t, crawl.DomainActive, domain(t, b).Status)
+		require.NotEmpty(t, domain(t, b).Claimed)
+
+		b.allowAll(t, b.page("/"))
+		_, err := b.fetchPages(t, 1)
+		require.NoError(t, err)
+		require.True(t, finish(t, b, activities.FinishDomainInput{}))
+		require.Equal(t, crawl.DomainExhausted, domain(t, b).Status)
+		require.Empty(t, domain(t, b).Claimed)
+	})
+
+	t.Run("PutsAwayWhateverIsDue", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, options{})
+		b.seed(t, "/")
+		require.True(t, finish(t, b, activities.FinishDomainInput{
+			PutAway: true, Wait: crawl.Duration(2 * time.Hour), Reason: string(crawl.ReasonRetryAfter),
+		}))
+		d := domain(t, b)
+		require.Equal(t, crawl.DomainPending, d.Status)
+		require.Equal(t, string(crawl.ReasonRetryAfter), d.Reason)
+		require.Empty(t, d.Claimed)
+		require.InDelta(t, 2*time.Hour, time.Until(d.PutAway), float64(time.Minute))
+		claimed, err := b.store.ClaimDomains(t.Context(), b.run.ID, 10)
+		require.NoError(t, err)
+		require.Empty(t, claimed)
+	})
+}
+
+func TestChangeDomain(t *testing.T) {
+	t.Parallel()
+
+	t.Run("SetsItsDelayAndBudget", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, options{})
+		b.seed(t, "/", "/p/1")
+		b.allowAll(t, b.page("/"))
+		set := func(in activities.SetDomainInput) {
+			in.Domain = b.site
+			_, err := call[struct{}](t, b.acts, b.acts.SetDomain, in)
+			require.NoError(t, err)
+		}
+		set(activities.SetDomainInput{Delay: new(crawl.Duration(time.Minute))})
+		set(activities.SetDomainInput{MaxPages: new(int64(1))})
+		d, err := b.store.Domain(t.Context(), b.site)
+		require.NoError(t, err)
+		require.Equal(t, crawl.Duration(time.Minute), *d.Delay, "what is not given stays")
+		require.EqualValues(t, 1, *d.MaxPages)
+		res, err := b.fetchPages(t, 5)
+		require.NoError(t, err)
+		require.Equal(t, activities.FetchPagesResult{Next: activities.StepFinish, Closed: 1}, res, "its budget is spent")
+		b.requireSlot(t, b.web.Log()[0], time.Minute, crawl.ReasonDomain)
+	})
+
+	t.Run("BlocksItUntilItIsSeededAgain", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, options{})
+		b.seed(t, "/")
+		b.allowAll(t, b.page("/"))
+		_, err := call[struct{}](t, b.acts, b.acts.BlockDomain, activities.BlockDomainInput{Domain: b.site, Reason: "a wish"})
+		require.NoError(t, err)
+		d, err := b.store.Domain(t.Context(), b.site)
+		require.NoError(t, err)
+		require.Equal(t, crawl.DomainBlocked, d.Status)
+		require.Equal(t, "a wish", d.Reason)
+		_, err = b.fetchPages(t, 1)
+		require.NoError(t, err)
+		require.Empty(t, b.web.Log())
+
+		b.seed(t, "/p/1")
+		_, err = b.fetchPages(t, 1)
+		require.NoError(t, err)
+		require.Len(t, b.web.Log(), 1)
+	})
+
+	t.Run("AddsPagesToARun", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, options{})
+		b.seed(t, "/")
+		in := activities.AddURLsInput{Domain: b.site, Run: runName, URLs: []string{b.page("/"), b.page("/new"), b.page("/new#x")}}
+		res, err := call[activities.AddURLsResult](t, b.acts, b.acts.AddURLs, in)
+		require.NoError(t, err)
+		require.Equal(t, 1, res.Added)
+		require.Empty(t, b.report(t, "/new").Crawls[0].Outcome)
+	})
+
+	t.Run("RefusesWhatIsNotThere", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, options{})
+		refused := func(activity, in any, why string) {
+			_, err := call[struct{}](t, b.acts, activity, in)
+			requireBadInput(t, err, why)
+		}
+		refused(b.acts.SetDomain, activities.SetDomainInput{Domain: "nope.test", MaxPages: new(int64(1))}, "nope.test")
+		refused(b.acts.BlockDomain, activities.BlockDomainInput{Domain: "nope.test"}, "nope.test")
+		refused(b.acts.AddURLs, activities.AddURLsInput{Domain: b.site, Run: "nope"}, "nope")
+		refused(b.acts.AddURLs, activities.AddURLsInput{Domain: b.site, Run: runName, URLs: []string{"no url"}}, `"no url"`)
+		require.Zero(t, b.count(t, "SELECT count(*) FROM pages"))
+	})
+}
+
+func TestNew(t *testing.T) {
+	t.Parallel()
+	_, err := activities.New(activities.Config{})
+	require.ErrorContains(t, err, "a store, a fetcher, a resolver and a starter are needed")
+	b := setup(t, options{})
+	_, err = activities.New(activities.Config{Store: b.store, Fetcher: noFetcher{}, Resolver: noResolver{}, Starter: b.starter})
+	require.ErrorIs(t, err, crawl.ErrInvalid)
+}
+
+// noFetcher and noResolver are never called.
+type (
+	noFetcher  struct{ activities.Fetcher }
+	noResolver struct{ activities.Resolver }
+)

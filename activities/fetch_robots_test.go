@@ -1,0 +1,294 @@
+package activities_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/activities"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/internal/robots"
+	"github.com/mosey-web/mosey/test/web"
+)
+
+// robotsSite is a site with this kind of robots.txt.
+func robotsSite(kind web.RobotsKind) []web.Site {
+	return []web.Site{{Pages: -1, Plain: true, Robots: kind}}
+}
+
+// robotsFile is a site with this robots.txt.
+func robotsFile(b web.Behaviour) []web.Site {
+	return []web.Site{{Pages: -1, Plain: true, Paths: map[string]web.Behaviour{"/robots.txt": b}}}
+}
+
+// robotsInput asks for the site's robots.txt.
+func (b *testBundle) robotsInput(t *testing.T) activities.FetchRobotsInput {
+	t.Helper()
+	return activities.FetchRobotsInput{Domain: b.site, Origin: originOf(t, b.page("/"))}
+}
+
+// robots is what is stored of the site's robots.txt.
+func (b *testBundle) robots(t *testing.T) crawl.Robots {
+	t.Helper()
+	r, err := b.store.Robots(t.Context(), originOf(t, b.page("/")))
+	require.NoError(t, err)
+	return r
+}
+
+// followRobots calls FetchRobots as a workflow does, until it is done or fails.
+func (b *testBundle) followRobots(t *testing.T) (activities.FetchRobotsResult, error) {
+	t.Helper()
+	in := b.robotsInput(t)
+	for {
+		res, err := b.fetchRobots(t, in)
+		if err != nil || res.Done {
+			return res, err
+		}
+		time.Sleep(time.Duration(res.Wait))
+		in.URL, in.Hops, in.Queued = res.URL, res.Hops, res.Queued
+	}
+}
+
+// slot is until when the site's domain is left alone, from now on, and why.
+func (b *testBundle) slot(t *testing.T) (time.Duration, crawl.Reason) {
+	t.Helper()
+	d, err := b.store.Domain(t.Context(), b.site)
+	require.NoError(t, err)
+	return time.Until(d.SlotFree), d.SlotReason
+}
+
+func TestFetchRobots(t *testing.T) {
+	t.Parallel()
+
+	t.Run("StoresTheRules", func(t *testing.T) {
+		t.Parallel()
+		file := web.Content{Type: "text/plain", Body: "User-agent: *\nDisallow: /\n\nUser-agent: Mosey\nDisallow: /no\n" +
+			"Crawl-delay: 1.5\nSitemap: https://example.org/map.xml\nSitemap: nonsense\n"}
+		b := setup(t, options{sites: robotsFile(file)})
+		b.seed(t, "/no", "/yes")
+		res, err := b.fetchRobots(t, b.robotsInput(t))
+		require.NoError(t, err)
+		require.Equal(t, activities.FetchRobotsResult{Done: true, Verdict: crawl.RobotsRules}, res)
+
+		r := b.robots(t)
+		require.Equal(t, crawl.RobotsRules, r.Verdict)
+		require.Equal(t, agent, r.Agent)
+		require.Equal(t, b.site, r.Domain)
+		require.Equal(t, 200, r.StatusCode)
+		require.Equal(t, 1500*time.Millisecond, *r.CrawlDelay)
+		require.Equal(t, []string{"https://example.org/map.xml"}, r.Sitemaps)
+		require.WithinDuration(t, r.FetchedAt.Add(24*time.Hour), r.ExpiresAt, time.Second)
+
+		// its Crawl-delay holds from this answer on
+		wait, reason := b.slot(t)
+		require.Equal(t, crawl.ReasonCrawlDelay, reason)
+		require.LessOrEqual(t, wait, 1500*time.Millisecond)
+		pages, err := b.fetchPages(t, 1)
+		require.NoError(t, err)
+		require.Equal(t, 1, pages.Closed)
+		require.Equal(t, crawl.OutcomeBlockedRobots, b.report(t, "/no").Crawls[0].Outcome)
+		require.Equal(t, b.page("/yes"), pages.URL)
+	})
+
+	t.Run("IsARequestOfTheDomain", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, options{settings: crawl.Settings{Delay: new(crawl.Duration(time.Minute))}})
+		b.seed(t, "/")
+		b.readRobots(t)
+		b.requireSlot(t, b.web.Log()[0], time.Minute, crawl.ReasonDelay)
+		res, err := b.fetchPages(t, 1)
+		require.NoError(t, err)
+		require.Equal(t, activities.StepFetch, res.Next)
+		require.Equal(t, crawl.ReasonDelay, res.Reason)
+		require.Greater(t, time.Duration(res.Wait), 30*time.Second)
+		require.Empty(t, b.pages())
+
+		// and waits for its own turn
+		b.exec(t, "DELETE FROM robots")
+		again, err := b.fetchRobots(t, b.robotsInput(t))
+		require.NoError(t, err)
+		require.False(t, again.Done)
+		require.Equal(t, crawl.ReasonDelay, again.Reason)
+		require.Greater(t, time.Duration(again.Wait), 30*time.Second)
+		require.Len(t, b.web.Log(), 1)
+		b.requireNothingInFlight(t)
+	})
+
+	t.Run("AsksOnlyWhenItHasTo", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, options{})
+		b.seed(t, "/")
+		b.readRobots(t)
+		b.readRobots(t)
+		require.Len(t, b.web.Log(), 1)
+		for i, change := range []string{"expires_at = now()", "agent = 'another'"} {
+			b.exec(t, "UPDATE robots SET "+change)
+			b.readRobots(t)
+			require.Len(t, b.web.Log(), i+2, change)
+		}
+	})
+
+	t.Run("GoesSlowerWhereItCannotUnderstand", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, options{sites: robotsSite(web.RobotsHTML)})
+		b.seed(t, "/")
+		b.readRobots(t)
+		require.Equal(t, time.Second, *b.robots(t).CrawlDelay)
+		_, reason := b.slot(t)
+		require.Equal(t, crawl.ReasonCrawlDelay, reason)
+	})
+
+	t.Run("DropsALineThatIsCut", func(t *testing.T) {
+		t.Parallel()
+		head := "User-agent: *\nDisallow: /private/\n"
+		last := "Disallow: /p"
+		// "Disallow: /p" and, past the limit, "rivate/2"
+		filler := "#" + strings.Repeat("x", robots.MaxBytes-len(head)-len(last)-2) + "\n"
+		file := web.Content{Type: "text/plain", Body: head + filler + last + "rivate/2\n"}
+		b := setup(t, options{sites: robotsFile(file)})
+		b.seed(t, "/p/1", "/private/1")
+		b.readRobots(t)
+		_, err := b.fetchPages(t, 2)
+		require.NoError(t, err)
+		require.Equal(t, []string{"/p/1"}, b.pages())
+	})
+
+	t.Run("RefusesAnOriginThatIsNone", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, options{})
+		for _, in := range []activities.FetchRobotsInput{
+			{Domain: b.site, Origin: "nonsense"},
+			{Domain: b.site, Origin: originOf(t, b.page("/")), URL: "ftp://example.org/"},
+		} {
+			_, err := b.fetchRobots(t, in)
+			requireBadInput(t, err, "URL")
+		}
+	})
+}
+
+func TestFetchRobotsReads(t *testing.T) {
+	t.Parallel()
+	type testCase struct {
+		kind    web.RobotsKind
+		verdict crawl.RobotsVerdict
+		says    string
+	}
+	cases := map[string]testCase{
+		"None":         {web.RobotsNone, crawl.RobotsAllowAll, "answered 404: all is allowed"},
+		"Forbidden":    {web.RobotsForbidden, crawl.RobotsAllowAll, "answered 403: all is allowed"},
+		"Unauthorized": {web.RobotsUnauthorized, crawl.RobotsAllowAll, "answered 401: all is allowed"},
+		"HTML":         {web.RobotsHTML, crawl.RobotsDisallowAll, "is an HTML or XML document: nothing is allowed"},
+		"Binary":       {web.RobotsBinary, crawl.RobotsDisallowAll, "is binary data: nothing is allowed"},
+		"Huge":         {web.RobotsHuge, crawl.RobotsRules, ""},
+		"BOM":          {web.RobotsBOM, crawl.RobotsRules, ""},
+	}
+	bundles := setupCases(t, options{}, cases, func(c testCase) web.Site { return robotsSite(c.kind)[0] })
+	for name, want := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := bundles[name]
+			b.seed(t, "/", "/private/1")
+			res := b.readRobots(t)
+			require.Equal(t, want.verdict, res.Verdict)
+			require.Equal(t, want.says, res.Detail)
+			b.exec(t, "UPDATE politeness_slots SET free_at = now() WHERE key = $1", "domain:"+b.site)
+			_, err := b.fetchPages(t, 2)
+			require.NoError(t, err)
+			allowed := []string{}
+			for _, target := range []string{"/", "/private/1"} {
+				if done := b.report(t, target).Crawls[0]; done.Outcome != crawl.OutcomeBlockedRobots {
+					allowed = append(allowed, target)
+				} else if want.says != "" {
+					require.Equal(t, "robots.txt: "+want.says, done.Error)
+				}
+			}
+			require.ElementsMatch(t, allowed, b.pages())
+			for _, target := range []string{"/", "/private/1"} {
+				require.Equal(t, b.web.Allowed(b.page(target)), slices.Contains(allowed, target), target)
+			}
+		})
+	}
+}
+
+func TestFetchRobotsFollowsRedirects(t *testing.T) {
+	t.Parallel()
+	const delay = 300 * time.Millisecond
+	paced := crawl.Settings{Delay: new(crawl.Duration(delay)), IPDelay: new(crawl.Duration(delay))}
+
+	for kind, hops := range map[web.RobotsKind]int{
+		web.RobotsChain: 5, web.RobotsWWW: 1, web.RobotsOther: 1,
+	} {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, options{sites: robotsSite(kind), settings: paced})
+			b.seed(t, "/private/1")
+			res, err := b.followRobots(t)
+			require.NoError(t, err)
+			require.Equal(t, crawl.RobotsRules, res.Verdict)
+			report := web.Judge(b.web.Log(), web.Expectations{Plan: b.web.Plan, Delay: delay, IPDelay: delay, Partial: true})
+			require.Empty(t, report.Violations(), "each hop is paced")
+			require.Equal(t, hops+1, report.Answered)
+			_, err = b.fetchPages(t, 1)
+			require.NoError(t, err)
+			require.Equal(t, crawl.OutcomeBlockedRobots, b.report(t, "/private/1").Crawls[0].Outcome,
+				"what is found holds for the origin that redirected")
+			require.Zero(t, b.count(t, "SELECT count(*) FROM politeness_slots WHERE holder IS NOT NULL"),
+				"the slots of a domain on the way are given back too")
+		})
+	}
+
+	t.Run("OneHopACall", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, options{sites: robotsSite(web.RobotsChain)})
+		b.seed(t, "/")
+		res, err := b.fetchRobots(t, b.robotsInput(t))
+		require.NoError(t, err)
+		require.Equal(t, activities.FetchRobotsResult{URL: b.page("/r/1"), Hops: 1}, res)
+		require.Len(t, b.web.Log(), 1)
+		_, err = b.store.Robots(t.Context(), originOf(t, b.page("/")))
+		require.ErrorIs(t, err, crawl.ErrNotFound, "nothing is known yet")
+	})
+
+	t.Run("NotForEver", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, options{sites: robotsSite(web.RobotsMany)})
+		b.seed(t, "/")
+		_, err := b.followRobots(t)
+		requireTrouble(t, err)
+		require.ErrorContains(t, err, "redirects more than 5 times")
+		require.Len(t, b.web.Log(), 6)
+		require.Equal(t, crawl.RobotsUnreachable, b.robots(t).Verdict)
+	})
+
+	t.Run("NotToWhereItMayNot", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, options{sites: robotsFile(serve(func(v *web.Visit) {
+			_, port, _ := strings.Cut(v.R.Host, ":")
+			web.Redirect{To: "http://127.0.0.1:" + port + "/robots.txt"}.Serve(v)
+		}))})
+		b.seed(t, "/")
+		_, err := b.followRobots(t)
+		requireTrouble(t, err)
+		require.ErrorContains(t, err, "is not a public address")
+		require.Len(t, b.web.Log(), 1, "the redirect's target was not asked")
+		require.Equal(t, crawl.RobotsUnreachable, b.robots(t).Verdict)
+	})
+
+	for name, location := range map[string]string{
+		"NotWithoutALocation": "", "NotToBadUTF8": "gopher://\xff\xfe/", "NotToAnAbyss": "/" + strings.Repeat("é", 9000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			answer := "HTTP/1.1 301 Moved\r\nContent-Length: 0\r\nLocation: " + location + "\r\n\r\n"
+			b := setup(t, options{sites: robotsFile(raw(answer))})
+			b.seed(t, "/")
+			_, err := b.followRobots(t)
+			requireTrouble(t, err)
+			require.Equal(t, crawl.RobotsUnreachable, b.robots(t).Verdict)
+			b.requireNothingInFlight(t)
+		})
+	}
+}

@@ -1,0 +1,220 @@
+package activities_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/mosey-web/mosey/activities"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/internal/fetch"
+	"github.com/mosey-web/mosey/test/web"
+)
+
+func TestFetchRobotsThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	quick := fetch.Config{
+		ConnectTimeout: 300 * time.Millisecond, FirstByteTimeout: 300 * time.Millisecond, TotalTimeout: 600 * time.Millisecond,
+	}
+	type testCase struct {
+		site     web.Site
+		limits   fetch.Config
+		private  bool
+		says     string
+		requests int
+		low      time.Duration
+	}
+	cases := map[string]testCase{
+		"A500":           {site: web.Site{Robots: web.RobotsError}, says: "answered 500", requests: 1, low: 2 * time.Second},
+		"A503":           {site: web.Site{Robots: web.RobotsUnavailable}, says: "answered 503", requests: 1, low: 2 * time.Second},
+		"A429":           {site: web.Site{Robots: web.RobotsTooMany}, says: "answered 429", requests: 1, low: 2 * time.Second},
+		"AReset":         {site: web.Site{Robots: web.RobotsReset}, says: "fetch: reset", requests: 1, low: 2 * time.Second},
+		"AHang":          {site: web.Site{Robots: web.RobotsHang}, limits: quick, says: "fetch: timeout", requests: 1, low: 2 * time.Second},
+		"NoSuchName":     {site: web.Site{DNS: web.DNSMissing}, says: "no such host", low: 4 * time.Second},
+		"APrivateServer": {private: true, says: "is not a public address", low: 4 * time.Second},
+	}
+	bundles := setupCases(t, options{}, cases, func(c testCase) web.Site {
+		c.site.Pages, c.site.Plain = -1, true
+		return c.site
+	})
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := bundles[name]
+			b.acts = b.worker(t, options{limits: tc.limits, private: tc.private})
+			b.seed(t, "/")
+			_, err := b.fetchRobots(t, b.robotsInput(t))
+			wait := requireTrouble(t, err)
+			require.ErrorContains(t, err, tc.says)
+			require.ErrorContains(t, err, "try 1 of 4")
+			require.GreaterOrEqual(t, wait, tc.low)
+			require.LessOrEqual(t, wait, tc.low*5/4)
+
+			r := b.robots(t)
+			require.Equal(t, crawl.RobotsUnreachable, r.Verdict)
+			require.Contains(t, r.Reason, tc.says)
+			require.Equal(t, 1, r.Failures)
+			require.Len(t, b.log(), tc.requests)
+			b.requireNothingInFlight(t)
+
+			// meanwhile nothing of the origin is fetched, and nothing is lost
+			res, err := b.fetchPages(t, 1)
+			require.NoError(t, err)
+			require.Equal(t, activities.StepFetch, res.Next)
+			require.Zero(t, res.Closed)
+			require.Greater(t, time.Duration(res.Wait), time.Second)
+			require.Empty(t, b.pages())
+			crawls := b.report(t, "/").Crawls
+			require.Len(t, crawls, 1)
+			require.Empty(t, crawls[0].Outcome)
+			require.WithinDuration(t, r.ExpiresAt, crawls[0].ScheduledFor, 0)
+		})
+	}
+
+	t.Run("IsPutOffForHoursAfterFourTries", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, options{sites: robotsSite(web.RobotsError)})
+		b.seed(t, "/", "/p/1")
+		for i, low := range []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second} {
+			_, err := b.fetchRobots(t, b.robotsInput(t))
+			wait := requireTrouble(t, err)
+			require.GreaterOrEqual(t, wait, low)
+			require.LessOrEqual(t, wait, low*5/4)
+			left, reason := b.slot(t)
+			require.Equal(t, crawl.ReasonRobots, reason)
+			require.InDelta(t, wait, left, float64(low/2)+float64(time.Second), "try %d", i+1)
+			b.later(t)
+		}
+		for _, want := range []time.Duration{2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 16 * time.Hour, 24 * time.Hour, 24 * time.Hour} {
+			res, err := b.fetchRobots(t, b.robotsInput(t))
+			require.NoError(t, err)
+			require.True(t, res.Done)
+			require.Equal(t, crawl.RobotsUnreachable, res.Verdict)
+			r := b.robots(t)
+			require.WithinDuration(t, r.FetchedAt.Add(want), r.ExpiresAt, time.Second)
+			pages, err := b.fetchPages(t, 1)
+			require.NoError(t, err)
+			require.Equal(t, activities.StepFinish, pages.Next)
+			require.False(t, pages.PutAway, "the domain may have other origins")
+			require.Equal(t, 2, b.count(t, "SELECT count(*) FROM page_crawls WHERE outcome IS NULL AND scheduled_for = $1", r.ExpiresAt))
+			b.later(t)
+		}
+		require.Empty(t, b.pages())
+	})
+
+	t.Run("IsReadAgainOnceItIsBack", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, options{sites: robotsFile(web.Flaky{First: 1})})
+		b.seed(t, "/")
+		_, err := b.fetchRobots(t, b.robotsInput(t))
+		requireTrouble(t, err)
+		b.later(t)
+		b.readRobots(t)
+		require.Zero(t, b.robots(t).Failures)
+	})
+
+	t.Run("IsLeftAloneForItsRetryAfter", func(t *testing.T) {
+		t.Parallel()
+		const asked = 90 * time.Second
+		b := setup(t, options{sites: robotsFile(web.Status{Code: 503, RetryAfter: asked})})
+		b.seed(t, "/")
+		_, err := b.fetchRobots(t, b.robotsInput(t))
+		require.GreaterOrEqual(t, requireTrouble(t, err), asked)
+		left, _ := b.slot(t)
+		require.Greater(t, left, asked-30*time.Second)
+	})
+
+	t.Run("PutsTheOriginOffBeyondThePatience", func(t *testing.T) {
+		t.Parallel()
+		const asked = 3 * time.Hour
+		b := setup(t, options{
+			sites:    robotsFile(web.Status{Code: 429, RetryAfter: asked}),
+			settings: crawl.Settings{Patience: new(crawl.Duration(time.Hour))},
+		})
+		b.seed(t, "/")
+		res, err := b.fetchRobots(t, b.robotsInput(t))
+		require.NoError(t, err)
+		require.True(t, res.Done)
+		require.Equal(t, crawl.RobotsUnreachable, res.Verdict)
+		left, reason := b.slot(t)
+		require.Equal(t, crawl.ReasonRetryAfter, reason)
+		require.Greater(t, left, asked-time.Minute)
+		pages, err := b.fetchPages(t, 1)
+		require.NoError(t, err)
+		require.Equal(t, activities.StepFinish, pages.Next)
+	})
+}
+
+// later makes the waits that are stored pass.
+func (b *testBundle) later(t *testing.T) {
+	t.Helper()
+	b.exec(t, "UPDATE robots SET expires_at = now()")
+	b.exec(t, "UPDATE politeness_slots SET free_at = now()")
+	b.exec(t, "UPDATE page_crawls SET scheduled_for = now() WHERE outcome IS NULL")
+}
+
+func TestFetchRobotsWhenInterrupted(t *testing.T) {
+	t.Parallel()
+
+	// cancelled is as Temporal cancels an activity.
+	cancelled := func(t *testing.T) (context.Context, func()) {
+		t.Helper()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		return ctx, func() { cancel(temporal.NewCanceledError()) }
+	}
+	run := func(t *testing.T, b *testBundle, with envOption) (activities.FetchRobotsResult, error) {
+		t.Helper()
+		return call[activities.FetchRobotsResult](t, b.acts, b.acts.FetchRobots, b.robotsInput(t), with)
+	}
+
+	t.Run("WithTheSlotTakenGivesItBack", func(t *testing.T) {
+		t.Parallel()
+		ctx, cancel := cancelled(t)
+		b := setup(t, options{wrap: func(f activities.Fetcher) activities.Fetcher { return cancelling{f, cancel} }})
+		b.seed(t, "/")
+		_, err := run(t, b, cancelledBy(ctx))
+		require.True(t, temporal.IsCanceledError(err), "%v", err)
+		b.requireUntouched(t)
+	})
+
+	t.Run("DuringTheRequestBlamesNobody", func(t *testing.T) {
+		t.Parallel()
+		g := newGate()
+		b := setup(t, options{
+			sites: robotsFile(g), settings: crawl.Settings{Delay: new(crawl.Duration(time.Minute))},
+		})
+		b.seed(t, "/")
+		ctx, cancel := cancelled(t)
+		go func() {
+			<-g.arrived
+			cancel()
+		}()
+		_, err := run(t, b, cancelledBy(ctx))
+		require.True(t, temporal.IsCanceledError(err), "pausing would fail the workflow: %v", err)
+		_, err = b.store.Robots(t.Context(), originOf(t, b.page("/")))
+		require.ErrorIs(t, err, crawl.ErrNotFound, "it tells nothing about the site")
+		left, reason := b.slot(t)
+		require.Greater(t, left, 30*time.Second, "but it was a request")
+		require.Equal(t, crawl.ReasonDelay, reason)
+		b.requireNothingInFlight(t)
+	})
+
+	t.Run("BeforeATroubledAnswerWaitsInTheWorkflow", func(t *testing.T) {
+		t.Parallel()
+		stop := make(chan struct{})
+		b := setup(t, options{sites: robotsFile(serve(func(v *web.Visit) {
+			close(stop)
+			web.Status{Code: 503, RetryAfter: 90 * time.Second}.Serve(v)
+		}))})
+		b.seed(t, "/")
+		res, err := run(t, b, stoppedBy(stop))
+		require.NoError(t, err, "an activity that was cancelled is not run again: its error would fail the workflow")
+		require.Equal(t, activities.FetchRobotsResult{
+			Wait: crawl.Duration(90 * time.Second), Reason: crawl.ReasonRobots,
+		}, res)
+		require.Equal(t, 1, b.robots(t).Failures)
+	})
+}

@@ -1,0 +1,366 @@
+package activities_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/netip"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
+	"go.uber.org/goleak"
+
+	"github.com/mosey-web/mosey/activities"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/db/dbtest"
+	"github.com/mosey-web/mosey/internal/dns"
+	"github.com/mosey-web/mosey/internal/fetch"
+	"github.com/mosey-web/mosey/test/web"
+)
+
+func TestMain(m *testing.M) {
+	code := dbtest.Main(m)
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, "goroutines were left behind:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+const (
+	agent   = "mosey"
+	runName = "small-web"
+	// payloadMax is what a payload may have; see package activities.
+	payloadMax = 4 << 10
+)
+
+// testBundle is one worker's activities, on a database and a synthetic web of
+// their own.
+type testBundle struct {
+	acts    *activities.Activities
+	run     crawl.Run
+	site    string // host of the site that the test is about
+	starter *starter
+	store   *db.Store
+	url     string // of the database
+	web     *web.Web
+}
+
+// options are what differs between tests. The zero value is one site without
+// pages besides its root, and a run without delays.
+type options struct {
+	sites    []web.Site
+	settings crawl.Settings
+	limits   fetch.Config
+	// private leaves the web's network out of those that may be asked.
+	private bool
+	wrap    func(activities.Fetcher) activities.Fetcher
+}
+
+func setup(t *testing.T, o options) *testBundle {
+	t.Helper()
+	if o.sites == nil {
+		o.sites = []web.Site{{Pages: -1, Plain: true}}
+	}
+	b := &testBundle{url: dbtest.URL(t), starter: &starter{}}
+	b.web = web.StartT(t, web.Options{Sites: o.sites, PageBytes: 1 << 10})
+	store, err := db.Open(t.Context(), b.url)
+	require.NoError(t, err)
+	t.Cleanup(store.Close)
+	b.store = store
+
+	if o.settings.Delay == nil {
+		o.settings.Delay = new(crawl.Duration)
+	}
+	if o.settings.IPDelay == nil {
+		o.settings.IPDelay = new(crawl.Duration)
+	}
+	b.run, err = store.EnsureRun(t.Context(), runName, o.settings)
+	require.NoError(t, err)
+	b.acts = b.worker(t, o)
+	b.site = b.web.Hosts()[0]
+	return b
+}
+
+// setupCases is setup for the cases of a table, each with a site of its own: a
+// database for each would cost more than the tests.
+func setupCases[Case any](
+	t *testing.T, o options, cases map[string]Case, siteOf func(Case) web.Site,
+) map[string]*testBundle {
+	t.Helper()
+	names := slices.Sorted(maps.Keys(cases))
+	for _, name := range names {
+		o.sites = append(o.sites, siteOf(cases[name]))
+	}
+	shared := setup(t, o)
+	bundles := make(map[string]*testBundle)
+	for i, name := range names {
+		b := *shared
+		b.site = b.web.Hosts()[i]
+		bundles[name] = &b
+	}
+	return bundles
+}
+
+// worker makes activities such as another worker process has.
+func (b *testBundle) worker(t *testing.T, o options) *activities.Activities {
+	t.Helper()
+	o.limits.UserAgent = agent + "/test (+https://example.org/bot)"
+	if !o.private {
+		o.limits.AllowNetworks = []netip.Prefix{b.web.Network()}
+	}
+	client, err := fetch.New(o.limits)
+	require.NoError(t, err)
+	var fetcher activities.Fetcher = client
+	if o.wrap != nil {
+		fetcher = o.wrap(client)
+	}
+	resolver, err := dns.New(dns.Config{Server: b.web.DNSAddr()})
+	require.NoError(t, err)
+	acts, err := activities.New(activities.Config{
+		Store: b.store, Fetcher: fetcher, Resolver: resolver, Starter: b.starter, Agent: agent,
+		Logger: slog.New(slog.DiscardHandler), RequestTimeout: o.limits.TotalTimeout,
+	})
+	require.NoError(t, err)
+	return acts
+}
+
+// seed makes pages of the site part of the run, as a dispatcher would find
+// them: claimed.
+func (b *testBundle) seed(t *testing.T, targets ...string) {
+	t.Helper()
+	urls := make([]string, len(targets))
+	for i, target := range targets {
+		urls[i] = b.page(target)
+	}
+	b.seedURLs(t, urls...)
+}
+
+func (b *testBundle) seedURLs(t *testing.T, raw ...string) {
+	t.Helper()
+	urls, err := crawl.ParseURLs(raw)
+	require.NoError(t, err)
+	added, err := b.store.AddSeeds(t.Context(), b.run.ID, urls)
+	require.NoError(t, err)
+	require.Len(t, raw, added)
+	_, err = b.store.ClaimDomains(t.Context(), b.run.ID, 100)
+	require.NoError(t, err)
+}
+
+// page is a page of the site.
+func (b *testBundle) page(target string) string { return b.web.URL(b.site, target) }
+
+func originOf(t *testing.T, raw string) string {
+	t.Helper()
+	u, err := crawl.ParseURL(raw)
+	require.NoError(t, err)
+	return u.Origin()
+}
+
+// allowAll stores that an origin has no robots.txt, for tests of what comes after.
+func (b *testBundle) allowAll(t *testing.T, raw string) {
+	t.Helper()
+	u, err := crawl.ParseURL(raw)
+	require.NoError(t, err)
+	_, err = b.store.SaveRobots(t.Context(), crawl.Robots{
+		Origin: u.Origin(), Domain: u.Domain(), Agent: agent, Verdict: crawl.RobotsAllowAll, Fresh: time.Hour,
+	})
+	require.NoError(t, err)
+}
+
+// readRobots fetches the site's robots.txt.
+func (b *testBundle) readRobots(t *testing.T) activities.FetchRobotsResult {
+	t.Helper()
+	res, err := b.fetchRobots(t, activities.FetchRobotsInput{Domain: b.site, Origin: originOf(t, b.page("/"))})
+	require.NoError(t, err)
+	require.True(t, res.Done)
+	return res
+}
+
+// fetchPages runs FetchPages for the site.
+func (b *testBundle) fetchPages(t *testing.T, maxPages int, with ...envOption) (activities.FetchPagesResult, error) {
+	t.Helper()
+	in := activities.FetchPagesInput{Domain: b.site, MaxPages: maxPages}
+	return call[activities.FetchPagesResult](t, b.acts, b.acts.FetchPages, in, with...)
+}
+
+func (b *testBundle) fetchRobots(t *testing.T, in activities.FetchRobotsInput) (activities.FetchRobotsResult, error) {
+	t.Helper()
+	return call[activities.FetchRobotsResult](t, b.acts, b.acts.FetchRobots, in)
+}
+
+// report is what is stored of a page of the site.
+func (b *testBundle) report(t *testing.T, target string) crawl.PageReport {
+	t.Helper()
+	rep, err := b.store.Page(t.Context(), b.page(target))
+	require.NoError(t, err)
+	return rep
+}
+
+// count runs a query for one number.
+func (b *testBundle) count(t *testing.T, query string, args ...any) int {
+	t.Helper()
+	var n int
+	require.NoError(t, b.store.Pool().QueryRow(t.Context(), query, args...).Scan(&n))
+	return n
+}
+
+// exec runs a statement.
+func (b *testBundle) exec(t *testing.T, statement string, args ...any) {
+	t.Helper()
+	_, err := b.store.Pool().Exec(t.Context(), statement, args...)
+	require.NoError(t, err)
+}
+
+// requireNothingInFlight checks that none of the site's rows is locked and that its
+// slots are not held.
+func (b *testBundle) requireNothingInFlight(t *testing.T) {
+	t.Helper()
+	addr, _ := b.web.Addr(b.site)
+	require.Zero(t, b.count(t, "SELECT count(*) FROM page_crawls WHERE locked_at IS NOT NULL AND domain = $1", b.site), "rows are locked")
+	require.Zero(t, b.count(t, "SELECT count(*) FROM politeness_slots WHERE holder IS NOT NULL AND key IN ($1, $2)",
+		"domain:"+b.site, "ip:"+addr.String()), "slots are held")
+}
+
+// requireSlot checks that the site's domain is left alone for a delay after a
+// request.
+func (b *testBundle) requireSlot(t *testing.T, after web.Record, delay time.Duration, why crawl.Reason) {
+	t.Helper()
+	d, err := b.store.Domain(t.Context(), b.site)
+	require.NoError(t, err)
+	ended := after.Time.Add(after.End - after.Start)
+	require.False(t, d.SlotFree.Before(ended.Add(delay)), "free %s too early", ended.Add(delay).Sub(d.SlotFree))
+	require.Equal(t, why, d.SlotReason)
+}
+
+// log is what the site was asked.
+func (b *testBundle) log() web.Log {
+	addr, _ := b.web.Addr(b.site)
+	return slices.DeleteFunc(b.web.Log(), func(r web.Record) bool { return r.LocalAddr.Addr() != addr })
+}
+
+// pages are the paths of the pages that the site was asked for.
+func (b *testBundle) pages() []string {
+	targets := []string{}
+	for _, r := range b.log().Pages() {
+		targets = append(targets, r.Target)
+	}
+	return targets
+}
+
+// environment is what an activity runs in.
+type environment struct {
+	beat func()
+	ctx  context.Context
+	logs slog.Handler
+	stop chan struct{}
+}
+
+type envOption func(*environment)
+
+// cancelledBy makes the activity's context end with ctx.
+func cancelledBy(ctx context.Context) envOption { return func(e *environment) { e.ctx = ctx } }
+
+// stoppedBy makes the worker stop when the channel is closed.
+func stoppedBy(stop chan struct{}) envOption { return func(e *environment) { e.stop = stop } }
+
+// beating calls a function at each heartbeat.
+func beating(f func()) envOption { return func(e *environment) { e.beat = f } }
+
+// loggingTo hands the activity's log messages to a function.
+func loggingTo(f func(message string)) envOption {
+	return func(e *environment) { e.logs = messages(f) }
+}
+
+type messages func(string)
+
+func (messages) Enabled(context.Context, slog.Level) bool { return true }
+
+func (m messages) Handle(_ context.Context, r slog.Record) error {
+	m(r.Message)
+	return nil
+}
+
+func (m messages) WithAttrs([]slog.Attr) slog.Handler { return m }
+func (m messages) WithGroup(string) slog.Handler      { return m }
+
+// call runs an activity as a worker does, input, result and error encoded. Each
+// must be small.
+func call[Out any](
+	t *testing.T, acts *activities.Activities, method, in any, with ...envOption,
+) (out Out, err error) {
+	t.Helper()
+	e := environment{beat: func() {}, ctx: context.Background(), logs: slog.DiscardHandler, stop: make(chan struct{})}
+	for _, set := range with {
+		set(&e)
+	}
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(log.NewStructuredLogger(slog.New(e.logs)))
+	env := suite.NewTestActivityEnvironment()
+	env.RegisterActivity(acts)
+	env.SetWorkerOptions(worker.Options{BackgroundActivityContext: e.ctx})
+	env.SetWorkerStopChannel(e.stop)
+	env.SetOnActivityHeartbeatListener(func(*activity.Info, converter.EncodedValues) { e.beat() })
+	payload, encodeErr := json.Marshal(in)
+	require.NoError(t, encodeErr)
+	require.Less(t, len(payload), payloadMax)
+	value, err := env.ExecuteActivity(method, in)
+	if err != nil {
+		require.Less(t, len(err.Error()), payloadMax)
+		return out, err
+	}
+	if value.HasValue() {
+		require.NoError(t, value.Get(&out))
+	}
+	payload, encodeErr = json.Marshal(out)
+	require.NoError(t, encodeErr)
+	require.Less(t, len(payload), payloadMax)
+	return out, nil
+}
+
+// requireTrouble checks that an error makes Temporal run the activity again, and
+// quietly, and returns after how long.
+func requireTrouble(t *testing.T, err error) time.Duration {
+	t.Helper()
+	var app *temporal.ApplicationError
+	require.ErrorAs(t, err, &app)
+	require.Equal(t, activities.TypeSiteTrouble, app.Type())
+	require.False(t, app.NonRetryable())
+	require.Equal(t, temporal.ApplicationErrorCategoryBenign, app.Category())
+	require.Positive(t, app.NextRetryDelay())
+	return app.NextRetryDelay()
+}
+
+// requireBadInput checks that an error fails the activity for good, and says why.
+func requireBadInput(t *testing.T, err error, why string) {
+	t.Helper()
+	var app *temporal.ApplicationError
+	require.ErrorAs(t, err, &app)
+	require.Equal(t, activities.TypeBadInput, app.Type())
+	require.True(t, app.NonRetryable())
+	require.Contains(t, app.Message(), why)
+}
+
+// requireOwnTrouble checks that an error is left to the retry policy.
+func requireOwnTrouble(t *testing.T, err error) {
+	t.Helper()
+	require.Error(t, err)
+	var app *temporal.ApplicationError
+	if require.ErrorAs(t, err, &app); app != nil {
+		require.NotContains(t, []string{activities.TypeSiteTrouble, activities.TypeBadInput}, app.Type())
+		require.False(t, app.NonRetryable())
+		require.Zero(t, app.NextRetryDelay())
+	}
+}
