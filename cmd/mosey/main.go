@@ -53,7 +53,12 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// a second Ctrl-C ends the process at once; nothing is lost by that either
 	context.AfterFunc(ctx, stop)
-	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	code := exitFailed
+	if err := wiring.IgnoreEmptyEnv(); err != nil {
+		fmt.Fprintln(os.Stderr, "mosey:", err)
+	} else {
+		code = run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	}
 	stop()
 	os.Exit(code)
 }

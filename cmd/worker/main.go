@@ -28,6 +28,10 @@ type flags struct {
 
 func main() {
 	var f flags
+	if err := wiring.IgnoreEmptyEnv(); err != nil {
+		fmt.Fprintln(os.Stderr, "worker:", err)
+		os.Exit(1)
+	}
 	parser, err := kong.New(&f, append(wiring.KongOptions(), kong.Name("worker"),
 		kong.Description("Mosey's production worker. Temporal is found through the TEMPORAL_* environment."))...)
 	if err != nil {

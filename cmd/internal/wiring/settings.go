@@ -14,12 +14,15 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
+// envPrefix is that of the environment variables that flags have.
+const envPrefix = "MOSEY"
+
 // KongOptions are the options that both commands share: settings come from flags,
 // else from the environment (MOSEY_*), else from files.
 func KongOptions(files ...string) []kong.Option {
 	duration := kong.MapperFunc(decodeDuration)
 	return []kong.Option{
-		kong.DefaultEnvars("MOSEY"),
+		kong.DefaultEnvars(envPrefix),
 		kong.TypeMapper(reflect.TypeFor[time.Duration](), duration),
 		kong.Configuration(loadSettings, files...),
 	}
@@ -43,15 +46,47 @@ func decodeDuration(ctx *kong.DecodeContext, target reflect.Value) error {
 
 // fileSettings are the settings of a YAML file. A key is a flag's name without the
 // dashes; below a command's name it is for that command alone.
-type fileSettings map[string]any
+type fileSettings map[string]setting
+
+// setting is a value as it would stand on the command line, or a section.
+type setting struct {
+	text    string
+	section map[string]setting
+	// given is false for a key without a value
+	given bool
+}
+
+// UnmarshalYAML takes values as they were written: a run named 1.10 is not 1.1.
+func (s *setting) UnmarshalYAML(n *yaml.Node) error {
+	s.given = true
+	switch n.Kind {
+	case yaml.MappingNode:
+		return n.Decode(&s.section)
+	case yaml.SequenceNode:
+		// lists are repeated flags
+		var parts []setting
+		if err := n.Decode(&parts); err != nil {
+			return err
+		}
+		texts := make([]string, len(parts))
+		for i, p := range parts {
+			texts[i] = p.text
+		}
+		s.text = strings.Join(texts, ",")
+	case yaml.AliasNode:
+		return s.UnmarshalYAML(n.Alias)
+	default:
+		s.text = n.Value
+	}
+	return nil
+}
 
 func loadSettings(r io.Reader) (kong.Resolver, error) {
-	// of the plain type, which the decoder then also uses for what is nested
-	var s map[string]any
+	s := fileSettings{}
 	if err := yaml.NewDecoder(r).Decode(&s); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("settings file: %w", err)
 	}
-	return fileSettings(s), nil
+	return s, nil
 }
 
 // Validate refuses keys that no flag has, so that a typing error does not pass for
@@ -66,17 +101,16 @@ func (s fileSettings) Validate(app *kong.Application) error {
 	}
 	for key, value := range s {
 		known, isCommand := commands[key]
-		section, isSection := value.(map[string]any)
 		switch {
-		case isCommand && isSection:
-			for k := range section {
+		case isCommand && value.section != nil:
+			for k := range value.section {
 				if !slices.Contains(known, k) {
 					errs = append(errs, fmt.Errorf("settings file: %s has no setting %q", key, k))
 				}
 			}
-		case isCommand && value == nil:
+		case isCommand && !value.given:
 			// a section of which all is commented out
-		case isCommand || isSection || !slices.Contains(everywhere, key):
+		case isCommand || value.section != nil || !slices.Contains(everywhere, key):
 			errs = append(errs, fmt.Errorf("settings file: there is no setting %q", key))
 		}
 	}
@@ -98,30 +132,26 @@ func (s fileSettings) Resolve(_ *kong.Context, parent *kong.Path, flag *kong.Fla
 			return nil, nil //nolint:nilnil // kong's way to say "not here"
 		}
 	}
-	if section, ok := s[parent.Node().Name].(map[string]any); ok && parent.Node().Type == kong.CommandNode {
-		if v := section[flag.Name]; v != nil {
-			return settingText(v), nil
+	if parent.Node().Type == kong.CommandNode {
+		if v, ok := s[parent.Node().Name].section[flag.Name]; ok && v.given {
+			return v.text, nil
 		}
 	}
-	if v := s[flag.Name]; v != nil {
-		return settingText(v), nil
+	if v, ok := s[flag.Name]; ok && v.given {
+		return v.text, nil
 	}
 	return nil, nil //nolint:nilnil // see above
 }
 
-// settingText gives kong the value as it would stand on the command line; lists
-// are repeated flags.
-func settingText(v any) any {
-	switch v := v.(type) {
-	case []any:
-		parts := make([]string, len(v))
-		for i, p := range v {
-			parts[i] = fmt.Sprint(p)
+// IgnoreEmptyEnv unsets variables of Mosey that are set to nothing, as compose
+// files leave them: they mean "not given".
+func IgnoreEmptyEnv() error {
+	for _, kv := range os.Environ() {
+		if name, value, _ := strings.Cut(kv, "="); value == "" && strings.HasPrefix(name, envPrefix+"_") {
+			if err := os.Unsetenv(name); err != nil {
+				return fmt.Errorf("unset %s: %w", name, err)
+			}
 		}
-		return strings.Join(parts, ",")
-	case bool:
-		return v
-	default:
-		return fmt.Sprint(v)
 	}
+	return nil
 }

@@ -205,7 +205,7 @@ func TestSettingsEnvironment(t *testing.T) {
 
 	t.Run("IsRefusedByTheVariablesName", func(t *testing.T) {
 		for variable, bad := range map[string]string{
-			"MOSEY_DELAY": "10", "MOSEY_TIMEOUT": "", "MOSEY_MAX_PAGES": "many", "MOSEY_ALLOW_NETWORK": "10.0.0.0",
+			"MOSEY_DELAY": "10", "MOSEY_TIMEOUT": "1", "MOSEY_MAX_PAGES": "many", "MOSEY_ALLOW_NETWORK": "10.0.0.0",
 		} {
 			t.Run(variable, func(t *testing.T) {
 				t.Setenv(variable, bad)
@@ -213,5 +213,20 @@ func TestSettingsEnvironment(t *testing.T) {
 				require.ErrorContains(t, err, variable)
 			})
 		}
+	})
+
+	t.Run("LeavesAFilesTextAsItStands", func(t *testing.T) {
+		c, err := parse(t, "crawl: {run: 1.10}\n", "crawl")
+		require.NoError(t, err)
+		require.Equal(t, "1.10", c.Crawl.Run)
+	})
+
+	t.Run("CountsAsUnsetWhereEmpty", func(t *testing.T) {
+		t.Setenv("MOSEY_CONTACT", "")
+		t.Setenv("MOSEY_DELAY", "")
+		require.NoError(t, wiring.IgnoreEmptyEnv())
+		c, err := parse(t, "contact: file\n", "crawl")
+		require.NoError(t, err)
+		require.Equal(t, "file", c.Crawl.Contact)
 	})
 }
