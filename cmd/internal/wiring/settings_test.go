@@ -81,6 +81,13 @@ func TestSettingsFile(t *testing.T) {
 		require.Equal(t, 7, c.Crawl.MaxFetches, "the flag wins")
 	})
 
+	t.Run("LeavesAFilesTextAsItStands", func(t *testing.T) {
+		t.Parallel()
+		c, err := parse(t, "crawl: {run: 1.10}\n", "crawl")
+		require.NoError(t, err)
+		require.Equal(t, "1.10", c.Crawl.Run)
+	})
+
 	t.Run("NeedNotExistNorSayAnything", func(t *testing.T) {
 		t.Parallel()
 		missing := filepath.Join(t.TempDir(), "missing.yaml")
@@ -213,12 +220,6 @@ func TestSettingsEnvironment(t *testing.T) {
 				require.ErrorContains(t, err, variable)
 			})
 		}
-	})
-
-	t.Run("LeavesAFilesTextAsItStands", func(t *testing.T) {
-		c, err := parse(t, "crawl: {run: 1.10}\n", "crawl")
-		require.NoError(t, err)
-		require.Equal(t, "1.10", c.Crawl.Run)
 	})
 
 	t.Run("CountsAsUnsetWhereEmpty", func(t *testing.T) {
