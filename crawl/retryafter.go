@@ -23,7 +23,7 @@ func ParseRetryAfter(header string, now time.Time) (time.Duration, bool) {
 	if err != nil {
 		return 0, false
 	}
-	wait := at.Sub(now)
+	wait := min(at.Sub(now), time.Duration(maxRetryAfter)*time.Second)
 	return wait, wait > 0
 }
 

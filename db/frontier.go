@@ -120,11 +120,13 @@ func (s *Store) TakeSlot(
 func (s *Store) ReleaseSlot(
 	ctx context.Context, domain, ip, holder string, ended time.Time, delay, ipDelay time.Duration, why crawl.Reason,
 ) error {
-	err := s.q.SlotRelease(ctx, dbsqlc.SlotReleaseParams{
-		Domain: domain, Ip: ip, Holder: holder, SinceEndMs: sinceMS(ended),
-		DelayMs: ms(delay), IpDelayMs: ms(ipDelay), Reason: string(why),
+	_, err := retryConflicts(ctx, "release the slot of "+domain, func() (struct{}, error) {
+		return struct{}{}, s.q.SlotRelease(ctx, dbsqlc.SlotReleaseParams{
+			Domain: domain, Ip: ip, Holder: holder, SinceEndMs: sinceMS(ended),
+			DelayMs: ms(delay), IpDelayMs: ms(ipDelay), Reason: string(why),
+		})
 	})
-	return translate("release the slot of "+domain, err)
+	return err
 }
 
 func permit(row dbsqlc.CrawlBeginRow) crawl.Permit {

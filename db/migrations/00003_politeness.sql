@@ -45,26 +45,26 @@ DECLARE
     ip_tail timestamptz;
     t timestamptz;
     place timestamptz;
-    locked integer := 0;
 BEGIN
-    LOOP
-        locked := 0;
-        FOR slot IN
-            SELECT s.key, s.free_at, s.reason, s.tail FROM politeness_slots s
-            WHERE s.key = ANY (keys) ORDER BY s.key FOR UPDATE
-        LOOP
-            locked := locked + 1;
-            IF slot.key = k_domain THEN
-                domain_free := slot.free_at;
-                domain_reason := slot.reason;
-            ELSE
-                ip_free := slot.free_at;
-                ip_tail := slot.tail;
-            END IF;
-        END LOOP;
-        EXIT WHEN locked = cardinality(keys);
+    -- Before anything is locked: an address's lock must not be held while its
+    -- domain's row is inserted, which others lock first.
+    IF (SELECT s.key FROM politeness_slots s WHERE s.key = k_domain) IS NULL
+        OR (by_ip AND (SELECT s.key FROM politeness_slots s WHERE s.key = k_ip) IS NULL)
+    THEN
         INSERT INTO politeness_slots (key) SELECT k FROM unnest(keys) k ORDER BY k
         ON CONFLICT (key) DO NOTHING;
+    END IF;
+    FOR slot IN
+        SELECT s.key, s.free_at, s.reason, s.tail FROM politeness_slots s
+        WHERE s.key = ANY (keys) ORDER BY s.key FOR UPDATE
+    LOOP
+        IF slot.key = k_domain THEN
+            domain_free := slot.free_at;
+            domain_reason := slot.reason;
+        ELSE
+            ip_free := slot.free_at;
+            ip_tail := slot.tail;
+        END IF;
     END LOOP;
     t := clock_timestamp();
     IF domain_free > t THEN

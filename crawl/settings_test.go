@@ -1,0 +1,187 @@
+package crawl_test
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// full sets every field to something that is not its default.
+func full() crawl.Settings {
+	return crawl.Settings{
+		Delay: new(crawl.Duration(1500 * time.Millisecond)), IPDelay: new(crawl.Duration(0)),
+		Patience: new(crawl.Duration(90 * time.Minute)), MaxAttempts: new(2), MaxDepth: new(0), MaxDomains: new(3),
+		MaxPages: new(int64(4)), MaxPagesPerDomain: new(int64(0)), PagesPerActivity: new(5),
+		Scope: new(crawl.ScopeWeb), Standing: new(true),
+	}
+}
+
+func TestSettingsWithDefaults(t *testing.T) {
+	t.Parallel()
+
+	t.Run("FillsInWhatIsNotSet", func(t *testing.T) {
+		t.Parallel()
+		require.Equal(t, crawl.Settings{
+			Delay: new(crawl.Duration(10 * time.Second)), IPDelay: new(crawl.Duration(time.Second)),
+			Patience: new(crawl.Duration(time.Hour)), MaxAttempts: new(4), MaxDepth: new(-1), MaxDomains: new(1000),
+			MaxPages: new(int64(-1)), MaxPagesPerDomain: new(int64(-1)), PagesPerActivity: new(1),
+			Scope: new(crawl.ScopeSeeds), Standing: new(false),
+		}, crawl.Settings{}.WithDefaults())
+	})
+
+	t.Run("KeepsWhatIsSet", func(t *testing.T) {
+		t.Parallel()
+		require.Equal(t, full(), full().WithDefaults())
+	})
+
+	t.Run("LeavesTheOriginalAlone", func(t *testing.T) {
+		t.Parallel()
+		var s crawl.Settings
+		s.WithDefaults()
+		require.Equal(t, crawl.Settings{}, s)
+	})
+
+	t.Run("AreValid", func(t *testing.T) {
+		t.Parallel()
+		require.NoError(t, crawl.Settings{}.WithDefaults().Validate())
+	})
+}
+
+func TestSettingsValidate(t *testing.T) {
+	t.Parallel()
+	for field, c := range map[string]struct{ low, high int64 }{
+		"delay":                {0, int64(crawl.DelayMax)},
+		"ip_delay":             {0, int64(crawl.DelayMax)},
+		"patience":             {0, int64(crawl.DelayMax)},
+		"max_attempts":         {1, 20},
+		"max_depth":            {-1, math.MaxInt16},
+		"max_active_domains":   {1, 1_000_000},
+		"max_pages":            {-1, math.MaxInt64},
+		"max_pages_per_domain": {-1, math.MaxInt64},
+		"pages_per_activity":   {1, 1000},
+	} {
+		t.Run(field, func(t *testing.T) {
+			t.Parallel()
+			require.NoError(t, withField(t, field, c.low).Validate())
+			require.NoError(t, withField(t, field, c.high).Validate())
+			wrong := []int64{c.low - 1, math.MinInt64}
+			if c.high < math.MaxInt64 {
+				wrong = append(wrong, c.high+1)
+			}
+			for _, v := range wrong {
+				err := withField(t, field, v).Validate()
+				require.ErrorIs(t, err, crawl.ErrInvalid)
+				require.ErrorContains(t, err, ": "+field+" ")
+			}
+		})
+	}
+
+	t.Run("scope", func(t *testing.T) {
+		t.Parallel()
+		for _, scope := range []crawl.Scope{crawl.ScopeSeeds, crawl.ScopeWeb} {
+			require.NoError(t, crawl.Settings{Scope: &scope}.Validate())
+		}
+		for _, scope := range []crawl.Scope{"", "Web", "all"} {
+			err := crawl.Settings{Scope: &scope}.Validate()
+			require.ErrorIs(t, err, crawl.ErrInvalid)
+			require.ErrorContains(t, err, "scope")
+			require.ErrorContains(t, err, "want seeds or web")
+		}
+	})
+
+	t.Run("NamesAllFaults", func(t *testing.T) {
+		t.Parallel()
+		err := crawl.Settings{MaxAttempts: new(0), Delay: new(crawl.Duration(-time.Second)), Scope: new(crawl.Scope("x"))}.Validate()
+		for _, want := range []string{"max_attempts 0: want 1 to 20", "delay -1s: want 0s to 8760h0m0s", `scope "x"`} {
+			require.ErrorContains(t, err, want)
+		}
+		require.NoError(t, crawl.Settings{}.Validate(), "what is not set is not at fault")
+	})
+}
+
+// withField sets one field by its JSON name, to a number of nanoseconds where it
+// is a duration.
+func withField(t *testing.T, field string, v int64) crawl.Settings {
+	t.Helper()
+	var s crawl.Settings
+	d, i := crawl.Duration(v), int(v)
+	switch field {
+	case "delay":
+		s.Delay = &d
+	case "ip_delay":
+		s.IPDelay = &d
+	case "patience":
+		s.Patience = &d
+	case "max_attempts":
+		s.MaxAttempts = &i
+	case "max_depth":
+		s.MaxDepth = &i
+	case "max_active_domains":
+		s.MaxDomains = &i
+	case "max_pages":
+		s.MaxPages = &v
+	case "max_pages_per_domain":
+		s.MaxPagesPerDomain = &v
+	case "pages_per_activity":
+		s.PagesPerActivity = &i
+	default:
+		require.Fail(t, "no such field", field)
+	}
+	return s
+}
+
+func TestSettingsJSON(t *testing.T) {
+	t.Parallel()
+
+	t.Run("ComeBackAsTheyWere", func(t *testing.T) {
+		t.Parallel()
+		for _, want := range []crawl.Settings{{}, full(), crawl.Settings{}.WithDefaults()} {
+			data, err := json.Marshal(want)
+			require.NoError(t, err)
+			var got crawl.Settings
+			require.NoError(t, json.Unmarshal(data, &got))
+			require.Equal(t, want, got, string(data))
+		}
+	})
+
+	t.Run("AreForPeople", func(t *testing.T) {
+		t.Parallel()
+		data, err := json.Marshal(full())
+		require.NoError(t, err)
+		require.JSONEq(t, `{"delay":"1.5s","ip_delay":"0s","patience":"1h30m0s","max_attempts":2,"max_depth":0,
+			"max_active_domains":3,"max_pages":4,"max_pages_per_domain":0,"pages_per_activity":5,"scope":"web","standing":true}`,
+			string(data))
+		data, err = json.Marshal(crawl.Settings{})
+		require.NoError(t, err)
+		require.JSONEq(t, "{}", string(data))
+	})
+
+	t.Run("RefuseBadDurations", func(t *testing.T) {
+		t.Parallel()
+		for _, bad := range []string{`10`, `1.5`, `"10"`, `""`, `"ten"`, `"1d"`, `"1e300s"`, `true`, `{}`, `["1s"]`} {
+			var s crawl.Settings
+			err := json.Unmarshal([]byte(`{"delay":`+bad+`}`), &s)
+			require.ErrorIs(t, err, crawl.ErrInvalid, bad)
+			require.ErrorContains(t, err, "10s", bad)
+		}
+	})
+}
+
+func TestValidateRunName(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"a", "7", "small-web", "2026.11_x", "A-", strings.Repeat("x", crawl.RunNameMax)} {
+		require.NoError(t, crawl.ValidateRunName(name), name)
+	}
+	for _, name := range []string{
+		"", "-a", ".a", "_a", "a b", "a/b", "a\n", "\na", "ü", "aü", "a%", "a:b", "../x", "a\x00",
+		strings.Repeat("x", crawl.RunNameMax+1), strings.Repeat("ü", crawl.RunNameMax),
+	} {
+		require.ErrorIs(t, crawl.ValidateRunName(name), crawl.ErrInvalid, "%q", name)
+	}
+}

@@ -1,0 +1,217 @@
+package db_test
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+func TestRunBudget(t *testing.T) {
+	t.Parallel()
+	shared := setup(t, crawl.Settings{})
+
+	t.Run("IsExactWhenManyDomainsRace", func(t *testing.T) {
+		t.Parallel()
+		b := shared.in(t, "race", crawl.Settings{MaxPages: new(int64(7))})
+		const domains = 16
+		nexts := make([]crawl.Next, domains)
+		name := func(i int) string { return fmt.Sprintf("race%d.example", i) }
+		for i := range nexts {
+			b.seed(t, "https://"+name(i)+"/")
+			nexts[i] = b.next(t, name(i))
+			require.NotZero(t, nexts[i].CrawlID)
+		}
+		var granted, stale atomic.Int64
+		together(t, domains, func(i int) error {
+			p, err := b.Begin(t.Context(), nexts[i], name(i), "", longHold, false)
+			switch {
+			case err != nil:
+				return err
+			case p.Granted:
+				granted.Add(1)
+			case p.Reason == crawl.ReasonStale:
+				stale.Add(1)
+			}
+			return nil
+		})
+		require.EqualValues(t, 7, granted.Load())
+		require.EqualValues(t, domains-7, stale.Load())
+		require.EqualValues(t, 7, b.progress(t).InFlight)
+		require.EqualValues(t, 7, one[int64](t, b, "SELECT sum(pages_started)::bigint FROM run_domains WHERE run_id = $1", b.run.ID))
+		for i := range nexts {
+			n := b.next(t, name(i))
+			require.Zero(t, n.CrawlID, "nothing is due when the budget is spent")
+		}
+	})
+
+	t.Run("CountsRetries", func(t *testing.T) {
+		t.Parallel()
+		b := shared.in(t, "retries", crawl.Settings{MaxPages: new(int64(2))})
+		b.seed(t, "https://retries.example/")
+		for range 2 {
+			a := attempted(b.begin(t, "retries.example"), "retries.example")
+			a.Outcome, a.RetryIn = crawl.OutcomeTimeout, 0
+			b.finish(t, a)
+		}
+		n := b.next(t, "retries.example")
+		require.Zero(t, n.CrawlID)
+		require.Negative(t, n.DueIn, "nothing that the budget leaves to wait for")
+	})
+
+	t.Run("SetLateCountsWhatWasDone", func(t *testing.T) {
+		t.Parallel()
+		b := shared.in(t, "late", crawl.Settings{})
+		b.seed(t, "https://late.example/", "https://late.example/2", "https://late.example/3")
+		b.fetch(t, "late.example")
+		b.ensureRun(t, "late", crawl.Settings{MaxPages: new(int64(2))})
+		require.NotZero(t, b.next(t, "late.example").CrawlID)
+		require.Zero(t, b.fetch(t, "late.example").CrawlID)
+		b.ensureRun(t, "late", crawl.Settings{MaxPages: new(int64(crawl.Unlimited))})
+		b.fetch(t, "late.example")
+		require.EqualValues(t, 3, b.progress(t).Success)
+	})
+
+	t.Run("IsOneRunsOwn", func(t *testing.T) {
+		t.Parallel()
+		spent := shared.in(t, "spent", crawl.Settings{MaxPages: new(int64(0)), Delay: minutes(50)})
+		b := shared.in(t, "unspent", crawl.Settings{Delay: minutes(5)})
+		spent.seed(t, "https://shared.example/")
+		require.Zero(t, b.next(t, "shared.example").CrawlID)
+		b.seed(t, "https://shared.example/")
+		n := b.begin(t, "shared.example")
+		require.Equal(t, "unspent", n.Run)
+		require.Equal(t, 5*time.Minute, n.Waits.Configured, "a run that wants nothing more slows nobody")
+	})
+
+	t.Run("IsRefundedForWhatWasNotRequested", func(t *testing.T) {
+		t.Parallel()
+		b := shared.in(t, "refund", crawl.Settings{MaxPages: new(int64(1)), MaxPagesPerDomain: new(int64(1))})
+		b.seed(t, "https://refund.example/", "https://refund.example/2")
+		n := b.begin(t, "refund.example")
+		require.NoError(t, b.Abandon(t.Context(), n.CrawlID, "refund.example", ""))
+		again := b.begin(t, "refund.example")
+		require.Equal(t, n.CrawlID, again.CrawlID)
+		require.Equal(t, 1, again.Attempt, "an attempt that was not made does not count")
+		require.Zero(t, b.finish(t, attempted(again, "refund.example")).CrawlID)
+	})
+}
+
+func TestDomainBudget(t *testing.T) {
+	t.Parallel()
+	shared := setup(t, crawl.Settings{})
+	fetchAll := func(t *testing.T, b *bundle, domain string) int {
+		t.Helper()
+		n := 0
+		for b.next(t, domain).CrawlID != 0 {
+			b.fetch(t, domain)
+			n++
+		}
+		return n
+	}
+	seeds := func(domain string) []string {
+		return []string{"https://" + domain + "/1", "https://" + domain + "/2", "https://" + domain + "/3"}
+	}
+
+	t.Run("BoundsEachDomain", func(t *testing.T) {
+		t.Parallel()
+		b := shared.in(t, "each", crawl.Settings{MaxPagesPerDomain: new(int64(2))})
+		b.seed(t, append(seeds("one.each.example"), seeds("two.each.example")...)...)
+		require.Equal(t, 2, fetchAll(t, b, "one.each.example"))
+		require.Equal(t, 2, fetchAll(t, b, "two.each.example"))
+	})
+
+	t.Run("IsCheckedWhenAPageIsBegun", func(t *testing.T) {
+		t.Parallel()
+		const domain = "begun.example"
+		b := shared.in(t, "begun", crawl.Settings{MaxPagesPerDomain: new(int64(1))})
+		b.seed(t, seeds(domain)...)
+		first := b.next(t, domain)
+		b.fetch(t, domain)
+		stale := first
+		stale.CrawlID = one[int64](t, b, "SELECT max(id) FROM page_crawls WHERE domain = $1", domain)
+		p, err := b.Begin(t.Context(), stale, domain, address, longHold, false)
+		require.NoError(t, err)
+		require.Equal(t, crawl.Permit{Reason: crawl.ReasonStale}, p)
+		require.True(t, b.take(t, domain, address, "other", time.Second).Granted, "who gets no page keeps no slot")
+	})
+
+	t.Run("OfOneDomainWinsOverTheRuns", func(t *testing.T) {
+		t.Parallel()
+		b := shared.in(t, "own", crawl.Settings{MaxPagesPerDomain: new(int64(2))})
+		for domain, most := range map[string]int64{"less.example": 1, "more.example": 3, "all.example": crawl.Unlimited, "no.example": 0} {
+			b.seed(t, seeds(domain)...)
+			require.NoError(t, b.SetDomain(t.Context(), domain, nil, &most))
+		}
+		require.Equal(t, 1, fetchAll(t, b, "less.example"))
+		require.Equal(t, 3, fetchAll(t, b, "more.example"))
+		require.Equal(t, 3, fetchAll(t, b, "all.example"))
+		require.Equal(t, 0, fetchAll(t, b, "no.example"))
+	})
+}
+
+// TestBegin is about rows that are not to be had.
+func TestBegin(t *testing.T) {
+	t.Parallel()
+	shared := setup(t, crawl.Settings{})
+	refused := func(t *testing.T, b *bundle, n crawl.Next, domain string) {
+		t.Helper()
+		p, err := b.Begin(t.Context(), n, domain, "", longHold, false)
+		require.NoError(t, err)
+		require.Equal(t, crawl.Permit{Reason: crawl.ReasonStale}, p)
+	}
+
+	t.Run("RefusesAClosedCrawl", func(t *testing.T) {
+		t.Parallel()
+		b := shared.in(t, "closed", crawl.Settings{})
+		b.seed(t, "https://closed.example/")
+		n := b.next(t, "closed.example")
+		b.fetch(t, "closed.example")
+		refused(t, b, n, "closed.example")
+	})
+
+	t.Run("RefusesAStoppedRun", func(t *testing.T) {
+		t.Parallel()
+		b := shared.in(t, "stopped", crawl.Settings{})
+		b.seed(t, "https://stopped.example/")
+		n := b.next(t, "stopped.example")
+		stopped, err := b.StopRun(t.Context(), b.run.ID, "enough")
+		require.NoError(t, err)
+		require.True(t, stopped)
+		refused(t, b, n, "stopped.example")
+		require.Zero(t, b.next(t, "stopped.example").CrawlID)
+		require.NoError(t, b.StartRun(t.Context(), b.run.ID))
+		require.Equal(t, n.CrawlID, b.begin(t, "stopped.example").CrawlID)
+	})
+
+	t.Run("RefusesABlockedDomain", func(t *testing.T) {
+		t.Parallel()
+		b := shared.in(t, "blocked", crawl.Settings{})
+		b.seed(t, "https://blocked.example/")
+		n := b.next(t, "blocked.example")
+		require.NoError(t, b.BlockDomain(t.Context(), "blocked.example", "asked to"))
+		refused(t, b, n, "blocked.example")
+		require.Zero(t, b.next(t, "blocked.example").CrawlID)
+	})
+
+	t.Run("LetsOneOfManyHaveThePage", func(t *testing.T) {
+		t.Parallel()
+		b := shared.in(t, "many", crawl.Settings{})
+		b.seed(t, "https://many.example/")
+		n := b.next(t, "many.example")
+		var granted atomic.Int64
+		together(t, 8, func(int) error {
+			p, err := b.Begin(t.Context(), n, "many.example", "", longHold, false)
+			if p.Granted {
+				granted.Add(1)
+			}
+			return err
+		})
+		require.EqualValues(t, 1, granted.Load())
+		require.EqualValues(t, 1, one[int64](t, b, "SELECT pages_started FROM run_domains WHERE domain = 'many.example'"))
+	})
+}

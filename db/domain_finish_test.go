@@ -1,0 +1,175 @@
+package db_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+func TestFinishDomain(t *testing.T) {
+	t.Parallel()
+	shared := setup(t, crawl.Settings{})
+	finish := func(t *testing.T, b *bundle, domain string, putAway time.Duration, reason string) bool {
+		t.Helper()
+		finished, err := b.FinishDomain(t.Context(), domain, putAway, reason)
+		require.NoError(t, err)
+		return finished
+	}
+	// claimed is a run whose one domain is claimed, and its page fetched.
+	claimed := func(t *testing.T, domain string, found ...string) *bundle {
+		t.Helper()
+		b := shared.in(t, domain, crawl.Settings{})
+		b.seed(t, "https://"+domain+"/")
+		require.Equal(t, []string{domain}, b.claim(t, 10))
+		b.fetch(t, domain, found...)
+		return b
+	}
+
+	t.Run("ExhaustsADomainWithoutWork", func(t *testing.T) {
+		t.Parallel()
+		const domain = "exhausted.example"
+		b := claimed(t, domain)
+		require.True(t, finish(t, b, domain, -1, ""))
+		d := b.domain(t, domain)
+		require.Equal(t, crawl.DomainExhausted, d.Status)
+		require.Empty(t, d.Claimed)
+		require.Zero(t, d.ClaimEnd)
+		require.Zero(t, d.PutAway)
+		require.True(t, finish(t, b, domain, -1, ""), "again")
+		require.Equal(t, crawl.DomainExhausted, b.domain(t, domain).Status)
+	})
+
+	t.Run("IsRefusedWhileSomethingIsDue", func(t *testing.T) {
+		t.Parallel()
+		const domain = "due.example"
+		b := claimed(t, domain, "https://due.example/2")
+		before := b.domain(t, domain)
+		require.False(t, finish(t, b, domain, -1, "no"))
+		require.Equal(t, before, b.domain(t, domain))
+	})
+
+	t.Run("IsRefusedWhileARequestIsInFlight", func(t *testing.T) {
+		t.Parallel()
+		const domain = "flight.example"
+		b := claimed(t, domain, "https://flight.example/2")
+		b.ensureRun(t, domain, crawl.Settings{MaxPages: new(int64(2))})
+		b.begin(t, domain) // and the budget is spent
+		require.False(t, finish(t, b, domain, -1, ""))
+		require.NotEmpty(t, b.domain(t, domain).Claimed)
+	})
+
+	t.Run("LeavesWorkForLaterPending", func(t *testing.T) {
+		t.Parallel()
+		const domain = "later.example"
+		b := claimed(t, domain, "https://later.example/2")
+		b.exec(t, "UPDATE page_crawls SET scheduled_for = now() + interval '1 hour' WHERE url = 'https://later.example/2'")
+		require.True(t, finish(t, b, domain, -1, ""))
+		require.Equal(t, crawl.DomainPending, b.domain(t, domain).Status)
+		require.Empty(t, b.claim(t, 10))
+		b.makeDue(t)
+		require.Equal(t, []string{domain}, b.claim(t, 10))
+	})
+
+	t.Run("PutsAwayWhateverIsDue", func(t *testing.T) {
+		t.Parallel()
+		const domain = "away.example"
+		b := claimed(t, domain, "https://away.example/2")
+		before := b.clock(t)
+		require.True(t, finish(t, b, domain, 2*time.Hour, "Retry-After"))
+		d := b.domain(t, domain)
+		require.Equal(t, crawl.DomainPending, d.Status)
+		require.Equal(t, "Retry-After", d.Reason)
+		require.WithinRange(t, d.PutAway, before.Add(2*time.Hour), b.clock(t).Add(2*time.Hour))
+		p := b.progress(t)
+		require.Equal(t, []crawl.PutAwayDomain{{Domain: domain, Reason: "Retry-After", Until: d.PutAway}}, p.PutAway)
+		require.Zero(t, p.Active)
+	})
+
+	t.Run("KeepsABlockedDomainBlocked", func(t *testing.T) {
+		t.Parallel()
+		const domain = "blocked.example"
+		b := claimed(t, domain, "https://blocked.example/2")
+		require.NoError(t, b.BlockDomain(t.Context(), domain, "asked to"))
+		require.True(t, finish(t, b, domain, -1, "done"))
+		d := b.domain(t, domain)
+		require.Equal(t, crawl.DomainBlocked, d.Status)
+		require.Equal(t, "asked to", d.Reason)
+		require.Empty(t, d.Claimed)
+	})
+
+	t.Run("KnowsNothingOfAnUnknownDomain", func(t *testing.T) {
+		t.Parallel()
+		require.True(t, finish(t, shared, "unknown.example", -1, ""))
+	})
+}
+
+// TestNoWorkIsLost races the end of a domain with the arrival of work for it,
+// both ways, at the moment when neither can see the other.
+//
+//nolint:paralleltest,tparallel // one domain's story
+func TestNoWorkIsLost(t *testing.T) {
+	t.Parallel()
+	b := setup(t, crawl.Settings{Scope: new(crawl.ScopeWeb)})
+	b.seed(t, "https://a.example/")
+	require.Equal(t, []string{domainA}, b.claim(t, 10))
+	b.fetch(t, domainA)
+	finder := func(t *testing.T, domain, found string) crawl.Attempt {
+		t.Helper()
+		b.seed(t, "https://"+domain+"/")
+		return attempted(b.begin(t, domain), domain, links(t, found)...)
+	}
+	const finish = "SELECT domain_finish('a.example', -1, '')"
+	seed := func(url string) string {
+		return fmt.Sprintf("SELECT seeds_add(%d, '{%s}', '{a.example}', '{https://a.example}')", b.run.ID, url)
+	}
+
+	t.Run("FinishingBeforeSeeding", func(t *testing.T) {
+		b.race(t, finish, func() error {
+			_, err := b.AddSeeds(t.Context(), b.run.ID, parse(t, "https://a.example/1"))
+			return err
+		})
+		require.Equal(t, []string{domainA}, b.claim(t, 10), "the domain is due again")
+	})
+
+	t.Run("SeedingBeforeFinishing", func(t *testing.T) {
+		b.fetch(t, domainA)
+		b.race(t, seed("https://a.example/2"), func() error {
+			_, err := b.FinishDomain(t.Context(), domainA, -1, "")
+			return err
+		})
+		require.True(t, b.domain(t, domainA).Claimed != "" || len(b.claim(t, 10)) == 1)
+	})
+
+	t.Run("FinishingBeforeALinkIsFound", func(t *testing.T) {
+		b.fetch(t, domainA)
+		found := finder(t, "f1.example", "https://a.example/3")
+		b.race(t, finish, func() error {
+			_, _, err := b.Finish(t.Context(), found)
+			return err
+		})
+		require.Equal(t, []string{domainA}, b.claim(t, 10))
+	})
+
+	t.Run("AtAnyMoment", func(t *testing.T) {
+		b.fetch(t, domainA)
+		for i := range 20 {
+			found := finder(t, fmt.Sprintf("any%d.example", i), fmt.Sprintf("https://a.example/any%d", i))
+			together(t, 2, func(n int) error {
+				if n == 0 {
+					_, err := b.FinishDomain(t.Context(), domainA, -1, "")
+					return err
+				}
+				_, _, err := b.Finish(t.Context(), found)
+				return err
+			})
+			if b.domain(t, domainA).Claimed == "" {
+				require.Equal(t, []string{domainA}, b.claim(t, 10))
+			}
+			b.fetch(t, domainA)
+		}
+	})
+}

@@ -1,0 +1,174 @@
+package db_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+func TestClaimDomains(t *testing.T) {
+	t.Parallel()
+	shared := setup(t, crawl.Settings{})
+
+	t.Run("GivesADomainToOneDispatcher", func(t *testing.T) {
+		t.Parallel()
+		b := shared.in(t, "race", crawl.Settings{})
+		const domains = 60
+		for i := range domains {
+			b.seed(t, fmt.Sprintf("https://race%d.example/", i))
+		}
+		var mu sync.Mutex
+		var all []string
+		together(t, 6, func(int) error {
+			for {
+				claimed, err := b.ClaimDomains(t.Context(), b.run.ID, 4)
+				if err != nil || len(claimed) == 0 {
+					return err
+				}
+				mu.Lock()
+				all = append(all, claimed...)
+				mu.Unlock()
+			}
+		})
+		// whoever skips a row that another is just claiming may come back empty-handed
+		for claimed := b.claim(t, domains); len(claimed) > 0; claimed = b.claim(t, domains) {
+			all = append(all, claimed...)
+		}
+		require.Len(t, all, domains)
+		slices.Sort(all)
+		require.Len(t, slices.Compact(all), domains)
+	})
+
+	t.Run("DoesNotWaitForAnother", func(t *testing.T) {
+		t.Parallel()
+		b := shared.in(t, "skip", crawl.Settings{})
+		b.seed(t, "https://skip1.example/", "https://skip2.example/")
+		tx, err := b.Pool().Begin(t.Context())
+		require.NoError(t, err)
+		defer tx.Rollback(t.Context()) //nolint:errcheck // nothing was changed
+		_, err = tx.Exec(t.Context(), "SELECT FROM domains WHERE domain = 'skip1.example' FOR UPDATE")
+		require.NoError(t, err)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		claimed, err := b.ClaimDomains(ctx, b.run.ID, 10)
+		require.NoError(t, err)
+		require.Equal(t, []string{"skip2.example"}, claimed)
+	})
+
+	t.Run("MarksWhatItClaims", func(t *testing.T) {
+		t.Parallel()
+		b := shared.in(t, "marks", crawl.Settings{})
+		b.seed(t, "https://marks.example/")
+		before := b.clock(t)
+		require.Equal(t, []string{"marks.example"}, b.claim(t, 10))
+		d := b.domain(t, "marks.example")
+		require.Equal(t, crawl.DomainActive, d.Status)
+		require.Equal(t, crawl.DomainWorkflowID("marks.example"), d.Claimed)
+		require.WithinRange(t, d.ClaimEnd, before.Add(time.Minute), b.clock(t).Add(time.Minute))
+		active, busy, err := b.Activity(t.Context(), b.run.ID)
+		require.NoError(t, err)
+		require.Equal(t, []int{1, 1}, []int{active, busy})
+	})
+
+	t.Run("TakesOverAClaimThatRanOut", func(t *testing.T) {
+		t.Parallel()
+		b := shared.in(t, "expired", crawl.Settings{})
+		b.seed(t, "https://expired.example/")
+		require.NotEmpty(t, b.claim(t, 10))
+		require.Empty(t, b.claim(t, 10))
+		require.NoError(t, b.HoldDomain(t.Context(), "expired.example", time.Hour))
+		require.WithinDuration(t, b.clock(t).Add(time.Hour), b.domain(t, "expired.example").ClaimEnd, time.Minute)
+		require.NoError(t, b.HoldDomain(t.Context(), "expired.example", -time.Second))
+		require.Equal(t, []string{"expired.example"}, b.claim(t, 10))
+	})
+
+	t.Run("LeavesAloneWhatIsNotToBeCrawled", func(t *testing.T) {
+		t.Parallel()
+		b := shared.in(t, "alone", crawl.Settings{MaxPagesPerDomain: new(int64(1))})
+		b.seed(t, "https://blocked.example/", "https://away.example/", "https://done.example/", "https://later.example/",
+			"https://spent.example/", "https://spent.example/2")
+		require.NoError(t, b.BlockDomain(t.Context(), "blocked.example", ""))
+		b.fetch(t, "done.example")
+		b.fetch(t, "spent.example")
+		b.exec(t, "UPDATE page_crawls SET scheduled_for = now() + interval '1 hour' WHERE domain = 'later.example'")
+		require.Equal(t, []string{"away.example"}, b.claim(t, 10))
+		finished, err := b.FinishDomain(t.Context(), "away.example", time.Hour, "asked to")
+		require.NoError(t, err)
+		require.True(t, finished)
+		require.Empty(t, b.claim(t, 10))
+		b.exec(t, "UPDATE domains SET next_crawl_after = now() - interval '1 second' WHERE domain = 'away.example'")
+		require.Equal(t, []string{"away.example"}, b.claim(t, 10))
+		require.Zero(t, b.domain(t, "away.example").PutAway)
+	})
+
+	t.Run("TakesTheImportantFirst", func(t *testing.T) {
+		t.Parallel()
+		b := shared.in(t, "priority", crawl.Settings{})
+		b.seed(t, "https://p1.example/", "https://p2.example/", "https://p3.example/")
+		b.exec(t, "UPDATE domains SET priority_score = 5 WHERE domain = 'p2.example'")
+		require.Equal(t, []string{"p2.example"}, b.claim(t, 1))
+		require.Equal(t, []string{"p1.example"}, b.claim(t, 1))
+	})
+
+	t.Run("IsRenewedByAFetch", func(t *testing.T) {
+		t.Parallel()
+		b := shared.in(t, "renew", crawl.Settings{})
+		b.seed(t, "https://renew.example/")
+		require.NotEmpty(t, b.claim(t, 10))
+		before := b.clock(t)
+		b.begin(t, "renew.example")
+		require.WithinRange(t, b.domain(t, "renew.example").ClaimEnd, before.Add(30*time.Minute), b.clock(t).Add(30*time.Minute))
+		b.finish(t, attempted(crawl.Next{CrawlID: one[int64](t, b, "SELECT id FROM page_crawls WHERE domain = 'renew.example'")},
+			"renew.example", links(t, "https://renew.example/2")...))
+		require.NoError(t, b.HoldDomain(t.Context(), "renew.example", 5*time.Hour))
+		b.begin(t, "renew.example")
+		require.Greater(t, b.domain(t, "renew.example").ClaimEnd.Sub(before), 4*time.Hour, "but not shortened")
+	})
+
+	t.Run("BelongsToItsRun", func(t *testing.T) {
+		t.Parallel()
+		b, other := shared.in(t, "mine", crawl.Settings{}), shared.in(t, "other", crawl.Settings{})
+		b.seed(t, "https://mine.example/")
+		require.Empty(t, other.claim(t, 10))
+		b.claim(t, 10)
+		other.seed(t, "https://mine.example/other")
+		active, busy, err := b.Activity(t.Context(), other.run.ID)
+		require.NoError(t, err)
+		require.Equal(t, []int{0, 1}, []int{active, busy}, "its work is done under another run's claim")
+	})
+}
+
+func TestSetAndBlockDomain(t *testing.T) {
+	t.Parallel()
+	b := setup(t, crawl.Settings{})
+	b.seed(t, "https://a.example/")
+
+	require.NoError(t, b.SetDomain(t.Context(), domainA, new(42*time.Second), nil))
+	require.NoError(t, b.SetDomain(t.Context(), domainA, nil, new(int64(7))))
+	d := b.domain(t, domainA)
+	require.Equal(t, new(crawl.Duration(42*time.Second)), d.Delay)
+	require.Equal(t, new(int64(7)), d.MaxPages)
+	require.Equal(t, 42*time.Second, b.next(t, domainA).Waits.Domain)
+
+	require.NoError(t, b.BlockDomain(t.Context(), domainA, "its owner asked"))
+	d = b.domain(t, domainA)
+	require.Equal(t, crawl.DomainBlocked, d.Status)
+	require.Equal(t, "its owner asked", d.Reason)
+
+	require.ErrorIs(t, b.SetDomain(t.Context(), "unknown.example", new(time.Second), nil), crawl.ErrNotFound)
+	require.ErrorIs(t, b.BlockDomain(t.Context(), "unknown.example", ""), crawl.ErrNotFound)
+}
+
+func (b *bundle) domain(t *testing.T, domain string) crawl.DomainReport {
+	t.Helper()
+	d, err := b.Domain(t.Context(), domain)
+	require.NoError(t, err)
+	return d
+}

@@ -1,0 +1,265 @@
+package db_test
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/db/dbtest"
+)
+
+// longHold is a hold that no test outlives.
+const longHold = time.Hour
+
+// bundle is a store on a database of the test's own, and one run in it.
+type bundle struct {
+	*db.Store
+
+	run crawl.Run
+}
+
+func setup(t *testing.T, set crawl.Settings) *bundle {
+	t.Helper()
+	b := &bundle{Store: dbtest.New(t)}
+	b.run = b.ensureRun(t, "test", set)
+	return b
+}
+
+func (b *bundle) ensureRun(t *testing.T, name string, set crawl.Settings) crawl.Run {
+	t.Helper()
+	require.NoError(t, set.Validate())
+	run, err := b.EnsureRun(t.Context(), name, set)
+	require.NoError(t, err)
+	return run
+}
+
+// in is the same store with another run, for a subtest that shares a database
+// and then must keep to domains of its own.
+func (b *bundle) in(t *testing.T, name string, set crawl.Settings) *bundle {
+	t.Helper()
+	return &bundle{Store: b.Store, run: b.ensureRun(t, name, set)}
+}
+
+func parse(t *testing.T, urls ...string) []crawl.URL {
+	t.Helper()
+	parsed, err := crawl.ParseURLs(urls)
+	require.NoError(t, err)
+	return parsed
+}
+
+func links(t *testing.T, urls ...string) []crawl.Link {
+	t.Helper()
+	found := make([]crawl.Link, 0, len(urls))
+	for _, u := range parse(t, urls...) {
+		found = append(found, crawl.Link{URL: u})
+	}
+	return found
+}
+
+// seed makes URLs seeds of the bundle's run.
+func (b *bundle) seed(t *testing.T, urls ...string) {
+	t.Helper()
+	_, err := b.AddSeeds(t.Context(), b.run.ID, parse(t, urls...))
+	require.NoError(t, err)
+}
+
+func (b *bundle) next(t *testing.T, domain string) crawl.Next {
+	t.Helper()
+	n, err := b.Next(t.Context(), domain)
+	require.NoError(t, err)
+	return n
+}
+
+// begin begins the domain's next crawl, which must be due and have its slot free.
+func (b *bundle) begin(t *testing.T, domain string) crawl.Next {
+	t.Helper()
+	n := b.next(t, domain)
+	require.NotZero(t, n.CrawlID, "nothing is due on %s", domain)
+	p, err := b.Begin(t.Context(), n, domain, "", longHold, false)
+	require.NoError(t, err)
+	require.True(t, p.Granted, "%s: %+v", domain, p)
+	return n
+}
+
+// attempted is a successful attempt to record; tests change what they are about.
+func attempted(n crawl.Next, domain string, found ...crawl.Link) crawl.Attempt {
+	return crawl.Attempt{
+		CrawlID: n.CrawlID, Domain: domain, Requested: true, Outcome: crawl.OutcomeSuccess, StatusCode: 200,
+		EndedAt: time.Now(), RetryIn: crawl.NoRetry, Reason: crawl.ReasonDelay, Links: found,
+	}
+}
+
+// finish records an attempt that nobody else has closed.
+func (b *bundle) finish(t *testing.T, a crawl.Attempt) crawl.Next {
+	t.Helper()
+	n, closed, err := b.Finish(t.Context(), a)
+	require.NoError(t, err)
+	require.True(t, closed)
+	return n
+}
+
+// fetch makes and records one successful attempt.
+func (b *bundle) fetch(t *testing.T, domain string, found ...string) crawl.Next {
+	t.Helper()
+	return b.finish(t, attempted(b.begin(t, domain), domain, links(t, found...)...))
+}
+
+func (b *bundle) take(t *testing.T, domain, ip, holder string, ipDelay time.Duration) crawl.Permit {
+	t.Helper()
+	p, err := b.TakeSlot(t.Context(), domain, ip, holder, longHold, ipDelay, false)
+	require.NoError(t, err)
+	return p
+}
+
+func (b *bundle) claim(t *testing.T, most int) []string {
+	t.Helper()
+	domains, err := b.ClaimDomains(t.Context(), b.run.ID, most)
+	require.NoError(t, err)
+	return domains
+}
+
+func (b *bundle) exec(t *testing.T, sql string, args ...any) {
+	t.Helper()
+	tag, err := b.Pool().Exec(t.Context(), sql, args...)
+	require.NoError(t, err)
+	require.Positive(t, tag.RowsAffected(), sql)
+}
+
+// expire makes it as if a slot's time had passed.
+func (b *bundle) expire(t *testing.T, key string) {
+	t.Helper()
+	b.exec(t, "UPDATE politeness_slots SET free_at = clock_timestamp() - interval '1 second' WHERE key = $1", key)
+}
+
+// makeDue makes it as if the time of all the run's pending crawls had come.
+func (b *bundle) makeDue(t *testing.T) {
+	t.Helper()
+	b.exec(t, `UPDATE page_crawls SET scheduled_for = now() - interval '1 second'
+		WHERE outcome IS NULL AND locked_at IS NULL AND run_id = $1`, b.run.ID)
+}
+
+// one reads a single value.
+func one[T any](t *testing.T, b *bundle, sql string, args ...any) T {
+	t.Helper()
+	rows, err := b.Pool().Query(t.Context(), sql, args...)
+	require.NoError(t, err)
+	v, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[T])
+	require.NoError(t, err, sql)
+	return v
+}
+
+// column reads a list of values.
+func column[T any](t *testing.T, b *bundle, sql string, args ...any) []T {
+	t.Helper()
+	rows, err := b.Pool().Query(t.Context(), sql, args...)
+	require.NoError(t, err)
+	vs, err := pgx.CollectRows(rows, pgx.RowTo[T])
+	require.NoError(t, err, sql)
+	return vs
+}
+
+func (b *bundle) clock(t *testing.T) time.Time {
+	t.Helper()
+	return one[time.Time](t, b, "SELECT clock_timestamp()")
+}
+
+// snapshot is all that is stored, as text, to see that nothing changes it.
+func (b *bundle) snapshot(t *testing.T) map[string][]string {
+	t.Helper()
+	all := make(map[string][]string)
+	for _, table := range []string{
+		"crawl_runs", "domains", "run_domains", "pages", "page_crawls", "page_links", "robots",
+		"politeness_slots", "staged_seeds",
+	} {
+		all[table] = column[string](t, b, "SELECT x::text FROM "+table+" x ORDER BY 1")
+	}
+	return all
+}
+
+// together runs fn n times at once and wants no errors.
+func together(t *testing.T, n int, fn func(i int) error) {
+	t.Helper()
+	errs := make([]error, n)
+	start := make(chan struct{})
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			<-start
+			errs[i] = fn(i)
+		})
+	}
+	close(start)
+	wg.Wait()
+	require.NoError(t, errors.Join(errs...))
+}
+
+// eventually polls until ok, for something that happens outside this goroutine.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		require.True(t, time.Now().Before(deadline), "waited in vain: %s", what)
+		<-tick.C
+	}
+}
+
+// race runs the second while the first, which it has to wait for, has not
+// committed.
+func (b *bundle) race(t *testing.T, first string, second func() error) {
+	t.Helper()
+	tx, err := b.Pool().Begin(t.Context())
+	require.NoError(t, err)
+	defer tx.Rollback(t.Context()) //nolint:errcheck // it was committed
+	_, err = tx.Exec(t.Context(), first)
+	require.NoError(t, err)
+	done := make(chan error, 1)
+	go func() { done <- second() }()
+	eventually(t, "the second waits for the first", func() bool { return b.blocked(t) })
+	require.NoError(t, tx.Commit(t.Context()))
+	require.NoError(t, <-done)
+}
+
+// blocked says whether a session of this database waits for another's lock.
+func (b *bundle) blocked(t *testing.T) bool {
+	t.Helper()
+	return one[bool](t, b, `SELECT EXISTS (SELECT 1 FROM pg_stat_activity
+		WHERE datname = current_database() AND wait_event_type = 'Lock')`)
+}
+
+func minutes(n int) *crawl.Duration { return new(crawl.Duration(time.Duration(n) * time.Minute)) }
+
+func (b *bundle) page(t *testing.T, url string) crawl.PageReport {
+	t.Helper()
+	page, err := b.Page(t.Context(), url)
+	require.NoError(t, err)
+	return page
+}
+
+func (b *bundle) progress(t *testing.T) crawl.Progress {
+	t.Helper()
+	p, err := b.Progress(t.Context(), b.run)
+	require.NoError(t, err)
+	return p
+}
+
+// crawls lists the URLs of a run's crawls in alphabetical order.
+func (b *bundle) crawls(t *testing.T) []string {
+	t.Helper()
+	return column[string](t, b, "SELECT url FROM page_crawls WHERE run_id = $1 ORDER BY url COLLATE \"C\"", b.run.ID)
+}
+
+// allLinks lists a page's links as "kind nofollow url".
+func (b *bundle) allLinks(t *testing.T, from string) []string {
+	t.Helper()
+	return column[string](t, b, `SELECT l.kind || CASE WHEN l.nofollow THEN ' nofollow ' ELSE ' ' END || p.url
+		FROM page_links l JOIN pages f ON f.id = l.from_page_id JOIN pages p ON p.id = l.to_page_id
+		WHERE f.url = $1 ORDER BY l.kind, l.nofollow, p.url COLLATE "C"`, from)
+}

@@ -1,0 +1,121 @@
+package db_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+const workerDied = "the worker died during the attempt"
+
+func TestDeadWorkersAttempt(t *testing.T) {
+	t.Parallel()
+	shared := setup(t, crawl.Settings{})
+
+	t.Run("IsLeftAloneWhileItsHoldLasts", func(t *testing.T) {
+		t.Parallel()
+		b := shared.in(t, "held", crawl.Settings{})
+		b.seed(t, "https://held.example/")
+		b.begin(t, "held.example")
+		n := b.next(t, "held.example")
+		require.Zero(t, n.CrawlID)
+		require.Equal(t, crawl.ReasonInFlight, n.SlotReason)
+		require.Greater(t, n.SlotWait, longHold/2)
+		require.InDelta(t, n.SlotWait, n.DueIn, float64(time.Second), "then it can be made again")
+		require.Empty(t, b.page(t, "https://held.example/").Crawls[0].Outcome)
+	})
+
+	t.Run("IsClosedByWhoLooksForWork", func(t *testing.T) {
+		t.Parallel()
+		b := shared.in(t, "next", crawl.Settings{})
+		b.seed(t, "https://next.example/")
+		dead := b.begin(t, "next.example")
+		b.expire(t, "domain:next.example")
+		n := b.next(t, "next.example")
+		require.NotZero(t, n.CrawlID)
+		require.NotEqual(t, dead.CrawlID, n.CrawlID)
+		require.Equal(t, 2, n.Attempt)
+		crawls := b.page(t, "https://next.example/").Crawls
+		require.Len(t, crawls, 2)
+		require.Equal(t, dead.CrawlID, crawls[1].ID)
+		require.Equal(t, crawl.OutcomeFailed, crawls[1].Outcome)
+		require.Equal(t, workerDied, crawls[1].Error)
+		require.Equal(t, dead.CrawlID, one[int64](t, b, "SELECT previous_id FROM page_crawls WHERE id = $1", n.CrawlID))
+		require.Equal(t, crawl.Totals{Failed: 1}, b.progress(t).Totals)
+	})
+
+	t.Run("IsClosedByWhoBeginsAnother", func(t *testing.T) {
+		t.Parallel()
+		b := shared.in(t, "begin", crawl.Settings{})
+		b.seed(t, "https://begin.example/1", "https://begin.example/2")
+		dead := b.begin(t, "begin.example")
+		other := dead
+		other.CrawlID = one[int64](t, b, "SELECT max(id) FROM page_crawls WHERE domain = 'begin.example'")
+		b.expire(t, "domain:begin.example")
+		p, err := b.Begin(t.Context(), other, "begin.example", "", longHold, false)
+		require.NoError(t, err)
+		require.True(t, p.Granted)
+		require.EqualValues(t, 1, b.progress(t).InFlight, "never two at once")
+		require.Equal(t, workerDied, b.page(t, dead.URL).Crawls[1].Error)
+	})
+
+	t.Run("IsClosedWithTheSlotLocked", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, crawl.Settings{}) // its own, to see who waits
+		b.seed(t, "https://a.example/")
+		b.begin(t, domainA)
+		b.expire(t, "domain:a.example")
+		// otherwise the next attempt could begin meanwhile, and be closed too
+		b.race(t, "SELECT crawl_next('a.example')", func() error {
+			_, err := b.TakeSlot(t.Context(), domainA, "", "robots", longHold, 0, false)
+			return err
+		})
+		require.Equal(t, crawl.Totals{Failed: 1}, b.progress(t).Totals)
+	})
+
+	t.Run("IsTheLastWhenThereWereEnough", func(t *testing.T) {
+		t.Parallel()
+		b := shared.in(t, "last", crawl.Settings{MaxAttempts: new(2)})
+		b.seed(t, "https://last.example/")
+		for range 2 {
+			require.Equal(t, "discovered", b.page(t, "https://last.example/").Status)
+			b.begin(t, "last.example")
+			b.expire(t, "domain:last.example")
+			b.next(t, "last.example")
+		}
+		n := b.next(t, "last.example")
+		require.Zero(t, n.CrawlID)
+		require.Negative(t, n.DueIn)
+		page := b.page(t, "https://last.example/")
+		require.Equal(t, "failed", page.Status)
+		require.NotZero(t, page.FailedAt)
+		require.Len(t, page.Crawls, 2)
+		require.Equal(t, crawl.Totals{Failed: 2}, b.progress(t).Totals)
+	})
+
+	t.Run("IsClosedOnce", func(t *testing.T) {
+		t.Parallel()
+		b := shared.in(t, "once", crawl.Settings{})
+		b.seed(t, "https://once.example/")
+		b.begin(t, "once.example")
+		b.expire(t, "domain:once.example")
+		together(t, 8, func(int) error {
+			_, err := b.Next(t.Context(), "once.example")
+			return err
+		})
+		require.Len(t, b.page(t, "https://once.example/").Crawls, 2)
+		require.Equal(t, crawl.Totals{Failed: 1}, b.progress(t).Totals)
+	})
+
+	t.Run("IsWorkForTheDispatcher", func(t *testing.T) {
+		t.Parallel()
+		b := shared.in(t, "claim", crawl.Settings{MaxPages: new(int64(1))})
+		b.seed(t, "https://claim.example/")
+		b.begin(t, "claim.example")
+		require.Equal(t, []string{"claim.example"}, b.claim(t, 10),
+			"though the budget is spent: somebody has to close the row")
+	})
+}

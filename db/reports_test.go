@@ -1,0 +1,133 @@
+package db_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db"
+)
+
+func TestDomainReport(t *testing.T) {
+	t.Parallel()
+	b := setup(t, crawl.Settings{})
+	b.seed(t, "https://a.example/1", "https://a.example/2", "https://b.example/")
+	other := b.in(t, "other", crawl.Settings{Scope: new(crawl.ScopeWeb)})
+	other.seed(t, "https://c.example/")
+	other.fetch(t, "c.example", "https://a.example/1")
+	b.claim(t, 1)
+	saveRobots(t, b, "https://a.example", domainA, crawl.RobotsRules, time.Minute, time.Hour)
+	saveRobots(t, b, "https://b.example", "b.example", crawl.RobotsRules, time.Minute, time.Hour)
+
+	d := b.domain(t, domainA)
+	require.Equal(t, crawl.DomainActive, d.Status)
+	require.Nil(t, d.Delay)
+	require.Nil(t, d.MaxPages)
+	require.Zero(t, d.SlotFree, "nothing was requested yet")
+	require.EqualValues(t, 3, d.Pending)
+	require.Empty(t, d.Recent)
+	require.Len(t, d.Robots, 1)
+	r := d.Robots[0]
+	require.Equal(t, crawl.RobotsReport{
+		Origin: "https://a.example", Verdict: crawl.RobotsRules, Reason: "because", Sitemaps: []string{},
+		CrawlDelay: new(crawl.Duration(time.Minute)), FetchedAt: r.FetchedAt, ExpiresAt: r.ExpiresAt,
+	}, r)
+
+	a := attempted(b.begin(t, domainA), domainA)
+	a.Outcome, a.StatusCode, a.Error, a.Bytes, a.Duration = crawl.OutcomeBlocked4xx, 410, "gone", 9, 70*time.Millisecond
+	a.Delay, a.Reason = time.Hour, crawl.ReasonCrawlDelay
+	n := b.finish(t, a)
+	d = b.domain(t, domainA)
+	require.EqualValues(t, 2, d.Pending)
+	require.Equal(t, crawl.ReasonCrawlDelay, d.SlotReason)
+	require.WithinDuration(t, b.clock(t).Add(time.Hour), d.SlotFree, 5*time.Minute)
+	require.Len(t, d.Recent, 1)
+	require.Equal(t, crawl.CrawlReport{
+		ID: a.CrawlID, URL: "https://a.example/1", Run: "test", Outcome: crawl.OutcomeBlocked4xx, StatusCode: 410,
+		Error: "gone", Bytes: 9, Duration: crawl.Duration(70 * time.Millisecond), CompletedAt: d.Recent[0].CompletedAt,
+	}, d.Recent[0])
+	require.Equal(t, []crawl.DomainRun{
+		{Run: "test", Status: crawl.RunRunning, Seed: true, Totals: crawl.Totals{Blocked4xx: 1, Bytes: 9}},
+		{Run: "other", Status: crawl.RunRunning},
+	}, d.Runs)
+	b.exec(t, "UPDATE page_crawls SET scheduled_for = $1 WHERE id = $2", time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC), n.CrawlID)
+	b.exec(t, "UPDATE page_crawls SET scheduled_for = '2031-01-01' WHERE domain = $1 AND outcome IS NULL AND id <> $2", domainA, n.CrawlID)
+	require.True(t, b.domain(t, domainA).NextDue.Equal(time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)))
+
+	p := b.progress(t)
+	require.Equal(t, []crawl.Waiting{{Domain: domainA, Reason: crawl.ReasonCrawlDelay, Until: d.SlotFree}}, p.Waiting)
+	require.EqualValues(t, 1, p.Active)
+	require.EqualValues(t, 2, p.Domains)
+	require.EqualValues(t, 2, p.Pending)
+	require.EqualValues(t, 1, p.Deferred)
+	require.Equal(t, b.run, p.Run)
+
+	_, err := b.Domain(t.Context(), "unknown.example")
+	require.ErrorIs(t, err, crawl.ErrNotFound)
+	require.ErrorContains(t, err, "unknown.example")
+}
+
+func TestPageReport(t *testing.T) {
+	t.Parallel()
+	shared := setup(t, crawl.Settings{})
+
+	t.Run("ShowsTheNewestAttemptsFirst", func(t *testing.T) {
+		t.Parallel()
+		b := shared.in(t, "many", crawl.Settings{})
+		b.seed(t, "https://many.example/")
+		for range 12 {
+			a := attempted(b.begin(t, "many.example"), "many.example")
+			a.Outcome, a.RetryIn = crawl.OutcomeTimeout, 0
+			b.finish(t, a)
+		}
+		crawls := b.page(t, "https://many.example/").Crawls
+		require.Len(t, crawls, 10)
+		require.Empty(t, crawls[0].Outcome, "the pending one")
+		for i := range crawls[1:] {
+			require.Greater(t, crawls[i].ID, crawls[i+1].ID)
+		}
+		recent := b.domain(t, "many.example").Recent
+		require.Len(t, recent, 10)
+		require.Equal(t, crawls[1].ID, recent[0].ID)
+	})
+
+	t.Run("ShowsAnAttemptInFlight", func(t *testing.T) {
+		t.Parallel()
+		b := shared.in(t, "flight", crawl.Settings{})
+		b.seed(t, "https://flight.example/")
+		require.Zero(t, b.page(t, "https://flight.example/").Crawls[0].LockedAt)
+		before := b.clock(t)
+		b.begin(t, "flight.example")
+		c := b.page(t, "https://flight.example/").Crawls[0]
+		require.WithinRange(t, c.LockedAt, before, b.clock(t))
+		require.Zero(t, c.CompletedAt)
+		require.EqualValues(t, 1, b.progress(t).InFlight)
+	})
+
+	t.Run("IsNotFoundForAnUnknownPage", func(t *testing.T) {
+		t.Parallel()
+		_, err := shared.Page(t.Context(), "https://unknown.example/")
+		require.ErrorIs(t, err, crawl.ErrNotFound)
+		require.ErrorContains(t, err, "https://unknown.example/")
+	})
+}
+
+func TestOpen(t *testing.T) {
+	t.Parallel()
+
+	t.Run("RefusesABadURLWithoutItsPassword", func(t *testing.T) {
+		t.Parallel()
+		_, err := db.Open(t.Context(), "postgres://user:hunter2@localhost:port/x")
+		require.ErrorContains(t, err, "database URL")
+		require.NotContains(t, err.Error(), "hunter2")
+	})
+
+	t.Run("SaysThatItCannotReachTheDatabase", func(t *testing.T) {
+		t.Parallel()
+		_, err := db.Open(t.Context(), "postgres://user:hunter2@127.0.0.1:1/x?connect_timeout=5")
+		require.ErrorContains(t, err, "reach the database")
+		require.NotContains(t, err.Error(), "hunter2")
+	})
+}

@@ -1,0 +1,144 @@
+package db_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+func TestEnsureRun(t *testing.T) {
+	t.Parallel()
+	shared := setup(t, crawl.Settings{})
+
+	t.Run("FillsInDefaults", func(t *testing.T) {
+		t.Parallel()
+		before := shared.clock(t)
+		run := shared.ensureRun(t, "defaults", crawl.Settings{})
+		require.Equal(t, crawl.Settings{}.WithDefaults(), run.Settings)
+		require.Equal(t, "defaults", run.Name)
+		require.Equal(t, crawl.RunRunning, run.Status)
+		require.WithinRange(t, run.StartedAt, before, shared.clock(t))
+		require.Zero(t, run.FinishedAt)
+	})
+
+	t.Run("ChangesWhatIsSet", func(t *testing.T) {
+		t.Parallel()
+		want := shared.ensureRun(t, "change", crawl.Settings{Delay: minutes(3), MaxDepth: new(4)})
+		for why, set := range map[string]crawl.Settings{
+			"delay":      {Delay: minutes(1)},
+			"ip delay":   {IPDelay: minutes(2)},
+			"patience":   {Patience: minutes(4)},
+			"attempts":   {MaxAttempts: new(7)},
+			"depth":      {MaxDepth: new(0)},
+			"domains":    {MaxDomains: new(8)},
+			"pages":      {MaxPages: new(int64(9))},
+			"per domain": {MaxPagesPerDomain: new(int64(10))},
+			"slice":      {PagesPerActivity: new(11)},
+			"scope":      {Scope: new(crawl.ScopeWeb)},
+			"standing":   {Standing: new(true)},
+			"nothing":    {},
+		} {
+			got := shared.ensureRun(t, "change", set)
+			require.Equal(t, overlay(want.Settings, set), got.Settings, why)
+			want = got
+		}
+	})
+
+	t.Run("KeepsTheOrderOfRuns", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, crawl.Settings{})
+		b.ensureRun(t, "a", crawl.Settings{})
+		b.ensureRun(t, "test", crawl.Settings{})
+		runs, err := b.Runs(t.Context())
+		require.NoError(t, err)
+		require.Len(t, runs, 2)
+		require.Equal(t, []string{"test", "a"}, []string{runs[0].Name, runs[1].Name})
+	})
+
+	t.Run("CountsSeedings", func(t *testing.T) {
+		t.Parallel()
+		run := shared.ensureRun(t, "seedings", crawl.Settings{})
+		for i := range int64(3) {
+			n, err := shared.NextSeeding(t.Context(), run.ID)
+			require.NoError(t, err)
+			require.Equal(t, i+1, n)
+		}
+	})
+
+	t.Run("IsNotFoundUnderAnotherName", func(t *testing.T) {
+		t.Parallel()
+		_, err := shared.Run(t.Context(), "no-such-run")
+		require.ErrorIs(t, err, crawl.ErrNotFound)
+		require.ErrorContains(t, err, "no-such-run")
+	})
+}
+
+// overlay is s with the fields that are set in o, independently of the database.
+func overlay(s, o crawl.Settings) crawl.Settings {
+	pick := func(set bool, change func()) {
+		if set {
+			change()
+		}
+	}
+	pick(o.Delay != nil, func() { s.Delay = o.Delay })
+	pick(o.IPDelay != nil, func() { s.IPDelay = o.IPDelay })
+	pick(o.Patience != nil, func() { s.Patience = o.Patience })
+	pick(o.MaxAttempts != nil, func() { s.MaxAttempts = o.MaxAttempts })
+	pick(o.MaxDepth != nil, func() { s.MaxDepth = o.MaxDepth })
+	pick(o.MaxDomains != nil, func() { s.MaxDomains = o.MaxDomains })
+	pick(o.MaxPages != nil, func() { s.MaxPages = o.MaxPages })
+	pick(o.MaxPagesPerDomain != nil, func() { s.MaxPagesPerDomain = o.MaxPagesPerDomain })
+	pick(o.PagesPerActivity != nil, func() { s.PagesPerActivity = o.PagesPerActivity })
+	pick(o.Scope != nil, func() { s.Scope = o.Scope })
+	pick(o.Standing != nil, func() { s.Standing = o.Standing })
+	return s
+}
+
+func TestRunStatus(t *testing.T) {
+	t.Parallel()
+	b := setup(t, crawl.Settings{})
+	status := func(t *testing.T) (crawl.RunStatus, string, time.Time) {
+		t.Helper()
+		run, err := b.Run(t.Context(), "test")
+		require.NoError(t, err)
+		require.Equal(t, b.run.ID, run.ID)
+		return run.Status, run.Reason, run.FinishedAt
+	}
+	yes := func(t *testing.T, want bool) func(bool, error) {
+		t.Helper()
+		return func(got bool, err error) {
+			t.Helper()
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+		}
+	}
+
+	yes(t, true)(b.StopRun(t.Context(), b.run.ID, "enough"))
+	s, reason, finished := status(t)
+	require.Equal(t, crawl.RunStopped, s)
+	require.Equal(t, "enough", reason)
+	require.Zero(t, finished)
+	yes(t, false)(b.StopRun(t.Context(), b.run.ID, "again"))
+	yes(t, false)(b.EndRun(t.Context(), b.run.ID, "what is stopped is not done"))
+
+	require.NoError(t, b.StartRun(t.Context(), b.run.ID))
+	s, reason, _ = status(t)
+	require.Equal(t, crawl.RunRunning, s)
+	require.Empty(t, reason)
+
+	yes(t, true)(b.EndRun(t.Context(), b.run.ID, "nothing is due"))
+	s, reason, finished = status(t)
+	require.Equal(t, crawl.RunDone, s)
+	require.Equal(t, "nothing is due", reason)
+	require.WithinDuration(t, b.clock(t), finished, time.Minute)
+	yes(t, false)(b.EndRun(t.Context(), b.run.ID, "again"))
+	yes(t, false)(b.StopRun(t.Context(), b.run.ID, "too late"))
+
+	require.NoError(t, b.StartRun(t.Context(), b.run.ID))
+	s, _, finished = status(t)
+	require.Equal(t, crawl.RunRunning, s)
+	require.Zero(t, finished)
+}

@@ -1,0 +1,286 @@
+package db_test
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+const address = "192.0.2.7"
+
+func TestDomainSlot(t *testing.T) {
+	t.Parallel()
+	b := setup(t, crawl.Settings{})
+
+	t.Run("OneOfManyGetsIt", func(t *testing.T) {
+		t.Parallel()
+		const n = 24
+		permits := make([]crawl.Permit, n)
+		together(t, n, func(i int) (err error) {
+			permits[i], err = b.TakeSlot(t.Context(), "many.example", "", strconv.Itoa(i), longHold, 0, false)
+			return err
+		})
+		granted := 0
+		for _, p := range permits {
+			if p.Granted {
+				granted++
+				continue
+			}
+			require.Equal(t, crawl.ReasonInFlight, p.Reason)
+			require.Greater(t, p.Wait, longHold/2)
+			require.LessOrEqual(t, p.Wait, longHold)
+		}
+		require.Equal(t, 1, granted)
+	})
+
+	t.Run("StaysClosedFromTheEndOfTheRequest", func(t *testing.T) {
+		t.Parallel()
+		const domain = "gap.example"
+		require.True(t, b.take(t, domain, "", "a", 0).Granted)
+		require.NoError(t, b.ReleaseSlot(t.Context(), domain, "", "a", time.Now().Add(-30*time.Second),
+			time.Minute, 0, crawl.ReasonCrawlDelay))
+		p := b.take(t, domain, "", "b", 0)
+		require.False(t, p.Granted)
+		require.Equal(t, crawl.ReasonCrawlDelay, p.Reason)
+		require.LessOrEqual(t, p.Wait, 30*time.Second)
+		require.Greater(t, p.Wait, 10*time.Second)
+	})
+
+	t.Run("IsFreeWhenTheDelayHasPassed", func(t *testing.T) {
+		t.Parallel()
+		const domain = "passed.example"
+		require.True(t, b.take(t, domain, "", "a", 0).Granted)
+		require.NoError(t, b.ReleaseSlot(t.Context(), domain, "", "a", time.Now().Add(-time.Minute),
+			30*time.Second, 0, crawl.ReasonDelay))
+		require.True(t, b.take(t, domain, "", "b", 0).Granted)
+	})
+
+	t.Run("FreesItselfAtTheEndOfALostHold", func(t *testing.T) {
+		t.Parallel()
+		const domain, hold = "lost.example", 300 * time.Millisecond
+		const takenAt = "SELECT updated_at FROM politeness_slots WHERE key = 'domain:lost.example'"
+		p, err := b.TakeSlot(t.Context(), domain, "", "dead", hold, 0, false)
+		require.NoError(t, err)
+		require.True(t, p.Granted)
+		first := one[time.Time](t, b, takenAt)
+		eventually(t, "the hold ends", func() bool { return b.take(t, domain, "", "heir", 0).Granted })
+		require.GreaterOrEqual(t, one[time.Time](t, b, takenAt).Sub(first), hold)
+	})
+
+	t.Run("IsNotGivenBackByWhoLostIt", func(t *testing.T) {
+		t.Parallel()
+		const domain = "zombie.example"
+		require.True(t, b.take(t, domain, "", "zombie", 0).Granted)
+		b.expire(t, "domain:"+domain)
+		require.True(t, b.take(t, domain, "", "heir", 0).Granted)
+		require.NoError(t, b.ReleaseSlot(t.Context(), domain, "", "zombie", time.Now(), 0, 0, crawl.ReasonDelay))
+		p := b.take(t, domain, "", "third", 0)
+		require.False(t, p.Granted)
+		require.Equal(t, crawl.ReasonInFlight, p.Reason)
+		require.NoError(t, b.ReleaseSlot(t.Context(), domain, "", "heir", time.Now(), 0, 0, crawl.ReasonDelay))
+		require.True(t, b.take(t, domain, "", "third", 0).Granted)
+	})
+
+	t.Run("ClosesOneDomainOnly", func(t *testing.T) {
+		t.Parallel()
+		require.True(t, b.take(t, "one.example", "", "a", 0).Granted)
+		require.True(t, b.take(t, "two.example", "", "a", 0).Granted)
+		require.False(t, b.take(t, "one.example", "", "b", 0).Granted)
+	})
+}
+
+// span is when a request was made, on this process's monotonic clock.
+type span struct{ began, ended time.Time }
+
+// TestSlotsKeepGaps has many workers make requests as fast as they may, and
+// judges by its own clock.
+func TestSlotsKeepGaps(t *testing.T) {
+	t.Parallel()
+	b := setup(t, crawl.Settings{})
+	const workers, each, delay, ipDelay = 6, 3, 40 * time.Millisecond, 15 * time.Millisecond
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var mu sync.Mutex
+	byDomain := make(map[string][]span)
+	together(t, workers, func(i int) error {
+		domain := []string{"a.example", "b.example"}[i%2]
+		for n := range each {
+			s, err := request(ctx, b, domain, strconv.Itoa(i)+"/"+strconv.Itoa(n), delay, ipDelay)
+			if err != nil {
+				return err
+			}
+			mu.Lock()
+			byDomain[domain] = append(byDomain[domain], s)
+			mu.Unlock()
+		}
+		return nil
+	})
+	requireGaps(t, byDomain["a.example"], workers/2*each, delay)
+	requireGaps(t, byDomain["b.example"], workers/2*each, delay)
+	requireGaps(t, append(byDomain["a.example"], byDomain["b.example"]...), workers*each, ipDelay)
+}
+
+// request asks for the slots impatiently, and holds them for a moment.
+func request(
+	ctx context.Context, b *bundle, domain, holder string, delay, ipDelay time.Duration,
+) (span, error) {
+	queued := false
+	for {
+		p, err := b.TakeSlot(ctx, domain, address, holder, longHold, ipDelay, queued)
+		if err != nil {
+			return span{}, err
+		}
+		if p.Granted {
+			began := time.Now()
+			ended := time.Now()
+			return span{began, ended},
+				b.ReleaseSlot(ctx, domain, address, holder, ended, delay, ipDelay, crawl.ReasonDelay)
+		}
+		queued = p.Reason == crawl.ReasonIP
+		<-time.After(min(p.Wait, 10*time.Millisecond))
+	}
+}
+
+func requireGaps(t *testing.T, spans []span, n int, gap time.Duration) {
+	t.Helper()
+	require.Len(t, spans, n)
+	slices.SortFunc(spans, func(x, y span) int { return cmp.Compare(x.began.Sub(y.began), 0) })
+	for i := range spans[1:] {
+		require.GreaterOrEqual(t, spans[i+1].began.Sub(spans[i].ended), gap)
+	}
+}
+
+func TestAddressSlot(t *testing.T) {
+	t.Parallel()
+	b := setup(t, crawl.Settings{})
+
+	t.Run("IsSharedByDomains", func(t *testing.T) {
+		t.Parallel()
+		const address = "192.0.2.10"
+		require.True(t, b.take(t, "a.shared.example", address, "a", time.Minute).Granted)
+		p := b.take(t, "b.shared.example", address, "b", time.Minute)
+		require.False(t, p.Granted)
+		require.Equal(t, crawl.ReasonIP, p.Reason)
+		require.Greater(t, p.Wait, longHold/2)
+		require.True(t, b.take(t, "c.shared.example", "192.0.2.8", "c", time.Minute).Granted, "another address")
+		require.True(t, b.take(t, "b.shared.example", "", "b", time.Minute).Granted,
+			"who does not get the address must not have taken the domain")
+	})
+
+	t.Run("StaysClosedFromTheEndOfTheRequest", func(t *testing.T) {
+		t.Parallel()
+		const address = "192.0.2.11"
+		require.True(t, b.take(t, "a.ended.example", address, "a", time.Minute).Granted)
+		require.NoError(t, b.ReleaseSlot(t.Context(), "a.ended.example", address, "a", time.Now().Add(-20*time.Second),
+			10*time.Minute, time.Minute, crawl.ReasonDelay))
+		p := b.take(t, "b.ended.example", address, "b", time.Minute)
+		require.Equal(t, crawl.ReasonIP, p.Reason)
+		require.LessOrEqual(t, p.Wait, 40*time.Second)
+		require.Greater(t, p.Wait, 10*time.Second)
+		p = b.take(t, "a.ended.example", address, "a", time.Minute)
+		require.Equal(t, crawl.ReasonDelay, p.Reason, "the domain's own delay is longer")
+		require.Greater(t, p.Wait, 5*time.Minute)
+		b.expire(t, "ip:"+address)
+		require.True(t, b.take(t, "b.ended.example", address, "b", time.Minute).Granted)
+	})
+
+	t.Run("GivesWaitersPlacesADelayApart", func(t *testing.T) {
+		t.Parallel()
+		const address = "192.0.2.12"
+		const gap = 10 * time.Second
+		free := closedAddress(t, b, "closed.places.example", address)
+		for i := range 5 {
+			before := b.clock(t)
+			p := b.take(t, "places"+strconv.Itoa(i)+".example", address, "w", gap)
+			requireUntil(t, b, p, before, free.Add(time.Duration(i)*gap))
+		}
+	})
+
+	t.Run("GivesAWaiterOnePlaceOnly", func(t *testing.T) {
+		t.Parallel()
+		const address = "192.0.2.13"
+		const gap = 10 * time.Second
+		free := closedAddress(t, b, "closed.place.example", address)
+		before := b.clock(t)
+		requireUntil(t, b, b.take(t, "a.place.example", address, "a", gap), before, free)
+		for range 3 {
+			before = b.clock(t)
+			p, err := b.TakeSlot(t.Context(), "a.place.example", address, "a", longHold, gap, true)
+			require.NoError(t, err)
+			requireUntil(t, b, p, before, free)
+		}
+		p := b.take(t, "closed.place.example", address, "x", gap)
+		require.Equal(t, crawl.ReasonCrawlDelay, p.Reason, "its own domain is what it waits for")
+		before = b.clock(t)
+		requireUntil(t, b, b.take(t, "b.place.example", address, "b", gap), before, free.Add(gap))
+	})
+
+	t.Run("IsNotTakenWhenTheDomainIsClosed", func(t *testing.T) {
+		t.Parallel()
+		const address = "192.0.2.14"
+		require.True(t, b.take(t, "a.closed.example", "", "a", time.Minute).Granted)
+		require.False(t, b.take(t, "a.closed.example", address, "b", time.Minute).Granted)
+		require.True(t, b.take(t, "b.closed.example", address, "c", time.Minute).Granted)
+	})
+
+	t.Run("IsLockedAfterANewDomain", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, crawl.Settings{}) // its own, to see who waits
+		require.True(t, b.take(t, "a.example", address, "a", time.Second).Granted)
+		b.expire(t, "ip:"+address)
+		tx, err := b.Pool().Begin(t.Context())
+		require.NoError(t, err)
+		defer tx.Rollback(t.Context()) //nolint:errcheck // it was committed
+		_, err = tx.Exec(t.Context(), "INSERT INTO politeness_slots (key) VALUES ('domain:new.example')")
+		require.NoError(t, err)
+		granted := make(chan bool, 1)
+		go func() {
+			p, err := b.TakeSlot(t.Context(), "new.example", address, "b", longHold, time.Second, false)
+			granted <- err == nil && p.Granted
+		}()
+		eventually(t, "the other waits for the domain", func() bool { return b.blocked(t) })
+		// and must not have the address by then, or this were a deadlock
+		_, err = tx.Exec(t.Context(), "SELECT FROM politeness_slots WHERE key = $1 FOR UPDATE NOWAIT", "ip:"+address)
+		require.NoError(t, err)
+		require.NoError(t, tx.Commit(t.Context()))
+		require.True(t, <-granted)
+	})
+
+	t.Run("IsNotThereWithoutADelayOrAnAddress", func(t *testing.T) {
+		t.Parallel()
+		const address = "192.0.2.15"
+		require.True(t, b.take(t, "a.none.example", address, "a", 0).Granted)
+		require.True(t, b.take(t, "b.none.example", address, "b", 0).Granted)
+		require.True(t, b.take(t, "c.none.example", "", "c", time.Minute).Granted)
+		require.True(t, b.take(t, "d.none.example", "", "d", time.Minute).Granted)
+		require.Empty(t, column[string](t, b, "SELECT key FROM politeness_slots WHERE key = $1", "ip:"+address))
+	})
+}
+
+// closedAddress leaves an address closed, and a domain for longer, and returns
+// until when the address is.
+func closedAddress(t *testing.T, b *bundle, domain, address string) time.Time {
+	t.Helper()
+	require.True(t, b.take(t, domain, address, "first", time.Minute).Granted)
+	require.NoError(t, b.ReleaseSlot(t.Context(), domain, address, "first", time.Now(),
+		longHold, 10*time.Minute, crawl.ReasonCrawlDelay))
+	return one[time.Time](t, b, "SELECT free_at FROM politeness_slots WHERE key = 'ip:"+address+"'")
+}
+
+// requireUntil wants a wait for the address that ends at an instant of the
+// database's clock, asked for between before and now.
+func requireUntil(t *testing.T, b *bundle, p crawl.Permit, before, until time.Time) {
+	t.Helper()
+	require.False(t, p.Granted)
+	require.Equal(t, crawl.ReasonIP, p.Reason)
+	require.GreaterOrEqual(t, p.Wait, until.Sub(b.clock(t)), "sent too early")
+	require.LessOrEqual(t, p.Wait, until.Sub(before)+time.Millisecond, "sent too late")
+}
