@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -276,6 +277,10 @@ func (f *robotsFetch) redirected(
 		return f.troubled(ctx, "redirects to an unusable location: "+err.Error(), resp.Status, crawl.TroubleServer, 0)
 	case f.in.Hops >= robotsHops:
 		return f.troubled(ctx, fmt.Sprintf("redirects more than %d times", robotsHops), resp.Status, crawl.TroubleServer, 0)
+	}
+	// It travels in payloads, where JSON writes an "&" in six bytes.
+	if text, err := json.Marshal(to.String()); err != nil || len(text) > crawl.MaxURLLength {
+		return f.troubled(ctx, "redirects to too long a location", resp.Status, crawl.TroubleServer, 0)
 	}
 	return FetchRobotsResult{URL: to.String(), Hops: f.in.Hops + 1}, wait{}, nil
 }

@@ -279,6 +279,7 @@ func TestFetchRobotsFollowsRedirects(t *testing.T) {
 
 	for name, location := range map[string]string{
 		"NotWithoutALocation": "", "NotToBadUTF8": "gopher://\xff\xfe/", "NotToAnAbyss": "/" + strings.Repeat("é", 9000),
+		"NotToWhatNoPayloadHolds": "/?" + strings.Repeat("&", 2000),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

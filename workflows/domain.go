@@ -92,11 +92,7 @@ func (d *domain) sleep(ctx workflow.Context) error {
 		AddReceive(d.changed, func(c workflow.ReceiveChannel, _ bool) { c.Receive(ctx, nil) }).
 		AddReceive(ctx.Done(), func(workflow.ReceiveChannel, bool) { err = temporal.NewCanceledError() })
 	if idle {
-		// More work may have come; a closed slot would still be closed.
-		s.AddReceive(d.wake, func(workflow.ReceiveChannel, bool) {
-			d.takeWakes()
-			d.state.Wait = 0
-		})
+		s.AddReceive(d.wake, func(workflow.ReceiveChannel, bool) { d.takeWakes() })
 	}
 	began := workflow.Now(ctx)
 	s.Select(ctx)
@@ -109,6 +105,7 @@ func (d *domain) sleep(ctx workflow.Context) error {
 
 func (d *domain) fetchPages(ctx workflow.Context) error {
 	var res activities.FetchPagesResult
+	d.news = false
 	err := d.interruptible(ctx, func(ctx workflow.Context) workflow.Future {
 		return workflow.ExecuteActivity(withFetchOptions(ctx, d.fetchSummary()), act.FetchPages,
 			activities.FetchPagesInput{Domain: d.name, MaxPages: max(d.pages, 1), Queued: d.state.Queued})

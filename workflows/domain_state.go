@@ -38,6 +38,8 @@ type domain struct {
 	pages int
 	state DomainState
 	wake  workflow.ReceiveChannel
+	// news says that work may have come since FetchPages was last called.
+	news bool
 	// changed interrupts a sleep or an activity after an update.
 	changed workflow.Channel
 }
@@ -60,10 +62,15 @@ func (d *domain) notify(ctx workflow.Context) {
 	d.describe(ctx)
 }
 
-// takeWakes takes the signals that are there.
+// takeWakes takes the signals that are there. News ends a wait for work, and no
+// other: a closed slot is still closed.
 func (d *domain) takeWakes() {
+	d.news = d.news || d.wake.Len() > 0
 	if w := drain(d.wake); w.PagesPerActivity > 0 {
 		d.pages = w.PagesPerActivity
+	}
+	if d.news && d.state.Reason == crawl.ReasonScheduled {
+		d.state.Wait = 0
 	}
 }
 

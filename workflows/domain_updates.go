@@ -6,7 +6,6 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mosey-web/mosey/activities"
-	"github.com/mosey-web/mosey/crawl"
 )
 
 // handle sets the domain's query and update handlers. Validators keep bad input
@@ -93,8 +92,6 @@ func (d *domain) more(ctx workflow.Context) {
 	if d.state.Next == activities.StepFinish {
 		d.state.Next = activities.StepFetch
 	}
-	if d.state.Reason == crawl.ReasonScheduled {
-		d.state.Wait = 0
-	}
+	d.news = true
 	d.notify(ctx)
 }

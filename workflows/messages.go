@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
@@ -74,8 +75,12 @@ type AddURLs struct {
 	URLs []string `json:"urls"`
 }
 
-// addURLsMax keeps the update small; more seeds are a SeedWorkflow's work.
-const addURLsMax = 20
+const (
+	// addURLsMax keeps the update small; more seeds are a SeedWorkflow's work.
+	addURLsMax = 20
+	// addURLsBytes, as JSON, leaves room for the rest of a payload of 4 KB.
+	addURLsBytes = 3500
+)
 
 func (m AddURLs) validate(domain string) error {
 	if err := crawl.ValidateRunName(m.Run); err != nil {
@@ -83,6 +88,13 @@ func (m AddURLs) validate(domain string) error {
 	}
 	if len(m.URLs) == 0 || len(m.URLs) > addURLsMax {
 		return fmt.Errorf("%w: %d urls: want 1 to %d; use a SeedWorkflow for more", crawl.ErrInvalid, len(m.URLs), addURLsMax)
+	}
+	size := 0
+	for _, u := range m.URLs {
+		size += sizeInJSON(u)
+	}
+	if size > addURLsBytes {
+		return fmt.Errorf("%w: urls: %d bytes, at most %d allowed; use a SeedWorkflow for more", crawl.ErrInvalid, size, addURLsBytes)
 	}
 	urls, err := crawl.ParseURLs(m.URLs)
 	if err != nil {
@@ -94,6 +106,17 @@ func (m AddURLs) validate(domain string) error {
 		}
 	}
 	return nil
+}
+
+// sizeInJSON is how many bytes a text takes in a payload, at the most.
+func sizeInJSON(text string) int {
+	size := len(`"",`) + len(text)
+	for _, c := range []byte(text) {
+		if c < ' ' || c > '~' || strings.IndexByte(`&<>"\`, c) >= 0 {
+			size += len(`\u0026`) - 1
+		}
+	}
+	return size
 }
 
 // reasonMax bounds what a person can write into a history.

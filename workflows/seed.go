@@ -22,17 +22,17 @@ type SeedInput struct {
 	// Staged says that a command line has handed over more seeds in the database.
 	Staged bool `json:"staged,omitempty"`
 
+	// unreadable is what is wrong with the JSON.
+	unreadable error
 	// unknown is a field of the JSON that is none of these.
 	unknown string
 }
 
-// UnmarshalJSON reads an input; a field that is not known is reported by the
+// UnmarshalJSON reads an input; what is wrong with it is reported by the
 // workflow, which can say so more clearly than a decoder.
 func (in *SeedInput) UnmarshalJSON(data []byte) error {
 	type plain SeedInput
-	if err := json.Unmarshal(data, (*plain)(in)); err != nil {
-		return err
-	}
+	in.unreadable = json.Unmarshal(data, (*plain)(in))
 	in.unknown = crawl.UnknownField[plain](data)
 	return nil
 }
@@ -41,6 +41,9 @@ func (in *SeedInput) UnmarshalJSON(data []byte) error {
 type SeedResult = activities.StoreSeedsResult
 
 func (in SeedInput) validate() error {
+	if in.unreadable != nil {
+		return in.unreadable
+	}
 	if in.unknown != "" {
 		return fmt.Errorf("%w: there is no field %q; settings stand under \"settings\"", crawl.ErrInvalid, in.unknown)
 	}

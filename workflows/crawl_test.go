@@ -1,0 +1,115 @@
+package workflows_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/mosey-web/mosey/activities"
+	"github.com/mosey-web/mosey/workflows"
+)
+
+func TestCrawlWorkflow(t *testing.T) {
+	t.Parallel()
+
+	busy := activities.DispatchResult{Started: 2, Active: 5}
+	ended := activities.DispatchResult{Ended: true, Reason: "nothing left that is due"}
+	dispatch := func(s *script) {
+		s.env.ExecuteWorkflow(workflows.CrawlWorkflowName, workflows.CrawlInput{Run: runName})
+	}
+	ends := func(t *testing.T, s *script) workflows.CrawlResult {
+		t.Helper()
+		dispatch(s)
+		var res workflows.CrawlResult
+		require.NoError(t, s.env.GetWorkflowResult(&res))
+		return res
+	}
+
+	t.Run("LooksForWorkEveryTwoSecondsUntilTheRunHasEnded", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.dispatches = []answer[activities.DispatchResult]{says(busy), says(busy), says(ended)}
+		require.Equal(t, workflows.CrawlResult{Reason: ended.Reason}, ends(t, s))
+		require.Equal(t, []string{"Dispatch", "Dispatch", "Dispatch"}, s.names())
+		require.Equal(t, []time.Duration{2 * time.Second, 2 * time.Second}, s.timers)
+		require.Equal(t, activities.DispatchInput{Run: runName}, s.calls[0].in)
+	})
+
+	t.Run("LooksAtOnceWhenWoken", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.dispatches = []answer[activities.DispatchResult]{says(busy), says(ended)}
+		s.after(300*time.Millisecond, func() { s.wake(workflows.Wake{}) })
+		ends(t, s)
+		require.GreaterOrEqual(t, s.gap(1), 300*time.Millisecond)
+		require.Less(t, s.gap(1), 2*time.Second)
+	})
+
+	t.Run("GoesOnWhenSeedsCameWhileItEnded", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.dispatches = []answer[activities.DispatchResult]{
+			meanwhile(func() { s.wake(workflows.Wake{}) }, ended),
+			says(activities.DispatchResult{Ended: true, Reason: "the second time"}),
+		}
+		require.Equal(t, "the second time", ends(t, s).Reason)
+		require.Empty(t, s.timers)
+	})
+
+	t.Run("StopsTheRun", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.dispatches = []answer[activities.DispatchResult]{says(busy), says(ended)}
+		s.after(time.Second, func() { s.mustUpdate(workflows.UpdateStop, workflows.Stop{Reason: "enough"}) })
+		ends(t, s)
+		require.Equal(t, []string{"Dispatch", "StopRun", "Dispatch"}, s.names())
+		require.Equal(t, activities.StartCrawlInput{Run: runName}, s.calls[1].in)
+	})
+
+	t.Run("RefusesToStopForTooLongAReason", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.dispatches = []answer[activities.DispatchResult]{says(busy), says(ended)}
+		var o *outcome
+		s.after(time.Second, func() { o = s.update(workflows.UpdateStop, workflows.Stop{Reason: strings.Repeat("x", 201)}) })
+		ends(t, s)
+		require.False(t, o.accepted)
+		require.ErrorContains(t, o.refused, "reason: 201 bytes")
+		require.Equal(t, []string{"Dispatch", "Dispatch"}, s.names())
+	})
+
+	t.Run("ContinuesAsNewOnceItsUpdatesAreFinished", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.env.SetContinueAsNewSuggested(true)
+		s.others = []answer[none]{fails[none](errors.New("the database is down"))}
+		begin := s.inside(func() { s.mustUpdate(workflows.UpdateStop, workflows.Stop{}) })
+		s.dispatches = []answer[activities.DispatchResult]{meanwhile(begin, busy)}
+		dispatch(s)
+		require.Equal(t, workflows.CrawlInput{Run: runName}, carried[workflows.CrawlInput](t, s))
+		require.Equal(t, []string{"Dispatch", "StopRun", "StopRun"}, s.names())
+	})
+
+	t.Run("EndsRatherThanContinues", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.env.SetContinueAsNewSuggested(true)
+		s.dispatches = []answer[activities.DispatchResult]{says(ended)}
+		require.Equal(t, ended.Reason, ends(t, s).Reason)
+	})
+
+	t.Run("EndsWhenCancelled", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.dispatches = []answer[activities.DispatchResult]{says(busy), says(busy)}
+		s.after(time.Second, s.env.CancelWorkflow)
+		dispatch(s)
+		var cancelled *temporal.CanceledError
+		require.ErrorAs(t, s.env.GetWorkflowError(), &cancelled)
+		require.Len(t, s.calls, 1)
+	})
+}

@@ -1,0 +1,203 @@
+package workflows_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/mosey-web/mosey/activities"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/workflows"
+)
+
+func TestDomainWorkflow(t *testing.T) {
+	t.Parallel()
+
+	t.Run("SleepsTheWaitBetweenFetches", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.fetches = []answer[activities.FetchPagesResult]{
+			says(fetched(10*time.Second, crawl.ReasonDelay)),
+			says(fetched(2500*time.Millisecond, crawl.ReasonCrawlDelay)),
+		}
+		s.finished()
+		require.Equal(t, []string{"FetchPages", "FetchPages", "FetchPages", "FinishDomain"}, s.names())
+		require.Equal(t, []time.Duration{10 * time.Second, 2500 * time.Millisecond}, s.timers)
+		require.GreaterOrEqual(t, s.gap(1), 10*time.Second)
+		require.GreaterOrEqual(t, s.gap(2), 2500*time.Millisecond)
+		require.Equal(t, activities.FetchPagesInput{Domain: host, MaxPages: 1}, s.calls[0].in)
+		require.Equal(t, activities.FinishDomainInput{Domain: host}, s.calls[3].in)
+	})
+
+	t.Run("SetsNoTimerWhereThereIsNothingToWaitFor", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(0, ""))}
+		s.finished()
+		require.Equal(t, []string{"FetchPages", "FetchPages", "FinishDomain"}, s.names())
+		require.Empty(t, s.timers)
+	})
+
+	t.Run("SaysWhenAnAddressQueueWasWaitedFor", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		queued := fetched(time.Second, crawl.ReasonIP)
+		queued.Queued = true
+		s.fetches = []answer[activities.FetchPagesResult]{says(queued), says(fetched(time.Second, crawl.ReasonDelay))}
+		s.finished()
+		require.Equal(t, []activities.FetchPagesInput{
+			{Domain: host, MaxPages: 1},
+			{Domain: host, MaxPages: 1, Queued: true},
+			{Domain: host, MaxPages: 1},
+		}, inputs[activities.FetchPagesInput](s))
+	})
+
+	t.Run("GoesOnWhenFinishingFindsWork", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.finishes = []answer[activities.FinishDomainResult]{says(activities.FinishDomainResult{Finished: false})}
+		s.finished()
+		require.Equal(t, []string{"FetchPages", "FinishDomain", "FetchPages", "FinishDomain"}, s.names())
+	})
+
+	t.Run("CountsAttemptsForPeople", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.fetches = []answer[activities.FetchPagesResult]{
+			says(activities.FetchPagesResult{Closed: 2, Next: activities.StepFetch}),
+			says(activities.FetchPagesResult{Closed: 3, Next: activities.StepFetch, URL: page, Wait: crawl.Duration(time.Minute), Reason: crawl.ReasonDelay}),
+		}
+		s.after(30*time.Second, func() {
+			require.Equal(t, workflows.DomainState{
+				Next: activities.StepFetch, URL: page, Wait: crawl.Duration(time.Minute), Reason: crawl.ReasonDelay, Closed: 5,
+			}, s.state())
+		})
+		s.finished()
+	})
+}
+
+func TestDomainWorkflowPutsAway(t *testing.T) {
+	t.Parallel()
+
+	away := activities.FetchPagesResult{
+		Next: activities.StepFinish, URL: page, Wait: crawl.Duration(2 * time.Hour), Reason: crawl.ReasonRetryAfter, PutAway: true,
+	}
+
+	t.Run("ForTheWaitWithoutSleepingIt", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.fetches = []answer[activities.FetchPagesResult]{says(away)}
+		s.finished()
+		require.Empty(t, s.timers)
+		require.Equal(t, []activities.FinishDomainInput{
+			{Domain: host, PutAway: true, Wait: crawl.Duration(2 * time.Hour), Reason: "retry-after"},
+		}, inputs[activities.FinishDomainInput](s))
+	})
+
+	t.Run("OnlyOnce", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.fetches = []answer[activities.FetchPagesResult]{says(away)}
+		s.finishes = []answer[activities.FinishDomainResult]{says(activities.FinishDomainResult{Finished: false})}
+		s.finished()
+		require.Equal(t, activities.FinishDomainInput{Domain: host}, inputs[activities.FinishDomainInput](s)[1])
+	})
+}
+
+func TestDomainWorkflowRobots(t *testing.T) {
+	t.Parallel()
+
+	const origin = "https://example.org"
+	ask := activities.FetchPagesResult{Next: activities.StepRobots, URL: origin}
+
+	t.Run("AreFetchedForTheOriginHandedOver", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.fetches = []answer[activities.FetchPagesResult]{says(ask)}
+		s.finished()
+		require.Equal(t, []string{"FetchPages", "FetchRobots", "FetchPages", "FinishDomain"}, s.names())
+		require.Equal(t, activities.FetchRobotsInput{Domain: host, Origin: origin}, s.calls[1].in)
+		require.Empty(t, s.timers)
+	})
+
+	t.Run("AreFollowedThroughRedirectsOneWaitedRequestAtATime", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		const first, second = "https://example.org/r", "https://example.com/robots.txt"
+		s.fetches = []answer[activities.FetchPagesResult]{says(ask)}
+		s.robots = []answer[activities.FetchRobotsResult]{
+			says(activities.FetchRobotsResult{URL: first, Hops: 1}),
+			says(activities.FetchRobotsResult{URL: first, Hops: 1, Queued: true, Wait: crawl.Duration(4 * time.Second), Reason: crawl.ReasonIP}),
+			says(activities.FetchRobotsResult{URL: second, Hops: 2}),
+		}
+		s.finished()
+		require.Equal(t, []activities.FetchRobotsInput{
+			{Domain: host, Origin: origin},
+			{Domain: host, Origin: origin, URL: first, Hops: 1},
+			{Domain: host, Origin: origin, URL: first, Hops: 1, Queued: true},
+			{Domain: host, Origin: origin, URL: second, Hops: 2},
+		}, inputs[activities.FetchRobotsInput](s))
+		require.Equal(t, []time.Duration{4 * time.Second}, s.timers)
+		require.GreaterOrEqual(t, s.gap(3), 4*time.Second)
+		require.Equal(t, activities.FetchPagesInput{Domain: host, MaxPages: 1}, s.calls[5].in)
+	})
+
+	t.Run("OfASecondOriginStartFromItsOwnAddress", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		const other = "http://example.org"
+		s.fetches = []answer[activities.FetchPagesResult]{
+			says(ask), says(activities.FetchPagesResult{Next: activities.StepRobots, URL: other}),
+		}
+		s.robots = []answer[activities.FetchRobotsResult]{says(activities.FetchRobotsResult{URL: page, Hops: 1})}
+		s.finished()
+		in := inputs[activities.FetchRobotsInput](s)
+		require.Equal(t, activities.FetchRobotsInput{Domain: host, Origin: other}, in[len(in)-1])
+	})
+}
+
+func TestDomainWorkflowTrouble(t *testing.T) {
+	t.Parallel()
+
+	t.Run("OfTheSiteIsWaitedForAsLongAsTheErrorSays", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		const asked = 7 * time.Minute
+		s.fetches = []answer[activities.FetchPagesResult]{fails[activities.FetchPagesResult](
+			temporal.NewApplicationErrorWithOptions("answered 503", activities.TypeSiteTrouble, temporal.ApplicationErrorOptions{
+				NextRetryDelay: asked, Category: temporal.ApplicationErrorCategoryBenign,
+			}))}
+		s.finished()
+		require.Equal(t, []string{"FetchPages", "FetchPages", "FinishDomain"}, s.names())
+		require.GreaterOrEqual(t, s.gap(1), asked)
+		require.Less(t, s.gap(1), asked+10*time.Second)
+	})
+
+	t.Run("OfOurOwnIsWaitedOutAtMostHalfAMinuteApart", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		for range 8 {
+			s.fetches = append(s.fetches, fails[activities.FetchPagesResult](errors.New("the database is down")))
+		}
+		s.finished()
+		require.Len(t, s.calls, 10)
+		for n, seconds := range []float64{1, 2, 4, 8, 16, 30, 30, 30} {
+			require.InDelta(t, seconds+5, s.gap(n+1).Seconds(), 5) // not sooner, hardly later
+		}
+	})
+
+	t.Run("WithTheInputFailsTheWorkflowForGood", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.fetches = []answer[activities.FetchPagesResult]{fails[activities.FetchPagesResult](
+			temporal.NewNonRetryableApplicationError("no such thing", activities.TypeBadInput, nil))}
+		s.run(workflows.DomainInput{})
+		var failure *temporal.ApplicationError
+		require.ErrorAs(t, s.env.GetWorkflowError(), &failure)
+		require.Equal(t, activities.TypeBadInput, failure.Type())
+		require.Equal(t, []string{"FetchPages"}, s.names())
+	})
+}

@@ -1,0 +1,145 @@
+package workflows_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/activities"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/workflows"
+)
+
+// The promise of the whole project: nothing shortens a politeness wait.
+func TestPolitenessWaitIsNotShortened(t *testing.T) {
+	t.Parallel()
+
+	for _, why := range []crawl.Reason{
+		crawl.ReasonDelay, crawl.ReasonDomain, crawl.ReasonCrawlDelay, crawl.ReasonRetryAfter, crawl.ReasonBackoff,
+		crawl.ReasonIP, crawl.ReasonInFlight, crawl.ReasonRobots, "",
+	} {
+		t.Run("ByWakesDuring "+string(why), func(t *testing.T) {
+			t.Parallel()
+			s := setup(t)
+			s.fetches = []answer[activities.FetchPagesResult]{
+				// before the wait is known, too
+				meanwhile(func() { s.wake(workflows.Wake{}) }, fetched(time.Hour, why)),
+			}
+			for _, at := range []time.Duration{time.Second, 10 * time.Minute, 59 * time.Minute} {
+				s.after(at, func() { s.wake(workflows.Wake{PagesPerActivity: 3}) })
+			}
+			s.finished()
+			require.Equal(t, []string{"FetchPages", "FetchPages", "FinishDomain"}, s.names())
+			require.GreaterOrEqual(t, s.gap(1), time.Hour)
+		})
+	}
+
+	t.Run("ByUpdates", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonDelay))}
+		s.after(10*time.Minute, func() { s.mustUpdate(workflows.UpdateSetDelay, workflows.SetDelay{}) })
+		s.after(20*time.Minute, func() { s.mustUpdate(workflows.UpdateSetBudget, workflows.SetBudget{MaxPages: 9}) })
+		s.after(30*time.Minute, func() {
+			s.mustUpdate(workflows.UpdateAddURLs, workflows.AddURLs{Run: runName, URLs: []string{page}})
+		})
+		s.after(40*time.Minute, func() { s.mustUpdate(workflows.UpdateResume) })
+		s.finished()
+		require.Equal(t, []string{"FetchPages", "SetDomain", "SetDomain", "AddURLs", "FetchPages", "FinishDomain"}, s.names())
+		require.GreaterOrEqual(t, s.calls[4].at-s.calls[0].at, time.Hour)
+		require.Less(t, s.calls[4].at-s.calls[0].at, time.Hour+time.Minute, "nor lengthened")
+	})
+
+	t.Run("BetweenRequestsForRobots", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.fetches = []answer[activities.FetchPagesResult]{
+			says(activities.FetchPagesResult{Next: activities.StepRobots, URL: "https://example.org"}),
+		}
+		s.robots = []answer[activities.FetchRobotsResult]{
+			says(activities.FetchRobotsResult{Wait: crawl.Duration(time.Hour), Reason: crawl.ReasonDelay}),
+		}
+		s.after(time.Minute, func() { s.wake(workflows.Wake{}) })
+		s.after(2*time.Minute, func() {
+			s.mustUpdate(workflows.UpdateAddURLs, workflows.AddURLs{Run: runName, URLs: []string{page}})
+		})
+		s.finished()
+		in := s.calls[1:4]
+		require.Equal(t, []string{"FetchRobots", "AddURLs", "FetchRobots"}, []string{in[0].name, in[1].name, in[2].name})
+		require.GreaterOrEqual(t, in[2].at-in[0].at, time.Hour)
+	})
+}
+
+func TestWake(t *testing.T) {
+	t.Parallel()
+
+	idle := fetched(9*time.Minute, crawl.ReasonScheduled)
+
+	t.Run("EndsAWaitForWork", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.fetches = []answer[activities.FetchPagesResult]{says(idle)}
+		s.after(time.Minute, func() { s.wake(workflows.Wake{}) })
+		s.finished()
+		require.Equal(t, []string{"FetchPages", "FetchPages", "FinishDomain"}, s.names())
+		require.GreaterOrEqual(t, s.gap(1), time.Minute)
+		require.Less(t, s.gap(1), 2*time.Minute)
+	})
+
+	t.Run("IsHeardDuringTheFetchThatFindsNothing", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		// the work may have come after the fetch had looked
+		s.fetches = []answer[activities.FetchPagesResult]{meanwhile(func() { s.wake(workflows.Wake{}) }, idle)}
+		s.finished()
+		require.Equal(t, []string{"FetchPages", "FetchPages", "FinishDomain"}, s.names())
+		require.Less(t, s.gap(1), time.Minute)
+	})
+
+	t.Run("IsHeardOnlyOnce", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.fetches = []answer[activities.FetchPagesResult]{meanwhile(func() { s.wake(workflows.Wake{}) }, idle), says(idle)}
+		s.finished()
+		require.GreaterOrEqual(t, s.gap(2), 9*time.Minute)
+	})
+
+	t.Run("WithWhichTheWorkflowStartedDoesNotEndItsFirstWait", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.fetches = []answer[activities.FetchPagesResult]{says(idle)}
+		s.after(0, func() { s.wake(workflows.Wake{}) })
+		s.finished()
+		require.GreaterOrEqual(t, s.gap(1), 9*time.Minute)
+	})
+
+	t.Run("WhileFinishingMakesTheWorkflowGoOn", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.finishes = []answer[activities.FinishDomainResult]{
+			meanwhile(func() { s.wake(workflows.Wake{}) }, activities.FinishDomainResult{Finished: true}),
+		}
+		s.finished()
+		require.Equal(t, []string{"FetchPages", "FinishDomain", "FetchPages", "FinishDomain"}, s.names())
+	})
+
+	t.Run("BringsItsRunsPagesPerActivity", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		pause := fetched(time.Minute, crawl.ReasonDelay)
+		s.fetches = []answer[activities.FetchPagesResult]{says(pause), says(pause), says(pause)}
+		s.after(30*time.Second, func() {
+			s.wake(workflows.Wake{PagesPerActivity: 20})
+			s.wake(workflows.Wake{PagesPerActivity: 50})
+		})
+		s.after(90*time.Second, func() { s.wake(workflows.Wake{}) })
+		s.run(workflows.DomainInput{PagesPerActivity: 7})
+		require.NoError(t, s.env.GetWorkflowError())
+		pages := make([]int, 0, 4)
+		for _, in := range inputs[activities.FetchPagesInput](s) {
+			pages = append(pages, in.MaxPages)
+		}
+		require.Equal(t, []int{7, 50, 50, 50}, pages, "the last that says something counts")
+	})
+}

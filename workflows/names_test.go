@@ -1,0 +1,196 @@
+package workflows_test
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	sdkpb "go.temporal.io/api/sdk/v1"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/mosey-web/mosey/activities"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/workflows"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata/names.golden")
+
+// registry takes down what is registered.
+type registry struct {
+	worker.WorkflowRegistry
+	worker.ActivityRegistry
+
+	n *names
+}
+
+// names are the lines of names.golden.
+type names struct {
+	lines []string
+	seen  map[reflect.Type]bool
+}
+
+func (n *names) add(kind string, words ...string) {
+	n.lines = append(n.lines, kind+" "+strings.Join(words, " "))
+}
+
+func (r registry) RegisterWorkflowWithOptions(w any, o workflow.RegisterOptions) {
+	f := reflect.TypeOf(w)
+	r.n.add("workflow", o.Name, r.n.signature(f, 1))
+}
+
+// RegisterActivity does what the SDK does with a struct: each method is one.
+func (r registry) RegisterActivity(a any) {
+	for m := range reflect.TypeOf(a).Methods() {
+		r.n.add("activity", m.Name, r.n.signature(m.Type, 2))
+	}
+}
+
+// signature names the types that a function takes, but for its first few, and gives.
+func (n *names) signature(f reflect.Type, skip int) string {
+	var words []string
+	for i := skip; i < f.NumIn(); i++ {
+		words = append(words, n.typeName(f.In(i)))
+	}
+	words = append(words, "->")
+	for t := range f.Outs() {
+		if t != reflect.TypeFor[error]() {
+			words = append(words, n.typeName(t))
+		}
+	}
+	return strings.TrimSuffix(strings.Join(words, " "), " ->")
+}
+
+// typeName is a type's name. The fields of a struct become lines of their own.
+func (n *names) typeName(t reflect.Type) string {
+	if t.Kind() != reflect.Struct {
+		return jsonKind(t)
+	}
+	if n.seen[t] {
+		return t.Name()
+	}
+	n.seen[t] = true
+	for f := range t.Fields() {
+		if !f.IsExported() {
+			continue
+		}
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "" {
+			name = f.Name
+		}
+		n.add("field", t.Name()+"."+name, n.typeName(f.Type))
+	}
+	return t.Name()
+}
+
+// jsonKind is what JSON makes of a type that is no struct.
+func jsonKind(t reflect.Type) string {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() == reflect.Slice {
+		return jsonKind(t.Elem()) + "s"
+	}
+	text, err := json.Marshal(reflect.Zero(t).Interface())
+	switch {
+	case err != nil:
+		return err.Error()
+	case text[0] == '"':
+		return "string"
+	case text[0] == 't', text[0] == 'f':
+		return "boolean"
+	default:
+		return "number"
+	}
+}
+
+// TestNames holds fast what histories, schedules, other versions' workers and
+// people's scripts know of Mosey.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	n := &names{seen: map[reflect.Type]bool{}}
+	r := registry{n: n}
+	workflows.Register(r)
+	activities.Register(r, nil)
+	message := func(kind, name string, payload any) {
+		words := []string{name}
+		if payload != nil {
+			words = append(words, n.typeName(reflect.TypeOf(payload)))
+		}
+		n.add(kind, words...)
+	}
+	message("signal", workflows.SignalWake, workflows.Wake{})
+	message("update", workflows.UpdatePause, workflows.Pause{})
+	message("update", workflows.UpdateResume, nil)
+	message("update", workflows.UpdateStop, workflows.Stop{})
+	message("update", workflows.UpdateSetDelay, workflows.SetDelay{})
+	message("update", workflows.UpdateSetBudget, workflows.SetBudget{})
+	message("update", workflows.UpdateAddURLs, workflows.AddURLs{})
+	message("query", workflows.QueryState, workflows.DomainState{})
+	n.add("task-queue", crawl.TaskQueue)
+	n.add("search-attribute", crawl.AttrDomain)
+	n.add("search-attribute", crawl.AttrRun)
+	n.add("search-attribute", crawl.AttrStatus)
+	n.add("workflow-id", crawl.SeedWorkflowID("RUN", 1))
+	n.add("workflow-id", crawl.CrawlWorkflowID("RUN"))
+	n.add("workflow-id", crawl.DomainWorkflowID("DOMAIN"))
+	for _, step := range []activities.Step{activities.StepFetch, activities.StepRobots, activities.StepFinish} {
+		n.add("step", string(step))
+	}
+	n.add("reason", string(crawl.ReasonScheduled)) // workflows decide by it
+	n.add("error-type", activities.TypeBadInput)
+	n.add("error-type", activities.TypeSiteTrouble)
+
+	slices.Sort(n.lines)
+	got := strings.Join(n.lines, "\n") + "\n"
+	golden := filepath.Join("testdata", "names.golden")
+	if *update {
+		require.NoError(t, os.WriteFile(golden, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	require.Equal(t, string(want), got, `these names are an on-disk format: histories that are
+under way hold them, and so do schedules, scripts and workers of other versions.
+To rename or remove one is a migration (workflow.GetVersion, or both names for a
+release). To add one is none: go test ./workflows -run TestNames -update`)
+}
+
+// What a workflow answers to must be what has a name above.
+func TestEveryHandlerIsNamed(t *testing.T) {
+	t.Parallel()
+	golden, err := os.ReadFile(filepath.Join("testdata", "names.golden"))
+	require.NoError(t, err)
+	known := strings.Split(string(golden), "\n")
+	var handlers []string
+	s := setup(t)
+	s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonDelay))}
+	s.after(time.Minute, func() {
+		v, err := s.env.QueryWorkflow("__temporal_workflow_metadata")
+		require.NoError(t, err)
+		var meta sdkpb.WorkflowMetadata
+		require.NoError(t, v.Get(&meta))
+		for _, d := range meta.GetDefinition().GetUpdateDefinitions() {
+			handlers = append(handlers, "update "+d.GetName())
+			require.NotEmpty(t, d.GetDescription(), "people read it in Temporal's UI")
+		}
+		for _, d := range meta.GetDefinition().GetQueryDefinitions() {
+			if !strings.HasPrefix(d.GetName(), "__") {
+				handlers = append(handlers, "query "+d.GetName())
+			}
+		}
+	})
+	s.finished()
+	require.Len(t, handlers, 7)
+	for _, h := range handlers {
+		require.True(t, slices.ContainsFunc(known, func(line string) bool {
+			return line == h || strings.HasPrefix(line, h+" ")
+		}), h)
+	}
+}

@@ -1,0 +1,121 @@
+package workflows_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/converter"
+
+	"github.com/mosey-web/mosey/activities"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/workflows"
+)
+
+// payloadMax is what a payload may have; see the design.
+const payloadMax = 4 << 10
+
+// The largest that each field can become. "&" is the worst that a URL can be made
+// of: JSON writes it in six bytes.
+const (
+	domainMax = 253
+	reasonMax = 200
+	// shownMax is where activities cut URLs that are only for people.
+	shownMax = 300
+	// robotsMax is the most that a location of robots.txt may take in JSON.
+	robotsMax = crawl.MaxURLLength
+	longest   = crawl.Duration(crawl.DelayMax + 999999999)
+)
+
+func TestPayloadsStaySmall(t *testing.T) {
+	t.Parallel()
+
+	name := strings.Repeat("d", domainMax)
+	origin := "https://" + name + ":65535"
+	shown := origin + "/?" + strings.Repeat("&", shownMax-len(origin)-2)
+	robots := "https://example.org/?" + strings.Repeat("a", robotsMax-21)
+	control := strings.Repeat("\x01", reasonMax)
+	run := strings.Repeat("r", crawl.RunNameMax)
+	budget, delay := int64(1<<62), longest
+	for _, v := range []any{
+		activities.FetchPagesInput{Domain: name, MaxPages: crawl.PagesPerActivityMax, Queued: true},
+		activities.FetchPagesResult{
+			Closed: 1e9, Next: activities.StepRobots, URL: shown, Wait: longest, Reason: crawl.ReasonRobots, PutAway: true, Queued: true,
+		},
+		activities.FetchRobotsInput{Domain: name, Origin: origin, URL: robots, Hops: 5, Queued: true},
+		activities.FetchRobotsResult{Wait: longest, Reason: crawl.ReasonRobots, URL: robots, Hops: 5, Queued: true},
+		activities.FinishDomainInput{Domain: name, PutAway: true, Wait: longest, Reason: "stopped: " + control},
+		activities.FinishDomainResult{Finished: true},
+		activities.SetDomainInput{Domain: name, Delay: &delay, MaxPages: &budget},
+		activities.BlockDomainInput{Domain: name, Reason: "stopped: " + control},
+		activities.AddURLsResult{Added: 20},
+		activities.DispatchInput{Run: run},
+		activities.DispatchResult{Started: 1e6, Active: 1e6, Ended: true, Reason: strings.Repeat("x", reasonMax)},
+		activities.StartCrawlInput{Run: run},
+		workflows.Wake{PagesPerActivity: crawl.PagesPerActivityMax},
+		workflows.Pause{Reason: control},
+		workflows.Stop{Reason: control},
+		workflows.DomainInput{Domain: name, PagesPerActivity: crawl.PagesPerActivityMax, State: workflows.DomainState{
+			Next: activities.StepRobots, Wait: longest, Reason: crawl.ReasonRobots, URL: robots, Origin: origin, Hops: 5,
+			Queued: true, PutAway: longest, Closed: 1 << 62, Paused: true, Stopped: true, Why: "stopped: " + control,
+		}},
+	} {
+		t.Run(reflect.TypeOf(v).String(), func(t *testing.T) {
+			t.Parallel()
+			p, err := converter.GetDefaultDataConverter().ToPayload(v)
+			require.NoError(t, err)
+			require.Less(t, len(p.GetData()), payloadMax)
+		})
+	}
+}
+
+func TestAddURLsPayloadStaysSmall(t *testing.T) {
+	t.Parallel()
+	name := strings.Repeat(strings.Repeat("d", 49)+".", 5) + "org" // as long as a name may be
+	// URLs of one kind of character, as many and as long as are accepted
+	for _, filler := range []string{"a", "&", "<", `\`, "é", "\x7f"} {
+		t.Run(filler, func(t *testing.T) {
+			t.Parallel()
+			accepted := 0
+			for count := 1; count <= 20; count++ {
+				for length := 1; length < 1700; length += 13 {
+					urls := make([]string, count)
+					for i := range urls {
+						urls[i] = "https://" + name + "/?" + strings.Repeat(filler, length/len(filler))
+					}
+					add := workflows.AddURLs{Run: strings.Repeat("r", crawl.RunNameMax), URLs: urls}
+					if workflows.ValidateAddURLs(add, name) != nil {
+						continue
+					}
+					accepted++
+					data, err := json.Marshal(activities.AddURLsInput{Domain: name, Run: add.Run, URLs: add.URLs})
+					require.NoError(t, err)
+					require.Less(t, len(data), payloadMax)
+				}
+			}
+			require.Positive(t, accepted)
+		})
+	}
+}
+
+// What a workflow hands over must arrive whole.
+func TestDomainStateSurvivesJSON(t *testing.T) {
+	t.Parallel()
+	state := workflows.DomainState{
+		Next: activities.StepRobots, Wait: crawl.Duration(time.Minute + time.Nanosecond), Reason: crawl.ReasonIP, URL: page,
+		Origin: "https://example.org", Hops: 3, Queued: true, PutAway: crawl.Duration(time.Hour), Closed: 1 << 60,
+		Paused: true, Stopped: true, Why: "<owner> & “we”",
+	}
+	for _, v := range reflect.ValueOf(state).Fields() {
+		require.False(t, v.IsZero(), "set every field")
+	}
+	in := workflows.DomainInput{Domain: host, PagesPerActivity: 5, State: state}
+	data, err := json.Marshal(in)
+	require.NoError(t, err)
+	var out workflows.DomainInput
+	require.NoError(t, json.Unmarshal(data, &out))
+	require.Equal(t, in, out)
+}

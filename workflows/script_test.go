@@ -1,0 +1,288 @@
+package workflows_test
+
+import (
+	"context"
+	"log/slog"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/testsuite"
+	"go.uber.org/goleak"
+
+	"github.com/mosey-web/mosey/activities"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/workflows"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	host    = "example.org"
+	page    = "https://example.org/a"
+	runName = "small-web"
+)
+
+// script plays the activities for one workflow: each call takes the next answer
+// of its kind, and when there are none left the one that ends the workflow.
+type script struct {
+	t     *testing.T
+	env   *testsuite.TestWorkflowEnvironment
+	start time.Time
+
+	fetches    []answer[activities.FetchPagesResult]
+	robots     []answer[activities.FetchRobotsResult]
+	finishes   []answer[activities.FinishDomainResult]
+	dispatches []answer[activities.DispatchResult]
+	seeds      []answer[activities.StoreSeedsResult]
+	adds       []answer[activities.AddURLsResult]
+	others     []answer[none]
+
+	mu        sync.Mutex
+	calls     []call
+	cancelled chan string // activities, by name
+	timers    []time.Duration
+	updates   int
+}
+
+type (
+	none          struct{}
+	answer[R any] func() (R, error)
+)
+
+// call is one activity that the workflow has run.
+type call struct {
+	name string
+	in   any
+	at   time.Duration // since the workflow's start
+}
+
+func says[R any](r R) answer[R] { return func() (R, error) { return r, nil } }
+
+func fails[R any](err error) answer[R] {
+	return func() (r R, _ error) { return r, err }
+}
+
+// meanwhile does something while the activity runs, then answers.
+func meanwhile[R any](do func(), r R) answer[R] {
+	return func() (R, error) {
+		do()
+		return r, nil
+	}
+}
+
+// activitySet is what the script and the product must agree on.
+type activitySet interface {
+	AddURLs(ctx context.Context, in activities.AddURLsInput) (activities.AddURLsResult, error)
+	BlockDomain(ctx context.Context, in activities.BlockDomainInput) error
+	Dispatch(ctx context.Context, in activities.DispatchInput) (activities.DispatchResult, error)
+	FetchPages(ctx context.Context, in activities.FetchPagesInput) (activities.FetchPagesResult, error)
+	FetchRobots(ctx context.Context, in activities.FetchRobotsInput) (activities.FetchRobotsResult, error)
+	FinishDomain(ctx context.Context, in activities.FinishDomainInput) (activities.FinishDomainResult, error)
+	SetDomain(ctx context.Context, in activities.SetDomainInput) error
+	StartCrawl(ctx context.Context, in activities.StartCrawlInput) error
+	StopRun(ctx context.Context, in activities.StartCrawlInput) error
+	StoreSeeds(ctx context.Context, in activities.StoreSeedsInput) (activities.StoreSeedsResult, error)
+}
+
+var (
+	_ activitySet = (*activities.Activities)(nil)
+	_ activitySet = (*script)(nil)
+)
+
+func (s *script) AddURLs(_ context.Context, in activities.AddURLsInput) (activities.AddURLsResult, error) {
+	return take(s, "AddURLs", in, &s.adds, activities.AddURLsResult{})
+}
+
+func (s *script) BlockDomain(_ context.Context, in activities.BlockDomainInput) error {
+	_, err := take(s, "BlockDomain", in, &s.others, none{})
+	return err
+}
+
+func (s *script) Dispatch(_ context.Context, in activities.DispatchInput) (activities.DispatchResult, error) {
+	return take(s, "Dispatch", in, &s.dispatches, activities.DispatchResult{Ended: true, Reason: "script is over"})
+}
+
+func (s *script) FetchPages(_ context.Context, in activities.FetchPagesInput) (activities.FetchPagesResult, error) {
+	return take(s, "FetchPages", in, &s.fetches, activities.FetchPagesResult{Next: activities.StepFinish})
+}
+
+func (s *script) FetchRobots(_ context.Context, in activities.FetchRobotsInput) (activities.FetchRobotsResult, error) {
+	return take(s, "FetchRobots", in, &s.robots, activities.FetchRobotsResult{Done: true})
+}
+
+func (s *script) FinishDomain(_ context.Context, in activities.FinishDomainInput) (activities.FinishDomainResult, error) {
+	return take(s, "FinishDomain", in, &s.finishes, activities.FinishDomainResult{Finished: true})
+}
+
+func (s *script) SetDomain(_ context.Context, in activities.SetDomainInput) error {
+	_, err := take(s, "SetDomain", in, &s.others, none{})
+	return err
+}
+
+func (s *script) StartCrawl(_ context.Context, in activities.StartCrawlInput) error {
+	_, err := take(s, "StartCrawl", in, &s.others, none{})
+	return err
+}
+
+func (s *script) StopRun(_ context.Context, in activities.StartCrawlInput) error {
+	_, err := take(s, "StopRun", in, &s.others, none{})
+	return err
+}
+
+func (s *script) StoreSeeds(_ context.Context, in activities.StoreSeedsInput) (activities.StoreSeedsResult, error) {
+	return take(s, "StoreSeeds", in, &s.seeds, activities.StoreSeedsResult{})
+}
+
+func take[R any](s *script, name string, in any, answers *[]answer[R], last R) (R, error) {
+	s.mu.Lock()
+	s.calls = append(s.calls, call{name: name, in: in, at: s.env.Now().Sub(s.start)})
+	next := says(last)
+	if len(*answers) > 0 {
+		next, *answers = (*answers)[0], (*answers)[1:]
+	}
+	s.mu.Unlock()
+	return next()
+}
+
+func setup(t *testing.T) *script {
+	t.Helper()
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	s := &script{t: t, env: suite.NewTestWorkflowEnvironment(), cancelled: make(chan string, 10)}
+	s.env.SetTestTimeout(time.Minute) // of real time without anything happening
+	workflows.Register(s.env)
+	s.env.RegisterActivity(s)
+	s.env.SetOnTimerScheduledListener(func(_ string, d time.Duration) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.timers = append(s.timers, d)
+	})
+	s.env.SetOnActivityCanceledListener(func(info *activity.Info) {
+		s.cancelled <- info.ActivityType.Name
+	})
+	s.start = s.env.Now()
+	return s
+}
+
+// run runs a domain's workflow to its end.
+func (s *script) run(in workflows.DomainInput) {
+	s.t.Helper()
+	in.Domain = host
+	s.env.ExecuteWorkflow(workflows.DomainWorkflowName, in)
+	require.True(s.t, s.env.IsWorkflowCompleted())
+}
+
+// finished runs a domain's workflow that ends well.
+func (s *script) finished() {
+	s.t.Helper()
+	s.run(workflows.DomainInput{})
+	require.NoError(s.t, s.env.GetWorkflowError())
+}
+
+// after does something so long from now, or from the workflow's start. A workflow
+// that ends sooner fails the test.
+func (s *script) after(d time.Duration, do func()) {
+	done := false
+	s.env.RegisterDelayedCallback(func() {
+		done = true
+		do()
+	}, d)
+	s.t.Cleanup(func() { require.True(s.t, done || s.t.Failed(), "the workflow has not lived for %s", d) })
+}
+
+// inside makes something that happens while an activity runs, and that the
+// workflow sees before the activity's result.
+func (s *script) inside(do func()) func() {
+	return func() {
+		done := make(chan struct{})
+		s.env.RegisterDelayedCallback(func() {
+			do()
+			close(done)
+		}, 0)
+		<-done
+	}
+}
+
+// interrupted waits, in an activity, until the workflow has cancelled it.
+func (s *script) interrupted() {
+	select {
+	case <-s.cancelled:
+	case <-time.After(10 * time.Second):
+		s.t.Error("the activity was not cancelled")
+	}
+}
+
+func (s *script) wake(w workflows.Wake) { s.env.SignalWorkflow(workflows.SignalWake, w) }
+
+// outcome is what came of an update.
+type outcome struct {
+	accepted, completed bool
+	refused, err        error
+	result              any
+}
+
+// update sends an update now; what came of it is known when the workflow is over.
+func (s *script) update(name string, args ...any) *outcome {
+	o := &outcome{}
+	s.updates++
+	s.env.UpdateWorkflow(name, strconv.Itoa(s.updates), &testsuite.TestUpdateCallback{
+		OnAccept:   func() { o.accepted = true },
+		OnReject:   func(err error) { o.refused = err },
+		OnComplete: func(result any, err error) { o.completed, o.result, o.err = true, result, err },
+	}, args...)
+	return o
+}
+
+// mustUpdate sends an update that has to succeed.
+func (s *script) mustUpdate(name string, args ...any) {
+	o := s.update(name, args...)
+	s.t.Cleanup(func() {
+		require.NoError(s.t, o.refused)
+		require.NoError(s.t, o.err)
+		require.True(s.t, o.completed, "update %s is not done", name)
+	})
+}
+
+func (s *script) state() workflows.DomainState {
+	s.t.Helper()
+	var state workflows.DomainState
+	v, err := s.env.QueryWorkflow(workflows.QueryState)
+	require.NoError(s.t, err)
+	require.NoError(s.t, v.Get(&state))
+	return state
+}
+
+// names are the activities in the order in which they were begun.
+func (s *script) names() []string {
+	names := make([]string, len(s.calls))
+	for i, c := range s.calls {
+		names[i] = c.name
+	}
+	return names
+}
+
+// inputs are what the activities of a kind were given, in order.
+func inputs[In any](s *script) []In {
+	var list []In
+	for _, c := range s.calls {
+		if in, ok := c.in.(In); ok {
+			list = append(list, in)
+		}
+	}
+	return list
+}
+
+// gap is the time between the begin of the nth activity and of the one before.
+func (s *script) gap(n int) time.Duration { return s.calls[n].at - s.calls[n-1].at }
+
+// fetched is the answer of an activity that is to be followed by another fetch.
+func fetched(wait time.Duration, why crawl.Reason) activities.FetchPagesResult {
+	return activities.FetchPagesResult{
+		Closed: 1, Next: activities.StepFetch, URL: page, Wait: crawl.Duration(wait), Reason: why,
+	}
+}

@@ -1,0 +1,94 @@
+package workflows_test
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/mosey-web/mosey/activities"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/workflows"
+)
+
+func TestSeedWorkflow(t *testing.T) {
+	t.Parallel()
+
+	t.Run("StoresTheSeedsThenStartsTheRun", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		delay := crawl.Duration(time.Minute)
+		counts := activities.StoreSeedsResult{Added: 3, Known: 2, Refused: 1, Example: "no URL"}
+		s.seeds = []answer[activities.StoreSeedsResult]{says(counts)}
+		in := workflows.SeedInput{Run: runName, URLs: []string{page}, Settings: crawl.Settings{Delay: &delay}}
+		s.env.ExecuteWorkflow(workflows.SeedWorkflowName, in)
+		var res workflows.SeedResult
+		require.NoError(t, s.env.GetWorkflowResult(&res))
+		require.Equal(t, counts, res)
+		require.Equal(t, []string{"StoreSeeds", "StartCrawl"}, s.names())
+		require.Equal(t, activities.StoreSeedsInput{Run: runName, URLs: in.URLs, Settings: in.Settings}, s.calls[0].in)
+		require.Equal(t, activities.StartCrawlInput{Run: runName}, s.calls[1].in)
+	})
+
+	t.Run("NeedsNoURLsWhereSeedsAreStaged", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.env.ExecuteWorkflow(workflows.SeedWorkflowName, workflows.SeedInput{Run: runName, Staged: true})
+		require.NoError(t, s.env.GetWorkflowError())
+		require.Equal(t, []string{"StoreSeeds", "StartCrawl"}, s.names())
+	})
+
+	t.Run("WaitsOutTroubleOfOurOwn", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.seeds = []answer[activities.StoreSeedsResult]{fails[activities.StoreSeedsResult](errors.New("the database is down"))}
+		s.others = []answer[none]{fails[none](errors.New("the database is down"))}
+		s.env.ExecuteWorkflow(workflows.SeedWorkflowName, workflows.SeedInput{Run: runName, URLs: []string{page}})
+		require.NoError(t, s.env.GetWorkflowError())
+		require.Equal(t, []string{"StoreSeeds", "StoreSeeds", "StartCrawl", "StartCrawl"}, s.names())
+	})
+
+	t.Run("DoesNotStartARunWhoseSeedsWereRefused", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.seeds = []answer[activities.StoreSeedsResult]{fails[activities.StoreSeedsResult](
+			temporal.NewNonRetryableApplicationError("refused", activities.TypeBadInput, nil))}
+		s.env.ExecuteWorkflow(workflows.SeedWorkflowName, workflows.SeedInput{Run: runName, URLs: []string{page}})
+		require.Error(t, s.env.GetWorkflowError())
+		require.Equal(t, []string{"StoreSeeds"}, s.names())
+	})
+}
+
+func TestSeedWorkflowRefusesBadInput(t *testing.T) {
+	t.Parallel()
+
+	// as it is written on the command line of the temporal CLI
+	for name, c := range map[string]struct{ input, says string }{
+		"NoRun":          {`{"urls":["https://example.org/"]}`, "run: a name is needed"},
+		"RunWithASlash":  {`{"run":"a/b","urls":["https://example.org/"]}`, `run "a/b"`},
+		"NoURLs":         {`{"run":"small-web"}`, "urls: at least one is needed"},
+		"NotAURL":        {`{"run":"small-web","urls":["https://example.org/","mailto:me@example.org"]}`, "mailto"},
+		"BadSetting":     {`{"run":"small-web","urls":["https://example.org/"],"settings":{"max_attempts":0}}`, "max_attempts 0: want 1 to 20"},
+		"UnknownField":   {`{"run":"small-web","urls":["https://example.org/"],"delay":"10s"}`, `there is no field "delay"`},
+		"UnknownSetting": {`{"run":"small-web","urls":["https://example.org/"],"settings":{"dely":"10s"}}`, `there is no setting "dely"`},
+		"BadDuration":    {`{"run":"small-web","urls":["https://example.org/"],"settings":{"delay":5}}`, `duration 5: want text such as "10s"`},
+		"BadType":        {`{"run":5,"urls":["https://example.org/"]}`, "cannot unmarshal number"},
+		"NoObject":       {`"small-web"`, "cannot unmarshal string"},
+		"BadScope":       {`{"run":"small-web","urls":["https://example.org/"],"settings":{"scope":"all"}}`, `scope "all"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := setup(t)
+			s.env.ExecuteWorkflow(workflows.SeedWorkflowName, json.RawMessage(c.input))
+			var failure *temporal.ApplicationError
+			require.ErrorAs(t, s.env.GetWorkflowError(), &failure)
+			require.Equal(t, activities.TypeBadInput, failure.Type())
+			require.True(t, failure.NonRetryable())
+			require.Contains(t, failure.Message(), c.says)
+			require.Empty(t, s.calls, "nothing may be stored")
+		})
+	}
+}
