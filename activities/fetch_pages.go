@@ -13,16 +13,15 @@ import (
 // PageStore is the frontier and the guard.
 type PageStore interface {
 	Next(ctx context.Context, domain string) (crawl.Next, error)
-	Begin(ctx context.Context, n crawl.Next, domain, ip string, hold time.Duration, queued bool) (crawl.Permit, error)
+	Begin(ctx context.Context, n crawl.Next, domain, ip string, hold, ipHold time.Duration, queued bool) (crawl.Permit, error)
 	Finish(ctx context.Context, a crawl.Attempt) (next crawl.Next, closed bool, err error)
 	Abandon(ctx context.Context, crawlID int64, domain, ip string) error
 	DeferOrigin(ctx context.Context, domain, origin string) (int64, error)
 	TakeSlot(
-		ctx context.Context, domain, ip, holder string, hold, ipDelay time.Duration, queued bool,
+		ctx context.Context, domain, ip, holder string, hold, ipHold, ipDelay time.Duration, queued bool,
 	) (crawl.Permit, error)
-	ReleaseSlot(
-		ctx context.Context, domain, ip, holder string, ended time.Time, delay, ipDelay time.Duration, why crawl.Reason,
-	) error
+	ReleaseSlot(ctx context.Context, domain, ip, holder string) error
+	FinishRobots(ctx context.Context, r crawl.RobotsRequest) error
 	HoldDomain(ctx context.Context, domain string, hold time.Duration) error
 }
 
@@ -218,7 +217,7 @@ func (s *slice) attempt(ctx context.Context, n crawl.Next) (crawl.Next, bool, er
 	}
 	began := time.Now()
 	delay, _ := crawl.Delay(n.Waits)
-	p, err := s.store.Begin(ctx, n, s.in.Domain, t.ip(), s.requestSpan()+delay, s.in.Queued)
+	p, err := s.store.Begin(ctx, n, s.in.Domain, t.ip(), s.requestSpan()+delay, s.requestSpan()+n.IPDelay, s.in.Queued)
 	if err != nil {
 		return n, true, err
 	}

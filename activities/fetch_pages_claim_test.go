@@ -21,7 +21,7 @@ func (b *testBundle) anotherWorker(t *testing.T, hold time.Duration) crawl.Next 
 	n, err := b.store.Next(t.Context(), b.site)
 	require.NoError(t, err)
 	addr, _ := b.web.Addr(b.site)
-	permit, err := b.store.Begin(t.Context(), n, b.site, addr.String(), hold, false)
+	permit, err := b.store.Begin(t.Context(), n, b.site, addr.String(), hold, hold, false)
 	require.NoError(t, err)
 	require.True(t, permit.Granted)
 	return n

@@ -137,6 +137,7 @@ func (f *robotsFetch) request(ctx context.Context, t target) (FetchRobotsResult,
 		}, nil
 	}
 	defer f.fetches.Release(1)
+	asked := time.Now()
 	var resp *fetch.Response
 	if err = t.dnsErr; err == nil {
 		resp, err = f.fetcher.Do(ctx, fetch.Request{
@@ -145,32 +146,52 @@ func (f *robotsFetch) request(ctx context.Context, t target) (FetchRobotsResult,
 			WantBody:     func(_ string, status int) bool { return status >= 200 && status < 300 },
 		})
 	}
-	// What happened must be written down even if the worker stops.
-	caller := ctx
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordSpan)
-	defer cancel()
-	ended := time.Now()
-	release := func(delay time.Duration, why crawl.Reason) error {
-		return f.store.ReleaseSlot(ctx, f.domain, t.ip(), holder, ended, delay, f.next.IPDelay, why)
+	made := f.made(resp, asked)
+	made.IP, made.Holder, made.Delay, made.Reason = t.ip(), holder, delay, reason
+	return f.settle(ctx, made, resp, err)
+}
+
+// made is what there is to log of the request.
+func (f *robotsFetch) made(resp *fetch.Response, asked time.Time) crawl.RobotsRequest {
+	r := crawl.RobotsRequest{
+		Domain: f.domain, URL: f.url.String(), IPDelay: f.next.IPDelay,
+		EndedAt: time.Now(), Duration: time.Since(asked),
 	}
+	if resp == nil {
+		return r
+	}
+	r.StatusCode, r.EndedAt, r.Duration = knownStatus(resp.Status), resp.EndedAt, resp.Total
+	if resp.Status == http.StatusTooManyRequests || resp.Status >= http.StatusInternalServerError {
+		r.RetryAfter, _ = retryAfter(resp)
+	}
+	return r
+}
+
+// settle judges the answer and gives the slots back. What happened is written
+// down even if the worker stops.
+func (f *robotsFetch) settle(
+	caller context.Context, made crawl.RobotsRequest, resp *fetch.Response, err error,
+) (FetchRobotsResult, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(caller), recordSpan)
+	defer cancel()
 	if own := f.ownTrouble(err); own != nil {
-		return FetchRobotsResult{}, errors.Join(own, release(0, ""))
+		return FetchRobotsResult{}, errors.Join(own, f.store.ReleaseSlot(ctx, made.Domain, made.IP, made.Holder))
 	}
 	if errors.Is(err, fetch.KindCanceled) {
 		// given up by us: it tells nothing about the site
-		return FetchRobotsResult{}, errors.Join(err, release(delay, reason))
+		return FetchRobotsResult{}, errors.Join(err, f.store.FinishRobots(ctx, made))
 	}
 	res, w, err := f.judge(ctx, resp, err)
-	if w.delay > delay {
-		delay, reason = w.delay, w.reason
+	if w.delay > made.Delay {
+		made.Delay, made.Reason = w.delay, w.reason
 	}
-	if releaseErr := release(delay, reason); releaseErr != nil {
-		return FetchRobotsResult{}, releaseErr
+	if finishErr := f.store.FinishRobots(ctx, made); finishErr != nil {
+		return FetchRobotsResult{}, finishErr
 	}
 	if app, ok := errors.AsType[*temporal.ApplicationError](err); ok && app.Type() == TypeSiteTrouble && stopping(caller) {
 		// An activity that was cancelled is not run again, and its error would fail
 		// the workflow: let that wait instead.
-		return FetchRobotsResult{Wait: crawl.Duration(delay), Reason: reason, URL: f.in.URL, Hops: f.in.Hops}, nil
+		return FetchRobotsResult{Wait: crawl.Duration(made.Delay), Reason: made.Reason, URL: f.in.URL, Hops: f.in.Hops}, nil
 	}
 	// The outermost error carries the retry delay: it must not be wrapped.
 	return res, err
@@ -190,7 +211,7 @@ func (f *robotsFetch) take(ctx context.Context, t target, holder string, hold ti
 		if err := f.fetches.Acquire(ctx, 1); err != nil {
 			return crawl.Permit{}, err
 		}
-		p, err := f.store.TakeSlot(ctx, f.domain, t.ip(), holder, hold, f.next.IPDelay, queued)
+		p, err := f.store.TakeSlot(ctx, f.domain, t.ip(), holder, hold, f.requestSpan()+f.next.IPDelay, f.next.IPDelay, queued)
 		if err == nil && p.Granted {
 			return p, nil
 		}

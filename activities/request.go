@@ -72,7 +72,10 @@ func (s *slice) target(ctx context.Context, n crawl.Next) (target, *crawl.Attemp
 func (s *slice) request(
 	ctx context.Context, n crawl.Next, t target, deadline time.Time,
 ) (crawl.Next, bool, error) {
-	at := crawl.Attempt{CrawlID: n.CrawlID, Domain: s.in.Domain, Requested: true, IP: t.ip(), RetryIn: crawl.NoRetry}
+	at := crawl.Attempt{
+		CrawlID: n.CrawlID, Domain: s.in.Domain, Requested: true, IP: t.ip(), RetryIn: crawl.NoRetry,
+		Origin: n.Origin, RobotsVersion: n.RobotsVersion,
+	}
 	began := time.Now()
 	var resp *fetch.Response
 	err := t.dnsErr
@@ -199,6 +202,7 @@ func (s *slice) pace(at *crawl.Attempt, n crawl.Next, tr crawl.Trouble, resp *fe
 		if after, ok := retryAfter(resp); ok {
 			// the server's own word counts, not our guess
 			w.RetryAfter, w.Backoff = after, 0
+			at.RetryAfter = after
 		}
 	}
 	at.Delay, at.Reason = crawl.Delay(w)

@@ -98,6 +98,11 @@ type Attempt struct {
 	Reason  Reason
 	// RetryIn is when to try again, counted from EndedAt, or NoRetry.
 	RetryIn time.Duration
+	// RetryAfter is what the server asked for; 0 is nothing.
+	RetryAfter time.Duration
+	// Origin and RobotsVersion name the robots.txt that allowed the request.
+	Origin        string
+	RobotsVersion int64
 
 	Title     string
 	Canonical string
@@ -106,6 +111,24 @@ type Attempt struct {
 	Links     []Link
 	// Redirect says that Links is the one target of a redirect.
 	Redirect bool
+}
+
+// RobotsRequest is all there is to record of one request for a robots.txt.
+type RobotsRequest struct {
+	// Domain and IP are those whose slots Holder holds.
+	Domain string
+	IP     string
+	Holder string
+	URL    string
+	// StatusCode is 0 where there was no answer.
+	StatusCode int
+	Duration   time.Duration
+	EndedAt    time.Time
+	// Delay, IPDelay, Reason and RetryAfter are as in Attempt.
+	Delay      time.Duration
+	IPDelay    time.Duration
+	Reason     Reason
+	RetryAfter time.Duration
 }
 
 // Robots is what is stored of an origin's robots.txt.

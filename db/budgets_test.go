@@ -28,7 +28,7 @@ func TestRunBudget(t *testing.T) {
 		}
 		var granted, stale atomic.Int64
 		together(t, domains, func(i int) error {
-			p, err := b.Begin(t.Context(), nexts[i], name(i), "", longHold, false)
+			p, err := b.Begin(t.Context(), nexts[i], name(i), "", longHold, longHold, false)
 			switch {
 			case err != nil:
 				return err
@@ -134,7 +134,7 @@ func TestDomainBudget(t *testing.T) {
 		b.fetch(t, domain)
 		stale := first
 		stale.CrawlID = one[int64](t, b, "SELECT max(id) FROM page_crawls WHERE domain = $1", domain)
-		p, err := b.Begin(t.Context(), stale, domain, address, longHold, false)
+		p, err := b.Begin(t.Context(), stale, domain, address, longHold, longHold, false)
 		require.NoError(t, err)
 		require.Equal(t, crawl.Permit{Reason: crawl.ReasonStale}, p)
 		require.True(t, b.take(t, domain, address, "other", time.Second).Granted, "who gets no page keeps no slot")
@@ -160,7 +160,7 @@ func TestBegin(t *testing.T) {
 	shared := setup(t, crawl.Settings{})
 	refused := func(t *testing.T, b *bundle, n crawl.Next, domain string) {
 		t.Helper()
-		p, err := b.Begin(t.Context(), n, domain, "", longHold, false)
+		p, err := b.Begin(t.Context(), n, domain, "", longHold, longHold, false)
 		require.NoError(t, err)
 		require.Equal(t, crawl.Permit{Reason: crawl.ReasonStale}, p)
 	}
@@ -205,7 +205,7 @@ func TestBegin(t *testing.T) {
 		n := b.next(t, "many.example")
 		var granted atomic.Int64
 		together(t, 8, func(int) error {
-			p, err := b.Begin(t.Context(), n, "many.example", "", longHold, false)
+			p, err := b.Begin(t.Context(), n, "many.example", "", longHold, longHold, false)
 			if p.Granted {
 				granted.Add(1)
 			}

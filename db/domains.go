@@ -62,6 +62,20 @@ func (s *Store) BlockDomain(ctx context.Context, domain, reason string) error {
 	return changedOne("block domain "+domain, n, err)
 }
 
+// BanDomain blocks a domain, known or not, for all runs until UnbanDomain: no
+// further request to it is begun, and seeding does not revive it.
+func (s *Store) BanDomain(ctx context.Context, domain, reason string) error {
+	err := s.q.DomainBan(ctx, dbsqlc.DomainBanParams{Domain: domain, Reason: reason})
+	return translate("block "+domain, err)
+}
+
+// UnbanDomain lets a blocked domain be crawled again, or returns crawl.ErrNotFound
+// if it is not blocked.
+func (s *Store) UnbanDomain(ctx context.Context, domain string) error {
+	n, err := s.q.DomainUnban(ctx, domain)
+	return changedOne("unblock "+domain, n, err)
+}
+
 func changedOne(op string, n int64, err error) error {
 	if err == nil && n == 0 {
 		return fmt.Errorf("%s: %w", op, crawl.ErrNotFound)

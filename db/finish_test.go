@@ -20,7 +20,7 @@ func TestFinishRecords(t *testing.T) {
 		b := shared.in(t, "success", crawl.Settings{})
 		b.seed(t, "https://success.example/")
 		n := b.next(t, "success.example")
-		p, err := b.Begin(t.Context(), n, "success.example", address, longHold, false)
+		p, err := b.Begin(t.Context(), n, "success.example", address, longHold, longHold, false)
 		require.NoError(t, err)
 		require.True(t, p.Granted)
 		before := b.clock(t)
@@ -131,7 +131,7 @@ func TestFinishMovesTheSlot(t *testing.T) {
 	b := setup(t, crawl.Settings{})
 	b.seed(t, "https://a.example/", "https://a.example/2")
 	n := b.next(t, domainA)
-	p, err := b.Begin(t.Context(), n, domainA, address, longHold, false)
+	p, err := b.Begin(t.Context(), n, domainA, address, longHold, longHold, false)
 	require.NoError(t, err)
 	require.True(t, p.Granted)
 
@@ -151,7 +151,7 @@ func TestFinishMovesTheSlot(t *testing.T) {
 	require.WithinDuration(t, completed.Add(time.Minute), one[time.Time](t, b, slot, "domain:a.example"), time.Second)
 	require.WithinDuration(t, completed.Add(40*time.Second), one[time.Time](t, b, slot, "ip:"+address), time.Second)
 
-	p, err = b.Begin(t.Context(), n, domainA, address, longHold, false)
+	p, err = b.Begin(t.Context(), n, domainA, address, longHold, longHold, false)
 	require.NoError(t, err)
 	require.False(t, p.Granted)
 	require.Equal(t, crawl.ReasonRetryAfter, p.Reason)

@@ -22,17 +22,18 @@ func (s *Store) Next(ctx context.Context, domain string) (crawl.Next, error) {
 }
 
 // Begin takes the slots for one attempt and claims its row, or says what to wait
-// for. The slots stay closed for hold even if the process dies: hold must cover
-// the longest the request can take and the delay after it. ip may be empty.
+// for. The slots stay closed for hold and ipHold even if the process dies: each
+// must cover the longest the request can take and the delay after it. ip may be
+// empty.
 // queued says that the caller has already waited for a place in the address's
 // queue.
 func (s *Store) Begin(
-	ctx context.Context, n crawl.Next, domain, ip string, hold time.Duration, queued bool,
+	ctx context.Context, n crawl.Next, domain, ip string, hold, ipHold time.Duration, queued bool,
 ) (crawl.Permit, error) {
 	row, err := retryConflicts(ctx, "begin crawl of "+n.URL, func() (dbsqlc.CrawlBeginRow, error) {
 		return s.q.CrawlBegin(ctx, dbsqlc.CrawlBeginParams{
 			CrawlID: n.CrawlID, Domain: domain, Ip: ip, HoldMs: ms(hold),
-			IpDelayMs: ms(n.IPDelay), Queued: queued,
+			IpHoldMs: ms(ipHold), IpDelayMs: ms(n.IPDelay), Queued: queued,
 		})
 	})
 	if err != nil {
@@ -75,7 +76,7 @@ func finishParams(a crawl.Attempt) dbsqlc.CrawlFinishParams {
 		Title: a.Title, Canonical: a.Canonical, Noindex: a.NoIndex, Nofollow: a.NoFollow,
 		LinkUrls: make([]string, len(a.Links)), LinkDomains: make([]string, len(a.Links)),
 		LinkOrigins: make([]string, len(a.Links)), LinkNofollow: make([]bool, len(a.Links)),
-		Redirect: a.Redirect,
+		Redirect: a.Redirect, Origin: a.Origin, RobotsVersion: a.RobotsVersion, RetryAfterMs: ms(a.RetryAfter),
 	}
 	if a.Requested {
 		p.Holder = "crawl:" + strconv.FormatInt(a.CrawlID, 10)
@@ -101,11 +102,11 @@ func (s *Store) DeferOrigin(ctx context.Context, domain, origin string) (int64, 
 // zero, of an address for a request that is not a page's, as Begin does. holder
 // identifies the request to ReleaseSlot.
 func (s *Store) TakeSlot(
-	ctx context.Context, domain, ip, holder string, hold, ipDelay time.Duration, queued bool,
+	ctx context.Context, domain, ip, holder string, hold, ipHold, ipDelay time.Duration, queued bool,
 ) (crawl.Permit, error) {
 	row, err := retryConflicts(ctx, "take the slot of "+domain, func() (dbsqlc.SlotTakeRow, error) {
 		return s.q.SlotTake(ctx, dbsqlc.SlotTakeParams{
-			Domain: domain, Ip: ip, Holder: holder, HoldMs: ms(hold), IpDelayMs: ms(ipDelay), Queued: queued,
+			Domain: domain, Ip: ip, Holder: holder, HoldMs: ms(hold), IpHoldMs: ms(ipHold), IpDelayMs: ms(ipDelay), Queued: queued,
 		})
 	})
 	if err != nil {
@@ -114,16 +115,24 @@ func (s *Store) TakeSlot(
 	return permit(dbsqlc.CrawlBeginRow(row)), nil
 }
 
-// ReleaseSlot gives back what holder holds: the domain is closed for delay and
-// the address for ipDelay, counted from the request's end. A hold that was lost
-// is left alone.
-func (s *Store) ReleaseSlot(
-	ctx context.Context, domain, ip, holder string, ended time.Time, delay, ipDelay time.Duration, why crawl.Reason,
-) error {
+// ReleaseSlot gives back at once what holder holds: no request was made.
+func (s *Store) ReleaseSlot(ctx context.Context, domain, ip, holder string) error {
 	_, err := retryConflicts(ctx, "release the slot of "+domain, func() (struct{}, error) {
-		return struct{}{}, s.q.SlotRelease(ctx, dbsqlc.SlotReleaseParams{
-			Domain: domain, Ip: ip, Holder: holder, SinceEndMs: sinceMS(ended),
-			DelayMs: ms(delay), IpDelayMs: ms(ipDelay), Reason: string(why),
+		return struct{}{}, s.q.SlotRelease(ctx, dbsqlc.SlotReleaseParams{Domain: domain, Ip: ip, Holder: holder})
+	})
+	return err
+}
+
+// FinishRobots logs a request for a robots.txt and gives back its slots: the
+// domain is closed for Delay and the address for IPDelay, counted from the
+// request's end. A hold that was lost is left alone.
+func (s *Store) FinishRobots(ctx context.Context, r crawl.RobotsRequest) error {
+	_, err := retryConflicts(ctx, "record the request for "+r.URL, func() (struct{}, error) {
+		return struct{}{}, s.q.RequestFinish(ctx, dbsqlc.RequestFinishParams{
+			Domain: r.Domain, Ip: r.IP, Holder: r.Holder, Kind: "robots", Url: r.URL,
+			SinceEndMs: sinceMS(r.EndedAt), DurationMs: r.Duration.Milliseconds(),
+			StatusCode: int32(r.StatusCode), //nolint:gosec // three digits
+			DelayMs:    ms(r.Delay), IpDelayMs: ms(r.IPDelay), Reason: string(r.Reason), RetryAfterMs: ms(r.RetryAfter),
 		})
 	})
 	return err

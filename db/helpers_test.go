@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"testing"
@@ -81,7 +82,7 @@ func (b *bundle) begin(t *testing.T, domain string) crawl.Next {
 	t.Helper()
 	n := b.next(t, domain)
 	require.NotZero(t, n.CrawlID, "nothing is due on %s", domain)
-	p, err := b.Begin(t.Context(), n, domain, "", longHold, false)
+	p, err := b.Begin(t.Context(), n, domain, "", longHold, longHold, false)
 	require.NoError(t, err)
 	require.True(t, p.Granted, "%s: %+v", domain, p)
 	return n
@@ -112,9 +113,19 @@ func (b *bundle) fetch(t *testing.T, domain string, found ...string) crawl.Next 
 
 func (b *bundle) take(t *testing.T, domain, ip, holder string, ipDelay time.Duration) crawl.Permit {
 	t.Helper()
-	p, err := b.TakeSlot(t.Context(), domain, ip, holder, longHold, ipDelay, false)
+	p, err := b.TakeSlot(t.Context(), domain, ip, holder, longHold, longHold, ipDelay, false)
 	require.NoError(t, err)
 	return p
+}
+
+// release ends a request for a robots.txt, which holder has the slots for.
+func (b *bundle) release(
+	ctx context.Context, domain, ip, holder string, ended time.Time, delay, ipDelay time.Duration, why crawl.Reason,
+) error {
+	return b.FinishRobots(ctx, crawl.RobotsRequest{
+		Domain: domain, IP: ip, Holder: holder, URL: "http://" + domain + "/robots.txt", EndedAt: ended,
+		Delay: delay, IPDelay: ipDelay, Reason: why,
+	})
 }
 
 func (b *bundle) claim(t *testing.T, most int) []string {

@@ -80,7 +80,7 @@ func TestNext(t *testing.T) {
 		require.NotZero(t, n.CrawlID)
 		require.Equal(t, crawl.ReasonInFlight, n.SlotReason)
 		require.Greater(t, n.SlotWait, longHold/2)
-		require.NoError(t, b.ReleaseSlot(t.Context(), "slot.example", "", "robots", time.Now(), time.Minute, 0, crawl.ReasonDomain))
+		require.NoError(t, b.release(t.Context(), "slot.example", "", "robots", time.Now(), time.Minute, 0, crawl.ReasonDomain))
 		n = b.next(t, "slot.example")
 		require.Equal(t, crawl.ReasonDomain, n.SlotReason)
 		require.InDelta(t, time.Minute, n.SlotWait, float64(30*time.Second))
@@ -124,7 +124,7 @@ func TestAbandon(t *testing.T) {
 		b.seed(t, "https://back.example/")
 		n := b.next(t, "back.example")
 		n.IPDelay = time.Minute
-		p, err := b.Begin(t.Context(), n, "back.example", address, longHold, false)
+		p, err := b.Begin(t.Context(), n, "back.example", address, longHold, longHold, false)
 		require.NoError(t, err)
 		require.True(t, p.Granted)
 		require.NoError(t, b.Abandon(t.Context(), n.CrawlID, "back.example", address))

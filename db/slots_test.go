@@ -25,7 +25,7 @@ func TestDomainSlot(t *testing.T) {
 		const n = 24
 		permits := make([]crawl.Permit, n)
 		together(t, n, func(i int) (err error) {
-			permits[i], err = b.TakeSlot(t.Context(), "many.example", "", strconv.Itoa(i), longHold, 0, false)
+			permits[i], err = b.TakeSlot(t.Context(), "many.example", "", strconv.Itoa(i), longHold, longHold, 0, false)
 			return err
 		})
 		granted := 0
@@ -45,7 +45,7 @@ func TestDomainSlot(t *testing.T) {
 		t.Parallel()
 		const domain = "gap.example"
 		require.True(t, b.take(t, domain, "", "a", 0).Granted)
-		require.NoError(t, b.ReleaseSlot(t.Context(), domain, "", "a", time.Now().Add(-30*time.Second),
+		require.NoError(t, b.release(t.Context(), domain, "", "a", time.Now().Add(-30*time.Second),
 			time.Minute, 0, crawl.ReasonCrawlDelay))
 		p := b.take(t, domain, "", "b", 0)
 		require.False(t, p.Granted)
@@ -58,7 +58,7 @@ func TestDomainSlot(t *testing.T) {
 		t.Parallel()
 		const domain = "passed.example"
 		require.True(t, b.take(t, domain, "", "a", 0).Granted)
-		require.NoError(t, b.ReleaseSlot(t.Context(), domain, "", "a", time.Now().Add(-time.Minute),
+		require.NoError(t, b.release(t.Context(), domain, "", "a", time.Now().Add(-time.Minute),
 			30*time.Second, 0, crawl.ReasonDelay))
 		require.True(t, b.take(t, domain, "", "b", 0).Granted)
 	})
@@ -67,7 +67,7 @@ func TestDomainSlot(t *testing.T) {
 		t.Parallel()
 		const domain, hold = "lost.example", 300 * time.Millisecond
 		const takenAt = "SELECT updated_at FROM politeness_slots WHERE key = 'domain:lost.example'"
-		p, err := b.TakeSlot(t.Context(), domain, "", "dead", hold, 0, false)
+		p, err := b.TakeSlot(t.Context(), domain, "", "dead", hold, hold, 0, false)
 		require.NoError(t, err)
 		require.True(t, p.Granted)
 		first := one[time.Time](t, b, takenAt)
@@ -81,11 +81,11 @@ func TestDomainSlot(t *testing.T) {
 		require.True(t, b.take(t, domain, "", "zombie", 0).Granted)
 		b.expire(t, "domain:"+domain)
 		require.True(t, b.take(t, domain, "", "heir", 0).Granted)
-		require.NoError(t, b.ReleaseSlot(t.Context(), domain, "", "zombie", time.Now(), 0, 0, crawl.ReasonDelay))
+		require.NoError(t, b.release(t.Context(), domain, "", "zombie", time.Now(), 0, 0, crawl.ReasonDelay))
 		p := b.take(t, domain, "", "third", 0)
 		require.False(t, p.Granted)
 		require.Equal(t, crawl.ReasonInFlight, p.Reason)
-		require.NoError(t, b.ReleaseSlot(t.Context(), domain, "", "heir", time.Now(), 0, 0, crawl.ReasonDelay))
+		require.NoError(t, b.release(t.Context(), domain, "", "heir", time.Now(), 0, 0, crawl.ReasonDelay))
 		require.True(t, b.take(t, domain, "", "third", 0).Granted)
 	})
 
@@ -134,7 +134,7 @@ func request(
 ) (span, error) {
 	queued := false
 	for {
-		p, err := b.TakeSlot(ctx, domain, address, holder, longHold, ipDelay, queued)
+		p, err := b.TakeSlot(ctx, domain, address, holder, longHold, longHold, ipDelay, queued)
 		if err != nil {
 			return span{}, err
 		}
@@ -142,7 +142,7 @@ func request(
 			began := time.Now()
 			ended := time.Now()
 			return span{began, ended},
-				b.ReleaseSlot(ctx, domain, address, holder, ended, delay, ipDelay, crawl.ReasonDelay)
+				b.release(ctx, domain, address, holder, ended, delay, ipDelay, crawl.ReasonDelay)
 		}
 		queued = p.Reason == crawl.ReasonIP
 		<-time.After(min(p.Wait, 10*time.Millisecond))
@@ -169,7 +169,7 @@ func TestAddressSlot(t *testing.T) {
 		p := b.take(t, "b.shared.example", address, "b", time.Minute)
 		require.False(t, p.Granted)
 		require.Equal(t, crawl.ReasonIP, p.Reason)
-		require.Greater(t, p.Wait, longHold/2)
+		require.Equal(t, time.Minute, p.Wait, "a request in flight ends long before its hold")
 		require.True(t, b.take(t, "c.shared.example", "192.0.2.8", "c", time.Minute).Granted, "another address")
 		require.True(t, b.take(t, "b.shared.example", "", "b", time.Minute).Granted,
 			"who does not get the address must not have taken the domain")
@@ -179,7 +179,7 @@ func TestAddressSlot(t *testing.T) {
 		t.Parallel()
 		const address = "192.0.2.11"
 		require.True(t, b.take(t, "a.ended.example", address, "a", time.Minute).Granted)
-		require.NoError(t, b.ReleaseSlot(t.Context(), "a.ended.example", address, "a", time.Now().Add(-20*time.Second),
+		require.NoError(t, b.release(t.Context(), "a.ended.example", address, "a", time.Now().Add(-20*time.Second),
 			10*time.Minute, time.Minute, crawl.ReasonDelay))
 		p := b.take(t, "b.ended.example", address, "b", time.Minute)
 		require.Equal(t, crawl.ReasonIP, p.Reason)
@@ -189,7 +189,25 @@ func TestAddressSlot(t *testing.T) {
 		require.Equal(t, crawl.ReasonDelay, p.Reason, "the domain's own delay is longer")
 		require.Greater(t, p.Wait, 5*time.Minute)
 		b.expire(t, "ip:"+address)
-		require.True(t, b.take(t, "b.ended.example", address, "b", time.Minute).Granted)
+		p = b.take(t, "c.ended.example", address, "c", time.Minute)
+		require.Equal(t, crawl.ReasonIP, p.Reason, "who comes later must not overtake who waits")
+		p, err := b.TakeSlot(t.Context(), "b.ended.example", address, "b", longHold, longHold, time.Minute, true)
+		require.NoError(t, err)
+		require.True(t, p.Granted)
+	})
+
+	t.Run("RestsForItsOwnHoldWhenAWorkerDies", func(t *testing.T) {
+		t.Parallel()
+		const address = "192.0.2.16"
+		p, err := b.TakeSlot(t.Context(), "slow.dead.example", address, "dead", longHold, time.Second, time.Second, false)
+		require.NoError(t, err)
+		require.True(t, p.Granted)
+		eventually(t, "the address is free, whatever the domain's delay", func() bool {
+			p, err := b.TakeSlot(t.Context(), "b.dead.example", address, "b", longHold, longHold, time.Second, true)
+			require.NoError(t, err)
+			return p.Granted
+		})
+		require.False(t, b.take(t, "slow.dead.example", "", "c", 0).Granted)
 	})
 
 	t.Run("GivesWaitersPlacesADelayApart", func(t *testing.T) {
@@ -213,7 +231,7 @@ func TestAddressSlot(t *testing.T) {
 		requireUntil(t, b, b.take(t, "a.place.example", address, "a", gap), before, free)
 		for range 3 {
 			before = b.clock(t)
-			p, err := b.TakeSlot(t.Context(), "a.place.example", address, "a", longHold, gap, true)
+			p, err := b.TakeSlot(t.Context(), "a.place.example", address, "a", longHold, longHold, gap, true)
 			require.NoError(t, err)
 			requireUntil(t, b, p, before, free)
 		}
@@ -243,7 +261,7 @@ func TestAddressSlot(t *testing.T) {
 		require.NoError(t, err)
 		granted := make(chan bool, 1)
 		go func() {
-			p, err := b.TakeSlot(t.Context(), "new.example", address, "b", longHold, time.Second, false)
+			p, err := b.TakeSlot(t.Context(), "new.example", address, "b", longHold, longHold, time.Second, false)
 			granted <- err == nil && p.Granted
 		}()
 		eventually(t, "the other waits for the domain", func() bool { return b.blocked(t) })
@@ -270,7 +288,7 @@ func TestAddressSlot(t *testing.T) {
 func closedAddress(t *testing.T, b *bundle, domain, address string) time.Time {
 	t.Helper()
 	require.True(t, b.take(t, domain, address, "first", time.Minute).Granted)
-	require.NoError(t, b.ReleaseSlot(t.Context(), domain, address, "first", time.Now(),
+	require.NoError(t, b.release(t.Context(), domain, address, "first", time.Now(),
 		longHold, 10*time.Minute, crawl.ReasonCrawlDelay))
 	return one[time.Time](t, b, "SELECT free_at FROM politeness_slots WHERE key = 'ip:"+address+"'")
 }

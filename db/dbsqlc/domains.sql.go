@@ -10,6 +10,23 @@ import (
 	"time"
 )
 
+const domainBan = `-- name: DomainBan :exec
+INSERT INTO domains AS d (domain, status, status_reason, banned)
+VALUES ($1, 'blocked', $2, true)
+ON CONFLICT (domain) DO UPDATE SET status = 'blocked', status_reason = excluded.status_reason, banned = true
+`
+
+type DomainBanParams struct {
+	Domain string
+	Reason string
+}
+
+// Blocks a domain, known or not, until it is unblocked.
+func (q *Queries) DomainBan(ctx context.Context, arg DomainBanParams) error {
+	_, err := q.db.Exec(ctx, domainBan, arg.Domain, arg.Reason)
+	return err
+}
+
 const domainBlock = `-- name: DomainBlock :execrows
 UPDATE domains SET status = 'blocked', status_reason = $1 WHERE domain = $2
 `
@@ -45,7 +62,7 @@ func (q *Queries) DomainFinish(ctx context.Context, arg DomainFinishParams) (boo
 }
 
 const domainGet = `-- name: DomainGet :one
-SELECT id, domain, status, status_reason, delay_ms, max_pages, priority_score, next_crawl_after, claimed_by, claim_expires_at, version, last_crawl_run_id, created_at, updated_at FROM domains WHERE domain = $1
+SELECT id, domain, status, status_reason, banned, delay_ms, max_pages, priority_score, next_crawl_after, claimed_by, claim_expires_at, version, last_crawl_run_id, created_at, updated_at FROM domains WHERE domain = $1
 `
 
 func (q *Queries) DomainGet(ctx context.Context, domain string) (Domain, error) {
@@ -56,6 +73,7 @@ func (q *Queries) DomainGet(ctx context.Context, domain string) (Domain, error) 
 		&i.Domain,
 		&i.Status,
 		&i.StatusReason,
+		&i.Banned,
 		&i.DelayMs,
 		&i.MaxPages,
 		&i.PriorityScore,
@@ -242,6 +260,19 @@ func (q *Queries) DomainTotals(ctx context.Context, domain string) ([]DomainTota
 		return nil, err
 	}
 	return items, nil
+}
+
+const domainUnban = `-- name: DomainUnban :execrows
+UPDATE domains SET status = 'pending', status_reason = '', banned = false, next_crawl_after = NULL
+WHERE domain = $1 AND status = 'blocked'
+`
+
+func (q *Queries) DomainUnban(ctx context.Context, domain string) (int64, error) {
+	result, err := q.db.Exec(ctx, domainUnban, domain)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const domainsClaim = `-- name: DomainsClaim :many

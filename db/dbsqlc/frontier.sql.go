@@ -30,7 +30,8 @@ SELECT
     a.wait_ms::bigint AS wait_ms,
     a.reason::text AS reason
 FROM crawl_begin(
-    $1::bigint, $2::text, $3::text, $4::bigint, $5::bigint, $6::boolean
+    $1::bigint, $2::text, $3::text, $4::bigint, $5::bigint,
+    $6::bigint, $7::boolean
 ) AS a
 `
 
@@ -39,6 +40,7 @@ type CrawlBeginParams struct {
 	Domain    string
 	Ip        string
 	HoldMs    int64
+	IpHoldMs  int64
 	IpDelayMs int64
 	Queued    bool
 }
@@ -55,6 +57,7 @@ func (q *Queries) CrawlBegin(ctx context.Context, arg CrawlBeginParams) (CrawlBe
 		arg.Domain,
 		arg.Ip,
 		arg.HoldMs,
+		arg.IpHoldMs,
 		arg.IpDelayMs,
 		arg.Queued,
 	)
@@ -91,7 +94,7 @@ FROM crawl_finish(
     $12::bigint, $13::bigint, $14::text, $15::bigint,
     $16::text, $17::text, $18::boolean, $19::boolean,
     $20::text [], $21::text [], $22::text [], $23::boolean [],
-    $24::boolean
+    $24::boolean, $25::text, $26::bigint, $27::bigint
 ) AS n
 `
 
@@ -120,6 +123,9 @@ type CrawlFinishParams struct {
 	LinkOrigins   []string
 	LinkNofollow  []bool
 	Redirect      bool
+	Origin        string
+	RobotsVersion int64
+	RetryAfterMs  int64
 }
 
 type CrawlFinishRow struct {
@@ -170,6 +176,9 @@ func (q *Queries) CrawlFinish(ctx context.Context, arg CrawlFinishParams) (Crawl
 		arg.LinkOrigins,
 		arg.LinkNofollow,
 		arg.Redirect,
+		arg.Origin,
+		arg.RobotsVersion,
+		arg.RetryAfterMs,
 	)
 	var i CrawlFinishRow
 	err := row.Scan(

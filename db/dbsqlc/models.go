@@ -261,6 +261,7 @@ type Domain struct {
 	Domain         string
 	Status         DomainStatus
 	StatusReason   string
+	Banned         bool
 	DelayMs        *int64
 	MaxPages       *int64
 	PriorityScore  float64
@@ -342,6 +343,25 @@ type PolitenessSlot struct {
 	UpdatedAt time.Time
 }
 
+type Request struct {
+	ID            int64
+	Domain        string
+	Ip            *netip.Addr
+	Kind          string
+	CrawlID       *int64
+	Url           *string
+	Origin        *string
+	RobotsVersion *int64
+	StartedAt     time.Time
+	EndedAt       time.Time
+	StatusCode    *int16
+	DelayMs       int64
+	DelayReason   string
+	IpDelayMs     int64
+	RetryAfterMs  *int64
+	Lost          bool
+}
+
 type Robot struct {
 	Origin       string
 	Domain       string
@@ -355,6 +375,16 @@ type Robot struct {
 	Failures     int32
 	FetchedAt    time.Time
 	ExpiresAt    time.Time
+}
+
+type RobotsHistory struct {
+	Origin    string
+	Version   int64
+	Verdict   RobotsVerdict
+	Agent     string
+	Rules     string
+	FetchedAt time.Time
+	ExpiresAt time.Time
 }
 
 type RunDomain struct {

@@ -107,6 +107,7 @@ func (q *Queries) RobotsOfDomain(ctx context.Context, domain string) ([]RobotsOf
 }
 
 const robotsSave = `-- name: RobotsSave :one
+WITH saved AS (
 INSERT INTO robots AS r
 (origin, domain, verdict, agent, rules, crawl_delay_ms, sitemaps, reason, status_code, failures,
     fetched_at, expires_at)
@@ -124,7 +125,15 @@ ON CONFLICT (origin) DO UPDATE SET
     sitemaps = excluded.sitemaps, reason = excluded.reason, status_code = excluded.status_code,
     failures = CASE WHEN excluded.verdict = 'unreachable' THEN r.failures + 1 ELSE 0 END,
     fetched_at = excluded.fetched_at, expires_at = excluded.expires_at
-RETURNING failures
+RETURNING origin, domain, verdict, agent, rules, crawl_delay_ms, sitemaps, reason, status_code, failures, fetched_at, expires_at
+), kept AS (
+INSERT INTO robots_history (origin, version, verdict, agent, rules, fetched_at, expires_at)
+SELECT
+    origin, (extract(EPOCH FROM fetched_at) * 1e6)::bigint, verdict, agent, rules, fetched_at, expires_at
+FROM saved
+ON CONFLICT DO NOTHING
+)
+SELECT failures FROM saved
 `
 
 type RobotsSaveParams struct {

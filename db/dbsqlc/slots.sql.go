@@ -9,6 +9,47 @@ import (
 	"context"
 )
 
+const requestFinish = `-- name: RequestFinish :exec
+SELECT request_finish(
+    $1::text, $2::text, $3::text, $4::text, $5::text,
+    $6::bigint, $7::bigint, $8::integer,
+    $9::bigint, $10::bigint, $11::text, $12::bigint
+)
+`
+
+type RequestFinishParams struct {
+	Domain       string
+	Ip           string
+	Holder       string
+	Kind         string
+	Url          string
+	SinceEndMs   int64
+	DurationMs   int64
+	StatusCode   int32
+	DelayMs      int64
+	IpDelayMs    int64
+	Reason       string
+	RetryAfterMs int64
+}
+
+func (q *Queries) RequestFinish(ctx context.Context, arg RequestFinishParams) error {
+	_, err := q.db.Exec(ctx, requestFinish,
+		arg.Domain,
+		arg.Ip,
+		arg.Holder,
+		arg.Kind,
+		arg.Url,
+		arg.SinceEndMs,
+		arg.DurationMs,
+		arg.StatusCode,
+		arg.DelayMs,
+		arg.IpDelayMs,
+		arg.Reason,
+		arg.RetryAfterMs,
+	)
+	return err
+}
+
 const slotGet = `-- name: SlotGet :one
 SELECT key, free_at, holder, reason, tail, updated_at FROM politeness_slots WHERE key = $1
 `
@@ -29,31 +70,18 @@ func (q *Queries) SlotGet(ctx context.Context, key string) (PolitenessSlot, erro
 
 const slotRelease = `-- name: SlotRelease :exec
 SELECT slot_release(
-    $1::text, $2::text, $3::text, $4::bigint,
-    $5::bigint, $6::bigint, $7::text
+    $1::text, $2::text, $3::text, 0::bigint, 0::bigint, 0::bigint, ''::text
 )
 `
 
 type SlotReleaseParams struct {
-	Domain     string
-	Ip         string
-	Holder     string
-	SinceEndMs int64
-	DelayMs    int64
-	IpDelayMs  int64
-	Reason     string
+	Domain string
+	Ip     string
+	Holder string
 }
 
 func (q *Queries) SlotRelease(ctx context.Context, arg SlotReleaseParams) error {
-	_, err := q.db.Exec(ctx, slotRelease,
-		arg.Domain,
-		arg.Ip,
-		arg.Holder,
-		arg.SinceEndMs,
-		arg.DelayMs,
-		arg.IpDelayMs,
-		arg.Reason,
-	)
+	_, err := q.db.Exec(ctx, slotRelease, arg.Domain, arg.Ip, arg.Holder)
 	return err
 }
 
@@ -63,7 +91,8 @@ SELECT
     a.wait_ms::bigint AS wait_ms,
     a.reason::text AS reason
 FROM slot_take(
-    $1::text, $2::text, $3::text, $4::bigint, $5::bigint, $6::boolean
+    $1::text, $2::text, $3::text, $4::bigint, $5::bigint,
+    $6::bigint, $7::boolean
 ) AS a
 `
 
@@ -72,6 +101,7 @@ type SlotTakeParams struct {
 	Ip        string
 	Holder    string
 	HoldMs    int64
+	IpHoldMs  int64
 	IpDelayMs int64
 	Queued    bool
 }
@@ -88,6 +118,7 @@ func (q *Queries) SlotTake(ctx context.Context, arg SlotTakeParams) (SlotTakeRow
 		arg.Ip,
 		arg.Holder,
 		arg.HoldMs,
+		arg.IpHoldMs,
 		arg.IpDelayMs,
 		arg.Queued,
 	)

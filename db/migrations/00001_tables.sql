@@ -51,6 +51,8 @@ CREATE TABLE domains (
     domain text NOT NULL UNIQUE,
     status domain_status NOT NULL DEFAULT 'pending',
     status_reason text NOT NULL DEFAULT '',
+    -- blocked by a person, until unblocked; seeding does not revive it
+    banned boolean NOT NULL DEFAULT false,
     -- set by a person; null leaves the runs' own
     delay_ms bigint CHECK (delay_ms >= 0),
     max_pages bigint CHECK (max_pages >= -1),
@@ -63,6 +65,7 @@ CREATE TABLE domains (
     last_crawl_run_id bigint REFERENCES crawl_runs (id),
     created_at timestamptz NOT NULL DEFAULT now(),
     updated_at timestamptz NOT NULL DEFAULT now(),
+    CONSTRAINT domains_banned_are_blocked CHECK (NOT banned OR status = 'blocked'),
     CONSTRAINT domains_claim_has_expiry CHECK ((claimed_by IS NULL) = (claim_expires_at IS NULL))
 ) WITH (fillfactor = 80);
 
@@ -212,6 +215,51 @@ CREATE TABLE politeness_slots (
     updated_at timestamptz NOT NULL DEFAULT now()
 ) WITH (fillfactor = 50);
 
+-- Every request that was made, for whatever: what an audit computes from. Rows are
+-- never changed nor deleted.
+CREATE TABLE requests (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    -- the domain that was asked, which a redirect of robots.txt may have chosen
+    domain text NOT NULL,
+    ip inet,
+    kind text NOT NULL,
+    -- of a page
+    crawl_id bigint,
+    -- of a robots.txt
+    url text,
+    -- what robots.txt a page was decided by, see robots_history
+    origin text,
+    robots_version bigint,
+    started_at timestamptz NOT NULL,
+    ended_at timestamptz NOT NULL,
+    status_code smallint,
+    -- what had to pass before the domain and the address were asked again, and why
+    delay_ms bigint NOT NULL,
+    delay_reason text NOT NULL,
+    ip_delay_ms bigint NOT NULL,
+    -- what the server itself asked for
+    retry_after_ms bigint,
+    -- the worker died: started_at is when the slot was taken and ended_at when
+    -- its hold ran out
+    lost boolean NOT NULL DEFAULT false,
+    CONSTRAINT requests_kind_known CHECK (kind IN ('page', 'robots')),
+    CONSTRAINT requests_end_after_start CHECK (started_at <= ended_at)
+);
+
+CREATE INDEX requests_domain ON requests (domain, started_at);
+
+-- What an origin's robots.txt has said, fetch by fetch; version as in robots.
+CREATE TABLE robots_history (
+    origin text NOT NULL,
+    version bigint NOT NULL,
+    verdict robots_verdict NOT NULL,
+    agent text NOT NULL,
+    rules text NOT NULL,
+    fetched_at timestamptz NOT NULL,
+    expires_at timestamptz NOT NULL,
+    PRIMARY KEY (origin, version)
+);
+
 -- Seeds that a command line has handed over and SeedWorkflow has yet to store.
 CREATE TABLE staged_seeds (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -222,6 +270,6 @@ CREATE TABLE staged_seeds (
 CREATE INDEX staged_seeds_run ON staged_seeds (run_id, id);
 
 -- +goose Down
-DROP TABLE staged_seeds, politeness_slots, robots, page_links, page_crawls, pages,
+DROP TABLE staged_seeds, robots_history, requests, politeness_slots, robots, page_links, page_crawls, pages,
 run_domains, domains, crawl_runs;
 DROP TYPE robots_verdict, crawl_outcome, page_status, domain_status, run_status;

@@ -29,6 +29,21 @@ FOR EACH ROW EXECUTE FUNCTION page_crawls_append_only();
 CREATE TRIGGER page_crawls_no_truncate BEFORE TRUNCATE ON page_crawls
 FOR EACH STATEMENT EXECUTE FUNCTION page_crawls_append_only();
 
+-- The log of requests and of robots.txt is history too.
+-- +goose StatementBegin
+CREATE FUNCTION history_append_only() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION '% is append-only: % is not allowed', TG_TABLE_NAME, TG_OP
+        USING ERRCODE = 'restrict_violation';
+END
+$$;
+-- +goose StatementEnd
+
+CREATE TRIGGER requests_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON requests
+FOR EACH STATEMENT EXECUTE FUNCTION history_append_only();
+CREATE TRIGGER robots_history_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON robots_history
+FOR EACH STATEMENT EXECUTE FUNCTION history_append_only();
+
 -- The domain state machine, whoever makes the change; every change counts up
 -- the version. Leaving blocked takes a person (a new seed), and what is not
 -- active cannot be exhausted.
@@ -57,6 +72,8 @@ FOR EACH ROW EXECUTE FUNCTION domains_transition();
 
 -- +goose Down
 DROP TRIGGER domains_transition ON domains;
+DROP TRIGGER robots_history_append_only ON robots_history;
+DROP TRIGGER requests_append_only ON requests;
 DROP TRIGGER page_crawls_no_truncate ON page_crawls;
 DROP TRIGGER page_crawls_append_only ON page_crawls;
-DROP FUNCTION domains_transition, page_crawls_append_only;
+DROP FUNCTION domains_transition, history_append_only, page_crawls_append_only;

@@ -187,14 +187,15 @@ $$;
 -- granted with reason 'stale' means that the row is no longer there to be had.
 -- +goose StatementBegin
 CREATE FUNCTION crawl_begin(
-    p_crawl_id bigint, p_domain text, p_ip text, p_hold_ms bigint, p_ip_delay_ms bigint, p_queued boolean
+    p_crawl_id bigint, p_domain text, p_ip text, p_hold_ms bigint, p_ip_hold_ms bigint,
+    p_ip_delay_ms bigint, p_queued boolean
 ) RETURNS slot_answer LANGUAGE plpgsql AS $$
 DECLARE
     a slot_answer;
     c record;
     holder CONSTANT text := 'crawl:' || p_crawl_id;
 BEGIN
-    a := slot_take(p_domain, p_ip, holder, p_hold_ms, p_ip_delay_ms, p_queued);
+    a := slot_take(p_domain, p_ip, holder, p_hold_ms, p_ip_hold_ms, p_ip_delay_ms, p_queued);
     IF NOT a.granted THEN
         RETURN a;
     END IF;

@@ -110,7 +110,11 @@ CREATE FUNCTION crawl_finish(
     p_link_domains text[],
     p_link_origins text[],
     p_link_nofollow boolean[],
-    p_redirect boolean
+    p_redirect boolean,
+    -- the robots.txt that allowed the request, and what the server asked for
+    p_origin text,
+    p_robots_version bigint,
+    p_retry_after_ms bigint
 ) RETURNS next_crawl LANGUAGE plpgsql AS $$
 DECLARE
     ended CONSTANT timestamptz := clock_timestamp() - ms_interval(p_since_end_ms);
@@ -120,9 +124,17 @@ DECLARE
     pages_found bigint[];
     moved_seed boolean;
     target record;
+    held boolean := false;
 BEGIN
     IF p_holder <> '' THEN
-        PERFORM slot_release(p_domain, p_ip, p_holder, p_since_end_ms, p_delay_ms, p_ip_delay_ms, p_reason);
+        held := slot_release(p_domain, p_ip, p_holder, p_since_end_ms, p_delay_ms, p_ip_delay_ms, p_reason);
+    END IF;
+    IF held THEN
+        INSERT INTO requests (domain, ip, kind, crawl_id, origin, robots_version, started_at, ended_at,
+            status_code, delay_ms, delay_reason, ip_delay_ms, retry_after_ms)
+        VALUES (p_domain, nullif(p_ip, '')::inet, 'page', p_crawl_id, p_origin, p_robots_version,
+            ended - ms_interval(p_duration_ms), ended, nullif(p_status_code, 0),
+            p_delay_ms, p_reason, p_ip_delay_ms, nullif(p_retry_after_ms, 0));
     END IF;
     SELECT * INTO c FROM page_crawls WHERE id = p_crawl_id FOR UPDATE;
     IF NOT FOUND OR c.outcome IS NOT NULL OR (c.locked_at IS NULL) = (p_holder <> '') THEN
@@ -229,7 +241,7 @@ $$;
 -- +goose StatementEnd
 
 -- Stores seeds and makes them part of a run. Seeding is a person's decision, so it
--- also revives domains that a person had stopped. Returns how many crawls are new.
+-- also revives domains that a person had stopped, but not banned ones. Returns how many crawls are new.
 -- +goose StatementBegin
 CREATE FUNCTION seeds_add(p_run_id bigint, p_urls text[], p_domains text[], p_origins text[])
 RETURNS integer LANGUAGE plpgsql AS $$
@@ -239,7 +251,7 @@ DECLARE
 BEGIN
     added := crawls_add(p_run_id, ids, p_urls, p_domains, 0, 0, true, '');
     UPDATE domains SET status = 'pending', status_reason = '', next_crawl_after = NULL
-    WHERE domain = ANY (p_domains) AND status = 'blocked';
+    WHERE domain = ANY (p_domains) AND status = 'blocked' AND NOT banned;
     RETURN added;
 END
 $$;

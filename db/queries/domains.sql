@@ -42,6 +42,16 @@ WHERE domain = @domain;
 -- name: DomainBlock :execrows
 UPDATE domains SET status = 'blocked', status_reason = @reason WHERE domain = @domain;
 
+-- Blocks a domain, known or not, until it is unblocked.
+-- name: DomainBan :exec
+INSERT INTO domains AS d (domain, status, status_reason, banned)
+VALUES (@domain, 'blocked', @reason, true)
+ON CONFLICT (domain) DO UPDATE SET status = 'blocked', status_reason = excluded.status_reason, banned = true;
+
+-- name: DomainUnban :execrows
+UPDATE domains SET status = 'pending', status_reason = '', banned = false, next_crawl_after = NULL
+WHERE domain = @domain AND status = 'blocked';
+
 -- name: DomainGet :one
 SELECT * FROM domains WHERE domain = @domain;
 

@@ -27,7 +27,8 @@ SELECT
     a.wait_ms::bigint AS wait_ms,
     a.reason::text AS reason
 FROM crawl_begin(
-    @crawl_id::bigint, @domain::text, @ip::text, @hold_ms::bigint, @ip_delay_ms::bigint, @queued::boolean
+    @crawl_id::bigint, @domain::text, @ip::text, @hold_ms::bigint, @ip_hold_ms::bigint,
+    @ip_delay_ms::bigint, @queued::boolean
 ) AS a;
 
 -- name: CrawlFinish :one
@@ -58,7 +59,7 @@ FROM crawl_finish(
     @page_delay_ms::bigint, @page_ip_delay_ms::bigint, @reason::text, @retry_in_ms::bigint,
     @title::text, @canonical::text, @noindex::boolean, @nofollow::boolean,
     @link_urls::text [], @link_domains::text [], @link_origins::text [], @link_nofollow::boolean [],
-    @redirect::boolean
+    @redirect::boolean, @origin::text, @robots_version::bigint, @retry_after_ms::bigint
 ) AS n;
 
 -- Puts off what is pending for an origin whose robots.txt is unreachable.

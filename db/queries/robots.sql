@@ -15,6 +15,7 @@ FROM robots WHERE domain = @domain ORDER BY origin;
 -- known Crawl-delay: a host in trouble is not to be asked faster. Returns the
 -- number of failures in a row.
 -- name: RobotsSave :one
+WITH saved AS (
 INSERT INTO robots AS r
 (origin, domain, verdict, agent, rules, crawl_delay_ms, sitemaps, reason, status_code, failures,
     fetched_at, expires_at)
@@ -32,4 +33,12 @@ ON CONFLICT (origin) DO UPDATE SET
     sitemaps = excluded.sitemaps, reason = excluded.reason, status_code = excluded.status_code,
     failures = CASE WHEN excluded.verdict = 'unreachable' THEN r.failures + 1 ELSE 0 END,
     fetched_at = excluded.fetched_at, expires_at = excluded.expires_at
-RETURNING failures;
+RETURNING *
+), kept AS (
+INSERT INTO robots_history (origin, version, verdict, agent, rules, fetched_at, expires_at)
+SELECT
+    origin, (extract(EPOCH FROM fetched_at) * 1e6)::bigint, verdict, agent, rules, fetched_at, expires_at
+FROM saved
+ON CONFLICT DO NOTHING
+)
+SELECT failures FROM saved;

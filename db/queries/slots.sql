@@ -4,13 +4,20 @@ SELECT
     a.wait_ms::bigint AS wait_ms,
     a.reason::text AS reason
 FROM slot_take(
-    @domain::text, @ip::text, @holder::text, @hold_ms::bigint, @ip_delay_ms::bigint, @queued::boolean
+    @domain::text, @ip::text, @holder::text, @hold_ms::bigint, @ip_hold_ms::bigint,
+    @ip_delay_ms::bigint, @queued::boolean
 ) AS a;
 
 -- name: SlotRelease :exec
 SELECT slot_release(
-    @domain::text, @ip::text, @holder::text, @since_end_ms::bigint,
-    @delay_ms::bigint, @ip_delay_ms::bigint, @reason::text
+    @domain::text, @ip::text, @holder::text, 0::bigint, 0::bigint, 0::bigint, ''::text
+);
+
+-- name: RequestFinish :exec
+SELECT request_finish(
+    @domain::text, @ip::text, @holder::text, @kind::text, @url::text,
+    @since_end_ms::bigint, @duration_ms::bigint, @status_code::integer,
+    @delay_ms::bigint, @ip_delay_ms::bigint, @reason::text, @retry_after_ms::bigint
 );
 
 -- name: SlotGet :one

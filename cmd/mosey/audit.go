@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/mosey-web/mosey/cmd/internal/audit"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db"
+)
+
+// auditCmd proves from the stored rows how hosts were treated.
+type auditCmd struct {
+	Run_ string `name:"run" help:"Only the domains and pages of this run." placeholder:"NAME"` //nolint:revive // Run is the method
+	JSON bool   `name:"json" help:"Print JSON."`
+}
+
+// errViolations makes the command exit with a failure.
+var errViolations = errors.New("there are violations; please report them")
+
+// Run prints the audit. Violations make it fail.
+func (c *auditCmd) Run(ctx context.Context, e *env) error {
+	return withStore(ctx, e, func(store *db.Store) error {
+		var runID *int64
+		if c.Run_ != "" {
+			run, err := store.Run(ctx, c.Run_)
+			if errors.Is(err, crawl.ErrNotFound) {
+				return usagef("run %q does not exist; mosey status lists all", c.Run_)
+			}
+			if err != nil {
+				return err
+			}
+			runID = &run.ID
+		}
+		a, err := audit.Run(ctx, store, runID)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			if err := json.NewEncoder(e.stdout).Encode(a); err != nil {
+				return fmt.Errorf("print: %w", err)
+			}
+		} else {
+			printAudit(e.stdout, a)
+		}
+		if !a.Clean() {
+			return errViolations
+		}
+		return nil
+	})
+}
+
+func printAudit(w io.Writer, a crawl.Audit) {
+	gaps := func(name string, g crawl.Gaps) {
+		fmt.Fprintf(w, "%-12s %d requests, %d gaps, %d violations\n", name, g.Requests, g.Gaps, g.Violations)
+		if g.Gaps > 0 {
+			fmt.Fprintf(w, "%-12s min %s, median %s, p99 %s; beyond what was due: median %s, p99 %s\n", "",
+				millis(g.Min), millis(g.P50), millis(g.P99), millis(g.OverP50), millis(g.OverP99))
+		}
+	}
+	gaps("domains", a.Domains)
+	gaps("addresses", a.IPs)
+	fmt.Fprintf(w, "%-12s %d answers asked for a wait, %d not obeyed\n", "retry-after", a.RetryAfters, a.RetryAfterViolations)
+	fmt.Fprintf(w, "%-12s %d page requests decided again, %d violations\n", "robots.txt", a.RobotsChecked, a.RobotsViolations)
+	if a.Lost > 0 {
+		fmt.Fprintf(w, "%-12s %d requests of workers that died\n", "lost", a.Lost)
+	}
+	for _, v := range a.Violations {
+		fmt.Fprintf(w, "%s  %s: %s: %s\n", v.At.Local().Format(time.DateTime), v.Kind, v.Key, v.What)
+	}
+}
+
+func millis(ms float64) time.Duration {
+	return time.Duration(ms * float64(time.Millisecond)).Round(time.Millisecond)
+}

@@ -1,0 +1,62 @@
+package crawl
+
+import "time"
+
+// Gaps is what an audit found about the gaps between requests to the same keys.
+// Times are in milliseconds. A gap is from the end of one request to the start
+// of the next, as measured by whoever made them; Over is what a gap had beyond
+// what it had to be.
+type Gaps struct {
+	Requests   int64   `json:"requests"`
+	Gaps       int64   `json:"gaps"`
+	Violations int64   `json:"violations"`
+	Min        float64 `json:"min_ms"`
+	P50        float64 `json:"p50_ms"`
+	P99        float64 `json:"p99_ms"`
+	OverP50    float64 `json:"over_p50_ms"`
+	OverP99    float64 `json:"over_p99_ms"`
+}
+
+// Violation is one broken promise.
+type Violation struct {
+	// Kind is "gap", "ip gap" or "robots".
+	Kind string    `json:"kind"`
+	Key  string    `json:"key"`
+	At   time.Time `json:"at"`
+	// What says in words what was wrong.
+	What string `json:"what"`
+}
+
+// Audit is what the rows say about how hosts were treated.
+type Audit struct {
+	Domains Gaps `json:"domains"`
+	IPs     Gaps `json:"ips"`
+	// Lost counts requests whose worker died: when they ended is not known.
+	Lost int64 `json:"lost"`
+	// RetryAfters counts answers that asked for a wait, and those not obeyed.
+	RetryAfters          int64 `json:"retry_afters"`
+	RetryAfterViolations int64 `json:"retry_after_violations"`
+	// RobotsChecked counts page requests decided again by the robots.txt that was
+	// stored when they were made.
+	RobotsChecked    int64 `json:"robots_checked"`
+	RobotsViolations int64 `json:"robots_violations"`
+	// Violations lists the first of them.
+	Violations []Violation `json:"violations,omitempty"`
+}
+
+// Clean says whether every promise was kept.
+func (a Audit) Clean() bool {
+	return a.Domains.Violations == 0 && a.IPs.Violations == 0 && a.RetryAfterViolations == 0 && a.RobotsViolations == 0
+}
+
+// AuditedPage is a request for a page with the robots.txt that allowed it.
+type AuditedPage struct {
+	RequestID int64
+	URL       string
+	Origin    string
+	StartedAt time.Time
+	Version   int64
+	// Verdict is empty where no robots.txt is known for the request.
+	Verdict              RobotsVerdict
+	FetchedAt, ExpiresAt time.Time
+}

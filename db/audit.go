@@ -1,0 +1,84 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db/dbsqlc"
+)
+
+// violationsShown bounds the violations of a kind in an audit.
+const violationsShown = 20
+
+// AuditGaps computes from the log of requests every gap between two requests to
+// the same domain or address. runID, where not nil, limits it to the domains of
+// a run; addresses are always judged over all runs, which share them.
+func (s *Store) AuditGaps(ctx context.Context, runID *int64) (crawl.Audit, error) {
+	d, err := s.q.AuditDomainGaps(ctx, runID)
+	ip, err2 := s.q.AuditIPGaps(ctx)
+	broken, err3 := s.q.AuditDomainViolations(ctx, dbsqlc.AuditDomainViolationsParams{RunID: runID, Max: violationsShown})
+	brokenIP, err4 := s.q.AuditIPViolations(ctx, violationsShown)
+	if err := errors.Join(err, err2, err3, err4); err != nil {
+		return crawl.Audit{}, translate("audit", err)
+	}
+	a := crawl.Audit{
+		Domains: crawl.Gaps{
+			Requests: d.Requests, Gaps: d.Gaps, Violations: d.Violations, Min: d.GapMin,
+			P50: d.GapP50, P99: d.GapP99, OverP50: d.OverP50, OverP99: d.OverP99,
+		},
+		IPs: crawl.Gaps{
+			Requests: ip.Requests, Gaps: ip.Gaps, Violations: ip.Violations, Min: ip.GapMin,
+			P50: ip.GapP50, P99: ip.GapP99, OverP50: ip.OverP50, OverP99: ip.OverP99,
+		},
+		Lost: d.Lost, RetryAfters: d.RetryAfters, RetryAfterViolations: d.RetryAfterViolations,
+	}
+	for _, v := range broken {
+		a.Violations = append(a.Violations, crawl.Violation{
+			Kind: "gap", Key: v.Domain, At: v.NextAt,
+			What: fmt.Sprintf("asked %.0f ms after the last request, %d ms were due (%s)", v.GapMs, v.DelayMs, v.DelayReason),
+		})
+	}
+	for _, v := range brokenIP {
+		a.Violations = append(a.Violations, crawl.Violation{
+			Kind: "ip gap", Key: v.Ip, At: v.NextAt,
+			What: fmt.Sprintf("asked %.0f ms after the last request, %d ms were due", v.GapMs, v.DelayMs),
+		})
+	}
+	return a, nil
+}
+
+// auditBatch is how many pages one query of an audit returns.
+const auditBatch = 1000
+
+// AuditPages calls fn for every request for a page, of a run where runID is not
+// nil, oldest first, until fn returns an error.
+func (s *Store) AuditPages(ctx context.Context, runID *int64, fn func(crawl.AuditedPage) error) error {
+	for after := int64(0); ; {
+		rows, err := s.q.AuditPages(ctx, dbsqlc.AuditPagesParams{After: after, RunID: runID, Max: auditBatch})
+		if err != nil {
+			return translate("audit pages", err)
+		}
+		for _, r := range rows {
+			after = r.ID
+			err := fn(crawl.AuditedPage{
+				RequestID: r.ID, URL: r.Url, Origin: r.Origin, StartedAt: r.StartedAt, Version: r.Version,
+				Verdict: crawl.RobotsVerdict(r.Verdict), FetchedAt: r.FetchedAt, ExpiresAt: r.ExpiresAt,
+			})
+			if err != nil {
+				return err
+			}
+		}
+		if len(rows) < auditBatch {
+			return nil
+		}
+	}
+}
+
+// RobotsRules returns the rules of one fetch of an origin's robots.txt, or
+// crawl.ErrNotFound.
+func (s *Store) RobotsRules(ctx context.Context, origin string, version int64) (string, error) {
+	rules, err := s.q.RobotsRules(ctx, dbsqlc.RobotsRulesParams{Origin: origin, Version: version})
+	return rules, translate("rules of "+origin, err)
+}

@@ -1,0 +1,96 @@
+-- The gaps between requests to the same key, and what they had to be. A lost
+-- request ended at an unknown instant and is only counted.
+
+-- name: AuditDomainGaps :one
+WITH asked AS (
+    SELECT
+        r.delay_ms, r.retry_after_ms, r.lost,
+        (extract(EPOCH FROM lead(r.started_at) OVER (PARTITION BY r.domain ORDER BY r.started_at, r.id) - r.ended_at)
+            * 1000)::double precision AS gap_ms
+    FROM requests AS r
+    WHERE sqlc.narg('run_id')::bigint IS NULL
+        OR r.domain IN (SELECT rd.domain FROM run_domains AS rd WHERE rd.run_id = sqlc.narg('run_id')::bigint)
+)
+SELECT
+    count(*)::bigint AS requests,
+    (count(*) FILTER (WHERE lost))::bigint AS lost,
+    (count(gap_ms) FILTER (WHERE NOT lost))::bigint AS gaps,
+    (count(*) FILTER (WHERE NOT lost AND gap_ms < delay_ms))::bigint AS violations,
+    (count(retry_after_ms) FILTER (WHERE gap_ms IS NOT NULL))::bigint AS retry_afters,
+    (count(*) FILTER (WHERE gap_ms < retry_after_ms))::bigint AS retry_after_violations,
+    coalesce(min(gap_ms) FILTER (WHERE NOT lost), 0)::double precision AS gap_min,
+    coalesce(percentile_cont(0.5) WITHIN GROUP (ORDER BY gap_ms) FILTER (WHERE NOT lost), 0)::double precision AS gap_p50,
+    coalesce(percentile_cont(0.99) WITHIN GROUP (ORDER BY gap_ms) FILTER (WHERE NOT lost), 0)::double precision AS gap_p99,
+    coalesce(percentile_cont(0.5) WITHIN GROUP (ORDER BY gap_ms - delay_ms) FILTER (WHERE NOT lost), 0)::double precision AS over_p50,
+    coalesce(percentile_cont(0.99) WITHIN GROUP (ORDER BY gap_ms - delay_ms) FILTER (WHERE NOT lost), 0)::double precision AS over_p99
+FROM asked;
+
+-- name: AuditDomainViolations :many
+WITH asked AS (
+    SELECT
+        r.domain, r.lost, r.ended_at, r.delay_reason,
+        greatest(r.delay_ms, coalesce(r.retry_after_ms, 0))::bigint AS delay_ms,
+        lead(r.started_at) OVER (PARTITION BY r.domain ORDER BY r.started_at, r.id) AS next_at
+    FROM requests AS r
+    WHERE sqlc.narg('run_id')::bigint IS NULL
+        OR r.domain IN (SELECT rd.domain FROM run_domains AS rd WHERE rd.run_id = sqlc.narg('run_id')::bigint)
+)
+SELECT
+    domain, delay_ms, delay_reason, coalesce(next_at, 'epoch')::timestamptz AS next_at,
+    (extract(EPOCH FROM next_at - ended_at) * 1000)::double precision AS gap_ms
+FROM asked
+WHERE NOT lost AND extract(EPOCH FROM next_at - ended_at) * 1000 < delay_ms
+ORDER BY next_at LIMIT @max;
+
+-- name: AuditIPGaps :one
+WITH asked AS (
+    SELECT
+        r.ip_delay_ms,
+        (extract(EPOCH FROM lead(r.started_at) OVER (PARTITION BY r.ip ORDER BY r.started_at, r.id) - r.ended_at)
+            * 1000)::double precision AS gap_ms
+    FROM requests AS r
+    WHERE r.ip IS NOT NULL AND r.ip_delay_ms > 0 AND NOT r.lost
+)
+SELECT
+    count(*)::bigint AS requests,
+    count(gap_ms)::bigint AS gaps,
+    (count(*) FILTER (WHERE gap_ms < ip_delay_ms))::bigint AS violations,
+    coalesce(min(gap_ms), 0)::double precision AS gap_min,
+    coalesce(percentile_cont(0.5) WITHIN GROUP (ORDER BY gap_ms), 0)::double precision AS gap_p50,
+    coalesce(percentile_cont(0.99) WITHIN GROUP (ORDER BY gap_ms), 0)::double precision AS gap_p99,
+    coalesce(percentile_cont(0.5) WITHIN GROUP (ORDER BY gap_ms - ip_delay_ms), 0)::double precision AS over_p50,
+    coalesce(percentile_cont(0.99) WITHIN GROUP (ORDER BY gap_ms - ip_delay_ms), 0)::double precision AS over_p99
+FROM asked;
+
+-- name: AuditIPViolations :many
+WITH asked AS (
+    SELECT
+        host(r.ip)::text AS ip, r.ended_at, r.ip_delay_ms,
+        lead(r.started_at) OVER (PARTITION BY r.ip ORDER BY r.started_at, r.id) AS next_at
+    FROM requests AS r
+    WHERE r.ip IS NOT NULL AND r.ip_delay_ms > 0 AND NOT r.lost
+)
+SELECT
+    ip, ip_delay_ms AS delay_ms, coalesce(next_at, 'epoch')::timestamptz AS next_at,
+    (extract(EPOCH FROM next_at - ended_at) * 1000)::double precision AS gap_ms
+FROM asked
+WHERE extract(EPOCH FROM next_at - ended_at) * 1000 < ip_delay_ms
+ORDER BY next_at LIMIT @max;
+
+-- Page requests with the robots.txt that allowed them, in batches.
+-- name: AuditPages :many
+SELECT
+    r.id, r.started_at, c.url, coalesce(r.origin, '')::text AS origin,
+    coalesce(r.robots_version, 0)::bigint AS version,
+    coalesce(h.verdict::text, '')::text AS verdict,
+    coalesce(h.fetched_at, 'epoch')::timestamptz AS fetched_at,
+    coalesce(h.expires_at, 'epoch')::timestamptz AS expires_at
+FROM requests AS r
+INNER JOIN page_crawls AS c ON r.crawl_id = c.id
+LEFT JOIN robots_history AS h ON r.origin = h.origin AND r.robots_version = h.version
+WHERE r.kind = 'page' AND NOT r.lost AND r.id > @after::bigint
+    AND (sqlc.narg('run_id')::bigint IS NULL OR c.run_id = sqlc.narg('run_id')::bigint)
+ORDER BY r.id LIMIT @max;
+
+-- name: RobotsRules :one
+SELECT rules FROM robots_history WHERE origin = @origin AND version = @version;
