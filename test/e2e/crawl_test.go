@@ -52,6 +52,19 @@ func requestsMatchRows(t *testing.T, s site, p *process) {
 	require.EqualValues(t, len(s.Log().Pages()), sum.Requests())
 }
 
+// auditAgrees asserts that the rows are clean and hold what the log has, which no
+// worker has died to change.
+func auditAgrees(t *testing.T, s site, dir string) {
+	t.Helper()
+	p := start(t, environ(), moseyBin, "--data-dir", dir, "audit", "--json")
+	require.Zero(t, p.wait(t, time.Minute), p.out)
+	var a crawl.Audit
+	require.NoError(t, json.Unmarshal([]byte(p.out.String()), &a), p.out)
+	require.True(t, a.Clean(), p.out)
+	require.EqualValues(t, len(s.Log()), a.Domains.Requests)
+	require.EqualValues(t, len(s.Log().Pages()), a.RobotsChecked)
+}
+
 func TestCrawl(t *testing.T) {
 	t.Parallel()
 
@@ -72,6 +85,7 @@ func TestCrawl(t *testing.T) {
 		again := start(t, environ(), moseyBin, "--data-dir", dir, "status", "--json")
 		require.Zero(t, again.wait(t, time.Minute), again.out)
 		require.Contains(t, again.out.String(), `"status":"done"`)
+		auditAgrees(t, s, dir)
 	})
 
 	t.Run("SlicesOfManyPagesKeepEveryPromise", func(t *testing.T) {

@@ -1,0 +1,192 @@
+package audit_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/cmd/internal/audit"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/db/dbtest"
+)
+
+const delay = 10 * time.Second
+
+// history writes the log of requests directly, as no crawl would leave it.
+type history struct {
+	t     *testing.T
+	store *db.Store
+	run   crawl.Run
+	began time.Time
+}
+
+func newHistory(t *testing.T) *history {
+	t.Helper()
+	store := dbtest.New(t)
+	run, err := store.EnsureRun(t.Context(), "test", crawl.Settings{})
+	require.NoError(t, err)
+	return &history{t: t, store: store, run: run, began: time.Now().Add(-time.Hour).Truncate(time.Second)}
+}
+
+func (h *history) exec(sql string, args ...any) {
+	h.t.Helper()
+	_, err := h.store.Pool().Exec(h.t.Context(), sql, args...)
+	require.NoError(h.t, err)
+}
+
+// robots stores rules for an origin, fetched when the history began.
+func (h *history) robots(origin string, verdict crawl.RobotsVerdict, rules string) {
+	h.t.Helper()
+	h.exec(`INSERT INTO robots_history (origin, version, verdict, agent, rules, fetched_at, expires_at)
+		VALUES ($1, 1, $2::text::robots_verdict, 'mosey', $3, $4, $5)`,
+		origin, string(verdict), rules, h.began, h.began.Add(24*time.Hour))
+}
+
+// request is one row of the log, at an offset from the beginning.
+type request struct {
+	url, ip    string
+	at         time.Duration
+	took       time.Duration
+	retryAfter time.Duration
+	ipDelay    time.Duration
+	version    int64
+	lost       bool
+}
+
+func (h *history) page(r request) {
+	h.t.Helper()
+	u, err := crawl.ParseURL(r.url)
+	require.NoError(h.t, err)
+	_, err = h.store.AddSeeds(h.t.Context(), h.run.ID, []crawl.URL{u})
+	require.NoError(h.t, err)
+	start := h.began.Add(r.at)
+	var after *int64
+	if r.retryAfter > 0 {
+		ms := r.retryAfter.Milliseconds()
+		after = &ms
+	}
+	h.exec(`INSERT INTO requests (domain, ip, kind, crawl_id, origin, robots_version, started_at, ended_at,
+			delay_ms, delay_reason, ip_delay_ms, retry_after_ms, lost)
+		SELECT $1, $2::text::inet, 'page', c.id, $3, $4, $5, $6, $7, 'delay', $8, $9, $10
+		FROM page_crawls c WHERE c.url = $11`,
+		u.Domain(), r.ip, u.Origin(), r.version, start, start.Add(r.took),
+		delay.Milliseconds(), r.ipDelay.Milliseconds(), after, r.lost, r.url)
+}
+
+func (h *history) audit() crawl.Audit {
+	h.t.Helper()
+	a, err := audit.Run(h.t.Context(), h.store, nil)
+	require.NoError(h.t, err)
+	ofRun, err := audit.Run(h.t.Context(), h.store, &h.run.ID)
+	require.NoError(h.t, err)
+	require.Equal(h.t, a, ofRun, "there is only one run")
+	return a
+}
+
+func TestRun(t *testing.T) {
+	t.Parallel()
+	const a, b = "https://a.example/", "https://b.example/"
+
+	t.Run("IsCleanWhereEveryGapWasKept", func(t *testing.T) {
+		t.Parallel()
+		h := newHistory(t)
+		h.robots("https://a.example", crawl.RobotsRules, "User-agent: *\nDisallow: /private\n")
+		h.page(request{url: a, ip: "192.0.2.1", took: time.Second, version: 1})
+		h.page(request{url: a + "x", ip: "192.0.2.1", at: 11 * time.Second, took: time.Second, version: 1})
+		h.page(request{url: a + "y", ip: "192.0.2.1", at: 25 * time.Second, version: 1})
+		got := h.audit()
+		require.True(t, got.Clean(), "%+v", got)
+		require.EqualValues(t, 3, got.Domains.Requests)
+		require.EqualValues(t, 2, got.Domains.Gaps)
+		require.InDelta(t, 10_000, got.Domains.Min, 0.001)
+		require.InDelta(t, 11_500, got.Domains.P50, 0.001)
+		require.EqualValues(t, 3, got.RobotsChecked)
+	})
+
+	t.Run("MeasuresFromTheEndOfARequest", func(t *testing.T) {
+		t.Parallel()
+		h := newHistory(t)
+		h.robots("https://a.example", crawl.RobotsAllowAll, "")
+		h.page(request{url: a, ip: "192.0.2.1", took: 2 * time.Second, version: 1})
+		h.page(request{url: a + "x", ip: "192.0.2.1", at: 11 * time.Second, version: 1})
+		got := h.audit()
+		require.False(t, got.Clean())
+		require.EqualValues(t, 1, got.Domains.Violations)
+		require.Len(t, got.Violations, 1)
+		require.Equal(t, "a.example", got.Violations[0].Key)
+		require.Contains(t, got.Violations[0].What, "asked 9000 ms after the last request, 10000 ms were due (delay)")
+	})
+
+	t.Run("KeepsDomainsApartAndAddressesTogether", func(t *testing.T) {
+		t.Parallel()
+		h := newHistory(t)
+		h.robots("https://a.example", crawl.RobotsAllowAll, "")
+		h.robots("https://b.example", crawl.RobotsAllowAll, "")
+		h.page(request{url: a, ip: "192.0.2.1", ipDelay: time.Second, version: 1})
+		h.page(request{url: b, ip: "192.0.2.1", at: 999 * time.Millisecond, ipDelay: time.Second, version: 1})
+		got := h.audit()
+		require.Zero(t, got.Domains.Violations)
+		require.EqualValues(t, 1, got.IPs.Violations)
+		require.Equal(t, "192.0.2.1", got.Violations[0].Key)
+	})
+
+	t.Run("FindsARetryAfterThatWasNotObeyed", func(t *testing.T) {
+		t.Parallel()
+		h := newHistory(t)
+		h.robots("https://a.example", crawl.RobotsAllowAll, "")
+		h.page(request{url: a, ip: "192.0.2.1", retryAfter: time.Minute, version: 1})
+		h.page(request{url: a + "x", ip: "192.0.2.1", at: 59 * time.Second, version: 1})
+		got := h.audit()
+		require.Zero(t, got.Domains.Violations)
+		require.EqualValues(t, 1, got.RetryAfters)
+		require.EqualValues(t, 1, got.RetryAfterViolations)
+		require.False(t, got.Clean())
+	})
+
+	t.Run("OnlyCountsWhatWasLost", func(t *testing.T) {
+		t.Parallel()
+		h := newHistory(t)
+		h.robots("https://a.example", crawl.RobotsAllowAll, "")
+		h.page(request{url: a, ip: "192.0.2.1", took: 45 * time.Second, version: 1, lost: true})
+		h.page(request{url: a + "x", ip: "192.0.2.1", at: 45 * time.Second, version: 1})
+		got := h.audit()
+		require.True(t, got.Clean(), "%+v", got)
+		require.EqualValues(t, 1, got.Lost)
+	})
+}
+
+func TestRobots(t *testing.T) {
+	t.Parallel()
+	const origin = "https://a.example"
+	for name, c := range map[string]struct {
+		verdict crawl.RobotsVerdict
+		rules   string
+		request request
+		want    string
+	}{
+		"Allowed":     {crawl.RobotsRules, "User-agent: *\nDisallow: /private\n", request{url: origin + "/open", version: 1}, ""},
+		"Disallowed":  {crawl.RobotsRules, "User-agent: *\nDisallow: /private\n", request{url: origin + "/private", version: 1}, "disallowed by robots.txt"},
+		"Unreachable": {crawl.RobotsUnreachable, "", request{url: origin + "/", version: 1}, "robots.txt was unreachable"},
+		"Unknown":     {crawl.RobotsAllowAll, "", request{url: origin + "/", version: 2}, "without a robots.txt"},
+		"Before":      {crawl.RobotsAllowAll, "", request{url: origin + "/", version: 1, at: -time.Second}, "before its robots.txt"},
+		"Expired":     {crawl.RobotsAllowAll, "", request{url: origin + "/", version: 1, at: 25 * time.Hour}, "had expired"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHistory(t)
+			h.robots(origin, c.verdict, c.rules)
+			c.request.ip = "192.0.2.1"
+			h.page(c.request)
+			got := h.audit()
+			require.EqualValues(t, 1, got.RobotsChecked)
+			if c.want == "" {
+				require.True(t, got.Clean(), "%+v", got)
+				return
+			}
+			require.EqualValues(t, 1, got.RobotsViolations)
+			require.Contains(t, got.Violations[0].What, c.want)
+		})
+	}
+}
