@@ -107,7 +107,19 @@ type DomainRun struct {
 	Run    string    `json:"run"`
 	Status RunStatus `json:"status"`
 	Seed   bool      `json:"seed"`
+	// Started counts page requests against Budget; -1 is no limit. The run's own
+	// are counted only where it has a budget.
+	Started    int64 `json:"pages_started"`
+	Budget     int64 `json:"max_pages"`
+	RunStarted int64 `json:"run_pages_started"`
+	RunBudget  int64 `json:"run_max_pages"`
 	Totals
+}
+
+// BudgetSpent says whether a budget, of the run or of the domain in it, leaves no
+// further request.
+func (r DomainRun) BudgetSpent() bool {
+	return r.Budget >= 0 && r.Started >= r.Budget || r.RunBudget >= 0 && r.RunStarted >= r.RunBudget
 }
 
 // PageReport is what is known about a page, newest attempt first.

@@ -125,6 +125,7 @@ func (s *Store) Domain(ctx context.Context, domain string) (crawl.DomainReport, 
 	for _, r := range runs {
 		rep.Runs = append(rep.Runs, crawl.DomainRun{
 			Run: r.Run, Status: crawl.RunStatus(r.RunStatus), Seed: r.Seed,
+			Started: r.PagesStarted, Budget: r.Budget, RunStarted: r.RunStarted, RunBudget: r.RunBudget,
 			Totals: crawl.Totals{
 				Success: r.Success, BlockedRobots: r.BlockedRobots, Blocked4xx: r.Blocked4xx,
 				Blocked5xx: r.Blocked5xx, Timeout: r.Timeout, Failed: r.Failed, Bytes: r.Bytes,

@@ -27,6 +27,7 @@ type cli struct {
 	Status  statusCmd  `cmd:"" help:"Show how runs are getting on."`
 	Domain  domainCmd  `cmd:"" help:"Show what is known about a domain."`
 	Page    pageCmd    `cmd:"" help:"Show what is known about a page."`
+	Why     whyCmd     `cmd:"" help:"Explain why a page or domain is crawled or not, and when next."`
 	Audit   auditCmd   `cmd:"" help:"Prove from the stored rows how hosts were treated."`
 	Block   blockCmd   `cmd:"" help:"Keep away from a domain, in all runs, from the next request on."`
 	Unblock unblockCmd `cmd:"" help:"End a block."`

@@ -211,8 +211,12 @@ func (q *Queries) DomainSet(ctx context.Context, arg DomainSetParams) (int64, er
 const domainTotals = `-- name: DomainTotals :many
 SELECT
     r.name AS run, r.status AS run_status, rd.seed, rd.pages_started, rd.success, rd.failed,
-    rd.timeout, rd.blocked_robots, rd.blocked_4xx, rd.blocked_5xx, rd.bytes
-FROM run_domains AS rd INNER JOIN crawl_runs AS r ON rd.run_id = r.id
+    rd.timeout, rd.blocked_robots, rd.blocked_4xx, rd.blocked_5xx, rd.bytes,
+    r.max_pages AS run_budget, r.pages_started AS run_started,
+    coalesce(d.max_pages, r.max_pages_per_domain)::bigint AS budget
+FROM run_domains AS rd
+INNER JOIN crawl_runs AS r ON rd.run_id = r.id
+INNER JOIN domains AS d ON rd.domain = d.domain
 WHERE rd.domain = $1 ORDER BY r.id
 `
 
@@ -228,6 +232,9 @@ type DomainTotalsRow struct {
 	Blocked4xx    int64
 	Blocked5xx    int64
 	Bytes         int64
+	RunBudget     int64
+	RunStarted    int64
+	Budget        int64
 }
 
 func (q *Queries) DomainTotals(ctx context.Context, domain string) ([]DomainTotalsRow, error) {
@@ -251,6 +258,9 @@ func (q *Queries) DomainTotals(ctx context.Context, domain string) ([]DomainTota
 			&i.Blocked4xx,
 			&i.Blocked5xx,
 			&i.Bytes,
+			&i.RunBudget,
+			&i.RunStarted,
+			&i.Budget,
 		); err != nil {
 			return nil, err
 		}

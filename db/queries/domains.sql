@@ -58,8 +58,12 @@ SELECT * FROM domains WHERE domain = @domain;
 -- name: DomainTotals :many
 SELECT
     r.name AS run, r.status AS run_status, rd.seed, rd.pages_started, rd.success, rd.failed,
-    rd.timeout, rd.blocked_robots, rd.blocked_4xx, rd.blocked_5xx, rd.bytes
-FROM run_domains AS rd INNER JOIN crawl_runs AS r ON rd.run_id = r.id
+    rd.timeout, rd.blocked_robots, rd.blocked_4xx, rd.blocked_5xx, rd.bytes,
+    r.max_pages AS run_budget, r.pages_started AS run_started,
+    coalesce(d.max_pages, r.max_pages_per_domain)::bigint AS budget
+FROM run_domains AS rd
+INNER JOIN crawl_runs AS r ON rd.run_id = r.id
+INNER JOIN domains AS d ON rd.domain = d.domain
 WHERE rd.domain = @domain ORDER BY r.id;
 
 -- name: DomainRecent :many

@@ -1,0 +1,233 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/robots"
+)
+
+// whyCmd explains a page or a domain from what is stored.
+type whyCmd struct {
+	What string `arg:"" name:"url|domain" help:"A page's URL, or a domain such as example.org."`
+	JSON bool   `name:"json" help:"Print JSON."`
+}
+
+// why is the explanation: one sentence a line, the answer first.
+type why struct {
+	About   string   `json:"about"`
+	Answer  string   `json:"answer"`
+	Because []string `json:"because"`
+}
+
+func (w *why) add(format string, args ...any) { w.Because = append(w.Because, fmt.Sprintf(format, args...)) }
+
+// Run prints the explanation.
+func (c *whyCmd) Run(ctx context.Context, e *env) error {
+	var page *crawl.URL
+	name := ""
+	if strings.Contains(c.What, "://") {
+		u, err := crawl.ParseURL(c.What)
+		if err != nil {
+			return usagef("%w: want an absolute http or https URL, such as https://example.org/", err)
+		}
+		page, name = &u, u.Domain()
+	} else {
+		var err error
+		if name, err = crawl.DomainOf(c.What); err != nil {
+			return usagef("domain: %w: want a URL, or a host name such as example.org", err)
+		}
+	}
+	return withStore(ctx, e, func(store *db.Store) error {
+		w, err := explain(ctx, store, name, page)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return printJSON(e.stdout, w)
+		}
+		fmt.Fprintf(e.stdout, "%s: %s\n", w.About, w.Answer)
+		for _, line := range w.Because {
+			fmt.Fprintf(e.stdout, "- %s\n", line)
+		}
+		return nil
+	})
+}
+
+func explain(ctx context.Context, store *db.Store, name string, page *crawl.URL) (why, error) {
+	w := why{About: name}
+	dom, err := store.Domain(ctx, name)
+	if errors.Is(err, crawl.ErrNotFound) {
+		w.Answer = "not known: it was never seeded, and no page links there that a run may follow"
+		return w, nil
+	}
+	if err != nil {
+		return w, err
+	}
+	if page == nil {
+		w.Answer = domainAnswer(dom)
+		explainRobots(&w, dom)
+		explainDomain(&w, dom)
+		return w, nil
+	}
+	w.About = page.String()
+	allowed, err := explainRules(ctx, store, &w, *page)
+	if err != nil {
+		return w, err
+	}
+	rep, err := store.Page(ctx, page.String())
+	switch {
+	case errors.Is(err, crawl.ErrNotFound):
+		w.Answer = "not known: it was never seeded, and no crawled page links to it"
+	case err != nil:
+		return w, err
+	default:
+		w.Answer = pageAnswer(rep, dom, allowed)
+		explainPage(&w, rep)
+	}
+	explainDomain(&w, dom)
+	return w, nil
+}
+
+// explainRules says what robots.txt says of a page, and by which line.
+func explainRules(ctx context.Context, store *db.Store, w *why, u crawl.URL) (allowed bool, err error) {
+	r, err := store.Robots(ctx, u.Origin())
+	if errors.Is(err, crawl.ErrNotFound) {
+		w.add("%s/robots.txt has not been fetched yet; nothing else is before", u.Origin())
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	expiry := "holds until " + stamp(r.ExpiresAt)
+	if r.Fresh <= 0 {
+		expiry = "expired on " + stamp(r.ExpiresAt) + " and is fetched again before the next page"
+	}
+	switch r.Verdict {
+	case crawl.RobotsAllowAll:
+		w.add("robots.txt allows it: %s; %s", r.Reason, expiry)
+		return true, nil
+	case crawl.RobotsRules:
+		d := robots.Restore(r.Rules).Decide(u.RequestTarget())
+		switch {
+		case d.Rule == "":
+			w.add("robots.txt allows it: no line for %q matches; %s", r.Agent, expiry)
+		case d.Allowed:
+			w.add("robots.txt allows it by line %d: %s; %s", d.Line, d.Rule, expiry)
+		default:
+			w.add("robots.txt forbids it by line %d: %s; %s", d.Line, d.Rule, expiry)
+		}
+		return d.Allowed, nil
+	case crawl.RobotsDisallowAll, crawl.RobotsUnreachable, crawl.RobotsUnknown:
+	}
+	w.add("nothing of %s is fetched: robots.txt %s; %s", r.Origin, r.Reason, expiry)
+	return false, nil
+}
+
+func explainRobots(w *why, d crawl.DomainReport) {
+	if len(d.Robots) == 0 {
+		w.add("no robots.txt of it has been fetched yet; nothing else is before")
+	}
+	for _, r := range d.Robots {
+		line := fmt.Sprintf("robots.txt of %s: %s", r.Origin, r.Verdict)
+		if r.CrawlDelay != nil {
+			line += ", crawl-delay " + r.CrawlDelay.String()
+		}
+		if r.Reason != "" {
+			line += " (" + r.Reason + ")"
+		}
+		w.add("%s; until %s", line, stamp(r.ExpiresAt))
+	}
+}
+
+func pageAnswer(p crawl.PageReport, d crawl.DomainReport, allowed bool) string {
+	for _, c := range p.Crawls {
+		switch {
+		case c.Outcome == "" && !c.LockedAt.IsZero():
+			return "it is being requested just now"
+		case c.Outcome == "" && d.Status == crawl.DomainBlocked:
+			return "not crawled: its domain is blocked"
+		case c.Outcome == "" && !allowed:
+			return "pending, but robots.txt keeps it from being requested"
+		case c.Outcome == "":
+			return "pending: it will be requested in its turn"
+		}
+	}
+	if len(p.Crawls) == 0 {
+		return "known from links, but no run wants it: it is out of their scope or depth"
+	}
+	last := p.Crawls[0]
+	return fmt.Sprintf("done in run %s: %s on %s", last.Run, result(last), stamp(last.CompletedAt))
+}
+
+func explainPage(w *why, p crawl.PageReport) {
+	for _, c := range p.Crawls {
+		if c.Outcome == "" {
+			w.add("run %s: due since or from %s, %d links from a seed", c.Run, stamp(c.ScheduledFor), c.Depth)
+			continue
+		}
+		line := fmt.Sprintf("run %s: %s on %s", c.Run, result(c), stamp(c.CompletedAt))
+		if c.Error != "" {
+			line += ": " + c.Error
+		}
+		w.add("%s", line)
+	}
+	if p.RedirectTo != "" {
+		w.add("it redirects to %s", p.RedirectTo)
+	}
+	w.add("%d pages link to it", p.LinksIn)
+}
+
+func domainAnswer(d crawl.DomainReport) string {
+	left := time.Until(d.SlotFree)
+	switch {
+	case d.Status == crawl.DomainBlocked:
+		return "not crawled: it is blocked (" + d.Reason + ")"
+	case time.Until(d.PutAway) > 0:
+		return fmt.Sprintf("put away until %s (%s)", stamp(d.PutAway), d.Reason)
+	case d.Pending == 0:
+		return "nothing of it is pending"
+	case left > 0:
+		return fmt.Sprintf("waiting: the next request is due in %s (%s)", left.Round(100*time.Millisecond), d.SlotReason)
+	case time.Until(d.NextDue) > 0:
+		return "waiting: its next page is due on " + stamp(d.NextDue)
+	case d.Claimed == "":
+		return "due: a run that is running starts it within seconds"
+	default:
+		return "due: it is about to be asked"
+	}
+}
+
+func explainDomain(w *why, d crawl.DomainReport) {
+	status := fmt.Sprintf("domain %s is %s", d.Domain, d.Status)
+	if d.Reason != "" {
+		status += " (" + d.Reason + ")"
+	}
+	w.add("%s; %d pages pending", status, d.Pending)
+	if d.Delay != nil {
+		w.add("a person has set its delay to at least %s", d.Delay)
+	}
+	if time.Until(d.PutAway) > 0 {
+		w.add("it is put away until %s", stamp(d.PutAway))
+	}
+	if left := time.Until(d.SlotFree); left > 0 {
+		w.add("it may not be asked before %s, in %s: %s", stamp(d.SlotFree), left.Round(100*time.Millisecond), d.SlotReason)
+	} else if !d.SlotFree.IsZero() {
+		w.add("it may be asked: its slot has been free since %s", stamp(d.SlotFree))
+	}
+	for _, r := range d.Runs {
+		line := fmt.Sprintf("run %s is %s", r.Run, r.Status)
+		if r.BudgetSpent() {
+			line += ", its budget is spent"
+		}
+		if r.Budget >= 0 {
+			line += fmt.Sprintf(", %d of %d pages of this domain requested", r.Started, r.Budget)
+		}
+		w.add("%s: %s", line, outcomes(r.Totals))
+	}
+}
