@@ -173,9 +173,10 @@ func (s *slice) wait(n crawl.Next, d time.Duration, why crawl.Reason) {
 // durableWait is the part of a wait for a slot that a workflow sleeps.
 func durableWait(d time.Duration) time.Duration { return max(d-wakeEarly, 0) }
 
-// idlePatience is how long a workflow stays for a crawl that is not due yet. Past
-// it, the workflow ends and the dispatcher starts it again in time.
-const idlePatience = 10 * time.Minute
+// idlePatience is how long a workflow stays for a crawl that is not due yet, and
+// so how late it can learn of seeds that came meanwhile. Past it, the workflow
+// ends and the dispatcher starts it again in time.
+const idlePatience = time.Minute
 
 // idle ends the slice with nothing due.
 func (s *slice) idle(n crawl.Next) {

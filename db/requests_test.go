@@ -1,0 +1,147 @@
+package db_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// logged is a row of the log of requests.
+type logged struct {
+	Domain, IP, Kind, URL, Reason   string
+	CrawlID, DelayMs, RetryAfterMs  int64
+	Lost                            bool
+	Took, SinceEnd                  time.Duration
+	Origin                          string
+	RobotsVersion, IPDelayMs, Count int64
+}
+
+func (b *bundle) logged(t *testing.T, domain string) logged {
+	t.Helper()
+	var r logged
+	var took, since float64
+	err := b.Pool().QueryRow(t.Context(), `
+		SELECT domain, coalesce(host(ip), ''), kind, coalesce(url, ''), delay_reason, coalesce(crawl_id, 0), delay_ms,
+			coalesce(retry_after_ms, 0), lost, extract(EPOCH FROM ended_at - started_at)::float8,
+			extract(EPOCH FROM clock_timestamp() - ended_at)::float8, coalesce(origin, ''),
+			coalesce(robots_version, 0), ip_delay_ms, count(*) OVER ()
+		FROM requests WHERE domain = $1`, domain).
+		Scan(&r.Domain, &r.IP, &r.Kind, &r.URL, &r.Reason, &r.CrawlID, &r.DelayMs, &r.RetryAfterMs, &r.Lost,
+			&took, &since, &r.Origin, &r.RobotsVersion, &r.IPDelayMs, &r.Count)
+	require.NoError(t, err)
+	r.Took = time.Duration(took * float64(time.Second)).Round(time.Millisecond)
+	r.SinceEnd = time.Duration(since * float64(time.Second))
+	require.EqualValues(t, 1, r.Count, "one row a request")
+	return r
+}
+
+func TestRequestsAreLogged(t *testing.T) {
+	t.Parallel()
+	b := setup(t, crawl.Settings{})
+
+	t.Run("WithWhatHadToPassAfterThem", func(t *testing.T) {
+		t.Parallel()
+		const domain = "page.example"
+		b.seed(t, "https://page.example/")
+		n := b.next(t, domain)
+		p, err := b.Begin(t.Context(), n, domain, "192.0.2.20", longHold, longHold, false)
+		require.NoError(t, err)
+		require.True(t, p.Granted)
+		a := attempted(n, domain)
+		a.IP, a.Duration, a.EndedAt = "192.0.2.20", 1500*time.Millisecond, time.Now().Add(-time.Minute)
+		a.Delay, a.IPDelay, a.RetryAfter, a.Reason = time.Hour, time.Second, time.Hour, crawl.ReasonRetryAfter
+		a.Origin, a.RobotsVersion = n.Origin, 17
+		b.finish(t, a)
+		r := b.logged(t, domain)
+		require.GreaterOrEqual(t, r.SinceEnd, time.Minute)
+		r.SinceEnd = 0
+		require.Equal(t, logged{
+			Domain: domain, IP: "192.0.2.20", Kind: "page", Reason: "retry-after", CrawlID: n.CrawlID,
+			DelayMs: time.Hour.Milliseconds(), RetryAfterMs: time.Hour.Milliseconds(), IPDelayMs: 1000,
+			Took: 1500 * time.Millisecond, Origin: "https://page.example", RobotsVersion: 17, Count: 1,
+		}, r)
+	})
+
+	t.Run("ForRobotsToo", func(t *testing.T) {
+		t.Parallel()
+		require.True(t, b.take(t, "robots.example", "", "robots:1", 0).Granted)
+		require.NoError(t, b.release(t.Context(), "robots.example", "", "robots:1", time.Now(),
+			time.Second, 0, crawl.ReasonDelay))
+		r := b.logged(t, "robots.example")
+		require.Equal(t, "robots", r.Kind)
+		require.Equal(t, "http://robots.example/robots.txt", r.URL)
+	})
+
+	t.Run("AsLostWhenTheirWorkerDied", func(t *testing.T) {
+		t.Parallel()
+		const domain = "lost.example"
+		b.seed(t, "https://lost.example/")
+		n := b.begin(t, domain)
+		b.expire(t, "domain:"+domain)
+		require.True(t, b.take(t, domain, "", "robots:2", 0).Granted)
+		r := b.logged(t, domain)
+		require.True(t, r.Lost)
+		require.Equal(t, n.CrawlID, r.CrawlID)
+	})
+
+	t.Run("NotWhenNoneWasMade", func(t *testing.T) {
+		t.Parallel()
+		const domain = "none.example"
+		b.seed(t, "https://none.example/")
+		n := b.begin(t, domain)
+		require.NoError(t, b.Abandon(t.Context(), n.CrawlID, domain, ""))
+		require.True(t, b.take(t, domain, "", "robots:3", 0).Granted)
+		require.NoError(t, b.ReleaseSlot(t.Context(), domain, "", "robots:3"))
+		require.True(t, b.take(t, domain, "", "robots:4", 0).Granted, "the slot is free at once")
+		var count int
+		require.NoError(t, b.Pool().QueryRow(t.Context(), "SELECT count(*) FROM requests WHERE domain = $1", domain).Scan(&count))
+		require.Zero(t, count)
+	})
+
+	t.Run("ForEver", func(t *testing.T) {
+		t.Parallel()
+		for _, sql := range []string{
+			"DELETE FROM requests", "UPDATE requests SET delay_ms = 0", "TRUNCATE requests",
+			"DELETE FROM robots_history", "UPDATE robots_history SET rules = ''", "TRUNCATE robots_history",
+		} {
+			_, err := b.Pool().Exec(t.Context(), sql)
+			require.ErrorContains(t, err, "append-only", sql)
+		}
+	})
+}
+
+func TestBan(t *testing.T) {
+	t.Parallel()
+	b := setup(t, crawl.Settings{})
+
+	t.Run("HoldsFromTheNextRequestOnAndOverSeeding", func(t *testing.T) {
+		t.Parallel()
+		const domain = "ban.example"
+		b.seed(t, "https://ban.example/")
+		n := b.next(t, domain)
+		require.NoError(t, b.BanDomain(t.Context(), domain, "the owner asked"))
+		p, err := b.Begin(t.Context(), n, domain, "", longHold, longHold, false)
+		require.NoError(t, err)
+		require.False(t, p.Granted)
+		require.Equal(t, crawl.ReasonStale, p.Reason)
+		b.seed(t, "https://ban.example/", "https://ban.example/2")
+		require.Zero(t, b.next(t, domain).CrawlID)
+		require.Equal(t, crawl.DomainBlocked, b.domain(t, domain).Status)
+		require.Equal(t, "the owner asked", b.domain(t, domain).Reason)
+
+		require.NoError(t, b.UnbanDomain(t.Context(), domain))
+		require.NotZero(t, b.next(t, domain).CrawlID)
+		require.ErrorIs(t, b.UnbanDomain(t.Context(), domain), crawl.ErrNotFound)
+	})
+
+	t.Run("MayComeBeforeTheDomainIsKnown", func(t *testing.T) {
+		t.Parallel()
+		const domain = "unknown.example"
+		require.NoError(t, b.BanDomain(t.Context(), domain, "not there"))
+		b.seed(t, "https://unknown.example/")
+		require.Zero(t, b.next(t, domain).CrawlID)
+	})
+}
