@@ -176,13 +176,13 @@ func TestFetchPages(t *testing.T) {
 		b.seed(t, "/")
 		b.allowAll(t, b.page("/"))
 		for due, want := range map[string]activities.Step{
-			"1 hour": activities.StepFinish, "5 minutes": activities.StepFetch,
+			"1 hour": activities.StepFinish, "50 seconds": activities.StepFetch,
 		} {
 			b.exec(t, "UPDATE page_crawls SET scheduled_for = now() + $1::text::interval", due)
 			res, err := b.fetchPages(t, 1)
 			require.NoError(t, err)
 			require.Equal(t, want, res.Next, due)
-			require.Equal(t, want == activities.StepFetch, time.Duration(res.Wait) > 4*time.Minute, due)
+			require.Equal(t, want == activities.StepFetch, time.Duration(res.Wait) > 40*time.Second, due)
 		}
 		require.Empty(t, b.web.Log())
 	})

@@ -25,7 +25,9 @@ type why struct {
 	Because []string `json:"because"`
 }
 
-func (w *why) add(format string, args ...any) { w.Because = append(w.Because, fmt.Sprintf(format, args...)) }
+func (w *why) add(format string, args ...any) {
+	w.Because = append(w.Because, fmt.Sprintf(format, args...))
+}
 
 // Run prints the explanation.
 func (c *whyCmd) Run(ctx context.Context, e *env) error {
