@@ -25,7 +25,7 @@ type why struct {
 	Because []string `json:"because"`
 }
 
-func (w *why) add(format string, args ...any) {
+func (w *why) addf(format string, args ...any) {
 	w.Because = append(w.Because, fmt.Sprintf(format, args...))
 }
 
@@ -100,7 +100,7 @@ func explain(ctx context.Context, store *db.Store, name string, page *crawl.URL)
 func explainRules(ctx context.Context, store *db.Store, w *why, u crawl.URL) (allowed bool, err error) {
 	r, err := store.Robots(ctx, u.Origin())
 	if errors.Is(err, crawl.ErrNotFound) {
-		w.add("%s/robots.txt has not been fetched yet; nothing else is before", u.Origin())
+		w.addf("%s/robots.txt has not been fetched yet; nothing else is before", u.Origin())
 		return false, nil
 	}
 	if err != nil {
@@ -112,28 +112,28 @@ func explainRules(ctx context.Context, store *db.Store, w *why, u crawl.URL) (al
 	}
 	switch r.Verdict {
 	case crawl.RobotsAllowAll:
-		w.add("robots.txt allows it: %s; %s", r.Reason, expiry)
+		w.addf("robots.txt allows it: %s; %s", r.Reason, expiry)
 		return true, nil
 	case crawl.RobotsRules:
 		d := robots.Restore(r.Rules).Decide(u.RequestTarget())
 		switch {
 		case d.Rule == "":
-			w.add("robots.txt allows it: no line for %q matches; %s", r.Agent, expiry)
+			w.addf("robots.txt allows it: no line for %q matches; %s", r.Agent, expiry)
 		case d.Allowed:
-			w.add("robots.txt allows it by line %d: %s; %s", d.Line, d.Rule, expiry)
+			w.addf("robots.txt allows it by line %d: %s; %s", d.Line, d.Rule, expiry)
 		default:
-			w.add("robots.txt forbids it by line %d: %s; %s", d.Line, d.Rule, expiry)
+			w.addf("robots.txt forbids it by line %d: %s; %s", d.Line, d.Rule, expiry)
 		}
 		return d.Allowed, nil
 	case crawl.RobotsDisallowAll, crawl.RobotsUnreachable, crawl.RobotsUnknown:
 	}
-	w.add("nothing of %s is fetched: robots.txt %s; %s", r.Origin, r.Reason, expiry)
+	w.addf("nothing of %s is fetched: robots.txt %s; %s", r.Origin, r.Reason, expiry)
 	return false, nil
 }
 
 func explainRobots(w *why, d crawl.DomainReport) {
 	if len(d.Robots) == 0 {
-		w.add("no robots.txt of it has been fetched yet; nothing else is before")
+		w.addf("no robots.txt of it has been fetched yet; nothing else is before")
 	}
 	for _, r := range d.Robots {
 		line := fmt.Sprintf("robots.txt of %s: %s", r.Origin, r.Verdict)
@@ -143,7 +143,7 @@ func explainRobots(w *why, d crawl.DomainReport) {
 		if r.Reason != "" {
 			line += " (" + r.Reason + ")"
 		}
-		w.add("%s; until %s", line, stamp(r.ExpiresAt))
+		w.addf("%s; until %s", line, stamp(r.ExpiresAt))
 	}
 }
 
@@ -170,19 +170,19 @@ func pageAnswer(p crawl.PageReport, d crawl.DomainReport, allowed bool) string {
 func explainPage(w *why, p crawl.PageReport) {
 	for _, c := range p.Crawls {
 		if c.Outcome == "" {
-			w.add("run %s: due since or from %s, %d links from a seed", c.Run, stamp(c.ScheduledFor), c.Depth)
+			w.addf("run %s: due since or from %s, %d links from a seed", c.Run, stamp(c.ScheduledFor), c.Depth)
 			continue
 		}
 		line := fmt.Sprintf("run %s: %s on %s", c.Run, result(c), stamp(c.CompletedAt))
 		if c.Error != "" {
 			line += ": " + c.Error
 		}
-		w.add("%s", line)
+		w.addf("%s", line)
 	}
 	if p.RedirectTo != "" {
-		w.add("it redirects to %s", p.RedirectTo)
+		w.addf("it redirects to %s", p.RedirectTo)
 	}
-	w.add("%d pages link to it", p.LinksIn)
+	w.addf("%d pages link to it", p.LinksIn)
 }
 
 func domainAnswer(d crawl.DomainReport) string {
@@ -210,17 +210,17 @@ func explainDomain(w *why, d crawl.DomainReport) {
 	if d.Reason != "" {
 		status += " (" + d.Reason + ")"
 	}
-	w.add("%s; %d pages pending", status, d.Pending)
+	w.addf("%s; %d pages pending", status, d.Pending)
 	if d.Delay != nil {
-		w.add("a person has set its delay to at least %s", d.Delay)
+		w.addf("a person has set its delay to at least %s", d.Delay)
 	}
 	if time.Until(d.PutAway) > 0 {
-		w.add("it is put away until %s", stamp(d.PutAway))
+		w.addf("it is put away until %s", stamp(d.PutAway))
 	}
 	if left := time.Until(d.SlotFree); left > 0 {
-		w.add("it may not be asked before %s, in %s: %s", stamp(d.SlotFree), left.Round(100*time.Millisecond), d.SlotReason)
+		w.addf("it may not be asked before %s, in %s: %s", stamp(d.SlotFree), left.Round(100*time.Millisecond), d.SlotReason)
 	} else if !d.SlotFree.IsZero() {
-		w.add("it may be asked: its slot has been free since %s", stamp(d.SlotFree))
+		w.addf("it may be asked: its slot has been free since %s", stamp(d.SlotFree))
 	}
 	for _, r := range d.Runs {
 		line := fmt.Sprintf("run %s is %s", r.Run, r.Status)
@@ -230,6 +230,6 @@ func explainDomain(w *why, d crawl.DomainReport) {
 		if r.Budget >= 0 {
 			line += fmt.Sprintf(", %d of %d pages of this domain requested", r.Started, r.Budget)
 		}
-		w.add("%s: %s", line, outcomes(r.Totals))
+		w.addf("%s: %s", line, outcomes(r.Totals))
 	}
 }
