@@ -66,7 +66,7 @@ func TestFetchRobots(t *testing.T) {
 	t.Run("StoresTheRules", func(t *testing.T) {
 		t.Parallel()
 		file := web.Content{Type: "text/plain", Body: "User-agent: *\nDisallow: /\n\nUser-agent: Mosey\nDisallow: /no\n" +
-			"Crawl-delay: 1.5\nSitemap: https://example.org/map.xml\nSitemap: nonsense\n"}
+			"Crawl-delay: 21.5\nSitemap: https://example.org/map.xml\nSitemap: nonsense\n"}
 		b := setup(t, options{sites: robotsFile(file)})
 		b.seed(t, "/no", "/yes")
 		res, err := b.fetchRobots(t, b.robotsInput(t))
@@ -78,14 +78,14 @@ func TestFetchRobots(t *testing.T) {
 		require.Equal(t, agent, r.Agent)
 		require.Equal(t, b.site, r.Domain)
 		require.Equal(t, 200, r.StatusCode)
-		require.Equal(t, 1500*time.Millisecond, *r.CrawlDelay)
+		require.Equal(t, 21500*time.Millisecond, *r.CrawlDelay)
 		require.Equal(t, []string{"https://example.org/map.xml"}, r.Sitemaps)
 		require.WithinDuration(t, r.FetchedAt.Add(24*time.Hour), r.ExpiresAt, time.Second)
 
 		// its Crawl-delay holds from this answer on
 		wait, reason := b.slot(t)
 		require.Equal(t, crawl.ReasonCrawlDelay, reason)
-		require.LessOrEqual(t, wait, 1500*time.Millisecond)
+		require.LessOrEqual(t, wait, 21500*time.Millisecond)
 		pages, err := b.fetchPages(t, 1)
 		require.NoError(t, err)
 		require.Equal(t, 1, pages.Closed)

@@ -87,6 +87,9 @@ func setup(t *testing.T, o options) *testBundle {
 	if o.settings.IPDelay == nil {
 		o.settings.IPDelay = new(crawl.Duration)
 	}
+	if o.settings.LatencyFactor == nil {
+		o.settings.LatencyFactor = new(float64)
+	}
 	b.run, err = store.EnsureRun(t.Context(), runName, o.settings)
 	require.NoError(t, err)
 	b.acts = b.worker(t, o)

@@ -113,6 +113,10 @@ func (s *slice) request(
 // that makes Temporal run the activity again in time, or by putting the domain
 // away.
 func (s *slice) troubled(ctx context.Context, next, n crawl.Next, at crawl.Attempt) (crawl.Next, bool, error) {
+	// A graylisted domain sleeps in its workflow, and one that was given up ends it.
+	if at.Reason == crawl.ReasonGraylist || at.Verdict != "" {
+		return next, false, nil
+	}
 	if stopping(ctx) || crawl.PutAway(at.Delay, at.Reason, n.Patience) {
 		next.Patience = n.Patience
 		s.wait(next, at.Delay, at.Reason)
@@ -192,24 +196,44 @@ func knownStatus(code int) int {
 	return code
 }
 
-// pace decides how long the domain and the address are left alone, and whether
-// and when the page is tried again.
+// pace decides how long the domain and the address are left alone, whether and
+// when the page is tried again, and what becomes of the domain.
 func (s *slice) pace(at *crawl.Attempt, n crawl.Next, tr crawl.Trouble, resp *fetch.Response) {
 	w := n.Waits
 	normal, _ := crawl.Delay(w)
-	w.Backoff = crawl.Backoff(tr, n.Attempt, normal, s.jitter())
+	hinted := false
 	if resp != nil && tr != crawl.TroubleNone {
-		if after, ok := retryAfter(resp); ok {
-			// the server's own word counts, not our guess
-			w.RetryAfter, w.Backoff = after, 0
-			at.RetryAfter = after
+		if w.RetryAfter, hinted = retryAfter(resp); hinted {
+			at.RetryAfter = w.RetryAfter
 		}
+	}
+	sample := crawl.Sample{
+		Took: crawl.Duration(at.Duration), Refused: refused(at.StatusCode),
+		Error: tr != crawl.TroubleNone || refused(at.StatusCode),
+	}
+	health, j := n.Health.Observe(sample, tr, hinted, normal, s.jitter(), n.Breaker)
+	at.Health, at.Verdict, at.VerdictReason = health, j.Verdict, j.Why
+	w.Latency = crawl.LatencyDelay(at.Duration, n.LatencyFactor)
+	w.Slowdown, w.Graylist = time.Duration(health.Slowdown), j.Graylist
+	if !hinted {
+		// the server's own word counts, not our guess
+		w.Backoff = time.Duration(health.Penalty)
 	}
 	at.Delay, at.Reason = crawl.Delay(w)
 	at.IPDelay = n.IPDelay
 	if tr != crawl.TroubleNone && n.Attempt < n.MaxAttempts {
 		at.RetryIn = at.Delay
 	}
+}
+
+// refused says whether a status means that the server does not want us.
+func refused(status int) bool {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests,
+		http.StatusUnavailableForLegalReasons:
+		return true
+	}
+	return false
 }
 
 func retryAfter(resp *fetch.Response) (time.Duration, bool) {

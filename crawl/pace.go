@@ -21,6 +21,12 @@ const (
 	ReasonRetryAfter Reason = "retry-after"
 	// ReasonBackoff is the growing wait after failures.
 	ReasonBackoff Reason = "back-off"
+	// ReasonLatency is how long the last answer took, times the latency factor.
+	ReasonLatency Reason = "latency"
+	// ReasonSlowdown is answer times that have risen.
+	ReasonSlowdown Reason = "slowdown"
+	// ReasonGraylist is the circuit breaker.
+	ReasonGraylist Reason = "graylisted"
 	// ReasonIP is another domain's request to the same address.
 	ReasonIP Reason = "ip"
 	// ReasonInFlight is a request that may not have ended yet.
@@ -40,10 +46,16 @@ type Waits struct {
 	Domain time.Duration
 	// CrawlDelay is the largest Crawl-delay among the domain's origins.
 	CrawlDelay time.Duration
+	// Latency is the last answer's time, times the latency factor.
+	Latency time.Duration
+	// Slowdown is what rising answer times have earned.
+	Slowdown time.Duration
 	// RetryAfter is what the last answer asked for. It is never clamped.
 	RetryAfter time.Duration
-	// Backoff is the wait the last failure earned.
+	// Backoff is the wait that failures have earned, see [Penalty].
 	Backoff time.Duration
+	// Graylist is how long the circuit breaker leaves the domain alone.
+	Graylist time.Duration
 }
 
 // Delay is how long a domain must be left alone: the largest of the waits, and
@@ -56,8 +68,11 @@ func Delay(w Waits) (time.Duration, Reason) {
 	}{
 		{w.Domain, ReasonDomain},
 		{w.CrawlDelay, ReasonCrawlDelay},
+		{w.Latency, ReasonLatency},
+		{w.Slowdown, ReasonSlowdown},
 		{w.RetryAfter, ReasonRetryAfter},
 		{w.Backoff, ReasonBackoff},
+		{w.Graylist, ReasonGraylist},
 	} {
 		if c.d > delay {
 			delay, reason = c.d, c.r

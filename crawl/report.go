@@ -82,6 +82,7 @@ type DomainReport struct {
 	// SlotFree is the instant before which no request may be made, for SlotReason.
 	SlotFree   time.Time      `json:"slot_free_at,omitzero"`
 	SlotReason Reason         `json:"slot_reason,omitempty"`
+	Health     Health         `json:"health"`
 	Pending    int64          `json:"pending"`
 	NextDue    time.Time      `json:"next_due,omitzero"`
 	Robots     []RobotsReport `json:"robots"`

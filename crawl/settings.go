@@ -59,6 +59,16 @@ type Settings struct {
 	// IPDelay is the least time between two requests to an IP address, for all its
 	// domains together. 0 is off. Defaults to 1 s.
 	IPDelay *Duration `json:"ip_delay,omitempty"`
+	// Graylist is how long the circuit breaker leaves a domain alone whose answers
+	// are mostly errors or take too long; it grows up to three times as long. 0
+	// turns the breaker off. Defaults to 5 min.
+	Graylist *Duration `json:"graylist,omitempty"`
+	// LatencyFactor is how many times as long as its answer took a domain is left
+	// alone at least. 0 is off. Defaults to 5.
+	LatencyFactor *float64 `json:"latency_factor,omitempty"`
+	// MaxGraylistings is after how many graylistings in a row a domain is given up,
+	// from 1. Defaults to 5.
+	MaxGraylistings *int `json:"max_graylistings,omitempty"`
 	// MaxAttempts is how often one page is tried before it has failed, from 1 to 20.
 	// Defaults to 4.
 	MaxAttempts *int `json:"max_attempts,omitempty"`
@@ -126,12 +136,20 @@ const (
 	PagesPerActivityMax     = 1000
 	PatienceDefault         = time.Hour
 	DelayMax                = 365 * 24 * time.Hour
+	GraylistDefault         = 5 * time.Minute
+	LatencyFactorDefault    = 5.0
+	LatencyFactorMax        = 1000.0
+	MaxGraylistingsDefault  = 5
+	MaxGraylistingsMax      = 1000
 )
 
 // WithDefaults returns a copy in which every field is set.
 func (s Settings) WithDefaults() Settings {
 	setDefault(&s.Delay, Duration(DelayDefault))
 	setDefault(&s.IPDelay, Duration(IPDelayDefault))
+	setDefault(&s.Graylist, Duration(GraylistDefault))
+	setDefault(&s.LatencyFactor, LatencyFactorDefault)
+	setDefault(&s.MaxGraylistings, MaxGraylistingsDefault)
 	setDefault(&s.MaxAttempts, MaxAttemptsDefault)
 	setDefault(&s.MaxDepth, Unlimited)
 	setDefault(&s.MaxDomains, MaxDomainsDefault)
@@ -157,6 +175,9 @@ func (s Settings) Validate() error {
 		inRange("delay", s.Delay, 0, Duration(DelayMax)),
 		inRange("ip_delay", s.IPDelay, 0, Duration(DelayMax)),
 		inRange("patience", s.Patience, 0, Duration(DelayMax)),
+		inRange("graylist", s.Graylist, 0, Duration(DelayMax)),
+		inRange("latency_factor", s.LatencyFactor, 0, LatencyFactorMax),
+		inRange("max_graylistings", s.MaxGraylistings, 1, MaxGraylistingsMax),
 		inRange("max_attempts", s.MaxAttempts, 1, MaxAttemptsMax),
 		inRange("max_depth", s.MaxDepth, Unlimited, math.MaxInt16),
 		inRange("max_active_domains", s.MaxDomains, 1, MaxDomainsMax),
@@ -182,7 +203,7 @@ func (s Settings) validateScope() error {
 	return fmt.Errorf("%w: scope %q: want %s or %s", ErrInvalid, *s.Scope, ScopeSeeds, ScopeWeb)
 }
 
-func inRange[T int | int64 | Duration](name string, value *T, low, high T) error {
+func inRange[T int | int64 | float64 | Duration](name string, value *T, low, high T) error {
 	if value == nil || (*value >= low && *value <= high) {
 		return nil
 	}

@@ -31,6 +31,11 @@ type Next struct {
 	MaxAttempts int
 	Patience    time.Duration
 
+	// LatencyFactor and Breaker are the run's, Health the domain's.
+	LatencyFactor float64
+	Breaker       BreakerSettings
+	Health        Health
+
 	RobotsVerdict RobotsVerdict
 	// RobotsVersion identifies the stored rules; it changes with every fetch.
 	RobotsVersion int64
@@ -103,6 +108,11 @@ type Attempt struct {
 	// Origin and RobotsVersion name the robots.txt that allowed the request.
 	Origin        string
 	RobotsVersion int64
+	// Health is what the answer has made of the domain, and Verdict, if not empty,
+	// the status it ends with, for VerdictReason.
+	Health        Health
+	Verdict       DomainStatus
+	VerdictReason string
 
 	Title     string
 	Canonical string

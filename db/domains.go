@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -104,6 +105,15 @@ func (s *Store) Domain(ctx context.Context, domain string) (crawl.DomainReport, 
 		return rep, err
 	}
 	rep.SlotFree, rep.SlotReason = slot.FreeAt, crawl.Reason(slot.Reason)
+	health, err := s.q.DomainHealth(ctx, domain)
+	switch err = translate("health of "+domain, err); {
+	case err == nil:
+		if err := json.Unmarshal(health, &rep.Health); err != nil {
+			return rep, fmt.Errorf("read the health of %s: %w", domain, err)
+		}
+	case !errors.Is(err, crawl.ErrNotFound):
+		return rep, err
+	}
 	robots, err := s.q.RobotsOfDomain(ctx, domain)
 	runs, err2 := s.q.DomainTotals(ctx, domain)
 	recent, err3 := s.q.DomainRecent(ctx, dbsqlc.DomainRecentParams{Domain: domain, Max: recentShown})

@@ -2,6 +2,8 @@ package db
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -18,7 +20,7 @@ func (s *Store) Next(ctx context.Context, domain string) (crawl.Next, error) {
 	if err != nil {
 		return crawl.Next{}, err
 	}
-	return next(row), nil
+	return next(row)
 }
 
 // Begin takes the slots for one attempt and claims its row, or says what to wait
@@ -47,7 +49,10 @@ func (s *Store) Begin(
 // this call closed the attempt: false means that the attempt was taken for
 // dead and closed by somebody else, and that nothing was recorded.
 func (s *Store) Finish(ctx context.Context, a crawl.Attempt) (crawl.Next, bool, error) {
-	p := finishParams(a)
+	p, err := finishParams(a)
+	if err != nil {
+		return crawl.Next{}, false, err
+	}
 	row, err := retryConflicts(ctx, "record crawl "+strconv.FormatInt(a.CrawlID, 10), func() (dbsqlc.CrawlFinishRow, error) {
 		p.SinceEndMs = sinceMS(a.EndedAt)
 		return s.q.CrawlFinish(ctx, p)
@@ -55,7 +60,8 @@ func (s *Store) Finish(ctx context.Context, a crawl.Attempt) (crawl.Next, bool, 
 	if err != nil {
 		return crawl.Next{}, false, err
 	}
-	return next(dbsqlc.CrawlNextRow(row)), row.Closed, nil
+	n, err := next(dbsqlc.CrawlNextRow(row))
+	return n, row.Closed, err
 }
 
 // Abandon takes an attempt back that was begun but for which no request was made,
@@ -67,7 +73,11 @@ func (s *Store) Abandon(ctx context.Context, crawlID int64, domain, ip string) e
 	return err
 }
 
-func finishParams(a crawl.Attempt) dbsqlc.CrawlFinishParams {
+func finishParams(a crawl.Attempt) (dbsqlc.CrawlFinishParams, error) {
+	health, err := json.Marshal(a.Health)
+	if err != nil {
+		return dbsqlc.CrawlFinishParams{}, fmt.Errorf("write the health of %s: %w", a.Domain, err)
+	}
 	p := dbsqlc.CrawlFinishParams{
 		ID: a.CrawlID, Domain: a.Domain, Ip: a.IP,
 		Outcome: dbsqlc.CrawlOutcome(a.Outcome), StatusCode: int32(a.StatusCode), //nolint:gosec // three digits
@@ -77,6 +87,7 @@ func finishParams(a crawl.Attempt) dbsqlc.CrawlFinishParams {
 		LinkUrls: make([]string, len(a.Links)), LinkDomains: make([]string, len(a.Links)),
 		LinkOrigins: make([]string, len(a.Links)), LinkNofollow: make([]bool, len(a.Links)),
 		Redirect: a.Redirect, Origin: a.Origin, RobotsVersion: a.RobotsVersion, RetryAfterMs: ms(a.RetryAfter),
+		Health: string(health), Verdict: string(a.Verdict), VerdictReason: a.VerdictReason,
 	}
 	if a.Requested {
 		p.Holder = "crawl:" + strconv.FormatInt(a.CrawlID, 10)
@@ -88,7 +99,7 @@ func finishParams(a crawl.Attempt) dbsqlc.CrawlFinishParams {
 		p.LinkUrls[i], p.LinkDomains[i], p.LinkOrigins[i] = l.URL.String(), l.URL.Domain(), l.URL.Origin()
 		p.LinkNofollow[i] = l.NoFollow
 	}
-	return p
+	return p, nil
 }
 
 // DeferOrigin puts off what is pending for an origin until its robots.txt may be
@@ -142,8 +153,8 @@ func permit(row dbsqlc.CrawlBeginRow) crawl.Permit {
 	return crawl.Permit{Granted: row.Granted, Wait: fromMS(row.WaitMs), Reason: crawl.Reason(row.Reason)}
 }
 
-func next(row dbsqlc.CrawlNextRow) crawl.Next {
-	return crawl.Next{
+func next(row dbsqlc.CrawlNextRow) (crawl.Next, error) {
+	n := crawl.Next{
 		CrawlID: row.CrawlID, Run: row.Run, URL: row.Url, Origin: row.Origin,
 		Attempt: int(row.Attempt), MaxAttempts: int(row.MaxAttempts), Patience: fromMS(row.PatienceMs),
 		RobotsVerdict: crawl.RobotsVerdict(row.RobotsVerdict), RobotsVersion: row.RobotsVersion,
@@ -153,5 +164,11 @@ func next(row dbsqlc.CrawlNextRow) crawl.Next {
 		},
 		IPDelay: fromMS(row.IpDelayMs), SlotWait: fromMS(row.SlotWaitMs),
 		SlotReason: crawl.Reason(row.SlotReason), DueIn: fromMS(row.DueInMs),
+		LatencyFactor: row.LatencyFactor,
+		Breaker:       crawl.BreakerSettings{Graylist: fromMS(row.GraylistMs), Most: int(row.MaxGraylistings)},
 	}
+	if err := json.Unmarshal([]byte(row.Health), &n.Health); err != nil {
+		return n, fmt.Errorf("read the health of the domain of %s: %w", row.Url, err)
+	}
+	return n, nil
 }

@@ -32,6 +32,9 @@ func TestEnsureRun(t *testing.T) {
 			"ip delay":   {IPDelay: minutes(2)},
 			"patience":   {Patience: minutes(4)},
 			"attempts":   {MaxAttempts: new(7)},
+			"graylist":   {Graylist: minutes(5)},
+			"latency":    {LatencyFactor: new(1.5)},
+			"rests":      {MaxGraylistings: new(12)},
 			"depth":      {MaxDepth: new(0)},
 			"domains":    {MaxDomains: new(8)},
 			"pages":      {MaxPages: new(int64(9))},
@@ -86,6 +89,9 @@ func overlay(s, o crawl.Settings) crawl.Settings {
 	pick(o.Delay != nil, func() { s.Delay = o.Delay })
 	pick(o.IPDelay != nil, func() { s.IPDelay = o.IPDelay })
 	pick(o.Patience != nil, func() { s.Patience = o.Patience })
+	pick(o.Graylist != nil, func() { s.Graylist = o.Graylist })
+	pick(o.LatencyFactor != nil, func() { s.LatencyFactor = o.LatencyFactor })
+	pick(o.MaxGraylistings != nil, func() { s.MaxGraylistings = o.MaxGraylistings })
 	pick(o.MaxAttempts != nil, func() { s.MaxAttempts = o.MaxAttempts })
 	pick(o.MaxDepth != nil, func() { s.MaxDepth = o.MaxDepth })
 	pick(o.MaxDomains != nil, func() { s.MaxDomains = o.MaxDomains })

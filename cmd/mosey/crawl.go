@@ -24,6 +24,9 @@ type crawlCmd struct {
 	Delay             *time.Duration `help:"Least time between two requests to a domain. Default: 10s." placeholder:"DURATION"`
 	IPDelay           *time.Duration `name:"ip-delay" help:"Least time between two requests to an IP address; 0 is off. Default: 1s." placeholder:"DURATION"`
 	Patience          *time.Duration `help:"Longest wait a server can ask for before its domain is put away. Default: 1h." placeholder:"DURATION"`
+	LatencyFactor     *float64       `help:"Leave a domain alone at least so many times as long as its answer took; 0 is off. Default: 5." placeholder:"N"`
+	Graylist          *time.Duration `help:"Rest of a domain whose answers are mostly errors or take too long; 0 is off. Default: 5m." placeholder:"DURATION"`
+	MaxGraylistings   *int           `help:"Rests in a row after which a domain is given up. Default: 5." placeholder:"N"`
 	MaxPages          *int64         `help:"Page requests in all; -1 is no limit." placeholder:"N"`
 	MaxPagesPerDomain *int64         `help:"Page requests a domain; -1 is no limit." placeholder:"N"`
 	MaxDepth          *int           `help:"Links between a seed and a page; -1 is no limit." placeholder:"N"`
@@ -40,6 +43,7 @@ type crawlCmd struct {
 func (c *crawlCmd) settings() crawl.Settings {
 	return crawl.Settings{
 		Delay: (*crawl.Duration)(c.Delay), IPDelay: (*crawl.Duration)(c.IPDelay), Patience: (*crawl.Duration)(c.Patience),
+		LatencyFactor: c.LatencyFactor, Graylist: (*crawl.Duration)(c.Graylist), MaxGraylistings: c.MaxGraylistings,
 		MaxPages: c.MaxPages, MaxPagesPerDomain: c.MaxPagesPerDomain, MaxDepth: c.MaxDepth, MaxAttempts: c.MaxAttempts,
 		Scope: c.Scope, MaxDomains: c.MaxActiveDomains, PagesPerActivity: c.PagesPerActivity, Standing: c.Standing,
 	}

@@ -139,6 +139,7 @@ func printDomain(w io.Writer, r crawl.DomainReport) error {
 	if left := time.Until(r.SlotFree); left > 0 {
 		row("next request", "not before %s, in %s (%s)", stamp(r.SlotFree), left.Round(100*time.Millisecond), r.SlotReason)
 	}
+	row("health", "%s", r.Health)
 	if r.Claimed != "" {
 		row("workflow", "%s, claim until %s", r.Claimed, stamp(r.ClaimEnd))
 	}

@@ -222,6 +222,7 @@ func explainDomain(w *why, d crawl.DomainReport) {
 	} else if !d.SlotFree.IsZero() {
 		w.addf("it may be asked: its slot has been free since %s", stamp(d.SlotFree))
 	}
+	w.addf("its health: %s", d.Health)
 	for _, r := range d.Runs {
 		line := fmt.Sprintf("run %s is %s", r.Run, r.Status)
 		if r.BudgetSpent() {

@@ -88,6 +88,17 @@ func (q *Queries) DomainGet(ctx context.Context, domain string) (Domain, error) 
 	return i, err
 }
 
+const domainHealth = `-- name: DomainHealth :one
+SELECT health FROM domain_health WHERE domain = $1
+`
+
+func (q *Queries) DomainHealth(ctx context.Context, domain string) ([]byte, error) {
+	row := q.db.QueryRow(ctx, domainHealth, domain)
+	var health []byte
+	err := row.Scan(&health)
+	return health, err
+}
+
 const domainHold = `-- name: DomainHold :exec
 UPDATE domains SET claim_expires_at = now() + ms_interval($1)
 WHERE domain = $2 AND claimed_by IS NOT NULL

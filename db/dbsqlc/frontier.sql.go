@@ -76,6 +76,10 @@ SELECT
     coalesce(n.attempt, 0)::integer AS attempt,
     coalesce(n.max_attempts, 0)::integer AS max_attempts,
     coalesce(n.patience_ms, 0)::bigint AS patience_ms,
+    coalesce(n.latency_factor, 0)::double precision AS latency_factor,
+    coalesce(n.graylist_ms, 0)::bigint AS graylist_ms,
+    coalesce(n.max_graylistings, 0)::integer AS max_graylistings,
+    coalesce(n.health, '{}')::text AS health,
     coalesce(n.robots_verdict, '')::text AS robots_verdict,
     coalesce(n.robots_version, 0)::bigint AS robots_version,
     coalesce(n.robots_fresh_ms, 0)::bigint AS robots_fresh_ms,
@@ -94,7 +98,8 @@ FROM crawl_finish(
     $12::bigint, $13::bigint, $14::text, $15::bigint,
     $16::text, $17::text, $18::boolean, $19::boolean,
     $20::text [], $21::text [], $22::text [], $23::boolean [],
-    $24::boolean, $25::text, $26::bigint, $27::bigint
+    $24::boolean, $25::text, $26::bigint, $27::bigint,
+    $28::text, $29::text, $30::text
 ) AS n
 `
 
@@ -126,28 +131,35 @@ type CrawlFinishParams struct {
 	Origin        string
 	RobotsVersion int64
 	RetryAfterMs  int64
+	Health        string
+	Verdict       string
+	VerdictReason string
 }
 
 type CrawlFinishRow struct {
-	Closed        bool
-	CrawlID       int64
-	Run           string
-	Url           string
-	Origin        string
-	Attempt       int32
-	MaxAttempts   int32
-	PatienceMs    int64
-	RobotsVerdict string
-	RobotsVersion int64
-	RobotsFreshMs int64
-	RobotsReason  string
-	DelayMs       int64
-	DomainDelayMs int64
-	CrawlDelayMs  int64
-	IpDelayMs     int64
-	SlotWaitMs    int64
-	SlotReason    string
-	DueInMs       int64
+	Closed          bool
+	CrawlID         int64
+	Run             string
+	Url             string
+	Origin          string
+	Attempt         int32
+	MaxAttempts     int32
+	PatienceMs      int64
+	LatencyFactor   float64
+	GraylistMs      int64
+	MaxGraylistings int32
+	Health          string
+	RobotsVerdict   string
+	RobotsVersion   int64
+	RobotsFreshMs   int64
+	RobotsReason    string
+	DelayMs         int64
+	DomainDelayMs   int64
+	CrawlDelayMs    int64
+	IpDelayMs       int64
+	SlotWaitMs      int64
+	SlotReason      string
+	DueInMs         int64
 }
 
 func (q *Queries) CrawlFinish(ctx context.Context, arg CrawlFinishParams) (CrawlFinishRow, error) {
@@ -179,6 +191,9 @@ func (q *Queries) CrawlFinish(ctx context.Context, arg CrawlFinishParams) (Crawl
 		arg.Origin,
 		arg.RobotsVersion,
 		arg.RetryAfterMs,
+		arg.Health,
+		arg.Verdict,
+		arg.VerdictReason,
 	)
 	var i CrawlFinishRow
 	err := row.Scan(
@@ -190,6 +205,10 @@ func (q *Queries) CrawlFinish(ctx context.Context, arg CrawlFinishParams) (Crawl
 		&i.Attempt,
 		&i.MaxAttempts,
 		&i.PatienceMs,
+		&i.LatencyFactor,
+		&i.GraylistMs,
+		&i.MaxGraylistings,
+		&i.Health,
 		&i.RobotsVerdict,
 		&i.RobotsVersion,
 		&i.RobotsFreshMs,
@@ -215,6 +234,10 @@ SELECT
     coalesce(n.attempt, 0)::integer AS attempt,
     coalesce(n.max_attempts, 0)::integer AS max_attempts,
     coalesce(n.patience_ms, 0)::bigint AS patience_ms,
+    coalesce(n.latency_factor, 0)::double precision AS latency_factor,
+    coalesce(n.graylist_ms, 0)::bigint AS graylist_ms,
+    coalesce(n.max_graylistings, 0)::integer AS max_graylistings,
+    coalesce(n.health, '{}')::text AS health,
     coalesce(n.robots_verdict, '')::text AS robots_verdict,
     coalesce(n.robots_version, 0)::bigint AS robots_version,
     coalesce(n.robots_fresh_ms, 0)::bigint AS robots_fresh_ms,
@@ -230,25 +253,29 @@ FROM crawl_next($1::text) AS n
 `
 
 type CrawlNextRow struct {
-	Closed        bool
-	CrawlID       int64
-	Run           string
-	Url           string
-	Origin        string
-	Attempt       int32
-	MaxAttempts   int32
-	PatienceMs    int64
-	RobotsVerdict string
-	RobotsVersion int64
-	RobotsFreshMs int64
-	RobotsReason  string
-	DelayMs       int64
-	DomainDelayMs int64
-	CrawlDelayMs  int64
-	IpDelayMs     int64
-	SlotWaitMs    int64
-	SlotReason    string
-	DueInMs       int64
+	Closed          bool
+	CrawlID         int64
+	Run             string
+	Url             string
+	Origin          string
+	Attempt         int32
+	MaxAttempts     int32
+	PatienceMs      int64
+	LatencyFactor   float64
+	GraylistMs      int64
+	MaxGraylistings int32
+	Health          string
+	RobotsVerdict   string
+	RobotsVersion   int64
+	RobotsFreshMs   int64
+	RobotsReason    string
+	DelayMs         int64
+	DomainDelayMs   int64
+	CrawlDelayMs    int64
+	IpDelayMs       int64
+	SlotWaitMs      int64
+	SlotReason      string
+	DueInMs         int64
 }
 
 func (q *Queries) CrawlNext(ctx context.Context, domain string) (CrawlNextRow, error) {
@@ -263,6 +290,10 @@ func (q *Queries) CrawlNext(ctx context.Context, domain string) (CrawlNextRow, e
 		&i.Attempt,
 		&i.MaxAttempts,
 		&i.PatienceMs,
+		&i.LatencyFactor,
+		&i.GraylistMs,
+		&i.MaxGraylistings,
+		&i.Health,
 		&i.RobotsVerdict,
 		&i.RobotsVersion,
 		&i.RobotsFreshMs,

@@ -240,6 +240,9 @@ type CrawlRun struct {
 	DelayMs           int64
 	IpDelayMs         int64
 	PatienceMs        int64
+	LatencyFactor     float64
+	GraylistMs        int64
+	MaxGraylistings   int32
 	MaxPages          int64
 	MaxPagesPerDomain int64
 	MaxDepth          int32
@@ -274,15 +277,24 @@ type Domain struct {
 	UpdatedAt      time.Time
 }
 
+type DomainHealth struct {
+	Domain    string
+	Health    []byte
+	UpdatedAt time.Time
+}
+
 type DomainRun struct {
-	Domain      string
-	RunID       int64
-	Run         string
-	DelayMs     int64
-	IpDelayMs   int64
-	PatienceMs  int64
-	MaxAttempts int32
-	HasBudget   *bool
+	Domain          string
+	RunID           int64
+	Run             string
+	DelayMs         int64
+	IpDelayMs       int64
+	PatienceMs      int64
+	LatencyFactor   float64
+	GraylistMs      int64
+	MaxGraylistings int32
+	MaxAttempts     int32
+	HasBudget       *bool
 }
 
 type Page struct {

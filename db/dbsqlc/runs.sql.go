@@ -36,7 +36,7 @@ func (q *Queries) RunActivity(ctx context.Context, runID *int64) (RunActivityRow
 }
 
 const runByName = `-- name: RunByName :one
-SELECT id, name, status, status_reason, delay_ms, ip_delay_ms, patience_ms, max_pages, max_pages_per_domain, max_depth, max_attempts, max_active_domains, pages_per_activity, scope, standing, pages_started, seedings, started_at, finished_at, created_at, updated_at FROM crawl_runs WHERE name = $1
+SELECT id, name, status, status_reason, delay_ms, ip_delay_ms, patience_ms, latency_factor, graylist_ms, max_graylistings, max_pages, max_pages_per_domain, max_depth, max_attempts, max_active_domains, pages_per_activity, scope, standing, pages_started, seedings, started_at, finished_at, created_at, updated_at FROM crawl_runs WHERE name = $1
 `
 
 func (q *Queries) RunByName(ctx context.Context, name string) (CrawlRun, error) {
@@ -50,6 +50,9 @@ func (q *Queries) RunByName(ctx context.Context, name string) (CrawlRun, error) 
 		&i.DelayMs,
 		&i.IpDelayMs,
 		&i.PatienceMs,
+		&i.LatencyFactor,
+		&i.GraylistMs,
+		&i.MaxGraylistings,
 		&i.MaxPages,
 		&i.MaxPagesPerDomain,
 		&i.MaxDepth,
@@ -119,7 +122,7 @@ func (q *Queries) RunFrontier(ctx context.Context, arg RunFrontierParams) (RunFr
 }
 
 const runList = `-- name: RunList :many
-SELECT id, name, status, status_reason, delay_ms, ip_delay_ms, patience_ms, max_pages, max_pages_per_domain, max_depth, max_attempts, max_active_domains, pages_per_activity, scope, standing, pages_started, seedings, started_at, finished_at, created_at, updated_at FROM crawl_runs ORDER BY id
+SELECT id, name, status, status_reason, delay_ms, ip_delay_ms, patience_ms, latency_factor, graylist_ms, max_graylistings, max_pages, max_pages_per_domain, max_depth, max_attempts, max_active_domains, pages_per_activity, scope, standing, pages_started, seedings, started_at, finished_at, created_at, updated_at FROM crawl_runs ORDER BY id
 `
 
 func (q *Queries) RunList(ctx context.Context) ([]CrawlRun, error) {
@@ -139,6 +142,9 @@ func (q *Queries) RunList(ctx context.Context) ([]CrawlRun, error) {
 			&i.DelayMs,
 			&i.IpDelayMs,
 			&i.PatienceMs,
+			&i.LatencyFactor,
+			&i.GraylistMs,
+			&i.MaxGraylistings,
 			&i.MaxPages,
 			&i.MaxPagesPerDomain,
 			&i.MaxDepth,
@@ -289,29 +295,32 @@ func (q *Queries) RunTotals(ctx context.Context, runID int64) (RunTotalsRow, err
 
 const runUpsert = `-- name: RunUpsert :one
 INSERT INTO crawl_runs AS r (
-    name, delay_ms, ip_delay_ms, patience_ms, max_pages, max_pages_per_domain, max_depth,
+    name, delay_ms, ip_delay_ms, patience_ms, latency_factor, graylist_ms, max_graylistings, max_pages, max_pages_per_domain, max_depth,
     max_attempts, max_active_domains, pages_per_activity, scope, standing
 ) VALUES (
-    $1, $2, $3, $4, $5, $6, $7,
-    $8, $9, $10, $11, $12
+    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
+    $11, $12, $13, $14, $15
 )
 ON CONFLICT (name) DO UPDATE SET
-    delay_ms = coalesce($13, r.delay_ms),
-    ip_delay_ms = coalesce($14, r.ip_delay_ms),
-    patience_ms = coalesce($15, r.patience_ms),
-    max_pages = coalesce($16, r.max_pages),
-    max_pages_per_domain = coalesce($17, r.max_pages_per_domain),
-    max_depth = coalesce($18, r.max_depth),
-    max_attempts = coalesce($19, r.max_attempts),
-    max_active_domains = coalesce($20, r.max_active_domains),
-    pages_per_activity = coalesce($21, r.pages_per_activity),
-    scope = coalesce($22, r.scope),
-    standing = coalesce($23, r.standing),
+    delay_ms = coalesce($16, r.delay_ms),
+    ip_delay_ms = coalesce($17, r.ip_delay_ms),
+    patience_ms = coalesce($18, r.patience_ms),
+    latency_factor = coalesce($19, r.latency_factor),
+    graylist_ms = coalesce($20, r.graylist_ms),
+    max_graylistings = coalesce($21, r.max_graylistings),
+    max_pages = coalesce($22, r.max_pages),
+    max_pages_per_domain = coalesce($23, r.max_pages_per_domain),
+    max_depth = coalesce($24, r.max_depth),
+    max_attempts = coalesce($25, r.max_attempts),
+    max_active_domains = coalesce($26, r.max_active_domains),
+    pages_per_activity = coalesce($27, r.pages_per_activity),
+    scope = coalesce($28, r.scope),
+    standing = coalesce($29, r.standing),
     pages_started = CASE WHEN r.max_pages >= 0 THEN r.pages_started ELSE (
         SELECT coalesce(sum(rd.pages_started), 0) FROM run_domains AS rd WHERE rd.run_id = r.id
     ) END,
     updated_at = now()
-RETURNING id, name, status, status_reason, delay_ms, ip_delay_ms, patience_ms, max_pages, max_pages_per_domain, max_depth, max_attempts, max_active_domains, pages_per_activity, scope, standing, pages_started, seedings, started_at, finished_at, created_at, updated_at
+RETURNING id, name, status, status_reason, delay_ms, ip_delay_ms, patience_ms, latency_factor, graylist_ms, max_graylistings, max_pages, max_pages_per_domain, max_depth, max_attempts, max_active_domains, pages_per_activity, scope, standing, pages_started, seedings, started_at, finished_at, created_at, updated_at
 `
 
 type RunUpsertParams struct {
@@ -319,6 +328,9 @@ type RunUpsertParams struct {
 	DelayMs              int64
 	IpDelayMs            int64
 	PatienceMs           int64
+	LatencyFactor        float64
+	GraylistMs           int64
+	MaxGraylistings      int32
 	MaxPages             int64
 	MaxPagesPerDomain    int64
 	MaxDepth             int32
@@ -330,6 +342,9 @@ type RunUpsertParams struct {
 	SetDelayMs           *int64
 	SetIpDelayMs         *int64
 	SetPatienceMs        *int64
+	SetLatencyFactor     *float64
+	SetGraylistMs        *int64
+	SetMaxGraylistings   *int32
 	SetMaxPages          *int64
 	SetMaxPagesPerDomain *int64
 	SetMaxDepth          *int32
@@ -348,6 +363,9 @@ func (q *Queries) RunUpsert(ctx context.Context, arg RunUpsertParams) (CrawlRun,
 		arg.DelayMs,
 		arg.IpDelayMs,
 		arg.PatienceMs,
+		arg.LatencyFactor,
+		arg.GraylistMs,
+		arg.MaxGraylistings,
 		arg.MaxPages,
 		arg.MaxPagesPerDomain,
 		arg.MaxDepth,
@@ -359,6 +377,9 @@ func (q *Queries) RunUpsert(ctx context.Context, arg RunUpsertParams) (CrawlRun,
 		arg.SetDelayMs,
 		arg.SetIpDelayMs,
 		arg.SetPatienceMs,
+		arg.SetLatencyFactor,
+		arg.SetGraylistMs,
+		arg.SetMaxGraylistings,
 		arg.SetMaxPages,
 		arg.SetMaxPagesPerDomain,
 		arg.SetMaxDepth,
@@ -377,6 +398,9 @@ func (q *Queries) RunUpsert(ctx context.Context, arg RunUpsertParams) (CrawlRun,
 		&i.DelayMs,
 		&i.IpDelayMs,
 		&i.PatienceMs,
+		&i.LatencyFactor,
+		&i.GraylistMs,
+		&i.MaxGraylistings,
 		&i.MaxPages,
 		&i.MaxPagesPerDomain,
 		&i.MaxDepth,

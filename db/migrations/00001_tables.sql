@@ -18,6 +18,11 @@ CREATE TABLE crawl_runs (
     delay_ms bigint NOT NULL,
     ip_delay_ms bigint NOT NULL,
     patience_ms bigint NOT NULL,
+    -- answers count so many times as a delay; 0 is off
+    latency_factor double precision NOT NULL,
+    -- how long the circuit breaker leaves a domain alone; 0 is off
+    graylist_ms bigint NOT NULL,
+    max_graylistings integer NOT NULL,
     -- -1 in the next three is no limit
     max_pages bigint NOT NULL,
     max_pages_per_domain bigint NOT NULL,
@@ -37,7 +42,8 @@ CREATE TABLE crawl_runs (
     CONSTRAINT crawl_runs_name_valid CHECK (name ~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$'),
     CONSTRAINT crawl_runs_scope_known CHECK (scope IN ('seeds', 'web')),
     CONSTRAINT crawl_runs_settings_in_range CHECK (
-        delay_ms >= 0 AND ip_delay_ms >= 0 AND patience_ms >= 0 AND max_pages >= -1
+        delay_ms >= 0 AND ip_delay_ms >= 0 AND patience_ms >= 0 AND latency_factor >= 0
+        AND graylist_ms >= 0 AND max_graylistings >= 1 AND max_pages >= -1
         AND max_pages_per_domain >= -1 AND max_depth >= -1 AND max_attempts >= 1
         AND max_active_domains >= 1 AND pages_per_activity >= 1
     ),
@@ -215,6 +221,13 @@ CREATE TABLE politeness_slots (
     updated_at timestamptz NOT NULL DEFAULT now()
 ) WITH (fillfactor = 50);
 
+-- What a domain's last answers say about how much it can bear: crawl.Health.
+CREATE TABLE domain_health (
+    domain text PRIMARY KEY,
+    health jsonb NOT NULL,
+    updated_at timestamptz NOT NULL DEFAULT now()
+) WITH (fillfactor = 50);
+
 -- Every request that was made, for whatever: what an audit computes from. Rows are
 -- never changed nor deleted.
 CREATE TABLE requests (
@@ -270,6 +283,6 @@ CREATE TABLE staged_seeds (
 CREATE INDEX staged_seeds_run ON staged_seeds (run_id, id);
 
 -- +goose Down
-DROP TABLE staged_seeds, robots_history, requests, politeness_slots, robots, page_links, page_crawls, pages,
+DROP TABLE staged_seeds, robots_history, requests, domain_health, politeness_slots, robots, page_links, page_crawls, pages,
 run_domains, domains, crawl_runs;
 DROP TYPE robots_verdict, crawl_outcome, page_status, domain_status, run_status;

@@ -9,8 +9,11 @@ SELECT
     r.delay_ms,
     r.ip_delay_ms,
     r.patience_ms,
+    r.latency_factor,
+    r.graylist_ms,
+    r.max_graylistings,
     r.max_attempts,
-    d.status <> 'blocked'
+    d.status NOT IN ('blocked', 'unreachable')
     AND (r.max_pages < 0 OR r.pages_started < r.max_pages)
     AND (
         coalesce(d.max_pages, r.max_pages_per_domain) < 0
@@ -32,6 +35,11 @@ CREATE TYPE next_crawl AS (
     attempt integer,
     max_attempts integer,
     patience_ms bigint,
+    latency_factor double precision,
+    graylist_ms bigint,
+    max_graylistings integer,
+    -- crawl.Health
+    health text,
     -- empty while robots.txt has never been fetched
     robots_verdict text,
     -- identifies the stored rules
@@ -139,6 +147,9 @@ BEGIN
             n.run := r.run;
             n.max_attempts := r.max_attempts;
             n.patience_ms := r.patience_ms;
+            n.latency_factor := r.latency_factor;
+            n.graylist_ms := r.graylist_ms;
+            n.max_graylistings := r.max_graylistings;
         END IF;
         -- the strictest of all runs that still want something of the domain
         IF has_due OR EXISTS (
@@ -163,6 +174,7 @@ BEGIN
         n.attempt := (
             SELECT count(*) FROM page_crawls x WHERE x.page_id = best.page_id AND x.run_id = best.run_id
         );
+        n.health := (SELECT h.health FROM domain_health h WHERE h.domain = p_domain);
         n.domain_delay_ms := coalesce((SELECT d.delay_ms FROM domains d WHERE d.domain = p_domain), 0);
         n.crawl_delay_ms := coalesce(
             (SELECT max(ro.crawl_delay_ms) FROM robots ro WHERE ro.domain = p_domain), 0);

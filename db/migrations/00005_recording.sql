@@ -60,7 +60,7 @@ BEGIN
     -- Whoever finishes a domain locks its row FOR UPDATE: with this, either it sees
     -- the crawls added here or the status update below sees it finished. The
     -- caller's own domain cannot be finished while its attempt is open.
-    SELECT array_agg(d.domain ORDER BY d.domain) FILTER (WHERE d.status IN ('exhausted', 'unreachable'))
+    SELECT array_agg(d.domain ORDER BY d.domain) FILTER (WHERE d.status = 'exhausted')
     INTO idle FROM unnest(others) f CROSS JOIN LATERAL (
         SELECT x.domain, x.status FROM domains x WHERE x.domain = f FOR KEY SHARE
     ) d;
@@ -72,7 +72,7 @@ BEGIN
     GET DIAGNOSTICS added = ROW_COUNT;
     IF idle IS NOT NULL THEN
         UPDATE domains d SET status = 'pending', status_reason = ''
-        WHERE d.domain = ANY (idle) AND d.status IN ('exhausted', 'unreachable');
+        WHERE d.domain = ANY (idle) AND d.status = 'exhausted';
     END IF;
     RETURN added;
 END
@@ -114,7 +114,12 @@ CREATE FUNCTION crawl_finish(
     -- the robots.txt that allowed the request, and what the server asked for
     p_origin text,
     p_robots_version bigint,
-    p_retry_after_ms bigint
+    p_retry_after_ms bigint,
+    -- what the answer makes of the domain: its health, and if not empty the status
+    -- it ends with
+    p_health text,
+    p_verdict text,
+    p_verdict_reason text
 ) RETURNS next_crawl LANGUAGE plpgsql AS $$
 DECLARE
     ended CONSTANT timestamptz := clock_timestamp() - ms_interval(p_since_end_ms);
@@ -135,6 +140,8 @@ BEGIN
         VALUES (p_domain, nullif(p_ip, '')::inet, 'page', p_crawl_id, p_origin, p_robots_version,
             ended - ms_interval(p_duration_ms), ended, nullif(p_status_code, 0),
             p_delay_ms, p_reason, p_ip_delay_ms, nullif(p_retry_after_ms, 0));
+        INSERT INTO domain_health (domain, health) VALUES (p_domain, p_health::jsonb)
+        ON CONFLICT (domain) DO UPDATE SET health = excluded.health, updated_at = clock_timestamp();
     END IF;
     SELECT * INTO c FROM page_crawls WHERE id = p_crawl_id FOR UPDATE;
     IF NOT FOUND OR c.outcome IS NOT NULL OR (c.locked_at IS NULL) = (p_holder <> '') THEN
@@ -211,6 +218,11 @@ BEGIN
         bytes = bytes + p_bytes, updated_at = clock_timestamp()
     WHERE run_id = c.run_id AND domain = p_domain;
 
+    IF held AND p_verdict <> '' THEN
+        UPDATE domains SET status = p_verdict::domain_status, status_reason = p_verdict_reason
+        WHERE domain = p_domain AND status NOT IN ('blocked', 'unreachable');
+    END IF;
+
     n := crawl_next(p_domain);
     n.closed := true;
     RETURN n;
@@ -241,7 +253,7 @@ $$;
 -- +goose StatementEnd
 
 -- Stores seeds and makes them part of a run. Seeding is a person's decision, so it
--- also revives domains that a person had stopped, but not banned ones. Returns how many crawls are new.
+-- also revives domains that were stopped or given up, but not banned ones. Returns how many crawls are new.
 -- +goose StatementBegin
 CREATE FUNCTION seeds_add(p_run_id bigint, p_urls text[], p_domains text[], p_origins text[])
 RETURNS integer LANGUAGE plpgsql AS $$
@@ -251,7 +263,7 @@ DECLARE
 BEGIN
     added := crawls_add(p_run_id, ids, p_urls, p_domains, 0, 0, true, '');
     UPDATE domains SET status = 'pending', status_reason = '', next_crawl_after = NULL
-    WHERE domain = ANY (p_domains) AND status = 'blocked' AND NOT banned;
+    WHERE domain = ANY (p_domains) AND status IN ('blocked', 'unreachable') AND NOT banned;
     RETURN added;
 END
 $$;

@@ -55,6 +55,9 @@ WHERE domain = @domain AND status = 'blocked';
 -- name: DomainGet :one
 SELECT * FROM domains WHERE domain = @domain;
 
+-- name: DomainHealth :one
+SELECT health FROM domain_health WHERE domain = @domain;
+
 -- name: DomainTotals :many
 SELECT
     r.name AS run, r.status AS run_status, rd.seed, rd.pages_started, rd.success, rd.failed,

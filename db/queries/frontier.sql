@@ -8,6 +8,10 @@ SELECT
     coalesce(n.attempt, 0)::integer AS attempt,
     coalesce(n.max_attempts, 0)::integer AS max_attempts,
     coalesce(n.patience_ms, 0)::bigint AS patience_ms,
+    coalesce(n.latency_factor, 0)::double precision AS latency_factor,
+    coalesce(n.graylist_ms, 0)::bigint AS graylist_ms,
+    coalesce(n.max_graylistings, 0)::integer AS max_graylistings,
+    coalesce(n.health, '{}')::text AS health,
     coalesce(n.robots_verdict, '')::text AS robots_verdict,
     coalesce(n.robots_version, 0)::bigint AS robots_version,
     coalesce(n.robots_fresh_ms, 0)::bigint AS robots_fresh_ms,
@@ -41,6 +45,10 @@ SELECT
     coalesce(n.attempt, 0)::integer AS attempt,
     coalesce(n.max_attempts, 0)::integer AS max_attempts,
     coalesce(n.patience_ms, 0)::bigint AS patience_ms,
+    coalesce(n.latency_factor, 0)::double precision AS latency_factor,
+    coalesce(n.graylist_ms, 0)::bigint AS graylist_ms,
+    coalesce(n.max_graylistings, 0)::integer AS max_graylistings,
+    coalesce(n.health, '{}')::text AS health,
     coalesce(n.robots_verdict, '')::text AS robots_verdict,
     coalesce(n.robots_version, 0)::bigint AS robots_version,
     coalesce(n.robots_fresh_ms, 0)::bigint AS robots_fresh_ms,
@@ -59,7 +67,8 @@ FROM crawl_finish(
     @page_delay_ms::bigint, @page_ip_delay_ms::bigint, @reason::text, @retry_in_ms::bigint,
     @title::text, @canonical::text, @noindex::boolean, @nofollow::boolean,
     @link_urls::text [], @link_domains::text [], @link_origins::text [], @link_nofollow::boolean [],
-    @redirect::boolean, @origin::text, @robots_version::bigint, @retry_after_ms::bigint
+    @redirect::boolean, @origin::text, @robots_version::bigint, @retry_after_ms::bigint,
+    @health::text, @verdict::text, @verdict_reason::text
 ) AS n;
 
 -- Puts off what is pending for an origin whose robots.txt is unreachable.
