@@ -23,6 +23,7 @@ type view struct {
 	drawn    int // lines on the terminal to draw over
 	printed  time.Time
 	rate     rate
+	last     int64 // requests on the last plain line, -1 before
 	finished bool
 }
 
@@ -34,7 +35,7 @@ const (
 )
 
 func newView(e *env, asJSON bool) *view {
-	return &view{e: e, json: asJSON, began: time.Now()}
+	return &view{e: e, json: asJSON, began: time.Now(), last: -1}
 }
 
 func (v *view) live() bool { return v.e.terminal && !v.json }
@@ -125,9 +126,15 @@ func (v *view) emit(x any) {
 }
 
 func (v *view) line(p crawl.Progress) string {
-	return fmt.Sprintf("%s  %d pages (%.1f/s), %d domains active, %d pending, %d in flight; %s",
+	text := fmt.Sprintf("%s  %d pages (%.1f/s), %d domains active, %d pending, %d in flight; %s",
 		time.Since(v.began).Round(time.Second), p.Requests(), v.rate.perSecond(),
 		p.Active, p.Pending, p.InFlight, outcomes(p.Totals))
+	// where nothing moves, say what is waited for
+	if stuck := p.Requests() == v.last; stuck && len(p.Waiting) > 0 {
+		text += "; waiting: " + waitLine(p.Waiting[0], time.Now())
+	}
+	v.last = p.Requests()
+	return text
 }
 
 // clear removes the live view from the terminal.
