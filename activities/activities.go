@@ -56,6 +56,8 @@ type Config struct {
 	Logger *slog.Logger
 	// MaxFetches caps the requests in flight in this process. Defaults to 256.
 	MaxFetches int
+	// FrontEnds are networks of shared front ends, whose addresses are not paced.
+	FrontEnds crawl.Networks
 	// RequestTimeout is the longest that one request can take, as the Fetcher
 	// limits it. Defaults to 30 s.
 	RequestTimeout time.Duration
@@ -78,7 +80,9 @@ type Activities struct {
 	parses  *semaphore.Weighted
 	timeout time.Duration
 	limits  extract.Limits
-	jitter  func() float64
+
+	frontEnds crawl.Networks
+	jitter    func() float64
 }
 
 // New makes the activities.
@@ -107,7 +111,7 @@ func New(cfg Config) (*Activities, error) {
 		agent: cfg.Agent, log: cfg.Logger, rules: rules, timeout: cfg.RequestTimeout,
 		fetches: semaphore.NewWeighted(int64(cfg.MaxFetches)),
 		parses:  semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0))),
-		jitter:  rand.Float64, limits: extract.Limits{}.WithDefaults(),
+		jitter:  rand.Float64, limits: extract.Limits{}.WithDefaults(), frontEnds: cfg.FrontEnds,
 	}, nil
 }
 

@@ -13,12 +13,12 @@ import (
 // PageStore is the frontier and the guard.
 type PageStore interface {
 	Next(ctx context.Context, domain string) (crawl.Next, error)
-	Begin(ctx context.Context, n crawl.Next, domain, ip string, hold, ipHold time.Duration, queued bool) (crawl.Permit, error)
+	Begin(ctx context.Context, n crawl.Next, domain, ip string, hold, span time.Duration, queued bool) (crawl.Permit, error)
 	Finish(ctx context.Context, a crawl.Attempt) (next crawl.Next, closed bool, err error)
 	Abandon(ctx context.Context, crawlID int64, domain, ip string) error
 	DeferOrigin(ctx context.Context, domain, origin string) (int64, error)
 	TakeSlot(
-		ctx context.Context, domain, ip, holder string, hold, ipHold, ipDelay time.Duration, queued bool,
+		ctx context.Context, domain, ip, holder string, hold, span, ipDelay, subnetDelay time.Duration, queued bool,
 	) (crawl.Permit, error)
 	ReleaseSlot(ctx context.Context, domain, ip, holder string) error
 	FinishRobots(ctx context.Context, r crawl.RobotsRequest) error
@@ -217,8 +217,9 @@ func (s *slice) attempt(ctx context.Context, n crawl.Next) (crawl.Next, bool, er
 		return n, false, err
 	}
 	began := time.Now()
+	n.IPDelay, n.SubnetDelay = s.sharedDelays(n, t)
 	delay, _ := crawl.Delay(n.Waits)
-	p, err := s.store.Begin(ctx, n, s.in.Domain, t.ip(), s.requestSpan()+delay, s.requestSpan()+n.IPDelay, s.in.Queued)
+	p, err := s.store.Begin(ctx, n, s.in.Domain, t.ip(), s.requestSpan()+delay, s.requestSpan(), s.in.Queued)
 	if err != nil {
 		return n, true, err
 	}
@@ -233,7 +234,7 @@ func (s *slice) attempt(ctx context.Context, n crawl.Next) (crawl.Next, bool, er
 
 // notGranted waits for the slot, here or in the workflow.
 func (s *slice) notGranted(ctx context.Context, n crawl.Next, p crawl.Permit) (crawl.Next, bool, error) {
-	s.in.Queued = p.Reason == crawl.ReasonIP
+	s.in.Queued = isQueue(p.Reason)
 	if p.Reason != crawl.ReasonStale && (p.Wait > s.patience() || !sleep(ctx, p.Wait)) {
 		s.wait(n, p.Wait, p.Reason)
 		s.res.Queued = s.in.Queued

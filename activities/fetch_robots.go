@@ -118,12 +118,14 @@ func (a *Activities) newRobotsFetch(ctx context.Context, in FetchRobotsInput) (*
 	f.next.Waits.CrawlDelay = max(f.next.Waits.CrawlDelay, other.Waits.CrawlDelay)
 	f.next.Waits.Configured = max(f.next.Waits.Configured, other.Waits.Configured)
 	f.next.IPDelay = max(f.next.IPDelay, other.IPDelay)
+	f.next.SubnetDelay = max(f.next.SubnetDelay, other.SubnetDelay)
 	return f, err
 }
 
 // request takes the slot, asks, and judges the answer.
 func (f *robotsFetch) request(ctx context.Context, t target) (FetchRobotsResult, error) {
 	holder := "robots:" + uuid.NewString()
+	f.next.IPDelay, f.next.SubnetDelay = f.sharedDelays(f.next, t)
 	began := time.Now()
 	delay, reason := crawl.Delay(f.next.Waits)
 	p, err := f.take(ctx, t, holder, f.requestSpan()+delay)
@@ -133,7 +135,7 @@ func (f *robotsFetch) request(ctx context.Context, t target) (FetchRobotsResult,
 	if !p.Granted {
 		return FetchRobotsResult{
 			Wait: crawl.Duration(durableWait(p.Wait)), Reason: p.Reason, URL: f.in.URL, Hops: f.in.Hops,
-			Queued: p.Reason == crawl.ReasonIP,
+			Queued: isQueue(p.Reason),
 		}, nil
 	}
 	defer f.fetches.Release(1)
@@ -154,7 +156,7 @@ func (f *robotsFetch) request(ctx context.Context, t target) (FetchRobotsResult,
 // made is what there is to log of the request.
 func (f *robotsFetch) made(resp *fetch.Response, asked time.Time) crawl.RobotsRequest {
 	r := crawl.RobotsRequest{
-		Domain: f.domain, URL: f.url.String(), IPDelay: f.next.IPDelay,
+		Domain: f.domain, URL: f.url.String(), IPDelay: f.next.IPDelay, SubnetDelay: f.next.SubnetDelay,
 		EndedAt: time.Now(), Duration: time.Since(asked),
 	}
 	if resp == nil {
@@ -211,7 +213,7 @@ func (f *robotsFetch) take(ctx context.Context, t target, holder string, hold ti
 		if err := f.fetches.Acquire(ctx, 1); err != nil {
 			return crawl.Permit{}, err
 		}
-		p, err := f.store.TakeSlot(ctx, f.domain, t.ip(), holder, hold, f.requestSpan()+f.next.IPDelay, f.next.IPDelay, queued)
+		p, err := f.store.TakeSlot(ctx, f.domain, t.ip(), holder, hold, f.requestSpan(), f.next.IPDelay, f.next.SubnetDelay, queued)
 		if err == nil && p.Granted {
 			return p, nil
 		}
@@ -219,7 +221,7 @@ func (f *robotsFetch) take(ctx context.Context, t target, holder string, hold ti
 		if err != nil || p.Wait > inProcessWait {
 			return p, err
 		}
-		queued = queued || p.Reason == crawl.ReasonIP
+		queued = queued || isQueue(p.Reason)
 		if !sleep(ctx, p.Wait) {
 			return p, nil
 		}

@@ -47,6 +47,21 @@ func (a *Activities) resolve(ctx context.Context, u crawl.URL) (target, error) {
 	return t, err
 }
 
+// sharedDelays are the delays of the address and subnet of a request. Networks that
+// are known to be shared front ends have none: there an address says nothing about
+// whose machine it is.
+func (a *Activities) sharedDelays(n crawl.Next, t target) (ip, subnet time.Duration) {
+	if t.addr.IsValid() && a.frontEnds.Contains(t.addr) {
+		return 0, 0
+	}
+	return n.IPDelay, n.SubnetDelay
+}
+
+// isQueue says whether a wait was for a place in a queue of domains.
+func isQueue(why crawl.Reason) bool {
+	return why == crawl.ReasonIP || why == crawl.ReasonSubnet
+}
+
 // target resolves a page. A page that may not be requested at all comes back as
 // an attempt to record.
 func (s *slice) target(ctx context.Context, n crawl.Next) (target, *crawl.Attempt) {
@@ -220,7 +235,7 @@ func (s *slice) pace(at *crawl.Attempt, n crawl.Next, tr crawl.Trouble, resp *fe
 		w.Backoff = time.Duration(health.Penalty)
 	}
 	at.Delay, at.Reason = crawl.Delay(w)
-	at.IPDelay = n.IPDelay
+	at.IPDelay, at.SubnetDelay = n.IPDelay, n.SubnetDelay
 	if tr != crawl.TroubleNone && n.Attempt < n.MaxAttempts {
 		at.RetryIn = at.Delay
 	}

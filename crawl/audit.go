@@ -19,7 +19,7 @@ type Gaps struct {
 
 // Violation is one broken promise.
 type Violation struct {
-	// Kind is "gap", "ip gap" or "robots".
+	// Kind is "gap", "ip gap", "subnet gap" or "robots".
 	Kind string    `json:"kind"`
 	Key  string    `json:"key"`
 	At   time.Time `json:"at"`
@@ -31,6 +31,7 @@ type Violation struct {
 type Audit struct {
 	Domains Gaps `json:"domains"`
 	IPs     Gaps `json:"ips"`
+	Subnets Gaps `json:"subnets"`
 	// Lost counts requests whose worker died: when they ended is not known.
 	Lost int64 `json:"lost"`
 	// RetryAfters counts answers that asked for a wait, and those not obeyed.
@@ -46,7 +47,8 @@ type Audit struct {
 
 // Clean says whether every promise was kept.
 func (a Audit) Clean() bool {
-	return a.Domains.Violations == 0 && a.IPs.Violations == 0 && a.RetryAfterViolations == 0 && a.RobotsViolations == 0
+	return a.Domains.Violations == 0 && a.IPs.Violations == 0 && a.Subnets.Violations == 0 &&
+		a.RetryAfterViolations == 0 && a.RobotsViolations == 0
 }
 
 // AuditedPage is a request for a page with the robots.txt that allowed it.

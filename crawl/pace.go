@@ -29,6 +29,8 @@ const (
 	ReasonGraylist Reason = "graylisted"
 	// ReasonIP is another domain's request to the same address.
 	ReasonIP Reason = "ip"
+	// ReasonSubnet is another domain's request to the same subnet.
+	ReasonSubnet Reason = "subnet"
 	// ReasonInFlight is a request that may not have ended yet.
 	ReasonInFlight Reason = "in flight"
 	// ReasonRobots is a robots.txt that could not be fetched.

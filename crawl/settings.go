@@ -69,6 +69,9 @@ type Settings struct {
 	// MaxGraylistings is after how many graylistings in a row a domain is given up,
 	// from 1. Defaults to 5.
 	MaxGraylistings *int `json:"max_graylistings,omitempty"`
+	// SubnetDelay is the least time between two requests to a subnet (/24, /48), for
+	// all its domains together. 0, the default, is off.
+	SubnetDelay *Duration `json:"subnet_delay,omitempty"`
 	// MaxAttempts is how often one page is tried before it has failed, from 1 to 20.
 	// Defaults to 4.
 	MaxAttempts *int `json:"max_attempts,omitempty"`
@@ -147,6 +150,7 @@ const (
 func (s Settings) WithDefaults() Settings {
 	setDefault(&s.Delay, Duration(DelayDefault))
 	setDefault(&s.IPDelay, Duration(IPDelayDefault))
+	setDefault(&s.SubnetDelay, 0)
 	setDefault(&s.Graylist, Duration(GraylistDefault))
 	setDefault(&s.LatencyFactor, LatencyFactorDefault)
 	setDefault(&s.MaxGraylistings, MaxGraylistingsDefault)
@@ -174,6 +178,7 @@ func (s Settings) Validate() error {
 	return errors.Join(
 		inRange("delay", s.Delay, 0, Duration(DelayMax)),
 		inRange("ip_delay", s.IPDelay, 0, Duration(DelayMax)),
+		inRange("subnet_delay", s.SubnetDelay, 0, Duration(DelayMax)),
 		inRange("patience", s.Patience, 0, Duration(DelayMax)),
 		inRange("graylist", s.Graylist, 0, Duration(DelayMax)),
 		inRange("latency_factor", s.LatencyFactor, 0, LatencyFactorMax),

@@ -44,8 +44,10 @@ type Next struct {
 	RobotsReason string
 
 	// Waits has the fields that do not depend on the answer.
-	Waits   Waits
-	IPDelay time.Duration
+	Waits Waits
+	// IPDelay and SubnetDelay are 0 where they are off.
+	IPDelay     time.Duration
+	SubnetDelay time.Duration
 
 	// SlotWait is how long the domain's slot stays closed, and SlotReason why.
 	SlotWait   time.Duration
@@ -96,11 +98,12 @@ type Attempt struct {
 	Duration time.Duration
 	EndedAt  time.Time
 
-	// Delay and IPDelay are how long the domain and the address must be left alone,
-	// counted from EndedAt, and Reason why.
-	Delay   time.Duration
-	IPDelay time.Duration
-	Reason  Reason
+	// Delay, IPDelay and SubnetDelay are how long the domain, the address and its
+	// subnet must be left alone, counted from EndedAt, and Reason why.
+	Delay       time.Duration
+	IPDelay     time.Duration
+	SubnetDelay time.Duration
+	Reason      Reason
 	// RetryIn is when to try again, counted from EndedAt, or NoRetry.
 	RetryIn time.Duration
 	// RetryAfter is what the server asked for; 0 is nothing.
@@ -134,11 +137,12 @@ type RobotsRequest struct {
 	StatusCode int
 	Duration   time.Duration
 	EndedAt    time.Time
-	// Delay, IPDelay, Reason and RetryAfter are as in Attempt.
-	Delay      time.Duration
-	IPDelay    time.Duration
-	Reason     Reason
-	RetryAfter time.Duration
+	// Delay, IPDelay, SubnetDelay, Reason and RetryAfter are as in Attempt.
+	Delay       time.Duration
+	IPDelay     time.Duration
+	SubnetDelay time.Duration
+	Reason      Reason
+	RetryAfter  time.Duration
 }
 
 // Robots is what is stored of an origin's robots.txt.

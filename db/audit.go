@@ -13,24 +13,18 @@ import (
 const violationsShown = 20
 
 // AuditGaps computes from the log of requests every gap between two requests to
-// the same domain or address. runID, where not nil, limits it to the domains of
-// a run; addresses are always judged over all runs, which share them.
+// the same domain, address or subnet. runID, where not nil, limits it to the
+// domains of a run; what domains share is always judged over all runs, which share them.
 func (s *Store) AuditGaps(ctx context.Context, runID *int64) (crawl.Audit, error) {
 	d, err := s.q.AuditDomainGaps(ctx, runID)
-	ip, err2 := s.q.AuditIPGaps(ctx)
-	broken, err3 := s.q.AuditDomainViolations(ctx, dbsqlc.AuditDomainViolationsParams{RunID: runID, Max: violationsShown})
-	brokenIP, err4 := s.q.AuditIPViolations(ctx, violationsShown)
-	if err := errors.Join(err, err2, err3, err4); err != nil {
+	broken, err2 := s.q.AuditDomainViolations(ctx, dbsqlc.AuditDomainViolationsParams{RunID: runID, Max: violationsShown})
+	if err := errors.Join(err, err2); err != nil {
 		return crawl.Audit{}, translate("audit", err)
 	}
 	a := crawl.Audit{
 		Domains: crawl.Gaps{
 			Requests: d.Requests, Gaps: d.Gaps, Violations: d.Violations, Min: d.GapMin,
 			P50: d.GapP50, P99: d.GapP99, OverP50: d.OverP50, OverP99: d.OverP99,
-		},
-		IPs: crawl.Gaps{
-			Requests: ip.Requests, Gaps: ip.Gaps, Violations: ip.Violations, Min: ip.GapMin,
-			P50: ip.GapP50, P99: ip.GapP99, OverP50: ip.OverP50, OverP99: ip.OverP99,
 		},
 		Lost: d.Lost, RetryAfters: d.RetryAfters, RetryAfterViolations: d.RetryAfterViolations,
 	}
@@ -40,13 +34,29 @@ func (s *Store) AuditGaps(ctx context.Context, runID *int64) (crawl.Audit, error
 			What: fmt.Sprintf("asked %.0f ms after the last request, %d ms were due (%s)", v.GapMs, v.DelayMs, v.DelayReason),
 		})
 	}
-	for _, v := range brokenIP {
+	if a.IPs, err = s.auditShared(ctx, "ip", &a); err == nil {
+		a.Subnets, err = s.auditShared(ctx, "subnet", &a)
+	}
+	return a, err
+}
+
+// auditShared judges the gaps of what domains share.
+func (s *Store) auditShared(ctx context.Context, kind string, a *crawl.Audit) (crawl.Gaps, error) {
+	g, err := s.q.AuditSharedGaps(ctx, kind)
+	broken, err2 := s.q.AuditSharedViolations(ctx, dbsqlc.AuditSharedViolationsParams{Kind: kind, Max: violationsShown})
+	if err := errors.Join(err, err2); err != nil {
+		return crawl.Gaps{}, translate("audit", err)
+	}
+	for _, v := range broken {
 		a.Violations = append(a.Violations, crawl.Violation{
-			Kind: "ip gap", Key: v.Ip, At: v.NextAt,
+			Kind: kind + " gap", Key: v.Key, At: v.NextAt,
 			What: fmt.Sprintf("asked %.0f ms after the last request, %d ms were due", v.GapMs, v.DelayMs),
 		})
 	}
-	return a, nil
+	return crawl.Gaps{
+		Requests: g.Requests, Gaps: g.Gaps, Violations: g.Violations, Min: g.GapMin,
+		P50: g.GapP50, P99: g.GapP99, OverP50: g.OverP50, OverP99: g.OverP99,
+	}, nil
 }
 
 // auditBatch is how many pages one query of an audit returns.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/netip"
 	"strconv"
 	"time"
 
@@ -24,18 +25,18 @@ func (s *Store) Next(ctx context.Context, domain string) (crawl.Next, error) {
 }
 
 // Begin takes the slots for one attempt and claims its row, or says what to wait
-// for. The slots stay closed for hold and ipHold even if the process dies: each
-// must cover the longest the request can take and the delay after it. ip may be
-// empty.
-// queued says that the caller has already waited for a place in the address's
-// queue.
+// for. The slots stay closed even if the process dies: the domain's for hold, those
+// of its address and subnet for span, which must cover the longest the request can
+// take, and their own delay. ip may be empty. queued says that the caller has
+// already waited for a place in a shared slot's queue.
 func (s *Store) Begin(
-	ctx context.Context, n crawl.Next, domain, ip string, hold, ipHold time.Duration, queued bool,
+	ctx context.Context, n crawl.Next, domain, ip string, hold, span time.Duration, queued bool,
 ) (crawl.Permit, error) {
+	sh := share(ip, n.IPDelay, n.SubnetDelay)
 	row, err := retryConflicts(ctx, "begin crawl of "+n.URL, func() (dbsqlc.CrawlBeginRow, error) {
 		return s.q.CrawlBegin(ctx, dbsqlc.CrawlBeginParams{
-			CrawlID: n.CrawlID, Domain: domain, Ip: ip, HoldMs: ms(hold),
-			IpHoldMs: ms(ipHold), IpDelayMs: ms(n.IPDelay), Queued: queued,
+			CrawlID: n.CrawlID, Domain: domain, Shared: sh.keys, SharedDelayMs: sh.delays,
+			HoldMs: ms(hold), SpanMs: ms(span), Queued: queued,
 		})
 	})
 	if err != nil {
@@ -68,12 +69,15 @@ func (s *Store) Finish(ctx context.Context, a crawl.Attempt) (crawl.Next, bool, 
 // through no fault of the page. The page is pending again.
 func (s *Store) Abandon(ctx context.Context, crawlID int64, domain, ip string) error {
 	_, err := retryConflicts(ctx, "abandon crawl "+strconv.FormatInt(crawlID, 10), func() (struct{}, error) {
-		return struct{}{}, s.q.CrawlAbandon(ctx, dbsqlc.CrawlAbandonParams{CrawlID: crawlID, Domain: domain, Ip: ip})
+		return struct{}{}, s.q.CrawlAbandon(ctx, dbsqlc.CrawlAbandonParams{
+			CrawlID: crawlID, Domain: domain, Shared: share(ip, anyDelay, anyDelay).keys,
+		})
 	})
 	return err
 }
 
 func finishParams(a crawl.Attempt) (dbsqlc.CrawlFinishParams, error) {
+	sh := share(a.IP, a.IPDelay, a.SubnetDelay)
 	health, err := json.Marshal(a.Health)
 	if err != nil {
 		return dbsqlc.CrawlFinishParams{}, fmt.Errorf("write the health of %s: %w", a.Domain, err)
@@ -82,7 +86,7 @@ func finishParams(a crawl.Attempt) (dbsqlc.CrawlFinishParams, error) {
 		ID: a.CrawlID, Domain: a.Domain, Ip: a.IP,
 		Outcome: dbsqlc.CrawlOutcome(a.Outcome), StatusCode: int32(a.StatusCode), //nolint:gosec // three digits
 		Error: a.Error, DurationMs: a.Duration.Milliseconds(), Bytes: a.Bytes, ContentType: a.ContentType,
-		PageDelayMs: ms(a.Delay), PageIpDelayMs: ms(a.IPDelay), Reason: string(a.Reason), RetryInMs: -1,
+		PageDelayMs: ms(a.Delay), Shared: sh.keys, SharedDelayMs: sh.delays, Reason: string(a.Reason), RetryInMs: -1,
 		Title: a.Title, Canonical: a.Canonical, Noindex: a.NoIndex, Nofollow: a.NoFollow,
 		LinkUrls: make([]string, len(a.Links)), LinkDomains: make([]string, len(a.Links)),
 		LinkOrigins: make([]string, len(a.Links)), LinkNofollow: make([]bool, len(a.Links)),
@@ -102,6 +106,32 @@ func finishParams(a crawl.Attempt) (dbsqlc.CrawlFinishParams, error) {
 	return p, nil
 }
 
+// shared names the slots that a request to an address shares with other domains.
+type shared struct {
+	keys   []string
+	delays []int64
+}
+
+// anyDelay is for those who give slots back: whatever the delays, only what is
+// held is touched.
+const anyDelay = time.Millisecond
+
+// share leaves out what has no delay.
+func share(ip string, ipDelay, subnetDelay time.Duration) shared {
+	s := shared{keys: []string{}, delays: []int64{}}
+	addr, err := netip.ParseAddr(ip)
+	if err != nil {
+		return s
+	}
+	if ipDelay > 0 {
+		s.keys, s.delays = append(s.keys, "ip:"+ip), append(s.delays, ms(ipDelay))
+	}
+	if subnetDelay > 0 {
+		s.keys, s.delays = append(s.keys, "subnet:"+crawl.Subnet(addr)), append(s.delays, ms(subnetDelay))
+	}
+	return s
+}
+
 // DeferOrigin puts off what is pending for an origin until its robots.txt may be
 // asked for again, and returns how many crawls that were.
 func (s *Store) DeferOrigin(ctx context.Context, domain, origin string) (int64, error) {
@@ -109,15 +139,17 @@ func (s *Store) DeferOrigin(ctx context.Context, domain, origin string) (int64, 
 	return n, translate("defer "+origin, err)
 }
 
-// TakeSlot takes the slots of a domain and, if ip is not empty and ipDelay not
-// zero, of an address for a request that is not a page's, as Begin does. holder
+// TakeSlot takes the slots of a domain and, if ip is not empty and their delays not
+// zero, of its address and subnet for a request that is not a page's, as Begin does. holder
 // identifies the request to ReleaseSlot.
 func (s *Store) TakeSlot(
-	ctx context.Context, domain, ip, holder string, hold, ipHold, ipDelay time.Duration, queued bool,
+	ctx context.Context, domain, ip, holder string, hold, span, ipDelay, subnetDelay time.Duration, queued bool,
 ) (crawl.Permit, error) {
+	sh := share(ip, ipDelay, subnetDelay)
 	row, err := retryConflicts(ctx, "take the slot of "+domain, func() (dbsqlc.SlotTakeRow, error) {
 		return s.q.SlotTake(ctx, dbsqlc.SlotTakeParams{
-			Domain: domain, Ip: ip, Holder: holder, HoldMs: ms(hold), IpHoldMs: ms(ipHold), IpDelayMs: ms(ipDelay), Queued: queued,
+			Domain: domain, Shared: sh.keys, SharedDelayMs: sh.delays, Holder: holder,
+			HoldMs: ms(hold), SpanMs: ms(span), Queued: queued,
 		})
 	})
 	if err != nil {
@@ -129,7 +161,9 @@ func (s *Store) TakeSlot(
 // ReleaseSlot gives back at once what holder holds: no request was made.
 func (s *Store) ReleaseSlot(ctx context.Context, domain, ip, holder string) error {
 	_, err := retryConflicts(ctx, "release the slot of "+domain, func() (struct{}, error) {
-		return struct{}{}, s.q.SlotRelease(ctx, dbsqlc.SlotReleaseParams{Domain: domain, Ip: ip, Holder: holder})
+		return struct{}{}, s.q.SlotRelease(ctx, dbsqlc.SlotReleaseParams{
+			Domain: domain, Shared: share(ip, anyDelay, anyDelay).keys, Holder: holder,
+		})
 	})
 	return err
 }
@@ -138,12 +172,13 @@ func (s *Store) ReleaseSlot(ctx context.Context, domain, ip, holder string) erro
 // domain is closed for Delay and the address for IPDelay, counted from the
 // request's end. A hold that was lost is left alone.
 func (s *Store) FinishRobots(ctx context.Context, r crawl.RobotsRequest) error {
+	sh := share(r.IP, r.IPDelay, r.SubnetDelay)
 	_, err := retryConflicts(ctx, "record the request for "+r.URL, func() (struct{}, error) {
 		return struct{}{}, s.q.RequestFinish(ctx, dbsqlc.RequestFinishParams{
-			Domain: r.Domain, Ip: r.IP, Holder: r.Holder, Kind: "robots", Url: r.URL,
+			Domain: r.Domain, Ip: r.IP, Shared: sh.keys, SharedDelayMs: sh.delays, Holder: r.Holder, Kind: "robots", Url: r.URL,
 			SinceEndMs: sinceMS(r.EndedAt), DurationMs: r.Duration.Milliseconds(),
 			StatusCode: int32(r.StatusCode), //nolint:gosec // three digits
-			DelayMs:    ms(r.Delay), IpDelayMs: ms(r.IPDelay), Reason: string(r.Reason), RetryAfterMs: ms(r.RetryAfter),
+			DelayMs:    ms(r.Delay), Reason: string(r.Reason), RetryAfterMs: ms(r.RetryAfter),
 		})
 	})
 	return err
@@ -162,7 +197,7 @@ func next(row dbsqlc.CrawlNextRow) (crawl.Next, error) {
 		Waits: crawl.Waits{
 			Configured: fromMS(row.DelayMs), Domain: fromMS(row.DomainDelayMs), CrawlDelay: fromMS(row.CrawlDelayMs),
 		},
-		IPDelay: fromMS(row.IpDelayMs), SlotWait: fromMS(row.SlotWaitMs),
+		IPDelay: fromMS(row.IpDelayMs), SubnetDelay: fromMS(row.SubnetDelayMs), SlotWait: fromMS(row.SlotWaitMs),
 		SlotReason: crawl.Reason(row.SlotReason), DueIn: fromMS(row.DueInMs),
 		LatencyFactor: row.LatencyFactor,
 		Breaker:       crawl.BreakerSettings{Graylist: fromMS(row.GraylistMs), Most: int(row.MaxGraylistings)},

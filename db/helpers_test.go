@@ -113,7 +113,7 @@ func (b *bundle) fetch(t *testing.T, domain string, found ...string) crawl.Next 
 
 func (b *bundle) take(t *testing.T, domain, ip, holder string, ipDelay time.Duration) crawl.Permit {
 	t.Helper()
-	p, err := b.TakeSlot(t.Context(), domain, ip, holder, longHold, longHold, ipDelay, false)
+	p, err := b.TakeSlot(t.Context(), domain, ip, holder, longHold, longHold, ipDelay, 0, false)
 	require.NoError(t, err)
 	return p
 }

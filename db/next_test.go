@@ -21,7 +21,7 @@ func TestNext(t *testing.T) {
 	t.Run("SaysAllThatBearsOnTheDecision", func(t *testing.T) {
 		t.Parallel()
 		b := shared.in(t, "all", crawl.Settings{
-			Delay: minutes(3), IPDelay: minutes(1), Patience: minutes(30), MaxAttempts: new(7),
+			Delay: minutes(3), IPDelay: minutes(1), SubnetDelay: minutes(2), Patience: minutes(30), MaxAttempts: new(7),
 			Graylist: minutes(9), LatencyFactor: new(2.5), MaxGraylistings: new(8),
 		})
 		b.seed(t, "https://all.example:8443/page?q")
@@ -30,7 +30,7 @@ func TestNext(t *testing.T) {
 			CrawlID: n.CrawlID, Run: "all", URL: "https://all.example:8443/page?q", Origin: "https://all.example:8443",
 			Attempt: 1, MaxAttempts: 7, Patience: 30 * time.Minute,
 			LatencyFactor: 2.5, Breaker: crawl.BreakerSettings{Graylist: 9 * time.Minute, Most: 8},
-			Waits: crawl.Waits{Configured: 3 * time.Minute}, IPDelay: time.Minute, DueIn: n.DueIn,
+			Waits: crawl.Waits{Configured: 3 * time.Minute}, IPDelay: time.Minute, SubnetDelay: 2 * time.Minute, DueIn: n.DueIn,
 		}, n)
 
 		saveRobots(t, b, n.Origin, "all.example", crawl.RobotsRules, 20*time.Second, time.Hour)

@@ -70,7 +70,7 @@ func TestDeadWorkersAttempt(t *testing.T) {
 		b.expire(t, "domain:a.example")
 		// otherwise the next attempt could begin meanwhile, and be closed too
 		b.race(t, "SELECT crawl_next('a.example')", func() error {
-			_, err := b.TakeSlot(t.Context(), domainA, "", "robots", longHold, longHold, 0, false)
+			_, err := b.TakeSlot(t.Context(), domainA, "", "robots", longHold, longHold, 0, 0, false)
 			return err
 		})
 		require.Equal(t, crawl.Totals{Failed: 1}, b.progress(t).Totals)

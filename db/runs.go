@@ -15,12 +15,13 @@ func (s *Store) EnsureRun(ctx context.Context, name string, set crawl.Settings) 
 	d := set.WithDefaults()
 	row, err := s.q.RunUpsert(ctx, dbsqlc.RunUpsertParams{
 		Name:    name,
-		DelayMs: *durationMS(d.Delay), IpDelayMs: *durationMS(d.IPDelay), PatienceMs: *durationMS(d.Patience),
+		DelayMs: *durationMS(d.Delay), IpDelayMs: *durationMS(d.IPDelay), SubnetDelayMs: *durationMS(d.SubnetDelay),
+		PatienceMs:    *durationMS(d.Patience),
 		LatencyFactor: *d.LatencyFactor, GraylistMs: *durationMS(d.Graylist), MaxGraylistings: *int32Of(d.MaxGraylistings),
 		MaxPages: *d.MaxPages, MaxPagesPerDomain: *d.MaxPagesPerDomain, MaxDepth: *int32Of(d.MaxDepth),
 		MaxAttempts: *int32Of(d.MaxAttempts), MaxActiveDomains: *int32Of(d.MaxDomains),
 		PagesPerActivity: *int32Of(d.PagesPerActivity), Scope: string(*d.Scope), Standing: *d.Standing,
-		SetDelayMs: durationMS(set.Delay), SetIpDelayMs: durationMS(set.IPDelay),
+		SetDelayMs: durationMS(set.Delay), SetIpDelayMs: durationMS(set.IPDelay), SetSubnetDelayMs: durationMS(set.SubnetDelay),
 		SetPatienceMs: durationMS(set.Patience), SetMaxPages: set.MaxPages,
 		SetLatencyFactor: set.LatencyFactor, SetGraylistMs: durationMS(set.Graylist),
 		SetMaxGraylistings:   int32Of(set.MaxGraylistings),
@@ -114,14 +115,14 @@ func (s *Store) Progress(ctx context.Context, r crawl.Run) (crawl.Progress, erro
 func run(row dbsqlc.CrawlRun) crawl.Run {
 	delay, ipDelay := crawl.Duration(fromMS(row.DelayMs)), crawl.Duration(fromMS(row.IpDelayMs))
 	patience, graylist := crawl.Duration(fromMS(row.PatienceMs)), crawl.Duration(fromMS(row.GraylistMs))
-	graylistings := int(row.MaxGraylistings)
+	graylistings, subnet := int(row.MaxGraylistings), crawl.Duration(fromMS(row.SubnetDelayMs))
 	depth, attempts, domains, pages := int(row.MaxDepth), int(row.MaxAttempts), int(row.MaxActiveDomains), int(row.PagesPerActivity)
 	scope := crawl.Scope(row.Scope)
 	return crawl.Run{
 		ID: row.ID, Name: row.Name, Status: crawl.RunStatus(row.Status), Reason: row.StatusReason,
 		StartedAt: row.StartedAt, FinishedAt: timeOf(row.FinishedAt),
 		Settings: crawl.Settings{
-			Delay: &delay, IPDelay: &ipDelay, Patience: &patience, LatencyFactor: &row.LatencyFactor,
+			Delay: &delay, IPDelay: &ipDelay, SubnetDelay: &subnet, Patience: &patience, LatencyFactor: &row.LatencyFactor,
 			Graylist: &graylist, MaxGraylistings: &graylistings, MaxAttempts: &attempts, MaxDepth: &depth,
 			MaxDomains: &domains, MaxPages: &row.MaxPages, MaxPagesPerDomain: &row.MaxPagesPerDomain,
 			PagesPerActivity: &pages, Scope: &scope, Standing: &row.Standing,

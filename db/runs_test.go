@@ -32,6 +32,7 @@ func TestEnsureRun(t *testing.T) {
 			"ip delay":   {IPDelay: minutes(2)},
 			"patience":   {Patience: minutes(4)},
 			"attempts":   {MaxAttempts: new(7)},
+			"subnets":    {SubnetDelay: minutes(6)},
 			"graylist":   {Graylist: minutes(5)},
 			"latency":    {LatencyFactor: new(1.5)},
 			"rests":      {MaxGraylistings: new(12)},
@@ -89,6 +90,7 @@ func overlay(s, o crawl.Settings) crawl.Settings {
 	pick(o.Delay != nil, func() { s.Delay = o.Delay })
 	pick(o.IPDelay != nil, func() { s.IPDelay = o.IPDelay })
 	pick(o.Patience != nil, func() { s.Patience = o.Patience })
+	pick(o.SubnetDelay != nil, func() { s.SubnetDelay = o.SubnetDelay })
 	pick(o.Graylist != nil, func() { s.Graylist = o.Graylist })
 	pick(o.LatencyFactor != nil, func() { s.LatencyFactor = o.LatencyFactor })
 	pick(o.MaxGraylistings != nil, func() { s.MaxGraylistings = o.MaxGraylistings })

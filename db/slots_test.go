@@ -25,7 +25,7 @@ func TestDomainSlot(t *testing.T) {
 		const n = 24
 		permits := make([]crawl.Permit, n)
 		together(t, n, func(i int) (err error) {
-			permits[i], err = b.TakeSlot(t.Context(), "many.example", "", strconv.Itoa(i), longHold, longHold, 0, false)
+			permits[i], err = b.TakeSlot(t.Context(), "many.example", "", strconv.Itoa(i), longHold, longHold, 0, 0, false)
 			return err
 		})
 		granted := 0
@@ -67,7 +67,7 @@ func TestDomainSlot(t *testing.T) {
 		t.Parallel()
 		const domain, hold = "lost.example", 300 * time.Millisecond
 		const takenAt = "SELECT updated_at FROM politeness_slots WHERE key = 'domain:lost.example'"
-		p, err := b.TakeSlot(t.Context(), domain, "", "dead", hold, hold, 0, false)
+		p, err := b.TakeSlot(t.Context(), domain, "", "dead", hold, hold, 0, 0, false)
 		require.NoError(t, err)
 		require.True(t, p.Granted)
 		first := one[time.Time](t, b, takenAt)
@@ -134,7 +134,7 @@ func request(
 ) (span, error) {
 	queued := false
 	for {
-		p, err := b.TakeSlot(ctx, domain, address, holder, longHold, longHold, ipDelay, queued)
+		p, err := b.TakeSlot(ctx, domain, address, holder, longHold, longHold, ipDelay, 0, queued)
 		if err != nil {
 			return span{}, err
 		}
@@ -191,7 +191,7 @@ func TestAddressSlot(t *testing.T) {
 		b.expire(t, "ip:"+address)
 		p = b.take(t, "c.ended.example", address, "c", time.Minute)
 		require.Equal(t, crawl.ReasonIP, p.Reason, "who comes later must not overtake who waits")
-		p, err := b.TakeSlot(t.Context(), "b.ended.example", address, "b", longHold, longHold, time.Minute, true)
+		p, err := b.TakeSlot(t.Context(), "b.ended.example", address, "b", longHold, longHold, time.Minute, 0, true)
 		require.NoError(t, err)
 		require.True(t, p.Granted)
 	})
@@ -199,11 +199,11 @@ func TestAddressSlot(t *testing.T) {
 	t.Run("RestsForItsOwnHoldWhenAWorkerDies", func(t *testing.T) {
 		t.Parallel()
 		const address = "192.0.2.16"
-		p, err := b.TakeSlot(t.Context(), "slow.dead.example", address, "dead", longHold, time.Second, time.Second, false)
+		p, err := b.TakeSlot(t.Context(), "slow.dead.example", address, "dead", longHold, time.Second, time.Second, 0, false)
 		require.NoError(t, err)
 		require.True(t, p.Granted)
 		eventually(t, "the address is free, whatever the domain's delay", func() bool {
-			p, err := b.TakeSlot(t.Context(), "b.dead.example", address, "b", longHold, longHold, time.Second, true)
+			p, err := b.TakeSlot(t.Context(), "b.dead.example", address, "b", longHold, longHold, time.Second, 0, true)
 			require.NoError(t, err)
 			return p.Granted
 		})
@@ -231,7 +231,7 @@ func TestAddressSlot(t *testing.T) {
 		requireUntil(t, b, b.take(t, "a.place.example", address, "a", gap), before, free)
 		for range 3 {
 			before = b.clock(t)
-			p, err := b.TakeSlot(t.Context(), "a.place.example", address, "a", longHold, longHold, gap, true)
+			p, err := b.TakeSlot(t.Context(), "a.place.example", address, "a", longHold, longHold, gap, 0, true)
 			require.NoError(t, err)
 			requireUntil(t, b, p, before, free)
 		}
@@ -261,7 +261,7 @@ func TestAddressSlot(t *testing.T) {
 		require.NoError(t, err)
 		granted := make(chan bool, 1)
 		go func() {
-			p, err := b.TakeSlot(t.Context(), "new.example", address, "b", longHold, longHold, time.Second, false)
+			p, err := b.TakeSlot(t.Context(), "new.example", address, "b", longHold, longHold, time.Second, 0, false)
 			granted <- err == nil && p.Granted
 		}()
 		eventually(t, "the other waits for the domain", func() bool { return b.blocked(t) })
@@ -301,4 +301,35 @@ func requireUntil(t *testing.T, b *bundle, p crawl.Permit, before, until time.Ti
 	require.Equal(t, crawl.ReasonIP, p.Reason)
 	require.GreaterOrEqual(t, p.Wait, until.Sub(b.clock(t)), "sent too early")
 	require.LessOrEqual(t, p.Wait, until.Sub(before)+time.Millisecond, "sent too late")
+}
+
+func TestSubnetSlot(t *testing.T) {
+	t.Parallel()
+	b := setup(t, crawl.Settings{})
+	take := func(domain, ip string, subnetDelay time.Duration) crawl.Permit {
+		p, err := b.TakeSlot(t.Context(), domain, ip, domain, longHold, longHold, time.Second, subnetDelay, false)
+		require.NoError(t, err)
+		return p
+	}
+	require.True(t, take("a.example", "192.0.2.1", time.Minute).Granted)
+	p := take("b.example", "192.0.2.2", time.Minute)
+	require.False(t, p.Granted)
+	require.Equal(t, crawl.ReasonSubnet, p.Reason)
+	require.Equal(t, time.Minute, p.Wait)
+	require.Greater(t, take("c.example", "192.0.2.3", time.Minute).Wait, 90*time.Second, "the next place")
+	require.True(t, take("d.example", "192.0.3.1", time.Minute).Granted, "another subnet")
+	require.True(t, take("e.example", "192.0.2.5", 0).Granted, "who does not pace subnets")
+
+	require.NoError(t, b.FinishRobots(t.Context(), crawl.RobotsRequest{
+		Domain: "a.example", IP: "192.0.2.1", Holder: "a.example", URL: "http://a.example/robots.txt",
+		EndedAt: time.Now().Add(-time.Hour), IPDelay: time.Second, SubnetDelay: time.Minute,
+	}))
+	p, err := b.TakeSlot(t.Context(), "b.example", "192.0.2.2", "b", longHold, longHold, time.Second, time.Minute, true)
+	require.NoError(t, err)
+	require.True(t, p.Granted, "the subnet's delay is over: %+v", p)
+	var subnet string
+	var delay int64
+	require.NoError(t, b.Pool().QueryRow(t.Context(), "SELECT subnet, subnet_delay_ms FROM requests").Scan(&subnet, &delay))
+	require.Equal(t, "192.0.2.0/24", subnet)
+	require.EqualValues(t, 60_000, delay)
 }

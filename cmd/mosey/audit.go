@@ -64,6 +64,7 @@ func printAudit(w io.Writer, a crawl.Audit) {
 	}
 	gaps("domains", a.Domains)
 	gaps("addresses", a.IPs)
+	gaps("subnets", a.Subnets)
 	fmt.Fprintf(w, "%-12s %d answers asked for a wait, %d not obeyed\n", "retry-after", a.RetryAfters, a.RetryAfterViolations)
 	fmt.Fprintf(w, "%-12s %d page requests decided again, %d violations\n", "robots.txt", a.RobotsChecked, a.RobotsViolations)
 	if a.Lost > 0 {

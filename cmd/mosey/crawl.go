@@ -23,6 +23,7 @@ type crawlCmd struct {
 
 	Delay             *time.Duration `help:"Least time between two requests to a domain. Default: 10s." placeholder:"DURATION"`
 	IPDelay           *time.Duration `name:"ip-delay" help:"Least time between two requests to an IP address; 0 is off. Default: 1s." placeholder:"DURATION"`
+	SubnetDelay       *time.Duration `help:"The same for a subnet (/24, /48); 0, the default, is off." placeholder:"DURATION"`
 	Patience          *time.Duration `help:"Longest wait a server can ask for before its domain is put away. Default: 1h." placeholder:"DURATION"`
 	LatencyFactor     *float64       `help:"Leave a domain alone at least so many times as long as its answer took; 0 is off. Default: 5." placeholder:"N"`
 	Graylist          *time.Duration `help:"Rest of a domain whose answers are mostly errors or take too long; 0 is off. Default: 5m." placeholder:"DURATION"`
@@ -42,7 +43,8 @@ type crawlCmd struct {
 
 func (c *crawlCmd) settings() crawl.Settings {
 	return crawl.Settings{
-		Delay: (*crawl.Duration)(c.Delay), IPDelay: (*crawl.Duration)(c.IPDelay), Patience: (*crawl.Duration)(c.Patience),
+		Delay: (*crawl.Duration)(c.Delay), IPDelay: (*crawl.Duration)(c.IPDelay),
+		SubnetDelay: (*crawl.Duration)(c.SubnetDelay), Patience: (*crawl.Duration)(c.Patience),
 		LatencyFactor: c.LatencyFactor, Graylist: (*crawl.Duration)(c.Graylist), MaxGraylistings: c.MaxGraylistings,
 		MaxPages: c.MaxPages, MaxPagesPerDomain: c.MaxPagesPerDomain, MaxDepth: c.MaxDepth, MaxAttempts: c.MaxAttempts,
 		Scope: c.Scope, MaxDomains: c.MaxActiveDomains, PagesPerActivity: c.PagesPerActivity, Standing: c.Standing,

@@ -128,102 +128,6 @@ func (q *Queries) AuditDomainViolations(ctx context.Context, arg AuditDomainViol
 	return items, nil
 }
 
-const auditIPGaps = `-- name: AuditIPGaps :one
-WITH asked AS (
-    SELECT
-        r.ip_delay_ms,
-        (extract(EPOCH FROM lead(r.started_at) OVER (PARTITION BY r.ip ORDER BY r.started_at, r.id) - r.ended_at)
-            * 1000)::double precision AS gap_ms
-    FROM requests AS r
-    WHERE r.ip IS NOT NULL AND r.ip_delay_ms > 0 AND NOT r.lost
-)
-SELECT
-    count(*)::bigint AS requests,
-    count(gap_ms)::bigint AS gaps,
-    (count(*) FILTER (WHERE gap_ms < ip_delay_ms))::bigint AS violations,
-    coalesce(min(gap_ms), 0)::double precision AS gap_min,
-    coalesce(percentile_cont(0.5) WITHIN GROUP (ORDER BY gap_ms), 0)::double precision AS gap_p50,
-    coalesce(percentile_cont(0.99) WITHIN GROUP (ORDER BY gap_ms), 0)::double precision AS gap_p99,
-    coalesce(percentile_cont(0.5) WITHIN GROUP (ORDER BY gap_ms - ip_delay_ms), 0)::double precision AS over_p50,
-    coalesce(percentile_cont(0.99) WITHIN GROUP (ORDER BY gap_ms - ip_delay_ms), 0)::double precision AS over_p99
-FROM asked
-`
-
-type AuditIPGapsRow struct {
-	Requests   int64
-	Gaps       int64
-	Violations int64
-	GapMin     float64
-	GapP50     float64
-	GapP99     float64
-	OverP50    float64
-	OverP99    float64
-}
-
-func (q *Queries) AuditIPGaps(ctx context.Context) (AuditIPGapsRow, error) {
-	row := q.db.QueryRow(ctx, auditIPGaps)
-	var i AuditIPGapsRow
-	err := row.Scan(
-		&i.Requests,
-		&i.Gaps,
-		&i.Violations,
-		&i.GapMin,
-		&i.GapP50,
-		&i.GapP99,
-		&i.OverP50,
-		&i.OverP99,
-	)
-	return i, err
-}
-
-const auditIPViolations = `-- name: AuditIPViolations :many
-WITH asked AS (
-    SELECT
-        host(r.ip)::text AS ip, r.ended_at, r.ip_delay_ms,
-        lead(r.started_at) OVER (PARTITION BY r.ip ORDER BY r.started_at, r.id) AS next_at
-    FROM requests AS r
-    WHERE r.ip IS NOT NULL AND r.ip_delay_ms > 0 AND NOT r.lost
-)
-SELECT
-    ip, ip_delay_ms AS delay_ms, coalesce(next_at, 'epoch')::timestamptz AS next_at,
-    (extract(EPOCH FROM next_at - ended_at) * 1000)::double precision AS gap_ms
-FROM asked
-WHERE extract(EPOCH FROM next_at - ended_at) * 1000 < ip_delay_ms
-ORDER BY next_at LIMIT $1
-`
-
-type AuditIPViolationsRow struct {
-	Ip      string
-	DelayMs int64
-	NextAt  time.Time
-	GapMs   float64
-}
-
-func (q *Queries) AuditIPViolations(ctx context.Context, max int32) ([]AuditIPViolationsRow, error) {
-	rows, err := q.db.Query(ctx, auditIPViolations, max)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []AuditIPViolationsRow
-	for rows.Next() {
-		var i AuditIPViolationsRow
-		if err := rows.Scan(
-			&i.Ip,
-			&i.DelayMs,
-			&i.NextAt,
-			&i.GapMs,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const auditPages = `-- name: AuditPages :many
 SELECT
     r.id, r.started_at, c.url, coalesce(r.origin, '')::text AS origin,
@@ -275,6 +179,119 @@ func (q *Queries) AuditPages(ctx context.Context, arg AuditPagesParams) ([]Audit
 			&i.Verdict,
 			&i.FetchedAt,
 			&i.ExpiresAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const auditSharedGaps = `-- name: AuditSharedGaps :one
+WITH asked AS (
+    SELECT
+        d.delay_ms,
+        (extract(EPOCH FROM lead(r.started_at) OVER (PARTITION BY d.key ORDER BY r.started_at, r.id) - r.ended_at)
+            * 1000)::double precision AS gap_ms
+    FROM requests AS r
+    CROSS JOIN LATERAL (
+        SELECT
+            CASE $1::text WHEN 'ip' THEN host(r.ip) ELSE r.subnet END AS key,
+            CASE $1::text WHEN 'ip' THEN r.ip_delay_ms ELSE r.subnet_delay_ms END AS delay_ms
+    ) AS d
+    WHERE d.key IS NOT NULL AND d.delay_ms > 0 AND NOT r.lost
+)
+SELECT
+    count(*)::bigint AS requests,
+    count(gap_ms)::bigint AS gaps,
+    (count(*) FILTER (WHERE gap_ms < delay_ms))::bigint AS violations,
+    coalesce(min(gap_ms), 0)::double precision AS gap_min,
+    coalesce(percentile_cont(0.5) WITHIN GROUP (ORDER BY gap_ms), 0)::double precision AS gap_p50,
+    coalesce(percentile_cont(0.99) WITHIN GROUP (ORDER BY gap_ms), 0)::double precision AS gap_p99,
+    coalesce(percentile_cont(0.5) WITHIN GROUP (ORDER BY gap_ms - delay_ms), 0)::double precision AS over_p50,
+    coalesce(percentile_cont(0.99) WITHIN GROUP (ORDER BY gap_ms - delay_ms), 0)::double precision AS over_p99
+FROM asked
+`
+
+type AuditSharedGapsRow struct {
+	Requests   int64
+	Gaps       int64
+	Violations int64
+	GapMin     float64
+	GapP50     float64
+	GapP99     float64
+	OverP50    float64
+	OverP99    float64
+}
+
+// The same for what domains share: kind is ip or subnet.
+func (q *Queries) AuditSharedGaps(ctx context.Context, kind string) (AuditSharedGapsRow, error) {
+	row := q.db.QueryRow(ctx, auditSharedGaps, kind)
+	var i AuditSharedGapsRow
+	err := row.Scan(
+		&i.Requests,
+		&i.Gaps,
+		&i.Violations,
+		&i.GapMin,
+		&i.GapP50,
+		&i.GapP99,
+		&i.OverP50,
+		&i.OverP99,
+	)
+	return i, err
+}
+
+const auditSharedViolations = `-- name: AuditSharedViolations :many
+WITH asked AS (
+    SELECT
+        d.key, r.ended_at, d.delay_ms,
+        lead(r.started_at) OVER (PARTITION BY d.key ORDER BY r.started_at, r.id) AS next_at
+    FROM requests AS r
+    CROSS JOIN LATERAL (
+        SELECT
+            CASE $2::text WHEN 'ip' THEN host(r.ip) ELSE r.subnet END AS key,
+            CASE $2::text WHEN 'ip' THEN r.ip_delay_ms ELSE r.subnet_delay_ms END AS delay_ms
+    ) AS d
+    WHERE d.key IS NOT NULL AND d.delay_ms > 0 AND NOT r.lost
+)
+SELECT
+    coalesce(key, '')::text AS key, coalesce(delay_ms, 0)::bigint AS delay_ms,
+    coalesce(next_at, 'epoch')::timestamptz AS next_at,
+    (extract(EPOCH FROM next_at - ended_at) * 1000)::double precision AS gap_ms
+FROM asked
+WHERE extract(EPOCH FROM next_at - ended_at) * 1000 < delay_ms
+ORDER BY next_at LIMIT $1
+`
+
+type AuditSharedViolationsParams struct {
+	Max  int32
+	Kind string
+}
+
+type AuditSharedViolationsRow struct {
+	Key     string
+	DelayMs int64
+	NextAt  time.Time
+	GapMs   float64
+}
+
+func (q *Queries) AuditSharedViolations(ctx context.Context, arg AuditSharedViolationsParams) ([]AuditSharedViolationsRow, error) {
+	rows, err := q.db.Query(ctx, auditSharedViolations, arg.Max, arg.Kind)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AuditSharedViolationsRow
+	for rows.Next() {
+		var i AuditSharedViolationsRow
+		if err := rows.Scan(
+			&i.Key,
+			&i.DelayMs,
+			&i.NextAt,
+			&i.GapMs,
 		); err != nil {
 			return nil, err
 		}

@@ -10,17 +10,17 @@ import (
 )
 
 const crawlAbandon = `-- name: CrawlAbandon :exec
-SELECT crawl_abandon($1::bigint, $2::text, $3::text)
+SELECT crawl_abandon($1::bigint, $2::text, $3::text [])
 `
 
 type CrawlAbandonParams struct {
 	CrawlID int64
 	Domain  string
-	Ip      string
+	Shared  []string
 }
 
 func (q *Queries) CrawlAbandon(ctx context.Context, arg CrawlAbandonParams) error {
-	_, err := q.db.Exec(ctx, crawlAbandon, arg.CrawlID, arg.Domain, arg.Ip)
+	_, err := q.db.Exec(ctx, crawlAbandon, arg.CrawlID, arg.Domain, arg.Shared)
 	return err
 }
 
@@ -30,19 +30,19 @@ SELECT
     a.wait_ms::bigint AS wait_ms,
     a.reason::text AS reason
 FROM crawl_begin(
-    $1::bigint, $2::text, $3::text, $4::bigint, $5::bigint,
-    $6::bigint, $7::boolean
+    $1::bigint, $2::text, $3::text [], $4::bigint [],
+    $5::bigint, $6::bigint, $7::boolean
 ) AS a
 `
 
 type CrawlBeginParams struct {
-	CrawlID   int64
-	Domain    string
-	Ip        string
-	HoldMs    int64
-	IpHoldMs  int64
-	IpDelayMs int64
-	Queued    bool
+	CrawlID       int64
+	Domain        string
+	Shared        []string
+	SharedDelayMs []int64
+	HoldMs        int64
+	SpanMs        int64
+	Queued        bool
 }
 
 type CrawlBeginRow struct {
@@ -55,10 +55,10 @@ func (q *Queries) CrawlBegin(ctx context.Context, arg CrawlBeginParams) (CrawlBe
 	row := q.db.QueryRow(ctx, crawlBegin,
 		arg.CrawlID,
 		arg.Domain,
-		arg.Ip,
+		arg.Shared,
+		arg.SharedDelayMs,
 		arg.HoldMs,
-		arg.IpHoldMs,
-		arg.IpDelayMs,
+		arg.SpanMs,
 		arg.Queued,
 	)
 	var i CrawlBeginRow
@@ -88,6 +88,7 @@ SELECT
     coalesce(n.domain_delay_ms, 0)::bigint AS domain_delay_ms,
     coalesce(n.crawl_delay_ms, 0)::bigint AS crawl_delay_ms,
     coalesce(n.ip_delay_ms, 0)::bigint AS ip_delay_ms,
+    coalesce(n.subnet_delay_ms, 0)::bigint AS subnet_delay_ms,
     n.slot_wait_ms::bigint AS slot_wait_ms,
     n.slot_reason::text AS slot_reason,
     n.due_in_ms::bigint AS due_in_ms
@@ -95,11 +96,11 @@ FROM crawl_finish(
     $1::bigint, $2::text, $3::text, $4::text,
     $5::crawl_outcome, $6::integer, $7::text,
     $8::bigint, $9::bigint, $10::bigint, $11::text,
-    $12::bigint, $13::bigint, $14::text, $15::bigint,
-    $16::text, $17::text, $18::boolean, $19::boolean,
-    $20::text [], $21::text [], $22::text [], $23::boolean [],
-    $24::boolean, $25::text, $26::bigint, $27::bigint,
-    $28::text, $29::text, $30::text
+    $12::bigint, $13::text [], $14::bigint [], $15::text, $16::bigint,
+    $17::text, $18::text, $19::boolean, $20::boolean,
+    $21::text [], $22::text [], $23::text [], $24::boolean [],
+    $25::boolean, $26::text, $27::bigint, $28::bigint,
+    $29::text, $30::text, $31::text
 ) AS n
 `
 
@@ -116,7 +117,8 @@ type CrawlFinishParams struct {
 	Bytes         int64
 	ContentType   string
 	PageDelayMs   int64
-	PageIpDelayMs int64
+	Shared        []string
+	SharedDelayMs []int64
 	Reason        string
 	RetryInMs     int64
 	Title         string
@@ -157,6 +159,7 @@ type CrawlFinishRow struct {
 	DomainDelayMs   int64
 	CrawlDelayMs    int64
 	IpDelayMs       int64
+	SubnetDelayMs   int64
 	SlotWaitMs      int64
 	SlotReason      string
 	DueInMs         int64
@@ -176,7 +179,8 @@ func (q *Queries) CrawlFinish(ctx context.Context, arg CrawlFinishParams) (Crawl
 		arg.Bytes,
 		arg.ContentType,
 		arg.PageDelayMs,
-		arg.PageIpDelayMs,
+		arg.Shared,
+		arg.SharedDelayMs,
 		arg.Reason,
 		arg.RetryInMs,
 		arg.Title,
@@ -217,6 +221,7 @@ func (q *Queries) CrawlFinish(ctx context.Context, arg CrawlFinishParams) (Crawl
 		&i.DomainDelayMs,
 		&i.CrawlDelayMs,
 		&i.IpDelayMs,
+		&i.SubnetDelayMs,
 		&i.SlotWaitMs,
 		&i.SlotReason,
 		&i.DueInMs,
@@ -246,6 +251,7 @@ SELECT
     coalesce(n.domain_delay_ms, 0)::bigint AS domain_delay_ms,
     coalesce(n.crawl_delay_ms, 0)::bigint AS crawl_delay_ms,
     coalesce(n.ip_delay_ms, 0)::bigint AS ip_delay_ms,
+    coalesce(n.subnet_delay_ms, 0)::bigint AS subnet_delay_ms,
     n.slot_wait_ms::bigint AS slot_wait_ms,
     n.slot_reason::text AS slot_reason,
     n.due_in_ms::bigint AS due_in_ms
@@ -273,6 +279,7 @@ type CrawlNextRow struct {
 	DomainDelayMs   int64
 	CrawlDelayMs    int64
 	IpDelayMs       int64
+	SubnetDelayMs   int64
 	SlotWaitMs      int64
 	SlotReason      string
 	DueInMs         int64
@@ -302,6 +309,7 @@ func (q *Queries) CrawlNext(ctx context.Context, domain string) (CrawlNextRow, e
 		&i.DomainDelayMs,
 		&i.CrawlDelayMs,
 		&i.IpDelayMs,
+		&i.SubnetDelayMs,
 		&i.SlotWaitMs,
 		&i.SlotReason,
 		&i.DueInMs,

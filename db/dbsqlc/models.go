@@ -239,6 +239,7 @@ type CrawlRun struct {
 	StatusReason      string
 	DelayMs           int64
 	IpDelayMs         int64
+	SubnetDelayMs     int64
 	PatienceMs        int64
 	LatencyFactor     float64
 	GraylistMs        int64
@@ -289,6 +290,7 @@ type DomainRun struct {
 	Run             string
 	DelayMs         int64
 	IpDelayMs       int64
+	SubnetDelayMs   int64
 	PatienceMs      int64
 	LatencyFactor   float64
 	GraylistMs      int64
@@ -370,6 +372,8 @@ type Request struct {
 	DelayMs       int64
 	DelayReason   string
 	IpDelayMs     int64
+	Subnet        *string
+	SubnetDelayMs int64
 	RetryAfterMs  *int64
 	Lost          bool
 }

@@ -36,7 +36,7 @@ func (q *Queries) RunActivity(ctx context.Context, runID *int64) (RunActivityRow
 }
 
 const runByName = `-- name: RunByName :one
-SELECT id, name, status, status_reason, delay_ms, ip_delay_ms, patience_ms, latency_factor, graylist_ms, max_graylistings, max_pages, max_pages_per_domain, max_depth, max_attempts, max_active_domains, pages_per_activity, scope, standing, pages_started, seedings, started_at, finished_at, created_at, updated_at FROM crawl_runs WHERE name = $1
+SELECT id, name, status, status_reason, delay_ms, ip_delay_ms, subnet_delay_ms, patience_ms, latency_factor, graylist_ms, max_graylistings, max_pages, max_pages_per_domain, max_depth, max_attempts, max_active_domains, pages_per_activity, scope, standing, pages_started, seedings, started_at, finished_at, created_at, updated_at FROM crawl_runs WHERE name = $1
 `
 
 func (q *Queries) RunByName(ctx context.Context, name string) (CrawlRun, error) {
@@ -49,6 +49,7 @@ func (q *Queries) RunByName(ctx context.Context, name string) (CrawlRun, error) 
 		&i.StatusReason,
 		&i.DelayMs,
 		&i.IpDelayMs,
+		&i.SubnetDelayMs,
 		&i.PatienceMs,
 		&i.LatencyFactor,
 		&i.GraylistMs,
@@ -122,7 +123,7 @@ func (q *Queries) RunFrontier(ctx context.Context, arg RunFrontierParams) (RunFr
 }
 
 const runList = `-- name: RunList :many
-SELECT id, name, status, status_reason, delay_ms, ip_delay_ms, patience_ms, latency_factor, graylist_ms, max_graylistings, max_pages, max_pages_per_domain, max_depth, max_attempts, max_active_domains, pages_per_activity, scope, standing, pages_started, seedings, started_at, finished_at, created_at, updated_at FROM crawl_runs ORDER BY id
+SELECT id, name, status, status_reason, delay_ms, ip_delay_ms, subnet_delay_ms, patience_ms, latency_factor, graylist_ms, max_graylistings, max_pages, max_pages_per_domain, max_depth, max_attempts, max_active_domains, pages_per_activity, scope, standing, pages_started, seedings, started_at, finished_at, created_at, updated_at FROM crawl_runs ORDER BY id
 `
 
 func (q *Queries) RunList(ctx context.Context) ([]CrawlRun, error) {
@@ -141,6 +142,7 @@ func (q *Queries) RunList(ctx context.Context) ([]CrawlRun, error) {
 			&i.StatusReason,
 			&i.DelayMs,
 			&i.IpDelayMs,
+			&i.SubnetDelayMs,
 			&i.PatienceMs,
 			&i.LatencyFactor,
 			&i.GraylistMs,
@@ -295,38 +297,40 @@ func (q *Queries) RunTotals(ctx context.Context, runID int64) (RunTotalsRow, err
 
 const runUpsert = `-- name: RunUpsert :one
 INSERT INTO crawl_runs AS r (
-    name, delay_ms, ip_delay_ms, patience_ms, latency_factor, graylist_ms, max_graylistings, max_pages, max_pages_per_domain, max_depth,
+    name, delay_ms, ip_delay_ms, subnet_delay_ms, patience_ms, latency_factor, graylist_ms, max_graylistings, max_pages, max_pages_per_domain, max_depth,
     max_attempts, max_active_domains, pages_per_activity, scope, standing
 ) VALUES (
-    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
-    $11, $12, $13, $14, $15
+    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
+    $12, $13, $14, $15, $16
 )
 ON CONFLICT (name) DO UPDATE SET
-    delay_ms = coalesce($16, r.delay_ms),
-    ip_delay_ms = coalesce($17, r.ip_delay_ms),
-    patience_ms = coalesce($18, r.patience_ms),
-    latency_factor = coalesce($19, r.latency_factor),
-    graylist_ms = coalesce($20, r.graylist_ms),
-    max_graylistings = coalesce($21, r.max_graylistings),
-    max_pages = coalesce($22, r.max_pages),
-    max_pages_per_domain = coalesce($23, r.max_pages_per_domain),
-    max_depth = coalesce($24, r.max_depth),
-    max_attempts = coalesce($25, r.max_attempts),
-    max_active_domains = coalesce($26, r.max_active_domains),
-    pages_per_activity = coalesce($27, r.pages_per_activity),
-    scope = coalesce($28, r.scope),
-    standing = coalesce($29, r.standing),
+    delay_ms = coalesce($17, r.delay_ms),
+    ip_delay_ms = coalesce($18, r.ip_delay_ms),
+    subnet_delay_ms = coalesce($19, r.subnet_delay_ms),
+    patience_ms = coalesce($20, r.patience_ms),
+    latency_factor = coalesce($21, r.latency_factor),
+    graylist_ms = coalesce($22, r.graylist_ms),
+    max_graylistings = coalesce($23, r.max_graylistings),
+    max_pages = coalesce($24, r.max_pages),
+    max_pages_per_domain = coalesce($25, r.max_pages_per_domain),
+    max_depth = coalesce($26, r.max_depth),
+    max_attempts = coalesce($27, r.max_attempts),
+    max_active_domains = coalesce($28, r.max_active_domains),
+    pages_per_activity = coalesce($29, r.pages_per_activity),
+    scope = coalesce($30, r.scope),
+    standing = coalesce($31, r.standing),
     pages_started = CASE WHEN r.max_pages >= 0 THEN r.pages_started ELSE (
         SELECT coalesce(sum(rd.pages_started), 0) FROM run_domains AS rd WHERE rd.run_id = r.id
     ) END,
     updated_at = now()
-RETURNING id, name, status, status_reason, delay_ms, ip_delay_ms, patience_ms, latency_factor, graylist_ms, max_graylistings, max_pages, max_pages_per_domain, max_depth, max_attempts, max_active_domains, pages_per_activity, scope, standing, pages_started, seedings, started_at, finished_at, created_at, updated_at
+RETURNING id, name, status, status_reason, delay_ms, ip_delay_ms, subnet_delay_ms, patience_ms, latency_factor, graylist_ms, max_graylistings, max_pages, max_pages_per_domain, max_depth, max_attempts, max_active_domains, pages_per_activity, scope, standing, pages_started, seedings, started_at, finished_at, created_at, updated_at
 `
 
 type RunUpsertParams struct {
 	Name                 string
 	DelayMs              int64
 	IpDelayMs            int64
+	SubnetDelayMs        int64
 	PatienceMs           int64
 	LatencyFactor        float64
 	GraylistMs           int64
@@ -341,6 +345,7 @@ type RunUpsertParams struct {
 	Standing             bool
 	SetDelayMs           *int64
 	SetIpDelayMs         *int64
+	SetSubnetDelayMs     *int64
 	SetPatienceMs        *int64
 	SetLatencyFactor     *float64
 	SetGraylistMs        *int64
@@ -362,6 +367,7 @@ func (q *Queries) RunUpsert(ctx context.Context, arg RunUpsertParams) (CrawlRun,
 		arg.Name,
 		arg.DelayMs,
 		arg.IpDelayMs,
+		arg.SubnetDelayMs,
 		arg.PatienceMs,
 		arg.LatencyFactor,
 		arg.GraylistMs,
@@ -376,6 +382,7 @@ func (q *Queries) RunUpsert(ctx context.Context, arg RunUpsertParams) (CrawlRun,
 		arg.Standing,
 		arg.SetDelayMs,
 		arg.SetIpDelayMs,
+		arg.SetSubnetDelayMs,
 		arg.SetPatienceMs,
 		arg.SetLatencyFactor,
 		arg.SetGraylistMs,
@@ -397,6 +404,7 @@ func (q *Queries) RunUpsert(ctx context.Context, arg RunUpsertParams) (CrawlRun,
 		&i.StatusReason,
 		&i.DelayMs,
 		&i.IpDelayMs,
+		&i.SubnetDelayMs,
 		&i.PatienceMs,
 		&i.LatencyFactor,
 		&i.GraylistMs,

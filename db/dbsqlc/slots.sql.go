@@ -11,31 +11,34 @@ import (
 
 const requestFinish = `-- name: RequestFinish :exec
 SELECT request_finish(
-    $1::text, $2::text, $3::text, $4::text, $5::text,
-    $6::bigint, $7::bigint, $8::integer,
-    $9::bigint, $10::bigint, $11::text, $12::bigint
+    $1::text, $2::text, $3::text [], $4::bigint [], $5::text,
+    $6::text, $7::text, $8::bigint, $9::bigint, $10::integer,
+    $11::bigint, $12::text, $13::bigint
 )
 `
 
 type RequestFinishParams struct {
-	Domain       string
-	Ip           string
-	Holder       string
-	Kind         string
-	Url          string
-	SinceEndMs   int64
-	DurationMs   int64
-	StatusCode   int32
-	DelayMs      int64
-	IpDelayMs    int64
-	Reason       string
-	RetryAfterMs int64
+	Domain        string
+	Ip            string
+	Shared        []string
+	SharedDelayMs []int64
+	Holder        string
+	Kind          string
+	Url           string
+	SinceEndMs    int64
+	DurationMs    int64
+	StatusCode    int32
+	DelayMs       int64
+	Reason        string
+	RetryAfterMs  int64
 }
 
 func (q *Queries) RequestFinish(ctx context.Context, arg RequestFinishParams) error {
 	_, err := q.db.Exec(ctx, requestFinish,
 		arg.Domain,
 		arg.Ip,
+		arg.Shared,
+		arg.SharedDelayMs,
 		arg.Holder,
 		arg.Kind,
 		arg.Url,
@@ -43,7 +46,6 @@ func (q *Queries) RequestFinish(ctx context.Context, arg RequestFinishParams) er
 		arg.DurationMs,
 		arg.StatusCode,
 		arg.DelayMs,
-		arg.IpDelayMs,
 		arg.Reason,
 		arg.RetryAfterMs,
 	)
@@ -70,18 +72,19 @@ func (q *Queries) SlotGet(ctx context.Context, key string) (PolitenessSlot, erro
 
 const slotRelease = `-- name: SlotRelease :exec
 SELECT slot_release(
-    $1::text, $2::text, $3::text, 0::bigint, 0::bigint, 0::bigint, ''::text
+    $1::text, $2::text [], array_fill(0::bigint, ARRAY[cardinality($2::text [])]),
+    $3::text, 0::bigint, 0::bigint, ''::text
 )
 `
 
 type SlotReleaseParams struct {
 	Domain string
-	Ip     string
+	Shared []string
 	Holder string
 }
 
 func (q *Queries) SlotRelease(ctx context.Context, arg SlotReleaseParams) error {
-	_, err := q.db.Exec(ctx, slotRelease, arg.Domain, arg.Ip, arg.Holder)
+	_, err := q.db.Exec(ctx, slotRelease, arg.Domain, arg.Shared, arg.Holder)
 	return err
 }
 
@@ -91,19 +94,19 @@ SELECT
     a.wait_ms::bigint AS wait_ms,
     a.reason::text AS reason
 FROM slot_take(
-    $1::text, $2::text, $3::text, $4::bigint, $5::bigint,
-    $6::bigint, $7::boolean
+    $1::text, $2::text [], $3::bigint [], $4::text,
+    $5::bigint, $6::bigint, $7::boolean
 ) AS a
 `
 
 type SlotTakeParams struct {
-	Domain    string
-	Ip        string
-	Holder    string
-	HoldMs    int64
-	IpHoldMs  int64
-	IpDelayMs int64
-	Queued    bool
+	Domain        string
+	Shared        []string
+	SharedDelayMs []int64
+	Holder        string
+	HoldMs        int64
+	SpanMs        int64
+	Queued        bool
 }
 
 type SlotTakeRow struct {
@@ -115,11 +118,11 @@ type SlotTakeRow struct {
 func (q *Queries) SlotTake(ctx context.Context, arg SlotTakeParams) (SlotTakeRow, error) {
 	row := q.db.QueryRow(ctx, slotTake,
 		arg.Domain,
-		arg.Ip,
+		arg.Shared,
+		arg.SharedDelayMs,
 		arg.Holder,
 		arg.HoldMs,
-		arg.IpHoldMs,
-		arg.IpDelayMs,
+		arg.SpanMs,
 		arg.Queued,
 	)
 	var i SlotTakeRow

@@ -17,6 +17,7 @@ CREATE TABLE crawl_runs (
     status_reason text NOT NULL DEFAULT '',
     delay_ms bigint NOT NULL,
     ip_delay_ms bigint NOT NULL,
+    subnet_delay_ms bigint NOT NULL,
     patience_ms bigint NOT NULL,
     -- answers count so many times as a delay; 0 is off
     latency_factor double precision NOT NULL,
@@ -42,7 +43,7 @@ CREATE TABLE crawl_runs (
     CONSTRAINT crawl_runs_name_valid CHECK (name ~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$'),
     CONSTRAINT crawl_runs_scope_known CHECK (scope IN ('seeds', 'web')),
     CONSTRAINT crawl_runs_settings_in_range CHECK (
-        delay_ms >= 0 AND ip_delay_ms >= 0 AND patience_ms >= 0 AND latency_factor >= 0
+        delay_ms >= 0 AND ip_delay_ms >= 0 AND subnet_delay_ms >= 0 AND patience_ms >= 0 AND latency_factor >= 0
         AND graylist_ms >= 0 AND max_graylistings >= 1 AND max_pages >= -1
         AND max_pages_per_domain >= -1 AND max_depth >= -1 AND max_attempts >= 1
         AND max_active_domains >= 1 AND pages_per_activity >= 1
@@ -209,14 +210,15 @@ CREATE TABLE robots (
 
 CREATE INDEX robots_domain ON robots (domain);
 
--- The guard: key (domain:<domain>, ip:<address>) may not be asked before free_at.
+-- The guard: key (domain:<domain>, ip:<address>,
+-- subnet:<network>) may not be asked before free_at.
 CREATE TABLE politeness_slots (
     key text PRIMARY KEY,
     free_at timestamptz NOT NULL DEFAULT 'epoch',
     -- the request that holds the slot; null when free_at is a plain delay
     holder text,
     reason text NOT NULL DEFAULT '',
-    -- the end of the queue of those who wait for an address
+    -- the end of the queue of those who wait for an address or a subnet
     tail timestamptz NOT NULL DEFAULT 'epoch',
     updated_at timestamptz NOT NULL DEFAULT now()
 ) WITH (fillfactor = 50);
@@ -250,6 +252,8 @@ CREATE TABLE requests (
     delay_ms bigint NOT NULL,
     delay_reason text NOT NULL,
     ip_delay_ms bigint NOT NULL,
+    subnet text,
+    subnet_delay_ms bigint NOT NULL DEFAULT 0,
     -- what the server itself asked for
     retry_after_ms bigint,
     -- the worker died: started_at is when the slot was taken and ended_at when

@@ -8,6 +8,7 @@ SELECT
     r.name AS run,
     r.delay_ms,
     r.ip_delay_ms,
+    r.subnet_delay_ms,
     r.patience_ms,
     r.latency_factor,
     r.graylist_ms,
@@ -52,6 +53,7 @@ CREATE TYPE next_crawl AS (
     domain_delay_ms bigint,
     crawl_delay_ms bigint,
     ip_delay_ms bigint,
+    subnet_delay_ms bigint,
     -- until the domain's slot is free
     slot_wait_ms bigint,
     slot_reason text,
@@ -158,6 +160,7 @@ BEGIN
         ) THEN
             n.delay_ms := greatest(n.delay_ms, r.delay_ms);
             n.ip_delay_ms := greatest(n.ip_delay_ms, r.ip_delay_ms);
+            n.subnet_delay_ms := greatest(n.subnet_delay_ms, r.subnet_delay_ms);
         END IF;
     END LOOP;
 
@@ -199,15 +202,15 @@ $$;
 -- granted with reason 'stale' means that the row is no longer there to be had.
 -- +goose StatementBegin
 CREATE FUNCTION crawl_begin(
-    p_crawl_id bigint, p_domain text, p_ip text, p_hold_ms bigint, p_ip_hold_ms bigint,
-    p_ip_delay_ms bigint, p_queued boolean
+    p_crawl_id bigint, p_domain text, p_shared text[], p_shared_delay_ms bigint[],
+    p_hold_ms bigint, p_span_ms bigint, p_queued boolean
 ) RETURNS slot_answer LANGUAGE plpgsql AS $$
 DECLARE
     a slot_answer;
     c record;
     holder CONSTANT text := 'crawl:' || p_crawl_id;
 BEGIN
-    a := slot_take(p_domain, p_ip, holder, p_hold_ms, p_ip_hold_ms, p_ip_delay_ms, p_queued);
+    a := slot_take(p_domain, p_shared, p_shared_delay_ms, holder, p_hold_ms, p_span_ms, p_queued);
     IF NOT a.granted THEN
         RETURN a;
     END IF;
@@ -232,7 +235,7 @@ BEGIN
         UPDATE run_domains SET pages_started = pages_started - 1
         WHERE run_id = c.run_id AND domain = p_domain;
     END IF;
-    PERFORM slot_release(p_domain, p_ip, holder, 0, 0, 0, '');
+    PERFORM slot_release(p_domain, p_shared, array_fill(0::bigint, ARRAY[cardinality(p_shared)]), holder, 0, 0, '');
     RETURN (false, 0, 'stale')::slot_answer;
 END
 $$;

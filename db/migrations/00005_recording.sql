@@ -98,7 +98,8 @@ CREATE FUNCTION crawl_finish(
     p_bytes bigint,
     p_content_type text,
     p_delay_ms bigint,
-    p_ip_delay_ms bigint,
+    p_shared text[],
+    p_shared_delay_ms bigint[],
     p_reason text,
     -- negative: no further attempt
     p_retry_in_ms bigint,
@@ -132,14 +133,15 @@ DECLARE
     held boolean := false;
 BEGIN
     IF p_holder <> '' THEN
-        held := slot_release(p_domain, p_ip, p_holder, p_since_end_ms, p_delay_ms, p_ip_delay_ms, p_reason);
+        held := slot_release(p_domain, p_shared, p_shared_delay_ms, p_holder, p_since_end_ms, p_delay_ms, p_reason);
     END IF;
     IF held THEN
         INSERT INTO requests (domain, ip, kind, crawl_id, origin, robots_version, started_at, ended_at,
-            status_code, delay_ms, delay_reason, ip_delay_ms, retry_after_ms)
+            status_code, delay_ms, delay_reason, ip_delay_ms, subnet, subnet_delay_ms, retry_after_ms)
         VALUES (p_domain, nullif(p_ip, '')::inet, 'page', p_crawl_id, p_origin, p_robots_version,
             ended - ms_interval(p_duration_ms), ended, nullif(p_status_code, 0),
-            p_delay_ms, p_reason, p_ip_delay_ms, nullif(p_retry_after_ms, 0));
+            p_delay_ms, p_reason, shared_delay(p_shared, p_shared_delay_ms, 'ip'), shared_part(p_shared, 'subnet'),
+            shared_delay(p_shared, p_shared_delay_ms, 'subnet'), nullif(p_retry_after_ms, 0));
         INSERT INTO domain_health (domain, health) VALUES (p_domain, p_health::jsonb)
         ON CONFLICT (domain) DO UPDATE SET health = excluded.health, updated_at = clock_timestamp();
     END IF;
@@ -233,12 +235,13 @@ $$;
 -- Takes an attempt back that was begun but for which no request was made, through
 -- no fault of the page: the row is pending again, its budgets are refunded.
 -- +goose StatementBegin
-CREATE FUNCTION crawl_abandon(p_crawl_id bigint, p_domain text, p_ip text) RETURNS void
+CREATE FUNCTION crawl_abandon(p_crawl_id bigint, p_domain text, p_shared text[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
     c record;
 BEGIN
-    PERFORM slot_release(p_domain, p_ip, 'crawl:' || p_crawl_id, 0, 0, 0, '');
+    PERFORM slot_release(p_domain, p_shared, array_fill(0::bigint, ARRAY[cardinality(p_shared)]),
+        'crawl:' || p_crawl_id, 0, 0, '');
     UPDATE page_crawls SET locked_at = NULL
     WHERE id = p_crawl_id AND outcome IS NULL AND locked_at IS NOT NULL
     RETURNING run_id INTO c;

@@ -42,39 +42,51 @@ FROM asked
 WHERE NOT lost AND extract(EPOCH FROM next_at - ended_at) * 1000 < delay_ms
 ORDER BY next_at LIMIT @max;
 
--- name: AuditIPGaps :one
+-- The same for what domains share: kind is ip or subnet.
+-- name: AuditSharedGaps :one
 WITH asked AS (
     SELECT
-        r.ip_delay_ms,
-        (extract(EPOCH FROM lead(r.started_at) OVER (PARTITION BY r.ip ORDER BY r.started_at, r.id) - r.ended_at)
+        d.delay_ms,
+        (extract(EPOCH FROM lead(r.started_at) OVER (PARTITION BY d.key ORDER BY r.started_at, r.id) - r.ended_at)
             * 1000)::double precision AS gap_ms
     FROM requests AS r
-    WHERE r.ip IS NOT NULL AND r.ip_delay_ms > 0 AND NOT r.lost
+    CROSS JOIN LATERAL (
+        SELECT
+            CASE @kind::text WHEN 'ip' THEN host(r.ip) ELSE r.subnet END AS key,
+            CASE @kind::text WHEN 'ip' THEN r.ip_delay_ms ELSE r.subnet_delay_ms END AS delay_ms
+    ) AS d
+    WHERE d.key IS NOT NULL AND d.delay_ms > 0 AND NOT r.lost
 )
 SELECT
     count(*)::bigint AS requests,
     count(gap_ms)::bigint AS gaps,
-    (count(*) FILTER (WHERE gap_ms < ip_delay_ms))::bigint AS violations,
+    (count(*) FILTER (WHERE gap_ms < delay_ms))::bigint AS violations,
     coalesce(min(gap_ms), 0)::double precision AS gap_min,
     coalesce(percentile_cont(0.5) WITHIN GROUP (ORDER BY gap_ms), 0)::double precision AS gap_p50,
     coalesce(percentile_cont(0.99) WITHIN GROUP (ORDER BY gap_ms), 0)::double precision AS gap_p99,
-    coalesce(percentile_cont(0.5) WITHIN GROUP (ORDER BY gap_ms - ip_delay_ms), 0)::double precision AS over_p50,
-    coalesce(percentile_cont(0.99) WITHIN GROUP (ORDER BY gap_ms - ip_delay_ms), 0)::double precision AS over_p99
+    coalesce(percentile_cont(0.5) WITHIN GROUP (ORDER BY gap_ms - delay_ms), 0)::double precision AS over_p50,
+    coalesce(percentile_cont(0.99) WITHIN GROUP (ORDER BY gap_ms - delay_ms), 0)::double precision AS over_p99
 FROM asked;
 
--- name: AuditIPViolations :many
+-- name: AuditSharedViolations :many
 WITH asked AS (
     SELECT
-        host(r.ip)::text AS ip, r.ended_at, r.ip_delay_ms,
-        lead(r.started_at) OVER (PARTITION BY r.ip ORDER BY r.started_at, r.id) AS next_at
+        d.key, r.ended_at, d.delay_ms,
+        lead(r.started_at) OVER (PARTITION BY d.key ORDER BY r.started_at, r.id) AS next_at
     FROM requests AS r
-    WHERE r.ip IS NOT NULL AND r.ip_delay_ms > 0 AND NOT r.lost
+    CROSS JOIN LATERAL (
+        SELECT
+            CASE @kind::text WHEN 'ip' THEN host(r.ip) ELSE r.subnet END AS key,
+            CASE @kind::text WHEN 'ip' THEN r.ip_delay_ms ELSE r.subnet_delay_ms END AS delay_ms
+    ) AS d
+    WHERE d.key IS NOT NULL AND d.delay_ms > 0 AND NOT r.lost
 )
 SELECT
-    ip, ip_delay_ms AS delay_ms, coalesce(next_at, 'epoch')::timestamptz AS next_at,
+    coalesce(key, '')::text AS key, coalesce(delay_ms, 0)::bigint AS delay_ms,
+    coalesce(next_at, 'epoch')::timestamptz AS next_at,
     (extract(EPOCH FROM next_at - ended_at) * 1000)::double precision AS gap_ms
 FROM asked
-WHERE extract(EPOCH FROM next_at - ended_at) * 1000 < ip_delay_ms
+WHERE extract(EPOCH FROM next_at - ended_at) * 1000 < delay_ms
 ORDER BY next_at LIMIT @max;
 
 -- Page requests with the robots.txt that allowed them, in batches.

@@ -20,6 +20,7 @@ SELECT
     coalesce(n.domain_delay_ms, 0)::bigint AS domain_delay_ms,
     coalesce(n.crawl_delay_ms, 0)::bigint AS crawl_delay_ms,
     coalesce(n.ip_delay_ms, 0)::bigint AS ip_delay_ms,
+    coalesce(n.subnet_delay_ms, 0)::bigint AS subnet_delay_ms,
     n.slot_wait_ms::bigint AS slot_wait_ms,
     n.slot_reason::text AS slot_reason,
     n.due_in_ms::bigint AS due_in_ms
@@ -31,8 +32,8 @@ SELECT
     a.wait_ms::bigint AS wait_ms,
     a.reason::text AS reason
 FROM crawl_begin(
-    @crawl_id::bigint, @domain::text, @ip::text, @hold_ms::bigint, @ip_hold_ms::bigint,
-    @ip_delay_ms::bigint, @queued::boolean
+    @crawl_id::bigint, @domain::text, @shared::text [], @shared_delay_ms::bigint [],
+    @hold_ms::bigint, @span_ms::bigint, @queued::boolean
 ) AS a;
 
 -- name: CrawlFinish :one
@@ -57,6 +58,7 @@ SELECT
     coalesce(n.domain_delay_ms, 0)::bigint AS domain_delay_ms,
     coalesce(n.crawl_delay_ms, 0)::bigint AS crawl_delay_ms,
     coalesce(n.ip_delay_ms, 0)::bigint AS ip_delay_ms,
+    coalesce(n.subnet_delay_ms, 0)::bigint AS subnet_delay_ms,
     n.slot_wait_ms::bigint AS slot_wait_ms,
     n.slot_reason::text AS slot_reason,
     n.due_in_ms::bigint AS due_in_ms
@@ -64,7 +66,7 @@ FROM crawl_finish(
     @id::bigint, @domain::text, @holder::text, @ip::text,
     @outcome::crawl_outcome, @status_code::integer, @error::text,
     @duration_ms::bigint, @since_end_ms::bigint, @bytes::bigint, @content_type::text,
-    @page_delay_ms::bigint, @page_ip_delay_ms::bigint, @reason::text, @retry_in_ms::bigint,
+    @page_delay_ms::bigint, @shared::text [], @shared_delay_ms::bigint [], @reason::text, @retry_in_ms::bigint,
     @title::text, @canonical::text, @noindex::boolean, @nofollow::boolean,
     @link_urls::text [], @link_domains::text [], @link_origins::text [], @link_nofollow::boolean [],
     @redirect::boolean, @origin::text, @robots_version::bigint, @retry_after_ms::bigint,
@@ -83,4 +85,4 @@ WHERE
     AND ro.verdict = 'unreachable' AND ro.expires_at > now();
 
 -- name: CrawlAbandon :exec
-SELECT crawl_abandon(@crawl_id::bigint, @domain::text, @ip::text);
+SELECT crawl_abandon(@crawl_id::bigint, @domain::text, @shared::text []);

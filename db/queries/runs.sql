@@ -2,15 +2,16 @@
 -- begins to count when it is first set, from what was already done.
 -- name: RunUpsert :one
 INSERT INTO crawl_runs AS r (
-    name, delay_ms, ip_delay_ms, patience_ms, latency_factor, graylist_ms, max_graylistings, max_pages, max_pages_per_domain, max_depth,
+    name, delay_ms, ip_delay_ms, subnet_delay_ms, patience_ms, latency_factor, graylist_ms, max_graylistings, max_pages, max_pages_per_domain, max_depth,
     max_attempts, max_active_domains, pages_per_activity, scope, standing
 ) VALUES (
-    @name, @delay_ms, @ip_delay_ms, @patience_ms, @latency_factor, @graylist_ms, @max_graylistings, @max_pages, @max_pages_per_domain, @max_depth,
+    @name, @delay_ms, @ip_delay_ms, @subnet_delay_ms, @patience_ms, @latency_factor, @graylist_ms, @max_graylistings, @max_pages, @max_pages_per_domain, @max_depth,
     @max_attempts, @max_active_domains, @pages_per_activity, @scope, @standing
 )
 ON CONFLICT (name) DO UPDATE SET
     delay_ms = coalesce(sqlc.narg('set_delay_ms'), r.delay_ms),
     ip_delay_ms = coalesce(sqlc.narg('set_ip_delay_ms'), r.ip_delay_ms),
+    subnet_delay_ms = coalesce(sqlc.narg('set_subnet_delay_ms'), r.subnet_delay_ms),
     patience_ms = coalesce(sqlc.narg('set_patience_ms'), r.patience_ms),
     latency_factor = coalesce(sqlc.narg('set_latency_factor'), r.latency_factor),
     graylist_ms = coalesce(sqlc.narg('set_graylist_ms'), r.graylist_ms),

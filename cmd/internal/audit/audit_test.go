@@ -51,6 +51,7 @@ type request struct {
 	took       time.Duration
 	retryAfter time.Duration
 	ipDelay    time.Duration
+	subnet     string
 	version    int64
 	lost       bool
 }
@@ -68,11 +69,11 @@ func (h *history) page(r request) {
 		after = &ms
 	}
 	h.exec(`INSERT INTO requests (domain, ip, kind, crawl_id, origin, robots_version, started_at, ended_at,
-			delay_ms, delay_reason, ip_delay_ms, retry_after_ms, lost)
-		SELECT $1, $2::text::inet, 'page', c.id, $3, $4, $5, $6, $7, 'delay', $8, $9, $10
+			delay_ms, delay_reason, ip_delay_ms, retry_after_ms, lost, subnet, subnet_delay_ms)
+		SELECT $1, $2::text::inet, 'page', c.id, $3, $4, $5, $6, $7, 'delay', $8, $9, $10, nullif($12, ''), $8
 		FROM page_crawls c WHERE c.url = $11`,
 		u.Domain(), r.ip, u.Origin(), r.version, start, start.Add(r.took),
-		delay.Milliseconds(), r.ipDelay.Milliseconds(), after, r.lost, r.url)
+		delay.Milliseconds(), r.ipDelay.Milliseconds(), after, r.lost, r.url, r.subnet)
 }
 
 func (h *history) audit() crawl.Audit {
@@ -130,6 +131,19 @@ func TestRun(t *testing.T) {
 		require.Zero(t, got.Domains.Violations)
 		require.EqualValues(t, 1, got.IPs.Violations)
 		require.Equal(t, "192.0.2.1", got.Violations[0].Key)
+	})
+
+	t.Run("JudgesSubnetsToo", func(t *testing.T) {
+		t.Parallel()
+		h := newHistory(t)
+		h.robots("https://a.example", crawl.RobotsAllowAll, "")
+		h.robots("https://b.example", crawl.RobotsAllowAll, "")
+		h.page(request{url: a, ip: "192.0.2.1", subnet: "192.0.2.0/24", ipDelay: time.Second, version: 1})
+		h.page(request{url: b, ip: "192.0.2.2", subnet: "192.0.2.0/24", at: 999 * time.Millisecond, ipDelay: time.Second, version: 1})
+		got := h.audit()
+		require.Zero(t, got.IPs.Violations)
+		require.EqualValues(t, 1, got.Subnets.Violations)
+		require.Equal(t, "192.0.2.0/24", got.Violations[0].Key)
 	})
 
 	t.Run("FindsARetryAfterThatWasNotObeyed", func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"os"
 	"runtime/debug"
 	"time"
 
@@ -46,6 +47,7 @@ type FetchFlags struct {
 	Contact      string         `help:"Address where site owners reach you, a URL or mail address, sent with each request." placeholder:"URL|MAIL"`
 	DNSServer    string         `name:"dns-server" help:"Name server to ask instead of the system's." placeholder:"HOST:PORT"`
 	AllowNetwork []netip.Prefix `help:"Private network that may be crawled, such as 10.0.0.0/8. Repeatable." placeholder:"CIDR"`
+	FrontEnds    string         `name:"front-ends" help:"File of networks of shared front ends, one CIDR a line: --ip-delay and --subnet-delay do not hold there." placeholder:"FILE"`
 	Timeout      time.Duration  `help:"Longest time one request may take." default:"30s" placeholder:"DURATION"`
 	MaxFetches   int            `help:"Requests in flight in this process." default:"256" placeholder:"N"`
 }
@@ -80,7 +82,26 @@ func (f FetchFlags) Validate() error {
 	if err := f.config().Validate(); err != nil {
 		errs = append(errs, err)
 	}
+	if _, err := f.frontEnds(); err != nil {
+		errs = append(errs, err)
+	}
 	return errors.Join(errs...)
+}
+
+// frontEnds reads the file of networks, if there is one.
+func (f FetchFlags) frontEnds() (networks crawl.Networks, err error) {
+	if f.FrontEnds == "" {
+		return nil, nil
+	}
+	file, err := os.Open(f.FrontEnds)
+	if err != nil {
+		return nil, fmt.Errorf("--front-ends: %w", err)
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	if networks, err = crawl.ReadNetworks(file); err != nil {
+		return nil, fmt.Errorf("--front-ends %s: %w", f.FrontEnds, err)
+	}
+	return networks, nil
 }
 
 func (f FetchFlags) config() fetch.Config {
@@ -130,9 +151,13 @@ func NewWorker(c client.Client, store *db.Store, f FetchFlags, logger *slog.Logg
 	if err != nil {
 		return nil, err
 	}
+	frontEnds, err := f.frontEnds()
+	if err != nil {
+		return nil, err
+	}
 	acts, err := activities.New(activities.Config{
 		Store: store, Fetcher: fetcher, Resolver: resolver, Starter: workflows.Starter{Client: c}, Agent: token,
-		Logger: logger, MaxFetches: f.MaxFetches, RequestTimeout: f.Timeout,
+		Logger: logger, MaxFetches: f.MaxFetches, RequestTimeout: f.Timeout, FrontEnds: frontEnds,
 	})
 	if err != nil {
 		return nil, err
