@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"runtime"
+	"sync"
 	"time"
 
 	"go.temporal.io/sdk/worker"
@@ -75,8 +76,10 @@ type Activities struct {
 	agent    string
 	log      *slog.Logger
 	rules    *ruleCache
-	// fetches bounds requests in flight, parses the CPU and memory that pages take.
+	// fetches bounds requests in flight, slow those to hosts that are known to be
+	// slow, parses the CPU and memory that pages take.
 	fetches *semaphore.Weighted
+	slow    *semaphore.Weighted
 	parses  *semaphore.Weighted
 	timeout time.Duration
 	limits  extract.Limits
@@ -110,9 +113,42 @@ func New(cfg Config) (*Activities, error) {
 		store: cfg.Store, fetcher: cfg.Fetcher, resolver: cfg.Resolver, starter: cfg.Starter,
 		agent: cfg.Agent, log: cfg.Logger, rules: rules, timeout: cfg.RequestTimeout,
 		fetches: semaphore.NewWeighted(int64(cfg.MaxFetches)),
+		slow:    semaphore.NewWeighted(max(int64(cfg.MaxFetches)/slowShare, 1)),
 		parses:  semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0))),
 		jitter:  rand.Float64, limits: extract.Limits{}.WithDefaults(), frontEnds: cfg.FrontEnds,
 	}, nil
+}
+
+const (
+	// slowAnswer is the 95th percentile of its answer times from which a host counts
+	// as slow.
+	slowAnswer = 2 * time.Second
+	// slowShare is the part of the places for requests, one in so many, that slow
+	// hosts may take up: the others keep the rest, however many hosts hang.
+	slowShare = 4
+)
+
+// place takes one of the process's places for requests. The function gives it
+// back, and may be called more than once.
+func (a *Activities) place(ctx context.Context, h crawl.Health) (release func(), err error) {
+	lanes := []*semaphore.Weighted{a.fetches}
+	if h.P95() >= slowAnswer {
+		lanes = []*semaphore.Weighted{a.slow, a.fetches}
+	}
+	taken := 0
+	release = sync.OnceFunc(func() {
+		for _, lane := range lanes[:taken] {
+			lane.Release(1)
+		}
+	})
+	for _, lane := range lanes {
+		if err := lane.Acquire(ctx, 1); err != nil {
+			release()
+			return nil, err
+		}
+		taken++
+	}
+	return release, nil
 }
 
 // Register registers every activity under its method's name.

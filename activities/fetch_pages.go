@@ -2,7 +2,6 @@ package activities
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -204,12 +203,11 @@ const urlShown = 300
 // attempt makes one attempt: guard, request, record. It returns an error when the
 // page, or another of the domain, is to be tried again later.
 func (s *slice) attempt(ctx context.Context, n crawl.Next) (crawl.Next, bool, error) {
-	if err := s.fetches.Acquire(ctx, 1); err != nil {
+	release, err := s.place(ctx, n.Health)
+	if err != nil {
 		return n, true, err
 	}
-	// given back early by those who have to wait
-	release := sync.OnceFunc(func() { s.fetches.Release(1) })
-	defer release()
+	defer release() // earlier where there is to wait
 
 	t, refused := s.target(ctx, n)
 	if refused != nil {

@@ -128,7 +128,7 @@ func (f *robotsFetch) request(ctx context.Context, t target) (FetchRobotsResult,
 	f.next.IPDelay, f.next.SubnetDelay = f.sharedDelays(f.next, t)
 	began := time.Now()
 	delay, reason := crawl.Delay(f.next.Waits)
-	p, err := f.take(ctx, t, holder, f.requestSpan()+delay)
+	p, release, err := f.take(ctx, t, holder, f.requestSpan()+delay)
 	if err != nil {
 		return FetchRobotsResult{}, err
 	}
@@ -138,7 +138,7 @@ func (f *robotsFetch) request(ctx context.Context, t target) (FetchRobotsResult,
 			Queued: isQueue(p.Reason),
 		}, nil
 	}
-	defer f.fetches.Release(1)
+	defer release()
 	asked := time.Now()
 	var resp *fetch.Response
 	if err = t.dnsErr; err == nil {
@@ -207,23 +207,26 @@ type wait struct {
 
 // take takes the slot, waiting for it in the process where that is short, and with
 // it one of the process's places for requests.
-func (f *robotsFetch) take(ctx context.Context, t target, holder string, hold time.Duration) (crawl.Permit, error) {
+func (f *robotsFetch) take(
+	ctx context.Context, t target, holder string, hold time.Duration,
+) (p crawl.Permit, release func(), err error) {
 	queued := f.in.Queued
 	for {
-		if err := f.fetches.Acquire(ctx, 1); err != nil {
-			return crawl.Permit{}, err
+		release, err := f.place(ctx, f.next.Health)
+		if err != nil {
+			return crawl.Permit{}, nil, err
 		}
 		p, err := f.store.TakeSlot(ctx, f.domain, t.ip(), holder, hold, f.requestSpan(), f.next.IPDelay, f.next.SubnetDelay, queued)
 		if err == nil && p.Granted {
-			return p, nil
+			return p, release, nil
 		}
-		f.fetches.Release(1)
+		release()
 		if err != nil || p.Wait > inProcessWait {
-			return p, err
+			return p, nil, err
 		}
 		queued = queued || isQueue(p.Reason)
 		if !sleep(ctx, p.Wait) {
-			return p, nil
+			return p, nil, nil
 		}
 	}
 }

@@ -66,7 +66,9 @@ type options struct {
 	limits   fetch.Config
 	// private leaves the web's network out of those that may be asked.
 	private bool
-	wrap    func(activities.Fetcher) activities.Fetcher
+	// maxFetches is the places for requests, 0 for the default
+	maxFetches int
+	wrap       func(activities.Fetcher) activities.Fetcher
 }
 
 func setup(t *testing.T, o options) *testBundle {
@@ -134,7 +136,7 @@ func (b *testBundle) worker(t *testing.T, o options) *activities.Activities {
 	require.NoError(t, err)
 	acts, err := activities.New(activities.Config{
 		Store: b.store, Fetcher: fetcher, Resolver: resolver, Starter: b.starter, Agent: agent,
-		Logger: slog.New(slog.DiscardHandler), RequestTimeout: o.limits.TotalTimeout,
+		Logger: slog.New(slog.DiscardHandler), RequestTimeout: o.limits.TotalTimeout, MaxFetches: o.maxFetches,
 	})
 	require.NoError(t, err)
 	return acts
