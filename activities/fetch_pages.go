@@ -209,7 +209,10 @@ func (s *slice) attempt(ctx context.Context, n crawl.Next) (crawl.Next, bool, er
 	}
 	defer release() // earlier where there is to wait
 
-	t, refused := s.target(ctx, n)
+	t, refused, err := s.target(ctx, n)
+	if err != nil {
+		return n, true, err
+	}
 	if refused != nil {
 		n, err := s.record(ctx, *refused)
 		return n, false, err

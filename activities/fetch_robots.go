@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/internal/dns"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/internal/robots"
 )
@@ -93,7 +94,10 @@ func (a *Activities) FetchRobots(ctx context.Context, in FetchRobotsInput) (Fetc
 		return FetchRobotsResult{Done: true, Verdict: stored.Verdict, Detail: stored.Reason}, nil
 	}
 	t, err := a.resolve(ctx, f.url)
-	if err != nil {
+	switch {
+	case errors.Is(err, dns.ErrLimited):
+		return FetchRobotsResult{}, err
+	case err != nil:
 		return f.unreachable(ctx, err.Error(), 0, crawl.TroubleSetup, 0)
 	}
 	return f.request(ctx, t)

@@ -132,7 +132,7 @@ func (b *testBundle) worker(t *testing.T, o options) *activities.Activities {
 	if o.wrap != nil {
 		fetcher = o.wrap(client)
 	}
-	resolver, err := dns.New(dns.Config{Server: b.web.DNSAddr()})
+	resolver, err := dns.New(dns.Config{Servers: []string{b.web.DNSAddr()}})
 	require.NoError(t, err)
 	acts, err := activities.New(activities.Config{
 		Store: b.store, Fetcher: fetcher, Resolver: resolver, Starter: b.starter, Agent: agent,

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/internal/dns"
 	"github.com/mosey-web/mosey/internal/extract"
 	"github.com/mosey-web/mosey/internal/fetch"
 )
@@ -33,10 +34,16 @@ func (t target) ip() string {
 
 // resolve finds the address for a URL: the first that may be asked. The error
 // says that none may.
+//
+// An error that is dns.ErrLimited says that this process has more names to look
+// up than it may: that is no fault of the host.
 func (a *Activities) resolve(ctx context.Context, u crawl.URL) (target, error) {
 	t := target{url: u}
 	var addrs []netip.Addr
 	addrs, t.dnsErr = a.resolver.Lookup(ctx, u.Host())
+	if errors.Is(t.dnsErr, dns.ErrLimited) {
+		return t, t.dnsErr
+	}
 	var err error
 	for _, addr := range addrs {
 		if err = a.fetcher.Permits(addr); err == nil {
@@ -64,7 +71,7 @@ func isQueue(why crawl.Reason) bool {
 
 // target resolves a page. A page that may not be requested at all comes back as
 // an attempt to record.
-func (s *slice) target(ctx context.Context, n crawl.Next) (target, *crawl.Attempt) {
+func (s *slice) target(ctx context.Context, n crawl.Next) (target, *crawl.Attempt, error) {
 	refuse := func(err error) *crawl.Attempt {
 		return &crawl.Attempt{
 			CrawlID: n.CrawlID, Domain: s.in.Domain, Outcome: crawl.OutcomeFailed, Error: err.Error(),
@@ -73,13 +80,16 @@ func (s *slice) target(ctx context.Context, n crawl.Next) (target, *crawl.Attemp
 	}
 	u, err := crawl.ParseURL(n.URL)
 	if err != nil {
-		return target{}, refuse(err)
+		return target{}, refuse(err), nil
 	}
 	t, err := s.resolve(ctx, u)
-	if err != nil {
-		return target{}, refuse(err)
+	switch {
+	case errors.Is(err, dns.ErrLimited):
+		return target{}, nil, err
+	case err != nil:
+		return target{}, refuse(err), nil
 	}
-	return t, nil
+	return t, nil, nil
 }
 
 // request makes the request whose slot is held, records it, and says what comes

@@ -1,218 +1,260 @@
-// Package dns finds the addresses of a host, and tells a name that does not
-// exist from a failure that may pass.
-//
-// It asks with Go's own resolver: no thread of the operating system waits for
-// an answer, however many hosts are slow. It holds no cache.
 package dns
 
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net"
 	"net/netip"
-	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/maypok86/otter/v2"
+	"golang.org/x/sync/singleflight"
 )
 
 const (
-	// TimeoutDefault leaves room for a second try: the resolver gives a name
-	// server 5 seconds unless resolv.conf says otherwise.
-	TimeoutDefault = 10 * time.Second
+	// stalePatience is how long servers are waited for if old addresses are at
+	// hand: the client response timer of RFC 8767, section 5.
+	stalePatience = 1800 * time.Millisecond
 
-	// maxAddrs bounds what one family of an answer is taken to hold.
-	maxAddrs = 16
-
-	// maxHostLength is the longest name there is, in bytes without the last
-	// dot: RFC 1035, section 2.3.4.
-	maxHostLength = 253
+	// familyPatience is how long one family of addresses is waited for when
+	// the other is there: some name servers never answer for AAAA.
+	familyPatience = 2 * time.Second
 )
-
-var (
-	// ErrNotFound says that the host has no address: its name does not exist,
-	// has no A or AAAA record, or is no name.
-	ErrNotFound = errors.New("no such host")
-
-	// ErrTemporary says that the answer is not known: no name server answered
-	// in time, or it answered with a failure such as SERVFAIL or REFUSED.
-	ErrTemporary = errors.New("no usable answer from the name server")
-)
-
-// Error is a host whose addresses could not be found. It satisfies errors.Is
-// for exactly one of ErrNotFound and ErrTemporary.
-type Error struct {
-	// Err is the cause. May be nil.
-	Err error
-
-	// Host is the name that was asked for.
-	Host string
-
-	// Temporary is true for ErrTemporary, false for ErrNotFound.
-	Temporary bool
-}
-
-// Error names the host, the class and the cause.
-func (e *Error) Error() string {
-	text := fmt.Sprintf("dns: %.*q: %v", maxHostLength, e.Host, e.class())
-	if e.Err != nil {
-		text += ": " + e.Err.Error()
-	}
-	return text
-}
-
-// Unwrap gives the class and the cause.
-func (e *Error) Unwrap() []error {
-	if e.Err == nil {
-		return []error{e.class()}
-	}
-	return []error{e.class(), e.Err}
-}
-
-func (e *Error) class() error {
-	if e.Temporary {
-		return ErrTemporary
-	}
-	return ErrNotFound
-}
-
-// Config chooses the name server. Zero values mean the defaults.
-type Config struct {
-	// Server is the host and port of the name server. Empty means those of the
-	// system (/etc/resolv.conf). The system's hosts file goes first either way.
-	Server string
-
-	// Timeout limits one Lookup, retries included.
-	//
-	// Defaults to 10 seconds.
-	Timeout time.Duration
-}
-
-// WithDefaults returns a copy with a zero Timeout set to its default.
-func (c Config) WithDefaults() Config {
-	if c.Timeout == 0 {
-		c.Timeout = TimeoutDefault
-	}
-	return c
-}
-
-// Validate reports every field that is out of bounds, joined. It does not
-// apply defaults.
-func (c Config) Validate() error {
-	var faults []error
-	if c.Server != "" {
-		host, port, err := net.SplitHostPort(c.Server)
-		if err != nil || host == "" || port == "" {
-			faults = append(faults, fmt.Errorf("dns: Server %q must be host:port", c.Server))
-		}
-	}
-	if c.Timeout <= 0 {
-		faults = append(faults, errors.New("dns: Timeout must be positive"))
-	}
-	return errors.Join(faults...)
-}
 
 // Resolver finds addresses. It is safe for concurrent use.
 type Resolver struct {
-	net     *net.Resolver
-	timeout time.Duration
+	config   Config
+	cache    *otter.Cache[string, record]
+	flights  singleflight.Group
+	hosts    *watched[hosts]
+	limits   *limits
+	system   func(time.Time) *system
+	counters counters
+
+	// now is the clock of the cache and the files.
+	now func() time.Time
+
+	// patience is stalePatience and familyPatience.
+	patience struct{ stale, family time.Duration }
 }
 
 // New makes a Resolver from a config, to which it applies the defaults first.
-// It returns what Config.Validate finds.
+// It returns what Config.Validate finds, or why a system's file is unreadable.
 func New(config Config) (*Resolver, error) {
 	config = config.WithDefaults()
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
-	return &Resolver{
-		net:     &net.Resolver{PreferGo: true, Dial: dialer(config.Server)},
-		timeout: config.Timeout,
-	}, nil
-}
-
-// dialer connects to server or, if that is empty, to the one of the system that
-// the resolver names. The connection ends with its context: the resolver by
-// itself goes on waiting, in the background, after the caller has left.
-func dialer(server string) func(context.Context, string, string) (net.Conn, error) {
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		if server != "" {
-			address = server
-		}
-		conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
-		if err != nil {
-			return nil, err
-		}
-		context.AfterFunc(ctx, func() { _ = conn.Close() })
-		return conn, nil
-	}
-}
-
-// Lookup gives the host's addresses: at least one, at most 32, IPv4 first. An
-// IP literal, in brackets or not, is its own address. A host with a dot in it is
-// absolute: the search list of the system applies to single labels only.
-//
-// One address family is enough: a failure of the other is ignored, as there are
-// name servers that answer only for A. The error is an *Error.
-func (r *Resolver) Lookup(ctx context.Context, host string) ([]netip.Addr, error) {
-	bare := strings.TrimSuffix(host, ".")
-	literal := strings.TrimSuffix(strings.TrimPrefix(bare, "["), "]")
-	if addr, err := netip.ParseAddr(literal); err == nil {
-		if addr.Zone() != "" {
-			return nil, &Error{Host: host, Err: errors.New("a zone means nothing to other machines")}
-		}
-		return []netip.Addr{addr.Unmap()}, nil
-	}
-	if bare == "" || len(bare) > maxHostLength {
-		return nil, &Error{Host: host, Err: errors.New("not a name")}
-	}
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
-	defer cancel()
-
-	type answer struct {
-		addrs []netip.Addr
-		err   error
-	}
-	six := make(chan answer, 1)
-	go func() {
-		addrs, err := r.family(ctx, "ip6", bare)
-		six <- answer{addrs, err}
-	}()
-	addrs, err4 := r.family(ctx, "ip4", bare)
-	other := <-six
-	addrs = append(addrs, other.addrs...)
-	if len(addrs) > 0 {
-		return addrs, nil
-	}
-	// The name is gone only if both answers say so.
-	for _, err := range []error{err4, other.err} {
-		if !isNotFound(err) {
-			return nil, &Error{Host: host, Temporary: true, Err: err}
-		}
-	}
-	return nil, &Error{Host: host, Err: err4}
-}
-
-// family looks up the addresses of one family. It is done for each by itself,
-// as the resolver reports only one of the errors when it is asked for both.
-func (r *Resolver) family(ctx context.Context, network, name string) ([]netip.Addr, error) {
-	if strings.Contains(name, ".") {
-		name += "."
-	}
-	addrs, err := r.net.LookupNetIP(ctx, network, name)
-	if err != nil {
+	r := &Resolver{config: config, now: time.Now}
+	r.patience.stale, r.patience.family = stalePatience, familyPatience
+	var err error
+	if r.cache, err = newCache(config.CacheBytes); err != nil {
 		return nil, err
 	}
-	addrs = addrs[:min(len(addrs), maxAddrs)]
-	for i, addr := range addrs {
-		addrs[i] = addr.Unmap().WithZone("")
+	if r.limits, err = newLimits(config.Rate, config.DomainRate); err != nil {
+		return nil, err
 	}
-	return addrs, nil
+	if r.hosts, err = watch(config.HostsFile, r.now(), parseHosts); err != nil {
+		return nil, err
+	}
+	if r.system, err = config.watchSystem(r.now()); err != nil {
+		return nil, err
+	}
+	return r, nil
 }
 
-// isNotFound tells whether err denies that there are addresses: the name server
-// does, or those that there are belong to the other family.
-func isNotFound(err error) bool {
-	var failure *net.DNSError
-	var unsuitable *net.AddrError
-	return errors.As(err, &unsuitable) || (errors.As(err, &failure) && failure.IsNotFound)
+// Lookup gives the host's addresses: at least one, at most 32, the families
+// interleaved; try them in this order. An IP literal, in brackets or not, is
+// its own address. A host with a dot in it is absolute: the search list of the
+// system applies to single labels only.
+//
+// One address family is enough: a failure of the other is ignored, as there are
+// name servers that answer only for A. When ctx ends Lookup returns, but what it
+// has begun goes on for the others who wait for the host, and for the cache.
+//
+// The error is an *Error.
+func (r *Resolver) Lookup(ctx context.Context, host string) ([]netip.Addr, error) {
+	name, addrs, err := r.local(host)
+	if err != nil || len(addrs) > 0 {
+		return addrs, err
+	}
+	now := r.now()
+	known, _ := r.cache.GetIfPresent(name)
+	if known.fresh(now) {
+		r.counters.hits.Add(1)
+		return r.conclude(host, known)
+	}
+	r.counters.misses.Add(1)
+	if known, err = r.fly(ctx, name, known, len(known.addresses(now, false)) > 0); err != nil {
+		r.counters.failures.Add(1)
+		return nil, &Error{Host: host, Temporary: true, Err: err}
+	}
+	return r.conclude(host, known)
+}
+
+// local answers what needs no name server; otherwise it gives the name to ask
+// for.
+func (r *Resolver) local(host string) (string, []netip.Addr, error) {
+	addr, err := literal(host)
+	if err != nil {
+		return "", nil, &Error{Host: host, Err: err}
+	}
+	if addr.IsValid() {
+		return "", []netip.Addr{addr}, nil
+	}
+	name, ok := canonical(host)
+	if !ok {
+		return "", nil, &Error{Host: host, Err: errors.New("not a name")}
+	}
+	if entry := r.hosts.get(r.now())[name]; entry != nil {
+		return name, interleave(*entry, r.config.PreferIPv6), nil
+	}
+	addrs, ok := special(name)
+	if ok && len(addrs) == 0 {
+		return "", nil, &Error{Host: host, Err: errors.New("the name is reserved: no name server knows it")}
+	}
+	return name, addrs, nil
+}
+
+// fly waits for the host's flight, but not long if what is known is usable.
+func (r *Resolver) fly(ctx context.Context, name string, known record, usable bool) (record, error) {
+	flight := r.flights.DoChan(name, func() (any, error) { return r.resolve(name), nil })
+	var enough <-chan time.Time
+	if usable {
+		timer := time.NewTimer(r.patience.stale)
+		defer timer.Stop()
+		enough = timer.C
+	}
+	select {
+	case result := <-flight:
+		known, _ = result.Val.(record)
+		return known, nil
+	case <-enough:
+		return known, nil
+	case <-ctx.Done():
+		return record{}, ctx.Err()
+	}
+}
+
+// conclude makes what is known of a host into the answer to a caller.
+func (r *Resolver) conclude(host string, known record) ([]netip.Addr, error) {
+	now := r.now()
+	if addrs := known.addresses(now, r.config.PreferIPv6); len(addrs) > 0 {
+		if known.stale(now) {
+			r.counters.stale.Add(1)
+		}
+		return addrs, nil
+	}
+	err := known.failure(host)
+	if err.Temporary {
+		r.counters.failures.Add(1)
+	}
+	return nil, err
+}
+
+// resolve asks the name servers for the families of a host's addresses that are
+// not known, and remembers the answers. No caller's context ends it.
+func (r *Resolver) resolve(name string) record {
+	known, _ := r.cache.GetIfPresent(name) // again: a flight may have landed since
+	now := r.now()
+	ctx, cancel := context.WithTimeout(context.Background(), r.config.Timeout)
+	defer cancel()
+	var found [len(families)]finding
+	var errs [len(families)]error
+	var asking sync.WaitGroup
+	for i, qtype := range families {
+		if now.Before(known[i].askAt) {
+			continue
+		}
+		asking.Go(func() {
+			found[i], errs[i] = r.find(ctx, name, qtype)
+			if len(found[i].addrs) > 0 {
+				time.AfterFunc(r.patience.family, cancel)
+			}
+		})
+	}
+	asking.Wait()
+
+	next := known
+	for i := range families {
+		if !now.Before(known[i].askAt) {
+			other := 1 - i
+			otherHas := len(found[other].addrs) > 0 || known[other].usable(now)
+			next[i] = r.remember(known[i], found[i], errs[i], otherHas)
+		}
+	}
+	r.cache.Set(name, next)
+	return next
+}
+
+// Entry is what the cache knows of a host.
+type Entry struct {
+	// Addrs are the addresses in the order of Lookup.
+	Addrs []netip.Addr
+
+	// Err is why there are none, an *Error; nil if there are.
+	Err error
+
+	// Expires is from when on the name servers are asked again.
+	Expires time.Time
+
+	// Stale tells that some of Addrs are used beyond the time of their records,
+	// as no name server has a usable answer.
+	Stale bool
+}
+
+// Cached tells what Lookup would answer from the cache, without asking a name
+// server. It reports false if it would ask and has no old addresses, and for IP
+// literals and hosts that the hosts file holds.
+func (r *Resolver) Cached(host string) (Entry, bool) {
+	name, addrs, err := r.local(host)
+	if err != nil || len(addrs) > 0 {
+		return Entry{}, false
+	}
+	known, _ := r.cache.GetIfPresent(name)
+	now := r.now()
+	entry := Entry{
+		Addrs:   known.addresses(now, r.config.PreferIPv6),
+		Expires: known.askAt(),
+		Stale:   known.stale(now),
+	}
+	if len(entry.Addrs) > 0 {
+		return entry, true
+	}
+	entry.Addrs, entry.Err = nil, known.failure(host)
+	return entry, known.fresh(now)
+}
+
+// counters are the sources of Stats.
+type counters struct{ failures, hits, misses, queries, stale atomic.Uint64 }
+
+// Stats counts what a Resolver has done since it was made.
+type Stats struct {
+	// Failures are the lookups that ended with ErrTemporary.
+	Failures uint64
+
+	// Hits are the lookups that the cache answered, denials included.
+	Hits uint64
+
+	// Misses are the lookups for which name servers had to be asked, alone or
+	// together with others.
+	Misses uint64
+
+	// Queries are the messages sent to name servers.
+	Queries uint64
+
+	// Stale are the lookups that gave addresses beyond their time.
+	Stale uint64
+}
+
+// Stats gives the counts so far.
+func (r *Resolver) Stats() Stats {
+	return Stats{
+		Failures: r.counters.failures.Load(),
+		Hits:     r.counters.hits.Load(),
+		Misses:   r.counters.misses.Load(),
+		Queries:  r.counters.queries.Load(),
+		Stale:    r.counters.stale.Load(),
+	}
 }

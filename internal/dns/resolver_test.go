@@ -1,236 +1,257 @@
-package dns_test
+package dns
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/netip"
+	"os"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
-
-	mosey "github.com/mosey-web/mosey/internal/dns"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// zone is what the tests' name server knows: records in the order A, AAAA, or
-// the code it answers with.
-var zone = map[string]struct {
-	a, aaaa         []string
-	codeA, codeAAAA int
-	cname           string
-}{
-	"both.test.":     {a: []string{"192.0.2.1", "192.0.2.2"}, aaaa: []string{"2001:db8::1"}},
-	"four.test.":     {a: []string{"192.0.2.1"}},
-	"six.test.":      {aaaa: []string{"2001:db8::1"}},
-	"mapped.test.":   {aaaa: []string{"::ffff:192.0.2.9"}},
-	"nothing.test.":  {},
-	"broken.test.":   {codeA: dns.RcodeServerFailure, codeAAAA: dns.RcodeServerFailure},
-	"refused.test.":  {codeA: dns.RcodeRefused, codeAAAA: dns.RcodeRefused},
-	"halfbad4.test.": {codeA: dns.RcodeServerFailure},
-	"halfbad6.test.": {codeAAAA: dns.RcodeServerFailure},
-	"only4.test.":    {a: []string{"192.0.2.1"}, codeAAAA: dns.RcodeServerFailure},
-	"denies6.test.":  {a: []string{"192.0.2.1"}, codeAAAA: dns.RcodeNameError},
-	"alias.test.":    {cname: "both.test."},
-	"many.test.":     {a: many()},
-}
-
-func many() []string {
-	list := make([]string, 200)
-	for i := range list {
-		list[i] = fmt.Sprintf("192.0.2.%d", i)
-	}
-	return list
-}
-
-func answer(w dns.ResponseWriter, query *dns.Msg) {
-	reply := new(dns.Msg).SetReply(query)
-	reply.Authoritative = true
-	question := query.Question[0]
-	name, known := zone[question.Name]
-	if !known {
-		reply.Rcode = dns.RcodeNameError
-	}
-	header := dns.RR_Header{Name: question.Name, Rrtype: question.Qtype, Class: dns.ClassINET, Ttl: 60}
-	if name.cname != "" {
-		header.Rrtype = dns.TypeCNAME
-		reply.Answer = append(reply.Answer, &dns.CNAME{Hdr: header, Target: name.cname})
-		header = dns.RR_Header{Name: name.cname, Rrtype: question.Qtype, Class: dns.ClassINET, Ttl: 60}
-		name = zone[name.cname]
-	}
-	switch question.Qtype {
-	case dns.TypeA:
-		reply.Rcode = max(reply.Rcode, name.codeA)
-		for _, text := range name.a {
-			reply.Answer = append(reply.Answer, &dns.A{Hdr: header, A: net.ParseIP(text)})
-		}
-	case dns.TypeAAAA:
-		reply.Rcode = max(reply.Rcode, name.codeAAAA)
-		for _, text := range name.aaaa {
-			reply.Answer = append(reply.Answer, &dns.AAAA{Hdr: header, AAAA: net.ParseIP(text)})
-		}
-	}
-	if w.LocalAddr().Network() == "udp" {
-		reply.Truncate(dns.MinMsgSize)
-	}
-	_ = w.WriteMsg(reply)
-}
-
-// serve starts a name server, on UDP and TCP, and gives its address.
-func serve(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	packets, err := net.ListenPacket("udp", listener.Addr().String())
-	require.NoError(t, err)
-	for _, server := range []*dns.Server{{Listener: listener}, {PacketConn: packets}} {
-		server.Handler = dns.HandlerFunc(answer)
-		started, done := make(chan struct{}), make(chan error, 1)
-		server.NotifyStartedFunc = func() { close(started) }
-		go func() { done <- server.ActivateAndServe() }()
-		<-started
-		t.Cleanup(func() {
-			require.NoError(t, server.Shutdown())
-			require.NoError(t, <-done)
-		})
-	}
-	return listener.Addr().String()
-}
-
-func newResolver(t *testing.T, config mosey.Config) *mosey.Resolver {
-	t.Helper()
-	resolver, err := mosey.New(config)
-	require.NoError(t, err)
-	return resolver
-}
 
 func TestLookup(t *testing.T) {
 	t.Parallel()
-	resolver := newResolver(t, mosey.Config{Server: serve(t)})
+	many := make([]string, 200)
+	for i := range many {
+		many[i] = fmt.Sprintf("many.test. 60 IN A 192.0.2.%d", len(many)-i)
+	}
+	server := serve(t, map[string]behaviour{
+		"both.test.": gives(
+			"both.test. 60 IN A 192.0.2.3", "both.test. 60 IN A 192.0.2.1", "both.test. 60 IN A 192.0.2.2",
+			"both.test. 60 IN A 192.0.2.1", "both.test. 60 IN AAAA 2001:db8::2", "both.test. 60 IN AAAA 2001:db8::1"),
+		"four.test.":         gives("four.test. 60 IN A 192.0.2.1"),
+		"six.test.":          gives("six.test. 60 IN AAAA 2001:db8::1"),
+		"capital.test.":      gives("CAPITAL.Test. 60 IN A 192.0.2.1"),
+		"only4.test.":        gives("only4.test. 60 IN A 192.0.2.1"),
+		"only4.test. AAAA":   fails(dns.RcodeServerFailure),
+		"denies6.test.":      gives("denies6.test. 60 IN A 192.0.2.1"),
+		"denies6.test. AAAA": denies(60, 60),
+		"many.test.":         gives(many...),
+		"more.test.":         gives("more.test. 60 IN A 192.0.2.1", "other.test. 60 IN A 192.0.2.2"),
+		"chaos.test.":        gives("chaos.test. 60 CH A 192.0.2.2", "chaos.test. 60 IN A 192.0.2.1"),
+	})
+	resolver, _ := newResolver(t, Config{DomainRate: -1}, server)
 
 	for name, test := range map[string]struct {
 		host string
 		want []string
 	}{
-		"GivesIPv4BeforeIPv6":     {"both.test", []string{"192.0.2.1", "192.0.2.2", "2001:db8::1"}},
-		"TakesATrailingDot":       {"four.test.", []string{"192.0.2.1"}},
-		"GivesIPv6Alone":          {"six.test", []string{"2001:db8::1"}},
-		"FollowsAliases":          {"alias.test", []string{"192.0.2.1", "192.0.2.2", "2001:db8::1"}},
-		"IgnoresAFailureForAAAA":  {"only4.test", []string{"192.0.2.1"}},
-		"IgnoresADenialForAAAA":   {"denies6.test", []string{"192.0.2.1"}},
-		"PassesAnIPv4Literal":     {"192.0.2.7", []string{"192.0.2.7"}},
-		"PassesAnIPv6Literal":     {"2001:db8::7", []string{"2001:db8::7"}},
-		"PassesABracketedLiteral": {"[2001:db8::7]", []string{"2001:db8::7"}},
-		"UnmapsALiteral":          {"::ffff:192.0.2.7", []string{"192.0.2.7"}},
+		"SortsAndInterleavesFamilies": {
+			"both.test", []string{"192.0.2.1", "2001:db8::1", "192.0.2.2", "2001:db8::2", "192.0.2.3"},
+		},
+		"TakesATrailingDot":            {"four.test.", []string{"192.0.2.1"}},
+		"TakesCapitals":                {"FOUR.Test", []string{"192.0.2.1"}},
+		"ReadsCapitals":                {"capital.test", []string{"192.0.2.1"}},
+		"GivesIPv6Alone":               {"six.test", []string{"2001:db8::1"}},
+		"IgnoresAFailureForAAAA":       {"only4.test", []string{"192.0.2.1"}},
+		"IgnoresADenialForAAAA":        {"denies6.test", []string{"192.0.2.1"}},
+		"IgnoresRecordsOfOtherNames":   {"more.test", []string{"192.0.2.1"}},
+		"IgnoresRecordsOfOtherClasses": {"chaos.test", []string{"192.0.2.1"}},
+		"PassesAnIPv4Literal":          {"192.0.2.7", []string{"192.0.2.7"}},
+		"PassesAnIPv6Literal":          {"2001:db8::7", []string{"2001:db8::7"}},
+		"PassesABracketedLiteral":      {"[2001:db8::7]", []string{"2001:db8::7"}},
+		"UnmapsALiteral":               {"::ffff:192.0.2.7", []string{"192.0.2.7"}},
+		"KnowsThisMachineItself":       {"www.localhost", []string{"127.0.0.1", "::1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			addrs, err := resolver.Lookup(t.Context(), test.host)
-			require.NoError(t, err)
-			want := make([]netip.Addr, len(test.want))
-			for i, text := range test.want {
-				want[i] = netip.MustParseAddr(text)
-			}
-			require.ElementsMatch(t, want, addrs)
-			for i := 1; i < len(addrs); i++ {
-				require.False(t, addrs[i-1].Is6() && addrs[i].Is4(), "IPv6 before IPv4: %v", addrs)
-			}
+			requireLookup(t, resolver, test.host, test.want...)
 		})
 	}
 
-	t.Run("AsksOverTCPForALongAnswerAndBoundsIt", func(t *testing.T) {
+	t.Run("BoundsTheAddressesOfAFamily", func(t *testing.T) {
 		t.Parallel()
 		addrs, err := resolver.Lookup(t.Context(), "many.test")
 		require.NoError(t, err)
 		require.Len(t, addrs, 16)
+		require.Equal(t, "192.0.2.1", addrs[0].String())
+	})
+
+	t.Run("BeginsWithIPv6WhenTold", func(t *testing.T) {
+		t.Parallel()
+		resolver, _ := newResolver(t, Config{PreferIPv6: true}, server)
+		requireLookup(t, resolver, "both.test", "2001:db8::1", "192.0.2.1", "2001:db8::2", "192.0.2.2", "192.0.2.3")
 	})
 }
 
 func TestLookupTellsFailuresApart(t *testing.T) {
 	t.Parallel()
-	resolver := newResolver(t, mosey.Config{Server: serve(t)})
+	server := serve(t, map[string]behaviour{
+		"nothing.test.":       gives(),
+		"mapped.test.":        gives("mapped.test. 60 IN AAAA ::ffff:192.0.2.9"),
+		"broken.test.":        fails(dns.RcodeServerFailure),
+		"refused.test.":       fails(dns.RcodeRefused),
+		"odd.test.":           fails(14),
+		"halfbad4.test.":      gives(),
+		"halfbad4.test. A":    fails(dns.RcodeServerFailure),
+		"halfbad6.test.":      gives(),
+		"halfbad6.test. AAAA": fails(dns.RcodeServerFailure),
+		"referral.test.": func(w dns.ResponseWriter, query *dns.Msg) {
+			reply := new(dns.Msg).SetReply(query)
+			reply.Ns = []dns.RR{newRecord("test. 60 IN NS ns.test.")}
+			send(w, reply)
+		},
+	})
+	resolver, _ := newResolver(t, Config{DomainRate: -1}, server)
 
 	for name, test := range map[string]struct {
 		host string
 		want error
+		text string
 	}{
-		"NoSuchName":               {"absent.test", mosey.ErrNotFound},
-		"NoAddress":                {"nothing.test", mosey.ErrNotFound},
-		"IPv4InAnAAAARecord":       {"mapped.test", mosey.ErrNotFound},
-		"ServerFailure":            {"broken.test", mosey.ErrTemporary},
-		"Refused":                  {"refused.test", mosey.ErrTemporary},
-		"ServerFailureForAOnly":    {"halfbad4.test", mosey.ErrTemporary},
-		"ServerFailureForAAAAOnly": {"halfbad6.test", mosey.ErrTemporary},
-		"EmptyName":                {"", mosey.ErrNotFound},
-		"OnlyADot":                 {".", mosey.ErrNotFound},
-		"NameTooLong":              {strings.Repeat("a.", 127) + "test", mosey.ErrNotFound},
-		"LabelTooLong":             {strings.Repeat("a", 64) + ".test", mosey.ErrNotFound},
-		"NotAName":                 {"a b.test", mosey.ErrNotFound},
-		"Zone":                     {"fe80::1%eth0", mosey.ErrNotFound},
+		"NoSuchName":               {"absent.test", ErrNotFound, "NXDOMAIN"},
+		"NoAddress":                {"nothing.test", ErrNotFound, "NODATA"},
+		"IPv4InAnAAAARecord":       {"mapped.test", ErrNotFound, "NODATA"},
+		"ServerFailure":            {"broken.test", ErrTemporary, server.addr + ": SERVFAIL"},
+		"Refused":                  {"refused.test", ErrTemporary, "REFUSED"},
+		"UnknownCode":              {"odd.test", ErrTemporary, "response code 14"},
+		"Referral":                 {"referral.test", ErrTemporary, "referral"},
+		"ServerFailureForAOnly":    {"halfbad4.test", ErrTemporary, "SERVFAIL"},
+		"ServerFailureForAAAAOnly": {"halfbad6.test", ErrTemporary, "SERVFAIL"},
+		"EmptyName":                {"", ErrNotFound, "not a name"},
+		"OnlyADot":                 {".", ErrNotFound, "not a name"},
+		"EmptyLabel":               {"a..test", ErrNotFound, "not a name"},
+		"NameTooLong":              {strings.Repeat("a.", 127) + "test", ErrNotFound, "not a name"},
+		"LabelTooLong":             {strings.Repeat("a", 64) + ".test", ErrNotFound, "not a name"},
+		"NotAName":                 {"a b.test", ErrNotFound, "not a name"},
+		"HyphenFirst":              {"-a.test", ErrNotFound, "not a name"},
+		"Zone":                     {"fe80::1%eth0", ErrNotFound, "zone"},
+		"Reserved":                 {"site.onion", ErrNotFound, "reserved"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			addrs, err := resolver.Lookup(t.Context(), test.host)
 			require.ErrorIs(t, err, test.want)
+			require.ErrorContains(t, err, test.text)
 			require.Empty(t, addrs)
-			var failure *mosey.Error
+			var failure *Error
 			require.ErrorAs(t, err, &failure)
 			require.Equal(t, test.host, failure.Host)
-			require.Equal(t, errors.Is(test.want, mosey.ErrTemporary), failure.Temporary)
-			require.NotErrorIs(t, err, map[bool]error{true: mosey.ErrNotFound, false: mosey.ErrTemporary}[failure.Temporary])
+			require.Equal(t, errors.Is(test.want, ErrTemporary), failure.Temporary)
+			require.NotErrorIs(t, err, map[bool]error{true: ErrNotFound, false: ErrTemporary}[failure.Temporary])
 		})
 	}
 }
 
-func TestLookupEnds(t *testing.T) {
+func TestLookupSharesFlights(t *testing.T) {
 	t.Parallel()
-	silent, err := net.ListenPacket("udp", "127.0.0.1:0")
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, silent.Close()) })
 
-	t.Run("AtItsTimeLimit", func(t *testing.T) {
+	t.Run("AsksOnceForManyCallers", func(t *testing.T) {
 		t.Parallel()
-		resolver := newResolver(t, mosey.Config{Server: silent.LocalAddr().String(), Timeout: 50 * time.Millisecond})
-		_, err := resolver.Lookup(t.Context(), "slow.test")
-		require.ErrorIs(t, err, mosey.ErrTemporary)
+		came, release := make(chan struct{}, 2), make(chan struct{})
+		server := serve(t, map[string]behaviour{
+			"slow.test.": blocks(came, release, gives("slow.test. 60 IN A 192.0.2.1")),
+		})
+		resolver, _ := newResolver(t, Config{}, server)
+		resolver.patience.stale = time.Nanosecond // matters only to who has old addresses
+		var callers sync.WaitGroup
+		for range 50 {
+			callers.Go(func() { requireLookup(t, resolver, "slow.test", "192.0.2.1") })
+		}
+		<-came
+		close(release)
+		callers.Wait()
+		require.Equal(t, 1, server.count("slow.test. A"))
+		require.Equal(t, 1, server.count("slow.test. AAAA"))
+		require.Equal(t, uint64(2), resolver.Stats().Queries)
 	})
 
-	t.Run("WithTheCallersContext", func(t *testing.T) {
+	t.Run("GoesOnWhenTheFirstCallerLeaves", func(t *testing.T) {
 		t.Parallel()
-		resolver := newResolver(t, mosey.Config{Server: silent.LocalAddr().String()})
+		came, release := make(chan struct{}, 2), make(chan struct{})
+		server := serve(t, map[string]behaviour{
+			"slow.test.": blocks(came, release, gives("slow.test. 60 IN A 192.0.2.1")),
+		})
+		resolver, _ := newResolver(t, Config{}, server)
 		ctx, cancel := context.WithCancel(t.Context())
+		first := make(chan error, 1)
+		go func() {
+			_, err := resolver.Lookup(ctx, "slow.test")
+			first <- err
+		}()
+		<-came
 		cancel()
-		_, err := resolver.Lookup(ctx, "slow.test")
-		require.ErrorIs(t, err, mosey.ErrTemporary)
+		err := <-first
 		require.ErrorIs(t, err, context.Canceled)
+		require.ErrorIs(t, err, ErrTemporary)
+		close(release)
+		requireLookup(t, resolver, "slow.test", "192.0.2.1")
+		require.Equal(t, 1, server.count("slow.test. A"))
+	})
+
+	t.Run("AsksNothingWhenAnotherFlightHasJustLanded", func(t *testing.T) {
+		t.Parallel()
+		resolver, _ := newResolver(t, Config{}, serve(t, map[string]behaviour{
+			"site.test.": gives("site.test. 60 IN A 192.0.2.1"),
+		}))
+		requireLookup(t, resolver, "site.test", "192.0.2.1")
+		resolver.resolve("site.test")
+		require.Equal(t, uint64(2), resolver.Stats().Queries)
 	})
 }
 
-func TestSystemResolverReadsTheHostsFile(t *testing.T) {
+func TestLookupEndsWithoutTheOtherFamily(t *testing.T) {
 	t.Parallel()
-	addrs, err := newResolver(t, mosey.Config{}).Lookup(t.Context(), "localhost")
+	server := serve(t, map[string]behaviour{
+		"site.test. A":    gives("site.test. 60 IN A 192.0.2.1"),
+		"site.test. AAAA": silent,
+	})
+	// were the other family waited for, this test would not end
+	resolver, _ := newResolver(t, Config{Timeout: time.Hour, TryTimeout: time.Hour}, server)
+	resolver.patience.family = time.Millisecond
+	requireLookup(t, resolver, "site.test", "192.0.2.1")
+	queries := resolver.Stats().Queries
+	requireLookup(t, resolver, "site.test", "192.0.2.1")
+	require.Equal(t, queries, resolver.Stats().Queries, "a family that is not answered for is let be for a while")
+}
+
+func TestHostsFileGoesFirst(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "hosts")
+	require.NoError(t, os.WriteFile(path, []byte("192.0.2.8 site.test\n2001:db8::8 site.test\n"), 0o600))
+	server := serve(t, map[string]behaviour{
+		"site.test.":  gives("site.test. 60 IN A 192.0.2.1"),
+		"added.test.": gives("added.test. 60 IN A 192.0.2.1"),
+	})
+	resolver, clock := newResolver(t, Config{HostsFile: path}, server)
+	clock.advance(time.Since(clock.now())) // the file was read at the real time
+	requireLookup(t, resolver, "site.test", "192.0.2.8", "2001:db8::8")
+	requireLookup(t, resolver, "added.test", "192.0.2.1")
+	six, _ := newResolver(t, Config{HostsFile: path, PreferIPv6: true}, server)
+	requireLookup(t, six, "site.test", "2001:db8::8", "192.0.2.8")
+
+	require.NoError(t, os.WriteFile(path, []byte("192.0.2.9 added.test\n"), 0o600))
+	requireLookup(t, resolver, "added.test", "192.0.2.1")
+	clock.advance(fileCheck)
+	requireLookup(t, resolver, "added.test", "192.0.2.9")
+	requireLookup(t, resolver, "site.test", "192.0.2.1")
+
+	require.NoError(t, os.Remove(path))
+	clock.advance(fileCheck)
+	requireLookup(t, resolver, "added.test", "192.0.2.1")
+}
+
+func TestNewReadsTheFilesOfTheSystem(t *testing.T) {
+	t.Parallel()
+	resolver, err := New(Config{})
+	require.NoError(t, err)
+	require.NotEmpty(t, resolver.system(time.Now()).servers)
+	addrs, err := resolver.Lookup(t.Context(), "localhost")
 	require.NoError(t, err)
 	require.True(t, addrs[0].IsLoopback())
 }
 
-func TestConfig(t *testing.T) {
+func TestNewNamesAnUnreadableFile(t *testing.T) {
 	t.Parallel()
-
-	t.Run("RejectsEveryBadField", func(t *testing.T) {
-		t.Parallel()
-		_, err := mosey.New(mosey.Config{Server: "192.0.2.1", Timeout: -1})
-		require.ErrorContains(t, err, "Server")
-		require.ErrorContains(t, err, "Timeout")
-	})
-
-	t.Run("FillsInTheTimeout", func(t *testing.T) {
-		t.Parallel()
-		require.Equal(t, mosey.TimeoutDefault, mosey.Config{}.WithDefaults().Timeout)
-	})
+	folder := t.TempDir()
+	_, err := New(Config{HostsFile: folder})
+	require.ErrorContains(t, err, folder)
+	_, err = New(Config{ResolvConf: folder, HostsFile: filepath.Join(folder, "missing")})
+	require.ErrorContains(t, err, folder)
 }

@@ -45,7 +45,7 @@ func version() string {
 type FetchFlags struct {
 	UserAgent    string         `help:"User-Agent to send; its first word is the name robots.txt is read for. Default: mosey/VERSION and the contact." placeholder:"TEXT"`
 	Contact      string         `help:"Address where site owners reach you, a URL or mail address, sent with each request." placeholder:"URL|MAIL"`
-	DNSServer    string         `name:"dns-server" help:"Name server to ask instead of the system's." placeholder:"HOST:PORT"`
+	DNSServer    []string       `name:"dns-server" help:"Name server to ask instead of the system's. Repeatable: another is asked when one fails." placeholder:"HOST:PORT"`
 	AllowNetwork []netip.Prefix `help:"Private network that may be crawled, such as 10.0.0.0/8. Repeatable." placeholder:"CIDR"`
 	FrontEnds    string         `name:"front-ends" help:"File of networks of shared front ends, one CIDR a line: --ip-delay and --subnet-delay do not hold there." placeholder:"FILE"`
 	Timeout      time.Duration  `help:"Longest time one request may take." default:"30s" placeholder:"DURATION"`
@@ -76,7 +76,7 @@ func (f FetchFlags) Validate() error {
 	if f.MaxFetches < 1 || f.MaxFetches > 100_000 {
 		errs = append(errs, fmt.Errorf("--max-fetches %d: want 1 to 100000", f.MaxFetches))
 	}
-	if err := (dns.Config{Server: f.DNSServer}).WithDefaults().Validate(); err != nil {
+	if err := (dns.Config{Servers: f.DNSServer}).WithDefaults().Validate(); err != nil {
 		errs = append(errs, fmt.Errorf("--dns-server: %w", err))
 	}
 	if err := f.config().Validate(); err != nil {
@@ -143,7 +143,7 @@ func NewWorker(c client.Client, store *db.Store, f FetchFlags, logger *slog.Logg
 	if err != nil {
 		return nil, err
 	}
-	resolver, err := dns.New(dns.Config{Server: f.DNSServer})
+	resolver, err := dns.New(dns.Config{Servers: f.DNSServer})
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ func TestFetchFlags(t *testing.T) {
 			"--timeout 10m1s":    func(f *wiring.FetchFlags) { f.Timeout = 10*time.Minute + time.Second },
 			"--max-fetches 0":    func(f *wiring.FetchFlags) { f.MaxFetches = 0 },
 			"--user-agent":       func(f *wiring.FetchFlags) { f.UserAgent = "(nobody)" },
-			"--dns-server":       func(f *wiring.FetchFlags) { f.DNSServer = "1.1.1.1" },
+			"--dns-server":       func(f *wiring.FetchFlags) { f.DNSServer = []string{"1.1.1.1"} },
 			"valid header value": func(f *wiring.FetchFlags) { f.Contact = "you\nX-Other: header" },
 		} {
 			f := defaults

@@ -1,0 +1,150 @@
+package dns
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/maypok86/otter/v2"
+	"github.com/miekg/dns"
+)
+
+// failureTTL is how long a failure is remembered of a host without old
+// addresses: the least that RFC 9520, section 3.2, allows, so that a page's
+// tries are not spent on what is only remembered.
+const failureTTL = time.Second
+
+// families are the types of address records, in the order of a record.
+//
+//nolint:gochecknoglobals // a constant, but for its type
+var families = [...]uint16{dns.TypeA, dns.TypeAAAA}
+
+// answer is what is known of one family of a host's addresses: addresses, a
+// denial, or a failure.
+type answer struct {
+	// addrs is empty for a denial and a failure.
+	addrs []netip.Addr
+
+	// err is why there are no addresses or, beside addresses, why they are
+	// given beyond their time.
+	err error
+
+	// temporary tells a failure, or stale addresses, from a denial.
+	temporary bool
+
+	// askAt is when the name servers are to be asked again.
+	askAt time.Time
+
+	// until is when the addresses are too old to be given at all.
+	until time.Time
+}
+
+func (a answer) usable(now time.Time) bool { return len(a.addrs) > 0 && now.Before(a.until) }
+
+// record is what is known of a host, by family. It never changes once it is in
+// the cache.
+type record [len(families)]answer
+
+// fresh tells whether no name server needs to be asked.
+func (r record) fresh(now time.Time) bool { return now.Before(r.askAt()) }
+
+// askAt is when the first of the families is to be asked for again.
+func (r record) askAt() time.Time {
+	if r[0].askAt.Before(r[1].askAt) {
+		return r[0].askAt
+	}
+	return r[1].askAt
+}
+
+// stale tells whether some of the addresses are given beyond their time.
+func (r record) stale(now time.Time) bool {
+	return slices.ContainsFunc(r[:], func(a answer) bool {
+		return a.usable(now) && (a.err != nil || !now.Before(a.askAt))
+	})
+}
+
+// addresses are those that may be given, interleaved.
+func (r record) addresses(now time.Time, preferIPv6 bool) []netip.Addr {
+	var usable [len(families)][]netip.Addr
+	for i, a := range r {
+		if a.usable(now) {
+			usable[i] = a.addrs
+		}
+	}
+	return interleave(usable, preferIPv6)
+}
+
+// failure is why there are no addresses. A host is gone only if the answers for
+// both families say so; addresses that are too old say nothing.
+func (r record) failure(host string) *Error {
+	for _, a := range r {
+		if a.temporary || len(a.addrs) > 0 {
+			return &Error{Host: host, Temporary: true, Err: a.err}
+		}
+	}
+	return &Error{Host: host, Err: r[0].err}
+}
+
+// interleave takes one address of each family in turn: RFC 8305, section 4.
+func interleave(families [2][]netip.Addr, preferIPv6 bool) []netip.Addr {
+	first, second := families[0], families[1]
+	if preferIPv6 {
+		first, second = second, first
+	}
+	list := make([]netip.Addr, 0, len(first)+len(second))
+	for i := range max(len(first), len(second)) {
+		if i < len(first) {
+			list = append(list, first[i])
+		}
+		if i < len(second) {
+			list = append(list, second[i])
+		}
+	}
+	return list
+}
+
+// What a cached host costs, roughly.
+const (
+	recordBytes  = 320
+	addressBytes = 24
+)
+
+func newCache(size int64) (*otter.Cache[string, record], error) {
+	cache, err := otter.New(&otter.Options[string, record]{
+		MaximumWeight: uint64(size), //nolint:gosec // Validate wants it positive
+		Weigher: func(name string, r record) uint32 {
+			addrs := len(r[0].addrs) + len(r[1].addrs)
+			return uint32(recordBytes + len(name) + addrs*addressBytes) //nolint:gosec // a few KB at most
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("dns: make the cache: %w", err)
+	}
+	return cache, nil
+}
+
+// remember makes the answer that is cached of what was found for a family.
+// otherHas says that the host has addresses of the other family: then it can do
+// without these, and they are asked for as seldom as the config allows.
+func (r *Resolver) remember(old answer, found finding, err error, otherHas bool) answer {
+	now, c := r.now(), r.config
+	switch {
+	case err == nil && found.denial == nil:
+		askAt := now.Add(clamp(found.ttl, c.MinTTL, c.MaxTTL))
+		return answer{addrs: found.addrs, askAt: askAt, until: askAt.Add(max(0, c.MaxStale))}
+	case err == nil && otherHas:
+		return answer{err: found.denial, askAt: now.Add(c.MaxNegativeTTL)}
+	case err == nil:
+		return answer{err: found.denial, askAt: now.Add(clamp(found.ttl, c.MinNegativeTTL, c.MaxNegativeTTL))}
+	case old.usable(now):
+		pause := min(c.StalePause, old.until.Sub(now))
+		return answer{addrs: old.addrs, err: err, temporary: true, askAt: now.Add(pause), until: old.until}
+	case otherHas:
+		return answer{err: err, temporary: true, askAt: now.Add(c.MaxNegativeTTL)}
+	default:
+		return answer{err: err, temporary: true, askAt: now.Add(failureTTL)}
+	}
+}
+
+func clamp(d, low, high time.Duration) time.Duration { return min(max(d, low), high) }

@@ -1,0 +1,73 @@
+package dns
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/maypok86/otter/v2"
+	"golang.org/x/net/publicsuffix"
+	"golang.org/x/time/rate"
+)
+
+// maxLimiters bounds the domains whose rates are remembered; one that is
+// forgotten begins anew.
+const maxLimiters = 10_000
+
+// limits are the queries per second: in all, and for each registrable domain.
+type limits struct {
+	all        *rate.Limiter
+	domainRate float64
+	domains    *otter.Cache[string, *rate.Limiter]
+}
+
+func newLimits(all, domain float64) (*limits, error) {
+	domains, err := otter.New(&otter.Options[string, *rate.Limiter]{MaximumSize: maxLimiters})
+	if err != nil {
+		return nil, fmt.Errorf("dns: make the limits: %w", err)
+	}
+	return &limits{all: newLimiter(all), domainRate: domain, domains: domains}, nil
+}
+
+// newLimiter lets a second's worth of queries through at once, and in any case
+// the two that a lookup begins with.
+func newLimiter(perSecond float64) *rate.Limiter {
+	if perSecond < 0 {
+		return rate.NewLimiter(rate.Inf, 0)
+	}
+	return rate.NewLimiter(rate.Limit(perSecond), max(len(families), int(min(perSecond, math.MaxInt32))))
+}
+
+// wait returns when a query for a fully qualified name may be sent, or at once
+// with ErrLimited if that were after the end of ctx. The domain comes first: who
+// waits for it takes nothing from the others.
+func (l *limits) wait(ctx context.Context, name string) error {
+	domain := registrable(name)
+	limiter, _ := l.domains.ComputeIfAbsent(domain, func() (*rate.Limiter, bool) {
+		return newLimiter(l.domainRate), false
+	})
+	if err := limiter.Wait(ctx); err != nil {
+		return limited(ctx, err, fmt.Sprintf("more than %g a second for %s", l.domainRate, domain))
+	}
+	if err := l.all.Wait(ctx); err != nil {
+		return limited(ctx, err, fmt.Sprintf("more than %g a second in all", float64(l.all.Limit())))
+	}
+	return nil
+}
+
+func limited(ctx context.Context, err error, what string) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	return fmt.Errorf("%w: %s: raise the limit, or look up less at once", ErrLimited, what)
+}
+
+// registrable is the part of a name that somebody registered, or else the name.
+func registrable(name string) string {
+	name = strings.TrimSuffix(name, ".")
+	if domain, err := publicsuffix.EffectiveTLDPlusOne(name); err == nil {
+		return domain
+	}
+	return name
+}

@@ -1,0 +1,192 @@
+package dns
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/netip"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/miekg/dns"
+)
+
+const (
+	// fileSize bounds what is read of a system's file.
+	fileSize = 4 << 20
+
+	// fileCheck is how often a file is looked at for changes.
+	fileCheck = 5 * time.Second
+
+	// maxSearch is the number of search domains that resolv.conf may have, and
+	// the next two bound its options, as glibc does.
+	maxSearch      = 6
+	maxSystemTries = 5
+	maxSystemWait  = 30 // seconds
+
+	// serverRest is how long a server that did not answer is asked last.
+	serverRest = 30 * time.Second
+
+	systemPort = "53"
+)
+
+// server is one name server.
+type server struct {
+	addr string
+
+	// silentUntil, in Unix nanoseconds, is until when it is asked last, as it
+	// did not answer. 0 if it did.
+	silentUntil atomic.Int64
+}
+
+// rest has the server asked last for a while.
+func (s *server) rest(now time.Time) { s.silentUntil.Store(now.Add(serverRest).UnixNano()) }
+
+// system is which name servers are asked, and how.
+type system struct {
+	servers []*server
+	search  []string
+	timeout time.Duration // for one try
+	tries   int
+}
+
+// order gives the servers in their order, those last that are resting.
+func (s *system) order(now time.Time) []*server {
+	list := make([]*server, 0, len(s.servers))
+	var resting []*server
+	for _, srv := range s.servers {
+		if srv.silentUntil.Load() > now.UnixNano() {
+			resting = append(resting, srv)
+		} else {
+			list = append(list, srv)
+		}
+	}
+	return append(list, resting...)
+}
+
+func newServers(addrs []string) []*server {
+	list := make([]*server, len(addrs))
+	for i, addr := range addrs {
+		list[i] = &server{addr: addr}
+	}
+	return list
+}
+
+// watchSystem gives the name servers of the config, or else those of the system,
+// at a time.
+func (c Config) watchSystem(now time.Time) (func(time.Time) *system, error) {
+	if len(c.Servers) > 0 {
+		s := &system{servers: newServers(c.Servers), timeout: c.TryTimeout, tries: c.Tries}
+		return func(time.Time) *system { return s }, nil
+	}
+	file, err := watch(c.ResolvConf, now, c.systemOf)
+	if err != nil {
+		return nil, err
+	}
+	return file.get, nil
+}
+
+// systemOf reads a resolv.conf(5), of which any part may be missing. Settings
+// of the config win.
+func (c Config) systemOf(text []byte) *system {
+	conf, err := dns.ClientConfigFromReader(bytes.NewReader(text))
+	if err != nil { // nothing that it says counts
+		conf = &dns.ClientConfig{Timeout: int(TryTimeoutDefault / time.Second), Attempts: TriesDefault}
+	}
+	var addrs []string
+	for _, text := range conf.Servers {
+		if addr, err := netip.ParseAddr(text); err == nil && len(addrs) < maxServers {
+			addrs = append(addrs, net.JoinHostPort(addr.String(), systemPort))
+		}
+	}
+	if len(addrs) == 0 { // as resolv.conf(5) has it
+		addrs = []string{"127.0.0.1:" + systemPort, "[::1]:" + systemPort}
+	}
+	return &system{
+		servers: newServers(addrs),
+		search:  conf.Search[:min(len(conf.Search), maxSearch)],
+		timeout: orDefault(c.TryTimeout, time.Duration(min(conf.Timeout, maxSystemWait))*time.Second),
+		tries:   orDefault(c.Tries, min(conf.Attempts, maxSystemTries)),
+	}
+}
+
+// watched is what a system's file says. The file is read again when it has
+// changed: crawls outlast networks.
+type watched[T any] struct {
+	path  string
+	parse func([]byte) T // of nil if there is no file
+
+	mu      sync.Mutex
+	value   T
+	checked time.Time
+	changed time.Time // the file's time of change
+	size    int64
+}
+
+// watch reads the file for the first time.
+func watch[T any](path string, now time.Time, parse func([]byte) T) (*watched[T], error) {
+	w := &watched[T]{path: path, parse: parse, checked: now}
+	w.value = parse(nil)
+	if err := w.load(); err != nil {
+		return nil, fmt.Errorf("dns: read %s, which may be missing but not unreadable: %w", path, err)
+	}
+	return w, nil
+}
+
+func (w *watched[T]) get(now time.Time) T {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if now.Sub(w.checked) < fileCheck {
+		return w.value
+	}
+	w.checked = now
+	if err := w.load(); err != nil {
+		return w.value // unreadable for now: what it said before still counts
+	}
+	return w.value
+}
+
+// load reads the file if it is not the one that was read last.
+func (w *watched[T]) load() error {
+	info, err := os.Stat(w.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if w.size > 0 {
+			w.value, w.changed, w.size = w.parse(nil), time.Time{}, 0
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if info.ModTime().Equal(w.changed) && info.Size() == w.size {
+		return nil
+	}
+	text, err := readStart(w.path)
+	if err != nil {
+		return err
+	}
+	w.value, w.changed, w.size = w.parse(text), info.ModTime(), info.Size()
+	return nil
+}
+
+// readStart gives the whole lines within the first fileSize bytes.
+func readStart(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, fileSize+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > fileSize {
+		text = text[:bytes.LastIndexByte(text[:fileSize], '\n')+1]
+	}
+	return text, nil
+}
