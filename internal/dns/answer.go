@@ -23,6 +23,12 @@ const (
 	maxTTL = 1<<31 - 1
 )
 
+// Why a host has no addresses.
+var (
+	errNoName = errors.New("no such name (NXDOMAIN)")
+	errNoData = errors.New("no usable A or AAAA record (NODATA)")
+)
+
 // finding is what the name servers say about one family of a host's addresses.
 type finding struct {
 	// addrs are at most maxAddrs, sorted, each once.
@@ -57,7 +63,7 @@ func (c *chain) read(msg *dns.Msg, qtype uint16) (finding, bool) {
 		return c.deny(err, c.ttl), true
 	}
 	if msg.Rcode == dns.RcodeNameError {
-		return c.deny(errors.New("no such name (NXDOMAIN)"), negativeTTL(msg.Ns)), true
+		return c.deny(errNoName, negativeTTL(msg.Ns)), true
 	}
 	if addrs := c.addresses(msg.Answer, qtype); len(addrs) > 0 {
 		return finding{addrs: addrs, ttl: seconds(c.ttl)}, true
@@ -66,7 +72,7 @@ func (c *chain) read(msg *dns.Msg, qtype uint16) (finding, bool) {
 	if c.end() != asked && !soa {
 		return finding{}, false
 	}
-	return c.deny(errors.New("no usable A or AAAA record (NODATA)"), negativeTTL(msg.Ns)), true
+	return c.deny(errNoData, negativeTTL(msg.Ns)), true
 }
 
 // deny finds that there are no addresses, for as long as the aliases hold.

@@ -120,17 +120,17 @@ func TestStaleAddresses(t *testing.T) {
 			require.Equal(t, addresses("192.0.2.1"), entry.Addrs)
 			require.True(t, entry.Stale)
 			require.NoError(t, entry.Err)
-			asked := server.count("site.test. A")
-			require.Greater(t, asked, 1)
+			asked := resolver.Stats().Queries
+			require.Greater(t, asked, uint64(2))
 
 			clock.advance(StalePauseDefault - 1)
 			requireLookup(t, resolver, "site.test", "192.0.2.1")
-			require.Equal(t, asked, server.count("site.test. A"), "a dead resolver is left alone for a while")
+			require.Equal(t, asked, resolver.Stats().Queries, "a dead resolver is left alone for a while")
 			require.Equal(t, uint64(2), resolver.Stats().Stale)
 
 			clock.advance(1)
 			requireLookup(t, resolver, "site.test", "192.0.2.1")
-			require.Greater(t, server.count("site.test. A"), asked)
+			require.Greater(t, resolver.Stats().Queries, asked)
 
 			server.set("site.test.", good)
 			clock.advance(StalePauseDefault)

@@ -277,6 +277,8 @@ func TestSearchListIsForSingleLabels(t *testing.T) {
 	t.Parallel()
 	server := serve(t, map[string]behaviour{
 		"db.second.test.":    gives("db.second.test. 60 IN A 192.0.2.1"),
+		"two.first.test.":    gives("two.first.test. 60 IN A 192.0.2.5"),
+		"two.second.test.":   gives("two.second.test. 60 IN AAAA 2001:db8::5"),
 		"bare.":              gives("bare. 60 IN A 192.0.2.2"),
 		"a.b.first.test.":    gives("a.b.first.test. 60 IN A 192.0.2.3"),
 		"broken.first.test.": fails(dns.RcodeServerFailure),
@@ -288,6 +290,7 @@ func TestSearchListIsForSingleLabels(t *testing.T) {
 
 	requireLookup(t, resolver, "db", "192.0.2.1")
 	requireLookup(t, resolver, "bare", "192.0.2.2")
+	requireLookup(t, resolver, "two", "192.0.2.5")
 	_, err := resolver.Lookup(t.Context(), "a.b")
 	require.ErrorIs(t, err, ErrNotFound)
 	_, err = resolver.Lookup(t.Context(), "broken")

@@ -10,7 +10,9 @@ import (
 )
 
 // find asks for one family of a host's addresses. A single label is looked for
-// in the domains of the system's search list first.
+// in the domains of the system's search list first, up to one where the name
+// exists: were its lack of one family passed over, the addresses would be those
+// of two hosts.
 func (r *Resolver) find(ctx context.Context, name string, qtype uint16) (finding, error) {
 	sys := r.system(r.now())
 	if !strings.Contains(name, ".") {
@@ -20,7 +22,7 @@ func (r *Resolver) find(ctx context.Context, name string, qtype uint16) (finding
 				continue
 			}
 			found, err := r.walk(ctx, sys, full, qtype)
-			if err != nil || found.denial == nil {
+			if err != nil || !errors.Is(found.denial, errNoName) {
 				return found, err
 			}
 		}

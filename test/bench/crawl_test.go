@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/test/web"
 )
 
@@ -34,13 +35,13 @@ func BenchmarkCrawl(b *testing.B) {
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
-				crawl(b, bin, c.domains, c.delay, c.pages)
+				measure(b, bin, c.domains, c.delay, c.pages)
 			}
 		})
 	}
 }
 
-func crawl(b *testing.B, bin string, domains int, delay time.Duration, perActivity int) {
+func measure(b *testing.B, bin string, domains int, delay time.Duration, perActivity int) {
 	b.Helper()
 	w, err := web.Start(b.Context(), web.Options{Sites: web.Uniform(domains, web.Site{Plain: true, Pages: 200})})
 	require.NoError(b, err)
@@ -48,8 +49,9 @@ func crawl(b *testing.B, bin string, domains int, delay time.Duration, perActivi
 	r := startUp(b, bin, dataDir(b))
 	r.web = w
 	r.startWorker(b, bin)
-	r.seed(b, map[string]any{
-		"delay": delay.String(), "ip_delay": "0s", "pages_per_activity": perActivity, "max_active_domains": domains,
+	r.seed(b, crawl.Settings{
+		Delay: new(crawl.Duration(delay)), IPDelay: new(crawl.Duration(0)),
+		PagesPerActivity: new(perActivity), MaxDomains: new(domains),
 	})
 	background(b.Context(), warmUp)
 	before := usage(b, r)

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,7 +16,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
 
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/test/web"
+	"github.com/mosey-web/mosey/workflows"
 )
 
 // rig is one running system: the stack in one process, a worker in another, and
@@ -119,22 +121,22 @@ func end(b *testing.B, cmd *exec.Cmd) {
 	require.NoError(b, cmd.Wait())
 }
 
-// seed starts the run's SeedWorkflow in batches that fit a payload.
-func (r *rig) seed(b *testing.B, settings map[string]any) {
+// seed hands all seeds over in the database, as the command line does, and starts
+// the run's SeedWorkflow.
+func (r *rig) seed(b *testing.B, settings crawl.Settings) {
 	b.Helper()
+	store, err := db.Open(b.Context(), r.database)
+	require.NoError(b, err)
+	defer store.Close()
+	run, err := store.EnsureRun(b.Context(), "bench", settings)
+	require.NoError(b, err)
+	require.NoError(b, store.StageSeeds(b.Context(), run.ID, r.web.Seeds()))
 	c, err := client.Dial(client.Options{HostPort: r.temporal})
 	require.NoError(b, err)
 	defer c.Close()
-	const batch = 100
-	seeds := r.web.Seeds()
-	for i := 0; i < len(seeds); i += batch {
-		in := map[string]any{"run": "bench", "urls": seeds[i:min(i+batch, len(seeds))], "settings": settings}
-		run, err := c.ExecuteWorkflow(b.Context(), client.StartWorkflowOptions{
-			ID: "seed/bench/" + strconv.Itoa(i), TaskQueue: "mosey",
-		}, "SeedWorkflow", in)
-		require.NoError(b, err)
-		require.NoError(b, run.Get(b.Context(), nil))
-	}
+	started, err := workflows.Starter{Client: c}.StartSeed(b.Context(), 1, workflows.SeedInput{Run: run.Name, Staged: true})
+	require.NoError(b, err)
+	require.NoError(b, started.Get(b.Context(), nil))
 }
 
 // groups of packages that the worker's CPU time is split over, tried in order.
