@@ -2,6 +2,7 @@ package extract_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -45,11 +46,19 @@ func hostilePages() map[string]string {
 		"10 MB comment":                  "<!--" + fill("-") + "-->" + end,
 		"10 MB of text":                  fill("x ") + end,
 		"10 MB of NUL":                   fill("\x00") + end,
+		"10 MB of binary":                end + string(noise(size)),
 		"10 MB script":                   "<script>" + fill("<!--<script") + "</script>-->" + end,
 		"10 MB of refresh":               fill("<meta http-equiv=refresh content=0;/end>"),
 		"long link":                      "<a href='" + strings.Repeat("/", 200_000) + "'>" + end,
 		"rel of many words":              "<a href=/x rel='" + strings.Repeat("a ", 100_000) + "'>" + end,
 	}
+}
+
+// noise is what a program or a film looks like as a page.
+func noise(size int) []byte {
+	b := make([]byte, size)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(b) // never fails
+	return b
 }
 
 func TestHTMLSurvivesHostilePages(t *testing.T) {

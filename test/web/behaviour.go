@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -27,8 +28,9 @@ type Truth struct {
 	// Location is where the answer redirects to, as sent.
 	Location string
 
-	// Status is the answer's status code, 0 when no complete answer ever
-	// comes.
+	// Status is the answer's status code, 0 when none settles the page: no
+	// complete answer ever comes, or one that a crawler may refuse. It may
+	// then ask again.
 	Status int
 }
 
@@ -180,7 +182,9 @@ func (Stall) Serve(v *Visit) {
 // Truth implements Behaviour.
 func (Stall) Truth() Truth { return Truth{} }
 
-// Redirect answers with a Location of To, sent as it is. Code defaults to 301.
+// Redirect answers with a Location of To, sent as it is but for {port}, which
+// stands for the port of the web as a URL of http has it, colon included, or not
+// at all where that is 80. Code defaults to 301.
 type Redirect struct {
 	Code int
 	To   string
@@ -188,13 +192,17 @@ type Redirect struct {
 
 // Serve implements Behaviour.
 func (b Redirect) Serve(v *Visit) {
-	v.W.Header().Set("Location", b.To)
+	v.W.Header().Set("Location", fillPort(b.To, v.portSuffix()))
 	v.W.Header().Set("Content-Length", "0")
 	v.W.WriteHeader(b.code())
 }
 
 // Truth implements Behaviour.
 func (b Redirect) Truth() Truth { return Truth{Status: b.code(), Location: b.To} }
+
+func fillPort(location, suffix string) string {
+	return strings.ReplaceAll(location, "{port}", suffix)
+}
 
 func (b Redirect) code() int {
 	if b.Code == 0 {

@@ -13,21 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// raw is a behaviour that is not HTTP at all.
-type raw struct{ text string }
-
-func (b raw) Serve(v *Visit) {
-	c, buf, err := http.NewResponseController(v.W).Hijack()
-	if err != nil {
-		panic(err)
-	}
-	defer func() { _ = c.Close() }()
-	_, _ = buf.WriteString(b.text)
-	_ = buf.Flush()
-}
-
-func (raw) Truth() Truth { return Truth{} }
-
 // late answers once the client is gone, which the kernel does not mind.
 type late struct{}
 
@@ -42,7 +27,7 @@ func TestBehaviours(t *testing.T) {
 	t.Parallel()
 	named := make(map[string]Behaviour)
 	var sites []Site
-	for _, b := range append(Behaviours(), Named{Name: "raw", Behaviour: raw{text: "hello\n"}}) {
+	for _, b := range append(Behaviours(), Named{Name: "raw", Behaviour: Raw{Text: "hello\n"}}) {
 		require.NotContains(t, named, b.Name)
 		named[b.Name] = b.Behaviour
 		sites = append(sites, Site{Host: b.Name + ".test", Behaviour: b.Behaviour})

@@ -1,12 +1,12 @@
 package web
 
 import (
+	"crypto/tls"
 	"errors"
 	"net"
 	"net/http"
 	"net/netip"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -19,6 +19,7 @@ const writeChunk = 64 << 10
 // listener stamps connections as they are accepted.
 type listener struct {
 	net.Listener
+	tls *tls.Config // nil: none is spoken
 	web *Web
 }
 
@@ -27,7 +28,35 @@ func (l listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l.web.newConn(raw), nil
+	c := l.web.newConn(raw, l.tls != nil)
+	if l.tls == nil {
+		return c, nil
+	}
+	return &secureConn{Conn: tls.Server(c, l.tls), conn: c}, nil
+}
+
+// secureConn is TLS over a conn, which keeps the time of what is on the wire.
+// It is no *tls.Conn to net/http, which would log the clients that refuse the
+// certificate.
+type secureConn struct {
+	net.Conn
+	conn *conn
+}
+
+// Close sends an alert, which is not part of the answer.
+func (c *secureConn) Close() error {
+	c.conn.mu.Lock()
+	c.conn.closing = true
+	c.conn.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// wireOf is what a connection of a listener is on the wire.
+func wireOf(c net.Conn) *conn {
+	if secure, ok := c.(*secureConn); ok {
+		return secure.conn
+	}
+	return c.(*conn)
 }
 
 // conn is a connection that knows when what happened on it.
@@ -35,14 +64,17 @@ type conn struct {
 	net.Conn
 	accepted time.Duration
 	id       int64
+	secure   bool // TLS is spoken over it
 	web      *Web
 
 	mu      sync.Mutex
+	closing bool          // what is written now is no answer any more
 	failed  bool          // a write has failed
 	first   time.Duration // first byte since the last request began
 	gone    time.Duration // the connection was seen to be closed
 	last    time.Duration // before the last write
 	rec     *Record       // the request in flight
+	retry   time.Time     // the date of its Retry-After
 	served  int
 	written int64
 }
@@ -67,7 +99,9 @@ func (c *conn) Write(p []byte) (int, error) {
 	for {
 		chunk := p[written:min(len(p), written+writeChunk)]
 		c.mu.Lock()
-		c.last = c.web.now()
+		if !c.closing {
+			c.last = c.web.now()
+		}
 		c.mu.Unlock()
 		n, err := c.Conn.Write(chunk)
 		written += n
@@ -105,6 +139,13 @@ func (c *conn) leave(now time.Duration) {
 	}
 }
 
+// cut notes that the server ends the answer here, complete or not.
+func (c *conn) cut() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.leave(c.last)
+}
+
 // blank is the record of a connection on which no request came.
 func (c *conn) blank() Record {
 	return Record{
@@ -137,8 +178,9 @@ func (c *conn) begin(r *http.Request, attempt int) {
 	rec.Host = strings.ToLower(r.Host)
 	rec.Method = r.Method
 	rec.Target = r.RequestURI
+	rec.TLS = c.secure
 	rec.UserAgent = r.UserAgent()
-	c.rec, c.first, c.written, c.failed = &rec, 0, 0, false
+	c.rec, c.first, c.written, c.failed, c.retry = &rec, 0, 0, false, time.Time{}
 }
 
 // answer notes the head of the answer.
@@ -149,9 +191,7 @@ func (c *conn) answer(status int, head http.Header) {
 		return
 	}
 	c.rec.Status = status
-	if seconds, err := strconv.Atoi(head.Get("Retry-After")); err == nil {
-		c.rec.RetryAfter = time.Duration(seconds) * time.Second
-	}
+	c.rec.RetryAfter, c.retry = parseRetryAfter(head.Get("Retry-After"))
 }
 
 // complete notes that the handler has answered in full.
@@ -189,6 +229,9 @@ func (c *conn) finish() {
 	}
 	if c.written == 0 {
 		rec.Status = 0
+	}
+	if !c.retry.IsZero() {
+		rec.RetryAfter = until(c.retry, c.web.epoch.Add(rec.End))
 	}
 	c.web.record(rec)
 }

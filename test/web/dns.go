@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"strings"
 	"sync"
 
@@ -24,15 +25,27 @@ const (
 	DNSServFail DNSMode = "servfail"
 	// DNSSilent never answers.
 	DNSSilent DNSMode = "silent"
+	// DNSForbidden answers with Plan.Forbidden, and with the same address
+	// mapped into IPv6.
+	DNSForbidden DNSMode = "forbidden"
+	// DNSMixed answers with the site's address and with Plan.Forbidden.
+	DNSMixed DNSMode = "mixed"
+	// DNSRebind answers the first question for an A record with the site's
+	// address and later ones with Plan.Forbidden, none to be kept.
+	DNSRebind DNSMode = "rebind"
 )
 
 func (m DNSMode) known() bool {
 	switch m {
-	case DNSAnswer, DNSMissing, DNSServFail, DNSSilent:
+	case DNSAnswer, DNSMissing, DNSServFail, DNSSilent, DNSForbidden, DNSMixed, DNSRebind:
 		return true
 	}
 	return false
 }
+
+// partly tells whether the site's address is among the answers, but not the
+// only one: it is the crawler's choice whether it has to do with such a host.
+func (m DNSMode) partly() bool { return m == DNSMixed || m == DNSRebind }
 
 const dnsTTL = 60 // seconds
 
@@ -43,8 +56,9 @@ type nameServer struct {
 	serving sync.WaitGroup
 	servers []*dns.Server
 
-	mu  sync.Mutex
-	err error
+	mu    sync.Mutex
+	asked map[string]int // questions for A records of DNSRebind, by name
+	err   error
 }
 
 func startDNS(p *Plan) (*nameServer, error) {
@@ -52,7 +66,7 @@ func startDNS(p *Plan) (*nameServer, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &nameServer{addr: packets.LocalAddr().String(), plan: p}
+	n := &nameServer{addr: packets.LocalAddr().String(), asked: make(map[string]int), plan: p}
 	n.servers = []*dns.Server{
 		{PacketConn: packets, Handler: n},
 		{Listener: stream, Handler: n},
@@ -128,9 +142,14 @@ func (n *nameServer) ServeDNS(w dns.ResponseWriter, query *dns.Msg) {
 	case h.site.DNS == DNSSilent:
 		return
 	case q.Qtype == dns.TypeA:
-		reply.Answer = []dns.RR{&dns.A{
-			Hdr: header(q.Name, dns.TypeA),
-			A:   net.IP(h.site.addr.AsSlice()),
+		for _, addr := range n.addrs(name, h.site) {
+			reply.Answer = append(reply.Answer, &dns.A{
+				Hdr: header(q.Name, dns.TypeA, ttl(h.site)), A: addr.AsSlice(),
+			})
+		}
+	case q.Qtype == dns.TypeAAAA && h.site.DNS == DNSForbidden:
+		reply.Answer = []dns.RR{&dns.AAAA{
+			Hdr: header(q.Name, dns.TypeAAAA, ttl(h.site)), AAAA: net.IP(forbidden.AsSlice()).To16(),
 		}}
 	default:
 		reply.Ns = []dns.RR{soa(q.Name)} // NODATA, RFC 2308 section 2.2
@@ -138,19 +157,44 @@ func (n *nameServer) ServeDNS(w dns.ResponseWriter, query *dns.Msg) {
 	n.send(w, reply)
 }
 
+// addrs are the addresses of a name, for a question that counts.
+func (n *nameServer) addrs(name string, s *site) []netip.Addr {
+	switch s.DNS {
+	case DNSForbidden:
+		return []netip.Addr{forbidden}
+	case DNSMixed:
+		return []netip.Addr{forbidden, s.addr}
+	case DNSRebind:
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.asked[name]++
+		if n.asked[name] > 1 {
+			return []netip.Addr{forbidden}
+		}
+	}
+	return []netip.Addr{s.addr}
+}
+
+func ttl(s *site) uint32 {
+	if s.DNS == DNSRebind {
+		return 0
+	}
+	return dnsTTL
+}
+
 // send answers; a client that has gone away is not the server's trouble.
 func (n *nameServer) send(w dns.ResponseWriter, reply *dns.Msg) {
 	_ = w.WriteMsg(reply)
 }
 
-func header(name string, rrtype uint16) dns.RR_Header {
-	return dns.RR_Header{Name: name, Rrtype: rrtype, Class: dns.ClassINET, Ttl: dnsTTL}
+func header(name string, rrtype uint16, ttl uint32) dns.RR_Header {
+	return dns.RR_Header{Name: name, Rrtype: rrtype, Class: dns.ClassINET, Ttl: ttl}
 }
 
 // soa says how long an answer that there is nothing may be kept.
 func soa(name string) dns.RR {
 	return &dns.SOA{
-		Hdr: header(name, dns.TypeSOA), Ns: "ns.test.", Mbox: "hostmaster.test.",
+		Hdr: header(name, dns.TypeSOA, dnsTTL), Ns: "ns.test.", Mbox: "hostmaster.test.",
 		Serial: 1, Refresh: 3600, Retry: 600, Expire: 86_400, Minttl: dnsTTL,
 	}
 }

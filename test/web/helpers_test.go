@@ -2,15 +2,20 @@ package web
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
 	"html"
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"path"
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -20,8 +25,14 @@ import (
 const testAgent = "mosey/0 (+https://example.org/bot)"
 
 // newClient is a plain client that resolves with the web's name server, asks
-// on a new connection each time and does not follow redirects.
+// on a new connection each time, does not follow redirects and trusts the web's
+// certificate authority.
 func newClient(w *Web) *http.Client {
+	return newGuardedClient(w, nil)
+}
+
+// newGuardedClient is newClient with a say in where it connects to.
+func newGuardedClient(w *Web, control func(network, address string, c syscall.RawConn) error) *http.Client {
 	resolver := &net.Resolver{
 		PreferGo: true,
 		Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
@@ -29,13 +40,16 @@ func newClient(w *Web) *http.Client {
 			return d.DialContext(ctx, network, w.DNSAddr())
 		},
 	}
-	dialer := &net.Dialer{Resolver: resolver}
+	dialer := &net.Dialer{Resolver: resolver, Control: control}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(w.RootCA())
 	return &http.Client{
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &http.Transport{
 			DialContext:        dialer.DialContext,
 			DisableCompression: true,
 			DisableKeepAlives:  true,
+			TLSClientConfig:    &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
 		},
 	}
 }
@@ -45,6 +59,9 @@ type answer struct {
 	header http.Header
 	status int
 }
+
+// bodyLimit is how much of a body is read.
+const bodyLimit = 60 << 20
 
 // ask makes one request and closes its connection.
 func ask(t *testing.T, client *http.Client, u string) (answer, error) {
@@ -64,7 +81,7 @@ func askWithin(t *testing.T, client *http.Client, u string, limit time.Duration)
 		return answer{}, err
 	}
 	defer func() { require.NoError(t, resp.Body.Close()) }()
-	body, err := io.ReadAll(resp.Body)
+	body, err := io.ReadAll(io.LimitReader(resp.Body, bodyLimit))
 	return answer{body: string(body), header: resp.Header, status: resp.StatusCode}, err
 }
 
@@ -121,7 +138,7 @@ func canonical(base, ref string) string {
 		return ""
 	}
 	u, err := b.Parse(strings.TrimSpace(ref))
-	if err != nil || u.Scheme != "http" || u.User != nil {
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.User != nil {
 		return ""
 	}
 	port := u.Port()
@@ -156,14 +173,33 @@ type crawler struct {
 	robots  map[string]bool      // origins whose robots.txt is known
 	rules   Rules
 	timeout time.Duration
+	trapped map[string]int // pages of traps that were fetched, by host
 }
+
+// maxTrapped is when the crawler has seen enough of a trap.
+const maxTrapped = 10
+
+// patience is the longest Retry-After that the crawler waits for.
+const patience = 5 * time.Second
 
 func newCrawler(w *Web) *crawler {
 	return &crawler{
-		client: newClient(w), web: w, timeout: 5 * time.Second,
+		client: newGuardedClient(w, insideOnly), web: w, timeout: 5 * time.Second,
 		ended: make(map[string]time.Time), robots: make(map[string]bool),
+		trapped: make(map[string]int),
 	}
 }
+
+// insideOnly refuses to connect to what is not in the web.
+func insideOnly(_, address string, _ syscall.RawConn) error {
+	to, err := netip.ParseAddrPort(address)
+	if err != nil || !network.Contains(to.Addr()) {
+		return errOutside
+	}
+	return nil
+}
+
+var errOutside = errors.New("outside the web")
 
 // crawl fetches everything that is reachable.
 func (c *crawler) crawl(t *testing.T) {
@@ -192,8 +228,13 @@ func (c *crawler) page(t *testing.T, u string) []string {
 	if !ok || (c.rules.Scope == ScopeSeeds && c.web.hosts[name].site.Unseeded) {
 		return nil
 	}
-	if c.web.hosts[name].site.DNS != DNSAnswer {
+	if c.web.hosts[name].site.DNS == DNSMissing {
 		return nil
+	}
+	if c.web.find(c.web.hosts[name], target).trap {
+		if c.trapped[name]++; c.trapped[name] > maxTrapped {
+			return nil
+		}
 	}
 	if !c.readRobots(t, name) || !c.web.allowed(c.web.hosts[name], target) {
 		return nil
@@ -206,6 +247,9 @@ func (c *crawler) page(t *testing.T, u string) []string {
 			return nil
 		}
 		if a.status == 503 || a.status == 429 {
+			if c.retryAfter(name, a.header.Get("Retry-After")) > patience {
+				return nil
+			}
 			continue
 		}
 		if to := a.header.Get("Location"); to != "" {
@@ -214,6 +258,21 @@ func (c *crawler) page(t *testing.T, u string) []string {
 		return extractLinks(u, a.body)
 	}
 	return nil
+}
+
+// retryAfter puts the next request off and returns for how long.
+func (c *crawler) retryAfter(name, header string) time.Duration {
+	wait, _ := time.ParseDuration(header + "s")
+	if date, err := http.ParseTime(header); err == nil {
+		wait = time.Until(date)
+	}
+	if len(header) > len("86400") && wait == 0 {
+		wait = time.Hour
+	}
+	if wait > 0 {
+		c.ended[name] = time.Now().Add(min(wait, patience+1))
+	}
+	return wait
 }
 
 // readRobots follows the robots.txt of an origin and tells whether its rules

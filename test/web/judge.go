@@ -38,6 +38,10 @@ type Expectations struct {
 	// Rules are the choices that change what is to be fetched.
 	Rules Rules
 
+	// SubnetDelay is like Delay for a /24, or a /48 of IPv6. 0 does not judge
+	// subnets.
+	SubnetDelay time.Duration
+
 	// Tolerance is for the reading of clocks: by how much a gap may be short
 	// or an interval overlap. It matters when the client closes a connection
 	// without an answer, which is seen late. Defaults to 1 ms.
@@ -73,6 +77,9 @@ const (
 	// KindExtra is a URL that was not to be fetched for another reason: it is
 	// out of scope, behind nofollow, or not canonical.
 	KindExtra Kind = "extra"
+	// KindForbidden is a connection to an address outside the web, where
+	// nothing of its sites is.
+	KindForbidden Kind = "forbidden"
 	// KindGap is a request to a domain before its time.
 	KindGap Kind = "gap"
 	// KindIPGap is a request to an address before its time.
@@ -81,11 +88,14 @@ const (
 	KindMissing Kind = "missing"
 	// KindOverlap is a request to a domain while another is in flight.
 	KindOverlap Kind = "overlap"
-	// KindRetryAfter is a URL asked for again before its Retry-After.
+	// KindRetryAfter is a request to a domain before the time that an answer
+	// of 429 or 503 gave.
 	KindRetryAfter Kind = "retry-after"
 	// KindRobotsUnavailable is a page of an origin whose robots.txt cannot
 	// be read: 429, 5xx, no answer or too many redirects.
 	KindRobotsUnavailable Kind = "robots-unavailable"
+	// KindSubnetGap is a request to a subnet before its time.
+	KindSubnetGap Kind = "subnet-gap"
 	// KindUserAgent is a request that does not say who asks.
 	KindUserAgent Kind = "user-agent"
 )
@@ -114,9 +124,11 @@ func Judge(log Log, expect Expectations) Report {
 	j.domains()
 	j.addresses()
 	j.retryAfters()
+	j.forbidden()
 	if j.expect.Plan != nil {
 		j.robots()
 		j.coverage()
+		j.traps()
 	}
 	j.duplicates()
 	slices.SortStableFunc(j.report.violations, func(a, b Violation) int {
@@ -167,31 +179,18 @@ func (j *judge) userAgents() {
 	}
 }
 
-// retryAfters judges that no URL is asked for again before the time that its
-// own answer gave.
-func (j *judge) retryAfters() {
-	type wait struct{ until, asked time.Duration }
-	waits := make(map[string]wait)
-	for _, r := range j.log {
-		u := r.URL()
-		w, ok := waits[u]
-		if ok && r.Start < w.until-j.expect.Tolerance {
-			j.violatef(KindRetryAfter, r.Domain(), r, "asked again %v before its Retry-After of %v",
-				w.until-r.Start, w.asked)
-		}
-		if r.RetryAfter > 0 && r.Answered() {
-			waits[u] = wait{until: r.End + r.RetryAfter, asked: r.RetryAfter}
-		}
-	}
-}
-
 // duplicates judges that a URL is answered with 200 once. A robots.txt that
-// others redirect to is theirs too, and so is not counted.
+// others redirect to is theirs too, and so is not counted, nor is one that may
+// not be kept, nor an answer that settles nothing.
 func (j *judge) duplicates() {
 	shared := make(map[string]bool)
 	if p := j.expect.Plan; p != nil {
-		for name := range p.hosts {
-			for _, u := range p.robotsChain(name)[1:] {
+		for name, h := range p.hosts {
+			chain := p.robotsChain(name)
+			if h.site.RobotsTurns == 0 {
+				chain = chain[1:]
+			}
+			for _, u := range chain {
 				shared[u] = true
 			}
 		}
@@ -200,7 +199,7 @@ func (j *judge) duplicates() {
 	spare := j.expect.Refetches
 	for _, r := range j.log {
 		u := r.URL()
-		if r.Status != 200 || !r.Answered() || shared[u] {
+		if r.Status != 200 || !r.Answered() || shared[u] || j.unsettled(u) {
 			continue
 		}
 		seen[u]++
@@ -214,6 +213,15 @@ func (j *judge) duplicates() {
 		}
 		j.violatef(KindDuplicate, r.Domain(), r, "answered with 200 for the %s time", ordinal(seen[u]))
 	}
+}
+
+// unsettled tells whether no answer of a URL settles it, see Truth.Status.
+func (j *judge) unsettled(u string) bool {
+	if j.expect.Plan == nil {
+		return false
+	}
+	name, target, ok := j.expect.Plan.split(u)
+	return ok && j.expect.Plan.find(j.expect.Plan.hosts[name], target).behaviour.Truth().Status == 0
 }
 
 func ordinal(n int) string {

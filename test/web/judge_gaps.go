@@ -42,22 +42,25 @@ func (j *judge) domainOf(r Record) string {
 	return only
 }
 
-// crowded are the domains whose pace is set by an address they share.
+// crowded are the domains whose pace is set by an address or a subnet they
+// share.
 func (j *judge) crowded() map[string]bool {
 	crowded := make(map[string]bool)
-	if j.expect.IPDelay == 0 {
-		return crowded
-	}
-	owner := make(map[string]string)
-	for _, r := range j.log {
-		if r.Host == "" {
+	for _, place := range j.places() {
+		if place.delay == 0 {
 			continue
 		}
-		addr, key := r.LocalAddr.Addr().String(), r.Domain()
-		if first, ok := owner[addr]; ok && first != key {
-			crowded[first], crowded[key] = true, true
+		owner := make(map[string]string)
+		for _, r := range j.log {
+			if r.Host == "" {
+				continue
+			}
+			at, key := place.of(r), r.Domain()
+			if first, ok := owner[at]; ok && first != key {
+				crowded[first], crowded[key] = true, true
+			}
+			owner[at] = key
 		}
-		owner[addr] = key
 	}
 	return crowded
 }
@@ -140,30 +143,50 @@ func (j *judge) steady(r Record) bool {
 	return r.Answered() && r.Status < 500 && r.Status != 429
 }
 
-// addresses judges the gaps of every address.
+// place is what requests of several domains have in common.
+type place struct {
+	delay time.Duration
+	kind  Kind
+	of    func(Record) string
+	stats *[]KeyStats
+}
+
+func (j *judge) places() []place {
+	return []place{{
+		delay: j.expect.IPDelay, kind: KindIPGap, stats: &j.report.IPs,
+		of: func(r Record) string { return r.LocalAddr.Addr().String() },
+	}, {
+		delay: j.expect.SubnetDelay, kind: KindSubnetGap, stats: &j.report.Subnets,
+		of: func(r Record) string { return subnetOf(r.LocalAddr.Addr()).String() },
+	}}
+}
+
+// addresses judges the gaps of every address and every subnet.
 func (j *judge) addresses() {
-	byAddr := make(map[string]Log)
-	for _, r := range j.log {
-		key := r.LocalAddr.Addr().String()
-		byAddr[key] = append(byAddr[key], r)
-	}
-	delay := j.expect.IPDelay
-	for _, key := range slices.Sorted(maps.Keys(byAddr)) {
-		log := byAddr[key]
-		var gaps []time.Duration
-		end := log[0].End
-		for _, r := range log[1:] {
-			gap := r.Start - end
-			gaps = append(gaps, gap)
-			if delay > 0 && gap < delay-j.expect.Tolerance {
-				j.violatef(KindIPGap, key, r, "%v after the one before, want %v", gap, delay)
-			}
-			end = max(end, r.End)
+	for _, place := range j.places() {
+		logs := make(map[string]Log)
+		for _, r := range j.log {
+			key := place.of(r)
+			logs[key] = append(logs[key], r)
 		}
-		j.report.IPs = append(j.report.IPs, KeyStats{
-			Delay: delay, Gap: distribution(gaps), Key: key, Peak: peak(log), Requests: len(log),
-		})
+		for _, key := range slices.Sorted(maps.Keys(logs)) {
+			*place.stats = append(*place.stats, j.place(place, key, logs[key]))
+		}
 	}
+}
+
+func (j *judge) place(p place, key string, log Log) KeyStats {
+	var gaps []time.Duration
+	end := log[0].End
+	for _, r := range log[1:] {
+		gap := r.Start - end
+		gaps = append(gaps, gap)
+		if p.delay > 0 && gap < p.delay-j.expect.Tolerance {
+			j.violatef(p.kind, key, r, "%v after the one before, want %v", gap, p.delay)
+		}
+		end = max(end, r.End)
+	}
+	return KeyStats{Delay: p.delay, Gap: distribution(gaps), Key: key, Peak: peak(log), Requests: len(log)}
 }
 
 // peak is the most requests that were in flight at once.

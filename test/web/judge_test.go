@@ -24,7 +24,9 @@ func setupLog(t *testing.T, opts Options) *logBundle {
 // add appends an answered request from start to end, in milliseconds.
 func (b *logBundle) add(u string, start, end, status int) *Record {
 	b.t.Helper()
-	authority, target, ok := strings.Cut(strings.TrimPrefix(u, "http://"), "/")
+	scheme, rest, ok := strings.Cut(u, "://")
+	require.True(b.t, ok)
+	authority, target, ok := strings.Cut(rest, "/")
 	require.True(b.t, ok)
 	name, _, _ := strings.Cut(authority, ":")
 	addr, _ := b.plan.Addr(name)
@@ -37,6 +39,7 @@ func (b *logBundle) add(u string, start, end, status int) *Record {
 		Start:     time.Duration(start) * time.Millisecond,
 		Status:    status,
 		Target:    "/" + target,
+		TLS:       scheme == "https",
 		UserAgent: testAgent,
 	})
 	return &b.log[len(b.log)-1]

@@ -53,7 +53,9 @@ type Record struct {
 
 	RemoteAddr netip.AddrPort `json:"remote_addr"`
 
-	// RetryAfter is what the answer asked for; 0 when it asked for nothing.
+	// RetryAfter is for how long after End the answer asked to be left alone,
+	// at most 100 years. It is 0 when it did not, or in words that mean
+	// nothing, or until an instant that has passed.
 	RetryAfter time.Duration `json:"retry_after,omitempty"`
 
 	// Start is Accepted for the first request of a connection, else
@@ -66,6 +68,9 @@ type Record struct {
 	// Target is the request target as sent: path and query.
 	Target string `json:"target"`
 
+	// TLS tells that the request came over TLS.
+	TLS bool `json:"tls,omitempty"`
+
 	// Time is Start by the wall clock.
 	Time time.Time `json:"time"`
 
@@ -76,6 +81,9 @@ type Record struct {
 func (r Record) URL() string {
 	if r.Host == "" {
 		return ""
+	}
+	if r.TLS {
+		return "https://" + r.Host + r.Target
 	}
 	return "http://" + r.Host + r.Target
 }

@@ -9,6 +9,10 @@ import (
 // Options describe a synthetic web. The zero value is a web of ten healthy
 // sites.
 type Options struct {
+	// AddrsPerSubnet is how many addresses, in order, share a /24, where the
+	// sites themselves do not say, from 1 to 250. Defaults to 250.
+	AddrsPerSubnet int
+
 	// CrossLinks is the share of a page's filling links that lead to other
 	// sites, from 0 to 1. -1 is none. Defaults to 0.1.
 	CrossLinks float64
@@ -53,8 +57,9 @@ type Site struct {
 	// is the site's place in Options.Sites.
 	Host string
 
-	// IPGroup names an address that all sites with the same group share.
-	// Empty leaves it to Options.SitesPerIP.
+	// IPGroup names an address that all sites with the same group share; the
+	// first of them decides its Subnet. Empty leaves it to
+	// Options.SitesPerIP.
 	IPGroup string
 
 	// Pages is how many pages the site has besides its root. 0 is
@@ -71,6 +76,22 @@ type Site struct {
 
 	// Robots is the kind of robots.txt. Defaults to RobotsAllow.
 	Robots RobotsKind
+
+	// RobotsTurns is how many answers of /robots.txt are of the kind Robots,
+	// and may be kept for a second only; later ones disallow everything. 0
+	// is all. It is for kinds that are a text without redirects.
+	RobotsTurns int
+
+	// Subnet names a /24 that the sites with the same name have to
+	// themselves, each with an address of its own, or one an IPGroup. Empty
+	// leaves it to Options.AddrsPerSubnet.
+	Subnet string
+
+	// TLS makes it a site of https. It then has an address of its own.
+	TLS TLSKind
+
+	// Trap is an endless space of pages that the root links to.
+	Trap TrapKind
 
 	// Unseeded keeps the site out of Seeds: it is found only through links,
 	// and is out of scope for a crawl of ScopeSeeds.
@@ -91,6 +112,9 @@ const (
 
 // WithDefaults returns a copy with every unset field filled in.
 func (o Options) WithDefaults() Options {
+	if o.AddrsPerSubnet == 0 {
+		o.AddrsPerSubnet = subnetAddrs
+	}
 	if o.CrossLinks == 0 {
 		o.CrossLinks = crossDefault
 	}
@@ -151,6 +175,8 @@ func (o Options) Validate() error {
 			errs = append(errs, fmt.Errorf("web: "+format, args...))
 		}
 	}
+	check(o.AddrsPerSubnet >= 1 && o.AddrsPerSubnet <= subnetAddrs,
+		"AddrsPerSubnet is %d, want 1 to %d", o.AddrsPerSubnet, subnetAddrs)
 	check(o.CrossLinks == -1 || o.CrossLinks >= 0 && o.CrossLinks <= 1,
 		"CrossLinks is %v, want 0 to 1, or -1", o.CrossLinks)
 	check(o.Links >= 0, "Links is %d, want at least 0", o.Links)
@@ -161,10 +187,18 @@ func (o Options) Validate() error {
 	check(len(o.Sites) <= maxSites,
 		"Sites are %d, want at most %d", len(o.Sites), maxSites)
 	for i, s := range o.Sites {
-		_, known := robotsKinds[s.Robots]
+		kind, known := robotsKinds[s.Robots]
 		check(known, "Sites[%d].Robots is %q, which is no kind", i, s.Robots)
+		check(s.RobotsTurns >= 0, "Sites[%d].RobotsTurns is negative", i)
+		check(s.RobotsTurns == 0 || kind.isOneText(s.Robots),
+			"Sites[%d].RobotsTurns is %d, but Robots is %q, which is not one text", i, s.RobotsTurns, s.Robots)
 		check(s.DNS.known(), "Sites[%d].DNS is %q, which is no mode", i, s.DNS)
 		check(s.CrawlDelay >= 0, "Sites[%d].CrawlDelay is negative", i)
+		check(s.TLS.known(), "Sites[%d].TLS is %q, which is no kind", i, s.TLS)
+		check(s.TLS == TLSNone || s.IPGroup == "",
+			"Sites[%d].IPGroup is %q, but TLS needs an address of its own", i, s.IPGroup)
+		_, known = traps[s.Trap]
+		check(known || s.Trap == TrapNone, "Sites[%d].Trap is %q, which is no kind", i, s.Trap)
 	}
 	return errors.Join(errs...)
 }

@@ -23,6 +23,7 @@ type resource struct {
 	nofollow  bool     // meta forbids to follow the links
 	robots    bool     // the site's robots.txt text
 	to        []string // paths this page links to, besides the root
+	trap      bool     // it is in the site's trap
 }
 
 type linkKind int
@@ -70,6 +71,11 @@ func (p *Plan) findUnruled(h host, target string) resource {
 	if i, ok := pageIndex(target); ok && i <= h.site.Pages {
 		return resource{behaviour: h.site.Behaviour, index: i}
 	}
+	if h.site.Trap != TrapNone {
+		if res, ok := traps[h.site.Trap].page(target); ok {
+			return res
+		}
+	}
 	return missing
 }
 
@@ -105,6 +111,9 @@ func (p *Plan) links(s *site, target string, res resource) []link {
 	}
 	w.random = splitmix(uint64(s.index)<<32 | uint64(res.index))
 	w.below(res.index)
+	if s.Trap != TrapNone && res.index == 0 {
+		w.add(traps[s.Trap].enter)
+	}
 	if !s.Plain {
 		w.specials(res.index)
 		w.noise()
@@ -216,7 +225,7 @@ func (w *linker) page(i int) {
 }
 
 func (w *linker) disguise(path string) string {
-	name, rest := w.site.Host, path[1:]
+	name, rest, scheme := w.site.Host, path[1:], w.plan.scheme(w.site.Host)
 	port := strconv.Itoa(w.plan.opts.Port)
 	switch w.random.below(15) {
 	case 0:
@@ -228,9 +237,9 @@ func (w *linker) disguise(path string) string {
 	case 3:
 		return "/x/.././" + rest
 	case 4:
-		return "HTTP://" + strings.ToUpper(name) + ":" + port + path
+		return strings.ToUpper(scheme+"://"+name) + ":" + port + path
 	case 5:
-		return "http://" + name + ":0" + port + path
+		return scheme + "://" + name + ":0" + port + path
 	case 6:
 		return strings.Replace(path, "/p", "/%70", 1)
 	case 7:
@@ -240,7 +249,7 @@ func (w *linker) disguise(path string) string {
 	case 9:
 		return path + "?PHPSESSID=0123456789abcdef"
 	case 10:
-		return "http://" + name + ".:" + port + path
+		return scheme + "://" + name + ".:" + port + path
 	case 11:
 		return path + "?"
 	case 12, 13:

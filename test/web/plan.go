@@ -44,9 +44,6 @@ type host struct {
 	site *site
 }
 
-// network is the block all sites are in, see Plan.Network.
-var network = netip.MustParsePrefix("127.64.0.0/10")
-
 // NewPlan checks the options, which need a Port, and lays the web out.
 func NewPlan(opts Options) (*Plan, error) {
 	opts = opts.WithDefaults()
@@ -57,9 +54,13 @@ func NewPlan(opts Options) (*Plan, error) {
 		return nil, errors.New("web: Port is 0, a plan needs one")
 	}
 	p := &Plan{opts: opts, hosts: make(map[string]host)}
-	next := addresses(opts.SitesPerIP)
+	addresses := newLayout(opts)
 	for i, s := range opts.Sites {
-		st := &site{Site: s, index: i, addr: next(s.IPGroup)}
+		addr, err := addresses.place(s)
+		if err != nil {
+			return nil, err
+		}
+		st := &site{Site: s, index: i, addr: addr}
 		p.sites = append(p.sites, st)
 		if s.Unseeded && p.outside == "" {
 			p.outside = s.Host
@@ -92,37 +93,13 @@ func (p *Plan) name(s *site) error {
 	return nil
 }
 
-// addresses returns a function that gives each site its address in turn.
-func addresses(perIP int) func(group string) netip.Addr {
-	groups := make(map[string]netip.Addr)
-	count, ungrouped := 0, 0
-	var shared netip.Addr
-	fresh := func() netip.Addr {
-		n := count
-		count++
-		base := network.Addr().As4()
-		return netip.AddrFrom4([4]byte{
-			127, base[1] + byte(n/62_500), byte(n / 250 % 250), byte(1 + n%250),
-		})
-	}
-	return func(group string) netip.Addr {
-		if group == "" {
-			if ungrouped%perIP == 0 {
-				shared = fresh()
-			}
-			ungrouped++
-			return shared
-		}
-		if _, ok := groups[group]; !ok {
-			groups[group] = fresh()
-		}
-		return groups[group]
-	}
-}
-
 // Network is the block that all sites' addresses are in. It does not hold
-// 127.0.0.1, where hostile pages try to lead.
+// 127.0.0.1, where hostile pages try to lead, nor Forbidden.
 func (p *Plan) Network() netip.Prefix { return network }
+
+// Forbidden is the address that hostile names resolve to, see DNSRebind. Every
+// request that arrives there, or at 127.0.0.1, is logged.
+func (p *Plan) Forbidden() netip.Addr { return forbidden }
 
 // Port is the port of all sites.
 func (p *Plan) Port() int { return p.opts.Port }
@@ -149,15 +126,26 @@ func (p *Plan) Hosts() []string {
 
 // URL is the canonical URL of a request target (path and query) on a host.
 func (p *Plan) URL(hostName, target string) string {
-	return "http://" + p.authority(hostName) + target
+	return p.scheme(hostName) + "://" + p.authority(hostName) + target
+}
+
+func (p *Plan) scheme(hostName string) string {
+	if h, ok := p.hosts[hostName]; ok && h.site.TLS != TLSNone {
+		return "https"
+	}
+	return "http"
 }
 
 // authority is the host name with the port, unless that is the default one.
 func (p *Plan) authority(hostName string) string {
-	if p.opts.Port == 80 {
-		return hostName
+	return hostName + p.portSuffix(p.scheme(hostName))
+}
+
+func (p *Plan) portSuffix(scheme string) string {
+	if p.opts.Port == 80 && scheme == "http" || p.opts.Port == 443 && scheme == "https" {
+		return ""
 	}
-	return hostName + ":" + strconv.Itoa(p.opts.Port)
+	return ":" + strconv.Itoa(p.opts.Port)
 }
 
 // Addr is the address of a host name, aliases included.
@@ -180,7 +168,7 @@ func (p *Plan) Addrs() []netip.Addr {
 
 // Allowed tells whether robots.txt, once it was read, allows mosey to fetch a
 // canonical URL of this web. It is false for hosts this web does not have, and
-// where robots.txt cannot be read.
+// where robots.txt cannot be read. Of a robots.txt that turns it is the first.
 func (p *Plan) Allowed(rawURL string) bool {
 	name, target, ok := p.split(rawURL)
 	if !ok {
@@ -202,7 +190,7 @@ func (p *Plan) allowed(h host, target string) bool {
 
 // split takes a canonical URL of this web apart.
 func (p *Plan) split(rawURL string) (name, target string, ok bool) {
-	rest, found := strings.CutPrefix(rawURL, "http://")
+	scheme, rest, found := strings.Cut(rawURL, "://")
 	if !found {
 		return "", "", false
 	}
@@ -211,7 +199,7 @@ func (p *Plan) split(rawURL string) (name, target string, ok bool) {
 		return "", "", false
 	}
 	name = strings.TrimSuffix(authority, ":"+strconv.Itoa(p.opts.Port))
-	if authority != p.authority(name) {
+	if scheme != p.scheme(name) || authority != p.authority(name) {
 		return "", "", false
 	}
 	_, ok = p.hosts[name]

@@ -1,5 +1,7 @@
 package web
 
+import "net/http"
+
 // Scope is what a crawl follows.
 type Scope int
 
@@ -23,10 +25,15 @@ type Rules struct {
 	Scope Scope
 }
 
-// Expected is a URL that a crawl has to fetch.
+// Expected is a URL that a crawl has to fetch, or may.
 type Expected struct {
 	// Depth is the least number of links and redirects from a seed.
 	Depth int
+
+	// Optional tells that the crawl may as well leave it: its site never
+	// gives a page, so that a crawler may have given it up, or its robots.txt
+	// may not be answered in time or turns, or only such pages lead to it.
+	Optional bool
 
 	// Robots tells that it is a robots.txt or a redirect on the way to one.
 	Robots bool
@@ -38,77 +45,131 @@ type Expected struct {
 	URL string
 }
 
-// Reachable is every URL that a complete crawl from the seeds has to fetch,
-// by canonical URL: the closure over the links this package itself wrote, less
-// what robots.txt denies, plus the robots.txt files.
+// Reachable is every URL that a complete crawl from the seeds has to fetch, and
+// those it may, by canonical URL: the closure over the links this package
+// itself wrote, less what robots.txt denies and what is in traps, plus the
+// robots.txt files.
 func (p *Plan) Reachable(rules Rules) map[string]Expected {
-	found := make(map[string]Expected)
-	seen := make(map[string]bool)
-	queue := p.Seeds()
-	for _, u := range queue {
-		seen[u] = true
-	}
-	for depth := 0; len(queue) > 0; depth++ {
-		var next []string
-		for _, u := range queue {
-			for _, to := range p.visit(u, depth, rules, found) {
-				if !seen[to] {
-					seen[to] = true
-					next = append(next, to)
-				}
+	c := closure{plan: p, rules: rules, found: make(map[string]Expected), seen: make(map[string]bool)}
+	c.walk([][]string{p.Seeds()})
+	c.optional = true
+	c.walk(c.loose)
+	return c.found
+}
+
+// closure is what was found so far.
+type closure struct {
+	plan     *Plan
+	rules    Rules
+	found    map[string]Expected
+	loose    [][]string // where optional pages lead, by depth
+	optional bool       // all that is found from now on
+	seen     map[string]bool
+}
+
+// walk goes from URLs, by depth, to all that they lead to.
+func (c *closure) walk(levels [][]string) {
+	for depth := 0; depth < len(levels); depth++ {
+		if c.rules.MaxDepth > 0 && depth > c.rules.MaxDepth {
+			return
+		}
+		for _, u := range levels[depth] {
+			if c.seen[u] {
+				continue
+			}
+			c.seen[u] = true
+			to := c.visit(u, depth)
+			if c.found[u].Optional && !c.optional {
+				c.loose = deepen(c.loose, depth+1, to)
+			} else {
+				levels = deepen(levels, depth+1, to)
 			}
 		}
-		if rules.MaxDepth > 0 && depth == rules.MaxDepth {
-			break
-		}
-		queue = next
 	}
-	return found
+}
+
+// deepen adds URLs at a depth.
+func deepen(levels [][]string, depth int, urls []string) [][]string {
+	if len(urls) == 0 {
+		return levels
+	}
+	for len(levels) <= depth {
+		levels = append(levels, nil)
+	}
+	levels[depth] = append(levels[depth], urls...)
+	return levels
 }
 
 // visit enters one URL, and its robots.txt, into found where they are to be
 // fetched, and returns where it leads.
-func (p *Plan) visit(u string, depth int, rules Rules, found map[string]Expected) []string {
+func (c *closure) visit(u string, depth int) []string {
+	p := c.plan
 	name, target, ok := p.split(u)
 	if !ok {
 		return nil
 	}
 	h := p.hosts[name]
-	if h.site.DNS != DNSAnswer || (h.site.Unseeded && rules.Scope == ScopeSeeds) {
-		return nil
-	}
-	p.expectRobots(name, depth, found)
-	if !p.allowed(h, target) {
+	if h.site.DNS != DNSAnswer || h.site.TLS.broken() || (h.site.Unseeded && c.rules.Scope == ScopeSeeds) {
 		return nil
 	}
 	res := p.find(h, target)
-	truth := res.behaviour.Truth()
-	found[u] = Expected{URL: u, Status: truth.Status, Depth: depth}
-	if truth.Location != "" {
-		return []string{resolve(u, truth.Location)}
+	if res.trap {
+		return nil
 	}
-	if !truth.Links || res.content != "" || (res.nofollow && !rules.FollowNofollow) {
+	c.expectRobots(name, depth)
+	if !p.allowed(h, target) {
+		return nil
+	}
+	truth := res.behaviour.Truth()
+	c.found[u] = Expected{
+		URL: u, Status: truth.Status, Depth: depth, Optional: c.optional || h.site.optional(depth),
+	}
+	if truth.Location != "" {
+		return []string{resolve(u, fillPort(truth.Location, p.portSuffix("http")))}
+	}
+	if !truth.Links || res.content != "" || (res.nofollow && !c.rules.FollowNofollow) {
 		return nil
 	}
 	var to []string
 	for _, l := range p.links(h.site, target, res) {
-		if l.target != "" && !l.image && (!l.nofollow || rules.FollowNofollow) {
+		if l.target != "" && !l.image && (!l.nofollow || c.rules.FollowNofollow) {
 			to = append(to, l.target)
 		}
 	}
 	return to
 }
 
+// optional tells whether a crawl may leave the pages of a site, see
+// Expected.Optional.
+func (s *site) optional(depth int) bool {
+	robots, ok := s.Paths[robotsPath]
+	if s.RobotsTurns > 0 || (ok && robots.Truth().Status == 0) {
+		return true
+	}
+	return depth > 0 && s.Behaviour.Truth().fails()
+}
+
+// fails tells whether a crawler has to take an answer for a failure of the
+// site, and not of the one page.
+func (t Truth) fails() bool {
+	switch t.Status {
+	case 0, http.StatusUnauthorized, http.StatusForbidden,
+		http.StatusTooManyRequests, http.StatusUnavailableForLegalReasons:
+		return true
+	}
+	return t.Status >= http.StatusInternalServerError
+}
+
 // expectRobots enters the robots.txt of an origin and what it redirects to. A
 // chain that is too long is only expected to be begun.
-func (p *Plan) expectRobots(name string, depth int, found map[string]Expected) {
-	chain := p.robotsChain(name)
+func (c *closure) expectRobots(name string, depth int) {
+	chain := c.plan.robotsChain(name)
 	if len(chain) > maxRobotsRedirects+1 {
 		chain = chain[:1]
 	}
 	for _, u := range chain {
-		if _, ok := found[u]; !ok {
-			found[u] = Expected{URL: u, Depth: depth, Robots: true}
+		if _, ok := c.found[u]; !ok {
+			c.found[u] = Expected{URL: u, Depth: depth, Optional: c.optional, Robots: true}
 		}
 	}
 }

@@ -32,6 +32,10 @@ type Report struct {
 	// request.
 	Extra []string
 
+	// Forbidden is how many connections there were to addresses outside the
+	// web, those without a request included.
+	Forbidden int
+
 	// Gaps is over the gaps of all domains.
 	Gaps Distribution
 
@@ -56,12 +60,36 @@ type Report struct {
 	// Requests is how many there were, connections without one included.
 	Requests int
 
+	// RetryAfter is over the domains that were asked again after an answer of
+	// 429 or 503 with a Retry-After: how much later than at that instant, which
+	// is negative where it was broken.
+	RetryAfter Distribution
+
+	// RetryAfters is how many such answers there were.
+	RetryAfters int
+
 	// Silent is how many connections there were without a request.
 	Silent int
 
+	// Subnets are the /24 (and /48) of the addresses, in order.
+	Subnets []KeyStats
+
+	// TrapPages is how many requests went into traps, all that Traps count.
+	TrapPages int
+
+	// Traps are the domains with a trap that was entered, in order.
+	Traps []TrapStats
+
 	gaps       []time.Duration
 	overshoots []time.Duration
+	retries    []time.Duration
 	violations []Violation
+}
+
+// TrapStats is about the trap of one domain.
+type TrapStats struct {
+	Key      string
+	Requests int
 }
 
 // KeyStats is about one domain or address.
@@ -130,9 +158,13 @@ func (r Report) String() string {
 		r.Covered, r.Expected, len(r.Missing), len(r.Extra), r.Refetched)
 	row("gaps\t%s", r.Gaps)
 	row("overshoot\t%s", r.Overshoot)
+	row("left alone\t%d times asked for by Retry-After, late by %s", r.RetryAfters, r.RetryAfter)
+	row("hostile\t%d requests in %d traps, %d connections to forbidden addresses",
+		r.TrapPages, len(r.Traps), r.Forbidden)
 	row("violations\t%s", r.counts())
 	r.rows(row, "domain", r.Domains)
 	r.rows(row, "address", r.IPs)
+	r.rows(row, "subnet", r.Subnets)
 	_ = w.Flush()
 	for _, v := range r.violations[:min(len(r.violations), shownViolations)] {
 		b.WriteString(v.String() + "\n")

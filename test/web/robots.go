@@ -83,6 +83,11 @@ type robotsKind struct {
 	hops      int                 // redirects on the site before the text
 }
 
+// isOneText tells whether a kind is a text at /robots.txt itself.
+func (k robotsKind) isOneText(name RobotsKind) bool {
+	return k.behaviour == nil && k.hops == 0 && name != RobotsWWW && name != RobotsOther
+}
+
 func allowAll(string) bool  { return true }
 func allowNone(string) bool { return false }
 
@@ -146,6 +151,17 @@ func RobotsKinds() []RobotsKind {
 	slices.Sort(kinds)
 	return kinds
 }
+
+// robotsText is the n-th answer of a site's /robots.txt.
+func (s *site) robotsText(n int) string {
+	if s.turned(n) {
+		return robotsKinds[RobotsDeny].text(s.Site)
+	}
+	return robotsKinds[s.Robots].text(s.Site)
+}
+
+// turned tells whether the n-th answer disallows everything, see RobotsTurns.
+func (s *site) turned(n int) bool { return s.RobotsTurns > 0 && n > s.RobotsTurns }
 
 // rules is a text with the site's Crawl-delay in the last of its groups.
 func rules(text string) func(Site) string {

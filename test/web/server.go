@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -21,6 +22,7 @@ import (
 type Web struct {
 	*Plan
 
+	certs     *certificates
 	dns       *nameServer
 	epoch     time.Time
 	listeners []net.Listener
@@ -35,8 +37,17 @@ type Web struct {
 	live     map[*conn]struct{}
 	log      Log
 	stop     func() bool // forgets the context of Start
-	visits   map[*site]int
+	visits   map[*site]*visits
 }
+
+// visits are the requests to a site for anything but robots.txt.
+type visits struct {
+	count  int
+	recent []time.Duration // when the last ones came, newest first
+}
+
+// maxRecent bounds visits.recent.
+const maxRecent = 32
 
 // portTries is how many ports Start looks at for one that is free on all
 // addresses.
@@ -48,9 +59,14 @@ func Start(ctx context.Context, opts Options) (*Web, error) {
 		attempts: make(map[string]int),
 		epoch:    time.Now(),
 		live:     make(map[*conn]struct{}),
-		visits:   make(map[*site]int),
+		visits:   make(map[*site]*visits),
 	}
 	if err := w.listen(ctx, opts); err != nil {
+		return nil, err
+	}
+	var err error
+	if w.certs, err = issue(w.Plan, w.epoch); err != nil {
+		closeAll(w.listeners)
 		return nil, err
 	}
 	dns, err := startDNS(w.Plan)
@@ -65,7 +81,7 @@ func Start(ctx context.Context, opts Options) (*Web, error) {
 		},
 		ConnState: func(c net.Conn, state http.ConnState) {
 			if state == http.StateIdle {
-				c.(*conn).idle()
+				wireOf(c).idle()
 			}
 		},
 		Handler:           w,
@@ -73,7 +89,7 @@ func Start(ctx context.Context, opts Options) (*Web, error) {
 	}
 	for _, l := range w.listeners {
 		w.serving.Go(func() {
-			if err := w.server.Serve(listener{l, w}); !errors.Is(err, http.ErrServerClosed) {
+			if err := w.server.Serve(listener{l, w.certs.configOf(l), w}); !errors.Is(err, http.ErrServerClosed) {
 				w.fail(err)
 			}
 		})
@@ -114,8 +130,8 @@ func (w *Web) listen(ctx context.Context, opts Options) error {
 		if w.Plan, err = NewPlan(try); err != nil {
 			return err
 		}
-		// 127.0.0.1 is the trap, see the package comment.
-		addrs := append(w.Addrs(), netip.AddrFrom4([4]byte{127, 0, 0, 1}))
+		// The last two are traps, see the package comment.
+		addrs := append(w.Addrs(), loopback, forbidden)
 		if w.listeners, err = listenAll(ctx, addrs, try.Port); err == nil || opts.Port != 0 {
 			return err
 		}
@@ -169,12 +185,23 @@ func (w *Web) Close() error {
 	if !closed {
 		stop()
 		w.fail(w.server.Close())
+		w.hangUp()
 		w.fail(w.dns.close())
 	}
 	w.serving.Wait()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.err
+}
+
+// hangUp closes the connections that net/http has handed over.
+func (w *Web) hangUp() {
+	w.mu.Lock()
+	live := slices.Collect(maps.Keys(w.live))
+	w.mu.Unlock()
+	for _, c := range live {
+		_ = c.Close() // it may be closed already
+	}
 }
 
 func (w *Web) fail(err error) {
@@ -207,10 +234,7 @@ func byStart(a, b Record) int { return cmp.Compare(a.Start, b.Start) }
 // begun.
 func (w *Web) snapshot() (log Log, answering bool) {
 	w.mu.Lock()
-	live := make([]*conn, 0, len(w.live))
-	for c := range w.live {
-		live = append(live, c)
-	}
+	live := slices.Collect(maps.Keys(w.live))
 	w.mu.Unlock()
 	// Requests in flight first: one that ends in between is then in the log
 	// too, and taken from there.
@@ -239,12 +263,12 @@ func (w *Web) WriteLog(out io.Writer) error { return w.Log().Write(out) }
 
 func (w *Web) now() time.Duration { return time.Since(w.epoch) }
 
-func (w *Web) newConn(raw net.Conn) *conn {
+func (w *Web) newConn(raw net.Conn, secure bool) *conn {
 	now := w.now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.conns++
-	c := &conn{Conn: raw, accepted: now, id: w.conns, web: w}
+	c := &conn{Conn: raw, accepted: now, id: w.conns, secure: secure, web: w}
 	w.live[c] = struct{}{}
 	return c
 }
@@ -263,47 +287,54 @@ func (w *Web) forget(c *conn) {
 
 // ServeHTTP implements http.Handler for the server of Start.
 func (w *Web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
-	c := r.Context().Value(connKey{}).(*conn)
+	c := wireOf(r.Context().Value(connKey{}).(net.Conn))
 	name, _, _ := strings.Cut(strings.ToLower(r.Host), ":")
 	h, known := w.hosts[name]
-	attempt, visit := w.count(h.site, r)
-	c.begin(r, attempt)
+	v := &Visit{R: r, W: &responseWriter{ResponseWriter: rw, conn: c}, conn: c}
+	w.count(h.site, v)
+	c.begin(r, v.Attempt)
 	res := resource{behaviour: Status{Code: http.StatusNotFound}, index: -1}
 	if known {
 		res = w.find(h, r.RequestURI)
 	}
-	res.behaviour.Serve(&Visit{
-		Attempt:   attempt,
-		R:         r,
-		SiteVisit: visit,
-		W:         &responseWriter{ResponseWriter: rw, conn: c},
-		conn:      c,
-		content:   func() (string, []byte) { return w.content(h.site, r.RequestURI, res) },
-	})
+	if res.robots && h.site.RobotsTurns > 0 {
+		rw.Header().Set("Cache-Control", "max-age=1")
+	}
+	v.content = func() (string, []byte) { return w.content(h.site, v, res) }
+	res.behaviour.Serve(v)
 	c.complete()
 }
 
 // count numbers a request among those for its URL and its site.
-func (w *Web) count(s *site, r *http.Request) (attempt, visit int) {
+func (w *Web) count(s *site, v *Visit) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	key := strings.ToLower(r.Host) + r.RequestURI
+	key := strings.ToLower(v.R.Host) + v.R.RequestURI
 	w.attempts[key]++
-	if !isRobots(r.RequestURI) {
-		w.visits[s]++
+	v.Attempt = w.attempts[key]
+	if w.visits[s] == nil {
+		w.visits[s] = &visits{}
 	}
-	return w.attempts[key], w.visits[s]
+	seen := w.visits[s]
+	now := w.now()
+	for _, at := range seen.recent {
+		v.Recent = append(v.Recent, now-at)
+	}
+	if !isRobots(v.R.RequestURI) {
+		seen.count++
+		seen.recent = append([]time.Duration{now}, seen.recent[:min(len(seen.recent), maxRecent-1)]...)
+	}
+	v.SiteVisit = seen.count
 }
 
-func (p *Plan) content(s *site, target string, res resource) (contentType string, body []byte) {
+func (p *Plan) content(s *site, v *Visit, res resource) (contentType string, body []byte) {
 	switch {
 	case res.robots:
-		kind := robotsKinds[s.Robots]
-		return contentText, []byte(kind.text(s.Site))
+		return contentText, []byte(s.robotsText(v.Attempt))
 	case res.content != "":
 		return res.ctype, []byte(res.content)
 	}
-	return contentHTML, p.render(s, target, res)
+	return contentHTML, p.render(s, v.R.RequestURI, res)
 }
 
 // responseWriter tells the connection about the head of the answer.

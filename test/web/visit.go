@@ -1,6 +1,7 @@
 package web
 
 import (
+	"io"
 	"net/http"
 	"strconv"
 	"time"
@@ -19,6 +20,10 @@ type Visit struct {
 	Attempt int
 
 	R *http.Request
+
+	// Recent are the ages of the site's requests before this one for anything
+	// but robots.txt, newest first, at most 32.
+	Recent []time.Duration
 
 	// SiteVisit counts the requests to this site for anything but
 	// robots.txt, this one included.
@@ -75,6 +80,28 @@ func (v *Visit) Reset() {
 	v.conn.resetOnClose()
 	v.Abort()
 }
+
+// Raw takes the connection from net/http for talk, which says what it likes,
+// and closes it afterwards. talk must return when a write fails or gone is
+// closed, which is when the client leaves.
+func (v *Visit) Raw(talk func(w io.Writer, gone <-chan struct{})) {
+	c, _, err := http.NewResponseController(v.W).Hijack()
+	if err != nil {
+		v.Abort() // the connection is gone already
+	}
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		_, _ = io.Copy(io.Discard, c) // ends when either side closes
+	}()
+	talk(c, gone)
+	v.conn.cut()
+	_ = c.Close() // the client may be gone
+	<-gone
+}
+
+// portSuffix is what a URL of this web has between host and path.
+func (v *Visit) portSuffix() string { return v.conn.web.portSuffix("http") }
 
 func (v *Visit) fail(code int, retryAfter time.Duration) {
 	body := "<!doctype html><title>" + http.StatusText(code) + "</title>"

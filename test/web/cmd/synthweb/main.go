@@ -40,6 +40,7 @@ func main() {
 type settings struct {
 	options web.Options
 	expect  web.Expectations
+	hostile bool
 	log     string
 	plain   bool
 	scope   string
@@ -58,11 +59,14 @@ func parse(args []string, out io.Writer) (settings, error) {
 	f.IntVar(&s.options.PageBytes, "page-bytes", 6<<10, "size of a page")
 	f.Float64Var(&s.options.CrossLinks, "cross", 0.1, "share of links to other sites, -1 for none")
 	f.IntVar(&s.options.SitesPerIP, "sites-per-ip", 1, "sites that share an address")
+	f.IntVar(&s.options.AddrsPerSubnet, "addrs-per-subnet", 250, "addresses that share a /24")
 	f.IntVar(&s.options.Port, "port", 0, "port of all sites, 0 for a free one")
 	f.BoolVar(&s.plain, "plain", false, "only numbered pages and plain links on the healthy sites")
 	f.BoolVar(&s.zoo, "zoo", false, "add a site of every kind of robots.txt and misbehaviour")
+	f.BoolVar(&s.hostile, "hostile", false, "add the hostile sites: bombs, traps, bad TLS, rebinding names and more")
 	f.DurationVar(&s.expect.Delay, "delay", 10*time.Second, "delay of a domain to judge by")
 	f.DurationVar(&s.expect.IPDelay, "ip-delay", time.Second, "delay of an address to judge by, 0 for none")
+	f.DurationVar(&s.expect.SubnetDelay, "subnet-delay", 0, "delay of a /24 to judge by, 0 for none")
 	f.StringVar(&s.scope, "scope", "seeds", "scope to judge by: seeds or web")
 	f.BoolVar(&s.expect.Partial, "partial", false, "do not judge what is missing")
 	f.StringVar(&s.seeds, "seeds", "", "`file` for the seeds (default: one in the temporary directory)")
@@ -83,12 +87,15 @@ func parse(args []string, out io.Writer) (settings, error) {
 	default:
 		return s, fmt.Errorf("synthweb: --scope is %q, want seeds or web", s.scope)
 	}
-	if s.sites < 0 || (s.sites == 0 && !s.zoo) {
+	if s.sites < 0 || (s.sites == 0 && !s.zoo && !s.hostile) {
 		return s, fmt.Errorf("synthweb: --sites is %d, want at least 1", s.sites)
 	}
 	s.options.Sites = web.Uniform(s.sites, web.Site{Plain: s.plain})
 	if s.zoo {
 		s.options.Sites = append(s.options.Sites, web.Zoo()...)
+	}
+	if s.hostile {
+		s.options.Sites = append(s.options.Sites, web.Hostile()...)
 	}
 	return s, nil
 }
@@ -120,14 +127,7 @@ func serve(ctx context.Context, s settings, out io.Writer) (web.Report, error) {
 	if err != nil {
 		return web.Report{}, err
 	}
-	seeds, err := writeSeeds(s.seeds, w.Seeds())
-	if err == nil {
-		_, err = fmt.Fprintf(out, "%d sites on port %d, name server %s, seeds in %s\n\n"+
-			"  mosey crawl %s --dns-server %s --allow-network %s \\\n"+
-			"      --scope %s --delay %v --ip-delay %v\n\nInterrupt to see the report.\n",
-			len(w.Hosts()), w.Port(), w.DNSAddr(), seeds,
-			seeds, w.DNSAddr(), w.Network(), s.scope, s.expect.Delay, s.expect.IPDelay)
-	}
+	err = invite(s, w, out)
 	if err == nil {
 		<-ctx.Done()
 	}
@@ -140,6 +140,34 @@ func serve(ctx context.Context, s settings, out io.Writer) (web.Report, error) {
 		return report, err
 	}
 	return report, writeLog(s.log, w)
+}
+
+// invite writes the files of a crawl and tells how to start it.
+func invite(s settings, w *web.Web, out io.Writer) error {
+	seeds, err := writeSeeds(s.seeds, w.Seeds())
+	if err != nil {
+		return err
+	}
+	command := "mosey crawl " + seeds
+	if root := w.RootCA(); root != nil {
+		name := seeds + ".ca.pem"
+		if err := os.WriteFile(name, root, 0o600); err != nil {
+			return fmt.Errorf("synthweb: certificate authority: %w", err)
+		}
+		command = "SSL_CERT_FILE=" + name + " " + command
+	}
+	_, err = fmt.Fprintf(out, "%d sites on port %d, name server %s, seeds in %s\n\n"+
+		"  %s --dns-server %s --allow-network %s \\\n"+
+		"      --scope %s --delay %v --ip-delay %v",
+		len(w.Hosts()), w.Port(), w.DNSAddr(), seeds,
+		command, w.DNSAddr(), w.Network(), s.scope, s.expect.Delay, s.expect.IPDelay)
+	if err == nil && s.expect.SubnetDelay > 0 {
+		_, err = fmt.Fprintf(out, " --subnet-delay %v", s.expect.SubnetDelay)
+	}
+	if err == nil {
+		_, err = fmt.Fprint(out, "\n\nInterrupt to see the report.\n")
+	}
+	return err
 }
 
 // writeSeeds writes one seed a line and returns the file's name.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -83,6 +84,23 @@ func TestRun(t *testing.T) {
 		var out syncBuffer
 		require.Equal(t, exitOK, run(ctx, []string{"--partial", "--seeds", filepath.Join(t.TempDir(), "s")}, &out, &out))
 		require.Contains(t, out.String(), "violations  none")
+	})
+	t.Run("HostileSitesComeWithTheirAuthority", func(t *testing.T) {
+		t.Parallel()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		seeds := filepath.Join(t.TempDir(), "seeds.txt")
+		var out syncBuffer
+		args := []string{"--sites=0", "--hostile", "--partial", "--subnet-delay=2s", "--seeds", seeds}
+		require.Equal(t, exitOK, run(ctx, args, &out, &out))
+		require.Contains(t, out.String(), "SSL_CERT_FILE="+seeds+".ca.pem mosey crawl "+seeds+" --dns-server")
+		require.Contains(t, out.String(), "--subnet-delay 2s\n")
+		root, err := os.ReadFile(seeds + ".ca.pem")
+		require.NoError(t, err)
+		require.True(t, x509.NewCertPool().AppendCertsFromPEM(root))
+		text, err := os.ReadFile(seeds)
+		require.NoError(t, err)
+		require.Contains(t, string(text), "https://tls-expired.hostile.test:")
 	})
 	t.Run("HelpListsTheFlags", func(t *testing.T) {
 		t.Parallel()

@@ -1,0 +1,179 @@
+package fetch_test
+
+import (
+	"crypto/x509"
+	"net/netip"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/internal/fetch"
+	"github.com/mosey-web/mosey/test/web"
+)
+
+// hostileAnswers are what comes of the roots of web.HostileBehaviours: a kind of
+// failure, or a status. The zero value is 200.
+func hostileAnswers() map[string]hostileAnswer {
+	broken := func(kind fetch.Kind) hostileAnswer { return hostileAnswer{kind: kind} }
+	return map[string]hostileAnswer{
+		"always-451":      {status: 451},
+		"always-500":      {status: 500},
+		"binary":          {},
+		"body-50mb":       {truncated: true},
+		"body-endless":    {truncated: true},
+		"body-stall":      broken(fetch.KindTimeout),
+		"bomb-brotli":     broken(fetch.KindBomb),
+		"bomb-gzip":       broken(fetch.KindBomb),
+		"bomb-mixed":      broken(fetch.KindBomb),
+		"bomb-nested":     broken(fetch.KindBomb),
+		"bomb-tenfold":    broken(fetch.KindDecode),
+		"bomb-zstd":       broken(fetch.KindBomb),
+		"chunk-endless":   broken(fetch.KindProtocol),
+		"cookies":         {status: 302},
+		"deep":            {},
+		"drip":            broken(fetch.KindTimeout),
+		"half-gzip":       broken(fetch.KindDecode),
+		"hang":            broken(fetch.KindTimeout),
+		"header-1mb":      broken(fetch.KindProtocol),
+		"header-1mb-line": broken(fetch.KindProtocol),
+		"headers-endless": broken(fetch.KindProtocol),
+		"headers-slow":    broken(fetch.KindTimeout),
+		"http-0.9":        broken(fetch.KindProtocol),
+		"http-garbage":    broken(fetch.KindProtocol),
+		"http-invalid":    broken(fetch.KindProtocol),
+		"interim-endless": broken(fetch.KindProtocol),
+		"length-long":     broken(fetch.KindReset),
+		"length-short":    {},
+		"length-twice":    broken(fetch.KindProtocol),
+		"links":           {truncated: true},
+		"login-200":       {},
+		"login-401":       {status: 401},
+		"login-403":       {status: 403},
+		"reset":           broken(fetch.KindReset),
+		"rising":          {},
+		"silent-close":    broken(fetch.KindReset),
+	}
+}
+
+type hostileAnswer struct {
+	kind      fetch.Kind
+	status    int
+	truncated bool
+}
+
+// hostileBundle is the hostile web and a client that may ask it.
+type hostileBundle struct {
+	client *fetch.Client
+	web    *web.Web
+}
+
+func setupHostile(t *testing.T) hostileBundle {
+	t.Helper()
+	w := web.StartT(t, web.Options{Sites: web.Hostile()})
+	roots := x509.NewCertPool()
+	require.True(t, roots.AppendCertsFromPEM(w.RootCA()))
+	client := newClient(t, func(c *fetch.Config) {
+		c.AllowNetworks = []netip.Prefix{w.Network()}
+		c.FirstByteTimeout = 2 * time.Second
+		c.RootCAs = roots
+		c.TotalTimeout = 4 * time.Second
+	})
+	return hostileBundle{client: client, web: w}
+}
+
+func (b hostileBundle) root(t *testing.T, name string) fetch.Request {
+	t.Helper()
+	host := name + ".hostile.test"
+	addr, ok := b.web.Addr(host)
+	require.True(t, ok, host)
+	return fetch.Request{Addr: addr, URL: b.web.URL(host, "/")}
+}
+
+func TestHostileWeb(t *testing.T) {
+	t.Parallel()
+	b := setupHostile(t)
+	answers := hostileAnswers()
+
+	for _, named := range web.HostileBehaviours() {
+		name := named.Name
+		if strings.HasPrefix(name, "retry-") {
+			continue // pages like any others to this package
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Contains(t, answers, name, "every behaviour has its outcome")
+			want := answers[name]
+			start := time.Now()
+			response, err := b.client.Do(t.Context(), b.root(t, name))
+			require.Less(t, time.Since(start), patience)
+			if want.kind != "" {
+				requireKind(t, want.kind, err)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, max(want.status, 200), response.Status)
+			require.Equal(t, want.truncated, response.Truncated)
+			require.LessOrEqual(t, len(response.Body), fetch.MaxBodyBytesDefault)
+			require.Less(t, response.WireBytes, int64(fetch.MaxBodyBytesDefault+1<<20))
+		})
+	}
+
+	for name, want := range map[string]fetch.Kind{
+		"tls-expired":     fetch.KindTLS,
+		"tls-self-signed": fetch.KindTLS,
+		"tls-wrong-host":  fetch.KindTLS,
+		"tls-valid":       "",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := b.client.Do(t.Context(), b.root(t, name))
+			if want == "" {
+				require.NoError(t, err)
+				return
+			}
+			requireKind(t, want, err)
+		})
+	}
+}
+
+// Whatever a name resolves to, an address that is not permitted hears nothing.
+func TestForbiddenAddressesHearNothing(t *testing.T) {
+	t.Parallel()
+	b := setupHostile(t)
+	for _, name := range []string{"dns-forbidden", "dns-mixed", "dns-rebind", "redirect-forbidden"} {
+		for _, addr := range []netip.Addr{
+			b.web.Forbidden(), netip.AddrFrom16(b.web.Forbidden().As16()), netip.MustParseAddr("127.0.0.1"),
+		} {
+			request := b.root(t, name)
+			request.Addr = addr
+			_, err := b.client.Do(t.Context(), request)
+			require.False(t, requireKind(t, fetch.KindForbiddenAddr, err).Sent, "%s at %v", name, addr)
+		}
+	}
+	require.Empty(t, b.web.Log())
+}
+
+// What an answer costs is bounded by the limits, whatever it claims or unpacks
+// to: 256 MiB for the bombs, no end for others.
+//
+//nolint:paralleltest // it measures the whole process
+func TestHostileAnswersTakeLittleMemory(t *testing.T) {
+	const most = 128 << 20 // allocated in all, the server's part included
+	b := setupHostile(t)
+	for _, name := range []string{
+		"body-50mb", "body-endless", "bomb-brotli", "bomb-gzip", "bomb-mixed", "bomb-nested", "bomb-zstd",
+		"header-1mb-line", "headers-endless", "interim-endless", "links",
+	} {
+		// Once before, for what is made once.
+		_, _ = b.client.Do(t.Context(), b.root(t, name))
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, _ = b.client.Do(t.Context(), b.root(t, name))
+		runtime.ReadMemStats(&after)
+		t.Logf("%s: %.1f MB", name, float64(after.TotalAlloc-before.TotalAlloc)/1e6)
+		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(most), name)
+	}
+}

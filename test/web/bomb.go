@@ -1,0 +1,157 @@
+package web
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/zstd"
+)
+
+// bombBytes is what a bomb unpacks to: with the copies of a buffer that grows,
+// more than a worker may use.
+const bombBytes = 256 << 20
+
+// Bomb answers with a page of zeros that is a thousand times larger than what
+// is sent, or much more. Bombs has them.
+type Bomb struct {
+	body     func() []byte
+	encoding string
+}
+
+// Serve implements Behaviour.
+func (b Bomb) Serve(v *Visit) {
+	body := b.body()
+	v.W.Header().Set("Content-Encoding", b.encoding)
+	v.W.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	v.W.Header().Set("Content-Type", contentHTML)
+	v.Write(body)
+}
+
+// Truth implements Behaviour.
+func (Bomb) Truth() Truth { return Truth{} }
+
+// The bodies are packed when they are first asked for, and shared by all webs.
+var (
+	gzipBomb   = sync.OnceValue(func() []byte { return repeated(newGzip) })
+	brotliBomb = sync.OnceValue(brotliZeros)
+	zstdBomb   = sync.OnceValue(func() []byte { return repeated(newZstd) })
+	nestedBomb = sync.OnceValue(func() []byte { return pack(newGzip, bytes.NewReader(gzipBomb())) })
+	mixedBomb  = sync.OnceValue(func() []byte { return pack(newBrotli, bytes.NewReader(zstdBomb())) })
+	tenfold    = sync.OnceValue(func() []byte {
+		body := gzipBomb()
+		for range 9 {
+			body = pack(newGzip, bytes.NewReader(body))
+		}
+		return body
+	})
+)
+
+// Bombs are one of every coding and some that are packed again.
+func Bombs() []Named {
+	return []Named{
+		{Name: "bomb-gzip", Behaviour: Bomb{body: gzipBomb, encoding: "gzip"}},
+		{Name: "bomb-brotli", Behaviour: Bomb{body: brotliBomb, encoding: "br"}},
+		{Name: "bomb-zstd", Behaviour: Bomb{body: zstdBomb, encoding: "zstd"}},
+		{Name: "bomb-nested", Behaviour: Bomb{body: nestedBomb, encoding: "gzip, gzip"}},
+		{Name: "bomb-mixed", Behaviour: Bomb{body: mixedBomb, encoding: "zstd, br"}},
+		{Name: "bomb-tenfold", Behaviour: Bomb{
+			body: tenfold, encoding: strings.TrimSuffix(strings.Repeat("gzip, ", 10), ", "),
+		}},
+	}
+}
+
+// part is what of a bomb is packed in earnest, since the rest is the same.
+const part = 1 << 20
+
+// repeated is a bomb in a coding whose streams may follow one another: the
+// members of RFC 1952 section 2.2 and the frames of RFC 8878 section 3.
+func repeated(coder func(io.Writer) io.WriteCloser) []byte {
+	return bytes.Repeat(pack(coder, zeros(part)), bombBytes/part)
+}
+
+// brotliZeros repeats what is within one stream, which RFC 7932 has no other
+// way for: zeros after zeros, from one flush to the next.
+func brotliZeros() []byte {
+	var out bytes.Buffer
+	w := brotli.NewWriterLevel(&out, brotliLevel)
+	var flushed [2]int
+	for i := range flushed {
+		_, err := w.Write(make([]byte, part))
+		if err = errors.Join(err, w.Flush()); err != nil {
+			panic(err) // memory takes every write
+		}
+		flushed[i] = out.Len()
+	}
+	if err := w.Close(); err != nil {
+		panic(err)
+	}
+	first, again, end := out.Bytes()[:flushed[0]], out.Bytes()[flushed[0]:flushed[1]], out.Bytes()[flushed[1]:]
+	return slices.Concat(first, bytes.Repeat(again, bombBytes/part-1), end)
+}
+
+func zeros(n int64) io.Reader { return io.LimitReader(zeroReader{}, n) }
+
+type zeroReader struct{}
+
+func (zeroReader) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+func newGzip(w io.Writer) io.WriteCloser {
+	return gzip.NewWriter(w)
+}
+
+const brotliLevel = 5
+
+func newBrotli(w io.Writer) io.WriteCloser {
+	return brotli.NewWriterLevel(w, brotliLevel)
+}
+
+func newZstd(w io.Writer) io.WriteCloser {
+	enc, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		panic(err) // the options are constants, and right
+	}
+	return enc
+}
+
+// pack compresses what it reads. Writing to memory does not fail.
+func pack(coder func(io.Writer) io.WriteCloser, from io.Reader) []byte {
+	var out bytes.Buffer
+	w := coder(&out)
+	_, err := io.CopyBuffer(struct{ io.Writer }{w}, from, make([]byte, 1<<20))
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		panic(err)
+	}
+	return out.Bytes()
+}
+
+// HalfGzip answers with the first half of a page's gzip, as if it were all.
+type HalfGzip struct{}
+
+// Serve implements Behaviour.
+func (HalfGzip) Serve(v *Visit) {
+	contentType, page := v.content()
+	body := pack(newGzip, bytes.NewReader(page))
+	body = body[:len(body)/2]
+	v.W.Header().Set("Content-Encoding", "gzip")
+	v.W.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	v.W.Header().Set("Content-Type", contentType)
+	v.W.WriteHeader(http.StatusOK)
+	v.Write(body)
+}
+
+// Truth implements Behaviour.
+func (HalfGzip) Truth() Truth { return Truth{} }

@@ -1,0 +1,101 @@
+package web
+
+import (
+	"maps"
+	"slices"
+)
+
+// coverage compares the URLs that were asked for with those to be fetched.
+func (j *judge) coverage() {
+	p := j.expect.Plan
+	reachable := p.Reachable(j.expect.Rules)
+	got := make(map[string]Record)
+	for _, r := range j.log {
+		u := r.URL()
+		want, ok := reachable[u]
+		if !ok {
+			j.extra(r)
+			continue
+		}
+		if want.Status == 0 || (r.Answered() && r.Status == want.Status) {
+			got[u] = r
+		}
+	}
+	for _, u := range slices.Sorted(maps.Keys(reachable)) {
+		want := reachable[u]
+		if want.Optional {
+			continue
+		}
+		j.report.Expected++
+		if _, ok := got[u]; ok {
+			j.report.Covered++
+			continue
+		}
+		j.report.Missing = append(j.report.Missing, u)
+		if !j.expect.Partial {
+			name, _, _ := p.split(u)
+			j.report.violations = append(j.report.violations, Violation{
+				Detail: missingDetail(want), Key: DomainKey(name), Kind: KindMissing, URL: u,
+			})
+		}
+	}
+}
+
+func missingDetail(want Expected) string {
+	if want.Status == 0 {
+		return "never asked for"
+	}
+	return "never answered with " + statusText(want.Status)
+}
+
+// extra judges a request that Reachable does not hold. What robots.txt denies
+// is not judged twice; images and the redirects of a robots.txt may be fetched.
+func (j *judge) extra(r Record) {
+	if r.Host == "" || isForbidden(r) {
+		return
+	}
+	why := j.needless(r)
+	if why == "" {
+		return
+	}
+	j.report.Extra = append(j.report.Extra, r.URL())
+	j.violatef(KindExtra, r.Domain(), r, "%s", why)
+}
+
+// needless is why a request that was not expected was wrong, "" if it was not.
+func (j *judge) needless(r Record) string {
+	p := j.expect.Plan
+	name, target, ok := p.split(r.URL())
+	if !ok {
+		return "no such host in this web"
+	}
+	h := p.hosts[name]
+	res := p.find(h, target)
+	switch {
+	case h.site.TLS.broken():
+		return "its certificate is " + string(h.site.TLS)
+	case h.site.Unseeded && j.expect.Rules.Scope == ScopeSeeds:
+		return "out of scope"
+	case res.missing:
+		return "no page is at this URL"
+	case !r.IsPage(), res.ctype == "image/png", !p.allowed(h, target), res.trap, h.site.DNS.partly():
+		return ""
+	}
+	return "no link that may be followed leads here"
+}
+
+// traps counts the pages of traps that were asked for.
+func (j *judge) traps() {
+	p := j.expect.Plan
+	pages := make(map[string]int)
+	for _, r := range j.log {
+		name, target, ok := p.split(r.URL())
+		if ok && p.find(p.hosts[name], target).trap {
+			j.report.TrapPages++
+			pages[DomainKey(name)]++
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(pages)) {
+		j.report.Traps = append(j.report.Traps, TrapStats{Key: key, Requests: pages[key]})
+	}
+}

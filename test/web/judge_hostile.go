@@ -1,0 +1,62 @@
+package web
+
+import "time"
+
+// retryAfter is how long a domain is to be left alone.
+type retryAfter struct {
+	since, until time.Duration
+	asked        time.Duration // what the answer said
+	from         string        // its URL
+	met          bool          // a request came after since
+}
+
+// retryAfters judges that no domain is asked before the time that an answer of
+// 429 or 503 gave. Requests that were on their way before the answer had ended
+// could not know of it.
+func (j *judge) retryAfters() {
+	waits := make(map[string]*retryAfter)
+	for _, r := range j.log {
+		key := j.domainOf(r)
+		if w := waits[key]; w != nil && r.Start >= w.since-j.expect.Tolerance {
+			j.retried(key, r, w)
+		}
+		if (r.Status != 429 && r.Status != 503) || r.RetryAfter == 0 || !r.Answered() {
+			continue
+		}
+		j.report.RetryAfters++
+		if w := waits[key]; w == nil || w.until < r.End+r.RetryAfter {
+			waits[key] = &retryAfter{
+				since: r.End, until: r.End + r.RetryAfter, asked: r.RetryAfter, from: r.URL(),
+			}
+		}
+	}
+	j.report.RetryAfter = distribution(j.report.retries)
+}
+
+// retried judges a request that came after the answer.
+func (j *judge) retried(key string, r Record, w *retryAfter) {
+	if !w.met {
+		w.met = true
+		j.report.retries = append(j.report.retries, r.Start-w.until)
+	}
+	if r.Start < w.until-j.expect.Tolerance {
+		j.violatef(KindRetryAfter, key, r, "%v before the Retry-After of %v of %s has passed",
+			w.until-r.Start, w.asked, w.from)
+	}
+}
+
+// forbidden judges that nothing was asked of an address outside the web.
+func (j *judge) forbidden() {
+	for _, r := range j.log {
+		if isForbidden(r) {
+			j.report.Forbidden++
+			addr := r.LocalAddr.Addr()
+			j.violatef(KindForbidden, addr.String(), r, "%v is outside the web", addr)
+		}
+	}
+}
+
+func isForbidden(r Record) bool {
+	addr := r.LocalAddr.Addr()
+	return addr.IsValid() && !network.Contains(addr)
+}

@@ -1,0 +1,92 @@
+package web
+
+import (
+	"fmt"
+	"net/netip"
+)
+
+// network is the block all sites are in, see Plan.Network.
+var network = netip.MustParsePrefix("127.64.0.0/10")
+
+var (
+	// loopback is where hostile pages try to lead.
+	loopback = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+
+	// forbidden is where hostile names resolve to. It is a loopback address
+	// as well, but a crawler that only knows 127.0.0.1 does not see that.
+	forbidden = netip.AddrFrom4([4]byte{127, 32, 0, 1})
+)
+
+const (
+	subnetAddrs = 250      // used of a /24, none of them special
+	maxSubnets  = 64 * 250 // of network
+)
+
+// subnetOf is the network that shares one pace with an address: a /24, or a
+// /48 of IPv6.
+func subnetOf(addr netip.Addr) netip.Prefix {
+	bits := 24
+	if addr.Is6() {
+		bits = 48
+	}
+	// The bits are in range, so an error means no address: no network.
+	prefix, _ := addr.Prefix(bits)
+	return prefix
+}
+
+// layout gives each site its address in turn.
+type layout struct {
+	opts Options
+
+	blocks  map[string]*block     // by Site.Subnet, "" of all that name none
+	groups  map[string]netip.Addr // by Site.IPGroup
+	shared  netip.Addr            // of the sites that name neither
+	sharers int
+	subnets int // handed out so far
+}
+
+// block is a /24 that is being handed out.
+type block struct{ number, used int }
+
+func newLayout(opts Options) *layout {
+	return &layout{opts: opts, blocks: make(map[string]*block), groups: make(map[string]netip.Addr)}
+}
+
+func (l *layout) place(s Site) (addr netip.Addr, err error) {
+	switch {
+	case s.IPGroup != "":
+		if _, ok := l.groups[s.IPGroup]; !ok {
+			l.groups[s.IPGroup], err = l.fresh(s.Subnet)
+		}
+		return l.groups[s.IPGroup], err
+	case s.Subnet != "", s.TLS != TLSNone:
+		return l.fresh(s.Subnet)
+	}
+	if l.sharers%l.opts.SitesPerIP == 0 {
+		l.shared, err = l.fresh("")
+	}
+	l.sharers++
+	return l.shared, err
+}
+
+// fresh is an address that nobody has yet.
+func (l *layout) fresh(subnet string) (netip.Addr, error) {
+	b, limit := l.blocks[subnet], subnetAddrs
+	if subnet == "" {
+		limit = l.opts.AddrsPerSubnet
+	}
+	switch {
+	case b == nil, subnet == "" && b.used == limit:
+		if l.subnets == maxSubnets {
+			return netip.Addr{}, fmt.Errorf("web: the sites need more than %d subnets, use fewer or a larger AddrsPerSubnet", maxSubnets)
+		}
+		b = &block{number: l.subnets}
+		l.blocks[subnet] = b
+		l.subnets++
+	case b.used == limit:
+		return netip.Addr{}, fmt.Errorf("web: Subnet %q has more than %d addresses", subnet, limit)
+	}
+	b.used++
+	second := network.Addr().As4()[1] + byte(b.number/subnetAddrs)
+	return netip.AddrFrom4([4]byte{127, second, byte(b.number % subnetAddrs), byte(b.used)}), nil
+}

@@ -1,0 +1,33 @@
+package web
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxRetryAfter stands for whatever is longer, and leaves room to add to it.
+const maxRetryAfter = 100 * 365 * 24 * time.Hour
+
+// parseRetryAfter reads a header by RFC 9110 section 10.2.3: a number of whole
+// seconds, or an HTTP date. Anything else asks for nothing.
+func parseRetryAfter(header string) (wait time.Duration, date time.Time) {
+	if header != "" && strings.Trim(header, "0123456789") == "" {
+		seconds, err := strconv.ParseInt(header, 10, 64)
+		if err != nil || seconds > int64(maxRetryAfter/time.Second) {
+			return maxRetryAfter, time.Time{} // out of range, as it has digits only
+		}
+		return time.Duration(seconds) * time.Second, time.Time{}
+	}
+	date, err := http.ParseTime(header)
+	if err != nil {
+		return 0, time.Time{}
+	}
+	return 0, date
+}
+
+// until is the wait that is left at an instant, by the wall clock.
+func until(date, now time.Time) time.Duration {
+	return min(max(date.Sub(now), 0), maxRetryAfter)
+}

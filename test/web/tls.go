@@ -1,0 +1,141 @@
+package web
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"net/netip"
+	"time"
+)
+
+// TLSKind is what a site's certificate is worth.
+type TLSKind string
+
+// The kinds.
+const (
+	// TLSNone is a site of http.
+	TLSNone TLSKind = ""
+	// TLSValid is issued by Web.RootCA.
+	TLSValid TLSKind = "valid"
+	// TLSExpired has been valid until an hour ago.
+	TLSExpired TLSKind = "expired"
+	// TLSSelfSigned is issued by itself.
+	TLSSelfSigned TLSKind = "self-signed"
+	// TLSWrongHost is for another name.
+	TLSWrongHost TLSKind = "wrong-host"
+)
+
+// tlsKinds are the kinds that are TLS.
+var tlsKinds = [...]TLSKind{TLSValid, TLSExpired, TLSSelfSigned, TLSWrongHost}
+
+func (k TLSKind) known() bool {
+	if k == TLSNone {
+		return true
+	}
+	for _, known := range tlsKinds {
+		if k == known {
+			return true
+		}
+	}
+	return false
+}
+
+// broken tells whether a crawler has to refuse the certificate.
+func (k TLSKind) broken() bool { return k != TLSNone && k != TLSValid }
+
+// certificates are those of one web, by address. A web without https has none.
+type certificates struct {
+	configs map[netip.Addr]*tls.Config
+	root    []byte // PEM
+}
+
+// configOf is how a listener speaks TLS; nil is not at all.
+func (c *certificates) configOf(l net.Listener) *tls.Config {
+	return c.configs[addrPort(l.Addr()).Addr()]
+}
+
+// issue makes the certificates of a plan, which last for a day.
+func issue(p *Plan, now time.Time) (*certificates, error) {
+	certs := &certificates{configs: make(map[netip.Addr]*tls.Config)}
+	root := authority{}
+	for _, s := range p.sites {
+		if s.TLS == TLSNone {
+			continue
+		}
+		if root.cert == nil {
+			var err error
+			if root, err = newAuthority(now); err != nil {
+				return nil, fmt.Errorf("web: certificate authority: %w", err)
+			}
+			certs.root = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: root.cert.Raw})
+		}
+		leaf, err := root.leaf(s, now)
+		if err != nil {
+			return nil, fmt.Errorf("web: certificate of %q: %w", s.Host, err)
+		}
+		certs.configs[s.addr] = &tls.Config{Certificates: []tls.Certificate{leaf}, MinVersion: tls.VersionTLS12}
+	}
+	return certs, nil
+}
+
+// RootCA is the certificate that a crawler has to trust, in PEM: Go programs
+// read it from the file named by SSL_CERT_FILE. It is nil when no site has
+// TLS.
+func (w *Web) RootCA() []byte { return w.certs.root }
+
+type authority struct {
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+func newAuthority(now time.Time) (authority, error) {
+	template := newTemplate(now, "Synthetic Web Root")
+	template.IsCA, template.KeyUsage = true, x509.KeyUsageCertSign
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return authority{}, err
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return authority{}, err
+	}
+	cert, err := x509.ParseCertificate(der)
+	return authority{cert: cert, key: key}, err
+}
+
+func newTemplate(now time.Time, name string) *x509.Certificate {
+	return &x509.Certificate{
+		BasicConstraintsValid: true,
+		NotAfter:              now.Add(24 * time.Hour),
+		NotBefore:             now.Add(-24 * time.Hour),
+		SerialNumber:          big.NewInt(now.UnixNano()),
+		Subject:               pkix.Name{CommonName: name},
+	}
+}
+
+// leaf is the certificate of a site, with the fault that its kind asks for.
+func (a authority) leaf(s *site, now time.Time) (tls.Certificate, error) {
+	template := newTemplate(now, s.Host)
+	template.DNSNames = []string{s.Host, "www." + s.Host, "rules." + s.Host}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	switch s.TLS {
+	case TLSExpired:
+		template.NotAfter = now.Add(-time.Hour)
+	case TLSSelfSigned:
+		a = authority{cert: template, key: key}
+	case TLSWrongHost:
+		template.DNSNames = []string{"elsewhere." + s.Host}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, key.Public(), a.key)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, err
+}

@@ -1,0 +1,188 @@
+package web
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// TrapKind is an endless space of pages. Each of them is a function of its URL,
+// answers with 200 (but for TrapRedirects) and leads to more; what the pages
+// say is the same, or nearly so. No crawl can be asked to fetch all of them,
+// nor blamed for any, so the judge only counts them.
+type TrapKind string
+
+// The kinds.
+const (
+	// TrapNone is none.
+	TrapNone TrapKind = ""
+	// TrapCalendar is a calendar whose months lead to the next and the one
+	// before, in any year.
+	TrapCalendar TrapKind = "calendar"
+	// TrapLinks is what the million links of ManyLinks lead to.
+	TrapLinks TrapKind = "links"
+	// TrapPaths is one page whose relative links append to its path:
+	// /a/b/a/b/ and so on.
+	TrapPaths TrapKind = "paths"
+	// TrapQuery is a search whose filters combine in any order.
+	TrapQuery TrapKind = "query"
+	// TrapRedirects is a chain of redirects without end.
+	TrapRedirects TrapKind = "redirects"
+	// TrapSession has a few pages whose links carry a new sid= each time.
+	TrapSession TrapKind = "session"
+	// TrapSessionPath is TrapSession with the id as a segment of the path.
+	TrapSessionPath TrapKind = "session-path"
+)
+
+// trap is what a kind means.
+type trap struct {
+	enter string // the request target that the site's root links to
+
+	// page is what is at a target, if that is in the trap.
+	page func(target string) (resource, bool)
+}
+
+// traps has all kinds but TrapNone.
+var traps = map[TrapKind]trap{
+	TrapCalendar:    {enter: "/calendar/2026/11", page: calendarPage},
+	TrapLinks:       {enter: "/l/0", page: linkPage},
+	TrapPaths:       {enter: "/a/b/", page: pathPage},
+	TrapQuery:       {enter: "/search?page=1", page: queryPage},
+	TrapRedirects:   {enter: "/hop/1", page: redirectPage},
+	TrapSession:     {enter: "/shop/1?sid=0", page: sessionPage},
+	TrapSessionPath: {enter: "/s/0/shop/1", page: sessionPathPage},
+}
+
+// TrapKinds lists all kinds but TrapNone, in order of name.
+func TrapKinds() []TrapKind {
+	kinds := make([]TrapKind, 0, len(traps))
+	for kind := range traps {
+		kinds = append(kinds, kind)
+	}
+	slices.Sort(kinds)
+	return kinds
+}
+
+// trapPage is a page that links to targets.
+func trapPage(targets ...string) (resource, bool) {
+	return resource{behaviour: Healthy{}, index: -1, to: targets, trap: true}, true
+}
+
+// number reads a canonical number of at most nine digits.
+func number(digits string) (int, bool) {
+	n, err := strconv.Atoi(digits)
+	return n, err == nil && len(digits) <= 9 && strconv.Itoa(n) == digits && n >= 0
+}
+
+func calendarPage(target string) (resource, bool) {
+	rest, found := strings.CutPrefix(target, "/calendar/")
+	y, m, cut := strings.Cut(rest, "/")
+	year, okYear := number(y)
+	month, okMonth := number(m)
+	if !found || !cut || !okYear || !okMonth || month < 1 || month > 12 {
+		return resource{}, false
+	}
+	at := func(months int) string { return fmt.Sprintf("/calendar/%d/%d", months/12, months%12+1) }
+	now := year*12 + month - 1
+	return trapPage(at(now+1), at(max(now-1, 0)), at(now+12))
+}
+
+func linkPage(target string) (resource, bool) {
+	digits, found := strings.CutPrefix(target, "/l/")
+	if _, ok := number(digits); !found || !ok {
+		return resource{}, false
+	}
+	return trapPage()
+}
+
+const pathPageText = "<!doctype html><title>Folder</title><p>Empty.</p>" +
+	"<a href=\"a/b/\">more</a> <a href=\"b/\">other</a>\n"
+
+func pathPage(target string) (resource, bool) {
+	if !strings.HasPrefix(target, "/a/") || strings.Trim(target, "/ab") != "" {
+		return resource{}, false
+	}
+	return resource{
+		behaviour: Healthy{}, content: pathPageText, ctype: contentHTML, index: -1, trap: true,
+	}, true
+}
+
+func redirectPage(target string) (resource, bool) {
+	digits, found := strings.CutPrefix(target, "/hop/")
+	n, ok := number(digits)
+	if !found || !ok {
+		return resource{}, false
+	}
+	return resource{behaviour: Redirect{Code: 302, To: "/hop/" + strconv.Itoa(n+1)}, index: -1, trap: true}, true
+}
+
+// filters and filterValues are what TrapQuery combines.
+var (
+	filters      = [...]string{"brand", "colour", "size", "sort", "view"}
+	filterValues = [...]string{"first", "second", "third"}
+)
+
+func queryPage(target string) (resource, bool) {
+	query, found := strings.CutPrefix(target, "/search?")
+	if !found {
+		return resource{}, false
+	}
+	var pairs []string
+	page := 1
+	for pair := range strings.SplitSeq(query, "&") {
+		if n, ok := number(strings.TrimPrefix(pair, "page=")); ok && strings.HasPrefix(pair, "page=") {
+			page = n
+			continue
+		}
+		pairs = append(pairs, pair)
+	}
+	at := func(pairs []string, page int) string {
+		return "/search?" + strings.Join(append(slices.Clone(pairs), "page="+strconv.Itoa(page)), "&")
+	}
+	to := []string{at(pairs, page+1)}
+	for _, filter := range filters {
+		others := slices.DeleteFunc(slices.Clone(pairs), func(pair string) bool {
+			return strings.HasPrefix(pair, filter+"=")
+		})
+		for _, value := range filterValues {
+			to = append(to, at(append(others, filter+"="+value), 1))
+		}
+	}
+	return trapPage(to...)
+}
+
+// sessionPages is how many pages there are but for the ids.
+const sessionPages = 5
+
+func sessionPage(target string) (resource, bool) {
+	n, id, _ := strings.Cut(strings.TrimPrefix(target, "/shop/"), "?sid=")
+	if i, ok := number(n); !strings.HasPrefix(target, "/shop/") || !ok || i < 1 || i > sessionPages {
+		return resource{}, false
+	}
+	var to []string
+	for i := range sessionPages {
+		to = append(to, fmt.Sprintf("/shop/%d?sid=%s", i+1, nextID(n, id)))
+	}
+	return trapPage(to...)
+}
+
+func sessionPathPage(target string) (resource, bool) {
+	id, n, found := strings.Cut(strings.TrimPrefix(target, "/s/"), "/shop/")
+	if i, ok := number(n); !strings.HasPrefix(target, "/s/") || !found || !ok || i < 1 || i > sessionPages {
+		return resource{}, false
+	}
+	var to []string
+	for i := range sessionPages {
+		to = append(to, fmt.Sprintf("/s/%s/shop/%d", nextID(n, id), i+1))
+	}
+	return trapPage(to...)
+}
+
+// nextID is the id that the links of a page carry.
+func nextID(page, id string) string {
+	hash := fnv.New64a()
+	_, _ = hash.Write([]byte(page + "/" + id)) // a hash takes every write
+	return strconv.FormatUint(hash.Sum64(), 36)
+}
