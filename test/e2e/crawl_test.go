@@ -56,13 +56,18 @@ func requestsMatchRows(t *testing.T, s site, p *process) {
 // worker has died to change.
 func auditAgrees(t *testing.T, s site, dir string) {
 	t.Helper()
-	p := start(t, environ(), moseyBin, "--data-dir", dir, "audit", "--json")
-	require.Zero(t, p.wait(t, time.Minute), p.out)
-	var a crawl.Audit
-	require.NoError(t, json.Unmarshal([]byte(p.out.String()), &a), p.out)
-	require.True(t, a.Clean(), p.out)
+	a := audit(t, dir)
+	require.True(t, a.Clean())
 	require.EqualValues(t, len(s.Log()), a.Domains.Requests)
 	require.EqualValues(t, len(s.Log().Pages()), a.RobotsChecked)
+}
+
+func audit(t *testing.T, dir string) (a crawl.Audit) {
+	t.Helper()
+	p := start(t, environ(), moseyBin, "--data-dir", dir, "audit", "--json")
+	require.Zero(t, p.wait(t, time.Minute), p.out)
+	require.NoError(t, json.Unmarshal([]byte(p.out.String()), &a), p.out)
+	return a
 }
 
 func TestCrawl(t *testing.T) {
