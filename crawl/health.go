@@ -52,7 +52,7 @@ const (
 	// SlowdownMax caps the delay that rising answer times earn.
 	SlowdownMax = time.Minute
 	// slowdownLeast is a 95th percentile that is fast whatever it was before.
-	slowdownLeast = 500 * time.Millisecond
+	slowdownLeast = time.Second
 )
 
 // BreakerSettings is how patient the breaker is.
@@ -113,7 +113,7 @@ func Penalty(prev time.Duration, tr Trouble, hinted bool, delay time.Duration, j
 }
 
 // adapt moves the slowdown: when the 95th percentile has doubled against calm
-// times it grows by half, from the delay, up to SlowdownMax; otherwise it
+// times, each answer that took as long makes it grow by half, from the delay, up to SlowdownMax; otherwise it
 // shrinks by a tenth. What counts as calm falls at once and rises slowly, so that
 // a site that is always slow is not taken for one in trouble.
 func (h Health) adapt(delay time.Duration) Health {
@@ -128,7 +128,8 @@ func (h Health) adapt(delay time.Duration) Health {
 	}
 	h.Calm = Duration(calm)
 	slow := time.Duration(h.Slowdown)
-	if p95 > 2*calm && p95 > slowdownLeast {
+	rising := p95 > 2*calm && p95 > slowdownLeast
+	if last := time.Duration(h.Samples[len(h.Samples)-1].Took); rising && last > 2*calm {
 		slow = min(max(slow, delay, BackoffBase)*3/2, max(SlowdownMax, delay))
 	} else if slow = slow * 9 / 10; slow < max(delay, BackoffBase) {
 		slow = 0

@@ -14,8 +14,7 @@ import (
 // broken protocols, traps, rebinding names. What has to hold is the healthy
 // sites' coverage and every promise; traps are endless, so the run is not waited
 // for.
-func TestHostile(t *testing.T) {
-	t.Parallel()
+func TestHostile(t *testing.T) { //nolint:paralleltest // bombs would slow the others' servers down
 	const redirectsAway = "away.hostile.test"
 	s := newSite(t, web.Options{Sites: append(web.Uniform(4, web.Site{Pages: 10}), web.Hostile()...)})
 	ca := filepath.Join(t.TempDir(), "ca.pem")
