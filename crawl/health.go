@@ -52,7 +52,7 @@ const (
 	// SlowdownMax caps the delay that rising answer times earn.
 	SlowdownMax = time.Minute
 	// slowdownLeast is a 95th percentile that is fast whatever it was before.
-	slowdownLeast = time.Second
+	slowdownLeast = 500 * time.Millisecond
 )
 
 // BreakerSettings is how patient the breaker is.
@@ -84,7 +84,7 @@ func (h Health) Observe(
 	samples := append(slices.Clone(h.Samples), s)
 	h.Samples = samples[max(len(samples)-HealthSamples, 0):]
 	h.Penalty = Duration(Penalty(time.Duration(h.Penalty), tr, hinted, delay, jitter))
-	return h.adapt(delay).judge(s, set)
+	return h.adapt(s, delay).judge(s, set)
 }
 
 // Penalty is the wait that failures have earned a domain. A failure doubles it
@@ -112,15 +112,23 @@ func Penalty(prev time.Duration, tr Trouble, hinted bool, delay time.Duration, j
 	return time.Duration(min(wait*(1+min(max(jitter, 0), 1)/4), limit))
 }
 
-// adapt moves the slowdown: when the 95th percentile has doubled against calm
-// times, each answer that took as long makes it grow by half, from the delay, up to SlowdownMax; otherwise it
-// shrinks by a tenth. What counts as calm falls at once and rises slowly, so that
-// a site that is always slow is not taken for one in trouble.
-func (h Health) adapt(delay time.Duration) Health {
-	if len(h.Samples) < healthLeast {
+// adapt moves the slowdown: while the 95th percentile is double what it is in calm
+// times, each further answer that slow makes it grow by half, from the delay, up
+// to SlowdownMax; once the percentile is down again it shrinks by a tenth with
+// each answer. What counts as calm falls at once and rises slowly, so that a site
+// that is always slow is not taken for one in trouble. Errors are often quick, and
+// so may not pass for calm (as in Scrapy's AutoThrottle); they earn a penalty.
+func (h Health) adapt(s Sample, delay time.Duration) Health {
+	var took []Duration
+	for _, sample := range h.Samples {
+		if !sample.Error {
+			took = append(took, sample.Took)
+		}
+	}
+	if s.Error || len(took) < healthLeast {
 		return h
 	}
-	p95, calm := h.P95(), time.Duration(h.Calm)
+	p95, calm := percentile95(took), time.Duration(h.Calm)
 	if calm == 0 || p95 < calm {
 		calm = p95
 	} else {
@@ -128,11 +136,15 @@ func (h Health) adapt(delay time.Duration) Health {
 	}
 	h.Calm = Duration(calm)
 	slow := time.Duration(h.Slowdown)
-	rising := p95 > 2*calm && p95 > slowdownLeast
-	if last := time.Duration(h.Samples[len(h.Samples)-1].Took); rising && last > 2*calm {
+	limit := max(2*calm, slowdownLeast)
+	switch {
+	case p95 <= limit:
+		if slow = slow * 9 / 10; slow < max(delay, BackoffBase) {
+			slow = 0
+		}
+	case time.Duration(s.Took) > limit:
+		// only new evidence counts: one slow answer stays among the last for long
 		slow = min(max(slow, delay, BackoffBase)*3/2, max(SlowdownMax, delay))
-	} else if slow = slow * 9 / 10; slow < max(delay, BackoffBase) {
-		slow = 0
 	}
 	h.Slowdown = Duration(slow)
 	return h
@@ -231,18 +243,24 @@ func (h Health) share(is func(Sample) bool) float64 {
 	return float64(n) / float64(len(h.Samples))
 }
 
-// P95 is the 95th percentile of the answer times, by nearest rank; 0 where there
-// are none.
+// P95 is the 95th percentile of the answer times; 0 where there are none. Of
+// HealthSamples that is the second longest (nearest rank). So it is of fewer, of
+// which the nearest rank would be the longest: one slow answer is never to decide.
 func (h Health) P95() time.Duration {
-	if len(h.Samples) == 0 {
-		return 0
-	}
 	took := make([]Duration, len(h.Samples))
 	for i, s := range h.Samples {
 		took[i] = s.Took
 	}
+	return percentile95(took)
+}
+
+// percentile95 sorts took.
+func percentile95(took []Duration) time.Duration {
+	if len(took) == 0 {
+		return 0
+	}
 	slices.Sort(took)
-	return time.Duration(took[(len(took)*95+99)/100-1])
+	return time.Duration(took[max(len(took)-2, 0)])
 }
 
 // LatencyDelay is how long to wait for what an answer took: factor times as long
