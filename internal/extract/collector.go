@@ -4,7 +4,6 @@ import (
 	"errors"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -26,6 +25,8 @@ type collector struct {
 	canonicals        []string
 	noIndex, noFollow bool
 	language          string
+	text              textBuffer
+	passwords         int // input elements of this type
 	refs              []reference
 	refIndex          map[string]int // into refs
 	refsDropped       int
@@ -37,7 +38,10 @@ type reference struct {
 }
 
 func newCollector(limits Limits) *collector {
-	return &collector{limits: limits, refIndex: make(map[string]int)}
+	return &collector{
+		limits: limits, refIndex: make(map[string]int),
+		text: textBuffer{limit: limits.MaxTextBytes},
+	}
 }
 
 // element takes what is of interest in an element's start tag.
@@ -54,6 +58,10 @@ func (c *collector) element(tag atom.Atom, attrs attributes) {
 	case atom.Html:
 		if c.language == "" {
 			c.language = cleanLanguage(attrs.lang)
+		}
+	case atom.Input:
+		if strings.EqualFold(strings.TrimSpace(attrs.kind), "password") {
+			c.passwords++
 		}
 	case atom.Link:
 		c.link(attrs)
@@ -95,7 +103,9 @@ func (c *collector) meta(attrs attributes) {
 // setTitle takes the text of a title element.
 func (c *collector) setTitle(text string) {
 	if c.title == "" {
-		c.title = cleanText(text, c.limits.MaxTitleBytes)
+		title := textBuffer{limit: c.limits.MaxTitleBytes}
+		title.add(text)
+		c.title = title.String()
 	}
 }
 
@@ -124,10 +134,11 @@ func (c *collector) page(pageURL crawl.URL) Page {
 		}
 	}
 	page := Page{
-		Title: c.title, Language: c.language,
+		Title: c.title, Text: c.text.String(), Language: c.language,
 		NoIndex: c.noIndex, NoFollow: c.noFollow,
 		LinksDropped: c.refsDropped,
 	}
+	page.Login = c.passwords == 1 && (LoginURL(pageURL) || namesLogin(page.Title) || len(page.Text) < loginTextBytes)
 	for _, href := range c.canonicals {
 		if u, err := base.Resolve(href); err == nil {
 			page.Canonical = u.String()
@@ -160,7 +171,7 @@ func (c *collector) page(pageURL crawl.URL) Page {
 
 // attributes holds the values of the attributes that matter.
 type attributes struct {
-	content, href, httpEquiv, lang, name, rel, src string
+	content, href, httpEquiv, kind, lang, name, rel, src string
 }
 
 // set stores the value of an attribute whose key is in lower case.
@@ -180,6 +191,8 @@ func (a *attributes) set(key, value string) {
 		a.rel = value
 	case "src":
 		a.src = value
+	case "type":
+		a.kind = value
 	}
 }
 
@@ -230,35 +243,6 @@ func refreshTarget(content string) string {
 		rest, _, _ = strings.Cut(rest[1:], quote)
 	}
 	return rest
-}
-
-// cleanText collapses white space, drops control characters (Postgres refuses
-// NUL, terminals obey escapes) and cuts between runes, to at most limit bytes.
-func cleanText(s string, limit int) string {
-	var b strings.Builder
-	pending := false // white space that a character may follow
-	for _, r := range s {
-		switch {
-		case unicode.IsSpace(r):
-			pending = b.Len() > 0
-			continue
-		case unicode.IsControl(r):
-			continue
-		}
-		size := utf8.RuneLen(r)
-		if pending {
-			size++
-		}
-		if b.Len()+size > limit {
-			break
-		}
-		if pending {
-			b.WriteByte(' ')
-			pending = false
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
 }
 
 func cleanLanguage(tag string) string {

@@ -21,7 +21,7 @@ const (
 	domChunk = 4096
 
 	// elementsOfInterest selects what collector.element and setTitle read.
-	elementsOfInterest = "html, base, title, meta, link, a[href], area[href], iframe[src], frame[src]"
+	elementsOfInterest = "html, base, title, meta, link, a[href], area[href], iframe[src], frame[src], input[type]"
 )
 
 var errTooSlow = errors.New("building the DOM takes too long")
@@ -41,6 +41,7 @@ func fromDOM(body []byte, limits Limits) (*collector, bool) {
 		return nil, false
 	}
 	c := newCollector(limits)
+	c.text.expect(len(body))
 	goquery.NewDocumentFromNode(root).Find(elementsOfInterest).Each(func(_ int, s *goquery.Selection) {
 		node := s.Get(0)
 		if node.DataAtom == atom.Title {
@@ -51,6 +52,7 @@ func fromDOM(body []byte, limits Limits) (*collector, bool) {
 		}
 		c.element(node.DataAtom, attributesOf(node.Attr))
 	})
+	c.text.addTree(root)
 	return c, true
 }
 

@@ -15,6 +15,7 @@ const (
 	MaxDOMBytesDefault   = 1 << 20
 	MaxDOMTagsDefault    = 50_000
 	MaxLinksDefault      = 5_000
+	MaxTextBytesDefault  = 64 << 10
 	MaxTitleBytesDefault = 1024
 )
 
@@ -38,6 +39,9 @@ type Limits struct {
 	// MaxLinks caps Page.Links. Defaults to 5,000.
 	MaxLinks int
 
+	// MaxTextBytes caps Page.Text, in bytes of UTF-8. Defaults to 64 KiB.
+	MaxTextBytes int
+
 	// MaxTitleBytes caps Page.Title, in bytes of UTF-8. Defaults to 1,024.
 	MaxTitleBytes int
 }
@@ -52,6 +56,7 @@ func (l Limits) WithDefaults() Limits {
 		{&l.MaxDOMBytes, MaxDOMBytesDefault},
 		{&l.MaxDOMTags, MaxDOMTagsDefault},
 		{&l.MaxLinks, MaxLinksDefault},
+		{&l.MaxTextBytes, MaxTextBytesDefault},
 		{&l.MaxTitleBytes, MaxTitleBytesDefault},
 	} {
 		if *field.value <= 0 {
@@ -67,6 +72,21 @@ type Page struct {
 	// without control characters, white space collapsed, cut to
 	// Limits.MaxTitleBytes.
 	Title string
+
+	// Text is the beginning of what a reader of the page sees, for comparing
+	// pages with each other: the text between the tags, but for titles, scripts,
+	// styles, templates and the content of frames. It is cleaned like Title and
+	// cut to Limits.MaxTextBytes; every tag separates words. It is the
+	// publisher's work and only passes through: Mosey never stores it.
+	Text string
+
+	// Login says that the page is likely to be there only to ask who the reader
+	// is: it has exactly one field for a password, where forms to register have
+	// two, and its URL or its title is named like a login (see [LoginURL]), or
+	// it has less than 1 KiB of text, which a page with a login form beside its
+	// content seldom has. It is a heuristic, and says nothing about whether the
+	// page is where one would expect a login.
+	Login bool
 
 	// Links are the distinct links in the order in which they first appear,
 	// resolved against the base element and canonical.

@@ -282,9 +282,10 @@ func TestLimitsWithDefaults(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, extract.Limits{
 		MaxDOMBytes: extract.MaxDOMBytesDefault, MaxDOMTags: extract.MaxDOMTagsDefault,
-		MaxLinks: extract.MaxLinksDefault, MaxTitleBytes: extract.MaxTitleBytesDefault,
+		MaxLinks: extract.MaxLinksDefault, MaxTextBytes: extract.MaxTextBytesDefault,
+		MaxTitleBytes: extract.MaxTitleBytesDefault,
 	}, extract.Limits{MaxLinks: -1}.WithDefaults())
-	own := extract.Limits{MaxDOMBytes: 1, MaxDOMTags: 2, MaxLinks: 3, MaxTitleBytes: 4}
+	own := extract.Limits{MaxDOMBytes: 1, MaxDOMTags: 2, MaxLinks: 3, MaxTextBytes: 4, MaxTitleBytes: 5}
 	require.Equal(t, own, own.WithDefaults())
 }
 
@@ -300,7 +301,7 @@ func FuzzHTML(f *testing.F) {
 	}
 	base := mustURL(f, pageURL)
 	f.Fuzz(func(t *testing.T, body []byte, dom bool) {
-		limits := extract.Limits{MaxLinks: 8, MaxTitleBytes: 32}
+		limits := extract.Limits{MaxLinks: 8, MaxTextBytes: 16, MaxTitleBytes: 32}
 		if !dom {
 			limits.MaxDOMBytes = 1
 		}
@@ -308,9 +309,12 @@ func FuzzHTML(f *testing.F) {
 		require.NoError(t, err)
 
 		require.LessOrEqual(t, len(page.Title), 32)
-		require.True(t, utf8.ValidString(page.Title))
-		require.NotContains(t, page.Title, "\x00")
-		require.Equal(t, strings.Join(strings.Fields(page.Title), " "), page.Title)
+		require.LessOrEqual(t, len(page.Text), 16)
+		for _, text := range []string{page.Title, page.Text} {
+			require.True(t, utf8.ValidString(text))
+			require.NotContains(t, text, "\x00")
+			require.Equal(t, strings.Join(strings.Fields(text), " "), text)
+		}
 		require.LessOrEqual(t, len(page.Language), 35)
 		require.LessOrEqual(t, len(page.Links), 8)
 		seen := map[crawl.URL]bool{}

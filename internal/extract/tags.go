@@ -21,6 +21,7 @@ const (
 // fromTags collects from the page's tags, one by one, in linear time.
 func fromTags(body []byte, limits Limits) *collector {
 	c := newCollector(limits)
+	c.text.expect(len(body))
 	for len(body) > 0 {
 		body = body[c.tags(body):]
 	}
@@ -49,10 +50,17 @@ func (c *collector) tags(body []byte) int {
 				z.NextIsNotRawText()
 			}
 			c.element(tag, tagAttributes(z, tag, more))
-		case html.TextToken:
-			if inTitle {
-				c.setTitle(string(z.Text()))
+			c.text.separate()
+			c.text.hide(tag)
+		case html.EndTagToken:
+			inTitle = false
+			c.text.separate()
+			if c.text.hidden != 0 {
+				name, _ := z.TagName()
+				c.text.show(atom.Lookup(name))
 			}
+		case html.TextToken:
+			c.characters(z, inTitle)
 			inTitle = false
 		default:
 			inTitle = false
@@ -63,6 +71,16 @@ func (c *collector) tags(body []byte) int {
 		if length > freshTokenizer || z.Err() != nil {
 			return read
 		}
+	}
+}
+
+// characters takes the text that z stands at.
+func (c *collector) characters(z *html.Tokenizer, inTitle bool) {
+	switch {
+	case inTitle:
+		c.setTitle(string(z.Text()))
+	case c.text.wanted():
+		c.text.add(string(z.Text()))
 	}
 }
 
@@ -81,7 +99,7 @@ func skipToken(body []byte, start int) int {
 func tagAttributes(z *html.Tokenizer, tag atom.Atom, more bool) attributes {
 	var a attributes
 	switch tag {
-	case atom.A, atom.Area, atom.Base, atom.Frame, atom.Html, atom.Iframe, atom.Link, atom.Meta:
+	case atom.A, atom.Area, atom.Base, atom.Frame, atom.Html, atom.Iframe, atom.Input, atom.Link, atom.Meta:
 	default:
 		return a
 	}
@@ -89,7 +107,7 @@ func tagAttributes(z *html.Tokenizer, tag atom.Atom, more bool) attributes {
 		var key, value []byte
 		key, value, more = z.TagAttr()
 		switch string(key) {
-		case "content", "href", "http-equiv", "lang", "name", "rel", "src":
+		case "content", "href", "http-equiv", "lang", "name", "rel", "src", "type":
 			a.set(string(key), string(value))
 		}
 	}

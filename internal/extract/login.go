@@ -1,0 +1,55 @@
+package extract
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// loginTextBytes is how much text a page that only asks for a password has at
+// most, in bytes: labels, a privacy notice, the links of a footer.
+const loginTextBytes = 1024
+
+// LoginURL says whether a URL is named like a place to log in: by the first
+// label of its host ("login.example.org") or by a segment of its path, whose
+// extension, case, "-" and "_" do not count ("/user/Sign-In", "/wp-login.php").
+// A redirect from another URL to such a one means that the server asks who we
+// are.
+func LoginURL(u crawl.URL) bool {
+	label, _, _ := strings.Cut(u.Host(), ".")
+	if isLoginName(label) {
+		return true
+	}
+	path, _, _ := strings.Cut(u.RequestTarget(), "?")
+	for segment := range strings.SplitSeq(path, "/") {
+		name, _, _ := strings.Cut(segment, ".")
+		if isLoginName(name) {
+			return true
+		}
+	}
+	return false
+}
+
+func isLoginName(name string) bool {
+	const longest = len("authentication") + 2 // with two separators
+	if len(name) > longest {
+		return false
+	}
+	switch strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(name)) {
+	case "login", "logon", "signin", "sso", "authenticate", "authentication",
+		"userlogin", "memberlogin", "accountlogin", "adminlogin", "servicelogin", "wplogin":
+		return true
+	}
+	return false
+}
+
+// namesLogin says whether a title announces a login, in English.
+func namesLogin(title string) bool {
+	words := strings.FieldsFunc(strings.ToLower(title), func(r rune) bool { return !unicode.IsLetter(r) })
+	return slices.ContainsFunc(words, isLoginName) ||
+		slices.ContainsFunc([]string{" log in ", " log on ", " sign in "}, func(name string) bool {
+			return strings.Contains(" "+strings.Join(words, " ")+" ", name)
+		})
+}
