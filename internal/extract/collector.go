@@ -24,6 +24,7 @@ type collector struct {
 	base              string
 	canonicals        []string
 	noIndex, noFollow bool
+	metas             []Meta
 	language          string
 	text              textBuffer
 	passwords         int // input elements of this type
@@ -88,6 +89,7 @@ func (c *collector) meta(attrs attributes) {
 		c.addRef(refreshTarget(attrs.content), false)
 	}
 	name := strings.TrimSpace(attrs.name)
+	c.addMeta(name, attrs.content)
 	if !strings.EqualFold(name, "robots") && !strings.EqualFold(name, RobotsToken) {
 		return
 	}
@@ -97,6 +99,15 @@ func (c *collector) meta(attrs attributes) {
 		none := strings.EqualFold(directive, "none")
 		c.noIndex = c.noIndex || none || strings.EqualFold(directive, "noindex")
 		c.noFollow = c.noFollow || none || strings.EqualFold(directive, "nofollow")
+	}
+}
+
+// addMeta keeps an element that speaks of what may be done with the page.
+func (c *collector) addMeta(name, content string) {
+	for _, known := range []string{"robots", RobotsToken, "tdm-reservation", "tdm-policy"} {
+		if strings.EqualFold(name, known) && len(c.metas) < maxMetas {
+			c.metas = append(c.metas, Meta{Name: known, Content: content[:min(len(content), MaxMetaBytes)]})
+		}
 	}
 }
 
@@ -135,7 +146,7 @@ func (c *collector) page(pageURL crawl.URL) Page {
 	}
 	page := Page{
 		Title: c.title, Text: c.text.String(), Language: c.language,
-		NoIndex: c.noIndex, NoFollow: c.noFollow,
+		Metas: c.metas, NoIndex: c.noIndex, NoFollow: c.noFollow,
 		LinksDropped: c.refsDropped,
 	}
 	page.Login = c.passwords == 1 && (LoginURL(pageURL) || namesLogin(page.Title) || len(page.Text) < loginTextBytes)

@@ -19,6 +19,12 @@ const (
 	MaxTitleBytesDefault = 1024
 )
 
+// MaxMetaBytes caps Meta.Content, in bytes.
+const MaxMetaBytes = 8 << 10
+
+// maxMetas caps Page.Metas. Pages have one or two.
+const maxMetas = 16
+
 // maxLanguageBytes is how long a declared language may be. The longest tag that
 // RFC 5646, section 4.4.1 asks to support has 35 bytes.
 const maxLanguageBytes = 35
@@ -103,6 +109,11 @@ type Page struct {
 	// empty if there is none.
 	Canonical string
 
+	// Metas are the first 16 meta elements named "robots", "mosey",
+	// "tdm-reservation" or "tdm-policy", in their order: what the publisher says
+	// about the use of the page.
+	Metas []Meta
+
 	// NoIndex and NoFollow are what meta elements named "robots" and "mosey"
 	// say, all of them taken together: the strictest holds. "none" is both.
 	NoIndex, NoFollow bool
@@ -110,6 +121,12 @@ type Page struct {
 	// Language is the lang attribute of the html element as written, at most 35
 	// bytes of printable ASCII; empty if it is missing or longer.
 	Language string
+}
+
+// Meta is a meta element.
+type Meta struct {
+	Name    string // in lower case, without white space around it
+	Content string // as written, cut to MaxMetaBytes
 }
 
 // Link is a link of a page.

@@ -250,10 +250,28 @@ func TestHTMLRobotsCanonicalLanguage(t *testing.T) {
 			t.Parallel()
 			forBothReaders(t, func(t *testing.T, limits extract.Limits) {
 				t.Helper()
-				require.Equal(t, c.want, mustHTML(t, c.body, limits))
+				page := mustHTML(t, c.body, limits)
+				page.Metas = nil // have their own test
+				require.Equal(t, c.want, page)
 			})
 		})
 	}
+}
+
+func TestHTMLMetas(t *testing.T) {
+	t.Parallel()
+	forBothReaders(t, func(t *testing.T, limits extract.Limits) {
+		t.Helper()
+		page := mustHTML(t, `<meta name=" ROBOTS" content="NoIndex, noai"><meta name=description content=noai><meta content=1 name=tdm-reservation>`+
+			`<meta name=googlebot content=none><meta name=tdm-policy content=" /p "><body><meta name=Mosey><meta name="">`, limits)
+		require.Equal(t, []extract.Meta{
+			{Name: "robots", Content: "NoIndex, noai"}, {Name: "tdm-reservation", Content: "1"}, {Name: "tdm-policy", Content: " /p "}, {Name: "mosey"},
+		}, page.Metas)
+
+		page = mustHTML(t, strings.Repeat(`<meta name=robots content="`+strings.Repeat("x", 10_000)+`">`, 20), limits)
+		require.Len(t, page.Metas, 16)
+		require.Len(t, page.Metas[15].Content, extract.MaxMetaBytes)
+	})
 }
 
 func TestHTMLRefusesToResolveAgainstNothing(t *testing.T) {

@@ -2,6 +2,13 @@ package robots
 
 import "strings"
 
+// Match reports whether a pattern with the wildcards of RFC 9309 §2.2.3 matches a
+// path with its query, both as written: for other files that borrow its rules.
+// The empty pattern matches nothing. It takes time linear in both.
+func Match(pattern, pathAndQuery string) bool {
+	return pattern != "" && match(normalizePattern(pattern), normalizePath(pathAndQuery))
+}
+
 // match reports whether a pattern matches a path, both normalized. It never
 // backtracks: each piece between two wildcards is taken where it first occurs,
 // which leaves the most for the pieces that follow.

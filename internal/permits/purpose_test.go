@@ -1,0 +1,95 @@
+package permits_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/internal/permits"
+)
+
+// The table in the package's documentation, one signal at a time.
+func TestAllows(t *testing.T) {
+	t.Parallel()
+	purposes := []permits.Purpose{permits.PurposeSearch, permits.PurposeAITrain, permits.PurposeArchive}
+	for _, c := range []struct {
+		key, value string
+		forbids    permits.Purpose
+		reason     string
+	}{
+		{"X-Robots-Tag", "noai", permits.PurposeAITrain, "ai-train is forbidden by noai (X-Robots-Tag)"},
+		{"X-Robots-Tag", "mosey: noai", permits.PurposeAITrain, "ai-train is forbidden by noai (X-Robots-Tag to mosey)"},
+		{"Tdm-Reservation", "1", permits.PurposeAITrain, "ai-train is forbidden by a TDM reservation (the header tdm-reservation)"},
+		{"Content-Signal", "ai-train=no", permits.PurposeAITrain, "ai-train is forbidden by ai-train=no (the header Content-Signal)"},
+		{"Content-Signal", "search=no", permits.PurposeSearch, "search is forbidden by search=no (the header Content-Signal)"},
+		{"X-Robots-Tag", "noarchive", permits.PurposeArchive, "archive is forbidden by noarchive (X-Robots-Tag)"},
+		{"X-Robots-Tag", "none, nosnippet, noimageindex, noimageai, unavailable_after: 2000-01-01", "", ""},
+		{"Tdm-Reservation", "0", "", ""},
+		{"Content-Signal", "ai-train=yes, search=yes, ai-input=no", "", ""},
+	} {
+		t.Run(c.key+": "+c.value, func(t *testing.T) {
+			t.Parallel()
+			var p permits.Permits
+			p.AddHeader(http.Header{c.key: {c.value}})
+			for _, purpose := range purposes {
+				allowed, reason := permits.Allows(purpose, p)
+				require.Equal(t, purpose != c.forbids, allowed, purpose)
+				if allowed {
+					require.Empty(t, reason)
+				} else {
+					require.Equal(t, c.reason, reason)
+				}
+			}
+		})
+	}
+
+	t.Run("unknown purpose", func(t *testing.T) {
+		t.Parallel()
+		allowed, reason := permits.Allows("mining", permits.Permits{})
+		require.False(t, allowed)
+		require.Equal(t, `"mining" is no known purpose`, reason)
+	})
+}
+
+func TestIndexable(t *testing.T) {
+	t.Parallel()
+	end := time.Date(2026, time.September, 3, 0, 0, 0, 0, time.UTC)
+	expiring := fromTags("mosey: unavailable_after: 2026-09-03")
+
+	ok, reason := permits.Indexable(permits.Permits{}, end)
+	require.True(t, ok)
+	require.Empty(t, reason)
+	ok, _ = permits.Indexable(expiring, end)
+	require.True(t, ok)
+	ok, reason = permits.Indexable(expiring, end.Add(1))
+	require.False(t, ok)
+	require.Equal(t, "an index is forbidden by unavailable_after 2026-09-03T00:00:00Z (X-Robots-Tag to mosey)", reason)
+	ok, reason = permits.Indexable(fromMeta("robots", "noindex"), time.Time{})
+	require.False(t, ok)
+	require.Equal(t, "an index is forbidden by noindex (meta robots)", reason)
+}
+
+func TestFollowLinks(t *testing.T) {
+	t.Parallel()
+	ok, reason := permits.FollowLinks(fromTags("noindex, noai"))
+	require.True(t, ok)
+	require.Empty(t, reason)
+	ok, reason = permits.FollowLinks(fromTags("nofollow"))
+	require.False(t, ok)
+	require.Equal(t, "following links is forbidden by nofollow (X-Robots-Tag)", reason)
+}
+
+func TestParsePurpose(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"search", "ai-train", "archive"} {
+		p, err := permits.ParsePurpose(name)
+		require.NoError(t, err)
+		require.Equal(t, permits.Purpose(name), p)
+	}
+	for _, name := range []string{"", "Search", "train"} {
+		_, err := permits.ParsePurpose(name)
+		require.EqualError(t, err, `"`+name+`" is no purpose of a crawl: use search, ai-train or archive`)
+	}
+}
