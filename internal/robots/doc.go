@@ -13,8 +13,8 @@
 // with LF, CR or CRLF; a byte order mark, whole or cut, is dropped and UTF-16
 // with one is decoded. Groups of the same token are merged, rules before any
 // user-agent line are dropped, unknown lines change nothing (RFC 9309 §2.2).
-// Crawl-delay and Sitemap are not in the RFC: a Crawl-delay binds the
-// user-agent lines right before it and, unlike a rule, does not end their
+// Crawl-delay, Content-Signal and Sitemap are not in the RFC: the first two bind
+// the user-agent lines right before them and, unlike a rule, do not end their
 // group.
 //
 // # Matching

@@ -117,6 +117,7 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(c.robots), "mosey", "/a")
 	}
 	f.Add([]byte("User-agent: *\nCrawl-delay: 12345678.9012\nCrawl-delay: 1e-4\nDisallow: /%\x00\n"), "*", "/%25%00")
+	f.Add([]byte("User-agent: *\nContent-Signal: search=yes, ai-train=no\nContent-signal \x00\xff\nAllow: /\n"), "mosey", "/")
 	f.Fuzz(func(t *testing.T, body []byte, token, path string) {
 		file := robots.Parse(body)
 		rules := file.Rules(token)
@@ -140,6 +141,8 @@ func FuzzParse(f *testing.F) {
 		restoredDelay, restoredDelayed := restored.CrawlDelay()
 		require.Equal(t, delay, restoredDelay)
 		require.Equal(t, delayed, restoredDelayed)
+		require.Equal(t, rules.ContentSignals(), restored.ContentSignals())
+		require.LessOrEqual(t, len(rules.ContentSignals()), robots.MaxContentSignals)
 
 		// Parse cuts lines that have grown by escapes, and files by line breaks.
 		if len(body) < robots.MaxLineBytes/4 {

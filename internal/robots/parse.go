@@ -42,6 +42,7 @@ const (
 	fieldDisallow
 	fieldCrawlDelay
 	fieldSitemap
+	fieldContentSignal
 )
 
 // Parse reads the body of a robots.txt. It never fails: what cannot be
@@ -140,7 +141,7 @@ func splitLine(line string) (field, string) {
 // fieldOf knows the fields by their names in any case, and by the misspellings
 // that Google's parser accepts.
 func fieldOf(name string) field {
-	if len(name) > len("crawl-delay") {
+	if len(name) > len("content-signal") {
 		return fieldUnknown
 	}
 	switch strings.ToLower(name) {
@@ -154,6 +155,8 @@ func fieldOf(name string) field {
 		return fieldCrawlDelay
 	case "sitemap", "site-map":
 		return fieldSitemap
+	case "content-signal":
+		return fieldContentSignal
 	default:
 		return fieldUnknown
 	}

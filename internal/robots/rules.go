@@ -9,8 +9,15 @@ import (
 	"unicode/utf8"
 )
 
-// MaxRuleText bounds [Decision.Rule], in bytes.
-const MaxRuleText = 512
+const (
+	// MaxRuleText bounds [Decision.Rule], in bytes.
+	MaxRuleText = 512
+
+	// MaxContentSignals is how many Content-Signal lines of a group are kept, the
+	// first ones. Lines of more than MaxContentSignalBytes are dropped.
+	MaxContentSignals     = 16
+	MaxContentSignalBytes = 1024
+)
 
 // Rules is the group of a robots.txt that binds one crawler. It is immutable
 // and safe for concurrent use; its zero value allows everything. It holds no
@@ -20,6 +27,7 @@ type Rules struct {
 	temoto    *temoto
 	delay     time.Duration
 	delayLine int // 0 without a delay
+	signals   []signal
 }
 
 type rule struct {
@@ -27,6 +35,12 @@ type rule struct {
 	written string // the value as in the file, printable
 	pattern string // the value as it is compared
 	line    int
+}
+
+// signal is a Content-Signal line.
+type signal struct {
+	value string // printable
+	line  int
 }
 
 // Decision is the answer for one path.
@@ -57,21 +71,27 @@ func (f *File) Rules(token string) *Rules {
 	}
 
 	rules := &Rules{}
-	// Rules end a run of user-agent lines, a Crawl-delay does so for itself only:
-	// two groups are open at any line.
-	var forRules, forDelay group
+	// Rules end a run of user-agent lines, lines that are not in the RFC do so
+	// for their own kind only: several groups are open at any line.
+	var forRules, forDelay, forSignals group
 	for _, r := range f.records {
 		switch r.field {
 		case fieldUserAgent:
 			forRules.join(named, r)
 			forDelay.join(named, r)
+			forSignals.join(named, r)
 		case fieldCrawlDelay:
 			forDelay.closed = true
 			if forDelay.bound {
 				rules.addDelay(r)
 			}
+		case fieldContentSignal:
+			forSignals.closed = true
+			if forSignals.bound {
+				rules.addSignal(r)
+			}
 		default:
-			forRules.closed, forDelay.closed = true, true
+			forRules.closed, forDelay.closed, forSignals.closed = true, true, true
 			if forRules.bound && r.value != "" {
 				rules.rules = append(rules.rules, newRule(r))
 			}
@@ -106,6 +126,13 @@ func (r *Rules) addDelay(rec record) {
 	delay, ok := parseDelay(rec.value)
 	if ok && (r.delayLine == 0 || delay > r.delay) {
 		r.delay, r.delayLine = delay, rec.line
+	}
+}
+
+func (r *Rules) addSignal(rec record) {
+	value := printable(rec.value)
+	if value != "" && len(value) <= MaxContentSignalBytes && len(r.signals) < MaxContentSignals {
+		r.signals = append(r.signals, signal{value, rec.line})
 	}
 }
 
@@ -152,18 +179,32 @@ func (r *Rules) CrawlDelay() (time.Duration, bool) {
 	return r.delay, r.delayLine != 0
 }
 
+// ContentSignals returns the values of the group's Content-Signal lines
+// (contentsignals.org), such as "search=yes, ai-train=no", in their order: as
+// written, but with control octets and invalid UTF-8 percent-encoded.
+func (r *Rules) ContentSignals() []string {
+	values := make([]string, len(r.signals))
+	for i, s := range r.signals {
+		values[i] = s.value
+	}
+	return values
+}
+
 // String renders the group as a robots.txt of its own, bound to "*": printable,
 // valid UTF-8, each rule on the line it had, so that [Restore] and, up to its
-// limits, [Parse] give the same decisions and delay again. It is "" for a group
-// that asks for nothing.
+// limits, [Parse] give the same decisions, delay and signals again. It is "" for
+// a group that asks for nothing.
 func (r *Rules) String() string {
 	type numbered struct {
 		line int
 		text string
 	}
-	content := make([]numbered, 0, len(r.rules)+1)
+	content := make([]numbered, 0, len(r.rules)+len(r.signals)+1)
 	for _, rule := range r.rules {
 		content = append(content, numbered{rule.line, rule.name() + rule.written})
+	}
+	for _, s := range r.signals {
+		content = append(content, numbered{s.line, "Content-Signal: " + s.value})
 	}
 	if r.delayLine != 0 {
 		content = append(content, numbered{r.delayLine, "Crawl-delay: " + formatDelay(r.delay)})
