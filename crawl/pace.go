@@ -35,6 +35,8 @@ const (
 	ReasonInFlight Reason = "in flight"
 	// ReasonRobots is a robots.txt that could not be fetched.
 	ReasonRobots Reason = "robots.txt unreachable"
+	// ReasonWindow is a time of the week at which the domain is not to be asked.
+	ReasonWindow Reason = "window"
 	// ReasonScheduled is a page whose time has not come.
 	ReasonScheduled Reason = "scheduled"
 )

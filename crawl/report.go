@@ -21,11 +21,13 @@ type Totals struct {
 	Blocked5xx    int64 `json:"blocked_5xx"`
 	Timeout       int64 `json:"timeout"`
 	Failed        int64 `json:"failed"`
-	Bytes         int64 `json:"bytes"`
+	// Skipped counts those closed without a request: fresh, fetched lately, or traps.
+	Skipped int64 `json:"skipped"`
+	Bytes   int64 `json:"bytes"`
 }
 
 // Attempts is the number of closed crawls.
-func (t Totals) Attempts() int64 { return t.Requests() + t.BlockedRobots }
+func (t Totals) Attempts() int64 { return t.Requests() + t.BlockedRobots + t.Skipped }
 
 // Requests is the number of attempts for which a request was made, or tried.
 func (t Totals) Requests() int64 {
@@ -76,6 +78,7 @@ type DomainReport struct {
 	Reason   string       `json:"reason,omitempty"`
 	Delay    *Duration    `json:"delay,omitempty"`
 	MaxPages *int64       `json:"max_pages,omitempty"`
+	Window   string       `json:"window,omitempty"`
 	PutAway  time.Time    `json:"put_away_until,omitzero"`
 	Claimed  string       `json:"claimed_by,omitempty"`
 	ClaimEnd time.Time    `json:"claim_expires_at,omitzero"`
@@ -99,6 +102,8 @@ type RobotsReport struct {
 	Sitemaps   []string      `json:"sitemaps,omitempty"`
 	StatusCode int           `json:"status_code,omitempty"`
 	Failures   int           `json:"failures,omitempty"`
+	FailingAt  time.Time     `json:"failing_since,omitzero"`
+	ReadAt     time.Time     `json:"read_at,omitzero"`
 	FetchedAt  time.Time     `json:"fetched_at"`
 	ExpiresAt  time.Time     `json:"expires_at"`
 }
@@ -114,6 +119,8 @@ type DomainRun struct {
 	Budget     int64 `json:"max_pages"`
 	RunStarted int64 `json:"run_pages_started"`
 	RunBudget  int64 `json:"run_max_pages"`
+	// Window is the run's.
+	Window string `json:"window,omitempty"`
 	Totals
 }
 
@@ -125,20 +132,24 @@ func (r DomainRun) BudgetSpent() bool {
 
 // PageReport is what is known about a page, newest attempt first.
 type PageReport struct {
-	URL        string        `json:"url"`
-	Domain     string        `json:"domain"`
-	Status     string        `json:"status"`
-	Title      string        `json:"title,omitempty"`
-	Canonical  string        `json:"canonical_url,omitempty"`
-	RedirectTo string        `json:"redirect_to,omitempty"`
-	NoIndex    bool          `json:"noindex"`
-	NoFollow   bool          `json:"nofollow"`
-	LinksOut   int64         `json:"links_out"`
-	LinksIn    int64         `json:"links_in"`
-	FetchedAt  time.Time     `json:"fetched_at,omitzero"`
-	FailedAt   time.Time     `json:"failed_at,omitzero"`
-	FoundAt    time.Time     `json:"found_at"`
-	Crawls     []CrawlReport `json:"crawls"`
+	URL        string `json:"url"`
+	Domain     string `json:"domain"`
+	Status     string `json:"status"`
+	Title      string `json:"title,omitempty"`
+	Canonical  string `json:"canonical_url,omitempty"`
+	RedirectTo string `json:"redirect_to,omitempty"`
+	NoIndex    bool   `json:"noindex"`
+	NoFollow   bool   `json:"nofollow"`
+	// FreshUntil is until when its server said that it does not change.
+	FreshUntil time.Time `json:"fresh_until,omitzero"`
+	// Trap is why it is taken for a part of an endless space.
+	Trap      Trap          `json:"trap,omitzero"`
+	LinksOut  int64         `json:"links_out"`
+	LinksIn   int64         `json:"links_in"`
+	FetchedAt time.Time     `json:"fetched_at,omitzero"`
+	FailedAt  time.Time     `json:"failed_at,omitzero"`
+	FoundAt   time.Time     `json:"found_at"`
+	Crawls    []CrawlReport `json:"crawls"`
 }
 
 // CrawlReport is one attempt, open or closed.
@@ -149,6 +160,8 @@ type CrawlReport struct {
 	Outcome      Outcome   `json:"outcome,omitempty"`
 	StatusCode   int       `json:"status_code,omitempty"`
 	Error        string    `json:"error,omitempty"`
+	Skipped      Reason    `json:"skipped,omitempty"`
+	Unchanged    string    `json:"unchanged,omitempty"`
 	Depth        int       `json:"depth"`
 	Bytes        int64     `json:"bytes,omitempty"`
 	ContentType  string    `json:"content_type,omitempty"`

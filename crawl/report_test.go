@@ -13,10 +13,10 @@ import (
 func TestTotals(t *testing.T) {
 	t.Parallel()
 	totals := crawl.Totals{
-		Success: 1, BlockedRobots: 2, Blocked4xx: 4, Blocked5xx: 8, Timeout: 16, Failed: 32, Bytes: 64,
+		Success: 1, BlockedRobots: 2, Blocked4xx: 4, Blocked5xx: 8, Timeout: 16, Failed: 32, Skipped: 64, Bytes: 128,
 	}
-	require.EqualValues(t, 1+4+8+16+32, totals.Requests(), "what robots.txt forbids is not requested")
-	require.EqualValues(t, 1+2+4+8+16+32, totals.Attempts())
+	require.EqualValues(t, 1+4+8+16+32, totals.Requests(), "what robots.txt forbids, and what is skipped, is not requested")
+	require.EqualValues(t, 1+2+4+8+16+32+64, totals.Attempts())
 	require.Zero(t, crawl.Totals{}.Attempts())
 }
 
@@ -29,7 +29,7 @@ func TestProgressJSON(t *testing.T) {
 			ID: 7, Name: "small-web", Status: crawl.RunRunning, StartedAt: at,
 			Settings: crawl.Settings{Delay: new(crawl.Duration(time.Second))},
 		},
-		Totals:  crawl.Totals{Success: 1, BlockedRobots: 2, Blocked4xx: 3, Blocked5xx: 4, Timeout: 5, Failed: 6, Bytes: 7},
+		Totals:  crawl.Totals{Success: 1, BlockedRobots: 2, Blocked4xx: 3, Blocked5xx: 4, Timeout: 5, Failed: 6, Skipped: 14, Bytes: 7},
 		Domains: 8, SeedDomains: 9, Active: 10, Pending: 11, InFlight: 12, Deferred: 13,
 		Waiting: []crawl.Waiting{{Domain: "a.example", Reason: crawl.ReasonCrawlDelay, Until: at}},
 		PutAway: []crawl.PutAwayDomain{{Domain: "b.example", Reason: "503", Until: at}},
@@ -37,7 +37,7 @@ func TestProgressJSON(t *testing.T) {
 	require.NoError(t, err)
 	require.JSONEq(t, `{
 		"run": "small-web", "status": "running", "settings": {"delay": "1s"}, "started_at": "2026-11-21T07:28:00Z",
-		"success": 1, "blocked_robots": 2, "blocked_4xx": 3, "blocked_5xx": 4, "timeout": 5, "failed": 6, "bytes": 7,
+		"success": 1, "blocked_robots": 2, "blocked_4xx": 3, "blocked_5xx": 4, "timeout": 5, "failed": 6, "skipped": 14, "bytes": 7,
 		"domains": 8, "seed_domains": 9, "active_domains": 10, "pending": 11, "in_flight": 12, "deferred": 13,
 		"waiting": [{"domain": "a.example", "reason": "crawl-delay", "until": "2026-11-21T07:28:00Z"}],
 		"put_away": [{"domain": "b.example", "reason": "503", "until": "2026-11-21T07:28:00Z"}]

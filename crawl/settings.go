@@ -86,6 +86,9 @@ type Settings struct {
 	MaxPages *int64 `json:"max_pages,omitempty"`
 	// MaxPagesPerDomain is the same for each domain. Defaults to -1.
 	MaxPagesPerDomain *int64 `json:"max_pages_per_domain,omitempty"`
+	// MinRefetch is how lately a page may have been fetched, by whichever run, to be
+	// skipped. 0 is off. Defaults to 24 h.
+	MinRefetch *Duration `json:"min_refetch,omitempty"`
 	// PagesPerActivity is how many pages one activity may fetch, from 1 to 1,000.
 	// Defaults to 1.
 	PagesPerActivity *int `json:"pages_per_activity,omitempty"`
@@ -96,6 +99,9 @@ type Settings struct {
 	Scope *Scope `json:"scope,omitempty"`
 	// Standing keeps the run going when nothing is due. Defaults to false.
 	Standing *bool `json:"standing,omitempty"`
+	// Window is when pages may be asked for, as ParseWindows reads it. Empty, the
+	// default, is always.
+	Window *string `json:"window,omitempty"`
 
 	// unknown is a field of the JSON that there is no setting for.
 	unknown string
@@ -141,6 +147,7 @@ const (
 	DelayMax                = 365 * 24 * time.Hour
 	GraylistDefault         = 5 * time.Minute
 	LatencyFactorDefault    = 5.0
+	MinRefetchDefault       = 24 * time.Hour
 	LatencyFactorMax        = 1000.0
 	MaxGraylistingsDefault  = 5
 	MaxGraylistingsMax      = 1000
@@ -159,10 +166,12 @@ func (s Settings) WithDefaults() Settings {
 	setDefault(&s.MaxDomains, MaxDomainsDefault)
 	setDefault(&s.MaxPages, Unlimited)
 	setDefault(&s.MaxPagesPerDomain, Unlimited)
+	setDefault(&s.MinRefetch, Duration(MinRefetchDefault))
 	setDefault(&s.PagesPerActivity, PagesPerActivityDefault)
 	setDefault(&s.Patience, Duration(PatienceDefault))
 	setDefault(&s.Scope, ScopeSeeds)
 	setDefault(&s.Standing, false)
+	setDefault(&s.Window, "")
 	return s
 }
 
@@ -180,6 +189,7 @@ func (s Settings) Validate() error {
 		inRange("ip_delay", s.IPDelay, 0, Duration(DelayMax)),
 		inRange("subnet_delay", s.SubnetDelay, 0, Duration(DelayMax)),
 		inRange("patience", s.Patience, 0, Duration(DelayMax)),
+		inRange("min_refetch", s.MinRefetch, 0, Duration(DelayMax)),
 		inRange("graylist", s.Graylist, 0, Duration(DelayMax)),
 		inRange("latency_factor", s.LatencyFactor, 0, LatencyFactorMax),
 		inRange("max_graylistings", s.MaxGraylistings, 1, MaxGraylistingsMax),
@@ -190,6 +200,7 @@ func (s Settings) Validate() error {
 		inRange("max_pages_per_domain", s.MaxPagesPerDomain, Unlimited, math.MaxInt64),
 		inRange("pages_per_activity", s.PagesPerActivity, 1, PagesPerActivityMax),
 		s.validateScope(),
+		s.validateWindow(),
 		s.validateFields(),
 	)
 }
@@ -206,6 +217,14 @@ func (s Settings) validateScope() error {
 		return nil
 	}
 	return fmt.Errorf("%w: scope %q: want %s or %s", ErrInvalid, *s.Scope, ScopeSeeds, ScopeWeb)
+}
+
+func (s Settings) validateWindow() error {
+	if s.Window == nil || *s.Window == "" {
+		return nil
+	}
+	_, err := ParseWindows(*s.Window)
+	return err
 }
 
 func inRange[T int | int64 | float64 | Duration](name string, value *T, low, high T) error {

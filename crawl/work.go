@@ -30,6 +30,19 @@ type Next struct {
 	Attempt     int // 1 for the first
 	MaxAttempts int
 	Patience    time.Duration
+	// Depth is the number of links from a seed.
+	Depth int
+
+	// Visit is what is known of the page from the last time, and MinRefetch how
+	// lately that may have been.
+	Visit      Visit
+	MinRefetch time.Duration
+	// SpentPatterns are the domain's patterns of URLs whose budget is spent.
+	SpentPatterns []string
+	// Windows are when the domain may be asked; all of them have to be open.
+	Windows []Windows
+	// Now is when this was read, on the database's clock.
+	Now time.Time
 
 	// LatencyFactor and Breaker are the run's, Health the domain's.
 	LatencyFactor float64
@@ -74,6 +87,8 @@ const ReasonStale Reason = "stale"
 type Link struct {
 	URL      URL
 	NoFollow bool
+	// Trap is why it is not to be crawled; its Kind is empty where it is.
+	Trap Trap
 }
 
 // NoRetry, as an Attempt's RetryIn, makes the attempt the page's last.
@@ -124,6 +139,21 @@ type Attempt struct {
 	Links     []Link
 	// Redirect says that Links is the one target of a redirect.
 	Redirect bool
+
+	// Skipped is why no request was made, where the reason lies with the page.
+	Skipped Reason
+	// Unchanged says in words why the page counts as what it was at the last
+	// visit: then only Visit is new.
+	Unchanged string
+	Visit     Visit
+	// SimHash is nil where the text is too short to have one.
+	SimHash *SimHash
+	// Patterns are charged with the page; NoNews says that it is known to have
+	// brought none.
+	Patterns []string
+	NoNews   bool
+	// Trap is why the page is not requested, if it is not.
+	Trap Trap
 }
 
 // RobotsRequest is all there is to record of one request for a robots.txt.
@@ -160,8 +190,18 @@ type Robots struct {
 	// Reason says in words how the verdict came about.
 	Reason     string
 	StatusCode int
-	// Failures counts the fetches in a row that found it unreachable.
+	// ETag and LastModified are what to ask for it again with.
+	ETag         string
+	LastModified time.Time
+	// Failed says that it could not be read: the verdict is then RobotsUnreachable,
+	// or that of the last copy.
+	Failed bool
+	// Failures counts the fetches in a row that failed, and Failing is for how long.
 	Failures int
+	Failing  time.Duration
+	// Age is for how long the verdict has been known from an answer; negative where
+	// there never was one.
+	Age time.Duration
 	// Version identifies this fetch.
 	Version int64
 	// Fresh is how long the verdict holds, counted from when it is saved or read.

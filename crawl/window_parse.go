@@ -1,0 +1,188 @@
+package crawl
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Bounds of what ParseWindows reads.
+const (
+	windowTextMax = 1000 // bytes, of each text
+	windowsMax    = 32
+)
+
+// weekdayNames are the names of the days by [time.Weekday]. A day may be called
+// by these or by any longer start of its English name.
+var weekdayNames = [7]string{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"}
+
+// ParseWindows reads windows such as "Mon-Fri 22:00-06:00 Europe/Berlin": days,
+// times, and an IANA time zone, UTC where there is none.
+//
+// Days are names, ranges and lists of both: "Mon", "Saturday", "Mon-Fri",
+// "Fri-Mon", "Mon,Wed,Fri-Sun". Times are from 00:00 to 24:00; a window that ends
+// before it starts ends the next day, and belongs to the day it starts on. A
+// text may hold several windows, separated by commas: "Mon-Fri 22:00-06:00,
+// Sat-Sun 00:00-24:00". If one of them names a zone all must, lest somebody take
+// one for the zone of all.
+//
+// Errors wrap ErrInvalid and name what was read, what is wrong with it, and what
+// would be right.
+func ParseWindows(texts ...string) (Windows, error) {
+	var w Windows
+	zoned := 0
+	for _, text := range texts {
+		if len(text) > windowTextMax {
+			return Windows{}, fmt.Errorf("%w: window %q: %d bytes long, at most %d allowed",
+				ErrInvalid, ShortURL(text, 50), len(text), windowTextMax)
+		}
+		days := ""
+		for part := range strings.SplitSeq(text, ",") {
+			// a part without times is one of a list of days
+			days += part
+			if len(strings.Fields(part)) < 2 {
+				days += ","
+				continue
+			}
+			win, zone, err := parseWindow(days)
+			if err != nil {
+				return Windows{}, err
+			}
+			if days, w.windows = "", append(w.windows, win); zone {
+				zoned++
+			}
+		}
+		if days != "" {
+			_, _, err := parseWindow(strings.TrimSuffix(days, ","))
+			return Windows{}, err
+		}
+	}
+	switch {
+	case len(w.windows) > windowsMax:
+		return Windows{}, fmt.Errorf("%w: %d windows: at most %d allowed", ErrInvalid, len(w.windows), windowsMax)
+	case zoned > 0 && zoned < len(w.windows):
+		return Windows{}, fmt.Errorf("%w: window %q: some windows name a time zone and some do not: name it in each, such as UTC",
+			ErrInvalid, strings.Join(texts, ", "))
+	}
+	return w, nil
+}
+
+// parseWindow reads one window, and says whether it names its zone.
+func parseWindow(text string) (w window, zoned bool, err error) {
+	text = strings.TrimSpace(text)
+	refuse := func(format string, args ...any) (window, bool, error) {
+		return window{}, false, fmt.Errorf("%w: window %q: "+format, append([]any{ErrInvalid, text}, args...)...)
+	}
+	// The list of days may have spaces after its commas.
+	rest := strings.Fields(text)
+	days := ""
+	for len(rest) > 0 && (days == "" || strings.HasSuffix(days, ",") || strings.HasPrefix(rest[0], ",")) {
+		days, rest = days+rest[0], rest[1:]
+	}
+	if len(rest) < 1 || len(rest) > 2 {
+		return refuse("want days, times and perhaps a time zone, such as Mon-Fri 22:00-06:00 Europe/Berlin; every day is Mon-Sun")
+	}
+	var ok bool
+	if w.days, ok = parseDays(days); !ok {
+		return refuse("days %q: want names, ranges or a list of them, such as Mon, Mon-Fri or Sat,Sun", days)
+	}
+	if w.from, w.to, ok = parseTimes(rest[0]); !ok {
+		return refuse("times %q: want a start and an end from 00:00 to 24:00 that differ, such as 22:00-06:00; a whole day is 00:00-24:00",
+			rest[0])
+	}
+	w.zone = time.UTC
+	if len(rest) < 2 {
+		return w, false, nil
+	}
+	// "Local" would mean another time on each machine.
+	if w.zone, err = time.LoadLocation(rest[1]); err != nil || w.zone == time.Local {
+		return refuse("time zone %q is not known: want an IANA name, such as Europe/Berlin or UTC", rest[1])
+	}
+	return w, true, nil
+}
+
+// parseDays reads a list of days and ranges of days.
+func parseDays(text string) (days weekdays, ok bool) {
+	for part := range strings.SplitSeq(text, ",") {
+		first, last, ranged := strings.Cut(part, "-")
+		from, ok := parseDay(first)
+		if !ok {
+			return 0, false
+		}
+		to := from
+		if ranged {
+			if to, ok = parseDay(last); !ok {
+				return 0, false
+			}
+		}
+		for days |= 1 << from; from != to; days |= 1 << from {
+			from = (from + 1) % 7
+		}
+	}
+	return days, true
+}
+
+func parseDay(text string) (time.Weekday, bool) {
+	for d, short := range weekdayNames {
+		full := time.Weekday(d).String()
+		if len(text) >= len(short) && len(text) <= len(full) && strings.EqualFold(text, full[:len(text)]) {
+			return time.Weekday(d), true
+		}
+	}
+	return 0, false
+}
+
+// parseTimes reads a start and an end.
+func parseTimes(text string) (from, to time.Duration, ok bool) {
+	first, last, _ := strings.Cut(text, "-")
+	from, ok1 := parseClock(first)
+	to, ok2 := parseClock(last)
+	return from, to, ok1 && ok2 && from != to && from < day
+}
+
+// parseClock reads hours and minutes, "8:00" or "08:00", up to "24:00".
+func parseClock(text string) (time.Duration, bool) {
+	hours, minutes, found := strings.Cut(text, ":")
+	if !found || len(hours) < 1 || len(hours) > 2 || len(minutes) != 2 || !digits(hours+minutes) {
+		return 0, false
+	}
+	h, errH := strconv.Atoi(hours)
+	m, errM := strconv.Atoi(minutes)
+	clock := time.Duration(h)*time.Hour + time.Duration(m)*time.Minute
+	return clock, errH == nil && errM == nil && m < 60 && clock <= day
+}
+
+// String is the window as parseWindow reads it.
+func (w window) String() string {
+	return w.days.String() + " " + clockText(w.from) + "-" + clockText(w.to) + " " + w.zone.String()
+}
+
+func clockText(d time.Duration) string {
+	return fmt.Sprintf("%02d:%02d", d/time.Hour, d%time.Hour/time.Minute)
+}
+
+// String is the days as ranges, the week beginning on Monday.
+func (d weekdays) String() string {
+	const all weekdays = 1<<7 - 1
+	if d == all {
+		return "Mon-Sun"
+	}
+	var parts []string
+	for i := range time.Weekday(7) {
+		first := (i + time.Monday) % 7
+		if !d.has(first) || d.has((first+6)%7) {
+			continue // not the first of a range
+		}
+		last := first
+		for d.has((last + 1) % 7) {
+			last = (last + 1) % 7
+		}
+		part := weekdayNames[first]
+		if last != first {
+			part += "-" + weekdayNames[last]
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, ",")
+}

@@ -1,0 +1,53 @@
+package web
+
+import (
+	"net/http"
+	"time"
+)
+
+// Cached answers with the page and what a cache would keep it by (RFC 9110 §8.8,
+// RFC 9111), and with 304 to a condition that holds.
+type Cached struct {
+	// ETag is sent as it is; empty sends none.
+	ETag string
+
+	// LastModified is sent unless it is zero.
+	LastModified time.Time
+
+	// CacheControl is sent as it is; empty sends none.
+	CacheControl string
+
+	// Careless sends the page whatever the conditions.
+	Careless bool
+}
+
+// Serve implements Behaviour.
+func (b Cached) Serve(v *Visit) {
+	h := v.W.Header()
+	if b.ETag != "" {
+		h.Set("ETag", b.ETag)
+	}
+	if !b.LastModified.IsZero() {
+		h.Set("Last-Modified", b.LastModified.UTC().Format(http.TimeFormat))
+	}
+	if b.CacheControl != "" {
+		h.Set("Cache-Control", b.CacheControl)
+	}
+	if !b.Careless && b.holds(v.R.Header) {
+		v.W.WriteHeader(http.StatusNotModified)
+		return
+	}
+	v.Answer()
+}
+
+// holds says whether a request's conditions ask for a 304 (RFC 9110 §13.2.2).
+func (b Cached) holds(asked http.Header) bool {
+	if tag := asked.Get("If-None-Match"); tag != "" {
+		return tag == b.ETag
+	}
+	since, err := http.ParseTime(asked.Get("If-Modified-Since"))
+	return err == nil && !b.LastModified.IsZero() && !b.LastModified.Truncate(time.Second).After(since)
+}
+
+// Truth implements Behaviour.
+func (Cached) Truth() Truth { return Truth{Status: http.StatusOK, Links: true} }
