@@ -53,6 +53,9 @@ type Config struct {
 	Starter  Starter
 	// Agent is the product token that robots.txt is read for.
 	Agent string
+	// AllowMalformed takes a robots.txt that cannot be understood for one that allows
+	// everything, instead of nothing.
+	AllowMalformed bool
 	// Logger defaults to slog.Default.
 	Logger *slog.Logger
 	// MaxFetches caps the requests in flight in this process. Defaults to 256.
@@ -74,8 +77,10 @@ type Activities struct {
 	resolver Resolver
 	starter  Starter
 	agent    string
-	log      *slog.Logger
-	rules    *ruleCache
+	// allowMalformed is Config.AllowMalformed
+	allowMalformed bool
+	log            *slog.Logger
+	rules          *ruleCache
 	// fetches bounds requests in flight, slow those to hosts that are known to be
 	// slow, parses the CPU and memory that pages take.
 	fetches *semaphore.Weighted
@@ -111,7 +116,7 @@ func New(cfg Config) (*Activities, error) {
 	}
 	return &Activities{
 		store: cfg.Store, fetcher: cfg.Fetcher, resolver: cfg.Resolver, starter: cfg.Starter,
-		agent: cfg.Agent, log: cfg.Logger, rules: rules, timeout: cfg.RequestTimeout,
+		agent: cfg.Agent, allowMalformed: cfg.AllowMalformed, log: cfg.Logger, rules: rules, timeout: cfg.RequestTimeout,
 		fetches: semaphore.NewWeighted(int64(cfg.MaxFetches)),
 		slow:    semaphore.NewWeighted(max(int64(cfg.MaxFetches)/slowShare, 1)),
 		parses:  semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0))),

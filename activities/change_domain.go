@@ -7,17 +7,18 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// SetDomainInput changes a domain's own delay or budget; nil leaves it.
+// SetDomainInput changes a domain's own delay, budget or window; nil leaves it.
 type SetDomainInput struct {
 	Domain   string          `json:"domain"`
 	Delay    *crawl.Duration `json:"delay,omitempty"`
 	MaxPages *int64          `json:"max_pages,omitempty"`
+	Window   *string         `json:"window,omitempty"`
 }
 
-// SetDomain stores a domain's own delay or budget. They hold from the next request
+// SetDomain stores a domain's own delay, budget or window. They hold from the next request
 // on.
 func (a *Activities) SetDomain(ctx context.Context, in SetDomainInput) error {
-	return orBadInput(a.store.SetDomain(ctx, in.Domain, (*time.Duration)(in.Delay), in.MaxPages))
+	return orBadInput(a.store.SetDomain(ctx, in.Domain, (*time.Duration)(in.Delay), in.MaxPages, in.Window))
 }
 
 // BlockDomainInput stops a domain.

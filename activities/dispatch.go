@@ -89,6 +89,7 @@ func (a *Activities) Dispatch(ctx context.Context, in DispatchInput) (DispatchRe
 // DomainStore is the rows of domains.
 type DomainStore interface {
 	FinishDomain(ctx context.Context, domain string, putAway time.Duration, reason string) (bool, error)
-	SetDomain(ctx context.Context, domain string, delay *time.Duration, maxPages *int64) error
+	SetDomain(ctx context.Context, domain string, delay *time.Duration, maxPages *int64, window *string) error
 	BlockDomain(ctx context.Context, domain, reason string) error
+	GiveUpDomain(ctx context.Context, domain, reason string) error
 }

@@ -22,6 +22,7 @@ type PageStore interface {
 	ReleaseSlot(ctx context.Context, domain, ip, holder string) error
 	FinishRobots(ctx context.Context, r crawl.RobotsRequest) error
 	HoldDomain(ctx context.Context, domain string, hold time.Duration) error
+	Pattern(ctx context.Context, domain, pattern string) (seen, duplicates int, err error)
 }
 
 // Step is what a domain's workflow should do next.
@@ -118,11 +119,18 @@ func (s *slice) step(ctx context.Context, n crawl.Next) (crawl.Next, bool, error
 		s.idle(n)
 		return n, true, nil
 	}
+	if skipped, err := s.skip(ctx, n); err != nil || skipped != nil {
+		return s.pass(ctx, n, skipped, err)
+	}
 	verdict, err := s.robotsVerdict(ctx, n)
 	if err != nil {
 		return n, true, err
 	}
+	closed := crawl.WaitAll(n.Now.Add(n.SlotWait), n.Windows)
 	switch {
+	case closed > 0 && (verdict.fetch || verdict.allowed):
+		s.then(StepFetch, n.URL, n.SlotWait+closed, crawl.ReasonWindow)
+		return n, true, nil
 	case verdict.fetch:
 		// the wait for the slot is FetchRobots's own
 		s.then(StepRobots, n.Origin, 0, "")
@@ -133,11 +141,10 @@ func (s *slice) step(ctx context.Context, n crawl.Next) (crawl.Next, bool, error
 		}
 		return n, false, err
 	case !verdict.allowed:
-		n, err = s.record(ctx, crawl.Attempt{
+		return s.pass(ctx, n, &crawl.Attempt{
 			CrawlID: n.CrawlID, Domain: s.in.Domain, Outcome: crawl.OutcomeBlockedRobots,
 			Error: verdict.why, EndedAt: time.Now(), RetryIn: crawl.NoRetry,
-		})
-		return n, false, err
+		}, nil)
 	}
 	if n.SlotWait > s.patience() || s.pages >= s.in.MaxPages || stopping(ctx) {
 		s.wait(n, n.SlotWait, n.SlotReason)
@@ -148,6 +155,20 @@ func (s *slice) step(ctx context.Context, n crawl.Next) (crawl.Next, bool, error
 		return n, true, nil
 	}
 	return s.attempt(ctx, n)
+}
+
+// pass records a page for which no request is made. There may be a great many of
+// them, so that the slice may be over.
+func (s *slice) pass(ctx context.Context, n crawl.Next, at *crawl.Attempt, err error) (crawl.Next, bool, error) {
+	if err != nil {
+		return n, true, err
+	}
+	next, err := s.record(ctx, *at)
+	if err == nil && (stopping(ctx) || time.Now().After(s.deadline)) {
+		s.then(StepFetch, next.URL, 0, "")
+		return next, true, nil
+	}
+	return next, false, err
 }
 
 // patience is how long it is worth waiting in the process.

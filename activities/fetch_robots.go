@@ -2,9 +2,7 @@ package activities
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -43,20 +41,6 @@ type FetchRobotsResult struct {
 }
 
 const (
-	// robotsFresh is how long rules hold (RFC 9309 §2.4).
-	robotsFresh = 24 * time.Hour
-	// robotsHops is how many redirects are followed (RFC 9309 §2.3.1.2).
-	robotsHops = 5
-	// robotsTries is how often an unreachable robots.txt is tried in quick
-	// succession before its origin is put off.
-	robotsTries = 4
-	// robotsPutOff is the first wait after that; it doubles, up to robotsFresh.
-	robotsPutOff = 2 * time.Hour
-	// malformedDelay is the delay where robots.txt cannot be understood.
-	malformedDelay = time.Second
-)
-
-const (
 	acceptRobots = "text/plain,*/*;q=0.5"
 	// robotsMaxBytes is one octet more than counts, which shows that the last line is cut.
 	robotsMaxBytes = robots.MaxBytes + 1
@@ -70,15 +54,17 @@ type robotsFetch struct {
 	url    crawl.URL
 	domain string // of url; differs from in.Domain after a redirect elsewhere
 	next   crawl.Next
+	stored crawl.Robots
 }
 
 // FetchRobots makes one request for an origin's robots.txt, paced like any other
 // request to its domain, and stores what it found. A redirect is one more
 // call, and paced too, since it may lead to another domain.
 //
-// While robots.txt is unreachable nothing of the origin is fetched. The first
-// failures are returned as retryable errors that carry the wait; then the
-// origin is put off for hours.
+// While robots.txt is unreachable nothing of the origin is fetched, unless it was
+// read within the last day: then that copy holds for so long. The first failures
+// are returned as retryable errors that carry the wait; then the origin is put
+// off for hours, and after 30 days its domain is given up.
 func (a *Activities) FetchRobots(ctx context.Context, in FetchRobotsInput) (FetchRobotsResult, error) {
 	defer heartbeat(ctx)()
 	f, err := a.newRobotsFetch(ctx, in)
@@ -86,12 +72,15 @@ func (a *Activities) FetchRobots(ctx context.Context, in FetchRobotsInput) (Fetc
 		return FetchRobotsResult{}, err
 	}
 	// Somebody else, or an earlier attempt of this very call, may have been here.
-	stored, err := a.store.Robots(ctx, in.Origin)
+	f.stored, err = a.store.Robots(ctx, in.Origin)
 	if err != nil && !errors.Is(err, crawl.ErrNotFound) {
 		return FetchRobotsResult{}, err
 	}
-	if err == nil && in.Hops == 0 && stored.Fresh > 0 && stored.Agent == a.agent {
-		return FetchRobotsResult{Done: true, Verdict: stored.Verdict, Detail: stored.Reason}, nil
+	if err == nil && in.Hops == 0 && f.stored.Fresh > 0 && !a.outdated(f.stored.Agent, f.stored.Verdict) {
+		return FetchRobotsResult{Done: true, Verdict: f.stored.Verdict, Detail: f.stored.Reason}, nil
+	}
+	if closed := crawl.WaitAll(f.next.Now, f.next.Windows); closed > 0 {
+		return FetchRobotsResult{Wait: crawl.Duration(closed), Reason: crawl.ReasonWindow, URL: in.URL, Hops: in.Hops}, nil
 	}
 	t, err := a.resolve(ctx, f.url)
 	switch {
@@ -123,6 +112,7 @@ func (a *Activities) newRobotsFetch(ctx context.Context, in FetchRobotsInput) (*
 	f.next.Waits.Configured = max(f.next.Waits.Configured, other.Waits.Configured)
 	f.next.IPDelay = max(f.next.IPDelay, other.IPDelay)
 	f.next.SubnetDelay = max(f.next.SubnetDelay, other.SubnetDelay)
+	f.next.Windows = append(f.next.Windows, other.Windows...)
 	return f, err
 }
 
@@ -148,8 +138,8 @@ func (f *robotsFetch) request(ctx context.Context, t target) (FetchRobotsResult,
 	if err = t.dnsErr; err == nil {
 		resp, err = f.fetcher.Do(ctx, fetch.Request{
 			URL: f.url.String(), Addr: t.addr, Deadline: began.Add(f.requestSpan()), Accept: acceptRobots,
-			MaxBodyBytes: robotsMaxBytes,
-			WantBody:     func(_ string, status int) bool { return status >= 200 && status < 300 },
+			MaxBodyBytes: robotsMaxBytes, Header: f.conditions(),
+			WantBody: func(r *fetch.Response) bool { return r.Status >= 200 && r.Status < 300 },
 		})
 	}
 	made := f.made(resp, asked)
@@ -233,153 +223,4 @@ func (f *robotsFetch) take(
 			return p, nil, nil
 		}
 	}
-}
-
-// judge turns an answer into a verdict (RFC 9309 §2.3.1), stores it, and says how
-// long the domain should be left alone because of it.
-func (f *robotsFetch) judge(
-	ctx context.Context, resp *fetch.Response, err error,
-) (FetchRobotsResult, wait, error) {
-	if err != nil {
-		at := crawl.Attempt{}
-		tr := max(failed(&at, err, time.Now()), crawl.TroubleServer)
-		return f.troubled(ctx, err.Error(), 0, tr, 0)
-	}
-	switch {
-	case resp.Status >= 200 && resp.Status < 300:
-		return f.read(ctx, resp)
-	case resp.Status >= 300 && resp.Status < 400:
-		return f.redirected(ctx, resp)
-	case resp.Status == http.StatusTooManyRequests || resp.Status >= 500:
-		after, _ := retryAfter(resp)
-		return f.troubled(ctx, fmt.Sprintf("answered %d", resp.Status), resp.Status, crawl.TroubleServer, after)
-	default:
-		res, err := f.save(ctx, crawl.Robots{
-			Verdict: crawl.RobotsAllowAll, Reason: fmt.Sprintf("answered %d: all is allowed", resp.Status),
-			StatusCode: resp.Status, Fresh: robotsFresh,
-		})
-		return res, wait{}, err
-	}
-}
-
-// read stores what a robots.txt says. Its Crawl-delay holds from this answer on.
-func (f *robotsFetch) read(ctx context.Context, resp *fetch.Response) (FetchRobotsResult, wait, error) {
-	file := robots.Parse(resp.Body)
-	r := crawl.Robots{
-		Verdict: crawl.RobotsRules, StatusCode: resp.Status, Fresh: robotsFresh,
-		Sitemaps: sitemaps(file.Sitemaps()),
-	}
-	delay, ok := malformedDelay, true
-	if malformed, why := file.Malformed(); malformed {
-		r.Verdict, r.Reason = crawl.RobotsDisallowAll, "is "+why+": nothing is allowed"
-	} else {
-		rules := file.Rules(f.agent)
-		r.Rules = rules.String()
-		delay, ok = rules.CrawlDelay()
-	}
-	if ok {
-		r.CrawlDelay = &delay
-	}
-	res, err := f.save(ctx, r)
-	return res, wait{delay, crawl.ReasonCrawlDelay}, err
-}
-
-// sitemapsMax bounds how many Sitemap lines are kept.
-const sitemapsMax = 100
-
-// sitemaps keeps the Sitemap lines that are URLs.
-func sitemaps(raw []string) []string {
-	kept := []string{}
-	for _, s := range raw {
-		if u, err := crawl.ParseURL(s); err == nil && len(kept) < sitemapsMax {
-			kept = append(kept, u.String())
-		}
-	}
-	return kept
-}
-
-func (f *robotsFetch) redirected(
-	ctx context.Context, resp *fetch.Response,
-) (FetchRobotsResult, wait, error) {
-	to, err := f.url.Resolve(resp.Header.Get("Location"))
-	switch {
-	case err != nil:
-		return f.troubled(ctx, "redirects to an unusable location: "+err.Error(), resp.Status, crawl.TroubleServer, 0)
-	case f.in.Hops >= robotsHops:
-		return f.troubled(ctx, fmt.Sprintf("redirects more than %d times", robotsHops), resp.Status, crawl.TroubleServer, 0)
-	}
-	// It travels in payloads, where JSON writes an "&" in six bytes.
-	if text, err := json.Marshal(to.String()); err != nil || len(text) > crawl.MaxURLLength {
-		return f.troubled(ctx, "redirects to too long a location", resp.Status, crawl.TroubleServer, 0)
-	}
-	return FetchRobotsResult{URL: to.String(), Hops: f.in.Hops + 1}, wait{}, nil
-}
-
-// troubled is unreachable with the wait that the domain has earned.
-func (f *robotsFetch) troubled(
-	ctx context.Context, why string, status int, tr crawl.Trouble, after time.Duration,
-) (FetchRobotsResult, wait, error) {
-	stored, err := f.store.Robots(ctx, f.in.Origin)
-	if err != nil && !errors.Is(err, crawl.ErrNotFound) {
-		return FetchRobotsResult{}, wait{}, err
-	}
-	w := wait{f.putOff(stored.Failures+1, tr, after), crawl.ReasonRobots}
-	res, err := f.unreachable(ctx, why, status, tr, after)
-	if res.Done {
-		// the origin is put off by its row; its domain may have others
-		w = wait{after, crawl.ReasonRetryAfter}
-	}
-	return res, w, err
-}
-
-// putOff is how long to wait after so many failures in a row.
-func (f *robotsFetch) putOff(failures int, tr crawl.Trouble, after time.Duration) time.Duration {
-	delay, _ := crawl.Delay(f.next.Waits)
-	if failures < robotsTries {
-		if after > 0 {
-			return max(after, delay)
-		}
-		return crawl.Backoff(tr, failures, delay, f.jitter())
-	}
-	wait := robotsPutOff
-	for range failures - robotsTries {
-		if wait *= 2; wait >= robotsFresh {
-			wait = robotsFresh
-			break
-		}
-	}
-	return max(wait, after)
-}
-
-// unreachable stores the failure. It returns an error while the origin is to be
-// tried again soon, and a verdict when it is put off.
-func (f *robotsFetch) unreachable(
-	ctx context.Context, why string, status int, tr crawl.Trouble, after time.Duration,
-) (FetchRobotsResult, error) {
-	stored, err := f.store.Robots(ctx, f.in.Origin)
-	if err != nil && !errors.Is(err, crawl.ErrNotFound) {
-		return FetchRobotsResult{}, err
-	}
-	failures := stored.Failures + 1
-	wait := f.putOff(failures, tr, after)
-	res, err := f.save(ctx, crawl.Robots{
-		Verdict: crawl.RobotsUnreachable, StatusCode: status, Fresh: wait,
-		Reason: cleanText(why, robotsReasonMax) + ": nothing is fetched until it can be read",
-	})
-	if err != nil || failures >= robotsTries || (f.next.CrawlID != 0 && wait > f.next.Patience) {
-		return res, err
-	}
-	return FetchRobotsResult{}, siteTrouble(fmt.Sprintf("%s/robots.txt: try %d of %d: %s; again in %s",
-		f.in.Origin, failures, robotsTries, why, wait.Round(time.Millisecond)), wait)
-}
-
-// robotsReasonMax bounds what is stored of an error.
-const robotsReasonMax = 500
-
-func (f *robotsFetch) save(ctx context.Context, r crawl.Robots) (FetchRobotsResult, error) {
-	r.Origin, r.Domain, r.Agent = f.in.Origin, f.in.Domain, f.agent
-	if _, err := f.store.SaveRobots(ctx, r); err != nil {
-		return FetchRobotsResult{}, err
-	}
-	return FetchRobotsResult{Done: true, Verdict: r.Verdict, Detail: r.Reason}, nil
 }

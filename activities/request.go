@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
-	"strings"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/internal/dns"
-	"github.com/mosey-web/mosey/internal/extract"
 	"github.com/mosey-web/mosey/internal/fetch"
 )
 
@@ -106,7 +104,8 @@ func (s *slice) request(
 	err := t.dnsErr
 	if err == nil {
 		resp, err = s.fetcher.Do(ctx, fetch.Request{
-			URL: n.URL, Addr: t.addr, Deadline: deadline, Accept: acceptPages, WantBody: wantPage,
+			URL: n.URL, Addr: t.addr, Deadline: deadline, Accept: acceptPages, WantBody: wantPage(n.Visit),
+			Header: conditions(n.Visit),
 		})
 	}
 	if own := s.ownTrouble(err); own != nil {
@@ -118,7 +117,7 @@ func (s *slice) request(
 	} else {
 		tr = answered(&at, resp)
 		if at.Outcome == crawl.OutcomeSuccess {
-			if err := s.read(ctx, &at, t.url, resp); err != nil {
+			if err := s.read(ctx, &at, n, t.url, resp); err != nil {
 				return n, true, err
 			}
 		}
@@ -265,91 +264,4 @@ func retryAfter(resp *fetch.Response) (time.Duration, bool) {
 	// The server's Date would spare us its clock's error, but a hostile one could
 	// use it to stretch any date; our own clock is good enough for a wait.
 	return crawl.ParseRetryAfter(resp.Header.Get("Retry-After"), resp.EndedAt)
-}
-
-// acceptPages prefers what can be parsed.
-const acceptPages = "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.1"
-
-// wantPage says whether a body is worth reading.
-func wantPage(mediaType string, status int) bool {
-	return status >= 200 && status < 300 && parseable(mediaType)
-}
-
-func parseable(mediaType string) bool {
-	switch mediaType {
-	case "text/html", "application/xhtml+xml", "text/plain", "":
-		return true
-	}
-	return false
-}
-
-// contentTypeMax bounds what is stored of a Content-Type header.
-const contentTypeMax = 200
-
-// cleanText makes a header's value fit to store: valid UTF-8 without NUL, bounded.
-func cleanText(s string, limit int) string {
-	if len(s) > limit {
-		s = s[:limit]
-	}
-	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "")
-}
-
-// read gets the signals out of a successful answer.
-func (s *slice) read(ctx context.Context, at *crawl.Attempt, base crawl.URL, resp *fetch.Response) error {
-	if resp.Status >= 300 && resp.Status < 400 {
-		redirect(at, base, resp)
-		return nil
-	}
-	if len(resp.Body) == 0 {
-		return nil
-	}
-	html := resp.MediaType
-	if html == "" {
-		html, _, _ = strings.Cut(http.DetectContentType(resp.Body), ";")
-	}
-	if html != "text/html" && html != "application/xhtml+xml" {
-		return nil
-	}
-	// The page is bounded, so this ends; and its record must not be lost because
-	// the worker is told to stop meanwhile.
-	if err := s.parses.Acquire(context.WithoutCancel(ctx), 1); err != nil {
-		return err
-	}
-	defer s.parses.Release(1)
-	text, _, err := fetch.ToUTF8(resp.Body, resp.ContentType)
-	if err != nil {
-		at.Error = err.Error()
-		return nil
-	}
-	page, err := extract.HTML(text, base, s.limits)
-	if err != nil {
-		at.Error = err.Error()
-		return nil
-	}
-	at.Title, at.Canonical, at.NoIndex, at.NoFollow = page.Title, page.Canonical, page.NoIndex, page.NoFollow
-	at.Links = make([]crawl.Link, len(page.Links))
-	for i, l := range page.Links {
-		at.Links[i] = crawl.Link{URL: l.URL, NoFollow: l.NoFollow || page.NoFollow}
-	}
-	return nil
-}
-
-// redirect turns a redirect into a link to its target: it is crawled in its own
-// time, so that the gap holds.
-func redirect(at *crawl.Attempt, base crawl.URL, resp *fetch.Response) {
-	location := resp.Header.Get("Location")
-	if location == "" {
-		return
-	}
-	to, err := base.Resolve(location)
-	if err != nil {
-		at.Error = "redirect not followed: " + err.Error()
-		return
-	}
-	if to == base {
-		at.Error = "redirect to itself"
-		return
-	}
-	at.Redirect = true
-	at.Links = []crawl.Link{{URL: to}}
 }

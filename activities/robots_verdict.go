@@ -29,6 +29,9 @@ func (a *Activities) robotsVerdict(ctx context.Context, n crawl.Next) (verdict, 
 	case crawl.RobotsAllowAll:
 		return verdict{allowed: true}, nil
 	case crawl.RobotsDisallowAll:
+		if a.outdated(a.agent, n.RobotsVerdict) {
+			return verdict{fetch: true}, nil
+		}
 		return verdict{why: "robots.txt: " + n.RobotsReason}, nil
 	case crawl.RobotsRules, crawl.RobotsUnknown:
 	}
@@ -36,8 +39,7 @@ func (a *Activities) robotsVerdict(ctx context.Context, n crawl.Next) (verdict, 
 	if err != nil {
 		return verdict{}, err
 	}
-	if r.agent != a.agent {
-		// read for another name than ours
+	if a.outdated(r.agent, n.RobotsVerdict) {
 		return verdict{fetch: true}, nil
 	}
 	u, err := crawl.ParseURL(n.URL)
@@ -49,4 +51,10 @@ func (a *Activities) robotsVerdict(ctx context.Context, n crawl.Next) (verdict, 
 		return verdict{allowed: true}, nil
 	}
 	return verdict{why: fmt.Sprintf("robots.txt line %d: %s", d.Line, d.Rule)}, nil
+}
+
+// outdated says whether a robots.txt was read for another name than ours, or by
+// another rule for those that cannot be understood.
+func (a *Activities) outdated(agent string, v crawl.RobotsVerdict) bool {
+	return agent != a.agent || v == crawl.RobotsDisallowAll && a.allowMalformed
 }

@@ -145,7 +145,7 @@ func TestDomainBudget(t *testing.T) {
 		b := shared.in(t, "own", crawl.Settings{MaxPagesPerDomain: new(int64(2))})
 		for domain, most := range map[string]int64{"less.example": 1, "more.example": 3, "all.example": crawl.Unlimited, "no.example": 0} {
 			b.seed(t, seeds(domain)...)
-			require.NoError(t, b.SetDomain(t.Context(), domain, nil, &most))
+			require.NoError(t, b.SetDomain(t.Context(), domain, nil, &most, nil))
 		}
 		require.Equal(t, 1, fetchAll(t, b, "less.example"))
 		require.Equal(t, 3, fetchAll(t, b, "more.example"))

@@ -46,9 +46,10 @@ func (s *Store) FinishDomain(ctx context.Context, domain string, putAway time.Du
 	})
 }
 
-// SetDomain sets a domain's own delay or budget; nil leaves it as it is.
-func (s *Store) SetDomain(ctx context.Context, domain string, delay *time.Duration, maxPages *int64) error {
-	p := dbsqlc.DomainSetParams{Domain: domain, MaxPages: maxPages}
+// SetDomain sets a domain's own delay, budget or window, which an empty text takes
+// away; nil leaves it as it is.
+func (s *Store) SetDomain(ctx context.Context, domain string, delay *time.Duration, maxPages *int64, window *string) error {
+	p := dbsqlc.DomainSetParams{Domain: domain, MaxPages: maxPages, TimeWindow: window}
 	if delay != nil {
 		n := ms(*delay)
 		p.DelayMs = &n
@@ -61,6 +62,13 @@ func (s *Store) SetDomain(ctx context.Context, domain string, delay *time.Durati
 func (s *Store) BlockDomain(ctx context.Context, domain, reason string) error {
 	n, err := s.q.DomainBlock(ctx, dbsqlc.DomainBlockParams{Domain: domain, Reason: reason})
 	return changedOne("block domain "+domain, n, err)
+}
+
+// GiveUpDomain makes a domain unreachable: nothing of it is requested until it is
+// seeded again.
+func (s *Store) GiveUpDomain(ctx context.Context, domain, reason string) error {
+	err := s.q.DomainGiveUp(ctx, dbsqlc.DomainGiveUpParams{Domain: domain, Reason: reason})
+	return translate("give up "+domain, err)
 }
 
 // BanDomain blocks a domain, known or not, for all runs until UnbanDomain: no
@@ -95,7 +103,7 @@ func (s *Store) Domain(ctx context.Context, domain string) (crawl.DomainReport, 
 	}
 	rep := crawl.DomainReport{
 		Domain: d.Domain, Status: crawl.DomainStatus(d.Status), Reason: d.StatusReason, MaxPages: d.MaxPages,
-		PutAway: timeOf(d.NextCrawlAfter), ClaimEnd: timeOf(d.ClaimExpiresAt), Delay: durationOf(d.DelayMs),
+		PutAway: timeOf(d.NextCrawlAfter), ClaimEnd: timeOf(d.ClaimExpiresAt), Delay: durationOf(d.DelayMs), Window: textOf(d.TimeWindow),
 	}
 	if d.ClaimedBy != nil {
 		rep.Claimed = *d.ClaimedBy
@@ -129,16 +137,16 @@ func (s *Store) Domain(ctx context.Context, domain string) (crawl.DomainReport, 
 		rep.Robots = append(rep.Robots, crawl.RobotsReport{
 			Origin: r.Origin, Verdict: crawl.RobotsVerdict(r.Verdict), Reason: r.Reason,
 			CrawlDelay: durationOf(r.CrawlDelayMs), Sitemaps: r.Sitemaps, StatusCode: int16Of(r.StatusCode),
-			Failures: int(r.Failures), FetchedAt: r.FetchedAt, ExpiresAt: r.ExpiresAt,
+			Failures: int(r.Failures), FailingAt: timeOf(r.FailingSince), ReadAt: timeOf(r.ReadAt), FetchedAt: r.FetchedAt, ExpiresAt: r.ExpiresAt,
 		})
 	}
 	for _, r := range runs {
 		rep.Runs = append(rep.Runs, crawl.DomainRun{
 			Run: r.Run, Status: crawl.RunStatus(r.RunStatus), Seed: r.Seed,
-			Started: r.PagesStarted, Budget: r.Budget, RunStarted: r.RunStarted, RunBudget: r.RunBudget,
+			Window: r.TimeWindow, Started: r.PagesStarted, Budget: r.Budget, RunStarted: r.RunStarted, RunBudget: r.RunBudget,
 			Totals: crawl.Totals{
 				Success: r.Success, BlockedRobots: r.BlockedRobots, Blocked4xx: r.Blocked4xx,
-				Blocked5xx: r.Blocked5xx, Timeout: r.Timeout, Failed: r.Failed, Bytes: r.Bytes,
+				Blocked5xx: r.Blocked5xx, Timeout: r.Timeout, Failed: r.Failed, Skipped: r.Skipped, Bytes: r.Bytes,
 			},
 		})
 	}
@@ -147,6 +155,7 @@ func (s *Store) Domain(ctx context.Context, domain string) (crawl.DomainReport, 
 			ID: c.ID, URL: c.Url, Run: c.Run, Outcome: outcomeOf(c.Outcome),
 			StatusCode: int16Of(c.StatusCode), Error: textOf(c.ErrorMessage), CompletedAt: timeOf(c.CompletedAt),
 			Duration: crawl.Duration(fromMS(int64(numOf(c.DurationMs)))), Bytes: numOf(c.Bytes),
+			Skipped: crawl.Reason(textOf(c.Skipped)), Unchanged: textOf(c.Unchanged),
 		})
 	}
 	return rep, nil
@@ -162,7 +171,8 @@ func (s *Store) Page(ctx context.Context, url string) (crawl.PageReport, error) 
 	rep := crawl.PageReport{
 		URL: p.Url, Domain: p.Domain, Status: string(p.Status), Title: textOf(p.Title),
 		Canonical: textOf(p.CanonicalUrl), NoIndex: p.Noindex, NoFollow: p.Nofollow,
-		FetchedAt: timeOf(p.FetchedAt), FailedAt: timeOf(p.FailedAt), FoundAt: p.CreatedAt,
+		FetchedAt: timeOf(p.FetchedAt), FailedAt: timeOf(p.FailedAt), FoundAt: p.CreatedAt, FreshUntil: timeOf(p.FreshUntil),
+		Trap: crawl.Trap{Kind: crawl.TrapKind(textOf(p.Trap)), Evidence: textOf(p.TrapEvidence)},
 	}
 	links, err := s.q.PageLinkCounts(ctx, p.ID)
 	crawls, err2 := s.q.PageCrawls(ctx, dbsqlc.PageCrawlsParams{PageID: p.ID, Max: recentShown})
@@ -180,6 +190,7 @@ func (s *Store) Page(ctx context.Context, url string) (crawl.PageReport, error) 
 			Error: textOf(c.ErrorMessage), Depth: int(c.Depth), Bytes: numOf(c.Bytes), ContentType: textOf(c.ContentType),
 			IP: c.Ip, Duration: crawl.Duration(fromMS(int64(numOf(c.DurationMs)))), ScheduledFor: c.ScheduledFor,
 			LockedAt: timeOf(c.LockedAt), CompletedAt: timeOf(c.CompletedAt),
+			Skipped: crawl.Reason(textOf(c.Skipped)), Unchanged: textOf(c.Unchanged),
 		})
 	}
 	return rep, nil

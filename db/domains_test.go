@@ -150,8 +150,8 @@ func TestSetAndBlockDomain(t *testing.T) {
 	b := setup(t, crawl.Settings{})
 	b.seed(t, "https://a.example/")
 
-	require.NoError(t, b.SetDomain(t.Context(), domainA, new(42*time.Second), nil))
-	require.NoError(t, b.SetDomain(t.Context(), domainA, nil, new(int64(7))))
+	require.NoError(t, b.SetDomain(t.Context(), domainA, new(42*time.Second), nil, nil))
+	require.NoError(t, b.SetDomain(t.Context(), domainA, nil, new(int64(7)), nil))
 	d := b.domain(t, domainA)
 	require.Equal(t, new(crawl.Duration(42*time.Second)), d.Delay)
 	require.Equal(t, new(int64(7)), d.MaxPages)
@@ -162,7 +162,7 @@ func TestSetAndBlockDomain(t *testing.T) {
 	require.Equal(t, crawl.DomainBlocked, d.Status)
 	require.Equal(t, "its owner asked", d.Reason)
 
-	require.ErrorIs(t, b.SetDomain(t.Context(), "unknown.example", new(time.Second), nil), crawl.ErrNotFound)
+	require.ErrorIs(t, b.SetDomain(t.Context(), "unknown.example", new(time.Second), nil, nil), crawl.ErrNotFound)
 	require.ErrorIs(t, b.BlockDomain(t.Context(), "unknown.example", ""), crawl.ErrNotFound)
 }
 

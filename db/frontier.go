@@ -92,6 +92,23 @@ func finishParams(a crawl.Attempt) (dbsqlc.CrawlFinishParams, error) {
 		LinkOrigins: make([]string, len(a.Links)), LinkNofollow: make([]bool, len(a.Links)),
 		Redirect: a.Redirect, Origin: a.Origin, RobotsVersion: a.RobotsVersion, RetryAfterMs: ms(a.RetryAfter),
 		Health: string(health), Verdict: string(a.Verdict), VerdictReason: a.VerdictReason,
+		Skipped: string(a.Skipped), Unchanged: a.Unchanged, Etag: textOrNil(a.Visit.ETag),
+		LastModified: timeOrNil(a.Visit.LastModified), Patterns: a.Patterns, NoNews: a.NoNews,
+		Trap: string(a.Trap.Kind), TrapEvidence: a.Trap.Evidence,
+		LinkTraps: make([]string, len(a.Links)), LinkEvidence: make([]string, len(a.Links)),
+	}
+	if !a.Visit.FreshUntil.IsZero() {
+		p.FreshMs = ms(a.Visit.FreshUntil.Sub(a.Visit.At))
+	}
+	if a.Visit.Content != (crawl.ContentHash{}) {
+		p.ContentHash = a.Visit.Content[:]
+	}
+	if a.SimHash != nil {
+		bits := int64(*a.SimHash) //nolint:gosec // the same 64 bits
+		p.Simhash = &bits
+	}
+	if p.Patterns == nil {
+		p.Patterns = []string{}
 	}
 	if a.Requested {
 		p.Holder = "crawl:" + strconv.FormatInt(a.CrawlID, 10)
@@ -102,6 +119,7 @@ func finishParams(a crawl.Attempt) (dbsqlc.CrawlFinishParams, error) {
 	for i, l := range a.Links {
 		p.LinkUrls[i], p.LinkDomains[i], p.LinkOrigins[i] = l.URL.String(), l.URL.Domain(), l.URL.Origin()
 		p.LinkNofollow[i] = l.NoFollow
+		p.LinkTraps[i], p.LinkEvidence[i] = string(l.Trap.Kind), l.Trap.Evidence
 	}
 	return p, nil
 }
@@ -199,11 +217,34 @@ func next(row dbsqlc.CrawlNextRow) (crawl.Next, error) {
 		},
 		IPDelay: fromMS(row.IpDelayMs), SubnetDelay: fromMS(row.SubnetDelayMs), SlotWait: fromMS(row.SlotWaitMs),
 		SlotReason: crawl.Reason(row.SlotReason), DueIn: fromMS(row.DueInMs),
-		LatencyFactor: row.LatencyFactor,
-		Breaker:       crawl.BreakerSettings{Graylist: fromMS(row.GraylistMs), Most: int(row.MaxGraylistings)},
+		LatencyFactor: row.LatencyFactor, Depth: int(row.Depth), MinRefetch: fromMS(row.MinRefetchMs),
+		Now: row.AskedAt,
+		Visit: crawl.Visit{
+			At: afterEpoch(row.FetchedAt), FreshUntil: afterEpoch(row.FreshUntil), ETag: row.Etag,
+			LastModified: afterEpoch(row.LastModified),
+		},
+		Breaker: crawl.BreakerSettings{Graylist: fromMS(row.GraylistMs), Most: int(row.MaxGraylistings)},
 	}
 	if err := json.Unmarshal([]byte(row.Health), &n.Health); err != nil {
 		return n, fmt.Errorf("read the health of the domain of %s: %w", row.Url, err)
 	}
+	if len(row.SpentPatterns) > 0 {
+		n.SpentPatterns = row.SpentPatterns
+	}
+	copy(n.Visit.Content[:], row.ContentHash)
+	for _, text := range row.Windows {
+		w, err := crawl.ParseWindows(text)
+		if err != nil {
+			return n, fmt.Errorf("stored for the domain of %s: %w", row.Url, err)
+		}
+		n.Windows = append(n.Windows, w)
+	}
 	return n, nil
+}
+
+// Pattern returns how many pages of a pattern of a domain's URLs were seen, and
+// how many of them were duplicates.
+func (s *Store) Pattern(ctx context.Context, domain, pattern string) (seen, duplicates int, err error) {
+	row, err := s.q.PatternGet(ctx, dbsqlc.PatternGetParams{Domain: domain, Pattern: pattern})
+	return int(row.Seen), int(row.Duplicates), translate("pattern "+pattern+" of "+domain, err)
 }

@@ -15,7 +15,8 @@ func TestNext(t *testing.T) {
 
 	t.Run("KnowsNothingOfAnUnknownDomain", func(t *testing.T) {
 		t.Parallel()
-		require.Equal(t, crawl.Next{DueIn: -time.Millisecond}, shared.next(t, "unknown.example"))
+		n := shared.next(t, "unknown.example")
+		require.Equal(t, crawl.Next{DueIn: -time.Millisecond, Now: n.Now}, n)
 	})
 
 	t.Run("SaysAllThatBearsOnTheDecision", func(t *testing.T) {
@@ -23,19 +24,24 @@ func TestNext(t *testing.T) {
 		b := shared.in(t, "all", crawl.Settings{
 			Delay: minutes(3), IPDelay: minutes(1), SubnetDelay: minutes(2), Patience: minutes(30), MaxAttempts: new(7),
 			Graylist: minutes(9), LatencyFactor: new(2.5), MaxGraylistings: new(8),
+			MinRefetch: minutes(10), Window: new("Mon-Sun 00:00-24:00"),
 		})
 		b.seed(t, "https://all.example:8443/page?q")
 		n := b.next(t, "all.example")
+		require.WithinDuration(t, time.Now(), n.Now, time.Minute)
+		always, err := crawl.ParseWindows("Mon-Sun 00:00-24:00")
+		require.NoError(t, err)
 		require.Equal(t, crawl.Next{
 			CrawlID: n.CrawlID, Run: "all", URL: "https://all.example:8443/page?q", Origin: "https://all.example:8443",
 			Attempt: 1, MaxAttempts: 7, Patience: 30 * time.Minute,
 			LatencyFactor: 2.5, Breaker: crawl.BreakerSettings{Graylist: 9 * time.Minute, Most: 8},
 			Waits: crawl.Waits{Configured: 3 * time.Minute}, IPDelay: time.Minute, SubnetDelay: 2 * time.Minute, DueIn: n.DueIn,
+			MinRefetch: 10 * time.Minute, Windows: []crawl.Windows{always}, Now: n.Now,
 		}, n)
 
 		saveRobots(t, b, n.Origin, "all.example", crawl.RobotsRules, 20*time.Second, time.Hour)
 		saveRobots(t, b, "http://all.example", "all.example", crawl.RobotsRules, 50*time.Second, time.Hour)
-		require.NoError(t, b.SetDomain(t.Context(), "all.example", new(5*time.Minute), nil))
+		require.NoError(t, b.SetDomain(t.Context(), "all.example", new(5*time.Minute), nil, new("Sat 00:00-24:00")))
 		n = b.next(t, "all.example")
 		robots, err := b.Robots(t.Context(), n.Origin)
 		require.NoError(t, err)
@@ -46,6 +52,9 @@ func TestNext(t *testing.T) {
 		require.Equal(t, crawl.Waits{
 			Configured: 3 * time.Minute, Domain: 5 * time.Minute, CrawlDelay: 50 * time.Second,
 		}, n.Waits, "the largest Crawl-delay of the domain's origins")
+		saturdays, err := crawl.ParseWindows("Sat 00:00-24:00")
+		require.NoError(t, err)
+		require.Equal(t, []crawl.Windows{always, saturdays}, n.Windows, "the runs' and the domain's own")
 
 		b.exec(t, "UPDATE robots SET expires_at = now() - interval '1 hour' WHERE origin = $1", n.Origin)
 		require.Negative(t, b.next(t, "all.example").RobotsFresh)

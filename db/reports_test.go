@@ -32,7 +32,7 @@ func TestDomainReport(t *testing.T) {
 	r := d.Robots[0]
 	require.Equal(t, crawl.RobotsReport{
 		Origin: "https://a.example", Verdict: crawl.RobotsRules, Reason: "because", Sitemaps: []string{},
-		CrawlDelay: new(crawl.Duration(time.Minute)), FetchedAt: r.FetchedAt, ExpiresAt: r.ExpiresAt,
+		CrawlDelay: new(crawl.Duration(time.Minute)), FetchedAt: r.FetchedAt, ExpiresAt: r.ExpiresAt, ReadAt: r.FetchedAt,
 	}, r)
 
 	a := attempted(b.begin(t, domainA), domainA)

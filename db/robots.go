@@ -18,6 +18,8 @@ func (s *Store) Robots(ctx context.Context, origin string) (crawl.Robots, error)
 		Fresh:  fromMS(row.FreshMs),
 		Origin: row.Origin, Domain: row.Domain, Verdict: crawl.RobotsVerdict(row.Verdict), Agent: row.Agent, Rules: row.Rules,
 		Sitemaps: row.Sitemaps, Reason: row.Reason, StatusCode: int16Of(row.StatusCode),
+		ETag: textOf(row.Etag), LastModified: timeOf(row.LastModified), Failed: row.FailingMs > 0,
+		Failing: fromMS(row.FailingMs), Age: fromMS(row.AgeMs),
 		Failures: int(row.Failures), Version: row.Version, FetchedAt: row.FetchedAt, ExpiresAt: row.ExpiresAt,
 	}
 	if row.CrawlDelayMs != nil {
@@ -27,24 +29,26 @@ func (s *Store) Robots(ctx context.Context, origin string) (crawl.Robots, error)
 	return r, nil
 }
 
-// SaveRobots stores what a fetch of robots.txt found and returns how many
-// fetches in a row have now found it unreachable.
+// SaveRobots stores what a fetch of robots.txt found, and has pages that other
+// rules had disallowed decided again. It returns how many fetches in a row have
+// now failed.
 func (s *Store) SaveRobots(ctx context.Context, r crawl.Robots) (int, error) {
 	p := dbsqlc.RobotsSaveParams{
 		Origin: r.Origin, Domain: r.Domain, Verdict: dbsqlc.RobotsVerdict(r.Verdict), Agent: r.Agent, Rules: r.Rules,
 		Sitemaps: r.Sitemaps, Reason: r.Reason, FreshMs: ms(max(r.Fresh, time.Millisecond)),
+		StatusCode: int32(r.StatusCode), //nolint:gosec // three digits
+		Etag:       textOrNil(r.ETag), LastModified: timeOrNil(r.LastModified),
+		Failed: r.Failed || r.Verdict == crawl.RobotsUnreachable,
 	}
 	if r.Sitemaps == nil {
 		p.Sitemaps = []string{}
-	}
-	if r.StatusCode != 0 {
-		code := int16(r.StatusCode) //nolint:gosec // three digits
-		p.StatusCode = &code
 	}
 	if r.CrawlDelay != nil {
 		n := ms(*r.CrawlDelay)
 		p.CrawlDelayMs = &n
 	}
-	failures, err := s.q.RobotsSave(ctx, p)
-	return int(failures), translate("store robots.txt of "+r.Origin, err)
+	row, err := retryConflicts(ctx, "store robots.txt of "+r.Origin, func() (dbsqlc.RobotsSaveRow, error) {
+		return s.q.RobotsSave(ctx, p)
+	})
+	return int(row.Failures), err
 }

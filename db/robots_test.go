@@ -38,6 +38,7 @@ func TestRobots(t *testing.T) {
 			Origin: "https://whole.example", Domain: "whole.example", Verdict: crawl.RobotsRules, Agent: "mosey",
 			Rules: "User-agent: mosey\nDisallow: /x\n", CrawlDelay: new(1500 * time.Millisecond),
 			Sitemaps: []string{"https://whole.example/sitemap.xml"}, Reason: "200", StatusCode: 200, Fresh: 24 * time.Hour,
+			ETag: `"v1"`, LastModified: time.Date(2026, time.November, 1, 0, 0, 0, 0, time.Local),
 		}
 		before := b.clock(t)
 		require.Zero(t, save(t, want))
@@ -47,6 +48,8 @@ func TestRobots(t *testing.T) {
 		require.Equal(t, got.FetchedAt.UnixMicro(), got.Version)
 		require.LessOrEqual(t, got.Fresh, 24*time.Hour)
 		require.Greater(t, got.Fresh, 23*time.Hour)
+		require.Less(t, got.Age, time.Minute)
+		want.Age = got.Age
 		want.FetchedAt, want.ExpiresAt, want.Version, want.Fresh = got.FetchedAt, got.ExpiresAt, got.Version, got.Fresh
 		require.Equal(t, want, got)
 

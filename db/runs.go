@@ -16,13 +16,14 @@ func (s *Store) EnsureRun(ctx context.Context, name string, set crawl.Settings) 
 	row, err := s.q.RunUpsert(ctx, dbsqlc.RunUpsertParams{
 		Name:    name,
 		DelayMs: *durationMS(d.Delay), IpDelayMs: *durationMS(d.IPDelay), SubnetDelayMs: *durationMS(d.SubnetDelay),
-		PatienceMs:    *durationMS(d.Patience),
+		PatienceMs: *durationMS(d.Patience), MinRefetchMs: *durationMS(d.MinRefetch), TimeWindow: *d.Window,
 		LatencyFactor: *d.LatencyFactor, GraylistMs: *durationMS(d.Graylist), MaxGraylistings: *int32Of(d.MaxGraylistings),
 		MaxPages: *d.MaxPages, MaxPagesPerDomain: *d.MaxPagesPerDomain, MaxDepth: *int32Of(d.MaxDepth),
 		MaxAttempts: *int32Of(d.MaxAttempts), MaxActiveDomains: *int32Of(d.MaxDomains),
 		PagesPerActivity: *int32Of(d.PagesPerActivity), Scope: string(*d.Scope), Standing: *d.Standing,
 		SetDelayMs: durationMS(set.Delay), SetIpDelayMs: durationMS(set.IPDelay), SetSubnetDelayMs: durationMS(set.SubnetDelay),
-		SetPatienceMs: durationMS(set.Patience), SetMaxPages: set.MaxPages,
+		SetPatienceMs: durationMS(set.Patience), SetMinRefetchMs: durationMS(set.MinRefetch), SetTimeWindow: set.Window,
+		SetMaxPages:      set.MaxPages,
 		SetLatencyFactor: set.LatencyFactor, SetGraylistMs: durationMS(set.Graylist),
 		SetMaxGraylistings:   int32Of(set.MaxGraylistings),
 		SetMaxPagesPerDomain: set.MaxPagesPerDomain, SetMaxDepth: int32Of(set.MaxDepth),
@@ -97,7 +98,8 @@ func (s *Store) Progress(ctx context.Context, r crawl.Run) (crawl.Progress, erro
 	}
 	p.Totals = crawl.Totals{
 		Success: totals.Success, BlockedRobots: totals.BlockedRobots, Blocked4xx: totals.Blocked4xx,
-		Blocked5xx: totals.Blocked5xx, Timeout: totals.Timeout, Failed: totals.Failed, Bytes: totals.Bytes,
+		Blocked5xx: totals.Blocked5xx, Timeout: totals.Timeout, Failed: totals.Failed,
+		Skipped: totals.Skipped, Bytes: totals.Bytes,
 	}
 	p.Domains, p.SeedDomains, p.Active = totals.Domains, totals.SeedDomains, activity.Active
 	p.Pending, p.InFlight, p.Deferred = frontier.Open, frontier.InFlight, frontier.Deferred
@@ -117,7 +119,7 @@ func run(row dbsqlc.CrawlRun) crawl.Run {
 	patience, graylist := crawl.Duration(fromMS(row.PatienceMs)), crawl.Duration(fromMS(row.GraylistMs))
 	graylistings, subnet := int(row.MaxGraylistings), crawl.Duration(fromMS(row.SubnetDelayMs))
 	depth, attempts, domains, pages := int(row.MaxDepth), int(row.MaxAttempts), int(row.MaxActiveDomains), int(row.PagesPerActivity)
-	scope := crawl.Scope(row.Scope)
+	scope, refetch := crawl.Scope(row.Scope), crawl.Duration(fromMS(row.MinRefetchMs))
 	return crawl.Run{
 		ID: row.ID, Name: row.Name, Status: crawl.RunStatus(row.Status), Reason: row.StatusReason,
 		StartedAt: row.StartedAt, FinishedAt: timeOf(row.FinishedAt),
@@ -125,7 +127,7 @@ func run(row dbsqlc.CrawlRun) crawl.Run {
 			Delay: &delay, IPDelay: &ipDelay, SubnetDelay: &subnet, Patience: &patience, LatencyFactor: &row.LatencyFactor,
 			Graylist: &graylist, MaxGraylistings: &graylistings, MaxAttempts: &attempts, MaxDepth: &depth,
 			MaxDomains: &domains, MaxPages: &row.MaxPages, MaxPagesPerDomain: &row.MaxPagesPerDomain,
-			PagesPerActivity: &pages, Scope: &scope, Standing: &row.Standing,
+			MinRefetch: &refetch, Window: &row.TimeWindow, PagesPerActivity: &pages, Scope: &scope, Standing: &row.Standing,
 		},
 	}
 }
@@ -145,6 +147,28 @@ func int32Of(n *int) *int32 {
 	}
 	v := int32(*n) //nolint:gosec // see above
 	return &v
+}
+
+func timeOrNil(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+func textOrNil(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// afterEpoch is zero for the epoch, which stands for null.
+func afterEpoch(t time.Time) time.Time {
+	if t.Unix() == 0 {
+		return time.Time{}
+	}
+	return t
 }
 
 func timeOf(t *time.Time) time.Time {

@@ -69,7 +69,7 @@ func (d *domain) takeWakes() {
 	if w := drain(d.wake); w.PagesPerActivity > 0 {
 		d.pages = w.PagesPerActivity
 	}
-	if d.news && d.state.Reason == crawl.ReasonScheduled {
+	if d.news && (d.state.Reason == crawl.ReasonScheduled || d.state.Reason == crawl.ReasonWindow) {
 		d.state.Wait = 0
 	}
 }

@@ -32,6 +32,10 @@ func (d *domain) handle(ctx workflow.Context) error {
 			Validator:   func(_ workflow.Context, m SetBudget) error { return m.validate() },
 			Description: "Set the domain's own budget of page requests a run",
 		}),
+		workflow.SetUpdateHandlerWithOptions(ctx, UpdateSetWindow, d.setWindow, workflow.UpdateHandlerOptions{
+			Validator:   func(_ workflow.Context, m SetWindow) error { return m.validate() },
+			Description: "Set when the domain may be asked, such as Mon-Fri 22:00-06:00 Europe/Berlin",
+		}),
 		workflow.SetUpdateHandlerWithOptions(ctx, UpdateAddURLs, d.addURLs, workflow.UpdateHandlerOptions{
 			Validator:   func(_ workflow.Context, m AddURLs) error { return m.validate(d.name) },
 			Description: "Add pages of the domain to a run",
@@ -75,6 +79,13 @@ func (d *domain) setDelay(ctx workflow.Context, m SetDelay) error {
 func (d *domain) setBudget(ctx workflow.Context, m SetBudget) error {
 	err := workflow.ExecuteActivity(withRecordOptions(ctx, "set the budget"), act.SetDomain,
 		activities.SetDomainInput{Domain: d.name, MaxPages: &m.MaxPages}).Get(ctx, nil)
+	d.more(ctx)
+	return err
+}
+
+func (d *domain) setWindow(ctx workflow.Context, m SetWindow) error {
+	err := workflow.ExecuteActivity(withRecordOptions(ctx, "set the window"), act.SetDomain,
+		activities.SetDomainInput{Domain: d.name, Window: &m.Window}).Get(ctx, nil)
 	d.more(ctx)
 	return err
 }

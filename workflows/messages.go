@@ -22,6 +22,8 @@ const (
 	UpdateSetDelay = "set-delay"
 	// UpdateSetBudget sets a domain's own budget. It carries a SetBudget.
 	UpdateSetBudget = "set-budget"
+	// UpdateSetWindow sets when a domain may be asked. It carries a SetWindow.
+	UpdateSetWindow = "set-window"
 	// UpdateAddURLs adds pages of the domain to a run. It carries an AddURLs.
 	UpdateAddURLs = "add-urls"
 	// QueryState returns a domain's DomainState.
@@ -67,6 +69,20 @@ func (m SetBudget) validate() error {
 		return fmt.Errorf("%w: max_pages %d: want -1 or more", crawl.ErrInvalid, m.MaxPages)
 	}
 	return nil
+}
+
+// SetWindow is when a domain may be asked, as crawl.ParseWindows reads it; empty
+// is always. Its runs' windows hold beside it.
+type SetWindow struct {
+	Window string `json:"window"`
+}
+
+func (m SetWindow) validate() error {
+	if m.Window == "" {
+		return nil
+	}
+	_, err := crawl.ParseWindows(m.Window)
+	return err
 }
 
 // AddURLs adds pages of one domain to a run.

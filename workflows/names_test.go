@@ -132,6 +132,7 @@ func TestNames(t *testing.T) {
 	message("update", workflows.UpdateStop, workflows.Stop{})
 	message("update", workflows.UpdateSetDelay, workflows.SetDelay{})
 	message("update", workflows.UpdateSetBudget, workflows.SetBudget{})
+	message("update", workflows.UpdateSetWindow, workflows.SetWindow{})
 	message("update", workflows.UpdateAddURLs, workflows.AddURLs{})
 	message("query", workflows.QueryState, workflows.DomainState{})
 	n.add("task-queue", crawl.TaskQueue)
@@ -144,7 +145,9 @@ func TestNames(t *testing.T) {
 	for _, step := range []activities.Step{activities.StepFetch, activities.StepRobots, activities.StepFinish} {
 		n.add("step", string(step))
 	}
-	n.add("reason", string(crawl.ReasonScheduled)) // workflows decide by it
+	for _, decides := range []crawl.Reason{crawl.ReasonScheduled, crawl.ReasonWindow} {
+		n.add("reason", string(decides))
+	}
 	n.add("error-type", activities.TypeBadInput)
 	n.add("error-type", activities.TypeSiteTrouble)
 
@@ -187,7 +190,7 @@ func TestEveryHandlerIsNamed(t *testing.T) {
 		}
 	})
 	s.finished()
-	require.Len(t, handlers, 7)
+	require.Len(t, handlers, 8)
 	for _, h := range handlers {
 		require.True(t, slices.ContainsFunc(known, func(line string) bool {
 			return line == h || strings.HasPrefix(line, h+" ")

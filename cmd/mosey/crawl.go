@@ -28,6 +28,8 @@ type crawlCmd struct {
 	LatencyFactor     *float64       `help:"Leave a domain alone at least so many times as long as its answer took; 0 is off. Default: 5." placeholder:"N"`
 	Graylist          *time.Duration `help:"Rest of a domain whose answers are mostly errors or take too long; 0 is off. Default: 5m." placeholder:"DURATION"`
 	MaxGraylistings   *int           `help:"Rests in a row after which a domain is given up. Default: 5." placeholder:"N"`
+	MinRefetch        *time.Duration `help:"Skip pages fetched so lately, by whichever run; 0 is off. Default: 24h." placeholder:"DURATION"`
+	Window            *string        `help:"When to crawl, such as 'Mon-Fri 22:00-06:00 Europe/Berlin'; several with commas. Default: always." placeholder:"DAYS TIMES ZONE"`
 	MaxPages          *int64         `help:"Page requests in all; -1 is no limit." placeholder:"N"`
 	MaxPagesPerDomain *int64         `help:"Page requests a domain; -1 is no limit." placeholder:"N"`
 	MaxDepth          *int           `help:"Links between a seed and a page; -1 is no limit." placeholder:"N"`
@@ -46,6 +48,7 @@ func (c *crawlCmd) settings() crawl.Settings {
 		Delay: (*crawl.Duration)(c.Delay), IPDelay: (*crawl.Duration)(c.IPDelay),
 		SubnetDelay: (*crawl.Duration)(c.SubnetDelay), Patience: (*crawl.Duration)(c.Patience),
 		LatencyFactor: c.LatencyFactor, Graylist: (*crawl.Duration)(c.Graylist), MaxGraylistings: c.MaxGraylistings,
+		MinRefetch: (*crawl.Duration)(c.MinRefetch), Window: c.Window,
 		MaxPages: c.MaxPages, MaxPagesPerDomain: c.MaxPagesPerDomain, MaxDepth: c.MaxDepth, MaxAttempts: c.MaxAttempts,
 		Scope: c.Scope, MaxDomains: c.MaxActiveDomains, PagesPerActivity: c.PagesPerActivity, Standing: c.Standing,
 	}

@@ -133,6 +133,9 @@ func printDomain(w io.Writer, r crawl.DomainReport) error {
 	if r.Delay != nil {
 		row("own delay", "%s", r.Delay)
 	}
+	if r.Window != "" {
+		row("own window", "%s", r.Window)
+	}
 	if !r.PutAway.IsZero() {
 		row("put away until", "%s", stamp(r.PutAway))
 	}
@@ -204,6 +207,12 @@ func printPage(w io.Writer, r crawl.PageReport) error {
 	if r.NoIndex || r.NoFollow {
 		row("meta robots", "noindex %t, nofollow %t", r.NoIndex, r.NoFollow)
 	}
+	if !r.FreshUntil.IsZero() {
+		row("fresh until", "%s", stamp(r.FreshUntil))
+	}
+	if r.Trap.Kind != "" {
+		row("trap", "%s: %s", r.Trap.Kind, r.Trap.Evidence)
+	}
 	row("links", "%d out, %d in", r.LinksOut, r.LinksIn)
 	for _, c := range r.Crawls {
 		at := c.CompletedAt
@@ -218,10 +227,14 @@ func printPage(w io.Writer, r crawl.PageReport) error {
 // result is how an attempt stands, in a word or two.
 func result(c crawl.CrawlReport) string {
 	switch {
+	case c.Skipped != "":
+		return "skipped (" + string(c.Skipped) + ")"
 	case c.Outcome == "" && !c.LockedAt.IsZero():
 		return "in flight"
 	case c.Outcome == "":
 		return "pending"
+	case c.Unchanged != "":
+		return fmt.Sprintf("%s %d, unchanged (%s)", c.Outcome, c.StatusCode, c.Unchanged)
 	case c.StatusCode != 0:
 		return fmt.Sprintf("%s %d", c.Outcome, c.StatusCode)
 	default:

@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
+	_ "time/tzdata" // windows name time zones, which a machine may not know
 
 	"github.com/alecthomas/kong"
 
@@ -31,6 +32,7 @@ type cli struct {
 	Audit   auditCmd   `cmd:"" help:"Prove from the stored rows how hosts were treated."`
 	Block   blockCmd   `cmd:"" help:"Keep away from a domain, in all runs, from the next request on."`
 	Unblock unblockCmd `cmd:"" help:"End a block."`
+	Set     setCmd     `cmd:"" help:"Set a domain's own delay, budget or window, for all runs."`
 	Migrate migrateCmd `cmd:"" help:"Bring the database to the newest schema."`
 }
 

@@ -191,6 +191,7 @@ func outcomes(t crawl.Totals) string {
 		{t.Blocked5xx, crawl.OutcomeBlocked5xx},
 		{t.Timeout, crawl.OutcomeTimeout},
 		{t.Failed, crawl.OutcomeFailed},
+		{t.Skipped, "skipped"},
 	} {
 		if o.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", o.n, o.name))

@@ -160,6 +160,9 @@ func pageAnswer(p crawl.PageReport, d crawl.DomainReport, allowed bool) string {
 			return "pending: it will be requested in its turn"
 		}
 	}
+	if p.Trap.Kind != "" {
+		return "not crawled: it is taken for a part of an endless space"
+	}
 	if len(p.Crawls) == 0 {
 		return "known from links, but no run wants it: it is out of their scope or depth"
 	}
@@ -178,6 +181,15 @@ func explainPage(w *why, p crawl.PageReport) {
 			line += ": " + c.Error
 		}
 		w.addf("%s", line)
+	}
+	if p.Trap.Kind != "" {
+		w.addf("it is taken for a trap by its %s: %s; seeding it has it crawled all the same", p.Trap.Kind, p.Trap.Evidence)
+	}
+	switch {
+	case !p.FetchedAt.IsZero() && time.Until(p.FreshUntil) > 0:
+		w.addf("its server said on %s that it stays as it is until %s; no run asks before", stamp(p.FetchedAt), stamp(p.FreshUntil))
+	case !p.FetchedAt.IsZero():
+		w.addf("it was last fetched on %s; a run asks again once its --min-refetch has passed since", stamp(p.FetchedAt))
 	}
 	if p.RedirectTo != "" {
 		w.addf("it redirects to %s", p.RedirectTo)
@@ -214,6 +226,9 @@ func explainDomain(w *why, d crawl.DomainReport) {
 	if d.Delay != nil {
 		w.addf("a person has set its delay to at least %s", d.Delay)
 	}
+	if d.Window != "" {
+		w.addf("%s", windowLine("a person lets it be asked only", d.Window))
+	}
 	if time.Until(d.PutAway) > 0 {
 		w.addf("it is put away until %s", stamp(d.PutAway))
 	}
@@ -232,5 +247,25 @@ func explainDomain(w *why, d crawl.DomainReport) {
 			line += fmt.Sprintf(", %d of %d pages of this domain requested", r.Started, r.Budget)
 		}
 		w.addf("%s: %s", line, outcomes(r.Totals))
+		if r.Window != "" {
+			w.addf("%s", windowLine("run "+r.Run+" crawls only", r.Window))
+		}
 	}
+}
+
+// windowLine says when a window lets a domain be asked.
+func windowLine(what, text string) string {
+	line := what + " " + text
+	w, err := crawl.ParseWindows(text)
+	if err != nil {
+		return line + ": " + err.Error()
+	}
+	now := time.Now()
+	if wait := w.Wait(now); wait > 0 {
+		return fmt.Sprintf("%s: not before %s", line, stamp(now.Add(wait)))
+	}
+	if closes, ok := w.Closes(now); ok {
+		return fmt.Sprintf("%s: now, until %s", line, stamp(closes))
+	}
+	return line + ": now"
 }

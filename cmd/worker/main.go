@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"runtime/pprof"
 	"syscall"
+	_ "time/tzdata" // windows name time zones, which a machine may not know
 
 	"github.com/alecthomas/kong"
 

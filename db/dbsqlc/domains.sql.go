@@ -62,7 +62,7 @@ func (q *Queries) DomainFinish(ctx context.Context, arg DomainFinishParams) (boo
 }
 
 const domainGet = `-- name: DomainGet :one
-SELECT id, domain, status, status_reason, banned, delay_ms, max_pages, priority_score, next_crawl_after, claimed_by, claim_expires_at, version, last_crawl_run_id, created_at, updated_at FROM domains WHERE domain = $1
+SELECT id, domain, status, status_reason, banned, delay_ms, max_pages, time_window, priority_score, next_crawl_after, claimed_by, claim_expires_at, version, last_crawl_run_id, created_at, updated_at FROM domains WHERE domain = $1
 `
 
 func (q *Queries) DomainGet(ctx context.Context, domain string) (Domain, error) {
@@ -76,6 +76,7 @@ func (q *Queries) DomainGet(ctx context.Context, domain string) (Domain, error) 
 		&i.Banned,
 		&i.DelayMs,
 		&i.MaxPages,
+		&i.TimeWindow,
 		&i.PriorityScore,
 		&i.NextCrawlAfter,
 		&i.ClaimedBy,
@@ -86,6 +87,21 @@ func (q *Queries) DomainGet(ctx context.Context, domain string) (Domain, error) 
 		&i.UpdatedAt,
 	)
 	return i, err
+}
+
+const domainGiveUp = `-- name: DomainGiveUp :exec
+UPDATE domains SET status = 'unreachable', status_reason = $1
+WHERE domain = $2 AND status IN ('pending', 'active')
+`
+
+type DomainGiveUpParams struct {
+	Reason string
+	Domain string
+}
+
+func (q *Queries) DomainGiveUp(ctx context.Context, arg DomainGiveUpParams) error {
+	_, err := q.db.Exec(ctx, domainGiveUp, arg.Reason, arg.Domain)
+	return err
 }
 
 const domainHealth = `-- name: DomainHealth :one
@@ -145,7 +161,7 @@ func (q *Queries) DomainOpen(ctx context.Context, arg DomainOpenParams) (DomainO
 const domainRecent = `-- name: DomainRecent :many
 SELECT
     c.id, c.url, r.name AS run, c.outcome, c.status_code, c.error_message, c.completed_at,
-    c.duration_ms, c.bytes
+    c.duration_ms, c.bytes, c.skipped, c.unchanged
 FROM page_crawls AS c INNER JOIN crawl_runs AS r ON c.run_id = r.id
 WHERE c.domain = $1 AND c.outcome IS NOT NULL
 ORDER BY c.completed_at DESC LIMIT $2
@@ -166,6 +182,8 @@ type DomainRecentRow struct {
 	CompletedAt  *time.Time
 	DurationMs   *int32
 	Bytes        *int64
+	Skipped      *string
+	Unchanged    *string
 }
 
 func (q *Queries) DomainRecent(ctx context.Context, arg DomainRecentParams) ([]DomainRecentRow, error) {
@@ -187,6 +205,8 @@ func (q *Queries) DomainRecent(ctx context.Context, arg DomainRecentParams) ([]D
 			&i.CompletedAt,
 			&i.DurationMs,
 			&i.Bytes,
+			&i.Skipped,
+			&i.Unchanged,
 		); err != nil {
 			return nil, err
 		}
@@ -201,18 +221,25 @@ func (q *Queries) DomainRecent(ctx context.Context, arg DomainRecentParams) ([]D
 const domainSet = `-- name: DomainSet :execrows
 UPDATE domains SET
     delay_ms = coalesce($1, delay_ms),
-    max_pages = coalesce($2, max_pages)
-WHERE domain = $3
+    max_pages = coalesce($2, max_pages),
+    time_window = CASE WHEN $3::text = '' THEN NULL ELSE coalesce($3, time_window) END
+WHERE domain = $4
 `
 
 type DomainSetParams struct {
-	DelayMs  *int64
-	MaxPages *int64
-	Domain   string
+	DelayMs    *int64
+	MaxPages   *int64
+	TimeWindow *string
+	Domain     string
 }
 
 func (q *Queries) DomainSet(ctx context.Context, arg DomainSetParams) (int64, error) {
-	result, err := q.db.Exec(ctx, domainSet, arg.DelayMs, arg.MaxPages, arg.Domain)
+	result, err := q.db.Exec(ctx, domainSet,
+		arg.DelayMs,
+		arg.MaxPages,
+		arg.TimeWindow,
+		arg.Domain,
+	)
 	if err != nil {
 		return 0, err
 	}
@@ -221,9 +248,9 @@ func (q *Queries) DomainSet(ctx context.Context, arg DomainSetParams) (int64, er
 
 const domainTotals = `-- name: DomainTotals :many
 SELECT
-    r.name AS run, r.status AS run_status, rd.seed, rd.pages_started, rd.success, rd.failed,
+    r.name AS run, r.status AS run_status, rd.seed, rd.pages_started, rd.success, rd.failed, rd.skipped,
     rd.timeout, rd.blocked_robots, rd.blocked_4xx, rd.blocked_5xx, rd.bytes,
-    r.max_pages AS run_budget, r.pages_started AS run_started,
+    r.max_pages AS run_budget, r.time_window, r.pages_started AS run_started,
     coalesce(d.max_pages, r.max_pages_per_domain)::bigint AS budget
 FROM run_domains AS rd
 INNER JOIN crawl_runs AS r ON rd.run_id = r.id
@@ -238,12 +265,14 @@ type DomainTotalsRow struct {
 	PagesStarted  int64
 	Success       int64
 	Failed        int64
+	Skipped       int64
 	Timeout       int64
 	BlockedRobots int64
 	Blocked4xx    int64
 	Blocked5xx    int64
 	Bytes         int64
 	RunBudget     int64
+	TimeWindow    string
 	RunStarted    int64
 	Budget        int64
 }
@@ -264,12 +293,14 @@ func (q *Queries) DomainTotals(ctx context.Context, domain string) ([]DomainTota
 			&i.PagesStarted,
 			&i.Success,
 			&i.Failed,
+			&i.Skipped,
 			&i.Timeout,
 			&i.BlockedRobots,
 			&i.Blocked4xx,
 			&i.Blocked5xx,
 			&i.Bytes,
 			&i.RunBudget,
+			&i.TimeWindow,
 			&i.RunStarted,
 			&i.Budget,
 		); err != nil {

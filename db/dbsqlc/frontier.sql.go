@@ -7,6 +7,7 @@ package dbsqlc
 
 import (
 	"context"
+	"time"
 )
 
 const crawlAbandon = `-- name: CrawlAbandon :exec
@@ -76,6 +77,16 @@ SELECT
     coalesce(n.attempt, 0)::integer AS attempt,
     coalesce(n.max_attempts, 0)::integer AS max_attempts,
     coalesce(n.patience_ms, 0)::bigint AS patience_ms,
+    coalesce(n.min_refetch_ms, 0)::bigint AS min_refetch_ms,
+    coalesce(n.depth, 0)::integer AS depth,
+    coalesce(n.fetched_at, 'epoch')::timestamptz AS fetched_at,
+    coalesce(n.fresh_until, 'epoch')::timestamptz AS fresh_until,
+    coalesce(n.etag, '')::text AS etag,
+    coalesce(n.last_modified, 'epoch')::timestamptz AS last_modified,
+    coalesce(n.content_hash, '')::bytea AS content_hash,
+    coalesce(n.spent_patterns, '{}')::text [] AS spent_patterns,
+    coalesce(n.windows, '{}')::text [] AS windows,
+    coalesce(n.asked_at, 'epoch')::timestamptz AS asked_at,
     coalesce(n.latency_factor, 0)::double precision AS latency_factor,
     coalesce(n.graylist_ms, 0)::bigint AS graylist_ms,
     coalesce(n.max_graylistings, 0)::integer AS max_graylistings,
@@ -100,7 +111,11 @@ FROM crawl_finish(
     $17::text, $18::text, $19::boolean, $20::boolean,
     $21::text [], $22::text [], $23::text [], $24::boolean [],
     $25::boolean, $26::text, $27::bigint, $28::bigint,
-    $29::text, $30::text, $31::text
+    $29::text, $30::text, $31::text,
+    $32::text, $33::text, $34::text, $35::timestamptz,
+    $36::bigint, $37::bytea, $38::bigint,
+    $39::text [], $40::boolean, $41::text, $42::text,
+    $43::text [], $44::text []
 ) AS n
 `
 
@@ -136,6 +151,19 @@ type CrawlFinishParams struct {
 	Health        string
 	Verdict       string
 	VerdictReason string
+	Skipped       string
+	Unchanged     string
+	Etag          *string
+	LastModified  *time.Time
+	FreshMs       int64
+	ContentHash   []byte
+	Simhash       *int64
+	Patterns      []string
+	NoNews        bool
+	Trap          string
+	TrapEvidence  string
+	LinkTraps     []string
+	LinkEvidence  []string
 }
 
 type CrawlFinishRow struct {
@@ -147,6 +175,16 @@ type CrawlFinishRow struct {
 	Attempt         int32
 	MaxAttempts     int32
 	PatienceMs      int64
+	MinRefetchMs    int64
+	Depth           int32
+	FetchedAt       time.Time
+	FreshUntil      time.Time
+	Etag            string
+	LastModified    time.Time
+	ContentHash     []byte
+	SpentPatterns   []string
+	Windows         []string
+	AskedAt         time.Time
 	LatencyFactor   float64
 	GraylistMs      int64
 	MaxGraylistings int32
@@ -198,6 +236,19 @@ func (q *Queries) CrawlFinish(ctx context.Context, arg CrawlFinishParams) (Crawl
 		arg.Health,
 		arg.Verdict,
 		arg.VerdictReason,
+		arg.Skipped,
+		arg.Unchanged,
+		arg.Etag,
+		arg.LastModified,
+		arg.FreshMs,
+		arg.ContentHash,
+		arg.Simhash,
+		arg.Patterns,
+		arg.NoNews,
+		arg.Trap,
+		arg.TrapEvidence,
+		arg.LinkTraps,
+		arg.LinkEvidence,
 	)
 	var i CrawlFinishRow
 	err := row.Scan(
@@ -209,6 +260,16 @@ func (q *Queries) CrawlFinish(ctx context.Context, arg CrawlFinishParams) (Crawl
 		&i.Attempt,
 		&i.MaxAttempts,
 		&i.PatienceMs,
+		&i.MinRefetchMs,
+		&i.Depth,
+		&i.FetchedAt,
+		&i.FreshUntil,
+		&i.Etag,
+		&i.LastModified,
+		&i.ContentHash,
+		&i.SpentPatterns,
+		&i.Windows,
+		&i.AskedAt,
 		&i.LatencyFactor,
 		&i.GraylistMs,
 		&i.MaxGraylistings,
@@ -239,6 +300,16 @@ SELECT
     coalesce(n.attempt, 0)::integer AS attempt,
     coalesce(n.max_attempts, 0)::integer AS max_attempts,
     coalesce(n.patience_ms, 0)::bigint AS patience_ms,
+    coalesce(n.min_refetch_ms, 0)::bigint AS min_refetch_ms,
+    coalesce(n.depth, 0)::integer AS depth,
+    coalesce(n.fetched_at, 'epoch')::timestamptz AS fetched_at,
+    coalesce(n.fresh_until, 'epoch')::timestamptz AS fresh_until,
+    coalesce(n.etag, '')::text AS etag,
+    coalesce(n.last_modified, 'epoch')::timestamptz AS last_modified,
+    coalesce(n.content_hash, '')::bytea AS content_hash,
+    coalesce(n.spent_patterns, '{}')::text [] AS spent_patterns,
+    coalesce(n.windows, '{}')::text [] AS windows,
+    coalesce(n.asked_at, 'epoch')::timestamptz AS asked_at,
     coalesce(n.latency_factor, 0)::double precision AS latency_factor,
     coalesce(n.graylist_ms, 0)::bigint AS graylist_ms,
     coalesce(n.max_graylistings, 0)::integer AS max_graylistings,
@@ -267,6 +338,16 @@ type CrawlNextRow struct {
 	Attempt         int32
 	MaxAttempts     int32
 	PatienceMs      int64
+	MinRefetchMs    int64
+	Depth           int32
+	FetchedAt       time.Time
+	FreshUntil      time.Time
+	Etag            string
+	LastModified    time.Time
+	ContentHash     []byte
+	SpentPatterns   []string
+	Windows         []string
+	AskedAt         time.Time
 	LatencyFactor   float64
 	GraylistMs      int64
 	MaxGraylistings int32
@@ -297,6 +378,16 @@ func (q *Queries) CrawlNext(ctx context.Context, domain string) (CrawlNextRow, e
 		&i.Attempt,
 		&i.MaxAttempts,
 		&i.PatienceMs,
+		&i.MinRefetchMs,
+		&i.Depth,
+		&i.FetchedAt,
+		&i.FreshUntil,
+		&i.Etag,
+		&i.LastModified,
+		&i.ContentHash,
+		&i.SpentPatterns,
+		&i.Windows,
+		&i.AskedAt,
 		&i.LatencyFactor,
 		&i.GraylistMs,
 		&i.MaxGraylistings,

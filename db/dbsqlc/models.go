@@ -241,6 +241,8 @@ type CrawlRun struct {
 	IpDelayMs         int64
 	SubnetDelayMs     int64
 	PatienceMs        int64
+	MinRefetchMs      int64
+	TimeWindow        string
 	LatencyFactor     float64
 	GraylistMs        int64
 	MaxGraylistings   int32
@@ -268,6 +270,7 @@ type Domain struct {
 	Banned         bool
 	DelayMs        *int64
 	MaxPages       *int64
+	TimeWindow     *string
 	PriorityScore  float64
 	NextCrawlAfter *time.Time
 	ClaimedBy      *string
@@ -292,6 +295,8 @@ type DomainRun struct {
 	IpDelayMs       int64
 	SubnetDelayMs   int64
 	PatienceMs      int64
+	MinRefetchMs    int64
+	TimeWindow      string
 	LatencyFactor   float64
 	GraylistMs      int64
 	MaxGraylistings int32
@@ -310,6 +315,13 @@ type Page struct {
 	CanonicalUrl *string
 	Noindex      bool
 	Nofollow     bool
+	Etag         *string
+	LastModified *time.Time
+	FreshUntil   *time.Time
+	ContentHash  []byte
+	Simhash      *int64
+	Trap         *string
+	TrapEvidence *string
 	FetchedAt    *time.Time
 	FailedAt     *time.Time
 	CreatedAt    time.Time
@@ -338,6 +350,8 @@ type PageCrawl struct {
 	Bytes        *int64
 	ContentType  *string
 	Ip           *netip.Addr
+	Skipped      *string
+	Unchanged    *string
 }
 
 type PageLink struct {
@@ -388,7 +402,11 @@ type Robot struct {
 	Sitemaps     []string
 	Reason       string
 	StatusCode   *int16
+	Etag         *string
+	LastModified *time.Time
 	Failures     int32
+	FailingSince *time.Time
+	ReadAt       *time.Time
 	FetchedAt    time.Time
 	ExpiresAt    time.Time
 }
@@ -410,6 +428,7 @@ type RunDomain struct {
 	PagesStarted  int64
 	Success       int64
 	Failed        int64
+	Skipped       int64
 	Timeout       int64
 	BlockedRobots int64
 	Blocked4xx    int64
@@ -422,4 +441,14 @@ type StagedSeed struct {
 	ID    int64
 	RunID int64
 	Url   string
+}
+
+type UrlPattern struct {
+	Domain     string
+	Pattern    string
+	Seen       int32
+	Duplicates int32
+	Recent     []int64
+	Spent      *bool
+	UpdatedAt  time.Time
 }

@@ -13,7 +13,7 @@ import (
 const pageCrawls = `-- name: PageCrawls :many
 SELECT
     c.id, r.name AS run, c.previous_id, c.scheduled_for, c.locked_at, c.completed_at, c.outcome,
-    c.status_code, c.error_message, c.depth, c.redirects, c.duration_ms, c.bytes, c.content_type,
+    c.status_code, c.error_message, c.depth, c.redirects, c.duration_ms, c.bytes, c.content_type, c.skipped, c.unchanged,
     coalesce(host(c.ip), '')::text AS ip, c.created_at
 FROM page_crawls AS c INNER JOIN crawl_runs AS r ON c.run_id = r.id
 WHERE c.page_id = $1 ORDER BY c.created_at DESC, c.id DESC LIMIT $2
@@ -39,6 +39,8 @@ type PageCrawlsRow struct {
 	DurationMs   *int32
 	Bytes        *int64
 	ContentType  *string
+	Skipped      *string
+	Unchanged    *string
 	Ip           string
 	CreatedAt    time.Time
 }
@@ -67,6 +69,8 @@ func (q *Queries) PageCrawls(ctx context.Context, arg PageCrawlsParams) ([]PageC
 			&i.DurationMs,
 			&i.Bytes,
 			&i.ContentType,
+			&i.Skipped,
+			&i.Unchanged,
 			&i.Ip,
 			&i.CreatedAt,
 		); err != nil {
@@ -81,7 +85,7 @@ func (q *Queries) PageCrawls(ctx context.Context, arg PageCrawlsParams) ([]PageC
 }
 
 const pageGet = `-- name: PageGet :one
-SELECT id, url, domain, origin, status, title, language, canonical_url, noindex, nofollow, fetched_at, failed_at, created_at, updated_at FROM pages WHERE url = $1
+SELECT id, url, domain, origin, status, title, language, canonical_url, noindex, nofollow, etag, last_modified, fresh_until, content_hash, simhash, trap, trap_evidence, fetched_at, failed_at, created_at, updated_at FROM pages WHERE url = $1
 `
 
 func (q *Queries) PageGet(ctx context.Context, url string) (Page, error) {
@@ -98,6 +102,13 @@ func (q *Queries) PageGet(ctx context.Context, url string) (Page, error) {
 		&i.CanonicalUrl,
 		&i.Noindex,
 		&i.Nofollow,
+		&i.Etag,
+		&i.LastModified,
+		&i.FreshUntil,
+		&i.ContentHash,
+		&i.Simhash,
+		&i.Trap,
+		&i.TrapEvidence,
 		&i.FetchedAt,
 		&i.FailedAt,
 		&i.CreatedAt,
@@ -135,4 +146,26 @@ func (q *Queries) PageRedirect(ctx context.Context, id int64) (string, error) {
 	var url string
 	err := row.Scan(&url)
 	return url, err
+}
+
+const patternGet = `-- name: PatternGet :one
+SELECT seen, duplicates, spent FROM url_patterns WHERE domain = $1 AND pattern = $2
+`
+
+type PatternGetParams struct {
+	Domain  string
+	Pattern string
+}
+
+type PatternGetRow struct {
+	Seen       int32
+	Duplicates int32
+	Spent      *bool
+}
+
+func (q *Queries) PatternGet(ctx context.Context, arg PatternGetParams) (PatternGetRow, error) {
+	row := q.db.QueryRow(ctx, patternGet, arg.Domain, arg.Pattern)
+	var i PatternGetRow
+	err := row.Scan(&i.Seen, &i.Duplicates, &i.Spent)
+	return i, err
 }

@@ -13,7 +13,9 @@ import (
 const robotsGet = `-- name: RobotsGet :one
 SELECT
     origin, domain, verdict, agent, rules, crawl_delay_ms, sitemaps, reason, status_code, failures,
-    fetched_at, expires_at,
+    fetched_at, expires_at, etag, last_modified, read_at,
+    coalesce(ms_between(read_at, clock_timestamp()), -1)::bigint AS age_ms,
+    coalesce(ms_between(failing_since, clock_timestamp()), 0)::bigint AS failing_ms,
     (extract(EPOCH FROM fetched_at) * 1e6)::bigint AS version,
     ms_between(clock_timestamp(), expires_at)::bigint AS fresh_ms
 FROM robots WHERE origin = $1
@@ -32,6 +34,11 @@ type RobotsGetRow struct {
 	Failures     int32
 	FetchedAt    time.Time
 	ExpiresAt    time.Time
+	Etag         *string
+	LastModified *time.Time
+	ReadAt       *time.Time
+	AgeMs        int64
+	FailingMs    int64
 	Version      int64
 	FreshMs      int64
 }
@@ -52,6 +59,11 @@ func (q *Queries) RobotsGet(ctx context.Context, origin string) (RobotsGetRow, e
 		&i.Failures,
 		&i.FetchedAt,
 		&i.ExpiresAt,
+		&i.Etag,
+		&i.LastModified,
+		&i.ReadAt,
+		&i.AgeMs,
+		&i.FailingMs,
 		&i.Version,
 		&i.FreshMs,
 	)
@@ -60,7 +72,8 @@ func (q *Queries) RobotsGet(ctx context.Context, origin string) (RobotsGetRow, e
 
 const robotsOfDomain = `-- name: RobotsOfDomain :many
 SELECT
-    origin, verdict, crawl_delay_ms, sitemaps, reason, status_code, failures, fetched_at, expires_at
+    origin, verdict, crawl_delay_ms, sitemaps, reason, status_code, failures, read_at, failing_since,
+    fetched_at, expires_at
 FROM robots WHERE domain = $1 ORDER BY origin
 `
 
@@ -72,6 +85,8 @@ type RobotsOfDomainRow struct {
 	Reason       string
 	StatusCode   *int16
 	Failures     int32
+	ReadAt       *time.Time
+	FailingSince *time.Time
 	FetchedAt    time.Time
 	ExpiresAt    time.Time
 }
@@ -93,6 +108,8 @@ func (q *Queries) RobotsOfDomain(ctx context.Context, domain string) ([]RobotsOf
 			&i.Reason,
 			&i.StatusCode,
 			&i.Failures,
+			&i.ReadAt,
+			&i.FailingSince,
 			&i.FetchedAt,
 			&i.ExpiresAt,
 		); err != nil {
@@ -107,33 +124,12 @@ func (q *Queries) RobotsOfDomain(ctx context.Context, domain string) ([]RobotsOf
 }
 
 const robotsSave = `-- name: RobotsSave :one
-WITH saved AS (
-INSERT INTO robots AS r
-(origin, domain, verdict, agent, rules, crawl_delay_ms, sitemaps, reason, status_code, failures,
-    fetched_at, expires_at)
-VALUES (
-    $1, $2, $3::robots_verdict, $4, $5, $6, $7::text [], $8,
-    $9, ($3::robots_verdict = 'unreachable')::integer,
-    clock_timestamp(), clock_timestamp() + ms_interval($10)
-)
-ON CONFLICT (origin) DO UPDATE SET
-    verdict = excluded.verdict, agent = excluded.agent, rules = excluded.rules,
-    crawl_delay_ms = CASE
-        WHEN excluded.verdict = 'unreachable' THEN r.crawl_delay_ms
-        ELSE excluded.crawl_delay_ms
-    END,
-    sitemaps = excluded.sitemaps, reason = excluded.reason, status_code = excluded.status_code,
-    failures = CASE WHEN excluded.verdict = 'unreachable' THEN r.failures + 1 ELSE 0 END,
-    fetched_at = excluded.fetched_at, expires_at = excluded.expires_at
-RETURNING origin, domain, verdict, agent, rules, crawl_delay_ms, sitemaps, reason, status_code, failures, fetched_at, expires_at
-), kept AS (
-INSERT INTO robots_history (origin, version, verdict, agent, rules, fetched_at, expires_at)
-SELECT
-    origin, (extract(EPOCH FROM fetched_at) * 1e6)::bigint, verdict, agent, rules, fetched_at, expires_at
-FROM saved
-ON CONFLICT DO NOTHING
-)
-SELECT failures FROM saved
+SELECT s.failures::integer AS failures, s.reopened::integer AS reopened
+FROM robots_save(
+    $1::text, $2::text, $3::robots_verdict, $4::text, $5::text,
+    $6::bigint, $7::text [], $8::text, $9::integer, $10::bigint,
+    $11::text, $12::timestamptz, $13::boolean
+) AS s
 `
 
 type RobotsSaveParams struct {
@@ -145,14 +141,19 @@ type RobotsSaveParams struct {
 	CrawlDelayMs *int64
 	Sitemaps     []string
 	Reason       string
-	StatusCode   *int16
+	StatusCode   int32
 	FreshMs      int64
+	Etag         *string
+	LastModified *time.Time
+	Failed       bool
 }
 
-// Records what a fetch of robots.txt found. An unreachable one keeps the last
-// known Crawl-delay: a host in trouble is not to be asked faster. Returns the
-// number of failures in a row.
-func (q *Queries) RobotsSave(ctx context.Context, arg RobotsSaveParams) (int32, error) {
+type RobotsSaveRow struct {
+	Failures int32
+	Reopened int32
+}
+
+func (q *Queries) RobotsSave(ctx context.Context, arg RobotsSaveParams) (RobotsSaveRow, error) {
 	row := q.db.QueryRow(ctx, robotsSave,
 		arg.Origin,
 		arg.Domain,
@@ -164,8 +165,11 @@ func (q *Queries) RobotsSave(ctx context.Context, arg RobotsSaveParams) (int32, 
 		arg.Reason,
 		arg.StatusCode,
 		arg.FreshMs,
+		arg.Etag,
+		arg.LastModified,
+		arg.Failed,
 	)
-	var failures int32
-	err := row.Scan(&failures)
-	return failures, err
+	var i RobotsSaveRow
+	err := row.Scan(&i.Failures, &i.Reopened)
+	return i, err
 }

@@ -36,7 +36,7 @@ func (q *Queries) RunActivity(ctx context.Context, runID *int64) (RunActivityRow
 }
 
 const runByName = `-- name: RunByName :one
-SELECT id, name, status, status_reason, delay_ms, ip_delay_ms, subnet_delay_ms, patience_ms, latency_factor, graylist_ms, max_graylistings, max_pages, max_pages_per_domain, max_depth, max_attempts, max_active_domains, pages_per_activity, scope, standing, pages_started, seedings, started_at, finished_at, created_at, updated_at FROM crawl_runs WHERE name = $1
+SELECT id, name, status, status_reason, delay_ms, ip_delay_ms, subnet_delay_ms, patience_ms, min_refetch_ms, time_window, latency_factor, graylist_ms, max_graylistings, max_pages, max_pages_per_domain, max_depth, max_attempts, max_active_domains, pages_per_activity, scope, standing, pages_started, seedings, started_at, finished_at, created_at, updated_at FROM crawl_runs WHERE name = $1
 `
 
 func (q *Queries) RunByName(ctx context.Context, name string) (CrawlRun, error) {
@@ -51,6 +51,8 @@ func (q *Queries) RunByName(ctx context.Context, name string) (CrawlRun, error) 
 		&i.IpDelayMs,
 		&i.SubnetDelayMs,
 		&i.PatienceMs,
+		&i.MinRefetchMs,
+		&i.TimeWindow,
 		&i.LatencyFactor,
 		&i.GraylistMs,
 		&i.MaxGraylistings,
@@ -123,7 +125,7 @@ func (q *Queries) RunFrontier(ctx context.Context, arg RunFrontierParams) (RunFr
 }
 
 const runList = `-- name: RunList :many
-SELECT id, name, status, status_reason, delay_ms, ip_delay_ms, subnet_delay_ms, patience_ms, latency_factor, graylist_ms, max_graylistings, max_pages, max_pages_per_domain, max_depth, max_attempts, max_active_domains, pages_per_activity, scope, standing, pages_started, seedings, started_at, finished_at, created_at, updated_at FROM crawl_runs ORDER BY id
+SELECT id, name, status, status_reason, delay_ms, ip_delay_ms, subnet_delay_ms, patience_ms, min_refetch_ms, time_window, latency_factor, graylist_ms, max_graylistings, max_pages, max_pages_per_domain, max_depth, max_attempts, max_active_domains, pages_per_activity, scope, standing, pages_started, seedings, started_at, finished_at, created_at, updated_at FROM crawl_runs ORDER BY id
 `
 
 func (q *Queries) RunList(ctx context.Context) ([]CrawlRun, error) {
@@ -144,6 +146,8 @@ func (q *Queries) RunList(ctx context.Context) ([]CrawlRun, error) {
 			&i.IpDelayMs,
 			&i.SubnetDelayMs,
 			&i.PatienceMs,
+			&i.MinRefetchMs,
+			&i.TimeWindow,
 			&i.LatencyFactor,
 			&i.GraylistMs,
 			&i.MaxGraylistings,
@@ -258,6 +262,7 @@ SELECT
     count(*) FILTER (WHERE seed)::bigint AS seed_domains,
     coalesce(sum(success), 0)::bigint AS success,
     coalesce(sum(failed), 0)::bigint AS failed,
+    coalesce(sum(skipped), 0)::bigint AS skipped,
     coalesce(sum(timeout), 0)::bigint AS timeout,
     coalesce(sum(blocked_robots), 0)::bigint AS blocked_robots,
     coalesce(sum(blocked_4xx), 0)::bigint AS blocked_4xx,
@@ -271,6 +276,7 @@ type RunTotalsRow struct {
 	SeedDomains   int64
 	Success       int64
 	Failed        int64
+	Skipped       int64
 	Timeout       int64
 	BlockedRobots int64
 	Blocked4xx    int64
@@ -286,6 +292,7 @@ func (q *Queries) RunTotals(ctx context.Context, runID int64) (RunTotalsRow, err
 		&i.SeedDomains,
 		&i.Success,
 		&i.Failed,
+		&i.Skipped,
 		&i.Timeout,
 		&i.BlockedRobots,
 		&i.Blocked4xx,
@@ -297,33 +304,35 @@ func (q *Queries) RunTotals(ctx context.Context, runID int64) (RunTotalsRow, err
 
 const runUpsert = `-- name: RunUpsert :one
 INSERT INTO crawl_runs AS r (
-    name, delay_ms, ip_delay_ms, subnet_delay_ms, patience_ms, latency_factor, graylist_ms, max_graylistings, max_pages, max_pages_per_domain, max_depth,
+    name, delay_ms, ip_delay_ms, subnet_delay_ms, patience_ms, min_refetch_ms, time_window, latency_factor, graylist_ms, max_graylistings, max_pages, max_pages_per_domain, max_depth,
     max_attempts, max_active_domains, pages_per_activity, scope, standing
 ) VALUES (
-    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
-    $12, $13, $14, $15, $16
+    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
+    $14, $15, $16, $17, $18
 )
 ON CONFLICT (name) DO UPDATE SET
-    delay_ms = coalesce($17, r.delay_ms),
-    ip_delay_ms = coalesce($18, r.ip_delay_ms),
-    subnet_delay_ms = coalesce($19, r.subnet_delay_ms),
-    patience_ms = coalesce($20, r.patience_ms),
-    latency_factor = coalesce($21, r.latency_factor),
-    graylist_ms = coalesce($22, r.graylist_ms),
-    max_graylistings = coalesce($23, r.max_graylistings),
-    max_pages = coalesce($24, r.max_pages),
-    max_pages_per_domain = coalesce($25, r.max_pages_per_domain),
-    max_depth = coalesce($26, r.max_depth),
-    max_attempts = coalesce($27, r.max_attempts),
-    max_active_domains = coalesce($28, r.max_active_domains),
-    pages_per_activity = coalesce($29, r.pages_per_activity),
-    scope = coalesce($30, r.scope),
-    standing = coalesce($31, r.standing),
+    delay_ms = coalesce($19, r.delay_ms),
+    ip_delay_ms = coalesce($20, r.ip_delay_ms),
+    subnet_delay_ms = coalesce($21, r.subnet_delay_ms),
+    patience_ms = coalesce($22, r.patience_ms),
+    min_refetch_ms = coalesce($23, r.min_refetch_ms),
+    time_window = coalesce($24, r.time_window),
+    latency_factor = coalesce($25, r.latency_factor),
+    graylist_ms = coalesce($26, r.graylist_ms),
+    max_graylistings = coalesce($27, r.max_graylistings),
+    max_pages = coalesce($28, r.max_pages),
+    max_pages_per_domain = coalesce($29, r.max_pages_per_domain),
+    max_depth = coalesce($30, r.max_depth),
+    max_attempts = coalesce($31, r.max_attempts),
+    max_active_domains = coalesce($32, r.max_active_domains),
+    pages_per_activity = coalesce($33, r.pages_per_activity),
+    scope = coalesce($34, r.scope),
+    standing = coalesce($35, r.standing),
     pages_started = CASE WHEN r.max_pages >= 0 THEN r.pages_started ELSE (
         SELECT coalesce(sum(rd.pages_started), 0) FROM run_domains AS rd WHERE rd.run_id = r.id
     ) END,
     updated_at = now()
-RETURNING id, name, status, status_reason, delay_ms, ip_delay_ms, subnet_delay_ms, patience_ms, latency_factor, graylist_ms, max_graylistings, max_pages, max_pages_per_domain, max_depth, max_attempts, max_active_domains, pages_per_activity, scope, standing, pages_started, seedings, started_at, finished_at, created_at, updated_at
+RETURNING id, name, status, status_reason, delay_ms, ip_delay_ms, subnet_delay_ms, patience_ms, min_refetch_ms, time_window, latency_factor, graylist_ms, max_graylistings, max_pages, max_pages_per_domain, max_depth, max_attempts, max_active_domains, pages_per_activity, scope, standing, pages_started, seedings, started_at, finished_at, created_at, updated_at
 `
 
 type RunUpsertParams struct {
@@ -332,6 +341,8 @@ type RunUpsertParams struct {
 	IpDelayMs            int64
 	SubnetDelayMs        int64
 	PatienceMs           int64
+	MinRefetchMs         int64
+	TimeWindow           string
 	LatencyFactor        float64
 	GraylistMs           int64
 	MaxGraylistings      int32
@@ -347,6 +358,8 @@ type RunUpsertParams struct {
 	SetIpDelayMs         *int64
 	SetSubnetDelayMs     *int64
 	SetPatienceMs        *int64
+	SetMinRefetchMs      *int64
+	SetTimeWindow        *string
 	SetLatencyFactor     *float64
 	SetGraylistMs        *int64
 	SetMaxGraylistings   *int32
@@ -369,6 +382,8 @@ func (q *Queries) RunUpsert(ctx context.Context, arg RunUpsertParams) (CrawlRun,
 		arg.IpDelayMs,
 		arg.SubnetDelayMs,
 		arg.PatienceMs,
+		arg.MinRefetchMs,
+		arg.TimeWindow,
 		arg.LatencyFactor,
 		arg.GraylistMs,
 		arg.MaxGraylistings,
@@ -384,6 +399,8 @@ func (q *Queries) RunUpsert(ctx context.Context, arg RunUpsertParams) (CrawlRun,
 		arg.SetIpDelayMs,
 		arg.SetSubnetDelayMs,
 		arg.SetPatienceMs,
+		arg.SetMinRefetchMs,
+		arg.SetTimeWindow,
 		arg.SetLatencyFactor,
 		arg.SetGraylistMs,
 		arg.SetMaxGraylistings,
@@ -406,6 +423,8 @@ func (q *Queries) RunUpsert(ctx context.Context, arg RunUpsertParams) (CrawlRun,
 		&i.IpDelayMs,
 		&i.SubnetDelayMs,
 		&i.PatienceMs,
+		&i.MinRefetchMs,
+		&i.TimeWindow,
 		&i.LatencyFactor,
 		&i.GraylistMs,
 		&i.MaxGraylistings,

@@ -19,6 +19,10 @@ CREATE TABLE crawl_runs (
     ip_delay_ms bigint NOT NULL,
     subnet_delay_ms bigint NOT NULL,
     patience_ms bigint NOT NULL,
+    -- a page fetched so lately is not fetched again
+    min_refetch_ms bigint NOT NULL,
+    -- when its pages may be asked for, see crawl.Windows; empty is always
+    time_window text NOT NULL,
     -- answers count so many times as a delay; 0 is off
     latency_factor double precision NOT NULL,
     -- how long the circuit breaker leaves a domain alone; 0 is off
@@ -43,7 +47,7 @@ CREATE TABLE crawl_runs (
     CONSTRAINT crawl_runs_name_valid CHECK (name ~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$'),
     CONSTRAINT crawl_runs_scope_known CHECK (scope IN ('seeds', 'web')),
     CONSTRAINT crawl_runs_settings_in_range CHECK (
-        delay_ms >= 0 AND ip_delay_ms >= 0 AND subnet_delay_ms >= 0 AND patience_ms >= 0 AND latency_factor >= 0
+        delay_ms >= 0 AND ip_delay_ms >= 0 AND subnet_delay_ms >= 0 AND patience_ms >= 0 AND min_refetch_ms >= 0 AND latency_factor >= 0
         AND graylist_ms >= 0 AND max_graylistings >= 1 AND max_pages >= -1
         AND max_pages_per_domain >= -1 AND max_depth >= -1 AND max_attempts >= 1
         AND max_active_domains >= 1 AND pages_per_activity >= 1
@@ -63,6 +67,7 @@ CREATE TABLE domains (
     -- set by a person; null leaves the runs' own
     delay_ms bigint CHECK (delay_ms >= 0),
     max_pages bigint CHECK (max_pages >= -1),
+    time_window text,
     priority_score double precision NOT NULL DEFAULT 0,
     -- put away until then; null may be crawled now
     next_crawl_after timestamptz,
@@ -89,6 +94,7 @@ CREATE TABLE run_domains (
     pages_started bigint NOT NULL DEFAULT 0,
     success bigint NOT NULL DEFAULT 0,
     failed bigint NOT NULL DEFAULT 0,
+    skipped bigint NOT NULL DEFAULT 0,
     timeout bigint NOT NULL DEFAULT 0,
     blocked_robots bigint NOT NULL DEFAULT 0,
     blocked_4xx bigint NOT NULL DEFAULT 0,
@@ -113,6 +119,16 @@ CREATE TABLE pages (
     canonical_url text,
     noindex boolean NOT NULL DEFAULT false,
     nofollow boolean NOT NULL DEFAULT false,
+    -- what to ask for it again with, and until when not to: crawl.Visit
+    etag text,
+    last_modified timestamptz,
+    fresh_until timestamptz,
+    -- fingerprints of its content: crawl.ContentHash, crawl.SimHash
+    content_hash bytea,
+    simhash bigint,
+    -- why it is taken for a part of an endless space: crawl.Trap
+    trap text,
+    trap_evidence text,
     fetched_at timestamptz,
     failed_at timestamptz,
     created_at timestamptz NOT NULL DEFAULT now(),
@@ -120,8 +136,25 @@ CREATE TABLE pages (
     CONSTRAINT pages_url_bounded CHECK (octet_length(url) <= 2048)
 ) WITH (fillfactor = 90);
 
-CREATE INDEX pages_domain ON pages (domain);
+-- a domain's pages, and duplicates among them
+CREATE INDEX pages_domain ON pages (domain, content_hash);
 CREATE INDEX pages_language ON pages (language);
+
+-- How much news the pages of a pattern of URLs (crawl.Pattern) have brought.
+CREATE TABLE url_patterns (
+    domain text NOT NULL,
+    pattern text NOT NULL,
+    seen integer NOT NULL DEFAULT 0,
+    duplicates integer NOT NULL DEFAULT 0,
+    -- fingerprints of the last pages that brought some
+    recent bigint [] NOT NULL DEFAULT '{}',
+    -- crawl.Budget is 0
+    spent boolean GENERATED ALWAYS AS (50 + 3 * (seen - duplicates) - duplicates <= 0) STORED,
+    updated_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (domain, pattern)
+) WITH (fillfactor = 50);
+
+CREATE INDEX url_patterns_spent ON url_patterns (domain) WHERE spent;
 
 -- One attempt to fetch a page, kept forever. A row whose outcome is null is also
 -- the work: pending while locked_at is null, in flight when it is set.
@@ -151,6 +184,10 @@ CREATE TABLE page_crawls (
     bytes bigint,
     content_type text,
     ip inet,
+    -- why no request was made: fresh, min-refetch or trap
+    skipped text,
+    -- why the content counts as what it was at the last visit
+    unchanged text,
     CONSTRAINT page_crawls_closed_has_time CHECK ((outcome IS NULL) = (completed_at IS NULL)),
     CONSTRAINT page_crawls_closed_not_locked CHECK (outcome IS NULL OR locked_at IS NULL),
     CONSTRAINT page_crawls_status_known CHECK (status_code BETWEEN 100 AND 599),
@@ -170,6 +207,8 @@ CREATE INDEX page_crawls_page_history ON page_crawls (page_id, created_at DESC);
 -- them for it, as it does while the table is new and it knows nothing about it.
 CREATE INDEX page_crawls_next
 ON page_crawls (domain, run_id, priority DESC, scheduled_for, id) WHERE completed_at IS NULL;
+-- pages to look at again when a robots.txt changes
+CREATE INDEX page_crawls_disallowed ON page_crawls (domain) WHERE outcome = 'blocked_robots';
 -- attempts in flight, or abandoned
 CREATE INDEX page_crawls_locked ON page_crawls (domain) WHERE locked_at IS NOT NULL;
 -- A page enters a run once, whoever finds it first; whatever follows says what
@@ -202,8 +241,14 @@ CREATE TABLE robots (
     sitemaps text [] NOT NULL DEFAULT '{}',
     reason text NOT NULL DEFAULT '',
     status_code smallint,
-    -- fetches in a row that found it unreachable
+    -- what to ask for it again with
+    etag text,
+    last_modified timestamptz,
+    -- fetches in a row that failed, and since when
     failures integer NOT NULL DEFAULT 0,
+    failing_since timestamptz,
+    -- when the verdict was last read from an answer; null if never
+    read_at timestamptz,
     fetched_at timestamptz NOT NULL DEFAULT now(),
     expires_at timestamptz NOT NULL
 );
@@ -287,6 +332,6 @@ CREATE TABLE staged_seeds (
 CREATE INDEX staged_seeds_run ON staged_seeds (run_id, id);
 
 -- +goose Down
-DROP TABLE staged_seeds, robots_history, requests, domain_health, politeness_slots, robots, page_links, page_crawls, pages,
-run_domains, domains, crawl_runs;
+DROP TABLE staged_seeds, robots_history, requests, domain_health, politeness_slots, robots, page_links, page_crawls,
+url_patterns, pages, run_domains, domains, crawl_runs;
 DROP TYPE robots_verdict, crawl_outcome, page_status, domain_status, run_status;

@@ -10,6 +10,8 @@ SELECT
     r.ip_delay_ms,
     r.subnet_delay_ms,
     r.patience_ms,
+    r.min_refetch_ms,
+    r.time_window,
     r.latency_factor,
     r.graylist_ms,
     r.max_graylistings,
@@ -36,6 +38,21 @@ CREATE TYPE next_crawl AS (
     attempt integer,
     max_attempts integer,
     patience_ms bigint,
+    min_refetch_ms bigint,
+    -- links from a seed
+    depth integer,
+    -- what is known from the last visit: crawl.Visit
+    fetched_at timestamptz,
+    fresh_until timestamptz,
+    etag text,
+    last_modified timestamptz,
+    content_hash bytea,
+    -- patterns of the domain that have brought too little news
+    spent_patterns text[],
+    -- when the domain may be asked: all of these have to be open
+    windows text[],
+    -- this clock's time
+    asked_at timestamptz,
     latency_factor double precision,
     graylist_ms bigint,
     max_graylistings integer,
@@ -100,7 +117,7 @@ $$;
 -- +goose StatementEnd
 
 CREATE TYPE due_crawl AS (
-    id bigint, page_id bigint, run_id bigint, url text, priority integer, scheduled_for timestamptz
+    id bigint, page_id bigint, run_id bigint, url text, priority integer, depth integer, scheduled_for timestamptz
 );
 
 -- The crawl a domain should make next, by priority over all runs, with all that
@@ -119,6 +136,8 @@ BEGIN
     n.closed := false;
     n.crawl_id := 0;
     n.due_in_ms := -1;
+    n.windows := '{}';
+    n.asked_at := t;
     SELECT s.free_at, s.reason INTO slot FROM politeness_slots s WHERE s.key = 'domain:' || p_domain;
     IF coalesce(slot.free_at, 'epoch') <= t
         AND EXISTS (SELECT 1 FROM page_crawls x WHERE x.domain = p_domain AND x.locked_at IS NOT NULL)
@@ -129,6 +148,7 @@ BEGIN
         IF FOUND THEN
             PERFORM crawl_reap(p_domain);
             t := clock_timestamp();
+            n.asked_at := t;
         END IF;
     END IF;
     n.slot_wait_ms := greatest(ms_between(t, coalesce(slot.free_at, 'epoch')), 0);
@@ -136,7 +156,7 @@ BEGIN
 
     -- One run at a time, each a step along page_crawls_next.
     FOR r IN SELECT * FROM domain_runs v WHERE v.domain = p_domain AND v.has_budget LOOP
-        SELECT x.id, x.page_id, x.run_id, x.url, x.priority, x.scheduled_for INTO c
+        SELECT x.id, x.page_id, x.run_id, x.url, x.priority, x.depth, x.scheduled_for INTO c
         FROM page_crawls x
         WHERE x.domain = p_domain AND x.run_id = r.run_id AND x.completed_at IS NULL
             AND x.locked_at IS NULL AND x.scheduled_for <= t
@@ -149,6 +169,7 @@ BEGIN
             n.run := r.run;
             n.max_attempts := r.max_attempts;
             n.patience_ms := r.patience_ms;
+            n.min_refetch_ms := r.min_refetch_ms;
             n.latency_factor := r.latency_factor;
             n.graylist_ms := r.graylist_ms;
             n.max_graylistings := r.max_graylistings;
@@ -161,24 +182,34 @@ BEGIN
             n.delay_ms := greatest(n.delay_ms, r.delay_ms);
             n.ip_delay_ms := greatest(n.ip_delay_ms, r.ip_delay_ms);
             n.subnet_delay_ms := greatest(n.subnet_delay_ms, r.subnet_delay_ms);
+            IF r.time_window <> '' AND r.time_window <> ALL (n.windows) THEN
+                n.windows := n.windows || r.time_window;
+            END IF;
         END IF;
     END LOOP;
 
     IF best.id IS NOT NULL THEN
         n.crawl_id := best.id;
         n.url := best.url;
-        SELECT p.origin, coalesce(ro.verdict::text, ''),
+        n.depth := best.depth;
+        SELECT p.origin, p.fetched_at, p.fresh_until, p.etag, p.last_modified, p.content_hash,
+            coalesce(ro.verdict::text, ''),
             coalesce((extract(EPOCH FROM ro.fetched_at) * 1e6)::bigint, 0),
             coalesce(ms_between(t, ro.expires_at), 0),
             coalesce(ro.reason, '')
-        INTO n.origin, n.robots_verdict, n.robots_version, n.robots_fresh_ms, n.robots_reason
+        INTO n.origin, n.fetched_at, n.fresh_until, n.etag, n.last_modified, n.content_hash,
+            n.robots_verdict, n.robots_version, n.robots_fresh_ms, n.robots_reason
         FROM pages p LEFT JOIN robots ro ON ro.origin = p.origin
         WHERE p.id = best.page_id;
         n.attempt := (
             SELECT count(*) FROM page_crawls x WHERE x.page_id = best.page_id AND x.run_id = best.run_id
         );
         n.health := (SELECT h.health FROM domain_health h WHERE h.domain = p_domain);
-        n.domain_delay_ms := coalesce((SELECT d.delay_ms FROM domains d WHERE d.domain = p_domain), 0);
+        n.spent_patterns := ARRAY(
+            SELECT u.pattern FROM url_patterns u WHERE u.domain = p_domain AND u.spent LIMIT 1000);
+        SELECT coalesce(d.delay_ms, 0),
+            CASE WHEN d.time_window IS NULL THEN n.windows ELSE n.windows || d.time_window END
+        INTO n.domain_delay_ms, n.windows FROM domains d WHERE d.domain = p_domain;
         n.crawl_delay_ms := coalesce(
             (SELECT max(ro.crawl_delay_ms) FROM robots ro WHERE ro.domain = p_domain), 0);
         RETURN n;

@@ -120,15 +120,32 @@ CREATE FUNCTION crawl_finish(
     -- it ends with
     p_health text,
     p_verdict text,
-    p_verdict_reason text
+    p_verdict_reason text,
+    -- why no request was made, or why the page counts as unchanged; empty otherwise
+    p_skipped text,
+    p_unchanged text,
+    -- what to remember of the visit: crawl.Visit; p_fresh_ms counts from its end
+    p_etag text,
+    p_last_modified timestamptz,
+    p_fresh_ms bigint,
+    p_content_hash bytea,
+    p_simhash bigint,
+    -- the patterns that the page is charged to, and whether it is known to have
+    -- brought no news
+    p_patterns text[],
+    p_no_news boolean,
+    -- why the page, or a page found, is taken for a trap; empty is none
+    p_trap text,
+    p_trap_evidence text,
+    p_link_traps text[],
+    p_link_evidence text[]
 ) RETURNS next_crawl LANGUAGE plpgsql AS $$
 DECLARE
     ended CONSTANT timestamptz := clock_timestamp() - ms_interval(p_since_end_ms);
-    c record;
-    r record;
+    c page_crawls;
+    r crawl_runs;
     n next_crawl;
     pages_found bigint[];
-    moved_seed boolean;
     target record;
     held boolean := false;
 BEGIN
@@ -155,12 +172,31 @@ BEGIN
         locked_at = NULL, completed_at = ended, outcome = p_outcome,
         status_code = nullif(p_status_code, 0), error_message = nullif(p_error, ''),
         duration_ms = p_duration_ms::integer, bytes = p_bytes,
-        content_type = nullif(p_content_type, ''), ip = nullif(p_ip, '')::inet
+        content_type = nullif(p_content_type, ''), ip = nullif(p_ip, '')::inet,
+        skipped = nullif(p_skipped, ''), unchanged = nullif(p_unchanged, '')
     WHERE id = p_crawl_id;
     SELECT * INTO r FROM crawl_runs WHERE id = c.run_id;
 
-    IF p_outcome = 'success' THEN
+    IF p_outcome = 'success' AND (p_skipped <> '' OR p_unchanged <> '') THEN
+        PERFORM links_follow_known(c, r);
+    ELSIF cardinality(p_patterns) > 0 AND p_outcome = 'success' THEN
+        PERFORM pattern_charge(c, p_patterns, p_no_news, p_content_hash, p_simhash);
+    END IF;
+    IF p_trap <> '' THEN
+        UPDATE pages SET trap = p_trap, trap_evidence = p_trap_evidence, updated_at = clock_timestamp()
+        WHERE id = c.page_id;
+    ELSIF p_skipped <> '' THEN
+        NULL; -- nothing new is known of the page
+    ELSIF p_outcome = 'success' AND p_unchanged <> '' THEN
         UPDATE pages SET
+            status = 'fetched', fetched_at = ended, etag = p_etag, last_modified = p_last_modified,
+            fresh_until = ended + ms_interval(nullif(p_fresh_ms, 0)), updated_at = clock_timestamp()
+        WHERE id = c.page_id;
+    ELSIF p_outcome = 'success' THEN
+        UPDATE pages SET
+            etag = p_etag, last_modified = p_last_modified,
+            fresh_until = ended + ms_interval(nullif(p_fresh_ms, 0)),
+            content_hash = p_content_hash, simhash = p_simhash,
             status = 'fetched', fetched_at = ended, title = nullif(p_title, ''),
             canonical_url = nullif(p_canonical, ''), noindex = p_noindex, nofollow = p_nofollow,
             updated_at = clock_timestamp()
@@ -177,30 +213,15 @@ BEGIN
         FROM unnest(pages_found, p_link_nofollow) AS l (id, nofollow)
         GROUP BY l.id ORDER BY l.id
         ON CONFLICT DO NOTHING;
-        -- A seed that has moved to another domain takes its scope along.
-        moved_seed := p_redirect AND c.depth = 0;
-        -- Redirects keep their depth, so chains need a bound of their own: the
-        -- 20 that browsers follow (WHATWG Fetch, HTTP-redirect fetch).
-        IF (p_redirect AND c.redirects < 20) OR (NOT p_redirect AND (r.max_depth < 0 OR c.depth < r.max_depth))
-        THEN
-            SELECT
-                coalesce(array_agg(l.id), '{}') AS ids, coalesce(array_agg(l.url), '{}') AS urls,
-                coalesce(array_agg(l.domain), '{}') AS domains
-            INTO target
-            FROM unnest(pages_found, p_link_urls, p_link_domains, p_link_nofollow) AS l (id, url, domain, nofollow)
-            WHERE NOT l.nofollow
-                AND (moved_seed OR r.scope = 'web' OR coalesce((
-                    SELECT rd.seed FROM run_domains rd WHERE rd.run_id = c.run_id AND rd.domain = l.domain
-                ), false))
-                AND (
-                    SELECT x.id FROM page_crawls x
-                    WHERE x.run_id = c.run_id AND x.page_id = l.id AND x.previous_id IS NULL
-                ) IS NULL;
-            PERFORM crawls_add(
-                c.run_id, target.ids, target.urls, target.domains,
-                least(c.depth + CASE WHEN p_redirect THEN 0 ELSE 1 END, 32767),
-                CASE WHEN p_redirect THEN c.redirects + 1 ELSE 0 END, moved_seed, p_domain);
-        END IF;
+        PERFORM traps_mark(pages_found, p_link_traps, p_link_evidence);
+        SELECT
+            coalesce(array_agg(l.id), '{}') AS ids, coalesce(array_agg(l.url), '{}') AS urls,
+            coalesce(array_agg(l.domain), '{}') AS domains
+        INTO target
+        FROM unnest(pages_found, p_link_urls, p_link_domains, p_link_nofollow, p_link_traps)
+            AS l (id, url, domain, nofollow, trap)
+        WHERE NOT l.nofollow AND l.trap = '';
+        PERFORM links_follow(c, r, target.ids, target.urls, target.domains, p_redirect);
     END IF;
 
     IF p_retry_in_ms >= 0 THEN
@@ -211,8 +232,9 @@ BEGIN
     END IF;
 
     UPDATE run_domains SET
-        success = success + (p_outcome = 'success')::integer,
-        failed = failed + (p_outcome = 'failed')::integer,
+        skipped = skipped + (p_skipped <> '')::integer,
+        success = success + (p_outcome = 'success' AND p_skipped = '')::integer,
+        failed = failed + (p_outcome = 'failed' AND p_skipped = '')::integer,
         timeout = timeout + (p_outcome = 'timeout')::integer,
         blocked_robots = blocked_robots + (p_outcome = 'blocked_robots')::integer,
         blocked_4xx = blocked_4xx + (p_outcome = 'blocked_4xx')::integer,

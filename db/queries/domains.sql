@@ -36,11 +36,16 @@ SELECT domain_finish(@domain::text, @until_ms::bigint, @reason::text)::boolean A
 -- name: DomainSet :execrows
 UPDATE domains SET
     delay_ms = coalesce(sqlc.narg('delay_ms'), delay_ms),
-    max_pages = coalesce(sqlc.narg('max_pages'), max_pages)
+    max_pages = coalesce(sqlc.narg('max_pages'), max_pages),
+    time_window = CASE WHEN sqlc.narg('time_window')::text = '' THEN NULL ELSE coalesce(sqlc.narg('time_window'), time_window) END
 WHERE domain = @domain;
 
 -- name: DomainBlock :execrows
 UPDATE domains SET status = 'blocked', status_reason = @reason WHERE domain = @domain;
+
+-- name: DomainGiveUp :exec
+UPDATE domains SET status = 'unreachable', status_reason = @reason
+WHERE domain = @domain AND status IN ('pending', 'active');
 
 -- Blocks a domain, known or not, until it is unblocked.
 -- name: DomainBan :exec
@@ -60,9 +65,9 @@ SELECT health FROM domain_health WHERE domain = @domain;
 
 -- name: DomainTotals :many
 SELECT
-    r.name AS run, r.status AS run_status, rd.seed, rd.pages_started, rd.success, rd.failed,
+    r.name AS run, r.status AS run_status, rd.seed, rd.pages_started, rd.success, rd.failed, rd.skipped,
     rd.timeout, rd.blocked_robots, rd.blocked_4xx, rd.blocked_5xx, rd.bytes,
-    r.max_pages AS run_budget, r.pages_started AS run_started,
+    r.max_pages AS run_budget, r.time_window, r.pages_started AS run_started,
     coalesce(d.max_pages, r.max_pages_per_domain)::bigint AS budget
 FROM run_domains AS rd
 INNER JOIN crawl_runs AS r ON rd.run_id = r.id
@@ -72,7 +77,7 @@ WHERE rd.domain = @domain ORDER BY r.id;
 -- name: DomainRecent :many
 SELECT
     c.id, c.url, r.name AS run, c.outcome, c.status_code, c.error_message, c.completed_at,
-    c.duration_ms, c.bytes
+    c.duration_ms, c.bytes, c.skipped, c.unchanged
 FROM page_crawls AS c INNER JOIN crawl_runs AS r ON c.run_id = r.id
 WHERE c.domain = @domain AND c.outcome IS NOT NULL
 ORDER BY c.completed_at DESC LIMIT @max;

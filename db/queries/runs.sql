@@ -2,10 +2,10 @@
 -- begins to count when it is first set, from what was already done.
 -- name: RunUpsert :one
 INSERT INTO crawl_runs AS r (
-    name, delay_ms, ip_delay_ms, subnet_delay_ms, patience_ms, latency_factor, graylist_ms, max_graylistings, max_pages, max_pages_per_domain, max_depth,
+    name, delay_ms, ip_delay_ms, subnet_delay_ms, patience_ms, min_refetch_ms, time_window, latency_factor, graylist_ms, max_graylistings, max_pages, max_pages_per_domain, max_depth,
     max_attempts, max_active_domains, pages_per_activity, scope, standing
 ) VALUES (
-    @name, @delay_ms, @ip_delay_ms, @subnet_delay_ms, @patience_ms, @latency_factor, @graylist_ms, @max_graylistings, @max_pages, @max_pages_per_domain, @max_depth,
+    @name, @delay_ms, @ip_delay_ms, @subnet_delay_ms, @patience_ms, @min_refetch_ms, @time_window, @latency_factor, @graylist_ms, @max_graylistings, @max_pages, @max_pages_per_domain, @max_depth,
     @max_attempts, @max_active_domains, @pages_per_activity, @scope, @standing
 )
 ON CONFLICT (name) DO UPDATE SET
@@ -13,6 +13,8 @@ ON CONFLICT (name) DO UPDATE SET
     ip_delay_ms = coalesce(sqlc.narg('set_ip_delay_ms'), r.ip_delay_ms),
     subnet_delay_ms = coalesce(sqlc.narg('set_subnet_delay_ms'), r.subnet_delay_ms),
     patience_ms = coalesce(sqlc.narg('set_patience_ms'), r.patience_ms),
+    min_refetch_ms = coalesce(sqlc.narg('set_min_refetch_ms'), r.min_refetch_ms),
+    time_window = coalesce(sqlc.narg('set_time_window'), r.time_window),
     latency_factor = coalesce(sqlc.narg('set_latency_factor'), r.latency_factor),
     graylist_ms = coalesce(sqlc.narg('set_graylist_ms'), r.graylist_ms),
     max_graylistings = coalesce(sqlc.narg('set_max_graylistings'), r.max_graylistings),
@@ -60,6 +62,7 @@ SELECT
     count(*) FILTER (WHERE seed)::bigint AS seed_domains,
     coalesce(sum(success), 0)::bigint AS success,
     coalesce(sum(failed), 0)::bigint AS failed,
+    coalesce(sum(skipped), 0)::bigint AS skipped,
     coalesce(sum(timeout), 0)::bigint AS timeout,
     coalesce(sum(blocked_robots), 0)::bigint AS blocked_robots,
     coalesce(sum(blocked_4xx), 0)::bigint AS blocked_4xx,

@@ -75,6 +75,10 @@ type Request struct {
 	// given before it, and sends again because it was lost, is not ours.
 	Deadline time.Time
 
+	// Header is sent beside what the Client itself sends, which wins: conditions,
+	// for example.
+	Header http.Header
+
 	// MaxBodyBytes limits the decoded body. Zero means Config.MaxBodyBytes;
 	// it may be larger than that, and at most 1 GiB.
 	MaxBodyBytes int64
@@ -85,9 +89,9 @@ type Request struct {
 	URL string
 
 	// WantBody decides, once the header has come, whether the body is read. If
-	// not, the connection is closed at once and Response.Body is nil. The media
-	// type is as in Response.MediaType. Nil means always.
-	WantBody func(mediaType string, status int) bool
+	// not, the connection is closed at once and Response.Body is nil. It is given
+	// the answer as it is by then: Header, MediaType and Status. Nil means always.
+	WantBody func(*Response) bool
 }
 
 // Response is an answer, whatever its status.
@@ -209,7 +213,7 @@ func (c *Client) run(caller context.Context, x *exchange) (*Response, *Error) {
 		MediaType:   mediaType(contentType),
 		Status:      answer.StatusCode,
 	}
-	if x.request.WantBody != nil && !x.request.WantBody(response.MediaType, response.Status) {
+	if x.request.WantBody != nil && !x.request.WantBody(response) {
 		return response, nil
 	}
 	limit := orDefault(x.request.MaxBodyBytes, c.config.MaxBodyBytes)
@@ -239,15 +243,23 @@ func (c *Client) prepare(ctx context.Context, x *exchange) (*http.Request, error
 	if !httpguts.ValidHeaderFieldValue(accept) {
 		return nil, errors.New("the field Accept must be a valid header value")
 	}
+	header := make(http.Header, len(x.request.Header)+3)
+	for name, values := range x.request.Header {
+		for _, value := range values {
+			if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
+				return nil, fmt.Errorf("the field Header must have valid names and values: %q", name)
+			}
+			header.Add(name, value)
+		}
+	}
+	header.Set("Accept", accept)
+	header.Set("Accept-Encoding", acceptEncoding)
+	header.Set("User-Agent", c.config.UserAgent)
 	request := &http.Request{
 		Method: http.MethodGet,
 		URL:    x.target.url,
 		Host:   x.target.url.Host,
-		Header: http.Header{
-			"Accept":          {accept},
-			"Accept-Encoding": {acceptEncoding},
-			"User-Agent":      {c.config.UserAgent},
-		},
+		Header: header,
 	}
 	return request.WithContext(context.WithValue(ctx, exchangeKey{}, x)), nil
 }

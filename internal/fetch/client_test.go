@@ -67,6 +67,7 @@ func TestDo(t *testing.T) {
 		})
 		request := s.get("/")
 		request.Accept = "text/html"
+		request.Header = http.Header{"If-None-Match": {`"v1"`}, "User-Agent": {"Mozilla/5.0"}}
 		_, err := newClient(t).Do(t.Context(), request)
 		require.NoError(t, err)
 		require.Equal(t, http.Header{
@@ -74,6 +75,7 @@ func TestDo(t *testing.T) {
 			"Accept-Encoding": {"gzip, br, zstd"},
 			"Closes":          {"yes"},
 			"Connection":      {"close"},
+			"If-None-Match":   {`"v1"`},
 			"User-Agent":      {"mosey-test/1.0"},
 		}, <-headers)
 	})
@@ -113,8 +115,8 @@ func TestDo(t *testing.T) {
 			repeat(conn, "x")
 		})
 		request := s.get("/")
-		request.WantBody = func(mediaType string, status int) bool {
-			return mediaType != "video/mp4" || status != http.StatusOK
+		request.WantBody = func(r *fetch.Response) bool {
+			return r.MediaType != "video/mp4" || r.Status != http.StatusOK || r.Header.Get("Content-Type") != "video/mp4"
 		}
 		response, err := newClient(t).Do(t.Context(), request)
 		require.NoError(t, err)
@@ -217,6 +219,7 @@ func TestDoRefusesAWrongRequest(t *testing.T) {
 		"NegativeLimit":     {Addr: addr, URL: "http://example.org/", MaxBodyBytes: -1},
 		"LimitTooLarge":     {Addr: addr, URL: "http://example.org/", MaxBodyBytes: 1<<30 + 1},
 		"LineBreakInAccept": {Addr: addr, URL: "http://example.org/", Accept: "a\r\nb"},
+		"LineBreakInHeader": {Addr: addr, URL: "http://example.org/", Header: http.Header{"If-None-Match": {"a\r\nb"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

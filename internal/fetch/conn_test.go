@@ -63,7 +63,7 @@ func TestDoClosesBeforeItReturns(t *testing.T) {
 		x := &exchange{request: Request{
 			Addr:     netip.MustParseAddr("127.0.0.1"),
 			URL:      site.URL,
-			WantBody: func(string, int) bool { return false },
+			WantBody: func(*Response) bool { return false },
 		}}
 		_, failure := client.do(t.Context(), x)
 		require.Nil(t, failure)

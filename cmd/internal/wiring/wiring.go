@@ -43,13 +43,14 @@ func version() string {
 // FetchFlags are the settings of a worker's requests. They belong to the worker,
 // not to a run: who starts a run must not be able to open a network.
 type FetchFlags struct {
-	UserAgent    string         `help:"User-Agent to send; its first word is the name robots.txt is read for. Default: mosey/VERSION and the contact." placeholder:"TEXT"`
-	Contact      string         `help:"Address where site owners reach you, a URL or mail address, sent with each request." placeholder:"URL|MAIL"`
-	DNSServer    []string       `name:"dns-server" help:"Name server to ask instead of the system's. Repeatable: another is asked when one fails." placeholder:"HOST:PORT"`
-	AllowNetwork []netip.Prefix `help:"Private network that may be crawled, such as 10.0.0.0/8. Repeatable." placeholder:"CIDR"`
-	FrontEnds    string         `name:"front-ends" help:"File of networks of shared front ends, one CIDR a line: --ip-delay and --subnet-delay do not hold there." placeholder:"FILE"`
-	Timeout      time.Duration  `help:"Longest time one request may take." default:"30s" placeholder:"DURATION"`
-	MaxFetches   int            `help:"Requests in flight in this process." default:"256" placeholder:"N"`
+	UserAgent       string         `help:"User-Agent to send; its first word is the name robots.txt is read for. Default: mosey/VERSION and the contact." placeholder:"TEXT"`
+	Contact         string         `help:"Address where site owners reach you, a URL or mail address, sent with each request." placeholder:"URL|MAIL"`
+	DNSServer       []string       `name:"dns-server" help:"Name server to ask instead of the system's. Repeatable: another is asked when one fails." placeholder:"HOST:PORT"`
+	AllowNetwork    []netip.Prefix `help:"Private network that may be crawled, such as 10.0.0.0/8. Repeatable." placeholder:"CIDR"`
+	FrontEnds       string         `name:"front-ends" help:"File of networks of shared front ends, one CIDR a line: --ip-delay and --subnet-delay do not hold there." placeholder:"FILE"`
+	MalformedRobots string         `name:"malformed-robots" help:"What a robots.txt that cannot be understood does: disallow or allow." enum:"disallow,allow" default:"disallow" placeholder:"disallow|allow"`
+	Timeout         time.Duration  `help:"Longest time one request may take." default:"30s" placeholder:"DURATION"`
+	MaxFetches      int            `help:"Requests in flight in this process." default:"256" placeholder:"N"`
 }
 
 // Agent is the User-Agent to send.
@@ -158,6 +159,7 @@ func NewWorker(c client.Client, store *db.Store, f FetchFlags, logger *slog.Logg
 	acts, err := activities.New(activities.Config{
 		Store: store, Fetcher: fetcher, Resolver: resolver, Starter: workflows.Starter{Client: c}, Agent: token,
 		Logger: logger, MaxFetches: f.MaxFetches, RequestTimeout: f.Timeout, FrontEnds: frontEnds,
+		AllowMalformed: f.MalformedRobots == "allow",
 	})
 	if err != nil {
 		return nil, err

@@ -1,0 +1,61 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// skip is what there is to record of a page that is not worth a request: it is
+// still fresh, was fetched lately, or is part of an endless space. It is nil where
+// the page is to be requested.
+func (s *slice) skip(ctx context.Context, n crawl.Next) (*crawl.Attempt, error) {
+	at := &crawl.Attempt{
+		CrawlID: n.CrawlID, Domain: s.in.Domain, Outcome: crawl.OutcomeSuccess, EndedAt: time.Now(), RetryIn: crawl.NoRetry,
+	}
+	if fetch, why := crawl.ShouldFetch(n.Visit, n.Now, n.MinRefetch); !fetch {
+		at.Skipped = why
+		return at, nil
+	}
+	trap, err := s.patternTrap(ctx, n)
+	if err != nil || trap.Kind == "" {
+		return nil, err
+	}
+	at.Outcome, at.Skipped, at.Trap, at.Error = crawl.OutcomeFailed, crawl.ReasonTrap, trap, string(trap.Kind)+": "+trap.Evidence
+	return at, nil
+}
+
+// patternTrap says whether a page is one of a pattern that has brought too little
+// news. Seeds are a person's decision.
+func (s *slice) patternTrap(ctx context.Context, n crawl.Next) (crawl.Trap, error) {
+	if len(n.SpentPatterns) == 0 || n.Depth == 0 {
+		return crawl.Trap{}, nil
+	}
+	u, err := crawl.ParseURL(n.URL)
+	if err != nil {
+		return crawl.Trap{}, fmt.Errorf("stored URL: %w", err)
+	}
+	for _, pattern := range crawl.Patterns(u) {
+		if !slices.Contains(n.SpentPatterns, pattern) {
+			continue
+		}
+		seen, duplicates, err := s.store.Pattern(ctx, s.in.Domain, pattern)
+		if err != nil && !errors.Is(err, crawl.ErrNotFound) {
+			return crawl.Trap{}, err
+		}
+		if trap, found := crawl.FindPatternTrap(pattern, seen, duplicates); found {
+			return trap, nil
+		}
+	}
+	return crawl.Trap{}, nil
+}
+
+// trapOf is the trap that a link found on a page is, if it is one.
+func trapOf(u crawl.URL, now time.Time) crawl.Trap {
+	trap, _ := crawl.FindTrap(u, now)
+	return trap
+}

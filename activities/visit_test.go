@@ -1,0 +1,179 @@
+package activities_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/activities"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/test/web"
+)
+
+// always304 answers every request as if it had been a conditional one.
+type always304 struct{ web.Healthy }
+
+func (always304) Serve(v *web.Visit) { v.W.WriteHeader(http.StatusNotModified) }
+
+// again makes a further run of the root, as old as it says, and fetches it.
+func (b *testBundle) again(t *testing.T, run string, age time.Duration, set crawl.Settings) activities.FetchPagesResult {
+	t.Helper()
+	b.exec(t, `UPDATE pages SET fetched_at = fetched_at - $1::interval, fresh_until = fresh_until - $1::interval
+		WHERE domain = $2`, age, b.site)
+	set.Delay, set.IPDelay = new(crawl.Duration), new(crawl.Duration)
+	stored, err := b.store.EnsureRun(t.Context(), run, set)
+	require.NoError(t, err)
+	next := *b
+	next.run = stored
+	next.seed(t, "/")
+	res, err := next.fetchPages(t, 100)
+	require.NoError(t, err)
+	require.Equal(t, activities.StepFinish, res.Next)
+	return res
+}
+
+// newest is the newest attempt for the site's root.
+func (b *testBundle) newest(t *testing.T) crawl.CrawlReport {
+	t.Helper()
+	return b.report(t, "/").Crawls[0]
+}
+
+func TestFetchesAsLittleAsPossible(t *testing.T) {
+	t.Parallel()
+	const long = 25 * time.Hour
+	modified := time.Now().Add(-30 * 24 * time.Hour)
+	cached := func(c web.Cached) func(*testing.T) *testBundle {
+		return func(t *testing.T) *testBundle {
+			t.Helper()
+			b := setup(t, options{sites: []web.Site{{Pages: 2, Plain: true, Paths: map[string]web.Behaviour{"/": c}}}})
+			b.seed(t, "/")
+			b.allowAll(t, b.page("/"))
+			_, err := b.fetchPages(t, 100)
+			require.NoError(t, err)
+			require.Len(t, b.pages(), 3)
+			return b
+		}
+	}
+
+	t.Run("NotWithinTheMinimumRefetchTime", func(t *testing.T) {
+		t.Parallel()
+		b := cached(web.Cached{})(t)
+		res := b.again(t, "second", 23*time.Hour, crawl.Settings{})
+		require.Equal(t, 3, res.Closed, "the root, and what it linked to at the last visit")
+		require.Len(t, b.pages(), 3, "without a request")
+		require.Equal(t, crawl.ReasonMinRefetch, b.newest(t).Skipped)
+		require.Equal(t, crawl.OutcomeSuccess, b.newest(t).Outcome)
+		dom, err := b.store.Domain(t.Context(), b.site)
+		require.NoError(t, err)
+		require.EqualValues(t, 3, dom.Runs[1].Skipped)
+		require.Zero(t, dom.Runs[1].Success)
+		b.again(t, "third", 0, crawl.Settings{MinRefetch: new(crawl.Duration)})
+		require.Len(t, b.pages(), 6, "a run may do without")
+	})
+
+	t.Run("NotWhileItsServerSaysItIsFresh", func(t *testing.T) {
+		t.Parallel()
+		b := cached(web.Cached{CacheControl: "max-age=172800"})(t)
+		b.again(t, "second", long, crawl.Settings{})
+		require.Equal(t, crawl.ReasonFresh, b.newest(t).Skipped)
+		require.Len(t, b.pages(), 5, "the two other pages are not fresh")
+		b.again(t, "third", long, crawl.Settings{})
+		require.Empty(t, b.newest(t).Skipped)
+	})
+
+	for name, c := range map[string]struct {
+		site web.Cached
+		says string
+		code int
+	}{
+		"AsksByEntityTag":             {web.Cached{ETag: `"v1"`}, "answered 304", 304},
+		"AsksByDate":                  {web.Cached{LastModified: modified}, "answered 304", 304},
+		"BelievesAnOldDateAllTheSame": {web.Cached{LastModified: modified, Careless: true}, "last modified on", 200},
+		"KnowsTheSameTag":             {web.Cached{ETag: `"v1"`, Careless: true}, "same entity tag", 200},
+		"KnowsTheSameContent":         {web.Cached{Careless: true}, "same content", 200},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := cached(c.site)(t)
+			title := b.report(t, "/").Title
+			require.NotEmpty(t, title)
+			b.exec(t, "UPDATE pages SET title = 'before' WHERE domain = $1", b.site)
+			res := b.again(t, "second", long, crawl.Settings{})
+			require.Equal(t, 3, res.Closed, "its links are followed")
+			got := b.newest(t)
+			require.Equal(t, crawl.OutcomeSuccess, got.Outcome)
+			require.Equal(t, c.code, got.StatusCode)
+			require.Contains(t, got.Unchanged, c.says)
+			require.Equal(t, "before", b.report(t, "/").Title, "what is known of it stays")
+			require.WithinDuration(t, time.Now(), b.report(t, "/").FetchedAt, time.Minute)
+			// and so it is the next time
+			b.again(t, "third", long, crawl.Settings{})
+			require.Contains(t, b.newest(t).Unchanged, c.says)
+		})
+	}
+
+	t.Run("DoesNotTakeA304ItDidNotAskFor", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, options{sites: []web.Site{{Pages: -1, Plain: true, Behaviour: always304{}}}})
+		b.seed(t, "/")
+		b.allowAll(t, b.page("/"))
+		_, err := b.fetchPages(t, 1)
+		require.NoError(t, err)
+		require.Equal(t, crawl.OutcomeFailed, b.newest(t).Outcome)
+		require.Contains(t, b.newest(t).Error, "without conditions")
+	})
+}
+
+func TestWindows(t *testing.T) {
+	t.Parallel()
+	// a window that is closed now, and opens in 2 h to 3 h
+	opens := time.Now().UTC().Add(3 * time.Hour).Truncate(time.Hour)
+	window := fmt.Sprintf("Mon-Sun %02d:00-%02d:00 UTC", opens.Hour(), (opens.Hour()+1)%24)
+
+	sleeps := func(t *testing.T, res activities.FetchPagesResult) {
+		t.Helper()
+		require.Equal(t, activities.StepFetch, res.Next)
+		require.Equal(t, crawl.ReasonWindow, res.Reason)
+		require.WithinDuration(t, opens, time.Now().Add(time.Duration(res.Wait)), time.Minute)
+		require.False(t, res.PutAway)
+	}
+
+	t.Run("OfARunHoldForPagesAndRobots", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, options{settings: crawl.Settings{Window: &window}})
+		b.seed(t, "/")
+		res, err := b.fetchPages(t, 1)
+		require.NoError(t, err)
+		sleeps(t, res)
+		robots, err := b.fetchRobots(t, activities.FetchRobotsInput{Domain: b.site, Origin: originOf(t, b.page("/"))})
+		require.NoError(t, err)
+		require.False(t, robots.Done)
+		require.Equal(t, crawl.ReasonWindow, robots.Reason)
+		b.allowAll(t, b.page("/"))
+		res, err = b.fetchPages(t, 1)
+		require.NoError(t, err)
+		sleeps(t, res)
+		require.Empty(t, b.web.Log())
+		dom, err := b.store.Domain(t.Context(), b.site)
+		require.NoError(t, err)
+		require.True(t, dom.ClaimEnd.After(opens), "the claim outlives the sleep")
+	})
+
+	t.Run("OfADomainHoldBesideTheRuns", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, options{})
+		b.seed(t, "/")
+		b.allowAll(t, b.page("/"))
+		require.NoError(t, b.store.SetDomain(t.Context(), b.site, nil, nil, &window))
+		res, err := b.fetchPages(t, 1)
+		require.NoError(t, err)
+		sleeps(t, res)
+		require.NoError(t, b.store.SetDomain(t.Context(), b.site, nil, nil, new("")))
+		res, err = b.fetchPages(t, 1)
+		require.NoError(t, err)
+		require.Equal(t, 1, res.Closed)
+	})
+}
