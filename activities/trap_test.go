@@ -1,0 +1,59 @@
+package activities_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/activities"
+	"github.com/mosey-web/mosey/test/web"
+)
+
+// crawlAll fetches pages of the site until nothing of it is due, in at most so
+// many requests.
+func (b *testBundle) crawlAll(t *testing.T, most int) {
+	t.Helper()
+	for len(b.pages()) <= most {
+		res, err := b.fetchPages(t, 100)
+		require.NoError(t, err)
+		if res.Next == activities.StepFinish {
+			return
+		}
+	}
+	require.Fail(t, "no end", "%d requests", len(b.pages()))
+}
+
+// Every endless space ends, and says why; the site's honest pages are all
+// fetched.
+func TestTrapsEnd(t *testing.T) {
+	t.Parallel()
+	const honest = 60
+	cases := make(map[string]web.TrapKind)
+	for _, kind := range web.TrapKinds() {
+		if kind != web.TrapLinks { // a million links: see the page's own bounds
+			cases[string(kind)] = kind
+		}
+	}
+	bundles := setupCases(t, options{}, cases, func(kind web.TrapKind) web.Site {
+		return web.Site{Pages: honest, Plain: true, Trap: kind}
+	})
+	for name := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := bundles[name]
+			b.seed(t, "/")
+			b.allowAll(t, b.page("/"))
+			b.crawlAll(t, 600)
+			t.Logf("%d requests, %d skipped, %d marked", len(b.pages()),
+				b.count(t, "SELECT count(*) FROM page_crawls WHERE skipped = 'trap' AND domain = $1", b.site),
+				b.count(t, "SELECT count(*) FROM pages WHERE trap IS NOT NULL AND domain = $1", b.site))
+			for _, target := range []string{"/", "/p/1", "/p/30", "/p/60"} {
+				require.Contains(t, b.pages(), target)
+			}
+			require.Equal(t, honest, b.count(t, `SELECT count(*) FROM page_crawls
+				WHERE outcome = 'success' AND skipped IS NULL AND domain = $1 AND url LIKE '%/p/%'`, b.site))
+			require.Zero(t, b.count(t, `SELECT count(*) FROM page_crawls c JOIN pages p ON p.id = c.page_id
+				WHERE c.skipped = 'trap' AND (p.trap IS NULL OR p.trap_evidence IS NULL OR c.error_message IS NULL)`))
+		})
+	}
+}
