@@ -67,7 +67,8 @@ type options struct {
 	// private leaves the web's network out of those that may be asked.
 	private bool
 	// maxFetches is the places for requests, 0 for the default
-	maxFetches int
+	maxFetches     int
+	allowMalformed bool
 	wrap       func(activities.Fetcher) activities.Fetcher
 }
 
@@ -137,6 +138,7 @@ func (b *testBundle) worker(t *testing.T, o options) *activities.Activities {
 	acts, err := activities.New(activities.Config{
 		Store: b.store, Fetcher: fetcher, Resolver: resolver, Starter: b.starter, Agent: agent,
 		Logger: slog.New(slog.DiscardHandler), RequestTimeout: o.limits.TotalTimeout, MaxFetches: o.maxFetches,
+		AllowMalformed: o.allowMalformed,
 	})
 	require.NoError(t, err)
 	return acts

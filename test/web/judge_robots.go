@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"net/http"
 	"slices"
 	"time"
 )
@@ -66,6 +67,9 @@ func (j *judge) knowledge(asked map[string]Log, name string, at time.Duration) (
 			if r.InFlight || r.End > at+j.expect.Tolerance {
 				break
 			}
+			if found && (r.Status == http.StatusNotModified || unavailable(r) && !unavailable(last)) {
+				continue // what was answered before holds, for a day
+			}
 			last, found = r, true
 		}
 		if !found {
@@ -76,12 +80,15 @@ func (j *judge) knowledge(asked map[string]Log, name string, at time.Duration) (
 		}
 	}
 	switch {
-	case !last.Answered(), last.Status == 429, last.Status >= 500, r3xx(last):
+	case unavailable(last), r3xx(last):
 		return knowUnavailable, last
 	case last.Status >= 400:
 		return knowAllowed, last
 	}
 	return knowRules, last
 }
+
+// unavailable says that an answer tells nothing (RFC 9309 section 2.3.1.4).
+func unavailable(r Record) bool { return !r.Answered() || r.Status == 429 || r.Status >= 500 }
 
 func r3xx(r Record) bool { return r.Answered() && r.Status >= 300 && r.Status < 400 }
