@@ -21,7 +21,7 @@ type FetchRobotsInput struct {
 	Origin string `json:"origin"`
 	// URL is where the last redirect led; empty at first.
 	URL string `json:"url,omitempty"`
-	// Hops counts the redirects so far.
+	// Hops counts the redirects so far; the request for tdmrep.json has tdmHop.
 	Hops int `json:"hops,omitempty"`
 	// Queued says that the wait for an address's queue is over.
 	Queued bool `json:"queued,omitempty"`
@@ -76,7 +76,7 @@ func (a *Activities) FetchRobots(ctx context.Context, in FetchRobotsInput) (Fetc
 	if err != nil && !errors.Is(err, crawl.ErrNotFound) {
 		return FetchRobotsResult{}, err
 	}
-	if err == nil && in.Hops == 0 && f.stored.Fresh > 0 && !a.outdated(f.stored.Agent, f.stored.Verdict) {
+	if err == nil && in.Hops == 0 && f.stored.Fresh > 0 && !a.outdated(f.stored.Agent, f.stored.Verdict) && !f.missesTDM(f.stored) {
 		return FetchRobotsResult{Done: true, Verdict: f.stored.Verdict, Detail: f.stored.Reason}, nil
 	}
 	if closed := crawl.WaitAll(f.next.Now, f.next.Windows); closed > 0 {
@@ -150,7 +150,7 @@ func (f *robotsFetch) request(ctx context.Context, t target) (FetchRobotsResult,
 // made is what there is to log of the request.
 func (f *robotsFetch) made(resp *fetch.Response, asked time.Time) crawl.RobotsRequest {
 	r := crawl.RobotsRequest{
-		Domain: f.domain, URL: f.url.String(), IPDelay: f.next.IPDelay, SubnetDelay: f.next.SubnetDelay,
+		Kind: f.kind(), Domain: f.domain, URL: f.url.String(), IPDelay: f.next.IPDelay, SubnetDelay: f.next.SubnetDelay,
 		EndedAt: time.Now(), Duration: time.Since(asked),
 	}
 	if resp == nil {
@@ -177,7 +177,11 @@ func (f *robotsFetch) settle(
 		// given up by us: it tells nothing about the site
 		return FetchRobotsResult{}, errors.Join(err, f.store.FinishRobots(ctx, made))
 	}
-	res, w, err := f.judge(ctx, resp, err)
+	judge := f.judge
+	if f.kind() == crawl.RequestTDM {
+		judge = f.judgeTDM
+	}
+	res, w, err := judge(ctx, resp, err)
 	if w.delay > made.Delay {
 		made.Delay, made.Reason = w.delay, w.reason
 	}

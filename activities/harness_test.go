@@ -69,7 +69,7 @@ type options struct {
 	// maxFetches is the places for requests, 0 for the default
 	maxFetches     int
 	allowMalformed bool
-	wrap       func(activities.Fetcher) activities.Fetcher
+	wrap           func(activities.Fetcher) activities.Fetcher
 }
 
 func setup(t *testing.T, o options) *testBundle {

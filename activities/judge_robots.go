@@ -9,6 +9,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/internal/fetch"
+	"github.com/mosey-web/mosey/internal/permits"
 	"github.com/mosey-web/mosey/internal/robots"
 )
 
@@ -38,7 +39,7 @@ const (
 
 // conditions let the server answer 304 where what is stored still holds.
 func (f *robotsFetch) conditions() http.Header {
-	if f.stored.Age < 0 || f.outdated(f.stored.Agent, f.stored.Verdict) {
+	if f.kind() == crawl.RequestTDM || f.stored.Age < 0 || f.outdated(f.stored.Agent, f.stored.Verdict) {
 		return nil
 	}
 	return conditions(crawl.Visit{ETag: f.stored.ETag, LastModified: f.stored.LastModified})
@@ -113,7 +114,7 @@ func (f *robotsFetch) notModified(ctx context.Context, resp *fetch.Response) (Fe
 	r := f.stored
 	v := crawl.Visit{ETag: r.ETag, LastModified: r.LastModified}.Revalidated(resp.Header, resp.EndedAt)
 	r.ETag, r.LastModified = v.ETag, v.LastModified
-	r.Fresh, r.StatusCode, r.Failed = robotsFreshness(resp), resp.Status, false
+	r.Fresh, r.StatusCode, r.Failed, r.TDM = robotsFreshness(resp), resp.Status, false, nil
 	if r.Reason = ""; r.Verdict == crawl.RobotsDisallowAll {
 		r.Reason = "still cannot be understood: nothing is allowed"
 	}
@@ -226,6 +227,9 @@ func (f *robotsFetch) save(ctx context.Context, r crawl.Robots) (FetchRobotsResu
 	r.Origin, r.Domain, r.Agent = f.in.Origin, f.in.Domain, f.agent
 	if _, err := f.store.SaveRobots(ctx, r); err != nil {
 		return FetchRobotsResult{}, err
+	}
+	if f.missesTDM(r) {
+		return FetchRobotsResult{URL: f.in.Origin + permits.TDMPath, Hops: tdmHop}, nil
 	}
 	return FetchRobotsResult{Done: true, Verdict: r.Verdict, Detail: r.Reason}, nil
 }

@@ -57,8 +57,35 @@ func (s *slice) read(ctx context.Context, at *crawl.Attempt, n crawl.Next, base 
 		content = crawl.HashContent(resp.Body)
 	}
 	at.Visit = crawl.NewVisit(resp.Header, resp.EndedAt, content)
-	if at.Unchanged = n.Visit.Unchanged(resp.Status, at.Visit); at.Unchanged != "" || len(resp.Body) == 0 {
+	if at.Unchanged = n.Visit.Unchanged(resp.Status, at.Visit); at.Unchanged != "" {
 		return nil
+	}
+	page, err := s.parse(ctx, at, base, resp)
+	if err != nil {
+		return err
+	}
+	said, err := s.readPermits(ctx, n, base, resp.Header, page)
+	if err != nil {
+		return err
+	}
+	at.Title, at.Canonical = page.Title, page.Canonical
+	at.Login = page.Login && !extract.LoginURL(base)
+	now := time.Now()
+	at.Links = make([]crawl.Link, len(page.Links))
+	for i, l := range page.Links {
+		at.Links[i] = crawl.Link{URL: l.URL, NoFollow: l.NoFollow || said.NoFollow.Said(), Trap: trapOf(l.URL, now)}
+	}
+	if hash, words := crawl.SimHashOf(page.Text); words >= crawl.SimHashWordsLeast {
+		at.SimHash = &hash
+	}
+	return setPermits(at, n, said)
+}
+
+// parse reads the page, which is empty where there is none.
+func (s *slice) parse(ctx context.Context, at *crawl.Attempt, base crawl.URL, resp *fetch.Response) (extract.Page, error) {
+	var page extract.Page
+	if len(resp.Body) == 0 {
+		return page, nil
 	}
 	at.Patterns = crawl.Patterns(base)
 	html := resp.MediaType
@@ -66,34 +93,22 @@ func (s *slice) read(ctx context.Context, at *crawl.Attempt, n crawl.Next, base 
 		html, _, _ = strings.Cut(http.DetectContentType(resp.Body), ";")
 	}
 	if html != "text/html" && html != "application/xhtml+xml" {
-		return nil
+		return page, nil
 	}
 	// The page is bounded, so this ends; and its record must not be lost because
 	// the worker is told to stop meanwhile.
 	if err := s.parses.Acquire(context.WithoutCancel(ctx), 1); err != nil {
-		return err
+		return page, err
 	}
 	defer s.parses.Release(1)
 	text, _, err := fetch.ToUTF8(resp.Body, resp.ContentType)
+	if err == nil {
+		page, err = extract.HTML(text, base, s.limits)
+	}
 	if err != nil {
 		at.Error = err.Error()
-		return nil
 	}
-	page, err := extract.HTML(text, base, s.limits)
-	if err != nil {
-		at.Error = err.Error()
-		return nil
-	}
-	at.Title, at.Canonical, at.NoIndex, at.NoFollow = page.Title, page.Canonical, page.NoIndex, page.NoFollow
-	at.Links = make([]crawl.Link, len(page.Links))
-	now := time.Now()
-	for i, l := range page.Links {
-		at.Links[i] = crawl.Link{URL: l.URL, NoFollow: l.NoFollow || page.NoFollow, Trap: trapOf(l.URL, now)}
-	}
-	if hash, words := crawl.SimHashOf(page.Text); words >= crawl.SimHashWordsLeast {
-		at.SimHash = &hash
-	}
-	return nil
+	return page, nil
 }
 
 // notModified takes over what is known of a page that has not changed.
@@ -123,6 +138,7 @@ func redirect(at *crawl.Attempt, base crawl.URL, resp *fetch.Response) {
 		return
 	}
 	at.Redirect = true
+	at.Login = extract.LoginURL(to) && !extract.LoginURL(base)
 	at.Links = []crawl.Link{{URL: to}}
 	// where it leads is what it brings; to one of its own kind, it brings nothing
 	if crawl.Pattern(to) == crawl.Pattern(base) {

@@ -231,9 +231,9 @@ func (s *slice) pace(at *crawl.Attempt, n crawl.Next, tr crawl.Trouble, resp *fe
 			at.RetryAfter = w.RetryAfter
 		}
 	}
+	refuses := refused(at.StatusCode) || at.Login && n.BlockOnLogin
 	sample := crawl.Sample{
-		Took: crawl.Duration(at.Duration), Refused: refused(at.StatusCode),
-		Error: tr != crawl.TroubleNone || refused(at.StatusCode),
+		Took: crawl.Duration(at.Duration), Refused: refuses, Error: tr != crawl.TroubleNone || refuses,
 	}
 	health, j := n.Health.Observe(sample, tr, hinted, normal, s.jitter(), n.Breaker)
 	at.Health, at.Verdict, at.VerdictReason = health, j.Verdict, j.Why

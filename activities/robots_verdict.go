@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/internal/permits"
 )
 
 // verdict is what robots.txt says about one page.
@@ -18,7 +19,8 @@ type verdict struct {
 	why string
 }
 
-// robotsVerdict decides on a page by its origin's robots.txt (RFC 9309 §2.3.1).
+// robotsVerdict decides on a page by its origin's robots.txt (RFC 9309 §2.3.1), and
+// by what else the origin says about the use of its pages.
 func (a *Activities) robotsVerdict(ctx context.Context, n crawl.Next) (verdict, error) {
 	if n.RobotsVerdict == crawl.RobotsUnknown || n.RobotsFresh <= 0 {
 		return verdict{fetch: true}, nil
@@ -26,32 +28,45 @@ func (a *Activities) robotsVerdict(ctx context.Context, n crawl.Next) (verdict, 
 	switch n.RobotsVerdict {
 	case crawl.RobotsUnreachable:
 		return verdict{deferred: true}, nil
-	case crawl.RobotsAllowAll:
-		return verdict{allowed: true}, nil
 	case crawl.RobotsDisallowAll:
 		if a.outdated(a.agent, n.RobotsVerdict) {
 			return verdict{fetch: true}, nil
 		}
 		return verdict{why: "robots.txt: " + n.RobotsReason}, nil
-	case crawl.RobotsRules, crawl.RobotsUnknown:
+	case crawl.RobotsRules, crawl.RobotsAllowAll, crawl.RobotsUnknown:
 	}
 	r, err := a.rules.get(ctx, n.Origin, n.RobotsVersion)
 	if err != nil {
 		return verdict{}, err
 	}
-	if a.outdated(r.agent, n.RobotsVerdict) {
+	unknownTDM := wantsTDM(n) && !n.TDMKnown
+	readable := r.rules.Decide(permits.TDMPath)
+	switch {
+	case a.outdated(r.agent, n.RobotsVerdict) || unknownTDM && readable.Allowed:
 		return verdict{fetch: true}, nil
+	case unknownTDM:
+		return verdict{why: fmt.Sprintf("%s, which may forbid it, is disallowed by robots.txt line %d", permits.TDMPath, readable.Line)}, nil
 	}
 	u, err := crawl.ParseURL(n.URL)
 	if err != nil {
 		return verdict{}, fmt.Errorf("stored URL: %w", err)
 	}
-	d := r.rules.Decide(u.RequestTarget())
-	if d.Allowed {
-		return verdict{allowed: true}, nil
+	if d := r.rules.Decide(u.RequestTarget()); !d.Allowed {
+		return verdict{why: fmt.Sprintf("robots.txt line %d: %s", d.Line, d.Rule)}, nil
 	}
-	return verdict{why: fmt.Sprintf("robots.txt line %d: %s", d.Line, d.Rule)}, nil
+	p, err := a.originPermits(ctx, n, u)
+	if err != nil {
+		return verdict{}, err
+	}
+	if allowed, why := permits.Allows(n.Purpose, p); !allowed {
+		return verdict{why: why}, nil
+	}
+	return verdict{allowed: true}, nil
 }
+
+// wantsTDM says whether a run has to know its origins' tdmrep.json: where it
+// forbids nothing that the run does, it is not asked for.
+func wantsTDM(n crawl.Next) bool { return n.Purpose == crawl.PurposeAITrain }
 
 // outdated says whether a robots.txt was read for another name than ours, or by
 // another rule for those that cannot be understood.

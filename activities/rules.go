@@ -2,12 +2,14 @@ package activities
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strconv"
 
 	"github.com/maypok86/otter/v2"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/internal/permits"
 	"github.com/mosey-web/mosey/internal/robots"
 )
 
@@ -34,6 +36,7 @@ type ruleCache struct {
 // parsedRules are the rules for one agent.
 type parsedRules struct {
 	rules *robots.Rules
+	tdm   permits.TDM
 	agent string
 	size  int
 }
@@ -61,7 +64,12 @@ func (c *ruleCache) get(ctx context.Context, origin string, version int64) (pars
 	if err != nil {
 		return parsedRules{}, err
 	}
-	r := parsedRules{rules: robots.Restore(stored.Rules), agent: stored.Agent, size: len(stored.Rules)}
+	r := parsedRules{rules: robots.Restore(stored.Rules), agent: stored.Agent, size: len(stored.Rules) + len(stored.TDM)}
+	if len(stored.TDM) > 0 {
+		if err := json.Unmarshal(stored.TDM, &r.tdm); err != nil {
+			return parsedRules{}, fmt.Errorf("read the tdmrep.json of %s: %w", origin, err)
+		}
+	}
 	// The version that was read may be newer than the one asked for: that is what
 	// holds now, but only under its own name.
 	c.cache.Set(origin+" "+strconv.FormatInt(stored.Version, 10), r)

@@ -1,6 +1,9 @@
 package crawl
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Run is a stored run: every setting is set.
 type Run struct {
@@ -140,6 +143,8 @@ type PageReport struct {
 	RedirectTo string `json:"redirect_to,omitempty"`
 	NoIndex    bool   `json:"noindex"`
 	NoFollow   bool   `json:"nofollow"`
+	// Permits is what its publisher says about its use.
+	Permits json.RawMessage `json:"permits,omitempty"`
 	// FreshUntil is until when its server said that it does not change.
 	FreshUntil time.Time `json:"fresh_until,omitzero"`
 	// Trap is why it is taken for a part of an endless space.

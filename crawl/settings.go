@@ -22,6 +22,19 @@ const (
 	ScopeWeb Scope = "web"
 )
 
+// Purpose is what a crawl is for. Publishers allow and forbid by it.
+type Purpose string
+
+// The purposes a run can have.
+const (
+	// PurposeSearch is to find pages, as by links and titles.
+	PurposeSearch Purpose = "search"
+	// PurposeAITrain is to train or tune models.
+	PurposeAITrain Purpose = "ai-train"
+	// PurposeArchive is to keep copies.
+	PurposeArchive Purpose = "archive"
+)
+
 // Unlimited, as a budget or a depth, sets no limit.
 const Unlimited = -1
 
@@ -53,6 +66,9 @@ func (d Duration) String() string { return time.Duration(d).String() }
 // Settings is how a run crawls. A nil field is not set: creating a run fills it
 // with its default, updating a run leaves what is stored.
 type Settings struct {
+	// BlockOnLogin counts a login page in place of a page as a refusal, such as a
+	// 403, for the circuit breaker. Defaults to true.
+	BlockOnLogin *bool `json:"block_on_login,omitempty"`
 	// Delay is the least time between two requests to a domain. robots.txt can
 	// lengthen it, never shorten it. Defaults to 10 s.
 	Delay *Duration `json:"delay,omitempty"`
@@ -95,6 +111,9 @@ type Settings struct {
 	// Patience is the longest wait a server can ask for before its domain is put
 	// away and its workflow ends until then. Defaults to 1 h.
 	Patience *Duration `json:"patience,omitempty"`
+	// Purpose is what the crawl is for: what a publisher forbids for it is not done.
+	// Defaults to PurposeSearch.
+	Purpose *Purpose `json:"purpose,omitempty"`
 	// Scope is which discovered pages are crawled. Defaults to ScopeSeeds.
 	Scope *Scope `json:"scope,omitempty"`
 	// Standing keeps the run going when nothing is due. Defaults to false.
@@ -169,6 +188,8 @@ func (s Settings) WithDefaults() Settings {
 	setDefault(&s.MinRefetch, Duration(MinRefetchDefault))
 	setDefault(&s.PagesPerActivity, PagesPerActivityDefault)
 	setDefault(&s.Patience, Duration(PatienceDefault))
+	setDefault(&s.Purpose, PurposeSearch)
+	setDefault(&s.BlockOnLogin, true)
 	setDefault(&s.Scope, ScopeSeeds)
 	setDefault(&s.Standing, false)
 	setDefault(&s.Window, "")
@@ -200,6 +221,7 @@ func (s Settings) Validate() error {
 		inRange("max_pages_per_domain", s.MaxPagesPerDomain, Unlimited, math.MaxInt64),
 		inRange("pages_per_activity", s.PagesPerActivity, 1, PagesPerActivityMax),
 		s.validateScope(),
+		s.validatePurpose(),
 		s.validateWindow(),
 		s.validateFields(),
 	)
@@ -217,6 +239,17 @@ func (s Settings) validateScope() error {
 		return nil
 	}
 	return fmt.Errorf("%w: scope %q: want %s or %s", ErrInvalid, *s.Scope, ScopeSeeds, ScopeWeb)
+}
+
+func (s Settings) validatePurpose() error {
+	if s.Purpose == nil {
+		return nil
+	}
+	switch *s.Purpose {
+	case PurposeSearch, PurposeAITrain, PurposeArchive:
+		return nil
+	}
+	return fmt.Errorf("%w: purpose %q: want %s, %s or %s", ErrInvalid, *s.Purpose, PurposeSearch, PurposeAITrain, PurposeArchive)
 }
 
 func (s Settings) validateWindow() error {

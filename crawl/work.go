@@ -1,6 +1,9 @@
 package crawl
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // RobotsVerdict is what a fetch of robots.txt came to. The values are the labels
 // of the database type robots_verdict.
@@ -33,6 +36,11 @@ type Next struct {
 	// Depth is the number of links from a seed.
 	Depth int
 
+	// Purpose is what the run is for, and BlockOnLogin whether a login page in place
+	// of a page counts as a refusal.
+	Purpose      Purpose
+	BlockOnLogin bool
+
 	// Visit is what is known of the page from the last time, and MinRefetch how
 	// lately that may have been.
 	Visit      Visit
@@ -55,6 +63,8 @@ type Next struct {
 	// RobotsFresh is how long the verdict still holds; not positive when expired.
 	RobotsFresh  time.Duration
 	RobotsReason string
+	// TDMKnown says that the origin's tdmrep.json has been asked for.
+	TDMKnown bool
 
 	// Waits has the fields that do not depend on the answer.
 	Waits Waits
@@ -132,6 +142,12 @@ type Attempt struct {
 	Verdict       DomainStatus
 	VerdictReason string
 
+	// Login says that it answered with a login page in place of the page.
+	Login bool
+	// Permits is what the publisher says about the page's use, as JSON; empty where
+	// that is nothing.
+	Permits json.RawMessage
+
 	Title     string
 	Canonical string
 	NoIndex   bool
@@ -156,8 +172,17 @@ type Attempt struct {
 	Trap Trap
 }
 
-// RobotsRequest is all there is to record of one request for a robots.txt.
+// The kinds of requests that are not for a page. The values are stored.
+const (
+	RequestRobots = "robots"
+	RequestTDM    = "tdm"
+)
+
+// RobotsRequest is all there is to record of one request for a robots.txt, or for
+// what else an origin says about all its pages.
 type RobotsRequest struct {
+	// Kind is RequestRobots or RequestTDM.
+	Kind string
 	// Domain and IP are those whose slots Holder holds.
 	Domain string
 	IP     string
@@ -187,6 +212,8 @@ type Robots struct {
 	// CrawlDelay is nil where none is given.
 	CrawlDelay *time.Duration
 	Sitemaps   []string
+	// TDM is the origin's tdmrep.json as JSON; empty while it has not been asked for.
+	TDM json.RawMessage
 	// Reason says in words how the verdict came about.
 	Reason     string
 	StatusCode int

@@ -172,7 +172,8 @@ func (s *Store) Page(ctx context.Context, url string) (crawl.PageReport, error) 
 		URL: p.Url, Domain: p.Domain, Status: string(p.Status), Title: textOf(p.Title),
 		Canonical: textOf(p.CanonicalUrl), NoIndex: p.Noindex, NoFollow: p.Nofollow,
 		FetchedAt: timeOf(p.FetchedAt), FailedAt: timeOf(p.FailedAt), FoundAt: p.CreatedAt, FreshUntil: timeOf(p.FreshUntil),
-		Trap: crawl.Trap{Kind: crawl.TrapKind(textOf(p.Trap)), Evidence: textOf(p.TrapEvidence)},
+		Permits: p.Permits,
+		Trap:    crawl.Trap{Kind: crawl.TrapKind(textOf(p.Trap)), Evidence: textOf(p.TrapEvidence)},
 	}
 	links, err := s.q.PageLinkCounts(ctx, p.ID)
 	crawls, err2 := s.q.PageCrawls(ctx, dbsqlc.PageCrawlsParams{PageID: p.ID, Max: recentShown})

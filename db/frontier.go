@@ -92,7 +92,7 @@ func finishParams(a crawl.Attempt) (dbsqlc.CrawlFinishParams, error) {
 		LinkOrigins: make([]string, len(a.Links)), LinkNofollow: make([]bool, len(a.Links)),
 		Redirect: a.Redirect, Origin: a.Origin, RobotsVersion: a.RobotsVersion, RetryAfterMs: ms(a.RetryAfter),
 		Health: string(health), Verdict: string(a.Verdict), VerdictReason: a.VerdictReason,
-		Skipped: string(a.Skipped), Unchanged: a.Unchanged, Etag: textOrNil(a.Visit.ETag),
+		Permits: string(a.Permits), Skipped: string(a.Skipped), Unchanged: a.Unchanged, Etag: textOrNil(a.Visit.ETag),
 		LastModified: timeOrNil(a.Visit.LastModified), Patterns: a.Patterns, NoNews: a.NoNews,
 		Trap: string(a.Trap.Kind), TrapEvidence: a.Trap.Evidence,
 		LinkTraps: make([]string, len(a.Links)), LinkEvidence: make([]string, len(a.Links)),
@@ -193,7 +193,7 @@ func (s *Store) FinishRobots(ctx context.Context, r crawl.RobotsRequest) error {
 	sh := share(r.IP, r.IPDelay, r.SubnetDelay)
 	_, err := retryConflicts(ctx, "record the request for "+r.URL, func() (struct{}, error) {
 		return struct{}{}, s.q.RequestFinish(ctx, dbsqlc.RequestFinishParams{
-			Domain: r.Domain, Ip: r.IP, Shared: sh.keys, SharedDelayMs: sh.delays, Holder: r.Holder, Kind: "robots", Url: r.URL,
+			Domain: r.Domain, Ip: r.IP, Shared: sh.keys, SharedDelayMs: sh.delays, Holder: r.Holder, Kind: r.Kind, Url: r.URL,
 			SinceEndMs: sinceMS(r.EndedAt), DurationMs: r.Duration.Milliseconds(),
 			StatusCode: int32(r.StatusCode), //nolint:gosec // three digits
 			DelayMs:    ms(r.Delay), Reason: string(r.Reason), RetryAfterMs: ms(r.RetryAfter),
@@ -218,6 +218,7 @@ func next(row dbsqlc.CrawlNextRow) (crawl.Next, error) {
 		IPDelay: fromMS(row.IpDelayMs), SubnetDelay: fromMS(row.SubnetDelayMs), SlotWait: fromMS(row.SlotWaitMs),
 		SlotReason: crawl.Reason(row.SlotReason), DueIn: fromMS(row.DueInMs),
 		LatencyFactor: row.LatencyFactor, Depth: int(row.Depth), MinRefetch: fromMS(row.MinRefetchMs),
+		Purpose: crawl.Purpose(row.Purpose), BlockOnLogin: row.BlockOnLogin, TDMKnown: row.TdmKnown,
 		Now: row.AskedAt,
 		Visit: crawl.Visit{
 			At: afterEpoch(row.FetchedAt), FreshUntil: afterEpoch(row.FreshUntil), ETag: row.Etag,

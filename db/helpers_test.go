@@ -123,6 +123,7 @@ func (b *bundle) release(
 	ctx context.Context, domain, ip, holder string, ended time.Time, delay, ipDelay time.Duration, why crawl.Reason,
 ) error {
 	return b.FinishRobots(ctx, crawl.RobotsRequest{
+		Kind:   crawl.RequestRobots,
 		Domain: domain, IP: ip, Holder: holder, URL: "http://" + domain + "/robots.txt", EndedAt: ended,
 		Delay: delay, IPDelay: ipDelay, Reason: why,
 	})

@@ -36,7 +36,7 @@ func TestNext(t *testing.T) {
 			Attempt: 1, MaxAttempts: 7, Patience: 30 * time.Minute,
 			LatencyFactor: 2.5, Breaker: crawl.BreakerSettings{Graylist: 9 * time.Minute, Most: 8},
 			Waits: crawl.Waits{Configured: 3 * time.Minute}, IPDelay: time.Minute, SubnetDelay: 2 * time.Minute, DueIn: n.DueIn,
-			MinRefetch: 10 * time.Minute, Windows: []crawl.Windows{always}, Now: n.Now,
+			Purpose: crawl.PurposeSearch, BlockOnLogin: true, MinRefetch: 10 * time.Minute, Windows: []crawl.Windows{always}, Now: n.Now,
 		}, n)
 
 		saveRobots(t, b, n.Origin, "all.example", crawl.RobotsRules, 20*time.Second, time.Hour)

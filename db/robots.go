@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
@@ -22,6 +23,9 @@ func (s *Store) Robots(ctx context.Context, origin string) (crawl.Robots, error)
 		Failing: fromMS(row.FailingMs), Age: fromMS(row.AgeMs),
 		Failures: int(row.Failures), Version: row.Version, FetchedAt: row.FetchedAt, ExpiresAt: row.ExpiresAt,
 	}
+	if row.Tdm != "" {
+		r.TDM = json.RawMessage(row.Tdm)
+	}
 	if row.CrawlDelayMs != nil {
 		d := fromMS(*row.CrawlDelayMs)
 		r.CrawlDelay = &d
@@ -38,6 +42,7 @@ func (s *Store) SaveRobots(ctx context.Context, r crawl.Robots) (int, error) {
 		Sitemaps: r.Sitemaps, Reason: r.Reason, FreshMs: ms(max(r.Fresh, time.Millisecond)),
 		StatusCode: int32(r.StatusCode), //nolint:gosec // three digits
 		Etag:       textOrNil(r.ETag), LastModified: timeOrNil(r.LastModified),
+		Tdm:    string(r.TDM),
 		Failed: r.Failed || r.Verdict == crawl.RobotsUnreachable,
 	}
 	if r.Sitemaps == nil {

@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"encoding/json"
 	"math"
 	"testing"
 	"time"
@@ -38,7 +39,7 @@ func TestRobots(t *testing.T) {
 			Origin: "https://whole.example", Domain: "whole.example", Verdict: crawl.RobotsRules, Agent: "mosey",
 			Rules: "User-agent: mosey\nDisallow: /x\n", CrawlDelay: new(1500 * time.Millisecond),
 			Sitemaps: []string{"https://whole.example/sitemap.xml"}, Reason: "200", StatusCode: 200, Fresh: 24 * time.Hour,
-			ETag: `"v1"`, LastModified: time.Date(2026, time.November, 1, 0, 0, 0, 0, time.Local),
+			TDM: json.RawMessage(`[]`), ETag: `"v1"`, LastModified: time.Date(2026, time.November, 1, 0, 0, 0, 0, time.Local),
 		}
 		before := b.clock(t)
 		require.Zero(t, save(t, want))

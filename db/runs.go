@@ -20,7 +20,8 @@ func (s *Store) EnsureRun(ctx context.Context, name string, set crawl.Settings) 
 		LatencyFactor: *d.LatencyFactor, GraylistMs: *durationMS(d.Graylist), MaxGraylistings: *int32Of(d.MaxGraylistings),
 		MaxPages: *d.MaxPages, MaxPagesPerDomain: *d.MaxPagesPerDomain, MaxDepth: *int32Of(d.MaxDepth),
 		MaxAttempts: *int32Of(d.MaxAttempts), MaxActiveDomains: *int32Of(d.MaxDomains),
-		PagesPerActivity: *int32Of(d.PagesPerActivity), Scope: string(*d.Scope), Standing: *d.Standing,
+		PagesPerActivity: *int32Of(d.PagesPerActivity), Scope: string(*d.Scope), Purpose: string(*d.Purpose), BlockOnLogin: *d.BlockOnLogin,
+		Standing:   *d.Standing,
 		SetDelayMs: durationMS(set.Delay), SetIpDelayMs: durationMS(set.IPDelay), SetSubnetDelayMs: durationMS(set.SubnetDelay),
 		SetPatienceMs: durationMS(set.Patience), SetMinRefetchMs: durationMS(set.MinRefetch), SetTimeWindow: set.Window,
 		SetMaxPages:      set.MaxPages,
@@ -28,7 +29,8 @@ func (s *Store) EnsureRun(ctx context.Context, name string, set crawl.Settings) 
 		SetMaxGraylistings:   int32Of(set.MaxGraylistings),
 		SetMaxPagesPerDomain: set.MaxPagesPerDomain, SetMaxDepth: int32Of(set.MaxDepth),
 		SetMaxAttempts: int32Of(set.MaxAttempts), SetMaxActiveDomains: int32Of(set.MaxDomains),
-		SetPagesPerActivity: int32Of(set.PagesPerActivity), SetScope: (*string)(set.Scope), SetStanding: set.Standing,
+		SetPagesPerActivity: int32Of(set.PagesPerActivity), SetScope: (*string)(set.Scope), SetPurpose: (*string)(set.Purpose), SetBlockOnLogin: set.BlockOnLogin,
+		SetStanding: set.Standing,
 	})
 	if err != nil {
 		return crawl.Run{}, translate("store run "+name, err)
@@ -119,6 +121,7 @@ func run(row dbsqlc.CrawlRun) crawl.Run {
 	patience, graylist := crawl.Duration(fromMS(row.PatienceMs)), crawl.Duration(fromMS(row.GraylistMs))
 	graylistings, subnet := int(row.MaxGraylistings), crawl.Duration(fromMS(row.SubnetDelayMs))
 	depth, attempts, domains, pages := int(row.MaxDepth), int(row.MaxAttempts), int(row.MaxActiveDomains), int(row.PagesPerActivity)
+	purpose := crawl.Purpose(row.Purpose)
 	scope, refetch := crawl.Scope(row.Scope), crawl.Duration(fromMS(row.MinRefetchMs))
 	return crawl.Run{
 		ID: row.ID, Name: row.Name, Status: crawl.RunStatus(row.Status), Reason: row.StatusReason,
@@ -127,7 +130,7 @@ func run(row dbsqlc.CrawlRun) crawl.Run {
 			Delay: &delay, IPDelay: &ipDelay, SubnetDelay: &subnet, Patience: &patience, LatencyFactor: &row.LatencyFactor,
 			Graylist: &graylist, MaxGraylistings: &graylistings, MaxAttempts: &attempts, MaxDepth: &depth,
 			MaxDomains: &domains, MaxPages: &row.MaxPages, MaxPagesPerDomain: &row.MaxPagesPerDomain,
-			MinRefetch: &refetch, Window: &row.TimeWindow, PagesPerActivity: &pages, Scope: &scope, Standing: &row.Standing,
+			MinRefetch: &refetch, Window: &row.TimeWindow, PagesPerActivity: &pages, Scope: &scope, Purpose: &purpose, BlockOnLogin: &row.BlockOnLogin, Standing: &row.Standing,
 		},
 	}
 }

@@ -321,6 +321,7 @@ func TestSubnetSlot(t *testing.T) {
 	require.True(t, take("e.example", "192.0.2.5", 0).Granted, "who does not pace subnets")
 
 	require.NoError(t, b.FinishRobots(t.Context(), crawl.RobotsRequest{
+		Kind:   crawl.RequestRobots,
 		Domain: "a.example", IP: "192.0.2.1", Holder: "a.example", URL: "http://a.example/robots.txt",
 		EndedAt: time.Now().Add(-time.Hour), IPDelay: time.Second, SubnetDelay: time.Minute,
 	}))

@@ -35,6 +35,8 @@ type crawlCmd struct {
 	MaxDepth          *int           `help:"Links between a seed and a page; -1 is no limit." placeholder:"N"`
 	MaxAttempts       *int           `help:"Attempts a page. Default: 4." placeholder:"N"`
 	Scope             *crawl.Scope   `help:"Pages to crawl: those of the seeds' domains (seeds) or all (web). Default: seeds." placeholder:"seeds|web"`
+	Purpose           *crawl.Purpose `help:"What the crawl is for: search, ai-train or archive. What a publisher forbids for it is not done. Default: search." placeholder:"search|ai-train|archive"`
+	BlockOnLogin      *bool          `help:"Count login pages as refusals; --block-on-login=false does not. Default: true."`
 	MaxActiveDomains  *int           `help:"Domains crawled at the same time. Default: 1000." placeholder:"N"`
 	PagesPerActivity  *int           `help:"Pages one activity may fetch. Default: 1." placeholder:"N"`
 	Standing          *bool          `help:"Keep the run going when nothing is due."`
@@ -50,7 +52,7 @@ func (c *crawlCmd) settings() crawl.Settings {
 		LatencyFactor: c.LatencyFactor, Graylist: (*crawl.Duration)(c.Graylist), MaxGraylistings: c.MaxGraylistings,
 		MinRefetch: (*crawl.Duration)(c.MinRefetch), Window: c.Window,
 		MaxPages: c.MaxPages, MaxPagesPerDomain: c.MaxPagesPerDomain, MaxDepth: c.MaxDepth, MaxAttempts: c.MaxAttempts,
-		Scope: c.Scope, MaxDomains: c.MaxActiveDomains, PagesPerActivity: c.PagesPerActivity, Standing: c.Standing,
+		Purpose: c.Purpose, BlockOnLogin: c.BlockOnLogin, Scope: c.Scope, MaxDomains: c.MaxActiveDomains, PagesPerActivity: c.PagesPerActivity, Standing: c.Standing,
 	}
 }
 

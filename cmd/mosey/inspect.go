@@ -207,6 +207,9 @@ func printPage(w io.Writer, r crawl.PageReport) error {
 	if r.NoIndex || r.NoFollow {
 		row("meta robots", "noindex %t, nofollow %t", r.NoIndex, r.NoFollow)
 	}
+	if len(r.Permits) > 0 {
+		row("permits", "%s", r.Permits)
+	}
 	if !r.FreshUntil.IsZero() {
 		row("fresh until", "%s", stamp(r.FreshUntil))
 	}

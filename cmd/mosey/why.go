@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/permits"
 	"github.com/mosey-web/mosey/internal/robots"
 )
 
@@ -191,6 +193,7 @@ func explainPage(w *why, p crawl.PageReport) {
 	case !p.FetchedAt.IsZero():
 		w.addf("it was last fetched on %s; a run asks again once its --min-refetch has passed since", stamp(p.FetchedAt))
 	}
+	explainPermits(w, p)
 	if p.RedirectTo != "" {
 		w.addf("it redirects to %s", p.RedirectTo)
 	}
@@ -268,4 +271,27 @@ func windowLine(what, text string) string {
 		return fmt.Sprintf("%s: now, until %s", line, stamp(closes))
 	}
 	return line + ": now"
+}
+
+// explainPermits says what the page's publisher forbids.
+func explainPermits(w *why, r crawl.PageReport) {
+	if len(r.Permits) == 0 {
+		return
+	}
+	var p permits.Permits
+	if err := json.Unmarshal(r.Permits, &p); err != nil {
+		w.addf("what its publisher says cannot be read: %s", err)
+		return
+	}
+	for _, purpose := range []crawl.Purpose{crawl.PurposeSearch, crawl.PurposeAITrain, crawl.PurposeArchive} {
+		if allowed, why := permits.Allows(purpose, p); !allowed {
+			w.addf("%s", why)
+		}
+	}
+	if indexable, why := permits.Indexable(p, time.Now()); !indexable {
+		w.addf("%s", why)
+	}
+	if follow, why := permits.FollowLinks(p); !follow {
+		w.addf("%s", why)
+	}
 }

@@ -78,6 +78,9 @@ SELECT
     coalesce(n.max_attempts, 0)::integer AS max_attempts,
     coalesce(n.patience_ms, 0)::bigint AS patience_ms,
     coalesce(n.min_refetch_ms, 0)::bigint AS min_refetch_ms,
+    coalesce(n.purpose, '')::text AS purpose,
+    coalesce(n.block_on_login, false)::boolean AS block_on_login,
+    coalesce(n.tdm_known, false)::boolean AS tdm_known,
     coalesce(n.depth, 0)::integer AS depth,
     coalesce(n.fetched_at, 'epoch')::timestamptz AS fetched_at,
     coalesce(n.fresh_until, 'epoch')::timestamptz AS fresh_until,
@@ -113,9 +116,9 @@ FROM crawl_finish(
     $25::boolean, $26::text, $27::bigint, $28::bigint,
     $29::text, $30::text, $31::text,
     $32::text, $33::text, $34::text, $35::timestamptz,
-    $36::bigint, $37::bytea, $38::bigint,
-    $39::text [], $40::boolean, $41::text, $42::text,
-    $43::text [], $44::text []
+    $36::bigint, $37::bytea, $38::bigint, $39::text,
+    $40::text [], $41::boolean, $42::text, $43::text,
+    $44::text [], $45::text []
 ) AS n
 `
 
@@ -158,6 +161,7 @@ type CrawlFinishParams struct {
 	FreshMs       int64
 	ContentHash   []byte
 	Simhash       *int64
+	Permits       string
 	Patterns      []string
 	NoNews        bool
 	Trap          string
@@ -176,6 +180,9 @@ type CrawlFinishRow struct {
 	MaxAttempts     int32
 	PatienceMs      int64
 	MinRefetchMs    int64
+	Purpose         string
+	BlockOnLogin    bool
+	TdmKnown        bool
 	Depth           int32
 	FetchedAt       time.Time
 	FreshUntil      time.Time
@@ -243,6 +250,7 @@ func (q *Queries) CrawlFinish(ctx context.Context, arg CrawlFinishParams) (Crawl
 		arg.FreshMs,
 		arg.ContentHash,
 		arg.Simhash,
+		arg.Permits,
 		arg.Patterns,
 		arg.NoNews,
 		arg.Trap,
@@ -261,6 +269,9 @@ func (q *Queries) CrawlFinish(ctx context.Context, arg CrawlFinishParams) (Crawl
 		&i.MaxAttempts,
 		&i.PatienceMs,
 		&i.MinRefetchMs,
+		&i.Purpose,
+		&i.BlockOnLogin,
+		&i.TdmKnown,
 		&i.Depth,
 		&i.FetchedAt,
 		&i.FreshUntil,
@@ -301,6 +312,9 @@ SELECT
     coalesce(n.max_attempts, 0)::integer AS max_attempts,
     coalesce(n.patience_ms, 0)::bigint AS patience_ms,
     coalesce(n.min_refetch_ms, 0)::bigint AS min_refetch_ms,
+    coalesce(n.purpose, '')::text AS purpose,
+    coalesce(n.block_on_login, false)::boolean AS block_on_login,
+    coalesce(n.tdm_known, false)::boolean AS tdm_known,
     coalesce(n.depth, 0)::integer AS depth,
     coalesce(n.fetched_at, 'epoch')::timestamptz AS fetched_at,
     coalesce(n.fresh_until, 'epoch')::timestamptz AS fresh_until,
@@ -339,6 +353,9 @@ type CrawlNextRow struct {
 	MaxAttempts     int32
 	PatienceMs      int64
 	MinRefetchMs    int64
+	Purpose         string
+	BlockOnLogin    bool
+	TdmKnown        bool
 	Depth           int32
 	FetchedAt       time.Time
 	FreshUntil      time.Time
@@ -379,6 +396,9 @@ func (q *Queries) CrawlNext(ctx context.Context, domain string) (CrawlNextRow, e
 		&i.MaxAttempts,
 		&i.PatienceMs,
 		&i.MinRefetchMs,
+		&i.Purpose,
+		&i.BlockOnLogin,
+		&i.TdmKnown,
 		&i.Depth,
 		&i.FetchedAt,
 		&i.FreshUntil,

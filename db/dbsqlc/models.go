@@ -253,6 +253,8 @@ type CrawlRun struct {
 	MaxActiveDomains  int32
 	PagesPerActivity  int32
 	Scope             string
+	Purpose           string
+	BlockOnLogin      bool
 	Standing          bool
 	PagesStarted      int64
 	Seedings          int64
@@ -297,6 +299,8 @@ type DomainRun struct {
 	PatienceMs      int64
 	MinRefetchMs    int64
 	TimeWindow      string
+	Purpose         string
+	BlockOnLogin    bool
 	LatencyFactor   float64
 	GraylistMs      int64
 	MaxGraylistings int32
@@ -315,6 +319,7 @@ type Page struct {
 	CanonicalUrl *string
 	Noindex      bool
 	Nofollow     bool
+	Permits      []byte
 	Etag         *string
 	LastModified *time.Time
 	FreshUntil   *time.Time
@@ -402,6 +407,7 @@ type Robot struct {
 	Sitemaps     []string
 	Reason       string
 	StatusCode   *int16
+	Tdm          []byte
 	Etag         *string
 	LastModified *time.Time
 	Failures     int32

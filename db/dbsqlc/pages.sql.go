@@ -85,7 +85,7 @@ func (q *Queries) PageCrawls(ctx context.Context, arg PageCrawlsParams) ([]PageC
 }
 
 const pageGet = `-- name: PageGet :one
-SELECT id, url, domain, origin, status, title, language, canonical_url, noindex, nofollow, etag, last_modified, fresh_until, content_hash, simhash, trap, trap_evidence, fetched_at, failed_at, created_at, updated_at FROM pages WHERE url = $1
+SELECT id, url, domain, origin, status, title, language, canonical_url, noindex, nofollow, permits, etag, last_modified, fresh_until, content_hash, simhash, trap, trap_evidence, fetched_at, failed_at, created_at, updated_at FROM pages WHERE url = $1
 `
 
 func (q *Queries) PageGet(ctx context.Context, url string) (Page, error) {
@@ -102,6 +102,7 @@ func (q *Queries) PageGet(ctx context.Context, url string) (Page, error) {
 		&i.CanonicalUrl,
 		&i.Noindex,
 		&i.Nofollow,
+		&i.Permits,
 		&i.Etag,
 		&i.LastModified,
 		&i.FreshUntil,

@@ -14,6 +14,7 @@ const robotsGet = `-- name: RobotsGet :one
 SELECT
     origin, domain, verdict, agent, rules, crawl_delay_ms, sitemaps, reason, status_code, failures,
     fetched_at, expires_at, etag, last_modified, read_at,
+    coalesce(tdm::text, '')::text AS tdm,
     coalesce(ms_between(read_at, clock_timestamp()), -1)::bigint AS age_ms,
     coalesce(ms_between(failing_since, clock_timestamp()), 0)::bigint AS failing_ms,
     (extract(EPOCH FROM fetched_at) * 1e6)::bigint AS version,
@@ -37,6 +38,7 @@ type RobotsGetRow struct {
 	Etag         *string
 	LastModified *time.Time
 	ReadAt       *time.Time
+	Tdm          string
 	AgeMs        int64
 	FailingMs    int64
 	Version      int64
@@ -62,6 +64,7 @@ func (q *Queries) RobotsGet(ctx context.Context, origin string) (RobotsGetRow, e
 		&i.Etag,
 		&i.LastModified,
 		&i.ReadAt,
+		&i.Tdm,
 		&i.AgeMs,
 		&i.FailingMs,
 		&i.Version,
@@ -128,7 +131,7 @@ SELECT s.failures::integer AS failures, s.reopened::integer AS reopened
 FROM robots_save(
     $1::text, $2::text, $3::robots_verdict, $4::text, $5::text,
     $6::bigint, $7::text [], $8::text, $9::integer, $10::bigint,
-    $11::text, $12::timestamptz, $13::boolean
+    $11::text, $12::timestamptz, $13::boolean, $14::text
 ) AS s
 `
 
@@ -146,6 +149,7 @@ type RobotsSaveParams struct {
 	Etag         *string
 	LastModified *time.Time
 	Failed       bool
+	Tdm          string
 }
 
 type RobotsSaveRow struct {
@@ -168,6 +172,7 @@ func (q *Queries) RobotsSave(ctx context.Context, arg RobotsSaveParams) (RobotsS
 		arg.Etag,
 		arg.LastModified,
 		arg.Failed,
+		arg.Tdm,
 	)
 	var i RobotsSaveRow
 	err := row.Scan(&i.Failures, &i.Reopened)

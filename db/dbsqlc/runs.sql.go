@@ -36,7 +36,7 @@ func (q *Queries) RunActivity(ctx context.Context, runID *int64) (RunActivityRow
 }
 
 const runByName = `-- name: RunByName :one
-SELECT id, name, status, status_reason, delay_ms, ip_delay_ms, subnet_delay_ms, patience_ms, min_refetch_ms, time_window, latency_factor, graylist_ms, max_graylistings, max_pages, max_pages_per_domain, max_depth, max_attempts, max_active_domains, pages_per_activity, scope, standing, pages_started, seedings, started_at, finished_at, created_at, updated_at FROM crawl_runs WHERE name = $1
+SELECT id, name, status, status_reason, delay_ms, ip_delay_ms, subnet_delay_ms, patience_ms, min_refetch_ms, time_window, latency_factor, graylist_ms, max_graylistings, max_pages, max_pages_per_domain, max_depth, max_attempts, max_active_domains, pages_per_activity, scope, purpose, block_on_login, standing, pages_started, seedings, started_at, finished_at, created_at, updated_at FROM crawl_runs WHERE name = $1
 `
 
 func (q *Queries) RunByName(ctx context.Context, name string) (CrawlRun, error) {
@@ -63,6 +63,8 @@ func (q *Queries) RunByName(ctx context.Context, name string) (CrawlRun, error) 
 		&i.MaxActiveDomains,
 		&i.PagesPerActivity,
 		&i.Scope,
+		&i.Purpose,
+		&i.BlockOnLogin,
 		&i.Standing,
 		&i.PagesStarted,
 		&i.Seedings,
@@ -125,7 +127,7 @@ func (q *Queries) RunFrontier(ctx context.Context, arg RunFrontierParams) (RunFr
 }
 
 const runList = `-- name: RunList :many
-SELECT id, name, status, status_reason, delay_ms, ip_delay_ms, subnet_delay_ms, patience_ms, min_refetch_ms, time_window, latency_factor, graylist_ms, max_graylistings, max_pages, max_pages_per_domain, max_depth, max_attempts, max_active_domains, pages_per_activity, scope, standing, pages_started, seedings, started_at, finished_at, created_at, updated_at FROM crawl_runs ORDER BY id
+SELECT id, name, status, status_reason, delay_ms, ip_delay_ms, subnet_delay_ms, patience_ms, min_refetch_ms, time_window, latency_factor, graylist_ms, max_graylistings, max_pages, max_pages_per_domain, max_depth, max_attempts, max_active_domains, pages_per_activity, scope, purpose, block_on_login, standing, pages_started, seedings, started_at, finished_at, created_at, updated_at FROM crawl_runs ORDER BY id
 `
 
 func (q *Queries) RunList(ctx context.Context) ([]CrawlRun, error) {
@@ -158,6 +160,8 @@ func (q *Queries) RunList(ctx context.Context) ([]CrawlRun, error) {
 			&i.MaxActiveDomains,
 			&i.PagesPerActivity,
 			&i.Scope,
+			&i.Purpose,
+			&i.BlockOnLogin,
 			&i.Standing,
 			&i.PagesStarted,
 			&i.Seedings,
@@ -305,34 +309,36 @@ func (q *Queries) RunTotals(ctx context.Context, runID int64) (RunTotalsRow, err
 const runUpsert = `-- name: RunUpsert :one
 INSERT INTO crawl_runs AS r (
     name, delay_ms, ip_delay_ms, subnet_delay_ms, patience_ms, min_refetch_ms, time_window, latency_factor, graylist_ms, max_graylistings, max_pages, max_pages_per_domain, max_depth,
-    max_attempts, max_active_domains, pages_per_activity, scope, standing
+    max_attempts, max_active_domains, pages_per_activity, scope, purpose, block_on_login, standing
 ) VALUES (
     $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
-    $14, $15, $16, $17, $18
+    $14, $15, $16, $17, $18, $19, $20
 )
 ON CONFLICT (name) DO UPDATE SET
-    delay_ms = coalesce($19, r.delay_ms),
-    ip_delay_ms = coalesce($20, r.ip_delay_ms),
-    subnet_delay_ms = coalesce($21, r.subnet_delay_ms),
-    patience_ms = coalesce($22, r.patience_ms),
-    min_refetch_ms = coalesce($23, r.min_refetch_ms),
-    time_window = coalesce($24, r.time_window),
-    latency_factor = coalesce($25, r.latency_factor),
-    graylist_ms = coalesce($26, r.graylist_ms),
-    max_graylistings = coalesce($27, r.max_graylistings),
-    max_pages = coalesce($28, r.max_pages),
-    max_pages_per_domain = coalesce($29, r.max_pages_per_domain),
-    max_depth = coalesce($30, r.max_depth),
-    max_attempts = coalesce($31, r.max_attempts),
-    max_active_domains = coalesce($32, r.max_active_domains),
-    pages_per_activity = coalesce($33, r.pages_per_activity),
-    scope = coalesce($34, r.scope),
-    standing = coalesce($35, r.standing),
+    delay_ms = coalesce($21, r.delay_ms),
+    ip_delay_ms = coalesce($22, r.ip_delay_ms),
+    subnet_delay_ms = coalesce($23, r.subnet_delay_ms),
+    patience_ms = coalesce($24, r.patience_ms),
+    min_refetch_ms = coalesce($25, r.min_refetch_ms),
+    time_window = coalesce($26, r.time_window),
+    latency_factor = coalesce($27, r.latency_factor),
+    graylist_ms = coalesce($28, r.graylist_ms),
+    max_graylistings = coalesce($29, r.max_graylistings),
+    max_pages = coalesce($30, r.max_pages),
+    max_pages_per_domain = coalesce($31, r.max_pages_per_domain),
+    max_depth = coalesce($32, r.max_depth),
+    max_attempts = coalesce($33, r.max_attempts),
+    max_active_domains = coalesce($34, r.max_active_domains),
+    pages_per_activity = coalesce($35, r.pages_per_activity),
+    scope = coalesce($36, r.scope),
+    purpose = coalesce($37, r.purpose),
+    block_on_login = coalesce($38, r.block_on_login),
+    standing = coalesce($39, r.standing),
     pages_started = CASE WHEN r.max_pages >= 0 THEN r.pages_started ELSE (
         SELECT coalesce(sum(rd.pages_started), 0) FROM run_domains AS rd WHERE rd.run_id = r.id
     ) END,
     updated_at = now()
-RETURNING id, name, status, status_reason, delay_ms, ip_delay_ms, subnet_delay_ms, patience_ms, min_refetch_ms, time_window, latency_factor, graylist_ms, max_graylistings, max_pages, max_pages_per_domain, max_depth, max_attempts, max_active_domains, pages_per_activity, scope, standing, pages_started, seedings, started_at, finished_at, created_at, updated_at
+RETURNING id, name, status, status_reason, delay_ms, ip_delay_ms, subnet_delay_ms, patience_ms, min_refetch_ms, time_window, latency_factor, graylist_ms, max_graylistings, max_pages, max_pages_per_domain, max_depth, max_attempts, max_active_domains, pages_per_activity, scope, purpose, block_on_login, standing, pages_started, seedings, started_at, finished_at, created_at, updated_at
 `
 
 type RunUpsertParams struct {
@@ -353,6 +359,8 @@ type RunUpsertParams struct {
 	MaxActiveDomains     int32
 	PagesPerActivity     int32
 	Scope                string
+	Purpose              string
+	BlockOnLogin         bool
 	Standing             bool
 	SetDelayMs           *int64
 	SetIpDelayMs         *int64
@@ -370,6 +378,8 @@ type RunUpsertParams struct {
 	SetMaxActiveDomains  *int32
 	SetPagesPerActivity  *int32
 	SetScope             *string
+	SetPurpose           *string
+	SetBlockOnLogin      *bool
 	SetStanding          *bool
 }
 
@@ -394,6 +404,8 @@ func (q *Queries) RunUpsert(ctx context.Context, arg RunUpsertParams) (CrawlRun,
 		arg.MaxActiveDomains,
 		arg.PagesPerActivity,
 		arg.Scope,
+		arg.Purpose,
+		arg.BlockOnLogin,
 		arg.Standing,
 		arg.SetDelayMs,
 		arg.SetIpDelayMs,
@@ -411,6 +423,8 @@ func (q *Queries) RunUpsert(ctx context.Context, arg RunUpsertParams) (CrawlRun,
 		arg.SetMaxActiveDomains,
 		arg.SetPagesPerActivity,
 		arg.SetScope,
+		arg.SetPurpose,
+		arg.SetBlockOnLogin,
 		arg.SetStanding,
 	)
 	var i CrawlRun
@@ -435,6 +449,8 @@ func (q *Queries) RunUpsert(ctx context.Context, arg RunUpsertParams) (CrawlRun,
 		&i.MaxActiveDomains,
 		&i.PagesPerActivity,
 		&i.Scope,
+		&i.Purpose,
+		&i.BlockOnLogin,
 		&i.Standing,
 		&i.PagesStarted,
 		&i.Seedings,

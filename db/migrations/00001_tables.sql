@@ -36,6 +36,10 @@ CREATE TABLE crawl_runs (
     max_active_domains integer NOT NULL,
     pages_per_activity integer NOT NULL,
     scope text NOT NULL,
+    -- what the crawl is for, and so what a publisher can forbid it
+    purpose text NOT NULL,
+    -- whether a login page in place of a page counts as a refusal
+    block_on_login boolean NOT NULL,
     standing boolean NOT NULL,
     -- requests for pages begun; kept only while max_pages sets a limit
     pages_started bigint NOT NULL DEFAULT 0,
@@ -46,6 +50,7 @@ CREATE TABLE crawl_runs (
     updated_at timestamptz NOT NULL DEFAULT now(),
     CONSTRAINT crawl_runs_name_valid CHECK (name ~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$'),
     CONSTRAINT crawl_runs_scope_known CHECK (scope IN ('seeds', 'web')),
+    CONSTRAINT crawl_runs_purpose_known CHECK (purpose IN ('search', 'ai-train', 'archive')),
     CONSTRAINT crawl_runs_settings_in_range CHECK (
         delay_ms >= 0 AND ip_delay_ms >= 0 AND subnet_delay_ms >= 0 AND patience_ms >= 0 AND min_refetch_ms >= 0 AND latency_factor >= 0
         AND graylist_ms >= 0 AND max_graylistings >= 1 AND max_pages >= -1
@@ -119,6 +124,8 @@ CREATE TABLE pages (
     canonical_url text,
     noindex boolean NOT NULL DEFAULT false,
     nofollow boolean NOT NULL DEFAULT false,
+    -- what its publisher says about its use: permits.Permits; null is nothing
+    permits jsonb,
     -- what to ask for it again with, and until when not to: crawl.Visit
     etag text,
     last_modified timestamptz,
@@ -241,6 +248,8 @@ CREATE TABLE robots (
     sitemaps text [] NOT NULL DEFAULT '{}',
     reason text NOT NULL DEFAULT '',
     status_code smallint,
+    -- the origin's tdmrep.json: permits.TDM; null while it has not been asked for
+    tdm jsonb,
     -- what to ask for it again with
     etag text,
     last_modified timestamptz,
@@ -285,7 +294,7 @@ CREATE TABLE requests (
     kind text NOT NULL,
     -- of a page
     crawl_id bigint,
-    -- of a robots.txt
+    -- of a robots.txt or tdmrep.json
     url text,
     -- what robots.txt a page was decided by, see robots_history
     origin text,
@@ -304,7 +313,7 @@ CREATE TABLE requests (
     -- the worker died: started_at is when the slot was taken and ended_at when
     -- its hold ran out
     lost boolean NOT NULL DEFAULT false,
-    CONSTRAINT requests_kind_known CHECK (kind IN ('page', 'robots')),
+    CONSTRAINT requests_kind_known CHECK (kind IN ('page', 'robots', 'tdm')),
     CONSTRAINT requests_end_after_start CHECK (started_at <= ended_at)
 );
 

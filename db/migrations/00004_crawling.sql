@@ -12,6 +12,8 @@ SELECT
     r.patience_ms,
     r.min_refetch_ms,
     r.time_window,
+    r.purpose,
+    r.block_on_login,
     r.latency_factor,
     r.graylist_ms,
     r.max_graylistings,
@@ -39,6 +41,8 @@ CREATE TYPE next_crawl AS (
     max_attempts integer,
     patience_ms bigint,
     min_refetch_ms bigint,
+    purpose text,
+    block_on_login boolean,
     -- links from a seed
     depth integer,
     -- what is known from the last visit: crawl.Visit
@@ -65,6 +69,8 @@ CREATE TYPE next_crawl AS (
     -- until the verdict expires; not positive when it has
     robots_fresh_ms bigint,
     robots_reason text,
+    -- whether the origin's tdmrep.json has been asked for
+    tdm_known boolean,
     -- what bears on the delay, see crawl.Waits
     delay_ms bigint,
     domain_delay_ms bigint,
@@ -170,6 +176,8 @@ BEGIN
             n.max_attempts := r.max_attempts;
             n.patience_ms := r.patience_ms;
             n.min_refetch_ms := r.min_refetch_ms;
+            n.purpose := r.purpose;
+            n.block_on_login := r.block_on_login;
             n.latency_factor := r.latency_factor;
             n.graylist_ms := r.graylist_ms;
             n.max_graylistings := r.max_graylistings;
@@ -196,9 +204,9 @@ BEGIN
             coalesce(ro.verdict::text, ''),
             coalesce((extract(EPOCH FROM ro.fetched_at) * 1e6)::bigint, 0),
             coalesce(ms_between(t, ro.expires_at), 0),
-            coalesce(ro.reason, '')
+            coalesce(ro.reason, ''), ro.tdm IS NOT NULL
         INTO n.origin, n.fetched_at, n.fresh_until, n.etag, n.last_modified, n.content_hash,
-            n.robots_verdict, n.robots_version, n.robots_fresh_ms, n.robots_reason
+            n.robots_verdict, n.robots_version, n.robots_fresh_ms, n.robots_reason, n.tdm_known
         FROM pages p LEFT JOIN robots ro ON ro.origin = p.origin
         WHERE p.id = best.page_id;
         n.attempt := (

@@ -130,6 +130,8 @@ CREATE FUNCTION crawl_finish(
     p_fresh_ms bigint,
     p_content_hash bytea,
     p_simhash bigint,
+    -- permits.Permits, empty where nothing is said
+    p_permits text,
     -- the patterns that the page is charged to, and whether it is known to have
     -- brought no news
     p_patterns text[],
@@ -196,7 +198,7 @@ BEGIN
         UPDATE pages SET
             etag = p_etag, last_modified = p_last_modified,
             fresh_until = ended + ms_interval(nullif(p_fresh_ms, 0)),
-            content_hash = p_content_hash, simhash = p_simhash,
+            content_hash = p_content_hash, simhash = p_simhash, permits = nullif(p_permits, '')::jsonb,
             status = 'fetched', fetched_at = ended, title = nullif(p_title, ''),
             canonical_url = nullif(p_canonical, ''), noindex = p_noindex, nofollow = p_nofollow,
             updated_at = clock_timestamp()

@@ -121,7 +121,7 @@ $$;
 CREATE FUNCTION robots_save(
     p_origin text, p_domain text, p_verdict robots_verdict, p_agent text, p_rules text,
     p_crawl_delay_ms bigint, p_sitemaps text[], p_reason text, p_status_code integer, p_fresh_ms bigint,
-    p_etag text, p_last_modified timestamptz, p_failed boolean,
+    p_etag text, p_last_modified timestamptz, p_failed boolean, p_tdm text,
     OUT failures integer, OUT reopened integer
 ) LANGUAGE plpgsql AS $$
 DECLARE
@@ -131,10 +131,10 @@ DECLARE
 BEGIN
     SELECT * INTO old FROM robots r WHERE r.origin = p_origin FOR UPDATE;
     INSERT INTO robots AS r
-        (origin, domain, verdict, agent, rules, crawl_delay_ms, sitemaps, reason, status_code, etag, last_modified,
+        (origin, domain, verdict, agent, rules, crawl_delay_ms, sitemaps, reason, status_code, etag, last_modified, tdm,
         failures, failing_since, read_at, fetched_at, expires_at)
     VALUES (p_origin, p_domain, p_verdict, p_agent, p_rules, p_crawl_delay_ms, p_sitemaps, p_reason,
-        nullif(p_status_code, 0), p_etag, p_last_modified,
+        nullif(p_status_code, 0), p_etag, p_last_modified, nullif(p_tdm, '')::jsonb,
         p_failed::integer, CASE WHEN p_failed THEN t END, CASE WHEN NOT p_failed THEN t END,
         t, t + ms_interval(p_fresh_ms))
     ON CONFLICT (origin) DO UPDATE SET
@@ -143,7 +143,7 @@ BEGIN
             WHEN excluded.verdict = 'unreachable' THEN r.crawl_delay_ms ELSE excluded.crawl_delay_ms
         END,
         sitemaps = excluded.sitemaps, reason = excluded.reason, status_code = excluded.status_code,
-        etag = excluded.etag, last_modified = excluded.last_modified,
+        etag = excluded.etag, last_modified = excluded.last_modified, tdm = excluded.tdm,
         failures = CASE WHEN p_failed THEN r.failures + 1 ELSE 0 END,
         failing_since = CASE WHEN p_failed THEN coalesce(r.failing_since, t) END,
         read_at = CASE WHEN p_failed THEN r.read_at ELSE t END,

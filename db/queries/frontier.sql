@@ -9,6 +9,9 @@ SELECT
     coalesce(n.max_attempts, 0)::integer AS max_attempts,
     coalesce(n.patience_ms, 0)::bigint AS patience_ms,
     coalesce(n.min_refetch_ms, 0)::bigint AS min_refetch_ms,
+    coalesce(n.purpose, '')::text AS purpose,
+    coalesce(n.block_on_login, false)::boolean AS block_on_login,
+    coalesce(n.tdm_known, false)::boolean AS tdm_known,
     coalesce(n.depth, 0)::integer AS depth,
     coalesce(n.fetched_at, 'epoch')::timestamptz AS fetched_at,
     coalesce(n.fresh_until, 'epoch')::timestamptz AS fresh_until,
@@ -57,6 +60,9 @@ SELECT
     coalesce(n.max_attempts, 0)::integer AS max_attempts,
     coalesce(n.patience_ms, 0)::bigint AS patience_ms,
     coalesce(n.min_refetch_ms, 0)::bigint AS min_refetch_ms,
+    coalesce(n.purpose, '')::text AS purpose,
+    coalesce(n.block_on_login, false)::boolean AS block_on_login,
+    coalesce(n.tdm_known, false)::boolean AS tdm_known,
     coalesce(n.depth, 0)::integer AS depth,
     coalesce(n.fetched_at, 'epoch')::timestamptz AS fetched_at,
     coalesce(n.fresh_until, 'epoch')::timestamptz AS fresh_until,
@@ -92,7 +98,7 @@ FROM crawl_finish(
     @redirect::boolean, @origin::text, @robots_version::bigint, @retry_after_ms::bigint,
     @health::text, @verdict::text, @verdict_reason::text,
     @skipped::text, @unchanged::text, sqlc.narg('etag')::text, sqlc.narg('last_modified')::timestamptz,
-    @fresh_ms::bigint, sqlc.narg('content_hash')::bytea, sqlc.narg('simhash')::bigint,
+    @fresh_ms::bigint, sqlc.narg('content_hash')::bytea, sqlc.narg('simhash')::bigint, @permits::text,
     @patterns::text [], @no_news::boolean, @trap::text, @trap_evidence::text,
     @link_traps::text [], @link_evidence::text []
 ) AS n;

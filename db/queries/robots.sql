@@ -2,6 +2,7 @@
 SELECT
     origin, domain, verdict, agent, rules, crawl_delay_ms, sitemaps, reason, status_code, failures,
     fetched_at, expires_at, etag, last_modified, read_at,
+    coalesce(tdm::text, '')::text AS tdm,
     coalesce(ms_between(read_at, clock_timestamp()), -1)::bigint AS age_ms,
     coalesce(ms_between(failing_since, clock_timestamp()), 0)::bigint AS failing_ms,
     (extract(EPOCH FROM fetched_at) * 1e6)::bigint AS version,
@@ -19,5 +20,5 @@ SELECT s.failures::integer AS failures, s.reopened::integer AS reopened
 FROM robots_save(
     @origin::text, @domain::text, @verdict::robots_verdict, @agent::text, @rules::text,
     sqlc.narg('crawl_delay_ms')::bigint, @sitemaps::text [], @reason::text, @status_code::integer, @fresh_ms::bigint,
-    sqlc.narg('etag')::text, sqlc.narg('last_modified')::timestamptz, @failed::boolean
+    sqlc.narg('etag')::text, sqlc.narg('last_modified')::timestamptz, @failed::boolean, @tdm::text
 ) AS s;

@@ -3,10 +3,10 @@
 -- name: RunUpsert :one
 INSERT INTO crawl_runs AS r (
     name, delay_ms, ip_delay_ms, subnet_delay_ms, patience_ms, min_refetch_ms, time_window, latency_factor, graylist_ms, max_graylistings, max_pages, max_pages_per_domain, max_depth,
-    max_attempts, max_active_domains, pages_per_activity, scope, standing
+    max_attempts, max_active_domains, pages_per_activity, scope, purpose, block_on_login, standing
 ) VALUES (
     @name, @delay_ms, @ip_delay_ms, @subnet_delay_ms, @patience_ms, @min_refetch_ms, @time_window, @latency_factor, @graylist_ms, @max_graylistings, @max_pages, @max_pages_per_domain, @max_depth,
-    @max_attempts, @max_active_domains, @pages_per_activity, @scope, @standing
+    @max_attempts, @max_active_domains, @pages_per_activity, @scope, @purpose, @block_on_login, @standing
 )
 ON CONFLICT (name) DO UPDATE SET
     delay_ms = coalesce(sqlc.narg('set_delay_ms'), r.delay_ms),
@@ -25,6 +25,8 @@ ON CONFLICT (name) DO UPDATE SET
     max_active_domains = coalesce(sqlc.narg('set_max_active_domains'), r.max_active_domains),
     pages_per_activity = coalesce(sqlc.narg('set_pages_per_activity'), r.pages_per_activity),
     scope = coalesce(sqlc.narg('set_scope'), r.scope),
+    purpose = coalesce(sqlc.narg('set_purpose'), r.purpose),
+    block_on_login = coalesce(sqlc.narg('set_block_on_login'), r.block_on_login),
     standing = coalesce(sqlc.narg('set_standing'), r.standing),
     pages_started = CASE WHEN r.max_pages >= 0 THEN r.pages_started ELSE (
         SELECT coalesce(sum(rd.pages_started), 0) FROM run_domains AS rd WHERE rd.run_id = r.id

@@ -3,7 +3,6 @@ package extract
 import (
 	"errors"
 	"strings"
-	"unicode"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -20,17 +19,16 @@ const refsPerLink = 4
 type collector struct {
 	limits Limits
 
-	title             string
-	base              string
-	canonicals        []string
-	noIndex, noFollow bool
-	metas             []Meta
-	language          string
-	text              textBuffer
-	passwords         int // input elements of this type
-	refs              []reference
-	refIndex          map[string]int // into refs
-	refsDropped       int
+	title       string
+	base        string
+	canonicals  []string
+	metas       []Meta
+	language    string
+	text        textBuffer
+	passwords   int // input elements of this type
+	refs        []reference
+	refIndex    map[string]int // into refs
+	refsDropped int
 }
 
 type reference struct {
@@ -88,18 +86,7 @@ func (c *collector) meta(attrs attributes) {
 	if strings.EqualFold(strings.TrimSpace(attrs.httpEquiv), "refresh") {
 		c.addRef(refreshTarget(attrs.content), false)
 	}
-	name := strings.TrimSpace(attrs.name)
-	c.addMeta(name, attrs.content)
-	if !strings.EqualFold(name, "robots") && !strings.EqualFold(name, RobotsToken) {
-		return
-	}
-	for directive := range strings.FieldsFuncSeq(attrs.content, func(r rune) bool {
-		return r == ',' || unicode.IsSpace(r)
-	}) {
-		none := strings.EqualFold(directive, "none")
-		c.noIndex = c.noIndex || none || strings.EqualFold(directive, "noindex")
-		c.noFollow = c.noFollow || none || strings.EqualFold(directive, "nofollow")
-	}
+	c.addMeta(strings.TrimSpace(attrs.name), attrs.content)
 }
 
 // addMeta keeps an element that speaks of what may be done with the page.
@@ -146,7 +133,7 @@ func (c *collector) page(pageURL crawl.URL) Page {
 	}
 	page := Page{
 		Title: c.title, Text: c.text.String(), Language: c.language,
-		Metas: c.metas, NoIndex: c.noIndex, NoFollow: c.noFollow,
+		Metas:        c.metas,
 		LinksDropped: c.refsDropped,
 	}
 	page.Login = c.passwords == 1 && (LoginURL(pageURL) || namesLogin(page.Title) || len(page.Text) < loginTextBytes)

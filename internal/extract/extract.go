@@ -114,10 +114,6 @@ type Page struct {
 	// about the use of the page.
 	Metas []Meta
 
-	// NoIndex and NoFollow are what meta elements named "robots" and "mosey"
-	// say, all of them taken together: the strictest holds. "none" is both.
-	NoIndex, NoFollow bool
-
 	// Language is the lang attribute of the html element as written, at most 35
 	// bytes of printable ASCII; empty if it is missing or longer.
 	Language string

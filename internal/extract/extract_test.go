@@ -220,22 +220,13 @@ func TestHTMLTitle(t *testing.T) {
 	})
 }
 
-func TestHTMLRobotsCanonicalLanguage(t *testing.T) {
+func TestHTMLCanonicalLanguage(t *testing.T) {
 	t.Parallel()
 	for why, c := range map[string]struct {
 		body string
 		want extract.Page
 	}{
 		"nothing said":             {`<p>`, extract.Page{}},
-		"noindex":                  {`<meta name=robots content=noindex>`, extract.Page{NoIndex: true}},
-		"both, in capitals":        {`<META NAME="ROBOTS" CONTENT="NOINDEX,NOFOLLOW">`, extract.Page{NoIndex: true, NoFollow: true}},
-		"spaces for commas":        {`<meta name=robots content="noarchive nofollow">`, extract.Page{NoFollow: true}},
-		"none":                     {`<meta name=robots content=" None ">`, extract.Page{NoIndex: true, NoFollow: true}},
-		"all":                      {`<meta name=robots content="all, index, follow">`, extract.Page{}},
-		"to us":                    {`<meta name=Mosey content=nofollow>`, extract.Page{NoFollow: true}},
-		"to others":                {`<meta name=googlebot content=none>`, extract.Page{}},
-		"strictest of several":     {`<meta name=robots content=noindex><meta name=mosey content="index,nofollow">`, extract.Page{NoIndex: true, NoFollow: true}},
-		"part of a word":           {`<meta name=robots content="nofollows,nonenoindex">`, extract.Page{}},
 		"canonical":                {`<link rel=canonical href="../a?utm_source=b#c">`, extract.Page{Canonical: "https://example.org/a"}},
 		"canonical on a base":      {`<link rel=canonical href=a><base href=//example.net/b/>`, extract.Page{Canonical: "https://example.net/b/a"}},
 		"first valid canonical":    {`<link rel=canonical href="http://"><link rel=Canonical href=/a><link rel=canonical href=/b>`, extract.Page{Canonical: "https://example.org/a"}},

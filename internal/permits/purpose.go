@@ -3,48 +3,25 @@ package permits
 import (
 	"fmt"
 	"time"
+
+	"github.com/mosey-web/mosey/crawl"
 )
-
-// Purpose is what a crawl is for.
-type Purpose string
-
-// The purposes.
-const (
-	// PurposeSearch is to find pages, as by links and titles.
-	PurposeSearch Purpose = "search"
-
-	// PurposeAITrain is to train or tune models.
-	PurposeAITrain Purpose = "ai-train"
-
-	// PurposeArchive is to keep copies.
-	PurposeArchive Purpose = "archive"
-)
-
-// ParsePurpose returns the purpose with a name.
-func ParsePurpose(name string) (Purpose, error) {
-	switch p := Purpose(name); p {
-	case PurposeSearch, PurposeAITrain, PurposeArchive:
-		return p, nil
-	}
-	return "", fmt.Errorf("%q is no purpose of a crawl: use %s, %s or %s",
-		name, PurposeSearch, PurposeAITrain, PurposeArchive)
-}
 
 // Allows says whether a page may be used for a purpose, by the table in the
 // package's documentation, and if not why in words. An unknown purpose is never
 // allowed.
-func Allows(purpose Purpose, p Permits) (bool, string) {
+func Allows(purpose crawl.Purpose, p Permits) (bool, string) {
 	switch purpose {
-	case PurposeSearch:
+	case crawl.PurposeSearch:
 		return unless(purpose, objection{"search=no", p.ContentSignals.Search.refusal()})
-	case PurposeAITrain:
+	case crawl.PurposeAITrain:
 		return unless(
 			purpose,
 			objection{"noai", p.NoAI},
 			objection{"a TDM reservation", p.TDMReserved},
 			objection{"ai-train=no", p.ContentSignals.AITrain.refusal()},
 		)
-	case PurposeArchive:
+	case crawl.PurposeArchive:
 		return unless(purpose, objection{"noarchive", p.NoArchive})
 	}
 	return false, fmt.Sprintf("%q is no known purpose", purpose)

@@ -7,24 +7,25 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/internal/permits"
 )
 
 // The table in the package's documentation, one signal at a time.
 func TestAllows(t *testing.T) {
 	t.Parallel()
-	purposes := []permits.Purpose{permits.PurposeSearch, permits.PurposeAITrain, permits.PurposeArchive}
+	purposes := []crawl.Purpose{crawl.PurposeSearch, crawl.PurposeAITrain, crawl.PurposeArchive}
 	for _, c := range []struct {
 		key, value string
-		forbids    permits.Purpose
+		forbids    crawl.Purpose
 		reason     string
 	}{
-		{"X-Robots-Tag", "noai", permits.PurposeAITrain, "ai-train is forbidden by noai (X-Robots-Tag)"},
-		{"X-Robots-Tag", "mosey: noai", permits.PurposeAITrain, "ai-train is forbidden by noai (X-Robots-Tag to mosey)"},
-		{"Tdm-Reservation", "1", permits.PurposeAITrain, "ai-train is forbidden by a TDM reservation (the header tdm-reservation)"},
-		{"Content-Signal", "ai-train=no", permits.PurposeAITrain, "ai-train is forbidden by ai-train=no (the header Content-Signal)"},
-		{"Content-Signal", "search=no", permits.PurposeSearch, "search is forbidden by search=no (the header Content-Signal)"},
-		{"X-Robots-Tag", "noarchive", permits.PurposeArchive, "archive is forbidden by noarchive (X-Robots-Tag)"},
+		{"X-Robots-Tag", "noai", crawl.PurposeAITrain, "ai-train is forbidden by noai (X-Robots-Tag)"},
+		{"X-Robots-Tag", "mosey: noai", crawl.PurposeAITrain, "ai-train is forbidden by noai (X-Robots-Tag to mosey)"},
+		{"Tdm-Reservation", "1", crawl.PurposeAITrain, "ai-train is forbidden by a TDM reservation (the header tdm-reservation)"},
+		{"Content-Signal", "ai-train=no", crawl.PurposeAITrain, "ai-train is forbidden by ai-train=no (the header Content-Signal)"},
+		{"Content-Signal", "search=no", crawl.PurposeSearch, "search is forbidden by search=no (the header Content-Signal)"},
+		{"X-Robots-Tag", "noarchive", crawl.PurposeArchive, "archive is forbidden by noarchive (X-Robots-Tag)"},
 		{"X-Robots-Tag", "none, nosnippet, noimageindex, noimageai, unavailable_after: 2000-01-01", "", ""},
 		{"Tdm-Reservation", "0", "", ""},
 		{"Content-Signal", "ai-train=yes, search=yes, ai-input=no", "", ""},
@@ -79,17 +80,4 @@ func TestFollowLinks(t *testing.T) {
 	ok, reason = permits.FollowLinks(fromTags("nofollow"))
 	require.False(t, ok)
 	require.Equal(t, "following links is forbidden by nofollow (X-Robots-Tag)", reason)
-}
-
-func TestParsePurpose(t *testing.T) {
-	t.Parallel()
-	for _, name := range []string{"search", "ai-train", "archive"} {
-		p, err := permits.ParsePurpose(name)
-		require.NoError(t, err)
-		require.Equal(t, permits.Purpose(name), p)
-	}
-	for _, name := range []string{"", "Search", "train"} {
-		_, err := permits.ParsePurpose(name)
-		require.EqualError(t, err, `"`+name+`" is no purpose of a crawl: use search, ai-train or archive`)
-	}
 }
