@@ -234,6 +234,18 @@ func TestFetchPagesObeysRetryAfter(t *testing.T) {
 			// a date has whole seconds
 			return time.Now().Add(asked + time.Second).UTC().Format(http.TimeFormat)
 		}),
+		"AsADateThatIsPastByOurClock": serve(func(v *web.Visit) {
+			theirs := time.Now().Add(-time.Hour).UTC()
+			v.W.Header().Set("Date", theirs.Format(http.TimeFormat))
+			v.W.Header().Set("Retry-After", theirs.Add(asked).Format(http.TimeFormat))
+			v.W.WriteHeader(http.StatusTooManyRequests)
+		}),
+		"AsADateThatIsFarByOurClock": serve(func(v *web.Visit) {
+			theirs := time.Now().Add(asked).UTC()
+			v.W.Header().Set("Date", theirs.Format(http.TimeFormat))
+			v.W.Header().Set("Retry-After", theirs.Add(time.Second).Format(http.TimeFormat))
+			v.W.WriteHeader(http.StatusTooManyRequests)
+		}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -260,8 +260,14 @@ func refused(status int) bool {
 	return false
 }
 
+// retryAfter is what an answer asks for. A date is measured by the server's own
+// clock (the Date header, RFC 9110 §6.6.1) or by ours, whichever leaves the longer
+// wait: neither of them need be right, and a server that stretches the wait could
+// have asked for it.
 func retryAfter(resp *fetch.Response) (time.Duration, bool) {
-	// The server's Date would spare us its clock's error, but a hostile one could
-	// use it to stretch any date; our own clock is good enough for a wait.
-	return crawl.ParseRetryAfter(resp.Header.Get("Retry-After"), resp.EndedAt)
+	now := resp.EndedAt
+	if date, err := http.ParseTime(resp.Header.Get("Date")); err == nil && date.Before(now) {
+		now = date
+	}
+	return crawl.ParseRetryAfter(resp.Header.Get("Retry-After"), now)
 }
