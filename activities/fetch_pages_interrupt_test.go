@@ -114,6 +114,54 @@ func TestFetchPagesWhenCancelled(t *testing.T) {
 	})
 }
 
+func TestFetchPagesWhenStoppedForAWhile(t *testing.T) {
+	t.Parallel()
+
+	t.Run("IsDoneBeforeItsHoldEnds", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, options{wrap: func(f activities.Fetcher) activities.Fetcher {
+			return fetcherFunc{f, func(ctx context.Context, r fetch.Request) (*fetch.Response, error) {
+				end, bounded := ctx.Deadline()
+				require.True(t, bounded)
+				require.False(t, end.After(r.Deadline), "may read on for %s after its deadline", end.Sub(r.Deadline))
+				return f.Do(ctx, r)
+			}}
+		}})
+		b.seed(t, "/")
+		b.readRobots(t)
+		res, err := b.fetchPages(t, 1)
+		require.NoError(t, err)
+		require.Equal(t, 1, res.Closed)
+	})
+
+	t.Run("BetweenConnectAndSendTriesThePageAgain", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, options{wrap: func(f activities.Fetcher) activities.Fetcher {
+			return fetcherFunc{f, func(context.Context, fetch.Request) (*fetch.Response, error) {
+				return nil, &fetch.Error{Kind: fetch.KindDeadline, Msg: "the deadline passed before the request", Sent: true, EndedAt: time.Now()}
+			}}
+		}})
+		b.seed(t, "/")
+		b.allowAll(t, b.page("/"))
+		_, err := b.fetchPages(t, 1)
+		requireTrouble(t, err)
+		crawls := b.report(t, "/").Crawls
+		require.Len(t, crawls, 2, "the attempt, and the next one")
+		require.Equal(t, crawl.OutcomeFailed, crawls[1].Outcome)
+	})
+}
+
+// fetcherFunc makes requests in its own way.
+type fetcherFunc struct {
+	activities.Fetcher
+
+	do func(context.Context, fetch.Request) (*fetch.Response, error)
+}
+
+func (f fetcherFunc) Do(ctx context.Context, r fetch.Request) (*fetch.Response, error) {
+	return f.do(ctx, r)
+}
+
 // requireUntouched checks that the site's root is pending as it was, and its
 // domain free to be asked.
 func (b *testBundle) requireUntouched(t *testing.T) {

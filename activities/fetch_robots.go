@@ -136,7 +136,7 @@ func (f *robotsFetch) request(ctx context.Context, t target) (FetchRobotsResult,
 	asked := time.Now()
 	var resp *fetch.Response
 	if err = t.dnsErr; err == nil {
-		resp, err = f.fetcher.Do(ctx, fetch.Request{
+		resp, err = f.do(ctx, fetch.Request{
 			URL: f.url.String(), Addr: t.addr, Deadline: began.Add(f.requestSpan()), Accept: acceptRobots,
 			MaxBodyBytes: robotsMaxBytes, Header: f.conditions(),
 			WantBody: func(r *fetch.Response) bool { return r.Status >= 200 && r.Status < 300 },

@@ -103,7 +103,7 @@ func (s *slice) request(
 	var resp *fetch.Response
 	err := t.dnsErr
 	if err == nil {
-		resp, err = s.fetcher.Do(ctx, fetch.Request{
+		resp, err = s.do(ctx, fetch.Request{
 			URL: n.URL, Addr: t.addr, Deadline: deadline, Accept: acceptPages, WantBody: wantPage(n.Visit),
 			Header: conditions(n.Visit),
 		})
@@ -131,6 +131,15 @@ func (s *slice) request(
 		return next, false, nil
 	}
 	return s.troubled(ctx, next, n, at)
+}
+
+// do makes a request whose slots are held until its deadline, and is done with it
+// by then: a process that was stopped for a while after it took the slots would
+// begin late, and still be reading while others ask.
+func (a *Activities) do(ctx context.Context, r fetch.Request) (*fetch.Response, error) {
+	ctx, cancel := context.WithDeadline(ctx, r.Deadline)
+	defer cancel()
+	return a.fetcher.Do(ctx, r)
 }
 
 // troubled ends the slice after an attempt that will be made again: with an error
@@ -187,12 +196,11 @@ func failed(at *crawl.Attempt, err error, began time.Time) crawl.Trouble {
 	case fetch.KindTimeout:
 		at.Outcome = crawl.OutcomeTimeout
 		return crawl.TroubleServer
-	case fetch.KindConnect, fetch.KindReset, fetch.KindCanceled, fetch.KindLocal:
+	case fetch.KindConnect, fetch.KindReset, fetch.KindCanceled, fetch.KindDeadline, fetch.KindLocal:
 		return crawl.TroubleServer
 	case fetch.KindTLS, fetch.KindDNS:
 		return crawl.TroubleSetup
-	case fetch.KindBomb, fetch.KindDeadline, fetch.KindDecode, fetch.KindForbiddenAddr,
-		fetch.KindInvalid, fetch.KindProtocol:
+	case fetch.KindBomb, fetch.KindDecode, fetch.KindForbiddenAddr, fetch.KindInvalid, fetch.KindProtocol:
 	}
 	return crawl.TroubleNone
 }
