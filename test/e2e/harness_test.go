@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"io"
@@ -68,30 +67,45 @@ func environ(extra ...string) []string {
 	return append(env, extra...)
 }
 
+// start starts a binary that is stopped at the test's end.
 func start(t *testing.T, env []string, bin string, args ...string) *process {
 	t.Helper()
-	p := &process{out: &output{}, done: make(chan struct{})}
-	p.cmd = exec.Command(bin, args...)
-	p.cmd.Env = env
-	p.cmd.Stdout, p.cmd.Stderr = p.out, p.out
-	require.NoError(t, p.cmd.Start())
-	go func() {
-		p.err = p.cmd.Wait()
-		close(p.done)
-	}()
+	p, err := launch(env, bin, args...)
+	require.NoError(t, err)
 	t.Cleanup(func() {
-		p.signal(syscall.SIGTERM)
-		select {
-		case <-p.done:
-		case <-time.After(time.Minute):
-			p.signal(syscall.SIGKILL)
-			<-p.done
-		}
+		p.end()
 		if t.Failed() {
 			t.Logf("%s %s:\n%s", bin, strings.Join(args, " "), tail(p.out.String(), 60))
 		}
 	})
 	return p
+}
+
+// launch starts a binary that the caller has to end.
+func launch(env []string, bin string, args ...string) (*process, error) {
+	p := &process{out: &output{}, done: make(chan struct{})}
+	p.cmd = exec.Command(bin, args...)
+	p.cmd.Env = env
+	p.cmd.Stdout, p.cmd.Stderr = p.out, p.out
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		p.err = p.cmd.Wait()
+		close(p.done)
+	}()
+	return p, nil
+}
+
+// end stops the process, by force if it does not in time.
+func (p *process) end() {
+	p.signal(syscall.SIGTERM)
+	select {
+	case <-p.done:
+	case <-time.After(time.Minute):
+		p.signal(syscall.SIGKILL)
+		<-p.done
+	}
 }
 
 func (p *process) signal(sig syscall.Signal) {
@@ -116,20 +130,23 @@ func (p *process) wait(t *testing.T, limit time.Duration) int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
-// field waits until the process prints a line that begins with name, and returns
-// the rest of it.
-func (p *process) field(t *testing.T, name string) string {
-	t.Helper()
-	var value string
-	require.Eventually(t, func() bool {
-		s := bufio.NewScanner(strings.NewReader(p.out.String()))
-		for s.Scan() {
-			if rest, ok := strings.CutPrefix(s.Text(), name); ok {
-				value = strings.TrimSpace(rest)
-				return true
-			}
+// lookUp finds a line that begins with name in what the process has printed, and
+// returns the rest of it.
+func (p *process) lookUp(name string) (value string, ok bool) {
+	for line := range strings.Lines(p.out.String()) {
+		if rest, ok := strings.CutPrefix(line, name); ok {
+			return strings.TrimSpace(rest), true
 		}
-		return false
+	}
+	return "", false
+}
+
+// field is lookUp that waits for the line.
+func (p *process) field(t *testing.T, name string) (value string) {
+	t.Helper()
+	require.Eventually(t, func() (ok bool) {
+		value, ok = p.lookUp(name)
+		return ok
 	}, 2*time.Minute, 50*time.Millisecond, "no line %q in:\n%s", name, p.out)
 	return value
 }

@@ -1,0 +1,255 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/workflowservice/v1"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/test/web"
+)
+
+func (c *chaos) queryInt(t *testing.T, sql string, args ...any) int {
+	t.Helper()
+	return queryInt(t, c.pool, sql, args...)
+}
+
+// busy lists what keeps the run from ending.
+func (c *chaos) busy(t *testing.T) string {
+	t.Helper()
+	rows, err := c.pool.Query(t.Context(), `
+		SELECT format('%s %s, claimed until %s, slot %s free at %s, open %s, due %s', d.domain, d.status, d.claim_expires_at,
+			s.reason, s.free_at, count(*), count(*) FILTER (WHERE p.scheduled_for <= now()))
+		FROM domains d LEFT JOIN politeness_slots s ON s.key = 'domain:' || d.domain
+		LEFT JOIN page_crawls p ON p.domain = d.domain AND p.outcome IS NULL
+		WHERE d.claimed_by IS NOT NULL
+		GROUP BY d.id, s.key ORDER BY d.domain`)
+	require.NoError(t, err)
+	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	return strings.Join(lines, "\n")
+}
+
+// judge asserts what has to hold after all that happened, and prints the figures.
+func (c *chaos) judge(t *testing.T) {
+	t.Helper()
+	log, held := c.heldByFrozen(c.site.Log())
+	t.Cleanup(func() {
+		if t.Failed() {
+			c.keepLog(t)
+		}
+	})
+	lost := c.queryInt(t, "SELECT count(*) FROM requests WHERE lost")
+	died := c.queryInt(t, "SELECT count(*) FROM page_crawls WHERE error_message = 'the worker died during the attempt'")
+	report := web.Judge(log, web.Expectations{
+		Plan: c.site.Plan, Delay: chaosDelay, IPDelay: chaosDelay, SubnetDelay: chaosDelay,
+		// traps have no end; what is missing of healthy sites is judged below
+		Partial: true,
+		// an answer whose worker died is asked for again
+		Refetches: lost,
+		UserAgent: "mosey/",
+	})
+	audit := c.audit(t)
+	t.Logf("done to it: %d workers killed, %d ended by themselves; Temporal killed %d times, Postgres %d times (%d processes); "+
+		"%d workers frozen; %d second workflows; worker 3's clock %s ahead",
+		c.counts.kills, c.early(), c.counts.temporal, c.counts.postgres, c.counts.processes, len(c.frozen), len(c.ids), clockAhead)
+	t.Logf("%s", report)
+	t.Logf("%d attempts of dead workers closed as rows, %d requests lost by audit, %d answers fetched again, %d connections held open by frozen workers",
+		died, lost, report.Refetched, held)
+	t.Logf("audit: %d requests, %d lost, %d gaps, min %.0f ms, median %.0f ms; %d pages decided again; %d Retry-After",
+		audit.Domains.Requests, audit.Lost, audit.Domains.Gaps, audit.Domains.Min, audit.Domains.P50, audit.RobotsChecked, audit.RetryAfters)
+
+	for _, v := range report.Violations() {
+		// a seed that moves takes its scope along, which the plan does not know
+		if v.Kind != web.KindExtra || v.Key != "away.hostile.test" {
+			t.Error(v)
+		}
+	}
+	require.Zero(t, report.Forbidden)
+	c.judgeCoverage(t, report)
+	c.judgeRows(t)
+	require.True(t, audit.Clean(), "%+v", audit.Violations)
+	c.judgeAudit(t, log)
+	c.judgeWorkflows(t)
+}
+
+func (c *chaos) early() (ends int) {
+	for _, w := range c.workers {
+		ends += w.early
+	}
+	return ends
+}
+
+func (c *chaos) keepLog(t *testing.T) {
+	t.Helper()
+	f, err := os.Create(filepath.Join(t.ArtifactDir(), "web.log"))
+	require.NoError(t, err)
+	require.NoError(t, c.site.WriteLog(f))
+	require.NoError(t, f.Close())
+}
+
+// heldByFrozen ends the requests without an answer that a frozen worker had in
+// flight at the instant it froze: a stopped process cannot close a connection,
+// but cannot ask for anything either. It returns how many those were.
+func (c *chaos) heldByFrozen(log web.Log) (web.Log, int) {
+	held := 0
+	for i, r := range log {
+		if r.Answered() {
+			continue
+		}
+		began, ended := r.Time, r.Time.Add(r.End-r.Start)
+		for _, f := range c.frozen {
+			// a connection on which nothing was said yet does not tell whose it is
+			his := r.UserAgent == "" || strings.HasPrefix(r.UserAgent, f.agent+" ")
+			if his && began.Before(f.from) && ended.After(f.from.Add(requestTimeout)) {
+				log[i].End = r.Start + f.from.Sub(began)
+				held++
+				break
+			}
+		}
+	}
+	return log, held
+}
+
+// audit is what `mosey audit` says.
+func (c *chaos) audit(t *testing.T) (a crawl.Audit) {
+	t.Helper()
+	p := start(t, environ("DATABASE_URL="+c.database), moseyBin, "audit", "--json")
+	p.wait(t, time.Minute)
+	require.NoError(t, json.Unmarshal([]byte(p.out.String()), &a), p.out)
+	return a
+}
+
+// judgeCoverage asserts that no page of a healthy site is lost.
+func (c *chaos) judgeCoverage(t *testing.T, report web.Report) {
+	t.Helper()
+	healthy := map[string]bool{}
+	for _, s := range (web.Options{Sites: chaosSites()}).WithDefaults().Sites {
+		_, isHealthy := s.Behaviour.(web.Healthy)
+		healthy[s.Host] = isHealthy && len(s.Paths) == 0 && s.Trap == web.TrapNone && s.DNS == web.DNSAnswer
+	}
+	covered := 0
+	for host, ok := range healthy {
+		if ok && len(pagesOf(c.site.Log(), host)) > 0 {
+			covered++
+		}
+	}
+	t.Logf("healthy: pages of %d sites; missing of others: %d", covered, len(report.Missing))
+	for _, u := range report.Missing {
+		if healthy[hostOf(u)] {
+			t.Errorf("lost: %s", u)
+		} else {
+			t.Logf("missing: %s", u)
+		}
+	}
+}
+
+func hostOf(u string) string {
+	_, rest, _ := strings.Cut(u, "://")
+	authority, _, _ := strings.Cut(rest, "/")
+	return web.DomainKey(authority)
+}
+
+// judgeRows asserts that every attempt was closed, and once.
+func (c *chaos) judgeRows(t *testing.T) {
+	t.Helper()
+	for what, sql := range map[string]string{
+		"attempts left open":          "SELECT count(*) FROM page_crawls WHERE locked_at IS NOT NULL",
+		"pages with two successes":    "SELECT count(*) FROM (SELECT FROM page_crawls WHERE outcome = 'success' GROUP BY run_id, page_id HAVING count(*) > 1) AS twice",
+		"pages asked for after one":   "SELECT count(*) FROM page_crawls a JOIN page_crawls b ON b.previous_id = a.id WHERE a.outcome = 'success'",
+		"domains that count wrongly": `
+			SELECT count(*) FROM run_domains r WHERE (r.success, r.failed, r.timeout, r.blocked_robots, r.blocked_4xx, r.blocked_5xx) <> (
+				SELECT count(*) FILTER (WHERE outcome = 'success'), count(*) FILTER (WHERE outcome = 'failed'),
+					count(*) FILTER (WHERE outcome = 'timeout'), count(*) FILTER (WHERE outcome = 'blocked_robots'),
+					count(*) FILTER (WHERE outcome = 'blocked_4xx'), count(*) FILTER (WHERE outcome = 'blocked_5xx')
+				FROM page_crawls p WHERE p.run_id = r.run_id AND p.domain = r.domain)`,
+	} {
+		require.Zero(t, c.queryInt(t, sql), what)
+	}
+}
+
+// asked is how often something was asked for, by the rows.
+type asked struct {
+	Domain, URL string
+	Known       bool // the URL is
+	// Rows are all, Answers those of them with a status.
+	Rows, Answers int
+}
+
+// judgeAudit asserts that the rows and the log tell of the same requests: each
+// one in the log has its row, and each row of an answer its entry in the log. Of
+// a request whose worker died there is a row whether it was made or not.
+func (c *chaos) judgeAudit(t *testing.T, log web.Log) {
+	t.Helper()
+	rows, err := c.pool.Query(t.Context(), `
+		SELECT r.domain, coalesce(p.url, r.url, '') AS url, coalesce(p.url, r.url) IS NOT NULL AS known,
+			count(*)::int AS rows, (count(*) FILTER (WHERE r.status_code IS NOT NULL))::int AS answers
+		FROM requests r LEFT JOIN page_crawls p ON p.id = r.crawl_id
+		GROUP BY 1, 2, 3`)
+	require.NoError(t, err)
+	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[asked])
+	require.NoError(t, err)
+
+	byURL, byDomain := map[string]int{}, map[string]int{}
+	for _, r := range log {
+		byURL[r.URL()]++
+		if r.Host != "" {
+			byDomain[r.Domain()]++
+		}
+	}
+	inRows, unknown := map[string]int{}, map[string]int{}
+	for _, a := range all {
+		inRows[a.Domain] += a.Rows
+		if !a.Known {
+			unknown[a.Domain] += a.Rows
+			continue
+		}
+		if n := byURL[a.URL]; a.Answers > n {
+			t.Errorf("%s: %d answers by the rows, the log has %d requests", a.URL, a.Answers, n)
+		}
+		byURL[a.URL] -= a.Rows
+	}
+	for u, n := range byURL {
+		if n > 0 && u != "" {
+			// of a robots.txt that died only the domain is known
+			if unknown[hostOf(u)] -= n; unknown[hostOf(u)] < 0 {
+				t.Errorf("%s: the log has %d requests more than the rows", u, n)
+			}
+		}
+	}
+	for domain, n := range byDomain {
+		if n > inRows[domain] {
+			t.Errorf("%s: %d requests by the log, %d by the rows", domain, n, inRows[domain])
+		}
+	}
+}
+
+// judgeWorkflows asserts that all workflows come to an end, and to a good one.
+func (c *chaos) judgeWorkflows(t *testing.T) {
+	t.Helper()
+	count := func(status string) int64 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		resp, err := c.client.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{
+			Query: fmt.Sprintf("ExecutionStatus = '%s'", status),
+		})
+		require.NoError(t, err)
+		return resp.GetCount()
+	}
+	require.Eventually(t, func() bool { return count("Running") == 0 }, time.Minute, time.Second, "workflows go on")
+	for _, status := range []string{"Failed", "TimedOut", "Terminated", "Canceled"} {
+		require.Zero(t, count(status), status)
+	}
+	t.Logf("%d workflows completed", count("Completed"))
+}

@@ -1,0 +1,249 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mosey-web/mosey/test/web"
+)
+
+var (
+	chaosDuration = flag.Duration("chaos.duration", 80*time.Second, "how long TestChaos kills and freezes processes")
+	chaosKills    = flag.Int("chaos.kills", 30, "how many workers TestChaos kills; Temporal and Postgres a tenth of that")
+	chaosSeed     = flag.Uint64("chaos.seed", 0, "seed of what TestChaos does and when; 0 takes a new one and prints it")
+)
+
+const (
+	// chaosRun is the crawl's name.
+	chaosRun = "chaos"
+	// chaosDelay is that of domains, addresses and subnets alike.
+	chaosDelay = 500 * time.Millisecond
+	// chaosBudget ends the crawl of traps.
+	chaosBudget = 90
+	// requestTimeout is the workers' --timeout.
+	requestTimeout = 2 * time.Second
+	// clockAhead is by how much the last worker's clock is wrong.
+	clockAhead = 45 * time.Second
+	// chaosPatience is how long the crawl may go on after the chaos.
+	chaosPatience = 6 * time.Minute
+)
+
+// chaosSites are healthy sites, plain and with everything, and one of everything
+// that misbehaves.
+func chaosSites() []web.Site {
+	sites := web.Uniform(12, web.Site{Pages: 40, Plain: true})
+	for i := range sites[8:] {
+		sites[8+i].Plain, sites[8+i].Pages = false, 10
+	}
+	for _, s := range web.Zoo() {
+		if s.Robots == web.RobotsCrawlDelay {
+			s.Plain = true // 2 s each
+		}
+		s.Pages = 4
+		sites = append(sites, s)
+	}
+	return append(sites, web.Hostile()...)
+}
+
+// chaos is one run of TestChaos.
+type chaos struct {
+	*fleet
+
+	random *rand.Rand
+	began  time.Time
+	counts struct{ kills, temporal, postgres, processes int }
+	frozen []freeze
+	// twins start second workflows for domains, which takes as long as Temporal
+	// is away.
+	twins errgroup.Group
+	ids   []string
+}
+
+// freeze is a span in which a worker was stopped.
+type freeze struct {
+	agent    string
+	from, to time.Time
+}
+
+// TestChaos crawls healthy and hostile sites with three workers, one of them with
+// a wrong clock, while workers, Temporal and Postgres are killed at random,
+// workers are frozen for longer than Temporal waits for them, and second workflows
+// run for domains that have one. Whatever happens, no promise may be broken and
+// no page lost: the web's log says so, and the audit has to say the same.
+func TestChaos(t *testing.T) { //nolint:paralleltest // it takes all there is of the machine
+	seed := *chaosSeed
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	t.Logf("go test ./test/e2e -run TestChaos -chaos.seed %d -chaos.duration %s -chaos.kills %d", seed, *chaosDuration, *chaosKills)
+	s := newSite(t, web.Options{Sites: chaosSites(), AddrsPerSubnet: 1})
+	c := &chaos{
+		fleet:  newFleet(t, s, workerBin, workerBin, buildWrongClock(t, clockAhead)),
+		random: rand.New(rand.NewPCG(seed, 0)),
+	}
+	require.InDelta(t, clockAhead, clockOf(t, c.workers[2], time.Now()), float64(20*time.Second))
+	c.seed(t)
+
+	c.began = time.Now()
+	for _, e := range c.plan() {
+		c.until(t, c.began.Add(e.at))
+		e.do(t)
+	}
+	require.NoError(t, c.twins.Wait())
+	calm := time.Now()
+	c.awaitDone(t)
+	t.Logf("the crawl was done %s after the start, %s after the last blow",
+		time.Since(c.began).Round(time.Second), time.Since(calm).Round(time.Second))
+	c.judge(t)
+}
+
+func (c *chaos) seed(t *testing.T) {
+	t.Helper()
+	input, err := json.Marshal(map[string]any{
+		"run": chaosRun, "urls": c.site.Seeds(),
+		"settings": map[string]any{
+			"delay": chaosDelay.String(), "ip_delay": chaosDelay.String(), "subnet_delay": chaosDelay.String(),
+			"graylist": "5s", "max_graylistings": 2, "max_attempts": 20, "max_pages_per_domain": chaosBudget,
+			"patience": "1m",
+		},
+	})
+	require.NoError(t, err)
+	run, err := c.client.ExecuteWorkflow(t.Context(),
+		client.StartWorkflowOptions{ID: "seed/chaos/1", TaskQueue: "mosey"}, "SeedWorkflow", json.RawMessage(input))
+	require.NoError(t, err)
+	require.NoError(t, run.Get(t.Context(), nil))
+}
+
+// event is something that happens at a time after the start.
+type event struct {
+	at time.Duration
+	do func(*testing.T)
+}
+
+// plan says when what happens. The last fifth of the time has nothing that lasts.
+func (c *chaos) plan() []event {
+	var plan []event
+	span := *chaosDuration
+	at := func(when time.Duration, do func(*testing.T)) { plan = append(plan, event{when, do}) }
+	within := func(span time.Duration) time.Duration { return time.Duration(c.random.Int64N(int64(span))) }
+	few := (*chaosKills + 9) / 10
+	for range *chaosKills {
+		at(within(span), c.killWorker)
+	}
+	for i := range few {
+		at(within(span), c.killTemporal)
+		at(within(span), c.killDatabase)
+		// beyond Temporal's patience for an activity, which is 20 s without a sign
+		// of life, and within it
+		for _, frozen := range []time.Duration{21*time.Second + within(5*time.Second), time.Second + within(8*time.Second)} {
+			from := (span*4/5)*time.Duration(i)/time.Duration(few) + within(span/10)
+			c.freezeAt(at, from, from+frozen)
+		}
+	}
+	for range *chaosKills / 2 {
+		at(within(span), c.startTwin)
+	}
+	slices.SortStableFunc(plan, func(a, b event) int { return cmp.Compare(a.at, b.at) })
+	return plan
+}
+
+// until keeps the fleet alive until an instant.
+func (c *chaos) until(t *testing.T, when time.Time) {
+	t.Helper()
+	const look = 100 * time.Millisecond
+	for left := time.Until(when); left > 0; left = time.Until(when) {
+		<-time.After(min(left, look))
+		c.revive(t)
+	}
+}
+
+func (c *chaos) killWorker(t *testing.T) {
+	w := c.awake()[c.random.IntN(len(c.awake()))]
+	w.kill(t)
+	c.counts.kills++
+	w.revive(t)
+}
+
+func (c *chaos) killTemporal(t *testing.T) {
+	c.temporal.kill(t)
+	c.counts.temporal++
+	c.temporal.revive(t)
+}
+
+func (c *chaos) killDatabase(t *testing.T) {
+	// it may be down already; then there is nobody to kill until it is up
+	for deadline := time.Now().Add(time.Minute); ; c.until(t, time.Now().Add(100*time.Millisecond)) {
+		if n := killPostgres(t); n > 1 {
+			c.counts.postgres++
+			c.counts.processes += n
+			return
+		}
+		require.True(t, time.Now().Before(deadline), "Postgres does not come back")
+	}
+}
+
+// freezeAt stops a worker at one time and lets it go on at another. One worker at
+// least stays awake.
+func (c *chaos) freezeAt(at func(time.Duration, func(*testing.T)), from, to time.Duration) {
+	var w *member
+	at(from, func(t *testing.T) {
+		awake := c.awake()
+		if len(awake) < 2 {
+			return
+		}
+		w = awake[c.random.IntN(len(awake))]
+		w.revive(t)
+		w.current.Load().signal(syscall.SIGSTOP)
+		w.frozen = true
+		c.frozen = append(c.frozen, freeze{agent: w.agent(), from: time.Now()})
+	})
+	at(to, func(*testing.T) {
+		if w == nil {
+			return
+		}
+		i := slices.IndexFunc(c.frozen, func(f freeze) bool { return f.agent == w.agent() && f.to.IsZero() })
+		c.frozen[i].to = time.Now()
+		w.current.Load().signal(syscall.SIGCONT)
+		w.frozen = false
+	})
+}
+
+// startTwin starts a workflow, under another name, for a domain that is crawled
+// by one already.
+func (c *chaos) startTwin(t *testing.T) {
+	domain := c.site.Hosts()[c.random.IntN(len(c.site.Hosts()))]
+	id := fmt.Sprintf("twin/%d/%s", len(c.ids), domain)
+	c.ids = append(c.ids, id)
+	c.twins.Go(func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err := c.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: id, TaskQueue: "mosey"}, "DomainWorkflow",
+			map[string]any{"domain": domain, "pages_per_activity": 10})
+		return err
+	})
+}
+
+// awaitDone waits until the run and all workflows have ended.
+func (c *chaos) awaitDone(t *testing.T) {
+	t.Helper()
+	for deadline := time.Now().Add(chaosPatience); ; c.until(t, time.Now().Add(time.Second)) {
+		if c.queryInt(t, "SELECT count(*) FROM crawl_runs WHERE name = $1 AND status = 'done'", chaosRun) == 1 {
+			return
+		}
+		require.True(t, time.Now().Before(deadline), "the run is not done; what it waits for:\n%s", c.busy(t))
+	}
+}
