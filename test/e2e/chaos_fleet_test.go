@@ -153,10 +153,9 @@ func (f *fleet) keep(t *testing.T, m *member) {
 		p := m.current.Load()
 		p.signal(syscall.SIGCONT)
 		p.end()
-		if !t.Failed() {
-			return
+		if t.Failed() {
+			t.Logf("%s, started %d times:\n%s", m.name, m.starts, tail(p.out.String(), pastLines))
 		}
-		t.Logf("%s, started %d times:\n%s", m.name, m.starts, tail(p.out.String(), pastLines))
 		name := filepath.Join(t.ArtifactDir(), m.name+".log")
 		require.NoError(t, os.WriteFile(name, []byte(m.past.String()+p.out.String()), 0o600))
 	})

@@ -45,11 +45,7 @@ func (c *chaos) busy(t *testing.T) string {
 func (c *chaos) judge(t *testing.T) {
 	t.Helper()
 	log, held := c.heldByFrozen(c.site.Log())
-	t.Cleanup(func() {
-		if t.Failed() {
-			c.keepLog(t)
-		}
-	})
+	c.keepLog(t)
 	lost := c.queryInt(t, "SELECT count(*) FROM requests WHERE lost")
 	died := c.queryInt(t, "SELECT count(*) FROM page_crawls WHERE error_message = 'the worker died during the attempt'")
 	report := web.Judge(log, web.Expectations{
@@ -165,9 +161,9 @@ func hostOf(u string) string {
 func (c *chaos) judgeRows(t *testing.T) {
 	t.Helper()
 	for what, sql := range map[string]string{
-		"attempts left open":          "SELECT count(*) FROM page_crawls WHERE locked_at IS NOT NULL",
-		"pages with two successes":    "SELECT count(*) FROM (SELECT FROM page_crawls WHERE outcome = 'success' GROUP BY run_id, page_id HAVING count(*) > 1) AS twice",
-		"pages asked for after one":   "SELECT count(*) FROM page_crawls a JOIN page_crawls b ON b.previous_id = a.id WHERE a.outcome = 'success'",
+		"attempts left open":        "SELECT count(*) FROM page_crawls WHERE locked_at IS NOT NULL",
+		"pages with two successes":  "SELECT count(*) FROM (SELECT FROM page_crawls WHERE outcome = 'success' GROUP BY run_id, page_id HAVING count(*) > 1) AS twice",
+		"pages asked for after one": "SELECT count(*) FROM page_crawls a JOIN page_crawls b ON b.previous_id = a.id WHERE a.outcome = 'success'",
 		"domains that count wrongly": `
 			SELECT count(*) FROM run_domains r WHERE (r.success, r.failed, r.timeout, r.blocked_robots, r.blocked_4xx, r.blocked_5xx) <> (
 				SELECT count(*) FILTER (WHERE outcome = 'success'), count(*) FILTER (WHERE outcome = 'failed'),

@@ -22,7 +22,7 @@ import (
 )
 
 var (
-	chaosDuration = flag.Duration("chaos.duration", 80*time.Second, "how long TestChaos kills and freezes processes")
+	chaosDuration = flag.Duration("chaos.duration", 70*time.Second, "how long TestChaos kills and freezes processes")
 	chaosKills    = flag.Int("chaos.kills", 30, "how many workers TestChaos kills; Temporal and Postgres a tenth of that")
 	chaosSeed     = flag.Uint64("chaos.seed", 0, "seed of what TestChaos does and when; 0 takes a new one and prints it")
 )
@@ -117,8 +117,8 @@ func (c *chaos) seed(t *testing.T) {
 		"run": chaosRun, "urls": c.site.Seeds(),
 		"settings": map[string]any{
 			"delay": chaosDelay.String(), "ip_delay": chaosDelay.String(), "subnet_delay": chaosDelay.String(),
-			"graylist": "5s", "max_graylistings": 2, "max_attempts": 20, "max_pages_per_domain": chaosBudget,
-			"patience": "1m",
+			"graylist": "5s", "max_graylistings": 1, "max_attempts": 20, "max_pages_per_domain": chaosBudget,
+			"patience": "1m", "latency_factor": 2,
 		},
 	})
 	require.NoError(t, err)
