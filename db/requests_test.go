@@ -87,6 +87,32 @@ func TestRequestsAreLogged(t *testing.T) {
 		require.Equal(t, n.CrawlID, r.CrawlID)
 	})
 
+	t.Run("AsLostThoughNobodyAsksAgain", func(t *testing.T) {
+		t.Parallel()
+		const domain = "final.example"
+		b := b.in(t, "final", crawl.Settings{MaxAttempts: new(1)})
+		b.seed(t, "https://final.example/")
+		n := b.begin(t, domain)
+		b.expire(t, "domain:"+domain)
+		require.Zero(t, b.next(t, domain).CrawlID)
+		r := b.logged(t, domain)
+		require.True(t, r.Lost)
+		require.Equal(t, n.CrawlID, r.CrawlID)
+		require.True(t, b.take(t, domain, "", "robots:5", 0).Granted)
+		b.logged(t, domain)
+	})
+
+	t.Run("OnceThoughTheLostOneComesBack", func(t *testing.T) {
+		t.Parallel()
+		const domain, first, second = "late.example", "192.0.2.31", "192.0.2.32"
+		require.True(t, b.take(t, domain, first, "robots:6", time.Second).Granted)
+		b.expire(t, "domain:"+domain)
+		// by now the name has another address
+		require.True(t, b.take(t, domain, second, "robots:7", time.Second).Granted)
+		require.NoError(t, b.release(t.Context(), domain, first, "robots:6", time.Now(), time.Second, time.Second, crawl.ReasonDelay))
+		require.True(t, b.logged(t, domain).Lost)
+	})
+
 	t.Run("NotWhenNoneWasMade", func(t *testing.T) {
 		t.Parallel()
 		const domain = "none.example"

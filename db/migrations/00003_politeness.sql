@@ -21,6 +21,24 @@ CREATE FUNCTION ms_interval(p_ms bigint) RETURNS interval
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN p_ms * interval '1 millisecond';
 
+-- Logs the request of a holder that has died with a domain's slot: it may have been
+-- made. Only to be called with the slot locked and free.
+-- +goose StatementBegin
+CREATE FUNCTION slot_lost(p_domain text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    k_domain CONSTANT text := 'domain:' || p_domain;
+BEGIN
+    INSERT INTO requests (domain, kind, crawl_id, started_at, ended_at, delay_ms, delay_reason, ip_delay_ms, lost)
+    SELECT
+        p_domain, CASE WHEN s.holder LIKE 'crawl:%' THEN 'page' ELSE 'robots' END,
+        substring(s.holder FROM '^crawl:(\d+)$')::bigint, s.updated_at,
+        greatest(s.updated_at, s.free_at), 0, '', 0, true
+    FROM politeness_slots s WHERE s.key = k_domain AND s.holder IS NOT NULL;
+    UPDATE politeness_slots s SET holder = NULL WHERE s.key = k_domain AND s.holder IS NOT NULL;
+END
+$$;
+-- +goose StatementEnd
+
 -- Takes the slots of a domain and of what it shares with others (its address, its
 -- subnet) for one request, or says how long to wait. A taken slot stays closed
 -- until the request must have ended and the delay passed, even if nobody releases
@@ -83,13 +101,8 @@ BEGIN
         END IF;
         RETURN (false, ms_between(t, place), reason)::slot_answer;
     END IF;
-    -- Whoever had the slot has died with it; its request may have been made.
     IF domain.holder IS NOT NULL THEN
-        INSERT INTO requests (domain, kind, crawl_id, started_at, ended_at, delay_ms, delay_reason, ip_delay_ms, lost)
-        VALUES (
-            p_domain, CASE WHEN domain.holder LIKE 'crawl:%' THEN 'page' ELSE 'robots' END,
-            substring(domain.holder FROM '^crawl:(\d+)$')::bigint, domain.updated_at,
-            greatest(domain.updated_at, domain.free_at), 0, '', 0, true);
+        PERFORM slot_lost(p_domain);
     END IF;
     UPDATE politeness_slots s
     SET free_at = t + ms_interval(CASE
@@ -105,7 +118,7 @@ $$;
 
 -- Gives back what p_holder holds: the slots stay closed for the delays, counted
 -- from the end of the request, p_since_end_ms ago. Returns false, and changes
--- nothing, for those who have lost their hold.
+-- nothing, for those who have lost their hold on the domain.
 -- +goose StatementBegin
 CREATE FUNCTION slot_release(
     p_domain text, p_shared text[], p_shared_delay_ms bigint[], p_holder text,
@@ -119,6 +132,9 @@ DECLARE
 BEGIN
     PERFORM 1 FROM politeness_slots s
     WHERE s.key = ANY (keys) AND s.holder = p_holder ORDER BY s.key FOR UPDATE;
+    IF (SELECT s.holder FROM politeness_slots s WHERE s.key = k_domain) IS DISTINCT FROM p_holder THEN
+        RETURN false;
+    END IF;
     UPDATE politeness_slots s SET
         free_at = ended + ms_interval(CASE
             WHEN s.key = k_domain THEN p_delay_ms
@@ -127,7 +143,7 @@ BEGIN
         reason = CASE WHEN s.key = k_domain THEN p_reason ELSE split_part(s.key, ':', 1) END,
         holder = NULL, updated_at = t
     WHERE s.key = ANY (keys) AND s.holder = p_holder;
-    RETURN FOUND;
+    RETURN true;
 END
 $$;
 -- +goose StatementEnd
@@ -166,5 +182,5 @@ $$;
 -- +goose StatementEnd
 
 -- +goose Down
-DROP FUNCTION request_finish, shared_delay, shared_part, slot_release, slot_take, ms_interval, ms_between;
+DROP FUNCTION request_finish, shared_delay, shared_part, slot_release, slot_take, slot_lost, ms_interval, ms_between;
 DROP TYPE slot_answer;

@@ -152,6 +152,7 @@ BEGIN
         PERFORM 1 FROM politeness_slots s
         WHERE s.key = 'domain:' || p_domain AND s.free_at <= t FOR UPDATE;
         IF FOUND THEN
+            PERFORM slot_lost(p_domain);
             PERFORM crawl_reap(p_domain);
             t := clock_timestamp();
             n.asked_at := t;
