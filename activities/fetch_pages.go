@@ -200,8 +200,10 @@ const idlePatience = time.Minute
 
 // idle ends the slice with nothing due.
 func (s *slice) idle(n crawl.Next) {
-	if n.DueIn >= 0 && n.SlotWait > 0 && n.SlotReason == crawl.ReasonInFlight {
-		// FinishDomain refuses while an attempt is open: that would be spinning too
+	if n.SlotWait > 0 && n.SlotReason == crawl.ReasonInFlight {
+		// Whoever has the slot may have died with it: what he asked for is not
+		// forgotten, neither a page, for which FinishDomain would refuse, nor a
+		// robots.txt, which only who looks once more will log.
 		s.then(StepFetch, "", n.SlotWait, n.SlotReason)
 		return
 	}

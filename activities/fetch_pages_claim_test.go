@@ -135,6 +135,24 @@ func TestFetchPagesNextToAnotherWorker(t *testing.T) {
 		require.Zero(t, b.count(t, "SELECT count(*) FROM pages WHERE url LIKE '%/found'"))
 	})
 
+	t.Run("StaysForARobotsRequestWhoseWorkerMayHaveDied", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, options{})
+		p, err := b.store.TakeSlot(t.Context(), b.site, "", "robots:dead", time.Minute, time.Minute, 0, 0, false)
+		require.NoError(t, err)
+		require.True(t, p.Granted)
+		res, err := b.fetchPages(t, 1)
+		require.NoError(t, err)
+		require.Equal(t, activities.StepFetch, res.Next)
+		require.Equal(t, crawl.ReasonInFlight, res.Reason)
+
+		b.exec(t, "UPDATE politeness_slots SET free_at = now() - interval '1 second'")
+		res, err = b.fetchPages(t, 1)
+		require.NoError(t, err)
+		require.Equal(t, activities.StepFinish, res.Next)
+		require.Equal(t, 1, b.count(t, "SELECT count(*) FROM requests WHERE lost"))
+	})
+
 	t.Run("NeverHasTwoRequestsInFlight", func(t *testing.T) {
 		t.Parallel()
 		const delay = 100 * time.Millisecond

@@ -102,6 +102,19 @@ func TestRequestsAreLogged(t *testing.T) {
 		b.logged(t, domain)
 	})
 
+	t.Run("AsLostByWhoLooksForWork", func(t *testing.T) {
+		t.Parallel()
+		const domain = "looks.example"
+		require.True(t, b.take(t, domain, "", "robots:8", 0).Granted)
+		b.next(t, domain)
+		require.Zero(t, one[int](t, b, "SELECT count(*) FROM requests WHERE domain = $1", domain), "still in flight")
+		b.expire(t, "domain:"+domain)
+		b.next(t, domain)
+		r := b.logged(t, domain)
+		require.True(t, r.Lost)
+		require.Equal(t, "robots", r.Kind)
+	})
+
 	t.Run("OnceThoughTheLostOneComesBack", func(t *testing.T) {
 		t.Parallel()
 		const domain, first, second = "late.example", "192.0.2.31", "192.0.2.32"

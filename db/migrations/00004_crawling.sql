@@ -144,9 +144,9 @@ BEGIN
     n.due_in_ms := -1;
     n.windows := '{}';
     n.asked_at := t;
-    SELECT s.free_at, s.reason INTO slot FROM politeness_slots s WHERE s.key = 'domain:' || p_domain;
-    IF coalesce(slot.free_at, 'epoch') <= t
-        AND EXISTS (SELECT 1 FROM page_crawls x WHERE x.domain = p_domain AND x.locked_at IS NOT NULL)
+    SELECT s.free_at, s.reason, s.holder INTO slot FROM politeness_slots s WHERE s.key = 'domain:' || p_domain;
+    IF coalesce(slot.free_at, 'epoch') <= t AND (slot.holder IS NOT NULL
+        OR EXISTS (SELECT 1 FROM page_crawls x WHERE x.domain = p_domain AND x.locked_at IS NOT NULL))
     THEN
         -- again under the lock: somebody may have taken the slot meanwhile
         PERFORM 1 FROM politeness_slots s
