@@ -59,7 +59,7 @@ func (c *chaos) judge(t *testing.T) {
 	audit := c.audit(t)
 	t.Logf("done to it: %d workers killed, %d ended by themselves; Temporal killed %d times, Postgres %d times (%d processes); "+
 		"%d workers frozen; %d second workflows; worker 3's clock %s ahead",
-		c.counts.kills, c.early(), c.counts.temporal, c.counts.postgres, c.counts.processes, len(c.frozen), len(c.ids), clockAhead)
+		c.counts.kills, c.early(), c.counts.temporal, c.counts.postgres, c.counts.processes, len(c.frozen), len(c.ids), *chaosSkew)
 	t.Logf("%s", report)
 	t.Logf("%d attempts of dead workers closed as rows, %d requests lost by audit, %d answers fetched again, %d connections held open by frozen workers",
 		died, lost, report.Refetched, held)
