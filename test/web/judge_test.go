@@ -212,6 +212,16 @@ func TestJudgeRobots(t *testing.T) {
 		b.log[1].Aborted = true
 		require.Equal(t, []Kind{KindRobotsUnavailable}, b.kinds(Expectations{}))
 	})
+	t.Run("EnoughOfALongFileCounts", func(t *testing.T) {
+		t.Parallel()
+		b := setupLog(t, Options{Sites: []Site{{Host: "a.test", Robots: RobotsHuge}}})
+		b.add("http://a.test:8080/robots.txt", 0, 10, 200)
+		b.add("http://a.test:8080/private/1", 20, 30, 200)
+		b.log[0].Aborted, b.log[0].Bytes = true, robotsLimit
+		require.Equal(t, []Kind{KindDisallowed}, b.kinds(Expectations{}))
+		b.log[0].Bytes--
+		require.Equal(t, []Kind{KindRobotsUnavailable}, b.kinds(Expectations{}))
+	})
 	t.Run("MissingFileAllowsAll", func(t *testing.T) {
 		t.Parallel()
 		b := setupLog(t, Options{Sites: []Site{{Host: "a.test", Robots: RobotsForbidden}}})
