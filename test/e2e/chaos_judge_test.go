@@ -66,6 +66,7 @@ func (c *chaos) judge(t *testing.T) {
 	t.Logf("audit: %d requests, %d lost, %d gaps, min %.0f ms, median %.0f ms; %d pages decided again; %d Retry-After",
 		audit.Domains.Requests, audit.Lost, audit.Domains.Gaps, audit.Domains.Min, audit.Domains.P50, audit.RobotsChecked, audit.RetryAfters)
 
+	require.Positive(t, lost, "nothing that was done hit a request")
 	for _, v := range report.Violations() {
 		// a seed that moves takes its scope along, which the plan does not know
 		if v.Kind != web.KindExtra || v.Key != "away.hostile.test" {
@@ -135,20 +136,15 @@ func (c *chaos) judgeCoverage(t *testing.T, report web.Report) {
 		_, isHealthy := s.Behaviour.(web.Healthy)
 		healthy[s.Host] = isHealthy && len(s.Paths) == 0 && s.Trap == web.TrapNone && s.DNS == web.DNSAnswer
 	}
-	covered := 0
-	for host, ok := range healthy {
-		if ok && len(pagesOf(c.site.Log(), host)) > 0 {
-			covered++
-		}
-	}
-	t.Logf("healthy: pages of %d sites; missing of others: %d", covered, len(report.Missing))
+	missing := map[string]int{}
 	for _, u := range report.Missing {
+		missing[hostOf(u)]++
 		if healthy[hostOf(u)] {
 			t.Errorf("lost: %s", u)
-		} else {
-			t.Logf("missing: %s", u)
 		}
 	}
+	require.Greater(t, report.Covered, 8*chaosPages())
+	t.Logf("pages that are missing, all of sites that misbehave: %v", missing)
 }
 
 func hostOf(u string) string {
