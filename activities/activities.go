@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/maypok86/otter/v2"
 	"go.temporal.io/sdk/worker"
 	"golang.org/x/sync/semaphore"
 
@@ -67,6 +68,9 @@ type Config struct {
 	RequestTimeout time.Duration
 }
 
+// brokenMost bounds the addresses that are remembered as broken.
+const brokenMost = 10_000
+
 // MaxFetchesDefault is the default of Config.MaxFetches.
 const MaxFetchesDefault = 256
 
@@ -90,7 +94,9 @@ type Activities struct {
 	limits  extract.Limits
 
 	frontEnds crawl.Networks
-	jitter    func() float64
+	// broken is when an address could not be connected to
+	broken *otter.Cache[netip.Addr, time.Time]
+	jitter func() float64
 }
 
 // New makes the activities.
@@ -114,6 +120,10 @@ func New(cfg Config) (*Activities, error) {
 	if err != nil {
 		return nil, err
 	}
+	broken, err := otter.New(&otter.Options[netip.Addr, time.Time]{MaximumSize: brokenMost})
+	if err != nil {
+		return nil, fmt.Errorf("make the cache of broken addresses: %w", err)
+	}
 	return &Activities{
 		store: cfg.Store, fetcher: cfg.Fetcher, resolver: cfg.Resolver, starter: cfg.Starter,
 		agent: cfg.Agent, allowMalformed: cfg.AllowMalformed, log: cfg.Logger, rules: rules, timeout: cfg.RequestTimeout,
@@ -121,6 +131,7 @@ func New(cfg Config) (*Activities, error) {
 		slow:    semaphore.NewWeighted(max(int64(cfg.MaxFetches)/slowShare, 1)),
 		parses:  semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0))),
 		jitter:  rand.Float64, limits: extract.Limits{}.WithDefaults(), frontEnds: cfg.FrontEnds,
+		broken: broken,
 	}, nil
 }
 

@@ -69,6 +69,8 @@ type options struct {
 	// maxFetches is the places for requests, 0 for the default
 	maxFetches     int
 	allowMalformed bool
+	allow          netip.Prefix
+	resolve        func(activities.Resolver) activities.Resolver
 	wrap           func(activities.Fetcher) activities.Fetcher
 }
 
@@ -127,14 +129,21 @@ func (b *testBundle) worker(t *testing.T, o options) *activities.Activities {
 	if !o.private {
 		o.limits.AllowNetworks = []netip.Prefix{b.web.Network()}
 	}
+	if o.allow.IsValid() {
+		o.limits.AllowNetworks = append(o.limits.AllowNetworks, o.allow)
+	}
 	client, err := fetch.New(o.limits)
 	require.NoError(t, err)
 	var fetcher activities.Fetcher = client
 	if o.wrap != nil {
 		fetcher = o.wrap(client)
 	}
-	resolver, err := dns.New(dns.Config{Servers: []string{b.web.DNSAddr()}})
+	server, err := dns.New(dns.Config{Servers: []string{b.web.DNSAddr()}})
 	require.NoError(t, err)
+	var resolver activities.Resolver = server
+	if o.resolve != nil {
+		resolver = o.resolve(server)
+	}
 	acts, err := activities.New(activities.Config{
 		Store: b.store, Fetcher: fetcher, Resolver: resolver, Starter: b.starter, Agent: agent,
 		Logger: slog.New(slog.DiscardHandler), RequestTimeout: o.limits.TotalTimeout, MaxFetches: o.maxFetches,

@@ -128,8 +128,10 @@ func TestPermits(t *testing.T) {
 	}{
 		"IsNotAskedForWhereItDoesNotMatter": {crawl.PurposeSearch, "", page{}, []string{"/", "/mine/1"}, ""},
 		"ReservesSomePaths": {
-			crawl.PurposeAITrain, "", turns{answers: []func(*web.Visit){says(reserved)}},
-			[]string{tdm, "/"}, "ai-train is forbidden by a TDM reservation (/.well-known/tdmrep.json)",
+			crawl.PurposeAITrain, "",
+			turns{answers: []func(*web.Visit){says(reserved)}},
+			[]string{tdm, "/"},
+			"ai-train is forbidden by a TDM reservation (/.well-known/tdmrep.json)",
 		},
 		"ThatIsAPageReservesNothing":      {crawl.PurposeAITrain, "", page{}, []string{tdm, "/", "/mine/1"}, ""},
 		"ThatIsMissingReservesNothing":    {crawl.PurposeAITrain, "", web.Status{Code: 404}, []string{tdm, "/", "/mine/1"}, ""},

@@ -5,52 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/netip"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/internal/dns"
 	"github.com/mosey-web/mosey/internal/fetch"
 )
-
-// target is where a request goes: the page and the address to dial. The guard is
-// taken for this address and the request goes to no other.
-type target struct {
-	url  crawl.URL
-	addr netip.Addr
-	// dnsErr is why there is no address.
-	dnsErr error
-}
-
-// ip is the address as a slot's key; empty where there is none.
-func (t target) ip() string {
-	if !t.addr.IsValid() {
-		return ""
-	}
-	return t.addr.String()
-}
-
-// resolve finds the address for a URL: the first that may be asked. The error
-// says that none may.
-//
-// An error that is dns.ErrLimited says that this process has more names to look
-// up than it may: that is no fault of the host.
-func (a *Activities) resolve(ctx context.Context, u crawl.URL) (target, error) {
-	t := target{url: u}
-	var addrs []netip.Addr
-	addrs, t.dnsErr = a.resolver.Lookup(ctx, u.Host())
-	if errors.Is(t.dnsErr, dns.ErrLimited) {
-		return t, t.dnsErr
-	}
-	var err error
-	for _, addr := range addrs {
-		if err = a.fetcher.Permits(addr); err == nil {
-			t.addr = addr
-			return t, nil
-		}
-	}
-	return t, err
-}
 
 // sharedDelays are the delays of the address and subnet of a request. Networks that
 // are known to be shared front ends have none: there an address says nothing about
@@ -139,7 +99,9 @@ func (s *slice) request(
 func (a *Activities) do(ctx context.Context, r fetch.Request) (*fetch.Response, error) {
 	ctx, cancel := context.WithDeadline(ctx, r.Deadline)
 	defer cancel()
-	return a.fetcher.Do(ctx, r)
+	resp, err := a.fetcher.Do(ctx, r)
+	a.noteAddress(r.Addr, err)
+	return resp, err
 }
 
 // troubled ends the slice after an attempt that will be made again: with an error

@@ -29,7 +29,8 @@ func (s *Store) EnsureRun(ctx context.Context, name string, set crawl.Settings) 
 		SetMaxGraylistings:   int32Of(set.MaxGraylistings),
 		SetMaxPagesPerDomain: set.MaxPagesPerDomain, SetMaxDepth: int32Of(set.MaxDepth),
 		SetMaxAttempts: int32Of(set.MaxAttempts), SetMaxActiveDomains: int32Of(set.MaxDomains),
-		SetPagesPerActivity: int32Of(set.PagesPerActivity), SetScope: (*string)(set.Scope), SetPurpose: (*string)(set.Purpose), SetBlockOnLogin: set.BlockOnLogin,
+		SetPagesPerActivity: int32Of(set.PagesPerActivity), SetScope: (*string)(set.Scope),
+		SetPurpose: (*string)(set.Purpose), SetBlockOnLogin: set.BlockOnLogin,
 		SetStanding: set.Standing,
 	})
 	if err != nil {
@@ -130,7 +131,8 @@ func run(row dbsqlc.CrawlRun) crawl.Run {
 			Delay: &delay, IPDelay: &ipDelay, SubnetDelay: &subnet, Patience: &patience, LatencyFactor: &row.LatencyFactor,
 			Graylist: &graylist, MaxGraylistings: &graylistings, MaxAttempts: &attempts, MaxDepth: &depth,
 			MaxDomains: &domains, MaxPages: &row.MaxPages, MaxPagesPerDomain: &row.MaxPagesPerDomain,
-			MinRefetch: &refetch, Window: &row.TimeWindow, PagesPerActivity: &pages, Scope: &scope, Purpose: &purpose, BlockOnLogin: &row.BlockOnLogin, Standing: &row.Standing,
+			MinRefetch: &refetch, Window: &row.TimeWindow, PagesPerActivity: &pages, Scope: &scope,
+			Purpose: &purpose, BlockOnLogin: &row.BlockOnLogin, Standing: &row.Standing,
 		},
 	}
 }

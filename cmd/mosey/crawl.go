@@ -52,7 +52,8 @@ func (c *crawlCmd) settings() crawl.Settings {
 		LatencyFactor: c.LatencyFactor, Graylist: (*crawl.Duration)(c.Graylist), MaxGraylistings: c.MaxGraylistings,
 		MinRefetch: (*crawl.Duration)(c.MinRefetch), Window: c.Window,
 		MaxPages: c.MaxPages, MaxPagesPerDomain: c.MaxPagesPerDomain, MaxDepth: c.MaxDepth, MaxAttempts: c.MaxAttempts,
-		Purpose: c.Purpose, BlockOnLogin: c.BlockOnLogin, Scope: c.Scope, MaxDomains: c.MaxActiveDomains, PagesPerActivity: c.PagesPerActivity, Standing: c.Standing,
+		Purpose: c.Purpose, BlockOnLogin: c.BlockOnLogin, Scope: c.Scope,
+		MaxDomains: c.MaxActiveDomains, PagesPerActivity: c.PagesPerActivity, Standing: c.Standing,
 	}
 }
 

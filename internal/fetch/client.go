@@ -174,6 +174,7 @@ func (c *Client) do(ctx context.Context, x *exchange) (*Response, *Error) {
 	ended := time.Now()
 	if failure != nil {
 		failure.EndedAt, failure.Sent, failure.Status = ended, x.sent, x.status
+		failure.Connected = x.link != nil
 		return nil, failure
 	}
 	response.Addr = x.request.Addr

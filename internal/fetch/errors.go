@@ -86,6 +86,9 @@ type Error struct {
 	// attempt to connect, whether or not a request was written after it.
 	Sent bool
 
+	// Connected tells whether there was a connection.
+	Connected bool
+
 	// Status is the HTTP status, where one arrived before the failure; else 0.
 	Status int
 }
