@@ -35,7 +35,8 @@ const (
 	chaosDelay = 500 * time.Millisecond
 	// requestTimeout is the workers' --timeout.
 	requestTimeout = 2 * time.Second
-	// chaosPatience is how long the crawl may go on after the chaos.
+	// chaosPatience is how long the crawl may go on after the chaos, and how long
+	// a client waits for a Temporal that is killed again and again.
 	chaosPatience = 6 * time.Minute
 )
 
@@ -177,12 +178,14 @@ func (c *chaos) until(t *testing.T, when time.Time) {
 
 func (c *chaos) killWorker(t *testing.T) {
 	w := c.awake()[c.random.IntN(len(c.awake()))]
+	w.revive(t) // it may have ended just now
 	w.kill(t)
 	c.counts.kills++
 	w.revive(t)
 }
 
 func (c *chaos) killTemporal(t *testing.T) {
+	c.temporal.revive(t)
 	c.temporal.kill(t)
 	c.counts.temporal++
 	c.temporal.revive(t)
@@ -233,7 +236,7 @@ func (c *chaos) startTwin(t *testing.T) {
 	id := fmt.Sprintf("twin/%d/%s", len(c.ids), domain)
 	c.ids = append(c.ids, id)
 	c.twins.Go(func() error {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), chaosPatience)
 		defer cancel()
 		_, err := c.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: id, TaskQueue: "mosey"}, "DomainWorkflow",
 			map[string]any{"domain": domain, "pages_per_activity": 10})
