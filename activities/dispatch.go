@@ -91,5 +91,6 @@ type DomainStore interface {
 	FinishDomain(ctx context.Context, domain string, putAway time.Duration, reason string) (bool, error)
 	SetDomain(ctx context.Context, domain string, delay *time.Duration, maxPages *int64, window *string) error
 	BlockDomain(ctx context.Context, domain, reason string) error
+	Banned(ctx context.Context, domain string) (bool, error)
 	GiveUpDomain(ctx context.Context, domain, reason string) error
 }

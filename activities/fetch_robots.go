@@ -71,18 +71,46 @@ func (a *Activities) FetchRobots(ctx context.Context, in FetchRobotsInput) (Fetc
 	if err != nil {
 		return FetchRobotsResult{}, err
 	}
+	return f.run(ctx)
+}
+
+// bind has the request keep to the settings of a run that need not be running.
+func (f *robotsFetch) bind(s crawl.Settings) {
+	f.next.Waits.Configured = max(f.next.Waits.Configured, time.Duration(*s.Delay))
+	f.next.IPDelay = max(f.next.IPDelay, time.Duration(*s.IPDelay))
+	f.next.SubnetDelay = max(f.next.SubnetDelay, time.Duration(*s.SubnetDelay))
+	f.next.Purpose = *s.Purpose
+	if w, err := crawl.ParseWindows(*s.Window); err == nil && *s.Window != "" {
+		f.next.Windows = append(f.next.Windows, w)
+	}
+}
+
+// run makes the request, if there is one to be made.
+func (f *robotsFetch) run(ctx context.Context) (FetchRobotsResult, error) {
+	var err error
+	in := f.in
 	// Somebody else, or an earlier attempt of this very call, may have been here.
-	f.stored, err = a.store.Robots(ctx, in.Origin)
+	f.stored, err = f.store.Robots(ctx, in.Origin)
 	if err != nil && !errors.Is(err, crawl.ErrNotFound) {
 		return FetchRobotsResult{}, err
 	}
-	if err == nil && in.Hops == 0 && f.stored.Fresh > 0 && !a.outdated(f.stored.Agent, f.stored.Verdict) && !f.missesTDM(f.stored) {
+	if err == nil && in.Hops == 0 && f.stored.Fresh > 0 && !f.outdated(f.stored.Agent, f.stored.Verdict) && !f.missesTDM(f.stored) {
 		return FetchRobotsResult{Done: true, Verdict: f.stored.Verdict, Detail: f.stored.Reason}, nil
+	}
+	banned, err := f.store.Banned(ctx, f.domain)
+	switch {
+	case err != nil:
+		return FetchRobotsResult{}, err
+	case banned && f.domain == in.Domain:
+		// by now: nothing of the domain is due any more
+		return FetchRobotsResult{Done: true, Verdict: f.stored.Verdict, Detail: "the domain is blocked"}, nil
+	case banned:
+		return f.unreachable(ctx, "redirects to the blocked domain "+f.domain, 0, crawl.TroubleServer, 0)
 	}
 	if closed := crawl.WaitAll(f.next.Now, f.next.Windows); closed > 0 {
 		return FetchRobotsResult{Wait: crawl.Duration(closed), Reason: crawl.ReasonWindow, URL: in.URL, Hops: in.Hops}, nil
 	}
-	t, err := a.resolve(ctx, f.url)
+	t, err := f.resolve(ctx, f.url)
 	switch {
 	case errors.Is(err, dns.ErrLimited):
 		return FetchRobotsResult{}, err

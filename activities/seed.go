@@ -14,6 +14,7 @@ type SeedStore interface {
 	AddSeeds(ctx context.Context, runID int64, seeds []crawl.URL) (int, error)
 	StagedSeeds(ctx context.Context, runID int64, most int) ([]crawl.StagedSeed, error)
 	UnstageSeeds(ctx context.Context, runID, lastID int64) error
+	OpenSeeds(ctx context.Context, runID int64, seeds []crawl.URL) ([]crawl.SeedCrawl, error)
 }
 
 // StoreSeedsInput asks to store seeds: those given, and those that a command line
@@ -28,6 +29,8 @@ type StoreSeedsInput struct {
 type StoreSeedsResult struct {
 	Added int `json:"added"`
 	Known int `json:"known"`
+	// Disallowed counts those of them that robots.txt forbids.
+	Disallowed int `json:"disallowed,omitempty"`
 	// Refused seeds are no URLs; Example is one of them and why.
 	Refused int    `json:"refused,omitempty"`
 	Example string `json:"example,omitempty"`
@@ -38,7 +41,8 @@ const seedChunk = 500
 
 // StoreSeeds makes sure that the run exists, and stores its seeds in chunks. Each
 // chunk is forgotten once it is stored, so a second attempt goes on where the
-// first was interrupted. Seeds that are given and are not URLs fail the activity
+// first was interrupted. What robots.txt forbids is closed at once, as far as that
+// can be told in little time. Seeds that are given and are not URLs fail the activity
 // for good; staged ones, of which there may be a million, are counted.
 func (a *Activities) StoreSeeds(ctx context.Context, in StoreSeedsInput) (StoreSeedsResult, error) {
 	defer heartbeat(ctx)()
@@ -51,18 +55,22 @@ func (a *Activities) StoreSeeds(ctx context.Context, in StoreSeedsInput) (StoreS
 	if err != nil {
 		return res, err
 	}
+	filter := a.newSeedFilter(run)
 	if len(urls) > 0 {
 		if res.Added, err = a.store.AddSeeds(ctx, run.ID, urls); err != nil {
 			return res, err
 		}
 		res.Known = len(urls) - res.Added
+		if err := filter.filter(ctx, urls, &res); err != nil {
+			return res, err
+		}
 	}
 	for {
 		staged, err := a.store.StagedSeeds(ctx, run.ID, seedChunk)
 		if err != nil || len(staged) == 0 {
 			return res, err
 		}
-		if err := a.storeChunk(ctx, run.ID, staged, &res); err != nil {
+		if err := a.storeChunk(ctx, filter, staged, &res); err != nil {
 			return res, err
 		}
 		activity.RecordHeartbeat(ctx, res)
@@ -72,7 +80,7 @@ func (a *Activities) StoreSeeds(ctx context.Context, in StoreSeedsInput) (StoreS
 	}
 }
 
-func (a *Activities) storeChunk(ctx context.Context, runID int64, staged []crawl.StagedSeed, res *StoreSeedsResult) error {
+func (a *Activities) storeChunk(ctx context.Context, f *seedFilter, staged []crawl.StagedSeed, res *StoreSeedsResult) error {
 	urls := make([]crawl.URL, 0, len(staged))
 	for _, s := range staged {
 		u, err := crawl.ParseURL(s.URL)
@@ -83,13 +91,16 @@ func (a *Activities) storeChunk(ctx context.Context, runID int64, staged []crawl
 		}
 		urls = append(urls, u)
 	}
-	added, err := a.store.AddSeeds(ctx, runID, urls)
+	added, err := a.store.AddSeeds(ctx, f.run.ID, urls)
 	if err != nil {
 		return err
 	}
 	res.Added += added
 	res.Known += len(urls) - added
-	return a.store.UnstageSeeds(ctx, runID, staged[len(staged)-1].ID)
+	if err := a.store.UnstageSeeds(ctx, f.run.ID, staged[len(staged)-1].ID); err != nil {
+		return err
+	}
+	return f.filter(ctx, urls, res)
 }
 
 // StartCrawlInput names a run.

@@ -80,6 +80,13 @@ type Next struct {
 	DueIn time.Duration
 }
 
+// SeedCrawl is a seed's crawl. Of Next only what identifies it and its robots.txt
+// is set.
+type SeedCrawl struct {
+	Domain string
+	Next
+}
+
 // Permit is the guard's answer to a request for a slot.
 type Permit struct {
 	Granted bool

@@ -78,6 +78,12 @@ func (s *Store) BanDomain(ctx context.Context, domain, reason string) error {
 	return translate("block "+domain, err)
 }
 
+// Banned says whether BanDomain holds for a domain.
+func (s *Store) Banned(ctx context.Context, domain string) (bool, error) {
+	banned, err := s.q.DomainBanned(ctx, domain)
+	return banned, translate("block of "+domain, err)
+}
+
 // UnbanDomain lets a blocked domain be crawled again, or returns crawl.ErrNotFound
 // if it is not blocked.
 func (s *Store) UnbanDomain(ctx context.Context, domain string) error {

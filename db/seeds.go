@@ -49,3 +49,25 @@ func (s *Store) UnstageSeeds(ctx context.Context, runID, lastID int64) error {
 	err := s.q.SeedsUnstage(ctx, dbsqlc.SeedsUnstageParams{RunID: runID, LastID: lastID})
 	return translate("unstage seeds", err)
 }
+
+// OpenSeeds returns the crawls of seeds that no attempt has been made for: their
+// pages, and what is known of their robots.txt.
+func (s *Store) OpenSeeds(ctx context.Context, runID int64, seeds []crawl.URL) ([]crawl.SeedCrawl, error) {
+	urls := make([]string, len(seeds))
+	for i, u := range seeds {
+		urls[i] = u.String()
+	}
+	rows, err := s.q.SeedsOpen(ctx, dbsqlc.SeedsOpenParams{Urls: urls, RunID: runID})
+	if err != nil {
+		return nil, translate("read seeds", err)
+	}
+	open := make([]crawl.SeedCrawl, len(rows))
+	for i, r := range rows {
+		open[i] = crawl.SeedCrawl{Domain: r.Domain, Next: crawl.Next{
+			CrawlID: r.ID, URL: r.Url, Origin: r.Origin, TDMKnown: r.TdmKnown,
+			RobotsVerdict: crawl.RobotsVerdict(r.RobotsVerdict), RobotsVersion: r.RobotsVersion,
+			RobotsFresh: fromMS(r.RobotsFreshMs), RobotsReason: r.RobotsReason,
+		}}
+	}
+	return open, nil
+}

@@ -27,6 +27,17 @@ func (q *Queries) DomainBan(ctx context.Context, arg DomainBanParams) error {
 	return err
 }
 
+const domainBanned = `-- name: DomainBanned :one
+SELECT EXISTS (SELECT 1 FROM domains WHERE domain = $1 AND banned)::boolean AS banned
+`
+
+func (q *Queries) DomainBanned(ctx context.Context, domain string) (bool, error) {
+	row := q.db.QueryRow(ctx, domainBanned, domain)
+	var banned bool
+	err := row.Scan(&banned)
+	return banned, err
+}
+
 const domainBlock = `-- name: DomainBlock :execrows
 UPDATE domains SET status = 'blocked', status_reason = $1 WHERE domain = $2
 `

@@ -32,6 +32,70 @@ func (q *Queries) SeedsAdd(ctx context.Context, arg SeedsAddParams) (int32, erro
 	return added, err
 }
 
+const seedsOpen = `-- name: SeedsOpen :many
+SELECT
+    c.id, c.url, c.domain, p.origin,
+    coalesce(ro.verdict::text, '')::text AS robots_verdict,
+    coalesce((extract(EPOCH FROM ro.fetched_at) * 1e6)::bigint, 0)::bigint AS robots_version,
+    coalesce(ms_between(clock_timestamp(), ro.expires_at), 0)::bigint AS robots_fresh_ms,
+    coalesce(ro.reason, '')::text AS robots_reason,
+    (ro.tdm IS NOT NULL)::boolean AS tdm_known
+FROM unnest($1::text []) AS u (url)
+INNER JOIN pages AS p ON u.url = p.url
+INNER JOIN page_crawls AS c ON p.id = c.page_id AND c.run_id = $2
+INNER JOIN domains AS d ON c.domain = d.domain
+LEFT JOIN robots AS ro ON p.origin = ro.origin
+WHERE c.outcome IS NULL AND c.locked_at IS NULL AND NOT d.banned
+`
+
+type SeedsOpenParams struct {
+	Urls  []string
+	RunID int64
+}
+
+type SeedsOpenRow struct {
+	ID            int64
+	Url           string
+	Domain        string
+	Origin        string
+	RobotsVerdict string
+	RobotsVersion int64
+	RobotsFreshMs int64
+	RobotsReason  string
+	TdmKnown      bool
+}
+
+// Seeds that have not been tried yet, with what their robots.txt says.
+func (q *Queries) SeedsOpen(ctx context.Context, arg SeedsOpenParams) ([]SeedsOpenRow, error) {
+	rows, err := q.db.Query(ctx, seedsOpen, arg.Urls, arg.RunID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []SeedsOpenRow
+	for rows.Next() {
+		var i SeedsOpenRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Url,
+			&i.Domain,
+			&i.Origin,
+			&i.RobotsVerdict,
+			&i.RobotsVersion,
+			&i.RobotsFreshMs,
+			&i.RobotsReason,
+			&i.TdmKnown,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 type SeedsStageParams struct {
 	RunID int64
 	Url   string

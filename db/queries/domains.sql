@@ -90,3 +90,6 @@ FROM (
     SELECT c.scheduled_for FROM page_crawls AS c
     WHERE c.domain = @domain AND c.outcome IS NULL LIMIT @bound
 ) AS o;
+
+-- name: DomainBanned :one
+SELECT EXISTS (SELECT 1 FROM domains WHERE domain = @domain AND banned)::boolean AS banned;
