@@ -96,21 +96,19 @@ func (c *chaos) keepLog(t *testing.T) {
 	require.NoError(t, f.Close())
 }
 
-// heldByFrozen ends the requests without an answer that a frozen worker had in
-// flight at the instant it froze: a stopped process cannot close a connection,
-// but cannot ask for anything either. It returns how many those were.
+// heldByFrozen breaks off the requests that a worker had in flight when it froze
+// and that outlasted its patience: a stopped process cannot close a connection, nor
+// read what comes on it, but cannot ask for anything either. It returns how many
+// those were.
 func (c *chaos) heldByFrozen(log web.Log) (web.Log, int) {
 	held := 0
 	for i, r := range log {
-		if r.Answered() {
-			continue
-		}
 		began, ended := r.Time, r.Time.Add(r.End-r.Start)
 		for _, f := range c.frozen {
 			// a connection on which nothing was said yet does not tell whose it is
 			his := r.UserAgent == "" || strings.HasPrefix(r.UserAgent, f.agent+" ")
 			if his && began.Before(f.from) && ended.After(f.from.Add(requestTimeout)) {
-				log[i].End = r.Start + f.from.Sub(began)
+				log[i].End, log[i].Aborted = r.Start+f.from.Sub(began), true
 				held++
 				break
 			}
