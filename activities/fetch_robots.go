@@ -89,13 +89,8 @@ func (f *robotsFetch) bind(s crawl.Settings) {
 func (f *robotsFetch) run(ctx context.Context) (FetchRobotsResult, error) {
 	var err error
 	in := f.in
-	// Somebody else, or an earlier attempt of this very call, may have been here.
-	f.stored, err = f.store.Robots(ctx, in.Origin)
-	if err != nil && !errors.Is(err, crawl.ErrNotFound) {
-		return FetchRobotsResult{}, err
-	}
-	if err == nil && in.Hops == 0 && f.stored.Fresh > 0 && !f.outdated(f.stored.Agent, f.stored.Verdict) && !f.missesTDM(f.stored) {
-		return FetchRobotsResult{Done: true, Verdict: f.stored.Verdict, Detail: f.stored.Reason}, nil
+	if res, err := f.known(ctx); err != nil || res.Done {
+		return res, err
 	}
 	banned, err := f.store.Banned(ctx, f.domain)
 	switch {
@@ -144,6 +139,23 @@ func (a *Activities) newRobotsFetch(ctx context.Context, in FetchRobotsInput) (*
 	return f, err
 }
 
+// known reads what is stored. It is all there is to know if somebody else, or an
+// earlier attempt of this very call, has been here.
+func (f *robotsFetch) known(ctx context.Context) (FetchRobotsResult, error) {
+	stored, err := f.store.Robots(ctx, f.in.Origin)
+	switch {
+	case errors.Is(err, crawl.ErrNotFound):
+		return FetchRobotsResult{}, nil
+	case err != nil:
+		return FetchRobotsResult{}, err
+	}
+	f.stored = stored
+	if f.in.Hops > 0 || stored.Fresh <= 0 || f.outdated(stored.Agent, stored.Verdict) || f.missesTDM(stored) {
+		return FetchRobotsResult{}, nil
+	}
+	return FetchRobotsResult{Done: true, Verdict: stored.Verdict, Detail: stored.Reason}, nil
+}
+
 // request takes the slot, asks, and judges the answer.
 func (f *robotsFetch) request(ctx context.Context, t target) (FetchRobotsResult, error) {
 	holder := "robots:" + uuid.NewString()
@@ -161,6 +173,10 @@ func (f *robotsFetch) request(ctx context.Context, t target) (FetchRobotsResult,
 		}, nil
 	}
 	defer release()
+	// while this one waited for its slot
+	if res, err := f.known(ctx); err != nil || res.Done {
+		return res, errors.Join(err, f.store.ReleaseSlot(context.WithoutCancel(ctx), f.domain, t.ip(), holder))
+	}
 	asked := time.Now()
 	var resp *fetch.Response
 	if err = t.dnsErr; err == nil {
