@@ -4,7 +4,6 @@ package e2e_test
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
 	"golang.org/x/sync/errgroup"
 
@@ -235,12 +235,18 @@ func (c *chaos) startTwin(t *testing.T) {
 	domain := c.site.Hosts()[c.random.IntN(len(c.site.Hosts()))]
 	id := fmt.Sprintf("twin/%d/%s", len(c.ids), domain)
 	c.ids = append(c.ids, id)
+	opts := client.StartWorkflowOptions{
+		ID: id, TaskQueue: "mosey", WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+	}
 	c.twins.Go(func() error {
-		ctx, cancel := context.WithTimeout(t.Context(), chaosPatience)
-		defer cancel()
-		_, err := c.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: id, TaskQueue: "mosey"}, "DomainWorkflow",
-			map[string]any{"domain": domain, "pages_per_activity": 10})
-		return err
+		// the client itself gives up on a Temporal that is away after ten seconds
+		for deadline := time.Now().Add(chaosPatience); ; <-time.After(100 * time.Millisecond) {
+			_, err := c.client.ExecuteWorkflow(t.Context(), opts, "DomainWorkflow",
+				map[string]any{"domain": domain, "pages_per_activity": 10})
+			if err == nil || time.Now().After(deadline) {
+				return err
+			}
+		}
 	})
 }
 
