@@ -226,6 +226,7 @@ func TestBadUpdatesLeaveNoTrace(t *testing.T) {
 		"NegativeDelay":         {workflows.UpdateSetDelay, workflows.SetDelay{Delay: -1}, "delay -1ns"},
 		"EndlessDelay":          {workflows.UpdateSetDelay, workflows.SetDelay{Delay: crawl.Duration(crawl.DelayMax + 1)}, "delay"},
 		"NegativeBudget":        {workflows.UpdateSetBudget, workflows.SetBudget{MaxPages: -2}, "max_pages -2"},
+		"NoWindow":              {workflows.UpdateSetWindow, workflows.SetWindow{Window: "at night"}, "window \"at night\""},
 		"NoRun":                 {workflows.UpdateAddURLs, workflows.AddURLs{URLs: urls(1)}, "run: a name is needed"},
 		"NoURLs":                {workflows.UpdateAddURLs, workflows.AddURLs{Run: runName}, "0 urls"},
 		"ManyURLs":              {workflows.UpdateAddURLs, workflows.AddURLs{Run: runName, URLs: urls(21)}, "21 urls"},

@@ -143,3 +143,32 @@ func TestWake(t *testing.T) {
 		require.Equal(t, []int{7, 50, 50, 50}, pages, "the last that says something counts")
 	})
 }
+
+// Outside its window a domain sleeps for as long as it takes, and looks again when
+// there is news: its window may be another by now.
+func TestWindowIsSleptThrough(t *testing.T) {
+	t.Parallel()
+	const night = 14 * time.Hour
+	closed := fetched(night, crawl.ReasonWindow)
+
+	t.Run("ToItsEnd", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.fetches = []answer[activities.FetchPagesResult]{says(closed)}
+		s.finished()
+		require.Equal(t, []time.Duration{night}, s.timers)
+		require.GreaterOrEqual(t, s.gap(1), night)
+	})
+
+	t.Run("UntilItIsChanged", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.fetches = []answer[activities.FetchPagesResult]{says(closed)}
+		window := "Sat-Sun 00:00-24:00 UTC"
+		s.after(time.Hour, func() { s.mustUpdate(workflows.UpdateSetWindow, workflows.SetWindow{Window: window}) })
+		s.finished()
+		require.Equal(t, []string{"FetchPages", "SetDomain", "FetchPages", "FinishDomain"}, s.names())
+		require.Equal(t, []activities.SetDomainInput{{Domain: host, Window: &window}}, inputs[activities.SetDomainInput](s))
+		require.Less(t, s.calls[2].at-s.calls[0].at, 2*time.Hour)
+	})
+}
