@@ -7,6 +7,7 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/internal/permits"
 )
 
 // PageStore is the frontier and the guard.
@@ -87,6 +88,8 @@ type slice struct {
 	res      FetchPagesResult
 	deadline time.Time
 	pages    int
+	// said is what the origin says about the use of the page at hand
+	said permits.Permits
 }
 
 // FetchPages does one slice of one domain: it takes the next due page, by
@@ -146,6 +149,7 @@ func (s *slice) step(ctx context.Context, n crawl.Next) (crawl.Next, bool, error
 			Error: verdict.why, EndedAt: time.Now(), RetryIn: crawl.NoRetry,
 		}, nil)
 	}
+	s.said = verdict.said
 	if n.SlotWait > s.patience() || s.pages >= s.in.MaxPages || stopping(ctx) {
 		s.wait(n, n.SlotWait, n.SlotReason)
 		return n, true, nil

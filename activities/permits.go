@@ -1,7 +1,6 @@
 package activities
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -12,35 +11,29 @@ import (
 	"github.com/mosey-web/mosey/internal/robots"
 )
 
-// originPermits is what an origin says about the use of all its pages, and so
-// before one is requested: in robots.txt and tdmrep.json.
-func (a *Activities) originPermits(ctx context.Context, n crawl.Next, u crawl.URL) (permits.Permits, error) {
+// permits is what an origin says about the use of a page before that is
+// requested: in robots.txt and tdmrep.json.
+func (r parsedRules) permits(u crawl.URL) permits.Permits {
 	var p permits.Permits
-	r, err := a.rules.get(ctx, n.Origin, n.RobotsVersion)
-	if err != nil {
-		return p, err
-	}
 	if rule, found := r.tdm.Match(u.RequestTarget(), robots.Match); found {
 		p.AddTDM(rule)
 	}
 	p.AddRobots(r.rules.ContentSignals())
-	return p, nil
+	return p
 }
 
 // readPermits adds what an answer and its page, if it has one, say.
-func (a *Activities) readPermits(
-	ctx context.Context, n crawl.Next, u crawl.URL, header http.Header, page extract.Page,
-) (permits.Permits, error) {
-	p, err := a.originPermits(ctx, n, u)
-	p.AddHeader(header)
+func readPermits(said permits.Permits, header http.Header, page extract.Page) permits.Permits {
+	said.AddHeader(header)
 	for _, m := range page.Metas {
-		p.AddMeta(m.Name, m.Content)
+		said.AddMeta(m.Name, m.Content)
 	}
-	return p, err
+	return said
 }
 
 // setPermits keeps what a publisher says. Where that forbids what the run is for,
-// nothing of what the page says is kept.
+// nothing of what the page says is kept, nor what would make the next answer a
+// mere 304.
 func setPermits(at *crawl.Attempt, n crawl.Next, p permits.Permits) error {
 	if p == (permits.Permits{}) {
 		return nil
@@ -52,6 +45,7 @@ func setPermits(at *crawl.Attempt, n crawl.Next, p permits.Permits) error {
 	at.Permits, at.NoIndex, at.NoFollow = data, p.NoIndex.Said(), p.NoFollow.Said()
 	if allowed, why := permits.Allows(n.Purpose, p); !allowed {
 		at.Title, at.Canonical, at.SimHash, at.Error = "", "", nil, why
+		at.Visit = crawl.Visit{At: at.Visit.At}
 	}
 	return nil
 }

@@ -97,6 +97,7 @@ func TestPermits(t *testing.T) {
 			}
 			if c.forbidden != "" {
 				require.Empty(t, r.Title, "nothing of what it says is kept")
+				require.Zero(t, b.count(t, "SELECT count(*) FROM pages WHERE url = $1 AND (content_hash IS NOT NULL OR etag IS NOT NULL)", b.page("/")))
 				require.Contains(t, r.Crawls[0].Error, fmt.Sprintf("%s is forbidden by %s", c.purpose, c.forbidden))
 			} else {
 				require.Equal(t, "Title", r.Title)

@@ -64,12 +64,11 @@ func (s *slice) read(ctx context.Context, at *crawl.Attempt, n crawl.Next, base 
 	if err != nil {
 		return err
 	}
-	said, err := s.readPermits(ctx, n, base, resp.Header, page)
-	if err != nil {
-		return err
-	}
+	said := readPermits(s.said, resp.Header, page)
 	at.Title, at.Canonical = page.Title, page.Canonical
-	at.Login = page.Login && !extract.LoginURL(base)
+	if at.Login = page.Login && !extract.LoginURL(base); at.Login && n.BlockOnLogin {
+		at.Error = "a login page in place of the page"
+	}
 	now := time.Now()
 	at.Links = make([]crawl.Link, len(page.Links))
 	for i, l := range page.Links {

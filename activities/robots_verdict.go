@@ -17,6 +17,8 @@ type verdict struct {
 	allowed  bool
 	// why, when not allowed.
 	why string
+	// said is what the origin says about the use of the page, when allowed.
+	said permits.Permits
 }
 
 // robotsVerdict decides on a page by its origin's robots.txt (RFC 9309 §2.3.1), and
@@ -54,14 +56,11 @@ func (a *Activities) robotsVerdict(ctx context.Context, n crawl.Next) (verdict, 
 	if d := r.rules.Decide(u.RequestTarget()); !d.Allowed {
 		return verdict{why: fmt.Sprintf("robots.txt line %d: %s", d.Line, d.Rule)}, nil
 	}
-	p, err := a.originPermits(ctx, n, u)
-	if err != nil {
-		return verdict{}, err
-	}
-	if allowed, why := permits.Allows(n.Purpose, p); !allowed {
+	said := r.permits(u)
+	if allowed, why := permits.Allows(n.Purpose, said); !allowed {
 		return verdict{why: why}, nil
 	}
-	return verdict{allowed: true}, nil
+	return verdict{allowed: true, said: said}, nil
 }
 
 // wantsTDM says whether a run has to know its origins' tdmrep.json: where it

@@ -159,10 +159,12 @@ func (c *chaos) judgeRows(t *testing.T) {
 		"pages with two successes":  "SELECT count(*) FROM (SELECT FROM page_crawls WHERE outcome = 'success' GROUP BY run_id, page_id HAVING count(*) > 1) AS twice",
 		"pages asked for after one": "SELECT count(*) FROM page_crawls a JOIN page_crawls b ON b.previous_id = a.id WHERE a.outcome = 'success'",
 		"domains that count wrongly": `
-			SELECT count(*) FROM run_domains r WHERE (r.success, r.failed, r.timeout, r.blocked_robots, r.blocked_4xx, r.blocked_5xx) <> (
-				SELECT count(*) FILTER (WHERE outcome = 'success'), count(*) FILTER (WHERE outcome = 'failed'),
+			SELECT count(*) FROM run_domains r WHERE (r.success, r.failed, r.timeout, r.blocked_robots, r.blocked_4xx, r.blocked_5xx, r.skipped) <> (
+				SELECT count(*) FILTER (WHERE outcome = 'success' AND skipped IS NULL),
+					count(*) FILTER (WHERE outcome = 'failed' AND skipped IS NULL),
 					count(*) FILTER (WHERE outcome = 'timeout'), count(*) FILTER (WHERE outcome = 'blocked_robots'),
-					count(*) FILTER (WHERE outcome = 'blocked_4xx'), count(*) FILTER (WHERE outcome = 'blocked_5xx')
+					count(*) FILTER (WHERE outcome = 'blocked_4xx'), count(*) FILTER (WHERE outcome = 'blocked_5xx'),
+					count(*) FILTER (WHERE skipped IS NOT NULL)
 				FROM page_crawls p WHERE p.run_id = r.run_id AND p.domain = r.domain)`,
 	} {
 		require.Zero(t, c.queryInt(t, sql), what)
