@@ -43,7 +43,7 @@ func TestSimHashNear(t *testing.T) {
 	} {
 		var near bool
 		require.NoError(t, b.Pool().QueryRow(t.Context(), "SELECT simhash_near($1, ARRAY[12345678901234::bigint, $2::bigint])",
-			int64(c.a), int64(c.b)).Scan(&near)) //nolint:gosec // the same 64 bits
+			int64(c.a), int64(c.b)).Scan(&near))
 		require.Equal(t, c.a.Distance(c.b) <= crawl.NearDuplicate, near, "%x %x", c.a, c.b)
 	}
 }
