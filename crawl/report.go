@@ -86,14 +86,16 @@ type DomainReport struct {
 	Claimed  string       `json:"claimed_by,omitempty"`
 	ClaimEnd time.Time    `json:"claim_expires_at,omitzero"`
 	// SlotFree is the instant before which no request may be made, for SlotReason.
-	SlotFree   time.Time      `json:"slot_free_at,omitzero"`
-	SlotReason Reason         `json:"slot_reason,omitempty"`
-	Health     Health         `json:"health"`
-	Pending    int64          `json:"pending"`
-	NextDue    time.Time      `json:"next_due,omitzero"`
-	Robots     []RobotsReport `json:"robots"`
-	Runs       []DomainRun    `json:"runs"`
-	Recent     []CrawlReport  `json:"recent"`
+	SlotFree   time.Time `json:"slot_free_at,omitzero"`
+	SlotReason Reason    `json:"slot_reason,omitempty"`
+	Health     Health    `json:"health"`
+	Pending    int64     `json:"pending"`
+	NextDue    time.Time `json:"next_due,omitzero"`
+	// Traps are patterns of URLs that are no longer requested, at most ten.
+	Traps  []Trap         `json:"traps,omitempty"`
+	Robots []RobotsReport `json:"robots"`
+	Runs   []DomainRun    `json:"runs"`
+	Recent []CrawlReport  `json:"recent"`
 }
 
 // RobotsReport is what is known about an origin's robots.txt.

@@ -131,13 +131,19 @@ func (s *Store) Domain(ctx context.Context, domain string) (crawl.DomainReport, 
 	robots, err := s.q.RobotsOfDomain(ctx, domain)
 	runs, err2 := s.q.DomainTotals(ctx, domain)
 	recent, err3 := s.q.DomainRecent(ctx, dbsqlc.DomainRecentParams{Domain: domain, Max: recentShown})
+	spent, err5 := s.q.DomainSpentPatterns(ctx, dbsqlc.DomainSpentPatternsParams{Domain: domain, Max: recentShown})
 	open, err4 := s.q.DomainOpen(ctx, dbsqlc.DomainOpenParams{Domain: domain, Bound: crawl.FrontierBound})
-	if err := errors.Join(err, err2, err3, err4); err != nil {
+	if err := errors.Join(err, err2, err3, err4, err5); err != nil {
 		return rep, translate("domain "+domain, err)
 	}
 	rep.Pending = open.Open
 	if open.Open > 0 {
 		rep.NextDue = open.NextDue
+	}
+	for _, p := range spent {
+		if trap, found := crawl.FindPatternTrap(p.Pattern, int(p.Seen), int(p.Duplicates)); found {
+			rep.Traps = append(rep.Traps, trap)
+		}
 	}
 	for _, r := range robots {
 		rep.Robots = append(rep.Robots, crawl.RobotsReport{

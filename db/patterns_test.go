@@ -91,4 +91,5 @@ func TestPatternsAreCharged(t *testing.T) {
 	b.seed(t, "https://"+domain+"/last")
 	b.exec(t, "UPDATE url_patterns SET seen = 100, duplicates = 90")
 	require.Equal(t, []string{pattern}, b.next(t, domain).SpentPatterns)
+	require.Equal(t, []crawl.Trap{{Kind: crawl.TrapPattern, Evidence: "90 of 100 pages like /p/N had nothing new"}}, b.domain(t, domain).Traps)
 }

@@ -202,6 +202,7 @@ func explainPage(w *why, p crawl.PageReport) {
 
 func domainAnswer(d crawl.DomainReport) string {
 	left := time.Until(d.SlotFree)
+	opens := windowOpens(d)
 	switch {
 	case d.Status == crawl.DomainBlocked:
 		return "not crawled: it is blocked (" + d.Reason + ")"
@@ -209,6 +210,8 @@ func domainAnswer(d crawl.DomainReport) string {
 		return fmt.Sprintf("put away until %s (%s)", stamp(d.PutAway), d.Reason)
 	case d.Pending == 0:
 		return "nothing of it is pending"
+	case opens > left:
+		return "waiting: its window opens on " + stamp(time.Now().Add(opens))
 	case left > 0:
 		return fmt.Sprintf("waiting: the next request is due in %s (%s)", left.Round(100*time.Millisecond), d.SlotReason)
 	case time.Until(d.NextDue) > 0:
@@ -241,6 +244,9 @@ func explainDomain(w *why, d crawl.DomainReport) {
 		w.addf("it may be asked: its slot has been free since %s", stamp(d.SlotFree))
 	}
 	w.addf("its health: %s", d.Health)
+	for _, t := range d.Traps {
+		w.addf("a trap: %s; no more of them are requested", t.Evidence)
+	}
 	for _, r := range d.Runs {
 		line := fmt.Sprintf("run %s is %s", r.Run, r.Status)
 		if r.BudgetSpent() {
@@ -294,4 +300,23 @@ func explainPermits(w *why, r crawl.PageReport) {
 	if follow, why := permits.FollowLinks(p); !follow {
 		w.addf("%s", why)
 	}
+}
+
+// windowOpens is how long it is until the domain and all runs that are running may
+// ask it.
+func windowOpens(d crawl.DomainReport) time.Duration {
+	texts := []string{d.Window}
+	for _, r := range d.Runs {
+		if r.Status == crawl.RunRunning {
+			texts = append(texts, r.Window)
+		}
+	}
+	var all []crawl.Windows
+	for _, text := range texts {
+		// what cannot be read is said where the window is shown
+		if w, err := crawl.ParseWindows(text); text != "" && err == nil {
+			all = append(all, w)
+		}
+	}
+	return crawl.WaitAll(time.Now(), all)
 }

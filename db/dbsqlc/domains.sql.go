@@ -257,6 +257,43 @@ func (q *Queries) DomainSet(ctx context.Context, arg DomainSetParams) (int64, er
 	return result.RowsAffected(), nil
 }
 
+const domainSpentPatterns = `-- name: DomainSpentPatterns :many
+SELECT pattern, seen, duplicates FROM url_patterns
+WHERE domain = $1 AND spent ORDER BY updated_at DESC LIMIT $2
+`
+
+type DomainSpentPatternsParams struct {
+	Domain string
+	Max    int32
+}
+
+type DomainSpentPatternsRow struct {
+	Pattern    string
+	Seen       int32
+	Duplicates int32
+}
+
+// Patterns of a domain's URLs that have brought too little news.
+func (q *Queries) DomainSpentPatterns(ctx context.Context, arg DomainSpentPatternsParams) ([]DomainSpentPatternsRow, error) {
+	rows, err := q.db.Query(ctx, domainSpentPatterns, arg.Domain, arg.Max)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []DomainSpentPatternsRow
+	for rows.Next() {
+		var i DomainSpentPatternsRow
+		if err := rows.Scan(&i.Pattern, &i.Seen, &i.Duplicates); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const domainTotals = `-- name: DomainTotals :many
 SELECT
     r.name AS run, r.status AS run_status, rd.seed, rd.pages_started, rd.success, rd.failed, rd.skipped,

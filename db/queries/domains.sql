@@ -93,3 +93,8 @@ FROM (
 
 -- name: DomainBanned :one
 SELECT EXISTS (SELECT 1 FROM domains WHERE domain = @domain AND banned)::boolean AS banned;
+
+-- Patterns of a domain's URLs that have brought too little news.
+-- name: DomainSpentPatterns :many
+SELECT pattern, seen, duplicates FROM url_patterns
+WHERE domain = @domain AND spent ORDER BY updated_at DESC LIMIT @max;
