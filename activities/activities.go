@@ -93,6 +93,9 @@ type Activities struct {
 	timeout time.Duration
 	limits  extract.Limits
 
+	// background are requests that no activity waits for any more.
+	background sync.WaitGroup
+
 	frontEnds crawl.Networks
 	// broken is when an address could not be connected to
 	broken *otter.Cache[netip.Addr, time.Time]
@@ -171,6 +174,10 @@ func (a *Activities) place(ctx context.Context, h crawl.Health) (release func(),
 func Register(r worker.ActivityRegistry, a *Activities) {
 	r.RegisterActivity(a)
 }
+
+// Wait waits for requests that outlast the activity that made them. It is to be
+// called when the worker has stopped, before the store is closed.
+func Wait(a *Activities) { a.background.Wait() }
 
 // holdMargin is what a request's hold has on top of the longest the request can
 // take, for scheduling and closing the connection.

@@ -2,8 +2,10 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	"go.temporal.io/sdk/temporal"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mosey-web/mosey/crawl"
@@ -13,8 +15,8 @@ const (
 	// seedFilterSpan is when a seeding stops to ask for robots.txt. The rest is left
 	// to the domains' workflows, which ask for it before any page.
 	seedFilterSpan = time.Minute
-	// seedFilterWait is how long one robots.txt is waited for where its domain is not
-	// to be asked yet.
+	// seedFilterWait is how long a batch is waited for. Answers that come later are
+	// stored all the same.
 	seedFilterWait = 5 * time.Second
 	// seedFilterParallel is how many are asked for at once.
 	seedFilterParallel = 64
@@ -53,14 +55,7 @@ func (f *seedFilter) filter(ctx context.Context, urls []crawl.URL, res *StoreSee
 			unknown[c.Origin] = c.Domain
 		}
 	}
-	var group errgroup.Group
-	group.SetLimit(seedFilterParallel)
-	for origin, domain := range unknown {
-		group.Go(func() error { return f.ask(ctx, domain, origin) })
-	}
-	if err := group.Wait(); err != nil {
-		return err
-	}
+	f.askAll(ctx, unknown)
 	if open, err = f.store.OpenSeeds(ctx, f.run.ID, urls); err != nil {
 		return err
 	}
@@ -70,6 +65,31 @@ func (f *seedFilter) filter(ctx context.Context, urls []crawl.URL, res *StoreSee
 		}
 	}
 	return nil
+}
+
+// askAll asks for the robots.txt of origins, at once. One slow host must not hold
+// the run up: its request is not waited for.
+func (f *seedFilter) askAll(ctx context.Context, domains map[string]string) {
+	until := time.Now().Add(seedFilterWait)
+	done := make(chan struct{})
+	f.background.Go(func() {
+		defer close(done)
+		var group errgroup.Group
+		group.SetLimit(seedFilterParallel)
+		for origin, domain := range domains {
+			group.Go(func() error { return f.ask(context.WithoutCancel(ctx), domain, origin, until) })
+		}
+		if err := group.Wait(); err != nil {
+			f.log.WarnContext(ctx, "some seeds are left to their domains' workflows", "error", err)
+		}
+	})
+	timer := time.NewTimer(seedFilterWait)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
 }
 
 func (f *seedFilter) verdict(ctx context.Context, c crawl.SeedCrawl) (verdict, error) {
@@ -93,19 +113,23 @@ func (f *seedFilter) closeDisallowed(ctx context.Context, c crawl.SeedCrawl, res
 	return err
 }
 
-// ask makes the requests for one origin's robots.txt that can be made now, paced
-// as any other. A site in trouble is left to its domain's workflow.
-func (f *seedFilter) ask(ctx context.Context, domain, origin string) error {
+// ask makes the requests for one origin's robots.txt that can be begun until an
+// instant, paced as any other. A site in trouble is left to its domain's workflow.
+func (f *seedFilter) ask(ctx context.Context, domain, origin string, until time.Time) error {
 	in := FetchRobotsInput{Domain: domain, Origin: origin}
-	for time.Now().Before(f.until) && !stopping(ctx) {
+	for time.Now().Before(until) && !stopping(ctx) {
 		fetch, err := f.newRobotsFetch(ctx, in)
 		if err != nil {
 			return err
 		}
 		fetch.bind(f.run.Settings)
 		res, err := fetch.run(ctx)
-		if err != nil || res.Done || time.Duration(res.Wait) > seedFilterWait || !sleep(ctx, time.Duration(res.Wait)) {
-			return ctx.Err() // the site's trouble is recorded, ours comes up again
+		var trouble *temporal.ApplicationError
+		switch {
+		case errors.As(err, &trouble):
+			return nil // it is recorded
+		case err != nil || res.Done || time.Duration(res.Wait) > time.Until(until) || !sleep(ctx, time.Duration(res.Wait)):
+			return err
 		}
 		in.URL, in.Hops, in.Queued = res.URL, res.Hops, res.Queued
 	}

@@ -72,3 +72,26 @@ func TestBlockedDomainsAreNotAskedForRobots(t *testing.T) {
 	require.Equal(t, "the domain is blocked", res.Detail)
 	require.Empty(t, b.web.Log())
 }
+
+// A host that hangs holds nobody up, and what it says in the end is stored.
+func TestSeedFilterDoesNotWaitForSlowHosts(t *testing.T) {
+	t.Parallel()
+	g := newGate()
+	b := setup(t, options{sites: []web.Site{
+		{Host: "slow.test", Pages: -1, Plain: true, Paths: map[string]web.Behaviour{"/robots.txt": g}},
+		{Host: "quick.test", Pages: -1, Plain: true, Paths: map[string]web.Behaviour{
+			"/robots.txt": turns{answers: []func(*web.Visit){says("User-agent: *\nDisallow: /\n")}},
+		}},
+	}})
+	res, err := call[activities.StoreSeedsResult](t, b.acts, b.acts.StoreSeeds,
+		activities.StoreSeedsInput{Run: runName, URLs: b.web.Seeds()})
+	require.NoError(t, err, "while the gate is closed")
+	require.Equal(t, activities.StoreSeedsResult{Added: 2, Disallowed: 1}, res)
+	<-g.arrived
+	close(g.open)
+	activities.Wait(b.acts)
+	_, err = b.store.Robots(t.Context(), originOf(t, b.web.URL("slow.test", "/")))
+	require.NoError(t, err)
+	b.site = "slow.test"
+	b.requireNothingInFlight(t)
+}

@@ -174,7 +174,20 @@ func NewWorker(c client.Client, store *db.Store, f FetchFlags, logger *slog.Logg
 	})
 	workflows.Register(w)
 	activities.Register(w, acts)
-	return w, nil
+	return &waitingWorker{Worker: w, acts: acts}, nil
+}
+
+// waitingWorker stops when the requests that outlast their activities have ended.
+type waitingWorker struct {
+	worker.Worker
+
+	acts *activities.Activities
+}
+
+// Stop stops the worker.
+func (w *waitingWorker) Stop() {
+	w.Worker.Stop()
+	activities.Wait(w.acts)
 }
 
 func workerPollers(n int) worker.PollerBehaviorSimpleMaximumOptions {
