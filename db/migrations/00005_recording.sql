@@ -215,7 +215,9 @@ BEGIN
         FROM unnest(pages_found, p_link_nofollow) AS l (id, nofollow)
         GROUP BY l.id ORDER BY l.id
         ON CONFLICT DO NOTHING;
-        PERFORM traps_mark(pages_found, p_link_traps, p_link_evidence);
+        IF cardinality(array_remove(p_link_traps, '')) > 0 THEN
+            PERFORM traps_mark(pages_found, p_link_traps, p_link_evidence);
+        END IF;
         SELECT
             coalesce(array_agg(l.id), '{}') AS ids, coalesce(array_agg(l.url), '{}') AS urls,
             coalesce(array_agg(l.domain), '{}') AS domains
