@@ -70,6 +70,7 @@ func environ(extra ...string) []string {
 // start starts a binary that is stopped at the test's end.
 func start(t *testing.T, env []string, bin string, args ...string) *process {
 	t.Helper()
+	require.NoError(t, lookAtSources())
 	p, err := launch(env, bin, args...)
 	require.NoError(t, err)
 	t.Cleanup(func() {
