@@ -122,8 +122,10 @@ func (s *slice) step(ctx context.Context, n crawl.Next) (crawl.Next, bool, error
 		s.idle(n)
 		return n, true, nil
 	}
-	if skipped, err := s.skip(ctx, n); err != nil || skipped != nil {
-		return s.pass(ctx, n, skipped, err)
+	if skipped, err := s.skip(ctx, n); err != nil {
+		return n, true, err
+	} else if skipped != nil {
+		return s.pass(ctx, *skipped)
 	}
 	verdict, err := s.robotsVerdict(ctx, n)
 	if err != nil {
@@ -144,10 +146,7 @@ func (s *slice) step(ctx context.Context, n crawl.Next) (crawl.Next, bool, error
 		}
 		return n, false, err
 	case !verdict.allowed:
-		return s.pass(ctx, n, &crawl.Attempt{
-			CrawlID: n.CrawlID, Domain: s.in.Domain, Outcome: crawl.OutcomeBlockedRobots,
-			Error: verdict.why, EndedAt: time.Now(), RetryIn: crawl.NoRetry,
-		}, nil)
+		return s.pass(ctx, unrequested(n, s.in.Domain, crawl.OutcomeBlockedRobots, verdict.why))
 	}
 	s.said = verdict.said
 	if n.SlotWait > s.patience() || s.pages >= s.in.MaxPages || stopping(ctx) {
@@ -161,13 +160,17 @@ func (s *slice) step(ctx context.Context, n crawl.Next) (crawl.Next, bool, error
 	return s.attempt(ctx, n)
 }
 
+// unrequested is an attempt that ends without a request, for good.
+func unrequested(n crawl.Next, domain string, outcome crawl.Outcome, why string) crawl.Attempt {
+	return crawl.Attempt{
+		CrawlID: n.CrawlID, Domain: domain, Outcome: outcome, Error: why, EndedAt: time.Now(), RetryIn: crawl.NoRetry,
+	}
+}
+
 // pass records a page for which no request is made. There may be a great many of
 // them, so that the slice may be over.
-func (s *slice) pass(ctx context.Context, n crawl.Next, at *crawl.Attempt, err error) (crawl.Next, bool, error) {
-	if err != nil {
-		return n, true, err
-	}
-	next, err := s.record(ctx, *at)
+func (s *slice) pass(ctx context.Context, at crawl.Attempt) (crawl.Next, bool, error) {
+	next, err := s.record(ctx, at)
 	if err == nil && (stopping(ctx) || time.Now().After(s.deadline)) {
 		s.then(StepFetch, next.URL, 0, "")
 		return next, true, nil

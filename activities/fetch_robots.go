@@ -3,7 +3,6 @@ package activities
 import (
 	"context"
 	"errors"
-	"net/http"
 	"time"
 
 	"github.com/google/uuid"
@@ -201,7 +200,7 @@ func (f *robotsFetch) made(resp *fetch.Response, asked time.Time) crawl.RobotsRe
 		return r
 	}
 	r.StatusCode, r.EndedAt, r.Duration = knownStatus(resp.Status), resp.EndedAt, resp.Total
-	if resp.Status == http.StatusTooManyRequests || resp.Status >= http.StatusInternalServerError {
+	if overloaded(resp.Status) {
 		r.RetryAfter, _ = retryAfter(resp)
 	}
 	return r

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
@@ -55,7 +54,7 @@ func (f *robotsFetch) judgeTDM(
 	r := f.stored
 	rules := permits.TDM{}
 	switch {
-	case err != nil || resp.Status == http.StatusTooManyRequests || resp.Status >= 500:
+	case err != nil || overloaded(resp.Status):
 		rules = permits.TDM{{Location: "/", Reserved: true}}
 		r.Fresh = min(r.Fresh, tdmRetry)
 		if err == nil {

@@ -62,7 +62,7 @@ func (f *robotsFetch) judge(
 		return f.notModified(ctx, resp)
 	case resp.Status >= 300 && resp.Status < 400:
 		return f.redirected(ctx, resp)
-	case resp.Status == http.StatusTooManyRequests || resp.Status >= 500:
+	case overloaded(resp.Status):
 		after, _ := retryAfter(resp)
 		return f.troubled(ctx, fmt.Sprintf("answered %d", resp.Status), resp.Status, crawl.TroubleServer, after)
 	default:

@@ -31,10 +31,8 @@ func isQueue(why crawl.Reason) bool {
 // an attempt to record.
 func (s *slice) target(ctx context.Context, n crawl.Next) (target, *crawl.Attempt, error) {
 	refuse := func(err error) *crawl.Attempt {
-		return &crawl.Attempt{
-			CrawlID: n.CrawlID, Domain: s.in.Domain, Outcome: crawl.OutcomeFailed, Error: err.Error(),
-			EndedAt: time.Now(), RetryIn: crawl.NoRetry,
-		}
+		at := unrequested(n, s.in.Domain, crawl.OutcomeFailed, err.Error())
+		return &at
 	}
 	u, err := crawl.ParseURL(n.URL)
 	if err != nil {
@@ -175,7 +173,7 @@ func answered(at *crawl.Attempt, resp *fetch.Response) crawl.Trouble {
 	}
 	at.ContentType = cleanText(resp.ContentType, contentTypeMax)
 	at.Bytes, at.Duration, at.EndedAt = resp.WireBytes, resp.Total, resp.EndedAt
-	if resp.Status == http.StatusTooManyRequests || resp.Status >= http.StatusInternalServerError {
+	if overloaded(resp.Status) {
 		return crawl.TroubleServer
 	}
 	return crawl.TroubleNone
@@ -218,6 +216,11 @@ func (s *slice) pace(at *crawl.Attempt, n crawl.Next, tr crawl.Trouble, resp *fe
 	if tr != crawl.TroubleNone && n.Attempt < n.MaxAttempts {
 		at.RetryIn = at.Delay
 	}
+}
+
+// overloaded says whether a status asks to come again later: a 429, or any 5xx.
+func overloaded(status int) bool {
+	return status == http.StatusTooManyRequests || status >= http.StatusInternalServerError
 }
 
 // refused says whether a status means that the server does not want us.

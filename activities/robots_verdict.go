@@ -41,12 +41,14 @@ func (a *Activities) robotsVerdict(ctx context.Context, n crawl.Next) (verdict, 
 	if err != nil {
 		return verdict{}, err
 	}
-	unknownTDM := wantsTDM(n) && !n.TDMKnown
-	readable := r.rules.Decide(permits.TDMPath)
-	switch {
-	case a.outdated(r.agent, n.RobotsVerdict) || unknownTDM && readable.Allowed:
+	if a.outdated(r.agent, n.RobotsVerdict) {
 		return verdict{fetch: true}, nil
-	case unknownTDM:
+	}
+	if wantsTDM(n) && !n.TDMKnown {
+		readable := r.rules.Decide(permits.TDMPath)
+		if readable.Allowed {
+			return verdict{fetch: true}, nil
+		}
 		return verdict{why: fmt.Sprintf("%s, which may forbid it, is disallowed by robots.txt line %d", permits.TDMPath, readable.Line)}, nil
 	}
 	u, err := crawl.ParseURL(n.URL)

@@ -55,9 +55,11 @@ func (f *seedFilter) filter(ctx context.Context, urls []crawl.URL, res *StoreSee
 			unknown[c.Origin] = c.Domain
 		}
 	}
-	f.askAll(ctx, unknown)
-	if open, err = f.store.OpenSeeds(ctx, f.run.ID, urls); err != nil {
-		return err
+	if len(unknown) > 0 {
+		f.askAll(ctx, unknown)
+		if open, err = f.store.OpenSeeds(ctx, f.run.ID, urls); err != nil {
+			return err
+		}
 	}
 	for _, c := range open {
 		if err := f.closeDisallowed(ctx, c, res); err != nil {
@@ -103,10 +105,7 @@ func (f *seedFilter) closeDisallowed(ctx context.Context, c crawl.SeedCrawl, res
 	if err != nil || v.fetch || v.deferred || v.allowed {
 		return err
 	}
-	_, closed, err := f.store.Finish(ctx, crawl.Attempt{
-		CrawlID: c.CrawlID, Domain: c.Domain, Outcome: crawl.OutcomeBlockedRobots,
-		Error: v.why, EndedAt: time.Now(), RetryIn: crawl.NoRetry,
-	})
+	_, closed, err := f.store.Finish(ctx, unrequested(c.Next, c.Domain, crawl.OutcomeBlockedRobots, v.why))
 	if closed {
 		res.Disallowed++
 	}

@@ -14,19 +14,18 @@ import (
 // still fresh, was fetched lately, or is part of an endless space. It is nil where
 // the page is to be requested.
 func (s *slice) skip(ctx context.Context, n crawl.Next) (*crawl.Attempt, error) {
-	at := &crawl.Attempt{
-		CrawlID: n.CrawlID, Domain: s.in.Domain, Outcome: crawl.OutcomeSuccess, EndedAt: time.Now(), RetryIn: crawl.NoRetry,
-	}
 	if fetch, why := crawl.ShouldFetch(n.Visit, n.Now, n.MinRefetch); !fetch {
+		at := unrequested(n, s.in.Domain, crawl.OutcomeSuccess, "")
 		at.Skipped = why
-		return at, nil
+		return &at, nil
 	}
 	trap, err := s.patternTrap(ctx, n)
 	if err != nil || trap.Kind == "" {
 		return nil, err
 	}
-	at.Outcome, at.Skipped, at.Trap, at.Error = crawl.OutcomeFailed, crawl.ReasonTrap, trap, string(trap.Kind)+": "+trap.Evidence
-	return at, nil
+	at := unrequested(n, s.in.Domain, crawl.OutcomeFailed, string(trap.Kind)+": "+trap.Evidence)
+	at.Skipped, at.Trap = crawl.ReasonTrap, trap
+	return &at, nil
 }
 
 // patternTrap says whether a page is one of a pattern that has brought too little

@@ -103,13 +103,7 @@ func Penalty(prev time.Duration, tr Trouble, hinted bool, delay time.Duration, j
 	if hinted {
 		return prev
 	}
-	factor := 2.0
-	if tr == TroubleSetup {
-		factor = 4.0
-	}
-	limit := float64(max(BackoffMax, delay))
-	wait := min(factor*float64(max(prev, delay, BackoffBase)), limit)
-	return time.Duration(min(wait*(1+min(max(jitter, 0), 1)/4), limit))
+	return jittered(backoff(tr, float64(prev), delay), delay, jitter)
 }
 
 // adapt moves the slowdown: while the 95th percentile is double what it is in calm

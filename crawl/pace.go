@@ -113,19 +113,30 @@ func Backoff(t Trouble, failures int, delay time.Duration, jitter float64) time.
 	if t == TroubleNone || failures < 1 {
 		return 0
 	}
+	wait := 0.0
+	for range failures {
+		if grown := backoff(t, wait, delay); grown > wait {
+			wait = grown
+			continue
+		}
+		break
+	}
+	return jittered(wait, delay, jitter)
+}
+
+// backoff is the wait after one more failure: the last wait, or BackoffBase or the
+// delay if that is larger, times the trouble's factor, up to the limit.
+func backoff(t Trouble, prev float64, delay time.Duration) float64 {
 	factor := 2.0
 	if t == TroubleSetup {
 		factor = 4.0
 	}
-	limit := float64(max(BackoffMax, delay))
-	wait := float64(max(BackoffBase, delay))
-	for range failures {
-		if wait *= factor; wait >= limit {
-			break
-		}
-	}
-	wait *= 1 + min(max(jitter, 0), 1)/4
-	return time.Duration(min(wait, limit))
+	return min(factor*max(prev, float64(delay), float64(BackoffBase)), float64(max(BackoffMax, delay)))
+}
+
+// jittered adds up to a quarter to a wait, up to the limit.
+func jittered(wait float64, delay time.Duration, jitter float64) time.Duration {
+	return time.Duration(min(wait*(1+min(max(jitter, 0), 1)/4), float64(max(BackoffMax, delay))))
 }
 
 // PutAway says whether a wait is so long that the domain's workflow should end and

@@ -21,7 +21,7 @@ func (s *Store) Next(ctx context.Context, domain string) (crawl.Next, error) {
 	if err != nil {
 		return crawl.Next{}, err
 	}
-	return next(row)
+	return s.next(row)
 }
 
 // Begin takes the slots for one attempt and claims its row, or says what to wait
@@ -61,7 +61,7 @@ func (s *Store) Finish(ctx context.Context, a crawl.Attempt) (crawl.Next, bool, 
 	if err != nil {
 		return crawl.Next{}, false, err
 	}
-	n, err := next(dbsqlc.CrawlNextRow(row))
+	n, err := s.next(dbsqlc.CrawlNextRow(row))
 	return n, row.Closed, err
 }
 
@@ -206,7 +206,7 @@ func permit(row dbsqlc.CrawlBeginRow) crawl.Permit {
 	return crawl.Permit{Granted: row.Granted, Wait: fromMS(row.WaitMs), Reason: crawl.Reason(row.Reason)}
 }
 
-func next(row dbsqlc.CrawlNextRow) (crawl.Next, error) {
+func (s *Store) next(row dbsqlc.CrawlNextRow) (crawl.Next, error) {
 	n := crawl.Next{
 		CrawlID: row.CrawlID, Run: row.Run, URL: row.Url, Origin: row.Origin,
 		Attempt: int(row.Attempt), MaxAttempts: int(row.MaxAttempts), Patience: fromMS(row.PatienceMs),
@@ -234,13 +234,27 @@ func next(row dbsqlc.CrawlNextRow) (crawl.Next, error) {
 	}
 	copy(n.Visit.Content[:], row.ContentHash)
 	for _, text := range row.Windows {
-		w, err := crawl.ParseWindows(text)
+		w, err := s.windowsOf(text)
 		if err != nil {
 			return n, fmt.Errorf("stored for the domain of %s: %w", row.Url, err)
 		}
 		n.Windows = append(n.Windows, w)
 	}
 	return n, nil
+}
+
+// windowsOf parses windows, each text once: that can read a time zone's file, and
+// every page asks.
+func (s *Store) windowsOf(text string) (crawl.Windows, error) {
+	known, _ := s.windows.Load(text)
+	if w, ok := known.(crawl.Windows); ok {
+		return w, nil
+	}
+	w, err := crawl.ParseWindows(text)
+	if err == nil {
+		s.windows.Store(text, w)
+	}
+	return w, err
 }
 
 // Pattern returns how many pages of a pattern of a domain's URLs were seen, and

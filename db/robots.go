@@ -52,8 +52,8 @@ func (s *Store) SaveRobots(ctx context.Context, r crawl.Robots) (int, error) {
 		n := ms(*r.CrawlDelay)
 		p.CrawlDelayMs = &n
 	}
-	row, err := retryConflicts(ctx, "store robots.txt of "+r.Origin, func() (dbsqlc.RobotsSaveRow, error) {
+	failures, err := retryConflicts(ctx, "store robots.txt of "+r.Origin, func() (int32, error) {
 		return s.q.RobotsSave(ctx, p)
 	})
-	return int(row.Failures), err
+	return int(failures), err
 }

@@ -82,7 +82,7 @@ func (d *domain) sleep(ctx workflow.Context) error {
 	timer := workflow.NewTimerWithOptions(timerCtx, time.Duration(d.state.Wait), workflow.TimerOptions{
 		Summary: crawl.ShortURL(d.waitSummary(), summaryMax),
 	})
-	idle := d.state.Reason == crawl.ReasonScheduled || d.state.Reason == crawl.ReasonWindow
+	idle := d.state.endsWithNews()
 	var err error
 	s := workflow.NewNamedSelector(ctx, "sleep").
 		AddFuture(timer, func(f workflow.Future) {

@@ -69,9 +69,14 @@ func (d *domain) takeWakes() {
 	if w := drain(d.wake); w.PagesPerActivity > 0 {
 		d.pages = w.PagesPerActivity
 	}
-	if d.news && (d.state.Reason == crawl.ReasonScheduled || d.state.Reason == crawl.ReasonWindow) {
+	if d.news && d.state.endsWithNews() {
 		d.state.Wait = 0
 	}
+}
+
+// endsWithNews says whether what is waited for may be another by now.
+func (s DomainState) endsWithNews() bool {
+	return s.Reason == crawl.ReasonScheduled || s.Reason == crawl.ReasonWindow
 }
 
 func (d *domain) waitSummary() string {

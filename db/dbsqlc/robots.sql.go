@@ -127,12 +127,11 @@ func (q *Queries) RobotsOfDomain(ctx context.Context, domain string) ([]RobotsOf
 }
 
 const robotsSave = `-- name: RobotsSave :one
-SELECT s.failures::integer AS failures, s.reopened::integer AS reopened
-FROM robots_save(
+SELECT robots_save(
     $1::text, $2::text, $3::robots_verdict, $4::text, $5::text,
     $6::bigint, $7::text [], $8::text, $9::integer, $10::bigint,
     $11::text, $12::timestamptz, $13::boolean, $14::text
-) AS s
+)::integer AS failures
 `
 
 type RobotsSaveParams struct {
@@ -152,12 +151,7 @@ type RobotsSaveParams struct {
 	Tdm          string
 }
 
-type RobotsSaveRow struct {
-	Failures int32
-	Reopened int32
-}
-
-func (q *Queries) RobotsSave(ctx context.Context, arg RobotsSaveParams) (RobotsSaveRow, error) {
+func (q *Queries) RobotsSave(ctx context.Context, arg RobotsSaveParams) (int32, error) {
 	row := q.db.QueryRow(ctx, robotsSave,
 		arg.Origin,
 		arg.Domain,
@@ -174,7 +168,7 @@ func (q *Queries) RobotsSave(ctx context.Context, arg RobotsSaveParams) (RobotsS
 		arg.Failed,
 		arg.Tdm,
 	)
-	var i RobotsSaveRow
-	err := row.Scan(&i.Failures, &i.Reopened)
-	return i, err
+	var failures int32
+	err := row.Scan(&failures)
+	return failures, err
 }

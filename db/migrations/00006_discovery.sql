@@ -122,7 +122,7 @@ CREATE FUNCTION robots_save(
     p_origin text, p_domain text, p_verdict robots_verdict, p_agent text, p_rules text,
     p_crawl_delay_ms bigint, p_sitemaps text[], p_reason text, p_status_code integer, p_fresh_ms bigint,
     p_etag text, p_last_modified timestamptz, p_failed boolean, p_tdm text,
-    OUT failures integer, OUT reopened integer
+    OUT failures integer
 ) LANGUAGE plpgsql AS $$
 DECLARE
     t CONSTANT timestamptz := clock_timestamp();
@@ -150,7 +150,6 @@ BEGIN
         fetched_at = excluded.fetched_at, expires_at = excluded.expires_at
     RETURNING * INTO new;
     failures := new.failures;
-    reopened := 0;
     INSERT INTO robots_history (origin, version, verdict, agent, rules, fetched_at, expires_at)
     VALUES (p_origin, (extract(EPOCH FROM t) * 1e6)::bigint, p_verdict, p_agent, p_rules, t, new.expires_at)
     ON CONFLICT DO NOTHING;
@@ -165,8 +164,7 @@ BEGIN
         AND (SELECT r.status FROM crawl_runs r WHERE r.id = c.run_id) = 'running'
         AND (SELECT f.id FROM page_crawls f WHERE f.previous_id = c.id) IS NULL
     ON CONFLICT DO NOTHING;
-    GET DIAGNOSTICS reopened = ROW_COUNT;
-    IF reopened > 0 THEN
+    IF FOUND THEN
         UPDATE domains SET status = 'pending', status_reason = '' WHERE domain = p_domain AND status = 'exhausted';
     END IF;
 END

@@ -16,9 +16,8 @@ SELECT
 FROM robots WHERE domain = @domain ORDER BY origin;
 
 -- name: RobotsSave :one
-SELECT s.failures::integer AS failures, s.reopened::integer AS reopened
-FROM robots_save(
+SELECT robots_save(
     @origin::text, @domain::text, @verdict::robots_verdict, @agent::text, @rules::text,
     sqlc.narg('crawl_delay_ms')::bigint, @sitemaps::text [], @reason::text, @status_code::integer, @fresh_ms::bigint,
     sqlc.narg('etag')::text, sqlc.narg('last_modified')::timestamptz, @failed::boolean, @tdm::text
-) AS s;
+)::integer AS failures;
