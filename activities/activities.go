@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/politeness"
 	"github.com/mosey-web/mosey/internal/extract"
 	"github.com/mosey-web/mosey/internal/fetch"
 )
@@ -62,7 +63,7 @@ type Config struct {
 	// MaxFetches caps the requests in flight in this process. Defaults to 256.
 	MaxFetches int
 	// FrontEnds are networks of shared front ends, whose addresses are not paced.
-	FrontEnds crawl.Networks
+	FrontEnds politeness.Networks
 	// RequestTimeout is the longest that one request can take, as the Fetcher
 	// limits it. Defaults to 30 s.
 	RequestTimeout time.Duration
@@ -96,7 +97,9 @@ type Activities struct {
 	// background are requests that no activity waits for any more.
 	background sync.WaitGroup
 
-	frontEnds crawl.Networks
+	frontEnds politeness.Networks
+	// windows holds the politeness.Windows of each text that people have set
+	windows sync.Map
 	// broken is when an address could not be connected to
 	broken *otter.Cache[netip.Addr, time.Time]
 	jitter func() float64
@@ -151,7 +154,7 @@ const (
 // back, and may be called more than once.
 func (a *Activities) place(ctx context.Context, h crawl.Health) (release func(), err error) {
 	lanes := []*semaphore.Weighted{a.fetches}
-	if h.P95() >= slowAnswer {
+	if politeness.P95(h) >= slowAnswer {
 		lanes = []*semaphore.Weighted{a.slow, a.fetches}
 	}
 	taken := 0

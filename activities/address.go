@@ -6,7 +6,7 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/internal/dns"
 	"github.com/mosey-web/mosey/internal/fetch"
 )
@@ -14,7 +14,7 @@ import (
 // target is where a request goes: the page and the address to dial. The guard is
 // taken for this address and the request goes to no other.
 type target struct {
-	url  crawl.URL
+	url  urls.URL
 	addr netip.Addr
 	// dnsErr is why there is no address.
 	dnsErr error
@@ -38,7 +38,7 @@ func (t target) ip() string {
 //
 // An error that is dns.ErrLimited says that this process has more names to look
 // up than it may: that is no fault of the host.
-func (a *Activities) resolve(ctx context.Context, u crawl.URL) (target, error) {
+func (a *Activities) resolve(ctx context.Context, u urls.URL) (target, error) {
 	t := target{url: u}
 	var addrs []netip.Addr
 	addrs, t.dnsErr = a.resolver.Lookup(ctx, u.Host())

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/urls"
 )
 
 // SetDomainInput changes a domain's own delay, budget or window; nil leaves it.
@@ -16,8 +18,11 @@ type SetDomainInput struct {
 }
 
 // SetDomain stores a domain's own delay, budget or window. They hold from the next request
-// on.
+// on. A window of which a time zone is not known is refused.
 func (a *Activities) SetDomain(ctx context.Context, in SetDomainInput) error {
+	if err := politeness.ValidateSettings(crawl.Settings{Window: in.Window}); err != nil {
+		return badInput(err)
+	}
 	return orBadInput(a.store.SetDomain(ctx, in.Domain, (*time.Duration)(in.Delay), in.MaxPages, in.Window))
 }
 
@@ -51,10 +56,10 @@ func (a *Activities) AddURLs(ctx context.Context, in AddURLsInput) (AddURLsResul
 	if err != nil {
 		return AddURLsResult{}, orBadInput(err)
 	}
-	urls, err := crawl.ParseURLs(in.URLs)
+	seeds, err := urls.ParseAll(in.URLs)
 	if err != nil {
 		return AddURLsResult{}, badInput(err)
 	}
-	n, err := a.store.AddSeeds(ctx, run.ID, urls)
+	n, err := a.store.AddSeeds(ctx, run.ID, seeds)
 	return AddURLsResult{Added: n}, err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/urls"
 )
 
 func TestDispatch(t *testing.T) {
@@ -16,13 +17,13 @@ func TestDispatch(t *testing.T) {
 	prepare := func(t *testing.T, set crawl.Settings, hosts ...string) *testBundle {
 		t.Helper()
 		b := setup(t, options{settings: set})
-		var urls []crawl.URL
+		var seeds []urls.URL
 		for _, h := range hosts {
-			u, err := crawl.ParseURL("https://" + h + "/")
+			u, err := urls.Parse("https://" + h + "/")
 			require.NoError(t, err)
-			urls = append(urls, u)
+			seeds = append(seeds, u)
 		}
-		_, err := b.store.AddSeeds(t.Context(), b.run.ID, urls)
+		_, err := b.store.AddSeeds(t.Context(), b.run.ID, seeds)
 		require.NoError(t, err)
 		return b
 	}
@@ -86,9 +87,9 @@ func TestDispatch(t *testing.T) {
 		b := prepare(t, crawl.Settings{}, "a.test")
 		other, err := b.store.EnsureRun(t.Context(), "other", crawl.Settings{})
 		require.NoError(t, err)
-		u, err := crawl.ParseURL("https://a.test/")
+		u, err := urls.Parse("https://a.test/")
 		require.NoError(t, err)
-		_, err = b.store.AddSeeds(t.Context(), other.ID, []crawl.URL{u})
+		_, err = b.store.AddSeeds(t.Context(), other.ID, []urls.URL{u})
 		require.NoError(t, err)
 		claimed, err := b.store.ClaimDomains(t.Context(), other.ID, 1)
 		require.NoError(t, err)
@@ -239,6 +240,21 @@ func TestChangeDomain(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 1, res.Added)
 		require.Empty(t, b.report(t, "/new").Crawls[0].Outcome)
+	})
+
+	t.Run("RefusesAnUnknownTimeZoneAndStoresNothing", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, options{})
+		b.seed(t, "/")
+		in := activities.SetDomainInput{
+			Domain: b.site, MaxPages: new(int64(1)), Window: new("Mon 22:00-06:00 UTC, Tue 22:00-06:00 Europe/Berln"),
+		}
+		_, err := call[struct{}](t, b.acts, b.acts.SetDomain, in)
+		requireBadInput(t, err, `window "Tue 22:00-06:00 Europe/Berln": time zone "Europe/Berln" is not known`)
+		d, err := b.store.Domain(t.Context(), b.site)
+		require.NoError(t, err)
+		require.Empty(t, d.Window)
+		require.Nil(t, d.MaxPages)
 	})
 
 	t.Run("RefusesWhatIsNotThere", func(t *testing.T) {

@@ -2,12 +2,15 @@ package activities
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"go.temporal.io/sdk/activity"
 
 	"github.com/mosey-web/mosey/crawl"
-	"github.com/mosey-web/mosey/internal/permits"
+	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/urls"
+	"github.com/mosey-web/mosey/crawl/usage"
 )
 
 // PageStore is the frontier and the guard.
@@ -89,7 +92,7 @@ type slice struct {
 	deadline time.Time
 	pages    int
 	// said is what the origin says about the use of the page at hand
-	said permits.Permits
+	said usage.Usage
 }
 
 // FetchPages does one slice of one domain: it takes the next due page, by
@@ -131,7 +134,10 @@ func (s *slice) step(ctx context.Context, n crawl.Next) (crawl.Next, bool, error
 	if err != nil {
 		return n, true, err
 	}
-	closed := crawl.WaitAll(n.Now.Add(n.SlotWait), n.Windows)
+	closed, err := s.closed(n.Now.Add(n.SlotWait), n.Windows)
+	if err != nil {
+		return n, true, fmt.Errorf("stored for the domain of %s: %w", n.URL, err)
+	}
 	switch {
 	case closed > 0 && (verdict.fetch || verdict.allowed):
 		s.then(StepFetch, n.URL, n.SlotWait+closed, crawl.ReasonWindow)
@@ -189,7 +195,7 @@ func (s *slice) patience() time.Duration {
 // wait ends the slice with a wait for the slot, or with putting the domain away
 // if its server asked to be left alone for longer than the run is patient.
 func (s *slice) wait(n crawl.Next, d time.Duration, why crawl.Reason) {
-	if crawl.PutAway(d, why, n.Patience) {
+	if politeness.PutAway(d, why, n.Patience) {
 		s.then(StepFinish, n.URL, d, why)
 		s.res.PutAway = true
 		return
@@ -223,7 +229,7 @@ func (s *slice) idle(n crawl.Next) {
 }
 
 func (s *slice) then(step Step, url string, wait time.Duration, why crawl.Reason) {
-	s.res.Next, s.res.URL, s.res.Wait, s.res.Reason = step, crawl.ShortURL(url, urlShown), crawl.Duration(wait), why
+	s.res.Next, s.res.URL, s.res.Wait, s.res.Reason = step, urls.Shorten(url, urlShown), crawl.Duration(wait), why
 }
 
 // urlShown bounds URLs in results that are only for people, so that a payload
@@ -249,7 +255,7 @@ func (s *slice) attempt(ctx context.Context, n crawl.Next) (crawl.Next, bool, er
 	}
 	began := time.Now()
 	n.IPDelay, n.SubnetDelay = s.sharedDelays(n, t)
-	delay, _ := crawl.Delay(n.Waits)
+	delay, _ := politeness.Delay(n.Waits)
 	p, err := s.store.Begin(ctx, n, s.in.Domain, t.ip(), s.requestSpan()+delay, s.requestSpan(), s.in.Queued)
 	if err != nil {
 		return n, true, err

@@ -3,12 +3,15 @@ package activities
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/internal/dns"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/internal/robots"
@@ -50,7 +53,7 @@ type robotsFetch struct {
 	*Activities
 
 	in     FetchRobotsInput
-	url    crawl.URL
+	url    urls.URL
 	domain string // of url; differs from in.Domain after a redirect elsewhere
 	next   crawl.Next
 	stored crawl.Robots
@@ -79,8 +82,8 @@ func (f *robotsFetch) bind(s crawl.Settings) {
 	f.next.IPDelay = max(f.next.IPDelay, time.Duration(*s.IPDelay))
 	f.next.SubnetDelay = max(f.next.SubnetDelay, time.Duration(*s.SubnetDelay))
 	f.next.Purpose = *s.Purpose
-	if w, err := crawl.ParseWindows(*s.Window); err == nil && *s.Window != "" {
-		f.next.Windows = append(f.next.Windows, w)
+	if _, err := f.windowsOf(*s.Window); err == nil && *s.Window != "" {
+		f.next.Windows = append(f.next.Windows, *s.Window)
 	}
 }
 
@@ -99,9 +102,13 @@ func (f *robotsFetch) run(ctx context.Context) (FetchRobotsResult, error) {
 		// by now: nothing of the domain is due any more
 		return FetchRobotsResult{Done: true, Verdict: f.stored.Verdict, Detail: "the domain is blocked"}, nil
 	case banned:
-		return f.unreachable(ctx, "redirects to the blocked domain "+f.domain, 0, crawl.TroubleServer, 0)
+		return f.unreachable(ctx, "redirects to the blocked domain "+f.domain, 0, politeness.TroubleServer, 0)
 	}
-	if closed := crawl.WaitAll(f.next.Now, f.next.Windows); closed > 0 {
+	closed, err := f.closed(f.next.Now, f.next.Windows)
+	switch {
+	case err != nil:
+		return FetchRobotsResult{}, fmt.Errorf("stored for the domain of %s: %w", f.url, err)
+	case closed > 0:
 		return FetchRobotsResult{Wait: crawl.Duration(closed), Reason: crawl.ReasonWindow, URL: in.URL, Hops: in.Hops}, nil
 	}
 	t, err := f.resolve(ctx, f.url)
@@ -109,7 +116,7 @@ func (f *robotsFetch) run(ctx context.Context) (FetchRobotsResult, error) {
 	case errors.Is(err, dns.ErrLimited):
 		return FetchRobotsResult{}, err
 	case err != nil:
-		return f.unreachable(ctx, err.Error(), 0, crawl.TroubleSetup, 0)
+		return f.unreachable(ctx, err.Error(), 0, politeness.TroubleSetup, 0)
 	}
 	return f.request(ctx, t)
 }
@@ -119,7 +126,7 @@ func (a *Activities) newRobotsFetch(ctx context.Context, in FetchRobotsInput) (*
 	if raw == "" {
 		raw = in.Origin + "/robots.txt"
 	}
-	u, err := crawl.ParseURL(raw)
+	u, err := urls.Parse(raw)
 	if err != nil {
 		return nil, badInput(err)
 	}
@@ -160,7 +167,7 @@ func (f *robotsFetch) request(ctx context.Context, t target) (FetchRobotsResult,
 	holder := "robots:" + uuid.NewString()
 	f.next.IPDelay, f.next.SubnetDelay = f.sharedDelays(f.next, t)
 	began := time.Now()
-	delay, reason := crawl.Delay(f.next.Waits)
+	delay, reason := politeness.Delay(f.next.Waits)
 	p, release, err := f.take(ctx, t, holder, f.requestSpan()+delay)
 	if err != nil {
 		return FetchRobotsResult{}, err

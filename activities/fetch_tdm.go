@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/usage"
 	"github.com/mosey-web/mosey/internal/fetch"
-	"github.com/mosey-web/mosey/internal/permits"
 	"github.com/mosey-web/mosey/internal/robots"
 )
 
@@ -39,7 +39,7 @@ func (f *robotsFetch) missesTDM(r crawl.Robots) bool {
 	case crawl.RobotsAllowAll:
 		return true
 	case crawl.RobotsRules:
-		return robots.Restore(r.Rules).Decide(permits.TDMPath).Allowed
+		return robots.Restore(r.Rules).Decide(usage.TDMPath).Allowed
 	case crawl.RobotsDisallowAll, crawl.RobotsUnreachable, crawl.RobotsUnknown:
 	}
 	return false
@@ -52,17 +52,17 @@ func (f *robotsFetch) judgeTDM(
 ) (FetchRobotsResult, wait, error) {
 	var w wait
 	r := f.stored
-	rules := permits.TDM{}
+	rules := usage.TDM{}
 	switch {
 	case err != nil || overloaded(resp.Status):
-		rules = permits.TDM{{Location: "/", Reserved: true}}
+		rules = usage.TDM{{Location: "/", Reserved: true}}
 		r.Fresh = min(r.Fresh, tdmRetry)
 		if err == nil {
 			w.delay, _ = retryAfter(resp)
 			w.reason = crawl.ReasonRetryAfter
 		}
 	case resp.Status >= 200 && resp.Status < 300:
-		if parsed, err := permits.ParseTDM(resp.Body); err == nil {
+		if parsed, err := usage.ParseTDM(resp.Body); err == nil {
 			rules = parsed
 		}
 	}

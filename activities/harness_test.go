@@ -23,6 +23,7 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/db/dbtest"
 	"github.com/mosey-web/mosey/internal/dns"
@@ -157,18 +158,18 @@ func (b *testBundle) worker(t *testing.T, o options) *activities.Activities {
 // them: claimed.
 func (b *testBundle) seed(t *testing.T, targets ...string) {
 	t.Helper()
-	urls := make([]string, len(targets))
+	pages := make([]string, len(targets))
 	for i, target := range targets {
-		urls[i] = b.page(target)
+		pages[i] = b.page(target)
 	}
-	b.seedURLs(t, urls...)
+	b.seedURLs(t, pages...)
 }
 
 func (b *testBundle) seedURLs(t *testing.T, raw ...string) {
 	t.Helper()
-	urls, err := crawl.ParseURLs(raw)
+	seeds, err := urls.ParseAll(raw)
 	require.NoError(t, err)
-	added, err := b.store.AddSeeds(t.Context(), b.run.ID, urls)
+	added, err := b.store.AddSeeds(t.Context(), b.run.ID, seeds)
 	require.NoError(t, err)
 	require.Len(t, raw, added)
 	_, err = b.store.ClaimDomains(t.Context(), b.run.ID, 100)
@@ -180,7 +181,7 @@ func (b *testBundle) page(target string) string { return b.web.URL(b.site, targe
 
 func originOf(t *testing.T, raw string) string {
 	t.Helper()
-	u, err := crawl.ParseURL(raw)
+	u, err := urls.Parse(raw)
 	require.NoError(t, err)
 	return u.Origin()
 }
@@ -188,7 +189,7 @@ func originOf(t *testing.T, raw string) string {
 // allowAll stores that an origin has no robots.txt, for tests of what comes after.
 func (b *testBundle) allowAll(t *testing.T, raw string) {
 	t.Helper()
-	u, err := crawl.ParseURL(raw)
+	u, err := urls.Parse(raw)
 	require.NoError(t, err)
 	_, err = b.store.SaveRobots(t.Context(), crawl.Robots{
 		Origin: u.Origin(), Domain: u.Domain(), Agent: agent, Verdict: crawl.RobotsAllowAll, Fresh: time.Hour,

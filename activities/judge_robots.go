@@ -8,8 +8,11 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/freshness"
+	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/urls"
+	"github.com/mosey-web/mosey/crawl/usage"
 	"github.com/mosey-web/mosey/internal/fetch"
-	"github.com/mosey-web/mosey/internal/permits"
 	"github.com/mosey-web/mosey/internal/robots"
 )
 
@@ -52,7 +55,7 @@ func (f *robotsFetch) judge(
 ) (FetchRobotsResult, wait, error) {
 	if err != nil {
 		at := crawl.Attempt{}
-		tr := max(failed(&at, err, time.Now()), crawl.TroubleServer)
+		tr := max(failed(&at, err, time.Now()), politeness.TroubleServer)
 		return f.troubled(ctx, err.Error(), 0, tr, 0)
 	}
 	switch {
@@ -64,7 +67,7 @@ func (f *robotsFetch) judge(
 		return f.redirected(ctx, resp)
 	case overloaded(resp.Status):
 		after, _ := retryAfter(resp)
-		return f.troubled(ctx, fmt.Sprintf("answered %d", resp.Status), resp.Status, crawl.TroubleServer, after)
+		return f.troubled(ctx, fmt.Sprintf("answered %d", resp.Status), resp.Status, politeness.TroubleServer, after)
 	default:
 		res, err := f.save(ctx, crawl.Robots{
 			Verdict: crawl.RobotsAllowAll, Reason: fmt.Sprintf("answered %d: all is allowed", resp.Status),
@@ -76,7 +79,7 @@ func (f *robotsFetch) judge(
 
 // robotsFreshness is how long an answer holds.
 func robotsFreshness(resp *fetch.Response) time.Duration {
-	fresh, said := crawl.Freshness(resp.Header, resp.EndedAt)
+	fresh, said := freshness.Lifetime(resp.Header, resp.EndedAt)
 	if !said {
 		return robotsFresh
 	}
@@ -86,7 +89,7 @@ func robotsFreshness(resp *fetch.Response) time.Duration {
 // read stores what a robots.txt says. Its Crawl-delay holds from this answer on.
 func (f *robotsFetch) read(ctx context.Context, resp *fetch.Response) (FetchRobotsResult, wait, error) {
 	file := robots.Parse(resp.Body)
-	v := crawl.NewVisit(resp.Header, resp.EndedAt, crawl.ContentHash{})
+	v := freshness.NewVisit(resp.Header, resp.EndedAt, crawl.ContentHash{})
 	r := crawl.Robots{
 		Verdict: crawl.RobotsRules, StatusCode: resp.Status, Fresh: robotsFreshness(resp),
 		Sitemaps: sitemaps(file.Sitemaps()), ETag: v.ETag, LastModified: v.LastModified,
@@ -112,7 +115,7 @@ func (f *robotsFetch) read(ctx context.Context, resp *fetch.Response) (FetchRobo
 // notModified has what is stored hold for longer.
 func (f *robotsFetch) notModified(ctx context.Context, resp *fetch.Response) (FetchRobotsResult, wait, error) {
 	r := f.stored
-	v := crawl.Visit{ETag: r.ETag, LastModified: r.LastModified}.Revalidated(resp.Header, resp.EndedAt)
+	v := freshness.Revalidated(crawl.Visit{ETag: r.ETag, LastModified: r.LastModified}, resp.Header, resp.EndedAt)
 	r.ETag, r.LastModified = v.ETag, v.LastModified
 	r.Fresh, r.StatusCode, r.Failed, r.TDM = robotsFreshness(resp), resp.Status, false, nil
 	if r.Reason = ""; r.Verdict == crawl.RobotsDisallowAll {
@@ -126,7 +129,7 @@ func (f *robotsFetch) notModified(ctx context.Context, resp *fetch.Response) (Fe
 func sitemaps(raw []string) []string {
 	kept := []string{}
 	for _, s := range raw {
-		if u, err := crawl.ParseURL(s); err == nil && len(kept) < sitemapsMax {
+		if u, err := urls.Parse(s); err == nil && len(kept) < sitemapsMax {
 			kept = append(kept, u.String())
 		}
 	}
@@ -139,20 +142,20 @@ func (f *robotsFetch) redirected(
 	to, err := f.url.Resolve(resp.Header.Get("Location"))
 	switch {
 	case err != nil:
-		return f.troubled(ctx, "redirects to an unusable location: "+err.Error(), resp.Status, crawl.TroubleServer, 0)
+		return f.troubled(ctx, "redirects to an unusable location: "+err.Error(), resp.Status, politeness.TroubleServer, 0)
 	case f.in.Hops >= robotsHops:
-		return f.troubled(ctx, fmt.Sprintf("redirects more than %d times", robotsHops), resp.Status, crawl.TroubleServer, 0)
+		return f.troubled(ctx, fmt.Sprintf("redirects more than %d times", robotsHops), resp.Status, politeness.TroubleServer, 0)
 	}
 	// It travels in payloads, where JSON writes an "&" in six bytes.
-	if text, err := json.Marshal(to.String()); err != nil || len(text) > crawl.MaxURLLength {
-		return f.troubled(ctx, "redirects to too long a location", resp.Status, crawl.TroubleServer, 0)
+	if text, err := json.Marshal(to.String()); err != nil || len(text) > urls.MaxLength {
+		return f.troubled(ctx, "redirects to too long a location", resp.Status, politeness.TroubleServer, 0)
 	}
 	return FetchRobotsResult{URL: to.String(), Hops: f.in.Hops + 1}, wait{}, nil
 }
 
 // troubled is unreachable with the wait that the domain has earned.
 func (f *robotsFetch) troubled(
-	ctx context.Context, why string, status int, tr crawl.Trouble, after time.Duration,
+	ctx context.Context, why string, status int, tr politeness.Trouble, after time.Duration,
 ) (FetchRobotsResult, wait, error) {
 	w := wait{f.putOff(f.stored.Failures+1, tr, after), crawl.ReasonRobots}
 	res, err := f.unreachable(ctx, why, status, tr, after)
@@ -164,13 +167,13 @@ func (f *robotsFetch) troubled(
 }
 
 // putOff is how long to wait after so many failures in a row.
-func (f *robotsFetch) putOff(failures int, tr crawl.Trouble, after time.Duration) time.Duration {
-	delay, _ := crawl.Delay(f.next.Waits)
+func (f *robotsFetch) putOff(failures int, tr politeness.Trouble, after time.Duration) time.Duration {
+	delay, _ := politeness.Delay(f.next.Waits)
 	if failures < robotsTries {
 		if after > 0 {
 			return max(after, delay)
 		}
-		return crawl.Backoff(tr, failures, delay, f.jitter())
+		return politeness.Backoff(tr, failures, delay, f.jitter())
 	}
 	wait := robotsPutOff
 	for range failures - robotsTries {
@@ -185,7 +188,7 @@ func (f *robotsFetch) putOff(failures int, tr crawl.Trouble, after time.Duration
 // unreachable stores the failure. It returns an error while the origin is to be
 // tried again soon, and a verdict when it is put off or a copy holds.
 func (f *robotsFetch) unreachable(
-	ctx context.Context, why string, status int, tr crawl.Trouble, after time.Duration,
+	ctx context.Context, why string, status int, tr politeness.Trouble, after time.Duration,
 ) (FetchRobotsResult, error) {
 	failures := f.stored.Failures + 1
 	wait := f.putOff(failures, tr, after)
@@ -229,7 +232,7 @@ func (f *robotsFetch) save(ctx context.Context, r crawl.Robots) (FetchRobotsResu
 		return FetchRobotsResult{}, err
 	}
 	if f.missesTDM(r) {
-		return FetchRobotsResult{URL: f.in.Origin + permits.TDMPath, Hops: tdmHop}, nil
+		return FetchRobotsResult{URL: f.in.Origin + usage.TDMPath, Hops: tdmHop}, nil
 	}
 	return FetchRobotsResult{Done: true, Verdict: r.Verdict, Detail: r.Reason}, nil
 }

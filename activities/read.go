@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/freshness"
+	"github.com/mosey-web/mosey/crawl/traps"
+	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/internal/extract"
 	"github.com/mosey-web/mosey/internal/fetch"
 )
@@ -19,7 +22,7 @@ const acceptPages = "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.1"
 func wantPage(last crawl.Visit) func(*fetch.Response) bool {
 	return func(r *fetch.Response) bool {
 		return r.Status >= 200 && r.Status < 300 && parseable(r.MediaType) &&
-			last.Unchanged(r.Status, crawl.NewVisit(r.Header, time.Now(), crawl.ContentHash{})) == ""
+			freshness.Unchanged(last, r.Status, freshness.NewVisit(r.Header, time.Now(), crawl.ContentHash{})) == ""
 	}
 }
 
@@ -43,7 +46,7 @@ func cleanText(s string, limit int) string {
 }
 
 // read gets the signals out of a successful answer.
-func (s *slice) read(ctx context.Context, at *crawl.Attempt, n crawl.Next, base crawl.URL, resp *fetch.Response) error {
+func (s *slice) read(ctx context.Context, at *crawl.Attempt, n crawl.Next, base urls.URL, resp *fetch.Response) error {
 	switch {
 	case resp.Status == http.StatusNotModified:
 		notModified(at, n.Visit, resp)
@@ -54,17 +57,17 @@ func (s *slice) read(ctx context.Context, at *crawl.Attempt, n crawl.Next, base 
 	}
 	content := crawl.ContentHash{}
 	if len(resp.Body) > 0 {
-		content = crawl.HashContent(resp.Body)
+		content = traps.HashContent(resp.Body)
 	}
-	at.Visit = crawl.NewVisit(resp.Header, resp.EndedAt, content)
-	if at.Unchanged = n.Visit.Unchanged(resp.Status, at.Visit); at.Unchanged != "" {
+	at.Visit = freshness.NewVisit(resp.Header, resp.EndedAt, content)
+	if at.Unchanged = freshness.Unchanged(n.Visit, resp.Status, at.Visit); at.Unchanged != "" {
 		return nil
 	}
 	page, err := s.parse(ctx, at, base, resp)
 	if err != nil {
 		return err
 	}
-	said := readPermits(s.said, resp.Header, page)
+	said := readUsage(s.said, resp.Header, page)
 	at.Title, at.Canonical = page.Title, page.Canonical
 	if at.Login = page.Login && !extract.LoginURL(base); at.Login && n.BlockOnLogin {
 		at.Error = "a login page in place of the page"
@@ -72,21 +75,26 @@ func (s *slice) read(ctx context.Context, at *crawl.Attempt, n crawl.Next, base 
 	now := time.Now()
 	at.Links = make([]crawl.Link, len(page.Links))
 	for i, l := range page.Links {
-		at.Links[i] = crawl.Link{URL: l.URL, NoFollow: l.NoFollow || said.NoFollow.Said(), Trap: trapOf(l.URL, now)}
+		at.Links[i] = linkTo(l.URL, l.NoFollow || said.NoFollow.Said(), trapOf(l.URL, now))
 	}
-	if hash, words := crawl.SimHashOf(page.Text); words >= crawl.SimHashWordsLeast {
+	if hash, words := traps.SimHashOf(page.Text); words >= traps.SimHashWordsLeast {
 		at.SimHash = &hash
 	}
-	return setPermits(at, n, said)
+	return setUsage(at, n, said)
+}
+
+// linkTo is a link as it is recorded.
+func linkTo(u urls.URL, nofollow bool, trap crawl.Trap) crawl.Link {
+	return crawl.Link{URL: u.String(), Domain: u.Domain(), Origin: u.Origin(), NoFollow: nofollow, Trap: trap}
 }
 
 // parse reads the page, which is empty where there is none.
-func (s *slice) parse(ctx context.Context, at *crawl.Attempt, base crawl.URL, resp *fetch.Response) (extract.Page, error) {
+func (s *slice) parse(ctx context.Context, at *crawl.Attempt, base urls.URL, resp *fetch.Response) (extract.Page, error) {
 	var page extract.Page
 	if len(resp.Body) == 0 {
 		return page, nil
 	}
-	at.Patterns = crawl.Patterns(base)
+	at.Patterns = traps.Patterns(base)
 	html := resp.MediaType
 	if html == "" {
 		html, _, _ = strings.Cut(http.DetectContentType(resp.Body), ";")
@@ -116,13 +124,13 @@ func notModified(at *crawl.Attempt, last crawl.Visit, resp *fetch.Response) {
 		at.Outcome, at.Error = crawl.OutcomeFailed, "answered 304 to a request without conditions"
 		return
 	}
-	at.Visit = last.Revalidated(resp.Header, resp.EndedAt)
-	at.Unchanged = last.Unchanged(resp.Status, at.Visit)
+	at.Visit = freshness.Revalidated(last, resp.Header, resp.EndedAt)
+	at.Unchanged = freshness.Unchanged(last, resp.Status, at.Visit)
 }
 
 // redirect turns a redirect into a link to its target: it is crawled in its own
 // time, so that the gap holds.
-func redirect(at *crawl.Attempt, base crawl.URL, resp *fetch.Response) {
+func redirect(at *crawl.Attempt, base urls.URL, resp *fetch.Response) {
 	location := resp.Header.Get("Location")
 	if location == "" {
 		return
@@ -138,16 +146,16 @@ func redirect(at *crawl.Attempt, base crawl.URL, resp *fetch.Response) {
 	}
 	at.Redirect = true
 	at.Login = extract.LoginURL(to) && !extract.LoginURL(base)
-	at.Links = []crawl.Link{{URL: to}}
+	at.Links = []crawl.Link{linkTo(to, false, crawl.Trap{})}
 	// where it leads is what it brings; to one of its own kind, it brings nothing
-	if crawl.Pattern(to) == crawl.Pattern(base) {
-		at.Patterns, at.NoNews = crawl.Patterns(base), true
+	if traps.Pattern(to) == traps.Pattern(base) {
+		at.Patterns, at.NoNews = traps.Patterns(base), true
 	}
 }
 
 // conditions makes a request one that the server can answer with 304.
 func conditions(last crawl.Visit) http.Header {
 	h := http.Header{}
-	last.Conditions(h)
+	freshness.Conditions(last, h)
 	return h
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/internal/dns"
 	"github.com/mosey-web/mosey/internal/fetch"
 )
@@ -34,7 +36,7 @@ func (s *slice) target(ctx context.Context, n crawl.Next) (target, *crawl.Attemp
 		at := unrequested(n, s.in.Domain, crawl.OutcomeFailed, err.Error())
 		return &at
 	}
-	u, err := crawl.ParseURL(n.URL)
+	u, err := urls.Parse(n.URL)
 	if err != nil {
 		return target{}, refuse(err), nil
 	}
@@ -69,7 +71,7 @@ func (s *slice) request(
 	if own := s.ownTrouble(err); own != nil {
 		return n, true, errors.Join(own, s.store.Abandon(context.WithoutCancel(ctx), n.CrawlID, s.in.Domain, t.ip()))
 	}
-	var tr crawl.Trouble
+	var tr politeness.Trouble
 	if err != nil {
 		tr = failed(&at, err, began)
 	} else {
@@ -85,7 +87,7 @@ func (s *slice) request(
 	if err != nil {
 		return n, true, err
 	}
-	if tr == crawl.TroubleNone || at.RetryIn < 0 {
+	if tr == politeness.TroubleNone || at.RetryIn < 0 {
 		return next, false, nil
 	}
 	return s.troubled(ctx, next, n, at)
@@ -110,7 +112,7 @@ func (s *slice) troubled(ctx context.Context, next, n crawl.Next, at crawl.Attem
 	if at.Reason == crawl.ReasonGraylist || at.Verdict != "" {
 		return next, false, nil
 	}
-	if stopping(ctx) || crawl.PutAway(at.Delay, at.Reason, n.Patience) {
+	if stopping(ctx) || politeness.PutAway(at.Delay, at.Reason, n.Patience) {
 		next.Patience = n.Patience
 		s.wait(next, at.Delay, at.Reason)
 		return next, true, nil
@@ -121,7 +123,7 @@ func (s *slice) troubled(ctx context.Context, next, n crawl.Next, at crawl.Attem
 		}
 	}
 	what := fmt.Sprintf("%s: attempt %d of %d: %s; again in %s (%s)",
-		crawl.ShortURL(n.URL, urlShown), n.Attempt, n.MaxAttempts, cause(at), at.Delay.Round(time.Millisecond), at.Reason)
+		urls.Shorten(n.URL, urlShown), n.Attempt, n.MaxAttempts, cause(at), at.Delay.Round(time.Millisecond), at.Reason)
 	return next, true, siteTrouble(what, time.Until(at.EndedAt.Add(at.Delay)))
 }
 
@@ -143,30 +145,30 @@ func (*Activities) ownTrouble(err error) error {
 }
 
 // failed fills in an attempt that got no complete answer.
-func failed(at *crawl.Attempt, err error, began time.Time) crawl.Trouble {
+func failed(at *crawl.Attempt, err error, began time.Time) politeness.Trouble {
 	at.Outcome, at.Error, at.EndedAt = crawl.OutcomeFailed, err.Error(), time.Now()
 	var f *fetch.Error
 	if !errors.As(err, &f) {
 		at.Duration = at.EndedAt.Sub(began)
-		return crawl.TroubleSetup // the name could not be resolved
+		return politeness.TroubleSetup // the name could not be resolved
 	}
 	at.EndedAt, at.StatusCode = f.EndedAt, knownStatus(f.Status)
 	at.Duration = f.EndedAt.Sub(began)
 	switch f.Kind {
 	case fetch.KindTimeout:
 		at.Outcome = crawl.OutcomeTimeout
-		return crawl.TroubleServer
+		return politeness.TroubleServer
 	case fetch.KindConnect, fetch.KindReset, fetch.KindCanceled, fetch.KindDeadline, fetch.KindLocal:
-		return crawl.TroubleServer
+		return politeness.TroubleServer
 	case fetch.KindTLS, fetch.KindDNS:
-		return crawl.TroubleSetup
+		return politeness.TroubleSetup
 	case fetch.KindBomb, fetch.KindDecode, fetch.KindForbiddenAddr, fetch.KindInvalid, fetch.KindProtocol:
 	}
-	return crawl.TroubleNone
+	return politeness.TroubleNone
 }
 
 // answered fills in an attempt that got an answer.
-func answered(at *crawl.Attempt, resp *fetch.Response) crawl.Trouble {
+func answered(at *crawl.Attempt, resp *fetch.Response) politeness.Trouble {
 	at.Outcome, at.StatusCode = crawl.OutcomeOfStatus(resp.Status), knownStatus(resp.Status)
 	if at.StatusCode == 0 {
 		at.Error = fmt.Sprintf("answered with the unknown status %d", resp.Status)
@@ -174,9 +176,9 @@ func answered(at *crawl.Attempt, resp *fetch.Response) crawl.Trouble {
 	at.ContentType = cleanText(resp.ContentType, contentTypeMax)
 	at.Bytes, at.Duration, at.EndedAt = resp.WireBytes, resp.Total, resp.EndedAt
 	if overloaded(resp.Status) {
-		return crawl.TroubleServer
+		return politeness.TroubleServer
 	}
-	return crawl.TroubleNone
+	return politeness.TroubleNone
 }
 
 // knownStatus is 0 for a code that HTTP does not have (RFC 9110 §15), such as 999:
@@ -190,30 +192,30 @@ func knownStatus(code int) int {
 
 // pace decides how long the domain and the address are left alone, whether and
 // when the page is tried again, and what becomes of the domain.
-func (s *slice) pace(at *crawl.Attempt, n crawl.Next, tr crawl.Trouble, resp *fetch.Response) {
+func (s *slice) pace(at *crawl.Attempt, n crawl.Next, tr politeness.Trouble, resp *fetch.Response) {
 	w := n.Waits
-	normal, _ := crawl.Delay(w)
+	normal, _ := politeness.Delay(w)
 	hinted := false
-	if resp != nil && tr != crawl.TroubleNone {
+	if resp != nil && tr != politeness.TroubleNone {
 		if w.RetryAfter, hinted = retryAfter(resp); hinted {
 			at.RetryAfter = w.RetryAfter
 		}
 	}
 	refuses := refused(at.StatusCode) || at.Login && n.BlockOnLogin
 	sample := crawl.Sample{
-		Took: crawl.Duration(at.Duration), Refused: refuses, Error: tr != crawl.TroubleNone || refuses,
+		Took: crawl.Duration(at.Duration), Refused: refuses, Error: tr != politeness.TroubleNone || refuses,
 	}
-	health, j := n.Health.Observe(sample, tr, hinted, normal, s.jitter(), n.Breaker)
+	health, j := politeness.Observe(n.Health, sample, tr, hinted, normal, s.jitter(), n.Breaker)
 	at.Health, at.Verdict, at.VerdictReason = health, j.Verdict, j.Why
-	w.Latency = crawl.LatencyDelay(at.Duration, n.LatencyFactor)
+	w.Latency = politeness.LatencyDelay(at.Duration, n.LatencyFactor)
 	w.Slowdown, w.Graylist = time.Duration(health.Slowdown), j.Graylist
 	if !hinted {
 		// the server's own word counts, not our guess
 		w.Backoff = time.Duration(health.Penalty)
 	}
-	at.Delay, at.Reason = crawl.Delay(w)
+	at.Delay, at.Reason = politeness.Delay(w)
 	at.IPDelay, at.SubnetDelay = n.IPDelay, n.SubnetDelay
-	if tr != crawl.TroubleNone && n.Attempt < n.MaxAttempts {
+	if tr != politeness.TroubleNone && n.Attempt < n.MaxAttempts {
 		at.RetryIn = at.Delay
 	}
 }
@@ -242,5 +244,5 @@ func retryAfter(resp *fetch.Response) (time.Duration, bool) {
 	if date, err := http.ParseTime(resp.Header.Get("Date")); err == nil && date.Before(now) {
 		now = date
 	}
-	return crawl.ParseRetryAfter(resp.Header.Get("Retry-After"), now)
+	return politeness.ParseRetryAfter(resp.Header.Get("Retry-After"), now)
 }

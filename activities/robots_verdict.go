@@ -5,7 +5,8 @@ import (
 	"fmt"
 
 	"github.com/mosey-web/mosey/crawl"
-	"github.com/mosey-web/mosey/internal/permits"
+	"github.com/mosey-web/mosey/crawl/urls"
+	"github.com/mosey-web/mosey/crawl/usage"
 )
 
 // verdict is what robots.txt says about one page.
@@ -18,7 +19,7 @@ type verdict struct {
 	// why, when not allowed.
 	why string
 	// said is what the origin says about the use of the page, when allowed.
-	said permits.Permits
+	said usage.Usage
 }
 
 // robotsVerdict decides on a page by its origin's robots.txt (RFC 9309 §2.3.1), and
@@ -45,21 +46,21 @@ func (a *Activities) robotsVerdict(ctx context.Context, n crawl.Next) (verdict, 
 		return verdict{fetch: true}, nil
 	}
 	if wantsTDM(n) && !n.TDMKnown {
-		readable := r.rules.Decide(permits.TDMPath)
+		readable := r.rules.Decide(usage.TDMPath)
 		if readable.Allowed {
 			return verdict{fetch: true}, nil
 		}
-		return verdict{why: fmt.Sprintf("%s, which may forbid it, is disallowed by robots.txt line %d", permits.TDMPath, readable.Line)}, nil
+		return verdict{why: fmt.Sprintf("%s, which may forbid it, is disallowed by robots.txt line %d", usage.TDMPath, readable.Line)}, nil
 	}
-	u, err := crawl.ParseURL(n.URL)
+	u, err := urls.Parse(n.URL)
 	if err != nil {
 		return verdict{}, fmt.Errorf("stored URL: %w", err)
 	}
 	if d := r.rules.Decide(u.RequestTarget()); !d.Allowed {
 		return verdict{why: fmt.Sprintf("robots.txt line %d: %s", d.Line, d.Rule)}, nil
 	}
-	said := r.permits(u)
-	if allowed, why := permits.Allows(n.Purpose, said); !allowed {
+	said := r.usage(u)
+	if allowed, why := usage.Allows(n.Purpose, said); !allowed {
 		return verdict{why: why}, nil
 	}
 	return verdict{allowed: true, said: said}, nil

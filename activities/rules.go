@@ -9,7 +9,7 @@ import (
 	"github.com/maypok86/otter/v2"
 
 	"github.com/mosey-web/mosey/crawl"
-	"github.com/mosey-web/mosey/internal/permits"
+	"github.com/mosey-web/mosey/crawl/usage"
 	"github.com/mosey-web/mosey/internal/robots"
 )
 
@@ -36,7 +36,7 @@ type ruleCache struct {
 // parsedRules are the rules for one agent.
 type parsedRules struct {
 	rules *robots.Rules
-	tdm   permits.TDM
+	tdm   usage.TDM
 	agent string
 	size  int
 }

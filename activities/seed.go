@@ -7,14 +7,16 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/urls"
 )
 
 // SeedStore is the rows of seeds.
 type SeedStore interface {
-	AddSeeds(ctx context.Context, runID int64, seeds []crawl.URL) (int, error)
+	AddSeeds(ctx context.Context, runID int64, seeds []urls.URL) (int, error)
 	StagedSeeds(ctx context.Context, runID int64, most int) ([]crawl.StagedSeed, error)
 	UnstageSeeds(ctx context.Context, runID, lastID int64) error
-	OpenSeeds(ctx context.Context, runID int64, seeds []crawl.URL) ([]crawl.SeedCrawl, error)
+	OpenSeeds(ctx context.Context, runID int64, seeds []urls.URL) ([]crawl.SeedCrawl, error)
 }
 
 // StoreSeedsInput asks to store seeds: those given, and those that a command line
@@ -42,13 +44,17 @@ const seedChunk = 500
 // StoreSeeds makes sure that the run exists, and stores its seeds in chunks. Each
 // chunk is forgotten once it is stored, so a second attempt goes on where the
 // first was interrupted. What robots.txt forbids is closed at once, as far as that
-// can be told in little time. Seeds that are given and are not URLs fail the activity
-// for good; staged ones, of which there may be a million, are counted.
+// can be told in little time. Seeds that are given and are not URLs, and a window of
+// which a time zone is not known, fail the activity for good; staged seeds, of
+// which there may be a million, are counted.
 func (a *Activities) StoreSeeds(ctx context.Context, in StoreSeedsInput) (StoreSeedsResult, error) {
 	defer heartbeat(ctx)()
 	var res StoreSeedsResult
-	urls, err := crawl.ParseURLs(in.URLs)
+	seeds, err := urls.ParseAll(in.URLs)
 	if err != nil {
+		return res, badInput(err)
+	}
+	if err := politeness.ValidateSettings(crawl.Settings{Window: in.Settings.Window}); err != nil {
 		return res, badInput(err)
 	}
 	run, err := a.store.EnsureRun(ctx, in.Run, in.Settings)
@@ -56,12 +62,12 @@ func (a *Activities) StoreSeeds(ctx context.Context, in StoreSeedsInput) (StoreS
 		return res, err
 	}
 	filter := a.newSeedFilter(run)
-	if len(urls) > 0 {
-		if res.Added, err = a.store.AddSeeds(ctx, run.ID, urls); err != nil {
+	if len(seeds) > 0 {
+		if res.Added, err = a.store.AddSeeds(ctx, run.ID, seeds); err != nil {
 			return res, err
 		}
-		res.Known = len(urls) - res.Added
-		if err := filter.filter(ctx, urls, &res); err != nil {
+		res.Known = len(seeds) - res.Added
+		if err := filter.filter(ctx, seeds, &res); err != nil {
 			return res, err
 		}
 	}
@@ -81,26 +87,26 @@ func (a *Activities) StoreSeeds(ctx context.Context, in StoreSeedsInput) (StoreS
 }
 
 func (a *Activities) storeChunk(ctx context.Context, f *seedFilter, staged []crawl.StagedSeed, res *StoreSeedsResult) error {
-	urls := make([]crawl.URL, 0, len(staged))
+	seeds := make([]urls.URL, 0, len(staged))
 	for _, s := range staged {
-		u, err := crawl.ParseURL(s.URL)
+		u, err := urls.Parse(s.URL)
 		if err != nil {
 			res.Refused++
 			res.Example = cleanText(err.Error(), contentTypeMax)
 			continue
 		}
-		urls = append(urls, u)
+		seeds = append(seeds, u)
 	}
-	added, err := a.store.AddSeeds(ctx, f.run.ID, urls)
+	added, err := a.store.AddSeeds(ctx, f.run.ID, seeds)
 	if err != nil {
 		return err
 	}
 	res.Added += added
-	res.Known += len(urls) - added
+	res.Known += len(seeds) - added
 	if err := a.store.UnstageSeeds(ctx, f.run.ID, staged[len(staged)-1].ID); err != nil {
 		return err
 	}
-	return f.filter(ctx, urls, res)
+	return f.filter(ctx, seeds, res)
 }
 
 // StartCrawlInput names a run.

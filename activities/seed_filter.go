@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/urls"
 )
 
 const (
@@ -37,11 +38,11 @@ func (a *Activities) newSeedFilter(run crawl.Run) *seedFilter {
 }
 
 // filter looks at seeds that have been stored.
-func (f *seedFilter) filter(ctx context.Context, urls []crawl.URL, res *StoreSeedsResult) error {
+func (f *seedFilter) filter(ctx context.Context, seeds []urls.URL, res *StoreSeedsResult) error {
 	if time.Now().After(f.until) || stopping(ctx) {
 		return nil
 	}
-	open, err := f.store.OpenSeeds(ctx, f.run.ID, urls)
+	open, err := f.store.OpenSeeds(ctx, f.run.ID, seeds)
 	if err != nil {
 		return err
 	}
@@ -57,7 +58,7 @@ func (f *seedFilter) filter(ctx context.Context, urls []crawl.URL, res *StoreSee
 	}
 	if len(unknown) > 0 {
 		f.askAll(ctx, unknown)
-		if open, err = f.store.OpenSeeds(ctx, f.run.ID, urls); err != nil {
+		if open, err = f.store.OpenSeeds(ctx, f.run.ID, seeds); err != nil {
 			return err
 		}
 	}

@@ -8,13 +8,16 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/freshness"
+	"github.com/mosey-web/mosey/crawl/traps"
+	"github.com/mosey-web/mosey/crawl/urls"
 )
 
 // skip is what there is to record of a page that is not worth a request: it is
 // still fresh, was fetched lately, or is part of an endless space. It is nil where
 // the page is to be requested.
 func (s *slice) skip(ctx context.Context, n crawl.Next) (*crawl.Attempt, error) {
-	if fetch, why := crawl.ShouldFetch(n.Visit, n.Now, n.MinRefetch); !fetch {
+	if fetch, why := freshness.ShouldFetch(n.Visit, n.Now, n.MinRefetch); !fetch {
 		at := unrequested(n, s.in.Domain, crawl.OutcomeSuccess, "")
 		at.Skipped = why
 		return &at, nil
@@ -34,11 +37,11 @@ func (s *slice) patternTrap(ctx context.Context, n crawl.Next) (crawl.Trap, erro
 	if len(n.SpentPatterns) == 0 || n.Depth == 0 {
 		return crawl.Trap{}, nil
 	}
-	u, err := crawl.ParseURL(n.URL)
+	u, err := urls.Parse(n.URL)
 	if err != nil {
 		return crawl.Trap{}, fmt.Errorf("stored URL: %w", err)
 	}
-	for _, pattern := range crawl.Patterns(u) {
+	for _, pattern := range traps.Patterns(u) {
 		if !slices.Contains(n.SpentPatterns, pattern) {
 			continue
 		}
@@ -46,7 +49,7 @@ func (s *slice) patternTrap(ctx context.Context, n crawl.Next) (crawl.Trap, erro
 		if err != nil && !errors.Is(err, crawl.ErrNotFound) {
 			return crawl.Trap{}, err
 		}
-		if trap, found := crawl.FindPatternTrap(pattern, seen, duplicates); found {
+		if trap, found := traps.FindPattern(pattern, seen, duplicates); found {
 			return trap, nil
 		}
 	}
@@ -54,7 +57,7 @@ func (s *slice) patternTrap(ctx context.Context, n crawl.Next) (crawl.Trap, erro
 }
 
 // trapOf is the trap that a link found on a page is, if it is one.
-func trapOf(u crawl.URL, now time.Time) crawl.Trap {
-	trap, _ := crawl.FindTrap(u, now)
+func trapOf(u urls.URL, now time.Time) crawl.Trap {
+	trap, _ := traps.Find(u, now)
 	return trap
 }

@@ -1,17 +1,21 @@
-// Package crawl holds the words that every part of Mosey shares: URLs and
-// domains, outcomes, run settings, and how long to wait. It is pure: no I/O and
-// no clock of its own, so that workflows, activities and the database layer can
-// all use it.
+// Package crawl holds the words that every part of Mosey shares: run settings,
+// outcomes, work and reports. It is pure, with no I/O and no clock of its own, so
+// that workflows, activities and the database layer can all use it, and it knows
+// only the standard library.
+//
+// The laws are in the packages below it, each about one subject: urls,
+// politeness, freshness, traps and usage. They are as pure, but for the files of
+// time zones that politeness reads for windows.
 //
 // # The politeness contract
 //
-// A domain is the unit of politeness: see [DomainOf]. Between the end of one
+// A domain is the unit of politeness: see urls.DomainOf. Between the end of one
 // request to a domain and the start of the next there is at least the domain's
 // delay, whatever the request is for (a page, robots.txt, one hop of a redirect,
 // a retry) and whoever makes it (another worker, the same worker after a crash,
 // a duplicate workflow). At most one request to a domain is in flight. The same
-// holds for an IP address with the run's IP delay. [Delay] says how long the wait is
-// and which rule decided it.
+// holds for an IP address with the run's IP delay. politeness.Delay says how
+// long the wait is and which rule decided it.
 //
 // The promise is kept in two places. A Temporal timer makes the domain's workflow
 // sleep, durably, so that nothing spins and a person can see what is waited for.

@@ -1,6 +1,9 @@
 package crawl
 
-import "errors"
+import (
+	"errors"
+	"strings"
+)
 
 // Errors that any layer may return and callers test with errors.Is.
 var (
@@ -9,3 +12,14 @@ var (
 	// ErrInvalid says that an input was refused; the message says which and why.
 	ErrInvalid = errors.New("invalid input")
 )
+
+// shorten cuts what an error quotes to limit bytes, the middle left out.
+func shorten(text string, limit int) string {
+	const ellipsis = "…"
+	if len(text) <= limit {
+		return text
+	}
+	head := (limit - len(ellipsis)) * 2 / 3
+	tail := limit - len(ellipsis) - head
+	return strings.ToValidUTF8(text[:head], "") + ellipsis + strings.ToValidUTF8(text[len(text)-tail:], "")
+}

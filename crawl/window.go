@@ -1,174 +1,225 @@
 package crawl
 
 import (
+	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
 
-// Windows are the times of the week at which a domain may be asked, for owners
-// who want to be visited at night or at weekends only. The zero value is open
-// always.
-//
-// A window is a clock on the wall of its time zone: it is open whenever that
-// clock shows a time from its start to just before its end. So a window within
-// the hour that summer time skips does not open that day, one within the hour
-// that winter time repeats is open twice, and one around either is an hour
-// shorter or longer. Windows that overlap or touch are one.
-//
-// The rules of the time zones are those of the machine, or, where it has none,
-// those that the program was linked with; so a program that offers windows should
-// import [time/tzdata].
-type Windows struct {
-	windows []window
+// Window is one window of the week.
+type Window struct {
+	Days Weekdays
+	// From and To are counted from midnight by the clock on the wall. A window whose
+	// To is not after its From ends on the day after the one it starts on.
+	From, To time.Duration
+	// Zone is the IANA name of a time zone; empty is UTC.
+	Zone string
+
+	// text is what it was read from
+	text string
 }
 
-// window is one window of the week.
-type window struct {
-	days weekdays
-	// from and to are counted from midnight by the clock on the wall. A window whose
-	// to is not after its from ends on the day after the one it starts on.
-	from, to time.Duration
-	zone     *time.Location
-}
+// Weekdays is a set of days, one bit a [time.Weekday].
+type Weekdays uint8
 
-// weekdays is a set of days, one bit a [time.Weekday].
-type weekdays uint8
+// Has says whether a day is one of the set.
+func (d Weekdays) Has(day time.Weekday) bool { return d&(1<<day) != 0 }
 
+const day = 24 * time.Hour
+
+// Bounds of what ParseWindows reads.
 const (
-	day  = 24 * time.Hour
-	week = 7 * day
+	windowTextMax = 1000 // bytes, of each text
+	windowsMax    = 32
 )
 
-// windowHorizon is how far ahead Closes looks.
-const windowHorizon = 31 * day
+// zoneChars are the characters that the names of time zones have.
+const zoneChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/_+-"
 
-// Wait is how long it is from now until a window is open; 0 where one is.
-func (w Windows) Wait(now time.Time) time.Duration {
-	if len(w.windows) == 0 {
-		return 0
-	}
-	// Each turn goes to the start of a window or to a change of a zone's clock. It
-	// ends, because only clocks that change every week could keep a weekly window
-	// from opening.
-	now = now.Round(0) // the wall clock alone, as zones have no other
-	for at := now; ; {
-		next := time.Time{}
-		for _, win := range w.windows {
-			open, until := win.at(at)
-			if open {
-				return at.Sub(now)
+// weekdayNames are the names of the days by [time.Weekday]. A day may be called
+// by these or by any longer start of its English name.
+var weekdayNames = [7]string{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"}
+
+// ParseWindows reads windows such as "Mon-Fri 22:00-06:00 Europe/Berlin": days,
+// times, and an IANA time zone, UTC where there is none.
+//
+// Days are names, ranges and lists of both: "Mon", "Saturday", "Mon-Fri",
+// "Fri-Mon", "Mon,Wed,Fri-Sun". Times are from 00:00 to 24:00; a window that ends
+// before it starts ends the next day, and belongs to the day it starts on. A
+// text may hold several windows, separated by commas: "Mon-Fri 22:00-06:00,
+// Sat-Sun 00:00-24:00". If one of them names a zone all must, lest somebody take
+// one for the zone of all.
+//
+// Errors wrap ErrInvalid and name what was read, what is wrong with it, and what
+// would be right. Whether a time zone exists is not asked, since that is to be
+// found in files only: ParseWindows of package politeness does so.
+func ParseWindows(texts ...string) ([]Window, error) {
+	var windows []Window
+	zoned := 0
+	for _, text := range texts {
+		if len(text) > windowTextMax {
+			return nil, fmt.Errorf("%w: window %q: %d bytes long, at most %d allowed",
+				ErrInvalid, shorten(text, 50), len(text), windowTextMax)
+		}
+		days := ""
+		for part := range strings.SplitSeq(text, ",") {
+			// a part without times is one of a list of days
+			days += part
+			if len(strings.Fields(part)) < 2 {
+				days += ","
+				continue
 			}
-			if next.IsZero() || until.Before(next) {
-				next = until
+			w, err := parseWindow(days)
+			if err != nil {
+				return nil, err
 			}
-		}
-		at = next
-	}
-}
-
-// WaitAll is how long it is from now until all windows are open at once; 0 where
-// they are. Where they are not within a month it is that month: windows may never
-// meet.
-func WaitAll(now time.Time, all []Windows) time.Duration {
-	at := now
-	for at.Sub(now) < windowHorizon {
-		wait := time.Duration(0)
-		for _, w := range all {
-			wait = max(wait, w.Wait(at))
-		}
-		if wait == 0 {
-			break
-		}
-		at = at.Add(wait)
-	}
-	return min(at.Sub(now), windowHorizon)
-}
-
-// Closes is when the windows that are open now will all have closed: now itself
-// where none is open. It returns false where that is more than a month away or
-// never happens.
-func (w Windows) Closes(now time.Time) (time.Time, bool) {
-	if len(w.windows) == 0 {
-		return time.Time{}, false
-	}
-	now = now.Round(0)
-	for at := now; at.Sub(now) <= windowHorizon; {
-		last := at
-		for _, win := range w.windows {
-			if open, until := win.at(at); open && until.After(last) {
-				last = until
+			if days, windows = "", append(windows, w); w.Zone != "" {
+				zoned++
 			}
 		}
-		if last.Equal(at) {
-			return at, true
+		if days != "" {
+			_, err := parseWindow(strings.TrimSuffix(days, ","))
+			return nil, err
 		}
-		at = last
 	}
-	return time.Time{}, false
+	switch {
+	case len(windows) > windowsMax:
+		return nil, fmt.Errorf("%w: %d windows: at most %d allowed", ErrInvalid, len(windows), windowsMax)
+	case zoned > 0 && zoned < len(windows):
+		return nil, fmt.Errorf("%w: window %q: some windows name a time zone and some do not: name it in each, such as UTC",
+			ErrInvalid, strings.Join(texts, ", "))
+	}
+	return windows, nil
 }
 
-// at says whether the window is open at an instant, and until when, later than
-// that, this is certain: until it starts or ends or its zone's clock is changed.
-func (w window) at(t time.Time) (open bool, until time.Time) {
-	local := t.In(w.zone)
-	hour, minute, second := local.Clock()
-	clock := time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute +
-		time.Duration(second)*time.Second + time.Duration(local.Nanosecond())
-	inWeek := time.Duration(local.Weekday())*day + clock
-	ends, starts := time.Duration(0), week
-	for d := range time.Weekday(7) {
-		if !w.days.has(d) {
-			continue
+// parseWindow reads one window.
+func parseWindow(text string) (Window, error) {
+	w := Window{text: strings.TrimSpace(text)}
+	refuse := func(format string, args ...any) (Window, error) { return Window{}, w.refuse(format, args...) }
+	// The list of days may have spaces after its commas.
+	rest := strings.Fields(w.text)
+	days := ""
+	for len(rest) > 0 && (days == "" || strings.HasSuffix(days, ",") || strings.HasPrefix(rest[0], ",")) {
+		days, rest = days+rest[0], rest[1:]
+	}
+	if len(rest) < 1 || len(rest) > 2 {
+		return refuse("want days, times and perhaps a time zone, such as Mon-Fri 22:00-06:00 Europe/Berlin; every day is Mon-Sun")
+	}
+	var ok bool
+	if w.Days, ok = parseDays(days); !ok {
+		return refuse("days %q: want names, ranges or a list of them, such as Mon, Mon-Fri or Sat,Sun", days)
+	}
+	if w.From, w.To, ok = parseTimes(rest[0]); !ok {
+		return refuse("times %q: want a start and an end from 00:00 to 24:00 that differ, such as 22:00-06:00; a whole day is 00:00-24:00",
+			rest[0])
+	}
+	if len(rest) < 2 {
+		return w, nil
+	}
+	w.Zone = rest[1]
+	// "Local" would mean another time on each machine.
+	if w.Zone == "Local" || strings.Trim(w.Zone, zoneChars) != "" {
+		return Window{}, w.UnknownZone()
+	}
+	return w, nil
+}
+
+// UnknownZone is the error for a window whose time zone does not exist.
+func (w Window) UnknownZone() error {
+	return w.refuse("time zone %q is not known: want an IANA name, such as Europe/Berlin or UTC", w.Zone)
+}
+
+func (w Window) refuse(format string, args ...any) error {
+	return fmt.Errorf("%w: window %q: "+format, append([]any{ErrInvalid, w.text}, args...)...)
+}
+
+// parseDays reads a list of days and ranges of days.
+func parseDays(text string) (days Weekdays, ok bool) {
+	for part := range strings.SplitSeq(text, ",") {
+		first, last, ranged := strings.Cut(part, "-")
+		from, ok := parseDay(first)
+		if !ok {
+			return 0, false
 		}
-		since := (inWeek - time.Duration(d)*day - w.from + 2*week) % week
-		ends = max(ends, w.length()-since)
-		starts = min(starts, week-since)
+		to := from
+		if ranged {
+			if to, ok = parseDay(last); !ok {
+				return 0, false
+			}
+		}
+		for days |= 1 << from; from != to; days |= 1 << from {
+			from = (from + 1) % 7
+		}
 	}
-	if open = ends > 0; open {
-		until = t.Add(ends)
-	} else {
-		until = t.Add(starts)
-	}
-	if _, changes := local.ZoneBounds(); !changes.IsZero() && changes.Before(until) {
-		until = changes
-	}
-	return open, until
+	return days, true
 }
 
-// length is how long the window is by the clock on the wall.
-func (w window) length() time.Duration {
-	if w.to > w.from {
-		return w.to - w.from
+func parseDay(text string) (time.Weekday, bool) {
+	for d, short := range weekdayNames {
+		full := time.Weekday(d).String()
+		if len(text) >= len(short) && len(text) <= len(full) && strings.EqualFold(text, full[:len(text)]) {
+			return time.Weekday(d), true
+		}
 	}
-	return w.to - w.from + day
+	return 0, false
 }
 
-func (d weekdays) has(day time.Weekday) bool { return d&(1<<day) != 0 }
-
-// String is the windows as ParseWindows reads them: days in ranges, hours in two
-// digits, every zone named. It is empty for the zero value.
-func (w Windows) String() string {
-	texts := make([]string, len(w.windows))
-	for i, win := range w.windows {
-		texts[i] = win.String()
-	}
-	return strings.Join(texts, ", ")
+// parseTimes reads a start and an end.
+func parseTimes(text string) (from, to time.Duration, ok bool) {
+	first, last, _ := strings.Cut(text, "-")
+	from, ok1 := parseClock(first)
+	to, ok2 := parseClock(last)
+	return from, to, ok1 && ok2 && from != to && from < day
 }
 
-// MarshalText writes the windows as String does.
-func (w Windows) MarshalText() ([]byte, error) { return []byte(w.String()), nil }
+// parseClock reads hours and minutes, "8:00" or "08:00", up to "24:00".
+func parseClock(text string) (time.Duration, bool) {
+	hours, minutes, found := strings.Cut(text, ":")
+	if !found || len(hours) < 1 || len(hours) > 2 || len(minutes) != 2 || strings.Trim(hours+minutes, "0123456789") != "" {
+		return 0, false
+	}
+	h, errH := strconv.Atoi(hours)
+	m, errM := strconv.Atoi(minutes)
+	clock := time.Duration(h)*time.Hour + time.Duration(m)*time.Minute
+	return clock, errH == nil && errM == nil && m < 60 && clock <= day
+}
 
-// UnmarshalText reads what ParseWindows reads, or the zero value from an empty
-// text.
-func (w *Windows) UnmarshalText(text []byte) error {
-	*w = Windows{}
-	if len(text) == 0 {
-		return nil
+// String is the window as ParseWindows reads it: days in ranges, hours in two
+// digits, the zone named.
+func (w Window) String() string {
+	zone := w.Zone
+	if zone == "" {
+		zone = "UTC"
 	}
-	parsed, err := ParseWindows(string(text))
-	if err != nil {
-		return err
+	return w.Days.String() + " " + clockText(w.From) + "-" + clockText(w.To) + " " + zone
+}
+
+func clockText(d time.Duration) string {
+	return fmt.Sprintf("%02d:%02d", d/time.Hour, d%time.Hour/time.Minute)
+}
+
+// String is the days as ranges, the week beginning on Monday.
+func (d Weekdays) String() string {
+	const all Weekdays = 1<<7 - 1
+	if d == all {
+		return "Mon-Sun"
 	}
-	*w = parsed
-	return nil
+	var parts []string
+	for i := range time.Weekday(7) {
+		first := (i + time.Monday) % 7
+		if !d.Has(first) || d.Has((first+6)%7) {
+			continue // not the first of a range
+		}
+		last := first
+		for d.Has((last + 1) % 7) {
+			last = (last + 1) % 7
+		}
+		part := weekdayNames[first]
+		if last != first {
+			part += "-" + weekdayNames[last]
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, ",")
 }

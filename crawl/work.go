@@ -47,8 +47,9 @@ type Next struct {
 	MinRefetch time.Duration
 	// SpentPatterns are the domain's patterns of URLs whose budget is spent.
 	SpentPatterns []string
-	// Windows are when the domain may be asked; all of them have to be open.
-	Windows []Windows
+	// Windows are when the domain may be asked, as texts for ParseWindows; all of
+	// them have to be open.
+	Windows []string
 	// Now is when this was read, on the database's clock.
 	Now time.Time
 
@@ -102,7 +103,9 @@ const ReasonStale Reason = "stale"
 
 // Link is a page found on another.
 type Link struct {
-	URL      URL
+	// URL is canonical, Domain and Origin are its own.
+	URL, Domain, Origin string
+
 	NoFollow bool
 	// Trap is why it is not to be crawled; its Kind is empty where it is.
 	Trap Trap

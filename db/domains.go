@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/traps"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
@@ -141,7 +142,7 @@ func (s *Store) Domain(ctx context.Context, domain string) (crawl.DomainReport, 
 		rep.NextDue = open.NextDue
 	}
 	for _, p := range spent {
-		if trap, found := crawl.FindPatternTrap(p.Pattern, int(p.Seen), int(p.Duplicates)); found {
+		if trap, found := traps.FindPattern(p.Pattern, int(p.Seen), int(p.Duplicates)); found {
 			rep.Traps = append(rep.Traps, trap)
 		}
 	}

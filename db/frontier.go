@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/politeness"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
@@ -117,7 +118,7 @@ func finishParams(a crawl.Attempt) (dbsqlc.CrawlFinishParams, error) {
 		p.RetryInMs = ms(a.RetryIn)
 	}
 	for i, l := range a.Links {
-		p.LinkUrls[i], p.LinkDomains[i], p.LinkOrigins[i] = l.URL.String(), l.URL.Domain(), l.URL.Origin()
+		p.LinkUrls[i], p.LinkDomains[i], p.LinkOrigins[i] = l.URL, l.Domain, l.Origin
 		p.LinkNofollow[i] = l.NoFollow
 		p.LinkTraps[i], p.LinkEvidence[i] = string(l.Trap.Kind), l.Trap.Evidence
 	}
@@ -145,7 +146,7 @@ func share(ip string, ipDelay, subnetDelay time.Duration) shared {
 		s.keys, s.delays = append(s.keys, "ip:"+ip), append(s.delays, ms(ipDelay))
 	}
 	if subnetDelay > 0 {
-		s.keys, s.delays = append(s.keys, "subnet:"+crawl.Subnet(addr)), append(s.delays, ms(subnetDelay))
+		s.keys, s.delays = append(s.keys, "subnet:"+politeness.Subnet(addr)), append(s.delays, ms(subnetDelay))
 	}
 	return s
 }
@@ -233,28 +234,10 @@ func (s *Store) next(row dbsqlc.CrawlNextRow) (crawl.Next, error) {
 		n.SpentPatterns = row.SpentPatterns
 	}
 	copy(n.Visit.Content[:], row.ContentHash)
-	for _, text := range row.Windows {
-		w, err := s.windowsOf(text)
-		if err != nil {
-			return n, fmt.Errorf("stored for the domain of %s: %w", row.Url, err)
-		}
-		n.Windows = append(n.Windows, w)
+	if len(row.Windows) > 0 {
+		n.Windows = row.Windows
 	}
 	return n, nil
-}
-
-// windowsOf parses windows, each text once: that can read a time zone's file, and
-// every page asks.
-func (s *Store) windowsOf(text string) (crawl.Windows, error) {
-	known, _ := s.windows.Load(text)
-	if w, ok := known.(crawl.Windows); ok {
-		return w, nil
-	}
-	w, err := crawl.ParseWindows(text)
-	if err == nil {
-		s.windows.Store(text, w)
-	}
-	return w, err
 }
 
 // Pattern returns how many pages of a pattern of a domain's URLs were seen, and

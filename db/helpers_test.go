@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/db/dbtest"
 )
@@ -47,26 +48,26 @@ func (b *bundle) in(t *testing.T, name string, set crawl.Settings) *bundle {
 	return &bundle{Store: b.Store, run: b.ensureRun(t, name, set)}
 }
 
-func parse(t *testing.T, urls ...string) []crawl.URL {
+func parse(t *testing.T, raw ...string) []urls.URL {
 	t.Helper()
-	parsed, err := crawl.ParseURLs(urls)
+	parsed, err := urls.ParseAll(raw)
 	require.NoError(t, err)
 	return parsed
 }
 
-func links(t *testing.T, urls ...string) []crawl.Link {
+func links(t *testing.T, raw ...string) []crawl.Link {
 	t.Helper()
-	found := make([]crawl.Link, 0, len(urls))
-	for _, u := range parse(t, urls...) {
-		found = append(found, crawl.Link{URL: u})
+	found := make([]crawl.Link, 0, len(raw))
+	for _, u := range parse(t, raw...) {
+		found = append(found, crawl.Link{URL: u.String(), Domain: u.Domain(), Origin: u.Origin()})
 	}
 	return found
 }
 
 // seed makes URLs seeds of the bundle's run.
-func (b *bundle) seed(t *testing.T, urls ...string) {
+func (b *bundle) seed(t *testing.T, raw ...string) {
 	t.Helper()
-	_, err := b.AddSeeds(t.Context(), b.run.ID, parse(t, urls...))
+	_, err := b.AddSeeds(t.Context(), b.run.ID, parse(t, raw...))
 	require.NoError(t, err)
 }
 

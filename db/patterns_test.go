@@ -7,9 +7,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/traps"
 )
 
-// The column spent and crawl.Budget are one law.
+// The column spent and traps.Budget are one law.
 func TestPatternsAreSpentByBudget(t *testing.T) {
 	t.Parallel()
 	b := setup(t, crawl.Settings{})
@@ -27,7 +28,7 @@ func TestPatternsAreSpentByBudget(t *testing.T) {
 		var seen, duplicates int
 		var spent bool
 		require.NoError(t, rows.Scan(&seen, &duplicates, &spent))
-		require.Equal(t, crawl.Budget(seen, duplicates) == 0, spent, "%d seen, %d duplicates", seen, duplicates)
+		require.Equal(t, traps.Budget(seen, duplicates) == 0, spent, "%d seen, %d duplicates", seen, duplicates)
 		n++
 	}
 	require.NoError(t, rows.Err())
@@ -44,7 +45,7 @@ func TestSimHashNear(t *testing.T) {
 		var near bool
 		require.NoError(t, b.Pool().QueryRow(t.Context(), "SELECT simhash_near($1, ARRAY[12345678901234::bigint, $2::bigint])",
 			int64(c.a), int64(c.b)).Scan(&near))
-		require.Equal(t, c.a.Distance(c.b) <= crawl.NearDuplicate, near, "%x %x", c.a, c.b)
+		require.Equal(t, c.a.Distance(c.b) <= traps.NearDuplicate, near, "%x %x", c.a, c.b)
 	}
 }
 
@@ -52,7 +53,7 @@ func TestPatternsAreCharged(t *testing.T) {
 	t.Parallel()
 	b := setup(t, crawl.Settings{})
 	const domain, pattern = "charged.example", "/p/N"
-	hash := func(text string) crawl.ContentHash { return crawl.HashContent([]byte(text)) }
+	hash := func(text string) crawl.ContentHash { return traps.HashContent([]byte(text)) }
 	simhash := func(bits crawl.SimHash) *crawl.SimHash { return &bits }
 	charge := func(t *testing.T, run *bundle, page int, change func(*crawl.Attempt)) (seen, duplicates int) {
 		t.Helper()

@@ -4,12 +4,13 @@ import (
 	"context"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
 // AddSeeds stores seeds and makes them part of a run, in one transaction; a seed
 // that the run already has is left alone. It returns how many are new.
-func (s *Store) AddSeeds(ctx context.Context, runID int64, seeds []crawl.URL) (int, error) {
+func (s *Store) AddSeeds(ctx context.Context, runID int64, seeds []urls.URL) (int, error) {
 	p := dbsqlc.SeedsAddParams{RunID: runID}
 	for _, u := range seeds {
 		p.Urls = append(p.Urls, u.String())
@@ -52,12 +53,12 @@ func (s *Store) UnstageSeeds(ctx context.Context, runID, lastID int64) error {
 
 // OpenSeeds returns the crawls of seeds that no attempt has been made for: their
 // pages, and what is known of their robots.txt.
-func (s *Store) OpenSeeds(ctx context.Context, runID int64, seeds []crawl.URL) ([]crawl.SeedCrawl, error) {
-	urls := make([]string, len(seeds))
+func (s *Store) OpenSeeds(ctx context.Context, runID int64, seeds []urls.URL) ([]crawl.SeedCrawl, error) {
+	texts := make([]string, len(seeds))
 	for i, u := range seeds {
-		urls[i] = u.String()
+		texts[i] = u.String()
 	}
-	rows, err := s.q.SeedsOpen(ctx, dbsqlc.SeedsOpenParams{Urls: urls, RunID: runID})
+	rows, err := s.q.SeedsOpen(ctx, dbsqlc.SeedsOpenParams{Urls: texts, RunID: runID})
 	if err != nil {
 		return nil, translate("read seeds", err)
 	}

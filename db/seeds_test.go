@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/urls"
 )
 
 func TestAddSeeds(t *testing.T) {
@@ -39,11 +40,11 @@ func TestAddSeeds(t *testing.T) {
 	t.Run("CountsOneOfManyAtOnce", func(t *testing.T) {
 		t.Parallel()
 		b := shared.in(t, "many", crawl.Settings{})
-		const urls, callers = 40, 6
-		seeds := make([][]crawl.URL, callers)
+		const pages, callers = 40, 6
+		seeds := make([][]urls.URL, callers)
 		for c := range callers {
-			for i := range urls {
-				j := (i*7 + c*5) % urls // each in another order
+			for i := range pages {
+				j := (i*7 + c*5) % pages // each in another order
 				seeds[c] = append(seeds[c], parse(t, fmt.Sprintf("https://many%d.example/%d", j%9, j))...)
 			}
 		}
@@ -53,8 +54,8 @@ func TestAddSeeds(t *testing.T) {
 			added.Add(int64(n))
 			return err
 		})
-		require.EqualValues(t, urls, added.Load())
-		require.Len(t, b.crawls(t), urls)
+		require.EqualValues(t, pages, added.Load())
+		require.Len(t, b.crawls(t), pages)
 	})
 
 	t.Run("MakesAFoundDomainASeed", func(t *testing.T) {

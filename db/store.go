@@ -3,7 +3,6 @@ package db
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -16,8 +15,6 @@ import (
 type Store struct {
 	pool *pgxpool.Pool
 	q    *dbsqlc.Queries
-	// windows holds the crawl.Windows of each text that people have set
-	windows sync.Map
 }
 
 // PoolConnsDefault is the size of the one pool a process has. A page needs a

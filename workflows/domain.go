@@ -8,6 +8,7 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/urls"
 )
 
 // DomainInput starts a domain's workflow, or carries it over to a new execution.
@@ -80,7 +81,7 @@ func (d *domain) sleep(ctx workflow.Context) error {
 	timerCtx, cancel := workflow.WithCancel(ctx)
 	defer cancel()
 	timer := workflow.NewTimerWithOptions(timerCtx, time.Duration(d.state.Wait), workflow.TimerOptions{
-		Summary: crawl.ShortURL(d.waitSummary(), summaryMax),
+		Summary: urls.Shorten(d.waitSummary(), summaryMax),
 	})
 	idle := d.state.endsWithNews()
 	var err error

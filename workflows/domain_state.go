@@ -7,6 +7,7 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/urls"
 )
 
 // DomainState is all that a domain's workflow carries from one execution to the
@@ -99,17 +100,17 @@ func (d *domain) fetchSummary() string {
 	case d.state.URL == "":
 		return "next page of " + d.name
 	case d.pages > 1:
-		return crawl.ShortURL(d.state.URL, summaryMax-30) + fmt.Sprintf(" and up to %d more", d.pages-1)
+		return urls.Shorten(d.state.URL, summaryMax-30) + fmt.Sprintf(" and up to %d more", d.pages-1)
 	default:
-		return crawl.ShortURL(d.state.URL, summaryMax)
+		return urls.Shorten(d.state.URL, summaryMax)
 	}
 }
 
 func (d *domain) robotsSummary() string {
 	if d.state.URL != "" {
-		return crawl.ShortURL("robots.txt of "+d.state.Origin+" at "+d.state.URL, summaryMax)
+		return urls.Shorten("robots.txt of "+d.state.Origin+" at "+d.state.URL, summaryMax)
 	}
-	return crawl.ShortURL("robots.txt of "+d.state.Origin, summaryMax)
+	return urls.Shorten("robots.txt of "+d.state.Origin, summaryMax)
 }
 
 // describe keeps the workflow's current details readable for people.

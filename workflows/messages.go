@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/urls"
 )
 
 // Names of signals, updates and queries. Do not rename: clients send them.
@@ -72,7 +73,8 @@ func (m SetBudget) validate() error {
 }
 
 // SetWindow is when a domain may be asked, as crawl.ParseWindows reads it; empty
-// is always. Its runs' windows hold beside it.
+// is always. Its runs' windows hold beside it. Whether its time zones are known is
+// found by the activity that stores it.
 type SetWindow struct {
 	Window string `json:"window"`
 }
@@ -112,11 +114,11 @@ func (m AddURLs) validate(domain string) error {
 	if size > addURLsBytes {
 		return fmt.Errorf("%w: urls: %d bytes, at most %d allowed; use a SeedWorkflow for more", crawl.ErrInvalid, size, addURLsBytes)
 	}
-	urls, err := crawl.ParseURLs(m.URLs)
+	seeds, err := urls.ParseAll(m.URLs)
 	if err != nil {
 		return err
 	}
-	for _, u := range urls {
+	for _, u := range seeds {
 		if u.Domain() != domain {
 			return fmt.Errorf("%w: %s belongs to domain %s, not to %s", crawl.ErrInvalid, u, u.Domain(), domain)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/workflows"
 )
 
@@ -26,7 +27,7 @@ const (
 	// shownMax is where activities cut URLs that are only for people.
 	shownMax = 300
 	// robotsMax is the most that a location of robots.txt may take in JSON.
-	robotsMax = crawl.MaxURLLength
+	robotsMax = urls.MaxLength
 	longest   = crawl.Duration(crawl.DelayMax + 999999999)
 )
 
@@ -82,11 +83,11 @@ func TestAddURLsPayloadStaysSmall(t *testing.T) {
 			accepted := 0
 			for count := 1; count <= 20; count++ {
 				for length := 1; length < 1700; length += 13 {
-					urls := make([]string, count)
-					for i := range urls {
-						urls[i] = "https://" + name + "/?" + strings.Repeat(filler, length/len(filler))
+					seeds := make([]string, count)
+					for i := range seeds {
+						seeds[i] = "https://" + name + "/?" + strings.Repeat(filler, length/len(filler))
 					}
-					add := workflows.AddURLs{Run: strings.Repeat("r", crawl.RunNameMax), URLs: urls}
+					add := workflows.AddURLs{Run: strings.Repeat("r", crawl.RunNameMax), URLs: seeds}
 					if workflows.ValidateAddURLs(add, name) != nil {
 						continue
 					}

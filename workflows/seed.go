@@ -9,6 +9,7 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/urls"
 )
 
 // SeedInput asks to make pages part of a run. It is meant to be written by hand:
@@ -56,7 +57,7 @@ func (in SeedInput) validate() error {
 	if len(in.URLs) == 0 && !in.Staged {
 		return fmt.Errorf("%w: urls: at least one is needed, such as [\"https://example.org/\"]", crawl.ErrInvalid)
 	}
-	_, err := crawl.ParseURLs(in.URLs)
+	_, err := urls.ParseAll(in.URLs)
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/urls"
 )
 
 // Starter starts the workflows, or wakes those that run already. A workflow that is
@@ -58,7 +59,7 @@ func startOptions(id, summary string, attrs ...temporal.SearchAttributeUpdate) c
 		TaskQueue:                crawl.TaskQueue,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		StaticSummary:            crawl.ShortURL(summary, summaryMax),
+		StaticSummary:            urls.Shorten(summary, summaryMax),
 		TypedSearchAttributes:    temporal.NewSearchAttributes(attrs...),
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db"
 )
 
@@ -20,7 +21,7 @@ const blockReasonMax = 500
 
 // Run blocks the domain for all runs, from the next request on.
 func (b *blockCmd) Run(ctx context.Context, e *env) error {
-	name, err := crawl.DomainOf(b.Name)
+	name, err := urls.DomainOf(b.Name)
 	if err != nil {
 		return usagef("domain: %w: want a host name, such as example.org", err)
 	}
@@ -43,7 +44,7 @@ type unblockCmd struct {
 
 // Run lets the domain be crawled again.
 func (u *unblockCmd) Run(ctx context.Context, e *env) error {
-	name, err := crawl.DomainOf(u.Name)
+	name, err := urls.DomainOf(u.Name)
 	if err != nil {
 		return usagef("domain: %w: want a host name, such as example.org", err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/politeness"
 	"github.com/mosey-web/mosey/workflows"
 )
 
@@ -58,7 +59,7 @@ func (c *crawlCmd) settings() crawl.Settings {
 }
 
 func (c *crawlCmd) validate() error {
-	err := errors.Join(crawl.ValidateRunName(c.Run_), asFlag(c.settings().Validate()))
+	err := errors.Join(crawl.ValidateRunName(c.Run_), asFlag(politeness.ValidateSettings(c.settings())))
 	if err == nil && c.For < 0 {
 		err = fmt.Errorf("--for %s: want a duration above zero", c.For)
 	}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/stack/datadir"
 	"github.com/mosey-web/mosey/internal/stack/postgres"
@@ -106,7 +108,7 @@ type domainCmd struct {
 
 // Run prints the report.
 func (d *domainCmd) Run(ctx context.Context, e *env) error {
-	name, err := crawl.DomainOf(d.Name)
+	name, err := urls.DomainOf(d.Name)
 	if err != nil {
 		return usagef("domain: %w: want a host name, such as example.org", err)
 	}
@@ -142,7 +144,7 @@ func printDomain(w io.Writer, r crawl.DomainReport) error {
 	if left := time.Until(r.SlotFree); left > 0 {
 		row("next request", "not before %s, in %s (%s)", stamp(r.SlotFree), left.Round(100*time.Millisecond), r.SlotReason)
 	}
-	row("health", "%s", r.Health)
+	row("health", "%s", politeness.Describe(r.Health))
 	if r.Claimed != "" {
 		row("workflow", "%s, claim until %s", r.Claimed, stamp(r.ClaimEnd))
 	}
@@ -158,7 +160,7 @@ func printDomain(w io.Writer, r crawl.DomainReport) error {
 		row("run "+run.Run, "%s: %s", run.Status, outcomes(run.Totals))
 	}
 	for _, c := range r.Recent {
-		row("  "+stamp(c.CompletedAt), "%s %s %s", result(c), crawl.ShortURL(c.URL, 80), c.Error)
+		row("  "+stamp(c.CompletedAt), "%s %s %s", result(c), urls.Shorten(c.URL, 80), c.Error)
 	}
 	return flush(t)
 }
@@ -171,7 +173,7 @@ type pageCmd struct {
 
 // Run prints the report.
 func (p *pageCmd) Run(ctx context.Context, e *env) error {
-	u, err := crawl.ParseURL(p.URL)
+	u, err := urls.Parse(p.URL)
 	if err != nil {
 		return usagef("%w: want an absolute http or https URL, such as https://example.org/", err)
 	}

@@ -9,7 +9,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/urls"
 )
 
 // seedList is what the seed arguments came to.
@@ -38,7 +38,7 @@ func readSeeds(args []string, stdin io.Reader) (seedList, error) {
 				return list, err
 			}
 		case strings.Contains(arg, "://"):
-			u, err := crawl.ParseURL(arg)
+			u, err := urls.Parse(arg)
 			if err != nil {
 				return list, usagef("%w: want an absolute http or https URL, such as https://example.org/", err)
 			}
@@ -75,7 +75,7 @@ func (l *seedList) read(name string, r io.Reader) error {
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		u, err := crawl.ParseURL(line)
+		u, err := urls.Parse(line)
 		if err != nil {
 			if l.bad++; l.bad <= badLinesShown {
 				l.badShown = append(l.badShown, fmt.Sprintf("%s:%d: %v", name, n, err))

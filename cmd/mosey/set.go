@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db"
 )
 
@@ -21,7 +23,7 @@ type setCmd struct {
 // Run stores what was given. A domain that is waiting learns of it when its wait
 // is over.
 func (s *setCmd) Run(ctx context.Context, e *env) error {
-	name, err := crawl.DomainOf(s.Name)
+	name, err := urls.DomainOf(s.Name)
 	if err != nil {
 		return usagef("domain: %w: want a host name, such as example.org", err)
 	}
@@ -29,7 +31,8 @@ func (s *setCmd) Run(ctx context.Context, e *env) error {
 		return usagef("set %s: nothing to set: want --delay, --max-pages or --window", name)
 	}
 	// the bounds are those of the settings of the same names
-	if err := (crawl.Settings{Delay: (*crawl.Duration)(s.Delay), MaxPages: s.MaxPages, Window: s.Window}).Validate(); err != nil {
+	set := crawl.Settings{Delay: (*crawl.Duration)(s.Delay), MaxPages: s.MaxPages, Window: s.Window}
+	if err := politeness.ValidateSettings(set); err != nil {
 		return usagef("%w", asFlag(err))
 	}
 	return withStore(ctx, e, func(store *db.Store) error {

@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/urls"
+	"github.com/mosey-web/mosey/crawl/usage"
 	"github.com/mosey-web/mosey/db"
-	"github.com/mosey-web/mosey/internal/permits"
 	"github.com/mosey-web/mosey/internal/robots"
 )
 
@@ -33,17 +35,17 @@ func (w *why) addf(format string, args ...any) {
 
 // Run prints the explanation.
 func (c *whyCmd) Run(ctx context.Context, e *env) error {
-	var page *crawl.URL
+	var page *urls.URL
 	name := ""
 	if strings.Contains(c.What, "://") {
-		u, err := crawl.ParseURL(c.What)
+		u, err := urls.Parse(c.What)
 		if err != nil {
 			return usagef("%w: want an absolute http or https URL, such as https://example.org/", err)
 		}
 		page, name = &u, u.Domain()
 	} else {
 		var err error
-		if name, err = crawl.DomainOf(c.What); err != nil {
+		if name, err = urls.DomainOf(c.What); err != nil {
 			return usagef("domain: %w: want a URL, or a host name such as example.org", err)
 		}
 	}
@@ -63,7 +65,7 @@ func (c *whyCmd) Run(ctx context.Context, e *env) error {
 	})
 }
 
-func explain(ctx context.Context, store *db.Store, name string, page *crawl.URL) (why, error) {
+func explain(ctx context.Context, store *db.Store, name string, page *urls.URL) (why, error) {
 	w := why{About: name}
 	dom, err := store.Domain(ctx, name)
 	if errors.Is(err, crawl.ErrNotFound) {
@@ -99,7 +101,7 @@ func explain(ctx context.Context, store *db.Store, name string, page *crawl.URL)
 }
 
 // explainRules says what robots.txt says of a page, and by which line.
-func explainRules(ctx context.Context, store *db.Store, w *why, u crawl.URL) (allowed bool, err error) {
+func explainRules(ctx context.Context, store *db.Store, w *why, u urls.URL) (allowed bool, err error) {
 	r, err := store.Robots(ctx, u.Origin())
 	if errors.Is(err, crawl.ErrNotFound) {
 		w.addf("%s/robots.txt has not been fetched yet; nothing else is before", u.Origin())
@@ -243,7 +245,7 @@ func explainDomain(w *why, d crawl.DomainReport) {
 	} else if !d.SlotFree.IsZero() {
 		w.addf("it may be asked: its slot has been free since %s", stamp(d.SlotFree))
 	}
-	w.addf("its health: %s", d.Health)
+	w.addf("its health: %s", politeness.Describe(d.Health))
 	for _, t := range d.Traps {
 		w.addf("a trap: %s; no more of them are requested", t.Evidence)
 	}
@@ -265,7 +267,7 @@ func explainDomain(w *why, d crawl.DomainReport) {
 // windowLine says when a window lets a domain be asked.
 func windowLine(what, text string) string {
 	line := what + " " + text
-	w, err := crawl.ParseWindows(text)
+	w, err := politeness.ParseWindows(text)
 	if err != nil {
 		return line + ": " + err.Error()
 	}
@@ -284,20 +286,20 @@ func explainPermits(w *why, r crawl.PageReport) {
 	if len(r.Permits) == 0 {
 		return
 	}
-	var p permits.Permits
+	var p usage.Usage
 	if err := json.Unmarshal(r.Permits, &p); err != nil {
 		w.addf("what its publisher says cannot be read: %s", err)
 		return
 	}
 	for _, purpose := range []crawl.Purpose{crawl.PurposeSearch, crawl.PurposeAITrain, crawl.PurposeArchive} {
-		if allowed, why := permits.Allows(purpose, p); !allowed {
+		if allowed, why := usage.Allows(purpose, p); !allowed {
 			w.addf("%s", why)
 		}
 	}
-	if indexable, why := permits.Indexable(p, time.Now()); !indexable {
+	if indexable, why := usage.Indexable(p, time.Now()); !indexable {
 		w.addf("%s", why)
 	}
-	if follow, why := permits.FollowLinks(p); !follow {
+	if follow, why := usage.FollowLinks(p); !follow {
 		w.addf("%s", why)
 	}
 }
@@ -311,12 +313,12 @@ func windowOpens(d crawl.DomainReport) time.Duration {
 			texts = append(texts, r.Window)
 		}
 	}
-	var all []crawl.Windows
+	var all []politeness.Windows
 	for _, text := range texts {
 		// what cannot be read is said where the window is shown
-		if w, err := crawl.ParseWindows(text); text != "" && err == nil {
+		if w, err := politeness.ParseWindows(text); text != "" && err == nil {
 			all = append(all, w)
 		}
 	}
-	return crawl.WaitAll(time.Now(), all)
+	return politeness.WaitAll(time.Now(), all)
 }

@@ -3,7 +3,6 @@ package dns
 import (
 	"fmt"
 	"net/netip"
-	"slices"
 	"time"
 
 	"github.com/maypok86/otter/v2"
@@ -55,13 +54,6 @@ func (r record) askAt() time.Time {
 		return r[0].askAt
 	}
 	return r[1].askAt
-}
-
-// stale tells whether some of the addresses are given beyond their time.
-func (r record) stale(now time.Time) bool {
-	return slices.ContainsFunc(r[:], func(a answer) bool {
-		return a.usable(now) && (a.err != nil || !now.Before(a.askAt))
-	})
 }
 
 // addresses are those that may be given, interleaved.

@@ -166,7 +166,6 @@ func TestTruncatedAnswersAreAskedForOverTCP(t *testing.T) {
 		require.Len(t, addrs, maxAddrs)
 		all, tcp := server.counts()
 		require.Equal(t, []int{3, 1}, []int{all, tcp})
-		require.Equal(t, uint64(3), resolver.Stats().Queries)
 	})
 
 	t.Run("CutWithinARecord", func(t *testing.T) {
@@ -261,7 +260,10 @@ func TestFailOver(t *testing.T) {
 		resolver, _ := newResolver(t, config, server)
 		_, err := resolver.Lookup(t.Context(), "site.test")
 		require.ErrorIs(t, err, ErrTemporary)
-		require.Equal(t, uint64(6), resolver.Stats().Queries)
+		require.Eventually(t, func() bool {
+			all, _ := server.counts()
+			return all == 6
+		}, time.Minute, time.Millisecond)
 	})
 
 	t.Run("LeavesTimeForTheNext", func(t *testing.T) {

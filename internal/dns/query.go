@@ -88,7 +88,6 @@ func (r *Resolver) try(ctx context.Context, sys *system, srv *server, name strin
 		if err := r.limits.wait(ctx, name); err != nil {
 			return nil, err
 		}
-		r.counters.queries.Add(1)
 		msg, err := exchange(ctx, sys.timeout, network, srv.addr, newQuery(name, qtype))
 		if err != nil || !msg.Truncated {
 			return msg, err

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/netip"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/maypok86/otter/v2"
@@ -24,13 +23,12 @@ const (
 
 // Resolver finds addresses. It is safe for concurrent use.
 type Resolver struct {
-	config   Config
-	cache    *otter.Cache[string, record]
-	flights  singleflight.Group
-	hosts    *watched[hosts]
-	limits   *limits
-	system   func(time.Time) *system
-	counters counters
+	config  Config
+	cache   *otter.Cache[string, record]
+	flights singleflight.Group
+	hosts   *watched[hosts]
+	limits  *limits
+	system  func(time.Time) *system
 
 	// now is the clock of the cache and the files.
 	now func() time.Time
@@ -82,12 +80,9 @@ func (r *Resolver) Lookup(ctx context.Context, host string) ([]netip.Addr, error
 	now := r.now()
 	known, _ := r.cache.GetIfPresent(name)
 	if known.fresh(now) {
-		r.counters.hits.Add(1)
 		return r.conclude(host, known)
 	}
-	r.counters.misses.Add(1)
 	if known, err = r.fly(ctx, name, known, len(known.addresses(now, false)) > 0); err != nil {
-		r.counters.failures.Add(1)
 		return nil, &Error{Host: host, Temporary: true, Err: err}
 	}
 	return r.conclude(host, known)
@@ -139,18 +134,10 @@ func (r *Resolver) fly(ctx context.Context, name string, known record, usable bo
 
 // conclude makes what is known of a host into the answer to a caller.
 func (r *Resolver) conclude(host string, known record) ([]netip.Addr, error) {
-	now := r.now()
-	if addrs := known.addresses(now, r.config.PreferIPv6); len(addrs) > 0 {
-		if known.stale(now) {
-			r.counters.stale.Add(1)
-		}
+	if addrs := known.addresses(r.now(), r.config.PreferIPv6); len(addrs) > 0 {
 		return addrs, nil
 	}
-	err := known.failure(host)
-	if err.Temporary {
-		r.counters.failures.Add(1)
-	}
-	return nil, err
+	return nil, known.failure(host)
 }
 
 // resolve asks the name servers for the families of a host's addresses that are
@@ -186,75 +173,4 @@ func (r *Resolver) resolve(name string) record {
 	}
 	r.cache.Set(name, next)
 	return next
-}
-
-// Entry is what the cache knows of a host.
-type Entry struct {
-	// Addrs are the addresses in the order of Lookup.
-	Addrs []netip.Addr
-
-	// Err is why there are none, an *Error; nil if there are.
-	Err error
-
-	// Expires is from when on the name servers are asked again.
-	Expires time.Time
-
-	// Stale tells that some of Addrs are used beyond the time of their records,
-	// as no name server has a usable answer.
-	Stale bool
-}
-
-// Cached tells what Lookup would answer from the cache, without asking a name
-// server. It reports false if it would ask and has no old addresses, and for IP
-// literals and hosts that the hosts file holds.
-func (r *Resolver) Cached(host string) (Entry, bool) {
-	name, addrs, err := r.local(host)
-	if err != nil || len(addrs) > 0 {
-		return Entry{}, false
-	}
-	known, _ := r.cache.GetIfPresent(name)
-	now := r.now()
-	entry := Entry{
-		Addrs:   known.addresses(now, r.config.PreferIPv6),
-		Expires: known.askAt(),
-		Stale:   known.stale(now),
-	}
-	if len(entry.Addrs) > 0 {
-		return entry, true
-	}
-	entry.Addrs, entry.Err = nil, known.failure(host)
-	return entry, known.fresh(now)
-}
-
-// counters are the sources of Stats.
-type counters struct{ failures, hits, misses, queries, stale atomic.Uint64 }
-
-// Stats counts what a Resolver has done since it was made.
-type Stats struct {
-	// Failures are the lookups that ended with ErrTemporary.
-	Failures uint64
-
-	// Hits are the lookups that the cache answered, denials included.
-	Hits uint64
-
-	// Misses are the lookups for which name servers had to be asked, alone or
-	// together with others.
-	Misses uint64
-
-	// Queries are the messages sent to name servers.
-	Queries uint64
-
-	// Stale are the lookups that gave addresses beyond their time.
-	Stale uint64
-}
-
-// Stats gives the counts so far.
-func (r *Resolver) Stats() Stats {
-	return Stats{
-		Failures: r.counters.failures.Load(),
-		Hits:     r.counters.hits.Load(),
-		Misses:   r.counters.misses.Load(),
-		Queries:  r.counters.queries.Load(),
-		Stale:    r.counters.stale.Load(),
-	}
 }

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/urls"
 )
 
 // refsPerLink is how many distinct references are kept for each link that is
@@ -124,7 +124,7 @@ func (c *collector) addRef(href string, noFollow bool) {
 }
 
 // page resolves what was collected on the page pageURL.
-func (c *collector) page(pageURL crawl.URL) Page {
+func (c *collector) page(pageURL urls.URL) Page {
 	base := pageURL
 	if c.base != "" {
 		if u, err := pageURL.Resolve(c.base); err == nil {
@@ -143,11 +143,11 @@ func (c *collector) page(pageURL crawl.URL) Page {
 			break
 		}
 	}
-	linkIndex := make(map[crawl.URL]int, min(len(c.refs), c.limits.MaxLinks))
+	linkIndex := make(map[urls.URL]int, min(len(c.refs), c.limits.MaxLinks))
 	for _, ref := range c.refs {
 		u, err := base.Resolve(ref.href)
 		switch {
-		case errors.Is(err, crawl.ErrURLScheme):
+		case errors.Is(err, urls.ErrScheme):
 			continue
 		case err != nil:
 			page.LinksDropped++

@@ -3,7 +3,7 @@ package extract
 import (
 	"errors"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/urls"
 )
 
 // RobotsToken is the name by which a page may address Mosey alone in a meta
@@ -127,7 +127,7 @@ type Meta struct {
 
 // Link is a link of a page.
 type Link struct {
-	URL crawl.URL
+	URL urls.URL
 
 	// NoFollow says that every occurrence of the link is marked rel=nofollow.
 	// The marks "ugc" and "sponsored" say who is behind a link, not that it
@@ -137,8 +137,8 @@ type Link struct {
 
 // HTML extracts from a page's body, in UTF-8. base is the URL of the page. It
 // never fails on what a body holds; the error says that base is the zero value.
-func HTML(body []byte, base crawl.URL, limits Limits) (Page, error) {
-	if base == (crawl.URL{}) {
+func HTML(body []byte, base urls.URL, limits Limits) (Page, error) {
+	if base == (urls.URL{}) {
 		return Page{}, errNoBase
 	}
 	limits = limits.WithDefaults()

@@ -8,15 +8,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/internal/extract"
 )
 
 const pageURL = "https://example.org/dir/page?x=1"
 
-func mustURL(tb testing.TB, raw string) crawl.URL {
+func mustURL(tb testing.TB, raw string) urls.URL {
 	tb.Helper()
-	u, err := crawl.ParseURL(raw)
+	u, err := urls.Parse(raw)
 	require.NoError(tb, err)
 	return u
 }
@@ -267,7 +267,7 @@ func TestHTMLMetas(t *testing.T) {
 
 func TestHTMLRefusesToResolveAgainstNothing(t *testing.T) {
 	t.Parallel()
-	_, err := extract.HTML([]byte("<a href=a>"), crawl.URL{}, extract.Limits{})
+	_, err := extract.HTML([]byte("<a href=a>"), urls.URL{}, extract.Limits{})
 	require.ErrorContains(t, err, "zero value")
 }
 
@@ -326,7 +326,7 @@ func FuzzHTML(f *testing.F) {
 		}
 		require.LessOrEqual(t, len(page.Language), 35)
 		require.LessOrEqual(t, len(page.Links), 8)
-		seen := map[crawl.URL]bool{}
+		seen := map[urls.URL]bool{}
 		for _, link := range page.Links {
 			require.False(t, seen[link.URL], "twice: %v", link.URL)
 			seen[link.URL] = true

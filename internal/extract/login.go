@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/urls"
 )
 
 // loginTextBytes is how much text a page that only asks for a password has at
@@ -17,7 +17,7 @@ const loginTextBytes = 1024
 // extension, case, "-" and "_" do not count ("/user/Sign-In", "/wp-login.php").
 // A redirect from another URL to such a one means that the server asks who we
 // are.
-func LoginURL(u crawl.URL) bool {
+func LoginURL(u urls.URL) bool {
 	label, _, _ := strings.Cut(u.Host(), ".")
 	if isLoginName(label) {
 		return true

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/internal/robots"
 )
 
@@ -79,7 +80,7 @@ func (j *judge) fault(ctx context.Context, p crawl.AuditedPage) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	u, err := crawl.ParseURL(p.URL)
+	u, err := urls.Parse(p.URL)
 	if err != nil {
 		return "", fmt.Errorf("stored URL: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/internal/audit"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/db/dbtest"
 )
@@ -58,9 +59,9 @@ type request struct {
 
 func (h *history) page(r request) {
 	h.t.Helper()
-	u, err := crawl.ParseURL(r.url)
+	u, err := urls.Parse(r.url)
 	require.NoError(h.t, err)
-	_, err = h.store.AddSeeds(h.t.Context(), h.run.ID, []crawl.URL{u})
+	_, err = h.store.AddSeeds(h.t.Context(), h.run.ID, []urls.URL{u})
 	require.NoError(h.t, err)
 	start := h.began.Add(r.at)
 	var after *int64

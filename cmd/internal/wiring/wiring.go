@@ -19,6 +19,7 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/politeness"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/dns"
 	"github.com/mosey-web/mosey/internal/fetch"
@@ -90,7 +91,7 @@ func (f FetchFlags) Validate() error {
 }
 
 // frontEnds reads the file of networks, if there is one.
-func (f FetchFlags) frontEnds() (networks crawl.Networks, err error) {
+func (f FetchFlags) frontEnds() (networks politeness.Networks, err error) {
 	if f.FrontEnds == "" {
 		return nil, nil
 	}
@@ -99,7 +100,7 @@ func (f FetchFlags) frontEnds() (networks crawl.Networks, err error) {
 		return nil, fmt.Errorf("--front-ends: %w", err)
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	if networks, err = crawl.ReadNetworks(file); err != nil {
+	if networks, err = politeness.ReadNetworks(file); err != nil {
 		return nil, fmt.Errorf("--front-ends %s: %w", f.FrontEnds, err)
 	}
 	return networks, nil

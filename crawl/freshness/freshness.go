@@ -1,0 +1,204 @@
+package freshness
+
+import (
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/urls"
+)
+
+const (
+	// Max caps what a server can say about how long a page stays fresh, so
+	// that a max-age of a hundred years does not keep it from ever being seen
+	// again. RFC 9111 §4.2 lets a cache ask sooner.
+	Max = 30 * 24 * time.Hour
+	// etagMax caps an entity tag, in bytes, which is sent back with each request.
+	etagMax = 1000
+	// clockSlack is by how much the clocks of a server and ours, or of two servers
+	// behind one name, may differ when they decide that a page is unchanged.
+	clockSlack = time.Minute
+	// maxSeconds is the largest whole number of seconds a Duration holds, with
+	// room left to add to it.
+	maxSeconds = math.MaxInt64 / int64(time.Second) / 2
+)
+
+// NewVisit is what to remember of an answer of 200 that had arrived at an instant.
+func NewVisit(h http.Header, answered time.Time, content crawl.ContentHash) crawl.Visit {
+	v := crawl.Visit{At: answered, ETag: entityTag(h.Get("ETag")), Content: content}
+	if fresh, _ := Lifetime(h, answered); fresh > 0 {
+		v.FreshUntil = answered.Add(fresh)
+	}
+	if at, err := http.ParseTime(h.Get("Last-Modified")); err == nil && !at.After(date(h, answered)) {
+		v.LastModified = at
+	}
+	return v
+}
+
+// Revalidated is what to remember after an answer of 304 (RFC 9111 §4.3.4): what
+// it says anew, else what was known.
+func Revalidated(v crawl.Visit, h http.Header, answered time.Time) crawl.Visit {
+	next := NewVisit(h, answered, v.Content)
+	if next.ETag == "" {
+		next.ETag = v.ETag
+	}
+	if next.LastModified.IsZero() {
+		next.LastModified = v.LastModified
+	}
+	return next
+}
+
+// ShouldFetch says whether a page is to be asked for again: always where it never
+// was; not while its server says that it is fresh, and not within minRefetch of
+// the last visit. The reason is why not, crawl.ReasonFresh or
+// crawl.ReasonMinRefetch, empty where it is to be.
+func ShouldFetch(v crawl.Visit, now time.Time, minRefetch time.Duration) (bool, crawl.Reason) {
+	due, why := Due(v, minRefetch)
+	if now.Before(due) {
+		return false, why
+	}
+	return true, ""
+}
+
+// Due is from when on a page is to be asked for again, and what decides it; the
+// zero time where it never was.
+func Due(v crawl.Visit, minRefetch time.Duration) (time.Time, crawl.Reason) {
+	if v.At.IsZero() {
+		return time.Time{}, ""
+	}
+	due := v.At.Add(max(minRefetch, 0))
+	fresh := v.FreshUntil
+	if latest := v.At.Add(Max); fresh.After(latest) {
+		fresh = latest
+	}
+	if fresh.After(due) {
+		return fresh, crawl.ReasonFresh
+	}
+	return due, crawl.ReasonMinRefetch
+}
+
+// Conditions adds to a request's header what makes the server answer 304, without
+// a body, if the page is unchanged since: If-None-Match (RFC 9110 §13.1.2), for
+// which a weak tag is as good as a strong one, and If-Modified-Since (§13.1.3),
+// which only those servers read that know no tags.
+func Conditions(v crawl.Visit, h http.Header) {
+	if v.ETag != "" {
+		h.Set("If-None-Match", v.ETag)
+	}
+	if !v.LastModified.IsZero() {
+		h.Set("If-Modified-Since", v.LastModified.UTC().Format(http.TimeFormat))
+	}
+}
+
+// Unchanged says in words why an answer means that the page is as it was at the
+// last visit, be it that the server knows no conditional requests; empty where
+// it has changed, or where there was no visit. next is what NewVisit made of the
+// answer; of a 304 only the status counts.
+func Unchanged(v crawl.Visit, status int, next crawl.Visit) string {
+	switch {
+	case v.At.IsZero():
+		return ""
+	case status == http.StatusNotModified:
+		return "answered 304"
+	case status != http.StatusOK:
+		return ""
+	case v.Content != (crawl.ContentHash{}) && v.Content == next.Content:
+		return "same content"
+	case v.ETag != "" && strings.TrimPrefix(v.ETag, "W/") == strings.TrimPrefix(next.ETag, "W/"):
+		return "same entity tag " + urls.Shorten(v.ETag, 60)
+	case !next.LastModified.IsZero() && next.LastModified.Before(v.At.Add(-clockSlack)):
+		return "last modified on " + next.LastModified.UTC().Format(http.TimeFormat) + ", before the last visit"
+	}
+	return ""
+}
+
+// Lifetime is how long from now on an answer that arrived at an instant says
+// that it will not change, at most Max; said is false, and it is 0, where the
+// answer does not say. It is the lifetime of RFC 9111 §4.2.1, from max-age, else
+// from Expires and Date, less the Age that the answer already had (§4.2.3).
+// no-store, no-cache, `Vary: *` and what is malformed promise nothing. s-maxage
+// is for caches that are shared (§5.2.2.10), and heuristics (§4.2.2) are the
+// minimum refetch time's part.
+func Lifetime(h http.Header, answered time.Time) (fresh time.Duration, said bool) {
+	if strings.Contains(strings.Join(h.Values("Vary"), ","), "*") {
+		return 0, true
+	}
+	lifetime, said := cacheControl(h)
+	if !said {
+		text := h.Get("Expires")
+		if text == "" {
+			return 0, false
+		}
+		expires, err := http.ParseTime(text)
+		if err != nil {
+			return 0, true // "0", which is common, is in the past (§5.3)
+		}
+		// what both clocks say is the server's
+		lifetime = expires.Sub(date(h, answered))
+	}
+	age, ok := deltaSeconds(strings.TrimSpace(h.Get("Age")))
+	if !ok {
+		age = 0
+	}
+	return min(max(max(lifetime, 0)-age, 0), Max), true
+}
+
+// cacheControl is the lifetime that Cache-Control gives; said is false where
+// Expires decides. Of directives given twice the first holds (§4.2.1).
+func cacheControl(h http.Header) (lifetime time.Duration, said bool) {
+	for directive := range strings.SplitSeq(strings.Join(h.Values("Cache-Control"), ","), ",") {
+		name, value, _ := strings.Cut(strings.TrimSpace(directive), "=")
+		switch strings.ToLower(strings.TrimSpace(name)) {
+		case "no-store", "no-cache":
+			return 0, true
+		case "max-age":
+			if said {
+				continue
+			}
+			said = true
+			// both forms are to be read (§5.2); what is in neither is stale (§4.2.1)
+			lifetime, _ = deltaSeconds(strings.Trim(strings.TrimSpace(value), `"`))
+		}
+	}
+	return lifetime, said
+}
+
+// deltaSeconds reads a number of seconds (§1.2.2); too large ones are as large as
+// can be.
+func deltaSeconds(s string) (time.Duration, bool) {
+	if s == "" || strings.Trim(s, "0123456789") != "" {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n > maxSeconds {
+		n = maxSeconds
+	}
+	return time.Duration(n) * time.Second, true
+}
+
+// date is the Date header, or when the answer arrived.
+func date(h http.Header, answered time.Time) time.Time {
+	if at, err := http.ParseTime(h.Get("Date")); err == nil {
+		return at
+	}
+	return answered
+}
+
+// entityTag is a tag (RFC 9110 §8.8.3) that may be sent back; empty where it is
+// malformed or too long.
+func entityTag(tag string) string {
+	opaque, quoted := strings.CutPrefix(strings.TrimPrefix(tag, "W/"), `"`)
+	opaque, closed := strings.CutSuffix(opaque, `"`)
+	if !quoted || !closed || len(tag) > etagMax {
+		return ""
+	}
+	for i := range len(opaque) {
+		if c := opaque[i]; c <= ' ' || c == '"' || c == 0x7f {
+			return ""
+		}
+	}
+	return tag
+}

@@ -1,0 +1,228 @@
+package politeness
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// The laws of [crawl.Health].
+const (
+	// HealthSamples is how many answers are remembered.
+	HealthSamples = 20
+	// healthLeast is how many of them it takes to judge a domain.
+	healthLeast = 5
+
+	// BreakerErrors is the share of errors above which a domain is graylisted, and
+	// BreakerSlow the 95th percentile of the answer times.
+	BreakerErrors = 0.5
+	BreakerSlow   = 10 * time.Second
+	// graylistGrowth is how much longer a graylisting can get, in doublings.
+	graylistGrowth = 3
+
+	// SlowdownMax caps the delay that rising answer times earn.
+	SlowdownMax = time.Minute
+	// slowdownLeast is a 95th percentile that is fast whatever it was before.
+	slowdownLeast = 500 * time.Millisecond
+)
+
+// Judgement is what a breaker makes of an answer.
+type Judgement struct {
+	// Graylist is how long the domain is to be left alone; 0 is not at all.
+	Graylist time.Duration
+	// Verdict is crawl.DomainUnreachable or crawl.DomainBlocked when the domain is
+	// given up, else empty.
+	Verdict crawl.DomainStatus
+	// Why, in words, where either is set.
+	Why string
+}
+
+// Observe is the health after an answer, and what the breaker makes of it. The
+// trouble classes the answer for the penalty, which applies only where the server
+// gave no Retry-After; delay is the domain's normal one; jitter is in [0,1).
+func Observe(
+	h crawl.Health, s crawl.Sample, tr Trouble, hinted bool, delay time.Duration, jitter float64, set crawl.BreakerSettings,
+) (crawl.Health, Judgement) {
+	samples := append(slices.Clone(h.Samples), s)
+	h.Samples = samples[max(len(samples)-HealthSamples, 0):]
+	h.Penalty = crawl.Duration(Penalty(time.Duration(h.Penalty), tr, hinted, delay, jitter))
+	return judge(adapt(h, s, delay), s, set)
+}
+
+// Penalty is the wait that failures have earned a domain. A failure doubles it
+// ([TroubleServer]) or quadruples it ([TroubleSetup]), from BackoffBase or the
+// delay if that is larger, with jitter in [0,1) adding up to a quarter, capped at
+// BackoffMax or the delay. A success halves it, and forgets it below BackoffBase:
+// a server that has just recovered is not to be run into the ground again. A
+// failure for which the server has named a wait itself leaves it.
+func Penalty(prev time.Duration, tr Trouble, hinted bool, delay time.Duration, jitter float64) time.Duration {
+	if tr == TroubleNone {
+		if prev /= 2; prev < BackoffBase {
+			return 0
+		}
+		return prev
+	}
+	if hinted {
+		return prev
+	}
+	return jittered(backoff(tr, float64(prev), delay), delay, jitter)
+}
+
+// adapt moves the slowdown: while the 95th percentile is double what it is in calm
+// times, each further answer that slow makes it grow by half, from the delay, up
+// to SlowdownMax; once the percentile is down again it shrinks by a tenth with
+// each answer. What counts as calm falls at once and rises slowly, so that a site
+// that is always slow is not taken for one in trouble. Errors are often quick, and
+// so may not pass for calm (as in Scrapy's AutoThrottle); they earn a penalty.
+func adapt(h crawl.Health, s crawl.Sample, delay time.Duration) crawl.Health {
+	var took []crawl.Duration
+	for _, sample := range h.Samples {
+		if !sample.Error {
+			took = append(took, sample.Took)
+		}
+	}
+	if s.Error || len(took) < healthLeast {
+		return h
+	}
+	p95, calm := percentile95(took), time.Duration(h.Calm)
+	if calm == 0 || p95 < calm {
+		calm = p95
+	} else {
+		calm += (p95 - calm) / 50
+	}
+	h.Calm = crawl.Duration(calm)
+	slow := time.Duration(h.Slowdown)
+	limit := max(2*calm, slowdownLeast)
+	switch {
+	case p95 <= limit:
+		if slow = slow * 9 / 10; slow < max(delay, BackoffBase) {
+			slow = 0
+		}
+	case time.Duration(s.Took) > limit:
+		// only new evidence counts: one slow answer stays among the last for long
+		slow = min(max(slow, delay, BackoffBase)*3/2, max(SlowdownMax, delay))
+	}
+	h.Slowdown = crawl.Duration(slow)
+	return h
+}
+
+// judge is the breaker. It is open while Probing is set: the domain rests, then
+// one request decides.
+func judge(h crawl.Health, s crawl.Sample, set crawl.BreakerSettings) (crawl.Health, Judgement) {
+	why := trouble(h)
+	switch {
+	case set.Graylist <= 0:
+		return h, Judgement{}
+	case h.Probing && !s.Error && time.Duration(s.Took) <= BreakerSlow:
+		// what was before the rest says nothing about now
+		h.Probing, h.Samples = false, h.Samples[len(h.Samples)-1:]
+		return h, Judgement{}
+	case h.Probing:
+		why = "the probe failed"
+	case why == "":
+		if len(h.Samples) == HealthSamples {
+			h.Graylistings = 0
+		}
+		return h, Judgement{}
+	}
+	h.Graylistings++
+	h.Probing = true
+	if h.Graylistings >= set.Most {
+		verdict := crawl.DomainUnreachable
+		if refused(h) {
+			verdict = crawl.DomainBlocked
+		}
+		return h, Judgement{Verdict: verdict, Why: why}
+	}
+	wait := set.Graylist
+	for range h.Graylistings - 1 {
+		wait = min(2*wait, graylistGrowth*set.Graylist)
+	}
+	return h, Judgement{Graylist: wait, Why: why}
+}
+
+// Describe says in words how a domain is.
+func Describe(h crawl.Health) string {
+	if len(h.Samples) == 0 {
+		return "not known yet"
+	}
+	text := fmt.Sprintf("%.0f %% errors of the last %d answers, 95th percentile %s",
+		100*ErrorShare(h), len(h.Samples), P95(h).Round(time.Millisecond))
+	if h.Slowdown > 0 {
+		text += ", slowed down to " + time.Duration(h.Slowdown).Round(time.Millisecond).String()
+	}
+	if h.Penalty > 0 {
+		text += ", penalty " + time.Duration(h.Penalty).Round(time.Millisecond).String()
+	}
+	if h.Graylistings > 0 {
+		text += fmt.Sprintf(", graylisted %d times in a row", h.Graylistings)
+	}
+	if h.Probing {
+		text += ", the next answer decides"
+	}
+	return text
+}
+
+// trouble says in words why the breaker opens; empty where it does not.
+func trouble(h crawl.Health) string {
+	switch {
+	case len(h.Samples) < healthLeast:
+		return ""
+	case ErrorShare(h) > BreakerErrors:
+		return "more than half of the last answers were errors"
+	case P95(h) > BreakerSlow:
+		return "the answers take longer than " + BreakerSlow.String()
+	}
+	return ""
+}
+
+// ErrorShare is the share of errors among the samples, from 0 to 1.
+func ErrorShare(h crawl.Health) float64 {
+	return share(h, func(s crawl.Sample) bool { return s.Error })
+}
+
+// refused says whether most of the errors were refusals.
+func refused(h crawl.Health) bool {
+	return share(h, func(s crawl.Sample) bool { return s.Refused }) > ErrorShare(h)/2
+}
+
+func share(h crawl.Health, is func(crawl.Sample) bool) float64 {
+	if len(h.Samples) == 0 {
+		return 0
+	}
+	n := 0
+	for _, s := range h.Samples {
+		if is(s) {
+			n++
+		}
+	}
+	return float64(n) / float64(len(h.Samples))
+}
+
+// P95 is the 95th percentile of the answer times; 0 where there are none. Of
+// HealthSamples that is the second longest (nearest rank). So it is of fewer, of
+// which the nearest rank would be the longest: one slow answer is never to decide.
+func P95(h crawl.Health) time.Duration {
+	took := make([]crawl.Duration, len(h.Samples))
+	for i, s := range h.Samples {
+		took[i] = s.Took
+	}
+	return percentile95(took)
+}
+
+// percentile95 sorts took.
+func percentile95(took []crawl.Duration) time.Duration {
+	if len(took) == 0 {
+		return 0
+	}
+	slices.Sort(took)
+	return time.Duration(took[max(len(took)-2, 0)])
+}
+
+// LatencyDelay is how long to wait for what an answer took: factor times as long
+// (Heritrix's delayFactor). A factor of 0 turns it off.
+func LatencyDelay(took time.Duration, factor float64) time.Duration {
+	return time.Duration(min(float64(max(took, 0))*max(factor, 0), float64(crawl.DelayMax)))
+}

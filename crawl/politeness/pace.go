@@ -1,0 +1,96 @@
+package politeness
+
+import (
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// Delay is how long a domain must be left alone: the largest of the waits, and
+// the rule it came from. Ties go to the rule named first in [crawl.Waits].
+func Delay(w crawl.Waits) (time.Duration, crawl.Reason) {
+	delay, reason := max(w.Configured, 0), crawl.ReasonDelay
+	for _, c := range []struct {
+		d time.Duration
+		r crawl.Reason
+	}{
+		{w.Domain, crawl.ReasonDomain},
+		{w.CrawlDelay, crawl.ReasonCrawlDelay},
+		{w.Latency, crawl.ReasonLatency},
+		{w.Slowdown, crawl.ReasonSlowdown},
+		{w.RetryAfter, crawl.ReasonRetryAfter},
+		{w.Backoff, crawl.ReasonBackoff},
+		{w.Graylist, crawl.ReasonGraylist},
+	} {
+		if c.d > delay {
+			delay, reason = c.d, c.r
+		}
+	}
+	return delay, reason
+}
+
+// Trouble classes a failed attempt by what it means for the next one.
+type Trouble int
+
+// The kinds of trouble.
+const (
+	// TroubleNone needs no retry: the attempt succeeded or failed for good.
+	TroubleNone Trouble = iota
+	// TroubleServer is a 429, 5xx, time-out or reset: the wait doubles.
+	TroubleServer
+	// TroubleSetup is DNS or TLS: the wait quadruples.
+	TroubleSetup
+)
+
+const (
+	// BackoffBase is the wait after a first failure, before jitter.
+	BackoffBase = time.Second
+	// BackoffMax caps the exponential wait. A Retry-After is not capped by it.
+	BackoffMax = 300 * time.Second
+)
+
+// Backoff is the wait after the failures-th failure in a row (from 1): BackoffBase
+// or the delay if that is larger, doubled for each failure ([TroubleServer]) or
+// quadrupled ([TroubleSetup]), with jitter in [0,1) adding up to a quarter, and
+// capped at BackoffMax, or at the delay where that is larger.
+func Backoff(t Trouble, failures int, delay time.Duration, jitter float64) time.Duration {
+	if t == TroubleNone || failures < 1 {
+		return 0
+	}
+	wait := 0.0
+	for range failures {
+		if grown := backoff(t, wait, delay); grown > wait {
+			wait = grown
+			continue
+		}
+		break
+	}
+	return jittered(wait, delay, jitter)
+}
+
+// backoff is the wait after one more failure: the last wait, or BackoffBase or the
+// delay if that is larger, times the trouble's factor, up to the limit.
+func backoff(t Trouble, prev float64, delay time.Duration) float64 {
+	factor := 2.0
+	if t == TroubleSetup {
+		factor = 4.0
+	}
+	return min(factor*max(prev, float64(delay), float64(BackoffBase)), float64(max(BackoffMax, delay)))
+}
+
+// jittered adds up to a quarter to a wait, up to the limit.
+func jittered(wait float64, delay time.Duration, jitter float64) time.Duration {
+	return time.Duration(min(wait*(1+min(max(jitter, 0), 1)/4), float64(max(BackoffMax, delay))))
+}
+
+// PutAway says whether a wait is so long that the domain's workflow should end and
+// the dispatcher start it again in time. Only a server's own request to stay
+// away counts; a Crawl-delay of any size is slept through.
+func PutAway(wait time.Duration, reason crawl.Reason, patience time.Duration) bool {
+	switch reason {
+	case crawl.ReasonRetryAfter, crawl.ReasonRobots, crawl.ReasonScheduled, crawl.ReasonBackoff:
+		return wait > patience
+	default:
+		return false
+	}
+}

@@ -1,0 +1,117 @@
+package politeness_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/politeness"
+)
+
+func TestDelay(t *testing.T) {
+	t.Parallel()
+	for why, c := range map[string]struct {
+		waits  crawl.Waits
+		delay  time.Duration
+		reason crawl.Reason
+	}{
+		"nothing bears on it":       {crawl.Waits{}, 0, crawl.ReasonDelay},
+		"a negative wait is none":   {crawl.Waits{Configured: -1, Backoff: -5}, 0, crawl.ReasonDelay},
+		"the configured delay":      {crawl.Waits{Configured: 9, Domain: 8, CrawlDelay: 7, RetryAfter: 6, Backoff: 5}, 9, crawl.ReasonDelay},
+		"the domain's own delay":    {crawl.Waits{Configured: 1, Domain: 9, CrawlDelay: 7, RetryAfter: 6, Backoff: 5}, 9, crawl.ReasonDomain},
+		"a Crawl-delay":             {crawl.Waits{Configured: 1, Domain: 2, CrawlDelay: 9, RetryAfter: 6, Backoff: 5}, 9, crawl.ReasonCrawlDelay},
+		"a Retry-After":             {crawl.Waits{Configured: 1, Domain: 2, CrawlDelay: 3, RetryAfter: 9, Backoff: 5}, 9, crawl.ReasonRetryAfter},
+		"the back-off":              {crawl.Waits{Configured: 1, Domain: 2, CrawlDelay: 3, RetryAfter: 4, Backoff: 9}, 9, crawl.ReasonBackoff},
+		"a Retry-After of any size": {crawl.Waits{Configured: 1, RetryAfter: 1 << 62}, 1 << 62, crawl.ReasonRetryAfter},
+		"a tie goes to the first":   {crawl.Waits{Configured: 4, Domain: 4, CrawlDelay: 4, RetryAfter: 4, Backoff: 4}, 4, crawl.ReasonDelay},
+		"a tie of the last":         {crawl.Waits{RetryAfter: 4, Backoff: 4}, 4, crawl.ReasonRetryAfter},
+	} {
+		t.Run(why, func(t *testing.T) {
+			t.Parallel()
+			delay, reason := politeness.Delay(c.waits)
+			require.Equal(t, c.delay, delay)
+			require.Equal(t, c.reason, reason)
+		})
+	}
+}
+
+func TestBackoff(t *testing.T) {
+	t.Parallel()
+
+	t.Run("GrowsWithEachFailure", func(t *testing.T) {
+		t.Parallel()
+		for _, c := range []struct {
+			trouble  politeness.Trouble
+			failures int
+			delay    time.Duration
+			want     time.Duration
+		}{
+			{politeness.TroubleServer, 1, 0, 2 * time.Second},
+			{politeness.TroubleServer, 2, 0, 4 * time.Second},
+			{politeness.TroubleServer, 5, 0, 32 * time.Second},
+			{politeness.TroubleSetup, 1, 0, 4 * time.Second},
+			{politeness.TroubleSetup, 3, 0, 64 * time.Second},
+			{politeness.TroubleServer, 1, 10 * time.Second, 20 * time.Second},
+			{politeness.TroubleSetup, 2, 10 * time.Second, 160 * time.Second},
+			{politeness.TroubleServer, 1, time.Millisecond, 2 * time.Second},
+			{politeness.TroubleServer, 9, 0, politeness.BackoffMax},
+			{politeness.TroubleServer, 1, time.Hour, time.Hour},
+			{politeness.TroubleSetup, 1 << 30, crawl.DelayMax, crawl.DelayMax},
+		} {
+			require.Equal(t, c.want, politeness.Backoff(c.trouble, c.failures, c.delay, 0), "%+v", c)
+		}
+	})
+
+	t.Run("AddsUpToAQuarter", func(t *testing.T) {
+		t.Parallel()
+		require.Equal(t, 2250*time.Millisecond, politeness.Backoff(politeness.TroubleServer, 1, 0, 0.5))
+		require.Equal(t, 2500*time.Millisecond, politeness.Backoff(politeness.TroubleServer, 1, 0, 1))
+		require.Equal(t, 2500*time.Millisecond, politeness.Backoff(politeness.TroubleServer, 1, 0, 99))
+		require.Equal(t, 2*time.Second, politeness.Backoff(politeness.TroubleServer, 1, 0, -99))
+	})
+
+	t.Run("IsNothingWithoutTrouble", func(t *testing.T) {
+		t.Parallel()
+		require.Zero(t, politeness.Backoff(politeness.TroubleNone, 3, time.Minute, 0.5))
+		require.Zero(t, politeness.Backoff(politeness.TroubleServer, 0, time.Minute, 0.5))
+		require.Zero(t, politeness.Backoff(politeness.TroubleServer, -1, time.Minute, 0.5))
+	})
+
+	t.Run("StaysInBounds", func(t *testing.T) {
+		t.Parallel()
+		for _, trouble := range []politeness.Trouble{politeness.TroubleServer, politeness.TroubleSetup} {
+			for _, delay := range []time.Duration{0, time.Second, crawl.DelayDefault, 299 * time.Second, time.Hour, crawl.DelayMax} {
+				least := time.Duration(0)
+				for failures := 1; failures <= 40; failures++ {
+					low := politeness.Backoff(trouble, failures, delay, 0)
+					require.GreaterOrEqual(t, low, least, "more failures never mean a shorter wait")
+					least = low
+					for _, jitter := range []float64{0, 0.25, 0.999} {
+						wait := politeness.Backoff(trouble, failures, delay, jitter)
+						require.GreaterOrEqual(t, wait, max(delay, politeness.BackoffBase))
+						require.LessOrEqual(t, wait, max(politeness.BackoffMax, delay))
+						require.GreaterOrEqual(t, wait, low)
+						require.LessOrEqual(t, wait, low+low/4)
+					}
+				}
+			}
+		}
+	})
+}
+
+func TestPutAway(t *testing.T) {
+	t.Parallel()
+	for reason, away := range map[crawl.Reason]bool{
+		crawl.ReasonRetryAfter: true, crawl.ReasonRobots: true, crawl.ReasonScheduled: true, crawl.ReasonBackoff: true,
+		crawl.ReasonDelay: false, crawl.ReasonDomain: false, crawl.ReasonCrawlDelay: false, crawl.ReasonIP: false,
+		crawl.ReasonInFlight: false, crawl.ReasonStale: false,
+	} {
+		t.Run(string(reason), func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, away, politeness.PutAway(time.Hour+1, reason, time.Hour))
+			require.False(t, politeness.PutAway(time.Hour, reason, time.Hour), "what is not longer than the patience is slept through")
+		})
+	}
+}

@@ -1,0 +1,55 @@
+package politeness
+
+import (
+	"math"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// ParseRetryAfter reads a Retry-After header (RFC 9110 §10.2.3): seconds, or an
+// HTTP date measured from now. It returns false where there is none, where it
+// cannot be read, or where it is zero, negative or past: such a server gave
+// no usable hint. Large values are not clamped, only kept from overflowing.
+func ParseRetryAfter(header string, now time.Time) (time.Duration, bool) {
+	header = strings.TrimSpace(header)
+	if header == "" {
+		return 0, false
+	}
+	if secs, ok := parseSeconds(header); ok {
+		return secs, secs > 0
+	}
+	at, err := http.ParseTime(header)
+	if err != nil {
+		return 0, false
+	}
+	wait := min(at.Sub(now), time.Duration(maxRetryAfter)*time.Second)
+	return wait, wait > 0
+}
+
+// maxRetryAfter is the largest whole number of seconds a Duration holds, with
+// room left to add to it.
+const maxRetryAfter = math.MaxInt64 / int64(time.Second) / 2
+
+// parseSeconds reads a decimal number of seconds; a fraction, which servers send
+// against the RFC, is rounded up.
+func parseSeconds(s string) (time.Duration, bool) {
+	whole, frac, _ := strings.Cut(s, ".")
+	if whole == "" || !digits(whole) || !digits(frac) {
+		return 0, false
+	}
+	var n int64
+	for _, c := range whole {
+		if n = n*10 + int64(c-'0'); n > maxRetryAfter {
+			return time.Duration(maxRetryAfter) * time.Second, true
+		}
+	}
+	if strings.Trim(frac, "0") != "" {
+		n++
+	}
+	return time.Duration(n) * time.Second, true
+}
+
+func digits(s string) bool {
+	return strings.Trim(s, "0123456789") == ""
+}

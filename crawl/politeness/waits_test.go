@@ -1,0 +1,148 @@
+package politeness_test
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/politeness"
+)
+
+func FuzzDelay(f *testing.F) {
+	f.Add(int64(10), int64(0), int64(5), int64(3), int64(0), int64(1<<62), int64(-1), int64(10))
+	f.Fuzz(func(t *testing.T, configured, domain, crawlDelay, latency, slowdown, retryAfter, backoff, graylist int64) {
+		w := crawl.Waits{
+			Configured: time.Duration(configured), Domain: time.Duration(domain), CrawlDelay: time.Duration(crawlDelay),
+			Latency: time.Duration(latency), Slowdown: time.Duration(slowdown), RetryAfter: time.Duration(retryAfter),
+			Backoff: time.Duration(backoff), Graylist: time.Duration(graylist),
+		}
+		delay, reason := politeness.Delay(w)
+		of := map[crawl.Reason]time.Duration{
+			crawl.ReasonDelay: max(w.Configured, 0), crawl.ReasonDomain: w.Domain, crawl.ReasonCrawlDelay: w.CrawlDelay,
+			crawl.ReasonLatency: w.Latency, crawl.ReasonSlowdown: w.Slowdown, crawl.ReasonRetryAfter: w.RetryAfter,
+			crawl.ReasonBackoff: w.Backoff, crawl.ReasonGraylist: w.Graylist,
+		}
+		require.Equal(t, of[reason], delay, "the rule named is the one that decided")
+		for rule, wait := range of {
+			require.GreaterOrEqual(t, delay, wait, rule)
+		}
+	})
+}
+
+func TestSlowdownNeedsEvidence(t *testing.T) {
+	t.Parallel()
+
+	t.Run("OfMoreThanOneSlowAnswer", func(t *testing.T) {
+		t.Parallel()
+		for before := range 25 {
+			p := patient{t: t, delay: 10 * time.Second}
+			p.answer(100*time.Millisecond, before)
+			require.Zero(t, p.answer(11*time.Second, 1), "the breaker, after %d answers", before)
+			for range 30 {
+				require.Zero(t, p.answer(100*time.Millisecond, 1), "the breaker, after %d answers", before)
+				require.Zero(t, p.h.Slowdown, "after %d answers", before)
+			}
+		}
+	})
+
+	t.Run("AndRestsWhileAnswersAreFastAgain", func(t *testing.T) {
+		t.Parallel()
+		p := patient{t: t, delay: 10 * time.Second}
+		p.answer(100*time.Millisecond, 20)
+		p.answer(3*time.Second, 3)
+		high := p.h.Slowdown
+		require.Equal(t, crawl.Duration(22500*time.Millisecond), high)
+		p.answer(100*time.Millisecond, 10)
+		require.Equal(t, high, p.h.Slowdown, "the slow answers are among the last still, and earn nothing twice")
+		p.answer(100*time.Millisecond, 10)
+		require.Less(t, p.h.Slowdown, high)
+	})
+
+	t.Run("WhichQuickErrorsAreNot", func(t *testing.T) {
+		t.Parallel()
+		p := patient{t: t, delay: 10 * time.Second}
+		p.answer(time.Second, 20)
+		calm := p.h.Calm
+		for range 100 {
+			p.h, _ = politeness.Observe(p.h, crawl.Sample{Took: crawl.Duration(time.Millisecond), Error: true}, politeness.TroubleServer, false,
+				p.delay, 0, crawl.BreakerSettings{})
+		}
+		require.Equal(t, calm, p.h.Calm)
+		p.answer(time.Second, 40)
+		require.Zero(t, p.h.Slowdown, "it is as it was")
+	})
+}
+
+func TestP95(t *testing.T) {
+	t.Parallel()
+	require.Zero(t, politeness.P95(crawl.Health{}))
+	var h crawl.Health
+	for i := 1; i <= 20; i++ {
+		h.Samples = append(h.Samples, crawl.Sample{Took: crawl.Duration(time.Duration(21-i) * time.Second)})
+		if i == 1 {
+			require.Equal(t, 20*time.Second, politeness.P95(h))
+			continue
+		}
+		require.Equal(t, 19*time.Second, politeness.P95(h), "of %d", i)
+	}
+	require.Equal(t, crawl.Duration(20*time.Second), h.Samples[0].Took, "the order stays")
+}
+
+// FuzzHealth shows a domain any sequence of answers, one a byte: its two low bits
+// are the trouble, the third a Retry-After, the fourth a refusal, the others how
+// long it took.
+func FuzzHealth(f *testing.F) {
+	f.Add([]byte("\x00\x00\x00\x00\x00\x00\x01\x01\x01\x01\x01\x01\x00\x01\x02\x01\x01"), int64(10*time.Second), int64(5*time.Minute), 5, 0.5)
+	f.Add([]byte("\x00\xf0\xf0\xf0\xf0\xf0\xf0\xf0\x00\x00\x00\x00\x00\x09\x09\x09\x09\x09\x09"), int64(0), int64(0), 0, 2.0)
+	f.Fuzz(func(t *testing.T, answers []byte, delayed, graylisted int64, most int, jitter float64) {
+		if math.IsNaN(jitter) {
+			return
+		}
+		delay := time.Duration(delayed) % (crawl.DelayMax + 1)
+		set := crawl.BreakerSettings{Graylist: time.Duration(graylisted) % (crawl.DelayMax + 1), Most: most}
+		delay, set.Graylist = max(delay, -delay), max(set.Graylist, -set.Graylist)
+		var h crawl.Health
+		for _, a := range answers[:min(len(answers), 500)] {
+			tr := politeness.Trouble(a & 3 % 3)
+			s := crawl.Sample{
+				Took: crawl.Duration(time.Duration(a>>4) * time.Second), Error: tr != politeness.TroubleNone || a&8 != 0, Refused: a&8 != 0,
+			}
+			before := h
+			stored, err := json.Marshal(before)
+			require.NoError(t, err)
+			next, j := politeness.Observe(h, s, tr, a&4 != 0, delay, jitter, set)
+			unchanged, err := json.Marshal(before)
+			require.NoError(t, err)
+			require.Equal(t, string(stored), string(unchanged), "a state is a value")
+			require.Less(t, len(stored), 2000, "a state is small")
+
+			require.LessOrEqual(t, len(next.Samples), politeness.HealthSamples)
+			require.GreaterOrEqual(t, next.Penalty, crawl.Duration(0))
+			require.LessOrEqual(t, time.Duration(next.Penalty), max(politeness.BackoffMax, delay))
+			require.GreaterOrEqual(t, next.Slowdown, crawl.Duration(0))
+			require.LessOrEqual(t, time.Duration(next.Slowdown), max(politeness.SlowdownMax, delay))
+			if tr == politeness.TroubleNone {
+				require.LessOrEqual(t, next.Penalty, before.Penalty, "a success adds nothing")
+			} else if a&4 == 0 {
+				require.GreaterOrEqual(t, next.Penalty, before.Penalty, "a failure takes nothing off")
+			}
+
+			require.False(t, j.Graylist > 0 && j.Verdict != "", "one or the other")
+			require.Equal(t, j != politeness.Judgement{}, j.Why != "", "what is decided has a reason")
+			require.LessOrEqual(t, j.Graylist, 3*set.Graylist)
+			if j.Graylist > 0 {
+				require.GreaterOrEqual(t, j.Graylist, set.Graylist)
+				require.True(t, next.Probing)
+			}
+			if j.Verdict != "" {
+				require.GreaterOrEqual(t, next.Graylistings, most)
+			}
+			require.NotEmpty(t, politeness.Describe(next))
+			h = next
+		}
+	})
+}

@@ -1,0 +1,208 @@
+package politeness
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// Windows are the times of the week at which a domain may be asked, for owners
+// who want to be visited at night or at weekends only. The zero value is open
+// always.
+//
+// A window is a clock on the wall of its time zone: it is open whenever that
+// clock shows a time from its start to just before its end. So a window within
+// the hour that summer time skips does not open that day, one within the hour
+// that winter time repeats is open twice, and one around either is an hour
+// shorter or longer. Windows that overlap or touch are one.
+//
+// The rules of the time zones are those of the machine, or, where it has none,
+// those that the program was linked with; so a program that offers windows should
+// import [time/tzdata].
+type Windows struct {
+	windows []window
+}
+
+// window is one window of the week.
+type window struct {
+	days     crawl.Weekdays
+	from, to time.Duration
+	zone     *time.Location
+}
+
+const (
+	day  = 24 * time.Hour
+	week = 7 * day
+)
+
+// ParseWindows reads windows as [crawl.ParseWindows] does, and refuses a time
+// zone that is not known.
+func ParseWindows(texts ...string) (Windows, error) {
+	parsed, err := crawl.ParseWindows(texts...)
+	if err != nil {
+		return Windows{}, err
+	}
+	return locate(parsed)
+}
+
+// locate looks up the time zones.
+func locate(parsed []crawl.Window) (Windows, error) {
+	var w Windows
+	for _, p := range parsed {
+		zone, err := time.LoadLocation(p.Zone)
+		if err != nil {
+			return Windows{}, p.UnknownZone()
+		}
+		w.windows = append(w.windows, window{days: p.Days, from: p.From, to: p.To, zone: zone})
+	}
+	return w, nil
+}
+
+// ValidateSettings checks settings as their own method does, and that the time
+// zones of their window are known.
+func ValidateSettings(s crawl.Settings) error {
+	faults := s.Validate()
+	if s.Window == nil || *s.Window == "" {
+		return faults
+	}
+	parsed, err := crawl.ParseWindows(*s.Window)
+	if err != nil {
+		return faults // of which it is one
+	}
+	_, err = locate(parsed)
+	return errors.Join(faults, err)
+}
+
+// windowHorizon is how far ahead Closes looks.
+const windowHorizon = 31 * day
+
+// Wait is how long it is from now until a window is open; 0 where one is.
+func (w Windows) Wait(now time.Time) time.Duration {
+	if len(w.windows) == 0 {
+		return 0
+	}
+	// Each turn goes to the start of a window or to a change of a zone's clock. It
+	// ends, because only clocks that change every week could keep a weekly window
+	// from opening.
+	now = now.Round(0) // the wall clock alone, as zones have no other
+	for at := now; ; {
+		next := time.Time{}
+		for _, win := range w.windows {
+			open, until := win.at(at)
+			if open {
+				return at.Sub(now)
+			}
+			if next.IsZero() || until.Before(next) {
+				next = until
+			}
+		}
+		at = next
+	}
+}
+
+// WaitAll is how long it is from now until all windows are open at once; 0 where
+// they are. Where they are not within a month it is that month: windows may never
+// meet.
+func WaitAll(now time.Time, all []Windows) time.Duration {
+	at := now
+	for at.Sub(now) < windowHorizon {
+		wait := time.Duration(0)
+		for _, w := range all {
+			wait = max(wait, w.Wait(at))
+		}
+		if wait == 0 {
+			break
+		}
+		at = at.Add(wait)
+	}
+	return min(at.Sub(now), windowHorizon)
+}
+
+// Closes is when the windows that are open now will all have closed: now itself
+// where none is open. It returns false where that is more than a month away or
+// never happens.
+func (w Windows) Closes(now time.Time) (time.Time, bool) {
+	if len(w.windows) == 0 {
+		return time.Time{}, false
+	}
+	now = now.Round(0)
+	for at := now; at.Sub(now) <= windowHorizon; {
+		last := at
+		for _, win := range w.windows {
+			if open, until := win.at(at); open && until.After(last) {
+				last = until
+			}
+		}
+		if last.Equal(at) {
+			return at, true
+		}
+		at = last
+	}
+	return time.Time{}, false
+}
+
+// at says whether the window is open at an instant, and until when, later than
+// that, this is certain: until it starts or ends or its zone's clock is changed.
+func (w window) at(t time.Time) (open bool, until time.Time) {
+	local := t.In(w.zone)
+	hour, minute, second := local.Clock()
+	clock := time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute +
+		time.Duration(second)*time.Second + time.Duration(local.Nanosecond())
+	inWeek := time.Duration(local.Weekday())*day + clock
+	ends, starts := time.Duration(0), week
+	for d := range time.Weekday(7) {
+		if !w.days.Has(d) {
+			continue
+		}
+		since := (inWeek - time.Duration(d)*day - w.from + 2*week) % week
+		ends = max(ends, w.length()-since)
+		starts = min(starts, week-since)
+	}
+	if open = ends > 0; open {
+		until = t.Add(ends)
+	} else {
+		until = t.Add(starts)
+	}
+	if _, changes := local.ZoneBounds(); !changes.IsZero() && changes.Before(until) {
+		until = changes
+	}
+	return open, until
+}
+
+// length is how long the window is by the clock on the wall.
+func (w window) length() time.Duration {
+	if w.to > w.from {
+		return w.to - w.from
+	}
+	return w.to - w.from + day
+}
+
+// String is the windows as ParseWindows reads them: days in ranges, hours in two
+// digits, every zone named. It is empty for the zero value.
+func (w Windows) String() string {
+	texts := make([]string, len(w.windows))
+	for i, win := range w.windows {
+		texts[i] = crawl.Window{Days: win.days, From: win.from, To: win.to, Zone: win.zone.String()}.String()
+	}
+	return strings.Join(texts, ", ")
+}
+
+// MarshalText writes the windows as String does.
+func (w Windows) MarshalText() ([]byte, error) { return []byte(w.String()), nil }
+
+// UnmarshalText reads what ParseWindows reads, or the zero value from an empty
+// text.
+func (w *Windows) UnmarshalText(text []byte) error {
+	*w = Windows{}
+	if len(text) == 0 {
+		return nil
+	}
+	parsed, err := ParseWindows(string(text))
+	if err != nil {
+		return err
+	}
+	*w = parsed
+	return nil
+}

@@ -1,0 +1,191 @@
+package traps
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/urls"
+)
+
+const day = 24 * time.Hour
+
+// The bounds of a URL that is not a trap.
+const (
+	// PathDepthMax is Heritrix's (TooManyPathSegmentsDecideRule).
+	PathDepthMax = 20
+	// PathLengthMax leaves room for a title of 100 characters in three segments,
+	// in a script whose every character is nine bytes long.
+	PathLengthMax = 1024
+	// QueryParamsMax is far above what forms have and below what facets pile up.
+	QueryParamsMax = 20
+	// DateAheadMax and DateBackMax are how far a date may be from now. Archives go
+	// back further than calendars should, so that it takes a pattern's budget to
+	// tell the two apart.
+	DateAheadMax = 2 * 366 * day
+	DateBackMax  = 100 * 366 * day
+)
+
+// Find says whether a URL looks like a trap by itself: it takes no notice of
+// other pages. The evidence is at most 300 bytes of printable text, fit to store.
+func Find(u urls.URL, now time.Time) (crawl.Trap, bool) {
+	path, query, _ := strings.Cut(u.RequestTarget(), "?")
+	segments := strings.Split(strings.Trim(path, "/"), "/")
+	params := splitQuery(query)
+	var t crawl.Trap
+	switch {
+	case len(segments) > PathDepthMax:
+		t = trap(crawl.TrapDepth, "%d path segments, at most %d are taken for a page", len(segments), PathDepthMax)
+	case len(path) > PathLengthMax:
+		t = trap(crawl.TrapLength, "a path of %d bytes, at most %d are taken for a page", len(path), PathLengthMax)
+	case len(params) > QueryParamsMax:
+		t = trap(crawl.TrapQuery, "%d query parameters, at most %d are taken for a page", len(params), QueryParamsMax)
+	default:
+		t = firstTrap(repeatTrap(segments), dateTrap(segments, params, now), sessionTrap(segments, params))
+	}
+	return t, t.Kind != ""
+}
+
+// trap is one with its evidence.
+func trap(kind crawl.TrapKind, evidence string, args ...any) crawl.Trap {
+	return crawl.Trap{Kind: kind, Evidence: fmt.Sprintf(evidence, args...)}
+}
+
+func firstTrap(found ...crawl.Trap) crawl.Trap {
+	for _, t := range found {
+		if t.Kind != "" {
+			return t
+		}
+	}
+	return crawl.Trap{}
+}
+
+// shown cuts a part of a URL for evidence.
+func shown(part string) string { return urls.Shorten(part, 100) }
+
+// repeatTrap looks for a segment three times in a row (Heritrix's
+// PathologicalPathDecideRule), or several twice. Numbers repeat honestly, such as
+// the coordinates of a map, and so do empty segments.
+func repeatTrap(segments []string) crawl.Trap {
+	for size := 1; size <= len(segments)/2; size++ {
+		times := 2
+		if size == 1 {
+			times = 3
+		}
+		// run is how many segments in a row are as those size before them
+		for i, run := size, 0; i < len(segments); i++ {
+			if segments[i] != segments[i-size] {
+				run = 0
+				continue
+			}
+			if run++; run < size*(times-1) {
+				continue
+			}
+			text := strings.Join(segments[i+1-size:i+1], "/")
+			if slices.ContainsFunc([]byte(text), isAlpha) {
+				return trap(crawl.TrapRepeat, "%s is in the path %d times in a row", shown(text), times)
+			}
+		}
+	}
+	return crawl.Trap{}
+}
+
+// dateTrap looks for a date that is too far from now. What could be a page of an
+// item, such as /items/2050/3, is left to the pattern's budget.
+func dateTrap(segments []string, params []param, now time.Time) crawl.Trap {
+	for i, s := range segments {
+		var t crawl.Trap
+		d, n := segmentDate(segments[i:])
+		sure := n > 2 || n == 2 && (len(segments[i+1]) == 2 || i > 0 && calendarName(segments[i-1]))
+		if sure {
+			t = farDate(strings.Join(segments[i:i+n], "/"), d, now)
+		} else if d, rest, ok := leadingDate(s); ok {
+			t = farDate(strings.TrimSuffix(s, rest), d, now)
+		}
+		if t.Kind != "" {
+			return t
+		}
+	}
+	for _, p := range params {
+		d, rest, ok := leadingDate(p.value)
+		if !ok && calendarParam(p.name) {
+			d, ok = bareDate(p.value)
+		}
+		if ok {
+			if t := farDate(p.name+"="+strings.TrimSuffix(p.value, rest), d, now); t.Kind != "" {
+				return t
+			}
+		}
+	}
+	return crawl.Trap{}
+}
+
+func farDate(text string, d yearMonth, now time.Time) crawl.Trap {
+	at := time.Date(d.year, d.month, 1, 0, 0, 0, 0, time.UTC)
+	switch {
+	case at.Sub(now) > DateAheadMax:
+		return trap(crawl.TrapDate, "%s is a date more than %d years ahead", shown(text), DateAheadMax/(366*day))
+	case now.Sub(at) > DateBackMax:
+		return trap(crawl.TrapDate, "%s is a date more than %d years ago", shown(text), DateBackMax/(366*day))
+	}
+	return crawl.Trap{}
+}
+
+// sessionTrap looks for what is not dropped by package urls for its name.
+func sessionTrap(segments []string, params []param) crawl.Trap {
+	for _, p := range params {
+		if sessionName(p.name) && isSessionID(p.value) {
+			return trap(crawl.TrapSession, "%s=%s looks like a session id", shown(p.name), shown(p.value))
+		}
+	}
+	for _, s := range segments {
+		// ASP.NET without cookies: /(S(lit3py55t21z5v55vlm25s55))/
+		if inner, found := strings.CutPrefix(s, "(S("); found && strings.HasSuffix(inner, "))") &&
+			isSessionID(strings.TrimSuffix(inner, "))")) {
+			return crawl.Trap{Kind: crawl.TrapSession, Evidence: shown(s) + " looks like a session id"}
+		}
+		for _, p := range splitParams(s, ";")[1:] {
+			if sessionName(p.name) && isSessionID(p.value) {
+				return trap(crawl.TrapSession, ";%s=%s looks like a session id", shown(p.name), shown(p.value))
+			}
+		}
+	}
+	return crawl.Trap{}
+}
+
+// sessionName says whether a parameter's name may be a session's.
+func sessionName(name string) bool {
+	name = strings.ToLower(name)
+	return strings.Contains(name, "sess") || strings.HasSuffix(name, "sid")
+}
+
+// isSessionID says whether a value could be a session's: 16 characters hold 64 bits
+// in hexadecimal.
+func isSessionID(value string) bool { return isDrawn(value, 16, 4) }
+
+// param is a parameter of a query or a segment. The value is decoded where that
+// is possible.
+type param struct{ name, value string }
+
+func splitQuery(query string) []param {
+	if query == "" {
+		return nil
+	}
+	return splitParams(query, "&")
+}
+
+func splitParams(text, separator string) []param {
+	parts := strings.Split(text, separator)
+	params := make([]param, len(parts))
+	for i, part := range parts {
+		name, value, _ := strings.Cut(part, "=")
+		if plain, err := url.QueryUnescape(value); err == nil {
+			value = plain
+		}
+		params[i] = param{name, value}
+	}
+	return params
+}

@@ -1,0 +1,70 @@
+package urls
+
+import (
+	"net/netip"
+	"strings"
+
+	"golang.org/x/net/publicsuffix"
+)
+
+// DomainOf returns the key of the domain that a host belongs to, the unit of
+// politeness: the host in lower case and punycode, without a trailing dot, a
+// port, and leading "www." labels. An IP address is its own key, an IPv6
+// address without brackets.
+//
+// "www." stays where what follows could not be a site of its own: on a single
+// label ("www.com") and on a public suffix ("www.gov.uk", "www.github.io").
+// Every "www." is removed, not one only, so that the key of a key is itself.
+//
+// host may be written as in a URL. Errors are of type [*Error].
+func DomainOf(host string) (string, error) {
+	if addr, err := netip.ParseAddr(host); err == nil && addr.Is6() {
+		host = "[" + host + "]"
+	}
+	u, reason := parseAbsolute("http://" + host)
+	switch {
+	case reason != nil:
+		return "", refuse(host, reason)
+	case strings.ContainsAny(host, authorityEnders+tabsAndNewlines):
+		return "", refuse(host, ErrHost)
+	}
+	return u.Domain(), nil
+}
+
+// domainKey is DomainOf for a canonical host.
+func domainKey(host string) string {
+	for {
+		rest, found := strings.CutPrefix(host, "www.")
+		if !found || !strings.Contains(rest, ".") || isPublicSuffix(rest) {
+			return host
+		}
+		host = rest
+	}
+}
+
+// RegistrableDomain returns the part of a domain that somebody registered: the
+// public suffix and one label more, "example.co.uk" for "a.b.example.co.uk".
+// IP addresses, single labels and public suffixes return themselves.
+//
+// domain is treated as by [DomainOf] first. Errors are of type [*Error].
+func RegistrableDomain(domain string) (string, error) {
+	key, err := DomainOf(domain)
+	if err != nil {
+		return "", err
+	}
+	if _, err := netip.ParseAddr(key); err == nil || isPublicSuffix(key) {
+		return key, nil
+	}
+	registrable, err := publicsuffix.EffectiveTLDPlusOne(key)
+	if err != nil {
+		return "", refuse(domain, ErrHost)
+	}
+	return registrable, nil
+}
+
+// isPublicSuffix says whether domains are registered directly below host,
+// according to the list that is compiled in; any single label is.
+func isPublicSuffix(host string) bool {
+	suffix, _ := publicsuffix.PublicSuffix(host)
+	return suffix == host
+}

@@ -1,0 +1,82 @@
+package urls
+
+import "bytes"
+
+// maxParamName is how many bytes of a name are compared: more than the longest
+// name below has, so that a name that is cut equals none of them.
+const maxParamName = 20
+
+// isSessionParam says whether a parameter of this name, in whatever case,
+// carries a session id: the names that Apache Nutch (regex-normalize.xml) and
+// Heritrix (StripSessionIDs, StripSessionCFIDs) remove, and those of a few more
+// widespread programs. A page has as many URLs as visits where they stay.
+func isSessionParam(name []byte) bool {
+	var space [maxParamName]byte
+	switch name = lowerParam(space[:0], name); string(name) {
+	case "jsessionid", "phpsessid", "sid", "sessionid",
+		"session_id", "sessid", "phpsid",
+		"cfid", "cftoken", // ColdFusion
+		"oscsid", // osCommerce
+		"zenid":  // Zen Cart
+		return true
+	}
+	// Classic ASP adds eight random letters to the name.
+	return bytes.HasPrefix(name, []byte("aspsessionid"))
+}
+
+// isTrackingParam says whether a query parameter of this name, in whatever
+// case, tells the site where a visitor came from or who he is, and nothing
+// about the page: click and mail ids, as the query-stripping lists of Firefox
+// and Brave have them, and the campaign parameters that the makers of web
+// analytics document.
+func isTrackingParam(name []byte) bool {
+	var space [maxParamName]byte
+	switch name = lowerParam(space[:0], name); string(name) {
+	case "_ga", "_gl", "dclid", "gad_campaignid", "gad_source": // Google
+	case "gbraid", "gclid", "gclsrc", "srsltid", "wbraid": // Google
+	case "fbclid", "igsh", "igshid": // Meta
+	case "msclkid": // Microsoft
+	case "_openstat", "yclid", "ysclid": // Yandex
+	case "li_fat_id", "rdt_cid", "ttclid", "twclid": // LinkedIn, Reddit, TikTok, X
+	case "mc_cid", "mc_eid": // Mailchimp
+	case "__hsfp", "__hssc", "__hstc", "_hsenc", "_hsmi", "hsctatracking": // HubSpot
+	case "mkt_tok": // Marketo
+	case "oly_anon_id", "oly_enc_id": // Omeda
+	case "vero_conv", "vero_id": // Vero
+	case "__s", "_kx", "irclickid": // Drip, Klaviyo, impact.com
+	case "ml_subscriber", "wickedid": // MailerLite, Wicked Reports
+	case "s_kwcid": // Adobe
+	case "_branch_match_id", "dicbo": // Branch, Outbrain
+	case "guccounter", "guce_referrer", "guce_referrer_sig": // Yahoo
+	case "pk_campaign", "pk_cid", "pk_content": // Matomo, when it was Piwik
+	case "pk_keyword", "pk_kwd", "pk_medium", "pk_source": // Matomo, likewise
+	default:
+		return hasTrackingPrefix(name)
+	}
+	return true
+}
+
+// hasTrackingPrefix says whether a name belongs to a family of parameters.
+func hasTrackingPrefix(name []byte) bool {
+	for _, prefix := range [...]string{
+		"utm_", // Google Analytics, and everybody after it
+		"mtm_", // Matomo
+		"hsa_", // HubSpot Ads
+	} {
+		if len(name) > len(prefix) && string(name[:len(prefix)]) == prefix {
+			return true
+		}
+	}
+	return false
+}
+
+// lowerParam appends the first maxParamName bytes of name to b, in lower case.
+func lowerParam(b, name []byte) []byte {
+	for _, c := range name[:min(len(name), maxParamName)] {
+		if 'A' <= c && c <= 'Z' {
+			c |= 0x20
+		}
+		b = append(b, c)
+	}
+	return b
+}

@@ -1,0 +1,182 @@
+package urls
+
+import (
+	"strconv"
+	"strings"
+)
+
+const (
+	slashes         = `/\`     // special URLs do not tell the two apart
+	authorityEnders = `/\?#`   // what ends the authority
+	tabsAndNewlines = "\t\n\r" // what is ignored anywhere in a URL
+)
+
+// clean drops what the WHATWG basic URL parser drops before it starts: control
+// characters and spaces around the URL, tabs and line breaks anywhere.
+func clean(s string) string {
+	for s != "" && s[0] <= ' ' {
+		s = s[1:]
+	}
+	for s != "" && s[len(s)-1] <= ' ' {
+		s = s[:len(s)-1]
+	}
+	if !strings.ContainsAny(s, tabsAndNewlines) {
+		return s
+	}
+	b := make([]byte, 0, len(s))
+	for i := range len(s) {
+		if strings.IndexByte(tabsAndNewlines, s[i]) < 0 {
+			b = append(b, s[i])
+		}
+	}
+	return string(b)
+}
+
+// parseAbsolute follows the states of the WHATWG basic URL parser that the
+// schemes http and https can reach without a base. It returns the reason for
+// which it refuses s. s must be clean.
+func parseAbsolute(s string) (URL, error) {
+	scheme, rest := cutScheme(s)
+	if scheme != "http" && scheme != "https" {
+		return URL{}, ErrScheme
+	}
+	if len(s) > maxRawLength {
+		return URL{}, ErrTooLong
+	}
+	// Any number of slashes, even none, introduces the authority.
+	rest = strings.TrimLeft(rest, slashes)
+	authority, target := rest, ""
+	if i := strings.IndexAny(rest, authorityEnders); i >= 0 {
+		authority, target = rest[:i], rest[i:]
+	}
+	if strings.Contains(authority, "@") {
+		return URL{}, ErrUserinfo
+	}
+	rawHost, rawPort := cutPort(authority)
+	host, err := canonicalHost(rawHost)
+	if err != nil {
+		return URL{}, err
+	}
+	port, err := parsePort(rawPort, scheme)
+	if err != nil {
+		return URL{}, err
+	}
+	return assemble(scheme, host, port, target)
+}
+
+// assemble writes the canonical form. Only target, the path with query and
+// fragment, is not canonical yet.
+func assemble(scheme, host string, port uint16, target string) (URL, error) {
+	target, _, _ = strings.Cut(target, "#")
+	path, query, hasQuery := strings.Cut(target, "?")
+
+	var space [512]byte // on the stack: one allocation per URL is the string
+	b := append(space[:0], scheme...)
+	b = append(b, "://"...)
+	b = append(b, host...)
+	hostEnd := len(b)
+	if port != defaultPort(scheme) {
+		b = append(b, ':')
+		b = strconv.AppendUint(b, uint64(port), 10)
+	}
+	pathStart := len(b)
+	b = appendPath(b, path)
+	if hasQuery {
+		b = appendQuery(b, query)
+	}
+	if len(b) > MaxLength {
+		return URL{}, ErrTooLong
+	}
+	//nolint:gosec // both offsets are at most MaxLength
+	return URL{s: string(b), hostEnd: uint16(hostEnd), pathStart: uint16(pathStart), port: port}, nil
+}
+
+// resolve is parseAbsolute for a reference that may be relative to u.
+func (u URL) resolve(ref string) (URL, error) {
+	scheme, rest := cutScheme(ref)
+	switch {
+	case u.s == "", scheme != "" && scheme != u.Scheme(), scheme != "" && startsWithTwoSlashes(rest):
+		return parseAbsolute(ref)
+	case scheme == "":
+		rest = ref
+	}
+	// From here on rest is relative: "https:b" on a page of https is "b".
+	if len(rest) > maxRawLength {
+		return URL{}, ErrTooLong
+	}
+	origin, target := u.Origin(), u.RequestTarget()
+	path, _, _ := strings.Cut(target, "?")
+	switch {
+	case rest == "" || rest[0] == '#':
+		return u, nil
+	case startsWithTwoSlashes(rest):
+		return parseAbsolute(u.Scheme() + ":" + rest)
+	case strings.IndexByte(slashes, rest[0]) >= 0:
+		target = rest
+	case rest[0] == '?':
+		target = path + rest
+	default:
+		target = path[:strings.LastIndexByte(path, '/')+1] + rest
+	}
+	return assemble(u.Scheme(), origin[len(u.Scheme())+len("://"):u.hostEnd], u.port, target)
+}
+
+func startsWithTwoSlashes(s string) bool {
+	return len(s) >= 2 && strings.IndexByte(slashes, s[0]) >= 0 && strings.IndexByte(slashes, s[1]) >= 0
+}
+
+// cutScheme returns the scheme of s in lower case, if it has one, and what
+// follows its colon.
+func cutScheme(s string) (scheme, rest string) {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case isAlpha(c):
+		case i > 0 && (isDigit(c) || c == '+' || c == '-' || c == '.'):
+		case i > 0 && c == ':':
+			return strings.ToLower(s[:i]), s[i+1:]
+		default:
+			return "", s
+		}
+	}
+	return "", s
+}
+
+// cutPort splits an authority at the colon that is not an IPv6 address's.
+func cutPort(authority string) (host, port string) {
+	end := 0
+	if strings.HasPrefix(authority, "[") {
+		end = strings.IndexByte(authority, ']') + 1
+	}
+	if i := strings.IndexByte(authority[end:], ':'); i >= 0 {
+		return authority[:end+i], authority[end+i+1:]
+	}
+	return authority, ""
+}
+
+func parsePort(s, scheme string) (uint16, error) {
+	if s == "" {
+		return defaultPort(scheme), nil
+	}
+	for i := range len(s) {
+		if !isDigit(s[i]) {
+			return 0, ErrSyntax
+		}
+	}
+	// Port 0 parses in a browser but can be connected to by nobody.
+	port, err := strconv.ParseUint(s, 10, 16)
+	if err != nil || port == 0 {
+		return 0, ErrSyntax
+	}
+	return uint16(port), nil
+}
+
+func defaultPort(scheme string) uint16 {
+	if scheme == "https" {
+		return 443
+	}
+	return 80
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+func isAlpha(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }

@@ -1,0 +1,199 @@
+package urls
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// MaxLength caps the canonical form of a URL, in bytes. RFC 9110, section
+// 4.1 asks for 8,000 to be supported; what is longer than this is, in practice,
+// a trap or a data structure, not the address of a page.
+const MaxLength = 2048
+
+// maxRawLength caps what is parsed at all, in bytes: far above MaxLength,
+// because fragments and tracking parameters do not count towards that.
+const maxRawLength = 4 * MaxLength
+
+// Reasons for which a URL is refused. They are found in an [Error] by
+// errors.Is.
+var (
+	// ErrScheme: there is no scheme, or one other than http and https.
+	ErrScheme = errors.New("scheme is not http or https")
+	// ErrUserinfo: the URL carries a user name or a password. Crawling it
+	// would use, and store, somebody's credentials.
+	ErrUserinfo = errors.New("user names and passwords are refused")
+	// ErrTooLong: the canonical form exceeds MaxLength, or the input is
+	// too long to be parsed at all.
+	ErrTooLong = fmt.Errorf("longer than %d bytes", MaxLength)
+	// ErrHost: the host is missing, or is neither an IP address nor a name
+	// that DNS could hold.
+	ErrHost = errors.New("host is missing or malformed")
+	// ErrSyntax: the port is malformed.
+	ErrSyntax = errors.New("malformed")
+)
+
+// Error says which URL or host was refused, and why.
+type Error struct {
+	Input  string // what was given, cut to about 100 bytes
+	Reason error  // one of the Err… errors
+}
+
+// Error names the input, quoted, and the reason.
+func (e *Error) Error() string { return fmt.Sprintf("URL %q: %v", e.Input, e.Reason) }
+
+// Unwrap returns the reason.
+func (e *Error) Unwrap() error { return e.Reason }
+
+func refuse(input string, reason error) *Error {
+	const limit = 100
+	if len(input) > limit {
+		cut := limit
+		for cut > limit-utf8.UTFMax && !utf8.RuneStart(input[cut]) {
+			cut--
+		}
+		input = input[:cut] + "…"
+	}
+	return &Error{Input: strings.Clone(input), Reason: reason}
+}
+
+// URL is the canonical form of an absolute http or https URL. Two URLs are the
+// same page to Mosey if and only if they are ==.
+//
+// The canonical form is what a browser would send (WHATWG URL Standard), made
+// valid by RFC 3986, and normalised further where that cannot change the page:
+//
+//   - The scheme and host are in lower case; an international host is in
+//     punycode, an IPv4 address in dotted decimal; the host's trailing dot, a
+//     default port and the fragment are dropped; an empty path is "/".
+//   - Dot segments are resolved. Empty segments and trailing slashes stay.
+//   - Percent-encodings have upper-case digits. Those of unreserved characters
+//     are decoded (RFC 3986, section 6.2.2), those of reserved ones stay as
+//     they are. What may not stand raw is encoded as UTF-8, bytes that are not
+//     UTF-8 as U+FFFD, and a "%" that encodes nothing as "%25".
+//   - Query parameters keep their order. Those that hold a session or track a
+//     visitor are removed, and so are session ids in path parameters, such as
+//     ";jsessionid=…". An empty query is dropped.
+//
+// It is ASCII, at most MaxLength bytes, has no userinfo, and is a fixed
+// point: parsing it, here or with net/url, and writing it gives it back.
+//
+// The zero value is not valid: its methods return zero values, but for Resolve.
+type URL struct {
+	s         string // the canonical form
+	hostEnd   uint16 // offset in s of the byte past the host
+	pathStart uint16 // offset in s of the path's first "/"
+	port      uint16 // the effective port
+}
+
+// Parse returns the canonical form of an absolute URL, read as a browser
+// would: white space around it and line breaks and tabs inside it are ignored,
+// and "\" is "/". Errors are of type [*Error]. It is pure, though the standard
+// library interns parts of IPv6 addresses in a way that looks otherwise.
+//
+//workflowcheck:ignore
+func Parse(raw string) (URL, error) {
+	u, reason := parseAbsolute(clean(raw))
+	if reason != nil {
+		return URL{}, refuse(raw, reason)
+	}
+	return u, nil
+}
+
+// ParseAll parses URLs. It joins all faults, each of which wraps
+// [crawl.ErrInvalid].
+func ParseAll(raw []string) ([]URL, error) {
+	parsed := make([]URL, 0, len(raw))
+	var faults []error
+	for _, s := range raw {
+		u, err := Parse(s)
+		if err != nil {
+			faults = append(faults, fmt.Errorf("%w: %w: want an absolute http or https URL, such as https://example.org/", crawl.ErrInvalid, err))
+			continue
+		}
+		parsed = append(parsed, u)
+	}
+	return parsed, errors.Join(faults...)
+}
+
+// Resolve returns the URL that ref, absolute or relative, denotes on a page of
+// the URL u (or of the base URL u). Errors are of type [*Error]. On the zero
+// value it is Parse.
+func (u URL) Resolve(ref string) (URL, error) {
+	target, reason := u.resolve(clean(ref))
+	if reason != nil {
+		return URL{}, refuse(ref, reason)
+	}
+	return target, nil
+}
+
+// String returns the canonical form.
+func (u URL) String() string { return u.s }
+
+// Scheme returns "http" or "https".
+func (u URL) Scheme() string {
+	scheme, _, _ := strings.Cut(u.s, ":")
+	return scheme
+}
+
+// Host returns the host without its port: a name, or an IP address, an IPv6
+// address without its brackets.
+func (u URL) Host() string {
+	if u.s == "" {
+		return ""
+	}
+	host := u.s[len(u.Scheme())+len("://") : u.hostEnd]
+	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+}
+
+// Port returns the port to connect to, the scheme's default where the URL has
+// none.
+func (u URL) Port() uint16 { return u.port }
+
+// Origin returns scheme, host and port, such as "https://example.org" or
+// "https://example.org:8443": what one robots.txt is valid for (RFC 9309,
+// section 2.3).
+func (u URL) Origin() string { return u.s[:u.pathStart] }
+
+// RequestTarget returns path and query, such as "/a?b=c": the origin-form of
+// RFC 9112, section 3.2.1, and what robots.txt rules are matched against.
+func (u URL) RequestTarget() string { return u.s[u.pathStart:] }
+
+// Domain returns the key of the domain that the URL belongs to, as [DomainOf]
+// does for its host.
+//
+//workflowcheck:ignore
+func (u URL) Domain() string { return domainKey(u.Host()) }
+
+// MarshalText returns the canonical form, empty for the zero value.
+func (u URL) MarshalText() ([]byte, error) { return []byte(u.s), nil }
+
+// UnmarshalText sets u to what Parse returns for text, or to the zero value
+// for an empty text.
+func (u *URL) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		*u = URL{}
+		return nil
+	}
+	parsed, err := Parse(string(text))
+	if err != nil {
+		return err
+	}
+	*u = parsed
+	return nil
+}
+
+// Shorten is a URL cut to limit bytes for a one-line summary, the middle left
+// out.
+func Shorten(u string, limit int) string {
+	const ellipsis = "…"
+	if len(u) <= limit || limit <= 2*len(ellipsis) {
+		return u
+	}
+	head := (limit - len(ellipsis)) * 2 / 3
+	tail := limit - len(ellipsis) - head
+	return strings.ToValidUTF8(u[:head], "") + ellipsis + strings.ToValidUTF8(u[len(u)-tail:], "")
+}

@@ -1,0 +1,41 @@
+// Package usage reads what the publisher of a page says about its use, beyond
+// whether it may be fetched, and decides what a crawl may do with the page.
+//
+// # Signals
+//
+//   - meta name="robots" and X-Robots-Tag, with Google's values (Google Search
+//     Central, "Robots meta tag, data-nosnippet, and X-Robots-Tag
+//     specifications") and noai and noimageai (DeviantArt, 2022). Both may be
+//     addressed to one crawler: meta name="mosey", "X-Robots-Tag: mosey: …".
+//   - tdm-reservation and tdm-policy, as header, as meta element and in
+//     /.well-known/tdmrep.json (W3C Community Group Report "TDM Reservation
+//     Protocol").
+//   - Content-Signal, as header and in robots.txt (contentsignals.org,
+//     draft-romm-aipref-contentsignals).
+//
+// # Merging
+//
+// The most restrictive signal wins, whatever the medium and whoever it is
+// addressed to: for different rules to all crawlers and to one Google documents
+// "the sum of the negative rules". So "index" to us does not lift a "noindex" to
+// all. Likewise a tdm-reservation of 0 does not lift a 1 of another medium,
+// which is stricter than the TDM Reservation Protocol, where the page supersedes
+// the header and the header the file.
+//
+// # What forbids what
+//
+//	                          search     ai-train   archive
+//	noai                      -          forbidden  -
+//	tdm-reservation: 1        -          forbidden  -
+//	Content-Signal ai-train   -          no         -
+//	Content-Signal search     no         -          -
+//	noarchive                 -          -          forbidden
+//
+// The rest forbids none of the purposes. noindex and a passed unavailable_after
+// are for [Indexable]: the page may be fetched and what it says recorded, but it
+// belongs in no index. nofollow is for [FollowLinks]. noimageai, nosnippet,
+// noimageindex and Content-Signal ai-input are about what Mosey does not do;
+// they are kept for those who use what it has stored.
+//
+// Everything is bounded, and nothing fails: a signal that cannot be read is none.
+package usage

@@ -1,0 +1,62 @@
+package usage
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// Allows says whether a page may be used for a purpose, by the table in the
+// package's documentation, and if not why in words. An unknown purpose is never
+// allowed.
+func Allows(purpose crawl.Purpose, p Usage) (bool, string) {
+	switch purpose {
+	case crawl.PurposeSearch:
+		return unless(purpose, objection{"search=no", p.ContentSignals.Search.refusal()})
+	case crawl.PurposeAITrain:
+		return unless(
+			purpose,
+			objection{"noai", p.NoAI},
+			objection{"a TDM reservation", p.TDMReserved},
+			objection{"ai-train=no", p.ContentSignals.AITrain.refusal()},
+		)
+	case crawl.PurposeArchive:
+		return unless(purpose, objection{"noarchive", p.NoArchive})
+	}
+	return false, fmt.Sprintf("%q is no known purpose", purpose)
+}
+
+// Indexable says whether a page may be in an index at a time, and if not why.
+func Indexable(p Usage, now time.Time) (bool, string) {
+	if p.NoIndex.Said() {
+		return unless("an index", objection{"noindex", p.NoIndex})
+	}
+	if !p.UnavailableAfter.IsZero() && now.After(p.UnavailableAfter) {
+		what := "unavailable_after " + p.UnavailableAfter.Format(time.RFC3339)
+		return unless("an index", objection{what, p.UnavailableAfterBy})
+	}
+	return true, ""
+}
+
+// FollowLinks says whether the links of a page may be followed, and if not why.
+// Links may be marked one by one, too, which the page's signals do not tell.
+func FollowLinks(p Usage) (bool, string) {
+	return unless("following links", objection{"nofollow", p.NoFollow})
+}
+
+// objection is a signal that forbids something, if it has a source.
+type objection struct {
+	what string
+	by   Source
+}
+
+// unless allows use if no objection holds; else the first is the reason.
+func unless[T ~string](use T, objections ...objection) (bool, string) {
+	for _, o := range objections {
+		if o.by.Said() {
+			return false, fmt.Sprintf("%s is forbidden by %s (%s)", use, o.what, o.by)
+		}
+	}
+	return true, ""
+}

@@ -1,0 +1,83 @@
+package usage_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/usage"
+)
+
+// The table in the package's documentation, one signal at a time.
+func TestAllows(t *testing.T) {
+	t.Parallel()
+	purposes := []crawl.Purpose{crawl.PurposeSearch, crawl.PurposeAITrain, crawl.PurposeArchive}
+	for _, c := range []struct {
+		key, value string
+		forbids    crawl.Purpose
+		reason     string
+	}{
+		{"X-Robots-Tag", "noai", crawl.PurposeAITrain, "ai-train is forbidden by noai (X-Robots-Tag)"},
+		{"X-Robots-Tag", "mosey: noai", crawl.PurposeAITrain, "ai-train is forbidden by noai (X-Robots-Tag to mosey)"},
+		{"Tdm-Reservation", "1", crawl.PurposeAITrain, "ai-train is forbidden by a TDM reservation (the header tdm-reservation)"},
+		{"Content-Signal", "ai-train=no", crawl.PurposeAITrain, "ai-train is forbidden by ai-train=no (the header Content-Signal)"},
+		{"Content-Signal", "search=no", crawl.PurposeSearch, "search is forbidden by search=no (the header Content-Signal)"},
+		{"X-Robots-Tag", "noarchive", crawl.PurposeArchive, "archive is forbidden by noarchive (X-Robots-Tag)"},
+		{"X-Robots-Tag", "none, nosnippet, noimageindex, noimageai, unavailable_after: 2000-01-01", "", ""},
+		{"Tdm-Reservation", "0", "", ""},
+		{"Content-Signal", "ai-train=yes, search=yes, ai-input=no", "", ""},
+	} {
+		t.Run(c.key+": "+c.value, func(t *testing.T) {
+			t.Parallel()
+			var p usage.Usage
+			p.AddHeader(http.Header{c.key: {c.value}})
+			for _, purpose := range purposes {
+				allowed, reason := usage.Allows(purpose, p)
+				require.Equal(t, purpose != c.forbids, allowed, purpose)
+				if allowed {
+					require.Empty(t, reason)
+				} else {
+					require.Equal(t, c.reason, reason)
+				}
+			}
+		})
+	}
+
+	t.Run("unknown purpose", func(t *testing.T) {
+		t.Parallel()
+		allowed, reason := usage.Allows("mining", usage.Usage{})
+		require.False(t, allowed)
+		require.Equal(t, `"mining" is no known purpose`, reason)
+	})
+}
+
+func TestIndexable(t *testing.T) {
+	t.Parallel()
+	end := time.Date(2026, time.September, 3, 0, 0, 0, 0, time.UTC)
+	expiring := fromTags("mosey: unavailable_after: 2026-09-03")
+
+	ok, reason := usage.Indexable(usage.Usage{}, end)
+	require.True(t, ok)
+	require.Empty(t, reason)
+	ok, _ = usage.Indexable(expiring, end)
+	require.True(t, ok)
+	ok, reason = usage.Indexable(expiring, end.Add(1))
+	require.False(t, ok)
+	require.Equal(t, "an index is forbidden by unavailable_after 2026-09-03T00:00:00Z (X-Robots-Tag to mosey)", reason)
+	ok, reason = usage.Indexable(fromMeta("robots", "noindex"), time.Time{})
+	require.False(t, ok)
+	require.Equal(t, "an index is forbidden by noindex (meta robots)", reason)
+}
+
+func TestFollowLinks(t *testing.T) {
+	t.Parallel()
+	ok, reason := usage.FollowLinks(fromTags("noindex, noai"))
+	require.True(t, ok)
+	require.Empty(t, reason)
+	ok, reason = usage.FollowLinks(fromTags("nofollow"))
+	require.False(t, ok)
+	require.Equal(t, "following links is forbidden by nofollow (X-Robots-Tag)", reason)
+}

@@ -1,0 +1,115 @@
+package usage
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// TDMPath is where an origin has its file of TDM rules.
+const TDMPath = "/.well-known/tdmrep.json"
+
+const (
+	// MaxTDMBytes is the size of the largest tdmrep.json that is read.
+	MaxTDMBytes = 256 << 10
+
+	// MaxTDMRules is how many of its rules are kept, the first ones, and
+	// MaxLocationBytes how long the path of a kept rule may be.
+	MaxTDMRules      = 500
+	MaxLocationBytes = 2048
+
+	// MaxPolicyBytes is how long the URL of a TDM policy may be.
+	MaxPolicyBytes = 2048
+)
+
+// TDM is a tdmrep.json: the rules of one origin, in their order.
+type TDM []TDMRule
+
+// TDMRule says whether the rights to text and data mining are reserved at some
+// paths of an origin.
+type TDMRule struct {
+	// Location is a pattern of paths, as in robots.txt.
+	Location string `json:"location"`
+
+	Reserved bool `json:"reserved"`
+
+	// Policy is the http or https URL of the terms, or empty.
+	Policy string `json:"policy,omitempty"`
+}
+
+// ParseTDM reads the body of a tdmrep.json. Rules without a usable location and
+// tdm-reservation are skipped. It returns an error for what is no array, as for
+// the HTML page that many servers answer any request with: such an origin has
+// no rules.
+func ParseTDM(body []byte) (TDM, error) {
+	if len(body) > MaxTDMBytes {
+		return nil, fmt.Errorf("tdmrep.json has %d bytes: at most %d are read", len(body), MaxTDMBytes)
+	}
+	var list []map[string]json.RawMessage
+	if err := json.Unmarshal(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")), &list); err != nil {
+		return nil, fmt.Errorf("tdmrep.json is no JSON array of rules: %w", err)
+	}
+	var rules TDM
+	for _, fields := range list {
+		location, located := text(fields["location"])
+		reserved, known := reservation(fields["tdm-reservation"])
+		if !located || !known || location == "" || len(location) > MaxLocationBytes {
+			continue
+		}
+		if len(rules) == MaxTDMRules {
+			break
+		}
+		policy, _ := text(fields["tdm-policy"])
+		rules = append(rules, TDMRule{Location: location, Reserved: reserved, Policy: policyURL(policy)})
+	}
+	return rules, nil
+}
+
+// Match returns the rule for a path with its query, as in a request target: the
+// first whose location matches, as the protocol has it. matches compares a
+// location with the path by the rules for robots.txt.
+func (t TDM) Match(pathAndQuery string, matches func(pattern, pathAndQuery string) bool) (TDMRule, bool) {
+	for _, rule := range t {
+		if matches(rule.Location, pathAndQuery) {
+			return rule, true
+		}
+	}
+	return TDMRule{}, false
+}
+
+// reservation reads 1 or 0, also as the strings and booleans that some write.
+func reservation(raw json.RawMessage) (reserved, ok bool) {
+	switch strings.Trim(string(raw), `"`) {
+	case "1", "true":
+		return true, true
+	case "0", "false":
+		return false, true
+	}
+	return false, false
+}
+
+// text reads a string that Postgres can hold.
+func text(raw json.RawMessage) (string, bool) {
+	var s string
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return "", false
+	}
+	return s, !strings.ContainsFunc(s, unicode.IsControl)
+}
+
+// policyURL returns the URL of a policy, or nothing if it is unusable.
+func policyURL(value string) string {
+	value = strings.TrimSpace(value)
+	if value == "" || len(value) > MaxPolicyBytes || !utf8.ValidString(value) {
+		return ""
+	}
+	u, err := url.Parse(value) // refuses control characters
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return ""
+	}
+	return value
+}

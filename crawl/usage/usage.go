@@ -1,0 +1,104 @@
+package usage
+
+import (
+	"strings"
+	"time"
+)
+
+// Token is the name by which a publisher addresses Mosey alone, in lower case.
+const Token = "mosey"
+
+const (
+	// MaxValueBytes is how much of one header value, meta element or line is
+	// read, up to the last comma within, in bytes.
+	MaxValueBytes = 4 << 10
+
+	// MaxValues is how many values of one header are read.
+	MaxValues = 32
+)
+
+// Source is the medium of a signal in words, such as "meta robots". It is empty
+// where nothing was said.
+type Source string
+
+// The sources.
+const (
+	SourceMetaRobots    Source = "meta robots"
+	SourceMetaToken     Source = "meta " + Token
+	SourceHeader        Source = "X-Robots-Tag"
+	SourceHeaderToken   Source = "X-Robots-Tag to " + Token
+	SourceMetaTDM       Source = "meta tdm-reservation"
+	SourceHeaderTDM     Source = "the header tdm-reservation"
+	SourceFileTDM       Source = TDMPath
+	SourceHeaderSignal  Source = "the header Content-Signal"
+	SourceRobotsSignals Source = "Content-Signal in robots.txt"
+)
+
+// Said says whether there is a source at all.
+func (s Source) Said() bool { return s != "" }
+
+// Usage is what the publisher of a page says about its use. Each field names
+// the source that said it; its zero value means that nothing is said. The Add
+// methods only ever make it more restrictive; of several sources the first is
+// kept.
+type Usage struct {
+	// NoIndex asks to keep the page out of indexes, NoFollow not to follow its
+	// links, NoArchive not to keep copies. "none" is NoIndex and NoFollow.
+	NoIndex   Source `json:"noindex,omitempty"`
+	NoFollow  Source `json:"nofollow,omitempty"`
+	NoArchive Source `json:"noarchive,omitempty"`
+
+	// NoSnippet asks not to show extracts of the page, NoImageIndex to keep its
+	// images out of indexes.
+	NoSnippet    Source `json:"nosnippet,omitempty"`
+	NoImageIndex Source `json:"noimageindex,omitempty"`
+
+	// NoAI asks not to use the page for training, NoImageAI its images.
+	NoAI      Source `json:"noai,omitempty"`
+	NoImageAI Source `json:"noimageai,omitempty"`
+
+	// UnavailableAfter is the earliest time after which the page should not be
+	// in an index any more, in UTC and between the years 1970 and 9999; zero if
+	// there is none.
+	UnavailableAfter   time.Time `json:"unavailable_after,omitzero"`
+	UnavailableAfterBy Source    `json:"unavailable_after_by,omitempty"`
+
+	// TDMReserved says that the rights to text and data mining are reserved.
+	// TDMPolicy is the http or https URL of the terms, at most MaxPolicyBytes
+	// long: the last one added, so that it is the page's own where files,
+	// headers and pages are added in this order.
+	TDMReserved Source `json:"tdm_reserved,omitempty"`
+	TDMPolicy   string `json:"tdm_policy,omitempty"`
+
+	ContentSignals ContentSignals `json:"content_signals,omitzero"`
+}
+
+// mark keeps the first source.
+func mark(field *Source, by Source) {
+	if *field == "" {
+		*field = by
+	}
+}
+
+func (p *Usage) setUnavailable(after time.Time, by Source) {
+	if after.IsZero() || !p.UnavailableAfter.IsZero() && !after.Before(p.UnavailableAfter) {
+		return
+	}
+	p.UnavailableAfter, p.UnavailableAfterBy = after, by
+}
+
+func (p *Usage) setPolicy(policy string) {
+	if policy != "" {
+		p.TDMPolicy = policy
+	}
+}
+
+// bounded cuts a list at the last comma within MaxValueBytes: half a word may be
+// another word.
+func bounded(list string) string {
+	if len(list) <= MaxValueBytes {
+		return list
+	}
+	list = list[:MaxValueBytes+1]
+	return list[:max(0, strings.LastIndexByte(list, ','))]
+}

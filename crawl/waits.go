@@ -1,0 +1,67 @@
+package crawl
+
+import "time"
+
+// Reason says which rule decided a wait. The values are stored with slots and
+// shown to people.
+type Reason string
+
+// The rules that can decide a wait.
+const (
+	// ReasonDelay is the run's configured delay.
+	ReasonDelay Reason = "delay"
+	// ReasonDomain is a delay a person set for the one domain.
+	ReasonDomain Reason = "domain delay"
+	// ReasonCrawlDelay is robots.txt's Crawl-delay.
+	ReasonCrawlDelay Reason = "crawl-delay"
+	// ReasonRetryAfter is a Retry-After header (RFC 9110 §10.2.3).
+	ReasonRetryAfter Reason = "retry-after"
+	// ReasonBackoff is the growing wait after failures.
+	ReasonBackoff Reason = "back-off"
+	// ReasonLatency is how long the last answer took, times the latency factor.
+	ReasonLatency Reason = "latency"
+	// ReasonSlowdown is answer times that have risen.
+	ReasonSlowdown Reason = "slowdown"
+	// ReasonGraylist is the circuit breaker.
+	ReasonGraylist Reason = "graylisted"
+	// ReasonIP is another domain's request to the same address.
+	ReasonIP Reason = "ip"
+	// ReasonSubnet is another domain's request to the same subnet.
+	ReasonSubnet Reason = "subnet"
+	// ReasonInFlight is a request that may not have ended yet.
+	ReasonInFlight Reason = "in flight"
+	// ReasonRobots is a robots.txt that could not be fetched.
+	ReasonRobots Reason = "robots.txt unreachable"
+	// ReasonWindow is a time of the week at which the domain is not to be asked.
+	ReasonWindow Reason = "window"
+	// ReasonScheduled is a page whose time has not come.
+	ReasonScheduled Reason = "scheduled"
+	// ReasonFresh is a page that its server said will not change yet.
+	ReasonFresh Reason = "fresh"
+	// ReasonTrap is a page that is part of an endless space.
+	ReasonTrap Reason = "trap"
+	// ReasonMinRefetch is a page that was fetched lately by our own standards.
+	ReasonMinRefetch Reason = "min-refetch"
+)
+
+// Waits is what bears on how long a domain must be left alone after a request.
+// Zero fields do not bear on it.
+type Waits struct {
+	// Configured is the strictest delay of the runs that have work here.
+	Configured time.Duration
+	// Domain is the delay a person set for this domain.
+	Domain time.Duration
+	// CrawlDelay is the largest Crawl-delay among the domain's origins.
+	CrawlDelay time.Duration
+	// Latency is the last answer's time, times the latency factor.
+	Latency time.Duration
+	// Slowdown is what rising answer times have earned.
+	Slowdown time.Duration
+	// RetryAfter is what the last answer asked for. It is never clamped.
+	RetryAfter time.Duration
+	// Backoff is the wait that failures have earned, see Penalty in package
+	// politeness.
+	Backoff time.Duration
+	// Graylist is how long the circuit breaker leaves the domain alone.
+	Graylist time.Duration
+}
