@@ -6,31 +6,27 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"net/netip"
 	"runtime"
-	"sync"
 	"time"
 
-	"github.com/maypok86/otter/v2"
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/worker"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/crawl/politeness"
 	"github.com/mosey-web/mosey/internal/extract"
 	"github.com/mosey-web/mosey/internal/fetch"
+	"github.com/mosey-web/mosey/internal/request"
+	"github.com/mosey-web/mosey/internal/ruling"
 )
 
 // Resolver finds a host's addresses.
-type Resolver interface {
-	Lookup(ctx context.Context, host string) ([]netip.Addr, error)
-}
+type Resolver = request.Resolver
 
 // Fetcher makes one bounded request to an address.
-type Fetcher interface {
-	Do(ctx context.Context, r fetch.Request) (*fetch.Response, error)
-	Permits(addr netip.Addr) error
-}
+type Fetcher = request.Fetcher
 
 // Starter starts workflows, or wakes those that run already.
 type Starter interface {
@@ -40,9 +36,11 @@ type Starter interface {
 
 // Store is the rows behind the activities.
 type Store interface {
+	request.Store
 	PageStore
 	RobotsStore
 	DomainStore
+	ControlStore
 	RunStore
 	SeedStore
 }
@@ -69,39 +67,23 @@ type Config struct {
 	RequestTimeout time.Duration
 }
 
-// brokenMost bounds the addresses that are remembered as broken.
-const brokenMost = 10_000
-
 // MaxFetchesDefault is the default of Config.MaxFetches.
 const MaxFetchesDefault = 256
 
 // Activities holds what all activities share. It is safe for concurrent use.
 type Activities struct {
 	store    Store
-	fetcher  Fetcher
-	resolver Resolver
+	requests *request.Client
+	rulings  *ruling.Reader
 	starter  Starter
+	waker    *waker
 	agent    string
 	// allowMalformed is Config.AllowMalformed
 	allowMalformed bool
 	log            *slog.Logger
-	rules          *ruleCache
-	// fetches bounds requests in flight, slow those to hosts that are known to be
-	// slow, parses the CPU and memory that pages take.
-	fetches *semaphore.Weighted
-	slow    *semaphore.Weighted
-	parses  *semaphore.Weighted
-	timeout time.Duration
-	limits  extract.Limits
-
-	// background are requests that no activity waits for any more.
-	background sync.WaitGroup
-
-	frontEnds politeness.Networks
-	// windows holds the politeness.Windows of each text that people have set
-	windows sync.Map
-	// broken is when an address could not be connected to
-	broken *otter.Cache[netip.Addr, time.Time]
+	// parses bounds the CPU and memory that pages take.
+	parses *semaphore.Weighted
+	limits extract.Limits
 	jitter func() float64
 }
 
@@ -122,55 +104,29 @@ func New(cfg Config) (*Activities, error) {
 	if cfg.RequestTimeout <= 0 {
 		cfg.RequestTimeout = fetch.TotalTimeoutDefault
 	}
-	rules, err := newRuleCache(cfg.Store)
+	rulings, err := ruling.New(cfg.Store)
 	if err != nil {
 		return nil, err
 	}
-	broken, err := otter.New(&otter.Options[netip.Addr, time.Time]{MaximumSize: brokenMost})
+	requests, err := request.New(request.Config{
+		Store: cfg.Store, Fetcher: cfg.Fetcher, Resolver: cfg.Resolver, MaxFetches: cfg.MaxFetches,
+		FrontEnds: cfg.FrontEnds, Timeout: cfg.RequestTimeout, Jitter: rand.Float64, Warn: warn,
+	})
 	if err != nil {
-		return nil, fmt.Errorf("make the cache of broken addresses: %w", err)
+		return nil, err
 	}
 	return &Activities{
-		store: cfg.Store, fetcher: cfg.Fetcher, resolver: cfg.Resolver, starter: cfg.Starter,
-		agent: cfg.Agent, allowMalformed: cfg.AllowMalformed, log: cfg.Logger, rules: rules, timeout: cfg.RequestTimeout,
-		fetches: semaphore.NewWeighted(int64(cfg.MaxFetches)),
-		slow:    semaphore.NewWeighted(max(int64(cfg.MaxFetches)/slowShare, 1)),
-		parses:  semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0))),
-		jitter:  rand.Float64, limits: extract.Limits{}.WithDefaults(), frontEnds: cfg.FrontEnds,
-		broken: broken,
+		store: cfg.Store, requests: requests, rulings: rulings, starter: cfg.Starter,
+		waker: newWaker(cfg.Starter, cfg.Logger),
+		agent: cfg.Agent, allowMalformed: cfg.AllowMalformed, log: cfg.Logger,
+		parses: semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0))),
+		jitter: rand.Float64, limits: extract.Limits{}.WithDefaults(),
 	}, nil
 }
 
-const (
-	// slowAnswer is the 95th percentile of its answer times from which a host counts
-	// as slow.
-	slowAnswer = 2 * time.Second
-	// slowShare is the part of the places for requests, one in so many, that slow
-	// hosts may take up: the others keep the rest, however many hosts hang.
-	slowShare = 4
-)
-
-// place takes one of the process's places for requests. The function gives it
-// back, and may be called more than once.
-func (a *Activities) place(ctx context.Context, h crawl.Health) (release func(), err error) {
-	lanes := []*semaphore.Weighted{a.fetches}
-	if politeness.P95(h) >= slowAnswer {
-		lanes = []*semaphore.Weighted{a.slow, a.fetches}
-	}
-	taken := 0
-	release = sync.OnceFunc(func() {
-		for _, lane := range lanes[:taken] {
-			lane.Release(1)
-		}
-	})
-	for _, lane := range lanes {
-		if err := lane.Acquire(ctx, 1); err != nil {
-			release()
-			return nil, err
-		}
-		taken++
-	}
-	return release, nil
+// warn logs where people who look at the activity see it.
+func warn(ctx context.Context, message string, args ...any) {
+	activity.GetLogger(ctx).Warn(message, args...)
 }
 
 // Register registers every activity under its method's name.
@@ -178,14 +134,22 @@ func Register(r worker.ActivityRegistry, a *Activities) {
 	r.RegisterActivity(a)
 }
 
-// Wait waits for requests that outlast the activity that made them. It is to be
-// called when the worker has stopped, before the store is closed.
-func Wait(a *Activities) { a.background.Wait() }
+// Wait waits for wake-ups that are under way. It is to be called when the worker
+// has stopped.
+func Wait(a *Activities) { a.waker.stop() }
 
-// holdMargin is what a request's hold has on top of the longest the request can
-// take, for scheduling and closing the connection.
-const holdMargin = 5 * time.Second
+// complete adds to facts what a decision needs beside them.
+func (a *Activities) complete(ctx context.Context, facts crawl.Facts) (decide.Facts, error) {
+	var c *crawl.CrawlFacts
+	if run := decide.Pick(facts, facts.Now); run != nil {
+		c = run.Crawl
+	}
+	return a.completeFor(ctx, facts, c)
+}
 
-// requestSpan is how long a slot is held for one request before the delay that
-// follows it.
-func (a *Activities) requestSpan() time.Duration { return a.timeout + holdMargin }
+// completeFor does so for a decision about one crawl.
+func (a *Activities) completeFor(ctx context.Context, facts crawl.Facts, c *crawl.CrawlFacts) (decide.Facts, error) {
+	f, err := a.rulings.Facts(ctx, facts, c)
+	f.Agent, f.AllowMalformed = a.agent, a.allowMalformed
+	return f, err
+}

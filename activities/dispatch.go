@@ -2,7 +2,7 @@ package activities
 
 import (
 	"context"
-	"fmt"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -19,6 +19,7 @@ type RunStore interface {
 	StopRun(ctx context.Context, id int64, reason string) (bool, error)
 	ClaimDomains(ctx context.Context, runID int64, most int) ([]string, error)
 	Activity(ctx context.Context, runID int64) (active, busy int, err error)
+	NextDue(ctx context.Context, runID int64) (time.Time, error)
 }
 
 // DispatchInput names the run to dispatch.
@@ -26,13 +27,18 @@ type DispatchInput struct {
 	Run string `json:"run"`
 }
 
-// DispatchResult says what was started and whether the run goes on.
+// DispatchResult says what was started, and when to look again.
 type DispatchResult struct {
-	Started int  `json:"started"`
-	Active  int  `json:"active"`
-	Ended   bool `json:"ended,omitempty"`
+	Started int `json:"started"`
+	// Failed counts domains whose workflow could not be started: they are tried again
+	// when their claim has run out.
+	Failed int  `json:"failed,omitempty"`
+	Active int  `json:"active"`
+	Ended  bool `json:"ended,omitempty"`
 	// Reason is why it ended.
 	Reason string `json:"reason,omitempty"`
+	// NextIn is when to look again at the latest; 0 is not before a wake-up.
+	NextIn crawl.Duration `json:"next_in,omitempty"`
 }
 
 const (
@@ -40,11 +46,17 @@ const (
 	dispatchBatch = 500
 	// dispatchParallel is how many starts are under way at once.
 	dispatchParallel = 32
+	// dispatchBusy is how often a dispatcher looks by itself while domains are active:
+	// what ends, and what is found, wakes it, but a wake-up can be lost with its
+	// worker.
+	dispatchBusy = time.Minute
+	// dispatchMore is the pause before the next batch.
+	dispatchMore = 10 * time.Millisecond
 )
 
 // Dispatch claims domains that have due work, up to the run's cap, and starts
-// their workflows or wakes them. Where nothing is active and nothing due it ends
-// the run, unless it is a standing one.
+// their workflows or wakes them. One that cannot be started harms no other. Where
+// nothing is active and nothing due it ends the run, unless it is a standing one.
 func (a *Activities) Dispatch(ctx context.Context, in DispatchInput) (DispatchResult, error) {
 	run, err := a.store.Run(ctx, in.Run)
 	if err != nil {
@@ -58,39 +70,57 @@ func (a *Activities) Dispatch(ctx context.Context, in DispatchInput) (DispatchRe
 		return DispatchResult{}, err
 	}
 	res := DispatchResult{Active: active}
-	room := min(*run.Settings.MaxDomains-active, dispatchBatch)
-	if room <= 0 {
-		return res, nil
+	var domains []string
+	if room := min(*run.Settings.MaxDomains-active, dispatchBatch); room > 0 {
+		if domains, err = a.store.ClaimDomains(ctx, run.ID, room); err != nil {
+			return res, err
+		}
 	}
-	domains, err := a.store.ClaimDomains(ctx, run.ID, room)
-	if err != nil {
-		return res, err
-	}
-	group, gctx := errgroup.WithContext(ctx)
-	group.SetLimit(dispatchParallel)
-	for _, d := range domains {
-		group.Go(func() error {
-			return a.starter.StartDomain(gctx, d, run.Name, *run.Settings.PagesPerActivity)
-		})
-	}
-	// Claims whose start fails run out within a minute.
-	if err := group.Wait(); err != nil {
-		return res, fmt.Errorf("start domains: %w", err)
-	}
-	res.Started = len(domains)
+	res.Failed = a.startDomains(ctx, domains, run)
+	res.Started = len(domains) - res.Failed
 	res.Active += len(domains)
 	if busy == 0 && len(domains) == 0 && !*run.Settings.Standing {
 		res.Ended, res.Reason = true, "nothing left that is due"
 		_, err = a.store.EndRun(ctx, run.ID, res.Reason)
+		return res, err
 	}
+	res.NextIn, err = a.nextLook(ctx, run.ID, busy+len(domains) > 0, len(domains) == dispatchBatch)
 	return res, err
 }
 
-// DomainStore is the rows of domains.
-type DomainStore interface {
-	FinishDomain(ctx context.Context, domain string, putAway time.Duration, reason string) (bool, error)
-	SetDomain(ctx context.Context, domain string, delay *time.Duration, maxPages *int64, window *string) error
-	BlockDomain(ctx context.Context, domain, reason string) error
-	Banned(ctx context.Context, domain string) (bool, error)
-	GiveUpDomain(ctx context.Context, domain, reason string) error
+// startDomains starts the workflows of domains, and returns how many could not be.
+func (a *Activities) startDomains(ctx context.Context, domains []string, run crawl.Run) int {
+	var failed atomic.Int64
+	var group errgroup.Group
+	group.SetLimit(dispatchParallel)
+	for _, d := range domains {
+		group.Go(func() error {
+			if err := a.starter.StartDomain(ctx, d, run.Name, *run.Settings.PagesPerActivity); err != nil {
+				failed.Add(1)
+				warn(ctx, "could not start a domain; it is tried again in a minute", "domain", d, "error", err)
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // no error: see above
+	return int(failed.Load())
+}
+
+// nextLook is when a dispatcher is to look again without being woken.
+func (a *Activities) nextLook(ctx context.Context, runID int64, busy, more bool) (crawl.Duration, error) {
+	if more {
+		return crawl.Duration(dispatchMore), nil
+	}
+	due, err := a.store.NextDue(ctx, runID)
+	if err != nil {
+		return 0, err
+	}
+	next := time.Duration(0)
+	if !due.IsZero() {
+		next = max(time.Until(due), dispatchMore)
+	}
+	if busy && (next == 0 || next > dispatchBusy) {
+		next = dispatchBusy
+	}
+	return crawl.Duration(next), nil
 }

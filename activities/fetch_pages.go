@@ -3,30 +3,21 @@ package activities
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"time"
 
-	"go.temporal.io/sdk/activity"
-
 	"github.com/mosey-web/mosey/crawl"
-	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/freshness"
 	"github.com/mosey-web/mosey/crawl/urls"
-	"github.com/mosey-web/mosey/crawl/usage"
+	"github.com/mosey-web/mosey/internal/request"
 )
 
-// PageStore is the frontier and the guard.
+// PageStore is the frontier.
 type PageStore interface {
-	Next(ctx context.Context, domain string) (crawl.Next, error)
-	Begin(ctx context.Context, n crawl.Next, domain, ip string, hold, span time.Duration, queued bool) (crawl.Permit, error)
-	Finish(ctx context.Context, a crawl.Attempt) (next crawl.Next, closed bool, err error)
-	Abandon(ctx context.Context, crawlID int64, domain, ip string) error
-	DeferOrigin(ctx context.Context, domain, origin string) (int64, error)
-	TakeSlot(
-		ctx context.Context, domain, ip, holder string, hold, span, ipDelay, subnetDelay time.Duration, queued bool,
-	) (crawl.Permit, error)
-	ReleaseSlot(ctx context.Context, domain, ip, holder string) error
-	FinishRobots(ctx context.Context, r crawl.RobotsRequest) error
-	HoldDomain(ctx context.Context, domain string, hold time.Duration) error
-	Pattern(ctx context.Context, domain, pattern string) (seen, duplicates int, err error)
+	Next(ctx context.Context, domain string) (crawl.Facts, error)
+	DeferOrigin(ctx context.Context, domain, origin string, until time.Time) (int64, error)
+	RenewClaim(ctx context.Context, domain string, span time.Duration) error
 }
 
 // Step is what a domain's workflow should do next.
@@ -42,12 +33,12 @@ const (
 	StepFinish Step = "finish"
 )
 
-// FetchPagesInput asks for one slice of a domain's work.
+// FetchPagesInput asks for one batch of a domain's pages.
 type FetchPagesInput struct {
 	Domain string `json:"domain"`
 	// MaxPages is how many pages to request at the most.
 	MaxPages int `json:"max_pages"`
-	// Queued says that the wait for an address's queue is over.
+	// Queued is set once the domain has waited for its turn on a shared address.
 	Queued bool `json:"queued,omitempty"`
 }
 
@@ -56,14 +47,18 @@ type FetchPagesResult struct {
 	// Closed counts the attempts closed.
 	Closed int `json:"closed"`
 	// Next is what to do after Wait, about URL: a page, or an origin for StepRobots.
-	Next   Step           `json:"next"`
-	URL    string         `json:"url,omitempty"`
+	Next Step   `json:"next"`
+	URL  string `json:"url,omitempty"`
+	// Kind is what of the origin to fetch, with StepRobots.
+	Kind   crawl.Kind     `json:"kind,omitempty"`
 	Wait   crawl.Duration `json:"wait,omitempty"`
 	Reason crawl.Reason   `json:"reason,omitempty"`
-	// PutAway, with StepFinish, is to leave the domain alone for Wait.
-	PutAway bool `json:"put_away,omitempty"`
+	// Defer, with StepFinish, is to defer the domain for Wait.
+	Defer bool `json:"defer,omitempty"`
 	// Queued is to be passed to the next FetchPages.
 	Queued bool `json:"queued,omitempty"`
+	// Runs are the runs that want something of the domain, at most runsShown.
+	Runs []string `json:"runs,omitempty"`
 }
 
 const (
@@ -71,248 +66,297 @@ const (
 	// the way from a timer to an activity can take on a busy server. The rest of
 	// the wait is spent in the process, so that the slot is taken on time.
 	wakeEarly = 400 * time.Millisecond
-	// inProcessWait is the longest that a slice of one page waits in the process
+	// inProcessWait is the longest that a batch of one page waits in the process
 	// for its slot.
 	inProcessWait = 750 * time.Millisecond
-	// sliceWait is the same for larger slices, which trade durable sleeps for fewer
+	// batchWait is the same for larger batches, which trade durable sleeps for fewer
 	// workflow steps.
-	sliceWait = 10 * time.Second
-	// sliceSpan is when a slice stops beginning new pages.
-	sliceSpan = 5 * time.Minute
-	// longWait is a wait for which the domain's claim needs to be kept.
-	longWait = 15 * time.Minute
+	batchWait = 10 * time.Second
+	// batchSpan is when a batch stops beginning new pages.
+	batchSpan = 5 * time.Minute
+	// runsShown bounds the runs in a result.
+	runsShown = 10
 )
 
-// slice is one call of FetchPages.
-type slice struct {
+// batch is one call of FetchPages.
+type batch struct {
 	*Activities
 
 	in       FetchPagesInput
 	res      FetchPagesResult
 	deadline time.Time
 	pages    int
-	// said is what the origin says about the use of the page at hand
-	said usage.Usage
 }
 
-// FetchPages does one slice of one domain: it takes the next due page, by
+// FetchPages fetches one batch of a domain's pages: it takes the next due page, by
 // priority, through robots.txt, the guard, the request and its record, then the
-// next, until MaxPages were requested or it has to wait for longer than is worth
-// waiting in the process.
+// next, until MaxPages were requested or the wait is too long to spend in the
+// process. What to do is decided by package decide; this carries it out.
 //
 // When the site is in trouble and the page is to be tried again it returns a
 // retryable error that carries the wait. Every attempt has been recorded by then.
 func (a *Activities) FetchPages(ctx context.Context, in FetchPagesInput) (FetchPagesResult, error) {
 	defer heartbeat(ctx)()
-	s := &slice{Activities: a, in: in, deadline: time.Now().Add(sliceSpan)}
-	n, err := a.store.Next(ctx, in.Domain)
+	b := &batch{Activities: a, in: in, deadline: time.Now().Add(batchSpan)}
+	facts, err := a.store.Next(ctx, in.Domain)
 	for err == nil {
+		b.res.Runs = runNames(facts)
 		var done bool
-		if n, done, err = s.step(ctx, n); done {
+		if facts, done, err = b.step(ctx, facts); done {
 			break
 		}
 	}
-	if err == nil && time.Duration(s.res.Wait) > longWait && s.res.Next != StepFinish {
-		err = a.store.HoldDomain(ctx, in.Domain, time.Duration(s.res.Wait)+longWait)
+	if err == nil && b.res.Next != StepFinish {
+		err = a.keepClaim(ctx, in.Domain, time.Duration(b.res.Wait))
 	}
-	return s.res, err
+	return b.res, err
 }
 
-// step deals with one crawl. It returns the next one, or true when the slice is
-// over and its result complete.
-func (s *slice) step(ctx context.Context, n crawl.Next) (crawl.Next, bool, error) {
-	if n.CrawlID == 0 {
-		s.idle(n)
-		return n, true, nil
+// keepClaim renews a domain's claim if it would run out during a wait.
+func (a *Activities) keepClaim(ctx context.Context, domain string, wait time.Duration) error {
+	if wait <= crawl.ClaimRenewed/2 {
+		return nil
 	}
-	if skipped, err := s.skip(ctx, n); err != nil {
-		return n, true, err
-	} else if skipped != nil {
-		return s.pass(ctx, *skipped)
+	return a.store.RenewClaim(ctx, domain, wait+crawl.ClaimRenewed)
+}
+
+func runNames(f crawl.Facts) []string {
+	names := make([]string, 0, min(len(f.Runs), runsShown))
+	for _, r := range f.Runs[:cap(names)] {
+		names = append(names, r.Name)
 	}
-	verdict, err := s.robotsVerdict(ctx, n)
+	return names
+}
+
+// step carries out one decision. It returns the facts for the next one, or true
+// when the batch is over and its result complete.
+func (b *batch) step(ctx context.Context, facts crawl.Facts) (crawl.Facts, bool, error) {
+	f, err := b.complete(ctx, facts)
 	if err != nil {
-		return n, true, err
+		return facts, true, err
 	}
-	closed, err := s.closed(n.Now.Add(n.SlotWait), n.Windows)
-	if err != nil {
-		return n, true, fmt.Errorf("stored for the domain of %s: %w", n.URL, err)
-	}
-	switch {
-	case closed > 0 && (verdict.fetch || verdict.allowed):
-		s.then(StepFetch, n.URL, n.SlotWait+closed, crawl.ReasonWindow)
-		return n, true, nil
-	case verdict.fetch:
-		// the wait for the slot is FetchRobots's own
-		s.then(StepRobots, n.Origin, 0, "")
-		return n, true, nil
-	case verdict.deferred:
-		if _, err = s.store.DeferOrigin(ctx, s.in.Domain, n.Origin); err == nil {
-			n, err = s.store.Next(ctx, s.in.Domain)
+	d := decide.Decide(f, facts.Now)
+	switch d.Do {
+	case decide.Request:
+		if b.pages >= b.in.MaxPages || stopping(ctx) {
+			b.then(StepFetch, d.Crawl.URL, 0, "")
+			return facts, true, nil
 		}
-		return n, false, err
-	case !verdict.allowed:
-		return s.pass(ctx, unrequested(n, s.in.Domain, crawl.OutcomeBlockedRobots, verdict.why))
+		return b.attempt(ctx, f, d)
+	case decide.Skip, decide.Refuse:
+		return b.pass(ctx, closing(d, b.in.Domain))
+	case decide.DeferOrigin:
+		if _, err := b.store.DeferOrigin(ctx, b.in.Domain, d.Crawl.Origin, d.Until); err != nil {
+			return facts, true, err
+		}
+		facts, err = b.store.Next(ctx, b.in.Domain)
+		return facts, false, err
+	case decide.FetchPrerequisite:
+		// the wait for the slot is FetchRobots's own
+		b.then(StepRobots, d.Crawl.Origin, 0, "")
+		b.res.Kind = d.Prerequisite
+		return facts, true, nil
+	case decide.Wait:
+		return b.wait(ctx, facts, d)
+	case decide.DeferDomain:
+		b.then(StepFinish, d.Crawl.URL, d.Until.Sub(facts.Now), d.Reason)
+		b.res.Defer = true
+	case decide.Finish, decide.Done:
+		b.then(StepFinish, "", 0, d.Reason)
 	}
-	s.said = verdict.said
-	if n.SlotWait > s.patience() || s.pages >= s.in.MaxPages || stopping(ctx) {
-		s.wait(n, n.SlotWait, n.SlotReason)
-		return n, true, nil
-	}
-	if !sleep(ctx, n.SlotWait) {
-		s.wait(n, n.SlotWait, n.SlotReason)
-		return n, true, nil
-	}
-	return s.attempt(ctx, n)
+	return facts, true, nil
 }
 
-// unrequested is an attempt that ends without a request, for good.
-func unrequested(n crawl.Next, domain string, outcome crawl.Outcome, why string) crawl.Attempt {
-	return crawl.Attempt{
-		CrawlID: n.CrawlID, Domain: domain, Outcome: outcome, Error: why, EndedAt: time.Now(), RetryIn: crawl.NoRetry,
+// wait waits for the domain's slot in the process, if that is short, or ends the
+// batch with a wait for the workflow.
+func (b *batch) wait(ctx context.Context, facts crawl.Facts, d decide.Decision) (crawl.Facts, bool, error) {
+	wait := d.Until.Sub(facts.Now)
+	switch {
+	case d.Crawl == nil:
+		b.then(StepFetch, "", wait, d.Reason)
+		return facts, true, nil
+	case d.Reason == crawl.ReasonWindow:
+		b.then(StepFetch, d.Crawl.URL, wait, d.Reason)
+		return facts, true, nil
+	case wait > b.patience() || b.pages >= b.in.MaxPages || !sleep(ctx, wait):
+		b.then(StepFetch, d.Crawl.URL, durableWait(wait), d.Reason)
+		return facts, true, nil
 	}
+	facts.Now = d.Until
+	return facts, false, nil
+}
+
+// closing is what to record of a crawl that ends without a request, for good.
+func closing(d decide.Decision, domain string) crawl.Attempt {
+	at := crawl.Attempt{
+		CrawlID: d.Crawl.ID, Domain: domain, Outcome: d.Outcome, Error: d.Why, EndedAt: time.Now(),
+	}
+	if d.Do == decide.Refuse {
+		at.Page = &crawl.PageUpdate{Failed: true}
+		return at
+	}
+	at.Skipped = d.Reason
+	if d.Trap.Kind != "" {
+		at.Page = &crawl.PageUpdate{Trap: d.Trap.Kind, TrapEvidence: d.Trap.Evidence}
+		return at
+	}
+	at.Error = ""
+	at.FollowKnown = decide.FollowKnown(*d.Run, *d.Crawl)
+	return at
 }
 
 // pass records a page for which no request is made. There may be a great many of
-// them, so that the slice may be over.
-func (s *slice) pass(ctx context.Context, at crawl.Attempt) (crawl.Next, bool, error) {
-	next, err := s.record(ctx, at)
-	if err == nil && (stopping(ctx) || time.Now().After(s.deadline)) {
-		s.then(StepFetch, next.URL, 0, "")
-		return next, true, nil
+// them, so that the batch may be over.
+func (b *batch) pass(ctx context.Context, at crawl.Attempt) (crawl.Facts, bool, error) {
+	rec, err := b.requests.Record(ctx, at)
+	b.recorded(rec)
+	if err == nil && (stopping(ctx) || time.Now().After(b.deadline)) {
+		b.then(StepFetch, "", 0, "")
+		return rec.Facts, true, nil
 	}
-	return next, false, err
+	return rec.Facts, false, err
 }
 
-// patience is how long it is worth waiting in the process.
-func (s *slice) patience() time.Duration {
-	if s.in.MaxPages > 1 && time.Now().Before(s.deadline) {
-		return sliceWait
+// recorded counts an attempt, and wakes the dispatcher if it found work elsewhere.
+func (b *batch) recorded(rec crawl.Recorded) {
+	if rec.Closed {
+		b.res.Closed++
+	}
+	if rec.News {
+		for _, r := range rec.Facts.Runs {
+			b.waker.wake(r.Name)
+		}
+	}
+}
+
+// patience is the longest wait that is spent in the process.
+func (b *batch) patience() time.Duration {
+	if b.in.MaxPages > 1 && time.Now().Before(b.deadline) {
+		return batchWait
 	}
 	return inProcessWait
-}
-
-// wait ends the slice with a wait for the slot, or with putting the domain away
-// if its server asked to be left alone for longer than the run is patient.
-func (s *slice) wait(n crawl.Next, d time.Duration, why crawl.Reason) {
-	if politeness.PutAway(d, why, n.Patience) {
-		s.then(StepFinish, n.URL, d, why)
-		s.res.PutAway = true
-		return
-	}
-	s.then(StepFetch, n.URL, durableWait(d), why)
 }
 
 // durableWait is the part of a wait for a slot that a workflow sleeps.
 func durableWait(d time.Duration) time.Duration { return max(d-wakeEarly, 0) }
 
-// idlePatience is how long a workflow stays for a crawl that is not due yet, and
-// so how late it can learn of seeds that came meanwhile. Past it, the workflow
-// ends and the dispatcher starts it again in time.
-const idlePatience = time.Minute
-
-// idle ends the slice with nothing due.
-func (s *slice) idle(n crawl.Next) {
-	if n.SlotWait > 0 && n.SlotReason == crawl.ReasonInFlight {
-		// Whoever has the slot may have died with it: what he asked for is not
-		// forgotten, neither a page, for which FinishDomain would refuse, nor a
-		// robots.txt, which only who looks once more will log.
-		s.then(StepFetch, "", n.SlotWait, n.SlotReason)
-		return
-	}
-	if n.DueIn < 0 || n.DueIn > idlePatience {
-		s.then(StepFinish, "", 0, "")
-		return
-	}
-	// Something due that cannot be had is somebody else's just now: no spinning.
-	s.then(StepFetch, "", max(n.DueIn, n.SlotWait, time.Second), crawl.ReasonScheduled)
-}
-
-func (s *slice) then(step Step, url string, wait time.Duration, why crawl.Reason) {
-	s.res.Next, s.res.URL, s.res.Wait, s.res.Reason = step, urls.Shorten(url, urlShown), crawl.Duration(wait), why
+func (b *batch) then(step Step, url string, wait time.Duration, why crawl.Reason) {
+	b.res.Next, b.res.URL = step, urls.Shorten(url, urlShown)
+	b.res.Wait, b.res.Reason = crawl.Duration(max(wait, 0)), why
 }
 
 // urlShown bounds URLs in results that are only for people, so that a payload
 // stays small. An origin is never longer.
 const urlShown = 300
 
-// attempt makes one attempt: guard, request, record. It returns an error when the
-// page, or another of the domain, is to be tried again later.
-func (s *slice) attempt(ctx context.Context, n crawl.Next) (crawl.Next, bool, error) {
-	release, err := s.place(ctx, n.Health)
+// attempt makes one attempt. It returns an error when the page, or another of the
+// domain, is to be tried again later.
+func (b *batch) attempt(ctx context.Context, f decide.Facts, d decide.Decision) (crawl.Facts, bool, error) {
+	u, err := urls.Parse(d.Crawl.URL)
 	if err != nil {
-		return n, true, err
+		return b.pass(ctx, b.failing(d, err))
 	}
-	defer release() // earlier where there is to wait
-
-	t, refused, err := s.target(ctx, n)
-	if err != nil {
-		return n, true, err
+	reader := &pageReader{Activities: b.Activities, d: d, url: u}
+	run, c, last := *d.Run, *d.Crawl, decide.LastAttempt(*d.Run, *d.Crawl)
+	start := crawl.Start{
+		CrawlID: c.ID, RunID: run.ID, Domain: b.in.Domain, Origin: c.Origin, URL: c.URL, Kind: c.Kind,
+		Final: last, Queued: b.in.Queued,
 	}
-	if refused != nil {
-		n, err := s.record(ctx, *refused)
-		return n, false, err
+	start.RunBudget, start.DomainBudget = decide.Budgets(run, f.Domain)
+	res, err := b.requests.Do(ctx, request.Ask{
+		Kind: pageKind, Start: start, URL: u, Header: conditions(c.Visit), WantBody: wantPage(c.Visit),
+		Pace: d.Pace, Health: f.Domain.Health, Run: run, Retry: !last,
+		Read: reader.read, Settle: reader.settle,
+	})
+	switch {
+	case err != nil:
+		return f.Facts, true, err
+	case res.Refused != nil:
+		return b.pass(ctx, b.failing(d, res.Refused))
+	case res.Exchange == nil:
+		return b.notGranted(ctx, f.Facts, d, res.Lease)
 	}
-	began := time.Now()
-	n.IPDelay, n.SubnetDelay = s.sharedDelays(n, t)
-	delay, _ := politeness.Delay(n.Waits)
-	p, err := s.store.Begin(ctx, n, s.in.Domain, t.ip(), s.requestSpan()+delay, s.requestSpan(), s.in.Queued)
-	if err != nil {
-		return n, true, err
+	b.in.Queued = false
+	b.pages++
+	b.recorded(res.Recorded)
+	if res.Exchange.Attempt.RetryIn == nil {
+		return res.Recorded.Facts, false, nil
 	}
-	if !p.Granted {
-		release()
-		return s.notGranted(ctx, n, p)
-	}
-	s.in.Queued = false
-	s.pages++
-	return s.request(ctx, n, t, began.Add(s.requestSpan()))
+	return b.troubled(ctx, res.Recorded.Facts, d, res.Exchange.Attempt)
 }
 
-// notGranted waits for the slot, here or in the workflow.
-func (s *slice) notGranted(ctx context.Context, n crawl.Next, p crawl.Permit) (crawl.Next, bool, error) {
-	s.in.Queued = isQueue(p.Reason)
-	if p.Reason != crawl.ReasonStale && (p.Wait > s.patience() || !sleep(ctx, p.Wait)) {
-		s.wait(n, p.Wait, p.Reason)
-		s.res.Queued = s.in.Queued
-		return n, true, nil
+// failing is what to record of a page that may not be requested at all.
+func (b *batch) failing(d decide.Decision, err error) crawl.Attempt {
+	return crawl.Attempt{
+		CrawlID: d.Crawl.ID, Domain: b.in.Domain, Outcome: crawl.OutcomeFailed, Error: err.Error(), EndedAt: time.Now(),
+		Page: &crawl.PageUpdate{Failed: true},
 	}
-	if p.Reason == crawl.ReasonStale && stopping(ctx) {
-		s.wait(n, 0, "")
-		return n, true, nil
-	}
-	n, err := s.store.Next(ctx, s.in.Domain)
-	return n, false, err
 }
 
-// recordSpan is how long a finished attempt is kept in memory while the database
-// is away. After that the attempt is taken for dead, and made again.
-const recordSpan = 2 * time.Minute
-
-// record closes an attempt. The request has been made, so neither a cancelled
-// activity nor a database that is away for a while may keep it from being
-// recorded.
-func (s *slice) record(ctx context.Context, at crawl.Attempt) (crawl.Next, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordSpan)
-	defer cancel()
-	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
-		n, closed, err := s.store.Finish(ctx, at)
-		if err == nil {
-			if closed {
-				s.res.Closed++
-			} else {
-				s.log.WarnContext(ctx, "the attempt had been taken for dead; not recorded again",
-					"domain", at.Domain, "crawl", at.CrawlID, "outcome", at.Outcome)
-			}
-			return n, nil
-		}
-		activity.GetLogger(ctx).Warn("could not record an attempt", "crawl", at.CrawlID, "error", err)
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return n, err
-		}
+// notGranted waits for the lease, here or in the workflow.
+func (b *batch) notGranted(ctx context.Context, facts crawl.Facts, d decide.Decision, l crawl.Lease) (crawl.Facts, bool, error) {
+	b.in.Queued = isQueue(l.Reason)
+	if l.Wait > 0 && (l.Wait > b.patience() || !sleep(ctx, l.Wait)) || stopping(ctx) {
+		b.waitOrDefer(*d.Run, d.Crawl.URL, l.Wait, l.Reason)
+		b.res.Queued = b.in.Queued
+		return facts, true, nil
 	}
+	facts, err := b.store.Next(ctx, b.in.Domain)
+	return facts, false, err
+}
+
+// isQueue reports whether a wait was for a place in a queue of domains.
+func isQueue(why crawl.Reason) bool {
+	return why == crawl.ReasonIP || why == crawl.ReasonSubnet
+}
+
+// waitOrDefer ends the batch with a wait for the slot, or with deferring the domain
+// if its server asked to be left alone for too long.
+func (b *batch) waitOrDefer(run crawl.RunFacts, url string, wait time.Duration, why crawl.Reason) {
+	if decide.DefersDomain(run, wait, why) {
+		b.then(StepFinish, url, wait, why)
+		b.res.Defer = true
+		return
+	}
+	b.then(StepFetch, url, durableWait(wait), why)
+}
+
+// troubled ends the batch after an attempt that will be made again: with an error
+// that makes Temporal run the activity again in time, or by deferring the domain.
+func (b *batch) troubled(
+	ctx context.Context, facts crawl.Facts, d decide.Decision, at crawl.Attempt,
+) (crawl.Facts, bool, error) {
+	// A graylisted domain sleeps in its workflow, and one that was given up ends it.
+	if at.Reason == crawl.ReasonGraylist || at.Verdict != "" {
+		return facts, false, nil
+	}
+	delay := time.Duration(at.Delay)
+	if stopping(ctx) || decide.DefersDomain(*d.Run, delay, at.Reason) {
+		url := d.Crawl.URL
+		if next := decide.Pick(facts, facts.Now); next != nil {
+			url = next.Crawl.URL
+		}
+		b.waitOrDefer(*d.Run, url, delay, at.Reason)
+		return facts, true, nil
+	}
+	if err := b.keepClaim(ctx, b.in.Domain, delay); err != nil {
+		return facts, true, err
+	}
+	what := fmt.Sprintf("%s: attempt %d of %d: %s; again in %s (%s)", urls.Shorten(d.Crawl.URL, urlShown),
+		d.Crawl.Attempt, *d.Run.Settings.MaxAttempts, cause(at), delay.Round(time.Millisecond), at.Reason)
+	return facts, true, siteTrouble(what, time.Until(at.EndedAt.Add(delay)))
+}
+
+func cause(at crawl.Attempt) string {
+	if at.Error != "" {
+		return at.Error
+	}
+	return fmt.Sprintf("%d %s", at.StatusCode, http.StatusText(at.StatusCode))
+}
+
+// conditions makes a request one that the server can answer with 304.
+func conditions(last crawl.Visit) http.Header {
+	h := http.Header{}
+	freshness.Conditions(last, h)
+	return h
 }

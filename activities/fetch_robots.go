@@ -3,60 +3,75 @@ package activities
 import (
 	"context"
 	"errors"
-	"fmt"
+	"net/http"
 	"time"
 
-	"github.com/google/uuid"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/freshness"
 	"github.com/mosey-web/mosey/crawl/politeness"
 	"github.com/mosey-web/mosey/crawl/urls"
-	"github.com/mosey-web/mosey/internal/dns"
 	"github.com/mosey-web/mosey/internal/fetch"
+	"github.com/mosey-web/mosey/internal/request"
 	"github.com/mosey-web/mosey/internal/robots"
 )
+
+// RobotsStore is the rows of robots.txt.
+type RobotsStore interface {
+	Robots(ctx context.Context, origin string) (crawl.Robots, error)
+	SaveRobots(ctx context.Context, r crawl.Robots) (failures int, err error)
+}
 
 // FetchRobotsInput asks for an origin's robots.txt.
 type FetchRobotsInput struct {
 	Domain string `json:"domain"`
 	Origin string `json:"origin"`
+	// Kind is what of the origin to fetch: robots, which is the default, or tdm.
+	Kind crawl.Kind `json:"kind,omitempty"`
 	// URL is where the last redirect led; empty at first.
 	URL string `json:"url,omitempty"`
-	// Hops counts the redirects so far; the request for tdmrep.json has tdmHop.
+	// Hops counts the redirects so far.
 	Hops int `json:"hops,omitempty"`
-	// Queued says that the wait for an address's queue is over.
+	// Queued is set once the domain has waited for its turn on a shared address.
 	Queued bool `json:"queued,omitempty"`
 }
 
 // FetchRobotsResult says what came of it. Either Done, or the same activity is to
-// be called again after Wait, with URL, Hops and Queued.
+// be called again after Wait, with Kind, URL, Hops and Queued.
 type FetchRobotsResult struct {
 	Done    bool                `json:"done"`
 	Verdict crawl.RobotsVerdict `json:"verdict,omitempty"`
 	Detail  string              `json:"detail,omitempty"`
 	Wait    crawl.Duration      `json:"wait,omitempty"`
 	Reason  crawl.Reason        `json:"reason,omitempty"`
+	Kind    crawl.Kind          `json:"kind,omitempty"`
 	URL     string              `json:"url,omitempty"`
 	Hops    int                 `json:"hops,omitempty"`
 	Queued  bool                `json:"queued,omitempty"`
 }
 
-const (
-	acceptRobots = "text/plain,*/*;q=0.5"
-	// robotsMaxBytes is one octet more than counts, which shows that the last line is cut.
-	robotsMaxBytes = robots.MaxBytes + 1
-)
+// robotsKind reads one octet more than counts, which shows that the last line is
+// cut.
+var robotsKind = request.Kind{Accept: "text/plain,*/*;q=0.5", MaxBytes: robots.MaxBytes + 1}
 
-// robotsFetch is one call of FetchRobots.
-type robotsFetch struct {
+// originFetch is one request for what an origin says about all its pages.
+type originFetch struct {
 	*Activities
 
 	in     FetchRobotsInput
 	url    urls.URL
 	domain string // of url; differs from in.Domain after a redirect elsewhere
-	next   crawl.Next
+	facts  crawl.Facts
+	// other is of domain, where that differs
+	other  crawl.Facts
+	run    crawl.RunFacts
 	stored crawl.Robots
+
+	// what the answer came to
+	res     FetchRobotsResult
+	trouble error
 }
 
 // FetchRobots makes one request for an origin's robots.txt, paced like any other
@@ -69,212 +84,172 @@ type robotsFetch struct {
 // off for hours, and after 30 days its domain is given up.
 func (a *Activities) FetchRobots(ctx context.Context, in FetchRobotsInput) (FetchRobotsResult, error) {
 	defer heartbeat(ctx)()
-	f, err := a.newRobotsFetch(ctx, in)
+	f, err := a.newOriginFetch(ctx, in)
 	if err != nil {
 		return FetchRobotsResult{}, err
 	}
-	return f.run(ctx)
+	if f.pickRun(); f.run.ID == 0 {
+		return FetchRobotsResult{Done: true, Detail: "no run wants anything of the domain any more"}, nil
+	}
+	res, err := f.fetch(ctx)
+	if err == nil {
+		err = a.keepClaim(ctx, in.Domain, time.Duration(res.Wait))
+	}
+	return res, err
 }
 
-// bind has the request keep to the settings of a run that need not be running.
-func (f *robotsFetch) bind(s crawl.Settings) {
-	f.next.Waits.Configured = max(f.next.Waits.Configured, time.Duration(*s.Delay))
-	f.next.IPDelay = max(f.next.IPDelay, time.Duration(*s.IPDelay))
-	f.next.SubnetDelay = max(f.next.SubnetDelay, time.Duration(*s.SubnetDelay))
-	f.next.Purpose = *s.Purpose
-	if _, err := f.windowsOf(*s.Window); err == nil && *s.Window != "" {
-		f.next.Windows = append(f.next.Windows, *s.Window)
+func (a *Activities) newOriginFetch(ctx context.Context, in FetchRobotsInput) (*originFetch, error) {
+	if in.Kind == "" {
+		in.Kind = crawl.KindRobots
 	}
-}
-
-// run makes the request, if there is one to be made.
-func (f *robotsFetch) run(ctx context.Context) (FetchRobotsResult, error) {
-	var err error
-	in := f.in
-	if res, err := f.known(ctx); err != nil || res.Done {
-		return res, err
-	}
-	banned, err := f.store.Banned(ctx, f.domain)
-	switch {
-	case err != nil:
-		return FetchRobotsResult{}, err
-	case banned && f.domain == in.Domain:
-		// by now: nothing of the domain is due any more
-		return FetchRobotsResult{Done: true, Verdict: f.stored.Verdict, Detail: "the domain is blocked"}, nil
-	case banned:
-		return f.unreachable(ctx, "redirects to the blocked domain "+f.domain, 0, politeness.TroubleServer, 0)
-	}
-	closed, err := f.closed(f.next.Now, f.next.Windows)
-	switch {
-	case err != nil:
-		return FetchRobotsResult{}, fmt.Errorf("stored for the domain of %s: %w", f.url, err)
-	case closed > 0:
-		return FetchRobotsResult{Wait: crawl.Duration(closed), Reason: crawl.ReasonWindow, URL: in.URL, Hops: in.Hops}, nil
-	}
-	t, err := f.resolve(ctx, f.url)
-	switch {
-	case errors.Is(err, dns.ErrLimited):
-		return FetchRobotsResult{}, err
-	case err != nil:
-		return f.unreachable(ctx, err.Error(), 0, politeness.TroubleSetup, 0)
-	}
-	return f.request(ctx, t)
-}
-
-func (a *Activities) newRobotsFetch(ctx context.Context, in FetchRobotsInput) (*robotsFetch, error) {
 	raw := in.URL
 	if raw == "" {
-		raw = in.Origin + "/robots.txt"
+		raw = in.Origin + originPath(in.Kind)
 	}
 	u, err := urls.Parse(raw)
 	if err != nil {
 		return nil, badInput(err)
 	}
-	f := &robotsFetch{Activities: a, in: in, url: u, domain: u.Domain()}
-	if f.next, err = a.store.Next(ctx, in.Domain); err != nil || f.domain == in.Domain {
-		return f, err
+	f := &originFetch{Activities: a, in: in, url: u, domain: u.Domain()}
+	if f.facts, err = a.store.Next(ctx, in.Domain); err == nil && f.domain != in.Domain {
+		f.other, err = a.store.Next(ctx, f.domain)
 	}
-	// A hop to another domain keeps to the stricter of both domains' delays.
-	other, err := a.store.Next(ctx, f.domain)
-	f.next.Waits.Domain = max(f.next.Waits.Domain, other.Waits.Domain)
-	f.next.Waits.CrawlDelay = max(f.next.Waits.CrawlDelay, other.Waits.CrawlDelay)
-	f.next.Waits.Configured = max(f.next.Waits.Configured, other.Waits.Configured)
-	f.next.IPDelay = max(f.next.IPDelay, other.IPDelay)
-	f.next.SubnetDelay = max(f.next.SubnetDelay, other.SubnetDelay)
-	f.next.Windows = append(f.next.Windows, other.Windows...)
 	return f, err
 }
 
-// known reads what is stored. It is all there is to know if somebody else, or an
-// earlier attempt of this very call, has been here.
-func (f *robotsFetch) known(ctx context.Context) (FetchRobotsResult, error) {
+// pickRun finds the run that the request is made for: the one whose page is next.
+func (f *originFetch) pickRun() {
+	if run := decide.Pick(f.facts, f.facts.Now); run != nil {
+		f.run = *run
+	} else if len(f.facts.Runs) > 0 {
+		f.run = f.facts.Runs[0]
+	}
+}
+
+// bind has the request made for a run that need not be running yet.
+func (f *originFetch) bind(run crawl.Run) {
+	f.run = crawl.RunFacts{ID: run.ID, Name: run.Name, Settings: run.Settings}
+	f.facts.Runs = append(f.facts.Runs, f.run)
+}
+
+// fetch makes the request, if there is one to be made.
+func (f *originFetch) fetch(ctx context.Context) (FetchRobotsResult, error) {
+	if known, err := f.known(ctx); err != nil || known {
+		return f.verdict(f.stored), err
+	}
+	if c, forbidden := f.facts.Domain.Controls.Forbidding(f.facts.Now); forbidden {
+		// by now: nothing of the domain is due any more
+		res := f.verdict(f.stored)
+		res.Detail = "the domain is under a " + string(c.Kind)
+		return res, nil
+	}
+	if _, forbidden := f.other.Domain.Controls.Forbidding(f.facts.Now); forbidden {
+		return f.unasked(ctx, "redirects to the blocked domain "+f.domain)
+	}
+	wait, err := f.windowWait(ctx)
+	if err != nil || wait > 0 {
+		return f.again(wait, crawl.ReasonWindow, false), err
+	}
+	return f.ask(ctx)
+}
+
+// windowWait is how long it is until the windows of both domains are open.
+func (f *originFetch) windowWait(ctx context.Context) (time.Duration, error) {
+	own, err := f.completeFor(ctx, f.facts, nil)
+	other, err2 := f.completeFor(ctx, f.other, nil)
+	if err := errors.Join(err, err2); err != nil {
+		return 0, err
+	}
+	return politeness.WaitAll(f.facts.Now, append(own.Windows, other.Windows...)), nil
+}
+
+// known reads what is stored, and reports whether that is all there is to know: as
+// it is if another worker, or an earlier attempt of this very call, has been here.
+func (f *originFetch) known(ctx context.Context) (bool, error) {
 	stored, err := f.store.Robots(ctx, f.in.Origin)
 	switch {
 	case errors.Is(err, crawl.ErrNotFound):
-		return FetchRobotsResult{}, nil
+		f.stored.Age = -1
+		return false, nil
 	case err != nil:
-		return FetchRobotsResult{}, err
+		return false, err
 	}
 	f.stored = stored
-	if f.in.Hops > 0 || stored.Fresh <= 0 || f.outdated(stored.Agent, stored.Verdict) || f.missesTDM(stored) {
-		return FetchRobotsResult{}, nil
-	}
-	return FetchRobotsResult{Done: true, Verdict: stored.Verdict, Detail: stored.Reason}, nil
+	return f.in.Hops == 0 && stored.Fresh > 0 && !f.outdated(stored) && !f.missesTDM(stored), nil
 }
 
-// request takes the slot, asks, and judges the answer.
-func (f *robotsFetch) request(ctx context.Context, t target) (FetchRobotsResult, error) {
-	holder := "robots:" + uuid.NewString()
-	f.next.IPDelay, f.next.SubnetDelay = f.sharedDelays(f.next, t)
-	began := time.Now()
-	delay, reason := politeness.Delay(f.next.Waits)
-	p, release, err := f.take(ctx, t, holder, f.requestSpan()+delay)
-	if err != nil {
-		return FetchRobotsResult{}, err
-	}
-	if !p.Granted {
-		return FetchRobotsResult{
-			Wait: crawl.Duration(durableWait(p.Wait)), Reason: p.Reason, URL: f.in.URL, Hops: f.in.Hops,
-			Queued: isQueue(p.Reason),
-		}, nil
-	}
-	defer release()
-	// while this one waited for its slot
-	if res, err := f.known(ctx); err != nil || res.Done {
-		return res, errors.Join(err, f.store.ReleaseSlot(context.WithoutCancel(ctx), f.domain, t.ip(), holder))
-	}
-	asked := time.Now()
-	var resp *fetch.Response
-	if err = t.dnsErr; err == nil {
-		resp, err = f.do(ctx, fetch.Request{
-			URL: f.url.String(), Addr: t.addr, Deadline: began.Add(f.requestSpan()), Accept: acceptRobots,
-			MaxBodyBytes: robotsMaxBytes, Header: f.conditions(),
-			WantBody: func(r *fetch.Response) bool { return r.Status >= 200 && r.Status < 300 },
-		})
-	}
-	made := f.made(resp, asked)
-	made.IP, made.Holder, made.Delay, made.Reason = t.ip(), holder, delay, reason
-	return f.settle(ctx, made, resp, err)
+func (f *originFetch) outdated(r crawl.Robots) bool {
+	return decide.Outdated(decide.Facts{Agent: f.agent, AllowMalformed: f.allowMalformed}, r.Agent, r.Verdict)
 }
 
-// made is what there is to log of the request.
-func (f *robotsFetch) made(resp *fetch.Response, asked time.Time) crawl.RobotsRequest {
-	r := crawl.RobotsRequest{
-		Kind: f.kind(), Domain: f.domain, URL: f.url.String(), IPDelay: f.next.IPDelay, SubnetDelay: f.next.SubnetDelay,
-		EndedAt: time.Now(), Duration: time.Since(asked),
+// ask takes the lease, asks, and judges the answer. A short wait for the lease is
+// spent in the process.
+func (f *originFetch) ask(ctx context.Context) (FetchRobotsResult, error) {
+	health := f.facts.Domain.Health
+	if f.domain != f.in.Domain {
+		health = f.other.Domain.Health
 	}
-	if resp == nil {
-		return r
+	ask := request.Ask{
+		Kind: robotsKind, URL: f.url, FactsOf: f.in.Domain, Header: f.conditions(),
+		Start: crawl.Start{
+			RunID: f.run.ID, Domain: f.domain, Origin: f.url.Origin(), URL: f.url.String(), Kind: f.in.Kind,
+			Prerequisite: true, Final: true, Queued: f.in.Queued,
+		},
+		WantBody: func(r *fetch.Response) bool { return r.Status >= 200 && r.Status < 300 },
+		// A hop to another domain keeps to the stricter of both domains' delays.
+		Pace: decide.PaceOf(f.facts).And(decide.PaceOf(f.other)), Health: health, Run: f.run,
+		Wanted: func(ctx context.Context) (bool, error) {
+			known, err := f.known(ctx)
+			return !known, err
+		},
+		Read: f.read, Settle: f.settle,
 	}
-	r.StatusCode, r.EndedAt, r.Duration = knownStatus(resp.Status), resp.EndedAt, resp.Total
-	if overloaded(resp.Status) {
-		r.RetryAfter, _ = retryAfter(resp)
+	for {
+		res, err := f.requests.Do(ctx, ask)
+		switch {
+		case err != nil:
+			return FetchRobotsResult{}, err
+		case res.Refused != nil:
+			return f.unasked(ctx, res.Refused.Error())
+		case res.Unwanted:
+			return f.verdict(f.stored), nil
+		case res.Exchange != nil:
+			return f.settled(ctx, res.Exchange)
+		}
+		l := res.Lease
+		ask.Start.Queued = ask.Start.Queued || isQueue(l.Reason)
+		if l.Wait <= 0 || l.Wait > inProcessWait || !sleep(ctx, l.Wait) {
+			return f.again(durableWait(l.Wait), l.Reason, isQueue(l.Reason)), nil
+		}
 	}
-	return r
 }
 
-// settle judges the answer and gives the slots back. What happened is written
-// down even if the worker stops.
-func (f *robotsFetch) settle(
-	caller context.Context, made crawl.RobotsRequest, resp *fetch.Response, err error,
-) (FetchRobotsResult, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(caller), recordSpan)
-	defer cancel()
-	if own := f.ownTrouble(err); own != nil {
-		return FetchRobotsResult{}, errors.Join(own, f.store.ReleaseSlot(ctx, made.Domain, made.IP, made.Holder))
+// settled is what to do after a request. An activity that was cancelled is not run
+// again, and its error would fail the workflow: let that wait instead.
+func (f *originFetch) settled(ctx context.Context, x *request.Exchange) (FetchRobotsResult, error) {
+	if errors.Is(x.Err, fetch.KindCanceled) {
+		return FetchRobotsResult{}, x.Err
 	}
-	if errors.Is(err, fetch.KindCanceled) {
-		// given up by us: it tells nothing about the site
-		return FetchRobotsResult{}, errors.Join(err, f.store.FinishRobots(ctx, made))
-	}
-	judge := f.judge
-	if f.kind() == crawl.RequestTDM {
-		judge = f.judgeTDM
-	}
-	res, w, err := judge(ctx, resp, err)
-	if w.delay > made.Delay {
-		made.Delay, made.Reason = w.delay, w.reason
-	}
-	if finishErr := f.store.FinishRobots(ctx, made); finishErr != nil {
-		return FetchRobotsResult{}, finishErr
-	}
-	if app, ok := errors.AsType[*temporal.ApplicationError](err); ok && app.Type() == TypeSiteTrouble && stopping(caller) {
-		// An activity that was cancelled is not run again, and its error would fail
-		// the workflow: let that wait instead.
-		return FetchRobotsResult{Wait: crawl.Duration(made.Delay), Reason: made.Reason, URL: f.in.URL, Hops: f.in.Hops}, nil
+	if app, ok := errors.AsType[*temporal.ApplicationError](f.trouble); ok && app.Type() == TypeSiteTrouble && stopping(ctx) {
+		return f.again(time.Duration(x.Attempt.Delay), x.Attempt.Reason, false), nil
 	}
 	// The outermost error carries the retry delay: it must not be wrapped.
-	return res, err
+	return f.res, f.trouble
 }
 
-// wait is how long a domain should be left alone because of an answer.
-type wait struct {
-	delay  time.Duration
-	reason crawl.Reason
-}
-
-// take takes the slot, waiting for it in the process where that is short, and with
-// it one of the process's places for requests.
-func (f *robotsFetch) take(
-	ctx context.Context, t target, holder string, hold time.Duration,
-) (p crawl.Permit, release func(), err error) {
-	queued := f.in.Queued
-	for {
-		release, err := f.place(ctx, f.next.Health)
-		if err != nil {
-			return crawl.Permit{}, nil, err
-		}
-		p, err := f.store.TakeSlot(ctx, f.domain, t.ip(), holder, hold, f.requestSpan(), f.next.IPDelay, f.next.SubnetDelay, queued)
-		if err == nil && p.Granted {
-			return p, release, nil
-		}
-		release()
-		if err != nil || p.Wait > inProcessWait {
-			return p, nil, err
-		}
-		queued = queued || isQueue(p.Reason)
-		if !sleep(ctx, p.Wait) {
-			return p, nil, nil
-		}
+// again is to call the activity again after a wait.
+func (f *originFetch) again(wait time.Duration, why crawl.Reason, queued bool) FetchRobotsResult {
+	return FetchRobotsResult{
+		Wait: crawl.Duration(max(wait, 0)), Reason: why, Kind: f.in.Kind, URL: f.in.URL, Hops: f.in.Hops, Queued: queued,
 	}
+}
+
+// conditions let the server answer 304 where what is stored still holds.
+func (f *originFetch) conditions() http.Header {
+	if f.in.Kind != crawl.KindRobots || f.stored.Age < 0 || f.outdated(f.stored) {
+		return nil
+	}
+	h := http.Header{}
+	freshness.Conditions(crawl.Visit{ETag: f.stored.ETag, LastModified: f.stored.LastModified}, h)
+	return h
 }

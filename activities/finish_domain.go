@@ -5,15 +5,23 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/decide"
 )
+
+// DomainStore is the rows of domains.
+type DomainStore interface {
+	FinishDomain(ctx context.Context, domain string, decide func(crawl.Facts) (crawl.Finish, bool)) (bool, error)
+	DomainRuns(ctx context.Context, domain string) ([]string, error)
+	GiveUpDomain(ctx context.Context, domain, reason string) error
+}
 
 // FinishDomainInput asks to end a domain's workflow.
 type FinishDomainInput struct {
 	Domain string `json:"domain"`
-	// PutAway leaves the domain alone for Wait, whatever is due.
-	PutAway bool           `json:"put_away,omitempty"`
-	Wait    crawl.Duration `json:"wait,omitempty"`
-	Reason  string         `json:"reason,omitempty"`
+	// Defer defers the domain for Wait, whatever is due.
+	Defer  bool           `json:"defer,omitempty"`
+	Wait   crawl.Duration `json:"wait,omitempty"`
+	Reason string         `json:"reason,omitempty"`
 }
 
 // FinishDomainResult says whether the workflow may end. If not, something has
@@ -22,12 +30,21 @@ type FinishDomainResult struct {
 	Finished bool `json:"finished"`
 }
 
-// FinishDomain gives the domain's claim back unless something is due.
+// FinishDomain gives the domain's claim back unless something is due, and wakes the
+// dispatchers of its runs: a place is free.
 func (a *Activities) FinishDomain(ctx context.Context, in FinishDomainInput) (FinishDomainResult, error) {
-	putAway := time.Duration(-1)
-	if in.PutAway {
-		putAway = time.Duration(in.Wait)
+	finished, err := a.store.FinishDomain(ctx, in.Domain, func(f crawl.Facts) (crawl.Finish, bool) {
+		if in.Defer {
+			return decide.Deferral(f, time.Duration(in.Wait), in.Reason), true
+		}
+		return decide.End(f, in.Reason)
+	})
+	if err != nil || !finished {
+		return FinishDomainResult{}, err
 	}
-	finished, err := a.store.FinishDomain(ctx, in.Domain, putAway, in.Reason)
-	return FinishDomainResult{Finished: finished}, err
+	runs, err := a.store.DomainRuns(ctx, in.Domain)
+	for _, run := range runs {
+		a.waker.wake(run)
+	}
+	return FinishDomainResult{Finished: true}, err
 }

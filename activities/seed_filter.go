@@ -9,15 +9,17 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/crawl/urls"
+	"github.com/mosey-web/mosey/internal/fetch"
 )
 
 const (
 	// seedFilterSpan is when a seeding stops to ask for robots.txt. The rest is left
 	// to the domains' workflows, which ask for it before any page.
 	seedFilterSpan = time.Minute
-	// seedFilterWait is how long a batch is waited for. Answers that come later are
-	// stored all the same.
+	// seedFilterWait is how long the answers for a batch are waited for. A request
+	// that takes longer is given up, and left to its domain's workflow.
 	seedFilterWait = 5 * time.Second
 	// seedFilterParallel is how many are asked for at once.
 	seedFilterParallel = 64
@@ -48,16 +50,18 @@ func (f *seedFilter) filter(ctx context.Context, seeds []urls.URL, res *StoreSee
 	}
 	unknown := map[string]string{} // domains by origin
 	for _, c := range open {
-		v, err := f.verdict(ctx, c)
+		d, err := f.decide(ctx, c)
 		if err != nil {
 			return err
 		}
-		if v.fetch {
+		if d.Do == decide.FetchPrerequisite {
 			unknown[c.Origin] = c.Domain
 		}
 	}
 	if len(unknown) > 0 {
-		f.askAll(ctx, unknown)
+		if err := f.askAll(ctx, unknown); err != nil {
+			f.log.WarnContext(ctx, "some seeds are left to their domains' workflows", "error", err)
+		}
 		if open, err = f.store.OpenSeeds(ctx, f.run.ID, seeds); err != nil {
 			return err
 		}
@@ -70,68 +74,74 @@ func (f *seedFilter) filter(ctx context.Context, seeds []urls.URL, res *StoreSee
 	return nil
 }
 
-// askAll asks for the robots.txt of origins, at once. One slow host must not hold
-// the run up: its request is not waited for.
-func (f *seedFilter) askAll(ctx context.Context, domains map[string]string) {
-	until := time.Now().Add(seedFilterWait)
-	done := make(chan struct{})
-	f.background.Go(func() {
-		defer close(done)
-		var group errgroup.Group
-		group.SetLimit(seedFilterParallel)
-		for origin, domain := range domains {
-			group.Go(func() error { return f.ask(context.WithoutCancel(ctx), domain, origin, until) })
-		}
-		if err := group.Wait(); err != nil {
-			f.log.WarnContext(ctx, "some seeds are left to their domains' workflows", "error", err)
-		}
-	})
-	timer := time.NewTimer(seedFilterWait)
-	defer timer.Stop()
-	select {
-	case <-done:
-	case <-timer.C:
-	case <-ctx.Done():
+// askAll asks for the robots.txt of origins, at once, and waits for seedFilterWait
+// at the most: one slow host must not hold the run up.
+func (f *seedFilter) askAll(ctx context.Context, domains map[string]string) error {
+	ctx, cancel := context.WithTimeout(ctx, seedFilterWait)
+	defer cancel()
+	var group errgroup.Group
+	group.SetLimit(seedFilterParallel)
+	for origin, domain := range domains {
+		group.Go(func() error { return f.ask(ctx, domain, origin) })
 	}
+	return group.Wait()
 }
 
-func (f *seedFilter) verdict(ctx context.Context, c crawl.SeedCrawl) (verdict, error) {
-	c.Purpose = *f.run.Settings.Purpose
-	return f.robotsVerdict(ctx, c.Next)
+// decide says what is to become of a seed by its robots.txt alone.
+func (f *seedFilter) decide(ctx context.Context, c crawl.SeedCrawl) (decide.Decision, error) {
+	facts := crawl.Facts{Now: time.Now(), Domain: crawl.DomainFacts{Name: c.Domain}, Runs: []crawl.RunFacts{{
+		ID: f.run.ID, Name: f.run.Name, Settings: f.run.Settings, Crawl: &c.CrawlFacts,
+	}}}
+	full, err := f.completeFor(ctx, facts, &c.CrawlFacts)
+	if err != nil {
+		return decide.Decision{}, err
+	}
+	full.Windows = nil
+	return decide.Crawl(full, facts.Now), nil
 }
 
 // closeDisallowed records that a seed is not requested.
 func (f *seedFilter) closeDisallowed(ctx context.Context, c crawl.SeedCrawl, res *StoreSeedsResult) error {
-	v, err := f.verdict(ctx, c)
-	if err != nil || v.fetch || v.deferred || v.allowed {
+	d, err := f.decide(ctx, c)
+	if err != nil || d.Do != decide.Refuse {
 		return err
 	}
-	_, closed, err := f.store.Finish(ctx, unrequested(c.Next, c.Domain, crawl.OutcomeBlockedRobots, v.why))
-	if closed {
+	rec, err := f.store.Record(ctx, closing(d, c.Domain))
+	if rec.Closed {
 		res.Disallowed++
 	}
 	return err
 }
 
-// ask makes the requests for one origin's robots.txt that can be begun until an
-// instant, paced as any other. A site in trouble is left to its domain's workflow.
-func (f *seedFilter) ask(ctx context.Context, domain, origin string, until time.Time) error {
+// ask makes the requests for one origin's robots.txt that end within the context,
+// paced as any other. A site in trouble is left to its domain's workflow.
+func (f *seedFilter) ask(ctx context.Context, domain, origin string) error {
 	in := FetchRobotsInput{Domain: domain, Origin: origin}
-	for time.Now().Before(until) && !stopping(ctx) {
-		fetch, err := f.newRobotsFetch(ctx, in)
+	for !stopping(ctx) {
+		o, err := f.newOriginFetch(ctx, in)
 		if err != nil {
-			return err
+			return ignoreEnd(ctx, err)
 		}
-		fetch.bind(f.run.Settings)
-		res, err := fetch.run(ctx)
+		o.bind(f.run)
+		res, err := o.fetch(ctx)
 		var trouble *temporal.ApplicationError
 		switch {
 		case errors.As(err, &trouble):
 			return nil // it is recorded
-		case err != nil || res.Done || time.Duration(res.Wait) > time.Until(until) || !sleep(ctx, time.Duration(res.Wait)):
-			return err
+		case err != nil:
+			return ignoreEnd(ctx, err)
+		case res.Done || !sleep(ctx, time.Duration(res.Wait)):
+			return nil
 		}
-		in.URL, in.Hops, in.Queued = res.URL, res.Hops, res.Queued
+		in.Kind, in.URL, in.Hops, in.Queued = res.Kind, res.URL, res.Hops, res.Queued
 	}
 	return nil
+}
+
+// ignoreEnd is nil where an error only says that the time is over.
+func ignoreEnd(ctx context.Context, err error) error {
+	if ctx.Err() != nil || errors.Is(err, fetch.KindCanceled) {
+		return nil
+	}
+	return err
 }

@@ -2,8 +2,14 @@ package crawl
 
 import "strconv"
 
-// TaskQueue is the Temporal task queue of every Mosey worker.
-const TaskQueue = "mosey"
+// The Temporal task queues of every Mosey worker.
+const (
+	// TaskQueue is that of workflows and of fetches.
+	TaskQueue = "mosey"
+	// ControlTaskQueue is that of the activities that control the crawl: dispatch,
+	// seeding, finishing and people's commands. They never wait behind fetches.
+	ControlTaskQueue = "mosey-control"
+)
 
 // ProductToken is the name robots.txt knows the crawler by (RFC 9309 §2.2.1).
 const ProductToken = "mosey"
@@ -19,11 +25,12 @@ func CrawlWorkflowID(run string) string { return "crawl/" + run }
 // DomainWorkflowID names a domain's workflow: one, whatever the number of runs.
 func DomainWorkflowID(domain string) string { return "domain/" + domain }
 
-// Temporal search attributes, all keywords. Their names are an on-disk format.
+// Temporal search attributes: keywords, and for the runs a list of keywords. Their
+// names are an on-disk format.
 const (
 	// AttrDomain is the domain of a DomainWorkflow.
 	AttrDomain = "MoseyDomain"
-	// AttrRun is the run that a workflow belongs to or was started by.
+	// AttrRun is the runs that a workflow works for.
 	AttrRun = "MoseyRun"
 	// AttrStatus is what a workflow is doing.
 	AttrStatus = "MoseyStatus"

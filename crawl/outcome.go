@@ -20,13 +20,15 @@ const (
 	OutcomeBlocked4xx Outcome = "blocked_4xx"
 	// OutcomeBlocked5xx is an answer from 500 to 599.
 	OutcomeBlocked5xx Outcome = "blocked_5xx"
+	// OutcomeSkipped is a page that is not worth a request: it is fresh, or a trap.
+	OutcomeSkipped Outcome = "skipped"
 )
 
 // Outcomes lists every outcome, in the order reports show them.
 func Outcomes() []Outcome {
 	return []Outcome{
 		OutcomeSuccess, OutcomeBlockedRobots, OutcomeBlocked4xx,
-		OutcomeBlocked5xx, OutcomeTimeout, OutcomeFailed,
+		OutcomeBlocked5xx, OutcomeTimeout, OutcomeFailed, OutcomeSkipped,
 	}
 }
 

@@ -56,19 +56,21 @@ type Progress struct {
 	Deferred int64 `json:"deferred"`
 	// Waiting lists active domains, those asked soonest first.
 	Waiting []Waiting `json:"waiting,omitempty"`
-	// PutAway lists domains that are left alone until a time.
-	PutAway []PutAwayDomain `json:"put_away,omitempty"`
+	// DeferredDomains lists domains that are not to be asked before an instant.
+	DeferredDomains []DeferredDomain `json:"deferred_domains,omitempty"`
 }
 
 // Waiting is what an active domain waits for.
 type Waiting struct {
-	Domain string    `json:"domain"`
-	Reason Reason    `json:"reason"`
-	Until  time.Time `json:"until"`
+	Domain string `json:"domain"`
+	Reason Reason `json:"reason"`
+	// InFlight says that it is being asked just now.
+	InFlight bool      `json:"in_flight,omitempty"`
+	Until    time.Time `json:"until"`
 }
 
-// PutAwayDomain is a domain that is left alone until a time.
-type PutAwayDomain struct {
+// DeferredDomain is a domain that is not to be asked before an instant.
+type DeferredDomain struct {
 	Domain string    `json:"domain"`
 	Reason string    `json:"reason"`
 	Until  time.Time `json:"until"`
@@ -76,15 +78,14 @@ type PutAwayDomain struct {
 
 // DomainReport is what is known about a domain.
 type DomainReport struct {
-	Domain   string       `json:"domain"`
-	Status   DomainStatus `json:"status"`
-	Reason   string       `json:"reason,omitempty"`
-	Delay    *Duration    `json:"delay,omitempty"`
-	MaxPages *int64       `json:"max_pages,omitempty"`
-	Window   string       `json:"window,omitempty"`
-	PutAway  time.Time    `json:"put_away_until,omitzero"`
-	Claimed  string       `json:"claimed_by,omitempty"`
-	ClaimEnd time.Time    `json:"claim_expires_at,omitzero"`
+	Domain string       `json:"domain"`
+	Status DomainStatus `json:"status"`
+	Reason string       `json:"reason,omitempty"`
+	// Controls are what people have decided about it.
+	Controls      Controls  `json:"controls,omitempty"`
+	DeferredUntil time.Time `json:"deferred_until,omitzero"`
+	Claimed       string    `json:"claimed_by,omitempty"`
+	ClaimEnd      time.Time `json:"claim_expires_at,omitzero"`
 	// SlotFree is the instant before which no request may be made, for SlotReason.
 	SlotFree   time.Time `json:"slot_free_at,omitzero"`
 	SlotReason Reason    `json:"slot_reason,omitempty"`
@@ -124,29 +125,35 @@ type DomainRun struct {
 	Budget     int64 `json:"max_pages"`
 	RunStarted int64 `json:"run_pages_started"`
 	RunBudget  int64 `json:"run_max_pages"`
+	// BudgetSpent says that a budget leaves no further request.
+	BudgetSpent bool `json:"budget_spent,omitempty"`
 	// Window is the run's.
 	Window string `json:"window,omitempty"`
 	Totals
 }
 
-// BudgetSpent says whether a budget, of the run or of the domain in it, leaves no
-// further request.
-func (r DomainRun) BudgetSpent() bool {
-	return r.Budget >= 0 && r.Started >= r.Budget || r.RunBudget >= 0 && r.RunStarted >= r.RunBudget
+// Finish says when a domain whose workflow ends is to be looked at again.
+type Finish struct {
+	// Due is, by run, when; a run that is not named has nothing that can be due.
+	Due map[int64]time.Time
+	// Deferred is until when the domain is not to be asked; zero is not deferred.
+	Deferred time.Time
+	// Reason says in a word why it ends.
+	Reason string
 }
 
 // PageReport is what is known about a page, newest attempt first.
 type PageReport struct {
-	URL        string `json:"url"`
-	Domain     string `json:"domain"`
-	Status     string `json:"status"`
-	Title      string `json:"title,omitempty"`
-	Canonical  string `json:"canonical_url,omitempty"`
+	URL    string `json:"url"`
+	Domain string `json:"domain"`
+	Kind   Kind   `json:"kind"`
+	Status string `json:"status"`
+	Signals
 	RedirectTo string `json:"redirect_to,omitempty"`
 	NoIndex    bool   `json:"noindex"`
 	NoFollow   bool   `json:"nofollow"`
-	// Permits is what its publisher says about its use.
-	Permits json.RawMessage `json:"permits,omitempty"`
+	// Usage is what its publisher says about its use.
+	Usage json.RawMessage `json:"usage,omitempty"`
 	// FreshUntil is until when its server said that it does not change.
 	FreshUntil time.Time `json:"fresh_until,omitzero"`
 	// Trap is why it is taken for a part of an endless space.
@@ -163,6 +170,7 @@ type PageReport struct {
 type CrawlReport struct {
 	ID           int64     `json:"id"`
 	URL          string    `json:"url,omitempty"`
+	Kind         Kind      `json:"kind"`
 	Run          string    `json:"run"`
 	Outcome      Outcome   `json:"outcome,omitempty"`
 	StatusCode   int       `json:"status_code,omitempty"`

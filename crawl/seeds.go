@@ -6,3 +6,9 @@ type StagedSeed struct {
 	ID  int64
 	URL string
 }
+
+// SeedCrawl is a seed's crawl.
+type SeedCrawl struct {
+	Domain string
+	CrawlFacts
+}

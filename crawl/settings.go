@@ -75,6 +75,10 @@ type Settings struct {
 	// IPDelay is the least time between two requests to an IP address, for all its
 	// domains together. 0 is off. Defaults to 1 s.
 	IPDelay *Duration `json:"ip_delay,omitempty"`
+	// DeferAfter is the longest wait that a domain's workflow sleeps through if a
+	// server asks for it: for a longer one the domain is deferred, and the workflow
+	// ends until then. Defaults to 1 h.
+	DeferAfter *Duration `json:"defer_after,omitempty"`
 	// Graylist is how long the circuit breaker leaves a domain alone whose answers
 	// are mostly errors or take too long; it grows up to three times as long. 0
 	// turns the breaker off. Defaults to 5 min.
@@ -108,9 +112,6 @@ type Settings struct {
 	// PagesPerActivity is how many pages one activity may fetch, from 1 to 1,000.
 	// Defaults to 1.
 	PagesPerActivity *int `json:"pages_per_activity,omitempty"`
-	// Patience is the longest wait a server can ask for before its domain is put
-	// away and its workflow ends until then. Defaults to 1 h.
-	Patience *Duration `json:"patience,omitempty"`
 	// Purpose is what the crawl is for: what a publisher forbids for it is not done.
 	// Defaults to PurposeSearch.
 	Purpose *Purpose `json:"purpose,omitempty"`
@@ -162,7 +163,7 @@ const (
 	MaxDomainsMax           = 1_000_000
 	PagesPerActivityDefault = 1
 	PagesPerActivityMax     = 1000
-	PatienceDefault         = time.Hour
+	DeferAfterDefault       = time.Hour
 	DelayMax                = 365 * 24 * time.Hour
 	GraylistDefault         = 5 * time.Minute
 	LatencyFactorDefault    = 5.0
@@ -187,7 +188,7 @@ func (s Settings) WithDefaults() Settings {
 	setDefault(&s.MaxPagesPerDomain, Unlimited)
 	setDefault(&s.MinRefetch, Duration(MinRefetchDefault))
 	setDefault(&s.PagesPerActivity, PagesPerActivityDefault)
-	setDefault(&s.Patience, Duration(PatienceDefault))
+	setDefault(&s.DeferAfter, Duration(DeferAfterDefault))
 	setDefault(&s.Purpose, PurposeSearch)
 	setDefault(&s.BlockOnLogin, true)
 	setDefault(&s.Scope, ScopeSeeds)
@@ -209,7 +210,7 @@ func (s Settings) Validate() error {
 		inRange("delay", s.Delay, 0, Duration(DelayMax)),
 		inRange("ip_delay", s.IPDelay, 0, Duration(DelayMax)),
 		inRange("subnet_delay", s.SubnetDelay, 0, Duration(DelayMax)),
-		inRange("patience", s.Patience, 0, Duration(DelayMax)),
+		inRange("defer_after", s.DeferAfter, 0, Duration(DelayMax)),
 		inRange("min_refetch", s.MinRefetch, 0, Duration(DelayMax)),
 		inRange("graylist", s.Graylist, 0, Duration(DelayMax)),
 		inRange("latency_factor", s.LatencyFactor, 0, LatencyFactorMax),

@@ -42,6 +42,15 @@ const (
 	ReasonTrap Reason = "trap"
 	// ReasonMinRefetch is a page that was fetched lately by our own standards.
 	ReasonMinRefetch Reason = "min-refetch"
+	// ReasonDeferred is a domain that is not to be asked before an instant.
+	ReasonDeferred Reason = "deferred"
+	// ReasonPaused, ReasonStopped and ReasonBlocked are a person's word.
+	ReasonPaused  Reason = "paused"
+	ReasonStopped Reason = "stopped"
+	ReasonBlocked Reason = "blocked"
+	// ReasonStale is a crawl that is no longer there to be begun: another worker has
+	// it, its run has stopped, or a budget is spent.
+	ReasonStale Reason = "stale"
 )
 
 // Waits is what bears on how long a domain must be left alone after a request.

@@ -7,62 +7,68 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/crawl/traps"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
 // ClaimDomains claims up to most domains that have due work for a run, by
-// priority. The claims last a minute; the first fetch renews them.
+// priority. The claims last crawl.ClaimStart; the first request renews them.
 func (s *Store) ClaimDomains(ctx context.Context, runID int64, most int) ([]string, error) {
-	domains, err := retryConflicts(ctx, "claim domains", func() ([]string, error) {
-		return s.q.DomainsClaim(ctx, dbsqlc.DomainsClaimParams{RunID: &runID, Max: int32(most)}) //nolint:gosec // bounded by Settings
+	return retryConflicts(ctx, "claim domains", func() ([]string, error) {
+		return s.q.DomainsClaim(ctx, dbsqlc.DomainsClaimParams{
+			RunID: &runID, Max: int32(most), ClaimMs: ms(crawl.ClaimStart), //nolint:gosec // bounded by Settings
+		})
 	})
-	return domains, err
 }
 
-// Activity returns how many domains the run has claimed, and how many claimed
-// domains, whoever claimed them, have work for it.
-func (s *Store) Activity(ctx context.Context, runID int64) (active, busy int, err error) {
-	row, err := s.q.RunActivity(ctx, &runID)
-	return int(row.Active), int(row.Busy), translate("count active domains", err)
+// RenewClaim keeps a domain's claim for a time from now on.
+func (s *Store) RenewClaim(ctx context.Context, domain string, span time.Duration) error {
+	err := s.q.DomainClaimRenew(ctx, dbsqlc.DomainClaimRenewParams{Domain: domain, ClaimMs: ms(span)})
+	return translate("renew the claim on "+domain, err)
 }
 
-// HoldDomain keeps a domain's claim for a wait that is longer than a lease.
-func (s *Store) HoldDomain(ctx context.Context, domain string, hold time.Duration) error {
-	err := s.q.DomainHold(ctx, dbsqlc.DomainHoldParams{Domain: domain, HoldMs: ms(hold)})
-	return translate("hold domain "+domain, err)
-}
-
-// FinishDomain gives a domain's claim back, unless something is due: then it
-// returns false and changes nothing. A putAway that is not negative leaves the
-// domain alone for that long, whatever is due; reason says why.
-func (s *Store) FinishDomain(ctx context.Context, domain string, putAway time.Duration, reason string) (bool, error) {
-	until := int64(-1)
-	if putAway >= 0 {
-		until = ms(putAway)
-	}
+// FinishDomain gives a domain's claim back, if decide, asked about the facts as
+// they are while nothing can be added to the domain, says when to look at it again.
+// It returns whether it did.
+func (s *Store) FinishDomain(
+	ctx context.Context, domain string, decide func(crawl.Facts) (crawl.Finish, bool),
+) (finished bool, err error) {
 	return retryConflicts(ctx, "finish domain "+domain, func() (bool, error) {
-		return s.q.DomainFinish(ctx, dbsqlc.DomainFinishParams{Domain: domain, UntilMs: until, Reason: reason})
+		finished := false
+		err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+			q := s.q.WithTx(tx)
+			if _, err := q.DomainLock(ctx, domain); errors.Is(err, pgx.ErrNoRows) {
+				finished = true // a domain that is not stored
+				return nil
+			} else if err != nil {
+				return err
+			}
+			data, err := q.DomainFacts(ctx, domain)
+			if err != nil {
+				return err
+			}
+			facts, err := s.facts(data)
+			if err != nil {
+				return err
+			}
+			var end crawl.Finish
+			if end, finished = decide(facts); !finished {
+				return nil
+			}
+			due, err := json.Marshal(end.Due)
+			if err != nil {
+				return err
+			}
+			return q.DomainFinish(ctx, dbsqlc.DomainFinishParams{
+				Domain: domain, Due: due, Deferred: timeOrNil(end.Deferred), Reason: end.Reason,
+			})
+		})
+		return finished, err
 	})
-}
-
-// SetDomain sets a domain's own delay, budget or window, which an empty text takes
-// away; nil leaves it as it is.
-func (s *Store) SetDomain(ctx context.Context, domain string, delay *time.Duration, maxPages *int64, window *string) error {
-	p := dbsqlc.DomainSetParams{Domain: domain, MaxPages: maxPages, TimeWindow: window}
-	if delay != nil {
-		n := ms(*delay)
-		p.DelayMs = &n
-	}
-	n, err := s.q.DomainSet(ctx, p)
-	return changedOne("set domain "+domain, n, err)
-}
-
-// BlockDomain makes sure that no further request to a domain is begun.
-func (s *Store) BlockDomain(ctx context.Context, domain, reason string) error {
-	n, err := s.q.DomainBlock(ctx, dbsqlc.DomainBlockParams{Domain: domain, Reason: reason})
-	return changedOne("block domain "+domain, n, err)
 }
 
 // GiveUpDomain makes a domain unreachable: nothing of it is requested until it is
@@ -72,31 +78,38 @@ func (s *Store) GiveUpDomain(ctx context.Context, domain, reason string) error {
 	return translate("give up "+domain, err)
 }
 
-// BanDomain blocks a domain, known or not, for all runs until UnbanDomain: no
-// further request to it is begun, and seeding does not revive it.
-func (s *Store) BanDomain(ctx context.Context, domain, reason string) error {
-	err := s.q.DomainBan(ctx, dbsqlc.DomainBanParams{Domain: domain, Reason: reason})
-	return translate("block "+domain, err)
+// SetControl stores a person's decision about a domain, known or not, in place of
+// an earlier one of its kind. It holds from the next request on.
+func (s *Store) SetControl(ctx context.Context, domain string, c crawl.Control) error {
+	_, err := retryConflicts(ctx, "set the "+string(c.Kind)+" of "+domain, func() (struct{}, error) {
+		return struct{}{}, s.q.DomainControl(ctx, dbsqlc.DomainControlParams{
+			Domain: domain, Kind: string(c.Kind), Value: c.Value, Reason: c.Reason, By: c.SetBy, Until: timeOrNil(c.Until),
+		})
+	})
+	return err
 }
 
-// Banned says whether BanDomain holds for a domain.
-func (s *Store) Banned(ctx context.Context, domain string) (bool, error) {
-	banned, err := s.q.DomainBanned(ctx, domain)
-	return banned, translate("block of "+domain, err)
-}
-
-// UnbanDomain lets a blocked domain be crawled again, or returns crawl.ErrNotFound
-// if it is not blocked.
-func (s *Store) UnbanDomain(ctx context.Context, domain string) error {
-	n, err := s.q.DomainUnban(ctx, domain)
-	return changedOne("unblock "+domain, n, err)
-}
-
-func changedOne(op string, n int64, err error) error {
-	if err == nil && n == 0 {
-		return fmt.Errorf("%s: %w", op, crawl.ErrNotFound)
+// LiftControls takes decisions about a domain back, or returns crawl.ErrNotFound if
+// none of them is in force.
+func (s *Store) LiftControls(ctx context.Context, domain, by string, kinds ...crawl.ControlKind) error {
+	p := dbsqlc.DomainLiftParams{Domain: domain, By: by}
+	for _, k := range kinds {
+		p.Kinds = append(p.Kinds, string(k))
 	}
-	return translate(op, err)
+	lifted, err := retryConflicts(ctx, "lift the control of "+domain, func() (bool, error) { return s.q.DomainLift(ctx, p) })
+	if err == nil && !lifted {
+		return fmt.Errorf("control of %s: %w", domain, crawl.ErrNotFound)
+	}
+	return err
+}
+
+// runsMost bounds the runs that are named for a domain.
+const runsMost = 100
+
+// DomainRuns returns the names of the running runs that a domain is part of.
+func (s *Store) DomainRuns(ctx context.Context, domain string) ([]string, error) {
+	names, err := s.q.DomainRuns(ctx, dbsqlc.DomainRunsParams{Domain: domain, Max: runsMost})
+	return names, translate("runs of "+domain, err)
 }
 
 // recentShown bounds the attempts in a report.
@@ -108,32 +121,22 @@ func (s *Store) Domain(ctx context.Context, domain string) (crawl.DomainReport, 
 	if err != nil {
 		return crawl.DomainReport{}, translate("domain "+domain, err)
 	}
+	var state crawl.DomainFacts
+	if err := json.Unmarshal(d.State, &state); err != nil {
+		return crawl.DomainReport{}, fmt.Errorf("read the facts of %s: %w", domain, err)
+	}
 	rep := crawl.DomainReport{
-		Domain: d.Domain, Status: crawl.DomainStatus(d.Status), Reason: d.StatusReason, MaxPages: d.MaxPages,
-		PutAway: timeOf(d.NextCrawlAfter), ClaimEnd: timeOf(d.ClaimExpiresAt), Delay: durationOf(d.DelayMs), Window: textOf(d.TimeWindow),
-	}
-	if d.ClaimedBy != nil {
-		rep.Claimed = *d.ClaimedBy
-	}
-	slot, err := s.q.SlotGet(ctx, "domain:"+domain)
-	if err = translate("slot of "+domain, err); err != nil && !errors.Is(err, crawl.ErrNotFound) {
-		return rep, err
-	}
-	rep.SlotFree, rep.SlotReason = slot.FreeAt, crawl.Reason(slot.Reason)
-	health, err := s.q.DomainHealth(ctx, domain)
-	switch err = translate("health of "+domain, err); {
-	case err == nil:
-		if err := json.Unmarshal(health, &rep.Health); err != nil {
-			return rep, fmt.Errorf("read the health of %s: %w", domain, err)
-		}
-	case !errors.Is(err, crawl.ErrNotFound):
-		return rep, err
+		Domain: d.Domain, Status: crawl.DomainStatus(d.Status), Reason: d.StatusReason, Controls: state.Controls,
+		DeferredUntil: timeOf(d.NextCrawlAfter), Claimed: textOf(d.ClaimedBy), ClaimEnd: timeOf(d.ClaimExpiresAt),
+		SlotFree: state.SlotFree, SlotReason: state.SlotReason, Health: state.Health,
 	}
 	robots, err := s.q.RobotsOfDomain(ctx, domain)
 	runs, err2 := s.q.DomainTotals(ctx, domain)
 	recent, err3 := s.q.DomainRecent(ctx, dbsqlc.DomainRecentParams{Domain: domain, Max: recentShown})
-	spent, err5 := s.q.DomainSpentPatterns(ctx, dbsqlc.DomainSpentPatternsParams{Domain: domain, Max: recentShown})
 	open, err4 := s.q.DomainOpen(ctx, dbsqlc.DomainOpenParams{Domain: domain, Bound: crawl.FrontierBound})
+	patterns, err5 := s.q.DomainPatterns(ctx, dbsqlc.DomainPatternsParams{
+		Domain: domain, Least: traps.PatternGrace, Max: patternsRead,
+	})
 	if err := errors.Join(err, err2, err3, err4, err5); err != nil {
 		return rep, translate("domain "+domain, err)
 	}
@@ -141,31 +144,24 @@ func (s *Store) Domain(ctx context.Context, domain string) (crawl.DomainReport, 
 	if open.Open > 0 {
 		rep.NextDue = open.NextDue
 	}
-	for _, p := range spent {
-		if trap, found := traps.FindPattern(p.Pattern, int(p.Seen), int(p.Duplicates)); found {
+	for _, p := range patterns {
+		if trap, found := traps.FindPattern(p.Pattern, int(p.Seen), int(p.Duplicates)); found && len(rep.Traps) < recentShown {
 			rep.Traps = append(rep.Traps, trap)
 		}
 	}
 	for _, r := range robots {
-		rep.Robots = append(rep.Robots, crawl.RobotsReport{
-			Origin: r.Origin, Verdict: crawl.RobotsVerdict(r.Verdict), Reason: r.Reason,
-			CrawlDelay: durationOf(r.CrawlDelayMs), Sitemaps: r.Sitemaps, StatusCode: int16Of(r.StatusCode),
-			Failures: int(r.Failures), FailingAt: timeOf(r.FailingSince), ReadAt: timeOf(r.ReadAt), FetchedAt: r.FetchedAt, ExpiresAt: r.ExpiresAt,
-		})
+		rep.Robots = append(rep.Robots, robotsReport(r))
 	}
 	for _, r := range runs {
-		rep.Runs = append(rep.Runs, crawl.DomainRun{
-			Run: r.Run, Status: crawl.RunStatus(r.RunStatus), Seed: r.Seed,
-			Window: r.TimeWindow, Started: r.PagesStarted, Budget: r.Budget, RunStarted: r.RunStarted, RunBudget: r.RunBudget,
-			Totals: crawl.Totals{
-				Success: r.Success, BlockedRobots: r.BlockedRobots, Blocked4xx: r.Blocked4xx,
-				Blocked5xx: r.Blocked5xx, Timeout: r.Timeout, Failed: r.Failed, Skipped: r.Skipped, Bytes: r.Bytes,
-			},
-		})
+		run, err := s.domainRun(r, state)
+		if err != nil {
+			return rep, err
+		}
+		rep.Runs = append(rep.Runs, run)
 	}
 	for _, c := range recent {
 		rep.Recent = append(rep.Recent, crawl.CrawlReport{
-			ID: c.ID, URL: c.Url, Run: c.Run, Outcome: outcomeOf(c.Outcome),
+			ID: c.ID, URL: c.Url, Kind: crawl.Kind(c.Kind), Run: c.Run, Outcome: outcomeOf(c.Outcome),
 			StatusCode: int16Of(c.StatusCode), Error: textOf(c.ErrorMessage), CompletedAt: timeOf(c.CompletedAt),
 			Duration: crawl.Duration(fromMS(int64(numOf(c.DurationMs)))), Bytes: numOf(c.Bytes),
 			Skipped: crawl.Reason(textOf(c.Skipped)), Unchanged: textOf(c.Unchanged),
@@ -174,69 +170,39 @@ func (s *Store) Domain(ctx context.Context, domain string) (crawl.DomainReport, 
 	return rep, nil
 }
 
-// Page reports what is known about a page by its canonical URL, or
-// crawl.ErrNotFound.
-func (s *Store) Page(ctx context.Context, url string) (crawl.PageReport, error) {
-	p, err := s.q.PageGet(ctx, url)
+// patternsRead bounds the patterns that a report looks at.
+const patternsRead = 100
+
+func robotsReport(r dbsqlc.RobotsOfDomainRow) crawl.RobotsReport {
+	return crawl.RobotsReport{
+		Origin: r.Origin, Verdict: crawl.RobotsVerdict(r.Verdict), Reason: r.Reason,
+		CrawlDelay: durationOf(r.CrawlDelayMs), Sitemaps: r.Sitemaps, StatusCode: int16Of(r.StatusCode),
+		Failures: int(r.Failures), FailingAt: timeOf(r.FailingSince), ReadAt: timeOf(r.ReadAt),
+		FetchedAt: r.FetchedAt, ExpiresAt: r.ExpiresAt,
+	}
+}
+
+func (s *Store) domainRun(r dbsqlc.DomainTotalsRow, dom crawl.DomainFacts) (crawl.DomainRun, error) {
+	set, err := s.settingsOf(r.Settings)
 	if err != nil {
-		return crawl.PageReport{}, translate("page "+url, err)
+		return crawl.DomainRun{}, fmt.Errorf("read the settings of run %s: %w", r.Run, err)
 	}
-	rep := crawl.PageReport{
-		URL: p.Url, Domain: p.Domain, Status: string(p.Status), Title: textOf(p.Title),
-		Canonical: textOf(p.CanonicalUrl), NoIndex: p.Noindex, NoFollow: p.Nofollow,
-		FetchedAt: timeOf(p.FetchedAt), FailedAt: timeOf(p.FailedAt), FoundAt: p.CreatedAt, FreshUntil: timeOf(p.FreshUntil),
-		Permits: p.Permits,
-		Trap:    crawl.Trap{Kind: crawl.TrapKind(textOf(p.Trap)), Evidence: textOf(p.TrapEvidence)},
-	}
-	links, err := s.q.PageLinkCounts(ctx, p.ID)
-	crawls, err2 := s.q.PageCrawls(ctx, dbsqlc.PageCrawlsParams{PageID: p.ID, Max: recentShown})
-	to, err3 := s.q.PageRedirect(ctx, p.ID)
-	if err3 = translate("redirect of "+url, err3); errors.Is(err3, crawl.ErrNotFound) {
-		err3 = nil
-	}
-	if err := errors.Join(err, err2, err3); err != nil {
-		return rep, translate("page "+url, err)
-	}
-	rep.LinksOut, rep.LinksIn, rep.RedirectTo = links.Outgoing, links.Incoming, to
-	for _, c := range crawls {
-		rep.Crawls = append(rep.Crawls, crawl.CrawlReport{
-			ID: c.ID, Run: c.Run, Outcome: outcomeOf(c.Outcome), StatusCode: int16Of(c.StatusCode),
-			Error: textOf(c.ErrorMessage), Depth: int(c.Depth), Bytes: numOf(c.Bytes), ContentType: textOf(c.ContentType),
-			IP: c.Ip, Duration: crawl.Duration(fromMS(int64(numOf(c.DurationMs)))), ScheduledFor: c.ScheduledFor,
-			LockedAt: timeOf(c.LockedAt), CompletedAt: timeOf(c.CompletedAt),
-			Skipped: crawl.Reason(textOf(c.Skipped)), Unchanged: textOf(c.Unchanged),
-		})
-	}
-	return rep, nil
+	facts := crawl.RunFacts{Settings: set, PagesStarted: r.RunStarted, DomainStarted: r.PagesStarted}
+	inAll, ofDomain := decide.Budgets(facts, dom)
+	return crawl.DomainRun{
+		Run: r.Run, Status: crawl.RunStatus(r.RunStatus), Seed: r.Seed, Window: *set.Window,
+		Started: r.PagesStarted, Budget: orUnlimited(ofDomain), RunStarted: r.RunStarted, RunBudget: orUnlimited(inAll),
+		BudgetSpent: decide.BudgetSpent(facts, dom),
+		Totals: crawl.Totals{
+			Success: r.Success, BlockedRobots: r.BlockedRobots, Blocked4xx: r.Blocked4xx,
+			Blocked5xx: r.Blocked5xx, Timeout: r.Timeout, Failed: r.Failed, Skipped: r.Skipped, Bytes: r.Bytes,
+		},
+	}, nil
 }
 
-func durationOf(n *int64) *crawl.Duration {
+func orUnlimited(n *int64) int64 {
 	if n == nil {
-		return nil
-	}
-	d := crawl.Duration(fromMS(*n))
-	return &d
-}
-
-func outcomeOf(o *dbsqlc.CrawlOutcome) crawl.Outcome {
-	if o == nil {
-		return ""
-	}
-	return crawl.Outcome(*o)
-}
-
-func int16Of(n *int16) int { return int(numOf(n)) }
-
-func numOf[T int16 | int32 | int64](n *T) T {
-	if n == nil {
-		return 0
+		return crawl.Unlimited
 	}
 	return *n
-}
-
-func textOf(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }

@@ -2,25 +2,38 @@ package db
 
 import (
 	"context"
+	"crypto/sha256"
 	"embed"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
+
+	"github.com/mosey-web/mosey/crawl"
 )
 
-//go:embed migrations/*.sql
-var migrations embed.FS
+// Tables are made by numbered migrations, which only go forward. Functions, views
+// and triggers are repeatable: each is what its file says, and all files are run
+// again when one has changed, in the order of their names.
+//
+//go:embed migrations/*.sql functions/*.sql roles.sql
+var files embed.FS
 
 // Migrate brings the database to the newest schema, under an advisory lock so that
 // any number of processes may start at once. It returns how many migrations it
 // applied. A database newer than this program is an error.
 func Migrate(ctx context.Context, pool *pgxpool.Pool) (applied int, err error) {
-	provider, closeProvider, err := newProvider(pool)
+	return migrate(ctx, pool, files)
+}
+
+func migrate(ctx context.Context, pool *pgxpool.Pool, from fs.FS) (applied int, err error) {
+	provider, closeProvider, err := newProvider(pool, from)
 	if err != nil {
 		return 0, err
 	}
@@ -36,26 +49,122 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool) (applied int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("migrate the database: %w", err)
 	}
+	changed, err := applyFunctions(ctx, pool, from)
+	if err != nil {
+		return len(results), err
+	}
+	if changed || len(results) > 0 {
+		// the plans of statements are kept: they are not to be made from nothing
+		if _, err := pool.Exec(ctx, "ANALYZE"); err != nil {
+			return len(results), fmt.Errorf("analyze the database: %w", err)
+		}
+	}
 	return len(results), nil
 }
 
-// SchemaVersions returns the schema's version in the database and the one this
-// program needs.
-func SchemaVersions(ctx context.Context, pool *pgxpool.Pool) (current, target int64, err error) {
-	provider, closeProvider, err := newProvider(pool)
+// functionsLock is the advisory lock under which functions are replaced.
+const functionsLock = 0x6d6f736579 // "mosey"
+
+// applyFunctions makes the functions what their files say, if any of them, or a
+// role's rights, have changed since the last time.
+func applyFunctions(ctx context.Context, pool *pgxpool.Pool, from fs.FS) (changed bool, err error) {
+	scripts, hash, err := readFunctions(from)
 	if err != nil {
-		return 0, 0, err
+		return false, err
 	}
-	defer func() { err = errors.Join(err, closeProvider()) }()
-	current, target, err = provider.GetVersions(ctx)
+	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", functionsLock); err != nil {
+			return fmt.Errorf("lock the functions: %w", err)
+		}
+		var stored string
+		if err := tx.QueryRow(ctx, "SELECT functions FROM schema_compatibility").Scan(&stored); err != nil {
+			return fmt.Errorf("read the functions' version: %w", err)
+		}
+		if stored == hash {
+			return nil
+		}
+		changed = true
+		for _, s := range scripts {
+			if _, err := tx.Exec(ctx, s.text); err != nil {
+				return fmt.Errorf("apply %s: %w", s.name, err)
+			}
+		}
+		_, err := tx.Exec(ctx, "UPDATE schema_compatibility SET functions = $1", hash)
+		return err
+	})
 	if err != nil {
-		return 0, 0, fmt.Errorf("read the schema's version: %w", err)
+		return false, fmt.Errorf("migrate the database: %w", err)
 	}
-	return current, target, nil
+	return changed, nil
 }
 
-func newProvider(pool *pgxpool.Pool) (*goose.Provider, func() error, error) {
-	files, err := fs.Sub(migrations, "migrations")
+type script struct{ name, text string }
+
+func readFunctions(from fs.FS) (scripts []script, hash string, err error) {
+	names, err := fs.Glob(from, "functions/*.sql")
+	if err != nil {
+		return nil, "", fmt.Errorf("list the functions: %w", err)
+	}
+	sum := sha256.New()
+	for _, name := range append(names, "roles.sql") {
+		text, err := fs.ReadFile(from, name)
+		if err != nil {
+			return nil, "", fmt.Errorf("read the functions: %w", err)
+		}
+		scripts = append(scripts, script{name, string(text)})
+		fmt.Fprintf(sum, "%s %d %s", name, len(text), text)
+	}
+	return scripts, hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// Schema is what a program and its database know of each other.
+type Schema struct {
+	// Current is the database's version, Known the newest that this program knows.
+	Current, Known int64
+	// Oldest is the oldest version whose programs the database still serves.
+	Oldest int64
+}
+
+// Check returns an error that wraps crawl.ErrInvalid, with the remedy, if this
+// program cannot use the database. A newer schema serves older programs until a
+// migration takes away what they need.
+func (s Schema) Check() error {
+	switch {
+	case s.Current < s.Known:
+		return fmt.Errorf("%w: the database has schema version %d, this program needs %d: run mosey migrate",
+			crawl.ErrInvalid, s.Current, s.Known)
+	case s.Known < s.Oldest:
+		return fmt.Errorf("%w: the database has schema version %d, which serves programs from version %d on, this one has %d: use a newer Mosey",
+			crawl.ErrInvalid, s.Current, s.Oldest, s.Known)
+	}
+	return nil
+}
+
+// SchemaOf reads the database's schema.
+func SchemaOf(ctx context.Context, pool *pgxpool.Pool) (Schema, error) {
+	return schemaOf(ctx, pool, files)
+}
+
+func schemaOf(ctx context.Context, pool *pgxpool.Pool, from fs.FS) (s Schema, err error) {
+	provider, closeProvider, err := newProvider(pool, from)
+	if err != nil {
+		return s, err
+	}
+	defer func() { err = errors.Join(err, closeProvider()) }()
+	if s.Current, s.Known, err = provider.GetVersions(ctx); err != nil {
+		return s, fmt.Errorf("read the schema's version: %w", err)
+	}
+	if s.Current == 0 {
+		return s, nil
+	}
+	if err := pool.QueryRow(ctx, "SELECT oldest FROM schema_compatibility").Scan(&s.Oldest); err != nil {
+		return s, fmt.Errorf("read the schema's compatibility: %w", err)
+	}
+	return s, nil
+}
+
+func newProvider(pool *pgxpool.Pool, from fs.FS) (*goose.Provider, func() error, error) {
+	migrations, err := fs.Sub(from, "migrations")
 	if err != nil {
 		return nil, nil, fmt.Errorf("open the migrations: %w", err)
 	}
@@ -65,7 +174,7 @@ func newProvider(pool *pgxpool.Pool) (*goose.Provider, func() error, error) {
 		return nil, nil, fmt.Errorf("make the migration lock: %w", err)
 	}
 	sqlDB := stdlib.OpenDBFromPool(pool)
-	provider, err := goose.NewProvider(goose.DialectPostgres, sqlDB, files, goose.WithSessionLocker(locker))
+	provider, err := goose.NewProvider(goose.DialectPostgres, sqlDB, migrations, goose.WithSessionLocker(locker))
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("read the migrations: %w", err), sqlDB.Close())
 	}

@@ -3,10 +3,10 @@ package db
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
-	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
 // Robots returns what is stored of an origin's robots.txt, or crawl.ErrNotFound.
@@ -16,44 +16,33 @@ func (s *Store) Robots(ctx context.Context, origin string) (crawl.Robots, error)
 		return crawl.Robots{}, translate("robots.txt of "+origin, err)
 	}
 	r := crawl.Robots{
-		Fresh:  fromMS(row.FreshMs),
 		Origin: row.Origin, Domain: row.Domain, Verdict: crawl.RobotsVerdict(row.Verdict), Agent: row.Agent, Rules: row.Rules,
 		Sitemaps: row.Sitemaps, Reason: row.Reason, StatusCode: int16Of(row.StatusCode),
 		ETag: textOf(row.Etag), LastModified: timeOf(row.LastModified), Failed: row.FailingMs > 0,
-		Failing: fromMS(row.FailingMs), Age: fromMS(row.AgeMs),
+		Failing: fromMS(row.FailingMs), Age: fromMS(row.AgeMs), Fresh: crawl.MillisOf(row.FreshMs),
 		Failures: int(row.Failures), Version: row.Version, FetchedAt: row.FetchedAt, ExpiresAt: row.ExpiresAt,
 	}
 	if row.Tdm != "" {
 		r.TDM = json.RawMessage(row.Tdm)
 	}
 	if row.CrawlDelayMs != nil {
-		d := fromMS(*row.CrawlDelayMs)
+		d := crawl.MillisOf(*row.CrawlDelayMs)
 		r.CrawlDelay = &d
 	}
 	return r, nil
 }
 
-// SaveRobots stores what a fetch of robots.txt found, and has pages that other
-// rules had disallowed decided again. It returns how many fetches in a row have
-// now failed.
+// SaveRobots stores what is known of an origin's robots.txt without a request, and
+// has pages that other rules had disallowed decided again. It returns how many
+// fetches in a row have now failed.
 func (s *Store) SaveRobots(ctx context.Context, r crawl.Robots) (int, error) {
-	p := dbsqlc.RobotsSaveParams{
-		Origin: r.Origin, Domain: r.Domain, Verdict: dbsqlc.RobotsVerdict(r.Verdict), Agent: r.Agent, Rules: r.Rules,
-		Sitemaps: r.Sitemaps, Reason: r.Reason, FreshMs: ms(max(r.Fresh, time.Millisecond)),
-		StatusCode: int32(r.StatusCode), //nolint:gosec // three digits
-		Etag:       textOrNil(r.ETag), LastModified: timeOrNil(r.LastModified),
-		Tdm:    string(r.TDM),
-		Failed: r.Failed || r.Verdict == crawl.RobotsUnreachable,
-	}
-	if r.Sitemaps == nil {
-		p.Sitemaps = []string{}
-	}
-	if r.CrawlDelay != nil {
-		n := ms(*r.CrawlDelay)
-		p.CrawlDelayMs = &n
+	r.Fresh = max(r.Fresh, crawl.Millis(time.Millisecond))
+	doc, err := json.Marshal(r)
+	if err != nil {
+		return 0, fmt.Errorf("store robots.txt of %s: %w", r.Origin, err)
 	}
 	failures, err := retryConflicts(ctx, "store robots.txt of "+r.Origin, func() (int32, error) {
-		return s.q.RobotsSave(ctx, p)
+		return s.q.RobotsSave(ctx, doc)
 	})
 	return int(failures), err
 }

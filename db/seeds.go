@@ -2,8 +2,11 @@ package db
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/traps"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
@@ -11,13 +14,17 @@ import (
 // AddSeeds stores seeds and makes them part of a run, in one transaction; a seed
 // that the run already has is left alone. It returns how many are new.
 func (s *Store) AddSeeds(ctx context.Context, runID int64, seeds []urls.URL) (int, error) {
-	p := dbsqlc.SeedsAddParams{RunID: runID}
-	for _, u := range seeds {
-		p.Urls = append(p.Urls, u.String())
-		p.Domains = append(p.Domains, u.Domain())
-		p.Origins = append(p.Origins, u.Origin())
+	pages := make([]crawl.Link, len(seeds))
+	for i, u := range seeds {
+		pages[i] = crawl.Link{URL: u.String(), Domain: u.Domain(), Origin: u.Origin(), Patterns: traps.Patterns(u)}
 	}
-	n, err := retryConflicts(ctx, "store seeds", func() (int32, error) { return s.q.SeedsAdd(ctx, p) })
+	doc, err := json.Marshal(pages)
+	if err != nil {
+		return 0, fmt.Errorf("store seeds: %w", err)
+	}
+	n, err := retryConflicts(ctx, "store seeds", func() (int32, error) {
+		return s.q.SeedsAdd(ctx, dbsqlc.SeedsAddParams{RunID: runID, Pages: doc})
+	})
 	return int(n), err
 }
 
@@ -51,24 +58,22 @@ func (s *Store) UnstageSeeds(ctx context.Context, runID, lastID int64) error {
 	return translate("unstage seeds", err)
 }
 
-// OpenSeeds returns the crawls of seeds that no attempt has been made for: their
-// pages, and what is known of their robots.txt.
+// OpenSeeds returns the crawls of seeds that no attempt has been made for.
 func (s *Store) OpenSeeds(ctx context.Context, runID int64, seeds []urls.URL) ([]crawl.SeedCrawl, error) {
-	texts := make([]string, len(seeds))
+	p := dbsqlc.SeedsOpenParams{RunID: runID, Urls: make([]string, len(seeds)), Domains: make([]string, len(seeds))}
 	for i, u := range seeds {
-		texts[i] = u.String()
+		p.Urls[i], p.Domains[i] = u.String(), u.Domain()
 	}
-	rows, err := s.q.SeedsOpen(ctx, dbsqlc.SeedsOpenParams{Urls: texts, RunID: runID})
+	rows, err := s.q.SeedsOpen(ctx, p)
 	if err != nil {
 		return nil, translate("read seeds", err)
 	}
 	open := make([]crawl.SeedCrawl, len(rows))
 	for i, r := range rows {
-		open[i] = crawl.SeedCrawl{Domain: r.Domain, Next: crawl.Next{
-			CrawlID: r.ID, URL: r.Url, Origin: r.Origin, TDMKnown: r.TdmKnown,
-			RobotsVerdict: crawl.RobotsVerdict(r.RobotsVerdict), RobotsVersion: r.RobotsVersion,
-			RobotsFresh: fromMS(r.RobotsFreshMs), RobotsReason: r.RobotsReason,
-		}}
+		open[i].Domain = r.Domain
+		if err := json.Unmarshal(r.Facts, &open[i].CrawlFacts); err != nil {
+			return nil, fmt.Errorf("read seeds: %w", err)
+		}
 	}
 	return open, nil
 }

@@ -3,10 +3,13 @@ package db
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
@@ -15,6 +18,10 @@ import (
 type Store struct {
 	pool *pgxpool.Pool
 	q    *dbsqlc.Queries
+
+	settingsMu sync.Mutex
+	// settings holds those that were read, by their text
+	settings map[string]crawl.Settings
 }
 
 // PoolConnsDefault is the size of the one pool a process has. A page needs a
@@ -22,8 +29,24 @@ type Store struct {
 const PoolConnsDefault = 16
 
 // Open connects to the database at url (a Postgres URL or key=value string; any
-// pool_* parameter in it wins over the defaults) and checks that it answers.
+// pool_* parameter in it wins over the defaults) and checks that it answers. It
+// uses the rights of a worker, where the database has a role for them: enough to
+// crawl, not to change the schema or to delete history.
 func Open(ctx context.Context, url string) (*Store, error) {
+	return open(ctx, url, func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, workerRole)
+		return err
+	})
+}
+
+// workerRole takes on the rights of a worker.
+const workerRole = `SELECT CASE WHEN pg_has_role(oid, 'MEMBER') THEN set_config('role', rolname, false) END
+FROM pg_roles WHERE rolname = 'mosey_worker'`
+
+// OpenOwner is Open with the rights that url gives: those of the owner, to migrate.
+func OpenOwner(ctx context.Context, url string) (*Store, error) { return open(ctx, url, nil) }
+
+func open(ctx context.Context, url string, connected func(context.Context, *pgx.Conn) error) (*Store, error) {
 	cfg, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		// pgx cuts the password out of what it quotes
@@ -40,6 +63,7 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	// Every statement is a few steps along an index, whatever its parameters:
 	// planning each anew would cost more than running it.
 	cfg.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_generic_plan"
+	cfg.AfterConnect = connected
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
@@ -78,13 +102,7 @@ func retryConflicts[T any](ctx context.Context, op string, fn func() (T, error))
 }
 
 // ms is a duration in whole milliseconds, rounded up.
-func ms(d time.Duration) int64 {
-	n := int64(d / time.Millisecond)
-	if d%time.Millisecond > 0 {
-		n++
-	}
-	return n
-}
+func ms(d time.Duration) int64 { return crawl.Millis(d).Count() }
 
 // sinceMS is how long ago an instant was in milliseconds, rounded down, so that a
 // request is never taken to have ended earlier than it did.
@@ -92,7 +110,4 @@ func sinceMS(t time.Time) int64 {
 	return max(time.Since(t).Milliseconds(), 0)
 }
 
-func fromMS(n int64) time.Duration {
-	const most = int64(1<<63-1) / int64(time.Millisecond)
-	return time.Duration(min(n, most)) * time.Millisecond
-}
+func fromMS(n int64) time.Duration { return time.Duration(crawl.MillisOf(n)) }

@@ -2,17 +2,12 @@ package workflows
 
 import (
 	"fmt"
+	"time"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mosey-web/mosey/activities"
-)
-
-// Values of the search attribute MoseyStatus.
-const (
-	statusRunning = "running"
-	statusPaused  = "paused"
 )
 
 // CrawlInput names the run to dispatch.
@@ -25,13 +20,14 @@ type CrawlResult struct {
 	Reason string `json:"reason"`
 }
 
-// CrawlWorkflow keeps the domains of a run going: every few seconds it starts
-// those that have due work. It ends when nothing is active and nothing is due.
+// CrawlWorkflow keeps the domains of a run going: it starts those that have due
+// work, then sleeps until something is due next or a signal wakes it. It ends when
+// nothing is active and nothing is due.
 func CrawlWorkflow(ctx workflow.Context, in CrawlInput) (CrawlResult, error) {
 	wake := workflow.GetSignalChannel(ctx, SignalWake)
-	err := workflow.SetUpdateHandlerWithOptions(ctx, UpdateStop, func(ctx workflow.Context, _ Stop) error {
-		return workflow.ExecuteActivity(withRecordOptions(ctx, "stop run "+in.Run), act.StopRun,
-			activities.StartCrawlInput{Run: in.Run}).Get(ctx, nil)
+	err := workflow.SetUpdateHandlerWithOptions(ctx, UpdateStop, func(ctx workflow.Context, m Stop) error {
+		return workflow.ExecuteActivity(withUpdateOptions(ctx, "stop run "+in.Run), act.StopRun,
+			activities.StopRunInput{Run: in.Run, Reason: m.Reason}).Get(ctx, nil)
 	}, workflow.UpdateHandlerOptions{
 		Validator:   func(_ workflow.Context, m Stop) error { return validateReason(m.Reason) },
 		Description: "Stop the run: no page of it is requested any more",
@@ -61,25 +57,28 @@ func CrawlWorkflow(ctx workflow.Context, in CrawlInput) (CrawlResult, error) {
 			drain(wake)
 			return CrawlResult{}, workflow.NewContinueAsNewError(ctx, CrawlWorkflow, in)
 		}
-		if err := waitForWake(ctx, wake, res.Active); err != nil {
+		if err := waitForWake(ctx, wake, res); err != nil {
 			return CrawlResult{}, err
 		}
 	}
 }
 
 // waitForWake waits until it is time to look for work again, or a signal says so.
-func waitForWake(ctx workflow.Context, wake workflow.ReceiveChannel, active int) error {
+// An idle run waits for a signal alone, and so makes no events.
+func waitForWake(ctx workflow.Context, wake workflow.ReceiveChannel, res activities.DispatchResult) error {
 	timerCtx, cancel := workflow.WithCancel(ctx)
 	defer cancel()
-	timer := workflow.NewTimerWithOptions(timerCtx, dispatchEvery, workflow.TimerOptions{
-		Summary: fmt.Sprintf("%d domains active", active),
-	})
 	var err error
-	workflow.NewNamedSelector(ctx, "dispatch").
-		AddFuture(timer, func(f workflow.Future) { err = f.Get(ctx, nil) }).
+	s := workflow.NewNamedSelector(ctx, "dispatch").
 		AddReceive(wake, func(c workflow.ReceiveChannel, _ bool) { c.Receive(ctx, nil) }).
-		AddReceive(ctx.Done(), func(workflow.ReceiveChannel, bool) { err = temporal.NewCanceledError() }).
-		Select(ctx)
+		AddReceive(ctx.Done(), func(workflow.ReceiveChannel, bool) { err = temporal.NewCanceledError() })
+	if res.NextIn > 0 {
+		timer := workflow.NewTimerWithOptions(timerCtx, time.Duration(res.NextIn), workflow.TimerOptions{
+			Summary: fmt.Sprintf("%d domains active", res.Active),
+		})
+		s.AddFuture(timer, func(f workflow.Future) { err = f.Get(ctx, nil) })
+	}
+	s.Select(ctx)
 	return err
 }
 

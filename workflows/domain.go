@@ -21,7 +21,7 @@ type DomainInput struct {
 
 // DomainWorkflow makes a domain's requests, one after the other, and sleeps in
 // between until the domain may be asked again. It serves every run that has work
-// for the domain, and ends when nothing is due.
+// for the domain, and ends when nothing is due, or a person lets nothing be asked.
 func DomainWorkflow(ctx workflow.Context, in DomainInput) error {
 	d, err := newDomain(ctx, in)
 	if err != nil {
@@ -36,8 +36,8 @@ func DomainWorkflow(ctx workflow.Context, in DomainInput) error {
 			return d.leave(ctx, err)
 		}
 		switch {
-		// A signal that came meanwhile says that there is work again.
-		case finished && d.wake.Len() == 0:
+		// A signal or an update that came meanwhile says that there is work again.
+		case finished && d.wake.Len() == 0 && !d.news:
 			return nil
 		case finished:
 			d.state.Next = activities.StepFetch
@@ -54,13 +54,10 @@ func DomainWorkflow(ctx workflow.Context, in DomainInput) error {
 // workflow may end.
 func (d *domain) step(ctx workflow.Context) (finished bool, err error) {
 	d.takeWakes()
-	d.describe(ctx)
-	switch {
-	case d.state.Stopped:
-		return d.finish(ctx, activities.FinishDomainInput{Domain: d.name, PutAway: true, Reason: d.state.Why})
-	case d.state.Paused:
-		return false, workflow.Await(ctx, func() bool { return !d.state.Paused || d.state.Stopped })
-	case d.state.Wait > 0:
+	if err := d.describe(ctx); err != nil {
+		return false, err
+	}
+	if d.state.Wait > 0 && d.state.Next != activities.StepFinish {
 		return false, d.sleep(ctx)
 	}
 	switch d.state.Next {
@@ -68,7 +65,7 @@ func (d *domain) step(ctx workflow.Context) (finished bool, err error) {
 		return false, d.fetchRobots(ctx)
 	case activities.StepFinish:
 		return d.finish(ctx, activities.FinishDomainInput{
-			Domain: d.name, PutAway: d.state.PutAway > 0, Wait: d.state.PutAway, Reason: string(d.state.Reason),
+			Domain: d.name, Defer: d.state.Defer, Wait: d.state.Wait, Reason: string(d.state.Reason),
 		})
 	case activities.StepFetch:
 	}
@@ -107,79 +104,43 @@ func (d *domain) sleep(ctx workflow.Context) error {
 func (d *domain) fetchPages(ctx workflow.Context) error {
 	var res activities.FetchPagesResult
 	d.news = false
-	err := d.interruptible(ctx, func(ctx workflow.Context) workflow.Future {
-		return workflow.ExecuteActivity(withFetchOptions(ctx, d.fetchSummary()), act.FetchPages,
-			activities.FetchPagesInput{Domain: d.name, MaxPages: max(d.pages, 1), Queued: d.state.Queued})
-	}, &res)
+	err := workflow.ExecuteActivity(withFetchOptions(ctx, d.fetchSummary()), act.FetchPages,
+		activities.FetchPagesInput{Domain: d.name, MaxPages: max(d.pages, 1), Queued: d.state.Queued}).Get(ctx, &res)
 	if err != nil {
 		return err
 	}
 	d.state.Closed += int64(res.Closed)
 	d.state.Next, d.state.URL, d.state.Queued = res.Next, res.URL, res.Queued
-	d.state.Wait, d.state.Reason, d.state.PutAway = res.Wait, res.Reason, 0
-	if res.Next == activities.StepFinish {
-		d.state.Wait = 0
-		if res.PutAway {
-			d.state.PutAway = res.Wait
-		}
-	}
+	d.state.Wait, d.state.Reason, d.state.Defer = res.Wait, res.Reason, res.Defer
 	if res.Next == activities.StepRobots {
-		d.state.Origin, d.state.URL, d.state.Hops = res.URL, "", 0
+		d.state.Origin, d.state.URL, d.state.Kind, d.state.Hops = res.URL, "", res.Kind, 0
 	}
-	return nil
+	return d.serve(ctx, res.Runs)
 }
 
 func (d *domain) fetchRobots(ctx workflow.Context) error {
 	var res activities.FetchRobotsResult
-	err := d.interruptible(ctx, func(ctx workflow.Context) workflow.Future {
-		return workflow.ExecuteActivity(withRobotsOptions(ctx, d.robotsSummary()), act.FetchRobots,
-			activities.FetchRobotsInput{
-				Domain: d.name, Origin: d.state.Origin, URL: d.state.URL, Hops: d.state.Hops, Queued: d.state.Queued,
-			})
-	}, &res)
+	err := workflow.ExecuteActivity(withRobotsOptions(ctx, d.robotsSummary()), act.FetchRobots,
+		activities.FetchRobotsInput{
+			Domain: d.name, Origin: d.state.Origin, Kind: d.state.Kind, URL: d.state.URL, Hops: d.state.Hops,
+			Queued: d.state.Queued,
+		}).Get(ctx, &res)
 	if err != nil {
 		return err
 	}
-	if res.Done {
-		d.state.Next, d.state.Wait, d.state.URL, d.state.Hops, d.state.Queued = activities.StepFetch, 0, "", 0, false
-		d.state.Origin = ""
-		return nil
-	}
-	d.state.Wait, d.state.Reason = res.Wait, res.Reason
+	d.state.Wait, d.state.Reason, d.state.Kind = res.Wait, res.Reason, res.Kind
 	d.state.URL, d.state.Hops, d.state.Queued = res.URL, res.Hops, res.Queued
+	if res.Done {
+		d.state.Next, d.state.Origin = activities.StepFetch, ""
+	}
 	return nil
-}
-
-// interruptible runs an activity that pausing or stopping cancels; a request that
-// has begun is finished all the same. Being interrupted is no error.
-func (d *domain) interruptible(
-	ctx workflow.Context, start func(workflow.Context) workflow.Future, result any,
-) error {
-	actCtx, cancel := workflow.WithCancel(ctx)
-	defer cancel()
-	future := start(actCtx)
-	for !future.IsReady() {
-		workflow.NewNamedSelector(ctx, "activity").
-			AddFuture(future, func(workflow.Future) {}).
-			AddReceive(d.changed, func(c workflow.ReceiveChannel, _ bool) { c.Receive(ctx, nil) }).
-			Select(ctx)
-		if d.state.Paused || d.state.Stopped {
-			cancel()
-		}
-	}
-	err := future.Get(ctx, result)
-	if temporal.IsCanceledError(err) && ctx.Err() == nil {
-		d.state.Next, d.state.Wait = activities.StepFetch, 0
-		return nil
-	}
-	return err
 }
 
 func (d *domain) finish(ctx workflow.Context, in activities.FinishDomainInput) (bool, error) {
 	var res activities.FinishDomainResult
 	err := workflow.ExecuteActivity(withRecordOptions(ctx, "nothing is due: finish"), act.FinishDomain, in).Get(ctx, &res)
 	if err == nil && !res.Finished {
-		d.state.Next = activities.StepFetch
+		d.state.Next, d.state.Wait, d.state.Defer = activities.StepFetch, 0, false
 	}
 	return res.Finished, err
 }
@@ -192,7 +153,7 @@ func (d *domain) leave(ctx workflow.Context, cause error) error {
 	}
 	ctx, cancel := workflow.NewDisconnectedContext(ctx)
 	defer cancel()
-	if _, err := d.finish(ctx, activities.FinishDomainInput{Domain: d.name, PutAway: true, Reason: "cancelled"}); err != nil {
+	if _, err := d.finish(ctx, activities.FinishDomainInput{Domain: d.name, Defer: true, Reason: "cancelled"}); err != nil {
 		return err
 	}
 	return cause

@@ -2,12 +2,30 @@ package workflows
 
 import (
 	"fmt"
+	"slices"
 
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/urls"
+)
+
+// Values of the search attribute MoseyStatus.
+const (
+	// StatusRunning is a dispatcher or a seeding that is at work.
+	StatusRunning = "running"
+	// StatusCrawling is a domain whose pages are being fetched, politely.
+	StatusCrawling = "crawling"
+	// StatusWaiting is a domain that sleeps: for its window, for a page's time, or
+	// because its server asked for it.
+	StatusWaiting = "waiting"
+	// StatusGraylisted is a domain that rests: its answers were mostly errors or slow.
+	StatusGraylisted = "graylisted"
+	// StatusDeferred is a domain whose workflow ends until an instant.
+	StatusDeferred = "deferred"
+	// StatusPaused is a domain of which a person lets nothing be asked.
+	StatusPaused = "paused"
 )
 
 // DomainState is all that a domain's workflow carries from one execution to the
@@ -17,20 +35,22 @@ type DomainState struct {
 	Next   activities.Step `json:"next,omitempty"`
 	Wait   crawl.Duration  `json:"wait,omitempty"`
 	Reason crawl.Reason    `json:"reason,omitempty"`
+	// Defer, with StepFinish, defers the domain for Wait.
+	Defer bool `json:"defer,omitempty"`
 	// URL is the page that is next, for people, or robots.txt's own location.
 	URL string `json:"url,omitempty"`
-	// Origin and Hops are of the robots.txt being fetched.
-	Origin string `json:"origin,omitempty"`
-	Hops   int    `json:"hops,omitempty"`
-	// Queued says that the wait for an address's queue is over.
+	// Origin, Kind and Hops are of the robots.txt or tdmrep.json being fetched.
+	Origin string     `json:"origin,omitempty"`
+	Kind   crawl.Kind `json:"kind,omitempty"`
+	Hops   int        `json:"hops,omitempty"`
+	// Queued is set once the domain has waited for its turn on a shared address.
 	Queued bool `json:"queued,omitempty"`
-	// PutAway is how long to leave the domain alone after finishing.
-	PutAway crawl.Duration `json:"put_away,omitempty"`
 	// Closed counts attempts, for people.
-	Closed  int64  `json:"closed,omitempty"`
-	Paused  bool   `json:"paused,omitempty"`
-	Stopped bool   `json:"stopped,omitempty"`
-	Why     string `json:"why,omitempty"`
+	Closed int64 `json:"closed,omitempty"`
+	// Runs are the runs that want something of the domain, and Status is what it
+	// does: the values of the search attributes.
+	Runs   []string `json:"runs,omitempty"`
+	Status string   `json:"status,omitempty"`
 }
 
 // domain is one execution of DomainWorkflow.
@@ -41,7 +61,7 @@ type domain struct {
 	wake  workflow.ReceiveChannel
 	// news says that work may have come since FetchPages was last called.
 	news bool
-	// changed interrupts a sleep or an activity after an update.
+	// changed interrupts a sleep after an update.
 	changed workflow.Channel
 }
 
@@ -54,13 +74,10 @@ func newDomain(ctx workflow.Context, in DomainInput) (*domain, error) {
 	if d.state.Next == "" {
 		d.state.Next = activities.StepFetch
 	}
+	if d.state.Status == "" {
+		d.state.Status = StatusCrawling
+	}
 	return d, d.handle(ctx)
-}
-
-// notify interrupts what the workflow waits for.
-func (d *domain) notify(ctx workflow.Context) {
-	d.changed.SendAsync(struct{}{})
-	d.describe(ctx)
 }
 
 // takeWakes takes the signals that are there. News ends a wait for work, and no
@@ -75,9 +92,9 @@ func (d *domain) takeWakes() {
 	}
 }
 
-// endsWithNews says whether what is waited for may be another by now.
+// endsWithNews reports whether what is waited for may be another by now.
 func (s DomainState) endsWithNews() bool {
-	return s.Reason == crawl.ReasonScheduled || s.Reason == crawl.ReasonWindow
+	return s.Next != activities.StepFinish && (s.Reason == crawl.ReasonScheduled || s.Reason == crawl.ReasonWindow)
 }
 
 func (d *domain) waitSummary() string {
@@ -87,12 +104,20 @@ func (d *domain) waitSummary() string {
 	}
 	switch {
 	case d.state.Next == activities.StepRobots:
-		return "robots.txt of " + d.state.Origin + after
+		return d.prerequisite() + after
 	case d.state.URL != "":
 		return d.state.URL + after
 	default:
 		return "nothing is due yet" + after
 	}
+}
+
+// prerequisite names what is fetched of an origin.
+func (d *domain) prerequisite() string {
+	if d.state.Kind == crawl.KindTDM {
+		return "tdmrep.json of " + d.state.Origin
+	}
+	return "robots.txt of " + d.state.Origin
 }
 
 func (d *domain) fetchSummary() string {
@@ -108,22 +133,54 @@ func (d *domain) fetchSummary() string {
 
 func (d *domain) robotsSummary() string {
 	if d.state.URL != "" {
-		return urls.Shorten("robots.txt of "+d.state.Origin+" at "+d.state.URL, summaryMax)
+		return urls.Shorten(d.prerequisite()+" at "+d.state.URL, summaryMax)
 	}
-	return urls.Shorten("robots.txt of "+d.state.Origin, summaryMax)
+	return urls.Shorten(d.prerequisite(), summaryMax)
 }
 
-// describe keeps the workflow's current details readable for people.
-func (d *domain) describe(ctx workflow.Context) {
+// serve keeps the search attribute of the runs that the domain is crawled for.
+func (d *domain) serve(ctx workflow.Context, runs []string) error {
+	if len(runs) == 0 || slices.Equal(runs, d.state.Runs) {
+		return nil
+	}
+	d.state.Runs = runs
+	return workflow.UpsertTypedSearchAttributes(ctx, attrRun.ValueSet(runs))
+}
+
+// describe keeps the workflow's current details, and its status, for people.
+func (d *domain) describe(ctx workflow.Context) error {
 	now := "now: " + string(d.state.Next)
 	switch {
-	case d.state.Stopped:
-		now = "stopped: " + d.state.Why
-	case d.state.Paused:
-		now = "paused: " + d.state.Why
+	case d.state.Next == activities.StepFinish && d.state.Reason != "":
+		now = "ending: " + string(d.state.Reason)
 	case d.state.Wait > 0:
 		now = "waiting " + d.state.Wait.String() + " for " + d.waitSummary()
 	}
 	workflow.SetCurrentDetails(ctx, fmt.Sprintf("**%s**: %s\n\n%d attempts recorded, %d pages an activity",
 		d.name, now, d.state.Closed, max(d.pages, 1)))
+	status := d.state.status()
+	if status == d.state.Status {
+		return nil
+	}
+	d.state.Status = status
+	return workflow.UpsertTypedSearchAttributes(ctx, attrStatus.ValueSet(status))
+}
+
+// status is what a domain does, in a word. The delay between two pages is part of
+// crawling.
+func (s DomainState) status() string {
+	switch s.Reason {
+	case crawl.ReasonPaused, crawl.ReasonStopped, crawl.ReasonBlocked:
+		return StatusPaused
+	case crawl.ReasonGraylist:
+		return StatusGraylisted
+	case crawl.ReasonWindow, crawl.ReasonScheduled, crawl.ReasonRetryAfter, crawl.ReasonBackoff, crawl.ReasonRobots:
+		switch {
+		case s.Defer:
+			return StatusDeferred
+		case s.Wait > 0 && s.Next != activities.StepFinish:
+			return StatusWaiting
+		}
+	}
+	return StatusCrawling
 }

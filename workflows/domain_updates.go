@@ -1,21 +1,25 @@
 package workflows
 
 import (
+	"encoding/json"
 	"errors"
+	"time"
 
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mosey-web/mosey/activities"
+	"github.com/mosey-web/mosey/crawl"
 )
 
 // handle sets the domain's query and update handlers. Validators keep bad input
-// out of the history.
+// out of the history. What an update decides is a row first, which the guard
+// obeys: it holds even if this workflow is lost.
 func (d *domain) handle(ctx workflow.Context) error {
 	return errors.Join(
 		workflow.SetQueryHandler(ctx, QueryState, func() (DomainState, error) { return d.state, nil }),
 		workflow.SetUpdateHandlerWithOptions(ctx, UpdatePause, d.pause, workflow.UpdateHandlerOptions{
-			Validator:   func(_ workflow.Context, m Pause) error { return validateReason(m.Reason) },
-			Description: "Stop requests until resume; one that has begun is finished",
+			Validator:   func(ctx workflow.Context, m Pause) error { return m.validate(workflow.Now(ctx)) },
+			Description: "Make no request until resume, or until a time; one that has begun is finished. The workflow ends meanwhile",
 		}),
 		workflow.SetUpdateHandlerWithOptions(ctx, UpdateResume, d.resume, workflow.UpdateHandlerOptions{
 			Description: "End a pause",
@@ -30,7 +34,7 @@ func (d *domain) handle(ctx workflow.Context) error {
 		}),
 		workflow.SetUpdateHandlerWithOptions(ctx, UpdateSetBudget, d.setBudget, workflow.UpdateHandlerOptions{
 			Validator:   func(_ workflow.Context, m SetBudget) error { return m.validate() },
-			Description: "Set the domain's own budget of page requests a run",
+			Description: "Set the domain's own budget of requests a run",
 		}),
 		workflow.SetUpdateHandlerWithOptions(ctx, UpdateSetWindow, d.setWindow, workflow.UpdateHandlerOptions{
 			Validator:   func(_ workflow.Context, m SetWindow) error { return m.validate() },
@@ -43,66 +47,83 @@ func (d *domain) handle(ctx workflow.Context) error {
 	)
 }
 
+// setBy names the source of what is decided by an update.
+const setBy = "a workflow update"
+
 func (d *domain) pause(ctx workflow.Context, m Pause) error {
-	d.state.Paused, d.state.Why = true, m.Reason
-	d.notify(ctx)
-	return workflow.UpsertTypedSearchAttributes(ctx, attrStatus.ValueSet(statusPaused))
+	c := crawl.Control{Kind: crawl.ControlPause, Reason: m.Reason}
+	if m.Until != nil {
+		c.Until = *m.Until
+	}
+	return d.control(ctx, "pause "+d.name, c, nil)
 }
 
 func (d *domain) resume(ctx workflow.Context) error {
-	d.state.Paused, d.state.Why = false, ""
-	d.notify(ctx)
-	return workflow.UpsertTypedSearchAttributes(ctx, attrStatus.ValueSet(statusRunning))
-}
-
-func (d *domain) stop(ctx workflow.Context, m Stop) error {
-	reason := "stopped"
-	if m.Reason != "" {
-		reason += ": " + m.Reason
-	}
-	// The row first: even if this workflow is lost, no request is begun any more.
-	err := workflow.ExecuteActivity(withRecordOptions(ctx, "stop "+d.name), act.BlockDomain,
-		activities.BlockDomainInput{Domain: d.name, Reason: reason}).Get(ctx, nil)
-	if err != nil {
-		return err
-	}
-	d.state.Stopped, d.state.Why = true, reason
-	d.notify(ctx)
-	return nil
-}
-
-func (d *domain) setDelay(ctx workflow.Context, m SetDelay) error {
-	return workflow.ExecuteActivity(withRecordOptions(ctx, "set the delay to "+m.Delay.String()), act.SetDomain,
-		activities.SetDomainInput{Domain: d.name, Delay: &m.Delay}).Get(ctx, nil)
-}
-
-func (d *domain) setBudget(ctx workflow.Context, m SetBudget) error {
-	err := workflow.ExecuteActivity(withRecordOptions(ctx, "set the budget"), act.SetDomain,
-		activities.SetDomainInput{Domain: d.name, MaxPages: &m.MaxPages}).Get(ctx, nil)
-	d.more(ctx)
+	err := workflow.ExecuteActivity(withUpdateOptions(ctx, "resume "+d.name), act.LiftControl,
+		activities.LiftControlInput{Domain: d.name, Kinds: []crawl.ControlKind{crawl.ControlPause}, By: setBy}).Get(ctx, nil)
+	d.decideAgain()
 	return err
 }
 
+func (d *domain) stop(ctx workflow.Context, m Stop) error {
+	return d.control(ctx, "stop "+d.name, crawl.Control{Kind: crawl.ControlStop, Reason: m.Reason}, nil)
+}
+
+func (d *domain) setDelay(ctx workflow.Context, m SetDelay) error {
+	return d.control(ctx, "set the delay to "+m.Delay.String(), crawl.Control{Kind: crawl.ControlDelay},
+		crawl.Millis(m.Delay))
+}
+
+func (d *domain) setBudget(ctx workflow.Context, m SetBudget) error {
+	return d.control(ctx, "set the budget", crawl.Control{Kind: crawl.ControlBudget}, m.MaxPages)
+}
+
 func (d *domain) setWindow(ctx workflow.Context, m SetWindow) error {
-	err := workflow.ExecuteActivity(withRecordOptions(ctx, "set the window"), act.SetDomain,
-		activities.SetDomainInput{Domain: d.name, Window: &m.Window}).Get(ctx, nil)
-	d.more(ctx)
+	return d.control(ctx, "set the window", crawl.Control{Kind: crawl.ControlWindow}, m.Window)
+}
+
+// control stores a decision, and has the workflow obey it at once.
+func (d *domain) control(ctx workflow.Context, summary string, c crawl.Control, value any) error {
+	c.SetBy = setBy
+	if value != nil {
+		data, err := json.Marshal(value)
+		if err != nil {
+			return err
+		}
+		c.Value = data
+	}
+	err := workflow.ExecuteActivity(withUpdateOptions(ctx, summary), act.SetControl,
+		activities.SetControlInput{Domain: d.name, Control: c}).Get(ctx, nil)
+	d.decideAgain()
 	return err
 }
 
 func (d *domain) addURLs(ctx workflow.Context, m AddURLs) (activities.AddURLsResult, error) {
 	var res activities.AddURLsResult
-	err := workflow.ExecuteActivity(withRecordOptions(ctx, "add pages to run "+m.Run), act.AddURLs,
+	err := workflow.ExecuteActivity(withUpdateOptions(ctx, "add pages to run "+m.Run), act.AddURLs,
 		activities.AddURLsInput{Domain: d.name, Run: m.Run, URLs: m.URLs}).Get(ctx, &res)
-	d.more(ctx)
+	d.decideAgain()
 	return res, err
 }
 
-// more makes a workflow that is waiting for work look again.
-func (d *domain) more(ctx workflow.Context) {
-	if d.state.Next == activities.StepFinish {
-		d.state.Next = activities.StepFetch
+// decideAgain has the workflow ask what to do next, instead of sleeping on. A
+// robots.txt that is being fetched, or followed through redirects, goes on.
+func (d *domain) decideAgain() {
+	if d.state.Next != activities.StepRobots {
+		d.state.Next, d.state.Defer = activities.StepFetch, false
 	}
-	d.news = true
-	d.notify(ctx)
+	d.state.Wait, d.news = 0, true
+	d.changed.SendAsync(struct{}{})
+}
+
+// validate checks a pause at an instant.
+func (m Pause) validate(now time.Time) error {
+	if err := validateReason(m.Reason); err != nil {
+		return err
+	}
+	c := crawl.Control{Kind: crawl.ControlPause}
+	if m.Until != nil {
+		c.Until = *m.Until
+	}
+	return c.Validate(now)
 }

@@ -13,7 +13,8 @@ import (
 const (
 	// SignalWake makes a workflow look for work at once. It carries a Wake.
 	SignalWake = "wake"
-	// UpdatePause stops a domain's requests until UpdateResume. It carries a Pause.
+	// UpdatePause stops a domain's requests until UpdateResume, or until a time. It
+	// carries a Pause.
 	UpdatePause = "pause"
 	// UpdateResume ends a pause.
 	UpdateResume = "resume"
@@ -40,6 +41,8 @@ type Wake struct {
 // Pause says why a domain is paused.
 type Pause struct {
 	Reason string `json:"reason"`
+	// Until is when the pause ends by itself; nil is not before resume.
+	Until *time.Time `json:"until,omitempty"`
 }
 
 // Stop says why a domain or a run is stopped.

@@ -5,6 +5,8 @@ import (
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
+
+	"github.com/mosey-web/mosey/crawl"
 )
 
 // Every time-out of every activity and workflow is in this file.
@@ -13,8 +15,8 @@ const (
 	// heartbeatTimeout is how soon a dead worker is noticed; activities beat every
 	// five seconds.
 	heartbeatTimeout = 20 * time.Second
-	// dispatchEvery is how often a run looks for domains with due work.
-	dispatchEvery = 2 * time.Second
+	// updateTimeout is how long a person's update is tried if the database is away.
+	updateTimeout = 30 * time.Second
 )
 
 // ownTrouble waits out what is not the site's fault: a database that is down, a
@@ -28,7 +30,7 @@ func ownTrouble() *temporal.RetryPolicy {
 	}
 }
 
-// withFetchOptions is for a slice of pages: up to five minutes of beginning new
+// withFetchOptions is for a batch of pages: up to five minutes of beginning new
 // ones, then the longest that one page and its record can take.
 func withFetchOptions(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
@@ -52,12 +54,26 @@ func withRobotsOptions(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
-// withRecordOptions is for a few quick statements.
+// withRecordOptions is for a few quick statements. As all that controls the crawl
+// it has a task queue of its own, so that it never waits behind fetches.
 func withRecordOptions(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue:           crawl.ControlTaskQueue,
 		StartToCloseTimeout: time.Minute,
 		RetryPolicy:         ownTrouble(),
 		Summary:             summary,
+	})
+}
+
+// withUpdateOptions is for what a person waits for: it is tried for a while, then
+// the update fails and says why.
+func withUpdateOptions(ctx workflow.Context, summary string) workflow.Context {
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue:              crawl.ControlTaskQueue,
+		StartToCloseTimeout:    updateTimeout / 3,
+		ScheduleToCloseTimeout: updateTimeout,
+		RetryPolicy:            ownTrouble(),
+		Summary:                summary,
 	})
 }
 
@@ -69,6 +85,7 @@ func withDispatchOptions(ctx workflow.Context) workflow.Context {
 // withSeedOptions is for storing any number of seeds.
 func withSeedOptions(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue:           crawl.ControlTaskQueue,
 		StartToCloseTimeout: time.Hour,
 		HeartbeatTimeout:    heartbeatTimeout,
 		RetryPolicy:         ownTrouble(),

@@ -29,6 +29,6 @@ var act *activities.Activities
 // The typed search attributes.
 var (
 	attrDomain = temporal.NewSearchAttributeKeyKeyword(crawl.AttrDomain)
-	attrRun    = temporal.NewSearchAttributeKeyKeyword(crawl.AttrRun)
+	attrRun    = temporal.NewSearchAttributeKeyKeywordList(crawl.AttrRun)
 	attrStatus = temporal.NewSearchAttributeKeyKeyword(crawl.AttrStatus)
 )

@@ -21,7 +21,7 @@ type Starter struct {
 // StartCrawl starts or wakes a run's CrawlWorkflow.
 func (s Starter) StartCrawl(ctx context.Context, run string) error {
 	opts := startOptions(crawl.CrawlWorkflowID(run), "dispatcher of run "+run,
-		attrRun.ValueSet(run), attrStatus.ValueSet(statusRunning))
+		attrRun.ValueSet([]string{run}), attrStatus.ValueSet(StatusRunning))
 	_, err := s.Client.SignalWithStartWorkflow(ctx, opts.ID, SignalWake, Wake{}, opts, CrawlWorkflowName,
 		CrawlInput{Run: run})
 	if err != nil {
@@ -33,9 +33,11 @@ func (s Starter) StartCrawl(ctx context.Context, run string) error {
 // StartDomain starts or wakes a domain's workflow.
 func (s Starter) StartDomain(ctx context.Context, domain, run string, pagesPerActivity int) error {
 	opts := startOptions(crawl.DomainWorkflowID(domain), "crawl of "+domain,
-		attrDomain.ValueSet(domain), attrRun.ValueSet(run), attrStatus.ValueSet(statusRunning))
+		attrDomain.ValueSet(domain), attrRun.ValueSet([]string{run}), attrStatus.ValueSet(StatusCrawling))
 	_, err := s.Client.SignalWithStartWorkflow(ctx, opts.ID, SignalWake, Wake{PagesPerActivity: pagesPerActivity},
-		opts, DomainWorkflowName, DomainInput{Domain: domain, PagesPerActivity: pagesPerActivity})
+		opts, DomainWorkflowName, DomainInput{
+			Domain: domain, PagesPerActivity: pagesPerActivity, State: DomainState{Runs: []string{run}},
+		})
 	if err != nil {
 		return fmt.Errorf("start %s: %w", opts.ID, err)
 	}
@@ -45,7 +47,7 @@ func (s Starter) StartDomain(ctx context.Context, domain, run string, pagesPerAc
 // StartSeed starts a run's nth SeedWorkflow.
 func (s Starter) StartSeed(ctx context.Context, n int64, in SeedInput) (client.WorkflowRun, error) {
 	opts := startOptions(crawl.SeedWorkflowID(in.Run, n), "seeds of run "+in.Run,
-		attrRun.ValueSet(in.Run), attrStatus.ValueSet(statusRunning))
+		attrRun.ValueSet([]string{in.Run}), attrStatus.ValueSet(StatusRunning))
 	run, err := s.Client.ExecuteWorkflow(ctx, opts, SeedWorkflowName, in)
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", opts.ID, err)

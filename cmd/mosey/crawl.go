@@ -25,7 +25,7 @@ type crawlCmd struct {
 	Delay             *time.Duration `help:"Least time between two requests to a domain. Default: 10s." placeholder:"DURATION"`
 	IPDelay           *time.Duration `name:"ip-delay" help:"Least time between two requests to an IP address; 0 is off. Default: 1s." placeholder:"DURATION"`
 	SubnetDelay       *time.Duration `help:"The same for a subnet (/24, /48); 0, the default, is off." placeholder:"DURATION"`
-	Patience          *time.Duration `help:"Longest wait a server can ask for before its domain is put away. Default: 1h." placeholder:"DURATION"`
+	DeferAfter        *time.Duration `help:"Longest wait that a server can ask for before its domain is deferred. Default: 1h." placeholder:"DURATION"`
 	LatencyFactor     *float64       `help:"Leave a domain alone at least so many times as long as its answer took; 0 is off. Default: 5." placeholder:"N"`
 	Graylist          *time.Duration `help:"Rest of a domain whose answers are mostly errors or take too long; 0 is off. Default: 5m." placeholder:"DURATION"`
 	MaxGraylistings   *int           `help:"Rests in a row after which a domain is given up. Default: 5." placeholder:"N"`
@@ -49,7 +49,7 @@ type crawlCmd struct {
 func (c *crawlCmd) settings() crawl.Settings {
 	return crawl.Settings{
 		Delay: (*crawl.Duration)(c.Delay), IPDelay: (*crawl.Duration)(c.IPDelay),
-		SubnetDelay: (*crawl.Duration)(c.SubnetDelay), Patience: (*crawl.Duration)(c.Patience),
+		SubnetDelay: (*crawl.Duration)(c.SubnetDelay), DeferAfter: (*crawl.Duration)(c.DeferAfter),
 		LatencyFactor: c.LatencyFactor, Graylist: (*crawl.Duration)(c.Graylist), MaxGraylistings: c.MaxGraylistings,
 		MinRefetch: (*crawl.Duration)(c.MinRefetch), Window: c.Window,
 		MaxPages: c.MaxPages, MaxPagesPerDomain: c.MaxPagesPerDomain, MaxDepth: c.MaxDepth, MaxAttempts: c.MaxAttempts,
@@ -155,7 +155,7 @@ func (c *crawlCmd) begin(ctx context.Context, m *crawler, seeds []string) (crawl
 	if err := m.store.StageSeeds(ctx, run.ID, seeds); err != nil {
 		return run, err
 	}
-	if err := m.startWorker(c.FetchFlags); err != nil {
+	if err := m.startWorker(ctx, c.FetchFlags); err != nil {
 		return run, err
 	}
 	n, err := m.store.NextSeeding(ctx, run.ID)

@@ -132,14 +132,11 @@ func printDomain(w io.Writer, r crawl.DomainReport) error {
 	row := func(name string, format string, args ...any) { fmt.Fprintf(t, name+"\t"+format+"\n", args...) }
 	row("domain", "%s", r.Domain)
 	row("status", "%s %s", r.Status, r.Reason)
-	if r.Delay != nil {
-		row("own delay", "%s", r.Delay)
+	for _, c := range r.Controls {
+		row("control", "%s", controlLine(c))
 	}
-	if r.Window != "" {
-		row("own window", "%s", r.Window)
-	}
-	if !r.PutAway.IsZero() {
-		row("put away until", "%s", stamp(r.PutAway))
+	if !r.DeferredUntil.IsZero() {
+		row("deferred until", "%s", stamp(r.DeferredUntil))
 	}
 	if left := time.Until(r.SlotFree); left > 0 {
 		row("next request", "not before %s, in %s (%s)", stamp(r.SlotFree), left.Round(100*time.Millisecond), r.SlotReason)
@@ -178,7 +175,7 @@ func (p *pageCmd) Run(ctx context.Context, e *env) error {
 		return usagef("%w: want an absolute http or https URL, such as https://example.org/", err)
 	}
 	return withStore(ctx, e, func(store *db.Store) error {
-		rep, err := store.Page(ctx, u.String())
+		rep, err := store.Page(ctx, u.Domain(), u.String())
 		if errors.Is(err, crawl.ErrNotFound) {
 			return fmt.Errorf("page %s is not known", u)
 		}
@@ -209,8 +206,8 @@ func printPage(w io.Writer, r crawl.PageReport) error {
 	if r.NoIndex || r.NoFollow {
 		row("meta robots", "noindex %t, nofollow %t", r.NoIndex, r.NoFollow)
 	}
-	if len(r.Permits) > 0 {
-		row("permits", "%s", r.Permits)
+	if len(r.Usage) > 0 {
+		row("usage", "%s", r.Usage)
 	}
 	if !r.FreshUntil.IsZero() {
 		row("fresh until", "%s", stamp(r.FreshUntil))

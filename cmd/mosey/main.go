@@ -30,6 +30,8 @@ type cli struct {
 	Page    pageCmd    `cmd:"" help:"Show what is known about a page."`
 	Why     whyCmd     `cmd:"" help:"Explain why a page or domain is crawled or not, and when next."`
 	Audit   auditCmd   `cmd:"" help:"Prove from the stored rows how hosts were treated."`
+	Pause   pauseCmd   `cmd:"" help:"Make no request to a domain for a while, in all runs."`
+	Resume  resumeCmd  `cmd:"" help:"End a pause."`
 	Block   blockCmd   `cmd:"" help:"Keep away from a domain, in all runs, from the next request on."`
 	Unblock unblockCmd `cmd:"" help:"End a block."`
 	Set     setCmd     `cmd:"" help:"Set a domain's own delay, budget or window, for all runs."`

@@ -13,7 +13,6 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/worker"
 	"golang.org/x/term"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
@@ -28,7 +27,7 @@ type crawler struct {
 	stack  *stack.Stack
 	store  *db.Store
 	client client.Client
-	worker worker.Worker
+	worker *wiring.Worker
 	logger *slog.Logger
 }
 
@@ -48,7 +47,7 @@ func openCrawler(ctx context.Context, e *env, logger *slog.Logger, progress func
 		Progress:        progress,
 		SearchAttributes: map[string]enumspb.IndexedValueType{
 			crawl.AttrDomain: enumspb.INDEXED_VALUE_TYPE_KEYWORD,
-			crawl.AttrRun:    enumspb.INDEXED_VALUE_TYPE_KEYWORD,
+			crawl.AttrRun:    enumspb.INDEXED_VALUE_TYPE_KEYWORD_LIST,
 			crawl.AttrStatus: enumspb.INDEXED_VALUE_TYPE_KEYWORD,
 		},
 	}
@@ -69,10 +68,10 @@ func openCrawler(ctx context.Context, e *env, logger *slog.Logger, progress func
 		}
 		return nil, err
 	}
-	if c.store, err = db.Open(ctx, c.stack.DatabaseURL); err != nil {
+	if err = migrate(ctx, c.stack.DatabaseURL); err != nil {
 		return nil, err
 	}
-	if _, err = db.Migrate(ctx, c.store.Pool()); err != nil {
+	if c.store, err = db.Open(ctx, c.stack.DatabaseURL); err != nil {
 		return nil, err
 	}
 	address := ""
@@ -81,6 +80,17 @@ func openCrawler(ctx context.Context, e *env, logger *slog.Logger, progress func
 	}
 	c.client, err = wiring.Dial(ctx, address, logger)
 	return c, err
+}
+
+// migrate brings the database to the newest schema, as its owner.
+func migrate(ctx context.Context, url string) error {
+	owner, err := db.OpenOwner(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer owner.Close()
+	_, err = db.Migrate(ctx, owner.Pool())
+	return err
 }
 
 // describeInUse tells how to work with the Mosey that has the directory.
@@ -94,8 +104,8 @@ func describeInUse(inUse *datadir.InUseError) error {
 }
 
 // startWorker starts a worker in this process.
-func (c *crawler) startWorker(f wiring.FetchFlags) error {
-	w, err := wiring.NewWorker(c.client, c.store, f, c.logger)
+func (c *crawler) startWorker(ctx context.Context, f wiring.FetchFlags) error {
+	w, err := wiring.NewWorker(ctx, c.client, c.store, f, c.logger)
 	if err != nil {
 		return err
 	}
@@ -128,6 +138,9 @@ func (c *crawler) close() error {
 	defer cancel()
 	return c.stack.Close(ctx)
 }
+
+// errorsOnly keeps a command's short use of Temporal silent.
+const errorsOnly = slog.LevelError
 
 // newLogger logs warnings for people; the embedded servers have files of their
 // own.

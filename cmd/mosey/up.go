@@ -29,7 +29,7 @@ func (u *upCmd) Run(ctx context.Context, e *env) (err error) {
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
 	if !u.NoWorker {
-		if err := c.startWorker(u.FetchFlags); err != nil {
+		if err := c.startWorker(ctx, u.FetchFlags); err != nil {
 			return err
 		}
 	}
@@ -66,7 +66,7 @@ func (*migrateCmd) Run(ctx context.Context, e *env) (err error) {
 		defer func() { err = errors.Join(err, server.Stop(context.WithoutCancel(ctx))) }()
 		url = server.URL()
 	}
-	store, err := db.Open(ctx, url)
+	store, err := db.OpenOwner(ctx, url)
 	if err != nil {
 		return err
 	}
@@ -75,10 +75,10 @@ func (*migrateCmd) Run(ctx context.Context, e *env) (err error) {
 	if err != nil {
 		return err
 	}
-	current, _, err := db.SchemaVersions(ctx, store.Pool())
+	schema, err := db.SchemaOf(ctx, store.Pool())
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(e.stdout, "schema version %d, %d migrations applied\n", current, applied)
+	fmt.Fprintf(e.stdout, "schema version %d, %d migrations applied\n", schema.Current, applied)
 	return nil
 }

@@ -172,7 +172,7 @@ func (v *view) draw(p crawl.Progress, now time.Time) {
 }
 
 func waitLine(w crawl.Waiting, now time.Time) string {
-	if left := w.Until.Sub(now); left > 0 {
+	if left := w.Until.Sub(now); left > 0 && !w.InFlight {
 		return fmt.Sprintf("%s for %s (%s)", w.Domain, left.Round(100*time.Millisecond), w.Reason)
 	}
 	return w.Domain + " is being asked"
@@ -218,8 +218,8 @@ func summary(p crawl.Progress, took time.Duration) string {
 		}
 		fmt.Fprintln(&b)
 	}
-	for _, d := range p.PutAway {
-		fmt.Fprintf(&b, "  %s is put away until %s: %s\n", d.Domain, d.Until.Local().Format(time.DateTime), d.Reason)
+	for _, d := range p.DeferredDomains {
+		fmt.Fprintf(&b, "  %s is deferred until %s: %s\n", d.Domain, d.Until.Local().Format(time.DateTime), d.Reason)
 	}
 	return b.String()
 }

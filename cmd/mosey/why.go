@@ -9,11 +9,12 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/crawl/politeness"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/crawl/usage"
 	"github.com/mosey-web/mosey/db"
-	"github.com/mosey-web/mosey/internal/robots"
+	"github.com/mosey-web/mosey/internal/ruling"
 )
 
 // whyCmd explains a page or a domain from what is stored.
@@ -67,6 +68,9 @@ func (c *whyCmd) Run(ctx context.Context, e *env) error {
 
 func explain(ctx context.Context, store *db.Store, name string, page *urls.URL) (why, error) {
 	w := why{About: name}
+	if page != nil {
+		w.About = page.String()
+	}
 	dom, err := store.Domain(ctx, name)
 	if errors.Is(err, crawl.ErrNotFound) {
 		w.Answer = "not known: it was never seeded, and no page links there that a run may follow"
@@ -75,64 +79,156 @@ func explain(ctx context.Context, store *db.Store, name string, page *urls.URL) 
 	if err != nil {
 		return w, err
 	}
-	if page == nil {
-		w.Answer = domainAnswer(dom)
-		explainRobots(&w, dom)
-		explainDomain(&w, dom)
-		return w, nil
-	}
-	w.About = page.String()
-	allowed, err := explainRules(ctx, store, &w, *page)
+	reader, err := ruling.New(store)
 	if err != nil {
 		return w, err
 	}
-	rep, err := store.Page(ctx, page.String())
-	switch {
-	case errors.Is(err, crawl.ErrNotFound):
-		w.Answer = "not known: it was never seeded, and no crawled page links to it"
-	case err != nil:
-		return w, err
-	default:
-		w.Answer = pageAnswer(rep, dom, allowed)
-		explainPage(&w, rep)
+	if page == nil {
+		return w, explainDomain(ctx, store, reader, &w, dom)
 	}
-	explainDomain(&w, dom)
+	if err := explainPage(ctx, store, reader, &w, *page, dom); err != nil {
+		return w, err
+	}
+	explainState(&w, dom)
 	return w, nil
 }
 
-// explainRules says what robots.txt says of a page, and by which line.
-func explainRules(ctx context.Context, store *db.Store, w *why, u urls.URL) (allowed bool, err error) {
-	r, err := store.Robots(ctx, u.Origin())
+// explainDomain says what is to become of a domain: what the activity that fetches
+// its pages decides from the same facts.
+func explainDomain(ctx context.Context, store *db.Store, reader *ruling.Reader, w *why, dom crawl.DomainReport) error {
+	facts, err := store.Facts(ctx, dom.Domain)
+	if err != nil {
+		return err
+	}
+	var c *crawl.CrawlFacts
+	if run := decide.Pick(facts, facts.Now); run != nil {
+		c = run.Crawl
+	}
+	full, err := reader.Facts(ctx, facts, c)
+	if err != nil {
+		return err
+	}
+	d := decide.Decide(full, facts.Now)
+	w.Answer = answer(d, facts.Now)
+	if d.Do == decide.Finish && d.Reason == crawl.ReasonScheduled && d.Until.IsZero() {
+		w.Answer = "nothing of it is pending that a running run may request"
+	}
+	if d.Do == decide.Request && dom.Claimed == "" {
+		w.Answer = "due: a run that is running starts it within seconds"
+	}
+	if d.Crawl != nil {
+		w.addf("next in line is %s, in run %s", d.Crawl.URL, d.Run.Name)
+	}
+	explainRobots(w, dom)
+	explainState(w, dom)
+	return nil
+}
+
+// explainPage says what is to become of a page, in the run that has it next.
+func explainPage(
+	ctx context.Context, store *db.Store, reader *ruling.Reader, w *why, u urls.URL, dom crawl.DomainReport,
+) error {
+	facts, err := store.PageFacts(ctx, u.Domain(), u.String())
+	if err != nil {
+		return err
+	}
+	rep, err := store.Page(ctx, u.Domain(), u.String())
 	if errors.Is(err, crawl.ErrNotFound) {
-		w.addf("%s/robots.txt has not been fetched yet; nothing else is before", u.Origin())
-		return false, nil
+		w.Answer = "not known: it was never seeded, and no crawled page links to it"
+		return nil
 	}
 	if err != nil {
-		return false, err
+		return err
 	}
-	expiry := "holds until " + stamp(r.ExpiresAt)
-	if r.Fresh <= 0 {
-		expiry = "expired on " + stamp(r.ExpiresAt) + " and is fetched again before the next page"
+	if err := decidePage(ctx, reader, w, facts, rep); err != nil {
+		return err
 	}
-	switch r.Verdict {
-	case crawl.RobotsAllowAll:
-		w.addf("robots.txt allows it: %s; %s", r.Reason, expiry)
-		return true, nil
-	case crawl.RobotsRules:
-		d := robots.Restore(r.Rules).Decide(u.RequestTarget())
-		switch {
-		case d.Rule == "":
-			w.addf("robots.txt allows it: no line for %q matches; %s", r.Agent, expiry)
-		case d.Allowed:
-			w.addf("robots.txt allows it by line %d: %s; %s", d.Line, d.Rule, expiry)
-		default:
-			w.addf("robots.txt forbids it by line %d: %s; %s", d.Line, d.Rule, expiry)
+	for _, r := range dom.Robots {
+		if r.Origin == u.Origin() {
+			w.addf("%s", robotsLine(r))
 		}
-		return d.Allowed, nil
-	case crawl.RobotsDisallowAll, crawl.RobotsUnreachable, crawl.RobotsUnknown:
 	}
-	w.addf("nothing of %s is fetched: robots.txt %s; %s", r.Origin, r.Reason, expiry)
-	return false, nil
+	if len(rep.Crawls) == 0 && len(dom.Robots) == 0 {
+		w.addf("%s/robots.txt has not been fetched yet; nothing else is before", u.Origin())
+	}
+	explainHistory(w, rep)
+	return nil
+}
+
+// decidePage answers with the run that has the page open, else the last that had it.
+func decidePage(ctx context.Context, reader *ruling.Reader, w *why, facts crawl.Facts, rep crawl.PageReport) error {
+	w.Answer = "known from links, but no run wants it: it is out of their scope or depth, or the links say nofollow"
+	for _, run := range facts.Runs {
+		if run.Crawl == nil {
+			continue
+		}
+		one := facts
+		one.Runs = []crawl.RunFacts{run}
+		full, err := reader.Facts(ctx, one, run.Crawl)
+		if err != nil {
+			return err
+		}
+		d := decide.Crawl(full, facts.Now)
+		if r := full.Ruling; r != nil {
+			w.addf("%s", rulingLine(*r))
+		}
+		if d.Do == decide.Done {
+			continue
+		}
+		w.Answer = answer(d, facts.Now)
+		return nil
+	}
+	if rep.Trap.Kind != "" {
+		w.Answer = "not crawled: it is taken for a part of an endless space"
+	} else if len(rep.Crawls) > 0 {
+		last := rep.Crawls[0]
+		w.Answer = fmt.Sprintf("done in run %s: %s on %s", last.Run, result(last), stamp(last.CompletedAt))
+	}
+	return nil
+}
+
+// answer puts a decision in words.
+func answer(d decide.Decision, now time.Time) string {
+	until := ""
+	if !d.Until.IsZero() {
+		until = fmt.Sprintf(" until %s, in %s", stamp(d.Until), d.Until.Sub(now).Round(100*time.Millisecond))
+	}
+	switch d.Do {
+	case decide.Request:
+		return "pending: it will be requested in its turn"
+	case decide.FetchPrerequisite:
+		return "pending: " + d.Why
+	case decide.Skip:
+		return "pending, but it will be skipped: " + d.Why
+	case decide.Refuse:
+		return "pending, but its publisher keeps it from being requested: " + d.Why
+	case decide.DeferOrigin:
+		return "pending, but put off" + until + ": " + d.Why
+	case decide.DeferDomain:
+		return "its domain is deferred" + until + " (" + string(d.Reason) + ")"
+	case decide.Wait:
+		if d.Until.IsZero() {
+			return "waiting: " + d.Why
+		}
+		return fmt.Sprintf("waiting%s: %s (%s)", until, d.Why, d.Reason)
+	case decide.Finish, decide.Done:
+	}
+	if d.Reason == crawl.ReasonScheduled {
+		return "waiting" + until + ": " + d.Why
+	}
+	return "not crawled" + until + ": " + d.Why
+}
+
+// rulingLine says what robots.txt says of a page, and by which line.
+func rulingLine(r decide.Ruling) string {
+	switch {
+	case r.Rule == "" && r.Allowed:
+		return "robots.txt allows it: no line matches"
+	case r.Allowed:
+		return fmt.Sprintf("robots.txt allows it by line %d: %s", r.Line, r.Rule)
+	default:
+		return fmt.Sprintf("robots.txt forbids it by line %d: %s", r.Line, r.Rule)
+	}
 }
 
 func explainRobots(w *why, d crawl.DomainReport) {
@@ -140,41 +236,26 @@ func explainRobots(w *why, d crawl.DomainReport) {
 		w.addf("no robots.txt of it has been fetched yet; nothing else is before")
 	}
 	for _, r := range d.Robots {
-		line := fmt.Sprintf("robots.txt of %s: %s", r.Origin, r.Verdict)
-		if r.CrawlDelay != nil {
-			line += ", crawl-delay " + r.CrawlDelay.String()
-		}
-		if r.Reason != "" {
-			line += " (" + r.Reason + ")"
-		}
-		w.addf("%s; until %s", line, stamp(r.ExpiresAt))
+		w.addf("%s", robotsLine(r))
 	}
 }
 
-func pageAnswer(p crawl.PageReport, d crawl.DomainReport, allowed bool) string {
-	for _, c := range p.Crawls {
-		switch {
-		case c.Outcome == "" && !c.LockedAt.IsZero():
-			return "it is being requested just now"
-		case c.Outcome == "" && d.Status == crawl.DomainBlocked:
-			return "not crawled: its domain is blocked"
-		case c.Outcome == "" && !allowed:
-			return "pending, but robots.txt keeps it from being requested"
-		case c.Outcome == "":
-			return "pending: it will be requested in its turn"
-		}
+func robotsLine(r crawl.RobotsReport) string {
+	line := fmt.Sprintf("robots.txt of %s: %s", r.Origin, r.Verdict)
+	if r.CrawlDelay != nil {
+		line += ", crawl-delay " + r.CrawlDelay.String()
 	}
-	if p.Trap.Kind != "" {
-		return "not crawled: it is taken for a part of an endless space"
+	if r.Reason != "" {
+		line += " (" + r.Reason + ")"
 	}
-	if len(p.Crawls) == 0 {
-		return "known from links, but no run wants it: it is out of their scope or depth"
+	if time.Until(r.ExpiresAt) <= 0 {
+		return line + "; expired on " + stamp(r.ExpiresAt) + " and is fetched again before the next page"
 	}
-	last := p.Crawls[0]
-	return fmt.Sprintf("done in run %s: %s on %s", last.Run, result(last), stamp(last.CompletedAt))
+	return line + "; holds until " + stamp(r.ExpiresAt)
 }
 
-func explainPage(w *why, p crawl.PageReport) {
+// explainHistory tells what has become of a page so far.
+func explainHistory(w *why, p crawl.PageReport) {
 	for _, c := range p.Crawls {
 		if c.Outcome == "" {
 			w.addf("run %s: due since or from %s, %d links from a seed", c.Run, stamp(c.ScheduledFor), c.Depth)
@@ -195,50 +276,25 @@ func explainPage(w *why, p crawl.PageReport) {
 	case !p.FetchedAt.IsZero():
 		w.addf("it was last fetched on %s; a run asks again once its --min-refetch has passed since", stamp(p.FetchedAt))
 	}
-	explainPermits(w, p)
+	explainUsage(w, p)
 	if p.RedirectTo != "" {
 		w.addf("it redirects to %s", p.RedirectTo)
 	}
 	w.addf("%d pages link to it", p.LinksIn)
 }
 
-func domainAnswer(d crawl.DomainReport) string {
-	left := time.Until(d.SlotFree)
-	opens := windowOpens(d)
-	switch {
-	case d.Status == crawl.DomainBlocked:
-		return "not crawled: it is blocked (" + d.Reason + ")"
-	case time.Until(d.PutAway) > 0:
-		return fmt.Sprintf("put away until %s (%s)", stamp(d.PutAway), d.Reason)
-	case d.Pending == 0:
-		return "nothing of it is pending"
-	case opens > left:
-		return "waiting: its window opens on " + stamp(time.Now().Add(opens))
-	case left > 0:
-		return fmt.Sprintf("waiting: the next request is due in %s (%s)", left.Round(100*time.Millisecond), d.SlotReason)
-	case time.Until(d.NextDue) > 0:
-		return "waiting: its next page is due on " + stamp(d.NextDue)
-	case d.Claimed == "":
-		return "due: a run that is running starts it within seconds"
-	default:
-		return "due: it is about to be asked"
-	}
-}
-
-func explainDomain(w *why, d crawl.DomainReport) {
+// explainState tells how a domain is, whatever is next.
+func explainState(w *why, d crawl.DomainReport) {
 	status := fmt.Sprintf("domain %s is %s", d.Domain, d.Status)
 	if d.Reason != "" {
 		status += " (" + d.Reason + ")"
 	}
 	w.addf("%s; %d pages pending", status, d.Pending)
-	if d.Delay != nil {
-		w.addf("a person has set its delay to at least %s", d.Delay)
+	for _, c := range d.Controls {
+		w.addf("%s", controlLine(c))
 	}
-	if d.Window != "" {
-		w.addf("%s", windowLine("a person lets it be asked only", d.Window))
-	}
-	if time.Until(d.PutAway) > 0 {
-		w.addf("it is put away until %s", stamp(d.PutAway))
+	if time.Until(d.DeferredUntil) > 0 {
+		w.addf("it is deferred until %s", stamp(d.DeferredUntil))
 	}
 	if left := time.Until(d.SlotFree); left > 0 {
 		w.addf("it may not be asked before %s, in %s: %s", stamp(d.SlotFree), left.Round(100*time.Millisecond), d.SlotReason)
@@ -251,7 +307,7 @@ func explainDomain(w *why, d crawl.DomainReport) {
 	}
 	for _, r := range d.Runs {
 		line := fmt.Sprintf("run %s is %s", r.Run, r.Status)
-		if r.BudgetSpent() {
+		if r.BudgetSpent {
 			line += ", its budget is spent"
 		}
 		if r.Budget >= 0 {
@@ -262,6 +318,35 @@ func explainDomain(w *why, d crawl.DomainReport) {
 			w.addf("%s", windowLine("run "+r.Run+" crawls only", r.Window))
 		}
 	}
+}
+
+// controlLine tells what a person has decided.
+func controlLine(c crawl.Control) string {
+	one := crawl.Controls{c}
+	what := map[crawl.ControlKind]string{
+		crawl.ControlPause: "it is paused", crawl.ControlStop: "it is stopped until it is seeded again",
+		crawl.ControlBlock: "it is blocked in all runs",
+		crawl.ControlDelay: "its delay is at least " + one.Delay().String(),
+	}[c.Kind]
+	switch c.Kind {
+	case crawl.ControlBudget:
+		pages, _ := one.Budget()
+		what = fmt.Sprintf("each run may request %d pages of it", pages)
+		if pages < 0 {
+			what = "each run may request any number of pages of it"
+		}
+	case crawl.ControlWindow:
+		what = windowLine("it may be asked only", one.Window())
+	case crawl.ControlPause, crawl.ControlStop, crawl.ControlBlock, crawl.ControlDelay:
+	}
+	line := fmt.Sprintf("%s: set by %s on %s", what, c.SetBy, stamp(c.SetAt))
+	if !c.Until.IsZero() {
+		line += ", until " + stamp(c.Until)
+	}
+	if c.Reason != "" {
+		line += ": " + c.Reason
+	}
+	return line
 }
 
 // windowLine says when a window lets a domain be asked.
@@ -281,13 +366,13 @@ func windowLine(what, text string) string {
 	return line + ": now"
 }
 
-// explainPermits says what the page's publisher forbids.
-func explainPermits(w *why, r crawl.PageReport) {
-	if len(r.Permits) == 0 {
+// explainUsage says what the page's publisher forbids.
+func explainUsage(w *why, r crawl.PageReport) {
+	if len(r.Usage) == 0 {
 		return
 	}
 	var p usage.Usage
-	if err := json.Unmarshal(r.Permits, &p); err != nil {
+	if err := json.Unmarshal(r.Usage, &p); err != nil {
 		w.addf("what its publisher says cannot be read: %s", err)
 		return
 	}
@@ -302,23 +387,4 @@ func explainPermits(w *why, r crawl.PageReport) {
 	if follow, why := usage.FollowLinks(p); !follow {
 		w.addf("%s", why)
 	}
-}
-
-// windowOpens is how long it is until the domain and all runs that are running may
-// ask it.
-func windowOpens(d crawl.DomainReport) time.Duration {
-	texts := []string{d.Window}
-	for _, r := range d.Runs {
-		if r.Status == crawl.RunRunning {
-			texts = append(texts, r.Window)
-		}
-	}
-	var all []politeness.Windows
-	for _, text := range texts {
-		// what cannot be read is said where the window is shown
-		if w, err := politeness.ParseWindows(text); text != "" && err == nil {
-			all = append(all, w)
-		}
-	}
-	return politeness.WaitAll(time.Now(), all)
 }

@@ -65,19 +65,19 @@ func run(ctx context.Context, f flags) (err error) {
 		return err
 	}
 	defer store.Close()
-	current, target, err := db.SchemaVersions(ctx, store.Pool())
+	schema, err := db.SchemaOf(ctx, store.Pool())
 	if err != nil {
 		return err
 	}
-	if current != target {
-		return fmt.Errorf("the database has schema version %d, this worker needs %d: run mosey migrate", current, target)
+	if err := schema.Check(); err != nil {
+		return err
 	}
 	c, err := wiring.Dial(ctx, "", logger)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	w, err := wiring.NewWorker(c, store, f.FetchFlags, logger)
+	w, err := wiring.NewWorker(ctx, c, store, f.FetchFlags, logger)
 	if err != nil {
 		return err
 	}

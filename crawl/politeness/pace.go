@@ -83,13 +83,13 @@ func jittered(wait float64, delay time.Duration, jitter float64) time.Duration {
 	return time.Duration(min(wait*(1+min(max(jitter, 0), 1)/4), float64(max(BackoffMax, delay))))
 }
 
-// PutAway says whether a wait is so long that the domain's workflow should end and
-// the dispatcher start it again in time. Only a server's own request to stay
-// away counts; a Crawl-delay of any size is slept through.
-func PutAway(wait time.Duration, reason crawl.Reason, patience time.Duration) bool {
+// Defers reports whether a wait is so long that the domain is deferred: its
+// workflow ends, and the dispatcher starts it again in time. Only a server's own
+// wish to be left alone counts; a Crawl-delay of any size is slept through.
+func Defers(wait time.Duration, reason crawl.Reason, after time.Duration) bool {
 	switch reason {
 	case crawl.ReasonRetryAfter, crawl.ReasonRobots, crawl.ReasonScheduled, crawl.ReasonBackoff:
-		return wait > patience
+		return wait > after
 	default:
 		return false
 	}

@@ -17,7 +17,7 @@ WITH asked AS (
         r.delay_ms, r.retry_after_ms, r.lost,
         (extract(EPOCH FROM lead(r.started_at) OVER (PARTITION BY r.domain ORDER BY r.started_at, r.id) - r.ended_at)
             * 1000)::double precision AS gap_ms
-    FROM requests AS r
+    FROM asks AS r
     WHERE $1::bigint IS NULL
         OR r.domain IN (SELECT rd.domain FROM run_domains AS rd WHERE rd.run_id = $1::bigint)
 )
@@ -77,7 +77,7 @@ WITH asked AS (
         r.domain, r.lost, r.ended_at, r.delay_reason,
         greatest(r.delay_ms, coalesce(r.retry_after_ms, 0))::bigint AS delay_ms,
         lead(r.started_at) OVER (PARTITION BY r.domain ORDER BY r.started_at, r.id) AS next_at
-    FROM requests AS r
+    FROM asks AS r
     WHERE $2::bigint IS NULL
         OR r.domain IN (SELECT rd.domain FROM run_domains AS rd WHERE rd.run_id = $2::bigint)
 )
@@ -97,7 +97,7 @@ type AuditDomainViolationsParams struct {
 type AuditDomainViolationsRow struct {
 	Domain      string
 	DelayMs     int64
-	DelayReason string
+	DelayReason *string
 	NextAt      time.Time
 	GapMs       float64
 }
@@ -130,17 +130,17 @@ func (q *Queries) AuditDomainViolations(ctx context.Context, arg AuditDomainViol
 
 const auditPages = `-- name: AuditPages :many
 SELECT
-    r.id, r.started_at, c.url, coalesce(r.origin, '')::text AS origin,
-    coalesce(r.robots_version, 0)::bigint AS version,
+    c.id, (c.completed_at - ms_interval(c.duration_ms::bigint))::timestamptz AS started_at, c.url, p.origin,
+    coalesce(c.robots_version, 0)::bigint AS version,
     coalesce(h.verdict::text, '')::text AS verdict,
     coalesce(h.fetched_at, 'epoch')::timestamptz AS fetched_at,
     coalesce(h.expires_at, 'epoch')::timestamptz AS expires_at
-FROM requests AS r
-INNER JOIN page_crawls AS c ON r.crawl_id = c.id
-LEFT JOIN robots_history AS h ON r.origin = h.origin AND r.robots_version = h.version
-WHERE r.kind = 'page' AND NOT r.lost AND r.id > $1::bigint
+FROM page_crawls AS c
+INNER JOIN pages AS p ON c.page_id = p.id
+LEFT JOIN robots_history AS h ON p.origin = h.origin AND c.robots_version = h.version
+WHERE c.delay_ms IS NOT NULL AND NOT c.lost AND NOT c.prerequisite AND c.id > $1::bigint
     AND ($2::bigint IS NULL OR c.run_id = $2::bigint)
-ORDER BY r.id LIMIT $3
+ORDER BY c.id LIMIT $3
 `
 
 type AuditPagesParams struct {
@@ -196,10 +196,10 @@ WITH asked AS (
         d.delay_ms,
         (extract(EPOCH FROM lead(r.started_at) OVER (PARTITION BY d.key ORDER BY r.started_at, r.id) - r.ended_at)
             * 1000)::double precision AS gap_ms
-    FROM requests AS r
+    FROM asks AS r
     CROSS JOIN LATERAL (
         SELECT
-            CASE $1::text WHEN 'ip' THEN host(r.ip) ELSE r.subnet END AS key,
+            CASE $1::text WHEN 'ip' THEN host(r.ip) ELSE r.subnet::text END AS key,
             CASE $1::text WHEN 'ip' THEN r.ip_delay_ms ELSE r.subnet_delay_ms END AS delay_ms
     ) AS d
     WHERE d.key IS NOT NULL AND d.delay_ms > 0 AND NOT r.lost
@@ -249,10 +249,10 @@ WITH asked AS (
     SELECT
         d.key, r.ended_at, d.delay_ms,
         lead(r.started_at) OVER (PARTITION BY d.key ORDER BY r.started_at, r.id) AS next_at
-    FROM requests AS r
+    FROM asks AS r
     CROSS JOIN LATERAL (
         SELECT
-            CASE $2::text WHEN 'ip' THEN host(r.ip) ELSE r.subnet END AS key,
+            CASE $2::text WHEN 'ip' THEN host(r.ip) ELSE r.subnet::text END AS key,
             CASE $2::text WHEN 'ip' THEN r.ip_delay_ms ELSE r.subnet_delay_ms END AS delay_ms
     ) AS d
     WHERE d.key IS NOT NULL AND d.delay_ms > 0 AND NOT r.lost
@@ -304,7 +304,8 @@ func (q *Queries) AuditSharedViolations(ctx context.Context, arg AuditSharedViol
 }
 
 const robotsRules = `-- name: RobotsRules :one
-SELECT rules FROM robots_history WHERE origin = $1 AND version = $2
+SELECT t.rules FROM robots_history AS h INNER JOIN robots_texts AS t ON h.rules_hash = t.hash
+WHERE h.origin = $1 AND h.version = $2
 `
 
 type RobotsRulesParams struct {

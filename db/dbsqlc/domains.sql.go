@@ -10,92 +10,105 @@ import (
 	"time"
 )
 
-const domainBan = `-- name: DomainBan :exec
-INSERT INTO domains AS d (domain, status, status_reason, banned)
-VALUES ($1, 'blocked', $2, true)
-ON CONFLICT (domain) DO UPDATE SET status = 'blocked', status_reason = excluded.status_reason, banned = true
+const domainClaimRenew = `-- name: DomainClaimRenew :exec
+UPDATE domains SET claim_expires_at = now() + ms_interval($1)
+WHERE domain = $2 AND claimed_by IS NOT NULL
 `
 
-type DomainBanParams struct {
-	Domain string
-	Reason string
+type DomainClaimRenewParams struct {
+	ClaimMs int64
+	Domain  string
 }
 
-// Blocks a domain, known or not, until it is unblocked.
-func (q *Queries) DomainBan(ctx context.Context, arg DomainBanParams) error {
-	_, err := q.db.Exec(ctx, domainBan, arg.Domain, arg.Reason)
+// Keeps a claim over a wait.
+func (q *Queries) DomainClaimRenew(ctx context.Context, arg DomainClaimRenewParams) error {
+	_, err := q.db.Exec(ctx, domainClaimRenew, arg.ClaimMs, arg.Domain)
 	return err
 }
 
-const domainBanned = `-- name: DomainBanned :one
-SELECT EXISTS (SELECT 1 FROM domains WHERE domain = $1 AND banned)::boolean AS banned
+const domainControl = `-- name: DomainControl :exec
+SELECT domain_control(
+    $1::text, $2::text, $3::jsonb, $4::text, $5::text, $6::timestamptz
+)
 `
 
-func (q *Queries) DomainBanned(ctx context.Context, domain string) (bool, error) {
-	row := q.db.QueryRow(ctx, domainBanned, domain)
-	var banned bool
-	err := row.Scan(&banned)
-	return banned, err
-}
-
-const domainBlock = `-- name: DomainBlock :execrows
-UPDATE domains SET status = 'blocked', status_reason = $1 WHERE domain = $2
-`
-
-type DomainBlockParams struct {
-	Reason string
+type DomainControlParams struct {
 	Domain string
+	Kind   string
+	Value  []byte
+	Reason string
+	By     string
+	Until  *time.Time
 }
 
-func (q *Queries) DomainBlock(ctx context.Context, arg DomainBlockParams) (int64, error) {
-	result, err := q.db.Exec(ctx, domainBlock, arg.Reason, arg.Domain)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
+func (q *Queries) DomainControl(ctx context.Context, arg DomainControlParams) error {
+	_, err := q.db.Exec(ctx, domainControl,
+		arg.Domain,
+		arg.Kind,
+		arg.Value,
+		arg.Reason,
+		arg.By,
+		arg.Until,
+	)
+	return err
 }
 
-const domainFinish = `-- name: DomainFinish :one
-SELECT domain_finish($1::text, $2::bigint, $3::text)::boolean AS finished
+const domainFinish = `-- name: DomainFinish :exec
+SELECT domain_finish($1::text, $2::jsonb, $3::timestamptz, $4::text)
 `
 
 type DomainFinishParams struct {
-	Domain  string
-	UntilMs int64
-	Reason  string
+	Domain   string
+	Due      []byte
+	Deferred *time.Time
+	Reason   string
 }
 
-func (q *Queries) DomainFinish(ctx context.Context, arg DomainFinishParams) (bool, error) {
-	row := q.db.QueryRow(ctx, domainFinish, arg.Domain, arg.UntilMs, arg.Reason)
-	var finished bool
-	err := row.Scan(&finished)
-	return finished, err
+func (q *Queries) DomainFinish(ctx context.Context, arg DomainFinishParams) error {
+	_, err := q.db.Exec(ctx, domainFinish,
+		arg.Domain,
+		arg.Due,
+		arg.Deferred,
+		arg.Reason,
+	)
+	return err
 }
 
 const domainGet = `-- name: DomainGet :one
-SELECT id, domain, status, status_reason, banned, delay_ms, max_pages, time_window, priority_score, next_crawl_after, claimed_by, claim_expires_at, version, last_crawl_run_id, created_at, updated_at FROM domains WHERE domain = $1
+SELECT d.id, d.domain, d.status, d.status_reason, d.priority_score, d.next_crawl_after, d.claimed_by, d.claim_expires_at, d.last_crawl_run_id, d.created_at, d.updated_at, domain_state(d.domain)::jsonb AS state FROM domains AS d WHERE d.domain = $1
 `
 
-func (q *Queries) DomainGet(ctx context.Context, domain string) (Domain, error) {
+type DomainGetRow struct {
+	ID             int64
+	Domain         string
+	Status         DomainStatus
+	StatusReason   string
+	PriorityScore  float64
+	NextCrawlAfter *time.Time
+	ClaimedBy      *string
+	ClaimExpiresAt *time.Time
+	LastCrawlRunID *int64
+	CreatedAt      time.Time
+	UpdatedAt      time.Time
+	State          []byte
+}
+
+func (q *Queries) DomainGet(ctx context.Context, domain string) (DomainGetRow, error) {
 	row := q.db.QueryRow(ctx, domainGet, domain)
-	var i Domain
+	var i DomainGetRow
 	err := row.Scan(
 		&i.ID,
 		&i.Domain,
 		&i.Status,
 		&i.StatusReason,
-		&i.Banned,
-		&i.DelayMs,
-		&i.MaxPages,
-		&i.TimeWindow,
 		&i.PriorityScore,
 		&i.NextCrawlAfter,
 		&i.ClaimedBy,
 		&i.ClaimExpiresAt,
-		&i.Version,
 		&i.LastCrawlRunID,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.State,
 	)
 	return i, err
 }
@@ -115,31 +128,33 @@ func (q *Queries) DomainGiveUp(ctx context.Context, arg DomainGiveUpParams) erro
 	return err
 }
 
-const domainHealth = `-- name: DomainHealth :one
-SELECT health FROM domain_health WHERE domain = $1
+const domainLift = `-- name: DomainLift :one
+SELECT domain_lift($1::text, $2::text [], $3::text)::boolean AS lifted
 `
 
-func (q *Queries) DomainHealth(ctx context.Context, domain string) ([]byte, error) {
-	row := q.db.QueryRow(ctx, domainHealth, domain)
-	var health []byte
-	err := row.Scan(&health)
-	return health, err
-}
-
-const domainHold = `-- name: DomainHold :exec
-UPDATE domains SET claim_expires_at = now() + ms_interval($1)
-WHERE domain = $2 AND claimed_by IS NOT NULL
-`
-
-type DomainHoldParams struct {
-	HoldMs int64
+type DomainLiftParams struct {
 	Domain string
+	Kinds  []string
+	By     string
 }
 
-// Keeps a claim over a wait that is longer than a lease.
-func (q *Queries) DomainHold(ctx context.Context, arg DomainHoldParams) error {
-	_, err := q.db.Exec(ctx, domainHold, arg.HoldMs, arg.Domain)
-	return err
+func (q *Queries) DomainLift(ctx context.Context, arg DomainLiftParams) (bool, error) {
+	row := q.db.QueryRow(ctx, domainLift, arg.Domain, arg.Kinds, arg.By)
+	var lifted bool
+	err := row.Scan(&lifted)
+	return lifted, err
+}
+
+const domainLock = `-- name: DomainLock :one
+SELECT domain FROM domains WHERE domain = $1 FOR UPDATE
+`
+
+// Waits for those who are adding crawls, see crawls_add.
+func (q *Queries) DomainLock(ctx context.Context, domain string) (string, error) {
+	row := q.db.QueryRow(ctx, domainLock, domain)
+	var domain_2 string
+	err := row.Scan(&domain_2)
+	return domain_2, err
 }
 
 const domainOpen = `-- name: DomainOpen :one
@@ -169,9 +184,47 @@ func (q *Queries) DomainOpen(ctx context.Context, arg DomainOpenParams) (DomainO
 	return i, err
 }
 
+const domainPatterns = `-- name: DomainPatterns :many
+SELECT pattern, seen, duplicates FROM url_patterns
+WHERE domain = $1 AND duplicates >= $2 ORDER BY updated_at DESC LIMIT $3
+`
+
+type DomainPatternsParams struct {
+	Domain string
+	Least  int32
+	Max    int32
+}
+
+type DomainPatternsRow struct {
+	Pattern    string
+	Seen       int32
+	Duplicates int32
+}
+
+// Patterns of a domain's URLs that have brought many duplicates.
+func (q *Queries) DomainPatterns(ctx context.Context, arg DomainPatternsParams) ([]DomainPatternsRow, error) {
+	rows, err := q.db.Query(ctx, domainPatterns, arg.Domain, arg.Least, arg.Max)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []DomainPatternsRow
+	for rows.Next() {
+		var i DomainPatternsRow
+		if err := rows.Scan(&i.Pattern, &i.Seen, &i.Duplicates); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const domainRecent = `-- name: DomainRecent :many
 SELECT
-    c.id, c.url, r.name AS run, c.outcome, c.status_code, c.error_message, c.completed_at,
+    c.id, c.url, c.kind, r.name AS run, c.outcome, c.status_code, c.error_message, c.completed_at,
     c.duration_ms, c.bytes, c.skipped, c.unchanged
 FROM page_crawls AS c INNER JOIN crawl_runs AS r ON c.run_id = r.id
 WHERE c.domain = $1 AND c.outcome IS NOT NULL
@@ -186,6 +239,7 @@ type DomainRecentParams struct {
 type DomainRecentRow struct {
 	ID           int64
 	Url          string
+	Kind         string
 	Run          string
 	Outcome      *CrawlOutcome
 	StatusCode   *int16
@@ -209,6 +263,7 @@ func (q *Queries) DomainRecent(ctx context.Context, arg DomainRecentParams) ([]D
 		if err := rows.Scan(
 			&i.ID,
 			&i.Url,
+			&i.Kind,
 			&i.Run,
 			&i.Outcome,
 			&i.StatusCode,
@@ -229,64 +284,30 @@ func (q *Queries) DomainRecent(ctx context.Context, arg DomainRecentParams) ([]D
 	return items, nil
 }
 
-const domainSet = `-- name: DomainSet :execrows
-UPDATE domains SET
-    delay_ms = coalesce($1, delay_ms),
-    max_pages = coalesce($2, max_pages),
-    time_window = CASE WHEN $3::text = '' THEN NULL ELSE coalesce($3, time_window) END
-WHERE domain = $4
+const domainRuns = `-- name: DomainRuns :many
+SELECT r.name FROM run_domains AS rd INNER JOIN crawl_runs AS r ON rd.run_id = r.id
+WHERE rd.domain = $1 AND r.status = 'running' ORDER BY r.id LIMIT $2
 `
 
-type DomainSetParams struct {
-	DelayMs    *int64
-	MaxPages   *int64
-	TimeWindow *string
-	Domain     string
-}
-
-func (q *Queries) DomainSet(ctx context.Context, arg DomainSetParams) (int64, error) {
-	result, err := q.db.Exec(ctx, domainSet,
-		arg.DelayMs,
-		arg.MaxPages,
-		arg.TimeWindow,
-		arg.Domain,
-	)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
-}
-
-const domainSpentPatterns = `-- name: DomainSpentPatterns :many
-SELECT pattern, seen, duplicates FROM url_patterns
-WHERE domain = $1 AND spent ORDER BY updated_at DESC LIMIT $2
-`
-
-type DomainSpentPatternsParams struct {
+type DomainRunsParams struct {
 	Domain string
 	Max    int32
 }
 
-type DomainSpentPatternsRow struct {
-	Pattern    string
-	Seen       int32
-	Duplicates int32
-}
-
-// Patterns of a domain's URLs that have brought too little news.
-func (q *Queries) DomainSpentPatterns(ctx context.Context, arg DomainSpentPatternsParams) ([]DomainSpentPatternsRow, error) {
-	rows, err := q.db.Query(ctx, domainSpentPatterns, arg.Domain, arg.Max)
+// The running runs that have something pending on a domain.
+func (q *Queries) DomainRuns(ctx context.Context, arg DomainRunsParams) ([]string, error) {
+	rows, err := q.db.Query(ctx, domainRuns, arg.Domain, arg.Max)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []DomainSpentPatternsRow
+	var items []string
 	for rows.Next() {
-		var i DomainSpentPatternsRow
-		if err := rows.Scan(&i.Pattern, &i.Seen, &i.Duplicates); err != nil {
+		var name string
+		if err := rows.Scan(&name); err != nil {
 			return nil, err
 		}
-		items = append(items, i)
+		items = append(items, name)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
@@ -296,19 +317,16 @@ func (q *Queries) DomainSpentPatterns(ctx context.Context, arg DomainSpentPatter
 
 const domainTotals = `-- name: DomainTotals :many
 SELECT
-    r.name AS run, r.status AS run_status, rd.seed, rd.pages_started, rd.success, rd.failed, rd.skipped,
-    rd.timeout, rd.blocked_robots, rd.blocked_4xx, rd.blocked_5xx, rd.bytes,
-    r.max_pages AS run_budget, r.time_window, r.pages_started AS run_started,
-    coalesce(d.max_pages, r.max_pages_per_domain)::bigint AS budget
-FROM run_domains AS rd
-INNER JOIN crawl_runs AS r ON rd.run_id = r.id
-INNER JOIN domains AS d ON rd.domain = d.domain
+    r.name AS run, r.status AS run_status, r.settings, rd.seed, rd.pages_started, rd.success, rd.failed, rd.skipped,
+    rd.timeout, rd.blocked_robots, rd.blocked_4xx, rd.blocked_5xx, rd.bytes, r.pages_started AS run_started
+FROM run_domains AS rd INNER JOIN crawl_runs AS r ON rd.run_id = r.id
 WHERE rd.domain = $1 ORDER BY r.id
 `
 
 type DomainTotalsRow struct {
 	Run           string
 	RunStatus     RunStatus
+	Settings      []byte
 	Seed          bool
 	PagesStarted  int64
 	Success       int64
@@ -319,10 +337,7 @@ type DomainTotalsRow struct {
 	Blocked4xx    int64
 	Blocked5xx    int64
 	Bytes         int64
-	RunBudget     int64
-	TimeWindow    string
 	RunStarted    int64
-	Budget        int64
 }
 
 func (q *Queries) DomainTotals(ctx context.Context, domain string) ([]DomainTotalsRow, error) {
@@ -337,6 +352,7 @@ func (q *Queries) DomainTotals(ctx context.Context, domain string) ([]DomainTota
 		if err := rows.Scan(
 			&i.Run,
 			&i.RunStatus,
+			&i.Settings,
 			&i.Seed,
 			&i.PagesStarted,
 			&i.Success,
@@ -347,10 +363,7 @@ func (q *Queries) DomainTotals(ctx context.Context, domain string) ([]DomainTota
 			&i.Blocked4xx,
 			&i.Blocked5xx,
 			&i.Bytes,
-			&i.RunBudget,
-			&i.TimeWindow,
 			&i.RunStarted,
-			&i.Budget,
 		); err != nil {
 			return nil, err
 		}
@@ -362,54 +375,45 @@ func (q *Queries) DomainTotals(ctx context.Context, domain string) ([]DomainTota
 	return items, nil
 }
 
-const domainUnban = `-- name: DomainUnban :execrows
-UPDATE domains SET status = 'pending', status_reason = '', banned = false, next_crawl_after = NULL
-WHERE domain = $1 AND status = 'blocked'
+const domainWake = `-- name: DomainWake :exec
+SELECT domain_wake($1::text)
 `
 
-func (q *Queries) DomainUnban(ctx context.Context, domain string) (int64, error) {
-	result, err := q.db.Exec(ctx, domainUnban, domain)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
+func (q *Queries) DomainWake(ctx context.Context, domain string) error {
+	_, err := q.db.Exec(ctx, domainWake, domain)
+	return err
 }
 
 const domainsClaim = `-- name: DomainsClaim :many
 WITH due AS (
-    SELECT d.id FROM domains AS d
+    SELECT d.id
+    FROM run_domains AS rd INNER JOIN domains AS d ON rd.domain = d.domain
     WHERE
-        d.status IN ('pending', 'active')
+        rd.run_id = $2 AND rd.next_due_at <= now()
+        AND d.status IN ('pending', 'active')
         AND (d.claim_expires_at IS NULL OR d.claim_expires_at < now())
-        AND (d.next_crawl_after IS NULL OR d.next_crawl_after <= now())
-        AND EXISTS (
-            SELECT 1 FROM domain_runs AS r
-            INNER JOIN page_crawls AS c ON r.run_id = c.run_id AND r.domain = c.domain
-            WHERE
-                r.domain = d.domain AND r.run_id = $1 AND c.outcome IS NULL
-                AND ((r.has_budget AND c.scheduled_for <= now()) OR c.locked_at IS NOT NULL)
-        )
     ORDER BY d.priority_score DESC, d.id
-    LIMIT $2
+    LIMIT $3
     FOR UPDATE OF d SKIP LOCKED
 )
 UPDATE domains AS d SET
     status = 'active', status_reason = '', claimed_by = 'domain/' || d.domain,
-    claim_expires_at = now() + interval '1 minute', last_crawl_run_id = $1,
+    claim_expires_at = now() + ms_interval($1::bigint), last_crawl_run_id = $2,
     next_crawl_after = NULL
 FROM due WHERE d.id = due.id
 RETURNING d.domain
 `
 
 type DomainsClaimParams struct {
-	RunID *int64
-	Max   int32
+	ClaimMs int64
+	RunID   *int64
+	Max     int32
 }
 
 // Claims domains that have due work for a run: by priority, skipping those that
-// another dispatcher is just claiming. Claims that ran out count as none.
+// another dispatcher is just claiming. A claim that ran out counts as none.
 func (q *Queries) DomainsClaim(ctx context.Context, arg DomainsClaimParams) ([]string, error) {
-	rows, err := q.db.Query(ctx, domainsClaim, arg.RunID, arg.Max)
+	rows, err := q.db.Query(ctx, domainsClaim, arg.ClaimMs, arg.RunID, arg.Max)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,7 @@ const (
 	CrawlOutcomeBlockedRobots CrawlOutcome = "blocked_robots"
 	CrawlOutcomeBlocked4xx    CrawlOutcome = "blocked_4xx"
 	CrawlOutcomeBlocked5xx    CrawlOutcome = "blocked_5xx"
+	CrawlOutcomeSkipped       CrawlOutcome = "skipped"
 )
 
 func (e *CrawlOutcome) Scan(src interface{}) error {
@@ -232,36 +233,35 @@ func (ns NullRunStatus) Value() (driver.Value, error) {
 	return string(ns.RunStatus), nil
 }
 
+type Ask struct {
+	ID            int64
+	Domain        string
+	RunID         int64
+	Kind          string
+	Ip            *netip.Addr
+	Lost          bool
+	StartedAt     int32
+	EndedAt       *time.Time
+	DelayMs       *int64
+	DelayReason   *string
+	IpDelayMs     *int64
+	Subnet        *netip.Prefix
+	SubnetDelayMs *int64
+	RetryAfterMs  *int64
+}
+
 type CrawlRun struct {
-	ID                int64
-	Name              string
-	Status            RunStatus
-	StatusReason      string
-	DelayMs           int64
-	IpDelayMs         int64
-	SubnetDelayMs     int64
-	PatienceMs        int64
-	MinRefetchMs      int64
-	TimeWindow        string
-	LatencyFactor     float64
-	GraylistMs        int64
-	MaxGraylistings   int32
-	MaxPages          int64
-	MaxPagesPerDomain int64
-	MaxDepth          int32
-	MaxAttempts       int32
-	MaxActiveDomains  int32
-	PagesPerActivity  int32
-	Scope             string
-	Purpose           string
-	BlockOnLogin      bool
-	Standing          bool
-	PagesStarted      int64
-	Seedings          int64
-	StartedAt         time.Time
-	FinishedAt        *time.Time
-	CreatedAt         time.Time
-	UpdatedAt         time.Time
+	ID           int64
+	Name         string
+	Status       RunStatus
+	StatusReason string
+	Settings     []byte
+	PagesStarted int64
+	Seedings     int64
+	StartedAt    time.Time
+	FinishedAt   *time.Time
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
 }
 
 type Domain struct {
@@ -269,18 +269,26 @@ type Domain struct {
 	Domain         string
 	Status         DomainStatus
 	StatusReason   string
-	Banned         bool
-	DelayMs        *int64
-	MaxPages       *int64
-	TimeWindow     *string
 	PriorityScore  float64
 	NextCrawlAfter *time.Time
 	ClaimedBy      *string
 	ClaimExpiresAt *time.Time
-	Version        int64
 	LastCrawlRunID *int64
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
+}
+
+type DomainControl struct {
+	ID       int64
+	Domain   string
+	Kind     string
+	Value    []byte
+	Reason   string
+	SetBy    string
+	SetAt    time.Time
+	Until    *time.Time
+	LiftedAt *time.Time
+	LiftedBy *string
 }
 
 type DomainHealth struct {
@@ -289,37 +297,19 @@ type DomainHealth struct {
 	UpdatedAt time.Time
 }
 
-type DomainRun struct {
-	Domain          string
-	RunID           int64
-	Run             string
-	DelayMs         int64
-	IpDelayMs       int64
-	SubnetDelayMs   int64
-	PatienceMs      int64
-	MinRefetchMs    int64
-	TimeWindow      string
-	Purpose         string
-	BlockOnLogin    bool
-	LatencyFactor   float64
-	GraylistMs      int64
-	MaxGraylistings int32
-	MaxAttempts     int32
-	HasBudget       *bool
-}
-
 type Page struct {
 	ID           int64
 	Url          string
 	Domain       string
 	Origin       string
+	Kind         string
 	Status       PageStatus
-	Title        *string
 	Language     *string
-	CanonicalUrl *string
+	Signals      []byte
 	Noindex      bool
 	Nofollow     bool
-	Permits      []byte
+	Usage        []byte
+	Patterns     []string
 	Etag         *string
 	LastModified *time.Time
 	FreshUntil   *time.Time
@@ -334,29 +324,40 @@ type Page struct {
 }
 
 type PageCrawl struct {
-	ID           int64
-	PageID       int64
-	Domain       string
-	Priority     int16
-	ScheduledFor time.Time
-	LockedAt     *time.Time
-	CompletedAt  *time.Time
-	Outcome      *CrawlOutcome
-	StatusCode   *int16
-	ErrorMessage *string
-	CreatedAt    time.Time
-	UpdatedAt    time.Time
-	RunID        int64
-	PreviousID   *int64
-	Url          string
-	Depth        int16
-	Redirects    int16
-	DurationMs   *int32
-	Bytes        *int64
-	ContentType  *string
-	Ip           *netip.Addr
-	Skipped      *string
-	Unchanged    *string
+	ID            int64
+	PageID        int64
+	Domain        string
+	Priority      int16
+	ScheduledFor  time.Time
+	LockedAt      *time.Time
+	CompletedAt   *time.Time
+	Outcome       *CrawlOutcome
+	StatusCode    *int16
+	ErrorMessage  *string
+	CreatedAt     time.Time
+	UpdatedAt     time.Time
+	RunID         int64
+	PreviousID    *int64
+	Url           string
+	Kind          string
+	Prerequisite  bool
+	Final         bool
+	Depth         int16
+	Redirects     int16
+	DurationMs    *int32
+	Bytes         *int64
+	ContentType   *string
+	Ip            *netip.Addr
+	Skipped       *string
+	Unchanged     *string
+	RobotsVersion *int64
+	DelayMs       *int64
+	DelayReason   *string
+	IpDelayMs     *int64
+	Subnet        *netip.Prefix
+	SubnetDelayMs *int64
+	RetryAfterMs  *int64
+	Lost          bool
 }
 
 type PageLink struct {
@@ -376,33 +377,12 @@ type PolitenessSlot struct {
 	UpdatedAt time.Time
 }
 
-type Request struct {
-	ID            int64
-	Domain        string
-	Ip            *netip.Addr
-	Kind          string
-	CrawlID       *int64
-	Url           *string
-	Origin        *string
-	RobotsVersion *int64
-	StartedAt     time.Time
-	EndedAt       time.Time
-	StatusCode    *int16
-	DelayMs       int64
-	DelayReason   string
-	IpDelayMs     int64
-	Subnet        *string
-	SubnetDelayMs int64
-	RetryAfterMs  *int64
-	Lost          bool
-}
-
 type Robot struct {
 	Origin       string
 	Domain       string
 	Verdict      RobotsVerdict
 	Agent        string
-	Rules        string
+	RulesHash    []byte
 	CrawlDelayMs *int64
 	Sitemaps     []string
 	Reason       string
@@ -413,6 +393,7 @@ type Robot struct {
 	Failures     int32
 	FailingSince *time.Time
 	ReadAt       *time.Time
+	Version      int64
 	FetchedAt    time.Time
 	ExpiresAt    time.Time
 }
@@ -422,15 +403,21 @@ type RobotsHistory struct {
 	Version   int64
 	Verdict   RobotsVerdict
 	Agent     string
-	Rules     string
+	RulesHash []byte
 	FetchedAt time.Time
 	ExpiresAt time.Time
+}
+
+type RobotsText struct {
+	Hash  []byte
+	Rules string
 }
 
 type RunDomain struct {
 	RunID         int64
 	Domain        string
 	Seed          bool
+	NextDueAt     *time.Time
 	PagesStarted  int64
 	Success       int64
 	Failed        int64
@@ -441,6 +428,11 @@ type RunDomain struct {
 	Blocked5xx    int64
 	Bytes         int64
 	UpdatedAt     time.Time
+}
+
+type SchemaCompatibility struct {
+	One    bool
+	Oldest int64
 }
 
 type StagedSeed struct {
@@ -455,6 +447,5 @@ type UrlPattern struct {
 	Seen       int32
 	Duplicates int32
 	Recent     []int64
-	Spent      *bool
 	UpdatedAt  time.Time
 }

@@ -12,7 +12,7 @@ import (
 
 const pageCrawls = `-- name: PageCrawls :many
 SELECT
-    c.id, r.name AS run, c.previous_id, c.scheduled_for, c.locked_at, c.completed_at, c.outcome,
+    c.id, r.name AS run, c.kind, c.previous_id, c.scheduled_for, c.locked_at, c.completed_at, c.outcome,
     c.status_code, c.error_message, c.depth, c.redirects, c.duration_ms, c.bytes, c.content_type, c.skipped, c.unchanged,
     coalesce(host(c.ip), '')::text AS ip, c.created_at
 FROM page_crawls AS c INNER JOIN crawl_runs AS r ON c.run_id = r.id
@@ -27,6 +27,7 @@ type PageCrawlsParams struct {
 type PageCrawlsRow struct {
 	ID           int64
 	Run          string
+	Kind         string
 	PreviousID   *int64
 	ScheduledFor time.Time
 	LockedAt     *time.Time
@@ -57,6 +58,7 @@ func (q *Queries) PageCrawls(ctx context.Context, arg PageCrawlsParams) ([]PageC
 		if err := rows.Scan(
 			&i.ID,
 			&i.Run,
+			&i.Kind,
 			&i.PreviousID,
 			&i.ScheduledFor,
 			&i.LockedAt,
@@ -85,24 +87,30 @@ func (q *Queries) PageCrawls(ctx context.Context, arg PageCrawlsParams) ([]PageC
 }
 
 const pageGet = `-- name: PageGet :one
-SELECT id, url, domain, origin, status, title, language, canonical_url, noindex, nofollow, permits, etag, last_modified, fresh_until, content_hash, simhash, trap, trap_evidence, fetched_at, failed_at, created_at, updated_at FROM pages WHERE url = $1
+SELECT id, url, domain, origin, kind, status, language, signals, noindex, nofollow, usage, patterns, etag, last_modified, fresh_until, content_hash, simhash, trap, trap_evidence, fetched_at, failed_at, created_at, updated_at FROM pages WHERE domain = $1 AND url = $2
 `
 
-func (q *Queries) PageGet(ctx context.Context, url string) (Page, error) {
-	row := q.db.QueryRow(ctx, pageGet, url)
+type PageGetParams struct {
+	Domain string
+	Url    string
+}
+
+func (q *Queries) PageGet(ctx context.Context, arg PageGetParams) (Page, error) {
+	row := q.db.QueryRow(ctx, pageGet, arg.Domain, arg.Url)
 	var i Page
 	err := row.Scan(
 		&i.ID,
 		&i.Url,
 		&i.Domain,
 		&i.Origin,
+		&i.Kind,
 		&i.Status,
-		&i.Title,
 		&i.Language,
-		&i.CanonicalUrl,
+		&i.Signals,
 		&i.Noindex,
 		&i.Nofollow,
-		&i.Permits,
+		&i.Usage,
+		&i.Patterns,
 		&i.Etag,
 		&i.LastModified,
 		&i.FreshUntil,
@@ -147,26 +155,4 @@ func (q *Queries) PageRedirect(ctx context.Context, id int64) (string, error) {
 	var url string
 	err := row.Scan(&url)
 	return url, err
-}
-
-const patternGet = `-- name: PatternGet :one
-SELECT seen, duplicates, spent FROM url_patterns WHERE domain = $1 AND pattern = $2
-`
-
-type PatternGetParams struct {
-	Domain  string
-	Pattern string
-}
-
-type PatternGetRow struct {
-	Seen       int32
-	Duplicates int32
-	Spent      *bool
-}
-
-func (q *Queries) PatternGet(ctx context.Context, arg PatternGetParams) (PatternGetRow, error) {
-	row := q.db.QueryRow(ctx, patternGet, arg.Domain, arg.Pattern)
-	var i PatternGetRow
-	err := row.Scan(&i.Seen, &i.Duplicates, &i.Spent)
-	return i, err
 }

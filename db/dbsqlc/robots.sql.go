@@ -12,14 +12,13 @@ import (
 
 const robotsGet = `-- name: RobotsGet :one
 SELECT
-    origin, domain, verdict, agent, rules, crawl_delay_ms, sitemaps, reason, status_code, failures,
-    fetched_at, expires_at, etag, last_modified, read_at,
-    coalesce(tdm::text, '')::text AS tdm,
-    coalesce(ms_between(read_at, clock_timestamp()), -1)::bigint AS age_ms,
-    coalesce(ms_between(failing_since, clock_timestamp()), 0)::bigint AS failing_ms,
-    (extract(EPOCH FROM fetched_at) * 1e6)::bigint AS version,
-    ms_between(clock_timestamp(), expires_at)::bigint AS fresh_ms
-FROM robots WHERE origin = $1
+    r.origin, r.domain, r.verdict, r.agent, t.rules, r.crawl_delay_ms, r.sitemaps, r.reason, r.status_code, r.failures,
+    r.fetched_at, r.expires_at, r.etag, r.last_modified, r.read_at, r.version,
+    coalesce(r.tdm::text, '')::text AS tdm,
+    coalesce(ms_between(r.read_at, clock_timestamp()), -1)::bigint AS age_ms,
+    coalesce(ms_between(r.failing_since, clock_timestamp()), 0)::bigint AS failing_ms,
+    ms_between(clock_timestamp(), r.expires_at)::bigint AS fresh_ms
+FROM robots AS r INNER JOIN robots_texts AS t ON r.rules_hash = t.hash WHERE r.origin = $1
 `
 
 type RobotsGetRow struct {
@@ -38,10 +37,10 @@ type RobotsGetRow struct {
 	Etag         *string
 	LastModified *time.Time
 	ReadAt       *time.Time
+	Version      int64
 	Tdm          string
 	AgeMs        int64
 	FailingMs    int64
-	Version      int64
 	FreshMs      int64
 }
 
@@ -64,10 +63,10 @@ func (q *Queries) RobotsGet(ctx context.Context, origin string) (RobotsGetRow, e
 		&i.Etag,
 		&i.LastModified,
 		&i.ReadAt,
+		&i.Version,
 		&i.Tdm,
 		&i.AgeMs,
 		&i.FailingMs,
-		&i.Version,
 		&i.FreshMs,
 	)
 	return i, err
@@ -127,47 +126,11 @@ func (q *Queries) RobotsOfDomain(ctx context.Context, domain string) ([]RobotsOf
 }
 
 const robotsSave = `-- name: RobotsSave :one
-SELECT robots_save(
-    $1::text, $2::text, $3::robots_verdict, $4::text, $5::text,
-    $6::bigint, $7::text [], $8::text, $9::integer, $10::bigint,
-    $11::text, $12::timestamptz, $13::boolean, $14::text
-)::integer AS failures
+SELECT robots_save($1::jsonb)::integer AS failures
 `
 
-type RobotsSaveParams struct {
-	Origin       string
-	Domain       string
-	Verdict      RobotsVerdict
-	Agent        string
-	Rules        string
-	CrawlDelayMs *int64
-	Sitemaps     []string
-	Reason       string
-	StatusCode   int32
-	FreshMs      int64
-	Etag         *string
-	LastModified *time.Time
-	Failed       bool
-	Tdm          string
-}
-
-func (q *Queries) RobotsSave(ctx context.Context, arg RobotsSaveParams) (int32, error) {
-	row := q.db.QueryRow(ctx, robotsSave,
-		arg.Origin,
-		arg.Domain,
-		arg.Verdict,
-		arg.Agent,
-		arg.Rules,
-		arg.CrawlDelayMs,
-		arg.Sitemaps,
-		arg.Reason,
-		arg.StatusCode,
-		arg.FreshMs,
-		arg.Etag,
-		arg.LastModified,
-		arg.Failed,
-		arg.Tdm,
-	)
+func (q *Queries) RobotsSave(ctx context.Context, robots []byte) (int32, error) {
+	row := q.db.QueryRow(ctx, robotsSave, robots)
 	var failures int32
 	err := row.Scan(&failures)
 	return failures, err

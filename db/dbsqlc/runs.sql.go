@@ -14,8 +14,8 @@ const runActivity = `-- name: RunActivity :one
 SELECT
     count(*) FILTER (WHERE d.last_crawl_run_id = $1)::bigint AS active,
     count(*) FILTER (WHERE d.last_crawl_run_id = $1 OR EXISTS (
-        SELECT 1 FROM page_crawls AS c
-        WHERE c.domain = d.domain AND c.run_id = $1 AND c.outcome IS NULL
+        SELECT 1 FROM run_domains AS rd
+        WHERE rd.domain = d.domain AND rd.run_id = $1 AND rd.next_due_at IS NOT NULL
     ))::bigint AS busy
 FROM domains AS d
 WHERE d.claimed_by IS NOT NULL AND d.claim_expires_at > now()
@@ -36,7 +36,7 @@ func (q *Queries) RunActivity(ctx context.Context, runID *int64) (RunActivityRow
 }
 
 const runByName = `-- name: RunByName :one
-SELECT id, name, status, status_reason, delay_ms, ip_delay_ms, subnet_delay_ms, patience_ms, min_refetch_ms, time_window, latency_factor, graylist_ms, max_graylistings, max_pages, max_pages_per_domain, max_depth, max_attempts, max_active_domains, pages_per_activity, scope, purpose, block_on_login, standing, pages_started, seedings, started_at, finished_at, created_at, updated_at FROM crawl_runs WHERE name = $1
+SELECT id, name, status, status_reason, settings, pages_started, seedings, started_at, finished_at, created_at, updated_at FROM crawl_runs WHERE name = $1
 `
 
 func (q *Queries) RunByName(ctx context.Context, name string) (CrawlRun, error) {
@@ -47,25 +47,7 @@ func (q *Queries) RunByName(ctx context.Context, name string) (CrawlRun, error) 
 		&i.Name,
 		&i.Status,
 		&i.StatusReason,
-		&i.DelayMs,
-		&i.IpDelayMs,
-		&i.SubnetDelayMs,
-		&i.PatienceMs,
-		&i.MinRefetchMs,
-		&i.TimeWindow,
-		&i.LatencyFactor,
-		&i.GraylistMs,
-		&i.MaxGraylistings,
-		&i.MaxPages,
-		&i.MaxPagesPerDomain,
-		&i.MaxDepth,
-		&i.MaxAttempts,
-		&i.MaxActiveDomains,
-		&i.PagesPerActivity,
-		&i.Scope,
-		&i.Purpose,
-		&i.BlockOnLogin,
-		&i.Standing,
+		&i.Settings,
 		&i.PagesStarted,
 		&i.Seedings,
 		&i.StartedAt,
@@ -74,6 +56,45 @@ func (q *Queries) RunByName(ctx context.Context, name string) (CrawlRun, error) 
 		&i.UpdatedAt,
 	)
 	return i, err
+}
+
+const runDeferred = `-- name: RunDeferred :many
+SELECT d.domain, d.status_reason, d.next_crawl_after
+FROM run_domains AS rd INNER JOIN domains AS d ON rd.domain = d.domain
+WHERE rd.run_id = $1 AND d.next_crawl_after > now() AND d.status = 'pending'
+ORDER BY d.next_crawl_after LIMIT $2
+`
+
+type RunDeferredParams struct {
+	RunID int64
+	Max   int32
+}
+
+type RunDeferredRow struct {
+	Domain         string
+	StatusReason   string
+	NextCrawlAfter *time.Time
+}
+
+// Domains of a run that are deferred, and why.
+func (q *Queries) RunDeferred(ctx context.Context, arg RunDeferredParams) ([]RunDeferredRow, error) {
+	rows, err := q.db.Query(ctx, runDeferred, arg.RunID, arg.Max)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []RunDeferredRow
+	for rows.Next() {
+		var i RunDeferredRow
+		if err := rows.Scan(&i.Domain, &i.StatusReason, &i.NextCrawlAfter); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const runEnd = `-- name: RunEnd :execrows
@@ -102,7 +123,7 @@ SELECT
     count(*) FILTER (WHERE o.scheduled_for > now())::bigint AS deferred
 FROM (
     SELECT c.locked_at, c.scheduled_for FROM page_crawls AS c
-    WHERE c.run_id = $1 AND c.outcome IS NULL LIMIT $2
+    WHERE c.run_id = $1 AND c.outcome IS NULL AND NOT c.prerequisite LIMIT $2
 ) AS o
 `
 
@@ -127,7 +148,7 @@ func (q *Queries) RunFrontier(ctx context.Context, arg RunFrontierParams) (RunFr
 }
 
 const runList = `-- name: RunList :many
-SELECT id, name, status, status_reason, delay_ms, ip_delay_ms, subnet_delay_ms, patience_ms, min_refetch_ms, time_window, latency_factor, graylist_ms, max_graylistings, max_pages, max_pages_per_domain, max_depth, max_attempts, max_active_domains, pages_per_activity, scope, purpose, block_on_login, standing, pages_started, seedings, started_at, finished_at, created_at, updated_at FROM crawl_runs ORDER BY id
+SELECT id, name, status, status_reason, settings, pages_started, seedings, started_at, finished_at, created_at, updated_at FROM crawl_runs ORDER BY id
 `
 
 func (q *Queries) RunList(ctx context.Context) ([]CrawlRun, error) {
@@ -144,25 +165,7 @@ func (q *Queries) RunList(ctx context.Context) ([]CrawlRun, error) {
 			&i.Name,
 			&i.Status,
 			&i.StatusReason,
-			&i.DelayMs,
-			&i.IpDelayMs,
-			&i.SubnetDelayMs,
-			&i.PatienceMs,
-			&i.MinRefetchMs,
-			&i.TimeWindow,
-			&i.LatencyFactor,
-			&i.GraylistMs,
-			&i.MaxGraylistings,
-			&i.MaxPages,
-			&i.MaxPagesPerDomain,
-			&i.MaxDepth,
-			&i.MaxAttempts,
-			&i.MaxActiveDomains,
-			&i.PagesPerActivity,
-			&i.Scope,
-			&i.Purpose,
-			&i.BlockOnLogin,
-			&i.Standing,
+			&i.Settings,
 			&i.PagesStarted,
 			&i.Seedings,
 			&i.StartedAt,
@@ -180,6 +183,22 @@ func (q *Queries) RunList(ctx context.Context) ([]CrawlRun, error) {
 	return items, nil
 }
 
+const runNextDue = `-- name: RunNextDue :one
+SELECT coalesce((
+    SELECT rd.next_due_at FROM run_domains AS rd
+    WHERE rd.run_id = $1 AND rd.next_due_at > now()
+    ORDER BY rd.next_due_at LIMIT 1
+), 'epoch')::timestamptz AS due
+`
+
+// When a run has something due next that it has not claimed; the epoch is never.
+func (q *Queries) RunNextDue(ctx context.Context, runID int64) (time.Time, error) {
+	row := q.db.QueryRow(ctx, runNextDue, runID)
+	var due time.Time
+	err := row.Scan(&due)
+	return due, err
+}
+
 const runNextSeeding = `-- name: RunNextSeeding :one
 UPDATE crawl_runs SET seedings = seedings + 1 WHERE id = $1 RETURNING seedings
 `
@@ -189,45 +208,6 @@ func (q *Queries) RunNextSeeding(ctx context.Context, id int64) (int64, error) {
 	var seedings int64
 	err := row.Scan(&seedings)
 	return seedings, err
-}
-
-const runPutAway = `-- name: RunPutAway :many
-SELECT d.domain, d.status_reason, d.next_crawl_after
-FROM run_domains AS rd INNER JOIN domains AS d ON rd.domain = d.domain
-WHERE rd.run_id = $1 AND d.next_crawl_after > now() AND d.status = 'pending'
-ORDER BY d.next_crawl_after LIMIT $2
-`
-
-type RunPutAwayParams struct {
-	RunID int64
-	Max   int32
-}
-
-type RunPutAwayRow struct {
-	Domain         string
-	StatusReason   string
-	NextCrawlAfter *time.Time
-}
-
-// Domains of a run that were put away, and why.
-func (q *Queries) RunPutAway(ctx context.Context, arg RunPutAwayParams) ([]RunPutAwayRow, error) {
-	rows, err := q.db.Query(ctx, runPutAway, arg.RunID, arg.Max)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []RunPutAwayRow
-	for rows.Next() {
-		var i RunPutAwayRow
-		if err := rows.Scan(&i.Domain, &i.StatusReason, &i.NextCrawlAfter); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
 }
 
 const runStart = `-- name: RunStart :exec
@@ -307,151 +287,33 @@ func (q *Queries) RunTotals(ctx context.Context, runID int64) (RunTotalsRow, err
 }
 
 const runUpsert = `-- name: RunUpsert :one
-INSERT INTO crawl_runs AS r (
-    name, delay_ms, ip_delay_ms, subnet_delay_ms, patience_ms, min_refetch_ms, time_window, latency_factor, graylist_ms, max_graylistings, max_pages, max_pages_per_domain, max_depth,
-    max_attempts, max_active_domains, pages_per_activity, scope, purpose, block_on_login, standing
-) VALUES (
-    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
-    $14, $15, $16, $17, $18, $19, $20
-)
+INSERT INTO crawl_runs AS r (name, settings) VALUES ($1, $2)
 ON CONFLICT (name) DO UPDATE SET
-    delay_ms = coalesce($21, r.delay_ms),
-    ip_delay_ms = coalesce($22, r.ip_delay_ms),
-    subnet_delay_ms = coalesce($23, r.subnet_delay_ms),
-    patience_ms = coalesce($24, r.patience_ms),
-    min_refetch_ms = coalesce($25, r.min_refetch_ms),
-    time_window = coalesce($26, r.time_window),
-    latency_factor = coalesce($27, r.latency_factor),
-    graylist_ms = coalesce($28, r.graylist_ms),
-    max_graylistings = coalesce($29, r.max_graylistings),
-    max_pages = coalesce($30, r.max_pages),
-    max_pages_per_domain = coalesce($31, r.max_pages_per_domain),
-    max_depth = coalesce($32, r.max_depth),
-    max_attempts = coalesce($33, r.max_attempts),
-    max_active_domains = coalesce($34, r.max_active_domains),
-    pages_per_activity = coalesce($35, r.pages_per_activity),
-    scope = coalesce($36, r.scope),
-    purpose = coalesce($37, r.purpose),
-    block_on_login = coalesce($38, r.block_on_login),
-    standing = coalesce($39, r.standing),
-    pages_started = CASE WHEN r.max_pages >= 0 THEN r.pages_started ELSE (
+    settings = r.settings || $3::jsonb,
+    pages_started = CASE WHEN coalesce((r.settings ->> 'max_pages')::bigint, -1) >= 0 THEN r.pages_started ELSE (
         SELECT coalesce(sum(rd.pages_started), 0) FROM run_domains AS rd WHERE rd.run_id = r.id
     ) END,
     updated_at = now()
-RETURNING id, name, status, status_reason, delay_ms, ip_delay_ms, subnet_delay_ms, patience_ms, min_refetch_ms, time_window, latency_factor, graylist_ms, max_graylistings, max_pages, max_pages_per_domain, max_depth, max_attempts, max_active_domains, pages_per_activity, scope, purpose, block_on_login, standing, pages_started, seedings, started_at, finished_at, created_at, updated_at
+RETURNING id, name, status, status_reason, settings, pages_started, seedings, started_at, finished_at, created_at, updated_at
 `
 
 type RunUpsertParams struct {
-	Name                 string
-	DelayMs              int64
-	IpDelayMs            int64
-	SubnetDelayMs        int64
-	PatienceMs           int64
-	MinRefetchMs         int64
-	TimeWindow           string
-	LatencyFactor        float64
-	GraylistMs           int64
-	MaxGraylistings      int32
-	MaxPages             int64
-	MaxPagesPerDomain    int64
-	MaxDepth             int32
-	MaxAttempts          int32
-	MaxActiveDomains     int32
-	PagesPerActivity     int32
-	Scope                string
-	Purpose              string
-	BlockOnLogin         bool
-	Standing             bool
-	SetDelayMs           *int64
-	SetIpDelayMs         *int64
-	SetSubnetDelayMs     *int64
-	SetPatienceMs        *int64
-	SetMinRefetchMs      *int64
-	SetTimeWindow        *string
-	SetLatencyFactor     *float64
-	SetGraylistMs        *int64
-	SetMaxGraylistings   *int32
-	SetMaxPages          *int64
-	SetMaxPagesPerDomain *int64
-	SetMaxDepth          *int32
-	SetMaxAttempts       *int32
-	SetMaxActiveDomains  *int32
-	SetPagesPerActivity  *int32
-	SetScope             *string
-	SetPurpose           *string
-	SetBlockOnLogin      *bool
-	SetStanding          *bool
+	Name     string
+	Settings []byte
+	Changes  []byte
 }
 
 // Creates a run, or changes the given settings of an existing one. max_pages
 // begins to count when it is first set, from what was already done.
 func (q *Queries) RunUpsert(ctx context.Context, arg RunUpsertParams) (CrawlRun, error) {
-	row := q.db.QueryRow(ctx, runUpsert,
-		arg.Name,
-		arg.DelayMs,
-		arg.IpDelayMs,
-		arg.SubnetDelayMs,
-		arg.PatienceMs,
-		arg.MinRefetchMs,
-		arg.TimeWindow,
-		arg.LatencyFactor,
-		arg.GraylistMs,
-		arg.MaxGraylistings,
-		arg.MaxPages,
-		arg.MaxPagesPerDomain,
-		arg.MaxDepth,
-		arg.MaxAttempts,
-		arg.MaxActiveDomains,
-		arg.PagesPerActivity,
-		arg.Scope,
-		arg.Purpose,
-		arg.BlockOnLogin,
-		arg.Standing,
-		arg.SetDelayMs,
-		arg.SetIpDelayMs,
-		arg.SetSubnetDelayMs,
-		arg.SetPatienceMs,
-		arg.SetMinRefetchMs,
-		arg.SetTimeWindow,
-		arg.SetLatencyFactor,
-		arg.SetGraylistMs,
-		arg.SetMaxGraylistings,
-		arg.SetMaxPages,
-		arg.SetMaxPagesPerDomain,
-		arg.SetMaxDepth,
-		arg.SetMaxAttempts,
-		arg.SetMaxActiveDomains,
-		arg.SetPagesPerActivity,
-		arg.SetScope,
-		arg.SetPurpose,
-		arg.SetBlockOnLogin,
-		arg.SetStanding,
-	)
+	row := q.db.QueryRow(ctx, runUpsert, arg.Name, arg.Settings, arg.Changes)
 	var i CrawlRun
 	err := row.Scan(
 		&i.ID,
 		&i.Name,
 		&i.Status,
 		&i.StatusReason,
-		&i.DelayMs,
-		&i.IpDelayMs,
-		&i.SubnetDelayMs,
-		&i.PatienceMs,
-		&i.MinRefetchMs,
-		&i.TimeWindow,
-		&i.LatencyFactor,
-		&i.GraylistMs,
-		&i.MaxGraylistings,
-		&i.MaxPages,
-		&i.MaxPagesPerDomain,
-		&i.MaxDepth,
-		&i.MaxAttempts,
-		&i.MaxActiveDomains,
-		&i.PagesPerActivity,
-		&i.Scope,
-		&i.Purpose,
-		&i.BlockOnLogin,
-		&i.Standing,
+		&i.Settings,
 		&i.PagesStarted,
 		&i.Seedings,
 		&i.StartedAt,
@@ -509,4 +371,13 @@ func (q *Queries) RunWaits(ctx context.Context, arg RunWaitsParams) ([]RunWaitsR
 		return nil, err
 	}
 	return items, nil
+}
+
+const runWake = `-- name: RunWake :exec
+SELECT run_wake($1::bigint)
+`
+
+func (q *Queries) RunWake(ctx context.Context, runID int64) error {
+	_, err := q.db.Exec(ctx, runWake, runID)
+	return err
 }

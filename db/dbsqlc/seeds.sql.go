@@ -10,64 +10,45 @@ import (
 )
 
 const seedsAdd = `-- name: SeedsAdd :one
-SELECT seeds_add($1::bigint, $2::text [], $3::text [], $4::text [])::integer AS added
+SELECT seeds_add($1::bigint, $2::jsonb)::integer AS added
 `
 
 type SeedsAddParams struct {
-	RunID   int64
-	Urls    []string
-	Domains []string
-	Origins []string
+	RunID int64
+	Pages []byte
 }
 
 func (q *Queries) SeedsAdd(ctx context.Context, arg SeedsAddParams) (int32, error) {
-	row := q.db.QueryRow(ctx, seedsAdd,
-		arg.RunID,
-		arg.Urls,
-		arg.Domains,
-		arg.Origins,
-	)
+	row := q.db.QueryRow(ctx, seedsAdd, arg.RunID, arg.Pages)
 	var added int32
 	err := row.Scan(&added)
 	return added, err
 }
 
 const seedsOpen = `-- name: SeedsOpen :many
-SELECT
-    c.id, c.url, c.domain, p.origin,
-    coalesce(ro.verdict::text, '')::text AS robots_verdict,
-    coalesce((extract(EPOCH FROM ro.fetched_at) * 1e6)::bigint, 0)::bigint AS robots_version,
-    coalesce(ms_between(clock_timestamp(), ro.expires_at), 0)::bigint AS robots_fresh_ms,
-    coalesce(ro.reason, '')::text AS robots_reason,
-    (ro.tdm IS NOT NULL)::boolean AS tdm_known
-FROM unnest($1::text []) AS u (url)
-INNER JOIN pages AS p ON u.url = p.url
-INNER JOIN page_crawls AS c ON p.id = c.page_id AND c.run_id = $2
+SELECT c.domain, crawl_facts(c.id)::jsonb AS facts
+FROM pages AS p
+INNER JOIN page_crawls AS c ON p.id = c.page_id AND c.run_id = $1
 INNER JOIN domains AS d ON c.domain = d.domain
-LEFT JOIN robots AS ro ON p.origin = ro.origin
-WHERE c.outcome IS NULL AND c.locked_at IS NULL AND NOT d.banned
+WHERE
+    p.domain = ANY($2::text []) AND p.url = ANY($3::text [])
+    AND c.outcome IS NULL AND c.locked_at IS NULL AND d.status <> 'blocked'
 `
 
 type SeedsOpenParams struct {
-	Urls  []string
-	RunID int64
+	RunID   int64
+	Domains []string
+	Urls    []string
 }
 
 type SeedsOpenRow struct {
-	ID            int64
-	Url           string
-	Domain        string
-	Origin        string
-	RobotsVerdict string
-	RobotsVersion int64
-	RobotsFreshMs int64
-	RobotsReason  string
-	TdmKnown      bool
+	Domain string
+	Facts  []byte
 }
 
-// Seeds that have not been tried yet, with what their robots.txt says.
+// Seeds that have not been tried yet, as crawl.CrawlFacts.
 func (q *Queries) SeedsOpen(ctx context.Context, arg SeedsOpenParams) ([]SeedsOpenRow, error) {
-	rows, err := q.db.Query(ctx, seedsOpen, arg.Urls, arg.RunID)
+	rows, err := q.db.Query(ctx, seedsOpen, arg.RunID, arg.Domains, arg.Urls)
 	if err != nil {
 		return nil, err
 	}
@@ -75,17 +56,7 @@ func (q *Queries) SeedsOpen(ctx context.Context, arg SeedsOpenParams) ([]SeedsOp
 	var items []SeedsOpenRow
 	for rows.Next() {
 		var i SeedsOpenRow
-		if err := rows.Scan(
-			&i.ID,
-			&i.Url,
-			&i.Domain,
-			&i.Origin,
-			&i.RobotsVerdict,
-			&i.RobotsVersion,
-			&i.RobotsFreshMs,
-			&i.RobotsReason,
-			&i.TdmKnown,
-		); err != nil {
+		if err := rows.Scan(&i.Domain, &i.Facts); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -49,10 +49,11 @@ func Main(m *testing.M) int {
 	return code
 }
 
-// New gives the test a store on an empty, migrated database of its own.
+// New gives the test a store on an empty, migrated database of its own, with all
+// rights.
 func New(t testing.TB) *db.Store {
 	t.Helper()
-	store, err := db.Open(t.Context(), URL(t))
+	store, err := db.OpenOwner(t.Context(), URL(t))
 	require.NoError(t, err)
 	t.Cleanup(store.Close)
 	return store

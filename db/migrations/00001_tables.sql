@@ -1,47 +1,37 @@
 -- +goose Up
 
+-- Tables, indexes and the constraints that are plain SQL. What changes rows is in
+-- ../functions, a file each. The tables carry no policy: what to do next is
+-- decided in Go (package decide), from what these rows say.
+
 CREATE TYPE run_status AS ENUM ('running', 'stopped', 'done');
 CREATE TYPE domain_status AS ENUM ('pending', 'active', 'exhausted', 'blocked', 'unreachable');
 CREATE TYPE page_status AS ENUM ('discovered', 'fetched', 'failed');
 CREATE TYPE crawl_outcome AS ENUM (
-    'success', 'failed', 'timeout', 'blocked_robots', 'blocked_4xx', 'blocked_5xx'
+    'success', 'failed', 'timeout', 'blocked_robots', 'blocked_4xx', 'blocked_5xx', 'skipped'
 );
 CREATE TYPE robots_verdict AS ENUM ('rules', 'allow_all', 'disallow_all', 'unreachable');
 
--- A named crawl with its settings. Its totals are the sums over run_domains, so
--- that no page has to update a row that all pages share.
+-- The oldest schema version whose programs may use this database. A migration that
+-- takes away what older programs need raises it.
+CREATE TABLE schema_compatibility (
+    one boolean PRIMARY KEY DEFAULT true CHECK (one),
+    oldest bigint NOT NULL,
+    -- what the functions are made of: a hash of their files
+    functions text NOT NULL DEFAULT ''
+);
+INSERT INTO schema_compatibility (oldest) VALUES (1);
+
+-- A named crawl. Its totals are the sums over run_domains, so that no page has to
+-- update a row that all pages share.
 CREATE TABLE crawl_runs (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name text NOT NULL UNIQUE,
     status run_status NOT NULL DEFAULT 'running',
     status_reason text NOT NULL DEFAULT '',
-    delay_ms bigint NOT NULL,
-    ip_delay_ms bigint NOT NULL,
-    subnet_delay_ms bigint NOT NULL,
-    patience_ms bigint NOT NULL,
-    -- a page fetched so lately is not fetched again
-    min_refetch_ms bigint NOT NULL,
-    -- when its pages may be asked for, see crawl.Windows; empty is always
-    time_window text NOT NULL,
-    -- answers count so many times as a delay; 0 is off
-    latency_factor double precision NOT NULL,
-    -- how long the circuit breaker leaves a domain alone; 0 is off
-    graylist_ms bigint NOT NULL,
-    max_graylistings integer NOT NULL,
-    -- -1 in the next three is no limit
-    max_pages bigint NOT NULL,
-    max_pages_per_domain bigint NOT NULL,
-    max_depth integer NOT NULL,
-    max_attempts integer NOT NULL,
-    max_active_domains integer NOT NULL,
-    pages_per_activity integer NOT NULL,
-    scope text NOT NULL,
-    -- what the crawl is for, and so what a publisher can forbid it
-    purpose text NOT NULL,
-    -- whether a login page in place of a page counts as a refusal
-    block_on_login boolean NOT NULL,
-    standing boolean NOT NULL,
-    -- requests for pages begun; kept only while max_pages sets a limit
+    -- crawl.Settings, validated in Go
+    settings jsonb NOT NULL,
+    -- requests begun; kept only while the settings limit them
     pages_started bigint NOT NULL DEFAULT 0,
     seedings bigint NOT NULL DEFAULT 0,
     started_at timestamptz NOT NULL DEFAULT now(),
@@ -49,53 +39,62 @@ CREATE TABLE crawl_runs (
     created_at timestamptz NOT NULL DEFAULT now(),
     updated_at timestamptz NOT NULL DEFAULT now(),
     CONSTRAINT crawl_runs_name_valid CHECK (name ~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$'),
-    CONSTRAINT crawl_runs_scope_known CHECK (scope IN ('seeds', 'web')),
-    CONSTRAINT crawl_runs_purpose_known CHECK (purpose IN ('search', 'ai-train', 'archive')),
-    CONSTRAINT crawl_runs_settings_in_range CHECK (
-        delay_ms >= 0 AND ip_delay_ms >= 0 AND subnet_delay_ms >= 0 AND patience_ms >= 0 AND min_refetch_ms >= 0 AND latency_factor >= 0
-        AND graylist_ms >= 0 AND max_graylistings >= 1 AND max_pages >= -1
-        AND max_pages_per_domain >= -1 AND max_depth >= -1 AND max_attempts >= 1
-        AND max_active_domains >= 1 AND pages_per_activity >= 1
-    ),
+    CONSTRAINT crawl_runs_settings_are_an_object CHECK (jsonb_typeof(settings) = 'object'),
     CONSTRAINT crawl_runs_finished_or_running CHECK ((status = 'done') = (finished_at IS NOT NULL))
 );
 
--- The unit of politeness. claimed_by, claim_expires_at and version are the claim
--- protocol: the claim belongs to the domain's workflow and each fetch renews it.
+-- The unit of politeness. claimed_by and claim_expires_at are the claim protocol:
+-- the claim belongs to the domain's workflow and each fetch renews it.
 CREATE TABLE domains (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     domain text NOT NULL UNIQUE,
     status domain_status NOT NULL DEFAULT 'pending',
     status_reason text NOT NULL DEFAULT '',
-    -- blocked by a person, until unblocked; seeding does not revive it
-    banned boolean NOT NULL DEFAULT false,
-    -- set by a person; null leaves the runs' own
-    delay_ms bigint CHECK (delay_ms >= 0),
-    max_pages bigint CHECK (max_pages >= -1),
-    time_window text,
     priority_score double precision NOT NULL DEFAULT 0,
-    -- put away until then; null may be crawled now
+    -- deferred: not to be asked before; null is not deferred
     next_crawl_after timestamptz,
     claimed_by text,
     claim_expires_at timestamptz,
-    version bigint NOT NULL DEFAULT 0,
     last_crawl_run_id bigint REFERENCES crawl_runs (id),
     created_at timestamptz NOT NULL DEFAULT now(),
     updated_at timestamptz NOT NULL DEFAULT now(),
-    CONSTRAINT domains_banned_are_blocked CHECK (NOT banned OR status = 'blocked'),
     CONSTRAINT domains_claim_has_expiry CHECK ((claimed_by IS NULL) = (claim_expires_at IS NULL))
 ) WITH (fillfactor = 80);
 
-CREATE INDEX domains_claimable ON domains (priority_score DESC, id)
-WHERE status IN ('pending', 'active');
 CREATE INDEX domains_claimed ON domains (last_crawl_run_id) WHERE claimed_by IS NOT NULL;
 
--- A domain's part in a run: whether it was seeded, its budget, its totals. Only
--- the one request in flight on the domain updates it.
+-- What people have decided about a domain, and took back: who, when, why and until
+-- when. The guard obeys pause, stop and block; delay, budget and window bear on
+-- what is decided next. Rows are kept.
+CREATE TABLE domain_controls (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    domain text NOT NULL,
+    kind text NOT NULL,
+    -- of a delay (ms), a budget (pages), a window (text)
+    value jsonb,
+    reason text NOT NULL DEFAULT '',
+    set_by text NOT NULL,
+    set_at timestamptz NOT NULL DEFAULT now(),
+    -- null is until it is lifted
+    until timestamptz,
+    lifted_at timestamptz,
+    lifted_by text,
+    CONSTRAINT domain_controls_kind_known CHECK (kind IN ('pause', 'stop', 'block', 'delay', 'budget', 'window')),
+    CONSTRAINT domain_controls_value_where_wanted CHECK ((value IS NULL) = (kind IN ('pause', 'stop', 'block'))),
+    CONSTRAINT domain_controls_lifted_by_somebody CHECK ((lifted_at IS NULL) = (lifted_by IS NULL))
+);
+
+CREATE UNIQUE INDEX domain_controls_in_force ON domain_controls (domain, kind) WHERE lifted_at IS NULL;
+
+-- A domain's part in a run: whether it was seeded, its totals, and when it has
+-- something due. Only the one request in flight on the domain updates the totals.
 CREATE TABLE run_domains (
     run_id bigint NOT NULL REFERENCES crawl_runs (id) ON DELETE CASCADE,
     domain text NOT NULL,
     seed boolean NOT NULL DEFAULT false,
+    -- when the dispatcher is to look at it; null while nothing can be due. It may be
+    -- earlier than something is due, never later.
+    next_due_at timestamptz,
     pages_started bigint NOT NULL DEFAULT 0,
     success bigint NOT NULL DEFAULT 0,
     failed bigint NOT NULL DEFAULT 0,
@@ -110,22 +109,27 @@ CREATE TABLE run_domains (
 ) WITH (fillfactor = 80);
 
 CREATE INDEX run_domains_domain ON run_domains (domain);
+CREATE INDEX run_domains_due ON run_domains (run_id, next_due_at) WHERE next_due_at IS NOT NULL;
 
 -- One canonical URL, forever.
 CREATE TABLE pages (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    url text NOT NULL UNIQUE,
+    url text NOT NULL,
     domain text NOT NULL,
     origin text NOT NULL,
+    -- what is fetched: page, robots, tdm, …; the kinds are Go's (crawl.Kind)
+    kind text NOT NULL DEFAULT 'page',
     status page_status NOT NULL DEFAULT 'discovered',
-    title text,
     -- BCP 47; 35 characters is the longest tag RFC 5646 §4.4.1 asks to support
     language varchar(35),
-    canonical_url text,
+    -- what the page says of itself: crawl.Signals
+    signals jsonb,
     noindex boolean NOT NULL DEFAULT false,
     nofollow boolean NOT NULL DEFAULT false,
-    -- what its publisher says about its use: permits.Permits; null is nothing
-    permits jsonb,
+    -- what its publisher says about its use: usage.Usage; null is nothing
+    usage jsonb,
+    -- patterns of URLs that it is charged to: traps.Patterns; null is none
+    patterns text [],
     -- what to ask for it again with, and until when not to: crawl.Visit
     etag text,
     last_modified timestamptz,
@@ -140,14 +144,16 @@ CREATE TABLE pages (
     failed_at timestamptz,
     created_at timestamptz NOT NULL DEFAULT now(),
     updated_at timestamptz NOT NULL DEFAULT now(),
-    CONSTRAINT pages_url_bounded CHECK (octet_length(url) <= 2048)
+    CONSTRAINT pages_url_bounded CHECK (octet_length(url) <= 2048),
+    CONSTRAINT pages_url_unique UNIQUE (domain, url)
 ) WITH (fillfactor = 90);
 
--- a domain's pages, and duplicates among them
-CREATE INDEX pages_domain ON pages (domain, content_hash);
-CREATE INDEX pages_language ON pages (language);
+-- duplicates within a domain
+CREATE INDEX pages_content ON pages (domain, content_hash) WHERE content_hash IS NOT NULL;
+CREATE INDEX pages_language ON pages (language) WHERE language IS NOT NULL;
 
--- How much news the pages of a pattern of URLs (crawl.Pattern) have brought.
+-- How much news the pages of a pattern of URLs (traps.Pattern) have brought.
+-- Whether that is too little is decided in Go (traps.Budget).
 CREATE TABLE url_patterns (
     domain text NOT NULL,
     pattern text NOT NULL,
@@ -155,19 +161,17 @@ CREATE TABLE url_patterns (
     duplicates integer NOT NULL DEFAULT 0,
     -- fingerprints of the last pages that brought some
     recent bigint [] NOT NULL DEFAULT '{}',
-    -- crawl.Budget is 0
-    spent boolean GENERATED ALWAYS AS (50 + 3 * (seen - duplicates) - duplicates <= 0) STORED,
     updated_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (domain, pattern)
 ) WITH (fillfactor = 50);
 
-CREATE INDEX url_patterns_spent ON url_patterns (domain) WHERE spent;
-
--- One attempt to fetch a page, kept forever. A row whose outcome is null is also
--- the work: pending while locked_at is null, in flight when it is set.
+-- One attempt to fetch a page, kept forever; every request to a site is one. A row
+-- whose outcome is null is also the work: pending while locked_at is null, in
+-- flight when it is set.
 CREATE TABLE page_crawls (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     page_id bigint NOT NULL REFERENCES pages (id) ON DELETE CASCADE,
+    -- the domain asked, which a redirect of robots.txt may have chosen
     domain text NOT NULL,
     priority smallint NOT NULL DEFAULT 0,
     scheduled_for timestamptz NOT NULL DEFAULT now(),
@@ -183,6 +187,11 @@ CREATE TABLE page_crawls (
     -- the crawl of this page in this run that this one follows
     previous_id bigint REFERENCES page_crawls (id),
     url text NOT NULL,
+    kind text NOT NULL DEFAULT 'page',
+    -- asked for because a page needs it, as robots.txt is: not part of the frontier
+    prerequisite boolean NOT NULL DEFAULT false,
+    -- if its worker dies, the page is not tried again
+    final boolean NOT NULL DEFAULT false,
     -- links from a seed, and redirects since the last link
     depth smallint NOT NULL DEFAULT 0,
     redirects smallint NOT NULL DEFAULT 0,
@@ -195,33 +204,44 @@ CREATE TABLE page_crawls (
     skipped text,
     -- why the content counts as what it was at the last visit
     unchanged text,
+    -- what an audit computes from. The robots.txt a page was decided by, see
+    -- robots_history; what had to pass before the domain, the address and the subnet
+    -- were asked again, and why; what the server itself asked for. delay_ms is null
+    -- where no request was made.
+    robots_version bigint,
+    delay_ms bigint,
+    delay_reason text,
+    ip_delay_ms bigint,
+    subnet cidr,
+    subnet_delay_ms bigint,
+    retry_after_ms bigint,
+    -- the worker died: the request may have been made, and when it ended is unknown
+    lost boolean NOT NULL DEFAULT false,
     CONSTRAINT page_crawls_closed_has_time CHECK ((outcome IS NULL) = (completed_at IS NULL)),
     CONSTRAINT page_crawls_closed_not_locked CHECK (outcome IS NULL OR locked_at IS NULL),
     CONSTRAINT page_crawls_status_known CHECK (status_code BETWEEN 100 AND 599),
+    CONSTRAINT page_crawls_skipped_says_why CHECK ((outcome = 'skipped') = (skipped IS NOT NULL)),
     CONSTRAINT page_crawls_numbers CHECK (
         depth >= 0 AND redirects >= 0 AND duration_ms >= 0 AND bytes >= 0
     )
 );
 
--- politeness look-ups
-CREATE INDEX page_crawls_domain_open ON page_crawls (domain) WHERE outcome IS NULL;
--- worker poll
-CREATE INDEX page_crawls_due ON page_crawls (scheduled_for, locked_at) WHERE outcome IS NULL;
 -- a page's history
 CREATE INDEX page_crawls_page_history ON page_crawls (page_id, created_at DESC);
--- The next crawl of a domain in a run. Its condition means the same as that of
--- the two indexes above but is not theirs: so the planner cannot mistake one of
--- them for it, as it does while the table is new and it knows nothing about it.
+-- a domain's history
+CREATE INDEX page_crawls_domain_history ON page_crawls (domain, completed_at DESC) WHERE outcome IS NOT NULL;
+-- the next crawl of a domain in a run
 CREATE INDEX page_crawls_next
-ON page_crawls (domain, run_id, priority DESC, scheduled_for, id) WHERE completed_at IS NULL;
+ON page_crawls (domain, run_id, priority DESC, scheduled_for, id) WHERE outcome IS NULL;
 -- pages to look at again when a robots.txt changes
 CREATE INDEX page_crawls_disallowed ON page_crawls (domain) WHERE outcome = 'blocked_robots';
 -- attempts in flight, or abandoned
 CREATE INDEX page_crawls_locked ON page_crawls (domain) WHERE locked_at IS NOT NULL;
 -- A page enters a run once, whoever finds it first; whatever follows says what
 -- it follows, and nothing is followed twice.
-CREATE UNIQUE INDEX page_crawls_first ON page_crawls (run_id, page_id) WHERE previous_id IS NULL;
-CREATE UNIQUE INDEX page_crawls_follows ON page_crawls (previous_id) WHERE previous_id IS NOT NULL;
+CREATE UNIQUE INDEX page_crawls_first ON page_crawls (domain, run_id, page_id)
+WHERE previous_id IS NULL AND NOT prerequisite;
+CREATE UNIQUE INDEX page_crawls_follows ON page_crawls (domain, previous_id) WHERE previous_id IS NOT NULL;
 
 -- The link graph, over all runs.
 CREATE TABLE page_links (
@@ -236,19 +256,27 @@ CREATE TABLE page_links (
 
 CREATE INDEX page_links_to ON page_links (to_page_id);
 
--- What an origin's robots.txt said (RFC 9309).
+-- Texts of robots.txt: the one group that applies to us, in canonical form. Most
+-- fetches, and many sites, have the same.
+CREATE TABLE robots_texts (
+    hash bytea PRIMARY KEY,
+    rules text NOT NULL,
+    CONSTRAINT robots_texts_hash CHECK (hash = sha256(convert_to(rules, 'UTF8')))
+);
+
+-- What an origin's robots.txt says now (RFC 9309).
 CREATE TABLE robots (
     origin text PRIMARY KEY,
     domain text NOT NULL,
     verdict robots_verdict NOT NULL,
-    -- the one group that applies to agent, in canonical form
+    -- the product token that the rules were read for
     agent text NOT NULL DEFAULT '',
-    rules text NOT NULL DEFAULT '',
+    rules_hash bytea NOT NULL REFERENCES robots_texts (hash),
     crawl_delay_ms bigint CHECK (crawl_delay_ms >= 0),
     sitemaps text [] NOT NULL DEFAULT '{}',
     reason text NOT NULL DEFAULT '',
     status_code smallint,
-    -- the origin's tdmrep.json: permits.TDM; null while it has not been asked for
+    -- the origin's tdmrep.json: usage.TDM; null while it has not been asked for
     tdm jsonb,
     -- what to ask for it again with
     etag text,
@@ -258,18 +286,32 @@ CREATE TABLE robots (
     failing_since timestamptz,
     -- when the verdict was last read from an answer; null if never
     read_at timestamptz,
+    -- identifies this fetch: microseconds since the epoch
+    version bigint NOT NULL,
     fetched_at timestamptz NOT NULL DEFAULT now(),
     expires_at timestamptz NOT NULL
 );
 
 CREATE INDEX robots_domain ON robots (domain);
 
--- The guard: key (domain:<domain>, ip:<address>,
--- subnet:<network>) may not be asked before free_at.
+-- What an origin's robots.txt has said, fetch by fetch; version as in robots.
+CREATE TABLE robots_history (
+    origin text NOT NULL,
+    version bigint NOT NULL,
+    verdict robots_verdict NOT NULL,
+    agent text NOT NULL,
+    rules_hash bytea NOT NULL REFERENCES robots_texts (hash),
+    fetched_at timestamptz NOT NULL,
+    expires_at timestamptz NOT NULL,
+    PRIMARY KEY (origin, version)
+);
+
+-- The guard: key (domain:<domain>, ip:<address>, subnet:<network>) may not be asked
+-- before free_at.
 CREATE TABLE politeness_slots (
     key text PRIMARY KEY,
     free_at timestamptz NOT NULL DEFAULT 'epoch',
-    -- the request that holds the slot; null when free_at is a plain delay
+    -- the request that has the lease; null when free_at is a plain delay
     holder text,
     reason text NOT NULL DEFAULT '',
     -- the end of the queue of those who wait for an address or a subnet
@@ -284,53 +326,6 @@ CREATE TABLE domain_health (
     updated_at timestamptz NOT NULL DEFAULT now()
 ) WITH (fillfactor = 50);
 
--- Every request that was made, for whatever: what an audit computes from. Rows are
--- never changed nor deleted.
-CREATE TABLE requests (
-    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    -- the domain that was asked, which a redirect of robots.txt may have chosen
-    domain text NOT NULL,
-    ip inet,
-    kind text NOT NULL,
-    -- of a page
-    crawl_id bigint,
-    -- of a robots.txt or tdmrep.json
-    url text,
-    -- what robots.txt a page was decided by, see robots_history
-    origin text,
-    robots_version bigint,
-    started_at timestamptz NOT NULL,
-    ended_at timestamptz NOT NULL,
-    status_code smallint,
-    -- what had to pass before the domain and the address were asked again, and why
-    delay_ms bigint NOT NULL,
-    delay_reason text NOT NULL,
-    ip_delay_ms bigint NOT NULL,
-    subnet text,
-    subnet_delay_ms bigint NOT NULL DEFAULT 0,
-    -- what the server itself asked for
-    retry_after_ms bigint,
-    -- the worker died: started_at is when the slot was taken and ended_at when
-    -- its hold ran out
-    lost boolean NOT NULL DEFAULT false,
-    CONSTRAINT requests_kind_known CHECK (kind IN ('page', 'robots', 'tdm')),
-    CONSTRAINT requests_end_after_start CHECK (started_at <= ended_at)
-);
-
-CREATE INDEX requests_domain ON requests (domain, started_at);
-
--- What an origin's robots.txt has said, fetch by fetch; version as in robots.
-CREATE TABLE robots_history (
-    origin text NOT NULL,
-    version bigint NOT NULL,
-    verdict robots_verdict NOT NULL,
-    agent text NOT NULL,
-    rules text NOT NULL,
-    fetched_at timestamptz NOT NULL,
-    expires_at timestamptz NOT NULL,
-    PRIMARY KEY (origin, version)
-);
-
 -- Seeds that a command line has handed over and SeedWorkflow has yet to store.
 CREATE TABLE staged_seeds (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -340,7 +335,21 @@ CREATE TABLE staged_seeds (
 
 CREATE INDEX staged_seeds_run ON staged_seeds (run_id, id);
 
+CREATE TYPE slot_answer AS (
+    granted boolean,
+    -- how long to wait before asking again, when not granted
+    wait_ms bigint,
+    reason text,
+    -- the crawl that has the lease
+    crawl_id bigint
+);
+
+-- what crawl_record returns
+CREATE TYPE crawl_recorded AS (
+    closed boolean,
+    news boolean,
+    facts jsonb
+);
+
 -- +goose Down
-DROP TABLE staged_seeds, robots_history, requests, domain_health, politeness_slots, robots, page_links, page_crawls,
-url_patterns, pages, run_domains, domains, crawl_runs;
-DROP TYPE robots_verdict, crawl_outcome, page_status, domain_status, run_status;
+-- Migrations only go forward.

@@ -7,7 +7,7 @@ WITH asked AS (
         r.delay_ms, r.retry_after_ms, r.lost,
         (extract(EPOCH FROM lead(r.started_at) OVER (PARTITION BY r.domain ORDER BY r.started_at, r.id) - r.ended_at)
             * 1000)::double precision AS gap_ms
-    FROM requests AS r
+    FROM asks AS r
     WHERE sqlc.narg('run_id')::bigint IS NULL
         OR r.domain IN (SELECT rd.domain FROM run_domains AS rd WHERE rd.run_id = sqlc.narg('run_id')::bigint)
 )
@@ -31,7 +31,7 @@ WITH asked AS (
         r.domain, r.lost, r.ended_at, r.delay_reason,
         greatest(r.delay_ms, coalesce(r.retry_after_ms, 0))::bigint AS delay_ms,
         lead(r.started_at) OVER (PARTITION BY r.domain ORDER BY r.started_at, r.id) AS next_at
-    FROM requests AS r
+    FROM asks AS r
     WHERE sqlc.narg('run_id')::bigint IS NULL
         OR r.domain IN (SELECT rd.domain FROM run_domains AS rd WHERE rd.run_id = sqlc.narg('run_id')::bigint)
 )
@@ -49,10 +49,10 @@ WITH asked AS (
         d.delay_ms,
         (extract(EPOCH FROM lead(r.started_at) OVER (PARTITION BY d.key ORDER BY r.started_at, r.id) - r.ended_at)
             * 1000)::double precision AS gap_ms
-    FROM requests AS r
+    FROM asks AS r
     CROSS JOIN LATERAL (
         SELECT
-            CASE @kind::text WHEN 'ip' THEN host(r.ip) ELSE r.subnet END AS key,
+            CASE @kind::text WHEN 'ip' THEN host(r.ip) ELSE r.subnet::text END AS key,
             CASE @kind::text WHEN 'ip' THEN r.ip_delay_ms ELSE r.subnet_delay_ms END AS delay_ms
     ) AS d
     WHERE d.key IS NOT NULL AND d.delay_ms > 0 AND NOT r.lost
@@ -73,10 +73,10 @@ WITH asked AS (
     SELECT
         d.key, r.ended_at, d.delay_ms,
         lead(r.started_at) OVER (PARTITION BY d.key ORDER BY r.started_at, r.id) AS next_at
-    FROM requests AS r
+    FROM asks AS r
     CROSS JOIN LATERAL (
         SELECT
-            CASE @kind::text WHEN 'ip' THEN host(r.ip) ELSE r.subnet END AS key,
+            CASE @kind::text WHEN 'ip' THEN host(r.ip) ELSE r.subnet::text END AS key,
             CASE @kind::text WHEN 'ip' THEN r.ip_delay_ms ELSE r.subnet_delay_ms END AS delay_ms
     ) AS d
     WHERE d.key IS NOT NULL AND d.delay_ms > 0 AND NOT r.lost
@@ -92,17 +92,18 @@ ORDER BY next_at LIMIT @max;
 -- Page requests with the robots.txt that allowed them, in batches.
 -- name: AuditPages :many
 SELECT
-    r.id, r.started_at, c.url, coalesce(r.origin, '')::text AS origin,
-    coalesce(r.robots_version, 0)::bigint AS version,
+    c.id, (c.completed_at - ms_interval(c.duration_ms::bigint))::timestamptz AS started_at, c.url, p.origin,
+    coalesce(c.robots_version, 0)::bigint AS version,
     coalesce(h.verdict::text, '')::text AS verdict,
     coalesce(h.fetched_at, 'epoch')::timestamptz AS fetched_at,
     coalesce(h.expires_at, 'epoch')::timestamptz AS expires_at
-FROM requests AS r
-INNER JOIN page_crawls AS c ON r.crawl_id = c.id
-LEFT JOIN robots_history AS h ON r.origin = h.origin AND r.robots_version = h.version
-WHERE r.kind = 'page' AND NOT r.lost AND r.id > @after::bigint
+FROM page_crawls AS c
+INNER JOIN pages AS p ON c.page_id = p.id
+LEFT JOIN robots_history AS h ON p.origin = h.origin AND c.robots_version = h.version
+WHERE c.delay_ms IS NOT NULL AND NOT c.lost AND NOT c.prerequisite AND c.id > @after::bigint
     AND (sqlc.narg('run_id')::bigint IS NULL OR c.run_id = sqlc.narg('run_id')::bigint)
-ORDER BY r.id LIMIT @max;
+ORDER BY c.id LIMIT @max;
 
 -- name: RobotsRules :one
-SELECT rules FROM robots_history WHERE origin = @origin AND version = @version;
+SELECT t.rules FROM robots_history AS h INNER JOIN robots_texts AS t ON h.rules_hash = t.hash
+WHERE h.origin = @origin AND h.version = @version;

@@ -1,82 +1,69 @@
 -- Claims domains that have due work for a run: by priority, skipping those that
--- another dispatcher is just claiming. Claims that ran out count as none.
+-- another dispatcher is just claiming. A claim that ran out counts as none.
 -- name: DomainsClaim :many
 WITH due AS (
-    SELECT d.id FROM domains AS d
+    SELECT d.id
+    FROM run_domains AS rd INNER JOIN domains AS d ON rd.domain = d.domain
     WHERE
-        d.status IN ('pending', 'active')
+        rd.run_id = sqlc.arg('run_id') AND rd.next_due_at <= now()
+        AND d.status IN ('pending', 'active')
         AND (d.claim_expires_at IS NULL OR d.claim_expires_at < now())
-        AND (d.next_crawl_after IS NULL OR d.next_crawl_after <= now())
-        AND EXISTS (
-            SELECT 1 FROM domain_runs AS r
-            INNER JOIN page_crawls AS c ON r.run_id = c.run_id AND r.domain = c.domain
-            WHERE
-                r.domain = d.domain AND r.run_id = sqlc.arg('run_id') AND c.outcome IS NULL
-                AND ((r.has_budget AND c.scheduled_for <= now()) OR c.locked_at IS NOT NULL)
-        )
     ORDER BY d.priority_score DESC, d.id
     LIMIT sqlc.arg('max')
     FOR UPDATE OF d SKIP LOCKED
 )
 UPDATE domains AS d SET
     status = 'active', status_reason = '', claimed_by = 'domain/' || d.domain,
-    claim_expires_at = now() + interval '1 minute', last_crawl_run_id = sqlc.arg('run_id'),
+    claim_expires_at = now() + ms_interval(sqlc.arg('claim_ms')::bigint), last_crawl_run_id = sqlc.arg('run_id'),
     next_crawl_after = NULL
 FROM due WHERE d.id = due.id
 RETURNING d.domain;
 
--- Keeps a claim over a wait that is longer than a lease.
--- name: DomainHold :exec
-UPDATE domains SET claim_expires_at = now() + ms_interval(@hold_ms)
+-- Keeps a claim over a wait.
+-- name: DomainClaimRenew :exec
+UPDATE domains SET claim_expires_at = now() + ms_interval(@claim_ms)
 WHERE domain = @domain AND claimed_by IS NOT NULL;
 
--- name: DomainFinish :one
-SELECT domain_finish(@domain::text, @until_ms::bigint, @reason::text)::boolean AS finished;
+-- Waits for those who are adding crawls, see crawls_add.
+-- name: DomainLock :one
+SELECT domain FROM domains WHERE domain = @domain FOR UPDATE;
 
--- name: DomainSet :execrows
-UPDATE domains SET
-    delay_ms = coalesce(sqlc.narg('delay_ms'), delay_ms),
-    max_pages = coalesce(sqlc.narg('max_pages'), max_pages),
-    time_window = CASE WHEN sqlc.narg('time_window')::text = '' THEN NULL ELSE coalesce(sqlc.narg('time_window'), time_window) END
-WHERE domain = @domain;
+-- name: DomainFinish :exec
+SELECT domain_finish(@domain::text, @due::jsonb, sqlc.narg('deferred')::timestamptz, @reason::text);
 
--- name: DomainBlock :execrows
-UPDATE domains SET status = 'blocked', status_reason = @reason WHERE domain = @domain;
+-- The running runs that have something pending on a domain.
+-- name: DomainRuns :many
+SELECT r.name FROM run_domains AS rd INNER JOIN crawl_runs AS r ON rd.run_id = r.id
+WHERE rd.domain = @domain AND r.status = 'running' ORDER BY r.id LIMIT @max;
+
+-- name: DomainControl :exec
+SELECT domain_control(
+    @domain::text, @kind::text, sqlc.narg('value')::jsonb, @reason::text, @by::text, sqlc.narg('until')::timestamptz
+);
+
+-- name: DomainLift :one
+SELECT domain_lift(@domain::text, @kinds::text [], @by::text)::boolean AS lifted;
+
+-- name: DomainWake :exec
+SELECT domain_wake(@domain::text);
 
 -- name: DomainGiveUp :exec
 UPDATE domains SET status = 'unreachable', status_reason = @reason
 WHERE domain = @domain AND status IN ('pending', 'active');
 
--- Blocks a domain, known or not, until it is unblocked.
--- name: DomainBan :exec
-INSERT INTO domains AS d (domain, status, status_reason, banned)
-VALUES (@domain, 'blocked', @reason, true)
-ON CONFLICT (domain) DO UPDATE SET status = 'blocked', status_reason = excluded.status_reason, banned = true;
-
--- name: DomainUnban :execrows
-UPDATE domains SET status = 'pending', status_reason = '', banned = false, next_crawl_after = NULL
-WHERE domain = @domain AND status = 'blocked';
-
 -- name: DomainGet :one
-SELECT * FROM domains WHERE domain = @domain;
-
--- name: DomainHealth :one
-SELECT health FROM domain_health WHERE domain = @domain;
+SELECT d.*, domain_state(d.domain)::jsonb AS state FROM domains AS d WHERE d.domain = @domain;
 
 -- name: DomainTotals :many
 SELECT
-    r.name AS run, r.status AS run_status, rd.seed, rd.pages_started, rd.success, rd.failed, rd.skipped,
-    rd.timeout, rd.blocked_robots, rd.blocked_4xx, rd.blocked_5xx, rd.bytes,
-    r.max_pages AS run_budget, r.time_window, r.pages_started AS run_started,
-    coalesce(d.max_pages, r.max_pages_per_domain)::bigint AS budget
-FROM run_domains AS rd
-INNER JOIN crawl_runs AS r ON rd.run_id = r.id
-INNER JOIN domains AS d ON rd.domain = d.domain
+    r.name AS run, r.status AS run_status, r.settings, rd.seed, rd.pages_started, rd.success, rd.failed, rd.skipped,
+    rd.timeout, rd.blocked_robots, rd.blocked_4xx, rd.blocked_5xx, rd.bytes, r.pages_started AS run_started
+FROM run_domains AS rd INNER JOIN crawl_runs AS r ON rd.run_id = r.id
 WHERE rd.domain = @domain ORDER BY r.id;
 
 -- name: DomainRecent :many
 SELECT
-    c.id, c.url, r.name AS run, c.outcome, c.status_code, c.error_message, c.completed_at,
+    c.id, c.url, c.kind, r.name AS run, c.outcome, c.status_code, c.error_message, c.completed_at,
     c.duration_ms, c.bytes, c.skipped, c.unchanged
 FROM page_crawls AS c INNER JOIN crawl_runs AS r ON c.run_id = r.id
 WHERE c.domain = @domain AND c.outcome IS NOT NULL
@@ -91,10 +78,7 @@ FROM (
     WHERE c.domain = @domain AND c.outcome IS NULL LIMIT @bound
 ) AS o;
 
--- name: DomainBanned :one
-SELECT EXISTS (SELECT 1 FROM domains WHERE domain = @domain AND banned)::boolean AS banned;
-
--- Patterns of a domain's URLs that have brought too little news.
--- name: DomainSpentPatterns :many
+-- Patterns of a domain's URLs that have brought many duplicates.
+-- name: DomainPatterns :many
 SELECT pattern, seen, duplicates FROM url_patterns
-WHERE domain = @domain AND spent ORDER BY updated_at DESC LIMIT @max;
+WHERE domain = @domain AND duplicates >= @least ORDER BY updated_at DESC LIMIT @max;

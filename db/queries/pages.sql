@@ -1,9 +1,9 @@
 -- name: PageGet :one
-SELECT * FROM pages WHERE url = @url;
+SELECT * FROM pages WHERE domain = @domain AND url = @url;
 
 -- name: PageCrawls :many
 SELECT
-    c.id, r.name AS run, c.previous_id, c.scheduled_for, c.locked_at, c.completed_at, c.outcome,
+    c.id, r.name AS run, c.kind, c.previous_id, c.scheduled_for, c.locked_at, c.completed_at, c.outcome,
     c.status_code, c.error_message, c.depth, c.redirects, c.duration_ms, c.bytes, c.content_type, c.skipped, c.unchanged,
     coalesce(host(c.ip), '')::text AS ip, c.created_at
 FROM page_crawls AS c INNER JOIN crawl_runs AS r ON c.run_id = r.id
@@ -18,6 +18,3 @@ SELECT
 SELECT p.url FROM page_links AS l INNER JOIN pages AS p ON l.to_page_id = p.id
 WHERE l.from_page_id = @id AND l.kind = 'redirect'
 ORDER BY l.created_at DESC LIMIT 1;
-
--- name: PatternGet :one
-SELECT seen, duplicates, spent FROM url_patterns WHERE domain = @domain AND pattern = @pattern;

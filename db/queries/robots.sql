@@ -1,13 +1,12 @@
 -- name: RobotsGet :one
 SELECT
-    origin, domain, verdict, agent, rules, crawl_delay_ms, sitemaps, reason, status_code, failures,
-    fetched_at, expires_at, etag, last_modified, read_at,
-    coalesce(tdm::text, '')::text AS tdm,
-    coalesce(ms_between(read_at, clock_timestamp()), -1)::bigint AS age_ms,
-    coalesce(ms_between(failing_since, clock_timestamp()), 0)::bigint AS failing_ms,
-    (extract(EPOCH FROM fetched_at) * 1e6)::bigint AS version,
-    ms_between(clock_timestamp(), expires_at)::bigint AS fresh_ms
-FROM robots WHERE origin = @origin;
+    r.origin, r.domain, r.verdict, r.agent, t.rules, r.crawl_delay_ms, r.sitemaps, r.reason, r.status_code, r.failures,
+    r.fetched_at, r.expires_at, r.etag, r.last_modified, r.read_at, r.version,
+    coalesce(r.tdm::text, '')::text AS tdm,
+    coalesce(ms_between(r.read_at, clock_timestamp()), -1)::bigint AS age_ms,
+    coalesce(ms_between(r.failing_since, clock_timestamp()), 0)::bigint AS failing_ms,
+    ms_between(clock_timestamp(), r.expires_at)::bigint AS fresh_ms
+FROM robots AS r INNER JOIN robots_texts AS t ON r.rules_hash = t.hash WHERE r.origin = @origin;
 
 -- name: RobotsOfDomain :many
 SELECT
@@ -16,8 +15,4 @@ SELECT
 FROM robots WHERE domain = @domain ORDER BY origin;
 
 -- name: RobotsSave :one
-SELECT robots_save(
-    @origin::text, @domain::text, @verdict::robots_verdict, @agent::text, @rules::text,
-    sqlc.narg('crawl_delay_ms')::bigint, @sitemaps::text [], @reason::text, @status_code::integer, @fresh_ms::bigint,
-    sqlc.narg('etag')::text, sqlc.narg('last_modified')::timestamptz, @failed::boolean, @tdm::text
-)::integer AS failures;
+SELECT robots_save(@robots::jsonb)::integer AS failures;

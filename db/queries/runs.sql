@@ -1,38 +1,17 @@
 -- Creates a run, or changes the given settings of an existing one. max_pages
 -- begins to count when it is first set, from what was already done.
 -- name: RunUpsert :one
-INSERT INTO crawl_runs AS r (
-    name, delay_ms, ip_delay_ms, subnet_delay_ms, patience_ms, min_refetch_ms, time_window, latency_factor, graylist_ms, max_graylistings, max_pages, max_pages_per_domain, max_depth,
-    max_attempts, max_active_domains, pages_per_activity, scope, purpose, block_on_login, standing
-) VALUES (
-    @name, @delay_ms, @ip_delay_ms, @subnet_delay_ms, @patience_ms, @min_refetch_ms, @time_window, @latency_factor, @graylist_ms, @max_graylistings, @max_pages, @max_pages_per_domain, @max_depth,
-    @max_attempts, @max_active_domains, @pages_per_activity, @scope, @purpose, @block_on_login, @standing
-)
+INSERT INTO crawl_runs AS r (name, settings) VALUES (@name, @settings)
 ON CONFLICT (name) DO UPDATE SET
-    delay_ms = coalesce(sqlc.narg('set_delay_ms'), r.delay_ms),
-    ip_delay_ms = coalesce(sqlc.narg('set_ip_delay_ms'), r.ip_delay_ms),
-    subnet_delay_ms = coalesce(sqlc.narg('set_subnet_delay_ms'), r.subnet_delay_ms),
-    patience_ms = coalesce(sqlc.narg('set_patience_ms'), r.patience_ms),
-    min_refetch_ms = coalesce(sqlc.narg('set_min_refetch_ms'), r.min_refetch_ms),
-    time_window = coalesce(sqlc.narg('set_time_window'), r.time_window),
-    latency_factor = coalesce(sqlc.narg('set_latency_factor'), r.latency_factor),
-    graylist_ms = coalesce(sqlc.narg('set_graylist_ms'), r.graylist_ms),
-    max_graylistings = coalesce(sqlc.narg('set_max_graylistings'), r.max_graylistings),
-    max_pages = coalesce(sqlc.narg('set_max_pages'), r.max_pages),
-    max_pages_per_domain = coalesce(sqlc.narg('set_max_pages_per_domain'), r.max_pages_per_domain),
-    max_depth = coalesce(sqlc.narg('set_max_depth'), r.max_depth),
-    max_attempts = coalesce(sqlc.narg('set_max_attempts'), r.max_attempts),
-    max_active_domains = coalesce(sqlc.narg('set_max_active_domains'), r.max_active_domains),
-    pages_per_activity = coalesce(sqlc.narg('set_pages_per_activity'), r.pages_per_activity),
-    scope = coalesce(sqlc.narg('set_scope'), r.scope),
-    purpose = coalesce(sqlc.narg('set_purpose'), r.purpose),
-    block_on_login = coalesce(sqlc.narg('set_block_on_login'), r.block_on_login),
-    standing = coalesce(sqlc.narg('set_standing'), r.standing),
-    pages_started = CASE WHEN r.max_pages >= 0 THEN r.pages_started ELSE (
+    settings = r.settings || @changes::jsonb,
+    pages_started = CASE WHEN coalesce((r.settings ->> 'max_pages')::bigint, -1) >= 0 THEN r.pages_started ELSE (
         SELECT coalesce(sum(rd.pages_started), 0) FROM run_domains AS rd WHERE rd.run_id = r.id
     ) END,
     updated_at = now()
 RETURNING *;
+
+-- name: RunWake :exec
+SELECT run_wake(@run_id::bigint);
 
 -- name: RunByName :one
 SELECT * FROM crawl_runs WHERE name = @name;
@@ -81,7 +60,7 @@ SELECT
     count(*) FILTER (WHERE o.scheduled_for > now())::bigint AS deferred
 FROM (
     SELECT c.locked_at, c.scheduled_for FROM page_crawls AS c
-    WHERE c.run_id = @run_id AND c.outcome IS NULL LIMIT @bound
+    WHERE c.run_id = @run_id AND c.outcome IS NULL AND NOT c.prerequisite LIMIT @bound
 ) AS o;
 
 -- Whether anything keeps a run going: domains it claimed, and domains claimed by
@@ -90,11 +69,19 @@ FROM (
 SELECT
     count(*) FILTER (WHERE d.last_crawl_run_id = @run_id)::bigint AS active,
     count(*) FILTER (WHERE d.last_crawl_run_id = @run_id OR EXISTS (
-        SELECT 1 FROM page_crawls AS c
-        WHERE c.domain = d.domain AND c.run_id = @run_id AND c.outcome IS NULL
+        SELECT 1 FROM run_domains AS rd
+        WHERE rd.domain = d.domain AND rd.run_id = @run_id AND rd.next_due_at IS NOT NULL
     ))::bigint AS busy
 FROM domains AS d
 WHERE d.claimed_by IS NOT NULL AND d.claim_expires_at > now();
+
+-- When a run has something due next that it has not claimed; the epoch is never.
+-- name: RunNextDue :one
+SELECT coalesce((
+    SELECT rd.next_due_at FROM run_domains AS rd
+    WHERE rd.run_id = @run_id AND rd.next_due_at > now()
+    ORDER BY rd.next_due_at LIMIT 1
+), 'epoch')::timestamptz AS due;
 
 -- What a run is waiting for: its active domains, those asked soonest first.
 -- name: RunWaits :many
@@ -107,8 +94,8 @@ INNER JOIN politeness_slots AS s ON s.key = 'domain:' || d.domain
 WHERE d.last_crawl_run_id = @run_id AND d.claimed_by IS NOT NULL AND d.claim_expires_at > now()
 ORDER BY s.free_at LIMIT @max;
 
--- Domains of a run that were put away, and why.
--- name: RunPutAway :many
+-- Domains of a run that are deferred, and why.
+-- name: RunDeferred :many
 SELECT d.domain, d.status_reason, d.next_crawl_after
 FROM run_domains AS rd INNER JOIN domains AS d ON rd.domain = d.domain
 WHERE rd.run_id = @run_id AND d.next_crawl_after > now() AND d.status = 'pending'

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
+	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
@@ -132,7 +133,7 @@ func (c *collector) page(pageURL urls.URL) Page {
 		}
 	}
 	page := Page{
-		Title: c.title, Text: c.text.String(), Language: c.language,
+		Signals: crawl.Signals{Title: c.title}, Text: c.text.String(), Language: c.language,
 		Metas:        c.metas,
 		LinksDropped: c.refsDropped,
 	}

@@ -3,6 +3,7 @@ package extract
 import (
 	"errors"
 
+	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
@@ -74,10 +75,8 @@ func (l Limits) WithDefaults() Limits {
 
 // Page is what one HTML page says.
 type Page struct {
-	// Title is the text of the first title element that has any: valid UTF-8
-	// without control characters, white space collapsed, cut to
-	// Limits.MaxTitleBytes.
-	Title string
+	// Signals are kept with the page.
+	crawl.Signals
 
 	// Text is the beginning of what a reader of the page sees, for comparing
 	// pages with each other: the text between the tags, but for titles, scripts,
@@ -104,10 +103,6 @@ type Page struct {
 	// and those to a place on the page itself ("#…") are no links and not
 	// counted.
 	LinksDropped int
-
-	// Canonical is the first valid link rel=canonical, resolved and canonical;
-	// empty if there is none.
-	Canonical string
 
 	// Metas are the first 16 meta elements named "robots", "mosey",
 	// "tdm-reservation" or "tdm-policy", in their order: what the publisher says

@@ -128,7 +128,7 @@ func Dial(ctx context.Context, address string, logger *slog.Logger) (client.Clie
 		opts.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
 	}
 	opts.Logger = log.NewStructuredLogger(logger)
-	opts.Identity = "mosey"
+	opts.Identity = identity()
 	c, err := client.DialContext(ctx, opts)
 	if err != nil {
 		return nil, fmt.Errorf("reach Temporal at %s: %w", opts.HostPort, err)
@@ -136,11 +136,20 @@ func Dial(ctx context.Context, address string, logger *slog.Logger) (client.Clie
 	return c, nil
 }
 
+// identity tells this process from others, in Temporal's UI and its logs.
+func identity() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fmt.Sprintf("mosey/%s %d@%s", version(), os.Getpid(), host)
+}
+
 // stopTimeout lets requests in flight end before the worker does.
 const stopTimeout = 10 * time.Second
 
 // NewWorker puts a worker together; the caller starts and stops it.
-func NewWorker(c client.Client, store *db.Store, f FetchFlags, logger *slog.Logger) (worker.Worker, error) {
+func NewWorker(ctx context.Context, c client.Client, store *db.Store, f FetchFlags, logger *slog.Logger) (*Worker, error) {
 	fetcher, err := fetch.New(f.config())
 	if err != nil {
 		return nil, err
@@ -165,34 +174,85 @@ func NewWorker(c client.Client, store *db.Store, f FetchFlags, logger *slog.Logg
 	if err != nil {
 		return nil, err
 	}
-	w := worker.New(c, crawl.TaskQueue, worker.Options{
+	runs, err := store.Runs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	worker.SetStickyWorkflowCacheSize(cacheSize(runs))
+	fetches := worker.New(c, crawl.TaskQueue, worker.Options{
 		// An activity mostly waits: for its slot, for a server. What bounds work is
 		// MaxFetches.
 		MaxConcurrentActivityExecutionSize: 5000,
-		WorkflowTaskPollerBehavior:         worker.NewPollerBehaviorSimpleMaximum(workerPollers(16)),
-		ActivityTaskPollerBehavior:         worker.NewPollerBehaviorSimpleMaximum(workerPollers(8)),
+		WorkflowTaskPollerBehavior:         pollers(workflowPollersMax),
+		ActivityTaskPollerBehavior:         pollers(activityPollersMax),
 		WorkerStopTimeout:                  f.Timeout + stopTimeout,
 	})
-	workflows.Register(w)
-	activities.Register(w, acts)
-	return &waitingWorker{Worker: w, acts: acts}, nil
+	workflows.Register(fetches)
+	activities.Register(fetches, acts)
+	control := worker.New(c, crawl.ControlTaskQueue, worker.Options{
+		DisableWorkflowWorker:      true,
+		ActivityTaskPollerBehavior: pollers(controlPollersMax),
+		WorkerStopTimeout:          stopTimeout,
+	})
+	activities.Register(control, acts)
+	return &Worker{fetches: fetches, control: control, acts: acts}, nil
 }
 
-// waitingWorker stops when the requests that outlast their activities have ended.
-type waitingWorker struct {
-	worker.Worker
+// How many pollers a worker may have; Temporal says how many pay.
+const (
+	workflowPollersMax = 32
+	activityPollersMax = 32
+	controlPollersMax  = 8
+)
 
-	acts *activities.Activities
+func pollers(most int) worker.PollerBehavior {
+	return worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{
+		InitialNumberOfPollers: min(8, most), MinimumNumberOfPollers: 2, MaximumNumberOfPollers: most,
+	})
 }
 
-// Stop stops the worker.
-func (w *waitingWorker) Stop() {
-	w.Worker.Stop()
+// The bounds of the cache of workflows. One that falls out is replayed at its next
+// step; one that stays costs some ten kilobytes.
+const (
+	cacheLeast = 1_000
+	cacheMost  = 50_000
+)
+
+// cacheSize is how many workflows are kept in memory: the domains that the runs may
+// have active at the same time, and a few more for those that come and go.
+func cacheSize(runs []crawl.Run) int {
+	domains := 0
+	for _, r := range runs {
+		if r.Status == crawl.RunRunning {
+			domains += *r.Settings.MaxDomains
+		}
+	}
+	return min(max(domains+domains/10, cacheLeast), cacheMost)
+}
+
+// Worker serves both task queues of a process.
+type Worker struct {
+	fetches, control worker.Worker
+	acts             *activities.Activities
+}
+
+// Start begins to serve.
+func (w *Worker) Start() error {
+	if err := w.fetches.Start(); err != nil {
+		return fmt.Errorf("serve %s: %w", crawl.TaskQueue, err)
+	}
+	if err := w.control.Start(); err != nil {
+		w.fetches.Stop()
+		return fmt.Errorf("serve %s: %w", crawl.ControlTaskQueue, err)
+	}
+	return nil
+}
+
+// Stop stops serving. Requests in flight are finished first, and recorded.
+func (w *Worker) Stop() {
+	w.fetches.Stop()
+	w.control.Stop()
 	activities.Wait(w.acts)
-}
-
-func workerPollers(n int) worker.PollerBehaviorSimpleMaximumOptions {
-	return worker.PollerBehaviorSimpleMaximumOptions{MaximumNumberOfPollers: n}
 }
 
 var _ activities.Store = (*db.Store)(nil)

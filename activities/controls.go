@@ -1,0 +1,59 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/politeness"
+)
+
+// ControlStore is the rows of what people decide about domains.
+type ControlStore interface {
+	SetControl(ctx context.Context, domain string, c crawl.Control) error
+	LiftControls(ctx context.Context, domain, by string, kinds ...crawl.ControlKind) error
+}
+
+// SetControlInput is a person's decision about a domain.
+type SetControlInput struct {
+	Domain string `json:"domain"`
+	crawl.Control
+}
+
+// SetControl stores a person's decision about a domain. It holds from the next
+// request on, with or without a workflow.
+func (a *Activities) SetControl(ctx context.Context, in SetControlInput) error {
+	if in.Kind == crawl.ControlWindow {
+		var text string
+		if err := json.Unmarshal(in.Value, &text); err != nil {
+			return badInput(fmt.Errorf("%w: window %s: want text", crawl.ErrInvalid, in.Value))
+		}
+		if _, err := politeness.ParseWindows(text); err != nil {
+			return badInput(err)
+		}
+	}
+	if err := in.Validate(time.Now()); err != nil {
+		return badInput(err)
+	}
+	return orBadInput(a.store.SetControl(ctx, in.Domain, in.Control))
+}
+
+// LiftControlInput takes decisions of some kinds about a domain back.
+type LiftControlInput struct {
+	Domain string              `json:"domain"`
+	Kinds  []crawl.ControlKind `json:"kinds"`
+	By     string              `json:"by"`
+}
+
+// LiftControl takes a person's decisions about a domain back. To take back what is
+// not in force is no error.
+func (a *Activities) LiftControl(ctx context.Context, in LiftControlInput) error {
+	err := a.store.LiftControls(ctx, in.Domain, in.By, in.Kinds...)
+	if errors.Is(err, crawl.ErrNotFound) {
+		return nil
+	}
+	return err
+}

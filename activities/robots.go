@@ -1,0 +1,294 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/freshness"
+	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/urls"
+	"github.com/mosey-web/mosey/crawl/usage"
+	"github.com/mosey-web/mosey/internal/fetch"
+	"github.com/mosey-web/mosey/internal/request"
+	"github.com/mosey-web/mosey/internal/robots"
+)
+
+const (
+	// robotsFresh is how long a robots.txt holds at the most (RFC 9309 §2.4), and
+	// robotsFreshLeast how long at the least, whatever its Cache-Control: to ask
+	// before each page would not be polite.
+	robotsFresh      = 24 * time.Hour
+	robotsFreshLeast = 10 * time.Minute
+	// robotsHops is how many redirects are followed (RFC 9309 §2.3.1.2).
+	robotsHops = 5
+	// robotsTries is how often an unreachable robots.txt is tried in quick
+	// succession before its origin is put off.
+	robotsTries = 4
+	// robotsPutOff is the first wait after that; it doubles, up to robotsFresh.
+	robotsPutOff = 2 * time.Hour
+	// robotsGiveUp is how long it may stay unreachable before its domain is given up:
+	// where RFC 9309 §2.3.1.4 allows to crawl without, we stay away.
+	robotsGiveUp = 30 * 24 * time.Hour
+	// malformedDelay is the delay where robots.txt cannot be understood.
+	malformedDelay = time.Second
+	// robotsReasonMax bounds what is stored of an error.
+	robotsReasonMax = 500
+	// sitemapsMax bounds how many Sitemap lines are kept.
+	sitemapsMax = 100
+)
+
+// originPath is where an origin has what it says about all its pages.
+func originPath(kind crawl.Kind) string {
+	if kind == crawl.KindTDM {
+		return usage.TDMPath
+	}
+	return "/robots.txt"
+}
+
+// read turns an answer into a verdict (RFC 9309 §2.3.1).
+func (f *originFetch) read(ctx context.Context, x *request.Exchange) error {
+	if errors.Is(x.Err, fetch.KindCanceled) {
+		return nil
+	}
+	if f.in.Kind == crawl.KindTDM {
+		return f.readTDM(x)
+	}
+	resp := x.Response
+	switch {
+	case x.Err != nil:
+		x.Trouble = max(x.Trouble, politeness.TroubleServer)
+		return f.failing(ctx, x.Err.Error())
+	case resp.Status >= 200 && resp.Status < 300:
+		f.readRules(x)
+	case resp.Status == http.StatusNotModified && len(f.conditions()) > 0:
+		f.notModified(x)
+	case resp.Status >= 300 && resp.Status < 400:
+		return f.redirected(ctx, x)
+	case request.Overloaded(resp.Status):
+		return f.failing(ctx, fmt.Sprintf("answered %d", resp.Status))
+	default:
+		f.found(x, crawl.Robots{
+			Verdict: crawl.RobotsAllowAll, Reason: fmt.Sprintf("answered %d: all is allowed", resp.Status),
+			StatusCode: request.KnownStatus(resp.Status), Fresh: crawl.Millis(robotsFreshness(resp)),
+		})
+	}
+	return nil
+}
+
+// robotsFreshness is how long an answer holds.
+func robotsFreshness(resp *fetch.Response) time.Duration {
+	fresh, said := freshness.Lifetime(resp.Header, resp.EndedAt)
+	if !said {
+		return robotsFresh
+	}
+	return min(max(fresh, robotsFreshLeast), robotsFresh)
+}
+
+// found has a verdict recorded with the attempt.
+func (f *originFetch) found(x *request.Exchange, r crawl.Robots) {
+	r = f.named(r)
+	x.Attempt.Robots = &r
+	f.res = f.verdict(r)
+}
+
+// named fills in what every verdict has.
+func (f *originFetch) named(r crawl.Robots) crawl.Robots {
+	r.Origin, r.Domain, r.Agent = f.in.Origin, f.in.Domain, f.agent
+	r.Fresh = max(r.Fresh, crawl.Millis(time.Millisecond))
+	r.Failed = r.Failed || r.Verdict == crawl.RobotsUnreachable
+	return r
+}
+
+// verdict is the result for what is known now: done, unless tdmrep.json is wanted
+// too.
+func (f *originFetch) verdict(r crawl.Robots) FetchRobotsResult {
+	if f.missesTDM(r) {
+		return FetchRobotsResult{Kind: crawl.KindTDM}
+	}
+	return FetchRobotsResult{Done: true, Verdict: r.Verdict, Detail: r.Reason}
+}
+
+// readRules reads a robots.txt. Its Crawl-delay holds from this answer on.
+func (f *originFetch) readRules(x *request.Exchange) {
+	resp := x.Response
+	file := robots.Parse(resp.Body)
+	v := freshness.NewVisit(resp.Header, resp.EndedAt, crawl.ContentHash{})
+	r := crawl.Robots{
+		Verdict: crawl.RobotsRules, StatusCode: resp.Status, Fresh: crawl.Millis(robotsFreshness(resp)),
+		Sitemaps: sitemaps(file.Sitemaps()), ETag: v.ETag, LastModified: v.LastModified,
+	}
+	delay, ok := malformedDelay, true
+	switch malformed, why := file.Malformed(); {
+	case malformed && f.allowMalformed:
+		r.Verdict, r.Reason = crawl.RobotsAllowAll, "is "+why+": all is allowed, as --malformed-robots says"
+	case malformed:
+		r.Verdict, r.Reason = crawl.RobotsDisallowAll, "is "+why+": nothing is allowed"
+	default:
+		rules := file.Rules(f.agent)
+		r.Rules = rules.String()
+		delay, ok = rules.CrawlDelay()
+	}
+	if ok {
+		ms := crawl.Millis(delay)
+		r.CrawlDelay, x.CrawlDelay = &ms, delay
+	}
+	f.found(x, r)
+}
+
+// notModified has what is stored hold for longer.
+func (f *originFetch) notModified(x *request.Exchange) {
+	resp, r := x.Response, f.stored
+	v := freshness.Revalidated(crawl.Visit{ETag: r.ETag, LastModified: r.LastModified}, resp.Header, resp.EndedAt)
+	r.ETag, r.LastModified = v.ETag, v.LastModified
+	r.Fresh, r.StatusCode, r.Failed, r.TDM = crawl.Millis(robotsFreshness(resp)), resp.Status, false, nil
+	if r.Reason = ""; r.Verdict == crawl.RobotsDisallowAll {
+		r.Reason = "still cannot be understood: nothing is allowed"
+	}
+	f.found(x, r)
+}
+
+// sitemaps keeps the Sitemap lines that are URLs.
+func sitemaps(raw []string) []string {
+	var kept []string
+	for _, s := range raw {
+		if u, err := urls.Parse(s); err == nil && len(kept) < sitemapsMax {
+			kept = append(kept, u.String())
+		}
+	}
+	return kept
+}
+
+func (f *originFetch) redirected(ctx context.Context, x *request.Exchange) error {
+	to, err := f.url.Resolve(x.Response.Header.Get("Location"))
+	fail := func(why string) error {
+		x.Trouble = politeness.TroubleServer
+		return f.failing(ctx, why)
+	}
+	switch {
+	case err != nil:
+		return fail("redirects to an unusable location: " + err.Error())
+	case f.in.Hops >= robotsHops:
+		return fail(fmt.Sprintf("redirects more than %d times", robotsHops))
+	}
+	// It travels in payloads, where JSON writes an "&" in six bytes.
+	if text, err := json.Marshal(to.String()); err != nil || len(text) > urls.MaxLength {
+		return fail("redirects to too long a location")
+	}
+	f.res = FetchRobotsResult{URL: to.String(), Hops: f.in.Hops + 1}
+	return nil
+}
+
+// failing notes that robots.txt could not be read; settle knows for how long.
+func (f *originFetch) failing(ctx context.Context, why string) error {
+	f.res = FetchRobotsResult{Detail: request.CleanText(why, robotsReasonMax)}
+	f.trouble = errUnreachable
+	if f.stored.Failing <= robotsGiveUp || f.holdsCopy() {
+		return nil
+	}
+	reason := fmt.Sprintf("robots.txt of %s has been unreachable for %d days: %s",
+		f.in.Origin, f.stored.Failing/(24*time.Hour), f.res.Detail)
+	return f.store.GiveUpDomain(ctx, f.in.Domain, reason)
+}
+
+var errUnreachable = errors.New("robots.txt is unreachable")
+
+// settle decides, once it is known how long the domain is left alone, what becomes
+// of a robots.txt that could not be read.
+func (f *originFetch) settle(x *request.Exchange) {
+	at := &x.Attempt
+	// An origin that fails is put off by its own row: its domain may have others.
+	at.Verdict, at.VerdictReason = "", ""
+	if errors.Is(x.Err, fetch.KindCanceled) {
+		at.Health = nil // given up by us: it tells nothing about the site
+		return
+	}
+	if !errors.Is(f.trouble, errUnreachable) {
+		return
+	}
+	why, tries := f.res.Detail, f.stored.Failures+1
+	wait := f.putOff(tries, time.Duration(at.Delay), time.Duration(at.RetryAfter))
+	if tries < robotsTries {
+		at.Reason = crawl.ReasonRobots
+	}
+	r, soon := f.unreachable(why, at.StatusCode, tries, wait)
+	at.Robots, f.res, f.trouble = &r, f.verdict(r), nil
+	if soon {
+		f.res, f.trouble = FetchRobotsResult{}, f.tryAgain(tries, why, wait)
+	}
+}
+
+func (f *originFetch) tryAgain(tries int, why string, wait time.Duration) error {
+	return siteTrouble(fmt.Sprintf("%s/robots.txt: try %d of %d: %s; again in %s",
+		f.in.Origin, tries, robotsTries, why, wait.Round(time.Millisecond)), wait)
+}
+
+// putOff is how long robots.txt is not asked for again after so many failures in a
+// row: as long as the domain is left alone, later for hours.
+func (f *originFetch) putOff(failures int, delay, after time.Duration) time.Duration {
+	if failures < robotsTries {
+		return max(delay, after)
+	}
+	wait := robotsPutOff
+	for range failures - robotsTries {
+		if wait *= 2; wait >= robotsFresh {
+			wait = robotsFresh
+			break
+		}
+	}
+	return max(wait, after)
+}
+
+// unreachable is the verdict on a robots.txt that could not be read, and whether it
+// is to be tried again soon.
+func (f *originFetch) unreachable(why string, status, tries int, wait time.Duration) (r crawl.Robots, soon bool) {
+	if f.holdsCopy() {
+		r = f.stored
+		left := robotsFresh - f.stored.Age
+		r.Fresh, r.StatusCode, r.Failed = crawl.Millis(min(max(wait, robotsFreshLeast), left)), status, true
+		r.Reason = fmt.Sprintf("%s: the copy read %s ago holds", why, f.stored.Age.Round(time.Second))
+		return f.named(r), false
+	}
+	r = f.named(crawl.Robots{
+		Verdict: crawl.RobotsUnreachable, StatusCode: status, Fresh: crawl.Millis(wait),
+		Reason: why + ": nothing is fetched until it can be read",
+		// a host in trouble is not to be asked faster
+		CrawlDelay: f.stored.CrawlDelay,
+	})
+	return r, tries < robotsTries && wait <= time.Duration(*f.run.Settings.DeferAfter)
+}
+
+// unasked stores that robots.txt cannot be asked for: no request was made.
+func (f *originFetch) unasked(ctx context.Context, why string) (FetchRobotsResult, error) {
+	if err := f.failing(ctx, why); err != nil {
+		return FetchRobotsResult{}, err
+	}
+	why = f.res.Detail
+	tries := f.stored.Failures + 1
+	normal, _ := politeness.Delay(decide.PaceOf(f.facts).Waits)
+	penalty := politeness.Backoff(politeness.TroubleSetup, tries, normal, f.jitter())
+	wait := f.putOff(tries, max(penalty, normal), 0)
+	r, soon := f.unreachable(why, 0, tries, wait)
+	if _, err := f.store.SaveRobots(ctx, r); err != nil {
+		return FetchRobotsResult{}, err
+	}
+	if soon {
+		return FetchRobotsResult{}, f.tryAgain(tries, why, wait)
+	}
+	return f.verdict(r), nil
+}
+
+// holdsCopy reports whether what was read last may still be gone by.
+func (f *originFetch) holdsCopy() bool {
+	switch f.stored.Verdict {
+	case crawl.RobotsRules, crawl.RobotsAllowAll, crawl.RobotsDisallowAll:
+		return !f.outdated(f.stored) && f.stored.Age >= 0 && f.stored.Age < robotsFresh
+	case crawl.RobotsUnknown, crawl.RobotsUnreachable:
+	}
+	return false
+}

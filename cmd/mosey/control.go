@@ -1,0 +1,254 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"time"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/urls"
+	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/stack/datadir"
+	"github.com/mosey-web/mosey/workflows"
+)
+
+// pauseCmd makes no request to a domain for a while.
+type pauseCmd struct {
+	Name   string `arg:"" help:"Domain, such as example.org."`
+	Reason string `help:"Why, for those who ask later." required:"" placeholder:"TEXT"`
+	Until  string `help:"When it ends by itself: a time such as 2026-12-01T06:00:00Z, or how long from now, such as 12h. Default: not before mosey resume." placeholder:"TIME|DURATION"`
+}
+
+// Run pauses the domain in all runs, from the next request on.
+func (p *pauseCmd) Run(ctx context.Context, e *env) error {
+	until, err := parseUntil(p.Until)
+	if err != nil {
+		return err
+	}
+	return control(ctx, e, p.Name, crawl.Control{Kind: crawl.ControlPause, Reason: p.Reason, Until: until}, func(name string) {
+		fmt.Fprintf(e.stdout, "%s is paused in all runs. To undo it:\n  mosey resume %s\n", name, name)
+	})
+}
+
+func parseUntil(text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if d, err := time.ParseDuration(text); err == nil {
+		return time.Now().Add(d), nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return at, usagef("--until %q: want a time such as 2026-12-01T06:00:00Z, or a duration such as 12h", text)
+	}
+	return at, nil
+}
+
+// resumeCmd ends a pause.
+type resumeCmd struct {
+	Name string `arg:"" help:"Domain, such as example.org."`
+}
+
+// Run ends the pause.
+func (r *resumeCmd) Run(ctx context.Context, e *env) error {
+	return lift(ctx, e, r.Name, "paused", crawl.ControlPause)
+}
+
+// blockCmd keeps Mosey away from a domain.
+type blockCmd struct {
+	Name   string `arg:"" help:"Domain, such as example.org."`
+	Reason string `help:"Why, for those who ask later." required:"" placeholder:"TEXT"`
+}
+
+// Run blocks the domain for all runs, from the next request on.
+func (b *blockCmd) Run(ctx context.Context, e *env) error {
+	return control(ctx, e, b.Name, crawl.Control{Kind: crawl.ControlBlock, Reason: b.Reason}, func(name string) {
+		fmt.Fprintf(e.stdout, "%s is blocked in all runs. To undo it:\n  mosey unblock %s\n", name, name)
+	})
+}
+
+// unblockCmd ends a block, or a stop.
+type unblockCmd struct {
+	Name string `arg:"" help:"Domain, such as example.org."`
+}
+
+// Run lets the domain be crawled again.
+func (u *unblockCmd) Run(ctx context.Context, e *env) error {
+	return lift(ctx, e, u.Name, "blocked", crawl.ControlBlock, crawl.ControlStop)
+}
+
+// setCmd changes what holds for one domain.
+type setCmd struct {
+	Name     string         `arg:"" help:"Domain, such as example.org."`
+	Delay    *time.Duration `help:"Least time between two requests; 0s leaves the runs' own." placeholder:"DURATION"`
+	MaxPages *int64         `help:"Requests a run; -1 is no limit." placeholder:"N"`
+	Window   *string        `help:"When it may be asked, such as 'Mon-Fri 22:00-06:00 Europe/Berlin'; empty is always." placeholder:"DAYS TIMES ZONE"`
+	Reason   string         `help:"Why, for those who ask later." placeholder:"TEXT"`
+}
+
+// Run stores what was given, for the next request on.
+func (s *setCmd) Run(ctx context.Context, e *env) error {
+	name, err := domainArgument(s.Name)
+	if err != nil {
+		return err
+	}
+	if s.Delay == nil && s.MaxPages == nil && s.Window == nil {
+		return usagef("set %s: nothing to set: want --delay, --max-pages or --window", name)
+	}
+	// the bounds are those of the settings of the same names
+	bounds := crawl.Settings{Delay: (*crawl.Duration)(s.Delay), MaxPages: s.MaxPages, Window: s.Window}
+	if err := politeness.ValidateSettings(bounds); err != nil {
+		return usagef("%w", asFlag(err))
+	}
+	return withStore(ctx, e, func(store *db.Store) error {
+		if _, err := store.Domain(ctx, name); errors.Is(err, crawl.ErrNotFound) {
+			return fmt.Errorf("domain %s is not known: seed a page of it first", name)
+		} else if err != nil {
+			return err
+		}
+		for _, c := range s.controls() {
+			if err := store.SetControl(ctx, name, c); err != nil {
+				return err
+			}
+		}
+		wakeDomain(ctx, e, store, name)
+		fmt.Fprintf(e.stdout, "%s is set. To see what holds:\n  mosey why %s\n", name, name)
+		return nil
+	})
+}
+
+func (s *setCmd) controls() []crawl.Control {
+	var all []crawl.Control
+	add := func(kind crawl.ControlKind, value any) {
+		data, err := json.Marshal(value)
+		if err != nil {
+			panic(err) // numbers and text always can be
+		}
+		all = append(all, crawl.Control{Kind: kind, Value: data, Reason: s.Reason, SetBy: whoami()})
+	}
+	if s.Delay != nil {
+		add(crawl.ControlDelay, crawl.Millis(*s.Delay))
+	}
+	if s.MaxPages != nil {
+		add(crawl.ControlBudget, *s.MaxPages)
+	}
+	if s.Window != nil {
+		add(crawl.ControlWindow, *s.Window)
+	}
+	return all
+}
+
+func domainArgument(text string) (string, error) {
+	name, err := urls.DomainOf(text)
+	if err != nil {
+		return "", usagef("domain: %w: want a host name, such as example.org", err)
+	}
+	return name, nil
+}
+
+// control stores a person's decision that forbids requests to a domain.
+func control(ctx context.Context, e *env, text string, c crawl.Control, done func(name string)) error {
+	name, err := domainArgument(text)
+	if err != nil {
+		return err
+	}
+	if len(c.Reason) == 0 || len(c.Reason) > crawl.ControlReasonMax {
+		return usagef("--reason: %d bytes: want 1 to %d", len(c.Reason), crawl.ControlReasonMax)
+	}
+	c.SetBy = whoami()
+	if err := c.Validate(time.Now()); err != nil {
+		return usagef("%w", asFlag(err))
+	}
+	return withStore(ctx, e, func(store *db.Store) error {
+		if err := store.SetControl(ctx, name, c); err != nil {
+			return err
+		}
+		done(name)
+		return nil
+	})
+}
+
+// lift takes a person's decisions about a domain back.
+func lift(ctx context.Context, e *env, text, state string, kinds ...crawl.ControlKind) error {
+	name, err := domainArgument(text)
+	if err != nil {
+		return err
+	}
+	return withStore(ctx, e, func(store *db.Store) error {
+		err := store.LiftControls(ctx, name, whoami(), kinds...)
+		if errors.Is(err, crawl.ErrNotFound) {
+			return fmt.Errorf("%s is not %s", name, state)
+		}
+		if err != nil {
+			return err
+		}
+		wakeDomain(ctx, e, store, name)
+		fmt.Fprintf(e.stdout, "%s may be crawled again; what was pending goes on with its runs.\n", name)
+		return nil
+	})
+}
+
+// whoami names the person at the command line: user@host.
+func whoami() string {
+	name := "somebody"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	if host, err := os.Hostname(); err == nil {
+		name += "@" + host
+	}
+	return name[:min(len(name), crawl.ControlByMax)]
+}
+
+// wakeTimeout bounds how long a command tries to reach Temporal.
+const wakeTimeout = 5 * time.Second
+
+// wakeDomain has the dispatchers of a domain's runs look at it now. Without a
+// Temporal that runs there is nothing to wake; one that cannot be reached is
+// noted, and its dispatchers find out by themselves.
+func wakeDomain(ctx context.Context, e *env, store *db.Store, domain string) {
+	ctx, cancel := context.WithTimeout(ctx, wakeTimeout)
+	defer cancel()
+	if err := wakeRuns(ctx, e, store, domain); err != nil {
+		fmt.Fprintf(e.stderr, "mosey: could not tell the running crawl, which finds out by itself: %v\n", err)
+	}
+}
+
+func wakeRuns(ctx context.Context, e *env, store *db.Store, domain string) error {
+	runs, err := store.DomainRuns(ctx, domain)
+	if err != nil || len(runs) == 0 {
+		return err
+	}
+	address := ""
+	if os.Getenv("TEMPORAL_ADDRESS") == "" {
+		if os.Getenv("DATABASE_URL") != "" {
+			return nil // which Temporal is not known
+		}
+		dir, err := datadir.Resolve(e.dataDir)
+		if err != nil {
+			return err
+		}
+		info, running, err := datadir.Running(dir)
+		if err != nil || !running {
+			return err
+		}
+		address = info.TemporalAddress
+	}
+	c, err := wiring.Dial(ctx, address, newLogger(e.stderr, errorsOnly))
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	for _, run := range runs {
+		if err := (workflows.Starter{Client: c}).StartCrawl(ctx, run); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,169 @@
+package crawl
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Attempt is all there is to record of one attempt: of a request, or of a page for
+// which none is made. The database takes it as one document.
+type Attempt struct {
+	CrawlID int64  `json:"crawl_id"`
+	Domain  string `json:"domain"`
+	// FactsOf is the domain whose facts are wanted next; empty is Domain.
+	FactsOf string `json:"facts_of,omitempty"`
+	// Requested is false when no request was made; then no lease is held.
+	Requested bool `json:"requested,omitempty"`
+	// IP is the address that was asked, and Shared the slots leased beside the
+	// domain's.
+	IP     string       `json:"ip,omitempty"`
+	Shared []SharedSlot `json:"-"`
+
+	Outcome Outcome `json:"outcome"`
+	// StatusCode is 0 where there was no answer.
+	StatusCode  int    `json:"status_code,omitempty"`
+	Error       string `json:"error,omitempty"`
+	ContentType string `json:"content_type,omitempty"`
+	Bytes       int64  `json:"bytes,omitempty"`
+	// Duration is how long the request took.
+	Duration Span `json:"duration_ms"`
+	// EndedAt is when it had ended, on this process's monotonic clock. The document
+	// says how long ago that was.
+	EndedAt time.Time `json:"-"`
+
+	// Delay, IPDelay and SubnetDelay are how long the domain, the address and its
+	// subnet must be left alone, counted from EndedAt, and Reason why.
+	Delay       Millis `json:"delay_ms"`
+	Reason      Reason `json:"reason"`
+	IPDelay     Millis `json:"ip_delay_ms,omitempty"`
+	Subnet      string `json:"subnet,omitempty"`
+	SubnetDelay Millis `json:"subnet_delay_ms,omitempty"`
+	// RetryAfter is what the server asked for; 0 is nothing.
+	RetryAfter Millis `json:"retry_after_ms,omitempty"`
+	// RetryIn is when to try again, counted from EndedAt; nil is never.
+	RetryIn *Millis `json:"retry_in_ms,omitempty"`
+	// RobotsVersion names the robots.txt that allowed the request.
+	RobotsVersion int64 `json:"robots_version,omitempty"`
+	// Health is what the answer has made of the domain; nil leaves it. Verdict, if not
+	// empty, is the status the domain ends with, for VerdictReason.
+	Health        *Health      `json:"health,omitempty"`
+	Verdict       DomainStatus `json:"verdict,omitempty"`
+	VerdictReason string       `json:"verdict_reason,omitempty"`
+
+	// Skipped is why no request was made, where the reason lies with the page.
+	Skipped Reason `json:"skipped,omitempty"`
+	// Unchanged says in words why the page counts as what it was at the last visit.
+	Unchanged string `json:"unchanged,omitempty"`
+	// Page is what was found out about the page; nil is nothing.
+	Page *PageUpdate `json:"page,omitempty"`
+	// Charges are the patterns that the page is charged to if this is its first visit,
+	// and RecentMax how many fingerprints each keeps.
+	Charges   []Charge `json:"charges,omitempty"`
+	RecentMax int      `json:"recent_max,omitempty"`
+
+	Links []Link `json:"links,omitempty"`
+	// Redirect says that Links is the one target of a redirect.
+	Redirect bool `json:"redirect,omitempty"`
+	// Follow says how the links become part of the run; nil is not at all.
+	Follow *Follow `json:"follow,omitempty"`
+	// FollowKnown is the same for the links known from the last visit.
+	FollowKnown *KnownLinks `json:"follow_known,omitempty"`
+
+	// Robots is what was found out about the origin's robots.txt; nil is nothing.
+	Robots *Robots `json:"robots,omitempty"`
+
+	// Login says that a login page came in place of the page.
+	Login bool `json:"-"`
+}
+
+// Span is a duration that documents write as whole milliseconds, rounded to the
+// nearest.
+type Span time.Duration
+
+// MarshalJSON writes whole milliseconds.
+func (s Span) MarshalJSON() ([]byte, error) { return json.Marshal(time.Duration(s).Milliseconds()) }
+
+// PageUpdate is what an attempt has found out about a page.
+type PageUpdate struct {
+	// Failed says that the page has failed for good.
+	Failed bool `json:"failed,omitempty"`
+	// Visit is set if the page was read, or is unchanged.
+	Visit *VisitUpdate `json:"visit,omitempty"`
+	// Signals is set if the page was read; the fields below come with it.
+	Signals  *Signals `json:"signals,omitempty"`
+	SimHash  *int64   `json:"simhash,omitempty"`
+	NoIndex  bool     `json:"noindex,omitempty"`
+	NoFollow bool     `json:"nofollow,omitempty"`
+	// Usage is what the publisher says about the page's use, as JSON; empty where that
+	// is nothing.
+	Usage json.RawMessage `json:"usage,omitempty"`
+	// Trap is why the page is taken for a part of an endless space; empty is not.
+	Trap         TrapKind `json:"trap,omitempty"`
+	TrapEvidence string   `json:"trap_evidence,omitempty"`
+}
+
+// VisitUpdate is a Visit as a document has it: its time is the attempt's.
+type VisitUpdate struct {
+	ETag         string      `json:"etag,omitempty"`
+	LastModified time.Time   `json:"last_modified,omitzero"`
+	Fresh        Millis      `json:"fresh_ms,omitempty"`
+	Content      ContentHash `json:"content,omitzero"`
+}
+
+// Signals is what a page says of itself. A new signal is a field here and its
+// reading in package extract.
+type Signals struct {
+	// Title is the text of the first title element that has any: valid UTF-8 without
+	// control characters, white space collapsed, bounded.
+	Title string `json:"title,omitempty"`
+	// Canonical is the first valid link rel=canonical, resolved and canonical.
+	Canonical string `json:"canonical_url,omitempty"`
+}
+
+// Charge is a pattern that a page counts for.
+type Charge struct {
+	Pattern string `json:"pattern"`
+	// Duplicate says that the page brought nothing new.
+	Duplicate bool `json:"duplicate"`
+}
+
+// Link is a page found on another.
+type Link struct {
+	URL      string   `json:"url"`
+	Domain   string   `json:"domain"`
+	Origin   string   `json:"origin"`
+	Kind     Kind     `json:"kind,omitempty"`
+	Patterns []string `json:"patterns,omitempty"`
+	NoFollow bool     `json:"nofollow,omitempty"`
+	// Trap is why it is not to be crawled; empty where it is.
+	Trap         TrapKind `json:"trap,omitempty"`
+	TrapEvidence string   `json:"trap_evidence,omitempty"`
+}
+
+// Follow says how pages found become part of a run.
+type Follow struct {
+	Depth     int `json:"depth"`
+	Redirects int `json:"redirects,omitempty"`
+	// SeedsOnly leaves out domains that the run has not seeded.
+	SeedsOnly bool `json:"seeds_only,omitempty"`
+	// Seed makes their domains seeded.
+	Seed bool `json:"seed,omitempty"`
+}
+
+// KnownLinks says it for the links of each kind that a page had at its last visit.
+type KnownLinks struct {
+	Link     *Follow `json:"link,omitempty"`
+	Redirect *Follow `json:"redirect,omitempty"`
+}
+
+// Recorded is what became of an attempt.
+type Recorded struct {
+	// Closed is false if the attempt had been taken for dead and was closed before:
+	// then nothing was recorded.
+	Closed bool
+	// News says that other domains have become due that the dispatcher does not know
+	// of.
+	News bool
+	// Facts are the domain's now.
+	Facts Facts
+}

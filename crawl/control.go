@@ -1,0 +1,124 @@
+package crawl
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// ControlKind is what a person can decide about a domain. The values are stored.
+type ControlKind string
+
+// The decisions a person can make.
+const (
+	// ControlPause makes no request until it is lifted or its time is over.
+	ControlPause ControlKind = "pause"
+	// ControlStop makes no request until the domain is seeded again.
+	ControlStop ControlKind = "stop"
+	// ControlBlock makes no request, in any run, until it is lifted.
+	ControlBlock ControlKind = "block"
+	// ControlDelay sets a least delay beside those of the runs and of robots.txt.
+	ControlDelay ControlKind = "delay"
+	// ControlBudget sets the requests that each run may make.
+	ControlBudget ControlKind = "budget"
+	// ControlWindow sets when requests may be made, beside the windows of the runs.
+	ControlWindow ControlKind = "window"
+)
+
+// Control is what a person has decided about a domain.
+type Control struct {
+	Kind ControlKind `json:"kind"`
+	// Value is of a delay its milliseconds, of a budget its pages, of a window its
+	// text; null of others.
+	Value  json.RawMessage `json:"value,omitempty"`
+	Reason string          `json:"reason,omitempty"`
+	// SetBy names who or what made the decision.
+	SetBy string    `json:"set_by"`
+	SetAt time.Time `json:"set_at,omitzero"`
+	// Until is when it ends by itself; zero is not before it is lifted.
+	Until time.Time `json:"until,omitzero"`
+}
+
+// The bounds of a Control, in bytes.
+const (
+	ControlReasonMax = 500
+	ControlByMax     = 200
+)
+
+// Validate checks a control that is to be stored at an instant. Errors wrap
+// ErrInvalid.
+func (c Control) Validate(now time.Time) error {
+	switch {
+	case len(c.Reason) > ControlReasonMax:
+		return fmt.Errorf("%w: reason: %d bytes, at most %d allowed", ErrInvalid, len(c.Reason), ControlReasonMax)
+	case len(c.SetBy) > ControlByMax:
+		return fmt.Errorf("%w: set_by: %d bytes, at most %d allowed", ErrInvalid, len(c.SetBy), ControlByMax)
+	case !c.Until.IsZero() && !c.Until.After(now):
+		return fmt.Errorf("%w: until %s: is past; want a time to come", ErrInvalid, c.Until.Format(time.RFC3339))
+	}
+	return nil
+}
+
+// Forbids reports whether the control lets no request be made at an instant.
+func (c Control) Forbids(now time.Time) bool {
+	switch c.Kind {
+	case ControlPause, ControlStop, ControlBlock:
+		return c.inForce(now)
+	case ControlDelay, ControlBudget, ControlWindow:
+	}
+	return false
+}
+
+func (c Control) inForce(now time.Time) bool { return c.Until.IsZero() || c.Until.After(now) }
+
+// Controls are those in force for a domain, at most one of a kind.
+type Controls []Control
+
+// Forbidding returns the control that lets no request be made at an instant: a
+// block before a stop before a pause.
+func (cs Controls) Forbidding(now time.Time) (Control, bool) {
+	for _, kind := range [...]ControlKind{ControlBlock, ControlStop, ControlPause} {
+		if c, ok := cs.of(kind); ok && c.Forbids(now) {
+			return c, true
+		}
+	}
+	return Control{}, false
+}
+
+func (cs Controls) of(kind ControlKind) (Control, bool) {
+	i := slices.IndexFunc(cs, func(c Control) bool { return c.Kind == kind })
+	if i < 0 {
+		return Control{}, false
+	}
+	return cs[i], true
+}
+
+// Delay is the least delay that a person has set; 0 where none is.
+func (cs Controls) Delay() time.Duration {
+	var ms Millis
+	if !cs.value(ControlDelay, &ms) {
+		return 0
+	}
+	return time.Duration(ms)
+}
+
+// Budget is the requests that each run may make; false where none is set.
+func (cs Controls) Budget() (pages int64, set bool) {
+	set = cs.value(ControlBudget, &pages)
+	return pages, set
+}
+
+// Window is the text of the windows that a person has set; empty where none are.
+func (cs Controls) Window() string {
+	var text string
+	if !cs.value(ControlWindow, &text) {
+		return ""
+	}
+	return text
+}
+
+func (cs Controls) value(kind ControlKind, v any) bool {
+	c, ok := cs.of(kind)
+	return ok && json.Unmarshal(c.Value, v) == nil
+}

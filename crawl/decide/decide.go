@@ -1,0 +1,274 @@
+package decide
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/freshness"
+	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/traps"
+	"github.com/mosey-web/mosey/crawl/usage"
+)
+
+// Facts is what a decision is made from.
+type Facts struct {
+	crawl.Facts
+
+	// Windows are when the domain may be asked, see [WindowTexts]; all of them have
+	// to be open.
+	Windows []politeness.Windows
+	// Ruling is what the origin of the crawl that [Pick] returns says about it. It is
+	// nil where its robots.txt has no rules to read.
+	Ruling *Ruling
+	// Agent is the product token that robots.txt is to be read for; empty is whichever
+	// it was read for.
+	Agent string
+	// AllowMalformed takes a robots.txt that cannot be understood for one that allows
+	// everything.
+	AllowMalformed bool
+}
+
+// Ruling is what an origin says about one page before it is requested.
+type Ruling struct {
+	// Allowed by the rule of a line of robots.txt; Rule is empty where none matches.
+	Allowed bool
+	Line    int
+	Rule    string
+	// TDMAllowed says whether robots.txt lets tdmrep.json be asked for, by TDMLine.
+	TDMAllowed bool
+	TDMLine    int
+	// Usage is what robots.txt and tdmrep.json say about the page's use.
+	Usage usage.Usage
+}
+
+// Action is what to do.
+type Action string
+
+// What there is to do.
+const (
+	// Request the crawl's page now.
+	Request Action = "request"
+	// FetchPrerequisite asks for the origin's robots.txt, or its tdmrep.json, first.
+	FetchPrerequisite Action = "prerequisite"
+	// Skip closes the crawl without a request: the page is fresh, or a trap.
+	Skip Action = "skip"
+	// Refuse closes the crawl without a request: its publisher forbids it.
+	Refuse Action = "refuse"
+	// DeferOrigin puts off what is pending of the crawl's origin.
+	DeferOrigin Action = "defer origin"
+	// DeferDomain ends the domain's workflow until an instant.
+	DeferDomain Action = "defer domain"
+	// Wait until an instant, then decide again.
+	Wait Action = "wait"
+	// Finish ends the domain's workflow: nothing is due soon.
+	Finish Action = "finish"
+	// Done: the crawl is closed.
+	Done Action = "done"
+)
+
+// Decision is what to do next about a domain, or about one crawl of it.
+type Decision struct {
+	Do Action
+	// Run and Crawl are what it is about; nil where nothing is due.
+	Run   *crawl.RunFacts
+	Crawl *crawl.CrawlFacts
+	// Prerequisite is what to fetch with FetchPrerequisite.
+	Prerequisite crawl.Kind
+	// Until is when a wait or a deferral ends; zero where that is not known.
+	Until time.Time
+	// Reason is the rule that decided, and Why says it in words.
+	Reason crawl.Reason
+	Why    string
+	// Outcome is what Skip and Refuse record, and Trap the verdict with it.
+	Outcome crawl.Outcome
+	Trap    crawl.Trap
+	// Pace is how the domain may be asked.
+	Pace Pace
+	// Usage is what is known of the page's use before it is requested.
+	Usage usage.Usage
+}
+
+// idleMost is how long a workflow stays for a crawl that is not due yet, and so how
+// late it can learn of seeds that come meanwhile. Past it, the workflow ends and
+// the dispatcher starts it again in time.
+const idleMost = time.Minute
+
+// Decide says what to do next about a domain.
+func Decide(f Facts, now time.Time) Decision {
+	d := Decision{Pace: PaceOf(f.Facts)}
+	if closed(f.Domain, now, &d) {
+		return d
+	}
+	run := Pick(f.Facts, now)
+	if run == nil {
+		return idle(f.Facts, now, d)
+	}
+	d.Run, d.Crawl = run, run.Crawl
+	return decideCrawl(f, now, d)
+}
+
+// Crawl says what is to become of one crawl, due or not: that of the first run in
+// the facts. It is Decide for those who ask about a page.
+func Crawl(f Facts, now time.Time) Decision {
+	d := Decision{Pace: PaceOf(f.Facts)}
+	if len(f.Runs) == 0 || f.Runs[0].Crawl == nil {
+		d.Do, d.Why = Done, "no run wants it"
+		return d
+	}
+	d.Run, d.Crawl = &f.Runs[0], f.Runs[0].Crawl
+	c := d.Crawl
+	switch {
+	case c.Outcome != "":
+		d.Do, d.Why = Done, "it is done"
+	case !c.LockedAt.IsZero():
+		d.Do, d.Reason, d.Why = Wait, crawl.ReasonInFlight, "it is being requested just now"
+	case d.Run.Status != "" && d.Run.Status != crawl.RunRunning:
+		d.Do, d.Why = Finish, fmt.Sprintf("its run %s is %s", d.Run.Name, d.Run.Status)
+	case closed(f.Domain, now, &d):
+	case BudgetSpent(*d.Run, f.Domain):
+		d.Do, d.Why = Finish, fmt.Sprintf("the budget of run %s is spent", d.Run.Name)
+	case c.ScheduledFor.After(now):
+		d.Do, d.Until, d.Reason = Wait, c.ScheduledFor, crawl.ReasonScheduled
+		d.Why = "its time has not come"
+	default:
+		return decideCrawl(f, now, d)
+	}
+	return d
+}
+
+// closed reports whether nothing of the domain may be requested, whatever is due.
+func closed(dom crawl.DomainFacts, now time.Time, d *Decision) bool {
+	if c, forbidden := dom.Controls.Forbidding(now); forbidden {
+		d.Do, d.Until, d.Reason = Finish, c.Until, reasonOf(c.Kind)
+		d.Why = explainControl(c)
+		return true
+	}
+	switch dom.Status {
+	case crawl.DomainBlocked, crawl.DomainUnreachable:
+		d.Do, d.Why = Finish, "the domain is "+string(dom.Status)
+		if dom.Reason != "" {
+			d.Why += " (" + dom.Reason + ")"
+		}
+		return true
+	case crawl.DomainPending, crawl.DomainActive, crawl.DomainExhausted, "":
+	}
+	if dom.DeferredUntil.After(now) {
+		d.Do, d.Until, d.Reason = Finish, dom.DeferredUntil, crawl.ReasonDeferred
+		d.Why = "the domain is deferred"
+		if dom.Reason != "" {
+			d.Why += " (" + dom.Reason + ")"
+		}
+		return true
+	}
+	return false
+}
+
+func reasonOf(kind crawl.ControlKind) crawl.Reason {
+	switch kind {
+	case crawl.ControlPause:
+		return crawl.ReasonPaused
+	case crawl.ControlStop:
+		return crawl.ReasonStopped
+	case crawl.ControlBlock, crawl.ControlDelay, crawl.ControlBudget, crawl.ControlWindow:
+	}
+	return crawl.ReasonBlocked
+}
+
+func explainControl(c crawl.Control) string {
+	verb := map[crawl.ControlKind]string{
+		crawl.ControlPause: "paused", crawl.ControlStop: "stopped until it is seeded again", crawl.ControlBlock: "blocked",
+	}[c.Kind]
+	text := "the domain is " + verb + " by " + c.SetBy
+	if c.Reason != "" {
+		text += ": " + c.Reason
+	}
+	return text
+}
+
+// idle decides for a domain of which nothing is due.
+func idle(f crawl.Facts, now time.Time, d Decision) Decision {
+	free := f.Domain.SlotFree
+	if free.After(now) && f.Domain.SlotReason == crawl.ReasonInFlight {
+		// The worker that holds the lease may have died. Look again when it ends: only
+		// then is its page tried again.
+		d.Do, d.Until, d.Reason, d.Why = Wait, free, crawl.ReasonInFlight, "a request is in flight"
+		return d
+	}
+	due := earliest(DueAt(f, time.Time{}))
+	if due.IsZero() || due.Sub(now) > idleMost {
+		d.Do, d.Until, d.Reason, d.Why = Finish, due, crawl.ReasonScheduled, "nothing is due"
+		return d
+	}
+	// Something due that cannot be had is being fetched elsewhere just now.
+	d.Do, d.Reason, d.Why = Wait, crawl.ReasonScheduled, "nothing is due yet"
+	d.Until = latest(due, free, now.Add(time.Second))
+	return d
+}
+
+// decideCrawl decides about a crawl that is due, of a domain that may be asked.
+func decideCrawl(f Facts, now time.Time, d Decision) Decision {
+	if skip(now, &d) {
+		return d
+	}
+	byRobots := robots(f, now, &d)
+	switch {
+	case byRobots == robotsAllowed || byRobots == robotsUnknown:
+		slot := latest(f.Domain.SlotFree, now)
+		if wait := politeness.WaitAll(slot, f.Windows); wait > 0 {
+			d.Do, d.Until, d.Reason, d.Why = Wait, slot.Add(wait), crawl.ReasonWindow, "its window is closed"
+			return d
+		}
+		if byRobots == robotsUnknown {
+			d.Do = FetchPrerequisite
+			return d
+		}
+	default:
+		return d
+	}
+	if wait := f.Domain.SlotFree.Sub(now); wait > 0 {
+		d.Do, d.Until, d.Reason = Wait, f.Domain.SlotFree, f.Domain.SlotReason
+		d.Why = "the domain may not be asked before"
+		if DefersDomain(*d.Run, wait, d.Reason) {
+			d.Do = DeferDomain
+		}
+		return d
+	}
+	d.Do, d.Reason, d.Why = Request, "", "it is due"
+	return d
+}
+
+// DefersDomain reports whether a wait is so long that the domain is deferred: its
+// workflow ends meanwhile. Only a server's own wish to be left alone counts; a
+// Crawl-delay of any size is slept through.
+func DefersDomain(run crawl.RunFacts, wait time.Duration, why crawl.Reason) bool {
+	return politeness.Defers(wait, why, time.Duration(*run.Settings.DeferAfter))
+}
+
+// skip closes a crawl that is not worth a request: its page is still fresh, was
+// fetched lately, or is part of an endless space.
+func skip(now time.Time, d *Decision) bool {
+	c := d.Crawl
+	fetch, why := freshness.ShouldFetch(c.Visit, now, time.Duration(*d.Run.Settings.MinRefetch))
+	if !fetch {
+		d.Do, d.Outcome, d.Reason = Skip, crawl.OutcomeSkipped, why
+		d.Until, _ = freshness.Due(c.Visit, time.Duration(*d.Run.Settings.MinRefetch))
+		d.Why = "its server said that it stays as it is"
+		if why == crawl.ReasonMinRefetch {
+			d.Why = "it was fetched less than " + d.Run.Settings.MinRefetch.String() + " ago"
+		}
+		return true
+	}
+	// Seeds are a person's decision, and every kind but a page has a bound of its own.
+	if c.Depth == 0 || c.Kind != crawl.KindPage {
+		return false
+	}
+	for _, p := range c.Patterns {
+		if trap, found := traps.FindPattern(p.Pattern, p.Seen, p.Duplicates); found {
+			d.Do, d.Outcome, d.Reason, d.Trap = Skip, crawl.OutcomeSkipped, crawl.ReasonTrap, trap
+			d.Why = string(trap.Kind) + ": " + trap.Evidence
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,133 @@
+package decide
+
+import (
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// Pick is the run whose crawl is first in line among those that are due: by
+// priority, then age. It is nil where nothing is due. Runs whose budget is spent
+// are passed over.
+func Pick(f crawl.Facts, now time.Time) *crawl.RunFacts {
+	var best *crawl.RunFacts
+	for i := range f.Runs {
+		r := &f.Runs[i]
+		if r.Crawl == nil || r.Crawl.ScheduledFor.After(now) || BudgetSpent(*r, f.Domain) {
+			continue
+		}
+		if best == nil || before(*r.Crawl, *best.Crawl) {
+			best = r
+		}
+	}
+	return best
+}
+
+// before is the order in which crawls of a domain are made.
+func before(a, b crawl.CrawlFacts) bool {
+	switch {
+	case a.Priority != b.Priority:
+		return a.Priority > b.Priority
+	case !a.ScheduledFor.Equal(b.ScheduledFor):
+		return a.ScheduledFor.Before(b.ScheduledFor)
+	default:
+		return a.ID < b.ID
+	}
+}
+
+// Budgets are how many requests a run may have begun, in all and of a domain; nil
+// is no limit.
+func Budgets(run crawl.RunFacts, dom crawl.DomainFacts) (inAll, ofDomain *int64) {
+	inAll, ofDomain = limit(*run.Settings.MaxPages), limit(*run.Settings.MaxPagesPerDomain)
+	if own, set := dom.Controls.Budget(); set {
+		ofDomain = limit(own)
+	}
+	return inAll, ofDomain
+}
+
+func limit(n int64) *int64 {
+	if n < 0 {
+		return nil
+	}
+	return &n
+}
+
+// BudgetSpent reports whether a budget, of the run or of the domain in it, leaves no
+// further request.
+func BudgetSpent(run crawl.RunFacts, dom crawl.DomainFacts) bool {
+	inAll, ofDomain := Budgets(run, dom)
+	return inAll != nil && run.PagesStarted >= *inAll || ofDomain != nil && run.DomainStarted >= *ofDomain
+}
+
+// LastAttempt reports whether a page is not tried again should this attempt fail.
+func LastAttempt(run crawl.RunFacts, c crawl.CrawlFacts) bool {
+	return c.Attempt >= *run.Settings.MaxAttempts
+}
+
+// DueAt says, by run, when a domain has something due that may be requested; a run
+// that has nothing is left out. No time is before notBefore.
+func DueAt(f crawl.Facts, notBefore time.Time) map[int64]time.Time {
+	due := make(map[int64]time.Time, len(f.Runs))
+	if c, forbidden := f.Domain.Controls.Forbidding(f.Now); forbidden {
+		if c.Until.IsZero() {
+			return due
+		}
+		notBefore = latest(notBefore, c.Until)
+	}
+	if f.Domain.Status == crawl.DomainBlocked || f.Domain.Status == crawl.DomainUnreachable {
+		return due
+	}
+	for _, r := range f.Runs {
+		switch {
+		case !r.LockedAt.IsZero():
+			// in flight, or abandoned: its slot says until when
+			due[r.ID] = latest(f.Domain.SlotFree, f.Now)
+		case BudgetSpent(r, f.Domain):
+			continue
+		case r.Crawl != nil:
+			due[r.ID] = f.Now
+		default:
+			due[r.ID] = r.NextDue
+		}
+		due[r.ID] = latest(due[r.ID], notBefore)
+	}
+	return due
+}
+
+func earliest(due map[int64]time.Time) (first time.Time) {
+	for _, at := range due {
+		if first.IsZero() || at.Before(first) {
+			first = at
+		}
+	}
+	return first
+}
+
+func latest(times ...time.Time) (last time.Time) {
+	for _, t := range times {
+		if t.After(last) {
+			last = t
+		}
+	}
+	return last
+}
+
+// End says when a domain is to be looked at again; false if something is due.
+func End(f crawl.Facts, reason string) (crawl.Finish, bool) {
+	due := DueAt(f, time.Time{})
+	for _, r := range f.Runs {
+		if !r.LockedAt.IsZero() {
+			return crawl.Finish{}, false
+		}
+	}
+	if first := earliest(due); !first.IsZero() && !first.After(f.Now) {
+		return crawl.Finish{}, false
+	}
+	return crawl.Finish{Due: due, Reason: reason}, true
+}
+
+// Deferral says it for a domain that is deferred, whatever is due.
+func Deferral(f crawl.Facts, wait time.Duration, reason string) crawl.Finish {
+	until := f.Now.Add(max(wait, 0))
+	return crawl.Finish{Due: DueAt(f, until), Deferred: until, Reason: reason}
+}

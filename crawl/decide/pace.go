@@ -1,0 +1,63 @@
+package decide
+
+import (
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// Pace is how a domain may be asked: the strictest of all runs that want something
+// of it, of what a person has set, and of robots.txt.
+type Pace struct {
+	// Waits has the fields that do not depend on an answer.
+	Waits crawl.Waits
+	// IPDelay and SubnetDelay are 0 where they are off.
+	IPDelay     time.Duration
+	SubnetDelay time.Duration
+}
+
+// PaceOf is the pace that a domain's facts ask for.
+func PaceOf(f crawl.Facts) Pace {
+	p := Pace{Waits: crawl.Waits{
+		Domain: f.Domain.Controls.Delay(), CrawlDelay: time.Duration(f.Domain.CrawlDelay),
+	}}
+	for _, r := range f.Runs {
+		p = p.And(Pace{
+			Waits:   crawl.Waits{Configured: time.Duration(*r.Settings.Delay)},
+			IPDelay: time.Duration(*r.Settings.IPDelay), SubnetDelay: time.Duration(*r.Settings.SubnetDelay),
+		})
+	}
+	return p
+}
+
+// And is the stricter of two paces.
+func (p Pace) And(o Pace) Pace {
+	p.Waits.Configured = max(p.Waits.Configured, o.Waits.Configured)
+	p.Waits.Domain = max(p.Waits.Domain, o.Waits.Domain)
+	p.Waits.CrawlDelay = max(p.Waits.CrawlDelay, o.Waits.CrawlDelay)
+	p.IPDelay = max(p.IPDelay, o.IPDelay)
+	p.SubnetDelay = max(p.SubnetDelay, o.SubnetDelay)
+	return p
+}
+
+// WindowTexts are the windows that have to be open for a domain to be asked, as
+// they were written: those of all runs that want something of it, and its own.
+func WindowTexts(f crawl.Facts) []string {
+	var texts []string
+	for _, r := range f.Runs {
+		if w := *r.Settings.Window; w != "" {
+			texts = append(texts, w)
+		}
+	}
+	if w := f.Domain.Controls.Window(); w != "" {
+		texts = append(texts, w)
+	}
+	return texts
+}
+
+// Breaker is how patient a run's circuit breaker is.
+func Breaker(run crawl.RunFacts) crawl.BreakerSettings {
+	return crawl.BreakerSettings{
+		Graylist: time.Duration(*run.Settings.Graylist), Most: *run.Settings.MaxGraylistings,
+	}
+}

@@ -1,0 +1,74 @@
+package decide
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/usage"
+)
+
+// robotsAnswer is what robots.txt makes of a crawl.
+type robotsAnswer int
+
+const (
+	// robotsUnknown: it is to be fetched first.
+	robotsUnknown robotsAnswer = iota
+	robotsAllowed
+	// robotsRefused and robotsDeferred have set what to do.
+	robotsRefused
+	robotsDeferred
+)
+
+// robots decides about a crawl by its origin's robots.txt (RFC 9309 §2.3.1), and by
+// what else the origin says about the use of its pages.
+func robots(f Facts, now time.Time, d *Decision) robotsAnswer {
+	r := d.Crawl.Robots
+	d.Prerequisite = crawl.KindRobots
+	if r == nil || r.Verdict == crawl.RobotsUnknown || !r.ExpiresAt.After(now) || Outdated(f, r.Agent, r.Verdict) {
+		d.Why = "robots.txt is fetched first"
+		return robotsUnknown
+	}
+	refuse := func(format string, args ...any) robotsAnswer {
+		d.Do, d.Outcome, d.Reason, d.Why = Refuse, crawl.OutcomeBlockedRobots, crawl.ReasonRobots, fmt.Sprintf(format, args...)
+		return robotsRefused
+	}
+	switch r.Verdict {
+	case crawl.RobotsUnreachable:
+		d.Do, d.Until, d.Reason = DeferOrigin, r.ExpiresAt, crawl.ReasonRobots
+		d.Why = "robots.txt: " + r.Reason
+		return robotsDeferred
+	case crawl.RobotsDisallowAll:
+		return refuse("robots.txt: %s", r.Reason)
+	case crawl.RobotsRules, crawl.RobotsAllowAll, crawl.RobotsUnknown:
+	}
+	if f.Ruling == nil {
+		// fail closed: what cannot be read is asked for again
+		return robotsUnknown
+	}
+	if WantsTDM(*d.Run) && !r.TDMKnown {
+		if f.Ruling.TDMAllowed {
+			d.Prerequisite, d.Why = crawl.KindTDM, usage.TDMPath+" is fetched first"
+			return robotsUnknown
+		}
+		return refuse("%s, which may forbid it, is disallowed by robots.txt line %d", usage.TDMPath, f.Ruling.TDMLine)
+	}
+	if !f.Ruling.Allowed {
+		return refuse("robots.txt line %d: %s", f.Ruling.Line, f.Ruling.Rule)
+	}
+	if allowed, why := usage.Allows(*d.Run.Settings.Purpose, f.Ruling.Usage); !allowed {
+		return refuse("%s", why)
+	}
+	d.Usage = f.Ruling.Usage
+	return robotsAllowed
+}
+
+// Outdated reports whether a robots.txt was read for another product token than
+// ours, or by another rule for those that cannot be understood.
+func Outdated(f Facts, agent string, v crawl.RobotsVerdict) bool {
+	return f.Agent != "" && (agent != f.Agent || v == crawl.RobotsDisallowAll && f.AllowMalformed)
+}
+
+// WantsTDM reports whether a run has to know its origins' tdmrep.json: where that
+// forbids nothing that the run does, it is not asked for.
+func WantsTDM(run crawl.RunFacts) bool { return *run.Settings.Purpose == crawl.PurposeAITrain }

@@ -1,0 +1,100 @@
+package crawl
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Facts is what is stored about a domain that bears on what to do next. The
+// database hands it out as one document.
+type Facts struct {
+	// Now is when this was read, on the database's clock.
+	Now    time.Time   `json:"now"`
+	Domain DomainFacts `json:"domain"`
+	// Runs are the running runs that have something pending there.
+	Runs []RunFacts `json:"runs"`
+}
+
+// DomainFacts is what is stored about a domain itself.
+type DomainFacts struct {
+	Name string `json:"name"`
+	// Status is empty for a domain that is not known.
+	Status DomainStatus `json:"status"`
+	Reason string       `json:"reason,omitempty"`
+	// DeferredUntil is zero where the domain is not deferred.
+	DeferredUntil time.Time `json:"deferred_until,omitzero"`
+	Controls      Controls  `json:"controls,omitempty"`
+	// CrawlDelay is the largest among the domain's origins.
+	CrawlDelay Millis `json:"crawl_delay_ms,omitempty"`
+	Health     Health `json:"health"`
+	// SlotFree is the instant before which no request may be made, for SlotReason.
+	SlotFree   time.Time `json:"slot_free_at,omitzero"`
+	SlotReason Reason    `json:"slot_reason,omitempty"`
+}
+
+// RunFacts is a run's part in a domain.
+type RunFacts struct {
+	ID   int64  `json:"id"`
+	Name string `json:"name"`
+	// Status is empty, for running, unless a page was asked about.
+	Status RunStatus `json:"status,omitempty"`
+	// Document is Settings as stored; every field of Settings is set.
+	Document json.RawMessage `json:"settings"`
+	Settings Settings        `json:"-"`
+	// Seed says that the run has seeds on the domain.
+	Seed bool `json:"seed"`
+	// PagesStarted counts requests of the run, while it has a budget, and
+	// DomainStarted those to the domain.
+	PagesStarted  int64 `json:"pages_started"`
+	DomainStarted int64 `json:"domain_started"`
+	// Crawl is first in line among those that are due; nil where none is. Then
+	// NextDue is when the next one will be, and LockedAt since when one is in flight.
+	Crawl    *CrawlFacts `json:"crawl"`
+	NextDue  time.Time   `json:"next_due,omitzero"`
+	LockedAt time.Time   `json:"locked_at,omitzero"`
+}
+
+// CrawlFacts is what is stored about a crawl and its page.
+type CrawlFacts struct {
+	ID     int64  `json:"id"`
+	URL    string `json:"url"`
+	Kind   Kind   `json:"kind"`
+	Origin string `json:"origin"`
+	// Attempt counts from 1 in a run.
+	Attempt int `json:"attempt"`
+	// Depth is the number of links from a seed, Redirects those since the last link.
+	Depth        int       `json:"depth"`
+	Redirects    int       `json:"redirects"`
+	Priority     int       `json:"priority"`
+	ScheduledFor time.Time `json:"scheduled_for"`
+	LockedAt     time.Time `json:"locked_at,omitzero"`
+	Outcome      Outcome   `json:"outcome,omitempty"`
+	// Visit is what is known of the page from the last time.
+	Visit Visit `json:"visit"`
+	// Patterns are those that the page is charged to and that others have been.
+	Patterns []PatternFacts `json:"patterns,omitempty"`
+	// Robots is nil while the origin's robots.txt has never been fetched.
+	Robots *RobotsFacts `json:"robots"`
+}
+
+// PatternFacts is how much news the pages of a pattern of URLs have brought.
+type PatternFacts struct {
+	Pattern    string `json:"pattern"`
+	Seen       int    `json:"seen"`
+	Duplicates int    `json:"duplicates"`
+	// Recent are fingerprints of the last pages that brought some, as int64.
+	Recent []int64 `json:"recent,omitempty"`
+}
+
+// RobotsFacts is what is known of an origin's robots.txt but its rules.
+type RobotsFacts struct {
+	Verdict RobotsVerdict `json:"verdict"`
+	// Version identifies the stored rules; it changes with every fetch.
+	Version   int64     `json:"version"`
+	ExpiresAt time.Time `json:"expires_at"`
+	Reason    string    `json:"reason,omitempty"`
+	// Agent is the product token that the rules were read for.
+	Agent string `json:"agent,omitempty"`
+	// TDMKnown says that the origin's tdmrep.json has been asked for.
+	TDMKnown bool `json:"tdm_known,omitempty"`
+}

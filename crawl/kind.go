@@ -1,0 +1,15 @@
+package crawl
+
+// Kind is what is asked of a site. It is stored with each page and each crawl. A
+// new kind needs no migration.
+type Kind string
+
+// The kinds of requests.
+const (
+	// KindPage is a page.
+	KindPage Kind = "page"
+	// KindRobots is an origin's robots.txt (RFC 9309).
+	KindRobots Kind = "robots"
+	// KindTDM is an origin's tdmrep.json, which reserves text and data mining.
+	KindTDM Kind = "tdm"
+)

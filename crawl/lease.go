@@ -1,0 +1,61 @@
+package crawl
+
+import "time"
+
+// Start asks the guard for a lease: the right to make one request now. The
+// database takes it as one document.
+type Start struct {
+	// CrawlID is the crawl to begin; 0 for a prerequisite, which gets a row by this.
+	CrawlID int64 `json:"crawl_id"`
+	RunID   int64 `json:"run_id"`
+	// Domain is the one asked, which a redirect of robots.txt may have chosen.
+	Domain string `json:"domain"`
+	Origin string `json:"origin"`
+	URL    string `json:"url"`
+	Kind   Kind   `json:"kind"`
+	// Prerequisite marks what is asked for because a page needs it.
+	Prerequisite bool `json:"prerequisite,omitempty"`
+	// Final says that the page is not tried again should this worker die.
+	Final bool `json:"final"`
+	// Shared are the slots that the request shares with other domains.
+	Shared []SharedSlot `json:"shared"`
+	// Hold is how long the domain's slot stays closed if nothing releases it, and
+	// Span the longest the request can take, after which shared slots are closed for
+	// their own delay.
+	Hold Millis `json:"hold_ms"`
+	Span Millis `json:"span_ms"`
+	// Queued means that the caller has waited for its place in a shared slot's queue.
+	Queued bool `json:"queued"`
+	// RunBudget and DomainBudget are how many requests the run may have begun; nil is
+	// no limit.
+	RunBudget    *int64 `json:"run_budget,omitempty"`
+	DomainBudget *int64 `json:"domain_budget,omitempty"`
+	// Claim is how long the domain's claim is renewed for.
+	Claim Millis `json:"claim_ms"`
+}
+
+// SharedSlot is the slot of an address or a subnet, and its delay.
+type SharedSlot struct {
+	Key   string `json:"key"`
+	Delay Millis `json:"delay_ms"`
+}
+
+// Lease is the guard's answer.
+type Lease struct {
+	Granted bool
+	// CrawlID is the crawl that has the lease, when granted.
+	CrawlID int64
+	// Wait is how long to wait before asking again, when not granted, and Reason what
+	// for. For ReasonStale and what a person forbids there is nothing to wait for.
+	Wait   time.Duration
+	Reason Reason
+}
+
+// How long claims last: the right of one workflow to serve a domain.
+const (
+	// ClaimStart is how long a dispatcher's claim lasts until the domain's first
+	// request renews it, and so what a lost start costs.
+	ClaimStart = time.Minute
+	// ClaimRenewed is how long a request's lasts. A longer wait renews it first.
+	ClaimRenewed = 30 * time.Minute
+)

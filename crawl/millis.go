@@ -1,0 +1,48 @@
+package crawl
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+)
+
+// Millis is a duration that documents write as whole milliseconds, rounded up, so
+// that a wait of that long never ends early. In JSON null is 0.
+type Millis time.Duration
+
+// MarshalJSON writes whole milliseconds.
+func (m Millis) MarshalJSON() ([]byte, error) {
+	return strconv.AppendInt(nil, m.Count(), 10), nil
+}
+
+// Count is the number of whole milliseconds, rounded up.
+func (m Millis) Count() int64 {
+	d := time.Duration(m)
+	n := int64(d / time.Millisecond)
+	if d%time.Millisecond > 0 {
+		n++
+	}
+	return n
+}
+
+// UnmarshalJSON reads whole milliseconds. What is longer than a Duration can be is
+// as long as one can be.
+func (m *Millis) UnmarshalJSON(data []byte) error {
+	if string(data) == "null" {
+		*m = 0
+		return nil
+	}
+	n, err := strconv.ParseInt(string(data), 10, 64)
+	if err != nil {
+		return fmt.Errorf("milliseconds %s: %w", data, err)
+	}
+	*m = MillisOf(n)
+	return nil
+}
+
+// MillisOf is a number of milliseconds.
+func MillisOf(n int64) Millis {
+	const most = math.MaxInt64 / int64(time.Millisecond)
+	return Millis(time.Duration(min(max(n, -most), most)) * time.Millisecond)
+}

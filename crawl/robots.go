@@ -1,0 +1,64 @@
+package crawl
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// RobotsVerdict is what a fetch of robots.txt came to. The values are the labels
+// of the database type robots_verdict.
+type RobotsVerdict string
+
+// The verdicts a robots.txt can have (RFC 9309 §2.3.1).
+const (
+	// RobotsUnknown has never been fetched.
+	RobotsUnknown RobotsVerdict = ""
+	// RobotsRules was read: its rules hold.
+	RobotsRules RobotsVerdict = "rules"
+	// RobotsAllowAll does not exist (4xx): everything is allowed.
+	RobotsAllowAll RobotsVerdict = "allow_all"
+	// RobotsDisallowAll cannot be understood: nothing is allowed.
+	RobotsDisallowAll RobotsVerdict = "disallow_all"
+	// RobotsUnreachable could not be fetched: nothing is allowed for now.
+	RobotsUnreachable RobotsVerdict = "unreachable"
+)
+
+// Robots is what is stored of an origin's robots.txt. The database takes it as a
+// document; times and ages are its own to tell.
+type Robots struct {
+	Origin  string        `json:"origin"`
+	Domain  string        `json:"domain"`
+	Verdict RobotsVerdict `json:"verdict"`
+	// Rules is the one group that applies to Agent, the product token it was read
+	// for, as a robots.txt.
+	Agent string `json:"agent,omitempty"`
+	Rules string `json:"rules,omitempty"`
+	// CrawlDelay is nil where none is given.
+	CrawlDelay *Millis  `json:"crawl_delay_ms,omitempty"`
+	Sitemaps   []string `json:"sitemaps,omitempty"`
+	// TDM is the origin's tdmrep.json as JSON; empty while it has not been asked for.
+	TDM json.RawMessage `json:"tdm,omitempty"`
+	// Reason says in words how the verdict came about.
+	Reason     string `json:"reason,omitempty"`
+	StatusCode int    `json:"status_code,omitempty"`
+	// ETag and LastModified are what to ask for it again with.
+	ETag         string    `json:"etag,omitempty"`
+	LastModified time.Time `json:"last_modified,omitzero"`
+	// Failed says that it could not be read: the verdict is then RobotsUnreachable,
+	// or that of the last copy.
+	Failed bool `json:"failed,omitempty"`
+	// Fresh is how long the verdict holds, counted from when it is saved or read.
+	Fresh Millis `json:"fresh_ms"`
+
+	// Failures counts the fetches in a row that failed, and Failing is for how long.
+	Failures int           `json:"-"`
+	Failing  time.Duration `json:"-"`
+	// Age is for how long the verdict has been known from an answer; negative where
+	// there never was one.
+	Age time.Duration `json:"-"`
+	// Version identifies this fetch.
+	Version int64 `json:"-"`
+	// FetchedAt and ExpiresAt are on the database's clock.
+	FetchedAt time.Time `json:"-"`
+	ExpiresAt time.Time `json:"-"`
+}

@@ -1,0 +1,160 @@
+package db
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db/dbsqlc"
+)
+
+// Next returns the facts of a domain, after closing attempts whose worker died and
+// whose lease has run out. It claims nothing.
+func (s *Store) Next(ctx context.Context, domain string) (crawl.Facts, error) {
+	data, err := retryConflicts(ctx, "facts of "+domain, func() ([]byte, error) { return s.q.DomainNext(ctx, domain) })
+	if err != nil {
+		return crawl.Facts{}, err
+	}
+	return s.facts(data)
+}
+
+// Facts returns the facts of a domain and changes nothing.
+func (s *Store) Facts(ctx context.Context, domain string) (crawl.Facts, error) {
+	data, err := s.q.DomainFacts(ctx, domain)
+	if err != nil {
+		return crawl.Facts{}, translate("facts of "+domain, err)
+	}
+	return s.facts(data)
+}
+
+// PageFacts returns the facts of a page: of each run that its domain is part of,
+// the last crawl that the run has made of it, open or closed.
+func (s *Store) PageFacts(ctx context.Context, domain, url string) (crawl.Facts, error) {
+	data, err := s.q.PageFacts(ctx, dbsqlc.PageFactsParams{Domain: domain, Url: url})
+	if err != nil {
+		return crawl.Facts{}, translate("facts of "+url, err)
+	}
+	return s.facts(data)
+}
+
+// Begin asks for a lease: it takes the slots for one attempt and claims its row, or
+// says what to wait for. The slots stay closed even if the process dies.
+func (s *Store) Begin(ctx context.Context, start crawl.Start) (crawl.Lease, error) {
+	doc, err := json.Marshal(start)
+	if err != nil {
+		return crawl.Lease{}, fmt.Errorf("begin crawl of %s: %w", start.URL, err)
+	}
+	row, err := retryConflicts(ctx, "begin crawl of "+start.URL, func() (dbsqlc.CrawlBeginRow, error) {
+		return s.q.CrawlBegin(ctx, doc)
+	})
+	if err != nil {
+		return crawl.Lease{}, err
+	}
+	return crawl.Lease{
+		Granted: row.Granted, CrawlID: row.CrawlID, Wait: fromMS(row.WaitMs), Reason: crawl.Reason(row.Reason),
+	}, nil
+}
+
+// Record closes an attempt and does, in one transaction, all that follows from it:
+// see crawl_record. The slots that it shares with other domains are given back
+// before, so that those do not wait for the rest.
+func (s *Store) Record(ctx context.Context, a crawl.Attempt) (crawl.Recorded, error) {
+	op := "record crawl " + strconv.FormatInt(a.CrawlID, 10)
+	if a.Requested && len(a.Shared) > 0 {
+		if err := s.releaseShared(ctx, a); err != nil {
+			return crawl.Recorded{}, translate(op, err)
+		}
+	}
+	row, err := retryConflicts(ctx, op, func() (dbsqlc.CrawlRecordRow, error) {
+		doc, err := attemptDocument(a)
+		if err != nil {
+			return dbsqlc.CrawlRecordRow{}, err
+		}
+		return s.q.CrawlRecord(ctx, doc)
+	})
+	if err != nil {
+		return crawl.Recorded{}, err
+	}
+	facts, err := s.facts(row.Facts)
+	return crawl.Recorded{Closed: row.Closed, News: row.News, Facts: facts}, err
+}
+
+// attemptDocument is an attempt with how long ago it had ended, as of now.
+func attemptDocument(a crawl.Attempt) ([]byte, error) {
+	return json.Marshal(struct {
+		crawl.Attempt
+
+		SinceEnd int64 `json:"since_end_ms"`
+	}{a, sinceMS(a.EndedAt)})
+}
+
+func (s *Store) releaseShared(ctx context.Context, a crawl.Attempt) error {
+	p := dbsqlc.SlotReleaseSharedParams{Holder: "crawl:" + strconv.FormatInt(a.CrawlID, 10), SinceEndMs: sinceMS(a.EndedAt)}
+	for _, slot := range a.Shared {
+		p.Shared, p.SharedDelayMs = append(p.Shared, slot.Key), append(p.SharedDelayMs, slot.Delay.Count())
+	}
+	return s.q.SlotReleaseShared(ctx, p)
+}
+
+// Abandon takes an attempt back that was begun but for which no request was made,
+// through no fault of the page. The page is pending again.
+func (s *Store) Abandon(ctx context.Context, start crawl.Start, crawlID int64, why string) error {
+	shared := make([]string, len(start.Shared))
+	for i, slot := range start.Shared {
+		shared[i] = slot.Key
+	}
+	_, err := retryConflicts(ctx, "abandon crawl "+strconv.FormatInt(crawlID, 10), func() (struct{}, error) {
+		return struct{}{}, s.q.CrawlAbandon(ctx, dbsqlc.CrawlAbandonParams{
+			CrawlID: crawlID, Domain: start.Domain, Shared: shared, Why: why,
+		})
+	})
+	return err
+}
+
+// DeferOrigin puts off what is pending for an origin until an instant, and returns
+// how many crawls that were.
+func (s *Store) DeferOrigin(ctx context.Context, domain, origin string, until time.Time) (int64, error) {
+	n, err := s.q.OriginDefer(ctx, dbsqlc.OriginDeferParams{Origin: origin, Domain: domain, Until: until})
+	return n, translate("defer "+origin, err)
+}
+
+// facts reads what the database hands out about a domain.
+func (s *Store) facts(data []byte) (crawl.Facts, error) {
+	var f crawl.Facts
+	if err := json.Unmarshal(data, &f); err != nil {
+		return f, fmt.Errorf("read the facts of a domain: %w", err)
+	}
+	for i := range f.Runs {
+		set, err := s.settingsOf(f.Runs[i].Document)
+		if err != nil {
+			return f, fmt.Errorf("read the settings of run %s: %w", f.Runs[i].Name, err)
+		}
+		f.Runs[i].Settings = set
+	}
+	return f, nil
+}
+
+// settingsKept bounds the settings that are remembered.
+const settingsKept = 1000
+
+// settingsOf reads settings, each text once: every page asks for them.
+func (s *Store) settingsOf(data []byte) (crawl.Settings, error) {
+	s.settingsMu.Lock()
+	defer s.settingsMu.Unlock()
+	if set, ok := s.settings[string(data)]; ok {
+		return set, nil
+	}
+	var set crawl.Settings
+	if err := json.Unmarshal(data, &set); err != nil {
+		return set, err
+	}
+	set = set.WithDefaults()
+	if s.settings == nil || len(s.settings) >= settingsKept {
+		s.settings = make(map[string]crawl.Settings)
+	}
+	s.settings[string(data)] = set
+	return set, nil
+}

@@ -1,0 +1,121 @@
+-- Begins an attempt: takes the slots, closes what dead workers left, claims the
+-- row, counts it against the budgets and renews the domain's claim. The document
+-- is crawl.Start. Not granted with reason 'stale' means that the row is no longer
+-- there to be had, or a budget is spent; 'pause', 'stop' and 'block' are a
+-- person's word.
+--
+-- A prerequisite (robots.txt and its like) has no row in the frontier: it gets one
+-- here, in flight, and costs no budget.
+CREATE OR REPLACE FUNCTION crawl_begin(p jsonb) RETURNS slot_answer LANGUAGE plpgsql AS $$
+DECLARE
+    v_domain CONSTANT text := p ->> 'domain';
+    v_shared CONSTANT text[] := ARRAY(
+        SELECT s.slot ->> 'key' FROM jsonb_array_elements(p -> 'shared') WITH ORDINALITY AS s (slot, n) ORDER BY s.n
+    );
+    v_delays CONSTANT bigint[] := ARRAY(
+        SELECT (s.slot ->> 'delay_ms')::bigint
+        FROM jsonb_array_elements(p -> 'shared') WITH ORDINALITY AS s (slot, n) ORDER BY s.n
+    );
+    v_prerequisite CONSTANT boolean := coalesce((p ->> 'prerequisite')::boolean, false);
+    v_id bigint := (p ->> 'crawl_id')::bigint;
+    v_run bigint := (p ->> 'run_id')::bigint;
+    a slot_answer;
+    c record;
+BEGIN
+    a.reason := domain_forbidden(v_domain);
+    IF a.reason IS NOT NULL THEN
+        RETURN (false, 0, a.reason, 0)::slot_answer;
+    END IF;
+    IF v_prerequisite THEN
+        v_id := nextval(pg_get_serial_sequence('page_crawls', 'id'));
+    END IF;
+    a := slot_take(v_domain, v_shared, v_delays, 'crawl:' || v_id, (p ->> 'hold_ms')::bigint,
+        (p ->> 'span_ms')::bigint, (p ->> 'queued')::boolean);
+    IF NOT a.granted THEN
+        RETURN a;
+    END IF;
+    a.crawl_id := v_id;
+    PERFORM crawl_reap(v_domain);
+    UPDATE domains SET claim_expires_at = now() + ms_interval((p ->> 'claim_ms')::bigint)
+    WHERE domain = v_domain AND claimed_by IS NOT NULL
+        AND claim_expires_at < now() + ms_interval((p ->> 'claim_ms')::bigint * 2 / 3);
+    IF v_prerequisite THEN
+        INSERT INTO page_crawls (id, page_id, domain, run_id, url, kind, prerequisite, final, locked_at)
+        OVERRIDING SYSTEM VALUE
+        SELECT v_id, i, v_domain, v_run, p ->> 'url', p ->> 'kind', true, true, clock_timestamp()
+        FROM unnest(pages_add(jsonb_build_array(p))) i;
+        RETURN a;
+    END IF;
+    SELECT x.run_id, x.outcome, x.locked_at INTO c FROM page_crawls x WHERE x.id = v_id;
+    IF FOUND AND c.outcome IS NULL AND c.locked_at IS NULL
+        AND (SELECT r.status = 'running' FROM crawl_runs r WHERE r.id = c.run_id)
+        AND (SELECT d.status NOT IN ('blocked', 'unreachable') FROM domains d WHERE d.domain = v_domain)
+        AND budget_take(c.run_id, v_domain, (p ->> 'run_budget')::bigint, (p ->> 'domain_budget')::bigint)
+    THEN
+        UPDATE page_crawls SET locked_at = clock_timestamp(), final = (p ->> 'final')::boolean WHERE id = v_id;
+        RETURN a;
+    END IF;
+    PERFORM slot_undo(v_domain, v_shared, 'crawl:' || v_id);
+    RETURN (false, 0, 'stale', 0)::slot_answer;
+END
+$$;
+
+-- Counts one request against the budgets; null is no limit. Returns false, and
+-- counts nothing, if one is spent.
+CREATE OR REPLACE FUNCTION budget_take(
+    p_run_id bigint, p_domain text, p_run_budget bigint, p_domain_budget bigint
+) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE run_domains SET pages_started = pages_started + 1, updated_at = clock_timestamp()
+    WHERE run_id = p_run_id AND domain = p_domain
+        AND (p_domain_budget IS NULL OR pages_started < p_domain_budget);
+    IF NOT FOUND OR p_run_budget IS NULL THEN
+        RETURN FOUND;
+    END IF;
+    -- many domains share this row: it is the price of an exact budget, paid only by
+    -- runs that set one
+    UPDATE crawl_runs SET pages_started = pages_started + 1
+    WHERE id = p_run_id AND pages_started < p_run_budget;
+    IF NOT FOUND THEN
+        UPDATE run_domains SET pages_started = pages_started - 1
+        WHERE run_id = p_run_id AND domain = p_domain;
+        RETURN false;
+    END IF;
+    RETURN true;
+END
+$$;
+
+-- Gives slots back for which no request was made: they are free at once.
+CREATE OR REPLACE FUNCTION slot_undo(p_domain text, p_shared text[], p_holder text) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM 1 FROM politeness_slots s
+    WHERE s.key = ANY ('domain:' || p_domain || p_shared) AND s.holder = p_holder ORDER BY s.key FOR UPDATE;
+    UPDATE politeness_slots s SET free_at = clock_timestamp(), reason = '', holder = NULL, updated_at = clock_timestamp()
+    WHERE s.key = ANY ('domain:' || p_domain || p_shared) AND s.holder = p_holder;
+END
+$$;
+
+-- Takes an attempt back that was begun but for which no request was made, through
+-- no fault of the page: the row is pending again and its budgets are refunded. That
+-- of a prerequisite is closed.
+CREATE OR REPLACE FUNCTION crawl_abandon(p_crawl_id bigint, p_domain text, p_shared text[], p_why text) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    c record;
+BEGIN
+    PERFORM slot_undo(p_domain, p_shared, 'crawl:' || p_crawl_id);
+    UPDATE page_crawls SET
+        locked_at = NULL, outcome = 'skipped', skipped = 'not made', completed_at = clock_timestamp(), error_message = p_why
+    WHERE id = p_crawl_id AND outcome IS NULL AND prerequisite;
+    UPDATE page_crawls SET locked_at = NULL
+    WHERE id = p_crawl_id AND outcome IS NULL AND locked_at IS NOT NULL
+    RETURNING run_id INTO c;
+    IF FOUND THEN
+        UPDATE run_domains SET pages_started = pages_started - 1
+        WHERE run_id = c.run_id AND domain = p_domain;
+        UPDATE crawl_runs SET pages_started = pages_started - 1
+        WHERE id = c.run_id AND pages_started > 0 AND coalesce((settings ->> 'max_pages')::bigint, -1) >= 0;
+    END IF;
+END
+$$;

@@ -1,0 +1,42 @@
+-- Stores a person's decision about a domain, known or not, in place of an earlier
+-- one of its kind. A stop or block also sets the domain's status.
+CREATE OR REPLACE FUNCTION domain_control(
+    p_domain text, p_kind text, p_value jsonb, p_reason text, p_by text, p_until timestamptz
+) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO domains (domain) VALUES (p_domain) ON CONFLICT (domain) DO NOTHING;
+    PERFORM 1 FROM domains WHERE domain = p_domain FOR UPDATE;
+    UPDATE domain_controls SET lifted_at = now(), lifted_by = p_by
+    WHERE domain = p_domain AND kind = p_kind AND lifted_at IS NULL;
+    INSERT INTO domain_controls (domain, kind, value, reason, set_by, until)
+    VALUES (p_domain, p_kind, p_value, p_reason, p_by, p_until);
+    IF p_kind IN ('stop', 'block') THEN
+        UPDATE domains SET status = 'blocked', status_reason = p_reason WHERE domain = p_domain;
+    END IF;
+    IF p_kind IN ('pause', 'stop', 'block') THEN
+        UPDATE run_domains SET next_due_at = p_until WHERE domain = p_domain AND next_due_at IS NOT NULL;
+    ELSE
+        PERFORM domain_wake(p_domain);
+    END IF;
+END
+$$;
+
+-- Takes a decision back, and returns whether there was one in force. With the last
+-- stop or block the domain may be crawled again.
+CREATE OR REPLACE FUNCTION domain_lift(p_domain text, p_kinds text[], p_by text) RETURNS boolean
+LANGUAGE plpgsql AS $$
+DECLARE
+    lifted boolean;
+BEGIN
+    PERFORM 1 FROM domains WHERE domain = p_domain FOR UPDATE;
+    UPDATE domain_controls SET lifted_at = now(), lifted_by = p_by
+    WHERE domain = p_domain AND kind = ANY (p_kinds) AND lifted_at IS NULL;
+    lifted := FOUND;
+    IF p_kinds && ARRAY['stop', 'block'] AND coalesce(domain_forbidden(p_domain), 'pause') = 'pause' THEN
+        UPDATE domains SET status = 'pending', status_reason = '' WHERE domain = p_domain AND status = 'blocked';
+        lifted := lifted OR FOUND;
+    END IF;
+    PERFORM domain_wake(p_domain);
+    RETURN lifted;
+END
+$$;

@@ -1,0 +1,132 @@
+-- What is stored about a domain that bears on what to do next: crawl.Facts. Of each
+-- running run that has something pending there it names the crawl that is first in
+-- line and due, or when one will be. It decides nothing and changes nothing.
+CREATE OR REPLACE FUNCTION domain_facts(p_domain text) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    t CONSTANT timestamptz := clock_timestamp();
+    v_runs jsonb := '[]'::jsonb;
+    v_crawl bigint;
+    v_due timestamptz;
+    v_locked timestamptz;
+    r record;
+BEGIN
+    -- One run at a time, each a step along page_crawls_next.
+    FOR r IN
+        SELECT rd.run_id, rd.seed, rd.pages_started AS domain_started, u.name, u.settings, u.pages_started
+        FROM run_domains rd CROSS JOIN LATERAL (
+            SELECT x.name, x.settings, x.pages_started FROM crawl_runs x
+            WHERE x.id = rd.run_id AND x.status = 'running' LIMIT 1
+        ) u
+        WHERE rd.domain = p_domain
+    LOOP
+        v_due := NULL;
+        v_locked := NULL;
+        SELECT x.id INTO v_crawl FROM page_crawls x
+        WHERE x.domain = p_domain AND x.run_id = r.run_id AND x.outcome IS NULL
+            AND x.locked_at IS NULL AND x.scheduled_for <= t
+        ORDER BY x.priority DESC, x.scheduled_for, x.id LIMIT 1;
+        IF v_crawl IS NULL THEN
+            SELECT min(x.scheduled_for) FILTER (WHERE x.locked_at IS NULL), min(x.locked_at) INTO v_due, v_locked
+            FROM page_crawls x WHERE x.domain = p_domain AND x.run_id = r.run_id AND x.outcome IS NULL;
+            CONTINUE WHEN v_due IS NULL AND v_locked IS NULL;
+        END IF;
+        v_runs := v_runs || jsonb_build_object(
+            'id', r.run_id, 'name', r.name, 'settings', r.settings, 'seed', r.seed,
+            'pages_started', r.pages_started, 'domain_started', r.domain_started,
+            'crawl', CASE WHEN v_crawl IS NOT NULL THEN crawl_facts(v_crawl) END,
+            'next_due', v_due, 'locked_at', v_locked);
+    END LOOP;
+    RETURN jsonb_build_object(
+        'now', t,
+        'domain', domain_state(p_domain),
+        'runs', v_runs);
+END
+$$;
+
+-- The same after closing what dead workers have left.
+CREATE OR REPLACE FUNCTION domain_next(p_domain text) RETURNS jsonb LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM domain_reap(p_domain);
+    RETURN domain_facts(p_domain);
+END
+$$;
+
+-- What is stored about a domain itself: crawl.DomainFacts.
+CREATE OR REPLACE FUNCTION domain_state(p_domain text) RETURNS jsonb LANGUAGE sql STABLE
+RETURN jsonb_build_object(
+    'name', p_domain,
+    'status', (SELECT d.status FROM domains d WHERE d.domain = p_domain),
+    'reason', (SELECT d.status_reason FROM domains d WHERE d.domain = p_domain),
+    'deferred_until', (SELECT d.next_crawl_after FROM domains d WHERE d.domain = p_domain),
+    'controls', (
+        SELECT jsonb_agg(jsonb_build_object(
+            'kind', c.kind, 'value', c.value, 'reason', c.reason, 'set_by', c.set_by, 'set_at', c.set_at,
+            'until', c.until
+        ) ORDER BY c.kind)
+        FROM domain_controls c
+        WHERE c.domain = p_domain AND c.lifted_at IS NULL AND (c.until IS NULL OR c.until > clock_timestamp())
+    ),
+    'crawl_delay_ms', (SELECT max(ro.crawl_delay_ms) FROM robots ro WHERE ro.domain = p_domain),
+    'health', (SELECT h.health FROM domain_health h WHERE h.domain = p_domain),
+    'slot_free_at', (SELECT s.free_at FROM politeness_slots s WHERE s.key = 'domain:' || p_domain),
+    'slot_reason', (SELECT s.reason FROM politeness_slots s WHERE s.key = 'domain:' || p_domain)
+);
+
+-- What is stored about an origin's robots.txt: crawl.RobotsFacts.
+CREATE OR REPLACE FUNCTION robots_facts(p_origin text) RETURNS jsonb LANGUAGE sql STABLE
+RETURN (
+    SELECT jsonb_build_object(
+        'verdict', ro.verdict, 'version', ro.version, 'expires_at', ro.expires_at, 'reason', ro.reason,
+        'agent', ro.agent, 'tdm_known', ro.tdm IS NOT NULL)
+    FROM robots ro WHERE ro.origin = p_origin
+);
+
+-- What is stored about a crawl and its page: crawl.CrawlFacts.
+CREATE OR REPLACE FUNCTION crawl_facts(p_crawl_id bigint) RETURNS jsonb LANGUAGE sql STABLE
+RETURN (
+    SELECT jsonb_build_object(
+        'id', c.id, 'url', c.url, 'kind', c.kind, 'origin', p.origin, 'depth', c.depth, 'redirects', c.redirects,
+        'priority', c.priority, 'scheduled_for', c.scheduled_for, 'locked_at', c.locked_at, 'outcome', c.outcome,
+        'attempt', (
+            SELECT count(*) FROM page_crawls x
+            WHERE x.page_id = c.page_id AND x.run_id = c.run_id AND x.id <= c.id AND NOT x.prerequisite
+        ),
+        'visit', jsonb_strip_nulls(jsonb_build_object(
+            'at', p.fetched_at, 'fresh_until', p.fresh_until, 'etag', p.etag, 'last_modified', p.last_modified,
+            'content', encode(p.content_hash, 'hex')
+        )),
+        'patterns', (
+            SELECT jsonb_agg(jsonb_build_object(
+                'pattern', u.pattern, 'seen', u.seen, 'duplicates', u.duplicates, 'recent', u.recent))
+            FROM unnest(p.patterns) k CROSS JOIN LATERAL (
+                SELECT x.pattern, x.seen, x.duplicates, x.recent FROM url_patterns x
+                WHERE x.domain = p.domain AND x.pattern = k LIMIT 1
+            ) u
+        ),
+        'robots', robots_facts(p.origin)
+    )
+    FROM page_crawls c INNER JOIN pages p ON c.page_id = p.id WHERE c.id = p_crawl_id
+);
+
+-- The facts of one page in each run, whatever has become of it there: what
+-- explains it.
+CREATE OR REPLACE FUNCTION page_facts(p_domain text, p_url text) RETURNS jsonb LANGUAGE sql STABLE
+RETURN jsonb_build_object(
+    'now', clock_timestamp(),
+    'domain', domain_state(p_domain),
+    'runs', (
+        SELECT coalesce(jsonb_agg(jsonb_build_object(
+            'id', r.id, 'name', r.name, 'status', r.status, 'settings', r.settings, 'seed', rd.seed,
+            'pages_started', r.pages_started, 'domain_started', rd.pages_started,
+            'crawl', crawl_facts((
+                SELECT c.id FROM page_crawls c
+                WHERE c.page_id = p.id AND c.run_id = r.id AND NOT c.prerequisite
+                ORDER BY c.created_at DESC, c.id DESC LIMIT 1
+            ))
+        ) ORDER BY r.id), '[]')
+        FROM pages p
+        INNER JOIN run_domains rd ON rd.domain = p.domain
+        INNER JOIN crawl_runs r ON r.id = rd.run_id
+        WHERE p.domain = p_domain AND p.url = p_url
+    )
+);

@@ -1,0 +1,27 @@
+-- Gives a domain's claim back. The caller holds the lock on the domain's row and
+-- has decided from the facts read under it. p_due says, by run, when the
+-- dispatcher is to look again; a run that is not named has nothing that can be
+-- due. p_deferred is until when the domain is deferred, or null.
+CREATE OR REPLACE FUNCTION domain_finish(
+    p_domain text, p_due jsonb, p_deferred timestamptz, p_reason text
+) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE domains SET
+        claimed_by = NULL, claim_expires_at = NULL,
+        status = CASE
+            WHEN status NOT IN ('pending', 'active') THEN status
+            WHEN EXISTS (SELECT 1 FROM page_crawls c WHERE c.domain = p_domain AND c.outcome IS NULL)
+                THEN 'pending'
+            WHEN status = 'active' THEN 'exhausted'
+            ELSE status
+        END,
+        status_reason = CASE WHEN status IN ('pending', 'active') THEN p_reason ELSE status_reason END,
+        next_crawl_after = p_deferred
+    WHERE domain = p_domain;
+    -- those of stopped runs stay: they are due again when the run goes on
+    UPDATE run_domains rd SET next_due_at = (p_due ->> rd.run_id::text)::timestamptz
+    WHERE rd.domain = p_domain
+        AND rd.next_due_at IS DISTINCT FROM (p_due ->> rd.run_id::text)::timestamptz
+        AND (SELECT r.status FROM crawl_runs r WHERE r.id = rd.run_id) = 'running';
+END
+$$;

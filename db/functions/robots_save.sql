@@ -1,0 +1,62 @@
+-- Records what is known of an origin's robots.txt: crawl.Robots. Pages that were
+-- disallowed by other rules come back to their runs. Returns how many fetches in a
+-- row have now failed.
+CREATE OR REPLACE FUNCTION robots_save(p jsonb) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+    t CONSTANT timestamptz := clock_timestamp();
+    v_failed CONSTANT boolean := coalesce((p ->> 'failed')::boolean, false);
+    v_rules CONSTANT text := coalesce(p ->> 'rules', '');
+    v_hash CONSTANT bytea := sha256(convert_to(coalesce(p ->> 'rules', ''), 'UTF8'));
+    v_version CONSTANT bigint := (extract(EPOCH FROM t) * 1e6)::bigint;
+    old robots;
+    new robots;
+BEGIN
+    INSERT INTO robots_texts (hash, rules) VALUES (v_hash, v_rules) ON CONFLICT DO NOTHING;
+    SELECT * INTO old FROM robots r WHERE r.origin = p ->> 'origin' FOR UPDATE;
+    INSERT INTO robots AS r
+        (origin, domain, verdict, agent, rules_hash, crawl_delay_ms, sitemaps, reason, status_code, etag, last_modified,
+        tdm, failures, failing_since, read_at, version, fetched_at, expires_at)
+    VALUES (p ->> 'origin', p ->> 'domain', (p ->> 'verdict')::robots_verdict, coalesce(p ->> 'agent', ''), v_hash,
+        (p ->> 'crawl_delay_ms')::bigint,
+        ARRAY(SELECT jsonb_array_elements_text(coalesce(p -> 'sitemaps', '[]'))),
+        coalesce(p ->> 'reason', ''), (p ->> 'status_code')::smallint, p ->> 'etag',
+        (p ->> 'last_modified')::timestamptz, p -> 'tdm',
+        v_failed::integer, CASE WHEN v_failed THEN t END, CASE WHEN NOT v_failed THEN t END,
+        v_version, t, t + ms_interval((p ->> 'fresh_ms')::bigint))
+    ON CONFLICT (origin) DO UPDATE SET
+        verdict = excluded.verdict, agent = excluded.agent, rules_hash = excluded.rules_hash,
+        crawl_delay_ms = excluded.crawl_delay_ms,
+        sitemaps = excluded.sitemaps, reason = excluded.reason, status_code = excluded.status_code,
+        etag = excluded.etag, last_modified = excluded.last_modified, tdm = excluded.tdm,
+        failures = CASE WHEN v_failed THEN r.failures + 1 ELSE 0 END,
+        failing_since = CASE WHEN v_failed THEN coalesce(r.failing_since, t) END,
+        read_at = CASE WHEN v_failed THEN r.read_at ELSE t END,
+        version = greatest(excluded.version, r.version + 1),
+        fetched_at = excluded.fetched_at, expires_at = excluded.expires_at
+    RETURNING * INTO new;
+    INSERT INTO robots_history (origin, version, verdict, agent, rules_hash, fetched_at, expires_at)
+    VALUES (new.origin, new.version, new.verdict, new.agent, new.rules_hash, new.fetched_at, new.expires_at);
+    IF NOT v_failed AND old.origin IS NOT NULL AND (old.verdict, old.rules_hash) <> (new.verdict, new.rules_hash) THEN
+        PERFORM disallowed_return(new.domain, new.origin);
+    END IF;
+    RETURN new.failures;
+END
+$$;
+
+-- Has pages of an origin that its robots.txt disallowed decided again.
+CREATE OR REPLACE FUNCTION disallowed_return(p_domain text, p_origin text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, redirects)
+    SELECT c.page_id, c.domain, c.priority, c.run_id, c.id, c.url, c.kind, c.depth, c.redirects
+    FROM page_crawls c
+    WHERE c.domain = p_domain AND c.outcome = 'blocked_robots'
+        AND (SELECT p.origin FROM pages p WHERE p.id = c.page_id) = p_origin
+        AND (SELECT r.status FROM crawl_runs r WHERE r.id = c.run_id) = 'running'
+        AND (SELECT f.id FROM page_crawls f WHERE f.domain = c.domain AND f.previous_id = c.id) IS NULL
+    ON CONFLICT DO NOTHING;
+    IF FOUND THEN
+        UPDATE domains SET status = 'pending', status_reason = '' WHERE domain = p_domain AND status = 'exhausted';
+        PERFORM domain_wake(p_domain);
+    END IF;
+END
+$$;

@@ -1,0 +1,75 @@
+-- Takes the slots of a domain and of what it shares with others (its address, its
+-- subnet) for one request, or says how long to wait. A taken slot stays closed
+-- until the request must have ended and the delay passed, even if nothing releases
+-- it: p_hold_ms for the domain, p_span_ms and its own delay for what is shared.
+--
+-- If a shared slot is busy, or other domains wait for it, the caller gets a place
+-- in its queue (tail): one request fits between two places. p_queued means that
+-- the caller has waited for its place; it then only waits for the slots themselves.
+--
+-- This and slot_release run on the database's clock, read after the rows are
+-- locked, so that a worker's own clock never matters. Slots are locked before any
+-- other row, in key order, which rules out deadlocks.
+CREATE OR REPLACE FUNCTION slot_take(
+    p_domain text, p_shared text[], p_shared_delay_ms bigint[], p_holder text,
+    p_hold_ms bigint, p_span_ms bigint, p_queued boolean
+) RETURNS slot_answer LANGUAGE plpgsql AS $$
+DECLARE
+    k_domain CONSTANT text := 'domain:' || p_domain;
+    keys CONSTANT text[] := k_domain || p_shared;
+    slot record;
+    domain record;
+    wanted timestamptz;
+    place timestamptz;
+    reason text;
+    t timestamptz;
+BEGIN
+    -- Before anything is locked: an address's lock must not be held while its
+    -- domain's row is inserted, which others lock first.
+    IF EXISTS (SELECT 1 FROM unnest(keys) k WHERE (SELECT s.key FROM politeness_slots s WHERE s.key = k) IS NULL) THEN
+        INSERT INTO politeness_slots (key) SELECT k FROM unnest(keys) k ORDER BY k
+        ON CONFLICT (key) DO NOTHING;
+    END IF;
+    PERFORM 1 FROM (SELECT k FROM unnest(keys) k ORDER BY k) o
+    CROSS JOIN LATERAL (SELECT 1 FROM politeness_slots s WHERE s.key = o.k FOR UPDATE) l;
+    t := clock_timestamp();
+    SELECT s.* INTO domain FROM politeness_slots s WHERE s.key = k_domain;
+    IF domain.free_at > t THEN
+        RETURN (false, ms_between(t, domain.free_at), domain.reason, 0)::slot_answer;
+    END IF;
+    FOR slot IN
+        SELECT s.free_at, s.tail, s.holder, k.key, ms_interval(k.delay_ms) AS delay
+        FROM unnest(p_shared, p_shared_delay_ms) AS k (key, delay_ms)
+        CROSS JOIN LATERAL (SELECT x.* FROM politeness_slots x WHERE x.key = k.key) s
+    LOOP
+        CONTINUE WHEN slot.free_at <= t AND (slot.tail <= t OR p_queued);
+        -- A request in flight ends long before its lease, as a rule: look again soon.
+        wanted := greatest(t, CASE
+            WHEN slot.holder IS NULL THEN slot.free_at ELSE least(slot.free_at, t + slot.delay)
+        END);
+        IF NOT p_queued THEN
+            wanted := greatest(wanted, slot.tail);
+        END IF;
+        IF place IS NULL OR wanted > place THEN
+            place := wanted;
+            reason := split_part(slot.key, ':', 1);
+        END IF;
+    END LOOP;
+    IF place IS NOT NULL THEN
+        IF NOT p_queued THEN
+            UPDATE politeness_slots s
+            SET tail = greatest(s.tail, place + ms_interval(p_shared_delay_ms[array_position(p_shared, s.key)]))
+            WHERE s.key = ANY (p_shared);
+        END IF;
+        RETURN (false, ms_between(t, place), reason, 0)::slot_answer;
+    END IF;
+    UPDATE politeness_slots s
+    SET free_at = t + ms_interval(CASE
+            WHEN s.key = k_domain THEN p_hold_ms
+            ELSE p_span_ms + p_shared_delay_ms[array_position(p_shared, s.key)]
+        END),
+        holder = p_holder, reason = 'in flight', updated_at = t
+    WHERE s.key = ANY (keys);
+    RETURN (true, 0, '', 0)::slot_answer;
+END
+$$;

@@ -1,0 +1,42 @@
+-- name: DomainNext :one
+SELECT domain_next(@domain::text)::jsonb AS facts;
+
+-- name: DomainFacts :one
+SELECT domain_facts(@domain::text)::jsonb AS facts;
+
+-- name: PageFacts :one
+SELECT page_facts(@domain::text, @url::text)::jsonb AS facts;
+
+-- name: CrawlBegin :one
+SELECT
+    a.granted::boolean AS granted,
+    a.wait_ms::bigint AS wait_ms,
+    a.reason::text AS reason,
+    a.crawl_id::bigint AS crawl_id
+FROM crawl_begin(@start::jsonb) AS a;
+
+-- name: CrawlRecord :one
+SELECT
+    r.closed::boolean AS closed,
+    r.news::boolean AS news,
+    r.facts::jsonb AS facts
+FROM crawl_record(@attempt::jsonb) AS r;
+
+-- name: SlotReleaseShared :exec
+SELECT slot_release_shared(
+    @shared::text [], @shared_delay_ms::bigint [], @holder::text, @since_end_ms::bigint
+);
+
+-- name: CrawlAbandon :exec
+SELECT crawl_abandon(@crawl_id::bigint, @domain::text, @shared::text [], @why::text);
+
+-- Puts off what is pending for an origin.
+-- name: OriginDefer :execrows
+UPDATE page_crawls AS c SET scheduled_for = @until
+FROM pages AS p
+WHERE
+    p.id = c.page_id AND p.origin = @origin::text AND c.domain = @domain::text
+    AND c.outcome IS NULL AND c.locked_at IS NULL AND c.scheduled_for < @until;
+
+-- name: SlotGet :one
+SELECT * FROM politeness_slots WHERE key = @key;

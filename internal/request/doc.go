@@ -1,0 +1,8 @@
+// Package request makes the one guarded request that every kind of request is:
+// resolve the host, take the lease of its slots, fetch, settle. Settling gives the
+// slots back, records the attempt and observes what the answer says about the
+// domain's health. What differs by kind is a small value, [Ask].
+//
+// No request is made without a lease, and none outlasts it. A request that was made
+// is recorded even if its caller is cancelled meanwhile.
+package request

@@ -1,0 +1,199 @@
+package request
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/urls"
+	"github.com/mosey-web/mosey/internal/dns"
+	"github.com/mosey-web/mosey/internal/fetch"
+)
+
+// Kind is how one kind of request is made.
+type Kind struct {
+	// Accept is the header of that name.
+	Accept string
+	// MaxBytes caps the body; 0 is the Fetcher's own limit.
+	MaxBytes int64
+}
+
+// Ask is one request to be made.
+type Ask struct {
+	Kind
+
+	// Start names the crawl, or the prerequisite. Shared, Hold, Span and Claim are
+	// filled in.
+	Start crawl.Start
+	URL   urls.URL
+	// FactsOf is the domain whose facts are wanted next; empty is Start.Domain.
+	FactsOf string
+	Header  http.Header
+	// WantBody decides from an answer's header whether its body is read.
+	WantBody func(*fetch.Response) bool
+
+	// Pace and Health are those of the domain, Run the one it is made for.
+	Pace   decide.Pace
+	Health crawl.Health
+	Run    crawl.RunFacts
+	// Retry says that the page is tried again if the site is in trouble.
+	Retry bool
+
+	// Wanted, where set, is asked once the lease is had: another may have made the
+	// request meanwhile.
+	Wanted func(context.Context) (bool, error)
+	// Read gets out of an answer, or of an error, what there is to record. It is
+	// called before the attempt's pace is known.
+	Read func(context.Context, *Exchange) error
+	// Settle, where set, is called once it is, just before the attempt is recorded.
+	Settle func(*Exchange)
+}
+
+// Exchange is a request that was made, or tried.
+type Exchange struct {
+	// Attempt is what is recorded of it.
+	Attempt crawl.Attempt
+	// Response is nil where there was no complete answer, for Err.
+	Response *fetch.Response
+	Err      error
+	// Trouble classes the answer for the back-off. It may be made worse by Read.
+	Trouble politeness.Trouble
+	// CrawlDelay is one that this very answer asks for.
+	CrawlDelay time.Duration
+}
+
+// Result is what became of an Ask.
+type Result struct {
+	// Lease says what to wait for, where it was not granted.
+	Lease crawl.Lease
+	// Refused is why there is no address that may be asked; no lease was taken.
+	Refused error
+	// Unwanted says that Wanted said no.
+	Unwanted bool
+	// Exchange is nil unless the request was made.
+	Exchange *Exchange
+	Recorded crawl.Recorded
+}
+
+// Do makes the request, if the guard grants it a lease, and records it. An error
+// is trouble of our own: the request was not made, or could not be recorded.
+func (c *Client) Do(ctx context.Context, ask Ask) (Result, error) {
+	release, err := c.place(ctx, ask.Health)
+	if err != nil {
+		return Result{}, err
+	}
+	defer release()
+	t, err := c.resolve(ctx, ask.URL)
+	switch {
+	case errors.Is(err, dns.ErrLimited):
+		return Result{}, err
+	case err != nil:
+		return Result{Refused: err}, nil
+	}
+	began := time.Now()
+	start := c.start(ask, t)
+	lease, err := c.Store.Begin(ctx, start)
+	if err != nil || !lease.Granted {
+		return Result{Lease: lease}, err
+	}
+	if ask.Wanted != nil {
+		if wanted, err := ask.Wanted(ctx); err != nil || !wanted {
+			abandoned := c.Store.Abandon(context.WithoutCancel(ctx), start, lease.CrawlID, "another has asked meanwhile")
+			return Result{Lease: lease, Unwanted: true}, errors.Join(err, abandoned)
+		}
+	}
+	x := c.exchange(ctx, ask, t, began)
+	if ownTrouble(x.Err) {
+		abandoned := c.Store.Abandon(context.WithoutCancel(ctx), start, lease.CrawlID, "no request was made: "+x.Err.Error())
+		return Result{Lease: lease}, errors.Join(x.Err, abandoned)
+	}
+	x.Attempt.CrawlID, x.Attempt.Domain, x.Attempt.FactsOf = lease.CrawlID, start.Domain, ask.FactsOf
+	x.Attempt.IP, x.Attempt.Shared = t.ip(), start.Shared
+	if err := ask.Read(ctx, x); err != nil {
+		return Result{Lease: lease, Exchange: x}, err
+	}
+	c.pace(ask, x)
+	if ask.Settle != nil {
+		ask.Settle(x)
+	}
+	rec, err := c.Record(ctx, x.Attempt)
+	return Result{Lease: lease, Exchange: x, Recorded: rec}, err
+}
+
+// start fills in what the lease needs.
+func (c *Client) start(ask Ask, t target) crawl.Start {
+	s := ask.Start
+	delay, _ := politeness.Delay(ask.Pace.Waits)
+	s.Shared = c.shared(t.addr, ask.Pace.IPDelay, ask.Pace.SubnetDelay)
+	s.Hold, s.Span = crawl.Millis(c.span()+delay), crawl.Millis(c.span())
+	s.Claim = crawl.Millis(crawl.ClaimRenewed)
+	return s
+}
+
+// exchange fetches. The slots are leased until a deadline, and it is done with them
+// by then: a process that was stopped for a while after it took the slots would
+// begin late, and still be reading while others ask.
+func (c *Client) exchange(ctx context.Context, ask Ask, t target, began time.Time) *Exchange {
+	x := &Exchange{Attempt: crawl.Attempt{Requested: true, RobotsVersion: robotsVersion(ask)}}
+	asked := time.Now()
+	if x.Err = t.dnsErr; x.Err == nil {
+		deadline := began.Add(c.span())
+		ctx, cancel := context.WithDeadline(ctx, deadline)
+		defer cancel()
+		x.Response, x.Err = c.Fetcher.Do(ctx, fetch.Request{
+			URL: ask.URL.String(), Addr: t.addr, Deadline: deadline, Accept: ask.Accept,
+			MaxBodyBytes: ask.MaxBytes, Header: ask.Header, WantBody: ask.WantBody,
+		})
+		c.noteAddress(t.addr, x.Err)
+	}
+	if x.Err != nil {
+		failed(x, asked)
+	} else {
+		answered(x)
+	}
+	return x
+}
+
+func robotsVersion(ask Ask) int64 {
+	if ask.Run.Crawl == nil || ask.Run.Crawl.Robots == nil || ask.Start.Prerequisite {
+		return 0
+	}
+	return ask.Run.Crawl.Robots.Version
+}
+
+const (
+	// recordSpan is how long a finished attempt is kept in memory while the database
+	// is away. After that the attempt is taken for dead, and made again.
+	recordSpan = 2 * time.Minute
+	// recordPauseMax caps the pause between two tries.
+	recordPauseMax = 5 * time.Second
+)
+
+// Record closes an attempt. The request has been made, so neither a cancelled
+// caller nor a database that is away for a while may keep it from being recorded.
+func (c *Client) Record(ctx context.Context, at crawl.Attempt) (crawl.Recorded, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordSpan)
+	defer cancel()
+	for pause := 100 * time.Millisecond; ; pause = min(2*pause, recordPauseMax) {
+		rec, err := c.Store.Record(ctx, at)
+		if err == nil {
+			if !rec.Closed {
+				c.Warn(ctx, "the attempt had been taken for dead; not recorded again",
+					"domain", at.Domain, "crawl", at.CrawlID, "outcome", at.Outcome)
+			}
+			return rec, nil
+		}
+		c.Warn(ctx, "could not record an attempt", "crawl", at.CrawlID, "error", err)
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return rec, err
+		}
+	}
+}

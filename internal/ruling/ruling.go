@@ -1,0 +1,142 @@
+// Package ruling reads the texts that a decision needs beside its facts: the rules
+// of robots.txt and tdmrep.json, and windows. It keeps what it has parsed, so that
+// a page costs no query and no parsing for them.
+package ruling
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"sync"
+
+	"github.com/maypok86/otter/v2"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/urls"
+	"github.com/mosey-web/mosey/crawl/usage"
+	"github.com/mosey-web/mosey/internal/robots"
+)
+
+// Store is the rows of robots.txt.
+type Store interface {
+	Robots(ctx context.Context, origin string) (crawl.Robots, error)
+}
+
+const (
+	// cacheBytes bounds the text behind the cached rules. A hostile robots.txt can be
+	// 2 MB in canonical form; the usual one is under 1 KB.
+	cacheBytes = 32 << 20
+	// overhead is what an entry costs beside its text, roughly.
+	overhead = 512
+)
+
+// Reader reads rulings. It is safe for concurrent use.
+type Reader struct {
+	store Store
+	cache *otter.Cache[string, parsed]
+	// windows holds politeness.Windows by their text
+	windows sync.Map
+}
+
+// parsed are the rules for one agent.
+type parsed struct {
+	rules *robots.Rules
+	tdm   usage.TDM
+	size  int
+}
+
+// New makes a reader.
+func New(store Store) (*Reader, error) {
+	cache, err := otter.New(&otter.Options[string, parsed]{
+		MaximumWeight: cacheBytes,
+		Weigher: func(key string, r parsed) uint32 {
+			return uint32(len(key) + r.size + overhead) //nolint:gosec // bounded by package robots
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make the cache of rules: %w", err)
+	}
+	return &Reader{store: store, cache: cache}, nil
+}
+
+// Facts completes facts for a decision about a crawl; nil is about none.
+func (r *Reader) Facts(ctx context.Context, f crawl.Facts, c *crawl.CrawlFacts) (decide.Facts, error) {
+	full := decide.Facts{Facts: f}
+	for _, text := range decide.WindowTexts(f) {
+		w, err := r.windowsOf(text)
+		if err != nil {
+			return full, fmt.Errorf("stored for %s: %w", f.Domain.Name, err)
+		}
+		full.Windows = append(full.Windows, w)
+	}
+	if c == nil || c.Robots == nil {
+		return full, nil
+	}
+	switch c.Robots.Verdict {
+	case crawl.RobotsRules, crawl.RobotsAllowAll:
+	case crawl.RobotsUnknown, crawl.RobotsDisallowAll, crawl.RobotsUnreachable:
+		return full, nil
+	}
+	ruling, err := r.read(ctx, *c)
+	full.Ruling = ruling
+	return full, err
+}
+
+// read says what a crawl's origin says about its page.
+func (r *Reader) read(ctx context.Context, c crawl.CrawlFacts) (*decide.Ruling, error) {
+	u, err := urls.Parse(c.URL)
+	if err != nil {
+		return nil, fmt.Errorf("stored URL: %w", err)
+	}
+	p, err := r.rules(ctx, c.Origin, c.Robots.Version)
+	if err != nil {
+		return nil, err
+	}
+	d, tdm := p.rules.Decide(u.RequestTarget()), p.rules.Decide(usage.TDMPath)
+	ruling := &decide.Ruling{
+		Allowed: d.Allowed, Line: d.Line, Rule: d.Rule, TDMAllowed: tdm.Allowed, TDMLine: tdm.Line,
+	}
+	if rule, found := p.tdm.Match(u.RequestTarget(), robots.Match); found {
+		ruling.Usage.AddTDM(rule)
+	}
+	ruling.Usage.AddRobots(p.rules.ContentSignals())
+	return ruling, nil
+}
+
+// rules returns the rules of an origin in the version that the facts have named.
+func (r *Reader) rules(ctx context.Context, origin string, version int64) (parsed, error) {
+	key := origin + " " + strconv.FormatInt(version, 10)
+	if p, ok := r.cache.GetIfPresent(key); ok {
+		return p, nil
+	}
+	stored, err := r.store.Robots(ctx, origin)
+	if err != nil {
+		return parsed{}, err
+	}
+	p := parsed{rules: robots.Restore(stored.Rules), size: len(stored.Rules) + len(stored.TDM)}
+	if len(stored.TDM) > 0 {
+		if err := json.Unmarshal(stored.TDM, &p.tdm); err != nil {
+			return parsed{}, fmt.Errorf("read the tdmrep.json of %s: %w", origin, err)
+		}
+	}
+	// The version that was read may be newer than the one asked for: that is what
+	// holds now, but only under its own name.
+	r.cache.Set(origin+" "+strconv.FormatInt(stored.Version, 10), p)
+	return p, nil
+}
+
+// windowsOf parses windows, each text once: that can read a time zone's file.
+func (r *Reader) windowsOf(text string) (politeness.Windows, error) {
+	known, _ := r.windows.Load(text)
+	if w, ok := known.(politeness.Windows); ok {
+		return w, nil
+	}
+	w, err := politeness.ParseWindows(text)
+	if err == nil {
+		r.windows.Store(text, w)
+	}
+	return w, err
+}
