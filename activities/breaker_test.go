@@ -48,7 +48,7 @@ func TestBreaker(t *testing.T) {
 		res, err = b.fetchPages(t, 50)
 		require.NoError(t, err)
 		require.Equal(t, activities.StepFinish, res.Next)
-		require.False(t, res.PutAway)
+		require.False(t, res.Defer)
 		d, err := b.store.Domain(t.Context(), b.site)
 		require.NoError(t, err)
 		require.Equal(t, crawl.DomainBlocked, d.Status)

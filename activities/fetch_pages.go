@@ -49,7 +49,8 @@ type FetchPagesResult struct {
 	// Next is what to do after Wait, about URL: a page, or an origin for StepRobots.
 	Next Step   `json:"next"`
 	URL  string `json:"url,omitempty"`
-	// Kind is what of the origin to fetch, with StepRobots.
+	// Kind is what of the origin to fetch, with StepRobots: robots.txt, unless it is
+	// named.
 	Kind   crawl.Kind     `json:"kind,omitempty"`
 	Wait   crawl.Duration `json:"wait,omitempty"`
 	Reason crawl.Reason   `json:"reason,omitempty"`
@@ -139,7 +140,7 @@ func (b *batch) step(ctx context.Context, facts crawl.Facts) (crawl.Facts, bool,
 	switch d.Do {
 	case decide.Request:
 		if b.pages >= b.in.MaxPages || stopping(ctx) {
-			b.then(StepFetch, d.Crawl.URL, 0, "")
+			b.then(StepFetch, d.Crawl.URL, 0, facts.Domain.SlotReason)
 			return facts, true, nil
 		}
 		return b.attempt(ctx, f, d)
@@ -154,7 +155,9 @@ func (b *batch) step(ctx context.Context, facts crawl.Facts) (crawl.Facts, bool,
 	case decide.FetchPrerequisite:
 		// the wait for the slot is FetchRobots's own
 		b.then(StepRobots, d.Crawl.Origin, 0, "")
-		b.res.Kind = d.Prerequisite
+		if d.Prerequisite != crawl.KindRobots {
+			b.res.Kind = d.Prerequisite
+		}
 		return facts, true, nil
 	case decide.Wait:
 		return b.wait(ctx, facts, d)
@@ -163,6 +166,9 @@ func (b *batch) step(ctx context.Context, facts crawl.Facts) (crawl.Facts, bool,
 		b.res.Defer = true
 	case decide.Finish, decide.Done:
 		b.then(StepFinish, "", 0, d.Reason)
+		if d.Reason == crawl.ReasonScheduled {
+			b.res.Reason = "" // nothing is due: there is no more to say
+		}
 	}
 	return facts, true, nil
 }
@@ -332,7 +338,7 @@ func (b *batch) troubled(
 	}
 	delay := time.Duration(at.Delay)
 	if stopping(ctx) || decide.DefersDomain(*d.Run, delay, at.Reason) {
-		url := d.Crawl.URL
+		url := ""
 		if next := decide.Pick(facts, facts.Now); next != nil {
 			url = next.Crawl.URL
 		}

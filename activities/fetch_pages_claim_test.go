@@ -10,21 +10,34 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/test/web"
 )
 
 // anotherWorker begins the site's next crawl, as another worker does that
 // then dies.
-func (b *testBundle) anotherWorker(t *testing.T, hold time.Duration) crawl.Next {
+func (b *testBundle) anotherWorker(t *testing.T, hold time.Duration) crawl.Lease {
 	t.Helper()
-	n, err := b.store.Next(t.Context(), b.site)
+	f, err := b.store.Next(t.Context(), b.site)
 	require.NoError(t, err)
-	addr, _ := b.web.Addr(b.site)
-	permit, err := b.store.Begin(t.Context(), n, b.site, addr.String(), hold, hold, false)
+	run := decide.Pick(f, f.Now)
+	require.NotNil(t, run)
+	return b.begin(t, crawl.Start{
+		CrawlID: run.Crawl.ID, RunID: run.ID, Domain: b.site, Origin: run.Crawl.Origin, URL: run.Crawl.URL,
+		Kind: run.Crawl.Kind, Final: decide.LastAttempt(*run, *run.Crawl),
+		Hold: crawl.Millis(hold), Span: crawl.Millis(hold), Claim: crawl.Millis(crawl.ClaimRenewed),
+	})
+}
+
+// begin takes a lease, which must be free.
+func (b *testBundle) begin(t *testing.T, s crawl.Start) crawl.Lease {
+	t.Helper()
+	s.Shared = []crawl.SharedSlot{}
+	lease, err := b.store.Begin(t.Context(), s)
 	require.NoError(t, err)
-	require.True(t, permit.Granted)
-	return n
+	require.True(t, lease.Granted, lease)
+	return lease
 }
 
 func TestFetchPagesNextToAnotherWorker(t *testing.T) {
@@ -138,9 +151,11 @@ func TestFetchPagesNextToAnotherWorker(t *testing.T) {
 	t.Run("StaysForARobotsRequestWhoseWorkerMayHaveDied", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, options{})
-		p, err := b.store.TakeSlot(t.Context(), b.site, "", "robots:dead", time.Minute, time.Minute, 0, 0, false)
-		require.NoError(t, err)
-		require.True(t, p.Granted)
+		b.begin(t, crawl.Start{
+			RunID: b.run.ID, Domain: b.site, Origin: originOf(t, b.page("/")), URL: b.page("/robots.txt"),
+			Kind: crawl.KindRobots, Prerequisite: true, Final: true,
+			Hold: crawl.Millis(time.Minute), Span: crawl.Millis(time.Minute), Claim: crawl.Millis(time.Minute),
+		})
 		res, err := b.fetchPages(t, 1)
 		require.NoError(t, err)
 		require.Equal(t, activities.StepFetch, res.Next)
@@ -150,7 +165,7 @@ func TestFetchPagesNextToAnotherWorker(t *testing.T) {
 		res, err = b.fetchPages(t, 1)
 		require.NoError(t, err)
 		require.Equal(t, activities.StepFinish, res.Next)
-		require.Equal(t, 1, b.count(t, "SELECT count(*) FROM requests WHERE lost"))
+		require.Equal(t, 1, b.count(t, "SELECT count(*) FROM page_crawls WHERE lost"))
 	})
 
 	t.Run("NeverHasTwoRequestsInFlight", func(t *testing.T) {
@@ -181,6 +196,6 @@ func TestFetchPagesNextToAnotherWorker(t *testing.T) {
 		report := web.Judge(b.web.Log(), web.Expectations{Plan: b.web.Plan, Delay: delay, Partial: true})
 		require.Empty(t, report.Violations())
 		require.Equal(t, 7, report.Pages)
-		require.Equal(t, 7, b.count(t, "SELECT count(*) FROM page_crawls WHERE outcome = 'success'"))
+		require.Equal(t, 7, b.count(t, "SELECT count(*) FROM page_crawls WHERE outcome = 'success' AND kind = 'page'"))
 	})
 }

@@ -204,7 +204,7 @@ func TestFetchPages(t *testing.T) {
 	t.Run("AsksNothingOfABlockedDomainOrAStoppedRun", func(t *testing.T) {
 		t.Parallel()
 		for _, stop := range []func(*testBundle) error{
-			func(b *testBundle) error { return b.store.BlockDomain(t.Context(), b.site, "a wish") },
+			func(b *testBundle) error { return b.control(b.site, crawl.ControlStop, nil) },
 			func(b *testBundle) error {
 				_, err := b.store.StopRun(t.Context(), b.run.ID, "enough")
 				return err

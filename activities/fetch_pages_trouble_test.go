@@ -98,7 +98,7 @@ func TestFetchPagesRetries(t *testing.T) {
 		in := activities.FetchPagesInput{Domain: "127.65.0.1", MaxPages: 1}
 		_, err := call[activities.FetchPagesResult](t, b.acts, b.acts.FetchPages, in)
 		require.InDelta(t, 2250*time.Millisecond, requireTrouble(t, err), float64(time.Second))
-		rep, err := b.store.Page(t.Context(), seed)
+		rep, err := b.store.Page(t.Context(), domainOf(t, seed), seed)
 		require.NoError(t, err)
 		require.Len(t, rep.Crawls, 2)
 		require.Equal(t, crawl.OutcomeFailed, rep.Crawls[1].Outcome)
@@ -262,19 +262,19 @@ func TestFetchPagesObeysRetryAfter(t *testing.T) {
 		})
 	}
 
-	t.Run("AndPutsTheDomainAwayBeyondItsPatience", func(t *testing.T) {
+	t.Run("AndDefersTheDomainForALongWait", func(t *testing.T) {
 		t.Parallel()
 		const long = 2 * time.Hour
 		b := setup(t, options{
 			sites:    []web.Site{{Pages: -1, Plain: true, Behaviour: web.Status{Code: 503, RetryAfter: long}}},
-			settings: crawl.Settings{Patience: new(crawl.Duration(time.Hour))},
+			settings: crawl.Settings{DeferAfter: new(crawl.Duration(time.Hour))},
 		})
 		b.seed(t, "/")
 		b.allowAll(t, b.page("/"))
 		res, err := b.fetchPages(t, 1)
 		require.NoError(t, err)
 		require.Equal(t, activities.FetchPagesResult{
-			Next: activities.StepFinish, PutAway: true, Closed: 1, Wait: crawl.Duration(long), Reason: crawl.ReasonRetryAfter,
+			Next: activities.StepFinish, Defer: true, Closed: 1, Wait: crawl.Duration(long), Reason: crawl.ReasonRetryAfter,
 		}, res)
 		b.requireRetry(t, long, long, long)
 	})
@@ -286,9 +286,9 @@ func TestFetchPagesObeysRetryAfter(t *testing.T) {
 		b.allowAll(t, b.page("/"))
 		res, err := b.fetchPages(t, 1)
 		require.NoError(t, err)
-		require.True(t, res.PutAway)
+		require.True(t, res.Defer)
 		finished, err := call[activities.FinishDomainResult](t, b.acts, b.acts.FinishDomain, activities.FinishDomainInput{
-			Domain: b.site, PutAway: true, Wait: res.Wait, Reason: string(res.Reason),
+			Domain: b.site, Defer: true, Wait: res.Wait, Reason: string(res.Reason),
 		})
 		require.NoError(t, err)
 		require.True(t, finished.Finished)

@@ -61,6 +61,7 @@ type originFetch struct {
 	*Activities
 
 	in     FetchRobotsInput
+	kind   crawl.Kind
 	url    urls.URL
 	domain string // of url; differs from in.Domain after a redirect elsewhere
 	facts  crawl.Facts
@@ -99,18 +100,19 @@ func (a *Activities) FetchRobots(ctx context.Context, in FetchRobotsInput) (Fetc
 }
 
 func (a *Activities) newOriginFetch(ctx context.Context, in FetchRobotsInput) (*originFetch, error) {
-	if in.Kind == "" {
-		in.Kind = crawl.KindRobots
+	kind := crawl.KindRobots
+	if in.Kind != "" {
+		kind = in.Kind
 	}
 	raw := in.URL
 	if raw == "" {
-		raw = in.Origin + originPath(in.Kind)
+		raw = in.Origin + originPath(kind)
 	}
 	u, err := urls.Parse(raw)
 	if err != nil {
 		return nil, badInput(err)
 	}
-	f := &originFetch{Activities: a, in: in, url: u, domain: u.Domain()}
+	f := &originFetch{Activities: a, in: in, kind: kind, url: u, domain: u.Domain()}
 	if f.facts, err = a.store.Next(ctx, in.Domain); err == nil && f.domain != in.Domain {
 		f.other, err = a.store.Next(ctx, f.domain)
 	}
@@ -140,7 +142,7 @@ func (f *originFetch) fetch(ctx context.Context) (FetchRobotsResult, error) {
 	if c, forbidden := f.facts.Domain.Controls.Forbidding(f.facts.Now); forbidden {
 		// by now: nothing of the domain is due any more
 		res := f.verdict(f.stored)
-		res.Detail = "the domain is under a " + string(c.Kind)
+		res.Detail = "the domain is " + string(decide.ReasonOf(c.Kind))
 		return res, nil
 	}
 	if _, forbidden := f.other.Domain.Controls.Forbidding(f.facts.Now); forbidden {
@@ -192,7 +194,7 @@ func (f *originFetch) ask(ctx context.Context) (FetchRobotsResult, error) {
 	ask := request.Ask{
 		Kind: robotsKind, URL: f.url, FactsOf: f.in.Domain, Header: f.conditions(),
 		Start: crawl.Start{
-			RunID: f.run.ID, Domain: f.domain, Origin: f.url.Origin(), URL: f.url.String(), Kind: f.in.Kind,
+			RunID: f.run.ID, Domain: f.domain, Origin: f.url.Origin(), URL: f.url.String(), Kind: f.kind,
 			Prerequisite: true, Final: true, Queued: f.in.Queued,
 		},
 		WantBody: func(r *fetch.Response) bool { return r.Status >= 200 && r.Status < 300 },
@@ -246,7 +248,7 @@ func (f *originFetch) again(wait time.Duration, why crawl.Reason, queued bool) F
 
 // conditions let the server answer 304 where what is stored still holds.
 func (f *originFetch) conditions() http.Header {
-	if f.in.Kind != crawl.KindRobots || f.stored.Age < 0 || f.outdated(f.stored) {
+	if f.kind != crawl.KindRobots || f.stored.Age < 0 || f.outdated(f.stored) {
 		return nil
 	}
 	h := http.Header{}

@@ -48,5 +48,5 @@ func TestFetchRobotsOnceForTwo(t *testing.T) {
 	require.Equal(t, first, <-done)
 	require.Len(t, b.web.Log(), 1)
 	b.requireNothingInFlight(t)
-	require.Zero(t, b.count(t, "SELECT count(*) FROM requests WHERE lost"))
+	require.Zero(t, b.count(t, "SELECT count(*) FROM page_crawls WHERE lost"))
 }

@@ -48,7 +48,7 @@ func (b *testBundle) followRobots(t *testing.T) (activities.FetchRobotsResult, e
 			return res, err
 		}
 		time.Sleep(time.Duration(res.Wait))
-		in.URL, in.Hops, in.Queued = res.URL, res.Hops, res.Queued
+		in.Kind, in.URL, in.Hops, in.Queued = res.Kind, res.URL, res.Hops, res.Queued
 	}
 }
 
@@ -78,7 +78,7 @@ func TestFetchRobots(t *testing.T) {
 		require.Equal(t, agent, r.Agent)
 		require.Equal(t, b.site, r.Domain)
 		require.Equal(t, 200, r.StatusCode)
-		require.Equal(t, 21500*time.Millisecond, *r.CrawlDelay)
+		require.Equal(t, 21500*time.Millisecond, time.Duration(*r.CrawlDelay))
 		require.Equal(t, []string{"https://example.org/map.xml"}, r.Sitemaps)
 		require.WithinDuration(t, r.FetchedAt.Add(24*time.Hour), r.ExpiresAt, time.Second)
 
@@ -136,7 +136,7 @@ func TestFetchRobots(t *testing.T) {
 		b := setup(t, options{sites: robotsSite(web.RobotsHTML)})
 		b.seed(t, "/")
 		b.readRobots(t)
-		require.Equal(t, time.Second, *b.robots(t).CrawlDelay)
+		require.Equal(t, time.Second, time.Duration(*b.robots(t).CrawlDelay))
 		_, reason := b.slot(t)
 		require.Equal(t, crawl.ReasonCrawlDelay, reason)
 	})

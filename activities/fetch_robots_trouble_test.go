@@ -98,7 +98,7 @@ func TestFetchRobotsThatCannotBeRead(t *testing.T) {
 			pages, err := b.fetchPages(t, 1)
 			require.NoError(t, err)
 			require.Equal(t, activities.StepFinish, pages.Next)
-			require.False(t, pages.PutAway, "the domain may have other origins")
+			require.False(t, pages.Defer, "the domain may have other origins")
 			require.Equal(t, 2, b.count(t, "SELECT count(*) FROM page_crawls WHERE outcome IS NULL AND scheduled_for = $1", r.ExpiresAt))
 			b.later(t)
 		}
@@ -127,12 +127,12 @@ func TestFetchRobotsThatCannotBeRead(t *testing.T) {
 		require.Greater(t, left, asked-30*time.Second)
 	})
 
-	t.Run("PutsTheOriginOffBeyondThePatience", func(t *testing.T) {
+	t.Run("PutsTheOriginOffForALongWait", func(t *testing.T) {
 		t.Parallel()
 		const asked = 3 * time.Hour
 		b := setup(t, options{
 			sites:    robotsFile(web.Status{Code: 429, RetryAfter: asked}),
-			settings: crawl.Settings{Patience: new(crawl.Duration(time.Hour))},
+			settings: crawl.Settings{DeferAfter: new(crawl.Duration(time.Hour))},
 		})
 		b.seed(t, "/")
 		res, err := b.fetchRobots(t, b.robotsInput(t))

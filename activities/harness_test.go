@@ -82,7 +82,7 @@ func setup(t *testing.T, o options) *testBundle {
 	}
 	b := &testBundle{url: dbtest.URL(t), starter: &starter{}}
 	b.web = web.StartT(t, web.Options{Sites: o.sites, PageBytes: 1 << 10})
-	store, err := db.Open(t.Context(), b.url)
+	store, err := db.OpenOwner(t.Context(), b.url)
 	require.NoError(t, err)
 	t.Cleanup(store.Close)
 	b.store = store
@@ -186,13 +186,20 @@ func originOf(t *testing.T, raw string) string {
 	return u.Origin()
 }
 
+func domainOf(t *testing.T, raw string) string {
+	t.Helper()
+	u, err := urls.Parse(raw)
+	require.NoError(t, err)
+	return u.Domain()
+}
+
 // allowAll stores that an origin has no robots.txt, for tests of what comes after.
 func (b *testBundle) allowAll(t *testing.T, raw string) {
 	t.Helper()
 	u, err := urls.Parse(raw)
 	require.NoError(t, err)
 	_, err = b.store.SaveRobots(t.Context(), crawl.Robots{
-		Origin: u.Origin(), Domain: u.Domain(), Agent: agent, Verdict: crawl.RobotsAllowAll, Fresh: time.Hour,
+		Origin: u.Origin(), Domain: u.Domain(), Agent: agent, Verdict: crawl.RobotsAllowAll, Fresh: crawl.Millis(time.Hour),
 	})
 	require.NoError(t, err)
 }
@@ -210,7 +217,22 @@ func (b *testBundle) readRobots(t *testing.T) activities.FetchRobotsResult {
 func (b *testBundle) fetchPages(t *testing.T, maxPages int, with ...envOption) (activities.FetchPagesResult, error) {
 	t.Helper()
 	in := activities.FetchPagesInput{Domain: b.site, MaxPages: maxPages}
-	return call[activities.FetchPagesResult](t, b.acts, b.acts.FetchPages, in, with...)
+	res, err := call[activities.FetchPagesResult](t, b.acts, b.acts.FetchPages, in, with...)
+	res.Runs = nil // see TestRunsOfADomain
+	return res, err
+}
+
+// control stores a person's decision about a domain.
+func (b *testBundle) control(domain string, kind crawl.ControlKind, value any) error {
+	c := crawl.Control{Kind: kind, Reason: "asked to", SetBy: "a test"}
+	if value != nil {
+		data, err := json.Marshal(value)
+		if err != nil {
+			return err
+		}
+		c.Value = data
+	}
+	return b.store.SetControl(context.Background(), domain, c)
 }
 
 func (b *testBundle) fetchRobots(t *testing.T, in activities.FetchRobotsInput) (activities.FetchRobotsResult, error) {
@@ -221,7 +243,7 @@ func (b *testBundle) fetchRobots(t *testing.T, in activities.FetchRobotsInput) (
 // report is what is stored of a page of the site.
 func (b *testBundle) report(t *testing.T, target string) crawl.PageReport {
 	t.Helper()
-	rep, err := b.store.Page(t.Context(), b.page(target))
+	rep, err := b.store.Page(t.Context(), b.site, b.page(target))
 	require.NoError(t, err)
 	return rep
 }

@@ -54,9 +54,10 @@ func originPath(kind crawl.Kind) string {
 // read turns an answer into a verdict (RFC 9309 §2.3.1).
 func (f *originFetch) read(ctx context.Context, x *request.Exchange) error {
 	if errors.Is(x.Err, fetch.KindCanceled) {
+		x.Trouble = politeness.TroubleNone // given up by us: it tells nothing about the site
 		return nil
 	}
-	if f.in.Kind == crawl.KindTDM {
+	if f.kind == crawl.KindTDM {
 		return f.readTDM(x)
 	}
 	resp := x.Response
@@ -205,7 +206,7 @@ func (f *originFetch) settle(x *request.Exchange) {
 	// An origin that fails is put off by its own row: its domain may have others.
 	at.Verdict, at.VerdictReason = "", ""
 	if errors.Is(x.Err, fetch.KindCanceled) {
-		at.Health = nil // given up by us: it tells nothing about the site
+		at.Health = nil
 		return
 	}
 	if !errors.Is(f.trouble, errUnreachable) {
@@ -213,12 +214,10 @@ func (f *originFetch) settle(x *request.Exchange) {
 	}
 	why, tries := f.res.Detail, f.stored.Failures+1
 	wait := f.putOff(tries, time.Duration(at.Delay), time.Duration(at.RetryAfter))
-	if tries < robotsTries {
-		at.Reason = crawl.ReasonRobots
-	}
 	r, soon := f.unreachable(why, at.StatusCode, tries, wait)
 	at.Robots, f.res, f.trouble = &r, f.verdict(r), nil
 	if soon {
+		at.Reason = crawl.ReasonRobots
 		f.res, f.trouble = FetchRobotsResult{}, f.tryAgain(tries, why, wait)
 	}
 }

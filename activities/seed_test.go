@@ -123,7 +123,7 @@ func TestStartAndStopCrawl(t *testing.T) {
 		t.Parallel()
 		b := setup(t, options{})
 		in := activities.StartCrawlInput{Run: runName}
-		_, err := call[struct{}](t, b.acts, b.acts.StopRun, in)
+		_, err := call[struct{}](t, b.acts, b.acts.StopRun, activities.StopRunInput{Run: in.Run})
 		require.NoError(t, err)
 		run, err := b.store.Run(t.Context(), runName)
 		require.NoError(t, err)
@@ -149,10 +149,10 @@ func TestStartAndStopCrawl(t *testing.T) {
 	t.Run("RefusesARunThatIsNone", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, options{})
-		for _, activity := range []any{b.acts.StartCrawl, b.acts.StopRun} {
-			_, err := call[struct{}](t, b.acts, activity, activities.StartCrawlInput{Run: "nope"})
-			requireBadInput(t, err, "nope")
-		}
+		_, err := call[struct{}](t, b.acts, b.acts.StartCrawl, activities.StartCrawlInput{Run: "nope"})
+		requireBadInput(t, err, "nope")
+		_, err = call[struct{}](t, b.acts, b.acts.StopRun, activities.StopRunInput{Run: "nope"})
+		requireBadInput(t, err, "nope")
 		require.Empty(t, b.starter.crawls)
 	})
 }

@@ -17,7 +17,7 @@ type SeedStore interface {
 	AddSeeds(ctx context.Context, runID int64, seeds []urls.URL) (int, error)
 	StagedSeeds(ctx context.Context, runID int64, most int) ([]crawl.StagedSeed, error)
 	UnstageSeeds(ctx context.Context, runID, lastID int64) error
-	OpenSeeds(ctx context.Context, runID int64, seeds []urls.URL) ([]crawl.SeedCrawl, error)
+	OpenSeeds(ctx context.Context, runID, after int64, most int) ([]crawl.SeedCrawl, error)
 }
 
 // StoreSeedsInput asks to store seeds: those given, and those that a command line
@@ -32,8 +32,6 @@ type StoreSeedsInput struct {
 type StoreSeedsResult struct {
 	Added int `json:"added"`
 	Known int `json:"known"`
-	// Disallowed counts those of them that robots.txt forbids.
-	Disallowed int `json:"disallowed,omitempty"`
 	// Refused seeds are no URLs; Example is one of them and why.
 	Refused int    `json:"refused,omitempty"`
 	Example string `json:"example,omitempty"`
@@ -48,12 +46,17 @@ const (
 
 // StoreSeeds makes sure that the run exists, and stores its seeds in chunks. Each
 // chunk is forgotten once it is stored, so a second attempt goes on where the
-// first was interrupted. What robots.txt forbids is closed at once, as far as that
-// can be told in little time. Seeds that are given and are not URLs fail the activity
-// for good; staged ones, of which there may be a million, are counted.
+// first was interrupted. Seeds that are given and are not URLs fail the activity for
+// good; staged ones, of which there may be a million, are counted.
 func (a *Activities) StoreSeeds(ctx context.Context, in StoreSeedsInput) (StoreSeedsResult, error) {
 	defer heartbeat(ctx)()
 	var res StoreSeedsResult
+	if activity.HasHeartbeatDetails(ctx) {
+		// what an attempt that was interrupted has counted
+		if err := activity.GetHeartbeatDetails(ctx, &res); err != nil {
+			return res, fmt.Errorf("read the heartbeat: %w", err)
+		}
+	}
 	parsed, err := urls.ParseAll(in.URLs)
 	if err != nil {
 		return res, badInput(err)
@@ -65,22 +68,18 @@ func (a *Activities) StoreSeeds(ctx context.Context, in StoreSeedsInput) (StoreS
 	if err != nil {
 		return res, err
 	}
-	filter := a.newSeedFilter(run)
-	if len(parsed) > 0 {
+	if len(parsed) > 0 && res.Added+res.Known == 0 {
 		if res.Added, err = a.store.AddSeeds(ctx, run.ID, parsed); err != nil {
 			return res, err
 		}
 		res.Known = len(parsed) - res.Added
-		if err := filter.filter(ctx, parsed, &res); err != nil {
-			return res, err
-		}
 	}
 	for {
 		staged, err := a.store.StagedSeeds(ctx, run.ID, seedChunk)
 		if err != nil || len(staged) == 0 {
 			return res, err
 		}
-		if err := a.storeChunk(ctx, filter, staged, &res); err != nil {
+		if err := a.storeChunk(ctx, run, staged, &res); err != nil {
 			return res, err
 		}
 		activity.RecordHeartbeat(ctx, res)
@@ -90,7 +89,7 @@ func (a *Activities) StoreSeeds(ctx context.Context, in StoreSeedsInput) (StoreS
 	}
 }
 
-func (a *Activities) storeChunk(ctx context.Context, f *seedFilter, staged []crawl.StagedSeed, res *StoreSeedsResult) error {
+func (a *Activities) storeChunk(ctx context.Context, run crawl.Run, staged []crawl.StagedSeed, res *StoreSeedsResult) error {
 	parsed := make([]urls.URL, 0, len(staged))
 	for _, s := range staged {
 		u, err := urls.Parse(s.URL)
@@ -101,14 +100,11 @@ func (a *Activities) storeChunk(ctx context.Context, f *seedFilter, staged []cra
 		}
 		parsed = append(parsed, u)
 	}
-	added, err := a.store.AddSeeds(ctx, f.run.ID, parsed)
+	added, err := a.store.AddSeeds(ctx, run.ID, parsed)
 	if err != nil {
 		return err
 	}
 	res.Added += added
 	res.Known += len(parsed) - added
-	if err := a.store.UnstageSeeds(ctx, f.run.ID, staged[len(staged)-1].ID); err != nil {
-		return err
-	}
-	return f.filter(ctx, parsed, res)
+	return a.store.UnstageSeeds(ctx, run.ID, staged[len(staged)-1].ID)
 }

@@ -91,9 +91,9 @@ func TestPermits(t *testing.T) {
 			require.Equal(t, crawl.OutcomeSuccess, r.Crawls[0].Outcome)
 			require.Equal(t, c.noIndex, r.NoIndex)
 			if c.permits == "" {
-				require.Empty(t, r.Permits)
+				require.Empty(t, r.Usage)
 			} else {
-				require.JSONEq(t, c.permits, string(r.Permits))
+				require.JSONEq(t, c.permits, string(r.Usage))
 			}
 			if c.forbidden != "" {
 				require.Empty(t, r.Title, "nothing of what it says is kept")

@@ -65,7 +65,7 @@ func TestFetchesAsLittleAsPossible(t *testing.T) {
 		require.Equal(t, 3, res.Closed, "the root, and what it linked to at the last visit")
 		require.Len(t, b.pages(), 3, "without a request")
 		require.Equal(t, crawl.ReasonMinRefetch, b.newest(t).Skipped)
-		require.Equal(t, crawl.OutcomeSuccess, b.newest(t).Outcome)
+		require.Equal(t, crawl.OutcomeSkipped, b.newest(t).Outcome)
 		dom, err := b.store.Domain(t.Context(), b.site)
 		require.NoError(t, err)
 		require.EqualValues(t, 3, dom.Runs[1].Skipped)
@@ -100,7 +100,7 @@ func TestFetchesAsLittleAsPossible(t *testing.T) {
 			b := cached(c.site)(t)
 			title := b.report(t, "/").Title
 			require.NotEmpty(t, title)
-			b.exec(t, "UPDATE pages SET title = 'before' WHERE domain = $1", b.site)
+			b.exec(t, `UPDATE pages SET signals = '{"title":"before"}' WHERE domain = $1`, b.site)
 			res := b.again(t, "second", long, crawl.Settings{})
 			require.Equal(t, 3, res.Closed, "its links are followed")
 			got := b.newest(t)
@@ -138,7 +138,7 @@ func TestWindows(t *testing.T) {
 		require.Equal(t, activities.StepFetch, res.Next)
 		require.Equal(t, crawl.ReasonWindow, res.Reason)
 		require.WithinDuration(t, opens, time.Now().Add(time.Duration(res.Wait)), time.Minute)
-		require.False(t, res.PutAway)
+		require.False(t, res.Defer)
 	}
 
 	t.Run("OfARunHoldForPagesAndRobots", func(t *testing.T) {
@@ -167,11 +167,11 @@ func TestWindows(t *testing.T) {
 		b := setup(t, options{})
 		b.seed(t, "/")
 		b.allowAll(t, b.page("/"))
-		require.NoError(t, b.store.SetDomain(t.Context(), b.site, nil, nil, &window))
+		require.NoError(t, b.control(b.site, crawl.ControlWindow, window))
 		res, err := b.fetchPages(t, 1)
 		require.NoError(t, err)
 		sleeps(t, res)
-		require.NoError(t, b.store.SetDomain(t.Context(), b.site, nil, nil, new("")))
+		require.NoError(t, b.control(b.site, crawl.ControlWindow, ""))
 		res, err = b.fetchPages(t, 1)
 		require.NoError(t, err)
 		require.Equal(t, 1, res.Closed)

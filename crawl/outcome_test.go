@@ -28,6 +28,6 @@ func TestOutcomes(t *testing.T) {
 	t.Parallel()
 	require.ElementsMatch(t, []crawl.Outcome{
 		crawl.OutcomeSuccess, crawl.OutcomeFailed, crawl.OutcomeTimeout, crawl.OutcomeBlockedRobots,
-		crawl.OutcomeBlocked4xx, crawl.OutcomeBlocked5xx,
+		crawl.OutcomeBlocked4xx, crawl.OutcomeBlocked5xx, crawl.OutcomeSkipped,
 	}, crawl.Outcomes())
 }

@@ -32,7 +32,7 @@ func TestProgressJSON(t *testing.T) {
 		Totals:  crawl.Totals{Success: 1, BlockedRobots: 2, Blocked4xx: 3, Blocked5xx: 4, Timeout: 5, Failed: 6, Skipped: 14, Bytes: 7},
 		Domains: 8, SeedDomains: 9, Active: 10, Pending: 11, InFlight: 12, Deferred: 13,
 		Waiting: []crawl.Waiting{{Domain: "a.example", Reason: crawl.ReasonCrawlDelay, Until: at}},
-		PutAway: []crawl.PutAwayDomain{{Domain: "b.example", Reason: "503", Until: at}},
+		DeferredDomains: []crawl.DeferredDomain{{Domain: "b.example", Reason: "503", Until: at}},
 	})
 	require.NoError(t, err)
 	require.JSONEq(t, `{
@@ -40,6 +40,6 @@ func TestProgressJSON(t *testing.T) {
 		"success": 1, "blocked_robots": 2, "blocked_4xx": 3, "blocked_5xx": 4, "timeout": 5, "failed": 6, "skipped": 14, "bytes": 7,
 		"domains": 8, "seed_domains": 9, "active_domains": 10, "pending": 11, "in_flight": 12, "deferred": 13,
 		"waiting": [{"domain": "a.example", "reason": "crawl-delay", "until": "2026-11-21T07:28:00Z"}],
-		"put_away": [{"domain": "b.example", "reason": "503", "until": "2026-11-21T07:28:00Z"}]
+		"deferred_domains": [{"domain": "b.example", "reason": "503", "until": "2026-11-21T07:28:00Z"}]
 	}`, string(data))
 }

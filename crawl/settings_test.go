@@ -16,7 +16,7 @@ import (
 func full() crawl.Settings {
 	return crawl.Settings{
 		Delay: new(crawl.Duration(1500 * time.Millisecond)), IPDelay: new(crawl.Duration(0)),
-		Patience: new(crawl.Duration(90 * time.Minute)), MaxAttempts: new(2), MaxDepth: new(0), MaxDomains: new(3),
+		DeferAfter: new(crawl.Duration(90 * time.Minute)), MaxAttempts: new(2), MaxDepth: new(0), MaxDomains: new(3),
 		MaxPages: new(int64(4)), MaxPagesPerDomain: new(int64(0)), PagesPerActivity: new(5),
 		Scope: new(crawl.ScopeWeb), Standing: new(true),
 		SubnetDelay: new(crawl.Duration(7)), Graylist: new(crawl.Duration(0)), LatencyFactor: new(0.5), MaxGraylistings: new(6),
@@ -31,7 +31,7 @@ func TestSettingsWithDefaults(t *testing.T) {
 		t.Parallel()
 		require.Equal(t, crawl.Settings{
 			Delay: new(crawl.Duration(10 * time.Second)), IPDelay: new(crawl.Duration(time.Second)),
-			Patience: new(crawl.Duration(time.Hour)), MaxAttempts: new(4), MaxDepth: new(-1), MaxDomains: new(1000),
+			DeferAfter: new(crawl.Duration(time.Hour)), MaxAttempts: new(4), MaxDepth: new(-1), MaxDomains: new(1000),
 			MaxPages: new(int64(-1)), MaxPagesPerDomain: new(int64(-1)), PagesPerActivity: new(1),
 			Scope: new(crawl.ScopeSeeds), Standing: new(false),
 			SubnetDelay: new(crawl.Duration(0)), Graylist: new(crawl.Duration(5 * time.Minute)), LatencyFactor: new(5.0), MaxGraylistings: new(5),
@@ -62,7 +62,7 @@ func TestSettingsValidate(t *testing.T) {
 	for field, c := range map[string]struct{ low, high int64 }{
 		"delay":                {0, int64(crawl.DelayMax)},
 		"ip_delay":             {0, int64(crawl.DelayMax)},
-		"patience":             {0, int64(crawl.DelayMax)},
+		"defer_after":             {0, int64(crawl.DelayMax)},
 		"subnet_delay":         {0, int64(crawl.DelayMax)},
 		"graylist":             {0, int64(crawl.DelayMax)},
 		"latency_factor":       {0, 1000},
@@ -124,8 +124,8 @@ func withField(t *testing.T, field string, v int64) crawl.Settings {
 		s.Delay = &d
 	case "ip_delay":
 		s.IPDelay = &d
-	case "patience":
-		s.Patience = &d
+	case "defer_after":
+		s.DeferAfter = &d
 	case "subnet_delay":
 		s.SubnetDelay = &d
 	case "graylist":
@@ -170,7 +170,7 @@ func TestSettingsJSON(t *testing.T) {
 		t.Parallel()
 		data, err := json.Marshal(full())
 		require.NoError(t, err)
-		require.JSONEq(t, `{"delay":"1.5s","ip_delay":"0s","subnet_delay":"7ns","patience":"1h30m0s","max_attempts":2,"max_depth":0,
+		require.JSONEq(t, `{"delay":"1.5s","ip_delay":"0s","subnet_delay":"7ns","defer_after":"1h30m0s","max_attempts":2,"max_depth":0,
 			"graylist":"0s","latency_factor":0.5,"max_graylistings":6,"min_refetch":"8ns","purpose":"archive","block_on_login":false,"window":"Sat 00:00-24:00",
 			"max_active_domains":3,"max_pages":4,"max_pages_per_domain":0,"pages_per_activity":5,"scope":"web","standing":true}`,
 			string(data))

@@ -58,13 +58,10 @@ func (s *Store) UnstageSeeds(ctx context.Context, runID, lastID int64) error {
 	return translate("unstage seeds", err)
 }
 
-// OpenSeeds returns the crawls of seeds that no attempt has been made for.
-func (s *Store) OpenSeeds(ctx context.Context, runID int64, seeds []urls.URL) ([]crawl.SeedCrawl, error) {
-	p := dbsqlc.SeedsOpenParams{RunID: runID, Urls: make([]string, len(seeds)), Domains: make([]string, len(seeds))}
-	for i, u := range seeds {
-		p.Urls[i], p.Domains[i] = u.String(), u.Domain()
-	}
-	rows, err := s.q.SeedsOpen(ctx, p)
+// OpenSeeds returns up to most of a run's seeds that no attempt has been made for,
+// those after a crawl.
+func (s *Store) OpenSeeds(ctx context.Context, runID, after int64, most int) ([]crawl.SeedCrawl, error) {
+	rows, err := s.q.SeedsOpen(ctx, dbsqlc.SeedsOpenParams{RunID: runID, After: after, Max: int32(most)}) //nolint:gosec // a constant
 	if err != nil {
 		return nil, translate("read seeds", err)
 	}

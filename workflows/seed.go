@@ -39,7 +39,10 @@ func (in *SeedInput) UnmarshalJSON(data []byte) error {
 }
 
 // SeedResult counts what came of the seeds.
-type SeedResult = activities.StoreSeedsResult
+type SeedResult struct {
+	activities.StoreSeedsResult
+	activities.FilterSeedsResult
+}
 
 func (in SeedInput) validate() error {
 	if in.unreadable != nil {
@@ -61,8 +64,8 @@ func (in SeedInput) validate() error {
 	return err
 }
 
-// SeedWorkflow stores seeds and makes sure that the run's CrawlWorkflow runs. Input
-// that is wrong fails it for good, with an error of type BadInput that names the
+// SeedWorkflow stores seeds and makes sure that the run's CrawlWorkflow runs; then,
+// beside it, closes the seeds that robots.txt forbids. Input that is wrong fails it for good, with an error of type BadInput that names the
 // field, and stores nothing.
 func SeedWorkflow(ctx workflow.Context, in SeedInput) (SeedResult, error) {
 	if err := in.validate(); err != nil {
@@ -70,11 +73,17 @@ func SeedWorkflow(ctx workflow.Context, in SeedInput) (SeedResult, error) {
 	}
 	var res SeedResult
 	err := workflow.ExecuteActivity(withSeedOptions(ctx, "store the seeds of run "+in.Run), act.StoreSeeds,
-		activities.StoreSeedsInput{Run: in.Run, URLs: in.URLs, Settings: in.Settings}).Get(ctx, &res)
+		activities.StoreSeedsInput{Run: in.Run, URLs: in.URLs, Settings: in.Settings}).Get(ctx, &res.StoreSeedsResult)
 	if err != nil {
 		return res, err
 	}
 	err = workflow.ExecuteActivity(withRecordOptions(ctx, "start run "+in.Run), act.StartCrawl,
 		activities.StartCrawlInput{Run: in.Run}).Get(ctx, nil)
+	if err != nil {
+		return res, err
+	}
+	// beside the crawl: one slow seed must not hold the others up
+	err = workflow.ExecuteActivity(withSeedOptions(ctx, "robots.txt of the seeds of run "+in.Run), act.FilterSeeds,
+		activities.FilterSeedsInput{Run: in.Run}).Get(ctx, &res.FilterSeedsResult)
 	return res, err
 }

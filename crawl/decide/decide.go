@@ -140,7 +140,7 @@ func Crawl(f Facts, now time.Time) Decision {
 // closed reports whether nothing of the domain may be requested, whatever is due.
 func closed(dom crawl.DomainFacts, now time.Time, d *Decision) bool {
 	if c, forbidden := dom.Controls.Forbidding(now); forbidden {
-		d.Do, d.Until, d.Reason = Finish, c.Until, reasonOf(c.Kind)
+		d.Do, d.Until, d.Reason = Finish, c.Until, ReasonOf(c.Kind)
 		d.Why = explainControl(c)
 		return true
 	}
@@ -164,7 +164,8 @@ func closed(dom crawl.DomainFacts, now time.Time, d *Decision) bool {
 	return false
 }
 
-func reasonOf(kind crawl.ControlKind) crawl.Reason {
+// ReasonOf is what a control that forbids requests makes of a domain.
+func ReasonOf(kind crawl.ControlKind) crawl.Reason {
 	switch kind {
 	case crawl.ControlPause:
 		return crawl.ReasonPaused

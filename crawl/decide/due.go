@@ -112,18 +112,26 @@ func latest(times ...time.Time) (last time.Time) {
 	return last
 }
 
-// End says when a domain is to be looked at again; false if something is due.
+// End says when a domain is to be looked at again; false if something is due, or
+// in flight. A domain of which nothing may be requested can always end: [Decide]
+// says so, whatever is due.
 func End(f crawl.Facts, reason string) (crawl.Finish, bool) {
-	due := DueAt(f, time.Time{})
+	if deferred := f.Domain.DeferredUntil; deferred.After(f.Now) {
+		return crawl.Finish{Due: DueAt(f, deferred), Deferred: deferred, Reason: f.Domain.Reason}, true
+	}
+	end := crawl.Finish{Due: DueAt(f, time.Time{}), Reason: reason}
+	if closed(f.Domain, f.Now, &Decision{}) {
+		return end, true
+	}
 	for _, r := range f.Runs {
 		if !r.LockedAt.IsZero() {
 			return crawl.Finish{}, false
 		}
 	}
-	if first := earliest(due); !first.IsZero() && !first.After(f.Now) {
+	if first := earliest(end.Due); !first.IsZero() && !first.After(f.Now) {
 		return crawl.Finish{}, false
 	}
-	return crawl.Finish{Due: due, Reason: reason}, true
+	return end, true
 }
 
 // Deferral says it for a domain that is deferred, whatever is due.

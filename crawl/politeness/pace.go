@@ -78,7 +78,12 @@ func backoff(t Trouble, prev float64, delay time.Duration) float64 {
 	return min(factor*max(prev, float64(delay), float64(BackoffBase)), float64(max(BackoffMax, delay)))
 }
 
-// jittered adds up to a quarter to a wait, up to the limit.
+// Jittered adds up to a quarter to a wait, up to BackoffMax or the delay: jitter is
+// in [0,1).
+func Jittered(wait, delay time.Duration, jitter float64) time.Duration {
+	return jittered(float64(wait), delay, jitter)
+}
+
 func jittered(wait float64, delay time.Duration, jitter float64) time.Duration {
 	return time.Duration(min(wait*(1+min(max(jitter, 0), 1)/4), float64(max(BackoffMax, delay))))
 }

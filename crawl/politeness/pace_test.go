@@ -101,7 +101,7 @@ func TestBackoff(t *testing.T) {
 	})
 }
 
-func TestPutAway(t *testing.T) {
+func TestDefers(t *testing.T) {
 	t.Parallel()
 	for reason, away := range map[crawl.Reason]bool{
 		crawl.ReasonRetryAfter: true, crawl.ReasonRobots: true, crawl.ReasonScheduled: true, crawl.ReasonBackoff: true,
@@ -110,8 +110,8 @@ func TestPutAway(t *testing.T) {
 	} {
 		t.Run(string(reason), func(t *testing.T) {
 			t.Parallel()
-			require.Equal(t, away, politeness.PutAway(time.Hour+1, reason, time.Hour))
-			require.False(t, politeness.PutAway(time.Hour, reason, time.Hour), "what is not longer than the patience is slept through")
+			require.Equal(t, away, politeness.Defers(time.Hour+1, reason, time.Hour))
+			require.False(t, politeness.Defers(time.Hour, reason, time.Hour), "what is not longer is slept through")
 		})
 	}
 }

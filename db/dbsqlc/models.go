@@ -431,8 +431,9 @@ type RunDomain struct {
 }
 
 type SchemaCompatibility struct {
-	One    bool
-	Oldest int64
+	One       bool
+	Oldest    int64
+	Functions string
 }
 
 type StagedSeed struct {

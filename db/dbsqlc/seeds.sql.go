@@ -26,29 +26,29 @@ func (q *Queries) SeedsAdd(ctx context.Context, arg SeedsAddParams) (int32, erro
 }
 
 const seedsOpen = `-- name: SeedsOpen :many
-SELECT c.domain, crawl_facts(c.id)::jsonb AS facts
-FROM pages AS p
-INNER JOIN page_crawls AS c ON p.id = c.page_id AND c.run_id = $1
-INNER JOIN domains AS d ON c.domain = d.domain
+SELECT c.id, c.domain, crawl_facts(c.id)::jsonb AS facts
+FROM page_crawls AS c INNER JOIN domains AS d ON c.domain = d.domain
 WHERE
-    p.domain = ANY($2::text []) AND p.url = ANY($3::text [])
-    AND c.outcome IS NULL AND c.locked_at IS NULL AND d.status <> 'blocked'
+    c.run_id = $1 AND c.id > $2 AND c.outcome IS NULL AND c.locked_at IS NULL
+    AND c.depth = 0 AND c.previous_id IS NULL AND d.status <> 'blocked'
+ORDER BY c.id LIMIT $3
 `
 
 type SeedsOpenParams struct {
-	RunID   int64
-	Domains []string
-	Urls    []string
+	RunID int64
+	After int64
+	Max   int32
 }
 
 type SeedsOpenRow struct {
+	ID     int64
 	Domain string
 	Facts  []byte
 }
 
-// Seeds that have not been tried yet, as crawl.CrawlFacts.
+// Seeds of a run that have not been tried yet, as crawl.CrawlFacts.
 func (q *Queries) SeedsOpen(ctx context.Context, arg SeedsOpenParams) ([]SeedsOpenRow, error) {
-	rows, err := q.db.Query(ctx, seedsOpen, arg.RunID, arg.Domains, arg.Urls)
+	rows, err := q.db.Query(ctx, seedsOpen, arg.RunID, arg.After, arg.Max)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (q *Queries) SeedsOpen(ctx context.Context, arg SeedsOpenParams) ([]SeedsOp
 	var items []SeedsOpenRow
 	for rows.Next() {
 		var i SeedsOpenRow
-		if err := rows.Scan(&i.Domain, &i.Facts); err != nil {
+		if err := rows.Scan(&i.ID, &i.Domain, &i.Facts); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -10,12 +10,11 @@ INSERT INTO staged_seeds (run_id, url) VALUES (@run_id, @url);
 -- name: SeedsUnstage :exec
 DELETE FROM staged_seeds WHERE run_id = @run_id AND id <= @last_id;
 
--- Seeds that have not been tried yet, as crawl.CrawlFacts.
+-- Seeds of a run that have not been tried yet, as crawl.CrawlFacts.
 -- name: SeedsOpen :many
-SELECT c.domain, crawl_facts(c.id)::jsonb AS facts
-FROM pages AS p
-INNER JOIN page_crawls AS c ON p.id = c.page_id AND c.run_id = @run_id
-INNER JOIN domains AS d ON c.domain = d.domain
+SELECT c.id, c.domain, crawl_facts(c.id)::jsonb AS facts
+FROM page_crawls AS c INNER JOIN domains AS d ON c.domain = d.domain
 WHERE
-    p.domain = ANY(@domains::text []) AND p.url = ANY(@urls::text [])
-    AND c.outcome IS NULL AND c.locked_at IS NULL AND d.status <> 'blocked';
+    c.run_id = @run_id AND c.id > @after AND c.outcome IS NULL AND c.locked_at IS NULL
+    AND c.depth = 0 AND c.previous_id IS NULL AND d.status <> 'blocked'
+ORDER BY c.id LIMIT @max;

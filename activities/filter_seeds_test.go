@@ -37,17 +37,18 @@ func TestSeedsAreFiltered(t *testing.T) {
 		web.Site{Host: "banned.test", Pages: -1, Plain: true, Robots: web.RobotsDisallow},
 	)
 	b := setup(t, options{sites: sites, settings: crawl.Settings{Delay: new(crawl.Duration(time.Minute))}})
-	require.NoError(t, b.store.BanDomain(t.Context(), "banned.test", "asked to"))
+	require.NoError(t, b.control("banned.test", crawl.ControlBlock, nil))
 	in := activities.StoreSeedsInput{Run: runName, URLs: b.web.Seeds()}
 	res, err := call[activities.StoreSeedsResult](t, b.acts, b.acts.StoreSeeds, in)
 	require.NoError(t, err)
-	require.Equal(t, activities.StoreSeedsResult{Added: hosts + 2, Disallowed: hosts / 2}, res)
+	require.Equal(t, activities.StoreSeedsResult{Added: hosts + 2}, res)
+	require.Equal(t, hosts/2, b.filterSeeds(t))
 	log := slices.DeleteFunc(b.web.Log(), func(r web.Record) bool { return r.Status != http.StatusOK })
 	require.Less(t, log[1].Start, log[0].End, "all at once, not one after the other")
 	require.Empty(t, b.web.Log().Pages())
 	require.Len(t, b.web.Log(), hosts+1, "one request a host, and none to the blocked one")
 	require.Equal(t, hosts/2, b.count(t, "SELECT count(*) FROM page_crawls WHERE outcome = 'blocked_robots' AND error_message LIKE 'robots.txt line %'"))
-	require.Equal(t, hosts+1, b.count(t, "SELECT count(*) FROM requests WHERE kind = 'robots' AND NOT lost"))
+	require.Equal(t, hosts+1, b.count(t, "SELECT count(*) FROM page_crawls WHERE kind = 'robots' AND delay_ms IS NOT NULL AND NOT lost"))
 
 	// the domain is left alone as after any request
 	b.site = b.web.Hosts()[1]
@@ -59,6 +60,7 @@ func TestSeedsAreFiltered(t *testing.T) {
 	again, err := call[activities.StoreSeedsResult](t, b.acts, b.acts.StoreSeeds, in)
 	require.NoError(t, err)
 	require.Equal(t, activities.StoreSeedsResult{Known: hosts + 2}, again)
+	require.Zero(t, b.filterSeeds(t))
 	require.Len(t, b.web.Log(), hosts+1, "nor again")
 }
 
@@ -67,14 +69,24 @@ func TestBlockedDomainsAreNotAskedForRobots(t *testing.T) {
 	t.Parallel()
 	b := setup(t, options{})
 	b.seed(t, "/")
-	require.NoError(t, b.store.BanDomain(t.Context(), b.site, "asked to"))
+	require.NoError(t, b.control(b.site, crawl.ControlBlock, nil))
 	res := b.readRobots(t)
 	require.Equal(t, "the domain is blocked", res.Detail)
 	require.Empty(t, b.web.Log())
 }
 
-// A host that hangs holds nobody up, and what it says in the end is stored.
-func TestSeedFilterDoesNotWaitForSlowHosts(t *testing.T) {
+// filterSeeds runs FilterSeeds, and returns how many seeds robots.txt forbids.
+func (b *testBundle) filterSeeds(t *testing.T) int {
+	t.Helper()
+	in := activities.FilterSeedsInput{Run: runName}
+	res, err := call[activities.FilterSeedsResult](t, b.acts, b.acts.FilterSeeds, in)
+	require.NoError(t, err)
+	return res.Disallowed
+}
+
+// A host that hangs does not keep the seeds from being stored, and what it says in
+// the end is stored too. No request outlasts its activity.
+func TestSeedFilterDoesNotHoldUpSeeds(t *testing.T) {
 	t.Parallel()
 	g := newGate()
 	b := setup(t, options{sites: []web.Site{
@@ -86,10 +98,12 @@ func TestSeedFilterDoesNotWaitForSlowHosts(t *testing.T) {
 	res, err := call[activities.StoreSeedsResult](t, b.acts, b.acts.StoreSeeds,
 		activities.StoreSeedsInput{Run: runName, URLs: b.web.Seeds()})
 	require.NoError(t, err, "while the gate is closed")
-	require.Equal(t, activities.StoreSeedsResult{Added: 2, Disallowed: 1}, res)
-	<-g.arrived
-	close(g.open)
-	activities.Wait(b.acts)
+	require.Equal(t, activities.StoreSeedsResult{Added: 2}, res)
+	go func() {
+		<-g.arrived
+		close(g.open)
+	}()
+	require.Equal(t, 1, b.filterSeeds(t))
 	_, err = b.store.Robots(t.Context(), originOf(t, b.web.URL("slow.test", "/")))
 	require.NoError(t, err)
 	b.site = "slow.test"

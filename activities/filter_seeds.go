@@ -10,24 +10,28 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
-	"github.com/mosey-web/mosey/crawl/urls"
-	"github.com/mosey-web/mosey/internal/fetch"
 )
 
+// FilterSeedsInput names a run.
+type FilterSeedsInput struct {
+	Run string `json:"run"`
+}
+
+// FilterSeedsResult counts what came of the seeds.
+type FilterSeedsResult struct {
+	// Disallowed counts those that robots.txt forbids.
+	Disallowed int `json:"disallowed,omitempty"`
+}
+
 const (
-	// seedFilterSpan is when a seeding stops to ask for robots.txt. The rest is left
-	// to the domains' workflows, which ask for it before any page.
+	// seedFilterSpan is when no more robots.txt is asked for. The rest is left to the
+	// domains' workflows, which ask for it before any page.
 	seedFilterSpan = time.Minute
-	// seedFilterWait is how long the answers for a batch are waited for. A request
-	// that takes longer is given up, and left to its domain's workflow.
-	seedFilterWait = 5 * time.Second
 	// seedFilterParallel is how many are asked for at once.
 	seedFilterParallel = 64
 )
 
-// seedFilter closes the seeds that robots.txt forbids, so that their domains need
-// no workflow. It asks for the robots.txt of a batch of seeds at once, and so
-// costs one wait a batch.
+// seedFilter is one call of FilterSeeds.
 type seedFilter struct {
 	*Activities
 
@@ -35,19 +39,32 @@ type seedFilter struct {
 	until time.Time
 }
 
-func (a *Activities) newSeedFilter(run crawl.Run) *seedFilter {
-	return &seedFilter{Activities: a, run: run, until: time.Now().Add(seedFilterSpan)}
+// FilterSeeds closes the seeds of a run that robots.txt forbids, so that their
+// domains need no workflow of their own. It asks for the robots.txt of many origins
+// at once, beside the workflows that have begun to crawl, and stops after a minute.
+func (a *Activities) FilterSeeds(ctx context.Context, in FilterSeedsInput) (FilterSeedsResult, error) {
+	defer heartbeat(ctx)()
+	var res FilterSeedsResult
+	run, err := a.store.Run(ctx, in.Run)
+	if err != nil {
+		return res, orBadInput(err)
+	}
+	f := &seedFilter{Activities: a, run: run, until: time.Now().Add(seedFilterSpan)}
+	for after := int64(0); time.Now().Before(f.until) && !stopping(ctx); {
+		open, err := a.store.OpenSeeds(ctx, run.ID, after, seedChunk)
+		if err != nil || len(open) == 0 {
+			return res, err
+		}
+		if err := f.filter(ctx, open, after, &res); err != nil {
+			return res, err
+		}
+		after = open[len(open)-1].ID
+	}
+	return res, nil
 }
 
-// filter looks at seeds that have been stored.
-func (f *seedFilter) filter(ctx context.Context, seeds []urls.URL, res *StoreSeedsResult) error {
-	if time.Now().After(f.until) || stopping(ctx) {
-		return nil
-	}
-	open, err := f.store.OpenSeeds(ctx, f.run.ID, seeds)
-	if err != nil {
-		return err
-	}
+// filter looks at seeds that are open, those after a crawl.
+func (f *seedFilter) filter(ctx context.Context, open []crawl.SeedCrawl, after int64, res *FilterSeedsResult) error {
 	unknown := map[string]string{} // domains by origin
 	for _, c := range open {
 		d, err := f.decide(ctx, c)
@@ -62,7 +79,8 @@ func (f *seedFilter) filter(ctx context.Context, seeds []urls.URL, res *StoreSee
 		if err := f.askAll(ctx, unknown); err != nil {
 			f.log.WarnContext(ctx, "some seeds are left to their domains' workflows", "error", err)
 		}
-		if open, err = f.store.OpenSeeds(ctx, f.run.ID, seeds); err != nil {
+		var err error
+		if open, err = f.store.OpenSeeds(ctx, f.run.ID, after, len(open)); err != nil {
 			return err
 		}
 	}
@@ -74,11 +92,8 @@ func (f *seedFilter) filter(ctx context.Context, seeds []urls.URL, res *StoreSee
 	return nil
 }
 
-// askAll asks for the robots.txt of origins, at once, and waits for seedFilterWait
-// at the most: one slow host must not hold the run up.
+// askAll asks for the robots.txt of origins, at once.
 func (f *seedFilter) askAll(ctx context.Context, domains map[string]string) error {
-	ctx, cancel := context.WithTimeout(ctx, seedFilterWait)
-	defer cancel()
 	var group errgroup.Group
 	group.SetLimit(seedFilterParallel)
 	for origin, domain := range domains {
@@ -101,7 +116,7 @@ func (f *seedFilter) decide(ctx context.Context, c crawl.SeedCrawl) (decide.Deci
 }
 
 // closeDisallowed records that a seed is not requested.
-func (f *seedFilter) closeDisallowed(ctx context.Context, c crawl.SeedCrawl, res *StoreSeedsResult) error {
+func (f *seedFilter) closeDisallowed(ctx context.Context, c crawl.SeedCrawl, res *FilterSeedsResult) error {
 	d, err := f.decide(ctx, c)
 	if err != nil || d.Do != decide.Refuse {
 		return err
@@ -113,35 +128,25 @@ func (f *seedFilter) closeDisallowed(ctx context.Context, c crawl.SeedCrawl, res
 	return err
 }
 
-// ask makes the requests for one origin's robots.txt that end within the context,
-// paced as any other. A site in trouble is left to its domain's workflow.
+// ask makes the requests for one origin's robots.txt that can be begun while there
+// is time, paced as any other. A site in trouble is left to its domain's workflow.
 func (f *seedFilter) ask(ctx context.Context, domain, origin string) error {
 	in := FetchRobotsInput{Domain: domain, Origin: origin}
-	for !stopping(ctx) {
+	for time.Now().Before(f.until) && !stopping(ctx) {
 		o, err := f.newOriginFetch(ctx, in)
 		if err != nil {
-			return ignoreEnd(ctx, err)
+			return err
 		}
 		o.bind(f.run)
 		res, err := o.fetch(ctx)
 		var trouble *temporal.ApplicationError
-		switch {
+		switch wait := time.Duration(res.Wait); {
 		case errors.As(err, &trouble):
 			return nil // it is recorded
-		case err != nil:
-			return ignoreEnd(ctx, err)
-		case res.Done || !sleep(ctx, time.Duration(res.Wait)):
-			return nil
+		case err != nil || res.Done || wait > time.Until(f.until) || !sleep(ctx, wait):
+			return err
 		}
 		in.Kind, in.URL, in.Hops, in.Queued = res.Kind, res.URL, res.Hops, res.Queued
 	}
 	return nil
-}
-
-// ignoreEnd is nil where an error only says that the time is over.
-func ignoreEnd(ctx context.Context, err error) error {
-	if ctx.Err() != nil || errors.Is(err, fetch.KindCanceled) {
-		return nil
-	}
-	return err
 }

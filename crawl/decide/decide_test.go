@@ -1,0 +1,258 @@
+package decide_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/usage"
+)
+
+// now is a Saturday.
+var now = time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC)
+
+const runID = 7
+
+// facts are those of a domain whose one page is due and may be requested; tests
+// change what they are about.
+func facts(change ...func(*decide.Facts)) decide.Facts {
+	f := decide.Facts{
+		Agent:  "mosey",
+		Ruling: &decide.Ruling{Allowed: true, TDMAllowed: true},
+		Facts: crawl.Facts{
+			Now:    now,
+			Domain: crawl.DomainFacts{Name: "example.org", Status: crawl.DomainActive},
+			Runs: []crawl.RunFacts{{
+				ID: runID, Name: "small-web", Settings: crawl.Settings{}.WithDefaults(), Seed: true,
+				Crawl: &crawl.CrawlFacts{
+					ID: 1, URL: "https://example.org/a", Kind: crawl.KindPage, Origin: "https://example.org", Attempt: 1, Depth: 1,
+					ScheduledFor: now.Add(-time.Minute),
+					Robots: &crawl.RobotsFacts{
+						Verdict: crawl.RobotsRules, Version: 3, ExpiresAt: now.Add(time.Hour), Agent: "mosey",
+					},
+				},
+			}},
+		},
+	}
+	for _, c := range change {
+		c(&f)
+	}
+	return f
+}
+
+func run(f *decide.Facts) *crawl.RunFacts       { return &f.Runs[0] }
+func page(f *decide.Facts) *crawl.CrawlFacts    { return f.Runs[0].Crawl }
+func robots(f *decide.Facts) *crawl.RobotsFacts { return page(f).Robots }
+
+func control(kind crawl.ControlKind, value string, until time.Time) crawl.Control {
+	c := crawl.Control{Kind: kind, SetBy: "root@host", Reason: "asked to", Until: until}
+	if value != "" {
+		c.Value = json.RawMessage(value)
+	}
+	return c
+}
+
+func windows(t *testing.T, text string) []politeness.Windows {
+	t.Helper()
+	w, err := politeness.ParseWindows(text)
+	require.NoError(t, err)
+	return []politeness.Windows{w}
+}
+
+func TestDecide(t *testing.T) {
+	t.Parallel()
+	later := now.Add(2 * time.Hour)
+	for name, c := range map[string]struct {
+		change func(*decide.Facts)
+		do     decide.Action
+		reason crawl.Reason
+		until  time.Time
+		why    string
+	}{
+		"RequestsWhatIsDue": {func(*decide.Facts) {}, decide.Request, "", time.Time{}, "it is due"},
+
+		"ABlockedDomainFinishes": {func(f *decide.Facts) {
+			f.Domain.Controls = crawl.Controls{control(crawl.ControlBlock, "", time.Time{})}
+		}, decide.Finish, crawl.ReasonBlocked, time.Time{}, "blocked by root@host: asked to"},
+		"AStoppedDomainFinishes": {func(f *decide.Facts) {
+			f.Domain.Controls = crawl.Controls{control(crawl.ControlStop, "", time.Time{})}
+		}, decide.Finish, crawl.ReasonStopped, time.Time{}, "stopped until it is seeded again"},
+		"APausedDomainFinishesUntilItsTime": {func(f *decide.Facts) {
+			f.Domain.Controls = crawl.Controls{control(crawl.ControlPause, "", later)}
+		}, decide.Finish, crawl.ReasonPaused, later, "paused by root@host"},
+		"APauseWhoseTimeIsOverIsNone": {func(f *decide.Facts) {
+			f.Domain.Controls = crawl.Controls{control(crawl.ControlPause, "", now)}
+		}, decide.Request, "", time.Time{}, "it is due"},
+		"AnUnreachableDomainFinishes": {func(f *decide.Facts) {
+			f.Domain.Status, f.Domain.Reason = crawl.DomainUnreachable, "the probe failed"
+		}, decide.Finish, "", time.Time{}, "the domain is unreachable (the probe failed)"},
+		"ADeferredDomainFinishes": {func(f *decide.Facts) { f.Domain.DeferredUntil = later },
+			decide.Finish, crawl.ReasonDeferred, later, "deferred"},
+
+		"NothingPendingFinishes": {func(f *decide.Facts) { f.Runs = nil },
+			decide.Finish, crawl.ReasonScheduled, time.Time{}, "nothing is due"},
+		"ASpentBudgetFinishes": {func(f *decide.Facts) {
+			run(f).Settings.MaxPagesPerDomain, run(f).DomainStarted = new(int64(5)), 5
+		}, decide.Finish, crawl.ReasonScheduled, time.Time{}, "nothing is due"},
+		"WhatIsDueSoonIsWaitedFor": {func(f *decide.Facts) { run(f).Crawl, run(f).NextDue = nil, now.Add(30*time.Second) },
+			decide.Wait, crawl.ReasonScheduled, now.Add(30 * time.Second), "nothing is due yet"},
+		"WhatIsDueLateIsNot": {func(f *decide.Facts) { run(f).Crawl, run(f).NextDue = nil, later },
+			decide.Finish, crawl.ReasonScheduled, later, "nothing is due"},
+		"ARequestInFlightIsWaitedFor": {func(f *decide.Facts) {
+			run(f).Crawl, run(f).LockedAt = nil, now
+			f.Domain.SlotFree, f.Domain.SlotReason = later, crawl.ReasonInFlight
+		}, decide.Wait, crawl.ReasonInFlight, later, "in flight"},
+
+		"AFreshPageIsSkipped": {func(f *decide.Facts) {
+			page(f).Visit = crawl.Visit{At: now.Add(-48 * time.Hour), FreshUntil: later}
+		}, decide.Skip, crawl.ReasonFresh, later, "its server said"},
+		"APageFetchedLatelyIsSkipped": {func(f *decide.Facts) { page(f).Visit = crawl.Visit{At: now.Add(-time.Hour)} },
+			decide.Skip, crawl.ReasonMinRefetch, now.Add(23 * time.Hour), "less than 24h0m0s ago"},
+		"ATrapIsSkipped": {func(f *decide.Facts) {
+			page(f).Patterns = []crawl.PatternFacts{{Pattern: "/cal/N", Seen: 50, Duplicates: 50}}
+		}, decide.Skip, crawl.ReasonTrap, time.Time{}, "50 of 50 pages like /cal/N had nothing new"},
+		"APatternWithBudgetLeftIsNoTrap": {func(f *decide.Facts) {
+			page(f).Patterns = []crawl.PatternFacts{{Pattern: "/cal/N", Seen: 50, Duplicates: 49}}
+		}, decide.Request, "", time.Time{}, ""},
+		"ASeedIsNoTrap": {func(f *decide.Facts) {
+			page(f).Depth, page(f).Patterns = 0, []crawl.PatternFacts{{Pattern: "/cal/N", Seen: 50, Duplicates: 50}}
+		}, decide.Request, "", time.Time{}, ""},
+
+		"RobotsFirst": {func(f *decide.Facts) { page(f).Robots = nil },
+			decide.FetchPrerequisite, "", time.Time{}, "robots.txt is fetched first"},
+		"RobotsAgainWhenItHasExpired": {func(f *decide.Facts) { robots(f).ExpiresAt = now },
+			decide.FetchPrerequisite, "", time.Time{}, ""},
+		"RobotsAgainForAnotherName": {func(f *decide.Facts) { robots(f).Agent = "other" },
+			decide.FetchPrerequisite, "", time.Time{}, ""},
+		"RobotsAgainWithoutItsRules": {func(f *decide.Facts) { f.Ruling = nil },
+			decide.FetchPrerequisite, "", time.Time{}, ""},
+		"AnUnreachableRobotsPutsTheOriginOff": {func(f *decide.Facts) {
+			robots(f).Verdict, robots(f).Reason = crawl.RobotsUnreachable, "answered 503"
+		}, decide.DeferOrigin, crawl.ReasonRobots, now.Add(time.Hour), "answered 503"},
+		"ADisallowedPageIsRefused": {func(f *decide.Facts) { f.Ruling = &decide.Ruling{Line: 2, Rule: "Disallow: /a"} },
+			decide.Refuse, crawl.ReasonRobots, time.Time{}, "robots.txt line 2: Disallow: /a"},
+		"AMalformedRobotsRefusesAll": {func(f *decide.Facts) {
+			robots(f).Verdict, robots(f).Reason = crawl.RobotsDisallowAll, "is HTML"
+		}, decide.Refuse, crawl.ReasonRobots, time.Time{}, "robots.txt: is HTML"},
+		"AMalformedRobotsMayBeReadAgain": {func(f *decide.Facts) {
+			robots(f).Verdict, f.AllowMalformed = crawl.RobotsDisallowAll, true
+		}, decide.FetchPrerequisite, "", time.Time{}, ""},
+		"AForbiddenUsageIsRefused": {func(f *decide.Facts) {
+			run(f).Settings.Purpose, robots(f).TDMKnown = new(crawl.PurposeAITrain), true
+			f.Ruling.Usage = usage.Usage{TDMReserved: usage.SourceFileTDM}
+		}, decide.Refuse, crawl.ReasonRobots, time.Time{}, "tdmrep.json"},
+
+		"AClosedWindowIsWaitedFor": {func(f *decide.Facts) { f.Windows = windows(t, "Sun 00:00-24:00 UTC") },
+			decide.Wait, crawl.ReasonWindow, now.Add(12 * time.Hour), "its window is closed"},
+		"AWindowHoldsForRobotsToo": {func(f *decide.Facts) {
+			page(f).Robots, f.Windows = nil, windows(t, "Sun 00:00-24:00 UTC")
+		}, decide.Wait, crawl.ReasonWindow, now.Add(12 * time.Hour), "its window is closed"},
+		"AWindowThatClosesBeforeTheSlotIsFreeIsClosed": {func(f *decide.Facts) {
+			f.Domain.SlotFree, f.Windows = later, windows(t, "Sat 00:00-13:00 UTC")
+		}, decide.Wait, crawl.ReasonWindow, now.Add(7*24*time.Hour - 12*time.Hour), "its window is closed"},
+		"ADisallowedPageNeedsNoWindow": {func(f *decide.Facts) {
+			f.Ruling, f.Windows = &decide.Ruling{Line: 2, Rule: "Disallow: /a"}, windows(t, "Sun 00:00-24:00 UTC")
+		}, decide.Refuse, crawl.ReasonRobots, time.Time{}, ""},
+
+		"ATakenSlotIsWaitedFor": {func(f *decide.Facts) {
+			f.Domain.SlotFree, f.Domain.SlotReason = now.Add(9*time.Second), crawl.ReasonDelay
+		}, decide.Wait, crawl.ReasonDelay, now.Add(9 * time.Second), "may not be asked before"},
+		"ALongRetryAfterDefersTheDomain": {func(f *decide.Facts) {
+			f.Domain.SlotFree, f.Domain.SlotReason = later, crawl.ReasonRetryAfter
+		}, decide.DeferDomain, crawl.ReasonRetryAfter, later, ""},
+		"ALongCrawlDelayDoesNot": {func(f *decide.Facts) {
+			f.Domain.SlotFree, f.Domain.SlotReason = later, crawl.ReasonCrawlDelay
+		}, decide.Wait, crawl.ReasonCrawlDelay, later, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := decide.Decide(facts(c.change), now)
+			require.Equal(t, c.do, d.Do, "%+v", d)
+			require.Equal(t, c.reason, d.Reason)
+			require.Equal(t, c.until, d.Until)
+			require.Contains(t, d.Why, c.why)
+		})
+	}
+
+	t.Run("AsksForTDMWhereItMatters", func(t *testing.T) {
+		t.Parallel()
+		train := func(f *decide.Facts) { run(f).Settings.Purpose = new(crawl.PurposeAITrain) }
+		d := decide.Decide(facts(train), now)
+		require.Equal(t, decide.FetchPrerequisite, d.Do)
+		require.Equal(t, crawl.KindTDM, d.Prerequisite)
+		d = decide.Decide(facts(train, func(f *decide.Facts) { f.Ruling.TDMAllowed, f.Ruling.TDMLine = false, 4 }), now)
+		require.Equal(t, decide.Refuse, d.Do)
+		require.Contains(t, d.Why, "disallowed by robots.txt line 4")
+		require.Equal(t, decide.Request, decide.Decide(facts(), now).Do, "where it does not, it is not asked for")
+	})
+}
+
+// TestCrawl is about those who ask about one page, due or not.
+func TestCrawl(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(*decide.Facts)
+		do     decide.Action
+		why    string
+	}{
+		"WhatIsClosedIsDone":        {func(f *decide.Facts) { page(f).Outcome = crawl.OutcomeSuccess }, decide.Done, "it is done"},
+		"WhatNoRunWantsIsDone":      {func(f *decide.Facts) { run(f).Crawl = nil }, decide.Done, "no run wants it"},
+		"WhatIsInFlightIsWaited":    {func(f *decide.Facts) { page(f).LockedAt = now }, decide.Wait, "being requested"},
+		"AStoppedRunFinishes":       {func(f *decide.Facts) { run(f).Status = crawl.RunStopped }, decide.Finish, "its run small-web is stopped"},
+		"ASpentBudgetFinishes":      {func(f *decide.Facts) { run(f).Settings.MaxPages, run(f).PagesStarted = new(int64(1)), 1 }, decide.Finish, "budget"},
+		"WhatIsNotDueIsWaitedFor":   {func(f *decide.Facts) { page(f).ScheduledFor = now.Add(time.Hour) }, decide.Wait, "its time has not come"},
+		"AnUnreachableDomainSaysSo": {func(f *decide.Facts) { f.Domain.Status = crawl.DomainUnreachable }, decide.Finish, "the domain is unreachable"},
+		"WhatIsDueIsRequested":      {func(*decide.Facts) {}, decide.Request, "it is due"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := decide.Crawl(facts(c.change), now)
+			require.Equal(t, c.do, d.Do)
+			require.Contains(t, d.Why, c.why)
+		})
+	}
+}
+
+func TestPick(t *testing.T) {
+	t.Parallel()
+	f := facts(func(f *decide.Facts) {
+		second := *run(f)
+		other := *page(f)
+		second.ID, second.Crawl = 8, &other
+		f.Runs = append(f.Runs, second)
+	})
+	first, second := f.Runs[0].Crawl, f.Runs[1].Crawl
+	pick := func() int64 { return decide.Pick(f.Facts, now).ID }
+
+	second.ID = 2
+	require.EqualValues(t, runID, pick(), "what came first")
+	second.ScheduledFor = first.ScheduledFor.Add(-time.Second)
+	require.EqualValues(t, 8, pick(), "what is due for longer")
+	first.Priority = 1
+	require.EqualValues(t, runID, pick(), "what is more important")
+	f.Runs[0].Settings.MaxPages, f.Runs[0].PagesStarted = new(int64(3)), 3
+	require.EqualValues(t, 8, pick(), "not what has no budget")
+	f.Domain.Controls = crawl.Controls{control(crawl.ControlBudget, "0", time.Time{})}
+	require.Nil(t, decide.Pick(f.Facts, now), "a person's budget holds for all runs")
+}
+
+func TestPaceIsTheStrictest(t *testing.T) {
+	t.Parallel()
+	f := facts(func(f *decide.Facts) {
+		other := *run(f)
+		other.Settings.Delay, other.Settings.IPDelay = new(crawl.Duration(time.Minute)), new(crawl.Duration(0))
+		f.Runs = append(f.Runs, other)
+		f.Domain.CrawlDelay = crawl.Millis(20 * time.Second)
+		f.Domain.Controls = crawl.Controls{control(crawl.ControlDelay, "30000", time.Time{})}
+	})
+	p := decide.PaceOf(f.Facts)
+	require.Equal(t, crawl.Waits{Configured: time.Minute, Domain: 30 * time.Second, CrawlDelay: 20 * time.Second}, p.Waits)
+	require.Equal(t, time.Second, p.IPDelay)
+	require.Equal(t, p, p.And(decide.Pace{}))
+	require.Equal(t, p, decide.Pace{}.And(p))
+}

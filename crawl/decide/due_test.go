@@ -1,0 +1,104 @@
+package decide_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/decide"
+)
+
+func TestDueAt(t *testing.T) {
+	t.Parallel()
+	later := now.Add(time.Hour)
+	due := func(at time.Time) map[int64]time.Time { return map[int64]time.Time{runID: at} }
+	none := map[int64]time.Time{}
+	for name, c := range map[string]struct {
+		change    func(*decide.Facts)
+		notBefore time.Time
+		want      map[int64]time.Time
+	}{
+		"Now":                   {func(*decide.Facts) {}, time.Time{}, due(now)},
+		"NotBefore":             {func(*decide.Facts) {}, later, due(later)},
+		"WhenTheNextOneIs":      {func(f *decide.Facts) { run(f).Crawl, run(f).NextDue = nil, later }, time.Time{}, due(later)},
+		"NotWithASpentBudget":   {func(f *decide.Facts) { run(f).Settings.MaxPages = new(int64(0)) }, time.Time{}, none},
+		"NotInABlockedDomain":   {func(f *decide.Facts) { f.Domain.Status = crawl.DomainBlocked }, time.Time{}, none},
+		"NotInAnUnreachableOne": {func(f *decide.Facts) { f.Domain.Status = crawl.DomainUnreachable }, time.Time{}, none},
+		"NotWhilePausedForGood": {func(f *decide.Facts) {
+			f.Domain.Controls = crawl.Controls{control(crawl.ControlPause, "", time.Time{})}
+		}, time.Time{}, none},
+		"WhenAPauseEnds":        {func(f *decide.Facts) { f.Domain.Controls = crawl.Controls{control(crawl.ControlPause, "", later)} }, time.Time{}, due(later)},
+		"WhenALeaseEnds":        {func(f *decide.Facts) { run(f).LockedAt, f.Domain.SlotFree = now, later }, time.Time{}, due(later)},
+		"NowWhereALeaseWasLost": {func(f *decide.Facts) { run(f).LockedAt = now.Add(-time.Hour) }, time.Time{}, due(now)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, c.want, decide.DueAt(facts(c.change).Facts, c.notBefore))
+		})
+	}
+}
+
+func TestEnd(t *testing.T) {
+	t.Parallel()
+	later := now.Add(time.Hour)
+
+	_, ends := decide.End(facts().Facts, "")
+	require.False(t, ends, "something is due")
+
+	_, ends = decide.End(facts(func(f *decide.Facts) { run(f).Crawl, run(f).LockedAt, f.Domain.SlotFree = nil, now, later }).Facts, "")
+	require.False(t, ends, "an attempt is open")
+
+	end, ends := decide.End(facts(func(f *decide.Facts) { run(f).Crawl, run(f).NextDue = nil, later }).Facts, "scheduled")
+	require.True(t, ends)
+	require.Equal(t, crawl.Finish{Due: map[int64]time.Time{runID: later}, Reason: "scheduled"}, end)
+
+	require.Equal(t, crawl.Finish{Due: map[int64]time.Time{runID: later}, Deferred: later, Reason: "retry-after"},
+		decide.Deferral(facts().Facts, time.Hour, "retry-after"), "whatever is due")
+}
+
+func TestFollow(t *testing.T) {
+	t.Parallel()
+	f := facts(func(f *decide.Facts) { page(f).Depth = 2 })
+	r, c := *run(&f), *page(&f)
+	require.Equal(t, &crawl.Follow{Depth: 3, SeedsOnly: true}, decide.FollowLinks(r, c))
+	require.Equal(t, &crawl.Follow{Depth: 2, Redirects: 1, SeedsOnly: true}, decide.FollowRedirect(r, c))
+
+	r.Settings.Scope = new(crawl.ScopeWeb)
+	require.Equal(t, &crawl.Follow{Depth: 3}, decide.FollowLinks(r, c))
+	r.Settings.MaxDepth = new(2)
+	require.Nil(t, decide.FollowLinks(r, c), "the depth is reached")
+	require.NotNil(t, decide.FollowRedirect(r, c), "which a redirect keeps")
+
+	c.Redirects = decide.RedirectsMax
+	require.Nil(t, decide.FollowRedirect(r, c))
+	require.Equal(t, &crawl.KnownLinks{}, decide.FollowKnown(r, c))
+
+	c.Depth, c.Redirects, r.Settings.Scope = 0, 0, new(crawl.ScopeSeeds)
+	require.Equal(t, &crawl.Follow{Redirects: 1, Seed: true}, decide.FollowRedirect(r, c), "a seed that has moved takes its scope along")
+}
+
+func TestLastAttempt(t *testing.T) {
+	t.Parallel()
+	f := facts()
+	r, c := *run(&f), *page(&f)
+	r.Settings.MaxAttempts = new(2)
+	require.False(t, decide.LastAttempt(r, c))
+	c.Attempt = 2
+	require.True(t, decide.LastAttempt(r, c))
+	c.Attempt = 3
+	require.True(t, decide.LastAttempt(r, c))
+}
+
+// What a simhash of 0 is near to: up to three bits.
+func TestChargesKnowNearDuplicates(t *testing.T) {
+	t.Parallel()
+	known := []crawl.PatternFacts{{Pattern: "/p/N", Recent: []int64{-1, 0b111}}, {Pattern: "/q/N", Recent: []int64{0b1111}}}
+	hash := crawl.SimHash(0)
+	require.Equal(t, []crawl.Charge{
+		{Pattern: "/p/N", Duplicate: true}, {Pattern: "/q/N"}, {Pattern: "/new/N"},
+	}, decide.Charges([]string{"/p/N", "/q/N", "/new/N"}, known, false, &hash))
+	require.Equal(t, []crawl.Charge{{Pattern: "/p/N"}}, decide.Charges([]string{"/p/N"}, known, false, nil), "too little text to tell")
+	require.Equal(t, []crawl.Charge{{Pattern: "/p/N", Duplicate: true}}, decide.Charges([]string{"/p/N"}, nil, true, nil))
+}
