@@ -31,7 +31,7 @@ func TestProgressJSON(t *testing.T) {
 		},
 		Totals:  crawl.Totals{Success: 1, BlockedRobots: 2, Blocked4xx: 3, Blocked5xx: 4, Timeout: 5, Failed: 6, Skipped: 14, Bytes: 7},
 		Domains: 8, SeedDomains: 9, Active: 10, Pending: 11, InFlight: 12, Deferred: 13,
-		Waiting: []crawl.Waiting{{Domain: "a.example", Reason: crawl.ReasonCrawlDelay, Until: at}},
+		Waiting:         []crawl.Waiting{{Domain: "a.example", Reason: crawl.ReasonCrawlDelay, Until: at}},
 		DeferredDomains: []crawl.DeferredDomain{{Domain: "b.example", Reason: "503", Until: at}},
 	})
 	require.NoError(t, err)

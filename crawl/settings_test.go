@@ -62,7 +62,7 @@ func TestSettingsValidate(t *testing.T) {
 	for field, c := range map[string]struct{ low, high int64 }{
 		"delay":                {0, int64(crawl.DelayMax)},
 		"ip_delay":             {0, int64(crawl.DelayMax)},
-		"defer_after":             {0, int64(crawl.DelayMax)},
+		"defer_after":          {0, int64(crawl.DelayMax)},
 		"subnet_delay":         {0, int64(crawl.DelayMax)},
 		"graylist":             {0, int64(crawl.DelayMax)},
 		"latency_factor":       {0, 1000},

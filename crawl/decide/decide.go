@@ -213,18 +213,16 @@ func decideCrawl(f Facts, now time.Time, d Decision) Decision {
 		return d
 	}
 	byRobots := robots(f, now, &d)
-	switch {
-	case byRobots == robotsAllowed || byRobots == robotsUnknown:
-		slot := latest(f.Domain.SlotFree, now)
-		if wait := politeness.WaitAll(slot, f.Windows); wait > 0 {
-			d.Do, d.Until, d.Reason, d.Why = Wait, slot.Add(wait), crawl.ReasonWindow, "its window is closed"
-			return d
-		}
-		if byRobots == robotsUnknown {
-			d.Do = FetchPrerequisite
-			return d
-		}
-	default:
+	if byRobots == robotsRefused || byRobots == robotsDeferred {
+		return d
+	}
+	slot := latest(f.Domain.SlotFree, now)
+	if wait := politeness.WaitAll(slot, f.Windows); wait > 0 {
+		d.Do, d.Until, d.Reason, d.Why = Wait, slot.Add(wait), crawl.ReasonWindow, "its window is closed"
+		return d
+	}
+	if byRobots == robotsUnknown {
+		d.Do = FetchPrerequisite
 		return d
 	}
 	if wait := f.Domain.SlotFree.Sub(now); wait > 0 {

@@ -91,18 +91,28 @@ func TestDecide(t *testing.T) {
 		"AnUnreachableDomainFinishes": {func(f *decide.Facts) {
 			f.Domain.Status, f.Domain.Reason = crawl.DomainUnreachable, "the probe failed"
 		}, decide.Finish, "", time.Time{}, "the domain is unreachable (the probe failed)"},
-		"ADeferredDomainFinishes": {func(f *decide.Facts) { f.Domain.DeferredUntil = later },
-			decide.Finish, crawl.ReasonDeferred, later, "deferred"},
+		"ADeferredDomainFinishes": {
+			func(f *decide.Facts) { f.Domain.DeferredUntil = later },
+			decide.Finish, crawl.ReasonDeferred, later, "deferred",
+		},
 
-		"NothingPendingFinishes": {func(f *decide.Facts) { f.Runs = nil },
-			decide.Finish, crawl.ReasonScheduled, time.Time{}, "nothing is due"},
+		"NothingPendingFinishes": {
+			func(f *decide.Facts) { f.Runs = nil },
+			decide.Finish, crawl.ReasonScheduled,
+			time.Time{},
+			"nothing is due",
+		},
 		"ASpentBudgetFinishes": {func(f *decide.Facts) {
 			run(f).Settings.MaxPagesPerDomain, run(f).DomainStarted = new(int64(5)), 5
 		}, decide.Finish, crawl.ReasonScheduled, time.Time{}, "nothing is due"},
-		"WhatIsDueSoonIsWaitedFor": {func(f *decide.Facts) { run(f).Crawl, run(f).NextDue = nil, now.Add(30*time.Second) },
-			decide.Wait, crawl.ReasonScheduled, now.Add(30 * time.Second), "nothing is due yet"},
-		"WhatIsDueLateIsNot": {func(f *decide.Facts) { run(f).Crawl, run(f).NextDue = nil, later },
-			decide.Finish, crawl.ReasonScheduled, later, "nothing is due"},
+		"WhatIsDueSoonIsWaitedFor": {
+			func(f *decide.Facts) { run(f).Crawl, run(f).NextDue = nil, now.Add(30*time.Second) },
+			decide.Wait, crawl.ReasonScheduled, now.Add(30 * time.Second), "nothing is due yet",
+		},
+		"WhatIsDueLateIsNot": {
+			func(f *decide.Facts) { run(f).Crawl, run(f).NextDue = nil, later },
+			decide.Finish, crawl.ReasonScheduled, later, "nothing is due",
+		},
 		"ARequestInFlightIsWaitedFor": {func(f *decide.Facts) {
 			run(f).Crawl, run(f).LockedAt = nil, now
 			f.Domain.SlotFree, f.Domain.SlotReason = later, crawl.ReasonInFlight
@@ -111,8 +121,10 @@ func TestDecide(t *testing.T) {
 		"AFreshPageIsSkipped": {func(f *decide.Facts) {
 			page(f).Visit = crawl.Visit{At: now.Add(-48 * time.Hour), FreshUntil: later}
 		}, decide.Skip, crawl.ReasonFresh, later, "its server said"},
-		"APageFetchedLatelyIsSkipped": {func(f *decide.Facts) { page(f).Visit = crawl.Visit{At: now.Add(-time.Hour)} },
-			decide.Skip, crawl.ReasonMinRefetch, now.Add(23 * time.Hour), "less than 24h0m0s ago"},
+		"APageFetchedLatelyIsSkipped": {
+			func(f *decide.Facts) { page(f).Visit = crawl.Visit{At: now.Add(-time.Hour)} },
+			decide.Skip, crawl.ReasonMinRefetch, now.Add(23 * time.Hour), "less than 24h0m0s ago",
+		},
 		"ATrapIsSkipped": {func(f *decide.Facts) {
 			page(f).Patterns = []crawl.PatternFacts{{Pattern: "/cal/N", Seen: 50, Duplicates: 50}}
 		}, decide.Skip, crawl.ReasonTrap, time.Time{}, "50 of 50 pages like /cal/N had nothing new"},
@@ -123,19 +135,39 @@ func TestDecide(t *testing.T) {
 			page(f).Depth, page(f).Patterns = 0, []crawl.PatternFacts{{Pattern: "/cal/N", Seen: 50, Duplicates: 50}}
 		}, decide.Request, "", time.Time{}, ""},
 
-		"RobotsFirst": {func(f *decide.Facts) { page(f).Robots = nil },
-			decide.FetchPrerequisite, "", time.Time{}, "robots.txt is fetched first"},
-		"RobotsAgainWhenItHasExpired": {func(f *decide.Facts) { robots(f).ExpiresAt = now },
-			decide.FetchPrerequisite, "", time.Time{}, ""},
-		"RobotsAgainForAnotherName": {func(f *decide.Facts) { robots(f).Agent = "other" },
-			decide.FetchPrerequisite, "", time.Time{}, ""},
-		"RobotsAgainWithoutItsRules": {func(f *decide.Facts) { f.Ruling = nil },
-			decide.FetchPrerequisite, "", time.Time{}, ""},
+		"RobotsFirst": {
+			func(f *decide.Facts) { page(f).Robots = nil },
+			decide.FetchPrerequisite, "",
+			time.Time{},
+			"robots.txt is fetched first",
+		},
+		"RobotsAgainWhenItHasExpired": {
+			func(f *decide.Facts) { robots(f).ExpiresAt = now },
+			decide.FetchPrerequisite, "",
+			time.Time{},
+			"",
+		},
+		"RobotsAgainForAnotherName": {
+			func(f *decide.Facts) { robots(f).Agent = "other" },
+			decide.FetchPrerequisite, "",
+			time.Time{},
+			"",
+		},
+		"RobotsAgainWithoutItsRules": {
+			func(f *decide.Facts) { f.Ruling = nil },
+			decide.FetchPrerequisite, "",
+			time.Time{},
+			"",
+		},
 		"AnUnreachableRobotsPutsTheOriginOff": {func(f *decide.Facts) {
 			robots(f).Verdict, robots(f).Reason = crawl.RobotsUnreachable, "answered 503"
 		}, decide.DeferOrigin, crawl.ReasonRobots, now.Add(time.Hour), "answered 503"},
-		"ADisallowedPageIsRefused": {func(f *decide.Facts) { f.Ruling = &decide.Ruling{Line: 2, Rule: "Disallow: /a"} },
-			decide.Refuse, crawl.ReasonRobots, time.Time{}, "robots.txt line 2: Disallow: /a"},
+		"ADisallowedPageIsRefused": {
+			func(f *decide.Facts) { f.Ruling = &decide.Ruling{Line: 2, Rule: "Disallow: /a"} },
+			decide.Refuse, crawl.ReasonRobots,
+			time.Time{},
+			"robots.txt line 2: Disallow: /a",
+		},
 		"AMalformedRobotsRefusesAll": {func(f *decide.Facts) {
 			robots(f).Verdict, robots(f).Reason = crawl.RobotsDisallowAll, "is HTML"
 		}, decide.Refuse, crawl.ReasonRobots, time.Time{}, "robots.txt: is HTML"},
@@ -147,8 +179,10 @@ func TestDecide(t *testing.T) {
 			f.Ruling.Usage = usage.Usage{TDMReserved: usage.SourceFileTDM}
 		}, decide.Refuse, crawl.ReasonRobots, time.Time{}, "tdmrep.json"},
 
-		"AClosedWindowIsWaitedFor": {func(f *decide.Facts) { f.Windows = windows(t, "Sun 00:00-24:00 UTC") },
-			decide.Wait, crawl.ReasonWindow, now.Add(12 * time.Hour), "its window is closed"},
+		"AClosedWindowIsWaitedFor": {
+			func(f *decide.Facts) { f.Windows = windows(t, "Sun 00:00-24:00 UTC") },
+			decide.Wait, crawl.ReasonWindow, now.Add(12 * time.Hour), "its window is closed",
+		},
 		"AWindowHoldsForRobotsToo": {func(f *decide.Facts) {
 			page(f).Robots, f.Windows = nil, windows(t, "Sun 00:00-24:00 UTC")
 		}, decide.Wait, crawl.ReasonWindow, now.Add(12 * time.Hour), "its window is closed"},

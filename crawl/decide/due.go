@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"slices"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
@@ -57,6 +58,16 @@ func limit(n int64) *int64 {
 func BudgetSpent(run crawl.RunFacts, dom crawl.DomainFacts) bool {
 	inAll, ofDomain := Budgets(run, dom)
 	return inAll != nil && run.PagesStarted >= *inAll || ofDomain != nil && run.DomainStarted >= *ofDomain
+}
+
+// wanting are the runs that may still make requests of a domain. Where none may,
+// all of them count.
+func wanting(f crawl.Facts) []crawl.RunFacts {
+	runs := slices.DeleteFunc(slices.Clone(f.Runs), func(r crawl.RunFacts) bool { return BudgetSpent(r, f.Domain) })
+	if len(runs) == 0 {
+		return f.Runs
+	}
+	return runs
 }
 
 // LastAttempt reports whether a page is not tried again should this attempt fail.

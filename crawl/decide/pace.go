@@ -21,7 +21,7 @@ func PaceOf(f crawl.Facts) Pace {
 	p := Pace{Waits: crawl.Waits{
 		Domain: f.Domain.Controls.Delay(), CrawlDelay: time.Duration(f.Domain.CrawlDelay),
 	}}
-	for _, r := range f.Runs {
+	for _, r := range wanting(f) {
 		p = p.And(Pace{
 			Waits:   crawl.Waits{Configured: time.Duration(*r.Settings.Delay)},
 			IPDelay: time.Duration(*r.Settings.IPDelay), SubnetDelay: time.Duration(*r.Settings.SubnetDelay),
@@ -44,7 +44,7 @@ func (p Pace) And(o Pace) Pace {
 // they were written: those of all runs that want something of it, and its own.
 func WindowTexts(f crawl.Facts) []string {
 	var texts []string
-	for _, r := range f.Runs {
+	for _, r := range wanting(f) {
 		if w := *r.Settings.Window; w != "" {
 			texts = append(texts, w)
 		}

@@ -11,7 +11,7 @@ temporal operator namespace describe --namespace default >/dev/null 2>&1 ||
 # A new namespace takes some seconds to reach every part of the server.
 until temporal operator search-attribute create --namespace default \
 	--name MoseyDomain --type Keyword \
-	--name MoseyRun --type Keyword \
+	--name MoseyRun --type KeywordList \
 	--name MoseyStatus --type Keyword; do
 	sleep 2
 done

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/internal/extract"
 )
@@ -227,9 +228,9 @@ func TestHTMLCanonicalLanguage(t *testing.T) {
 		want extract.Page
 	}{
 		"nothing said":             {`<p>`, extract.Page{}},
-		"canonical":                {`<link rel=canonical href="../a?utm_source=b#c">`, extract.Page{Canonical: "https://example.org/a"}},
-		"canonical on a base":      {`<link rel=canonical href=a><base href=//example.net/b/>`, extract.Page{Canonical: "https://example.net/b/a"}},
-		"first valid canonical":    {`<link rel=canonical href="http://"><link rel=Canonical href=/a><link rel=canonical href=/b>`, extract.Page{Canonical: "https://example.org/a"}},
+		"canonical":                {`<link rel=canonical href="../a?utm_source=b#c">`, extract.Page{Signals: crawl.Signals{Canonical: "https://example.org/a"}}},
+		"canonical on a base":      {`<link rel=canonical href=a><base href=//example.net/b/>`, extract.Page{Signals: crawl.Signals{Canonical: "https://example.net/b/a"}}},
+		"first valid canonical":    {`<link rel=canonical href="http://"><link rel=Canonical href=/a><link rel=canonical href=/b>`, extract.Page{Signals: crawl.Signals{Canonical: "https://example.org/a"}}},
 		"language":                 {`<html lang="pt-BR">`, extract.Page{Language: "pt-BR"}},
 		"language with spaces":     {`<html LANG=" en ">`, extract.Page{Language: "en"}},
 		"language of a paragraph":  {`<p lang=en>`, extract.Page{}},

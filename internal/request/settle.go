@@ -71,13 +71,16 @@ func (c *Client) pace(ask Ask, x *Exchange) {
 		Took: crawl.Duration(at.Duration), Refused: refuses,
 		Error: x.Trouble != politeness.TroubleNone || refuses,
 	}
-	health, j := politeness.Observe(ask.Health, sample, x.Trouble, hinted, normal, c.Jitter(), decide.Breaker(ask.Run))
+	health, j := politeness.Observe(ask.Health, sample, x.Trouble, hinted, normal, 0, decide.Breaker(ask.Run))
 	at.Health, at.Verdict, at.VerdictReason = &health, j.Verdict, j.Why
 	w.Latency = politeness.LatencyDelay(time.Duration(at.Duration), *ask.Run.Settings.LatencyFactor)
 	w.Slowdown, w.Graylist = time.Duration(health.Slowdown), j.Graylist
 	if !hinted {
 		// the server's own word counts, not our guess
 		w.Backoff = time.Duration(health.Penalty)
+		if x.Trouble != politeness.TroubleNone {
+			w.Backoff = politeness.Jittered(w.Backoff, normal, c.Jitter())
+		}
 	}
 	delay, reason := politeness.Delay(w)
 	at.Delay, at.Reason = crawl.Millis(delay), reason

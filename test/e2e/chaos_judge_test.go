@@ -46,7 +46,7 @@ func (c *chaos) judge(t *testing.T) {
 	t.Helper()
 	log, held := c.heldByFrozen(c.site.Log())
 	c.keepLog(t)
-	lost := c.queryInt(t, "SELECT count(*) FROM requests WHERE lost")
+	lost := c.queryInt(t, "SELECT count(*) FROM asks WHERE lost")
 	died := c.queryInt(t, "SELECT count(*) FROM page_crawls WHERE error_message = 'the worker died during the attempt'")
 	report := web.Judge(log, web.Expectations{
 		Plan: c.site.Plan, Delay: chaosDelay, IPDelay: chaosDelay, SubnetDelay: chaosDelay,
@@ -156,16 +156,16 @@ func (c *chaos) judgeRows(t *testing.T) {
 	t.Helper()
 	for what, sql := range map[string]string{
 		"attempts left open":        "SELECT count(*) FROM page_crawls WHERE locked_at IS NOT NULL",
-		"pages with two successes":  "SELECT count(*) FROM (SELECT FROM page_crawls WHERE outcome = 'success' GROUP BY run_id, page_id HAVING count(*) > 1) AS twice",
+		"pages with two successes":  "SELECT count(*) FROM (SELECT FROM page_crawls WHERE outcome = 'success' AND NOT prerequisite GROUP BY run_id, page_id HAVING count(*) > 1) AS twice",
 		"pages asked for after one": "SELECT count(*) FROM page_crawls a JOIN page_crawls b ON b.previous_id = a.id WHERE a.outcome = 'success'",
 		"domains that count wrongly": `
 			SELECT count(*) FROM run_domains r WHERE (r.success, r.failed, r.timeout, r.blocked_robots, r.blocked_4xx, r.blocked_5xx, r.skipped) <> (
-				SELECT count(*) FILTER (WHERE outcome = 'success' AND skipped IS NULL),
-					count(*) FILTER (WHERE outcome = 'failed' AND skipped IS NULL),
+				SELECT count(*) FILTER (WHERE outcome = 'success'),
+					count(*) FILTER (WHERE outcome = 'failed'),
 					count(*) FILTER (WHERE outcome = 'timeout'), count(*) FILTER (WHERE outcome = 'blocked_robots'),
 					count(*) FILTER (WHERE outcome = 'blocked_4xx'), count(*) FILTER (WHERE outcome = 'blocked_5xx'),
 					count(*) FILTER (WHERE skipped IS NOT NULL)
-				FROM page_crawls p WHERE p.run_id = r.run_id AND p.domain = r.domain)`,
+				FROM page_crawls p WHERE p.run_id = r.run_id AND p.domain = r.domain AND NOT p.prerequisite)`,
 	} {
 		require.Zero(t, c.queryInt(t, sql), what)
 	}
@@ -174,7 +174,6 @@ func (c *chaos) judgeRows(t *testing.T) {
 // asked is how often something was asked for, by the rows.
 type asked struct {
 	Domain, URL string
-	Known       bool // the URL is
 	// Rows are all, Answers those of them with a status.
 	Rows, Answers int
 }
@@ -185,10 +184,9 @@ type asked struct {
 func (c *chaos) judgeAudit(t *testing.T, log web.Log) {
 	t.Helper()
 	rows, err := c.pool.Query(t.Context(), `
-		SELECT r.domain, coalesce(p.url, r.url, '') AS url, coalesce(p.url, r.url) IS NOT NULL AS known,
-			count(*)::int AS rows, (count(*) FILTER (WHERE r.status_code IS NOT NULL))::int AS answers
-		FROM requests r LEFT JOIN page_crawls p ON p.id = r.crawl_id
-		GROUP BY 1, 2, 3`)
+		SELECT domain, url, count(*)::int AS rows, (count(*) FILTER (WHERE status_code IS NOT NULL))::int AS answers
+		FROM page_crawls WHERE delay_ms IS NOT NULL
+		GROUP BY 1, 2`)
 	require.NoError(t, err)
 	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[asked])
 	require.NoError(t, err)
@@ -200,13 +198,9 @@ func (c *chaos) judgeAudit(t *testing.T, log web.Log) {
 			byDomain[r.Domain()]++
 		}
 	}
-	inRows, unknown := map[string]int{}, map[string]int{}
+	inRows := map[string]int{}
 	for _, a := range all {
 		inRows[a.Domain] += a.Rows
-		if !a.Known {
-			unknown[a.Domain] += a.Rows
-			continue
-		}
 		if n := byURL[a.URL]; a.Answers > n {
 			t.Errorf("%s: %d answers by the rows, the log has %d requests", a.URL, a.Answers, n)
 		}
@@ -214,10 +208,7 @@ func (c *chaos) judgeAudit(t *testing.T, log web.Log) {
 	}
 	for u, n := range byURL {
 		if n > 0 && u != "" {
-			// of a robots.txt that died only the domain is known
-			if unknown[hostOf(u)] -= n; unknown[hostOf(u)] < 0 {
-				t.Errorf("%s: the log has %d requests more than the rows", u, n)
-			}
+			t.Errorf("%s: the log has %d requests more than the rows", u, n)
 		}
 	}
 	for domain, n := range byDomain {

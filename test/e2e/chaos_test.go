@@ -123,7 +123,7 @@ func (c *chaos) seed(t *testing.T) {
 		"settings": map[string]any{
 			"delay": chaosDelay.String(), "ip_delay": chaosDelay.String(), "subnet_delay": chaosDelay.String(),
 			"graylist": "5s", "max_graylistings": 1, "max_attempts": 20, "max_pages_per_domain": chaosBudget(),
-			"patience": "1m", "latency_factor": 2,
+			"defer_after": "1m", "latency_factor": 2,
 		},
 	})
 	require.NoError(t, err)

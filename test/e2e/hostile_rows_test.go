@@ -105,7 +105,7 @@ func requireHostileRows(t *testing.T, c cluster) {
 			var outcome, says string
 			var status int
 			require.NoError(t, c.pool.QueryRow(t.Context(), `SELECT outcome, coalesce(status_code, 0), coalesce(error_message, '')
-				FROM page_crawls WHERE domain = $1 AND outcome IS NOT NULL ORDER BY completed_at LIMIT 1`, domain).
+				FROM page_crawls WHERE domain = $1 AND outcome IS NOT NULL AND kind = 'page' ORDER BY completed_at LIMIT 1`, domain).
 				Scan(&outcome, &status, &says), domain)
 			require.Equal(t, want.outcome, crawl.Outcome(outcome), "%s: %s", domain, says)
 			require.Equal(t, want.status, status, domain)
@@ -118,7 +118,7 @@ func requireHostileRows(t *testing.T, c cluster) {
 			host+".hostile.test").Scan(&verdict, &reason), host)
 		require.Equal(t, crawl.RobotsUnreachable, crawl.RobotsVerdict(verdict), host)
 		require.Contains(t, reason, why, host)
-		require.Zero(t, queryInt(t, c.pool, "SELECT count(*) FROM requests WHERE kind = 'page' AND domain = $1", host+".hostile.test"))
+		require.Zero(t, queryInt(t, c.pool, "SELECT count(*) FROM asks WHERE kind = 'page' AND domain = $1", host+".hostile.test"))
 	}
 	require.Zero(t, queryInt(t, c.pool, "SELECT count(*) FROM page_crawls WHERE bytes > $1", attemptBytes))
 	require.Zero(t, queryInt(t, c.pool, "SELECT count(*) FROM page_crawls WHERE duration_ms > $1", attemptSpan.Milliseconds()))
