@@ -262,7 +262,8 @@ func (b *batch) attempt(ctx context.Context, f decide.Facts, d decide.Decision) 
 	if err != nil {
 		return b.pass(ctx, b.failing(d, err))
 	}
-	reader := &pageReader{Activities: b.Activities, d: d, url: u}
+	kind := kindOf(*d.Crawl)
+	reader := &pageReader{Activities: b.Activities, d: d, kind: kind, url: u}
 	run, c, last := *d.Run, *d.Crawl, decide.LastAttempt(*d.Run, *d.Crawl)
 	start := crawl.Start{
 		CrawlID: c.ID, RunID: run.ID, Domain: b.in.Domain, Origin: c.Origin, URL: c.URL, Kind: c.Kind,
@@ -270,7 +271,7 @@ func (b *batch) attempt(ctx context.Context, f decide.Facts, d decide.Decision) 
 	}
 	start.RunBudget, start.DomainBudget = decide.Budgets(run, f.Domain)
 	res, err := b.requests.Do(ctx, request.Ask{
-		Kind: pageKind, Start: start, URL: u, Header: conditions(c.Visit), WantBody: wantPage(c.Visit),
+		Kind: kind.Kind, Start: start, URL: u, Header: conditions(c.Visit), WantBody: kind.wantBody(c.Visit),
 		Pace: d.Pace, Health: f.Domain.Health, Run: run, Retry: !last,
 		Read: reader.read, Settle: reader.settle,
 	})

@@ -19,17 +19,43 @@ import (
 	"github.com/mosey-web/mosey/internal/request"
 )
 
-// pageKind prefers what can be parsed.
-var pageKind = request.Kind{Accept: "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.1"}
+// frontierKind is how one kind of what is in the frontier is requested and read.
+type frontierKind struct {
+	request.Kind
+
+	// want decides by its media type whether a body is read.
+	want func(mediaType string) bool
+	// parse says that the body is a page: with signals, links and patterns. Of any
+	// other only what is needed to ask again is kept.
+	parse bool
+}
+
+// frontierKinds are the kinds that can be in the frontier.
+var frontierKinds = map[crawl.Kind]frontierKind{
+	crawl.KindPage: {
+		// prefers what can be parsed
+		Kind: request.Kind{Accept: "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.1"},
+		want: parseable, parse: true,
+	},
+}
+
+// kindOf is how a crawl is made. One of a kind that a later version has stored is
+// taken for a page.
+func kindOf(c crawl.CrawlFacts) frontierKind {
+	if k, ok := frontierKinds[c.Kind]; ok {
+		return k
+	}
+	return frontierKinds[crawl.KindPage]
+}
 
 // recentMax is how many fingerprints a pattern keeps to compare pages with.
 const recentMax = 32
 
-// wantPage decides whether a body is read: one that can be parsed, unless its
-// header says that it is what it was at the last visit.
-func wantPage(last crawl.Visit) func(*fetch.Response) bool {
+// wantBody decides whether a body is read: one of use, unless its header says that
+// it is what it was at the last visit.
+func (k frontierKind) wantBody(last crawl.Visit) func(*fetch.Response) bool {
 	return func(r *fetch.Response) bool {
-		return r.Status >= 200 && r.Status < 300 && parseable(r.MediaType) &&
+		return r.Status >= 200 && r.Status < 300 && k.want(r.MediaType) &&
 			freshness.Unchanged(last, r.Status, freshness.NewVisit(r.Header, time.Now(), crawl.ContentHash{})) == ""
 	}
 }
@@ -46,8 +72,9 @@ func parseable(mediaType string) bool {
 type pageReader struct {
 	*Activities
 
-	d   decide.Decision
-	url urls.URL
+	d    decide.Decision
+	kind frontierKind
+	url  urls.URL
 }
 
 // read reads a successful answer.
@@ -73,7 +100,11 @@ func (r *pageReader) read(ctx context.Context, x *request.Exchange) error {
 		content = traps.HashContent(resp.Body)
 	}
 	visit := freshness.NewVisit(resp.Header, resp.EndedAt, content)
-	if r.unchanged(at, resp, visit) {
+	switch {
+	case r.unchanged(at, resp, visit):
+		return nil
+	case !r.kind.parse:
+		at.Page = &crawl.PageUpdate{Visit: visitUpdate(visit), Signals: &crawl.Signals{}}
 		return nil
 	}
 	return r.readBody(ctx, at, resp, visit)
