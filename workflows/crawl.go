@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mosey-web/mosey/activities"
@@ -25,9 +24,13 @@ type CrawlResult struct {
 // nothing is active and nothing is due.
 func CrawlWorkflow(ctx workflow.Context, in CrawlInput) (CrawlResult, error) {
 	wake := workflow.GetSignalChannel(ctx, SignalWake)
+	stopped := false // since the last look
 	err := workflow.SetUpdateHandlerWithOptions(ctx, UpdateStop, func(ctx workflow.Context, m Stop) error {
-		return workflow.ExecuteActivity(withUpdateOptions(ctx, "stop run "+in.Run), act.StopRun,
+		summary := "stop run " + in.Run
+		err := workflow.ExecuteActivity(withUpdateOptions(ctx, summary), act.StopRun,
 			activities.StopRunInput{Run: in.Run, Reason: m.Reason}).Get(ctx, nil)
+		stopped = true // perhaps even if it failed
+		return updateError(summary, err)
 	}, workflow.UpdateHandlerOptions{
 		Validator:   func(_ workflow.Context, m Stop) error { return validateReason(m.Reason) },
 		Description: "Stop the run: no page of it is requested any more",
@@ -37,6 +40,7 @@ func CrawlWorkflow(ctx workflow.Context, in CrawlInput) (CrawlResult, error) {
 	}
 	for {
 		drain(wake)
+		stopped = false
 		var res activities.DispatchResult
 		err := workflow.ExecuteActivity(withDispatchOptions(ctx), act.Dispatch,
 			activities.DispatchInput{Run: in.Run}).Get(ctx, &res)
@@ -57,40 +61,12 @@ func CrawlWorkflow(ctx workflow.Context, in CrawlInput) (CrawlResult, error) {
 			drain(wake)
 			return CrawlResult{}, workflow.NewContinueAsNewError(ctx, CrawlWorkflow, in)
 		}
-		if err := waitForWake(ctx, wake, res); err != nil {
-			return CrawlResult{}, err
-		}
-	}
-}
-
-// waitForWake waits until it is time to look for work again, or a signal says so.
-// An idle run waits for a signal alone, and so makes no events.
-func waitForWake(ctx workflow.Context, wake workflow.ReceiveChannel, res activities.DispatchResult) error {
-	timerCtx, cancel := workflow.WithCancel(ctx)
-	defer cancel()
-	var err error
-	s := workflow.NewNamedSelector(ctx, "dispatch").
-		AddReceive(wake, func(c workflow.ReceiveChannel, _ bool) { c.Receive(ctx, nil) }).
-		AddReceive(ctx.Done(), func(workflow.ReceiveChannel, bool) { err = temporal.NewCanceledError() })
-	if res.NextIn > 0 {
-		timer := workflow.NewTimerWithOptions(timerCtx, time.Duration(res.NextIn), workflow.TimerOptions{
-			Summary: fmt.Sprintf("%d domains active", res.Active),
+		// An idle run waits for a signal alone, and so makes no events.
+		err = awaitOrTimer(ctx, time.Duration(res.NextIn), fmt.Sprintf("%d domains active", res.Active), func() bool {
+			return stopped || wake.Len() > 0
 		})
-		s.AddFuture(timer, func(f workflow.Future) { err = f.Get(ctx, nil) })
-	}
-	s.Select(ctx)
-	return err
-}
-
-// drain takes what is left in a signal channel. Returns the last, if any.
-func drain(c workflow.ReceiveChannel) (last Wake) {
-	for {
-		var w Wake
-		if !c.ReceiveAsync(&w) {
-			return last
-		}
-		if w != (Wake{}) {
-			last = w
+		if err != nil {
+			return CrawlResult{}, err
 		}
 	}
 }

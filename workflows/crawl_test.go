@@ -10,13 +10,15 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/mosey-web/mosey/activities"
+	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/workflows"
 )
 
 func TestCrawlWorkflow(t *testing.T) {
 	t.Parallel()
 
-	busy := activities.DispatchResult{Started: 2, Active: 5}
+	busy := activities.DispatchResult{Started: 2, Active: 5, NextIn: crawl.Duration(2 * time.Second)}
+	idle := activities.DispatchResult{} // a standing run with nothing due
 	ended := activities.DispatchResult{Ended: true, Reason: "nothing left that is due"}
 	dispatch := func(s *script) {
 		s.env.ExecuteWorkflow(workflows.CrawlWorkflowName, workflows.CrawlInput{Run: runName})
@@ -29,13 +31,15 @@ func TestCrawlWorkflow(t *testing.T) {
 		return res
 	}
 
-	t.Run("LooksForWorkEveryTwoSecondsUntilTheRunHasEnded", func(t *testing.T) {
+	t.Run("LooksForWorkWhenItIsDueUntilTheRunHasEnded", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		s.dispatches = []answer[activities.DispatchResult]{says(busy), says(busy), says(ended)}
+		later := busy
+		later.NextIn = crawl.Duration(3 * time.Hour)
+		s.dispatches = []answer[activities.DispatchResult]{says(busy), says(later), says(ended)}
 		require.Equal(t, workflows.CrawlResult{Reason: ended.Reason}, ends(t, s))
 		require.Equal(t, []string{"Dispatch", "Dispatch", "Dispatch"}, s.names())
-		require.Equal(t, []time.Duration{2 * time.Second, 2 * time.Second}, s.timers)
+		require.Equal(t, []time.Duration{2 * time.Second, 3 * time.Hour}, s.timers)
 		require.Equal(t, activities.DispatchInput{Run: runName}, s.calls[0].in)
 	})
 
@@ -47,6 +51,40 @@ func TestCrawlWorkflow(t *testing.T) {
 		ends(t, s)
 		require.GreaterOrEqual(t, s.gap(1), 300*time.Millisecond)
 		require.Less(t, s.gap(1), 2*time.Second)
+	})
+
+	t.Run("DoesNothingWhileIdleUntilItIsWoken", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.dispatches = []answer[activities.DispatchResult]{says(idle), says(ended)}
+		s.after(30*24*time.Hour, func() {
+			require.Equal(t, []string{"Dispatch"}, s.names())
+			s.wake(workflows.Wake{})
+		})
+		ends(t, s)
+		require.Equal(t, []string{"Dispatch", "Dispatch"}, s.names())
+		require.GreaterOrEqual(t, s.gap(1), 30*24*time.Hour)
+		require.Empty(t, s.timers)
+		require.Empty(t, s.upserts)
+	})
+
+	t.Run("IsNotWokenByWhatDispatchHasSeen", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.dispatches = []answer[activities.DispatchResult]{says(idle), says(ended)}
+		s.after(0, func() { s.wake(workflows.Wake{}) }) // with which it was started
+		s.after(time.Hour, func() { s.wake(workflows.Wake{}) })
+		ends(t, s)
+		require.GreaterOrEqual(t, s.gap(1), time.Hour)
+	})
+
+	t.Run("IsWokenByWhatComesDuringADispatch", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.dispatches = []answer[activities.DispatchResult]{meanwhile(func() { s.wake(workflows.Wake{}) }, idle), says(ended)}
+		ends(t, s)
+		require.Equal(t, []string{"Dispatch", "Dispatch"}, s.names())
+		require.Less(t, s.gap(1), time.Second)
 	})
 
 	t.Run("GoesOnWhenSeedsCameWhileItEnded", func(t *testing.T) {
@@ -67,7 +105,30 @@ func TestCrawlWorkflow(t *testing.T) {
 		s.after(time.Second, func() { s.mustUpdate(workflows.UpdateStop, workflows.Stop{Reason: "enough"}) })
 		ends(t, s)
 		require.Equal(t, []string{"Dispatch", "StopRun", "Dispatch"}, s.names())
-		require.Equal(t, activities.StartCrawlInput{Run: runName}, s.calls[1].in)
+		require.Equal(t, activities.StopRunInput{Run: runName, Reason: "enough"}, s.calls[1].in)
+	})
+
+	t.Run("StopsARunThatIsIdle", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.dispatches = []answer[activities.DispatchResult]{says(idle), says(ended)}
+		s.after(time.Hour, func() { s.mustUpdate(workflows.UpdateStop, workflows.Stop{}) })
+		ends(t, s)
+		require.Equal(t, []string{"Dispatch", "StopRun", "Dispatch"}, s.names())
+	})
+
+	t.Run("SaysThatItCannotBeStoppedWhileTheDatabaseIsDown", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.dispatches = []answer[activities.DispatchResult]{says(idle), says(idle), says(ended)}
+		for range 100 {
+			s.others = append(s.others, fails[none](errors.New("the database is down")))
+		}
+		var o *outcome
+		s.after(time.Hour, func() { o = s.update(workflows.UpdateStop, workflows.Stop{}) })
+		s.after(2*time.Hour, func() { s.wake(workflows.Wake{}) })
+		ends(t, s)
+		requireUnavailable(t, o)
 	})
 
 	t.Run("RefusesToStopForTooLongAReason", func(t *testing.T) {

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"cmp"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -8,7 +9,6 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
-	"github.com/mosey-web/mosey/crawl/urls"
 )
 
 // DomainInput starts a domain's workflow, or carries it over to a new execution.
@@ -40,7 +40,7 @@ func DomainWorkflow(ctx workflow.Context, in DomainInput) error {
 		case finished && d.wake.Len() == 0 && !d.news:
 			return nil
 		case finished:
-			d.state.Next = activities.StepFetch
+			d.fetchNext()
 		case workflow.GetInfo(ctx).GetContinueAsNewSuggested():
 			d.takeWakes()
 			return workflow.NewContinueAsNewError(ctx, DomainWorkflow, DomainInput{
@@ -72,38 +72,19 @@ func (d *domain) step(ctx workflow.Context) (finished bool, err error) {
 	return false, d.fetchPages(ctx)
 }
 
-// sleep waits until the domain may be asked again. The wait is a Temporal timer:
-// it outlives this worker.
+// sleep waits until the domain may be asked again, or there is news that ends the
+// wait. The wait is a Temporal timer: it outlives this worker.
 func (d *domain) sleep(ctx workflow.Context) error {
-	timerCtx, cancel := workflow.WithCancel(ctx)
-	defer cancel()
-	timer := workflow.NewTimerWithOptions(timerCtx, time.Duration(d.state.Wait), workflow.TimerOptions{
-		Summary: urls.Shorten(d.waitSummary(), summaryMax),
+	err := awaitOrTimer(ctx, time.Duration(d.state.Wait), d.waitSummary(), func() bool {
+		return d.decided || d.state.endsWithNews() && (d.news || d.wake.Len() > 0)
 	})
-	idle := d.state.endsWithNews()
-	var err error
-	s := workflow.NewNamedSelector(ctx, "sleep").
-		AddFuture(timer, func(f workflow.Future) {
-			err = f.Get(ctx, nil)
-			d.state.Wait = 0
-		}).
-		AddReceive(d.changed, func(c workflow.ReceiveChannel, _ bool) { c.Receive(ctx, nil) }).
-		AddReceive(ctx.Done(), func(workflow.ReceiveChannel, bool) { err = temporal.NewCanceledError() })
-	if idle {
-		s.AddReceive(d.wake, func(workflow.ReceiveChannel, bool) { d.takeWakes() })
-	}
-	began := workflow.Now(ctx)
-	s.Select(ctx)
-	if d.state.Wait > 0 {
-		// woken before the time: the rest of the wait remains
-		d.state.Wait = max(d.state.Wait-crawl.Duration(workflow.Now(ctx).Sub(began)), 0)
-	}
+	d.state.Wait = 0
 	return err
 }
 
 func (d *domain) fetchPages(ctx workflow.Context) error {
 	var res activities.FetchPagesResult
-	d.news = false
+	d.news, d.decided = false, false
 	err := workflow.ExecuteActivity(withFetchOptions(ctx, d.fetchSummary()), act.FetchPages,
 		activities.FetchPagesInput{Domain: d.name, MaxPages: max(d.pages, 1), Queued: d.state.Queued}).Get(ctx, &res)
 	if err != nil {
@@ -115,11 +96,15 @@ func (d *domain) fetchPages(ctx workflow.Context) error {
 	if res.Next == activities.StepRobots {
 		d.state.Origin, d.state.URL, d.state.Kind, d.state.Hops = res.URL, "", res.Kind, 0
 	}
+	if res.Next != activities.StepFinish {
+		d.unfinished = 0
+	}
 	return d.serve(ctx, res.Runs)
 }
 
 func (d *domain) fetchRobots(ctx workflow.Context) error {
 	var res activities.FetchRobotsResult
+	d.decided = false
 	err := workflow.ExecuteActivity(withRobotsOptions(ctx, d.robotsSummary()), act.FetchRobots,
 		activities.FetchRobotsInput{
 			Domain: d.name, Origin: d.state.Origin, Kind: d.state.Kind, URL: d.state.URL, Hops: d.state.Hops,
@@ -128,21 +113,49 @@ func (d *domain) fetchRobots(ctx workflow.Context) error {
 	if err != nil {
 		return err
 	}
-	d.state.Wait, d.state.Reason, d.state.Kind = res.Wait, res.Reason, res.Kind
+	d.state.Wait, d.state.Reason, d.state.Kind = res.Wait, res.Reason, cmp.Or(res.Kind, d.state.Kind)
 	d.state.URL, d.state.Hops, d.state.Queued = res.URL, res.Hops, res.Queued
 	if res.Done {
-		d.state.Next, d.state.Origin = activities.StepFetch, ""
+		d.state.Next, d.state.Origin, d.state.Kind = activities.StepFetch, "", ""
 	}
 	return nil
 }
 
+// finish gives the domain's claim back. It returns false if something is due. What
+// has come before, FinishDomain sees.
 func (d *domain) finish(ctx workflow.Context, in activities.FinishDomainInput) (bool, error) {
 	var res activities.FinishDomainResult
-	err := workflow.ExecuteActivity(withRecordOptions(ctx, "nothing is due: finish"), act.FinishDomain, in).Get(ctx, &res)
+	d.news, d.decided = false, false
+	err := workflow.ExecuteActivity(withRecordOptions(ctx, finishSummary(in)), act.FinishDomain, in).Get(ctx, &res)
 	if err == nil && !res.Finished {
-		d.state.Next, d.state.Wait, d.state.Defer = activities.StepFetch, 0, false
+		d.fetchNext()
+		d.state.Wait = unfinishedWait(d.unfinished)
+		d.unfinished++
 	}
 	return res.Finished, err
+}
+
+func finishSummary(in activities.FinishDomainInput) string {
+	if in.Reason == "" {
+		return "nothing is due: finish"
+	}
+	return "finish: " + in.Reason
+}
+
+// unfinishedWait is how long to wait before looking again for what FetchPages has
+// said is not there, and FinishDomain so many times that it is: not at all once,
+// since it may have come in between, then ever longer.
+func unfinishedWait(times int) crawl.Duration {
+	const least, most = time.Second, time.Minute
+	if times == 0 {
+		return 0
+	}
+	return crawl.Duration(min(least<<min(times-1, 6), most))
+}
+
+// fetchNext has FetchPages say what to do next, at once.
+func (d *domain) fetchNext() {
+	d.state.Next, d.state.Wait, d.state.Defer = activities.StepFetch, 0, false
 }
 
 // leave gives the claim back when the workflow ends otherwise than by having

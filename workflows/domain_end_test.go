@@ -44,6 +44,7 @@ func TestDomainWorkflowContinuesAsNew(t *testing.T) {
 		require.Empty(t, s.timers)
 		require.Equal(t, workflows.DomainInput{Domain: host, PagesPerActivity: 2, State: workflows.DomainState{
 			Next: activities.StepFetch, URL: page, Wait: crawl.Duration(time.Hour), Reason: crawl.ReasonDelay, Closed: 41,
+			Status: workflows.StatusCrawling,
 		}}, in)
 
 		next := setup(t)
@@ -54,7 +55,7 @@ func TestDomainWorkflowContinuesAsNew(t *testing.T) {
 		require.GreaterOrEqual(t, next.calls[0].at, time.Hour, "the first thing is the wait handed over")
 	})
 
-	t.Run("WithTheRestOfAWaitThatWasInterrupted", func(t *testing.T) {
+	t.Run("WithoutTheWaitThatAPersonsDecisionEnded", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonDelay))}
@@ -64,9 +65,16 @@ func TestDomainWorkflowContinuesAsNew(t *testing.T) {
 		})
 		s.run(workflows.DomainInput{})
 		state := carried[workflows.DomainInput](t, s).State
-		require.Equal(t, crawl.Duration(45*time.Minute), state.Wait)
-		require.True(t, state.Paused)
-		require.Equal(t, "owner asked", state.Why)
+		require.Zero(t, state.Wait)
+		require.Equal(t, activities.StepFetch, state.Next)
+	})
+
+	t.Run("WithoutTheWaitThatADecisionDuringTheFetchEnded", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		during := s.during(func() *outcome { return s.mustUpdate(workflows.UpdatePause, workflows.Pause{}) })
+		s.fetches = []answer[activities.FetchPagesResult]{meanwhile(during, fetched(time.Hour, crawl.ReasonDelay))}
+		require.Zero(t, carry(t, s).State.Wait)
 	})
 
 	t.Run("TakingEverySignalWithIt", func(t *testing.T) {
@@ -92,23 +100,30 @@ func TestDomainWorkflowContinuesAsNew(t *testing.T) {
 		require.Zero(t, carry(t, s).State.Wait)
 	})
 
-	t.Run("StillPaused", func(t *testing.T) {
+	t.Run("KnowingItsSearchAttributes", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		s.after(2*time.Hour, func() { s.mustUpdate(workflows.UpdateResume) })
-		s.run(workflows.DomainInput{State: workflows.DomainState{
-			Paused: true, Wait: crawl.Duration(time.Minute), Reason: crawl.ReasonDelay,
-		}})
-		require.NoError(t, s.env.GetWorkflowError())
-		require.Equal(t, []string{"FetchPages", "FinishDomain"}, s.names())
-		require.GreaterOrEqual(t, s.calls[0].at, 2*time.Hour+time.Minute)
+		closed := fetched(time.Hour, crawl.ReasonWindow)
+		closed.Runs = []string{runName}
+		s.fetches = []answer[activities.FetchPagesResult]{says(closed)}
+		s.env.SetContinueAsNewSuggested(true)
+		s.run(workflows.DomainInput{})
+		require.Equal(t, []string{"MoseyRun=[small-web]"}, s.upserts)
+
+		next := setup(t)
+		again := fetched(0, "")
+		again.Runs = closed.Runs
+		next.fetches = []answer[activities.FetchPagesResult]{says(again)}
+		next.run(carried[workflows.DomainInput](t, s))
+		require.NoError(t, next.env.GetWorkflowError())
+		require.Equal(t, []string{"MoseyStatus=waiting", "MoseyStatus=crawling"}, next.upserts)
 	})
 
 	t.Run("InTheMiddleOfARobotsRedirect", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		const origin, hop = "https://example.org", "https://example.com/robots.txt"
-		s.fetches = []answer[activities.FetchPagesResult]{says(activities.FetchPagesResult{Next: activities.StepRobots, URL: origin})}
+		s.fetches = []answer[activities.FetchPagesResult]{says(activities.FetchPagesResult{Next: activities.StepRobots, URL: origin, Kind: crawl.KindTDM})}
 		s.env.SetContinueAsNewSuggested(true)
 		s.run(workflows.DomainInput{})
 
@@ -116,11 +131,13 @@ func TestDomainWorkflowContinuesAsNew(t *testing.T) {
 		next.env.SetContinueAsNewSuggested(true)
 		next.robots = []answer[activities.FetchRobotsResult]{says(activities.FetchRobotsResult{URL: hop, Hops: 1, Queued: true})}
 		next.run(carried[workflows.DomainInput](t, s))
-		require.Equal(t, activities.FetchRobotsInput{Domain: host, Origin: origin}, next.calls[0].in)
+		require.Equal(t, activities.FetchRobotsInput{Domain: host, Origin: origin, Kind: crawl.KindTDM}, next.calls[0].in)
 
 		last := setup(t)
 		last.run(carried[workflows.DomainInput](t, next))
-		require.Equal(t, activities.FetchRobotsInput{Domain: host, Origin: origin, URL: hop, Hops: 1, Queued: true}, last.calls[0].in)
+		require.Equal(t, activities.FetchRobotsInput{
+			Domain: host, Origin: origin, Kind: crawl.KindTDM, URL: hop, Hops: 1, Queued: true,
+		}, last.calls[0].in)
 	})
 
 	t.Run("OnlyWhenItsUpdatesAreFinished", func(t *testing.T) {
@@ -130,14 +147,14 @@ func TestDomainWorkflowContinuesAsNew(t *testing.T) {
 		begin := s.inside(func() { s.mustUpdate(workflows.UpdateSetDelay, workflows.SetDelay{}) })
 		s.fetches = []answer[activities.FetchPagesResult]{meanwhile(begin, fetched(time.Hour, crawl.ReasonDelay))}
 		carry(t, s)
-		require.Len(t, inputs[activities.SetDomainInput](s), 3)
+		require.Len(t, inputs[activities.SetControlInput](s), 3)
 	})
 }
 
 func TestDomainWorkflowCancelled(t *testing.T) {
 	t.Parallel()
 
-	given := activities.FinishDomainInput{Domain: host, PutAway: true, Reason: "cancelled"}
+	given := activities.FinishDomainInput{Domain: host, Defer: true, Reason: "cancelled"}
 	gaveBack := func(t *testing.T, s *script) {
 		t.Helper()
 		s.run(workflows.DomainInput{})
@@ -155,13 +172,18 @@ func TestDomainWorkflowCancelled(t *testing.T) {
 		gaveBack(t, s)
 	})
 
-	t.Run("WhilePausedGivesTheClaimBack", func(t *testing.T) {
+	t.Run("DuringAnUpdateGivesTheClaimBack", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonDelay))}
-		s.after(time.Minute, func() { s.mustUpdate(workflows.UpdatePause, workflows.Pause{}) })
-		s.after(2*time.Minute, s.env.CancelWorkflow)
-		gaveBack(t, s)
+		s.others = []answer[none]{meanwhile(s.inside(s.env.CancelWorkflow), none{})}
+		var o *outcome
+		s.after(time.Minute, func() { o = s.update(workflows.UpdatePause, workflows.Pause{}) })
+		s.run(workflows.DomainInput{})
+		var cancelled *temporal.CanceledError
+		require.ErrorAs(t, s.env.GetWorkflowError(), &cancelled)
+		require.Equal(t, given, s.calls[len(s.calls)-1].in)
+		require.ErrorAs(t, o.err, &cancelled, "the update is not heard of otherwise")
 	})
 
 	t.Run("WhileFetchingGivesTheClaimBack", func(t *testing.T) {

@@ -59,17 +59,18 @@ type domain struct {
 	pages int
 	state DomainState
 	wake  workflow.ReceiveChannel
-	// news says that work may have come since FetchPages was last called.
-	news bool
-	// changed interrupts a sleep after an update.
-	changed workflow.Channel
+	// news says that work may have come since FetchPages was last called, and decided
+	// that a person has changed what holds: whatever is waited for may be another now.
+	news, decided bool
+	// unfinished counts how often in a row FinishDomain has found work where
+	// FetchPages has found none.
+	unfinished int
 }
 
 func newDomain(ctx workflow.Context, in DomainInput) (*domain, error) {
 	d := &domain{
 		name: in.Domain, pages: in.PagesPerActivity, state: in.State,
-		wake:    workflow.GetSignalChannel(ctx, SignalWake),
-		changed: workflow.NewNamedBufferedChannel(ctx, "changed", 1),
+		wake: workflow.GetSignalChannel(ctx, SignalWake),
 	}
 	if d.state.Next == "" {
 		d.state.Next = activities.StepFetch
@@ -81,13 +82,14 @@ func newDomain(ctx workflow.Context, in DomainInput) (*domain, error) {
 }
 
 // takeWakes takes the signals that are there. News ends a wait for work, and no
-// other: a closed slot is still closed.
+// other: a closed slot is still closed. A person's decision ends any: the guard,
+// which is asked again, knows what is left of it.
 func (d *domain) takeWakes() {
 	d.news = d.news || d.wake.Len() > 0
 	if w := drain(d.wake); w.PagesPerActivity > 0 {
 		d.pages = w.PagesPerActivity
 	}
-	if d.news && d.state.endsWithNews() {
+	if d.decided && d.state.Next != activities.StepFinish || d.news && d.state.endsWithNews() {
 		d.state.Wait = 0
 	}
 }
@@ -140,6 +142,7 @@ func (d *domain) robotsSummary() string {
 
 // serve keeps the search attribute of the runs that the domain is crawled for.
 func (d *domain) serve(ctx workflow.Context, runs []string) error {
+	runs = slices.Sorted(slices.Values(runs)) // the database's order is any
 	if len(runs) == 0 || slices.Equal(runs, d.state.Runs) {
 		return nil
 	}
@@ -173,7 +176,11 @@ func (s DomainState) status() string {
 	case crawl.ReasonPaused, crawl.ReasonStopped, crawl.ReasonBlocked:
 		return StatusPaused
 	case crawl.ReasonGraylist:
-		return StatusGraylisted
+		if s.Wait > 0 {
+			return StatusGraylisted
+		}
+	case crawl.ReasonDeferred:
+		return StatusDeferred
 	case crawl.ReasonWindow, crawl.ReasonScheduled, crawl.ReasonRetryAfter, crawl.ReasonBackoff, crawl.ReasonRobots:
 		switch {
 		case s.Defer:
@@ -181,6 +188,9 @@ func (s DomainState) status() string {
 		case s.Wait > 0 && s.Next != activities.StepFinish:
 			return StatusWaiting
 		}
+	case crawl.ReasonDelay, crawl.ReasonDomain, crawl.ReasonCrawlDelay, crawl.ReasonLatency, crawl.ReasonSlowdown,
+		crawl.ReasonIP, crawl.ReasonSubnet, crawl.ReasonInFlight, crawl.ReasonFresh, crawl.ReasonTrap,
+		crawl.ReasonMinRefetch, crawl.ReasonStale:
 	}
 	return StatusCrawling
 }

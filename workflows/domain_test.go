@@ -63,6 +63,30 @@ func TestDomainWorkflow(t *testing.T) {
 		require.Equal(t, []string{"FetchPages", "FinishDomain", "FetchPages", "FinishDomain"}, s.names())
 	})
 
+	t.Run("LooksEverMoreSeldomForWorkThatOnlyFinishingFinds", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		for range 9 {
+			s.finishes = append(s.finishes, says(activities.FinishDomainResult{Finished: false}))
+		}
+		s.finished()
+		const s1 = time.Second
+		require.Equal(t, []time.Duration{s1, 2 * s1, 4 * s1, 8 * s1, 16 * s1, 32 * s1, time.Minute, time.Minute}, s.timers)
+	})
+
+	t.Run("LooksAtOnceAgainAfterWorkWasFound", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		found := activities.FetchPagesResult{Next: activities.StepFetch}
+		nothing := activities.FetchPagesResult{Next: activities.StepFinish}
+		s.fetches = []answer[activities.FetchPagesResult]{says(nothing), says(found), says(nothing)}
+		for range 2 {
+			s.finishes = append(s.finishes, says(activities.FinishDomainResult{Finished: false}))
+		}
+		s.finished()
+		require.Empty(t, s.timers)
+	})
+
 	t.Run("CountsAttemptsForPeople", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
@@ -73,17 +97,18 @@ func TestDomainWorkflow(t *testing.T) {
 		s.after(30*time.Second, func() {
 			require.Equal(t, workflows.DomainState{
 				Next: activities.StepFetch, URL: page, Wait: crawl.Duration(time.Minute), Reason: crawl.ReasonDelay, Closed: 5,
+				Status: workflows.StatusCrawling,
 			}, s.state())
 		})
 		s.finished()
 	})
 }
 
-func TestDomainWorkflowPutsAway(t *testing.T) {
+func TestDomainWorkflowDefers(t *testing.T) {
 	t.Parallel()
 
 	away := activities.FetchPagesResult{
-		Next: activities.StepFinish, URL: page, Wait: crawl.Duration(2 * time.Hour), Reason: crawl.ReasonRetryAfter, PutAway: true,
+		Next: activities.StepFinish, URL: page, Wait: crawl.Duration(2 * time.Hour), Reason: crawl.ReasonRetryAfter, Defer: true,
 	}
 
 	t.Run("ForTheWaitWithoutSleepingIt", func(t *testing.T) {
@@ -93,7 +118,7 @@ func TestDomainWorkflowPutsAway(t *testing.T) {
 		s.finished()
 		require.Empty(t, s.timers)
 		require.Equal(t, []activities.FinishDomainInput{
-			{Domain: host, PutAway: true, Wait: crawl.Duration(2 * time.Hour), Reason: "retry-after"},
+			{Domain: host, Defer: true, Wait: crawl.Duration(2 * time.Hour), Reason: "retry-after"},
 		}, inputs[activities.FinishDomainInput](s))
 	})
 
@@ -111,7 +136,7 @@ func TestDomainWorkflowRobots(t *testing.T) {
 	t.Parallel()
 
 	const origin = "https://example.org"
-	ask := activities.FetchPagesResult{Next: activities.StepRobots, URL: origin}
+	ask := activities.FetchPagesResult{Next: activities.StepRobots, URL: origin, Kind: crawl.KindRobots}
 
 	t.Run("AreFetchedForTheOriginHandedOver", func(t *testing.T) {
 		t.Parallel()
@@ -119,7 +144,7 @@ func TestDomainWorkflowRobots(t *testing.T) {
 		s.fetches = []answer[activities.FetchPagesResult]{says(ask)}
 		s.finished()
 		require.Equal(t, []string{"FetchPages", "FetchRobots", "FetchPages", "FinishDomain"}, s.names())
-		require.Equal(t, activities.FetchRobotsInput{Domain: host, Origin: origin}, s.calls[1].in)
+		require.Equal(t, activities.FetchRobotsInput{Domain: host, Origin: origin, Kind: crawl.KindRobots}, s.calls[1].in)
 		require.Empty(t, s.timers)
 	})
 
@@ -135,14 +160,48 @@ func TestDomainWorkflowRobots(t *testing.T) {
 		}
 		s.finished()
 		require.Equal(t, []activities.FetchRobotsInput{
-			{Domain: host, Origin: origin},
-			{Domain: host, Origin: origin, URL: first, Hops: 1},
-			{Domain: host, Origin: origin, URL: first, Hops: 1, Queued: true},
-			{Domain: host, Origin: origin, URL: second, Hops: 2},
+			{Domain: host, Origin: origin, Kind: crawl.KindRobots},
+			{Domain: host, Origin: origin, Kind: crawl.KindRobots, URL: first, Hops: 1},
+			{Domain: host, Origin: origin, Kind: crawl.KindRobots, URL: first, Hops: 1, Queued: true},
+			{Domain: host, Origin: origin, Kind: crawl.KindRobots, URL: second, Hops: 2},
 		}, inputs[activities.FetchRobotsInput](s))
 		require.Equal(t, []time.Duration{4 * time.Second}, s.timers)
 		require.GreaterOrEqual(t, s.gap(3), 4*time.Second)
 		require.Equal(t, activities.FetchPagesInput{Domain: host, MaxPages: 1}, s.calls[5].in)
+	})
+
+	t.Run("AreFollowedByTDMRepWhereThatMatters", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.fetches = []answer[activities.FetchPagesResult]{says(ask)}
+		s.robots = []answer[activities.FetchRobotsResult]{
+			says(activities.FetchRobotsResult{Kind: crawl.KindTDM}),
+			says(activities.FetchRobotsResult{Kind: crawl.KindTDM, Wait: crawl.Duration(time.Minute), Reason: crawl.ReasonDelay}),
+			says(activities.FetchRobotsResult{URL: page, Hops: 1}), // names no kind: the same
+		}
+		s.fetches = append(s.fetches, says(fetched(time.Minute, crawl.ReasonDelay)))
+		s.after(30*time.Second, func() { require.Equal(t, crawl.KindTDM, s.state().Kind) })
+		s.after(90*time.Second, func() { require.Empty(t, s.state().Kind) })
+		s.finished()
+		tdm := activities.FetchRobotsInput{Domain: host, Origin: origin, Kind: crawl.KindTDM}
+		hop := tdm
+		hop.URL, hop.Hops = page, 1
+		require.Equal(t, []activities.FetchRobotsInput{
+			{Domain: host, Origin: origin, Kind: crawl.KindRobots}, tdm, tdm, hop,
+		}, inputs[activities.FetchRobotsInput](s))
+		require.GreaterOrEqual(t, s.gap(3), time.Minute)
+	})
+
+	t.Run("AreAskedForInTheKindThatIsMissing", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		missing := ask
+		missing.Kind = crawl.KindTDM
+		s.fetches = []answer[activities.FetchPagesResult]{says(missing), says(ask)}
+		s.finished()
+		require.Equal(t, []activities.FetchRobotsInput{
+			{Domain: host, Origin: origin, Kind: crawl.KindTDM}, {Domain: host, Origin: origin, Kind: crawl.KindRobots},
+		}, inputs[activities.FetchRobotsInput](s))
 	})
 
 	t.Run("OfASecondOriginStartFromItsOwnAddress", func(t *testing.T) {
@@ -150,12 +209,12 @@ func TestDomainWorkflowRobots(t *testing.T) {
 		s := setup(t)
 		const other = "http://example.org"
 		s.fetches = []answer[activities.FetchPagesResult]{
-			says(ask), says(activities.FetchPagesResult{Next: activities.StepRobots, URL: other}),
+			says(ask), says(activities.FetchPagesResult{Next: activities.StepRobots, URL: other, Kind: crawl.KindRobots}),
 		}
 		s.robots = []answer[activities.FetchRobotsResult]{says(activities.FetchRobotsResult{URL: page, Hops: 1})}
 		s.finished()
 		in := inputs[activities.FetchRobotsInput](s)
-		require.Equal(t, activities.FetchRobotsInput{Domain: host, Origin: other}, in[len(in)-1])
+		require.Equal(t, activities.FetchRobotsInput{Domain: host, Origin: other, Kind: crawl.KindRobots}, in[len(in)-1])
 	})
 }
 

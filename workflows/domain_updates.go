@@ -3,8 +3,10 @@ package workflows
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mosey-web/mosey/activities"
@@ -59,10 +61,9 @@ func (d *domain) pause(ctx workflow.Context, m Pause) error {
 }
 
 func (d *domain) resume(ctx workflow.Context) error {
-	err := workflow.ExecuteActivity(withUpdateOptions(ctx, "resume "+d.name), act.LiftControl,
-		activities.LiftControlInput{Domain: d.name, Kinds: []crawl.ControlKind{crawl.ControlPause}, By: setBy}).Get(ctx, nil)
-	d.decideAgain()
-	return err
+	return d.decide(ctx, "resume "+d.name, act.LiftControl, activities.LiftControlInput{
+		Domain: d.name, Kinds: []crawl.ControlKind{crawl.ControlPause}, By: setBy,
+	})
 }
 
 func (d *domain) stop(ctx workflow.Context, m Stop) error {
@@ -86,34 +87,46 @@ func (d *domain) setWindow(ctx workflow.Context, m SetWindow) error {
 func (d *domain) control(ctx workflow.Context, summary string, c crawl.Control, value any) error {
 	c.SetBy = setBy
 	if value != nil {
+		//workflowcheck:ignore a number or a text is the same JSON every time
 		data, err := json.Marshal(value)
 		if err != nil {
 			return err
 		}
 		c.Value = data
 	}
-	err := workflow.ExecuteActivity(withUpdateOptions(ctx, summary), act.SetControl,
-		activities.SetControlInput{Domain: d.name, Control: c}).Get(ctx, nil)
-	d.decideAgain()
-	return err
+	return d.decide(ctx, summary, act.SetControl, activities.SetControlInput{Domain: d.name, Control: c})
+}
+
+// decide stores a person's decision by an activity, then has the workflow ask what
+// to do next, instead of sleeping on.
+func (d *domain) decide(ctx workflow.Context, summary string, activity, in any) error {
+	err := workflow.ExecuteActivity(withUpdateOptions(ctx, summary), activity, in).Get(ctx, nil)
+	if err != nil {
+		return updateError(summary, err)
+	}
+	d.news, d.decided = true, true
+	return nil
 }
 
 func (d *domain) addURLs(ctx workflow.Context, m AddURLs) (activities.AddURLsResult, error) {
 	var res activities.AddURLsResult
-	err := workflow.ExecuteActivity(withUpdateOptions(ctx, "add pages to run "+m.Run), act.AddURLs,
+	summary := "add pages to run " + m.Run
+	err := workflow.ExecuteActivity(withUpdateOptions(ctx, summary), act.AddURLs,
 		activities.AddURLsInput{Domain: d.name, Run: m.Run, URLs: m.URLs}).Get(ctx, &res)
-	d.decideAgain()
-	return res, err
+	// also after a failure: some may have been added
+	d.news = true
+	return res, updateError(summary, err)
 }
 
-// decideAgain has the workflow ask what to do next, instead of sleeping on. A
-// robots.txt that is being fetched, or followed through redirects, goes on.
-func (d *domain) decideAgain() {
-	if d.state.Next != activities.StepRobots {
-		d.state.Next, d.state.Defer = activities.StepFetch, false
+// updateError says in an update's error that it was tried for a while. What is
+// wrong with the update itself is left as it is.
+func updateError(what string, err error) error {
+	app, ok := errors.AsType[*temporal.ApplicationError](err)
+	if err == nil || temporal.IsCanceledError(err) || ok && app.NonRetryable() {
+		return err
 	}
-	d.state.Wait, d.news = 0, true
-	d.changed.SendAsync(struct{}{})
+	return temporal.NewApplicationErrorWithCause(
+		fmt.Sprintf("%s: tried for %s in vain; try again later", what, updateTimeout), TypeUnavailable, err)
 }
 
 // validate checks a pause at an instant.

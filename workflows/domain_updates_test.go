@@ -1,8 +1,9 @@
 package workflows_test
 
 import (
+	"encoding/json"
 	"errors"
-	"strings"
+	"slices"
 	"testing"
 	"time"
 
@@ -14,124 +15,241 @@ import (
 	"github.com/mosey-web/mosey/workflows"
 )
 
+// The ways in which FetchPages says that a person lets nothing be requested.
+var (
+	pausedNow  = activities.FetchPagesResult{Next: activities.StepFinish, Reason: crawl.ReasonPaused}
+	stoppedNow = activities.FetchPagesResult{Next: activities.StepFinish, Reason: crawl.ReasonStopped}
+)
+
+// by is who makes the decisions that come as updates.
+const by = "a workflow update"
+
 func TestPause(t *testing.T) {
 	t.Parallel()
 
-	t.Run("KeepsTheRestOfTheWaitForResume", func(t *testing.T) {
+	pause := activities.SetControlInput{Domain: host, Control: crawl.Control{
+		Kind: crawl.ControlPause, Reason: "owner asked", SetBy: by,
+	}}
+
+	t.Run("IsARowFirstThenEndsTheWorkflow", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonDelay))}
+		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonDelay)), says(pausedNow)}
 		s.after(10*time.Minute, func() { s.mustUpdate(workflows.UpdatePause, workflows.Pause{Reason: "owner asked"}) })
-		s.after(20*time.Minute, func() {
-			state := s.state()
-			require.True(t, state.Paused)
-			require.Equal(t, "owner asked", state.Why)
-			s.wake(workflows.Wake{}) // no reason to go on
-		})
-		s.after(3*time.Hour, func() { s.mustUpdate(workflows.UpdateResume) })
 		s.finished()
-		require.Equal(t, []string{"FetchPages", "FetchPages", "FinishDomain"}, s.names())
-		require.Equal(t, 50*time.Minute, s.timers[len(s.timers)-1])
-		require.GreaterOrEqual(t, s.gap(1), 3*time.Hour+50*time.Minute)
+		require.Equal(t, []string{"FetchPages", "SetControl", "FetchPages", "FinishDomain"}, s.names())
+		require.Equal(t, pause, s.calls[1].in)
+		require.Equal(t, activities.FinishDomainInput{Domain: host, Reason: "paused"}, s.calls[3].in)
+		require.Less(t, s.calls[3].at, 11*time.Minute)
 	})
 
-	t.Run("InterruptsAFetchAndResumeFetchesAgain", func(t *testing.T) {
+	t.Run("MayEndByItself", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		pause := s.inside(func() { s.mustUpdate(workflows.UpdatePause, workflows.Pause{}) })
-		s.fetches = []answer[activities.FetchPagesResult]{meanwhile(func() {
-			pause()
-			s.interrupted()
-			s.after(time.Hour, func() { s.mustUpdate(workflows.UpdateResume) })
-		}, fetched(0, ""))}
+		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonDelay)), says(pausedNow)}
+		until := s.start.Add(48 * time.Hour).UTC()
+		s.after(time.Minute, func() {
+			s.mustUpdate(workflows.UpdatePause, workflows.Pause{Reason: "owner asked", Until: &until})
+		})
 		s.finished()
-		require.Equal(t, []string{"FetchPages", "FetchPages", "FinishDomain"}, s.names())
-		require.GreaterOrEqual(t, s.gap(1), time.Hour)
+		set := pause
+		set.Until = until
+		require.Equal(t, []activities.SetControlInput{set}, inputs[activities.SetControlInput](s))
+	})
+
+	t.Run("LetsAFetchThatHasBegunFinish", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		during := s.during(func() *outcome { return s.mustUpdate(workflows.UpdatePause, workflows.Pause{}) })
+		s.fetches = []answer[activities.FetchPagesResult]{
+			meanwhile(during, fetched(time.Hour, crawl.ReasonDelay)), says(pausedNow),
+		}
+		s.finished()
+		require.Empty(t, s.cancelled)
+		require.Equal(t, []string{"FetchPages", "SetControl", "FetchPages", "FinishDomain"}, s.names())
+		require.Less(t, s.gap(2), time.Minute, "what was to come after the fetch is decided again")
+	})
+
+	t.Run("DuringTheFetchThatObeysItIsNotAskedAboutAgain", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		during := s.during(func() *outcome { return s.mustUpdate(workflows.UpdatePause, workflows.Pause{}) })
+		s.fetches = []answer[activities.FetchPagesResult]{meanwhile(during, pausedNow)}
+		s.finished()
+		require.Equal(t, []string{"FetchPages", "SetControl", "FinishDomain"}, s.names())
+	})
+
+	t.Run("IsHeardBetweenRequestsForRobots", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.fetches = []answer[activities.FetchPagesResult]{
+			says(activities.FetchPagesResult{Next: activities.StepRobots, URL: "https://example.org"}), says(pausedNow),
+		}
+		s.robots = []answer[activities.FetchRobotsResult]{
+			says(activities.FetchRobotsResult{Wait: crawl.Duration(time.Hour), Reason: crawl.ReasonDelay}),
+		}
+		s.after(time.Minute, func() { s.mustUpdate(workflows.UpdatePause, workflows.Pause{}) })
+		s.finished()
+		require.Equal(t, []string{"FetchPages", "FetchRobots", "SetControl", "FetchRobots", "FetchPages", "FinishDomain"}, s.names())
+		require.Less(t, s.calls[5].at, time.Hour)
 	})
 
 	t.Run("IsShownInTheSearchAttributes", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		status := temporal.NewSearchAttributeKeyKeyword(crawl.AttrStatus)
-		for _, v := range []string{"paused", "running"} {
-			s.env.OnUpsertTypedSearchAttributes(temporal.NewSearchAttributes(status.ValueSet(v))).Return(nil).Once()
-		}
-		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonDelay))}
+		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonDelay)), says(pausedNow)}
 		s.after(time.Minute, func() { s.mustUpdate(workflows.UpdatePause, workflows.Pause{}) })
-		s.after(2*time.Minute, func() { s.mustUpdate(workflows.UpdateResume) })
 		s.finished()
-		s.env.AssertExpectations(t)
+		require.Equal(t, []string{"MoseyStatus=paused"}, s.upserts)
+	})
+}
+
+func TestResume(t *testing.T) {
+	t.Parallel()
+
+	lift := activities.LiftControlInput{Domain: host, Kinds: []crawl.ControlKind{crawl.ControlPause}, By: by}
+
+	t.Run("LiftsAPauseAndDecidesAgain", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonDelay))}
+		s.after(time.Minute, func() { s.mustUpdate(workflows.UpdateResume) })
+		s.finished()
+		require.Equal(t, []string{"FetchPages", "LiftControl", "FetchPages", "FinishDomain"}, s.names())
+		require.Equal(t, lift, s.calls[1].in)
+		require.Less(t, s.calls[2].at, 2*time.Minute)
+	})
+
+	t.Run("GoesOnWhereThePauseWasAboutToEndTheWorkflow", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		during := s.during(func() *outcome { return s.mustUpdate(workflows.UpdateResume) })
+		s.fetches = []answer[activities.FetchPagesResult]{says(pausedNow), says(fetched(time.Minute, crawl.ReasonDelay))}
+		s.finishes = []answer[activities.FinishDomainResult]{
+			meanwhile(during, activities.FinishDomainResult{Finished: true}),
+		}
+		s.finished()
+		require.Equal(t, []string{
+			"FetchPages", "FinishDomain", "LiftControl", "FetchPages", "FetchPages", "FinishDomain",
+		}, s.names())
+		require.Equal(t, []string{"MoseyStatus=paused", "MoseyStatus=crawling"}, s.upserts)
 	})
 }
 
 func TestStop(t *testing.T) {
 	t.Parallel()
 
-	stop := func(s *script) { s.mustUpdate(workflows.UpdateStop, workflows.Stop{Reason: "owner asked"}) }
-	stopped := func(t *testing.T, s *script) {
+	stop := func(s *script) *outcome {
+		return s.mustUpdate(workflows.UpdateStop, workflows.Stop{Reason: "owner asked"})
+	}
+	control := activities.SetControlInput{Domain: host, Control: crawl.Control{
+		Kind: crawl.ControlStop, Reason: "owner asked", SetBy: by,
+	}}
+	stopped := func(t *testing.T, s *script, names ...string) {
 		t.Helper()
-		require.Equal(t, []string{"FetchPages", "BlockDomain", "FinishDomain"}, s.names())
-		require.Equal(t, activities.BlockDomainInput{Domain: host, Reason: "stopped: owner asked"}, s.calls[1].in)
-		require.Equal(t, activities.FinishDomainInput{Domain: host, PutAway: true, Reason: "stopped: owner asked"}, s.calls[2].in)
+		require.Equal(t, names, s.names())
+		require.Equal(t, control, s.calls[slices.Index(names, "SetControl")].in)
+		require.Equal(t, activities.FinishDomainInput{Domain: host, Reason: "stopped"}, s.calls[len(names)-1].in)
 	}
 
 	t.Run("EndsAWait", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonDelay))}
+		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonDelay)), says(stoppedNow)}
 		s.after(time.Minute, func() { stop(s) })
 		s.finished()
-		stopped(t, s)
-		require.Less(t, s.calls[2].at, time.Hour)
+		stopped(t, s, "FetchPages", "SetControl", "FetchPages", "FinishDomain")
+		require.Less(t, s.calls[3].at, time.Hour)
 	})
 
 	t.Run("EndsAPause", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonDelay))}
-		s.after(time.Minute, func() { s.mustUpdate(workflows.UpdatePause, workflows.Pause{}) })
-		s.after(2*time.Minute, func() { stop(s) })
+		s.fetches = []answer[activities.FetchPagesResult]{
+			says(fetched(time.Hour, crawl.ReasonDelay)),
+			meanwhile(s.during(func() *outcome { return stop(s) }), stoppedNow),
+		}
+		s.after(time.Minute, func() { s.mustUpdate(workflows.UpdatePause, workflows.Pause{Reason: "owner asked"}) })
 		s.finished()
-		stopped(t, s)
+		require.Equal(t, []string{"FetchPages", "SetControl", "FetchPages", "SetControl", "FinishDomain"}, s.names())
+		require.Equal(t, control, s.calls[3].in)
+		require.Equal(t, activities.FinishDomainInput{Domain: host, Reason: "stopped"}, s.calls[4].in)
 	})
 
-	t.Run("InterruptsAFetch", func(t *testing.T) {
+	t.Run("LetsAFetchThatHasBegunFinish", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		begin := s.inside(func() { stop(s) })
-		s.fetches = []answer[activities.FetchPagesResult]{meanwhile(func() {
-			begin()
-			s.interrupted()
-		}, fetched(0, ""))}
+		s.fetches = []answer[activities.FetchPagesResult]{
+			meanwhile(s.during(func() *outcome { return stop(s) }), fetched(0, "")), says(stoppedNow),
+		}
 		s.finished()
-		stopped(t, s)
+		require.Empty(t, s.cancelled)
+		stopped(t, s, "FetchPages", "SetControl", "FetchPages", "FinishDomain")
 	})
 
-	t.Run("GivesItsOwnReasonWhereThePersonGivesNone", func(t *testing.T) {
+	t.Run("NeedsNoReason", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonDelay))}
+		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonDelay)), says(stoppedNow)}
 		s.after(time.Minute, func() { s.mustUpdate(workflows.UpdateStop, workflows.Stop{}) })
 		s.finished()
-		require.Equal(t, activities.BlockDomainInput{Domain: host, Reason: "stopped"}, s.calls[1].in)
+		require.Equal(t, activities.SetControlInput{Domain: host, Control: crawl.Control{
+			Kind: crawl.ControlStop, SetBy: by,
+		}}, s.calls[1].in)
 	})
 }
 
 func TestSettings(t *testing.T) {
 	t.Parallel()
 
+	setting := func(kind crawl.ControlKind, value string) activities.SetControlInput {
+		return activities.SetControlInput{Domain: host, Control: crawl.Control{
+			Kind: kind, Value: json.RawMessage(value), SetBy: by,
+		}}
+	}
+
 	t.Run("AreStoredAtOnce", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		delay, budget := crawl.Duration(30*time.Second), int64(crawl.Unlimited)
-		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonDelay))}
-		s.after(time.Minute, func() { s.mustUpdate(workflows.UpdateSetDelay, workflows.SetDelay{Delay: delay}) })
-		s.after(2*time.Minute, func() { s.mustUpdate(workflows.UpdateSetBudget, workflows.SetBudget{MaxPages: budget}) })
+		s.fetches = []answer[activities.FetchPagesResult]{
+			says(fetched(time.Hour, crawl.ReasonDelay)),
+			says(fetched(59*time.Minute, crawl.ReasonDelay)),
+			says(fetched(58*time.Minute, crawl.ReasonDelay)),
+		}
+		s.after(time.Minute, func() {
+			s.mustUpdate(workflows.UpdateSetDelay, workflows.SetDelay{Delay: crawl.Duration(30 * time.Second)})
+		})
+		s.after(2*time.Minute, func() { s.mustUpdate(workflows.UpdateSetBudget, workflows.SetBudget{MaxPages: crawl.Unlimited}) })
 		s.finished()
-		require.Equal(t, []activities.SetDomainInput{
-			{Domain: host, Delay: &delay}, {Domain: host, MaxPages: &budget},
-		}, inputs[activities.SetDomainInput](s))
-		require.Less(t, s.calls[2].at, 3*time.Minute)
+		require.Equal(t, []activities.SetControlInput{
+			setting(crawl.ControlDelay, "30000"), setting(crawl.ControlBudget, "-1"),
+		}, inputs[activities.SetControlInput](s))
+		require.Equal(t, []string{
+			"FetchPages", "SetControl", "FetchPages", "SetControl", "FetchPages", "FetchPages", "FinishDomain",
+		}, s.names())
+		require.Less(t, s.calls[3].at, 3*time.Minute)
+	})
+
+	t.Run("AreReadBackAsTheyWereMeant", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		const window = "Mon-Fri 22:00-06:00 Europe/Berlin, Sat-Sun 00:00-24:00 UTC"
+		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonDelay))}
+		s.after(time.Second, func() {
+			s.mustUpdate(workflows.UpdateSetDelay, workflows.SetDelay{Delay: crawl.Duration(1500 * time.Microsecond)})
+			s.mustUpdate(workflows.UpdateSetBudget, workflows.SetBudget{MaxPages: 0})
+			s.mustUpdate(workflows.UpdateSetWindow, workflows.SetWindow{Window: window})
+		})
+		s.finished()
+		var set crawl.Controls
+		for _, in := range inputs[activities.SetControlInput](s) {
+			set = append(set, in.Control)
+		}
+		require.Equal(t, 2*time.Millisecond, set.Delay(), "a delay is never shortened")
+		budget, found := set.Budget()
+		require.True(t, found)
+		require.Zero(t, budget)
+		require.Equal(t, window, set.Window())
 	})
 
 	t.Run("ThatCannotBeStoredFailTheUpdateAndNothingElse", func(t *testing.T) {
@@ -144,7 +262,38 @@ func TestSettings(t *testing.T) {
 		s.finished()
 		require.True(t, o.accepted)
 		require.ErrorContains(t, o.err, "no such domain")
-		require.Equal(t, []string{"FetchPages", "SetDomain", "FetchPages", "FinishDomain"}, s.names())
+		var failure *temporal.ApplicationError
+		require.ErrorAs(t, o.err, &failure)
+		require.Equal(t, activities.TypeBadInput, failure.Type())
+		require.Equal(t, []string{"FetchPages", "SetControl", "FetchPages", "FinishDomain"}, s.names())
+		require.Equal(t, []time.Duration{time.Hour}, s.timers)
+	})
+
+	t.Run("ThatCannotBeStoredInTimeFailTheUpdateAndNothingElse", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonDelay))}
+		for range 100 {
+			s.others = append(s.others, fails[none](errors.New("the database is down")))
+		}
+		var o *outcome
+		s.after(time.Minute, func() { o = s.update(workflows.UpdatePause, workflows.Pause{}) })
+		s.after(2*time.Minute, func() { require.True(t, o.completed) })
+		s.finished()
+		requireUnavailable(t, o)
+		require.Equal(t, []string{"FetchPages", "FinishDomain"}, s.names()[len(s.calls)-2:])
+		require.GreaterOrEqual(t, s.calls[len(s.calls)-2].at, time.Hour)
+	})
+
+	t.Run("InAnUnknownTimeZoneAreLeftToTheActivity", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		const window = "Mon-Fri 22:00-06:00 Mars/Olympus_Mons"
+		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonDelay))}
+		s.after(time.Minute, func() { s.mustUpdate(workflows.UpdateSetWindow, workflows.SetWindow{Window: window}) })
+		s.finished()
+		require.Equal(t, []activities.SetControlInput{setting(crawl.ControlWindow, `"`+window+`"`)},
+			inputs[activities.SetControlInput](s), "which may read files, and refuses it")
 	})
 
 	t.Run("ABudgetEndsAWaitForWork", func(t *testing.T) {
@@ -153,103 +302,7 @@ func TestSettings(t *testing.T) {
 		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(9*time.Minute, crawl.ReasonScheduled))}
 		s.after(time.Minute, func() { s.mustUpdate(workflows.UpdateSetBudget, workflows.SetBudget{MaxPages: 5}) })
 		s.finished()
-		require.Equal(t, []string{"FetchPages", "SetDomain", "FetchPages", "FinishDomain"}, s.names())
+		require.Equal(t, []string{"FetchPages", "SetControl", "FetchPages", "FinishDomain"}, s.names())
 		require.Less(t, s.calls[2].at, 2*time.Minute)
 	})
-}
-
-func TestAddURLs(t *testing.T) {
-	t.Parallel()
-
-	add := workflows.AddURLs{Run: runName, URLs: []string{page}}
-
-	t.Run("SaysHowManyWereNewAndEndsAWaitForWork", func(t *testing.T) {
-		t.Parallel()
-		s := setup(t)
-		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(9*time.Minute, crawl.ReasonScheduled))}
-		s.adds = []answer[activities.AddURLsResult]{says(activities.AddURLsResult{Added: 1})}
-		var o *outcome
-		s.after(time.Minute, func() { o = s.update(workflows.UpdateAddURLs, add) })
-		s.finished()
-		require.NoError(t, errors.Join(o.refused, o.err))
-		require.Equal(t, activities.AddURLsResult{Added: 1}, o.result)
-		require.Equal(t, []activities.AddURLsInput{{Domain: host, Run: runName, URLs: []string{page}}}, inputs[activities.AddURLsInput](s))
-		require.Equal(t, []string{"FetchPages", "AddURLs", "FetchPages", "FinishDomain"}, s.names())
-		require.Less(t, s.calls[2].at, 2*time.Minute)
-	})
-
-	t.Run("IsHeardDuringTheFetchThatFindsNothing", func(t *testing.T) {
-		t.Parallel()
-		s := setup(t)
-		added := make(chan struct{})
-		// one more step of the workflow, so that the update is over before the fetch
-		s.others = []answer[none]{meanwhile(func() { close(added) }, none{})}
-		begin := s.inside(func() {
-			s.mustUpdate(workflows.UpdateAddURLs, add)
-			s.after(time.Millisecond, func() { s.mustUpdate(workflows.UpdateSetDelay, workflows.SetDelay{}) })
-		})
-		s.fetches = []answer[activities.FetchPagesResult]{meanwhile(func() {
-			begin()
-			<-added
-		}, fetched(9*time.Minute, crawl.ReasonScheduled))}
-		s.finished()
-		require.Equal(t, []string{"FetchPages", "FinishDomain"}, s.names()[len(s.calls)-2:])
-		require.Less(t, s.calls[len(s.calls)-2].at, time.Minute)
-	})
-
-	t.Run("IsFinishedBeforeTheWorkflowIs", func(t *testing.T) {
-		t.Parallel()
-		s := setup(t)
-		s.adds = []answer[activities.AddURLsResult]{
-			fails[activities.AddURLsResult](errors.New("the database is down")),
-			fails[activities.AddURLsResult](errors.New("the database is down")),
-		}
-		begin := s.inside(func() { s.mustUpdate(workflows.UpdateAddURLs, add) })
-		s.finishes = []answer[activities.FinishDomainResult]{meanwhile(begin, activities.FinishDomainResult{Finished: true})}
-		s.finished()
-		require.Len(t, inputs[activities.AddURLsInput](s), 3)
-	})
-}
-
-func TestBadUpdatesLeaveNoTrace(t *testing.T) {
-	t.Parallel()
-
-	const long = 201
-	urls := func(n int) []string { return strings.Fields(strings.Repeat(page+" ", n)) }
-	for name, c := range map[string]struct {
-		update string
-		arg    any
-		says   string
-	}{
-		"PauseWithALongReason":  {workflows.UpdatePause, workflows.Pause{Reason: strings.Repeat("x", long)}, "reason: 201 bytes"},
-		"StopWithALongReason":   {workflows.UpdateStop, workflows.Stop{Reason: strings.Repeat("x", long)}, "reason: 201 bytes"},
-		"NegativeDelay":         {workflows.UpdateSetDelay, workflows.SetDelay{Delay: -1}, "delay -1ns"},
-		"EndlessDelay":          {workflows.UpdateSetDelay, workflows.SetDelay{Delay: crawl.Duration(crawl.DelayMax + 1)}, "delay"},
-		"NegativeBudget":        {workflows.UpdateSetBudget, workflows.SetBudget{MaxPages: -2}, "max_pages -2"},
-		"NoWindow":              {workflows.UpdateSetWindow, workflows.SetWindow{Window: "at night"}, "window \"at night\""},
-		"NoRun":                 {workflows.UpdateAddURLs, workflows.AddURLs{URLs: urls(1)}, "run: a name is needed"},
-		"NoURLs":                {workflows.UpdateAddURLs, workflows.AddURLs{Run: runName}, "0 urls"},
-		"ManyURLs":              {workflows.UpdateAddURLs, workflows.AddURLs{Run: runName, URLs: urls(21)}, "21 urls"},
-		"NotAURL":               {workflows.UpdateAddURLs, workflows.AddURLs{Run: runName, URLs: []string{"ftp://example.org/"}}, "ftp"},
-		"AnotherDomainsPage":    {workflows.UpdateAddURLs, workflows.AddURLs{Run: runName, URLs: []string{"https://example.net/"}}, "example.net, not to example.org"},
-		"MoreThanAPayloadHolds": {workflows.UpdateAddURLs, workflows.AddURLs{Run: runName, URLs: []string{page + strings.Repeat("a", 1800), page + strings.Repeat("b", 1800)}}, "use a SeedWorkflow"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := setup(t)
-			s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonScheduled))}
-			var o *outcome
-			var before workflows.DomainState
-			s.after(time.Minute, func() {
-				before = s.state()
-				o = s.update(c.update, c.arg)
-			})
-			s.after(2*time.Minute, func() { require.Equal(t, before, s.state()) })
-			s.finished()
-			require.False(t, o.accepted)
-			require.ErrorContains(t, o.refused, c.says)
-			require.Equal(t, []string{"FetchPages", "FetchPages", "FinishDomain"}, s.names())
-			require.Equal(t, []time.Duration{time.Hour}, s.timers)
-		})
-	}
 }

@@ -1,6 +1,7 @@
 package workflows_test
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -38,7 +39,11 @@ func TestPolitenessWaitIsNotShortened(t *testing.T) {
 	t.Run("ByUpdates", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonDelay))}
+		// what a person decides is asked about at once; the guard knows the rest of the wait
+		s.fetches = []answer[activities.FetchPagesResult]{
+			says(fetched(time.Hour, crawl.ReasonDelay)), says(fetched(50*time.Minute, crawl.ReasonDelay)),
+			says(fetched(40*time.Minute, crawl.ReasonDelay)), says(fetched(20*time.Minute, crawl.ReasonDelay)),
+		}
 		s.after(10*time.Minute, func() { s.mustUpdate(workflows.UpdateSetDelay, workflows.SetDelay{}) })
 		s.after(20*time.Minute, func() { s.mustUpdate(workflows.UpdateSetBudget, workflows.SetBudget{MaxPages: 9}) })
 		s.after(30*time.Minute, func() {
@@ -46,9 +51,12 @@ func TestPolitenessWaitIsNotShortened(t *testing.T) {
 		})
 		s.after(40*time.Minute, func() { s.mustUpdate(workflows.UpdateResume) })
 		s.finished()
-		require.Equal(t, []string{"FetchPages", "SetDomain", "SetDomain", "AddURLs", "FetchPages", "FinishDomain"}, s.names())
-		require.GreaterOrEqual(t, s.calls[4].at-s.calls[0].at, time.Hour)
-		require.Less(t, s.calls[4].at-s.calls[0].at, time.Hour+time.Minute, "nor lengthened")
+		require.Equal(t, []string{
+			"FetchPages", "SetControl", "FetchPages", "SetControl", "FetchPages", "AddURLs", "LiftControl", "FetchPages",
+			"FetchPages", "FinishDomain",
+		}, s.names())
+		require.GreaterOrEqual(t, s.calls[8].at-s.calls[0].at, time.Hour)
+		require.Less(t, s.calls[8].at-s.calls[0].at, time.Hour+time.Minute, "nor lengthened")
 	})
 
 	t.Run("BetweenRequestsForRobots", func(t *testing.T) {
@@ -68,6 +76,37 @@ func TestPolitenessWaitIsNotShortened(t *testing.T) {
 		in := s.calls[1:4]
 		require.Equal(t, []string{"FetchRobots", "AddURLs", "FetchRobots"}, []string{in[0].name, in[1].name, in[2].name})
 		require.GreaterOrEqual(t, in[2].at-in[0].at, time.Hour)
+	})
+}
+
+// A decision is asked about once, whatever it interrupts.
+func TestDecisionEndsOnlyTheWaitThatItMeets(t *testing.T) {
+	t.Parallel()
+
+	t.Run("ForAPage", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		during := s.during(func() *outcome { return s.mustUpdate(workflows.UpdateSetDelay, workflows.SetDelay{}) })
+		s.fetches = []answer[activities.FetchPagesResult]{
+			meanwhile(during, fetched(time.Hour, crawl.ReasonDelay)), says(fetched(time.Hour, crawl.ReasonDelay)),
+		}
+		s.finished()
+		require.Equal(t, []string{"FetchPages", "SetControl", "FetchPages", "FetchPages", "FinishDomain"}, s.names())
+		require.Equal(t, []time.Duration{time.Hour}, s.timers)
+	})
+
+	t.Run("ForRobots", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		during := s.during(func() *outcome { return s.mustUpdate(workflows.UpdateSetDelay, workflows.SetDelay{}) })
+		s.fetches = []answer[activities.FetchPagesResult]{
+			meanwhile(during, activities.FetchPagesResult{Next: activities.StepRobots, URL: "https://example.org"}),
+		}
+		s.robots = []answer[activities.FetchRobotsResult]{
+			says(activities.FetchRobotsResult{Wait: crawl.Duration(time.Hour), Reason: crawl.ReasonDelay}),
+		}
+		s.finished()
+		require.Equal(t, []time.Duration{time.Hour}, s.timers)
 	})
 }
 
@@ -112,6 +151,30 @@ func TestWake(t *testing.T) {
 		s.after(0, func() { s.wake(workflows.Wake{}) })
 		s.finished()
 		require.GreaterOrEqual(t, s.gap(1), 9*time.Minute)
+	})
+
+	t.Run("BeforeFinishingIsLeftToFinishDomain", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.fetches = []answer[activities.FetchPagesResult]{
+			meanwhile(func() { s.wake(workflows.Wake{}) }, activities.FetchPagesResult{Next: activities.StepFinish}),
+		}
+		s.finished()
+		require.Equal(t, []string{"FetchPages", "FinishDomain"}, s.names(), "it looks at what is due itself")
+	})
+
+	t.Run("WhileDeferringLooksAgainAtOnce", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.fetches = []answer[activities.FetchPagesResult]{says(activities.FetchPagesResult{
+			Next: activities.StepFinish, Wait: crawl.Duration(2 * time.Hour), Reason: crawl.ReasonRetryAfter, Defer: true,
+		})}
+		s.finishes = []answer[activities.FinishDomainResult]{
+			meanwhile(func() { s.wake(workflows.Wake{}) }, activities.FinishDomainResult{Finished: true}),
+		}
+		s.finished()
+		require.Equal(t, []string{"FetchPages", "FinishDomain", "FetchPages", "FinishDomain"}, s.names())
+		require.Empty(t, s.timers, "what is deferred is for the guard to say")
 	})
 
 	t.Run("WhileFinishingMakesTheWorkflowGoOn", func(t *testing.T) {
@@ -167,8 +230,10 @@ func TestWindowIsSleptThrough(t *testing.T) {
 		window := "Sat-Sun 00:00-24:00 UTC"
 		s.after(time.Hour, func() { s.mustUpdate(workflows.UpdateSetWindow, workflows.SetWindow{Window: window}) })
 		s.finished()
-		require.Equal(t, []string{"FetchPages", "SetDomain", "FetchPages", "FinishDomain"}, s.names())
-		require.Equal(t, []activities.SetDomainInput{{Domain: host, Window: &window}}, inputs[activities.SetDomainInput](s))
+		require.Equal(t, []string{"FetchPages", "SetControl", "FetchPages", "FinishDomain"}, s.names())
+		require.Equal(t, []activities.SetControlInput{{Domain: host, Control: crawl.Control{
+			Kind: crawl.ControlWindow, Value: json.RawMessage(`"` + window + `"`), SetBy: by,
+		}}}, inputs[activities.SetControlInput](s))
 		require.Less(t, s.calls[2].at-s.calls[0].at, 2*time.Hour)
 	})
 }

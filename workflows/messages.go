@@ -32,6 +32,10 @@ const (
 	QueryState = "state"
 )
 
+// TypeUnavailable is the type of an update's error if what it decides could not be
+// stored in time, because the database was away. It can be sent again.
+const TypeUnavailable = "Unavailable"
+
 // Wake carries the settings that a waking run has for a domain. Zero fields
 // change nothing.
 type Wake struct {

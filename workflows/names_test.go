@@ -70,30 +70,39 @@ func (n *names) signature(f reflect.Type, skip int) string {
 
 // typeName is a type's name. The fields of a struct become lines of their own.
 func (n *names) typeName(t reflect.Type) string {
-	if t.Kind() != reflect.Struct {
+	if t.Kind() != reflect.Struct || t.Implements(reflect.TypeFor[json.Marshaler]()) {
 		return jsonKind(t)
 	}
 	if n.seen[t] {
 		return t.Name()
 	}
 	n.seen[t] = true
-	for f := range t.Fields() {
-		if !f.IsExported() {
-			continue
-		}
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if name == "" {
-			name = f.Name
-		}
-		n.add("field", t.Name()+"."+name, n.typeName(f.Type))
-	}
+	n.fields(t.Name(), t)
 	return t.Name()
+}
+
+func (n *names) fields(of string, t reflect.Type) {
+	for f := range t.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case !f.IsExported():
+		case f.Anonymous && name == "":
+			n.fields(of, f.Type) // as JSON has it
+		case name == "":
+			n.add("field", of+"."+f.Name, n.typeName(f.Type))
+		default:
+			n.add("field", of+"."+name, n.typeName(f.Type))
+		}
+	}
 }
 
 // jsonKind is what JSON makes of a type that is no struct.
 func jsonKind(t reflect.Type) string {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
+	}
+	if t == reflect.TypeFor[json.RawMessage]() {
+		return "anything"
 	}
 	if t.Kind() == reflect.Slice {
 		return jsonKind(t.Elem()) + "s"
@@ -136,20 +145,39 @@ func TestNames(t *testing.T) {
 	message("update", workflows.UpdateAddURLs, workflows.AddURLs{})
 	message("query", workflows.QueryState, workflows.DomainState{})
 	n.add("task-queue", crawl.TaskQueue)
-	n.add("search-attribute", crawl.AttrDomain)
-	n.add("search-attribute", crawl.AttrRun)
-	n.add("search-attribute", crawl.AttrStatus)
+	n.add("task-queue", crawl.ControlTaskQueue)
+	for _, key := range workflows.SearchAttributes() {
+		n.add("search-attribute", key.GetName(), key.GetValueType().String())
+	}
+	for _, status := range []string{
+		workflows.StatusRunning, workflows.StatusCrawling, workflows.StatusWaiting, workflows.StatusGraylisted,
+		workflows.StatusDeferred, workflows.StatusPaused,
+	} {
+		n.add("status", status)
+	}
 	n.add("workflow-id", crawl.SeedWorkflowID("RUN", 1))
 	n.add("workflow-id", crawl.CrawlWorkflowID("RUN"))
 	n.add("workflow-id", crawl.DomainWorkflowID("DOMAIN"))
 	for _, step := range []activities.Step{activities.StepFetch, activities.StepRobots, activities.StepFinish} {
 		n.add("step", string(step))
 	}
-	for _, decides := range []crawl.Reason{crawl.ReasonScheduled, crawl.ReasonWindow} {
+	for _, kind := range []crawl.Kind{crawl.KindRobots, crawl.KindTDM} {
+		n.add("kind", string(kind))
+	}
+	for _, kind := range []crawl.ControlKind{
+		crawl.ControlPause, crawl.ControlStop, crawl.ControlDelay, crawl.ControlBudget, crawl.ControlWindow,
+	} {
+		n.add("control", string(kind))
+	}
+	for _, decides := range []crawl.Reason{
+		crawl.ReasonScheduled, crawl.ReasonWindow, crawl.ReasonPaused, crawl.ReasonStopped, crawl.ReasonBlocked,
+		crawl.ReasonDeferred, crawl.ReasonGraylist, crawl.ReasonRetryAfter, crawl.ReasonBackoff, crawl.ReasonRobots,
+	} {
 		n.add("reason", string(decides))
 	}
 	n.add("error-type", activities.TypeBadInput)
 	n.add("error-type", activities.TypeSiteTrouble)
+	n.add("error-type", workflows.TypeUnavailable)
 
 	slices.Sort(n.lines)
 	got := strings.Join(n.lines, "\n") + "\n"

@@ -7,6 +7,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/urls"
 )
 
 // Every time-out of every activity and workflow is in this file.
@@ -39,7 +40,7 @@ func withFetchOptions(ctx workflow.Context, summary string) workflow.Context {
 		RetryPolicy:         ownTrouble(),
 		// a request that has begun is finished and recorded
 		WaitForCancellation: true,
-		Summary:             summary,
+		Summary:             urls.Shorten(summary, summaryMax),
 	})
 }
 
@@ -50,7 +51,7 @@ func withRobotsOptions(ctx workflow.Context, summary string) workflow.Context {
 		HeartbeatTimeout:    heartbeatTimeout,
 		RetryPolicy:         ownTrouble(),
 		WaitForCancellation: true,
-		Summary:             summary,
+		Summary:             urls.Shorten(summary, summaryMax),
 	})
 }
 
@@ -61,7 +62,7 @@ func withRecordOptions(ctx workflow.Context, summary string) workflow.Context {
 		TaskQueue:           crawl.ControlTaskQueue,
 		StartToCloseTimeout: time.Minute,
 		RetryPolicy:         ownTrouble(),
-		Summary:             summary,
+		Summary:             urls.Shorten(summary, summaryMax),
 	})
 }
 
@@ -73,7 +74,7 @@ func withUpdateOptions(ctx workflow.Context, summary string) workflow.Context {
 		StartToCloseTimeout:    updateTimeout / 3,
 		ScheduleToCloseTimeout: updateTimeout,
 		RetryPolicy:            ownTrouble(),
-		Summary:                summary,
+		Summary:                urls.Shorten(summary, summaryMax),
 	})
 }
 
@@ -89,6 +90,12 @@ func withSeedOptions(ctx workflow.Context, summary string) workflow.Context {
 		StartToCloseTimeout: time.Hour,
 		HeartbeatTimeout:    heartbeatTimeout,
 		RetryPolicy:         ownTrouble(),
-		Summary:             summary,
+		Summary:             urls.Shorten(summary, summaryMax),
 	})
+}
+
+// withFilterOptions is for a minute of beginning requests for robots.txt, then the
+// longest that one and its record can take.
+func withFilterOptions(ctx workflow.Context, summary string) workflow.Context {
+	return withRobotsOptions(ctx, summary)
 }

@@ -24,6 +24,7 @@ const payloadMax = 4 << 10
 const (
 	domainMax = 253
 	reasonMax = 200
+	runsMax   = 10
 	// shownMax is where activities cut URLs that are only for people.
 	shownMax = 300
 	// robotsMax is the most that a location of robots.txt may take in JSON.
@@ -40,28 +41,47 @@ func TestPayloadsStaySmall(t *testing.T) {
 	robots := "https://example.org/?" + strings.Repeat("a", robotsMax-21)
 	control := strings.Repeat("\x01", reasonMax)
 	run := strings.Repeat("r", crawl.RunNameMax)
-	budget, delay := int64(1<<62), longest
+	runs := make([]string, runsMax)
+	for i := range runs {
+		runs[i] = run
+	}
+	until := time.Now().Add(time.Duration(longest))
+	set := crawl.Control{
+		Kind: crawl.ControlBudget, Value: json.RawMessage("-9223372036854775808"), Reason: control,
+		SetBy: "a workflow update", SetAt: until, Until: until,
+	}
 	for _, v := range []any{
 		activities.FetchPagesInput{Domain: name, MaxPages: crawl.PagesPerActivityMax, Queued: true},
 		activities.FetchPagesResult{
-			Closed: 1e9, Next: activities.StepRobots, URL: shown, Wait: longest, Reason: crawl.ReasonRobots, PutAway: true, Queued: true,
+			Closed: 1e9, Next: activities.StepRobots, URL: shown, Kind: crawl.KindRobots, Wait: longest,
+			Reason: crawl.ReasonRobots, Defer: true, Queued: true, Runs: runs,
 		},
-		activities.FetchRobotsInput{Domain: name, Origin: origin, URL: robots, Hops: 5, Queued: true},
-		activities.FetchRobotsResult{Wait: longest, Reason: crawl.ReasonRobots, URL: robots, Hops: 5, Queued: true},
-		activities.FinishDomainInput{Domain: name, PutAway: true, Wait: longest, Reason: "stopped: " + control},
+		activities.FetchRobotsInput{Domain: name, Origin: origin, Kind: crawl.KindRobots, URL: robots, Hops: 5, Queued: true},
+		activities.FetchRobotsResult{
+			Wait: longest, Reason: crawl.ReasonRobots, Kind: crawl.KindRobots, URL: robots, Hops: 5, Queued: true,
+		},
+		activities.FinishDomainInput{Domain: name, Defer: true, Wait: longest, Reason: string(crawl.ReasonRobots)},
 		activities.FinishDomainResult{Finished: true},
-		activities.SetDomainInput{Domain: name, Delay: &delay, MaxPages: &budget},
-		activities.BlockDomainInput{Domain: name, Reason: "stopped: " + control},
+		activities.SetControlInput{Domain: name, Control: set},
+		activities.LiftControlInput{Domain: name, Kinds: []crawl.ControlKind{crawl.ControlPause}, By: "a workflow update"},
 		activities.AddURLsResult{Added: 20},
 		activities.DispatchInput{Run: run},
-		activities.DispatchResult{Started: 1e6, Active: 1e6, Ended: true, Reason: strings.Repeat("x", reasonMax)},
+		activities.DispatchResult{
+			Started: 1e6, Failed: 1e6, Active: 1e6, Ended: true, Reason: strings.Repeat("x", reasonMax), NextIn: longest,
+		},
 		activities.StartCrawlInput{Run: run},
+		activities.FilterSeedsInput{Run: run},
+		workflows.SeedResult{
+			StoreSeedsResult:  activities.StoreSeedsResult{Added: 1e9, Known: 1e9, Refused: 1e9, Example: control},
+			FilterSeedsResult: activities.FilterSeedsResult{Disallowed: 1e9},
+		},
+		activities.StopRunInput{Run: run, Reason: control},
 		workflows.Wake{PagesPerActivity: crawl.PagesPerActivityMax},
-		workflows.Pause{Reason: control},
+		workflows.Pause{Reason: control, Until: &until},
 		workflows.Stop{Reason: control},
 		workflows.DomainInput{Domain: name, PagesPerActivity: crawl.PagesPerActivityMax, State: workflows.DomainState{
-			Next: activities.StepRobots, Wait: longest, Reason: crawl.ReasonRobots, URL: robots, Origin: origin, Hops: 5,
-			Queued: true, PutAway: longest, Closed: 1 << 62, Paused: true, Stopped: true, Why: "stopped: " + control,
+			Next: activities.StepRobots, Wait: longest, Reason: crawl.ReasonRobots, Defer: true, URL: robots, Origin: origin,
+			Kind: crawl.KindRobots, Hops: 5, Queued: true, Closed: 1 << 62, Runs: runs, Status: workflows.StatusGraylisted,
 		}},
 	} {
 		t.Run(reflect.TypeOf(v).String(), func(t *testing.T) {
@@ -107,8 +127,8 @@ func TestDomainStateSurvivesJSON(t *testing.T) {
 	t.Parallel()
 	state := workflows.DomainState{
 		Next: activities.StepRobots, Wait: crawl.Duration(time.Minute + time.Nanosecond), Reason: crawl.ReasonIP, URL: page,
-		Origin: "https://example.org", Hops: 3, Queued: true, PutAway: crawl.Duration(time.Hour), Closed: 1 << 60,
-		Paused: true, Stopped: true, Why: "<owner> & “we”",
+		Defer: true, Origin: "https://example.org", Kind: crawl.KindTDM, Hops: 3, Queued: true, Closed: 1 << 60,
+		Runs: []string{"<small> & “web”", runName}, Status: workflows.StatusWaiting,
 	}
 	for _, v := range reflect.ValueOf(state).Fields() {
 		require.False(t, v.IsZero(), "set every field")

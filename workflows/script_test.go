@@ -2,15 +2,19 @@ package workflows_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"strconv"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.uber.org/goleak"
 
@@ -39,13 +43,15 @@ type script struct {
 	finishes   []answer[activities.FinishDomainResult]
 	dispatches []answer[activities.DispatchResult]
 	seeds      []answer[activities.StoreSeedsResult]
+	filters    []answer[activities.FilterSeedsResult]
 	adds       []answer[activities.AddURLsResult]
 	others     []answer[none]
 
 	mu        sync.Mutex
 	calls     []call
-	cancelled chan string // activities, by name
+	cancelled []string // activities, by name
 	timers    []time.Duration
+	upserts   []string // search attributes, as name=value
 	updates   int
 }
 
@@ -59,6 +65,7 @@ type call struct {
 	name string
 	in   any
 	at   time.Duration // since the workflow's start
+	info activity.Info
 }
 
 func says[R any](r R) answer[R] { return func() (R, error) { return r, nil } }
@@ -77,15 +84,24 @@ func meanwhile[R any](do func(), r R) answer[R] {
 
 // activitySet is what the script and the product must agree on.
 type activitySet interface {
+	domainActivities
+	runActivities
+}
+
+type domainActivities interface {
 	AddURLs(ctx context.Context, in activities.AddURLsInput) (activities.AddURLsResult, error)
-	BlockDomain(ctx context.Context, in activities.BlockDomainInput) error
-	Dispatch(ctx context.Context, in activities.DispatchInput) (activities.DispatchResult, error)
 	FetchPages(ctx context.Context, in activities.FetchPagesInput) (activities.FetchPagesResult, error)
 	FetchRobots(ctx context.Context, in activities.FetchRobotsInput) (activities.FetchRobotsResult, error)
 	FinishDomain(ctx context.Context, in activities.FinishDomainInput) (activities.FinishDomainResult, error)
-	SetDomain(ctx context.Context, in activities.SetDomainInput) error
+	LiftControl(ctx context.Context, in activities.LiftControlInput) error
+	SetControl(ctx context.Context, in activities.SetControlInput) error
+}
+
+type runActivities interface {
+	Dispatch(ctx context.Context, in activities.DispatchInput) (activities.DispatchResult, error)
+	FilterSeeds(ctx context.Context, in activities.FilterSeedsInput) (activities.FilterSeedsResult, error)
 	StartCrawl(ctx context.Context, in activities.StartCrawlInput) error
-	StopRun(ctx context.Context, in activities.StartCrawlInput) error
+	StopRun(ctx context.Context, in activities.StopRunInput) error
 	StoreSeeds(ctx context.Context, in activities.StoreSeedsInput) (activities.StoreSeedsResult, error)
 }
 
@@ -94,53 +110,58 @@ var (
 	_ activitySet = (*script)(nil)
 )
 
-func (s *script) AddURLs(_ context.Context, in activities.AddURLsInput) (activities.AddURLsResult, error) {
-	return take(s, "AddURLs", in, &s.adds, activities.AddURLsResult{})
+func (s *script) AddURLs(ctx context.Context, in activities.AddURLsInput) (activities.AddURLsResult, error) {
+	return take(ctx, s, in, &s.adds, activities.AddURLsResult{})
 }
 
-func (s *script) BlockDomain(_ context.Context, in activities.BlockDomainInput) error {
-	_, err := take(s, "BlockDomain", in, &s.others, none{})
+func (s *script) Dispatch(ctx context.Context, in activities.DispatchInput) (activities.DispatchResult, error) {
+	return take(ctx, s, in, &s.dispatches, activities.DispatchResult{Ended: true, Reason: "script is over"})
+}
+
+func (s *script) FetchPages(ctx context.Context, in activities.FetchPagesInput) (activities.FetchPagesResult, error) {
+	return take(ctx, s, in, &s.fetches, activities.FetchPagesResult{Next: activities.StepFinish})
+}
+
+func (s *script) FetchRobots(ctx context.Context, in activities.FetchRobotsInput) (activities.FetchRobotsResult, error) {
+	return take(ctx, s, in, &s.robots, activities.FetchRobotsResult{Done: true})
+}
+
+func (s *script) FilterSeeds(ctx context.Context, in activities.FilterSeedsInput) (activities.FilterSeedsResult, error) {
+	return take(ctx, s, in, &s.filters, activities.FilterSeedsResult{})
+}
+
+func (s *script) FinishDomain(ctx context.Context, in activities.FinishDomainInput) (activities.FinishDomainResult, error) {
+	return take(ctx, s, in, &s.finishes, activities.FinishDomainResult{Finished: true})
+}
+
+func (s *script) LiftControl(ctx context.Context, in activities.LiftControlInput) error {
+	_, err := take(ctx, s, in, &s.others, none{})
 	return err
 }
 
-func (s *script) Dispatch(_ context.Context, in activities.DispatchInput) (activities.DispatchResult, error) {
-	return take(s, "Dispatch", in, &s.dispatches, activities.DispatchResult{Ended: true, Reason: "script is over"})
-}
-
-func (s *script) FetchPages(_ context.Context, in activities.FetchPagesInput) (activities.FetchPagesResult, error) {
-	return take(s, "FetchPages", in, &s.fetches, activities.FetchPagesResult{Next: activities.StepFinish})
-}
-
-func (s *script) FetchRobots(_ context.Context, in activities.FetchRobotsInput) (activities.FetchRobotsResult, error) {
-	return take(s, "FetchRobots", in, &s.robots, activities.FetchRobotsResult{Done: true})
-}
-
-func (s *script) FinishDomain(_ context.Context, in activities.FinishDomainInput) (activities.FinishDomainResult, error) {
-	return take(s, "FinishDomain", in, &s.finishes, activities.FinishDomainResult{Finished: true})
-}
-
-func (s *script) SetDomain(_ context.Context, in activities.SetDomainInput) error {
-	_, err := take(s, "SetDomain", in, &s.others, none{})
+func (s *script) SetControl(ctx context.Context, in activities.SetControlInput) error {
+	_, err := take(ctx, s, in, &s.others, none{})
 	return err
 }
 
-func (s *script) StartCrawl(_ context.Context, in activities.StartCrawlInput) error {
-	_, err := take(s, "StartCrawl", in, &s.others, none{})
+func (s *script) StartCrawl(ctx context.Context, in activities.StartCrawlInput) error {
+	_, err := take(ctx, s, in, &s.others, none{})
 	return err
 }
 
-func (s *script) StopRun(_ context.Context, in activities.StartCrawlInput) error {
-	_, err := take(s, "StopRun", in, &s.others, none{})
+func (s *script) StopRun(ctx context.Context, in activities.StopRunInput) error {
+	_, err := take(ctx, s, in, &s.others, none{})
 	return err
 }
 
-func (s *script) StoreSeeds(_ context.Context, in activities.StoreSeedsInput) (activities.StoreSeedsResult, error) {
-	return take(s, "StoreSeeds", in, &s.seeds, activities.StoreSeedsResult{})
+func (s *script) StoreSeeds(ctx context.Context, in activities.StoreSeedsInput) (activities.StoreSeedsResult, error) {
+	return take(ctx, s, in, &s.seeds, activities.StoreSeedsResult{})
 }
 
-func take[R any](s *script, name string, in any, answers *[]answer[R], last R) (R, error) {
+func take[R any](ctx context.Context, s *script, in any, answers *[]answer[R], last R) (R, error) {
+	info := activity.GetInfo(ctx)
 	s.mu.Lock()
-	s.calls = append(s.calls, call{name: name, in: in, at: s.env.Now().Sub(s.start)})
+	s.calls = append(s.calls, call{name: info.ActivityType.Name, in: in, at: s.env.Now().Sub(s.start), info: info})
 	next := says(last)
 	if len(*answers) > 0 {
 		next, *answers = (*answers)[0], (*answers)[1:]
@@ -153,8 +174,9 @@ func setup(t *testing.T) *script {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-	s := &script{t: t, env: suite.NewTestWorkflowEnvironment(), cancelled: make(chan string, 10)}
+	s := &script{t: t, env: suite.NewTestWorkflowEnvironment()}
 	s.env.SetTestTimeout(time.Minute) // of real time without anything happening
+	s.env.SetStartWorkflowOptions(client.StartWorkflowOptions{TaskQueue: crawl.TaskQueue})
 	workflows.Register(s.env)
 	s.env.RegisterActivity(s)
 	s.env.SetOnTimerScheduledListener(func(_ string, d time.Duration) {
@@ -163,7 +185,16 @@ func setup(t *testing.T) *script {
 		s.timers = append(s.timers, d)
 	})
 	s.env.SetOnActivityCanceledListener(func(info *activity.Info) {
-		s.cancelled <- info.ActivityType.Name
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.cancelled = append(s.cancelled, info.ActivityType.Name)
+	})
+	s.env.OnUpsertTypedSearchAttributes(mock.Anything).Return(nil).Maybe().Run(func(args mock.Arguments) {
+		attrs, ok := args.Get(0).(temporal.SearchAttributes)
+		require.True(t, ok)
+		for key, value := range attrs.GetUntypedValues() {
+			s.upserts = append(s.upserts, fmt.Sprintf("%s=%v", key.GetName(), value))
+		}
 	})
 	s.start = s.env.Now()
 	return s
@@ -208,12 +239,12 @@ func (s *script) inside(do func()) func() {
 	}
 }
 
-// interrupted waits, in an activity, until the workflow has cancelled it.
-func (s *script) interrupted() {
-	select {
-	case <-s.cancelled:
-	case <-time.After(10 * time.Second):
-		s.t.Error("the activity was not cancelled")
+// during makes an update that is over before the activity that it is sent from.
+func (s *script) during(update func() *outcome) func() {
+	return func() {
+		var o *outcome
+		s.inside(func() { o = update() })()
+		<-o.done
 	}
 }
 
@@ -224,28 +255,48 @@ type outcome struct {
 	accepted, completed bool
 	refused, err        error
 	result              any
+	took                time.Duration
+	done                chan struct{}
 }
 
 // update sends an update now; what came of it is known when the workflow is over.
 func (s *script) update(name string, args ...any) *outcome {
-	o := &outcome{}
+	o, began := &outcome{done: make(chan struct{})}, s.env.Now()
 	s.updates++
 	s.env.UpdateWorkflow(name, strconv.Itoa(s.updates), &testsuite.TestUpdateCallback{
-		OnAccept:   func() { o.accepted = true },
-		OnReject:   func(err error) { o.refused = err },
-		OnComplete: func(result any, err error) { o.completed, o.result, o.err = true, result, err },
+		OnAccept: func() { o.accepted = true },
+		OnReject: func(err error) { o.refused = err },
+		OnComplete: func(result any, err error) {
+			o.completed, o.result, o.err, o.took = true, result, err, s.env.Now().Sub(began)
+			close(o.done)
+		},
 	}, args...)
 	return o
 }
 
 // mustUpdate sends an update that has to succeed.
-func (s *script) mustUpdate(name string, args ...any) {
+func (s *script) mustUpdate(name string, args ...any) *outcome {
 	o := s.update(name, args...)
 	s.t.Cleanup(func() {
 		require.NoError(s.t, o.refused)
 		require.NoError(s.t, o.err)
 		require.True(s.t, o.completed, "update %s is not done", name)
 	})
+	return o
+}
+
+// requireUnavailable asks that an update has failed because our own trouble has
+// lasted for too long, and says so.
+func requireUnavailable(t *testing.T, o *outcome) {
+	t.Helper()
+	require.True(t, o.accepted)
+	var failure *temporal.ApplicationError
+	require.ErrorAs(t, o.err, &failure)
+	require.Equal(t, workflows.TypeUnavailable, failure.Type())
+	require.ErrorContains(t, o.err, "tried for 30s in vain; try again later")
+	require.ErrorContains(t, o.err, "the database is down")
+	require.Greater(t, o.took, 10*time.Second)
+	require.LessOrEqual(t, o.took, 30*time.Second)
 }
 
 func (s *script) state() workflows.DomainState {

@@ -65,8 +65,8 @@ func (in SeedInput) validate() error {
 }
 
 // SeedWorkflow stores seeds and makes sure that the run's CrawlWorkflow runs; then,
-// beside it, closes the seeds that robots.txt forbids. Input that is wrong fails it for good, with an error of type BadInput that names the
-// field, and stores nothing.
+// beside it, closes the seeds that robots.txt forbids. Input that is wrong fails it
+// for good, with an error of type BadInput that names the field, and stores nothing.
 func SeedWorkflow(ctx workflow.Context, in SeedInput) (SeedResult, error) {
 	if err := in.validate(); err != nil {
 		return SeedResult{}, temporal.NewNonRetryableApplicationError(err.Error(), activities.TypeBadInput, nil)
@@ -83,7 +83,7 @@ func SeedWorkflow(ctx workflow.Context, in SeedInput) (SeedResult, error) {
 		return res, err
 	}
 	// beside the crawl: one slow seed must not hold the others up
-	err = workflow.ExecuteActivity(withSeedOptions(ctx, "robots.txt of the seeds of run "+in.Run), act.FilterSeeds,
+	err = workflow.ExecuteActivity(withFilterOptions(ctx, "robots.txt of the seeds of run "+in.Run), act.FilterSeeds,
 		activities.FilterSeedsInput{Run: in.Run}).Get(ctx, &res.FilterSeedsResult)
 	return res, err
 }

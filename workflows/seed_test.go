@@ -17,20 +17,24 @@ import (
 func TestSeedWorkflow(t *testing.T) {
 	t.Parallel()
 
-	t.Run("StoresTheSeedsThenStartsTheRun", func(t *testing.T) {
+	t.Run("StoresTheSeedsThenStartsTheRunThenFiltersTheSeeds", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		delay := crawl.Duration(time.Minute)
 		counts := activities.StoreSeedsResult{Added: 3, Known: 2, Refused: 1, Example: "no URL"}
 		s.seeds = []answer[activities.StoreSeedsResult]{says(counts)}
+		s.filters = []answer[activities.FilterSeedsResult]{says(activities.FilterSeedsResult{Disallowed: 2})}
 		in := workflows.SeedInput{Run: runName, URLs: []string{page}, Settings: crawl.Settings{Delay: &delay}}
 		s.env.ExecuteWorkflow(workflows.SeedWorkflowName, in)
 		var res workflows.SeedResult
 		require.NoError(t, s.env.GetWorkflowResult(&res))
-		require.Equal(t, counts, res)
-		require.Equal(t, []string{"StoreSeeds", "StartCrawl"}, s.names())
+		require.Equal(t, workflows.SeedResult{
+			StoreSeedsResult: counts, FilterSeedsResult: activities.FilterSeedsResult{Disallowed: 2},
+		}, res)
+		require.Equal(t, []string{"StoreSeeds", "StartCrawl", "FilterSeeds"}, s.names())
 		require.Equal(t, activities.StoreSeedsInput{Run: runName, URLs: in.URLs, Settings: in.Settings}, s.calls[0].in)
 		require.Equal(t, activities.StartCrawlInput{Run: runName}, s.calls[1].in)
+		require.Equal(t, activities.FilterSeedsInput{Run: runName}, s.calls[2].in)
 	})
 
 	t.Run("NeedsNoURLsWhereSeedsAreStaged", func(t *testing.T) {
@@ -38,7 +42,7 @@ func TestSeedWorkflow(t *testing.T) {
 		s := setup(t)
 		s.env.ExecuteWorkflow(workflows.SeedWorkflowName, workflows.SeedInput{Run: runName, Staged: true})
 		require.NoError(t, s.env.GetWorkflowError())
-		require.Equal(t, []string{"StoreSeeds", "StartCrawl"}, s.names())
+		require.Equal(t, []string{"StoreSeeds", "StartCrawl", "FilterSeeds"}, s.names())
 	})
 
 	t.Run("WaitsOutTroubleOfOurOwn", func(t *testing.T) {
@@ -46,9 +50,12 @@ func TestSeedWorkflow(t *testing.T) {
 		s := setup(t)
 		s.seeds = []answer[activities.StoreSeedsResult]{fails[activities.StoreSeedsResult](errors.New("the database is down"))}
 		s.others = []answer[none]{fails[none](errors.New("the database is down"))}
+		s.filters = []answer[activities.FilterSeedsResult]{fails[activities.FilterSeedsResult](errors.New("the database is down"))}
 		s.env.ExecuteWorkflow(workflows.SeedWorkflowName, workflows.SeedInput{Run: runName, URLs: []string{page}})
 		require.NoError(t, s.env.GetWorkflowError())
-		require.Equal(t, []string{"StoreSeeds", "StoreSeeds", "StartCrawl", "StartCrawl"}, s.names())
+		require.Equal(t, []string{
+			"StoreSeeds", "StoreSeeds", "StartCrawl", "StartCrawl", "FilterSeeds", "FilterSeeds",
+		}, s.names())
 	})
 
 	t.Run("DoesNotStartARunWhoseSeedsWereRefused", func(t *testing.T) {
