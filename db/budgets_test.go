@@ -19,7 +19,7 @@ func TestRunBudget(t *testing.T) {
 		t.Parallel()
 		b := shared.in(t, "race", crawl.Settings{MaxPages: new(int64(7))})
 		const domains = 16
-		nexts := make([]crawl.Next, domains)
+		nexts := make([]view, domains)
 		name := func(i int) string { return fmt.Sprintf("race%d.example", i) }
 		for i := range nexts {
 			b.seed(t, "https://"+name(i)+"/")
@@ -28,7 +28,7 @@ func TestRunBudget(t *testing.T) {
 		}
 		var granted, stale atomic.Int64
 		together(t, domains, func(i int) error {
-			p, err := b.Begin(t.Context(), nexts[i], name(i), "", longHold, longHold, false)
+			p, err := b.Begin(t.Context(), startOf(nexts[i], name(i), ""))
 			switch {
 			case err != nil:
 				return err
@@ -55,7 +55,7 @@ func TestRunBudget(t *testing.T) {
 		b.seed(t, "https://retries.example/")
 		for range 2 {
 			a := attempted(b.begin(t, "retries.example"), "retries.example")
-			a.Outcome, a.RetryIn = crawl.OutcomeTimeout, 0
+			a.Outcome, a.RetryIn = crawl.OutcomeTimeout, new(crawl.Millis(0))
 			b.finish(t, a)
 		}
 		n := b.next(t, "retries.example")
@@ -93,7 +93,7 @@ func TestRunBudget(t *testing.T) {
 		b := shared.in(t, "refund", crawl.Settings{MaxPages: new(int64(1)), MaxPagesPerDomain: new(int64(1))})
 		b.seed(t, "https://refund.example/", "https://refund.example/2")
 		n := b.begin(t, "refund.example")
-		require.NoError(t, b.Abandon(t.Context(), n.CrawlID, "refund.example", ""))
+		require.NoError(t, b.Abandon(t.Context(), startOf(n, "refund.example", ""), n.CrawlID, "no route"))
 		again := b.begin(t, "refund.example")
 		require.Equal(t, n.CrawlID, again.CrawlID)
 		require.Equal(t, 1, again.Attempt, "an attempt that was not made does not count")
@@ -134,9 +134,9 @@ func TestDomainBudget(t *testing.T) {
 		b.fetch(t, domain)
 		stale := first
 		stale.CrawlID = one[int64](t, b, "SELECT max(id) FROM page_crawls WHERE domain = $1", domain)
-		p, err := b.Begin(t.Context(), stale, domain, address, longHold, longHold, false)
+		p, err := b.Begin(t.Context(), startOf(stale, domain, address))
 		require.NoError(t, err)
-		require.Equal(t, crawl.Permit{Reason: crawl.ReasonStale}, p)
+		require.Equal(t, crawl.Lease{Reason: crawl.ReasonStale}, p)
 		require.True(t, b.take(t, domain, address, "other", time.Second).Granted, "who gets no page keeps no slot")
 	})
 
@@ -145,7 +145,7 @@ func TestDomainBudget(t *testing.T) {
 		b := shared.in(t, "own", crawl.Settings{MaxPagesPerDomain: new(int64(2))})
 		for domain, most := range map[string]int64{"less.example": 1, "more.example": 3, "all.example": crawl.Unlimited, "no.example": 0} {
 			b.seed(t, seeds(domain)...)
-			require.NoError(t, b.SetDomain(t.Context(), domain, nil, &most, nil))
+			b.control(t, domain, crawl.ControlBudget, most)
 		}
 		require.Equal(t, 1, fetchAll(t, b, "less.example"))
 		require.Equal(t, 3, fetchAll(t, b, "more.example"))
@@ -158,11 +158,11 @@ func TestDomainBudget(t *testing.T) {
 func TestBegin(t *testing.T) {
 	t.Parallel()
 	shared := setup(t, crawl.Settings{})
-	refused := func(t *testing.T, b *bundle, n crawl.Next, domain string) {
+	refused := func(t *testing.T, b *bundle, n view, domain string, why crawl.Reason) {
 		t.Helper()
-		p, err := b.Begin(t.Context(), n, domain, "", longHold, longHold, false)
+		p, err := b.Begin(t.Context(), startOf(n, domain, ""))
 		require.NoError(t, err)
-		require.Equal(t, crawl.Permit{Reason: crawl.ReasonStale}, p)
+		require.Equal(t, crawl.Lease{Reason: why}, p)
 	}
 
 	t.Run("RefusesAClosedCrawl", func(t *testing.T) {
@@ -171,7 +171,7 @@ func TestBegin(t *testing.T) {
 		b.seed(t, "https://closed.example/")
 		n := b.next(t, "closed.example")
 		b.fetch(t, "closed.example")
-		refused(t, b, n, "closed.example")
+		refused(t, b, n, "closed.example", crawl.ReasonStale)
 	})
 
 	t.Run("RefusesAStoppedRun", func(t *testing.T) {
@@ -182,7 +182,7 @@ func TestBegin(t *testing.T) {
 		stopped, err := b.StopRun(t.Context(), b.run.ID, "enough")
 		require.NoError(t, err)
 		require.True(t, stopped)
-		refused(t, b, n, "stopped.example")
+		refused(t, b, n, "stopped.example", crawl.ReasonStale)
 		require.Zero(t, b.next(t, "stopped.example").CrawlID)
 		require.NoError(t, b.StartRun(t.Context(), b.run.ID))
 		require.Equal(t, n.CrawlID, b.begin(t, "stopped.example").CrawlID)
@@ -193,8 +193,8 @@ func TestBegin(t *testing.T) {
 		b := shared.in(t, "blocked", crawl.Settings{})
 		b.seed(t, "https://blocked.example/")
 		n := b.next(t, "blocked.example")
-		require.NoError(t, b.BlockDomain(t.Context(), "blocked.example", "asked to"))
-		refused(t, b, n, "blocked.example")
+		b.stop(t, "blocked.example", "asked to")
+		refused(t, b, n, "blocked.example", "stop")
 		require.Zero(t, b.next(t, "blocked.example").CrawlID)
 	})
 
@@ -205,7 +205,7 @@ func TestBegin(t *testing.T) {
 		n := b.next(t, "many.example")
 		var granted atomic.Int64
 		together(t, 8, func(int) error {
-			p, err := b.Begin(t.Context(), n, "many.example", "", longHold, longHold, false)
+			p, err := b.Begin(t.Context(), startOf(n, "many.example", ""))
 			if p.Granted {
 				granted.Add(1)
 			}

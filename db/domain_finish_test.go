@@ -13,12 +13,6 @@ import (
 func TestFinishDomain(t *testing.T) {
 	t.Parallel()
 	shared := setup(t, crawl.Settings{})
-	finish := func(t *testing.T, b *bundle, domain string, putAway time.Duration, reason string) bool {
-		t.Helper()
-		finished, err := b.FinishDomain(t.Context(), domain, putAway, reason)
-		require.NoError(t, err)
-		return finished
-	}
 	// claimed is a run whose one domain is claimed, and its page fetched.
 	claimed := func(t *testing.T, domain string, found ...string) *bundle {
 		t.Helper()
@@ -33,13 +27,13 @@ func TestFinishDomain(t *testing.T) {
 		t.Parallel()
 		const domain = "exhausted.example"
 		b := claimed(t, domain)
-		require.True(t, finish(t, b, domain, -1, ""))
+		require.True(t, b.end(t, domain, ""))
 		d := b.domain(t, domain)
 		require.Equal(t, crawl.DomainExhausted, d.Status)
 		require.Empty(t, d.Claimed)
 		require.Zero(t, d.ClaimEnd)
-		require.Zero(t, d.PutAway)
-		require.True(t, finish(t, b, domain, -1, ""), "again")
+		require.Zero(t, d.DeferredUntil)
+		require.True(t, b.end(t, domain, ""), "again")
 		require.Equal(t, crawl.DomainExhausted, b.domain(t, domain).Status)
 	})
 
@@ -48,7 +42,7 @@ func TestFinishDomain(t *testing.T) {
 		const domain = "due.example"
 		b := claimed(t, domain, "https://due.example/2")
 		before := b.domain(t, domain)
-		require.False(t, finish(t, b, domain, -1, "no"))
+		require.False(t, b.end(t, domain, "no"))
 		require.Equal(t, before, b.domain(t, domain))
 	})
 
@@ -58,7 +52,7 @@ func TestFinishDomain(t *testing.T) {
 		b := claimed(t, domain, "https://flight.example/2")
 		b.ensureRun(t, domain, crawl.Settings{MaxPages: new(int64(2))})
 		b.begin(t, domain) // and the budget is spent
-		require.False(t, finish(t, b, domain, -1, ""))
+		require.False(t, b.end(t, domain, ""))
 		require.NotEmpty(t, b.domain(t, domain).Claimed)
 	})
 
@@ -67,25 +61,25 @@ func TestFinishDomain(t *testing.T) {
 		const domain = "later.example"
 		b := claimed(t, domain, "https://later.example/2")
 		b.exec(t, "UPDATE page_crawls SET scheduled_for = now() + interval '1 hour' WHERE url = 'https://later.example/2'")
-		require.True(t, finish(t, b, domain, -1, ""))
+		require.True(t, b.end(t, domain, ""))
 		require.Equal(t, crawl.DomainPending, b.domain(t, domain).Status)
 		require.Empty(t, b.claim(t, 10))
 		b.makeDue(t)
 		require.Equal(t, []string{domain}, b.claim(t, 10))
 	})
 
-	t.Run("PutsAwayWhateverIsDue", func(t *testing.T) {
+	t.Run("DefersWhateverIsDue", func(t *testing.T) {
 		t.Parallel()
 		const domain = "away.example"
 		b := claimed(t, domain, "https://away.example/2")
 		before := b.clock(t)
-		require.True(t, finish(t, b, domain, 2*time.Hour, "Retry-After"))
+		b.deferred(t, domain, 2*time.Hour, "Retry-After")
 		d := b.domain(t, domain)
 		require.Equal(t, crawl.DomainPending, d.Status)
 		require.Equal(t, "Retry-After", d.Reason)
-		require.WithinRange(t, d.PutAway, before.Add(2*time.Hour), b.clock(t).Add(2*time.Hour))
+		require.WithinRange(t, d.DeferredUntil, before.Add(2*time.Hour), b.clock(t).Add(2*time.Hour))
 		p := b.progress(t)
-		require.Equal(t, []crawl.PutAwayDomain{{Domain: domain, Reason: "Retry-After", Until: d.PutAway}}, p.PutAway)
+		require.Equal(t, []crawl.DeferredDomain{{Domain: domain, Reason: "Retry-After", Until: d.DeferredUntil}}, p.DeferredDomains)
 		require.Zero(t, p.Active)
 	})
 
@@ -93,8 +87,8 @@ func TestFinishDomain(t *testing.T) {
 		t.Parallel()
 		const domain = "blocked.example"
 		b := claimed(t, domain, "https://blocked.example/2")
-		require.NoError(t, b.BlockDomain(t.Context(), domain, "asked to"))
-		require.True(t, finish(t, b, domain, -1, "done"))
+		b.stop(t, domain, "asked to")
+		require.True(t, b.end(t, domain, "done"))
 		d := b.domain(t, domain)
 		require.Equal(t, crawl.DomainBlocked, d.Status)
 		require.Equal(t, "asked to", d.Reason)
@@ -103,7 +97,7 @@ func TestFinishDomain(t *testing.T) {
 
 	t.Run("KnowsNothingOfAnUnknownDomain", func(t *testing.T) {
 		t.Parallel()
-		require.True(t, finish(t, shared, "unknown.example", -1, ""))
+		require.True(t, shared.end(t, "unknown.example", ""))
 	})
 }
 
@@ -120,11 +114,13 @@ func TestNoWorkIsLost(t *testing.T) {
 	finder := func(t *testing.T, domain, found string) crawl.Attempt {
 		t.Helper()
 		b.seed(t, "https://"+domain+"/")
+		require.Equal(t, []string{domain}, b.claim(t, 10))
 		return attempted(b.begin(t, domain), domain, links(t, found)...)
 	}
-	const finish = "SELECT domain_finish('a.example', -1, '')"
+	// what FinishDomain does where the facts say that nothing is due
+	const finish = "SELECT FROM domains WHERE domain = 'a.example' FOR UPDATE; SELECT domain_finish('a.example', '{}', NULL, '')"
 	seed := func(url string) string {
-		return fmt.Sprintf("SELECT seeds_add(%d, '{%s}', '{a.example}', '{https://a.example}')", b.run.ID, url)
+		return fmt.Sprintf(`SELECT seeds_add(%d, '[{"url": %q, "domain": "a.example", "origin": "https://a.example"}]')`, b.run.ID, url)
 	}
 
 	t.Run("FinishingBeforeSeeding", func(t *testing.T) {
@@ -138,7 +134,7 @@ func TestNoWorkIsLost(t *testing.T) {
 	t.Run("SeedingBeforeFinishing", func(t *testing.T) {
 		b.fetch(t, domainA)
 		b.race(t, seed("https://a.example/2"), func() error {
-			_, err := b.FinishDomain(t.Context(), domainA, -1, "")
+			_, err := b.FinishDomain(t.Context(), domainA, ends(""))
 			return err
 		})
 		require.True(t, b.domain(t, domainA).Claimed != "" || len(b.claim(t, 10)) == 1)
@@ -148,7 +144,7 @@ func TestNoWorkIsLost(t *testing.T) {
 		b.fetch(t, domainA)
 		found := finder(t, "f1.example", "https://a.example/3")
 		b.race(t, finish, func() error {
-			_, _, err := b.Finish(t.Context(), found)
+			_, err := b.Record(t.Context(), found)
 			return err
 		})
 		require.Equal(t, []string{domainA}, b.claim(t, 10))
@@ -160,10 +156,10 @@ func TestNoWorkIsLost(t *testing.T) {
 			found := finder(t, fmt.Sprintf("any%d.example", i), fmt.Sprintf("https://a.example/any%d", i))
 			together(t, 2, func(n int) error {
 				if n == 0 {
-					_, err := b.FinishDomain(t.Context(), domainA, -1, "")
+					_, err := b.FinishDomain(t.Context(), domainA, ends(""))
 					return err
 				}
-				_, _, err := b.Finish(t.Context(), found)
+				_, err := b.Record(t.Context(), found)
 				return err
 			})
 			if b.domain(t, domainA).Claimed == "" {

@@ -83,9 +83,9 @@ func TestClaimDomains(t *testing.T) {
 		b.seed(t, "https://expired.example/")
 		require.NotEmpty(t, b.claim(t, 10))
 		require.Empty(t, b.claim(t, 10))
-		require.NoError(t, b.HoldDomain(t.Context(), "expired.example", time.Hour))
+		require.NoError(t, b.RenewClaim(t.Context(), "expired.example", time.Hour))
 		require.WithinDuration(t, b.clock(t).Add(time.Hour), b.domain(t, "expired.example").ClaimEnd, time.Minute)
-		require.NoError(t, b.HoldDomain(t.Context(), "expired.example", -time.Second))
+		require.NoError(t, b.RenewClaim(t.Context(), "expired.example", -time.Second))
 		require.Equal(t, []string{"expired.example"}, b.claim(t, 10))
 	})
 
@@ -94,18 +94,20 @@ func TestClaimDomains(t *testing.T) {
 		b := shared.in(t, "alone", crawl.Settings{MaxPagesPerDomain: new(int64(1))})
 		b.seed(t, "https://blocked.example/", "https://away.example/", "https://done.example/", "https://later.example/",
 			"https://spent.example/", "https://spent.example/2")
-		require.NoError(t, b.BlockDomain(t.Context(), "blocked.example", ""))
+		b.stop(t, "blocked.example", "")
+		require.ElementsMatch(t, []string{"away.example", "done.example", "later.example", "spent.example"}, b.claim(t, 10))
 		b.fetch(t, "done.example")
 		b.fetch(t, "spent.example")
 		b.exec(t, "UPDATE page_crawls SET scheduled_for = now() + interval '1 hour' WHERE domain = 'later.example'")
-		require.Equal(t, []string{"away.example"}, b.claim(t, 10))
-		finished, err := b.FinishDomain(t.Context(), "away.example", time.Hour, "asked to")
-		require.NoError(t, err)
-		require.True(t, finished)
+		for _, domain := range []string{"done.example", "later.example", "spent.example"} {
+			require.True(t, b.end(t, domain, ""), domain)
+		}
+		b.deferred(t, "away.example", time.Hour, "asked to")
 		require.Empty(t, b.claim(t, 10))
 		b.exec(t, "UPDATE domains SET next_crawl_after = now() - interval '1 second' WHERE domain = 'away.example'")
+		b.exec(t, "UPDATE run_domains SET next_due_at = now() - interval '1 second' WHERE domain = 'away.example'")
 		require.Equal(t, []string{"away.example"}, b.claim(t, 10))
-		require.Zero(t, b.domain(t, "away.example").PutAway)
+		require.Zero(t, b.domain(t, "away.example").DeferredUntil)
 	})
 
 	t.Run("TakesTheImportantFirst", func(t *testing.T) {
@@ -123,11 +125,10 @@ func TestClaimDomains(t *testing.T) {
 		b.seed(t, "https://renew.example/")
 		require.NotEmpty(t, b.claim(t, 10))
 		before := b.clock(t)
-		b.begin(t, "renew.example")
+		n := b.begin(t, "renew.example")
 		require.WithinRange(t, b.domain(t, "renew.example").ClaimEnd, before.Add(30*time.Minute), b.clock(t).Add(30*time.Minute))
-		b.finish(t, attempted(crawl.Next{CrawlID: one[int64](t, b, "SELECT id FROM page_crawls WHERE domain = 'renew.example'")},
-			"renew.example", links(t, "https://renew.example/2")...))
-		require.NoError(t, b.HoldDomain(t.Context(), "renew.example", 5*time.Hour))
+		b.finish(t, attempted(n, "renew.example", links(t, "https://renew.example/2")...))
+		require.NoError(t, b.RenewClaim(t.Context(), "renew.example", 5*time.Hour))
 		b.begin(t, "renew.example")
 		require.Greater(t, b.domain(t, "renew.example").ClaimEnd.Sub(before), 4*time.Hour, "but not shortened")
 	})
@@ -143,27 +144,6 @@ func TestClaimDomains(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []int{0, 1}, []int{active, busy}, "its work is done under another run's claim")
 	})
-}
-
-func TestSetAndBlockDomain(t *testing.T) {
-	t.Parallel()
-	b := setup(t, crawl.Settings{})
-	b.seed(t, "https://a.example/")
-
-	require.NoError(t, b.SetDomain(t.Context(), domainA, new(42*time.Second), nil, nil))
-	require.NoError(t, b.SetDomain(t.Context(), domainA, nil, new(int64(7)), nil))
-	d := b.domain(t, domainA)
-	require.Equal(t, new(crawl.Duration(42*time.Second)), d.Delay)
-	require.Equal(t, new(int64(7)), d.MaxPages)
-	require.Equal(t, 42*time.Second, b.next(t, domainA).Waits.Domain)
-
-	require.NoError(t, b.BlockDomain(t.Context(), domainA, "its owner asked"))
-	d = b.domain(t, domainA)
-	require.Equal(t, crawl.DomainBlocked, d.Status)
-	require.Equal(t, "its owner asked", d.Reason)
-
-	require.ErrorIs(t, b.SetDomain(t.Context(), "unknown.example", new(time.Second), nil, nil), crawl.ErrNotFound)
-	require.ErrorIs(t, b.BlockDomain(t.Context(), "unknown.example", ""), crawl.ErrNotFound)
 }
 
 func (b *bundle) domain(t *testing.T, domain string) crawl.DomainReport {

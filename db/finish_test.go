@@ -11,7 +11,7 @@ import (
 
 const domainA = "a.example"
 
-func TestFinishRecords(t *testing.T) {
+func TestRecord(t *testing.T) {
 	t.Parallel()
 	shared := setup(t, crawl.Settings{})
 
@@ -19,14 +19,12 @@ func TestFinishRecords(t *testing.T) {
 		t.Parallel()
 		b := shared.in(t, "success", crawl.Settings{})
 		b.seed(t, "https://success.example/")
-		n := b.next(t, "success.example")
-		p, err := b.Begin(t.Context(), n, "success.example", address, longHold, longHold, false)
-		require.NoError(t, err)
-		require.True(t, p.Granted)
+		n := b.beginAt(t, "success.example", address)
 		before := b.clock(t)
 		a := attempted(n, "success.example")
-		a.IP, a.StatusCode, a.ContentType, a.Bytes, a.Duration = address, 203, "text/html", 1234, 56*time.Millisecond
-		a.Title, a.Canonical, a.NoIndex, a.NoFollow = "Title", "https://success.example/canonical", true, true
+		a.IP, a.StatusCode, a.ContentType, a.Bytes, a.Duration = address, 203, "text/html", 1234, crawl.Span(56*time.Millisecond)
+		a.Page.Signals = &crawl.Signals{Title: "Title", Canonical: "https://success.example/canonical"}
+		a.Page.NoIndex, a.Page.NoFollow = true, true
 		b.finish(t, a)
 		page := b.page(t, "https://success.example/")
 		require.Equal(t, "fetched", page.Status)
@@ -40,7 +38,7 @@ func TestFinishRecords(t *testing.T) {
 		require.WithinRange(t, c.CompletedAt, before, b.clock(t))
 		require.True(t, page.FetchedAt.Equal(c.CompletedAt))
 		require.Equal(t, crawl.CrawlReport{
-			ID: n.CrawlID, Run: "success", Outcome: crawl.OutcomeSuccess, StatusCode: 203, Bytes: 1234,
+			ID: n.CrawlID, Kind: crawl.KindPage, Run: "success", Outcome: crawl.OutcomeSuccess, StatusCode: 203, Bytes: 1234,
 			ContentType: "text/html", IP: address, Duration: crawl.Duration(56 * time.Millisecond),
 			ScheduledFor: c.ScheduledFor, CompletedAt: c.CompletedAt,
 		}, c)
@@ -52,7 +50,7 @@ func TestFinishRecords(t *testing.T) {
 		b := shared.in(t, "gone", crawl.Settings{})
 		b.seed(t, "https://gone.example/")
 		a := attempted(b.begin(t, "gone.example"), "gone.example")
-		a.Outcome, a.StatusCode, a.Error, a.Title = crawl.OutcomeBlocked4xx, 404, "not there", "an error page's"
+		a.Outcome, a.StatusCode, a.Error = crawl.OutcomeBlocked4xx, 404, "not there"
 		n := b.finish(t, a)
 		require.Zero(t, n.CrawlID)
 		require.Negative(t, n.DueIn, "nothing is pending")
@@ -73,7 +71,7 @@ func TestFinishRecords(t *testing.T) {
 		b.seed(t, "https://again.example/")
 		first := b.begin(t, "again.example")
 		a := attempted(first, "again.example")
-		a.Outcome, a.StatusCode, a.RetryIn = crawl.OutcomeBlocked5xx, 503, 20*time.Minute
+		a.Outcome, a.StatusCode, a.RetryIn = crawl.OutcomeBlocked5xx, 503, new(crawl.Millis(20*time.Minute))
 		n := b.finish(t, a)
 		require.Zero(t, n.CrawlID)
 		require.InDelta(t, 20*time.Minute, n.DueIn, float64(5*time.Minute))
@@ -100,7 +98,8 @@ func TestFinishRecords(t *testing.T) {
 		b.seed(t, "https://robots.example/no", "https://robots.example/yes")
 		n := b.next(t, "robots.example")
 		a := attempted(n, "robots.example")
-		a.Requested, a.StatusCode, a.Outcome, a.Error, a.Delay = false, 0, crawl.OutcomeBlockedRobots, "disallowed", longHold
+		a.Requested, a.StatusCode, a.Outcome, a.Error = false, 0, crawl.OutcomeBlockedRobots, "disallowed"
+		a.Delay = crawl.Millis(longHold)
 		n = b.finish(t, a)
 		require.NotZero(t, n.CrawlID, "it must not count against the budget")
 		require.Zero(t, n.SlotWait, "nor close the slot")
@@ -112,31 +111,32 @@ func TestFinishRecords(t *testing.T) {
 		t.Parallel()
 		b := shared.in(t, "every", crawl.Settings{})
 		b.seed(t, "https://every.example/0", "https://every.example/1", "https://every.example/2", "https://every.example/3",
-			"https://every.example/4", "https://every.example/5")
+			"https://every.example/4", "https://every.example/5", "https://every.example/6")
 		for i, o := range crawl.Outcomes() {
 			a := attempted(b.begin(t, "every.example"), "every.example")
 			a.Outcome, a.Bytes = o, 1<<i
+			if o == crawl.OutcomeSkipped {
+				a.Skipped = crawl.ReasonFresh
+			}
 			b.finish(t, a)
 		}
 		require.Equal(t, crawl.Totals{
-			Success: 1, BlockedRobots: 1, Blocked4xx: 1, Blocked5xx: 1, Timeout: 1, Failed: 1, Bytes: 1<<6 - 1,
+			Success: 1, BlockedRobots: 1, Blocked4xx: 1, Blocked5xx: 1, Timeout: 1, Failed: 1, Skipped: 1, Bytes: 1<<7 - 1,
 		}, b.progress(t).Totals)
 		require.ElementsMatch(t, crawl.Outcomes(),
 			column[crawl.Outcome](t, b, "SELECT outcome::text FROM page_crawls WHERE domain = 'every.example'"))
 	})
 }
 
-func TestFinishMovesTheSlot(t *testing.T) {
+func TestRecordMovesTheSlot(t *testing.T) {
 	t.Parallel()
 	b := setup(t, crawl.Settings{})
 	b.seed(t, "https://a.example/", "https://a.example/2")
-	n := b.next(t, domainA)
-	p, err := b.Begin(t.Context(), n, domainA, address, longHold, longHold, false)
-	require.NoError(t, err)
-	require.True(t, p.Granted)
+	n := b.beginAt(t, domainA, address)
 
 	a := attempted(n, domainA)
-	a.IP, a.Delay, a.IPDelay, a.Reason = address, time.Minute, 40*time.Second, crawl.ReasonRetryAfter
+	a.IP, a.Delay, a.IPDelay = address, crawl.Millis(time.Minute), crawl.Millis(40*time.Second)
+	a.Reason = crawl.ReasonRetryAfter
 	a.EndedAt = time.Now().Add(-30 * time.Second) // it took a while to record
 	ended := b.clock(t).Add(-30 * time.Second)
 	n = b.finish(t, a)
@@ -151,13 +151,13 @@ func TestFinishMovesTheSlot(t *testing.T) {
 	require.WithinDuration(t, completed.Add(time.Minute), one[time.Time](t, b, slot, "domain:a.example"), time.Second)
 	require.WithinDuration(t, completed.Add(40*time.Second), one[time.Time](t, b, slot, "ip:"+address), time.Second)
 
-	p, err = b.Begin(t.Context(), n, domainA, address, longHold, longHold, false)
+	p, err := b.Begin(t.Context(), startOf(n, domainA, address))
 	require.NoError(t, err)
 	require.False(t, p.Granted)
 	require.Equal(t, crawl.ReasonRetryAfter, p.Reason)
 }
 
-func TestFinishHappensOnce(t *testing.T) {
+func TestRecordHappensOnce(t *testing.T) {
 	t.Parallel()
 	shared := setup(t, crawl.Settings{})
 
@@ -166,11 +166,12 @@ func TestFinishHappensOnce(t *testing.T) {
 		b := shared.in(t, "one", crawl.Settings{})
 		b.seed(t, "https://one.example/")
 		a := attempted(b.begin(t, "one.example"), "one.example", links(t, "https://one.example/found")...)
-		a.Outcome, a.RetryIn = crawl.OutcomeTimeout, 0
+		a.Outcome, a.RetryIn = crawl.OutcomeTimeout, new(crawl.Millis(0))
 		const n = 6
 		closed := make([]bool, n)
-		together(t, n, func(i int) (err error) {
-			_, closed[i], err = b.Finish(t.Context(), a)
+		together(t, n, func(i int) error {
+			rec, err := b.Record(t.Context(), settled(a))
+			closed[i] = rec.Closed
 			return err
 		})
 		require.ElementsMatch(t, []bool{true, false, false, false, false, false}, closed)
@@ -184,12 +185,12 @@ func TestFinishHappensOnce(t *testing.T) {
 		b.seed(t, "https://a.example/")
 		a := attempted(b.next(t, domainA), domainA)
 		a.Requested, a.StatusCode, a.Outcome = false, 0, crawl.OutcomeBlockedRobots
-		var closed bool
+		var rec crawl.Recorded
 		b.race(t, "UPDATE page_crawls SET outcome = 'blocked_robots', completed_at = now()", func() (err error) {
-			_, closed, err = b.Finish(t.Context(), a)
+			rec, err = b.Record(t.Context(), settled(a))
 			return err
 		})
-		require.False(t, closed)
+		require.False(t, rec.Closed)
 		require.Zero(t, b.progress(t).Totals)
 	})
 
@@ -198,15 +199,15 @@ func TestFinishHappensOnce(t *testing.T) {
 		b := setup(t, crawl.Settings{Scope: new(crawl.ScopeWeb)})
 		b.seed(t, "https://a.example/")
 		zombie := attempted(b.begin(t, domainA), domainA, links(t, "https://b.example/")...)
-		zombie.Title, zombie.Delay, zombie.RetryIn = "late", 9*time.Hour, 0
+		zombie.Page.Signals.Title, zombie.Delay, zombie.RetryIn = "late", crawl.Millis(9*time.Hour), new(crawl.Millis(0))
 		b.expire(t, "domain:a.example")
 		heir := b.begin(t, domainA)
 		require.NotEqual(t, zombie.CrawlID, heir.CrawlID)
 
 		before := b.snapshot(t)
-		_, closed, err := b.Finish(t.Context(), zombie)
+		rec, err := b.Record(t.Context(), zombie)
 		require.NoError(t, err)
-		require.False(t, closed)
+		require.False(t, rec.Closed)
 		require.Equal(t, before, b.snapshot(t))
 		b.finish(t, attempted(heir, domainA))
 		require.Equal(t, crawl.Totals{Success: 1, Failed: 1}, b.progress(t).Totals)
@@ -217,9 +218,9 @@ func TestFinishHappensOnce(t *testing.T) {
 		b := setup(t, crawl.Settings{})
 		b.seed(t, "https://a.example/")
 		before := b.snapshot(t)
-		_, closed, err := b.Finish(t.Context(), attempted(b.next(t, domainA), domainA))
+		rec, err := b.Record(t.Context(), attempted(b.next(t, domainA), domainA))
 		require.NoError(t, err)
-		require.False(t, closed)
+		require.False(t, rec.Closed)
 		require.Equal(t, before, b.snapshot(t))
 	})
 
@@ -231,9 +232,9 @@ func TestFinishHappensOnce(t *testing.T) {
 		// a duplicate that had read the frontier earlier, with other rules
 		a := attempted(n, "flight.example")
 		a.Requested, a.StatusCode, a.Outcome = false, 0, crawl.OutcomeBlockedRobots
-		_, closed, err := b.Finish(t.Context(), a)
+		rec, err := b.Record(t.Context(), settled(a))
 		require.NoError(t, err)
-		require.False(t, closed)
+		require.False(t, rec.Closed)
 		b.finish(t, attempted(n, "flight.example"))
 		require.Equal(t, crawl.Totals{Success: 1}, b.progress(t).Totals)
 	})

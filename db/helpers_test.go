@@ -1,7 +1,6 @@
 package db_test
 
 import (
-	"context"
 	"errors"
 	"sync"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/db/dbtest"
@@ -24,11 +24,13 @@ type bundle struct {
 	*db.Store
 
 	run crawl.Run
+	// held are the leases that take got, by domain and holder.
+	held *sync.Map
 }
 
 func setup(t *testing.T, set crawl.Settings) *bundle {
 	t.Helper()
-	b := &bundle{Store: dbtest.New(t)}
+	b := &bundle{Store: dbtest.New(t), held: &sync.Map{}}
 	b.run = b.ensureRun(t, "test", set)
 	return b
 }
@@ -45,7 +47,7 @@ func (b *bundle) ensureRun(t *testing.T, name string, set crawl.Settings) crawl.
 // and then must keep to domains of its own.
 func (b *bundle) in(t *testing.T, name string, set crawl.Settings) *bundle {
 	t.Helper()
-	return &bundle{Store: b.Store, run: b.ensureRun(t, name, set)}
+	return &bundle{Store: b.Store, run: b.ensureRun(t, name, set), held: b.held}
 }
 
 func parse(t *testing.T, raw ...string) []urls.URL {
@@ -71,70 +73,34 @@ func (b *bundle) seed(t *testing.T, raw ...string) {
 	require.NoError(t, err)
 }
 
-func (b *bundle) next(t *testing.T, domain string) crawl.Next {
-	t.Helper()
-	n, err := b.Next(t.Context(), domain)
-	require.NoError(t, err)
-	return n
-}
-
-// begin begins the domain's next crawl, which must be due and have its slot free.
-func (b *bundle) begin(t *testing.T, domain string) crawl.Next {
-	t.Helper()
-	n := b.next(t, domain)
-	require.NotZero(t, n.CrawlID, "nothing is due on %s", domain)
-	p, err := b.Begin(t.Context(), n, domain, "", longHold, longHold, false)
-	require.NoError(t, err)
-	require.True(t, p.Granted, "%s: %+v", domain, p)
-	return n
-}
-
-// attempted is a successful attempt to record; tests change what they are about.
-func attempted(n crawl.Next, domain string, found ...crawl.Link) crawl.Attempt {
-	return crawl.Attempt{
-		CrawlID: n.CrawlID, Domain: domain, Requested: true, Outcome: crawl.OutcomeSuccess, StatusCode: 200,
-		EndedAt: time.Now(), RetryIn: crawl.NoRetry, Reason: crawl.ReasonDelay, Links: found,
-	}
-}
-
-// finish records an attempt that nobody else has closed.
-func (b *bundle) finish(t *testing.T, a crawl.Attempt) crawl.Next {
-	t.Helper()
-	n, closed, err := b.Finish(t.Context(), a)
-	require.NoError(t, err)
-	require.True(t, closed)
-	return n
-}
-
-// fetch makes and records one successful attempt.
-func (b *bundle) fetch(t *testing.T, domain string, found ...string) crawl.Next {
-	t.Helper()
-	return b.finish(t, attempted(b.begin(t, domain), domain, links(t, found...)...))
-}
-
-func (b *bundle) take(t *testing.T, domain, ip, holder string, ipDelay time.Duration) crawl.Permit {
-	t.Helper()
-	p, err := b.TakeSlot(t.Context(), domain, ip, holder, longHold, longHold, ipDelay, 0, false)
-	require.NoError(t, err)
-	return p
-}
-
-// release ends a request for a robots.txt, which holder has the slots for.
-func (b *bundle) release(
-	ctx context.Context, domain, ip, holder string, ended time.Time, delay, ipDelay time.Duration, why crawl.Reason,
-) error {
-	return b.FinishRobots(ctx, crawl.RobotsRequest{
-		Kind:   crawl.RequestRobots,
-		Domain: domain, IP: ip, Holder: holder, URL: "http://" + domain + "/robots.txt", EndedAt: ended,
-		Delay: delay, IPDelay: ipDelay, Reason: why,
-	})
-}
-
 func (b *bundle) claim(t *testing.T, most int) []string {
 	t.Helper()
 	domains, err := b.ClaimDomains(t.Context(), b.run.ID, most)
 	require.NoError(t, err)
 	return domains
+}
+
+// end finishes a domain as decide says, and reports whether it did.
+func (b *bundle) end(t *testing.T, domain, reason string) bool {
+	t.Helper()
+	finished, err := b.FinishDomain(t.Context(), domain, ends(reason))
+	require.NoError(t, err)
+	return finished
+}
+
+// ends decides as FinishDomain's caller does.
+func ends(reason string) func(crawl.Facts) (crawl.Finish, bool) {
+	return func(f crawl.Facts) (crawl.Finish, bool) { return decide.End(f, reason) }
+}
+
+// deferred finishes a domain whatever is due.
+func (b *bundle) deferred(t *testing.T, domain string, wait time.Duration, reason string) {
+	t.Helper()
+	finished, err := b.FinishDomain(t.Context(), domain, func(f crawl.Facts) (crawl.Finish, bool) {
+		return decide.Deferral(f, wait, reason), true
+	})
+	require.NoError(t, err)
+	require.True(t, finished)
 }
 
 func (b *bundle) exec(t *testing.T, sql string, args ...any) {
@@ -150,11 +116,14 @@ func (b *bundle) expire(t *testing.T, key string) {
 	b.exec(t, "UPDATE politeness_slots SET free_at = clock_timestamp() - interval '1 second' WHERE key = $1", key)
 }
 
-// makeDue makes it as if the time of all the run's pending crawls had come.
+// makeDue makes it as if the time of all the run's pending crawls had come, and
+// that of its domains to be looked at.
 func (b *bundle) makeDue(t *testing.T) {
 	t.Helper()
 	b.exec(t, `UPDATE page_crawls SET scheduled_for = now() - interval '1 second'
 		WHERE outcome IS NULL AND locked_at IS NULL AND run_id = $1`, b.run.ID)
+	b.exec(t, `UPDATE run_domains SET next_due_at = now() - interval '1 second'
+		WHERE next_due_at < 'infinity' AND run_id = $1`, b.run.ID)
 }
 
 // one reads a single value.
@@ -188,7 +157,8 @@ func (b *bundle) snapshot(t *testing.T) map[string][]string {
 	all := make(map[string][]string)
 	for _, table := range []string{
 		"crawl_runs", "domains", "run_domains", "pages", "page_crawls", "page_links", "robots",
-		"politeness_slots", "staged_seeds",
+		"politeness_slots", "staged_seeds", "domain_controls", "domain_health", "url_patterns", "robots_texts",
+		"robots_history",
 	} {
 		all[table] = column[string](t, b, "SELECT x::text FROM "+table+" x ORDER BY 1")
 	}
@@ -232,7 +202,7 @@ func (b *bundle) race(t *testing.T, first string, second func() error) {
 	require.NoError(t, err)
 	defer tx.Rollback(t.Context()) //nolint:errcheck // it was committed
 	_, err = tx.Exec(t.Context(), first)
-	require.NoError(t, err)
+	require.NoError(t, err, first)
 	done := make(chan error, 1)
 	go func() { done <- second() }()
 	eventually(t, "the second waits for the first", func() bool { return b.blocked(t) })
@@ -249,9 +219,9 @@ func (b *bundle) blocked(t *testing.T) bool {
 
 func minutes(n int) *crawl.Duration { return new(crawl.Duration(time.Duration(n) * time.Minute)) }
 
-func (b *bundle) page(t *testing.T, url string) crawl.PageReport {
+func (b *bundle) page(t *testing.T, raw string) crawl.PageReport {
 	t.Helper()
-	page, err := b.Page(t.Context(), url)
+	page, err := b.Page(t.Context(), parse(t, raw)[0].Domain(), raw)
 	require.NoError(t, err)
 	return page
 }
@@ -266,7 +236,7 @@ func (b *bundle) progress(t *testing.T) crawl.Progress {
 // crawls lists the URLs of a run's crawls in alphabetical order.
 func (b *bundle) crawls(t *testing.T) []string {
 	t.Helper()
-	return column[string](t, b, "SELECT url FROM page_crawls WHERE run_id = $1 ORDER BY url COLLATE \"C\"", b.run.ID)
+	return column[string](t, b, "SELECT url FROM page_crawls WHERE run_id = $1 AND NOT prerequisite ORDER BY url COLLATE \"C\"", b.run.ID)
 }
 
 // allLinks lists a page's links as "kind nofollow url".

@@ -50,6 +50,8 @@ func TestCrawlsAreAppendOnly(t *testing.T) {
 		"OpenRowsKeepTheirURL":      "UPDATE page_crawls SET url = 'https://b.example/' WHERE outcome IS NULL",
 		"OpenRowsKeepTheirDomain":   "UPDATE page_crawls SET domain = 'b.example' WHERE outcome IS NULL",
 		"OpenRowsKeepTheirPage":     "UPDATE page_crawls SET page_id = (SELECT min(id) FROM pages) WHERE outcome IS NULL",
+		"OpenRowsKeepTheirKind":     "UPDATE page_crawls SET kind = 'robots' WHERE outcome IS NULL",
+		"OpenRowsStayInTheFrontier": "UPDATE page_crawls SET prerequisite = true WHERE outcome IS NULL",
 		"OpenRowsKeepTheirRun":      "UPDATE page_crawls SET run_id = (SELECT max(id) FROM crawl_runs) WHERE outcome IS NULL",
 		"OpenRowsKeepWhatTheyAfter": "UPDATE page_crawls SET previous_id = (SELECT min(id) FROM page_crawls) WHERE outcome IS NULL",
 	} {
@@ -62,7 +64,8 @@ func TestCrawlsAreAppendOnly(t *testing.T) {
 		"ARowIsNotClosedWithoutATime": "UPDATE page_crawls SET outcome = 'failed' WHERE outcome IS NULL",
 		"ARowIsNotClosedAndLocked": `UPDATE page_crawls SET outcome = 'failed', completed_at = now(), locked_at = now()
 			WHERE outcome IS NULL`,
-		"AStatusHasThreeDigits": "UPDATE page_crawls SET status_code = 99 WHERE outcome IS NULL",
+		"ARowIsNotSkippedForNothing": "UPDATE page_crawls SET outcome = 'skipped', completed_at = now() WHERE outcome IS NULL",
+		"AStatusHasThreeDigits":      "UPDATE page_crawls SET status_code = 99 WHERE outcome IS NULL",
 	} {
 		t.Run(why, func(t *testing.T) {
 			requireRefused(t, b, checkViolation, sql)
@@ -95,21 +98,15 @@ func TestDomainStateMachine(t *testing.T) {
 		for _, to := range statuses {
 			t.Run(string(from)+" to "+string(to), func(t *testing.T) {
 				domain := string(from) + "-" + string(to) + ".example"
-				b.exec(t, "INSERT INTO domains (domain, status, version) VALUES ($1, $2, 7)", domain, from)
+				b.exec(t, "INSERT INTO domains (domain, status) VALUES ($1, $2)", domain, from)
 				if from != to && !slices.Contains(allowed[from], to) {
 					requireRefused(t, b, checkViolation, set, domain, to)
 					return
 				}
 				b.exec(t, set, domain, to)
 				require.Equal(t, string(to), one[string](t, b, "SELECT status::text FROM domains WHERE domain = $1", domain))
-				require.EqualValues(t, 8, one[int64](t, b, "SELECT version FROM domains WHERE domain = $1", domain))
+				require.True(t, one[bool](t, b, "SELECT updated_at > created_at FROM domains WHERE domain = $1", domain))
 			})
 		}
 	}
-
-	t.Run("NobodySetsTheVersion", func(t *testing.T) {
-		b.exec(t, "INSERT INTO domains (domain) VALUES ('versioned.example')")
-		b.exec(t, "UPDATE domains SET version = 99 WHERE domain = 'versioned.example'")
-		require.EqualValues(t, 1, one[int64](t, b, "SELECT version FROM domains WHERE domain = 'versioned.example'"))
-	})
 }

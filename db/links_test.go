@@ -10,9 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/decide"
 )
 
-func TestFinishFollowsLinks(t *testing.T) {
+func TestRecordFollowsLinks(t *testing.T) {
 	t.Parallel()
 	shared := setup(t, crawl.Settings{})
 
@@ -118,13 +119,14 @@ func TestFinishFollowsLinks(t *testing.T) {
 	})
 }
 
-func TestFinishFollowsRedirects(t *testing.T) {
+func TestRecordFollowsRedirects(t *testing.T) {
 	t.Parallel()
 	shared := setup(t, crawl.Settings{})
 	redirect := func(t *testing.T, b *bundle, domain, to string) {
 		t.Helper()
-		a := attempted(b.begin(t, domain), domain, links(t, to)...)
-		a.StatusCode, a.Redirect = 301, true
+		n := b.begin(t, domain)
+		a := attempted(n, domain, links(t, to)...)
+		a.StatusCode, a.Redirect, a.Follow = 301, true, decide.FollowRedirect(*n.picked, *n.picked.Crawl)
 		b.finish(t, a)
 	}
 
@@ -185,8 +187,8 @@ func TestFinishFollowsRedirects(t *testing.T) {
 	})
 }
 
-// TestFinishTogether has many domains find the same pages at the same time.
-func TestFinishTogether(t *testing.T) {
+// TestRecordTogether has many domains find the same pages at the same time.
+func TestRecordTogether(t *testing.T) {
 	t.Parallel()
 	b := setup(t, crawl.Settings{Scope: new(crawl.ScopeWeb)})
 	const domains, found = 8, 60
@@ -194,14 +196,15 @@ func TestFinishTogether(t *testing.T) {
 	for i := range attempts {
 		domain := fmt.Sprintf("finder%d.example", i)
 		b.seed(t, "https://"+domain+"/")
+		require.Equal(t, []string{domain}, b.claim(t, 1))
 		attempts[i] = attempted(b.begin(t, domain), domain)
 		for _, j := range rand.Perm(found) {
 			attempts[i].Links = append(attempts[i].Links, links(t, fmt.Sprintf("https://found%d.example/%d", j%7, j))...)
 		}
 	}
 	together(t, domains, func(i int) error {
-		_, closed, err := b.Finish(t.Context(), attempts[i])
-		if err == nil && !closed {
+		rec, err := b.Record(t.Context(), attempts[i])
+		if err == nil && !rec.Closed {
 			return fmt.Errorf("attempt %d was not closed", i)
 		}
 		return err

@@ -20,7 +20,8 @@ import (
 
 // Tables are made by numbered migrations, which only go forward. Functions, views
 // and triggers are repeatable: each is what its file says, and all files are run
-// again when one has changed, in the order of their names.
+// again when one has changed, or a migration was added, in the order of their
+// names.
 //
 //go:embed migrations/*.sql functions/*.sql roles.sql
 var files embed.FS
@@ -65,8 +66,8 @@ func migrate(ctx context.Context, pool *pgxpool.Pool, from fs.FS) (applied int, 
 // functionsLock is the advisory lock under which functions are replaced.
 const functionsLock = 0x6d6f736579 // "mosey"
 
-// applyFunctions makes the functions what their files say, if any of them, or a
-// role's rights, have changed since the last time.
+// applyFunctions makes the functions what their files say, if any of them, a role's
+// rights, or the tables that those are about, have changed since the last time.
 func applyFunctions(ctx context.Context, pool *pgxpool.Pool, from fs.FS) (changed bool, err error) {
 	scripts, hash, err := readFunctions(from)
 	if err != nil {
@@ -105,7 +106,12 @@ func readFunctions(from fs.FS) (scripts []script, hash string, err error) {
 	if err != nil {
 		return nil, "", fmt.Errorf("list the functions: %w", err)
 	}
+	migrations, err := fs.Glob(from, "migrations/*.sql")
+	if err != nil {
+		return nil, "", fmt.Errorf("list the migrations: %w", err)
+	}
 	sum := sha256.New()
+	fmt.Fprintln(sum, migrations)
 	for _, name := range append(names, "roles.sql") {
 		text, err := fs.ReadFile(from, name)
 		if err != nil {
@@ -151,6 +157,16 @@ func schemaOf(ctx context.Context, pool *pgxpool.Pool, from fs.FS) (s Schema, er
 		return s, err
 	}
 	defer func() { err = errors.Join(err, closeProvider()) }()
+	// goose would make its table, for which a worker has no right
+	var migrated bool
+	if err := pool.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", goose.DefaultTablename).Scan(&migrated); err != nil {
+		return s, fmt.Errorf("look for the schema's version: %w", err)
+	}
+	if !migrated {
+		sources := provider.ListSources()
+		s.Known = sources[len(sources)-1].Version
+		return s, nil
+	}
 	if s.Current, s.Known, err = provider.GetVersions(ctx); err != nil {
 		return s, fmt.Errorf("read the schema's version: %w", err)
 	}

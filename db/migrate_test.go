@@ -14,7 +14,7 @@ func TestMigrate(t *testing.T) {
 
 	open := func(t *testing.T) *db.Store {
 		t.Helper()
-		store, err := db.Open(t.Context(), dbtest.Bare(t))
+		store, err := db.OpenOwner(t.Context(), dbtest.Bare(t))
 		require.NoError(t, err)
 		t.Cleanup(store.Close)
 		return store
@@ -29,10 +29,11 @@ func TestMigrate(t *testing.T) {
 		again, err := db.Migrate(t.Context(), store.Pool())
 		require.NoError(t, err)
 		require.Zero(t, again)
-		current, target, err := db.SchemaVersions(t.Context(), store.Pool())
+		schema, err := db.SchemaOf(t.Context(), store.Pool())
 		require.NoError(t, err)
-		require.Equal(t, target, current)
-		require.EqualValues(t, applied, current, "migrations have no gaps")
+		require.Equal(t, schema.Known, schema.Current)
+		require.EqualValues(t, applied, schema.Current, "migrations have no gaps")
+		require.NoError(t, schema.Check())
 	})
 
 	t.Run("LetsManyStartAtOnce", func(t *testing.T) {

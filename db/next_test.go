@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/decide"
 )
 
 func TestNext(t *testing.T) {
@@ -16,45 +17,69 @@ func TestNext(t *testing.T) {
 	t.Run("KnowsNothingOfAnUnknownDomain", func(t *testing.T) {
 		t.Parallel()
 		n := shared.next(t, "unknown.example")
-		require.Equal(t, crawl.Next{DueIn: -time.Millisecond, Now: n.Now}, n)
+		require.Equal(t, crawl.Facts{
+			Now: n.Now, Domain: crawl.DomainFacts{Name: "unknown.example"}, Runs: []crawl.RunFacts{},
+		}, n.Facts)
+		require.Zero(t, n.CrawlID)
+		require.Negative(t, n.DueIn)
 	})
 
 	t.Run("SaysAllThatBearsOnTheDecision", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "all", crawl.Settings{
-			Delay: minutes(3), IPDelay: minutes(1), SubnetDelay: minutes(2), Patience: minutes(30), MaxAttempts: new(7),
+		const always, saturdays = "Mon-Sun 00:00-24:00", "Sat 00:00-24:00"
+		set := crawl.Settings{
+			Delay: minutes(3), IPDelay: minutes(1), SubnetDelay: minutes(2), DeferAfter: minutes(30), MaxAttempts: new(7),
 			Graylist: minutes(9), LatencyFactor: new(2.5), MaxGraylistings: new(8),
-			MinRefetch: minutes(10), Window: new("Mon-Sun 00:00-24:00"),
-		})
+			MinRefetch: minutes(10), Window: new(always), MaxPages: new(int64(9)),
+		}
+		b := shared.in(t, "all", set)
 		b.seed(t, "https://all.example:8443/page?q")
 		n := b.next(t, "all.example")
 		require.WithinDuration(t, time.Now(), n.Now, time.Minute)
-		const always, saturdays = "Mon-Sun 00:00-24:00", "Sat 00:00-24:00"
-		require.Equal(t, crawl.Next{
-			CrawlID: n.CrawlID, Run: "all", URL: "https://all.example:8443/page?q", Origin: "https://all.example:8443",
-			Attempt: 1, MaxAttempts: 7, Patience: 30 * time.Minute,
-			LatencyFactor: 2.5, Breaker: crawl.BreakerSettings{Graylist: 9 * time.Minute, Most: 8},
-			Waits: crawl.Waits{Configured: 3 * time.Minute}, IPDelay: time.Minute, SubnetDelay: 2 * time.Minute, DueIn: n.DueIn,
-			Purpose: crawl.PurposeSearch, BlockOnLogin: true, MinRefetch: 10 * time.Minute, Windows: []string{always}, Now: n.Now,
-		}, n)
+		run, c := n.Runs[0], n.Runs[0].Crawl
+		require.Equal(t, crawl.Facts{
+			Now: n.Now, Domain: crawl.DomainFacts{Name: "all.example", Status: crawl.DomainPending},
+			Runs: []crawl.RunFacts{{
+				ID: b.run.ID, Name: "all", Document: run.Document, Settings: set.WithDefaults(), Seed: true,
+				Crawl: &crawl.CrawlFacts{
+					ID: n.CrawlID, URL: "https://all.example:8443/page?q", Kind: crawl.KindPage,
+					Origin: "https://all.example:8443", Attempt: 1, ScheduledFor: c.ScheduledFor,
+				},
+			}},
+		}, n.Facts)
+		require.WithinDuration(t, n.Now, c.ScheduledFor, time.Minute)
+		require.Equal(t, decide.Pace{
+			Waits: crawl.Waits{Configured: 3 * time.Minute}, IPDelay: time.Minute, SubnetDelay: 2 * time.Minute,
+		}, n.Pace)
+		require.Equal(t, crawl.BreakerSettings{Graylist: 9 * time.Minute, Most: 8}, decide.Breaker(run))
+		require.Equal(t, []string{always}, decide.WindowTexts(n.Facts))
+		same, err := b.Facts(t.Context(), "all.example")
+		require.NoError(t, err)
+		same.Now = n.Now
+		require.Equal(t, n.Facts, same)
 
 		saveRobots(t, b, n.Origin, "all.example", crawl.RobotsRules, 20*time.Second, time.Hour)
 		saveRobots(t, b, "http://all.example", "all.example", crawl.RobotsRules, 50*time.Second, time.Hour)
-		require.NoError(t, b.SetDomain(t.Context(), "all.example", new(5*time.Minute), nil, new("Sat 00:00-24:00")))
+		b.control(t, "all.example", crawl.ControlDelay, (5 * time.Minute).Milliseconds())
+		b.control(t, "all.example", crawl.ControlWindow, saturdays)
 		n = b.next(t, "all.example")
 		robots, err := b.Robots(t.Context(), n.Origin)
 		require.NoError(t, err)
-		require.Equal(t, crawl.RobotsRules, n.RobotsVerdict)
-		require.Equal(t, robots.Version, n.RobotsVersion)
-		require.Equal(t, "because", n.RobotsReason)
-		require.InDelta(t, time.Hour, n.RobotsFresh, float64(time.Minute))
+		known := n.picked.Crawl.Robots
+		require.NotNil(t, known)
+		require.Equal(t, crawl.RobotsRules, known.Verdict)
+		require.Equal(t, robots.Version, known.Version)
+		require.Equal(t, "because", known.Reason)
+		require.False(t, known.TDMKnown)
+		require.InDelta(t, time.Hour, known.ExpiresAt.Sub(n.Now), float64(time.Minute))
 		require.Equal(t, crawl.Waits{
 			Configured: 3 * time.Minute, Domain: 5 * time.Minute, CrawlDelay: 50 * time.Second,
 		}, n.Waits, "the largest Crawl-delay of the domain's origins")
-		require.Equal(t, []string{always, saturdays}, n.Windows, "the runs' and the domain's own")
+		require.Equal(t, []string{always, saturdays}, decide.WindowTexts(n.Facts), "the runs' and the domain's own")
 
 		b.exec(t, "UPDATE robots SET expires_at = now() - interval '1 hour' WHERE origin = $1", n.Origin)
-		require.Negative(t, b.next(t, "all.example").RobotsFresh)
+		n = b.next(t, "all.example")
+		require.True(t, n.picked.Crawl.Robots.ExpiresAt.Before(n.Now))
 	})
 
 	t.Run("TakesTheStrictestDelayOfAllRuns", func(t *testing.T) {
@@ -117,7 +142,7 @@ func saveRobots(
 ) {
 	t.Helper()
 	_, err := b.SaveRobots(t.Context(), crawl.Robots{
-		Origin: origin, Domain: domain, Verdict: v, CrawlDelay: &crawlDelay, Reason: "because", Fresh: fresh,
+		Origin: origin, Domain: domain, Verdict: v, CrawlDelay: new(crawl.Millis(crawlDelay)), Reason: "because", Fresh: crawl.Millis(fresh),
 	})
 	require.NoError(t, err)
 }
@@ -132,15 +157,16 @@ func TestAbandon(t *testing.T) {
 		b.seed(t, "https://back.example/")
 		n := b.next(t, "back.example")
 		n.IPDelay = time.Minute
-		p, err := b.Begin(t.Context(), n, "back.example", address, longHold, longHold, false)
+		start := startOf(n, "back.example", address)
+		p, err := b.Begin(t.Context(), start)
 		require.NoError(t, err)
 		require.True(t, p.Granted)
-		require.NoError(t, b.Abandon(t.Context(), n.CrawlID, "back.example", address))
+		require.NoError(t, b.Abandon(t.Context(), start, n.CrawlID, "no route"))
 		again := b.next(t, "back.example")
 		require.Equal(t, n.CrawlID, again.CrawlID)
 		require.Zero(t, again.SlotWait)
 		require.True(t, b.take(t, "neighbour.example", address, "n", time.Minute).Granted)
-		require.NoError(t, b.Abandon(t.Context(), n.CrawlID, "back.example", address), "twice")
+		require.NoError(t, b.Abandon(t.Context(), start, n.CrawlID, "no route"), "twice")
 		require.Zero(t, one[int64](t, b, "SELECT pages_started FROM run_domains WHERE domain = 'back.example'"))
 	})
 
@@ -152,7 +178,7 @@ func TestAbandon(t *testing.T) {
 		b.expire(t, "domain:a.example")
 		b.begin(t, domainA)
 		before := b.snapshot(t)
-		require.NoError(t, b.Abandon(t.Context(), zombie.CrawlID, domainA, ""))
+		require.NoError(t, b.Abandon(t.Context(), startOf(zombie, domainA, ""), zombie.CrawlID, "no route"))
 		require.Equal(t, before, b.snapshot(t))
 	})
 }

@@ -7,47 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/crawl/traps"
 )
-
-// The column spent and traps.Budget are one law.
-func TestPatternsAreSpentByBudget(t *testing.T) {
-	t.Parallel()
-	b := setup(t, crawl.Settings{})
-	for seen := range 120 {
-		for duplicates := range seen + 1 {
-			b.exec(t, "INSERT INTO url_patterns (domain, pattern, seen, duplicates) VALUES ('a', $1, $2, $3)",
-				fmt.Sprintf("%d/%d", seen, duplicates), seen, duplicates)
-		}
-	}
-	rows, err := b.Pool().Query(t.Context(), "SELECT seen, duplicates, spent FROM url_patterns")
-	require.NoError(t, err)
-	defer rows.Close()
-	n := 0
-	for rows.Next() {
-		var seen, duplicates int
-		var spent bool
-		require.NoError(t, rows.Scan(&seen, &duplicates, &spent))
-		require.Equal(t, traps.Budget(seen, duplicates) == 0, spent, "%d seen, %d duplicates", seen, duplicates)
-		n++
-	}
-	require.NoError(t, rows.Err())
-	require.Equal(t, 120*121/2, n)
-}
-
-// How Postgres compares fingerprints is how crawl does.
-func TestSimHashNear(t *testing.T) {
-	t.Parallel()
-	b := setup(t, crawl.Settings{})
-	for _, c := range []struct{ a, b crawl.SimHash }{
-		{0, 0}, {0, 7}, {0, 15}, {1 << 63, 0}, {^crawl.SimHash(0), 7}, {^crawl.SimHash(0), ^crawl.SimHash(7)}, {0x5555, 0xaaaa},
-	} {
-		var near bool
-		require.NoError(t, b.Pool().QueryRow(t.Context(), "SELECT simhash_near($1, ARRAY[12345678901234::bigint, $2::bigint])",
-			int64(c.a), int64(c.b)).Scan(&near))
-		require.Equal(t, c.a.Distance(c.b) <= traps.NearDuplicate, near, "%x %x", c.a, c.b)
-	}
-}
 
 func TestPatternsAreCharged(t *testing.T) {
 	t.Parallel()
@@ -55,42 +17,76 @@ func TestPatternsAreCharged(t *testing.T) {
 	const domain, pattern = "charged.example", "/p/N"
 	hash := func(text string) crawl.ContentHash { return traps.HashContent([]byte(text)) }
 	simhash := func(bits crawl.SimHash) *crawl.SimHash { return &bits }
-	charge := func(t *testing.T, run *bundle, page int, change func(*crawl.Attempt)) (seen, duplicates int) {
+	// what is known of a page that was read
+	type found struct {
+		content crawl.ContentHash
+		simhash *crawl.SimHash
+		noNews  bool
+	}
+	charge := func(t *testing.T, run *bundle, page int, f found) (seen, duplicates int) {
 		t.Helper()
 		run.seed(t, fmt.Sprintf("https://%s/p/%d", domain, page))
 		run.claim(t, 1)
-		a := attempted(run.begin(t, domain), domain)
-		a.Patterns = []string{pattern}
-		change(&a)
+		n := run.begin(t, domain)
+		a := attempted(n, domain)
+		a.Page.Visit.Content = f.content
+		if f.simhash != nil {
+			a.Page.SimHash = new(int64(*f.simhash))
+		}
+		a.Charges, a.RecentMax = decide.Charges([]string{pattern}, n.picked.Crawl.Patterns, f.noNews, f.simhash), 32
 		run.finish(t, a)
-		seen, duplicates, err := b.Pattern(t.Context(), domain, pattern)
-		require.NoError(t, err)
+		require.NoError(t, b.Pool().QueryRow(t.Context(),
+			"SELECT seen, duplicates FROM url_patterns WHERE domain = $1 AND pattern = $2", domain, pattern).
+			Scan(&seen, &duplicates))
 		return seen, duplicates
 	}
 	for i, step := range []struct {
 		what       string
-		change     func(*crawl.Attempt)
+		found      found
 		duplicates int
 	}{
-		{"news", func(a *crawl.Attempt) { a.Visit.Content, a.SimHash = hash("one"), simhash(0xff00ff00ff00ff00) }, 0},
-		{"the same content", func(a *crawl.Attempt) { a.Visit.Content = hash("one") }, 1},
-		{"nearly the same text", func(a *crawl.Attempt) { a.Visit.Content, a.SimHash = hash("two"), simhash(0xff00ff00ff00ff07) }, 2},
-		{"another text", func(a *crawl.Attempt) { a.Visit.Content, a.SimHash = hash("three"), simhash(0x00ff00ff00ff00ff) }, 2},
-		{"known to bring nothing", func(a *crawl.Attempt) { a.NoNews = true }, 3},
-		{"nothing to compare", func(*crawl.Attempt) {}, 3},
+		{"news", found{content: hash("one"), simhash: simhash(0xff00ff00ff00ff00)}, 0},
+		{"the same content", found{content: hash("one")}, 1},
+		{"nearly the same text", found{content: hash("two"), simhash: simhash(0xff00ff00ff00ff07)}, 2},
+		{"another text", found{content: hash("three"), simhash: simhash(0x00ff00ff00ff00ff)}, 2},
+		{"known to bring nothing", found{noNews: true}, 3},
+		{"nothing to compare", found{}, 3},
 	} {
-		seen, duplicates := charge(t, b, i+1, step.change)
+		seen, duplicates := charge(t, b, i+1, step.found)
 		require.Equal(t, i+1, seen, step.what)
 		require.Equal(t, step.duplicates, duplicates, step.what)
 	}
 	// a page is charged once, however often it is fetched
-	seen, duplicates := charge(t, b.in(t, "again", crawl.Settings{}), 1, func(a *crawl.Attempt) { a.Visit.Content = hash("one") })
+	seen, duplicates := charge(t, b.in(t, "again", crawl.Settings{}), 1, found{content: hash("one")})
 	require.Equal(t, 6, seen)
 	require.Equal(t, 3, duplicates)
+	require.Equal(t, []int64{0x00ff00ff00ff00ff, -0x00ff00ff00ff0100}, column[int64](t, b,
+		"SELECT unnest(recent) FROM url_patterns WHERE domain = $1", domain), "those that brought news, newest first")
 
-	require.Empty(t, b.next(t, domain).SpentPatterns)
-	b.seed(t, "https://"+domain+"/last")
+	// the next page of the pattern knows how it has fared
+	b.seed(t, "https://"+domain+"/")
+	a := attempted(b.begin(t, domain), domain, links(t, "https://"+domain+"/p/99")...)
+	a.Links[0].Patterns = []string{pattern}
+	n := b.finish(t, a)
+	require.Len(t, n.picked.Crawl.Patterns, 1)
+	require.NotEqual(t, decide.Skip, decide.Decide(decide.Facts{Facts: n.Facts}, n.Now).Do)
 	b.exec(t, "UPDATE url_patterns SET seen = 100, duplicates = 90")
-	require.Equal(t, []string{pattern}, b.next(t, domain).SpentPatterns)
-	require.Equal(t, []crawl.Trap{{Kind: crawl.TrapPattern, Evidence: "90 of 100 pages like /p/N had nothing new"}}, b.domain(t, domain).Traps)
+	n = b.next(t, domain)
+	spent := crawl.Trap{Kind: crawl.TrapPattern, Evidence: "90 of 100 pages like /p/N had nothing new"}
+	d := decide.Decide(decide.Facts{Facts: n.Facts}, n.Now)
+	require.Equal(t, decide.Skip, d.Do)
+	require.Equal(t, spent, d.Trap)
+	require.Equal(t, []crawl.Trap{spent}, b.domain(t, domain).Traps)
+}
+
+func TestPatternsKeepSoManyFingerprints(t *testing.T) {
+	t.Parallel()
+	b := setup(t, crawl.Settings{})
+	for i := range 5 {
+		b.seed(t, fmt.Sprintf("https://a.example/p/%d", i))
+		a := attempted(b.begin(t, domainA), domainA)
+		a.Page.SimHash, a.Charges, a.RecentMax = new(int64(i)), []crawl.Charge{{Pattern: "/p/N"}}, 3
+		b.finish(t, a)
+	}
+	require.Equal(t, []int64{4, 3, 2}, column[int64](t, b, "SELECT unnest(recent) FROM url_patterns"))
 }

@@ -55,7 +55,7 @@ func TestDeadWorkersAttempt(t *testing.T) {
 		other := dead
 		other.CrawlID = one[int64](t, b, "SELECT max(id) FROM page_crawls WHERE domain = 'begin.example'")
 		b.expire(t, "domain:begin.example")
-		p, err := b.Begin(t.Context(), other, "begin.example", "", longHold, longHold, false)
+		p, err := b.Begin(t.Context(), startOf(other, "begin.example", ""))
 		require.NoError(t, err)
 		require.True(t, p.Granted)
 		require.EqualValues(t, 1, b.progress(t).InFlight, "never two at once")
@@ -69,8 +69,8 @@ func TestDeadWorkersAttempt(t *testing.T) {
 		b.begin(t, domainA)
 		b.expire(t, "domain:a.example")
 		// otherwise the next attempt could begin meanwhile, and be closed too
-		b.race(t, "SELECT crawl_next('a.example')", func() error {
-			_, err := b.TakeSlot(t.Context(), domainA, "", "robots", longHold, longHold, 0, 0, false)
+		b.race(t, "SELECT domain_next('a.example')", func() error {
+			_, err := b.Begin(t.Context(), b.prerequisite(domainA, "", 0, 0))
 			return err
 		})
 		require.Equal(t, crawl.Totals{Failed: 1}, b.progress(t).Totals)

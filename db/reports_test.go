@@ -23,8 +23,7 @@ func TestDomainReport(t *testing.T) {
 
 	d := b.domain(t, domainA)
 	require.Equal(t, crawl.DomainActive, d.Status)
-	require.Nil(t, d.Delay)
-	require.Nil(t, d.MaxPages)
+	require.Empty(t, d.Controls)
 	require.Zero(t, d.SlotFree, "nothing was requested yet")
 	require.EqualValues(t, 3, d.Pending)
 	require.Empty(t, d.Recent)
@@ -36,8 +35,8 @@ func TestDomainReport(t *testing.T) {
 	}, r)
 
 	a := attempted(b.begin(t, domainA), domainA)
-	a.Outcome, a.StatusCode, a.Error, a.Bytes, a.Duration = crawl.OutcomeBlocked4xx, 410, "gone", 9, 70*time.Millisecond
-	a.Delay, a.Reason = time.Hour, crawl.ReasonCrawlDelay
+	a.Outcome, a.StatusCode, a.Error, a.Bytes, a.Duration = crawl.OutcomeBlocked4xx, 410, "gone", 9, crawl.Span(70*time.Millisecond)
+	a.Delay, a.Reason = crawl.Millis(time.Hour), crawl.ReasonCrawlDelay
 	n := b.finish(t, a)
 	d = b.domain(t, domainA)
 	require.EqualValues(t, 2, d.Pending)
@@ -45,7 +44,7 @@ func TestDomainReport(t *testing.T) {
 	require.WithinDuration(t, b.clock(t).Add(time.Hour), d.SlotFree, 5*time.Minute)
 	require.Len(t, d.Recent, 1)
 	require.Equal(t, crawl.CrawlReport{
-		ID: a.CrawlID, URL: "https://a.example/1", Run: "test", Outcome: crawl.OutcomeBlocked4xx, StatusCode: 410,
+		ID: a.CrawlID, URL: "https://a.example/1", Kind: crawl.KindPage, Run: "test", Outcome: crawl.OutcomeBlocked4xx, StatusCode: 410,
 		Error: "gone", Bytes: 9, Duration: crawl.Duration(70 * time.Millisecond), CompletedAt: d.Recent[0].CompletedAt,
 	}, d.Recent[0])
 	require.Equal(t, []crawl.DomainRun{
@@ -79,7 +78,7 @@ func TestPageReport(t *testing.T) {
 		b.seed(t, "https://many.example/")
 		for range 12 {
 			a := attempted(b.begin(t, "many.example"), "many.example")
-			a.Outcome, a.RetryIn = crawl.OutcomeTimeout, 0
+			a.Outcome, a.RetryIn = crawl.OutcomeTimeout, new(crawl.Millis(0))
 			b.finish(t, a)
 		}
 		crawls := b.page(t, "https://many.example/").Crawls
@@ -108,7 +107,7 @@ func TestPageReport(t *testing.T) {
 
 	t.Run("IsNotFoundForAnUnknownPage", func(t *testing.T) {
 		t.Parallel()
-		_, err := shared.Page(t.Context(), "https://unknown.example/")
+		_, err := shared.Page(t.Context(), "unknown.example", "https://unknown.example/")
 		require.ErrorIs(t, err, crawl.ErrNotFound)
 		require.ErrorContains(t, err, "https://unknown.example/")
 	})

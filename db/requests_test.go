@@ -9,7 +9,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// logged is a row of the log of requests.
+// logged is a request as the history has it.
 type logged struct {
 	Domain, IP, Kind, URL, Reason   string
 	CrawlID, DelayMs, RetryAfterMs  int64
@@ -24,11 +24,11 @@ func (b *bundle) logged(t *testing.T, domain string) logged {
 	var r logged
 	var took, since float64
 	err := b.Pool().QueryRow(t.Context(), `
-		SELECT domain, coalesce(host(ip), ''), kind, coalesce(url, ''), delay_reason, coalesce(crawl_id, 0), delay_ms,
-			coalesce(retry_after_ms, 0), lost, extract(EPOCH FROM ended_at - started_at)::float8,
-			extract(EPOCH FROM clock_timestamp() - ended_at)::float8, coalesce(origin, ''),
-			coalesce(robots_version, 0), ip_delay_ms, count(*) OVER ()
-		FROM requests WHERE domain = $1`, domain).
+		SELECT a.domain, coalesce(host(a.ip), ''), a.kind, c.url, a.delay_reason, a.id, a.delay_ms,
+			coalesce(a.retry_after_ms, 0), a.lost, extract(EPOCH FROM a.ended_at - a.started_at)::float8,
+			extract(EPOCH FROM clock_timestamp() - a.ended_at)::float8, p.origin,
+			coalesce(c.robots_version, 0), coalesce(a.ip_delay_ms, 0), count(*) OVER ()
+		FROM asks a JOIN page_crawls c USING (id) JOIN pages p ON p.id = c.page_id WHERE a.domain = $1`, domain).
 		Scan(&r.Domain, &r.IP, &r.Kind, &r.URL, &r.Reason, &r.CrawlID, &r.DelayMs, &r.RetryAfterMs, &r.Lost,
 			&took, &since, &r.Origin, &r.RobotsVersion, &r.IPDelayMs, &r.Count)
 	require.NoError(t, err)
@@ -46,20 +46,17 @@ func TestRequestsAreLogged(t *testing.T) {
 		t.Parallel()
 		const domain = "page.example"
 		b.seed(t, "https://page.example/")
-		n := b.next(t, domain)
-		p, err := b.Begin(t.Context(), n, domain, "192.0.2.20", longHold, longHold, false)
-		require.NoError(t, err)
-		require.True(t, p.Granted)
+		n := b.beginAt(t, domain, "192.0.2.20")
 		a := attempted(n, domain)
-		a.IP, a.Duration, a.EndedAt = "192.0.2.20", 1500*time.Millisecond, time.Now().Add(-time.Minute)
-		a.Delay, a.IPDelay, a.RetryAfter, a.Reason = time.Hour, time.Second, time.Hour, crawl.ReasonRetryAfter
-		a.Origin, a.RobotsVersion = n.Origin, 17
+		a.IP, a.Duration, a.EndedAt = "192.0.2.20", crawl.Span(1500*time.Millisecond), time.Now().Add(-time.Minute)
+		a.Delay, a.IPDelay, a.RetryAfter = crawl.Millis(time.Hour), crawl.Millis(time.Second), crawl.Millis(time.Hour)
+		a.Reason, a.RobotsVersion = crawl.ReasonRetryAfter, 17
 		b.finish(t, a)
 		r := b.logged(t, domain)
 		require.GreaterOrEqual(t, r.SinceEnd, time.Minute)
 		r.SinceEnd = 0
 		require.Equal(t, logged{
-			Domain: domain, IP: "192.0.2.20", Kind: "page", Reason: "retry-after", CrawlID: n.CrawlID,
+			Domain: domain, IP: "192.0.2.20", Kind: "page", URL: "https://page.example/", Reason: "retry-after", CrawlID: n.CrawlID,
 			DelayMs: time.Hour.Milliseconds(), RetryAfterMs: time.Hour.Milliseconds(), IPDelayMs: 1000,
 			Took: 1500 * time.Millisecond, Origin: "https://page.example", RobotsVersion: 17, Count: 1,
 		}, r)
@@ -107,7 +104,7 @@ func TestRequestsAreLogged(t *testing.T) {
 		const domain = "looks.example"
 		require.True(t, b.take(t, domain, "", "robots:8", 0).Granted)
 		b.next(t, domain)
-		require.Zero(t, one[int](t, b, "SELECT count(*) FROM requests WHERE domain = $1", domain), "still in flight")
+		require.Zero(t, one[int](t, b, "SELECT count(*) FROM asks WHERE domain = $1", domain), "still in flight")
 		b.expire(t, "domain:"+domain)
 		b.next(t, domain)
 		r := b.logged(t, domain)
@@ -131,56 +128,28 @@ func TestRequestsAreLogged(t *testing.T) {
 		const domain = "none.example"
 		b.seed(t, "https://none.example/")
 		n := b.begin(t, domain)
-		require.NoError(t, b.Abandon(t.Context(), n.CrawlID, domain, ""))
+		require.NoError(t, b.Abandon(t.Context(), startOf(n, domain, ""), n.CrawlID, "no route"))
 		require.True(t, b.take(t, domain, "", "robots:3", 0).Granted)
-		require.NoError(t, b.ReleaseSlot(t.Context(), domain, "", "robots:3"))
+		b.giveBack(t, domain, "", "robots:3")
 		require.True(t, b.take(t, domain, "", "robots:4", 0).Granted, "the slot is free at once")
 		var count int
-		require.NoError(t, b.Pool().QueryRow(t.Context(), "SELECT count(*) FROM requests WHERE domain = $1", domain).Scan(&count))
+		require.NoError(t, b.Pool().QueryRow(t.Context(), "SELECT count(*) FROM asks WHERE domain = $1", domain).Scan(&count))
 		require.Zero(t, count)
 	})
 
 	t.Run("ForEver", func(t *testing.T) {
 		t.Parallel()
+		require.True(t, b.take(t, "ever.example", "", "robots:9", 0).Granted)
+		require.NoError(t, b.release(t.Context(), "ever.example", "", "robots:9", time.Now(), time.Second, 0, crawl.ReasonDelay))
 		for _, sql := range []string{
-			"DELETE FROM requests", "UPDATE requests SET delay_ms = 0", "TRUNCATE requests",
-			"DELETE FROM robots_history", "UPDATE robots_history SET rules = ''", "TRUNCATE robots_history",
+			"DELETE FROM page_crawls", "TRUNCATE page_crawls",
+			"DELETE FROM robots_history", "UPDATE robots_history SET agent = ''", "TRUNCATE robots_history",
+			"DELETE FROM robots_texts", "UPDATE robots_texts SET rules = ''", "TRUNCATE robots_texts CASCADE",
 		} {
 			_, err := b.Pool().Exec(t.Context(), sql)
 			require.ErrorContains(t, err, "append-only", sql)
 		}
-	})
-}
-
-func TestBan(t *testing.T) {
-	t.Parallel()
-	b := setup(t, crawl.Settings{})
-
-	t.Run("HoldsFromTheNextRequestOnAndOverSeeding", func(t *testing.T) {
-		t.Parallel()
-		const domain = "ban.example"
-		b.seed(t, "https://ban.example/")
-		n := b.next(t, domain)
-		require.NoError(t, b.BanDomain(t.Context(), domain, "the owner asked"))
-		p, err := b.Begin(t.Context(), n, domain, "", longHold, longHold, false)
-		require.NoError(t, err)
-		require.False(t, p.Granted)
-		require.Equal(t, crawl.ReasonStale, p.Reason)
-		b.seed(t, "https://ban.example/", "https://ban.example/2")
-		require.Zero(t, b.next(t, domain).CrawlID)
-		require.Equal(t, crawl.DomainBlocked, b.domain(t, domain).Status)
-		require.Equal(t, "the owner asked", b.domain(t, domain).Reason)
-
-		require.NoError(t, b.UnbanDomain(t.Context(), domain))
-		require.NotZero(t, b.next(t, domain).CrawlID)
-		require.ErrorIs(t, b.UnbanDomain(t.Context(), domain), crawl.ErrNotFound)
-	})
-
-	t.Run("MayComeBeforeTheDomainIsKnown", func(t *testing.T) {
-		t.Parallel()
-		const domain = "unknown.example"
-		require.NoError(t, b.BanDomain(t.Context(), domain, "not there"))
-		b.seed(t, "https://unknown.example/")
-		require.Zero(t, b.next(t, domain).CrawlID)
+		_, err := b.Pool().Exec(t.Context(), "UPDATE page_crawls SET delay_ms = 0 WHERE domain = 'ever.example'")
+		require.ErrorContains(t, err, "a closed crawl never changes")
 	})
 }

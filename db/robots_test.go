@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/decide"
 )
 
 func TestRobots(t *testing.T) {
@@ -37,8 +38,8 @@ func TestRobots(t *testing.T) {
 		t.Parallel()
 		want := crawl.Robots{
 			Origin: "https://whole.example", Domain: "whole.example", Verdict: crawl.RobotsRules, Agent: "mosey",
-			Rules: "User-agent: mosey\nDisallow: /x\n", CrawlDelay: new(1500 * time.Millisecond),
-			Sitemaps: []string{"https://whole.example/sitemap.xml"}, Reason: "200", StatusCode: 200, Fresh: 24 * time.Hour,
+			Rules: "User-agent: mosey\nDisallow: /x\n", CrawlDelay: new(crawl.Millis(1500 * time.Millisecond)),
+			Sitemaps: []string{"https://whole.example/sitemap.xml"}, Reason: "200", StatusCode: 200, Fresh: crawl.Millis(24 * time.Hour),
 			TDM: json.RawMessage(`[]`), ETag: `"v1"`, LastModified: time.Date(2026, time.November, 1, 0, 0, 0, 0, time.Local),
 		}
 		before := b.clock(t)
@@ -47,14 +48,14 @@ func TestRobots(t *testing.T) {
 		require.WithinRange(t, got.FetchedAt, before, b.clock(t))
 		require.WithinDuration(t, got.FetchedAt.Add(24*time.Hour), got.ExpiresAt, time.Second)
 		require.Equal(t, got.FetchedAt.UnixMicro(), got.Version)
-		require.LessOrEqual(t, got.Fresh, 24*time.Hour)
-		require.Greater(t, got.Fresh, 23*time.Hour)
+		require.LessOrEqual(t, time.Duration(got.Fresh), 24*time.Hour)
+		require.Greater(t, time.Duration(got.Fresh), 23*time.Hour)
 		require.Less(t, got.Age, time.Minute)
 		want.Age = got.Age
 		want.FetchedAt, want.ExpiresAt, want.Version, want.Fresh = got.FetchedAt, got.ExpiresAt, got.Version, got.Fresh
 		require.Equal(t, want, got)
 
-		save(t, crawl.Robots{Origin: want.Origin, Domain: want.Domain, Verdict: crawl.RobotsAllowAll, StatusCode: 404, Fresh: time.Hour})
+		save(t, crawl.Robots{Origin: want.Origin, Domain: want.Domain, Verdict: crawl.RobotsAllowAll, StatusCode: 404, Fresh: crawl.Millis(time.Hour)})
 		again := load(t, want.Origin)
 		require.Greater(t, again.Version, got.Version, "each fetch has a version of its own")
 		require.Equal(t, crawl.RobotsAllowAll, again.Verdict)
@@ -67,7 +68,7 @@ func TestRobots(t *testing.T) {
 		t.Parallel()
 		r := crawl.Robots{
 			Origin: "https://trouble.example", Domain: "trouble.example", Verdict: crawl.RobotsRules,
-			CrawlDelay: new(time.Minute), Fresh: time.Hour,
+			CrawlDelay: new(crawl.Millis(time.Minute)), Fresh: crawl.Millis(time.Hour),
 		}
 		require.Zero(t, save(t, r))
 		down := r
@@ -75,7 +76,7 @@ func TestRobots(t *testing.T) {
 		require.Equal(t, 1, save(t, down))
 		require.Equal(t, 2, save(t, down))
 		got := load(t, r.Origin)
-		require.Equal(t, new(time.Minute), got.CrawlDelay)
+		require.Equal(t, new(crawl.Millis(time.Minute)), got.CrawlDelay)
 		require.Equal(t, 2, got.Failures)
 		require.Equal(t, crawl.RobotsUnreachable, got.Verdict)
 		r.CrawlDelay = nil
@@ -99,14 +100,14 @@ func TestRobots(t *testing.T) {
 		t.Parallel()
 		save(t, crawl.Robots{
 			Origin: "https://huge.example", Domain: "huge.example", Verdict: crawl.RobotsRules,
-			CrawlDelay: new(time.Duration(math.MaxInt64)), Fresh: time.Hour,
+			CrawlDelay: new(crawl.Millis(math.MaxInt64)), Fresh: crawl.Millis(time.Hour),
 		})
-		require.Greater(t, *load(t, "https://huge.example").CrawlDelay, 290*365*24*time.Hour)
+		require.Greater(t, time.Duration(*load(t, "https://huge.example").CrawlDelay), 290*365*24*time.Hour)
 		save(t, crawl.Robots{
 			Origin: "https://tiny.example", Domain: "tiny.example", Verdict: crawl.RobotsRules,
-			CrawlDelay: new(2*time.Millisecond + 1), Fresh: time.Hour,
+			CrawlDelay: new(crawl.Millis(2*time.Millisecond + 1)), Fresh: crawl.Millis(time.Hour),
 		})
-		require.Equal(t, 3*time.Millisecond, *load(t, "https://tiny.example").CrawlDelay, "rounded up: nobody is early")
+		require.Equal(t, crawl.Millis(3*time.Millisecond), *load(t, "https://tiny.example").CrawlDelay, "rounded up: nobody is early")
 	})
 }
 
@@ -117,10 +118,17 @@ func TestDeferOrigin(t *testing.T) {
 	b.seed(t, origin+"/flight")
 	b.begin(t, domainA)
 	b.seed(t, origin+"/pending1", origin+"/pending2", "http://a.example/", "https://b.example/")
-	unreachable := crawl.Robots{Origin: origin, Domain: domainA, Verdict: crawl.RobotsUnreachable, Fresh: time.Hour}
+	unreachable := crawl.Robots{Origin: origin, Domain: domainA, Verdict: crawl.RobotsUnreachable, Fresh: crawl.Millis(time.Hour)}
+	// deferOrigin does what is decided about the origin's first page in line
 	deferOrigin := func(t *testing.T) int64 {
 		t.Helper()
-		n, err := b.DeferOrigin(t.Context(), domainA, origin)
+		f, err := b.PageFacts(t.Context(), domainA, origin+"/pending1")
+		require.NoError(t, err)
+		d := decide.Crawl(decide.Facts{Facts: f}, f.Now)
+		if d.Do != decide.DeferOrigin {
+			return 0
+		}
+		n, err := b.DeferOrigin(t.Context(), domainA, origin, d.Until)
 		require.NoError(t, err)
 		return n
 	}
@@ -143,5 +151,8 @@ func TestDeferOrigin(t *testing.T) {
 	require.Zero(t, deferOrigin(t), "they are already")
 	robots, err := b.Robots(t.Context(), origin)
 	require.NoError(t, err)
+	again, err := b.DeferOrigin(t.Context(), domainA, origin, robots.ExpiresAt)
+	require.NoError(t, err)
+	require.Zero(t, again, "nor by who did not look")
 	require.True(t, robots.ExpiresAt.Equal(one[time.Time](t, b, "SELECT max(scheduled_for) FROM page_crawls")))
 }

@@ -30,7 +30,7 @@ func TestEnsureRun(t *testing.T) {
 		for why, set := range map[string]crawl.Settings{
 			"delay":      {Delay: minutes(1)},
 			"ip delay":   {IPDelay: minutes(2)},
-			"patience":   {Patience: minutes(4)},
+			"deferring":  {DeferAfter: minutes(4)},
 			"attempts":   {MaxAttempts: new(7)},
 			"subnets":    {SubnetDelay: minutes(6)},
 			"graylist":   {Graylist: minutes(5)},
@@ -89,7 +89,7 @@ func overlay(s, o crawl.Settings) crawl.Settings {
 	}
 	pick(o.Delay != nil, func() { s.Delay = o.Delay })
 	pick(o.IPDelay != nil, func() { s.IPDelay = o.IPDelay })
-	pick(o.Patience != nil, func() { s.Patience = o.Patience })
+	pick(o.DeferAfter != nil, func() { s.DeferAfter = o.DeferAfter })
 	pick(o.SubnetDelay != nil, func() { s.SubnetDelay = o.SubnetDelay })
 	pick(o.Graylist != nil, func() { s.Graylist = o.Graylist })
 	pick(o.LatencyFactor != nil, func() { s.LatencyFactor = o.LatencyFactor })

@@ -76,6 +76,9 @@ func TestAddSeeds(t *testing.T) {
 			add(t, b, "https://"+domain+"/")
 			b.exec(t, "UPDATE domains SET status = 'active' WHERE domain = $1", domain)
 			b.exec(t, "UPDATE domains SET status = $2::domain_status, status_reason = 'for some reason' WHERE domain = $1", domain, status)
+			if status == "exhausted" {
+				add(t, b, "https://"+domain+"/again") // nothing of it is pending
+			}
 			add(t, b, "https://"+domain+"/")
 			d := b.domain(t, domain)
 			require.Equal(t, crawl.DomainPending, d.Status, status)
@@ -87,7 +90,7 @@ func TestAddSeeds(t *testing.T) {
 		t.Parallel()
 		b := shared.in(t, "link", crawl.Settings{Scope: new(crawl.ScopeWeb)})
 		add(t, b, "https://linker.example/", "https://stopped.example/")
-		require.NoError(t, b.BlockDomain(t.Context(), "stopped.example", "asked to"))
+		b.stop(t, "stopped.example", "asked to")
 		b.fetch(t, "linker.example", "https://stopped.example/found")
 		require.Equal(t, crawl.DomainBlocked, b.domain(t, "stopped.example").Status, "a link is nobody's decision")
 	})

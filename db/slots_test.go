@@ -23,9 +23,9 @@ func TestDomainSlot(t *testing.T) {
 	t.Run("OneOfManyGetsIt", func(t *testing.T) {
 		t.Parallel()
 		const n = 24
-		permits := make([]crawl.Permit, n)
+		permits := make([]crawl.Lease, n)
 		together(t, n, func(i int) (err error) {
-			permits[i], err = b.TakeSlot(t.Context(), "many.example", "", strconv.Itoa(i), longHold, longHold, 0, 0, false)
+			permits[i], err = b.Begin(t.Context(), b.prerequisite("many.example", "", 0, 0))
 			return err
 		})
 		granted := 0
@@ -67,7 +67,9 @@ func TestDomainSlot(t *testing.T) {
 		t.Parallel()
 		const domain, hold = "lost.example", 300 * time.Millisecond
 		const takenAt = "SELECT updated_at FROM politeness_slots WHERE key = 'domain:lost.example'"
-		p, err := b.TakeSlot(t.Context(), domain, "", "dead", hold, hold, 0, 0, false)
+		dead := b.prerequisite(domain, "", 0, 0)
+		dead.Hold, dead.Span = crawl.Millis(hold), crawl.Millis(hold)
+		p, err := b.Begin(t.Context(), dead)
 		require.NoError(t, err)
 		require.True(t, p.Granted)
 		first := one[time.Time](t, b, takenAt)
@@ -132,9 +134,9 @@ func TestSlotsKeepGaps(t *testing.T) {
 func request(
 	ctx context.Context, b *bundle, domain, holder string, delay, ipDelay time.Duration,
 ) (span, error) {
-	queued := false
+	start := b.prerequisite(domain, address, ipDelay, 0)
 	for {
-		p, err := b.TakeSlot(ctx, domain, address, holder, longHold, longHold, ipDelay, 0, queued)
+		p, err := b.takeSlots(ctx, start, holder)
 		if err != nil {
 			return span{}, err
 		}
@@ -144,7 +146,7 @@ func request(
 			return span{began, ended},
 				b.release(ctx, domain, address, holder, ended, delay, ipDelay, crawl.ReasonDelay)
 		}
-		queued = p.Reason == crawl.ReasonIP
+		start.Queued = p.Reason == crawl.ReasonIP
 		<-time.After(min(p.Wait, 10*time.Millisecond))
 	}
 }
@@ -191,21 +193,19 @@ func TestAddressSlot(t *testing.T) {
 		b.expire(t, "ip:"+address)
 		p = b.take(t, "c.ended.example", address, "c", time.Minute)
 		require.Equal(t, crawl.ReasonIP, p.Reason, "who comes later must not overtake who waits")
-		p, err := b.TakeSlot(t.Context(), "b.ended.example", address, "b", longHold, longHold, time.Minute, 0, true)
-		require.NoError(t, err)
-		require.True(t, p.Granted)
+		require.True(t, b.takeQueued(t, "b.ended.example", address, "b", time.Minute).Granted)
 	})
 
 	t.Run("RestsForItsOwnHoldWhenAWorkerDies", func(t *testing.T) {
 		t.Parallel()
 		const address = "192.0.2.16"
-		p, err := b.TakeSlot(t.Context(), "slow.dead.example", address, "dead", longHold, time.Second, time.Second, 0, false)
+		dead := b.prerequisite("slow.dead.example", address, time.Second, 0)
+		dead.Span = crawl.Millis(time.Second)
+		p, err := b.Begin(t.Context(), dead)
 		require.NoError(t, err)
 		require.True(t, p.Granted)
 		eventually(t, "the address is free, whatever the domain's delay", func() bool {
-			p, err := b.TakeSlot(t.Context(), "b.dead.example", address, "b", longHold, longHold, time.Second, 0, true)
-			require.NoError(t, err)
-			return p.Granted
+			return b.takeQueued(t, "b.dead.example", address, "b", time.Second).Granted
 		})
 		require.False(t, b.take(t, "slow.dead.example", "", "c", 0).Granted)
 	})
@@ -231,9 +231,7 @@ func TestAddressSlot(t *testing.T) {
 		requireUntil(t, b, b.take(t, "a.place.example", address, "a", gap), before, free)
 		for range 3 {
 			before = b.clock(t)
-			p, err := b.TakeSlot(t.Context(), "a.place.example", address, "a", longHold, longHold, gap, 0, true)
-			require.NoError(t, err)
-			requireUntil(t, b, p, before, free)
+			requireUntil(t, b, b.takeQueued(t, "a.place.example", address, "a", gap), before, free)
 		}
 		p := b.take(t, "closed.place.example", address, "x", gap)
 		require.Equal(t, crawl.ReasonCrawlDelay, p.Reason, "its own domain is what it waits for")
@@ -261,7 +259,7 @@ func TestAddressSlot(t *testing.T) {
 		require.NoError(t, err)
 		granted := make(chan bool, 1)
 		go func() {
-			p, err := b.TakeSlot(t.Context(), "new.example", address, "b", longHold, longHold, time.Second, 0, false)
+			p, err := b.Begin(t.Context(), b.prerequisite("new.example", address, time.Second, 0))
 			granted <- err == nil && p.Granted
 		}()
 		eventually(t, "the other waits for the domain", func() bool { return b.blocked(t) })
@@ -295,7 +293,7 @@ func closedAddress(t *testing.T, b *bundle, domain, address string) time.Time {
 
 // requireUntil wants a wait for the address that ends at an instant of the
 // database's clock, asked for between before and now.
-func requireUntil(t *testing.T, b *bundle, p crawl.Permit, before, until time.Time) {
+func requireUntil(t *testing.T, b *bundle, p crawl.Lease, before, until time.Time) {
 	t.Helper()
 	require.False(t, p.Granted)
 	require.Equal(t, crawl.ReasonIP, p.Reason)
@@ -306,8 +304,8 @@ func requireUntil(t *testing.T, b *bundle, p crawl.Permit, before, until time.Ti
 func TestSubnetSlot(t *testing.T) {
 	t.Parallel()
 	b := setup(t, crawl.Settings{})
-	take := func(domain, ip string, subnetDelay time.Duration) crawl.Permit {
-		p, err := b.TakeSlot(t.Context(), domain, ip, domain, longHold, longHold, time.Second, subnetDelay, false)
+	take := func(domain, ip string, subnetDelay time.Duration) crawl.Lease {
+		p, err := b.takeSlots(t.Context(), b.prerequisite(domain, ip, time.Second, subnetDelay), domain)
 		require.NoError(t, err)
 		return p
 	}
@@ -320,17 +318,19 @@ func TestSubnetSlot(t *testing.T) {
 	require.True(t, take("d.example", "192.0.3.1", time.Minute).Granted, "another subnet")
 	require.True(t, take("e.example", "192.0.2.5", 0).Granted, "who does not pace subnets")
 
-	require.NoError(t, b.FinishRobots(t.Context(), crawl.RobotsRequest{
-		Kind:   crawl.RequestRobots,
-		Domain: "a.example", IP: "192.0.2.1", Holder: "a.example", URL: "http://a.example/robots.txt",
-		EndedAt: time.Now().Add(-time.Hour), IPDelay: time.Second, SubnetDelay: time.Minute,
-	}))
-	p, err := b.TakeSlot(t.Context(), "b.example", "192.0.2.2", "b", longHold, longHold, time.Second, time.Minute, true)
+	b.finish(t, crawl.Attempt{
+		CrawlID: b.leased("a.example", "a.example"), Domain: "a.example", Requested: true, IP: "192.0.2.1",
+		Outcome: crawl.OutcomeSuccess, StatusCode: 200,
+		EndedAt: time.Now().Add(-time.Hour), IPDelay: crawl.Millis(time.Second), SubnetDelay: crawl.Millis(time.Minute),
+	})
+	waited := b.prerequisite("b.example", "192.0.2.2", time.Second, time.Minute)
+	waited.Queued = true
+	p, err := b.Begin(t.Context(), waited)
 	require.NoError(t, err)
 	require.True(t, p.Granted, "the subnet's delay is over: %+v", p)
 	var subnet string
 	var delay int64
-	require.NoError(t, b.Pool().QueryRow(t.Context(), "SELECT subnet, subnet_delay_ms FROM requests").Scan(&subnet, &delay))
+	require.NoError(t, b.Pool().QueryRow(t.Context(), "SELECT subnet::text, subnet_delay_ms FROM asks").Scan(&subnet, &delay))
 	require.Equal(t, "192.0.2.0/24", subnet)
 	require.EqualValues(t, 60_000, delay)
 }

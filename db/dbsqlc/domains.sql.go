@@ -375,15 +375,6 @@ func (q *Queries) DomainTotals(ctx context.Context, domain string) ([]DomainTota
 	return items, nil
 }
 
-const domainWake = `-- name: DomainWake :exec
-SELECT domain_wake($1::text)
-`
-
-func (q *Queries) DomainWake(ctx context.Context, domain string) error {
-	_, err := q.db.Exec(ctx, domainWake, domain)
-	return err
-}
-
 const domainsClaim = `-- name: DomainsClaim :many
 WITH due AS (
     SELECT d.id

@@ -15,7 +15,7 @@ SELECT
     count(*) FILTER (WHERE d.last_crawl_run_id = $1)::bigint AS active,
     count(*) FILTER (WHERE d.last_crawl_run_id = $1 OR EXISTS (
         SELECT 1 FROM run_domains AS rd
-        WHERE rd.domain = d.domain AND rd.run_id = $1 AND rd.next_due_at IS NOT NULL
+        WHERE rd.domain = d.domain AND rd.run_id = $1 AND rd.next_due_at < 'infinity'
     ))::bigint AS busy
 FROM domains AS d
 WHERE d.claimed_by IS NOT NULL AND d.claim_expires_at > now()
@@ -186,7 +186,7 @@ func (q *Queries) RunList(ctx context.Context) ([]CrawlRun, error) {
 const runNextDue = `-- name: RunNextDue :one
 SELECT coalesce((
     SELECT rd.next_due_at FROM run_domains AS rd
-    WHERE rd.run_id = $1 AND rd.next_due_at > now()
+    WHERE rd.run_id = $1 AND rd.next_due_at > now() AND rd.next_due_at < 'infinity'
     ORDER BY rd.next_due_at LIMIT 1
 ), 'epoch')::timestamptz AS due
 `

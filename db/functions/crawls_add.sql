@@ -53,13 +53,14 @@ BEGIN
         WHERE d.domain = ANY (idle) AND d.status = 'exhausted';
     END IF;
     -- Only domains that have nothing due are written to: many pages may link to one.
-    UPDATE run_domains r SET next_due_at = greatest(now(), d.free_at)
+    -- Where nothing can be due (infinity), one page more changes nothing.
+    UPDATE run_domains r SET next_due_at = d.free_at
     FROM (
-        SELECT x.domain, greatest(x.next_crawl_after, domain_forbidden_until(x.domain)) AS free_at
-        FROM domains x WHERE x.domain = ANY (others)
+        SELECT x.domain, greatest(now(), x.next_crawl_after, domain_forbidden_until(x.domain)) AS free_at
+        FROM domains x WHERE x.domain = ANY (others) AND x.status NOT IN ('blocked', 'unreachable')
     ) d
-    WHERE r.run_id = p_run_id AND r.domain = d.domain AND coalesce(d.free_at, now()) < 'infinity'
-        AND (r.next_due_at IS NULL OR r.next_due_at > greatest(now(), d.free_at));
+    WHERE r.run_id = p_run_id AND r.domain = d.domain
+        AND (r.next_due_at IS NULL OR r.next_due_at > d.free_at) AND r.next_due_at IS DISTINCT FROM 'infinity';
     news := FOUND;
 END
 $$;

@@ -1,5 +1,5 @@
 -- Stores a person's decision about a domain, known or not, in place of an earlier
--- one of its kind. A stop or block also sets the domain's status.
+-- one of its kind. A stop or block that has no end also sets the domain's status.
 CREATE OR REPLACE FUNCTION domain_control(
     p_domain text, p_kind text, p_value jsonb, p_reason text, p_by text, p_until timestamptz
 ) RETURNS void LANGUAGE plpgsql AS $$
@@ -10,11 +10,12 @@ BEGIN
     WHERE domain = p_domain AND kind = p_kind AND lifted_at IS NULL;
     INSERT INTO domain_controls (domain, kind, value, reason, set_by, until)
     VALUES (p_domain, p_kind, p_value, p_reason, p_by, p_until);
-    IF p_kind IN ('stop', 'block') THEN
+    IF p_kind IN ('stop', 'block') AND p_until IS NULL THEN
         UPDATE domains SET status = 'blocked', status_reason = p_reason WHERE domain = p_domain;
     END IF;
     IF p_kind IN ('pause', 'stop', 'block') THEN
-        UPDATE run_domains SET next_due_at = p_until WHERE domain = p_domain AND next_due_at IS NOT NULL;
+        UPDATE run_domains SET next_due_at = greatest(next_due_at, domain_forbidden_until(p_domain))
+        WHERE domain = p_domain AND next_due_at IS NOT NULL;
     ELSE
         PERFORM domain_wake(p_domain);
     END IF;

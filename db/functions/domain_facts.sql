@@ -20,16 +20,18 @@ BEGIN
         WHERE rd.domain = p_domain
     LOOP
         v_due := NULL;
-        v_locked := NULL;
         SELECT x.id INTO v_crawl FROM page_crawls x
         WHERE x.domain = p_domain AND x.run_id = r.run_id AND x.outcome IS NULL
             AND x.locked_at IS NULL AND x.scheduled_for <= t
         ORDER BY x.priority DESC, x.scheduled_for, x.id LIMIT 1;
         IF v_crawl IS NULL THEN
-            SELECT min(x.scheduled_for) FILTER (WHERE x.locked_at IS NULL), min(x.locked_at) INTO v_due, v_locked
-            FROM page_crawls x WHERE x.domain = p_domain AND x.run_id = r.run_id AND x.outcome IS NULL;
-            CONTINUE WHEN v_due IS NULL AND v_locked IS NULL;
+            SELECT min(x.scheduled_for) INTO v_due
+            FROM page_crawls x
+            WHERE x.domain = p_domain AND x.run_id = r.run_id AND x.outcome IS NULL AND x.locked_at IS NULL;
         END IF;
+        SELECT min(x.locked_at) INTO v_locked
+        FROM page_crawls x WHERE x.domain = p_domain AND x.run_id = r.run_id AND x.locked_at IS NOT NULL;
+        CONTINUE WHEN v_crawl IS NULL AND v_due IS NULL AND v_locked IS NULL;
         v_runs := v_runs || jsonb_build_object(
             'id', r.run_id, 'name', r.name, 'settings', r.settings, 'seed', r.seed,
             'pages_started', r.pages_started, 'domain_started', r.domain_started,
@@ -59,10 +61,10 @@ RETURN jsonb_build_object(
     'reason', (SELECT d.status_reason FROM domains d WHERE d.domain = p_domain),
     'deferred_until', (SELECT d.next_crawl_after FROM domains d WHERE d.domain = p_domain),
     'controls', (
-        SELECT jsonb_agg(jsonb_build_object(
+        SELECT jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
             'kind', c.kind, 'value', c.value, 'reason', c.reason, 'set_by', c.set_by, 'set_at', c.set_at,
             'until', c.until
-        ) ORDER BY c.kind)
+        )) ORDER BY c.kind)
         FROM domain_controls c
         WHERE c.domain = p_domain AND c.lifted_at IS NULL AND (c.until IS NULL OR c.until > clock_timestamp())
     ),

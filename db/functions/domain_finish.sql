@@ -1,7 +1,8 @@
 -- Gives a domain's claim back. The caller holds the lock on the domain's row and
 -- has decided from the facts read under it. p_due says, by run, when the
--- dispatcher is to look again; a run that is not named has nothing that can be
--- due. p_deferred is until when the domain is deferred, or null.
+-- dispatcher is to look again; what a run that is not named has pending cannot be
+-- due before somebody changes something. p_deferred is until when the domain is
+-- deferred, or null.
 CREATE OR REPLACE FUNCTION domain_finish(
     p_domain text, p_due jsonb, p_deferred timestamptz, p_reason text
 ) RETURNS void LANGUAGE plpgsql AS $$
@@ -19,9 +20,14 @@ BEGIN
         next_crawl_after = p_deferred
     WHERE domain = p_domain;
     -- those of stopped runs stay: they are due again when the run goes on
-    UPDATE run_domains rd SET next_due_at = (p_due ->> rd.run_id::text)::timestamptz
-    WHERE rd.domain = p_domain
-        AND rd.next_due_at IS DISTINCT FROM (p_due ->> rd.run_id::text)::timestamptz
+    UPDATE run_domains rd SET next_due_at = d.due
+    FROM (
+        SELECT x.run_id, coalesce((p_due ->> x.run_id::text)::timestamptz, CASE WHEN EXISTS (
+            SELECT 1 FROM page_crawls c WHERE c.domain = p_domain AND c.run_id = x.run_id AND c.outcome IS NULL
+        ) THEN timestamptz 'infinity' END) AS due
+        FROM run_domains x WHERE x.domain = p_domain
+    ) d
+    WHERE rd.domain = p_domain AND rd.run_id = d.run_id AND rd.next_due_at IS DISTINCT FROM d.due
         AND (SELECT r.status FROM crawl_runs r WHERE r.id = rd.run_id) = 'running';
 END
 $$;

@@ -10,9 +10,11 @@ BEGIN
         RAISE EXCEPTION 'page_crawls % is closed (%): a closed crawl never changes', OLD.id, OLD.outcome
             USING ERRCODE = 'restrict_violation';
     END IF;
-    IF (NEW.id, NEW.page_id, NEW.run_id, NEW.domain, NEW.url, NEW.kind, NEW.previous_id)
-        IS DISTINCT FROM (OLD.id, OLD.page_id, OLD.run_id, OLD.domain, OLD.url, OLD.kind, OLD.previous_id) THEN
-        RAISE EXCEPTION 'page_crawls %: id, page, run, domain, url, kind and previous_id never change', OLD.id
+    IF (NEW.id, NEW.page_id, NEW.run_id, NEW.domain, NEW.url, NEW.kind, NEW.prerequisite, NEW.previous_id)
+        IS DISTINCT FROM
+        (OLD.id, OLD.page_id, OLD.run_id, OLD.domain, OLD.url, OLD.kind, OLD.prerequisite, OLD.previous_id) THEN
+        RAISE EXCEPTION
+            'page_crawls %: id, page, run, domain, url, kind, prerequisite and previous_id never change', OLD.id
             USING ERRCODE = 'restrict_violation';
     END IF;
     NEW.updated_at := clock_timestamp();

@@ -14,7 +14,8 @@ BEGIN
     FOR d IN
         SELECT x.domain, x.status FROM domains x
         WHERE x.domain = ANY (domains_seeded)
-            AND (x.status IN ('blocked', 'unreachable') OR x.next_crawl_after IS NOT NULL)
+            AND (x.status IN ('blocked', 'unreachable') OR x.next_crawl_after IS NOT NULL
+                OR domain_forbidden_until(x.domain) IS NOT NULL)
         ORDER BY x.domain
     LOOP
         UPDATE domain_controls SET lifted_at = now(), lifted_by = 'seed'

@@ -92,8 +92,9 @@ CREATE TABLE run_domains (
     run_id bigint NOT NULL REFERENCES crawl_runs (id) ON DELETE CASCADE,
     domain text NOT NULL,
     seed boolean NOT NULL DEFAULT false,
-    -- when the dispatcher is to look at it; null while nothing can be due. It may be
-    -- earlier than something is due, never later.
+    -- when the dispatcher is to look at it: it may be earlier than something is due,
+    -- never later. Null while nothing is pending, infinity while what is pending
+    -- cannot be due before somebody changes something.
     next_due_at timestamptz,
     pages_started bigint NOT NULL DEFAULT 0,
     success bigint NOT NULL DEFAULT 0,

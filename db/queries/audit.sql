@@ -28,7 +28,7 @@ FROM asked;
 -- name: AuditDomainViolations :many
 WITH asked AS (
     SELECT
-        r.domain, r.lost, r.ended_at, r.delay_reason,
+        r.domain, r.lost, r.ended_at, coalesce(r.delay_reason, '')::text AS delay_reason,
         greatest(r.delay_ms, coalesce(r.retry_after_ms, 0))::bigint AS delay_ms,
         lead(r.started_at) OVER (PARTITION BY r.domain ORDER BY r.started_at, r.id) AS next_at
     FROM asks AS r

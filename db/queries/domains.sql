@@ -44,9 +44,6 @@ SELECT domain_control(
 -- name: DomainLift :one
 SELECT domain_lift(@domain::text, @kinds::text [], @by::text)::boolean AS lifted;
 
--- name: DomainWake :exec
-SELECT domain_wake(@domain::text);
-
 -- name: DomainGiveUp :exec
 UPDATE domains SET status = 'unreachable', status_reason = @reason
 WHERE domain = @domain AND status IN ('pending', 'active');

@@ -1,0 +1,113 @@
+package decide_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/decide"
+)
+
+// in is an instant so many minutes from now.
+func in(minutes int) time.Time { return now.Add(time.Duration(minutes) * time.Minute) }
+
+func runs(of ...crawl.RunFacts) []crawl.RunFacts {
+	for i := range of {
+		of[i].ID = int64(i + 1)
+		of[i].Settings = of[i].Settings.WithDefaults()
+	}
+	return of
+}
+
+func due(minutes int) crawl.RunFacts {
+	if minutes > 0 {
+		return crawl.RunFacts{NextDue: in(minutes)}
+	}
+	return crawl.RunFacts{Crawl: &crawl.CrawlFacts{ID: 1, ScheduledFor: in(minutes)}}
+}
+
+func spent(r crawl.RunFacts) crawl.RunFacts {
+	r.Settings.MaxPages, r.PagesStarted = new(int64(3)), 3
+	return r
+}
+
+func locked(r crawl.RunFacts) crawl.RunFacts {
+	r.LockedAt = in(-1)
+	return r
+}
+
+func controls(kind crawl.ControlKind, until time.Time) crawl.DomainFacts {
+	return crawl.DomainFacts{Controls: crawl.Controls{{Kind: kind, Until: until}}}
+}
+
+func TestDueAtAndEnd(t *testing.T) {
+	t.Parallel()
+	type times = map[int64]time.Time
+	for name, c := range map[string]struct {
+		domain crawl.DomainFacts
+		runs   []crawl.RunFacts
+		due    times
+		// ends is false where the workflow has to stay
+		ends bool
+	}{
+		"Nothing":           {due: times{}, ends: true},
+		"Due":               {runs: runs(due(-5)), due: times{1: in(0)}},
+		"Later":             {runs: runs(due(5), due(9)), due: times{1: in(5), 2: in(9)}, ends: true},
+		"OneDueOneLater":    {runs: runs(due(5), due(0)), due: times{1: in(5), 2: in(0)}},
+		"Spent":             {runs: runs(spent(due(0)), due(9)), due: times{2: in(9)}, ends: true},
+		"InFlight":          {domain: crawl.DomainFacts{SlotFree: in(3), SlotReason: crawl.ReasonInFlight}, runs: runs(locked(crawl.RunFacts{})), due: times{1: in(3)}},
+		"InFlightAndSpent":  {domain: crawl.DomainFacts{SlotFree: in(3), SlotReason: crawl.ReasonInFlight}, runs: runs(locked(spent(due(0)))), due: times{1: in(3)}},
+		"Abandoned":         {runs: runs(locked(crawl.RunFacts{})), due: times{1: in(0)}},
+		"Paused":            {domain: controls(crawl.ControlPause, time.Time{}), runs: runs(due(0)), due: times{}, ends: true},
+		"PausedUntil":       {domain: controls(crawl.ControlPause, in(7)), runs: runs(due(0), due(9)), due: times{1: in(7), 2: in(9)}, ends: true},
+		"PauseIsOver":       {domain: controls(crawl.ControlPause, in(-1)), runs: runs(due(0)), due: times{1: in(0)}},
+		"PausedAndInFlight": {domain: controls(crawl.ControlPause, time.Time{}), runs: runs(locked(due(0))), due: times{}, ends: true},
+		"Unreachable":       {domain: crawl.DomainFacts{Status: crawl.DomainUnreachable}, runs: runs(due(0)), due: times{}, ends: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := crawl.Facts{Now: now, Domain: c.domain, Runs: c.runs}
+			require.Equal(t, c.due, decide.DueAt(f, time.Time{}))
+			end, ends := decide.End(f, "because")
+			require.Equal(t, c.ends, ends)
+			if ends {
+				require.Equal(t, crawl.Finish{Due: c.due, Reason: "because"}, end)
+			}
+			// what the one asks for, the other allows
+			if decide.Decide(decide.Facts{Facts: f}, now).Do == decide.Finish {
+				require.True(t, ends)
+			}
+		})
+	}
+}
+
+func TestDeferralOutlastsTheEnd(t *testing.T) {
+	t.Parallel()
+	f := crawl.Facts{Now: now, Runs: runs(due(0), due(200))}
+	want := crawl.Finish{Due: map[int64]time.Time{1: in(60), 2: in(200)}, Deferred: in(60), Reason: "retry-after"}
+	require.Equal(t, want, decide.Deferral(f, time.Hour, "retry-after"))
+	f.Domain.DeferredUntil, f.Domain.Reason = in(60), "retry-after"
+	end, ends := decide.End(f, "nothing is due")
+	require.True(t, ends)
+	require.Equal(t, want, end)
+	f.Domain.DeferredUntil = in(-1)
+	_, ends = decide.End(f, "")
+	require.False(t, ends, "a deferral that is over")
+}
+
+func TestPaceIsThatOfRunsThatMayGoOn(t *testing.T) {
+	t.Parallel()
+	slow, quick := due(0), due(0)
+	slow.Settings.Delay, quick.Settings.Delay = new(crawl.Duration(time.Hour)), new(crawl.Duration(time.Minute))
+	slow.Settings.Window, quick.Settings.Window = new("slow"), new("quick")
+	f := crawl.Facts{Now: now, Runs: runs(slow, quick)}
+	require.Equal(t, time.Hour, decide.PaceOf(f).Waits.Configured)
+	require.Equal(t, []string{"slow", "quick"}, decide.WindowTexts(f))
+	f.Runs = runs(spent(slow), quick)
+	require.Equal(t, time.Minute, decide.PaceOf(f).Waits.Configured)
+	require.Equal(t, []string{"quick"}, decide.WindowTexts(f))
+	f.Runs = runs(spent(slow), spent(quick))
+	require.Equal(t, time.Hour, decide.PaceOf(f).Waits.Configured, "a robots.txt may still be asked for")
+}

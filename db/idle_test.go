@@ -1,0 +1,123 @@
+package db_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db/dbsqlc"
+)
+
+// asked is a statement with its arguments.
+type asked struct {
+	sql  string
+	args []any
+}
+
+// listener is a database that remembers what it is asked.
+type listener struct {
+	dbsqlc.DBTX
+
+	heard []asked
+}
+
+func (l *listener) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
+	l.heard = append(l.heard, asked{sql, args})
+	return l.DBTX.Query(ctx, sql, args...)
+}
+
+func (l *listener) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
+	l.heard = append(l.heard, asked{sql, args})
+	return l.DBTX.QueryRow(ctx, sql, args...)
+}
+
+func (l *listener) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
+	l.heard = append(l.heard, asked{sql, args})
+	return l.DBTX.Exec(ctx, sql, args...)
+}
+
+// plan is a node of what EXPLAIN says.
+type plan struct {
+	Node     string  `json:"Node Type"`
+	Relation string  `json:"Relation Name"`
+	Rows     float64 `json:"Actual Rows"`
+	Loops    float64 `json:"Actual Loops"`
+	Removed  float64 `json:"Rows Removed by Filter"`
+	Hit      int     `json:"Shared Hit Blocks"`
+	Read     int     `json:"Shared Read Blocks"`
+	Plans    []plan  `json:"Plans"`
+}
+
+// rows counts the rows that were looked at, by table.
+func (p plan) rows(of map[string]float64) map[string]float64 {
+	if p.Relation != "" {
+		of[p.Relation] += (p.Rows + p.Removed) * p.Loops
+	}
+	for _, child := range p.Plans {
+		child.rows(of)
+	}
+	return of
+}
+
+// explain runs a statement, takes it back, and says what it cost.
+func explain(t *testing.T, b *bundle, a asked) plan {
+	t.Helper()
+	tx, err := b.Pool().Begin(t.Context())
+	require.NoError(t, err)
+	defer tx.Rollback(t.Context()) //nolint:errcheck // as intended
+	var text []byte
+	require.NoError(t, tx.QueryRow(t.Context(), "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) "+a.sql, a.args...).Scan(&text))
+	var plans []struct {
+		Plan plan `json:"Plan"`
+	}
+	require.NoError(t, json.Unmarshal(text, &plans))
+	return plans[0].Plan
+}
+
+// TestAnIdleDispatchCostsNothing has a run with a great deal pending of which
+// nothing can be due.
+func TestAnIdleDispatchCostsNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t, crawl.Settings{MaxPagesPerDomain: new(int64(0))})
+	const domains, pages = 1000, 20
+	b.exec(t, "INSERT INTO domains (domain) SELECT 'd' || i || '.example' FROM generate_series(1, $1::int) i", domains)
+	b.exec(t, "INSERT INTO run_domains (run_id, domain, seed, next_due_at) SELECT $1, domain, true, now() FROM domains", b.run.ID)
+	b.exec(t, `INSERT INTO pages (url, domain, origin)
+		SELECT 'https://' || d.domain || '/' || i, d.domain, 'https://' || d.domain
+		FROM domains d, generate_series(1, $1::int) i`, pages)
+	b.exec(t, "INSERT INTO page_crawls (page_id, domain, run_id, url) SELECT id, domain, $1, url FROM pages", b.run.ID)
+	require.Len(t, b.claim(t, domains), domains)
+	require.True(t, b.end(t, "d1.example", ""))
+	b.exec(t, "SELECT domain_finish(domain, '{}', NULL, '') FROM domains WHERE claimed_by IS NOT NULL")
+	require.EqualValues(t, domains, one[int64](t, b, "SELECT count(*) FROM run_domains WHERE next_due_at = 'infinity'"))
+	// what autovacuum does in time
+	_, err := b.Pool().Exec(t.Context(), "VACUUM ANALYZE domains, run_domains, page_crawls")
+	require.NoError(t, err)
+
+	l := &listener{DBTX: b.Pool()}
+	q := dbsqlc.New(l)
+	claimed, err := q.DomainsClaim(t.Context(), dbsqlc.DomainsClaimParams{RunID: &b.run.ID, Max: 500, ClaimMs: 60_000})
+	require.NoError(t, err)
+	require.Empty(t, claimed)
+	activity, err := q.RunActivity(t.Context(), &b.run.ID)
+	require.NoError(t, err)
+	require.Zero(t, activity)
+	due, err := q.RunNextDue(t.Context(), b.run.ID)
+	require.NoError(t, err)
+	require.Zero(t, due.Unix())
+
+	require.Len(t, l.heard, 3)
+	for _, a := range l.heard {
+		p := explain(t, b, a)
+		looked := p.rows(map[string]float64{})
+		require.NotContains(t, looked, "page_crawls", a.sql)
+		require.Zero(t, looked["domains"], a.sql)
+		require.Zero(t, looked["run_domains"], a.sql)
+		require.Less(t, p.Hit+p.Read, 20, a.sql)
+	}
+}

@@ -1,0 +1,141 @@
+package db_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+func TestRobotsTextsAreStoredOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t, crawl.Settings{})
+	const rules = "User-agent: mosey\nDisallow: /x\n"
+	save := func(t *testing.T, origin, rules string) crawl.Robots {
+		t.Helper()
+		_, err := b.SaveRobots(t.Context(), crawl.Robots{
+			Origin: origin, Domain: domainA, Verdict: crawl.RobotsRules, Rules: rules, Fresh: crawl.Millis(time.Hour),
+		})
+		require.NoError(t, err)
+		r, err := b.Robots(t.Context(), origin)
+		require.NoError(t, err)
+		return r
+	}
+	first := save(t, "https://a.example", rules)
+	second := save(t, "http://a.example", rules)
+	save(t, "https://a.example", rules)
+	require.Equal(t, rules, first.Rules)
+	require.Equal(t, rules, second.Rules)
+	require.Equal(t, []string{rules}, column[string](t, b, "SELECT rules FROM robots_texts"))
+	require.EqualValues(t, 3, one[int64](t, b, "SELECT count(*) FROM robots_history"))
+
+	save(t, "https://a.example", "")
+	require.EqualValues(t, 2, one[int64](t, b, "SELECT count(*) FROM robots_texts"))
+	got, err := b.RobotsRules(t.Context(), "https://a.example", first.Version)
+	require.NoError(t, err)
+	require.Equal(t, rules, got, "what a version said can be read for ever")
+	_, err = b.RobotsRules(t.Context(), "https://a.example", 1)
+	require.ErrorIs(t, err, crawl.ErrNotFound)
+}
+
+func TestRecordOfARobotsTxt(t *testing.T) {
+	t.Parallel()
+
+	t.Run("IsOneTransaction", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, crawl.Settings{})
+		l := b.take(t, domainA, "", "robots", 0)
+		bad := robotsRecord(l.CrawlID, domainA, "User-agent: *\n")
+		bad.IP, bad.Shared, bad.Robots.Verdict = "", nil, "nonsense"
+		before := b.snapshot(t)
+		_, err := b.Record(t.Context(), bad)
+		require.ErrorContains(t, err, "nonsense")
+		require.Equal(t, before, b.snapshot(t), "neither the attempt nor the slot without the verdict")
+
+		good := bad
+		good.Robots.Verdict = crawl.RobotsRules
+		rec, err := b.Record(t.Context(), good)
+		require.NoError(t, err)
+		require.True(t, rec.Closed)
+		r, err := b.Robots(t.Context(), "https://a.example")
+		require.NoError(t, err)
+		require.Equal(t, "User-agent: *\n", r.Rules)
+		require.Equal(t, []string{"robots success"},
+			column[string](t, b, "SELECT kind || ' ' || outcome FROM page_crawls"))
+	})
+
+	t.Run("ChangesNothingForWhoWasTakenForDead", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, crawl.Settings{})
+		zombie := b.take(t, domainA, "", "zombie", 0)
+		b.expire(t, "domain:a.example")
+		require.True(t, b.take(t, domainA, "", "heir", 0).Granted)
+		before := b.snapshot(t)
+		rec, err := b.Record(t.Context(), robotsRecord(zombie.CrawlID, domainA, "User-agent: *\n"))
+		require.NoError(t, err)
+		require.False(t, rec.Closed)
+		require.Equal(t, before, b.snapshot(t))
+	})
+
+	t.Run("IsNoPartOfTheFrontierNorOfTheTotals", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, crawl.Settings{MaxPages: new(int64(1))})
+		b.seed(t, "https://a.example/")
+		for _, holder := range []string{"one", "two"} {
+			require.True(t, b.take(t, domainA, "", holder, 0).Granted)
+			require.EqualValues(t, 1, b.progress(t).Pending)
+			require.NoError(t, b.release(t.Context(), domainA, "", holder, time.Now(), 0, 0, crawl.ReasonDelay))
+		}
+		require.Zero(t, b.progress(t).Totals)
+		n := b.begin(t, domainA)
+		require.Equal(t, 1, n.Attempt)
+		require.Equal(t, []string{"https://a.example/"}, b.crawls(t))
+	})
+
+	t.Run("SaysWhatIsNextElsewhere", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, crawl.Settings{})
+		b.seed(t, "https://a.example/")
+		// its robots.txt redirects to another domain
+		l := b.take(t, "b.example", "", "robots", 0)
+		at := robotsRecord(l.CrawlID, domainA, "")
+		at.Domain, at.FactsOf = "b.example", domainA
+		rec, err := b.Record(t.Context(), at)
+		require.NoError(t, err)
+		n := viewOf(rec.Facts)
+		require.Equal(t, "https://a.example/", n.URL)
+		require.NotNil(t, n.picked.Crawl.Robots)
+	})
+}
+
+// TestSharedSlotsAreFreeBeforeLinksAreWritten has the links of an attempt wait for
+// another transaction that has found the same page.
+func TestSharedSlotsAreFreeBeforeLinksAreWritten(t *testing.T) {
+	t.Parallel()
+	b := setup(t, crawl.Settings{IPDelay: new(crawl.Duration(time.Millisecond))})
+	b.seed(t, "https://a.example/")
+	a := attempted(b.beginAt(t, domainA, address), domainA, links(t, "https://a.example/found")...)
+	a.IP, a.IPDelay, a.Delay = address, crawl.Millis(time.Millisecond), crawl.Millis(time.Minute)
+	tx, err := b.Pool().Begin(t.Context())
+	require.NoError(t, err)
+	defer tx.Rollback(t.Context()) //nolint:errcheck // it was committed
+	_, err = tx.Exec(t.Context(), `INSERT INTO pages (url, domain, origin)
+		VALUES ('https://a.example/found', 'a.example', 'https://a.example')`)
+	require.NoError(t, err)
+	done := make(chan error, 1)
+	go func() {
+		_, err := b.Record(t.Context(), settled(a))
+		done <- err
+	}()
+	eventually(t, "the links wait", func() bool { return b.blocked(t) })
+	require.Equal(t, []string{"domain:a.example"},
+		column[string](t, b, "SELECT key FROM politeness_slots WHERE holder IS NOT NULL"), "the domain's own is part of the record")
+	eventually(t, "a neighbour has the address", func() bool {
+		return b.takeQueued(t, "neighbour.example", address, "n", time.Millisecond).Granted
+	})
+	require.NoError(t, tx.Commit(t.Context()))
+	require.NoError(t, <-done)
+	require.Equal(t, crawl.Totals{Success: 1}, b.progress(t).Totals)
+}
