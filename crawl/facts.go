@@ -47,8 +47,9 @@ type RunFacts struct {
 	// DomainStarted those to the domain.
 	PagesStarted  int64 `json:"pages_started"`
 	DomainStarted int64 `json:"domain_started"`
-	// Crawl is first in line among those that are due; nil where none is. Then
-	// NextDue is when the next one will be, and LockedAt since when one is in flight.
+	// Crawl is first in line among those that are due; nil where none is. Then NextDue
+	// is when the next one will be. LockedAt is since when one is in flight; zero where
+	// none is.
 	Crawl    *CrawlFacts `json:"crawl"`
 	NextDue  time.Time   `json:"next_due,omitzero"`
 	LockedAt time.Time   `json:"locked_at,omitzero"`

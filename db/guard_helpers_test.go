@@ -178,9 +178,10 @@ func (b *bundle) takeQueued(t *testing.T, domain, ip, holder string, ipDelay tim
 	return l
 }
 
+// leased is the crawl that holder has a lease for, see takeSlots.
 func (b *bundle) leased(domain, holder string) int64 {
 	id, _ := b.held.Load(domain + " " + holder)
-	return id.(int64) //nolint:forcetypeassert // see takeSlots
+	return id.(int64)
 }
 
 // release ends a request for a robots.txt, which holder has the slots for.

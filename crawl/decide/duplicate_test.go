@@ -17,7 +17,7 @@ func TestChargesAreDuplicatesWhereFingerprintsAreNear(t *testing.T) {
 	} {
 		near := c.a.Distance(c.b) <= traps.NearDuplicate
 		known := []crawl.PatternFacts{
-			{Pattern: "/p/N", Recent: []int64{12345678901234, int64(c.b)}}, //nolint:gosec // the same 64 bits
+			{Pattern: "/p/N", Recent: []int64{12345678901234, int64(c.b)}},
 			{Pattern: "/q/N", Recent: []int64{12345678901234}},
 		}
 		require.Equal(t, []crawl.Charge{{Pattern: "/p/N", Duplicate: near}, {Pattern: "/q/N"}, {Pattern: "/new"}},
