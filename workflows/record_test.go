@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
 	taskqueuepb "go.temporal.io/api/taskqueue/v1"
@@ -25,13 +26,14 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/workflows"
 )
 
 const (
 	// recordedMax bounds the bytes kept of a workflow type's histories, each of which
 	// shows something that the others do not.
-	recordedMax = 190 << 10
+	recordedMax = 400 << 10
 )
 
 // TestRecordHistories writes the histories that TestReplay reads, from whatever
@@ -131,6 +133,28 @@ func (h *history) add(t *testing.T, event *historypb.HistoryEvent) {
 		event.GetWorkflowExecutionStartedEventAttributes().GetContinuedExecutionRunId() != "",
 		event.GetWorkflowExecutionUpdateAcceptedEventAttributes().GetAcceptedRequest().GetInput().GetName(),
 	)] = true
+	h.seen[fmt.Sprint(
+		branches(event.GetActivityTaskCompletedEventAttributes().GetResult()),
+		string(event.GetUpsertWorkflowSearchAttributesEventAttributes().GetSearchAttributes().
+			GetIndexedFields()[crawl.AttrStatus].GetData()),
+	)] = true
+}
+
+// branches is what a workflow decides by in an activity's result.
+func branches(result *commonpb.Payloads) map[string]any {
+	fields := map[string]any{}
+	for _, p := range result.GetPayloads() {
+		if json.Unmarshal(p.GetData(), &fields) != nil {
+			return nil // no object
+		}
+	}
+	if fields["next_in"] != nil {
+		fields["next_in"] = "some time"
+	}
+	maps.DeleteFunc(fields, func(name string, _ any) bool {
+		return !slices.Contains([]string{"next", "kind", "hops", "defer", "done", "finished", "ended", "next_in"}, name)
+	})
+	return fields
 }
 
 // shape is the set of what happens in a history.
