@@ -105,6 +105,23 @@ func TestFetchRobotsThatCannotBeRead(t *testing.T) {
 		require.Empty(t, b.pages())
 	})
 
+	t.Run("KeepsItsCrawlDelay", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, options{sites: robotsFile(turns{answers: []func(*web.Visit){
+			says("User-agent: *\nCrawl-delay: 20\n"),
+			func(v *web.Visit) { web.Status{Code: 503}.Serve(v) },
+		}})})
+		b.seed(t, "/")
+		b.readRobots(t)
+		b.exec(t, "UPDATE robots SET read_at = now() - interval '2 days', expires_at = now()")
+		b.exec(t, "UPDATE politeness_slots SET free_at = now()")
+		_, err := b.fetchRobots(t, b.robotsInput(t))
+		requireTrouble(t, err)
+		r := b.robots(t)
+		require.Equal(t, crawl.RobotsUnreachable, r.Verdict)
+		require.Equal(t, 20*time.Second, time.Duration(*r.CrawlDelay), "a host in trouble is not to be asked faster")
+	})
+
 	t.Run("IsReadAgainOnceItIsBack", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, options{sites: robotsFile(web.Flaky{First: 1})})

@@ -24,7 +24,7 @@ type FinishDomainInput struct {
 	Reason string         `json:"reason,omitempty"`
 }
 
-// FinishDomainResult says whether the workflow may end. If not, something has
+// FinishDomainResult reports whether the workflow may end. If not, something has
 // become due.
 type FinishDomainResult struct {
 	Finished bool `json:"finished"`

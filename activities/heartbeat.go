@@ -31,7 +31,7 @@ func heartbeat(ctx context.Context) (stop func()) {
 	return func() { close(done) }
 }
 
-// stopping says whether this worker is shutting down.
+// stopping reports whether this worker is shutting down.
 func stopping(ctx context.Context) bool {
 	select {
 	case <-activity.GetWorkerStopChannel(ctx):

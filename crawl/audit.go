@@ -4,7 +4,7 @@ import "time"
 
 // Gaps is what an audit found about the gaps between requests to the same keys.
 // Times are in milliseconds. A gap is from the end of one request to the start
-// of the next, as measured by whoever made them; Over is what a gap had beyond
+// of the next, as measured by the worker that made them; Over is what a gap had beyond
 // what it had to be.
 type Gaps struct {
 	Requests   int64   `json:"requests"`
@@ -45,7 +45,7 @@ type Audit struct {
 	Violations []Violation `json:"violations,omitempty"`
 }
 
-// Clean says whether every promise was kept.
+// Clean reports whether every promise was kept.
 func (a Audit) Clean() bool {
 	return a.Domains.Violations == 0 && a.IPs.Violations == 0 && a.Subnets.Violations == 0 &&
 		a.RetryAfterViolations == 0 && a.RobotsViolations == 0

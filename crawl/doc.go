@@ -12,8 +12,8 @@
 // A domain is the unit of politeness: see urls.DomainOf. Between the end of one
 // request to a domain and the start of the next there is at least the domain's
 // delay, whatever the request is for (a page, robots.txt, one hop of a redirect,
-// a retry) and whoever makes it (another worker, the same worker after a crash,
-// a duplicate workflow). At most one request to a domain is in flight. The same
+// a retry) and whichever worker makes it (another one, the same one after a
+// crash, a duplicate workflow). At most one request to a domain is in flight. The same
 // holds for an IP address with the run's IP delay. politeness.Delay says how
 // long the wait is and which rule decided it.
 //

@@ -26,7 +26,7 @@ type Visit struct {
 	Content ContentHash `json:"content,omitzero"`
 }
 
-// ContentHash says whether two contents are the same, byte for byte: the first
+// ContentHash reports whether two contents are the same, byte for byte: the first
 // 16 bytes of their SHA-256. Two contents of the same hash could be made on
 // purpose with about 2^64 tries, and would gain nobody but a page less crawled.
 // The zero value is no content. It is an on-disk format.

@@ -23,7 +23,7 @@ type Window struct {
 // Weekdays is a set of days, one bit a [time.Weekday].
 type Weekdays uint8
 
-// Has says whether a day is one of the set.
+// Has reports whether a day is one of the set.
 func (d Weekdays) Has(day time.Weekday) bool { return d&(1<<day) != 0 }
 
 const day = 24 * time.Hour

@@ -43,9 +43,9 @@ func (s *Store) PageFacts(ctx context.Context, domain, url string) (crawl.Facts,
 // Begin asks for a lease: it takes the slots for one attempt and claims its row, or
 // says what to wait for. The slots stay closed even if the process dies.
 func (s *Store) Begin(ctx context.Context, start crawl.Start) (crawl.Lease, error) {
-	doc, err := json.Marshal(start)
+	doc, err := document("the start of a crawl", start)
 	if err != nil {
-		return crawl.Lease{}, fmt.Errorf("begin crawl of %s: %w", start.URL, err)
+		return crawl.Lease{}, err
 	}
 	row, err := retryConflicts(ctx, "begin crawl of "+start.URL, func() (dbsqlc.CrawlBeginRow, error) {
 		return s.q.CrawlBegin(ctx, doc)
@@ -84,7 +84,7 @@ func (s *Store) Record(ctx context.Context, a crawl.Attempt) (crawl.Recorded, er
 
 // attemptDocument is an attempt with how long ago it had ended, as of now.
 func attemptDocument(a crawl.Attempt) ([]byte, error) {
-	return json.Marshal(struct {
+	return document("an attempt", struct {
 		crawl.Attempt
 
 		SinceEnd int64 `json:"since_end_ms"`

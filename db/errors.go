@@ -29,7 +29,7 @@ func translate(op string, err error) error {
 	}
 }
 
-// isConflict says whether running the transaction again may succeed.
+// isConflict reports whether running the transaction again may succeed.
 func isConflict(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && (pg.Code == codeSerializationFailure || pg.Code == codeDeadlockDetected)

@@ -3,7 +3,6 @@ package db
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
@@ -37,9 +36,10 @@ func (s *Store) Robots(ctx context.Context, origin string) (crawl.Robots, error)
 // fetches in a row have now failed.
 func (s *Store) SaveRobots(ctx context.Context, r crawl.Robots) (int, error) {
 	r.Fresh = max(r.Fresh, crawl.Millis(time.Millisecond))
-	doc, err := json.Marshal(r)
+	r.Failed = r.Failed || r.Verdict == crawl.RobotsUnreachable
+	doc, err := document("robots.txt", r)
 	if err != nil {
-		return 0, fmt.Errorf("store robots.txt of %s: %w", r.Origin, err)
+		return 0, err
 	}
 	failures, err := retryConflicts(ctx, "store robots.txt of "+r.Origin, func() (int32, error) {
 		return s.q.RobotsSave(ctx, doc)

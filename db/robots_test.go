@@ -64,7 +64,7 @@ func TestRobots(t *testing.T) {
 		require.Empty(t, again.Sitemaps)
 	})
 
-	t.Run("KeepTheCrawlDelayOfAHostInTrouble", func(t *testing.T) {
+	t.Run("CountFailuresInARow", func(t *testing.T) {
 		t.Parallel()
 		r := crawl.Robots{
 			Origin: "https://trouble.example", Domain: "trouble.example", Verdict: crawl.RobotsRules,
@@ -72,7 +72,7 @@ func TestRobots(t *testing.T) {
 		}
 		require.Zero(t, save(t, r))
 		down := r
-		down.Verdict, down.CrawlDelay, down.StatusCode, down.Reason = crawl.RobotsUnreachable, nil, 503, "503"
+		down.Verdict, down.StatusCode, down.Reason = crawl.RobotsUnreachable, 503, "503"
 		require.Equal(t, 1, save(t, down))
 		require.Equal(t, 2, save(t, down))
 		got := load(t, r.Origin)

@@ -1,4 +1,4 @@
--- Rights. Whoever migrates owns the schema; workers use it as mosey_worker, which
+-- Rights. The user that migrates owns the schema; workers use it as mosey_worker, which
 -- cannot drop a trigger, nor delete or truncate history. Where the owner may not
 -- create roles, workers go on with the owner's rights.
 DO $$

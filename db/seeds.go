@@ -18,9 +18,9 @@ func (s *Store) AddSeeds(ctx context.Context, runID int64, seeds []urls.URL) (in
 	for i, u := range seeds {
 		pages[i] = crawl.Link{URL: u.String(), Domain: u.Domain(), Origin: u.Origin(), Patterns: traps.Patterns(u)}
 	}
-	doc, err := json.Marshal(pages)
+	doc, err := document("seeds", pages)
 	if err != nil {
-		return 0, fmt.Errorf("store seeds: %w", err)
+		return 0, err
 	}
 	n, err := retryConflicts(ctx, "store seeds", func() (int32, error) {
 		return s.q.SeedsAdd(ctx, dbsqlc.SeedsAddParams{RunID: runID, Pages: doc})

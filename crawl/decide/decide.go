@@ -35,7 +35,7 @@ type Ruling struct {
 	Allowed bool
 	Line    int
 	Rule    string
-	// TDMAllowed says whether robots.txt lets tdmrep.json be asked for, by TDMLine.
+	// TDMAllowed reports whether robots.txt lets tdmrep.json be asked for, by TDMLine.
 	TDMAllowed bool
 	TDMLine    int
 	// Usage is what robots.txt and tdmrep.json say about the page's use.

@@ -51,7 +51,7 @@ func Revalidated(v crawl.Visit, h http.Header, answered time.Time) crawl.Visit {
 	return next
 }
 
-// ShouldFetch says whether a page is to be asked for again: always where it never
+// ShouldFetch reports whether a page is to be asked for again: always where it never
 // was; not while its server says that it is fresh, and not within minRefetch of
 // the last visit. The reason is why not, crawl.ReasonFresh or
 // crawl.ReasonMinRefetch, empty where it is to be.

@@ -183,7 +183,7 @@ func ErrorShare(h crawl.Health) float64 {
 	return share(h, func(s crawl.Sample) bool { return s.Error })
 }
 
-// refused says whether most of the errors were refusals.
+// refused reports whether most of the errors were refusals.
 func refused(h crawl.Health) bool {
 	return share(h, func(s crawl.Sample) bool { return s.Refused }) > ErrorShare(h)/2
 }

@@ -37,7 +37,7 @@ func Subnet(addr netip.Addr) string {
 // Networks is a set of networks.
 type Networks []netip.Prefix
 
-// Contains says whether an address is in one of the networks.
+// Contains reports whether an address is in one of the networks.
 func (n Networks) Contains(addr netip.Addr) bool {
 	addr = addr.Unmap().WithZone("")
 	return slices.ContainsFunc(n, func(p netip.Prefix) bool { return p.Contains(addr) })

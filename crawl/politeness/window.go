@@ -143,7 +143,7 @@ func (w Windows) Closes(now time.Time) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// at says whether the window is open at an instant, and until when, later than
+// at reports whether the window is open at an instant, and until when, later than
 // that, this is certain: until it starts or ends or its zone's clock is changed.
 func (w window) at(t time.Time) (open bool, until time.Time) {
 	local := t.In(w.zone)

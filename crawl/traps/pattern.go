@@ -31,7 +31,7 @@ func Budget(seen, duplicates int) int {
 	return max(PatternGrace+PatternCredit*fresh-duplicates, 0)
 }
 
-// FindPattern says whether a pattern has used up its budget.
+// FindPattern reports whether a pattern has used up its budget.
 func FindPattern(pattern string, seen, duplicates int) (crawl.Trap, bool) {
 	if Budget(seen, duplicates) > 0 {
 		return crawl.Trap{}, false
@@ -137,7 +137,7 @@ func writeWord(b *strings.Builder, word string) {
 	}
 }
 
-// isHexNumber says whether a word is a long number of hexadecimal digits: eight or
+// isHexNumber reports whether a word is a long number of hexadecimal digits: eight or
 // more, of both kinds.
 func isHexNumber(word string) bool {
 	letters, numbers := 0, 0
@@ -154,7 +154,7 @@ func isHexNumber(word string) bool {
 	return letters > 0 && numbers > 0 && len(word) >= 8
 }
 
-// isDrawn says whether a text looks drawn at random rather than written: a UUID,
+// isDrawn reports whether a text looks drawn at random rather than written: a UUID,
 // or at least so many letters and digits that change from the one to the other
 // and back so many times.
 func isDrawn(s string, length, changes int) bool {
@@ -172,7 +172,7 @@ func isDrawn(s string, length, changes int) bool {
 	return len(s) >= length && changes <= 0
 }
 
-// isUUID says whether a text begins with a UUID that ends there.
+// isUUID reports whether a text begins with a UUID that ends there.
 func isUUID(s string) bool {
 	if len(s) < uuidLength || len(s) > uuidLength && (isDigit(s[uuidLength]) || isAlpha(s[uuidLength])) {
 		return false
@@ -273,7 +273,7 @@ func number(s string, low, high int) (n int, ok bool) {
 	return n, n >= low && n <= high
 }
 
-// calendarName says whether a path segment is called as a calendar would be.
+// calendarName reports whether a path segment is called as a calendar would be.
 func calendarName(segment string) bool {
 	segment = strings.ToLower(segment)
 	for _, part := range [...]string{"calend", "kalend", "event", "agenda"} {
@@ -284,7 +284,7 @@ func calendarName(segment string) bool {
 	return false
 }
 
-// calendarParam says whether a parameter of this name has a date as its value,
+// calendarParam reports whether a parameter of this name has a date as its value,
 // even one that could be a mere number.
 func calendarParam(name string) bool {
 	switch strings.ToLower(name) {

@@ -98,7 +98,7 @@ func wordHashes(text string) iter.Seq[uint64] {
 	}
 }
 
-// wordRune says whether a character is part of a word, and whether it is a word
+// wordRune reports whether a character is part of a word, and whether it is a word
 // alone.
 func wordRune(r rune) (part, alone bool) {
 	if r < utf8.RuneSelf {

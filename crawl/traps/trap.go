@@ -29,7 +29,7 @@ const (
 	DateBackMax  = 100 * 366 * day
 )
 
-// Find says whether a URL looks like a trap by itself: it takes no notice of
+// Find reports whether a URL looks like a trap by itself: it takes no notice of
 // other pages. The evidence is at most 300 bytes of printable text, fit to store.
 func Find(u urls.URL, now time.Time) (crawl.Trap, bool) {
 	path, query, _ := strings.Cut(u.RequestTarget(), "?")
@@ -156,13 +156,13 @@ func sessionTrap(segments []string, params []param) crawl.Trap {
 	return crawl.Trap{}
 }
 
-// sessionName says whether a parameter's name may be a session's.
+// sessionName reports whether a parameter's name may be a session's.
 func sessionName(name string) bool {
 	name = strings.ToLower(name)
 	return strings.Contains(name, "sess") || strings.HasSuffix(name, "sid")
 }
 
-// isSessionID says whether a value could be a session's: 16 characters hold 64 bits
+// isSessionID reports whether a value could be a session's: 16 characters hold 64 bits
 // in hexadecimal.
 func isSessionID(value string) bool { return isDrawn(value, 16, 4) }
 

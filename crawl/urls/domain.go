@@ -62,7 +62,7 @@ func RegistrableDomain(domain string) (string, error) {
 	return registrable, nil
 }
 
-// isPublicSuffix says whether domains are registered directly below host,
+// isPublicSuffix reports whether domains are registered directly below host,
 // according to the list that is compiled in; any single label is.
 func isPublicSuffix(host string) bool {
 	suffix, _ := publicsuffix.PublicSuffix(host)

@@ -6,7 +6,7 @@ import "bytes"
 // name below has, so that a name that is cut equals none of them.
 const maxParamName = 20
 
-// isSessionParam says whether a parameter of this name, in whatever case,
+// isSessionParam reports whether a parameter of this name, in whatever case,
 // carries a session id: the names that Apache Nutch (regex-normalize.xml) and
 // Heritrix (StripSessionIDs, StripSessionCFIDs) remove, and those of a few more
 // widespread programs. A page has as many URLs as visits where they stay.
@@ -24,7 +24,7 @@ func isSessionParam(name []byte) bool {
 	return bytes.HasPrefix(name, []byte("aspsessionid"))
 }
 
-// isTrackingParam says whether a query parameter of this name, in whatever
+// isTrackingParam reports whether a query parameter of this name, in whatever
 // case, tells the site where a visitor came from or who he is, and nothing
 // about the page: click and mail ids, as the query-stripping lists of Firefox
 // and Brave have them, and the campaign parameters that the makers of web
@@ -56,7 +56,7 @@ func isTrackingParam(name []byte) bool {
 	return true
 }
 
-// hasTrackingPrefix says whether a name belongs to a family of parameters.
+// hasTrackingPrefix reports whether a name belongs to a family of parameters.
 func hasTrackingPrefix(name []byte) bool {
 	for _, prefix := range [...]string{
 		"utm_", // Google Analytics, and everybody after it

@@ -80,7 +80,7 @@ func cutZone(value string) (date string, offset time.Duration) {
 	return date, 0
 }
 
-// isWeekday says whether text is the name of a day, or its first three letters.
+// isWeekday reports whether text is the name of a day, or its first three letters.
 func isWeekday(text string) bool {
 	text = strings.TrimSpace(text)
 	for day := time.Sunday; day <= time.Saturday; day++ {

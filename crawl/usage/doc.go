@@ -15,8 +15,8 @@
 //
 // # Merging
 //
-// The most restrictive signal wins, whatever the medium and whoever it is
-// addressed to: for different rules to all crawlers and to one Google documents
+// The most restrictive signal wins, in whatever medium and to whichever crawler
+// it is addressed: for different rules to all crawlers and to one Google documents
 // "the sum of the negative rules". So "index" to us does not lift a "noindex" to
 // all. Likewise a tdm-reservation of 0 does not lift a 1 of another medium,
 // which is stricter than the TDM Reservation Protocol, where the page supersedes

@@ -7,7 +7,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// Allows says whether a page may be used for a purpose, by the table in the
+// Allows reports whether a page may be used for a purpose, by the table in the
 // package's documentation, and if not why in words. An unknown purpose is never
 // allowed.
 func Allows(purpose crawl.Purpose, p Usage) (bool, string) {
@@ -27,7 +27,7 @@ func Allows(purpose crawl.Purpose, p Usage) (bool, string) {
 	return false, fmt.Sprintf("%q is no known purpose", purpose)
 }
 
-// Indexable says whether a page may be in an index at a time, and if not why.
+// Indexable reports whether a page may be in an index at a time, and if not why.
 func Indexable(p Usage, now time.Time) (bool, string) {
 	if p.NoIndex.Said() {
 		return unless("an index", objection{"noindex", p.NoIndex})
@@ -39,7 +39,7 @@ func Indexable(p Usage, now time.Time) (bool, string) {
 	return true, ""
 }
 
-// FollowLinks says whether the links of a page may be followed, and if not why.
+// FollowLinks reports whether the links of a page may be followed, and if not why.
 // Links may be marked one by one, too, which the page's signals do not tell.
 func FollowLinks(p Usage) (bool, string) {
 	return unless("following links", objection{"nofollow", p.NoFollow})

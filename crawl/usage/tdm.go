@@ -29,7 +29,7 @@ const (
 // TDM is a tdmrep.json: the rules of one origin, in their order.
 type TDM []TDMRule
 
-// TDMRule says whether the rights to text and data mining are reserved at some
+// TDMRule reports whether the rights to text and data mining are reserved at some
 // paths of an origin.
 type TDMRule struct {
 	// Location is a pattern of paths, as in robots.txt.

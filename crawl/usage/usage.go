@@ -34,7 +34,7 @@ const (
 	SourceRobotsSignals Source = "Content-Signal in robots.txt"
 )
 
-// Said says whether there is a source at all.
+// Said reports whether there is a source at all.
 func (s Source) Said() bool { return s != "" }
 
 // Usage is what the publisher of a page says about its use. Each field names

@@ -4,7 +4,7 @@
 CREATE OR REPLACE FUNCTION robots_save(p jsonb) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     t CONSTANT timestamptz := clock_timestamp();
-    v_failed CONSTANT boolean := coalesce((p ->> 'failed')::boolean, false) OR p ->> 'verdict' = 'unreachable';
+    v_failed CONSTANT boolean := coalesce((p ->> 'failed')::boolean, false);
     v_rules CONSTANT text := coalesce(p ->> 'rules', '');
     v_hash CONSTANT bytea := sha256(convert_to(coalesce(p ->> 'rules', ''), 'UTF8'));
     v_version CONSTANT bigint := (extract(EPOCH FROM t) * 1e6)::bigint;
@@ -25,10 +25,7 @@ BEGIN
         v_version, t, t + ms_interval((p ->> 'fresh_ms')::bigint))
     ON CONFLICT (origin) DO UPDATE SET
         verdict = excluded.verdict, agent = excluded.agent, rules_hash = excluded.rules_hash,
-        -- a host in trouble is not to be asked faster
-        crawl_delay_ms = CASE
-            WHEN v_failed THEN coalesce(excluded.crawl_delay_ms, r.crawl_delay_ms) ELSE excluded.crawl_delay_ms
-        END,
+        crawl_delay_ms = excluded.crawl_delay_ms,
         sitemaps = excluded.sitemaps, reason = excluded.reason, status_code = excluded.status_code,
         etag = excluded.etag, last_modified = excluded.last_modified, tdm = excluded.tdm,
         failures = CASE WHEN v_failed THEN r.failures + 1 ELSE 0 END,

@@ -238,8 +238,8 @@ ON page_crawls (domain, run_id, priority DESC, scheduled_for, id) WHERE outcome 
 CREATE INDEX page_crawls_disallowed ON page_crawls (domain) WHERE outcome = 'blocked_robots';
 -- attempts in flight, or abandoned
 CREATE INDEX page_crawls_locked ON page_crawls (domain) WHERE locked_at IS NOT NULL;
--- A page enters a run once, whoever finds it first; whatever follows says what
--- it follows, and nothing is followed twice.
+-- A page enters a run once, however often it is found. Each later crawl names the
+-- one it follows, and none is followed twice.
 CREATE UNIQUE INDEX page_crawls_first ON page_crawls (domain, run_id, page_id)
 WHERE previous_id IS NULL AND NOT prerequisite;
 CREATE UNIQUE INDEX page_crawls_follows ON page_crawls (domain, previous_id) WHERE previous_id IS NOT NULL;

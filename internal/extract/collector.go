@@ -205,7 +205,7 @@ func attributesOf(attrs []html.Attribute) attributes {
 	return a
 }
 
-// hasToken says whether a list of tokens separated by white space has token, in
+// hasToken reports whether a list of tokens separated by white space has token, in
 // whatever case.
 func hasToken(list, token string) bool {
 	for field := range strings.FieldsSeq(list) {

@@ -12,7 +12,7 @@ import (
 // most, in bytes: labels, a privacy notice, the links of a footer.
 const loginTextBytes = 1024
 
-// LoginURL says whether a URL is named like a place to log in: by the first
+// LoginURL reports whether a URL is named like a place to log in: by the first
 // label of its host ("login.example.org") or by a segment of its path, whose
 // extension, case, "-" and "_" do not count ("/user/Sign-In", "/wp-login.php").
 // A redirect from another URL to such a one means that the server asks who we
@@ -45,7 +45,7 @@ func isLoginName(name string) bool {
 	return false
 }
 
-// namesLogin says whether a title announces a login, in English.
+// namesLogin reports whether a title announces a login, in English.
 func namesLogin(title string) bool {
 	words := strings.FieldsFunc(strings.ToLower(title), func(r rune) bool { return !unicode.IsLetter(r) })
 	return slices.ContainsFunc(words, isLoginName) ||

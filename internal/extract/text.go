@@ -128,12 +128,12 @@ func (b *textBuffer) show(tag atom.Atom) {
 	}
 }
 
-// wanted says whether visible text may still be added.
+// wanted reports whether visible text may still be added.
 func (b *textBuffer) wanted() bool {
 	return !b.full && b.hidden == 0
 }
 
-// invisible says whether an element's text is not part of what a page says.
+// invisible reports whether an element's text is not part of what a page says.
 func invisible(tag atom.Atom) bool {
 	switch tag {
 	case atom.Iframe, atom.Noembed, atom.Noframes, atom.Script, atom.Style, atom.Template, atom.Title:

@@ -154,7 +154,7 @@ func (r *Rules) seal() {
 	r.temoto = newTemoto(r.rules)
 }
 
-// Decide says whether a path with its query, as in the request target
+// Decide reports whether a path with its query, as in the request target
 // ("/a/b?x=1"), may be fetched. A missing leading slash is added.
 func (r *Rules) Decide(pathAndQuery string) Decision {
 	if pathAndQuery == "/robots.txt" {

@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/usage"
+	"github.com/mosey-web/mosey/internal/robots"
 	"github.com/mosey-web/mosey/internal/ruling"
 )
 
@@ -36,7 +38,7 @@ func factsOf(url string, version int64, verdict crawl.RobotsVerdict) (crawl.Fact
 
 func TestFacts(t *testing.T) {
 	t.Parallel()
-	const rules = "User-agent: mosey\nDisallow: /private\nContent-Signal: ai-train=no\n"
+	rules := robots.Parse([]byte("User-agent: mosey\nDisallow: /private\n")).Rules("mosey").String()
 
 	t.Run("SayWhichLineDecides", func(t *testing.T) {
 		t.Parallel()
@@ -73,7 +75,8 @@ func TestFacts(t *testing.T) {
 
 	t.Run("AddWhatTDMRepSays", func(t *testing.T) {
 		t.Parallel()
-		tdm := json.RawMessage(`[{"location":"/a*","tdm-reservation":1}]`)
+		tdm, err := json.Marshal(usage.TDM{{Location: "/a*", Reserved: true}})
+		require.NoError(t, err)
 		s := &store{robots: crawl.Robots{Version: 1, TDM: tdm}}
 		r, err := ruling.New(s)
 		require.NoError(t, err)

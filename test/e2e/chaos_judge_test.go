@@ -230,9 +230,34 @@ func (c *chaos) judgeWorkflows(t *testing.T) {
 		require.NoError(t, err)
 		return resp.GetCount()
 	}
-	require.Eventually(t, func() bool { return count("Running") == 0 }, time.Minute, time.Second, "workflows go on")
+	for deadline := time.Now().Add(time.Minute); count("Running") > 0; <-time.After(time.Second) {
+		require.True(t, time.Now().Before(deadline), "workflows go on: %s", c.running(t))
+	}
 	for _, status := range []string{"Failed", "TimedOut", "Terminated", "Canceled"} {
 		require.Zero(t, count(status), status)
 	}
 	t.Logf("%d workflows completed", count("Completed"))
+}
+
+// running lists the workflows that have not ended, and what they wait for.
+func (c *chaos) running(t *testing.T) string {
+	t.Helper()
+	resp, err := c.client.ListWorkflow(t.Context(), &workflowservice.ListWorkflowExecutionsRequest{
+		Query: "ExecutionStatus = 'Running'",
+	})
+	require.NoError(t, err)
+	var lines []string
+	for _, e := range resp.GetExecutions() {
+		line := e.GetExecution().GetWorkflowId()
+		d, err := c.client.DescribeWorkflowExecution(t.Context(), line, "")
+		require.NoError(t, err)
+		for _, a := range d.GetPendingActivities() {
+			line += fmt.Sprintf(" %s attempt %d %s %s", a.GetActivityType().GetName(), a.GetAttempt(), a.GetState(), a.GetLastFailure().GetMessage())
+		}
+		if w := d.GetPendingWorkflowTask(); w != nil {
+			line += fmt.Sprintf(" workflow task attempt %d", w.GetAttempt())
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
 }

@@ -40,7 +40,7 @@ func (b Cached) Serve(v *Visit) {
 	v.Answer()
 }
 
-// holds says whether a request's conditions ask for a 304 (RFC 9110 §13.2.2).
+// holds reports whether a request's conditions ask for a 304 (RFC 9110 §13.2.2).
 func (b Cached) holds(asked http.Header) bool {
 	if tag := asked.Get("If-None-Match"); tag != "" {
 		return tag == b.ETag

@@ -1,0 +1,38 @@
+package db
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
+// document writes a document as the database takes it. What foreign servers send
+// is in it, so that it is made fit to store here, once: invalid UTF-8 is U+FFFD in
+// JSON anyway, and so is NUL, which Postgres cannot store in text.
+func document(what string, v any) ([]byte, error) {
+	doc, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("write %s: %w", what, err)
+	}
+	return withoutNUL(doc), nil
+}
+
+// nul is a NUL in JSON.
+var nul = []byte(`\u0000`)
+
+// withoutNUL replaces each NUL in a JSON document by U+FFFD. A backslash that is
+// itself escaped is no part of one.
+func withoutNUL(doc []byte) []byte {
+	for from := 0; ; {
+		i := bytes.Index(doc[from:], nul)
+		if i < 0 {
+			return doc
+		}
+		at := from + i
+		before := len(doc[:at]) - len(bytes.TrimRight(doc[:at], `\`))
+		if before%2 == 0 {
+			copy(doc[at:], `\ufffd`)
+		}
+		from = at + len(nul)
+	}
+}
