@@ -20,7 +20,7 @@ const refsPerLink = 4
 type collector struct {
 	limits Limits
 
-	title       string
+	signals     crawl.Signals
 	base        string
 	canonicals  []string
 	metas       []Meta
@@ -101,11 +101,16 @@ func (c *collector) addMeta(name, content string) {
 
 // setTitle takes the text of a title element.
 func (c *collector) setTitle(text string) {
-	if c.title == "" {
-		title := textBuffer{limit: c.limits.MaxTitleBytes}
-		title.add(text)
-		c.title = title.String()
+	if c.signals.Title == "" {
+		c.signals.Title = c.clean(text)
 	}
+}
+
+// clean makes text fit to show: as a title is cleaned, and as long at the most.
+func (c *collector) clean(text string) string {
+	buffer := textBuffer{limit: c.limits.MaxTitleBytes}
+	buffer.add(text)
+	return buffer.String()
 }
 
 func (c *collector) addRef(href string, noFollow bool) {
@@ -133,7 +138,7 @@ func (c *collector) page(pageURL urls.URL) Page {
 		}
 	}
 	page := Page{
-		Signals: crawl.Signals{Title: c.title}, Text: c.text.String(), Language: c.language,
+		Signals: c.signals, Text: c.text.String(), Language: c.language,
 		Metas:        c.metas,
 		LinksDropped: c.refsDropped,
 	}
