@@ -31,7 +31,7 @@ func (a *Activities) SetControl(ctx context.Context, in SetControlInput) error {
 		if err := json.Unmarshal(in.Value, &text); err != nil {
 			return badInput(fmt.Errorf("%w: window %s: want text", crawl.ErrInvalid, in.Value))
 		}
-		if _, err := politeness.ParseWindows(text); err != nil {
+		if _, err := politeness.ParseWindows(text); text != "" && err != nil {
 			return badInput(err)
 		}
 	}

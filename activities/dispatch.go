@@ -18,7 +18,7 @@ type RunStore interface {
 	EndRun(ctx context.Context, id int64, reason string) (bool, error)
 	StopRun(ctx context.Context, id int64, reason string) (bool, error)
 	ClaimDomains(ctx context.Context, runID int64, most int) ([]string, error)
-	Activity(ctx context.Context, runID int64) (active, busy int, err error)
+	Activity(ctx context.Context, runID int64) (crawl.Activity, error)
 	NextDue(ctx context.Context, runID int64) (time.Time, error)
 }
 
@@ -56,7 +56,7 @@ const (
 
 // Dispatch claims domains that have due work, up to the run's cap, and starts
 // their workflows or wakes them. One that cannot be started harms no other. Where
-// nothing is active and nothing due it ends the run, unless it is a standing one.
+// nothing is active, due or paused it ends the run, unless it is a standing one.
 func (a *Activities) Dispatch(ctx context.Context, in DispatchInput) (DispatchResult, error) {
 	run, err := a.store.Run(ctx, in.Run)
 	if err != nil {
@@ -65,13 +65,13 @@ func (a *Activities) Dispatch(ctx context.Context, in DispatchInput) (DispatchRe
 	if run.Status != crawl.RunRunning {
 		return DispatchResult{Ended: true, Reason: string(run.Status)}, nil
 	}
-	active, busy, err := a.store.Activity(ctx, run.ID)
+	now, err := a.store.Activity(ctx, run.ID)
 	if err != nil {
 		return DispatchResult{}, err
 	}
-	res := DispatchResult{Active: active}
+	res := DispatchResult{Active: now.Active}
 	var domains []string
-	if room := min(*run.Settings.MaxDomains-active, dispatchBatch); room > 0 {
+	if room := min(*run.Settings.MaxDomains-now.Active, dispatchBatch); room > 0 {
 		if domains, err = a.store.ClaimDomains(ctx, run.ID, room); err != nil {
 			return res, err
 		}
@@ -79,12 +79,12 @@ func (a *Activities) Dispatch(ctx context.Context, in DispatchInput) (DispatchRe
 	res.Failed = a.startDomains(ctx, domains, run)
 	res.Started = len(domains) - res.Failed
 	res.Active += len(domains)
-	if busy == 0 && len(domains) == 0 && !*run.Settings.Standing {
+	if now.Busy+now.Paused+len(domains) == 0 && !*run.Settings.Standing {
 		res.Ended, res.Reason = true, "nothing left that is due"
 		_, err = a.store.EndRun(ctx, run.ID, res.Reason)
 		return res, err
 	}
-	res.NextIn, err = a.nextLook(ctx, run.ID, busy+len(domains) > 0, len(domains) == dispatchBatch)
+	res.NextIn, err = a.nextLook(ctx, run.ID, now.Busy+len(domains) > 0, len(domains) == dispatchBatch)
 	return res, err
 }
 

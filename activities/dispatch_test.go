@@ -119,6 +119,31 @@ func TestDispatch(t *testing.T) {
 		require.Empty(t, b.starter.domains)
 	})
 
+	t.Run("KeepsARunOfWhichADomainIsPaused", func(t *testing.T) {
+		t.Parallel()
+		b := prepare(t, crawl.Settings{}, "a.test")
+		require.NoError(t, b.control("a.test", crawl.ControlPause, nil))
+		require.Equal(t, activities.DispatchResult{}, dispatch(t, b))
+		require.NoError(t, b.store.LiftControls(t.Context(), "a.test", "a test", crawl.ControlPause))
+		require.Equal(t, activities.DispatchResult{Started: 1, Active: 1}, dispatch(t, b))
+	})
+
+	t.Run("LooksAgainWhenSomethingIsDue", func(t *testing.T) {
+		t.Parallel()
+		b := prepare(t, crawl.Settings{Standing: new(true)}, "a.test", "b.test")
+		look := func() time.Duration {
+			res, err := call[activities.DispatchResult](t, b.acts, b.acts.Dispatch, activities.DispatchInput{Run: runName})
+			require.NoError(t, err)
+			return time.Duration(res.NextIn)
+		}
+		require.Equal(t, time.Minute, look(), "a wake-up can be lost while domains are active")
+		finish(t, b, "a.test")
+		finish(t, b, "b.test")
+		require.Zero(t, look(), "an idle run is woken")
+		b.exec(t, "UPDATE run_domains SET next_due_at = now() + interval '1 hour' WHERE domain = 'a.test'")
+		require.InDelta(t, time.Hour, look(), float64(time.Minute))
+	})
+
 	t.Run("ReclaimsADomainWhoseStartWasLost", func(t *testing.T) {
 		t.Parallel()
 		b := prepare(t, crawl.Settings{}, "a.test")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
@@ -122,11 +123,12 @@ func (a *Activities) keepClaim(ctx context.Context, domain string, wait time.Dur
 }
 
 func runNames(f crawl.Facts) []string {
-	names := make([]string, 0, min(len(f.Runs), runsShown))
-	for _, r := range f.Runs[:cap(names)] {
-		names = append(names, r.Name)
+	names := make([]string, len(f.Runs))
+	for i, r := range f.Runs {
+		names[i] = r.Name
 	}
-	return names
+	slices.Sort(names)
+	return names[:min(len(names), runsShown)]
 }
 
 // step carries out one decision. It returns the facts for the next one, or true
@@ -186,6 +188,7 @@ func (b *batch) wait(ctx context.Context, facts crawl.Facts, d decide.Decision) 
 		return facts, true, nil
 	case wait > b.patience() || b.pages >= b.in.MaxPages || !sleep(ctx, wait):
 		b.then(StepFetch, d.Crawl.URL, durableWait(wait), d.Reason)
+		b.res.Queued = b.in.Queued
 		return facts, true, nil
 	}
 	facts.Now = d.Until

@@ -27,6 +27,9 @@ const (
 	// seedFilterSpan is when no more robots.txt is asked for. The rest is left to the
 	// domains' workflows, which ask for it before any page.
 	seedFilterSpan = time.Minute
+	// dispatchFirst is how long the dispatcher has to start domains, whose workflows
+	// then ask for their robots.txt themselves.
+	dispatchFirst = 3 * time.Second
 	// seedFilterParallel is how many are asked for at once.
 	seedFilterParallel = 64
 )
@@ -39,15 +42,19 @@ type seedFilter struct {
 	until time.Time
 }
 
-// FilterSeeds closes the seeds of a run that robots.txt forbids, so that their
-// domains need no workflow of their own. It asks for the robots.txt of many origins
-// at once, beside the workflows that have begun to crawl, and stops after a minute.
+// FilterSeeds closes the seeds of a run that robots.txt forbids, of domains that
+// wait for their turn, so that they need no workflow of their own. It asks for the
+// robots.txt of many origins at once, beside the workflows that have begun to crawl,
+// and stops after a minute.
 func (a *Activities) FilterSeeds(ctx context.Context, in FilterSeedsInput) (FilterSeedsResult, error) {
 	defer heartbeat(ctx)()
 	var res FilterSeedsResult
 	run, err := a.store.Run(ctx, in.Run)
 	if err != nil {
 		return res, orBadInput(err)
+	}
+	if !sleep(ctx, dispatchFirst) {
+		return res, nil
 	}
 	f := &seedFilter{Activities: a, run: run, until: time.Now().Add(seedFilterSpan)}
 	for after := int64(0); time.Now().Before(f.until) && !stopping(ctx); {

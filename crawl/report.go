@@ -60,6 +60,15 @@ type Progress struct {
 	DeferredDomains []DeferredDomain `json:"deferred_domains,omitempty"`
 }
 
+// Activity is what keeps a run going.
+type Activity struct {
+	// Active counts the domains that the run has claimed, Busy the claimed domains, by
+	// whichever run, that have work for it.
+	Active, Busy int
+	// Paused counts the domains with work for it that a person has paused.
+	Paused int
+}
+
 // Waiting is what an active domain waits for.
 type Waiting struct {
 	Domain string `json:"domain"`

@@ -78,11 +78,12 @@ func (s *Store) NextSeeding(ctx context.Context, id int64) (int64, error) {
 	return n, translate("count a seeding", err)
 }
 
-// Activity returns how many domains the run has claimed, and how many claimed
-// domains, by whichever run, have work for it.
-func (s *Store) Activity(ctx context.Context, runID int64) (active, busy int, err error) {
+// Activity returns what keeps a run going.
+func (s *Store) Activity(ctx context.Context, runID int64) (crawl.Activity, error) {
 	row, err := s.q.RunActivity(ctx, &runID)
-	return int(row.Active), int(row.Busy), translate("count active domains", err)
+	return crawl.Activity{
+		Active: int(row.Active), Busy: int(row.Busy), Paused: int(row.Paused),
+	}, translate("count active domains", err)
 }
 
 // NextDue returns when a run has something due next that is not due yet; zero is

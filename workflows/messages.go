@@ -30,6 +30,8 @@ const (
 	UpdateAddURLs = "add-urls"
 	// QueryState returns a domain's DomainState.
 	QueryState = "state"
+	// QueryStarted returns whether a seeding has stored its seeds and started its run.
+	QueryStarted = "started"
 )
 
 // TypeUnavailable is the type of an update's error if what it decides could not be

@@ -144,6 +144,7 @@ func TestNames(t *testing.T) {
 	message("update", workflows.UpdateSetWindow, workflows.SetWindow{})
 	message("update", workflows.UpdateAddURLs, workflows.AddURLs{})
 	message("query", workflows.QueryState, workflows.DomainState{})
+	message("query", workflows.QueryStarted, nil)
 	n.add("task-queue", crawl.TaskQueue)
 	n.add("task-queue", crawl.ControlTaskQueue)
 	for _, key := range workflows.SearchAttributes() {

@@ -72,7 +72,12 @@ func SeedWorkflow(ctx workflow.Context, in SeedInput) (SeedResult, error) {
 		return SeedResult{}, temporal.NewNonRetryableApplicationError(err.Error(), activities.TypeBadInput, nil)
 	}
 	var res SeedResult
-	err := workflow.ExecuteActivity(withSeedOptions(ctx, "store the seeds of run "+in.Run), act.StoreSeeds,
+	started := false
+	err := workflow.SetQueryHandler(ctx, QueryStarted, func() (bool, error) { return started, nil })
+	if err != nil {
+		return res, err
+	}
+	err = workflow.ExecuteActivity(withSeedOptions(ctx, "store the seeds of run "+in.Run), act.StoreSeeds,
 		activities.StoreSeedsInput{Run: in.Run, URLs: in.URLs, Settings: in.Settings}).Get(ctx, &res.StoreSeedsResult)
 	if err != nil {
 		return res, err
@@ -82,6 +87,7 @@ func SeedWorkflow(ctx workflow.Context, in SeedInput) (SeedResult, error) {
 	if err != nil {
 		return res, err
 	}
+	started = true
 	// beside the crawl: one slow seed must not hold the others up
 	err = workflow.ExecuteActivity(withFilterOptions(ctx, "robots.txt of the seeds of run "+in.Run), act.FilterSeeds,
 		activities.FilterSeedsInput{Run: in.Run}).Get(ctx, &res.FilterSeedsResult)

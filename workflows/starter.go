@@ -3,6 +3,7 @@ package workflows
 import (
 	"context"
 	"fmt"
+	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
@@ -53,6 +54,33 @@ func (s Starter) StartSeed(ctx context.Context, n int64, in SeedInput) (client.W
 		return nil, fmt.Errorf("start %s: %w", opts.ID, err)
 	}
 	return run, nil
+}
+
+// startedPoll is how often a seeding is asked whether its run has started.
+const startedPoll = 50 * time.Millisecond
+
+// AwaitStarted waits until a seeding has stored its seeds and started its run, or has
+// failed. What it does beside the run is not waited for.
+func (s Starter) AwaitStarted(ctx context.Context, seeding client.WorkflowRun) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- seeding.Get(ctx, nil) }()
+	tick := time.NewTicker(startedPoll)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-ended:
+			return err
+		case <-tick.C:
+		}
+		v, err := s.Client.QueryWorkflow(ctx, seeding.GetID(), seeding.GetRunID(), QueryStarted)
+		started := false
+		// a worker that cannot be asked yet is asked again; what is wrong ends the seeding
+		if err == nil && v.Get(&started) == nil && started {
+			return nil
+		}
+	}
 }
 
 func startOptions(id, summary string, attrs ...temporal.SearchAttributeUpdate) client.StartWorkflowOptions {

@@ -16,7 +16,14 @@ SELECT
     count(*) FILTER (WHERE d.last_crawl_run_id = $1 OR EXISTS (
         SELECT 1 FROM run_domains AS rd
         WHERE rd.domain = d.domain AND rd.run_id = $1 AND rd.next_due_at < 'infinity'
-    ))::bigint AS busy
+    ))::bigint AS busy,
+    (
+        SELECT count(*) FROM domain_controls AS c
+        INNER JOIN run_domains AS p ON c.domain = p.domain
+        WHERE
+            p.run_id = $1 AND p.next_due_at IS NOT NULL AND c.kind = 'pause'
+            AND c.lifted_at IS NULL AND (c.until IS NULL OR c.until > now())
+    )::bigint AS paused
 FROM domains AS d
 WHERE d.claimed_by IS NOT NULL AND d.claim_expires_at > now()
 `
@@ -24,14 +31,15 @@ WHERE d.claimed_by IS NOT NULL AND d.claim_expires_at > now()
 type RunActivityRow struct {
 	Active int64
 	Busy   int64
+	Paused int64
 }
 
-// Whether anything keeps a run going: domains it claimed, and domains claimed by
-// any run that have work for this one.
+// What keeps a run going: domains it claimed, domains claimed by any run that have
+// work for this one, and domains with work that a person has paused.
 func (q *Queries) RunActivity(ctx context.Context, runID *int64) (RunActivityRow, error) {
 	row := q.db.QueryRow(ctx, runActivity, runID)
 	var i RunActivityRow
-	err := row.Scan(&i.Active, &i.Busy)
+	err := row.Scan(&i.Active, &i.Busy, &i.Paused)
 	return i, err
 }
 

@@ -31,6 +31,7 @@ FROM page_crawls AS c INNER JOIN domains AS d ON c.domain = d.domain
 WHERE
     c.run_id = $1 AND c.id > $2 AND c.outcome IS NULL AND c.locked_at IS NULL
     AND c.depth = 0 AND c.previous_id IS NULL AND d.status <> 'blocked'
+    AND (d.claim_expires_at IS NULL OR d.claim_expires_at < now())
 ORDER BY c.id LIMIT $3
 `
 
@@ -46,7 +47,8 @@ type SeedsOpenRow struct {
 	Facts  []byte
 }
 
-// Seeds of a run that have not been tried yet, as crawl.CrawlFacts.
+// Seeds of a run that have not been tried yet, as crawl.CrawlFacts, of domains
+// without a workflow.
 func (q *Queries) SeedsOpen(ctx context.Context, arg SeedsOpenParams) ([]SeedsOpenRow, error) {
 	rows, err := q.db.Query(ctx, seedsOpen, arg.RunID, arg.After, arg.Max)
 	if err != nil {

@@ -63,15 +63,22 @@ FROM (
     WHERE c.run_id = @run_id AND c.outcome IS NULL AND NOT c.prerequisite LIMIT @bound
 ) AS o;
 
--- Whether anything keeps a run going: domains it claimed, and domains claimed by
--- any run that have work for this one.
+-- What keeps a run going: domains it claimed, domains claimed by any run that have
+-- work for this one, and domains with work that a person has paused.
 -- name: RunActivity :one
 SELECT
     count(*) FILTER (WHERE d.last_crawl_run_id = @run_id)::bigint AS active,
     count(*) FILTER (WHERE d.last_crawl_run_id = @run_id OR EXISTS (
         SELECT 1 FROM run_domains AS rd
         WHERE rd.domain = d.domain AND rd.run_id = @run_id AND rd.next_due_at < 'infinity'
-    ))::bigint AS busy
+    ))::bigint AS busy,
+    (
+        SELECT count(*) FROM domain_controls AS c
+        INNER JOIN run_domains AS p ON c.domain = p.domain
+        WHERE
+            p.run_id = @run_id AND p.next_due_at IS NOT NULL AND c.kind = 'pause'
+            AND c.lifted_at IS NULL AND (c.until IS NULL OR c.until > now())
+    )::bigint AS paused
 FROM domains AS d
 WHERE d.claimed_by IS NOT NULL AND d.claim_expires_at > now();
 

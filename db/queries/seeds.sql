@@ -10,11 +10,13 @@ INSERT INTO staged_seeds (run_id, url) VALUES (@run_id, @url);
 -- name: SeedsUnstage :exec
 DELETE FROM staged_seeds WHERE run_id = @run_id AND id <= @last_id;
 
--- Seeds of a run that have not been tried yet, as crawl.CrawlFacts.
+-- Seeds of a run that have not been tried yet, as crawl.CrawlFacts, of domains
+-- without a workflow.
 -- name: SeedsOpen :many
 SELECT c.id, c.domain, crawl_facts(c.id)::jsonb AS facts
 FROM page_crawls AS c INNER JOIN domains AS d ON c.domain = d.domain
 WHERE
     c.run_id = @run_id AND c.id > @after AND c.outcome IS NULL AND c.locked_at IS NULL
     AND c.depth = 0 AND c.previous_id IS NULL AND d.status <> 'blocked'
+    AND (d.claim_expires_at IS NULL OR d.claim_expires_at < now())
 ORDER BY c.id LIMIT @max;
