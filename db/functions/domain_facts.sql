@@ -54,81 +54,93 @@ END
 $$;
 
 -- What is stored about a domain itself: crawl.DomainFacts.
-CREATE OR REPLACE FUNCTION domain_state(p_domain text) RETURNS jsonb LANGUAGE sql STABLE
-RETURN jsonb_build_object(
-    'name', p_domain,
-    'status', (SELECT d.status FROM domains d WHERE d.domain = p_domain),
-    'reason', (SELECT d.status_reason FROM domains d WHERE d.domain = p_domain),
-    'deferred_until', (SELECT d.next_crawl_after FROM domains d WHERE d.domain = p_domain),
-    'controls', (
-        SELECT jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
-            'kind', c.kind, 'value', c.value, 'reason', c.reason, 'set_by', c.set_by, 'set_at', c.set_at,
-            'until', c.until
-        )) ORDER BY c.kind)
-        FROM domain_controls c
-        WHERE c.domain = p_domain AND c.lifted_at IS NULL AND (c.until IS NULL OR c.until > clock_timestamp())
-    ),
-    'crawl_delay_ms', (SELECT max(ro.crawl_delay_ms) FROM robots ro WHERE ro.domain = p_domain),
-    'health', (SELECT h.health FROM domain_health h WHERE h.domain = p_domain),
-    'slot_free_at', (SELECT s.free_at FROM politeness_slots s WHERE s.key = 'domain:' || p_domain),
-    'slot_reason', (SELECT s.reason FROM politeness_slots s WHERE s.key = 'domain:' || p_domain)
-);
+CREATE OR REPLACE FUNCTION domain_state(p_domain text) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN jsonb_build_object(
+        'name', p_domain,
+        'status', (SELECT d.status FROM domains d WHERE d.domain = p_domain),
+        'reason', (SELECT d.status_reason FROM domains d WHERE d.domain = p_domain),
+        'deferred_until', (SELECT d.next_crawl_after FROM domains d WHERE d.domain = p_domain),
+        'controls', (
+            SELECT jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
+                'kind', c.kind, 'value', c.value, 'reason', c.reason, 'set_by', c.set_by, 'set_at', c.set_at,
+                'until', c.until
+            )) ORDER BY c.kind)
+            FROM domain_controls c
+            WHERE c.domain = p_domain AND c.lifted_at IS NULL AND (c.until IS NULL OR c.until > clock_timestamp())
+        ),
+        'crawl_delay_ms', (SELECT max(ro.crawl_delay_ms) FROM robots ro WHERE ro.domain = p_domain),
+        'health', (SELECT h.health FROM domain_health h WHERE h.domain = p_domain),
+        'slot_free_at', (SELECT s.free_at FROM politeness_slots s WHERE s.key = 'domain:' || p_domain),
+        'slot_reason', (SELECT s.reason FROM politeness_slots s WHERE s.key = 'domain:' || p_domain)
+    );
+END
+$$;
 
 -- What is stored about an origin's robots.txt: crawl.RobotsFacts.
-CREATE OR REPLACE FUNCTION robots_facts(p_origin text) RETURNS jsonb LANGUAGE sql STABLE
-RETURN (
-    SELECT jsonb_build_object(
-        'verdict', ro.verdict, 'version', ro.version, 'expires_at', ro.expires_at, 'reason', ro.reason,
-        'agent', ro.agent, 'tdm_known', ro.tdm IS NOT NULL)
-    FROM robots ro WHERE ro.origin = p_origin
-);
+CREATE OR REPLACE FUNCTION robots_facts(p_origin text) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (
+        SELECT jsonb_build_object(
+            'verdict', ro.verdict, 'version', ro.version, 'expires_at', ro.expires_at, 'reason', ro.reason,
+            'agent', ro.agent, 'tdm_known', ro.tdm IS NOT NULL)
+        FROM robots ro WHERE ro.origin = p_origin
+    );
+END
+$$;
 
 -- What is stored about a crawl and its page: crawl.CrawlFacts.
-CREATE OR REPLACE FUNCTION crawl_facts(p_crawl_id bigint) RETURNS jsonb LANGUAGE sql STABLE
-RETURN (
-    SELECT jsonb_build_object(
-        'id', c.id, 'url', c.url, 'kind', c.kind, 'origin', p.origin, 'depth', c.depth, 'redirects', c.redirects,
-        'priority', c.priority, 'scheduled_for', c.scheduled_for, 'locked_at', c.locked_at, 'outcome', c.outcome,
-        'attempt', (
-            SELECT count(*) FROM page_crawls x
-            WHERE x.page_id = c.page_id AND x.run_id = c.run_id AND x.id <= c.id AND NOT x.prerequisite
-        ),
-        'visit', jsonb_strip_nulls(jsonb_build_object(
-            'at', p.fetched_at, 'fresh_until', p.fresh_until, 'etag', p.etag, 'last_modified', p.last_modified,
-            'content', encode(p.content_hash, 'hex')
-        )),
-        'patterns', (
-            SELECT jsonb_agg(jsonb_build_object(
-                'pattern', u.pattern, 'seen', u.seen, 'duplicates', u.duplicates, 'recent', u.recent))
-            FROM unnest(p.patterns) k CROSS JOIN LATERAL (
-                SELECT x.pattern, x.seen, x.duplicates, x.recent FROM url_patterns x
-                WHERE x.domain = p.domain AND x.pattern = k LIMIT 1
-            ) u
-        ),
-        'robots', robots_facts(p.origin)
-    )
-    FROM page_crawls c INNER JOIN pages p ON c.page_id = p.id WHERE c.id = p_crawl_id
-);
+CREATE OR REPLACE FUNCTION crawl_facts(p_crawl_id bigint) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (
+        SELECT jsonb_build_object(
+            'id', c.id, 'url', c.url, 'kind', c.kind, 'origin', p.origin, 'depth', c.depth, 'redirects', c.redirects,
+            'priority', c.priority, 'scheduled_for', c.scheduled_for, 'locked_at', c.locked_at, 'outcome', c.outcome,
+            'attempt', (
+                SELECT count(*) FROM page_crawls x
+                WHERE x.page_id = c.page_id AND x.run_id = c.run_id AND x.id <= c.id AND NOT x.prerequisite
+            ),
+            'visit', jsonb_strip_nulls(jsonb_build_object(
+                'at', p.fetched_at, 'fresh_until', p.fresh_until, 'etag', p.etag, 'last_modified', p.last_modified,
+                'content', encode(p.content_hash, 'hex')
+            )),
+            'patterns', (
+                SELECT jsonb_agg(jsonb_build_object(
+                    'pattern', u.pattern, 'seen', u.seen, 'duplicates', u.duplicates, 'recent', u.recent))
+                FROM unnest(p.patterns) k CROSS JOIN LATERAL (
+                    SELECT x.pattern, x.seen, x.duplicates, x.recent FROM url_patterns x
+                    WHERE x.domain = p.domain AND x.pattern = k LIMIT 1
+                ) u
+            ),
+            'robots', robots_facts(p.origin)
+        )
+        FROM page_crawls c INNER JOIN pages p ON c.page_id = p.id WHERE c.id = p_crawl_id
+    );
+END
+$$;
 
 -- The facts of one page in each run, whatever has become of it there: what
 -- explains it.
-CREATE OR REPLACE FUNCTION page_facts(p_domain text, p_url text) RETURNS jsonb LANGUAGE sql STABLE
-RETURN jsonb_build_object(
-    'now', clock_timestamp(),
-    'domain', domain_state(p_domain),
-    'runs', (
-        SELECT coalesce(jsonb_agg(jsonb_build_object(
-            'id', r.id, 'name', r.name, 'status', r.status, 'settings', r.settings, 'seed', rd.seed,
-            'pages_started', r.pages_started, 'domain_started', rd.pages_started,
-            'crawl', crawl_facts((
-                SELECT c.id FROM page_crawls c
-                WHERE c.page_id = p.id AND c.run_id = r.id AND NOT c.prerequisite
-                ORDER BY c.created_at DESC, c.id DESC LIMIT 1
-            ))
-        ) ORDER BY r.id), '[]')
-        FROM pages p
-        INNER JOIN run_domains rd ON rd.domain = p.domain
-        INNER JOIN crawl_runs r ON r.id = rd.run_id
-        WHERE p.domain = p_domain AND p.url = p_url
-    )
-);
+CREATE OR REPLACE FUNCTION page_facts(p_domain text, p_url text) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN jsonb_build_object(
+        'now', clock_timestamp(),
+        'domain', domain_state(p_domain),
+        'runs', (
+            SELECT coalesce(jsonb_agg(jsonb_build_object(
+                'id', r.id, 'name', r.name, 'status', r.status, 'settings', r.settings, 'seed', rd.seed,
+                'pages_started', r.pages_started, 'domain_started', rd.pages_started,
+                'crawl', crawl_facts((
+                    SELECT c.id FROM page_crawls c
+                    WHERE c.page_id = p.id AND c.run_id = r.id AND NOT c.prerequisite
+                    ORDER BY c.created_at DESC, c.id DESC LIMIT 1
+                ))
+            ) ORDER BY r.id), '[]')
+            FROM pages p
+            INNER JOIN run_domains rd ON rd.domain = p.domain
+            INNER JOIN crawl_runs r ON r.id = rd.run_id
+            WHERE p.domain = p_domain AND p.url = p_url
+        )
+    );
+END
+$$;
