@@ -118,6 +118,9 @@ type Signals struct {
 	Title string `json:"title,omitempty"`
 	// Canonical is the first valid link rel=canonical, resolved and canonical.
 	Canonical string `json:"canonical_url,omitempty"`
+	// Generator is the software that the page says it was made with, cleaned as a
+	// title is.
+	Generator string `json:"generator,omitempty"`
 }
 
 // Charge is a pattern that a page counts for.

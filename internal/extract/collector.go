@@ -87,7 +87,11 @@ func (c *collector) meta(attrs attributes) {
 	if strings.EqualFold(strings.TrimSpace(attrs.httpEquiv), "refresh") {
 		c.addRef(refreshTarget(attrs.content), false)
 	}
-	c.addMeta(strings.TrimSpace(attrs.name), attrs.content)
+	name := strings.TrimSpace(attrs.name)
+	if strings.EqualFold(name, "generator") && c.signals.Generator == "" {
+		c.signals.Generator = c.clean(attrs.content)
+	}
+	c.addMeta(name, attrs.content)
 }
 
 // addMeta keeps an element that speaks of what may be done with the page.

@@ -232,6 +232,7 @@ func TestHTMLCanonicalLanguage(t *testing.T) {
 		"canonical on a base":      {`<link rel=canonical href=a><base href=//example.net/b/>`, extract.Page{Signals: crawl.Signals{Canonical: "https://example.net/b/a"}}},
 		"first valid canonical":    {`<link rel=canonical href="http://"><link rel=Canonical href=/a><link rel=canonical href=/b>`, extract.Page{Signals: crawl.Signals{Canonical: "https://example.org/a"}}},
 		"language":                 {`<html lang="pt-BR">`, extract.Page{Language: "pt-BR"}},
+		"generator":                {`<meta name=Generator content=" Hugo   0.1 "><meta name=generator content=b>`, extract.Page{Signals: crawl.Signals{Generator: "Hugo 0.1"}}},
 		"language with spaces":     {`<html LANG=" en ">`, extract.Page{Language: "en"}},
 		"language of a paragraph":  {`<p lang=en>`, extract.Page{}},
 		"language too long":        {`<html lang="` + strings.Repeat("x", 36) + `">`, extract.Page{}},
