@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/cmd/internal/audit"
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db"
 )
@@ -29,7 +30,7 @@ func (c *auditCmd) Run(ctx context.Context, e *env) error {
 		if c.Run_ != "" {
 			run, err := store.Run(ctx, c.Run_)
 			if errors.Is(err, crawl.ErrNotFound) {
-				return usagef("run %q does not exist; mosey status lists all", c.Run_)
+				return wiring.Usagef("run %q does not exist; mosey status lists all", c.Run_)
 			}
 			if err != nil {
 				return err
@@ -56,7 +57,8 @@ func (c *auditCmd) Run(ctx context.Context, e *env) error {
 
 func printAudit(w io.Writer, a crawl.Audit) {
 	gaps := func(name string, g crawl.Gaps) {
-		fmt.Fprintf(w, "%-12s %d requests, %d gaps, %d violations\n", name, g.Requests, g.Gaps, g.Violations)
+		fmt.Fprintf(w, "%-12s %s, %s, %s\n", name,
+			count(g.Requests, "request"), count(g.Gaps, "gap"), count(g.Violations, "violation"))
 		if g.Gaps > 0 {
 			fmt.Fprintf(w, "%-12s min %s, median %s, p99 %s; beyond what was due: median %s, p99 %s\n", "",
 				millis(g.Min), millis(g.P50), millis(g.P99), millis(g.OverP50), millis(g.OverP99))
@@ -65,10 +67,11 @@ func printAudit(w io.Writer, a crawl.Audit) {
 	gaps("domains", a.Domains)
 	gaps("addresses", a.IPs)
 	gaps("subnets", a.Subnets)
-	fmt.Fprintf(w, "%-12s %d answers asked for a wait, %d not obeyed\n", "retry-after", a.RetryAfters, a.RetryAfterViolations)
-	fmt.Fprintf(w, "%-12s %d page requests decided again, %d violations\n", "robots.txt", a.RobotsChecked, a.RobotsViolations)
+	fmt.Fprintf(w, "%-12s %s asked for a wait, %d not obeyed\n", "retry-after", count(a.RetryAfters, "answer"), a.RetryAfterViolations)
+	fmt.Fprintf(w, "%-12s %s decided again, %s\n", "robots.txt",
+		count(a.RobotsChecked, "page request"), count(a.RobotsViolations, "violation"))
 	if a.Lost > 0 {
-		fmt.Fprintf(w, "%-12s %d requests of workers that died\n", "lost", a.Lost)
+		fmt.Fprintf(w, "%-12s %s of workers that died\n", "lost", count(a.Lost, "request"))
 	}
 	for _, v := range a.Violations {
 		fmt.Fprintf(w, "%s  %s: %s: %s\n", v.At.Local().Format(time.DateTime), v.Kind, v.Key, v.What)

@@ -22,30 +22,36 @@ import (
 type pauseCmd struct {
 	Name   string `arg:"" help:"Domain, such as example.org."`
 	Reason string `help:"Why, for those who ask later." required:"" placeholder:"TEXT"`
-	Until  string `help:"When it ends by itself: a time such as 2026-12-01T06:00:00Z, or how long from now, such as 12h. Default: not before mosey resume." placeholder:"TIME|DURATION"`
+	Until  string `help:"When it ends by itself: a time such as 2030-12-01T06:00:00Z, or how long from now, such as 12h. Default: with mosey resume." placeholder:"TIME|DURATION"`
 }
 
 // Run pauses the domain in all runs, from the next request on.
 func (p *pauseCmd) Run(ctx context.Context, e *env) error {
-	until, err := parseUntil(p.Until)
+	until, err := parseUntil(p.Until, time.Now())
 	if err != nil {
 		return err
 	}
 	return control(ctx, e, p.Name, crawl.Control{Kind: crawl.ControlPause, Reason: p.Reason, Until: until}, func(name string) {
-		fmt.Fprintf(e.stdout, "%s is paused in all runs. To undo it:\n  mosey resume %s\n", name, name)
+		end := ""
+		if !until.IsZero() {
+			end = " until " + stamp(until)
+		}
+		fmt.Fprintf(e.stdout, "%s is paused in all runs%s. To undo it:\n  mosey resume %s\n", name, end, name)
 	})
 }
 
-func parseUntil(text string) (time.Time, error) {
+func parseUntil(text string, now time.Time) (at time.Time, err error) {
 	if text == "" {
-		return time.Time{}, nil
+		return at, nil
 	}
+	const want = "want a time to come, such as 2030-12-01T06:00:00Z, or a duration, such as 12h"
 	if d, err := time.ParseDuration(text); err == nil {
-		return time.Now().Add(d), nil
+		at = now.Add(d)
+	} else if at, err = time.Parse(time.RFC3339, text); err != nil {
+		return at, wiring.Usagef("--until %q: %s", text, want)
 	}
-	at, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return at, usagef("--until %q: want a time such as 2026-12-01T06:00:00Z, or a duration such as 12h", text)
+	if !at.After(now) {
+		return at, wiring.Usagef("--until %s is past: %s", text, want)
 	}
 	return at, nil
 }
@@ -57,7 +63,7 @@ type resumeCmd struct {
 
 // Run ends the pause.
 func (r *resumeCmd) Run(ctx context.Context, e *env) error {
-	return lift(ctx, e, r.Name, "paused", crawl.ControlPause)
+	return lift(ctx, e, r.Name, "not paused", crawl.ControlPause)
 }
 
 // blockCmd keeps Mosey away from a domain.
@@ -80,7 +86,7 @@ type unblockCmd struct {
 
 // Run lets the domain be crawled again.
 func (u *unblockCmd) Run(ctx context.Context, e *env) error {
-	return lift(ctx, e, u.Name, "blocked", crawl.ControlBlock, crawl.ControlStop)
+	return lift(ctx, e, u.Name, "neither blocked nor stopped", crawl.ControlBlock, crawl.ControlStop)
 }
 
 // setCmd changes what holds for one domain.
@@ -99,16 +105,19 @@ func (s *setCmd) Run(ctx context.Context, e *env) error {
 		return err
 	}
 	if s.Delay == nil && s.MaxPages == nil && s.Window == nil {
-		return usagef("set %s: nothing to set: want --delay, --max-pages or --window", name)
+		return wiring.Usagef("set %s: nothing to set: want --delay, --max-pages or --window", name)
 	}
 	// the bounds are those of the settings of the same names
 	bounds := crawl.Settings{Delay: (*crawl.Duration)(s.Delay), MaxPages: s.MaxPages, Window: s.Window}
 	if err := politeness.ValidateSettings(bounds); err != nil {
-		return usagef("%w", asFlag(err))
+		return wiring.Usagef("%w", asFlag(err))
+	}
+	if err := checkReason(s.Reason, 0); err != nil {
+		return err
 	}
 	return withStore(ctx, e, func(store *db.Store) error {
 		if _, err := store.Domain(ctx, name); errors.Is(err, crawl.ErrNotFound) {
-			return fmt.Errorf("domain %s is not known: seed a page of it first", name)
+			return fmt.Errorf("domain %s is not known: seed a page of it first, such as mosey crawl https://%s/", name, name)
 		} else if err != nil {
 			return err
 		}
@@ -146,10 +155,10 @@ func (s *setCmd) controls() []crawl.Control {
 
 func domainArgument(text string) (string, error) {
 	name, err := urls.DomainOf(text)
-	if err != nil {
-		return "", usagef("domain: %w: want a host name, such as example.org", err)
+	if bad, ok := errors.AsType[*urls.Error](err); ok {
+		return "", wiring.Usagef("domain %q: %w: want a host name, such as example.org", bad.Input, bad.Reason)
 	}
-	return name, nil
+	return name, err
 }
 
 // control stores a person's decision that forbids requests to a domain.
@@ -158,13 +167,10 @@ func control(ctx context.Context, e *env, text string, c crawl.Control, done fun
 	if err != nil {
 		return err
 	}
-	if len(c.Reason) == 0 || len(c.Reason) > crawl.ControlReasonMax {
-		return usagef("--reason: %d bytes: want 1 to %d", len(c.Reason), crawl.ControlReasonMax)
+	if err := checkReason(c.Reason, 1); err != nil {
+		return err
 	}
 	c.SetBy = whoami()
-	if err := c.Validate(time.Now()); err != nil {
-		return usagef("%w", asFlag(err))
-	}
 	return withStore(ctx, e, func(store *db.Store) error {
 		if err := store.SetControl(ctx, name, c); err != nil {
 			return err
@@ -172,6 +178,13 @@ func control(ctx context.Context, e *env, text string, c crawl.Control, done fun
 		done(name)
 		return nil
 	})
+}
+
+func checkReason(text string, least int) error {
+	if len(text) < least || len(text) > crawl.ControlReasonMax {
+		return wiring.Usagef("--reason: %d bytes: want %d to %d", len(text), least, crawl.ControlReasonMax)
+	}
+	return nil
 }
 
 // lift takes a person's decisions about a domain back.
@@ -183,10 +196,18 @@ func lift(ctx context.Context, e *env, text, state string, kinds ...crawl.Contro
 	return withStore(ctx, e, func(store *db.Store) error {
 		err := store.LiftControls(ctx, name, whoami(), kinds...)
 		if errors.Is(err, crawl.ErrNotFound) {
-			return fmt.Errorf("%s is not %s", name, state)
+			return fmt.Errorf("%s is %s; mosey why %s tells what holds", name, state, name)
 		}
 		if err != nil {
 			return err
+		}
+		facts, err := store.Facts(ctx, name)
+		if err != nil {
+			return err
+		}
+		if c, forbidden := facts.Domain.Controls.Forbidding(facts.Now); forbidden {
+			fmt.Fprintf(e.stdout, "%s is still not crawled: %s\n", name, controlLine(c))
+			return nil
 		}
 		wakeDomain(ctx, e, store, name)
 		fmt.Fprintf(e.stdout, "%s may be crawled again; what was pending goes on with its runs.\n", name)
@@ -226,8 +247,8 @@ func wakeRuns(ctx context.Context, e *env, store *db.Store, domain string) error
 		return err
 	}
 	address := ""
-	if os.Getenv("TEMPORAL_ADDRESS") == "" {
-		if os.Getenv("DATABASE_URL") != "" {
+	if e.environ.Get("TEMPORAL_ADDRESS") == "" {
+		if e.environ.Get("DATABASE_URL") != "" {
 			return nil // which Temporal is not known
 		}
 		dir, err := datadir.Resolve(e.dataDir)
@@ -240,7 +261,7 @@ func wakeRuns(ctx context.Context, e *env, store *db.Store, domain string) error
 		}
 		address = info.TemporalAddress
 	}
-	c, err := wiring.Dial(ctx, address, newLogger(e.stderr, errorsOnly))
+	c, err := wiring.Dial(ctx, e.environ, address, newLogger(e.stderr, errorsOnly))
 	if err != nil {
 		return err
 	}

@@ -64,7 +64,7 @@ func (c *crawlCmd) validate() error {
 		err = fmt.Errorf("--for %s: want a duration above zero", c.For)
 	}
 	if err != nil {
-		return usagef("%s", strings.ReplaceAll(err.Error(), "\n", "\nmosey: "))
+		return wiring.Usagef("%w", err)
 	}
 	return nil
 }
@@ -145,7 +145,7 @@ func (c *crawlCmd) resumeCommand(e *env) string {
 func (c *crawlCmd) begin(ctx context.Context, m *crawler, seeds []string) (crawl.Run, error) {
 	if len(seeds) == 0 {
 		if _, err := m.store.Run(ctx, c.Run_); errors.Is(err, crawl.ErrNotFound) {
-			return crawl.Run{}, usagef("run %q does not exist yet: give a URL to begin with, such as https://example.org/", c.Run_)
+			return crawl.Run{}, wiring.Usagef("run %q does not exist yet: give a URL to begin with, such as https://example.org/", c.Run_)
 		}
 	}
 	run, err := m.store.EnsureRun(ctx, c.Run_, c.settings())
@@ -164,14 +164,24 @@ func (c *crawlCmd) begin(ctx context.Context, m *crawler, seeds []string) (crawl
 	}
 	// Without new seeds this still stores those that an interrupted command has
 	// staged, and makes the run go on.
-	started, err := workflows.Starter{Client: m.client}.StartSeed(ctx, n, workflows.SeedInput{Run: run.Name, Staged: true})
+	starter := workflows.Starter{Client: m.client}
+	seeding, err := starter.StartSeed(ctx, n, workflows.SeedInput{Run: run.Name, Staged: true})
 	if err != nil {
-		return run, err
+		return run, describeStart(err)
 	}
-	if err := started.Get(ctx, nil); err != nil && ctx.Err() == nil {
+	if err := starter.AwaitStarted(ctx, seeding); err != nil && ctx.Err() == nil {
 		return run, fmt.Errorf("store the seeds: %w", err)
 	}
 	return run, nil
+}
+
+// describeStart adds what to do about a Temporal that was not prepared for Mosey.
+func describeStart(err error) error {
+	if !strings.Contains(err.Error(), "search attribute") {
+		return err
+	}
+	return fmt.Errorf("%w: Mosey needs %s and %s (Keyword) and %s (KeywordList): create them with "+
+		"temporal operator search-attribute create", err, crawl.AttrDomain, crawl.AttrStatus, crawl.AttrRun)
 }
 
 const (

@@ -92,3 +92,11 @@ func terminalWidth(w io.Writer) int {
 	}
 	return width
 }
+
+// count is a number of things.
+func count(n int64, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
+}

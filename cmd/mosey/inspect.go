@@ -6,10 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"strings"
 	"text/tabwriter"
 	"time"
 
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/politeness"
 	"github.com/mosey-web/mosey/crawl/urls"
@@ -21,7 +22,7 @@ import (
 // withStore opens the database of a running Mosey, or starts the data directory's
 // own for as long as fn runs.
 func withStore(ctx context.Context, e *env, fn func(*db.Store) error) (err error) {
-	url := os.Getenv("DATABASE_URL")
+	url := e.environ.Get("DATABASE_URL")
 	if url == "" {
 		dir, err := datadir.Resolve(e.dataDir)
 		if err != nil {
@@ -37,7 +38,7 @@ func withStore(ctx context.Context, e *env, fn func(*db.Store) error) (err error
 		defer func() { err = errors.Join(err, attached.Close(context.WithoutCancel(ctx))) }()
 		url = attached.URL()
 	}
-	store, err := db.Open(ctx, url)
+	store, err := wiring.OpenStore(ctx, url)
 	if err != nil {
 		return err
 	}
@@ -57,6 +58,9 @@ func (s *statusCmd) Run(ctx context.Context, e *env) error {
 		runs, err := s.runs(ctx, store)
 		if err != nil {
 			return err
+		}
+		if len(runs) == 0 {
+			fmt.Fprintln(e.stderr, "No runs yet. Begin with mosey crawl https://example.org/")
 		}
 		for _, run := range runs {
 			p, err := store.Progress(ctx, run)
@@ -81,7 +85,7 @@ func (s *statusCmd) runs(ctx context.Context, store *db.Store) ([]crawl.Run, err
 	}
 	run, err := store.Run(ctx, s.Run_)
 	if errors.Is(err, crawl.ErrNotFound) {
-		return nil, usagef("run %q does not exist; mosey status lists all", s.Run_)
+		return nil, wiring.Usagef("run %q does not exist; mosey status lists all", s.Run_)
 	}
 	return []crawl.Run{run}, err
 }
@@ -93,7 +97,7 @@ func printStatus(w io.Writer, p crawl.Progress) {
 	}
 	fmt.Fprint(w, summary(p, took))
 	if p.Status == crawl.RunRunning {
-		fmt.Fprintf(w, "  %d domains active, %d pages in flight\n", p.Active, p.InFlight)
+		fmt.Fprintf(w, "  %s active, %s in flight\n", count(p.Active, "domain"), count(p.InFlight, "page"))
 		for _, wait := range p.Waiting {
 			fmt.Fprintf(w, "  %s\n", waitLine(wait, time.Now()))
 		}
@@ -108,14 +112,14 @@ type domainCmd struct {
 
 // Run prints the report.
 func (d *domainCmd) Run(ctx context.Context, e *env) error {
-	name, err := urls.DomainOf(d.Name)
+	name, err := domainArgument(d.Name)
 	if err != nil {
-		return usagef("domain: %w: want a host name, such as example.org", err)
+		return err
 	}
 	return withStore(ctx, e, func(store *db.Store) error {
 		rep, err := store.Domain(ctx, name)
 		if errors.Is(err, crawl.ErrNotFound) {
-			return fmt.Errorf("domain %s is not known", name)
+			return fmt.Errorf("domain %s is not known: it was never seeded, and no crawled page links to it", name)
 		}
 		if err != nil {
 			return err
@@ -129,10 +133,10 @@ func (d *domainCmd) Run(ctx context.Context, e *env) error {
 
 func printDomain(w io.Writer, r crawl.DomainReport) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	row := func(name string, format string, args ...any) { fmt.Fprintf(t, name+"\t"+format+"\n", args...) }
+	row := rowTo(t)
 	row("domain", "%s", r.Domain)
 	row("status", "%s %s", r.Status, r.Reason)
-	for _, c := range r.Controls {
+	for _, c := range telling(r.Controls) {
 		row("control", "%s", controlLine(c))
 	}
 	if !r.DeferredUntil.IsZero() {
@@ -151,7 +155,11 @@ func printDomain(w io.Writer, r crawl.DomainReport) error {
 		if o.CrawlDelay != nil {
 			delay = ", crawl-delay " + o.CrawlDelay.String()
 		}
-		row("robots.txt", "%s: %s%s %s, until %s", o.Origin, o.Verdict, delay, o.Reason, stamp(o.ExpiresAt))
+		reason := ""
+		if o.Reason != "" {
+			reason = " (" + o.Reason + ")"
+		}
+		row("robots.txt", "%s: %s%s%s, until %s", o.Origin, o.Verdict, delay, reason, stamp(o.ExpiresAt))
 	}
 	for _, run := range r.Runs {
 		row("run "+run.Run, "%s: %s", run.Status, outcomes(run.Totals))
@@ -172,12 +180,12 @@ type pageCmd struct {
 func (p *pageCmd) Run(ctx context.Context, e *env) error {
 	u, err := urls.Parse(p.URL)
 	if err != nil {
-		return usagef("%w: want an absolute http or https URL, such as https://example.org/", err)
+		return wiring.Usagef("%w: want an absolute http or https URL, such as https://example.org/", err)
 	}
 	return withStore(ctx, e, func(store *db.Store) error {
 		rep, err := store.Page(ctx, u.Domain(), u.String())
 		if errors.Is(err, crawl.ErrNotFound) {
-			return fmt.Errorf("page %s is not known", u)
+			return fmt.Errorf("page %s is not known: it was never seeded, and no crawled page links to it", u)
 		}
 		if err != nil {
 			return err
@@ -191,7 +199,7 @@ func (p *pageCmd) Run(ctx context.Context, e *env) error {
 
 func printPage(w io.Writer, r crawl.PageReport) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	row := func(name string, format string, args ...any) { fmt.Fprintf(t, name+"\t"+format+"\n", args...) }
+	row := rowTo(t)
 	row("url", "%s", r.URL)
 	row("status", "%s", r.Status)
 	if r.Title != "" {
@@ -241,6 +249,13 @@ func result(c crawl.CrawlReport) string {
 		return fmt.Sprintf("%s %d", c.Outcome, c.StatusCode)
 	default:
 		return string(c.Outcome)
+	}
+}
+
+// rowTo writes rows of a name and what there is to say of it.
+func rowTo(w io.Writer) func(name, format string, args ...any) {
+	return func(name, format string, args ...any) {
+		fmt.Fprintf(w, "%s\t%s\n", name, strings.TrimRight(fmt.Sprintf(format, args...), " "))
 	}
 }
 

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -20,8 +19,8 @@ import (
 
 // cli is the command line.
 type cli struct {
-	Config  kong.ConfigFlag `help:"Further settings file (YAML); it wins over mosey/config.yaml in the user's configuration directory." placeholder:"FILE"`
-	DataDir string          `help:"Where Mosey keeps its database and Temporal's. Default: the user's data directory." placeholder:"DIR"`
+	Config  wiring.ConfigFlag `help:"Further settings file (YAML); it wins over mosey/config.yaml in the user's configuration directory." placeholder:"FILE"`
+	DataDir string            `help:"Where Mosey keeps its database and Temporal's. Default: the user's data directory." placeholder:"DIR"`
 
 	Crawl   crawlCmd   `cmd:"" help:"Crawl pages and what they link to, until done."`
 	Up      upCmd      `cmd:"" help:"Run the embedded stack and a worker until stopped."`
@@ -38,86 +37,63 @@ type cli struct {
 	Migrate migrateCmd `cmd:"" help:"Bring the database to the newest schema."`
 }
 
-// usageError is a mistake on the command line: exit code 2.
-type usageError struct{ err error }
-
-func (e usageError) Error() string { return e.err.Error() }
-func (e usageError) Unwrap() error { return e.err }
-
-func usagef(format string, args ...any) error {
-	return usageError{fmt.Errorf(format, args...)}
-}
-
 // env is what a command touches of the world.
 type env struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
-	dataDir        string
 	// terminal says that stdout is one.
 	terminal bool
+	environ  wiring.Env
+	// settings are the files that settings are read from, where they exist.
+	settings []string
+	dataDir  string
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// a second Ctrl-C ends the process at once; nothing is lost by that either
 	context.AfterFunc(ctx, stop)
-	code := exitFailed
-	if err := wiring.IgnoreEmptyEnv(); err != nil {
-		fmt.Fprintln(os.Stderr, "mosey:", err)
-	} else {
-		code = run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	}
+	code := run(ctx, os.Args[1:], &env{
+		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, terminal: isTerminal(os.Stdout),
+		environ: os.Environ(), settings: settingsFiles(),
+	})
 	stop()
 	os.Exit(code)
 }
 
-// Exit codes.
-const (
-	exitOK     = 0
-	exitFailed = 1
-	exitUsage  = 2
-)
-
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+// run runs one command and returns its exit code.
+func run(ctx context.Context, args []string, e *env) int {
 	var c cli
 	exited := -1
-	parser, err := kong.New(&c, append(wiring.KongOptions(configFiles()...),
+	parser, err := wiring.NewParser(&c, e.environ, e.settings,
 		kong.Name("mosey"),
 		kong.Description("Mosey crawls the web politely, and survives anything.\n\n"+
 			"Example: mosey crawl https://example.org/ --delay 10s --contact you@example.org"),
-		kong.Writers(stdout, stderr),
+		kong.Writers(e.stdout, e.stderr),
 		kong.Exit(func(code int) { exited = code }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-	)...)
+	)
 	if err != nil {
-		fmt.Fprintln(stderr, "mosey:", err)
-		return exitFailed
+		return wiring.Fail(e.stderr, "mosey", wiring.Usagef("%w", err))
 	}
 	kctx, err := parser.Parse(args)
 	if exited >= 0 {
 		return exited // --help
 	}
 	if err != nil {
-		fmt.Fprintf(stderr, "mosey: %v\nTry: mosey --help\n", err)
-		return exitUsage
+		code := wiring.Fail(e.stderr, "mosey", wiring.Usagef("%w", err))
+		fmt.Fprintln(e.stderr, "Try: mosey --help")
+		return code
 	}
-	e := &env{stdin: stdin, stdout: stdout, stderr: stderr, dataDir: c.DataDir, terminal: isTerminal(stdout)}
+	e.dataDir = c.DataDir
 	kctx.BindTo(ctx, (*context.Context)(nil))
-	err = kctx.Run(e)
-	var usage usageError
-	switch {
-	case err == nil:
-		return exitOK
-	case errors.As(err, &usage):
-		fmt.Fprintln(stderr, "mosey:", err)
-		return exitUsage
-	default:
-		fmt.Fprintln(stderr, "mosey:", err)
-		return exitFailed
+	if err := kctx.Run(e); err != nil {
+		return wiring.Fail(e.stderr, "mosey", err)
 	}
+	return wiring.ExitOK
 }
 
-func configFiles() []string {
+func settingsFiles() []string {
 	files := []string{"/etc/mosey/config.yaml"}
 	if dir, err := os.UserConfigDir(); err == nil {
 		files = append(files, filepath.Join(dir, "mosey", "config.yaml"))

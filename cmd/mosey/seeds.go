@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
@@ -40,7 +41,7 @@ func readSeeds(args []string, stdin io.Reader) (seedList, error) {
 		case strings.Contains(arg, "://"):
 			u, err := urls.Parse(arg)
 			if err != nil {
-				return list, usagef("%w: want an absolute http or https URL, such as https://example.org/", err)
+				return list, wiring.Usagef("%w: want an absolute http or https URL, such as https://example.org/", err)
 			}
 			list.urls = append(list.urls, u.String())
 		default:
@@ -49,19 +50,24 @@ func readSeeds(args []string, stdin io.Reader) (seedList, error) {
 			}
 		}
 	}
-	if len(args) > 0 && len(list.urls) == 0 {
-		return list, usagef("no seed is a URL: %s", strings.Join(list.badShown, "; "))
+	switch {
+	case len(args) == 0 || len(list.urls) > 0:
+		return list, nil
+	case list.bad > 0:
+		return list, wiring.Usagef("no seed is a URL: %s: want one URL a line, such as https://example.org/",
+			strings.Join(list.badShown, "; "))
+	default:
+		return list, wiring.Usagef("no seeds in %s: want one URL a line, such as https://example.org/", strings.Join(args, ", "))
 	}
-	return list, nil
 }
 
 func (l *seedList) readFile(name string) error {
 	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return usagef("seed %q: no such file; to crawl a site give its URL, such as https://%s/", name, strings.Trim(name, "/"))
+		return wiring.Usagef("seed %q: no such file; to crawl a site give its URL, such as https://%s/", name, strings.Trim(name, "/"))
 	}
 	if err != nil {
-		return usagef("seed file: %w", err)
+		return wiring.Usagef("seed file: %w", err)
 	}
 	defer f.Close()
 	return l.read(name, f)
@@ -70,7 +76,8 @@ func (l *seedList) readFile(name string) error {
 func (l *seedList) read(name string, r io.Reader) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, seedLineMax)
-	for n := 1; lines.Scan(); n++ {
+	n := 1
+	for ; lines.Scan(); n++ {
 		line := strings.TrimSpace(lines.Text())
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
@@ -84,8 +91,11 @@ func (l *seedList) read(name string, r io.Reader) error {
 		}
 		l.urls = append(l.urls, u.String())
 	}
-	if err := lines.Err(); err != nil {
-		return usagef("%s: %w", name, err)
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return wiring.Usagef("%s:%d: the line is longer than %d bytes: want one URL a line", name, n, seedLineMax)
+	case err != nil:
+		return wiring.Usagef("%s: %w", name, err)
 	}
 	return nil
 }

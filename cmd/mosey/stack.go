@@ -37,12 +37,12 @@ const gcPercent = 400
 
 // openCrawler starts what the environment does not name, and connects to it all.
 func openCrawler(ctx context.Context, e *env, logger *slog.Logger, progress func(string)) (_ *crawler, err error) {
-	if os.Getenv("GOGC") == "" {
+	if e.environ.Get("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
 	opts := stack.Options{
-		DatabaseURL:     os.Getenv("DATABASE_URL"),
-		TemporalAddress: os.Getenv("TEMPORAL_ADDRESS"),
+		DatabaseURL:     e.environ.Get("DATABASE_URL"),
+		TemporalAddress: e.environ.Get("TEMPORAL_ADDRESS"),
 		Logger:          logger,
 		Progress:        progress,
 		SearchAttributes: map[string]enumspb.IndexedValueType{
@@ -68,29 +68,18 @@ func openCrawler(ctx context.Context, e *env, logger *slog.Logger, progress func
 		}
 		return nil, err
 	}
-	if err = migrate(ctx, c.stack.DatabaseURL); err != nil {
+	if _, _, err = wiring.Migrate(ctx, c.stack.DatabaseURL); err != nil {
 		return nil, err
 	}
-	if c.store, err = db.Open(ctx, c.stack.DatabaseURL); err != nil {
+	if c.store, err = wiring.OpenStore(ctx, c.stack.DatabaseURL); err != nil {
 		return nil, err
 	}
 	address := ""
 	if opts.TemporalAddress == "" {
 		address = c.stack.TemporalAddress
 	}
-	c.client, err = wiring.Dial(ctx, address, logger)
+	c.client, err = wiring.Dial(ctx, e.environ, address, logger)
 	return c, err
-}
-
-// migrate brings the database to the newest schema, as its owner.
-func migrate(ctx context.Context, url string) error {
-	owner, err := db.OpenOwner(ctx, url)
-	if err != nil {
-		return err
-	}
-	defer owner.Close()
-	_, err = db.Migrate(ctx, owner.Pool())
-	return err
 }
 
 // describeInUse tells how to work with the Mosey that has the directory.

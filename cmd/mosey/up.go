@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
-	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/stack/datadir"
 	"github.com/mosey-web/mosey/internal/stack/postgres"
 )
@@ -33,7 +31,14 @@ func (u *upCmd) Run(ctx context.Context, e *env) (err error) {
 			return err
 		}
 	}
-	fmt.Fprintf(e.stdout, "Temporal   %s\nWeb UI     %s\nDatabase   %s\n", c.stack.TemporalAddress, c.stack.UIURL, c.stack.DatabaseURL)
+	fmt.Fprintf(e.stdout, "Temporal   %s\n", c.stack.TemporalAddress)
+	if c.stack.UIURL != "" {
+		fmt.Fprintf(e.stdout, "Web UI     %s\n", c.stack.UIURL)
+	}
+	if e.environ.Get("DATABASE_URL") == "" {
+		// one that was given holds a password that is not ours to print
+		fmt.Fprintf(e.stdout, "Database   %s\n", c.stack.DatabaseURL)
+	}
 	fmt.Fprintf(e.stdout, "Ready. Start a crawl with:\n"+
 		"  temporal workflow start --address %s --task-queue mosey --type SeedWorkflow \\\n"+
 		"    --workflow-id seed/small-web/1 --input '{\"run\":\"small-web\",\"urls\":[\"https://example.org/\"]}'\n"+
@@ -48,7 +53,7 @@ type migrateCmd struct{}
 
 // Run migrates DATABASE_URL's database, or the data directory's.
 func (*migrateCmd) Run(ctx context.Context, e *env) (err error) {
-	url := os.Getenv("DATABASE_URL")
+	url := e.environ.Get("DATABASE_URL")
 	if url == "" {
 		path, err := datadir.Resolve(e.dataDir)
 		if err != nil {
@@ -66,19 +71,10 @@ func (*migrateCmd) Run(ctx context.Context, e *env) (err error) {
 		defer func() { err = errors.Join(err, server.Stop(context.WithoutCancel(ctx))) }()
 		url = server.URL()
 	}
-	store, err := db.OpenOwner(ctx, url)
+	schema, applied, err := wiring.Migrate(ctx, url)
 	if err != nil {
 		return err
 	}
-	defer store.Close()
-	applied, err := db.Migrate(ctx, store.Pool())
-	if err != nil {
-		return err
-	}
-	schema, err := db.SchemaOf(ctx, store.Pool())
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(e.stdout, "schema version %d, %d migrations applied\n", schema.Current, applied)
+	fmt.Fprintf(e.stdout, "schema version %d, %s applied\n", schema.Current, count(int64(applied), "migration"))
 	return nil
 }

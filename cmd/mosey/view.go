@@ -67,7 +67,7 @@ func (v *view) begin(run crawl.Run, uiURL string, seeds int) {
 		v.emit(map[string]any{"event": "started", "run": run.Name, "seeds": seeds, "ui": uiURL, "settings": run.Settings})
 		return
 	}
-	fmt.Fprintf(v.e.stdout, "Run %s: %d seeds, delay %s, scope %s\n", run.Name, seeds, run.Settings.Delay, *run.Settings.Scope)
+	fmt.Fprintf(v.e.stdout, "Run %s: %s, delay %s, scope %s\n", run.Name, count(int64(seeds), "seed"), run.Settings.Delay, *run.Settings.Scope)
 	if uiURL != "" {
 		fmt.Fprintf(v.e.stdout, "Temporal UI: %s\n", uiURL)
 	}
@@ -126,9 +126,9 @@ func (v *view) emit(x any) {
 }
 
 func (v *view) line(p crawl.Progress) string {
-	text := fmt.Sprintf("%s  %d pages (%.1f/s), %d domains active, %d pending, %d in flight; %s",
-		time.Since(v.began).Round(time.Second), p.Requests(), v.rate.perSecond(),
-		p.Active, p.Pending, p.InFlight, outcomes(p.Totals))
+	text := fmt.Sprintf("%s  %s (%.1f/s), %s active, %d pending, %d in flight; %s",
+		time.Since(v.began).Round(time.Second), count(p.Requests(), "page"), v.rate.perSecond(),
+		count(p.Active, "domain"), p.Pending, p.InFlight, outcomes(p.Totals))
 	// where nothing moves, say what is waited for
 	if stuck := p.Requests() == v.last; stuck && len(p.Waiting) > 0 {
 		text += "; waiting: " + waitLine(p.Waiting[0], time.Now())
@@ -148,10 +148,10 @@ func (v *view) clear() {
 
 func (v *view) draw(p crawl.Progress, now time.Time) {
 	lines := []string{
-		fmt.Sprintf("%-8s %d pages, %.1f pages/s, %s",
-			time.Since(v.began).Round(time.Second), p.Requests(), v.rate.perSecond(), size(p.Bytes)),
-		fmt.Sprintf("%-8s %d active of %d found; %d pages pending, %d in flight, %d deferred",
-			"domains", p.Active, p.Domains, p.Pending, p.InFlight, p.Deferred),
+		fmt.Sprintf("%-8s %s, %.1f pages/s, %s",
+			time.Since(v.began).Round(time.Second), count(p.Requests(), "page"), v.rate.perSecond(), size(p.Bytes)),
+		fmt.Sprintf("%-8s %d active of %d found; %s pending, %d in flight, %d deferred",
+			"domains", p.Active, p.Domains, count(p.Pending, "page"), p.InFlight, p.Deferred),
 		fmt.Sprintf("%-8s %s", "outcomes", outcomes(p.Totals)),
 	}
 	for i, w := range p.Waiting {
@@ -209,10 +209,11 @@ func summary(p crawl.Progress, took time.Duration) string {
 	if p.Reason != "" {
 		fmt.Fprintf(&b, " (%s)", p.Reason)
 	}
-	fmt.Fprintf(&b, " after %s: %d pages of %d domains, %s\n", took.Round(100*time.Millisecond), p.Requests(), p.Domains, size(p.Bytes))
+	fmt.Fprintf(&b, " after %s: %s of %s, %s\n", took.Round(100*time.Millisecond),
+		count(p.Requests(), "page"), count(p.Domains, "domain"), size(p.Bytes))
 	fmt.Fprintf(&b, "  %s\n", outcomes(p.Totals))
 	if p.Pending > 0 {
-		fmt.Fprintf(&b, "  %d pages are pending", p.Pending)
+		fmt.Fprintf(&b, "  %s pending", count(p.Pending, "page"))
 		if p.Deferred > 0 {
 			fmt.Fprintf(&b, ", %d of them deferred", p.Deferred)
 		}

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/crawl/politeness"
@@ -41,13 +43,13 @@ func (c *whyCmd) Run(ctx context.Context, e *env) error {
 	if strings.Contains(c.What, "://") {
 		u, err := urls.Parse(c.What)
 		if err != nil {
-			return usagef("%w: want an absolute http or https URL, such as https://example.org/", err)
+			return wiring.Usagef("%w: want an absolute http or https URL, such as https://example.org/", err)
 		}
 		page, name = &u, u.Domain()
 	} else {
 		var err error
-		if name, err = urls.DomainOf(c.What); err != nil {
-			return usagef("domain: %w: want a URL, or a host name such as example.org", err)
+		if name, err = domainArgument(c.What); err != nil {
+			return err
 		}
 	}
 	return withStore(ctx, e, func(store *db.Store) error {
@@ -73,7 +75,7 @@ func explain(ctx context.Context, store *db.Store, name string, page *urls.URL) 
 	}
 	dom, err := store.Domain(ctx, name)
 	if errors.Is(err, crawl.ErrNotFound) {
-		w.Answer = "not known: it was never seeded, and no page links there that a run may follow"
+		w.Answer = "not known: it was never seeded, and no crawled page links to it"
 		return w, nil
 	}
 	if err != nil {
@@ -111,10 +113,10 @@ func explainDomain(ctx context.Context, store *db.Store, reader *ruling.Reader, 
 	d := decide.Decide(full, facts.Now)
 	w.Answer = answer(d, facts.Now)
 	if d.Do == decide.Finish && d.Reason == crawl.ReasonScheduled && d.Until.IsZero() {
-		w.Answer = "nothing of it is pending that a running run may request"
+		w.Answer = "no run that is running has a page of it left to request"
 	}
 	if d.Do == decide.Request && dom.Claimed == "" {
-		w.Answer = "due: a run that is running starts it within seconds"
+		w.Answer = "due: its run asks for it within seconds"
 	}
 	if d.Crawl != nil {
 		w.addf("next in line is %s, in run %s", d.Crawl.URL, d.Run.Name)
@@ -149,7 +151,7 @@ func explainPage(
 		}
 	}
 	if len(rep.Crawls) == 0 && len(dom.Robots) == 0 {
-		w.addf("%s/robots.txt has not been fetched yet; nothing else is before", u.Origin())
+		w.addf("%s/robots.txt has not been fetched yet; that comes before any page", u.Origin())
 	}
 	explainHistory(w, rep)
 	return nil
@@ -201,7 +203,7 @@ func answer(d decide.Decision, now time.Time) string {
 	case decide.Skip:
 		return "pending, but it will be skipped: " + d.Why
 	case decide.Refuse:
-		return "pending, but its publisher keeps it from being requested: " + d.Why
+		return "pending, but its publisher forbids it: " + d.Why
 	case decide.DeferOrigin:
 		return "pending, but put off" + until + ": " + d.Why
 	case decide.DeferDomain:
@@ -233,7 +235,7 @@ func rulingLine(r decide.Ruling) string {
 
 func explainRobots(w *why, d crawl.DomainReport) {
 	if len(d.Robots) == 0 {
-		w.addf("no robots.txt of it has been fetched yet; nothing else is before")
+		w.addf("its robots.txt has not been fetched yet; that comes before any page")
 	}
 	for _, r := range d.Robots {
 		w.addf("%s", robotsLine(r))
@@ -258,7 +260,11 @@ func robotsLine(r crawl.RobotsReport) string {
 func explainHistory(w *why, p crawl.PageReport) {
 	for _, c := range p.Crawls {
 		if c.Outcome == "" {
-			w.addf("run %s: due since or from %s, %d links from a seed", c.Run, stamp(c.ScheduledFor), c.Depth)
+			since := "since"
+			if time.Until(c.ScheduledFor) > 0 {
+				since = "from"
+			}
+			w.addf("run %s: due %s %s, %s from a seed", c.Run, since, stamp(c.ScheduledFor), count(int64(c.Depth), "link"))
 			continue
 		}
 		line := fmt.Sprintf("run %s: %s on %s", c.Run, result(c), stamp(c.CompletedAt))
@@ -280,7 +286,7 @@ func explainHistory(w *why, p crawl.PageReport) {
 	if p.RedirectTo != "" {
 		w.addf("it redirects to %s", p.RedirectTo)
 	}
-	w.addf("%d pages link to it", p.LinksIn)
+	w.addf("links to it: %d", p.LinksIn)
 }
 
 // explainState tells how a domain is, whatever is next.
@@ -289,8 +295,8 @@ func explainState(w *why, d crawl.DomainReport) {
 	if d.Reason != "" {
 		status += " (" + d.Reason + ")"
 	}
-	w.addf("%s; %d pages pending", status, d.Pending)
-	for _, c := range d.Controls {
+	w.addf("%s; %s pending", status, count(d.Pending, "page"))
+	for _, c := range telling(d.Controls) {
 		w.addf("%s", controlLine(c))
 	}
 	if time.Until(d.DeferredUntil) > 0 {
@@ -311,13 +317,21 @@ func explainState(w *why, d crawl.DomainReport) {
 			line += ", its budget is spent"
 		}
 		if r.Budget >= 0 {
-			line += fmt.Sprintf(", %d of %d pages of this domain requested", r.Started, r.Budget)
+			line += fmt.Sprintf(", %d of %s of this domain requested", r.Started, count(r.Budget, "page"))
 		}
 		w.addf("%s: %s", line, outcomes(r.Totals))
 		if r.Window != "" {
 			w.addf("%s", windowLine("run "+r.Run+" crawls only", r.Window))
 		}
 	}
+}
+
+// telling leaves out what was set to nothing: it bears on nothing.
+func telling(cs crawl.Controls) crawl.Controls {
+	return slices.DeleteFunc(slices.Clone(cs), func(c crawl.Control) bool {
+		one := crawl.Controls{c}
+		return c.Kind == crawl.ControlDelay && one.Delay() == 0 || c.Kind == crawl.ControlWindow && one.Window() == ""
+	})
 }
 
 // controlLine tells what a person has decided.
@@ -331,7 +345,7 @@ func controlLine(c crawl.Control) string {
 	switch c.Kind {
 	case crawl.ControlBudget:
 		pages, _ := one.Budget()
-		what = fmt.Sprintf("each run may request %d pages of it", pages)
+		what = fmt.Sprintf("each run may request %s of it", count(pages, "page"))
 		if pages < 0 {
 			what = "each run may request any number of pages of it"
 		}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -17,41 +18,54 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
-	"github.com/mosey-web/mosey/db"
 )
 
 type flags struct {
 	wiring.FetchFlags
 
-	DatabaseURL string `name:"database-url" env:"DATABASE_URL" required:"" help:"Postgres to use. Run mosey migrate first." placeholder:"URL"`
+	DatabaseURL string `name:"database-url" env:"DATABASE_URL" help:"Postgres to use. Run mosey migrate first." placeholder:"URL"`
 	CPUProfile  string `name:"cpu-profile" help:"Write a CPU profile to this file until stopped." placeholder:"FILE"`
 }
 
 func main() {
-	var f flags
-	if err := wiring.IgnoreEmptyEnv(); err != nil {
-		fmt.Fprintln(os.Stderr, "worker:", err)
-		os.Exit(1)
-	}
-	parser, err := kong.New(&f, append(wiring.KongOptions(), kong.Name("worker"),
-		kong.Description("Mosey's production worker. Temporal is found through the TEMPORAL_* environment."))...)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "worker:", err)
-		os.Exit(1)
-	}
-	if _, err = parser.Parse(os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, "worker:", err)
-		os.Exit(2)
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, f); err != nil {
-		fmt.Fprintln(os.Stderr, "worker:", err)
-		os.Exit(1) //nolint:gocritic // the process ends
-	}
+	code := run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
 }
 
-func run(ctx context.Context, f flags) (err error) {
+// run works until the context ends and returns the exit code.
+func run(ctx context.Context, args []string, environ wiring.Env, stdout, stderr io.Writer) int {
+	var f flags
+	exited := -1
+	parser, err := wiring.NewParser(&f, environ, nil,
+		kong.Name("worker"),
+		kong.Description("Mosey's production worker. Temporal is found through the TEMPORAL_* environment."),
+		kong.Writers(stdout, stderr),
+		kong.Exit(func(code int) { exited = code }),
+	)
+	if err != nil {
+		return wiring.Fail(stderr, "worker", err)
+	}
+	_, err = parser.Parse(args)
+	if exited >= 0 {
+		return exited // --help
+	}
+	if err == nil && f.DatabaseURL == "" {
+		err = errors.New("no database: want DATABASE_URL or --database-url, such as postgres://mosey@localhost:5432/mosey")
+	}
+	if err != nil {
+		code := wiring.Fail(stderr, "worker", wiring.Usagef("%w", err))
+		fmt.Fprintln(stderr, "Try: worker --help")
+		return code
+	}
+	if err := f.work(ctx, environ, stderr); err != nil {
+		return wiring.Fail(stderr, "worker", err)
+	}
+	return wiring.ExitOK
+}
+
+func (f flags) work(ctx context.Context, environ wiring.Env, stderr io.Writer) (err error) {
 	if f.CPUProfile != "" {
 		stop, err := profile(f.CPUProfile)
 		if err != nil {
@@ -59,20 +73,13 @@ func run(ctx context.Context, f flags) (err error) {
 		}
 		defer func() { err = errors.Join(err, stop()) }()
 	}
-	logger := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelInfo}))
-	store, err := db.Open(ctx, f.DatabaseURL)
+	logger := slog.New(slog.NewJSONHandler(stderr, &slog.HandlerOptions{Level: slog.LevelInfo}))
+	store, err := wiring.OpenStore(ctx, f.DatabaseURL)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	schema, err := db.SchemaOf(ctx, store.Pool())
-	if err != nil {
-		return err
-	}
-	if err := schema.Check(); err != nil {
-		return err
-	}
-	c, err := wiring.Dial(ctx, "", logger)
+	c, err := wiring.Dial(ctx, environ, "", logger)
 	if err != nil {
 		return err
 	}
@@ -88,17 +95,14 @@ func run(ctx context.Context, f flags) (err error) {
 	<-ctx.Done()
 	logger.InfoContext(ctx, "worker stopping: requests in flight are finished first")
 	w.Stop()
-	if errors.Is(ctx.Err(), context.Canceled) {
-		return nil
-	}
-	return ctx.Err()
+	return nil
 }
 
 // profile writes a CPU profile until stop is called.
 func profile(name string) (stop func() error, err error) {
 	file, err := os.Create(name)
 	if err != nil {
-		return nil, fmt.Errorf("--cpu-profile: %w", err)
+		return nil, wiring.Usagef("--cpu-profile: %w", err)
 	}
 	if err := pprof.StartCPUProfile(file); err != nil {
 		return nil, errors.Join(fmt.Errorf("--cpu-profile: %w", err), file.Close())

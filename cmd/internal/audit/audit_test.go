@@ -40,8 +40,11 @@ func (h *history) exec(sql string, args ...any) {
 // robots stores rules for an origin, fetched when the history began.
 func (h *history) robots(origin string, verdict crawl.RobotsVerdict, rules string) {
 	h.t.Helper()
-	h.exec(`INSERT INTO robots_history (origin, version, verdict, agent, rules, fetched_at, expires_at)
-		VALUES ($1, 1, $2::text::robots_verdict, 'mosey', $3, $4, $5)`,
+	h.exec(`WITH texts AS (
+			INSERT INTO robots_texts (hash, rules) VALUES (sha256(convert_to($3, 'UTF8')), $3) ON CONFLICT DO NOTHING
+		)
+		INSERT INTO robots_history (origin, version, verdict, agent, rules_hash, fetched_at, expires_at)
+		VALUES ($1, 1, $2::text::robots_verdict, 'mosey', sha256(convert_to($3, 'UTF8')), $4, $5)`,
 		origin, string(verdict), rules, h.began, h.began.Add(24*time.Hour))
 }
 
@@ -63,18 +66,19 @@ func (h *history) page(r request) {
 	require.NoError(h.t, err)
 	_, err = h.store.AddSeeds(h.t.Context(), h.run.ID, []urls.URL{u})
 	require.NoError(h.t, err)
-	start := h.began.Add(r.at)
+	ended := h.began.Add(r.at + r.took)
 	var after *int64
 	if r.retryAfter > 0 {
 		ms := r.retryAfter.Milliseconds()
 		after = &ms
 	}
-	h.exec(`INSERT INTO requests (domain, ip, kind, crawl_id, origin, robots_version, started_at, ended_at,
-			delay_ms, delay_reason, ip_delay_ms, retry_after_ms, lost, subnet, subnet_delay_ms)
-		SELECT $1, $2::text::inet, 'page', c.id, $3, $4, $5, $6, $7, 'delay', $8, $9, $10, nullif($12, ''), $8
-		FROM page_crawls c WHERE c.url = $11`,
-		u.Domain(), r.ip, u.Origin(), r.version, start, start.Add(r.took),
-		delay.Milliseconds(), r.ipDelay.Milliseconds(), after, r.lost, r.url, r.subnet)
+	h.exec(`UPDATE page_crawls SET
+			outcome = 'success', ip = $2::text::inet, robots_version = $3, completed_at = $4, duration_ms = $5,
+			delay_ms = $6, delay_reason = 'delay', ip_delay_ms = $7, retry_after_ms = $8, lost = $9,
+			subnet = nullif($10, '')::cidr, subnet_delay_ms = $7
+		WHERE url = $1`,
+		r.url, r.ip, r.version, ended, r.took.Milliseconds(),
+		delay.Milliseconds(), r.ipDelay.Milliseconds(), after, r.lost, r.subnet)
 }
 
 func (h *history) audit() crawl.Audit {

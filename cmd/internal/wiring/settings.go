@@ -4,7 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"io/fs"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -17,15 +18,69 @@ import (
 // envPrefix is that of the environment variables that flags have.
 const envPrefix = "MOSEY"
 
-// KongOptions are the options that both commands share: settings come from flags,
-// else from the environment (MOSEY_*), else from files.
-func KongOptions(files ...string) []kong.Option {
-	duration := kong.MapperFunc(decodeDuration)
-	return []kong.Option{
+// NewParser makes the parser of a command line. What no flag gives comes from the
+// environment (MOSEY_*), else from files, of which the last wins.
+func NewParser(flags any, env Env, files []string, options ...kong.Option) (*kong.Kong, error) {
+	load := func(r io.Reader) (kong.Resolver, error) { return loadSettings(r, env) }
+	parser, err := kong.New(flags, append([]kong.Option{
 		kong.DefaultEnvars(envPrefix),
-		kong.TypeMapper(reflect.TypeFor[time.Duration](), duration),
-		kong.Configuration(loadSettings, files...),
+		kong.ValueFormatter(helpWithEnv),
+		kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFunc(decodeDuration)),
+		kong.Resolvers(settings{env: env}),
+		kong.Configuration(load, files...),
+	}, options...)...)
+	if err != nil {
+		return nil, err
 	}
+	detachEnv(parser.Model.Node, env)
+	return parser, nil
+}
+
+// detachEnv keeps kong from reading the process's environment: settings does it,
+// from the one that the command was given. The flags keep the variables' names. A
+// settings file has to be known before all that it can set, and so cannot wait for
+// settings.
+func detachEnv(n *kong.Node, env Env) {
+	for _, flag := range n.Flags {
+		flag.Tag.Envs = nil
+		if flag.Target.Type() != reflect.TypeFor[ConfigFlag]() {
+			continue
+		}
+		for _, name := range flag.Envs {
+			if file, set := env.LookupEnv(name); set {
+				flag.Default, flag.HasDefault = file, true
+			}
+		}
+	}
+	for _, child := range n.Children {
+		detachEnv(child, env)
+	}
+}
+
+// helpWithEnv is a flag's help with the name of its variable.
+func helpWithEnv(v *kong.Value) string {
+	if v.Flag == nil || len(v.Flag.Envs) == 0 {
+		return v.Help
+	}
+	help := strings.TrimSuffix(v.Help, ".")
+	return help + " ($" + strings.Join(v.Flag.Envs, ", $") + ")" + v.Help[len(help):]
+}
+
+// ConfigFlag is a flag that names a settings file.
+type ConfigFlag string
+
+// BeforeResolve reads the file; kong calls it.
+func (ConfigFlag) BeforeResolve(k *kong.Kong, ctx *kong.Context, trace *kong.Path) error {
+	name, _ := ctx.FlagValue(trace.Flag).(ConfigFlag)
+	file, err := k.LoadConfig(string(name))
+	if err != nil {
+		if path, ok := errors.AsType[*fs.PathError](err); ok {
+			err = path.Err // without the name a second time
+		}
+		return fmt.Errorf("--config %s: %w", name, err)
+	}
+	ctx.AddResolver(file)
+	return nil
 }
 
 // decodeDuration reads a duration. A bare number, which kong would take for
@@ -44,9 +99,14 @@ func decodeDuration(ctx *kong.DecodeContext, target reflect.Value) error {
 	return nil
 }
 
-// fileSettings are the settings of a YAML file. A key is a flag's name without the
-// dashes; below a command's name it is for that command alone.
-type fileSettings map[string]setting
+// settings are those of the environment, and, unless it sets them, of a YAML file.
+// There a key is a flag's name without the dashes; below a command's name it is for
+// that command alone.
+type settings struct {
+	env  Env
+	name string // of the file
+	file map[string]setting
+}
 
 // setting is a value as it would stand on the command line, or a section.
 type setting struct {
@@ -81,41 +141,63 @@ func (s *setting) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-func loadSettings(r io.Reader) (kong.Resolver, error) {
-	s := fileSettings{}
-	if err := yaml.NewDecoder(r).Decode(&s); err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("settings file: %w", err)
+func loadSettings(r io.Reader, env Env) (kong.Resolver, error) {
+	s := settings{env: env}
+	if file, ok := r.(interface{ Name() string }); ok {
+		s.name = file.Name()
+	}
+	refuse := func(err error) (kong.Resolver, error) {
+		// of several faults yaml makes a line each
+		return nil, fmt.Errorf("settings file: %s", strings.Join(strings.Fields(err.Error()), " "))
+	}
+	var text yaml.Node
+	if err := yaml.NewDecoder(r).Decode(&text); errors.Is(err, io.EOF) {
+		return s, nil
+	} else if err != nil {
+		return refuse(err)
+	}
+	if root := text.Content[0]; root.Kind != yaml.MappingNode && root.Tag != "!!null" {
+		return refuse(fmt.Errorf("line %d: want settings, such as delay: 20s", root.Line))
+	}
+	if err := text.Decode(&s.file); err != nil {
+		return refuse(err)
 	}
 	return s, nil
 }
 
 // Validate refuses keys that no flag has, so that a typing error does not pass for
 // a setting.
-func (s fileSettings) Validate(app *kong.Application) error {
+func (s settings) Validate(app *kong.Application) error {
 	var errs []error
+	refuse := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("%s: "+format, append([]any{s.source()}, args...)...))
+	}
 	everywhere := flagNames(app.Node)
 	commands := map[string][]string{}
 	for _, c := range app.Children {
 		commands[c.Name] = flagNames(c)
 		everywhere = append(everywhere, commands[c.Name]...)
 	}
-	for key, value := range s {
+	for _, key := range slices.Sorted(maps.Keys(s.file)) {
+		value := s.file[key]
 		known, isCommand := commands[key]
 		switch {
 		case isCommand && value.section != nil:
-			for k := range value.section {
+			for _, k := range slices.Sorted(maps.Keys(value.section)) {
 				if !slices.Contains(known, k) {
-					errs = append(errs, fmt.Errorf("settings file: %s has no setting %q", key, k))
+					refuse("%s has no setting %q; mosey %s --help lists all", key, k, key)
 				}
 			}
 		case isCommand && !value.given:
 			// a section of which all is commented out
 		case isCommand || value.section != nil || !slices.Contains(everywhere, key):
-			errs = append(errs, fmt.Errorf("settings file: there is no setting %q", key))
+			refuse("there is no setting %q; settings have the names of the flags", key)
 		}
 	}
 	return errors.Join(errs...)
 }
+
+func (s settings) source() string { return strings.TrimSpace("settings file " + s.name) }
 
 func flagNames(n *kong.Node) []string {
 	names := make([]string, len(n.Flags))
@@ -125,33 +207,34 @@ func flagNames(n *kong.Node) []string {
 	return names
 }
 
-// Resolve finds the file's value for a flag that was not given.
-func (s fileSettings) Resolve(_ *kong.Context, parent *kong.Path, flag *kong.Flag) (any, error) {
+// Resolve finds the value of a flag that was not given.
+func (s settings) Resolve(_ *kong.Context, parent *kong.Path, flag *kong.Flag) (any, error) {
 	for _, name := range flag.Envs {
-		if _, set := os.LookupEnv(name); set {
-			return nil, nil //nolint:nilnil // kong's way to say "not here"
+		if text, set := s.env.LookupEnv(name); set {
+			return checked(flag, text, name)
 		}
 	}
 	if parent.Node().Type == kong.CommandNode {
-		if v, ok := s[parent.Node().Name].section[flag.Name]; ok && v.given {
-			return v.text, nil
+		if v, ok := s.file[parent.Node().Name].section[flag.Name]; ok && v.given {
+			return checked(flag, v.text, s.source())
 		}
 	}
-	if v, ok := s[flag.Name]; ok && v.given {
-		return v.text, nil
+	if v, ok := s.file[flag.Name]; ok && v.given {
+		return checked(flag, v.text, s.source())
 	}
-	return nil, nil //nolint:nilnil // see above
+	return nil, nil //nolint:nilnil // kong's way to say "not here"
 }
 
-// IgnoreEmptyEnv unsets variables of Mosey that are set to nothing, as compose
-// files leave them: they mean "not given".
-func IgnoreEmptyEnv() error {
-	for _, kv := range os.Environ() {
-		if name, value, _ := strings.Cut(kv, "="); value == "" && strings.HasPrefix(name, envPrefix+"_") {
-			if err := os.Unsetenv(name); err != nil {
-				return fmt.Errorf("unset %s: %w", name, err)
-			}
-		}
+// checked is a flag's text, read once already: what kong would say of a bad one does
+// not tell where it stands.
+func checked(flag *kong.Flag, text, source string) (any, error) {
+	target := reflect.New(flag.Target.Type()).Elem()
+	if target.Kind() == reflect.Pointer {
+		target.Set(reflect.New(target.Type().Elem()))
 	}
-	return nil
+	scan := kong.ScanFromTokens(kong.Token{Type: kong.FlagValueToken, Value: text})
+	if err := flag.Mapper.Decode(&kong.DecodeContext{Value: flag.Value, Scan: scan}, target); err != nil {
+		return nil, fmt.Errorf("%s: %w", source, err)
+	}
+	return text, nil
 }

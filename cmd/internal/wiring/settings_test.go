@@ -15,7 +15,7 @@ import (
 
 // cli is a command line like mosey's.
 type cli struct {
-	Config  kong.ConfigFlag
+	Config  wiring.ConfigFlag
 	DataDir string
 
 	Crawl crawlCmd `cmd:""`
@@ -40,14 +40,14 @@ type upCmd struct {
 // parse parses a command line with this settings file.
 func parse(t *testing.T, file string, args ...string) (cli, error) {
 	t.Helper()
-	return parseWith(t, []string{write(t, file)}, args...)
+	return parseIn(t, nil, []string{write(t, file)}, args...)
 }
 
-func parseWith(t *testing.T, files []string, args ...string) (cli, error) {
+func parseIn(t *testing.T, env wiring.Env, files []string, args ...string) (cli, error) {
 	t.Helper()
 	var c cli
-	parser, err := kong.New(&c, append(wiring.KongOptions(files...), kong.Name("mosey"),
-		kong.Exit(func(int) { t.Error("kong wants to end the process") }))...)
+	parser, err := wiring.NewParser(&c, env, files, kong.Name("mosey"),
+		kong.Exit(func(int) { t.Error("kong wants to end the process") }))
 	if err != nil {
 		return c, err
 	}
@@ -92,7 +92,7 @@ func TestSettingsFile(t *testing.T) {
 		t.Parallel()
 		missing := filepath.Join(t.TempDir(), "missing.yaml")
 		for _, name := range []string{missing, write(t, ""), write(t, "# nothing\n"), write(t, "contact:\ncrawl:\n")} {
-			c, err := parseWith(t, []string{name}, "crawl")
+			c, err := parseIn(t, nil, []string{name}, "crawl")
 			require.NoError(t, err)
 			require.Empty(t, c.Crawl.Contact)
 			require.Equal(t, 30*time.Second, c.Crawl.Timeout)
@@ -136,7 +136,7 @@ func TestSettingsFile(t *testing.T) {
 	t.Run("IsOverriddenByTheNext", func(t *testing.T) {
 		t.Parallel()
 		system, own := write(t, "contact: system\nrun: system\ntimeout: 2s\n"), write(t, "contact: own\nrun: own\n")
-		c, err := parseWith(t, []string{system, own}, "--config", write(t, "contact: named\n"), "crawl")
+		c, err := parseIn(t, nil, []string{system, own}, "--config", write(t, "contact: named\n"), "crawl")
 		require.NoError(t, err)
 		require.Equal(t, "named", c.Crawl.Contact)
 		require.Equal(t, "own", c.Crawl.Run)
@@ -191,43 +191,63 @@ func TestDurationFlags(t *testing.T) {
 	require.Zero(t, *c.Crawl.Delay, "none at all is said with a plain 0")
 }
 
-// The environment is the process's: these tests cannot run in parallel.
 func TestSettingsEnvironment(t *testing.T) {
+	t.Parallel()
+
 	t.Run("StandsBetweenFlagAndFile", func(t *testing.T) {
-		t.Setenv("MOSEY_CONTACT", "environment")
-		t.Setenv("MOSEY_DELAY", "2s")
-		t.Setenv("MOSEY_ALLOW_NETWORK", "10.0.0.0/8,10.0.0.0/16")
-		const file = "contact: file\nallow-network: fd00::/8\ncrawl: {delay: 1s, run: file}\n"
-		c, err := parse(t, file, "crawl")
+		t.Parallel()
+		env := wiring.Env{"MOSEY_CONTACT=environment", "MOSEY_DELAY=2s", "MOSEY_ALLOW_NETWORK=10.0.0.0/8,10.0.0.0/16"}
+		file := write(t, "contact: file\nallow-network: fd00::/8\ncrawl: {delay: 1s, run: file}\n")
+		c, err := parseIn(t, env, []string{file}, "crawl")
 		require.NoError(t, err)
 		require.Equal(t, "environment", c.Crawl.Contact)
 		require.Equal(t, 2*time.Second, *c.Crawl.Delay)
 		require.Len(t, c.Crawl.AllowNetwork, 2)
 		require.Equal(t, "file", c.Crawl.Run)
-		c, err = parse(t, file, "crawl", "--contact=flag", "--delay=3s")
+		c, err = parseIn(t, env, []string{file}, "crawl", "--contact=flag", "--delay=3s")
 		require.NoError(t, err)
 		require.Equal(t, "flag", c.Crawl.Contact)
 		require.Equal(t, 3*time.Second, *c.Crawl.Delay)
 	})
 
+	t.Run("NamesAFurtherFile", func(t *testing.T) {
+		t.Parallel()
+		env := wiring.Env{"MOSEY_CONFIG=" + write(t, "contact: of the environment's\n")}
+		c, err := parseIn(t, env, nil, "crawl")
+		require.NoError(t, err)
+		require.Equal(t, "of the environment's", c.Crawl.Contact)
+		c, err = parseIn(t, env, nil, "--config", write(t, "contact: of the flag's\n"), "crawl")
+		require.NoError(t, err)
+		require.Equal(t, "of the flag's", c.Crawl.Contact)
+	})
+
 	t.Run("IsRefusedByTheVariablesName", func(t *testing.T) {
+		t.Parallel()
 		for variable, bad := range map[string]string{
 			"MOSEY_DELAY": "10", "MOSEY_TIMEOUT": "1", "MOSEY_MAX_PAGES": "many", "MOSEY_ALLOW_NETWORK": "10.0.0.0",
 		} {
-			t.Run(variable, func(t *testing.T) {
-				t.Setenv(variable, bad)
-				_, err := parse(t, "", "crawl")
-				require.ErrorContains(t, err, variable)
-			})
+			_, err := parseIn(t, wiring.Env{variable + "=" + bad}, nil, "crawl")
+			require.ErrorContains(t, err, variable)
+			require.ErrorContains(t, err, bad)
+			_, err = parseIn(t, wiring.Env{variable + "=" + bad}, nil, "up")
+			if variable == "MOSEY_DELAY" || variable == "MOSEY_MAX_PAGES" {
+				require.NoError(t, err, "a setting of another command")
+			}
 		}
 	})
 
 	t.Run("CountsAsUnsetWhereEmpty", func(t *testing.T) {
-		t.Setenv("MOSEY_CONTACT", "")
-		t.Setenv("MOSEY_DELAY", "")
-		require.NoError(t, wiring.IgnoreEmptyEnv())
-		c, err := parse(t, "contact: file\n", "crawl")
+		t.Parallel()
+		c, err := parseIn(t, wiring.Env{"MOSEY_CONTACT=", "MOSEY_DELAY="}, []string{write(t, "contact: file\n")}, "crawl")
 		require.NoError(t, err)
 		require.Equal(t, "file", c.Crawl.Contact)
+	})
+
+	t.Run("IsNotTheProcesss", func(t *testing.T) {
+		t.Parallel()
+		_, set := os.LookupEnv("PATH")
+		require.True(t, set)
+		require.Empty(t, wiring.Env{}.Get("PATH"))
+		require.Equal(t, "2", wiring.Env{"A=1", "B=", "A=2"}.Get("A"), "the last one holds")
 	})
 }

@@ -3,6 +3,7 @@
 package wiring
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"net/netip"
 	"os"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -117,23 +119,51 @@ func (f FetchFlags) config() fetch.Config {
 // Dial connects to Temporal as the environment says (TEMPORAL_ADDRESS,
 // TEMPORAL_API_KEY, TEMPORAL_TLS_*, a profile, …); an address that is not empty
 // wins.
-func Dial(ctx context.Context, address string, logger *slog.Logger) (client.Client, error) {
-	opts, err := envconfig.LoadDefaultClientOptions()
+func Dial(ctx context.Context, env Env, address string, logger *slog.Logger) (client.Client, error) {
+	opts, err := envconfig.LoadClientOptions(envconfig.LoadClientOptionsRequest{EnvLookup: env})
 	if err != nil {
-		return nil, fmt.Errorf("read the TEMPORAL_* settings: %w", err)
+		return nil, Usagef("read the TEMPORAL_* settings: %w", err)
 	}
 	if address != "" {
 		opts.HostPort = address
 		// on the same machine compression costs more than it saves
 		opts.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
 	}
-	opts.Logger = log.NewStructuredLogger(logger)
+	opts.Logger = log.NewStructuredLogger(slog.New(untilStopped{logger.Handler()}))
 	opts.Identity = identity()
 	c, err := client.DialContext(ctx, opts)
 	if err != nil {
-		return nil, fmt.Errorf("reach Temporal at %s: %w", opts.HostPort, err)
+		return nil, fmt.Errorf("reach Temporal at %s: %w: does TEMPORAL_ADDRESS name one that runs?",
+			cmp.Or(opts.HostPort, client.DefaultHostPort), err)
 	}
 	return c, nil
+}
+
+// untilStopped leaves out that a worker which is being stopped polls no more: the SDK
+// warns of it.
+type untilStopped struct{ slog.Handler }
+
+// Handle passes on what is worth it.
+func (h untilStopped) Handle(ctx context.Context, r slog.Record) error {
+	stopping := false
+	r.Attrs(func(a slog.Attr) bool {
+		stopping = a.Key == "Error" && strings.HasSuffix(a.Value.String(), "worker stopping")
+		return !stopping
+	})
+	if stopping {
+		return nil
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+// WithAttrs is that of the handler behind, and so must be wrapped again.
+func (h untilStopped) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return untilStopped{h.Handler.WithAttrs(attrs)}
+}
+
+// WithGroup is as WithAttrs.
+func (h untilStopped) WithGroup(name string) slog.Handler {
+	return untilStopped{h.Handler.WithGroup(name)}
 }
 
 // identity tells this process from others, in Temporal's UI and its logs.

@@ -1,0 +1,27 @@
+package wiring
+
+import "strings"
+
+// Env is an environment, as os.Environ gives it. Commands get it from their caller,
+// so that a test can give each its own. What is set to nothing, as compose files
+// leave it, counts as not set.
+type Env []string
+
+// Get is a variable's value; empty where it is not set.
+func (e Env) Get(name string) string {
+	value, _ := e.LookupEnv(name)
+	return value
+}
+
+// LookupEnv is a variable's value, and whether it is set to anything.
+func (e Env) LookupEnv(name string) (string, bool) {
+	for i := len(e) - 1; i >= 0; i-- {
+		if key, value, _ := strings.Cut(e[i], "="); key == name {
+			return value, value != ""
+		}
+	}
+	return "", false
+}
+
+// Environ is all of it.
+func (e Env) Environ() []string { return e }

@@ -1,0 +1,40 @@
+package wiring
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Exit codes of the commands.
+const (
+	ExitOK     = 0
+	ExitFailed = 1
+	ExitUsage  = 2
+)
+
+// usageError is a mistake of the person who gave the command.
+type usageError struct{ err error }
+
+func (e usageError) Error() string { return e.err.Error() }
+func (e usageError) Unwrap() error { return e.err }
+
+// Usagef is an error that a person can mend by giving the command otherwise: it
+// names what was given, what is wrong with it and what is wanted.
+func Usagef(format string, args ...any) error {
+	return usageError{fmt.Errorf(format, args...)}
+}
+
+// Fail prints an error and returns the exit code for it. Of several mistakes each has
+// a line of its own.
+func Fail(w io.Writer, command string, err error) int {
+	if _, usage := errors.AsType[usageError](err); !usage {
+		fmt.Fprintf(w, "%s: %v\n", command, err)
+		return ExitFailed
+	}
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		fmt.Fprintf(w, "%s: %s\n", command, line)
+	}
+	return ExitUsage
+}

@@ -1,0 +1,57 @@
+package wiring
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/mosey-web/mosey/db"
+)
+
+// OpenStore connects to a database, with the rights of a worker, and checks that it
+// has a schema that this program can use.
+func OpenStore(ctx context.Context, url string) (*db.Store, error) {
+	store, err := db.Open(ctx, url)
+	if err != nil {
+		return nil, describe(err)
+	}
+	schema, err := db.SchemaOf(ctx, store.Pool())
+	if err == nil {
+		err = schema.Check()
+	}
+	if err != nil {
+		store.Close()
+		return nil, err
+	}
+	return store, nil
+}
+
+// Migrate brings a database to the newest schema, as its owner. It returns the schema
+// and how many migrations that took.
+func Migrate(ctx context.Context, url string) (schema db.Schema, applied int, err error) {
+	owner, err := db.OpenOwner(ctx, url)
+	if err != nil {
+		return schema, 0, describe(err)
+	}
+	defer owner.Close()
+	if applied, err = db.Migrate(ctx, owner.Pool()); err != nil {
+		return schema, applied, err
+	}
+	schema, err = db.SchemaOf(ctx, owner.Pool())
+	return schema, applied, err
+}
+
+// describe makes one line, with a remedy, of a database that cannot be opened.
+func describe(err error) error {
+	if _, ok := errors.AsType[*pgconn.ParseConfigError](err); ok {
+		return Usagef("%w: want a URL such as postgres://mosey@localhost:5432/mosey", err)
+	}
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		// every address that was tried has a line of its own
+		return fmt.Errorf("%s: does DATABASE_URL name a Postgres that runs?", strings.Join(strings.Fields(err.Error()), " "))
+	}
+	return err
+}

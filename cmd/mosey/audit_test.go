@@ -1,0 +1,93 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/crawl"
+)
+
+func TestAudit(t *testing.T) {
+	t.Parallel()
+
+	// asked is a world with two requests to the domain, the second as soon as the slot
+	// is opened by force.
+	asked := func(t *testing.T, first crawl.Attempt) *rows {
+		t.Helper()
+		r := newRows(t, crawl.Settings{}, aPage, aOrigin+"/more").allowed()
+		version := r.version()
+		first.RobotsVersion = version
+		r.fetched(first)
+		r.slot(0, "")
+		return r.fetched(crawl.Attempt{RobotsVersion: version})
+	}
+
+	t.Run("IsCleanWhereEveryPromiseWasKept", func(t *testing.T) {
+		t.Parallel()
+		r := asked(t, crawl.Attempt{Delay: 0, Reason: crawl.ReasonDelay})
+		out := r.Print("audit")
+		ContainsOnSameLine(t, out, "domains ", "2 requests, 1 gap, 0 violations")
+		ContainsOnSameLine(t, out, "min ", ", median ", "; beyond what was due: ")
+		ContainsOnSameLine(t, out, "addresses ", "0 requests")
+		ContainsOnSameLine(t, out, "subnets ", "0 requests")
+		ContainsOnSameLine(t, out, "retry-after ", "0 answers asked for a wait, 0 not obeyed")
+		ContainsOnSameLine(t, out, "robots.txt ", "2 page requests decided again, 0 violations")
+		require.NotContains(t, out, "lost")
+		var a crawl.Audit
+		r.Decode(&a, "audit", "--json")
+		require.True(t, a.Clean())
+		require.EqualValues(t, 2, a.Domains.Requests)
+	})
+
+	t.Run("FailsWithEachViolation", func(t *testing.T) {
+		t.Parallel()
+		r := asked(t, crawl.Attempt{Delay: crawl.Millis(10 * time.Second), Reason: crawl.ReasonDelay})
+		got := r.Execute("audit")
+		require.Equal(t, wiring.ExitFailed, got.Code)
+		require.Equal(t, "mosey: there are violations; please report them\n", got.Stderr)
+		ContainsOnSameLine(t, got.Stdout, "domains ", "1 violation")
+		ContainsOnSameLine(t, got.Stdout, ": a.example: asked ", " after the last request, 10000 ms were due (delay)")
+		inJSON := r.Execute("audit", "--json")
+		require.Equal(t, wiring.ExitFailed, inJSON.Code)
+		require.Contains(t, inJSON.Stdout, `"violations"`)
+	})
+
+	t.Run("FailsWhereARobotsWasNotObeyed", func(t *testing.T) {
+		t.Parallel()
+		r := newRows(t, crawl.Settings{}).allowed().fetched(crawl.Attempt{})
+		got := r.Execute("audit")
+		require.Equal(t, wiring.ExitFailed, got.Code)
+		ContainsOnSameLine(t, got.Stdout, "robots: https://a.example/: requested without a robots.txt")
+	})
+
+	t.Run("CountsWhatWasLost", func(t *testing.T) {
+		t.Parallel()
+		r := newRows(t, crawl.Settings{}).allowed()
+		r.begin()
+		r.slot(0, "")
+		_, err := r.store.Next(t.Context(), aDomain)
+		require.NoError(t, err)
+		ContainsOnSameLine(t, r.Print("audit"), "lost ", "1 request of workers that died")
+	})
+
+	t.Run("IsOfOneRun", func(t *testing.T) {
+		t.Parallel()
+		r := asked(t, crawl.Attempt{Delay: crawl.Millis(10 * time.Second), Reason: crawl.ReasonDelay})
+		_, err := r.store.EnsureRun(t.Context(), "other", crawl.Settings{})
+		require.NoError(t, err)
+		ContainsOnSameLine(t, r.Print("audit", "--run", "other"), "domains ", "0 requests")
+		require.Equal(t, wiring.ExitFailed, r.Execute("audit", "--run", "small-web").Code)
+		r.Refuse([]string{"audit", "--run", "none"}, `run "none" does not exist; mosey status lists all`)
+	})
+}
+
+// version is that of the robots.txt that is stored.
+func (r *rows) version() int64 {
+	r.t.Helper()
+	stored, err := r.store.Robots(r.t.Context(), aOrigin)
+	require.NoError(r.t, err)
+	return stored.Version
+}

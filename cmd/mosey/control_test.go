@@ -1,0 +1,183 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// controls are those in force for the domain.
+func (r *rows) controls() crawl.Controls {
+	r.t.Helper()
+	facts, err := r.store.Facts(r.t.Context(), aDomain)
+	require.NoError(r.t, err)
+	return facts.Domain.Controls
+}
+
+func TestPause(t *testing.T) {
+	t.Parallel()
+
+	t.Run("HoldsUntilItIsResumed", func(t *testing.T) {
+		t.Parallel()
+		r := newRows(t, crawl.Settings{})
+		require.Equal(t, "a.example is paused in all runs. To undo it:\n  mosey resume a.example\n",
+			r.Print("pause", "www.a.example", "--reason", "the owner asked"))
+		c, forbidden := r.controls().Forbidding(time.Now())
+		require.True(t, forbidden)
+		require.Equal(t, crawl.ControlPause, c.Kind)
+		require.Equal(t, "the owner asked", c.Reason)
+		require.Equal(t, whoami(), c.SetBy)
+		require.Zero(t, c.Until)
+		require.Equal(t, "a.example may be crawled again; what was pending goes on with its runs.\n", r.Print("resume", aDomain))
+		require.Empty(t, r.controls())
+		r.Fail([]string{"resume", aDomain}, "a.example is not paused; mosey why a.example tells what holds")
+	})
+
+	t.Run("EndsAtATimeOrAfterADuration", func(t *testing.T) {
+		t.Parallel()
+		r := newRows(t, crawl.Settings{})
+		at := time.Now().Add(48 * time.Hour).Truncate(time.Second)
+		ContainsOnSameLine(t, r.Print("pause", aDomain, "--reason", "x", "--until", at.Format(time.RFC3339)),
+			"a.example is paused in all runs until "+stamp(at)+". To undo it:")
+		require.WithinDuration(t, at, r.controls()[0].Until, 0)
+		r.Print("pause", aDomain, "--reason", "x", "--until", "12h")
+		require.WithinDuration(t, time.Now().Add(12*time.Hour), r.controls()[0].Until, time.Minute)
+	})
+
+	t.Run("RefusesAnEndThatIsNone", func(t *testing.T) {
+		t.Parallel()
+		h := newHarness(t)
+		const want = ": want a time to come, such as 2030-12-01T06:00:00Z, or a duration, such as 12h"
+		for _, until := range []string{"tomorrow", "12", "2030-12-01"} {
+			h.Refuse([]string{"pause", aDomain, "--reason", "x", "--until", until}, `--until "`+until+`"`+want)
+		}
+		for _, past := range []string{"-1h", "0s", "2020-12-01T06:00:00Z"} {
+			h.Refuse([]string{"pause", aDomain, "--reason", "x", "--until=" + past}, "--until "+past+" is past"+want)
+		}
+	})
+}
+
+func TestBlock(t *testing.T) {
+	t.Parallel()
+
+	t.Run("HoldsUntilItIsEnded", func(t *testing.T) {
+		t.Parallel()
+		r := newRows(t, crawl.Settings{})
+		require.Equal(t, "a.example is blocked in all runs. To undo it:\n  mosey unblock a.example\n",
+			r.Print("block", aDomain, "--reason", "the owner asked"))
+		ContainsOnSameLine(t, r.Print("domain", aDomain), "status ", "blocked the owner asked")
+		ContainsOnSameLine(t, r.Print("unblock", aDomain), "a.example may be crawled again")
+		ContainsOnSameLine(t, r.Print("domain", aDomain), "status ", "pending")
+		r.Fail([]string{"unblock", aDomain}, "a.example is neither blocked nor stopped; mosey why a.example tells what holds")
+	})
+
+	t.Run("IsPossibleForADomainThatIsNotKnownYet", func(t *testing.T) {
+		t.Parallel()
+		h, _ := newHarnessWithDatabase(t)
+		h.Print("block", aDomain, "--reason", "the owner asked")
+		ContainsOnSameLine(t, h.Print("why", aDomain), "a.example: not crawled: the domain is blocked by ", ": the owner asked")
+	})
+
+	t.Run("SaysWhatElseForbidsRequests", func(t *testing.T) {
+		t.Parallel()
+		r := newRows(t, crawl.Settings{})
+		r.Print("pause", aDomain, "--reason", "a quiet night")
+		r.Print("block", aDomain, "--reason", "the owner asked")
+		ContainsOnSameLine(t, r.Print("unblock", aDomain), "a.example is still not crawled: it is paused: ", ": a quiet night")
+	})
+
+	t.Run("EndsAStopToo", func(t *testing.T) {
+		t.Parallel()
+		r := newRows(t, crawl.Settings{}).control(crawl.Control{Kind: crawl.ControlStop, Reason: "the owner asked us to leave"})
+		ContainsOnSameLine(t, r.Print("unblock", aDomain), "a.example may be crawled again")
+	})
+}
+
+func TestControlArguments(t *testing.T) {
+	t.Parallel()
+
+	t.Run("ADomainThatIsNoneIsRefused", func(t *testing.T) {
+		t.Parallel()
+		h := newHarness(t)
+		for _, args := range [][]string{
+			{"pause", aPage, "--reason", "x"},
+			{"resume", aPage},
+			{"block", aPage, "--reason", "x"},
+			{"unblock", aPage},
+			{"set", aPage, "--delay", "1m"},
+		} {
+			h.Refuse(args, `domain "https://a.example/": host is missing or malformed`, "want a host name, such as example.org")
+		}
+	})
+
+	t.Run("AReasonIsNeededAndBounded", func(t *testing.T) {
+		t.Parallel()
+		h := newHarness(t)
+		long := strings.Repeat("x", crawl.ControlReasonMax+1)
+		for _, command := range []string{"pause", "block"} {
+			h.Refuse([]string{command, aDomain, "--reason", ""}, "--reason: 0 bytes: want 1 to 500")
+			h.Refuse([]string{command, aDomain, "--reason", long}, "--reason: 501 bytes: want 1 to 500")
+		}
+		h.Refuse([]string{"set", aDomain, "--delay", "1m", "--reason", long}, "--reason: 501 bytes: want 0 to 500")
+	})
+}
+
+func TestSet(t *testing.T) {
+	t.Parallel()
+
+	t.Run("StoresWhatIsGivenAndLeavesTheRest", func(t *testing.T) {
+		t.Parallel()
+		r := newRows(t, crawl.Settings{})
+		require.Equal(t, "a.example is set. To see what holds:\n  mosey why a.example\n",
+			r.Print("set", aDomain, "--delay", "1m", "--reason", "a small server"))
+		require.Equal(t, time.Minute, r.controls().Delay())
+		require.Equal(t, "a small server", r.controls()[0].Reason)
+		r.Print("set", aDomain, "--max-pages", "200", "--window", "Sat-Sun 00:00-24:00 UTC")
+		require.Equal(t, time.Minute, r.controls().Delay())
+		pages, set := r.controls().Budget()
+		require.True(t, set)
+		require.EqualValues(t, 200, pages)
+		require.Equal(t, "Sat-Sun 00:00-24:00 UTC", r.controls().Window())
+		out := r.Print("why", aDomain)
+		ContainsOnSameLine(t, out, "- its delay is at least 1m0s: set by "+whoami(), ": a small server")
+		ContainsOnSameLine(t, out, "- each run may request 200 pages of it: set by ")
+		ContainsOnSameLine(t, out, "- it may be asked only Sat-Sun 00:00-24:00 UTC: ")
+	})
+
+	t.Run("TakesValuesBackWithEmptyOnes", func(t *testing.T) {
+		t.Parallel()
+		r := newRows(t, crawl.Settings{}).allowed()
+		r.Print("set", aDomain, "--delay", "1m", "--max-pages", "0", "--window", closedWindow())
+		ContainsOnSameLine(t, r.Print("why", aDomain), "a.example: no run that is running has a page of it left to request")
+		r.Print("set", aDomain, "--delay", "0s", "--max-pages=-1", "--window", "")
+		require.Zero(t, r.controls().Delay())
+		require.Empty(t, r.controls().Window())
+		out := r.Print("why", aDomain)
+		ContainsOnSameLine(t, out, "a.example: due: its run asks for it within seconds")
+		ContainsOnSameLine(t, out, "- each run may request any number of pages of it: ")
+		require.NotContains(t, out, "its delay is at least 0s")
+		require.NotContains(t, out, "may be asked only")
+	})
+
+	t.Run("RefusesWhatIsOutOfBounds", func(t *testing.T) {
+		t.Parallel()
+		h, _ := newHarnessWithDatabase(t)
+		for _, c := range []struct {
+			flag string
+			want []string
+		}{
+			{"--delay=-1s", []string{"--delay -1s: want 0s to "}},
+			{"--delay=60", []string{"--delay: ", `"60" is no duration: want a number and a unit, such as 10s or 1h30m`}},
+			{"--max-pages=-2", []string{"--max-pages -2: want -1 to "}},
+			{"--window=at night", []string{`--window "at night": `, "want"}},
+		} {
+			h.Refuse([]string{"set", aDomain, c.flag}, c.want...)
+		}
+		h.Refuse([]string{"set", aDomain}, "set a.example: nothing to set: want --delay, --max-pages or --window")
+		h.Fail([]string{"set", aDomain, "--delay", "1m"}, "domain a.example is not known: seed a page of it first, such as mosey crawl https://a.example/")
+	})
+}

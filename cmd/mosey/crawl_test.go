@@ -1,0 +1,208 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/test/web"
+)
+
+// events are the lines that --json prints.
+func events(t *testing.T, out string) (all []event) {
+	t.Helper()
+	for line := range strings.Lines(out) {
+		var e event
+		require.NoError(t, json.Unmarshal([]byte(line), &e), line)
+		all = append(all, e)
+	}
+	return all
+}
+
+func TestCrawl(t *testing.T) {
+	t.Parallel()
+
+	t.Run("OfAllKindsOfSeedsPrintsEvents", func(t *testing.T) {
+		t.Parallel()
+		h, _ := newHarnessWithStack(t)
+		s := newSite(t, 3, 3)
+		file := h.WriteFile("seeds", "# one\n"+s.Seeds()[1]+"\nno URL\n")
+		h.stdin = s.Seeds()[2] + "\n"
+		r := h.Execute(s.crawl(s.Seeds()[0], file, "-", "--json", "--run", "small-web")...)
+		require.Zero(t, r.Code, r.Stderr)
+		ContainsOnSameLine(t, r.Stderr, "skipped: "+file+`:3: URL "no URL": `)
+		require.Equal(t, 1, strings.Count(r.Stderr, "\n"), r.Stderr)
+		all := events(t, r.Stdout)
+		require.Equal(t, "started", all[0].Event)
+		require.Contains(t, r.Stdout, `"seeds":3`)
+		require.Equal(t, "progress", all[1].Event)
+		last := all[len(all)-1]
+		require.Equal(t, "summary", last.Event)
+		require.Equal(t, crawl.RunDone, last.Status)
+		require.Equal(t, "small-web", last.Name)
+		require.EqualValues(t, 12, last.Success)
+		s.requireClean(t, web.Expectations{})
+		require.Contains(t, h.Print("audit"), "12 page requests decided again, 0 violations")
+	})
+
+	t.Run("PrintsLines", func(t *testing.T) {
+		t.Parallel()
+		h, _ := newHarnessWithStack(t)
+		s := newSite(t, 1, 2)
+		file := h.WriteFile("seeds", s.Seeds()[0]+strings.Repeat("\nno URL", 7))
+		r := h.Execute(s.crawl(file)...)
+		require.Zero(t, r.Code, r.Stderr)
+		ContainsOnSameLine(t, r.Stderr, "skipped: 7 lines in all that are no URLs")
+		ContainsOnSameLine(t, r.Stdout, "Run default: 1 seed, delay 10ms, scope seeds")
+		ContainsOnSameLine(t, r.Stdout, " page", " (", " active, ", " in flight; ")
+		ContainsOnSameLine(t, r.Stdout, "Run default is done (nothing left that is due) after ", ": 3 pages of 1 domain, ")
+		ContainsOnSameLine(t, r.Stdout, "  3 success")
+		require.NotContains(t, r.Stdout, "\x1b")
+	})
+
+	t.Run("IsDrawnOnATerminal", func(t *testing.T) {
+		t.Parallel()
+		h, _ := newHarnessWithStack(t)
+		h.terminal = true
+		s := newSite(t, 2, 3)
+		c := h.Start(s.crawl(append(s.Seeds(), "--delay", "1h")...)...)
+		c.Await(" (delay)\n")
+		c.Await("\x1b[J") // what was drawn is drawn over
+		r := c.Stop()
+		require.Zero(t, r.Code, r.Stderr)
+		for _, pieces := range [][]string{
+			{" pages, ", " pages/s, "},
+			{"domains  ", " active of 2 found; ", " pages pending, ", " in flight, ", " deferred"},
+			{"outcomes "},
+			{"waiting  site-00", ".test for ", "(delay)"},
+		} {
+			ContainsOnSameLine(t, r.Stdout, pieces...)
+		}
+		ContainsOnSameLine(t, r.Stderr, "Stopping: requests in flight are finished first.")
+	})
+
+	t.Run("StopsWhenItsTimeIsOver", func(t *testing.T) {
+		t.Parallel()
+		h, _ := newHarnessWithStack(t)
+		s := newSite(t, 1, 3)
+		r := h.Execute(s.crawl(s.Seeds()[0], "--run", "timed", "--delay", "1h", "--for", "1s")...)
+		require.Zero(t, r.Code, r.Stderr)
+		require.Equal(t, "Stopping: requests in flight are finished first.\n"+
+			"Stopped. Everything is kept. To go on:\n  mosey crawl --run timed --data-dir "+h.dir+"\n", r.Stderr)
+		ContainsOnSameLine(t, r.Stdout, "Run timed is stopped (stopped from the command line) after ")
+		ContainsOnSameLine(t, r.Stdout, "  1 page pending")
+	})
+
+	t.Run("GoesOnWhereItWasStopped", func(t *testing.T) {
+		t.Parallel()
+		h, _ := newHarnessWithStack(t)
+		s := newSite(t, 1, 9)
+		c := h.Start(s.crawl(s.Seeds()[0], "--delay", "300ms")...)
+		require.Eventually(t, func() bool { return len(s.Log().Pages()) >= 2 }, patience, 5*time.Millisecond)
+		r := c.Stop()
+		require.Zero(t, r.Code, r.Stderr)
+		ContainsOnSameLine(t, r.Stdout, "pages pending")
+		all := events(t, h.Print(s.crawl("--json")...))
+		require.Equal(t, "10ms", all[0].Settings.Delay.String(), "a setting that was given again")
+		last := all[len(all)-1]
+		require.Equal(t, crawl.RunDone, last.Status)
+		require.Zero(t, last.Pending)
+		require.EqualValues(t, 10, last.Success)
+		s.requireClean(t, web.Expectations{})
+	})
+
+	t.Run("OfARunThatIsNotThereNeedsSeeds", func(t *testing.T) {
+		t.Parallel()
+		h, _ := newHarnessWithStack(t)
+		h.Refuse([]string{"crawl", "--run", "other"}, `run "other" does not exist yet: give a URL to begin with, such as https://example.org/`)
+	})
+
+	t.Run("NamesATemporalThatDoesNotAnswer", func(t *testing.T) {
+		t.Parallel()
+		h, _ := newHarnessWithDatabase(t)
+		h.Setenv("TEMPORAL_ADDRESS", "127.0.0.1:1")
+		h.Fail([]string{"crawl", aPage}, "reach Temporal at 127.0.0.1:1: ", "does TEMPORAL_ADDRESS name one that runs?")
+		h.Setenv("TEMPORAL_TLS_CLIENT_CERT_PATH", "/nowhere")
+		h.Setenv("TEMPORAL_TLS", "true")
+		h.Refuse([]string{"crawl", aPage}, "read the TEMPORAL_* settings: ")
+	})
+
+	t.Run("NamesWhatATemporalLacks", func(t *testing.T) {
+		t.Parallel()
+		h, _ := newHarnessWithStack(t)
+		h.Setenv("TEMPORAL_NAMESPACE", "temporal-system")
+		h.Fail([]string{"crawl", aPage}, "search attribute", "create them with temporal operator search-attribute create")
+		h.Setenv("TEMPORAL_NAMESPACE", "nowhere")
+		h.Fail([]string{"crawl", aPage}, "nowhere")
+	})
+}
+
+func TestWake(t *testing.T) {
+	t.Parallel()
+
+	t.Run("HasACrawlGoOnWithADomainAtOnce", func(t *testing.T) {
+		t.Parallel()
+		h, _ := newHarnessWithStack(t)
+		s := newSite(t, 1, 2)
+		const name = "site-001.test"
+		h.Print("pause", name, "--reason", "a quiet night")
+		c := h.Start(s.crawl(s.Seeds()[0], "--standing")...)
+		c.Await(" pending, ")
+		require.Empty(t, s.Log())
+		ContainsOnSameLine(t, h.Print("why", s.Seeds()[0]), ": not crawled: the domain is paused by ", ": a quiet night")
+		h.Print("resume", name)
+		require.Eventually(t, func() bool { return len(s.Log().Pages()) == 3 }, patience, 5*time.Millisecond)
+		r := c.Stop()
+		require.Zero(t, r.Code, r.Stderr)
+		s.requireClean(t, web.Expectations{})
+	})
+
+	t.Run("OfATemporalThatDoesNotAnswerIsOnlyNoted", func(t *testing.T) {
+		t.Parallel()
+		r := newRows(t, crawl.Settings{})
+		r.Setenv("TEMPORAL_ADDRESS", "127.0.0.1:1")
+		got := r.Execute("set", aDomain, "--delay", "1m")
+		require.Zero(t, got.Code)
+		require.Contains(t, got.Stdout, "a.example is set.")
+		ContainsOnSameLine(t, got.Stderr, "mosey: could not tell the running crawl, which finds out by itself: reach Temporal at 127.0.0.1:1: ")
+	})
+}
+
+// TestEmbedded crawls with nothing but a data directory, as most people do.
+func TestEmbedded(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	s := newSite(t, 2, 3)
+	c := h.Start(s.crawl(append(s.Seeds(), "--delay", "1h")...)...)
+	ui := c.Field("Temporal UI: ")
+	require.Contains(t, ui, "http://127.0.0.1:")
+	require.Eventually(t, func() bool { return len(s.Log().Pages()) > 0 || len(s.Log()) > 1 }, patience, 5*time.Millisecond)
+
+	// what other commands see of one that runs
+	require.Contains(t, h.Print("status"), "Run default is running")
+	h.Fail([]string{"up"}, "data directory "+h.dir+" is in use by another Mosey (pid ", "or choose another directory with --data-dir")
+	ContainsOnSameLine(t, h.Execute("crawl", aPage).Stderr, "  TEMPORAL_ADDRESS=127.0.0.1:", " DATABASE_URL='postgres://", "' mosey crawl …")
+	require.Equal(t, wiring.ExitFailed, h.Execute("migrate").Code)
+
+	// and what they tell it, which they say nothing about
+	require.Contains(t, h.Print("block", "site-001.test", "--reason", "the owner asked"), "is blocked in all runs")
+	require.Contains(t, h.Print("unblock", "site-001.test"), "may be crawled again")
+	require.Contains(t, h.Print("set", "site-001.test", "--max-pages", "1"), "is set")
+
+	r := c.Stop()
+	require.Zero(t, r.Code, r.Stderr)
+	require.Contains(t, r.Stderr, "To go on:\n  mosey crawl --run default --data-dir "+h.dir+"\n")
+	require.NoFileExists(t, h.dir+"/stack.json")
+	_, err := os.Stat(h.dir + "/temporal/temporal.log")
+	require.NoError(t, err)
+
+	// afterwards commands start the database by themselves
+	require.Contains(t, h.Print("status"), "Run default is stopped (stopped from the command line)")
+	require.Contains(t, h.Print("why", "site-001.test"), "each run may request 1 page of it")
+}

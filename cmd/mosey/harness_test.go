@@ -1,0 +1,241 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/db/dbtest"
+)
+
+// patience bounds every wait for what happens much sooner.
+const patience = time.Minute
+
+func TestMain(m *testing.M) {
+	code := dbtest.Main(m)
+	if err := temporalStack.stop(); err != nil {
+		fmt.Fprintln(os.Stderr, "stop the test's Temporal:", err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
+}
+
+// commandHarness runs mosey in this process, each command in a world of its own.
+type commandHarness struct {
+	t *testing.T
+
+	environ  wiring.Env
+	settings []string // files
+	stdin    string
+	terminal bool
+	// dir is the data directory; empty where commands get none.
+	dir string
+}
+
+// newHarness is a world without a database, and with a data directory that is empty.
+func newHarness(t *testing.T) *commandHarness {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "mosey-cmd-")
+	require.NoError(t, err)
+	require.NoError(t, os.Chmod(dir, 0o755)) //nolint:gosec // Postgres may run as another user
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+	return &commandHarness{t: t, dir: dir}
+}
+
+// newHarnessWithDatabase is a world with a migrated database of its own, named by
+// DATABASE_URL, and a store to fill it with.
+func newHarnessWithDatabase(t *testing.T) (*commandHarness, *db.Store) {
+	t.Helper()
+	url := dbtest.URL(t)
+	store, err := db.OpenOwner(t.Context(), url)
+	require.NoError(t, err)
+	t.Cleanup(store.Close)
+	h := newHarness(t)
+	h.Setenv("DATABASE_URL", url)
+	return h, store
+}
+
+// Setenv sets a variable for the commands that follow.
+func (h *commandHarness) Setenv(name, value string) { h.environ = append(h.environ, name+"="+value) }
+
+// WriteFile writes a file and returns its path.
+func (h *commandHarness) WriteFile(name, content string) string {
+	h.t.Helper()
+	path := filepath.Join(h.t.TempDir(), name)
+	require.NoError(h.t, os.WriteFile(path, []byte(content), 0o600))
+	return path
+}
+
+// execution is what became of a command.
+type execution struct {
+	Code           int
+	Stdout, Stderr string
+}
+
+// Execute runs a command until it ends.
+func (h *commandHarness) Execute(args ...string) execution {
+	h.t.Helper()
+	return h.Start(args...).Wait()
+}
+
+// Refuse runs a command and asserts that it is refused with exit code 2 and one line
+// that has all the pieces: the input, the reason, the remedy.
+func (h *commandHarness) Refuse(args []string, pieces ...string) {
+	h.t.Helper()
+	r := h.Execute(args...)
+	require.Equal(h.t, wiring.ExitUsage, r.Code, "%v: %s", args, r.Stderr)
+	require.Empty(h.t, r.Stdout, "%v", args)
+	ContainsOnSameLine(h.t, r.Stderr, append([]string{"mosey: "}, pieces...)...)
+}
+
+// Fail is Refuse for what is no mistake of the command line: exit code 1.
+func (h *commandHarness) Fail(args []string, pieces ...string) {
+	h.t.Helper()
+	r := h.Execute(args...)
+	require.Equal(h.t, wiring.ExitFailed, r.Code, "%v: %s", args, r.Stderr)
+	ContainsOnSameLine(h.t, r.Stderr, append([]string{"mosey: "}, pieces...)...)
+}
+
+// Print runs a command that works and says nothing on standard error, and returns
+// what it prints.
+func (h *commandHarness) Print(args ...string) string {
+	h.t.Helper()
+	r := h.Execute(args...)
+	require.Zero(h.t, r.Code, "%v: %s", args, r.Stderr)
+	require.Empty(h.t, r.Stderr, "%v", args)
+	return r.Stdout
+}
+
+// Decode is Print for a command that prints one JSON value.
+func (h *commandHarness) Decode(value any, args ...string) {
+	h.t.Helper()
+	out := h.Print(args...)
+	d := json.NewDecoder(strings.NewReader(out))
+	require.NoError(h.t, d.Decode(value), "%s", out)
+	require.False(h.t, d.More(), "more than one value: %s", out)
+}
+
+// command is one that runs.
+type command struct {
+	t              *testing.T
+	stdout, stderr buffer
+	cancel         context.CancelFunc
+	done           chan struct{}
+	code           int
+}
+
+// Start starts a command, which ends with the test at the latest.
+func (h *commandHarness) Start(args ...string) *command {
+	h.t.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(h.t.Context()))
+	c := &command{t: h.t, cancel: cancel, done: make(chan struct{})}
+	e := &env{
+		stdin: strings.NewReader(h.stdin), stdout: &c.stdout, stderr: &c.stderr, terminal: h.terminal,
+		environ: h.environ, settings: h.settings,
+	}
+	if h.dir != "" {
+		args = append([]string{"--data-dir", h.dir}, args...)
+	}
+	go func() {
+		defer close(c.done)
+		c.code = run(ctx, args, e)
+	}()
+	h.t.Cleanup(func() {
+		cancel()
+		<-c.done
+	})
+	return c
+}
+
+// Stop ends the command as Ctrl-C does, and waits for it.
+func (c *command) Stop() execution {
+	c.t.Helper()
+	c.cancel()
+	return c.Wait()
+}
+
+// Wait waits for the command's end.
+func (c *command) Wait() execution {
+	c.t.Helper()
+	select {
+	case <-c.done:
+	case <-time.After(patience):
+		require.FailNow(c.t, "still running", "%s%s", &c.stdout, &c.stderr)
+	}
+	return execution{Code: c.code, Stdout: c.stdout.String(), Stderr: c.stderr.String()}
+}
+
+// Await waits until the command has printed a text on standard output.
+func (c *command) Await(text string) {
+	c.t.Helper()
+	require.Eventually(c.t, func() bool {
+		select {
+		case <-c.done:
+			require.Contains(c.t, c.stdout.String(), text, "ended: %s", &c.stderr)
+		default:
+		}
+		return strings.Contains(c.stdout.String(), text)
+	}, patience, 5*time.Millisecond, "no %q: %s%s", text, &c.stdout, &c.stderr)
+}
+
+// Field is the rest of the line that begins with a name, which is waited for.
+func (c *command) Field(name string) (value string) {
+	c.t.Helper()
+	c.Await(name)
+	for line := range strings.Lines(c.stdout.String()) {
+		if rest, found := strings.CutPrefix(line, name); found {
+			return strings.TrimSpace(rest)
+		}
+	}
+	require.FailNow(c.t, "no such line", "%s: %s", name, &c.stdout)
+	return ""
+}
+
+// buffer is what a command has printed so far.
+type buffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+// ContainsOnSameLine asserts that one line of a text has all pieces, in this order.
+func ContainsOnSameLine(t *testing.T, text string, pieces ...string) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		found := true
+		for _, piece := range pieces {
+			_, rest, ok := strings.Cut(line, piece)
+			if !ok {
+				found = false
+				break
+			}
+			line = rest
+		}
+		if found {
+			return
+		}
+	}
+	require.FailNow(t, "no such line", "%q in\n%s", pieces, text)
+}

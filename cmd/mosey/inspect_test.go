@@ -1,0 +1,202 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db/dbtest"
+)
+
+func TestStatus(t *testing.T) {
+	t.Parallel()
+
+	t.Run("WithoutARunSaysHowToBegin", func(t *testing.T) {
+		t.Parallel()
+		h, _ := newHarnessWithDatabase(t)
+		r := h.Execute("status")
+		require.Zero(t, r.Code)
+		require.Empty(t, r.Stdout)
+		require.Equal(t, "No runs yet. Begin with mosey crawl https://example.org/\n", r.Stderr)
+	})
+
+	t.Run("ShowsEveryRun", func(t *testing.T) {
+		t.Parallel()
+		r := newRows(t, crawl.Settings{}).allowed().fetched(crawl.Attempt{Bytes: 1500})
+		other, err := r.store.EnsureRun(t.Context(), "other", crawl.Settings{})
+		require.NoError(t, err)
+		_, err = r.store.EndRun(t.Context(), other.ID, "nothing left that is due")
+		require.NoError(t, err)
+		out := r.Print("status")
+		ContainsOnSameLine(t, out, "Run small-web is running after ", "1 page of 1 domain, 1.5 kB")
+		ContainsOnSameLine(t, out, "  1 success")
+		ContainsOnSameLine(t, out, "Run other is done (nothing left that is due) after ")
+		one := r.Print("status", "--run", "small-web")
+		require.NotContains(t, one, "other")
+		lines := strings.Split(strings.TrimSpace(r.Print("status", "--json")), "\n")
+		require.Len(t, lines, 2)
+		var p crawl.Progress
+		require.NoError(t, json.Unmarshal([]byte(lines[0]), &p))
+		require.Equal(t, "small-web", p.Name)
+		require.EqualValues(t, 1, p.Success)
+	})
+
+	t.Run("SaysWhatARunWaitsFor", func(t *testing.T) {
+		t.Parallel()
+		r := newRows(t, crawl.Settings{}, aPage, "https://b.example/", "https://c.example/")
+		_, err := r.store.ClaimDomains(t.Context(), r.run.ID, 1)
+		require.NoError(t, err)
+		r.slot(time.Hour, crawl.ReasonCrawlDelay)
+		r.exec("UPDATE domains SET next_crawl_after = now() + interval '1 day', status_reason = 'retry-after' WHERE domain = 'b.example'")
+		r.exec("UPDATE page_crawls SET scheduled_for = now() + interval '1 day' WHERE domain = 'b.example'")
+		out := r.Print("status")
+		ContainsOnSameLine(t, out, "  3 pages pending, 1 of them deferred")
+		ContainsOnSameLine(t, out, "  b.example is deferred until ", ": retry-after")
+		ContainsOnSameLine(t, out, "  1 domain active, 0 pages in flight")
+		ContainsOnSameLine(t, out, "  a.example for ", "m", "(crawl-delay)")
+	})
+
+	t.Run("OfARunThatIsNotThereIsRefused", func(t *testing.T) {
+		t.Parallel()
+		h, _ := newHarnessWithDatabase(t)
+		h.Refuse([]string{"status", "--run", "other"}, `run "other" does not exist; mosey status lists all`)
+	})
+}
+
+func TestDomain(t *testing.T) {
+	t.Parallel()
+
+	t.Run("ShowsAllThatIsKnown", func(t *testing.T) {
+		t.Parallel()
+		r := newRows(t, crawl.Settings{}, aPage, aOrigin+"/more").robots(crawl.Robots{
+			Verdict: crawl.RobotsRules, CrawlDelay: ptr(crawl.Millis(30 * time.Second)),
+		})
+		r.fetched(crawl.Attempt{
+			Outcome: crawl.OutcomeBlocked5xx, StatusCode: 503, Error: "overloaded",
+			Health: &crawl.Health{Samples: []crawl.Sample{{Took: crawl.Duration(time.Second), Error: true}}},
+		})
+		r.control(crawl.Control{Kind: crawl.ControlPause, Reason: "the owner asked"})
+		r.exec("UPDATE domains SET next_crawl_after = now() + interval '1 day'")
+		_, err := r.store.ClaimDomains(t.Context(), r.run.ID, 1)
+		require.NoError(t, err)
+		out := r.Print("domain", "WWW.a.example")
+		ContainsOnSameLine(t, out, "domain ", aDomain)
+		ContainsOnSameLine(t, out, "status ", "pending")
+		ContainsOnSameLine(t, out, "control ", "it is paused: set by ann@example.org on ", ": the owner asked")
+		ContainsOnSameLine(t, out, "deferred until ")
+		ContainsOnSameLine(t, out, "next request ", "not before ", "(delay)")
+		ContainsOnSameLine(t, out, "health ", "100 % errors of the last 1 answers")
+		ContainsOnSameLine(t, out, "pending ", "1")
+		ContainsOnSameLine(t, out, "robots.txt ", aOrigin+": rules, crawl-delay 30s, until ")
+		ContainsOnSameLine(t, out, "run small-web ", "running: 1 blocked_5xx")
+		ContainsOnSameLine(t, out, "blocked_5xx 503 "+aPage+" overloaded")
+		for line := range strings.Lines(out) {
+			require.NotRegexp(t, `\s\n$`, line)
+		}
+		var report crawl.DomainReport
+		r.Decode(&report, "domain", aDomain, "--json")
+		require.Equal(t, aDomain, report.Domain)
+		require.Len(t, report.Controls, 1)
+	})
+
+	t.Run("ShowsItsWorkflow", func(t *testing.T) {
+		t.Parallel()
+		r := newRows(t, crawl.Settings{})
+		_, err := r.store.ClaimDomains(t.Context(), r.run.ID, 1)
+		require.NoError(t, err)
+		ContainsOnSameLine(t, r.Print("domain", aDomain), "workflow ", "domain/a.example, claim until ")
+	})
+
+	t.Run("ThatIsNoneIsRefused", func(t *testing.T) {
+		t.Parallel()
+		h, _ := newHarnessWithDatabase(t)
+		h.Refuse([]string{"domain", "https://a.example/"}, `domain "https://a.example/": `, "want a host name, such as example.org")
+		h.Refuse([]string{"domain", ""}, `domain "": `, "want a host name, such as example.org")
+		h.Fail([]string{"domain", aDomain}, "domain a.example is not known: it was never seeded, and no crawled page links to it")
+	})
+}
+
+func TestPage(t *testing.T) {
+	t.Parallel()
+
+	t.Run("ShowsEveryAttempt", func(t *testing.T) {
+		t.Parallel()
+		r := newRows(t, crawl.Settings{}).allowed()
+		ContainsOnSameLine(t, r.Print("page", aPage), "crawl ", "pending in run small-web")
+		id := r.begin()
+		ContainsOnSameLine(t, r.Print("page", aPage), "crawl ", "in flight in run small-web")
+		_, err := r.store.Record(t.Context(), crawl.Attempt{
+			CrawlID: id, Domain: aDomain, Requested: true, Outcome: crawl.OutcomeTimeout, Error: "no answer in 30s",
+			EndedAt: time.Now(), RetryIn: ptr(crawl.Millis(0)),
+		})
+		require.NoError(t, err)
+		r.slot(0, "")
+		r.fetched(crawl.Attempt{IP: "192.0.2.1", Duration: crawl.Span(120 * time.Millisecond), Page: &crawl.PageUpdate{
+			Signals: &crawl.Signals{Title: "A title", Canonical: aOrigin + "/canonical"}, NoIndex: true,
+			Usage: json.RawMessage(`{"noindex":"meta robots"}`),
+			Visit: &crawl.VisitUpdate{Fresh: crawl.Millis(time.Hour)}, Trap: crawl.TrapDate, TrapEvidence: "the year 9999",
+		}, Redirect: true, Links: []crawl.Link{{URL: aOrigin + "/next", Domain: aDomain, Origin: aOrigin}}})
+		out := r.Print("page", "https://A.example")
+		ContainsOnSameLine(t, out, "url ", aPage)
+		ContainsOnSameLine(t, out, "status ", "fetched")
+		ContainsOnSameLine(t, out, "title ", `"A title"`)
+		ContainsOnSameLine(t, out, "canonical ", aOrigin+"/canonical")
+		ContainsOnSameLine(t, out, "redirects to ", aOrigin+"/next")
+		ContainsOnSameLine(t, out, "meta robots ", "noindex true, nofollow false")
+		ContainsOnSameLine(t, out, "usage ", "meta robots")
+		ContainsOnSameLine(t, out, "fresh until ")
+		ContainsOnSameLine(t, out, "trap ", "far date: the year 9999")
+		ContainsOnSameLine(t, out, "links ", "1 out, 0 in")
+		ContainsOnSameLine(t, out, "crawl ", "success 200 in run small-web, 120ms, 192.0.2.1")
+		ContainsOnSameLine(t, out, "crawl ", "timeout in run small-web", "no answer in 30s")
+		var report crawl.PageReport
+		r.Decode(&report, "page", aPage, "--json")
+		require.Len(t, report.Crawls, 2)
+	})
+
+	t.Run("ThatIsNoneIsRefused", func(t *testing.T) {
+		t.Parallel()
+		h, _ := newHarnessWithDatabase(t)
+		h.Refuse([]string{"page", "a.example"}, `"a.example"`, "want an absolute http or https URL, such as https://example.org/")
+		h.Fail([]string{"page", aPage}, "page https://a.example/ is not known: it was never seeded")
+	})
+}
+
+func TestOutput(t *testing.T) {
+	t.Parallel()
+
+	t.Run("ThatCannotBeWrittenIsAnError", func(t *testing.T) {
+		t.Parallel()
+		r := newRows(t, crawl.Settings{})
+		for _, args := range [][]string{
+			{"status", "--json"}, {"domain", aDomain}, {"domain", aDomain, "--json"}, {"page", aPage},
+			{"why", aPage, "--json"}, {"audit", "--json"},
+		} {
+			var stderr buffer
+			code := run(t.Context(), args, &env{stdout: brokenPipe{}, stderr: &stderr, environ: r.environ})
+			require.Equal(t, wiring.ExitFailed, code, args)
+			require.Equal(t, "mosey: print: the pipe is broken\n", stderr.String(), args)
+		}
+	})
+
+	t.Run("IsNotMadeFromASchemaThatIsNotOurs", func(t *testing.T) {
+		t.Parallel()
+		h := newHarness(t)
+		h.Setenv("DATABASE_URL", dbtest.Bare(t))
+		h.Fail([]string{"status"}, "schema version 0, this program needs ", ": run mosey migrate")
+		newer, store := newHarnessWithDatabase(t)
+		_, err := store.Pool().Exec(t.Context(), "UPDATE schema_compatibility SET oldest = 1000")
+		require.NoError(t, err)
+		newer.Fail([]string{"status"}, "which serves programs from version 1000 on, this one has ", ": use a newer Mosey")
+	})
+}
+
+type brokenPipe struct{}
+
+func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("the pipe is broken") }

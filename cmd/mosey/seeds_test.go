@@ -1,0 +1,67 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestSeeds(t *testing.T) {
+	t.Parallel()
+
+	t.Run("ThatAreNoURLsAreRefused", func(t *testing.T) {
+		t.Parallel()
+		h := newHarness(t)
+		const want = "want an absolute http or https URL, such as https://example.org/"
+		h.Refuse([]string{"crawl", "ftp://a.example/"}, `"ftp://a.example/"`, "scheme", want)
+		h.Refuse([]string{"crawl", aPage, "https://a b.example/"}, `"https://a b.example/"`, want)
+		h.Refuse([]string{"crawl", "https://you@a.example/"}, "https://you@a.example/", want)
+	})
+
+	t.Run("ThatAreNoFileAreTakenForASite", func(t *testing.T) {
+		t.Parallel()
+		newHarness(t).Refuse([]string{"crawl", "a.example"},
+			`seed "a.example": no such file; to crawl a site give its URL, such as https://a.example/`)
+	})
+
+	t.Run("OfAFileThatCannotBeReadAreRefused", func(t *testing.T) {
+		t.Parallel()
+		h := newHarness(t)
+		h.Refuse([]string{"crawl", h.dir}, h.dir, "is a directory")
+		h.Refuse([]string{"crawl", h.WriteFile("seeds", "") + "/below"}, "seed file: ", "not a directory")
+	})
+
+	t.Run("OfWhichNoneIsAURLAreRefused", func(t *testing.T) {
+		t.Parallel()
+		h := newHarness(t)
+		bad := h.WriteFile("bad", "# ours\n\na.example\nmailto:you@a.example\n")
+		h.Refuse([]string{"crawl", bad}, "no seed is a URL: ", bad+":3: ", `"a.example"`, bad+":4: ", "want one URL a line")
+		empty := h.WriteFile("empty", "# nothing\n")
+		h.Refuse([]string{"crawl", empty}, "no seeds in "+empty+": want one URL a line, such as https://example.org/")
+		h.Refuse([]string{"crawl", "-"}, "no seeds in -: want one URL a line")
+		h.stdin = "a.example\n"
+		h.Refuse([]string{"crawl", "-"}, "no seed is a URL: standard input:1: ", `"a.example"`)
+		h.stdin = aPage + "\n" + strings.Repeat("a", seedLineMax+1)
+		h.Refuse([]string{"crawl", "-"}, "standard input:2: the line is longer than 65536 bytes: want one URL a line")
+	})
+
+	t.Run("AreReadFromAllPlacesAndBadLinesSkipped", func(t *testing.T) {
+		t.Parallel()
+		h := newHarness(t)
+		file := h.WriteFile("seeds", "# ours\n\n  https://b.example \na\nb\nc\nd\ne\nf\n")
+		list, err := readSeeds([]string{aPage, file, "-"}, strings.NewReader("https://c.example/#top\n"))
+		require.NoError(t, err)
+		require.Equal(t, []string{aPage, "https://b.example/", "https://c.example/"}, list.urls)
+		require.Equal(t, 6, list.bad)
+		require.Len(t, list.badShown, 5)
+		require.Contains(t, list.badShown[0], file+":4: ")
+	})
+
+	t.Run("ForAResumedRunNeedNotBeGiven", func(t *testing.T) {
+		t.Parallel()
+		list, err := readSeeds(nil, nil)
+		require.NoError(t, err)
+		require.Empty(t, list.urls)
+	})
+}

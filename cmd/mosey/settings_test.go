@@ -1,0 +1,140 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	// a command that fails at once, and says what settings it was given
+	status := []string{"status", "--run", "a"}
+
+	t.Run("ComeFromAFileThatIsNamed", func(t *testing.T) {
+		t.Parallel()
+		h, _ := newHarnessWithDatabase(t)
+		file := h.WriteFile("mine.yaml", "status: {run: from-file}\n")
+		h.Refuse([]string{"--config", file, "status"}, `run "from-file" does not exist`)
+		h.Setenv("MOSEY_CONFIG", file)
+		h.Refuse([]string{"status"}, `run "from-file" does not exist`)
+		h.Refuse(status, `run "a" does not exist`)
+	})
+
+	t.Run("ComeFromTheUsualFiles", func(t *testing.T) {
+		t.Parallel()
+		h, _ := newHarnessWithDatabase(t)
+		h.settings = []string{h.WriteFile("system.yaml", "run: of-all\n"), h.WriteFile("own.yaml", "run: own\n")}
+		h.Refuse([]string{"status"}, `run "own" does not exist`)
+	})
+
+	t.Run("ComeFromTheEnvironment", func(t *testing.T) {
+		t.Parallel()
+		h, _ := newHarnessWithDatabase(t)
+		h.settings = []string{h.WriteFile("own.yaml", "run: from-file\n")}
+		h.Setenv("MOSEY_RUN", "from-environment")
+		h.Refuse([]string{"status"}, `run "from-environment" does not exist`)
+		h.Refuse(status, `run "a" does not exist`)
+	})
+
+	t.Run("OfTheEnvironmentThatAreEmptyAreNotGiven", func(t *testing.T) {
+		t.Parallel()
+		h, _ := newHarnessWithDatabase(t)
+		h.settings = []string{h.WriteFile("own.yaml", "run: from-file\n")}
+		h.Setenv("MOSEY_RUN", "")
+		h.Setenv("MOSEY_DELAY", "")
+		h.Setenv("MOSEY_CONFIG", "")
+		h.Refuse([]string{"status"}, `run "from-file" does not exist`)
+		h.Setenv("DATABASE_URL", "")
+		h.settings = nil
+		h.Fail([]string{"status"}, h.dir, "nothing has been crawled yet")
+	})
+
+	t.Run("ThatAreBadAreRefusedByTheirPlace", func(t *testing.T) {
+		t.Parallel()
+		for variable, c := range map[string]struct{ value, want string }{
+			"MOSEY_DELAY":         {"10", `--delay: MOSEY_DELAY: "10" is no duration: want a number and a unit`},
+			"MOSEY_TIMEOUT":       {"1", `--timeout: MOSEY_TIMEOUT: "1" is no duration`},
+			"MOSEY_MAX_PAGES":     {"many", `--max-pages: MOSEY_MAX_PAGES: `},
+			"MOSEY_ALLOW_NETWORK": {"10.0.0.0", "--allow-network: MOSEY_ALLOW_NETWORK: "},
+			"MOSEY_STANDING":      {"perhaps", "--standing: MOSEY_STANDING: "},
+		} {
+			h := newHarness(t)
+			h.Setenv("DATABASE_URL", "postgres://127.0.0.1:1/none")
+			h.Setenv(variable, c.value)
+			h.Refuse([]string{"crawl", aPage}, c.want)
+		}
+	})
+
+	t.Run("OfAFileThatAreBadAreRefusedByTheirPlace", func(t *testing.T) {
+		t.Parallel()
+		for text, want := range map[string][]string{
+			"delay: 10\n":            {"--delay: settings file NAME: ", `"10" is no duration: want a number and a unit`},
+			"crawl: {timeout: 1}\n":  {"--timeout: settings file NAME: ", `"1" is no duration`},
+			"max-pages: many\n":      {"--max-pages: settings file NAME: ", `"many"`},
+			"dleay: 10s\n":           {"settings file NAME: ", `there is no setting "dleay"`},
+			"crawl: {dleay: 10s}\n":  {"settings file NAME: ", `crawl has no setting "dleay"; mosey crawl --help lists all`},
+			"spider: {delay: 10s}\n": {"settings file NAME: ", `there is no setting "spider"`},
+			"contact: [a\n":          {"NAME: ", "settings file: ", "line 1"},
+			"- contact\n":            {"NAME: ", "settings file: ", "line 1"},
+		} {
+			h := newHarness(t)
+			file := h.WriteFile("config.yaml", text)
+			for i := range want {
+				want[i] = strings.ReplaceAll(want[i], "NAME", file)
+			}
+			h.Refuse([]string{"--config", file, "crawl", aPage}, want...)
+			h.settings = []string{file}
+			h.Refuse([]string{"crawl", aPage}, want...)
+		}
+	})
+
+	t.Run("AreLookedForInTheUsersDirectory", func(t *testing.T) {
+		t.Parallel()
+		files := settingsFiles()
+		require.Equal(t, "/etc/mosey/config.yaml", files[0])
+		if dir, err := os.UserConfigDir(); err == nil {
+			require.Equal(t, filepath.Join(dir, "mosey", "config.yaml"), files[1])
+		}
+	})
+}
+
+func TestDatabase(t *testing.T) {
+	t.Parallel()
+
+	t.Run("IsRefusedWhereItsURLIsNone", func(t *testing.T) {
+		t.Parallel()
+		h := newHarness(t)
+		h.Setenv("DATABASE_URL", "http//nowhere")
+		for _, command := range []string{"status", "audit", "migrate"} {
+			h.Refuse([]string{command}, "database URL: ", "want a URL such as postgres://mosey@localhost:5432/mosey")
+		}
+	})
+
+	t.Run("IsNamedInOneLineWhereItDoesNotAnswer", func(t *testing.T) {
+		t.Parallel()
+		h := newHarness(t)
+		h.Setenv("DATABASE_URL", "postgres://mosey:secret@127.0.0.1:1/mosey")
+		h.Setenv("TEMPORAL_ADDRESS", "127.0.0.1:1")
+		for _, args := range [][]string{{"status"}, {"migrate"}, {"why", aDomain}, {"up"}, {"crawl", aPage}} {
+			h.Fail(args, "reach the database: ", "127.0.0.1:1", "refused", "does DATABASE_URL name a Postgres that runs?")
+			r := h.Execute(args...)
+			require.Equal(t, 1, strings.Count(r.Stderr, "\n"), r.Stderr)
+			require.NotContains(t, r.Stderr, "secret")
+		}
+	})
+
+	t.Run("IsNotThereBeforeTheFirstCrawl", func(t *testing.T) {
+		t.Parallel()
+		h := newHarness(t)
+		for _, args := range [][]string{
+			{"status"}, {"domain", aDomain}, {"page", aPage}, {"why", aPage}, {"audit"}, {"pause", aDomain, "--reason", "x"},
+			{"resume", aDomain}, {"block", aDomain, "--reason", "x"}, {"unblock", aDomain}, {"set", aDomain, "--delay", "1m"},
+		} {
+			h.Fail(args, h.dir+": nothing has been crawled yet: begin with mosey crawl https://example.org/")
+		}
+	})
+}

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/operatorservice/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/stack/datadir"
+	"github.com/mosey-web/mosey/test/web"
+)
+
+// sharedStack is the one Temporal of this test binary: that of a `mosey up`. Each test
+// has a namespace in it, so that no worker is given the work of another test.
+type sharedStack struct {
+	once   sync.Once
+	err    error
+	dir    string
+	cancel context.CancelFunc
+	code   chan int
+	out    buffer
+	info   datadir.Info
+	taken  atomic.Int64
+}
+
+var temporalStack sharedStack
+
+// namespaces is how many tests can have one.
+const namespaces = 16
+
+func namespaceName(n int64) string { return fmt.Sprintf("test-%d", n) }
+
+func (s *sharedStack) start() error {
+	var err error
+	if s.dir, err = os.MkdirTemp("", "mosey-cmd-stack-"); err != nil {
+		return err
+	}
+	if err := os.Chmod(s.dir, 0o755); err != nil { //nolint:gosec // Postgres may run as another user
+		return err
+	}
+	var ctx context.Context
+	ctx, s.cancel = context.WithCancel(context.Background())
+	s.code = make(chan int, 1)
+	go func() {
+		s.code <- run(ctx, []string{"--data-dir", s.dir, "up", "--no-worker"}, &env{stdout: &s.out, stderr: &s.out})
+	}()
+	for deadline := time.Now().Add(2 * patience); !strings.Contains(s.out.String(), "Ready."); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) || len(s.code) > 0 {
+			return fmt.Errorf("mosey up does not start: %s", &s.out)
+		}
+	}
+	var running bool
+	if s.info, running, err = datadir.Running(s.dir); err != nil || !running {
+		return fmt.Errorf("%s is held: %t: %w", s.dir, running, err)
+	}
+	return s.register(ctx)
+}
+
+// register makes the namespaces, all at once: a server takes a while to notice them.
+func (s *sharedStack) register(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	c, err := client.DialContext(ctx, client.Options{HostPort: s.info.TemporalAddress})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	for n := range int64(namespaces) {
+		_, err := c.WorkflowService().RegisterNamespace(ctx, &workflowservice.RegisterNamespaceRequest{
+			Namespace: namespaceName(n + 1), WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour),
+		})
+		if err != nil {
+			return err
+		}
+	}
+	attributes := map[string]enumspb.IndexedValueType{
+		crawl.AttrDomain: enumspb.INDEXED_VALUE_TYPE_KEYWORD,
+		crawl.AttrRun:    enumspb.INDEXED_VALUE_TYPE_KEYWORD_LIST,
+		crawl.AttrStatus: enumspb.INDEXED_VALUE_TYPE_KEYWORD,
+	}
+	for n := range int64(namespaces) {
+		_, err := c.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{
+			Namespace: namespaceName(n + 1), SearchAttributes: attributes,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return s.awaitNamespace(ctx, namespaceName(namespaces))
+}
+
+// awaitNamespace waits until the server knows the search attributes of a namespace,
+// and so those of all that were registered before it.
+func (s *sharedStack) awaitNamespace(ctx context.Context, name string) error {
+	c, err := client.DialContext(ctx, client.Options{HostPort: s.info.TemporalAddress, Namespace: name})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	opts := client.StartWorkflowOptions{
+		ID: "probe", TaskQueue: "nobody", WorkflowExecutionTimeout: time.Second,
+		TypedSearchAttributes: temporal.NewSearchAttributes(temporal.NewSearchAttributeKeyKeyword(crawl.AttrStatus).ValueSet("probe")),
+	}
+	for {
+		_, err := c.ExecuteWorkflow(ctx, opts, "probe")
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+func (s *sharedStack) stop() error {
+	if s.cancel == nil {
+		return nil
+	}
+	s.cancel()
+	if code := <-s.code; code != 0 {
+		return fmt.Errorf("mosey up ends with exit code %d: %s", code, &s.out)
+	}
+	return os.RemoveAll(s.dir)
+}
+
+// newHarnessWithStack is a world with a database and a Temporal, both named by the
+// environment, that it has to itself.
+func newHarnessWithStack(t *testing.T) (*commandHarness, *db.Store) {
+	t.Helper()
+	temporalStack.once.Do(func() { temporalStack.err = temporalStack.start() })
+	require.NoError(t, temporalStack.err)
+	n := temporalStack.taken.Add(1)
+	require.LessOrEqual(t, n, int64(namespaces), "no namespace is left")
+	h, store := newHarnessWithDatabase(t)
+	h.Setenv("TEMPORAL_ADDRESS", temporalStack.info.TemporalAddress)
+	h.Setenv("TEMPORAL_NAMESPACE", namespaceName(n))
+	return h, store
+}
+
+// client is a Temporal client in the harness's namespace.
+func (h *commandHarness) client() client.Client {
+	h.t.Helper()
+	c, err := client.Dial(client.Options{
+		HostPort: h.environ.Get("TEMPORAL_ADDRESS"), Namespace: h.environ.Get("TEMPORAL_NAMESPACE"),
+	})
+	require.NoError(h.t, err)
+	h.t.Cleanup(c.Close)
+	return c
+}
+
+// site is a small web and the flags that let a worker reach it.
+type site struct{ *web.Web }
+
+func newSite(t *testing.T, sites, pages int) site {
+	t.Helper()
+	return site{web.StartT(t, web.Options{Sites: web.Uniform(sites, web.Site{Pages: pages, Plain: true}), CrossLinks: -1})}
+}
+
+// flags let a worker reach the site.
+func (s site) flags() []string {
+	return []string{
+		"--dns-server", s.DNSAddr(), "--allow-network", s.Network().String(), "--contact", "test@example.org",
+		"--timeout", "5s",
+	}
+}
+
+// crawl is a crawl of the site, as fast as it goes unless the arguments say otherwise.
+func (s site) crawl(args ...string) []string {
+	return append(append([]string{"crawl", "--delay", "10ms", "--ip-delay", "0", "--latency-factor", "0"}, s.flags()...), args...)
+}
+
+// requireClean asserts that the web was asked as it is to be.
+func (s site) requireClean(t *testing.T, e web.Expectations) web.Report {
+	t.Helper()
+	e.Plan, e.Delay, e.UserAgent = s.Plan, 10*time.Millisecond, "mosey/"
+	r := web.Judge(s.Log(), e)
+	require.Empty(t, r.Violations())
+	return r
+}

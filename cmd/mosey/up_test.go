@@ -1,0 +1,47 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/workflows"
+)
+
+func TestUp(t *testing.T) {
+	t.Parallel()
+
+	t.Run("PrintsTheAddressesOfWhatItStarts", func(t *testing.T) {
+		t.Parallel()
+		newHarnessWithStack(t)
+		out := temporalStack.out.String()
+		ContainsOnSameLine(t, out, "Temporal ", temporalStack.info.TemporalAddress)
+		ContainsOnSameLine(t, out, "Web UI ", "http://127.0.0.1:")
+		ContainsOnSameLine(t, out, "Database ", "postgres://")
+		ContainsOnSameLine(t, out, "temporal workflow start --address "+temporalStack.info.TemporalAddress)
+	})
+
+	t.Run("WorksUntilItIsStopped", func(t *testing.T) {
+		t.Parallel()
+		h, store := newHarnessWithStack(t)
+		s := newSite(t, 1, 2)
+		c := h.Start(append([]string{"up"}, s.flags()...)...)
+		c.Await("Ready.")
+		require.Contains(t, c.stdout.String(), h.environ.Get("TEMPORAL_ADDRESS"))
+		require.NotContains(t, c.stdout.String(), "Web UI", "there is none of its own")
+		require.NotContains(t, c.stdout.String(), "postgres://", "a URL that was given may hold a password")
+		started, err := h.client().ExecuteWorkflow(t.Context(),
+			client.StartWorkflowOptions{ID: "seed/small-web/1", TaskQueue: crawl.TaskQueue}, workflows.SeedWorkflowName,
+			workflows.SeedInput{Run: "small-web", URLs: s.Seeds()})
+		require.NoError(t, err)
+		require.NoError(t, started.Get(t.Context(), nil))
+		run, err := store.Run(t.Context(), "small-web")
+		require.NoError(t, err)
+		require.Equal(t, crawl.RunRunning, run.Status)
+		r := c.Stop()
+		require.Zero(t, r.Code, r.Stderr)
+		require.Equal(t, "Stopping: requests in flight are finished first.\n", r.Stderr)
+	})
+}

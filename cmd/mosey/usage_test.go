@@ -1,0 +1,165 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+)
+
+// commands are all there are.
+func commands(t *testing.T) (names []string) {
+	t.Helper()
+	parser, err := kong.New(&cli{})
+	require.NoError(t, err)
+	for _, c := range parser.Model.Children {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+func TestHelp(t *testing.T) {
+	t.Parallel()
+
+	t.Run("ListsEveryCommand", func(t *testing.T) {
+		t.Parallel()
+		out := newHarness(t).Print("--help")
+		names := commands(t)
+		require.Len(t, names, 13)
+		for _, name := range names {
+			ContainsOnSameLine(t, out, "  "+name+" ")
+		}
+		ContainsOnSameLine(t, out, "Example: mosey crawl https://example.org/")
+	})
+
+	t.Run("OfEachCommandNamesItsFlagsAndTheirVariables", func(t *testing.T) {
+		t.Parallel()
+		h := newHarness(t)
+		for _, name := range commands(t) {
+			out := h.Print(name, "--help")
+			require.Contains(t, out, "Usage: mosey "+name, name)
+			ContainsOnSameLine(t, out, "--data-dir=DIR", "Where Mosey keeps its database")
+			require.NotContains(t, out, "%!", name)
+		}
+		out := strings.Join(strings.Fields(h.Print("crawl", "--help")), " ")
+		require.Contains(t, out, "Least time between two requests to a domain. Default: 10s ($MOSEY_DELAY).")
+		require.Contains(t, out, "Longest wait that a server can ask for before its domain is deferred. Default: 1h ($MOSEY_DEFER_AFTER).")
+		require.NotContains(t, out, "$MOSEY_HELP")
+	})
+
+	t.Run("NeedsNothingThatACommandNeeds", func(t *testing.T) {
+		t.Parallel()
+		h := newHarness(t)
+		require.Contains(t, h.Print("pause", "--help"), "--reason=TEXT")
+	})
+}
+
+func TestUsage(t *testing.T) {
+	t.Parallel()
+
+	t.Run("AMistakeIsOneLineThatNamesTheInput", func(t *testing.T) {
+		t.Parallel()
+		h := newHarness(t)
+		for _, c := range []struct {
+			args []string
+			want []string
+		}{
+			{nil, []string{`expected one of "crawl", "up", "status", "domain", "page", ...`}},
+			{[]string{"fly"}, []string{"unexpected argument fly"}},
+			{[]string{"statsu"}, []string{"unexpected argument statsu", `did you mean "status"`}},
+			{[]string{"crawl", aPage, "--speed", "9"}, []string{"unknown flag --speed"}},
+			{[]string{"crawl", aPage, "--dealy", "9s"}, []string{"unknown flag --dealy", "--delay"}},
+			{[]string{"crawl", aPage, "--delay"}, []string{"--delay", "expected duration value"}},
+			{[]string{"status", "extra"}, []string{"unexpected argument extra"}},
+			{[]string{"domain"}, []string{`expected "<name>"`}},
+			{[]string{"page"}, []string{`expected "<url>"`}},
+			{[]string{"why"}, []string{`expected "<url|domain>"`}},
+			{[]string{"pause", aDomain}, []string{"missing flags: --reason=TEXT"}},
+			{[]string{"block", aDomain}, []string{"missing flags: --reason=TEXT"}},
+			{[]string{"set", aDomain, "--max-pages", "many"}, []string{"--max-pages", `"many"`}},
+			{[]string{"up", "--no-worker=perhaps"}, []string{"--no-worker", `"perhaps"`}},
+		} {
+			h.Refuse(c.args, c.want...)
+			ContainsOnSameLine(t, h.Execute(c.args...).Stderr, "Try: mosey --help")
+		}
+	})
+
+	t.Run("SeveralMistakesAreALineEach", func(t *testing.T) {
+		t.Parallel()
+		r := newHarness(t).Execute("crawl", aPage, "--delay=-1s", "--max-attempts", "0", "--run", "a/b")
+		require.Equal(t, wiring.ExitUsage, r.Code)
+		ContainsOnSameLine(t, r.Stderr, `mosey: invalid input: run "a/b"`)
+		ContainsOnSameLine(t, r.Stderr, "mosey: invalid input: --delay -1s: want 0s to ")
+		ContainsOnSameLine(t, r.Stderr, "mosey: invalid input: --max-attempts 0: want 1 to 20")
+	})
+
+	t.Run("IsFoundBeforeAnythingStarts", func(t *testing.T) {
+		t.Parallel()
+		h := newHarness(t)
+		h.Refuse([]string{"crawl", "ftp://a.example/"}, "ftp://a.example/")
+		h.Refuse([]string{"up", "--timeout", "1ms"}, "--timeout 1ms: want 1s to 10m")
+		require.NoDirExists(t, h.dir+"/postgres")
+	})
+}
+
+// Each wrong value of a flag: what was given, what is wrong with it, what is wanted.
+func TestFlagValues(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("a", 101)
+	for flag, want := range map[string][]string{
+		"--delay=ten":                   {"--delay: ", `"ten" is no duration: want a number and a unit, such as 10s or 1h30m`},
+		"--delay=10":                    {"--delay: ", `"10" is no duration: want a number and a unit`},
+		"--delay=-1s":                   {"--delay -1s: want 0s to "},
+		"--ip-delay=-1s":                {"--ip-delay -1s: want 0s to "},
+		"--subnet-delay=-1s":            {"--subnet-delay -1s: want 0s to "},
+		"--defer-after=-1s":             {"--defer-after -1s: want 0s to "},
+		"--min-refetch=-1s":             {"--min-refetch -1s: want 0s to "},
+		"--graylist=-1s":                {"--graylist -1s: want 0s to "},
+		"--latency-factor=-1":           {"--latency-factor -1: want 0 to "},
+		"--latency-factor=much":         {"--latency-factor", `"much"`},
+		"--max-graylistings=0":          {"--max-graylistings 0: want 1 to "},
+		"--window=always":               {`--window "always": want days, times and perhaps a time zone, such as Mon-Fri 22:00-06:00 Europe/Berlin`},
+		"--window=Mon 1:00-2:00 Moon":   {`--window "Mon 1:00-2:00 Moon": time zone "Moon" is not known: want an IANA name, such as Europe/Berlin or UTC`},
+		"--max-pages=-2":                {"--max-pages -2: want -1 to "},
+		"--max-pages-per-domain=-2":     {"--max-pages-per-domain -2: want -1 to "},
+		"--max-depth=-2":                {"--max-depth -2: want -1 to 32767"},
+		"--max-attempts=21":             {"--max-attempts 21: want 1 to 20"},
+		"--scope=moon":                  {`--scope "moon": want seeds or web`},
+		"--purpose=fun":                 {`--purpose "fun": want search, ai-train or archive`},
+		"--block-on-login=perhaps":      {"--block-on-login", `"perhaps"`},
+		"--max-active-domains=0":        {"--max-active-domains 0: want 1 to "},
+		"--pages-per-activity=0":        {"--pages-per-activity 0: want 1 to 1000"},
+		"--standing=perhaps":            {"--standing", `"perhaps"`},
+		"--for=-1s":                     {"--for -1s: want a duration above zero"},
+		"--for=1":                       {"--for: ", `"1" is no duration`},
+		"--run=a/b":                     {`run "a/b": only letters, digits, '.', '_' and '-' are allowed, a letter or digit first`},
+		"--run=" + long:                 {`run "aaaaaaaaaaaaaaaaaaaa…": 101 bytes long, at most 100 allowed`},
+		"--run=":                        {"run: a name is needed, such as small-web"},
+		"--user-agent=123":              {`--user-agent: invalid input: user agent "123": must begin with a product token`},
+		"--contact=a\nb":                {"valid header value"},
+		"--dns-server=1.1.1.1":          {"--dns-server: ", "1.1.1.1"},
+		"--allow-network=10.0.0":        {"--allow-network", `"10.0.0"`},
+		"--front-ends=/nowhere/at/all":  {"--front-ends: ", "/nowhere/at/all: no such file or directory"},
+		"--malformed-robots=ignore":     {`--malformed-robots must be one of "disallow","allow" but got "ignore"`},
+		"--timeout=999ms":               {"--timeout 999ms: want 1s to 10m"},
+		"--timeout=11m":                 {"--timeout 11m0s: want 1s to 10m"},
+		"--max-fetches=0":               {"--max-fetches 0: want 1 to 100000"},
+		"--max-fetches=1000000":         {"--max-fetches 1000000: want 1 to 100000"},
+		"--config=/nowhere/config.yaml": {"--config /nowhere/config.yaml: no such file or directory"},
+	} {
+		t.Run(strings.ToValidUTF8(flag, ""), func(t *testing.T) {
+			t.Parallel()
+			newHarness(t).Refuse([]string{"crawl", aPage, flag}, want...)
+		})
+	}
+
+	t.Run("AFileOfNetworksIsRefusedByItsLine", func(t *testing.T) {
+		t.Parallel()
+		h := newHarness(t)
+		file := h.WriteFile("networks", "# ours\n192.0.2.0/24\n192.0.2\n")
+		h.Refuse([]string{"up", "--front-ends", file}, "--front-ends "+file, `line 3: "192.0.2": want a network such as 192.0.2.0/24`)
+	})
+}

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// requireWhy asserts the answer about a domain or a page, and lines of what it is
+// because of.
+func (r *rows) requireWhy(about, answer string, because ...string) {
+	r.t.Helper()
+	out := r.Print("why", about)
+	require.Regexp(r.t, `\A.+: .+\n(- .+\n)*\z`, out)
+	first, _, _ := strings.Cut(out, "\n")
+	require.True(r.t, strings.HasPrefix(first, about+": "+answer), "%s", out)
+	for _, line := range because {
+		ContainsOnSameLine(r.t, out, "- "+line)
+	}
+	var w why
+	r.Decode(&w, "why", about, "--json")
+	require.Equal(r.t, about, w.About)
+	require.NotEmpty(r.t, w.Answer)
+}
+
+func TestWhyDomain(t *testing.T) {
+	t.Parallel()
+	tomorrow := time.Now().Add(24 * time.Hour).Truncate(time.Second)
+
+	for name, c := range map[string]struct {
+		settings crawl.Settings
+		prepare  func(r *rows)
+		answer   string
+		because  []string
+	}{
+		"IsDue": {
+			prepare: func(r *rows) { r.allowed() },
+			answer:  "due: its run asks for it within seconds",
+			because: []string{
+				"next in line is https://a.example/, in run small-web",
+				"robots.txt of https://a.example: allow_all; holds until ",
+				"domain a.example is pending; 1 page pending", "its health: not known yet", "run small-web is running: none yet",
+			},
+		},
+		"IsBeingCrawled": {
+			prepare: func(r *rows) {
+				_, err := r.allowed().store.ClaimDomains(r.t.Context(), r.run.ID, 1)
+				require.NoError(r.t, err)
+			},
+			answer: "pending: it will be requested in its turn",
+		},
+		"NeedsItsRobotsFirst": {
+			prepare: func(*rows) {},
+			answer:  "pending: robots.txt is fetched first",
+			because: []string{"its robots.txt has not been fetched yet; that comes before any page"},
+		},
+		"NeedsItsRobotsAgain": {
+			prepare: func(r *rows) {
+				r.robots(crawl.Robots{Verdict: crawl.RobotsRules, CrawlDelay: ptr(crawl.Millis(time.Minute)), Reason: "answered 200"})
+				r.exec("UPDATE robots SET expires_at = now() - interval '1 hour'")
+			},
+			answer: "pending: robots.txt is fetched first",
+			because: []string{
+				"robots.txt of https://a.example: rules, crawl-delay 1m0s (answered 200); expired on ",
+			},
+		},
+		"WaitsForItsSlot": {
+			prepare: func(r *rows) { r.allowed().slot(time.Hour, crawl.ReasonCrawlDelay) },
+			answer:  "waiting until ",
+			because: []string{"it may not be asked before "},
+		},
+		"WasAskedBefore": {
+			prepare: func(r *rows) { r.allowed().slot(-time.Hour, "") },
+			answer:  "due: ",
+			because: []string{"it may be asked: its slot has been free since "},
+		},
+		"HasARequestInFlight": {
+			prepare: func(r *rows) { r.allowed().begin() },
+			answer:  "waiting until ",
+		},
+		"AsksToBeLeftAloneForLong": {
+			prepare: func(r *rows) { r.allowed().slot(2*time.Hour, crawl.ReasonRetryAfter) },
+			answer:  "its domain is deferred until ",
+		},
+		"IsDeferred": {
+			prepare: func(r *rows) {
+				r.exec("UPDATE domains SET next_crawl_after = $1, status_reason = 'retry-after'", tomorrow)
+			},
+			answer:  "not crawled until " + stamp(tomorrow) + ", in ",
+			because: []string{"it is deferred until " + stamp(tomorrow), "domain a.example is pending (retry-after)"},
+		},
+		"HasAWindowOfItsRun": {
+			settings: crawl.Settings{Window: ptr(closedWindow())},
+			prepare:  func(r *rows) { r.allowed() },
+			answer:   "waiting until ",
+			because:  []string{"run small-web crawls only " + closedWindow() + ": not before "},
+		},
+		"HasAWindowOfItsOwn": {
+			prepare: func(r *rows) {
+				r.allowed().control(crawl.Control{Kind: crawl.ControlWindow, Value: []byte(`"` + closedWindow() + `"`)})
+			},
+			answer:  "waiting until ",
+			because: []string{"it may be asked only " + closedWindow() + ": not before "},
+		},
+		"HasAWindowThatIsOpen": {
+			prepare: func(r *rows) {
+				open := time.Now().UTC().Weekday().String()[:3] + " 00:00-24:00 UTC"
+				r.allowed().control(crawl.Control{Kind: crawl.ControlWindow, Value: []byte(`"` + open + `"`)})
+			},
+			answer:  "due: ",
+			because: []string{"it may be asked only "},
+		},
+		"HasAWindowThatNeverCloses": {
+			prepare: func(r *rows) {
+				r.allowed().control(crawl.Control{Kind: crawl.ControlWindow, Value: []byte(`"Mon-Sun 00:00-24:00"`)})
+			},
+			answer:  "due: ",
+			because: []string{"it may be asked only Mon-Sun 00:00-24:00: now: set by "},
+		},
+		"IsPaused": {
+			prepare: func(r *rows) { r.control(crawl.Control{Kind: crawl.ControlPause, Reason: "a quiet night"}) },
+			answer:  "not crawled: the domain is paused by ann@example.org: a quiet night",
+			because: []string{"it is paused: set by ann@example.org on "},
+		},
+		"IsPausedForAWhile": {
+			prepare: func(r *rows) {
+				r.control(crawl.Control{Kind: crawl.ControlPause, Reason: "a quiet night", Until: tomorrow})
+			},
+			answer:  "not crawled until " + stamp(tomorrow) + ", in ",
+			because: []string{"it is paused: set by ann@example.org on "},
+		},
+		"IsBlocked": {
+			prepare: func(r *rows) { r.control(crawl.Control{Kind: crawl.ControlBlock, Reason: "the owner asked"}) },
+			answer:  "not crawled: the domain is blocked by ann@example.org: the owner asked",
+			because: []string{"it is blocked in all runs: set by "},
+		},
+		"IsStopped": {
+			prepare: func(r *rows) { r.control(crawl.Control{Kind: crawl.ControlStop}) },
+			answer:  "not crawled: the domain is stopped until it is seeded again by ann@example.org",
+			because: []string{"it is stopped until it is seeded again: set by "},
+		},
+		"WasGivenUp": {
+			prepare: func(r *rows) {
+				require.NoError(r.t, r.store.GiveUpDomain(r.t.Context(), aDomain, "5 graylistings in a row"))
+			},
+			answer:  "not crawled: the domain is unreachable (5 graylistings in a row)",
+			because: []string{"domain a.example is unreachable (5 graylistings in a row)"},
+		},
+		"HasSpentItsBudget": {
+			settings: crawl.Settings{MaxPagesPerDomain: ptr[int64](0)},
+			prepare:  func(r *rows) { r.allowed() },
+			answer:   "no run that is running has a page of it left to request",
+			because:  []string{"run small-web is running, its budget is spent, 0 of 0 pages of this domain requested: none yet"},
+		},
+		"HasARunThatIsStopped": {
+			prepare: func(r *rows) {
+				_, err := r.store.StopRun(r.t.Context(), r.run.ID, "stopped from the command line")
+				require.NoError(r.t, err)
+			},
+			answer:  "no run that is running has a page of it left to request",
+			because: []string{"run small-web is stopped: none yet"},
+		},
+		"HasSomethingDueLater": {
+			prepare: func(r *rows) { r.exec("UPDATE page_crawls SET scheduled_for = $1", tomorrow) },
+			answer:  "waiting until " + stamp(tomorrow) + ", in ",
+		},
+		"HasAPageDueSoon": {
+			prepare: func(r *rows) { r.exec("UPDATE page_crawls SET scheduled_for = now() + interval '50 seconds'") },
+			answer:  "waiting until ",
+		},
+		"HasATrap": {
+			prepare: func(r *rows) {
+				r.exec("INSERT INTO url_patterns (domain, pattern, seen, duplicates) VALUES ($1, '/calendar/D', 60, 60)", aDomain)
+			},
+			answer:  "pending: robots.txt is fetched first",
+			because: []string{"a trap: 60 of 60 pages like /calendar/D had nothing new; no more of them are requested"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRows(t, c.settings)
+			c.prepare(r)
+			r.requireWhy(aDomain, c.answer, c.because...)
+		})
+	}
+
+	t.Run("NamesTheRuleOfAWait", func(t *testing.T) {
+		t.Parallel()
+		r := newRows(t, crawl.Settings{}).allowed()
+		r.slot(time.Hour, crawl.ReasonCrawlDelay)
+		ContainsOnSameLine(t, r.Print("why", aDomain), ", in ", ": the domain may not be asked before (crawl-delay)")
+		ContainsOnSameLine(t, r.Print("why", aDomain), "- it may not be asked before ", ", in ", ": crawl-delay")
+	})
+
+	t.Run("IsNotKnown", func(t *testing.T) {
+		t.Parallel()
+		r := newRows(t, crawl.Settings{})
+		r.requireWhy("b.example", "not known: it was never seeded, and no crawled page links to it")
+	})
+
+	t.Run("RefusesWhatIsNeitherADomainNorAPage", func(t *testing.T) {
+		t.Parallel()
+		h := newHarness(t)
+		h.Refuse([]string{"why", "a b"}, `domain "a b": `, "want a host name, such as example.org")
+		h.Refuse([]string{"why", "ftp://a.example/"}, `"ftp://a.example/"`, "want an absolute http or https URL, such as https://example.org/")
+	})
+}

@@ -1,0 +1,245 @@
+package main
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// rules is what a robots.txt of three lines says.
+const rules = "User-agent: *\nDisallow: /\nAllow: /open\n"
+
+func TestWhyPage(t *testing.T) {
+	t.Parallel()
+	tomorrow := time.Now().Add(24 * time.Hour).Truncate(time.Second)
+	training := crawl.Settings{Purpose: ptr(crawl.PurposeAITrain)}
+
+	for name, c := range map[string]struct {
+		settings crawl.Settings
+		prepare  func(r *rows)
+		answer   string
+		because  []string
+	}{
+		"IsPending": {
+			prepare: func(r *rows) { r.allowed() },
+			answer:  "pending: it will be requested in its turn",
+			because: []string{
+				"robots.txt allows it: no line matches", "run small-web: due since ", "links to it: 0",
+				"domain a.example is pending; 1 page pending",
+			},
+		},
+		"IsAllowedByALine": {
+			prepare: func(r *rows) { r.robots(crawl.Robots{Verdict: crawl.RobotsRules, Rules: "User-agent: *\nAllow: /\n"}) },
+			answer:  "pending: it will be requested in its turn",
+			because: []string{"robots.txt allows it by line "},
+		},
+		"NeedsRobotsFirst": {
+			prepare: func(*rows) {},
+			answer:  "pending: robots.txt is fetched first",
+		},
+		"NeedsTDMFirst": {
+			settings: training,
+			prepare:  func(r *rows) { r.allowed() },
+			answer:   "pending: /.well-known/tdmrep.json is fetched first",
+		},
+		"IsForbiddenAsTDMIsOutOfReach": {
+			settings: training,
+			prepare: func(r *rows) {
+				r.robots(crawl.Robots{Verdict: crawl.RobotsRules, Rules: "User-agent: *\nDisallow: /.well-known/\n"})
+			},
+			answer: "pending, but its publisher forbids it: /.well-known/tdmrep.json, which may forbid it, is disallowed by robots.txt line ",
+		},
+		"IsForbiddenByTDM": {
+			settings: training,
+			prepare: func(r *rows) {
+				r.robots(crawl.Robots{
+					Verdict: crawl.RobotsAllowAll,
+					TDM:     json.RawMessage(`[{"location":"/","reserved":true}]`),
+				})
+			},
+			answer: "pending, but its publisher forbids it: ai-train is forbidden by a TDM reservation (/.well-known/tdmrep.json)",
+		},
+		"IsForbiddenByRobots": {
+			prepare: func(r *rows) { r.robots(crawl.Robots{Verdict: crawl.RobotsRules, Rules: rules}) },
+			answer:  "pending, but its publisher forbids it: robots.txt line ",
+			because: []string{"robots.txt forbids it by line ", "robots.txt of https://a.example: rules; holds until "},
+		},
+		"IsForbiddenByARobotsThatNobodyUnderstands": {
+			prepare: func(r *rows) { r.robots(crawl.Robots{Verdict: crawl.RobotsDisallowAll, Reason: "it is a web page"}) },
+			answer:  "pending, but its publisher forbids it: robots.txt: it is a web page",
+			because: []string{"robots.txt of https://a.example: disallow_all (it is a web page); holds until "},
+		},
+		"WaitsForARobotsThatCannotBeFetched": {
+			prepare: func(r *rows) {
+				r.robots(crawl.Robots{Verdict: crawl.RobotsUnreachable, Reason: "answered 503", Failed: true})
+			},
+			answer:  "pending, but put off until ",
+			because: []string{"robots.txt of https://a.example: unreachable (answered 503); holds until "},
+		},
+		"IsFresh": {
+			prepare: func(r *rows) {
+				r.allowed().exec("UPDATE pages SET fetched_at = now() - interval '1 hour', fresh_until = now() + interval '1 day'")
+			},
+			settings: crawl.Settings{MinRefetch: ptr(crawl.Duration(0))},
+			answer:   "pending, but it will be skipped: its server said that it stays as it is",
+			because:  []string{"its server said on "},
+		},
+		"WasFetchedLately": {
+			prepare: func(r *rows) { r.allowed().exec("UPDATE pages SET fetched_at = now() - interval '1 hour'") },
+			answer:  "pending, but it will be skipped: it was fetched less than 24h0m0s ago",
+			because: []string{"it was last fetched on "},
+		},
+		"WaitsForItsDomain": {
+			prepare: func(r *rows) { r.allowed().slot(time.Hour, crawl.ReasonDelay) },
+			answer:  "waiting until ",
+			because: []string{"it may not be asked before "},
+		},
+		"HasADomainThatIsToBeLeftAloneForLong": {
+			prepare: func(r *rows) { r.allowed().slot(2*time.Hour, crawl.ReasonRetryAfter) },
+			answer:  "its domain is deferred until ",
+		},
+		"HasAWindow": {
+			settings: crawl.Settings{Window: ptr(closedWindow())},
+			prepare:  func(r *rows) { r.allowed() },
+			answer:   "waiting until ",
+			because:  []string{"run small-web crawls only "},
+		},
+		"IsInFlight": {
+			prepare: func(r *rows) { r.allowed().begin() },
+			answer:  "waiting: it is being requested just now",
+		},
+		"IsDueLater": {
+			prepare: func(r *rows) { r.exec("UPDATE page_crawls SET scheduled_for = $1", tomorrow) },
+			answer:  "waiting until " + stamp(tomorrow) + ", in ",
+			because: []string{"run small-web: due from " + stamp(tomorrow) + ", 0 links from a seed"},
+		},
+		"HasADomainThatIsPaused": {
+			prepare: func(r *rows) {
+				r.control(crawl.Control{Kind: crawl.ControlPause, Reason: "a quiet night", Until: tomorrow})
+			},
+			answer: "not crawled until " + stamp(tomorrow) + ", in ",
+		},
+		"HasADomainThatIsBlocked": {
+			prepare: func(r *rows) { r.control(crawl.Control{Kind: crawl.ControlBlock, Reason: "the owner asked"}) },
+			answer:  "not crawled: the domain is blocked by ann@example.org: the owner asked",
+		},
+		"HasADomainThatIsDeferred": {
+			prepare: func(r *rows) { r.exec("UPDATE domains SET next_crawl_after = $1", tomorrow) },
+			answer:  "not crawled until " + stamp(tomorrow) + ", in ",
+		},
+		"HasARunThatIsStopped": {
+			prepare: func(r *rows) {
+				_, err := r.store.StopRun(r.t.Context(), r.run.ID, "")
+				require.NoError(r.t, err)
+			},
+			answer: "not crawled: its run small-web is stopped",
+		},
+		"HasARunWhoseBudgetIsSpent": {
+			settings: crawl.Settings{MaxPages: ptr[int64](0)},
+			prepare:  func(r *rows) { r.allowed() },
+			answer:   "not crawled: the budget of run small-web is spent",
+		},
+		"WasFetched": {
+			prepare: func(r *rows) {
+				r.allowed().fetched(crawl.Attempt{Page: &crawl.PageUpdate{
+					Signals: &crawl.Signals{}, Usage: json.RawMessage(`{"noindex":"meta robots","nofollow":"X-Robots-Tag","noai":"meta robots"}`),
+					Visit: &crawl.VisitUpdate{},
+				}, Redirect: true, Links: []crawl.Link{{URL: aOrigin + "/next", Domain: aDomain, Origin: aOrigin}}})
+			},
+			answer: "done in run small-web: success 200 on ",
+			because: []string{
+				"run small-web: success 200 on ", "ai-train is forbidden by noai (meta robots)",
+				"an index is forbidden by noindex (meta robots)", "following links is forbidden by nofollow (X-Robots-Tag)",
+				"it redirects to https://a.example/next", "run small-web is running: 1 success",
+			},
+		},
+		"HasFailed": {
+			prepare: func(r *rows) {
+				r.allowed().fetched(crawl.Attempt{Outcome: crawl.OutcomeFailed, Error: "connection reset"})
+			},
+			answer:  "done in run small-web: failed on ",
+			because: []string{"run small-web: failed on "},
+		},
+		"SaysWhatCannotBeRead": {
+			prepare: func(r *rows) { r.exec(`UPDATE pages SET usage = '{"noindex": 1}'`) },
+			answer:  "pending: robots.txt is fetched first",
+			because: []string{"what its publisher says cannot be read: "},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRows(t, c.settings)
+			c.prepare(r)
+			r.requireWhy(aPage, c.answer, c.because...)
+		})
+	}
+}
+
+func TestWhyPageFoundByLinks(t *testing.T) {
+	t.Parallel()
+
+	// found is a world where a page was found on the seed.
+	found := func(t *testing.T, set crawl.Settings, link crawl.Link, follow *crawl.Follow) *rows {
+		t.Helper()
+		link.Domain, link.Origin = aDomain, aOrigin
+		return newRows(t, set).allowed().fetched(crawl.Attempt{Links: []crawl.Link{link}, Follow: follow})
+	}
+
+	t.Run("IsOutOfScope", func(t *testing.T) {
+		t.Parallel()
+		r := found(t, crawl.Settings{}, crawl.Link{URL: aOrigin + "/more"}, nil)
+		r.requireWhy(aOrigin+"/more",
+			"known from links, but no run wants it: it is out of their scope or depth, or the links say nofollow", "links to it: 1")
+	})
+
+	t.Run("IsATrapByItself", func(t *testing.T) {
+		t.Parallel()
+		r := found(t, crawl.Settings{}, crawl.Link{
+			URL: aOrigin + "/9999/1/1", Trap: crawl.TrapDate, TrapEvidence: "the year 9999",
+		}, &crawl.Follow{Depth: 1})
+		r.requireWhy(aOrigin+"/9999/1/1", "not crawled: it is taken for a part of an endless space",
+			"it is taken for a trap by its far date: the year 9999; seeding it has it crawled all the same")
+	})
+
+	t.Run("IsATrapByItsPattern", func(t *testing.T) {
+		t.Parallel()
+		r := found(t, crawl.Settings{}, crawl.Link{URL: aOrigin + "/p/1", Patterns: []string{"/p/N"}}, &crawl.Follow{Depth: 1})
+		r.exec("INSERT INTO url_patterns (domain, pattern, seen, duplicates) VALUES ($1, '/p/N', 60, 60)", aDomain)
+		r.slot(0, "")
+		r.requireWhy(aOrigin+"/p/1", "pending, but it will be skipped: pattern: 60 of 60 pages like /p/N had nothing new",
+			"run small-web: due since ")
+	})
+
+	t.Run("WasSkipped", func(t *testing.T) {
+		t.Parallel()
+		r := newRows(t, crawl.Settings{}).allowed()
+		facts, err := r.store.Facts(t.Context(), aDomain)
+		require.NoError(t, err)
+		_, err = r.store.Record(t.Context(), crawl.Attempt{
+			CrawlID: facts.Runs[0].Crawl.ID, Domain: aDomain, Outcome: crawl.OutcomeSkipped, Skipped: crawl.ReasonFresh, EndedAt: time.Now(),
+		})
+		require.NoError(t, err)
+		r.requireWhy(aPage, "done in run small-web: skipped (fresh) on ", "run small-web is running: 1 skipped")
+	})
+
+	t.Run("IsAnsweredForTheRunThatHasItOpen", func(t *testing.T) {
+		t.Parallel()
+		r := found(t, crawl.Settings{MinRefetch: ptr(crawl.Duration(0))}, crawl.Link{URL: aOrigin + "/more"}, nil)
+		again, err := r.store.EnsureRun(t.Context(), "again", crawl.Settings{MinRefetch: ptr(crawl.Duration(0))})
+		require.NoError(t, err)
+		r.seed(again, aPage)
+		r.slot(0, "")
+		r.requireWhy(aPage, "pending: it will be requested in its turn", "run again: due since ", "run small-web: success 200 on ")
+	})
+
+	t.Run("IsNotKnown", func(t *testing.T) {
+		t.Parallel()
+		r := newRows(t, crawl.Settings{})
+		r.requireWhy(aOrigin+"/nowhere", "not known: it was never seeded, and no crawled page links to it")
+		r.requireWhy("https://b.example/", "not known: it was never seeded, and no crawled page links to it")
+	})
+}

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db/dbtest"
+)
+
+// patience bounds every wait for what happens much sooner.
+const patience = time.Minute
+
+func TestMain(m *testing.M) {
+	code := dbtest.Main(m)
+	if err := goleak.Find(); err != nil && code == 0 {
+		println(err.Error())
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// buffer is what a worker has printed so far.
+type buffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+// execute runs the worker until it ends by itself.
+func execute(t *testing.T, env wiring.Env, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var out, errs buffer
+	code = run(ctx, args, env, &out, &errs)
+	require.NoError(t, ctx.Err(), "still running: %s", &errs)
+	return code, out.String(), errs.String()
+}
+
+func TestUsage(t *testing.T) {
+	t.Parallel()
+
+	t.Run("HelpNamesFlagsAndVariables", func(t *testing.T) {
+		t.Parallel()
+		code, out, errs := execute(t, nil, "--help")
+		require.Zero(t, code)
+		require.Empty(t, errs)
+		out = strings.Join(strings.Fields(out), " ")
+		require.Contains(t, out, "Usage: worker [flags]")
+		require.Contains(t, out, "Postgres to use. Run mosey migrate first ($DATABASE_URL).")
+		require.Contains(t, out, "Requests in flight in this process ($MOSEY_MAX_FETCHES).")
+	})
+
+	t.Run("AMistakeIsOneLineThatNamesTheInput", func(t *testing.T) {
+		t.Parallel()
+		const none = "postgres://127.0.0.1:1/none"
+		for _, c := range []struct {
+			env  wiring.Env
+			args []string
+			want string
+		}{
+			{nil, nil, "worker: no database: want DATABASE_URL or --database-url, such as postgres://mosey@localhost:5432/mosey\n"},
+			{wiring.Env{"DATABASE_URL="}, nil, "worker: no database: "},
+			{nil, []string{"--database-url", "http//nowhere"}, "worker: database URL: "},
+			{nil, []string{"--speed", "9"}, "worker: unknown flag --speed"},
+			{nil, []string{"crawl"}, "worker: unexpected argument crawl"},
+			{nil, []string{"--timeout", "10"}, `worker: --timeout: "10" is no duration: want a number and a unit`},
+			{nil, []string{"--timeout", "1ms"}, "--timeout 1ms: want 1s to 10m"},
+			{nil, []string{"--max-fetches", "0"}, "--max-fetches 0: want 1 to 100000"},
+			{nil, []string{"--dns-server", "1.1.1.1"}, "--dns-server: "},
+			{nil, []string{"--user-agent", "123"}, `--user-agent: invalid input: user agent "123": must begin with a product token`},
+			{nil, []string{"--front-ends", "/nowhere"}, "--front-ends: open /nowhere: no such file or directory"},
+			{nil, []string{"--malformed-robots", "ignore"}, `--malformed-robots must be one of "disallow","allow" but got "ignore"`},
+			{nil, []string{"--database-url", none, "--cpu-profile", "/nowhere/cpu"}, "worker: --cpu-profile: open /nowhere/cpu: no such file or directory"},
+			{wiring.Env{"MOSEY_MAX_FETCHES=many"}, nil, "worker: --max-fetches: MOSEY_MAX_FETCHES: "},
+		} {
+			code, out, errs := execute(t, c.env, c.args...)
+			require.Equal(t, wiring.ExitUsage, code, errs)
+			require.Empty(t, out)
+			require.Contains(t, errs, c.want)
+			require.True(t, strings.HasPrefix(errs, "worker: "), errs)
+		}
+	})
+}
+
+func TestDatabase(t *testing.T) {
+	t.Parallel()
+
+	t.Run("ThatDoesNotAnswerIsNamedInOneLine", func(t *testing.T) {
+		t.Parallel()
+		code, _, errs := execute(t, wiring.Env{"DATABASE_URL=postgres://mosey:secret@127.0.0.1:1/mosey"})
+		require.Equal(t, wiring.ExitFailed, code)
+		require.Contains(t, errs, "worker: reach the database: ")
+		require.Contains(t, errs, "does DATABASE_URL name a Postgres that runs?\n")
+		require.Equal(t, 1, strings.Count(errs, "\n"), errs)
+		require.NotContains(t, errs, "secret")
+	})
+
+	t.Run("ThatWasNotMigratedIsRefused", func(t *testing.T) {
+		t.Parallel()
+		code, _, errs := execute(t, nil, "--database-url", dbtest.Bare(t))
+		require.Equal(t, wiring.ExitFailed, code)
+		require.Contains(t, errs, "the database has schema version 0, this program needs ")
+		require.Contains(t, errs, ": run mosey migrate\n")
+	})
+
+	t.Run("ThatIsTooNewIsRefused", func(t *testing.T) {
+		t.Parallel()
+		store := dbtest.New(t)
+		_, err := store.Pool().Exec(t.Context(), "UPDATE schema_compatibility SET oldest = 1000")
+		require.NoError(t, err)
+		code, _, errs := execute(t, nil, "--database-url", store.Pool().Config().ConnString())
+		require.Equal(t, wiring.ExitFailed, code)
+		require.Contains(t, errs, "which serves programs from version 1000 on, this one has ")
+		require.Contains(t, errs, ": use a newer Mosey\n")
+	})
+}
+
+func TestTemporal(t *testing.T) {
+	t.Parallel()
+
+	t.Run("ThatDoesNotAnswerIsNamed", func(t *testing.T) {
+		t.Parallel()
+		code, _, errs := execute(t, wiring.Env{"DATABASE_URL=" + dbtest.URL(t), "TEMPORAL_ADDRESS=127.0.0.1:1"})
+		require.Equal(t, wiring.ExitFailed, code)
+		require.Contains(t, errs, "worker: reach Temporal at 127.0.0.1:1: ")
+		require.Contains(t, errs, ": does TEMPORAL_ADDRESS name one that runs?\n")
+	})
+
+	t.Run("WhoseSettingsCannotBeReadIsRefused", func(t *testing.T) {
+		t.Parallel()
+		code, _, errs := execute(t, wiring.Env{"DATABASE_URL=" + dbtest.URL(t), "TEMPORAL_PROFILE=nowhere"})
+		require.Equal(t, wiring.ExitUsage, code)
+		require.Contains(t, errs, "worker: read the TEMPORAL_* settings: ")
+	})
+}
+
+func TestWork(t *testing.T) {
+	t.Parallel()
+	temporal := newFakeTemporal(t)
+	profile := filepath.Join(t.TempDir(), "cpu")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var stdout, stderr buffer
+	ended := make(chan int, 1)
+	go func() {
+		ended <- run(ctx, []string{"--cpu-profile", profile, "--contact", "test@example.org"},
+			wiring.Env{"DATABASE_URL=" + dbtest.URL(t), "TEMPORAL_ADDRESS=" + temporal.address, "TEMPORAL_NAMESPACE=mine"},
+			&stdout, &stderr)
+	}()
+
+	require.Eventually(t, func() bool {
+		return temporal.polled(crawl.TaskQueue, "workflow") && temporal.polled(crawl.TaskQueue, "activity") &&
+			temporal.polled(crawl.ControlTaskQueue, "activity")
+	}, patience, 5*time.Millisecond, "%s", &stderr)
+	require.False(t, temporal.polled(crawl.ControlTaskQueue, "workflow"))
+	require.Equal(t, "mine", temporal.namespace())
+	require.Regexp(t, `^mosey/\S+ \d+@\S+$`, temporal.identity())
+
+	cancel()
+	select {
+	case code := <-ended:
+		require.Zero(t, code, "%s", &stderr)
+	case <-time.After(patience):
+		require.FailNow(t, "still running", "%s", &stderr)
+	}
+	require.Empty(t, stdout.String())
+	var messages []string
+	for line := range strings.Lines(stderr.String()) {
+		var record struct {
+			Message   string `json:"msg"`
+			Level     string `json:"level"`
+			UserAgent string `json:"user_agent"`
+		}
+		require.NoError(t, json.Unmarshal([]byte(line), &record), line)
+		require.Equal(t, "INFO", record.Level, line)
+		messages = append(messages, record.Message)
+		if record.Message == "worker started" {
+			require.Regexp(t, `^mosey/\S+ \(\+test@example\.org\)$`, record.UserAgent)
+		}
+	}
+	require.Contains(t, messages, "worker started")
+	require.Contains(t, messages, "worker stopping: requests in flight are finished first")
+	stat, err := os.Stat(profile)
+	require.NoError(t, err)
+	require.NotZero(t, stat.Size())
+}

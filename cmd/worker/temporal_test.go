@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"net"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/workflowservice/v1"
+	"google.golang.org/grpc"
+)
+
+// fakeTemporal takes polls and has no work: enough for a worker to start and stop,
+// without the minutes that it takes to link the server.
+type fakeTemporal struct {
+	workflowservice.UnimplementedWorkflowServiceServer
+
+	address string
+
+	mu    sync.Mutex
+	polls map[[2]string]bool
+	of    struct{ namespace, identity string }
+}
+
+func newFakeTemporal(t *testing.T) *fakeTemporal {
+	t.Helper()
+	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	require.NoError(t, err)
+	f := &fakeTemporal{address: listener.Addr().String(), polls: map[[2]string]bool{}}
+	server := grpc.NewServer()
+	workflowservice.RegisterWorkflowServiceServer(server, f)
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = server.Serve(listener) })
+	t.Cleanup(func() {
+		server.Stop()
+		serving.Wait()
+	})
+	return f
+}
+
+func (f *fakeTemporal) polled(queue, kind string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.polls[[2]string{queue, kind}]
+}
+
+func (f *fakeTemporal) namespace() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.of.namespace
+}
+
+func (f *fakeTemporal) identity() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.of.identity
+}
+
+// poll notes a poll and holds it until the caller hangs up.
+func (f *fakeTemporal) poll(ctx context.Context, namespace, queue, kind, identity string) {
+	f.mu.Lock()
+	f.polls[[2]string{queue, kind}] = true
+	f.of.namespace, f.of.identity = namespace, identity
+	f.mu.Unlock()
+	<-ctx.Done()
+}
+
+func (*fakeTemporal) GetSystemInfo(
+	context.Context, *workflowservice.GetSystemInfoRequest,
+) (*workflowservice.GetSystemInfoResponse, error) {
+	return &workflowservice.GetSystemInfoResponse{Capabilities: &workflowservice.GetSystemInfoResponse_Capabilities{}}, nil
+}
+
+func (*fakeTemporal) DescribeNamespace(
+	context.Context, *workflowservice.DescribeNamespaceRequest,
+) (*workflowservice.DescribeNamespaceResponse, error) {
+	return &workflowservice.DescribeNamespaceResponse{}, nil
+}
+
+func (f *fakeTemporal) PollWorkflowTaskQueue(
+	ctx context.Context, r *workflowservice.PollWorkflowTaskQueueRequest,
+) (*workflowservice.PollWorkflowTaskQueueResponse, error) {
+	f.poll(ctx, r.GetNamespace(), r.GetTaskQueue().GetName(), "workflow", r.GetIdentity())
+	return &workflowservice.PollWorkflowTaskQueueResponse{}, nil
+}
+
+func (f *fakeTemporal) PollActivityTaskQueue(
+	ctx context.Context, r *workflowservice.PollActivityTaskQueueRequest,
+) (*workflowservice.PollActivityTaskQueueResponse, error) {
+	f.poll(ctx, r.GetNamespace(), r.GetTaskQueue().GetName(), "activity", r.GetIdentity())
+	return &workflowservice.PollActivityTaskQueueResponse{}, nil
+}
+
+func (*fakeTemporal) ShutdownWorker(
+	context.Context, *workflowservice.ShutdownWorkerRequest,
+) (*workflowservice.ShutdownWorkerResponse, error) {
+	return &workflowservice.ShutdownWorkerResponse{}, nil
+}
