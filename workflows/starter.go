@@ -2,10 +2,12 @@ package workflows
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
@@ -41,6 +43,17 @@ func (s Starter) StartDomain(ctx context.Context, domain, run string, pagesPerAc
 		})
 	if err != nil {
 		return fmt.Errorf("start %s: %w", opts.ID, err)
+	}
+	return nil
+}
+
+// WakeDomain has a domain's workflow decide again, if one runs: what it waits for
+// may be another by now.
+func (s Starter) WakeDomain(ctx context.Context, domain string) error {
+	id := crawl.DomainWorkflowID(domain)
+	err := s.Client.SignalWorkflow(ctx, id, "", SignalWake, Wake{})
+	if _, ended := errors.AsType[*serviceerror.NotFound](err); err != nil && !ended {
+		return fmt.Errorf("wake %s: %w", id, err)
 	}
 	return nil
 }

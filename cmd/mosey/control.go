@@ -266,8 +266,12 @@ func wakeRuns(ctx context.Context, e *env, store *db.Store, domain string) error
 		return err
 	}
 	defer c.Close()
+	starter := workflows.Starter{Client: c}
+	if err := starter.WakeDomain(ctx, domain); err != nil {
+		return err
+	}
 	for _, run := range runs {
-		if err := (workflows.Starter{Client: c}).StartCrawl(ctx, run); err != nil {
+		if err := starter.StartCrawl(ctx, run); err != nil {
 			return err
 		}
 	}

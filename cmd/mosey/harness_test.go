@@ -48,7 +48,7 @@ func newHarness(t *testing.T) *commandHarness {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "mosey-cmd-")
 	require.NoError(t, err)
-	require.NoError(t, os.Chmod(dir, 0o755)) //nolint:gosec // Postgres may run as another user
+	require.NoError(t, os.Chmod(dir, 0o755))
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
 	return &commandHarness{t: t, dir: dir}
 }

@@ -75,7 +75,7 @@ func TestDomain(t *testing.T) {
 	t.Run("ShowsAllThatIsKnown", func(t *testing.T) {
 		t.Parallel()
 		r := newRows(t, crawl.Settings{}, aPage, aOrigin+"/more").robots(crawl.Robots{
-			Verdict: crawl.RobotsRules, CrawlDelay: ptr(crawl.Millis(30 * time.Second)),
+			Verdict: crawl.RobotsRules, CrawlDelay: new(crawl.Millis(30 * time.Second)),
 		})
 		r.fetched(crawl.Attempt{
 			Outcome: crawl.OutcomeBlocked5xx, StatusCode: 503, Error: "overloaded",
@@ -133,7 +133,7 @@ func TestPage(t *testing.T) {
 		ContainsOnSameLine(t, r.Print("page", aPage), "crawl ", "in flight in run small-web")
 		_, err := r.store.Record(t.Context(), crawl.Attempt{
 			CrawlID: id, Domain: aDomain, Requested: true, Outcome: crawl.OutcomeTimeout, Error: "no answer in 30s",
-			EndedAt: time.Now(), RetryIn: ptr(crawl.Millis(0)),
+			EndedAt: time.Now(), RetryIn: new(crawl.Millis(0)),
 		})
 		require.NoError(t, err)
 		r.slot(0, "")
@@ -175,8 +175,12 @@ func TestOutput(t *testing.T) {
 		t.Parallel()
 		r := newRows(t, crawl.Settings{})
 		for _, args := range [][]string{
-			{"status", "--json"}, {"domain", aDomain}, {"domain", aDomain, "--json"}, {"page", aPage},
-			{"why", aPage, "--json"}, {"audit", "--json"},
+			{"status", "--json"},
+			{"domain", aDomain},
+			{"domain", aDomain, "--json"},
+			{"page", aPage},
+			{"why", aPage, "--json"},
+			{"audit", "--json"},
 		} {
 			var stderr buffer
 			code := run(t.Context(), args, &env{stdout: brokenPipe{}, stderr: &stderr, environ: r.environ})

@@ -131,5 +131,3 @@ func (r *rows) fetched(a crawl.Attempt) *rows {
 func closedWindow() string {
 	return time.Now().UTC().Add(72 * time.Hour).Weekday().String()[:3] + " 10:00-11:00 UTC"
 }
-
-func ptr[T any](v T) *T { return &v }

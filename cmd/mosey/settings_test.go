@@ -131,8 +131,16 @@ func TestDatabase(t *testing.T) {
 		t.Parallel()
 		h := newHarness(t)
 		for _, args := range [][]string{
-			{"status"}, {"domain", aDomain}, {"page", aPage}, {"why", aPage}, {"audit"}, {"pause", aDomain, "--reason", "x"},
-			{"resume", aDomain}, {"block", aDomain, "--reason", "x"}, {"unblock", aDomain}, {"set", aDomain, "--delay", "1m"},
+			{"status"},
+			{"domain", aDomain},
+			{"page", aPage},
+			{"why", aPage},
+			{"audit"},
+			{"pause", aDomain, "--reason", "x"},
+			{"resume", aDomain},
+			{"block", aDomain, "--reason", "x"},
+			{"unblock", aDomain},
+			{"set", aDomain, "--delay", "1m"},
 		} {
 			h.Fail(args, h.dir+": nothing has been crawled yet: begin with mosey crawl https://example.org/")
 		}

@@ -49,7 +49,7 @@ func (s *sharedStack) start() error {
 	if s.dir, err = os.MkdirTemp("", "mosey-cmd-stack-"); err != nil {
 		return err
 	}
-	if err := os.Chmod(s.dir, 0o755); err != nil { //nolint:gosec // Postgres may run as another user
+	if err := os.Chmod(s.dir, 0o755); err != nil {
 		return err
 	}
 	var ctx context.Context

@@ -60,7 +60,7 @@ func TestWhyDomain(t *testing.T) {
 		},
 		"NeedsItsRobotsAgain": {
 			prepare: func(r *rows) {
-				r.robots(crawl.Robots{Verdict: crawl.RobotsRules, CrawlDelay: ptr(crawl.Millis(time.Minute)), Reason: "answered 200"})
+				r.robots(crawl.Robots{Verdict: crawl.RobotsRules, CrawlDelay: new(crawl.Millis(time.Minute)), Reason: "answered 200"})
 				r.exec("UPDATE robots SET expires_at = now() - interval '1 hour'")
 			},
 			answer: "pending: robots.txt is fetched first",
@@ -94,7 +94,7 @@ func TestWhyDomain(t *testing.T) {
 			because: []string{"it is deferred until " + stamp(tomorrow), "domain a.example is pending (retry-after)"},
 		},
 		"HasAWindowOfItsRun": {
-			settings: crawl.Settings{Window: ptr(closedWindow())},
+			settings: crawl.Settings{Window: new(closedWindow())},
 			prepare:  func(r *rows) { r.allowed() },
 			answer:   "waiting until ",
 			because:  []string{"run small-web crawls only " + closedWindow() + ": not before "},
@@ -151,7 +151,7 @@ func TestWhyDomain(t *testing.T) {
 			because: []string{"domain a.example is unreachable (5 graylistings in a row)"},
 		},
 		"HasSpentItsBudget": {
-			settings: crawl.Settings{MaxPagesPerDomain: ptr[int64](0)},
+			settings: crawl.Settings{MaxPagesPerDomain: new(int64(0))},
 			prepare:  func(r *rows) { r.allowed() },
 			answer:   "no run that is running has a page of it left to request",
 			because:  []string{"run small-web is running, its budget is spent, 0 of 0 pages of this domain requested: none yet"},

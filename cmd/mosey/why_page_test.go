@@ -16,7 +16,7 @@ const rules = "User-agent: *\nDisallow: /\nAllow: /open\n"
 func TestWhyPage(t *testing.T) {
 	t.Parallel()
 	tomorrow := time.Now().Add(24 * time.Hour).Truncate(time.Second)
-	training := crawl.Settings{Purpose: ptr(crawl.PurposeAITrain)}
+	training := crawl.Settings{Purpose: new(crawl.PurposeAITrain)}
 
 	for name, c := range map[string]struct {
 		settings crawl.Settings
@@ -84,7 +84,7 @@ func TestWhyPage(t *testing.T) {
 			prepare: func(r *rows) {
 				r.allowed().exec("UPDATE pages SET fetched_at = now() - interval '1 hour', fresh_until = now() + interval '1 day'")
 			},
-			settings: crawl.Settings{MinRefetch: ptr(crawl.Duration(0))},
+			settings: crawl.Settings{MinRefetch: new(crawl.Duration(0))},
 			answer:   "pending, but it will be skipped: its server said that it stays as it is",
 			because:  []string{"its server said on "},
 		},
@@ -103,7 +103,7 @@ func TestWhyPage(t *testing.T) {
 			answer:  "its domain is deferred until ",
 		},
 		"HasAWindow": {
-			settings: crawl.Settings{Window: ptr(closedWindow())},
+			settings: crawl.Settings{Window: new(closedWindow())},
 			prepare:  func(r *rows) { r.allowed() },
 			answer:   "waiting until ",
 			because:  []string{"run small-web crawls only "},
@@ -139,7 +139,7 @@ func TestWhyPage(t *testing.T) {
 			answer: "not crawled: its run small-web is stopped",
 		},
 		"HasARunWhoseBudgetIsSpent": {
-			settings: crawl.Settings{MaxPages: ptr[int64](0)},
+			settings: crawl.Settings{MaxPages: new(int64(0))},
 			prepare:  func(r *rows) { r.allowed() },
 			answer:   "not crawled: the budget of run small-web is spent",
 		},
@@ -228,8 +228,8 @@ func TestWhyPageFoundByLinks(t *testing.T) {
 
 	t.Run("IsAnsweredForTheRunThatHasItOpen", func(t *testing.T) {
 		t.Parallel()
-		r := found(t, crawl.Settings{MinRefetch: ptr(crawl.Duration(0))}, crawl.Link{URL: aOrigin + "/more"}, nil)
-		again, err := r.store.EnsureRun(t.Context(), "again", crawl.Settings{MinRefetch: ptr(crawl.Duration(0))})
+		r := found(t, crawl.Settings{MinRefetch: new(crawl.Duration(0))}, crawl.Link{URL: aOrigin + "/more"}, nil)
+		again, err := r.store.EnsureRun(t.Context(), "again", crawl.Settings{MinRefetch: new(crawl.Duration(0))})
 		require.NoError(t, err)
 		r.seed(again, aPage)
 		r.slot(0, "")

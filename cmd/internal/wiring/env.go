@@ -1,6 +1,9 @@
 package wiring
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Env is an environment, as os.Environ gives it. Commands get it from their caller,
 // so that a test can give each its own. What is set to nothing, as compose files
@@ -15,8 +18,8 @@ func (e Env) Get(name string) string {
 
 // LookupEnv is a variable's value, and whether it is set to anything.
 func (e Env) LookupEnv(name string) (string, bool) {
-	for i := len(e) - 1; i >= 0; i-- {
-		if key, value, _ := strings.Cut(e[i], "="); key == name {
+	for _, kv := range slices.Backward(e) {
+		if key, value, _ := strings.Cut(kv, "="); key == name {
 			return value, value != ""
 		}
 	}
