@@ -208,6 +208,9 @@ func printPage(w io.Writer, r crawl.PageReport) error {
 	if r.Canonical != "" {
 		row("canonical", "%s", r.Canonical)
 	}
+	if r.Generator != "" {
+		row("generator", "%q", r.Generator)
+	}
 	if r.RedirectTo != "" {
 		row("redirects to", "%s", r.RedirectTo)
 	}
