@@ -106,6 +106,10 @@ type Settings struct {
 	MaxPages *int64 `json:"max_pages,omitempty"`
 	// MaxPagesPerDomain is the same for each domain. Defaults to -1.
 	MaxPagesPerDomain *int64 `json:"max_pages_per_domain,omitempty"`
+	// MaxRedirects is how many redirects in a row are followed, from 0. Redirects keep
+	// their depth, so chains need a bound of their own. Defaults to 20, as browsers do
+	// (WHATWG Fetch, HTTP-redirect fetch).
+	MaxRedirects *int `json:"max_redirects,omitempty"`
 	// MinRefetch is how lately a page may have been fetched, by whichever run, to be
 	// skipped. 0 is off. Defaults to 24 h.
 	MinRefetch *Duration `json:"min_refetch,omitempty"`
@@ -171,6 +175,8 @@ const (
 	LatencyFactorMax        = 1000.0
 	MaxGraylistingsDefault  = 5
 	MaxGraylistingsMax      = 1000
+	MaxRedirectsDefault     = 20
+	MaxRedirectsMax         = 100
 )
 
 // WithDefaults returns a copy in which every field is set.
@@ -186,6 +192,7 @@ func (s Settings) WithDefaults() Settings {
 	setDefault(&s.MaxDomains, MaxDomainsDefault)
 	setDefault(&s.MaxPages, Unlimited)
 	setDefault(&s.MaxPagesPerDomain, Unlimited)
+	setDefault(&s.MaxRedirects, MaxRedirectsDefault)
 	setDefault(&s.MinRefetch, Duration(MinRefetchDefault))
 	setDefault(&s.PagesPerActivity, PagesPerActivityDefault)
 	setDefault(&s.DeferAfter, Duration(DeferAfterDefault))
@@ -217,6 +224,7 @@ func (s Settings) Validate() error {
 		inRange("max_graylistings", s.MaxGraylistings, 1, MaxGraylistingsMax),
 		inRange("max_attempts", s.MaxAttempts, 1, MaxAttemptsMax),
 		inRange("max_depth", s.MaxDepth, Unlimited, math.MaxInt16),
+		inRange("max_redirects", s.MaxRedirects, 0, MaxRedirectsMax),
 		inRange("max_active_domains", s.MaxDomains, 1, MaxDomainsMax),
 		inRange("max_pages", s.MaxPages, Unlimited, math.MaxInt64),
 		inRange("max_pages_per_domain", s.MaxPagesPerDomain, Unlimited, math.MaxInt64),

@@ -35,6 +35,7 @@ type crawlCmd struct {
 	MaxPagesPerDomain *int64         `help:"Page requests a domain; -1 is no limit." placeholder:"N"`
 	MaxDepth          *int           `help:"Links between a seed and a page; -1 is no limit." placeholder:"N"`
 	MaxAttempts       *int           `help:"Attempts a page. Default: 4." placeholder:"N"`
+	MaxRedirects      *int           `help:"Redirects in a row that are followed. Default: 20." placeholder:"N"`
 	Scope             *crawl.Scope   `help:"Pages to crawl: those of the seeds' domains (seeds) or all (web). Default: seeds." placeholder:"seeds|web"`
 	Purpose           *crawl.Purpose `help:"What the crawl is for: search, ai-train or archive. What a publisher forbids for it is not done. Default: search." placeholder:"search|ai-train|archive"`
 	BlockOnLogin      *bool          `help:"Count login pages as refusals; --block-on-login=false does not. Default: true."`
@@ -53,6 +54,7 @@ func (c *crawlCmd) settings() crawl.Settings {
 		LatencyFactor: c.LatencyFactor, Graylist: (*crawl.Duration)(c.Graylist), MaxGraylistings: c.MaxGraylistings,
 		MinRefetch: (*crawl.Duration)(c.MinRefetch), Window: c.Window,
 		MaxPages: c.MaxPages, MaxPagesPerDomain: c.MaxPagesPerDomain, MaxDepth: c.MaxDepth, MaxAttempts: c.MaxAttempts,
+		MaxRedirects: c.MaxRedirects,
 		Purpose: c.Purpose, BlockOnLogin: c.BlockOnLogin, Scope: c.Scope,
 		MaxDomains: c.MaxActiveDomains, PagesPerActivity: c.PagesPerActivity, Standing: c.Standing,
 	}

@@ -71,7 +71,7 @@ func TestFollow(t *testing.T) {
 	require.Nil(t, decide.FollowLinks(r, c), "the depth is reached")
 	require.NotNil(t, decide.FollowRedirect(r, c), "which a redirect keeps")
 
-	c.Redirects = decide.RedirectsMax
+	c.Redirects = *r.Settings.MaxRedirects
 	require.Nil(t, decide.FollowRedirect(r, c))
 	require.Equal(t, &crawl.KnownLinks{}, decide.FollowKnown(r, c))
 

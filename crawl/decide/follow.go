@@ -6,11 +6,6 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// RedirectsMax is how many redirects in a row are followed: the 20 that browsers
-// follow (WHATWG Fetch, HTTP-redirect fetch). Redirects keep their depth, so chains
-// need a bound of their own.
-const RedirectsMax = 20
-
 // FollowLinks says how the links of a crawl's page become part of its run; nil is
 // not at all: its depth is reached.
 func FollowLinks(run crawl.RunFacts, c crawl.CrawlFacts) *crawl.Follow {
@@ -25,7 +20,7 @@ func FollowLinks(run crawl.RunFacts, c crawl.CrawlFacts) *crawl.Follow {
 // FollowRedirect says it for the target of a redirect. A seed that has moved to
 // another domain takes its scope along.
 func FollowRedirect(run crawl.RunFacts, c crawl.CrawlFacts) *crawl.Follow {
-	if c.Redirects >= RedirectsMax {
+	if c.Redirects >= *run.Settings.MaxRedirects {
 		return nil
 	}
 	moved := c.Depth == 0
