@@ -37,6 +37,10 @@ var frontierKinds = map[crawl.Kind]frontierKind{
 		Kind: request.Kind{Accept: "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.1"},
 		want: parseable, parse: true,
 	},
+	crawl.KindFavicon: {
+		Kind: request.Kind{Accept: "image/*", MaxBytes: 256 << 10},
+		want: func(mediaType string) bool { return strings.HasPrefix(mediaType, "image/") },
+	},
 }
 
 // kindOf is how a crawl is made. One of a kind that a later version has stored is
@@ -150,6 +154,11 @@ func (r *pageReader) readBody(ctx context.Context, at *crawl.Attempt, resp *fetc
 	at.Links = make([]crawl.Link, len(page.Links))
 	for i, l := range page.Links {
 		at.Links[i] = linkTo(l.URL, l.NoFollow || said.NoFollow.Said(), now)
+	}
+	if *r.d.Run.Settings.Favicons && page.Icon != (urls.URL{}) {
+		icon := linkTo(page.Icon, said.NoFollow.Said(), now)
+		icon.Kind = crawl.KindFavicon
+		at.Links = append(at.Links, icon)
 	}
 	at.Follow = decide.FollowLinks(*r.d.Run, *r.d.Crawl)
 	var hash *crawl.SimHash

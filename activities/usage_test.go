@@ -52,7 +52,7 @@ func (b *testBundle) follow(t *testing.T) {
 	require.Fail(t, "no end")
 }
 
-func TestPermits(t *testing.T) {
+func TestUsage(t *testing.T) {
 	t.Parallel()
 	const links = `<a href="/linked">linked</a>`
 
@@ -63,17 +63,17 @@ func TestPermits(t *testing.T) {
 		forbidden string
 		followed  bool
 		noIndex   bool
-		permits   string
+		usage     string
 	}{
 		"NothingSaid":            {followed: true},
-		"NoindexIsKept":          {page: page{head: `<meta name=robots content=noindex>`}, followed: true, noIndex: true, permits: `{"noindex": "meta robots"}`},
-		"HeaderForUsAlone":       {page: page{header: []string{"X-Robots-Tag", "mosey: nofollow"}}, permits: `{"nofollow": "X-Robots-Tag to mosey"}`},
+		"NoindexIsKept":          {page: page{head: `<meta name=robots content=noindex>`}, followed: true, noIndex: true, usage: `{"noindex": "meta robots"}`},
+		"HeaderForUsAlone":       {page: page{header: []string{"X-Robots-Tag", "mosey: nofollow"}}, usage: `{"nofollow": "X-Robots-Tag to mosey"}`},
 		"HeaderForOthers":        {page: page{header: []string{"X-Robots-Tag", "otherbot: none"}}, followed: true},
-		"NoAIForbidsTraining":    {purpose: crawl.PurposeAITrain, page: page{head: `<meta name=robots content=noai>`}, forbidden: "noai", followed: true, permits: `{"noai": "meta robots"}`},
-		"NoAIForbidsNoSearch":    {page: page{head: `<meta name=robots content=noai>`}, followed: true, permits: `{"noai": "meta robots"}`},
-		"TDMForbidsTraining":     {purpose: crawl.PurposeAITrain, page: page{header: []string{"tdm-reservation", "1"}}, forbidden: "a TDM reservation", followed: true, permits: `{"tdm_reserved": "the header tdm-reservation"}`},
-		"NoarchiveForbidsCopies": {purpose: crawl.PurposeArchive, page: page{head: `<meta name=mosey content=noarchive>`}, forbidden: "noarchive", followed: true, permits: `{"noarchive": "meta mosey"}`},
-		"ContentSignalOfAPage":   {page: page{header: []string{"Content-Signal", "search=no"}}, forbidden: "search=no", followed: true, permits: `{"content_signals": {"search": {"answer": "no", "by": "the header Content-Signal"}}}`},
+		"NoAIForbidsTraining":    {purpose: crawl.PurposeAITrain, page: page{head: `<meta name=robots content=noai>`}, forbidden: "noai", followed: true, usage: `{"noai": "meta robots"}`},
+		"NoAIForbidsNoSearch":    {page: page{head: `<meta name=robots content=noai>`}, followed: true, usage: `{"noai": "meta robots"}`},
+		"TDMForbidsTraining":     {purpose: crawl.PurposeAITrain, page: page{header: []string{"tdm-reservation", "1"}}, forbidden: "a TDM reservation", followed: true, usage: `{"tdm_reserved": "the header tdm-reservation"}`},
+		"NoarchiveForbidsCopies": {purpose: crawl.PurposeArchive, page: page{head: `<meta name=mosey content=noarchive>`}, forbidden: "noarchive", followed: true, usage: `{"noarchive": "meta mosey"}`},
+		"ContentSignalOfAPage":   {page: page{header: []string{"Content-Signal", "search=no"}}, forbidden: "search=no", followed: true, usage: `{"content_signals": {"search": {"answer": "no", "by": "the header Content-Signal"}}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -90,10 +90,10 @@ func TestPermits(t *testing.T) {
 			r := b.report(t, "/")
 			require.Equal(t, crawl.OutcomeSuccess, r.Crawls[0].Outcome)
 			require.Equal(t, c.noIndex, r.NoIndex)
-			if c.permits == "" {
+			if c.usage == "" {
 				require.Empty(t, r.Usage)
 			} else {
-				require.JSONEq(t, c.permits, string(r.Usage))
+				require.JSONEq(t, c.usage, string(r.Usage))
 			}
 			if c.forbidden != "" {
 				require.Empty(t, r.Title, "nothing of what it says is kept")

@@ -10,6 +10,8 @@ const (
 	KindPage Kind = "page"
 	// KindRobots is an origin's robots.txt (RFC 9309).
 	KindRobots Kind = "robots"
+	// KindFavicon is the icon of a page's site (HTML standard, link type "icon").
+	KindFavicon Kind = "favicon"
 	// KindTDM is an origin's tdmrep.json, which reserves text and data mining.
 	KindTDM Kind = "tdm"
 )

@@ -79,6 +79,9 @@ type Settings struct {
 	// server asks for it: for a longer one the domain is deferred, and the workflow
 	// ends until then. Defaults to 1 h.
 	DeferAfter *Duration `json:"defer_after,omitempty"`
+	// Favicons also fetches the icons that pages name for their site. Defaults to
+	// false.
+	Favicons *bool `json:"favicons,omitempty"`
 	// Graylist is how long the circuit breaker leaves a domain alone whose answers
 	// are mostly errors or take too long; it grows up to three times as long. 0
 	// turns the breaker off. Defaults to 5 min.
@@ -184,6 +187,7 @@ func (s Settings) WithDefaults() Settings {
 	setDefault(&s.Delay, Duration(DelayDefault))
 	setDefault(&s.IPDelay, Duration(IPDelayDefault))
 	setDefault(&s.SubnetDelay, 0)
+	setDefault(&s.Favicons, false)
 	setDefault(&s.Graylist, Duration(GraylistDefault))
 	setDefault(&s.LatencyFactor, LatencyFactorDefault)
 	setDefault(&s.MaxGraylistings, MaxGraylistingsDefault)

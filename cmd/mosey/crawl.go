@@ -38,6 +38,7 @@ type crawlCmd struct {
 	MaxRedirects      *int           `help:"Redirects in a row that are followed. Default: 20." placeholder:"N"`
 	Scope             *crawl.Scope   `help:"Pages to crawl: those of the seeds' domains (seeds) or all (web). Default: seeds." placeholder:"seeds|web"`
 	Purpose           *crawl.Purpose `help:"What the crawl is for: search, ai-train or archive. What a publisher forbids for it is not done. Default: search." placeholder:"search|ai-train|archive"`
+	Favicons          *bool          `help:"Also fetch the icons that pages name for their site."`
 	BlockOnLogin      *bool          `help:"Count login pages as refusals; --block-on-login=false does not. Default: true."`
 	MaxActiveDomains  *int           `help:"Domains crawled at the same time. Default: 1000." placeholder:"N"`
 	PagesPerActivity  *int           `help:"Pages one activity may fetch. Default: 1." placeholder:"N"`
@@ -54,7 +55,7 @@ func (c *crawlCmd) settings() crawl.Settings {
 		LatencyFactor: c.LatencyFactor, Graylist: (*crawl.Duration)(c.Graylist), MaxGraylistings: c.MaxGraylistings,
 		MinRefetch: (*crawl.Duration)(c.MinRefetch), Window: c.Window,
 		MaxPages: c.MaxPages, MaxPagesPerDomain: c.MaxPagesPerDomain, MaxDepth: c.MaxDepth, MaxAttempts: c.MaxAttempts,
-		MaxRedirects: c.MaxRedirects,
+		MaxRedirects: c.MaxRedirects, Favicons: c.Favicons,
 		Purpose: c.Purpose, BlockOnLogin: c.BlockOnLogin, Scope: c.Scope,
 		MaxDomains: c.MaxActiveDomains, PagesPerActivity: c.PagesPerActivity, Standing: c.Standing,
 	}

@@ -23,6 +23,7 @@ type collector struct {
 	signals     crawl.Signals
 	base        string
 	canonicals  []string
+	icons       []string
 	metas       []Meta
 	language    string
 	text        textBuffer
@@ -72,8 +73,15 @@ func (c *collector) element(tag atom.Atom, attrs attributes) {
 }
 
 func (c *collector) link(attrs attributes) {
-	const maxCanonicals = 8 // pages with more than one are confused already
+	const (
+		maxCanonicals = 8 // pages with more than one are confused already
+		maxIcons      = 8
+	)
 	switch {
+	case hasToken(attrs.rel, "icon"):
+		if attrs.href != "" && len(c.icons) < maxIcons {
+			c.icons = append(c.icons, attrs.href)
+		}
 	case hasToken(attrs.rel, "canonical"):
 		if attrs.href != "" && len(c.canonicals) < maxCanonicals {
 			c.canonicals = append(c.canonicals, attrs.href)
@@ -150,6 +158,12 @@ func (c *collector) page(pageURL urls.URL) Page {
 	for _, href := range c.canonicals {
 		if u, err := base.Resolve(href); err == nil {
 			page.Canonical = u.String()
+			break
+		}
+	}
+	for _, href := range c.icons {
+		if u, err := base.Resolve(href); err == nil {
+			page.Icon = u
 			break
 		}
 	}

@@ -97,6 +97,10 @@ type Page struct {
 	// resolved against the base element and canonical.
 	Links []Link
 
+	// Icon is the first valid link rel=icon, resolved and canonical; the zero value
+	// if there is none.
+	Icon urls.URL
+
 	// LinksDropped counts the references that are not in Links because they
 	// are malformed, or beyond Limits.MaxLinks; beyond it, the same reference
 	// may count again. References of other schemes (mailto, javascript, …)

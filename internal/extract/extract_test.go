@@ -251,6 +251,23 @@ func TestHTMLCanonicalLanguage(t *testing.T) {
 	}
 }
 
+func TestHTMLIcon(t *testing.T) {
+	t.Parallel()
+	forBothReaders(t, func(t *testing.T, limits extract.Limits) {
+		t.Helper()
+		for head, want := range map[string]string{
+			`<link rel=icon href=/i.png>`:                                      "https://example.org/i.png",
+			`<link rel="shortcut icon" href=/i.ico><link rel=icon href=other>`: "https://example.org/i.ico",
+			`<base href=/b/><link rel=ICON href=i.png>`:                        "https://example.org/b/i.png",
+			`<link rel=icon href="data:,"><link rel=icon href=/i.png>`:         "https://example.org/i.png",
+			`<link rel=apple-touch-icon href=/i.png>`:                          "",
+			`<link rel=icon>`: "",
+		} {
+			require.Equal(t, want, mustHTML(t, head, limits).Icon.String(), head)
+		}
+	})
+}
+
 func TestHTMLMetas(t *testing.T) {
 	t.Parallel()
 	forBothReaders(t, func(t *testing.T, limits extract.Limits) {
