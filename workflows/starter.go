@@ -79,7 +79,7 @@ func (s Starter) AwaitStarted(ctx context.Context, seeding client.WorkflowRun) e
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() { ended <- seeding.Get(ctx, nil) }()
-	tick := time.NewTicker(startedPoll)
+	tick := time.NewTicker(startedPoll) //nolint:forbidigo // a client's, not a workflow's
 	defer tick.Stop()
 	for {
 		select {

@@ -248,16 +248,17 @@ func (c *chaos) running(t *testing.T) string {
 	require.NoError(t, err)
 	var lines []string
 	for _, e := range resp.GetExecutions() {
-		line := e.GetExecution().GetWorkflowId()
-		d, err := c.client.DescribeWorkflowExecution(t.Context(), line, "")
+		id := e.GetExecution().GetWorkflowId()
+		d, err := c.client.DescribeWorkflowExecution(t.Context(), id, "")
 		require.NoError(t, err)
+		waits := []string{id}
 		for _, a := range d.GetPendingActivities() {
-			line += fmt.Sprintf(" %s attempt %d %s %s", a.GetActivityType().GetName(), a.GetAttempt(), a.GetState(), a.GetLastFailure().GetMessage())
+			waits = append(waits, fmt.Sprintf("%s attempt %d %s %s", a.GetActivityType().GetName(), a.GetAttempt(), a.GetState(), a.GetLastFailure().GetMessage()))
 		}
 		if w := d.GetPendingWorkflowTask(); w != nil {
-			line += fmt.Sprintf(" workflow task attempt %d", w.GetAttempt())
+			waits = append(waits, fmt.Sprintf("workflow task attempt %d", w.GetAttempt()))
 		}
-		lines = append(lines, line)
+		lines = append(lines, strings.Join(waits, " "))
 	}
 	return strings.Join(lines, "\n")
 }
