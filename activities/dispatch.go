@@ -19,7 +19,7 @@ type RunStore interface {
 	StopRun(ctx context.Context, id int64, reason string) (bool, error)
 	ClaimDomains(ctx context.Context, runID int64, most int) ([]string, error)
 	Activity(ctx context.Context, runID int64) (crawl.Activity, error)
-	NextDue(ctx context.Context, runID int64) (time.Time, error)
+	NextDue(ctx context.Context, runID int64) (due, now time.Time, err error)
 }
 
 // DispatchInput names the run to dispatch.
@@ -111,13 +111,13 @@ func (a *Activities) nextLook(ctx context.Context, runID int64, busy, more bool)
 	if more {
 		return crawl.Duration(dispatchMore), nil
 	}
-	due, err := a.store.NextDue(ctx, runID)
+	due, now, err := a.store.NextDue(ctx, runID)
 	if err != nil {
 		return 0, err
 	}
 	next := time.Duration(0)
 	if !due.IsZero() {
-		next = max(time.Until(due), dispatchMore)
+		next = max(due.Sub(now), dispatchMore)
 	}
 	if busy && (next == 0 || next > dispatchBusy) {
 		next = dispatchBusy

@@ -111,7 +111,7 @@ func (f *seedFilter) askAll(ctx context.Context, domains map[string]string) erro
 
 // decide says what is to become of a seed by its robots.txt alone.
 func (f *seedFilter) decide(ctx context.Context, c crawl.SeedCrawl) (decide.Decision, error) {
-	facts := crawl.Facts{Now: time.Now(), Domain: crawl.DomainFacts{Name: c.Domain}, Runs: []crawl.RunFacts{{
+	facts := crawl.Facts{Now: c.Now, Domain: crawl.DomainFacts{Name: c.Domain}, Runs: []crawl.RunFacts{{
 		ID: f.run.ID, Name: f.run.Name, Settings: f.run.Settings, Crawl: &c.CrawlFacts,
 	}}}
 	full, err := f.completeFor(ctx, facts, &c.CrawlFacts)

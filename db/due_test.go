@@ -13,8 +13,10 @@ import (
 // nextDue is when the run has something due that is not due yet.
 func (b *bundle) nextDue(t *testing.T) time.Time {
 	t.Helper()
-	due, err := b.NextDue(t.Context(), b.run.ID)
+	due, now, err := b.NextDue(t.Context(), b.run.ID)
 	require.NoError(t, err)
+	require.WithinDuration(t, b.clock(t), now, time.Minute)
+	require.True(t, due.IsZero() || due.After(now))
 	return due
 }
 

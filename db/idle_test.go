@@ -104,7 +104,7 @@ func TestAnIdleDispatchCostsNothing(t *testing.T) {
 	require.Zero(t, activity)
 	due, err := q.RunNextDue(t.Context(), b.run.ID)
 	require.NoError(t, err)
-	require.Zero(t, due.Unix())
+	require.Zero(t, due.Due.Unix())
 
 	require.Len(t, l.heard, 3)
 	for _, a := range l.heard {

@@ -86,14 +86,14 @@ func (s *Store) Activity(ctx context.Context, runID int64) (crawl.Activity, erro
 	}, translate("count active domains", err)
 }
 
-// NextDue returns when a run has something due next that is not due yet; zero is
-// never.
-func (s *Store) NextDue(ctx context.Context, runID int64) (time.Time, error) {
-	due, err := s.q.RunNextDue(ctx, runID)
-	if err != nil || due.Unix() == 0 {
-		return time.Time{}, translate("next due of a run", err)
+// NextDue returns when a run has something due next that is not due yet, zero is
+// never, and what time it is now, both on the database's clock.
+func (s *Store) NextDue(ctx context.Context, runID int64) (due, now time.Time, err error) {
+	row, err := s.q.RunNextDue(ctx, runID)
+	if err != nil || row.Due.Unix() == 0 {
+		return time.Time{}, row.Now, translate("next due of a run", err)
 	}
-	return due, nil
+	return row.Due, row.Now, nil
 }
 
 // waitsShown bounds the lists of a progress report.

@@ -192,19 +192,24 @@ func (q *Queries) RunList(ctx context.Context) ([]CrawlRun, error) {
 }
 
 const runNextDue = `-- name: RunNextDue :one
-SELECT coalesce((
+SELECT now()::timestamptz AS now, coalesce((
     SELECT rd.next_due_at FROM run_domains AS rd
     WHERE rd.run_id = $1 AND rd.next_due_at > now() AND rd.next_due_at < 'infinity'
     ORDER BY rd.next_due_at LIMIT 1
 ), 'epoch')::timestamptz AS due
 `
 
+type RunNextDueRow struct {
+	Now time.Time
+	Due time.Time
+}
+
 // When a run has something due next that it has not claimed; the epoch is never.
-func (q *Queries) RunNextDue(ctx context.Context, runID int64) (time.Time, error) {
+func (q *Queries) RunNextDue(ctx context.Context, runID int64) (RunNextDueRow, error) {
 	row := q.db.QueryRow(ctx, runNextDue, runID)
-	var due time.Time
-	err := row.Scan(&due)
-	return due, err
+	var i RunNextDueRow
+	err := row.Scan(&i.Now, &i.Due)
+	return i, err
 }
 
 const runNextSeeding = `-- name: RunNextSeeding :one

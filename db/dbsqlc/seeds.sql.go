@@ -7,6 +7,7 @@ package dbsqlc
 
 import (
 	"context"
+	"time"
 )
 
 const seedsAdd = `-- name: SeedsAdd :one
@@ -26,7 +27,7 @@ func (q *Queries) SeedsAdd(ctx context.Context, arg SeedsAddParams) (int32, erro
 }
 
 const seedsOpen = `-- name: SeedsOpen :many
-SELECT c.id, c.domain, crawl_facts(c.id)::jsonb AS facts
+SELECT c.id, c.domain, now()::timestamptz AS now, crawl_facts(c.id)::jsonb AS facts
 FROM page_crawls AS c INNER JOIN domains AS d ON c.domain = d.domain
 WHERE
     c.run_id = $1 AND c.id > $2 AND c.outcome IS NULL AND c.locked_at IS NULL
@@ -44,6 +45,7 @@ type SeedsOpenParams struct {
 type SeedsOpenRow struct {
 	ID     int64
 	Domain string
+	Now    time.Time
 	Facts  []byte
 }
 
@@ -58,7 +60,12 @@ func (q *Queries) SeedsOpen(ctx context.Context, arg SeedsOpenParams) ([]SeedsOp
 	var items []SeedsOpenRow
 	for rows.Next() {
 		var i SeedsOpenRow
-		if err := rows.Scan(&i.ID, &i.Domain, &i.Facts); err != nil {
+		if err := rows.Scan(
+			&i.ID,
+			&i.Domain,
+			&i.Now,
+			&i.Facts,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

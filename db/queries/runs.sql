@@ -84,7 +84,7 @@ WHERE d.claimed_by IS NOT NULL AND d.claim_expires_at > now();
 
 -- When a run has something due next that it has not claimed; the epoch is never.
 -- name: RunNextDue :one
-SELECT coalesce((
+SELECT now()::timestamptz AS now, coalesce((
     SELECT rd.next_due_at FROM run_domains AS rd
     WHERE rd.run_id = @run_id AND rd.next_due_at > now() AND rd.next_due_at < 'infinity'
     ORDER BY rd.next_due_at LIMIT 1

@@ -47,7 +47,7 @@ func BenchmarkDispatchSpentBudgets(b *testing.B) {
 				now, err := store.Activity(b.Context(), run.ID)
 				require.NoError(b, err)
 				require.Zero(b, now)
-				due, err := store.NextDue(b.Context(), run.ID)
+				due, _, err := store.NextDue(b.Context(), run.ID)
 				require.NoError(b, err)
 				require.True(b, due.IsZero(), "an idle run looks again when it is woken")
 				n++
