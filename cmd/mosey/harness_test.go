@@ -20,7 +20,7 @@ import (
 )
 
 // patience bounds every wait for what happens much sooner.
-const patience = time.Minute
+const patience = 2 * time.Minute
 
 func TestMain(m *testing.M) {
 	code := dbtest.Main(m)

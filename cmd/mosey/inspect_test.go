@@ -75,7 +75,7 @@ func TestDomain(t *testing.T) {
 	t.Run("ShowsAllThatIsKnown", func(t *testing.T) {
 		t.Parallel()
 		r := newRows(t, crawl.Settings{}, aPage, aOrigin+"/more").robots(crawl.Robots{
-			Verdict: crawl.RobotsRules, CrawlDelay: new(crawl.Millis(30 * time.Second)),
+			Verdict: crawl.RobotsRules, CrawlDelay: new(crawl.Millis(30 * time.Second)), Reason: "answered 200",
 		})
 		r.fetched(crawl.Attempt{
 			Outcome: crawl.OutcomeBlocked5xx, StatusCode: 503, Error: "overloaded",
@@ -93,7 +93,7 @@ func TestDomain(t *testing.T) {
 		ContainsOnSameLine(t, out, "next request ", "not before ", "(delay)")
 		ContainsOnSameLine(t, out, "health ", "100 % errors of the last 1 answers")
 		ContainsOnSameLine(t, out, "pending ", "1")
-		ContainsOnSameLine(t, out, "robots.txt ", aOrigin+": rules, crawl-delay 30s, until ")
+		ContainsOnSameLine(t, out, "robots.txt ", aOrigin+": rules, crawl-delay 30s (answered 200), until ")
 		ContainsOnSameLine(t, out, "run small-web ", "running: 1 blocked_5xx")
 		ContainsOnSameLine(t, out, "blocked_5xx 503 "+aPage+" overloaded")
 		for line := range strings.Lines(out) {

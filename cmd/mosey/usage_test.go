@@ -127,6 +127,8 @@ func TestFlagValues(t *testing.T) {
 		"--max-pages-per-domain=-2":     {"--max-pages-per-domain -2: want -1 to "},
 		"--max-depth=-2":                {"--max-depth -2: want -1 to 32767"},
 		"--max-attempts=21":             {"--max-attempts 21: want 1 to 20"},
+		"--max-redirects=-1":            {"--max-redirects -1: want "},
+		"--favicons=perhaps":            {"--favicons", `"perhaps"`},
 		"--scope=moon":                  {`--scope "moon": want seeds or web`},
 		"--purpose=fun":                 {`--purpose "fun": want search, ai-train or archive`},
 		"--block-on-login=perhaps":      {"--block-on-login", `"perhaps"`},

@@ -145,12 +145,14 @@ func explainPage(
 	if err := decidePage(ctx, reader, w, facts, rep); err != nil {
 		return err
 	}
+	fetched := false
 	for _, r := range dom.Robots {
 		if r.Origin == u.Origin() {
+			fetched = true
 			w.addf("%s", robotsLine(r))
 		}
 	}
-	if len(rep.Crawls) == 0 && len(dom.Robots) == 0 {
+	if !fetched {
 		w.addf("%s/robots.txt has not been fetched yet; that comes before any page", u.Origin())
 	}
 	explainHistory(w, rep)

@@ -40,6 +40,7 @@ func TestWhyPage(t *testing.T) {
 		"NeedsRobotsFirst": {
 			prepare: func(*rows) {},
 			answer:  "pending: robots.txt is fetched first",
+			because: []string{"https://a.example/robots.txt has not been fetched yet; that comes before any page"},
 		},
 		"NeedsTDMFirst": {
 			settings: training,

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// newTestView is a view and what it prints.
+func newTestView(t *testing.T, terminal, asJSON bool) (v *view, stdout, stderr *buffer) {
+	t.Helper()
+	stdout, stderr = &buffer{}, &buffer{}
+	v = newView(&env{stdout: stdout, stderr: stderr, terminal: terminal}, asJSON)
+	v.begin(crawl.Run{Name: "small-web", Settings: crawl.Settings{}.WithDefaults()}, "http://127.0.0.1:8233", 2)
+	return v, stdout, stderr
+}
+
+// waiting is the progress of a run that has done so many pages and waits for many
+// domains.
+func waiting(pages int64) crawl.Progress {
+	p := crawl.Progress{
+		Run:    crawl.Run{Name: "small-web", Status: crawl.RunRunning},
+		Totals: crawl.Totals{Success: pages, Bytes: 1500}, Domains: 10, Active: 1, Pending: 1,
+	}
+	for range 10 {
+		p.Waiting = append(p.Waiting, crawl.Waiting{
+			Domain: strings.Repeat("long.", 20) + "example", Reason: crawl.ReasonDelay, Until: time.Now().Add(time.Hour),
+		})
+	}
+	return p
+}
+
+func TestView(t *testing.T) {
+	t.Parallel()
+
+	t.Run("OnATerminalIsDrawnOverAndFits", func(t *testing.T) {
+		t.Parallel()
+		v, stdout, stderr := newTestView(t, true, false)
+		v.progress(waiting(1))
+		first := stdout.String()
+		ContainsOnSameLine(t, first, "Temporal UI: http://127.0.0.1:8233")
+		ContainsOnSameLine(t, first, "1 page, 0.0 pages/s, 1.5 kB")
+		ContainsOnSameLine(t, first, "domains  1 active of 10 found; 1 page pending, 0 in flight, 0 deferred")
+		ContainsOnSameLine(t, first, "ui       http://127.0.0.1:8233")
+		require.Equal(t, waitsDrawn, strings.Count(first, "waiting  "))
+		for line := range strings.Lines(first) {
+			require.LessOrEqual(t, len([]rune(line)), 80, line)
+		}
+		v.progress(waiting(2))
+		require.Contains(t, stdout.String(), "\r\x1b[8A\x1b[J", "what was drawn is cleared: 8 lines")
+		v.note("a note")
+		require.True(t, strings.HasSuffix(stdout.String(), "\x1b[J"), "a note stands above what is drawn next")
+		require.Equal(t, "a note\n", stderr.String())
+		before := stdout.String()
+		v.close()
+		require.Equal(t, before, stdout.String(), "nothing is drawn that would have to be cleared")
+	})
+
+	t.Run("ElsewhereIsALineNowAndThen", func(t *testing.T) {
+		t.Parallel()
+		v, stdout, _ := newTestView(t, false, false)
+		v.progress(waiting(1))
+		v.progress(waiting(2))
+		ContainsOnSameLine(t, stdout.String(), "1 page (0.0/s), 1 domain active, 1 pending, 0 in flight; 1 success")
+		require.NotContains(t, stdout.String(), "2 success", "it is too early for another line")
+		require.NotContains(t, stdout.String(), "waiting: ", "something moves")
+		v.printed = time.Time{}
+		v.progress(waiting(1))
+		ContainsOnSameLine(t, stdout.String(), "; 1 success; waiting: long.", ".example for ", " (delay)")
+	})
+
+	t.Run("AsJSONIsALineNowAndThen", func(t *testing.T) {
+		t.Parallel()
+		v, stdout, _ := newTestView(t, true, true)
+		v.progress(waiting(1))
+		v.progress(waiting(2))
+		v.end(waiting(3))
+		all := events(t, stdout.String())
+		require.Len(t, all, 3)
+		require.Equal(t, "started", all[0].Event)
+		require.EqualValues(t, 1, all[1].Success)
+		require.Equal(t, "summary", all[2].Event)
+		require.EqualValues(t, 3, all[2].Success)
+	})
+
+	t.Run("ThatCannotBeWrittenIsNoted", func(t *testing.T) {
+		t.Parallel()
+		stderr := &buffer{}
+		v := newView(&env{stdout: brokenPipe{}, stderr: stderr}, true)
+		v.end(waiting(1))
+		require.Equal(t, "mosey: the pipe is broken\n", stderr.String())
+	})
+
+	t.Run("LogsBesideWhatIsDrawn", func(t *testing.T) {
+		t.Parallel()
+		v, _, stderr := newTestView(t, true, false)
+		newLogger(v.logs(), errorsOnly).Error("out of order")
+		ContainsOnSameLine(t, stderr.String(), "level=ERROR", `msg="out of order"`)
+		require.Equal(t, 1, strings.Count(stderr.String(), "\n"))
+	})
+}
+
+func TestSummary(t *testing.T) {
+	t.Parallel()
+	p := waiting(3)
+	p.Status, p.Reason, p.Deferred = crawl.RunStopped, "stopped from the command line", 1
+	p.DeferredDomains = []crawl.DeferredDomain{{Domain: "b.example", Reason: "retry-after", Until: time.Unix(0, 0)}}
+	require.Equal(t, "Run small-web is stopped (stopped from the command line) after 1m5.2s: 3 pages of 10 domains, 1.5 kB\n"+
+		"  3 success\n"+
+		"  1 page pending, 1 of them deferred\n"+
+		"  b.example is deferred until "+stamp(time.Unix(0, 0))+": retry-after\n", summary(p, 65_210*time.Millisecond))
+}
+
+func TestWaitLine(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	w := crawl.Waiting{Domain: "a.example", Reason: crawl.ReasonDelay, Until: now.Add(time.Second)}
+	require.Equal(t, "a.example for 1s (delay)", waitLine(w, now))
+	require.Equal(t, "a.example is being asked", waitLine(w, now.Add(time.Second)))
+	w.InFlight = true
+	require.Equal(t, "a.example is being asked", waitLine(w, now))
+}
+
+func TestOutcomes(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "none yet", outcomes(crawl.Totals{}))
+	require.Equal(t, "1 success, 2 blocked_robots, 3 blocked_4xx, 4 blocked_5xx, 5 timeout, 6 failed, 7 skipped",
+		outcomes(crawl.Totals{
+			Success: 1, BlockedRobots: 2, Blocked4xx: 3, Blocked5xx: 4, Timeout: 5, Failed: 6, Skipped: 7,
+		}))
+}
+
+func TestFormat(t *testing.T) {
+	t.Parallel()
+
+	t.Run("Sizes", func(t *testing.T) {
+		t.Parallel()
+		for n, want := range map[int64]string{
+			0: "0 B", 999: "999 B", 1000: "1.0 kB", 1_500_000: "1.5 MB", 2_000_000_000_000_000_000: "2000.0 PB",
+		} {
+			require.Equal(t, want, size(n))
+		}
+	})
+
+	t.Run("Counts", func(t *testing.T) {
+		t.Parallel()
+		require.Equal(t, "0 pages", count(0, "page"))
+		require.Equal(t, "1 page", count(1, "page"))
+		require.Equal(t, "-1 pages", count(-1, "page"))
+	})
+
+	t.Run("Widths", func(t *testing.T) {
+		t.Parallel()
+		require.Equal(t, "äöü", fit("äöü", 4))
+		require.Equal(t, "äö…", fit("äöüß", 4))
+		require.Equal(t, "…", fit("äöüß", 1))
+		require.Equal(t, 80, terminalWidth(&buffer{}))
+		require.False(t, isTerminal(&buffer{}))
+	})
+
+	t.Run("Rates", func(t *testing.T) {
+		t.Parallel()
+		var r rate
+		now := time.Unix(0, 0)
+		r.add(now, -1)
+		require.Zero(t, r.perSecond())
+		require.Zero(t, r.overall())
+		for second := range 21 {
+			// 1 a second at first, then 3
+			r.add(now.Add(time.Duration(second)*time.Second), int64(second+2*max(second-10, 0)))
+		}
+		require.InDelta(t, 3, r.perSecond(), 0.01, "of the last ten seconds")
+		require.InDelta(t, 2, r.overall(), 0.01)
+	})
+}
