@@ -30,6 +30,8 @@ type Attempt struct {
 	// EndedAt is when it had ended, on this process's monotonic clock. The document
 	// says how long ago that was.
 	EndedAt time.Time `json:"-"`
+	// Ended is the same on the database's clock, once that has named it.
+	Ended time.Time `json:"ended_at,omitzero"`
 
 	// Delay, IPDelay and SubnetDelay are how long the domain, the address and its
 	// subnet must be left alone, counted from EndedAt, and Reason why.
@@ -169,4 +171,6 @@ type Recorded struct {
 	News bool
 	// Facts are the domain's now.
 	Facts Facts
+	// Ended is for Attempt.Ended, should it have to be recorded again.
+	Ended time.Time
 }

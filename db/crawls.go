@@ -60,11 +60,13 @@ func (s *Store) Begin(ctx context.Context, start crawl.Start) (crawl.Lease, erro
 
 // Record closes an attempt and does, in one transaction, all that follows from it:
 // see crawl_record. The slots that it shares with other domains are given back
-// before, so that those do not wait for the rest.
+// before, so that those do not wait for the rest. Recorded.Ended is set then, even
+// if the rest fails.
 func (s *Store) Record(ctx context.Context, a crawl.Attempt) (crawl.Recorded, error) {
 	op := "record crawl " + strconv.FormatInt(a.CrawlID, 10)
-	if a.Requested && len(a.Shared) > 0 {
-		if err := s.releaseShared(ctx, a); err != nil {
+	if a.Requested && len(a.Shared) > 0 && a.Ended.IsZero() {
+		var err error
+		if a.Ended, err = s.releaseShared(ctx, a); err != nil {
 			return crawl.Recorded{}, translate(op, err)
 		}
 	}
@@ -76,10 +78,10 @@ func (s *Store) Record(ctx context.Context, a crawl.Attempt) (crawl.Recorded, er
 		return s.q.CrawlRecord(ctx, doc)
 	})
 	if err != nil {
-		return crawl.Recorded{}, err
+		return crawl.Recorded{Ended: a.Ended}, err
 	}
 	facts, err := s.facts(row.Facts)
-	return crawl.Recorded{Closed: row.Closed, News: row.News, Facts: facts}, err
+	return crawl.Recorded{Closed: row.Closed, News: row.News, Facts: facts, Ended: a.Ended}, err
 }
 
 // attemptDocument is an attempt with how long ago it had ended, as of now.
@@ -91,7 +93,8 @@ func attemptDocument(a crawl.Attempt) ([]byte, error) {
 	}{a, sinceMS(a.EndedAt)})
 }
 
-func (s *Store) releaseShared(ctx context.Context, a crawl.Attempt) error {
+// releaseShared returns when the request had ended, on the database's clock.
+func (s *Store) releaseShared(ctx context.Context, a crawl.Attempt) (time.Time, error) {
 	p := dbsqlc.SlotReleaseSharedParams{Holder: "crawl:" + strconv.FormatInt(a.CrawlID, 10), SinceEndMs: sinceMS(a.EndedAt)}
 	for _, slot := range a.Shared {
 		p.Shared, p.SharedDelayMs = append(p.Shared, slot.Key), append(p.SharedDelayMs, slot.Delay.Count())

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/decide"
 )
 
 func TestFinishDomain(t *testing.T) {
@@ -54,6 +55,22 @@ func TestFinishDomain(t *testing.T) {
 		b.begin(t, domain) // and the budget is spent
 		require.False(t, b.end(t, domain, ""))
 		require.NotEmpty(t, b.domain(t, domain).Claimed)
+	})
+
+	t.Run("LeavesARunThatGoesOnMeanwhileDue", func(t *testing.T) {
+		t.Parallel()
+		const domain = "resumed.example"
+		b := claimed(t, domain, "https://resumed.example/2")
+		_, err := b.StopRun(t.Context(), b.run.ID, "Ctrl-C")
+		require.NoError(t, err)
+		finished, err := b.FinishDomain(t.Context(), domain, func(f crawl.Facts) (crawl.Finish, bool) {
+			require.Empty(t, f.Runs)
+			require.NoError(t, b.StartRun(t.Context(), b.run.ID))
+			return decide.End(f, "")
+		})
+		require.NoError(t, err)
+		require.True(t, finished)
+		require.Equal(t, []string{domain}, b.claim(t, 10), "the decision was made without it")
 	})
 
 	t.Run("LeavesWorkForLaterPending", func(t *testing.T) {
@@ -118,7 +135,8 @@ func TestNoWorkIsLost(t *testing.T) {
 		return attempted(b.begin(t, domain), domain, links(t, found)...)
 	}
 	// what FinishDomain does where the facts say that nothing is due
-	const finish = "SELECT FROM domains WHERE domain = 'a.example' FOR UPDATE; SELECT domain_finish('a.example', '{}', NULL, '')"
+	finish := fmt.Sprintf(`SELECT FROM domains WHERE domain = 'a.example' FOR UPDATE;
+		SELECT domain_finish('a.example', '{"%d": null}', NULL, '')`, b.run.ID)
 	seed := func(url string) string {
 		return fmt.Sprintf(`SELECT seeds_add(%d, '[{"url": %q, "domain": "a.example", "origin": "https://a.example"}]')`, b.run.ID, url)
 	}

@@ -59,7 +59,14 @@ func (s *Store) FinishDomain(
 			if end, finished = decide(facts); !finished {
 				return nil
 			}
-			due, err := json.Marshal(end.Due)
+			decided := make(map[int64]*time.Time, len(facts.Runs))
+			for _, r := range facts.Runs {
+				decided[r.ID] = nil
+				if at, ok := end.Due[r.ID]; ok {
+					decided[r.ID] = &at
+				}
+			}
+			due, err := json.Marshal(decided)
 			if err != nil {
 				return err
 			}

@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -235,7 +236,8 @@ func TestNoWakeIsLost(t *testing.T) {
 	require.Equal(t, []string{domainA}, b.claim(t, 10))
 	b.fetch(t, domainA)
 	// what FinishDomain does where the facts say that nothing is due
-	const finish = "SELECT FROM domains WHERE domain = 'a.example' FOR UPDATE; SELECT domain_finish('a.example', '{}', NULL, '')"
+	finish := fmt.Sprintf(`SELECT FROM domains WHERE domain = 'a.example' FOR UPDATE;
+		SELECT domain_finish('a.example', '{"%d": null}', NULL, '')`, b.run.ID)
 
 	t.Run("OfARaisedBudget", func(t *testing.T) {
 		b.race(t, finish, func() error {

@@ -88,7 +88,7 @@ func TestAnIdleDispatchCostsNothing(t *testing.T) {
 	b.exec(t, "INSERT INTO page_crawls (page_id, domain, run_id, url) SELECT id, domain, $1, url FROM pages", b.run.ID)
 	require.Len(t, b.claim(t, domains), domains)
 	require.True(t, b.end(t, "d1.example", ""))
-	b.exec(t, "SELECT domain_finish(domain, '{}', NULL, '') FROM domains WHERE claimed_by IS NOT NULL")
+	b.exec(t, "SELECT domain_finish(domain, jsonb_build_object($1::bigint, NULL), NULL, '') FROM domains WHERE claimed_by IS NOT NULL", b.run.ID)
 	require.EqualValues(t, domains, one[int64](t, b, "SELECT count(*) FROM run_domains WHERE next_due_at = 'infinity'"))
 	// what autovacuum does in time
 	_, err := b.Pool().Exec(t.Context(), "VACUUM ANALYZE domains, run_domains, page_crawls")

@@ -139,3 +139,18 @@ func TestSharedSlotsAreFreeBeforeLinksAreWritten(t *testing.T) {
 	require.NoError(t, <-done)
 	require.Equal(t, crawl.Totals{Success: 1}, b.progress(t).Totals)
 }
+
+// TestSharedSlotsAreFreeSinceTheRecordedEnd looks at what an audit computes from.
+func TestSharedSlotsAreFreeSinceTheRecordedEnd(t *testing.T) {
+	t.Parallel()
+	b := setup(t, crawl.Settings{IPDelay: new(crawl.Duration(time.Second))})
+	b.seed(t, "https://a.example/")
+	a := attempted(b.beginAt(t, domainA, address), domainA)
+	a.IP, a.IPDelay, a.Delay = address, crawl.Millis(time.Second), crawl.Millis(time.Minute)
+	rec, err := b.Record(t.Context(), settled(a))
+	require.NoError(t, err)
+	ended := one[time.Time](t, b, "SELECT completed_at FROM page_crawls WHERE id = $1", a.CrawlID)
+	require.True(t, ended.Equal(rec.Ended))
+	free := one[time.Time](t, b, "SELECT free_at FROM politeness_slots WHERE key = 'ip:' || $1", address)
+	require.True(t, ended.Add(time.Second).Equal(free), "%s after %s", free.Sub(ended), ended)
+}

@@ -159,10 +159,10 @@ func (q *Queries) SlotGet(ctx context.Context, key string) (PolitenessSlot, erro
 	return i, err
 }
 
-const slotReleaseShared = `-- name: SlotReleaseShared :exec
+const slotReleaseShared = `-- name: SlotReleaseShared :one
 SELECT slot_release_shared(
     $1::text [], $2::bigint [], $3::text, $4::bigint
-)
+)::timestamptz AS ended_at
 `
 
 type SlotReleaseSharedParams struct {
@@ -172,12 +172,14 @@ type SlotReleaseSharedParams struct {
 	SinceEndMs    int64
 }
 
-func (q *Queries) SlotReleaseShared(ctx context.Context, arg SlotReleaseSharedParams) error {
-	_, err := q.db.Exec(ctx, slotReleaseShared,
+func (q *Queries) SlotReleaseShared(ctx context.Context, arg SlotReleaseSharedParams) (time.Time, error) {
+	row := q.db.QueryRow(ctx, slotReleaseShared,
 		arg.Shared,
 		arg.SharedDelayMs,
 		arg.Holder,
 		arg.SinceEndMs,
 	)
-	return err
+	var ended_at time.Time
+	err := row.Scan(&ended_at)
+	return ended_at, err
 }

@@ -11,7 +11,9 @@ DECLARE
     v_domain CONSTANT text := p ->> 'domain';
     v_id CONSTANT bigint := (p ->> 'crawl_id')::bigint;
     v_requested CONSTANT boolean := coalesce((p ->> 'requested')::boolean, false);
-    v_ended CONSTANT timestamptz := clock_timestamp() - ms_interval((p ->> 'since_end_ms')::bigint);
+    v_ended CONSTANT timestamptz := coalesce(
+        (p ->> 'ended_at')::timestamptz, clock_timestamp() - ms_interval((p ->> 'since_end_ms')::bigint)
+    );
     v_held boolean := false;
     c page_crawls;
 BEGIN

@@ -1,7 +1,7 @@
 -- Gives a domain's claim back. The caller holds the lock on the domain's row and
--- has decided from the facts read under it. p_due says, by run, when the
--- dispatcher is to look again; what a run that is not named has pending cannot be
--- due before somebody changes something. p_deferred is until when the domain is
+-- has decided from the facts read under it. p_due says when the dispatcher is to
+-- look again, by run, of all runs that the decision was made with; null is not
+-- before somebody changes something. p_deferred is until when the domain is
 -- deferred, or null.
 CREATE OR REPLACE FUNCTION domain_finish(
     p_domain text, p_due jsonb, p_deferred timestamptz, p_reason text
@@ -19,15 +19,20 @@ BEGIN
         status_reason = CASE WHEN status IN ('pending', 'active') THEN p_reason ELSE status_reason END,
         next_crawl_after = p_deferred
     WHERE domain = p_domain;
-    -- those of stopped runs stay: they are due again when the run goes on
+    -- What other runs have pending stays as due as it was: they were stopped, and may
+    -- have gone on just now.
     UPDATE run_domains rd SET next_due_at = d.due
     FROM (
-        SELECT x.run_id, coalesce((p_due ->> x.run_id::text)::timestamptz, CASE WHEN EXISTS (
-            SELECT 1 FROM page_crawls c WHERE c.domain = p_domain AND c.run_id = x.run_id AND c.outcome IS NULL
-        ) THEN timestamptz 'infinity' END) AS due
+        SELECT x.run_id, CASE
+            WHEN NOT EXISTS (
+                SELECT 1 FROM page_crawls c
+                WHERE c.domain = p_domain AND c.run_id = x.run_id AND c.outcome IS NULL
+            ) THEN NULL
+            WHEN p_due ? x.run_id::text THEN coalesce((p_due ->> x.run_id::text)::timestamptz, 'infinity')
+            ELSE x.next_due_at
+        END AS due
         FROM run_domains x WHERE x.domain = p_domain
     ) d
-    WHERE rd.domain = p_domain AND rd.run_id = d.run_id AND rd.next_due_at IS DISTINCT FROM d.due
-        AND (SELECT r.status FROM crawl_runs r WHERE r.id = rd.run_id) = 'running';
+    WHERE rd.domain = p_domain AND rd.run_id = d.run_id AND rd.next_due_at IS DISTINCT FROM d.due;
 END
 $$;

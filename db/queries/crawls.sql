@@ -22,10 +22,10 @@ SELECT
     r.facts::jsonb AS facts
 FROM crawl_record(@attempt::jsonb) AS r;
 
--- name: SlotReleaseShared :exec
+-- name: SlotReleaseShared :one
 SELECT slot_release_shared(
     @shared::text [], @shared_delay_ms::bigint [], @holder::text, @since_end_ms::bigint
-);
+)::timestamptz AS ended_at;
 
 -- name: CrawlAbandon :exec
 SELECT crawl_abandon(@crawl_id::bigint, @domain::text, @shared::text [], @why::text);

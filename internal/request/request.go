@@ -187,6 +187,7 @@ func (c *Client) Record(ctx context.Context, at crawl.Attempt) (crawl.Recorded, 
 			}
 			return rec, nil
 		}
+		at.Ended = rec.Ended
 		c.Warn(ctx, "could not record an attempt", "crawl", at.CrawlID, "error", err)
 		timer := time.NewTimer(pause)
 		select {
