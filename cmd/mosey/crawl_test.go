@@ -11,7 +11,6 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
-	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/test/web"
 )
 
@@ -102,14 +101,13 @@ func TestCrawl(t *testing.T) {
 
 	t.Run("GoesOnWhereItWasStopped", func(t *testing.T) {
 		t.Parallel()
-		h, store := newHarnessWithStack(t)
+		h, _ := newHarnessWithStack(t)
 		s := newSite(t, 1, 9)
 		c := h.Start(s.crawl(s.Seeds()[0], "--delay", "300ms")...)
 		require.Eventually(t, func() bool { return len(s.Log().Pages()) >= 2 }, patience, 5*time.Millisecond)
 		r := c.Stop()
 		require.Zero(t, r.Code, r.Stderr)
 		ContainsOnSameLine(t, r.Stdout, "pages pending")
-		h.settle(store, s)
 		all := events(t, h.Print(s.crawl("--json")...))
 		require.Equal(t, "10ms", all[0].Settings.Delay.String(), "a setting that was given again")
 		last := all[len(all)-1]
@@ -143,20 +141,6 @@ func TestCrawl(t *testing.T) {
 		h.Setenv("TEMPORAL_NAMESPACE", "nowhere")
 		h.Fail([]string{"crawl", aPage}, "nowhere")
 	})
-}
-
-// settle has a worker end the workflows that a stopped crawl has left. Without it the
-// test would be about StartRun and FinishDomain at the same moment, which can leave a
-// domain behind that is never due again.
-func (h *commandHarness) settle(store *db.Store, s site) {
-	h.t.Helper()
-	up := h.Start(append([]string{"up"}, s.flags()...)...)
-	require.Eventually(h.t, func() bool {
-		claimed := -1
-		err := store.Pool().QueryRow(h.t.Context(), "SELECT count(*) FROM domains WHERE claimed_by IS NOT NULL").Scan(&claimed)
-		return err == nil && claimed == 0
-	}, patience, 10*time.Millisecond)
-	require.Zero(h.t, up.Stop().Code)
 }
 
 func TestWake(t *testing.T) {
