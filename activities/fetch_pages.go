@@ -297,10 +297,8 @@ func (b *batch) attempt(ctx context.Context, f decide.Facts, d decide.Decision) 
 
 // failing is what to record of a page that may not be requested at all.
 func (b *batch) failing(d decide.Decision, err error) crawl.Attempt {
-	return crawl.Attempt{
-		CrawlID: d.Crawl.ID, Domain: b.in.Domain, Outcome: crawl.OutcomeFailed, Error: err.Error(), EndedAt: time.Now(),
-		Page: &crawl.PageUpdate{Failed: true},
-	}
+	d.Do, d.Outcome, d.Why = decide.Refuse, crawl.OutcomeFailed, err.Error()
+	return closing(d, b.in.Domain)
 }
 
 // notGranted waits for the lease, here or in the workflow.

@@ -98,11 +98,9 @@ func (f *originFetch) found(x *request.Exchange, r crawl.Robots) {
 	f.res = f.verdict(r)
 }
 
-// named fills in what every verdict has.
+// named fills in whose verdict it is.
 func (f *originFetch) named(r crawl.Robots) crawl.Robots {
 	r.Origin, r.Domain, r.Agent = f.in.Origin, f.in.Domain, f.agent
-	r.Fresh = max(r.Fresh, crawl.Millis(time.Millisecond))
-	r.Failed = r.Failed || r.Verdict == crawl.RobotsUnreachable
 	return r
 }
 

@@ -86,6 +86,10 @@ func (s *Store) Record(ctx context.Context, a crawl.Attempt) (crawl.Recorded, er
 
 // attemptDocument is an attempt with how long ago it had ended, as of now.
 func attemptDocument(a crawl.Attempt) ([]byte, error) {
+	if a.Robots != nil {
+		r := storable(*a.Robots)
+		a.Robots = &r
+	}
 	return document("an attempt", struct {
 		crawl.Attempt
 

@@ -31,13 +31,19 @@ func (s *Store) Robots(ctx context.Context, origin string) (crawl.Robots, error)
 	return r, nil
 }
 
+// storable is what is stored: it holds for a moment at least, and where it cannot be
+// reached it has failed.
+func storable(r crawl.Robots) crawl.Robots {
+	r.Fresh = max(r.Fresh, crawl.Millis(time.Millisecond))
+	r.Failed = r.Failed || r.Verdict == crawl.RobotsUnreachable
+	return r
+}
+
 // SaveRobots stores what is known of an origin's robots.txt without a request, and
 // has pages that other rules had disallowed decided again. It returns how many
 // fetches in a row have now failed.
 func (s *Store) SaveRobots(ctx context.Context, r crawl.Robots) (int, error) {
-	r.Fresh = max(r.Fresh, crawl.Millis(time.Millisecond))
-	r.Failed = r.Failed || r.Verdict == crawl.RobotsUnreachable
-	doc, err := document("robots.txt", r)
+	doc, err := document("robots.txt", storable(r))
 	if err != nil {
 		return 0, err
 	}

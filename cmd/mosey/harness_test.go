@@ -1,14 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,6 +15,7 @@ import (
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/db/dbtest"
+	"github.com/mosey-web/mosey/test/output"
 )
 
 // patience bounds every wait for what happens much sooner.
@@ -129,7 +128,7 @@ func (h *commandHarness) Decode(value any, args ...string) {
 // command is one that runs.
 type command struct {
 	t              *testing.T
-	stdout, stderr buffer
+	stdout, stderr output.Buffer
 	cancel         context.CancelFunc
 	done           chan struct{}
 	code           int
@@ -200,24 +199,6 @@ func (c *command) Field(name string) (value string) {
 	}
 	require.FailNow(c.t, "no such line", "%s: %s", name, &c.stdout)
 	return ""
-}
-
-// buffer is what a command has printed so far.
-type buffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
 }
 
 // ContainsOnSameLine asserts that one line of a text has all pieces, in this order.

@@ -12,6 +12,7 @@ import (
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db/dbtest"
+	"github.com/mosey-web/mosey/test/output"
 )
 
 func TestStatus(t *testing.T) {
@@ -182,7 +183,7 @@ func TestOutput(t *testing.T) {
 			{"why", aPage, "--json"},
 			{"audit", "--json"},
 		} {
-			var stderr buffer
+			var stderr output.Buffer
 			code := run(t.Context(), args, &env{stdout: brokenPipe{}, stderr: &stderr, environ: r.environ})
 			require.Equal(t, wiring.ExitFailed, code, args)
 			require.Equal(t, "mosey: print: the pipe is broken\n", stderr.String(), args)

@@ -21,6 +21,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/stack/datadir"
+	"github.com/mosey-web/mosey/test/output"
 	"github.com/mosey-web/mosey/test/web"
 )
 
@@ -32,7 +33,7 @@ type sharedStack struct {
 	dir    string
 	cancel context.CancelFunc
 	code   chan int
-	out    buffer
+	out    output.Buffer
 	info   datadir.Info
 	taken  atomic.Int64
 }

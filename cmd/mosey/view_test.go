@@ -8,12 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/test/output"
 )
 
 // newTestView is a view and what it prints.
-func newTestView(t *testing.T, terminal, asJSON bool) (v *view, stdout, stderr *buffer) {
+func newTestView(t *testing.T, terminal, asJSON bool) (v *view, stdout, stderr *output.Buffer) {
 	t.Helper()
-	stdout, stderr = &buffer{}, &buffer{}
+	stdout, stderr = &output.Buffer{}, &output.Buffer{}
 	v = newView(&env{stdout: stdout, stderr: stderr, terminal: terminal}, asJSON)
 	v.begin(crawl.Run{Name: "small-web", Settings: crawl.Settings{}.WithDefaults()}, "http://127.0.0.1:8233", 2)
 	return v, stdout, stderr
@@ -89,7 +90,7 @@ func TestView(t *testing.T) {
 
 	t.Run("ThatCannotBeWrittenIsNoted", func(t *testing.T) {
 		t.Parallel()
-		stderr := &buffer{}
+		stderr := &output.Buffer{}
 		v := newView(&env{stdout: brokenPipe{}, stderr: stderr}, true)
 		v.end(waiting(1))
 		require.Equal(t, "mosey: the pipe is broken\n", stderr.String())
@@ -158,8 +159,8 @@ func TestFormat(t *testing.T) {
 		require.Equal(t, "äöü", fit("äöü", 4))
 		require.Equal(t, "äö…", fit("äöüß", 4))
 		require.Equal(t, "…", fit("äöüß", 1))
-		require.Equal(t, 80, terminalWidth(&buffer{}))
-		require.False(t, isTerminal(&buffer{}))
+		require.Equal(t, 80, terminalWidth(&output.Buffer{}))
+		require.False(t, isTerminal(&output.Buffer{}))
 	})
 
 	t.Run("Rates", func(t *testing.T) {

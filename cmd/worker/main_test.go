@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,6 +15,7 @@ import (
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db/dbtest"
+	"github.com/mosey-web/mosey/test/output"
 )
 
 // patience bounds every wait for what happens much sooner.
@@ -31,30 +30,12 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// buffer is what a worker has printed so far.
-type buffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
-}
-
 // execute runs the worker until it ends by itself.
 func execute(t *testing.T, env wiring.Env, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	var out, errs buffer
+	var out, errs output.Buffer
 	code = run(ctx, args, env, &out, &errs)
 	require.NoError(t, ctx.Err(), "still running: %s", &errs)
 	return code, out.String(), errs.String()
@@ -164,7 +145,7 @@ func TestWork(t *testing.T) {
 	profile := filepath.Join(t.TempDir(), "cpu")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	var stdout, stderr buffer
+	var stdout, stderr output.Buffer
 	ended := make(chan int, 1)
 	go func() {
 		ended <- run(ctx, []string{"--cpu-profile", profile, "--contact", "test@example.org"},

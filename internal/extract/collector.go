@@ -141,6 +141,16 @@ func (c *collector) addRef(href string, noFollow bool) {
 	c.refs = append(c.refs, reference{href: href, noFollow: noFollow})
 }
 
+// firstValid is the first reference that resolves; the zero value if none does.
+func firstValid(base urls.URL, hrefs []string) urls.URL {
+	for _, href := range hrefs {
+		if u, err := base.Resolve(href); err == nil {
+			return u
+		}
+	}
+	return urls.URL{}
+}
+
 // page resolves what was collected on the page pageURL.
 func (c *collector) page(pageURL urls.URL) Page {
 	base := pageURL
@@ -155,18 +165,8 @@ func (c *collector) page(pageURL urls.URL) Page {
 		LinksDropped: c.refsDropped,
 	}
 	page.Login = c.passwords == 1 && (LoginURL(pageURL) || namesLogin(page.Title) || len(page.Text) < loginTextBytes)
-	for _, href := range c.canonicals {
-		if u, err := base.Resolve(href); err == nil {
-			page.Canonical = u.String()
-			break
-		}
-	}
-	for _, href := range c.icons {
-		if u, err := base.Resolve(href); err == nil {
-			page.Icon = u
-			break
-		}
-	}
+	page.Canonical = firstValid(base, c.canonicals).String()
+	page.Icon = firstValid(base, c.icons)
 	linkIndex := make(map[urls.URL]int, min(len(c.refs), c.limits.MaxLinks))
 	for _, ref := range c.refs {
 		u, err := base.Resolve(ref.href)

@@ -1,13 +1,11 @@
 package e2e_test
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -15,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mosey-web/mosey/test/output"
 	"github.com/mosey-web/mosey/test/web"
 )
 
@@ -31,27 +30,9 @@ func dataDir(t *testing.T) string {
 // process is a started binary.
 type process struct {
 	cmd  *exec.Cmd
-	out  *output
+	out  *output.Buffer
 	done chan struct{}
 	err  error
-}
-
-// output collects what a process prints.
-type output struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.String()
 }
 
 // environ is this process's environment without what would point Mosey elsewhere.
@@ -84,7 +65,7 @@ func start(t *testing.T, env []string, bin string, args ...string) *process {
 
 // launch starts a binary that the caller has to end.
 func launch(env []string, bin string, args ...string) (*process, error) {
-	p := &process{out: &output{}, done: make(chan struct{})}
+	p := &process{out: &output.Buffer{}, done: make(chan struct{})}
 	p.cmd = exec.Command(bin, args...)
 	p.cmd.Env = env
 	p.cmd.Stdout, p.cmd.Stderr = p.out, p.out
