@@ -24,8 +24,12 @@ type SetControlInput struct {
 }
 
 // SetControl stores a person's decision about a domain. It holds from the next
-// request on, with or without a workflow.
+// request on, with or without a workflow. A delay, budget or window of null takes
+// what was set before back.
 func (a *Activities) SetControl(ctx context.Context, in SetControlInput) error {
+	if string(in.Value) == "null" {
+		return a.LiftControl(ctx, LiftControlInput{Domain: in.Domain, Kinds: []crawl.ControlKind{in.Kind}, By: in.SetBy})
+	}
 	if in.Kind == crawl.ControlWindow {
 		var text string
 		if err := json.Unmarshal(in.Value, &text); err != nil {

@@ -32,7 +32,7 @@ func CrawlWorkflow(ctx workflow.Context, in CrawlInput) (CrawlResult, error) {
 		stopped = true // perhaps even if it failed
 		return updateError(summary, err)
 	}, workflow.UpdateHandlerOptions{
-		Validator:   func(_ workflow.Context, m Stop) error { return validateReason(m.Reason) },
+		Validator:   func(_ workflow.Context, m Stop) error { return m.validate() },
 		Description: "Stop the run: no page of it is requested any more",
 	})
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -27,20 +26,20 @@ func (d *domain) handle(ctx workflow.Context) error {
 			Description: "End a pause",
 		}),
 		workflow.SetUpdateHandlerWithOptions(ctx, UpdateStop, d.stop, workflow.UpdateHandlerOptions{
-			Validator:   func(_ workflow.Context, m Stop) error { return validateReason(m.Reason) },
+			Validator:   func(_ workflow.Context, m Stop) error { return m.validate() },
 			Description: "Stop crawling the domain until it is seeded again",
 		}),
 		workflow.SetUpdateHandlerWithOptions(ctx, UpdateSetDelay, d.setDelay, workflow.UpdateHandlerOptions{
 			Validator:   func(_ workflow.Context, m SetDelay) error { return m.validate() },
-			Description: "Set the domain's own least delay, from the next request on",
+			Description: "Set the domain's own least delay, from the next request on; null takes it back",
 		}),
 		workflow.SetUpdateHandlerWithOptions(ctx, UpdateSetBudget, d.setBudget, workflow.UpdateHandlerOptions{
 			Validator:   func(_ workflow.Context, m SetBudget) error { return m.validate() },
-			Description: "Set the domain's own budget of requests a run",
+			Description: "Set the domain's own budget of requests a run; null takes it back",
 		}),
 		workflow.SetUpdateHandlerWithOptions(ctx, UpdateSetWindow, d.setWindow, workflow.UpdateHandlerOptions{
 			Validator:   func(_ workflow.Context, m SetWindow) error { return m.validate() },
-			Description: "Set when the domain may be asked, such as Mon-Fri 22:00-06:00 Europe/Berlin",
+			Description: "Set when the domain may be asked, such as Mon-Fri 22:00-06:00 Europe/Berlin; null takes it back",
 		}),
 		workflow.SetUpdateHandlerWithOptions(ctx, UpdateAddURLs, d.addURLs, workflow.UpdateHandlerOptions{
 			Validator:   func(_ workflow.Context, m AddURLs) error { return m.validate(d.name) },
@@ -57,7 +56,7 @@ func (d *domain) pause(ctx workflow.Context, m Pause) error {
 	if m.Until != nil {
 		c.Until = *m.Until
 	}
-	return d.control(ctx, "pause "+d.name, c, nil)
+	return d.control(ctx, "pause "+d.name, c)
 }
 
 func (d *domain) resume(ctx workflow.Context) error {
@@ -67,33 +66,39 @@ func (d *domain) resume(ctx workflow.Context) error {
 }
 
 func (d *domain) stop(ctx workflow.Context, m Stop) error {
-	return d.control(ctx, "stop "+d.name, crawl.Control{Kind: crawl.ControlStop, Reason: m.Reason}, nil)
+	return d.control(ctx, "stop "+d.name, crawl.Control{Kind: crawl.ControlStop, Reason: m.Reason})
 }
 
 func (d *domain) setDelay(ctx workflow.Context, m SetDelay) error {
-	return d.control(ctx, "set the delay to "+m.Delay.String(), crawl.Control{Kind: crawl.ControlDelay},
-		crawl.Millis(m.Delay))
+	var delay *crawl.Millis
+	summary := "take the delay back"
+	if m.Delay != nil {
+		delay, summary = new(crawl.Millis(*m.Delay)), "set the delay to "+m.Delay.String()
+	}
+	return d.set(ctx, summary, crawl.ControlDelay, delay)
 }
 
 func (d *domain) setBudget(ctx workflow.Context, m SetBudget) error {
-	return d.control(ctx, "set the budget", crawl.Control{Kind: crawl.ControlBudget}, m.MaxPages)
+	return d.set(ctx, "set the budget", crawl.ControlBudget, m.MaxPages)
 }
 
 func (d *domain) setWindow(ctx workflow.Context, m SetWindow) error {
-	return d.control(ctx, "set the window", crawl.Control{Kind: crawl.ControlWindow}, m.Window)
+	return d.set(ctx, "set the window", crawl.ControlWindow, m.Window)
+}
+
+// set stores a domain's own setting; a value of nil takes it back.
+func (d *domain) set(ctx workflow.Context, summary string, kind crawl.ControlKind, value any) error {
+	//workflowcheck:ignore a number or a text is the same JSON every time
+	data, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	return d.control(ctx, summary, crawl.Control{Kind: kind, Value: data})
 }
 
 // control stores a decision, and has the workflow obey it at once.
-func (d *domain) control(ctx workflow.Context, summary string, c crawl.Control, value any) error {
+func (d *domain) control(ctx workflow.Context, summary string, c crawl.Control) error {
 	c.SetBy = setBy
-	if value != nil {
-		//workflowcheck:ignore a number or a text is the same JSON every time
-		data, err := json.Marshal(value)
-		if err != nil {
-			return err
-		}
-		c.Value = data
-	}
 	return d.decide(ctx, summary, act.SetControl, activities.SetControlInput{Domain: d.name, Control: c})
 }
 
@@ -127,16 +132,4 @@ func updateError(what string, err error) error {
 	}
 	return temporal.NewApplicationErrorWithCause(
 		fmt.Sprintf("%s: tried for %s in vain; try again later", what, updateTimeout), TypeUnavailable, err)
-}
-
-// validate checks a pause at an instant.
-func (m Pause) validate(now time.Time) error {
-	if err := validateReason(m.Reason); err != nil {
-		return err
-	}
-	c := crawl.Control{Kind: crawl.ControlPause}
-	if m.Until != nil {
-		c.Until = *m.Until
-	}
-	return c.Validate(now)
 }

@@ -217,9 +217,11 @@ func TestSettings(t *testing.T) {
 			says(fetched(58*time.Minute, crawl.ReasonDelay)),
 		}
 		s.after(time.Minute, func() {
-			s.mustUpdate(workflows.UpdateSetDelay, workflows.SetDelay{Delay: crawl.Duration(30 * time.Second)})
+			s.mustUpdate(workflows.UpdateSetDelay, workflows.SetDelay{Delay: new(crawl.Duration(30 * time.Second))})
 		})
-		s.after(2*time.Minute, func() { s.mustUpdate(workflows.UpdateSetBudget, workflows.SetBudget{MaxPages: crawl.Unlimited}) })
+		s.after(2*time.Minute, func() {
+			s.mustUpdate(workflows.UpdateSetBudget, workflows.SetBudget{MaxPages: new(int64(crawl.Unlimited))})
+		})
 		s.finished()
 		require.Equal(t, []activities.SetControlInput{
 			setting(crawl.ControlDelay, "30000"), setting(crawl.ControlBudget, "-1"),
@@ -236,9 +238,9 @@ func TestSettings(t *testing.T) {
 		const window = "Mon-Fri 22:00-06:00 Europe/Berlin, Sat-Sun 00:00-24:00 UTC"
 		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonDelay))}
 		s.after(time.Second, func() {
-			s.mustUpdate(workflows.UpdateSetDelay, workflows.SetDelay{Delay: crawl.Duration(1500 * time.Microsecond)})
-			s.mustUpdate(workflows.UpdateSetBudget, workflows.SetBudget{MaxPages: 0})
-			s.mustUpdate(workflows.UpdateSetWindow, workflows.SetWindow{Window: window})
+			s.mustUpdate(workflows.UpdateSetDelay, workflows.SetDelay{Delay: new(crawl.Duration(1500 * time.Microsecond))})
+			s.mustUpdate(workflows.UpdateSetBudget, workflows.SetBudget{MaxPages: new(int64(0))})
+			s.mustUpdate(workflows.UpdateSetWindow, workflows.SetWindow{Window: new(window)})
 		})
 		s.finished()
 		var set crawl.Controls
@@ -290,7 +292,7 @@ func TestSettings(t *testing.T) {
 		s := setup(t)
 		const window = "Mon-Fri 22:00-06:00 Mars/Olympus_Mons"
 		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonDelay))}
-		s.after(time.Minute, func() { s.mustUpdate(workflows.UpdateSetWindow, workflows.SetWindow{Window: window}) })
+		s.after(time.Minute, func() { s.mustUpdate(workflows.UpdateSetWindow, workflows.SetWindow{Window: new(window)}) })
 		s.finished()
 		require.Equal(t, []activities.SetControlInput{setting(crawl.ControlWindow, `"`+window+`"`)},
 			inputs[activities.SetControlInput](s), "which may read files, and refuses it")
@@ -300,7 +302,7 @@ func TestSettings(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(9*time.Minute, crawl.ReasonScheduled))}
-		s.after(time.Minute, func() { s.mustUpdate(workflows.UpdateSetBudget, workflows.SetBudget{MaxPages: 5}) })
+		s.after(time.Minute, func() { s.mustUpdate(workflows.UpdateSetBudget, workflows.SetBudget{MaxPages: new(int64(5))}) })
 		s.finished()
 		require.Equal(t, []string{"FetchPages", "SetControl", "FetchPages", "FinishDomain"}, s.names())
 		require.Less(t, s.calls[2].at, 2*time.Minute)

@@ -45,7 +45,7 @@ func TestPolitenessWaitIsNotShortened(t *testing.T) {
 			says(fetched(40*time.Minute, crawl.ReasonDelay)), says(fetched(20*time.Minute, crawl.ReasonDelay)),
 		}
 		s.after(10*time.Minute, func() { s.mustUpdate(workflows.UpdateSetDelay, workflows.SetDelay{}) })
-		s.after(20*time.Minute, func() { s.mustUpdate(workflows.UpdateSetBudget, workflows.SetBudget{MaxPages: 9}) })
+		s.after(20*time.Minute, func() { s.mustUpdate(workflows.UpdateSetBudget, workflows.SetBudget{MaxPages: new(int64(9))}) })
 		s.after(30*time.Minute, func() {
 			s.mustUpdate(workflows.UpdateAddURLs, workflows.AddURLs{Run: runName, URLs: []string{page}})
 		})
@@ -228,7 +228,7 @@ func TestWindowIsSleptThrough(t *testing.T) {
 		s := setup(t)
 		s.fetches = []answer[activities.FetchPagesResult]{says(closed)}
 		window := "Sat-Sun 00:00-24:00 UTC"
-		s.after(time.Hour, func() { s.mustUpdate(workflows.UpdateSetWindow, workflows.SetWindow{Window: window}) })
+		s.after(time.Hour, func() { s.mustUpdate(workflows.UpdateSetWindow, workflows.SetWindow{Window: new(window)}) })
 		s.finished()
 		require.Equal(t, []string{"FetchPages", "SetControl", "FetchPages", "FinishDomain"}, s.names())
 		require.Equal(t, []activities.SetControlInput{{Domain: host, Control: crawl.Control{

@@ -49,50 +49,116 @@ type Pause struct {
 	Reason string `json:"reason"`
 	// Until is when the pause ends by itself; nil is not before resume.
 	Until *time.Time `json:"until,omitempty"`
+
+	input input
+}
+
+// UnmarshalJSON reads it; what is wrong is left to the validator.
+func (m *Pause) UnmarshalJSON(data []byte) error {
+	type plain Pause
+	m.input = readInput(data, (*plain)(m), "reason")
+	return nil
+}
+
+// validate checks a pause at an instant.
+func (m Pause) validate(now time.Time) error {
+	c := crawl.Control{Kind: crawl.ControlPause}
+	if m.Until != nil {
+		c.Until = *m.Until
+	}
+	return firstOf(m.input.check(`{"reason":"a quiet night"}, and perhaps "until"`), validateReason(m.Reason), c.Validate(now))
 }
 
 // Stop says why a domain or a run is stopped.
 type Stop struct {
 	Reason string `json:"reason"`
+
+	input input
+}
+
+// UnmarshalJSON reads it; what is wrong is left to the validator.
+func (m *Stop) UnmarshalJSON(data []byte) error {
+	type plain Stop
+	m.input = readInput(data, (*plain)(m), "reason")
+	return nil
+}
+
+func (m Stop) validate() error {
+	return firstOf(m.input.check(`{"reason":"the owner asked us to leave"}`), validateReason(m.Reason))
 }
 
 // SetDelay is a domain's own least delay; it cannot undercut its runs' or
-// robots.txt's.
+// robots.txt's. Null takes it back.
 type SetDelay struct {
-	Delay crawl.Duration `json:"delay"`
+	Delay *crawl.Duration `json:"delay"`
+
+	input input
+}
+
+// UnmarshalJSON reads it; what is wrong is left to the validator.
+func (m *SetDelay) UnmarshalJSON(data []byte) error {
+	type plain SetDelay
+	m.input = readInput(data, (*plain)(m), "delay")
+	return nil
 }
 
 func (m SetDelay) validate() error {
-	if m.Delay < 0 || time.Duration(m.Delay) > crawl.DelayMax {
-		return fmt.Errorf("%w: delay %s: want 0s to %s", crawl.ErrInvalid, m.Delay, crawl.DelayMax)
+	if err := m.input.check(`{"delay":"1m"}, or null to take it back`); err != nil || m.Delay == nil {
+		return err
+	}
+	if *m.Delay < 0 || time.Duration(*m.Delay) > crawl.DelayMax {
+		return fmt.Errorf("%w: delay %s: want 0s to %s", crawl.ErrInvalid, *m.Delay, crawl.DelayMax)
 	}
 	return nil
 }
 
-// SetBudget is a domain's own budget of page requests a run; -1 is no limit.
+// SetBudget is a domain's own budget of page requests a run; -1 is no limit. Null
+// takes it back: then that of each run holds.
 type SetBudget struct {
-	MaxPages int64 `json:"max_pages"`
+	MaxPages *int64 `json:"max_pages"`
+
+	input input
+}
+
+// UnmarshalJSON reads it; what is wrong is left to the validator.
+func (m *SetBudget) UnmarshalJSON(data []byte) error {
+	type plain SetBudget
+	m.input = readInput(data, (*plain)(m), "max_pages")
+	return nil
 }
 
 func (m SetBudget) validate() error {
-	if m.MaxPages < crawl.Unlimited {
-		return fmt.Errorf("%w: max_pages %d: want -1 or more", crawl.ErrInvalid, m.MaxPages)
+	if err := m.input.check(`{"max_pages":200}, -1 for no limit, or null to take it back`); err != nil || m.MaxPages == nil {
+		return err
+	}
+	if *m.MaxPages < crawl.Unlimited {
+		return fmt.Errorf("%w: max_pages %d: want -1 or more", crawl.ErrInvalid, *m.MaxPages)
 	}
 	return nil
 }
 
-// SetWindow is when a domain may be asked, as crawl.ParseWindows reads it; empty
-// is always. Its runs' windows hold beside it. Whether its time zones are known is
-// found by the activity that stores it.
+// SetWindow is when a domain may be asked, as crawl.ParseWindows reads it. Null
+// takes it back. Its runs' windows hold beside it. Whether its time zones are known
+// is found by the activity that stores it.
 type SetWindow struct {
-	Window string `json:"window"`
+	Window *string `json:"window"`
+
+	input input
+}
+
+// UnmarshalJSON reads it; what is wrong is left to the validator.
+func (m *SetWindow) UnmarshalJSON(data []byte) error {
+	type plain SetWindow
+	m.input = readInput(data, (*plain)(m), "window")
+	return nil
 }
 
 func (m SetWindow) validate() error {
-	if m.Window == "" {
-		return nil
+	err := m.input.check(`{"window":"Mon-Fri 22:00-06:00 Europe/Berlin"}, or null to take it back`)
+	if err != nil || m.Window == nil {
+		return err
 	}
-	_, err := crawl.ParseWindows(m.Window)
+	_, err = crawl.ParseWindows(*m.Window)
 	return err
 }
 
@@ -100,6 +166,15 @@ func (m SetWindow) validate() error {
 type AddURLs struct {
 	Run  string   `json:"run"`
 	URLs []string `json:"urls"`
+
+	input input
+}
+
+// UnmarshalJSON reads it; what is wrong is left to the validator.
+func (m *AddURLs) UnmarshalJSON(data []byte) error {
+	type plain AddURLs
+	m.input = readInput(data, (*plain)(m), "run", "urls")
+	return nil
 }
 
 const (
@@ -110,7 +185,8 @@ const (
 )
 
 func (m AddURLs) validate(domain string) error {
-	if err := crawl.ValidateRunName(m.Run); err != nil {
+	err := firstOf(m.input.check(`{"run":"small-web","urls":["https://`+domain+`/new"]}`), crawl.ValidateRunName(m.Run))
+	if err != nil {
 		return err
 	}
 	if len(m.URLs) == 0 || len(m.URLs) > addURLsMax {
@@ -144,6 +220,16 @@ func sizeInJSON(text string) int {
 		}
 	}
 	return size
+}
+
+// firstOf returns the first error, if any.
+func firstOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // reasonMax bounds what a person can write into a history.

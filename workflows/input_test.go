@@ -1,0 +1,93 @@
+package workflows_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/activities"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/workflows"
+)
+
+// The input of an update as people type it: what is not understood is refused, and
+// says what would be.
+func TestUpdateInputs(t *testing.T) {
+	t.Parallel()
+
+	const nothing = ""
+	for name, c := range map[string]struct{ update, input, says string }{
+		"DelayMistyped":     {workflows.UpdateSetDelay, `{"dely":"60s"}`, `there is no field "dely": want {"delay":"1m"}, or null`},
+		"DelayMissing":      {workflows.UpdateSetDelay, `{}`, `delay is missing: want {"delay":"1m"}`},
+		"DelayWithout":      {workflows.UpdateSetDelay, nothing, `there is none: want {"delay":"1m"}`},
+		"DelayOfAnother":    {workflows.UpdateSetDelay, `{"delay":"1m","reason":"slow"}`, `there is no field "reason"`},
+		"DelayANumber":      {workflows.UpdateSetDelay, `{"delay":60}`, `want text such as "10s"`},
+		"DelayNoObject":     {workflows.UpdateSetDelay, `"60s"`, "want {"},
+		"DelayNull":         {workflows.UpdateSetDelay, `null`, "delay is missing"},
+		"BudgetMistyped":    {workflows.UpdateSetBudget, `{"max-pages":5}`, `there is no field "max-pages": want {"max_pages":200}`},
+		"BudgetMissing":     {workflows.UpdateSetBudget, `{}`, "max_pages is missing"},
+		"BudgetWithout":     {workflows.UpdateSetBudget, nothing, `there is none: want {"max_pages":200}`},
+		"WindowMistyped":    {workflows.UpdateSetWindow, `{"windows":"Mon 00:00-06:00 UTC"}`, `there is no field "windows"`},
+		"WindowMissing":     {workflows.UpdateSetWindow, `{}`, "window is missing"},
+		"WindowWithout":     {workflows.UpdateSetWindow, nothing, `there is none: want {"window":`},
+		"WindowEmpty":       {workflows.UpdateSetWindow, `{"window":""}`, "window"},
+		"PauseMistyped":     {workflows.UpdatePause, `{"reason":"x","till":"2030-12-01T06:00:00Z"}`, `there is no field "till"`},
+		"PauseMissing":      {workflows.UpdatePause, `{"until":"2030-12-01T06:00:00Z"}`, "reason is missing"},
+		"PauseWithout":      {workflows.UpdatePause, nothing, `there is none: want {"reason":`},
+		"PauseUntilNoTime":  {workflows.UpdatePause, `{"reason":"x","until":"tomorrow"}`, "tomorrow"},
+		"StopMistyped":      {workflows.UpdateStop, `{"reson":"x"}`, `there is no field "reson"`},
+		"StopWithout":       {workflows.UpdateStop, nothing, `there is none: want {"reason":`},
+		"URLsMistyped":      {workflows.UpdateAddURLs, `{"run":"small-web","url":["https://example.org/"]}`, `there is no field "url"`},
+		"URLsWithoutAnyRun": {workflows.UpdateAddURLs, `{"urls":["https://example.org/"]}`, "run is missing"},
+		"URLsWithout":       {workflows.UpdateAddURLs, nothing, `there is none: want {"run":`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := setup(t)
+			s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonScheduled))}
+			var args []any
+			if c.input != nothing {
+				args = append(args, json.RawMessage(c.input))
+			}
+			var o *outcome
+			s.after(time.Minute, func() { o = s.update(c.update, args...) })
+			s.finished()
+			require.False(t, o.accepted)
+			require.ErrorContains(t, o.refused, c.says)
+			require.ErrorContains(t, o.refused, "invalid input: ")
+			require.Equal(t, []string{"FetchPages", "FetchPages", "FinishDomain"}, s.names())
+		})
+	}
+
+	t.Run("OfARunsStop", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.dispatches = []answer[activities.DispatchResult]{says(activities.DispatchResult{NextIn: crawl.Duration(time.Hour)})}
+		var o *outcome
+		s.after(time.Minute, func() { o = s.update(workflows.UpdateStop, json.RawMessage(`{"why":"enough"}`)) })
+		s.env.ExecuteWorkflow(workflows.CrawlWorkflowName, workflows.CrawlInput{Run: runName})
+		require.False(t, o.accepted)
+		require.ErrorContains(t, o.refused, `there is no field "why": want {"reason":`)
+		require.NotContains(t, s.names(), "StopRun")
+	})
+
+	t.Run("NullTakesASettingBack", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonDelay))}
+		s.after(time.Minute, func() {
+			s.mustUpdate(workflows.UpdateSetDelay, json.RawMessage(`{"delay":null}`))
+			s.mustUpdate(workflows.UpdateSetBudget, json.RawMessage(`{"max_pages":null}`))
+			s.mustUpdate(workflows.UpdateSetWindow, json.RawMessage(`{"Window":null}`))
+		})
+		s.finished()
+		var kinds []crawl.ControlKind
+		for _, in := range inputs[activities.SetControlInput](s) {
+			require.JSONEq(t, "null", string(in.Value))
+			kinds = append(kinds, in.Kind)
+		}
+		require.ElementsMatch(t, []crawl.ControlKind{crawl.ControlDelay, crawl.ControlBudget, crawl.ControlWindow}, kinds)
+	})
+}
