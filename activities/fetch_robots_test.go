@@ -293,3 +293,30 @@ func TestFetchRobotsFollowsRedirects(t *testing.T) {
 		})
 	}
 }
+
+// What is forbidden by a rule that is not well-formed is not requested, from the
+// answer on the wire to the request.
+func TestRobotsThatAreNotWellFormedForbid(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		robots            string
+		allowed, disallow string
+	}{
+		"BarePercent":       {"User-agent: *\nDisallow: /*%\n", "/plain", "/a%C3%A9"},
+		"CutEscape":         {"User-agent: *\nDisallow: /a%2\n", "/a%3Fb", "/a%2Fb"},
+		"AllowWithoutSlash": {"User-agent: *\nAllow: app/uploads/\nDisallow: /*?\n", "/app/uploads/a", "/app/uploads/a?b=c"},
+		"NoBreakSpace":      {"User-agent: *\nDisallow:\u00a0/a\u00a0\n", "/b", "/a"},
+		"Semicolon":         {"User-agent: *\nDisallow; /a\n", "/b", "/a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, options{sites: serving(map[string]web.Behaviour{
+				"/robots.txt": turns{answers: []func(*web.Visit){says(c.robots)}}, c.allowed: page{}, c.disallow: page{},
+			})})
+			b.seed(t, c.allowed, c.disallow)
+			b.follow(t)
+			require.Equal(t, []string{c.allowed}, b.pages())
+			require.Equal(t, crawl.OutcomeBlockedRobots, b.report(t, c.disallow).Crawls[0].Outcome)
+		})
+	}
+}

@@ -15,7 +15,8 @@
 // user-agent line are dropped, unknown lines change nothing (RFC 9309 §2.2).
 // Crawl-delay, Content-Signal and Sitemap are not in the RFC: the first two bind
 // the user-agent lines right before them and, unlike a rule, do not end their
-// group.
+// group. White space of any kind and control characters around a value are
+// dropped.
 //
 // # Matching
 //
@@ -36,6 +37,10 @@
 // Where the RFC is silent or the crawlers in the field disagree: rules and
 // paths are decoded alike, so "/%62ar" binds "/bar" (Google compares as
 // written); "index.html" is not the directory (Google only); "/*" is longer
-// than "/"; a path without its leading slash gets one; Google's list of
-// misspelled field names is understood.
+// than "/"; Google's list of misspelled field names is understood.
+//
+// What is not well-formed is read as strictly as it can be meant. A "%" that
+// begins no escape, as in "Disallow: /*%" or "/a%2", stands for itself and for the
+// beginning of any escape. A Disallow without its leading slash gets one, and
+// "Disallow; /a" is one; an Allow with such a slip allows nothing.
 package robots

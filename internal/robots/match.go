@@ -37,7 +37,16 @@ func match(pattern, path string) bool {
 // as normalizePath, but with "*" and a final "$" as wildcards (RFC 9309
 // §2.2.3), runs of "*" shortened to one, and a slash in front where one is
 // missing. In the result "*" and "$" are nothing but wildcards.
-func normalizePattern(value string) string {
+func normalizePattern(value string) string { return pattern(value, "%25") }
+
+// rawPattern is the same where a "%" that begins no escape is to match the one that
+// begins an escape in the path: it stays as it is, and a hexadecimal digit behind
+// it, which begins one, is in upper case.
+func rawPattern(value string) string { return pattern(value, "%") }
+
+// pattern is a pattern in the form it is compared in, with a bare "%" as it is
+// given.
+func pattern(value, percent string) string {
 	if value[0] != '/' && value[0] != '*' {
 		value = "/" + value
 	}
@@ -45,6 +54,12 @@ func normalizePattern(value string) string {
 	b.Grow(len(value))
 	for i := 0; i < len(value); i++ {
 		switch {
+		case value[i] == '%' && !isEscape(value[i:]):
+			b.WriteString(percent)
+			if percent == "%" && i+1 < len(value) && isHex(value[i+1]) {
+				i++
+				b.WriteString(strings.ToUpper(value[i : i+1]))
+			}
 		case value[i] == '*':
 			if i == 0 || value[i-1] != '*' {
 				b.WriteByte('*')
@@ -79,7 +94,7 @@ func normalizePath(path string) string {
 func normalizeOctet(b *strings.Builder, s string) int {
 	octet := s[0]
 	switch {
-	case octet == '%' && len(s) > 2 && isHex(s[1]) && isHex(s[2]):
+	case isEscape(s):
 		octet = unhex(s[1])<<4 | unhex(s[2])
 		if isUnreserved(octet) {
 			b.WriteByte(octet)
@@ -93,6 +108,11 @@ func normalizeOctet(b *strings.Builder, s string) int {
 		writeEscape(b, octet)
 	}
 	return 0
+}
+
+// isEscape reports whether s begins with a percent-encoded octet.
+func isEscape(s string) bool {
+	return len(s) > 2 && s[0] == '%' && isHex(s[1]) && isHex(s[2])
 }
 
 func writeEscape(b *strings.Builder, octet byte) {

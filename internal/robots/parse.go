@@ -5,7 +5,9 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf16"
+	"unicode/utf8"
 )
 
 const (
@@ -119,13 +121,46 @@ func lines(text string) iter.Seq2[int, string] {
 	}
 }
 
-// blanks are the bytes ignored around names and values.
+// blanks are the bytes ignored in front of a file.
 const blanks = " \t\v\f"
+
+// trim removes what cannot be meant from the ends of a name or a value: white
+// space of any kind and control characters. A no-break space counts in Latin-1,
+// too.
+func trim(s string) string {
+	for s != "" {
+		r, size := utf8.DecodeRuneInString(s)
+		if !isBlank(r, s[0]) {
+			break
+		}
+		s = s[size:]
+	}
+	for s != "" {
+		r, size := utf8.DecodeLastRuneInString(s)
+		if !isBlank(r, s[len(s)-1]) {
+			break
+		}
+		s = s[:len(s)-size]
+	}
+	return s
+}
+
+// isBlank judges a character, or the octet that is none.
+func isBlank(r rune, octet byte) bool {
+	return unicode.IsSpace(r) || unicode.IsControl(r) || r == utf8.RuneError && octet == 0xa0
+}
 
 // splitLine takes a line apart into its field and value, both without blanks
 // around them and without the comment.
 func splitLine(line string) (field, string) {
 	line, _, _ = strings.Cut(line, "#")
+	// "Disallow; /a" is a slip that forbids; an Allow is not to open by one what
+	// others forbid.
+	if name, value, found := strings.Cut(line, ";"); found {
+		if field := fieldOf(trim(name)); field != fieldUnknown && field != fieldAllow {
+			return field, trim(strings.TrimPrefix(trim(value), ":"))
+		}
+	}
 	name, value, found := strings.Cut(line, ":")
 	if !found {
 		// "Disallow /a": understood, as Google does, if it is exactly two words.
@@ -135,7 +170,7 @@ func splitLine(line string) (field, string) {
 		}
 		name, value = words[0], words[1]
 	}
-	return fieldOf(strings.Trim(name, blanks)), strings.Trim(value, blanks)
+	return fieldOf(trim(name)), trim(value)
 }
 
 // fieldOf knows the fields by their names in any case, and by the misspellings

@@ -93,7 +93,7 @@ func (f *File) Rules(token string) *Rules {
 		default:
 			forRules.closed, forDelay.closed, forSignals.closed = true, true, true
 			if forRules.bound && r.value != "" {
-				rules.rules = append(rules.rules, newRule(r))
+				rules.rules = append(rules.rules, readings(r)...)
 			}
 		}
 	}
@@ -112,13 +112,27 @@ func (g *group) join(named func(record) bool, r record) {
 	g.closed = false
 }
 
-func newRule(r record) rule {
-	return rule{
-		allow:   r.field == fieldAllow,
-		written: printable(r.value),
-		pattern: normalizePattern(r.value),
-		line:    r.line,
+// readings are what a line means: one rule as a rule, none or two where it is
+// written against the RFC. In doubt it forbids:
+//
+//   - A path without its leading slash matches nothing as it is written. A
+//     Disallow gets the slash; an Allow, which would open what others forbid, does
+//     not, and is no rule.
+//   - A "%" that begins no escape stands for itself, "%25", or for the beginning of
+//     any escape, as in "/*%" or "/a%2". A Disallow is read both ways.
+func readings(r record) []rule {
+	value := printable(r.value)
+	if r.field == fieldAllow && value[0] != '/' && value[0] != '*' {
+		return nil
 	}
+	one := rule{allow: r.field == fieldAllow, written: value, pattern: normalizePattern(value), line: r.line}
+	raw := rawPattern(value)
+	if one.allow || raw == one.pattern {
+		return []rule{one}
+	}
+	other := one
+	other.pattern = raw
+	return []rule{one, other}
 }
 
 // addDelay keeps the longest of a group's delays.
@@ -213,6 +227,7 @@ func (r *Rules) String() string {
 		return ""
 	}
 	slices.SortFunc(content, func(a, b numbered) int { return cmp.Compare(a.line, b.line) })
+	content = slices.Compact(content) // a line that is read two ways
 
 	var b strings.Builder
 	// A user-agent line came before each of them, so line 1 is free.
