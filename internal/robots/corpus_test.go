@@ -3,7 +3,6 @@ package robots_test
 import (
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,11 +12,8 @@ import (
 	"github.com/mosey-web/mosey/internal/robots"
 )
 
-// corpusEnv names the file with the cases of Google's, crawler-commons' and
-// RFC 9309's own tests, which is too large and too varied in its licences to
-// live here.
-const corpusEnv = "MOSEY_ROBOTS_CORPUS"
-
+// corpusCase is a case of Google's, crawler-commons' or RFC 9309's own tests: see
+// testdata/README.md.
 type corpusCase struct {
 	ID        string   `json:"id"`
 	Kind      string   `json:"kind"` // allow, delay or sitemaps
@@ -38,8 +34,9 @@ func (c corpusCase) body() []byte {
 	return []byte(c.Robots)
 }
 
-// corpusChoices are the cases on which we differ, and why. A case that is here
-// and agrees is an error as well.
+// corpusChoices are the cases on which we differ, and why: ten about what is
+// allowed, four about a delay, where the sources disagree with each other. A case
+// that is here and agrees is an error as well.
 var corpusChoices = map[string]string{
 	"064": "both sides are percent-normalized",
 	"066": "both sides are percent-normalized",
@@ -139,30 +136,10 @@ func pathOf(url string) string {
 
 func loadCorpus(t *testing.T) []corpusCase {
 	t.Helper()
-	path := os.Getenv(corpusEnv)
-	if path == "" {
-		path = filepath.Join(moduleRoot(t), "..", "shared", "corpora", "robots_cases.json")
-		if _, err := os.Stat(path); os.IsNotExist(err) {
-			t.Skipf("no corpus of robots.txt cases: set %s to run it", corpusEnv)
-		}
-	}
-	data, err := os.ReadFile(path)
+	data, err := os.ReadFile("testdata/robots_cases.json")
 	require.NoError(t, err)
 	var cases []corpusCase
 	require.NoError(t, json.Unmarshal(data, &cases))
-	require.NotEmpty(t, cases)
+	require.Len(t, cases, 950)
 	return cases
-}
-
-func moduleRoot(t *testing.T) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	require.NoError(t, err)
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir
-		}
-		require.NotEqual(t, filepath.Dir(dir), dir, "no go.mod above the package")
-		dir = filepath.Dir(dir)
-	}
 }
