@@ -93,18 +93,15 @@ func Patterns(u urls.URL) []string {
 	return nil
 }
 
-// uuidLength is that of a UUID as text (RFC 9562 §4).
-const uuidLength = 36
-
 // patternOf is a segment or a name with its numbers replaced.
 func patternOf(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); {
 		end := i + 1
 		switch c := s[i]; {
-		case isUUID(s[i:]):
+		case urls.LeadingUUID(s[i:]) > 0:
 			b.WriteByte('X')
-			end = i + uuidLength
+			end = i + urls.LeadingUUID(s[i:])
 		case c == '%':
 			// the digits of an escape are none of the text's
 			end = min(i+3, len(s))
@@ -124,7 +121,7 @@ func patternOf(s string) string {
 
 // writeWord writes a run of letters and digits.
 func writeWord(b *strings.Builder, word string) {
-	if isDrawn(word, 8, 2) || isHexNumber(word) {
+	if urls.IsDrawn(word, 8, 2) || isHexNumber(word) {
 		b.WriteByte('X')
 		return
 	}
@@ -152,45 +149,6 @@ func isHexNumber(word string) bool {
 		}
 	}
 	return letters > 0 && numbers > 0 && len(word) >= 8
-}
-
-// isDrawn reports whether a text looks drawn at random rather than written: a UUID,
-// or at least so many letters and digits that change from the one to the other
-// and back so many times.
-func isDrawn(s string, length, changes int) bool {
-	if len(s) == uuidLength && isUUID(s) {
-		return true
-	}
-	for i := range len(s) {
-		if !isDigit(s[i]) && !isAlpha(s[i]) {
-			return false
-		}
-		if i > 0 && isDigit(s[i]) != isDigit(s[i-1]) {
-			changes--
-		}
-	}
-	return len(s) >= length && changes <= 0
-}
-
-// isUUID reports whether a text begins with a UUID that ends there.
-func isUUID(s string) bool {
-	if len(s) < uuidLength || len(s) > uuidLength && (isDigit(s[uuidLength]) || isAlpha(s[uuidLength])) {
-		return false
-	}
-	for i := range uuidLength {
-		c := s[i]
-		switch i {
-		case 8, 13, 18, 23:
-			if c != '-' {
-				return false
-			}
-		default:
-			if !isHex(c) {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // yearMonth is what of a date counts here.
@@ -281,7 +239,14 @@ func calendarName(segment string) bool {
 			return true
 		}
 	}
-	return false
+	return segment == "cal"
+}
+
+// onlyCalendar reports whether a path segment is called as nothing but a calendar
+// would be: what has happened may well be in a folder of events.
+func onlyCalendar(segment string) bool {
+	segment = strings.ToLower(segment)
+	return segment == "cal" || strings.Contains(segment, "calend") || strings.Contains(segment, "kalend")
 }
 
 // calendarParam reports whether a parameter of this name has a date as its value,

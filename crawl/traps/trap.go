@@ -22,9 +22,8 @@ const (
 	PathLengthMax = 1024
 	// QueryParamsMax is far above what forms have and below what facets pile up.
 	QueryParamsMax = 20
-	// DateAheadMax and DateBackMax are how far a date may be from now. Archives go
-	// back further than calendars should, so that it takes a pattern's budget to
-	// tell the two apart.
+	// DateAheadMax and DateBackMax are how far a date may be from now, back only in
+	// what is called a calendar: archives of newspapers go back for centuries.
 	DateAheadMax = 2 * 366 * day
 	DateBackMax  = 100 * 366 * day
 )
@@ -96,14 +95,15 @@ func repeatTrap(segments []string) crawl.Trap {
 // dateTrap looks for a date that is too far from now. What could be a page of an
 // item, such as /items/2050/3, is left to the pattern's budget.
 func dateTrap(segments []string, params []param, now time.Time) crawl.Trap {
+	far := farDate{now: now, calendar: slices.ContainsFunc(segments, onlyCalendar)}
 	for i, s := range segments {
 		var t crawl.Trap
 		d, n := segmentDate(segments[i:])
 		sure := n > 2 || n == 2 && (len(segments[i+1]) == 2 || i > 0 && calendarName(segments[i-1]))
 		if sure {
-			t = farDate(strings.Join(segments[i:i+n], "/"), d, now)
+			t = far.trap(strings.Join(segments[i:i+n], "/"), d)
 		} else if d, rest, ok := leadingDate(s); ok {
-			t = farDate(strings.TrimSuffix(s, rest), d, now)
+			t = far.trap(strings.TrimSuffix(s, rest), d)
 		}
 		if t.Kind != "" {
 			return t
@@ -115,7 +115,7 @@ func dateTrap(segments []string, params []param, now time.Time) crawl.Trap {
 			d, ok = bareDate(p.value)
 		}
 		if ok {
-			if t := farDate(p.name+"="+strings.TrimSuffix(p.value, rest), d, now); t.Kind != "" {
+			if t := far.trap(p.name+"="+strings.TrimSuffix(p.value, rest), d); t.Kind != "" {
 				return t
 			}
 		}
@@ -123,12 +123,18 @@ func dateTrap(segments []string, params []param, now time.Time) crawl.Trap {
 	return crawl.Trap{}
 }
 
-func farDate(text string, d yearMonth, now time.Time) crawl.Trap {
+// farDate judges dates: those of the past only in a calendar.
+type farDate struct {
+	now      time.Time
+	calendar bool
+}
+
+func (f farDate) trap(text string, d yearMonth) crawl.Trap {
 	at := time.Date(d.year, d.month, 1, 0, 0, 0, 0, time.UTC)
 	switch {
-	case at.Sub(now) > DateAheadMax:
+	case at.Sub(f.now) > DateAheadMax:
 		return trap(crawl.TrapDate, "%s is a date more than %d years ahead", shown(text), DateAheadMax/(366*day))
-	case now.Sub(at) > DateBackMax:
+	case f.calendar && f.now.Sub(at) > DateBackMax:
 		return trap(crawl.TrapDate, "%s is a date more than %d years ago", shown(text), DateBackMax/(366*day))
 	}
 	return crawl.Trap{}
@@ -137,18 +143,18 @@ func farDate(text string, d yearMonth, now time.Time) crawl.Trap {
 // sessionTrap looks for what is not dropped by package urls for its name.
 func sessionTrap(segments []string, params []param) crawl.Trap {
 	for _, p := range params {
-		if sessionName(p.name) && isSessionID(p.value) {
+		if sessionName(p.name) && urls.IsSessionID(p.value) {
 			return trap(crawl.TrapSession, "%s=%s looks like a session id", shown(p.name), shown(p.value))
 		}
 	}
 	for _, s := range segments {
 		// ASP.NET without cookies: /(S(lit3py55t21z5v55vlm25s55))/
 		if inner, found := strings.CutPrefix(s, "(S("); found && strings.HasSuffix(inner, "))") &&
-			isSessionID(strings.TrimSuffix(inner, "))")) {
+			urls.IsSessionID(strings.TrimSuffix(inner, "))")) {
 			return crawl.Trap{Kind: crawl.TrapSession, Evidence: shown(s) + " looks like a session id"}
 		}
 		for _, p := range splitParams(s, ";")[1:] {
-			if sessionName(p.name) && isSessionID(p.value) {
+			if sessionName(p.name) && urls.IsSessionID(p.value) {
 				return trap(crawl.TrapSession, ";%s=%s looks like a session id", shown(p.name), shown(p.value))
 			}
 		}
@@ -156,15 +162,24 @@ func sessionTrap(segments []string, params []param) crawl.Trap {
 	return crawl.Trap{}
 }
 
-// sessionName reports whether a parameter's name may be a session's.
+// sessionName reports whether a parameter's name may be a session's. The id of news
+// is none, nor that of an assessment.
 func sessionName(name string) bool {
-	name = strings.ToLower(name)
-	return strings.Contains(name, "sess") || strings.HasSuffix(name, "sid")
+	lower := strings.ToLower(name)
+	if before, _, found := strings.Cut(lower, "sess"); found {
+		return !strings.HasSuffix(before, "as") && !strings.HasSuffix(before, "pos") && !strings.HasSuffix(before, "ob")
+	}
+	before, found := strings.CutSuffix(lower, "sid")
+	switch {
+	case !found:
+		return false
+	case before == "", before == "my", before == "w", before == "ws", before == "p", before == "user":
+		return true
+	}
+	// a word of its own: forum_sid, or forumSid
+	last, sid := name[len(before)-1], name[len(before):]
+	return !isAlpha(last) && !isDigit(last) || 'a' <= last && last <= 'z' && sid[0] == 'S'
 }
-
-// isSessionID reports whether a value could be a session's: 16 characters hold 64 bits
-// in hexadecimal.
-func isSessionID(value string) bool { return isDrawn(value, 16, 4) }
 
 // param is a parameter of a query or a segment. The value is decoded where that
 // is possible.

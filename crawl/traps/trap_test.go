@@ -52,6 +52,9 @@ func TestFind(t *testing.T) {
 		"/cal?month=202901":             {Kind: crawl.TrapDate, Evidence: "month=202901 is a date more than 2 years ahead"},
 		"/cal?Date=20290131":            {Kind: crawl.TrapDate, Evidence: "Date=20290131 is a date more than 2 years ahead"},
 		"/cal?year=2099&month=1":        {Kind: crawl.TrapDate, Evidence: "year=2099 is a date more than 2 years ahead"},
+		"/?forum_sid=0a1b2c3d4e5f6071":  {Kind: crawl.TrapSession, Evidence: "forum_sid=0a1b2c3d4e5f6071 looks like a session id"},
+		"/?forumSid=0a1b2c3d4e5f6071":   {Kind: crawl.TrapSession, Evidence: "forumSid=0a1b2c3d4e5f6071 looks like a session id"},
+		"/calendar?d=1920-05-01":        {Kind: crawl.TrapDate, Evidence: "d=1920-05-01 is a date more than 100 years ago"},
 		"/cal/1920/05/":                 {Kind: crawl.TrapDate, Evidence: "1920/05 is a date more than 100 years ago"},
 
 		"/?mysession=0a1b2c3d4e5f6071": {Kind: crawl.TrapSession, Evidence: "mysession=0a1b2c3d4e5f6071 looks like a session id"},
@@ -75,6 +78,9 @@ func TestFind(t *testing.T) {
 		"/2026/11/21/news", "/2028/11", "/1998/05/", "/1926/12", "/items/2050/3", "/events/2027/3", "/items/4711/02", "/1890/05/12/front-page", "/2029/13",
 		"/2029-13", "/2029-01-32", "/3000-12-05", "/id-2029-01", "/20290131", "/?id=20290131", "/?page=2029", "/?start=2029", "/?year=20",
 		"/?date=", "/?year=2027", "/2029-01-31party",
+		"/1920/05/", "/papers/1912/04/16/titanic", "/archive/1900-01-01", "/events/1914/06/28", "/?day=1926-11-21", "/?year=1901",
+		"/news?newsid=5f1d7f3e9b1e8a0017a3b2c1", "/?classid=5f1d7f3e9b1e8a0017a3b2c1", "/?assessment=5f1d7f3e9b1e8a0017a3b2c1",
+		"/?possession=5f1d7f3e9b1e8a0017a3b2c1", "/?addressid=5f1d7f3e9b1e8a0017a3b2c1",
 		"/?session=2024-autumn-keynote-session-1", "/?session=keynote2024opening", "/?sid2=0a1b2c3d4e5f6071", "/?q=0a1b2c3d4e5f6071",
 		"/?mysession=12345678901234567890", "/?mysession=0a1b2c3d", "/x;v=4x8lk2m9qp3vw7zt/y", "/(S(summary))/", "/?%zz=%zz",
 	} {

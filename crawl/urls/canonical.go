@@ -72,8 +72,8 @@ func dropSessionParams(b []byte, start int) []byte {
 		if j := bytes.IndexByte(rest[1:], ';'); j >= 0 {
 			end = j + 1
 		}
-		name, _, hasValue := bytes.Cut(rest[1:end], []byte("="))
-		if !hasValue || !isSessionParam(name) {
+		name, value, hasValue := bytes.Cut(rest[1:end], []byte("="))
+		if !hasValue || !isSessionParam(name, value) {
 			kept += copy(b[kept:], rest[:end])
 		}
 		rest = rest[end:]
@@ -90,8 +90,8 @@ func appendQuery(b []byte, query string) []byte {
 		paramStart := len(b)
 		b = append(b, separator)
 		b = appendEscaped(b, param, inQuery)
-		name, _, _ := bytes.Cut(b[paramStart+1:], []byte("="))
-		if isSessionParam(name) || isTrackingParam(name) {
+		name, value, _ := bytes.Cut(b[paramStart+1:], []byte("="))
+		if isSessionParam(name, value) || isTrackingParam(name) {
 			b = b[:paramStart]
 			continue
 		}

@@ -6,19 +6,22 @@ import "bytes"
 // name below has, so that a name that is cut equals none of them.
 const maxParamName = 20
 
-// isSessionParam reports whether a parameter of this name, in whatever case,
-// carries a session id: the names that Apache Nutch (regex-normalize.xml) and
-// Heritrix (StripSessionIDs, StripSessionCFIDs) remove, and those of a few more
-// widespread programs. A page has as many URLs as visits where they stay.
-func isSessionParam(name []byte) bool {
+// isSessionParam reports whether a parameter, its name in whatever case, carries a
+// session id: the names that Apache Nutch (regex-normalize.xml) and Heritrix
+// (StripSessionIDs, StripSessionCFIDs) remove, and those of a few more widespread
+// programs. A page has as many URLs as visits where they stay. A name that also
+// serves for other things, as sid does for stories and session_id for the talks of
+// a conference, counts only with a value that looks like a session's.
+func isSessionParam(name, value []byte) bool {
 	var space [maxParamName]byte
 	switch name = lowerParam(space[:0], name); string(name) {
-	case "jsessionid", "phpsessid", "sid", "sessionid",
-		"session_id", "sessid", "phpsid",
+	case "jsessionid", "phpsessid", "phpsid",
 		"cfid", "cftoken", // ColdFusion
 		"oscsid", // osCommerce
 		"zenid":  // Zen Cart
 		return true
+	case "sid", "sessid", "sessionid", "session_id":
+		return IsSessionID(string(value))
 	}
 	// Classic ASP adds eight random letters to the name.
 	return bytes.HasPrefix(name, []byte("aspsessionid"))
