@@ -31,7 +31,8 @@ const PoolConnsDefault = 16
 // Open connects to the database at url (a Postgres URL or key=value string; any
 // pool_* parameter in it wins over the defaults) and checks that it answers. It
 // uses the rights of a worker, where the database has a role for them: enough to
-// crawl, not to change the schema or to delete history.
+// crawl, not to change the schema or to delete history. A url that cannot be read is
+// an ErrURL.
 func Open(ctx context.Context, url string) (*Store, error) {
 	return open(ctx, url, func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, workerRole)
@@ -47,13 +48,9 @@ FROM pg_roles WHERE rolname = 'mosey_worker'`
 func OpenOwner(ctx context.Context, url string) (*Store, error) { return open(ctx, url, nil) }
 
 func open(ctx context.Context, url string, connected func(context.Context, *pgx.Conn) error) (*Store, error) {
-	cfg, err := pgxpool.ParseConfig(url)
+	cfg, err := parseURL(url)
 	if err != nil {
-		// pgx cuts the password out of what it quotes
-		return nil, fmt.Errorf("database URL: %w", err)
-	}
-	if cfg.MaxConns < PoolConnsDefault {
-		cfg.MaxConns = PoolConnsDefault
+		return nil, err
 	}
 	cfg.ConnConfig.RuntimeParams["application_name"] = "mosey"
 	// The functions read the clock; none of them depends on these, but a

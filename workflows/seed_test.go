@@ -77,7 +77,8 @@ func TestSeedWorkflowRefusesBadInput(t *testing.T) {
 		"NoRun":          {`{"urls":["https://example.org/"]}`, "run: a name is needed"},
 		"RunWithASlash":  {`{"run":"a/b","urls":["https://example.org/"]}`, `run "a/b"`},
 		"NoURLs":         {`{"run":"small-web"}`, "urls: at least one is needed"},
-		"NotAURL":        {`{"run":"small-web","urls":["https://example.org/","mailto:me@example.org"]}`, "mailto"},
+		"NotAURL":        {`{"run":"small-web","urls":["https://example.org/","mailto:me@example.org"]}`, "…@example.org"},
+		"Credentials":    {`{"run":"small-web","urls":["https://user:secret@example.org/"]}`, `"https://…@example.org/": user names and passwords are refused`},
 		"BadSetting":     {`{"run":"small-web","urls":["https://example.org/"],"settings":{"max_attempts":0}}`, "max_attempts 0: want 1 to 20"},
 		"UnknownField":   {`{"run":"small-web","urls":["https://example.org/"],"delay":"10s"}`, `there is no field "delay"`},
 		"UnknownSetting": {`{"run":"small-web","urls":["https://example.org/"],"settings":{"dely":"10s"}}`, `there is no setting "dely"`},
@@ -93,6 +94,7 @@ func TestSeedWorkflowRefusesBadInput(t *testing.T) {
 			var failure *temporal.ApplicationError
 			require.ErrorAs(t, s.env.GetWorkflowError(), &failure)
 			require.Equal(t, activities.TypeBadInput, failure.Type())
+			require.NotContains(t, failure.Error(), "secret")
 			require.True(t, failure.NonRetryable())
 			require.Contains(t, failure.Message(), c.says)
 			require.Empty(t, s.calls, "nothing may be stored")

@@ -117,6 +117,9 @@ func (c *crawlCmd) Run(ctx context.Context, e *env) (err error) {
 	if err != nil {
 		return err
 	}
+	if warning := c.NoContact(); warning != "" {
+		view.note("Warning: " + warning + ".")
+	}
 	view.begin(run, m.stack.UIURL, len(seeds.urls))
 	if c.For > 0 {
 		var cancel context.CancelFunc

@@ -19,6 +19,8 @@ import (
 
 // cli is the command line.
 type cli struct {
+	wiring.Flags
+
 	Config  wiring.ConfigFlag `help:"Further settings file (YAML); it wins over mosey/config.yaml in the user's configuration directory." placeholder:"FILE"`
 	DataDir string            `help:"Where Mosey keeps its database and Temporal's. Default: the user's data directory." placeholder:"DIR"`
 
@@ -78,7 +80,7 @@ func run(ctx context.Context, args []string, e *env) int {
 	}
 	kctx, err := parser.Parse(args)
 	if exited >= 0 {
-		return exited // --help
+		return exited // --help, --version
 	}
 	if err != nil {
 		code := wiring.Fail(e.stderr, "mosey", wiring.Usagef("%w", err))

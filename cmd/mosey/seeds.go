@@ -27,8 +27,8 @@ const (
 	seedLineMax = 64 << 10
 )
 
-// readSeeds reads the seed arguments: a URL, a file of URLs, or - for standard
-// input. A URL argument that is none is a usage error; bad lines of a file are
+// readSeeds reads the seed arguments: a URL or host, a file of them, or - for
+// standard input. A bad URL as an argument is a usage error; bad lines of a file are
 // skipped and counted, unless nothing is left.
 func readSeeds(args []string, stdin io.Reader) (seedList, error) {
 	var list seedList
@@ -38,16 +38,16 @@ func readSeeds(args []string, stdin io.Reader) (seedList, error) {
 			if err := list.read("standard input", stdin); err != nil {
 				return list, err
 			}
-		case strings.Contains(arg, "://"):
-			u, err := urls.Parse(arg)
-			if err != nil {
-				return list, wiring.Usagef("%w: want an absolute http or https URL, such as https://example.org/", err)
-			}
-			list.urls = append(list.urls, u.String())
-		default:
+		case isFile(arg):
 			if err := list.readFile(arg); err != nil {
 				return list, err
 			}
+		default:
+			u, err := parseArgument(arg)
+			if err != nil {
+				return list, err
+			}
+			list.urls = append(list.urls, u.String())
 		}
 	}
 	switch {
@@ -61,11 +61,36 @@ func readSeeds(args []string, stdin io.Reader) (seedList, error) {
 	}
 }
 
+// isFile reports whether an argument names a file, readable or not.
+func isFile(arg string) bool {
+	if strings.Contains(arg, "://") {
+		return false
+	}
+	_, err := os.Stat(arg)
+	return err == nil || !errors.Is(err, fs.ErrNotExist)
+}
+
+// parseArgument reads an argument that is not a file. A host without a scheme is taken
+// for one if it is below a known suffix: else it may be a file whose name is
+// mistyped, and no request is made for that.
+func parseArgument(arg string) (urls.URL, error) {
+	u, err := urls.ParseSeed(arg)
+	switch {
+	case strings.Contains(arg, "://"), errors.Is(err, urls.ErrUserinfo):
+		if err != nil {
+			err = wiring.Usagef("%w: want an absolute http or https URL, such as https://example.org/", err)
+		}
+		return u, err
+	case err != nil:
+		return u, wiring.Usagef("seed %q: no such file, and not a URL such as https://example.org/", arg)
+	case !u.IsRegistered():
+		return u, wiring.Usagef("seed %q: no such file; to crawl a site give its URL, such as %s", arg, u)
+	}
+	return u, nil
+}
+
 func (l *seedList) readFile(name string) error {
 	f, err := os.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return wiring.Usagef("seed %q: no such file; to crawl a site give its URL, such as https://%s/", name, strings.Trim(name, "/"))
-	}
 	if err != nil {
 		return wiring.Usagef("seed file: %w", err)
 	}
@@ -82,7 +107,7 @@ func (l *seedList) read(name string, r io.Reader) error {
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		u, err := urls.Parse(line)
+		u, err := urls.ParseSeed(line)
 		if err != nil {
 			if l.bad++; l.bad <= badLinesShown {
 				l.badShown = append(l.badShown, fmt.Sprintf("%s:%d: %v", name, n, err))

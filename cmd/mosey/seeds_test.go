@@ -16,13 +16,31 @@ func TestSeeds(t *testing.T) {
 		const want = "want an absolute http or https URL, such as https://example.org/"
 		h.Refuse([]string{"crawl", "ftp://a.example/"}, `"ftp://a.example/"`, "scheme", want)
 		h.Refuse([]string{"crawl", aPage, "https://a b.example/"}, `"https://a b.example/"`, want)
-		h.Refuse([]string{"crawl", "https://you@a.example/"}, "https://you@a.example/", want)
+		h.Refuse([]string{"crawl", "https://you@a.example/"}, "https://…@a.example/", want)
+		h.Refuse([]string{"crawl", "you:secret@example.org"}, "…@example.org", "user names and passwords are refused", want)
 	})
 
 	t.Run("ThatAreNoFileAreTakenForASite", func(t *testing.T) {
 		t.Parallel()
 		newHarness(t).Refuse([]string{"crawl", "a.example"},
 			`seed "a.example": no such file; to crawl a site give its URL, such as https://a.example/`)
+		newHarness(t).Refuse([]string{"crawl", "seeds/of mine"},
+			`seed "seeds/of mine": no such file, and not a URL such as https://example.org/`)
+	})
+
+	t.Run("MayBeHosts", func(t *testing.T) {
+		t.Parallel()
+		h := newHarness(t)
+		file := h.WriteFile("seeds", "a.example\nb.example:8443/c\nhttp://d.example/\nyou:secret@e.example\n")
+		list, err := readSeeds([]string{"example.org", "www.example.co.uk/blog", "192.0.2.7", file, "-"}, strings.NewReader("f.example\n"))
+		require.NoError(t, err)
+		require.Equal(t, []string{
+			"https://example.org/", "https://www.example.co.uk/blog", "https://192.0.2.7/",
+			"https://a.example/", "https://b.example:8443/c", "http://d.example/", "https://f.example/",
+		}, list.urls)
+		require.Len(t, list.badShown, 1)
+		require.Contains(t, list.badShown[0], file+":4: ")
+		require.NotContains(t, list.badShown[0], "secret")
 	})
 
 	t.Run("OfAFileThatCannotBeReadAreRefused", func(t *testing.T) {
@@ -35,13 +53,13 @@ func TestSeeds(t *testing.T) {
 	t.Run("OfWhichNoneIsAURLAreRefused", func(t *testing.T) {
 		t.Parallel()
 		h := newHarness(t)
-		bad := h.WriteFile("bad", "# ours\n\na.example\nmailto:you@a.example\n")
-		h.Refuse([]string{"crawl", bad}, "no seed is a URL: ", bad+":3: ", `"a.example"`, bad+":4: ", "want one URL a line")
+		bad := h.WriteFile("bad", "# ours\n\na\nmailto:you@a.example\n")
+		h.Refuse([]string{"crawl", bad}, "no seed is a URL: ", bad+":3: ", `"a"`, bad+":4: ", "want one URL a line")
 		empty := h.WriteFile("empty", "# nothing\n")
 		h.Refuse([]string{"crawl", empty}, "no seeds in "+empty+": want one URL a line, such as https://example.org/")
 		h.Refuse([]string{"crawl", "-"}, "no seeds in -: want one URL a line")
-		h.stdin = "a.example\n"
-		h.Refuse([]string{"crawl", "-"}, "no seed is a URL: standard input:1: ", `"a.example"`)
+		h.stdin = "a\n"
+		h.Refuse([]string{"crawl", "-"}, "no seed is a URL: standard input:1: ", `"a"`)
 		h.stdin = aPage + "\n" + strings.Repeat("a", seedLineMax+1)
 		h.Refuse([]string{"crawl", "-"}, "standard input:2: the line is longer than 65536 bytes: want one URL a line")
 	})

@@ -59,7 +59,7 @@ func TestSettings(t *testing.T) {
 			"MOSEY_DELAY":         {"10", `--delay: MOSEY_DELAY: "10" is no duration: want a number and a unit`},
 			"MOSEY_TIMEOUT":       {"1", `--timeout: MOSEY_TIMEOUT: "1" is no duration`},
 			"MOSEY_MAX_PAGES":     {"many", `--max-pages: MOSEY_MAX_PAGES: `},
-			"MOSEY_ALLOW_NETWORK": {"10.0.0.0", "--allow-network: MOSEY_ALLOW_NETWORK: "},
+			"MOSEY_ALLOW_NETWORK": {"10.0.0", "--allow-network: MOSEY_ALLOW_NETWORK: "},
 			"MOSEY_STANDING":      {"perhaps", "--standing: MOSEY_STANDING: "},
 		} {
 			h := newHarness(t)
@@ -111,6 +111,21 @@ func TestDatabase(t *testing.T) {
 		h.Setenv("DATABASE_URL", "http//nowhere")
 		for _, command := range []string{"status", "audit", "migrate"} {
 			h.Refuse([]string{command}, "database URL: ", "want a URL such as postgres://mosey@localhost:5432/mosey")
+		}
+	})
+
+	t.Run("IsRefusedWithoutItsPassword", func(t *testing.T) {
+		t.Parallel()
+		h := newHarness(t)
+		for _, url := range []string{
+			"postgres://mosey:SEC/RET@127.0.0.1/mosey", "postgres://mosey:SEC%RET@127.0.0.1/mosey",
+			"postgres://mosey:SEC@RET@127.0.0.1:port/mosey", "host=127.0.0.1 port=none password='SEC RET'",
+		} {
+			h.Setenv("DATABASE_URL", url)
+			for _, args := range [][]string{{"status"}, {"migrate"}, {"up"}, {"crawl", aPage}} {
+				h.Refuse(args, "database URL: ", "want a URL such as postgres://mosey@localhost:5432/mosey")
+				require.NotRegexp(t, "SEC|RET", h.Execute(args...).Stderr)
+			}
 		}
 	})
 

@@ -30,6 +30,9 @@ func (u *upCmd) Run(ctx context.Context, e *env) (err error) {
 		if err := c.startWorker(ctx, u.FetchFlags); err != nil {
 			return err
 		}
+		if warning := u.NoContact(); warning != "" {
+			fmt.Fprintln(e.stderr, "Warning: "+warning+".")
+		}
 	}
 	fmt.Fprintf(e.stdout, "Temporal   %s\n", c.stack.TemporalAddress)
 	if c.stack.UIURL != "" {

@@ -35,6 +35,15 @@ func TestHelp(t *testing.T) {
 		ContainsOnSameLine(t, out, "Example: mosey crawl https://example.org/")
 	})
 
+	t.Run("TellsTheVersion", func(t *testing.T) {
+		t.Parallel()
+		h := newHarness(t)
+		require.Equal(t, wiring.Version()+"\n", h.Print("--version"))
+		require.Regexp(t, `\A[0-9]+\.[0-9]+\.[0-9]+\S*\n\z`, h.Print("--version"))
+		h.Setenv("MOSEY_VERSION", "1")
+		require.Contains(t, h.Print("status", "--help"), "--version ")
+	})
+
 	t.Run("OfEachCommandNamesItsFlagsAndTheirVariables", func(t *testing.T) {
 		t.Parallel()
 		h := newHarness(t)
@@ -141,9 +150,10 @@ func TestFlagValues(t *testing.T) {
 		"--run=" + long:                 {`run "aaaaaaaaaaaaaaaaaaaa…": 101 bytes long, at most 100 allowed`},
 		"--run=":                        {"run: a name is needed, such as small-web"},
 		"--user-agent=123":              {`--user-agent: invalid input: user agent "123": must begin with a product token`},
-		"--contact=a\nb":                {"valid header value"},
+		"--contact=foo":                 {`--contact "foo": want a URL or mail address at which site owners reach you`, "such as https://"},
+		"--contact=a\nb":                {`--contact "a\nb": want a URL or mail address`},
 		"--dns-server=1.1.1.1":          {"--dns-server: ", "1.1.1.1"},
-		"--allow-network=10.0.0":        {"--allow-network", `"10.0.0"`},
+		"--allow-network=10.0.0":        {"--allow-network", `"10.0.0" is not a network: want an address or a range, such as 192.0.2.7 or 10.0.0.0/8`},
 		"--front-ends=/nowhere/at/all":  {"--front-ends: ", "/nowhere/at/all: no such file or directory"},
 		"--malformed-robots=ignore":     {`--malformed-robots must be one of "disallow","allow" but got "ignore"`},
 		"--timeout=999ms":               {"--timeout 999ms: want 1s to 10m"},

@@ -21,6 +21,7 @@ import (
 )
 
 type flags struct {
+	wiring.Flags
 	wiring.FetchFlags
 
 	DatabaseURL string `name:"database-url" env:"DATABASE_URL" help:"Postgres to use. Run mosey migrate first." placeholder:"URL"`
@@ -49,7 +50,7 @@ func run(ctx context.Context, args []string, environ wiring.Env, stdout, stderr 
 	}
 	_, err = parser.Parse(args)
 	if exited >= 0 {
-		return exited // --help
+		return exited // --help, --version
 	}
 	if err == nil && f.DatabaseURL == "" {
 		err = errors.New("no database: want DATABASE_URL or --database-url, such as postgres://mosey@localhost:5432/mosey")
@@ -92,6 +93,9 @@ func (f flags) work(ctx context.Context, environ wiring.Env, stderr io.Writer) (
 		return fmt.Errorf("start the worker: %w", err)
 	}
 	logger.InfoContext(ctx, "worker started", "user_agent", f.Agent())
+	if warning := f.NoContact(); warning != "" {
+		logger.WarnContext(ctx, warning) //nolint:sloglint // it says all
+	}
 	<-ctx.Done()
 	logger.InfoContext(ctx, "worker stopping: requests in flight are finished first")
 	w.Stop()

@@ -55,6 +55,13 @@ func TestUsage(t *testing.T) {
 		require.Contains(t, out, "Requests in flight in this process ($MOSEY_MAX_FETCHES).")
 	})
 
+	t.Run("TellsTheVersion", func(t *testing.T) {
+		t.Parallel()
+		code, out, errs := execute(t, nil, "--version")
+		require.Zero(t, code, errs)
+		require.Equal(t, wiring.Version()+"\n", out)
+	})
+
 	t.Run("AMistakeIsOneLineThatNamesTheInput", func(t *testing.T) {
 		t.Parallel()
 		const none = "postgres://127.0.0.1:1/none"

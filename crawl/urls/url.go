@@ -38,7 +38,7 @@ var (
 
 // Error says which URL or host was refused, and why.
 type Error struct {
-	Input  string // what was given, cut to about 100 bytes
+	Input  string // what was given, without credentials, cut to about 100 bytes
 	Reason error  // one of the Err… errors
 }
 
@@ -50,6 +50,7 @@ func (e *Error) Unwrap() error { return e.Reason }
 
 func refuse(input string, reason error) *Error {
 	const limit = 100
+	input = withoutCredentials(input)
 	if len(input) > limit {
 		cut := limit
 		for cut > limit-utf8.UTFMax && !utf8.RuneStart(input[cut]) {
@@ -58,6 +59,32 @@ func refuse(input string, reason error) *Error {
 		input = input[:cut] + "…"
 	}
 	return &Error{Input: strings.Clone(input), Reason: reason}
+}
+
+// withoutCredentials leaves the user name and password out of what is not a valid
+// URL: an error is printed and stored where they must not be. The authority of such a
+// text cannot be trusted to end where it seems to, as in https://user:a/b@host/.
+func withoutCredentials(input string) string {
+	at := strings.LastIndexByte(input, '@')
+	if at < 0 {
+		return input
+	}
+	start := 0
+	scheme, rest := cutScheme(clean(input))
+	if scheme == "http" || scheme == "https" || scheme != "" && startsWithTwoSlashes(rest) {
+		start = strings.IndexByte(input, ':') + 1
+	}
+	for start < at && strings.IndexByte(slashes, input[start]) >= 0 {
+		start++
+	}
+	authority := input[start:]
+	if i := strings.IndexAny(authority, authorityEnders); i >= 0 {
+		authority = authority[:i]
+	}
+	if !strings.ContainsAny(authority, ":@") {
+		return input // the sign is part of a path
+	}
+	return input[:start] + "…" + input[at:]
 }
 
 // URL is the canonical form of an absolute http or https URL. Two URLs are the

@@ -2,6 +2,7 @@ package urls_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -129,6 +130,41 @@ func TestParse(t *testing.T) {
 		})
 	}
 }
+
+func TestErrorsAreWithoutCredentials(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]string{
+		"https://user:SECRET@a.example/b":                "https://…@a.example/b",
+		"https://SECRET@a.example/":                      "https://…@a.example/",
+		"https://user:SEC/RET@a.example/":                "https://…@a.example/",
+		"https://user:SEC#RET@a.example/":                "https://…@a.example/",
+		"https://user:SEC@RET@a.example/":                "https://…@a.example/",
+		"https:\\\\user:SECRET@a.example/":               "https:\\\\…@a.example/",
+		"ht\ntps://user:SECRET@a.example/":               "://…@a.example/",
+		"ftp://user:SECRET@a.example/":                   "ftp://…@a.example/",
+		"user:SECRET@a.example":                          "…@a.example",
+		"SECRET@a.example":                               "…@a.example",
+		"//user:SECRET@a.example/":                       "//…@a.example/",
+		"https://a b.example/@user":                      "https://a b.example/@user",
+		"https://user:" + long("SECRET") + "@a.example/": "https://…@a.example/",
+	} {
+		_, err := urls.Parse(raw)
+		require.Error(t, err, raw)
+		for _, piece := range []string{"SEC", "RET"} {
+			require.NotContains(t, err.Error(), piece, raw)
+		}
+		refused, ok := errors.AsType[*urls.Error](err)
+		require.True(t, ok)
+		require.Contains(t, refused.Input, want, raw)
+		page, err := urls.Parse("https://b.example/")
+		require.NoError(t, err)
+		if _, err := page.Resolve(raw); err != nil {
+			require.NotContains(t, err.Error(), "SECRET", raw)
+		}
+	}
+}
+
+func long(s string) string { return strings.Repeat(s, 30) }
 
 func TestParseRefuses(t *testing.T) {
 	t.Parallel()

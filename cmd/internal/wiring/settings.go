@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"net/netip"
 	"reflect"
 	"slices"
 	"strings"
@@ -18,14 +19,21 @@ import (
 // envPrefix is that of the environment variables that flags have.
 const envPrefix = "MOSEY"
 
+// Flags are those that every program has.
+type Flags struct {
+	Version kong.VersionFlag `help:"Print the version." env:"-"`
+}
+
 // NewParser makes the parser of a command line. What no flag gives comes from the
 // environment (MOSEY_*), else from files, of which the last wins.
 func NewParser(flags any, env Env, files []string, options ...kong.Option) (*kong.Kong, error) {
 	load := func(r io.Reader) (kong.Resolver, error) { return loadSettings(r, env) }
 	parser, err := kong.New(flags, append([]kong.Option{
 		kong.DefaultEnvars(envPrefix),
+		kong.Vars{"version": Version()},
 		kong.ValueFormatter(helpWithEnv),
 		kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFunc(decodeDuration)),
+		kong.TypeMapper(reflect.TypeFor[netip.Prefix](), kong.MapperFunc(decodeNetwork)),
 		kong.Resolvers(settings{env: env}),
 		kong.Configuration(load, files...),
 	}, options...)...)

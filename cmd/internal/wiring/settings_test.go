@@ -105,12 +105,12 @@ func TestSettingsFile(t *testing.T) {
 		t.Parallel()
 		a, b := netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")
 		for file, want := range map[string][]netip.Prefix{
-			"allow-network: [10.0.0.0/8, 'fd00::/8']\n":            {a, b},
-			"allow-network:\n  - 10.0.0.0/8\n  - 'fd00::/8'\n":     {a, b},
-			"crawl: {allow-network: 10.0.0.0/8}\n":                 {a},
-			"allow-network: []\n":                                  nil,
-			"allow-network: 10.0.0.0/8\nup: {no-worker: true}\n":   {a},
-			"allow-network: 10.0.0.0/8\ncrawl: {contact: a.com}\n": {a},
+			"allow-network: [10.0.0.0/8, 'fd00::/8']\n":                          {a, b},
+			"allow-network:\n  - 10.0.0.0/8\n  - 'fd00::/8'\n":                   {a, b},
+			"crawl: {allow-network: 10.0.0.0/8}\n":                               {a},
+			"allow-network: []\n":                                                nil,
+			"allow-network: 10.0.0.0/8\nup: {no-worker: true}\n":                 {a},
+			"allow-network: 10.0.0.0/8\ncrawl: {contact: 'https://a.example'}\n": {a},
 		} {
 			c, err := parse(t, file, "crawl")
 			require.NoError(t, err, file)
@@ -123,22 +123,22 @@ func TestSettingsFile(t *testing.T) {
 
 	t.Run("HasASectionForEachCommand", func(t *testing.T) {
 		t.Parallel()
-		const file = "contact: all\nno-worker: true\nup: {contact: up only}\n"
+		const file = "contact: all@a.example\nno-worker: true\nup: {contact: up@a.example}\n"
 		c, err := parse(t, file, "up")
 		require.NoError(t, err)
-		require.Equal(t, "up only", c.Up.Contact)
+		require.Equal(t, "up@a.example", c.Up.Contact)
 		require.True(t, c.Up.NoWorker)
 		c, err = parse(t, file, "crawl")
 		require.NoError(t, err, "what only another command knows is not wrong")
-		require.Equal(t, "all", c.Crawl.Contact)
+		require.Equal(t, "all@a.example", c.Crawl.Contact)
 	})
 
 	t.Run("IsOverriddenByTheNext", func(t *testing.T) {
 		t.Parallel()
-		system, own := write(t, "contact: system\nrun: system\ntimeout: 2s\n"), write(t, "contact: own\nrun: own\n")
-		c, err := parseIn(t, nil, []string{system, own}, "--config", write(t, "contact: named\n"), "crawl")
+		system, own := write(t, "contact: system@a.example\nrun: system\ntimeout: 2s\n"), write(t, "contact: own@a.example\nrun: own\n")
+		c, err := parseIn(t, nil, []string{system, own}, "--config", write(t, "contact: named@a.example\n"), "crawl")
 		require.NoError(t, err)
-		require.Equal(t, "named", c.Crawl.Contact)
+		require.Equal(t, "named@a.example", c.Crawl.Contact)
 		require.Equal(t, "own", c.Crawl.Run)
 		require.Equal(t, 2*time.Second, c.Crawl.Timeout)
 	})
@@ -153,7 +153,7 @@ func TestSettingsFile(t *testing.T) {
 			"timeout: 1ms\n":                      {"--timeout 1ms", "want 1s to 10m"},
 			"max-pages: many\n":                   {"--max-pages", `"many"`},
 			"standing: maybe\n":                   {"--standing", `"maybe"`},
-			"allow-network: 10.0.0.0\n":           {"--allow-network", `"10.0.0.0"`},
+			"allow-network: 10.0.0\n":             {"--allow-network", `"10.0.0" is not a network`},
 			"dleay: 10s\n":                        {"settings file", `"dleay"`},
 			"dleay: 10s\ncontcat: x\n":            {`"dleay"`, `"contcat"`},
 			"crawl:\n  dleay: 10s\n":              {"settings file", "crawl", `"dleay"`},
@@ -196,35 +196,35 @@ func TestSettingsEnvironment(t *testing.T) {
 
 	t.Run("StandsBetweenFlagAndFile", func(t *testing.T) {
 		t.Parallel()
-		env := wiring.Env{"MOSEY_CONTACT=environment", "MOSEY_DELAY=2s", "MOSEY_ALLOW_NETWORK=10.0.0.0/8,10.0.0.0/16"}
-		file := write(t, "contact: file\nallow-network: fd00::/8\ncrawl: {delay: 1s, run: file}\n")
+		env := wiring.Env{"MOSEY_CONTACT=environment@a.example", "MOSEY_DELAY=2s", "MOSEY_ALLOW_NETWORK=10.0.0.0/8,10.0.0.0/16"}
+		file := write(t, "contact: file@a.example\nallow-network: fd00::/8\ncrawl: {delay: 1s, run: file}\n")
 		c, err := parseIn(t, env, []string{file}, "crawl")
 		require.NoError(t, err)
-		require.Equal(t, "environment", c.Crawl.Contact)
+		require.Equal(t, "environment@a.example", c.Crawl.Contact)
 		require.Equal(t, 2*time.Second, *c.Crawl.Delay)
 		require.Len(t, c.Crawl.AllowNetwork, 2)
 		require.Equal(t, "file", c.Crawl.Run)
-		c, err = parseIn(t, env, []string{file}, "crawl", "--contact=flag", "--delay=3s")
+		c, err = parseIn(t, env, []string{file}, "crawl", "--contact=flag@a.example", "--delay=3s")
 		require.NoError(t, err)
-		require.Equal(t, "flag", c.Crawl.Contact)
+		require.Equal(t, "flag@a.example", c.Crawl.Contact)
 		require.Equal(t, 3*time.Second, *c.Crawl.Delay)
 	})
 
 	t.Run("NamesAFurtherFile", func(t *testing.T) {
 		t.Parallel()
-		env := wiring.Env{"MOSEY_CONFIG=" + write(t, "contact: of the environment's\n")}
+		env := wiring.Env{"MOSEY_CONFIG=" + write(t, "contact: environment@a.example\n")}
 		c, err := parseIn(t, env, nil, "crawl")
 		require.NoError(t, err)
-		require.Equal(t, "of the environment's", c.Crawl.Contact)
-		c, err = parseIn(t, env, nil, "--config", write(t, "contact: of the flag's\n"), "crawl")
+		require.Equal(t, "environment@a.example", c.Crawl.Contact)
+		c, err = parseIn(t, env, nil, "--config", write(t, "contact: flag@a.example\n"), "crawl")
 		require.NoError(t, err)
-		require.Equal(t, "of the flag's", c.Crawl.Contact)
+		require.Equal(t, "flag@a.example", c.Crawl.Contact)
 	})
 
 	t.Run("IsRefusedByTheVariablesName", func(t *testing.T) {
 		t.Parallel()
 		for variable, bad := range map[string]string{
-			"MOSEY_DELAY": "10", "MOSEY_TIMEOUT": "1", "MOSEY_MAX_PAGES": "many", "MOSEY_ALLOW_NETWORK": "10.0.0.0",
+			"MOSEY_DELAY": "10", "MOSEY_TIMEOUT": "1", "MOSEY_MAX_PAGES": "many", "MOSEY_ALLOW_NETWORK": "10.0.0",
 		} {
 			_, err := parseIn(t, wiring.Env{variable + "=" + bad}, nil, "crawl")
 			require.ErrorContains(t, err, variable)
@@ -238,9 +238,9 @@ func TestSettingsEnvironment(t *testing.T) {
 
 	t.Run("CountsAsUnsetWhereEmpty", func(t *testing.T) {
 		t.Parallel()
-		c, err := parseIn(t, wiring.Env{"MOSEY_CONTACT=", "MOSEY_DELAY="}, []string{write(t, "contact: file\n")}, "crawl")
+		c, err := parseIn(t, wiring.Env{"MOSEY_CONTACT=", "MOSEY_DELAY="}, []string{write(t, "contact: file@a.example\n")}, "crawl")
 		require.NoError(t, err)
-		require.Equal(t, "file", c.Crawl.Contact)
+		require.Equal(t, "file@a.example", c.Crawl.Contact)
 	})
 
 	t.Run("IsNotTheProcesss", func(t *testing.T) {

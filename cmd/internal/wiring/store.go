@@ -46,7 +46,7 @@ func Migrate(ctx context.Context, url string) (schema db.Schema, applied int, er
 
 // describe makes one line, with a remedy, of a database that cannot be opened.
 func describe(err error) error {
-	if _, ok := errors.AsType[*pgconn.ParseConfigError](err); ok {
+	if errors.Is(err, db.ErrURL) {
 		return Usagef("%w: want a URL such as postgres://mosey@localhost:5432/mosey", err)
 	}
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {

@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net/netip"
 	"os"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -28,28 +27,13 @@ import (
 	"github.com/mosey-web/mosey/workflows"
 )
 
-// Version is the crawler's version in its User-Agent, set by the release build:
-// -ldflags "-X github.com/mosey-web/mosey/cmd/internal/wiring.Version=1.2.3".
-var Version = ""
-
-// version is Version, or the module's where Go knows it.
-func version() string {
-	if Version != "" {
-		return Version
-	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	return "dev"
-}
-
 // FetchFlags are the settings of a worker's requests. They belong to the worker,
 // not to a run: who starts a run must not be able to open a network.
 type FetchFlags struct {
 	UserAgent       string         `help:"User-Agent to send; its first word is the name robots.txt is read for. Default: mosey/VERSION and the contact." placeholder:"TEXT"`
 	Contact         string         `help:"Address where site owners reach you, a URL or mail address, sent with each request." placeholder:"URL|MAIL"`
 	DNSServer       []string       `name:"dns-server" help:"Name server to ask instead of the system's. Repeatable: another is asked when one fails." placeholder:"HOST:PORT"`
-	AllowNetwork    []netip.Prefix `help:"Private network that may be crawled, such as 10.0.0.0/8. Repeatable." placeholder:"CIDR"`
+	AllowNetwork    []netip.Prefix `help:"Private network or address that may be crawled, such as 10.0.0.0/8. Repeatable." placeholder:"CIDR"`
 	FrontEnds       string         `name:"front-ends" help:"File of networks of shared front ends, one CIDR a line: --ip-delay and --subnet-delay do not hold there." placeholder:"FILE"`
 	MalformedRobots string         `name:"malformed-robots" help:"What a robots.txt that cannot be understood does: disallow or allow." enum:"disallow,allow" default:"disallow" placeholder:"disallow|allow"`
 	Timeout         time.Duration  `help:"Longest time one request may take." default:"30s" placeholder:"DURATION"`
@@ -61,7 +45,7 @@ func (f FetchFlags) Agent() string {
 	if f.UserAgent != "" {
 		return f.UserAgent
 	}
-	agent := crawl.ProductToken + "/" + version()
+	agent := crawl.ProductToken + "/" + Version()
 	if f.Contact != "" {
 		agent += " (+" + f.Contact + ")"
 	}
@@ -73,6 +57,9 @@ func (f FetchFlags) Validate() error {
 	var errs []error
 	if _, err := crawl.AgentOf(f.Agent()); err != nil {
 		errs = append(errs, fmt.Errorf("--user-agent: %w", err))
+	}
+	if err := checkContact(f.Contact); err != nil {
+		errs = append(errs, err)
 	}
 	if f.Timeout < time.Second || f.Timeout > 10*time.Minute {
 		errs = append(errs, fmt.Errorf("--timeout %s: want 1s to 10m", f.Timeout))
@@ -172,7 +159,7 @@ func identity() string {
 	if err != nil {
 		host = "unknown"
 	}
-	return fmt.Sprintf("mosey/%s %d@%s", version(), os.Getpid(), host)
+	return fmt.Sprintf("mosey/%s %d@%s", Version(), os.Getpid(), host)
 }
 
 // stopTimeout lets requests in flight end before the worker does.

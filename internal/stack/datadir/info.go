@@ -24,7 +24,7 @@ type Info struct {
 	// Transient is true for a holder that gives the directory up by itself in a
 	// moment, as a command does that only looks something up.
 	Transient bool `json:"transient,omitempty"`
-	// DatabaseURL connects to the Postgres, password included.
+	// DatabaseURL connects to the Postgres. It names the file that has the password.
 	DatabaseURL string `json:"database_url,omitempty"`
 	// TemporalAddress is the host:port of Temporal's gRPC frontend.
 	TemporalAddress string `json:"temporal_address,omitempty"`

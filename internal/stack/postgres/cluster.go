@@ -146,26 +146,42 @@ func ensurePassword(dir string, user account) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	return replaceFile(path, rand.Text()+"\n", user)
+}
+
+// writePassFile brings the passfile up to date with the password.
+func writePassFile(dir string, user account) error {
+	content, err := os.ReadFile(passwordFile(dir))
+	if err != nil {
+		return fmt.Errorf("read the password of the database: %w", err)
+	}
+	password := strings.TrimSpace(string(content))
+	if password == "" {
+		return fmt.Errorf("the password file %s is empty", passwordFile(dir))
+	}
+	escaped := strings.NewReplacer(`\`, `\\`, ":", `\:`).Replace(password)
+	line := "*:*:*:" + role + ":" + escaped + "\n"
+	path := passFile(dir)
+	if present, err := os.ReadFile(path); err == nil && string(present) == line {
+		return nil
+	}
+	if err := replaceFile(path, line, user); err != nil {
+		return fmt.Errorf("write the password for clients of the database: %w", err)
+	}
+	return nil
+}
+
+// replaceFile writes a file that the account alone can read. Who reads it meanwhile
+// sees the old one or the new.
+func replaceFile(path, text string, user account) error {
 	temp := path + ".tmp"
-	if err := writeDurably(temp, rand.Text()+"\n"); err != nil {
+	if err := writeDurably(temp, text); err != nil {
 		return err
 	}
 	if err := user.own(temp); err != nil {
 		return err
 	}
 	return os.Rename(temp, path)
-}
-
-func readPassword(dir string) (string, error) {
-	content, err := os.ReadFile(passwordFile(dir))
-	if err != nil {
-		return "", fmt.Errorf("read the password of the database: %w", err)
-	}
-	password := strings.TrimSpace(string(content))
-	if password == "" {
-		return "", fmt.Errorf("the password file %s is empty", passwordFile(dir))
-	}
-	return password, nil
 }
 
 // initialise makes a cluster in an empty directory. The collation is C: that of

@@ -65,6 +65,10 @@ func passwordFile(dir string) string {
 	return filepath.Join(clusterDir(dir), "password")
 }
 
+// passFile holds the password as clients of Postgres read it (libpq's passfile):
+// addresses name it in place of the password.
+func passFile(dir string) string { return filepath.Join(clusterDir(dir), "pgpass") }
+
 func logPath(dir string) string { return filepath.Join(dir, "postgres.log") }
 
 // tunables are written once, to the configuration file of a new cluster, where

@@ -69,9 +69,10 @@ func (e endpoint) settings() []string {
 	}
 }
 
-// url is for pgx and for libpq alike.
-func (e endpoint) url(password, database string) string {
-	query := url.Values{"sslmode": {"disable"}}
+// url is for pgx and for libpq alike. It names the file that has the password, so
+// that it may be printed.
+func (e endpoint) url(passFile, database string) string {
+	query := url.Values{"sslmode": {"disable"}, "passfile": {passFile}}
 	host := net.JoinHostPort("127.0.0.1", strconv.Itoa(e.port))
 	if e.socketDir != "" {
 		host = ""
@@ -80,7 +81,7 @@ func (e endpoint) url(password, database string) string {
 	}
 	u := url.URL{
 		Scheme:   "postgres",
-		User:     url.UserPassword(role, password),
+		User:     url.User(role),
 		Host:     host,
 		Path:     "/" + database,
 		RawQuery: query.Encode(),

@@ -19,7 +19,6 @@ type Server struct {
 	binaries binaries
 	user     account
 	endpoint endpoint
-	password string
 
 	// ended is closed when no postmaster runs and none will be started.
 	ended chan struct{}
@@ -50,8 +49,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	password, err := readPassword(cfg.Dir)
-	if err != nil {
+	if err := writePassFile(cfg.Dir, user); err != nil {
 		return nil, err
 	}
 	where, err := chooseEndpoint(ctx, cfg.Dir)
@@ -64,7 +62,6 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		binaries: found,
 		user:     user,
 		endpoint: where,
-		password: password,
 		ended:    make(chan struct{}),
 		quit:     quit,
 	}
@@ -96,8 +93,13 @@ func (s *Server) markUp() error {
 }
 
 // URL connects to the database as its owner. It stays the same while the server
-// runs, restarts of the postmaster included.
-func (s *Server) URL() string { return s.endpoint.url(s.password, database) }
+// runs, restarts of the postmaster included. It holds no password but names the
+// file that does, which only the owner of the data directory can read.
+func (s *Server) URL() string { return s.url(database) }
+
+func (s *Server) url(database string) string {
+	return s.endpoint.url(passFile(s.cfg.Dir), database)
+}
 
 // Exited is closed when Postgres has ended for good, after Stop.
 func (s *Server) Exited() <-chan struct{} { return s.ended }
@@ -195,7 +197,7 @@ func (s *Server) tryDatabase(ctx context.Context) (done bool, err error) {
 			"(%w): put back the file that belongs to it",
 			passwordFile(s.cfg.Dir), err)
 	case invalidCatalogName:
-		err := connect(ctx, s.endpoint.url(s.password, "postgres"),
+		err := connect(ctx, s.url("postgres"),
 			"CREATE DATABASE "+database)
 		if errors.As(err, &refused) && refused.Code != duplicateDatabase {
 			return true, fmt.Errorf("create database: %w", err)

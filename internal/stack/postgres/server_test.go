@@ -171,7 +171,9 @@ func TestServer(t *testing.T) {
 				"SELECT current_setting($1, true)", name).Scan(&got), name)
 			require.Equal(t, want, got, name)
 		}
-		wrong := server.endpoint.url("wrong", database)
+		wrongFile := filepath.Join(t.TempDir(), "pgpass")
+		require.NoError(t, os.WriteFile(wrongFile, []byte("*:*:*:mosey:wrong\n"), 0o600))
+		wrong := server.endpoint.url(wrongFile, database)
 		require.ErrorContains(t, connect(t.Context(), wrong, ""), invalidPassword)
 	})
 
@@ -183,6 +185,26 @@ func TestServer(t *testing.T) {
 		server := start(t, b.cfg)
 		require.Contains(t, server.URL(), "@127.0.0.1:")
 		execute(t, server.URL(), "CREATE TABLE kept AS SELECT 1")
+	})
+
+	t.Run("KeepsThePasswordOutOfItsURL", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t)
+		first := start(t, b.cfg)
+		password, err := os.ReadFile(passwordFile(b.cfg.Dir))
+		require.NoError(t, err)
+		require.NotContains(t, first.URL(), strings.TrimSpace(string(password)))
+		stat, err := os.Stat(passFile(b.cfg.Dir))
+		require.NoError(t, err)
+		require.Equal(t, fs.FileMode(0o600), stat.Mode().Perm())
+		stop(t, first)
+		// as a directory of an earlier Mosey, and with a password of any characters
+		require.NoError(t, os.Remove(passFile(b.cfg.Dir)))
+		second := start(t, b.cfg)
+		execute(t, second.URL(), `ALTER ROLE mosey PASSWORD 'a:b\c@d/e'`)
+		stop(t, second)
+		require.NoError(t, os.WriteFile(passwordFile(b.cfg.Dir), []byte(`a:b\c@d/e`), 0o600))
+		execute(t, start(t, b.cfg).URL(), "SELECT 1")
 	})
 
 	t.Run("RefusesThePasswordOfAnother", func(t *testing.T) {

@@ -1,0 +1,41 @@
+package urls
+
+import (
+	"errors"
+	"strings"
+
+	"golang.org/x/net/publicsuffix"
+)
+
+// ParseSeed is [Parse] for what a person writes: a host without a scheme, perhaps with
+// a port and a path, is a page of https, as in "example.org/blog".
+func ParseSeed(raw string) (URL, error) {
+	u, err := Parse(raw)
+	if err == nil || !errors.Is(err, ErrScheme) || strings.Contains(raw, "://") {
+		return u, err
+	}
+	text := clean(raw)
+	if text == "" || strings.IndexByte(`/\?#.`, text[0]) >= 0 {
+		return u, err
+	}
+	bare, reason := parseAbsolute("https://" + text)
+	switch host := bare.Host(); {
+	case errors.Is(reason, ErrUserinfo):
+		return URL{}, refuse(raw, reason)
+	case reason != nil, !strings.ContainsAny(host, ".:") && host != "localhost":
+		return u, err
+	}
+	return bare, nil
+}
+
+// IsRegistered reports whether the host is below a public suffix on the list that is
+// compiled in, or is an IP address: that it is meant for a host, and not for a file
+// such as seeds.txt.
+func (u URL) IsRegistered() bool {
+	host := u.Host()
+	if last := host[strings.LastIndexByte(host, '.')+1:]; strings.Contains(host, ":") || last != "" && isDigit(last[0]) {
+		return true
+	}
+	suffix, icann := publicsuffix.PublicSuffix(host)
+	return suffix != host && (icann || strings.Contains(suffix, "."))
+}
