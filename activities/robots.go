@@ -185,7 +185,7 @@ func (f *originFetch) redirected(ctx context.Context, x *request.Exchange) error
 
 // failing notes that robots.txt could not be read; settle knows for how long.
 func (f *originFetch) failing(ctx context.Context, why string) error {
-	f.res = FetchRobotsResult{Detail: request.CleanText(why, robotsReasonMax)}
+	f.res = FetchRobotsResult{Detail: crawl.CleanText(why, robotsReasonMax)}
 	f.trouble = errUnreachable
 	if f.stored.Failing <= robotsGiveUp || f.holdsCopy() {
 		return nil

@@ -9,7 +9,6 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/politeness"
 	"github.com/mosey-web/mosey/crawl/urls"
-	"github.com/mosey-web/mosey/internal/request"
 )
 
 // SeedStore is the rows of seeds.
@@ -95,7 +94,7 @@ func (a *Activities) storeChunk(ctx context.Context, run crawl.Run, staged []cra
 		u, err := urls.Parse(s.URL)
 		if err != nil {
 			res.Refused++
-			res.Example = request.CleanText(err.Error(), seedExampleMax)
+			res.Example = crawl.CleanText(err.Error(), seedExampleMax)
 			continue
 		}
 		parsed = append(parsed, u)

@@ -78,6 +78,44 @@ type Attempt struct {
 	Login bool `json:"-"`
 }
 
+// bareRobotsFresh is how long a robots.txt that could not be stored is not asked for
+// again: as long as one holds.
+const bareRobotsFresh = 24 * time.Hour
+
+// Bare is the attempt without all that its answer said: what the guard, the totals
+// and an audit need, and nothing that the database could refuse. A robots.txt of
+// which that is left forbids everything.
+func (a Attempt) Bare(why string) Attempt {
+	a.Error = CleanText("the database refused the rest of the record: "+why, attemptErrorMax)
+	a.ContentType, a.VerdictReason, a.Unchanged = "", "", ""
+	a.Charges, a.Links, a.Follow, a.FollowKnown = nil, nil, nil, nil
+	if a.Page != nil {
+		page := PageUpdate{Failed: a.Page.Failed}
+		if a.Page.Visit != nil {
+			page.Visit = &VisitUpdate{}
+		}
+		a.Page = &page
+	}
+	if a.Robots != nil {
+		a.Robots = &Robots{
+			Origin: a.Robots.Origin, Domain: a.Robots.Domain, Agent: a.Robots.Agent, CrawlDelay: a.Robots.CrawlDelay,
+			Verdict: RobotsUnreachable, Failed: true, Fresh: Millis(bareRobotsFresh),
+			Reason: "it was answered, but could not be stored: nothing is fetched until it can be read",
+		}
+	}
+	return a
+}
+
+// attemptErrorMax bounds Attempt.Error, in bytes.
+const attemptErrorMax = 1000
+
+// Clean is the attempt with an error that is fit to store and to show, wherever its
+// parts come from. Its other texts are cleaned where they are read.
+func (a Attempt) Clean() Attempt {
+	a.Error, a.VerdictReason = CleanText(a.Error, attemptErrorMax), CleanText(a.VerdictReason, attemptErrorMax)
+	return a
+}
+
 // Span is a duration that documents write as whole milliseconds, rounded to the
 // nearest.
 type Span time.Duration

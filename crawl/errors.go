@@ -11,6 +11,9 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrInvalid says that an input was refused; the message says which and why.
 	ErrInvalid = errors.New("invalid input")
+	// ErrRefused says that the database does not take a value, now or ever: another
+	// try with the same is of no use.
+	ErrRefused = errors.New("refused by the database")
 )
 
 // shorten cuts what an error quotes to limit bytes, the middle left out.

@@ -3,6 +3,7 @@ package db
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -24,9 +25,18 @@ func translate(op string, err error) error {
 		return nil
 	case errors.Is(err, pgx.ErrNoRows):
 		return fmt.Errorf("%s: %w", op, crawl.ErrNotFound)
+	case isRefusal(err):
+		return fmt.Errorf("%s: %w: %w", op, crawl.ErrRefused, err)
 	default:
 		return fmt.Errorf("%s: %w", op, err)
 	}
+}
+
+// isRefusal reports whether Postgres does not take a value: the SQLSTATE classes of
+// data exceptions (22) and of violated constraints (23).
+func isRefusal(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && (strings.HasPrefix(pg.Code, "22") || strings.HasPrefix(pg.Code, "23"))
 }
 
 // isConflict reports whether running the transaction again may succeed.

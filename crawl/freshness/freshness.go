@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/urls"
@@ -188,17 +190,14 @@ func date(h http.Header, answered time.Time) time.Time {
 }
 
 // entityTag is a tag (RFC 9110 §8.8.3) that may be sent back; empty where it is
-// malformed or too long.
+// malformed or too long, or not UTF-8: it is stored as text, and would come back
+// as another tag.
 func entityTag(tag string) string {
 	opaque, quoted := strings.CutPrefix(strings.TrimPrefix(tag, "W/"), `"`)
 	opaque, closed := strings.CutSuffix(opaque, `"`)
-	if !quoted || !closed || len(tag) > etagMax {
+	if !quoted || !closed || len(tag) > etagMax || !utf8.ValidString(tag) ||
+		strings.ContainsFunc(opaque, func(r rune) bool { return r == ' ' || r == '"' || unicode.IsControl(r) }) {
 		return ""
-	}
-	for i := range len(opaque) {
-		if c := opaque[i]; c <= ' ' || c == '"' || c == 0x7f {
-			return ""
-		}
 	}
 	return tag
 }

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"io"
 	"net"
-	"strings"
 	"syscall"
 	"time"
-	"unicode/utf8"
+
+	"github.com/mosey-web/mosey/crawl"
 )
 
 // Kind is the class of a failure. Its values are stored and shown, and so
@@ -93,21 +93,14 @@ type Error struct {
 	Status int
 }
 
-// Error gives kind, message and cause: valid UTF-8 of at most 512 bytes.
+// Error gives kind, message and cause, of at most 512 bytes, fit to store and to
+// show: the names in a certificate, for one, are the site's.
 func (e *Error) Error() string {
 	text := "fetch: " + string(e.Kind) + ": " + e.Msg
 	if e.Err != nil {
 		text += ": " + e.Err.Error()
 	}
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) <= maxErrorLength {
-		return text
-	}
-	cut := maxErrorLength
-	for !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return text[:cut]
+	return crawl.CleanText(text, maxErrorLength)
 }
 
 // Is tells whether target is the error's Kind.

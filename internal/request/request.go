@@ -175,7 +175,11 @@ const (
 
 // Record closes an attempt. The request has been made, so neither a cancelled
 // caller nor a database that is away for a while may keep it from being recorded.
+// One that the database refuses is recorded without what the answer said: another
+// request would have the same answer.
 func (c *Client) Record(ctx context.Context, at crawl.Attempt) (crawl.Recorded, error) {
+	at = at.Clean()
+	bare := false
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordSpan)
 	defer cancel()
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, recordPauseMax) {
@@ -189,6 +193,10 @@ func (c *Client) Record(ctx context.Context, at crawl.Attempt) (crawl.Recorded, 
 		}
 		at.Ended = rec.Ended
 		c.Warn(ctx, "could not record an attempt", "crawl", at.CrawlID, "error", err)
+		if errors.Is(err, crawl.ErrRefused) && !bare {
+			at, bare = at.Bare(err.Error()), true
+			continue
+		}
 		timer := time.NewTimer(pause)
 		select {
 		case <-timer.C:

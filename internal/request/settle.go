@@ -47,7 +47,7 @@ func answered(x *Exchange) {
 	if at.StatusCode == 0 {
 		at.Error = fmt.Sprintf("answered with the unknown status %d", resp.Status)
 	}
-	at.ContentType = CleanText(resp.ContentType, contentTypeMax)
+	at.ContentType = crawl.CleanText(resp.ContentType, contentTypeMax)
 	at.Bytes, at.Duration, at.EndedAt = resp.WireBytes, crawl.Span(resp.Total), resp.EndedAt
 	if Overloaded(resp.Status) {
 		x.Trouble = politeness.TroubleServer
@@ -132,13 +132,4 @@ func retryAfter(resp *fetch.Response) (time.Duration, bool) {
 		now = date
 	}
 	return politeness.ParseRetryAfter(resp.Header.Get("Retry-After"), now)
-}
-
-// CleanText makes foreign text fit to store: valid UTF-8 without NUL, of at most
-// limit bytes.
-func CleanText(s string, limit int) string {
-	if len(s) > limit {
-		s = s[:limit]
-	}
-	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "")
 }

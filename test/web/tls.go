@@ -134,7 +134,8 @@ func (a authority) leaf(s *site, now time.Time) (tls.Certificate, error) {
 	case TLSSelfSigned:
 		a = authority{cert: template, key: key}
 	case TLSWrongHost:
-		template.DNSNames = []string{"elsewhere." + s.Host}
+		// a hostile certificate names itself with an escape sequence and a NUL
+		template.DNSNames = []string{"\x1b[31melsewhere\x00." + s.Host}
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, key.Public(), a.key)
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, err

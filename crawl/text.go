@@ -1,0 +1,34 @@
+package crawl
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// CleanText makes text from elsewhere fit to store and to show: valid UTF-8 of at
+// most limit bytes, cut between characters. Line ends and tabs become spaces. Other
+// control characters are dropped, since Postgres refuses NUL and terminals obey
+// escapes, and so are the marks that have a line read in another order.
+func CleanText(text string, limit int) string {
+	var b strings.Builder
+	for _, r := range text { // an octet that is no UTF-8 is U+FFFD
+		switch {
+		case unicode.IsControl(r) && unicode.IsSpace(r), r == '\u2028', r == '\u2029':
+			r = ' '
+		case unicode.IsControl(r), reorders(r):
+			continue
+		}
+		if b.Len()+utf8.RuneLen(r) > limit {
+			break
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// reorders reports whether a character is one of those that embed, override or
+// isolate a direction of writing.
+func reorders(r rune) bool {
+	return '\u202a' <= r && r <= '\u202e' || '\u2066' <= r && r <= '\u2069'
+}
