@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"fmt"
 	"io/fs"
 	"testing"
 	"testing/fstest"
@@ -33,7 +34,16 @@ func program(t *testing.T, changes map[string]string) fstest.MapFS {
 // newer is a later program, one migration ahead.
 func newer(t *testing.T, migration string) fstest.MapFS {
 	t.Helper()
-	return program(t, map[string]string{"migrations/00002_later.sql": "-- +goose Up\n" + migration})
+	name := fmt.Sprintf("migrations/%05d_later.sql", known(t)+1)
+	return program(t, map[string]string{name: "-- +goose Up\n" + migration})
+}
+
+// known is the newest schema that this program knows.
+func known(t *testing.T) int64 {
+	t.Helper()
+	migrations, err := fs.Glob(db.Files, "migrations/*.sql")
+	require.NoError(t, err)
+	return int64(len(migrations))
 }
 
 func TestCompatibility(t *testing.T) {
@@ -54,7 +64,7 @@ func TestCompatibility(t *testing.T) {
 		require.Equal(t, 1, applied)
 		schema, err := db.SchemaOf(t.Context(), owner.Pool())
 		require.NoError(t, err)
-		require.Equal(t, db.Schema{Current: 2, Known: 1, Oldest: 1}, schema)
+		require.Equal(t, db.Schema{Current: known(t) + 1, Known: known(t), Oldest: 1}, schema)
 		require.NoError(t, schema.Check())
 
 		b := worker(t, url)
@@ -67,7 +77,7 @@ func TestCompatibility(t *testing.T) {
 		b := setup(t, crawl.Settings{})
 		schema, err := db.SchemaFiles(t.Context(), b.Pool(), newer(t, "CREATE TABLE later (id bigint);"))
 		require.NoError(t, err)
-		require.Equal(t, db.Schema{Current: 1, Known: 2, Oldest: 1}, schema)
+		require.Equal(t, db.Schema{Current: known(t), Known: known(t) + 1, Oldest: 1}, schema)
 		require.ErrorIs(t, schema.Check(), crawl.ErrInvalid)
 		require.ErrorContains(t, schema.Check(), "run mosey migrate")
 	})
@@ -75,11 +85,11 @@ func TestCompatibility(t *testing.T) {
 	t.Run("AProgramOlderThanServedIsRefused", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, crawl.Settings{})
-		_, err := db.MigrateFiles(t.Context(), b.Pool(), newer(t, "UPDATE schema_compatibility SET oldest = 2;"))
+		_, err := db.MigrateFiles(t.Context(), b.Pool(), newer(t, fmt.Sprintf("UPDATE schema_compatibility SET oldest = %d;", known(t)+1)))
 		require.NoError(t, err)
 		schema, err := db.SchemaOf(t.Context(), b.Pool())
 		require.NoError(t, err)
-		require.Equal(t, db.Schema{Current: 2, Known: 1, Oldest: 2}, schema)
+		require.Equal(t, db.Schema{Current: known(t) + 1, Known: known(t), Oldest: known(t) + 1}, schema)
 		require.ErrorIs(t, schema.Check(), crawl.ErrInvalid)
 		require.ErrorContains(t, schema.Check(), "use a newer Mosey")
 	})

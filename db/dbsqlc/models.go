@@ -321,6 +321,7 @@ type Page struct {
 	FailedAt     *time.Time
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
+	Duplicate    bool
 }
 
 type PageCrawl struct {
@@ -443,10 +444,14 @@ type StagedSeed struct {
 }
 
 type UrlPattern struct {
-	Domain     string
-	Pattern    string
-	Seen       int32
-	Duplicates int32
-	Recent     []int64
-	UpdatedAt  time.Time
+	Domain       string
+	Pattern      string
+	Seen         int32
+	Duplicates   int32
+	Recent       []int64
+	UpdatedAt    time.Time
+	Copies       int32
+	RunID        *int64
+	Shared       []byte
+	Fingerprints []byte
 }

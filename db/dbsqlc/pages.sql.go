@@ -87,7 +87,7 @@ func (q *Queries) PageCrawls(ctx context.Context, arg PageCrawlsParams) ([]PageC
 }
 
 const pageGet = `-- name: PageGet :one
-SELECT id, url, domain, origin, kind, status, language, signals, noindex, nofollow, usage, patterns, etag, last_modified, fresh_until, content_hash, simhash, trap, trap_evidence, fetched_at, failed_at, created_at, updated_at FROM pages WHERE domain = $1 AND url = $2
+SELECT id, url, domain, origin, kind, status, language, signals, noindex, nofollow, usage, patterns, etag, last_modified, fresh_until, content_hash, simhash, trap, trap_evidence, fetched_at, failed_at, created_at, updated_at, duplicate FROM pages WHERE domain = $1 AND url = $2
 `
 
 type PageGetParams struct {
@@ -122,6 +122,7 @@ func (q *Queries) PageGet(ctx context.Context, arg PageGetParams) (Page, error) 
 		&i.FailedAt,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.Duplicate,
 	)
 	return i, err
 }
