@@ -18,6 +18,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/politeness"
 	"github.com/mosey-web/mosey/internal/extract"
 	"github.com/mosey-web/mosey/internal/fetch"
+	"github.com/mosey-web/mosey/internal/network"
 	"github.com/mosey-web/mosey/internal/request"
 	"github.com/mosey-web/mosey/internal/ruling"
 )
@@ -62,6 +63,9 @@ type Config struct {
 	MaxFetches int
 	// FrontEnds are networks of shared front ends, whose addresses are not paced.
 	FrontEnds politeness.Networks
+	// Network tells outages of this machine's network from sites that cannot be
+	// reached. Defaults to a monitor of its own.
+	Network *network.Monitor
 	// RequestTimeout is the longest that one request can take, as the Fetcher
 	// limits it. Defaults to 30 s.
 	RequestTimeout time.Duration
@@ -104,6 +108,9 @@ func New(cfg Config) (*Activities, error) {
 	if cfg.RequestTimeout <= 0 {
 		cfg.RequestTimeout = fetch.TotalTimeoutDefault
 	}
+	if cfg.Network == nil {
+		cfg.Network = network.New(network.Config{Jitter: rand.Float64})
+	}
 	rulings, err := ruling.New(cfg.Store)
 	if err != nil {
 		return nil, err
@@ -111,6 +118,7 @@ func New(cfg Config) (*Activities, error) {
 	requests, err := request.New(request.Config{
 		Store: cfg.Store, Fetcher: cfg.Fetcher, Resolver: cfg.Resolver, MaxFetches: cfg.MaxFetches,
 		FrontEnds: cfg.FrontEnds, Timeout: cfg.RequestTimeout, Jitter: rand.Float64, Warn: warn,
+		Network: cfg.Network,
 	})
 	if err != nil {
 		return nil, err

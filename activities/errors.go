@@ -7,6 +7,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/internal/network"
 )
 
 // Types of the application errors that activities return. They are part of the
@@ -14,6 +15,9 @@ import (
 const (
 	// TypeSiteTrouble: the site answered with trouble; try again after the delay.
 	TypeSiteTrouble = "SiteTrouble"
+	// TypeNetworkDown: this machine's network seems to be down; try again after the
+	// delay, here or elsewhere.
+	TypeNetworkDown = "NetworkDown"
 	// TypeBadInput: the input is wrong and trying again cannot help.
 	TypeBadInput = "BadInput"
 )
@@ -25,6 +29,19 @@ func siteTrouble(what string, delay time.Duration) error {
 	return temporal.NewApplicationErrorWithOptions(what, TypeSiteTrouble, temporal.ApplicationErrorOptions{
 		// zero would mean "not set"
 		NextRetryDelay: max(delay, time.Millisecond),
+		Category:       temporal.ApplicationErrorCategoryBenign,
+	})
+}
+
+// orNetworkDown makes an outage of this machine's network an error that carries the
+// wait, and leaves other errors as they are.
+func orNetworkDown(err error) error {
+	down, ok := errors.AsType[*network.Down](err)
+	if !ok {
+		return err
+	}
+	return temporal.NewApplicationErrorWithOptions(down.Error(), TypeNetworkDown, temporal.ApplicationErrorOptions{
+		NextRetryDelay: down.RetryIn,
 		Category:       temporal.ApplicationErrorCategoryBenign,
 	})
 }

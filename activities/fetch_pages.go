@@ -111,7 +111,7 @@ func (a *Activities) FetchPages(ctx context.Context, in FetchPagesInput) (FetchP
 	if err == nil && b.res.Next != StepFinish {
 		err = a.keepClaim(ctx, in.Domain, time.Duration(b.res.Wait))
 	}
-	return b.res, err
+	return b.res, orNetworkDown(err)
 }
 
 // keepClaim renews a domain's claim if it would run out during a wait.

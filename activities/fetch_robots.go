@@ -96,7 +96,7 @@ func (a *Activities) FetchRobots(ctx context.Context, in FetchRobotsInput) (Fetc
 	if err == nil {
 		err = a.keepClaim(ctx, in.Domain, time.Duration(res.Wait))
 	}
-	return res, err
+	return res, orNetworkDown(err)
 }
 
 func (a *Activities) newOriginFetch(ctx context.Context, in FetchRobotsInput) (*originFetch, error) {

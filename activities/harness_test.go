@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math/rand/v2"
 	"net/netip"
 	"os"
 	"slices"
@@ -28,6 +29,7 @@ import (
 	"github.com/mosey-web/mosey/db/dbtest"
 	"github.com/mosey-web/mosey/internal/dns"
 	"github.com/mosey-web/mosey/internal/fetch"
+	"github.com/mosey-web/mosey/internal/network"
 	"github.com/mosey-web/mosey/test/web"
 )
 
@@ -71,8 +73,10 @@ type options struct {
 	maxFetches     int
 	allowMalformed bool
 	allow          netip.Prefix
-	resolve        func(activities.Resolver) activities.Resolver
-	wrap           func(activities.Fetcher) activities.Fetcher
+	// network is a monitor that spares no site alone, unless it is set
+	network *network.Monitor
+	resolve func(activities.Resolver) activities.Resolver
+	wrap    func(activities.Fetcher) activities.Fetcher
 }
 
 func setup(t *testing.T, o options) *testBundle {
@@ -145,8 +149,11 @@ func (b *testBundle) worker(t *testing.T, o options) *activities.Activities {
 	if o.resolve != nil {
 		resolver = o.resolve(server)
 	}
+	if o.network == nil {
+		o.network = network.New(network.Config{Jitter: rand.Float64, Patience: 100 * time.Millisecond, Doubt: -1})
+	}
 	acts, err := activities.New(activities.Config{
-		Store: b.store, Fetcher: fetcher, Resolver: resolver, Starter: b.starter, Agent: agent,
+		Network: o.network, Store: b.store, Fetcher: fetcher, Resolver: resolver, Starter: b.starter, Agent: agent,
 		Logger: slog.New(slog.DiscardHandler), RequestTimeout: o.limits.TotalTimeout, MaxFetches: o.maxFetches,
 		AllowMalformed: o.allowMalformed,
 	})

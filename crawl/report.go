@@ -56,6 +56,8 @@ type Progress struct {
 	Deferred int64 `json:"deferred"`
 	// Waiting lists active domains, those asked soonest first.
 	Waiting []Waiting `json:"waiting,omitempty"`
+	// Outages lists workers that cannot reach anything just now, whatever their run.
+	Outages []Outage `json:"outages,omitempty"`
 	// DeferredDomains lists domains that are not to be asked before an instant.
 	DeferredDomains []DeferredDomain `json:"deferred_domains,omitempty"`
 }

@@ -106,17 +106,18 @@ func (s *Store) releaseShared(ctx context.Context, a crawl.Attempt) (time.Time, 
 	return s.q.SlotReleaseShared(ctx, p)
 }
 
-// Abandon takes an attempt back that was begun but for which no request was made,
-// through no fault of the page. The page is pending again.
-func (s *Store) Abandon(ctx context.Context, start crawl.Start, crawlID int64, why string) error {
-	shared := make([]string, len(start.Shared))
-	for i, slot := range start.Shared {
-		shared[i] = slot.Key
+// Abandon takes an attempt back that was begun but could not be made, through no
+// fault of the page. The page is pending again. Its domain is left alone for the
+// delay, and what it shares with others for theirs; where the delay is 0 the slots
+// are free at once.
+func (s *Store) Abandon(ctx context.Context, start crawl.Start, crawlID int64, delay time.Duration, why string) error {
+	p := dbsqlc.CrawlAbandonParams{CrawlID: crawlID, Domain: start.Domain, Why: why, DelayMs: ms(delay)}
+	for _, slot := range start.Shared {
+		p.Shared = append(p.Shared, slot.Key)
+		p.SharedDelayMs = append(p.SharedDelayMs, min(slot.Delay.Count(), p.DelayMs))
 	}
 	_, err := retryConflicts(ctx, "abandon crawl "+strconv.FormatInt(crawlID, 10), func() (struct{}, error) {
-		return struct{}{}, s.q.CrawlAbandon(ctx, dbsqlc.CrawlAbandonParams{
-			CrawlID: crawlID, Domain: start.Domain, Shared: shared, Why: why,
-		})
+		return struct{}{}, s.q.CrawlAbandon(ctx, p)
 	})
 	return err
 }

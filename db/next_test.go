@@ -161,13 +161,30 @@ func TestAbandon(t *testing.T) {
 		p, err := b.Begin(t.Context(), start)
 		require.NoError(t, err)
 		require.True(t, p.Granted)
-		require.NoError(t, b.Abandon(t.Context(), start, n.CrawlID, "no route"))
+		require.NoError(t, b.Abandon(t.Context(), start, n.CrawlID, 0, "no route"))
 		again := b.next(t, "back.example")
 		require.Equal(t, n.CrawlID, again.CrawlID)
 		require.Zero(t, again.SlotWait)
 		require.True(t, b.take(t, "neighbour.example", address, "n", time.Minute).Granted)
-		require.NoError(t, b.Abandon(t.Context(), start, n.CrawlID, "no route"), "twice")
+		require.NoError(t, b.Abandon(t.Context(), start, n.CrawlID, 0, "no route"), "twice")
 		require.Zero(t, one[int64](t, b, "SELECT pages_started FROM run_domains WHERE domain = 'back.example'"))
+	})
+
+	t.Run("LeavesASiteAloneThatMayHaveNoticed", func(t *testing.T) {
+		t.Parallel()
+		b := shared.in(t, "noticed", crawl.Settings{})
+		b.seed(t, "https://noticed.example/")
+		n := b.next(t, "noticed.example")
+		n.IPDelay = 10 * time.Second
+		start := startOf(n, "noticed.example", "192.0.2.77")
+		p, err := b.Begin(t.Context(), start)
+		require.NoError(t, err)
+		require.True(t, p.Granted)
+		require.NoError(t, b.Abandon(t.Context(), start, n.CrawlID, time.Minute, "the network is down"))
+		require.InDelta(t, time.Minute, b.next(t, "noticed.example").SlotWait, float64(5*time.Second))
+		p = b.take(t, "neighbour.noticed.example", "192.0.2.77", "n", time.Minute)
+		require.False(t, p.Granted)
+		require.InDelta(t, 10*time.Second, p.Wait, float64(5*time.Second))
 	})
 
 	t.Run("ChangesNothingForWhoWasTakenForDead", func(t *testing.T) {
@@ -178,7 +195,7 @@ func TestAbandon(t *testing.T) {
 		b.expire(t, "domain:a.example")
 		b.begin(t, domainA)
 		before := b.snapshot(t)
-		require.NoError(t, b.Abandon(t.Context(), startOf(zombie, domainA, ""), zombie.CrawlID, "no route"))
+		require.NoError(t, b.Abandon(t.Context(), startOf(zombie, domainA, ""), zombie.CrawlID, 0, "no route"))
 		require.Equal(t, before, b.snapshot(t))
 	})
 }

@@ -107,9 +107,11 @@ func (s *Store) Progress(ctx context.Context, r crawl.Run) (crawl.Progress, erro
 	activity, err3 := s.q.RunActivity(ctx, &r.ID)
 	waits, err4 := s.q.RunWaits(ctx, dbsqlc.RunWaitsParams{RunID: &r.ID, Max: waitsShown})
 	deferred, err5 := s.q.RunDeferred(ctx, dbsqlc.RunDeferredParams{RunID: r.ID, Max: waitsShown})
-	if err := errors.Join(err, err2, err3, err4, err5); err != nil {
+	outages, err6 := s.Outages(ctx)
+	if err := errors.Join(err, err2, err3, err4, err5, err6); err != nil {
 		return p, translate("progress of run "+r.Name, err)
 	}
+	p.Outages = outages
 	p.Totals = crawl.Totals{
 		Success: totals.Success, BlockedRobots: totals.BlockedRobots, Blocked4xx: totals.Blocked4xx,
 		Blocked5xx: totals.Blocked5xx, Timeout: totals.Timeout, Failed: totals.Failed,

@@ -96,6 +96,9 @@ func printStatus(w io.Writer, p crawl.Progress) {
 		took = p.FinishedAt.Sub(p.StartedAt)
 	}
 	fmt.Fprint(w, summary(p, took))
+	for _, o := range p.Outages {
+		fmt.Fprintf(w, "  %s\n", outageLine(o))
+	}
 	if p.Status == crawl.RunRunning {
 		fmt.Fprintf(w, "  %s active, %s in flight\n", count(p.Active, "domain"), count(p.InFlight, "page"))
 		for _, wait := range p.Waiting {

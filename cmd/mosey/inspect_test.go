@@ -48,6 +48,18 @@ func TestStatus(t *testing.T) {
 		require.EqualValues(t, 1, p.Success)
 	})
 
+	t.Run("SaysThatTheNetworkIsDown", func(t *testing.T) {
+		t.Parallel()
+		r := newRows(t, crawl.Settings{})
+		require.NoError(t, r.store.SaveOutage(t.Context(), crawl.Outage{
+			Worker: "mosey/1 7@host", Since: time.Now(), Reason: "of 9 hosts asked lately none could be reached",
+		}))
+		for _, args := range [][]string{{"status"}, {"why", "a.example"}, {"why", aPage}} {
+			ContainsOnSameLine(t, r.Print(args...), "the network of mosey/1 7@host seems to be down since ",
+				"nothing is held against sites; of 9 hosts")
+		}
+	})
+
 	t.Run("SaysWhatARunWaitsFor", func(t *testing.T) {
 		t.Parallel()
 		r := newRows(t, crawl.Settings{}, aPage, "https://b.example/", "https://c.example/")

@@ -129,6 +129,9 @@ func (v *view) line(p crawl.Progress) string {
 	text := fmt.Sprintf("%s  %s (%.1f/s), %s active, %d pending, %d in flight; %s",
 		time.Since(v.began).Round(time.Second), count(p.Requests(), "page"), v.rate.perSecond(),
 		count(p.Active, "domain"), p.Pending, p.InFlight, outcomes(p.Totals))
+	if len(p.Outages) > 0 {
+		text += "; " + outageLine(p.Outages[0])
+	}
 	// where nothing moves, say what is waited for
 	if stuck := p.Requests() == v.last; stuck && len(p.Waiting) > 0 {
 		text += "; waiting: " + waitLine(p.Waiting[0], time.Now())
@@ -160,6 +163,9 @@ func (v *view) draw(p crawl.Progress, now time.Time) {
 		}
 		lines = append(lines, fmt.Sprintf("%-8s %s", "waiting", waitLine(w, now)))
 	}
+	for _, o := range p.Outages {
+		lines = append(lines, fmt.Sprintf("%-8s %s", "network", outageLine(o)))
+	}
 	if v.uiURL != "" {
 		lines = append(lines, fmt.Sprintf("%-8s %s", "ui", v.uiURL))
 	}
@@ -169,6 +175,12 @@ func (v *view) draw(p crawl.Progress, now time.Time) {
 		fmt.Fprintln(v.e.stdout, fit(l, terminalWidth(v.e.stdout)))
 	}
 	v.drawn = len(lines)
+}
+
+// outageLine says that a worker cannot reach anything.
+func outageLine(o crawl.Outage) string {
+	return fmt.Sprintf("the network of %s seems to be down since %s; nothing is held against sites; %s",
+		o.Worker, o.Since.Local().Format(time.TimeOnly), o.Reason)
 }
 
 func waitLine(w crawl.Waiting, now time.Time) string {

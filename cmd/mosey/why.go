@@ -82,8 +82,12 @@ func explain(ctx context.Context, store *db.Store, name string, page *urls.URL) 
 		return w, err
 	}
 	reader, err := ruling.New(store)
-	if err != nil {
+	outages, err2 := store.Outages(ctx)
+	if err := errors.Join(err, err2); err != nil {
 		return w, err
+	}
+	for _, o := range outages {
+		w.addf("%s", outageLine(o))
 	}
 	if page == nil {
 		return w, explainDomain(ctx, store, reader, &w, dom)

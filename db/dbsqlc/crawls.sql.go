@@ -11,14 +11,18 @@ import (
 )
 
 const crawlAbandon = `-- name: CrawlAbandon :exec
-SELECT crawl_abandon($1::bigint, $2::text, $3::text [], $4::text)
+SELECT crawl_abandon(
+    $1::bigint, $2::text, $3::text [], $4::text, $5::bigint, $6::bigint []
+)
 `
 
 type CrawlAbandonParams struct {
-	CrawlID int64
-	Domain  string
-	Shared  []string
-	Why     string
+	CrawlID       int64
+	Domain        string
+	Shared        []string
+	Why           string
+	DelayMs       int64
+	SharedDelayMs []int64
 }
 
 func (q *Queries) CrawlAbandon(ctx context.Context, arg CrawlAbandonParams) error {
@@ -27,6 +31,8 @@ func (q *Queries) CrawlAbandon(ctx context.Context, arg CrawlAbandonParams) erro
 		arg.Domain,
 		arg.Shared,
 		arg.Why,
+		arg.DelayMs,
+		arg.SharedDelayMs,
 	)
 	return err
 }

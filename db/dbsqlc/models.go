@@ -297,6 +297,14 @@ type DomainHealth struct {
 	UpdatedAt time.Time
 }
 
+type Outage struct {
+	Worker  string
+	BeganAt time.Time
+	SeenAt  time.Time
+	EndedAt *time.Time
+	Reason  string
+}
+
 type Page struct {
 	ID           int64
 	Url          string

@@ -55,7 +55,7 @@ BEGIN
         UPDATE page_crawls SET locked_at = clock_timestamp(), final = (p ->> 'final')::boolean WHERE id = v_id;
         RETURN a;
     END IF;
-    PERFORM slot_undo(v_domain, v_shared, 'crawl:' || v_id);
+    PERFORM slot_undo(v_domain, v_shared, 'crawl:' || v_id, 0, '{}');
     RETURN (false, 0, 'stale', 0)::slot_answer;
 END
 $$;
@@ -85,26 +85,33 @@ BEGIN
 END
 $$;
 
--- Gives slots back for which no request was made: they are free at once.
-CREATE OR REPLACE FUNCTION slot_undo(p_domain text, p_shared text[], p_holder text) RETURNS void
-LANGUAGE plpgsql AS $$
+-- Gives slots back for which no request was made, or none that counts: they are free
+-- after a delay each.
+CREATE OR REPLACE FUNCTION slot_undo(
+    p_domain text, p_shared text[], p_holder text, p_delay_ms bigint, p_shared_delay_ms bigint[]
+) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM 1 FROM politeness_slots s
     WHERE s.key = ANY ('domain:' || p_domain || p_shared) AND s.holder = p_holder ORDER BY s.key FOR UPDATE;
-    UPDATE politeness_slots s SET free_at = clock_timestamp(), reason = '', holder = NULL, updated_at = clock_timestamp()
+    UPDATE politeness_slots s SET
+        free_at = clock_timestamp() + ms_interval(
+            coalesce(p_shared_delay_ms[array_position(p_shared, s.key)], p_delay_ms)
+        ),
+        reason = CASE WHEN p_delay_ms > 0 THEN 'delay' ELSE '' END, holder = NULL, updated_at = clock_timestamp()
     WHERE s.key = ANY ('domain:' || p_domain || p_shared) AND s.holder = p_holder;
 END
 $$;
 
--- Takes an attempt back that was begun but for which no request was made, through
--- no fault of the page: the row is pending again and its budgets are refunded. That
--- of a prerequisite is closed.
-CREATE OR REPLACE FUNCTION crawl_abandon(p_crawl_id bigint, p_domain text, p_shared text[], p_why text) RETURNS void
-LANGUAGE plpgsql AS $$
+-- Takes an attempt back that was begun but could not be made, through no fault of
+-- the page: the row is pending again and its budgets are refunded. That of a
+-- prerequisite is closed.
+CREATE OR REPLACE FUNCTION crawl_abandon(
+    p_crawl_id bigint, p_domain text, p_shared text[], p_why text, p_delay_ms bigint, p_shared_delay_ms bigint[]
+) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     c record;
 BEGIN
-    PERFORM slot_undo(p_domain, p_shared, 'crawl:' || p_crawl_id);
+    PERFORM slot_undo(p_domain, p_shared, 'crawl:' || p_crawl_id, p_delay_ms, p_shared_delay_ms);
     UPDATE page_crawls SET
         locked_at = NULL, outcome = 'skipped', skipped = 'not made', completed_at = clock_timestamp(), error_message = p_why
     WHERE id = p_crawl_id AND outcome IS NULL AND prerequisite;

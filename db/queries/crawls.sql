@@ -28,7 +28,9 @@ SELECT slot_release_shared(
 )::timestamptz AS ended_at;
 
 -- name: CrawlAbandon :exec
-SELECT crawl_abandon(@crawl_id::bigint, @domain::text, @shared::text [], @why::text);
+SELECT crawl_abandon(
+    @crawl_id::bigint, @domain::text, @shared::text [], @why::text, @delay_ms::bigint, @shared_delay_ms::bigint []
+);
 
 -- Puts off what is pending for an origin.
 -- name: OriginDefer :execrows

@@ -43,8 +43,8 @@ const (
 	// KindInvalid: the Request itself is wrong. Nothing was sent.
 	KindInvalid Kind = "invalid"
 
-	// KindLocal: this machine ran out of something (files, ports, memory). The
-	// site is not to blame.
+	// KindLocal: this machine ran out of something (files, ports, memory), or has no
+	// network interface that is up. The site is not to blame.
 	KindLocal Kind = "local"
 
 	// KindProtocol: the answer is not HTTP/1.x, or its header is too large.
@@ -112,6 +112,14 @@ func (e *Error) Is(target error) bool {
 // Unwrap gives the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
+// Unreached tells whether no packet of the site's has come back, as far as this
+// machine knows: there was no connection, and it was not refused. That says as
+// little about the site as about the network between.
+func (e *Error) Unreached() bool {
+	return e.Sent && !e.Connected && (e.Kind == KindConnect || e.Kind == KindTimeout) &&
+		!errors.Is(e.Err, syscall.ECONNREFUSED)
+}
+
 func fail(kind Kind, msg string, err error) *Error {
 	return &Error{Kind: kind, Msg: msg, Err: err}
 }
@@ -150,7 +158,7 @@ func isHangup(err error) bool {
 // isLocal tells whether this machine, not the site, is at fault.
 func isLocal(err error) bool {
 	for _, own := range []error{
-		syscall.EADDRNOTAVAIL, syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM,
+		syscall.EADDRNOTAVAIL, syscall.EMFILE, syscall.ENETDOWN, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM,
 	} {
 		if errors.Is(err, own) {
 			return true

@@ -2,7 +2,6 @@ package request
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/netip"
 	"sync"
@@ -14,6 +13,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/politeness"
 	"github.com/mosey-web/mosey/internal/fetch"
+	"github.com/mosey-web/mosey/internal/network"
 )
 
 // Resolver finds a host's addresses.
@@ -31,7 +31,7 @@ type Fetcher interface {
 type Store interface {
 	Begin(ctx context.Context, s crawl.Start) (crawl.Lease, error)
 	Record(ctx context.Context, a crawl.Attempt) (crawl.Recorded, error)
-	Abandon(ctx context.Context, s crawl.Start, crawlID int64, why string) error
+	Abandon(ctx context.Context, s crawl.Start, crawlID int64, delay time.Duration, why string) error
 }
 
 // Config is what a Client needs.
@@ -48,6 +48,9 @@ type Config struct {
 	Timeout time.Duration
 	// Jitter returns numbers in [0,1).
 	Jitter func() float64
+	// Network tells outages of this machine's network from sites that cannot be
+	// reached.
+	Network *network.Monitor
 	// Warn is told what goes wrong and is tried again.
 	Warn func(ctx context.Context, message string, args ...any)
 }
@@ -133,11 +136,4 @@ func (c *Client) shared(addr netip.Addr, ipDelay, subnetDelay time.Duration) []c
 		slots = append(slots, crawl.SharedSlot{Key: "subnet:" + politeness.Subnet(addr), Delay: crawl.Millis(subnetDelay)})
 	}
 	return slots
-}
-
-// ownTrouble reports whether an error is this machine's, not the site's, and no
-// request was made.
-func ownTrouble(err error) bool {
-	f, ok := errors.AsType[*fetch.Error](err)
-	return ok && !f.Sent && (f.Kind == fetch.KindLocal || f.Kind == fetch.KindDeadline || f.Kind == fetch.KindCanceled)
 }

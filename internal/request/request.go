@@ -80,8 +80,14 @@ type Result struct {
 }
 
 // Do makes the request, if the guard grants it a lease, and records it. An error
-// is trouble of our own: the request was not made, or could not be recorded.
+// is trouble of our own: the request was not made, or could not be recorded. It is
+// a *network.Down if this machine's network seems to be down.
 func (c *Client) Do(ctx context.Context, ask Ask) (Result, error) {
+	leave, err := c.Network.Admit()
+	if err != nil {
+		return Result{}, err
+	}
+	defer leave()
 	release, err := c.place(ctx, ask.Health)
 	if err != nil {
 		return Result{}, err
@@ -102,14 +108,14 @@ func (c *Client) Do(ctx context.Context, ask Ask) (Result, error) {
 	}
 	if ask.Wanted != nil {
 		if wanted, err := ask.Wanted(ctx); err != nil || !wanted {
-			abandoned := c.Store.Abandon(context.WithoutCancel(ctx), start, lease.CrawlID, "another has asked meanwhile")
+			abandoned := c.Store.Abandon(context.WithoutCancel(ctx), start, lease.CrawlID, 0, "another has asked meanwhile")
 			return Result{Lease: lease, Unwanted: true}, errors.Join(err, abandoned)
 		}
 	}
 	x := c.exchange(ctx, ask, t, began)
-	if ownTrouble(x.Err) {
-		abandoned := c.Store.Abandon(context.WithoutCancel(ctx), start, lease.CrawlID, "no request was made: "+x.Err.Error())
-		return Result{Lease: lease}, errors.Join(x.Err, abandoned)
+	release() // what follows needs no network
+	if err := c.ownTrouble(ctx, x, ask.URL.Host(), t, began); err != nil {
+		return Result{Lease: lease}, c.abandon(ctx, ask, start, lease, x, err)
 	}
 	x.Attempt.CrawlID, x.Attempt.Domain, x.Attempt.FactsOf = lease.CrawlID, start.Domain, ask.FactsOf
 	x.Attempt.IP, x.Attempt.Shared = t.ip(), start.Shared

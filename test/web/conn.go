@@ -24,7 +24,7 @@ type listener struct {
 }
 
 func (l listener) Accept() (net.Conn, error) {
-	raw, err := l.Listener.Accept()
+	raw, err := l.web.outage.accept(l.Listener)
 	if err != nil {
 		return nil, err
 	}

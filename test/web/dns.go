@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/miekg/dns"
 )
@@ -55,6 +56,7 @@ type nameServer struct {
 	plan    *Plan
 	serving sync.WaitGroup
 	servers []*dns.Server
+	silent  atomic.Bool
 
 	mu    sync.Mutex
 	asked map[string]int // questions for A records of DNSRebind, by name
@@ -122,6 +124,9 @@ func (n *nameServer) close() error {
 
 // ServeDNS implements dns.Handler.
 func (n *nameServer) ServeDNS(w dns.ResponseWriter, query *dns.Msg) {
+	if n.silent.Load() {
+		return
+	}
 	reply := new(dns.Msg)
 	reply.SetReply(query)
 	reply.Authoritative = true

@@ -28,6 +28,7 @@ type Web struct {
 	listeners []net.Listener
 	server    *http.Server
 	serving   sync.WaitGroup
+	outage    outage
 
 	mu       sync.Mutex
 	attempts map[string]int
@@ -184,6 +185,7 @@ func (w *Web) Close() error {
 	w.mu.Unlock()
 	if !closed {
 		stop()
+		w.fail(w.Reconnect())
 		w.fail(w.server.Close())
 		w.hangUp()
 		w.fail(w.dns.close())

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net/netip"
 	"os"
 	"strings"
@@ -24,6 +25,7 @@ import (
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/dns"
 	"github.com/mosey-web/mosey/internal/fetch"
+	"github.com/mosey-web/mosey/internal/network"
 	"github.com/mosey-web/mosey/workflows"
 )
 
@@ -183,10 +185,12 @@ func NewWorker(ctx context.Context, c client.Client, store *db.Store, f FetchFla
 	if err != nil {
 		return nil, err
 	}
+	journal := network.NewJournal(store, identity(), logger)
+	monitor := network.New(network.Config{Changed: journal.Changed, Jitter: rand.Float64})
 	acts, err := activities.New(activities.Config{
 		Store: store, Fetcher: fetcher, Resolver: resolver, Starter: workflows.Starter{Client: c}, Agent: token,
 		Logger: logger, MaxFetches: f.MaxFetches, RequestTimeout: f.Timeout, FrontEnds: frontEnds,
-		AllowMalformed: f.MalformedRobots == "allow",
+		AllowMalformed: f.MalformedRobots == "allow", Network: monitor,
 	})
 	if err != nil {
 		return nil, err
@@ -212,7 +216,7 @@ func NewWorker(ctx context.Context, c client.Client, store *db.Store, f FetchFla
 		WorkerStopTimeout:          stopTimeout,
 	})
 	activities.Register(control, acts)
-	return &Worker{fetches: fetches, control: control, acts: acts}, nil
+	return &Worker{fetches: fetches, control: control, acts: acts, journal: journal, stopJournal: func() {}}, nil
 }
 
 // How many pollers a worker may have; Temporal says how many pay.
@@ -251,6 +255,8 @@ func cacheSize(runs []crawl.Run) int {
 type Worker struct {
 	fetches, control worker.Worker
 	acts             *activities.Activities
+	journal          *network.Journal
+	stopJournal      func()
 }
 
 // Start begins to serve.
@@ -262,6 +268,7 @@ func (w *Worker) Start() error {
 		w.fetches.Stop()
 		return fmt.Errorf("serve %s: %w", crawl.ControlTaskQueue, err)
 	}
+	w.stopJournal = w.journal.Start()
 	return nil
 }
 
@@ -270,6 +277,7 @@ func (w *Worker) Stop() {
 	w.fetches.Stop()
 	w.control.Stop()
 	activities.Wait(w.acts)
+	w.stopJournal()
 }
 
 var _ activities.Store = (*db.Store)(nil)

@@ -1,0 +1,176 @@
+package activities_test
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/mosey-web/mosey/activities"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/internal/fetch"
+	"github.com/mosey-web/mosey/internal/network"
+	"github.com/mosey-web/mosey/test/web"
+)
+
+// outageOptions are of sites that are known to be dead within a second.
+func outageOptions(sites ...web.Site) options {
+	return options{
+		sites:  sites,
+		limits: fetch.Config{ConnectTimeout: 500 * time.Millisecond},
+		network: network.New(network.Config{
+			Jitter: rand.Float64, Patience: time.Second, Doubt: 3 * time.Second,
+		}),
+	}
+}
+
+// eachSite is a bundle for each site of the web.
+func (b *testBundle) eachSite() []*testBundle {
+	var all []*testBundle
+	for _, host := range b.web.Hosts() {
+		site := *b
+		site.site = host
+		all = append(all, &site)
+	}
+	return all
+}
+
+// crawlOnce calls the activity that each site needs, at the same time.
+func crawlOnce(t *testing.T, sites []*testBundle) []error {
+	t.Helper()
+	errs := make([]error, len(sites))
+	var asking sync.WaitGroup
+	for i, s := range sites {
+		asking.Go(func() {
+			var res activities.FetchPagesResult
+			if res, errs[i] = s.fetchPages(t, 50); errs[i] == nil && res.Next == activities.StepRobots {
+				_, errs[i] = s.fetchRobots(t, activities.FetchRobotsInput{Domain: s.site, Origin: originOf(t, s.page("/"))})
+			}
+		})
+	}
+	asking.Wait()
+	return errs
+}
+
+func requireNetworkDown(t *testing.T, err error) {
+	t.Helper()
+	var app *temporal.ApplicationError
+	require.ErrorAs(t, err, &app)
+	require.Equal(t, activities.TypeNetworkDown, app.Type())
+	require.Equal(t, temporal.ApplicationErrorCategoryBenign, app.Category())
+	require.False(t, app.NonRetryable())
+	require.Less(t, app.NextRetryDelay(), 40*time.Second)
+}
+
+// While this machine's network is away, sites are not charged with it, whatever was
+// under way; and when it is back they are crawled as if nothing had been.
+func TestOutage(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux can take the web's network away")
+	}
+	for name, at := range map[string]struct{ sites, before int }{
+		"BeforeRobotsOfManySites":   {5, 0},
+		"BeforeThePagesOfManySites": {5, 1},
+		"OfOneSite":                 {1, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sites := make([]web.Site, at.sites)
+			for i := range sites {
+				sites[i] = web.Site{Pages: 4, Plain: true}
+			}
+			b := setup(t, outageOptions(sites...))
+			all := b.eachSite()
+			for _, s := range all {
+				s.seed(t, "/")
+			}
+			for range at.before {
+				for _, err := range crawlOnce(t, all) {
+					require.NoError(t, err)
+				}
+			}
+			history := b.count(t, "SELECT count(*) FROM page_crawls WHERE outcome IS NOT NULL AND outcome <> 'skipped'")
+			time.Sleep(time.Second)
+
+			require.NoError(t, b.web.Disconnect())
+			asked := len(b.web.Log())
+			for range 2 {
+				for _, err := range crawlOnce(t, all) {
+					requireNetworkDown(t, err)
+				}
+			}
+			require.Equal(t, history, b.count(t, "SELECT count(*) FROM page_crawls WHERE outcome IS NOT NULL AND outcome <> 'skipped'"))
+			require.Zero(t, b.count(t, "SELECT count(*) FROM robots WHERE failures > 0"))
+			require.Zero(t, b.count(t, "SELECT count(*) FROM domain_health WHERE health -> 'errors' IS NOT NULL AND (health ->> 'errors')::int > 0"))
+			for _, s := range all {
+				s.requireNothingInFlight(t)
+			}
+			require.Len(t, b.web.Log(), asked)
+
+			require.NoError(t, b.web.Reconnect())
+			require.Eventually(t, func() bool {
+				crawlOnce(t, all)
+				return b.count(t, "SELECT count(*) FROM page_crawls WHERE outcome IS NULL") == 0
+			}, time.Minute, 100*time.Millisecond)
+			for _, s := range all {
+				require.Len(t, s.pages(), 5, s.site)
+				for _, target := range s.pages() {
+					crawls := s.report(t, target).Crawls
+					require.Len(t, crawls, 1, target)
+					require.Equal(t, crawl.OutcomeSuccess, crawls[0].Outcome)
+				}
+			}
+		})
+	}
+}
+
+// A site that is dead while others answer is charged at once.
+func TestADeadSiteBesideHealthyOnes(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux can take the web's network away")
+	}
+	o := outageOptions(web.Site{Pages: 2, Plain: true}, web.Site{Pages: 100, Plain: true})
+	o.settings.Delay = new(crawl.Duration(20 * time.Millisecond))
+	b := setup(t, o)
+	dead, healthy := b.eachSite()[0], b.eachSite()[1]
+	for _, s := range []*testBundle{dead, healthy} {
+		s.seed(t, "/")
+		s.allowAll(t, s.page("/"))
+	}
+	require.NoError(t, b.web.Disconnect(dead.site))
+	errs := crawlOnce(t, []*testBundle{dead, healthy})
+	require.NoError(t, errs[1])
+	requireTrouble(t, errs[0])
+	crawls := dead.report(t, "/").Crawls
+	require.Equal(t, crawl.OutcomeTimeout, crawls[len(crawls)-1].Outcome)
+}
+
+// One that is asked alone has the benefit of the doubt for a while.
+func TestADeadSiteAlone(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux can take the web's network away")
+	}
+	b := setup(t, outageOptions(web.Site{Pages: 2, Plain: true}))
+	b.seed(t, "/")
+	b.allowAll(t, b.page("/"))
+	require.NoError(t, b.web.Disconnect(b.site))
+	began := time.Now()
+	for {
+		_, err := b.fetchPages(t, 50)
+		var app *temporal.ApplicationError
+		require.ErrorAs(t, err, &app)
+		if app.Type() == activities.TypeSiteTrouble {
+			break
+		}
+		requireNetworkDown(t, err)
+		require.Less(t, time.Since(began), 20*time.Second)
+	}
+	require.Greater(t, time.Since(began), 3*time.Second)
+}

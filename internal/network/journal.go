@@ -1,0 +1,120 @@
+package network
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// Store keeps outages, so that people see them from another process.
+type Store interface {
+	SaveOutage(ctx context.Context, o crawl.Outage) error
+}
+
+// saveEvery is how often an outage that lasts is saved again, and saveSpan how long
+// one try takes at the most.
+const (
+	saveEvery = 20 * time.Second
+	saveSpan  = 10 * time.Second
+)
+
+// Journal logs and stores the outages of a worker.
+type Journal struct {
+	store   Store
+	worker  string
+	log     *slog.Logger
+	changes chan crawl.Outage
+}
+
+// NewJournal makes a journal for the worker of that identity. Start is to be called,
+// and Changed given to a Monitor.
+func NewJournal(store Store, worker string, log *slog.Logger) *Journal {
+	return &Journal{
+		store: store, worker: worker, log: log,
+		changes: make(chan crawl.Outage, 1),
+	}
+}
+
+// Changed takes note of an outage or its end; of several at once the last counts.
+func (j *Journal) Changed(o crawl.Outage) {
+	for {
+		select {
+		case j.changes <- o:
+			return
+		default:
+		}
+		select {
+		case <-j.changes:
+		default:
+		}
+	}
+}
+
+// Start logs and stores what Changed is told, until the function that it returns is
+// called.
+func (j *Journal) Start() (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { j.run(ctx) })
+	return func() {
+		cancel()
+		running.Wait()
+	}
+}
+
+func (j *Journal) run(ctx context.Context) {
+	ticker := time.NewTicker(saveEvery)
+	defer ticker.Stop()
+	var current, unsaved crawl.Outage // unsaved has ended
+	for {
+		select {
+		case next := <-j.changes:
+			unsaved = j.ended(current, next, unsaved)
+			current = next
+			current.Worker = j.worker
+		case <-ticker.C:
+		case <-ctx.Done():
+			if !current.Since.IsZero() {
+				current.Ended = time.Now()
+				j.save(context.WithoutCancel(ctx), current)
+			}
+			return
+		}
+		if !unsaved.Since.IsZero() && j.save(ctx, unsaved) {
+			unsaved = crawl.Outage{}
+		}
+		if !current.Since.IsZero() {
+			j.save(ctx, current)
+		}
+	}
+}
+
+// ended logs a change, and returns the outage that it ends.
+func (j *Journal) ended(current, next, unsaved crawl.Outage) crawl.Outage {
+	if !next.Since.IsZero() {
+		j.log.Warn("this machine's network seems to be down: hardly anything is asked until it is back, and nothing held against sites",
+			"since", next.Since.Format(time.TimeOnly), "seen", next.Reason)
+	}
+	if current.Since.IsZero() {
+		return unsaved
+	}
+	current.Ended = time.Now()
+	if next.Since.IsZero() {
+		j.log.Warn("the network is back", "away", current.Ended.Sub(current.Since).Round(time.Second).String())
+	}
+	return current
+}
+
+// save reports whether it could. A database that is away as well is told later.
+func (j *Journal) save(ctx context.Context, o crawl.Outage) bool {
+	ctx, cancel := context.WithTimeout(ctx, saveSpan)
+	defer cancel()
+	if err := j.store.SaveOutage(ctx, o); err != nil {
+		j.log.Warn("could not store that the network is away", "error", err)
+		return false
+	}
+	return true
+}

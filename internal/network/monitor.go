@@ -1,0 +1,294 @@
+package network
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+const (
+	// lately is how long what became of a target counts.
+	lately = time.Minute
+	// second is when what asks for a connection is sent for the second time: the
+	// network was there if another target was reached later than that.
+	second = time.Second
+	// patience is how long a failure waits for what becomes of other targets.
+	patience = 10 * time.Second
+	// look is how often it looks meanwhile.
+	look = 250 * time.Millisecond
+	// doubt is how long a target that cannot be reached has the benefit of the doubt
+	// while nothing else is asked that could decide it.
+	doubt = 3 * time.Minute
+	// few is the number of targets below which a failure of all of them may as well
+	// be theirs.
+	few = 3
+	// share is the part of the targets, one in so many, that must be reached for the
+	// network to count as there: where fewer are, it is failing.
+	share = 10
+	// spared is how often a target that could not be reached is spared while some
+	// others could, so that a list of mostly dead sites comes to an end.
+	spared = 5
+	// canaries is how many requests at a time are let through during an outage.
+	canaries = 3
+	// again is after how long a request that is not let through is tried again, at the
+	// least; twice more at the most.
+	again = 10 * time.Second
+	// memory is how long a target is remembered that was not asked.
+	memory = 10 * time.Minute
+)
+
+// Config is what a Monitor needs.
+type Config struct {
+	// Changed, where set, is told of an outage, and of its end: then its Since is
+	// zero. It must not block, nor call the Monitor.
+	Changed func(crawl.Outage)
+	// Jitter returns numbers in [0,1).
+	Jitter func() float64
+	// Patience and Doubt replace 10 s and 3 min, how long a failure waits for what
+	// becomes of other targets and how long a target that is asked alone is spared;
+	// 0 keeps them. A negative Doubt spares none.
+	Patience, Doubt time.Duration
+}
+
+// Monitor knows which targets could be reached lately. A target is an address, or a
+// host whose address could not be found. It is safe for concurrent use.
+type Monitor struct {
+	Config
+
+	mu      sync.Mutex
+	targets map[string]target
+	tidied  time.Time
+	// since is when the first failure was spared that nothing has explained yet
+	since  time.Time
+	why    string
+	flying int // canaries
+}
+
+// target is what became of the last attempts to reach it.
+type target struct {
+	reached time.Time
+	failed  time.Time // zero if it was reached since
+	// doubted is when it was first spared, and times how often, since it was reached
+	doubted time.Time
+	times   int
+}
+
+// New makes a monitor that knows of no outage.
+func New(cfg Config) *Monitor {
+	if cfg.Patience == 0 {
+		cfg.Patience = patience
+	}
+	if cfg.Doubt == 0 {
+		cfg.Doubt = doubt
+	}
+	return &Monitor{Config: cfg, targets: make(map[string]target)}
+}
+
+// Down is the error for a request that was not made, or is not recorded, because
+// this machine's network seems to be down.
+type Down struct {
+	Outage crawl.Outage
+	// RetryIn is when to try again.
+	RetryIn time.Duration
+}
+
+// Error says since when, and what was seen.
+func (d *Down) Error() string {
+	return fmt.Sprintf("this machine's network seems to be down since %s: %s: nothing is held against the sites",
+		d.Outage.Since.UTC().Format(time.TimeOnly), d.Outage.Reason)
+}
+
+// Outage is what is known of an outage; its Since is zero where there is none.
+func (m *Monitor) Outage() crawl.Outage {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.outage()
+}
+
+func (m *Monitor) outage() crawl.Outage { return crawl.Outage{Since: m.since, Reason: m.why} }
+
+// Admit lets a request through, or says that there is an outage: a *Down. It is to
+// be followed by leave, once the request is done.
+func (m *Monitor) Admit() (leave func(), err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.since.IsZero() || m.unreached() < few {
+		return func() {}, nil
+	}
+	if m.flying >= canaries {
+		return nil, m.down()
+	}
+	m.flying++
+	return sync.OnceFunc(func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.flying--
+	}), nil
+}
+
+func (m *Monitor) down() *Down {
+	wait := again + time.Duration(m.Jitter()*2*float64(again))
+	return &Down{Outage: m.outage(), RetryIn: wait}
+}
+
+// Reached notes that a target was reached: it answered, if only by refusing. That
+// ends an outage.
+func (m *Monitor) Reached(key string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := time.Now()
+	m.tidy(now)
+	m.targets[key] = target{reached: now}
+	ended := !m.since.IsZero()
+	m.since, m.why = time.Time{}, ""
+	if ended {
+		m.tell(crawl.Outage{})
+	}
+}
+
+// Failed judges an attempt that ended just now, having waited for so long for its
+// target in vain, for a reason. It returns nil if that is the target's fault, and a *Down if it is taken
+// for an outage of ours. It may take some seconds to tell, until the context ends at
+// the latest.
+//
+// A target that was connected to, and then went silent, is spared only if there is
+// an outage for certain.
+func (m *Monitor) Failed(ctx context.Context, key string, waited time.Duration, connected bool, why string) error {
+	ended := time.Now()
+	since := ended.Add(-waited).Add(min(second, waited/2))
+	if !connected {
+		m.note(key, ended)
+	}
+	wait := time.NewTimer(m.Patience)
+	defer wait.Stop()
+	ticker := time.NewTicker(look)
+	defer ticker.Stop()
+	for over := false; ; {
+		switch m.judge(key, since, connected, over) {
+		case theirs:
+			return nil
+		case ours:
+			return m.spare(key, ended, why, connected)
+		case unknown:
+		}
+		select {
+		case <-ticker.C:
+		case <-wait.C:
+			over = true
+		case <-ctx.Done():
+			over = true
+		}
+	}
+}
+
+func (m *Monitor) note(key string, ended time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.tidy(ended)
+	t := m.targets[key]
+	t.failed = ended
+	m.targets[key] = t
+}
+
+// tidy forgets targets that were not asked for long.
+func (m *Monitor) tidy(now time.Time) {
+	if now.Sub(m.tidied) < lately {
+		return
+	}
+	m.tidied = now
+	for k, t := range m.targets {
+		if now.Sub(t.reached) > memory && now.Sub(t.failed) > memory {
+			delete(m.targets, k)
+		}
+	}
+}
+
+type fault int
+
+const (
+	unknown fault = iota
+	ours
+	theirs
+)
+
+// judge says whose fault a failure is, as far as can be told by now. When it is
+// over there is no more to wait for.
+func (m *Monitor) judge(key string, since time.Time, connected, over bool) fault {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	reached, failed := 0, 0
+	for k, t := range m.targets {
+		switch {
+		case k == key:
+		case t.reached.After(since):
+			reached++
+		case t.failed.After(since):
+			failed++
+		}
+	}
+	t := m.targets[key]
+	many := m.unreached() >= few
+	doubted := m.Doubt < 0 || !t.doubted.IsZero() && t.failed.Sub(t.doubted) > m.Doubt
+	switch {
+	case reached*share > failed, reached > 0 && t.times >= spared:
+		return theirs
+	case many && (over || !m.since.IsZero()):
+		return ours
+	case doubted && !many, connected && over:
+		m.explained()
+		return theirs
+	case over:
+		return ours
+	default:
+		return unknown
+	}
+}
+
+// explained ends an outage of which there is no sign but a target that is at fault
+// itself.
+func (m *Monitor) explained() {
+	if m.since.IsZero() || m.unreached() >= few {
+		return
+	}
+	m.since, m.why = time.Time{}, ""
+	m.tell(crawl.Outage{})
+}
+
+// unreached is how many targets could not be reached lately.
+func (m *Monitor) unreached() (n int) {
+	for _, t := range m.targets {
+		if time.Since(t.failed) < lately {
+			n++
+		}
+	}
+	return n
+}
+
+// spare takes a failure for an outage.
+func (m *Monitor) spare(key string, ended time.Time, why string, connected bool) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !connected {
+		t := m.targets[key]
+		if t.doubted.IsZero() {
+			t.doubted = ended
+		}
+		t.times++
+		m.targets[key] = t
+	}
+	if m.since.IsZero() {
+		m.since = ended
+		m.why = fmt.Sprintf("of %d hosts asked lately none could be reached, the last was %s: %s", max(m.unreached(), 1), key, why)
+		m.tell(m.outage())
+	}
+	return m.down()
+}
+
+func (m *Monitor) tell(o crawl.Outage) {
+	if m.Changed != nil {
+		m.Changed(o)
+	}
+}

@@ -1,0 +1,190 @@
+package network_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/internal/network"
+)
+
+// world is a monitor in time of its own, and what it has told.
+type world struct {
+	*network.Monitor
+
+	told []crawl.Outage
+}
+
+func in(t *testing.T, test func(t *testing.T, w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{}
+		w.Monitor = network.New(network.Config{
+			Changed: func(o crawl.Outage) { w.told = append(w.told, o) },
+			Jitter:  func() float64 { return 0.5 },
+		})
+		test(t, w)
+	})
+}
+
+// unreached is an attempt that could not reach its target.
+func (w *world) unreached(key string) error {
+	return w.Failed(context.Background(), key, 5*time.Second, false, "connect: time-out")
+}
+
+// all has several targets fail at once.
+func (w *world) all(t *testing.T, n int) (spared int) {
+	t.Helper()
+	results := make(chan error, n)
+	for i := range n {
+		go func() { results <- w.unreached(fmt.Sprint("192.0.2.", i)) }()
+	}
+	for range n {
+		if err := <-results; err != nil {
+			var down *network.Down
+			require.ErrorAs(t, err, &down)
+			require.InDelta(t, 20*time.Second, down.RetryIn, float64(10*time.Second))
+			spared++
+		}
+	}
+	return spared
+}
+
+func TestMonitor(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]func(t *testing.T, w *world){
+		"ASiteIsAtFaultWhenAnotherIsReached": func(t *testing.T, w *world) {
+			w.Reached("192.0.2.1")
+			began := time.Now()
+			require.NoError(t, w.unreached("192.0.2.9"))
+			require.Zero(t, time.Since(began), "at once")
+			require.Empty(t, w.told)
+		},
+		"AndWhenAnotherIsReachedSoonAfter": func(t *testing.T, w *world) {
+			time.AfterFunc(7*time.Second, func() { w.Reached("192.0.2.1") })
+			require.NoError(t, w.unreached("192.0.2.9"))
+		},
+		"NotWhenItWasReachedItself": func(t *testing.T, w *world) {
+			w.Reached("192.0.2.9")
+			require.Error(t, w.unreached("192.0.2.9"))
+		},
+		"NotWhenAnotherWasReachedTooLongAgo": func(t *testing.T, w *world) {
+			w.Reached("192.0.2.1")
+			time.Sleep(6 * time.Second)
+			require.Error(t, w.unreached("192.0.2.9"))
+		},
+		"AnOutageSparesAll": func(t *testing.T, w *world) {
+			for i := range 30 {
+				w.Reached(fmt.Sprint("192.0.2.", i))
+			}
+			time.Sleep(6 * time.Second) // the time-out of a connection
+			require.Equal(t, 30, w.all(t, 30))
+			require.Len(t, w.told, 1)
+			require.Contains(t, w.told[0].Reason, "of 30 hosts asked lately none could be reached")
+		},
+		"AndLetsFewThroughUntilItIsOver": func(t *testing.T, w *world) {
+			w.all(t, 30)
+			var left []func()
+			for range 3 {
+				leave, err := w.Admit()
+				require.NoError(t, err)
+				left = append(left, leave)
+			}
+			_, err := w.Admit()
+			var down *network.Down
+			require.ErrorAs(t, err, &down)
+			require.Contains(t, err.Error(), "this machine's network seems to be down since")
+			left[0]()
+			left[0]()
+			_, err = w.Admit()
+			require.NoError(t, err, "another canary")
+			_, err = w.Admit()
+			require.Error(t, err)
+
+			w.Reached("192.0.2.3")
+			for range 10 {
+				_, err = w.Admit()
+				require.NoError(t, err)
+			}
+			require.Len(t, w.told, 2)
+			require.True(t, w.told[1].Since.IsZero())
+			require.True(t, w.Outage().Since.IsZero())
+		},
+		"ThatLastsForHours": func(t *testing.T, w *world) {
+			for range 300 {
+				require.Equal(t, 4, w.all(t, 4))
+				time.Sleep(30 * time.Second)
+			}
+			require.Len(t, w.told, 1)
+		},
+		"WhatWasConnectedIsSparedInAnOutage": func(t *testing.T, w *world) {
+			w.all(t, 5)
+			require.Error(t, w.Failed(t.Context(), "192.0.2.77", 5*time.Second, true, "silent"))
+		},
+		"ButNotWithoutOne": func(t *testing.T, w *world) {
+			require.NoError(t, w.Failed(t.Context(), "192.0.2.77", 5*time.Second, true, "silent"))
+			require.Empty(t, w.told)
+		},
+		"ATargetAskedAloneIsSparedForAWhile": func(t *testing.T, w *world) {
+			began := time.Now()
+			for w.unreached("192.0.2.9") != nil {
+				_, err := w.Admit()
+				require.NoError(t, err, "it may be asked again")
+				time.Sleep(20 * time.Second)
+			}
+			require.InDelta(t, 3*time.Minute, time.Since(began), float64(40*time.Second))
+			require.Len(t, w.told, 2, "the outage is over: there is no sign of it")
+			began = time.Now()
+			require.NoError(t, w.unreached("192.0.2.9"))
+			require.Zero(t, time.Since(began), "then it is at fault at once")
+
+			time.Sleep(time.Hour)
+			require.Error(t, w.unreached("192.0.2.9"), "an hour later that is forgotten")
+		},
+		"AListOfMostlyDeadSitesComesToAnEnd": func(t *testing.T, w *world) {
+			charged := map[int]bool{}
+			for round := range 40 {
+				go func() {
+					time.Sleep(time.Second)
+					w.Reached("192.0.2.200")
+				}()
+				results := make(chan int, 50)
+				for i := range 50 {
+					go func() {
+						if w.unreached(fmt.Sprint("192.0.2.", i)) == nil {
+							results <- i
+						} else {
+							results <- -1
+						}
+					}()
+				}
+				for range 50 {
+					charged[<-results] = true
+				}
+				if len(charged) == 51 {
+					require.Positive(t, round, "not without a doubt")
+					return
+				}
+				time.Sleep(20 * time.Second)
+			}
+			require.Fail(t, "some are never held to be at fault", "%d", len(charged))
+		},
+		"ACallerThatEndsIsNotKept": func(t *testing.T, w *world) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			began := time.Now()
+			require.Error(t, w.Failed(ctx, "192.0.2.9", 5*time.Second, false, "time-out"))
+			require.Equal(t, time.Second, time.Since(began))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			in(t, test)
+		})
+	}
+}

@@ -1,0 +1,143 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// outage is a network that has gone away: no connection can be made, and the name
+// server is silent. The kernel drops what asks for a connection while the queue of
+// those that are not accepted is full, as a network without a route drops it.
+type outage struct {
+	mu      sync.Mutex
+	back    chan struct{} // closed when the network is back; nil while it is there
+	fillers []net.Conn
+}
+
+// filler is where connections come from that fill the queues.
+//
+//nolint:gochecknoglobals // a constant, but for its type
+var filler = netip.MustParseAddr("127.0.0.77")
+
+// accept accepts a connection that is not one of the fillers.
+func (o *outage) accept(l net.Listener) (net.Conn, error) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return nil, err
+		}
+		o.mu.Lock()
+		back := o.back
+		o.mu.Unlock()
+		if addrPort(c.RemoteAddr()).Addr() != filler {
+			return c, nil
+		}
+		if back != nil {
+			<-back
+		}
+		_ = c.Close() // nothing was ever sent on it
+	}
+}
+
+// fillSpan is how long a connection is waited for that fills a queue: on loopback one
+// that is not made at once is not made at all.
+const fillSpan = 100 * time.Millisecond
+
+// Disconnect makes the network go away for new connections, and for questions to the
+// name server; or only some hosts, where they are named. Answers that have begun are
+// finished. Linux only.
+func (w *Web) Disconnect(hosts ...string) error {
+	w.outage.mu.Lock()
+	if w.outage.back != nil {
+		w.outage.mu.Unlock()
+		return errors.New("web: it is disconnected already")
+	}
+	w.outage.back, w.outage.fillers = make(chan struct{}), nil
+	w.outage.mu.Unlock()
+	w.dns.silent.Store(len(hosts) == 0)
+	var filling sync.WaitGroup
+	errs := make([]error, len(w.listeners))
+	for i, l := range w.listeners {
+		if !w.isOf(l, hosts) {
+			continue
+		}
+		filling.Go(func() { errs[i] = w.outage.fill(l) })
+	}
+	filling.Wait()
+	return errors.Join(errs...)
+}
+
+// isOf tells whether a listener has the address of one of the hosts, or there are none.
+func (w *Web) isOf(l net.Listener, hosts []string) bool {
+	return len(hosts) == 0 || slices.ContainsFunc(hosts, func(host string) bool {
+		addr, _ := w.Addr(host)
+		return addr == addrPort(l.Addr()).Addr()
+	})
+}
+
+// fill fills the queue of a listener, which is made as short as can be.
+func (o *outage) fill(l net.Listener) error {
+	if err := backlog(l, 0); err != nil {
+		return err
+	}
+	dialer := net.Dialer{Timeout: fillSpan, KeepAlive: -1, LocalAddr: &net.TCPAddr{IP: filler.AsSlice()}}
+	// The first may find the queue full of one that is about to be accepted.
+	for full := 0; full < 2; {
+		c, err := dialer.Dial("tcp4", l.Addr().String())
+		var timeout net.Error
+		switch {
+		case err == nil:
+			o.mu.Lock()
+			o.fillers = append(o.fillers, c)
+			o.mu.Unlock()
+			full = 0
+		case errors.As(err, &timeout) && timeout.Timeout():
+			full++
+		default:
+			return fmt.Errorf("web: fill a queue: %w", err)
+		}
+	}
+	return nil
+}
+
+// Reconnect brings the network back.
+func (w *Web) Reconnect() error {
+	w.outage.mu.Lock()
+	defer w.outage.mu.Unlock()
+	if w.outage.back == nil {
+		return nil
+	}
+	w.dns.silent.Store(false)
+	var errs []error
+	for _, l := range w.listeners {
+		errs = append(errs, backlog(l, syscall.SOMAXCONN))
+	}
+	for _, c := range w.outage.fillers {
+		_ = c.Close() // nothing was ever sent on it
+	}
+	close(w.outage.back)
+	w.outage.back = nil
+	return errors.Join(errs...)
+}
+
+// backlog sets how many connections a listener's queue holds.
+func backlog(l net.Listener, n int) error {
+	raw, err := l.(*net.TCPListener).SyscallConn()
+	if err != nil {
+		return fmt.Errorf("web: %w", err)
+	}
+	var listenErr error
+	if err := raw.Control(func(fd uintptr) { listenErr = relisten(fd, n) }); err != nil {
+		return fmt.Errorf("web: %w", err)
+	}
+	if listenErr != nil {
+		return fmt.Errorf("web: set the backlog of %s: %w", l.Addr(), listenErr)
+	}
+	return nil
+}

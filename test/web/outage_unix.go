@@ -1,0 +1,8 @@
+//go:build unix
+
+package web
+
+import "syscall"
+
+// relisten changes the backlog of a socket that listens.
+func relisten(fd uintptr, n int) error { return syscall.Listen(int(fd), n) }

@@ -1,0 +1,6 @@
+package web
+
+import "syscall"
+
+// relisten changes the backlog of a socket that listens.
+func relisten(fd uintptr, n int) error { return syscall.Listen(syscall.Handle(fd), n) }
