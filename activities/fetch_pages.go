@@ -281,8 +281,12 @@ func (b *batch) attempt(ctx context.Context, f decide.Facts, d decide.Decision) 
 	switch {
 	case err != nil:
 		return f.Facts, true, err
-	case res.Refused != nil:
-		return b.pass(ctx, b.failing(d, res.Refused))
+	case res.Refused.IsValid():
+		if _, err := b.refuse(ctx, f.Facts, u.Host(), res.Refused); err != nil {
+			return f.Facts, true, err
+		}
+		facts, err := b.store.Next(ctx, b.in.Domain) // says that the domain is deferred
+		return facts, false, err
 	case res.Exchange == nil:
 		return b.notGranted(ctx, f.Facts, d, res.Lease)
 	}

@@ -202,21 +202,6 @@ func TestFetchPagesGivesUpOn(t *testing.T) {
 			b.requireNothingInFlight(t)
 		})
 	}
-
-	t.Run("APrivateAddressWithoutARequest", func(t *testing.T) {
-		t.Parallel()
-		b := setup(t, options{private: true})
-		b.seed(t, "/")
-		b.allowAll(t, b.page("/"))
-		res, err := b.fetchPages(t, 1)
-		require.NoError(t, err)
-		require.Equal(t, activities.FetchPagesResult{Next: activities.StepFinish, Closed: 1}, res)
-		done := b.report(t, "/").Crawls[0]
-		require.Equal(t, crawl.OutcomeFailed, done.Outcome)
-		require.Contains(t, done.Error, "is not a public address")
-		require.Empty(t, b.web.Log())
-		b.requireNothingInFlight(t)
-	})
 }
 
 func TestFetchPagesObeysRetryAfter(t *testing.T) {
@@ -357,7 +342,8 @@ func TestFetchPagesSurvives(t *testing.T) {
 		in := activities.FetchPagesInput{Domain: "127.0.0.1", MaxPages: 1}
 		res, err := call[activities.FetchPagesResult](t, b.acts, b.acts.FetchPages, in)
 		require.NoError(t, err)
-		require.Equal(t, 1, res.Closed)
+		require.Equal(t, activities.StepFinish, res.Next)
+		require.Equal(t, crawl.ReasonDeferred, res.Reason)
 		require.Empty(t, b.web.Log(), "not even a connection")
 	})
 }

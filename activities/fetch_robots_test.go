@@ -272,7 +272,7 @@ func TestFetchRobotsFollowsRedirects(t *testing.T) {
 		b.seed(t, "/")
 		_, err := b.followRobots(t)
 		requireTrouble(t, err)
-		require.ErrorContains(t, err, "is not a public address")
+		require.ErrorContains(t, err, "redirects to 127.0.0.1, whose address 127.0.0.1 is not public")
 		require.Len(t, b.web.Log(), 1, "the redirect's target was not asked")
 		require.Equal(t, crawl.RobotsUnreachable, b.robots(t).Verdict)
 	})

@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"net/netip"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
@@ -13,6 +14,13 @@ type DomainStore interface {
 	FinishDomain(ctx context.Context, domain string, decide func(crawl.Facts) (crawl.Finish, bool)) (bool, error)
 	DomainRuns(ctx context.Context, domain string) ([]string, error)
 	GiveUpDomain(ctx context.Context, domain, reason string) error
+	RefuseDomain(ctx context.Context, domain string, addr netip.Addr, wait time.Duration, reason string) error
+}
+
+// refuse defers a domain of which a host has no address that may be asked.
+func (a *Activities) refuse(ctx context.Context, f crawl.Facts, host string, addr netip.Addr) (decide.Decision, error) {
+	d := decide.RefuseAddress(f, host, addr)
+	return d, a.store.RefuseDomain(ctx, f.Domain.Name, addr, d.Until.Sub(f.Now), d.Why)
 }
 
 // FinishDomainInput asks to end a domain's workflow.

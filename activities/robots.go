@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
@@ -258,6 +259,17 @@ func (f *originFetch) unreachable(why string, status, tries int, wait time.Durat
 		CrawlDelay: f.stored.CrawlDelay,
 	})
 	return r, tries < robotsTries && wait <= time.Duration(*f.run.Settings.DeferAfter)
+}
+
+// refused is for a host of which no address may be asked. That is our own rule: its
+// domain is deferred, and nothing said of its robots.txt. One that a robots.txt
+// redirects to is no part of the web, which is that site's fault.
+func (f *originFetch) refused(ctx context.Context, addr netip.Addr) (FetchRobotsResult, error) {
+	if f.domain != f.in.Domain {
+		return f.unasked(ctx, fmt.Sprintf("redirects to %s, whose address %s is not public", f.domain, addr))
+	}
+	d, err := f.refuse(ctx, f.facts, f.url.Host(), addr)
+	return FetchRobotsResult{Done: true, Detail: d.Why}, err
 }
 
 // unasked stores that robots.txt cannot be asked for: no request was made.

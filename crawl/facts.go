@@ -23,7 +23,10 @@ type DomainFacts struct {
 	Reason string       `json:"reason,omitempty"`
 	// DeferredUntil is zero where the domain is not deferred.
 	DeferredUntil time.Time `json:"deferred_until,omitzero"`
-	Controls      Controls  `json:"controls,omitempty"`
+	// RefusedSince is since when none of its addresses may be asked by our own rule;
+	// zero where that is not so.
+	RefusedSince time.Time `json:"refused_since,omitzero"`
+	Controls     Controls  `json:"controls,omitempty"`
 	// CrawlDelay is the largest among the domain's origins.
 	CrawlDelay Millis `json:"crawl_delay_ms,omitempty"`
 	Health     Health `json:"health"`

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/netip"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -83,6 +84,24 @@ func (s *Store) FinishDomain(
 func (s *Store) GiveUpDomain(ctx context.Context, domain, reason string) error {
 	err := s.q.DomainGiveUp(ctx, dbsqlc.DomainGiveUpParams{Domain: domain, Reason: reason})
 	return translate("give up "+domain, err)
+}
+
+// RefuseDomain defers a domain of which no address may be asked, addr among them, by
+// this process's own rule.
+func (s *Store) RefuseDomain(ctx context.Context, domain string, addr netip.Addr, wait time.Duration, reason string) error {
+	err := s.q.DomainRefuse(ctx, dbsqlc.DomainRefuseParams{Domain: domain, Ip: addr, WaitMs: ms(wait), Reason: reason})
+	return translate("refuse "+domain, err)
+}
+
+// PermitNetworks lifts the deferral of domains whose address was refused and is of a
+// network that may be asked now. It returns how many those were.
+func (s *Store) PermitNetworks(ctx context.Context, networks []netip.Prefix) (int, error) {
+	texts := make([]string, len(networks))
+	for i, n := range networks {
+		texts[i] = n.Masked().String()
+	}
+	n, err := retryConflicts(ctx, "permit networks", func() (int32, error) { return s.q.DomainsPermit(ctx, texts) })
+	return int(n), err
 }
 
 // SetControl stores a person's decision about a domain, known or not, in place of

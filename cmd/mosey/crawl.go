@@ -113,7 +113,7 @@ func (c *crawlCmd) Run(ctx context.Context, e *env) (err error) {
 			view.note("Stopped. Everything is kept. To go on:\n  " + c.resumeCommand(e))
 		}
 	}()
-	run, err := c.begin(ctx, m, seeds.urls)
+	run, before, err := c.begin(ctx, m, seeds.urls)
 	if err != nil {
 		return err
 	}
@@ -136,49 +136,61 @@ func (c *crawlCmd) Run(ctx context.Context, e *env) (err error) {
 		last, err = c.stop(m, run)
 	}
 	view.end(last)
-	return err
+	return errors.Join(err, idle(before, last))
+}
+
+// idle is the error of a call that could request nothing though there are pages left.
+func idle(before, last crawl.Progress) error {
+	if last.Status != crawl.RunDone || last.Requests() > before.Requests() || len(last.DeferredDomains) == 0 {
+		return nil
+	}
+	return fmt.Errorf("run %s could not request anything: %s", last.Name, last.DeferredDomains[0].Reason)
 }
 
 func (c *crawlCmd) resumeCommand(e *env) string {
-	command := "mosey crawl --run " + c.Run_
-	if e.dataDir != "" {
-		command += " --data-dir " + e.dataDir
-	}
-	return command
+	return strings.Join(append([]string{"mosey crawl --run", c.Run_}, e.process...), " ")
 }
 
-// begin stores the settings and seeds and gets the run going.
-func (c *crawlCmd) begin(ctx context.Context, m *crawler, seeds []string) (crawl.Run, error) {
+// begin stores the settings and seeds and gets the run going. before is how far the
+// run had come until then.
+func (c *crawlCmd) begin(ctx context.Context, m *crawler, seeds []string) (run crawl.Run, before crawl.Progress, err error) {
 	if len(seeds) == 0 {
 		if _, err := m.store.Run(ctx, c.Run_); errors.Is(err, crawl.ErrNotFound) {
-			return crawl.Run{}, wiring.Usagef("run %q does not exist yet: give a URL to begin with, such as https://example.org/", c.Run_)
+			return run, before, wiring.Usagef("run %q does not exist yet: give a URL to begin with, such as https://example.org/", c.Run_)
 		}
 	}
-	run, err := m.store.EnsureRun(ctx, c.Run_, c.settings())
-	if err != nil {
-		return run, err
+	if run, err = m.store.EnsureRun(ctx, c.Run_, c.settings()); err != nil {
+		return run, before, err
+	}
+	if before, err = m.store.Progress(ctx, run); err != nil {
+		return run, before, err
 	}
 	if err := m.store.StageSeeds(ctx, run.ID, seeds); err != nil {
-		return run, err
+		return run, before, err
 	}
 	if err := m.startWorker(ctx, c.FetchFlags); err != nil {
-		return run, err
+		return run, before, err
 	}
+	return run, before, c.seed(ctx, m, run)
+}
+
+// seed has what is staged stored, and the run go on.
+func (*crawlCmd) seed(ctx context.Context, m *crawler, run crawl.Run) error {
 	n, err := m.store.NextSeeding(ctx, run.ID)
 	if err != nil {
-		return run, err
+		return err
 	}
 	// Without new seeds this still stores those that an interrupted command has
 	// staged, and makes the run go on.
 	starter := workflows.Starter{Client: m.client}
 	seeding, err := starter.StartSeed(ctx, n, workflows.SeedInput{Run: run.Name, Staged: true})
 	if err != nil {
-		return run, describeStart(err)
+		return describeStart(err)
 	}
 	if err := starter.AwaitStarted(ctx, seeding); err != nil && ctx.Err() == nil {
-		return run, fmt.Errorf("store the seeds: %w", err)
+		return fmt.Errorf("store the seeds: %w", err)
 	}
-	return run, nil
+	return nil
 }
 
 // describeStart adds what to do about a Temporal that was not prepared for Mosey.

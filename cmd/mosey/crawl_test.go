@@ -94,7 +94,8 @@ func TestCrawl(t *testing.T) {
 		r := h.Execute(s.crawl(s.Seeds()[0], "--run", "timed", "--delay", "1h", "--for", "1s")...)
 		require.Zero(t, r.Code, r.Stderr)
 		require.Equal(t, "Stopping: requests in flight are finished first.\n"+
-			"Stopped. Everything is kept. To go on:\n  mosey crawl --run timed --data-dir "+h.dir+"\n", r.Stderr)
+			"Stopped. Everything is kept. To go on:\n  mosey crawl --run timed --data-dir "+h.dir+
+			" "+strings.Join(s.flags(), " ")+"\n", r.Stderr)
 		ContainsOnSameLine(t, r.Stdout, "Run timed is stopped (stopped from the command line) after ")
 		ContainsOnSameLine(t, r.Stdout, "  1 page pending")
 	})
@@ -197,7 +198,7 @@ func TestEmbedded(t *testing.T) {
 
 	r := c.Stop()
 	require.Zero(t, r.Code, r.Stderr)
-	require.Contains(t, r.Stderr, "To go on:\n  mosey crawl --run default --data-dir "+h.dir+"\n")
+	require.Contains(t, r.Stderr, "To go on:\n  mosey crawl --run default --data-dir "+h.dir+" "+strings.Join(s.flags(), " ")+"\n")
 	require.NoFileExists(t, h.dir+"/stack.json")
 	_, err := os.Stat(h.dir + "/temporal/temporal.log")
 	require.NoError(t, err)

@@ -49,6 +49,8 @@ type env struct {
 	// settings are the files that settings are read from, where they exist.
 	settings []string
 	dataDir  string
+	// process is the flags that were given and belong to the process, quoted.
+	process []string
 }
 
 func main() {
@@ -87,7 +89,7 @@ func run(ctx context.Context, args []string, e *env) int {
 		fmt.Fprintln(e.stderr, "Try: mosey --help")
 		return code
 	}
-	e.dataDir = c.DataDir
+	e.dataDir, e.process = c.DataDir, processFlags(kctx)
 	kctx.BindTo(ctx, (*context.Context)(nil))
 	if err := kctx.Run(e); err != nil {
 		return wiring.Fail(e.stderr, "mosey", err)

@@ -171,10 +171,12 @@ func newSite(t *testing.T, sites, pages int) site {
 
 // flags let a worker reach the site.
 func (s site) flags() []string {
-	return []string{
-		"--dns-server", s.DNSAddr(), "--allow-network", s.Network().String(), "--contact", "test@example.org",
-		"--timeout", "5s",
-	}
+	return append(s.flagsWithoutNetwork(), "--allow-network", s.Network().String())
+}
+
+// flagsWithoutNetwork are those of somebody who has forgotten what the site is.
+func (s site) flagsWithoutNetwork() []string {
+	return []string{"--dns-server", s.DNSAddr(), "--contact", "test@example.org", "--timeout", "5s"}
 }
 
 // crawl is a crawl of the site, as fast as it goes unless the arguments say otherwise.

@@ -7,6 +7,7 @@ package dbsqlc
 
 import (
 	"context"
+	"net/netip"
 	"time"
 )
 
@@ -75,7 +76,7 @@ func (q *Queries) DomainFinish(ctx context.Context, arg DomainFinishParams) erro
 }
 
 const domainGet = `-- name: DomainGet :one
-SELECT d.id, d.domain, d.status, d.status_reason, d.priority_score, d.next_crawl_after, d.claimed_by, d.claim_expires_at, d.last_crawl_run_id, d.created_at, d.updated_at, domain_state(d.domain)::jsonb AS state FROM domains AS d WHERE d.domain = $1
+SELECT d.id, d.domain, d.status, d.status_reason, d.priority_score, d.next_crawl_after, d.claimed_by, d.claim_expires_at, d.last_crawl_run_id, d.created_at, d.updated_at, d.refused_ip, d.refused_since, domain_state(d.domain)::jsonb AS state FROM domains AS d WHERE d.domain = $1
 `
 
 type DomainGetRow struct {
@@ -90,6 +91,8 @@ type DomainGetRow struct {
 	LastCrawlRunID *int64
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
+	RefusedIp      *netip.Addr
+	RefusedSince   *time.Time
 	State          []byte
 }
 
@@ -108,6 +111,8 @@ func (q *Queries) DomainGet(ctx context.Context, domain string) (DomainGetRow, e
 		&i.LastCrawlRunID,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.RefusedIp,
+		&i.RefusedSince,
 		&i.State,
 	)
 	return i, err
@@ -284,6 +289,27 @@ func (q *Queries) DomainRecent(ctx context.Context, arg DomainRecentParams) ([]D
 	return items, nil
 }
 
+const domainRefuse = `-- name: DomainRefuse :exec
+SELECT domain_refuse($1::text, $2::inet, $3::bigint, $4::text)
+`
+
+type DomainRefuseParams struct {
+	Domain string
+	Ip     netip.Addr
+	WaitMs int64
+	Reason string
+}
+
+func (q *Queries) DomainRefuse(ctx context.Context, arg DomainRefuseParams) error {
+	_, err := q.db.Exec(ctx, domainRefuse,
+		arg.Domain,
+		arg.Ip,
+		arg.WaitMs,
+		arg.Reason,
+	)
+	return err
+}
+
 const domainRuns = `-- name: DomainRuns :many
 SELECT r.name FROM run_domains AS rd INNER JOIN crawl_runs AS r ON rd.run_id = r.id
 WHERE rd.domain = $1 AND r.status = 'running' ORDER BY r.id LIMIT $2
@@ -421,4 +447,15 @@ func (q *Queries) DomainsClaim(ctx context.Context, arg DomainsClaimParams) ([]s
 		return nil, err
 	}
 	return items, nil
+}
+
+const domainsPermit = `-- name: DomainsPermit :one
+SELECT domains_permit($1::text [])::integer AS lifted
+`
+
+func (q *Queries) DomainsPermit(ctx context.Context, networks []string) (int32, error) {
+	row := q.db.QueryRow(ctx, domainsPermit, networks)
+	var lifted int32
+	err := row.Scan(&lifted)
+	return lifted, err
 }

@@ -262,6 +262,7 @@ type CrawlRun struct {
 	FinishedAt   *time.Time
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
+	Widening     []byte
 }
 
 type Domain struct {
@@ -276,6 +277,8 @@ type Domain struct {
 	LastCrawlRunID *int64
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
+	RefusedIp      *netip.Addr
+	RefusedSince   *time.Time
 }
 
 type DomainControl struct {
@@ -437,6 +440,9 @@ type RunDomain struct {
 	Blocked5xx    int64
 	Bytes         int64
 	UpdatedAt     time.Time
+	Requests      int64
+	Skips         []byte
+	Nofollow      int64
 }
 
 type SchemaCompatibility struct {

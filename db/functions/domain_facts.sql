@@ -61,6 +61,7 @@ BEGIN
         'status', (SELECT d.status FROM domains d WHERE d.domain = p_domain),
         'reason', (SELECT d.status_reason FROM domains d WHERE d.domain = p_domain),
         'deferred_until', (SELECT d.next_crawl_after FROM domains d WHERE d.domain = p_domain),
+        'refused_since', domain_refused_since(p_domain),
         'controls', (
             SELECT jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
                 'kind', c.kind, 'value', c.value, 'reason', c.reason, 'set_by', c.set_by, 'set_at', c.set_at,

@@ -31,6 +31,12 @@ SELECT domain FROM domains WHERE domain = @domain FOR UPDATE;
 -- name: DomainFinish :exec
 SELECT domain_finish(@domain::text, @due::jsonb, sqlc.narg('deferred')::timestamptz, @reason::text);
 
+-- name: DomainRefuse :exec
+SELECT domain_refuse(@domain::text, @ip::inet, @wait_ms::bigint, @reason::text);
+
+-- name: DomainsPermit :one
+SELECT domains_permit(@networks::text [])::integer AS lifted;
+
 -- The running runs that have something pending on a domain.
 -- name: DomainRuns :many
 SELECT r.name FROM run_domains AS rd INNER JOIN crawl_runs AS r ON rd.run_id = r.id

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/crawl/politeness"
 	"github.com/mosey-web/mosey/crawl/urls"
-	"github.com/mosey-web/mosey/internal/dns"
 	"github.com/mosey-web/mosey/internal/fetch"
 )
 
@@ -70,8 +70,9 @@ type Exchange struct {
 type Result struct {
 	// Lease says what to wait for, where it was not granted.
 	Lease crawl.Lease
-	// Refused is why there is no address that may be asked; no lease was taken.
-	Refused error
+	// Refused is the host's address where none that it has may be asked, by our own
+	// rule; no lease was taken.
+	Refused netip.Addr
 	// Unwanted says that Wanted said no.
 	Unwanted bool
 	// Exchange is nil unless the request was made.
@@ -94,11 +95,8 @@ func (c *Client) Do(ctx context.Context, ask Ask) (Result, error) {
 	}
 	defer release()
 	t, err := c.resolve(ctx, ask.URL)
-	switch {
-	case errors.Is(err, dns.ErrLimited):
-		return Result{}, err
-	case err != nil:
-		return Result{Refused: err}, nil
+	if err != nil || t.refused.IsValid() {
+		return Result{Refused: t.refused}, err
 	}
 	began := time.Now()
 	start := c.start(ask, t)

@@ -17,6 +17,8 @@ type target struct {
 	addr netip.Addr
 	// dnsErr is why there is no address.
 	dnsErr error
+	// refused is the first of the addresses, where none may be asked.
+	refused netip.Addr
 }
 
 // ip is the address as text; empty where there is none.
@@ -28,8 +30,7 @@ func (t target) ip() string {
 }
 
 // resolve finds the address for a URL: the first that may be asked and could be
-// connected to when it was last tried, else the first that may be asked. The error
-// says that none may.
+// connected to when it was last tried, else the first that may be asked.
 //
 // So a host whose first address is broken is reached by its next at the next
 // attempt. They are not raced for (RFC 8305): each address has a slot of its own,
@@ -44,10 +45,8 @@ func (c *Client) resolve(ctx context.Context, u urls.URL) (target, error) {
 	if errors.Is(t.dnsErr, dns.ErrLimited) {
 		return t, t.dnsErr
 	}
-	var err error
 	for _, addr := range addrs {
-		if denied := c.Fetcher.Permits(addr); denied != nil {
-			err = denied
+		if c.Fetcher.Permits(addr) != nil {
 			continue
 		}
 		if !t.addr.IsValid() {
@@ -58,10 +57,10 @@ func (c *Client) resolve(ctx context.Context, u urls.URL) (target, error) {
 			break
 		}
 	}
-	if t.addr.IsValid() {
-		return t, nil
+	if !t.addr.IsValid() && len(addrs) > 0 {
+		t.refused = addrs[0].Unmap().WithZone("")
 	}
-	return t, err
+	return t, nil
 }
 
 // brokenSpan is how long an address that could not be connected to is the last

@@ -195,6 +195,9 @@ func NewWorker(ctx context.Context, c client.Client, store *db.Store, f FetchFla
 	if err != nil {
 		return nil, err
 	}
+	if _, err := store.PermitNetworks(ctx, f.AllowNetwork); err != nil {
+		return nil, err
+	}
 	runs, err := store.Runs(ctx)
 	if err != nil {
 		return nil, err

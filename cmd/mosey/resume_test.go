@@ -1,0 +1,71 @@
+package main
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+)
+
+func TestResumeCommand(t *testing.T) {
+	t.Parallel()
+	flags := func(t *testing.T, environ wiring.Env, args ...string) string {
+		t.Helper()
+		var c cli
+		parser, err := wiring.NewParser(&c, environ, nil, kong.Name("mosey"))
+		require.NoError(t, err)
+		ctx, err := parser.Parse(args)
+		require.NoError(t, err)
+		return strings.Join(processFlags(ctx), " ")
+	}
+
+	t.Run("HasTheFlagsOfTheProcess", func(t *testing.T) {
+		t.Parallel()
+		require.Equal(t, "--data-dir '/a dir' --allow-network 10.0.0.0/8 --allow-network fd00::/8"+
+			" --dns-server 127.0.0.1:53 --user-agent 'mosey (it'\\''s me)' --timeout 5s --malformed-robots allow --json=true",
+			flags(t, nil, "--data-dir", "/a dir", "crawl", "https://example.org/", "--run", "x", "--allow-network", "10.0.0.0/8",
+				"--delay", "20s", "--dns-server", "127.0.0.1:53", "--allow-network", "fd00::/8", "--user-agent", "mosey (it's me)",
+				"--timeout", "5s", "--malformed-robots", "allow", "--json", "--for", "1h", "--scope", "web"))
+	})
+
+	t.Run("LeavesOutWhatTheEnvironmentSays", func(t *testing.T) {
+		t.Parallel()
+		require.Equal(t, "--contact a@example.org", flags(t, wiring.Env{"MOSEY_TIMEOUT=7s"}, "crawl", "--contact", "a@example.org"))
+	})
+
+	t.Run("LeavesOutNoFlagOfTheRequests", func(t *testing.T) {
+		t.Parallel()
+		parser, err := kong.New(&wiring.FetchFlags{})
+		require.NoError(t, err)
+		var all []string
+		for _, f := range parser.Model.Flags {
+			if f.Name != "help" {
+				require.False(t, storedWithRun(f), f.Name)
+				all = append(all, f.Name)
+			}
+		}
+		require.Len(t, all, reflect.TypeFor[wiring.FetchFlags]().NumField())
+	})
+
+	t.Run("LeavesOutEverySettingOfARun", func(t *testing.T) {
+		t.Parallel()
+		stored := 0
+		for f := range reflect.TypeFor[crawlCmd]().Fields() {
+			if f.Type.Kind() == reflect.Pointer {
+				stored++
+			}
+		}
+		settings := reflect.ValueOf((&crawlCmd{}).settings())
+		fields := 0
+		for f := range settings.Type().Fields() {
+			if f.IsExported() {
+				fields++
+			}
+		}
+		require.Equal(t, fields, stored)
+	})
+}

@@ -1,0 +1,38 @@
+package decide_test
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/decide"
+)
+
+func TestRefuseAddress(t *testing.T) {
+	t.Parallel()
+	addr := netip.MustParseAddr("10.1.2.3")
+	for name, c := range map[string]struct{ since, wait time.Duration }{
+		"AtFirst":    {0, 15 * time.Minute},
+		"SoonAgain":  {time.Minute, 15 * time.Minute},
+		"ForAnHour":  {time.Hour, time.Hour},
+		"ForAWeek":   {7 * 24 * time.Hour, 24 * time.Hour},
+		"OnTheBound": {24 * time.Hour, 24 * time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := crawl.Facts{Now: time.Now()}
+			if c.since > 0 {
+				f.Domain.RefusedSince = f.Now.Add(-c.since)
+			}
+			d := decide.RefuseAddress(f, "www.example.org", addr)
+			require.Equal(t, decide.DeferDomain, d.Do)
+			require.Equal(t, f.Now.Add(c.wait), d.Until)
+			require.Equal(t, crawl.ReasonDeferred, d.Reason)
+			require.Equal(t, "www.example.org has the address 10.1.2.3, which is not public: "+
+				"only with --allow-network 10.1.2.3/32 is it asked", d.Why)
+		})
+	}
+}
