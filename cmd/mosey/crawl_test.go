@@ -118,6 +118,19 @@ func TestCrawl(t *testing.T) {
 		s.requireClean(t, web.Expectations{})
 	})
 
+	t.Run("StopsWithoutAWarning", func(t *testing.T) {
+		t.Parallel()
+		h, _ := newHarnessWithStack(t)
+		const sites, pagesEach = 10, 12 // of long activities, which have sent heartbeats
+		s := newSite(t, sites, 200)
+		c := h.Start(s.crawl(append(s.Seeds(), "--run", "busy", "--delay", "1s", "--pages-per-activity", "100")...)...)
+		require.Eventually(t, func() bool { return len(s.Log().Pages()) >= sites*pagesEach }, patience, 5*time.Millisecond)
+		r := c.Stop()
+		require.Zero(t, r.Code, r.Stderr)
+		require.Equal(t, "Stopping: requests in flight are finished first.\n"+
+			"Stopped. Everything is kept. To go on:\n  mosey crawl --run busy --data-dir "+h.dir+" "+strings.Join(s.flags(), " ")+"\n", r.Stderr)
+	})
+
 	t.Run("OfARunThatIsNotThereNeedsSeeds", func(t *testing.T) {
 		t.Parallel()
 		h, _ := newHarnessWithStack(t)
@@ -198,6 +211,7 @@ func TestEmbedded(t *testing.T) {
 
 	r := c.Stop()
 	require.Zero(t, r.Code, r.Stderr)
+	require.NotContains(t, r.Stderr, "level=")
 	require.Contains(t, r.Stderr, "To go on:\n  mosey crawl --run default --data-dir "+h.dir+" "+strings.Join(s.flags(), " ")+"\n")
 	require.NoFileExists(t, h.dir+"/stack.json")
 	_, err := os.Stat(h.dir + "/temporal/temporal.log")

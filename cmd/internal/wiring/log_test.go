@@ -2,11 +2,13 @@ package wiring
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"log/slog"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/log"
 )
 
@@ -16,7 +18,14 @@ func TestUntilStopped(t *testing.T) {
 	logger := log.With(log.NewStructuredLogger(slog.New(untilStopped{slog.NewTextHandler(&out, nil)}).WithGroup("sdk")),
 		"Namespace", "default")
 	logger.Warn("Failed to poll for task.", "Error", errors.New("worker stopping"))
+	const heartbeat = "RecordActivityHeartbeat with error"
+	logger.Warn(heartbeat, "Error", context.Canceled)
+	logger.Warn(heartbeat, "ActivityType", "FetchPages", "Error", serviceerror.NewCanceled("context canceled"))
 	require.Empty(t, out.String(), "that is what stopping is")
+	logger.Warn(heartbeat, "Error", context.DeadlineExceeded)
+	require.Contains(t, out.String(), "sdk.Error=\"context deadline exceeded\"")
+	logger.Warn("Failed to store the result.", "Error", context.Canceled)
+	require.Contains(t, out.String(), "Failed to store the result.")
 	logger.Warn("Failed to poll for task.", "Error", errors.New("no route to host"))
 	require.Contains(t, out.String(), "sdk.Namespace=default sdk.Error=\"no route to host\"")
 }

@@ -11,7 +11,6 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"os"
-	"strings"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -126,33 +125,6 @@ func Dial(ctx context.Context, env Env, address string, logger *slog.Logger) (cl
 			cmp.Or(opts.HostPort, client.DefaultHostPort), err)
 	}
 	return c, nil
-}
-
-// untilStopped leaves out that a worker which is being stopped polls no more: the SDK
-// warns of it.
-type untilStopped struct{ slog.Handler }
-
-// Handle passes on what is worth it.
-func (h untilStopped) Handle(ctx context.Context, r slog.Record) error {
-	stopping := false
-	r.Attrs(func(a slog.Attr) bool {
-		stopping = a.Key == "Error" && strings.HasSuffix(a.Value.String(), "worker stopping")
-		return !stopping
-	})
-	if stopping {
-		return nil
-	}
-	return h.Handler.Handle(ctx, r)
-}
-
-// WithAttrs is that of the handler behind, and so must be wrapped again.
-func (h untilStopped) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return untilStopped{h.Handler.WithAttrs(attrs)}
-}
-
-// WithGroup is as WithAttrs.
-func (h untilStopped) WithGroup(name string) slog.Handler {
-	return untilStopped{h.Handler.WithGroup(name)}
 }
 
 // identity tells this process from others, in Temporal's UI and its logs.

@@ -47,14 +47,33 @@ func portOf(listener net.Listener) int {
 // awaitTurn waits until no other Mosey of this user is between choosing its ports
 // and listening on them: the server panics if somebody takes one meanwhile. The
 // lock goes with the process.
-func awaitTurn(ctx context.Context) (release func() error, err error) {
+func awaitTurn(ctx context.Context, file string) (release func() error, err error) {
 	const retry = 50 * time.Millisecond
-	name := filepath.Join(os.TempDir(), "mosey-ports-"+strconv.Itoa(os.Getuid())+".lock")
-	lock := flock.New(name)
+	lock := flock.New(file)
 	if _, err := lock.TryLockContext(ctx, retry); err != nil {
 		return nil, fmt.Errorf("wait for a turn to choose ports: %w", err)
 	}
 	return lock.Unlock, nil
+}
+
+// turnFile is the file to lock: one for all data directories of this user, in a folder
+// that no other user can write to. Where there is none it is in the data directory,
+// which keeps nobody away: a rare start then fails, rather than every one.
+func turnFile(dir string) string {
+	const name = "ports.lock"
+	if cache, err := os.UserCacheDir(); err == nil {
+		cache = filepath.Join(cache, "mosey")
+		if err := os.MkdirAll(cache, 0o700); err == nil && writable(filepath.Join(cache, name)) {
+			return filepath.Join(cache, name)
+		}
+	}
+	return filepath.Join(dir, name)
+}
+
+// writable reports whether a file can be opened for writing, or made.
+func writable(path string) bool {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	return err == nil && file.Close() == nil
 }
 
 // ports are those that the server listens on by itself.

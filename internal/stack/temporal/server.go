@@ -39,7 +39,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err := createNamespace(store, cfg); err != nil {
 		return nil, err
 	}
-	release, err := awaitTurn(ctx)
+	release, err := awaitTurn(ctx, turnFile(cfg.Dir))
 	if err != nil {
 		return nil, fmt.Errorf("start Temporal: %w", err)
 	}

@@ -102,6 +102,8 @@ func settings() dynamicconfig.StaticClient {
 		dynamicconfig.EnableActivityEagerExecution.Key(): true,
 		// Workflows kept in memory. Most that are beyond it just sleep.
 		dynamicconfig.HistoryCacheHostLevelMaxSize.Key(): 16384,
+		// It would tell the vendor's server which version runs here.
+		dynamicconfig.EnableServerVersionCheck.Key(): false,
 		// Lists and counts in the web UI, of one user.
 		dynamicconfig.FrontendMaxNamespaceVisibilityRPSPerInstance.Key(): 100,
 	}

@@ -50,8 +50,8 @@ func (s *Server) startUI(ctx context.Context, cfg Config) error {
 	return nil
 }
 
-func uiHandler(temporalAddress string) (http.Handler, error) {
-	provider, err := config.NewConfigProviderWithRefresh(&config.Config{
+func uiConfig(temporalAddress string) *config.Config {
+	return &config.Config{
 		TemporalGRPCAddress: temporalAddress,
 		Host:                loopback,
 		EnableUI:            true,
@@ -61,7 +61,11 @@ func uiHandler(temporalAddress string) (http.Handler, error) {
 		// The cookie travels over the loopback address alone.
 		CORS:     config.CORS{CookieInsecure: true},
 		HideLogs: true,
-	})
+	}
+}
+
+func uiHandler(temporalAddress string) (http.Handler, error) {
+	provider, err := config.NewConfigProviderWithRefresh(uiConfig(temporalAddress))
 	if err != nil {
 		return nil, err
 	}
