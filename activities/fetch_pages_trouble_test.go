@@ -329,6 +329,7 @@ func TestFetchPagesSurvives(t *testing.T) {
 		rep := b.report(t, "/")
 		require.Equal(t, crawl.OutcomeSuccess, rep.Crawls[0].Outcome)
 		require.Equal(t, "Large", rep.Title)
+		require.True(t, rep.Crawls[0].Truncated)
 		require.Less(t, rep.Crawls[0].Bytes, int64(4<<20), "the rest is not read")
 		require.True(t, b.web.Log()[0].Aborted, "nor sent")
 	})

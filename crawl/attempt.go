@@ -25,6 +25,8 @@ type Attempt struct {
 	Error       string `json:"error,omitempty"`
 	ContentType string `json:"content_type,omitempty"`
 	Bytes       int64  `json:"bytes,omitempty"`
+	// Truncated says that the body went on past what is read of one.
+	Truncated bool `json:"truncated,omitempty"`
 	// Duration is how long the request took.
 	Duration Span `json:"duration_ms"`
 	// EndedAt is when it had ended, on this process's monotonic clock. The document

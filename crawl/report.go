@@ -190,6 +190,7 @@ type CrawlReport struct {
 	Unchanged    string    `json:"unchanged,omitempty"`
 	Depth        int       `json:"depth"`
 	Bytes        int64     `json:"bytes,omitempty"`
+	Truncated    bool      `json:"truncated,omitempty"`
 	ContentType  string    `json:"content_type,omitempty"`
 	IP           string    `json:"ip,omitempty"`
 	Duration     Duration  `json:"duration,omitzero"`

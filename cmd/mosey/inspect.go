@@ -251,6 +251,8 @@ func result(c crawl.CrawlReport) string {
 		return "pending"
 	case c.Unchanged != "":
 		return fmt.Sprintf("%s %d, unchanged (%s)", c.Outcome, c.StatusCode, c.Unchanged)
+	case c.Truncated:
+		return fmt.Sprintf("%s %d, cut off: the page is too long", c.Outcome, c.StatusCode)
 	case c.StatusCode != 0:
 		return fmt.Sprintf("%s %d", c.Outcome, c.StatusCode)
 	default:

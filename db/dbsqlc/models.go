@@ -370,6 +370,7 @@ type PageCrawl struct {
 	SubnetDelayMs *int64
 	RetryAfterMs  *int64
 	Lost          bool
+	Truncated     *bool
 }
 
 type PageLink struct {

@@ -13,7 +13,7 @@ import (
 const pageCrawls = `-- name: PageCrawls :many
 SELECT
     c.id, r.name AS run, c.kind, c.previous_id, c.scheduled_for, c.locked_at, c.completed_at, c.outcome,
-    c.status_code, c.error_message, c.depth, c.redirects, c.duration_ms, c.bytes, c.content_type, c.skipped, c.unchanged,
+    c.status_code, c.error_message, c.depth, c.redirects, c.duration_ms, c.bytes, c.truncated, c.content_type, c.skipped, c.unchanged,
     coalesce(host(c.ip), '')::text AS ip, c.created_at
 FROM page_crawls AS c INNER JOIN crawl_runs AS r ON c.run_id = r.id
 WHERE c.page_id = $1 ORDER BY c.created_at DESC, c.id DESC LIMIT $2
@@ -39,6 +39,7 @@ type PageCrawlsRow struct {
 	Redirects    int16
 	DurationMs   *int32
 	Bytes        *int64
+	Truncated    *bool
 	ContentType  *string
 	Skipped      *string
 	Unchanged    *string
@@ -70,6 +71,7 @@ func (q *Queries) PageCrawls(ctx context.Context, arg PageCrawlsParams) ([]PageC
 			&i.Redirects,
 			&i.DurationMs,
 			&i.Bytes,
+			&i.Truncated,
 			&i.ContentType,
 			&i.Skipped,
 			&i.Unchanged,

@@ -64,6 +64,7 @@ BEGIN
         locked_at = NULL, completed_at = p_ended, outcome = (p ->> 'outcome')::crawl_outcome,
         status_code = (p ->> 'status_code')::smallint, error_message = p ->> 'error',
         duration_ms = (p ->> 'duration_ms')::integer, bytes = (p ->> 'bytes')::bigint,
+        truncated = (p ->> 'truncated')::boolean,
         content_type = p ->> 'content_type', ip = (p ->> 'ip')::inet,
         skipped = p ->> 'skipped', unchanged = p ->> 'unchanged',
         robots_version = (p ->> 'robots_version')::bigint,

@@ -9,9 +9,11 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/net/http/httpguts"
+	"golang.org/x/sync/semaphore"
 )
 
 // sessionCacheSize bounds the TLS sessions that are kept, one a host name, to
@@ -25,6 +27,8 @@ type Client struct {
 	config    Config
 	tls       *tls.Config
 	transport *http.Transport
+	// memory is that of the bodies in flight
+	memory *semaphore.Weighted
 }
 
 // New makes a Client from a config, to which it applies the defaults first. It
@@ -38,6 +42,7 @@ func New(config Config) (*Client, error) {
 	protocols.SetHTTP1(true)
 	return &Client{
 		config: config,
+		memory: semaphore.NewWeighted(config.MaxBytesInFlight),
 		tls: &tls.Config{
 			ClientSessionCache: tls.NewLRUClientSessionCache(sessionCacheSize),
 			MinVersion:         tls.VersionTLS12,
@@ -130,9 +135,20 @@ type Response struct {
 	// Truncated tells that the body went on past its limit.
 	Truncated bool
 
+	release func()
+
 	// WireBytes is all that was received on the connection, header and TLS
 	// included.
 	WireBytes int64
+}
+
+// Release gives back the body's share of Config.MaxBytesInFlight, once the body and
+// what was made of it are not needed any more. It may be called more than once; on
+// no response it does nothing.
+func (r *Response) Release() {
+	if r != nil && r.release != nil {
+		r.release()
+	}
 }
 
 // exchange is the state of one call of Do.
@@ -145,7 +161,8 @@ type exchange struct {
 	target  target
 }
 
-// Do sends a request and reads the answer. Redirects are not followed, cookies
+// Do sends a request and reads the answer, which the caller is to release.
+// Redirects are not followed, cookies
 // not kept, proxies not used. The connection is closed when Do returns.
 //
 // A body longer than the limit is cut, not refused. A body whose coding is
@@ -218,8 +235,13 @@ func (c *Client) run(caller context.Context, x *exchange) (*Response, *Error) {
 		return response, nil
 	}
 	limit := orDefault(x.request.MaxBodyBytes, c.config.MaxBodyBytes)
-	response.Body, response.Truncated, err = readBody(answer, limit, c.config.MaxRatio)
+	share := &share{ctx: total, memory: c.memory, size: min(limit, c.config.MaxBytesInFlight)}
+	response.release = sync.OnceFunc(share.release)
+	response.Body, response.Truncated, err = readBody(answer, bodyLimits{
+		bytes: limit, ratio: c.config.MaxRatio, idle: c.config.IdleTimeout, share: share, link: x.link,
+	})
 	if err != nil {
+		response.release()
 		return nil, classify(caller, total, KindProtocol, "the body broke off", err)
 	}
 	return response, nil

@@ -14,7 +14,9 @@ import (
 const (
 	ConnectTimeoutDefault   = 5 * time.Second
 	FirstByteTimeoutDefault = 10 * time.Second
+	IdleTimeoutDefault      = 10 * time.Second
 	MaxBodyBytesDefault     = 10_000_000
+	MaxBytesInFlightDefault = 256_000_000
 	MaxHeaderBytesDefault   = 256 << 10
 	MaxRatioDefault         = 200
 	TotalTimeoutDefault     = 30 * time.Second
@@ -45,11 +47,25 @@ type Config struct {
 	// Defaults to 10 seconds.
 	FirstByteTimeout time.Duration
 
+	// IdleTimeout limits the time in which a body brings no byte. Once so long has
+	// passed since the answer's first byte, the body must also have brought 1,000
+	// bytes a second, on the whole.
+	//
+	// Defaults to 10 seconds.
+	IdleTimeout time.Duration
+
 	// MaxBodyBytes limits the decoded body. Of a longer one the first
 	// MaxBodyBytes are kept, and Response.Truncated is set.
 	//
 	// At most 1 GiB. Defaults to 10,000,000.
 	MaxBodyBytes int64
+
+	// MaxBytesInFlight bounds the memory of all bodies longer than 64 KiB, each
+	// counted as long as it may become. One that would go beyond it waits for another
+	// to be released.
+	//
+	// At least MaxBodyBytes. Defaults to 256,000,000, or MaxBodyBytes if that is more.
+	MaxBytesInFlight int64
 
 	// MaxHeaderBytes limits the answer's header, interim (1xx) ones included.
 	//
@@ -80,7 +96,9 @@ type Config struct {
 func (c Config) WithDefaults() Config {
 	c.ConnectTimeout = orDefault(c.ConnectTimeout, ConnectTimeoutDefault)
 	c.FirstByteTimeout = orDefault(c.FirstByteTimeout, FirstByteTimeoutDefault)
+	c.IdleTimeout = orDefault(c.IdleTimeout, IdleTimeoutDefault)
 	c.MaxBodyBytes = orDefault(c.MaxBodyBytes, MaxBodyBytesDefault)
+	c.MaxBytesInFlight = orDefault(c.MaxBytesInFlight, max(MaxBytesInFlightDefault, c.MaxBodyBytes))
 	c.MaxHeaderBytes = orDefault(c.MaxHeaderBytes, MaxHeaderBytesDefault)
 	c.MaxRatio = orDefault(c.MaxRatio, MaxRatioDefault)
 	c.TotalTimeout = orDefault(c.TotalTimeout, TotalTimeoutDefault)
@@ -104,7 +122,9 @@ func (c Config) Validate() error {
 	}{
 		{"ConnectTimeout", int64(c.ConnectTimeout)},
 		{"FirstByteTimeout", int64(c.FirstByteTimeout)},
+		{"IdleTimeout", int64(c.IdleTimeout)},
 		{"MaxBodyBytes", c.MaxBodyBytes},
+		{"MaxBytesInFlight", c.MaxBytesInFlight},
 		{"MaxHeaderBytes", c.MaxHeaderBytes},
 		{"MaxRatio", c.MaxRatio},
 		{"TotalTimeout", int64(c.TotalTimeout)},
@@ -115,6 +135,9 @@ func (c Config) Validate() error {
 	}
 	if c.MaxBodyBytes > maxBodyBytes {
 		faults = append(faults, fmt.Errorf("fetch: MaxBodyBytes must be at most %d", maxBodyBytes))
+	}
+	if c.MaxBytesInFlight < c.MaxBodyBytes {
+		faults = append(faults, fmt.Errorf("fetch: MaxBytesInFlight must be at least MaxBodyBytes, %d", c.MaxBodyBytes))
 	}
 	if c.UserAgent == "" || !httpguts.ValidHeaderFieldValue(c.UserAgent) {
 		faults = append(faults, errors.New("fetch: UserAgent must be set to a valid header value"))

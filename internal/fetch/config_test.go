@@ -18,7 +18,9 @@ func TestConfig(t *testing.T) {
 		require.Equal(t, fetch.Config{
 			ConnectTimeout:   5 * time.Second,
 			FirstByteTimeout: 10 * time.Second,
+			IdleTimeout:      10 * time.Second,
 			MaxBodyBytes:     10_000_000,
+			MaxBytesInFlight: 256_000_000,
 			MaxHeaderBytes:   256 << 10,
 			MaxRatio:         200,
 			TotalTimeout:     30 * time.Second,
@@ -29,6 +31,7 @@ func TestConfig(t *testing.T) {
 		t.Parallel()
 		config := fetch.Config{
 			ConnectTimeout: 1, FirstByteTimeout: 2, MaxBodyBytes: 3, MaxHeaderBytes: 4, MaxRatio: 5, TotalTimeout: 6,
+			IdleTimeout: 7, MaxBytesInFlight: 8,
 		}
 		require.Equal(t, config, config.WithDefaults())
 	})
@@ -39,13 +42,15 @@ func TestConfig(t *testing.T) {
 			AllowNetworks:    []netip.Prefix{loopback, {}, netip.MustParsePrefix("::ffff:10.0.0.0/104")},
 			ConnectTimeout:   -1,
 			FirstByteTimeout: -1,
+			IdleTimeout:      -1,
 			MaxBodyBytes:     -1,
+			MaxBytesInFlight: -1,
 			MaxHeaderBytes:   -1,
 			MaxRatio:         -1,
 			TotalTimeout:     -1,
 		})
 		for _, field := range []string{
-			"AllowNetworks[1]", "AllowNetworks[2]", "ConnectTimeout", "FirstByteTimeout", "MaxBodyBytes",
+			"AllowNetworks[1]", "AllowNetworks[2]", "ConnectTimeout", "FirstByteTimeout", "MaxBodyBytes", "IdleTimeout", "MaxBytesInFlight",
 			"MaxHeaderBytes", "MaxRatio", "TotalTimeout", "UserAgent",
 		} {
 			require.ErrorContains(t, err, field)

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
@@ -42,14 +43,23 @@ const (
 	firstBuffer = 64 << 10
 )
 
-// readBody reads and decodes at most limit bytes, and tells whether there was
+// bodyLimits are the limits for reading one body.
+type bodyLimits struct {
+	bytes, ratio int64
+	idle         time.Duration
+	share        *share
+	link         *link
+}
+
+// readBody reads and decodes at most so many bytes, and tells whether there was
 // more. Errors of the connection are returned as they are, others as *Error.
-func readBody(answer *http.Response, limit, maxRatio int64) (body []byte, truncated bool, err error) {
+func readBody(answer *http.Response, limits bodyLimits) (body []byte, truncated bool, err error) {
+	limit := limits.bytes
 	codings, err := contentCodings(answer.Header.Values("Content-Encoding"))
 	if err != nil {
 		return nil, false, fail(KindDecode, "unusable Content-Encoding", err)
 	}
-	wire := &wireReader{source: answer.Body, left: limit + wireSlack}
+	wire := &wireReader{source: answer.Body, left: limit + wireSlack, idle: limits.idle, link: limits.link}
 	var decoded io.Reader = wire
 	var decoders []io.Closer
 	defer func() {
@@ -63,11 +73,16 @@ func readBody(answer *http.Response, limit, maxRatio int64) (body []byte, trunca
 			return bodyEnd(wire, nil, err)
 		}
 		decoders = append(decoders, decoder)
-		decoded = &ratioReader{source: decoder, maxRatio: maxRatio, wire: wire}
+		decoded = &ratioReader{source: decoder, maxRatio: limits.ratio, wire: wire}
 	}
 	reserve := min(max(answer.ContentLength, 0), limit, firstBuffer)
 	buffer := bytes.NewBuffer(make([]byte, 0, reserve+bytes.MinRead))
-	if _, err := buffer.ReadFrom(io.LimitReader(decoded, limit+1)); err != nil {
+	if _, err = buffer.ReadFrom(io.LimitReader(decoded, min(limit+1, shareFree))); err == nil && buffer.Len() == shareFree {
+		if err = limits.share.take(); err == nil {
+			_, err = buffer.ReadFrom(io.LimitReader(decoded, limit+1-shareFree))
+		}
+	}
+	if err != nil {
 		return bodyEnd(wire, buffer.Bytes(), err)
 	}
 	body = buffer.Bytes()
@@ -202,6 +217,29 @@ type wireReader struct {
 	left   int64
 	read   int64
 	source io.Reader
+
+	// how long a read may take
+	idle time.Duration
+	link *link
+}
+
+// minRate is the least bytes a second that a body must bring in the long run.
+const minRate = 1000
+
+// hurry limits how long the next read may take. A connection that is closed already
+// needs no limit: what is left is in a buffer.
+func (w *wireReader) hurry() {
+	now := time.Now()
+	first := now
+	if t := w.link.firstByte.Load(); t != nil {
+		first = *t
+	}
+	earned := time.Duration(w.read) * time.Second / minRate
+	deadline := first.Add(max(w.idle, earned))
+	if idle := now.Add(w.idle); idle.Before(deadline) {
+		deadline = idle
+	}
+	_ = w.link.SetReadDeadline(deadline)
 }
 
 func (w *wireReader) Read(p []byte) (int, error) {
@@ -209,6 +247,7 @@ func (w *wireReader) Read(p []byte) (int, error) {
 		w.err = errWireLimit
 		return 0, w.err
 	}
+	w.hurry()
 	n, err := w.source.Read(p[:min(int64(len(p)), w.left)])
 	w.left -= int64(n)
 	w.read += int64(n)

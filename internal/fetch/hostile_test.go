@@ -18,6 +18,7 @@ func TestTimeouts(t *testing.T) {
 	t.Parallel()
 	const short = 50 * time.Millisecond
 	firstByte := func(c *fetch.Config) { c.FirstByteTimeout = short }
+	idle := func(c *fetch.Config) { c.IdleTimeout = short }
 	total := func(c *fetch.Config) { c.TotalTimeout = 4 * short }
 
 	for name, test := range map[string]struct {
@@ -39,6 +40,14 @@ func TestTimeouts(t *testing.T) {
 		"ChunksByDrops": {total, func(conn net.Conn) {
 			answer("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")(conn)
 			drip(conn, "1\r\nx\r\n")
+		}, http.StatusOK},
+		"BodyWithoutAByte": {idle, func(conn net.Conn) {
+			answer("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx")(conn)
+			hang(conn)
+		}, http.StatusOK},
+		"BodyThatIsTooSlow": {idle, func(conn net.Conn) {
+			answer("HTTP/1.1 200 OK\r\n\r\n")(conn)
+			drip(conn, "x")
 		}, http.StatusOK},
 		"SilenceInTheBody": {total, func(conn net.Conn) {
 			answer("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx")(conn)
@@ -188,6 +197,55 @@ func TestBodyLimit(t *testing.T) {
 			}
 		})
 	}
+
+	t.Run("KeepsASlowBodyThatIsFastEnough", func(t *testing.T) {
+		t.Parallel()
+		s := serve(t, func(conn net.Conn) {
+			answer("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")(conn)
+			for range 50 {
+				time.Sleep(5 * time.Millisecond)
+				_, _ = io.WriteString(conn, strings.Repeat("x", 20))
+			}
+		})
+		response, err := newClient(t, func(c *fetch.Config) { c.IdleTimeout = 100 * time.Millisecond }).Do(t.Context(), s.get("/"))
+		require.NoError(t, err)
+		require.Len(t, response.Body, 1000)
+	})
+
+	t.Run("ManyBodiesWaitForMemory", func(t *testing.T) {
+		t.Parallel()
+		const long = 200_000
+		s := serve(t, answer(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", long, strings.Repeat("x", long))))
+		c := newClient(t, func(c *fetch.Config) {
+			c.MaxBodyBytes, c.MaxBytesInFlight, c.TotalTimeout = 1_000_000, 2_000_000, 300*time.Millisecond
+		})
+		first, err := c.Do(t.Context(), s.get("/"))
+		require.NoError(t, err)
+		require.Len(t, first.Body, long)
+		second, err := c.Do(t.Context(), s.get("/"))
+		require.NoError(t, err)
+		_, err = c.Do(t.Context(), s.get("/"))
+		require.ErrorContains(t, requireKind(t, fetch.KindLocal, err).Err, "context deadline exceeded")
+		second.Release()
+		second.Release()
+		third, err := c.Do(t.Context(), s.get("/"))
+		require.NoError(t, err)
+		_, err = c.Do(t.Context(), s.get("/"))
+		requireKind(t, fetch.KindLocal, err)
+		first.Release()
+		third.Release()
+	})
+
+	t.Run("ShortBodiesNeedNone", func(t *testing.T) {
+		t.Parallel()
+		s := serve(t, answer("HTTP/1.1 200 OK\r\n\r\n"+strings.Repeat("x", 60_000)))
+		c := newClient(t, func(c *fetch.Config) { c.MaxBodyBytes, c.MaxBytesInFlight = 100_000, 100_000 })
+		for range 5 {
+			response, err := c.Do(t.Context(), s.get("/"))
+			require.NoError(t, err)
+			require.Len(t, response.Body, 60_000)
+		}
+	})
 
 	t.Run("EndsAnEndlessBody", func(t *testing.T) {
 		t.Parallel()

@@ -111,6 +111,7 @@ func (c *Client) Do(ctx context.Context, ask Ask) (Result, error) {
 		}
 	}
 	x := c.exchange(ctx, ask, t, began)
+	defer x.Response.Release()
 	release() // what follows needs no network
 	if err := c.ownTrouble(ctx, x, ask.URL.Host(), t, began); err != nil {
 		return Result{Lease: lease}, c.abandon(ctx, ask, start, lease, x, err)

@@ -48,6 +48,7 @@ func answered(x *Exchange) {
 		at.Error = fmt.Sprintf("answered with the unknown status %d", resp.Status)
 	}
 	at.ContentType = crawl.CleanText(resp.ContentType, contentTypeMax)
+	at.Truncated = resp.Truncated
 	at.Bytes, at.Duration, at.EndedAt = resp.WireBytes, crawl.Span(resp.Total), resp.EndedAt
 	if Overloaded(resp.Status) {
 		x.Trouble = politeness.TroubleServer
