@@ -210,7 +210,7 @@ func closing(d decide.Decision, domain string) crawl.Attempt {
 		return at
 	}
 	at.Error = ""
-	at.FollowKnown = decide.FollowKnown(*d.Run, *d.Crawl)
+	at.FollowKnown = decide.FollowSkipped(*d.Run, *d.Crawl)
 	return at
 }
 

@@ -93,38 +93,51 @@ func (r *pageReader) read(ctx context.Context, x *request.Exchange) error {
 		at.Outcome, at.Error = crawl.OutcomeFailed, "answered 304 to a request without conditions"
 		return nil
 	case resp.Status == http.StatusNotModified:
-		r.unchanged(at, resp, freshness.Revalidated(last, resp.Header, resp.EndedAt))
-		return nil
+		return r.unchanged(at, resp, freshness.Revalidated(last, resp.Header, resp.EndedAt))
 	case resp.Status >= 300 && resp.Status < 400:
 		r.redirect(at, resp)
-		return nil
+		return r.keepUsage(at, r.said(resp))
 	}
-	content := crawl.ContentHash{}
-	if len(resp.Body) > 0 {
-		content = traps.HashContent(resp.Body)
+	visit := freshness.NewVisit(resp.Header, resp.EndedAt, crawl.ContentHash{})
+	if len(resp.Body) > 0 && !r.kind.parse {
+		visit.Content = traps.HashContent(resp.Body)
 	}
-	visit := freshness.NewVisit(resp.Header, resp.EndedAt, content)
 	switch {
-	case r.unchanged(at, resp, visit):
-		return nil
+	case freshness.Unchanged(last, resp.Status, visit) != "":
+		return r.unchanged(at, resp, visit)
 	case !r.kind.parse:
 		at.Page = &crawl.PageUpdate{Visit: visitUpdate(visit), Signals: &crawl.Signals{}}
-		return nil
+		return r.setUsage(at, r.said(resp))
 	}
 	return r.readBody(ctx, at, resp, visit)
 }
 
-// unchanged takes over what is known of a page that has not changed, and reports
-// whether that is so.
-func (r *pageReader) unchanged(at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) bool {
-	why := freshness.Unchanged(r.d.Crawl.Visit, resp.Status, visit)
-	if why == "" {
-		return false
-	}
-	at.Unchanged = why
+// said is what the origin and this answer's header say about the page's use. Every
+// answer is read for it, whether or not it has a body.
+func (r *pageReader) said(resp *fetch.Response) usage.Usage {
+	said := r.d.Usage
+	said.AddHeader(resp.Header)
+	return said
+}
+
+// unchanged takes over what is known of a page that has not changed, but for what
+// its header says about its use. A 200 has its whole header; of a 304 what it
+// leaves out still holds.
+func (r *pageReader) unchanged(at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
+	run, c := *r.d.Run, *r.d.Crawl
+	at.Unchanged = freshness.Unchanged(c.Visit, resp.Status, visit)
 	at.Page = &crawl.PageUpdate{Visit: visitUpdate(visit)}
-	at.FollowKnown = decide.FollowKnown(*r.d.Run, *r.d.Crawl)
-	return true
+	kept, readable := decide.KeptUsage(c)
+	if !readable {
+		// what it forbids is not known: it stays, and the links are left alone
+		at.Error, at.FollowKnown = "what its publisher said last cannot be read", decide.FollowSkipped(run, c)
+		return nil
+	}
+	said := r.said(resp)
+	said.AddKept(kept, resp.Status == http.StatusNotModified)
+	at.FollowKnown = decide.FollowKnown(run, c, said)
+	at.Page.Said = true
+	return r.setUsage(at, said)
 }
 
 func visitUpdate(v crawl.Visit) *crawl.VisitUpdate {
@@ -141,8 +154,7 @@ func (r *pageReader) readBody(ctx context.Context, at *crawl.Attempt, resp *fetc
 	if err != nil {
 		return err
 	}
-	said := r.d.Usage
-	said.AddHeader(resp.Header)
+	said := r.said(resp)
 	for _, m := range page.Metas {
 		said.AddMeta(m.Name, m.Content)
 	}
@@ -150,27 +162,41 @@ func (r *pageReader) readBody(ctx context.Context, at *crawl.Attempt, resp *fetc
 	if at.Login = page.Login && !extract.LoginURL(r.url); at.Login && *r.d.Run.Settings.BlockOnLogin {
 		at.Error = "a login page in place of the page"
 	}
+	var stored bool
+	if at.Follow, stored = decide.FollowLinks(*r.d.Run, *r.d.Crawl, said); stored {
+		at.Links = r.links(page, said)
+	}
+	hash, words := traps.SimHashOf(page.Text)
+	switch {
+	case len(resp.Body) == 0:
+		return r.setUsage(at, said)
+	case words >= traps.SimHashWordsLeast:
+		bits := int64(hash) //nolint:gosec // the same 64 bits
+		at.Page.SimHash, visit.Content = &bits, page.Content
+		r.charge(at, false, &hash)
+	default:
+		visit.Content = traps.HashContent(resp.Body)
+		r.charge(at, false, nil)
+	}
+	at.Page.Visit = visitUpdate(visit)
+	// It has been read: its links, for one, may have changed all the same.
+	at.Unchanged = freshness.Unchanged(r.d.Crawl.Visit, resp.Status, visit)
+	return r.setUsage(at, said)
+}
+
+// links are the links of a page as they are recorded.
+func (r *pageReader) links(page extract.Page, said usage.Usage) []crawl.Link {
 	now := time.Now()
-	at.Links = make([]crawl.Link, len(page.Links))
-	for i, l := range page.Links {
-		at.Links[i] = linkTo(l.URL, l.NoFollow || said.NoFollow.Said(), now)
+	links := make([]crawl.Link, 0, len(page.Links)+1)
+	for _, l := range page.Links {
+		links = append(links, linkTo(l.URL, l.NoFollow || said.NoFollow.Said(), now))
 	}
 	if *r.d.Run.Settings.Favicons && page.Icon != (urls.URL{}) {
 		icon := linkTo(page.Icon, said.NoFollow.Said(), now)
 		icon.Kind = crawl.KindFavicon
-		at.Links = append(at.Links, icon)
+		links = append(links, icon)
 	}
-	at.Follow = decide.FollowLinks(*r.d.Run, *r.d.Crawl)
-	var hash *crawl.SimHash
-	if h, words := traps.SimHashOf(page.Text); words >= traps.SimHashWordsLeast {
-		hash = &h
-		bits := int64(h) //nolint:gosec // the same 64 bits
-		at.Page.SimHash = &bits
-	}
-	if len(resp.Body) > 0 {
-		r.charge(at, false, hash)
-	}
-	return r.setUsage(at, said)
+	return links
 }
 
 // charge counts the page for its patterns.
@@ -178,10 +204,8 @@ func (r *pageReader) charge(at *crawl.Attempt, noNews bool, hash *crawl.SimHash)
 	at.Charges, at.RecentMax = decide.Charges(traps.Patterns(r.url), r.d.Crawl.Patterns, noNews, hash), recentMax
 }
 
-// setUsage keeps what a publisher says. Where that forbids what the run is for,
-// nothing of what the page says is kept, nor what would make the next answer a
-// mere 304.
-func (r *pageReader) setUsage(at *crawl.Attempt, said usage.Usage) error {
+// keepUsage keeps what a publisher says.
+func (r *pageReader) keepUsage(at *crawl.Attempt, said usage.Usage) error {
 	if said == (usage.Usage{}) {
 		return nil
 	}
@@ -189,12 +213,18 @@ func (r *pageReader) setUsage(at *crawl.Attempt, said usage.Usage) error {
 	if err != nil {
 		return fmt.Errorf("write the usage of %s: %w", r.url, err)
 	}
-	p := at.Page
-	p.Usage, p.NoIndex, p.NoFollow = data, said.NoIndex.Said(), said.NoFollow.Said()
+	at.Page.Usage, at.Page.NoIndex, at.Page.NoFollow = data, said.NoIndex.Said(), said.NoFollow.Said()
+	return nil
+}
+
+// setUsage also obeys it. Where it forbids what the run is for, nothing of what the
+// page says is kept, nor what would make the next answer a mere 304.
+func (r *pageReader) setUsage(at *crawl.Attempt, said usage.Usage) error {
 	if allowed, why := usage.Allows(*r.d.Run.Settings.Purpose, said); !allowed {
+		p := at.Page
 		p.Signals, p.SimHash, p.Visit, at.Error = &crawl.Signals{}, nil, &crawl.VisitUpdate{}, why
 	}
-	return nil
+	return r.keepUsage(at, said)
 }
 
 // linkTo is a link as it is recorded.

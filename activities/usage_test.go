@@ -3,6 +3,7 @@ package activities_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -69,11 +70,11 @@ func TestUsage(t *testing.T) {
 		"NoindexIsKept":          {page: page{head: `<meta name=robots content=noindex>`}, followed: true, noIndex: true, usage: `{"noindex": "meta robots"}`},
 		"HeaderForUsAlone":       {page: page{header: []string{"X-Robots-Tag", "mosey: nofollow"}}, usage: `{"nofollow": "X-Robots-Tag to mosey"}`},
 		"HeaderForOthers":        {page: page{header: []string{"X-Robots-Tag", "otherbot: none"}}, followed: true},
-		"NoAIForbidsTraining":    {purpose: crawl.PurposeAITrain, page: page{head: `<meta name=robots content=noai>`}, forbidden: "noai", followed: true, usage: `{"noai": "meta robots"}`},
+		"NoAIForbidsTraining":    {purpose: crawl.PurposeAITrain, page: page{head: `<meta name=robots content=noai>`}, forbidden: "noai", usage: `{"noai": "meta robots"}`},
 		"NoAIForbidsNoSearch":    {page: page{head: `<meta name=robots content=noai>`}, followed: true, usage: `{"noai": "meta robots"}`},
-		"TDMForbidsTraining":     {purpose: crawl.PurposeAITrain, page: page{header: []string{"tdm-reservation", "1"}}, forbidden: "a TDM reservation", followed: true, usage: `{"tdm_reserved": "the header tdm-reservation"}`},
-		"NoarchiveForbidsCopies": {purpose: crawl.PurposeArchive, page: page{head: `<meta name=mosey content=noarchive>`}, forbidden: "noarchive", followed: true, usage: `{"noarchive": "meta mosey"}`},
-		"ContentSignalOfAPage":   {page: page{header: []string{"Content-Signal", "search=no"}}, forbidden: "search=no", followed: true, usage: `{"content_signals": {"search": {"answer": "no", "by": "the header Content-Signal"}}}`},
+		"TDMForbidsTraining":     {purpose: crawl.PurposeAITrain, page: page{header: []string{"tdm-reservation", "1"}}, forbidden: "a TDM reservation", usage: `{"tdm_reserved": "the header tdm-reservation"}`},
+		"NoarchiveForbidsCopies": {purpose: crawl.PurposeArchive, page: page{head: `<meta name=mosey content=noarchive>`}, forbidden: "noarchive", usage: `{"noarchive": "meta mosey"}`},
+		"ContentSignalOfAPage":   {page: page{header: []string{"Content-Signal", "search=no"}}, forbidden: "search=no", usage: `{"content_signals": {"search": {"answer": "no", "by": "the header Content-Signal"}}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -97,6 +98,7 @@ func TestUsage(t *testing.T) {
 			}
 			if c.forbidden != "" {
 				require.Empty(t, r.Title, "nothing of what it says is kept")
+				require.Zero(t, b.count(t, "SELECT count(*) FROM pages WHERE url = $1", b.page("/linked")), "its links are part of that")
 				require.Zero(t, b.count(t, "SELECT count(*) FROM pages WHERE url = $1 AND (content_hash IS NOT NULL OR etag IS NOT NULL)", b.page("/")))
 				require.Contains(t, r.Crawls[0].Error, fmt.Sprintf("%s is forbidden by %s", c.purpose, c.forbidden))
 			} else {
@@ -197,4 +199,94 @@ func TestLoginPagesAreRefusals(t *testing.T) {
 			require.Equal(t, c.blocked, d.Status == crawl.DomainBlocked, d.Status)
 		})
 	}
+}
+
+// Every answer's header is read, also that of one that has no news: pages gain
+// signals while they stay as they are.
+func TestUsageOfAnUnchangedPage(t *testing.T) {
+	t.Parallel()
+	const html = `<title>Title</title><meta name=robots content=nosnippet><p><a href="/linked">linked</a>`
+	first := says(html, "Content-Type", "text/html", "ETag", `"1"`)
+	answer := func(code int, header ...string) func(*web.Visit) {
+		return func(v *web.Visit) {
+			for i := 0; i < len(header); i += 2 {
+				v.W.Header().Set(header[i], header[i+1])
+			}
+			v.W.Header().Set("ETag", `"1"`)
+			v.W.Header().Set("Content-Type", "text/html")
+			v.W.WriteHeader(code)
+		}
+	}
+	for name, c := range map[string]struct {
+		purpose   crawl.Purpose
+		first     func(*web.Visit)
+		second    func(*web.Visit)
+		usage     string
+		forbidden bool
+		followed  bool
+	}{
+		"304":                       {crawl.PurposeSearch, first, answer(304, "X-Robots-Tag", "noai"), `{"nosnippet": "meta robots", "noai": "X-Robots-Tag"}`, false, true},
+		"304ThatForbids":            {crawl.PurposeAITrain, first, answer(304, "X-Robots-Tag", "noai"), `{"nosnippet": "meta robots", "noai": "X-Robots-Tag"}`, true, false},
+		"304ThatReserves":           {crawl.PurposeAITrain, first, answer(304, "tdm-reservation", "1"), `{"nosnippet": "meta robots", "tdm_reserved": "the header tdm-reservation"}`, true, false},
+		"304ThatSaysNofollow":       {crawl.PurposeSearch, first, answer(304, "X-Robots-Tag", "nofollow"), `{"nosnippet": "meta robots", "nofollow": "X-Robots-Tag"}`, false, false},
+		"200OfTheSameTag":           {crawl.PurposeSearch, first, answer(200, "X-Robots-Tag", "noindex"), `{"nosnippet": "meta robots", "noindex": "X-Robots-Tag"}`, false, true},
+		"200OfTheSameTagThatForbid": {crawl.PurposeAITrain, first, answer(200, "X-Robots-Tag", "noai"), `{"nosnippet": "meta robots", "noai": "X-Robots-Tag"}`, true, false},
+		"304LeavesOutWhatHolds":     {crawl.PurposeSearch, says(html, "Content-Type", "text/html", "ETag", `"1"`, "X-Robots-Tag", "noindex"), answer(304), `{"nosnippet": "meta robots", "noindex": "X-Robots-Tag"}`, false, true},
+		"200TakesItBack":            {crawl.PurposeSearch, says(html, "Content-Type", "text/html", "ETag", `"1"`, "X-Robots-Tag", "noindex"), answer(200), `{"nosnippet": "meta robots"}`, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, options{
+				sites: serving(map[string]web.Behaviour{
+					"/": turns{answers: []func(*web.Visit){c.first, c.second}}, "/linked": page{}, "/.well-known/tdmrep.json": web.Status{Code: 404},
+				}),
+				settings: crawl.Settings{Purpose: &c.purpose},
+			})
+			b.seed(t, "/")
+			b.follow(t)
+			b.exec(t, "UPDATE pages SET fetched_at = fetched_at - interval '25 h' WHERE fetched_at IS NOT NULL")
+			stored, err := b.store.EnsureRun(t.Context(), "second", crawl.Settings{
+				Purpose: &c.purpose, Delay: new(crawl.Duration), IPDelay: new(crawl.Duration),
+			})
+			require.NoError(t, err)
+			b.run = stored
+			b.seed(t, "/")
+			b.follow(t)
+			r := b.report(t, "/")
+			require.NotEmpty(t, r.Crawls[0].Unchanged)
+			require.JSONEq(t, c.usage, string(r.Usage))
+			require.Equal(t, strings.Contains(c.usage, "noindex"), r.NoIndex)
+			if c.forbidden {
+				require.Empty(t, r.Title, "nothing of what it says is kept")
+				require.Contains(t, r.Crawls[0].Error, "ai-train is forbidden by")
+				require.Zero(t, b.count(t, "SELECT count(*) FROM pages WHERE url = $1 AND etag IS NOT NULL", b.page("/")))
+			} else {
+				require.Equal(t, "Title", r.Title)
+			}
+			want := []string{"/", "/linked", "/"}
+			if c.followed {
+				want = append(want, "/linked")
+			}
+			require.Equal(t, want, slices.DeleteFunc(b.pages(), func(p string) bool { return p == "/.well-known/tdmrep.json" }))
+		})
+	}
+}
+
+// A run is bound by what a page has said, also where it does not ask for it again.
+func TestUsageOfASkippedPage(t *testing.T) {
+	t.Parallel()
+	b := setup(t, options{sites: serving(map[string]web.Behaviour{
+		"/": page{head: `<meta name=robots content=noarchive>`, body: `<a href="/linked">linked</a>`}, "/linked": page{},
+	})})
+	b.seed(t, "/")
+	b.allowAll(t, b.page("/"))
+	b.follow(t)
+	require.Equal(t, []string{"/", "/linked"}, b.pages(), "a search may follow its links")
+	stored, err := b.store.EnsureRun(t.Context(), "archive", crawl.Settings{Purpose: new(crawl.PurposeArchive)})
+	require.NoError(t, err)
+	b.run = stored
+	b.seed(t, "/")
+	b.follow(t)
+	require.Equal(t, crawl.ReasonMinRefetch, b.report(t, "/").Crawls[0].Skipped)
+	require.Len(t, b.report(t, "/linked").Crawls, 1, "an archive may not")
 }

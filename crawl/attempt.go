@@ -131,14 +131,16 @@ type PageUpdate struct {
 	Failed bool `json:"failed,omitempty"`
 	// Visit is set if the page was read, or is unchanged.
 	Visit *VisitUpdate `json:"visit,omitempty"`
-	// Signals is set if the page was read; the fields below come with it.
+	// Signals is set if the page was read; the fields below come with it, and those
+	// of its use also with Said.
 	Signals  *Signals `json:"signals,omitempty"`
 	SimHash  *int64   `json:"simhash,omitempty"`
 	NoIndex  bool     `json:"noindex,omitempty"`
 	NoFollow bool     `json:"nofollow,omitempty"`
 	// Usage is what the publisher says about the page's use, as JSON; empty where that
-	// is nothing.
+	// is nothing. Without Signals it counts only if Said is set.
 	Usage json.RawMessage `json:"usage,omitempty"`
+	Said  bool            `json:"said,omitempty"`
 	// Trap is why the page is taken for a part of an endless space; empty is not.
 	Trap         TrapKind `json:"trap,omitempty"`
 	TrapEvidence string   `json:"trap_evidence,omitempty"`

@@ -73,8 +73,10 @@ type CrawlFacts struct {
 	ScheduledFor time.Time `json:"scheduled_for"`
 	LockedAt     time.Time `json:"locked_at,omitzero"`
 	Outcome      Outcome   `json:"outcome,omitempty"`
-	// Visit is what is known of the page from the last time.
-	Visit Visit `json:"visit"`
+	// Visit is what is known of the page from the last time, and Usage what its
+	// publisher said then about its use, as JSON; empty is nothing.
+	Visit Visit           `json:"visit"`
+	Usage json.RawMessage `json:"usage,omitempty"`
 	// Patterns are those that the page is charged to and that others have been.
 	Patterns []PatternFacts `json:"patterns,omitempty"`
 	// Robots is nil while the origin's robots.txt has never been fetched.

@@ -22,13 +22,14 @@ type Visit struct {
 	// LastModified is the header of this name (RFC 9110 §8.8.2); zero where there
 	// was none, or one in the future.
 	LastModified time.Time `json:"last_modified,omitzero"`
-	// Content is the hash of the body; zero where it is not known.
+	// Content is the hash of what a reader sees of a page, or of the body where that is
+	// too little, or no page; zero where it is not known.
 	Content ContentHash `json:"content,omitzero"`
 }
 
-// ContentHash reports whether two contents are the same, byte for byte: the first
-// 16 bytes of their SHA-256. Two contents of the same hash could be made on
-// purpose with about 2^64 tries, and would gain nobody but a page less crawled.
+// ContentHash reports whether two contents are the same: the first 16 bytes of their
+// SHA-256. Two contents of the same hash could be made on purpose with about 2^64
+// tries, and would gain nobody but a page less crawled.
 // The zero value is no content. It is an on-disk format.
 type ContentHash [16]byte
 

@@ -11,6 +11,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/usage"
 )
 
 // view is a domain's facts with what is next according to them.
@@ -102,11 +103,12 @@ func (b *bundle) beginAt(t *testing.T, domain, ip string) view {
 
 // attempted is a successful attempt to record; tests change what they are about.
 func attempted(n view, domain string, found ...crawl.Link) crawl.Attempt {
+	follow, _ := decide.FollowLinks(*n.picked, *n.picked.Crawl, usage.Usage{})
 	return crawl.Attempt{
 		CrawlID: n.CrawlID, Domain: domain, Requested: true, Outcome: crawl.OutcomeSuccess, StatusCode: 200,
 		EndedAt: time.Now(), Reason: crawl.ReasonDelay, Links: found,
 		Page:   &crawl.PageUpdate{Visit: &crawl.VisitUpdate{}, Signals: &crawl.Signals{}},
-		Follow: decide.FollowLinks(*n.picked, *n.picked.Crawl),
+		Follow: follow,
 	}
 }
 

@@ -1,6 +1,7 @@
 package decide_test
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/usage"
 )
 
 func TestDueAt(t *testing.T) {
@@ -62,21 +64,68 @@ func TestFollow(t *testing.T) {
 	t.Parallel()
 	f := facts(func(f *decide.Facts) { page(f).Depth = 2 })
 	r, c := *run(&f), *page(&f)
-	require.Equal(t, &crawl.Follow{Depth: 3, SeedsOnly: true}, decide.FollowLinks(r, c))
+	links := func() *crawl.Follow {
+		follow, stored := decide.FollowLinks(r, c, usage.Usage{})
+		require.True(t, stored)
+		return follow
+	}
+	require.Equal(t, &crawl.Follow{Depth: 3, SeedsOnly: true}, links())
 	require.Equal(t, &crawl.Follow{Depth: 2, Redirects: 1, SeedsOnly: true}, decide.FollowRedirect(r, c))
 
 	r.Settings.Scope = new(crawl.ScopeWeb)
-	require.Equal(t, &crawl.Follow{Depth: 3}, decide.FollowLinks(r, c))
+	require.Equal(t, &crawl.Follow{Depth: 3}, links())
 	r.Settings.MaxDepth = new(2)
-	require.Nil(t, decide.FollowLinks(r, c), "the depth is reached")
+	require.Nil(t, links(), "the depth is reached")
 	require.NotNil(t, decide.FollowRedirect(r, c), "which a redirect keeps")
 
 	c.Redirects = *r.Settings.MaxRedirects
 	require.Nil(t, decide.FollowRedirect(r, c))
-	require.Equal(t, &crawl.KnownLinks{}, decide.FollowKnown(r, c))
+	require.Equal(t, &crawl.KnownLinks{}, decide.FollowKnown(r, c, usage.Usage{}))
 
 	c.Depth, c.Redirects, r.Settings.Scope = 0, 0, new(crawl.ScopeSeeds)
 	require.Equal(t, &crawl.Follow{Redirects: 1, Seed: true}, decide.FollowRedirect(r, c), "a seed that has moved takes its scope along")
+}
+
+// A page's links are a part of what it says.
+func TestFollowByUsage(t *testing.T) {
+	t.Parallel()
+	f := facts()
+	r, c := *run(&f), *page(&f)
+	redirect := decide.FollowRedirect(r, c)
+	for name, c := range map[string]struct {
+		said    usage.Usage
+		purpose crawl.Purpose
+		stored  bool
+		known   bool
+	}{
+		"NothingSaid":       {usage.Usage{}, crawl.PurposeAITrain, true, true},
+		"ForbidsThePurpose": {usage.Usage{NoAI: usage.SourceHeader}, crawl.PurposeAITrain, false, false},
+		"ForbidsAnother":    {usage.Usage{NoAI: usage.SourceHeader}, crawl.PurposeSearch, true, true},
+		// a link by link matter where the page is read: see readBody
+		"NoFollow": {usage.Usage{NoFollow: usage.SourceHeader}, crawl.PurposeSearch, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, facts := r, *page(&f)
+			r.Settings.Purpose = &c.purpose
+			follow, stored := decide.FollowLinks(r, facts, c.said)
+			require.Equal(t, c.stored, stored)
+			require.Equal(t, c.stored, follow != nil)
+			data, err := json.Marshal(c.said)
+			require.NoError(t, err)
+			facts.Usage = data
+			for _, known := range []*crawl.KnownLinks{decide.FollowKnown(r, facts, c.said), decide.FollowSkipped(r, facts)} {
+				require.Equal(t, c.known, known.Link != nil)
+				require.Equal(t, redirect, known.Redirect, "a redirect has nothing to be used")
+			}
+		})
+	}
+	t.Run("WhatCannotBeReadMayForbid", func(t *testing.T) {
+		t.Parallel()
+		c := *page(&f)
+		c.Usage = json.RawMessage(`{"noai":1}`)
+		require.Equal(t, &crawl.KnownLinks{Redirect: redirect}, decide.FollowSkipped(r, c))
+	})
 }
 
 func TestLastAttempt(t *testing.T) {

@@ -1,24 +1,33 @@
 package decide
 
 import (
+	"encoding/json"
 	"math"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/usage"
 )
 
-// FollowLinks says how the links of a crawl's page become part of its run; nil is
-// not at all: its depth is reached.
-func FollowLinks(run crawl.RunFacts, c crawl.CrawlFacts) *crawl.Follow {
+// FollowLinks says how the links of a crawl's page become part of its run, and
+// whether they are stored at all: they are a part of what the page says, and so are
+// not where its publisher forbids what the run is for. Nil is not to follow them:
+// then, or where the run's depth is reached.
+func FollowLinks(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage) (follow *crawl.Follow, stored bool) {
+	if allowed, _ := usage.Allows(*run.Settings.Purpose, said); !allowed {
+		return nil, false
+	}
 	if depth := *run.Settings.MaxDepth; depth >= 0 && c.Depth >= depth {
-		return nil
+		return nil, true
 	}
 	return &crawl.Follow{
 		Depth: min(c.Depth+1, math.MaxInt16), SeedsOnly: *run.Settings.Scope != crawl.ScopeWeb,
-	}
+	}, true
 }
 
 // FollowRedirect says it for the target of a redirect. A seed that has moved to
-// another domain takes its scope along.
+// another domain takes its scope along. A redirect is followed whatever it says of
+// its own use: it has nothing to be used, and its target is judged by what that
+// says itself.
 func FollowRedirect(run crawl.RunFacts, c crawl.CrawlFacts) *crawl.Follow {
 	if c.Redirects >= *run.Settings.MaxRedirects {
 		return nil
@@ -32,6 +41,31 @@ func FollowRedirect(run crawl.RunFacts, c crawl.CrawlFacts) *crawl.Follow {
 
 // FollowKnown says it for a page that is not read again: what it linked to at its
 // last visit, it links to now.
-func FollowKnown(run crawl.RunFacts, c crawl.CrawlFacts) *crawl.KnownLinks {
-	return &crawl.KnownLinks{Link: FollowLinks(run, c), Redirect: FollowRedirect(run, c)}
+func FollowKnown(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage) *crawl.KnownLinks {
+	known := &crawl.KnownLinks{Redirect: FollowRedirect(run, c)}
+	if follow, _ := usage.FollowLinks(said); follow {
+		known.Link, _ = FollowLinks(run, c, said)
+	}
+	return known
+}
+
+// FollowSkipped says it for a page that is not asked for again, by what its publisher
+// said at its last visit; what cannot be read may forbid it.
+func FollowSkipped(run crawl.RunFacts, c crawl.CrawlFacts) *crawl.KnownLinks {
+	said, readable := KeptUsage(c)
+	known := FollowKnown(run, c, said)
+	if !readable {
+		known.Link = nil
+	}
+	return known
+}
+
+// KeptUsage is what a page's publisher said at its last visit, and whether that
+// could be read.
+func KeptUsage(c crawl.CrawlFacts) (said usage.Usage, readable bool) {
+	if len(c.Usage) == 0 {
+		return said, true
+	}
+	err := json.Unmarshal(c.Usage, &said)
+	return said, err == nil
 }

@@ -86,9 +86,16 @@ func Due(v crawl.Visit, minRefetch time.Duration) (time.Time, crawl.Reason) {
 // a body, if the page is unchanged since: If-None-Match (RFC 9110 §13.1.2), for
 // which a weak tag is as good as a strong one, and If-Modified-Since (§13.1.3),
 // which only those servers read that know no tags.
+//
+// Apache marks the tag of what it compresses, and then does not know its own mark:
+// such a tag is sent with and without it.
 func Conditions(v crawl.Visit, h http.Header) {
 	if v.ETag != "" {
-		h.Set("If-None-Match", v.ETag)
+		tags := v.ETag
+		if plain := withoutCoding(v.ETag); plain != v.ETag {
+			tags += ", " + plain
+		}
+		h.Set("If-None-Match", tags)
 	}
 	if !v.LastModified.IsZero() {
 		h.Set("If-Modified-Since", v.LastModified.UTC().Format(http.TimeFormat))
@@ -99,6 +106,12 @@ func Conditions(v crawl.Visit, h http.Header) {
 // last visit, be it that the server knows no conditional requests; empty where
 // it has changed, or where there was no visit. next is what NewVisit made of the
 // answer; of a 304 only the status counts.
+//
+// An answer of 200 says so only by the same validator, or the same content: a date
+// before the last visit does not, since files keep theirs when they are copied to
+// the server (rsync, tar, a package). The date is the validator where not both
+// answers have a tag, and where the page had rested when it was fetched: twice
+// changed within its second, it has the same date (RFC 9110 §8.8.2.2).
 func Unchanged(v crawl.Visit, status int, next crawl.Visit) string {
 	switch {
 	case v.At.IsZero():
@@ -109,13 +122,33 @@ func Unchanged(v crawl.Visit, status int, next crawl.Visit) string {
 		return ""
 	case v.Content != (crawl.ContentHash{}) && v.Content == next.Content:
 		return "same content"
-	case v.ETag != "" && strings.TrimPrefix(v.ETag, "W/") == strings.TrimPrefix(next.ETag, "W/"):
-		return "same entity tag " + urls.Shorten(v.ETag, 60)
-	case !next.LastModified.IsZero() && next.LastModified.Before(v.At.Add(-clockSlack)):
-		return "last modified on " + next.LastModified.UTC().Format(http.TimeFormat) + ", before the last visit"
+	case v.ETag != "" && next.ETag != "":
+		if opaqueTag(v.ETag) == opaqueTag(next.ETag) {
+			return "same entity tag " + urls.Shorten(v.ETag, 60)
+		}
+	case !v.LastModified.IsZero() && v.LastModified.Equal(next.LastModified) && v.LastModified.Before(v.At.Add(-clockSlack)):
+		return "last modified on " + next.LastModified.UTC().Format(http.TimeFormat) + ", as at the last visit"
 	}
 	return ""
 }
+
+// codings are how Apache's mod_deflate and mod_brotli mark the tag of an answer that
+// they have compressed.
+var codings = []string{"-gzip", "-br"}
+
+// withoutCoding is a tag without such a mark.
+func withoutCoding(tag string) string {
+	for _, coding := range codings {
+		if plain, found := strings.CutSuffix(tag, coding+`"`); found {
+			return plain + `"`
+		}
+	}
+	return tag
+}
+
+// opaqueTag is what two tags have in common that mean the same state of a page,
+// whichever way it was sent.
+func opaqueTag(tag string) string { return strings.TrimPrefix(withoutCoding(tag), "W/") }
 
 // Lifetime is how long from now on an answer that arrived at an instant says
 // that it will not change, at most Max; said is false, and it is 0, where the

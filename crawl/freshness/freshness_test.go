@@ -126,6 +126,8 @@ func TestVisitConditions(t *testing.T) {
 		"a strong tag":             {[]string{`ETag: "a-b"`}, []string{`If-None-Match: "a-b"`}},
 		"a weak tag":               {[]string{`ETag: W/"a-b"`}, []string{`If-None-Match: W/"a-b"`}},
 		"an empty tag":             {[]string{`ETag: ""`}, []string{`If-None-Match: ""`}},
+		"a tag of Apache's gzip":   {[]string{`ETag: "a-gzip"`}, []string{`If-None-Match: "a-gzip", "a"`}},
+		"a tag of Apache's brotli": {[]string{`ETag: W/"a-br"`}, []string{`If-None-Match: W/"a-br", W/"a"`}},
 		"both":                     {[]string{`ETag: "x"`, modified}, []string{`If-None-Match: "x"`, "If-Modified-Since: Fri, 20 Nov 2026 12:00:00 GMT"}},
 		"an old form of date":      {[]string{"Last-Modified: Friday, 20-Nov-26 12:00:00 GMT"}, []string{"If-Modified-Since: Fri, 20 Nov 2026 12:00:00 GMT"}},
 		"not yet modified":         {[]string{"Last-Modified: Sat, 21 Nov 2026 12:00:01 GMT"}, nil},
@@ -136,6 +138,8 @@ func TestVisitConditions(t *testing.T) {
 		"a tag with a quote in it": {[]string{`ETag: "a"b"`}, nil},
 		"a tag with a space":       {[]string{`ETag: "a b"`}, nil},
 		"a tag with a line break":  {[]string{"ETag: \"a\r\nX-Evil: 1\""}, nil},
+		"a tag that is not UTF-8":  {[]string{"ETag: \"\xff\""}, nil},
+		"a tag with a control":     {[]string{"ETag: \"\u009b\""}, nil},
 		"a tag that is weak twice": {[]string{`ETag: W/W/"a"`}, nil},
 		"a tag of a megabyte":      {[]string{`ETag: "` + strings.Repeat("a", 1<<20) + `"`}, nil},
 	} {
@@ -151,7 +155,11 @@ func TestVisitConditions(t *testing.T) {
 func TestVisitUnchanged(t *testing.T) {
 	t.Parallel()
 	old, other := traps.HashContent([]byte("old")), traps.HashContent([]byte("new"))
-	visit := freshness.NewVisit(header(`ETag: "1"`, "Last-Modified: Fri, 20 Nov 2026 12:00:00 GMT"), answeredAt, old)
+	const modified = "Last-Modified: Fri, 20 Nov 2026 12:00:00 GMT"
+	visit := freshness.NewVisit(header(`ETag: "1"`, modified), answeredAt, old)
+	coded := freshness.NewVisit(header(`ETag: "1-gzip"`), answeredAt, old)
+	dated := freshness.NewVisit(header(modified), answeredAt, old)
+	hot := freshness.NewVisit(header("Last-Modified: Sat, 21 Nov 2026 11:59:30 GMT"), answeredAt, old)
 	for why, c := range map[string]struct {
 		before  crawl.Visit
 		status  int
@@ -159,21 +167,28 @@ func TestVisitUnchanged(t *testing.T) {
 		content crawl.ContentHash
 		want    string
 	}{
-		"304":                       {visit, 304, nil, crawl.ContentHash{}, "answered 304"},
-		"304 though never fetched":  {crawl.Visit{}, 304, nil, crawl.ContentHash{}, ""},
-		"the same content":          {visit, 200, nil, old, "same content"},
-		"other content":             {visit, 200, nil, other, ""},
-		"content not known":         {crawl.Visit{At: answeredAt}, 200, nil, crawl.ContentHash{}, ""},
-		"the first fetch":           {crawl.Visit{}, 200, []string{"Last-Modified: Fri, 20 Nov 2026 12:00:00 GMT"}, old, ""},
-		"the same tag":              {visit, 200, []string{`ETag: "1"`}, other, `same entity tag "1"`},
-		"the same tag, now weak":    {visit, 200, []string{`ETag: W/"1"`}, other, `same entity tag "1"`},
-		"another tag":               {visit, 200, []string{`ETag: "2"`}, other, ""},
-		"modified before the visit": {visit, 200, []string{"Last-Modified: Sat, 21 Nov 2026 11:58:59 GMT"}, other, "last modified on Sat, 21 Nov 2026 11:58:59 GMT, before the last visit"},
-		"modified during it":        {visit, 200, []string{"Last-Modified: Sat, 21 Nov 2026 11:59:00 GMT"}, other, ""},
-		"modified after it":         {visit, 200, []string{"Last-Modified: Sun, 22 Nov 2026 12:00:00 GMT"}, other, ""},
-		"modified in the future":    {visit, 200, []string{"Last-Modified: Fri, 01 Jan 2100 12:00:00 GMT"}, other, ""},
-		"an error page":             {visit, 404, nil, old, ""},
-		"a redirect":                {visit, 301, []string{`ETag: "1"`}, old, ""},
+		"304":                            {visit, 304, nil, crawl.ContentHash{}, "answered 304"},
+		"304 though never fetched":       {crawl.Visit{}, 304, nil, crawl.ContentHash{}, ""},
+		"the same content":               {visit, 200, nil, old, "same content"},
+		"other content":                  {visit, 200, nil, other, ""},
+		"content not known":              {crawl.Visit{At: answeredAt}, 200, nil, crawl.ContentHash{}, ""},
+		"the first fetch":                {crawl.Visit{}, 200, []string{"Last-Modified: Fri, 20 Nov 2026 12:00:00 GMT"}, old, ""},
+		"the same tag":                   {visit, 200, []string{`ETag: "1"`}, other, `same entity tag "1"`},
+		"the same tag, now weak":         {visit, 200, []string{`ETag: W/"1"`}, other, `same entity tag "1"`},
+		"another tag":                    {visit, 200, []string{`ETag: "2"`}, other, ""},
+		"the tag without its coding":     {coded, 200, []string{`ETag: W/"1"`}, other, `same entity tag "1-gzip"`},
+		"the tag with another coding":    {coded, 200, []string{`ETag: "1-br"`}, other, `same entity tag "1-gzip"`},
+		"another tag, an older date":     {visit, 200, []string{`ETag: "2"`, "Last-Modified: Thu, 19 Nov 2026 12:00:00 GMT"}, other, ""},
+		"another tag, the same date":     {visit, 200, []string{`ETag: "2"`, modified}, other, ""},
+		"the same date":                  {dated, 200, []string{modified}, other, "last modified on Fri, 20 Nov 2026 12:00:00 GMT, as at the last visit"},
+		"the same date, now with a tag":  {dated, 200, []string{`ETag: "2"`, modified}, other, "last modified on Fri, 20 Nov 2026 12:00:00 GMT, as at the last visit"},
+		"another date, before the visit": {dated, 200, []string{"Last-Modified: Sat, 21 Nov 2026 11:58:59 GMT"}, other, ""},
+		"an older date":                  {dated, 200, []string{"Last-Modified: Thu, 19 Nov 2026 12:00:00 GMT"}, other, ""},
+		"the same date, just before":     {hot, 200, []string{"Last-Modified: Sat, 21 Nov 2026 11:59:30 GMT"}, other, ""},
+		"modified after it":              {dated, 200, []string{"Last-Modified: Sun, 22 Nov 2026 12:00:00 GMT"}, other, ""},
+		"no date where there was one":    {dated, 200, nil, other, ""},
+		"an error page":                  {visit, 404, nil, old, ""},
+		"a redirect":                     {visit, 301, []string{`ETag: "1"`}, old, ""},
 	} {
 		t.Run(why, func(t *testing.T) {
 			t.Parallel()

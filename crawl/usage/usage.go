@@ -1,6 +1,7 @@
 package usage
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -71,6 +72,50 @@ type Usage struct {
 	TDMPolicy   string `json:"tdm_policy,omitempty"`
 
 	ContentSignals ContentSignals `json:"content_signals,omitzero"`
+}
+
+// What is kept with a page of what was said about it. What robots.txt and
+// tdmrep.json say is known anew at each visit.
+var (
+	saidOnPage   = []Source{SourceMetaRobots, SourceMetaToken, SourceMetaTDM}
+	saidByHeader = []Source{SourceHeader, SourceHeaderToken, SourceHeaderTDM, SourceHeaderSignal}
+)
+
+// AddKept adds what was said at the last visit of a page that has not changed: in
+// the page, and also in its header where this answer may leave that out.
+func (p *Usage) AddKept(last Usage, header bool) {
+	kept := func(by Source) bool {
+		return slices.Contains(saidOnPage, by) || header && slices.Contains(saidByHeader, by)
+	}
+	for _, f := range []struct{ to, from *Source }{
+		{&p.NoIndex, &last.NoIndex},
+		{&p.NoFollow, &last.NoFollow},
+		{&p.NoArchive, &last.NoArchive},
+		{&p.NoSnippet, &last.NoSnippet},
+		{&p.NoImageIndex, &last.NoImageIndex},
+		{&p.NoAI, &last.NoAI},
+		{&p.NoImageAI, &last.NoImageAI},
+		{&p.TDMReserved, &last.TDMReserved},
+	} {
+		if kept(*f.from) {
+			mark(f.to, *f.from)
+		}
+	}
+	if kept(last.UnavailableAfterBy) {
+		p.setUnavailable(last.UnavailableAfter, last.UnavailableAfterBy)
+	}
+	if p.TDMPolicy == "" && kept(last.TDMReserved) {
+		p.setPolicy(last.TDMPolicy)
+	}
+	for _, f := range []struct{ to, from *Signal }{
+		{&p.ContentSignals.Search, &last.ContentSignals.Search},
+		{&p.ContentSignals.AIInput, &last.ContentSignals.AIInput},
+		{&p.ContentSignals.AITrain, &last.ContentSignals.AITrain},
+	} {
+		if kept(f.from.By) {
+			f.to.merge(*f.from)
+		}
+	}
 }
 
 // mark keeps the first source.

@@ -114,7 +114,7 @@ BEGIN
                 ) u
             ),
             'robots', robots_facts(p.origin)
-        )
+        ) || CASE WHEN p.usage IS NULL THEN '{}' ELSE jsonb_build_object('usage', p.usage) END
         FROM page_crawls c INNER JOIN pages p ON c.page_id = p.id WHERE c.id = p_crawl_id
     );
 END

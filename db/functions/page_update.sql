@@ -1,5 +1,6 @@
 -- Writes what an attempt has found out about a page: crawl.PageUpdate. visit is set
--- if the page was read or is unchanged; signals only if it was read.
+-- if the page was read or is unchanged; signals only if it was read. said comes with
+-- an unchanged page, of which the header was read.
 CREATE OR REPLACE FUNCTION page_update(p_page_id bigint, p jsonb, p_ended timestamptz) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -30,6 +31,9 @@ BEGIN
             status = 'fetched', fetched_at = p_ended, etag = p #>> '{visit,etag}',
             last_modified = (p #>> '{visit,last_modified}')::timestamptz,
             fresh_until = p_ended + ms_interval((p #>> '{visit,fresh_ms}')::bigint),
+            usage = CASE WHEN p ? 'said' THEN p -> 'usage' ELSE usage END,
+            noindex = CASE WHEN p ? 'said' THEN coalesce((p ->> 'noindex')::boolean, false) ELSE noindex END,
+            nofollow = CASE WHEN p ? 'said' THEN coalesce((p ->> 'nofollow')::boolean, false) ELSE nofollow END,
             updated_at = clock_timestamp()
         WHERE id = p_page_id;
     END IF;

@@ -1,7 +1,9 @@
 package extract
 
 import (
+	"crypto/sha256"
 	"errors"
+	"io"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -41,7 +43,7 @@ type reference struct {
 func newCollector(limits Limits) *collector {
 	return &collector{
 		limits: limits, refIndex: make(map[string]int),
-		text: textBuffer{limit: limits.MaxTextBytes},
+		text: textBuffer{limit: limits.MaxTextBytes, sum: sha256.New()},
 	}
 }
 
@@ -151,6 +153,16 @@ func firstValid(base urls.URL, hrefs []string) urls.URL {
 	return urls.URL{}
 }
 
+// content is the hash of all that a reader sees: the text and, which no text can
+// imitate, behind a control character the title. Of nothing it is zero.
+func (c *collector) content() crawl.ContentHash {
+	if c.text.text.Len() == 0 && c.signals.Title == "" {
+		return crawl.ContentHash{}
+	}
+	_, _ = io.WriteString(c.text.sum, "\x00"+c.signals.Title) // a hash takes everything
+	return crawl.ContentHash(c.text.sum.Sum(nil)[:len(crawl.ContentHash{})])
+}
+
 // page resolves what was collected on the page pageURL.
 func (c *collector) page(pageURL urls.URL) Page {
 	base := pageURL
@@ -160,7 +172,7 @@ func (c *collector) page(pageURL urls.URL) Page {
 		}
 	}
 	page := Page{
-		Signals: c.signals, Text: c.text.String(), Language: c.language,
+		Signals: c.signals, Text: c.text.String(), Content: c.content(), Language: c.language,
 		Metas:        c.metas,
 		LinksDropped: c.refsDropped,
 	}

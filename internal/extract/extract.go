@@ -85,6 +85,11 @@ type Page struct {
 	// publisher's work and only passes through: Mosey never stores it.
 	Text string
 
+	// Content tells whether two pages look the same to a reader: the hash of the title
+	// and of the whole text that Text begins with. What else differs (scripts, tokens
+	// in forms, comments) does not count. Zero where a reader sees nothing.
+	Content crawl.ContentHash
+
 	// Login says that the page is likely to be there only to ask who the reader
 	// is: it has exactly one field for a password, where forms to register have
 	// two, and its URL or its title is named like a login (see [LoginURL]), or

@@ -1,6 +1,8 @@
 package extract
 
 import (
+	"hash"
+	"io"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -14,6 +16,8 @@ import (
 // escapes), cut between characters.
 type textBuffer struct {
 	limit int
+	// sum, where set, is fed all of the text, also what is beyond limit.
+	sum hash.Hash
 
 	text    strings.Builder
 	pending bool      // white space that a character may follow
@@ -30,9 +34,12 @@ func (b *textBuffer) separate() {
 	b.pending = b.text.Len() > 0
 }
 
+// done reports whether no more text is of use.
+func (b *textBuffer) done() bool { return b.full && b.sum == nil }
+
 // add appends what of s fits.
 func (b *textBuffer) add(s string) {
-	for i := 0; i < len(s) && !b.full; {
+	for i := 0; i < len(s) && !b.done(); {
 		if n := plainLength(s[i:]); n > 0 {
 			b.write(s[i : i+n])
 			i += n
@@ -79,6 +86,16 @@ func (b *textBuffer) expect(page int) {
 
 // write appends what fits of s: one character, or plain ASCII.
 func (b *textBuffer) write(s string) {
+	if b.sum != nil {
+		if b.pending {
+			_, _ = io.WriteString(b.sum, " ") // a hash takes everything
+		}
+		_, _ = io.WriteString(b.sum, s)
+	}
+	if b.full {
+		b.pending = false
+		return
+	}
 	room := b.limit - b.text.Len()
 	if b.pending {
 		room--
@@ -105,7 +122,7 @@ func (b *textBuffer) addTree(node *html.Node) {
 		b.add(node.Data)
 	case html.ElementNode, html.DocumentNode:
 		b.separate()
-		for child := node.FirstChild; child != nil && !b.full && !invisible(node.DataAtom); child = child.NextSibling {
+		for child := node.FirstChild; child != nil && !b.done() && !invisible(node.DataAtom); child = child.NextSibling {
 			b.addTree(child)
 		}
 		b.separate()
@@ -130,7 +147,7 @@ func (b *textBuffer) show(tag atom.Atom) {
 
 // wanted reports whether visible text may still be added.
 func (b *textBuffer) wanted() bool {
-	return !b.full && b.hidden == 0
+	return !b.done() && b.hidden == 0
 }
 
 // invisible reports whether an element's text is not part of what a page says.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/internal/extract"
 )
 
@@ -117,4 +118,35 @@ func TestLoginURL(t *testing.T) {
 		require.Equal(t, want, extract.LoginURL(mustURL(t, url)), url)
 	}
 	require.False(t, extract.LoginURL(mustURL(t, "https://192.0.2.1/")))
+}
+
+// What a reader sees is the content of a page, all of it and nothing else.
+func TestContent(t *testing.T) {
+	t.Parallel()
+	const seen = `<title>T</title><p>Some words <b>to</b> read.`
+	long := strings.Repeat("word ", 30_000) // beyond what is kept of a text
+	forBothReaders(t, func(t *testing.T, limits extract.Limits) {
+		t.Helper()
+		content := func(body string) crawl.ContentHash { return mustHTML(t, body, limits).Content }
+		for name, same := range map[string]string{
+			"Script":     seen + `<script>var nonce = "1"</script>`,
+			"Comment":    seen + `<!-- made in 0.3 s -->`,
+			"Token":      seen + `<form><input type=hidden name=token value=abc></form>`,
+			"Attributes": `<title>T</title><p class=x id=y>Some words <b>to</b> read.`,
+			"Links":      `<title>T</title><p><a href="/x">Some words</a> <b>to</b> read.`,
+			"Space":      "<title> T\n</title>\n<p>Some  words\n<b>to</b>\tread. ",
+		} {
+			require.Equal(t, content(seen), content(same), name)
+		}
+		for name, other := range map[string]string{
+			"Text":        `<title>T</title><p>Some words <b>to</b> write.`,
+			"Title":       `<title>U</title><p>Some words <b>to</b> read.`,
+			"TitleAsText": `<p>Some words <b>to</b> read. T`,
+		} {
+			require.NotEqual(t, content(seen), content(other), name)
+		}
+		require.NotEqual(t, content("<p>"+long+"a"), content("<p>"+long+"b"), "to the end")
+		require.Equal(t, mustHTML(t, "<p>"+long+"a", limits).Text, mustHTML(t, "<p>"+long+"b", limits).Text)
+		require.Zero(t, content("<p><img src=x>"))
+	})
 }

@@ -2,6 +2,8 @@ package web
 
 import (
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -17,6 +19,10 @@ type Cached struct {
 	// CacheControl is sent as it is; empty sends none.
 	CacheControl string
 
+	// Deflate marks the tag as Apache's mod_deflate does, and does not know the mark
+	// again.
+	Deflate bool
+
 	// Careless sends the page whatever the conditions.
 	Careless bool
 }
@@ -25,7 +31,7 @@ type Cached struct {
 func (b Cached) Serve(v *Visit) {
 	h := v.W.Header()
 	if b.ETag != "" {
-		h.Set("ETag", b.ETag)
+		h.Set("ETag", b.sent())
 	}
 	if !b.LastModified.IsZero() {
 		h.Set("Last-Modified", b.LastModified.UTC().Format(http.TimeFormat))
@@ -40,10 +46,18 @@ func (b Cached) Serve(v *Visit) {
 	v.Answer()
 }
 
+// sent is the tag that goes with a body.
+func (b Cached) sent() string {
+	if opaque, quoted := strings.CutSuffix(b.ETag, `"`); quoted && b.Deflate {
+		return opaque + `-gzip"`
+	}
+	return b.ETag
+}
+
 // holds reports whether a request's conditions ask for a 304 (RFC 9110 §13.2.2).
 func (b Cached) holds(asked http.Header) bool {
 	if tag := asked.Get("If-None-Match"); tag != "" {
-		return tag == b.ETag
+		return slices.Contains(strings.Split(tag, ", "), b.ETag)
 	}
 	since, err := http.ParseTime(asked.Get("If-Modified-Since"))
 	return err == nil && !b.LastModified.IsZero() && !b.LastModified.Truncate(time.Second).After(since)
