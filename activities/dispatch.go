@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"sync/atomic"
 	"time"
@@ -20,6 +21,7 @@ type RunStore interface {
 	ClaimDomains(ctx context.Context, runID int64, most int) ([]string, error)
 	Activity(ctx context.Context, runID int64) (crawl.Activity, error)
 	NextDue(ctx context.Context, runID int64) (due, now time.Time, err error)
+	ClaimedDomains(ctx context.Context, runID int64) ([]string, error)
 }
 
 // DispatchInput names the run to dispatch.
@@ -52,6 +54,8 @@ const (
 	dispatchBusy = time.Minute
 	// dispatchMore is the pause before the next batch.
 	dispatchMore = 10 * time.Millisecond
+	// dispatchSoon is the pause where another dispatcher is just claiming what is due.
+	dispatchSoon = time.Second
 )
 
 // Dispatch claims domains that have due work, up to the run's cap, and starts
@@ -63,7 +67,7 @@ func (a *Activities) Dispatch(ctx context.Context, in DispatchInput) (DispatchRe
 		return DispatchResult{}, orBadInput(err)
 	}
 	if run.Status != crawl.RunRunning {
-		return DispatchResult{Ended: true, Reason: string(run.Status)}, nil
+		return DispatchResult{Ended: true, Reason: cmp.Or(run.Reason, string(run.Status))}, nil
 	}
 	now, err := a.store.Activity(ctx, run.ID)
 	if err != nil {
@@ -80,12 +84,22 @@ func (a *Activities) Dispatch(ctx context.Context, in DispatchInput) (DispatchRe
 	res.Started = len(domains) - res.Failed
 	res.Active += len(domains)
 	if now.Busy+now.Paused+len(domains) == 0 && !*run.Settings.Standing {
-		res.Ended, res.Reason = true, "nothing left that is due"
-		_, err = a.store.EndRun(ctx, run.ID, res.Reason)
-		return res, err
+		return a.end(ctx, run, res)
 	}
 	res.NextIn, err = a.nextLook(ctx, run.ID, now.Busy+len(domains) > 0, len(domains) == dispatchBatch)
 	return res, err
+}
+
+// end ends a run, unless something has become due meanwhile: then it is looked at
+// again soon.
+func (a *Activities) end(ctx context.Context, run crawl.Run, res DispatchResult) (_ DispatchResult, err error) {
+	reason := "nothing left that is due"
+	if res.Ended, err = a.store.EndRun(ctx, run.ID, reason); err != nil || !res.Ended {
+		res.NextIn = crawl.Duration(dispatchSoon)
+		return res, err
+	}
+	res.Reason = reason
+	return res, nil
 }
 
 // startDomains starts the workflows of domains, and returns how many could not be.

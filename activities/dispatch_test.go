@@ -84,7 +84,7 @@ func TestDispatch(t *testing.T) {
 		is, reason := status(t, b)
 		require.Equal(t, crawl.RunDone, is)
 		require.Equal(t, why, reason)
-		require.Equal(t, activities.DispatchResult{Ended: true, Reason: string(crawl.RunDone)}, dispatch(t, b))
+		require.Equal(t, activities.DispatchResult{Ended: true, Reason: why}, dispatch(t, b))
 	})
 
 	t.Run("WaitsForADomainThatAnotherRunHolds", func(t *testing.T) {
@@ -102,6 +102,22 @@ func TestDispatch(t *testing.T) {
 		require.Equal(t, activities.DispatchResult{}, dispatch(t, b), "its workflow serves this run too")
 	})
 
+	t.Run("GoesOnWhileAnotherRunIsJustClaimingItsDomain", func(t *testing.T) {
+		t.Parallel()
+		b := prepare(t, crawl.Settings{}, "a.test")
+		tx, err := b.store.Pool().Begin(t.Context())
+		require.NoError(t, err)
+		_, err = tx.Exec(t.Context(), "SELECT FROM domains WHERE domain = 'a.test' FOR UPDATE")
+		require.NoError(t, err)
+		res, err := call[activities.DispatchResult](t, b.acts, b.acts.Dispatch, activities.DispatchInput{Run: runName})
+		require.NoError(t, err)
+		require.Equal(t, activities.DispatchResult{NextIn: crawl.Duration(time.Second)}, res)
+		is, _ := status(t, b)
+		require.Equal(t, crawl.RunRunning, is)
+		require.NoError(t, tx.Rollback(t.Context()))
+		require.Equal(t, activities.DispatchResult{Started: 1, Active: 1}, dispatch(t, b))
+	})
+
 	t.Run("KeepsAStandingRun", func(t *testing.T) {
 		t.Parallel()
 		b := prepare(t, crawl.Settings{Standing: new(true)})
@@ -115,7 +131,7 @@ func TestDispatch(t *testing.T) {
 		b := prepare(t, crawl.Settings{}, "a.test")
 		_, err := b.store.StopRun(t.Context(), b.run.ID, "enough")
 		require.NoError(t, err)
-		require.Equal(t, activities.DispatchResult{Ended: true, Reason: string(crawl.RunStopped)}, dispatch(t, b))
+		require.Equal(t, activities.DispatchResult{Ended: true, Reason: "enough"}, dispatch(t, b))
 		require.Empty(t, b.starter.domains)
 	})
 

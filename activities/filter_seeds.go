@@ -53,6 +53,9 @@ func (a *Activities) FilterSeeds(ctx context.Context, in FilterSeedsInput) (Filt
 	if err != nil {
 		return res, orBadInput(err)
 	}
+	if err := a.reviveDomains(ctx, run); err != nil {
+		return res, err
+	}
 	if !sleep(ctx, dispatchFirst) {
 		return res, nil
 	}
@@ -68,6 +71,24 @@ func (a *Activities) FilterSeeds(ctx context.Context, in FilterSeedsInput) (Filt
 		after = open[len(open)-1].ID
 	}
 	return res, nil
+}
+
+// reviveDomains starts the workflows of domains that are claimed and have none, as
+// after they were terminated: a seed does not wait until their claims run out.
+func (a *Activities) reviveDomains(ctx context.Context, run crawl.Run) error {
+	claimed, err := a.store.ClaimedDomains(ctx, run.ID)
+	if err != nil {
+		return err
+	}
+	var group errgroup.Group
+	group.SetLimit(dispatchParallel)
+	for _, d := range claimed {
+		group.Go(func() error {
+			_, err := a.starter.ReviveDomain(ctx, d, run.Name, *run.Settings.PagesPerActivity)
+			return err
+		})
+	}
+	return group.Wait()
 }
 
 // filter looks at seeds that are open, those after a crawl.

@@ -110,10 +110,30 @@ func TestStoreSeeds(t *testing.T) {
 		t.Parallel()
 		b := setup(t, options{})
 		require.NoError(t, b.store.StageSeeds(t.Context(), b.run.ID, []string{"https://example.org/"}))
-		_, err := store(t, b, activities.StoreSeedsInput{Run: "another"})
+		_, err := b.store.EnsureRun(t.Context(), "another", crawl.Settings{})
+		require.NoError(t, err)
+		_, err = store(t, b, activities.StoreSeedsInput{Run: "another"})
 		require.NoError(t, err)
 		require.Equal(t, 1, b.count(t, "SELECT count(*) FROM staged_seeds"))
 	})
+}
+
+// Without seeds a run is changed, but none is made.
+func TestStoreSeedsWithoutAny(t *testing.T) {
+	t.Parallel()
+	b := setup(t, options{})
+	_, err := call[activities.StoreSeedsResult](t, b.acts, b.acts.StoreSeeds, activities.StoreSeedsInput{Run: "another"})
+	requireBadInput(t, err, `urls: run "another" does not exist yet: at least one is needed, such as ["https://example.org/"]`)
+	_, err = b.store.Run(t.Context(), "another")
+	require.ErrorIs(t, err, crawl.ErrNotFound)
+
+	res, err := call[activities.StoreSeedsResult](t, b.acts, b.acts.StoreSeeds,
+		activities.StoreSeedsInput{Run: runName, Settings: crawl.Settings{MaxPages: new(int64(7))}})
+	require.NoError(t, err)
+	require.Zero(t, res)
+	run, err := b.store.Run(t.Context(), runName)
+	require.NoError(t, err)
+	require.EqualValues(t, 7, *run.Settings.MaxPages)
 }
 
 func TestStartAndStopCrawl(t *testing.T) {

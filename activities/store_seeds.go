@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"go.temporal.io/sdk/activity"
@@ -62,6 +63,13 @@ func (a *Activities) StoreSeeds(ctx context.Context, in StoreSeedsInput) (StoreS
 	}
 	if err := politeness.ValidateSettings(in.Settings); err != nil {
 		return res, badInput(err)
+	}
+	if len(parsed) == 0 {
+		// a run is changed, or goes on; seeds that are staged have one
+		if _, err := a.store.Run(ctx, in.Run); errors.Is(err, crawl.ErrNotFound) {
+			return res, badInput(fmt.Errorf("%w: urls: run %q does not exist yet: at least one is needed, such as [\"https://example.org/\"]",
+				crawl.ErrInvalid, in.Run))
+		}
 	}
 	run, err := a.store.EnsureRun(ctx, in.Run, in.Settings)
 	if err != nil {

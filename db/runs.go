@@ -66,10 +66,21 @@ func (s *Store) StopRun(ctx context.Context, id int64, reason string) (bool, err
 	return n > 0, translate("stop run", err)
 }
 
-// EndRun marks a running run done. It returns whether the run was running.
+// EndRun marks a running run done, and returns whether it did: not if a domain is due
+// or being served after all.
 func (s *Store) EndRun(ctx context.Context, id int64, reason string) (bool, error) {
-	n, err := s.q.RunEnd(ctx, dbsqlc.RunEndParams{ID: id, Reason: reason})
-	return n > 0, translate("end run", err)
+	ended, err := s.q.RunEnd(ctx, dbsqlc.RunEndParams{ID: id, Reason: reason})
+	return ended, translate("end run", err)
+}
+
+// claimedMost bounds the claimed domains that are named.
+const claimedMost = 10_000
+
+// ClaimedDomains returns the claimed domains, by whichever run, that have work for a
+// run.
+func (s *Store) ClaimedDomains(ctx context.Context, runID int64) ([]string, error) {
+	names, err := s.q.RunClaimed(ctx, dbsqlc.RunClaimedParams{RunID: runID, Max: claimedMost})
+	return names, translate("claimed domains", err)
 }
 
 // NextSeeding counts up and returns the number of a run's next SeedWorkflow.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mosey-web/mosey/activities"
@@ -21,17 +22,11 @@ type CrawlResult struct {
 
 // CrawlWorkflow keeps the domains of a run going: it starts those that have due
 // work, then sleeps until something is due next or a signal wakes it. It ends when
-// nothing is active and nothing is due.
+// nothing is active and nothing is due. To cancel it stops the run; one that was
+// terminated is started again, see Starter.ReviveCrawl.
 func CrawlWorkflow(ctx workflow.Context, in CrawlInput) (CrawlResult, error) {
-	wake := workflow.GetSignalChannel(ctx, SignalWake)
-	stopped := false // since the last look
-	err := workflow.SetUpdateHandlerWithOptions(ctx, UpdateStop, func(ctx workflow.Context, m Stop) error {
-		summary := "stop run " + in.Run
-		err := workflow.ExecuteActivity(withUpdateOptions(ctx, summary), act.StopRun,
-			activities.StopRunInput{Run: in.Run, Reason: m.Reason}).Get(ctx, nil)
-		stopped = true // perhaps even if it failed
-		return updateError(summary, err)
-	}, workflow.UpdateHandlerOptions{
+	d := &dispatcher{run: in.Run, wake: workflow.GetSignalChannel(ctx, SignalWake)}
+	err := workflow.SetUpdateHandlerWithOptions(ctx, UpdateStop, d.stop, workflow.UpdateHandlerOptions{
 		Validator:   func(_ workflow.Context, m Stop) error { return m.validate() },
 		Description: "Stop the run: no page of it is requested any more",
 	})
@@ -39,34 +34,77 @@ func CrawlWorkflow(ctx workflow.Context, in CrawlInput) (CrawlResult, error) {
 		return CrawlResult{}, err
 	}
 	for {
-		drain(wake)
-		stopped = false
-		var res activities.DispatchResult
-		err := workflow.ExecuteActivity(withDispatchOptions(ctx), act.Dispatch,
-			activities.DispatchInput{Run: in.Run}).Get(ctx, &res)
-		if err != nil {
-			return CrawlResult{}, err
-		}
-		workflow.SetCurrentDetails(ctx, fmt.Sprintf("Run **%s**: %d domains active", in.Run, res.Active))
-		if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
-			return CrawlResult{}, err
-		}
+		res, err := d.look(ctx)
 		switch {
+		case err != nil:
+			return CrawlResult{}, d.leave(ctx, err)
 		// A seed that came meanwhile has made the run go on: look again.
-		case res.Ended && wake.Len() == 0:
+		case res.Ended && d.wake.Len() == 0:
 			return CrawlResult{Reason: res.Reason}, nil
 		case res.Ended:
 			continue
 		case workflow.GetInfo(ctx).GetContinueAsNewSuggested():
-			drain(wake)
+			drain(d.wake)
 			return CrawlResult{}, workflow.NewContinueAsNewError(ctx, CrawlWorkflow, in)
 		}
 		// An idle run waits for a signal alone, and so makes no events.
 		err = awaitOrTimer(ctx, time.Duration(res.NextIn), fmt.Sprintf("%d domains active", res.Active), func() bool {
-			return stopped || wake.Len() > 0
+			return d.stopped || d.wake.Len() > 0
 		})
 		if err != nil {
-			return CrawlResult{}, err
+			return CrawlResult{}, d.leave(ctx, err)
 		}
 	}
+}
+
+// dispatcher is one execution of CrawlWorkflow.
+type dispatcher struct {
+	run  string
+	wake workflow.ReceiveChannel
+	// stopped says that a person has stopped the run since the last look.
+	stopped bool
+}
+
+// stop is the update that stops the run.
+func (d *dispatcher) stop(ctx workflow.Context, m Stop) error {
+	summary := "stop run " + d.run
+	err := workflow.ExecuteActivity(withUpdateOptions(ctx, summary), act.StopRun,
+		activities.StopRunInput{Run: d.run, Reason: m.Reason}).Get(ctx, nil)
+	d.stopped = true // perhaps even if it failed
+	return updateError(summary, err)
+}
+
+// look starts the domains that have due work, once.
+func (d *dispatcher) look(ctx workflow.Context) (res activities.DispatchResult, err error) {
+	drain(d.wake)
+	d.stopped = false
+	err = workflow.ExecuteActivity(withDispatchOptions(ctx), act.Dispatch,
+		activities.DispatchInput{Run: d.run}).Get(ctx, &res)
+	if err != nil {
+		return res, err
+	}
+	workflow.SetCurrentDetails(ctx, fmt.Sprintf("Run **%s**: %d domains active", d.run, res.Active))
+	return res, workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) })
+}
+
+// cancelStops names the change by which a cancelled dispatcher stops its run.
+const cancelStops = "cancel-stops-the-run"
+
+// leave stops the run when the workflow is cancelled: without a dispatcher it would
+// seem to run for ever.
+func (d *dispatcher) leave(ctx workflow.Context, cause error) error {
+	if !temporal.IsCanceledError(cause) {
+		return cause
+	}
+	ctx, cancel := workflow.NewDisconnectedContext(ctx)
+	defer cancel()
+	if workflow.GetVersion(ctx, cancelStops, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+		return cause
+	}
+	err := workflow.ExecuteActivity(withRecordOptions(ctx, "stop run "+d.run), act.StopRun,
+		activities.StopRunInput{Run: d.run, Reason: "its workflow was cancelled"}).Get(ctx, nil)
+	if err != nil {
+		return err
+	}
+	return cause
 }

@@ -163,7 +163,7 @@ func TestCrawlWorkflow(t *testing.T) {
 		require.Equal(t, ended.Reason, ends(t, s).Reason)
 	})
 
-	t.Run("EndsWhenCancelled", func(t *testing.T) {
+	t.Run("StopsTheRunWhenCancelled", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		s.dispatches = []answer[activities.DispatchResult]{says(busy), says(busy)}
@@ -171,6 +171,7 @@ func TestCrawlWorkflow(t *testing.T) {
 		dispatch(s)
 		var cancelled *temporal.CanceledError
 		require.ErrorAs(t, s.env.GetWorkflowError(), &cancelled)
-		require.Len(t, s.calls, 1)
+		require.Equal(t, []string{"Dispatch", "StopRun"}, s.names())
+		require.Equal(t, activities.StopRunInput{Run: runName, Reason: "its workflow was cancelled"}, s.calls[1].in)
 	})
 }

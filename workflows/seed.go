@@ -12,7 +12,8 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
-// SeedInput asks to make pages part of a run. It is meant to be written by hand:
+// SeedInput asks to make pages part of a run. Without any it changes the settings of
+// a run that there is, and has it go on. It is meant to be written by hand:
 //
 //	{"run":"small-web","urls":["https://example.org/"],"settings":{"delay":"10s"}}
 type SeedInput struct {
@@ -56,9 +57,6 @@ func (in SeedInput) validate() error {
 	}
 	if err := in.Settings.Validate(); err != nil {
 		return err
-	}
-	if len(in.URLs) == 0 && !in.Staged {
-		return fmt.Errorf("%w: urls: at least one is needed, such as [\"https://example.org/\"]", crawl.ErrInvalid)
 	}
 	_, err := urls.ParseAll(in.URLs)
 	return err

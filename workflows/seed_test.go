@@ -37,6 +37,14 @@ func TestSeedWorkflow(t *testing.T) {
 		require.Equal(t, activities.FilterSeedsInput{Run: runName}, s.calls[2].in)
 	})
 
+	t.Run("NeedsNoURLsWhereTheRunIsThere", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.env.ExecuteWorkflow(workflows.SeedWorkflowName, json.RawMessage(`{"run":"small-web","settings":{"delay":"20s"}}`))
+		require.NoError(t, s.env.GetWorkflowError())
+		require.Equal(t, []string{"StoreSeeds", "StartCrawl", "FilterSeeds"}, s.names())
+	})
+
 	t.Run("NeedsNoURLsWhereSeedsAreStaged", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
@@ -76,7 +84,6 @@ func TestSeedWorkflowRefusesBadInput(t *testing.T) {
 	for name, c := range map[string]struct{ input, says string }{
 		"NoRun":          {`{"urls":["https://example.org/"]}`, "run: a name is needed"},
 		"RunWithASlash":  {`{"run":"a/b","urls":["https://example.org/"]}`, `run "a/b"`},
-		"NoURLs":         {`{"run":"small-web"}`, "urls: at least one is needed"},
 		"NotAURL":        {`{"run":"small-web","urls":["https://example.org/","mailto:me@example.org"]}`, "…@example.org"},
 		"Credentials":    {`{"run":"small-web","urls":["https://user:secret@example.org/"]}`, `"https://…@example.org/": user names and passwords are refused`},
 		"BadSetting":     {`{"run":"small-web","urls":["https://example.org/"],"settings":{"max_attempts":0}}`, "max_attempts 0: want 1 to 20"},

@@ -47,6 +47,37 @@ func (s Starter) StartDomain(ctx context.Context, domain, run string, pagesPerAc
 	return nil
 }
 
+// ReviveCrawl starts a run's CrawlWorkflow if none runs, as after it was terminated,
+// and reports whether. One that runs hears nothing of it.
+func (s Starter) ReviveCrawl(ctx context.Context, run string) (bool, error) {
+	running, err := s.running(ctx, crawl.CrawlWorkflowID(run))
+	if err != nil || running {
+		return false, err
+	}
+	return true, s.StartCrawl(ctx, run)
+}
+
+// ReviveDomain does so for a domain's workflow.
+func (s Starter) ReviveDomain(ctx context.Context, domain, run string, pagesPerActivity int) (bool, error) {
+	running, err := s.running(ctx, crawl.DomainWorkflowID(domain))
+	if err != nil || running {
+		return false, err
+	}
+	return true, s.StartDomain(ctx, domain, run, pagesPerActivity)
+}
+
+// running reports whether a workflow runs.
+func (s Starter) running(ctx context.Context, id string) (bool, error) {
+	d, err := s.Client.DescribeWorkflowExecution(ctx, id, "")
+	if _, unknown := errors.AsType[*serviceerror.NotFound](err); unknown {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look at %s: %w", id, err)
+	}
+	return d.GetWorkflowExecutionInfo().GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
+}
+
 // WakeDomain has a domain's workflow decide again, if one runs: what it waits for
 // may be another by now.
 func (s Starter) WakeDomain(ctx context.Context, domain string) error {

@@ -246,6 +246,21 @@ func wakeRuns(ctx context.Context, e *env, store *db.Store, domain string) error
 	if err != nil || len(runs) == 0 {
 		return err
 	}
+	return withTemporal(ctx, e, func(starter workflows.Starter) error {
+		if err := starter.WakeDomain(ctx, domain); err != nil {
+			return err
+		}
+		for _, run := range runs {
+			if err := starter.StartCrawl(ctx, run); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// withTemporal calls fn if there is a Temporal that is known to run.
+func withTemporal(ctx context.Context, e *env, fn func(workflows.Starter) error) error {
 	address := ""
 	if e.environ.Get("TEMPORAL_ADDRESS") == "" {
 		if e.environ.Get("DATABASE_URL") != "" {
@@ -266,14 +281,5 @@ func wakeRuns(ctx context.Context, e *env, store *db.Store, domain string) error
 		return err
 	}
 	defer c.Close()
-	starter := workflows.Starter{Client: c}
-	if err := starter.WakeDomain(ctx, domain); err != nil {
-		return err
-	}
-	for _, run := range runs {
-		if err := starter.StartCrawl(ctx, run); err != nil {
-			return err
-		}
-	}
-	return nil
+	return fn(workflows.Starter{Client: c})
 }

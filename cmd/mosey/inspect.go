@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/stack/datadir"
 	"github.com/mosey-web/mosey/internal/stack/postgres"
+	"github.com/mosey-web/mosey/workflows"
 )
 
 // withStore opens the database of a running Mosey, or starts the data directory's
@@ -62,6 +64,7 @@ func (s *statusCmd) Run(ctx context.Context, e *env) error {
 		if len(runs) == 0 {
 			fmt.Fprintln(e.stderr, "No runs yet. Begin with mosey crawl https://example.org/")
 		}
+		revive(ctx, e, runs)
 		for _, run := range runs {
 			p, err := store.Progress(ctx, run)
 			if err != nil {
@@ -77,6 +80,25 @@ func (s *statusCmd) Run(ctx context.Context, e *env) error {
 		}
 		return nil
 	})
+}
+
+// revive starts the dispatchers of runs that have lost theirs, and says so.
+func revive(ctx context.Context, e *env, runs []crawl.Run) {
+	if !slices.ContainsFunc(runs, func(r crawl.Run) bool { return r.Status == crawl.RunRunning }) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, wakeTimeout)
+	defer cancel()
+	err := withTemporal(ctx, e, func(s workflows.Starter) error {
+		revived, err := wiring.Revive(ctx, s, runs)
+		for _, run := range revived {
+			fmt.Fprintf(e.stderr, "The dispatcher of run %s was gone: it is started again.\n", run)
+		}
+		return err
+	})
+	if err != nil {
+		fmt.Fprintf(e.stderr, "mosey: could not look whether the runs have their dispatchers: %v\n", err)
+	}
 }
 
 func (s *statusCmd) runs(ctx context.Context, store *db.Store) ([]crawl.Run, error) {

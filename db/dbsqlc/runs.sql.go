@@ -67,6 +67,40 @@ func (q *Queries) RunByName(ctx context.Context, name string) (CrawlRun, error) 
 	return i, err
 }
 
+const runClaimed = `-- name: RunClaimed :many
+SELECT d.domain FROM domains AS d INNER JOIN run_domains AS rd ON d.domain = rd.domain
+WHERE
+    d.claimed_by IS NOT NULL AND d.claim_expires_at > now()
+    AND rd.run_id = $1 AND rd.next_due_at < 'infinity'
+ORDER BY d.id LIMIT $2
+`
+
+type RunClaimedParams struct {
+	RunID int64
+	Max   int32
+}
+
+// Claimed domains, by whichever run, that have work for a run.
+func (q *Queries) RunClaimed(ctx context.Context, arg RunClaimedParams) ([]string, error) {
+	rows, err := q.db.Query(ctx, runClaimed, arg.RunID, arg.Max)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var domain string
+		if err := rows.Scan(&domain); err != nil {
+			return nil, err
+		}
+		items = append(items, domain)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const runDeferred = `-- name: RunDeferred :many
 SELECT d.domain, d.status_reason, d.next_crawl_after
 FROM run_domains AS rd INNER JOIN domains AS d ON rd.domain = d.domain
@@ -106,23 +140,20 @@ func (q *Queries) RunDeferred(ctx context.Context, arg RunDeferredParams) ([]Run
 	return items, nil
 }
 
-const runEnd = `-- name: RunEnd :execrows
-UPDATE crawl_runs SET
-    status = 'done', status_reason = $1, finished_at = now(), updated_at = now()
-WHERE id = $2 AND status = 'running'
+const runEnd = `-- name: RunEnd :one
+SELECT run_end($1::bigint, $2::text)::boolean AS ended
 `
 
 type RunEndParams struct {
-	Reason string
 	ID     int64
+	Reason string
 }
 
-func (q *Queries) RunEnd(ctx context.Context, arg RunEndParams) (int64, error) {
-	result, err := q.db.Exec(ctx, runEnd, arg.Reason, arg.ID)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
+func (q *Queries) RunEnd(ctx context.Context, arg RunEndParams) (bool, error) {
+	row := q.db.QueryRow(ctx, runEnd, arg.ID, arg.Reason)
+	var ended bool
+	err := row.Scan(&ended)
+	return ended, err
 }
 
 const runFrontier = `-- name: RunFrontier :one

@@ -29,10 +29,16 @@ WHERE id = @id;
 UPDATE crawl_runs SET status = 'stopped', status_reason = @reason, updated_at = now()
 WHERE id = @id AND status = 'running';
 
--- name: RunEnd :execrows
-UPDATE crawl_runs SET
-    status = 'done', status_reason = @reason, finished_at = now(), updated_at = now()
-WHERE id = @id AND status = 'running';
+-- name: RunEnd :one
+SELECT run_end(@id::bigint, @reason::text)::boolean AS ended;
+
+-- Claimed domains, by whichever run, that have work for a run.
+-- name: RunClaimed :many
+SELECT d.domain FROM domains AS d INNER JOIN run_domains AS rd ON d.domain = rd.domain
+WHERE
+    d.claimed_by IS NOT NULL AND d.claim_expires_at > now()
+    AND rd.run_id = @run_id AND rd.next_due_at < 'infinity'
+ORDER BY d.id LIMIT @max;
 
 -- name: RunNextSeeding :one
 UPDATE crawl_runs SET seedings = seedings + 1 WHERE id = @id RETURNING seedings;

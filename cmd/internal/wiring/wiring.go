@@ -191,7 +191,11 @@ func NewWorker(ctx context.Context, c client.Client, store *db.Store, f FetchFla
 		WorkerStopTimeout:          stopTimeout,
 	})
 	activities.Register(control, acts)
-	return &Worker{fetches: fetches, control: control, acts: acts, journal: journal, stopJournal: func() {}}, nil
+	return &Worker{
+		fetches: fetches, control: control, acts: acts, journal: journal, stopJournal: func() {},
+		reviver:     reviver{store: store, starter: workflows.Starter{Client: c}, logger: logger},
+		stopReviver: func() {},
+	}, nil
 }
 
 // How many pollers a worker may have; Temporal says how many pay.
@@ -232,6 +236,8 @@ type Worker struct {
 	acts             *activities.Activities
 	journal          *network.Journal
 	stopJournal      func()
+	reviver          reviver
+	stopReviver      func()
 }
 
 // Start begins to serve.
@@ -244,11 +250,13 @@ func (w *Worker) Start() error {
 		return fmt.Errorf("serve %s: %w", crawl.ControlTaskQueue, err)
 	}
 	w.stopJournal = w.journal.Start()
+	w.stopReviver = w.reviver.start()
 	return nil
 }
 
 // Stop stops serving. Requests in flight are finished first, and recorded.
 func (w *Worker) Stop() {
+	w.stopReviver()
 	w.fetches.Stop()
 	w.control.Stop()
 	activities.Wait(w.acts)

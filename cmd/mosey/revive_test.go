@@ -1,0 +1,154 @@
+package main
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/urls"
+	"github.com/mosey-web/mosey/workflows"
+)
+
+const siteDomain = "site-001.test"
+
+// running reports whether a workflow runs.
+func (h *commandHarness) running(c client.Client, id string) bool {
+	d, err := c.DescribeWorkflowExecution(h.t.Context(), id, "")
+	return err == nil && d.GetWorkflowExecutionInfo().GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
+}
+
+// seed starts a SeedWorkflow with raw JSON, as the temporal command does, and waits for
+// it to have started the run.
+func (h *commandHarness) seed(c client.Client, id, input string) error {
+	h.t.Helper()
+	run, err := c.ExecuteWorkflow(h.t.Context(), client.StartWorkflowOptions{ID: id, TaskQueue: crawl.TaskQueue},
+		workflows.SeedWorkflowName, json.RawMessage(input))
+	require.NoError(h.t, err)
+	return workflows.Starter{Client: c}.AwaitStarted(h.t.Context(), run)
+}
+
+// A dispatcher that is gone is started again by whoever notices first.
+func TestDispatcherThatIsGone(t *testing.T) {
+	t.Parallel()
+
+	t.Run("IsStartedAgainByStatus", func(t *testing.T) {
+		t.Parallel()
+		h, _ := newHarnessWithStack(t)
+		s := newSite(t, 1, 2)
+		c := h.Start(s.crawl(s.Seeds()[0], "--standing")...)
+		require.Eventually(t, func() bool { return len(s.Log().Pages()) == 3 }, patience, 5*time.Millisecond)
+		temporal := h.client()
+		id := crawl.CrawlWorkflowID("default")
+		require.Empty(t, h.Execute("status").Stderr)
+		require.NoError(t, temporal.TerminateWorkflow(t.Context(), id, "", "by accident"))
+		require.Contains(t, h.Execute("status").Stderr, "The dispatcher of run default was gone: it is started again.\n")
+		require.True(t, h.running(temporal, id))
+		require.Zero(t, c.Stop().Code)
+	})
+
+	t.Run("IsStartedByAWorkerThatStarts", func(t *testing.T) {
+		t.Parallel()
+		h, store := newHarnessWithStack(t)
+		s := newSite(t, 1, 2)
+		// all that is left of a run whose Temporal has lost its state
+		run, err := store.EnsureRun(t.Context(), "default", crawl.Settings{Delay: new(crawl.Duration(10 * time.Millisecond))})
+		require.NoError(t, err)
+		u, err := urls.Parse(s.Seeds()[0])
+		require.NoError(t, err)
+		_, err = store.AddSeeds(t.Context(), run.ID, []urls.URL{u})
+		require.NoError(t, err)
+		c := h.Start(append([]string{"up"}, s.flags()...)...)
+		require.Eventually(t, func() bool {
+			run, err = store.Run(t.Context(), "default")
+			return err == nil && run.Status == crawl.RunDone
+		}, patience, 20*time.Millisecond)
+		require.Len(t, s.Log().Pages(), 3)
+		require.Zero(t, c.Stop().Code)
+	})
+
+	t.Run("BecauseItWasCancelledStopsTheRun", func(t *testing.T) {
+		t.Parallel()
+		h, _ := newHarnessWithStack(t)
+		s := newSite(t, 1, 5)
+		c := h.Start(s.crawl(s.Seeds()[0], "--delay", "1h")...)
+		require.Eventually(t, func() bool { return len(s.Log()) > 0 }, patience, 5*time.Millisecond)
+		require.NoError(t, h.client().CancelWorkflow(t.Context(), crawl.CrawlWorkflowID("default"), ""))
+		r := c.Wait()
+		require.Zero(t, r.Code, r.Stderr)
+		ContainsOnSameLine(t, r.Stdout, "Run default is stopped (stopped: its workflow was cancelled)")
+	})
+}
+
+// A domain's workflow that was terminated does not wait until its claim runs out.
+func TestDomainThatIsGone(t *testing.T) {
+	t.Parallel()
+	h, store := newHarnessWithStack(t)
+	s := newSite(t, 1, 2)
+	c := h.Start(s.crawl(s.Seeds()[0], "--delay", "1h", "--standing")...)
+	require.Eventually(t, func() bool { return len(s.Log()) > 0 }, patience, 5*time.Millisecond)
+	temporal := h.client()
+	id := crawl.DomainWorkflowID(siteDomain)
+	require.NoError(t, temporal.TerminateWorkflow(t.Context(), id, "", "by accident"))
+	require.False(t, h.running(temporal, id))
+	d, err := store.Domain(t.Context(), siteDomain)
+	require.NoError(t, err)
+	require.Greater(t, time.Until(d.ClaimEnd), 10*time.Minute)
+	require.NoError(t, h.seed(temporal, "seed/default/by-hand", `{"run":"default","urls":["`+s.Seeds()[0]+`"]}`))
+	require.Eventually(t, func() bool { return h.running(temporal, id) }, patience, 5*time.Millisecond)
+	require.Zero(t, c.Stop().Code)
+}
+
+// The reason that was given to stop is shown by everything that tells of it.
+func TestReasonOfAStop(t *testing.T) {
+	t.Parallel()
+	h, _ := newHarnessWithStack(t)
+	s := newSite(t, 2, 5)
+	c := h.Start(s.crawl(append(s.Seeds(), "--delay", "1h")...)...)
+	temporal := h.client()
+	id := crawl.DomainWorkflowID(siteDomain)
+	require.Eventually(t, func() bool { return h.running(temporal, id) }, patience, 5*time.Millisecond)
+	require.NoError(t, h.update(id, workflows.UpdateStop, `{"reason":"the owner asked us to leave"}`))
+	require.Eventually(t, func() bool { return !h.running(temporal, id) }, patience, 5*time.Millisecond)
+	ContainsOnSameLine(t, h.Print("domain", siteDomain), "status ", "blocked the owner asked us to leave")
+	ContainsOnSameLine(t, h.Print("why", siteDomain), "stopped until it is seeded again", "the owner asked us to leave")
+
+	require.NoError(t, h.update(crawl.CrawlWorkflowID("default"), workflows.UpdateStop, `{"reason":"enough for today"}`))
+	r := c.Wait()
+	require.Zero(t, r.Code, r.Stderr)
+	ContainsOnSameLine(t, r.Stdout, "Run default is stopped (stopped: enough for today)")
+	ContainsOnSameLine(t, h.Print("status"), "Run default is stopped (stopped: enough for today)")
+	var res workflows.CrawlResult
+	require.NoError(t, temporal.GetWorkflow(t.Context(), crawl.CrawlWorkflowID("default"), "").Get(t.Context(), &res))
+	require.Equal(t, "stopped: enough for today", res.Reason)
+}
+
+// A seeding without URLs changes a run's settings, or has it go on.
+func TestSeedingWithoutURLs(t *testing.T) {
+	t.Parallel()
+	h, store := newHarnessWithStack(t)
+	s := newSite(t, 1, 4)
+	up := h.Start(append([]string{"up"}, s.flags()...)...)
+	up.Await("Ready.")
+	temporal := h.client()
+	err := h.seed(temporal, "seed/default/1", `{"run":"default","settings":{"delay":"10ms"}}`)
+	require.ErrorContains(t, err, `run "default" does not exist yet`)
+	_, err = store.Run(t.Context(), "default")
+	require.ErrorIs(t, err, crawl.ErrNotFound)
+
+	require.NoError(t, h.seed(temporal, "seed/default/2", `{"run":"default","urls":["`+s.Seeds()[0]+`"],"settings":{"max_pages":2,"delay":"10ms","latency_factor":0}}`))
+	done := func(pages int) func() bool {
+		return func() bool {
+			run, err := store.Run(t.Context(), "default")
+			return err == nil && run.Status == crawl.RunDone && len(s.Log().Pages()) == pages
+		}
+	}
+	require.Eventually(t, done(2), patience, 20*time.Millisecond)
+	require.NoError(t, h.seed(temporal, "seed/default/3", `{"run":"default","settings":{"max_pages":-1}}`))
+	require.Eventually(t, done(5), patience, 20*time.Millisecond)
+	require.Zero(t, up.Stop().Code)
+}
