@@ -39,13 +39,15 @@ type FetchRobotsInput struct {
 }
 
 // FetchRobotsResult says what came of it. Either Done, or the same activity is to
-// be called again after Wait, with Kind, URL, Hops and Queued.
+// be called again after Wait, with Kind, URL, Hops and Queued, and Origin where it
+// is named: that origin's robots.txt is needed first.
 type FetchRobotsResult struct {
 	Done    bool                `json:"done"`
 	Verdict crawl.RobotsVerdict `json:"verdict,omitempty"`
 	Detail  string              `json:"detail,omitempty"`
 	Wait    crawl.Duration      `json:"wait,omitempty"`
 	Reason  crawl.Reason        `json:"reason,omitempty"`
+	Origin  string              `json:"origin,omitempty"`
 	Kind    crawl.Kind          `json:"kind,omitempty"`
 	URL     string              `json:"url,omitempty"`
 	Hops    int                 `json:"hops,omitempty"`

@@ -1,6 +1,7 @@
 package activities_test
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"testing"
@@ -41,14 +42,21 @@ func (b *testBundle) robots(t *testing.T) crawl.Robots {
 // followRobots calls FetchRobots as a workflow does, until it is done or fails.
 func (b *testBundle) followRobots(t *testing.T) (activities.FetchRobotsResult, error) {
 	t.Helper()
-	in := b.robotsInput(t)
+	return b.followRobotsFrom(t, b.robotsInput(t))
+}
+
+func (b *testBundle) followRobotsFrom(
+	t *testing.T, in activities.FetchRobotsInput,
+) (activities.FetchRobotsResult, error) {
+	t.Helper()
 	for {
 		res, err := b.fetchRobots(t, in)
 		if err != nil || res.Done {
 			return res, err
 		}
 		time.Sleep(time.Duration(res.Wait))
-		in.Kind, in.URL, in.Hops, in.Queued = res.Kind, res.URL, res.Hops, res.Queued
+		in.Origin, in.Kind = cmp.Or(res.Origin, in.Origin), res.Kind
+		in.URL, in.Hops, in.Queued = res.URL, res.Hops, res.Queued
 	}
 }
 

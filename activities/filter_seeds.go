@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -174,7 +175,7 @@ func (f *seedFilter) ask(ctx context.Context, domain, origin string) error {
 		case err != nil || res.Done || wait > time.Until(f.until) || !sleep(ctx, wait):
 			return err
 		}
-		in.Kind, in.URL, in.Hops, in.Queued = res.Kind, res.URL, res.Hops, res.Queued
+		in.Origin, in.Kind, in.URL, in.Hops, in.Queued = cmp.Or(res.Origin, in.Origin), res.Kind, res.URL, res.Hops, res.Queued
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ func (f *originFetch) read(ctx context.Context, x *request.Exchange) error {
 		return nil
 	}
 	if f.kind == crawl.KindTDM {
-		return f.readTDM(x)
+		return f.readTDM(ctx, x)
 	}
 	resp := x.Response
 	switch {
@@ -165,23 +165,29 @@ func sitemaps(raw []string) []string {
 }
 
 func (f *originFetch) redirected(ctx context.Context, x *request.Exchange) error {
-	to, err := f.url.Resolve(x.Response.Header.Get("Location"))
-	fail := func(why string) error {
+	to, why := f.hop(x)
+	if why != "" {
 		x.Trouble = politeness.TroubleServer
 		return f.failing(ctx, why)
 	}
+	f.res = FetchRobotsResult{URL: to.String(), Hops: f.in.Hops + 1}
+	return nil
+}
+
+// hop is where a redirect leads, or why it is not followed.
+func (f *originFetch) hop(x *request.Exchange) (to urls.URL, why string) {
+	to, err := f.url.Resolve(x.Response.Header.Get("Location"))
 	switch {
 	case err != nil:
-		return fail("redirects to an unusable location: " + err.Error())
+		return to, "redirects to an unusable location: " + err.Error()
 	case f.in.Hops >= robotsHops:
-		return fail(fmt.Sprintf("redirects more than %d times", robotsHops))
+		return to, fmt.Sprintf("redirects more than %d times", robotsHops)
 	}
 	// It travels in payloads, where JSON writes an "&" in six bytes.
 	if text, err := json.Marshal(to.String()); err != nil || len(text) > urls.MaxLength {
-		return fail("redirects to too long a location")
+		return to, "redirects to too long a location"
 	}
-	f.res = FetchRobotsResult{URL: to.String(), Hops: f.in.Hops + 1}
-	return nil
+	return to, ""
 }
 
 // failing notes that robots.txt could not be read; settle knows for how long.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -45,7 +46,9 @@ func (b *testBundle) follow(t *testing.T) {
 		case activities.StepFinish:
 			return
 		case activities.StepRobots:
-			_, err := b.followRobots(t)
+			in := b.robotsInput(t)
+			in.Origin, in.Kind = res.URL, res.Kind
+			_, err := b.followRobotsFrom(t, in)
 			require.NoError(t, err)
 		case activities.StepFetch:
 		}
@@ -163,6 +166,68 @@ func TestUsage(t *testing.T) {
 			b.requireNothingInFlight(t)
 		})
 	}
+}
+
+// A tdmrep.json that is elsewhere is read there, within the domain.
+func TestRedirectedTDMFile(t *testing.T) {
+	t.Parallel()
+	const tdm = "/.well-known/tdmrep.json"
+	const unknown = "ai-train is forbidden by a TDM reservation"
+	file := turns{answers: []func(*web.Visit){says(`[{"location": "/mine/*", "tdm-reservation": 1}]`)}}
+	for name, c := range map[string]struct {
+		to     string
+		robots string
+		asked  []string
+		reason string // of what is stored; empty for none
+	}{
+		"OnTheOrigin":        {to: "/tdm.json", asked: []string{tdm, "/tdm.json", "/"}},
+		"ThatIsDisallowed":   {to: "/tdm.json", robots: "User-agent: *\nDisallow: /tdm\n", asked: []string{tdm}, reason: "redirects to what robots.txt does not allow"},
+		"ToAnotherDomain":    {to: "http://elsewhere.test{port}" + tdm, asked: []string{tdm}, reason: "redirects to another domain"},
+		"WithoutAnEnd":       {to: tdm, asked: []string{tdm, tdm, tdm, tdm, tdm, tdm}, reason: "redirects more than 5 times"},
+		"ToNowhere":          {to: "http://[", asked: []string{tdm}, reason: "redirects to an unusable location"},
+		"ToWhatIsNotThere":   {to: "/none", asked: []string{tdm, "/none", "/", "/mine/1"}},
+		"ToAServerInTrouble": {to: "/503", asked: []string{tdm, "/503"}, reason: "answered 503"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, options{
+				sites: serving(map[string]web.Behaviour{
+					"/": page{}, "/mine/1": page{}, tdm: web.Redirect{To: c.to}, "/tdm.json": file,
+					"/none": web.Status{Code: 404}, "/503": web.Status{Code: 503},
+					"/robots.txt": turns{answers: []func(*web.Visit){says(c.robots)}},
+				}),
+				settings: crawl.Settings{Purpose: new(crawl.PurposeAITrain)},
+			})
+			b.seed(t, "/", "/mine/1")
+			b.follow(t)
+			require.Equal(t, c.asked, b.pages())
+			if c.reason == "" {
+				require.Empty(t, b.robots(t).Reason)
+			} else {
+				require.Contains(t, b.report(t, "/").Crawls[0].Error, unknown)
+				require.Contains(t, b.robots(t).Reason, tdm+" "+c.reason)
+				require.LessOrEqual(t, time.Duration(b.robots(t).Fresh), time.Hour, "it is asked for again")
+			}
+			b.requireNothingInFlight(t)
+		})
+	}
+
+	t.Run("OfAnotherOriginAfterItsRobots", func(t *testing.T) {
+		t.Parallel()
+		sites := serving(map[string]web.Behaviour{"/": page{}, "/mine/1": page{}, tdm: file})
+		sites[0].WWW = true
+		b := setup(t, options{sites: sites, settings: crawl.Settings{Purpose: new(crawl.PurposeAITrain)}})
+		www := func(target string) string { return b.web.URL("www."+b.site, target) }
+		b.seedURLs(t, www("/"), www("/mine/1"))
+		b.follow(t)
+		asked := []string{}
+		for _, r := range b.log() {
+			asked = append(asked, r.URL())
+		}
+		require.Equal(t, []string{
+			www("/robots.txt"), www(tdm), b.page("/robots.txt"), b.page(tdm), www(tdm), www("/"), b.page("/"),
+		}, asked)
+	})
 }
 
 // A site that answers with login pages refuses us, as by 403.

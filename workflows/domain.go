@@ -114,6 +114,7 @@ func (d *domain) fetchRobots(ctx workflow.Context) error {
 		return err
 	}
 	d.state.Wait, d.state.Reason, d.state.Kind = res.Wait, res.Reason, cmp.Or(res.Kind, d.state.Kind)
+	d.state.Origin = cmp.Or(res.Origin, d.state.Origin)
 	d.state.URL, d.state.Hops, d.state.Queued = res.URL, res.Hops, res.Queued
 	if res.Done {
 		d.state.Next, d.state.Origin, d.state.Kind = activities.StepFetch, "", ""
