@@ -146,6 +146,23 @@ func TestTemporal(t *testing.T) {
 	})
 }
 
+func TestNoContact(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var stdout, stderr output.Buffer
+	ended := make(chan int, 1)
+	go func() {
+		ended <- run(ctx, nil, wiring.Env{"DATABASE_URL=" + dbtest.URL(t), "TEMPORAL_ADDRESS=" + newFakeTemporal(t).address},
+			&stdout, &stderr)
+	}()
+	require.Eventually(t, func() bool {
+		return strings.Contains(stderr.String(), `"level":"WARN","msg":"no contact is given, so site owners cannot reach you: `)
+	}, patience, 5*time.Millisecond)
+	cancel()
+	require.Zero(t, <-ended, "%s", &stderr)
+}
+
 func TestWork(t *testing.T) {
 	t.Parallel()
 	temporal := newFakeTemporal(t)

@@ -2,6 +2,7 @@
 # Creates Temporal's tables, or brings them up to this server's version. Safe
 # to run again: what is there already stays.
 set -eu
+. /pgpass.sh
 
 for name in temporal visibility; do
 	case $name in

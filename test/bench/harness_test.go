@@ -69,12 +69,18 @@ func dataDir(b *testing.B) string {
 	return dir
 }
 
-// startUp starts the stack and waits until it is ready.
+// startUp starts the stack without a worker and waits until it is ready.
 func startUp(b *testing.B, bin, dir string) *rig {
 	b.Helper()
-	r := &rig{}
-	r.up = exec.Command(filepath.Join(bin, "mosey"), "--data-dir", dir, "up", "--no-worker")
-	r.up.Stderr = os.Stderr
+	up := exec.Command(filepath.Join(bin, "mosey"), "--data-dir", dir, "up", "--no-worker")
+	up.Stderr = os.Stderr
+	return awaitUp(b, up)
+}
+
+// awaitUp starts a `mosey up` and waits until it is ready.
+func awaitUp(b *testing.B, up *exec.Cmd) *rig {
+	b.Helper()
+	r := &rig{up: up}
 	out, err := r.up.StdoutPipe()
 	require.NoError(b, err)
 	began := time.Now()
