@@ -42,7 +42,8 @@ func (s *Store) Page(ctx context.Context, domain, url string) (crawl.PageReport,
 	for _, c := range crawls {
 		rep.Crawls = append(rep.Crawls, crawl.CrawlReport{
 			ID: c.ID, Run: c.Run, Kind: crawl.Kind(c.Kind), Outcome: outcomeOf(c.Outcome), StatusCode: int16Of(c.StatusCode),
-			Error: textOf(c.ErrorMessage), Depth: int(c.Depth), Bytes: numOf(c.Bytes), Truncated: c.Truncated != nil, ContentType: textOf(c.ContentType),
+			Error: textOf(c.ErrorMessage), Depth: int(c.Depth), Bytes: numOf(c.Bytes),
+			Truncated: c.Truncated != nil, ContentType: textOf(c.ContentType),
 			IP: c.Ip, Duration: crawl.Duration(fromMS(int64(numOf(c.DurationMs)))), ScheduledFor: c.ScheduledFor,
 			LockedAt: timeOf(c.LockedAt), CompletedAt: timeOf(c.CompletedAt),
 			Skipped: crawl.Reason(textOf(c.Skipped)), Unchanged: textOf(c.Unchanged),

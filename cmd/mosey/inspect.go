@@ -119,7 +119,7 @@ func printStatus(w io.Writer, p crawl.Progress) {
 	}
 	fmt.Fprint(w, summary(p, took))
 	for _, o := range p.Outages {
-		fmt.Fprintf(w, "  %s\n", outageLine(o))
+		fmt.Fprintf(w, "  the network %s\n", outageLine(o))
 	}
 	if p.Status == crawl.RunRunning {
 		fmt.Fprintf(w, "  %s active, %s in flight\n", count(p.Active, "domain"), count(p.InFlight, "page"))

@@ -52,11 +52,11 @@ func TestStatus(t *testing.T) {
 		t.Parallel()
 		r := newRows(t, crawl.Settings{})
 		require.NoError(t, r.store.SaveOutage(t.Context(), crawl.Outage{
-			Worker: "mosey/1 7@host", Since: time.Now(), Reason: "of 9 hosts asked lately none could be reached",
+			Worker: "mosey/1 7@host", Since: time.Now(), Reason: "none of 9 asked lately could be reached",
 		}))
 		for _, args := range [][]string{{"status"}, {"why", "a.example"}, {"why", aPage}} {
-			ContainsOnSameLine(t, r.Print(args...), "the network of mosey/1 7@host seems to be down since ",
-				"nothing is held against sites; of 9 hosts")
+			ContainsOnSameLine(t, r.Print(args...), "the network seems to be down since ",
+				"and nothing is held against sites: none of 9 asked lately could be reached, says mosey/1 7@host")
 		}
 	})
 

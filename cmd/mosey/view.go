@@ -130,7 +130,7 @@ func (v *view) line(p crawl.Progress) string {
 		time.Since(v.began).Round(time.Second), count(p.Requests(), "page"), v.rate.perSecond(),
 		count(p.Active, "domain"), p.Pending, p.InFlight, outcomes(p.Totals))
 	if len(p.Outages) > 0 {
-		text += "; " + outageLine(p.Outages[0])
+		text += "; the network " + outageLine(p.Outages[0])
 	}
 	// where nothing moves, say what is waited for
 	if stuck := p.Requests() == v.last; stuck && len(p.Waiting) > 0 {
@@ -179,8 +179,8 @@ func (v *view) draw(p crawl.Progress, now time.Time) {
 
 // outageLine says that a worker cannot reach anything.
 func outageLine(o crawl.Outage) string {
-	return fmt.Sprintf("the network of %s seems to be down since %s; nothing is held against sites; %s",
-		o.Worker, o.Since.Local().Format(time.TimeOnly), o.Reason)
+	return fmt.Sprintf("seems to be down since %s, and nothing is held against sites: %s, says %s",
+		o.Since.Local().Format(time.TimeOnly), o.Reason, o.Worker)
 }
 
 func waitLine(w crawl.Waiting, now time.Time) string {

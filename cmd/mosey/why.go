@@ -87,7 +87,7 @@ func explain(ctx context.Context, store *db.Store, name string, page *urls.URL) 
 		return w, err
 	}
 	for _, o := range outages {
-		w.addf("%s", outageLine(o))
+		w.addf("the network %s", outageLine(o))
 	}
 	if page == nil {
 		return w, explainDomain(ctx, store, reader, &w, dom)

@@ -103,6 +103,15 @@ func (e *Error) Error() string {
 	return crawl.CleanText(text, maxErrorLength)
 }
 
+// Brief gives the kind and, where the system said no more than a word or two, that.
+func (e *Error) Brief() string {
+	var no syscall.Errno
+	if errors.As(e.Err, &no) {
+		return string(e.Kind) + ": " + no.Error()
+	}
+	return string(e.Kind)
+}
+
 // Is tells whether target is the error's Kind.
 func (e *Error) Is(target error) bool {
 	kind, ok := target.(Kind)

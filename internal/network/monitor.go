@@ -281,7 +281,7 @@ func (m *Monitor) spare(key string, ended time.Time, why string, connected bool)
 	}
 	if m.since.IsZero() {
 		m.since = ended
-		m.why = fmt.Sprintf("of %d hosts asked lately none could be reached, the last was %s: %s", max(m.unreached(), 1), key, why)
+		m.why = fmt.Sprintf("none of %d asked lately could be reached, the last %s (%s)", max(m.unreached(), 1), key, why)
 		m.tell(m.outage())
 	}
 	return m.down()

@@ -85,7 +85,7 @@ func TestMonitor(t *testing.T) {
 			time.Sleep(6 * time.Second) // the time-out of a connection
 			require.Equal(t, 30, w.all(t, 30))
 			require.Len(t, w.told, 1)
-			require.Contains(t, w.told[0].Reason, "of 30 hosts asked lately none could be reached")
+			require.Contains(t, w.told[0].Reason, "none of 30 asked lately could be reached, the last 192.0.2.")
 		},
 		"AndLetsFewThroughUntilItIsOver": func(t *testing.T, w *world) {
 			w.all(t, 30)

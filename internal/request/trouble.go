@@ -26,7 +26,7 @@ func (c *Client) ownTrouble(ctx context.Context, x *Exchange, host string, t tar
 		c.Network.Reached(t.ip())
 		return nil
 	case f == nil && errors.Is(x.Err, dns.ErrTemporary):
-		return c.Network.Failed(ctx, host, time.Since(began), false, x.Err.Error())
+		return c.Network.Failed(ctx, host, time.Since(began), false, "no answer from a name server")
 	case f == nil: // the name servers say that there is no such host
 		return nil
 	case f.Kind == fetch.KindLocal, !f.Sent && (f.Kind == fetch.KindDeadline || f.Kind == fetch.KindCanceled):
@@ -34,9 +34,9 @@ func (c *Client) ownTrouble(ctx context.Context, x *Exchange, host string, t tar
 	case f.Kind == fetch.KindCanceled:
 		return nil
 	case f.Unreached():
-		return c.Network.Failed(ctx, t.ip(), f.EndedAt.Sub(began), false, f.Error())
+		return c.Network.Failed(ctx, t.ip(), f.EndedAt.Sub(began), false, f.Brief())
 	case f.Kind == fetch.KindTimeout:
-		return c.Network.Failed(ctx, t.ip(), silence, true, f.Error())
+		return c.Network.Failed(ctx, t.ip(), silence, true, f.Brief())
 	case f.Sent:
 		c.Network.Reached(t.ip())
 	}
