@@ -2,6 +2,7 @@ package activities_test
 
 import (
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,7 +22,7 @@ func refusing(status, pages int) ([]web.Site, []string) {
 		paths[target] = web.Status{Code: status}
 		targets = append(targets, target)
 	}
-	return []web.Site{{Pages: -1, Plain: true, Paths: paths}}, targets
+	return []web.Site{{Pages: -1, Plain: true, Behaviour: web.Status{Code: status}, Paths: paths}}, targets
 }
 
 func TestBreaker(t *testing.T) {
@@ -53,7 +54,9 @@ func TestBreaker(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, crawl.DomainBlocked, d.Status)
 		require.Equal(t, "the probe failed", d.Reason)
+		require.WithinDuration(t, time.Now().Add(time.Hour), d.DeferredUntil, time.Minute)
 		require.Len(t, b.pages(), 7)
+		require.Equal(t, []string{"/", "/"}, b.pages()[5:], "no page has worked: the front page tells")
 
 		// a person may insist: then one probe decides
 		b.seed(t, targets[0])
@@ -61,6 +64,58 @@ func TestBreaker(t *testing.T) {
 		_, err = b.fetchPages(t, 50)
 		require.NoError(t, err)
 		require.Len(t, b.pages(), 8)
+		d, err = b.store.Domain(t.Context(), b.site)
+		require.NoError(t, err)
+		require.WithinDuration(t, time.Now().Add(2*time.Hour), d.DeferredUntil, time.Minute, "twice as long")
+	})
+
+	t.Run("GoesOnByItselfOnceTheSiteIsBack", func(t *testing.T) {
+		t.Parallel()
+		var back atomic.Bool
+		b := setup(t, options{
+			sites: []web.Site{{Pages: 12, Plain: true, Behaviour: serve(func(v *web.Visit) {
+				if !back.Load() {
+					web.Status{Code: 503}.Serve(v)
+					return
+				}
+				v.Answer()
+			})}},
+			settings: crawl.Settings{MaxGraylistings: new(1)},
+		})
+		for i := range 6 {
+			b.seed(t, "/p/"+strconv.Itoa(i+1))
+		}
+		b.allowAll(t, b.page("/"))
+		for range 5 {
+			b.rested(t)
+			_, _ = b.fetchPages(t, 1) // the wait is the activity's
+		}
+		d, err := b.store.Domain(t.Context(), b.site)
+		require.NoError(t, err)
+		require.Equal(t, crawl.DomainUnreachable, d.Status)
+		res, err := b.fetchPages(t, 1)
+		require.NoError(t, err)
+		require.Equal(t, activities.StepFinish, res.Next)
+		finished, err := call[activities.FinishDomainResult](t, b.acts, b.acts.FinishDomain,
+			activities.FinishDomainInput{Domain: b.site})
+		require.NoError(t, err)
+		require.True(t, finished.Finished)
+		list, _, err := b.store.Troubled(t.Context(), b.run.ID, 10)
+		require.NoError(t, err)
+		require.Len(t, list, 1)
+
+		back.Store(true)
+		b.exec(t, "UPDATE domains SET next_crawl_after = now()")
+		b.exec(t, "UPDATE run_domains SET next_due_at = now()")
+		claimed, err := b.store.ClaimDomains(t.Context(), b.run.ID, 10)
+		require.NoError(t, err)
+		require.Equal(t, []string{b.site}, claimed)
+		b.crawlAll(t, 50)
+		d, err = b.store.Domain(t.Context(), b.site)
+		require.NoError(t, err)
+		require.Zero(t, d.Health.GivenUp)
+		require.Zero(t, d.Health.Graylistings)
+		require.Equal(t, 13, b.count(t, "SELECT count(*) FROM pages WHERE status = 'fetched' AND kind = 'page'"))
 	})
 
 	t.Run("TakesErrorsForADomainOutOfReach", func(t *testing.T) {

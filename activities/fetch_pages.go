@@ -10,6 +10,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/crawl/freshness"
+	"github.com/mosey-web/mosey/crawl/politeness"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/internal/request"
 )
@@ -146,6 +147,12 @@ func (b *batch) step(ctx context.Context, facts crawl.Facts) (crawl.Facts, bool,
 			return facts, true, nil
 		}
 		return b.attempt(ctx, f, d)
+	case decide.Probe:
+		if b.pages >= b.in.MaxPages || stopping(ctx) {
+			b.then(StepFetch, d.URL, 0, facts.Domain.SlotReason)
+			return facts, true, nil
+		}
+		return b.probe(ctx, f, d)
 	case decide.Skip, decide.Refuse:
 		return b.pass(ctx, closing(d, b.in.Domain))
 	case decide.DeferOrigin:
@@ -208,6 +215,9 @@ func closing(d decide.Decision, domain string) crawl.Attempt {
 	if d.Trap.Kind != "" {
 		at.Page = &crawl.PageUpdate{Trap: d.Trap.Kind, TrapEvidence: d.Trap.Evidence}
 		return at
+	}
+	if d.Crawl.Answered != nil {
+		return at // what it linked to, if it ever did, is gone with it
 	}
 	at.Error = ""
 	at.FollowKnown = decide.FollowSkipped(*d.Run, *d.Crawl)
@@ -275,7 +285,7 @@ func (b *batch) attempt(ctx context.Context, f decide.Facts, d decide.Decision) 
 	start.RunBudget, start.DomainBudget = decide.Budgets(run, f.Domain)
 	res, err := b.requests.Do(ctx, request.Ask{
 		Kind: kind.Kind, Start: start, URL: u, Header: conditions(c.Visit), WantBody: kind.wantBody(c.Visit),
-		Pace: d.Pace, Health: f.Domain.Health, Run: run, Retry: !last,
+		Pace: d.Pace, Health: f.Domain.Health, Run: run, Retry: !last, Probe: true, Now: f.Now,
 		Read: reader.read, Settle: reader.settle,
 	})
 	switch {
@@ -293,7 +303,8 @@ func (b *batch) attempt(ctx context.Context, f decide.Facts, d decide.Decision) 
 	b.in.Queued = false
 	b.pages++
 	b.recorded(res.Recorded)
-	if res.Exchange.Attempt.RetryIn == nil {
+	// Trouble that is the page's own leaves the others their turn.
+	if res.Exchange.Attempt.RetryIn == nil || res.Exchange.Trouble < politeness.TroubleServer {
 		return res.Recorded.Facts, false, nil
 	}
 	return b.troubled(ctx, res.Recorded.Facts, d, res.Exchange.Attempt)

@@ -53,7 +53,7 @@ func TestFetchPagesWhenCancelled(t *testing.T) {
 		b.requireUntouched(t)
 	})
 
-	t.Run("WithTheSlotTakenGivesItBack", func(t *testing.T) {
+	t.Run("WithTheSlotTakenMakesTheRequest", func(t *testing.T) {
 		t.Parallel()
 		ctx, cancel := context.WithCancel(t.Context())
 		b := setup(t, options{
@@ -62,18 +62,14 @@ func TestFetchPagesWhenCancelled(t *testing.T) {
 		})
 		b.seed(t, "/")
 		b.allowAll(t, b.page("/"))
-		_, err := b.fetchPages(t, 1, cancelledBy(ctx))
-		requireOwnTrouble(t, err)
-		b.requireUntouched(t)
-
-		// the budget of one page is not spent
-		b.acts = b.worker(t, options{})
-		res, err := b.fetchPages(t, 1)
+		res, err := b.fetchPages(t, 1, cancelledBy(ctx))
 		require.NoError(t, err)
 		require.Equal(t, 1, res.Closed)
+		require.Equal(t, crawl.OutcomeSuccess, b.report(t, "/").Crawls[0].Outcome)
+		b.requireNothingInFlight(t)
 	})
 
-	t.Run("DuringARequestRecordsTheAttempt", func(t *testing.T) {
+	t.Run("DuringARequestFinishesIt", func(t *testing.T) {
 		t.Parallel()
 		g := newGate()
 		b := setup(t, options{sites: one(g)})
@@ -83,16 +79,19 @@ func TestFetchPagesWhenCancelled(t *testing.T) {
 		go func() {
 			<-g.arrived
 			cancel()
+			close(g.open)
 		}()
 		res, err := b.fetchPages(t, 5, cancelledBy(ctx))
 		require.NoError(t, err)
 		require.Equal(t, 1, res.Closed)
 		require.Equal(t, activities.StepFetch, res.Next)
-		require.Len(t, b.pages(), 1)
+		require.Len(t, b.pages(), 1, "it begins no other")
 		crawls := b.report(t, "/").Crawls
-		require.Len(t, crawls, 2, "the attempt, and the next one")
-		require.Equal(t, crawl.OutcomeFailed, crawls[1].Outcome)
-		require.Contains(t, crawls[1].Error, "fetch: canceled")
+		require.Len(t, crawls, 1)
+		require.Equal(t, crawl.OutcomeSuccess, crawls[0].Outcome)
+		d, err := b.store.Domain(t.Context(), b.site)
+		require.NoError(t, err)
+		require.True(t, d.Health.Samples[0].Good(), "nothing is charged to the site")
 		b.requireNothingInFlight(t)
 	})
 
@@ -143,11 +142,15 @@ func TestFetchPagesWhenStoppedForAWhile(t *testing.T) {
 		}})
 		b.seed(t, "/")
 		b.allowAll(t, b.page("/"))
-		_, err := b.fetchPages(t, 1)
-		requireTrouble(t, err)
+		res, err := b.fetchPages(t, 1)
+		require.NoError(t, err)
+		require.Equal(t, activities.StepFetch, res.Next)
 		crawls := b.report(t, "/").Crawls
 		require.Len(t, crawls, 2, "the attempt, and the next one")
 		require.Equal(t, crawl.OutcomeFailed, crawls[1].Outcome)
+		d, err := b.store.Domain(t.Context(), b.site)
+		require.NoError(t, err)
+		require.Equal(t, crawl.Health{}, d.Health, "it is not the site's fault")
 	})
 }
 

@@ -54,16 +54,21 @@ func TestFetchPagesRetries(t *testing.T) {
 		status    int
 		says      string
 		timeout   bool
+		// page is trouble of the page, not of its domain
+		page bool
 	}
 	cases := map[string]testCase{
-		"A500":       {behaviour: web.Status{Code: 500}, outcome: crawl.OutcomeBlocked5xx, status: 500},
+		"A500": {behaviour: web.Status{Code: 500}, outcome: crawl.OutcomeBlocked5xx, status: 500, page: true},
+		"A500ThatSaysWhen": {
+			behaviour: web.Status{Code: 500, RetryAfter: 2 * time.Second}, outcome: crawl.OutcomeBlocked5xx, status: 500,
+		},
 		"A503":       {behaviour: web.Status{Code: 503}, outcome: crawl.OutcomeBlocked5xx, status: 503},
 		"A429":       {behaviour: web.Status{Code: 429}, outcome: crawl.OutcomeBlocked4xx, status: 429},
 		"AReset":     {behaviour: web.Reset{}, outcome: crawl.OutcomeFailed, says: "fetch: reset"},
 		"AHalfBody":  {behaviour: serve(halfBody), outcome: crawl.OutcomeFailed, status: 200, says: "fetch: reset"},
-		"AStall":     {behaviour: web.Stall{}, outcome: crawl.OutcomeTimeout, status: 200, says: "fetch: timeout", timeout: true},
-		"AHang":      {behaviour: web.Hang{}, outcome: crawl.OutcomeTimeout, says: "fetch: timeout", timeout: true},
-		"ADrip":      {behaviour: web.Drip{Every: 20 * time.Millisecond}, outcome: crawl.OutcomeTimeout, status: 200, says: "fetch: timeout", timeout: true},
+		"AStall":     {behaviour: web.Stall{}, outcome: crawl.OutcomeTimeout, status: 200, says: "fetch: timeout", timeout: true, page: true},
+		"AHang":      {behaviour: web.Hang{}, outcome: crawl.OutcomeTimeout, says: "fetch: timeout", timeout: true, page: true},
+		"ADrip":      {behaviour: web.Drip{Every: 20 * time.Millisecond}, outcome: crawl.OutcomeTimeout, status: 200, says: "fetch: timeout", timeout: true, page: true},
 		"AnEmptyEnd": {behaviour: raw(""), outcome: crawl.OutcomeFailed, says: "fetch: reset"},
 	}
 	bundles := setupCases(t, options{}, cases, func(c testCase) web.Site { return one(c.behaviour)[0] })
@@ -76,10 +81,17 @@ func TestFetchPagesRetries(t *testing.T) {
 			}
 			b.seed(t, "/")
 			b.allowAll(t, b.page("/"))
-			_, err := b.fetchPages(t, 5)
+			res, err := b.fetchPages(t, 5)
 			// the wait doubles from a second, and jitter adds up to a quarter
-			b.requireRetry(t, requireTrouble(t, err), 2*time.Second, 2500*time.Millisecond)
-			require.ErrorContains(t, err, b.page("/")+": attempt 1 of 4: ")
+			if tc.page {
+				require.NoError(t, err)
+				require.Equal(t, activities.StepFetch, res.Next)
+				require.Equal(t, crawl.ReasonScheduled, res.Reason)
+				b.requireRetryOfPage(t, time.Duration(res.Wait), 2*time.Second, 2500*time.Millisecond)
+			} else {
+				b.requireRetry(t, requireTrouble(t, err), 2*time.Second, 2500*time.Millisecond)
+				require.ErrorContains(t, err, b.page("/")+": attempt 1 of 4: ")
+			}
 			done := b.report(t, "/").Crawls[1]
 			require.Equal(t, tc.outcome, done.Outcome)
 			require.Equal(t, tc.status, done.StatusCode)
@@ -129,6 +141,15 @@ func TestFetchPagesRetries(t *testing.T) {
 // may be shorter only by the time that has passed since the request.
 func (b *testBundle) requireRetry(t *testing.T, wait, low, high time.Duration) {
 	t.Helper()
+	pending := b.requireRetryOfPage(t, wait, low, high)
+	d, err := b.store.Domain(t.Context(), b.site)
+	require.NoError(t, err)
+	require.WithinDuration(t, pending.ScheduledFor, d.SlotFree, 50*time.Millisecond)
+}
+
+// requireRetryOfPage checks it for a page whose domain may be asked before.
+func (b *testBundle) requireRetryOfPage(t *testing.T, wait, low, high time.Duration) crawl.CrawlReport {
+	t.Helper()
 	rep := b.report(t, "/")
 	require.Equal(t, "discovered", rep.Status, "there are attempts left")
 	require.Len(t, rep.Crawls, 2)
@@ -140,10 +161,8 @@ func (b *testBundle) requireRetry(t *testing.T, wait, low, high time.Duration) {
 	require.LessOrEqual(t, after, high+time.Millisecond)
 	require.LessOrEqual(t, wait, high)
 	require.False(t, time.Now().Add(wait).Before(pending.ScheduledFor.Add(-50*time.Millisecond)), "Temporal would be early")
-	d, err := b.store.Domain(t.Context(), b.site)
-	require.NoError(t, err)
-	require.WithinDuration(t, pending.ScheduledFor, d.SlotFree, 50*time.Millisecond)
 	b.requireNothingInFlight(t)
+	return pending
 }
 
 func TestFetchPagesGivesUpOn(t *testing.T) {
@@ -152,7 +171,7 @@ func TestFetchPagesGivesUpOn(t *testing.T) {
 	t.Run("APageAfterItsLastAttempt", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, options{
-			sites:    []web.Site{{Pages: 1, Plain: true, Paths: map[string]web.Behaviour{"/": web.Status{Code: 500}}}},
+			sites:    []web.Site{{Pages: 1, Plain: true, Paths: map[string]web.Behaviour{"/": web.Status{Code: 503}}}},
 			settings: crawl.Settings{MaxAttempts: new(1)},
 		})
 		b.seed(t, "/", "/p/1")

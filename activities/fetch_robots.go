@@ -84,7 +84,8 @@ type originFetch struct {
 // While robots.txt is unreachable nothing of the origin is fetched, unless it was
 // read within the last day: then that copy holds for so long. The first failures
 // are returned as retryable errors that carry the wait; then the origin is put
-// off for hours, and after 30 days its domain is given up.
+// off for an hour, and for twice as long after each further failure, up to 30 days.
+// A domain whose name does not exist is given up likewise.
 func (a *Activities) FetchRobots(ctx context.Context, in FetchRobotsInput) (FetchRobotsResult, error) {
 	defer heartbeat(ctx)()
 	f, err := a.newOriginFetch(ctx, in)
@@ -141,14 +142,12 @@ func (f *originFetch) fetch(ctx context.Context) (FetchRobotsResult, error) {
 	if known, err := f.known(ctx); err != nil || known {
 		return f.verdict(f.stored), err
 	}
-	if c, forbidden := f.facts.Domain.Controls.Forbidding(f.facts.Now); forbidden {
+	if why, closed := decide.Closed(f.facts.Domain, f.facts.Now); closed {
 		// by now: nothing of the domain is due any more
-		res := f.verdict(f.stored)
-		res.Detail = "the domain is " + string(decide.ReasonOf(c.Kind))
-		return res, nil
+		return FetchRobotsResult{Done: true, Verdict: f.stored.Verdict, Detail: why}, nil
 	}
-	if _, forbidden := f.other.Domain.Controls.Forbidding(f.facts.Now); forbidden {
-		return f.unasked(ctx, "redirects to the blocked domain "+f.domain)
+	if why, closed := decide.Closed(f.other.Domain, f.facts.Now); closed {
+		return f.unasked(ctx, "redirects to "+f.domain+", which is not asked: "+why)
 	}
 	wait, err := f.windowWait(ctx)
 	if err != nil || wait > 0 {
@@ -201,7 +200,7 @@ func (f *originFetch) ask(ctx context.Context) (FetchRobotsResult, error) {
 		},
 		WantBody: func(r *fetch.Response) bool { return r.Status >= 200 && r.Status < 300 },
 		// A hop to another domain keeps to the stricter of both domains' delays.
-		Pace: decide.PaceOf(f.facts).And(decide.PaceOf(f.other)), Health: health, Run: f.run,
+		Pace: decide.PaceOf(f.facts).And(decide.PaceOf(f.other)), Health: health, Run: f.run, Now: f.facts.Now,
 		Wanted: func(ctx context.Context) (bool, error) {
 			known, err := f.known(ctx)
 			return !known, err
@@ -231,7 +230,7 @@ func (f *originFetch) ask(ctx context.Context) (FetchRobotsResult, error) {
 // settled is what to do after a request. An activity that was cancelled is not run
 // again, and its error would fail the workflow: let that wait instead.
 func (f *originFetch) settled(ctx context.Context, x *request.Exchange) (FetchRobotsResult, error) {
-	if errors.Is(x.Err, fetch.KindCanceled) {
+	if x.Interrupted {
 		return FetchRobotsResult{}, x.Err
 	}
 	if app, ok := errors.AsType[*temporal.ApplicationError](f.trouble); ok && app.Type() == TypeSiteTrouble && stopping(ctx) {

@@ -71,7 +71,7 @@ func TestBlockedDomainsAreNotAskedForRobots(t *testing.T) {
 	b.seed(t, "/")
 	require.NoError(t, b.control(b.site, crawl.ControlBlock, nil))
 	res := b.readRobots(t)
-	require.Equal(t, "the domain is blocked", res.Detail)
+	require.Equal(t, "the domain is blocked by a test: asked to", res.Detail)
 	require.Empty(t, b.web.Log())
 }
 

@@ -13,7 +13,6 @@ import (
 type DomainStore interface {
 	FinishDomain(ctx context.Context, domain string, decide func(crawl.Facts) (crawl.Finish, bool)) (bool, error)
 	DomainRuns(ctx context.Context, domain string) ([]string, error)
-	GiveUpDomain(ctx context.Context, domain, reason string) error
 	RefuseDomain(ctx context.Context, domain string, addr netip.Addr, wait time.Duration, reason string) error
 }
 

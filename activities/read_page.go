@@ -293,9 +293,13 @@ func (r *pageReader) redirect(at *crawl.Attempt, resp *fetch.Response) {
 	}
 }
 
-// settle marks a page that is not tried again as failed.
+// settle marks a page that is not tried again as failed, and has one that is come
+// after the others.
 func (r *pageReader) settle(x *request.Exchange) {
 	at := &x.Attempt
+	if at.RetryIn != nil {
+		at.RetryPriority = decide.RetryPriority(*r.d.Crawl)
+	}
 	if at.Outcome != crawl.OutcomeSuccess && at.RetryIn == nil {
 		at.Page = &crawl.PageUpdate{Failed: true}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/politeness"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/crawl/usage"
+	"github.com/mosey-web/mosey/internal/dns"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/internal/request"
 	"github.com/mosey-web/mosey/internal/robots"
@@ -31,11 +32,6 @@ const (
 	// robotsTries is how often an unreachable robots.txt is tried in quick
 	// succession before its origin is put off.
 	robotsTries = 4
-	// robotsPutOff is the first wait after that; it doubles, up to robotsFresh.
-	robotsPutOff = 2 * time.Hour
-	// robotsGiveUp is how long it may stay unreachable before its domain is given up:
-	// where RFC 9309 §2.3.1.4 allows to crawl without, we stay away.
-	robotsGiveUp = 30 * 24 * time.Hour
 	// malformedDelay is the delay where robots.txt cannot be understood.
 	malformedDelay = time.Second
 	// robotsReasonMax bounds what is stored of an error.
@@ -54,9 +50,8 @@ func originPath(kind crawl.Kind) string {
 
 // read turns an answer into a verdict (RFC 9309 §2.3.1).
 func (f *originFetch) read(ctx context.Context, x *request.Exchange) error {
-	if errors.Is(x.Err, fetch.KindCanceled) {
-		x.Trouble = politeness.TroubleNone // given up by us: it tells nothing about the site
-		return nil
+	if x.Interrupted {
+		return nil // it tells nothing about the site
 	}
 	if f.kind == crawl.KindTDM {
 		return f.readTDM(ctx, x)
@@ -64,16 +59,15 @@ func (f *originFetch) read(ctx context.Context, x *request.Exchange) error {
 	resp := x.Response
 	switch {
 	case x.Err != nil:
-		x.Trouble = max(x.Trouble, politeness.TroubleServer)
-		return f.failing(ctx, x.Err.Error())
+		return f.failing(x, x.Err.Error())
 	case resp.Status >= 200 && resp.Status < 300:
 		f.readRules(x)
 	case resp.Status == http.StatusNotModified && len(f.conditions()) > 0:
 		f.notModified(x)
 	case resp.Status >= 300 && resp.Status < 400:
-		return f.redirected(ctx, x)
+		return f.redirected(x)
 	case request.Overloaded(resp.Status):
-		return f.failing(ctx, fmt.Sprintf("answered %d", resp.Status))
+		return f.failing(x, fmt.Sprintf("answered %d", resp.Status))
 	default:
 		f.found(x, crawl.Robots{
 			Verdict: crawl.RobotsAllowAll, Reason: fmt.Sprintf("answered %d: all is allowed", resp.Status),
@@ -164,11 +158,10 @@ func sitemaps(raw []string) []string {
 	return kept
 }
 
-func (f *originFetch) redirected(ctx context.Context, x *request.Exchange) error {
+func (f *originFetch) redirected(x *request.Exchange) error {
 	to, why := f.hop(x)
 	if why != "" {
-		x.Trouble = politeness.TroubleServer
-		return f.failing(ctx, why)
+		return f.failing(x, why)
 	}
 	f.res = FetchRobotsResult{URL: to.String(), Hops: f.in.Hops + 1}
 	return nil
@@ -190,16 +183,13 @@ func (f *originFetch) hop(x *request.Exchange) (to urls.URL, why string) {
 	return to, ""
 }
 
-// failing notes that robots.txt could not be read; settle knows for how long.
-func (f *originFetch) failing(ctx context.Context, why string) error {
+// failing notes that robots.txt could not be read; settle knows for how long. It is
+// trouble of the domain, not of a page: nothing is fetched without it.
+func (f *originFetch) failing(x *request.Exchange, why string) error {
+	x.Trouble = max(x.Trouble, politeness.TroubleServer)
 	f.res = FetchRobotsResult{Detail: crawl.CleanText(why, robotsReasonMax)}
 	f.trouble = errUnreachable
-	if f.stored.Failing <= robotsGiveUp || f.holdsCopy() {
-		return nil
-	}
-	reason := fmt.Sprintf("robots.txt of %s has been unreachable for %d days: %s",
-		f.in.Origin, f.stored.Failing/(24*time.Hour), f.res.Detail)
-	return f.store.GiveUpDomain(ctx, f.in.Domain, reason)
+	return nil
 }
 
 var errUnreachable = errors.New("robots.txt is unreachable")
@@ -208,23 +198,38 @@ var errUnreachable = errors.New("robots.txt is unreachable")
 // of a robots.txt that could not be read.
 func (f *originFetch) settle(x *request.Exchange) {
 	at := &x.Attempt
-	// An origin that fails is put off by its own row: its domain may have others.
-	at.Verdict, at.VerdictReason = "", ""
-	if errors.Is(x.Err, fetch.KindCanceled) {
-		at.Health = nil
-		return
-	}
 	if !errors.Is(f.trouble, errUnreachable) {
 		return
 	}
 	why, tries := f.res.Detail, f.stored.Failures+1
 	wait := f.putOff(tries, time.Duration(at.Delay), time.Duration(at.RetryAfter))
+	gone := f.nameIsGone(x)
+	if gone {
+		wait = f.giveUp(at, "its name does not exist")
+	}
 	r, soon := f.unreachable(why, at.StatusCode, tries, wait)
+	soon = soon && !gone
 	at.Robots, f.res, f.trouble = &r, f.verdict(r), nil
 	if soon {
 		at.Reason = crawl.ReasonRobots
 		f.res, f.trouble = FetchRobotsResult{}, f.tryAgain(tries, why, wait)
 	}
+}
+
+// nameIsGone reports whether the domain's name has been missing for so long, and for
+// all of its origins, that the domain is out of reach. Any other failure puts off the
+// origin alone: its domain may have others.
+func (f *originFetch) nameIsGone(x *request.Exchange) bool {
+	return f.domain == f.in.Domain && errors.Is(x.Err, dns.ErrNotFound) &&
+		f.facts.Domain.Reachable == 0 && politeness.NameGone(*x.Attempt.Health, f.facts.Now)
+}
+
+// giveUp makes the domain unreachable, and returns for how long.
+func (f *originFetch) giveUp(at *crawl.Attempt, why string) time.Duration {
+	at.Health.GivenUp++
+	wait := politeness.GiveUp(at.Health.GivenUp)
+	at.Verdict, at.VerdictReason, at.VerdictFor = crawl.DomainUnreachable, why, crawl.Millis(wait)
+	return wait
 }
 
 func (f *originFetch) tryAgain(tries int, why string, wait time.Duration) error {
@@ -233,19 +238,12 @@ func (f *originFetch) tryAgain(tries int, why string, wait time.Duration) error 
 }
 
 // putOff is how long robots.txt is not asked for again after so many failures in a
-// row: as long as the domain is left alone, later for hours.
+// row: as long as the domain is left alone, later as for what was given up.
 func (f *originFetch) putOff(failures int, delay, after time.Duration) time.Duration {
 	if failures < robotsTries {
 		return max(delay, after)
 	}
-	wait := robotsPutOff
-	for range failures - robotsTries {
-		if wait *= 2; wait >= robotsFresh {
-			wait = robotsFresh
-			break
-		}
-	}
-	return max(wait, after)
+	return max(politeness.GiveUp(failures-robotsTries+1), after)
 }
 
 // unreachable is the verdict on a robots.txt that could not be read, and whether it
@@ -280,10 +278,7 @@ func (f *originFetch) refused(ctx context.Context, addr netip.Addr) (FetchRobots
 
 // unasked stores that robots.txt cannot be asked for: no request was made.
 func (f *originFetch) unasked(ctx context.Context, why string) (FetchRobotsResult, error) {
-	if err := f.failing(ctx, why); err != nil {
-		return FetchRobotsResult{}, err
-	}
-	why = f.res.Detail
+	why = crawl.CleanText(why, robotsReasonMax)
 	tries := f.stored.Failures + 1
 	normal, _ := politeness.Delay(decide.PaceOf(f.facts).Waits)
 	penalty := politeness.Backoff(politeness.TroubleSetup, tries, normal, f.jitter())

@@ -46,13 +46,17 @@ type Attempt struct {
 	RetryAfter Millis `json:"retry_after_ms,omitempty"`
 	// RetryIn is when to try again, counted from EndedAt; nil is never.
 	RetryIn *Millis `json:"retry_in_ms,omitempty"`
+	// RetryPriority is that of the crawl which tries again.
+	RetryPriority int `json:"retry_priority,omitempty"`
 	// RobotsVersion names the robots.txt that allowed the request.
 	RobotsVersion int64 `json:"robots_version,omitempty"`
 	// Health is what the answer has made of the domain; nil leaves it. Verdict, if not
-	// empty, is the status the domain ends with, for VerdictReason.
+	// empty, is the status the domain is given up with, for VerdictReason. It is asked
+	// again after VerdictFor, counted from EndedAt.
 	Health        *Health      `json:"health,omitempty"`
 	Verdict       DomainStatus `json:"verdict,omitempty"`
 	VerdictReason string       `json:"verdict_reason,omitempty"`
+	VerdictFor    Millis       `json:"verdict_ms,omitempty"`
 
 	// Skipped is why no request was made, where the reason lies with the page.
 	Skipped Reason `json:"skipped,omitempty"`

@@ -21,7 +21,9 @@ type DomainFacts struct {
 	// Status is empty for a domain that is not known.
 	Status DomainStatus `json:"status"`
 	Reason string       `json:"reason,omitempty"`
-	// DeferredUntil is zero where the domain is not deferred.
+	// DeferredUntil is until when the domain is not asked: deferred, or given up. Zero
+	// is not deferred, and of a domain that is blocked or unreachable that it is not
+	// asked before a person says so.
 	DeferredUntil time.Time `json:"deferred_until,omitzero"`
 	// RefusedSince is since when none of its addresses may be asked by our own rule;
 	// zero where that is not so.
@@ -30,6 +32,9 @@ type DomainFacts struct {
 	// CrawlDelay is the largest among the domain's origins.
 	CrawlDelay Millis `json:"crawl_delay_ms,omitempty"`
 	Health     Health `json:"health"`
+	// Reachable counts the domain's origins whose robots.txt was read when last asked
+	// for.
+	Reachable int `json:"reachable_origins,omitempty"`
 	// SlotFree is the instant before which no request may be made, for SlotReason.
 	SlotFree   time.Time `json:"slot_free_at,omitzero"`
 	SlotReason Reason    `json:"slot_reason,omitempty"`
@@ -79,8 +84,20 @@ type CrawlFacts struct {
 	Usage json.RawMessage `json:"usage,omitempty"`
 	// Patterns are those that the page is charged to and that others have been.
 	Patterns []PatternFacts `json:"patterns,omitempty"`
+	// Worked is the last page of the origin that was answered well, while its domain is
+	// to be probed; empty where none is known.
+	Worked string `json:"worked,omitempty"`
+	// Answered is set where the last request for the page had a final answer that was
+	// no success.
+	Answered *Answered `json:"answered,omitempty"`
 	// Robots is nil while the origin's robots.txt has never been fetched.
 	Robots *RobotsFacts `json:"robots"`
+}
+
+// Answered is an answer from 400 to 499.
+type Answered struct {
+	At     time.Time `json:"at"`
+	Status int       `json:"status"`
 }
 
 // PatternFacts is how much news the pages of a pattern of URLs have brought.

@@ -17,20 +17,31 @@ type Health struct {
 	// Penalty is the delay that failures have earned.
 	Penalty Duration `json:"penalty,omitempty"`
 	// Graylistings counts how often in a row the breaker has opened. Probing says
-	// that the next request, once the graylisting is over, decides.
+	// that the next request, once the graylisting is over, is a probe, which decides.
 	Graylistings int  `json:"graylistings,omitempty"`
 	Probing      bool `json:"probing,omitempty"`
+	// GivenUp counts how often the domain was given up since it last answered well.
+	GivenUp int `json:"given_up,omitempty"`
+	// NoNameSince is when its name was first found not to exist, on the database's
+	// clock; zero where the last look-up had an answer.
+	NoNameSince time.Time `json:"no_name_since,omitzero"`
 }
 
-// Sample is one answer, or the lack of one.
+// Sample is the last answer of one URL, or the lack of one.
 type Sample struct {
 	Took Duration `json:"took"`
-	// Error is an answer that counts against the domain: 429, 5xx, none in time,
-	// none at all, or a refusal.
+	// Error is an answer that counts against the domain: 429, 5xx, none in time, or
+	// none at all.
 	Error bool `json:"error,omitempty"`
-	// Refused is a 401, 403, 429 or 451: the domain does not want us.
+	// Refused is a 401, 403, 429, 451 or a login page: the domain does not want us
+	// there.
 	Refused bool `json:"refused,omitempty"`
+	// URL tells the URL from others: a hash of it.
+	URL uint32 `json:"url,omitempty"`
 }
+
+// Good reports whether the URL was answered as it should be.
+func (s Sample) Good() bool { return !s.Error && !s.Refused }
 
 // BreakerSettings is how patient the breaker is.
 type BreakerSettings struct {

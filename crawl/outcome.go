@@ -59,9 +59,10 @@ const (
 	DomainActive DomainStatus = "active"
 	// DomainExhausted has nothing left to crawl.
 	DomainExhausted DomainStatus = "exhausted"
-	// DomainBlocked was stopped by a person; only seeding it again revives it.
+	// DomainBlocked was stopped by a person, or refuses all that we ask for.
 	DomainBlocked DomainStatus = "blocked"
-	// DomainUnreachable was given up on.
+	// DomainUnreachable does not answer as it should. It, and what refuses us, is asked
+	// again when its time is over.
 	DomainUnreachable DomainStatus = "unreachable"
 )
 

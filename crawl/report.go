@@ -87,6 +87,33 @@ type DeferredDomain struct {
 	Until  time.Time `json:"until"`
 }
 
+// TroubleState is how a domain or an origin is that a run cannot ask now.
+type TroubleState string
+
+// The states of what is in trouble.
+const (
+	// TroubledUnreachable is a domain that was given up because it did not answer as
+	// it should, and TroubledBlocked one because it refused all we asked for.
+	TroubledUnreachable TroubleState = "unreachable"
+	TroubledBlocked     TroubleState = "blocked"
+	// TroubledDeferred is a domain whose server has asked for a long wait.
+	TroubledDeferred TroubleState = "deferred"
+	// TroubledRobots is an origin whose robots.txt cannot be read.
+	TroubledRobots TroubleState = "robots.txt unreachable"
+)
+
+// Troubled is a domain or an origin of which a run has pages pending that cannot be
+// requested now.
+type Troubled struct {
+	// Name is the domain, or the origin of TroubledRobots, which Domain is of.
+	Name   string       `json:"name"`
+	Domain string       `json:"domain"`
+	State  TroubleState `json:"state"`
+	// Until is when it is asked again by itself, without a person or a new run.
+	Until  time.Time `json:"until"`
+	Reason string    `json:"reason"`
+}
+
 // DomainReport is what is known about a domain.
 type DomainReport struct {
 	Domain string       `json:"domain"`

@@ -79,11 +79,16 @@ func (s *Store) FinishDomain(
 	})
 }
 
-// GiveUpDomain makes a domain unreachable: nothing of it is requested until it is
-// seeded again.
-func (s *Store) GiveUpDomain(ctx context.Context, domain, reason string) error {
-	err := s.q.DomainGiveUp(ctx, dbsqlc.DomainGiveUpParams{Domain: domain, Reason: reason})
-	return translate("give up "+domain, err)
+// RetryDomain has a domain that was given up, and its origins whose robots.txt could
+// not be read, asked again: one request decides then. It returns crawl.ErrNotFound
+// where there is nothing of the kind. What a server has asked for, and what a person
+// has decided, holds all the same.
+func (s *Store) RetryDomain(ctx context.Context, domain string) error {
+	lifted, err := retryConflicts(ctx, "retry "+domain, func() (bool, error) { return s.q.DomainRetry(ctx, domain) })
+	if err == nil && !lifted {
+		return fmt.Errorf("trouble of %s: %w", domain, crawl.ErrNotFound)
+	}
+	return err
 }
 
 // RefuseDomain defers a domain of which no address may be asked, addr among them, by

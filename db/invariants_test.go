@@ -90,8 +90,8 @@ func TestDomainStateMachine(t *testing.T) {
 		crawl.DomainPending:     {crawl.DomainActive, crawl.DomainBlocked, crawl.DomainUnreachable},
 		crawl.DomainActive:      {crawl.DomainPending, crawl.DomainExhausted, crawl.DomainBlocked, crawl.DomainUnreachable},
 		crawl.DomainExhausted:   {crawl.DomainPending, crawl.DomainBlocked},
-		crawl.DomainBlocked:     {crawl.DomainPending},
-		crawl.DomainUnreachable: {crawl.DomainPending, crawl.DomainBlocked},
+		crawl.DomainBlocked:     {crawl.DomainPending, crawl.DomainActive},
+		crawl.DomainUnreachable: {crawl.DomainPending, crawl.DomainActive, crawl.DomainBlocked},
 	}
 	const set = "UPDATE domains SET status = $2 WHERE domain = $1"
 	for _, from := range statuses {

@@ -54,9 +54,34 @@ func (s *Store) Runs(ctx context.Context) ([]crawl.Run, error) {
 	return runs, nil
 }
 
-// StartRun makes a run go on, whatever its status was.
+// StartRun makes a run go on, whatever its status was. One that had ended asks again
+// those of its domains that were given up, and for the robots.txt that could not be
+// read.
 func (s *Store) StartRun(ctx context.Context, id int64) error {
-	return translate("start run", s.q.RunStart(ctx, id))
+	_, err := retryConflicts(ctx, "start run", func() (struct{}, error) { return struct{}{}, s.q.RunStart(ctx, id) })
+	return err
+}
+
+// TroubledMost bounds what Troubled returns.
+const TroubledMost = 1000
+
+// Troubled returns up to most, at most TroubledMost, of what keeps a run from
+// requesting pages that are pending, those asked again soonest first, and how many
+// there are in all.
+func (s *Store) Troubled(ctx context.Context, runID int64, most int) (list []crawl.Troubled, total int, err error) {
+	rows, err := s.q.RunTroubled(ctx, dbsqlc.RunTroubledParams{
+		RunID: runID, Max: int32(min(max(most, 1), TroubledMost)),
+	})
+	if err != nil {
+		return nil, 0, translate("what a run has trouble with", err)
+	}
+	for _, r := range rows {
+		total = int(r.Total)
+		list = append(list, crawl.Troubled{
+			Name: r.Name, Domain: r.Domain, State: crawl.TroubleState(r.State), Until: r.Until, Reason: r.Reason,
+		})
+	}
+	return list, total, nil
 }
 
 // StopRun makes a running run stop: none of its pages is requested any more. It

@@ -84,9 +84,32 @@ type unblockCmd struct {
 	Name string `arg:"" help:"Domain, such as example.org."`
 }
 
-// Run lets the domain be crawled again.
+// Run lets the domain be crawled again, also if it was given up.
 func (u *unblockCmd) Run(ctx context.Context, e *env) error {
-	return lift(ctx, e, u.Name, "neither blocked nor stopped", crawl.ControlBlock, crawl.ControlStop)
+	return lift(ctx, e, u.Name, "neither blocked, stopped nor given up", crawl.ControlBlock, crawl.ControlStop)
+}
+
+// retryCmd asks a domain again that is in trouble.
+type retryCmd struct {
+	Name string `arg:"" help:"Domain, such as example.org."`
+}
+
+// Run has the domain probed now, instead of when its time has come.
+func (r *retryCmd) Run(ctx context.Context, e *env) error {
+	name, err := domainArgument(r.Name)
+	if err != nil {
+		return err
+	}
+	return withStore(ctx, e, func(store *db.Store) error {
+		err := store.RetryDomain(ctx, name)
+		if errors.Is(err, crawl.ErrNotFound) {
+			return fmt.Errorf("%s is not given up, and its robots.txt can be read; mosey why %s tells what holds", name, name)
+		}
+		if err != nil {
+			return err
+		}
+		return lifted(ctx, e, store, name)
+	})
 }
 
 // setCmd changes what holds for one domain.
@@ -201,18 +224,23 @@ func lift(ctx context.Context, e *env, text, state string, kinds ...crawl.Contro
 		if err != nil {
 			return err
 		}
-		facts, err := store.Facts(ctx, name)
-		if err != nil {
-			return err
-		}
-		if c, forbidden := facts.Domain.Controls.Forbidding(facts.Now); forbidden {
-			fmt.Fprintf(e.stdout, "%s is still not crawled: %s\n", name, controlLine(c))
-			return nil
-		}
-		wakeDomain(ctx, e, store, name)
-		fmt.Fprintf(e.stdout, "%s may be crawled again; what was pending goes on with its runs.\n", name)
-		return nil
+		return lifted(ctx, e, store, name)
 	})
+}
+
+// lifted says what holds now, and has the domain's runs look at it.
+func lifted(ctx context.Context, e *env, store *db.Store, name string) error {
+	facts, err := store.Facts(ctx, name)
+	if err != nil {
+		return err
+	}
+	if c, forbidden := facts.Domain.Controls.Forbidding(facts.Now); forbidden {
+		fmt.Fprintf(e.stdout, "%s is still not crawled: %s\n", name, controlLine(c))
+		return nil
+	}
+	wakeDomain(ctx, e, store, name)
+	fmt.Fprintf(e.stdout, "%s may be crawled again; what was pending goes on with its runs.\n", name)
+	return nil
 }
 
 // whoami names the person at the command line: user@host.

@@ -72,7 +72,7 @@ func TestBlock(t *testing.T) {
 		ContainsOnSameLine(t, r.Print("domain", aDomain), "status ", "blocked the owner asked")
 		ContainsOnSameLine(t, r.Print("unblock", aDomain), "a.example may be crawled again")
 		ContainsOnSameLine(t, r.Print("domain", aDomain), "status ", "pending")
-		r.Fail([]string{"unblock", aDomain}, "a.example is neither blocked nor stopped; mosey why a.example tells what holds")
+		r.Fail([]string{"unblock", aDomain}, "a.example is neither blocked, stopped nor given up; mosey why a.example tells what holds")
 	})
 
 	t.Run("IsPossibleForADomainThatIsNotKnownYet", func(t *testing.T) {
@@ -180,4 +180,19 @@ func TestSet(t *testing.T) {
 		h.Refuse([]string{"set", aDomain}, "set a.example: nothing to set: want --delay, --max-pages or --window")
 		h.Fail([]string{"set", aDomain, "--delay", "1m"}, "domain a.example is not known: seed a page of it first, such as mosey crawl https://a.example/")
 	})
+}
+
+func TestRetry(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{"retry", "unblock"} {
+		t.Run("AsksADomainAgainThatWasGivenUpBy "+command, func(t *testing.T) {
+			t.Parallel()
+			r := newRows(t, crawl.Settings{})
+			r.exec("UPDATE domains SET status = 'unreachable', status_reason = 'the probe failed', next_crawl_after = now() + interval '1 day'")
+			ContainsOnSameLine(t, r.Print("why", aDomain), "not crawled until ", "the domain is unreachable (the probe failed)")
+			ContainsOnSameLine(t, r.Print(command, aDomain), "a.example may be crawled again")
+			ContainsOnSameLine(t, r.Print("domain", aDomain), "status ", "pending")
+			r.Fail([]string{command, aDomain}, "mosey why a.example tells what holds")
+		})
+	}
 }

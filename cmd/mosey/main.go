@@ -35,6 +35,7 @@ type cli struct {
 	Resume  resumeCmd  `cmd:"" help:"End a pause."`
 	Block   blockCmd   `cmd:"" help:"Keep away from a domain, in all runs, from the next request on."`
 	Unblock unblockCmd `cmd:"" help:"End a block."`
+	Retry   retryCmd   `cmd:"" help:"Ask a domain again that was given up, or whose robots.txt could not be read."`
 	Set     setCmd     `cmd:"" help:"Set a domain's own delay, budget or window, for all runs."`
 	Migrate migrateCmd `cmd:"" help:"Bring the database to the newest schema."`
 }

@@ -204,7 +204,7 @@ func answer(d decide.Decision, now time.Time) string {
 	switch d.Do {
 	case decide.Request:
 		return "pending: it will be requested in its turn"
-	case decide.FetchPrerequisite:
+	case decide.FetchPrerequisite, decide.Probe:
 		return "pending: " + d.Why
 	case decide.Skip:
 		return "pending, but it will be skipped: " + d.Why

@@ -145,9 +145,9 @@ func TestWhyDomain(t *testing.T) {
 		},
 		"WasGivenUp": {
 			prepare: func(r *rows) {
-				require.NoError(r.t, r.store.GiveUpDomain(r.t.Context(), aDomain, "5 graylistings in a row"))
+				r.exec("UPDATE domains SET status = 'unreachable', status_reason = '5 graylistings in a row', next_crawl_after = $1", tomorrow)
 			},
-			answer:  "not crawled: the domain is unreachable (5 graylistings in a row)",
+			answer:  "not crawled until " + stamp(tomorrow) + ", in ",
 			because: []string{"domain a.example is unreachable (5 graylistings in a row)"},
 		},
 		"HasSpentItsBudget": {

@@ -35,6 +35,10 @@ type Ruling struct {
 	Allowed bool
 	Line    int
 	Rule    string
+	// FrontAllowed and WorkedAllowed are the same of the origin's front page and of the
+	// page that has worked.
+	FrontAllowed  bool
+	WorkedAllowed bool
 	// TDMAllowed reports whether robots.txt lets tdmrep.json be asked for, by TDMLine.
 	TDMAllowed bool
 	TDMLine    int
@@ -49,6 +53,9 @@ type Action string
 const (
 	// Request the crawl's page now.
 	Request Action = "request"
+	// Probe asks for another page of the origin, to find out how the domain is that has
+	// rested.
+	Probe Action = "probe"
 	// FetchPrerequisite asks for the origin's robots.txt, or its tdmrep.json, first.
 	FetchPrerequisite Action = "prerequisite"
 	// Skip closes the crawl without a request: the page is fresh, or a trap.
@@ -73,8 +80,10 @@ type Decision struct {
 	// Run and Crawl are what it is about; nil where nothing is due.
 	Run   *crawl.RunFacts
 	Crawl *crawl.CrawlFacts
-	// Prerequisite is what to fetch with FetchPrerequisite.
+	// Prerequisite is what to fetch with FetchPrerequisite, and URL what to ask with
+	// Probe.
 	Prerequisite crawl.Kind
+	URL          string
 	// Until is when a wait or a deferral ends; zero where that is not known.
 	Until time.Time
 	// Reason is the rule that decided, and Why says it in words.
@@ -89,10 +98,10 @@ type Decision struct {
 	Usage usage.Usage
 }
 
-// idleMost is how long a workflow stays for a crawl that is not due yet, and so how
-// late it can learn of seeds that come meanwhile. Past it, the workflow ends and
-// the dispatcher starts it again in time.
-const idleMost = time.Minute
+// idleMost is how long a workflow stays for a crawl that is not due yet, such as a
+// page that is tried again. Past it, or the domain's delay if that is longer, the
+// workflow ends and the dispatcher starts it again in time.
+const idleMost = politeness.BackoffMax
 
 // Decide says what to do next about a domain.
 func Decide(f Facts, now time.Time) Decision {
@@ -137,6 +146,14 @@ func Crawl(f Facts, now time.Time) Decision {
 	return d
 }
 
+// Closed reports whether nothing of a domain may be requested, whatever is due, and
+// why.
+func Closed(dom crawl.DomainFacts, now time.Time) (why string, is bool) {
+	var d Decision
+	is = closed(dom, now, &d)
+	return d.Why, is
+}
+
 // closed reports whether nothing of the domain may be requested, whatever is due.
 func closed(dom crawl.DomainFacts, now time.Time, d *Decision) bool {
 	if c, forbidden := dom.Controls.Forbidding(now); forbidden {
@@ -146,6 +163,12 @@ func closed(dom crawl.DomainFacts, now time.Time, d *Decision) bool {
 	}
 	switch dom.Status {
 	case crawl.DomainBlocked, crawl.DomainUnreachable:
+		if until := dom.DeferredUntil; !until.IsZero() {
+			if !until.After(now) {
+				return false // it is time to ask again
+			}
+			d.Until, d.Reason = until, crawl.ReasonDeferred
+		}
 		d.Do, d.Why = Finish, "the domain is "+string(dom.Status)
 		if dom.Reason != "" {
 			d.Why += " (" + dom.Reason + ")"
@@ -197,7 +220,8 @@ func idle(f crawl.Facts, now time.Time, d Decision) Decision {
 		return d
 	}
 	due := earliest(DueAt(f, time.Time{}))
-	if due.IsZero() || due.Sub(now) > idleMost {
+	delay, _ := politeness.Delay(d.Pace.Waits)
+	if due.IsZero() || due.Sub(now) > max(idleMost, delay) {
 		d.Do, d.Until, d.Reason, d.Why = Finish, due, crawl.ReasonScheduled, "nothing is due"
 		return d
 	}
@@ -234,7 +258,23 @@ func decideCrawl(f Facts, now time.Time, d Decision) Decision {
 		return d
 	}
 	d.Do, d.Reason, d.Why = Request, "", "it is due"
+	if url := probe(f, *d.Crawl); f.Domain.Health.Probing && url != d.Crawl.URL {
+		d.Do, d.URL, d.Why = Probe, url, "its domain has rested, and "+url+" is asked first to see how it is"
+	}
 	return d
+}
+
+// probe is the page of a crawl's origin that tells best how its domain is: one that
+// has worked, else the front page, else the crawl's own.
+func probe(f Facts, c crawl.CrawlFacts) string {
+	front := c.Origin + "/"
+	switch {
+	case c.Worked != "" && f.Ruling.WorkedAllowed:
+		return c.Worked
+	case f.Ruling.FrontAllowed:
+		return front
+	}
+	return c.URL
 }
 
 // DefersDomain reports whether a wait is so long that the domain is deferred: its
@@ -257,6 +297,14 @@ func skip(now time.Time, d *Decision) bool {
 			d.Why = "it was fetched less than " + d.Run.Settings.MinRefetch.String() + " ago"
 		}
 		return true
+	}
+	if a := c.Answered; a != nil && freshness.FinalAnswer(a.Status) {
+		least := time.Duration(*d.Run.Settings.MinRefetch)
+		if due := a.At.Add(least); now.Before(due) {
+			d.Do, d.Outcome, d.Reason, d.Until = Skip, crawl.OutcomeSkipped, crawl.ReasonMinRefetch, due
+			d.Why = fmt.Sprintf("it answered %d less than %s ago", a.Status, d.Run.Settings.MinRefetch)
+			return true
+		}
 	}
 	// Seeds are a person's decision, and every kind but a page has a bound of its own.
 	if c.Depth == 0 || c.Kind != crawl.KindPage {

@@ -91,6 +91,12 @@ func TestDecide(t *testing.T) {
 		"AnUnreachableDomainFinishes": {func(f *decide.Facts) {
 			f.Domain.Status, f.Domain.Reason = crawl.DomainUnreachable, "the probe failed"
 		}, decide.Finish, "", time.Time{}, "the domain is unreachable (the probe failed)"},
+		"ADomainThatWasGivenUpFinishesUntilItsTime": {func(f *decide.Facts) {
+			f.Domain.Status, f.Domain.Reason, f.Domain.DeferredUntil = crawl.DomainUnreachable, "the probe failed", later
+		}, decide.Finish, crawl.ReasonDeferred, later, "the domain is unreachable (the probe failed)"},
+		"ThenItIsAskedAgain": {func(f *decide.Facts) {
+			f.Domain.Status, f.Domain.DeferredUntil = crawl.DomainBlocked, now
+		}, decide.Request, "", time.Time{}, ""},
 		"ADeferredDomainFinishes": {
 			func(f *decide.Facts) { f.Domain.DeferredUntil = later },
 			decide.Finish, crawl.ReasonDeferred, later, "deferred",
@@ -109,6 +115,13 @@ func TestDecide(t *testing.T) {
 			func(f *decide.Facts) { run(f).Crawl, run(f).NextDue = nil, now.Add(30*time.Second) },
 			decide.Wait, crawl.ReasonScheduled, now.Add(30 * time.Second), "nothing is due yet",
 		},
+		"APageThatIsTriedAgainIsWaitedFor": {
+			func(f *decide.Facts) { run(f).Crawl, run(f).NextDue = nil, now.Add(politeness.BackoffMax) },
+			decide.Wait, crawl.ReasonScheduled, now.Add(politeness.BackoffMax), "nothing is due yet",
+		},
+		"AlsoWithALongDelay": {func(f *decide.Facts) {
+			run(f).Crawl, run(f).NextDue, run(f).Settings.Delay = nil, later, new(crawl.Duration(2*time.Hour))
+		}, decide.Wait, crawl.ReasonScheduled, later, "nothing is due yet"},
 		"WhatIsDueLateIsNot": {
 			func(f *decide.Facts) { run(f).Crawl, run(f).NextDue = nil, later },
 			decide.Finish, crawl.ReasonScheduled, later, "nothing is due",
@@ -125,6 +138,26 @@ func TestDecide(t *testing.T) {
 			func(f *decide.Facts) { page(f).Visit = crawl.Visit{At: now.Add(-time.Hour)} },
 			decide.Skip, crawl.ReasonMinRefetch, now.Add(23 * time.Hour), "less than 24h0m0s ago",
 		},
+		"APageThatIsGoneIsSkipped": {
+			func(f *decide.Facts) { page(f).Answered = &crawl.Answered{At: now.Add(-time.Hour), Status: 404} },
+			decide.Skip, crawl.ReasonMinRefetch, now.Add(23 * time.Hour), "it answered 404 less than 24h0m0s ago",
+		},
+		"NotForLong": {
+			func(f *decide.Facts) { page(f).Answered = &crawl.Answered{At: now.Add(-24 * time.Hour), Status: 404} },
+			decide.Request, "",
+			time.Time{},
+			"",
+		},
+		"NotWithoutAMinRefetch": {func(f *decide.Facts) {
+			page(f).Answered, run(f).Settings.MinRefetch = &crawl.Answered{At: now, Status: 403}, new(crawl.Duration(0))
+		}, decide.Request, "", time.Time{}, ""},
+		"NotOneThatAskedToComeAgain": {
+			func(f *decide.Facts) { page(f).Answered = &crawl.Answered{At: now, Status: 429} },
+			decide.Request, "",
+			time.Time{},
+			"",
+		},
+
 		"ATrapIsSkipped": {func(f *decide.Facts) {
 			page(f).Patterns = []crawl.PatternFacts{{Pattern: "/cal/N", Seen: 50, Duplicates: 50}}
 		}, decide.Skip, crawl.ReasonTrap, time.Time{}, "50 of 50 pages like /cal/N had nothing new"},
@@ -212,6 +245,29 @@ func TestDecide(t *testing.T) {
 			require.Contains(t, d.Why, c.why)
 		})
 	}
+
+	t.Run("ProbesWithWhatTellsBest", func(t *testing.T) {
+		t.Parallel()
+		rested := func(f *decide.Facts) {
+			f.Domain.Health.Probing = true
+			page(f).Worked, f.Ruling.WorkedAllowed, f.Ruling.FrontAllowed = "https://example.org/ok", true, true
+		}
+		probes := func(url string, change ...func(*decide.Facts)) {
+			t.Helper()
+			d := decide.Decide(facts(append([]func(*decide.Facts){rested}, change...)...), now)
+			require.Equal(t, decide.Probe, d.Do)
+			require.Equal(t, url, d.URL)
+		}
+		probes("https://example.org/ok")
+		probes("https://example.org/", func(f *decide.Facts) { page(f).Worked = "" })
+		probes("https://example.org/", func(f *decide.Facts) { f.Ruling.WorkedAllowed = false })
+		d := decide.Decide(facts(rested, func(f *decide.Facts) { page(f).Worked, f.Ruling.FrontAllowed = "", false }), now)
+		require.Equal(t, decide.Request, d.Do, "where nothing else may be asked, the page that is due")
+		d = decide.Decide(facts(rested, func(f *decide.Facts) { page(f).Worked = page(f).URL }), now)
+		require.Equal(t, decide.Request, d.Do, "it is that very page")
+		d = decide.Decide(facts(rested, func(f *decide.Facts) { page(f).Robots = nil }), now)
+		require.Equal(t, decide.FetchPrerequisite, d.Do, "robots.txt comes before any page")
+	})
 
 	t.Run("AsksForTDMWhereItMatters", func(t *testing.T) {
 		t.Parallel()

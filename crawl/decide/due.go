@@ -70,6 +70,19 @@ func wanting(f crawl.Facts) []crawl.RunFacts {
 	return runs
 }
 
+// retryAfterFresh is by how much a page that is tried again comes after those that
+// were not tried yet: more than the depth of any crawl that ends.
+const retryAfterFresh = 10_000
+
+// RetryPriority is the priority of a crawl that is tried again: after all that have
+// not been tried, so that a few pages that fail do not hold the others up.
+func RetryPriority(c crawl.CrawlFacts) int {
+	if c.Priority <= -retryAfterFresh {
+		return c.Priority
+	}
+	return c.Priority - retryAfterFresh
+}
+
 // LastAttempt reports whether a page is not tried again should this attempt fail.
 func LastAttempt(run crawl.RunFacts, c crawl.CrawlFacts) bool {
 	return c.Attempt >= *run.Settings.MaxAttempts
@@ -86,7 +99,10 @@ func DueAt(f crawl.Facts, notBefore time.Time) map[int64]time.Time {
 		notBefore = latest(notBefore, c.Until)
 	}
 	if f.Domain.Status == crawl.DomainBlocked || f.Domain.Status == crawl.DomainUnreachable {
-		return due
+		if f.Domain.DeferredUntil.IsZero() {
+			return due
+		}
+		notBefore = latest(notBefore, f.Domain.DeferredUntil)
 	}
 	for _, r := range f.Runs {
 		switch {

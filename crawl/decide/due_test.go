@@ -28,6 +28,9 @@ func TestDueAt(t *testing.T) {
 		"NotWithASpentBudget":   {func(f *decide.Facts) { run(f).Settings.MaxPages = new(int64(0)) }, time.Time{}, none},
 		"NotInABlockedDomain":   {func(f *decide.Facts) { f.Domain.Status = crawl.DomainBlocked }, time.Time{}, none},
 		"NotInAnUnreachableOne": {func(f *decide.Facts) { f.Domain.Status = crawl.DomainUnreachable }, time.Time{}, none},
+		"WhenAGivenUpDomainIsAskedAgain": {func(f *decide.Facts) {
+			f.Domain.Status, f.Domain.DeferredUntil = crawl.DomainUnreachable, later
+		}, time.Time{}, due(later)},
 		"NotWhilePausedForGood": {func(f *decide.Facts) {
 			f.Domain.Controls = crawl.Controls{control(crawl.ControlPause, "", time.Time{})}
 		}, time.Time{}, none},
@@ -126,6 +129,16 @@ func TestFollowByUsage(t *testing.T) {
 		c.Usage = json.RawMessage(`{"noai":1}`)
 		require.Equal(t, &crawl.KnownLinks{Redirect: redirect}, decide.FollowSkipped(r, c))
 	})
+}
+
+func TestRetriesComeAfterFreshPages(t *testing.T) {
+	t.Parallel()
+	first := crawl.CrawlFacts{Priority: 0}
+	again := crawl.CrawlFacts{Priority: decide.RetryPriority(first)}
+	require.Less(t, again.Priority, -1000, "deep pages come first, too")
+	require.Equal(t, again.Priority, decide.RetryPriority(again), "the next try waits no longer")
+	deepest := crawl.CrawlFacts{Priority: -32767}
+	require.GreaterOrEqual(t, decide.RetryPriority(deepest), -32768, "it is a smallint")
 }
 
 func TestLastAttempt(t *testing.T) {

@@ -59,7 +59,7 @@ func requirePromises(t *testing.T, f decide.Facts, at time.Time, d decide.Decisi
 	t.Helper()
 	_, forbidden := f.Domain.Controls.Forbidding(at)
 	switch d.Do {
-	case decide.Request:
+	case decide.Request, decide.Probe:
 		require.False(t, f.Domain.SlotFree.After(at), "before the slot is free")
 		require.NotNil(t, d.Crawl.Robots, "before robots.txt")
 		require.True(t, d.Crawl.Robots.ExpiresAt.After(at), "by an expired robots.txt")
@@ -69,8 +69,9 @@ func requirePromises(t *testing.T, f decide.Facts, at time.Time, d decide.Decisi
 		fallthrough
 	case decide.FetchPrerequisite, decide.Skip, decide.Refuse, decide.DeferOrigin, decide.DeferDomain:
 		require.False(t, forbidden, "against a person's word")
-		require.NotEqual(t, crawl.DomainBlocked, f.Domain.Status)
-		require.NotEqual(t, crawl.DomainUnreachable, f.Domain.Status)
+		if f.Domain.Status == crawl.DomainBlocked || f.Domain.Status == crawl.DomainUnreachable {
+			require.NotZero(t, f.Domain.DeferredUntil, "though it was given up for good")
+		}
 		require.False(t, f.Domain.DeferredUntil.After(at))
 		require.NotNil(t, d.Crawl)
 		require.False(t, decide.BudgetSpent(*d.Run, f.Domain), "beyond its budget")

@@ -82,6 +82,17 @@ func Due(v crawl.Visit, minRefetch time.Duration) (time.Time, crawl.Reason) {
 	return due, crawl.ReasonMinRefetch
 }
 
+// FinalAnswer reports whether a status says for a while what a page is: that it is
+// gone, or not for us. The 4xx that ask to come again do not (RFC 9110 §15.5.9,
+// RFC 8470, RFC 6585).
+func FinalAnswer(status int) bool {
+	switch status {
+	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+		return false
+	}
+	return status >= 400 && status < 500
+}
+
 // Conditions adds to a request's header what makes the server answer 304, without
 // a body, if the page is unchanged since: If-None-Match (RFC 9110 §13.1.2), for
 // which a weak tag is as good as a strong one, and If-Modified-Since (§13.1.3),

@@ -2,6 +2,7 @@ package politeness
 
 import (
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"time"
 
@@ -10,10 +11,13 @@ import (
 
 // The laws of [crawl.Health].
 const (
-	// HealthSamples is how many answers are remembered.
+	// HealthSamples is how many answers are remembered, each of another URL.
 	HealthSamples = 20
 	// healthLeast is how many of them it takes to judge a domain.
 	healthLeast = 5
+	// failuresInARow is how many URLs have to fail one after the other for what looks
+	// like the pages' own trouble to be the domain's.
+	failuresInARow = 3
 
 	// BreakerErrors is the share of errors above which a domain is graylisted, and
 	// BreakerSlow the 95th percentile of the answer times.
@@ -28,27 +32,65 @@ const (
 	slowdownLeast = 500 * time.Millisecond
 )
 
+// Answer is one answer to be observed, or the lack of one.
+type Answer struct {
+	crawl.Sample
+
+	// Trouble classes it for the back-off. Hinted says that the server has named a wait
+	// itself.
+	Trouble Trouble
+	Hinted  bool
+	// Probe says that it was asked for to find out how the domain is.
+	Probe bool
+}
+
 // Judgement is what a breaker makes of an answer.
 type Judgement struct {
+	// Trouble is that of the answer, or worse: that of one page is the domain's where
+	// others fail too.
+	Trouble Trouble
 	// Graylist is how long the domain is to be left alone; 0 is not at all.
 	Graylist time.Duration
 	// Verdict is crawl.DomainUnreachable or crawl.DomainBlocked when the domain is
-	// given up, else empty.
+	// given up, else empty, and For how long that is.
 	Verdict crawl.DomainStatus
-	// Why, in words, where either is set.
+	For     time.Duration
+	// Why, in words, where one of them is set.
 	Why string
 }
 
-// Observe is the health after an answer, and what the breaker makes of it. The
-// trouble classes the answer for the penalty, which applies only where the server
-// gave no Retry-After; delay is the domain's normal one; jitter is in [0,1).
+// URLKey tells a URL from others in a [crawl.Sample].
+func URLKey(url string) uint32 {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(url)) // never fails
+	return h.Sum32()
+}
+
+// Observe is the health after an answer, and what the breaker makes of it. Each URL
+// counts once, with its last answer. delay is the domain's normal one; jitter is in
+// [0,1).
 func Observe(
-	h crawl.Health, s crawl.Sample, tr Trouble, hinted bool, delay time.Duration, jitter float64, set crawl.BreakerSettings,
+	h crawl.Health, a Answer, delay time.Duration, jitter float64, set crawl.BreakerSettings,
 ) (crawl.Health, Judgement) {
-	samples := append(slices.Clone(h.Samples), s)
+	samples := slices.DeleteFunc(slices.Clone(h.Samples), func(s crawl.Sample) bool {
+		return a.URL != 0 && s.URL == a.URL
+	})
+	samples = append(samples, a.Sample)
 	h.Samples = samples[max(len(samples)-HealthSamples, 0):]
-	h.Penalty = crawl.Duration(Penalty(time.Duration(h.Penalty), tr, hinted, delay, jitter))
-	return judge(adapt(h, s, delay), s, set)
+	tr := a.Trouble
+	if tr == TroublePage && failingInARow(h) {
+		tr = TroubleServer
+	}
+	h.Penalty = crawl.Duration(Penalty(time.Duration(h.Penalty), tr, a.Hinted, delay, jitter))
+	h, j := judge(adapt(h, a.Sample, delay), a, set)
+	j.Trouble = tr
+	return h, j
+}
+
+// failingInARow reports whether the last URLs, several of them, have all failed.
+func failingInARow(h crawl.Health) bool {
+	last := h.Samples[max(len(h.Samples)-failuresInARow, 0):]
+	return len(last) == failuresInARow && !slices.ContainsFunc(last, func(s crawl.Sample) bool { return !s.Error })
 }
 
 // Penalty is the wait that failures have earned a domain. A failure doubles it
@@ -56,15 +98,16 @@ func Observe(
 // delay if that is larger, with jitter in [0,1) adding up to a quarter, capped at
 // BackoffMax or the delay. A success halves it, and forgets it below BackoffBase:
 // a server that has just recovered is not to be run into the ground again. A
-// failure for which the server has named a wait itself leaves it.
+// failure for which the server has named a wait itself, or that is the page's own
+// ([TroublePage]), leaves it.
 func Penalty(prev time.Duration, tr Trouble, hinted bool, delay time.Duration, jitter float64) time.Duration {
-	if tr == TroubleNone {
+	switch {
+	case tr == TroubleNone:
 		if prev /= 2; prev < BackoffBase {
 			return 0
 		}
 		return prev
-	}
-	if hinted {
+	case hinted || tr == TroublePage:
 		return prev
 	}
 	return jittered(backoff(tr, float64(prev), delay), delay, jitter)
@@ -77,12 +120,7 @@ func Penalty(prev time.Duration, tr Trouble, hinted bool, delay time.Duration, j
 // that is always slow is not taken for one in trouble. Errors are often quick, and
 // so may not pass for calm (as in Scrapy's AutoThrottle); they earn a penalty.
 func adapt(h crawl.Health, s crawl.Sample, delay time.Duration) crawl.Health {
-	var took []crawl.Duration
-	for _, sample := range h.Samples {
-		if !sample.Error {
-			took = append(took, sample.Took)
-		}
-	}
+	took := answerTimes(h)
 	if s.Error || len(took) < healthLeast {
 		return h
 	}
@@ -109,32 +147,40 @@ func adapt(h crawl.Health, s crawl.Sample, delay time.Duration) crawl.Health {
 }
 
 // judge is the breaker. It is open while Probing is set: the domain rests, then
-// one request decides.
-func judge(h crawl.Health, s crawl.Sample, set crawl.BreakerSettings) (crawl.Health, Judgement) {
+// one probe decides. What else is asked meanwhile, such as robots.txt, does not.
+func judge(h crawl.Health, a Answer, set crawl.BreakerSettings) (crawl.Health, Judgement) {
+	good := a.Good() && time.Duration(a.Took) <= BreakerSlow
 	why := trouble(h)
 	switch {
 	case set.Graylist <= 0:
+		h.Probing = false
+	case h.Probing && !a.Probe:
 		return h, Judgement{}
-	case h.Probing && !s.Error && time.Duration(s.Took) <= BreakerSlow:
+	case h.Probing && good:
 		// what was before the rest says nothing about now
-		h.Probing, h.Samples = false, h.Samples[len(h.Samples)-1:]
-		return h, Judgement{}
+		h.Probing, h.Graylistings, h.Samples = false, 0, h.Samples[len(h.Samples)-1:]
 	case h.Probing:
-		why = "the probe failed"
-	case why == "":
-		if len(h.Samples) == HealthSamples {
-			h.Graylistings = 0
-		}
-		return h, Judgement{}
+		return open(h, "the probe failed", set)
+	case why != "":
+		return open(h, why, set)
 	}
+	if good {
+		h.GivenUp = 0
+	}
+	return h, Judgement{}
+}
+
+// open has the domain rest, or gives it up for a while.
+func open(h crawl.Health, why string, set crawl.BreakerSettings) (crawl.Health, Judgement) {
 	h.Graylistings++
 	h.Probing = true
 	if h.Graylistings >= set.Most {
+		h.GivenUp++
 		verdict := crawl.DomainUnreachable
 		if refused(h) {
 			verdict = crawl.DomainBlocked
 		}
-		return h, Judgement{Verdict: verdict, Why: why}
+		return h, Judgement{Verdict: verdict, For: GiveUp(h.GivenUp), Why: why}
 	}
 	wait := set.Graylist
 	for range h.Graylistings - 1 {
@@ -148,7 +194,7 @@ func Describe(h crawl.Health) string {
 	if len(h.Samples) == 0 {
 		return "not known yet"
 	}
-	text := fmt.Sprintf("%.0f %% errors of the last %d answers, 95th percentile %s",
+	text := fmt.Sprintf("%.0f %% errors of the last %d URLs, 95th percentile %s",
 		100*ErrorShare(h), len(h.Samples), P95(h).Round(time.Millisecond))
 	if h.Slowdown > 0 {
 		text += ", slowed down to " + time.Duration(h.Slowdown).Round(time.Millisecond).String()
@@ -159,6 +205,9 @@ func Describe(h crawl.Health) string {
 	if h.Graylistings > 0 {
 		text += fmt.Sprintf(", graylisted %d times in a row", h.Graylistings)
 	}
+	if h.GivenUp > 0 {
+		text += fmt.Sprintf(", given up %d times in a row", h.GivenUp)
+	}
 	if h.Probing {
 		text += ", the next answer decides"
 	}
@@ -167,20 +216,24 @@ func Describe(h crawl.Health) string {
 
 // trouble says in words why the breaker opens; empty where it does not.
 func trouble(h crawl.Health) string {
+	took := answerTimes(h)
 	switch {
 	case len(h.Samples) < healthLeast:
 		return ""
 	case ErrorShare(h) > BreakerErrors:
 		return "more than half of the last answers were errors"
-	case P95(h) > BreakerSlow:
+	case len(took) >= healthLeast && percentile95(took) > BreakerSlow:
 		return "the answers take longer than " + BreakerSlow.String()
 	}
 	return ""
 }
 
-// ErrorShare is the share of errors among the samples, from 0 to 1.
+// ErrorShare is the share of errors among the samples, from 0 to 1. Refusals are
+// errors where nothing was answered well beside them: a site may have pages that are
+// not for everybody.
 func ErrorShare(h crawl.Health) float64 {
-	return share(h, func(s crawl.Sample) bool { return s.Error })
+	welcome := slices.ContainsFunc(h.Samples, crawl.Sample.Good)
+	return share(h, func(s crawl.Sample) bool { return s.Error || s.Refused && !welcome })
 }
 
 // refused reports whether most of the errors were refusals.
@@ -201,15 +254,30 @@ func share(h crawl.Health, is func(crawl.Sample) bool) float64 {
 	return float64(n) / float64(len(h.Samples))
 }
 
-// P95 is the 95th percentile of the answer times; 0 where there are none. Of
-// HealthSamples that is the second longest (nearest rank). So it is of fewer, of
-// which the nearest rank would be the longest: one slow answer is never to decide.
-func P95(h crawl.Health) time.Duration {
+// P95 is the 95th percentile of the times that answers took, errors left out; 0
+// where there are none. Of HealthSamples that is the second longest (nearest rank).
+// So it is of fewer, of which the nearest rank would be the longest: one slow answer
+// is never to decide.
+func P95(h crawl.Health) time.Duration { return percentile95(answerTimes(h)) }
+
+// Occupies is the same of all requests, with an answer or without: how long they
+// keep a place busy.
+func Occupies(h crawl.Health) time.Duration {
 	took := make([]crawl.Duration, len(h.Samples))
 	for i, s := range h.Samples {
 		took[i] = s.Took
 	}
 	return percentile95(took)
+}
+
+func answerTimes(h crawl.Health) []crawl.Duration {
+	var took []crawl.Duration
+	for _, s := range h.Samples {
+		if !s.Error {
+			took = append(took, s.Took)
+		}
+	}
+	return took
 }
 
 // percentile95 sorts took.

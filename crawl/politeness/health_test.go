@@ -13,24 +13,53 @@ import (
 
 var breaker = crawl.BreakerSettings{Graylist: 5 * time.Minute, Most: 5}
 
-// patient is a domain under observation.
+// patient is a domain under observation. Each answer is one of another URL.
 type patient struct {
 	t     *testing.T
 	h     crawl.Health
 	delay time.Duration
+	url   uint32
+}
+
+func (p *patient) observe(a politeness.Answer) (j politeness.Judgement) {
+	if a.URL == 0 {
+		p.url++
+		a.URL = p.url
+	}
+	a.Probe = true // as pages are
+	p.h, j = politeness.Observe(p.h, a, p.delay, 0, breaker)
+	return j
 }
 
 func (p *patient) answer(took time.Duration, n int) (j politeness.Judgement) {
 	for range n {
-		p.h, j = politeness.Observe(p.h, crawl.Sample{Took: crawl.Duration(took)}, politeness.TroubleNone, false, p.delay, 0, breaker)
+		j = p.observe(politeness.Answer{Sample: crawl.Sample{Took: crawl.Duration(took)}})
 	}
 	return j
 }
 
+// fail has pages answer with a 503, or refuses them with a 403.
 func (p *patient) fail(n int, refused bool) (j politeness.Judgement) {
 	for range n {
-		s := crawl.Sample{Took: crawl.Duration(time.Millisecond), Error: true, Refused: refused}
-		p.h, j = politeness.Observe(p.h, s, politeness.TroubleServer, false, p.delay, 0, breaker)
+		a := politeness.Answer{
+			Sample: crawl.Sample{Took: crawl.Duration(time.Millisecond), Error: !refused, Refused: refused},
+		}
+		if !refused {
+			a.Trouble = politeness.TroubleServer
+		}
+		j = p.observe(a)
+		j.Trouble = politeness.TroubleNone // see TestTroubleOfOnePage
+	}
+	return j
+}
+
+// hang has pages fail by themselves: they do not answer in time, or with a 500.
+func (p *patient) hang(urls ...uint32) (j politeness.Judgement) {
+	for _, u := range urls {
+		j = p.observe(politeness.Answer{
+			Sample:  crawl.Sample{Took: crawl.Duration(30 * time.Second), Error: true, URL: u},
+			Trouble: politeness.TroublePage,
+		})
 	}
 	return j
 }
@@ -80,6 +109,62 @@ func TestBreaker(t *testing.T) {
 		require.Zero(t, p.fail(3, false), "old errors count no more")
 	})
 
+	t.Run("CountsEachURLOnce", func(t *testing.T) {
+		t.Parallel()
+		p := patient{t: t}
+		p.answer(time.Millisecond, 6)
+		for range 20 {
+			j := p.hang(1001, 1002)
+			require.Zero(t, j.Graylist)
+			require.Empty(t, j.Verdict)
+		}
+		require.Len(t, p.h.Samples, 8)
+	})
+
+	t.Run("TakesTimeOutsForErrorsNotForLatencies", func(t *testing.T) {
+		t.Parallel()
+		p := patient{t: t}
+		p.answer(time.Millisecond, 10)
+		require.Zero(t, p.hang(1001, 1002).Graylist, "2 of 12 URLs fail, the others are quick")
+		require.Equal(t, time.Millisecond, politeness.P95(p.h))
+		require.Zero(t, p.h.Slowdown)
+		require.Equal(t, 30*time.Second, politeness.Occupies(p.h), "but they keep places busy")
+	})
+
+	t.Run("TakesRefusalsForPagesThatAreNotForEverybody", func(t *testing.T) {
+		t.Parallel()
+		p := patient{t: t}
+		p.answer(time.Millisecond, 3)
+		require.Zero(t, p.fail(19, true), "one of the last 20 was answered well")
+		j := p.fail(1, true)
+		require.Equal(t, 5*time.Minute, j.Graylist)
+	})
+
+	t.Run("IsNotMovedByWhatIsNoProbe", func(t *testing.T) {
+		t.Parallel()
+		p := patient{t: t}
+		p.fail(5, false)
+		for _, sample := range []crawl.Sample{{URL: 1}, {URL: 1, Error: true}} {
+			h, j := politeness.Observe(p.h, politeness.Answer{Sample: sample}, 0, 0, breaker)
+			require.Zero(t, j)
+			require.True(t, h.Probing)
+			require.Equal(t, 1, h.Graylistings)
+		}
+	})
+
+	t.Run("IsGivenUpForLongerEachTime", func(t *testing.T) {
+		t.Parallel()
+		p := patient{t: t}
+		p.fail(8, false)
+		for _, want := range []time.Duration{time.Hour, 2 * time.Hour, 4 * time.Hour} {
+			require.Equal(t, want, p.fail(1, false).For)
+		}
+		p.answer(time.Millisecond, 1)
+		require.Equal(t, crawl.Health{Samples: p.h.Samples, Penalty: p.h.Penalty}, p.h, "a good probe forgets all of it")
+		p.fail(7, false)
+		require.Equal(t, time.Hour, p.fail(1, false).For)
+	})
+
 	t.Run("RestsLongerWhenTheProbeFailsThenGivesUp", func(t *testing.T) {
 		t.Parallel()
 		p := patient{t: t}
@@ -109,14 +194,14 @@ func TestBreaker(t *testing.T) {
 		require.Equal(t, 10*time.Minute, p.answer(11*time.Second, 1).Graylist)
 	})
 
-	t.Run("ForgetsGraylistingsAfterTwentyGoodAnswers", func(t *testing.T) {
+	t.Run("ForgetsGraylistingsAfterAGoodProbe", func(t *testing.T) {
 		t.Parallel()
 		p := patient{t: t}
-		p.fail(5, false)
-		p.answer(time.Millisecond, 19)
-		require.Equal(t, 1, p.h.Graylistings)
+		p.fail(8, false)
+		require.Equal(t, 4, p.h.Graylistings)
 		p.answer(time.Millisecond, 1)
 		require.Zero(t, p.h.Graylistings)
+		require.Equal(t, 5*time.Minute, p.fail(4, false).Graylist, "four of five answers since")
 	})
 
 	t.Run("CanBeOff", func(t *testing.T) {
@@ -124,8 +209,9 @@ func TestBreaker(t *testing.T) {
 		var h crawl.Health
 		var j politeness.Judgement
 		for range 100 {
-			h, j = politeness.Observe(h, crawl.Sample{Error: true}, politeness.TroubleServer, false, 0, 0, crawl.BreakerSettings{Most: 5})
-			require.Zero(t, j)
+			a := politeness.Answer{Sample: crawl.Sample{Error: true}, Trouble: politeness.TroubleServer}
+			h, j = politeness.Observe(h, a, 0, 0, crawl.BreakerSettings{Most: 5})
+			require.Equal(t, politeness.Judgement{Trouble: politeness.TroubleServer}, j)
 		}
 	})
 }
@@ -151,12 +237,47 @@ func TestPenalty(t *testing.T) {
 		"a success halves it":        {40 * s, politeness.TroubleNone, false, 10 * s, 0, 20 * s},
 		"and forgets a small one":    {1500 * time.Millisecond, politeness.TroubleNone, false, 0, 0, 0},
 		"a hint leaves it":           {40 * s, politeness.TroubleServer, true, 10 * s, 0, 40 * s},
+		"and so does one page's own": {40 * s, politeness.TroublePage, false, 10 * s, 0, 40 * s},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			require.Equal(t, c.want, politeness.Penalty(c.prev, c.tr, c.hinted, c.delay, c.jitter))
 		})
 	}
+}
+
+func TestTroubleOfOnePage(t *testing.T) {
+	t.Parallel()
+	p := patient{t: t, delay: time.Second}
+	p.answer(time.Millisecond, 5)
+	require.Equal(t, politeness.TroublePage, p.hang(1001).Trouble)
+	require.Equal(t, politeness.TroublePage, p.hang(1001).Trouble, "again and again")
+	require.Equal(t, politeness.TroublePage, p.hang(1002).Trouble)
+	require.Zero(t, p.h.Penalty, "the domain is not slowed down")
+	require.Equal(t, politeness.TroubleServer, p.hang(1003).Trouble, "many fail: it is the domain's")
+	require.Equal(t, crawl.Duration(2*time.Second), p.h.Penalty)
+	p.answer(time.Millisecond, 1)
+	require.Equal(t, politeness.TroublePage, p.hang(1004).Trouble)
+}
+
+func TestGiveUp(t *testing.T) {
+	t.Parallel()
+	const h = time.Hour
+	for times, want := range map[int]time.Duration{0: h, 1: h, 2: 2 * h, 3: 4 * h, 10: 512 * h, 11: 720 * h, 1 << 40: 720 * h} {
+		require.Equal(t, want, politeness.GiveUp(times), "%d", times)
+	}
+}
+
+func TestNameGone(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC)
+	h := politeness.ObserveName(crawl.Health{}, true, now)
+	require.False(t, politeness.NameGone(h, now), "once may be a broken zone")
+	h = politeness.ObserveName(h, true, now.Add(59*time.Minute))
+	require.False(t, politeness.NameGone(h, now.Add(59*time.Minute)))
+	require.True(t, politeness.NameGone(h, now.Add(time.Hour)))
+	h = politeness.ObserveName(h, false, now.Add(time.Hour))
+	require.False(t, politeness.NameGone(h, now.Add(2*time.Hour)), "it is back")
 }
 
 func TestSlowdown(t *testing.T) {

@@ -36,7 +36,12 @@ type Trouble int
 const (
 	// TroubleNone needs no retry: the attempt succeeded or failed for good.
 	TroubleNone Trouble = iota
-	// TroubleServer is a 429, 5xx, time-out or reset: the wait doubles.
+	// TroublePage is a 5xx other than 503, or an answer that does not come or end in
+	// time: the page's own trouble, as long as others are answered. The page is tried
+	// again later, the domain is not slowed down.
+	TroublePage
+	// TroubleServer is a 429, a 503, any answer with a Retry-After, or a broken
+	// connection: the wait of the domain doubles.
 	TroubleServer
 	// TroubleSetup is DNS or TLS: the wait quadruples.
 	TroubleSetup

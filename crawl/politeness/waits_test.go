@@ -68,8 +68,10 @@ func TestSlowdownNeedsEvidence(t *testing.T) {
 		p.answer(time.Second, 20)
 		calm := p.h.Calm
 		for range 100 {
-			p.h, _ = politeness.Observe(p.h, crawl.Sample{Took: crawl.Duration(time.Millisecond), Error: true}, politeness.TroubleServer, false,
-				p.delay, 0, crawl.BreakerSettings{})
+			a := politeness.Answer{
+				Sample: crawl.Sample{Took: crawl.Duration(time.Millisecond), Error: true}, Trouble: politeness.TroubleServer,
+			}
+			p.h, _ = politeness.Observe(p.h, a, p.delay, 0, crawl.BreakerSettings{})
 		}
 		require.Equal(t, calm, p.h.Calm)
 		p.answer(time.Second, 40)
@@ -94,7 +96,7 @@ func TestP95(t *testing.T) {
 
 // FuzzHealth shows a domain any sequence of answers, one a byte: its two low bits
 // are the trouble, the third a Retry-After, the fourth a refusal, the others how
-// long it took.
+// long it took, the fifth also that it is no probe.
 func FuzzHealth(f *testing.F) {
 	f.Add([]byte("\x00\x00\x00\x00\x00\x00\x01\x01\x01\x01\x01\x01\x00\x01\x02\x01\x01"), int64(10*time.Second), int64(5*time.Minute), 5, 0.5)
 	f.Add([]byte("\x00\xf0\xf0\xf0\xf0\xf0\xf0\xf0\x00\x00\x00\x00\x00\x09\x09\x09\x09\x09\x09"), int64(0), int64(0), 0, 2.0)
@@ -107,14 +109,16 @@ func FuzzHealth(f *testing.F) {
 		delay, set.Graylist = max(delay, -delay), max(set.Graylist, -set.Graylist)
 		var h crawl.Health
 		for _, a := range answers[:min(len(answers), 500)] {
-			tr := politeness.Trouble(a & 3 % 3)
+			tr := politeness.Trouble(a & 3)
 			s := crawl.Sample{
-				Took: crawl.Duration(time.Duration(a>>4) * time.Second), Error: tr != politeness.TroubleNone || a&8 != 0, Refused: a&8 != 0,
+				Took: crawl.Duration(time.Duration(a>>4) * time.Second), Error: tr != politeness.TroubleNone, Refused: a&8 != 0,
+				URL: uint32(a) << 24,
 			}
 			before := h
 			stored, err := json.Marshal(before)
 			require.NoError(t, err)
-			next, j := politeness.Observe(h, s, tr, a&4 != 0, delay, jitter, set)
+			answer := politeness.Answer{Sample: s, Trouble: tr, Hinted: a&4 != 0, Probe: a&16 == 0}
+			next, j := politeness.Observe(h, answer, delay, jitter, set)
 			unchanged, err := json.Marshal(before)
 			require.NoError(t, err)
 			require.Equal(t, string(stored), string(unchanged), "a state is a value")
@@ -132,7 +136,9 @@ func FuzzHealth(f *testing.F) {
 			}
 
 			require.False(t, j.Graylist > 0 && j.Verdict != "", "one or the other")
-			require.Equal(t, j != politeness.Judgement{}, j.Why != "", "what is decided has a reason")
+			require.Equal(t, j.Graylist > 0 || j.Verdict != "", j.Why != "", "what is decided has a reason")
+			require.Equal(t, j.Verdict != "", j.For > 0, "what is given up is asked again")
+			require.GreaterOrEqual(t, j.Trouble, tr, "one page's trouble can be the domain's, nothing gets better")
 			require.LessOrEqual(t, j.Graylist, 3*set.Graylist)
 			if j.Graylist > 0 {
 				require.GreaterOrEqual(t, j.Graylist, set.Graylist)

@@ -148,7 +148,7 @@ func (q *Queries) PageFacts(ctx context.Context, arg PageFactsParams) ([]byte, e
 }
 
 const slotGet = `-- name: SlotGet :one
-SELECT key, free_at, holder, reason, tail, updated_at FROM politeness_slots WHERE key = $1
+SELECT key, free_at, holder, reason, tail, updated_at, ended_at, strict_ms, strict_until FROM politeness_slots WHERE key = $1
 `
 
 func (q *Queries) SlotGet(ctx context.Context, key string) (PolitenessSlot, error) {
@@ -161,6 +161,9 @@ func (q *Queries) SlotGet(ctx context.Context, key string) (PolitenessSlot, erro
 		&i.Reason,
 		&i.Tail,
 		&i.UpdatedAt,
+		&i.EndedAt,
+		&i.StrictMs,
+		&i.StrictUntil,
 	)
 	return i, err
 }

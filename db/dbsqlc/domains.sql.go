@@ -118,21 +118,6 @@ func (q *Queries) DomainGet(ctx context.Context, domain string) (DomainGetRow, e
 	return i, err
 }
 
-const domainGiveUp = `-- name: DomainGiveUp :exec
-UPDATE domains SET status = 'unreachable', status_reason = $1
-WHERE domain = $2 AND status IN ('pending', 'active')
-`
-
-type DomainGiveUpParams struct {
-	Reason string
-	Domain string
-}
-
-func (q *Queries) DomainGiveUp(ctx context.Context, arg DomainGiveUpParams) error {
-	_, err := q.db.Exec(ctx, domainGiveUp, arg.Reason, arg.Domain)
-	return err
-}
-
 const domainLift = `-- name: DomainLift :one
 SELECT domain_lift($1::text, $2::text [], $3::text)::boolean AS lifted
 `
@@ -310,6 +295,17 @@ func (q *Queries) DomainRefuse(ctx context.Context, arg DomainRefuseParams) erro
 	return err
 }
 
+const domainRetry = `-- name: DomainRetry :one
+SELECT domain_retry($1::text)::boolean AS lifted
+`
+
+func (q *Queries) DomainRetry(ctx context.Context, domain string) (bool, error) {
+	row := q.db.QueryRow(ctx, domainRetry, domain)
+	var lifted bool
+	err := row.Scan(&lifted)
+	return lifted, err
+}
+
 const domainRuns = `-- name: DomainRuns :many
 SELECT r.name FROM run_domains AS rd INNER JOIN crawl_runs AS r ON rd.run_id = r.id
 WHERE rd.domain = $1 AND r.status = 'running' ORDER BY r.id LIMIT $2
@@ -407,7 +403,7 @@ WITH due AS (
     FROM run_domains AS rd INNER JOIN domains AS d ON rd.domain = d.domain
     WHERE
         rd.run_id = $2 AND rd.next_due_at <= now()
-        AND d.status IN ('pending', 'active')
+        AND (d.status IN ('pending', 'active') OR d.status IN ('blocked', 'unreachable') AND d.next_crawl_after <= now())
         AND (d.claim_expires_at IS NULL OR d.claim_expires_at < now())
     ORDER BY d.priority_score DESC, d.id
     LIMIT $3
@@ -428,7 +424,8 @@ type DomainsClaimParams struct {
 }
 
 // Claims domains that have due work for a run: by priority, skipping those that
-// another dispatcher is just claiming. A claim that ran out counts as none.
+// another dispatcher is just claiming. A claim that ran out counts as none. One that
+// was given up is asked again when its time is over.
 func (q *Queries) DomainsClaim(ctx context.Context, arg DomainsClaimParams) ([]string, error) {
 	rows, err := q.db.Query(ctx, domainsClaim, arg.ClaimMs, arg.RunID, arg.Max)
 	if err != nil {

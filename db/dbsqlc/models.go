@@ -292,6 +292,7 @@ type DomainControl struct {
 	Until    *time.Time
 	LiftedAt *time.Time
 	LiftedBy *string
+	Decision *string
 }
 
 type DomainHealth struct {
@@ -382,12 +383,15 @@ type PageLink struct {
 }
 
 type PolitenessSlot struct {
-	Key       string
-	FreeAt    time.Time
-	Holder    *string
-	Reason    string
-	Tail      time.Time
-	UpdatedAt time.Time
+	Key         string
+	FreeAt      time.Time
+	Holder      *string
+	Reason      string
+	Tail        time.Time
+	UpdatedAt   time.Time
+	EndedAt     *time.Time
+	StrictMs    *int64
+	StrictUntil *time.Time
 }
 
 type Robot struct {

@@ -257,12 +257,9 @@ func (q *Queries) RunNextSeeding(ctx context.Context, id int64) (int64, error) {
 }
 
 const runStart = `-- name: RunStart :exec
-UPDATE crawl_runs SET
-    status = 'running', status_reason = '', finished_at = NULL, updated_at = now()
-WHERE id = $1
+SELECT run_start($1::bigint)
 `
 
-// Makes a run go on, whatever it was.
 func (q *Queries) RunStart(ctx context.Context, id int64) error {
 	_, err := q.db.Exec(ctx, runStart, id)
 	return err
@@ -330,6 +327,79 @@ func (q *Queries) RunTotals(ctx context.Context, runID int64) (RunTotalsRow, err
 		&i.Bytes,
 	)
 	return i, err
+}
+
+const runTroubled = `-- name: RunTroubled :many
+SELECT
+    t.name::text AS name, t.domain::text AS domain, t.state::text AS state, t.reason::text AS reason,
+    t.until::timestamptz AS until, (count(*) OVER ())::bigint AS total
+FROM (
+    SELECT
+        d.domain AS name, d.domain, d.status_reason AS reason, d.next_crawl_after AS until,
+        CASE WHEN d.status = 'pending' THEN 'deferred' ELSE d.status::text END AS state
+    FROM run_domains AS rd INNER JOIN domains AS d ON rd.domain = d.domain
+    WHERE
+        rd.run_id = $1 AND rd.next_due_at IS NOT NULL AND (
+            d.status IN ('blocked', 'unreachable') AND d.next_crawl_after IS NOT NULL
+            OR d.status = 'pending' AND d.next_crawl_after > now()
+        )
+    UNION ALL
+    SELECT ro.origin, ro.domain, ro.reason, ro.expires_at, 'robots.txt unreachable'
+    FROM run_domains AS rd
+    INNER JOIN domains AS d ON rd.domain = d.domain
+    INNER JOIN robots AS ro ON rd.domain = ro.domain
+    WHERE
+        rd.run_id = $1 AND rd.next_due_at IS NOT NULL AND d.status NOT IN ('blocked', 'unreachable')
+        AND ro.verdict = 'unreachable' AND ro.expires_at > now() AND EXISTS (
+            SELECT 1 FROM page_crawls AS c INNER JOIN pages AS p ON c.page_id = p.id
+            WHERE c.domain = rd.domain AND c.run_id = rd.run_id AND c.outcome IS NULL AND p.origin = ro.origin
+        )
+) AS t
+ORDER BY t.until, t.name LIMIT $2
+`
+
+type RunTroubledParams struct {
+	RunID int64
+	Max   int32
+}
+
+type RunTroubledRow struct {
+	Name   string
+	Domain string
+	State  string
+	Reason string
+	Until  time.Time
+	Total  int64
+}
+
+// What of a run waits because it is in trouble: domains that were given up or are
+// deferred, and origins whose robots.txt cannot be read; those asked soonest first.
+// Only where the run has something pending. total counts all of them.
+func (q *Queries) RunTroubled(ctx context.Context, arg RunTroubledParams) ([]RunTroubledRow, error) {
+	rows, err := q.db.Query(ctx, runTroubled, arg.RunID, arg.Max)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []RunTroubledRow
+	for rows.Next() {
+		var i RunTroubledRow
+		if err := rows.Scan(
+			&i.Name,
+			&i.Domain,
+			&i.State,
+			&i.Reason,
+			&i.Until,
+			&i.Total,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const runUpsert = `-- name: RunUpsert :one

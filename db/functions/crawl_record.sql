@@ -37,15 +37,18 @@ BEGIN
         IF p ? 'retry_in_ms' THEN
             INSERT INTO page_crawls
                 (page_id, domain, priority, scheduled_for, run_id, previous_id, url, kind, depth, redirects)
-            VALUES (c.page_id, c.domain, c.priority, v_ended + ms_interval((p ->> 'retry_in_ms')::bigint), c.run_id,
-                c.id, c.url, c.kind, c.depth, c.redirects);
+            VALUES (c.page_id, c.domain, coalesce((p ->> 'retry_priority')::smallint, c.priority),
+                v_ended + ms_interval((p ->> 'retry_in_ms')::bigint), c.run_id, c.id, c.url,
+                c.kind, c.depth, c.redirects);
         END IF;
         IF NOT c.prerequisite THEN
             PERFORM totals_add(c.run_id, v_domain, p);
         END IF;
         IF v_held AND p ? 'verdict' THEN
-            UPDATE domains SET status = (p ->> 'verdict')::domain_status, status_reason = p ->> 'verdict_reason'
-            WHERE domain = v_domain AND status NOT IN ('blocked', 'unreachable');
+            UPDATE domains SET
+                status = (p ->> 'verdict')::domain_status, status_reason = p ->> 'verdict_reason',
+                next_crawl_after = v_ended + ms_interval(coalesce((p ->> 'verdict_ms')::bigint, 3600000))
+            WHERE domain = v_domain AND status IN ('pending', 'active');
         END IF;
     END IF;
     IF (r.closed OR NOT v_requested) AND p ? 'robots' THEN

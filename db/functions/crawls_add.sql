@@ -29,6 +29,13 @@ BEGIN
         SELECT p_run_id, f, p_seed FROM unnest(newcomers) f ORDER BY f
         ON CONFLICT (run_id, domain) DO UPDATE SET seed = true
         WHERE excluded.seed AND NOT run_domains.seed;
+        -- a run that finds a domain asks it, even if another has given it up
+        PERFORM troubles_lift(ARRAY(
+            SELECT f FROM unnest(newcomers) f CROSS JOIN LATERAL (SELECT x.status FROM domains x WHERE x.domain = f) d
+            WHERE NOT p_seed AND (d.status IN ('blocked', 'unreachable') OR EXISTS (
+                SELECT 1 FROM robots r WHERE r.domain = f AND r.verdict = 'unreachable' AND r.expires_at > now()
+            ))
+        ));
     END IF;
     -- Finishing a domain locks its row FOR UPDATE: with this, either it sees the
     -- crawls added here or the updates below see it finished. The caller's own
@@ -57,7 +64,9 @@ BEGIN
     UPDATE run_domains r SET next_due_at = d.free_at
     FROM (
         SELECT x.domain, greatest(now(), x.next_crawl_after, domain_forbidden_until(x.domain)) AS free_at
-        FROM domains x WHERE x.domain = ANY (others) AND x.status NOT IN ('blocked', 'unreachable')
+        FROM domains x
+        WHERE x.domain = ANY (others)
+            AND (x.status NOT IN ('blocked', 'unreachable') OR x.next_crawl_after IS NOT NULL)
     ) d
     WHERE r.run_id = p_run_id AND r.domain = d.domain
         AND (r.next_due_at IS NULL OR r.next_due_at > d.free_at) AND r.next_due_at IS DISTINCT FROM 'infinity';

@@ -11,7 +11,7 @@ BEGIN
     INSERT INTO domain_controls (domain, kind, value, reason, set_by, until)
     VALUES (p_domain, p_kind, p_value, p_reason, p_by, p_until);
     IF p_kind IN ('stop', 'block') AND p_until IS NULL THEN
-        UPDATE domains SET status = 'blocked', status_reason = p_reason WHERE domain = p_domain;
+        UPDATE domains SET status = 'blocked', status_reason = p_reason, next_crawl_after = NULL WHERE domain = p_domain;
     END IF;
     IF p_kind IN ('pause', 'stop', 'block') THEN
         UPDATE run_domains SET next_due_at = greatest(next_due_at, domain_forbidden_until(p_domain))
@@ -23,7 +23,7 @@ END
 $$;
 
 -- Takes a decision back, and returns whether there was one in force. With the last
--- stop or block the domain may be crawled again.
+-- stop or block the domain may be crawled again, also if it was given up.
 CREATE OR REPLACE FUNCTION domain_lift(p_domain text, p_kinds text[], p_by text) RETURNS boolean
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -33,9 +33,8 @@ BEGIN
     UPDATE domain_controls SET lifted_at = now(), lifted_by = p_by
     WHERE domain = p_domain AND kind = ANY (p_kinds) AND lifted_at IS NULL;
     lifted := FOUND;
-    IF p_kinds && ARRAY['stop', 'block'] AND coalesce(domain_forbidden(p_domain), 'pause') = 'pause' THEN
-        UPDATE domains SET status = 'pending', status_reason = '' WHERE domain = p_domain AND status = 'blocked';
-        lifted := lifted OR FOUND;
+    IF p_kinds && ARRAY['stop', 'block'] THEN
+        lifted := domain_retry(p_domain) OR lifted;
     END IF;
     PERFORM domain_wake(p_domain);
     RETURN lifted;

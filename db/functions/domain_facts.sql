@@ -72,6 +72,7 @@ BEGIN
         ),
         'crawl_delay_ms', (SELECT max(ro.crawl_delay_ms) FROM robots ro WHERE ro.domain = p_domain),
         'health', (SELECT h.health FROM domain_health h WHERE h.domain = p_domain),
+        'reachable_origins', (SELECT count(*) FROM robots ro WHERE ro.domain = p_domain AND ro.failures = 0),
         'slot_free_at', (SELECT s.free_at FROM politeness_slots s WHERE s.key = 'domain:' || p_domain),
         'slot_reason', (SELECT s.reason FROM politeness_slots s WHERE s.key = 'domain:' || p_domain)
     );
@@ -113,9 +114,46 @@ BEGIN
                     WHERE x.domain = p.domain AND x.pattern = k LIMIT 1
                 ) u
             ),
+            'worked', CASE
+                WHEN (SELECT (h.health ->> 'probing')::boolean FROM domain_health h WHERE h.domain = c.domain)
+                    THEN page_worked(c.domain, p.origin)
+            END,
+            'answered', CASE WHEN p.status = 'failed' THEN page_answered(p.id) END,
             'robots', robots_facts(p.origin)
         ) || CASE WHEN p.usage IS NULL THEN '{}' ELSE jsonb_build_object('usage', p.usage) END
         FROM page_crawls c INNER JOIN pages p ON c.page_id = p.id WHERE c.id = p_crawl_id
+    );
+END
+$$;
+
+-- The page of an origin that was answered well last, among the domain's latest
+-- requests; null is none.
+CREATE OR REPLACE FUNCTION page_worked(p_domain text, p_origin text) RETURNS text LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (
+        SELECT x.url FROM (
+            SELECT y.url, y.page_id, y.kind, y.outcome, y.status_code, y.error_message, y.completed_at
+            FROM page_crawls y WHERE y.domain = p_domain AND y.outcome IS NOT NULL
+            ORDER BY y.completed_at DESC LIMIT 1000
+        ) x INNER JOIN pages p ON p.id = x.page_id
+        WHERE x.kind = 'page' AND x.outcome = 'success' AND x.error_message IS NULL AND p.origin = p_origin
+            AND (x.status_code BETWEEN 200 AND 299 OR x.status_code = 304)
+        ORDER BY x.completed_at DESC LIMIT 1
+    );
+END
+$$;
+
+-- The answer from 400 to 499 that the last request for a page had: crawl.Answered;
+-- null is another one, or none.
+CREATE OR REPLACE FUNCTION page_answered(p_page_id bigint) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (
+        SELECT jsonb_build_object('at', x.completed_at, 'status', x.status_code) FROM (
+            SELECT y.completed_at, y.status_code, y.outcome FROM page_crawls y
+            WHERE y.page_id = p_page_id AND y.outcome NOT IN ('skipped', 'blocked_robots') AND NOT y.prerequisite
+            ORDER BY y.created_at DESC LIMIT 1
+        ) x
+        WHERE x.outcome = 'blocked_4xx'
     );
 END
 $$;

@@ -17,7 +17,11 @@ BEGIN
             ELSE status
         END,
         status_reason = CASE WHEN status IN ('pending', 'active') THEN p_reason ELSE status_reason END,
-        next_crawl_after = p_deferred
+        -- a domain that was given up is, for as long as was said then
+        next_crawl_after = CASE
+            WHEN status IN ('blocked', 'unreachable') THEN next_crawl_after
+            ELSE p_deferred
+        END
     WHERE domain = p_domain;
     -- What other runs have pending stays as due as it was: they were stopped, and may
     -- have gone on just now.

@@ -39,6 +39,9 @@ BEGIN
     IF NOT v_failed AND old.origin IS NOT NULL AND (old.verdict, old.rules_hash) <> (new.verdict, new.rules_hash) THEN
         PERFORM disallowed_return(new.domain, new.origin);
     END IF;
+    IF new.verdict <> 'unreachable' AND old.verdict = 'unreachable' THEN
+        PERFORM crawls_hasten(ARRAY[new.domain], ARRAY[new.origin]);
+    END IF;
     RETURN new.failures;
 END
 $$;

@@ -12,18 +12,17 @@ DECLARE
 BEGIN
     SELECT a.added INTO added FROM crawls_add(p_run_id, ids, 0, 0, true, '') a;
     FOR d IN
-        SELECT x.domain, x.status FROM domains x
+        SELECT x.domain FROM domains x
         WHERE x.domain = ANY (domains_seeded)
             AND (x.status IN ('blocked', 'unreachable') OR x.next_crawl_after IS NOT NULL
-                OR domain_forbidden_until(x.domain) IS NOT NULL)
+                OR domain_forbidden_until(x.domain) IS NOT NULL
+                OR EXISTS (SELECT 1 FROM robots r WHERE r.domain = x.domain AND r.verdict = 'unreachable'))
         ORDER BY x.domain
     LOOP
         UPDATE domain_controls SET lifted_at = now(), lifted_by = 'seed'
         WHERE domain = d.domain AND kind = 'stop' AND lifted_at IS NULL;
         CONTINUE WHEN coalesce(domain_forbidden(d.domain), '') = 'block';
-        IF d.status IN ('blocked', 'unreachable') THEN
-            UPDATE domains SET status = 'pending', status_reason = '' WHERE domain = d.domain;
-        END IF;
+        PERFORM troubles_lift(ARRAY[d.domain]);
         PERFORM domain_wake(d.domain);
     END LOOP;
     RETURN added;

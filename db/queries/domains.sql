@@ -1,12 +1,13 @@
 -- Claims domains that have due work for a run: by priority, skipping those that
--- another dispatcher is just claiming. A claim that ran out counts as none.
+-- another dispatcher is just claiming. A claim that ran out counts as none. One that
+-- was given up is asked again when its time is over.
 -- name: DomainsClaim :many
 WITH due AS (
     SELECT d.id
     FROM run_domains AS rd INNER JOIN domains AS d ON rd.domain = d.domain
     WHERE
         rd.run_id = sqlc.arg('run_id') AND rd.next_due_at <= now()
-        AND d.status IN ('pending', 'active')
+        AND (d.status IN ('pending', 'active') OR d.status IN ('blocked', 'unreachable') AND d.next_crawl_after <= now())
         AND (d.claim_expires_at IS NULL OR d.claim_expires_at < now())
     ORDER BY d.priority_score DESC, d.id
     LIMIT sqlc.arg('max')
@@ -50,9 +51,8 @@ SELECT domain_control(
 -- name: DomainLift :one
 SELECT domain_lift(@domain::text, @kinds::text [], @by::text)::boolean AS lifted;
 
--- name: DomainGiveUp :exec
-UPDATE domains SET status = 'unreachable', status_reason = @reason
-WHERE domain = @domain AND status IN ('pending', 'active');
+-- name: DomainRetry :one
+SELECT domain_retry(@domain::text)::boolean AS lifted;
 
 -- name: DomainGet :one
 SELECT d.*, domain_state(d.domain)::jsonb AS state FROM domains AS d WHERE d.domain = @domain;

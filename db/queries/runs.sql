@@ -19,11 +19,8 @@ SELECT * FROM crawl_runs WHERE name = @name;
 -- name: RunList :many
 SELECT * FROM crawl_runs ORDER BY id;
 
--- Makes a run go on, whatever it was.
 -- name: RunStart :exec
-UPDATE crawl_runs SET
-    status = 'running', status_reason = '', finished_at = NULL, updated_at = now()
-WHERE id = @id;
+SELECT run_start(@id::bigint);
 
 -- name: RunStop :execrows
 UPDATE crawl_runs SET status = 'stopped', status_reason = @reason, updated_at = now()
@@ -113,3 +110,34 @@ SELECT d.domain, d.status_reason, d.next_crawl_after
 FROM run_domains AS rd INNER JOIN domains AS d ON rd.domain = d.domain
 WHERE rd.run_id = @run_id AND d.next_crawl_after > now() AND d.status = 'pending'
 ORDER BY d.next_crawl_after LIMIT @max;
+
+-- What of a run waits because it is in trouble: domains that were given up or are
+-- deferred, and origins whose robots.txt cannot be read; those asked soonest first.
+-- Only where the run has something pending. total counts all of them.
+-- name: RunTroubled :many
+SELECT
+    t.name::text AS name, t.domain::text AS domain, t.state::text AS state, t.reason::text AS reason,
+    t.until::timestamptz AS until, (count(*) OVER ())::bigint AS total
+FROM (
+    SELECT
+        d.domain AS name, d.domain, d.status_reason AS reason, d.next_crawl_after AS until,
+        CASE WHEN d.status = 'pending' THEN 'deferred' ELSE d.status::text END AS state
+    FROM run_domains AS rd INNER JOIN domains AS d ON rd.domain = d.domain
+    WHERE
+        rd.run_id = @run_id AND rd.next_due_at IS NOT NULL AND (
+            d.status IN ('blocked', 'unreachable') AND d.next_crawl_after IS NOT NULL
+            OR d.status = 'pending' AND d.next_crawl_after > now()
+        )
+    UNION ALL
+    SELECT ro.origin, ro.domain, ro.reason, ro.expires_at, 'robots.txt unreachable'
+    FROM run_domains AS rd
+    INNER JOIN domains AS d ON rd.domain = d.domain
+    INNER JOIN robots AS ro ON rd.domain = ro.domain
+    WHERE
+        rd.run_id = @run_id AND rd.next_due_at IS NOT NULL AND d.status NOT IN ('blocked', 'unreachable')
+        AND ro.verdict = 'unreachable' AND ro.expires_at > now() AND EXISTS (
+            SELECT 1 FROM page_crawls AS c INNER JOIN pages AS p ON c.page_id = p.id
+            WHERE c.domain = rd.domain AND c.run_id = rd.run_id AND c.outcome IS NULL AND p.origin = ro.origin
+        )
+) AS t
+ORDER BY t.until, t.name LIMIT @max;

@@ -70,8 +70,8 @@ type Client struct {
 const (
 	// brokenMost bounds the addresses that are remembered as broken.
 	brokenMost = 10_000
-	// slowAnswer is the 95th percentile of its answer times from which a host counts
-	// as slow.
+	// slowAnswer is the 95th percentile of the time its requests take from which a host
+	// counts as slow.
 	slowAnswer = 2 * time.Second
 	// slowShare is the part of the places for requests, one in so many, that slow
 	// hosts may take up: the others keep the rest, however many hosts hang.
@@ -103,7 +103,7 @@ func (c *Client) span() time.Duration { return c.Timeout + leaseMargin }
 // back, and may be called more than once.
 func (c *Client) place(ctx context.Context, h crawl.Health) (release func(), err error) {
 	lanes := []*semaphore.Weighted{c.fetches}
-	if politeness.P95(h) >= slowAnswer {
+	if politeness.Occupies(h) >= slowAnswer {
 		lanes = []*semaphore.Weighted{c.slow, c.fetches}
 	}
 	taken := 0

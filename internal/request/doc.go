@@ -3,6 +3,6 @@
 // slots back, records the attempt and observes what the answer says about the
 // domain's health. What differs by kind is a small value, [Ask].
 //
-// No request is made without a lease, and none outlasts it. A request that was made
-// is recorded even if its caller is cancelled meanwhile.
+// No request is made without a lease, and none outlasts it. A request that has begun
+// is finished and recorded even if its caller is cancelled meanwhile.
 package request

@@ -42,6 +42,10 @@ type Ask struct {
 	Run    crawl.RunFacts
 	// Retry says that the page is tried again if the site is in trouble.
 	Retry bool
+	// Probe says that the answer tells how a domain is that has rested.
+	Probe bool
+	// Now is when the facts were read, on the database's clock.
+	Now time.Time
 
 	// Wanted, where set, is asked once the lease is had: another may have made the
 	// request meanwhile.
@@ -60,8 +64,12 @@ type Exchange struct {
 	// Response is nil where there was no complete answer, for Err.
 	Response *fetch.Response
 	Err      error
-	// Trouble classes the answer for the back-off. It may be made worse by Read.
+	// Trouble classes the answer for the back-off. It may be made worse by Read, and is
+	// what counts for the domain once the attempt is paced.
 	Trouble politeness.Trouble
+	// Interrupted says that we have broken the request off: it says nothing about the
+	// site.
+	Interrupted bool
 	// CrawlDelay is one that this very answer asks for.
 	CrawlDelay time.Duration
 }
@@ -141,13 +149,15 @@ func (c *Client) start(ask Ask, t target) crawl.Start {
 
 // exchange fetches. The slots are leased until a deadline, and it is done with them
 // by then: a process that was stopped for a while after it took the slots would
-// begin late, and still be reading while others ask.
+// begin late, and still be reading while others ask. A caller that is cancelled, by
+// a pause or the end of its worker, does not cut it short: that would be trouble of
+// our own making, on the site's account.
 func (c *Client) exchange(ctx context.Context, ask Ask, t target, began time.Time) *Exchange {
 	x := &Exchange{Attempt: crawl.Attempt{Requested: true, RobotsVersion: robotsVersion(ask)}}
 	asked := time.Now()
 	if x.Err = t.dnsErr; x.Err == nil {
 		deadline := began.Add(c.span())
-		ctx, cancel := context.WithDeadline(ctx, deadline)
+		ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
 		defer cancel()
 		x.Response, x.Err = c.Fetcher.Do(ctx, fetch.Request{
 			URL: ask.URL.String(), Addr: t.addr, Deadline: deadline, Accept: ask.Accept,

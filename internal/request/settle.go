@@ -10,6 +10,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/internal/dns"
 	"github.com/mosey-web/mosey/internal/fetch"
 )
 
@@ -28,9 +29,13 @@ func failed(x *Exchange, asked time.Time) {
 	switch f.Kind {
 	case fetch.KindTimeout:
 		at.Outcome = crawl.OutcomeTimeout
+		if x.Trouble = politeness.TroubleServer; f.Connected {
+			x.Trouble = politeness.TroublePage // it hangs, as others need not
+		}
+	case fetch.KindConnect, fetch.KindReset:
 		x.Trouble = politeness.TroubleServer
-	case fetch.KindConnect, fetch.KindReset, fetch.KindCanceled, fetch.KindDeadline, fetch.KindLocal:
-		x.Trouble = politeness.TroubleServer
+	case fetch.KindCanceled, fetch.KindDeadline, fetch.KindLocal:
+		x.Interrupted = true
 	case fetch.KindTLS, fetch.KindDNS:
 		x.Trouble = politeness.TroubleSetup
 	case fetch.KindBomb, fetch.KindDecode, fetch.KindForbiddenAddr, fetch.KindInvalid, fetch.KindProtocol:
@@ -50,8 +55,15 @@ func answered(x *Exchange) {
 	at.ContentType = crawl.CleanText(resp.ContentType, contentTypeMax)
 	at.Truncated = resp.Truncated
 	at.Bytes, at.Duration, at.EndedAt = resp.WireBytes, crawl.Span(resp.Total), resp.EndedAt
-	if Overloaded(resp.Status) {
+	if !Overloaded(resp.Status) {
+		return
+	}
+	_, hinted := retryAfter(resp)
+	switch {
+	case hinted, resp.Status == http.StatusTooManyRequests, resp.Status == http.StatusServiceUnavailable:
 		x.Trouble = politeness.TroubleServer
+	default:
+		x.Trouble = politeness.TroublePage
 	}
 }
 
@@ -61,6 +73,11 @@ func (c *Client) pace(ask Ask, x *Exchange) {
 	at, w := &x.Attempt, ask.Pace.Waits
 	normal, _ := politeness.Delay(w)
 	w.CrawlDelay = max(w.CrawlDelay, x.CrawlDelay)
+	shared(at)
+	if x.Interrupted {
+		interrupted(ask, at, w)
+		return
+	}
 	hinted := false
 	if x.Response != nil && x.Trouble != politeness.TroubleNone {
 		if w.RetryAfter, hinted = retryAfter(x.Response); hinted {
@@ -68,13 +85,19 @@ func (c *Client) pace(ask Ask, x *Exchange) {
 		}
 	}
 	refuses := refused(at.StatusCode) || at.Login && *ask.Run.Settings.BlockOnLogin
-	sample := crawl.Sample{
-		Took: crawl.Duration(at.Duration), Refused: refuses,
-		Error: x.Trouble != politeness.TroubleNone || refuses,
+	answer := politeness.Answer{
+		Sample: crawl.Sample{
+			Took: crawl.Duration(at.Duration), Refused: refuses, Error: x.Trouble != politeness.TroubleNone,
+			URL: politeness.URLKey(ask.URL.String()),
+		},
+		Trouble: x.Trouble, Hinted: hinted, Probe: ask.Probe,
 	}
-	health, j := politeness.Observe(ask.Health, sample, x.Trouble, hinted, normal, 0, decide.Breaker(ask.Run))
-	at.Health, at.Verdict, at.VerdictReason = &health, j.Verdict, j.Why
-	w.Latency = politeness.LatencyDelay(time.Duration(at.Duration), *ask.Run.Settings.LatencyFactor)
+	health, j := politeness.Observe(observeName(ask, x), answer, normal, 0, decide.Breaker(ask.Run))
+	x.Trouble = j.Trouble
+	at.Health, at.Verdict, at.VerdictReason, at.VerdictFor = &health, j.Verdict, j.Why, crawl.Millis(j.For)
+	if x.Response != nil {
+		w.Latency = politeness.LatencyDelay(time.Duration(at.Duration), *ask.Run.Settings.LatencyFactor)
+	}
 	w.Slowdown, w.Graylist = time.Duration(health.Slowdown), j.Graylist
 	if !hinted {
 		// the server's own word counts, not our guess
@@ -85,6 +108,38 @@ func (c *Client) pace(ask Ask, x *Exchange) {
 	}
 	delay, reason := politeness.Delay(w)
 	at.Delay, at.Reason = crawl.Millis(delay), reason
+	if x.Trouble == politeness.TroubleNone || !ask.Retry {
+		return
+	}
+	retry := delay
+	if x.Trouble == politeness.TroublePage {
+		// the page rests for longer than its domain
+		retry = max(retry, politeness.Backoff(politeness.TroubleServer, ask.Run.Crawl.Attempt, normal, c.Jitter()))
+	}
+	at.RetryIn = new(crawl.Millis(retry))
+}
+
+// interrupted paces after a request that we have broken off. It says nothing about
+// the site, and so the page is tried again, whatever attempt it was.
+func interrupted(ask Ask, at *crawl.Attempt, w crawl.Waits) {
+	w.Slowdown, w.Backoff = time.Duration(ask.Health.Slowdown), time.Duration(ask.Health.Penalty)
+	delay, reason := politeness.Delay(w)
+	at.Delay, at.Reason = crawl.Millis(delay), reason
+	if !ask.Start.Prerequisite {
+		at.RetryIn = &at.Delay
+	}
+}
+
+// observeName is the domain's health after the look-up of its name.
+func observeName(ask Ask, x *Exchange) crawl.Health {
+	if errors.Is(x.Err, dns.ErrTemporary) {
+		return ask.Health
+	}
+	return politeness.ObserveName(ask.Health, errors.Is(x.Err, dns.ErrNotFound), ask.Now)
+}
+
+// shared notes how long the shared slots are left alone.
+func shared(at *crawl.Attempt) {
 	for _, s := range at.Shared {
 		kind, key, _ := strings.Cut(s.Key, ":")
 		switch kind {
@@ -93,9 +148,6 @@ func (c *Client) pace(ask Ask, x *Exchange) {
 		case "subnet":
 			at.Subnet, at.SubnetDelay = key, s.Delay
 		}
-	}
-	if x.Trouble != politeness.TroubleNone && ask.Retry {
-		at.RetryIn = &at.Delay
 	}
 }
 

@@ -98,6 +98,14 @@ func (r *Reader) read(ctx context.Context, c crawl.CrawlFacts) (*decide.Ruling, 
 	d, tdm := p.rules.Decide(u.RequestTarget()), p.rules.Decide(usage.TDMPath)
 	ruling := &decide.Ruling{
 		Allowed: d.Allowed, Line: d.Line, Rule: d.Rule, TDMAllowed: tdm.Allowed, TDMLine: tdm.Line,
+		FrontAllowed: p.rules.Decide("/").Allowed,
+	}
+	if c.Worked != "" {
+		worked, err := urls.Parse(c.Worked)
+		if err != nil {
+			return nil, fmt.Errorf("stored URL: %w", err)
+		}
+		ruling.WorkedAllowed = p.rules.Decide(worked.RequestTarget()).Allowed
 	}
 	if rule, found := p.tdm.Match(u.RequestTarget(), robots.Match); found {
 		ruling.Usage.AddTDM(rule)
