@@ -1,8 +1,11 @@
 package activities
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 
+	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
@@ -18,7 +21,8 @@ type AddURLsResult struct {
 	Added int `json:"added"`
 }
 
-// AddURLs adds pages of a domain to a run as seeds.
+// AddURLs adds pages of a domain to a run as seeds. One that is done goes on; one that
+// a person has stopped is refused.
 func (a *Activities) AddURLs(ctx context.Context, in AddURLsInput) (AddURLsResult, error) {
 	run, err := a.store.Run(ctx, in.Run)
 	if err != nil {
@@ -28,6 +32,13 @@ func (a *Activities) AddURLs(ctx context.Context, in AddURLsInput) (AddURLsResul
 	if err != nil {
 		return AddURLsResult{}, badInput(err)
 	}
+	if run.Status == crawl.RunStopped {
+		return AddURLsResult{}, badInput(fmt.Errorf("%w: run %q is %s: have it go on first, with mosey crawl --run %s or a SeedWorkflow",
+			crawl.ErrInvalid, run.Name, cmp.Or(run.Reason, string(run.Status)), run.Name))
+	}
 	n, err := a.store.AddSeeds(ctx, run.ID, parsed)
-	return AddURLsResult{Added: n}, err
+	if err != nil || n == 0 {
+		return AddURLsResult{}, err
+	}
+	return AddURLsResult{Added: n}, a.goOn(ctx, run.Name)
 }

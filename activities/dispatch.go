@@ -22,6 +22,7 @@ type RunStore interface {
 	Activity(ctx context.Context, runID int64) (crawl.Activity, error)
 	NextDue(ctx context.Context, runID int64) (due, now time.Time, err error)
 	ClaimedDomains(ctx context.Context, runID int64) ([]string, error)
+	WidenRun(ctx context.Context, runID int64, follow func(crawl.CrawlFacts) *crawl.KnownLinks) (added int, done bool, err error)
 }
 
 // DispatchInput names the run to dispatch.

@@ -16,6 +16,9 @@ import (
 // FilterSeedsInput names a run.
 type FilterSeedsInput struct {
 	Run string `json:"run"`
+	// Wake says that the run's settings were changed: domains that sleep are to decide
+	// again.
+	Wake bool `json:"wake,omitempty"`
 }
 
 // FilterSeedsResult counts what came of the seeds.
@@ -54,8 +57,15 @@ func (a *Activities) FilterSeeds(ctx context.Context, in FilterSeedsInput) (Filt
 	if err != nil {
 		return res, orBadInput(err)
 	}
-	if err := a.reviveDomains(ctx, run); err != nil {
+	if err := a.reviveDomains(ctx, run, in.Wake); err != nil {
 		return res, err
+	}
+	if added, err := a.widen(ctx, run, time.Time{}); err != nil {
+		return res, err
+	} else if added > 0 {
+		if err := a.goOn(ctx, run.Name); err != nil {
+			return res, err
+		}
 	}
 	if !sleep(ctx, dispatchFirst) {
 		return res, nil
@@ -75,8 +85,9 @@ func (a *Activities) FilterSeeds(ctx context.Context, in FilterSeedsInput) (Filt
 }
 
 // reviveDomains starts the workflows of domains that are claimed and have none, as
-// after they were terminated: a seed does not wait until their claims run out.
-func (a *Activities) reviveDomains(ctx context.Context, run crawl.Run) error {
+// after they were terminated: a seed does not wait until their claims run out. With
+// wake those that there are decide again.
+func (a *Activities) reviveDomains(ctx context.Context, run crawl.Run, wake bool) error {
 	claimed, err := a.store.ClaimedDomains(ctx, run.ID)
 	if err != nil {
 		return err
@@ -85,6 +96,9 @@ func (a *Activities) reviveDomains(ctx context.Context, run crawl.Run) error {
 	group.SetLimit(dispatchParallel)
 	for _, d := range claimed {
 		group.Go(func() error {
+			if wake {
+				return a.starter.StartDomain(ctx, d, run.Name, *run.Settings.PagesPerActivity)
+			}
 			_, err := a.starter.ReviveDomain(ctx, d, run.Name, *run.Settings.PagesPerActivity)
 			return err
 		})

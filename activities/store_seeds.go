@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"go.temporal.io/sdk/activity"
 
@@ -44,7 +45,8 @@ const (
 	seedExampleMax = 200
 )
 
-// StoreSeeds makes sure that the run exists, and stores its seeds in chunks. Each
+// StoreSeeds makes sure that the run exists, and stores its seeds in chunks. Where its
+// depth or scope was widened it begins to add the pages that are known already. Each
 // chunk is forgotten once it is stored, so a second attempt goes on where the
 // first was interrupted. Seeds that are given and are not URLs fail the activity for
 // good; staged ones, of which there may be a million, are counted.
@@ -83,7 +85,11 @@ func (a *Activities) StoreSeeds(ctx context.Context, in StoreSeedsInput) (StoreS
 	}
 	for {
 		staged, err := a.store.StagedSeeds(ctx, run.ID, seedChunk)
-		if err != nil || len(staged) == 0 {
+		if err != nil {
+			return res, err
+		}
+		if len(staged) == 0 {
+			_, err := a.widen(ctx, run, time.Now().Add(widenFirst))
 			return res, err
 		}
 		if err := a.storeChunk(ctx, run, staged, &res); err != nil {

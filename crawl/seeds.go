@@ -9,6 +9,13 @@ type StagedSeed struct {
 	URL string
 }
 
+// Widening is how far the links of what a run has crawled have been looked at again:
+// up to a page of a domain.
+type Widening struct {
+	Domain string `json:"domain,omitempty"`
+	Page   int64  `json:"page,omitempty"`
+}
+
 // SeedCrawl is a seed's crawl.
 type SeedCrawl struct {
 	Domain string

@@ -1,13 +1,19 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
@@ -15,19 +21,114 @@ import (
 // set of an existing one, and returns it. The caller has validated both. Domains
 // that wait are looked at again if settings change.
 func (s *Store) EnsureRun(ctx context.Context, name string, set crawl.Settings) (crawl.Run, error) {
-	all, err := json.Marshal(set.WithDefaults())
+	all, err1 := json.Marshal(set.WithDefaults())
 	changes, err2 := json.Marshal(set)
-	if err := errors.Join(err, err2); err != nil {
+	if err := errors.Join(err1, err2); err != nil {
 		return crawl.Run{}, fmt.Errorf("store run %s: %w", name, err)
 	}
-	row, err := s.q.RunUpsert(ctx, dbsqlc.RunUpsertParams{Name: name, Settings: all, Changes: changes})
-	if err == nil && string(changes) != "{}" {
-		err = s.q.RunWake(ctx, row.ID)
-	}
+	var row dbsqlc.CrawlRun
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		q := s.q.WithTx(tx)
+		old, err := q.RunSettings(ctx, name)
+		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+			return err
+		}
+		row, err = q.RunUpsert(ctx, dbsqlc.RunUpsertParams{Name: name, Settings: all, Changes: changes})
+		if err != nil || string(changes) == "{}" {
+			return err
+		}
+		if widens, err := s.widens(old, row.Settings); err != nil || !widens {
+			return errors.Join(err, q.RunWake(ctx, row.ID))
+		}
+		return errors.Join(q.RunWiden(ctx, row.ID), q.RunWake(ctx, row.ID))
+	})
 	if err != nil {
 		return crawl.Run{}, translate("store run "+name, err)
 	}
 	return s.run(row)
+}
+
+// widens reports whether stored settings have more pages crawled than those before.
+func (s *Store) widens(old, now []byte) (bool, error) {
+	if old == nil {
+		return false, nil // a new run
+	}
+	before, err := s.settingsOf(old)
+	after, err2 := s.settingsOf(now)
+	return decide.Widens(before, after), errors.Join(err, err2)
+}
+
+// widenChunk is how many pages' links one transaction looks at.
+const widenChunk = 100
+
+// WidenRun makes the pages that some pages of a run link to part of it, as follow
+// says for each crawl, and notes how far it has come. It returns how many pages are
+// new to the run, and whether there is nothing left to look at.
+func (s *Store) WidenRun(
+	ctx context.Context, id int64, follow func(crawl.CrawlFacts) *crawl.KnownLinks,
+) (added int, done bool, err error) {
+	_, err = retryConflicts(ctx, "widen a run", func() (struct{}, error) {
+		added = 0
+		return struct{}{}, pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+			var err error
+			added, done, err = s.widenFrom(ctx, s.q.WithTx(tx), id, follow)
+			return err
+		})
+	})
+	return added, done, err
+}
+
+// reach is what decides about a page's links: how far from a seed it is, and what its
+// publisher says about its use.
+type reach struct {
+	depth, redirects int16
+	said             string
+}
+
+func (s *Store) widenFrom(
+	ctx context.Context, q *dbsqlc.Queries, id int64, follow func(crawl.CrawlFacts) *crawl.KnownLinks,
+) (added int, done bool, err error) {
+	was, err := q.RunWidening(ctx, id)
+	if err != nil || was == nil {
+		return 0, true, err
+	}
+	var from crawl.Widening
+	if err := json.Unmarshal(was, &from); err != nil {
+		return 0, false, fmt.Errorf("read how far run %d is widened: %w", id, err)
+	}
+	rows, err := q.RunCrawled(ctx, dbsqlc.RunCrawledParams{RunID: id, Domain: from.Domain, PageID: from.Page, Max: widenChunk})
+	if err != nil {
+		return 0, false, err
+	}
+	pages := map[reach][]int64{}
+	for _, r := range rows {
+		if at := (reach{r.Depth, r.Redirects, string(r.Said)}); r.Known {
+			pages[at] = append(pages[at], r.PageID)
+		}
+	}
+	// a page is as near to a seed as the nearest that links to it
+	for _, at := range slices.SortedFunc(maps.Keys(pages), func(a, b reach) int {
+		return cmp.Or(cmp.Compare(a.depth, b.depth), cmp.Compare(a.redirects, b.redirects), cmp.Compare(a.said, b.said))
+	}) {
+		c := crawl.CrawlFacts{Depth: int(at.depth), Redirects: int(at.redirects), Usage: json.RawMessage(at.said)}
+		links, err := document("known links", follow(c))
+		if err != nil {
+			return 0, false, err
+		}
+		n, err := q.RunWidenFrom(ctx, dbsqlc.RunWidenFromParams{RunID: id, Pages: pages[at], Links: links})
+		if err != nil {
+			return 0, false, err
+		}
+		added += int(n)
+	}
+	var next []byte
+	if done = len(rows) < widenChunk; !done {
+		last := rows[len(rows)-1]
+		if next, err = document("a widening", crawl.Widening{Domain: last.Domain, Page: last.PageID}); err != nil {
+			return 0, false, err
+		}
+	}
+	return added, done, q.RunWidened(ctx, dbsqlc.RunWidenedParams{ID: id, Was: was, Next: next})
 }
 
 // Run returns a run by name, or crawl.ErrNotFound.

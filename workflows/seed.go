@@ -88,6 +88,6 @@ func SeedWorkflow(ctx workflow.Context, in SeedInput) (SeedResult, error) {
 	started = true
 	// beside the crawl: one slow seed must not hold the others up
 	err = workflow.ExecuteActivity(withFilterOptions(ctx, "robots.txt of the seeds of run "+in.Run), act.FilterSeeds,
-		activities.FilterSeedsInput{Run: in.Run}).Get(ctx, &res.FilterSeedsResult)
+		activities.FilterSeedsInput{Run: in.Run, Wake: in.Settings != (crawl.Settings{})}).Get(ctx, &res.FilterSeedsResult)
 	return res, err
 }

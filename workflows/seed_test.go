@@ -34,7 +34,7 @@ func TestSeedWorkflow(t *testing.T) {
 		require.Equal(t, []string{"StoreSeeds", "StartCrawl", "FilterSeeds"}, s.names())
 		require.Equal(t, activities.StoreSeedsInput{Run: runName, URLs: in.URLs, Settings: in.Settings}, s.calls[0].in)
 		require.Equal(t, activities.StartCrawlInput{Run: runName}, s.calls[1].in)
-		require.Equal(t, activities.FilterSeedsInput{Run: runName}, s.calls[2].in)
+		require.Equal(t, activities.FilterSeedsInput{Run: runName, Wake: true}, s.calls[2].in)
 	})
 
 	t.Run("NeedsNoURLsWhereTheRunIsThere", func(t *testing.T) {

@@ -175,7 +175,7 @@ func (c *crawlCmd) begin(ctx context.Context, m *crawler, seeds []string) (run c
 }
 
 // seed has what is staged stored, and the run go on.
-func (*crawlCmd) seed(ctx context.Context, m *crawler, run crawl.Run) error {
+func (c *crawlCmd) seed(ctx context.Context, m *crawler, run crawl.Run) error {
 	n, err := m.store.NextSeeding(ctx, run.ID)
 	if err != nil {
 		return err
@@ -183,7 +183,7 @@ func (*crawlCmd) seed(ctx context.Context, m *crawler, run crawl.Run) error {
 	// Without new seeds this still stores those that an interrupted command has
 	// staged, and makes the run go on.
 	starter := workflows.Starter{Client: m.client}
-	seeding, err := starter.StartSeed(ctx, n, workflows.SeedInput{Run: run.Name, Staged: true})
+	seeding, err := starter.StartSeed(ctx, n, workflows.SeedInput{Run: run.Name, Staged: true, Settings: c.settings()})
 	if err != nil {
 		return describeStart(err)
 	}

@@ -69,3 +69,16 @@ func KeptUsage(c crawl.CrawlFacts) (said usage.Usage, readable bool) {
 	err := json.Unmarshal(c.Usage, &said)
 	return said, err == nil
 }
+
+// Widens reports whether a run's new settings have links followed that its old ones
+// have not: what it has crawled is to be looked at again.
+func Widens(before, after crawl.Settings) bool {
+	deeper := beyond(*before.MaxDepth, *after.MaxDepth)
+	wider := *before.Scope != crawl.ScopeWeb && *after.Scope == crawl.ScopeWeb
+	return deeper || wider || *after.MaxRedirects > *before.MaxRedirects
+}
+
+// beyond reports whether a limit is past another; -1 is none.
+func beyond(before, after int) bool {
+	return before != crawl.Unlimited && (after == crawl.Unlimited || after > before)
+}

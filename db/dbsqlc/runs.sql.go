@@ -101,6 +101,78 @@ func (q *Queries) RunClaimed(ctx context.Context, arg RunClaimedParams) ([]strin
 	return items, nil
 }
 
+const runCrawled = `-- name: RunCrawled :many
+SELECT rd.domain, c.page_id, c.depth, c.redirects, c.known::boolean AS known, (
+    SELECT p.usage FROM pages AS p WHERE p.id = c.page_id
+) AS said
+FROM run_domains AS rd
+CROSS JOIN LATERAL (
+    SELECT x.page_id, x.depth, x.redirects, EXISTS (
+        SELECT 1 FROM page_crawls AS y
+        WHERE
+            y.page_id = x.page_id AND y.run_id = x.run_id AND NOT y.prerequisite
+            AND (y.outcome = 'success' OR y.skipped IN ('fresh', 'min-refetch'))
+    ) AS known
+    FROM page_crawls AS x
+    WHERE
+        x.domain = rd.domain AND x.run_id = rd.run_id AND x.previous_id IS NULL AND NOT x.prerequisite
+        AND x.page_id > CASE WHEN rd.domain = $1::text THEN $2::bigint ELSE 0 END
+    ORDER BY x.page_id LIMIT $3
+) AS c
+WHERE rd.run_id = $4 AND rd.domain >= $1::text
+ORDER BY rd.domain, c.page_id LIMIT $3
+`
+
+type RunCrawledParams struct {
+	Domain string
+	PageID int64
+	Max    int32
+	RunID  int64
+}
+
+type RunCrawledRow struct {
+	Domain    string
+	PageID    int64
+	Depth     int16
+	Redirects int16
+	Known     bool
+	Said      []byte
+}
+
+// Pages whose links a run knows, after one of a domain: it has read them, or left
+// them as they were.
+func (q *Queries) RunCrawled(ctx context.Context, arg RunCrawledParams) ([]RunCrawledRow, error) {
+	rows, err := q.db.Query(ctx, runCrawled,
+		arg.Domain,
+		arg.PageID,
+		arg.Max,
+		arg.RunID,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []RunCrawledRow
+	for rows.Next() {
+		var i RunCrawledRow
+		if err := rows.Scan(
+			&i.Domain,
+			&i.PageID,
+			&i.Depth,
+			&i.Redirects,
+			&i.Known,
+			&i.Said,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const runDeferred = `-- name: RunDeferred :many
 SELECT d.domain, d.status_reason, d.next_crawl_after
 FROM run_domains AS rd INNER JOIN domains AS d ON rd.domain = d.domain
@@ -254,6 +326,18 @@ func (q *Queries) RunNextSeeding(ctx context.Context, id int64) (int64, error) {
 	var seedings int64
 	err := row.Scan(&seedings)
 	return seedings, err
+}
+
+const runSettings = `-- name: RunSettings :one
+SELECT settings FROM crawl_runs WHERE name = $1 FOR NO KEY UPDATE
+`
+
+// A run's settings, locked until they are changed.
+func (q *Queries) RunSettings(ctx context.Context, name string) ([]byte, error) {
+	row := q.db.QueryRow(ctx, runSettings, name)
+	var settings []byte
+	err := row.Scan(&settings)
+	return settings, err
 }
 
 const runStart = `-- name: RunStart :exec
@@ -497,4 +581,58 @@ SELECT run_wake($1::bigint)
 func (q *Queries) RunWake(ctx context.Context, runID int64) error {
 	_, err := q.db.Exec(ctx, runWake, runID)
 	return err
+}
+
+const runWiden = `-- name: RunWiden :exec
+UPDATE crawl_runs SET widening = '{}' WHERE id = $1
+`
+
+// Has the links of what a run has crawled looked at again.
+func (q *Queries) RunWiden(ctx context.Context, id int64) error {
+	_, err := q.db.Exec(ctx, runWiden, id)
+	return err
+}
+
+const runWidenFrom = `-- name: RunWidenFrom :one
+SELECT run_widen($1::bigint, $2::bigint [], $3::jsonb)::integer AS added
+`
+
+type RunWidenFromParams struct {
+	RunID int64
+	Pages []int64
+	Links []byte
+}
+
+func (q *Queries) RunWidenFrom(ctx context.Context, arg RunWidenFromParams) (int32, error) {
+	row := q.db.QueryRow(ctx, runWidenFrom, arg.RunID, arg.Pages, arg.Links)
+	var added int32
+	err := row.Scan(&added)
+	return added, err
+}
+
+const runWidened = `-- name: RunWidened :exec
+UPDATE crawl_runs SET widening = $1::jsonb WHERE id = $2 AND widening = $3::jsonb
+`
+
+type RunWidenedParams struct {
+	Next []byte
+	ID   int64
+	Was  []byte
+}
+
+// Notes how far that has come, unless it was begun anew meanwhile. Null is done.
+func (q *Queries) RunWidened(ctx context.Context, arg RunWidenedParams) error {
+	_, err := q.db.Exec(ctx, runWidened, arg.Next, arg.ID, arg.Was)
+	return err
+}
+
+const runWidening = `-- name: RunWidening :one
+SELECT widening FROM crawl_runs WHERE id = $1
+`
+
+func (q *Queries) RunWidening(ctx context.Context, id int64) ([]byte, error) {
+	row := q.db.QueryRow(ctx, runWidening, id)
+	var widening []byte
+	err := row.Scan(&widening)
+	return widening, err
 }

@@ -46,25 +46,37 @@ $$;
 -- follows none of them.
 CREATE OR REPLACE FUNCTION links_follow(c page_crawls, p_ids bigint[], p jsonb) RETURNS boolean
 LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN (SELECT a.news FROM links_enqueue(c.run_id, c.domain, p_ids, p) a);
+END
+$$;
+
+-- The same for a run. p_own is the domain whose claim the caller holds, if any.
+-- Returns what crawls_add does.
+CREATE OR REPLACE FUNCTION links_enqueue(
+    p_run_id bigint, p_own text, p_ids bigint[], p jsonb, OUT added integer, OUT news boolean
+) LANGUAGE plpgsql AS $$
 DECLARE
     v_ids bigint[];
 BEGIN
+    added := 0;
+    news := false;
     IF p IS NULL OR jsonb_typeof(p) = 'null' OR p_ids IS NULL THEN
-        RETURN false;
+        RETURN;
     END IF;
     SELECT coalesce(array_agg(l.id), '{}') INTO v_ids
     FROM unnest(p_ids) AS l (id)
     CROSS JOIN LATERAL (SELECT x.domain FROM pages x WHERE x.id = l.id LIMIT 1) x
     WHERE (NOT coalesce((p ->> 'seeds_only')::boolean, false) OR coalesce((
-            SELECT rd.seed FROM run_domains rd WHERE rd.run_id = c.run_id AND rd.domain = x.domain
+            SELECT rd.seed FROM run_domains rd WHERE rd.run_id = p_run_id AND rd.domain = x.domain
         ), false))
         AND (
             SELECT y.id FROM page_crawls y
-            WHERE y.domain = x.domain AND y.run_id = c.run_id AND y.page_id = l.id
+            WHERE y.domain = x.domain AND y.run_id = p_run_id AND y.page_id = l.id
                 AND y.previous_id IS NULL AND NOT y.prerequisite
         ) IS NULL;
-    RETURN (SELECT a.news FROM crawls_add(
-        c.run_id, v_ids, (p ->> 'depth')::integer, coalesce((p ->> 'redirects')::integer, 0),
-        coalesce((p ->> 'seed')::boolean, false), c.domain) a);
+    SELECT a.added, a.news INTO added, news FROM crawls_add(
+        p_run_id, v_ids, (p ->> 'depth')::integer, coalesce((p ->> 'redirects')::integer, 0),
+        coalesce((p ->> 'seed')::boolean, false), p_own) a;
 END
 $$;

@@ -10,6 +10,47 @@ ON CONFLICT (name) DO UPDATE SET
     updated_at = now()
 RETURNING *;
 
+-- A run's settings, locked until they are changed.
+-- name: RunSettings :one
+SELECT settings FROM crawl_runs WHERE name = @name FOR NO KEY UPDATE;
+
+-- Has the links of what a run has crawled looked at again.
+-- name: RunWiden :exec
+UPDATE crawl_runs SET widening = '{}' WHERE id = @id;
+
+-- name: RunWidening :one
+SELECT widening FROM crawl_runs WHERE id = @id;
+
+-- Notes how far that has come, unless it was begun anew meanwhile. Null is done.
+-- name: RunWidened :exec
+UPDATE crawl_runs SET widening = sqlc.narg('next')::jsonb WHERE id = @id AND widening = @was::jsonb;
+
+-- Pages whose links a run knows, after one of a domain: it has read them, or left
+-- them as they were.
+-- name: RunCrawled :many
+SELECT rd.domain, c.page_id, c.depth, c.redirects, c.known::boolean AS known, (
+    SELECT p.usage FROM pages AS p WHERE p.id = c.page_id
+) AS said
+FROM run_domains AS rd
+CROSS JOIN LATERAL (
+    SELECT x.page_id, x.depth, x.redirects, EXISTS (
+        SELECT 1 FROM page_crawls AS y
+        WHERE
+            y.page_id = x.page_id AND y.run_id = x.run_id AND NOT y.prerequisite
+            AND (y.outcome = 'success' OR y.skipped IN ('fresh', 'min-refetch'))
+    ) AS known
+    FROM page_crawls AS x
+    WHERE
+        x.domain = rd.domain AND x.run_id = rd.run_id AND x.previous_id IS NULL AND NOT x.prerequisite
+        AND x.page_id > CASE WHEN rd.domain = @domain::text THEN @page_id::bigint ELSE 0 END
+    ORDER BY x.page_id LIMIT @max
+) AS c
+WHERE rd.run_id = @run_id AND rd.domain >= @domain::text
+ORDER BY rd.domain, c.page_id LIMIT @max;
+
+-- name: RunWidenFrom :one
+SELECT run_widen(@run_id::bigint, @pages::bigint [], @links::jsonb)::integer AS added;
+
 -- name: RunWake :exec
 SELECT run_wake(@run_id::bigint);
 
