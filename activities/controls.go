@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"go.temporal.io/sdk/activity"
+
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/politeness"
 )
@@ -25,7 +27,8 @@ type SetControlInput struct {
 
 // SetControl stores a person's decision about a domain. It holds from the next
 // request on, with or without a workflow. A delay, budget or window of null takes
-// what was set before back.
+// what was set before back. If it is run again because its answer was lost, it
+// changes nothing: what was decided meanwhile stands.
 func (a *Activities) SetControl(ctx context.Context, in SetControlInput) error {
 	if string(in.Value) == "null" {
 		return a.LiftControl(ctx, LiftControlInput{Domain: in.Domain, Kinds: []crawl.ControlKind{in.Kind}, By: in.SetBy})
@@ -42,6 +45,8 @@ func (a *Activities) SetControl(ctx context.Context, in SetControlInput) error {
 	if err := in.Validate(time.Now()); err != nil {
 		return badInput(err)
 	}
+	info := activity.GetInfo(ctx)
+	in.Decision = fmt.Sprintf("%s/%s/%s", info.WorkflowExecution.RunID, info.ActivityID, in.Kind)
 	return orBadInput(a.store.SetControl(ctx, in.Domain, in.Control))
 }
 

@@ -278,6 +278,20 @@ func TestChangeDomain(t *testing.T) {
 		require.Len(t, b.web.Log(), 1)
 	})
 
+	t.Run("StoresADecisionOnceHoweverOftenItIsRun", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, options{})
+		b.seed(t, "/")
+		pause := crawl.Control{Kind: crawl.ControlPause, Reason: "maintenance"}
+		b.setControl(t, pause)
+		require.NoError(t, b.store.LiftControls(t.Context(), b.site, "another", crawl.ControlPause))
+		b.setControl(t, pause) // the same activity, its answer lost
+		require.Equal(t, 1, b.count(t, "SELECT count(*) FROM domain_controls"))
+		facts, err := b.store.Facts(t.Context(), b.site)
+		require.NoError(t, err)
+		require.Empty(t, facts.Domain.Controls, "what was decided meanwhile stands")
+	})
+
 	t.Run("AddsPagesToARun", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, options{})

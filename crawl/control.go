@@ -38,6 +38,9 @@ type Control struct {
 	SetAt time.Time `json:"set_at,omitzero"`
 	// Until is when it ends by itself; zero is not before it is lifted.
 	Until time.Time `json:"until,omitzero"`
+	// Decision names it where it is stored, so that it can be stored again without
+	// being another; empty does not.
+	Decision string `json:"-"`
 }
 
 // The bounds of a Control, in bytes.

@@ -110,11 +110,13 @@ func (s *Store) PermitNetworks(ctx context.Context, networks []netip.Prefix) (in
 }
 
 // SetControl stores a person's decision about a domain, known or not, in place of
-// an earlier one of its kind. It holds from the next request on.
+// an earlier one of its kind. It holds from the next request on. A Decision that was
+// stored before changes nothing.
 func (s *Store) SetControl(ctx context.Context, domain string, c crawl.Control) error {
 	_, err := retryConflicts(ctx, "set the "+string(c.Kind)+" of "+domain, func() (struct{}, error) {
 		return struct{}{}, s.q.DomainControl(ctx, dbsqlc.DomainControlParams{
 			Domain: domain, Kind: string(c.Kind), Value: c.Value, Reason: c.Reason, By: c.SetBy, Until: timeOrNil(c.Until),
+			Decision: c.Decision,
 		})
 	})
 	return err

@@ -113,7 +113,7 @@ func (b *bundle) exec(t *testing.T, sql string, args ...any) {
 // expire makes it as if a slot's time had passed.
 func (b *bundle) expire(t *testing.T, key string) {
 	t.Helper()
-	b.exec(t, "UPDATE politeness_slots SET free_at = clock_timestamp() - interval '1 second' WHERE key = $1", key)
+	b.exec(t, "UPDATE politeness_slots SET free_at = clock_timestamp() - interval '1 second', ended_at = NULL WHERE key = $1", key)
 }
 
 // makeDue makes it as if the time of all the run's pending crawls had come, and

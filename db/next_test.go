@@ -182,7 +182,7 @@ func TestAbandon(t *testing.T) {
 		require.True(t, p.Granted)
 		require.NoError(t, b.Abandon(t.Context(), start, n.CrawlID, time.Minute, "the network is down"))
 		require.InDelta(t, time.Minute, b.next(t, "noticed.example").SlotWait, float64(5*time.Second))
-		p = b.take(t, "neighbour.noticed.example", "192.0.2.77", "n", time.Minute)
+		p = b.take(t, "neighbour.noticed.example", "192.0.2.77", "n", 10*time.Second)
 		require.False(t, p.Granted)
 		require.InDelta(t, 10*time.Second, p.Wait, float64(5*time.Second))
 	})

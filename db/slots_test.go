@@ -285,7 +285,7 @@ func TestAddressSlot(t *testing.T) {
 // until when the address is.
 func closedAddress(t *testing.T, b *bundle, domain, address string) time.Time {
 	t.Helper()
-	require.True(t, b.take(t, domain, address, "first", time.Minute).Granted)
+	require.True(t, b.take(t, domain, address, "first", time.Second).Granted)
 	require.NoError(t, b.release(t.Context(), domain, address, "first", time.Now(),
 		longHold, 10*time.Minute, crawl.ReasonCrawlDelay))
 	return one[time.Time](t, b, "SELECT free_at FROM politeness_slots WHERE key = 'ip:"+address+"'")

@@ -40,6 +40,7 @@ func crawlAll(t *testing.T, b *bundle) {
 	require.NoError(t, err)
 	require.True(t, rec.Closed)
 
+	b.expire(t, "ip:"+address)
 	n := b.beginAt(t, domainA, address)
 	a := attempted(n, domainA, links(t, "https://a.example/2", "https://b.example/")...)
 	a.IP, a.IPDelay = address, crawl.Millis(time.Millisecond)

@@ -29,17 +29,19 @@ func (q *Queries) DomainClaimRenew(ctx context.Context, arg DomainClaimRenewPara
 
 const domainControl = `-- name: DomainControl :exec
 SELECT domain_control(
-    $1::text, $2::text, $3::jsonb, $4::text, $5::text, $6::timestamptz
+    $1::text, $2::text, $3::jsonb, $4::text, $5::text, $6::timestamptz,
+    $7::text
 )
 `
 
 type DomainControlParams struct {
-	Domain string
-	Kind   string
-	Value  []byte
-	Reason string
-	By     string
-	Until  *time.Time
+	Domain   string
+	Kind     string
+	Value    []byte
+	Reason   string
+	By       string
+	Until    *time.Time
+	Decision string
 }
 
 func (q *Queries) DomainControl(ctx context.Context, arg DomainControlParams) error {
@@ -50,6 +52,7 @@ func (q *Queries) DomainControl(ctx context.Context, arg DomainControlParams) er
 		arg.Reason,
 		arg.By,
 		arg.Until,
+		arg.Decision,
 	)
 	return err
 }

@@ -97,6 +97,7 @@ BEGIN
         free_at = clock_timestamp() + ms_interval(
             coalesce(p_shared_delay_ms[array_position(p_shared, s.key)], p_delay_ms)
         ),
+        ended_at = CASE WHEN p_delay_ms > 0 THEN clock_timestamp() ELSE ended_at END,
         reason = CASE WHEN p_delay_ms > 0 THEN 'delay' ELSE '' END, holder = NULL, updated_at = clock_timestamp()
     WHERE s.key = ANY ('domain:' || p_domain || p_shared) AND s.holder = p_holder;
 END

@@ -1,15 +1,21 @@
 -- Stores a person's decision about a domain, known or not, in place of an earlier
 -- one of its kind. A stop or block that has no end also sets the domain's status.
+-- p_decision, if not empty, names the decision: one that is stored already is not
+-- stored again, and so does not undo what was decided since.
+DROP FUNCTION IF EXISTS domain_control(text, text, jsonb, text, text, timestamptz);
 CREATE OR REPLACE FUNCTION domain_control(
-    p_domain text, p_kind text, p_value jsonb, p_reason text, p_by text, p_until timestamptz
+    p_domain text, p_kind text, p_value jsonb, p_reason text, p_by text, p_until timestamptz, p_decision text DEFAULT ''
 ) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO domains (domain) VALUES (p_domain) ON CONFLICT (domain) DO NOTHING;
     PERFORM 1 FROM domains WHERE domain = p_domain FOR UPDATE;
+    IF EXISTS (SELECT 1 FROM domain_controls WHERE domain = p_domain AND decision = p_decision) THEN
+        RETURN;
+    END IF;
     UPDATE domain_controls SET lifted_at = now(), lifted_by = p_by
     WHERE domain = p_domain AND kind = p_kind AND lifted_at IS NULL;
-    INSERT INTO domain_controls (domain, kind, value, reason, set_by, until)
-    VALUES (p_domain, p_kind, p_value, p_reason, p_by, p_until);
+    INSERT INTO domain_controls (domain, kind, value, reason, set_by, until, decision)
+    VALUES (p_domain, p_kind, p_value, p_reason, p_by, p_until, nullif(p_decision, ''));
     IF p_kind IN ('stop', 'block') AND p_until IS NULL THEN
         UPDATE domains SET status = 'blocked', status_reason = p_reason, next_crawl_after = NULL WHERE domain = p_domain;
     END IF;

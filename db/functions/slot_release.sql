@@ -26,8 +26,10 @@ BEGIN
     PERFORM 1 FROM politeness_slots s
     WHERE s.key = ANY (p_shared) AND s.holder = p_holder ORDER BY s.key FOR UPDATE;
     UPDATE politeness_slots s SET
-        free_at = v_ended + ms_interval(p_shared_delay_ms[array_position(p_shared, s.key)]),
-        reason = split_part(s.key, ':', 1), holder = NULL, updated_at = t
+        free_at = v_ended + ms_interval(greatest(
+            p_shared_delay_ms[array_position(p_shared, s.key)], CASE WHEN s.strict_until > t THEN s.strict_ms END
+        )),
+        ended_at = v_ended, reason = split_part(s.key, ':', 1), holder = NULL, updated_at = t
     WHERE s.key = ANY (p_shared) AND s.holder = p_holder;
     RETURN v_ended;
 END

@@ -3,6 +3,10 @@
 -- until the request must have ended and the delay passed, even if nothing releases
 -- it: p_hold_ms for the domain, p_span_ms and its own delay for what is shared.
 --
+-- What is shared is left alone for the strictest of the delays that were asked for
+-- within the last hour, or twice that delay: before a request and after it, whoever
+-- asks. So two runs with different delays for an address keep to the stricter one.
+--
 -- If a shared slot is busy, or other domains wait for it, the caller gets a place
 -- in its queue (tail): one request fits between two places. p_queued means that
 -- the caller has waited for its place; it then only waits for the slots themselves.
@@ -23,6 +27,7 @@ DECLARE
     place timestamptz;
     reason text;
     t timestamptz;
+    v_strict_ms bigint[];
 BEGIN
     -- Before anything is locked: an address's lock must not be held while its
     -- domain's row is inserted, which others lock first.
@@ -37,9 +42,17 @@ BEGIN
     IF domain.free_at > t THEN
         RETURN (false, ms_between(t, domain.free_at), domain.reason, 0)::slot_answer;
     END IF;
+    v_strict_ms := ARRAY(
+        SELECT greatest(k.delay_ms, CASE WHEN s.strict_until > t THEN s.strict_ms END)
+        FROM unnest(p_shared, p_shared_delay_ms) WITH ORDINALITY AS k (key, delay_ms, n)
+        CROSS JOIN LATERAL (SELECT x.* FROM politeness_slots x WHERE x.key = k.key) s
+        ORDER BY k.n
+    );
     FOR slot IN
-        SELECT s.free_at, s.tail, s.holder, k.key, ms_interval(k.delay_ms) AS delay
-        FROM unnest(p_shared, p_shared_delay_ms) AS k (key, delay_ms)
+        SELECT
+            greatest(s.free_at, s.ended_at + ms_interval(k.delay_ms)) AS free_at,
+            s.tail, s.holder, k.key, ms_interval(k.delay_ms) AS delay
+        FROM unnest(p_shared, v_strict_ms) AS k (key, delay_ms)
         CROSS JOIN LATERAL (SELECT x.* FROM politeness_slots x WHERE x.key = k.key) s
     LOOP
         CONTINUE WHEN slot.free_at <= t AND (slot.tail <= t OR p_queued);
@@ -58,7 +71,9 @@ BEGIN
     IF place IS NOT NULL THEN
         IF NOT p_queued THEN
             UPDATE politeness_slots s
-            SET tail = greatest(s.tail, place + ms_interval(p_shared_delay_ms[array_position(p_shared, s.key)]))
+            SET tail = greatest(s.tail, place + ms_interval(v_strict_ms[array_position(p_shared, s.key)])),
+                strict_ms = v_strict_ms[array_position(p_shared, s.key)],
+                strict_until = strict_until(s, p_shared_delay_ms[array_position(p_shared, s.key)], t)
             WHERE s.key = ANY (p_shared);
         END IF;
         RETURN (false, ms_between(t, place), reason, 0)::slot_answer;
@@ -66,10 +81,24 @@ BEGIN
     UPDATE politeness_slots s
     SET free_at = t + ms_interval(CASE
             WHEN s.key = k_domain THEN p_hold_ms
-            ELSE p_span_ms + p_shared_delay_ms[array_position(p_shared, s.key)]
+            ELSE p_span_ms + v_strict_ms[array_position(p_shared, s.key)]
         END),
-        holder = p_holder, reason = 'in flight', updated_at = t
+        holder = p_holder, reason = 'in flight', updated_at = t,
+        strict_ms = v_strict_ms[array_position(p_shared, s.key)],
+        strict_until = strict_until(s, p_shared_delay_ms[array_position(p_shared, s.key)], t)
     WHERE s.key = ANY (keys);
     RETURN (true, 0, '', 0)::slot_answer;
+END
+$$;
+
+-- Until when the strictest delay of a shared slot counts, now that one has been
+-- asked for; null is of a domain.
+CREATE OR REPLACE FUNCTION strict_until(s politeness_slots, p_delay_ms bigint, p_now timestamptz) RETURNS timestamptz
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    IF s.strict_until > p_now AND s.strict_ms > p_delay_ms THEN
+        RETURN s.strict_until;
+    END IF;
+    RETURN p_now + greatest(interval '1 hour', ms_interval(2 * p_delay_ms));
 END
 $$;

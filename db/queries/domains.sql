@@ -45,7 +45,8 @@ WHERE rd.domain = @domain AND r.status = 'running' ORDER BY r.id LIMIT @max;
 
 -- name: DomainControl :exec
 SELECT domain_control(
-    @domain::text, @kind::text, sqlc.narg('value')::jsonb, @reason::text, @by::text, sqlc.narg('until')::timestamptz
+    @domain::text, @kind::text, sqlc.narg('value')::jsonb, @reason::text, @by::text, sqlc.narg('until')::timestamptz,
+    @decision::text
 );
 
 -- name: DomainLift :one
