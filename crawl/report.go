@@ -195,13 +195,25 @@ type PageReport struct {
 	// FreshUntil is until when its server said that it does not change.
 	FreshUntil time.Time `json:"fresh_until,omitzero"`
 	// Trap is why it is taken for a part of an endless space.
-	Trap      Trap          `json:"trap,omitzero"`
-	LinksOut  int64         `json:"links_out"`
-	LinksIn   int64         `json:"links_in"`
+	Trap     Trap  `json:"trap,omitzero"`
+	LinksOut int64 `json:"links_out"`
+	LinksIn  int64 `json:"links_in"`
+	// NoFollowIn is how many of the links to it say nofollow.
+	NoFollowIn int64 `json:"nofollow_in,omitempty"`
+	// Finders are runs that have read a page which links to it.
+	Finders   []Finder      `json:"-"`
 	FetchedAt time.Time     `json:"fetched_at,omitzero"`
 	FailedAt  time.Time     `json:"failed_at,omitzero"`
 	FoundAt   time.Time     `json:"found_at"`
 	Crawls    []CrawlReport `json:"crawls"`
+}
+
+// Finder is a run that has found a page by a link, and did not have to leave it alone
+// for a nofollow.
+type Finder struct {
+	Run RunFacts
+	// Depth is the least one of its pages that link to the page.
+	Depth int
 }
 
 // CrawlReport is one attempt, open or closed.

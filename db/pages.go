@@ -35,10 +35,12 @@ func (s *Store) Page(ctx context.Context, domain, url string) (crawl.PageReport,
 	if err3 = translate("redirect of "+url, err3); errors.Is(err3, crawl.ErrNotFound) {
 		err3 = nil
 	}
-	if err := errors.Join(err, err2, err3); err != nil {
+	finders, err4 := s.finders(ctx, p.ID, domain)
+	if err := errors.Join(err, err2, err3, err4); err != nil {
 		return rep, translate("page "+url, err)
 	}
-	rep.LinksOut, rep.LinksIn, rep.RedirectTo = links.Outgoing, links.Incoming, to
+	rep.LinksOut, rep.LinksIn, rep.NoFollowIn, rep.RedirectTo = links.Outgoing, links.Incoming, links.Nofollow, to
+	rep.Finders = finders
 	for _, c := range crawls {
 		rep.Crawls = append(rep.Crawls, crawl.CrawlReport{
 			ID: c.ID, Run: c.Run, Kind: crawl.Kind(c.Kind), Outcome: outcomeOf(c.Outcome), StatusCode: int16Of(c.StatusCode),
@@ -50,4 +52,33 @@ func (s *Store) Page(ctx context.Context, domain, url string) (crawl.PageReport,
 		})
 	}
 	return rep, nil
+}
+
+// linksRead bounds the links to a page that a report looks at.
+const linksRead = 1000
+
+func (s *Store) finders(ctx context.Context, page int64, domain string) ([]crawl.Finder, error) {
+	rows, err := s.q.PageFinders(ctx, dbsqlc.PageFindersParams{ID: page, Max: linksRead, Domain: domain})
+	if err != nil {
+		return nil, err
+	}
+	finders := make([]crawl.Finder, len(rows))
+	for i, r := range rows {
+		settings, err := s.settingsOf(r.Settings)
+		if err != nil {
+			return nil, fmt.Errorf("read the settings of run %s: %w", r.Name, err)
+		}
+		finders[i] = crawl.Finder{
+			Run: crawl.RunFacts{Name: r.Name, Settings: settings, Seed: r.Seeded}, Depth: int(r.Depth),
+		}
+	}
+	return finders, nil
+}
+
+// KnownPages counts the pages that are stored of a domain, up to crawl.FrontierBound,
+// and returns the URL of one of them. A domain that is known from links alone has
+// pages and nothing else.
+func (s *Store) KnownPages(ctx context.Context, domain string) (count int64, example string, err error) {
+	row, err := s.q.DomainPages(ctx, dbsqlc.DomainPagesParams{Domain: domain, Bound: crawl.FrontierBound})
+	return row.Pages, row.First, translate("pages of "+domain, err)
 }

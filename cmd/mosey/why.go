@@ -75,8 +75,7 @@ func explain(ctx context.Context, store *db.Store, name string, page *urls.URL) 
 	}
 	dom, err := store.Domain(ctx, name)
 	if errors.Is(err, crawl.ErrNotFound) {
-		w.Answer = "not known: it was never seeded, and no crawled page links to it"
-		return w, nil
+		return explainLinked(ctx, store, name, page)
 	}
 	if err != nil {
 		return w, err
@@ -140,7 +139,7 @@ func explainPage(
 	}
 	rep, err := store.Page(ctx, u.Domain(), u.String())
 	if errors.Is(err, crawl.ErrNotFound) {
-		w.Answer = "not known: it was never seeded, and no crawled page links to it"
+		w.Answer = notKnown
 		return nil
 	}
 	if err != nil {
@@ -165,7 +164,7 @@ func explainPage(
 
 // decidePage answers with the run that has the page open, else the last that had it.
 func decidePage(ctx context.Context, reader *ruling.Reader, w *why, facts crawl.Facts, rep crawl.PageReport) error {
-	w.Answer = "known from links, but no run wants it: it is out of their scope or depth, or the links say nofollow"
+	w.Answer = notWanted(rep)
 	for _, run := range facts.Runs {
 		if run.Crawl == nil {
 			continue
@@ -293,6 +292,9 @@ func explainHistory(w *why, p crawl.PageReport) {
 		w.addf("it redirects to %s", p.RedirectTo)
 	}
 	w.addf("links to it: %d", p.LinksIn)
+	if len(p.Crawls) == 0 {
+		explainFinders(w, p)
+	}
 }
 
 // explainState tells how a domain is, whatever is next.

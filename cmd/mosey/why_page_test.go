@@ -109,6 +109,13 @@ func TestWhyPage(t *testing.T) {
 			answer:   "waiting until ",
 			because:  []string{"run small-web crawls only "},
 		},
+		"HasADomainThatWasGivenUp": {
+			prepare: func(r *rows) {
+				require.NoError(r.t, r.allowed().store.GiveUpDomain(r.t.Context(), aDomain, "5 graylistings in a row"))
+			},
+			answer:  "not crawled: the domain is unreachable (5 graylistings in a row)",
+			because: []string{"domain a.example is unreachable (5 graylistings in a row)"},
+		},
 		"IsInFlight": {
 			prepare: func(r *rows) { r.allowed().begin() },
 			answer:  "waiting: it is being requested just now",
@@ -192,9 +199,34 @@ func TestWhyPageFoundByLinks(t *testing.T) {
 
 	t.Run("IsOutOfScope", func(t *testing.T) {
 		t.Parallel()
+		r := newRows(t, crawl.Settings{}).allowed().fetched(crawl.Attempt{
+			Links:  []crawl.Link{{URL: "https://b.example/more", Domain: "b.example", Origin: "https://b.example"}},
+			Follow: &crawl.Follow{Depth: 1, SeedsOnly: true},
+		})
+		const reason = "its domain is not a seed of run small-web, which crawls no others (--scope)"
+		r.requireWhy("https://b.example/more", "known from links, but no run wants it: "+reason)
+		r.requireWhy("b.example", "known from links alone, to 1 page of it, and no run wants it",
+			"of https://b.example/more: known from links, but no run wants it: "+reason, reason)
+	})
+
+	t.Run("IsTooDeep", func(t *testing.T) {
+		t.Parallel()
+		r := found(t, crawl.Settings{MaxDepth: new(0)}, crawl.Link{URL: aOrigin + "/more"}, nil)
+		r.requireWhy(aOrigin+"/more", "known from links, but no run wants it: it is more than 0 links from a seed of run small-web (--max-depth)",
+			"links to it: 1")
+	})
+
+	t.Run("IsNotToBeFollowed", func(t *testing.T) {
+		t.Parallel()
+		r := found(t, crawl.Settings{}, crawl.Link{URL: aOrigin + "/more", NoFollow: true}, &crawl.Follow{Depth: 1, SeedsOnly: true})
+		r.requireWhy(aOrigin+"/more", "known from links, but no run wants it: every link to it says nofollow",
+			"links to it: 1", "1 of 1 link to it say nofollow")
+	})
+
+	t.Run("IsLeftAloneForAnotherReason", func(t *testing.T) {
+		t.Parallel()
 		r := found(t, crawl.Settings{}, crawl.Link{URL: aOrigin + "/more"}, nil)
-		r.requireWhy(aOrigin+"/more",
-			"known from links, but no run wants it: it is out of their scope or depth, or the links say nofollow", "links to it: 1")
+		r.requireWhy(aOrigin+"/more", "known from links, but no run wants it: it was not followed when the link to it was read; seeding it has it crawled")
 	})
 
 	t.Run("IsATrapByItself", func(t *testing.T) {
@@ -235,6 +267,17 @@ func TestWhyPageFoundByLinks(t *testing.T) {
 		r.seed(again, aPage)
 		r.slot(0, "")
 		r.requireWhy(aPage, "pending: it will be requested in its turn", "run again: due since ", "run small-web: success 200 on ")
+	})
+
+	t.Run("SpeaksOfNoWindowWhereThereIsNone", func(t *testing.T) {
+		t.Parallel()
+		r := newRows(t, crawl.Settings{}).allowed()
+		for _, reason := range []crawl.Reason{crawl.ReasonDelay, crawl.ReasonRetryAfter, crawl.ReasonInFlight} {
+			r.slot(2*time.Hour, reason)
+			for _, about := range []string{aPage, aDomain} {
+				require.NotContains(t, r.Print("why", about), "window", reason)
+			}
+		}
 	})
 
 	t.Run("IsNotKnown", func(t *testing.T) {

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 
 	"github.com/mosey-web/mosey/crawl"
@@ -22,6 +23,19 @@ func FollowLinks(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage) (foll
 	return &crawl.Follow{
 		Depth: min(c.Depth+1, math.MaxInt16), SeedsOnly: *run.Settings.Scope != crawl.ScopeWeb,
 	}, true
+}
+
+// NotFollowed says why a page is not part of a run that has found a link to it: what
+// FollowLinks decides, in words. It is empty where the run would follow the link.
+func NotFollowed(f crawl.Finder) string {
+	follow, _ := FollowLinks(f.Run, crawl.CrawlFacts{Depth: f.Depth}, usage.Usage{})
+	switch {
+	case follow == nil:
+		return fmt.Sprintf("it is more than %d links from a seed of run %s (--max-depth)", *f.Run.Settings.MaxDepth, f.Run.Name)
+	case follow.SeedsOnly && !f.Run.Seed:
+		return fmt.Sprintf("its domain is not a seed of run %s, which crawls no others (--scope)", f.Run.Name)
+	}
+	return ""
 }
 
 // FollowRedirect says it for the target of a redirect. A seed that has moved to

@@ -10,6 +10,31 @@ import (
 	"time"
 )
 
+const domainPages = `-- name: DomainPages :one
+SELECT
+    count(*)::bigint AS pages,
+    coalesce(min(p.url), '')::text AS first
+FROM (SELECT x.url FROM pages AS x WHERE x.domain = $1 LIMIT $2) AS p
+`
+
+type DomainPagesParams struct {
+	Domain string
+	Bound  int32
+}
+
+type DomainPagesRow struct {
+	Pages int64
+	First string
+}
+
+// A domain of which pages are known from links alone.
+func (q *Queries) DomainPages(ctx context.Context, arg DomainPagesParams) (DomainPagesRow, error) {
+	row := q.db.QueryRow(ctx, domainPages, arg.Domain, arg.Bound)
+	var i DomainPagesRow
+	err := row.Scan(&i.Pages, &i.First)
+	return i, err
+}
+
 const pageCrawls = `-- name: PageCrawls :many
 SELECT
     c.id, r.name AS run, c.kind, c.previous_id, c.scheduled_for, c.locked_at, c.completed_at, c.outcome,
@@ -88,6 +113,57 @@ func (q *Queries) PageCrawls(ctx context.Context, arg PageCrawlsParams) ([]PageC
 	return items, nil
 }
 
+const pageFinders = `-- name: PageFinders :many
+SELECT
+    r.name, r.settings, min(c.depth)::integer AS depth, bool_or(coalesce(rd.seed, false)) AS seeded
+FROM (
+    SELECT l.from_page_id FROM page_links AS l WHERE l.to_page_id = $1 AND NOT l.nofollow LIMIT $2
+) AS f
+INNER JOIN page_crawls AS c ON f.from_page_id = c.page_id AND c.outcome = 'success'
+INNER JOIN crawl_runs AS r ON c.run_id = r.id
+LEFT JOIN run_domains AS rd ON r.id = rd.run_id AND rd.domain = $3
+GROUP BY r.id ORDER BY r.id DESC
+`
+
+type PageFindersParams struct {
+	ID     int64
+	Max    int32
+	Domain string
+}
+
+type PageFindersRow struct {
+	Name     string
+	Settings []byte
+	Depth    int32
+	Seeded   bool
+}
+
+// The runs that have read a page which links to this one, without nofollow.
+func (q *Queries) PageFinders(ctx context.Context, arg PageFindersParams) ([]PageFindersRow, error) {
+	rows, err := q.db.Query(ctx, pageFinders, arg.ID, arg.Max, arg.Domain)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []PageFindersRow
+	for rows.Next() {
+		var i PageFindersRow
+		if err := rows.Scan(
+			&i.Name,
+			&i.Settings,
+			&i.Depth,
+			&i.Seeded,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const pageGet = `-- name: PageGet :one
 SELECT id, url, domain, origin, kind, status, language, signals, noindex, nofollow, usage, patterns, etag, last_modified, fresh_until, content_hash, simhash, trap, trap_evidence, fetched_at, failed_at, created_at, updated_at, duplicate FROM pages WHERE domain = $1 AND url = $2
 `
@@ -132,18 +208,20 @@ func (q *Queries) PageGet(ctx context.Context, arg PageGetParams) (Page, error) 
 const pageLinkCounts = `-- name: PageLinkCounts :one
 SELECT
     (SELECT count(*) FROM page_links AS l WHERE l.from_page_id = $1)::bigint AS outgoing,
-    (SELECT count(*) FROM page_links AS l WHERE l.to_page_id = $1)::bigint AS incoming
+    (SELECT count(*) FROM page_links AS l WHERE l.to_page_id = $1)::bigint AS incoming,
+    (SELECT count(*) FROM page_links AS l WHERE l.to_page_id = $1 AND l.nofollow)::bigint AS nofollow
 `
 
 type PageLinkCountsRow struct {
 	Outgoing int64
 	Incoming int64
+	Nofollow int64
 }
 
 func (q *Queries) PageLinkCounts(ctx context.Context, id int64) (PageLinkCountsRow, error) {
 	row := q.db.QueryRow(ctx, pageLinkCounts, id)
 	var i PageLinkCountsRow
-	err := row.Scan(&i.Outgoing, &i.Incoming)
+	err := row.Scan(&i.Outgoing, &i.Incoming, &i.Nofollow)
 	return i, err
 }
 

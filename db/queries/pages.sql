@@ -12,7 +12,27 @@ WHERE c.page_id = @page_id ORDER BY c.created_at DESC, c.id DESC LIMIT @max;
 -- name: PageLinkCounts :one
 SELECT
     (SELECT count(*) FROM page_links AS l WHERE l.from_page_id = @id)::bigint AS outgoing,
-    (SELECT count(*) FROM page_links AS l WHERE l.to_page_id = @id)::bigint AS incoming;
+    (SELECT count(*) FROM page_links AS l WHERE l.to_page_id = @id)::bigint AS incoming,
+    (SELECT count(*) FROM page_links AS l WHERE l.to_page_id = @id AND l.nofollow)::bigint AS nofollow;
+
+-- The runs that have read a page which links to this one, without nofollow.
+-- name: PageFinders :many
+SELECT
+    r.name, r.settings, min(c.depth)::integer AS depth, bool_or(coalesce(rd.seed, false)) AS seeded
+FROM (
+    SELECT l.from_page_id FROM page_links AS l WHERE l.to_page_id = @id AND NOT l.nofollow LIMIT @max
+) AS f
+INNER JOIN page_crawls AS c ON f.from_page_id = c.page_id AND c.outcome = 'success'
+INNER JOIN crawl_runs AS r ON c.run_id = r.id
+LEFT JOIN run_domains AS rd ON r.id = rd.run_id AND rd.domain = @domain
+GROUP BY r.id ORDER BY r.id DESC;
+
+-- A domain of which pages are known from links alone.
+-- name: DomainPages :one
+SELECT
+    count(*)::bigint AS pages,
+    coalesce(min(p.url), '')::text AS first
+FROM (SELECT x.url FROM pages AS x WHERE x.domain = @domain LIMIT @bound) AS p;
 
 -- name: PageRedirect :one
 SELECT p.url FROM page_links AS l INNER JOIN pages AS p ON l.to_page_id = p.id

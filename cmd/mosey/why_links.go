@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/urls"
+	"github.com/mosey-web/mosey/db"
+)
+
+const notKnown = "not known: it was never seeded, and no crawled page links to it"
+
+// explainLinked explains a domain that no run has, or a page of one: its pages may be
+// known from links.
+func explainLinked(ctx context.Context, store *db.Store, name string, page *urls.URL) (why, error) {
+	w := why{About: name, Answer: notKnown}
+	url, known, many := "", int64(0), ""
+	if page != nil {
+		w.About, url = page.String(), page.String()
+	} else {
+		var err error
+		if known, url, err = store.KnownPages(ctx, name); err != nil {
+			return w, err
+		}
+		if many = count(known, "page"); known >= crawl.FrontierBound {
+			many = fmt.Sprintf("at least %d pages", known)
+		}
+	}
+	rep, err := store.Page(ctx, name, url)
+	if errors.Is(err, crawl.ErrNotFound) {
+		return w, nil
+	}
+	if err != nil {
+		return w, err
+	}
+	w.Answer = notWanted(rep)
+	if page == nil {
+		w.Answer = "known from links alone, to " + many + " of it, and no run wants it"
+		w.addf("of %s: %s", url, notWanted(rep))
+	}
+	explainFinders(&w, rep)
+	return w, nil
+}
+
+// notWanted answers for a page that is known from links and part of no run.
+func notWanted(p crawl.PageReport) string {
+	const answer = "known from links, but no run wants it: "
+	if p.LinksIn > 0 && p.NoFollowIn == p.LinksIn {
+		return answer + "every link to it says nofollow"
+	}
+	for _, f := range p.Finders {
+		if reason := decide.NotFollowed(f); reason != "" {
+			return answer + reason
+		}
+	}
+	return answer + "it was not followed when the link to it was read; seeding it has it crawled"
+}
+
+// explainFinders tells for each run that has found a page why it leaves it alone.
+func explainFinders(w *why, p crawl.PageReport) {
+	if p.NoFollowIn > 0 {
+		w.addf("%d of %s to it say nofollow", p.NoFollowIn, count(p.LinksIn, "link"))
+	}
+	for _, f := range p.Finders {
+		if reason := decide.NotFollowed(f); reason != "" {
+			w.addf("%s", reason)
+		}
+	}
+}
