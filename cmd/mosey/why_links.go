@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
@@ -17,17 +16,12 @@ const notKnown = "not known: it was never seeded, and no crawled page links to i
 // known from links.
 func explainLinked(ctx context.Context, store *db.Store, name string, page *urls.URL) (why, error) {
 	w := why{About: name, Answer: notKnown}
-	url, known, many := "", int64(0), ""
+	known, url, err := store.KnownPages(ctx, name)
+	if err != nil {
+		return w, err
+	}
 	if page != nil {
 		w.About, url = page.String(), page.String()
-	} else {
-		var err error
-		if known, url, err = store.KnownPages(ctx, name); err != nil {
-			return w, err
-		}
-		if many = count(known, "page"); known >= crawl.FrontierBound {
-			many = fmt.Sprintf("at least %d pages", known)
-		}
 	}
 	rep, err := store.Page(ctx, name, url)
 	if errors.Is(err, crawl.ErrNotFound) {
@@ -38,6 +32,10 @@ func explainLinked(ctx context.Context, store *db.Store, name string, page *urls
 	}
 	w.Answer = notWanted(rep)
 	if page == nil {
+		many := count(known, "page")
+		if known >= crawl.FrontierBound {
+			many = "at least " + many
+		}
 		w.Answer = "known from links alone, to " + many + " of it, and no run wants it"
 		w.addf("of %s: %s", url, notWanted(rep))
 	}

@@ -111,9 +111,9 @@ func TestWhyPage(t *testing.T) {
 		},
 		"HasADomainThatWasGivenUp": {
 			prepare: func(r *rows) {
-				require.NoError(r.t, r.allowed().store.GiveUpDomain(r.t.Context(), aDomain, "5 graylistings in a row"))
+				r.allowed().exec("UPDATE domains SET status = 'unreachable', status_reason = '5 graylistings in a row', next_crawl_after = $1", tomorrow)
 			},
-			answer:  "not crawled: the domain is unreachable (5 graylistings in a row)",
+			answer:  "not crawled until " + stamp(tomorrow) + ", in ",
 			because: []string{"domain a.example is unreachable (5 graylistings in a row)"},
 		},
 		"IsInFlight": {

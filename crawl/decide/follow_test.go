@@ -23,7 +23,8 @@ func TestNotFollowed(t *testing.T) {
 			crawl.Settings{MaxDepth: new(2)}, crawl.Finder{Depth: 1, Run: crawl.RunFacts{Seed: true}}, "",
 		},
 		"TooDeep": {
-			crawl.Settings{MaxDepth: new(2)}, crawl.Finder{Depth: 2, Run: crawl.RunFacts{Seed: true}},
+			crawl.Settings{MaxDepth: new(2)},
+			crawl.Finder{Depth: 2, Run: crawl.RunFacts{Seed: true}},
 			"it is more than 2 links from a seed of run small-web (--max-depth)",
 		},
 	} {
