@@ -180,3 +180,25 @@ func TestRobotsLife(t *testing.T) {
 		require.Equal(t, time.Second, time.Duration(*delay))
 	})
 }
+
+// What a robots.txt said is kept as it was sent, for an audit, and named by each later
+// fetch that has it hold.
+func TestRobotsBodyIsKept(t *testing.T) {
+	t.Parallel()
+	const sent = "\xef\xbb\xbfUser-agent: *\r\nDisallow:\xa0/a\x00\r\n# for all \xff"
+	trouble := status(503)
+	b := setup(t, options{sites: robotsFile(turns{answers: []func(*web.Visit){
+		says(sent, "ETag", `"1"`), status(304), trouble,
+	}})})
+	b.seed(t, "/a")
+	for _, verdict := range []string{"read", "confirmed", "a copy"} {
+		b.exec(t, "UPDATE robots SET expires_at = clock_timestamp()")
+		_, err := b.followRobots(t)
+		require.NoError(t, err, verdict)
+		text, err := b.store.RobotsText(t.Context(), originOf(t, b.page("/")), b.robots(t).Version)
+		require.NoError(t, err, verdict)
+		require.Equal(t, []byte(sent), text.Body, verdict)
+	}
+	require.Equal(t, 3, b.count(t, "SELECT count(*) FROM robots_history"))
+	require.Equal(t, 1, b.count(t, "SELECT count(*) FROM robots_bodies"))
+}

@@ -115,7 +115,7 @@ func (f *originFetch) readRules(x *request.Exchange) {
 	v := freshness.NewVisit(resp.Header, resp.EndedAt, crawl.ContentHash{})
 	r := crawl.Robots{
 		Verdict: crawl.RobotsRules, StatusCode: resp.Status, Fresh: crawl.Millis(robotsFreshness(resp)),
-		Sitemaps: sitemaps(file.Sitemaps()), ETag: v.ETag, LastModified: v.LastModified,
+		Sitemaps: sitemaps(file.Sitemaps()), ETag: v.ETag, LastModified: v.LastModified, Body: resp.Body,
 	}
 	delay, ok := malformedDelay, true
 	switch malformed, why := file.Malformed(); {

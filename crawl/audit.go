@@ -58,6 +58,8 @@ type AuditedPage struct {
 	Origin    string
 	StartedAt time.Time
 	Version   int64
+	// Agent is the product token that the robots.txt was read for.
+	Agent string
 	// Verdict is empty where no robots.txt is known for the request.
 	Verdict              RobotsVerdict
 	FetchedAt, ExpiresAt time.Time

@@ -33,6 +33,10 @@ type Robots struct {
 	// for, as a robots.txt.
 	Agent string `json:"agent,omitempty"`
 	Rules string `json:"rules,omitempty"`
+	// Body is the file that the verdict was read from, as it was sent, for an audit;
+	// empty where it is the one that BodyHash, from what is stored, names already.
+	Body     []byte `json:"body,omitempty"`
+	BodyHash []byte `json:"body_hash,omitempty"`
 	// CrawlDelay is nil where none is given.
 	CrawlDelay *Millis  `json:"crawl_delay_ms,omitempty"`
 	Sitemaps   []string `json:"sitemaps,omitempty"`
@@ -61,4 +65,12 @@ type Robots struct {
 	// FetchedAt and ExpiresAt are on the database's clock.
 	FetchedAt time.Time `json:"-"`
 	ExpiresAt time.Time `json:"-"`
+}
+
+// RobotsText is what one fetch of a robots.txt has left to be read again.
+type RobotsText struct {
+	// Body is the file as it was sent; nil where it is not stored.
+	Body []byte
+	// Rules is the group of it that was gone by, as in [Robots].
+	Rules string
 }

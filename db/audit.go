@@ -73,7 +73,7 @@ func (s *Store) AuditPages(ctx context.Context, runID *int64, fn func(crawl.Audi
 		for _, r := range rows {
 			after = r.ID
 			err := fn(crawl.AuditedPage{
-				RequestID: r.ID, URL: r.Url, Origin: r.Origin, StartedAt: r.StartedAt, Version: r.Version,
+				RequestID: r.ID, URL: r.Url, Origin: r.Origin, StartedAt: r.StartedAt, Version: r.Version, Agent: r.Agent,
 				Verdict: crawl.RobotsVerdict(r.Verdict), FetchedAt: r.FetchedAt, ExpiresAt: r.ExpiresAt,
 			})
 			if err != nil {
@@ -86,9 +86,9 @@ func (s *Store) AuditPages(ctx context.Context, runID *int64, fn func(crawl.Audi
 	}
 }
 
-// RobotsRules returns the rules of one fetch of an origin's robots.txt, or
+// RobotsText returns what one fetch of an origin's robots.txt has left, or
 // crawl.ErrNotFound.
-func (s *Store) RobotsRules(ctx context.Context, origin string, version int64) (string, error) {
-	rules, err := s.q.RobotsRules(ctx, dbsqlc.RobotsRulesParams{Origin: origin, Version: version})
-	return rules, translate("rules of "+origin, err)
+func (s *Store) RobotsText(ctx context.Context, origin string, version int64) (crawl.RobotsText, error) {
+	row, err := s.q.RobotsText(ctx, dbsqlc.RobotsTextParams{Origin: origin, Version: version})
+	return crawl.RobotsText{Body: row.Body, Rules: row.Rules}, translate("robots.txt of "+origin, err)
 }

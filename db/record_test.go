@@ -33,10 +33,10 @@ func TestRobotsTextsAreStoredOnce(t *testing.T) {
 
 	save(t, "https://a.example", "")
 	require.EqualValues(t, 2, one[int64](t, b, "SELECT count(*) FROM robots_texts"))
-	got, err := b.RobotsRules(t.Context(), "https://a.example", first.Version)
+	got, err := b.RobotsText(t.Context(), "https://a.example", first.Version)
 	require.NoError(t, err)
-	require.Equal(t, rules, got, "what a version said can be read for ever")
-	_, err = b.RobotsRules(t.Context(), "https://a.example", 1)
+	require.Equal(t, crawl.RobotsText{Rules: rules}, got, "what a version said can be read for ever")
+	_, err = b.RobotsText(t.Context(), "https://a.example", 1)
 	require.ErrorIs(t, err, crawl.ErrNotFound)
 }
 

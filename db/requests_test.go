@@ -145,6 +145,7 @@ func TestRequestsAreLogged(t *testing.T) {
 			"DELETE FROM page_crawls", "TRUNCATE page_crawls",
 			"DELETE FROM robots_history", "UPDATE robots_history SET agent = ''", "TRUNCATE robots_history",
 			"DELETE FROM robots_texts", "UPDATE robots_texts SET rules = ''", "TRUNCATE robots_texts CASCADE",
+			"DELETE FROM robots_bodies", "UPDATE robots_bodies SET body = ''", "TRUNCATE robots_bodies CASCADE",
 		} {
 			_, err := b.Pool().Exec(t.Context(), sql)
 			require.ErrorContains(t, err, "append-only", sql)

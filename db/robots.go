@@ -16,6 +16,7 @@ func (s *Store) Robots(ctx context.Context, origin string) (crawl.Robots, error)
 	}
 	r := crawl.Robots{
 		Origin: row.Origin, Domain: row.Domain, Verdict: crawl.RobotsVerdict(row.Verdict), Agent: row.Agent, Rules: row.Rules,
+		BodyHash: row.BodyHash,
 		Sitemaps: row.Sitemaps, Reason: row.Reason, StatusCode: int16Of(row.StatusCode),
 		ETag: textOf(row.Etag), LastModified: timeOf(row.LastModified), Failed: row.FailingMs > 0,
 		Failing: fromMS(row.FailingMs), Age: fromMS(row.AgeMs), Fresh: crawl.MillisOf(row.FreshMs),

@@ -110,6 +110,7 @@ func TestWorkersRights(t *testing.T) {
 			"DELETE FROM crawl_runs",
 			"DELETE FROM robots_history", "TRUNCATE robots_history", "UPDATE robots_history SET agent = 'x'",
 			"DELETE FROM robots_texts", "UPDATE robots_texts SET rules = 'x'",
+			"DELETE FROM robots_bodies", "UPDATE robots_bodies SET body = 'x'",
 			"DELETE FROM domain_controls", "TRUNCATE domain_controls",
 			"UPDATE schema_compatibility SET oldest = 0",
 			"INSERT INTO goose_db_version (version_id, is_applied) VALUES (9, true)",

@@ -132,7 +132,7 @@ const auditPages = `-- name: AuditPages :many
 SELECT
     c.id, (c.completed_at - ms_interval(c.duration_ms::bigint))::timestamptz AS started_at, c.url, p.origin,
     coalesce(c.robots_version, 0)::bigint AS version,
-    coalesce(h.verdict::text, '')::text AS verdict,
+    coalesce(h.agent, '')::text AS agent, coalesce(h.verdict::text, '')::text AS verdict,
     coalesce(h.fetched_at, 'epoch')::timestamptz AS fetched_at,
     coalesce(h.expires_at, 'epoch')::timestamptz AS expires_at
 FROM page_crawls AS c
@@ -155,6 +155,7 @@ type AuditPagesRow struct {
 	Url       string
 	Origin    string
 	Version   int64
+	Agent     string
 	Verdict   string
 	FetchedAt time.Time
 	ExpiresAt time.Time
@@ -176,6 +177,7 @@ func (q *Queries) AuditPages(ctx context.Context, arg AuditPagesParams) ([]Audit
 			&i.Url,
 			&i.Origin,
 			&i.Version,
+			&i.Agent,
 			&i.Verdict,
 			&i.FetchedAt,
 			&i.ExpiresAt,
@@ -303,19 +305,27 @@ func (q *Queries) AuditSharedViolations(ctx context.Context, arg AuditSharedViol
 	return items, nil
 }
 
-const robotsRules = `-- name: RobotsRules :one
-SELECT t.rules FROM robots_history AS h INNER JOIN robots_texts AS t ON h.rules_hash = t.hash
+const robotsText = `-- name: RobotsText :one
+SELECT b.body, t.rules
+FROM robots_history AS h
+INNER JOIN robots_texts AS t ON h.rules_hash = t.hash
+LEFT JOIN robots_bodies AS b ON h.body_hash = b.hash
 WHERE h.origin = $1 AND h.version = $2
 `
 
-type RobotsRulesParams struct {
+type RobotsTextParams struct {
 	Origin  string
 	Version int64
 }
 
-func (q *Queries) RobotsRules(ctx context.Context, arg RobotsRulesParams) (string, error) {
-	row := q.db.QueryRow(ctx, robotsRules, arg.Origin, arg.Version)
-	var rules string
-	err := row.Scan(&rules)
-	return rules, err
+type RobotsTextRow struct {
+	Body  []byte
+	Rules string
+}
+
+func (q *Queries) RobotsText(ctx context.Context, arg RobotsTextParams) (RobotsTextRow, error) {
+	row := q.db.QueryRow(ctx, robotsText, arg.Origin, arg.Version)
+	var i RobotsTextRow
+	err := row.Scan(&i.Body, &i.Rules)
+	return i, err
 }

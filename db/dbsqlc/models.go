@@ -413,6 +413,12 @@ type Robot struct {
 	Version      int64
 	FetchedAt    time.Time
 	ExpiresAt    time.Time
+	BodyHash     []byte
+}
+
+type RobotsBody struct {
+	Hash []byte
+	Body []byte
 }
 
 type RobotsHistory struct {
@@ -423,6 +429,7 @@ type RobotsHistory struct {
 	RulesHash []byte
 	FetchedAt time.Time
 	ExpiresAt time.Time
+	BodyHash  []byte
 }
 
 type RobotsText struct {

@@ -12,7 +12,7 @@ import (
 
 const robotsGet = `-- name: RobotsGet :one
 SELECT
-    r.origin, r.domain, r.verdict, r.agent, t.rules, r.crawl_delay_ms, r.sitemaps, r.reason, r.status_code, r.failures,
+    r.origin, r.domain, r.verdict, r.agent, t.rules, r.body_hash, r.crawl_delay_ms, r.sitemaps, r.reason, r.status_code, r.failures,
     r.fetched_at, r.expires_at, r.etag, r.last_modified, r.read_at, r.version,
     coalesce(r.tdm::text, '')::text AS tdm,
     coalesce(ms_between(r.read_at, clock_timestamp()), -1)::bigint AS age_ms,
@@ -27,6 +27,7 @@ type RobotsGetRow struct {
 	Verdict      RobotsVerdict
 	Agent        string
 	Rules        string
+	BodyHash     []byte
 	CrawlDelayMs *int64
 	Sitemaps     []string
 	Reason       string
@@ -53,6 +54,7 @@ func (q *Queries) RobotsGet(ctx context.Context, origin string) (RobotsGetRow, e
 		&i.Verdict,
 		&i.Agent,
 		&i.Rules,
+		&i.BodyHash,
 		&i.CrawlDelayMs,
 		&i.Sitemaps,
 		&i.Reason,

@@ -39,6 +39,8 @@ CREATE OR REPLACE TRIGGER robots_history_append_only BEFORE UPDATE OR DELETE OR 
 FOR EACH STATEMENT EXECUTE FUNCTION history_append_only();
 CREATE OR REPLACE TRIGGER robots_texts_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON robots_texts
 FOR EACH STATEMENT EXECUTE FUNCTION history_append_only();
+CREATE OR REPLACE TRIGGER robots_bodies_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON robots_bodies
+FOR EACH STATEMENT EXECUTE FUNCTION history_append_only();
 
 -- A person's decisions are kept: taking one back is a change of its row.
 CREATE OR REPLACE FUNCTION domain_controls_kept() RETURNS trigger LANGUAGE plpgsql AS $$

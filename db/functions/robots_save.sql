@@ -7,16 +7,21 @@ DECLARE
     v_failed CONSTANT boolean := coalesce((p ->> 'failed')::boolean, false);
     v_rules CONSTANT text := coalesce(p ->> 'rules', '');
     v_hash CONSTANT bytea := sha256(convert_to(coalesce(p ->> 'rules', ''), 'UTF8'));
+    v_body CONSTANT bytea := decode(p ->> 'body', 'base64');
+    v_body_hash CONSTANT bytea := coalesce(sha256(v_body), decode(p ->> 'body_hash', 'base64'));
     v_version CONSTANT bigint := (extract(EPOCH FROM t) * 1e6)::bigint;
     old robots;
     new robots;
 BEGIN
     INSERT INTO robots_texts (hash, rules) VALUES (v_hash, v_rules) ON CONFLICT DO NOTHING;
+    IF v_body IS NOT NULL THEN
+        INSERT INTO robots_bodies (hash, body) VALUES (v_body_hash, v_body) ON CONFLICT DO NOTHING;
+    END IF;
     SELECT * INTO old FROM robots r WHERE r.origin = p ->> 'origin' FOR UPDATE;
     INSERT INTO robots AS r
-        (origin, domain, verdict, agent, rules_hash, crawl_delay_ms, sitemaps, reason, status_code, etag, last_modified,
+        (origin, domain, verdict, agent, rules_hash, body_hash, crawl_delay_ms, sitemaps, reason, status_code, etag, last_modified,
         tdm, failures, failing_since, read_at, version, fetched_at, expires_at)
-    VALUES (p ->> 'origin', p ->> 'domain', (p ->> 'verdict')::robots_verdict, coalesce(p ->> 'agent', ''), v_hash,
+    VALUES (p ->> 'origin', p ->> 'domain', (p ->> 'verdict')::robots_verdict, coalesce(p ->> 'agent', ''), v_hash, v_body_hash,
         (p ->> 'crawl_delay_ms')::bigint,
         ARRAY(SELECT jsonb_array_elements_text(coalesce(p -> 'sitemaps', '[]'))),
         coalesce(p ->> 'reason', ''), (p ->> 'status_code')::smallint, p ->> 'etag',
@@ -25,6 +30,7 @@ BEGIN
         v_version, t, t + ms_interval((p ->> 'fresh_ms')::bigint))
     ON CONFLICT (origin) DO UPDATE SET
         verdict = excluded.verdict, agent = excluded.agent, rules_hash = excluded.rules_hash,
+        body_hash = excluded.body_hash,
         crawl_delay_ms = excluded.crawl_delay_ms,
         sitemaps = excluded.sitemaps, reason = excluded.reason, status_code = excluded.status_code,
         etag = excluded.etag, last_modified = excluded.last_modified, tdm = excluded.tdm,
@@ -34,8 +40,9 @@ BEGIN
         version = greatest(excluded.version, r.version + 1),
         fetched_at = excluded.fetched_at, expires_at = excluded.expires_at
     RETURNING * INTO new;
-    INSERT INTO robots_history (origin, version, verdict, agent, rules_hash, fetched_at, expires_at)
-    VALUES (new.origin, new.version, new.verdict, new.agent, new.rules_hash, new.fetched_at, new.expires_at);
+    INSERT INTO robots_history (origin, version, verdict, agent, rules_hash, body_hash, fetched_at, expires_at)
+    VALUES (new.origin, new.version, new.verdict, new.agent, new.rules_hash, new.body_hash, new.fetched_at,
+        new.expires_at);
     IF NOT v_failed AND old.origin IS NOT NULL AND (old.verdict, old.rules_hash) <> (new.verdict, new.rules_hash) THEN
         PERFORM disallowed_return(new.domain, new.origin);
     END IF;

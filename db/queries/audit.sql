@@ -94,7 +94,7 @@ ORDER BY next_at LIMIT @max;
 SELECT
     c.id, (c.completed_at - ms_interval(c.duration_ms::bigint))::timestamptz AS started_at, c.url, p.origin,
     coalesce(c.robots_version, 0)::bigint AS version,
-    coalesce(h.verdict::text, '')::text AS verdict,
+    coalesce(h.agent, '')::text AS agent, coalesce(h.verdict::text, '')::text AS verdict,
     coalesce(h.fetched_at, 'epoch')::timestamptz AS fetched_at,
     coalesce(h.expires_at, 'epoch')::timestamptz AS expires_at
 FROM page_crawls AS c
@@ -104,6 +104,9 @@ WHERE c.delay_ms IS NOT NULL AND NOT c.lost AND NOT c.prerequisite AND c.id > @a
     AND (sqlc.narg('run_id')::bigint IS NULL OR c.run_id = sqlc.narg('run_id')::bigint)
 ORDER BY c.id LIMIT @max;
 
--- name: RobotsRules :one
-SELECT t.rules FROM robots_history AS h INNER JOIN robots_texts AS t ON h.rules_hash = t.hash
+-- name: RobotsText :one
+SELECT b.body, t.rules
+FROM robots_history AS h
+INNER JOIN robots_texts AS t ON h.rules_hash = t.hash
+LEFT JOIN robots_bodies AS b ON h.body_hash = b.hash
 WHERE h.origin = @origin AND h.version = @version;

@@ -1,5 +1,5 @@
 // Package audit computes from stored rows alone how hosts were treated: what an
-// operator can show a site owner.
+// operator can show a site owner. Robots.txt files it reads for itself.
 package audit
 
 import (
@@ -9,14 +9,13 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/urls"
-	"github.com/mosey-web/mosey/internal/robots"
 )
 
 // Store is the rows that an audit reads.
 type Store interface {
 	AuditGaps(ctx context.Context, runID *int64) (crawl.Audit, error)
 	AuditPages(ctx context.Context, runID *int64, fn func(crawl.AuditedPage) error) error
-	RobotsRules(ctx context.Context, origin string, version int64) (string, error)
+	RobotsText(ctx context.Context, origin string, version int64) (crawl.RobotsText, error)
 }
 
 const (
@@ -25,8 +24,8 @@ const (
 	expiryGrace = time.Minute
 	// violationsShown bounds the robots violations that are listed.
 	violationsShown = 20
-	// rulesKept bounds the rules in memory.
-	rulesKept = 1000
+	// readingsKept bounds the readings in memory.
+	readingsKept = 1000
 )
 
 // Run audits everything stored, or one run where runID is not nil.
@@ -35,7 +34,7 @@ func Run(ctx context.Context, store Store, runID *int64) (crawl.Audit, error) {
 	if err != nil {
 		return a, err
 	}
-	j := judge{store: store, rules: map[version]*robots.Rules{}}
+	j := judge{store: store, readings: map[version]reading{}}
 	err = store.AuditPages(ctx, runID, func(p crawl.AuditedPage) error {
 		a.RobotsChecked++
 		what, err := j.fault(ctx, p)
@@ -57,8 +56,8 @@ type version struct {
 }
 
 type judge struct {
-	store Store
-	rules map[version]*robots.Rules
+	store    Store
+	readings map[version]reading
 }
 
 // fault says what was wrong with a request by the robots.txt that was known when
@@ -76,7 +75,7 @@ func (j *judge) fault(ctx context.Context, p crawl.AuditedPage) (string, error) 
 	case p.Verdict != crawl.RobotsRules:
 		return fmt.Sprintf("requested though its robots.txt was %s", p.Verdict), nil
 	}
-	rules, err := j.rulesOf(ctx, version{p.Origin, p.Version})
+	r, err := j.readingOf(ctx, p)
 	if err != nil {
 		return "", err
 	}
@@ -84,24 +83,27 @@ func (j *judge) fault(ctx context.Context, p crawl.AuditedPage) (string, error) 
 	if err != nil {
 		return "", fmt.Errorf("stored URL: %w", err)
 	}
-	if d := rules.Decide(u.RequestTarget()); !d.Allowed {
-		return fmt.Sprintf("disallowed by robots.txt line %d: %s", d.Line, d.Rule), nil
-	}
-	return "", nil
+	return r.forbids(u.RequestTarget()), nil
 }
 
-func (j *judge) rulesOf(ctx context.Context, v version) (*robots.Rules, error) {
-	if r, ok := j.rules[v]; ok {
+// readingOf reads the robots.txt that a request was decided by, as it was sent. Of one
+// from before that was kept there is only the group that was gone by.
+func (j *judge) readingOf(ctx context.Context, p crawl.AuditedPage) (reading, error) {
+	v := version{p.Origin, p.Version}
+	if r, ok := j.readings[v]; ok {
 		return r, nil
 	}
-	text, err := j.store.RobotsRules(ctx, v.origin, v.number)
+	text, err := j.store.RobotsText(ctx, v.origin, v.number)
 	if err != nil {
-		return nil, err
+		return reading{}, err
 	}
-	if len(j.rules) >= rulesKept {
-		clear(j.rules)
+	if len(j.readings) >= readingsKept {
+		clear(j.readings)
 	}
-	r := robots.Restore(text)
-	j.rules[v] = r
+	r := read([]byte(text.Rules), "*")
+	if text.Body != nil {
+		r = read(text.Body, p.Agent)
+	}
+	j.readings[v] = r
 	return r, nil
 }

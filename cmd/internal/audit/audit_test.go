@@ -209,3 +209,48 @@ func TestRobots(t *testing.T) {
 		})
 	}
 }
+
+// What was requested is judged by the file that was sent, not by what the crawler had
+// made of it: here by a matcher that is broken.
+func TestFaultOfTheMatcherShows(t *testing.T) {
+	t.Parallel()
+	const origin = "https://a.example"
+	for name, c := range map[string]struct {
+		sent, made string
+		forbidden  string
+		want       string
+	}{
+		"CutEscape":     {"User-agent: *\nDisallow: /a%2\n", "User-agent: *\nDisallow: /a%252\n", "/a%2Fb", "line 2: Disallow: /a%2"},
+		"BarePercent":   {"User-agent: *\nDisallow: /*%\n", "User-agent: *\nDisallow: /*%25\n", "/a%C3%A9", "line 2: Disallow: /*%"},
+		"Group":         {"User-agent: x\nAllow: /\n\nUser-agent: Mosey/1\nDisallow: /a\n", "User-agent: *\nAllow: /\n", "/a", "line 5: Disallow: /a"},
+		"Precedence":    {"User-agent: *\nAllow: /a\nDisallow: /a/b\n", "User-agent: *\nAllow: /a\n", "/a/b", "line 3: Disallow: /a/b"},
+		"NothingOfIt":   {"User-agent: *\nDisallow: /a\n", "", "/a", "line 2: Disallow: /a"},
+		"NoUTF8AndNULs": {"User-agent: *\nDisallow: /\xff\x00a\nDisallow:\xa0/b\xa0\n", "", "/b", "line 3: Disallow: /b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHistory(t)
+			// it is stored, confirmed by a 304, and read again as it was
+			save := func(r crawl.Robots) crawl.Robots {
+				r.Origin, r.Domain, r.Agent, r.Verdict = origin, "a.example", "mosey", crawl.RobotsRules
+				r.Fresh = crawl.Millis(24 * time.Hour)
+				_, err := h.store.SaveRobots(t.Context(), r)
+				require.NoError(t, err)
+				stored, err := h.store.Robots(t.Context(), origin)
+				require.NoError(t, err)
+				return stored
+			}
+			first := save(crawl.Robots{Body: []byte(c.sent), Rules: c.made})
+			second := save(first)
+			require.NotEqual(t, first.Version, second.Version)
+			h.began = second.FetchedAt.Add(time.Second)
+			h.page(request{url: origin + "/open", ip: "192.0.2.1", version: first.Version})
+			h.page(request{url: origin + c.forbidden, ip: "192.0.2.1", at: 20 * time.Second, version: second.Version})
+			got := h.audit()
+			require.EqualValues(t, 2, got.RobotsChecked)
+			require.EqualValues(t, 1, got.RobotsViolations)
+			require.Equal(t, "disallowed by robots.txt "+c.want, got.Violations[0].What)
+			require.Equal(t, origin+c.forbidden, got.Violations[0].Key)
+		})
+	}
+}

@@ -1,0 +1,288 @@
+package audit
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+)
+
+// reading is a robots.txt as an audit reads it: by RFC 9309 and the choices that
+// docs/politeness.md names, from the file as it was sent. It shares no code with
+// package robots, which has decided what was requested, so that a fault of that one
+// shows. It is plain and slow, and in doubt it forbids.
+type reading struct {
+	rules []rule
+}
+
+// rule is one way to read one line.
+type rule struct {
+	allow   bool
+	pattern string
+	// encoded says that the pattern is compared with a path in one percent-encoded
+	// form, else with the path as it was requested.
+	encoded bool
+	line    int
+	text    string
+}
+
+const (
+	// readMost is how much of a file counts (RFC 9309 §2.5), and lineMost of a line.
+	readMost = 500 << 10
+	lineMost = 16 << 10
+)
+
+// read reads a file for the crawler with a product token.
+func read(body []byte, token string) reading {
+	var ours, all []rule
+	var agents []string // that the next rule is for
+	named, inAgents := false, false
+	for i, line := range split(body) {
+		field, value := field(line)
+		switch field {
+		case "user-agent":
+			if !inAgents {
+				agents = nil
+			}
+			agent := productToken(value)
+			agents, inAgents = append(agents, agent), true
+			named = named || agent != "" && strings.EqualFold(agent, token)
+		case "allow", "disallow":
+			inAgents = false
+			rules := rulesOf(field == "allow", value, i+1)
+			if slices.ContainsFunc(agents, func(a string) bool { return a != "" && strings.EqualFold(a, token) }) {
+				ours = append(ours, rules...)
+			}
+			if slices.Contains(agents, "*") {
+				all = append(all, rules...)
+			}
+		}
+	}
+	if named {
+		return reading{ours}
+	}
+	return reading{all}
+}
+
+// forbids says which line forbids a path with its query; empty is none. The longest
+// rule that matches decides, Allow before Disallow.
+func (r reading) forbids(target string) string {
+	if target == "/robots.txt" {
+		return ""
+	}
+	encoded := encode(target, "%25", false)
+	var best *rule
+	for i := range r.rules {
+		one := &r.rules[i]
+		path := target
+		if one.encoded {
+			path = encoded
+		}
+		if best != nil && (len(one.pattern) < len(best.pattern) || len(one.pattern) == len(best.pattern) && !one.allow) {
+			continue
+		}
+		if matches(one.pattern, path) {
+			best = one
+		}
+	}
+	if best == nil || best.allow {
+		return ""
+	}
+	return fmt.Sprintf("disallowed by robots.txt line %d: Disallow: %s", best.line, best.text)
+}
+
+// split takes a file apart into lines, without what exceeds the limits: a line that
+// crosses the file's is dropped whole.
+func split(body []byte) []string {
+	cut := len(body) > readMost
+	next := byte('\n')
+	if cut {
+		next, body = body[readMost], body[:readMost]
+	}
+	text := string(body)
+	switch {
+	case strings.HasPrefix(text, "\xff\xfe"):
+		text = wide(body[2:], binary.LittleEndian)
+	case strings.HasPrefix(text, "\xfe\xff"):
+		text = wide(body[2:], binary.BigEndian)
+	default:
+		for _, octet := range []string{"\xef", "\xbb", "\xbf"} {
+			if !strings.HasPrefix(text, octet) {
+				break
+			}
+			text = text[1:]
+		}
+	}
+	lines := strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text), "\n")
+	if cut && next != '\n' && next != '\r' {
+		lines = lines[:len(lines)-1]
+	}
+	for i, line := range lines {
+		lines[i] = line[:min(len(line), lineMost)]
+	}
+	return lines
+}
+
+func wide(body []byte, order binary.ByteOrder) string {
+	units := make([]uint16, 0, len(body)/2)
+	for ; len(body) > 1; body = body[2:] {
+		units = append(units, order.Uint16(body))
+	}
+	return string(utf16.Decode(units))
+}
+
+// misspelled are the names that Google's parser understands, too.
+var misspelled = map[string]string{
+	"useragent": "user-agent", "user agent": "user-agent", "dissallow": "disallow", "dissalow": "disallow",
+	"disalow": "disallow", "diasllow": "disallow", "disallaw": "disallow",
+}
+
+// field takes a line apart. A semicolon or a blank in place of the colon is a slip.
+func field(line string) (name, value string) {
+	line, _, _ = strings.Cut(line, "#")
+	known := func(name string) string {
+		name = strings.ToLower(trim(name))
+		if right, found := misspelled[name]; found {
+			return right
+		}
+		return name
+	}
+	if name, value, found := strings.Cut(line, ";"); found {
+		switch field := known(name); field {
+		case "user-agent", "disallow":
+			return field, trim(strings.TrimPrefix(trim(value), ":"))
+		}
+	}
+	if name, value, found := strings.Cut(line, ":"); found {
+		return known(name), trim(value)
+	}
+	if words := strings.Fields(line); len(words) == 2 {
+		return known(words[0]), trim(words[1])
+	}
+	return "", ""
+}
+
+// trim drops white space and control characters from both ends.
+func trim(s string) string {
+	drop := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
+	for {
+		was := s
+		s = strings.TrimFunc(s, drop)
+		// a no-break space in Latin-1, which is no UTF-8
+		if r := []rune(s); len(r) > 0 && r[0] == unicode.ReplacementChar {
+			s = strings.TrimPrefix(s, "\xa0")
+		}
+		if r := []rune(s); len(r) > 0 && r[len(r)-1] == unicode.ReplacementChar {
+			s = strings.TrimSuffix(s, "\xa0")
+		}
+		if s == was {
+			return s
+		}
+	}
+}
+
+// productToken is whom a user-agent line names (§2.2.1).
+func productToken(value string) string {
+	letter := func(r rune) bool { return r < 0x80 && unicode.IsLetter(r) || r == '-' || r == '_' }
+	if rest, star := strings.CutPrefix(value, "*"); star && strings.IndexFunc(rest, letter) != 0 {
+		return "*"
+	}
+	if end := strings.IndexFunc(value, func(r rune) bool { return !letter(r) }); end >= 0 {
+		value = value[:end]
+	}
+	return value
+}
+
+// rulesOf are the ways to read a line: compared in one percent-encoded form, as the
+// RFC has it, and where it forbids also as it is written, as Google does, and with a
+// "%" that is no escape as the beginning of any.
+func rulesOf(allow bool, value string, line int) []rule {
+	switch {
+	case value == "":
+		return nil
+	case value[0] == '/' || value[0] == '*':
+	case allow:
+		return nil
+	default:
+		value = "/" + value
+	}
+	for strings.Contains(value, "**") {
+		value = strings.ReplaceAll(value, "**", "*")
+	}
+	one := rule{allow: allow, pattern: encode(value, "%25", true), encoded: true, line: line, text: value}
+	if allow {
+		return []rule{one}
+	}
+	written, open := one, one
+	written.pattern, written.encoded = value, false
+	open.pattern = encode(value, "%", true)
+	return []rule{one, written, open}
+}
+
+// encode is the one form of a path, or of a pattern, in which two of them are
+// compared (§2.2.2): each octet raw where it may be, else as %XX. A "%" that is no
+// escape becomes bare.
+func encode(s, bare string, pattern bool) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		octet, err := url.PathUnescape(s[i:min(i+3, len(s))])
+		switch {
+		case s[i] == '%' && err == nil && len(octet) == 1:
+			if plain(octet[0]) {
+				b.WriteString(octet)
+			} else {
+				b.WriteString(strings.ToUpper(s[i : i+3]))
+			}
+			i += 2
+		case s[i] == '%':
+			b.WriteString(bare)
+			if digit := s[i+1 : min(i+2, len(s))]; bare == "%" && strings.ContainsAny(digit, "abcdef") {
+				b.WriteString(strings.ToUpper(digit))
+				i++
+			}
+		case pattern && (s[i] == '*' || s[i] == '$' && i == len(s)-1),
+			plain(s[i]), strings.IndexByte("/?:@&=+,;!'()[]", s[i]) >= 0:
+			b.WriteByte(s[i])
+		default:
+			fmt.Fprintf(&b, "%%%02X", s[i])
+		}
+	}
+	return b.String()
+}
+
+// plain is what RFC 3986 §2.3 calls unreserved.
+func plain(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0
+}
+
+// matches reports whether a pattern matches a path (§2.2.3). It follows all the
+// places at once at which the path can be after each character of the pattern.
+func matches(pattern, path string) bool {
+	at := []int{0}
+	for i := range len(pattern) {
+		switch {
+		case pattern[i] == '$' && i == len(pattern)-1:
+			return at[len(at)-1] == len(path)
+		case pattern[i] == '*':
+			first := at[0]
+			at = at[:0]
+			for place := first; place <= len(path); place++ {
+				at = append(at, place)
+			}
+		default:
+			next := at[:0]
+			for _, place := range at {
+				if place < len(path) && path[place] == pattern[i] {
+					next = append(next, place+1)
+				}
+			}
+			if at = next; len(at) == 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
