@@ -52,9 +52,6 @@ func kindOf(c crawl.CrawlFacts) frontierKind {
 	return frontierKinds[crawl.KindPage]
 }
 
-// recentMax is how many fingerprints a pattern keeps to compare pages with.
-const recentMax = 32
-
 // wantBody decides whether a body is read: one of use, unless its header says that
 // it is what it was at the last visit.
 func (k frontierKind) wantBody(last crawl.Visit) func(*fetch.Response) bool {
@@ -137,6 +134,7 @@ func (r *pageReader) unchanged(at *crawl.Attempt, resp *fetch.Response, visit cr
 	said.AddKept(kept, resp.Status == http.StatusNotModified)
 	at.FollowKnown = decide.FollowKnown(run, c, said)
 	at.Page.Said = true
+	at.Charge = decide.ChargeUnchanged(c, r.url)
 	return r.setUsage(at, said)
 }
 
@@ -173,11 +171,10 @@ func (r *pageReader) readBody(ctx context.Context, at *crawl.Attempt, resp *fetc
 	case words >= traps.SimHashWordsLeast:
 		bits := int64(hash) //nolint:gosec // the same 64 bits
 		at.Page.SimHash, visit.Content = &bits, page.Content
-		r.charge(at, false, &hash)
 	default:
 		visit.Content = traps.HashContent(resp.Body)
-		r.charge(at, false, nil)
 	}
+	at.Charge = decide.ChargePage(*r.d.Crawl, r.url, traps.Read(r.url, page.Title, page.Text), page.Canonical)
 	at.Page.Visit = visitUpdate(visit)
 	// It has been read: its links, for one, may have changed all the same.
 	at.Unchanged = freshness.Unchanged(r.d.Crawl.Visit, resp.Status, visit)
@@ -199,11 +196,6 @@ func (r *pageReader) links(page extract.Page, said usage.Usage) []crawl.Link {
 	return links
 }
 
-// charge counts the page for its patterns.
-func (r *pageReader) charge(at *crawl.Attempt, noNews bool, hash *crawl.SimHash) {
-	at.Charges, at.RecentMax = decide.Charges(traps.Patterns(r.url), r.d.Crawl.Patterns, noNews, hash), recentMax
-}
-
 // keepUsage keeps what a publisher says.
 func (r *pageReader) keepUsage(at *crawl.Attempt, said usage.Usage) error {
 	if said == (usage.Usage{}) {
@@ -223,6 +215,9 @@ func (r *pageReader) setUsage(at *crawl.Attempt, said usage.Usage) error {
 	if allowed, why := usage.Allows(*r.d.Run.Settings.Purpose, said); !allowed {
 		p := at.Page
 		p.Signals, p.SimHash, p.Visit, at.Error = &crawl.Signals{}, nil, &crawl.VisitUpdate{}, why
+		if at.Charge != nil {
+			at.Charge.Shared, at.Charge.Fingerprints = nil, nil
+		}
 	}
 	return r.keepUsage(at, said)
 }
@@ -287,10 +282,7 @@ func (r *pageReader) redirect(at *crawl.Attempt, resp *fetch.Response) {
 	at.Links = []crawl.Link{linkTo(to, false, time.Now())}
 	at.Links[0].Trap, at.Links[0].TrapEvidence = "", ""
 	at.Follow = decide.FollowRedirect(*r.d.Run, *r.d.Crawl)
-	// where it leads is what it brings; to one of its own kind, it brings nothing
-	if traps.Pattern(to) == traps.Pattern(r.url) {
-		r.charge(at, true, nil)
-	}
+	at.Charge = decide.ChargeRedirect(*r.d.Crawl, r.url, to)
 }
 
 // settle marks a page that is not tried again as failed, and has one that is come

@@ -64,10 +64,9 @@ type Attempt struct {
 	Unchanged string `json:"unchanged,omitempty"`
 	// Page is what was found out about the page; nil is nothing.
 	Page *PageUpdate `json:"page,omitempty"`
-	// Charges are the patterns that the page is charged to if this is its first visit,
-	// and RecentMax how many fingerprints each keeps.
-	Charges   []Charge `json:"charges,omitempty"`
-	RecentMax int      `json:"recent_max,omitempty"`
+	// Charge is what the page counts for, if this is its first visit or the last one
+	// brought nothing new; nil is for nothing.
+	Charge *Charge `json:"charge,omitempty"`
 
 	Links []Link `json:"links,omitempty"`
 	// Redirect says that Links is the one target of a redirect.
@@ -94,7 +93,7 @@ const bareRobotsFresh = 24 * time.Hour
 func (a Attempt) Bare(why string) Attempt {
 	a.Error = CleanText("the database refused the rest of the record: "+why, attemptErrorMax)
 	a.ContentType, a.VerdictReason, a.Unchanged = "", "", ""
-	a.Charges, a.Links, a.Follow, a.FollowKnown = nil, nil, nil, nil
+	a.Charge, a.Links, a.Follow, a.FollowKnown = nil, nil, nil, nil
 	if a.Page != nil {
 		page := PageUpdate{Failed: a.Page.Failed}
 		if a.Page.Visit != nil {
@@ -171,11 +170,21 @@ type Signals struct {
 	Generator string `json:"generator,omitempty"`
 }
 
-// Charge is a pattern that a page counts for.
+// Charge is what a page counts for in its patterns.
 type Charge struct {
-	Pattern string `json:"pattern"`
-	// Duplicate says that the page brought nothing new.
-	Duplicate bool `json:"duplicate"`
+	// Patterns are the page's, the widest first.
+	Patterns []string `json:"patterns"`
+	// Duplicate says that the page brought nothing new, Copy that it names another one
+	// of the domain as its canonical URL.
+	Duplicate bool `json:"duplicate,omitempty"`
+	Copy      bool `json:"copy,omitempty"`
+	// Redirect says that the page leads to another, with which it is judged: it brings
+	// nothing new if that is known already.
+	Redirect bool `json:"redirect,omitempty"`
+	// Shared and Fingerprints are what the widest pattern keeps if the page is not a
+	// duplicate; empty is as it was.
+	Shared       []byte `json:"shared,omitempty"`
+	Fingerprints []byte `json:"fingerprints,omitempty"`
 }
 
 // Link is a page found on another.

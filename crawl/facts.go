@@ -82,7 +82,10 @@ type CrawlFacts struct {
 	// publisher said then about its use, as JSON; empty is nothing.
 	Visit Visit           `json:"visit"`
 	Usage json.RawMessage `json:"usage,omitempty"`
-	// Patterns are those that the page is charged to and that others have been.
+	// Duplicate says that its last visit brought nothing that another page had not.
+	Duplicate bool `json:"duplicate,omitempty"`
+	// Patterns are those that the page belongs to, see traps.Patterns, the widest
+	// first.
 	Patterns []PatternFacts `json:"patterns,omitempty"`
 	// Worked is the last page of the origin that was answered well, while its domain is
 	// to be probed; empty where none is known.
@@ -102,11 +105,19 @@ type Answered struct {
 
 // PatternFacts is how much news the pages of a pattern of URLs have brought.
 type PatternFacts struct {
-	Pattern    string `json:"pattern"`
-	Seen       int    `json:"seen"`
-	Duplicates int    `json:"duplicates"`
-	// Recent are fingerprints of the last pages that brought some, as int64.
-	Recent []int64 `json:"recent,omitempty"`
+	Pattern string `json:"pattern"`
+	// Seen counts its pages that were read, Duplicates those that brought nothing new,
+	// Copies those that brought nothing new and name another page as their canonical
+	// URL.
+	Seen       int `json:"seen"`
+	Duplicates int `json:"duplicates"`
+	Copies     int `json:"copies,omitempty"`
+	// Run is the last run that counted.
+	Run int64 `json:"run_id,omitempty"`
+	// Shared and Fingerprints are what a page of it is compared with, see traps.Memory;
+	// only the widest pattern of a page that is to be judged has them.
+	Shared       []byte `json:"shared,omitempty"`
+	Fingerprints []byte `json:"fingerprints,omitempty"`
 }
 
 // RobotsFacts is what is known of an origin's robots.txt but its rules.

@@ -168,7 +168,7 @@ func (s *Store) Domain(ctx context.Context, domain string) (crawl.DomainReport, 
 	recent, err3 := s.q.DomainRecent(ctx, dbsqlc.DomainRecentParams{Domain: domain, Max: recentShown})
 	open, err4 := s.q.DomainOpen(ctx, dbsqlc.DomainOpenParams{Domain: domain, Bound: crawl.FrontierBound})
 	patterns, err5 := s.q.DomainPatterns(ctx, dbsqlc.DomainPatternsParams{
-		Domain: domain, Least: traps.PatternGrace, Max: patternsRead,
+		Domain: domain, Max: patternsRead,
 	})
 	if err := errors.Join(err, err2, err3, err4, err5); err != nil {
 		return rep, translate("domain "+domain, err)
@@ -177,11 +177,7 @@ func (s *Store) Domain(ctx context.Context, domain string) (crawl.DomainReport, 
 	if open.Open > 0 {
 		rep.NextDue = open.NextDue
 	}
-	for _, p := range patterns {
-		if trap, found := traps.FindPattern(p.Pattern, int(p.Seen), int(p.Duplicates)); found && len(rep.Traps) < recentShown {
-			rep.Traps = append(rep.Traps, trap)
-		}
-	}
+	rep.Traps = stopped(patterns, latestRun(runs))
 	for _, r := range robots {
 		rep.Robots = append(rep.Robots, robotsReport(r))
 	}
@@ -204,7 +200,50 @@ func (s *Store) Domain(ctx context.Context, domain string) (crawl.DomainReport, 
 }
 
 // patternsRead bounds the patterns that a report looks at.
-const patternsRead = 100
+const patternsRead = 200
+
+func latestRun(runs []dbsqlc.DomainTotalsRow) (id int64) {
+	for _, r := range runs {
+		id = max(id, r.ID)
+	}
+	return id
+}
+
+// stopped are the patterns of which a run requests no more, at most recentShown.
+func stopped(rows []dbsqlc.DomainPatternsRow, run int64) (found []crawl.Trap) {
+	known := make(map[string]crawl.PatternFacts, len(rows))
+	wider := make(map[string]bool)
+	for _, r := range rows {
+		known[r.Pattern] = crawl.PatternFacts{
+			Pattern: r.Pattern, Seen: int(r.Seen), Duplicates: int(r.Duplicates), Copies: int(r.Copies), Run: r.RunID,
+		}
+		for _, p := range traps.Parents(r.Pattern) {
+			wider[p] = true
+		}
+	}
+	for _, r := range rows {
+		if wider[r.Pattern] {
+			continue // it stops nothing by itself
+		}
+		var patterns []crawl.PatternFacts
+		for _, p := range append(traps.Parents(r.Pattern), r.Pattern) {
+			patterns = append(patterns, known[p])
+		}
+		if trap, spent := traps.FindPattern(traps.In(run, patterns)); spent && len(found) < recentShown {
+			found = append(found, trap)
+		}
+	}
+	return found
+}
+
+// ResetTraps forgets what was counted of the patterns of a domain's URLs; what they
+// have stopped in the running runs is decided again.
+func (s *Store) ResetTraps(ctx context.Context, domain string) error {
+	_, err := retryConflicts(ctx, "reset the traps of "+domain, func() (struct{}, error) {
+		return struct{}{}, s.q.DomainResetPatterns(ctx, domain)
+	})
+	return err
+}
 
 func robotsReport(r dbsqlc.RobotsOfDomainRow) crawl.RobotsReport {
 	return crawl.RobotsReport{

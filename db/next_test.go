@@ -44,6 +44,7 @@ func TestNext(t *testing.T) {
 				Crawl: &crawl.CrawlFacts{
 					ID: n.CrawlID, URL: "https://all.example:8443/page?q", Kind: crawl.KindPage,
 					Origin: "https://all.example:8443", Attempt: 1, ScheduledFor: c.ScheduledFor,
+					Patterns: []crawl.PatternFacts{{Pattern: "/page"}, {Pattern: "/page?q"}},
 				},
 			}},
 		}, n.Facts)

@@ -45,7 +45,7 @@ func crawlAll(t *testing.T, b *bundle) {
 	a := attempted(n, domainA, links(t, "https://a.example/2", "https://b.example/")...)
 	a.IP, a.IPDelay = address, crawl.Millis(time.Millisecond)
 	a.Health = &crawl.Health{Slowdown: crawl.Duration(time.Second)}
-	a.Charges, a.RecentMax, a.Page.SimHash = []crawl.Charge{{Pattern: "/N"}}, 32, new(int64(7))
+	a.Charge = &crawl.Charge{Patterns: []string{"/p/N"}, Fingerprints: []byte("of it")}
 	n = b.finish(t, a)
 	require.Equal(t, "https://a.example/2", n.URL)
 

@@ -119,6 +119,8 @@ type setCmd struct {
 	MaxPages *int64         `help:"Requests a run; -1 is no limit." placeholder:"N"`
 	Window   *string        `help:"When it may be asked, such as 'Mon-Fri 22:00-06:00 Europe/Berlin'; empty is always." placeholder:"DAYS TIMES ZONE"`
 	Reason   string         `help:"Why, for those who ask later." placeholder:"TEXT"`
+
+	ResetTraps bool `help:"Forget which patterns of its URLs have brought nothing new; what they stopped is decided again."`
 }
 
 // Run stores what was given, for the next request on.
@@ -127,8 +129,8 @@ func (s *setCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	if s.Delay == nil && s.MaxPages == nil && s.Window == nil {
-		return wiring.Usagef("set %s: nothing to set: want --delay, --max-pages or --window", name)
+	if s.Delay == nil && s.MaxPages == nil && s.Window == nil && !s.ResetTraps {
+		return wiring.Usagef("set %s: nothing to set: want --delay, --max-pages, --window or --reset-traps", name)
 	}
 	// the bounds are those of the settings of the same names
 	bounds := crawl.Settings{Delay: (*crawl.Duration)(s.Delay), MaxPages: s.MaxPages, Window: s.Window}
@@ -146,6 +148,11 @@ func (s *setCmd) Run(ctx context.Context, e *env) error {
 		}
 		for _, c := range s.controls() {
 			if err := store.SetControl(ctx, name, c); err != nil {
+				return err
+			}
+		}
+		if s.ResetTraps {
+			if err := store.ResetTraps(ctx, name); err != nil {
 				return err
 			}
 		}

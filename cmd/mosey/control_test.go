@@ -177,7 +177,7 @@ func TestSet(t *testing.T) {
 		} {
 			h.Refuse([]string{"set", aDomain, c.flag}, c.want...)
 		}
-		h.Refuse([]string{"set", aDomain}, "set a.example: nothing to set: want --delay, --max-pages or --window")
+		h.Refuse([]string{"set", aDomain}, "set a.example: nothing to set: want --delay, --max-pages, --window or --reset-traps")
 		h.Fail([]string{"set", aDomain, "--delay", "1m"}, "domain a.example is not known: seed a page of it first, such as mosey crawl https://a.example/")
 	})
 }

@@ -186,6 +186,9 @@ func printDomain(w io.Writer, r crawl.DomainReport) error {
 		}
 		row("robots.txt", "%s: %s%s%s, until %s", o.Origin, o.Verdict, delay, reason, stamp(o.ExpiresAt))
 	}
+	for _, trap := range r.Traps {
+		row("stopped", "%s", trap.Evidence)
+	}
 	for _, run := range r.Runs {
 		row("run "+run.Run, "%s: %s", run.Status, outcomes(run.Totals))
 	}

@@ -317,7 +317,7 @@ func explainState(w *why, d crawl.DomainReport) {
 	}
 	w.addf("its health: %s", politeness.Describe(d.Health))
 	for _, t := range d.Traps {
-		w.addf("a trap: %s; no more of them are requested", t.Evidence)
+		w.addf("a trap: %s; of these the next run tries some again, and after mosey set %s --reset-traps this one does", t.Evidence, d.Domain)
 	}
 	for _, r := range d.Runs {
 		line := fmt.Sprintf("run %s is %s", r.Run, r.Status)

@@ -306,16 +306,15 @@ func skip(now time.Time, d *Decision) bool {
 			return true
 		}
 	}
-	// Seeds are a person's decision, and every kind but a page has a bound of its own.
-	if c.Depth == 0 || c.Kind != crawl.KindPage {
+	// Seeds are a person's decision, every kind but a page has a bound of its own, and
+	// what was good before stays so.
+	if c.Depth == 0 || c.Kind != crawl.KindPage || wasNews(*c) {
 		return false
 	}
-	for _, p := range c.Patterns {
-		if trap, found := traps.FindPattern(p.Pattern, p.Seen, p.Duplicates); found {
-			d.Do, d.Outcome, d.Reason, d.Trap = Skip, crawl.OutcomeSkipped, crawl.ReasonTrap, trap
-			d.Why = string(trap.Kind) + ": " + trap.Evidence
-			return true
-		}
+	if trap, found := traps.FindPattern(traps.In(d.Run.ID, c.Patterns)); found {
+		d.Do, d.Outcome, d.Reason, d.Trap = Skip, crawl.OutcomeSkipped, crawl.ReasonTrap, trap
+		d.Why = string(trap.Kind) + ": " + trap.Evidence
+		return true
 	}
 	return false
 }

@@ -152,15 +152,3 @@ func TestLastAttempt(t *testing.T) {
 	c.Attempt = 3
 	require.True(t, decide.LastAttempt(r, c))
 }
-
-// What a simhash of 0 is near to: up to three bits.
-func TestChargesKnowNearDuplicates(t *testing.T) {
-	t.Parallel()
-	known := []crawl.PatternFacts{{Pattern: "/p/N", Recent: []int64{-1, 0b111}}, {Pattern: "/q/N", Recent: []int64{0b1111}}}
-	hash := crawl.SimHash(0)
-	require.Equal(t, []crawl.Charge{
-		{Pattern: "/p/N", Duplicate: true}, {Pattern: "/q/N"}, {Pattern: "/new/N"},
-	}, decide.Charges([]string{"/p/N", "/q/N", "/new/N"}, known, false, &hash))
-	require.Equal(t, []crawl.Charge{{Pattern: "/p/N"}}, decide.Charges([]string{"/p/N"}, known, false, nil), "too little text to tell")
-	require.Equal(t, []crawl.Charge{{Pattern: "/p/N", Duplicate: true}}, decide.Charges([]string{"/p/N"}, nil, true, nil))
-}

@@ -3,28 +3,72 @@ package decide
 import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/traps"
+	"github.com/mosey-web/mosey/crawl/urls"
 )
 
-// Charges are what a page counts for in its patterns. It is a duplicate where it is
-// known to bring no news, or nearly has the content of one of a pattern's last.
-func Charges(patterns []string, known []crawl.PatternFacts, noNews bool, hash *crawl.SimHash) []crawl.Charge {
-	charges := make([]crawl.Charge, len(patterns))
-	for i, pattern := range patterns {
-		charges[i] = crawl.Charge{Pattern: pattern, Duplicate: noNews || hash != nil && nearAny(*hash, pattern, known)}
+// ChargePage says what a page counts for in its patterns, by what it says and which
+// page it names as its canonical URL, empty for none. It is nil where the page has no
+// patterns, or was news at an earlier visit.
+func ChargePage(c crawl.CrawlFacts, u urls.URL, said *traps.Said, canonical string) *crawl.Charge {
+	charge := chargeOf(c, u)
+	if charge == nil {
+		return nil
 	}
-	return charges
+	if to, err := urls.Parse(canonical); err == nil && to != u && to.Domain() == u.Domain() {
+		charge.Copy = true
+	} else {
+		canonical = ""
+	}
+	memory := memoryOf(c, charge.Patterns[0])
+	if !memory.News(said, u.String()) {
+		charge.Duplicate = true
+		return charge
+	}
+	memory, shared := memory.Learn(said, canonical)
+	charge.Fingerprints = memory.Fingerprints()
+	if shared {
+		charge.Shared = memory.Shared()
+	}
+	return charge
 }
 
-func nearAny(hash crawl.SimHash, pattern string, known []crawl.PatternFacts) bool {
-	for _, p := range known {
-		if p.Pattern != pattern {
-			continue
-		}
-		for _, recent := range p.Recent {
-			if hash.Distance(crawl.SimHash(recent)) <= traps.NearDuplicate { //nolint:gosec // the same 64 bits
-				return true
-			}
+// ChargeRedirect says it for a page that redirects: it is judged with its target.
+// One that only writes the same address in another way counts for nothing.
+func ChargeRedirect(c crawl.CrawlFacts, u, to urls.URL) *crawl.Charge {
+	charge := chargeOf(c, u)
+	if charge == nil || urls.SameAddress(u, to) {
+		return nil
+	}
+	charge.Redirect = true
+	return charge
+}
+
+// ChargeUnchanged says it for a page that has not changed.
+func ChargeUnchanged(c crawl.CrawlFacts, u urls.URL) *crawl.Charge {
+	charge := chargeOf(c, u)
+	if charge == nil || c.Visit.At.IsZero() {
+		return nil
+	}
+	charge.Duplicate = true
+	return charge
+}
+
+func chargeOf(c crawl.CrawlFacts, u urls.URL) *crawl.Charge {
+	patterns := traps.Patterns(u)
+	if len(patterns) == 0 || wasNews(c) {
+		return nil
+	}
+	return &crawl.Charge{Patterns: patterns}
+}
+
+// wasNews reports whether a page was fetched before and brought something new then.
+func wasNews(c crawl.CrawlFacts) bool { return !c.Visit.At.IsZero() && !c.Duplicate }
+
+func memoryOf(c crawl.CrawlFacts, pattern string) traps.Memory {
+	for _, p := range c.Patterns {
+		if p.Pattern == pattern {
+			return traps.Remember(p.Shared, p.Fingerprints)
 		}
 	}
-	return false
+	return traps.Memory{}
 }

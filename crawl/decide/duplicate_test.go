@@ -1,57 +1,109 @@
 package decide_test
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/crawl/traps"
+	"github.com/mosey-web/mosey/crawl/urls"
 )
 
-func TestChargesAreDuplicatesWhereFingerprintsAreNear(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ a, b crawl.SimHash }{
-		{0, 0}, {0, 7}, {0, 15}, {1 << 63, 0}, {^crawl.SimHash(0), 7}, {^crawl.SimHash(0), ^crawl.SimHash(7)}, {0x5555, 0xaaaa},
-	} {
-		near := c.a.Distance(c.b) <= traps.NearDuplicate
-		known := []crawl.PatternFacts{
-			{Pattern: "/p/N", Recent: []int64{12345678901234, int64(c.b)}},
-			{Pattern: "/q/N", Recent: []int64{12345678901234}},
-		}
-		require.Equal(t, []crawl.Charge{{Pattern: "/p/N", Duplicate: near}, {Pattern: "/q/N"}, {Pattern: "/new"}},
-			decide.Charges([]string{"/p/N", "/q/N", "/new"}, known, false, &c.a), "%x %x", c.a, c.b)
-	}
+func parse(t *testing.T, raw string) urls.URL {
+	t.Helper()
+	u, err := urls.Parse(raw)
+	require.NoError(t, err)
+	return u
 }
 
-func TestChargesWithoutAFingerprint(t *testing.T) {
+func TestChargePage(t *testing.T) {
 	t.Parallel()
-	known := []crawl.PatternFacts{{Pattern: "/p/N", Recent: []int64{0}}}
-	require.Equal(t, []crawl.Charge{{Pattern: "/p/N"}}, decide.Charges([]string{"/p/N"}, known, false, nil))
-	require.Equal(t, []crawl.Charge{{Pattern: "/p/N", Duplicate: true}}, decide.Charges([]string{"/p/N"}, known, true, nil))
-	require.Empty(t, decide.Charges(nil, known, true, nil))
+	u := parse(t, "https://a.example/p/1?sort=price&n=7")
+	patterns := []string{"/p/N", "/p/N?n&sort", "/p/N?n&sort=price"}
+	text := strings.Repeat("some words that are told ", 10)
+	charge := func(c crawl.CrawlFacts, title, canonical string) *crawl.Charge {
+		return decide.ChargePage(c, u, traps.Read(u, title, text), canonical)
+	}
+
+	first := charge(crawl.CrawlFacts{}, "A title", "")
+	require.Equal(t, patterns, first.Patterns)
+	require.False(t, first.Duplicate)
+	require.NotEmpty(t, first.Shared)
+	require.NotEmpty(t, first.Fingerprints)
+
+	known := crawl.CrawlFacts{Patterns: []crawl.PatternFacts{
+		{Pattern: patterns[0], Shared: first.Shared, Fingerprints: first.Fingerprints}, {Pattern: patterns[1]},
+	}}
+	require.Equal(t, &crawl.Charge{Patterns: patterns, Duplicate: true}, charge(known, "A title", ""), "the same again")
+	require.False(t, charge(known, "Another heading", "").Duplicate)
+
+	own, other := u.String(), "https://a.example/p/1"
+	require.False(t, charge(known, "A title", own).Copy, "it names itself")
+	require.False(t, charge(known, "A title", "https://b.example/").Copy, "of another domain")
+	require.Equal(t, &crawl.Charge{Patterns: patterns, Duplicate: true, Copy: true}, charge(known, "A title", other))
+	require.True(t, charge(crawl.CrawlFacts{}, "A title", other).Copy)
+
+	visited := crawl.CrawlFacts{Visit: crawl.Visit{At: time.Now()}}
+	require.Nil(t, charge(visited, "A title", ""), "it was news at its first visit")
+	visited.Duplicate = true
+	require.Equal(t, patterns, charge(visited, "A title", "").Patterns, "it was not")
+	require.Equal(t, &crawl.Charge{Patterns: patterns, Duplicate: true}, decide.ChargeUnchanged(visited, u))
+	require.Nil(t, decide.ChargeUnchanged(crawl.CrawlFacts{}, u))
+
+	words := parse(t, "https://a.example/about")
+	require.Nil(t, decide.ChargePage(crawl.CrawlFacts{}, words, traps.Read(words, "", ""), ""), "it has no pattern")
+}
+
+func TestChargeRedirect(t *testing.T) {
+	t.Parallel()
+	u := parse(t, "http://www.a.example/p/1")
+	for raw, charged := range map[string]bool{
+		"https://www.a.example/p/1":  false,
+		"http://a.example/p/1":       false,
+		"https://a.example:8443/p/1": false,
+		"http://www.a.example/p/1/":  false,
+		"http://a.example/p/1?x":     true,
+		"http://a.example/p/2":       true,
+		"http://b.example/p/1":       true,
+	} {
+		c := decide.ChargeRedirect(crawl.CrawlFacts{}, u, parse(t, raw))
+		require.Equal(t, charged, c != nil, raw)
+		if charged {
+			require.Equal(t, &crawl.Charge{Patterns: []string{"/p/N"}, Redirect: true}, c, raw)
+		}
+	}
 }
 
 // What is skipped as a trap and traps.Budget are one law.
 func TestPatternsAreSpentByBudget(t *testing.T) {
 	t.Parallel()
 	c := crawl.CrawlFacts{ID: 1, URL: "https://a.example/p/1", Kind: crawl.KindPage, Depth: 1, ScheduledFor: now}
-	decided := func(c crawl.CrawlFacts) decide.Decision {
-		run := crawl.RunFacts{ID: 1, Settings: crawl.Settings{}.WithDefaults(), Crawl: &c}
-		return decide.Decide(decide.Facts{Facts: crawl.Facts{Now: now, Runs: []crawl.RunFacts{run}}}, now)
+	decided := func(c crawl.CrawlFacts, run int64) decide.Decision {
+		facts := crawl.RunFacts{ID: run, Settings: crawl.Settings{}.WithDefaults(), Crawl: &c}
+		return decide.Decide(decide.Facts{Facts: crawl.Facts{Now: now, Runs: []crawl.RunFacts{facts}}}, now)
 	}
 	n := 0
 	for seen := range 120 {
 		for duplicates := range seen + 1 {
-			c.Patterns = []crawl.PatternFacts{{Pattern: "/p/N", Seen: seen, Duplicates: duplicates}}
-			d := decided(c)
+			c.Patterns = []crawl.PatternFacts{{Pattern: "/p/N", Seen: seen, Duplicates: duplicates, Run: 1}}
+			d := decided(c, 1)
 			spent := d.Do == decide.Skip && d.Outcome == crawl.OutcomeSkipped && d.Trap.Kind == crawl.TrapPattern
-			require.Equal(t, traps.Budget(seen, duplicates) == 0, spent, "%d seen, %d duplicates", seen, duplicates)
+			require.Equal(t, traps.Budget(c.Patterns) == 0, spent, "%d seen, %d duplicates", seen, duplicates)
 			n++
 		}
 	}
 	require.Equal(t, 120*121/2, n)
+	c.Patterns = []crawl.PatternFacts{{Pattern: "/p/N", Seen: 60, Duplicates: 60, Run: 1}}
+	require.NotEqual(t, decide.Skip, decided(c, 2).Do, "a further run tries again")
+	old := c
+	old.Visit.At = now.Add(-1000 * time.Hour)
+	require.NotEqual(t, decide.Skip, decided(old, 1).Do, "it was good before")
+	old.Duplicate = true
+	require.Equal(t, decide.Skip, decided(old, 1).Do)
 	c.Depth = 0
-	require.NotEqual(t, decide.Skip, decided(c).Do, "a seed is a person's decision")
+	require.NotEqual(t, decide.Skip, decided(c, 1).Do, "a seed is a person's decision")
 }

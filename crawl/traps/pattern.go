@@ -5,47 +5,37 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
-// The law of Budget.
-const (
-	// PatternGrace is how many pages without news every pattern may bring.
-	PatternGrace = 50
-	// PatternCredit is how many more a page with news earns it.
-	PatternCredit = 3
-)
-
-// Budget is how many more pages of a pattern are worth a request, after seen
-// pages of which so many were duplicates: PatternGrace, and PatternCredit for each
-// page that was new, less one for each that was not; never negative.
-//
-// So a calendar of empty months costs PatternGrace requests, while a pattern
-// never ends of which at least a quarter is new. Whatever a trap does, of the
-// requests spent on a pattern at most PatternGrace and three quarters of the
-// rest are wasted.
-func Budget(seen, duplicates int) int {
-	duplicates = min(max(duplicates, 0), max(seen, 0))
-	fresh := max(seen, 0) - duplicates
-	return max(PatternGrace+PatternCredit*fresh-duplicates, 0)
-}
-
-// FindPattern reports whether a pattern has used up its budget.
-func FindPattern(pattern string, seen, duplicates int) (crawl.Trap, bool) {
-	if Budget(seen, duplicates) > 0 {
-		return crawl.Trap{}, false
-	}
-	return trap(crawl.TrapPattern, "%d of %d pages like %s had nothing new", duplicates, seen, shown(pattern)), true
-}
-
 // Pattern is what a URL has in common with those that differ in numbers only: its
-// path and the names of its query's parameters, with D for a date, X for what was
-// drawn at random (a UUID, a long hexadecimal number, letters and digits in turn),
-// and N for any other number. Names are sorted, and given once. Scheme and host are left out, since
-// patterns are counted by domain. It is never longer than the URL.
+// path, and the names of its query's parameters with those values that are words,
+// with D for a date, X for what was drawn at random (a UUID, a long hexadecimal
+// number, letters and digits in turn), and N for any other number. Parameters are
+// sorted, and given once. Scheme and host are left out, since patterns are counted
+// by domain. It is never longer than the URL.
 func Pattern(u urls.URL) string {
 	path, query, _ := strings.Cut(u.RequestTarget(), "?")
+	return pathPattern(path) + queryPattern(query, true)
+}
+
+// Patterns are the patterns of a URL that others may have too, from what most have
+// in common to the whole [Pattern], which alone is enforced: that of its path, the
+// same with the names of its parameters, and with those of their values that are
+// words. A path in words is shared with nobody.
+func Patterns(u urls.URL) []string {
+	path, query, _ := strings.Cut(u.RequestTarget(), "?")
+	shared := pathPattern(path)
+	if query == "" {
+		if shared == path {
+			return nil
+		}
+		return []string{shared}
+	}
+	return slices.Compact([]string{shared, shared + queryPattern(query, false), shared + queryPattern(query, true)})
+}
+
+func pathPattern(path string) string {
 	segments := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	var b strings.Builder
 	for len(segments) > 0 {
@@ -63,34 +53,56 @@ func Pattern(u urls.URL) string {
 		b.WriteString(patternOf(s))
 		segments = segments[1:]
 	}
-	params := splitQuery(query)
-	names := make([]string, len(params))
-	for i, p := range params {
-		names[i] = patternOf(p.name)
-	}
-	slices.Sort(names)
-	for i, name := range slices.Compact(names) {
-		b.WriteByte("?&"[min(i, 1)])
-		b.WriteString(name)
-	}
 	return b.String()
 }
 
-// Patterns are the patterns of a URL that others may have too: its Pattern, and
-// that of its path alone where it has a query. A path in words is shared with
-// nobody.
-func Patterns(u urls.URL) []string {
-	whole := Pattern(u)
-	path, _, query := strings.Cut(whole, "?")
-	switch {
-	case query && path != "/":
-		return []string{path, whole}
-	case query:
-		return []string{whole}
-	case whole != u.RequestTarget():
-		return []string{whole}
+// wordMax is how long a value may be, in bytes, that says what a page is, such as
+// action=history. What is longer is a text.
+const wordMax = 40
+
+// queryPattern is a query with its question mark; empty where there is none.
+func queryPattern(query string, words bool) string {
+	if query == "" {
+		return ""
 	}
-	return nil
+	var params []string
+	for param := range strings.SplitSeq(query, "&") {
+		name, value, _ := strings.Cut(param, "=")
+		name = patternOf(name)
+		if words && isWord(value) {
+			name += "=" + patternOf(value)
+		}
+		params = append(params, name)
+	}
+	slices.Sort(params)
+	return "?" + strings.Join(slices.Compact(params), "&")
+}
+
+// isWord reports whether a value, as it stands in a URL, is a word: letters, with
+// numbers beside them or not, but no date and nothing drawn at random.
+func isWord(value string) bool {
+	if value == "" || len(value) > wordMax || urls.IsDrawn(value, 8, 2) || isHexNumber(value) {
+		return false
+	}
+	if _, _, date := leadingDate(value); date {
+		return false
+	}
+	return slices.ContainsFunc([]byte(value), func(c byte) bool { return isAlpha(c) || c == '%' })
+}
+
+// Parents are the patterns that a pattern belongs to, the widest first.
+func Parents(pattern string) []string {
+	path, query, found := strings.Cut(pattern, "?")
+	if !found {
+		return nil
+	}
+	params := strings.Split(query, "&")
+	for i, p := range params {
+		params[i], _, _ = strings.Cut(p, "=")
+	}
+	slices.Sort(params)
+	parents := []string{path, path + "?" + strings.Join(slices.Compact(params), "&")}
+	return slices.DeleteFunc(parents, func(p string) bool { return p == pattern })
 }
 
 // patternOf is a segment or a name with its numbers replaced.

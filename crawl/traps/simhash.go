@@ -36,24 +36,38 @@ const (
 // 2002; Manku, Jain and Das Sarma, "Detecting Near-Duplicates for Web Crawling",
 // WWW 2007. Every three words in a row weigh the same, as often as they occur.
 func SimHashOf(text string) (h crawl.SimHash, count int) {
-	var votes [64]int
-	var last [shingle]uint64
+	var f fingerprint
 	for word := range wordHashes(text) {
-		copy(last[:], last[1:])
-		last[shingle-1] = word
-		if count++; count >= shingle {
-			vote(&votes, last)
-		}
+		f.add(word)
 	}
-	if count > 0 && count < shingle {
-		vote(&votes, last)
+	return f.simHash(), f.count
+}
+
+// fingerprint makes a SimHash of words.
+type fingerprint struct {
+	votes [64]int
+	last  [shingle]uint64
+	count int
+}
+
+func (f *fingerprint) add(word uint64) {
+	copy(f.last[:], f.last[1:])
+	f.last[shingle-1] = word
+	if f.count++; f.count >= shingle {
+		vote(&f.votes, f.last)
 	}
-	for i, v := range votes {
+}
+
+func (f *fingerprint) simHash() (h crawl.SimHash) {
+	if f.count > 0 && f.count < shingle {
+		vote(&f.votes, f.last)
+	}
+	for i, v := range f.votes {
 		if v > 0 {
 			h |= 1 << i
 		}
 	}
-	return h, count
+	return h
 }
 
 // vote adds a shingle to the sums, one for each bit of its hash.
@@ -67,15 +81,15 @@ func vote(votes *[64]int, words [shingle]uint64) {
 	}
 }
 
-// wordHashes yields the hash of each word (FNV-1a).
-func wordHashes(text string) iter.Seq[uint64] {
+// wordHashes yields the hash of each word (FNV-1a), and whether it is a number.
+func wordHashes(text string) iter.Seq2[uint64, bool] {
 	const offset, prime = 14695981039346656037, 1099511628211
-	return func(yield func(uint64) bool) {
-		hash, inWord := uint64(offset), false
+	return func(yield func(uint64, bool) bool) {
+		hash, inWord, number := uint64(offset), false, true
 		end := func() bool {
-			word, found := mix(hash), inWord
-			hash, inWord = offset, false
-			return !found || yield(word)
+			word, found, isNumber := mix(hash), inWord, number
+			hash, inWord, number = offset, false, true
+			return !found || yield(word, isNumber)
 		}
 		for _, r := range text {
 			isWord, alone := wordRune(r)
@@ -86,6 +100,7 @@ func wordHashes(text string) iter.Seq[uint64] {
 				continue
 			}
 			inWord = true
+			number = number && '0' <= r && r <= '9'
 			var buf [utf8.UTFMax]byte
 			for _, b := range buf[:utf8.EncodeRune(buf[:], unicode.ToLower(r))] {
 				hash = (hash ^ uint64(b)) * prime

@@ -19,7 +19,7 @@ import (
 
 var trapNow = time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC)
 
-func mustURL(t *testing.T, target string) urls.URL {
+func mustURL(t testing.TB, target string) urls.URL {
 	t.Helper()
 	u, err := urls.Parse("https://example.org" + target)
 	require.NoError(t, err)
@@ -132,7 +132,12 @@ func TestPattern(t *testing.T) {
 		"/%E4%BD%A0/7":                                "/%E4%BD%A0/N",
 		"/%25%3":                                      "/%25%25N",
 		"/?b=2&a=1&b=3":                               "/?a&b",
-		"/?f%5B0%5D=x&f%5B1%5D=y":                     "/?f%5BN%5D",
+		"/?f%5B0%5D=x&f%5B1%5D=y":                     "/?f%5BN%5D=x&f%5BN%5D=y",
+		"/i?title=Main_Page&action=history":           "/i?action=history&title=Main_Page",
+		"/i?mode=print&t=17&start=40":                 "/i?mode=print&start&t",
+		"/i?v=dQw4w9WgXcQ&d=2026-11-21T10:00&id=x17":  "/i?d&id=xN&v",
+		"/i?q=%E6%BC%A2&lang=pt-BR":                   "/i?lang=pt-BR&q=%E6%BC%A2",
+		"/i?q=" + strings.Repeat("word+", 20):         "/i?q",
 		"/list?page=3":                                "/list?page",
 		"/list?flag":                                  "/list?flag",
 		"/?=":                                         "/?",
@@ -144,18 +149,51 @@ func TestPattern(t *testing.T) {
 	}
 }
 
+func TestPatterns(t *testing.T) {
+	t.Parallel()
+	for target, want := range map[string][]string{
+		"/":                                  nil,
+		"/about/us.html":                     nil,
+		"/item/4711":                         {"/item/N"},
+		"/?p=4711":                           {"/", "/?p"},
+		"/list?sort=price&page=3":            {"/list", "/list?page&sort", "/list?page&sort=price"},
+		"/i.php?title=Main_Page&action=edit": {"/i.php", "/i.php?action&title", "/i.php?action=edit&title=Main_Page"},
+		"/i?f%5B0%5D=x&f%5B1%5D=y":           {"/i", "/i?f%5BN%5D", "/i?f%5BN%5D=x&f%5BN%5D=y"},
+	} {
+		t.Run(target, func(t *testing.T) {
+			t.Parallel()
+			got := traps.Patterns(mustURL(t, target))
+			require.Equal(t, want, got)
+			for i, p := range got {
+				require.Equal(t, got[:i], append([]string{}, traps.Parents(p)...), p)
+			}
+			if len(got) > 0 {
+				require.Equal(t, traps.Pattern(mustURL(t, target)), got[len(got)-1])
+			}
+		})
+	}
+}
+
+// spent is a pattern with so many pages, so many of them without news.
+func spent(pattern string, seen, duplicates int) crawl.PatternFacts {
+	return crawl.PatternFacts{Pattern: pattern, Seen: seen, Duplicates: duplicates}
+}
+
 func TestBudget(t *testing.T) {
 	t.Parallel()
+	budget := func(seen, duplicates int) int {
+		return traps.Budget([]crawl.PatternFacts{spent("/p/N", seen, duplicates)})
+	}
 
 	t.Run("StopsAtTheGraceWithoutNews", func(t *testing.T) {
 		t.Parallel()
 		for seen := range traps.PatternGrace {
-			require.Equal(t, traps.PatternGrace-seen, traps.Budget(seen, seen))
-			_, found := traps.FindPattern("/cal/D", seen, seen)
+			require.Equal(t, traps.PatternGrace-seen, budget(seen, seen))
+			_, found := traps.FindPattern([]crawl.PatternFacts{spent("/cal/D", seen, seen)})
 			require.False(t, found)
 		}
-		require.Zero(t, traps.Budget(traps.PatternGrace, traps.PatternGrace))
-		trap, found := traps.FindPattern("/cal/D", 50, 50)
+		require.Zero(t, budget(traps.PatternGrace, traps.PatternGrace))
+		trap, found := traps.FindPattern([]crawl.PatternFacts{spent("/cal/D", 50, 50)})
 		require.True(t, found)
 		require.Equal(t, crawl.Trap{Kind: crawl.TrapPattern, Evidence: "50 of 50 pages like /cal/D had nothing new"}, trap)
 	})
@@ -163,7 +201,7 @@ func TestBudget(t *testing.T) {
 	t.Run("NeverStopsWhatIsAQuarterNew", func(t *testing.T) {
 		t.Parallel()
 		for seen := 0; seen < 1_000_000; seen += 997 {
-			require.Positive(t, traps.Budget(seen, seen*3/4), seen)
+			require.Positive(t, budget(seen, seen*3/4), seen)
 		}
 	})
 
@@ -171,10 +209,10 @@ func TestBudget(t *testing.T) {
 		t.Parallel()
 		for seen := range 300 {
 			for dup := range seen + 1 {
-				left := traps.Budget(seen, dup)
-				require.LessOrEqual(t, traps.Budget(seen+1, dup+1), left)
-				require.GreaterOrEqual(t, traps.Budget(seen+1, dup), left)
-				require.LessOrEqual(t, traps.Budget(seen+1, dup+1), traps.Budget(seen+1, dup))
+				left := budget(seen, dup)
+				require.LessOrEqual(t, budget(seen+1, dup+1), left)
+				require.GreaterOrEqual(t, budget(seen+1, dup), left)
+				require.LessOrEqual(t, budget(seen+1, dup+1), budget(seen+1, dup))
 			}
 		}
 	})
@@ -183,7 +221,7 @@ func TestBudget(t *testing.T) {
 		t.Parallel()
 		for _, newEvery := range []int{5, 10, 1000} {
 			seen, dup := 0, 0
-			for traps.Budget(seen, dup) > 0 {
+			for budget(seen, dup) > 0 {
 				seen++
 				if seen%newEvery != 0 {
 					dup++
@@ -194,12 +232,57 @@ func TestBudget(t *testing.T) {
 		}
 	})
 
+	t.Run("BlamesACopyThatNamesItsOriginalForLess", func(t *testing.T) {
+		t.Parallel()
+		copies := func(n int) int { return traps.Budget([]crawl.PatternFacts{{Pattern: "/p/N", Seen: n, Copies: n}}) }
+		require.Equal(t, traps.PatternGrace-25, copies(100))
+		require.Zero(t, copies(4*traps.PatternGrace), "an endless space of them ends, too")
+	})
+
+	t.Run("EnforcesTheWholePatternAlone", func(t *testing.T) {
+		t.Parallel()
+		chain := func(path, whole crawl.PatternFacts) int { return traps.Budget([]crawl.PatternFacts{path, whole}) }
+		topics := spent("/viewtopic.php?t", 60, 0)
+		require.Equal(t, traps.PatternGrace+180, chain(spent("/viewtopic.php", 110, 50), topics))
+		require.Equal(t, traps.PatternTrial+180, chain(spent("/viewtopic.php", 110, 95), topics), "news of its own keep it")
+		require.Equal(t, 180, chain(spent("/viewtopic.php", 1000, 990), topics))
+		require.Zero(t, chain(spent("/viewtopic.php", 110, 50), spent("/viewtopic.php?p", 50, 50)))
+	})
+
+	t.Run("TriesLessOfAPathWithoutNews", func(t *testing.T) {
+		t.Parallel()
+		fresh := spent("/s?a=b", 0, 0)
+		require.Equal(t, traps.PatternGrace, traps.Budget([]crawl.PatternFacts{spent("/s", 49, 49), spent("/s?a", 0, 0), fresh}))
+		require.Equal(t, traps.PatternTrial, traps.Budget([]crawl.PatternFacts{spent("/s", 50, 50), spent("/s?a", 0, 0), fresh}))
+		require.Equal(t, traps.PatternTrial, traps.Budget([]crawl.PatternFacts{spent("/s", 60, 50), spent("/s?a", 50, 50), fresh}))
+		facts := []crawl.PatternFacts{spent("/s", 100, 100), spent("/s?a", 0, 0), fresh}
+		require.Zero(t, traps.Budget(facts))
+		trap, found := traps.FindPattern(facts)
+		require.True(t, found)
+		require.Equal(t, "100 of 100 pages like /s had nothing new, and none of those like /s?a=b is known to", trap.Evidence)
+	})
+
 	t.Run("TakesAnyNumbers", func(t *testing.T) {
 		t.Parallel()
-		require.Equal(t, traps.PatternGrace, traps.Budget(-5, 3))
-		require.Zero(t, traps.Budget(100, 1000))
-		require.Equal(t, traps.PatternGrace+30, traps.Budget(10, -4))
+		require.Equal(t, traps.PatternGrace, budget(-5, 3))
+		require.Zero(t, budget(100, 1000))
+		require.Equal(t, traps.PatternGrace+30, budget(10, -4))
+		require.Equal(t, traps.PatternGrace, traps.Budget(nil))
+		require.Equal(t, traps.PatternGrace-2, traps.Budget([]crawl.PatternFacts{{Seen: 10, Copies: 11, Duplicates: 5}}))
 	})
+}
+
+// What was stopped is tried again by each further run, and by no other.
+func TestPatternsRecoverWithEachRun(t *testing.T) {
+	t.Parallel()
+	facts := []crawl.PatternFacts{{Pattern: "/s", Seen: 100, Duplicates: 60, Copies: 40, Run: 3}, {Pattern: "/s?a", Seen: 55, Duplicates: 55, Run: 3}}
+	require.Equal(t, facts, traps.In(3, facts))
+	require.Equal(t, facts, traps.In(2, facts), "one that began before")
+	require.Zero(t, traps.Budget(facts))
+	again := traps.In(4, facts)
+	require.Equal(t, crawl.PatternFacts{Pattern: "/s", Seen: 50, Duplicates: 30, Copies: 20, Run: 3}, again[0])
+	require.Equal(t, traps.PatternGrace-27, traps.Budget(again))
+	require.Equal(t, 100, facts[0].Seen, "the facts are as they were")
 }
 
 // TestTrapsEnd crawls endless spaces without any news, as a crawler would that
@@ -241,20 +324,25 @@ func TestTrapsEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			rng := rand.New(rand.NewPCG(7, 8))
-			seen, patterns := map[string]bool{}, map[string]int{}
+			seen, counts := map[string]bool{}, map[string]int{}
 			fetched := 0
 			for queue := []string{"/"}; len(queue) > 0; queue = queue[1:] {
 				u := mustURL(t, queue[0])
 				_, trap := traps.Find(u, trapNow)
-				pattern := traps.Pattern(u)
-				_, spent := traps.FindPattern(pattern, patterns[pattern], patterns[pattern])
-				if trap || spent || seen[u.String()] {
+				var facts []crawl.PatternFacts
+				for _, p := range traps.Patterns(u) {
+					facts = append(facts, spent(p, counts[p], counts[p]))
+				}
+				_, stopped := traps.FindPattern(facts)
+				if trap || stopped || seen[u.String()] {
 					continue
 				}
 				seen[u.String()] = true
-				patterns[pattern]++
+				for _, p := range facts {
+					counts[p.Pattern]++
+				}
 				fetched++
-				require.Less(t, fetched, 2000, "as many as there are sets of filters, times the grace")
+				require.Less(t, fetched, 2*traps.PatternGrace+60, "whatever the filters combine to")
 				queue = append(queue, links(rng, u.RequestTarget())...)
 			}
 			require.Greater(t, fetched, 2)
@@ -303,6 +391,6 @@ func ExamplePattern() {
 		fmt.Println(traps.Pattern(u))
 	}
 	// Output:
-	// /calendar/D?lang&view
-	// /calendar/D?lang&view
+	// /calendar/D?lang=en&view=day
+	// /calendar/D?lang=de&view=week
 }

@@ -224,3 +224,15 @@ func Shorten(u string, limit int) string {
 	tail := limit - len(ellipsis) - head
 	return strings.ToValidUTF8(u[:head], "") + ellipsis + strings.ToValidUTF8(u[len(u)-tail:], "")
 }
+
+// SameAddress reports whether two URLs are the same but for scheme, port, "www." and
+// a slash at the end of the path: as a site writes one address in several ways, and
+// redirects the others.
+func SameAddress(a, b URL) bool {
+	if a.Domain() != b.Domain() {
+		return false
+	}
+	pathA, queryA, _ := strings.Cut(a.RequestTarget(), "?")
+	pathB, queryB, _ := strings.Cut(b.RequestTarget(), "?")
+	return queryA == queryB && strings.TrimSuffix(pathA, "/") == strings.TrimSuffix(pathB, "/")
+}

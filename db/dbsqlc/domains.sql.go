@@ -178,13 +178,12 @@ func (q *Queries) DomainOpen(ctx context.Context, arg DomainOpenParams) (DomainO
 }
 
 const domainPatterns = `-- name: DomainPatterns :many
-SELECT pattern, seen, duplicates FROM url_patterns
-WHERE domain = $1 AND duplicates >= $2 ORDER BY updated_at DESC LIMIT $3
+SELECT pattern, seen, duplicates, copies, coalesce(run_id, 0)::bigint AS run_id FROM url_patterns
+WHERE domain = $1 AND duplicates + copies > 0 ORDER BY duplicates + copies DESC, pattern LIMIT $2
 `
 
 type DomainPatternsParams struct {
 	Domain string
-	Least  int32
 	Max    int32
 }
 
@@ -192,11 +191,13 @@ type DomainPatternsRow struct {
 	Pattern    string
 	Seen       int32
 	Duplicates int32
+	Copies     int32
+	RunID      int64
 }
 
-// Patterns of a domain's URLs that have brought many duplicates.
+// Patterns of a domain's URLs that have brought duplicates.
 func (q *Queries) DomainPatterns(ctx context.Context, arg DomainPatternsParams) ([]DomainPatternsRow, error) {
-	rows, err := q.db.Query(ctx, domainPatterns, arg.Domain, arg.Least, arg.Max)
+	rows, err := q.db.Query(ctx, domainPatterns, arg.Domain, arg.Max)
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +205,13 @@ func (q *Queries) DomainPatterns(ctx context.Context, arg DomainPatternsParams) 
 	var items []DomainPatternsRow
 	for rows.Next() {
 		var i DomainPatternsRow
-		if err := rows.Scan(&i.Pattern, &i.Seen, &i.Duplicates); err != nil {
+		if err := rows.Scan(
+			&i.Pattern,
+			&i.Seen,
+			&i.Duplicates,
+			&i.Copies,
+			&i.RunID,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -298,6 +305,15 @@ func (q *Queries) DomainRefuse(ctx context.Context, arg DomainRefuseParams) erro
 	return err
 }
 
+const domainResetPatterns = `-- name: DomainResetPatterns :exec
+SELECT patterns_reset($1::text)
+`
+
+func (q *Queries) DomainResetPatterns(ctx context.Context, domain string) error {
+	_, err := q.db.Exec(ctx, domainResetPatterns, domain)
+	return err
+}
+
 const domainRetry = `-- name: DomainRetry :one
 SELECT domain_retry($1::text)::boolean AS lifted
 `
@@ -342,13 +358,14 @@ func (q *Queries) DomainRuns(ctx context.Context, arg DomainRunsParams) ([]strin
 
 const domainTotals = `-- name: DomainTotals :many
 SELECT
-    r.name AS run, r.status AS run_status, r.settings, rd.seed, rd.pages_started, rd.success, rd.failed, rd.skipped,
+    r.id, r.name AS run, r.status AS run_status, r.settings, rd.seed, rd.pages_started, rd.success, rd.failed, rd.skipped,
     rd.timeout, rd.blocked_robots, rd.blocked_4xx, rd.blocked_5xx, rd.bytes, r.pages_started AS run_started
 FROM run_domains AS rd INNER JOIN crawl_runs AS r ON rd.run_id = r.id
 WHERE rd.domain = $1 ORDER BY r.id
 `
 
 type DomainTotalsRow struct {
+	ID            int64
 	Run           string
 	RunStatus     RunStatus
 	Settings      []byte
@@ -375,6 +392,7 @@ func (q *Queries) DomainTotals(ctx context.Context, domain string) ([]DomainTota
 	for rows.Next() {
 		var i DomainTotalsRow
 		if err := rows.Scan(
+			&i.ID,
 			&i.Run,
 			&i.RunStatus,
 			&i.Settings,

@@ -474,7 +474,6 @@ type UrlPattern struct {
 	Pattern      string
 	Seen         int32
 	Duplicates   int32
-	Recent       []int64
 	UpdatedAt    time.Time
 	Copies       int32
 	RunID        *int64

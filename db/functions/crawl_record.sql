@@ -29,7 +29,7 @@ BEGIN
     r.closed := FOUND AND c.outcome IS NULL AND (c.locked_at IS NOT NULL) = v_requested;
     IF r.closed THEN
         PERFORM crawl_close(p, v_ended, v_held);
-        IF p ? 'charges' THEN
+        IF p ? 'charge' THEN
             PERFORM patterns_charge(c, p);
         END IF;
         PERFORM page_update(c.page_id, p -> 'page', v_ended);

@@ -44,12 +44,15 @@ BEGIN
     INTO idle FROM unnest(others) f CROSS JOIN LATERAL (
         SELECT x.domain, x.status FROM domains x WHERE x.domain = f FOR KEY SHARE
     ) d;
-    INSERT INTO page_crawls (page_id, domain, priority, run_id, url, kind, depth, redirects)
-    SELECT DISTINCT ON (p.id) p.id, p.domain, -p_depth, p_run_id, p.url, p.kind, p_depth, p_redirects
-    FROM unnest(p_ids) i CROSS JOIN LATERAL (
-        SELECT x.id, x.domain, x.url, x.kind FROM pages x WHERE x.id = i
+    -- Stored in the order of their ids, so that two transactions do not deadlock, and due
+    -- in the order in which they were found: what a page names first is asked for first.
+    INSERT INTO page_crawls (page_id, domain, priority, scheduled_for, run_id, url, kind, depth, redirects)
+    SELECT DISTINCT ON (p.id) p.id, p.domain, -p_depth,
+        now() - (cardinality(p_ids) - i.n) * interval '1 microsecond', p_run_id, p.url, p.kind, p_depth, p_redirects
+    FROM unnest(p_ids) WITH ORDINALITY AS i (id, n) CROSS JOIN LATERAL (
+        SELECT x.id, x.domain, x.url, x.kind FROM pages x WHERE x.id = i.id
     ) p
-    ORDER BY p.id
+    ORDER BY p.id, i.n
     ON CONFLICT (domain, run_id, page_id) WHERE previous_id IS NULL AND NOT prerequisite DO NOTHING;
     GET DIAGNOSTICS added = ROW_COUNT;
     IF added = 0 THEN

@@ -106,13 +106,19 @@ BEGIN
                 'at', p.fetched_at, 'fresh_until', p.fresh_until, 'etag', p.etag, 'last_modified', p.last_modified,
                 'content', encode(p.content_hash, 'hex')
             )),
+            'duplicate', p.duplicate,
             'patterns', (
-                SELECT jsonb_agg(jsonb_build_object(
-                    'pattern', u.pattern, 'seen', u.seen, 'duplicates', u.duplicates, 'recent', u.recent))
-                FROM unnest(p.patterns) k CROSS JOIN LATERAL (
-                    SELECT x.pattern, x.seen, x.duplicates, x.recent FROM url_patterns x
-                    WHERE x.domain = p.domain AND x.pattern = k LIMIT 1
-                ) u
+                SELECT jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
+                    'pattern', k.pattern, 'seen', coalesce(u.seen, 0), 'duplicates', coalesce(u.duplicates, 0),
+                    'copies', u.copies, 'run_id', u.run_id,
+                    'shared', CASE WHEN k.n = 1 AND (p.fetched_at IS NULL OR p.duplicate) THEN encode(u.shared, 'base64') END,
+                    'fingerprints',
+                    CASE WHEN k.n = 1 AND (p.fetched_at IS NULL OR p.duplicate) THEN encode(u.fingerprints, 'base64') END
+                )) ORDER BY k.n)
+                FROM unnest(p.patterns) WITH ORDINALITY AS k (pattern, n) LEFT JOIN LATERAL (
+                    SELECT x.seen, x.duplicates, x.copies, x.run_id, x.shared, x.fingerprints FROM url_patterns x
+                    WHERE x.domain = p.domain AND x.pattern = k.pattern LIMIT 1
+                ) u ON true
             ),
             'worked', CASE
                 WHEN (SELECT (h.health ->> 'probing')::boolean FROM domain_health h WHERE h.domain = c.domain)

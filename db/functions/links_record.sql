@@ -25,8 +25,8 @@ BEGIN
             WHERE u.link ? 'trap' ORDER BY u.id
         ) l
         WHERE x.id = l.id AND x.trap IS NULL;
-        SELECT array_agg(l.id) INTO v_followed
-        FROM unnest(v_ids, ARRAY(SELECT x FROM jsonb_array_elements(p -> 'links') x)) AS l (id, link)
+        SELECT array_agg(l.id ORDER BY l.n) INTO v_followed
+        FROM unnest(v_ids, ARRAY(SELECT x FROM jsonb_array_elements(p -> 'links') x)) WITH ORDINALITY AS l (id, link, n)
         WHERE NOT l.link ? 'nofollow' AND NOT l.link ? 'trap';
         v_news := links_follow(c, v_followed, p -> 'follow');
     END IF;
@@ -35,7 +35,9 @@ BEGIN
         FROM page_links l CROSS JOIN LATERAL (
             SELECT y.id, y.trap FROM pages y WHERE y.id = l.to_page_id LIMIT 1
         ) x
-        WHERE l.from_page_id = c.page_id AND l.kind = v_known AND NOT l.nofollow AND x.trap IS NULL;
+        WHERE l.from_page_id = c.page_id AND l.kind = v_known AND NOT l.nofollow
+            -- what a pattern stopped is decided again by each run
+            AND coalesce(x.trap, 'pattern') = 'pattern';
         v_news := links_follow(c, v_followed, p -> 'follow_known' -> v_known) OR v_news;
     END LOOP;
     RETURN v_news;
@@ -64,8 +66,8 @@ BEGIN
     IF p IS NULL OR jsonb_typeof(p) = 'null' OR p_ids IS NULL THEN
         RETURN;
     END IF;
-    SELECT coalesce(array_agg(l.id), '{}') INTO v_ids
-    FROM unnest(p_ids) AS l (id)
+    SELECT coalesce(array_agg(l.id ORDER BY l.n), '{}') INTO v_ids
+    FROM unnest(p_ids) WITH ORDINALITY AS l (id, n)
     CROSS JOIN LATERAL (SELECT x.domain FROM pages x WHERE x.id = l.id LIMIT 1) x
     WHERE (NOT coalesce((p ->> 'seeds_only')::boolean, false) OR coalesce((
             SELECT rd.seed FROM run_domains rd WHERE rd.run_id = p_run_id AND rd.domain = x.domain

@@ -24,6 +24,7 @@ BEGIN
             signals = nullif(p -> 'signals', '{}'), usage = p -> 'usage',
             noindex = coalesce((p ->> 'noindex')::boolean, false),
             nofollow = coalesce((p ->> 'nofollow')::boolean, false),
+            trap = nullif(trap, 'pattern'), trap_evidence = CASE WHEN trap <> 'pattern' THEN trap_evidence END,
             updated_at = clock_timestamp()
         WHERE id = p_page_id;
     ELSIF p ? 'visit' THEN

@@ -12,6 +12,7 @@ ALTER TABLE url_patterns ADD COLUMN run_id bigint;
 -- of the last that brought news, see traps.Memory; a few kilobytes at most
 ALTER TABLE url_patterns ADD COLUMN shared bytea;
 ALTER TABLE url_patterns ADD COLUMN fingerprints bytea;
+ALTER TABLE url_patterns DROP COLUMN recent;
 
 -- its last visit brought nothing that another page had not
 ALTER TABLE pages ADD COLUMN duplicate boolean NOT NULL DEFAULT false;

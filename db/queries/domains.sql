@@ -60,7 +60,7 @@ SELECT d.*, domain_state(d.domain)::jsonb AS state FROM domains AS d WHERE d.dom
 
 -- name: DomainTotals :many
 SELECT
-    r.name AS run, r.status AS run_status, r.settings, rd.seed, rd.pages_started, rd.success, rd.failed, rd.skipped,
+    r.id, r.name AS run, r.status AS run_status, r.settings, rd.seed, rd.pages_started, rd.success, rd.failed, rd.skipped,
     rd.timeout, rd.blocked_robots, rd.blocked_4xx, rd.blocked_5xx, rd.bytes, r.pages_started AS run_started
 FROM run_domains AS rd INNER JOIN crawl_runs AS r ON rd.run_id = r.id
 WHERE rd.domain = @domain ORDER BY r.id;
@@ -82,7 +82,10 @@ FROM (
     WHERE c.domain = @domain AND c.outcome IS NULL LIMIT @bound
 ) AS o;
 
--- Patterns of a domain's URLs that have brought many duplicates.
+-- Patterns of a domain's URLs that have brought duplicates.
 -- name: DomainPatterns :many
-SELECT pattern, seen, duplicates FROM url_patterns
-WHERE domain = @domain AND duplicates >= @least ORDER BY updated_at DESC LIMIT @max;
+SELECT pattern, seen, duplicates, copies, coalesce(run_id, 0)::bigint AS run_id FROM url_patterns
+WHERE domain = @domain AND duplicates + copies > 0 ORDER BY duplicates + copies DESC, pattern LIMIT @max;
+
+-- name: DomainResetPatterns :exec
+SELECT patterns_reset(@domain::text);

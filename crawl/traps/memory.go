@@ -1,0 +1,243 @@
+package traps
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// The bounds of a Memory. Encoded it has at most 6 KB.
+const (
+	// chunksMost is how many hashes of what the pages have in common are kept, four
+	// bytes each; a page has chunksPage of them at most, or its chunks are made larger.
+	chunksMost, chunksPage = 1024, 640
+	// titlesMost is how many titles are kept, four bytes each, and lastMost how many
+	// fingerprints, twelve bytes each.
+	titlesMost, lastMost = 256, 64
+	// pagesAged is how many pages are counted before half of it is forgotten, and
+	// pagesEach how many are all learned from: later ones one in learnOneIn.
+	pagesAged, pagesEach, learnOneIn = 64, 16, 4
+	// sharedOneIn is of how many of its pages one must have a text at least that counts
+	// as shared by them.
+	sharedOneIn = 8
+)
+
+// OwnLeast is how many words, or how many numbers, of a page its pattern's pages must
+// not share for the page to say something of its own: about what one or two changed
+// words are taken for, as a text is compared in pieces of some words.
+const OwnLeast = 12
+
+// nearLeast is from how many words on fingerprints that differ by a few bits are
+// those of the same text. Of fewer words each decides too many bits.
+const nearLeast = 100
+
+// Memory is what pages of a pattern are compared with: the text that they share, and
+// the titles and the fingerprints of what the last of those that brought news had
+// beside it. It is a value that is stored with the pattern; the zero value is that of
+// a pattern without pages.
+type Memory struct {
+	// level is how large the chunks are, pages how many were learned from, halved now
+	// and then as the counts are.
+	level, pages int
+	// chunks are sorted by hash.
+	chunks []chunkCount
+	// titles and last have the newest first.
+	titles []uint32
+	last   []own
+}
+
+type chunkCount struct {
+	hash  uint32 // 24 bits
+	pages uint8
+}
+
+// own is what a page said beside what its pattern shares.
+type own struct {
+	hash crawl.SimHash
+	// canonical is the hash of the page that it names as its canonical URL; 0 is none
+	// but itself.
+	canonical uint32
+}
+
+// News reports whether a page says something that no page of its pattern has: a
+// title, or a text beside what they share. One that has too little text to tell counts
+// as news, and so does the page that one of the last names as its canonical URL.
+func (m Memory) News(s *Said, url string) bool {
+	if s.title != 0 && !slices.Contains(m.titles, s.title) || len(s.words) < SimHashWordsLeast {
+		return true
+	}
+	self := hashOf(url)
+	if slices.ContainsFunc(m.last, func(o own) bool { return o.canonical == self }) {
+		return true
+	}
+	mine, words, enough := m.own(s)
+	near := 0
+	if words >= nearLeast {
+		near = NearDuplicate
+	}
+	return enough && !slices.ContainsFunc(m.last, func(o own) bool { return o.hash.Distance(mine) <= near })
+}
+
+// own fingerprints what a page says that its pattern does not share, and reports
+// of how many words that is, and whether it is enough to be told apart by.
+func (m Memory) own(s *Said) (hash crawl.SimHash, words int, enough bool) {
+	chunks := s.chunks(m.level)
+	var inWords, inNumbers []chunk
+	plain, numbers := 0, 0
+	for _, c := range chunks {
+		if !m.shares(c.wording) {
+			plain += c.plain
+			inWords = append(inWords, c)
+		} else if !m.shares(c.full) {
+			numbers += c.numbers
+			inNumbers = append(inNumbers, c)
+		}
+	}
+	if numbers >= OwnLeast {
+		inWords = append(inWords, inNumbers...)
+	}
+	var f fingerprint
+	for _, c := range inWords {
+		for _, w := range c.words {
+			f.add(w.hash)
+		}
+	}
+	return f.simHash(), f.count, plain >= OwnLeast || numbers >= OwnLeast
+}
+
+// shares reports whether the pages share a text. All share what is none.
+func (m Memory) shares(hash uint32) bool {
+	if hash == 0 {
+		return true
+	}
+	i, found := m.find(hash)
+	return found && int(m.chunks[i].pages) >= min(m.pages, max(2, (m.pages+sharedOneIn-1)/sharedOneIn))
+}
+
+func (m Memory) find(hash uint32) (int, bool) {
+	return slices.BinarySearchFunc(m.chunks, hash, func(c chunkCount, h uint32) int { return cmp.Compare(c.hash, h) })
+}
+
+// Learn is the memory with a page that brought news, and named another as its
+// canonical URL or, if empty, none. It reports whether what the pages share is to be
+// stored anew.
+func (m Memory) Learn(s *Said, canonical string) (Memory, bool) {
+	if s.title != 0 && !slices.Contains(m.titles, s.title) {
+		m.titles = newest(s.title, m.titles, titlesMost)
+	}
+	if len(s.words) < SimHashWordsLeast {
+		return m, false
+	}
+	level := m.level
+	for len(s.chunks(level)) > chunksPage {
+		level++
+	}
+	if level > m.level {
+		m.level, m.pages, m.chunks = level, 0, nil
+	}
+	mine, _, _ := m.own(s)
+	m.last = newest(own{mine, hashOf(canonical)}, m.last, lastMost)
+	if m.pages >= pagesEach && mine%learnOneIn != 0 {
+		return m, false
+	}
+	return m.share(s), true
+}
+
+func newest[T any](first T, rest []T, most int) []T {
+	return append([]T{first}, rest[:min(len(rest), most-1)]...)
+}
+
+// share counts what a page says.
+func (m Memory) share(s *Said) Memory {
+	var hashes []uint32
+	for _, c := range s.chunks(m.level) {
+		for _, hash := range [...]uint32{c.wording, c.full} {
+			if hash != 0 {
+				hashes = append(hashes, hash)
+			}
+		}
+	}
+	slices.Sort(hashes)
+	hashes = slices.Compact(hashes)
+
+	counts := slices.Clone(m.chunks)
+	var fresh []chunkCount
+	for _, hash := range hashes {
+		if i, found := m.find(hash); found {
+			counts[i].pages++ // at most pagesAged
+		} else {
+			fresh = append(fresh, chunkCount{hash, 1})
+		}
+	}
+	m.pages++
+	if len(counts)+len(fresh) > chunksMost {
+		// what one page alone has said makes room
+		counts = slices.DeleteFunc(counts, func(c chunkCount) bool { return c.pages == 1 })
+	}
+	m.chunks = slices.Concat(counts, fresh[:min(len(fresh), max(chunksMost-len(counts), 0))])
+	slices.SortFunc(m.chunks, func(a, b chunkCount) int { return cmp.Compare(a.hash, b.hash) })
+	if m.pages >= pagesAged {
+		m.pages /= 2
+		for i := range m.chunks {
+			m.chunks[i].pages /= 2
+		}
+		m.chunks = slices.DeleteFunc(m.chunks, func(c chunkCount) bool { return c.pages == 0 })
+	}
+	return m
+}
+
+// memoryFormat is the first byte of what is stored. What has another is read as
+// nothing.
+const memoryFormat = 1
+
+// Shared is the part of the memory that seldom changes, as it is stored: its format,
+// the level, the pages, and for each chunk its hash and how many pages have it.
+func (m Memory) Shared() []byte {
+	b := []byte{memoryFormat, byte(m.level), byte(m.pages)} //nolint:gosec // at most levelMost and pagesAged
+	for _, c := range m.chunks {
+		b = binary.BigEndian.AppendUint32(b, c.hash<<8|uint32(c.pages))
+	}
+	return b
+}
+
+// Fingerprints is the other part: its format, how many titles, the titles, and for
+// each fingerprint its hash and that of the canonical URL.
+func (m Memory) Fingerprints() []byte {
+	b := binary.BigEndian.AppendUint16([]byte{memoryFormat}, uint16(len(m.titles))) //nolint:gosec // at most titlesMost
+	for _, title := range m.titles {
+		b = binary.BigEndian.AppendUint32(b, title)
+	}
+	for _, o := range m.last {
+		b = binary.BigEndian.AppendUint64(b, uint64(o.hash))
+		b = binary.BigEndian.AppendUint32(b, o.canonical)
+	}
+	return b
+}
+
+// Remember reads what [Memory.Shared] and [Memory.Fingerprints] have written. A part
+// that is empty, or that cannot be read, is nothing remembered.
+func Remember(shared, fingerprints []byte) (m Memory) {
+	if len(shared) >= 3 && shared[0] == memoryFormat {
+		m.level, m.pages = min(int(shared[1]), levelMost), min(int(shared[2]), pagesAged)
+		for b := shared[3:]; len(b) >= 4 && len(m.chunks) < chunksMost; b = b[4:] {
+			c := binary.BigEndian.Uint32(b)
+			m.chunks = append(m.chunks, chunkCount{c >> 8, min(uint8(c), pagesAged)}) //nolint:gosec // the low byte
+		}
+	}
+	if len(fingerprints) < 3 || fingerprints[0] != memoryFormat {
+		return m
+	}
+	titles, b := int(binary.BigEndian.Uint16(fingerprints[1:])), fingerprints[3:]
+	for ; len(b) >= 4 && len(m.titles) < min(titles, titlesMost); b = b[4:] {
+		m.titles = append(m.titles, binary.BigEndian.Uint32(b))
+	}
+	for ; len(b) >= 12 && len(m.last) < lastMost; b = b[12:] {
+		m.last = append(m.last, own{crawl.SimHash(binary.BigEndian.Uint64(b)), binary.BigEndian.Uint32(b[8:])})
+	}
+	return m
+}
+
+// levelMost is the largest level: its chunks have more words than a text.
+const levelMost = 20
