@@ -1,0 +1,141 @@
+package activities_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/activities"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/internal/fetch"
+	"github.com/mosey-web/mosey/test/web"
+)
+
+func span(from, to int) (numbers []int) {
+	for n := from; n <= to; n++ {
+		numbers = append(numbers, n)
+	}
+	return numbers
+}
+
+// crawlThrough crawls the site to its end, without the waits, and returns how often
+// it was graylisted.
+func (b *testBundle) crawlThrough(t *testing.T) (rests int) {
+	t.Helper()
+	for range 500 {
+		res, err := b.fetchPages(t, 1000)
+		switch {
+		case err != nil:
+			requireTrouble(t, err)
+		case res.Next == activities.StepFinish:
+			return rests
+		case res.Next == activities.StepRobots:
+			b.readRobots(t)
+		case res.Reason == crawl.ReasonGraylist:
+			rests++
+		}
+		b.exec(t, "UPDATE politeness_slots SET free_at = 'epoch' WHERE key = 'domain:' || $1", b.site)
+		b.exec(t, "UPDATE page_crawls SET scheduled_for = now() WHERE outcome IS NULL AND scheduled_for > now() AND domain = $1", b.site)
+	}
+	require.Fail(t, "no end", "%d requests", len(b.pages()))
+	return rests
+}
+
+// A few broken pages cost an ordinary site none of its others, nor its pace.
+func TestOrdinarySitesWithBrokenPages(t *testing.T) {
+	t.Parallel()
+	const tries = 3
+	type testCase struct {
+		pages   int
+		broken  web.Behaviour
+		numbers []int
+		// attempts is how often each broken page is asked for
+		attempts int
+		// slower says that it is trouble of the domain, which is asked less often: also in
+		// the end, where nothing is left but pages that fail
+		slower bool
+	}
+	cases := map[string]testCase{
+		"TwoOf141Hang":                {pages: 140, broken: web.Hang{}, numbers: []int{30, 77}, attempts: tries},
+		"TwoNeighboursOf141Hang":      {pages: 140, broken: web.Hang{}, numbers: []int{30, 31}, attempts: tries},
+		"FiveOf131Fail":               {pages: 130, broken: web.Status{Code: 500}, numbers: []int{25, 50, 75, 100, 120}, attempts: tries, slower: true},
+		"FiveNeighboursOf131Fail":     {pages: 130, broken: web.Status{Code: 500}, numbers: span(60, 64), attempts: tries, slower: true},
+		"FiveOf131AreUnavailable":     {pages: 130, broken: web.Status{Code: 503}, numbers: []int{25, 50, 75, 100, 120}, attempts: tries, slower: true},
+		"FiveOf131BreakTheConnection": {pages: 130, broken: web.Reset{}, numbers: []int{25, 50, 75, 100, 120}, attempts: tries, slower: true},
+		"FifteenNeighboursOf61Are403": {pages: 60, broken: web.Status{Code: 403}, numbers: span(20, 34), attempts: 1},
+	}
+	o := options{settings: crawl.Settings{MaxAttempts: new(tries)}}
+	bundles := setupCases(t, o, cases, func(c testCase) web.Site { return web.Ordinary(c.pages, c.broken, c.numbers...) })
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := bundles[name]
+			b.acts = b.worker(t, options{limits: fetch.Config{FirstByteTimeout: 200 * time.Millisecond, TotalTimeout: 5 * time.Second}})
+			targets := []string{"/"}
+			for n := range tc.pages {
+				targets = append(targets, fmt.Sprintf("/p/%d", n+1))
+			}
+			b.seed(t, targets...) // seeds, so that none is taken for a trap
+			rests := b.crawlThrough(t)
+			require.Equal(t, tc.pages+1-len(tc.numbers),
+				b.count(t, "SELECT count(*) FROM pages WHERE status = 'fetched' AND kind = 'page' AND domain = $1", b.site),
+				"every healthy page is fetched")
+			require.Equal(t, len(tc.numbers),
+				b.count(t, "SELECT count(*) FROM pages WHERE status = 'failed' AND domain = $1", b.site))
+			require.Equal(t, len(tc.numbers)*tc.attempts, b.count(t, `SELECT count(*) FROM page_crawls
+				WHERE domain = $1 AND NOT prerequisite AND outcome <> 'success'`, b.site))
+			require.Zero(t, rests, "it is not graylisted")
+			slower := b.count(t, `SELECT count(*) FROM page_crawls WHERE domain = $1
+				AND delay_reason IN ('back-off', 'graylisted', 'slowdown')`, b.site)
+			require.Equal(t, tc.slower, slower > 0, "%d waits are longer", slower)
+			b.requireRetriesLast(t, tc.pages+1)
+			d, err := b.store.Domain(t.Context(), b.site)
+			require.NoError(t, err)
+			require.Equal(t, crawl.DomainActive, d.Status)
+		})
+	}
+}
+
+// requireRetriesLast checks that no page was asked for again before all of them had
+// been asked for once.
+func (b *testBundle) requireRetriesLast(t *testing.T, pages int) {
+	t.Helper()
+	asked := b.pages()
+	first := slices.Compact(slices.Sorted(slices.Values(asked[:pages])))
+	require.Len(t, first, pages, "the first requests are each for another page")
+}
+
+// A section that is not for everybody makes the domain rest, and a page that has
+// worked tells that it is well.
+func TestProbesWithAPageThatHasWorked(t *testing.T) {
+	t.Parallel()
+	site := web.Site{Pages: 1, Plain: true, Paths: map[string]web.Behaviour{"/": web.Status{Code: 403}}}
+	targets := []string{"/p/1"}
+	for n := range 25 {
+		target := fmt.Sprintf("/q/%02d", n)
+		site.Paths[target] = web.Status{Code: 403}
+		targets = append(targets, target)
+	}
+	b := setup(t, options{sites: []web.Site{site}, settings: crawl.Settings{MaxPages: new(int64(26))}})
+	b.seed(t, targets...)
+	b.allowAll(t, b.page("/"))
+	res, err := b.fetchPages(t, 50)
+	require.NoError(t, err)
+	require.Equal(t, 21, res.Closed, "a good answer, then twenty refusals")
+	requireGraylisted(t, res, 5*time.Minute)
+	b.rested(t)
+	res, err = b.fetchPages(t, 50)
+	require.NoError(t, err)
+	require.Equal(t, activities.StepFinish, res.Next)
+	asked := b.pages()
+	require.Len(t, asked, 27, "the probe costs no budget")
+	require.Equal(t, "/p/1", asked[21])
+	require.Equal(t, 1, b.count(t, "SELECT count(*) FROM page_crawls WHERE prerequisite AND kind = 'page' AND outcome = 'success'"))
+	d, err := b.store.Domain(t.Context(), b.site)
+	require.NoError(t, err)
+	require.Zero(t, d.Health.Graylistings)
+	require.False(t, d.Health.Probing)
+}
