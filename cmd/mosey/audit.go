@@ -74,7 +74,7 @@ func printAudit(w io.Writer, a crawl.Audit) {
 		fmt.Fprintf(w, "%-12s %s of workers that died\n", "lost", count(a.Lost, "request"))
 	}
 	for _, v := range a.Violations {
-		fmt.Fprintf(w, "%s  %s: %s: %s\n", v.At.Local().Format(time.DateTime), v.Kind, v.Key, v.What)
+		fmt.Fprintf(w, "%s  %s: %s: %s\n", v.At.Local().Format(time.DateTime), v.Kind, v.Key, oneLine(v.What))
 	}
 }
 

@@ -9,6 +9,9 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/term"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/crawl"
 )
 
 // rate measures pages a second over the last few seconds.
@@ -80,9 +83,16 @@ func fit(s string, width int) string {
 	return string([]rune(s)[:max(width-2, 0)]) + "…"
 }
 
+// oneLine is text of a row that is printed within a line: clean, and without a line
+// end with which it could pretend to be another.
+func oneLine(s string) string { return crawl.CleanText(s, oneLineMost) }
+
+// oneLineMost is beyond any text that is stored.
+const oneLineMost = 16 << 10
+
 // terminalWidth is the width of a terminal, 80 where it cannot be told.
 func terminalWidth(w io.Writer) int {
-	f, ok := w.(*os.File)
+	f, ok := wiring.Raw(w).(*os.File)
 	if !ok || f.Fd() > math.MaxInt32 {
 		return 80
 	}

@@ -288,7 +288,7 @@ func result(c crawl.CrawlReport) string {
 // rowTo writes rows of a name and what there is to say of it.
 func rowTo(w io.Writer) func(name, format string, args ...any) {
 	return func(name, format string, args ...any) {
-		fmt.Fprintf(w, "%s\t%s\n", name, strings.TrimRight(fmt.Sprintf(format, args...), " "))
+		fmt.Fprintf(w, "%s\t%s\n", oneLine(name), strings.TrimRight(oneLine(fmt.Sprintf(format, args...)), " "))
 	}
 }
 

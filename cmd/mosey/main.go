@@ -68,6 +68,7 @@ func main() {
 
 // run runs one command and returns its exit code.
 func run(ctx context.Context, args []string, e *env) int {
+	e.stdout, e.stderr = wiring.Plain(e.stdout), wiring.Plain(e.stderr)
 	var c cli
 	exited := -1
 	parser, err := wiring.NewParser(&c, e.environ, e.settings,

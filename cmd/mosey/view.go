@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
 )
 
@@ -144,7 +145,7 @@ func (v *view) line(p crawl.Progress) string {
 func (v *view) clear() {
 	if v.drawn > 0 {
 		// to the first column, since a terminal echoes ^C
-		fmt.Fprintf(v.e.stdout, "\r\x1b[%dA\x1b[J", v.drawn)
+		fmt.Fprintf(wiring.Raw(v.e.stdout), "\r\x1b[%dA\x1b[J", v.drawn)
 		v.drawn = 0
 	}
 }
@@ -180,7 +181,7 @@ func (v *view) draw(p crawl.Progress, now time.Time) {
 // outageLine says that a worker cannot reach anything.
 func outageLine(o crawl.Outage) string {
 	return fmt.Sprintf("seems to be down since %s, and nothing is held against sites: %s, says %s",
-		o.Since.Local().Format(time.TimeOnly), o.Reason, o.Worker)
+		o.Since.Local().Format(time.TimeOnly), oneLine(o.Reason), o.Worker)
 }
 
 func waitLine(w crawl.Waiting, now time.Time) string {
@@ -219,7 +220,7 @@ func summary(p crawl.Progress, took time.Duration) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Run %s is %s", p.Name, p.Status)
 	if p.Reason != "" {
-		fmt.Fprintf(&b, " (%s)", p.Reason)
+		fmt.Fprintf(&b, " (%s)", oneLine(p.Reason))
 	}
 	fmt.Fprintf(&b, " after %s: %s of %s, %s\n", took.Round(100*time.Millisecond),
 		count(p.Requests(), "page"), count(p.Domains, "domain"), size(p.Bytes))
@@ -232,7 +233,7 @@ func summary(p crawl.Progress, took time.Duration) string {
 		fmt.Fprintln(&b)
 	}
 	for _, d := range p.DeferredDomains {
-		fmt.Fprintf(&b, "  %s is deferred until %s: %s\n", d.Domain, d.Until.Local().Format(time.DateTime), d.Reason)
+		fmt.Fprintf(&b, "  %s is deferred until %s: %s\n", d.Domain, d.Until.Local().Format(time.DateTime), oneLine(d.Reason))
 	}
 	return b.String()
 }

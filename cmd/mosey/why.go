@@ -33,7 +33,7 @@ type why struct {
 }
 
 func (w *why) addf(format string, args ...any) {
-	w.Because = append(w.Because, fmt.Sprintf(format, args...))
+	w.Because = append(w.Because, oneLine(fmt.Sprintf(format, args...)))
 }
 
 // Run prints the explanation.
@@ -60,7 +60,7 @@ func (c *whyCmd) Run(ctx context.Context, e *env) error {
 		if c.JSON {
 			return printJSON(e.stdout, w)
 		}
-		fmt.Fprintf(e.stdout, "%s: %s\n", w.About, w.Answer)
+		fmt.Fprintf(e.stdout, "%s: %s\n", w.About, oneLine(w.Answer))
 		for _, line := range w.Because {
 			fmt.Fprintf(e.stdout, "- %s\n", line)
 		}

@@ -37,6 +37,7 @@ func main() {
 
 // run works until the context ends and returns the exit code.
 func run(ctx context.Context, args []string, environ wiring.Env, stdout, stderr io.Writer) int {
+	stdout, stderr = wiring.Plain(stdout), wiring.Plain(stderr)
 	var f flags
 	exited := -1
 	parser, err := wiring.NewParser(&f, environ, nil,
