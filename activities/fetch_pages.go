@@ -98,6 +98,8 @@ type batch struct {
 //
 // When the site is in trouble and the page is to be tried again it returns a
 // retryable error that carries the wait. Every attempt has been recorded by then.
+// Trouble of one page makes only that page wait. A domain that has rested is probed
+// first.
 func (a *Activities) FetchPages(ctx context.Context, in FetchPagesInput) (FetchPagesResult, error) {
 	defer heartbeat(ctx)()
 	b := &batch{Activities: a, in: in, deadline: time.Now().Add(batchSpan)}

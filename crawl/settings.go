@@ -89,8 +89,8 @@ type Settings struct {
 	// LatencyFactor is how many times as long as its answer took a domain is left
 	// alone at least. 0 is off. Defaults to 5.
 	LatencyFactor *float64 `json:"latency_factor,omitempty"`
-	// MaxGraylistings is after how many graylistings in a row a domain is given up,
-	// from 1. Defaults to 5.
+	// MaxGraylistings is after how many graylistings in a row a domain is given up for
+	// a while, from 1. Defaults to 5.
 	MaxGraylistings *int `json:"max_graylistings,omitempty"`
 	// SubnetDelay is the least time between two requests to a subnet (/24, /48), for
 	// all its domains together. 0, the default, is off.
