@@ -9,20 +9,27 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/decide"
 )
 
-// RunStore is the rows of runs, and the claims on domains that runs take.
+// RunStore is the rows of runs.
 type RunStore interface {
 	EnsureRun(ctx context.Context, name string, set crawl.Settings) (crawl.Run, error)
 	Run(ctx context.Context, name string) (crawl.Run, error)
 	StartRun(ctx context.Context, id int64) error
 	EndRun(ctx context.Context, id int64, reason string) (bool, error)
 	StopRun(ctx context.Context, id int64, reason string) (bool, error)
+	WidenRun(ctx context.Context, runID int64, follow func(crawl.CrawlFacts) *crawl.KnownLinks) (added int, done bool, err error)
+	RunWork
+}
+
+// RunWork is what runs have to do, and the claims on domains that they take.
+type RunWork interface {
 	ClaimDomains(ctx context.Context, runID int64, most int) ([]string, error)
+	ClaimedDomains(ctx context.Context, runID int64) ([]string, error)
 	Activity(ctx context.Context, runID int64) (crawl.Activity, error)
 	NextDue(ctx context.Context, runID int64) (due, now time.Time, err error)
-	ClaimedDomains(ctx context.Context, runID int64) ([]string, error)
-	WidenRun(ctx context.Context, runID int64, follow func(crawl.CrawlFacts) *crawl.KnownLinks) (added int, done bool, err error)
+	Left(ctx context.Context, runID int64) (crawl.Left, error)
 }
 
 // DispatchInput names the run to dispatch.
@@ -94,7 +101,11 @@ func (a *Activities) Dispatch(ctx context.Context, in DispatchInput) (DispatchRe
 // end ends a run, unless something has become due meanwhile: then it is looked at
 // again soon.
 func (a *Activities) end(ctx context.Context, run crawl.Run, res DispatchResult) (_ DispatchResult, err error) {
-	reason := "nothing left that is due"
+	left, err := a.store.Left(ctx, run.ID)
+	if err != nil {
+		return res, err
+	}
+	reason := decide.EndOfRun(run.Settings, left)
 	if res.Ended, err = a.store.EndRun(ctx, run.ID, reason); err != nil || !res.Ended {
 		res.NextIn = crawl.Duration(dispatchSoon)
 		return res, err

@@ -24,18 +24,49 @@ type Totals struct {
 	Blocked5xx    int64 `json:"blocked_5xx"`
 	Timeout       int64 `json:"timeout"`
 	Failed        int64 `json:"failed"`
-	// Skipped counts those closed without a request: fresh, fetched lately, or traps.
-	Skipped int64 `json:"skipped"`
-	Bytes   int64 `json:"bytes"`
+	// Skipped counts those closed without a request: fresh, fetched lately, or traps;
+	// Skips is the same by reason.
+	Skipped int64            `json:"skipped"`
+	Skips   map[Reason]int64 `json:"skips,omitempty"`
+	Bytes   int64            `json:"bytes"`
+	// Asked counts those for which a request was made, or tried.
+	Asked int64 `json:"requests"`
+	// NoFollow counts pages whose publisher lets none of their links be followed.
+	NoFollow int64 `json:"nofollow,omitempty"`
+}
+
+// Since is what has come after earlier totals of the same.
+func (t Totals) Since(before Totals) Totals {
+	t.Success -= before.Success
+	t.BlockedRobots -= before.BlockedRobots
+	t.Blocked4xx -= before.Blocked4xx
+	t.Blocked5xx -= before.Blocked5xx
+	t.Timeout -= before.Timeout
+	t.Failed -= before.Failed
+	t.Skipped -= before.Skipped
+	t.Bytes -= before.Bytes
+	t.Asked -= before.Asked
+	t.NoFollow -= before.NoFollow
+	var skips map[Reason]int64
+	for reason, n := range t.Skips {
+		if n -= before.Skips[reason]; n != 0 {
+			if skips == nil {
+				skips = make(map[Reason]int64)
+			}
+			skips[reason] = n
+		}
+	}
+	t.Skips = skips
+	return t
 }
 
 // Attempts is the number of closed crawls.
-func (t Totals) Attempts() int64 { return t.Requests() + t.BlockedRobots + t.Skipped }
+func (t Totals) Attempts() int64 {
+	return t.Success + t.Blocked4xx + t.Blocked5xx + t.Timeout + t.Failed + t.BlockedRobots + t.Skipped
+}
 
 // Requests is the number of attempts for which a request was made, or tried.
-func (t Totals) Requests() int64 {
-	return t.Success + t.Blocked4xx + t.Blocked5xx + t.Timeout + t.Failed
-}
+func (t Totals) Requests() int64 { return t.Asked }
 
 // FrontierBound is where reports stop counting what is pending.
 const FrontierBound = 1_000_000
@@ -58,8 +89,8 @@ type Progress struct {
 	Waiting []Waiting `json:"waiting,omitempty"`
 	// Outages lists workers that cannot reach anything just now, whatever their run.
 	Outages []Outage `json:"outages,omitempty"`
-	// DeferredDomains lists domains that are not to be asked before an instant.
-	DeferredDomains []DeferredDomain `json:"deferred_domains,omitempty"`
+	// Detail is set where it was asked for.
+	*Detail
 }
 
 // Activity is what keeps a run going.
@@ -80,12 +111,35 @@ type Waiting struct {
 	Until    time.Time `json:"until"`
 }
 
-// DeferredDomain is a domain that is not to be asked before an instant.
-type DeferredDomain struct {
-	Domain string    `json:"domain"`
-	Reason string    `json:"reason"`
-	Until  time.Time `json:"until"`
+// Detail names what keeps a run from more. Each list is bounded, and its total is not.
+type Detail struct {
+	// Troubled cannot be asked now.
+	Troubled      []Troubled `json:"troubled,omitempty"`
+	TroubledTotal int        `json:"troubled_total,omitempty"`
+	// Forbidden are domains that a person lets not be asked.
+	Forbidden      []Forbidden `json:"forbidden,omitempty"`
+	ForbiddenTotal int         `json:"forbidden_total,omitempty"`
+	// NoFollowDomains are seeded domains of which no page lets a link be followed.
+	NoFollowDomains []string `json:"nofollow_domains,omitempty"`
 }
+
+// Forbidden is a domain that a person has paused, stopped or blocked.
+type Forbidden struct {
+	Domain string `json:"domain"`
+	Control
+}
+
+// Left is what a run has left when nothing of it is due.
+type Left struct {
+	// Pending says that there are pages, which cannot be requested now.
+	Pending bool
+	// Started counts requests, while the run has a budget, and Spent the domains, up to
+	// LeftBound, that have no more budget for what is pending.
+	Started, Spent int64
+}
+
+// LeftBound is where Left stops counting.
+const LeftBound = 1000
 
 // TroubleState is how a domain or an origin is that a run cannot ask now.
 type TroubleState string

@@ -2,6 +2,7 @@ package crawl_test
 
 import (
 	"encoding/json"
+	"reflect"
 	"testing"
 	"time"
 
@@ -13,11 +14,27 @@ import (
 func TestTotals(t *testing.T) {
 	t.Parallel()
 	totals := crawl.Totals{
-		Success: 1, BlockedRobots: 2, Blocked4xx: 4, Blocked5xx: 8, Timeout: 16, Failed: 32, Skipped: 64, Bytes: 128,
+		Success: 1, BlockedRobots: 2, Blocked4xx: 4, Blocked5xx: 8, Timeout: 16, Failed: 32, Skipped: 64, Bytes: 128, Asked: 256,
 	}
-	require.EqualValues(t, 1+4+8+16+32, totals.Requests(), "what robots.txt forbids, and what is skipped, is not requested")
+	require.EqualValues(t, 256, totals.Requests(), "what is closed without a request is not counted")
 	require.EqualValues(t, 1+2+4+8+16+32+64, totals.Attempts())
 	require.Zero(t, crawl.Totals{}.Attempts())
+}
+
+func TestTotalsSince(t *testing.T) {
+	t.Parallel()
+	before := crawl.Totals{
+		Success: 1, BlockedRobots: 2, Blocked4xx: 3, Blocked5xx: 4, Timeout: 5, Failed: 6, Skipped: 7, Bytes: 8, Asked: 9, NoFollow: 10,
+		Skips: map[crawl.Reason]int64{crawl.ReasonFresh: 4, crawl.ReasonTrap: 3},
+	}
+	for _, v := range reflect.ValueOf(before).Fields() {
+		require.False(t, v.IsZero(), "set every field")
+	}
+	after := before
+	after.Success, after.Asked = 11, 20
+	after.Skips = map[crawl.Reason]int64{crawl.ReasonFresh: 4, crawl.ReasonTrap: 5}
+	require.Equal(t, crawl.Totals{Success: 10, Asked: 11, Skips: map[crawl.Reason]int64{crawl.ReasonTrap: 2}}, after.Since(before))
+	require.Zero(t, before.Since(before))
 }
 
 // TestProgressJSON holds the format that scripts read from --json.
@@ -29,17 +46,21 @@ func TestProgressJSON(t *testing.T) {
 			ID: 7, Name: "small-web", Status: crawl.RunRunning, StartedAt: at,
 			Settings: crawl.Settings{Delay: new(crawl.Duration(time.Second))},
 		},
-		Totals:  crawl.Totals{Success: 1, BlockedRobots: 2, Blocked4xx: 3, Blocked5xx: 4, Timeout: 5, Failed: 6, Skipped: 14, Bytes: 7},
+		Totals:  crawl.Totals{Success: 1, BlockedRobots: 2, Blocked4xx: 3, Blocked5xx: 4, Timeout: 5, Failed: 6, Skipped: 14, Bytes: 7, Asked: 19},
 		Domains: 8, SeedDomains: 9, Active: 10, Pending: 11, InFlight: 12, Deferred: 13,
-		Waiting:         []crawl.Waiting{{Domain: "a.example", Reason: crawl.ReasonCrawlDelay, Until: at}},
-		DeferredDomains: []crawl.DeferredDomain{{Domain: "b.example", Reason: "503", Until: at}},
+		Waiting: []crawl.Waiting{{Domain: "a.example", Reason: crawl.ReasonCrawlDelay, Until: at}},
+		Detail: &crawl.Detail{
+			Troubled:      []crawl.Troubled{{Name: "b.example", Domain: "b.example", State: crawl.TroubledDeferred, Reason: "503", Until: at}},
+			TroubledTotal: 1,
+		},
 	})
 	require.NoError(t, err)
 	require.JSONEq(t, `{
 		"run": "small-web", "status": "running", "settings": {"delay": "1s"}, "started_at": "2026-11-21T07:28:00Z",
-		"success": 1, "blocked_robots": 2, "blocked_4xx": 3, "blocked_5xx": 4, "timeout": 5, "failed": 6, "skipped": 14, "bytes": 7,
+		"success": 1, "blocked_robots": 2, "blocked_4xx": 3, "blocked_5xx": 4, "timeout": 5, "failed": 6, "skipped": 14, "bytes": 7, "requests": 19,
 		"domains": 8, "seed_domains": 9, "active_domains": 10, "pending": 11, "in_flight": 12, "deferred": 13,
 		"waiting": [{"domain": "a.example", "reason": "crawl-delay", "until": "2026-11-21T07:28:00Z"}],
-		"deferred_domains": [{"domain": "b.example", "reason": "503", "until": "2026-11-21T07:28:00Z"}]
+		"troubled": [{"name": "b.example", "domain": "b.example", "state": "deferred", "reason": "503", "until": "2026-11-21T07:28:00Z"}],
+		"troubled_total": 1
 	}`, string(data))
 }

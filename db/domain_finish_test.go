@@ -95,9 +95,12 @@ func TestFinishDomain(t *testing.T) {
 		require.Equal(t, crawl.DomainPending, d.Status)
 		require.Equal(t, "Retry-After", d.Reason)
 		require.WithinRange(t, d.DeferredUntil, before.Add(2*time.Hour), b.clock(t).Add(2*time.Hour))
-		p := b.progress(t)
-		require.Equal(t, []crawl.DeferredDomain{{Domain: domain, Reason: "Retry-After", Until: d.DeferredUntil}}, p.DeferredDomains)
-		require.Zero(t, p.Active)
+		detail, err := b.Detail(t.Context(), b.run.ID, 9)
+		require.NoError(t, err)
+		require.Equal(t, []crawl.Troubled{{
+			Name: domain, Domain: domain, State: crawl.TroubledDeferred, Reason: "Retry-After", Until: d.DeferredUntil,
+		}}, detail.Troubled)
+		require.Zero(t, b.progress(t).Active)
 	})
 
 	t.Run("KeepsABlockedDomainBlocked", func(t *testing.T) {

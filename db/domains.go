@@ -259,6 +259,12 @@ func (s *Store) domainRun(r dbsqlc.DomainTotalsRow, dom crawl.DomainFacts) (craw
 	if err != nil {
 		return crawl.DomainRun{}, fmt.Errorf("read the settings of run %s: %w", r.Run, err)
 	}
+	var skips map[crawl.Reason]int64
+	if string(r.Skips) != "{}" {
+		if err := json.Unmarshal(r.Skips, &skips); err != nil {
+			return crawl.DomainRun{}, fmt.Errorf("read the totals of run %s: %w", r.Run, err)
+		}
+	}
 	facts := crawl.RunFacts{Settings: set, PagesStarted: r.RunStarted, DomainStarted: r.PagesStarted}
 	inAll, ofDomain := decide.Budgets(facts, dom)
 	return crawl.DomainRun{
@@ -268,6 +274,7 @@ func (s *Store) domainRun(r dbsqlc.DomainTotalsRow, dom crawl.DomainFacts) (craw
 		Totals: crawl.Totals{
 			Success: r.Success, BlockedRobots: r.BlockedRobots, Blocked4xx: r.Blocked4xx,
 			Blocked5xx: r.Blocked5xx, Timeout: r.Timeout, Failed: r.Failed, Skipped: r.Skipped, Bytes: r.Bytes,
+			Asked: r.Requests, NoFollow: r.Nofollow, Skips: skips,
 		},
 	}, nil
 }

@@ -42,7 +42,7 @@ func TestRecord(t *testing.T) {
 			ContentType: "text/html", IP: address, Duration: crawl.Duration(56 * time.Millisecond),
 			ScheduledFor: c.ScheduledFor, CompletedAt: c.CompletedAt,
 		}, c)
-		require.Equal(t, crawl.Totals{Success: 1, Bytes: 1234}, b.progress(t).Totals)
+		require.Equal(t, crawl.Totals{Success: 1, Bytes: 1234, Asked: 1, NoFollow: 1}, b.progress(t).Totals)
 	})
 
 	t.Run("WhatCannotBeTriedAgain", func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestRecord(t *testing.T) {
 		require.True(t, page.FailedAt.Equal(page.Crawls[0].CompletedAt))
 		require.Equal(t, 404, page.Crawls[0].StatusCode)
 		require.Equal(t, "not there", page.Crawls[0].Error)
-		require.Equal(t, crawl.Totals{Blocked4xx: 1}, b.progress(t).Totals)
+		require.Equal(t, crawl.Totals{Blocked4xx: 1, Asked: 1}, b.progress(t).Totals)
 	})
 
 	t.Run("WhatIsToBeTriedAgain", func(t *testing.T) {
@@ -89,7 +89,7 @@ func TestRecord(t *testing.T) {
 		require.Equal(t, 2, second.Attempt)
 		b.finish(t, attempted(b.begin(t, "again.example"), "again.example"))
 		require.Equal(t, "fetched", b.page(t, "https://again.example/").Status)
-		require.Equal(t, crawl.Totals{Success: 1, Blocked5xx: 1}, b.progress(t).Totals)
+		require.Equal(t, crawl.Totals{Success: 1, Blocked5xx: 1, Asked: 2}, b.progress(t).Totals)
 	})
 
 	t.Run("WhatRobotsForbidsWithoutARequest", func(t *testing.T) {
@@ -122,6 +122,7 @@ func TestRecord(t *testing.T) {
 		}
 		require.Equal(t, crawl.Totals{
 			Success: 1, BlockedRobots: 1, Blocked4xx: 1, Blocked5xx: 1, Timeout: 1, Failed: 1, Skipped: 1, Bytes: 1<<7 - 1,
+			Asked: 7, Skips: map[crawl.Reason]int64{crawl.ReasonFresh: 1},
 		}, b.progress(t).Totals)
 		require.ElementsMatch(t, crawl.Outcomes(),
 			column[crawl.Outcome](t, b, "SELECT outcome::text FROM page_crawls WHERE domain = 'every.example'"))
@@ -175,7 +176,7 @@ func TestRecordHappensOnce(t *testing.T) {
 			return err
 		})
 		require.ElementsMatch(t, []bool{true, false, false, false, false, false}, closed)
-		require.Equal(t, crawl.Totals{Timeout: 1}, b.progress(t).Totals)
+		require.Equal(t, crawl.Totals{Timeout: 1, Asked: 1}, b.progress(t).Totals)
 		require.EqualValues(t, 3, one[int64](t, b, "SELECT count(*) FROM page_crawls WHERE run_id = $1", b.run.ID))
 	})
 
@@ -210,7 +211,7 @@ func TestRecordHappensOnce(t *testing.T) {
 		require.False(t, rec.Closed)
 		require.Equal(t, before, b.snapshot(t))
 		b.finish(t, attempted(heir, domainA))
-		require.Equal(t, crawl.Totals{Success: 1, Failed: 1}, b.progress(t).Totals)
+		require.Equal(t, crawl.Totals{Success: 1, Failed: 1, Asked: 2}, b.progress(t).Totals)
 	})
 
 	t.Run("NotForARowThatWasNotBegun", func(t *testing.T) {
@@ -236,6 +237,6 @@ func TestRecordHappensOnce(t *testing.T) {
 		require.NoError(t, err)
 		require.False(t, rec.Closed)
 		b.finish(t, attempted(n, "flight.example"))
-		require.Equal(t, crawl.Totals{Success: 1}, b.progress(t).Totals)
+		require.Equal(t, crawl.Totals{Success: 1, Asked: 1}, b.progress(t).Totals)
 	})
 }

@@ -44,7 +44,7 @@ func TestDeadWorkersAttempt(t *testing.T) {
 		require.Equal(t, crawl.OutcomeFailed, crawls[1].Outcome)
 		require.Equal(t, workerDied, crawls[1].Error)
 		require.Equal(t, dead.CrawlID, one[int64](t, b, "SELECT previous_id FROM page_crawls WHERE id = $1", n.CrawlID))
-		require.Equal(t, crawl.Totals{Failed: 1}, b.progress(t).Totals)
+		require.Equal(t, crawl.Totals{Failed: 1, Asked: 1}, b.progress(t).Totals)
 	})
 
 	t.Run("IsClosedByWhoBeginsAnother", func(t *testing.T) {
@@ -73,7 +73,7 @@ func TestDeadWorkersAttempt(t *testing.T) {
 			_, err := b.Begin(t.Context(), b.prerequisite(domainA, "", 0, 0))
 			return err
 		})
-		require.Equal(t, crawl.Totals{Failed: 1}, b.progress(t).Totals)
+		require.Equal(t, crawl.Totals{Failed: 1, Asked: 1}, b.progress(t).Totals)
 	})
 
 	t.Run("IsTheLastWhenThereWereEnough", func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestDeadWorkersAttempt(t *testing.T) {
 		require.Equal(t, "failed", page.Status)
 		require.NotZero(t, page.FailedAt)
 		require.Len(t, page.Crawls, 2)
-		require.Equal(t, crawl.Totals{Failed: 2}, b.progress(t).Totals)
+		require.Equal(t, crawl.Totals{Failed: 2, Asked: 2}, b.progress(t).Totals)
 	})
 
 	t.Run("IsClosedOnce", func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestDeadWorkersAttempt(t *testing.T) {
 			return err
 		})
 		require.Len(t, b.page(t, "https://once.example/").Crawls, 2)
-		require.Equal(t, crawl.Totals{Failed: 1}, b.progress(t).Totals)
+		require.Equal(t, crawl.Totals{Failed: 1, Asked: 1}, b.progress(t).Totals)
 	})
 
 	t.Run("IsWorkForTheDispatcher", func(t *testing.T) {

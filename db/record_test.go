@@ -137,7 +137,7 @@ func TestSharedSlotsAreFreeBeforeLinksAreWritten(t *testing.T) {
 	})
 	require.NoError(t, tx.Commit(t.Context()))
 	require.NoError(t, <-done)
-	require.Equal(t, crawl.Totals{Success: 1}, b.progress(t).Totals)
+	require.Equal(t, crawl.Totals{Success: 1, Asked: 1}, b.progress(t).Totals)
 }
 
 // TestSharedSlotsAreFreeSinceTheRecordedEnd looks at what an audit computes from.

@@ -48,7 +48,7 @@ func TestDomainReport(t *testing.T) {
 		Error: "gone", Bytes: 9, Duration: crawl.Duration(70 * time.Millisecond), CompletedAt: d.Recent[0].CompletedAt,
 	}, d.Recent[0])
 	require.Equal(t, []crawl.DomainRun{
-		{Run: "test", Status: crawl.RunRunning, Seed: true, Started: 1, Budget: -1, RunBudget: -1, Totals: crawl.Totals{Blocked4xx: 1, Bytes: 9}},
+		{Run: "test", Status: crawl.RunRunning, Seed: true, Started: 1, Budget: -1, RunBudget: -1, Totals: crawl.Totals{Blocked4xx: 1, Bytes: 9, Asked: 1}},
 		{Run: "other", Status: crawl.RunRunning, Budget: -1, RunBudget: -1},
 	}, d.Runs)
 	b.exec(t, "UPDATE page_crawls SET scheduled_for = $1 WHERE id = $2", time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC), n.CrawlID)

@@ -243,7 +243,7 @@ func (s *Store) Progress(ctx context.Context, r crawl.Run) (crawl.Progress, erro
 	frontier, err2 := s.q.RunFrontier(ctx, dbsqlc.RunFrontierParams{RunID: r.ID, Bound: crawl.FrontierBound})
 	activity, err3 := s.q.RunActivity(ctx, &r.ID)
 	waits, err4 := s.q.RunWaits(ctx, dbsqlc.RunWaitsParams{RunID: &r.ID, Max: waitsShown})
-	deferred, err5 := s.q.RunDeferred(ctx, dbsqlc.RunDeferredParams{RunID: r.ID, Max: waitsShown})
+	skips, err5 := s.q.RunSkips(ctx, r.ID)
 	outages, err6 := s.Outages(ctx)
 	if err := errors.Join(err, err2, err3, err4, err5, err6); err != nil {
 		return p, translate("progress of run "+r.Name, err)
@@ -252,7 +252,13 @@ func (s *Store) Progress(ctx context.Context, r crawl.Run) (crawl.Progress, erro
 	p.Totals = crawl.Totals{
 		Success: totals.Success, BlockedRobots: totals.BlockedRobots, Blocked4xx: totals.Blocked4xx,
 		Blocked5xx: totals.Blocked5xx, Timeout: totals.Timeout, Failed: totals.Failed,
-		Skipped: totals.Skipped, Bytes: totals.Bytes,
+		Skipped: totals.Skipped, Bytes: totals.Bytes, Asked: totals.Requests, NoFollow: totals.Nofollow,
+	}
+	for _, skip := range skips {
+		if p.Skips == nil {
+			p.Skips = make(map[crawl.Reason]int64)
+		}
+		p.Skips[crawl.Reason(skip.Reason)] = skip.Pages
 	}
 	p.Domains, p.SeedDomains, p.Active = totals.Domains, totals.SeedDomains, activity.Active
 	p.Pending, p.InFlight, p.Deferred = frontier.Open, frontier.InFlight, frontier.Deferred
@@ -261,12 +267,37 @@ func (s *Store) Progress(ctx context.Context, r crawl.Run) (crawl.Progress, erro
 			Domain: w.Domain, Reason: crawl.Reason(w.Reason), InFlight: w.InFlight, Until: w.FreeAt,
 		})
 	}
-	for _, w := range deferred {
-		p.DeferredDomains = append(p.DeferredDomains, crawl.DeferredDomain{
-			Domain: w.Domain, Reason: w.StatusReason, Until: timeOf(w.NextCrawlAfter),
-		})
-	}
 	return p, nil
+}
+
+// Detail names up to most of each kind of what keeps a run from more.
+func (s *Store) Detail(ctx context.Context, runID int64, most int) (*crawl.Detail, error) {
+	var d crawl.Detail
+	var err error
+	if d.Troubled, d.TroubledTotal, err = s.Troubled(ctx, runID, most); err != nil {
+		return nil, err
+	}
+	limit := int32(min(max(most, 1), TroubledMost))
+	forbidden, err := s.q.RunForbidden(ctx, dbsqlc.RunForbiddenParams{RunID: runID, Max: limit})
+	if err != nil {
+		return nil, translate("what a run may not ask", err)
+	}
+	for _, f := range forbidden {
+		d.ForbiddenTotal = int(f.Total)
+		d.Forbidden = append(d.Forbidden, crawl.Forbidden{Domain: f.Domain, Control: crawl.Control{
+			Kind: crawl.ControlKind(f.Kind), Reason: f.Reason, SetBy: f.SetBy, SetAt: f.SetAt, Until: timeOf(f.Until),
+		}})
+	}
+	if d.NoFollowDomains, err = s.q.RunNoFollow(ctx, dbsqlc.RunNoFollowParams{RunID: runID, Max: limit}); err != nil {
+		return nil, translate("what a run may not follow", err)
+	}
+	return &d, nil
+}
+
+// Left returns what a run has left when nothing of it is due.
+func (s *Store) Left(ctx context.Context, runID int64) (crawl.Left, error) {
+	row, err := s.q.RunLeft(ctx, dbsqlc.RunLeftParams{ID: runID, Bound: crawl.LeftBound})
+	return crawl.Left{Pending: row.Pending, Started: row.PagesStarted, Spent: row.Spent}, translate("what a run has left", err)
 }
 
 func (s *Store) run(row dbsqlc.CrawlRun) (crawl.Run, error) {

@@ -60,7 +60,7 @@ func crawlAll(t *testing.T, b *bundle) {
 	require.NoError(t, b.LiftControls(t.Context(), domainA, "tester", crawl.ControlDelay))
 	require.NoError(t, b.RenewClaim(t.Context(), domainA, time.Hour))
 	require.True(t, b.end(t, domainA, ""))
-	require.Equal(t, crawl.Totals{Success: 1, Failed: 1}, b.progress(t).Totals)
+	require.Equal(t, crawl.Totals{Success: 1, Failed: 1, Asked: 2}, b.progress(t).Totals)
 	b.domain(t, domainA)
 	b.page(t, "https://a.example/")
 	_, err = b.AuditGaps(t.Context(), nil)

@@ -120,7 +120,7 @@ func (c *crawlCmd) Run(ctx context.Context, e *env) (err error) {
 	if warning := c.NoContact(); warning != "" {
 		view.note("Warning: " + warning + ".")
 	}
-	view.begin(run, m.stack.UIURL, len(seeds.urls))
+	view.begin(run, m.stack.UIURL, len(seeds.urls), before.Totals)
 	if c.For > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, c.For)
@@ -135,16 +135,26 @@ func (c *crawlCmd) Run(ctx context.Context, e *env) (err error) {
 		view.note("Stopping: requests in flight are finished first.")
 		last, err = c.stop(m, run)
 	}
+	var detailErr error
+	if err == nil {
+		last.Detail, detailErr = m.store.Detail(context.WithoutCancel(ctx), run.ID, namedShort)
+	}
 	view.end(last)
-	return errors.Join(err, idle(before, last))
+	return errors.Join(err, detailErr, idle(before, last))
 }
+
+// namedShort and namedLong are how many domains of a kind are named with a run.
+const (
+	namedShort = 10
+	namedLong  = 200
+)
 
 // idle is the error of a call that could request nothing though there are pages left.
 func idle(before, last crawl.Progress) error {
-	if last.Status != crawl.RunDone || last.Requests() > before.Requests() || len(last.DeferredDomains) == 0 {
+	if last.Status != crawl.RunDone || last.Attempts() > before.Attempts() || last.Detail == nil || last.TroubledTotal == 0 {
 		return nil
 	}
-	return fmt.Errorf("run %s could not request anything: %s", last.Name, last.DeferredDomains[0].Reason)
+	return fmt.Errorf("run %s could not request anything: %s", last.Name, troubledLine(last.Troubled[0]))
 }
 
 func (c *crawlCmd) resumeCommand(e *env) string {

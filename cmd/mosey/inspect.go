@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -50,7 +51,8 @@ func withStore(ctx context.Context, e *env, fn func(*db.Store) error) (err error
 
 // statusCmd shows how runs are getting on.
 type statusCmd struct {
-	Run_ string `name:"run" help:"Only this run." placeholder:"NAME"` //nolint:revive // Run is the method
+	Name string `arg:"" optional:"" help:"Only this run, in detail."`
+	Run_ string `name:"run" help:"The same." placeholder:"NAME"` //nolint:revive // Run is the method
 	JSON bool   `name:"json" help:"Print one JSON object a run."`
 }
 
@@ -65,9 +67,16 @@ func (s *statusCmd) Run(ctx context.Context, e *env) error {
 			fmt.Fprintln(e.stderr, "No runs yet. Begin with mosey crawl https://example.org/")
 		}
 		revive(ctx, e, runs)
+		named := namedShort
+		if s.name() != "" {
+			named = namedLong
+		}
 		for _, run := range runs {
 			p, err := store.Progress(ctx, run)
 			if err != nil {
+				return err
+			}
+			if p.Detail, err = store.Detail(ctx, run.ID, named); err != nil {
 				return err
 			}
 			if s.JSON {
@@ -102,22 +111,25 @@ func revive(ctx context.Context, e *env, runs []crawl.Run) {
 }
 
 func (s *statusCmd) runs(ctx context.Context, store *db.Store) ([]crawl.Run, error) {
-	if s.Run_ == "" {
+	if s.name() == "" {
 		return store.Runs(ctx)
 	}
-	run, err := store.Run(ctx, s.Run_)
+	run, err := store.Run(ctx, s.name())
 	if errors.Is(err, crawl.ErrNotFound) {
-		return nil, wiring.Usagef("run %q does not exist; mosey status lists all", s.Run_)
+		return nil, wiring.Usagef("run %q does not exist; mosey status lists all", s.name())
 	}
 	return []crawl.Run{run}, err
 }
+
+// name is the run that was asked about; empty is all of them.
+func (s *statusCmd) name() string { return cmp.Or(s.Name, s.Run_) }
 
 func printStatus(w io.Writer, p crawl.Progress) {
 	took := time.Since(p.StartedAt)
 	if !p.FinishedAt.IsZero() {
 		took = p.FinishedAt.Sub(p.StartedAt)
 	}
-	fmt.Fprint(w, summary(p, took))
+	fmt.Fprint(w, summary(p, p.Totals, took))
 	for _, o := range p.Outages {
 		fmt.Fprintf(w, "  the network %s\n", outageLine(o))
 	}
@@ -167,7 +179,9 @@ func printDomain(w io.Writer, r crawl.DomainReport) error {
 	if !r.DeferredUntil.IsZero() {
 		row("deferred until", "%s", stamp(r.DeferredUntil))
 	}
-	if left := time.Until(r.SlotFree); left > 0 {
+	if left := time.Until(r.SlotFree); left > 0 && r.SlotReason == crawl.ReasonInFlight {
+		row("next request", "one is in flight, and is over by %s at the latest", stamp(r.SlotFree))
+	} else if left > 0 {
 		row("next request", "not before %s, in %s (%s)", stamp(r.SlotFree), left.Round(100*time.Millisecond), r.SlotReason)
 	}
 	row("health", "%s", politeness.Describe(r.Health))

@@ -104,7 +104,7 @@ func TestDomain(t *testing.T) {
 		ContainsOnSameLine(t, out, "control ", "it is paused: set by ann@example.org on ", ": the owner asked")
 		ContainsOnSameLine(t, out, "deferred until ")
 		ContainsOnSameLine(t, out, "next request ", "not before ", "(delay)")
-		ContainsOnSameLine(t, out, "health ", "100 % errors of the last 1 answers")
+		ContainsOnSameLine(t, out, "health ", "100 % errors of the last 1 URLs")
 		ContainsOnSameLine(t, out, "pending ", "1")
 		ContainsOnSameLine(t, out, "robots.txt ", aOrigin+": rules, crawl-delay 30s (answered 200), until ")
 		ContainsOnSameLine(t, out, "run small-web ", "running: 1 blocked_5xx")

@@ -82,7 +82,7 @@ func TestUsage(t *testing.T) {
 			{[]string{"crawl", aPage, "--speed", "9"}, []string{"unknown flag --speed"}},
 			{[]string{"crawl", aPage, "--dealy", "9s"}, []string{"unknown flag --dealy", "--delay"}},
 			{[]string{"crawl", aPage, "--delay"}, []string{"--delay", "expected duration value"}},
-			{[]string{"status", "extra"}, []string{"unexpected argument extra"}},
+			{[]string{"status", "one", "extra"}, []string{"unexpected argument extra"}},
 			{[]string{"domain"}, []string{`expected "<name>"`}},
 			{[]string{"page"}, []string{`expected "<url>"`}},
 			{[]string{"why"}, []string{`expected "<url|domain>"`}},

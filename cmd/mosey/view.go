@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 	"sync"
 	"time"
 
@@ -24,7 +23,8 @@ type view struct {
 	drawn    int // lines on the terminal to draw over
 	printed  time.Time
 	rate     rate
-	last     int64 // requests on the last plain line, -1 before
+	last     int64        // requests on the last plain line, -1 before
+	before   crawl.Totals // what earlier calls have done of the run
 	finished bool
 }
 
@@ -59,10 +59,11 @@ func (l viewLog) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (v *view) begin(run crawl.Run, uiURL string, seeds int) {
+// begin shows what is crawled. before is what earlier calls have done of it.
+func (v *view) begin(run crawl.Run, uiURL string, seeds int, before crawl.Totals) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.uiURL = uiURL
+	v.uiURL, v.before = uiURL, before
 	v.rate.add(time.Now(), -1)
 	if v.json {
 		v.emit(map[string]any{"event": "started", "run": run.Name, "seeds": seeds, "ui": uiURL, "settings": run.Settings})
@@ -78,19 +79,19 @@ func (v *view) begin(run crawl.Run, uiURL string, seeds int) {
 func (v *view) progress(p crawl.Progress) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	now := time.Now()
-	v.rate.add(now, p.Requests())
+	now, call := time.Now(), p.Since(v.before)
+	v.rate.add(now, call.Requests())
 	switch {
 	case v.json:
 		if now.Sub(v.printed) >= jsonEvery {
 			v.printed = now
-			v.emit(event{Event: "progress", Progress: p, PagesPerSecond: v.rate.perSecond()})
+			v.emit(event{Event: "progress", Progress: p, Call: call, PagesPerSecond: v.rate.perSecond()})
 		}
 	case v.live():
-		v.draw(p, now)
+		v.draw(p, call, now)
 	case now.Sub(v.printed) >= plainEvery:
 		v.printed = now
-		fmt.Fprintln(v.e.stdout, v.line(p))
+		fmt.Fprintln(v.e.stdout, v.line(p, call))
 	}
 }
 
@@ -101,10 +102,10 @@ func (v *view) end(p crawl.Progress) {
 	v.clear()
 	v.finished = true
 	if v.json {
-		v.emit(event{Event: "summary", Progress: p, PagesPerSecond: v.rate.overall()})
+		v.emit(event{Event: "summary", Progress: p, Call: p.Since(v.before), PagesPerSecond: v.rate.overall()})
 		return
 	}
-	fmt.Fprint(v.e.stdout, summary(p, time.Since(v.began)))
+	fmt.Fprint(v.e.stdout, summary(p, p.Since(v.before), time.Since(v.began)))
 }
 
 func (v *view) close() {
@@ -117,7 +118,9 @@ func (v *view) close() {
 type event struct {
 	Event string `json:"event"`
 	crawl.Progress
-	PagesPerSecond float64 `json:"pages_per_second"`
+	// Call is the part of the totals that this command has done.
+	Call           crawl.Totals `json:"call"`
+	PagesPerSecond float64      `json:"pages_per_second"`
 }
 
 func (v *view) emit(x any) {
@@ -126,18 +129,18 @@ func (v *view) emit(x any) {
 	}
 }
 
-func (v *view) line(p crawl.Progress) string {
+func (v *view) line(p crawl.Progress, call crawl.Totals) string {
 	text := fmt.Sprintf("%s  %s (%.1f/s), %s active, %d pending, %d in flight; %s",
-		time.Since(v.began).Round(time.Second), count(p.Requests(), "page"), v.rate.perSecond(),
-		count(p.Active, "domain"), p.Pending, p.InFlight, outcomes(p.Totals))
+		time.Since(v.began).Round(time.Second), count(call.Requests(), "page"), v.rate.perSecond(),
+		count(p.Active, "domain"), p.Pending, p.InFlight, outcomes(call))
 	if len(p.Outages) > 0 {
 		text += "; the network " + outageLine(p.Outages[0])
 	}
 	// where nothing moves, say what is waited for
-	if stuck := p.Requests() == v.last; stuck && len(p.Waiting) > 0 {
+	if stuck := call.Requests() == v.last; stuck && len(p.Waiting) > 0 {
 		text += "; waiting: " + waitLine(p.Waiting[0], time.Now())
 	}
-	v.last = p.Requests()
+	v.last = call.Requests()
 	return text
 }
 
@@ -150,13 +153,16 @@ func (v *view) clear() {
 	}
 }
 
-func (v *view) draw(p crawl.Progress, now time.Time) {
+func (v *view) draw(p crawl.Progress, call crawl.Totals, now time.Time) {
 	lines := []string{
 		fmt.Sprintf("%-8s %s, %.1f pages/s, %s",
-			time.Since(v.began).Round(time.Second), count(p.Requests(), "page"), v.rate.perSecond(), size(p.Bytes)),
+			time.Since(v.began).Round(time.Second), count(call.Requests(), "page"), v.rate.perSecond(), size(call.Bytes)),
 		fmt.Sprintf("%-8s %d active of %d found; %s pending, %d in flight, %d deferred",
 			"domains", p.Active, p.Domains, count(p.Pending, "page"), p.InFlight, p.Deferred),
-		fmt.Sprintf("%-8s %s", "outcomes", outcomes(p.Totals)),
+		fmt.Sprintf("%-8s %s", "outcomes", outcomes(call)),
+	}
+	if v.before.Attempts() > 0 {
+		lines = append(lines, fmt.Sprintf("%-8s %s", "in all", wholeRun(p.Totals)))
 	}
 	for i, w := range p.Waiting {
 		if i == waitsDrawn {
@@ -189,51 +195,4 @@ func waitLine(w crawl.Waiting, now time.Time) string {
 		return fmt.Sprintf("%s for %s (%s)", w.Domain, left.Round(100*time.Millisecond), w.Reason)
 	}
 	return w.Domain + " is being asked"
-}
-
-// outcomes lists the outcomes that occurred.
-func outcomes(t crawl.Totals) string {
-	var parts []string
-	for _, o := range []struct {
-		n    int64
-		name crawl.Outcome
-	}{
-		{t.Success, crawl.OutcomeSuccess},
-		{t.BlockedRobots, crawl.OutcomeBlockedRobots},
-		{t.Blocked4xx, crawl.OutcomeBlocked4xx},
-		{t.Blocked5xx, crawl.OutcomeBlocked5xx},
-		{t.Timeout, crawl.OutcomeTimeout},
-		{t.Failed, crawl.OutcomeFailed},
-		{t.Skipped, "skipped"},
-	} {
-		if o.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", o.n, o.name))
-		}
-	}
-	if len(parts) == 0 {
-		return "none yet"
-	}
-	return strings.Join(parts, ", ")
-}
-
-func summary(p crawl.Progress, took time.Duration) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "Run %s is %s", p.Name, p.Status)
-	if p.Reason != "" {
-		fmt.Fprintf(&b, " (%s)", oneLine(p.Reason))
-	}
-	fmt.Fprintf(&b, " after %s: %s of %s, %s\n", took.Round(100*time.Millisecond),
-		count(p.Requests(), "page"), count(p.Domains, "domain"), size(p.Bytes))
-	fmt.Fprintf(&b, "  %s\n", outcomes(p.Totals))
-	if p.Pending > 0 {
-		fmt.Fprintf(&b, "  %s pending", count(p.Pending, "page"))
-		if p.Deferred > 0 {
-			fmt.Fprintf(&b, ", %d of them deferred", p.Deferred)
-		}
-		fmt.Fprintln(&b)
-	}
-	for _, d := range p.DeferredDomains {
-		fmt.Fprintf(&b, "  %s is deferred until %s: %s\n", d.Domain, d.Until.Local().Format(time.DateTime), oneLine(d.Reason))
-	}
-	return b.String()
 }

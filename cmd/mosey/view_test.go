@@ -16,7 +16,7 @@ func newTestView(t *testing.T, terminal, asJSON bool) (v *view, stdout, stderr *
 	t.Helper()
 	stdout, stderr = &output.Buffer{}, &output.Buffer{}
 	v = newView(&env{stdout: stdout, stderr: stderr, terminal: terminal}, asJSON)
-	v.begin(crawl.Run{Name: "small-web", Settings: crawl.Settings{}.WithDefaults()}, "http://127.0.0.1:8233", 2)
+	v.begin(crawl.Run{Name: "small-web", Settings: crawl.Settings{}.WithDefaults()}, "http://127.0.0.1:8233", 2, crawl.Totals{})
 	return v, stdout, stderr
 }
 
@@ -25,7 +25,7 @@ func newTestView(t *testing.T, terminal, asJSON bool) (v *view, stdout, stderr *
 func waiting(pages int64) crawl.Progress {
 	p := crawl.Progress{
 		Run:    crawl.Run{Name: "small-web", Status: crawl.RunRunning},
-		Totals: crawl.Totals{Success: pages, Bytes: 1500}, Domains: 10, Active: 1, Pending: 1,
+		Totals: crawl.Totals{Success: pages, Asked: pages, Bytes: 1500}, Domains: 10, Active: 1, Pending: 1,
 	}
 	for range 10 {
 		p.Waiting = append(p.Waiting, crawl.Waiting{
@@ -107,13 +107,44 @@ func TestView(t *testing.T) {
 
 func TestSummary(t *testing.T) {
 	t.Parallel()
+	until := time.Unix(0, 0)
 	p := waiting(3)
 	p.Status, p.Reason, p.Deferred = crawl.RunStopped, "stopped from the command line", 1
-	p.DeferredDomains = []crawl.DeferredDomain{{Domain: "b.example", Reason: "retry-after", Until: time.Unix(0, 0)}}
-	require.Equal(t, "Run small-web is stopped (stopped from the command line) after 1m5.2s: 3 pages of 10 domains, 1.5 kB\n"+
-		"  3 success\n"+
-		"  1 page pending, 1 of them deferred\n"+
-		"  b.example is deferred until "+stamp(time.Unix(0, 0))+": retry-after\n", summary(p, 65_210*time.Millisecond))
+	const took = 65_210 * time.Millisecond
+	head := "Run small-web is stopped (stopped from the command line) after 1m5.2s: 3 pages of 10 domains, 1.5 kB\n  3 success\n"
+	require.Equal(t, head+"  1 page pending, 1 of them deferred\n", summary(p, p.Totals, took))
+
+	p.Detail = &crawl.Detail{
+		Troubled: []crawl.Troubled{
+			{Name: "b.example", State: crawl.TroubledDeferred, Reason: "retry-after", Until: until},
+			{Name: "https://c.example", Domain: "c.example", State: crawl.TroubledRobots, Reason: "answered 500", Until: until},
+		},
+		TroubledTotal: 7,
+		Forbidden: []crawl.Forbidden{{Domain: "d.example", Control: crawl.Control{
+			Kind: crawl.ControlPause, Reason: "a quiet night", SetBy: "ann", SetAt: until,
+		}}},
+		ForbiddenTotal:  1,
+		NoFollowDomains: []string{"e.example"},
+	}
+	require.Equal(t, head+"  1 page pending, 1 of them deferred\n"+
+		"  b.example is deferred until "+stamp(until)+": retry-after\n"+
+		"  https://c.example: its robots.txt cannot be read, and is asked for again from "+stamp(until)+" on: answered 500\n"+
+		"  and 5 more: mosey status small-web names them\n"+
+		"  d.example: it is paused: set by ann on "+stamp(until)+": a quiet night\n"+
+		"  e.example: its publisher lets no link be followed (nofollow) on any page that was read; mosey why URL tells by what\n",
+		summary(p, p.Totals, took))
+
+	p.Detail, p.Pending = nil, 0
+	before := crawl.Totals{Success: 1, Asked: 1, Bytes: 500, Skipped: 1, Skips: map[crawl.Reason]int64{crawl.ReasonTrap: 1}}
+	p.Skipped, p.BlockedRobots = 6, 2
+	p.Skips = map[crawl.Reason]int64{crawl.ReasonTrap: 1, crawl.ReasonMinRefetch: 3, crawl.ReasonFresh: 2}
+	require.Equal(t, "Run small-web is stopped (stopped from the command line) after 1m5.2s: 2 pages of 10 domains, 1.0 kB\n"+
+		"  2 success, 2 blocked_robots, 5 skipped\n"+
+		"  3 pages skipped: min-refetch (fetched lately; --min-refetch 0s fetches them all the same)\n"+
+		"  2 pages skipped: fresh (their servers said that they stay as they are; mosey why URL tells until when)\n"+
+		"  2 pages not requested: robots.txt, or what else their publisher says, forbids it (mosey why URL tells by which line)\n"+
+		"  in all calls: 3 pages, 1.5 kB; 3 success, 2 blocked_robots, 6 skipped\n",
+		summary(p, p.Since(before), took))
 }
 
 func TestWaitLine(t *testing.T) {

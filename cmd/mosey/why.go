@@ -214,7 +214,12 @@ func answer(d decide.Decision, now time.Time) string {
 	case decide.DeferDomain:
 		return "its domain is deferred" + until + " (" + string(d.Reason) + ")"
 	case decide.Wait:
-		if d.Until.IsZero() {
+		switch {
+		case d.Reason == crawl.ReasonInFlight && d.Crawl != nil && d.Crawl.LockedAt.IsZero():
+			return "pending: a request to its domain is in flight just now"
+		case d.Reason == crawl.ReasonInFlight:
+			return "in flight: " + d.Why
+		case d.Until.IsZero():
 			return "waiting: " + d.Why
 		}
 		return fmt.Sprintf("waiting%s: %s (%s)", until, d.Why, d.Reason)
@@ -310,7 +315,9 @@ func explainState(w *why, d crawl.DomainReport) {
 	if time.Until(d.DeferredUntil) > 0 {
 		w.addf("it is deferred until %s", stamp(d.DeferredUntil))
 	}
-	if left := time.Until(d.SlotFree); left > 0 {
+	if left := time.Until(d.SlotFree); left > 0 && d.SlotReason == crawl.ReasonInFlight {
+		w.addf("a request to it is in flight, and is over by %s at the latest", stamp(d.SlotFree))
+	} else if left > 0 {
 		w.addf("it may not be asked before %s, in %s: %s", stamp(d.SlotFree), left.Round(100*time.Millisecond), d.SlotReason)
 	} else if !d.SlotFree.IsZero() {
 		w.addf("it may be asked: its slot has been free since %s", stamp(d.SlotFree))

@@ -80,7 +80,7 @@ func TestWhyDomain(t *testing.T) {
 		},
 		"HasARequestInFlight": {
 			prepare: func(r *rows) { r.allowed().begin() },
-			answer:  "waiting until ",
+			answer:  "in flight: a request is in flight",
 		},
 		"AsksToBeLeftAloneForLong": {
 			prepare: func(r *rows) { r.allowed().slot(2*time.Hour, crawl.ReasonRetryAfter) },

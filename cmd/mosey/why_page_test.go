@@ -118,7 +118,7 @@ func TestWhyPage(t *testing.T) {
 		},
 		"IsInFlight": {
 			prepare: func(r *rows) { r.allowed().begin() },
-			answer:  "waiting: it is being requested just now",
+			answer:  "in flight: it is being requested just now",
 		},
 		"IsDueLater": {
 			prepare: func(r *rows) { r.exec("UPDATE page_crawls SET scheduled_for = $1", tomorrow) },

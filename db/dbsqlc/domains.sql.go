@@ -358,7 +358,7 @@ func (q *Queries) DomainRuns(ctx context.Context, arg DomainRunsParams) ([]strin
 
 const domainTotals = `-- name: DomainTotals :many
 SELECT
-    r.id, r.name AS run, r.status AS run_status, r.settings, rd.seed, rd.pages_started, rd.success, rd.failed, rd.skipped,
+    r.id, r.name AS run, r.status AS run_status, r.settings, rd.seed, rd.pages_started, rd.requests, rd.skips, rd.nofollow, rd.success, rd.failed, rd.skipped,
     rd.timeout, rd.blocked_robots, rd.blocked_4xx, rd.blocked_5xx, rd.bytes, r.pages_started AS run_started
 FROM run_domains AS rd INNER JOIN crawl_runs AS r ON rd.run_id = r.id
 WHERE rd.domain = $1 ORDER BY r.id
@@ -371,6 +371,9 @@ type DomainTotalsRow struct {
 	Settings      []byte
 	Seed          bool
 	PagesStarted  int64
+	Requests      int64
+	Skips         []byte
+	Nofollow      int64
 	Success       int64
 	Failed        int64
 	Skipped       int64
@@ -398,6 +401,9 @@ func (q *Queries) DomainTotals(ctx context.Context, domain string) ([]DomainTota
 			&i.Settings,
 			&i.Seed,
 			&i.PagesStarted,
+			&i.Requests,
+			&i.Skips,
+			&i.Nofollow,
 			&i.Success,
 			&i.Failed,
 			&i.Skipped,

@@ -173,45 +173,6 @@ func (q *Queries) RunCrawled(ctx context.Context, arg RunCrawledParams) ([]RunCr
 	return items, nil
 }
 
-const runDeferred = `-- name: RunDeferred :many
-SELECT d.domain, d.status_reason, d.next_crawl_after
-FROM run_domains AS rd INNER JOIN domains AS d ON rd.domain = d.domain
-WHERE rd.run_id = $1 AND d.next_crawl_after > now() AND d.status = 'pending'
-ORDER BY d.next_crawl_after LIMIT $2
-`
-
-type RunDeferredParams struct {
-	RunID int64
-	Max   int32
-}
-
-type RunDeferredRow struct {
-	Domain         string
-	StatusReason   string
-	NextCrawlAfter *time.Time
-}
-
-// Domains of a run that are deferred, and why.
-func (q *Queries) RunDeferred(ctx context.Context, arg RunDeferredParams) ([]RunDeferredRow, error) {
-	rows, err := q.db.Query(ctx, runDeferred, arg.RunID, arg.Max)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []RunDeferredRow
-	for rows.Next() {
-		var i RunDeferredRow
-		if err := rows.Scan(&i.Domain, &i.StatusReason, &i.NextCrawlAfter); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const runEnd = `-- name: RunEnd :one
 SELECT run_end($1::bigint, $2::text)::boolean AS ended
 `
@@ -226,6 +187,60 @@ func (q *Queries) RunEnd(ctx context.Context, arg RunEndParams) (bool, error) {
 	var ended bool
 	err := row.Scan(&ended)
 	return ended, err
+}
+
+const runForbidden = `-- name: RunForbidden :many
+SELECT c.domain, c.kind, c.reason, c.set_by, c.set_at, c.until, (count(*) OVER ())::bigint AS total
+FROM domain_controls AS c INNER JOIN run_domains AS rd ON c.domain = rd.domain
+WHERE
+    rd.run_id = $1 AND rd.next_due_at IS NOT NULL AND c.kind IN ('pause', 'stop', 'block')
+    AND c.lifted_at IS NULL AND (c.until IS NULL OR c.until > now())
+ORDER BY c.domain LIMIT $2
+`
+
+type RunForbiddenParams struct {
+	RunID int64
+	Max   int32
+}
+
+type RunForbiddenRow struct {
+	Domain string
+	Kind   string
+	Reason string
+	SetBy  string
+	SetAt  time.Time
+	Until  *time.Time
+	Total  int64
+}
+
+// Domains of a run with something pending that a person lets not be asked. total
+// counts all of them.
+func (q *Queries) RunForbidden(ctx context.Context, arg RunForbiddenParams) ([]RunForbiddenRow, error) {
+	rows, err := q.db.Query(ctx, runForbidden, arg.RunID, arg.Max)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []RunForbiddenRow
+	for rows.Next() {
+		var i RunForbiddenRow
+		if err := rows.Scan(
+			&i.Domain,
+			&i.Kind,
+			&i.Reason,
+			&i.SetBy,
+			&i.SetAt,
+			&i.Until,
+			&i.Total,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const runFrontier = `-- name: RunFrontier :one
@@ -256,6 +271,40 @@ func (q *Queries) RunFrontier(ctx context.Context, arg RunFrontierParams) (RunFr
 	row := q.db.QueryRow(ctx, runFrontier, arg.RunID, arg.Bound)
 	var i RunFrontierRow
 	err := row.Scan(&i.Open, &i.InFlight, &i.Deferred)
+	return i, err
+}
+
+const runLeft = `-- name: RunLeft :one
+SELECT
+    r.pages_started,
+    EXISTS (SELECT 1 FROM run_domains AS rd WHERE rd.run_id = r.id AND rd.next_due_at IS NOT NULL) AS pending,
+    (SELECT count(*) FROM (
+        SELECT 1 FROM run_domains AS rd INNER JOIN domains AS d ON rd.domain = d.domain
+        WHERE
+            rd.run_id = r.id AND rd.next_due_at = 'infinity' AND d.status NOT IN ('blocked', 'unreachable')
+            AND domain_forbidden(rd.domain) IS NULL
+        LIMIT $1
+    ) AS x)::bigint AS spent
+FROM crawl_runs AS r WHERE r.id = $2
+`
+
+type RunLeftParams struct {
+	Bound int32
+	ID    int64
+}
+
+type RunLeftRow struct {
+	PagesStarted int64
+	Pending      bool
+	Spent        int64
+}
+
+// What of a run is left when nothing is due: whether anything is pending, and how many
+// domains, up to a bound, have no more budget for what is.
+func (q *Queries) RunLeft(ctx context.Context, arg RunLeftParams) (RunLeftRow, error) {
+	row := q.db.QueryRow(ctx, runLeft, arg.Bound, arg.ID)
+	var i RunLeftRow
+	err := row.Scan(&i.PagesStarted, &i.Pending, &i.Spent)
 	return i, err
 }
 
@@ -328,6 +377,37 @@ func (q *Queries) RunNextSeeding(ctx context.Context, id int64) (int64, error) {
 	return seedings, err
 }
 
+const runNoFollow = `-- name: RunNoFollow :many
+SELECT domain FROM run_domains
+WHERE run_id = $1 AND seed AND nofollow > 0 AND nofollow >= success ORDER BY domain LIMIT $2
+`
+
+type RunNoFollowParams struct {
+	RunID int64
+	Max   int32
+}
+
+// Seeded domains of which every page that was read lets no link be followed.
+func (q *Queries) RunNoFollow(ctx context.Context, arg RunNoFollowParams) ([]string, error) {
+	rows, err := q.db.Query(ctx, runNoFollow, arg.RunID, arg.Max)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var domain string
+		if err := rows.Scan(&domain); err != nil {
+			return nil, err
+		}
+		items = append(items, domain)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const runSettings = `-- name: RunSettings :one
 SELECT settings FROM crawl_runs WHERE name = $1 FOR NO KEY UPDATE
 `
@@ -338,6 +418,38 @@ func (q *Queries) RunSettings(ctx context.Context, name string) ([]byte, error) 
 	var settings []byte
 	err := row.Scan(&settings)
 	return settings, err
+}
+
+const runSkips = `-- name: RunSkips :many
+SELECT s.reason::text AS reason, sum((rd.skips ->> s.reason)::bigint)::bigint AS pages
+FROM run_domains AS rd CROSS JOIN LATERAL jsonb_object_keys(rd.skips) AS s (reason)
+WHERE rd.run_id = $1 AND rd.skips <> '{}' GROUP BY s.reason
+`
+
+type RunSkipsRow struct {
+	Reason string
+	Pages  int64
+}
+
+// Why pages of a run were skipped.
+func (q *Queries) RunSkips(ctx context.Context, runID int64) ([]RunSkipsRow, error) {
+	rows, err := q.db.Query(ctx, runSkips, runID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []RunSkipsRow
+	for rows.Next() {
+		var i RunSkipsRow
+		if err := rows.Scan(&i.Reason, &i.Pages); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const runStart = `-- name: RunStart :exec
@@ -371,6 +483,8 @@ const runTotals = `-- name: RunTotals :one
 SELECT
     count(*)::bigint AS domains,
     count(*) FILTER (WHERE seed)::bigint AS seed_domains,
+    coalesce(sum(requests), 0)::bigint AS requests,
+    coalesce(sum(nofollow), 0)::bigint AS nofollow,
     coalesce(sum(success), 0)::bigint AS success,
     coalesce(sum(failed), 0)::bigint AS failed,
     coalesce(sum(skipped), 0)::bigint AS skipped,
@@ -385,6 +499,8 @@ FROM run_domains WHERE run_id = $1
 type RunTotalsRow struct {
 	Domains       int64
 	SeedDomains   int64
+	Requests      int64
+	Nofollow      int64
 	Success       int64
 	Failed        int64
 	Skipped       int64
@@ -401,6 +517,8 @@ func (q *Queries) RunTotals(ctx context.Context, runID int64) (RunTotalsRow, err
 	err := row.Scan(
 		&i.Domains,
 		&i.SeedDomains,
+		&i.Requests,
+		&i.Nofollow,
 		&i.Success,
 		&i.Failed,
 		&i.Skipped,

@@ -28,7 +28,7 @@ BEGIN
             UPDATE pages SET status = 'failed', failed_at = clock_timestamp(), updated_at = clock_timestamp()
             WHERE id = dead.page_id;
         END IF;
-        UPDATE run_domains SET failed = failed + 1, updated_at = clock_timestamp()
+        UPDATE run_domains SET failed = failed + 1, requests = requests + 1, updated_at = clock_timestamp()
         WHERE run_id = dead.run_id AND domain = p_domain;
     END LOOP;
     RETURN reaped;

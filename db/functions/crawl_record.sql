@@ -85,8 +85,14 @@ CREATE OR REPLACE FUNCTION totals_add(p_run_id bigint, p_domain text, p jsonb) R
 LANGUAGE plpgsql AS $$
 DECLARE
     o CONSTANT text := p ->> 'outcome';
+    v_skipped CONSTANT text := p ->> 'skipped';
 BEGIN
     UPDATE run_domains SET
+        requests = requests + coalesce((p ->> 'requested')::boolean, false)::integer,
+        nofollow = nofollow + (o = 'success' AND coalesce((p #>> '{page,nofollow}')::boolean, false))::integer,
+        skips = CASE WHEN v_skipped IS NULL THEN skips ELSE
+            skips || jsonb_build_object(v_skipped, coalesce((skips ->> v_skipped)::bigint, 0) + 1)
+        END,
         success = success + (o = 'success')::integer,
         failed = failed + (o = 'failed')::integer,
         skipped = skipped + (o = 'skipped')::integer,

@@ -11,7 +11,8 @@ BEGIN
         status = 'done', status_reason = p_reason, finished_at = now(), updated_at = now()
     WHERE id = p_run_id AND status = 'running' AND NOT EXISTS (
         SELECT 1 FROM run_domains rd INNER JOIN domains d ON d.domain = rd.domain
-        WHERE rd.run_id = p_run_id AND rd.next_due_at <= clock_timestamp() AND d.status IN ('pending', 'active')
+        WHERE rd.run_id = p_run_id AND rd.next_due_at <= clock_timestamp()
+            AND (d.status IN ('pending', 'active') OR d.next_crawl_after <= clock_timestamp())
     ) AND NOT EXISTS (
         SELECT 1 FROM domains d INNER JOIN run_domains rd ON rd.domain = d.domain
         WHERE d.claimed_by IS NOT NULL AND d.claim_expires_at > clock_timestamp()

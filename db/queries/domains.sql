@@ -60,7 +60,7 @@ SELECT d.*, domain_state(d.domain)::jsonb AS state FROM domains AS d WHERE d.dom
 
 -- name: DomainTotals :many
 SELECT
-    r.id, r.name AS run, r.status AS run_status, r.settings, rd.seed, rd.pages_started, rd.success, rd.failed, rd.skipped,
+    r.id, r.name AS run, r.status AS run_status, r.settings, rd.seed, rd.pages_started, rd.requests, rd.skips, rd.nofollow, rd.success, rd.failed, rd.skipped,
     rd.timeout, rd.blocked_robots, rd.blocked_4xx, rd.blocked_5xx, rd.bytes, r.pages_started AS run_started
 FROM run_domains AS rd INNER JOIN crawl_runs AS r ON rd.run_id = r.id
 WHERE rd.domain = @domain ORDER BY r.id;

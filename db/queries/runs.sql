@@ -85,6 +85,8 @@ UPDATE crawl_runs SET seedings = seedings + 1 WHERE id = @id RETURNING seedings;
 SELECT
     count(*)::bigint AS domains,
     count(*) FILTER (WHERE seed)::bigint AS seed_domains,
+    coalesce(sum(requests), 0)::bigint AS requests,
+    coalesce(sum(nofollow), 0)::bigint AS nofollow,
     coalesce(sum(success), 0)::bigint AS success,
     coalesce(sum(failed), 0)::bigint AS failed,
     coalesce(sum(skipped), 0)::bigint AS skipped,
@@ -94,6 +96,42 @@ SELECT
     coalesce(sum(blocked_5xx), 0)::bigint AS blocked_5xx,
     coalesce(sum(bytes), 0)::bigint AS bytes
 FROM run_domains WHERE run_id = @run_id;
+
+-- Why pages of a run were skipped.
+-- name: RunSkips :many
+SELECT s.reason::text AS reason, sum((rd.skips ->> s.reason)::bigint)::bigint AS pages
+FROM run_domains AS rd CROSS JOIN LATERAL jsonb_object_keys(rd.skips) AS s (reason)
+WHERE rd.run_id = @run_id AND rd.skips <> '{}' GROUP BY s.reason;
+
+-- What of a run is left when nothing is due: whether anything is pending, and how many
+-- domains, up to a bound, have no more budget for what is.
+-- name: RunLeft :one
+SELECT
+    r.pages_started,
+    EXISTS (SELECT 1 FROM run_domains AS rd WHERE rd.run_id = r.id AND rd.next_due_at IS NOT NULL) AS pending,
+    (SELECT count(*) FROM (
+        SELECT 1 FROM run_domains AS rd INNER JOIN domains AS d ON rd.domain = d.domain
+        WHERE
+            rd.run_id = r.id AND rd.next_due_at = 'infinity' AND d.status NOT IN ('blocked', 'unreachable')
+            AND domain_forbidden(rd.domain) IS NULL
+        LIMIT @bound
+    ) AS x)::bigint AS spent
+FROM crawl_runs AS r WHERE r.id = @id;
+
+-- Domains of a run with something pending that a person lets not be asked. total
+-- counts all of them.
+-- name: RunForbidden :many
+SELECT c.domain, c.kind, c.reason, c.set_by, c.set_at, c.until, (count(*) OVER ())::bigint AS total
+FROM domain_controls AS c INNER JOIN run_domains AS rd ON c.domain = rd.domain
+WHERE
+    rd.run_id = @run_id AND rd.next_due_at IS NOT NULL AND c.kind IN ('pause', 'stop', 'block')
+    AND c.lifted_at IS NULL AND (c.until IS NULL OR c.until > now())
+ORDER BY c.domain LIMIT @max;
+
+-- Seeded domains of which every page that was read lets no link be followed.
+-- name: RunNoFollow :many
+SELECT domain FROM run_domains
+WHERE run_id = @run_id AND seed AND nofollow > 0 AND nofollow >= success ORDER BY domain LIMIT @max;
 
 -- What is left of a run's frontier. Counting stops at a bound: it is for people,
 -- and a large frontier must not make looking at it slow.
@@ -144,13 +182,6 @@ FROM domains AS d
 INNER JOIN politeness_slots AS s ON s.key = 'domain:' || d.domain
 WHERE d.last_crawl_run_id = @run_id AND d.claimed_by IS NOT NULL AND d.claim_expires_at > now()
 ORDER BY s.free_at LIMIT @max;
-
--- Domains of a run that are deferred, and why.
--- name: RunDeferred :many
-SELECT d.domain, d.status_reason, d.next_crawl_after
-FROM run_domains AS rd INNER JOIN domains AS d ON rd.domain = d.domain
-WHERE rd.run_id = @run_id AND d.next_crawl_after > now() AND d.status = 'pending'
-ORDER BY d.next_crawl_after LIMIT @max;
 
 -- What of a run waits because it is in trouble: domains that were given up or are
 -- deferred, and origins whose robots.txt cannot be read; those asked soonest first.

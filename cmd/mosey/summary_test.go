@@ -1,0 +1,93 @@
+package main
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/test/web"
+)
+
+// served answers with what a function writes.
+type served func(http.ResponseWriter)
+
+func (s served) Serve(v *web.Visit) { s(v.W) }
+func (served) Truth() web.Truth     { return web.Truth{} }
+
+// What a command prints last is about that command, and says what keeps the run from
+// more.
+func TestLastWords(t *testing.T) {
+	t.Parallel()
+
+	t.Run("OfASpentBudgetSaySo", func(t *testing.T) {
+		t.Parallel()
+		h, _ := newHarnessWithStack(t)
+		s := newSite(t, 1, 9)
+		r := h.Execute(s.crawl(s.Seeds()[0], "--max-pages", "3")...)
+		require.Zero(t, r.Code, r.Stderr)
+		ContainsOnSameLine(t, r.Stdout, "Run default is done (its budget of 3 page requests is spent) after ", ": 3 pages of 1 domain")
+		ContainsOnSameLine(t, r.Stdout, " pages pending")
+		ContainsOnSameLine(t, h.Print("status", "default"), "Run default is done (its budget of 3 page requests is spent)")
+
+		r = h.Execute(s.crawl("--max-pages=-1", "--max-pages-per-domain", "5")...)
+		require.Zero(t, r.Code, r.Stderr)
+		ContainsOnSameLine(t, r.Stdout, "(nothing left that is due: the budget of 1 domain is spent) after ", ": 2 pages of 1 domain")
+		ContainsOnSameLine(t, r.Stdout, "  2 success")
+		ContainsOnSameLine(t, r.Stdout, "  in all calls: 5 pages, ", "; 5 success")
+		last := events(t, h.Print(s.crawl("--max-pages-per-domain=-1", "--json")...))
+		end := last[len(last)-1]
+		require.EqualValues(t, 10, end.Success)
+		require.EqualValues(t, 5, end.Call.Success)
+		require.EqualValues(t, 5, end.Call.Asked)
+	})
+
+	t.Run("SayWhyPagesAreSkipped", func(t *testing.T) {
+		t.Parallel()
+		h, _ := newHarnessWithStack(t)
+		s := newSite(t, 1, 3)
+		require.Zero(t, h.Execute(s.crawl(s.Seeds()[0])...).Code)
+		r := h.Execute(s.crawl(s.Seeds()[0], "--run", "again")...)
+		require.Zero(t, r.Code, r.Stderr)
+		ContainsOnSameLine(t, r.Stdout, "Run again is done (nothing left that is due) after ", ": 0 pages of 1 domain, 0 B")
+		ContainsOnSameLine(t, r.Stdout, "  4 pages skipped: min-refetch (fetched lately; --min-refetch 0s fetches them all the same)")
+	})
+
+	t.Run("NameASiteThatLetsNoLinkBeFollowed", func(t *testing.T) {
+		t.Parallel()
+		h, _ := newHarnessWithStack(t)
+		s := site{web.StartT(t, web.Options{Sites: []web.Site{{Pages: 3, Plain: true, Paths: map[string]web.Behaviour{
+			"/": served(func(w http.ResponseWriter) {
+				w.Header().Set("Content-Type", "text/html")
+				_, _ = w.Write([]byte(`<meta name=robots content=nofollow><a href=/p/1>1</a>`))
+			}),
+		}}}})}
+		r := h.Execute(s.crawl(s.Seeds()[0])...)
+		require.Zero(t, r.Code, r.Stderr)
+		ContainsOnSameLine(t, r.Stdout, "  "+siteDomain+": its publisher lets no link be followed (nofollow)")
+		require.Len(t, s.Log().Pages(), 1)
+	})
+
+	t.Run("NameDomainsThatCannotBeAsked", func(t *testing.T) {
+		t.Parallel()
+		h, _ := newHarnessWithStack(t)
+		s := site{web.StartT(t, web.Options{Sites: []web.Site{
+			{Pages: 2, Plain: true},
+			{Pages: 2, Plain: true, Paths: map[string]web.Behaviour{"/": served(func(w http.ResponseWriter) {
+				w.Header().Set("Retry-After", "86400")
+				w.WriteHeader(http.StatusServiceUnavailable)
+			})}},
+		}, CrossLinks: -1})}
+		r := h.Execute(s.crawl(s.Seeds()...)...)
+		require.Zero(t, r.Code, r.Stderr)
+		ContainsOnSameLine(t, r.Stdout, "  site-002.test is deferred until ", ": retry-after")
+		ContainsOnSameLine(t, h.Print("status", "default"), "  site-002.test is deferred until ", ": retry-after")
+		h.Print("pause", "site-002.test", "--reason", "a quiet night")
+		ContainsOnSameLine(t, h.Print("status", "default"), "  site-002.test: it is paused: set by ", ": a quiet night")
+		var p crawl.Progress
+		h.Decode(&p, "status", "default", "--json")
+		require.Equal(t, 1, p.TroubledTotal)
+		h.Refuse([]string{"status", "other"}, `run "other" does not exist`)
+	})
+}

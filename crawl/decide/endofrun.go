@@ -1,0 +1,28 @@
+package decide
+
+import (
+	"fmt"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// EndOfRun says why a run ends of which nothing is due and no domain is active.
+func EndOfRun(set crawl.Settings, left crawl.Left) string {
+	const nothing = "nothing left that is due"
+	switch budget := limit(*set.MaxPages); {
+	case left.Pending && budget != nil && left.Started >= *budget:
+		return fmt.Sprintf("its budget of %s is spent", counted(*budget, "page request"))
+	case left.Spent >= crawl.LeftBound:
+		return fmt.Sprintf("%s: the budget of %d domains or more is spent", nothing, left.Spent)
+	case left.Spent > 0:
+		return fmt.Sprintf("%s: the budget of %s is spent", nothing, counted(left.Spent, "domain"))
+	}
+	return nothing
+}
+
+func counted(n int64, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
