@@ -85,7 +85,7 @@ func (n *names) fields(of string, t reflect.Type) {
 	for f := range t.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
-		case !f.IsExported():
+		case !f.IsExported(), f.Tag.Get("json") == "-":
 		case f.Anonymous && name == "":
 			n.fields(of, f.Type) // as JSON has it
 		case name == "":
