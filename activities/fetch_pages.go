@@ -218,6 +218,9 @@ func closing(d decide.Decision, domain string) crawl.Attempt {
 		at.Page = &crawl.PageUpdate{Trap: d.Trap.Kind, TrapEvidence: d.Trap.Evidence}
 		return at
 	}
+	if decide.Unwanted(d.Reason) {
+		return at
+	}
 	if d.Crawl.Answered != nil {
 		return at // what it linked to, if it ever did, is gone with it
 	}

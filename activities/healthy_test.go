@@ -269,3 +269,34 @@ func TestFacetsEnd(t *testing.T) {
 	b := p.crawled(t, 150, crawl.Settings{MinRefetch: new(crawl.Duration(time.Hour))})
 	require.LessOrEqual(t, b.fetched("/shoes?"), 110)
 }
+
+// What is not worth a request costs none, and says why.
+func TestUnwantedPagesCostNoRequest(t *testing.T) {
+	t.Parallel()
+	page := html("<title>A page</title>", prose(8, 40))
+	links := []string{
+		"/pub/", "/pub/?C=N;O=D", "/pub/?C=M;O=A", "/wiki/A", "/wiki/Special:Log", "/w/index.php?title=A&action=edit", "/a.zip", "/photo.JPG",
+		"/a/?replytocom=17", "/private/1", "/private/2",
+	}
+	p := paths{}
+	for _, l := range links {
+		p[l] = page
+	}
+	p.list(links...)
+	b := p.crawled(t, 50, crawl.Settings{Exclude: &[]string{"/private/"}})
+	require.ElementsMatch(t, []string{"/", "/pub/", "/wiki/A"}, b.pages())
+	for reason, n := range map[crawl.Reason]int{crawl.ReasonVariant: 5, crawl.ReasonExtension: 2, crawl.ReasonExcluded: 2} {
+		require.Equal(t, n, b.count(t, "SELECT count(*) FROM page_crawls WHERE outcome = 'skipped' AND skipped = $1", reason), reason)
+	}
+	last := b.report(t, "/a.zip").Crawls[0]
+	require.Equal(t, "it is an archive by its extension (.zip), which cannot be parsed, unless it is seeded or the run has --skip-extensions=false", last.Error)
+
+	// what a person seeds is requested
+	seeded := *b
+	seeded.run = b.nextRun(t)
+	b.exec(t, "UPDATE pages SET fetched_at = fetched_at - interval '100 days' WHERE domain = $1", b.site)
+	seeded.seed(t, "/a.zip", "/private/1")
+	seeded.crawlAll(t, 50)
+	require.Subset(t, b.pages(), []string{"/a.zip", "/private/1"})
+	require.NotContains(t, b.pages(), "/private/2")
+}

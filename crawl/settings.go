@@ -79,6 +79,11 @@ type Settings struct {
 	// server asks for it: for a longer one the domain is deferred, and the workflow
 	// ends until then. Defaults to 1 h.
 	DeferAfter *Duration `json:"defer_after,omitempty"`
+	// Exclude are patterns of URLs that are not requested, and Include those of which a
+	// URL must match one, unless there are none; see variants.Match. Seeds are requested
+	// whatever they say. At most PatternsMax each. Default to none.
+	Exclude *[]string `json:"exclude,omitempty"`
+	Include *[]string `json:"include,omitempty"`
 	// Favicons also fetches the icons that pages name for their site. Defaults to
 	// false.
 	Favicons *bool `json:"favicons,omitempty"`
@@ -124,6 +129,12 @@ type Settings struct {
 	Purpose *Purpose `json:"purpose,omitempty"`
 	// Scope is which discovered pages are crawled. Defaults to ScopeSeeds.
 	Scope *Scope `json:"scope,omitempty"`
+	// SkipExtensions does not request pages whose URL ends as that of a file that cannot
+	// be parsed does, and SkipKnownVariants not those that are other views of a page, as
+	// common software has them; see package variants. Seeds are requested all the same.
+	// Both default to true.
+	SkipExtensions    *bool `json:"skip_extensions,omitempty"`
+	SkipKnownVariants *bool `json:"skip_known_variants,omitempty"`
 	// Standing keeps the run going when nothing is due. Defaults to false.
 	Standing *bool `json:"standing,omitempty"`
 	// Window is when pages may be asked for, as ParseWindows reads it. Empty, the
@@ -180,6 +191,8 @@ const (
 	MaxGraylistingsMax      = 1000
 	MaxRedirectsDefault     = 20
 	MaxRedirectsMax         = 100
+	PatternsMax             = 100
+	PatternMax              = 500
 )
 
 // WithDefaults returns a copy in which every field is set.
@@ -187,7 +200,11 @@ func (s Settings) WithDefaults() Settings {
 	setDefault(&s.Delay, Duration(DelayDefault))
 	setDefault(&s.IPDelay, Duration(IPDelayDefault))
 	setDefault(&s.SubnetDelay, 0)
+	setDefault(&s.Exclude, []string{})
+	setDefault(&s.Include, []string{})
 	setDefault(&s.Favicons, false)
+	setDefault(&s.SkipExtensions, true)
+	setDefault(&s.SkipKnownVariants, true)
 	setDefault(&s.Graylist, Duration(GraylistDefault))
 	setDefault(&s.LatencyFactor, LatencyFactorDefault)
 	setDefault(&s.MaxGraylistings, MaxGraylistingsDefault)
@@ -233,6 +250,8 @@ func (s Settings) Validate() error {
 		inRange("max_pages", s.MaxPages, Unlimited, math.MaxInt64),
 		inRange("max_pages_per_domain", s.MaxPagesPerDomain, Unlimited, math.MaxInt64),
 		inRange("pages_per_activity", s.PagesPerActivity, 1, PagesPerActivityMax),
+		validatePatterns("exclude", s.Exclude),
+		validatePatterns("include", s.Include),
 		s.validateScope(),
 		s.validatePurpose(),
 		s.validateWindow(),
@@ -245,6 +264,28 @@ func (s Settings) validateFields() error {
 		return nil
 	}
 	return fmt.Errorf("%w: there is no setting %q", ErrInvalid, s.unknown)
+}
+
+// validatePatterns checks patterns of URLs.
+func validatePatterns(name string, patterns *[]string) error {
+	if patterns == nil {
+		return nil
+	}
+	if n := len(*patterns); n > PatternsMax {
+		return fmt.Errorf("%w: %s: %d patterns: want %d at most", ErrInvalid, name, n, PatternsMax)
+	}
+	for _, p := range *patterns {
+		begins := strings.HasPrefix(p, "/") || strings.HasPrefix(p, "*") ||
+			strings.HasPrefix(p, "http://") || strings.HasPrefix(p, "https://")
+		switch {
+		case len(p) > PatternMax:
+			return fmt.Errorf("%w: %s %q: %d bytes: want %d at most", ErrInvalid, name, shorten(p, 50), len(p), PatternMax)
+		case !begins, strings.ContainsFunc(p, func(r rune) bool { return r <= ' ' || r > '~' }):
+			return fmt.Errorf("%w: %s %q: want the beginning of a path or a URL as it is written in ASCII, such as /wiki/ or "+
+				"https://example.org/wiki/; * is anything, $ the end", ErrInvalid, name, p)
+		}
+	}
+	return nil
 }
 
 func (s Settings) validateScope() error {

@@ -3,6 +3,7 @@ package crawl_test
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +22,7 @@ func full() crawl.Settings {
 		Scope: new(crawl.ScopeWeb), Standing: new(true),
 		SubnetDelay: new(crawl.Duration(7)), Graylist: new(crawl.Duration(0)), LatencyFactor: new(0.5), MaxGraylistings: new(6), MaxRedirects: new(7), Favicons: new(true),
 		Purpose: new(crawl.PurposeArchive), BlockOnLogin: new(false), MinRefetch: new(crawl.Duration(8)), Window: new("Sat 00:00-24:00"),
+		Exclude: &[]string{"/private/"}, Include: &[]string{"/*.html$"}, SkipExtensions: new(false), SkipKnownVariants: new(false),
 	}
 }
 
@@ -36,6 +38,7 @@ func TestSettingsWithDefaults(t *testing.T) {
 			Scope: new(crawl.ScopeSeeds), Standing: new(false),
 			SubnetDelay: new(crawl.Duration(0)), Graylist: new(crawl.Duration(5 * time.Minute)), LatencyFactor: new(5.0), MaxGraylistings: new(5), MaxRedirects: new(20), Favicons: new(false),
 			Purpose: new(crawl.PurposeSearch), BlockOnLogin: new(true), MinRefetch: new(crawl.Duration(24 * time.Hour)), Window: new(""),
+			Exclude: &[]string{}, Include: &[]string{}, SkipExtensions: new(true), SkipKnownVariants: new(true),
 		}, crawl.Settings{}.WithDefaults())
 	})
 
@@ -101,6 +104,25 @@ func TestSettingsValidate(t *testing.T) {
 			require.ErrorIs(t, err, crawl.ErrInvalid)
 			require.ErrorContains(t, err, "scope")
 			require.ErrorContains(t, err, "want seeds or web")
+		}
+	})
+
+	t.Run("patterns", func(t *testing.T) {
+		t.Parallel()
+		require.NoError(t, crawl.Settings{Exclude: &[]string{"/", "*", "/a*b$", "https://a.example/x", "http://*/y"}}.Validate())
+		long := "/" + strings.Repeat("a", crawl.PatternMax)
+		for want, patterns := range map[string][]string{
+			`include "wiki/": want the beginning of a path or a URL`: {"/a", "wiki/"},
+			`include "": want`:                               {""},
+			`include "/a b": want`:                           {"/a b"},
+			`include "/ü": want`:                             {"/ü"},
+			`501 bytes: want 500 at most`:                    {long},
+			`include: 101 patterns: want 100 at most`:        slices.Repeat([]string{"/a"}, 101),
+			`include "ftp://a.example/": want the beginning`: {"ftp://a.example/"},
+		} {
+			err := crawl.Settings{Include: &patterns}.Validate()
+			require.ErrorIs(t, err, crawl.ErrInvalid)
+			require.ErrorContains(t, err, want)
 		}
 	})
 
@@ -175,6 +197,7 @@ func TestSettingsJSON(t *testing.T) {
 		require.NoError(t, err)
 		require.JSONEq(t, `{"delay":"1.5s","ip_delay":"0s","subnet_delay":"7ns","defer_after":"1h30m0s","max_attempts":2,"max_depth":0,
 			"graylist":"0s","latency_factor":0.5,"max_graylistings":6,"max_redirects":7,"favicons":true,"min_refetch":"8ns","purpose":"archive","block_on_login":false,"window":"Sat 00:00-24:00",
+			"exclude":["/private/"],"include":["/*.html$"],"skip_extensions":false,"skip_known_variants":false,
 			"max_active_domains":3,"max_pages":4,"max_pages_per_domain":0,"pages_per_activity":5,"scope":"web","standing":true}`,
 			string(data))
 		data, err = json.Marshal(crawl.Settings{})

@@ -40,6 +40,12 @@ const (
 	ReasonFresh Reason = "fresh"
 	// ReasonTrap is a page that is part of an endless space.
 	ReasonTrap Reason = "trap"
+	// ReasonExcluded is a page that its run's patterns exclude, or do not include.
+	ReasonExcluded Reason = "excluded"
+	// ReasonExtension is a file that cannot be parsed, by its extension.
+	ReasonExtension Reason = "extension"
+	// ReasonVariant is another view of a page, as common software has it.
+	ReasonVariant Reason = "variant"
 	// ReasonMinRefetch is a page that was fetched lately by our own standards.
 	ReasonMinRefetch Reason = "min-refetch"
 	// ReasonDeferred is a domain that is not to be asked before an instant.

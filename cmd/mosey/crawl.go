@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,6 +39,10 @@ type crawlCmd struct {
 	MaxRedirects      *int           `help:"Redirects in a row that are followed. Default: 20." placeholder:"N"`
 	Scope             *crawl.Scope   `help:"Pages to crawl: those of the seeds' domains (seeds) or all (web). Default: seeds." placeholder:"seeds|web"`
 	Purpose           *crawl.Purpose `help:"What the crawl is for: search, ai-train or archive. What a publisher forbids for it is not done. Default: search." placeholder:"search|ai-train|archive"`
+	Exclude           patterns       `help:"URLs not to request: the beginning of a path or a URL, * is anything, $ the end, as in robots.txt. Several with commas, or several times; empty is none." placeholder:"PATTERN"`
+	Include           patterns       `help:"Request only URLs like these, and seeds." placeholder:"PATTERN"`
+	SkipExtensions    *bool          `help:"Do not request files that cannot be parsed, such as .jpg or .zip; --skip-extensions=false does. Default: true."`
+	SkipKnownVariants *bool          `help:"Do not request other views of pages, as common software has them, such as a wiki's histories; --skip-known-variants=false does. Default: true."`
 	Favicons          *bool          `help:"Also fetch the icons that pages name for their site."`
 	BlockOnLogin      *bool          `help:"Count login pages as refusals; --block-on-login=false does not. Default: true."`
 	MaxActiveDomains  *int           `help:"Domains crawled at the same time. Default: 1000." placeholder:"N"`
@@ -55,10 +60,23 @@ func (c *crawlCmd) settings() crawl.Settings {
 		LatencyFactor: c.LatencyFactor, Graylist: (*crawl.Duration)(c.Graylist), MaxGraylistings: c.MaxGraylistings,
 		MinRefetch: (*crawl.Duration)(c.MinRefetch), Window: c.Window,
 		MaxPages: c.MaxPages, MaxPagesPerDomain: c.MaxPagesPerDomain, MaxDepth: c.MaxDepth, MaxAttempts: c.MaxAttempts,
-		MaxRedirects: c.MaxRedirects, Favicons: c.Favicons,
+		MaxRedirects: c.MaxRedirects, Favicons: c.Favicons, Exclude: c.Exclude.setting(), Include: c.Include.setting(),
+		SkipExtensions: c.SkipExtensions, SkipKnownVariants: c.SkipKnownVariants,
 		Purpose: c.Purpose, BlockOnLogin: c.BlockOnLogin, Scope: c.Scope,
 		MaxDomains: c.MaxActiveDomains, PagesPerActivity: c.PagesPerActivity, Standing: c.Standing,
 	}
+}
+
+// patterns are those of URLs that a flag was given with.
+type patterns []string
+
+// setting is nil where the flag was not given, and none where it was empty.
+func (p patterns) setting() *[]string {
+	if p == nil {
+		return nil
+	}
+	all := slices.DeleteFunc([]string(slices.Clone(p)), func(one string) bool { return one == "" })
+	return &all
 }
 
 func (c *crawlCmd) validate() error {

@@ -26,10 +26,10 @@ func processFlags(ctx *kong.Context) (words []string) {
 }
 
 // storedWithRun reports whether a flag of crawl is not to be repeated: it is a
-// setting of the run, which is stored (those are pointers: nil is not given), or is
-// about this call alone.
+// setting of the run, which is stored (those are pointers or patterns: nil is not
+// given), or is about this call alone.
 func storedWithRun(f *kong.Flag) bool {
-	return f.Target.Kind() == reflect.Pointer || f.Name == "run" || f.Name == "for"
+	return f.Target.Kind() == reflect.Pointer || f.Target.Type() == reflect.TypeFor[patterns]() || f.Name == "run" || f.Name == "for"
 }
 
 // flagWords are a flag and its value as a shell reads them.

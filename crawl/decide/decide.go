@@ -306,10 +306,16 @@ func skip(now time.Time, d *Decision) bool {
 			return true
 		}
 	}
-	// Seeds are a person's decision, every kind but a page has a bound of its own, and
-	// what was good before stays so.
-	if c.Depth == 0 || c.Kind != crawl.KindPage || wasNews(*c) {
+	// Seeds are a person's decision, and every kind but a page has a bound of its own.
+	if c.Depth == 0 || c.Kind != crawl.KindPage {
 		return false
+	}
+	if why, reason := unwanted(d.Run.Settings, c.URL); reason != "" {
+		d.Do, d.Outcome, d.Reason, d.Why = Skip, crawl.OutcomeSkipped, reason, why
+		return true
+	}
+	if wasNews(*c) {
+		return false // what was good before stays so
 	}
 	if trap, found := traps.FindPattern(traps.In(d.Run.ID, c.Patterns)); found {
 		d.Do, d.Outcome, d.Reason, d.Trap = Skip, crawl.OutcomeSkipped, crawl.ReasonTrap, trap

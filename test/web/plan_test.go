@@ -110,7 +110,7 @@ func TestReachable(t *testing.T) {
 			"http://out.test:8080/nf/2":                {false, false, true},
 			"http://out.test:8080/private/open":        {},
 			"http://user:pw@a.test:8080/secret":        {},
-			"http://a.test:8080/files/report.pdf":      {true, true, true},
+			"http://a.test:8080/files/report":          {true, true, true},
 			"http://a.test:8080/redirect/chain/4":      {true, true, true},
 			"http://rules.out.test:8080/":              {},
 		} {

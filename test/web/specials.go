@@ -25,8 +25,8 @@ func (p *Plan) addSpecials(s *site) {
 		s.special[path] = resource{behaviour: Status{Code: code}, index: -1, linked: linkPlain}
 	}
 	s.order = append(s.order, "/missing", "/gone", "/forbidden")
-	add("/files/report.pdf", resource{content: pdf, ctype: "application/pdf", linked: linkPlain})
-	add("/files/photo.png", resource{content: png, ctype: "image/png", linked: linkPlain})
+	add("/files/report", resource{content: pdf, ctype: "application/pdf", linked: linkPlain})
+	add("/files/photo", resource{content: png, ctype: "image/png", linked: linkPlain})
 	for i := range 10 {
 		add("/img/"+strconv.Itoa(i)+".png", resource{content: png, ctype: "image/png"})
 	}

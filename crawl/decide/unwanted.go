@@ -1,0 +1,43 @@
+package decide
+
+import (
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/urls"
+	"github.com/mosey-web/mosey/crawl/variants"
+)
+
+// unwanted says why a run does not want a URL for what it is, in words and as a
+// reason; both are empty where it does.
+func unwanted(set crawl.Settings, raw string) (why string, reason crawl.Reason) {
+	u, err := urls.Parse(raw)
+	if err != nil {
+		return "", "" // the request says so
+	}
+	if p, found := variants.Match(u, *set.Exclude); found {
+		return "the run excludes " + p + " (--exclude)", crawl.ReasonExcluded
+	}
+	if _, found := variants.Match(u, *set.Include); !found && len(*set.Include) > 0 {
+		return "it is none of what the run includes (--include)", crawl.ReasonExcluded
+	}
+	const override = ", unless it is seeded or the run has "
+	if *set.SkipExtensions {
+		if what := variants.Extension(u); what != "" {
+			return "it is " + what + ", which cannot be parsed" + override + "--skip-extensions=false", crawl.ReasonExtension
+		}
+	}
+	if *set.SkipKnownVariants {
+		if what := variants.Known(u); what != "" {
+			return "it is " + what + override + "--skip-known-variants=false", crawl.ReasonVariant
+		}
+	}
+	return "", ""
+}
+
+// Unwanted reports whether a page was passed over for what its URL is.
+func Unwanted(reason crawl.Reason) bool {
+	switch reason { //nolint:exhaustive // all others are not
+	case crawl.ReasonExcluded, crawl.ReasonExtension, crawl.ReasonVariant:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,59 @@
+package decide_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/decide"
+)
+
+func TestUnwantedPagesAreSkipped(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		url    string
+		change func(*decide.Facts)
+		reason crawl.Reason
+		why    string
+	}{
+		"AnImage": {
+			"https://example.org/a.png", nil, crawl.ReasonExtension,
+			"it is an image by its extension (.png), which cannot be parsed, unless it is seeded or the run has --skip-extensions=false",
+		},
+		"UnlessTheyAreWanted": {"https://example.org/a.png", func(f *decide.Facts) { run(f).Settings.SkipExtensions = new(false) }, "", ""},
+		"ASortLink": {
+			"https://example.org/pub/?C=N;O=D", nil, crawl.ReasonVariant,
+			"it is a directory sorted otherwise (Apache, nginx), unless it is seeded or the run has --skip-known-variants=false",
+		},
+		"UnlessVariantsAreWanted": {
+			"https://example.org/pub/?C=N;O=D", func(f *decide.Facts) { run(f).Settings.SkipKnownVariants = new(false) }, "", "",
+		},
+		"UnlessItIsASeed": {"https://example.org/pub/?C=N;O=D", func(f *decide.Facts) { page(f).Depth = 0 }, "", ""},
+		"ButNotAnIcon":    {"https://example.org/a.png", func(f *decide.Facts) { page(f).Kind = crawl.KindFavicon }, "", ""},
+		"WhatIsExcluded":  {"https://example.org/private/1", func(f *decide.Facts) { run(f).Settings.Exclude = &[]string{"/private/"} }, crawl.ReasonExcluded, "the run excludes /private/ (--exclude)"},
+		"NotASeed":        {"https://example.org/private/1", func(f *decide.Facts) { page(f).Depth, run(f).Settings.Exclude = 0, &[]string{"/"} }, "", ""},
+		"WhatIsIncluded":  {"https://example.org/wiki/A", func(f *decide.Facts) { run(f).Settings.Include = &[]string{"/b", "/wiki/"} }, "", ""},
+		"WhatIsNot":       {"https://example.org/a", func(f *decide.Facts) { run(f).Settings.Include = &[]string{"/wiki/"} }, crawl.ReasonExcluded, "it is none of what the run includes (--include)"},
+		"ExcludedAndAlsoIn": {"https://example.org/a", func(f *decide.Facts) {
+			run(f).Settings.Include, run(f).Settings.Exclude = &[]string{"/a"}, &[]string{"*"}
+		}, crawl.ReasonExcluded, "the run excludes * (--exclude)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := facts(func(f *decide.Facts) { page(f).URL = c.url })
+			if c.change != nil {
+				c.change(&f)
+			}
+			d := decide.Decide(f, now)
+			require.Equal(t, c.reason != "", d.Do == decide.Skip, d.Do)
+			if c.reason != "" {
+				require.Equal(t, crawl.OutcomeSkipped, d.Outcome)
+				require.Equal(t, c.reason, d.Reason)
+				require.Equal(t, c.why, d.Why)
+				require.True(t, decide.Unwanted(d.Reason))
+			}
+		})
+	}
+	require.False(t, decide.Unwanted(crawl.ReasonFresh))
+}

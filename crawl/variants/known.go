@@ -1,0 +1,143 @@
+package variants
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/mosey-web/mosey/crawl/urls"
+)
+
+// page is a URL taken apart: its path, and its parameters, which some software parts
+// by semicolons. Names of parameters are in lower case.
+type page struct {
+	path, query string
+	params      map[string]string
+}
+
+func pageOf(u urls.URL) page {
+	path, query, _ := strings.Cut(u.RequestTarget(), "?")
+	p := page{path: path, query: query, params: make(map[string]string)}
+	for param := range strings.FieldsFuncSeq(query, func(r rune) bool { return r == '&' || r == ';' }) {
+		name, value, _ := strings.Cut(param, "=")
+		if plain, err := url.QueryUnescape(value); err == nil {
+			value = plain
+		}
+		if _, twice := p.params[strings.ToLower(name)]; !twice {
+			p.params[strings.ToLower(name)] = value
+		}
+	}
+	return p
+}
+
+func (p page) has(names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { _, found := p.params[name]; return found })
+}
+
+// is reports whether a parameter has one of the values, separated by spaces, in
+// whatever case.
+func (p page) is(name, values string) bool {
+	value, found := p.params[name]
+	return found && slices.Contains(strings.Fields(values), strings.ToLower(value))
+}
+
+// script reports whether the path ends with one of the files, separated by spaces.
+func (p page) script(names string) bool {
+	return slices.Contains(strings.Fields(names), p.path[strings.LastIndexByte(p.path, '/')+1:])
+}
+
+// number reports whether a parameter is a number.
+func (p page) number(name string) bool {
+	value := p.params[name]
+	return value != "" && strings.Trim(value, "0123456789") == ""
+}
+
+// variant is a rule: what it is about, and which URLs.
+type variant struct {
+	what string
+	is   func(page) bool
+}
+
+// known are the variants of common software, documented in docs/politeness.md. Each
+// asks for so much that a page of other software is unlikely to look like it.
+var known = []variant{
+	{"a directory sorted otherwise (Apache, nginx)", func(p page) bool {
+		return strings.HasSuffix(p.path, "/") && (oneOf(p.params["c"], "NMSD") && oneOf(p.params["o"], "AD") && len(p.params) == 2 ||
+			len(p.query) == 3 && p.query[1] == '=' && oneOf(p.query[:1], "NMSD") && oneOf(p.query[2:], "AD"))
+	}},
+	{"a page to edit a wiki's page, its history or the like (MediaWiki)", func(p page) bool {
+		return p.mediaWiki() && (p.is("action", "credits delete edit history info markpatrolled move print protect purge raw "+
+			"render rollback submit unprotect unwatch watch") || p.has("veaction", "mobileaction"))
+	}},
+	{"an old version of a wiki's page, or what has changed (MediaWiki)", func(p page) bool {
+		return p.mediaWiki() && p.has("oldid", "diff")
+	}},
+	{"a wiki's page as it is printed (MediaWiki)", func(p page) bool { return p.mediaWiki() && p.is("printable", "yes") }},
+	{"a tool of the wiki (MediaWiki)", func(p page) bool {
+		name := p.params["title"]
+		if i := strings.LastIndex(p.path, "/Special:"); i >= 0 && name == "" {
+			name = p.path[i+1:]
+		}
+		tool, found := strings.CutPrefix(name, "Special:")
+		tool, _, _ = strings.Cut(strings.ToLower(tool), "/")
+		// these lead to pages
+		return found && tool != "allpages" && tool != "categories" && tool != "prefixindex"
+	}},
+	{"the form to answer a comment (WordPress)", func(p page) bool { return p.number("replytocom") }},
+	{"a button to share the page (WordPress)", func(p page) bool {
+		return p.is("share", "bluesky email facebook linkedin mastodon nextdoor pinterest pocket print reddit skype "+
+			"telegram threads tumblr twitter whatsapp x") && (p.has("nb") || len(p.params) == 1)
+	}},
+	{"a login or an administrator's page (WordPress)", func(p page) bool {
+		return p.script("wp-login.php xmlrpc.php") || strings.Contains(p.path, "/wp-admin/")
+	}},
+	{"a button that puts something into a basket (WooCommerce)", func(p page) bool { return p.number("add-to-cart") }},
+	{"a form, a login or a search of a forum (phpBB)", func(p page) bool {
+		return p.script("posting.php ucp.php mcp.php") && p.has("mode", "i") ||
+			p.script("memberlist.php") && p.is("mode", "contact contactadmin email searchuser") ||
+			p.script("search.php") && p.has("search_id", "author_id", "keywords")
+	}},
+	{"a topic as it is printed, or the one beside it (phpBB)", func(p page) bool {
+		return p.script("viewtopic.php") && p.is("view", "next previous print")
+	}},
+	{"a form, a login or a search of a forum (vBulletin)", func(p page) bool {
+		return p.script("newreply.php newthread.php printthread.php sendmessage.php") && p.has("do", "f", "t", "p") ||
+			p.script("login.php private.php profile.php register.php report.php search.php subscription.php") && p.has("do") ||
+			p.script("showthread.php") && p.is("goto", "nextnewest nextoldest")
+	}},
+	{"a form, a login or a search of a forum (SMF)", func(p page) bool {
+		return p.script("index.php") && (p.is("action", "emailuser login logout notify notifyboard printpage quotefast "+
+			"register reminder reporttm search search2 sendtopic signup") ||
+			p.is("action", "post") && p.has("topic", "board") || p.has("topic") && p.is("prev_next", "next prev"))
+	}},
+	{"a page to edit a wiki's page, its versions or the like (DokuWiki)", func(p page) bool {
+		if p.script("doku.php") {
+			return p.has("rev", "rev2[]", "rev2%5b0%5d") || p.is("do", "admin backlink diff edit export_code export_html export_odt "+
+				"export_pdf export_raw export_xhtml login media profile recent register resendpwd revisions search subscribe")
+		}
+		return !strings.HasSuffix(p.path, ".php") && p.is("do", "backlink edit export_odt export_pdf export_raw export_xhtml revisions")
+	}},
+	{"an export for calendars", func(p page) bool {
+		return p.is("ical", "1") || p.is("outlook-ical", "1") || p.is("format", "ical ics") ||
+			strings.HasSuffix(p.path, ".ics") || strings.HasSuffix(p.path, ".vcs")
+	}},
+}
+
+// mediaWiki reports whether a URL may be that of a wiki's page.
+func (p page) mediaWiki() bool {
+	return p.script("index.php") && p.has("title", "oldid", "diff") || strings.Contains(p.path, "/wiki/")
+}
+
+func oneOf(value, letters string) bool { return len(value) == 1 && strings.Contains(letters, value) }
+
+// Known says what a URL is, in words, if it is a known variant of a page; empty where
+// it is not.
+func Known(u urls.URL) string {
+	p := pageOf(u)
+	for _, v := range known {
+		if v.is(p) {
+			return v.what
+		}
+	}
+	return ""
+}
