@@ -28,11 +28,13 @@ type crawler struct {
 	store  *db.Store
 	client client.Client
 	worker *wiring.Worker
-	logger *slog.Logger
+	// unlimit ends the watch over this process's memory
+	unlimit func()
+	logger  *slog.Logger
 }
 
-// gcPercent trades memory for a tenth of the CPU: the embedded server allocates a
-// lot and keeps little.
+// gcPercent trades memory for a tenth of the CPU, up to the limit of memory: the
+// embedded server allocates a lot and keeps little.
 const gcPercent = 400
 
 // openCrawler starts what the environment does not name, and connects to it all.
@@ -56,7 +58,7 @@ func openCrawler(ctx context.Context, e *env, logger *slog.Logger, progress func
 			return nil, err
 		}
 	}
-	c := &crawler{logger: logger}
+	c := &crawler{logger: logger, unlimit: wiring.LimitMemory(e.environ)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.close())
@@ -111,6 +113,7 @@ const closeTimeout = 30 * time.Second
 
 // close stops everything: the worker first, which finishes requests in flight.
 func (c *crawler) close() error {
+	defer c.unlimit()
 	if c.worker != nil {
 		c.worker.Stop()
 	}
@@ -134,7 +137,7 @@ const errorsOnly = slog.LevelError
 // newLogger logs warnings for people; the embedded servers have files of their
 // own.
 func newLogger(w io.Writer, level slog.Level) *slog.Logger {
-	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
+	return wiring.NewLogger(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
 }
 
 func isTerminal(w io.Writer) bool {

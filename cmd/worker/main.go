@@ -75,12 +75,13 @@ func (f flags) work(ctx context.Context, environ wiring.Env, stderr io.Writer) (
 		}
 		defer func() { err = errors.Join(err, stop()) }()
 	}
-	logger := slog.New(slog.NewJSONHandler(stderr, &slog.HandlerOptions{Level: slog.LevelInfo}))
+	logger := wiring.NewLogger(slog.NewJSONHandler(stderr, &slog.HandlerOptions{Level: slog.LevelInfo}))
 	store, err := wiring.OpenStore(ctx, f.DatabaseURL)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
+	defer wiring.LimitMemory(environ)()
 	c, err := wiring.Dial(ctx, environ, "", logger)
 	if err != nil {
 		return err

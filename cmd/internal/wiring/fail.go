@@ -27,9 +27,14 @@ func Usagef(format string, args ...any) error {
 }
 
 // Fail prints an error and returns the exit code for it. Of several mistakes each has
-// a line of its own.
+// a line of its own. Of a full disk only that is told, whatever failed for it.
 func Fail(w io.Writer, command string, err error) int {
-	if _, usage := errors.AsType[usageError](err); !usage {
+	_, usage := errors.AsType[usageError](err)
+	if what, full := diskFull(err.Error()); full && !usage {
+		fmt.Fprintf(w, "%s: the disk is full: free some space and give the command again; all that was stored is kept (%s)\n", command, what)
+		return ExitFailed
+	}
+	if !usage {
 		fmt.Fprintf(w, "%s: %v\n", command, err)
 		return ExitFailed
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
@@ -205,7 +206,7 @@ func initialise(
 	user.command(cmd, syscall.SIGKILL)
 	cmd.Dir = filepath.Dir(dir)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w: %s", b.initdb(), err, lastLines(out, 5))
+		return fmt.Errorf("%s: %w: %s", b.initdb(), err, reason(out))
 	}
 	return appendTo(filepath.Join(dir, "postgresql.conf"), tunables)
 }
@@ -240,6 +241,18 @@ func syncDir(path string) error {
 		return err
 	}
 	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// fullDisk is what Postgres says where the disk is full, in whatever comes of it.
+var fullDisk = regexp.MustCompile(`.*(No space left on device|Check free disk space).*`)
+
+// reason is what a program of Postgres failed for, as far as what it printed tells: the
+// last lines, unless one before them says that the disk is full.
+func reason(out []byte) string {
+	if line := fullDisk.Find(out); line != nil {
+		return string(line)
+	}
+	return lastLines(out, 5)
 }
 
 // lastLines returns the last n non-empty lines of what a program printed.

@@ -137,7 +137,7 @@ func logSince(path string, offset int64) string {
 	if err != nil || n == 0 {
 		return ""
 	}
-	return ": " + lastLines(tail, 5)
+	return ": " + reason(tail)
 }
 
 // boundLog empties a log that a running server has made too long. It cannot be

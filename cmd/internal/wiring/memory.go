@@ -1,0 +1,111 @@
+package wiring
+
+import (
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"runtime/metrics"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	// memoryFloor is what Go's memory may grow to before collections become as
+	// frequent as Go's default has them; less on a machine of less than 2 GB.
+	memoryFloor = 512 << 20
+	// memoryEvery is how often the limit follows what is in use.
+	memoryEvery = 5 * time.Second
+)
+
+// LimitMemory holds this process's memory to 512 MB, or twice what is in use where
+// that is more, and to three quarters of what the machine or its control group has.
+// The limit follows what is in use, since one that is too low would have the process
+// do nothing but collect. GOMEMLIMIT wins. Call stop in the end.
+func LimitMemory(env Env) (stop func()) {
+	if env.Get("GOMEMLIMIT") != "" {
+		return func() {}
+	}
+	machine := machineMemory("/")
+	done := make(chan struct{})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(memoryEvery)
+		defer tick.Stop()
+		for {
+			live, beside := memoryInUse()
+			debug.SetMemoryLimit(memoryLimit(live, beside, machine))
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+			}
+		}
+	}()
+	return func() {
+		close(done)
+		<-ended
+	}
+}
+
+// memoryLimit is the limit for so many bytes that are alive in the heap and so many
+// beside it, on a machine of so many; 0 is not known.
+func memoryLimit(live, beside, machine int64) int64 {
+	floor, most := int64(memoryFloor), int64(1)<<62
+	if machine > 0 {
+		floor, most = min(floor, machine/4), machine/4*3
+	}
+	return min(max(floor, 2*live+beside), most)
+}
+
+// memoryInUse is what the last collection has found alive, and what Go needs beside
+// its heap.
+func memoryInUse() (live, beside int64) {
+	samples := []metrics.Sample{
+		{Name: "/gc/heap/live:bytes"},
+		{Name: "/memory/classes/total:bytes"},
+		{Name: "/memory/classes/heap/objects:bytes"},
+		{Name: "/memory/classes/heap/unused:bytes"},
+		{Name: "/memory/classes/heap/free:bytes"},
+		{Name: "/memory/classes/heap/released:bytes"},
+	}
+	metrics.Read(samples)
+	bytes := make([]int64, len(samples))
+	for i, s := range samples {
+		bytes[i] = int64(s.Value.Uint64()) //nolint:gosec // bytes of memory
+	}
+	return bytes[0], bytes[1] - bytes[2] - bytes[3] - bytes[4] - bytes[5]
+}
+
+// machineMemory is the least of the machine's memory and the limits of the control
+// groups (version 2) that this process is in; 0 where Linux does not say.
+func machineMemory(root string) int64 {
+	least := int64(0)
+	consider := func(bytes int64) {
+		if bytes > 0 && (least == 0 || bytes < least) {
+			least = bytes
+		}
+	}
+	if text, err := os.ReadFile(filepath.Join(root, "proc/meminfo")); err == nil {
+		if fields := strings.Fields(string(text)); len(fields) > 1 && fields[0] == "MemTotal:" {
+			kB, _ := strconv.ParseInt(fields[1], 10, 64) // 0 where it is not a number
+			consider(kB * 1024)
+		}
+	}
+	group := ""
+	if text, err := os.ReadFile(filepath.Join(root, "proc/self/cgroup")); err == nil {
+		_, rest, _ := strings.Cut("\n"+string(text), "\n0::")
+		group, _, _ = strings.Cut(rest, "\n")
+	}
+	for dir := filepath.Join("/", group); ; dir = filepath.Dir(dir) {
+		text, err := os.ReadFile(filepath.Join(root, "sys/fs/cgroup", dir, "memory.max")) //nolint:gosec // Linux names the group
+		if err == nil {
+			bytes, _ := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64) // 0 for "max"
+			consider(bytes)
+		}
+		if dir == "/" {
+			return least
+		}
+	}
+}
