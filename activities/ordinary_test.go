@@ -133,7 +133,8 @@ func TestProbesWithAPageThatHasWorked(t *testing.T) {
 	asked := b.pages()
 	require.Len(t, asked, 27, "the probe costs no budget")
 	require.Equal(t, "/p/1", asked[21])
-	require.Equal(t, 1, b.count(t, "SELECT count(*) FROM page_crawls WHERE prerequisite AND kind = 'page' AND outcome = 'success'"))
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM page_crawls
+		WHERE prerequisite AND kind = 'page' AND outcome = 'success' AND robots_version IS NOT NULL`), "as an audit will ask")
 	d, err := b.store.Domain(t.Context(), b.site)
 	require.NoError(t, err)
 	require.Zero(t, d.Health.Graylistings)

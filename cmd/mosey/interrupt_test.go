@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -100,4 +102,45 @@ func TestRequestsInFlightAreFinished(t *testing.T) {
 		require.Zero(t, d.Health.Penalty, domain)
 	}
 	s.requireClean(t, web.Expectations{Partial: true})
+}
+
+// fickle refuses all pages until it is told to answer.
+type fickle struct{ kind atomic.Bool }
+
+func (f *fickle) Serve(v *web.Visit) {
+	if f.kind.Load() {
+		v.Answer()
+		return
+	}
+	web.Status{Code: 403}.Serve(v)
+}
+
+func (*fickle) Truth() web.Truth { return web.Truth{} }
+
+func TestRetryHasACrawlGoOnAtOnce(t *testing.T) {
+	t.Parallel()
+	h, store := newHarnessWithStack(t)
+	moody := &fickle{}
+	const name = "fickle.test"
+	s := site{web.StartT(t, web.Options{Sites: []web.Site{{Host: name, Pages: 9, Plain: true, Behaviour: moody}}, CrossLinks: -1})}
+	var seeds []string
+	for n := range 9 {
+		seeds = append(seeds, s.URL(name, "/p/"+strconv.Itoa(n+1)))
+	}
+	c := h.Start(s.crawl(append(seeds, "--standing", "--max-graylistings", "1")...)...)
+	require.Eventually(t, func() bool {
+		d, err := store.Domain(t.Context(), name)
+		return err == nil && d.Status == crawl.DomainBlocked && d.Claimed == ""
+	}, patience, 10*time.Millisecond)
+	ContainsOnSameLine(t, h.Print("why", name), "not crawled until ", "the domain is blocked (more than half of the last answers were errors)")
+	require.Len(t, s.Log().Pages(), 5, "its robots.txt is no welcome")
+
+	moody.kind.Store(true)
+	ContainsOnSameLine(t, h.Print("retry", name), "may be crawled again")
+	// the front page as a probe, the pages that were left, and the front page they link to
+	require.Eventually(t, func() bool { return len(s.Log().Pages()) == 5+1+4+1 }, patience, 10*time.Millisecond)
+	require.Equal(t, "/", s.Log().Pages()[5].Target)
+	r := c.Stop()
+	require.Zero(t, r.Code, r.Stderr)
+	require.Contains(t, h.Print("audit"), "11 page requests decided again, 0 violations")
 }

@@ -40,7 +40,8 @@ type Answer struct {
 	// itself.
 	Trouble Trouble
 	Hinted  bool
-	// Probe says that it was asked for to find out how the domain is.
+	// Probe says that the answer tells how the domain is, as one for a page does: unlike
+	// one for robots.txt, which many sites give to those whom they refuse the rest.
 	Probe bool
 }
 
@@ -75,7 +76,10 @@ func Observe(
 	samples := slices.DeleteFunc(slices.Clone(h.Samples), func(s crawl.Sample) bool {
 		return a.URL != 0 && s.URL == a.URL
 	})
-	samples = append(samples, a.Sample)
+	// A robots.txt that can be read says nothing about how the pages are answered.
+	if a.Probe || !a.Good() {
+		samples = append(samples, a.Sample)
+	}
 	h.Samples = samples[max(len(samples)-HealthSamples, 0):]
 	tr := a.Trouble
 	if tr == TroublePage && failingInARow(h) {

@@ -140,6 +140,18 @@ func TestBreaker(t *testing.T) {
 		require.Equal(t, 5*time.Minute, j.Graylist)
 	})
 
+	t.Run("TakesARobotsTxtForNoWelcome", func(t *testing.T) {
+		t.Parallel()
+		p := patient{t: t}
+		robots := politeness.Answer{Sample: crawl.Sample{URL: 1000, Error: true}, Trouble: politeness.TroubleServer}
+		p.h, _ = politeness.Observe(p.h, robots, 0, 0, breaker)
+		require.Len(t, p.h.Samples, 1, "one that fails is trouble")
+		robots = politeness.Answer{Sample: crawl.Sample{URL: 1000}}
+		p.h, _ = politeness.Observe(p.h, robots, 0, 0, breaker)
+		require.Empty(t, p.h.Samples, "until it can be read")
+		require.Equal(t, 5*time.Minute, p.fail(5, true).Graylist)
+	})
+
 	t.Run("IsNotMovedByWhatIsNoProbe", func(t *testing.T) {
 		t.Parallel()
 		p := patient{t: t}

@@ -174,7 +174,7 @@ func (c *Client) exchange(ctx context.Context, ask Ask, t target, began time.Tim
 }
 
 func robotsVersion(ask Ask) int64 {
-	if ask.Run.Crawl == nil || ask.Run.Crawl.Robots == nil || ask.Start.Prerequisite {
+	if ask.Run.Crawl == nil || ask.Run.Crawl.Robots == nil || ask.Start.Prerequisite && !ask.Probe {
 		return 0
 	}
 	return ask.Run.Crawl.Robots.Version
