@@ -61,7 +61,7 @@ func summary(p crawl.Progress, call crawl.Totals, took time.Duration) string {
 		fmt.Fprintln(&b)
 	}
 	for _, line := range keptBack(p) {
-		fmt.Fprintf(&b, "  %s\n", line)
+		fmt.Fprintf(&b, "  %s\n", oneLine(line))
 	}
 	return b.String()
 }

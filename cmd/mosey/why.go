@@ -375,7 +375,7 @@ func controlLine(c crawl.Control) string {
 	if c.Reason != "" {
 		line += ": " + c.Reason
 	}
-	return line
+	return oneLine(line)
 }
 
 // windowLine says when a window lets a domain be asked.
