@@ -20,8 +20,8 @@ import (
 type crawlCmd struct {
 	wiring.FetchFlags
 
-	Seeds []string `arg:"" optional:"" name:"seed" help:"URL, file of URLs (one a line), or - for standard input. None resumes the run."`
-	Run_  string   `name:"run" help:"Name of the run. The same name again resumes it." default:"default" placeholder:"NAME"` //nolint:revive // Run is the method
+	Seeds []string `arg:"" optional:"" name:"seed" help:"URL or host, file of them (one a line), or - for standard input. None resumes the run."`
+	Run_  string   `name:"run" help:"Name of the run. The same name again resumes it. Default: default." default:"default" placeholder:"NAME"` //nolint:revive // Run is the method
 
 	Delay             *time.Duration `help:"Least time between two requests to a domain. Default: 10s." placeholder:"DURATION"`
 	IPDelay           *time.Duration `name:"ip-delay" help:"Least time between two requests to an IP address; 0 is off. Default: 1s." placeholder:"DURATION"`

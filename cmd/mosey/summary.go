@@ -114,7 +114,7 @@ func keptBack(p crawl.Progress) []string {
 	}
 	more(p.TroubledTotal, len(p.Troubled))
 	for _, f := range p.Forbidden {
-		lines = append(lines, f.Domain+": "+controlLine(f.Control))
+		lines = append(lines, f.Domain+": "+oneLine(controlLine(f.Control)))
 	}
 	more(p.ForbiddenTotal, len(p.Forbidden))
 	for _, domain := range p.NoFollowDomains {

@@ -36,9 +36,9 @@ type FetchFlags struct {
 	DNSServer       []string       `name:"dns-server" help:"Name server to ask instead of the system's. Repeatable: another is asked when one fails." placeholder:"HOST:PORT"`
 	AllowNetwork    []netip.Prefix `help:"Private network or address that may be crawled, such as 10.0.0.0/8. Repeatable." placeholder:"CIDR"`
 	FrontEnds       string         `name:"front-ends" help:"File of networks of shared front ends, one CIDR a line: --ip-delay and --subnet-delay do not hold there." placeholder:"FILE"`
-	MalformedRobots string         `name:"malformed-robots" help:"What a robots.txt that cannot be understood does: disallow or allow." enum:"disallow,allow" default:"disallow" placeholder:"disallow|allow"`
-	Timeout         time.Duration  `help:"Longest time one request may take." default:"30s" placeholder:"DURATION"`
-	MaxFetches      int            `help:"Requests in flight in this process." default:"256" placeholder:"N"`
+	MalformedRobots string         `name:"malformed-robots" help:"What a robots.txt that cannot be understood does: disallow or allow. Default: disallow." enum:"disallow,allow" default:"disallow" placeholder:"disallow|allow"`
+	Timeout         time.Duration  `help:"Longest time one request may take. Default: 30s." default:"30s" placeholder:"DURATION"`
+	MaxFetches      int            `help:"Requests in flight in this process. Default: 256." default:"256" placeholder:"N"`
 }
 
 // Agent is the User-Agent to send.
