@@ -37,10 +37,10 @@ func (s *Store) EnsureRun(ctx context.Context, name string, set crawl.Settings) 
 		if err != nil || string(changes) == "{}" {
 			return err
 		}
-		if widens, err := s.widens(old, row.Settings); err != nil || !widens {
-			return errors.Join(err, q.RunWake(ctx, row.ID))
+		if err := s.applyChanges(ctx, q, row, old); err != nil {
+			return err
 		}
-		return errors.Join(q.RunWiden(ctx, row.ID), q.RunWake(ctx, row.ID))
+		return q.RunWake(ctx, row.ID)
 	})
 	if err != nil {
 		return crawl.Run{}, translate("store run "+name, err)
@@ -48,14 +48,26 @@ func (s *Store) EnsureRun(ctx context.Context, name string, set crawl.Settings) 
 	return s.run(row)
 }
 
-// widens reports whether stored settings have more pages crawled than those before.
-func (s *Store) widens(old, now []byte) (bool, error) {
+// applyChanges has what a run has crawled or passed over decided again, as far as its
+// new settings want more than the old ones, which are nil for a new run.
+func (s *Store) applyChanges(ctx context.Context, q *dbsqlc.Queries, row dbsqlc.CrawlRun, old []byte) error {
 	if old == nil {
-		return false, nil // a new run
+		return nil
 	}
 	before, err := s.settingsOf(old)
-	after, err2 := s.settingsOf(now)
-	return decide.Widens(before, after), errors.Join(err, err2)
+	after, err2 := s.settingsOf(row.Settings)
+	if err := errors.Join(err, err2); err != nil {
+		return err
+	}
+	if decide.WantsOthers(before, after) {
+		if err := q.RunSkippedReturn(ctx, row.ID); err != nil {
+			return err
+		}
+	}
+	if decide.Widens(before, after) {
+		return q.RunWiden(ctx, row.ID)
+	}
+	return nil
 }
 
 // widenChunk is how many pages' links one transaction looks at.

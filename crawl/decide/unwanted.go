@@ -1,6 +1,8 @@
 package decide
 
 import (
+	"slices"
+
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/crawl/variants"
@@ -40,4 +42,11 @@ func Unwanted(reason crawl.Reason) bool {
 		return true
 	}
 	return false
+}
+
+// WantsOthers reports whether a run's new settings want other URLs than its old ones:
+// what it has passed over for what its URL is, is to be decided again.
+func WantsOthers(before, after crawl.Settings) bool {
+	return !slices.Equal(*before.Exclude, *after.Exclude) || !slices.Equal(*before.Include, *after.Include) ||
+		*before.SkipExtensions != *after.SkipExtensions || *before.SkipKnownVariants != *after.SkipKnownVariants
 }

@@ -420,6 +420,15 @@ func (q *Queries) RunSettings(ctx context.Context, name string) ([]byte, error) 
 	return settings, err
 }
 
+const runSkippedReturn = `-- name: RunSkippedReturn :exec
+SELECT run_skipped_return($1::bigint)
+`
+
+func (q *Queries) RunSkippedReturn(ctx context.Context, id int64) error {
+	_, err := q.db.Exec(ctx, runSkippedReturn, id)
+	return err
+}
+
 const runSkips = `-- name: RunSkips :many
 SELECT s.reason::text AS reason, sum((rd.skips ->> s.reason)::bigint)::bigint AS pages
 FROM run_domains AS rd CROSS JOIN LATERAL jsonb_object_keys(rd.skips) AS s (reason)

@@ -113,6 +113,29 @@ BEGIN
 END
 $$;
 
+-- Has pages of a run decided again that it has skipped for what their URLs are: its
+-- settings have changed.
+CREATE OR REPLACE FUNCTION run_skipped_return(p_run_id bigint) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_domains text[];
+BEGIN
+    PERFORM 1 FROM domains d
+    WHERE EXISTS (SELECT 1 FROM run_domains rd WHERE rd.run_id = p_run_id AND rd.domain = d.domain AND rd.skipped > 0)
+    ORDER BY d.domain FOR KEY SHARE;
+    WITH n AS (
+        INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, redirects)
+        SELECT c.page_id, c.domain, c.priority, c.run_id, c.id, c.url, c.kind, c.depth, c.redirects
+        FROM page_crawls c
+        WHERE c.domain IN (SELECT rd.domain FROM run_domains rd WHERE rd.run_id = p_run_id AND rd.skipped > 0)
+            AND c.run_id = p_run_id AND c.outcome = 'skipped' AND c.skipped IN ('excluded', 'extension', 'variant')
+            AND (SELECT f.id FROM page_crawls f WHERE f.domain = c.domain AND f.previous_id = c.id) IS NULL
+        ON CONFLICT DO NOTHING RETURNING page_crawls.domain
+    )
+    SELECT array_agg(DISTINCT n.domain) INTO v_domains FROM n;
+    UPDATE domains SET status = 'pending', status_reason = '' WHERE domain = ANY (v_domains) AND status = 'exhausted';
+END
+$$;
+
 -- Has pages decided again that the running runs have skipped for one of the reasons.
 CREATE OR REPLACE FUNCTION skipped_return(p_domain text, p_reasons text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN

@@ -11,7 +11,7 @@ BEGIN
         FROM unnest(p_pages) AS f (id)
         INNER JOIN page_links l ON l.from_page_id = f.id
         CROSS JOIN LATERAL (SELECT y.id, y.trap FROM pages y WHERE y.id = l.to_page_id LIMIT 1) x
-        WHERE l.kind = v_kind AND NOT l.nofollow AND x.trap IS NULL;
+        WHERE l.kind = v_kind AND NOT l.nofollow AND coalesce(x.trap, 'pattern') = 'pattern';
         v_added := v_added + (SELECT a.added FROM links_enqueue(p_run_id, '', v_ids, p -> v_kind) a);
     END LOOP;
     RETURN v_added;

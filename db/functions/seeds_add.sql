@@ -8,13 +8,25 @@ DECLARE
         SELECT DISTINCT l.page ->> 'domain' AS d FROM jsonb_array_elements(p_pages) AS l (page) ORDER BY d
     );
     added integer;
+    again text[];
     d record;
 BEGIN
     SELECT a.added INTO added FROM crawls_add(p_run_id, ids, 0, 0, true, '') a;
+    -- what the run has passed over for what its URL is, a person wants now
+    WITH n AS (
+        INSERT INTO page_crawls (page_id, domain, run_id, previous_id, url, kind)
+        SELECT c.page_id, c.domain, c.run_id, c.id, c.url, c.kind FROM page_crawls c
+        WHERE c.page_id = ANY (ids) AND c.run_id = p_run_id AND c.outcome = 'skipped'
+            AND c.skipped IN ('trap', 'excluded', 'extension', 'variant')
+            AND (SELECT f.id FROM page_crawls f WHERE f.domain = c.domain AND f.previous_id = c.id) IS NULL
+        ON CONFLICT DO NOTHING RETURNING page_crawls.domain
+    )
+    SELECT array_agg(DISTINCT n.domain), (added + count(*))::integer INTO again, added FROM n;
+    UPDATE domains SET status = 'pending', status_reason = '' WHERE domain = ANY (again) AND status = 'exhausted';
     FOR d IN
         SELECT x.domain FROM domains x
         WHERE x.domain = ANY (domains_seeded)
-            AND (x.status IN ('blocked', 'unreachable') OR x.next_crawl_after IS NOT NULL
+            AND (x.domain = ANY (again) OR x.status IN ('blocked', 'unreachable') OR x.next_crawl_after IS NOT NULL
                 OR domain_forbidden_until(x.domain) IS NOT NULL
                 OR EXISTS (SELECT 1 FROM robots r WHERE r.domain = x.domain AND r.verdict = 'unreachable'))
         ORDER BY x.domain

@@ -14,6 +14,9 @@ RETURNING *;
 -- name: RunSettings :one
 SELECT settings FROM crawl_runs WHERE name = @name FOR NO KEY UPDATE;
 
+-- name: RunSkippedReturn :exec
+SELECT run_skipped_return(@id::bigint);
+
 -- Has the links of what a run has crawled looked at again.
 -- name: RunWiden :exec
 UPDATE crawl_runs SET widening = '{}' WHERE id = @id;

@@ -284,7 +284,11 @@ func (p *Plan) render(s *site, target string, res resource) []byte {
 	}
 	b = append(b, "</head><body><h1>"...)
 	b = append(b, s.Host...)
-	b = append(b, "</h1>\n<ul>\n"...)
+	b = append(b, "</h1>\n"...)
+	if res.index >= 0 {
+		b = appendOwn(b, splitmix(uint64(s.index)<<32|uint64(res.index)))
+	}
+	b = append(b, "<ul>\n"...)
 	for _, l := range p.links(s, target, res) {
 		b = l.append(b)
 	}
@@ -295,6 +299,21 @@ func (p *Plan) render(s *site, target string, res resource) []byte {
 		b = append(b, "</p>\n"...)
 	}
 	return append(b, "</body></html>\n"...)
+}
+
+// ownWords is how many words only the one page has.
+const ownWords = 24
+
+// appendOwn writes a sentence that no other page has.
+func appendOwn(b []byte, random splitmix) []byte {
+	b = append(b, "<p>This page alone says"...)
+	for range ownWords {
+		b = append(b, ' ')
+		for range 6 {
+			b = append(b, 'a'+byte(random.below(26)))
+		}
+	}
+	return append(b, ".</p>\n"...)
 }
 
 func (l link) append(b []byte) []byte {
