@@ -76,6 +76,9 @@ func wholeRun(t crawl.Totals) string {
 var whySkipped = map[crawl.Reason]string{
 	crawl.ReasonFresh:      "their servers said that they stay as they are; mosey why URL tells until when",
 	crawl.ReasonMinRefetch: "fetched lately; --min-refetch 0s fetches them all the same",
+	crawl.ReasonExcluded:   "the run's --include and --exclude leave them out; to give other ones decides again",
+	crawl.ReasonExtension:  "their names say that they cannot be read; --skip-extensions=false fetches them all the same",
+	crawl.ReasonVariant:    "known variants of other pages; --skip-known-variants=false fetches them all the same",
 	crawl.ReasonTrap:       "parts of endless spaces; mosey why URL tells which, and a page that is seeded is fetched all the same",
 }
 
