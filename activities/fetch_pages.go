@@ -156,6 +156,11 @@ func (b *batch) step(ctx context.Context, facts crawl.Facts) (crawl.Facts, bool,
 		}
 		return b.probe(ctx, f, d)
 	case decide.Skip, decide.Refuse:
+		if d.Reason == crawl.ReasonScheme {
+			if err := b.seedByHTTP(ctx, d); err != nil {
+				return facts, true, err
+			}
+		}
 		return b.pass(ctx, closing(d, b.in.Domain))
 	case decide.DeferOrigin:
 		if _, err := b.store.DeferOrigin(ctx, b.in.Domain, d.Crawl.Origin, d.Until); err != nil {
@@ -221,12 +226,27 @@ func closing(d decide.Decision, domain string) crawl.Attempt {
 	if decide.Unwanted(d.Reason) {
 		return at
 	}
+	if d.Reason == crawl.ReasonScheme {
+		return at
+	}
 	if d.Crawl.Answered != nil {
 		return at // what it linked to, if it ever did, is gone with it
 	}
 	at.Error = ""
 	at.FollowKnown = decide.FollowSkipped(*d.Run, *d.Crawl)
 	return at
+}
+
+// seedByHTTP seeds what was seeded without a scheme by http.
+func (b *batch) seedByHTTP(ctx context.Context, d decide.Decision) error {
+	u, err := urls.Parse(d.Crawl.URL)
+	if err == nil {
+		u, err = u.WithHTTP()
+	}
+	if err == nil {
+		_, err = b.store.AddSeeds(ctx, d.Run.ID, []urls.URL{u})
+	}
+	return err
 }
 
 // pass records a page for which no request is made. There may be a great many of

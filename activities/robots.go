@@ -208,7 +208,7 @@ func (f *originFetch) settle(x *request.Exchange) {
 		wait = f.giveUp(at, "its name does not exist")
 	}
 	r, soon := f.unreachable(why, at.StatusCode, tries, wait)
-	soon = soon && !gone
+	soon = soon && !gone && !f.fallsBack(x)
 	at.Robots, f.res, f.trouble = &r, f.verdict(r), nil
 	if soon {
 		at.Reason = crawl.ReasonRobots
@@ -222,6 +222,15 @@ func (f *originFetch) settle(x *request.Exchange) {
 func (f *originFetch) nameIsGone(x *request.Exchange) bool {
 	return f.domain == f.in.Domain && errors.Is(x.Err, dns.ErrNotFound) &&
 		f.facts.Domain.Reachable == 0 && politeness.NameGone(*x.Attempt.Health, f.facts.Now)
+}
+
+// fallsBack reports whether http is asked instead, since https cannot be reached and
+// nobody has said that it is meant.
+func (f *originFetch) fallsBack(x *request.Exchange) bool {
+	_, noAnswer := errors.AsType[*fetch.Error](x.Err)
+	return noAnswer && f.in.Hops == 0 && decide.FallsBack(f.facts.Domain, f.in.Origin, crawl.RobotsFacts{
+		Verdict: crawl.RobotsUnreachable, Answered: x.Attempt.StatusCode != 0, Read: f.stored.Age >= 0,
+	})
 }
 
 // giveUp makes the domain unreachable, and returns for how long.

@@ -45,10 +45,10 @@ func TestStoreSeeds(t *testing.T) {
 		t.Parallel()
 		b := setup(t, options{})
 		_, err := store(t, b, activities.StoreSeedsInput{
-			Run: "new", URLs: []string{"https://example.org/", "ftp://example.org/", "example.net"},
+			Run: "new", URLs: []string{"https://example.org/", "ftp://example.org/", "nonsense"},
 		})
 		requireBadInput(t, err, `"ftp://example.org/"`)
-		requireBadInput(t, err, `"example.net"`)
+		requireBadInput(t, err, `"nonsense"`)
 		_, err = b.store.Run(t.Context(), "new")
 		require.ErrorIs(t, err, crawl.ErrNotFound)
 		require.Zero(t, b.count(t, "SELECT count(*) FROM pages"))

@@ -16,6 +16,7 @@ import (
 // SeedStore is the rows of seeds.
 type SeedStore interface {
 	AddSeeds(ctx context.Context, runID int64, seeds []urls.URL) (int, error)
+	BareSeeds(ctx context.Context, seeds []urls.URL) ([]urls.URL, error)
 	StagedSeeds(ctx context.Context, runID int64, most int) ([]crawl.StagedSeed, error)
 	UnstageSeeds(ctx context.Context, runID, lastID int64) error
 	OpenSeeds(ctx context.Context, runID, after int64, most int) ([]crawl.SeedCrawl, error)
@@ -59,14 +60,13 @@ func (a *Activities) StoreSeeds(ctx context.Context, in StoreSeedsInput) (StoreS
 			return res, fmt.Errorf("read the heartbeat: %w", err)
 		}
 	}
-	parsed, err := urls.ParseAll(in.URLs)
-	if err != nil {
+	if _, err := urls.ParseSeeds(in.URLs); err != nil {
 		return res, badInput(err)
 	}
 	if err := politeness.ValidateSettings(in.Settings); err != nil {
 		return res, badInput(err)
 	}
-	if len(parsed) == 0 {
+	if len(in.URLs) == 0 {
 		// a run is changed, or goes on; seeds that are staged have one
 		if _, err := a.store.Run(ctx, in.Run); errors.Is(err, crawl.ErrNotFound) {
 			return res, badInput(fmt.Errorf("%w: urls: run %q does not exist yet: at least one is needed, such as [\"https://example.org/\"]",
@@ -77,11 +77,10 @@ func (a *Activities) StoreSeeds(ctx context.Context, in StoreSeedsInput) (StoreS
 	if err != nil {
 		return res, err
 	}
-	if len(parsed) > 0 && res.Added+res.Known == 0 {
-		if res.Added, err = a.store.AddSeeds(ctx, run.ID, parsed); err != nil {
+	if res.Added+res.Known == 0 {
+		if err := a.addSeeds(ctx, run, in.URLs, &res); err != nil {
 			return res, err
 		}
-		res.Known = len(parsed) - res.Added
 	}
 	for {
 		staged, err := a.store.StagedSeeds(ctx, run.ID, seedChunk)
@@ -103,21 +102,43 @@ func (a *Activities) StoreSeeds(ctx context.Context, in StoreSeedsInput) (StoreS
 }
 
 func (a *Activities) storeChunk(ctx context.Context, run crawl.Run, staged []crawl.StagedSeed, res *StoreSeedsResult) error {
-	parsed := make([]urls.URL, 0, len(staged))
-	for _, s := range staged {
-		u, err := urls.Parse(s.URL)
-		if err != nil {
-			res.Refused++
-			res.Example = crawl.CleanText(err.Error(), seedExampleMax)
-			continue
-		}
-		parsed = append(parsed, u)
+	raw := make([]string, len(staged))
+	for i, s := range staged {
+		raw[i] = s.URL
 	}
-	added, err := a.store.AddSeeds(ctx, run.ID, parsed)
-	if err != nil {
+	if err := a.addSeeds(ctx, run, raw, res); err != nil {
 		return err
 	}
+	return a.store.UnstageSeeds(ctx, run.ID, staged[len(staged)-1].ID)
+}
+
+// addSeeds stores seeds and counts what came of them.
+func (a *Activities) addSeeds(ctx context.Context, run crawl.Run, raw []string, res *StoreSeedsResult) error {
+	var parsed, bare []urls.URL
+	for _, s := range raw {
+		u, err := urls.ParseSeed(s)
+		switch {
+		case err != nil:
+			res.Refused++
+			res.Example = crawl.CleanText(err.Error(), seedExampleMax)
+		case urls.IsBare(s):
+			bare = append(bare, u)
+		default:
+			parsed = append(parsed, u)
+		}
+	}
+	if len(bare) > 0 {
+		bare, err := a.store.BareSeeds(ctx, bare)
+		if err != nil {
+			return err
+		}
+		parsed = append(parsed, bare...)
+	}
+	if len(parsed) == 0 {
+		return nil
+	}
+	added, err := a.store.AddSeeds(ctx, run.ID, parsed)
 	res.Added += added
 	res.Known += len(parsed) - added
-	return a.store.UnstageSeeds(ctx, run.ID, staged[len(staged)-1].ID)
+	return err
 }

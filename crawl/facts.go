@@ -25,6 +25,9 @@ type DomainFacts struct {
 	// is not deferred, and of a domain that is blocked or unreachable that it is not
 	// asked before a person says so.
 	DeferredUntil time.Time `json:"deferred_until,omitzero"`
+	// Bare says that it was seeded without a scheme: where https cannot be reached, http
+	// is meant.
+	Bare bool `json:"bare,omitempty"`
 	// RefusedSince is since when none of its addresses may be asked by our own rule;
 	// zero where that is not so.
 	RefusedSince time.Time `json:"refused_since,omitzero"`
@@ -131,4 +134,7 @@ type RobotsFacts struct {
 	Agent string `json:"agent,omitempty"`
 	// TDMKnown says that the origin's tdmrep.json has been asked for.
 	TDMKnown bool `json:"tdm_known,omitempty"`
+	// Answered says that the last request was answered, and Read that one was ever read.
+	Answered bool `json:"answered,omitempty"`
+	Read     bool `json:"read,omitempty"`
 }

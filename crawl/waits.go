@@ -46,6 +46,9 @@ const (
 	ReasonExtension Reason = "extension"
 	// ReasonVariant is another view of a page, as common software has it.
 	ReasonVariant Reason = "variant"
+	// ReasonScheme is a page of https that was seeded without a scheme, and is asked by
+	// http since https cannot be reached.
+	ReasonScheme Reason = "scheme"
 	// ReasonMinRefetch is a page that was fetched lately by our own standards.
 	ReasonMinRefetch Reason = "min-refetch"
 	// ReasonDeferred is a domain that is not to be asked before an instant.

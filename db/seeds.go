@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/traps"
@@ -26,6 +27,28 @@ func (s *Store) AddSeeds(ctx context.Context, runID int64, seeds []urls.URL) (in
 		return s.q.SeedsAdd(ctx, dbsqlc.SeedsAddParams{RunID: runID, Pages: doc})
 	})
 	return int(n), err
+}
+
+// BareSeeds notes that the domains of seeds were given without a scheme, and turns
+// those seeds into http that are known to be reached by it alone.
+func (s *Store) BareSeeds(ctx context.Context, seeds []urls.URL) ([]urls.URL, error) {
+	var p dbsqlc.SeedsBareParams
+	for _, u := range seeds {
+		p.Domains, p.Origins = append(p.Domains, u.Domain()), append(p.Origins, u.Origin())
+	}
+	plain, err := s.q.SeedsBare(ctx, p)
+	if err != nil {
+		return nil, translate("note seeds without a scheme", err)
+	}
+	seeds = slices.Clone(seeds)
+	for i, u := range seeds {
+		if slices.Contains(plain, u.Origin()) {
+			if seeds[i], err = u.WithHTTP(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return seeds, nil
 }
 
 // StageSeeds hands raw seeds over to the run's next SeedWorkflow.

@@ -58,7 +58,7 @@ func (in SeedInput) validate() error {
 	if err := in.Settings.Validate(); err != nil {
 		return err
 	}
-	_, err := urls.ParseAll(in.URLs)
+	_, err := urls.ParseSeeds(in.URLs)
 	return err
 }
 

@@ -47,7 +47,7 @@ func readSeeds(args []string, stdin io.Reader) (seedList, error) {
 			if err != nil {
 				return list, err
 			}
-			list.urls = append(list.urls, u.String())
+			list.add(arg, u)
 		}
 	}
 	switch {
@@ -89,6 +89,15 @@ func parseArgument(arg string) (urls.URL, error) {
 	return u, nil
 }
 
+// add keeps whether a seed has a scheme: of one without, the site decides.
+func (l *seedList) add(raw string, u urls.URL) {
+	text := u.String()
+	if urls.IsBare(raw) {
+		text = strings.TrimPrefix(text, "https://")
+	}
+	l.urls = append(l.urls, text)
+}
+
 func (l *seedList) readFile(name string) error {
 	f, err := os.Open(name)
 	if err != nil {
@@ -114,7 +123,7 @@ func (l *seedList) read(name string, r io.Reader) error {
 			}
 			continue
 		}
-		l.urls = append(l.urls, u.String())
+		l.add(line, u)
 	}
 	switch err := lines.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):

@@ -35,9 +35,9 @@ func TestSeeds(t *testing.T) {
 		list, err := readSeeds([]string{"example.org", "www.example.co.uk/blog", "192.0.2.7", file, "-"}, strings.NewReader("f.example\n"))
 		require.NoError(t, err)
 		require.Equal(t, []string{
-			"https://example.org/", "https://www.example.co.uk/blog", "https://192.0.2.7/",
-			"https://a.example/", "https://b.example:8443/c", "http://d.example/", "https://f.example/",
-		}, list.urls)
+			"example.org/", "www.example.co.uk/blog", "192.0.2.7/",
+			"a.example/", "b.example:8443/c", "http://d.example/", "f.example/",
+		}, list.urls, "the scheme is left to the site")
 		require.Len(t, list.badShown, 1)
 		require.Contains(t, list.badShown[0], file+":4: ")
 		require.NotContains(t, list.badShown[0], "secret")

@@ -79,6 +79,7 @@ var whySkipped = map[crawl.Reason]string{
 	crawl.ReasonExcluded:   "the run's --include and --exclude leave them out; to give other ones decides again",
 	crawl.ReasonExtension:  "their names say that they cannot be read; --skip-extensions=false fetches them all the same",
 	crawl.ReasonVariant:    "known variants of other pages; --skip-known-variants=false fetches them all the same",
+	crawl.ReasonScheme:     "https cannot be reached, and http is asked instead; a seed that says https:// is not asked by http",
 	crawl.ReasonTrap:       "parts of endless spaces; mosey why URL tells which, and a page that is seeded is fetched all the same",
 }
 

@@ -7,8 +7,17 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
+// ParseSeeds is [ParseAll] for seeds, see [ParseSeed].
+func ParseSeeds(raw []string) ([]URL, error) { return parseAll(raw, ParseSeed) }
+
+// IsBare reports whether a seed is a host without a scheme.
+func IsBare(raw string) bool { return !strings.Contains(raw, "://") }
+
 // ParseSeed is [Parse] for what a person writes: a host without a scheme, perhaps with
-// a port and a path, is a page of https, as in "example.org/blog".
+// a port and a path, is a page of https, as in "example.org/blog". Whether it is one of
+// http instead only the site can tell. It is as pure as Parse.
+//
+//workflowcheck:ignore
 func ParseSeed(raw string) (URL, error) {
 	u, err := Parse(raw)
 	if err == nil || !errors.Is(err, ErrScheme) || strings.Contains(raw, "://") {
@@ -26,6 +35,11 @@ func ParseSeed(raw string) (URL, error) {
 		return u, err
 	}
 	return bare, nil
+}
+
+// WithHTTP is the same page by http, on the same port unless that is the default.
+func (u URL) WithHTTP() (URL, error) {
+	return Parse("http" + strings.TrimPrefix(u.String(), "https"))
 }
 
 // IsRegistered reports whether the host is below a public suffix on the list that is

@@ -132,11 +132,13 @@ func Parse(raw string) (URL, error) {
 
 // ParseAll parses URLs. It joins all faults, each of which wraps
 // [crawl.ErrInvalid].
-func ParseAll(raw []string) ([]URL, error) {
+func ParseAll(raw []string) ([]URL, error) { return parseAll(raw, Parse) }
+
+func parseAll(raw []string, parse func(string) (URL, error)) ([]URL, error) {
 	parsed := make([]URL, 0, len(raw))
 	var faults []error
 	for _, s := range raw {
-		u, err := Parse(s)
+		u, err := parse(s)
 		if err != nil {
 			faults = append(faults, fmt.Errorf("%w: %w: want an absolute http or https URL, such as https://example.org/", crawl.ErrInvalid, err))
 			continue

@@ -279,6 +279,7 @@ type Domain struct {
 	UpdatedAt      time.Time
 	RefusedIp      *netip.Addr
 	RefusedSince   *time.Time
+	Bare           bool
 }
 
 type DomainControl struct {

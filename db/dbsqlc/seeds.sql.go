@@ -26,6 +26,46 @@ func (q *Queries) SeedsAdd(ctx context.Context, arg SeedsAddParams) (int32, erro
 	return added, err
 }
 
+const seedsBare = `-- name: SeedsBare :many
+WITH b AS (
+    SELECT unnest($1::text []) AS domain, unnest($2::text []) AS origin
+), m AS (
+    INSERT INTO domains (domain, bare) SELECT DISTINCT b.domain, true FROM b ORDER BY b.domain
+    ON CONFLICT (domain) DO UPDATE SET bare = true WHERE NOT domains.bare
+)
+SELECT b.origin::text AS origin FROM b
+WHERE
+    EXISTS (SELECT 1 FROM robots AS r WHERE r.origin = 'http' || substr(b.origin, 6) AND r.read_at IS NOT NULL)
+    AND NOT EXISTS (SELECT 1 FROM robots AS r WHERE r.origin = b.origin AND r.read_at IS NOT NULL)
+`
+
+type SeedsBareParams struct {
+	Domains []string
+	Origins []string
+}
+
+// Notes domains that are seeded without a scheme, and names those of their https
+// origins that could never be read while that of http could.
+func (q *Queries) SeedsBare(ctx context.Context, arg SeedsBareParams) ([]string, error) {
+	rows, err := q.db.Query(ctx, seedsBare, arg.Domains, arg.Origins)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var origin string
+		if err := rows.Scan(&origin); err != nil {
+			return nil, err
+		}
+		items = append(items, origin)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const seedsOpen = `-- name: SeedsOpen :many
 SELECT c.id, c.domain, now()::timestamptz AS now, crawl_facts(c.id)::jsonb AS facts
 FROM page_crawls AS c INNER JOIN domains AS d ON c.domain = d.domain

@@ -61,6 +61,7 @@ BEGIN
         'status', (SELECT d.status FROM domains d WHERE d.domain = p_domain),
         'reason', (SELECT d.status_reason FROM domains d WHERE d.domain = p_domain),
         'deferred_until', (SELECT d.next_crawl_after FROM domains d WHERE d.domain = p_domain),
+        'bare', (SELECT d.bare FROM domains d WHERE d.domain = p_domain),
         'refused_since', domain_refused_since(p_domain),
         'controls', (
             SELECT jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
@@ -85,7 +86,8 @@ BEGIN
     RETURN (
         SELECT jsonb_build_object(
             'verdict', ro.verdict, 'version', ro.version, 'expires_at', ro.expires_at, 'reason', ro.reason,
-            'agent', ro.agent, 'tdm_known', ro.tdm IS NOT NULL)
+            'agent', ro.agent, 'tdm_known', ro.tdm IS NOT NULL,
+            'answered', ro.status_code IS NOT NULL, 'read', ro.read_at IS NOT NULL)
         FROM robots ro WHERE ro.origin = p_origin
     );
 END

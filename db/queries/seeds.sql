@@ -20,3 +20,17 @@ WHERE
     AND c.depth = 0 AND c.previous_id IS NULL AND d.status <> 'blocked'
     AND (d.claim_expires_at IS NULL OR d.claim_expires_at < now())
 ORDER BY c.id LIMIT @max;
+
+-- Notes domains that are seeded without a scheme, and names those of their https
+-- origins that could never be read while that of http could.
+-- name: SeedsBare :many
+WITH b AS (
+    SELECT unnest(@domains::text []) AS domain, unnest(@origins::text []) AS origin
+), m AS (
+    INSERT INTO domains (domain, bare) SELECT DISTINCT b.domain, true FROM b ORDER BY b.domain
+    ON CONFLICT (domain) DO UPDATE SET bare = true WHERE NOT domains.bare
+)
+SELECT b.origin::text AS origin FROM b
+WHERE
+    EXISTS (SELECT 1 FROM robots AS r WHERE r.origin = 'http' || substr(b.origin, 6) AND r.read_at IS NOT NULL)
+    AND NOT EXISTS (SELECT 1 FROM robots AS r WHERE r.origin = b.origin AND r.read_at IS NOT NULL);

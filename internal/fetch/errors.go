@@ -105,8 +105,7 @@ func (e *Error) Error() string {
 
 // Brief gives the kind and, where the system said no more than a word or two, that.
 func (e *Error) Brief() string {
-	var no syscall.Errno
-	if errors.As(e.Err, &no) {
+	if no, ok := errors.AsType[syscall.Errno](e.Err); ok {
 		return string(e.Kind) + ": " + no.Error()
 	}
 	return string(e.Kind)

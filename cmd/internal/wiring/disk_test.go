@@ -36,7 +36,7 @@ func TestLogOfAFullDisk(t *testing.T) {
 	require.Contains(t, out.String(), "RecordActivityHeartbeat", "it may have another reason")
 	out.Reset()
 
-	of := logger.With("WorkflowID", "domain/a.example")
+	of := logger.With("WorkflowID", "domain/a.example") //nolint:sloglint // the SDK's key
 	for range 100 {
 		of.Warn("could not record an attempt", "error", fmt.Errorf("record crawl 1: %w", full))
 		of.WithGroup("sdk").Error("Activity error.", fromSDK(full))
