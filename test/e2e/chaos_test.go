@@ -122,7 +122,7 @@ func (c *chaos) seed(t *testing.T) {
 		"run": chaosRun, "urls": c.site.Seeds(),
 		"settings": map[string]any{
 			"delay": chaosDelay.String(), "ip_delay": chaosDelay.String(), "subnet_delay": chaosDelay.String(),
-			"graylist": "5s", "max_graylistings": 1, "max_attempts": 20, "max_pages_per_domain": chaosBudget(),
+			"graylist": "5s", "max_graylistings": 1, "max_attempts": 6, "max_pages_per_domain": chaosBudget(),
 			"defer_after": "1m", "latency_factor": 2,
 		},
 	})
