@@ -102,7 +102,10 @@ func (j *Journal) ended(current, next, unsaved crawl.Outage) crawl.Outage {
 		return unsaved
 	}
 	current.Ended = time.Now()
-	if next.Since.IsZero() {
+	switch {
+	case next.Since.IsZero() && next.Reason != "":
+		j.log.Warn("the network seems to be there", "seen", next.Reason)
+	case next.Since.IsZero():
 		j.log.Warn("the network is back", "away", current.Ended.Sub(current.Since).Round(time.Second).String())
 	}
 	return current

@@ -43,7 +43,7 @@ const (
 // Config is what a Monitor needs.
 type Config struct {
 	// Changed, where set, is told of an outage, and of its end: then its Since is
-	// zero. It must not block, nor call the Monitor.
+	// zero, and its Reason, where set, says why it was none. It must not block, nor call the Monitor.
 	Changed func(crawl.Outage)
 	// Jitter returns numbers in [0,1).
 	Jitter func() float64
@@ -238,7 +238,7 @@ func (m *Monitor) judge(key string, since time.Time, connected, over bool) fault
 	case many && (over || !m.since.IsZero()):
 		return ours
 	case doubted && !many, connected && over:
-		m.explained()
+		m.explained(key)
 		return theirs
 	case over:
 		return ours
@@ -249,12 +249,12 @@ func (m *Monitor) judge(key string, since time.Time, connected, over bool) fault
 
 // explained ends an outage of which there is no sign but a target that is at fault
 // itself.
-func (m *Monitor) explained() {
+func (m *Monitor) explained(key string) {
 	if m.since.IsZero() || m.unreached() >= few {
 		return
 	}
 	m.since, m.why = time.Time{}, ""
-	m.tell(crawl.Outage{})
+	m.tell(crawl.Outage{Reason: "only " + key + " cannot be reached, for so long that it is held to be at fault itself"})
 }
 
 // unreached is how many targets could not be reached lately.
@@ -281,7 +281,11 @@ func (m *Monitor) spare(key string, ended time.Time, why string, connected bool)
 	}
 	if m.since.IsZero() {
 		m.since = ended
-		m.why = fmt.Sprintf("none of %d asked lately could be reached, the last %s (%s)", max(m.unreached(), 1), key, why)
+		if n := m.unreached(); n > 1 {
+			m.why = fmt.Sprintf("none of %d asked lately could be reached, the last %s (%s)", n, key, why)
+		} else {
+			m.why = fmt.Sprintf("%s, all that was asked lately, could not be reached (%s)", key, why)
+		}
 		m.tell(m.outage())
 	}
 	return m.down()

@@ -139,6 +139,8 @@ func TestMonitor(t *testing.T) {
 			}
 			require.InDelta(t, 3*time.Minute, time.Since(began), float64(40*time.Second))
 			require.Len(t, w.told, 2, "the outage is over: there is no sign of it")
+			require.Contains(t, w.told[0].Reason, "192.0.2.9, all that was asked lately, could not be reached")
+			require.Contains(t, w.told[1].Reason, "only 192.0.2.9 cannot be reached")
 			began = time.Now()
 			require.NoError(t, w.unreached("192.0.2.9"))
 			require.Zero(t, time.Since(began), "then it is at fault at once")
