@@ -185,10 +185,14 @@ func (r *pageReader) readBody(ctx context.Context, at *crawl.Attempt, resp *fetc
 func (r *pageReader) links(page extract.Page, said usage.Usage) []crawl.Link {
 	now := time.Now()
 	links := make([]crawl.Link, 0, len(page.Links)+1)
+	wanted := *r.d.Run.Settings.Favicons && page.Icon != (urls.URL{})
 	for _, l := range page.Links {
+		if wanted && l.URL == page.Icon {
+			continue // as a page it might not be worth a request
+		}
 		links = append(links, linkTo(l.URL, l.NoFollow || said.NoFollow.Said(), now))
 	}
-	if *r.d.Run.Settings.Favicons && page.Icon != (urls.URL{}) {
+	if wanted {
 		icon := linkTo(page.Icon, said.NoFollow.Said(), now)
 		icon.Kind = crawl.KindFavicon
 		links = append(links, icon)

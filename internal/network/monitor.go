@@ -62,8 +62,11 @@ type Monitor struct {
 	targets map[string]target
 	tidied  time.Time
 	// since is when the first failure was spared that nothing has explained yet
-	since  time.Time
-	why    string
+	since time.Time
+	why   string
+	// over is when the last outage ended, which last was
+	over   time.Time
+	last   crawl.Outage
 	flying int // canaries
 }
 
@@ -142,11 +145,12 @@ func (m *Monitor) Reached(key string) {
 	now := time.Now()
 	m.tidy(now)
 	m.targets[key] = target{reached: now}
-	ended := !m.since.IsZero()
-	m.since, m.why = time.Time{}, ""
-	if ended {
-		m.tell(crawl.Outage{})
+	if m.since.IsZero() {
+		return
 	}
+	m.over, m.last = now, m.outage()
+	m.since, m.why = time.Time{}, ""
+	m.tell(crawl.Outage{})
 }
 
 // Failed judges an attempt that ended just now, having waited for so long for its
@@ -158,6 +162,9 @@ func (m *Monitor) Reached(key string) {
 // an outage for certain.
 func (m *Monitor) Failed(ctx context.Context, key string, waited time.Duration, connected bool, why string) error {
 	ended := time.Now()
+	if down := m.caught(key, ended.Add(-waited)); down != nil {
+		return down
+	}
 	since := ended.Add(-waited).Add(min(second, waited/2))
 	if !connected {
 		m.note(key, ended)
@@ -182,6 +189,20 @@ func (m *Monitor) Failed(ctx context.Context, key string, waited time.Duration, 
 			over = true
 		}
 	}
+}
+
+// caught returns an outage that ended after an attempt had begun: that others were
+// reached since says nothing about it.
+func (m *Monitor) caught(key string, began time.Time) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	t := m.targets[key]
+	if !m.over.After(began) || t.times >= spared {
+		return nil
+	}
+	t.times++
+	m.targets[key] = t
+	return &Down{Outage: m.last, RetryIn: time.Duration(m.Jitter() * float64(again))}
 }
 
 func (m *Monitor) note(key string, ended time.Time) {

@@ -115,6 +115,17 @@ func TestMonitor(t *testing.T) {
 			require.True(t, w.told[1].Since.IsZero())
 			require.True(t, w.Outage().Since.IsZero())
 		},
+		"WhatWasUnderWayWhenItEndedIsSpared": func(t *testing.T, w *world) {
+			w.all(t, 30)
+			time.Sleep(time.Minute)
+			w.Reached("192.0.2.3")
+			time.Sleep(4 * time.Second)
+			require.Error(t, w.unreached("192.0.2.4"), "it began a second before")
+			require.True(t, w.Outage().Since.IsZero())
+			time.Sleep(5 * time.Second)
+			w.Reached("192.0.2.3")
+			require.NoError(t, w.unreached("192.0.2.4"), "it began when the network was back")
+		},
 		"ThatLastsForHours": func(t *testing.T, w *world) {
 			for range 300 {
 				require.Equal(t, 4, w.all(t, 4))
