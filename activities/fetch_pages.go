@@ -310,7 +310,7 @@ func (b *batch) attempt(ctx context.Context, f decide.Facts, d decide.Decision) 
 	start.RunBudget, start.DomainBudget = decide.Budgets(run, f.Domain)
 	res, err := b.requests.Do(ctx, request.Ask{
 		Kind: kind.Kind, Start: start, URL: u, Header: conditions(c.Visit), WantBody: kind.wantBody(c.Visit),
-		Pace: d.Pace, Health: f.Domain.Health, Run: run, Retry: !last, Probe: true, Now: f.Now,
+		Pace: d.Pace, Health: f.Domain.Health, Run: run, Retry: !last, Probe: true, Now: f.Now, Spared: sparedFor(f.Facts),
 		Read: reader.read, Settle: reader.settle,
 	})
 	switch {
@@ -333,6 +333,14 @@ func (b *batch) attempt(ctx context.Context, f decide.Facts, d decide.Decision) 
 		return res.Recorded.Facts, false, nil
 	}
 	return b.troubled(ctx, res.Recorded.Facts, d, res.Exchange.Attempt)
+}
+
+// sparedFor is for how long a domain's attempts have been taken back.
+func sparedFor(f crawl.Facts) time.Duration {
+	if f.Domain.SparedSince.IsZero() {
+		return 0
+	}
+	return f.Now.Sub(f.Domain.SparedSince)
 }
 
 // failing is what to record of a page that may not be requested at all.

@@ -188,9 +188,9 @@ func (f *originFetch) outdated(r crawl.Robots) bool {
 // ask takes the lease, asks, and judges the answer. A short wait for the lease is
 // spent in the process.
 func (f *originFetch) ask(ctx context.Context) (FetchRobotsResult, error) {
-	health := f.facts.Domain.Health
+	health, spared := f.facts.Domain.Health, sparedFor(f.facts)
 	if f.domain != f.in.Domain {
-		health = f.other.Domain.Health
+		health, spared = f.other.Domain.Health, sparedFor(f.other)
 	}
 	ask := request.Ask{
 		Kind: robotsKind, URL: f.url, FactsOf: f.in.Domain, Header: f.conditions(),
@@ -200,7 +200,7 @@ func (f *originFetch) ask(ctx context.Context) (FetchRobotsResult, error) {
 		},
 		WantBody: func(r *fetch.Response) bool { return r.Status >= 200 && r.Status < 300 },
 		// A hop to another domain keeps to the stricter of both domains' delays.
-		Pace: decide.PaceOf(f.facts).And(decide.PaceOf(f.other)), Health: health, Run: f.run, Now: f.facts.Now,
+		Pace: decide.PaceOf(f.facts).And(decide.PaceOf(f.other)), Health: health, Run: f.run, Now: f.facts.Now, Spared: spared,
 		Wanted: func(ctx context.Context) (bool, error) {
 			known, err := f.known(ctx)
 			return !known, err

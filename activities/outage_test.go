@@ -173,4 +173,10 @@ func TestADeadSiteAlone(t *testing.T) {
 		require.Less(t, time.Since(began), 20*time.Second)
 	}
 	require.Greater(t, time.Since(began), 3*time.Second)
+
+	b.acts = b.worker(t, outageOptions())
+	b.exec(t, "UPDATE politeness_slots SET free_at = now() WHERE holder IS NULL")
+	b.exec(t, "UPDATE page_crawls SET scheduled_for = now() WHERE outcome IS NULL")
+	_, err := b.fetchPages(t, 50)
+	requireTrouble(t, err) // another worker does not begin anew
 }

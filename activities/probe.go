@@ -26,7 +26,8 @@ func (b *batch) probe(ctx context.Context, f decide.Facts, d decide.Decision) (c
 			RunID: d.Run.ID, Domain: b.in.Domain, Origin: d.Crawl.Origin, URL: u.String(), Kind: crawl.KindPage,
 			Prerequisite: true, Final: true, Queued: b.in.Queued,
 		},
-		Pace: d.Pace, Health: f.Domain.Health, Run: *d.Run, Probe: true, Now: f.Now, Read: reader.readProbe,
+		Pace: d.Pace, Health: f.Domain.Health, Run: *d.Run, Probe: true, Now: f.Now, Spared: sparedFor(f.Facts),
+		Read: reader.readProbe,
 	})
 	switch {
 	case err != nil:

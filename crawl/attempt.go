@@ -12,6 +12,8 @@ type Attempt struct {
 	Domain  string `json:"domain"`
 	// FactsOf is the domain whose facts are wanted next; empty is Domain.
 	FactsOf string `json:"facts_of,omitempty"`
+	// Reached says that the domain was reached, if only to refuse.
+	Reached bool `json:"reached,omitempty"`
 	// Requested is false when no request was made; then no lease is held.
 	Requested bool `json:"requested,omitempty"`
 	// IP is the address that was asked, and Shared the slots leased beside the

@@ -38,6 +38,9 @@ type DomainFacts struct {
 	// Reachable counts the domain's origins whose robots.txt was read when last asked
 	// for.
 	Reachable int `json:"reachable_origins,omitempty"`
+	// SparedSince is since when attempts have been taken back, for nothing told whether
+	// it is the domain's fault or ours that it cannot be reached; zero once it was.
+	SparedSince time.Time `json:"spared_since,omitzero"`
 	// SlotFree is the instant before which no request may be made, for SlotReason.
 	SlotFree   time.Time `json:"slot_free_at,omitzero"`
 	SlotReason Reason    `json:"slot_reason,omitempty"`

@@ -93,7 +93,7 @@ func TestRunBudget(t *testing.T) {
 		b := shared.in(t, "refund", crawl.Settings{MaxPages: new(int64(1)), MaxPagesPerDomain: new(int64(1))})
 		b.seed(t, "https://refund.example/", "https://refund.example/2")
 		n := b.begin(t, "refund.example")
-		require.NoError(t, b.Abandon(t.Context(), startOf(n, "refund.example", ""), n.CrawlID, 0, "no route"))
+		require.NoError(t, b.Abandon(t.Context(), startOf(n, "refund.example", ""), n.CrawlID, 0, false, "no route"))
 		again := b.begin(t, "refund.example")
 		require.Equal(t, n.CrawlID, again.CrawlID)
 		require.Equal(t, 1, again.Attempt, "an attempt that was not made does not count")

@@ -109,9 +109,12 @@ func (s *Store) releaseShared(ctx context.Context, a crawl.Attempt) (time.Time, 
 // Abandon takes an attempt back that was begun but could not be made, through no
 // fault of the page. The page is pending again. Its domain is left alone for the
 // delay, and what it shares with others for theirs; where the delay is 0 the slots
-// are free at once.
-func (s *Store) Abandon(ctx context.Context, start crawl.Start, crawlID int64, delay time.Duration, why string) error {
-	p := dbsqlc.CrawlAbandonParams{CrawlID: crawlID, Domain: start.Domain, Why: why, DelayMs: ms(delay)}
+// are free at once. spared says that the domain could not be reached, and nothing told
+// whose fault that was.
+func (s *Store) Abandon(
+	ctx context.Context, start crawl.Start, crawlID int64, delay time.Duration, spared bool, why string,
+) error {
+	p := dbsqlc.CrawlAbandonParams{CrawlID: crawlID, Domain: start.Domain, Why: why, DelayMs: ms(delay), Spared: spared}
 	for _, slot := range start.Shared {
 		p.Shared = append(p.Shared, slot.Key)
 		p.SharedDelayMs = append(p.SharedDelayMs, min(slot.Delay.Count(), p.DelayMs))

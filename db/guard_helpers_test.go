@@ -202,5 +202,5 @@ func (b *bundle) release(
 func (b *bundle) giveBack(t *testing.T, domain, ip, holder string) {
 	t.Helper()
 	s := b.prerequisite(domain, ip, time.Second, time.Second)
-	require.NoError(t, b.Abandon(t.Context(), s, b.leased(domain, holder), 0, "not wanted any more"))
+	require.NoError(t, b.Abandon(t.Context(), s, b.leased(domain, holder), 0, false, "not wanted any more"))
 }

@@ -128,7 +128,7 @@ func TestRequestsAreLogged(t *testing.T) {
 		const domain = "none.example"
 		b.seed(t, "https://none.example/")
 		n := b.begin(t, domain)
-		require.NoError(t, b.Abandon(t.Context(), startOf(n, domain, ""), n.CrawlID, 0, "no route"))
+		require.NoError(t, b.Abandon(t.Context(), startOf(n, domain, ""), n.CrawlID, 0, false, "no route"))
 		require.True(t, b.take(t, domain, "", "robots:3", 0).Granted)
 		b.giveBack(t, domain, "", "robots:3")
 		require.True(t, b.take(t, domain, "", "robots:4", 0).Granted, "the slot is free at once")

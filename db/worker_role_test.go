@@ -50,7 +50,7 @@ func crawlAll(t *testing.T, b *bundle) {
 	require.Equal(t, "https://a.example/2", n.URL)
 
 	n = b.begin(t, domainA)
-	require.NoError(t, b.Abandon(t.Context(), startOf(n, domainA, ""), n.CrawlID, 0, "no route"))
+	require.NoError(t, b.Abandon(t.Context(), startOf(n, domainA, ""), n.CrawlID, 0, false, "no route"))
 	b.begin(t, domainA)
 	b.expire(t, "domain:"+domainA)
 	require.Equal(t, 2, b.next(t, domainA).Attempt)

@@ -12,7 +12,8 @@ import (
 
 const crawlAbandon = `-- name: CrawlAbandon :exec
 SELECT crawl_abandon(
-    $1::bigint, $2::text, $3::text [], $4::text, $5::bigint, $6::bigint []
+    $1::bigint, $2::text, $3::text [], $4::text, $5::bigint, $6::bigint [],
+    $7::boolean
 )
 `
 
@@ -23,6 +24,7 @@ type CrawlAbandonParams struct {
 	Why           string
 	DelayMs       int64
 	SharedDelayMs []int64
+	Spared        bool
 }
 
 func (q *Queries) CrawlAbandon(ctx context.Context, arg CrawlAbandonParams) error {
@@ -33,6 +35,7 @@ func (q *Queries) CrawlAbandon(ctx context.Context, arg CrawlAbandonParams) erro
 		arg.Why,
 		arg.DelayMs,
 		arg.SharedDelayMs,
+		arg.Spared,
 	)
 	return err
 }
@@ -148,7 +151,7 @@ func (q *Queries) PageFacts(ctx context.Context, arg PageFactsParams) ([]byte, e
 }
 
 const slotGet = `-- name: SlotGet :one
-SELECT key, free_at, holder, reason, tail, updated_at, ended_at, strict_ms, strict_until FROM politeness_slots WHERE key = $1
+SELECT key, free_at, holder, reason, tail, updated_at, ended_at, strict_ms, strict_until, spared_since FROM politeness_slots WHERE key = $1
 `
 
 func (q *Queries) SlotGet(ctx context.Context, key string) (PolitenessSlot, error) {
@@ -164,6 +167,7 @@ func (q *Queries) SlotGet(ctx context.Context, key string) (PolitenessSlot, erro
 		&i.EndedAt,
 		&i.StrictMs,
 		&i.StrictUntil,
+		&i.SparedSince,
 	)
 	return i, err
 }

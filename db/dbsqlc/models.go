@@ -393,6 +393,7 @@ type PolitenessSlot struct {
 	EndedAt     *time.Time
 	StrictMs    *int64
 	StrictUntil *time.Time
+	SparedSince *time.Time
 }
 
 type Robot struct {

@@ -105,13 +105,18 @@ $$;
 
 -- Takes an attempt back that was begun but could not be made, through no fault of
 -- the page: the row is pending again and its budgets are refunded. That of a
--- prerequisite is closed.
+-- prerequisite is closed. p_spared says that the domain could not be reached.
 CREATE OR REPLACE FUNCTION crawl_abandon(
-    p_crawl_id bigint, p_domain text, p_shared text[], p_why text, p_delay_ms bigint, p_shared_delay_ms bigint[]
+    p_crawl_id bigint, p_domain text, p_shared text[], p_why text, p_delay_ms bigint, p_shared_delay_ms bigint[],
+    p_spared boolean
 ) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     c record;
 BEGIN
+    IF p_spared THEN
+        UPDATE politeness_slots SET spared_since = clock_timestamp()
+        WHERE key = 'domain:' || p_domain AND holder = 'crawl:' || p_crawl_id AND spared_since IS NULL;
+    END IF;
     PERFORM slot_undo(p_domain, p_shared, 'crawl:' || p_crawl_id, p_delay_ms, p_shared_delay_ms);
     UPDATE page_crawls SET
         locked_at = NULL, outcome = 'skipped', skipped = 'not made', completed_at = clock_timestamp(), error_message = p_why

@@ -19,7 +19,8 @@ DECLARE
 BEGIN
     r.news := false;
     IF v_requested THEN
-        v_held := slot_release(v_domain, 'crawl:' || v_id, v_ended, (p ->> 'delay_ms')::bigint, p ->> 'reason');
+        v_held := slot_release(v_domain, 'crawl:' || v_id, v_ended, (p ->> 'delay_ms')::bigint, p ->> 'reason',
+            p ? 'reached');
     END IF;
     IF v_held AND p ? 'health' THEN
         INSERT INTO domain_health (domain, health) VALUES (v_domain, p -> 'health')

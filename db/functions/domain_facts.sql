@@ -75,6 +75,7 @@ BEGIN
         'health', (SELECT h.health FROM domain_health h WHERE h.domain = p_domain),
         'reachable_origins', (SELECT count(*) FROM robots ro WHERE ro.domain = p_domain AND ro.failures = 0),
         'slot_free_at', (SELECT s.free_at FROM politeness_slots s WHERE s.key = 'domain:' || p_domain),
+        'spared_since', (SELECT s.spared_since FROM politeness_slots s WHERE s.key = 'domain:' || p_domain),
         'slot_reason', (SELECT s.reason FROM politeness_slots s WHERE s.key = 'domain:' || p_domain)
     );
 END

@@ -1,12 +1,12 @@
 -- Gives back the slot of a domain: it stays closed for p_delay_ms, counted from
--- p_ended. Returns false, and changes nothing, if the lease was lost.
+-- p_ended. p_reached says that the domain was reached. Returns false, and changes nothing, if the lease was lost.
 CREATE OR REPLACE FUNCTION slot_release(
-    p_domain text, p_holder text, p_ended timestamptz, p_delay_ms bigint, p_reason text
+    p_domain text, p_holder text, p_ended timestamptz, p_delay_ms bigint, p_reason text, p_reached boolean
 ) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE politeness_slots SET
         free_at = p_ended + ms_interval(p_delay_ms), reason = p_reason,
-        holder = NULL, updated_at = clock_timestamp()
+        holder = NULL, updated_at = clock_timestamp(), spared_since = CASE WHEN NOT p_reached THEN spared_since END
     WHERE key = 'domain:' || p_domain AND holder = p_holder;
     RETURN FOUND;
 END

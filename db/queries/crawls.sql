@@ -29,7 +29,8 @@ SELECT slot_release_shared(
 
 -- name: CrawlAbandon :exec
 SELECT crawl_abandon(
-    @crawl_id::bigint, @domain::text, @shared::text [], @why::text, @delay_ms::bigint, @shared_delay_ms::bigint []
+    @crawl_id::bigint, @domain::text, @shared::text [], @why::text, @delay_ms::bigint, @shared_delay_ms::bigint [],
+    @spared::boolean
 );
 
 -- Puts off what is pending for an origin.

@@ -64,6 +64,8 @@ type Monitor struct {
 	// since is when the first failure was spared that nothing has explained yet
 	since time.Time
 	why   string
+	// broad says that so many targets could not be reached that it is no fault of theirs
+	broad bool
 	// over is when the last outage ended, which last was
 	over   time.Time
 	last   crawl.Outage
@@ -74,9 +76,8 @@ type Monitor struct {
 type target struct {
 	reached time.Time
 	failed  time.Time // zero if it was reached since
-	// doubted is when it was first spared, and times how often, since it was reached
-	doubted time.Time
-	times   int
+	// times is how often it was spared since it was reached
+	times int
 }
 
 // New makes a monitor that knows of no outage.
@@ -118,7 +119,7 @@ func (m *Monitor) outage() crawl.Outage { return crawl.Outage{Since: m.since, Re
 func (m *Monitor) Admit() (leave func(), err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.since.IsZero() || m.unreached() < few {
+	if !m.broad {
 		return func() {}, nil
 	}
 	if m.flying >= canaries {
@@ -149,36 +150,46 @@ func (m *Monitor) Reached(key string) {
 		return
 	}
 	m.over, m.last = now, m.outage()
-	m.since, m.why = time.Time{}, ""
+	m.since, m.why, m.broad = time.Time{}, "", false
 	m.tell(crawl.Outage{})
 }
 
-// Failed judges an attempt that ended just now, having waited for so long for its
-// target in vain, for a reason. It returns nil if that is the target's fault, and a *Down if it is taken
-// for an outage of ours. It may take some seconds to tell, until the context ends at
-// the latest.
-//
-// A target that was connected to, and then went silent, is spared only if there is
-// an outage for certain.
-func (m *Monitor) Failed(ctx context.Context, key string, waited time.Duration, connected bool, why string) error {
+// Failure is an attempt that ended just now and could not reach its target.
+type Failure struct {
+	// Key is the target, and Why what was seen.
+	Key, Why string
+	// Waited is for how long there was no sign of the target.
+	Waited time.Duration
+	// Spared is for how long attempts for it were taken back already, by whichever
+	// worker, since it was reached.
+	Spared time.Duration
+	// Connected is of a target that was connected to, and then went silent: it is spared
+	// only if there is an outage for certain.
+	Connected bool
+}
+
+// Failed judges a failure. It returns nil if that is the target's fault, and a *Down
+// if it is taken for an outage of ours. It may take some seconds to tell, until the
+// context ends at the latest.
+func (m *Monitor) Failed(ctx context.Context, f Failure) error {
 	ended := time.Now()
-	if down := m.caught(key, ended.Add(-waited)); down != nil {
+	if down := m.caught(f.Key, ended.Add(-f.Waited)); down != nil {
 		return down
 	}
-	since := ended.Add(-waited).Add(min(second, waited/2))
-	if !connected {
-		m.note(key, ended)
+	since := ended.Add(-f.Waited).Add(min(second, f.Waited/2))
+	if !f.Connected {
+		m.note(f.Key, ended)
 	}
 	wait := time.NewTimer(m.Patience)
 	defer wait.Stop()
 	ticker := time.NewTicker(look)
 	defer ticker.Stop()
 	for over := false; ; {
-		switch m.judge(key, since, connected, over) {
+		switch m.judge(f, since, over) {
 		case theirs:
 			return nil
 		case ours:
-			return m.spare(key, ended, why, connected)
+			return m.spare(f, ended)
 		case unknown:
 		}
 		select {
@@ -237,29 +248,28 @@ const (
 
 // judge says whose fault a failure is, as far as can be told by now. When it is
 // over there is no more to wait for.
-func (m *Monitor) judge(key string, since time.Time, connected, over bool) fault {
+func (m *Monitor) judge(f Failure, since time.Time, over bool) fault {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	reached, failed := 0, 0
 	for k, t := range m.targets {
 		switch {
-		case k == key:
+		case k == f.Key:
 		case t.reached.After(since):
 			reached++
 		case t.failed.After(since):
 			failed++
 		}
 	}
-	t := m.targets[key]
-	many := m.unreached() >= few
-	doubted := m.Doubt < 0 || !t.doubted.IsZero() && t.failed.Sub(t.doubted) > m.Doubt
+	many := m.broad || m.unreached() >= few
+	doubted := m.Doubt < 0 || f.Spared > m.Doubt
 	switch {
-	case reached*share > failed, reached > 0 && t.times >= spared:
+	case reached*share > failed, reached > 0 && m.targets[f.Key].times >= spared:
 		return theirs
 	case many && (over || !m.since.IsZero()):
 		return ours
-	case doubted && !many, connected && over:
-		m.explained(key)
+	case doubted && !many, f.Connected && over:
+		m.explained(f.Key)
 		return theirs
 	case over:
 		return ours
@@ -271,7 +281,7 @@ func (m *Monitor) judge(key string, since time.Time, connected, over bool) fault
 // explained ends an outage of which there is no sign but a target that is at fault
 // itself.
 func (m *Monitor) explained(key string) {
-	if m.since.IsZero() || m.unreached() >= few {
+	if m.since.IsZero() || m.broad {
 		return
 	}
 	m.since, m.why = time.Time{}, ""
@@ -289,23 +299,21 @@ func (m *Monitor) unreached() (n int) {
 }
 
 // spare takes a failure for an outage.
-func (m *Monitor) spare(key string, ended time.Time, why string, connected bool) error {
+func (m *Monitor) spare(f Failure, ended time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !connected {
-		t := m.targets[key]
-		if t.doubted.IsZero() {
-			t.doubted = ended
-		}
+	if !f.Connected {
+		t := m.targets[f.Key]
 		t.times++
-		m.targets[key] = t
+		m.targets[f.Key] = t
 	}
+	m.broad = m.broad || m.unreached() >= few
 	if m.since.IsZero() {
 		m.since = ended
 		if n := m.unreached(); n > 1 {
-			m.why = fmt.Sprintf("none of %d asked lately could be reached, the last %s (%s)", n, key, why)
+			m.why = fmt.Sprintf("none of %d asked lately could be reached, the last %s (%s)", n, f.Key, f.Why)
 		} else {
-			m.why = fmt.Sprintf("%s, all that was asked lately, could not be reached (%s)", key, why)
+			m.why = fmt.Sprintf("%s, all that was asked lately, could not be reached (%s)", f.Key, f.Why)
 		}
 		m.tell(m.outage())
 	}

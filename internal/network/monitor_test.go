@@ -34,7 +34,14 @@ func in(t *testing.T, test func(t *testing.T, w *world)) {
 
 // unreached is an attempt that could not reach its target.
 func (w *world) unreached(key string) error {
-	return w.Failed(context.Background(), key, 5*time.Second, false, "connect: time-out")
+	return w.sparedFor(key, 0)
+}
+
+// sparedFor is the same of a target whose attempts were taken back for a while.
+func (w *world) sparedFor(key string, spared time.Duration) error {
+	return w.Failed(context.Background(), network.Failure{
+		Key: key, Waited: 5 * time.Second, Spared: spared, Why: "connect: time-out",
+	})
 }
 
 // all has several targets fail at once.
@@ -57,6 +64,7 @@ func (w *world) all(t *testing.T, n int) (spared int) {
 
 func TestMonitor(t *testing.T) {
 	t.Parallel()
+	silent := network.Failure{Key: "192.0.2.77", Waited: 5 * time.Second, Connected: true}
 	for name, test := range map[string]func(t *testing.T, w *world){
 		"ASiteIsAtFaultWhenAnotherIsReached": func(t *testing.T, w *world) {
 			w.Reached("192.0.2.1")
@@ -115,6 +123,11 @@ func TestMonitor(t *testing.T) {
 			require.True(t, w.told[1].Since.IsZero())
 			require.True(t, w.Outage().Since.IsZero())
 		},
+		"ThatLeavesFewToAskHoldsAllTheSame": func(t *testing.T, w *world) {
+			w.all(t, 5)
+			time.Sleep(time.Hour)
+			require.Error(t, w.sparedFor("192.0.2.3", time.Hour))
+		},
 		"WhatWasUnderWayWhenItEndedIsSpared": func(t *testing.T, w *world) {
 			w.all(t, 30)
 			time.Sleep(time.Minute)
@@ -135,29 +148,24 @@ func TestMonitor(t *testing.T) {
 		},
 		"WhatWasConnectedIsSparedInAnOutage": func(t *testing.T, w *world) {
 			w.all(t, 5)
-			require.Error(t, w.Failed(t.Context(), "192.0.2.77", 5*time.Second, true, "silent"))
+			require.Error(t, w.Failed(t.Context(), silent))
 		},
 		"ButNotWithoutOne": func(t *testing.T, w *world) {
-			require.NoError(t, w.Failed(t.Context(), "192.0.2.77", 5*time.Second, true, "silent"))
+			require.NoError(t, w.Failed(t.Context(), silent))
 			require.Empty(t, w.told)
 		},
 		"ATargetAskedAloneIsSparedForAWhile": func(t *testing.T, w *world) {
-			began := time.Now()
-			for w.unreached("192.0.2.9") != nil {
+			for spared := time.Duration(0); spared <= 3*time.Minute; spared += 30 * time.Second {
+				require.Error(t, w.sparedFor("192.0.2.9", spared))
 				_, err := w.Admit()
 				require.NoError(t, err, "it may be asked again")
-				time.Sleep(20 * time.Second)
 			}
-			require.InDelta(t, 3*time.Minute, time.Since(began), float64(40*time.Second))
+			began := time.Now()
+			require.NoError(t, w.sparedFor("192.0.2.9", 4*time.Minute))
+			require.Zero(t, time.Since(began), "then it is at fault at once, by whichever worker")
 			require.Len(t, w.told, 2, "the outage is over: there is no sign of it")
 			require.Contains(t, w.told[0].Reason, "192.0.2.9, all that was asked lately, could not be reached")
 			require.Contains(t, w.told[1].Reason, "only 192.0.2.9 cannot be reached")
-			began = time.Now()
-			require.NoError(t, w.unreached("192.0.2.9"))
-			require.Zero(t, time.Since(began), "then it is at fault at once")
-
-			time.Sleep(time.Hour)
-			require.Error(t, w.unreached("192.0.2.9"), "an hour later that is forgotten")
 		},
 		"AListOfMostlyDeadSitesComesToAnEnd": func(t *testing.T, w *world) {
 			charged := map[int]bool{}
@@ -191,7 +199,7 @@ func TestMonitor(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			began := time.Now()
-			require.Error(t, w.Failed(ctx, "192.0.2.9", 5*time.Second, false, "time-out"))
+			require.Error(t, w.Failed(ctx, network.Failure{Key: "192.0.2.9", Waited: 5 * time.Second}))
 			require.Equal(t, time.Second, time.Since(began))
 		},
 	} {

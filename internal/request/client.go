@@ -31,7 +31,7 @@ type Fetcher interface {
 type Store interface {
 	Begin(ctx context.Context, s crawl.Start) (crawl.Lease, error)
 	Record(ctx context.Context, a crawl.Attempt) (crawl.Recorded, error)
-	Abandon(ctx context.Context, s crawl.Start, crawlID int64, delay time.Duration, why string) error
+	Abandon(ctx context.Context, s crawl.Start, crawlID int64, delay time.Duration, spared bool, why string) error
 }
 
 // Config is what a Client needs.

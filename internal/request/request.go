@@ -40,6 +40,9 @@ type Ask struct {
 	Pace   decide.Pace
 	Health crawl.Health
 	Run    crawl.RunFacts
+	// Spared is for how long the domain's attempts have been taken back, by Now, since
+	// it was reached.
+	Spared time.Duration
 	// Retry says that the page is tried again if the site is in trouble.
 	Retry bool
 	// Probe says that the answer tells how a domain is that has rested.
@@ -114,14 +117,14 @@ func (c *Client) Do(ctx context.Context, ask Ask) (Result, error) {
 	}
 	if ask.Wanted != nil {
 		if wanted, err := ask.Wanted(ctx); err != nil || !wanted {
-			abandoned := c.Store.Abandon(context.WithoutCancel(ctx), start, lease.CrawlID, 0, "another has asked meanwhile")
+			abandoned := c.Store.Abandon(context.WithoutCancel(ctx), start, lease.CrawlID, 0, false, "another has asked meanwhile")
 			return Result{Lease: lease, Unwanted: true}, errors.Join(err, abandoned)
 		}
 	}
 	x := c.exchange(ctx, ask, t, began)
 	defer x.Response.Release()
 	release() // what follows needs no network
-	if err := c.ownTrouble(ctx, x, ask.URL.Host(), t, began); err != nil {
+	if err := c.ownTrouble(ctx, x, ask, t, began); err != nil {
 		return Result{Lease: lease}, c.abandon(ctx, ask, start, lease, x, err)
 	}
 	x.Attempt.CrawlID, x.Attempt.Domain, x.Attempt.FactsOf = lease.CrawlID, start.Domain, ask.FactsOf

@@ -9,6 +9,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/politeness"
 	"github.com/mosey-web/mosey/internal/dns"
 	"github.com/mosey-web/mosey/internal/fetch"
+	"github.com/mosey-web/mosey/internal/network"
 )
 
 // silence is the least time that a site has said nothing when a time-out is up.
@@ -16,7 +17,7 @@ const silence = 5 * time.Second
 
 // ownTrouble returns why a request failed if that is this machine's fault, not the
 // site's, and tells the network's monitor what became of it.
-func (c *Client) ownTrouble(ctx context.Context, x *Exchange, host string, t target, began time.Time) error {
+func (c *Client) ownTrouble(ctx context.Context, x *Exchange, ask Ask, t target, began time.Time) error {
 	f, _ := errors.AsType[*fetch.Error](x.Err)
 	// The lease must not end before the attempt is recorded.
 	ctx, cancel := context.WithDeadline(ctx, began.Add(c.span()-leaseMargin/2))
@@ -24,9 +25,12 @@ func (c *Client) ownTrouble(ctx context.Context, x *Exchange, host string, t tar
 	switch {
 	case x.Err == nil:
 		c.Network.Reached(t.ip())
+		x.Attempt.Reached = true
 		return nil
 	case f == nil && errors.Is(x.Err, dns.ErrTemporary):
-		return c.Network.Failed(ctx, host, time.Since(began), false, "no answer from a name server")
+		return c.Network.Failed(ctx, network.Failure{
+			Key: ask.URL.Host(), Waited: time.Since(began), Spared: ask.Spared, Why: "no answer from a name server",
+		})
 	case f == nil: // the name servers say that there is no such host
 		return nil
 	case f.Kind == fetch.KindLocal, !f.Sent && (f.Kind == fetch.KindDeadline || f.Kind == fetch.KindCanceled):
@@ -34,11 +38,12 @@ func (c *Client) ownTrouble(ctx context.Context, x *Exchange, host string, t tar
 	case f.Kind == fetch.KindCanceled:
 		return nil
 	case f.Unreached():
-		return c.Network.Failed(ctx, t.ip(), f.EndedAt.Sub(began), false, f.Brief())
+		return c.Network.Failed(ctx, network.Failure{Key: t.ip(), Waited: f.EndedAt.Sub(began), Spared: ask.Spared, Why: f.Brief()})
 	case f.Kind == fetch.KindTimeout:
-		return c.Network.Failed(ctx, t.ip(), silence, true, f.Brief())
+		return c.Network.Failed(ctx, network.Failure{Key: t.ip(), Waited: silence, Connected: true, Why: f.Brief()})
 	case f.Sent:
 		c.Network.Reached(t.ip())
+		x.Attempt.Reached = true
 	}
 	return nil
 }
@@ -50,5 +55,6 @@ func (c *Client) abandon(ctx context.Context, ask Ask, s crawl.Start, l crawl.Le
 	if f, ok := errors.AsType[*fetch.Error](x.Err); ok && f.Sent {
 		delay, _ = politeness.Delay(ask.Pace.Waits)
 	}
-	return errors.Join(why, c.Store.Abandon(context.WithoutCancel(ctx), s, l.CrawlID, delay, why.Error()))
+	_, spared := errors.AsType[*network.Down](why)
+	return errors.Join(why, c.Store.Abandon(context.WithoutCancel(ctx), s, l.CrawlID, delay, spared, why.Error()))
 }
