@@ -25,8 +25,10 @@ const (
 // siteTrouble asks Temporal to run the activity again after delay. It is the
 // normal course of a crawl: benign, so that it neither logs as an error nor
 // counts as a failure.
-func siteTrouble(what string, delay time.Duration) error {
-	return temporal.NewApplicationErrorWithOptions(what, TypeSiteTrouble, temporal.ApplicationErrorOptions{
+func siteTrouble(what string, delay time.Duration) error { return again(what, TypeSiteTrouble, delay) }
+
+func again(what, errorType string, delay time.Duration) error {
+	return temporal.NewApplicationErrorWithOptions(what, errorType, temporal.ApplicationErrorOptions{
 		// zero would mean "not set"
 		NextRetryDelay: max(delay, time.Millisecond),
 		Category:       temporal.ApplicationErrorCategoryBenign,
@@ -40,10 +42,7 @@ func orNetworkDown(err error) error {
 	if !ok {
 		return err
 	}
-	return temporal.NewApplicationErrorWithOptions(down.Error(), TypeNetworkDown, temporal.ApplicationErrorOptions{
-		NextRetryDelay: down.RetryIn,
-		Category:       temporal.ApplicationErrorCategoryBenign,
-	})
+	return again(down.Error(), TypeNetworkDown, down.RetryIn)
 }
 
 // badInput fails the activity, and with it the workflow, for good.

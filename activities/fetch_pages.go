@@ -223,14 +223,9 @@ func closing(d decide.Decision, domain string) crawl.Attempt {
 		at.Page = &crawl.PageUpdate{Trap: d.Trap.Kind, TrapEvidence: d.Trap.Evidence}
 		return at
 	}
-	if decide.Unwanted(d.Reason) {
+	// What an answer of 4xx linked to, if it ever did, is gone with it.
+	if decide.Unwanted(d.Reason) || d.Reason == crawl.ReasonScheme || d.Crawl.Answered != nil {
 		return at
-	}
-	if d.Reason == crawl.ReasonScheme {
-		return at
-	}
-	if d.Crawl.Answered != nil {
-		return at // what it linked to, if it ever did, is gone with it
 	}
 	at.Error = ""
 	at.FollowKnown = decide.FollowSkipped(*d.Run, *d.Crawl)
@@ -308,31 +303,42 @@ func (b *batch) attempt(ctx context.Context, f decide.Facts, d decide.Decision) 
 		Final: last, Queued: b.in.Queued,
 	}
 	start.RunBudget, start.DomainBudget = decide.Budgets(run, f.Domain)
-	res, err := b.requests.Do(ctx, request.Ask{
+	x, facts, done, err := b.ask(ctx, f, d, request.Ask{
 		Kind: kind.Kind, Start: start, URL: u, Header: conditions(c.Visit), WantBody: kind.wantBody(c.Visit),
-		Pace: d.Pace, Health: f.Domain.Health, Run: run, Retry: !last, Probe: true, Now: f.Now, Spared: sparedFor(f.Facts),
-		Read: reader.read, Settle: reader.settle,
+		Retry: !last, Read: reader.read, Settle: reader.settle,
 	})
+	// Trouble that is the page's own leaves the others their turn.
+	if x == nil || x.Attempt.RetryIn == nil || x.Trouble < politeness.TroubleServer {
+		return facts, done, err
+	}
+	return b.troubled(ctx, facts, d, x.Attempt)
+}
+
+// ask makes a request of the batch, of which it fills in what is known of the domain.
+// The exchange is nil where none was made. What else it returns is what step does.
+func (b *batch) ask(
+	ctx context.Context, f decide.Facts, d decide.Decision, ask request.Ask,
+) (x *request.Exchange, facts crawl.Facts, done bool, err error) {
+	ask.Pace, ask.Health, ask.Run, ask.Probe = d.Pace, f.Domain.Health, *d.Run, true
+	ask.Now, ask.Spared = f.Now, sparedFor(f.Facts)
+	res, err := b.requests.Do(ctx, ask)
 	switch {
 	case err != nil:
-		return f.Facts, true, err
+		return nil, f.Facts, true, err
 	case res.Refused.IsValid():
-		if _, err := b.refuse(ctx, f.Facts, u.Host(), res.Refused); err != nil {
-			return f.Facts, true, err
+		if _, err := b.refuse(ctx, f.Facts, ask.URL.Host(), res.Refused); err != nil {
+			return nil, f.Facts, true, err
 		}
-		facts, err := b.store.Next(ctx, b.in.Domain) // says that the domain is deferred
-		return facts, false, err
+		facts, err = b.store.Next(ctx, b.in.Domain) // says that the domain is deferred
+		return nil, facts, false, err
 	case res.Exchange == nil:
-		return b.notGranted(ctx, f.Facts, d, res.Lease)
+		facts, done, err = b.notGranted(ctx, f.Facts, d, res.Lease)
+		return nil, facts, done, err
 	}
 	b.in.Queued = false
 	b.pages++
 	b.recorded(res.Recorded)
-	// Trouble that is the page's own leaves the others their turn.
-	if res.Exchange.Attempt.RetryIn == nil || res.Exchange.Trouble < politeness.TroubleServer {
-		return res.Recorded.Facts, false, nil
-	}
-	return b.troubled(ctx, res.Recorded.Facts, d, res.Exchange.Attempt)
+	return res.Exchange, res.Recorded.Facts, false, nil
 }
 
 // sparedFor is for how long a domain's attempts have been taken back.

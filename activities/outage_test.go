@@ -28,6 +28,14 @@ func outageOptions(sites ...web.Site) options {
 	}
 }
 
+// needLinux skips a test that takes the web's network away, which no other system can.
+func needLinux(t *testing.T) {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux can take the web's network away")
+	}
+}
+
 // eachSite is a bundle for each site of the web.
 func (b *testBundle) eachSite() []*testBundle {
 	var all []*testBundle
@@ -70,9 +78,7 @@ func requireNetworkDown(t *testing.T, err error) {
 // under way; and when it is back they are crawled as if nothing had been.
 func TestOutage(t *testing.T) {
 	t.Parallel()
-	if runtime.GOOS != "linux" {
-		t.Skip("only Linux can take the web's network away")
-	}
+	needLinux(t)
 	for name, at := range map[string]struct{ sites, before int }{
 		"BeforeRobotsOfManySites":   {5, 0},
 		"BeforeThePagesOfManySites": {5, 1},
@@ -132,9 +138,7 @@ func TestOutage(t *testing.T) {
 // A site that is dead while others answer is charged at once.
 func TestADeadSiteBesideHealthyOnes(t *testing.T) {
 	t.Parallel()
-	if runtime.GOOS != "linux" {
-		t.Skip("only Linux can take the web's network away")
-	}
+	needLinux(t)
 	o := outageOptions(web.Site{Pages: 2, Plain: true}, web.Site{Pages: 100, Plain: true})
 	o.settings.Delay = new(crawl.Duration(20 * time.Millisecond))
 	b := setup(t, o)
@@ -154,9 +158,7 @@ func TestADeadSiteBesideHealthyOnes(t *testing.T) {
 // One that is asked alone has the benefit of the doubt for a while.
 func TestADeadSiteAlone(t *testing.T) {
 	t.Parallel()
-	if runtime.GOOS != "linux" {
-		t.Skip("only Linux can take the web's network away")
-	}
+	needLinux(t)
 	b := setup(t, outageOptions(web.Site{Pages: 2, Plain: true}))
 	b.seed(t, "/")
 	b.allowAll(t, b.page("/"))

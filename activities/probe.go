@@ -20,31 +20,15 @@ func (b *batch) probe(ctx context.Context, f decide.Facts, d decide.Decision) (c
 	}
 	kind := frontierKinds[crawl.KindPage]
 	reader := &pageReader{Activities: b.Activities, d: d, kind: kind, url: u}
-	res, err := b.requests.Do(ctx, request.Ask{
+	_, facts, done, err := b.ask(ctx, f, d, request.Ask{
 		Kind: kind.Kind, URL: u, WantBody: kind.wantBody(crawl.Visit{}),
 		Start: crawl.Start{
 			RunID: d.Run.ID, Domain: b.in.Domain, Origin: d.Crawl.Origin, URL: u.String(), Kind: crawl.KindPage,
 			Prerequisite: true, Final: true, Queued: b.in.Queued,
 		},
-		Pace: d.Pace, Health: f.Domain.Health, Run: *d.Run, Probe: true, Now: f.Now, Spared: sparedFor(f.Facts),
 		Read: reader.readProbe,
 	})
-	switch {
-	case err != nil:
-		return f.Facts, true, err
-	case res.Refused.IsValid():
-		if _, err := b.refuse(ctx, f.Facts, u.Host(), res.Refused); err != nil {
-			return f.Facts, true, err
-		}
-		facts, err := b.store.Next(ctx, b.in.Domain) // says that the domain is deferred
-		return facts, false, err
-	case res.Exchange == nil:
-		return b.notGranted(ctx, f.Facts, d, res.Lease)
-	}
-	b.in.Queued = false
-	b.pages++
-	b.recorded(res.Recorded)
-	return res.Recorded.Facts, false, nil
+	return facts, done, err
 }
 
 // readProbe notes a login page, or the way to one.

@@ -59,15 +59,15 @@ func (f *originFetch) read(ctx context.Context, x *request.Exchange) error {
 	resp := x.Response
 	switch {
 	case x.Err != nil:
-		return f.failing(x, x.Err.Error())
+		f.failing(x, x.Err.Error())
 	case resp.Status >= 200 && resp.Status < 300:
 		f.readRules(x)
 	case resp.Status == http.StatusNotModified && len(f.conditions()) > 0:
 		f.notModified(x)
 	case resp.Status >= 300 && resp.Status < 400:
-		return f.redirected(x)
+		f.redirected(x)
 	case request.Overloaded(resp.Status):
-		return f.failing(x, fmt.Sprintf("answered %d", resp.Status))
+		f.failing(x, fmt.Sprintf("answered %d", resp.Status))
 	default:
 		f.found(x, crawl.Robots{
 			Verdict: crawl.RobotsAllowAll, Reason: fmt.Sprintf("answered %d: all is allowed", resp.Status),
@@ -158,13 +158,13 @@ func sitemaps(raw []string) []string {
 	return kept
 }
 
-func (f *originFetch) redirected(x *request.Exchange) error {
+func (f *originFetch) redirected(x *request.Exchange) {
 	to, why := f.hop(x)
 	if why != "" {
-		return f.failing(x, why)
+		f.failing(x, why)
+		return
 	}
 	f.res = FetchRobotsResult{URL: to.String(), Hops: f.in.Hops + 1}
-	return nil
 }
 
 // hop is where a redirect leads, or why it is not followed.
@@ -185,11 +185,10 @@ func (f *originFetch) hop(x *request.Exchange) (to urls.URL, why string) {
 
 // failing notes that robots.txt could not be read; settle knows for how long. It is
 // trouble of the domain, not of a page: nothing is fetched without it.
-func (f *originFetch) failing(x *request.Exchange, why string) error {
+func (f *originFetch) failing(x *request.Exchange, why string) {
 	x.Trouble = max(x.Trouble, politeness.TroubleServer)
 	f.res = FetchRobotsResult{Detail: crawl.CleanText(why, robotsReasonMax)}
 	f.trouble = errUnreachable
-	return nil
 }
 
 var errUnreachable = errors.New("robots.txt is unreachable")

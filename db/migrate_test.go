@@ -32,6 +32,7 @@ func TestMigrate(t *testing.T) {
 		schema, err := db.SchemaOf(t.Context(), store.Pool())
 		require.NoError(t, err)
 		require.Equal(t, schema.Known, schema.Current)
+		require.EqualValues(t, applied, schema.Current, "migrations have no gaps")
 		require.NoError(t, schema.Check())
 	})
 

@@ -40,9 +40,13 @@ func (s *Store) BareSeeds(ctx context.Context, seeds []urls.URL) ([]urls.URL, er
 	if err != nil {
 		return nil, translate("note seeds without a scheme", err)
 	}
+	byHTTP := make(map[string]bool, len(plain))
+	for _, origin := range plain {
+		byHTTP[origin] = true
+	}
 	seeds = slices.Clone(seeds)
 	for i, u := range seeds {
-		if slices.Contains(plain, u.Origin()) {
+		if byHTTP[u.Origin()] {
 			if seeds[i], err = u.WithHTTP(); err != nil {
 				return nil, err
 			}

@@ -9,7 +9,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// Two runs with different delays for one address keep to the stricter, whoever asks
+// Two runs with different delays for one address keep to the stricter, no matter which of them asks
 // first.
 func TestTheStricterDelayHoldsForAnAddress(t *testing.T) {
 	t.Parallel()

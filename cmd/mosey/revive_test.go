@@ -32,7 +32,7 @@ func (h *commandHarness) seed(c client.Client, id, input string) error {
 	return workflows.Starter{Client: c}.AwaitStarted(h.t.Context(), run)
 }
 
-// A dispatcher that is gone is started again by whoever notices first.
+// A dispatcher that is gone is started again by the first that notices.
 func TestDispatcherThatIsGone(t *testing.T) {
 	t.Parallel()
 

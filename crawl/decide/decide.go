@@ -36,7 +36,7 @@ type Ruling struct {
 	Line    int
 	Rule    string
 	// FrontAllowed and WorkedAllowed are the same of the origin's front page and of the
-	// page that has worked.
+	// page that has worked, set where the domain is to be probed.
 	FrontAllowed  bool
 	WorkedAllowed bool
 	// TDMAllowed reports whether robots.txt lets tdmrep.json be asked for, by TDMLine.
@@ -258,8 +258,10 @@ func decideCrawl(f Facts, now time.Time, d Decision) Decision {
 		return d
 	}
 	d.Do, d.Reason, d.Why = Request, "", "it is due"
-	if url := probe(f, *d.Crawl); f.Domain.Health.Probing && url != d.Crawl.URL {
-		d.Do, d.URL, d.Why = Probe, url, "its domain has rested, and "+url+" is asked first to see how it is"
+	if f.Domain.Health.Probing {
+		if url := probe(f, *d.Crawl); url != d.Crawl.URL {
+			d.Do, d.URL, d.Why = Probe, url, "its domain has rested, and "+url+" is asked first to see how it is"
+		}
 	}
 	return d
 }
@@ -290,20 +292,17 @@ func skip(now time.Time, d *Decision) bool {
 	c := d.Crawl
 	fetch, why := freshness.ShouldFetch(c.Visit, now, time.Duration(*d.Run.Settings.MinRefetch))
 	if !fetch {
-		d.Do, d.Outcome, d.Reason = Skip, crawl.OutcomeSkipped, why
 		d.Until, _ = freshness.Due(c.Visit, time.Duration(*d.Run.Settings.MinRefetch))
-		d.Why = "its server said that it stays as it is"
 		if why == crawl.ReasonMinRefetch {
-			d.Why = "it was fetched less than " + d.Run.Settings.MinRefetch.String() + " ago"
+			return d.pass(why, "it was fetched less than "+d.Run.Settings.MinRefetch.String()+" ago")
 		}
-		return true
+		return d.pass(why, "its server said that it stays as it is")
 	}
 	if a := c.Answered; a != nil && freshness.FinalAnswer(a.Status) {
 		least := time.Duration(*d.Run.Settings.MinRefetch)
 		if due := a.At.Add(least); now.Before(due) {
-			d.Do, d.Outcome, d.Reason, d.Until = Skip, crawl.OutcomeSkipped, crawl.ReasonMinRefetch, due
-			d.Why = fmt.Sprintf("it answered %d less than %s ago", a.Status, d.Run.Settings.MinRefetch)
-			return true
+			d.Until = due
+			return d.pass(crawl.ReasonMinRefetch, fmt.Sprintf("it answered %d less than %s ago", a.Status, d.Run.Settings.MinRefetch))
 		}
 	}
 	// Seeds are a person's decision, and every kind but a page has a bound of its own.
@@ -311,16 +310,20 @@ func skip(now time.Time, d *Decision) bool {
 		return false
 	}
 	if why, reason := unwanted(d.Run.Settings, c.URL); reason != "" {
-		d.Do, d.Outcome, d.Reason, d.Why = Skip, crawl.OutcomeSkipped, reason, why
-		return true
+		return d.pass(reason, why)
 	}
 	if wasNews(*c) {
 		return false // what was good before stays so
 	}
 	if trap, found := traps.FindPattern(traps.In(d.Run.ID, c.Patterns)); found {
-		d.Do, d.Outcome, d.Reason, d.Trap = Skip, crawl.OutcomeSkipped, crawl.ReasonTrap, trap
-		d.Why = string(trap.Kind) + ": " + trap.Evidence
-		return true
+		d.Trap = trap
+		return d.pass(crawl.ReasonTrap, string(trap.Kind)+": "+trap.Evidence)
 	}
 	return false
+}
+
+// pass decides to close the crawl without a request. It returns true.
+func (d *Decision) pass(reason crawl.Reason, why string) bool {
+	d.Do, d.Outcome, d.Reason, d.Why = Skip, crawl.OutcomeSkipped, reason, why
+	return true
 }

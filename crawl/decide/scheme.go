@@ -20,7 +20,6 @@ func scheme(f Facts, d *Decision) bool {
 	if c.Depth > 0 || c.Robots == nil || !FallsBack(f.Domain, c.Origin, *c.Robots) {
 		return false
 	}
-	d.Do, d.Outcome, d.Reason = Skip, crawl.OutcomeSkipped, crawl.ReasonScheme
-	d.Why = "it was seeded without https://, which cannot be reached (" + c.Robots.Reason + "): http is asked instead"
-	return true
+	return d.pass(crawl.ReasonScheme,
+		"it was seeded without https://, which cannot be reached ("+c.Robots.Reason+"): http is asked instead")
 }

@@ -53,16 +53,22 @@ BEGIN
 END
 $$;
 
--- What is stored about a domain itself: crawl.DomainFacts.
+-- What is stored about a domain itself: crawl.DomainFacts. Each page asks for it, so
+-- that no row is looked up twice.
 CREATE OR REPLACE FUNCTION domain_state(p_domain text) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    d domains;
+    s politeness_slots;
+    o record;
 BEGIN
+    SELECT x.* INTO d FROM domains x WHERE x.domain = p_domain;
+    SELECT x.* INTO s FROM politeness_slots x WHERE x.key = 'domain:' || p_domain;
+    SELECT max(x.crawl_delay_ms) AS crawl_delay_ms, count(*) FILTER (WHERE x.failures = 0) AS reachable INTO o
+    FROM robots x WHERE x.domain = p_domain;
     RETURN jsonb_build_object(
         'name', p_domain,
-        'status', (SELECT d.status FROM domains d WHERE d.domain = p_domain),
-        'reason', (SELECT d.status_reason FROM domains d WHERE d.domain = p_domain),
-        'deferred_until', (SELECT d.next_crawl_after FROM domains d WHERE d.domain = p_domain),
-        'bare', (SELECT d.bare FROM domains d WHERE d.domain = p_domain),
-        'refused_since', domain_refused_since(p_domain),
+        'status', d.status, 'reason', d.status_reason, 'deferred_until', d.next_crawl_after, 'bare', d.bare,
+        'refused_since', CASE WHEN d.refused_since IS NOT NULL THEN domain_refused_since(p_domain) END,
         'controls', (
             SELECT jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
                 'kind', c.kind, 'value', c.value, 'reason', c.reason, 'set_by', c.set_by, 'set_at', c.set_at,
@@ -71,12 +77,9 @@ BEGIN
             FROM domain_controls c
             WHERE c.domain = p_domain AND c.lifted_at IS NULL AND (c.until IS NULL OR c.until > clock_timestamp())
         ),
-        'crawl_delay_ms', (SELECT max(ro.crawl_delay_ms) FROM robots ro WHERE ro.domain = p_domain),
+        'crawl_delay_ms', o.crawl_delay_ms, 'reachable_origins', o.reachable,
         'health', (SELECT h.health FROM domain_health h WHERE h.domain = p_domain),
-        'reachable_origins', (SELECT count(*) FROM robots ro WHERE ro.domain = p_domain AND ro.failures = 0),
-        'slot_free_at', (SELECT s.free_at FROM politeness_slots s WHERE s.key = 'domain:' || p_domain),
-        'spared_since', (SELECT s.spared_since FROM politeness_slots s WHERE s.key = 'domain:' || p_domain),
-        'slot_reason', (SELECT s.reason FROM politeness_slots s WHERE s.key = 'domain:' || p_domain)
+        'slot_free_at', s.free_at, 'slot_reason', s.reason, 'spared_since', s.spared_since
     );
 END
 $$;

@@ -109,7 +109,9 @@ BEGIN
     UPDATE pages SET duplicate = false, trap = nullif(trap, 'pattern'),
         trap_evidence = CASE WHEN trap <> 'pattern' THEN trap_evidence END, updated_at = clock_timestamp()
     WHERE domain = p_domain AND (duplicate OR trap = 'pattern');
-    PERFORM skipped_return(p_domain, ARRAY['trap']);
+    IF p_domain = ANY (skipped_return(ARRAY[p_domain], NULL, ARRAY['trap'])) THEN
+        PERFORM domain_wake(p_domain);
+    END IF;
 END
 $$;
 
@@ -117,38 +119,34 @@ $$;
 -- settings have changed.
 CREATE OR REPLACE FUNCTION run_skipped_return(p_run_id bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-    v_domains text[];
+    v_domains CONSTANT text[] := ARRAY(
+        SELECT rd.domain FROM run_domains rd WHERE rd.run_id = p_run_id AND rd.skipped > 0 ORDER BY rd.domain
+    );
 BEGIN
-    PERFORM 1 FROM domains d
-    WHERE EXISTS (SELECT 1 FROM run_domains rd WHERE rd.run_id = p_run_id AND rd.domain = d.domain AND rd.skipped > 0)
-    ORDER BY d.domain FOR KEY SHARE;
+    PERFORM 1 FROM domains d WHERE d.domain = ANY (v_domains) ORDER BY d.domain FOR KEY SHARE;
+    PERFORM skipped_return(v_domains, p_run_id, ARRAY['excluded', 'extension', 'variant']);
+END
+$$;
+
+-- Has pages of domains decided again that a run has skipped for one of the reasons, or,
+-- where it is null, any run that is running. Returns the domains of which there are some.
+CREATE OR REPLACE FUNCTION skipped_return(p_domains text[], p_run_id bigint, p_reasons text[]) RETURNS text[]
+LANGUAGE plpgsql AS $$
+DECLARE
+    v_returned text[];
+BEGIN
     WITH n AS (
         INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, redirects)
         SELECT c.page_id, c.domain, c.priority, c.run_id, c.id, c.url, c.kind, c.depth, c.redirects
         FROM page_crawls c
-        WHERE c.domain IN (SELECT rd.domain FROM run_domains rd WHERE rd.run_id = p_run_id AND rd.skipped > 0)
-            AND c.run_id = p_run_id AND c.outcome = 'skipped' AND c.skipped IN ('excluded', 'extension', 'variant')
+        WHERE c.domain = ANY (p_domains) AND c.outcome = 'skipped' AND c.skipped = ANY (p_reasons)
+            AND (c.run_id = p_run_id OR p_run_id IS NULL
+                AND (SELECT r.status FROM crawl_runs r WHERE r.id = c.run_id) = 'running')
             AND (SELECT f.id FROM page_crawls f WHERE f.domain = c.domain AND f.previous_id = c.id) IS NULL
         ON CONFLICT DO NOTHING RETURNING page_crawls.domain
     )
-    SELECT array_agg(DISTINCT n.domain) INTO v_domains FROM n;
-    UPDATE domains SET status = 'pending', status_reason = '' WHERE domain = ANY (v_domains) AND status = 'exhausted';
-END
-$$;
-
--- Has pages decided again that the running runs have skipped for one of the reasons.
-CREATE OR REPLACE FUNCTION skipped_return(p_domain text, p_reasons text[]) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, redirects)
-    SELECT c.page_id, c.domain, c.priority, c.run_id, c.id, c.url, c.kind, c.depth, c.redirects
-    FROM page_crawls c
-    WHERE c.domain = p_domain AND c.outcome = 'skipped' AND c.skipped = ANY (p_reasons)
-        AND (SELECT r.status FROM crawl_runs r WHERE r.id = c.run_id) = 'running'
-        AND (SELECT f.id FROM page_crawls f WHERE f.domain = c.domain AND f.previous_id = c.id) IS NULL
-    ON CONFLICT DO NOTHING;
-    IF FOUND THEN
-        UPDATE domains SET status = 'pending', status_reason = '' WHERE domain = p_domain AND status = 'exhausted';
-        PERFORM domain_wake(p_domain);
-    END IF;
+    SELECT coalesce(array_agg(DISTINCT n.domain), '{}') INTO v_returned FROM n;
+    UPDATE domains SET status = 'pending', status_reason = '' WHERE domain = ANY (v_returned) AND status = 'exhausted';
+    RETURN v_returned;
 END
 $$;

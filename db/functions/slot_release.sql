@@ -1,5 +1,6 @@
 -- Gives back the slot of a domain: it stays closed for p_delay_ms, counted from
--- p_ended. p_reached says that the domain was reached. Returns false, and changes nothing, if the lease was lost.
+-- p_ended. p_reached says that the domain was reached. Returns false, and changes
+-- nothing, if the lease was lost.
 CREATE OR REPLACE FUNCTION slot_release(
     p_domain text, p_holder text, p_ended timestamptz, p_delay_ms bigint, p_reason text, p_reached boolean
 ) RETURNS boolean LANGUAGE plpgsql AS $$

@@ -4,8 +4,8 @@
 -- it: p_hold_ms for the domain, p_span_ms and its own delay for what is shared.
 --
 -- What is shared is left alone for the strictest of the delays that were asked for
--- within the last hour, or twice that delay: before a request and after it, whoever
--- asks. So two runs with different delays for an address keep to the stricter one.
+-- within the last hour, or twice that delay: before a request and after it, for every
+-- caller. So two runs with different delays for an address keep to the stricter one.
 --
 -- If a shared slot is busy, or other domains wait for it, the caller gets a place
 -- in its queue (tail): one request fits between two places. p_queued means that

@@ -161,9 +161,9 @@ type exchange struct {
 	target  target
 }
 
-// Do sends a request and reads the answer, which the caller is to release.
-// Redirects are not followed, cookies
-// not kept, proxies not used. The connection is closed when Do returns.
+// Do sends a request and reads the answer, which the caller is to release. Redirects
+// are not followed, cookies not kept, proxies not used. The connection is closed when
+// Do returns.
 //
 // A body longer than the limit is cut, not refused. A body whose coding is
 // broken, or ends early, is refused with KindDecode even if a part could be

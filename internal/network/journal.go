@@ -3,7 +3,6 @@ package network
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
@@ -29,8 +28,8 @@ type Journal struct {
 	changes chan crawl.Outage
 }
 
-// NewJournal makes a journal for the worker of that identity. Start is to be called,
-// and Changed given to a Monitor.
+// NewJournal makes a journal for the worker of that identity. Run is to be called, and
+// Changed given to a Monitor.
 func NewJournal(store Store, worker string, log *slog.Logger) *Journal {
 	return &Journal{
 		store: store, worker: worker, log: log,
@@ -53,19 +52,8 @@ func (j *Journal) Changed(o crawl.Outage) {
 	}
 }
 
-// Start logs and stores what Changed is told, until the function that it returns is
-// called.
-func (j *Journal) Start() (stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	var running sync.WaitGroup
-	running.Go(func() { j.run(ctx) })
-	return func() {
-		cancel()
-		running.Wait()
-	}
-}
-
-func (j *Journal) run(ctx context.Context) {
+// Run logs and stores what Changed is told, until the context ends.
+func (j *Journal) Run(ctx context.Context) {
 	ticker := time.NewTicker(saveEvery)
 	defer ticker.Stop()
 	var current, unsaved crawl.Outage // unsaved has ended

@@ -47,7 +47,9 @@ func TestJournal(t *testing.T) {
 		var log bytes.Buffer
 		store := &notes{}
 		j := network.NewJournal(store, "a worker", slog.New(slog.NewTextHandler(&log, nil)))
-		stop := j.Start()
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { j.Run(ctx) })
 		settle := func() { time.Sleep(time.Millisecond); synctest.Wait() }
 
 		began := time.Now()
@@ -77,6 +79,7 @@ func TestJournal(t *testing.T) {
 		j.Changed(crawl.Outage{Since: time.Now(), Reason: "at the end"})
 		settle()
 		stop()
+		running.Wait()
 		saved = store.take(false)
 		require.Len(t, saved, 2)
 		require.False(t, saved[1].Ended.IsZero(), "a worker that stops knows of no outage any more")

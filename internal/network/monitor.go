@@ -43,7 +43,8 @@ const (
 // Config is what a Monitor needs.
 type Config struct {
 	// Changed, where set, is told of an outage, and of its end: then its Since is
-	// zero, and its Reason, where set, says why it was none. It must not block, nor call the Monitor.
+	// zero, and its Reason, where set, says why it was none. It must not block, nor
+	// call the Monitor.
 	Changed func(crawl.Outage)
 	// Jitter returns numbers in [0,1).
 	Jitter func() float64
@@ -61,13 +62,11 @@ type Monitor struct {
 	mu      sync.Mutex
 	targets map[string]target
 	tidied  time.Time
-	// since is when the first failure was spared that nothing has explained yet
-	since time.Time
-	why   string
+	// current began when the first failure was spared that nothing has explained yet
+	current crawl.Outage
 	// broad says that so many targets could not be reached that it is no fault of theirs
 	broad bool
-	// over is when the last outage ended, which last was
-	over   time.Time
+	// last is the last outage, which has ended
 	last   crawl.Outage
 	flying int // canaries
 }
@@ -109,10 +108,8 @@ func (d *Down) Error() string {
 func (m *Monitor) Outage() crawl.Outage {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.outage()
+	return m.current
 }
-
-func (m *Monitor) outage() crawl.Outage { return crawl.Outage{Since: m.since, Reason: m.why} }
 
 // Admit lets a request through, or says that there is an outage: a *Down. It is to
 // be followed by leave, once the request is done.
@@ -135,7 +132,7 @@ func (m *Monitor) Admit() (leave func(), err error) {
 
 func (m *Monitor) down() *Down {
 	wait := again + time.Duration(m.Jitter()*2*float64(again))
-	return &Down{Outage: m.outage(), RetryIn: wait}
+	return &Down{Outage: m.current, RetryIn: wait}
 }
 
 // Reached notes that a target was reached: it answered, if only by refusing. That
@@ -146,12 +143,18 @@ func (m *Monitor) Reached(key string) {
 	now := time.Now()
 	m.tidy(now)
 	m.targets[key] = target{reached: now}
-	if m.since.IsZero() {
+	if m.current.Since.IsZero() {
 		return
 	}
-	m.over, m.last = now, m.outage()
-	m.since, m.why, m.broad = time.Time{}, "", false
-	m.tell(crawl.Outage{})
+	m.last = m.current
+	m.last.Ended = now
+	m.end("")
+}
+
+// end ends the outage; why it was none, if it was.
+func (m *Monitor) end(why string) {
+	m.current, m.broad = crawl.Outage{}, false
+	m.tell(crawl.Outage{Reason: why})
 }
 
 // Failure is an attempt that ended just now and could not reach its target.
@@ -208,7 +211,7 @@ func (m *Monitor) caught(key string, began time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	t := m.targets[key]
-	if !m.over.After(began) || t.times >= spared {
+	if !m.last.Ended.After(began) || t.times >= spared {
 		return nil
 	}
 	t.times++
@@ -251,8 +254,11 @@ const (
 func (m *Monitor) judge(f Failure, since time.Time, over bool) fault {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	reached, failed := 0, 0
+	reached, failed, unreached := 0, 0, 0
 	for k, t := range m.targets {
+		if time.Since(t.failed) < lately {
+			unreached++
+		}
 		switch {
 		case k == f.Key:
 		case t.reached.After(since):
@@ -261,12 +267,12 @@ func (m *Monitor) judge(f Failure, since time.Time, over bool) fault {
 			failed++
 		}
 	}
-	many := m.broad || m.unreached() >= few
+	many := m.broad || unreached >= few
 	doubted := m.Doubt < 0 || f.Spared > m.Doubt
 	switch {
 	case reached*share > failed, reached > 0 && m.targets[f.Key].times >= spared:
 		return theirs
-	case many && (over || !m.since.IsZero()):
+	case many && (over || !m.current.Since.IsZero()):
 		return ours
 	case doubted && !many, f.Connected && over:
 		m.explained(f.Key)
@@ -281,11 +287,10 @@ func (m *Monitor) judge(f Failure, since time.Time, over bool) fault {
 // explained ends an outage of which there is no sign but a target that is at fault
 // itself.
 func (m *Monitor) explained(key string) {
-	if m.since.IsZero() || m.broad {
+	if m.current.Since.IsZero() || m.broad {
 		return
 	}
-	m.since, m.why = time.Time{}, ""
-	m.tell(crawl.Outage{Reason: "only " + key + " cannot be reached, for so long that it is held to be at fault itself"})
+	m.end("only " + key + " cannot be reached, for so long that it is held to be at fault itself")
 }
 
 // unreached is how many targets could not be reached lately.
@@ -307,15 +312,16 @@ func (m *Monitor) spare(f Failure, ended time.Time) error {
 		t.times++
 		m.targets[f.Key] = t
 	}
-	m.broad = m.broad || m.unreached() >= few
-	if m.since.IsZero() {
-		m.since = ended
-		if n := m.unreached(); n > 1 {
-			m.why = fmt.Sprintf("none of %d asked lately could be reached, the last %s (%s)", n, f.Key, f.Why)
+	unreached := m.unreached()
+	m.broad = m.broad || unreached >= few
+	if m.current.Since.IsZero() {
+		m.current.Since = ended
+		if unreached > 1 {
+			m.current.Reason = fmt.Sprintf("none of %d asked lately could be reached, the last %s (%s)", unreached, f.Key, f.Why)
 		} else {
-			m.why = fmt.Sprintf("%s, all that was asked lately, could not be reached (%s)", f.Key, f.Why)
+			m.current.Reason = fmt.Sprintf("%s, all that was asked lately, could not be reached (%s)", f.Key, f.Why)
 		}
-		m.tell(m.outage())
+		m.tell(m.current)
 	}
 	return m.down()
 }

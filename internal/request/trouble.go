@@ -24,9 +24,6 @@ func (c *Client) ownTrouble(ctx context.Context, x *Exchange, ask Ask, t target,
 	defer cancel()
 	switch {
 	case x.Err == nil:
-		c.Network.Reached(t.ip())
-		x.Attempt.Reached = true
-		return nil
 	case f == nil && errors.Is(x.Err, dns.ErrTemporary):
 		return c.Network.Failed(ctx, network.Failure{
 			Key: ask.URL.Host(), Waited: time.Since(began), Spared: ask.Spared, Why: "no answer from a name server",
@@ -41,10 +38,11 @@ func (c *Client) ownTrouble(ctx context.Context, x *Exchange, ask Ask, t target,
 		return c.Network.Failed(ctx, network.Failure{Key: t.ip(), Waited: f.EndedAt.Sub(began), Spared: ask.Spared, Why: f.Brief()})
 	case f.Kind == fetch.KindTimeout:
 		return c.Network.Failed(ctx, network.Failure{Key: t.ip(), Waited: silence, Connected: true, Why: f.Brief()})
-	case f.Sent:
-		c.Network.Reached(t.ip())
-		x.Attempt.Reached = true
+	case !f.Sent:
+		return nil
 	}
+	c.Network.Reached(t.ip())
+	x.Attempt.Reached = true
 	return nil
 }
 

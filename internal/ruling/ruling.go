@@ -80,13 +80,14 @@ func (r *Reader) Facts(ctx context.Context, f crawl.Facts, c *crawl.CrawlFacts) 
 	case crawl.RobotsUnknown, crawl.RobotsDisallowAll, crawl.RobotsUnreachable:
 		return full, nil
 	}
-	ruling, err := r.read(ctx, *c)
+	ruling, err := r.read(ctx, *c, f.Domain.Health.Probing)
 	full.Ruling = ruling
 	return full, err
 }
 
-// read says what a crawl's origin says about its page.
-func (r *Reader) read(ctx context.Context, c crawl.CrawlFacts) (*decide.Ruling, error) {
+// read says what a crawl's origin says about its page and, where its domain is to be
+// probed, about those that may be asked for that.
+func (r *Reader) read(ctx context.Context, c crawl.CrawlFacts, probing bool) (*decide.Ruling, error) {
 	u, err := urls.Parse(c.URL)
 	if err != nil {
 		return nil, fmt.Errorf("stored URL: %w", err)
@@ -98,7 +99,7 @@ func (r *Reader) read(ctx context.Context, c crawl.CrawlFacts) (*decide.Ruling, 
 	d, tdm := p.rules.Decide(u.RequestTarget()), p.rules.Decide(usage.TDMPath)
 	ruling := &decide.Ruling{
 		Allowed: d.Allowed, Line: d.Line, Rule: d.Rule, TDMAllowed: tdm.Allowed, TDMLine: tdm.Line,
-		FrontAllowed: p.rules.Decide("/").Allowed,
+		FrontAllowed: probing && p.rules.Decide("/").Allowed,
 	}
 	if c.Worked != "" {
 		worked, err := urls.Parse(c.Worked)

@@ -51,7 +51,7 @@ type diskLog struct {
 }
 
 type diskState struct {
-	// base is without the attributes of whoever logs
+	// base is the handler without any attributes
 	base slog.Handler
 
 	mu   sync.Mutex

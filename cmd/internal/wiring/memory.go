@@ -1,6 +1,7 @@
 package wiring
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -27,26 +28,19 @@ func LimitMemory(env Env) (stop func()) {
 		return func() {}
 	}
 	machine := machineMemory("/")
-	done := make(chan struct{})
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
+	return background(func(ctx context.Context) {
 		tick := time.NewTicker(memoryEvery)
 		defer tick.Stop()
 		for {
 			live, beside := memoryInUse()
 			debug.SetMemoryLimit(memoryLimit(live, beside, machine))
 			select {
-			case <-done:
+			case <-ctx.Done():
 				return
 			case <-tick.C:
 			}
 		}
-	}()
-	return func() {
-		close(done)
-		<-ended
-	}
+	})
 }
 
 // memoryLimit is the limit for so many bytes that are alive in the heap and so many

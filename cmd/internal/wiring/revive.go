@@ -27,30 +27,21 @@ type reviver struct {
 	logger  *slog.Logger
 }
 
-// start looks now and then until stop is called, which waits for it.
-func (r reviver) start() (stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for wait := reviveFirst; ; wait = reviveEvery {
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(wait):
-			}
-			runs, err := r.store.Runs(ctx)
-			if err == nil {
-				_, err = Revive(ctx, r.starter, runs)
-			}
-			if err != nil && ctx.Err() == nil {
-				r.logger.WarnContext(ctx, "could not look for dispatchers; tried again in a minute", "error", err)
-			}
+// run looks now and then until the context ends.
+func (r reviver) run(ctx context.Context) {
+	for wait := reviveFirst; ; wait = reviveEvery {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
 		}
-	}()
-	return func() {
-		cancel()
-		<-done
+		runs, err := r.store.Runs(ctx)
+		if err == nil {
+			_, err = Revive(ctx, r.starter, runs)
+		}
+		if err != nil && ctx.Err() == nil {
+			r.logger.WarnContext(ctx, "could not look for dispatchers; tried again in a minute", "error", err)
+		}
 	}
 }
 

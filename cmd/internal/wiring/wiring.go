@@ -249,8 +249,8 @@ func (w *Worker) Start() error {
 		w.fetches.Stop()
 		return fmt.Errorf("serve %s: %w", crawl.ControlTaskQueue, err)
 	}
-	w.stopJournal = w.journal.Start()
-	w.stopReviver = w.reviver.start()
+	w.stopJournal = background(w.journal.Run)
+	w.stopReviver = background(w.reviver.run)
 	return nil
 }
 
