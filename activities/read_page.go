@@ -164,7 +164,9 @@ func (r *pageReader) readBody(ctx context.Context, at *crawl.Attempt, resp *fetc
 	if at.Follow, stored = decide.FollowLinks(*r.d.Run, *r.d.Crawl, said); stored {
 		at.Links = r.links(page, said)
 	}
-	hash, words := traps.SimHashOf(page.Text)
+	text := traps.Read(r.url, page.Title, page.Text)
+	defer text.Release()
+	hash, words := text.SimHash()
 	switch {
 	case len(resp.Body) == 0:
 		return r.setUsage(at, said)
@@ -174,7 +176,7 @@ func (r *pageReader) readBody(ctx context.Context, at *crawl.Attempt, resp *fetc
 	default:
 		visit.Content = traps.HashContent(resp.Body)
 	}
-	at.Charge = decide.ChargePage(*r.d.Crawl, r.url, traps.Read(r.url, page.Title, page.Text), page.Canonical)
+	at.Charge = decide.ChargePage(*r.d.Crawl, r.url, text, page.Canonical)
 	at.Page.Visit = visitUpdate(visit)
 	// It has been read: its links, for one, may have changed all the same.
 	at.Unchanged = freshness.Unchanged(r.d.Crawl.Visit, resp.Status, visit)

@@ -1,7 +1,6 @@
 package traps
 
 import (
-	"cmp"
 	"encoding/binary"
 	"slices"
 
@@ -81,43 +80,65 @@ func (m Memory) News(s *Said, url string) bool {
 }
 
 // own fingerprints what a page says that its pattern does not share, and reports
-// of how many words that is, and whether it is enough to be told apart by.
+// of how many words that is, and whether it is enough to be told apart by. It fills
+// the page's index.
 func (m Memory) own(s *Said) (hash crawl.SimHash, words int, enough bool) {
-	chunks := s.chunks(m.level)
-	var inWords, inNumbers []chunk
+	s.index.fill(m.chunks)
+	var f fingerprint
 	plain, numbers := 0, 0
-	for _, c := range chunks {
-		if !m.shares(c.wording) {
-			plain += c.plain
-			inWords = append(inWords, c)
-		} else if !m.shares(c.full) {
-			numbers += c.numbers
-			inNumbers = append(inNumbers, c)
+	chunks := s.chunks(m.level)
+	for i := range chunks {
+		c := &chunks[i]
+		c.onlyNumbers = false
+		if !m.shares(&s.index, c.wording) {
+			plain += int(c.plain)
+			f.addAll(c.words)
+		} else if !m.shares(&s.index, c.full) {
+			numbers += int(c.numbers)
+			c.onlyNumbers = true
 		}
 	}
 	if numbers >= OwnLeast {
-		inWords = append(inWords, inNumbers...)
-	}
-	var f fingerprint
-	for _, c := range inWords {
-		for _, w := range c.words {
-			f.add(w.hash)
+		for i := range chunks {
+			if chunks[i].onlyNumbers {
+				f.addAll(chunks[i].words)
+			}
 		}
 	}
 	return f.simHash(), f.count, plain >= OwnLeast || numbers >= OwnLeast
 }
 
 // shares reports whether the pages share a text. All share what is none.
-func (m Memory) shares(hash uint32) bool {
+func (m Memory) shares(x *index, hash uint32) bool {
 	if hash == 0 {
 		return true
 	}
-	i, found := m.find(hash)
+	i, found := x.find(m.chunks, hash)
 	return found && int(m.chunks[i].pages) >= min(m.pages, max(2, (m.pages+sharedOneIn-1)/sharedOneIn))
 }
 
-func (m Memory) find(hash uint32) (int, bool) {
-	return slices.BinarySearchFunc(m.chunks, hash, func(c chunkCount, h uint32) int { return cmp.Compare(c.hash, h) })
+// index finds chunks by their hashes: 0 is an empty place, else a place has 1 and the
+// chunk's position, at the hash or at the next place that is free.
+type index [2 * chunksMost]uint16
+
+func (x *index) fill(chunks []chunkCount) {
+	*x = index{}
+	for i, c := range chunks {
+		at := c.hash % uint32(len(x))
+		for x[at] != 0 {
+			at = (at + 1) % uint32(len(x))
+		}
+		x[at] = uint16(i + 1)
+	}
+}
+
+func (x *index) find(chunks []chunkCount, hash uint32) (int, bool) {
+	for at := hash % uint32(len(x)); x[at] != 0; at = (at + 1) % uint32(len(x)) {
+		if i := int(x[at]) - 1; chunks[i].hash == hash {
+			return i, true
+		}
+	}
+	return 0, false
 }
 
 // Learn is the memory with a page that brought news, and named another as its
@@ -146,38 +167,36 @@ func (m Memory) Learn(s *Said, canonical string) (Memory, bool) {
 }
 
 func newest[T any](first T, rest []T, most int) []T {
-	return append([]T{first}, rest[:min(len(rest), most-1)]...)
+	rest = rest[:min(len(rest), most-1)]
+	return append(append(make([]T, 0, len(rest)+1), first), rest...)
 }
 
-// share counts what a page says.
+// share counts what a page says. The page's index is that of the memory.
 func (m Memory) share(s *Said) Memory {
-	var hashes []uint32
+	counts := make([]chunkCount, len(m.chunks), chunksMost)
+	copy(counts, m.chunks)
+	var counted [chunksMost]bool
+	s.fresh = s.fresh[:0]
 	for _, c := range s.chunks(m.level) {
 		for _, hash := range [...]uint32{c.wording, c.full} {
-			if hash != 0 {
-				hashes = append(hashes, hash)
+			if i, found := s.index.find(m.chunks, hash); hash == 0 {
+				continue
+			} else if !found {
+				s.fresh = append(s.fresh, hash)
+			} else if !counted[i] {
+				counted[i] = true
+				counts[i].pages++ // at most pagesAged
 			}
 		}
 	}
-	slices.Sort(hashes)
-	hashes = slices.Compact(hashes)
-
-	counts := slices.Clone(m.chunks)
-	var fresh []chunkCount
-	for _, hash := range hashes {
-		if i, found := m.find(hash); found {
-			counts[i].pages++ // at most pagesAged
-		} else {
-			fresh = append(fresh, chunkCount{hash, 1})
-		}
-	}
+	slices.Sort(s.fresh)
+	fresh := slices.Compact(s.fresh)
 	m.pages++
 	if len(counts)+len(fresh) > chunksMost {
 		// what one page alone has said makes room
 		counts = slices.DeleteFunc(counts, func(c chunkCount) bool { return c.pages == 1 })
 	}
-	m.chunks = slices.Concat(counts, fresh[:min(len(fresh), max(chunksMost-len(counts), 0))])
-	slices.SortFunc(m.chunks, func(a, b chunkCount) int { return cmp.Compare(a.hash, b.hash) })
+	m.chunks = merged(counts, fresh[:min(len(fresh), chunksMost-len(counts))])
 	if m.pages >= pagesAged {
 		m.pages /= 2
 		for i := range m.chunks {
@@ -188,6 +207,23 @@ func (m Memory) share(s *Said) Memory {
 	return m
 }
 
+// merged adds hashes that one page has to counts, which have room for them. Both are
+// sorted, and so is the result.
+func merged(counts []chunkCount, fresh []uint32) []chunkCount {
+	at := len(counts) - 1
+	counts = counts[:len(counts)+len(fresh)]
+	for to := len(counts) - 1; len(fresh) > 0; to-- {
+		if last := len(fresh) - 1; at < 0 || counts[at].hash < fresh[last] {
+			counts[to] = chunkCount{fresh[last], 1}
+			fresh = fresh[:last]
+		} else {
+			counts[to] = counts[at]
+			at--
+		}
+	}
+	return counts
+}
+
 // memoryFormat is the first byte of what is stored. What has another is read as
 // nothing.
 const memoryFormat = 1
@@ -195,7 +231,8 @@ const memoryFormat = 1
 // Shared is the part of the memory that seldom changes, as it is stored: its format,
 // the level, the pages, and for each chunk its hash and how many pages have it.
 func (m Memory) Shared() []byte {
-	b := []byte{memoryFormat, byte(m.level), byte(m.pages)} //nolint:gosec // at most levelMost and pagesAged
+	b := make([]byte, 0, 3+4*len(m.chunks))
+	b = append(b, memoryFormat, byte(m.level), byte(m.pages)) //nolint:gosec // at most levelMost and pagesAged
 	for _, c := range m.chunks {
 		b = binary.BigEndian.AppendUint32(b, c.hash<<8|uint32(c.pages))
 	}
@@ -205,7 +242,8 @@ func (m Memory) Shared() []byte {
 // Fingerprints is the other part: its format, how many titles, the titles, and for
 // each fingerprint its hash and that of the canonical URL.
 func (m Memory) Fingerprints() []byte {
-	b := binary.BigEndian.AppendUint16([]byte{memoryFormat}, uint16(len(m.titles))) //nolint:gosec // at most titlesMost
+	b := make([]byte, 0, 3+4*len(m.titles)+12*len(m.last))
+	b = binary.BigEndian.AppendUint16(append(b, memoryFormat), uint16(len(m.titles))) //nolint:gosec // at most titlesMost
 	for _, title := range m.titles {
 		b = binary.BigEndian.AppendUint32(b, title)
 	}
@@ -221,6 +259,7 @@ func (m Memory) Fingerprints() []byte {
 func Remember(shared, fingerprints []byte) (m Memory) {
 	if len(shared) >= 3 && shared[0] == memoryFormat {
 		m.level, m.pages = min(int(shared[1]), levelMost), min(int(shared[2]), pagesAged)
+		m.chunks = make([]chunkCount, 0, min(len(shared)/4, chunksMost))
 		for b := shared[3:]; len(b) >= 4 && len(m.chunks) < chunksMost; b = b[4:] {
 			c := binary.BigEndian.Uint32(b)
 			m.chunks = append(m.chunks, chunkCount{c >> 8, min(uint8(c), pagesAged)}) //nolint:gosec // the low byte
@@ -230,6 +269,7 @@ func Remember(shared, fingerprints []byte) (m Memory) {
 		return m
 	}
 	titles, b := int(binary.BigEndian.Uint16(fingerprints[1:])), fingerprints[3:]
+	m.titles, m.last = make([]uint32, 0, min(titles, len(b)/4, titlesMost)), make([]own, 0, min(len(b)/12, lastMost))
 	for ; len(b) >= 4 && len(m.titles) < min(titles, titlesMost); b = b[4:] {
 		m.titles = append(m.titles, binary.BigEndian.Uint32(b))
 	}

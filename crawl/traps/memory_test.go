@@ -222,5 +222,6 @@ func BenchmarkMemory(b *testing.B) {
 		m, _ = m.Learn(said, "")
 		m.Shared()
 		m.Fingerprints()
+		said.Release()
 	}
 }

@@ -2,20 +2,26 @@ package traps
 
 import (
 	"net/url"
+	"slices"
+	"sync"
 
+	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
 // Said is what a page says, word for word as hashes: enough to tell whether another
-// says it too.
+// says it too. It is made by [Read].
 type Said struct {
 	// title is a hash of what the title says beyond the URL; 0 where that is nothing.
 	title uint32
 	words []word
 
-	// cut is the text in chunks of a level, once it was asked for
+	// cut is the text in chunks of a level; empty until it is asked for.
 	cut   []chunk
 	level int
+	// index is room for that of a Memory's chunks, and fresh for hashes that it lacks.
+	index index
+	fresh []uint32
 }
 
 // word is a word of a text. What the URL says already (echo) is no news of the page,
@@ -25,29 +31,85 @@ type word struct {
 	number, echo bool
 }
 
+// saids are kept for the next pages: they are all that reading one allocates.
+var saids = sync.Pool{New: func() any { return new(Said) }}
+
+// A Said of a text of more words or chunks is not kept: most pages have a tenth.
+const wordsKept, chunksKept = 16 << 10, 8 << 10
+
+func newSaid() *Said {
+	s, _ := saids.Get().(*Said) // there is nothing else
+	s.title, s.words, s.cut = 0, s.words[:0], s.cut[:0]
+	return s
+}
+
+// Release gives back the memory of what Read returned, which is not to be used
+// afterwards. It need not be called.
+func (s *Said) Release() {
+	if cap(s.words) <= wordsKept && cap(s.cut) <= chunksKept {
+		saids.Put(s)
+	}
+}
+
 // Read reads a page's title and text, which the caller bounds, in time linear in
-// both.
+// both. Each is read once.
 func Read(u urls.URL, title, text string) *Said {
-	named := make(map[uint64]bool)
+	s := newSaid()
 	plain, err := url.PathUnescape(u.String())
 	if err != nil {
 		plain = u.String()
 	}
-	for hash := range wordHashes(plain) {
-		named[hash] = true
-	}
-	said := &Said{words: make([]word, 0, len(text)/8)}
+	s.words = appendWords(s.words, plain)
+	named := newWordSet(s.words)
+
+	s.words = appendWords(s.words[:0], title)
 	var rest uint64
-	for hash := range wordHashes(title) {
-		if !named[hash] {
-			rest = mix(rest ^ hash)
+	for _, w := range s.words {
+		if !named.has(w.hash) {
+			rest = mix(rest ^ w.hash)
 		}
 	}
-	said.title = uint32(rest)
-	for hash, number := range wordHashes(text) {
-		said.words = append(said.words, word{hash, number, named[hash]})
+	s.title = uint32(rest)
+
+	s.words = appendWords(s.words[:0], text)
+	for i := range s.words {
+		s.words[i].echo = named.has(s.words[i].hash)
 	}
-	return said
+	return s
+}
+
+// SimHash is [SimHashOf] the text.
+func (s *Said) SimHash() (h crawl.SimHash, words int) {
+	var f fingerprint
+	for _, w := range s.words {
+		f.add(w.hash)
+	}
+	return f.simHash(), f.count
+}
+
+// wordSet is a few words.
+type wordSet struct {
+	sorted []uint64
+	// mask has a bit for each of them: most words are told to be others by it.
+	mask uint64
+}
+
+func newWordSet(words []word) (s wordSet) {
+	s.sorted = make([]uint64, len(words))
+	for i, w := range words {
+		s.sorted[i] = w.hash
+		s.mask |= 1 << (w.hash % 64)
+	}
+	slices.Sort(s.sorted)
+	return s
+}
+
+func (s *wordSet) has(hash uint64) bool {
+	if s.mask>>(hash%64)&1 == 0 {
+		return false
+	}
+	_, found := slices.BinarySearch(s.sorted, hash)
+	return found
 }
 
 // chunk is some words in a row. Where one ends is decided by its words alone, so that
@@ -58,7 +120,9 @@ type chunk struct {
 	// are none, or all words are in wording.
 	wording, full uint32
 	// plain and numbers count the words of each sort that are no echo.
-	plain, numbers int
+	plain, numbers int32
+	// onlyNumbers says that a Memory shares the wording but not the numbers.
+	onlyNumbers bool
 }
 
 const (
@@ -71,10 +135,10 @@ const (
 
 // chunks cuts what a page says. Numbers do not decide where.
 func (s *Said) chunks(level int) []chunk {
-	if s.cut != nil && s.level == level {
+	if len(s.cut) > 0 && s.level == level {
 		return s.cut
 	}
-	s.cut, s.level = make([]chunk, 0, len(s.words)>>(chunkBits+level)*5/4+1), level
+	s.cut, s.level = s.cut[:0], level
 	for rest := s.words; len(rest) > 0; {
 		end := chunkEnd(rest, level)
 		s.cut = append(s.cut, newChunk(rest[:end]))
@@ -103,26 +167,29 @@ func chunkEnd(words []word, level int) int {
 
 func newChunk(words []word) chunk {
 	c := chunk{words: words}
-	wording, full, anyNumber := uint64(0), uint64(0), false
-	for _, w := range words {
-		full = mix(full ^ w.hash)
-		switch {
-		case w.number:
+	wording, anyNumber := uint64(0), false
+	for i := range words {
+		w := &words[i]
+		if w.number {
 			anyNumber = true
 			c.numbers += one(!w.echo)
-		default:
-			wording = mix(wording ^ w.hash)
-			c.plain += one(!w.echo)
+			continue
 		}
+		wording = mix(wording ^ w.hash)
+		c.plain += one(!w.echo)
 	}
 	c.wording = entryHash(wording)
 	if anyNumber {
+		full := uint64(0)
+		for i := range words {
+			full = mix(full ^ words[i].hash)
+		}
 		c.full = entryHash(full)
 	}
 	return c
 }
 
-func one(yes bool) int {
+func one(yes bool) int32 {
 	if yes {
 		return 1
 	}

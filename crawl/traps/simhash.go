@@ -2,7 +2,7 @@ package traps
 
 import (
 	"crypto/sha256"
-	"iter"
+	"math"
 	"unicode"
 	"unicode/utf8"
 
@@ -36,81 +36,147 @@ const (
 // 2002; Manku, Jain and Das Sarma, "Detecting Near-Duplicates for Web Crawling",
 // WWW 2007. Every three words in a row weigh the same, as often as they occur.
 func SimHashOf(text string) (h crawl.SimHash, count int) {
-	var f fingerprint
-	for word := range wordHashes(text) {
-		f.add(word)
-	}
-	return f.simHash(), f.count
+	s := newSaid()
+	defer s.Release()
+	s.words = appendWords(s.words, text)
+	return s.SimHash()
 }
 
 // fingerprint makes a SimHash of words.
 type fingerprint struct {
-	votes [64]int
+	votes votes
 	last  [shingle]uint64
 	count int
 }
 
 func (f *fingerprint) add(word uint64) {
-	copy(f.last[:], f.last[1:])
-	f.last[shingle-1] = word
+	f.last = [shingle]uint64{f.last[1], f.last[2], word}
 	if f.count++; f.count >= shingle {
-		vote(&f.votes, f.last)
+		f.votes.add(shingleHash(f.last))
 	}
 }
 
-func (f *fingerprint) simHash() (h crawl.SimHash) {
-	if f.count > 0 && f.count < shingle {
-		vote(&f.votes, f.last)
+func (f *fingerprint) addAll(words []word) {
+	for i := range words {
+		f.add(words[i].hash)
 	}
-	for i, v := range f.votes {
-		if v > 0 {
+}
+
+func (f *fingerprint) simHash() crawl.SimHash {
+	if f.count > 0 && f.count < shingle {
+		f.votes.add(shingleHash(f.last))
+	}
+	return f.votes.result()
+}
+
+func shingleHash(words [shingle]uint64) (hash uint64) {
+	for _, w := range words {
+		hash = mix(hash ^ w)
+	}
+	return hash
+}
+
+// votes counts for each bit how many hashes have it set.
+type votes struct {
+	hashes int
+	sums   [64]int
+	// lanes are counters of eight bits that are not in sums yet: those of lane i are
+	// for the bits i, i+8, i+16, … So a hash costs eight additions, not 64.
+	lanes [8]uint64
+	// inLanes is how many hashes they have counted.
+	inLanes uint8
+}
+
+func (v *votes) add(hash uint64) {
+	const lowBits = 0x0101010101010101
+	for i := range v.lanes {
+		v.lanes[i] += hash >> i & lowBits
+	}
+	v.hashes++
+	if v.inLanes++; v.inLanes == math.MaxUint8 {
+		v.empty()
+	}
+}
+
+// empty moves what the lanes have counted to the sums.
+func (v *votes) empty() {
+	for i, lane := range v.lanes {
+		for octet := range 8 {
+			v.sums[8*octet+i] += int(lane >> (8 * octet) & math.MaxUint8)
+		}
+	}
+	v.lanes, v.inLanes = [8]uint64{}, 0
+}
+
+// result has the bits that more than half of the hashes have.
+func (v *votes) result() (h crawl.SimHash) {
+	v.empty()
+	for i, sum := range v.sums {
+		if 2*sum > v.hashes {
 			h |= 1 << i
 		}
 	}
 	return h
 }
 
-// vote adds a shingle to the sums, one for each bit of its hash.
-func vote(votes *[64]int, words [shingle]uint64) {
-	hash := uint64(0)
-	for _, w := range words {
-		hash = mix(hash ^ w)
-	}
-	for i := range votes {
-		votes[i] += int(hash>>i&1)*2 - 1
-	}
-}
+// FNV-1a.
+const (
+	fnvOffset = 14695981039346656037
+	fnvPrime  = 1099511628211
+)
 
-// wordHashes yields the hash of each word (FNV-1a), and whether it is a number.
-func wordHashes(text string) iter.Seq2[uint64, bool] {
-	const offset, prime = 14695981039346656037, 1099511628211
-	return func(yield func(uint64, bool) bool) {
-		hash, inWord, number := uint64(offset), false, true
-		end := func() bool {
-			word, found, isNumber := mix(hash), inWord, number
-			hash, inWord, number = offset, false, true
-			return !found || yield(word, isNumber)
+// asciiWord is the lower case of the ASCII characters that words are made of, and 0
+// of all else.
+var asciiWord = func() (lower [utf8.RuneSelf]byte) {
+	for c := range lower {
+		if part, _ := wordRune(rune(c)); part {
+			lower[c] = byte(unicode.ToLower(rune(c)))
 		}
-		for _, r := range text {
-			isWord, alone := wordRune(r)
-			if (!isWord || alone) && !end() {
-				return
-			}
-			if !isWord {
-				continue
-			}
-			inWord = true
-			number = number && '0' <= r && r <= '9'
-			var buf [utf8.UTFMax]byte
-			for _, b := range buf[:utf8.EncodeRune(buf[:], unicode.ToLower(r))] {
-				hash = (hash ^ uint64(b)) * prime
-			}
-			if alone && !end() {
-				return
-			}
-		}
-		end()
 	}
+	return lower
+}()
+
+// appendWords appends the words of a text, in lower case: the hash of each (FNV-1a),
+// and whether it is a number.
+func appendWords(words []word, text string) []word {
+	hash, inWord, number := uint64(fnvOffset), false, true
+	for i := 0; i < len(text); {
+		if c := text[i]; c < utf8.RuneSelf {
+			i++
+			lower := asciiWord[c]
+			if lower != 0 {
+				hash = (hash ^ uint64(lower)) * fnvPrime
+				inWord, number = true, number && lower <= '9'
+			} else if inWord {
+				words = append(words, word{hash: mix(hash), number: number})
+				hash, inWord, number = fnvOffset, false, true
+			}
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(text[i:])
+		i += size
+		part, alone := wordRune(r)
+		if inWord && (!part || alone) {
+			words = append(words, word{hash: mix(hash), number: number})
+			hash, inWord, number = fnvOffset, false, true
+		}
+		if !part {
+			continue
+		}
+		var encoded [utf8.UTFMax]byte
+		for _, b := range encoded[:utf8.EncodeRune(encoded[:], unicode.ToLower(r))] {
+			hash = (hash ^ uint64(b)) * fnvPrime
+		}
+		inWord, number = true, false
+		if alone {
+			words = append(words, word{hash: mix(hash)})
+			hash, inWord, number = fnvOffset, false, true
+		}
+	}
+	if inWord {
+		words = append(words, word{hash: mix(hash), number: number})
+	}
+	return words
 }
 
 // wordRune reports whether a character is part of a word, and whether it is a word
