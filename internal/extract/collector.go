@@ -1,10 +1,9 @@
 package extract
 
 import (
-	"crypto/sha256"
 	"errors"
-	"io"
 	"strings"
+	"sync"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -32,7 +31,9 @@ type collector struct {
 	passwords   int // input elements of this type
 	refs        []reference
 	refIndex    map[string]int // into refs
+	linkIndex   map[string]int // into Page.Links, by canonical URL
 	refsDropped int
+	scratch     textBuffer
 }
 
 type reference struct {
@@ -40,11 +41,34 @@ type reference struct {
 	noFollow bool
 }
 
+// collectors are kept for the next pages.
+var collectors = sync.Pool{New: func() any {
+	return &collector{refIndex: make(map[string]int), linkIndex: make(map[string]int)}
+}}
+
+// A collector of a page of more references, or whose text took more bytes, is not
+// kept: most pages have a tenth.
+const refsKept, textKept = 1024, 128 << 10
+
 func newCollector(limits Limits) *collector {
-	return &collector{
-		limits: limits, refIndex: make(map[string]int),
-		text: textBuffer{limit: limits.MaxTextBytes, sum: sha256.New()},
+	c, _ := collectors.Get().(*collector) // there is nothing else
+	c.limits = limits
+	c.text.reset(limits.MaxTextBytes, true)
+	return c
+}
+
+// release gives back the collector's memory.
+func (c *collector) release() {
+	if len(c.refs) > refsKept || cap(c.text.text) > textKept || cap(c.scratch.text) > textKept {
+		return
 	}
+	clear(c.refs) // they hold on to the page
+	clear(c.refIndex)
+	clear(c.linkIndex)
+	*c = collector{
+		refs: c.refs[:0], refIndex: c.refIndex, linkIndex: c.linkIndex, text: c.text, scratch: c.scratch,
+	}
+	collectors.Put(c)
 }
 
 // element takes what is of interest in an element's start tag.
@@ -122,9 +146,9 @@ func (c *collector) setTitle(text string) {
 
 // clean makes text fit to show: as a title is cleaned, and as long at the most.
 func (c *collector) clean(text string) string {
-	buffer := textBuffer{limit: c.limits.MaxTitleBytes}
-	buffer.add(text)
-	return buffer.String()
+	c.scratch.reset(c.limits.MaxTitleBytes, false)
+	c.scratch.add(text)
+	return c.scratch.String()
 }
 
 func (c *collector) addRef(href string, noFollow bool) {
@@ -153,16 +177,6 @@ func firstValid(base urls.URL, hrefs []string) urls.URL {
 	return urls.URL{}
 }
 
-// content is the hash of all that a reader sees: the text and, which no text can
-// imitate, behind a control character the title. Of nothing it is zero.
-func (c *collector) content() crawl.ContentHash {
-	if c.text.text.Len() == 0 && c.signals.Title == "" {
-		return crawl.ContentHash{}
-	}
-	_, _ = io.WriteString(c.text.sum, "\x00"+c.signals.Title) // a hash takes everything
-	return crawl.ContentHash(c.text.sum.Sum(nil)[:len(crawl.ContentHash{})])
-}
-
 // page resolves what was collected on the page pageURL.
 func (c *collector) page(pageURL urls.URL) Page {
 	base := pageURL
@@ -172,14 +186,13 @@ func (c *collector) page(pageURL urls.URL) Page {
 		}
 	}
 	page := Page{
-		Signals: c.signals, Text: c.text.String(), Content: c.content(), Language: c.language,
+		Signals: c.signals, Text: c.text.String(), Content: c.text.content(c.signals.Title), Language: c.language,
 		Metas:        c.metas,
 		LinksDropped: c.refsDropped,
 	}
 	page.Login = c.passwords == 1 && (LoginURL(pageURL) || namesLogin(page.Title) || len(page.Text) < loginTextBytes)
 	page.Canonical = firstValid(base, c.canonicals).String()
 	page.Icon = firstValid(base, c.icons)
-	linkIndex := make(map[urls.URL]int, min(len(c.refs), c.limits.MaxLinks))
 	for _, ref := range c.refs {
 		u, err := base.Resolve(ref.href)
 		switch {
@@ -189,7 +202,7 @@ func (c *collector) page(pageURL urls.URL) Page {
 			page.LinksDropped++
 			continue
 		}
-		if i, seen := linkIndex[u]; seen {
+		if i, seen := c.linkIndex[u.String()]; seen {
 			page.Links[i].NoFollow = page.Links[i].NoFollow && ref.noFollow
 			continue
 		}
@@ -197,7 +210,10 @@ func (c *collector) page(pageURL urls.URL) Page {
 			page.LinksDropped++
 			continue
 		}
-		linkIndex[u] = len(page.Links)
+		if page.Links == nil {
+			page.Links = make([]Link, 0, min(len(c.refs), c.limits.MaxLinks))
+		}
+		c.linkIndex[u.String()] = len(page.Links)
 		page.Links = append(page.Links, Link{URL: u, NoFollow: ref.noFollow})
 	}
 	return page

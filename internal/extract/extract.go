@@ -146,8 +146,10 @@ func HTML(body []byte, base urls.URL, limits Limits) (Page, error) {
 		return Page{}, errNoBase
 	}
 	limits = limits.WithDefaults()
-	if c, ok := fromDOM(body, limits); ok {
-		return c.page(base), nil
+	c, ok := fromDOM(body, limits)
+	if !ok {
+		c = fromTags(body, limits)
 	}
-	return fromTags(body, limits).page(base), nil
+	defer c.release()
+	return c.page(base), nil
 }

@@ -21,7 +21,6 @@ const (
 // fromTags collects from the page's tags, one by one, in linear time.
 func fromTags(body []byte, limits Limits) *collector {
 	c := newCollector(limits)
-	c.text.expect(len(body))
 	for len(body) > 0 {
 		body = body[c.tags(body):]
 	}

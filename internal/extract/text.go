@@ -1,14 +1,16 @@
 package extract
 
 import (
+	"crypto/sha256"
 	"hash"
-	"io"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"github.com/mosey-web/mosey/crawl"
 )
 
 // textBuffer collects text of at most limit bytes: valid UTF-8, white space
@@ -16,102 +18,183 @@ import (
 // escapes), cut between characters.
 type textBuffer struct {
 	limit int
-	// sum, where set, is fed all of the text, also what is beyond limit.
+	// hashed says that all of the text is to be hashed, also what is beyond limit.
+	hashed bool
+	// sum is set once there is something beyond limit.
 	sum hash.Hash
 
-	text    strings.Builder
+	text    []byte
 	pending bool      // white space that a character may follow
 	full    bool      // the next character did not fit
 	hidden  atom.Atom // the element whose end tag text is invisible up to
 }
 
+// reset empties the buffer and keeps its room.
+func (b *textBuffer) reset(limit int, hashed bool) {
+	*b = textBuffer{limit: limit, hashed: hashed, text: b.text[:0]}
+}
+
 func (b *textBuffer) String() string {
-	return b.text.String()
+	return string(b.text)
 }
 
 // separate makes what follows another word.
 func (b *textBuffer) separate() {
-	b.pending = b.text.Len() > 0
+	b.pending = len(b.text) > 0
 }
 
 // done reports whether no more text is of use.
-func (b *textBuffer) done() bool { return b.full && b.sum == nil }
+func (b *textBuffer) done() bool { return b.full && !b.hashed }
 
 // add appends what of s fits.
 func (b *textBuffer) add(s string) {
 	for i := 0; i < len(s) && !b.done(); {
-		if n := plainLength(s[i:]); n > 0 {
-			b.write(s[i : i+n])
+		if n := runLength(s[i:]); n > 0 {
+			b.addRun(s[i : i+n])
 			i += n
 			continue
 		}
-		r, size := utf8.DecodeRuneInString(s[i:])
-		i += size
-		switch {
-		case unicode.IsSpace(r):
-			b.separate()
-		case unicode.IsControl(r):
+		i += b.addOne(s[i:])
+	}
+}
+
+// addOne appends the character that s begins with, and returns its length.
+func (b *textBuffer) addOne(s string) int {
+	r, size := utf8.DecodeRuneInString(s)
+	switch {
+	case unicode.IsSpace(r):
+		b.separate()
+	case unicode.IsControl(r):
+	case r == utf8.RuneError:
+		b.write("\ufffd") // also for what is no UTF-8
+	default:
+		b.write(s[:size])
+	}
+	return size
+}
+
+// runLength returns the length of the words that s begins with, single spaces between
+// them: most text, which is taken as it is.
+func runLength(s string) int {
+	end := 0 // that of the last word so far
+	for i := 0; i < len(s); {
+		switch c := s[i]; {
+		case ' ' < c && c <= '~':
+			i++
+			end = i
+		case c == ' ' && 0 < i && i == end:
+			i++
+		case c < utf8.RuneSelf:
+			return end
 		default:
-			b.write(string(r))
+			r, size := utf8.DecodeRuneInString(s[i:])
+			if r == utf8.RuneError || unicode.IsSpace(r) || unicode.IsControl(r) {
+				return end
+			}
+			i += size
+			end = i
+		}
+	}
+	return end
+}
+
+// addRun appends words as runLength finds them.
+func (b *textBuffer) addRun(s string) {
+	switch {
+	case !b.full && b.room() >= len(s):
+		b.write(s)
+	case b.full && len(b.text) > 0:
+		b.hash(s)
+		b.pending = false
+	default:
+		// What fits is found piece by piece: plain ASCII, or one character.
+		for i := 0; i < len(s) && !b.done(); {
+			if n := plainLength(s[i:]); n > 0 {
+				b.write(s[i : i+n])
+				i += n
+				continue
+			}
+			i += b.addOne(s[i:])
 		}
 	}
 }
 
-// plainLength returns the length of the plain ASCII that s begins with, which
-// is most text and needs no decoding: words with single spaces between them.
+// plainLength returns the length of the plain ASCII words that words begin with.
 func plainLength(s string) int {
-	space := true // the last byte was one
-	for i := range len(s) {
-		switch octet := s[i]; {
-		case ' ' < octet && octet <= '~':
-			space = false
-		case octet == ' ' && !space:
-			space = true
-		case space:
-			return max(0, i-1)
-		default:
-			return i
-		}
+	if s[0] == ' ' {
+		return 0
 	}
-	if space {
-		return max(0, len(s)-1)
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return len(strings.TrimSuffix(s[:i], " "))
+		}
 	}
 	return len(s)
 }
 
-// expect makes room for the text of a page of so many bytes.
-func (b *textBuffer) expect(page int) {
-	b.text.Grow(min(b.limit, page/2))
-}
-
-// write appends what fits of s: one character, or plain ASCII.
-func (b *textBuffer) write(s string) {
-	if b.sum != nil {
-		if b.pending {
-			_, _ = io.WriteString(b.sum, " ") // a hash takes everything
-		}
-		_, _ = io.WriteString(b.sum, s)
-	}
-	if b.full {
-		b.pending = false
-		return
-	}
-	room := b.limit - b.text.Len()
+// room is how much more text fits.
+func (b *textBuffer) room() int {
+	room := b.limit - len(b.text)
 	if b.pending {
 		room--
 	}
-	if len(s) > room {
+	return room
+}
+
+// write appends what fits of s: one character, plain ASCII, or what fits as a whole.
+func (b *textBuffer) write(s string) {
+	if b.full {
+		b.hash(s)
+		b.pending = false
+		return
+	}
+	if room := b.room(); len(s) > room {
 		b.full = true
+		b.hash(s)
 		if s[0] >= utf8.RuneSelf || room <= 0 {
 			return
 		}
 		s = strings.TrimSuffix(s[:room], " ")
 	}
 	if b.pending {
-		b.text.WriteByte(' ')
+		b.text = append(b.text, ' ')
 		b.pending = false
 	}
-	b.text.WriteString(s)
+	b.text = append(b.text, s...)
+}
+
+// hash hashes what is beyond the limit, after what is within it.
+func (b *textBuffer) hash(s string) {
+	if !b.hashed {
+		return
+	}
+	if b.sum == nil {
+		b.sum = sha256.New()
+		_, _ = b.sum.Write(b.text) // a hash takes everything
+	}
+	if b.pending {
+		_, _ = b.sum.Write([]byte{' '})
+	}
+	_, _ = b.sum.Write([]byte(s))
+}
+
+// content is the hash of all that a reader sees: the text and, which no text can
+// imitate, behind a control character the title. Of nothing it is zero.
+func (b *textBuffer) content(title string) crawl.ContentHash {
+	if len(b.text) == 0 && title == "" {
+		return crawl.ContentHash{}
+	}
+	var sum [sha256.Size]byte
+	if b.sum == nil {
+		n := len(b.text)
+		b.text = append(append(b.text, 0), title...)
+		sum = sha256.Sum256(b.text)
+		b.text = b.text[:n]
+	} else {
+		_, _ = b.sum.Write([]byte("\x00" + title)) // a hash takes everything
+		b.sum.Sum(sum[:0])
+	}
+	return crawl.ContentHash(sum[:len(crawl.ContentHash{})])
 }
 
 // addTree appends the visible text of a tree, which html.Parse keeps shallow
