@@ -77,19 +77,20 @@ func postgresCPU(t testing.TB, root int) time.Duration {
 	return sum
 }
 
-// peakRSS is the most memory that a process has had, in MB.
-func peakRSS(t testing.TB, pid int) float64 {
+// memory is a figure of a process's memory in MB: VmHWM is the most it has had, VmRSS
+// what it has now, RssAnon that beside what it shares with files.
+func memory(t testing.TB, pid int, name string) float64 {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))
 	require.NoError(t, err)
 	for line := range strings.Lines(string(data)) {
-		if kb, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-			n, err := strconv.ParseFloat(strings.Fields(kb)[0], 64)
+		if value, found := strings.CutPrefix(line, name+":"); found {
+			kB, err := strconv.ParseFloat(strings.Fields(value)[0], 64)
 			require.NoError(t, err)
-			return n / 1000
+			return kB * 1024 / 1e6
 		}
 	}
-	require.FailNow(t, "no VmHWM")
+	require.FailNow(t, "no such figure", name)
 	return 0
 }
 

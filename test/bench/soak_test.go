@@ -5,66 +5,86 @@ import (
 	"flag"
 	"io"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/stretchr/testify/require"
-
-	"github.com/mosey-web/mosey/crawl"
-	"github.com/mosey-web/mosey/test/web"
 )
 
 var (
 	soak        = flag.Duration("soak", 0, "let BenchmarkSoak run for this `long`")
-	soakDomains = flag.Int("soak.domains", 60, "`domains` that BenchmarkSoak crawls")
-	soakDelay   = flag.Duration("soak.delay", 2*time.Second, "their `delay`")
+	soakDomains = flag.Int("soak.domains", 300, "`domains` that BenchmarkSoak crawls")
+	soakDelay   = flag.Duration("soak.delay", time.Second, "their `delay`")
+	soakPages   = flag.Int("soak.pages", 0, "`pages` an activity; 0 is the default")
 	soakEvery   = flag.Duration("soak.every", 15*time.Second, "`how often` BenchmarkSoak prints a line")
 )
 
-// BenchmarkSoak prints how the memory of one `mosey up`, its worker included, grows
-// over time: what the system has given it, and what is alive in its heap.
-//
-//	go test -v -run '^$' -bench Soak -benchtime 1x -timeout 2h ./test/bench -soak 40m
+// soakWarmUp is before the first part that BenchmarkSoak compares, and soakParts how
+// many of those its time would hold: of half an hour, each has five minutes.
+const (
+	soakWarmUp = 30 * time.Second
+	soakParts  = 6
+)
+
+// BenchmarkSoak compares the last sixth of a long crawl with the first: pages a second,
+// bytes a page and the memory of one `mosey up`, its worker included. Lines in between
+// tell what the system has given that process, and what is alive in its heap.
 //
 // What the environment sets, such as GOMEMLIMIT=off, holds for that process.
 func BenchmarkSoak(b *testing.B) {
 	if *soak == 0 {
 		b.Skip("give a duration with -soak")
 	}
-	w, err := web.Start(b.Context(), web.Options{Sites: web.Uniform(*soakDomains, web.Site{Plain: true, Pages: 5000})})
-	require.NoError(b, err)
-	b.Cleanup(func() { require.NoError(b, w.Close()) })
-	up := exec.Command(filepath.Join(binaries(b), "mosey"), "--data-dir", dataDir(b), "up", "--dns-server", w.DNSAddr(),
-		"--allow-network", w.Network().String(), "--contact", "bench@example.org")
-	up.Env = append(os.Environ(), "GODEBUG=gctrace=1")
-	trace, err := up.StderrPipe()
-	require.NoError(b, err)
+	s := scenario{
+		domains: *soakDomains, delay: *soakDelay, pages: *soakPages, onward: true, links: typicalLinks,
+	}.withDefaults()
+	trace, stderr := io.Pipe()
 	var heap heapTrace
 	go heap.read(trace)
-	r := awaitUp(b, up)
-	r.web = w
-	r.seed(b, crawl.Settings{Delay: new(crawl.Duration(*soakDelay)), IPDelay: new(crawl.Duration(0))})
-
-	b.Logf("%s; %d domains, delay %s", machine(), *soakDomains, *soakDelay)
-	b.Log("  after    pages  RSS MB  anonymous MB  live heap MB  heap goal MB  collections  CPU s")
-	pid := up.Process.Pid
-	for began := time.Now(); time.Since(began) < *soak; {
-		background(b.Context(), *soakEvery)
-		live, goal, count := heap.last()
-		b.Logf("%7s  %7d  %6.0f  %12.0f  %12d  %12d  %11d  %5.0f", time.Since(began).Round(time.Second), len(w.Log().Pages()),
-			memory(b, pid, "VmRSS"), memory(b, pid, "RssAnon"), live, goal, count, cpuOf(pid).Seconds())
+	r := startAll(b, binaries(b), s.web(b), stderr, "GODEBUG=gctrace=1")
+	speed := measureYardstick(b, r)
+	r.seed(b, s.settings)
+	b.Logf("%s; %s; %s", machine(), s, speed)
+	b.Log("  after  requests  RSS MB  anonymous MB  live heap MB  heap goal MB  collections  CPU s")
+	began := time.Now()
+	var at []snapshot
+	part := *soak / soakParts
+	for _, mark := range []time.Duration{soakWarmUp, soakWarmUp + part, *soak - part, *soak} {
+		r.watch(b, &heap, began, mark)
+		at = append(at, r.snapshot(b))
 	}
-	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(memory(b, pid, "VmRSS"), "MB")
-	end(b, up)
-	report := web.Judge(w.Log(), web.Expectations{Plan: w.Plan, Delay: *soakDelay, Partial: true, UserAgent: "mosey/"})
-	require.Empty(b, report.Violations())
+	r.stop(b)
+	log := r.judged(b, s.delay)
+	compare(b, between(at[0], at[1], log, s.delay), between(at[2], at[3], log, s.delay))
+	speed.report(b)
+}
+
+// watch prints a line from time to time until so long after the start.
+func (r *rig) watch(b *testing.B, heap *heapTrace, began time.Time, until time.Duration) {
+	b.Helper()
+	pid := r.pid()
+	for left := until; left > 0; {
+		background(b.Context(), min(*soakEvery, max(until-time.Since(began), 0)))
+		live, goal, count := heap.last()
+		b.Logf("%7s  %8d  %6.0f  %12.0f  %12d  %12d  %11d  %5.0f", time.Since(began).Round(time.Second), r.web.Requests(),
+			memory(b, pid, "VmRSS"), memory(b, pid, "RssAnon"), live, goal, count, cpuOf(pid).Seconds())
+		left = until - time.Since(began)
+	}
+}
+
+// compare reports the last part of a crawl, and how it differs from the first.
+func compare(b *testing.B, first, last interval) {
+	b.Helper()
+	last.report(b)
+	change := func(before, after float64) float64 { return 100 * (after/before - 1) }
+	database, wal := first.bytes()
+	databaseNow, walNow := last.bytes()
+	b.ReportMetric(last.to.rss, "process-MB")
+	b.ReportMetric(change(first.rate(), last.rate()), "pages/s-change-%")
+	b.ReportMetric(change(first.to.rss, last.to.rss), "process-MB-change-%")
+	b.ReportMetric(change(database, databaseNow), "db-B/page-change-%")
+	b.ReportMetric(change(wal, walNow), "wal-B/page-change-%")
 }
 
 // heapTrace is what a process with GODEBUG=gctrace=1 tells of its collections.
@@ -96,20 +116,4 @@ func (h *heapTrace) last() (alive, goal, count int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.alive, h.goal, h.count
-}
-
-// memory is a figure of a process's memory, in MB.
-func memory(b *testing.B, pid int, name string) float64 {
-	b.Helper()
-	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))
-	require.NoError(b, err)
-	for line := range strings.Lines(string(data)) {
-		if value, found := strings.CutPrefix(line, name+":"); found {
-			kB, err := strconv.ParseFloat(strings.Fields(value)[0], 64)
-			require.NoError(b, err)
-			return kB / 1024
-		}
-	}
-	require.FailNow(b, "no such figure", name)
-	return 0
 }

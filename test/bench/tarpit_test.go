@@ -41,7 +41,7 @@ func healthyRate(b *testing.B, bin string, hosts int, others []web.Site, delay t
 	defer func() { require.NoError(b, w.Close()) }()
 	r := startUp(b, bin, dataDir(b))
 	r.web = w
-	r.startWorker(b, bin)
+	r.startWorker(b, bin, r.database)
 	r.seed(b, crawl.Settings{
 		Delay: new(crawl.Duration(delay)), IPDelay: new(crawl.Duration(0)), PagesPerActivity: new(50),
 	})
@@ -57,13 +57,11 @@ func healthyRate(b *testing.B, bin string, hosts int, others []web.Site, delay t
 		}
 		return n
 	}
-	background(b.Context(), warmUp)
+	background(b.Context(), warmUpDefault)
 	before := count()
-	background(b.Context(), measured)
+	background(b.Context(), measuredDefault)
 	pages := count() - before
-	end(b, r.worker)
-	end(b, r.up)
-	report := web.Judge(w.Log(), web.Expectations{Plan: w.Plan, Delay: delay, Partial: true, UserAgent: "mosey/"})
-	require.Empty(b, report.Violations())
-	return float64(pages) / measured.Seconds()
+	r.stop(b)
+	r.judged(b, delay)
+	return float64(pages) / measuredDefault.Seconds()
 }

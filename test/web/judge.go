@@ -10,6 +10,11 @@ import (
 
 // Expectations are what a crawl is judged by.
 type Expectations struct {
+	// AskedOnly is for a Partial crawl of a web that is too large to walk: only
+	// what was asked for, and where that links to, is compared. A page must then
+	// be linked from one that was asked for.
+	AskedOnly bool
+
 	// Delay is the least time between the end of one request to a domain and
 	// the start of the next. Where a robots.txt that was answered asks for a
 	// longer Crawl-delay, that holds. 0 judges only that requests of a domain

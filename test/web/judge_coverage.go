@@ -8,7 +8,7 @@ import (
 // coverage compares the URLs that were asked for with those to be fetched.
 func (j *judge) coverage() {
 	p := j.expect.Plan
-	reachable := p.Reachable(j.expect.Rules)
+	reachable := p.reachable(j.expect.Rules, j.asked())
 	got := make(map[string]Record)
 	for _, r := range j.log {
 		u := r.URL()
@@ -39,6 +39,18 @@ func (j *judge) coverage() {
 			})
 		}
 	}
+}
+
+// asked are the URLs whose links count; nil is all.
+func (j *judge) asked() map[string]bool {
+	if !j.expect.AskedOnly {
+		return nil
+	}
+	asked := make(map[string]bool)
+	for _, r := range j.log {
+		asked[r.URL()] = true
+	}
+	return asked
 }
 
 func missingDetail(want Expected) string {

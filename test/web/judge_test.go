@@ -283,6 +283,18 @@ func TestJudgeCoverage(t *testing.T) {
 	require.Len(t, partial.Missing, 3)
 }
 
+func TestJudgeAskedOnly(t *testing.T) {
+	t.Parallel()
+	b := setupLog(t, Options{Sites: []Site{{Host: "a.test", Plain: true, Pages: 1_000_000}}})
+	b.add("http://a.test:8080/robots.txt", 0, 1, 200)
+	b.add("http://a.test:8080/", 10, 11, 200)
+	b.add("http://a.test:8080/p/4", 20, 21, 200) // the root links to it
+	b.add("http://a.test:8080/p/20", 30, 31, 200)
+	require.Empty(t, b.kinds(Expectations{AskedOnly: true}))
+	b.add("http://a.test:8080/p/85", 40, 41, 200) // only /p/21 links to it
+	require.Equal(t, []Kind{KindExtra}, b.kinds(Expectations{AskedOnly: true}))
+}
+
 func TestJudgeDuplicates(t *testing.T) {
 	t.Parallel()
 	b := setupLog(t, Options{Sites: []Site{{Host: "a.test", Robots: RobotsWWW}}})

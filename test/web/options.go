@@ -62,6 +62,11 @@ type Site struct {
 	// Options.SitesPerIP.
 	IPGroup string
 
+	// Onward has the filling links of a page lead only to pages that are known by
+	// then to a crawl that takes them in their order: so that each page brings
+	// four new ones, however many came before, for benchmarks that are long.
+	Onward bool
+
 	// Pages is how many pages the site has besides its root. 0 is
 	// Options.Pages, -1 is none.
 	Pages int

@@ -118,7 +118,7 @@ func (p *Plan) links(s *site, target string, res resource) []link {
 		w.specials(res.index)
 		w.noise()
 	}
-	w.fill()
+	w.fill(res.index)
 	return w.links
 }
 
@@ -198,19 +198,27 @@ func (w *linker) noise() {
 }
 
 // fill adds links to random pages of this and of other sites.
-func (w *linker) fill() {
+func (w *linker) fill(index int) {
 	cross := int(w.plan.opts.CrossLinks * 1000)
 	for len(w.links) < w.plan.opts.Links {
 		if len(w.plan.sites) == 1 || w.random.below(1000) >= cross {
-			w.page(w.random.below(w.site.Pages + 1))
+			w.page(w.random.below(w.last(w.site, index) + 1))
 			continue
 		}
 		other := w.plan.sites[w.random.below(len(w.plan.sites))]
 		if other.Unseeded {
 			continue
 		}
-		w.away(other.Host, pagePath(w.random.below(other.Pages+1)))
+		w.away(other.Host, pagePath(w.random.below(w.last(other, index)+1)))
 	}
+}
+
+// last is the last page of a site that filling links of a page lead to.
+func (w *linker) last(to *site, index int) int {
+	if w.site.Onward {
+		return min(branching*index, to.Pages)
+	}
+	return to.Pages
 }
 
 // page links to a page of the site in one of many ways that all mean the same

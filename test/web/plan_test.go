@@ -63,6 +63,24 @@ func TestLinksMeanTheirTarget(t *testing.T) {
 	}
 }
 
+func TestOnwardPagesBringFourNewOnes(t *testing.T) {
+	t.Parallel()
+	p, err := NewPlan(Options{Port: 8080, Sites: Uniform(3, Site{Plain: true, Onward: true, Pages: 1_000_000})})
+	require.NoError(t, err)
+	known := make(map[string]bool)
+	for _, seed := range p.Seeds() {
+		known[seed] = true
+	}
+	for i := range 1000 {
+		for _, s := range p.sites {
+			for _, l := range p.links(s, pagePath(i), resource{index: i}) {
+				known[l.target] = true
+			}
+		}
+		require.Len(t, known, len(p.sites)*(1+branching*(i+1)), "after page %d of each", i)
+	}
+}
+
 func TestReachable(t *testing.T) {
 	t.Parallel()
 

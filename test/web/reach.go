@@ -49,8 +49,14 @@ type Expected struct {
 // those it may, by canonical URL: the closure over the links this package
 // itself wrote, less what robots.txt denies and what is in traps, plus the
 // robots.txt files.
-func (p *Plan) Reachable(rules Rules) map[string]Expected {
-	c := closure{plan: p, rules: rules, found: make(map[string]Expected), seen: make(map[string]bool)}
+func (p *Plan) Reachable(rules Rules) map[string]Expected { return p.reachable(rules, nil) }
+
+// reachable is Reachable, over the links of the pages that were asked for only,
+// unless asked is nil.
+func (p *Plan) reachable(rules Rules, asked map[string]bool) map[string]Expected {
+	c := closure{
+		plan: p, rules: rules, asked: asked, found: make(map[string]Expected), seen: make(map[string]bool),
+	}
 	c.walk([][]string{p.Seeds()})
 	c.optional = true
 	c.walk(c.loose)
@@ -61,6 +67,7 @@ func (p *Plan) Reachable(rules Rules) map[string]Expected {
 type closure struct {
 	plan     *Plan
 	rules    Rules
+	asked    map[string]bool // whose links are followed; nil is all
 	found    map[string]Expected
 	loose    [][]string // where optional pages lead, by depth
 	optional bool       // all that is found from now on
@@ -123,6 +130,9 @@ func (c *closure) visit(u string, depth int) []string {
 	truth := res.behaviour.Truth()
 	c.found[u] = Expected{
 		URL: u, Status: truth.Status, Depth: depth, Optional: c.optional || h.site.optional(depth),
+	}
+	if c.asked != nil && !c.asked[u] {
+		return nil
 	}
 	if truth.Location != "" {
 		return []string{resolve(u, fillPort(truth.Location, p.portSuffix("http")))}

@@ -260,6 +260,13 @@ func (w *Web) snapshot() (log Log, answering bool) {
 	return log, answering
 }
 
+// Requests is how many have ended so far, connections without one included.
+func (w *Web) Requests() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.log)
+}
+
 // WriteLog writes the log as JSON, one record a line.
 func (w *Web) WriteLog(out io.Writer) error { return w.Log().Write(out) }
 

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"flag"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
 
@@ -22,21 +22,27 @@ import (
 	"github.com/mosey-web/mosey/workflows"
 )
 
-// rig is one running system: the stack in one process, a worker in another, and
-// the web in this one.
+// rig is one running system: the stack in one process, a worker in another or in
+// the same, and the web in this one.
 type rig struct {
 	web      *web.Web
 	up       *exec.Cmd
-	worker   *exec.Cmd
+	worker   *exec.Cmd // nil where it runs in the process of the stack
 	temporal string
 	database string
-	profile  string
+	meter    *meter // nil where statements are not timed
+	profile  string // the worker's CPU profile; empty where it has no process of its own
 	ready    time.Duration
 }
+
+var given = flag.String("bin", "", "measure the commands mosey and worker in this `directory`, in place of those of the tree")
 
 // binaries builds the commands and returns their directory.
 func binaries(b *testing.B) string {
 	b.Helper()
+	if *given != "" {
+		return *given
+	}
 	dir := b.TempDir()
 	for _, name := range []string{"mosey", "worker"} {
 		out, err := exec.CommandContext(b.Context(), "go", "build", "-o", filepath.Join(dir, name),
@@ -69,23 +75,41 @@ func dataDir(b *testing.B) string {
 	return dir
 }
 
+// workerFlags let a worker crawl a web.
+func workerFlags(w *web.Web) []string {
+	return []string{
+		"--dns-server", w.DNSAddr(), "--allow-network", w.Network().String(), "--contact", "bench@example.org",
+	}
+}
+
 // startUp starts the stack without a worker and waits until it is ready.
 func startUp(b *testing.B, bin, dir string) *rig {
 	b.Helper()
-	up := exec.Command(filepath.Join(bin, "mosey"), "--data-dir", dir, "up", "--no-worker")
-	up.Stderr = os.Stderr
-	return awaitUp(b, up)
+	return awaitUp(b, exec.Command(filepath.Join(bin, "mosey"), "--data-dir", dir, "up", "--no-worker"), os.Stderr)
+}
+
+// startAll starts the stack with a worker in its process, as it is by default, and
+// waits until it is ready. Settings of its environment come as NAME=value.
+func startAll(b *testing.B, bin string, w *web.Web, stderr io.Writer, env ...string) *rig {
+	b.Helper()
+	args := append([]string{"--data-dir", dataDir(b), "up"}, workerFlags(w)...)
+	up := exec.Command(filepath.Join(bin, "mosey"), args...)
+	up.Env = append(os.Environ(), env...)
+	r := awaitUp(b, up, stderr)
+	r.web = w
+	return r
 }
 
 // awaitUp starts a `mosey up` and waits until it is ready.
-func awaitUp(b *testing.B, up *exec.Cmd) *rig {
+func awaitUp(b *testing.B, up *exec.Cmd, stderr io.Writer) *rig {
 	b.Helper()
 	r := &rig{up: up}
-	out, err := r.up.StdoutPipe()
+	up.Stderr = stderr
+	out, err := up.StdoutPipe()
 	require.NoError(b, err)
 	began := time.Now()
-	require.NoError(b, r.up.Start())
-	b.Cleanup(func() { end(b, r.up) })
+	require.NoError(b, up.Start())
+	b.Cleanup(func() { end(b, up) })
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
 		name, value, _ := strings.Cut(lines.Text(), " ")
@@ -107,14 +131,22 @@ func awaitUp(b *testing.B, up *exec.Cmd) *rig {
 	return nil
 }
 
-func (r *rig) startWorker(b *testing.B, bin string) {
+// startWorker starts a worker in a process of its own, which uses the database at a
+// URL.
+func (r *rig) startWorker(b *testing.B, bin, database string) {
 	b.Helper()
 	r.profile = filepath.Join(profileDir(b), "worker.pprof")
-	r.worker = exec.Command(filepath.Join(bin, "worker"), "--dns-server", r.web.DNSAddr(),
-		"--allow-network", r.web.Network().String(), "--contact", "bench@example.org", "--cpu-profile", r.profile)
-	r.worker.Env = append(os.Environ(), "TEMPORAL_ADDRESS="+r.temporal, "DATABASE_URL="+r.database)
+	r.worker = exec.Command(filepath.Join(bin, "worker"), append(workerFlags(r.web), "--cpu-profile", r.profile)...)
+	r.worker.Env = append(os.Environ(), "TEMPORAL_ADDRESS="+r.temporal, "DATABASE_URL="+database)
 	require.NoError(b, r.worker.Start())
 	b.Cleanup(func() { end(b, r.worker) })
+}
+
+// stop ends the requests in flight, and then the stack.
+func (r *rig) stop(b *testing.B) {
+	b.Helper()
+	end(b, r.worker)
+	end(b, r.up)
 }
 
 // end stops a process cleanly, once.
@@ -145,43 +177,13 @@ func (r *rig) seed(b *testing.B, settings crawl.Settings) {
 	require.NoError(b, started.Get(b.Context(), nil))
 }
 
-// groups of packages that the worker's CPU time is split over, tried in order.
-var groups = []struct{ name, prefix string }{
-	{"parse", "github.com/mosey-web/mosey/internal/extract."},
-	{"parse", "github.com/mosey-web/mosey/internal/fetch.ToUTF8"},
-	{"fetch", "github.com/mosey-web/mosey/internal/fetch."},
-	{"fetch", "github.com/mosey-web/mosey/internal/dns."},
-	{"sql", "github.com/mosey-web/mosey/db."},
-	{"sdk", "go.temporal.io/"},
-	{"sdk", "google.golang.org/grpc"},
-}
-
-// split sums a CPU profile's samples by the innermost group on their stacks.
-func split(b *testing.B, file string) map[string]time.Duration {
+// judged is the web's log, in which no promise is broken.
+func (r *rig) judged(b *testing.B, delay time.Duration) web.Log {
 	b.Helper()
-	f, err := os.Open(file)
-	require.NoError(b, err)
-	defer f.Close()
-	p, err := profile.Parse(f)
-	require.NoError(b, err)
-	sums := map[string]time.Duration{}
-	for _, s := range p.Sample {
-		sums[groupOf(s)] += time.Duration(s.Value[len(s.Value)-1])
-	}
-	return sums
-}
-
-func groupOf(s *profile.Sample) string {
-	for _, l := range s.Location {
-		for _, line := range l.Line {
-			for _, g := range groups {
-				if strings.HasPrefix(line.Function.Name, g.prefix) {
-					return g.name
-				}
-			}
-		}
-	}
-	return "runtime"
+	log := r.web.Log()
+	report := web.Judge(log, web.Expectations{Plan: r.web.Plan, Delay: delay, Partial: true, AskedOnly: true})
+	require.Empty(b, report.Violations())
+	return log
 }
 
 // background waits, or ends early with the benchmark.

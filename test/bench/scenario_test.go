@@ -1,0 +1,186 @@
+package bench_test
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/test/web"
+)
+
+var (
+	warmUpFlag   = flag.Duration("warmup", 0, "count pages after `this long`, not after what the benchmark has as its start")
+	measuredFlag = flag.Duration("measured", 0, "count pages for `this long`, not for what the benchmark has")
+	large        = flag.Bool("large", false, "also run what takes long or much of the machine")
+)
+
+// scenario is one crawl that is measured. The zero value of a field but Domains is
+// what a user has by default, or the web of package web.
+type scenario struct {
+	domains int
+	delay   time.Duration
+	pages   int // an activity; 0 is the default
+	// apart has the stack and the worker in processes of their own, so that each is
+	// measured; else they are one.
+	apart    bool
+	onward   bool // a page brings four new ones throughout; else sites have sitePages
+	links    int  // a page
+	perIP    int  // sites on one address
+	settings crawl.Settings
+	stored   int  // pages that an earlier run has left
+	metered  bool // the worker's statements are timed; apart must be set
+
+	warmUp, measured time.Duration
+}
+
+// Defaults of a scenario.
+const (
+	sitePages       = 200
+	endless         = 9_999_999 // pages, as many as a site can have
+	warmUpDefault   = 10 * time.Second
+	measuredDefault = 40 * time.Second
+)
+
+// typicalLinks is how many links a page of an ordinary web has, about; of those of an
+// onward site four are new, as it is there.
+const typicalLinks = 11
+
+func (s scenario) withDefaults() scenario {
+	s.warmUp = cmp.Or(*warmUpFlag, s.warmUp, warmUpDefault)
+	s.measured = cmp.Or(*measuredFlag, s.measured, measuredDefault)
+	s.settings.Delay, s.settings.IPDelay = new(crawl.Duration(s.delay)), new(crawl.Duration(0))
+	s.settings.MaxDomains = new(max(s.domains, 1000))
+	if s.pages > 0 {
+		s.settings.PagesPerActivity = new(s.pages)
+	}
+	return s
+}
+
+// String names the scenario as benchmarks are named.
+func (s scenario) String() string {
+	pages := "default"
+	if s.pages > 0 {
+		pages = strconv.Itoa(s.pages)
+	}
+	name := fmt.Sprintf("domains=%d/delay=%s/pages-per-activity=%s", s.domains, s.delay, pages)
+	if s.stored > 0 {
+		name += fmt.Sprintf("/stored=%d", s.stored)
+	}
+	return name
+}
+
+// web is that of the scenario.
+func (s scenario) web(b *testing.B) *web.Web {
+	b.Helper()
+	site := web.Site{Plain: true, Pages: sitePages}
+	if s.onward {
+		site.Onward, site.Pages = true, endless
+	}
+	w, err := web.Start(b.Context(), web.Options{
+		Sites: web.Uniform(s.domains, site), Links: s.links, SitesPerIP: s.perIP,
+	})
+	require.NoError(b, err)
+	b.Cleanup(func() { require.NoError(b, w.Close()) })
+	return w
+}
+
+// start starts all that the scenario needs, with nothing to crawl.
+func (s scenario) start(b *testing.B, bin string) *rig {
+	b.Helper()
+	w := s.web(b)
+	if !s.apart {
+		return startAll(b, bin, w, os.Stderr)
+	}
+	r := startUp(b, bin, dataDir(b))
+	r.web = w
+	database := r.database
+	if s.metered {
+		r.meter = startMeter(b, r.database)
+		database = r.meter.url
+	}
+	r.startWorker(b, bin, database)
+	return r
+}
+
+// measure crawls for as long as the scenario says and reports all figures. A broken
+// promise fails the benchmark.
+func (s scenario) measure(b *testing.B, bin string) interval {
+	b.Helper()
+	s = s.withDefaults()
+	r := s.start(b, bin)
+	r.trackFunctions(b)
+	r.store(b, s.stored)
+	speed := measureYardstick(b, r)
+	r.seed(b, s.settings)
+	background(b.Context(), s.warmUp)
+	from := r.snapshot(b)
+	background(b.Context(), s.measured)
+	to := r.snapshot(b)
+	peak := memory(b, r.pid(), "VmHWM")
+	r.stop(b)
+
+	log := r.judged(b, s.delay)
+	i := between(from, to, log, s.delay)
+	b.Logf("%s; %s, for %s after %s; %s", machine(), s, s.measured, s.warmUp, speed)
+	i.report(b)
+	r.reportMemory(b, peak, to)
+	r.reportProfile(b, log)
+	if s.metered {
+		i.reportChain(b)
+	}
+	b.ReportMetric(ramp(log, i.rate()).Seconds(), "ramp-s")
+	speed.report(b)
+	return i
+}
+
+// run measures each of the scenarios.
+func run(b *testing.B, scenarios ...scenario) {
+	b.Helper()
+	bin := binaries(b)
+	for _, s := range scenarios {
+		b.Run(s.String(), func(b *testing.B) {
+			for b.Loop() {
+				s.measure(b, bin)
+			}
+		})
+	}
+}
+
+// BenchmarkCrawl measures pages a second and what a page costs each part, with
+// Temporal and Postgres below one process and the worker in another.
+func BenchmarkCrawl(b *testing.B) {
+	run(b,
+		scenario{domains: 300, delay: time.Second, pages: 1, apart: true},
+		scenario{domains: 300, delay: time.Second, pages: 50, apart: true},
+		scenario{domains: 2000, delay: 100 * time.Millisecond, pages: 50, apart: true},
+		scenario{domains: 50, delay: time.Second, pages: 1, apart: true},
+		scenario{domains: 50, delay: time.Second, pages: 50, apart: true},
+	)
+}
+
+// BenchmarkOneProcess measures what a user has by default: Temporal and the worker in
+// the process of `mosey`, and its memory.
+func BenchmarkOneProcess(b *testing.B) {
+	run(b,
+		scenario{domains: 300, delay: time.Second, pages: 50},
+		scenario{domains: 2000, delay: 100 * time.Millisecond, pages: 50},
+	)
+}
+
+// BenchmarkLarge measures 10,000 domains at the default delay in one process.
+func BenchmarkLarge(b *testing.B) {
+	if !*large {
+		b.Skip("it opens thousands of files and takes minutes: ask for it with -large")
+	}
+	run(b, scenario{
+		domains: 10_000, delay: 10 * time.Second, pages: 50, onward: true, links: typicalLinks, perIP: 10,
+		warmUp: time.Minute, measured: time.Minute,
+	})
+}
