@@ -83,6 +83,7 @@ type Activities struct {
 	rulings  *ruling.Reader
 	starter  Starter
 	waker    *waker
+	ease     *ease
 	agent    string
 	// allowMalformed is Config.AllowMalformed
 	allowMalformed bool
@@ -127,7 +128,7 @@ func New(cfg Config) (*Activities, error) {
 	}
 	return &Activities{
 		store: cfg.Store, requests: requests, rulings: rulings, starter: cfg.Starter,
-		waker: newWaker(cfg.Starter, cfg.Logger),
+		waker: newWaker(cfg.Starter, cfg.Logger), ease: newEase(time.Now()),
 		agent: cfg.Agent, allowMalformed: cfg.AllowMalformed, log: cfg.Logger,
 		parses: semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0))),
 		jitter: rand.Float64, limits: extract.Limits{}.WithDefaults(),

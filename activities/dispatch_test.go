@@ -70,7 +70,7 @@ func TestDispatch(t *testing.T) {
 		b := prepare(t, crawl.Settings{MaxDomains: new(1)}, "a.test", "b.test")
 		b.exec(t, "UPDATE domains SET priority_score = 1 WHERE domain = 'b.test'")
 		dispatch(t, b)
-		require.Equal(t, []startedDomain{{"b.test", runName, 1}}, b.starter.domains)
+		require.Equal(t, []startedDomain{{"b.test", runName, crawl.PagesPerActivityAuto}}, b.starter.domains)
 	})
 
 	t.Run("EndsTheRunWhenNothingIsLeft", func(t *testing.T) {

@@ -38,8 +38,11 @@ const (
 // FetchPagesInput asks for one batch of a domain's pages.
 type FetchPagesInput struct {
 	Domain string `json:"domain"`
-	// MaxPages is how many pages to request at the most.
+	// MaxPages is how many pages to request at the most. With Auto it is 1, for
+	// workers that do not know Auto.
 	MaxPages int `json:"max_pages"`
+	// Auto leaves it to the activity: one page while Temporal is at ease, else more.
+	Auto bool `json:"auto,omitempty"`
 	// Queued is set once the domain has waited for its turn on a shared address.
 	Queued bool `json:"queued,omitempty"`
 }
@@ -53,9 +56,13 @@ type FetchPagesResult struct {
 	URL  string `json:"url,omitempty"`
 	// Kind is what of the origin to fetch, with StepRobots: robots.txt, unless it is
 	// named.
-	Kind   crawl.Kind     `json:"kind,omitempty"`
-	Wait   crawl.Duration `json:"wait,omitempty"`
-	Reason crawl.Reason   `json:"reason,omitempty"`
+	Kind crawl.Kind `json:"kind,omitempty"`
+	// Location and Hops are those of a FetchRobotsInput, with StepRobots: how far the
+	// redirects have led.
+	Location string         `json:"location,omitempty"`
+	Hops     int            `json:"hops,omitempty"`
+	Wait     crawl.Duration `json:"wait,omitempty"`
+	Reason   crawl.Reason   `json:"reason,omitempty"`
 	// Defer, with StepFinish, is to defer the domain for Wait.
 	Defer bool `json:"defer,omitempty"`
 	// Queued is to be passed to the next FetchPages.
@@ -65,18 +72,10 @@ type FetchPagesResult struct {
 }
 
 const (
-	// wakeEarly is how long before its slot is free a workflow is woken: about what
-	// the way from a timer to an activity can take on a busy server. The rest of
-	// the wait is spent in the process, so that the slot is taken on time.
-	wakeEarly = 400 * time.Millisecond
-	// inProcessWait is the longest that a batch of one page waits in the process
-	// for its slot.
-	inProcessWait = 750 * time.Millisecond
-	// batchWait is the same for larger batches, which trade durable sleeps for fewer
-	// workflow steps.
-	batchWait = 10 * time.Second
 	// batchSpan is when a batch stops beginning new pages.
 	batchSpan = 5 * time.Minute
+	// autoPagesMax is how many pages a batch requests at the most that decides itself.
+	autoPagesMax = crawl.PagesPerActivityMax
 	// runsShown bounds the runs in a result.
 	runsShown = 10
 )
@@ -89,12 +88,17 @@ type batch struct {
 	res      FetchPagesResult
 	deadline time.Time
 	pages    int
+	// over is set once no more pages are to be requested.
+	over bool
+	// slot is the domain's, as last read.
+	slot time.Time
 }
 
 // FetchPages fetches one batch of a domain's pages: it takes the next due page, by
 // priority, through robots.txt, the guard, the request and its record, then the
 // next, until MaxPages were requested or the wait is too long to spend in the
-// process. What to do is decided by package decide; this carries it out.
+// process. With Auto it goes on in the process only while Temporal is not at ease,
+// for robots.txt too, and to no more than autoPagesMax pages. What to do is decided by package decide; this carries it out.
 //
 // When the site is in trouble and the page is to be tried again it returns a
 // retryable error that carries the wait. Every attempt has been recorded by then.
@@ -102,10 +106,14 @@ type batch struct {
 // first.
 func (a *Activities) FetchPages(ctx context.Context, in FetchPagesInput) (FetchPagesResult, error) {
 	defer heartbeat(ctx)()
-	b := &batch{Activities: a, in: in, deadline: time.Now().Add(batchSpan)}
+	began := time.Now()
+	b := &batch{Activities: a, in: in, deadline: began.Add(batchSpan)}
 	facts, err := a.store.Next(ctx, in.Domain)
+	if err == nil {
+		a.ease.began(in.Domain, facts.Domain.SlotFree, began)
+	}
 	for err == nil {
-		b.res.Runs = runNames(facts)
+		b.res.Runs, b.slot = runNames(facts), facts.Domain.SlotFree
 		var done bool
 		if facts, done, err = b.step(ctx, facts); done {
 			break
@@ -113,6 +121,9 @@ func (a *Activities) FetchPages(ctx context.Context, in FetchPagesInput) (FetchP
 	}
 	if err == nil && b.res.Next != StepFinish {
 		err = a.keepClaim(ctx, in.Domain, time.Duration(b.res.Wait))
+	}
+	if err == nil && b.res.Next == StepFetch {
+		a.ease.leave(in.Domain, b.slot, time.Now(), time.Duration(b.res.Wait))
 	}
 	return b.res, orNetworkDown(err)
 }
@@ -144,13 +155,13 @@ func (b *batch) step(ctx context.Context, facts crawl.Facts) (crawl.Facts, bool,
 	d := decide.Decide(f, facts.Now)
 	switch d.Do {
 	case decide.Request:
-		if b.pages >= b.in.MaxPages || stopping(ctx) {
+		if b.over || stopping(ctx) {
 			b.then(StepFetch, d.Crawl.URL, 0, facts.Domain.SlotReason)
 			return facts, true, nil
 		}
 		return b.attempt(ctx, f, d)
 	case decide.Probe:
-		if b.pages >= b.in.MaxPages || stopping(ctx) {
+		if b.over || stopping(ctx) {
 			b.then(StepFetch, d.URL, 0, facts.Domain.SlotReason)
 			return facts, true, nil
 		}
@@ -169,12 +180,7 @@ func (b *batch) step(ctx context.Context, facts crawl.Facts) (crawl.Facts, bool,
 		facts, err = b.store.Next(ctx, b.in.Domain)
 		return facts, false, err
 	case decide.FetchPrerequisite:
-		// the wait for the slot is FetchRobots's own
-		b.then(StepRobots, d.Crawl.Origin, 0, "")
-		if d.Prerequisite != crawl.KindRobots {
-			b.res.Kind = d.Prerequisite
-		}
-		return facts, true, nil
+		return b.prerequisite(ctx, facts, d)
 	case decide.Wait:
 		return b.wait(ctx, facts, d)
 	case decide.DeferDomain:
@@ -187,26 +193,6 @@ func (b *batch) step(ctx context.Context, facts crawl.Facts) (crawl.Facts, bool,
 		}
 	}
 	return facts, true, nil
-}
-
-// wait waits for the domain's slot in the process, if that is short, or ends the
-// batch with a wait for the workflow.
-func (b *batch) wait(ctx context.Context, facts crawl.Facts, d decide.Decision) (crawl.Facts, bool, error) {
-	wait := d.Until.Sub(facts.Now)
-	switch {
-	case d.Crawl == nil:
-		b.then(StepFetch, "", wait, d.Reason)
-		return facts, true, nil
-	case d.Reason == crawl.ReasonWindow:
-		b.then(StepFetch, d.Crawl.URL, wait, d.Reason)
-		return facts, true, nil
-	case wait > b.patience() || b.pages >= b.in.MaxPages || !sleep(ctx, wait):
-		b.then(StepFetch, d.Crawl.URL, durableWait(wait), d.Reason)
-		b.res.Queued = b.in.Queued
-		return facts, true, nil
-	}
-	facts.Now = d.Until
-	return facts, false, nil
 }
 
 // closing is what to record of a crawl that ends without a request, for good.
@@ -268,17 +254,6 @@ func (b *batch) recorded(rec crawl.Recorded) {
 	}
 }
 
-// patience is the longest wait that is spent in the process.
-func (b *batch) patience() time.Duration {
-	if b.in.MaxPages > 1 && time.Now().Before(b.deadline) {
-		return batchWait
-	}
-	return inProcessWait
-}
-
-// durableWait is the part of a wait for a slot that a workflow sleeps.
-func durableWait(d time.Duration) time.Duration { return max(d-wakeEarly, 0) }
-
 func (b *batch) then(step Step, url string, wait time.Duration, why crawl.Reason) {
 	b.res.Next, b.res.URL = step, urls.Shorten(url, urlShown)
 	b.res.Wait, b.res.Reason = crawl.Duration(max(wait, 0)), why
@@ -336,7 +311,7 @@ func (b *batch) ask(
 		return nil, facts, done, err
 	}
 	b.in.Queued = false
-	b.pages++
+	b.asked()
 	b.recorded(res.Recorded)
 	return res.Exchange, res.Recorded.Facts, false, nil
 }
@@ -353,34 +328,6 @@ func sparedFor(f crawl.Facts) time.Duration {
 func (b *batch) failing(d decide.Decision, err error) crawl.Attempt {
 	d.Do, d.Outcome, d.Why = decide.Refuse, crawl.OutcomeFailed, err.Error()
 	return closing(d, b.in.Domain)
-}
-
-// notGranted waits for the lease, here or in the workflow.
-func (b *batch) notGranted(ctx context.Context, facts crawl.Facts, d decide.Decision, l crawl.Lease) (crawl.Facts, bool, error) {
-	b.in.Queued = isQueue(l.Reason)
-	if l.Wait > 0 && (l.Wait > b.patience() || !sleep(ctx, l.Wait)) || stopping(ctx) {
-		b.waitOrDefer(*d.Run, d.Crawl.URL, l.Wait, l.Reason)
-		b.res.Queued = b.in.Queued
-		return facts, true, nil
-	}
-	facts, err := b.store.Next(ctx, b.in.Domain)
-	return facts, false, err
-}
-
-// isQueue reports whether a wait was for a place in a queue of domains.
-func isQueue(why crawl.Reason) bool {
-	return why == crawl.ReasonIP || why == crawl.ReasonSubnet
-}
-
-// waitOrDefer ends the batch with a wait for the slot, or with deferring the domain
-// if its server asked to be left alone for too long.
-func (b *batch) waitOrDefer(run crawl.RunFacts, url string, wait time.Duration, why crawl.Reason) {
-	if decide.DefersDomain(run, wait, why) {
-		b.then(StepFinish, url, wait, why)
-		b.res.Defer = true
-		return
-	}
-	b.then(StepFetch, url, durableWait(wait), why)
 }
 
 // troubled ends the batch after an attempt that will be made again: with an error

@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -88,6 +89,14 @@ type originFetch struct {
 // A domain whose name does not exist is given up likewise.
 func (a *Activities) FetchRobots(ctx context.Context, in FetchRobotsInput) (FetchRobotsResult, error) {
 	defer heartbeat(ctx)()
+	res, err := a.fetchRobots(ctx, in)
+	if err == nil {
+		err = a.keepClaim(ctx, in.Domain, time.Duration(res.Wait))
+	}
+	return res, orNetworkDown(err)
+}
+
+func (a *Activities) fetchRobots(ctx context.Context, in FetchRobotsInput) (FetchRobotsResult, error) {
 	f, err := a.newOriginFetch(ctx, in)
 	if err != nil {
 		return FetchRobotsResult{}, err
@@ -95,11 +104,14 @@ func (a *Activities) FetchRobots(ctx context.Context, in FetchRobotsInput) (Fetc
 	if f.pickRun(); f.run.ID == 0 {
 		return FetchRobotsResult{Done: true, Detail: "no run wants anything of the domain any more"}, nil
 	}
-	res, err := f.fetch(ctx)
-	if err == nil {
-		err = a.keepClaim(ctx, in.Domain, time.Duration(res.Wait))
-	}
-	return res, orNetworkDown(err)
+	return f.fetch(ctx)
+}
+
+// next is the input of the call that follows.
+func (r FetchRobotsResult) next(in FetchRobotsInput) FetchRobotsInput {
+	in.Origin, in.Kind = cmp.Or(r.Origin, in.Origin), cmp.Or(r.Kind, in.Kind)
+	in.URL, in.Hops, in.Queued = r.URL, r.Hops, r.Queued
+	return in
 }
 
 func (a *Activities) newOriginFetch(ctx context.Context, in FetchRobotsInput) (*originFetch, error) {

@@ -1,7 +1,6 @@
 package activities
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -189,7 +188,7 @@ func (f *seedFilter) ask(ctx context.Context, domain, origin string) error {
 		case err != nil || res.Done || wait > time.Until(f.until) || !sleep(ctx, wait):
 			return err
 		}
-		in.Origin, in.Kind, in.URL, in.Hops, in.Queued = cmp.Or(res.Origin, in.Origin), res.Kind, res.URL, res.Hops, res.Queued
+		in = res.next(in)
 	}
 	return nil
 }

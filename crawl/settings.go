@@ -121,8 +121,8 @@ type Settings struct {
 	// MinRefetch is how lately a page may have been fetched, by whichever run, to be
 	// skipped. 0 is off. Defaults to 24 h.
 	MinRefetch *Duration `json:"min_refetch,omitempty"`
-	// PagesPerActivity is how many pages one activity may fetch, from 1 to 1,000.
-	// Defaults to 1.
+	// PagesPerActivity is how many pages one activity may fetch, from 1 to 1,000, or 0,
+	// the default, for PagesPerActivityAuto. JSON may have it as "auto".
 	PagesPerActivity *int `json:"pages_per_activity,omitempty"`
 	// Purpose is what the crawl is for: what a publisher forbids for it is not done.
 	// Defaults to PurposeSearch.
@@ -149,12 +149,26 @@ type Settings struct {
 // Validate: a delay that was mistyped must not pass for the default, while a
 // history that a later version wrote must still be readable.
 func (s *Settings) UnmarshalJSON(data []byte) error {
-	type plain Settings
-	if err := json.Unmarshal(data, (*plain)(s)); err != nil {
+	in := settingsJSON{plainSettings: plainSettings(*s)}
+	if err := json.Unmarshal(data, &in); err != nil {
 		return err
 	}
-	s.unknown = UnknownField[plain](data)
+	*s = Settings(in.plainSettings)
+	if in.PagesPerActivity != nil {
+		s.PagesPerActivity = (*int)(in.PagesPerActivity)
+	}
+	s.unknown = UnknownField[settingsJSON](data)
 	return nil
+}
+
+// plainSettings are Settings as package json reads them by itself.
+type plainSettings Settings
+
+// settingsJSON has the fields that people may write otherwise.
+type settingsJSON struct {
+	plainSettings
+
+	PagesPerActivity *Pages `json:"pages_per_activity"`
 }
 
 // UnknownField returns the first field in a JSON object that T, a struct, does
@@ -173,26 +187,24 @@ func UnknownField[T any](data []byte) string {
 
 // The defaults and bounds of Settings.
 const (
-	DelayDefault            = 10 * time.Second
-	IPDelayDefault          = time.Second
-	MaxAttemptsDefault      = 4
-	MaxAttemptsMax          = 20
-	MaxDomainsDefault       = 1000
-	MaxDomainsMax           = 1_000_000
-	PagesPerActivityDefault = 1
-	PagesPerActivityMax     = 1000
-	DeferAfterDefault       = time.Hour
-	DelayMax                = 365 * 24 * time.Hour
-	GraylistDefault         = 5 * time.Minute
-	LatencyFactorDefault    = 5.0
-	MinRefetchDefault       = 24 * time.Hour
-	LatencyFactorMax        = 1000.0
-	MaxGraylistingsDefault  = 5
-	MaxGraylistingsMax      = 1000
-	MaxRedirectsDefault     = 20
-	MaxRedirectsMax         = 100
-	PatternsMax             = 100
-	PatternMax              = 500
+	DelayDefault           = 10 * time.Second
+	IPDelayDefault         = time.Second
+	MaxAttemptsDefault     = 4
+	MaxAttemptsMax         = 20
+	MaxDomainsDefault      = 1000
+	MaxDomainsMax          = 1_000_000
+	DeferAfterDefault      = time.Hour
+	DelayMax               = 365 * 24 * time.Hour
+	GraylistDefault        = 5 * time.Minute
+	LatencyFactorDefault   = 5.0
+	MinRefetchDefault      = 24 * time.Hour
+	LatencyFactorMax       = 1000.0
+	MaxGraylistingsDefault = 5
+	MaxGraylistingsMax     = 1000
+	MaxRedirectsDefault    = 20
+	MaxRedirectsMax        = 100
+	PatternsMax            = 100
+	PatternMax             = 500
 )
 
 // WithDefaults returns a copy in which every field is set.
@@ -215,7 +227,7 @@ func (s Settings) WithDefaults() Settings {
 	setDefault(&s.MaxPagesPerDomain, Unlimited)
 	setDefault(&s.MaxRedirects, MaxRedirectsDefault)
 	setDefault(&s.MinRefetch, Duration(MinRefetchDefault))
-	setDefault(&s.PagesPerActivity, PagesPerActivityDefault)
+	setDefault(&s.PagesPerActivity, PagesPerActivityAuto)
 	setDefault(&s.DeferAfter, Duration(DeferAfterDefault))
 	setDefault(&s.Purpose, PurposeSearch)
 	setDefault(&s.BlockOnLogin, true)
@@ -249,7 +261,7 @@ func (s Settings) Validate() error {
 		inRange("max_active_domains", s.MaxDomains, 1, MaxDomainsMax),
 		inRange("max_pages", s.MaxPages, Unlimited, math.MaxInt64),
 		inRange("max_pages_per_domain", s.MaxPagesPerDomain, Unlimited, math.MaxInt64),
-		inRange("pages_per_activity", s.PagesPerActivity, 1, PagesPerActivityMax),
+		s.validatePagesPerActivity(),
 		validatePatterns("exclude", s.Exclude),
 		validatePatterns("include", s.Include),
 		s.validateScope(),

@@ -34,7 +34,7 @@ func TestSettingsWithDefaults(t *testing.T) {
 		require.Equal(t, crawl.Settings{
 			Delay: new(crawl.Duration(10 * time.Second)), IPDelay: new(crawl.Duration(time.Second)),
 			DeferAfter: new(crawl.Duration(time.Hour)), MaxAttempts: new(4), MaxDepth: new(-1), MaxDomains: new(1000),
-			MaxPages: new(int64(-1)), MaxPagesPerDomain: new(int64(-1)), PagesPerActivity: new(1),
+			MaxPages: new(int64(-1)), MaxPagesPerDomain: new(int64(-1)), PagesPerActivity: new(0),
 			Scope: new(crawl.ScopeSeeds), Standing: new(false),
 			SubnetDelay: new(crawl.Duration(0)), Graylist: new(crawl.Duration(5 * time.Minute)), LatencyFactor: new(5.0), MaxGraylistings: new(5), MaxRedirects: new(20), Favicons: new(false),
 			Purpose: new(crawl.PurposeSearch), BlockOnLogin: new(true), MinRefetch: new(crawl.Duration(24 * time.Hour)), Window: new(""),
@@ -76,7 +76,7 @@ func TestSettingsValidate(t *testing.T) {
 		"max_active_domains":   {1, 1_000_000},
 		"max_pages":            {-1, math.MaxInt64},
 		"max_pages_per_domain": {-1, math.MaxInt64},
-		"pages_per_activity":   {1, 1000},
+		"pages_per_activity":   {0, 1000},
 	} {
 		t.Run(field, func(t *testing.T) {
 			t.Parallel()
@@ -203,6 +203,28 @@ func TestSettingsJSON(t *testing.T) {
 		data, err = json.Marshal(crawl.Settings{})
 		require.NoError(t, err)
 		require.JSONEq(t, "{}", string(data))
+	})
+
+	t.Run("HavePagesPerActivityAsANumberOrAuto", func(t *testing.T) {
+		t.Parallel()
+		for text, want := range map[string]int{`"auto"`: crawl.PagesPerActivityAuto, `0`: 0, `1`: 1, `50`: 50, `"7"`: 7} {
+			s := crawl.Settings{MaxDepth: new(3), PagesPerActivity: new(5)}
+			require.NoError(t, json.Unmarshal([]byte(`{"pages_per_activity":`+text+`}`), &s), text)
+			require.Equal(t, crawl.Settings{MaxDepth: new(3), PagesPerActivity: &want}, s, text)
+			require.NoError(t, s.Validate())
+		}
+		for _, bad := range []string{`"many"`, `""`, `"0"`, `"-1"`, `"1001"`} {
+			err := json.Unmarshal([]byte(`{"pages_per_activity":`+bad+`}`), new(crawl.Settings))
+			require.ErrorIs(t, err, crawl.ErrInvalid, bad)
+			require.ErrorContains(t, err, "pages_per_activity "+bad+": want auto or 1 to 1000")
+		}
+		require.Error(t, json.Unmarshal([]byte(`{"pages_per_activity":1.5}`), new(crawl.Settings)))
+		var s crawl.Settings
+		require.NoError(t, json.Unmarshal([]byte(`{"pages_per_activity":"auto","dely":"1s"}`), &s))
+		require.ErrorContains(t, s.Validate(), `there is no setting "dely"`)
+		data, err := json.Marshal(crawl.Settings{PagesPerActivity: new(crawl.PagesPerActivityAuto)})
+		require.NoError(t, err)
+		require.JSONEq(t, `{"pages_per_activity":0}`, string(data), "workers of the last version read a number")
 	})
 
 	t.Run("RefuseBadDurations", func(t *testing.T) {

@@ -14,7 +14,8 @@ import (
 // DomainInput starts a domain's workflow, or carries it over to a new execution.
 type DomainInput struct {
 	Domain string `json:"domain"`
-	// PagesPerActivity is how many pages one activity may fetch; 0 is 1.
+	// PagesPerActivity is how many pages one activity may fetch; 0 is
+	// crawl.PagesPerActivityAuto.
 	PagesPerActivity int         `json:"pages_per_activity,omitempty"`
 	State            DomainState `json:"state,omitzero"`
 }
@@ -86,7 +87,9 @@ func (d *domain) fetchPages(ctx workflow.Context) error {
 	var res activities.FetchPagesResult
 	d.news, d.decided = false, false
 	err := workflow.ExecuteActivity(withFetchOptions(ctx, d.fetchSummary()), act.FetchPages,
-		activities.FetchPagesInput{Domain: d.name, MaxPages: max(d.pages, 1), Queued: d.state.Queued}).Get(ctx, &res)
+		activities.FetchPagesInput{
+			Domain: d.name, MaxPages: max(d.pages, 1), Auto: d.pages == crawl.PagesPerActivityAuto, Queued: d.state.Queued,
+		}).Get(ctx, &res)
 	if err != nil {
 		return err
 	}
@@ -94,7 +97,7 @@ func (d *domain) fetchPages(ctx workflow.Context) error {
 	d.state.Next, d.state.URL, d.state.Queued = res.Next, res.URL, res.Queued
 	d.state.Wait, d.state.Reason, d.state.Defer = res.Wait, res.Reason, res.Defer
 	if res.Next == activities.StepRobots {
-		d.state.Origin, d.state.URL, d.state.Kind, d.state.Hops = res.URL, "", res.Kind, 0
+		d.state.Origin, d.state.URL, d.state.Kind, d.state.Hops = res.URL, res.Location, res.Kind, res.Hops
 	}
 	if res.Next != activities.StepFinish {
 		d.unfinished = 0

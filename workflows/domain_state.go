@@ -86,8 +86,8 @@ func newDomain(ctx workflow.Context, in DomainInput) (*domain, error) {
 // which is asked again, knows what is left of it.
 func (d *domain) takeWakes() {
 	d.news = d.news || d.wake.Len() > 0
-	if w := drain(d.wake); w.PagesPerActivity > 0 {
-		d.pages = w.PagesPerActivity
+	if w := drain(d.wake); w.PagesPerActivity != 0 {
+		d.pages = max(w.PagesPerActivity, crawl.PagesPerActivityAuto)
 	}
 	if d.decided && d.state.Next != activities.StepFinish || d.news && d.state.endsWithNews() {
 		d.state.Wait = 0
@@ -133,6 +133,17 @@ func (d *domain) fetchSummary() string {
 	}
 }
 
+// batches says how many pages an activity fetches.
+func (d *domain) batches() string {
+	switch d.pages {
+	case crawl.PagesPerActivityAuto:
+		return "one page an activity while Temporal is at ease, else more"
+	case 1:
+		return "one page an activity"
+	}
+	return fmt.Sprintf("up to %d pages an activity", d.pages)
+}
+
 func (d *domain) robotsSummary() string {
 	if d.state.URL != "" {
 		return urls.Shorten(d.prerequisite()+" at "+d.state.URL, summaryMax)
@@ -159,8 +170,8 @@ func (d *domain) describe(ctx workflow.Context) error {
 	case d.state.Wait > 0:
 		now = "waiting " + d.state.Wait.String() + " for " + d.waitSummary()
 	}
-	workflow.SetCurrentDetails(ctx, fmt.Sprintf("**%s**: %s\n\n%d attempts recorded, %d pages an activity",
-		d.name, now, d.state.Closed, max(d.pages, 1)))
+	workflow.SetCurrentDetails(ctx, fmt.Sprintf("**%s**: %s\n\n%d attempts recorded, %s",
+		d.name, now, d.state.Closed, d.batches()))
 	status := d.state.status()
 	if status == d.state.Status {
 		return nil

@@ -28,7 +28,7 @@ func TestDomainWorkflow(t *testing.T) {
 		require.Equal(t, []time.Duration{10 * time.Second, 2500 * time.Millisecond}, s.timers)
 		require.GreaterOrEqual(t, s.gap(1), 10*time.Second)
 		require.GreaterOrEqual(t, s.gap(2), 2500*time.Millisecond)
-		require.Equal(t, activities.FetchPagesInput{Domain: host, MaxPages: 1}, s.calls[0].in)
+		require.Equal(t, activities.FetchPagesInput{Domain: host, MaxPages: 1, Auto: true}, s.calls[0].in)
 		require.Equal(t, activities.FinishDomainInput{Domain: host}, s.calls[3].in)
 	})
 
@@ -49,9 +49,9 @@ func TestDomainWorkflow(t *testing.T) {
 		s.fetches = []answer[activities.FetchPagesResult]{says(queued), says(fetched(time.Second, crawl.ReasonDelay))}
 		s.finished()
 		require.Equal(t, []activities.FetchPagesInput{
-			{Domain: host, MaxPages: 1},
-			{Domain: host, MaxPages: 1, Queued: true},
-			{Domain: host, MaxPages: 1},
+			{Domain: host, MaxPages: 1, Auto: true},
+			{Domain: host, MaxPages: 1, Auto: true, Queued: true},
+			{Domain: host, MaxPages: 1, Auto: true},
 		}, inputs[activities.FetchPagesInput](s))
 	})
 
@@ -167,7 +167,7 @@ func TestDomainWorkflowRobots(t *testing.T) {
 		}, inputs[activities.FetchRobotsInput](s))
 		require.Equal(t, []time.Duration{4 * time.Second}, s.timers)
 		require.GreaterOrEqual(t, s.gap(3), 4*time.Second)
-		require.Equal(t, activities.FetchPagesInput{Domain: host, MaxPages: 1}, s.calls[5].in)
+		require.Equal(t, activities.FetchPagesInput{Domain: host, MaxPages: 1, Auto: true}, s.calls[5].in)
 	})
 
 	t.Run("AreFollowedByTDMRepWhereThatMatters", func(t *testing.T) {

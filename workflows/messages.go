@@ -41,7 +41,19 @@ const TypeUnavailable = "Unavailable"
 // Wake carries the settings that a waking run has for a domain. Zero fields
 // change nothing.
 type Wake struct {
+	// PagesPerActivity is as in a DomainInput, but -1 is auto.
 	PagesPerActivity int `json:"pages_per_activity,omitempty"`
+}
+
+// wakeAuto is crawl.PagesPerActivityAuto in a Wake.
+const wakeAuto = -1
+
+// wakeWith is a wake-up that carries a run's setting.
+func wakeWith(pagesPerActivity int) Wake {
+	if pagesPerActivity == crawl.PagesPerActivityAuto {
+		return Wake{PagesPerActivity: wakeAuto}
+	}
+	return Wake{PagesPerActivity: pagesPerActivity}
 }
 
 // Pause says why a domain is paused.

@@ -51,10 +51,14 @@ func TestPayloadsStaySmall(t *testing.T) {
 		SetBy: "a workflow update", SetAt: until, Until: until,
 	}
 	for _, v := range []any{
-		activities.FetchPagesInput{Domain: name, MaxPages: crawl.PagesPerActivityMax, Queued: true},
+		activities.FetchPagesInput{Domain: name, MaxPages: crawl.PagesPerActivityMax, Auto: true, Queued: true},
 		activities.FetchPagesResult{
 			Closed: 1e9, Next: activities.StepRobots, URL: shown, Kind: crawl.KindRobots, Wait: longest,
 			Reason: crawl.ReasonRobots, Defer: true, Queued: true, Runs: runs,
+		},
+		activities.FetchPagesResult{
+			Closed: 1e9, Next: activities.StepRobots, URL: origin, Kind: crawl.KindRobots, Wait: longest,
+			Reason: crawl.ReasonRobots, Location: robots, Hops: 5, Queued: true, Runs: runs,
 		},
 		activities.FetchRobotsInput{Domain: name, Origin: origin, Kind: crawl.KindRobots, URL: robots, Hops: 5, Queued: true},
 		activities.FetchRobotsResult{

@@ -37,7 +37,7 @@ func (s Starter) StartCrawl(ctx context.Context, run string) error {
 func (s Starter) StartDomain(ctx context.Context, domain, run string, pagesPerActivity int) error {
 	opts := startOptions(crawl.DomainWorkflowID(domain), "crawl of "+domain,
 		attrDomain.ValueSet(domain), attrRun.ValueSet([]string{run}), attrStatus.ValueSet(StatusCrawling))
-	_, err := s.Client.SignalWithStartWorkflow(ctx, opts.ID, SignalWake, Wake{PagesPerActivity: pagesPerActivity},
+	_, err := s.Client.SignalWithStartWorkflow(ctx, opts.ID, SignalWake, wakeWith(pagesPerActivity),
 		opts, DomainWorkflowName, DomainInput{
 			Domain: domain, PagesPerActivity: pagesPerActivity, State: DomainState{Runs: []string{run}},
 		})

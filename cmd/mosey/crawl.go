@@ -46,7 +46,7 @@ type crawlCmd struct {
 	Favicons          *bool          `help:"Also fetch the icons that pages name for their site."`
 	BlockOnLogin      *bool          `help:"Count login pages as refusals; --block-on-login=false does not. Default: true."`
 	MaxActiveDomains  *int           `help:"Domains crawled at the same time. Default: 1000." placeholder:"N"`
-	PagesPerActivity  *int           `help:"Pages one activity may fetch. Default: 1." placeholder:"N"`
+	PagesPerActivity  *crawl.Pages   `help:"Pages one Temporal activity may fetch; auto is one while Temporal is at ease, else more. Default: auto." placeholder:"auto|N"`
 	Standing          *bool          `help:"Keep the run going when nothing is due."`
 
 	For  time.Duration `help:"Stop after this long, as Ctrl-C does." placeholder:"DURATION"`
@@ -63,7 +63,7 @@ func (c *crawlCmd) settings() crawl.Settings {
 		MaxRedirects: c.MaxRedirects, Favicons: c.Favicons, Exclude: c.Exclude.setting(), Include: c.Include.setting(),
 		SkipExtensions: c.SkipExtensions, SkipKnownVariants: c.SkipKnownVariants,
 		Purpose: c.Purpose, BlockOnLogin: c.BlockOnLogin, Scope: c.Scope,
-		MaxDomains: c.MaxActiveDomains, PagesPerActivity: c.PagesPerActivity, Standing: c.Standing,
+		MaxDomains: c.MaxActiveDomains, PagesPerActivity: (*int)(c.PagesPerActivity), Standing: c.Standing,
 	}
 }
 

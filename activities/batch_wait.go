@@ -1,0 +1,107 @@
+package activities
+
+import (
+	"context"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/decide"
+)
+
+const (
+	// wakeEarly is how long before its slot is free a workflow is woken: about what
+	// the way from a timer to an activity can take on a busy server. The rest of
+	// the wait is spent in the process, so that the slot is taken on time.
+	wakeEarly = 400 * time.Millisecond
+	// inProcessWait is the longest that a batch of one page waits in the process
+	// for its slot.
+	inProcessWait = 750 * time.Millisecond
+	// batchWait is the same for larger batches, which trade durable sleeps for fewer
+	// workflow steps.
+	batchWait = 10 * time.Second
+)
+
+// wait waits for the domain's slot in the process, if that is short, or ends the
+// batch with a wait for the workflow.
+func (b *batch) wait(ctx context.Context, facts crawl.Facts, d decide.Decision) (crawl.Facts, bool, error) {
+	wait := d.Until.Sub(facts.Now)
+	switch {
+	case d.Crawl == nil:
+		b.then(StepFetch, "", wait, d.Reason)
+		return facts, true, nil
+	case d.Reason == crawl.ReasonWindow:
+		b.then(StepFetch, d.Crawl.URL, wait, d.Reason)
+		return facts, true, nil
+	case b.over || !b.sits(wait) || !sleep(ctx, wait):
+		b.then(StepFetch, d.Crawl.URL, durableWait(wait), d.Reason)
+		b.res.Queued = b.in.Queued
+		return facts, true, nil
+	}
+	facts.Now = d.Until
+	return facts, false, nil
+}
+
+// sits reports whether a wait is spent in the process.
+func (b *batch) sits(wait time.Duration) bool {
+	switch {
+	case wait <= inProcessWait:
+		return true
+	case wait > batchWait || !time.Now().Before(b.deadline):
+		return false
+	}
+	return b.goesOn()
+}
+
+// goesOn reports whether the batch has more to do in the process, for whatever it
+// could as well leave to the workflow.
+func (b *batch) goesOn() bool {
+	if b.in.Auto {
+		return !b.ease.step(time.Now())
+	}
+	return b.in.MaxPages > 1
+}
+
+// asked counts a request, and decides whether the batch is over.
+func (b *batch) asked() {
+	b.pages++
+	switch {
+	case !b.in.Auto:
+		b.over = b.pages >= b.in.MaxPages
+	case b.pages >= autoPagesMax || !time.Now().Before(b.deadline):
+		b.over = true
+		b.ease.forced(time.Now())
+	default:
+		b.over = !b.goesOn()
+	}
+}
+
+// durableWait is the part of a wait for a slot that a workflow sleeps.
+func durableWait(d time.Duration) time.Duration { return max(d-wakeEarly, 0) }
+
+// notGranted waits for the lease, here or in the workflow.
+func (b *batch) notGranted(ctx context.Context, facts crawl.Facts, d decide.Decision, l crawl.Lease) (crawl.Facts, bool, error) {
+	b.in.Queued = isQueue(l.Reason)
+	if l.Wait > 0 && (!b.sits(l.Wait) || !sleep(ctx, l.Wait)) || stopping(ctx) {
+		b.waitOrDefer(*d.Run, d.Crawl.URL, l.Wait, l.Reason)
+		b.res.Queued = b.in.Queued
+		return facts, true, nil
+	}
+	facts, err := b.store.Next(ctx, b.in.Domain)
+	return facts, false, err
+}
+
+// isQueue reports whether a wait was for a place in a queue of domains.
+func isQueue(why crawl.Reason) bool {
+	return why == crawl.ReasonIP || why == crawl.ReasonSubnet
+}
+
+// waitOrDefer ends the batch with a wait for the slot, or with deferring the domain
+// if its server asked to be left alone for too long.
+func (b *batch) waitOrDefer(run crawl.RunFacts, url string, wait time.Duration, why crawl.Reason) {
+	if decide.DefersDomain(run, wait, why) {
+		b.then(StepFinish, url, wait, why)
+		b.res.Defer = true
+		return
+	}
+	b.then(StepFetch, url, durableWait(wait), why)
+}
