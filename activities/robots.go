@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -115,7 +116,8 @@ func (f *originFetch) readRules(x *request.Exchange) {
 	v := freshness.NewVisit(resp.Header, resp.EndedAt, crawl.ContentHash{})
 	r := crawl.Robots{
 		Verdict: crawl.RobotsRules, StatusCode: resp.Status, Fresh: crawl.Millis(robotsFreshness(resp)),
-		Sitemaps: sitemaps(file.Sitemaps()), ETag: v.ETag, LastModified: v.LastModified, Body: resp.Body,
+		Sitemaps: sitemaps(file.Sitemaps()), ETag: v.ETag, LastModified: v.LastModified,
+		Body: bytes.Clone(resp.Body), // the response's own is used again
 	}
 	delay, ok := malformedDelay, true
 	switch malformed, why := file.Malformed(); {

@@ -142,9 +142,10 @@ type Response struct {
 	WireBytes int64
 }
 
-// Release gives back the body's share of Config.MaxBytesInFlight, once the body and
-// what was made of it are not needed any more. It may be called more than once; on
-// no response it does nothing.
+// Release gives back the body and its share of Config.MaxBytesInFlight, once the body
+// and what was made of it are not needed any more: Body is nil afterwards, and its
+// memory another body's. It may be called more than once; on no response it does
+// nothing.
 func (r *Response) Release() {
 	if r != nil && r.release != nil {
 		r.release()
@@ -236,8 +237,13 @@ func (c *Client) run(caller context.Context, x *exchange) (*Response, *Error) {
 	}
 	limit := orDefault(x.request.MaxBodyBytes, c.config.MaxBodyBytes)
 	share := &share{ctx: total, memory: c.memory, size: min(limit, c.config.MaxBytesInFlight)}
-	response.release = sync.OnceFunc(share.release)
-	response.Body, response.Truncated, err = readBody(answer, bodyLimits{
+	buffer := newBuffer()
+	response.release = sync.OnceFunc(func() {
+		share.release()
+		response.Body = nil
+		releaseBuffer(buffer)
+	})
+	response.Body, response.Truncated, err = readBody(answer, buffer, bodyLimits{
 		bytes: limit, ratio: c.config.MaxRatio, idle: c.config.IdleTimeout, share: share, link: x.link,
 	})
 	if err != nil {

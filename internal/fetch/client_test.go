@@ -308,6 +308,7 @@ func BenchmarkDo(b *testing.B) {
 				response, err := client.Do(b.Context(), s.get("/"))
 				require.NoError(b, err)
 				require.Len(b, response.Body, len(page))
+				response.Release()
 			}
 		})
 	}

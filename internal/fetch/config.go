@@ -62,7 +62,8 @@ type Config struct {
 
 	// MaxBytesInFlight bounds the memory of all bodies longer than 64 KiB, each
 	// counted as long as it may become. One that would go beyond it waits for another
-	// to be released.
+	// to be released, which a page is when it has been parsed and recorded. What
+	// parsing takes beside the body is bounded by how many pages are parsed at a time.
 	//
 	// At least MaxBodyBytes. Defaults to 256,000,000, or MaxBodyBytes if that is more.
 	MaxBytesInFlight int64

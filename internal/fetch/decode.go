@@ -14,8 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/andybalholm/brotli"
-	"github.com/klauspost/compress/zstd"
 	"golang.org/x/net/html/charset"
 )
 
@@ -52,8 +50,9 @@ type bodyLimits struct {
 }
 
 // readBody reads and decodes at most so many bytes, and tells whether there was
-// more. Errors of the connection are returned as they are, others as *Error.
-func readBody(answer *http.Response, limits bodyLimits) (body []byte, truncated bool, err error) {
+// more. The body is the buffer's. Errors of the connection are returned as they are,
+// others as *Error.
+func readBody(answer *http.Response, buffer *bytes.Buffer, limits bodyLimits) (body []byte, truncated bool, err error) {
 	limit := limits.bytes
 	codings, err := contentCodings(answer.Header.Values("Content-Encoding"))
 	if err != nil {
@@ -76,7 +75,7 @@ func readBody(answer *http.Response, limits bodyLimits) (body []byte, truncated 
 		decoded = &ratioReader{source: decoder, maxRatio: limits.ratio, wire: wire}
 	}
 	reserve := min(max(answer.ContentLength, 0), limit, firstBuffer)
-	buffer := bytes.NewBuffer(make([]byte, 0, reserve+bytes.MinRead))
+	buffer.Grow(int(reserve) + bytes.MinRead)
 	if _, err = buffer.ReadFrom(io.LimitReader(decoded, min(limit+1, shareFree))); err == nil && buffer.Len() == shareFree {
 		if err = limits.share.take(); err == nil {
 			_, err = buffer.ReadFrom(io.LimitReader(decoded, limit+1-shareFree))
@@ -135,32 +134,28 @@ func contentCodings(values []string) ([]string, error) {
 }
 
 // decode undoes one coding. An empty source is an empty body in any coding.
-func decode(coding string, source io.Reader) (io.ReadCloser, error) {
-	buffered := bufio.NewReader(source)
-	head, err := buffered.Peek(2)
+func decode(coding string, from io.Reader) (*decoder, error) {
+	source := newSource(from)
+	head, err := source.Peek(2)
 	if len(head) == 0 {
 		if errors.Is(err, io.EOF) {
-			return io.NopCloser(buffered), nil
+			return &decoder{Reader: source, source: source}, nil
 		}
 		return nil, err
 	}
 	switch coding {
 	case "br":
-		return io.NopCloser(brotli.NewReader(buffered)), nil
+		return newBrotli(source)
 	case "deflate":
-		if isZlib(head) {
-			return zlib.NewReader(buffered)
+		if !isZlib(head) {
+			return &decoder{Reader: flate.NewReader(source), source: source}, nil
 		}
-		return flate.NewReader(buffered), nil
+		r, err := zlib.NewReader(source)
+		return &decoder{Reader: r, source: source}, err
 	case "zstd":
-		decoder, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1),
-			zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
-		if err != nil {
-			return nil, err
-		}
-		return decoder.IOReadCloser(), nil
+		return newZstd(source)
 	default:
-		return newGzipReader(buffered)
+		return newGzip(source)
 	}
 }
 
@@ -176,17 +171,6 @@ type gzipReader struct {
 	member *gzip.Reader
 	source *bufio.Reader
 }
-
-func newGzipReader(source *bufio.Reader) (io.ReadCloser, error) {
-	member, err := gzip.NewReader(source)
-	if err != nil {
-		return nil, err
-	}
-	member.Multistream(false)
-	return &gzipReader{member: member, source: source}, nil
-}
-
-func (g *gzipReader) Close() error { return g.member.Close() }
 
 func (g *gzipReader) Read(p []byte) (int, error) {
 	n, err := g.member.Read(p)

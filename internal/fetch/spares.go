@@ -1,0 +1,187 @@
+package fetch
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"sync"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/zstd"
+)
+
+// Decoders and buffers are used again: a page's share of them is larger than the
+// page. What idles is bounded, and what a body has made large is not kept, so that no
+// site decides how much memory this process keeps.
+const (
+	// sparesMost is how many decoders of a coding idle at the most.
+	sparesMost = 4
+	// keptBody is how long the body may be, in bytes, whose decoder is kept: a brotli
+	// decoder has room for as much, and up to 5 MB of tables.
+	keptBody = 256 << 10
+	// keptWindow bounds the window, in bytes, of a zstd decoder that is kept.
+	keptWindow = 1 << 20
+)
+
+var (
+	// gzips have 40 KB each, whatever they have read.
+	gzips   = make(spares[*gzip.Reader], sparesMost)
+	brotlis = make(spares[*brotli.Reader], sparesMost)
+	zstds   = make(spares[*zstd.Decoder], sparesMost)
+
+	// sources are what decoders read from, 4 KB each.
+	sources = sync.Pool{New: func() any { return bufio.NewReader(nil) }}
+	// bodies are the buffers that bodies are read into, of at most bufferKept.
+	bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+)
+
+// bufferKept is how much room a buffer has, in bytes, that is kept: that of a body
+// which takes no share of the memory for bodies.
+const bufferKept = 2 * shareFree
+
+func newBuffer() *bytes.Buffer {
+	b, _ := bodies.Get().(*bytes.Buffer) // there is nothing else
+	b.Reset()
+	return b
+}
+
+func releaseBuffer(b *bytes.Buffer) {
+	if b.Cap() <= bufferKept {
+		bodies.Put(b)
+	}
+}
+
+// spares are decoders that idle.
+type spares[T any] chan T
+
+// take returns one, or what fresh makes.
+func (s spares[T]) take(fresh func() (T, error)) (T, error) {
+	select {
+	case spare := <-s:
+		return spare, nil
+	default:
+		return fresh()
+	}
+}
+
+// give keeps one, unless there are enough.
+func (s spares[T]) give(spare T) bool {
+	select {
+	case s <- spare:
+		return true
+	default:
+		return false
+	}
+}
+
+// decoder undoes a coding. Close gives back its memory.
+type decoder struct {
+	io.Reader
+
+	source *bufio.Reader
+	// read is how many bytes it has decoded, and ended whether that was all.
+	read  int64
+	ended bool
+	// recycle takes a decoder that may be kept, drop any other.
+	recycle, drop func()
+}
+
+func (d *decoder) Read(p []byte) (int, error) {
+	n, err := d.Reader.Read(p)
+	d.read += int64(n)
+	d.ended = errors.Is(err, io.EOF)
+	return n, err
+}
+
+// Close is called once, when nothing reads any more.
+func (d *decoder) Close() error {
+	switch {
+	case d.recycle != nil && d.ended && d.read <= keptBody:
+		d.recycle()
+	case d.drop != nil:
+		d.drop()
+	}
+	d.source.Reset(nil)
+	sources.Put(d.source)
+	return nil
+}
+
+// newSource is a buffer to decode from.
+func newSource(from io.Reader) *bufio.Reader {
+	source, _ := sources.Get().(*bufio.Reader) // there is nothing else
+	source.Reset(from)
+	return source
+}
+
+func newBrotli(source *bufio.Reader) (*decoder, error) {
+	r, err := brotlis.take(func() (*brotli.Reader, error) { return new(brotli.Reader), nil })
+	if err == nil {
+		err = r.Reset(source)
+	}
+	return &decoder{Reader: r, source: source, recycle: func() {
+		_ = r.Reset(nil) // lets go of the source, and never fails
+		brotlis.give(r)
+	}}, err
+}
+
+func newGzip(source *bufio.Reader) (*decoder, error) {
+	member, err := gzips.take(func() (*gzip.Reader, error) { return new(gzip.Reader), nil })
+	if err != nil {
+		return nil, err
+	}
+	if err := member.Reset(source); err != nil {
+		return nil, err
+	}
+	member.Multistream(false)
+	return &decoder{
+		Reader: &gzipReader{member: member, source: source}, source: source, recycle: func() { gzips.give(member) },
+	}, nil
+}
+
+func newZstd(source *bufio.Reader) (*decoder, error) {
+	var first zstd.Header
+	head, _ := source.Peek(zstd.HeaderMaxSize) // what there is; the decoder meets the error
+	kept := first.Decode(head) == nil && !first.Skippable && max(first.WindowSize, first.FrameContentSize) <= keptWindow
+	fresh := func() (*zstd.Decoder, error) {
+		return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+	}
+	take := fresh
+	if kept {
+		take = func() (*zstd.Decoder, error) { return zstds.take(fresh) }
+	}
+	r, err := take()
+	if err != nil {
+		return nil, err
+	}
+	frames := &frameCounter{source: source}
+	if err := r.Reset(frames); err != nil {
+		r.Close()
+		return nil, err
+	}
+	return &decoder{Reader: r, source: source, drop: r.Close, recycle: func() {
+		if !kept || frames.count > 1 || r.Reset(nil) != nil || !zstds.give(r) {
+			r.Close()
+		}
+	}}, nil
+}
+
+// frameCounter counts the frames of zstd data by their magic number, and seldom some
+// more: each has a window of its own, of which only the first's is known.
+type frameCounter struct {
+	source io.Reader
+	last   uint32
+	count  int
+}
+
+func (f *frameCounter) Read(p []byte) (int, error) {
+	const magic = 0x28b52ffd
+	n, err := f.source.Read(p)
+	for _, octet := range p[:n] {
+		if f.last = f.last<<8 | uint32(octet); f.last == magic {
+			f.count++
+		}
+	}
+	return n, err
+}
