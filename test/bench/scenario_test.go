@@ -26,7 +26,7 @@ var (
 type scenario struct {
 	domains int
 	delay   time.Duration
-	pages   int // an activity; 0 is the default
+	pages   int // an activity; 0 is auto, the default
 	// apart has the stack and the worker in processes of their own, so that each is
 	// measured; else they are one.
 	apart    bool
@@ -65,7 +65,7 @@ func (s scenario) withDefaults() scenario {
 
 // String names the scenario as benchmarks are named.
 func (s scenario) String() string {
-	pages := "default"
+	pages := "auto"
 	if s.pages > 0 {
 		pages = strconv.Itoa(s.pages)
 	}
@@ -157,11 +157,12 @@ func run(b *testing.B, scenarios ...scenario) {
 // Temporal and Postgres below one process and the worker in another.
 func BenchmarkCrawl(b *testing.B) {
 	run(b,
+		scenario{domains: 20, delay: time.Second, apart: true},
+		scenario{domains: 300, delay: time.Second, apart: true},
 		scenario{domains: 300, delay: time.Second, pages: 1, apart: true},
 		scenario{domains: 300, delay: time.Second, pages: 50, apart: true},
+		scenario{domains: 2000, delay: 100 * time.Millisecond, apart: true},
 		scenario{domains: 2000, delay: 100 * time.Millisecond, pages: 50, apart: true},
-		scenario{domains: 50, delay: time.Second, pages: 1, apart: true},
-		scenario{domains: 50, delay: time.Second, pages: 50, apart: true},
 	)
 }
 
@@ -169,8 +170,8 @@ func BenchmarkCrawl(b *testing.B) {
 // the process of `mosey`, and its memory.
 func BenchmarkOneProcess(b *testing.B) {
 	run(b,
-		scenario{domains: 300, delay: time.Second, pages: 50},
-		scenario{domains: 2000, delay: 100 * time.Millisecond, pages: 50},
+		scenario{domains: 300, delay: time.Second},
+		scenario{domains: 2000, delay: 100 * time.Millisecond},
 	)
 }
 
@@ -180,7 +181,7 @@ func BenchmarkLarge(b *testing.B) {
 		b.Skip("it opens thousands of files and takes minutes: ask for it with -large")
 	}
 	run(b, scenario{
-		domains: 10_000, delay: 10 * time.Second, pages: 50, onward: true, links: typicalLinks, perIP: 10,
+		domains: 10_000, delay: 10 * time.Second, onward: true, links: typicalLinks, perIP: 10,
 		warmUp: time.Minute, measured: time.Minute,
 	})
 }

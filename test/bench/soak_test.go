@@ -16,7 +16,7 @@ var (
 	soak        = flag.Duration("soak", 0, "let BenchmarkSoak run for this `long`")
 	soakDomains = flag.Int("soak.domains", 300, "`domains` that BenchmarkSoak crawls")
 	soakDelay   = flag.Duration("soak.delay", time.Second, "their `delay`")
-	soakPages   = flag.Int("soak.pages", 0, "`pages` an activity; 0 is the default")
+	soakPages   = flag.Int("soak.pages", 0, "`pages` an activity; 0 is auto")
 	soakEvery   = flag.Duration("soak.every", 15*time.Second, "`how often` BenchmarkSoak prints a line")
 )
 
