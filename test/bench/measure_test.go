@@ -85,6 +85,11 @@ func (i interval) report(b *testing.B) {
 	require.Positive(b, i.pages)
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(i.rate(), "pages/s")
+	asked := map[string]bool{}
+	for _, record := range i.log {
+		asked[record.Domain()] = true
+	}
+	b.ReportMetric(float64(len(asked)), "domains")
 	for part, cpu := range i.to.cpu {
 		b.ReportMetric(float64((cpu-i.from.cpu[part]).Microseconds())/1000/i.pages, part+"-ms/page")
 	}

@@ -159,8 +159,11 @@ func end(b *testing.B, cmd *exec.Cmd) {
 	require.NoError(b, cmd.Wait())
 }
 
-// seed hands all seeds over in the database, as the command line does, and starts
-// the run's SeedWorkflow.
+// firstRequest is how long a crawl may take to make its first request.
+const firstRequest = 2 * time.Minute
+
+// seed hands all seeds over in the database, as the command line does, starts the run's
+// SeedWorkflow and waits for the first request. The workflow goes on beside the crawl.
 func (r *rig) seed(b *testing.B, settings crawl.Settings) {
 	b.Helper()
 	store, err := db.Open(b.Context(), r.database)
@@ -172,9 +175,11 @@ func (r *rig) seed(b *testing.B, settings crawl.Settings) {
 	c, err := client.Dial(client.Options{HostPort: r.temporal})
 	require.NoError(b, err)
 	defer c.Close()
-	started, err := workflows.Starter{Client: c}.StartSeed(b.Context(), 1, workflows.SeedInput{Run: run.Name, Staged: true})
+	_, err = workflows.Starter{Client: c}.StartSeed(b.Context(), 1, workflows.SeedInput{Run: run.Name, Staged: true})
 	require.NoError(b, err)
-	require.NoError(b, started.Get(b.Context(), nil))
+	for began := time.Now(); r.web.Requests() == 0; background(b.Context(), 10*time.Millisecond) {
+		require.Less(b, time.Since(began), firstRequest, "no request was made")
+	}
 }
 
 // judged is the web's log, in which no promise is broken.
