@@ -3,6 +3,7 @@ package bench_test
 import (
 	"cmp"
 	"context"
+	"flag"
 	"fmt"
 	"maps"
 	"slices"
@@ -69,14 +70,23 @@ func closeConn(b *testing.B, conn *pgx.Conn) {
 	require.NoError(b, conn.Close(context.WithoutCancel(b.Context())))
 }
 
-// trackFunctions has Postgres count the calls and the time of functions.
-func (r *rig) trackFunctions(b *testing.B) {
+var postgresSettings = flag.String("postgres", "", "measure with these `settings` of Postgres, as in enable_seqscan=off,work_mem=8MB")
+
+// configure has Postgres count the calls and the time of functions, and obey
+// postgresSettings.
+func (r *rig) configure(b *testing.B) {
 	b.Helper()
 	conn := r.connect(b)
 	defer closeConn(b, conn)
-	for _, sql := range []string{`ALTER SYSTEM SET track_functions = 'all'`, `SELECT pg_reload_conf()`} {
+	statements := []string{`ALTER SYSTEM SET track_functions = 'all'`}
+	for set := range strings.SplitSeq(*postgresSettings, ",") {
+		if name, value, ok := strings.Cut(set, "="); ok {
+			statements = append(statements, fmt.Sprintf(`ALTER SYSTEM SET %s = '%s'`, name, value))
+		}
+	}
+	for _, sql := range append(statements, `SELECT pg_reload_conf()`) {
 		_, err := conn.Exec(b.Context(), sql)
-		require.NoError(b, err)
+		require.NoError(b, err, sql)
 	}
 }
 

@@ -115,7 +115,7 @@ func (s scenario) measure(b *testing.B, bin string) interval {
 	b.Helper()
 	s = s.withDefaults()
 	r := s.start(b, bin)
-	r.trackFunctions(b)
+	r.configure(b)
 	r.store(b, s.stored)
 	speed := measureYardstick(b, r)
 	r.seed(b, s.settings)
@@ -128,7 +128,8 @@ func (s scenario) measure(b *testing.B, bin string) interval {
 
 	log := r.judged(b, s.delay)
 	i := between(from, to, log, s.delay)
-	b.Logf("%s; %s, for %s after %s; %s", machine(), s, s.measured, s.warmUp, speed)
+	b.Logf("%s; %s, for %s after %s; %s; %s", machine(), s, s.measured, s.warmUp,
+		cmp.Or(*postgresSettings, "Postgres as it is"), speed)
 	i.report(b)
 	r.reportMemory(b, peak, to)
 	r.reportProfile(b, log)
