@@ -15,9 +15,17 @@ const violationsShown = 20
 // AuditGaps computes from the log of requests every gap between two requests to
 // the same domain, address or subnet. runID, where not nil, limits it to the
 // domains of a run; what domains share is always judged over all runs, which share them.
-func (s *Store) AuditGaps(ctx context.Context, runID *int64) (crawl.Audit, error) {
-	d, err := s.q.AuditDomainGaps(ctx, runID)
-	broken, err2 := s.q.AuditDomainViolations(ctx, dbsqlc.AuditDomainViolationsParams{RunID: runID, Max: violationsShown})
+func (s *Store) AuditGaps(ctx context.Context, runID *int64) (a crawl.Audit, err error) {
+	err = s.readingAll(ctx, func(q *dbsqlc.Queries) error {
+		a, err = auditGaps(ctx, q, runID)
+		return err
+	})
+	return a, err
+}
+
+func auditGaps(ctx context.Context, q *dbsqlc.Queries, runID *int64) (crawl.Audit, error) {
+	d, err := q.AuditDomainGaps(ctx, runID)
+	broken, err2 := q.AuditDomainViolations(ctx, dbsqlc.AuditDomainViolationsParams{RunID: runID, Max: violationsShown})
 	if err := errors.Join(err, err2); err != nil {
 		return crawl.Audit{}, translate("audit", err)
 	}
@@ -34,16 +42,16 @@ func (s *Store) AuditGaps(ctx context.Context, runID *int64) (crawl.Audit, error
 			What: fmt.Sprintf("asked %.0f ms after the last request, %d ms were due (%s)", v.GapMs, v.DelayMs, v.DelayReason),
 		})
 	}
-	if a.IPs, err = s.auditShared(ctx, "ip", &a); err == nil {
-		a.Subnets, err = s.auditShared(ctx, "subnet", &a)
+	if a.IPs, err = auditShared(ctx, q, "ip", &a); err == nil {
+		a.Subnets, err = auditShared(ctx, q, "subnet", &a)
 	}
 	return a, err
 }
 
 // auditShared judges the gaps of what domains share.
-func (s *Store) auditShared(ctx context.Context, kind string, a *crawl.Audit) (crawl.Gaps, error) {
-	g, err := s.q.AuditSharedGaps(ctx, kind)
-	broken, err2 := s.q.AuditSharedViolations(ctx, dbsqlc.AuditSharedViolationsParams{Kind: kind, Max: violationsShown})
+func auditShared(ctx context.Context, q *dbsqlc.Queries, kind string, a *crawl.Audit) (crawl.Gaps, error) {
+	g, err := q.AuditSharedGaps(ctx, kind)
+	broken, err2 := q.AuditSharedViolations(ctx, dbsqlc.AuditSharedViolationsParams{Kind: kind, Max: violationsShown})
 	if err := errors.Join(err, err2); err != nil {
 		return crawl.Gaps{}, translate("audit", err)
 	}

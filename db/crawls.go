@@ -58,54 +58,6 @@ func (s *Store) Begin(ctx context.Context, start crawl.Start) (crawl.Lease, erro
 	}, nil
 }
 
-// Record closes an attempt and does, in one transaction, all that follows from it:
-// see crawl_record. The slots that it shares with other domains are given back
-// before, so that those do not wait for the rest. Recorded.Ended is set then, even
-// if the rest fails.
-func (s *Store) Record(ctx context.Context, a crawl.Attempt) (crawl.Recorded, error) {
-	op := "record crawl " + strconv.FormatInt(a.CrawlID, 10)
-	if a.Requested && len(a.Shared) > 0 && a.Ended.IsZero() {
-		var err error
-		if a.Ended, err = s.releaseShared(ctx, a); err != nil {
-			return crawl.Recorded{}, translate(op, err)
-		}
-	}
-	row, err := retryConflicts(ctx, op, func() (dbsqlc.CrawlRecordRow, error) {
-		doc, err := attemptDocument(a)
-		if err != nil {
-			return dbsqlc.CrawlRecordRow{}, err
-		}
-		return s.q.CrawlRecord(ctx, doc)
-	})
-	if err != nil {
-		return crawl.Recorded{Ended: a.Ended}, err
-	}
-	facts, err := s.facts(row.Facts)
-	return crawl.Recorded{Closed: row.Closed, News: row.News, Facts: facts, Ended: a.Ended}, err
-}
-
-// attemptDocument is an attempt with how long ago it had ended, as of now.
-func attemptDocument(a crawl.Attempt) ([]byte, error) {
-	if a.Robots != nil {
-		r := storable(*a.Robots)
-		a.Robots = &r
-	}
-	return document("an attempt", struct {
-		crawl.Attempt
-
-		SinceEnd int64 `json:"since_end_ms"`
-	}{a, sinceMS(a.EndedAt)})
-}
-
-// releaseShared returns when the request had ended, on the database's clock.
-func (s *Store) releaseShared(ctx context.Context, a crawl.Attempt) (time.Time, error) {
-	p := dbsqlc.SlotReleaseSharedParams{Holder: "crawl:" + strconv.FormatInt(a.CrawlID, 10), SinceEndMs: sinceMS(a.EndedAt)}
-	for _, slot := range a.Shared {
-		p.Shared, p.SharedDelayMs = append(p.Shared, slot.Key), append(p.SharedDelayMs, slot.Delay.Count())
-	}
-	return s.q.SlotReleaseShared(ctx, p)
-}
-
 // Abandon takes an attempt back that was begun but could not be made, through no
 // fault of the page. The page is pending again. Its domain is left alone for the
 // delay, and what it shares with others for theirs; where the delay is 0 the slots

@@ -22,6 +22,8 @@ type Store struct {
 	settingsMu sync.Mutex
 	// settings holds those that were read, by their text
 	settings map[string]crawl.Settings
+
+	groups groups
 }
 
 // PoolConnsDefault is the size of the one pool a process has. A page needs a
@@ -60,6 +62,11 @@ func open(ctx context.Context, url string, connected func(context.Context, *pgx.
 	// Every statement is a few steps along an index, whatever its parameters:
 	// planning each anew would cost more than running it.
 	cfg.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_generic_plan"
+	// Such a plan is kept while the tables grow from nothing: it must not read a whole
+	// table because that was small once.
+	for _, scan := range wholeTableScans {
+		cfg.ConnConfig.RuntimeParams[scan] = "off"
+	}
 	cfg.AfterConnect = connected
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
@@ -70,6 +77,22 @@ func open(ctx context.Context, url string, connected func(context.Context, *pgx.
 		return nil, fmt.Errorf("reach the database: %w", err)
 	}
 	return NewStore(pool), nil
+}
+
+// wholeTableScans are the settings of the planner for what only an audit should do.
+var wholeTableScans = []string{"enable_seqscan", "enable_hashjoin", "enable_mergejoin"}
+
+// readingAll runs statements that read most of a table, planned for that, and all as of
+// the same instant.
+func (s *Store) readingAll(ctx context.Context, fn func(*dbsqlc.Queries) error) error {
+	return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+		for _, scan := range wholeTableScans {
+			if _, err := tx.Exec(ctx, "SET LOCAL "+scan+" = on"); err != nil {
+				return err
+			}
+		}
+		return fn(s.q.WithTx(tx))
+	})
 }
 
 // NewStore uses a pool that the caller has made; Close closes it.

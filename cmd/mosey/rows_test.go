@@ -78,11 +78,12 @@ func (r *rows) allowed() *rows {
 	return r.robots(crawl.Robots{Verdict: crawl.RobotsAllowAll})
 }
 
-// slot closes the domain's slot for a while.
+// slot closes the domain's slot for a while. Who has not given it back has died, if that
+// while is over.
 func (r *rows) slot(span time.Duration, why crawl.Reason) {
 	r.t.Helper()
 	r.exec(`INSERT INTO politeness_slots (key, free_at, reason) VALUES ('domain:' || $1, now() + $2::interval, $3)
-		ON CONFLICT (key) DO UPDATE SET free_at = excluded.free_at, reason = excluded.reason, holder = NULL`,
+		ON CONFLICT (key) DO UPDATE SET free_at = excluded.free_at, reason = excluded.reason`,
 		aDomain, span, string(why))
 }
 

@@ -16,7 +16,7 @@ import (
 // by domain. It is never longer than the URL.
 func Pattern(u urls.URL) string {
 	path, query, _ := strings.Cut(u.RequestTarget(), "?")
-	return string(appendPathPattern(nil, path)) + queryPattern(query, true)
+	return pathPattern(path) + queryPattern(query, true)
 }
 
 // Patterns are the patterns of a URL that others may have too, from what most have
@@ -25,36 +25,35 @@ func Pattern(u urls.URL) string {
 // words. A path in words is shared with nobody.
 func Patterns(u urls.URL) []string {
 	path, query, _ := strings.Cut(u.RequestTarget(), "?")
-	var space [256]byte // most need no more, and many no string
-	shared := appendPathPattern(space[:0], path)
+	shared := pathPattern(path)
 	if query == "" {
-		if string(shared) == path {
+		if shared == path {
 			return nil
 		}
-		return []string{string(shared)}
+		return []string{shared}
 	}
-	narrow := string(shared)
-	return slices.Compact([]string{narrow, narrow + queryPattern(query, false), narrow + queryPattern(query, true)})
+	return slices.Compact([]string{shared, shared + queryPattern(query, false), shared + queryPattern(query, true)})
 }
 
-func appendPathPattern(b []byte, path string) []byte {
+func pathPattern(path string) string {
 	segments := strings.Split(strings.TrimPrefix(path, "/"), "/")
+	var b strings.Builder
 	for len(segments) > 0 {
-		b = append(b, '/')
+		b.WriteByte('/')
 		if _, n := segmentDate(segments); n > 0 {
-			b = append(b, 'D')
+			b.WriteByte('D')
 			segments = segments[n:]
 			continue
 		}
 		s := segments[0]
 		if _, rest, ok := leadingDate(s); ok {
-			b = append(b, 'D')
+			b.WriteByte('D')
 			s = rest
 		}
-		b = appendPattern(b, s)
+		b.WriteString(patternOf(s))
 		segments = segments[1:]
 	}
-	return b
+	return b.String()
 }
 
 // wordMax is how long a value may be, in bytes, that says what a page is, such as
@@ -69,12 +68,11 @@ func queryPattern(query string, words bool) string {
 	var params []string
 	for param := range strings.SplitSeq(query, "&") {
 		name, value, _ := strings.Cut(param, "=")
-		var space [64]byte
-		pattern := appendPattern(space[:0], name)
+		name = patternOf(name)
 		if words && isWord(value) {
-			pattern = appendPattern(append(pattern, '='), value)
+			name += "=" + patternOf(value)
 		}
-		params = append(params, string(pattern))
+		params = append(params, name)
 	}
 	slices.Sort(params)
 	return "?" + strings.Join(slices.Compact(params), "&")
@@ -89,12 +87,7 @@ func isWord(value string) bool {
 	if _, _, date := leadingDate(value); date {
 		return false
 	}
-	for i := range len(value) {
-		if isAlpha(value[i]) || value[i] == '%' {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]byte(value), func(c byte) bool { return isAlpha(c) || c == '%' })
 }
 
 // Parents are the patterns that a pattern belongs to, the widest first.
@@ -112,44 +105,45 @@ func Parents(pattern string) []string {
 	return slices.DeleteFunc(parents, func(p string) bool { return p == pattern })
 }
 
-// appendPattern appends a segment or a name with its numbers replaced.
-func appendPattern(b []byte, s string) []byte {
+// patternOf is a segment or a name with its numbers replaced.
+func patternOf(s string) string {
+	var b strings.Builder
 	for i := 0; i < len(s); {
 		end := i + 1
 		switch c := s[i]; {
 		case urls.LeadingUUID(s[i:]) > 0:
-			b = append(b, 'X')
+			b.WriteByte('X')
 			end = i + urls.LeadingUUID(s[i:])
 		case c == '%':
 			// the digits of an escape are none of the text's
 			end = min(i+3, len(s))
-			b = append(b, s[i:end]...)
+			b.WriteString(s[i:end])
 		case isDigit(c) || isAlpha(c):
 			for end < len(s) && (isDigit(s[end]) || isAlpha(s[end])) {
 				end++
 			}
-			b = appendWordPattern(b, s[i:end])
+			writeWord(&b, s[i:end])
 		default:
-			b = append(b, c)
+			b.WriteByte(c)
 		}
 		i = end
 	}
-	return b
+	return b.String()
 }
 
-// appendWordPattern appends a run of letters and digits.
-func appendWordPattern(b []byte, word string) []byte {
+// writeWord writes a run of letters and digits.
+func writeWord(b *strings.Builder, word string) {
 	if urls.IsDrawn(word, 8, 2) || isHexNumber(word) {
-		return append(b, 'X')
+		b.WriteByte('X')
+		return
 	}
 	for i := range len(word) {
 		if !isDigit(word[i]) {
-			b = append(b, word[i])
+			b.WriteByte(word[i])
 		} else if i == 0 || !isDigit(word[i-1]) {
-			b = append(b, 'N')
+			b.WriteByte('N')
 		}
 	}
-	return b
 }
 
 // isHexNumber reports whether a word is a long number of hexadecimal digits: eight or

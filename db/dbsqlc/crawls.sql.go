@@ -10,6 +10,88 @@ import (
 	"time"
 )
 
+const attemptsRecord = `-- name: AttemptsRecord :many
+SELECT
+    r.n::integer AS n,
+    r.closed::boolean AS closed,
+    r.news::boolean AS news,
+    r.facts::jsonb AS facts
+FROM attempts_record($1::jsonb) AS r
+`
+
+type AttemptsRecordRow struct {
+	N      int32
+	Closed bool
+	News   bool
+	Facts  []byte
+}
+
+func (q *Queries) AttemptsRecord(ctx context.Context, attempts []byte) ([]AttemptsRecordRow, error) {
+	rows, err := q.db.Query(ctx, attemptsRecord, attempts)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AttemptsRecordRow
+	for rows.Next() {
+		var i AttemptsRecordRow
+		if err := rows.Scan(
+			&i.N,
+			&i.Closed,
+			&i.News,
+			&i.Facts,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const attemptsRecordGroup = `-- name: AttemptsRecordGroup :many
+SELECT
+    r.n::integer AS n,
+    r.closed::boolean AS closed,
+    r.news::boolean AS news,
+    r.facts::jsonb AS facts
+FROM attempts_record_group($1::jsonb) AS r
+`
+
+type AttemptsRecordGroupRow struct {
+	N      int32
+	Closed bool
+	News   bool
+	Facts  []byte
+}
+
+func (q *Queries) AttemptsRecordGroup(ctx context.Context, attempts []byte) ([]AttemptsRecordGroupRow, error) {
+	rows, err := q.db.Query(ctx, attemptsRecordGroup, attempts)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AttemptsRecordGroupRow
+	for rows.Next() {
+		var i AttemptsRecordGroupRow
+		if err := rows.Scan(
+			&i.N,
+			&i.Closed,
+			&i.News,
+			&i.Facts,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const crawlAbandon = `-- name: CrawlAbandon :exec
 SELECT crawl_abandon(
     $1::bigint, $2::text, $3::text [], $4::text, $5::bigint, $6::bigint [],
@@ -65,27 +147,6 @@ func (q *Queries) CrawlBegin(ctx context.Context, start []byte) (CrawlBeginRow, 
 		&i.Reason,
 		&i.CrawlID,
 	)
-	return i, err
-}
-
-const crawlRecord = `-- name: CrawlRecord :one
-SELECT
-    r.closed::boolean AS closed,
-    r.news::boolean AS news,
-    r.facts::jsonb AS facts
-FROM crawl_record($1::jsonb) AS r
-`
-
-type CrawlRecordRow struct {
-	Closed bool
-	News   bool
-	Facts  []byte
-}
-
-func (q *Queries) CrawlRecord(ctx context.Context, attempt []byte) (CrawlRecordRow, error) {
-	row := q.db.QueryRow(ctx, crawlRecord, attempt)
-	var i CrawlRecordRow
-	err := row.Scan(&i.Closed, &i.News, &i.Facts)
 	return i, err
 }
 

@@ -20,11 +20,10 @@ DECLARE
     v_id bigint := (p ->> 'crawl_id')::bigint;
     v_run bigint := (p ->> 'run_id')::bigint;
     a slot_answer;
-    c record;
 BEGIN
     a.reason := domain_forbidden(v_domain);
     IF a.reason IS NOT NULL THEN
-        RETURN (false, 0, a.reason, 0)::slot_answer;
+        RETURN (false, 0, a.reason, 0, NULL)::slot_answer;
     END IF;
     IF v_prerequisite THEN
         v_id := nextval(pg_get_serial_sequence('page_crawls', 'id'));
@@ -35,7 +34,9 @@ BEGIN
         RETURN a;
     END IF;
     a.crawl_id := v_id;
-    PERFORM crawl_reap(v_domain);
+    IF a.was IS NOT NULL THEN
+        PERFORM crawl_reap(a.was);
+    END IF;
     UPDATE domains SET claim_expires_at = now() + ms_interval((p ->> 'claim_ms')::bigint)
     WHERE domain = v_domain AND claimed_by IS NOT NULL
         AND claim_expires_at < now() + ms_interval((p ->> 'claim_ms')::bigint * 2 / 3);
@@ -46,17 +47,19 @@ BEGIN
         FROM unnest(pages_add(jsonb_build_array(p))) i;
         RETURN a;
     END IF;
-    SELECT x.run_id, x.outcome, x.locked_at INTO c FROM page_crawls x WHERE x.id = v_id;
-    IF FOUND AND c.outcome IS NULL AND c.locked_at IS NULL
-        AND (SELECT r.status = 'running' FROM crawl_runs r WHERE r.id = c.run_id)
-        AND (SELECT d.status NOT IN ('blocked', 'unreachable') FROM domains d WHERE d.domain = v_domain)
-        AND budget_take(c.run_id, v_domain, (p ->> 'run_budget')::bigint, (p ->> 'domain_budget')::bigint)
-    THEN
-        UPDATE page_crawls SET locked_at = clock_timestamp(), final = (p ->> 'final')::boolean WHERE id = v_id;
-        RETURN a;
+    UPDATE page_crawls c SET locked_at = clock_timestamp(), final = (p ->> 'final')::boolean
+    WHERE c.id = v_id AND c.outcome IS NULL AND c.locked_at IS NULL
+        AND (SELECT r.status FROM crawl_runs r WHERE r.id = c.run_id) = 'running'
+        AND (SELECT d.status FROM domains d WHERE d.domain = v_domain) NOT IN ('blocked', 'unreachable')
+    RETURNING c.run_id INTO v_run;
+    IF FOUND THEN
+        IF budget_take(v_run, v_domain, (p ->> 'run_budget')::bigint, (p ->> 'domain_budget')::bigint) THEN
+            RETURN a;
+        END IF;
+        UPDATE page_crawls SET locked_at = NULL WHERE id = v_id;
     END IF;
     PERFORM slot_undo(v_domain, v_shared, 'crawl:' || v_id, 0, '{}');
-    RETURN (false, 0, 'stale', 0)::slot_answer;
+    RETURN (false, 0, 'stale', 0, NULL)::slot_answer;
 END
 $$;
 

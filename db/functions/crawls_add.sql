@@ -1,78 +1,101 @@
--- Makes pages part of a run: pending crawls, once a page and run, and the domains
--- they belong to. The caller has stored the pages and decided that they are in
--- scope. p_own is the domain whose claim the caller holds, if any. Returns how
--- many crawls are new, and whether the dispatcher has something new to look at.
-CREATE OR REPLACE FUNCTION crawls_add(
-    p_run_id bigint, p_ids bigint[], p_depth integer, p_redirects integer, p_seed boolean, p_own text,
-    OUT added integer, OUT news boolean
-) LANGUAGE plpgsql AS $$
+-- Makes pages part of runs: pending crawls, once a page and run, and the domains they
+-- belong to. The caller has stored the pages and decided that they are in scope. Those
+-- that are part of their run already are left out, and those of domains that it has not
+-- seeded where only such are to be followed. Returns how many crawls are new, and the
+-- runs in which the dispatcher has something new to look at.
+CREATE OR REPLACE FUNCTION crawls_add(p found_page[], OUT added integer, OUT news bigint[]) LANGUAGE plpgsql AS $$
 DECLARE
-    others text[];
-    newcomers text[];
-    idle text[];
+    v found_page[];
+    v_domains text[];
 BEGIN
     added := 0;
-    news := false;
-    IF cardinality(p_ids) = 0 THEN
+    SELECT array_agg(f ORDER BY f.page_id) INTO v FROM unnest(p) f
+    WHERE jsonb_typeof(f.follow) = 'object'
+        AND (NOT f.follow ? 'seeds_only' OR coalesce((
+            SELECT rd.seed FROM run_domains rd WHERE rd.run_id = f.run_id AND rd.domain = f.domain
+        ), false))
+        AND (f.is_new OR f.follow ? 'seed' OR (
+            SELECT c.id FROM page_crawls c
+            WHERE c.page_id = f.page_id AND c.run_id = f.run_id
+                AND coalesce(c.previous_id, CASE WHEN c.prerequisite THEN -c.id ELSE 0 END) = 0
+        ) IS NULL);
+    IF v IS NULL THEN
         RETURN;
     END IF;
-    SELECT coalesce(array_agg(DISTINCT p.domain ORDER BY p.domain), '{}') INTO others
-    FROM unnest(p_ids) i CROSS JOIN LATERAL (SELECT x.domain FROM pages x WHERE x.id = i) p WHERE p.domain <> p_own;
-    SELECT array_agg(f ORDER BY f) INTO newcomers FROM unnest(others) f
-    WHERE p_seed OR (SELECT r.run_id FROM run_domains r WHERE r.run_id = p_run_id AND r.domain = f) IS NULL;
-    IF newcomers IS NOT NULL THEN
-        INSERT INTO domains (domain)
-        SELECT f FROM unnest(newcomers) f
-        WHERE (SELECT d.id FROM domains d WHERE d.domain = f) IS NULL
-        ORDER BY f ON CONFLICT (domain) DO NOTHING;
-        INSERT INTO run_domains (run_id, domain, seed)
-        SELECT p_run_id, f, p_seed FROM unnest(newcomers) f ORDER BY f
-        ON CONFLICT (run_id, domain) DO UPDATE SET seed = true
-        WHERE excluded.seed AND NOT run_domains.seed;
-        -- a run that finds a domain asks it, even if another has given it up
-        PERFORM troubles_lift(ARRAY(
-            SELECT f FROM unnest(newcomers) f CROSS JOIN LATERAL (SELECT x.status FROM domains x WHERE x.domain = f) d
-            WHERE NOT p_seed AND (d.status IN ('blocked', 'unreachable') OR EXISTS (
-                SELECT 1 FROM robots r WHERE r.domain = f AND r.verdict = 'unreachable' AND r.expires_at > now()
-            ))
-        ));
+    SELECT array_agg(DISTINCT f.domain ORDER BY f.domain) INTO v_domains FROM unnest(v) f WHERE f.domain <> f.own;
+    IF v_domains IS NOT NULL THEN
+        PERFORM run_domains_add(v);
+        -- Finishing a domain locks its row FOR UPDATE: with this, either it sees the
+        -- crawls added here or the updates below see it finished. The caller's own
+        -- domain cannot be finished while its attempt is open.
+        PERFORM 1 FROM unnest(v_domains) f CROSS JOIN LATERAL (
+            SELECT 1 FROM domains x WHERE x.domain = f FOR KEY SHARE
+        ) d;
     END IF;
-    -- Finishing a domain locks its row FOR UPDATE: with this, either it sees the
-    -- crawls added here or the updates below see it finished. The caller's own
-    -- domain cannot be finished while its attempt is open.
-    SELECT array_agg(d.domain ORDER BY d.domain) FILTER (WHERE d.status = 'exhausted')
-    INTO idle FROM unnest(others) f CROSS JOIN LATERAL (
-        SELECT x.domain, x.status FROM domains x WHERE x.domain = f FOR KEY SHARE
-    ) d;
     -- Stored in the order of their ids, so that two transactions do not deadlock, and due
     -- in the order in which they were found: what a page names first is asked for first.
     INSERT INTO page_crawls (page_id, domain, priority, scheduled_for, run_id, url, kind, depth, redirects)
-    SELECT DISTINCT ON (p.id) p.id, p.domain, -p_depth,
-        now() - (cardinality(p_ids) - i.n) * interval '1 microsecond', p_run_id, p.url, p.kind, p_depth, p_redirects
-    FROM unnest(p_ids) WITH ORDINALITY AS i (id, n) CROSS JOIN LATERAL (
-        SELECT x.id, x.domain, x.url, x.kind FROM pages x WHERE x.id = i.id
-    ) p
-    ORDER BY p.id, i.n
-    ON CONFLICT (domain, run_id, page_id) WHERE previous_id IS NULL AND NOT prerequisite DO NOTHING;
+    SELECT DISTINCT ON (f.page_id, f.run_id) f.page_id, f.domain, -(f.follow ->> 'depth')::smallint,
+        now() - f.after * interval '1 microsecond', f.run_id, f.url, f.kind, (f.follow ->> 'depth')::smallint,
+        coalesce((f.follow ->> 'redirects')::smallint, 0)
+    FROM unnest(v) f
+    ORDER BY f.page_id, f.run_id, f.after DESC
+    ON CONFLICT DO NOTHING;
     GET DIAGNOSTICS added = ROW_COUNT;
-    IF added = 0 THEN
+    IF added = 0 OR v_domains IS NULL THEN
         RETURN;
     END IF;
-    IF idle IS NOT NULL THEN
-        UPDATE domains d SET status = 'pending', status_reason = ''
-        WHERE d.domain = ANY (idle) AND d.status = 'exhausted';
-    END IF;
+    UPDATE domains d SET status = 'pending', status_reason = ''
+    WHERE d.domain = ANY (v_domains) AND d.status = 'exhausted';
     -- Only domains that have nothing due are written to: many pages may link to one.
     -- Where nothing can be due (infinity), one page more changes nothing.
-    UPDATE run_domains r SET next_due_at = d.free_at
-    FROM (
-        SELECT x.domain, greatest(now(), x.next_crawl_after, domain_forbidden_until(x.domain)) AS free_at
-        FROM domains x
-        WHERE x.domain = ANY (others)
-            AND (x.status NOT IN ('blocked', 'unreachable') OR x.next_crawl_after IS NOT NULL)
-    ) d
-    WHERE r.run_id = p_run_id AND r.domain = d.domain
-        AND (r.next_due_at IS NULL OR r.next_due_at > d.free_at) AND r.next_due_at IS DISTINCT FROM 'infinity';
-    news := FOUND;
+    WITH due AS (
+        UPDATE run_domains r SET next_due_at = d.free_at
+        FROM (SELECT DISTINCT f.run_id, f.domain FROM unnest(v) f WHERE f.domain <> f.own) k
+        CROSS JOIN LATERAL (
+            SELECT greatest(now(), x.next_crawl_after, domain_forbidden_until(x.domain)) AS free_at
+            FROM domains x
+            WHERE x.domain = k.domain AND (x.status NOT IN ('blocked', 'unreachable') OR x.next_crawl_after IS NOT NULL)
+        ) d
+        WHERE r.run_id = k.run_id AND r.domain = k.domain
+            AND (r.next_due_at IS NULL OR r.next_due_at > d.free_at) AND r.next_due_at IS DISTINCT FROM 'infinity'
+        RETURNING r.run_id
+    )
+    SELECT array_agg(DISTINCT due.run_id) INTO news FROM due;
+END
+$$;
+
+-- Makes the domains of pages part of their runs, but for the callers' own.
+CREATE OR REPLACE FUNCTION run_domains_add(p found_page[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v found_page[];
+BEGIN
+    SELECT array_agg(k.f ORDER BY k.domain) INTO v FROM (
+        SELECT DISTINCT ON (f.domain, f.run_id) f AS f, f.domain FROM unnest(p) f
+        WHERE f.domain <> f.own AND (f.follow ? 'seed' OR (
+            SELECT r.run_id FROM run_domains r WHERE r.run_id = f.run_id AND r.domain = f.domain
+        ) IS NULL)
+        ORDER BY f.domain, f.run_id, f.follow ? 'seed' DESC
+    ) k;
+    IF v IS NULL THEN
+        RETURN;
+    END IF;
+    INSERT INTO domains (domain)
+    SELECT DISTINCT f.domain FROM unnest(v) f
+    WHERE (SELECT d.id FROM domains d WHERE d.domain = f.domain) IS NULL
+    ORDER BY f.domain ON CONFLICT (domain) DO NOTHING;
+    INSERT INTO run_domains (run_id, domain, seed)
+    SELECT f.run_id, f.domain, f.follow ? 'seed' FROM unnest(v) f ORDER BY f.domain, f.run_id
+    ON CONFLICT (run_id, domain) DO UPDATE SET seed = true
+    WHERE excluded.seed AND NOT run_domains.seed;
+    -- a run that finds a domain asks it, even if another has given it up
+    PERFORM troubles_lift(ARRAY(
+        SELECT DISTINCT f.domain FROM unnest(v) f
+        CROSS JOIN LATERAL (SELECT x.status FROM domains x WHERE x.domain = f.domain) d
+        WHERE NOT f.follow ? 'seed'
+            AND (d.status IN ('blocked', 'unreachable') OR EXISTS (
+                SELECT 1 FROM robots r WHERE r.domain = f.domain AND r.verdict = 'unreachable' AND r.expires_at > now()
+            ))
+    ));
 END
 $$;

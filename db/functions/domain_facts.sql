@@ -4,44 +4,44 @@
 CREATE OR REPLACE FUNCTION domain_facts(p_domain text) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 DECLARE
     t CONSTANT timestamptz := clock_timestamp();
+    v_slot politeness_slots;
+    v_flying record;
     v_runs jsonb := '[]'::jsonb;
-    v_crawl bigint;
     v_due timestamptz;
     v_locked timestamptz;
     r record;
 BEGIN
+    SELECT s.* INTO v_slot FROM politeness_slots s WHERE s.key = 'domain:' || p_domain;
+    SELECT x.run_id, x.locked_at INTO v_flying FROM page_crawls x WHERE x.id = holder_crawl(v_slot.holder);
     -- One run at a time, each a step along page_crawls_next.
     FOR r IN
-        SELECT rd.run_id, rd.seed, rd.pages_started AS domain_started, u.name, u.settings, u.pages_started
+        SELECT rd.run_id, rd.seed, rd.pages_started AS domain_started, u.name, u.settings, u.pages_started, c.id AS crawl
         FROM run_domains rd CROSS JOIN LATERAL (
             SELECT x.name, x.settings, x.pages_started FROM crawl_runs x
             WHERE x.id = rd.run_id AND x.status = 'running' LIMIT 1
-        ) u
+        ) u LEFT JOIN LATERAL (
+            SELECT x.id FROM page_crawls x
+            WHERE x.domain = p_domain AND x.run_id = rd.run_id AND x.outcome IS NULL
+                AND x.locked_at IS NULL AND x.scheduled_for <= t
+            ORDER BY x.priority DESC, x.scheduled_for, x.id LIMIT 1
+        ) c ON true
         WHERE rd.domain = p_domain
     LOOP
         v_due := NULL;
-        SELECT x.id INTO v_crawl FROM page_crawls x
-        WHERE x.domain = p_domain AND x.run_id = r.run_id AND x.outcome IS NULL
-            AND x.locked_at IS NULL AND x.scheduled_for <= t
-        ORDER BY x.priority DESC, x.scheduled_for, x.id LIMIT 1;
-        IF v_crawl IS NULL THEN
+        IF r.crawl IS NULL THEN
             SELECT min(x.scheduled_for) INTO v_due
             FROM page_crawls x
             WHERE x.domain = p_domain AND x.run_id = r.run_id AND x.outcome IS NULL AND x.locked_at IS NULL;
         END IF;
-        SELECT min(x.locked_at) INTO v_locked
-        FROM page_crawls x WHERE x.domain = p_domain AND x.run_id = r.run_id AND x.locked_at IS NOT NULL;
-        CONTINUE WHEN v_crawl IS NULL AND v_due IS NULL AND v_locked IS NULL;
+        v_locked := CASE WHEN v_flying.run_id = r.run_id THEN v_flying.locked_at END;
+        CONTINUE WHEN r.crawl IS NULL AND v_due IS NULL AND v_locked IS NULL;
         v_runs := v_runs || jsonb_build_object(
             'id', r.run_id, 'name', r.name, 'settings', r.settings, 'seed', r.seed,
             'pages_started', r.pages_started, 'domain_started', r.domain_started,
-            'crawl', CASE WHEN v_crawl IS NOT NULL THEN crawl_facts(v_crawl) END,
+            'crawl', CASE WHEN r.crawl IS NOT NULL THEN crawl_facts(r.crawl) END,
             'next_due', v_due, 'locked_at', v_locked);
     END LOOP;
-    RETURN jsonb_build_object(
-        'now', t,
-        'domain', domain_state(p_domain),
-        'runs', v_runs);
+    RETURN jsonb_build_object('now', t, 'domain', domain_state(p_domain, v_slot), 'runs', v_runs);
 END
 $$;
 
@@ -53,33 +53,43 @@ BEGIN
 END
 $$;
 
--- What is stored about a domain itself: crawl.DomainFacts. Each page asks for it, so
--- that no row is looked up twice.
+-- What is stored about a domain itself: crawl.DomainFacts.
 CREATE OR REPLACE FUNCTION domain_state(p_domain text) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    d domains;
-    s politeness_slots;
-    o record;
+    v_slot politeness_slots;
 BEGIN
-    SELECT x.* INTO d FROM domains x WHERE x.domain = p_domain;
-    SELECT x.* INTO s FROM politeness_slots x WHERE x.key = 'domain:' || p_domain;
-    SELECT max(x.crawl_delay_ms) AS crawl_delay_ms, count(*) FILTER (WHERE x.failures = 0) AS reachable INTO o
-    FROM robots x WHERE x.domain = p_domain;
-    RETURN jsonb_build_object(
-        'name', p_domain,
-        'status', d.status, 'reason', d.status_reason, 'deferred_until', d.next_crawl_after, 'bare', d.bare,
-        'refused_since', CASE WHEN d.refused_since IS NOT NULL THEN domain_refused_since(p_domain) END,
-        'controls', (
-            SELECT jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
-                'kind', c.kind, 'value', c.value, 'reason', c.reason, 'set_by', c.set_by, 'set_at', c.set_at,
-                'until', c.until
-            )) ORDER BY c.kind)
-            FROM domain_controls c
-            WHERE c.domain = p_domain AND c.lifted_at IS NULL AND (c.until IS NULL OR c.until > clock_timestamp())
-        ),
-        'crawl_delay_ms', o.crawl_delay_ms, 'reachable_origins', o.reachable,
-        'health', (SELECT h.health FROM domain_health h WHERE h.domain = p_domain),
-        'slot_free_at', s.free_at, 'slot_reason', s.reason, 'spared_since', s.spared_since
+    SELECT s.* INTO v_slot FROM politeness_slots s WHERE s.key = 'domain:' || p_domain;
+    RETURN domain_state(p_domain, v_slot);
+END
+$$;
+
+-- The same with its slot, which has been read. Each page asks for it.
+CREATE OR REPLACE FUNCTION domain_state(p_domain text, s politeness_slots) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (
+        SELECT jsonb_build_object(
+            'name', p_domain,
+            'status', d.status, 'reason', d.status_reason, 'deferred_until', d.next_crawl_after, 'bare', d.bare,
+            'refused_since', CASE WHEN d.refused_since IS NOT NULL THEN domain_refused_since(p_domain) END,
+            'controls', (
+                SELECT jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
+                    'kind', c.kind, 'value', c.value, 'reason', c.reason, 'set_by', c.set_by, 'set_at', c.set_at,
+                    'until', c.until
+                )) ORDER BY c.kind)
+                FROM domain_controls c
+                WHERE c.domain = p_domain AND c.lifted_at IS NULL AND (c.until IS NULL OR c.until > clock_timestamp())
+            ),
+            'crawl_delay_ms', o.crawl_delay_ms, 'reachable_origins', o.reachable,
+            'health', (SELECT h.health FROM domain_health h WHERE h.domain = p_domain),
+            'slot_free_at', s.free_at, 'slot_reason', s.reason, 'spared_since', s.spared_since
+        )
+        FROM (
+            SELECT max(x.crawl_delay_ms) AS crawl_delay_ms, count(*) FILTER (WHERE x.failures = 0) AS reachable
+            FROM robots x WHERE x.domain = p_domain
+        ) o LEFT JOIN LATERAL (
+            SELECT x.status, x.status_reason, x.next_crawl_after, x.bare, x.refused_since
+            FROM domains x WHERE x.domain = p_domain LIMIT 1
+        ) d ON true
     );
 END
 $$;
@@ -163,7 +173,7 @@ BEGIN
         SELECT jsonb_build_object('at', x.completed_at, 'status', x.status_code) FROM (
             SELECT y.completed_at, y.status_code, y.outcome FROM page_crawls y
             WHERE y.page_id = p_page_id AND y.outcome NOT IN ('skipped', 'blocked_robots') AND NOT y.prerequisite
-            ORDER BY y.created_at DESC LIMIT 1
+            ORDER BY y.id DESC LIMIT 1
         ) x
         WHERE x.outcome = 'blocked_4xx'
     );

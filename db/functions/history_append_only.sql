@@ -27,7 +27,8 @@ FOR EACH ROW EXECUTE FUNCTION page_crawls_append_only();
 CREATE OR REPLACE TRIGGER page_crawls_no_truncate BEFORE TRUNCATE ON page_crawls
 FOR EACH STATEMENT EXECUTE FUNCTION page_crawls_append_only();
 
--- What robots.txt files have said is history too.
+-- What robots.txt files have said is history too, and so is what crawls and links name by
+-- their ids.
 CREATE OR REPLACE FUNCTION history_append_only() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION '% is append-only: % is not allowed', TG_TABLE_NAME, TG_OP
@@ -35,6 +36,10 @@ BEGIN
 END
 $$;
 
+CREATE OR REPLACE TRIGGER pages_kept BEFORE DELETE OR TRUNCATE ON pages
+FOR EACH STATEMENT EXECUTE FUNCTION history_append_only();
+CREATE OR REPLACE TRIGGER crawl_runs_kept BEFORE DELETE OR TRUNCATE ON crawl_runs
+FOR EACH STATEMENT EXECUTE FUNCTION history_append_only();
 CREATE OR REPLACE TRIGGER robots_history_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON robots_history
 FOR EACH STATEMENT EXECUTE FUNCTION history_append_only();
 CREATE OR REPLACE TRIGGER robots_texts_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON robots_texts

@@ -1,84 +1,85 @@
--- Stores the links that an attempt has found and makes the pages behind them part
--- of the run, as far as the caller has decided that they are to be followed. A
--- page that was not read again links to what it linked to at its last visit.
--- Returns whether the dispatcher has something new to look at.
-CREATE OR REPLACE FUNCTION links_record(c page_crawls, p jsonb) RETURNS boolean LANGUAGE plpgsql AS $$
+-- Stores the links that attempts have found and makes the pages behind them part of
+-- their runs, as far as the caller has decided that they are to be followed. A page
+-- that was not read again links to what it linked to at its last visit. Returns the
+-- attempts whose run has something new for the dispatcher to look at.
+CREATE OR REPLACE FUNCTION links_record(v closed_attempt[]) RETURNS integer[] LANGUAGE plpgsql AS $$
 DECLARE
-    v_redirect CONSTANT boolean := coalesce((p ->> 'redirect')::boolean, false);
-    v_ids bigint[];
-    v_followed bigint[];
-    v_known text;
-    v_news boolean := false;
+    v_links found_link[];
+    v_found found_page[];
+    v_news bigint[];
 BEGIN
-    IF jsonb_array_length(coalesce(p -> 'links', '[]')) > 0 THEN
-        v_ids := pages_add(p -> 'links');
+    IF EXISTS (SELECT 1 FROM unnest(v) a WHERE a.doc ? 'links') THEN
+        v_links := links_find(v);
         INSERT INTO page_links (from_page_id, to_page_id, kind, nofollow)
-        SELECT c.page_id, l.id, CASE WHEN v_redirect THEN 'redirect' ELSE 'link' END,
-            bool_and(coalesce((l.link ->> 'nofollow')::boolean, false))
-        FROM unnest(v_ids, ARRAY(SELECT x FROM jsonb_array_elements(p -> 'links') x)) AS l (id, link)
-        GROUP BY l.id ORDER BY l.id
+        SELECT l.from_id, l.id, CASE WHEN l.redirect THEN 'redirect' ELSE 'link' END, bool_and(l.nofollow)
+        FROM unnest(v_links) l GROUP BY l.from_id, l.id, l.redirect ORDER BY l.from_id, l.id
         ON CONFLICT DO NOTHING;
-        UPDATE pages x SET trap = l.link ->> 'trap', trap_evidence = l.link ->> 'trap_evidence', updated_at = clock_timestamp()
-        FROM (
-            SELECT DISTINCT ON (u.id) u.id, u.link
-            FROM unnest(v_ids, ARRAY(SELECT x FROM jsonb_array_elements(p -> 'links') x)) AS u (id, link)
-            WHERE u.link ? 'trap' ORDER BY u.id
-        ) l
-        WHERE x.id = l.id AND x.trap IS NULL;
-        SELECT array_agg(l.id ORDER BY l.n) INTO v_followed
-        FROM unnest(v_ids, ARRAY(SELECT x FROM jsonb_array_elements(p -> 'links') x)) WITH ORDINALITY AS l (id, link, n)
-        WHERE NOT l.link ? 'nofollow' AND NOT l.link ? 'trap';
-        v_news := links_follow(c, v_followed, p -> 'follow');
+        PERFORM traps_note(v_links);
     END IF;
-    FOR v_known IN SELECT jsonb_object_keys(coalesce(p -> 'follow_known', '{}')) LOOP
-        SELECT array_agg(x.id) INTO v_followed
-        FROM page_links l CROSS JOIN LATERAL (
-            SELECT y.id, y.trap FROM pages y WHERE y.id = l.to_page_id LIMIT 1
+    SELECT array_agg(y.f) INTO v_found FROM (
+        SELECT (l.run_id, l.id, l.domain, l.url, l.kind, l.own, l.follow, l.is_new, l.after)::found_page AS f
+        FROM unnest(v_links) l
+        WHERE NOT l.nofollow AND l.trap IS NULL AND l.follow IS NOT NULL
+        UNION ALL
+        SELECT (a.run_id, x.id, x.domain, x.url, x.kind, a.domain, k.follow, false, 0)::found_page
+        FROM unnest(v) a CROSS JOIN LATERAL jsonb_each(a.doc -> 'follow_known') AS k (kind, follow)
+        INNER JOIN page_links l ON l.from_page_id = a.page_id AND l.kind = k.kind
+        CROSS JOIN LATERAL (
+            SELECT y.id, y.domain, y.url, y.kind, y.trap FROM pages y WHERE y.id = l.to_page_id LIMIT 1
         ) x
-        WHERE l.from_page_id = c.page_id AND l.kind = v_known AND NOT l.nofollow
-            -- what a pattern stopped is decided again by each run
-            AND coalesce(x.trap, 'pattern') = 'pattern';
-        v_news := links_follow(c, v_followed, p -> 'follow_known' -> v_known) OR v_news;
-    END LOOP;
-    RETURN v_news;
+        -- what a pattern stopped is decided again by each run
+        WHERE NOT l.nofollow AND coalesce(x.trap, 'pattern') = 'pattern'
+    ) y;
+    SELECT c.news INTO v_news FROM crawls_add(v_found) c;
+    RETURN ARRAY(SELECT a.n FROM unnest(v) a WHERE a.run_id = ANY (v_news));
 END
 $$;
 
--- Makes pages that a crawl has found part of its run. p is crawl.Follow; null
--- follows none of them.
-CREATE OR REPLACE FUNCTION links_follow(c page_crawls, p_ids bigint[], p jsonb) RETURNS boolean
-LANGUAGE plpgsql AS $$
-BEGIN
-    RETURN (SELECT a.news FROM links_enqueue(c.run_id, c.domain, p_ids, p) a);
-END
-$$;
-
--- The same for a run. p_own is the domain whose claim the caller holds, if any.
--- Returns what crawls_add does.
-CREATE OR REPLACE FUNCTION links_enqueue(
-    p_run_id bigint, p_own text, p_ids bigint[], p jsonb, OUT added integer, OUT news boolean
-) LANGUAGE plpgsql AS $$
+-- The links of attempts with the ids of their pages, which are stored if they are new:
+-- sorted, so that two transactions that find the same pages wait for each other instead
+-- of deadlocking.
+CREATE OR REPLACE FUNCTION links_find(v closed_attempt[]) RETURNS found_link[] LANGUAGE plpgsql AS $$
 DECLARE
-    v_ids bigint[];
+    v_links found_link[];
 BEGIN
-    added := 0;
-    news := false;
-    IF p IS NULL OR jsonb_typeof(p) = 'null' OR p_ids IS NULL THEN
-        RETURN;
+    SELECT array_agg((a.page_id, a.run_id, a.domain, a.doc ? 'redirect', a.doc -> 'follow',
+        jsonb_array_length(a.doc -> 'links') - l.place, p.id, p.id IS NULL, l.url, l.domain, l.origin,
+        coalesce(l.kind, 'page'), l.patterns, coalesce(l.nofollow, false), l.trap, l.trap_evidence)::found_link)
+    INTO v_links
+    FROM unnest(v) a CROSS JOIN LATERAL ROWS FROM (
+        jsonb_to_recordset(a.doc -> 'links') AS (
+            url text, domain text, origin text, kind text, patterns text[], nofollow boolean, trap text, trap_evidence text
+        )
+    ) WITH ORDINALITY AS l (url, domain, origin, kind, patterns, nofollow, trap, trap_evidence, place)
+    LEFT JOIN LATERAL (
+        SELECT x.id FROM pages x WHERE x.domain = l.domain AND x.url = l.url LIMIT 1
+    ) p ON true;
+    IF NOT EXISTS (SELECT 1 FROM unnest(v_links) l WHERE l.is_new) THEN
+        RETURN v_links;
     END IF;
-    SELECT coalesce(array_agg(l.id ORDER BY l.n), '{}') INTO v_ids
-    FROM unnest(p_ids) WITH ORDINALITY AS l (id, n)
-    CROSS JOIN LATERAL (SELECT x.domain FROM pages x WHERE x.id = l.id LIMIT 1) x
-    WHERE (NOT coalesce((p ->> 'seeds_only')::boolean, false) OR coalesce((
-            SELECT rd.seed FROM run_domains rd WHERE rd.run_id = p_run_id AND rd.domain = x.domain
-        ), false))
-        AND (
-            SELECT y.id FROM page_crawls y
-            WHERE y.domain = x.domain AND y.run_id = p_run_id AND y.page_id = l.id
-                AND y.previous_id IS NULL AND NOT y.prerequisite
-        ) IS NULL;
-    SELECT a.added, a.news INTO added, news FROM crawls_add(
-        p_run_id, v_ids, (p ->> 'depth')::integer, coalesce((p ->> 'redirects')::integer, 0),
-        coalesce((p ->> 'seed')::boolean, false), p_own) a;
+    INSERT INTO pages (url, domain, origin, kind, patterns)
+    SELECT DISTINCT ON (l.domain, l.url) l.url, l.domain, l.origin, l.kind, l.patterns
+    FROM unnest(v_links) l WHERE l.is_new ORDER BY l.domain, l.url
+    ON CONFLICT (domain, url) DO NOTHING;
+    RETURN ARRAY(
+        SELECT (l.from_id, l.run_id, l.own, l.redirect, l.follow, l.after,
+            coalesce(l.id, (SELECT x.id FROM pages x WHERE x.domain = l.domain AND x.url = l.url)),
+            l.is_new, l.url, l.domain, l.origin, l.kind, l.patterns, l.nofollow, l.trap, l.trap_evidence)::found_link
+        FROM unnest(v_links) l
+    );
+END
+$$;
+
+-- Notes which of the pages that were found are parts of an endless space.
+CREATE OR REPLACE FUNCTION traps_note(v found_link[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT 1 FROM unnest(v) l WHERE l.trap IS NOT NULL) THEN
+        UPDATE pages x SET trap = k.trap, trap_evidence = k.trap_evidence, updated_at = clock_timestamp()
+        FROM (
+            SELECT DISTINCT ON (l.id) l.id, l.trap, l.trap_evidence FROM unnest(v) l
+            WHERE l.trap IS NOT NULL ORDER BY l.id, l.from_id, l.after DESC
+        ) k
+        WHERE x.id = k.id AND x.trap IS NULL;
+    END IF;
 END
 $$;

@@ -1,85 +1,77 @@
--- Charges a page to its patterns: crawl.Charge. One that was news at an earlier visit
+-- Charges pages to their patterns: crawl.Charge. One that was news at an earlier visit
 -- is not charged again. Beside what the caller says it brings nothing new if another
 -- page of the domain has the same content, but for one that names this page as its
--- canonical URL.
-CREATE OR REPLACE FUNCTION patterns_charge(c page_crawls, p jsonb) RETURNS void LANGUAGE plpgsql AS $$
+-- canonical URL. Returns what is known of those that are charged.
+CREATE OR REPLACE FUNCTION patterns_charge(v closed_attempt[]) RETURNS charged_attempt[] LANGUAGE plpgsql AS $$
 DECLARE
-    k CONSTANT jsonb := p -> 'charge';
-    v_patterns CONSTANT text[] := ARRAY(SELECT jsonb_array_elements_text(p #> '{charge,patterns}'));
-    v_hash CONSTANT bytea := decode(p #>> '{page,visit,content}', 'hex');
-    v_copy CONSTANT boolean := coalesce((p #>> '{charge,copy}')::boolean, false);
-    v_duplicate boolean := coalesce((p #>> '{charge,duplicate}')::boolean, false);
-    x record;
+    v_charged charged_attempt[];
 BEGIN
-    SELECT y.fetched_at, y.duplicate INTO x FROM pages y WHERE y.id = c.page_id;
-    IF x.fetched_at IS NOT NULL AND NOT x.duplicate THEN
-        RETURN;
+    SELECT array_agg((a.n, d.duplicate)::charged_attempt) INTO v_charged
+    FROM unnest(v) a CROSS JOIN LATERAL (
+        SELECT CASE
+            -- judged when its target is, if that is not known
+            WHEN a.doc -> 'charge' ? 'redirect' THEN CASE WHEN redirect_known(a.page_id, a.doc) THEN true END
+            WHEN a.doc -> 'charge' ? 'duplicate' THEN true
+            ELSE EXISTS (
+                SELECT 1 FROM pages y
+                WHERE y.domain = a.domain AND y.content_hash = decode(a.doc #>> '{page,visit,content}', 'hex')
+                    AND y.id <> a.page_id AND (y.signals ->> 'canonical_url') IS DISTINCT FROM a.url
+            )
+        END AS duplicate
+    ) d
+    WHERE a.doc ? 'charge' AND (a.fetched_at IS NULL OR a.duplicate) AND d.duplicate IS NOT NULL;
+    IF v_charged IS NULL THEN
+        RETURN ARRAY[]::charged_attempt[];
     END IF;
-    IF k ? 'redirect' THEN
-        IF NOT redirect_known(c, p) THEN
-            RETURN; -- judged when its target is
-        END IF;
-        v_duplicate := true;
-    ELSIF NOT v_duplicate THEN
-        v_duplicate := EXISTS (
-            SELECT 1 FROM pages y
-            WHERE y.domain = c.domain AND y.content_hash = v_hash AND y.id <> c.page_id
-                AND (y.signals ->> 'canonical_url') IS DISTINCT FROM c.url
-        );
-    END IF;
-    PERFORM patterns_count(c, v_patterns, v_duplicate, v_copy);
-    IF NOT v_duplicate AND k ? 'fingerprints' THEN
-        UPDATE url_patterns SET fingerprints = decode(k ->> 'fingerprints', 'base64'),
-            shared = coalesce(decode(k ->> 'shared', 'base64'), shared)
-        WHERE domain = c.domain AND pattern = v_patterns[1];
-    END IF;
-    IF NOT k ? 'redirect' AND x.fetched_at IS NULL THEN
-        PERFORM patterns_count(c, ARRAY(
-            SELECT DISTINCT r FROM redirects_to(c.page_id, c.domain) r WHERE r <> ALL (v_patterns)
-        ), v_duplicate, v_copy);
-    END IF;
-    IF v_duplicate <> x.duplicate THEN
-        UPDATE pages SET duplicate = v_duplicate WHERE id = c.page_id;
-    END IF;
-END
-$$;
-
--- Counts a page in patterns. A run later than the last one forgets half of what was
--- counted before (traps.In).
-CREATE OR REPLACE FUNCTION patterns_count(c page_crawls, p_patterns text[], p_duplicate boolean, p_copy boolean)
-RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    INSERT INTO url_patterns AS u (domain, pattern, seen, duplicates, copies, run_id)
-    SELECT c.domain, k, 1, (p_duplicate AND NOT p_copy)::integer, (p_duplicate AND p_copy)::integer, c.run_id
-    FROM unnest(p_patterns) k ORDER BY k
+    -- A run later than the last one forgets half of what was counted before (traps.In).
+    INSERT INTO url_patterns AS u (domain, pattern, seen, duplicates, copies, run_id, fingerprints, shared)
+    SELECT a.domain, k.pattern, 1, (g.duplicate AND NOT k.copy)::integer, (g.duplicate AND k.copy)::integer, a.run_id,
+        CASE WHEN k.n = 1 AND NOT g.duplicate THEN decode(a.doc #>> '{charge,fingerprints}', 'base64') END,
+        CASE WHEN k.n = 1 AND NOT g.duplicate THEN decode(a.doc #>> '{charge,shared}', 'base64') END
+    FROM unnest(v_charged) g INNER JOIN unnest(v) a ON a.n = g.n CROSS JOIN LATERAL (
+        SELECT x.pattern, x.n, a.doc -> 'charge' ? 'copy' AS copy
+        FROM (
+            SELECT c.pattern, c.n FROM jsonb_array_elements_text(a.doc #> '{charge,patterns}') WITH ORDINALITY AS c (pattern, n)
+            UNION ALL
+            SELECT DISTINCT r.pattern, 0 FROM redirects_to(CASE
+                WHEN a.fetched_at IS NULL AND NOT a.doc -> 'charge' ? 'redirect'
+                    AND EXISTS (SELECT 1 FROM page_links l WHERE l.to_page_id = a.page_id AND l.kind = 'redirect')
+                    THEN a.page_id
+            END, a.domain) AS r (pattern)
+            WHERE NOT a.doc #> '{charge,patterns}' ? r.pattern
+        ) x
+    ) k
+    ORDER BY a.domain, k.pattern
     ON CONFLICT (domain, pattern) DO UPDATE SET
         seen = u.seen / (1 + coalesce(u.run_id < excluded.run_id, false)::integer) + 1,
         duplicates = u.duplicates / (1 + coalesce(u.run_id < excluded.run_id, false)::integer) + excluded.duplicates,
         copies = u.copies / (1 + coalesce(u.run_id < excluded.run_id, false)::integer) + excluded.copies,
         run_id = greatest(u.run_id, excluded.run_id),
+        fingerprints = coalesce(excluded.fingerprints, u.fingerprints), shared = coalesce(excluded.shared, u.shared),
         updated_at = clock_timestamp();
+    RETURN v_charged;
 END
 $$;
 
 -- Whether a redirect leads to what is known without it: a page that was fetched, or to
 -- which another redirect led before.
-CREATE OR REPLACE FUNCTION redirect_known(c page_crawls, p jsonb) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+CREATE OR REPLACE FUNCTION redirect_known(p_page_id bigint, p jsonb) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN EXISTS (
         SELECT 1 FROM pages t
         WHERE t.domain = p #>> '{links,0,domain}' AND t.url = p #>> '{links,0,url}'
             AND (t.fetched_at IS NOT NULL OR EXISTS (
                 SELECT 1 FROM page_links l
-                WHERE l.to_page_id = t.id AND l.kind = 'redirect' AND l.from_page_id <> c.page_id
+                WHERE l.to_page_id = t.id AND l.kind = 'redirect' AND l.from_page_id <> p_page_id
             ))
     );
 END
 $$;
 
 -- The patterns of the domain's pages that led to a page first, over any redirects in
--- between: their news is its news.
+-- between: their news is its news. Null has none.
 CREATE OR REPLACE FUNCTION redirects_to(p_page_id bigint, p_domain text) RETURNS SETOF text
-LANGUAGE plpgsql STABLE AS $$
+LANGUAGE plpgsql STABLE STRICT AS $$
 DECLARE
     v_page bigint := p_page_id;
     v_patterns text[];
@@ -142,7 +134,7 @@ BEGIN
         WHERE c.domain = ANY (p_domains) AND c.outcome = 'skipped' AND c.skipped = ANY (p_reasons)
             AND (c.run_id = p_run_id OR p_run_id IS NULL
                 AND (SELECT r.status FROM crawl_runs r WHERE r.id = c.run_id) = 'running')
-            AND (SELECT f.id FROM page_crawls f WHERE f.domain = c.domain AND f.previous_id = c.id) IS NULL
+            AND NOT crawl_followed(c)
         ON CONFLICT DO NOTHING RETURNING page_crawls.domain
     )
     SELECT coalesce(array_agg(DISTINCT n.domain), '{}') INTO v_returned FROM n;

@@ -64,7 +64,7 @@ BEGIN
     WHERE c.domain = p_domain AND c.outcome = 'blocked_robots'
         AND (SELECT p.origin FROM pages p WHERE p.id = c.page_id) = p_origin
         AND (SELECT r.status FROM crawl_runs r WHERE r.id = c.run_id) = 'running'
-        AND (SELECT f.id FROM page_crawls f WHERE f.domain = c.domain AND f.previous_id = c.id) IS NULL
+        AND NOT crawl_followed(c)
     ON CONFLICT DO NOTHING;
     IF FOUND THEN
         UPDATE domains SET status = 'pending', status_reason = '' WHERE domain = p_domain AND status = 'exhausted';

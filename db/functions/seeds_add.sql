@@ -11,14 +11,18 @@ DECLARE
     again text[];
     d record;
 BEGIN
-    SELECT a.added INTO added FROM crawls_add(p_run_id, ids, 0, 0, true, '') a;
+    SELECT a.added INTO added FROM crawls_add(ARRAY(
+        SELECT (p_run_id, x.id, x.domain, x.url, x.kind, '', '{"depth": 0, "seed": true}', false, cardinality(ids) - i.n)::found_page
+        FROM unnest(ids) WITH ORDINALITY AS i (id, n)
+        CROSS JOIN LATERAL (SELECT y.id, y.domain, y.url, y.kind FROM pages y WHERE y.id = i.id LIMIT 1) x
+    )) a;
     -- what the run has passed over for what its URL is, a person wants now
     WITH n AS (
         INSERT INTO page_crawls (page_id, domain, run_id, previous_id, url, kind)
         SELECT c.page_id, c.domain, c.run_id, c.id, c.url, c.kind FROM page_crawls c
         WHERE c.page_id = ANY (ids) AND c.run_id = p_run_id AND c.outcome = 'skipped'
             AND c.skipped IN ('trap', 'excluded', 'extension', 'variant')
-            AND (SELECT f.id FROM page_crawls f WHERE f.domain = c.domain AND f.previous_id = c.id) IS NULL
+            AND NOT crawl_followed(c)
         ON CONFLICT DO NOTHING RETURNING page_crawls.domain
     )
     SELECT array_agg(DISTINCT n.domain), (added + count(*))::integer INTO again, added FROM n;

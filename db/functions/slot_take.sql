@@ -11,7 +11,7 @@
 -- in its queue (tail): one request fits between two places. p_queued means that
 -- the caller has waited for its place; it then only waits for the slots themselves.
 --
--- This and slot_release run on the database's clock, read after the rows are
+-- This and slots_release run on the database's clock, read after the rows are
 -- locked, so that a worker's own clock never matters. Slots are locked before any
 -- other row, in key order, which rules out deadlocks.
 CREATE OR REPLACE FUNCTION slot_take(
@@ -29,6 +29,9 @@ DECLARE
     t timestamptz;
     v_strict_ms bigint[];
 BEGIN
+    IF cardinality(p_shared) = 0 THEN
+        RETURN slot_take_alone(k_domain, p_holder, p_hold_ms);
+    END IF;
     -- Before anything is locked: an address's lock must not be held while its
     -- domain's row is inserted, which others lock first.
     IF EXISTS (SELECT 1 FROM unnest(keys) k WHERE (SELECT s.key FROM politeness_slots s WHERE s.key = k) IS NULL) THEN
@@ -40,7 +43,7 @@ BEGIN
     t := clock_timestamp();
     SELECT s.* INTO domain FROM politeness_slots s WHERE s.key = k_domain;
     IF domain.free_at > t THEN
-        RETURN (false, ms_between(t, domain.free_at), domain.reason, 0)::slot_answer;
+        RETURN (false, ms_between(t, domain.free_at), domain.reason, 0, NULL)::slot_answer;
     END IF;
     v_strict_ms := ARRAY(
         SELECT greatest(k.delay_ms, CASE WHEN s.strict_until > t THEN s.strict_ms END)
@@ -76,7 +79,7 @@ BEGIN
                 strict_until = strict_until(s, p_shared_delay_ms[array_position(p_shared, s.key)], t)
             WHERE s.key = ANY (p_shared);
         END IF;
-        RETURN (false, ms_between(t, place), reason, 0)::slot_answer;
+        RETURN (false, ms_between(t, place), reason, 0, NULL)::slot_answer;
     END IF;
     UPDATE politeness_slots s
     SET free_at = t + ms_interval(CASE
@@ -87,7 +90,30 @@ BEGIN
         strict_ms = v_strict_ms[array_position(p_shared, s.key)],
         strict_until = strict_until(s, p_shared_delay_ms[array_position(p_shared, s.key)], t)
     WHERE s.key = ANY (keys);
-    RETURN (true, 0, '', 0)::slot_answer;
+    RETURN (true, 0, '', 0, domain.holder)::slot_answer;
+END
+$$;
+
+-- The same for a domain that shares nothing; p_key is that of its slot.
+CREATE OR REPLACE FUNCTION slot_take_alone(p_key text, p_holder text, p_hold_ms bigint) RETURNS slot_answer
+LANGUAGE plpgsql AS $$
+DECLARE
+    slot record;
+    t timestamptz;
+BEGIN
+    SELECT s.free_at, s.reason, s.holder INTO slot FROM politeness_slots s WHERE s.key = p_key FOR UPDATE;
+    IF NOT FOUND THEN
+        INSERT INTO politeness_slots (key) VALUES (p_key) ON CONFLICT (key) DO NOTHING;
+        SELECT s.free_at, s.reason, s.holder INTO slot FROM politeness_slots s WHERE s.key = p_key FOR UPDATE;
+    END IF;
+    t := clock_timestamp();
+    IF slot.free_at > t THEN
+        RETURN (false, ms_between(t, slot.free_at), slot.reason, 0, NULL)::slot_answer;
+    END IF;
+    UPDATE politeness_slots s
+    SET free_at = t + ms_interval(p_hold_ms), holder = p_holder, reason = 'in flight', updated_at = t
+    WHERE s.key = p_key;
+    RETURN (true, 0, '', 0, slot.holder)::slot_answer;
 END
 $$;
 

@@ -15,12 +15,21 @@ SELECT
     a.crawl_id::bigint AS crawl_id
 FROM crawl_begin(@start::jsonb) AS a;
 
--- name: CrawlRecord :one
+-- name: AttemptsRecord :many
 SELECT
+    r.n::integer AS n,
     r.closed::boolean AS closed,
     r.news::boolean AS news,
     r.facts::jsonb AS facts
-FROM crawl_record(@attempt::jsonb) AS r;
+FROM attempts_record(@attempts::jsonb) AS r;
+
+-- name: AttemptsRecordGroup :many
+SELECT
+    r.n::integer AS n,
+    r.closed::boolean AS closed,
+    r.news::boolean AS news,
+    r.facts::jsonb AS facts
+FROM attempts_record_group(@attempts::jsonb) AS r;
 
 -- name: SlotReleaseShared :one
 SELECT slot_release_shared(

@@ -1,0 +1,162 @@
+-- Closes attempts of different domains and does all that follows from them, in one
+-- transaction: the domains' slots, the pages, their links, the pages found, their crawls,
+-- the retries, the totals. The document is an array of crawl.Attempt. A crawl that is
+-- closed already (a slow worker was taken for dead) changes nothing.
+--
+-- Returns for each attempt what its domain's facts are now, whether this call closed the
+-- crawl, and whether it made other domains of its run due that the dispatcher does not
+-- know of.
+--
+-- Each statement is for the whole group, in the order of its keys, so that two groups do
+-- not deadlock as a rule.
+CREATE OR REPLACE FUNCTION attempts_record(p jsonb) RETURNS SETOF recorded_attempt LANGUAGE plpgsql AS $$
+DECLARE
+    t CONSTANT timestamptz := clock_timestamp();
+    v CONSTANT attempt[] := ARRAY(
+        SELECT (e.n, e.doc, e.doc ->> 'domain', (e.doc ->> 'crawl_id')::bigint, e.doc ? 'requested',
+            coalesce((e.doc ->> 'ended_at')::timestamptz, t - ms_interval((e.doc ->> 'since_end_ms')::bigint))
+        )::attempt
+        FROM jsonb_array_elements(p) WITH ORDINALITY AS e (doc, n) ORDER BY e.doc ->> 'domain', e.n
+    );
+    v_held integer[];
+    v_closed closed_attempt[];
+    v_news integer[];
+    d jsonb;
+BEGIN
+    v_held := slots_release(v);
+    v_closed := attempts_close(v, v_held);
+    IF cardinality(v_held) > 0 THEN
+        INSERT INTO domain_health (domain, health)
+        SELECT a.domain, a.doc -> 'health' FROM unnest(v) a
+        WHERE a.n = ANY (v_held) AND a.doc ? 'health' ORDER BY a.domain
+        ON CONFLICT (domain) DO UPDATE SET health = excluded.health, updated_at = clock_timestamp();
+    END IF;
+    IF cardinality(v_closed) > 0 THEN
+        PERFORM pages_update(v_closed, patterns_charge(v_closed));
+        v_news := links_record(v_closed);
+        PERFORM attempts_retry(v_closed);
+        PERFORM totals_add(v_closed);
+        PERFORM verdicts_pass(v_closed);
+    END IF;
+    FOR d IN
+        SELECT a.doc -> 'robots' FROM unnest(v) a
+        WHERE a.doc ? 'robots' AND (NOT a.requested OR a.n IN (SELECT c.n FROM unnest(v_closed) c))
+    LOOP
+        PERFORM robots_save(d);
+    END LOOP;
+    RETURN QUERY SELECT a.n, a.n IN (SELECT c.n FROM unnest(v_closed) c), coalesce(a.n = ANY (v_news), false),
+        domain_facts(coalesce(a.doc ->> 'facts_of', a.domain))
+    FROM unnest(v) a;
+END
+$$;
+
+-- The same for a group, which does not wait for long for what another transaction has
+-- locked: each of its attempts is recorded alone then.
+CREATE OR REPLACE FUNCTION attempts_record_group(p jsonb) RETURNS SETOF recorded_attempt LANGUAGE plpgsql
+SET lock_timeout = '500ms' AS $$
+BEGIN
+    RETURN QUERY SELECT * FROM attempts_record(p);
+END
+$$;
+
+-- Gives back the slots of domains: each stays closed for its delay, counted from the end
+-- of the request. Returns the attempts whose lease was not lost.
+CREATE OR REPLACE FUNCTION slots_release(v attempt[]) RETURNS integer[] LANGUAGE plpgsql AS $$
+DECLARE
+    v_held integer[];
+BEGIN
+    WITH released AS (
+        UPDATE politeness_slots s SET
+            free_at = a.ended + ms_interval((a.doc ->> 'delay_ms')::bigint), reason = a.doc ->> 'reason',
+            holder = NULL, updated_at = clock_timestamp(),
+            spared_since = CASE WHEN NOT a.doc ? 'reached' THEN s.spared_since END
+        FROM unnest(v) a
+        WHERE a.requested AND s.key = 'domain:' || a.domain AND s.holder = 'crawl:' || a.crawl_id
+        RETURNING a.n
+    )
+    SELECT coalesce(array_agg(r.n), '{}') INTO v_held FROM released r;
+    RETURN v_held;
+END
+$$;
+
+-- Closes the rows. What an audit needs is written only if the lease was still held.
+CREATE OR REPLACE FUNCTION attempts_close(v attempt[], p_held integer[]) RETURNS closed_attempt[]
+LANGUAGE plpgsql AS $$
+DECLARE
+    v_closed closed_attempt[];
+BEGIN
+    WITH x AS (
+        UPDATE page_crawls c SET
+            locked_at = NULL, completed_at = a.ended, outcome = (a.doc ->> 'outcome')::crawl_outcome,
+            status_code = (a.doc ->> 'status_code')::smallint, error_message = a.doc ->> 'error',
+            duration_ms = (a.doc ->> 'duration_ms')::integer, bytes = (a.doc ->> 'bytes')::bigint,
+            truncated = (a.doc ->> 'truncated')::boolean,
+            content_type = a.doc ->> 'content_type', ip = (a.doc ->> 'ip')::inet,
+            skipped = a.doc ->> 'skipped', unchanged = a.doc ->> 'unchanged',
+            robots_version = (a.doc ->> 'robots_version')::bigint,
+            delay_ms = CASE WHEN a.n = ANY (p_held) THEN (a.doc ->> 'delay_ms')::bigint END,
+            delay_reason = CASE WHEN a.n = ANY (p_held) THEN a.doc ->> 'reason' END,
+            ip_delay_ms = (a.doc ->> 'ip_delay_ms')::bigint,
+            subnet = (a.doc ->> 'subnet')::cidr, subnet_delay_ms = (a.doc ->> 'subnet_delay_ms')::bigint,
+            retry_after_ms = (a.doc ->> 'retry_after_ms')::bigint
+        FROM unnest(v) a
+        WHERE c.id = a.crawl_id AND c.outcome IS NULL AND (c.locked_at IS NOT NULL) = a.requested
+        RETURNING a.n, a.doc, a.domain, c.id, a.ended, a.n = ANY (p_held) AS held, c.run_id, c.page_id, c.url, c.kind,
+            c.priority, c.depth, c.redirects, c.prerequisite
+    )
+    SELECT coalesce(array_agg((x.*, y.fetched_at, y.duplicate)::closed_attempt ORDER BY x.domain), '{}') INTO v_closed
+    FROM x CROSS JOIN LATERAL (SELECT p.fetched_at, p.duplicate FROM pages p WHERE p.id = x.page_id LIMIT 1) y;
+    RETURN v_closed;
+END
+$$;
+
+-- Makes the crawls that try again.
+CREATE OR REPLACE FUNCTION attempts_retry(v closed_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT 1 FROM unnest(v) a WHERE a.doc ? 'retry_in_ms') THEN
+        INSERT INTO page_crawls
+            (page_id, domain, priority, scheduled_for, run_id, previous_id, url, kind, depth, redirects)
+        SELECT a.page_id, a.domain, coalesce((a.doc ->> 'retry_priority')::smallint, a.priority),
+            a.ended + ms_interval((a.doc ->> 'retry_in_ms')::bigint), a.run_id, a.crawl_id, a.url,
+            a.kind, a.depth, a.redirects
+        FROM unnest(v) a WHERE a.doc ? 'retry_in_ms';
+    END IF;
+END
+$$;
+
+-- Counts attempts in their runs' totals of the domains.
+CREATE OR REPLACE FUNCTION totals_add(v closed_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE run_domains r SET
+        requests = r.requests + (a.doc ? 'requested')::integer,
+        nofollow = r.nofollow + (o.outcome = 'success' AND coalesce((a.doc #>> '{page,nofollow}')::boolean, false))::integer,
+        skips = CASE WHEN o.skipped IS NULL THEN r.skips ELSE
+            r.skips || jsonb_build_object(o.skipped, coalesce((r.skips ->> o.skipped)::bigint, 0) + 1)
+        END,
+        success = r.success + (o.outcome = 'success')::integer,
+        failed = r.failed + (o.outcome = 'failed')::integer,
+        skipped = r.skipped + (o.outcome = 'skipped')::integer,
+        timeout = r.timeout + (o.outcome = 'timeout')::integer,
+        blocked_robots = r.blocked_robots + (o.outcome = 'blocked_robots')::integer,
+        blocked_4xx = r.blocked_4xx + (o.outcome = 'blocked_4xx')::integer,
+        blocked_5xx = r.blocked_5xx + (o.outcome = 'blocked_5xx')::integer,
+        bytes = r.bytes + coalesce((a.doc ->> 'bytes')::bigint, 0), updated_at = clock_timestamp()
+    FROM unnest(v) a CROSS JOIN LATERAL (
+        SELECT a.doc ->> 'outcome' AS outcome, a.doc ->> 'skipped' AS skipped
+    ) o
+    WHERE NOT a.prerequisite AND r.run_id = a.run_id AND r.domain = a.domain;
+END
+$$;
+
+-- Gives domains up that have earned it.
+CREATE OR REPLACE FUNCTION verdicts_pass(v closed_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT 1 FROM unnest(v) a WHERE a.held AND a.doc ? 'verdict') THEN
+        UPDATE domains d SET
+            status = (a.doc ->> 'verdict')::domain_status, status_reason = a.doc ->> 'verdict_reason',
+            next_crawl_after = a.ended + ms_interval(coalesce((a.doc ->> 'verdict_ms')::bigint, 3600000))
+        FROM unnest(v) a
+        WHERE a.held AND a.doc ? 'verdict' AND d.domain = a.domain AND d.status IN ('pending', 'active');
+    END IF;
+END
+$$;
