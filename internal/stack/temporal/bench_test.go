@@ -15,8 +15,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
+	sdk "go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 )
@@ -38,24 +40,7 @@ const (
 //
 // and MOSEY_BENCH_PROFILE=FILE for a CPU profile of the measured part.
 func BenchmarkNoopPages(b *testing.B) {
-	server, err := Start(b.Context(), Config{
-		Dir: b.TempDir(), NoUI: true,
-		Logger: slog.New(slog.NewTextHandler(os.Stderr,
-			&slog.HandlerOptions{Level: slog.LevelError})),
-	})
-	require.NoError(b, err)
-	defer func() { require.NoError(b, server.Stop()) }()
-
-	c, err := client.Dial(client.Options{
-		HostPort: server.Address(),
-		Logger:   sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
-		// Over the loopback address, compressing only costs.
-		ConnectionOptions: client.ConnectionOptions{
-			GrpcCompression: &client.GrpcCompressionNone{},
-		},
-	})
-	require.NoError(b, err)
-	defer c.Close()
+	c := benchServer(b)
 	var pages atomic.Int64
 	w := worker.New(c, benchQueue, worker.Options{
 		// The default of two pollers is the bottleneck long before the server.
@@ -85,6 +70,40 @@ func BenchmarkNoopPages(b *testing.B) {
 	b.ReportMetric(float64(runtime.NumCPU()), "cpus")
 }
 
+// The search attributes that a domain's workflow has.
+var (
+	benchDomain = sdk.NewSearchAttributeKeyKeyword("BenchDomain")
+	benchStatus = sdk.NewSearchAttributeKeyKeyword("BenchStatus")
+	benchRun    = sdk.NewSearchAttributeKeyKeywordList("BenchRun")
+)
+
+// benchServer starts a server and returns a client of it.
+func benchServer(b *testing.B) client.Client {
+	b.Helper()
+	server, err := Start(b.Context(), Config{
+		Dir: b.TempDir(), NoUI: true,
+		Logger: slog.New(slog.NewTextHandler(os.Stderr,
+			&slog.HandlerOptions{Level: slog.LevelError})),
+		SearchAttributes: map[string]enumspb.IndexedValueType{
+			benchDomain.GetName(): benchDomain.GetValueType(), benchStatus.GetName(): benchStatus.GetValueType(),
+			benchRun.GetName(): benchRun.GetValueType(),
+		},
+	})
+	require.NoError(b, err)
+	b.Cleanup(func() { require.NoError(b, server.Stop()) })
+	c, err := client.Dial(client.Options{
+		HostPort: server.Address(),
+		Logger:   sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
+		// Over the loopback address, compressing only costs.
+		ConnectionOptions: client.ConnectionOptions{
+			GrpcCompression: &client.GrpcCompressionNone{},
+		},
+	})
+	require.NoError(b, err)
+	b.Cleanup(c.Close)
+	return c
+}
+
 func runBench(b *testing.B, c client.Client) {
 	runs := make([]client.WorkflowRun, benchWorkflows)
 	for i := range runs {
@@ -92,6 +111,54 @@ func runBench(b *testing.B, c client.Client) {
 		runs[i], err = c.ExecuteWorkflow(b.Context(), client.StartWorkflowOptions{
 			ID: fmt.Sprintf("bench/%d/%d", b.N, i), TaskQueue: benchQueue,
 		}, "bench", max(1, b.N/benchWorkflows))
+		require.NoError(b, err)
+	}
+	for _, run := range runs {
+		require.NoError(b, run.Get(b.Context(), nil))
+	}
+}
+
+// BenchmarkStarts measures what it costs Temporal that a workflow starts and ends:
+// what is listed of it is written at both.
+func BenchmarkStarts(b *testing.B) {
+	c := benchServer(b)
+	w := worker.New(c, benchQueue, worker.Options{
+		WorkflowTaskPollerBehavior: worker.NewPollerBehaviorSimpleMaximum(
+			worker.PollerBehaviorSimpleMaximumOptions{MaximumNumberOfPollers: benchPollers}),
+	})
+	w.RegisterWorkflowWithOptions(func(workflow.Context, int) error { return nil }, workflow.RegisterOptions{Name: "bench"})
+	require.NoError(b, w.Start())
+	defer w.Stop()
+	for _, eager := range []bool{false, true} {
+		b.Run(fmt.Sprintf("eager=%t", eager), func(b *testing.B) {
+			began, cpu := time.Now(), cpuTime(b)
+			for i := 0; i < b.N; i += benchWorkflows {
+				startBatch(b, c, fmt.Sprintf("start/%t/%d/%d", eager, b.N, i), eager)
+			}
+			b.StopTimer()
+			b.ReportMetric(float64(b.N)/time.Since(began).Seconds(), "workflows/s")
+			b.ReportMetric((cpuTime(b)-cpu).Seconds()*1000/float64(b.N), "cpu-ms/workflow")
+		})
+	}
+}
+
+// startBatch starts workflows and waits for their end: by the call that hands the first
+// task over at once, or with a signal.
+func startBatch(b *testing.B, c client.Client, name string, eager bool) {
+	b.Helper()
+	runs := make([]client.WorkflowRun, benchWorkflows)
+	for j := range runs {
+		opts := client.StartWorkflowOptions{
+			ID: fmt.Sprintf("%s/%d", name, j), TaskQueue: benchQueue, EnableEagerStart: eager,
+			TypedSearchAttributes: sdk.NewSearchAttributes(
+				benchDomain.ValueSet("example.org"), benchRun.ValueSet([]string{"small-web"}), benchStatus.ValueSet("crawling")),
+		}
+		var err error
+		if eager {
+			runs[j], err = c.ExecuteWorkflow(b.Context(), opts, "bench", 1)
+		} else {
+			runs[j], err = c.SignalWithStartWorkflow(b.Context(), opts.ID, "wake", 1, opts, "bench", 1)
+		}
 		require.NoError(b, err)
 	}
 	for _, run := range runs {

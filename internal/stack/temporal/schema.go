@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"go.temporal.io/server/common/config"
@@ -62,7 +63,11 @@ func prepareDatabase(ctx context.Context, dir string) (path string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("open %s: %w", path, err)
 	}
-	if err := ensureSchema(ctx, tx); err != nil {
+	err = ensureSchema(ctx, tx)
+	if err == nil {
+		err = dropIndexes(ctx, tx)
+	}
+	if err != nil {
 		return "", fmt.Errorf("prepare %s: %w", path, errors.Join(err, tx.Rollback()))
 	}
 	if err := tx.Commit(); err != nil {
@@ -96,6 +101,50 @@ func ensureSchema(ctx context.Context, tx *sql.Tx) error {
 	}
 	_, err = tx.ExecContext(ctx, "INSERT INTO mosey_schema VALUES (?)", schemaVersion)
 	return err
+}
+
+// listedBy are the indexes on the list of workflows that are kept: those that Temporal's
+// UI, our own look-ups and the search attributes of keywords use. The schema has 63 for
+// all that can be searched for, and each is written at every start and end of a
+// workflow. A search without an index reads the list through.
+var listedBy = []string{
+	"default_idx", "by_workflow_id", "by_workflow_type", "by_status",
+	"by_keyword_01", "by_keyword_02", "by_keyword_03",
+}
+
+// dropIndexes drops all other indexes on the list of workflows.
+func dropIndexes(ctx context.Context, tx *sql.Tx) error {
+	names, err := listIndexes(ctx, tx)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if slices.Contains(listedBy, name) {
+			continue
+		}
+		if _, err := tx.ExecContext(ctx, `DROP INDEX "`+name+`"`); err != nil {
+			return fmt.Errorf("drop index %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// listIndexes names the indexes on the list of workflows, but for its primary key.
+func listIndexes(ctx context.Context, tx *sql.Tx) (names []string, err error) {
+	rows, err := tx.QueryContext(ctx,
+		"SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'executions_visibility' AND sql IS NOT NULL")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+	}
+	return names, rows.Err()
 }
 
 // schemaWriter puts the statements of the server's schema into a transaction.

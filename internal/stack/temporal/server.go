@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"time"
 
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/server/common/authorization"
 	"go.temporal.io/server/common/config"
 	"go.temporal.io/server/common/metrics"
@@ -112,10 +115,24 @@ func createNamespace(store *config.SQL, cfg Config) error {
 		return fmt.Errorf("describe namespace %q: %w", cfg.Namespace, err)
 	}
 	namespace.Detail.Config.Retention = durationpb.New(cfg.Retention)
+	namespace.Detail.Config.CustomSearchAttributeAliases = columns(cfg.SearchAttributes)
 	if err := sqliteschema.CreateNamespaces(store, namespace); err != nil {
 		return fmt.Errorf("create namespace %q: %w", cfg.Namespace, err)
 	}
 	return nil
+}
+
+// columns gives each search attribute a column of the list of workflows, in the order
+// of their names: which of them have an index is known, see listedBy.
+func columns(attributes map[string]enumspb.IndexedValueType) map[string]string {
+	used := make(map[enumspb.IndexedValueType]int)
+	columns := make(map[string]string)
+	for _, name := range slices.Sorted(maps.Keys(attributes)) {
+		kind := attributes[name]
+		used[kind]++
+		columns[fmt.Sprintf("%s%02d", kind, used[kind])] = name
+	}
+	return columns
 }
 
 // Address is the host:port of the gRPC API.
