@@ -33,14 +33,20 @@ func (s Starter) StartCrawl(ctx context.Context, run string) error {
 	return nil
 }
 
-// StartDomain starts or wakes a domain's workflow.
+// StartDomain starts or wakes a domain's workflow. Most do not run: those begin in
+// this process, if it serves workflows, without the way through a task queue.
 func (s Starter) StartDomain(ctx context.Context, domain, run string, pagesPerActivity int) error {
 	opts := startOptions(crawl.DomainWorkflowID(domain), "crawl of "+domain,
 		attrDomain.ValueSet(domain), attrRun.ValueSet([]string{run}), attrStatus.ValueSet(StatusCrawling))
-	_, err := s.Client.SignalWithStartWorkflow(ctx, opts.ID, SignalWake, wakeWith(pagesPerActivity),
-		opts, DomainWorkflowName, DomainInput{
-			Domain: domain, PagesPerActivity: pagesPerActivity, State: DomainState{Runs: []string{run}},
-		})
+	in := DomainInput{Domain: domain, PagesPerActivity: pagesPerActivity, State: DomainState{Runs: []string{run}}}
+	fresh := opts
+	fresh.EnableEagerStart, fresh.WorkflowExecutionErrorWhenAlreadyStarted = true, true
+	fresh.WorkflowIDConflictPolicy = enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL
+	_, err := s.Client.ExecuteWorkflow(ctx, fresh, DomainWorkflowName, in)
+	if _, runs := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); runs {
+		_, err = s.Client.SignalWithStartWorkflow(ctx, opts.ID, SignalWake, wakeWith(pagesPerActivity), opts,
+			DomainWorkflowName, in)
+	}
 	if err != nil {
 		return fmt.Errorf("start %s: %w", opts.ID, err)
 	}
