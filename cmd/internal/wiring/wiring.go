@@ -176,9 +176,10 @@ func NewWorker(ctx context.Context, c client.Client, store *db.Store, f FetchFla
 	}
 	worker.SetStickyWorkflowCacheSize(cacheSize(runs))
 	fetches := worker.New(c, crawl.TaskQueue, worker.Options{
-		// An activity mostly waits: for its slot, for a server. What bounds work is
-		// MaxFetches.
-		MaxConcurrentActivityExecutionSize: 5000,
+		// An activity mostly waits: for its slot, for a server. Where Temporal is not at
+		// ease each active domain has one for minutes, and one without a place would
+		// have no turn. What bounds work is MaxFetches.
+		MaxConcurrentActivityExecutionSize: activitiesMax,
 		WorkflowTaskPollerBehavior:         pollers(workflowPollersMax),
 		ActivityTaskPollerBehavior:         pollers(activityPollersMax),
 		WorkerStopTimeout:                  f.Timeout + stopTimeout,
@@ -197,6 +198,10 @@ func NewWorker(ctx context.Context, c client.Client, store *db.Store, f FetchFla
 		stopReviver: func() {},
 	}, nil
 }
+
+// activitiesMax is how many activities a process may have under way. One that waits
+// costs some ten kilobytes.
+const activitiesMax = 100_000
 
 // How many pollers a worker may have; Temporal says how many pay.
 const (
