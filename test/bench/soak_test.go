@@ -43,6 +43,7 @@ func BenchmarkSoak(b *testing.B) {
 	var heap heapTrace
 	go heap.read(trace)
 	r := startAll(b, binaries(b), s.web(b), stderr, "GODEBUG=gctrace=1")
+	r.configure(b)
 	speed := measureYardstick(b, r)
 	r.seed(b, s.settings)
 	b.Logf("%s; %s; %s", machine(), s, speed)

@@ -22,7 +22,10 @@ var storedPages = flag.Int("stored", 100_000, "`pages` that are stored before Be
 // another crawl of the same hosts has left a great many pages.
 func BenchmarkStored(b *testing.B) {
 	bin := binaries(b)
-	s := scenario{domains: 2000, delay: 100 * time.Millisecond, pages: 50, onward: true, links: typicalLinks, apart: true}
+	s := scenario{
+		domains: 2000, delay: 100 * time.Millisecond, pages: 50, onward: true, links: typicalLinks, apart: true,
+		warmUp: manyWarmUp,
+	}
 	empty := 0.0
 	b.Run("empty/"+s.String(), func(b *testing.B) {
 		for b.Loop() {
