@@ -15,7 +15,7 @@ const mb = 1 << 20
 func TestMemoryLimit(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ live, beside, machine, want int64 }{
-		"IsTheFloorWhereLittleIsInUse":       {150 * mb, 80 * mb, 24_000 * mb, 512 * mb},
+		"IsTheFloorWhereLittleIsInUse":       {150 * mb, 80 * mb, 24_000 * mb, 448 * mb},
 		"FollowsWhatIsInUse":                 {600 * mb, 100 * mb, 24_000 * mb, 1300 * mb},
 		"IsLowerOnASmallMachine":             {50 * mb, 50 * mb, 1000 * mb, 250 * mb},
 		"LeavesAQuarterOfTheMachineToOthers": {600 * mb, 100 * mb, 1000 * mb, 750 * mb},
