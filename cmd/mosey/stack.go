@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"math"
 	"os"
-	"runtime/debug"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -33,15 +32,8 @@ type crawler struct {
 	logger  *slog.Logger
 }
 
-// gcPercent trades memory for a tenth of the CPU, up to the limit of memory: the
-// embedded server allocates a lot and keeps little.
-const gcPercent = 400
-
 // openCrawler starts what the environment does not name, and connects to it all.
 func openCrawler(ctx context.Context, e *env, logger *slog.Logger, progress func(string)) (_ *crawler, err error) {
-	if e.environ.Get("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
 	opts := stack.Options{
 		DatabaseURL:     e.environ.Get("DATABASE_URL"),
 		TemporalAddress: e.environ.Get("TEMPORAL_ADDRESS"),
@@ -58,7 +50,7 @@ func openCrawler(ctx context.Context, e *env, logger *slog.Logger, progress func
 			return nil, err
 		}
 	}
-	c := &crawler{logger: logger, unlimit: wiring.LimitMemory(e.environ)}
+	c := &crawler{logger: logger, unlimit: wiring.LimitMemory(e.environ, wiring.MemoryOfAll)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.close())

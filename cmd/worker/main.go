@@ -81,7 +81,7 @@ func (f flags) work(ctx context.Context, environ wiring.Env, stderr io.Writer) (
 		return err
 	}
 	defer store.Close()
-	defer wiring.LimitMemory(environ)()
+	defer wiring.LimitMemory(environ, wiring.MemoryOfWorker)()
 	c, err := wiring.Dial(ctx, environ, "", logger)
 	if err != nil {
 		return err

@@ -170,3 +170,24 @@ func requireSimHash(t *testing.T, text string) {
 	require.Equal(t, words, count, "%q", text)
 	require.Equal(t, want, got, "%q", text)
 }
+
+// Patterns are stored, and what is a trap must not change with how fast it is found.
+func TestPatternsAreAnOnDiskFormat(t *testing.T) {
+	t.Parallel()
+	pieces := []string{
+		"/", "//", "a", "blog", "2026", "11", "21", "7", "1999-12-31", "2050-01", "x", "%D0%B3", "%2F", "-", "_", ".html", ";sid=", "?", "&", "=", "page",
+		"sort", "date", "3f2504e0-4f89-11d3-9a0c-0305e82c3301", "deadbeef01", "a1b2c3d4e5f6g7h8", "calendar", "event", "(S(lit3py55t21z5v55vlm25s55))", "T", "1",
+	}
+	rng := rand.New(rand.NewPCG(31, 32))
+	sum := sha256.New()
+	for range 20_000 {
+		target := make([]string, rng.IntN(14))
+		for i := range target {
+			target[i] = pieces[rng.IntN(len(pieces))]
+		}
+		u := mustURL(t, "/"+strings.Join(target, ""))
+		trap, found := traps.Find(u, trapNow)
+		fmt.Fprintf(sum, "%q %q %q %v %t\n", u, traps.Pattern(u), traps.Patterns(u), trap, found)
+	}
+	require.Equal(t, "310d63bebed4c5aa", hex.EncodeToString(sum.Sum(nil)[:8]))
+}

@@ -16,7 +16,7 @@ import (
 // by domain. It is never longer than the URL.
 func Pattern(u urls.URL) string {
 	path, query, _ := strings.Cut(u.RequestTarget(), "?")
-	return pathPattern(path) + queryPattern(query, true)
+	return string(appendPathPattern(nil, path)) + queryPattern(query, true)
 }
 
 // Patterns are the patterns of a URL that others may have too, from what most have
@@ -25,35 +25,36 @@ func Pattern(u urls.URL) string {
 // words. A path in words is shared with nobody.
 func Patterns(u urls.URL) []string {
 	path, query, _ := strings.Cut(u.RequestTarget(), "?")
-	shared := pathPattern(path)
+	var space [256]byte // most need no more, and many no string
+	shared := appendPathPattern(space[:0], path)
 	if query == "" {
-		if shared == path {
+		if string(shared) == path {
 			return nil
 		}
-		return []string{shared}
+		return []string{string(shared)}
 	}
-	return slices.Compact([]string{shared, shared + queryPattern(query, false), shared + queryPattern(query, true)})
+	narrow := string(shared)
+	return slices.Compact([]string{narrow, narrow + queryPattern(query, false), narrow + queryPattern(query, true)})
 }
 
-func pathPattern(path string) string {
+func appendPathPattern(b []byte, path string) []byte {
 	segments := strings.Split(strings.TrimPrefix(path, "/"), "/")
-	var b strings.Builder
 	for len(segments) > 0 {
-		b.WriteByte('/')
+		b = append(b, '/')
 		if _, n := segmentDate(segments); n > 0 {
-			b.WriteByte('D')
+			b = append(b, 'D')
 			segments = segments[n:]
 			continue
 		}
 		s := segments[0]
 		if _, rest, ok := leadingDate(s); ok {
-			b.WriteByte('D')
+			b = append(b, 'D')
 			s = rest
 		}
-		b.WriteString(patternOf(s))
+		b = appendPattern(b, s)
 		segments = segments[1:]
 	}
-	return b.String()
+	return b
 }
 
 // wordMax is how long a value may be, in bytes, that says what a page is, such as
@@ -68,11 +69,12 @@ func queryPattern(query string, words bool) string {
 	var params []string
 	for param := range strings.SplitSeq(query, "&") {
 		name, value, _ := strings.Cut(param, "=")
-		name = patternOf(name)
+		var space [64]byte
+		pattern := appendPattern(space[:0], name)
 		if words && isWord(value) {
-			name += "=" + patternOf(value)
+			pattern = appendPattern(append(pattern, '='), value)
 		}
-		params = append(params, name)
+		params = append(params, string(pattern))
 	}
 	slices.Sort(params)
 	return "?" + strings.Join(slices.Compact(params), "&")
@@ -87,7 +89,12 @@ func isWord(value string) bool {
 	if _, _, date := leadingDate(value); date {
 		return false
 	}
-	return slices.ContainsFunc([]byte(value), func(c byte) bool { return isAlpha(c) || c == '%' })
+	for i := range len(value) {
+		if isAlpha(value[i]) || value[i] == '%' {
+			return true
+		}
+	}
+	return false
 }
 
 // Parents are the patterns that a pattern belongs to, the widest first.
@@ -105,45 +112,44 @@ func Parents(pattern string) []string {
 	return slices.DeleteFunc(parents, func(p string) bool { return p == pattern })
 }
 
-// patternOf is a segment or a name with its numbers replaced.
-func patternOf(s string) string {
-	var b strings.Builder
+// appendPattern appends a segment or a name with its numbers replaced.
+func appendPattern(b []byte, s string) []byte {
 	for i := 0; i < len(s); {
 		end := i + 1
 		switch c := s[i]; {
 		case urls.LeadingUUID(s[i:]) > 0:
-			b.WriteByte('X')
+			b = append(b, 'X')
 			end = i + urls.LeadingUUID(s[i:])
 		case c == '%':
 			// the digits of an escape are none of the text's
 			end = min(i+3, len(s))
-			b.WriteString(s[i:end])
+			b = append(b, s[i:end]...)
 		case isDigit(c) || isAlpha(c):
 			for end < len(s) && (isDigit(s[end]) || isAlpha(s[end])) {
 				end++
 			}
-			writeWord(&b, s[i:end])
+			b = appendWordPattern(b, s[i:end])
 		default:
-			b.WriteByte(c)
+			b = append(b, c)
 		}
 		i = end
 	}
-	return b.String()
+	return b
 }
 
-// writeWord writes a run of letters and digits.
-func writeWord(b *strings.Builder, word string) {
+// appendWordPattern appends a run of letters and digits.
+func appendWordPattern(b []byte, word string) []byte {
 	if urls.IsDrawn(word, 8, 2) || isHexNumber(word) {
-		b.WriteByte('X')
-		return
+		return append(b, 'X')
 	}
 	for i := range len(word) {
 		if !isDigit(word[i]) {
-			b.WriteByte(word[i])
+			b = append(b, word[i])
 		} else if i == 0 || !isDigit(word[i-1]) {
-			b.WriteByte('N')
+			b = append(b, 'N')
 		}
 	}
+	return b
 }
 
 // isHexNumber reports whether a word is a long number of hexadecimal digits: eight or

@@ -71,7 +71,7 @@ func Read(u urls.URL, title, text string) *Said {
 	}
 	s.title = uint32(rest)
 
-	s.words = appendWords(s.words[:0], text)
+	s.words = appendWords(slices.Grow(s.words[:0], len(text)/8), text)
 	for i := range s.words {
 		s.words[i].echo = named.has(s.words[i].hash)
 	}
@@ -138,7 +138,7 @@ func (s *Said) chunks(level int) []chunk {
 	if len(s.cut) > 0 && s.level == level {
 		return s.cut
 	}
-	s.cut, s.level = s.cut[:0], level
+	s.cut, s.level = slices.Grow(s.cut[:0], len(s.words)>>(chunkBits+level)*5/4+1), level
 	for rest := s.words; len(rest) > 0; {
 		end := chunkEnd(rest, level)
 		s.cut = append(s.cut, newChunk(rest[:end]))

@@ -153,6 +153,9 @@ func sessionTrap(segments []string, params []param) crawl.Trap {
 			urls.IsSessionID(strings.TrimSuffix(inner, "))")) {
 			return crawl.Trap{Kind: crawl.TrapSession, Evidence: shown(s) + " looks like a session id"}
 		}
+		if !strings.Contains(s, ";") {
+			continue
+		}
 		for _, p := range splitParams(s, ";")[1:] {
 			if sessionName(p.name) && urls.IsSessionID(p.value) {
 				return trap(crawl.TrapSession, ";%s=%s looks like a session id", shown(p.name), shown(p.value))

@@ -394,3 +394,22 @@ func ExamplePattern() {
 	// /calendar/D?lang=en&view=day
 	// /calendar/D?lang=de&view=week
 }
+
+// What each link of a page costs.
+func BenchmarkLink(b *testing.B) {
+	var links []urls.URL
+	for _, target := range []string{
+		"/", "/about/us", "/blog/2026/11/an-article-about-things.html?page=2", "/p/17?sort=price&n=7",
+		"/download/3f2504e0-4f89-11d3-9a0c-0305e82c3301.pdf", "/%D0%B3%D0%BE%D1%80%D0%BE%D0%B4/123-abc/",
+	} {
+		links = append(links, mustURL(b, target))
+	}
+	now := time.Now()
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, u := range links {
+			traps.Find(u, now)
+			traps.Patterns(u)
+		}
+	}
+}

@@ -11,20 +11,36 @@ import (
 	"time"
 )
 
+// What Go's memory may grow to before collections become as frequent as Go's default
+// has them, in bytes; less on a machine of less than four times as much.
 const (
-	// memoryFloor is what Go's memory may grow to before collections become as
-	// frequent as Go's default has them; less on a machine of less than 2 GB.
-	memoryFloor = 512 << 20
+	// MemoryOfAll is for a process with the embedded Temporal.
+	MemoryOfAll = 448 << 20
+	// MemoryOfWorker is for a worker alone.
+	MemoryOfWorker = 256 << 20
+)
+
+const (
+	// gcPercent is how much a process may allocate between two collections, in percent
+	// of what is alive, as long as it stays below the limit: it allocates a lot and
+	// keeps little.
+	gcPercent = 400
 	// memoryEvery is how often the limit follows what is in use.
 	memoryEvery = 5 * time.Second
 )
 
-// LimitMemory holds this process's memory to 512 MB, or twice what is in use where
-// that is more, and to three quarters of what the machine or its control group has.
-// The limit follows what is in use, since one that is too low would have the process
-// do nothing but collect. GOMEMLIMIT wins. Call stop in the end.
-func LimitMemory(env Env) (stop func()) {
-	if env.Get("GOMEMLIMIT") != "" {
+// LimitMemory holds this process's memory to a number of bytes, or twice what is in
+// use where that is more, and to three quarters of what the machine or its control
+// group has. Up to there it collects seldom. The limit follows what is in use, since
+// one that is too low would have the process do nothing but collect. What the
+// environment says wins: GOMEMLIMIT is the limit then, none if it is "off", and GOGC how
+// often is collected. Call stop in the end.
+func LimitMemory(env Env, bytes int64) (stop func()) {
+	limit := env.Get("GOMEMLIMIT")
+	if env.Get("GOGC") == "" && limit != "off" {
+		debug.SetGCPercent(gcPercent)
+	}
+	if limit != "" {
 		return func() {}
 	}
 	machine := machineMemory("/")
@@ -33,7 +49,7 @@ func LimitMemory(env Env) (stop func()) {
 		defer tick.Stop()
 		for {
 			live, beside := memoryInUse()
-			debug.SetMemoryLimit(memoryLimit(live, beside, machine))
+			debug.SetMemoryLimit(memoryLimit(bytes, live, beside, machine))
 			select {
 			case <-ctx.Done():
 				return
@@ -44,9 +60,10 @@ func LimitMemory(env Env) (stop func()) {
 }
 
 // memoryLimit is the limit for so many bytes that are alive in the heap and so many
-// beside it, on a machine of so many; 0 is not known.
-func memoryLimit(live, beside, machine int64) int64 {
-	floor, most := int64(memoryFloor), int64(1)<<62
+// beside it, on a machine of so many; 0 is not known. It is at least the floor, where
+// the machine has four times as much.
+func memoryLimit(floor, live, beside, machine int64) int64 {
+	most := int64(1) << 62
 	if machine > 0 {
 		floor, most = min(floor, machine/4), machine/4*3
 	}

@@ -14,14 +14,14 @@ const mb = 1 << 20
 
 func TestMemoryLimit(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ live, beside, machine, want int64 }{
-		"IsTheFloorWhereLittleIsInUse":       {150 * mb, 80 * mb, 24_000 * mb, 448 * mb},
-		"FollowsWhatIsInUse":                 {600 * mb, 100 * mb, 24_000 * mb, 1300 * mb},
-		"IsLowerOnASmallMachine":             {50 * mb, 50 * mb, 1000 * mb, 250 * mb},
-		"LeavesAQuarterOfTheMachineToOthers": {600 * mb, 100 * mb, 1000 * mb, 750 * mb},
-		"DoesNotNeedToKnowTheMachine":        {600 * mb, 100 * mb, 0, 1300 * mb},
+	for name, c := range map[string]struct{ floor, live, beside, machine, want int64 }{
+		"IsTheFloorWhereLittleIsInUse":       {MemoryOfAll, 150 * mb, 80 * mb, 24_000 * mb, 448 * mb},
+		"FollowsWhatIsInUse":                 {MemoryOfAll, 600 * mb, 100 * mb, 24_000 * mb, 1300 * mb},
+		"IsLowerOnASmallMachine":             {MemoryOfAll, 50 * mb, 50 * mb, 1000 * mb, 250 * mb},
+		"LeavesAQuarterOfTheMachineToOthers": {MemoryOfAll, 600 * mb, 100 * mb, 1000 * mb, 750 * mb},
+		"DoesNotNeedToKnowTheMachine":        {MemoryOfAll, 600 * mb, 100 * mb, 0, 1300 * mb},
 	} {
-		require.Equal(t, c.want, memoryLimit(c.live, c.beside, c.machine), name)
+		require.Equal(t, c.want, memoryLimit(c.floor, c.live, c.beside, c.machine), name)
 	}
 }
 
@@ -53,16 +53,35 @@ func TestMachineMemory(t *testing.T) {
 
 // The limit is the process's, so nothing runs beside this.
 func TestLimitMemory(t *testing.T) { //nolint:paralleltest // see above
-	before := debug.SetMemoryLimit(-1)
-	t.Cleanup(func() { debug.SetMemoryLimit(before) })
-	LimitMemory(Env{"GOMEMLIMIT=off"})()
+	percent := func() int {
+		now := debug.SetGCPercent(100)
+		debug.SetGCPercent(now)
+		return now
+	}
+	before, beforePercent := debug.SetMemoryLimit(-1), percent()
+	t.Cleanup(func() {
+		debug.SetMemoryLimit(before)
+		debug.SetGCPercent(beforePercent)
+	})
+	LimitMemory(Env{"GOMEMLIMIT=off"}, MemoryOfAll)()
 	require.Equal(t, before, debug.SetMemoryLimit(-1), "GOMEMLIMIT wins")
+	require.Equal(t, beforePercent, percent(), "nothing else would bound it")
+	LimitMemory(Env{"GOMEMLIMIT=1GiB", "GOGC=150"}, MemoryOfAll)()
+	require.Equal(t, before, debug.SetMemoryLimit(-1), "the runtime has read it")
+	require.Equal(t, beforePercent, percent(), "GOGC wins")
+	LimitMemory(Env{"GOMEMLIMIT=1GiB"}, MemoryOfAll)()
+	require.Equal(t, before, debug.SetMemoryLimit(-1), "the runtime has read it")
+	require.Equal(t, gcPercent, percent())
 
+	debug.SetGCPercent(beforePercent)
 	runtime.GC()
 	live, beside := memoryInUse()
 	require.Positive(t, live)
 	require.Positive(t, beside)
-	stop := LimitMemory(nil)
-	stop()
-	require.LessOrEqual(t, debug.SetMemoryLimit(-1), int64(memoryFloor), "a test uses little")
+	for _, floor := range []int64{MemoryOfWorker, MemoryOfAll} {
+		stop := LimitMemory(nil, floor)
+		stop()
+		require.LessOrEqual(t, debug.SetMemoryLimit(-1), floor, "a test uses little")
+		require.Equal(t, gcPercent, percent())
+	}
 }
