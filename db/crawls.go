@@ -40,24 +40,6 @@ func (s *Store) PageFacts(ctx context.Context, domain, url string) (crawl.Facts,
 	return s.facts(data)
 }
 
-// Begin asks for a lease: it takes the slots for one attempt and claims its row, or
-// says what to wait for. The slots stay closed even if the process dies.
-func (s *Store) Begin(ctx context.Context, start crawl.Start) (crawl.Lease, error) {
-	doc, err := document("the start of a crawl", start)
-	if err != nil {
-		return crawl.Lease{}, err
-	}
-	row, err := retryConflicts(ctx, "begin crawl of "+start.URL, func() (dbsqlc.CrawlBeginRow, error) {
-		return s.q.CrawlBegin(ctx, doc)
-	})
-	if err != nil {
-		return crawl.Lease{}, err
-	}
-	return crawl.Lease{
-		Granted: row.Granted, CrawlID: row.CrawlID, Wait: fromMS(row.WaitMs), Reason: crawl.Reason(row.Reason),
-	}, nil
-}
-
 // Abandon takes an attempt back that was begun but could not be made, through no
 // fault of the page. The page is pending again. Its domain is left alone for the
 // delay, and what it shares with others for theirs; where the delay is 0 the slots

@@ -21,22 +21,33 @@ type Outcome struct {
 }
 
 // RecordTogether records attempts as if they had all ended while another was being
-// recorded. It calls queued once all
-// of them wait.
+// recorded. It calls queued once all of them wait.
 func (s *Store) RecordTogether(ctx context.Context, queued func(), attempts ...crawl.Attempt) []Outcome {
-	g := &s.groups
+	outcomes := make([]Outcome, len(attempts))
+	together(&s.records, len(attempts), queued, func(i int) {
+		rec, err := s.Record(ctx, attempts[i])
+		outcomes[i] = Outcome{rec, err}
+	})
+	return outcomes
+}
+
+// BeginTogether begins attempts likewise.
+func (s *Store) BeginTogether(ctx context.Context, starts ...crawl.Start) ([]crawl.Lease, []error) {
+	leases, errs := make([]crawl.Lease, len(starts)), make([]error, len(starts))
+	together(&s.begins, len(starts), func() {}, func(i int) { leases[i], errs[i] = s.Begin(ctx, starts[i]) })
+	return leases, errs
+}
+
+// together has n calls wait for each other.
+func together[R any](g *groups[R], n int, queued func(), call func(int)) {
 	g.mu.Lock()
 	g.lanes += groupLanes
 	g.mu.Unlock()
-	outcomes := make([]Outcome, len(attempts))
 	var all sync.WaitGroup
-	for i, a := range attempts {
-		all.Go(func() {
-			rec, err := s.Record(ctx, a)
-			outcomes[i] = Outcome{rec, err}
-		})
+	for i := range n {
+		all.Go(func() { call(i) })
 	}
-	for waiting := 0; waiting < len(attempts); {
+	for waiting := 0; waiting < n; {
 		g.mu.Lock()
 		waiting = len(g.waiting)
 		g.mu.Unlock()
@@ -45,7 +56,6 @@ func (s *Store) RecordTogether(ctx context.Context, queued func(), attempts ...c
 	g.mu.Lock()
 	g.lanes -= groupLanes - 1
 	g.mu.Unlock()
-	g.run(s.q)
+	g.run()
 	all.Wait()
-	return outcomes
 }

@@ -23,7 +23,8 @@ type Store struct {
 	// settings holds those that were read, by their text
 	settings map[string]crawl.Settings
 
-	groups groups
+	begins  groups[dbsqlc.CrawlBeginRow]
+	records groups[dbsqlc.AttemptsRecordRow]
 }
 
 // PoolConnsDefault is the size of the one pool a process has. A page needs a
@@ -97,7 +98,8 @@ func (s *Store) readingAll(ctx context.Context, fn func(*dbsqlc.Queries) error) 
 
 // NewStore uses a pool that the caller has made; Close closes it.
 func NewStore(pool *pgxpool.Pool) *Store {
-	return &Store{pool: pool, q: dbsqlc.New(pool)}
+	q := dbsqlc.New(pool)
+	return &Store{pool: pool, q: q, begins: newBegins(q), records: newRecords(q)}
 }
 
 // Pool is the store's one pool.

@@ -150,6 +150,50 @@ func (q *Queries) CrawlBegin(ctx context.Context, start []byte) (CrawlBeginRow, 
 	return i, err
 }
 
+const crawlsBegin = `-- name: CrawlsBegin :many
+SELECT
+    a.n::integer AS n,
+    a.granted::boolean AS granted,
+    a.wait_ms::bigint AS wait_ms,
+    a.reason::text AS reason,
+    a.crawl_id::bigint AS crawl_id
+FROM crawls_begin($1::jsonb) AS a
+`
+
+type CrawlsBeginRow struct {
+	N       int32
+	Granted bool
+	WaitMs  int64
+	Reason  string
+	CrawlID int64
+}
+
+func (q *Queries) CrawlsBegin(ctx context.Context, starts []byte) ([]CrawlsBeginRow, error) {
+	rows, err := q.db.Query(ctx, crawlsBegin, starts)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []CrawlsBeginRow
+	for rows.Next() {
+		var i CrawlsBeginRow
+		if err := rows.Scan(
+			&i.N,
+			&i.Granted,
+			&i.WaitMs,
+			&i.Reason,
+			&i.CrawlID,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const domainFacts = `-- name: DomainFacts :one
 SELECT domain_facts($1::text)::jsonb AS facts
 `

@@ -8,7 +8,9 @@
 -- know of.
 --
 -- Each statement is for the whole group, in the order of its keys, so that two groups do
--- not deadlock as a rule.
+-- not deadlock as a rule. Those that change rows name all their keys at once, and no
+-- condition of a partial index, or they could be planned to look for each pending row
+-- among the attempts.
 CREATE OR REPLACE FUNCTION attempts_record(p jsonb) RETURNS SETOF recorded_attempt LANGUAGE plpgsql AS $$
 DECLARE
     t CONSTANT timestamptz := clock_timestamp();
@@ -71,7 +73,8 @@ BEGIN
             holder = NULL, updated_at = clock_timestamp(),
             spared_since = CASE WHEN NOT a.doc ? 'reached' THEN s.spared_since END
         FROM unnest(v) a
-        WHERE a.requested AND s.key = 'domain:' || a.domain AND s.holder = 'crawl:' || a.crawl_id
+        WHERE s.key = ANY (ARRAY(SELECT 'domain:' || x.domain FROM unnest(v) x))
+            AND a.requested AND s.key = 'domain:' || a.domain AND s.holder = 'crawl:' || a.crawl_id
         RETURNING a.n
     )
     SELECT coalesce(array_agg(r.n), '{}') INTO v_held FROM released r;
@@ -100,7 +103,8 @@ BEGIN
             subnet = (a.doc ->> 'subnet')::cidr, subnet_delay_ms = (a.doc ->> 'subnet_delay_ms')::bigint,
             retry_after_ms = (a.doc ->> 'retry_after_ms')::bigint
         FROM unnest(v) a
-        WHERE c.id = a.crawl_id AND c.outcome IS NULL AND (c.locked_at IS NOT NULL) = a.requested
+        WHERE c.id = ANY (ARRAY(SELECT x.crawl_id FROM unnest(v) x)) AND c.id = a.crawl_id
+            AND c.completed_at IS NULL AND (c.locked_at IS NOT NULL) = a.requested
         RETURNING a.n, a.doc, a.domain, c.id, a.ended, a.n = ANY (p_held) AS held, c.run_id, c.page_id, c.url, c.kind,
             c.priority, c.depth, c.redirects, c.prerequisite
     )
@@ -144,7 +148,8 @@ BEGIN
     FROM unnest(v) a CROSS JOIN LATERAL (
         SELECT a.doc ->> 'outcome' AS outcome, a.doc ->> 'skipped' AS skipped
     ) o
-    WHERE NOT a.prerequisite AND r.run_id = a.run_id AND r.domain = a.domain;
+    WHERE r.domain = ANY (ARRAY(SELECT x.domain FROM unnest(v) x))
+        AND NOT a.prerequisite AND r.run_id = a.run_id AND r.domain = a.domain;
 END
 $$;
 
@@ -156,7 +161,8 @@ BEGIN
             status = (a.doc ->> 'verdict')::domain_status, status_reason = a.doc ->> 'verdict_reason',
             next_crawl_after = a.ended + ms_interval(coalesce((a.doc ->> 'verdict_ms')::bigint, 3600000))
         FROM unnest(v) a
-        WHERE a.held AND a.doc ? 'verdict' AND d.domain = a.domain AND d.status IN ('pending', 'active');
+        WHERE d.domain = ANY (ARRAY(SELECT x.domain FROM unnest(v) x))
+            AND a.held AND a.doc ? 'verdict' AND d.domain = a.domain AND d.status IN ('pending', 'active');
     END IF;
 END
 $$;

@@ -38,7 +38,7 @@ BEGIN
         PERFORM crawl_reap(a.was);
     END IF;
     UPDATE domains SET claim_expires_at = now() + ms_interval((p ->> 'claim_ms')::bigint)
-    WHERE domain = v_domain AND claimed_by IS NOT NULL
+    WHERE domain = v_domain
         AND claim_expires_at < now() + ms_interval((p ->> 'claim_ms')::bigint * 2 / 3);
     IF v_prerequisite THEN
         INSERT INTO page_crawls (id, page_id, domain, run_id, url, kind, prerequisite, final, locked_at)
@@ -48,7 +48,7 @@ BEGIN
         RETURN a;
     END IF;
     UPDATE page_crawls c SET locked_at = clock_timestamp(), final = (p ->> 'final')::boolean
-    WHERE c.id = v_id AND c.outcome IS NULL AND c.locked_at IS NULL
+    WHERE c.id = v_id AND c.completed_at IS NULL AND c.locked_at IS NULL
         AND (SELECT r.status FROM crawl_runs r WHERE r.id = c.run_id) = 'running'
         AND (SELECT d.status FROM domains d WHERE d.domain = v_domain) NOT IN ('blocked', 'unreachable')
     RETURNING c.run_id INTO v_run;

@@ -57,7 +57,7 @@ BEGIN
             FROM domains x
             WHERE x.domain = k.domain AND (x.status NOT IN ('blocked', 'unreachable') OR x.next_crawl_after IS NOT NULL)
         ) d
-        WHERE r.run_id = k.run_id AND r.domain = k.domain
+        WHERE r.domain = ANY (v_domains) AND r.run_id = k.run_id AND r.domain = k.domain
             AND (r.next_due_at IS NULL OR r.next_due_at > d.free_at) AND r.next_due_at IS DISTINCT FROM 'infinity'
         RETURNING r.run_id
     )

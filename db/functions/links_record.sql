@@ -23,7 +23,9 @@ BEGIN
         UNION ALL
         SELECT (a.run_id, x.id, x.domain, x.url, x.kind, a.domain, k.follow, false, 0)::found_page
         FROM unnest(v) a CROSS JOIN LATERAL jsonb_each(a.doc -> 'follow_known') AS k (kind, follow)
-        INNER JOIN page_links l ON l.from_page_id = a.page_id AND l.kind = k.kind
+        CROSS JOIN LATERAL (
+            SELECT y.to_page_id, y.nofollow FROM page_links y WHERE y.from_page_id = a.page_id AND y.kind = k.kind OFFSET 0
+        ) l
         CROSS JOIN LATERAL (
             SELECT y.id, y.domain, y.url, y.kind, y.trap FROM pages y WHERE y.id = l.to_page_id LIMIT 1
         ) x
@@ -79,7 +81,7 @@ BEGIN
             SELECT DISTINCT ON (l.id) l.id, l.trap, l.trap_evidence FROM unnest(v) l
             WHERE l.trap IS NOT NULL ORDER BY l.id, l.from_id, l.after DESC
         ) k
-        WHERE x.id = k.id AND x.trap IS NULL;
+        WHERE x.id = ANY (ARRAY(SELECT y.id FROM unnest(v) y WHERE y.trap IS NOT NULL)) AND x.id = k.id AND x.trap IS NULL;
     END IF;
 END
 $$;

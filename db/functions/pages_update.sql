@@ -32,6 +32,6 @@ BEGIN
             y.page ? 'signals' OR y.visit IS NOT NULL AND y.page ? 'said' AS said, y.page ->> 'trap' AS trap
         FROM (SELECT a.doc -> 'page' AS page, a.doc #> '{page,visit}' AS visit) y
     ) u
-    WHERE x.id = a.page_id AND (u.page IS NOT NULL OR g.duplicate <> a.duplicate);
+    WHERE x.id = ANY (ARRAY(SELECT y.page_id FROM unnest(v) y)) AND x.id = a.page_id AND (u.page IS NOT NULL OR g.duplicate <> a.duplicate);
 END
 $$;

@@ -8,7 +8,9 @@ BEGIN
         SELECT DISTINCT ON (x.id) (p_run_id, x.id, x.domain, x.url, x.kind, '', k.follow, false, 0)::found_page AS f
         FROM jsonb_each(p) AS k (kind, follow)
         CROSS JOIN unnest(p_pages) AS f (id)
-        INNER JOIN page_links l ON l.from_page_id = f.id AND l.kind = k.kind
+        CROSS JOIN LATERAL (
+            SELECT y.to_page_id, y.nofollow FROM page_links y WHERE y.from_page_id = f.id AND y.kind = k.kind OFFSET 0
+        ) l
         CROSS JOIN LATERAL (
             SELECT y.id, y.domain, y.url, y.kind, y.trap FROM pages y WHERE y.id = l.to_page_id LIMIT 1
         ) x

@@ -47,6 +47,29 @@ CREATE TYPE slot_answer AS (
     was text
 );
 
+-- An attempt to begin; n is its place in the group. was is who had the slot before, and
+-- never gave it back; wait_ms and reason are set where the slot is not to be had.
+CREATE TYPE start_attempt AS (
+    n integer,
+    domain text,
+    crawl_id bigint,
+    final boolean,
+    hold interval,
+    claim interval,
+    was text,
+    wait_ms bigint,
+    reason text
+);
+
+-- What became of it: a slot_answer.
+CREATE TYPE begun_attempt AS (
+    n integer,
+    granted boolean,
+    wait_ms bigint,
+    reason text,
+    crawl_id bigint
+);
+
 -- An attempt to record; n is its place in the group.
 CREATE TYPE attempt AS (
     n integer,

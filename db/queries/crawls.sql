@@ -15,6 +15,15 @@ SELECT
     a.crawl_id::bigint AS crawl_id
 FROM crawl_begin(@start::jsonb) AS a;
 
+-- name: CrawlsBegin :many
+SELECT
+    a.n::integer AS n,
+    a.granted::boolean AS granted,
+    a.wait_ms::bigint AS wait_ms,
+    a.reason::text AS reason,
+    a.crawl_id::bigint AS crawl_id
+FROM crawls_begin(@starts::jsonb) AS a;
+
 -- name: AttemptsRecord :many
 SELECT
     r.n::integer AS n,

@@ -1,0 +1,141 @@
+package db
+
+import (
+	"bytes"
+	"context"
+	"sync"
+	"time"
+)
+
+const (
+	// groupMax and groupBytes bound the documents of one transaction.
+	groupMax   = 64
+	groupBytes = 4 << 20
+	// groupLanes is how many groups there are at a time: while one waits for the
+	// disk, another has the processor.
+	groupLanes = 2
+	// groupSpan bounds the transaction of a group. The documents of one that fails are
+	// taken alone, each for as long as its caller waits.
+	groupSpan = 30 * time.Second
+)
+
+// groups has documents of different domains share transactions: those that come while
+// others are under way go together next, and nothing waits for a group to fill. The
+// documents of a group that fails are taken alone, so that a bad one harms only itself.
+// R is what becomes of a document.
+//
+// It has goroutines only while there is something to do.
+type groups[R any] struct {
+	// together takes an array of documents in one transaction, and returns what became
+	// of each, by its place; alone takes an array of one.
+	together func(ctx context.Context, docs []byte) (map[int]R, error)
+	alone    func(ctx context.Context, docs []byte) (R, error)
+
+	mu      sync.Mutex
+	waiting []*entry[R]
+	lanes   int
+}
+
+// entry is a document that waits.
+type entry[R any] struct {
+	domain string
+	// write appends the document as of now, of about size bytes.
+	write func(*bytes.Buffer)
+	size  int
+
+	ctx  context.Context //nolint:containedctx // it is the caller's, who waits
+	done chan result[R]
+}
+
+type result[R any] struct {
+	value R
+	err   error
+}
+
+// do returns once a document is taken, or the context ends: then it may be taken all
+// the same.
+func (g *groups[R]) do(ctx context.Context, domain string, size int, write func(*bytes.Buffer)) (R, error) {
+	e := &entry[R]{domain: domain, write: write, size: size, ctx: ctx, done: make(chan result[R], 1)}
+	g.mu.Lock()
+	g.waiting = append(g.waiting, e)
+	if g.lanes < groupLanes {
+		g.lanes++
+		go g.run()
+	}
+	g.mu.Unlock()
+	select {
+	case res := <-e.done:
+		return res.value, res.err
+	case <-ctx.Done():
+		var none R
+		return none, ctx.Err()
+	}
+}
+
+// run takes groups until nothing waits.
+func (g *groups[R]) run() {
+	for group := g.next(); len(group) > 0; group = g.next() {
+		g.take(group)
+	}
+}
+
+// next returns the next group, of different domains: none ends the lane.
+func (g *groups[R]) next() []*entry[R] {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var group, rest []*entry[R]
+	taken, size := map[string]bool{}, 0
+	for _, e := range g.waiting {
+		switch {
+		case e.ctx.Err() != nil: // nobody waits for it any more
+		case taken[e.domain], len(group) >= groupMax, size > 0 && size+e.size > groupBytes:
+			rest = append(rest, e)
+		default:
+			taken[e.domain] = true
+			size += e.size
+			group = append(group, e)
+		}
+	}
+	g.waiting = rest
+	if len(group) == 0 {
+		g.lanes--
+	}
+	return group
+}
+
+// take takes a group in one transaction. Where that fails, for one of its documents or
+// because it would wait for another transaction, it has each taken alone and does not
+// wait for that.
+func (g *groups[R]) take(group []*entry[R]) {
+	ctx, cancel := context.WithTimeout(context.Background(), groupSpan)
+	defer cancel()
+	values, err := g.together(ctx, documents(group...))
+	if err != nil || len(values) != len(group) {
+		for _, e := range group {
+			go g.takeAlone(e)
+		}
+		return
+	}
+	for i, e := range group {
+		e.done <- result[R]{value: values[i+1]}
+	}
+}
+
+func (g *groups[R]) takeAlone(e *entry[R]) {
+	value, err := retryConflicts(e.ctx, "", func() (R, error) { return g.alone(e.ctx, documents(e)) })
+	e.done <- result[R]{value, err}
+}
+
+// documents is an array of documents.
+func documents[R any](group ...*entry[R]) []byte {
+	var doc bytes.Buffer
+	doc.WriteByte('[')
+	for i, e := range group {
+		if i > 0 {
+			doc.WriteByte(',')
+		}
+		e.write(&doc)
+	}
+	doc.WriteByte(']')
+	return doc.Bytes()
+}
