@@ -41,7 +41,7 @@ type sharedStack struct {
 var temporalStack sharedStack
 
 // namespaces is how many tests can have one.
-const namespaces = 32
+const namespaces = 40
 
 func namespaceName(n int64) string { return fmt.Sprintf("test-%d", n) }
 

@@ -152,7 +152,7 @@ func (d database) report(b *testing.B, pages float64) {
 	b.ReportMetric(float64(d.WAL)/pages, "wal-B/page")
 	b.ReportMetric(float64(sum.Inserted)/pages, "rows/page")
 	b.ReportMetric(100*float64(sum.HOT)/float64(max(sum.Updated, 1)), "hot-%")
-	b.ReportMetric(float64(d.functions[activityBegins].Calls)/pages, "activities/page")
+	b.ReportMetric(float64(d.functions[activityBegins].Calls)/pages, "activities-a-page")
 	b.Log("\n" + d.tables(pages) + "\n" + d.calls(pages))
 }
 
