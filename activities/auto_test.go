@@ -26,7 +26,10 @@ func TestFetchPagesAuto(t *testing.T) {
 
 	t.Run("FetchesOnePageWhileTemporalIsAtEase", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, options{sites: []web.Site{{Pages: 8, Plain: true}}})
+		b := setup(t, options{
+			sites:    []web.Site{{Pages: 8, Plain: true}},
+			settings: crawl.Settings{Delay: new(crawl.Duration(100 * time.Millisecond))},
+		})
 		b.seed(t, "/")
 		b.allowAll(t, b.page("/"))
 		for i := range 3 {
@@ -37,6 +40,17 @@ func TestFetchPagesAuto(t *testing.T) {
 			require.Len(t, b.pages(), i+1)
 		}
 		b.requireNothingInFlight(t)
+	})
+
+	t.Run("GoesOnWhereThereIsNoWaitToShow", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, options{sites: []web.Site{{Pages: 8, Plain: true}}})
+		b.seed(t, "/")
+		b.allowAll(t, b.page("/"))
+		res, err := b.fetchAuto(t)
+		require.NoError(t, err)
+		require.Equal(t, activities.FetchPagesResult{Next: activities.StepFinish, Closed: 9}, res, "without a delay")
+		require.Len(t, b.pages(), 9)
 	})
 
 	t.Run("LeavesRobotsToTheWorkflowWhileTemporalIsAtEase", func(t *testing.T) {
@@ -145,7 +159,7 @@ func TestFetchPagesAuto(t *testing.T) {
 func gated(t *testing.T) (b *testBundle, during func(do func() error)) {
 	t.Helper()
 	g := newGate()
-	b = setup(t, options{sites: one(g)})
+	b = setup(t, options{sites: one(g), settings: crawl.Settings{Delay: new(crawl.Duration(100 * time.Millisecond))}})
 	activities.SpendEase(b.acts)
 	b.seed(t, "/", "/p/1")
 	b.allowAll(t, b.page("/"))

@@ -19,6 +19,9 @@ const (
 	// batchWait is the same for larger batches, which trade durable sleeps for fewer
 	// workflow steps.
 	batchWait = 10 * time.Second
+	// instant is the longest wait that is none to show: a step of the workflow takes as
+	// long.
+	instant = 20 * time.Millisecond
 )
 
 // wait waits for the domain's slot in the process, if that is short, or ends the
@@ -61,8 +64,9 @@ func (b *batch) goesOn() bool {
 	return b.in.MaxPages > 1
 }
 
-// asked counts a request, and decides whether the batch is over.
-func (b *batch) asked() {
+// asked counts a request, and decides whether the batch is over; facts are as of its
+// record.
+func (b *batch) asked(facts crawl.Facts) {
 	b.pages++
 	switch {
 	case !b.in.Auto:
@@ -70,6 +74,7 @@ func (b *batch) asked() {
 	case b.pages >= autoPagesMax || !time.Now().Before(b.deadline):
 		b.over = true
 		b.ease.forced(time.Now())
+	case facts.Domain.SlotFree.Sub(facts.Now) <= instant:
 	default:
 		b.over = !b.goesOn()
 	}

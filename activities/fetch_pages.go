@@ -41,7 +41,8 @@ type FetchPagesInput struct {
 	// MaxPages is how many pages to request at the most. With Auto it is 1, for
 	// workers that do not know Auto.
 	MaxPages int `json:"max_pages"`
-	// Auto leaves it to the activity: one page while Temporal is at ease, else more.
+	// Auto leaves it to the activity: one page while Temporal is at ease and there is a
+	// delay to wait for, else more.
 	Auto bool `json:"auto,omitempty"`
 	// Queued is set once the domain has waited for its turn on a shared address.
 	Queued bool `json:"queued,omitempty"`
@@ -311,7 +312,7 @@ func (b *batch) ask(
 		return nil, facts, done, err
 	}
 	b.in.Queued = false
-	b.asked()
+	b.asked(res.Recorded.Facts)
 	b.recorded(res.Recorded)
 	return res.Exchange, res.Recorded.Facts, false, nil
 }
