@@ -59,6 +59,25 @@ func (s *Store) Abandon(
 	return err
 }
 
+// TakeBack is Abandon for an attempt that had a connection to the site. It is kept
+// as a row, so that every request is one, and counts for nothing. robots names the
+// robots.txt that allowed it.
+func (s *Store) TakeBack(
+	ctx context.Context, start crawl.Start, crawlID int64, delay time.Duration, spared bool, why string, robots int64,
+) error {
+	p := dbsqlc.CrawlTakeBackParams{
+		CrawlID: crawlID, Domain: start.Domain, Why: why, DelayMs: ms(delay), Spared: spared, RobotsVersion: robots,
+	}
+	for _, slot := range start.Shared {
+		p.Shared = append(p.Shared, slot.Key)
+		p.SharedDelayMs = append(p.SharedDelayMs, min(slot.Delay.Count(), p.DelayMs))
+	}
+	_, err := retryConflicts(ctx, "take back crawl "+strconv.FormatInt(crawlID, 10), func() (struct{}, error) {
+		return struct{}{}, s.q.CrawlTakeBack(ctx, p)
+	})
+	return err
+}
+
 // DeferOrigin puts off what is pending for an origin until an instant, and returns
 // how many crawls that were.
 func (s *Store) DeferOrigin(ctx context.Context, domain, origin string, until time.Time) (int64, error) {

@@ -150,6 +150,38 @@ func (q *Queries) CrawlBegin(ctx context.Context, start []byte) (CrawlBeginRow, 
 	return i, err
 }
 
+const crawlTakeBack = `-- name: CrawlTakeBack :exec
+SELECT crawl_take_back(
+    $1::bigint, $2::text, $3::text [], $4::text, $5::bigint, $6::bigint [],
+    $7::boolean, $8::bigint
+)
+`
+
+type CrawlTakeBackParams struct {
+	CrawlID       int64
+	Domain        string
+	Shared        []string
+	Why           string
+	DelayMs       int64
+	SharedDelayMs []int64
+	Spared        bool
+	RobotsVersion int64
+}
+
+func (q *Queries) CrawlTakeBack(ctx context.Context, arg CrawlTakeBackParams) error {
+	_, err := q.db.Exec(ctx, crawlTakeBack,
+		arg.CrawlID,
+		arg.Domain,
+		arg.Shared,
+		arg.Why,
+		arg.DelayMs,
+		arg.SharedDelayMs,
+		arg.Spared,
+		arg.RobotsVersion,
+	)
+	return err
+}
+
 const crawlsBegin = `-- name: CrawlsBegin :many
 SELECT
     a.n::integer AS n,

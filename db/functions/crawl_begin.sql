@@ -128,10 +128,44 @@ BEGIN
     WHERE id = p_crawl_id AND outcome IS NULL AND locked_at IS NOT NULL
     RETURNING run_id INTO c;
     IF FOUND THEN
-        UPDATE run_domains SET pages_started = pages_started - 1
-        WHERE run_id = c.run_id AND domain = p_domain;
-        UPDATE crawl_runs SET pages_started = pages_started - 1
-        WHERE id = c.run_id AND pages_started > 0 AND coalesce((settings ->> 'max_pages')::bigint, -1) >= 0;
+        PERFORM budget_refund(c.run_id, p_domain);
     END IF;
+END
+$$;
+
+-- The same of an attempt whose request the site may have seen: it is kept as a row, for
+-- an audit, and counts for nothing. The page is pending again.
+CREATE OR REPLACE FUNCTION crawl_take_back(
+    p_crawl_id bigint, p_domain text, p_shared text[], p_why text, p_delay_ms bigint, p_shared_delay_ms bigint[],
+    p_spared boolean, p_robots_version bigint
+) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    t CONSTANT timestamptz := clock_timestamp();
+    c page_crawls;
+BEGIN
+    UPDATE politeness_slots SET spared_since = clock_timestamp()
+    WHERE p_spared AND key = 'domain:' || p_domain AND holder = 'crawl:' || p_crawl_id AND spared_since IS NULL;
+    PERFORM slot_undo(p_domain, p_shared, 'crawl:' || p_crawl_id, p_delay_ms, p_shared_delay_ms);
+    UPDATE page_crawls SET
+        locked_at = NULL, outcome = 'skipped', skipped = 'taken back', completed_at = t, error_message = p_why,
+        duration_ms = least(ms_between(locked_at, t), 2147483647)::integer,
+        delay_ms = p_delay_ms, delay_reason = 'delay', robots_version = p_robots_version
+    WHERE id = p_crawl_id AND outcome IS NULL AND locked_at IS NOT NULL
+    RETURNING * INTO c;
+    IF NOT FOUND OR c.prerequisite THEN
+        RETURN;
+    END IF;
+    INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, redirects)
+    VALUES (c.page_id, c.domain, c.priority, c.run_id, c.id, c.url, c.kind, c.depth, c.redirects);
+    PERFORM budget_refund(c.run_id, p_domain);
+END
+$$;
+
+-- Takes back what budget_take has counted.
+CREATE OR REPLACE FUNCTION budget_refund(p_run_id bigint, p_domain text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE run_domains SET pages_started = pages_started - 1 WHERE run_id = p_run_id AND domain = p_domain;
+    UPDATE crawl_runs SET pages_started = pages_started - 1
+    WHERE id = p_run_id AND pages_started > 0 AND coalesce((settings ->> 'max_pages')::bigint, -1) >= 0;
 END
 $$;

@@ -117,6 +117,7 @@ BEGIN
             'attempt', (
                 SELECT count(*) FROM page_crawls x
                 WHERE x.page_id = c.page_id AND x.run_id = c.run_id AND x.id <= c.id AND NOT x.prerequisite
+                    AND x.skipped IS DISTINCT FROM 'taken back'
             ),
             'visit', jsonb_strip_nulls(jsonb_build_object(
                 'at', p.fetched_at, 'fresh_until', p.fresh_until, 'etag', p.etag, 'last_modified', p.last_modified,

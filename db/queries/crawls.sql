@@ -51,6 +51,12 @@ SELECT crawl_abandon(
     @spared::boolean
 );
 
+-- name: CrawlTakeBack :exec
+SELECT crawl_take_back(
+    @crawl_id::bigint, @domain::text, @shared::text [], @why::text, @delay_ms::bigint, @shared_delay_ms::bigint [],
+    @spared::boolean, @robots_version::bigint
+);
+
 -- Puts off what is pending for an origin.
 -- name: OriginDefer :execrows
 UPDATE page_crawls AS c SET scheduled_for = @until

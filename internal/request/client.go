@@ -32,6 +32,7 @@ type Store interface {
 	Begin(ctx context.Context, s crawl.Start) (crawl.Lease, error)
 	Record(ctx context.Context, a crawl.Attempt) (crawl.Recorded, error)
 	Abandon(ctx context.Context, s crawl.Start, crawlID int64, delay time.Duration, spared bool, why string) error
+	TakeBack(ctx context.Context, s crawl.Start, crawlID int64, delay time.Duration, spared bool, why string, robots int64) error
 }
 
 // Config is what a Client needs.

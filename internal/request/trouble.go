@@ -47,12 +47,19 @@ func (c *Client) ownTrouble(ctx context.Context, x *Exchange, ask Ask, t target,
 }
 
 // abandon takes an attempt back that failed through no fault of the site. Where the
-// site may have noticed it, it is left alone for as long as after any request.
+// site may have noticed it, it is left alone for as long as after any request; where
+// there was a connection, the request is kept as a row.
 func (c *Client) abandon(ctx context.Context, ask Ask, s crawl.Start, l crawl.Lease, x *Exchange, why error) error {
+	ctx = context.WithoutCancel(ctx)
+	_, spared := errors.AsType[*network.Down](why)
+	what := crawl.CleanText(why.Error(), 1000)
 	delay := time.Duration(0)
-	if f, ok := errors.AsType[*fetch.Error](x.Err); ok && f.Sent {
+	f, ok := errors.AsType[*fetch.Error](x.Err)
+	if ok && f.Sent {
 		delay, _ = politeness.Delay(ask.Pace.Waits)
 	}
-	_, spared := errors.AsType[*network.Down](why)
-	return errors.Join(why, c.Store.Abandon(context.WithoutCancel(ctx), s, l.CrawlID, delay, spared, why.Error()))
+	if ok && f.Connected {
+		return errors.Join(why, c.Store.TakeBack(ctx, s, l.CrawlID, delay, spared, what, x.Attempt.RobotsVersion))
+	}
+	return errors.Join(why, c.Store.Abandon(ctx, s, l.CrawlID, delay, spared, what))
 }
