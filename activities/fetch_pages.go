@@ -99,7 +99,8 @@ type batch struct {
 // priority, through robots.txt, the guard, the request and its record, then the
 // next, until MaxPages were requested or the wait is too long to spend in the
 // process. With Auto it goes on in the process only while Temporal is not at ease,
-// for robots.txt too, and to no more than autoPagesMax pages. What to do is decided by package decide; this carries it out.
+// for robots.txt too, or where there is no delay to wait for, and to no more than
+// autoPagesMax pages. What to do is decided by package decide; this carries it out.
 //
 // When the site is in trouble and the page is to be tried again it returns a
 // retryable error that carries the wait. Every attempt has been recorded by then.

@@ -49,10 +49,7 @@ func (s *Store) Abandon(
 	ctx context.Context, start crawl.Start, crawlID int64, delay time.Duration, spared bool, why string,
 ) error {
 	p := dbsqlc.CrawlAbandonParams{CrawlID: crawlID, Domain: start.Domain, Why: why, DelayMs: ms(delay), Spared: spared}
-	for _, slot := range start.Shared {
-		p.Shared = append(p.Shared, slot.Key)
-		p.SharedDelayMs = append(p.SharedDelayMs, min(slot.Delay.Count(), p.DelayMs))
-	}
+	p.Shared, p.SharedDelayMs = sharedFor(start.Shared, p.DelayMs)
 	_, err := retryConflicts(ctx, "abandon crawl "+strconv.FormatInt(crawlID, 10), func() (struct{}, error) {
 		return struct{}{}, s.q.CrawlAbandon(ctx, p)
 	})
@@ -68,14 +65,20 @@ func (s *Store) TakeBack(
 	p := dbsqlc.CrawlTakeBackParams{
 		CrawlID: crawlID, Domain: start.Domain, Why: why, DelayMs: ms(delay), Spared: spared, RobotsVersion: robots,
 	}
-	for _, slot := range start.Shared {
-		p.Shared = append(p.Shared, slot.Key)
-		p.SharedDelayMs = append(p.SharedDelayMs, min(slot.Delay.Count(), p.DelayMs))
-	}
+	p.Shared, p.SharedDelayMs = sharedFor(start.Shared, p.DelayMs)
 	_, err := retryConflicts(ctx, "take back crawl "+strconv.FormatInt(crawlID, 10), func() (struct{}, error) {
 		return struct{}{}, s.q.CrawlTakeBack(ctx, p)
 	})
 	return err
+}
+
+// sharedFor names shared slots with their delays in milliseconds, of which none is longer
+// than most.
+func sharedFor(slots []crawl.SharedSlot, most int64) (keys []string, delays []int64) {
+	for _, slot := range slots {
+		keys, delays = append(keys, slot.Key), append(delays, min(slot.Delay.Count(), most))
+	}
+	return keys, delays
 }
 
 // DeferOrigin puts off what is pending for an origin until an instant, and returns

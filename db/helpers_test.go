@@ -50,14 +50,14 @@ func (b *bundle) in(t *testing.T, name string, set crawl.Settings) *bundle {
 	return &bundle{Store: b.Store, run: b.ensureRun(t, name, set), held: b.held}
 }
 
-func parse(t *testing.T, raw ...string) []urls.URL {
+func parse(t testing.TB, raw ...string) []urls.URL {
 	t.Helper()
 	parsed, err := urls.ParseAll(raw)
 	require.NoError(t, err)
 	return parsed
 }
 
-func links(t *testing.T, raw ...string) []crawl.Link {
+func links(t testing.TB, raw ...string) []crawl.Link {
 	t.Helper()
 	found := make([]crawl.Link, 0, len(raw))
 	for _, u := range parse(t, raw...) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -55,9 +56,7 @@ func attemptDocument(a crawl.Attempt) ([]byte, error) {
 // releaseShared returns when the request had ended, on the database's clock.
 func (s *Store) releaseShared(ctx context.Context, a crawl.Attempt) (time.Time, error) {
 	p := dbsqlc.SlotReleaseSharedParams{Holder: "crawl:" + strconv.FormatInt(a.CrawlID, 10), SinceEndMs: sinceMS(a.EndedAt)}
-	for _, slot := range a.Shared {
-		p.Shared, p.SharedDelayMs = append(p.Shared, slot.Key), append(p.SharedDelayMs, slot.Delay.Count())
-	}
+	p.Shared, p.SharedDelayMs = sharedFor(a.Shared, math.MaxInt64)
 	return s.q.SlotReleaseShared(ctx, p)
 }
 

@@ -14,9 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
-	"github.com/mosey-web/mosey/crawl/decide"
-	"github.com/mosey-web/mosey/crawl/urls"
-	"github.com/mosey-web/mosey/crawl/usage"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/db/dbtest"
 )
@@ -31,7 +28,7 @@ func BenchmarkRecord(b *testing.B) {
 	run, err := store.EnsureRun(ctx, "bench", crawl.Settings{Delay: new(crawl.Duration(0)), IPDelay: new(crawl.Duration(0))})
 	require.NoError(b, err)
 	for i := range domains {
-		_, err := store.AddSeeds(ctx, run.ID, parseAll(b, siteURL(i, 0)))
+		_, err := store.AddSeeds(ctx, run.ID, parse(b, siteURL(i, 0)))
 		require.NoError(b, err)
 	}
 	_, err = store.ClaimDomains(ctx, run.ID, domains)
@@ -65,7 +62,8 @@ func crawlSite(b *testing.B, store *db.Store, site, pages int) {
 	f, err := store.Next(b.Context(), domain)
 	for page := 0; err == nil && page < pages; page++ {
 		n := viewOf(f)
-		if !assertNotZero(b, n.CrawlID) {
+		if n.CrawlID == 0 {
+			b.Error("nothing is due")
 			return
 		}
 		if _, err = store.Begin(b.Context(), startOf(n, domain, "")); err != nil {
@@ -77,7 +75,6 @@ func crawlSite(b *testing.B, store *db.Store, site, pages int) {
 		at.Page.Signals.Title = "Section of chapter " + strconv.Itoa(page)
 		at.Page.Visit.Content = crawl.ContentHash{byte(page), byte(page >> 8), byte(site)}
 		at.Charge = &crawl.Charge{Patterns: []string{"/manual/chapter-N/section.html"}, Fingerprints: make([]byte, 500)}
-		at.Follow, _ = decide.FollowLinks(*n.picked, *n.picked.Crawl, usage.Usage{})
 		var rec crawl.Recorded
 		rec, err = store.Record(b.Context(), at)
 		f = rec.Facts
@@ -85,14 +82,6 @@ func crawlSite(b *testing.B, store *db.Store, site, pages int) {
 	if err != nil {
 		b.Error(err)
 	}
-}
-
-func assertNotZero(b *testing.B, id int64) bool {
-	b.Helper()
-	if id == 0 {
-		b.Error("nothing is due")
-	}
-	return id != 0
 }
 
 func siteLinks(b *testing.B, site, page int) []crawl.Link {
@@ -104,11 +93,9 @@ func siteLinks(b *testing.B, site, page int) []crawl.Link {
 	for i := range 5 {
 		raw = append(raw, siteURL(site, 5*page+i+1))
 	}
-	var found []crawl.Link
-	for _, u := range parseAll(b, raw...) {
-		found = append(found, crawl.Link{
-			URL: u.String(), Domain: u.Domain(), Origin: u.Origin(), Patterns: []string{"/manual/chapter-N/section.html"},
-		})
+	found := links(b, raw...)
+	for i := range found {
+		found[i].Patterns = []string{"/manual/chapter-N/section.html"}
 	}
 	return found
 }
@@ -142,11 +129,4 @@ func costs(b *testing.B, store *db.Store) (c cost) {
 		}
 	}
 	return c
-}
-
-func parseAll(b *testing.B, raw ...string) []urls.URL {
-	b.Helper()
-	parsed, err := urls.ParseAll(raw)
-	require.NoError(b, err)
-	return parsed
 }

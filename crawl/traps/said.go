@@ -81,9 +81,7 @@ func Read(u urls.URL, title, text string) *Said {
 // SimHash is [SimHashOf] the text.
 func (s *Said) SimHash() (h crawl.SimHash, words int) {
 	var f fingerprint
-	for _, w := range s.words {
-		f.add(w.hash)
-	}
+	f.addAll(s.words)
 	return f.simHash(), f.count
 }
 

@@ -106,6 +106,20 @@ BEGIN
 END
 $$;
 
+-- The same for an attempt that is taken back. p_spared says that the domain could not
+-- be reached.
+CREATE OR REPLACE FUNCTION slot_abandon(
+    p_domain text, p_shared text[], p_holder text, p_delay_ms bigint, p_shared_delay_ms bigint[], p_spared boolean
+) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    IF p_spared THEN
+        UPDATE politeness_slots SET spared_since = clock_timestamp()
+        WHERE key = 'domain:' || p_domain AND holder = p_holder AND spared_since IS NULL;
+    END IF;
+    PERFORM slot_undo(p_domain, p_shared, p_holder, p_delay_ms, p_shared_delay_ms);
+END
+$$;
+
 -- Takes an attempt back that was begun but could not be made, through no fault of
 -- the page: the row is pending again and its budgets are refunded. That of a
 -- prerequisite is closed. p_spared says that the domain could not be reached.
@@ -116,11 +130,7 @@ CREATE OR REPLACE FUNCTION crawl_abandon(
 DECLARE
     c record;
 BEGIN
-    IF p_spared THEN
-        UPDATE politeness_slots SET spared_since = clock_timestamp()
-        WHERE key = 'domain:' || p_domain AND holder = 'crawl:' || p_crawl_id AND spared_since IS NULL;
-    END IF;
-    PERFORM slot_undo(p_domain, p_shared, 'crawl:' || p_crawl_id, p_delay_ms, p_shared_delay_ms);
+    PERFORM slot_abandon(p_domain, p_shared, 'crawl:' || p_crawl_id, p_delay_ms, p_shared_delay_ms, p_spared);
     UPDATE page_crawls SET
         locked_at = NULL, outcome = 'skipped', skipped = 'not made', completed_at = clock_timestamp(), error_message = p_why
     WHERE id = p_crawl_id AND outcome IS NULL AND prerequisite;
@@ -143,9 +153,7 @@ DECLARE
     t CONSTANT timestamptz := clock_timestamp();
     c page_crawls;
 BEGIN
-    UPDATE politeness_slots SET spared_since = clock_timestamp()
-    WHERE p_spared AND key = 'domain:' || p_domain AND holder = 'crawl:' || p_crawl_id AND spared_since IS NULL;
-    PERFORM slot_undo(p_domain, p_shared, 'crawl:' || p_crawl_id, p_delay_ms, p_shared_delay_ms);
+    PERFORM slot_abandon(p_domain, p_shared, 'crawl:' || p_crawl_id, p_delay_ms, p_shared_delay_ms, p_spared);
     UPDATE page_crawls SET
         locked_at = NULL, outcome = 'skipped', skipped = 'taken back', completed_at = t, error_message = p_why,
         duration_ms = least(ms_between(locked_at, t), 2147483647)::integer,

@@ -52,7 +52,7 @@ func (c *Client) ownTrouble(ctx context.Context, x *Exchange, ask Ask, t target,
 func (c *Client) abandon(ctx context.Context, ask Ask, s crawl.Start, l crawl.Lease, x *Exchange, why error) error {
 	ctx = context.WithoutCancel(ctx)
 	_, spared := errors.AsType[*network.Down](why)
-	what := crawl.CleanText(why.Error(), 1000)
+	what := crawl.Attempt{Error: why.Error()}.Clean().Error
 	delay := time.Duration(0)
 	f, ok := errors.AsType[*fetch.Error](x.Err)
 	if ok && f.Sent {
