@@ -8,7 +8,7 @@ import (
 )
 
 // heartbeatEvery is well below the heartbeat time-out in workflows/options.go.
-const heartbeatEvery = 5 * time.Second
+const heartbeatEvery = 15 * time.Second
 
 // heartbeat tells Temporal that the activity is alive until stop is called. Most
 // activities end before the first beat.

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/sdk/client"
 	"golang.org/x/term"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
@@ -25,7 +24,7 @@ import (
 type crawler struct {
 	stack  *stack.Stack
 	store  *db.Store
-	client client.Client
+	client *wiring.Client
 	worker *wiring.Worker
 	// unlimit ends the watch over this process's memory
 	unlimit func()

@@ -104,10 +104,17 @@ func (f FetchFlags) config() fetch.Config {
 	return c
 }
 
+// Client is a connection to Temporal that knows its namespace.
+type Client struct {
+	client.Client
+
+	namespace string
+}
+
 // Dial connects to Temporal as the environment says (TEMPORAL_ADDRESS,
 // TEMPORAL_API_KEY, TEMPORAL_TLS_*, a profile, …); an address that is not empty
 // wins.
-func Dial(ctx context.Context, env Env, address string, logger *slog.Logger) (client.Client, error) {
+func Dial(ctx context.Context, env Env, address string, logger *slog.Logger) (*Client, error) {
 	opts, err := envconfig.LoadClientOptions(envconfig.LoadClientOptionsRequest{EnvLookup: env})
 	if err != nil {
 		return nil, Usagef("read the TEMPORAL_* settings: %w", err)
@@ -124,7 +131,7 @@ func Dial(ctx context.Context, env Env, address string, logger *slog.Logger) (cl
 		return nil, fmt.Errorf("reach Temporal at %s: %w: does TEMPORAL_ADDRESS name one that runs?",
 			cmp.Or(opts.HostPort, client.DefaultHostPort), err)
 	}
-	return c, nil
+	return &Client{c, cmp.Or(opts.Namespace, client.DefaultNamespace)}, nil
 }
 
 // identity tells this process from others, in Temporal's UI and its logs.
@@ -140,7 +147,7 @@ func identity() string {
 const stopTimeout = 10 * time.Second
 
 // NewWorker puts a worker together; the caller starts and stops it.
-func NewWorker(ctx context.Context, c client.Client, store *db.Store, f FetchFlags, logger *slog.Logger) (*Worker, error) {
+func NewWorker(ctx context.Context, c *Client, store *db.Store, f FetchFlags, logger *slog.Logger) (*Worker, error) {
 	fetcher, err := fetch.New(f.config())
 	if err != nil {
 		return nil, err
@@ -175,7 +182,7 @@ func NewWorker(ctx context.Context, c client.Client, store *db.Store, f FetchFla
 		return nil, err
 	}
 	worker.SetStickyWorkflowCacheSize(cacheSize(runs))
-	fetches := worker.New(c, crawl.TaskQueue, worker.Options{
+	fetches := worker.New(c.Client, crawl.TaskQueue, worker.Options{
 		// An activity mostly waits: for its slot, for a server. Where Temporal is not at
 		// ease each active domain has one for minutes, and one without a place would
 		// have no turn. What bounds work is MaxFetches.
@@ -186,7 +193,7 @@ func NewWorker(ctx context.Context, c client.Client, store *db.Store, f FetchFla
 	})
 	workflows.Register(fetches)
 	activities.Register(fetches, acts)
-	control := worker.New(c, crawl.ControlTaskQueue, worker.Options{
+	control := worker.New(c.Client, crawl.ControlTaskQueue, worker.Options{
 		DisableWorkflowWorker:      true,
 		ActivityTaskPollerBehavior: pollers(controlPollersMax),
 		WorkerStopTimeout:          stopTimeout,
@@ -196,6 +203,8 @@ func NewWorker(ctx context.Context, c client.Client, store *db.Store, f FetchFla
 		fetches: fetches, control: control, acts: acts, journal: journal, stopJournal: func() {},
 		reviver:     reviver{store: store, starter: workflows.Starter{Client: c}, logger: logger},
 		stopReviver: func() {},
+		orphans:     orphans{client: c, logger: logger},
+		stopOrphans: func() {},
 	}, nil
 }
 
@@ -243,6 +252,8 @@ type Worker struct {
 	stopJournal      func()
 	reviver          reviver
 	stopReviver      func()
+	orphans          orphans
+	stopOrphans      func()
 }
 
 // Start begins to serve.
@@ -256,11 +267,13 @@ func (w *Worker) Start() error {
 	}
 	w.stopJournal = background(w.journal.Run)
 	w.stopReviver = background(w.reviver.run)
+	w.stopOrphans = background(w.orphans.run)
 	return nil
 }
 
 // Stop stops serving. Requests in flight are finished first, and recorded.
 func (w *Worker) Stop() {
+	w.stopOrphans()
 	w.stopReviver()
 	w.fetches.Stop()
 	w.control.Stop()

@@ -87,6 +87,9 @@ func staticHosts(p ports) map[primitives.ServiceName]static.Hosts {
 // pages a second, with 4 they do 158, with 8 168, with 16 171.
 const shards = 8
 
+// queueWorkers is how many tasks of a kind the history service carries out at a time.
+const queueWorkers = 64
+
 // settings are the server's dynamic configuration.
 func settings() dynamicconfig.StaticClient {
 	return dynamicconfig.StaticClient{
@@ -100,6 +103,14 @@ func settings() dynamicconfig.StaticClient {
 		dynamicconfig.TimerProcessorMaxTimeShift.Key(): 10 * time.Millisecond,
 		// A worker that has just scheduled an activity gets it with the answer.
 		dynamicconfig.EnableActivityEagerExecution.Key(): true,
+		// Each worker of the history service's queues keeps the stack of its last task.
+		// All of them wait for the one writer that SQLite has.
+		dynamicconfig.TimerProcessorSchedulerWorkerCount.Key():                  queueWorkers,
+		dynamicconfig.TransferProcessorSchedulerWorkerCount.Key():               queueWorkers,
+		dynamicconfig.VisibilityProcessorSchedulerWorkerCount.Key():             queueWorkers,
+		dynamicconfig.ArchivalProcessorSchedulerWorkerCount.Key():               1,
+		dynamicconfig.ReplicationProcessorSchedulerWorkerCount.Key():            1,
+		dynamicconfig.ReplicationLowPriorityProcessorSchedulerWorkerCount.Key(): 1,
 		// Workflows kept in memory. Most that are beyond it just sleep.
 		dynamicconfig.HistoryCacheHostLevelMaxSize.Key(): 16384,
 		// Looking through each event for payloads that are stored elsewhere, of which

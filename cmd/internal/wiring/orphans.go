@@ -1,0 +1,137 @@
+package wiring
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"regexp"
+	"strconv"
+	"syscall"
+	"time"
+
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/temporal"
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	// orphansMost is how many workflows are looked at; what is left waits for its
+	// time-out.
+	orphansMost = 20_000
+	// orphansAtOnce is how many at a time.
+	orphansAtOnce = 16
+	orphansPage   = 1000
+)
+
+// started is about when this process was.
+var started = time.Now()
+
+// orphans are activities that processes of this machine had under way when they died.
+// They would else be missed only when no heartbeat has come for a minute. Nobody is
+// hurried if a process is taken for dead by mistake: its requests hold their slots.
+type orphans struct {
+	client *Client
+	logger *slog.Logger
+}
+
+// run has Temporal run them again at once, and says what it does.
+func (o orphans) run(ctx context.Context) {
+	n, err := o.fail(ctx)
+	if n > 0 {
+		o.logger.InfoContext(ctx, "took over from a worker that had died", "activities", n)
+	}
+	if err != nil && ctx.Err() == nil {
+		o.logger.WarnContext(ctx, "could not look for what a dead worker had under way; it is run again within a minute", "error", err)
+	}
+}
+
+// fail returns how many there were.
+func (o orphans) fail(ctx context.Context) (failed int, err error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return 0, err
+	}
+	in := &workflowservice.ListWorkflowExecutionsRequest{PageSize: orphansPage, Query: `ExecutionStatus = "Running"`}
+	for range orphansMost / orphansPage {
+		page, err := o.client.ListWorkflow(ctx, in)
+		if err != nil {
+			return failed, fmt.Errorf("list workflows: %w", err)
+		}
+		counts := make([]int, len(page.GetExecutions()))
+		g, ctx := errgroup.WithContext(ctx)
+		g.SetLimit(orphansAtOnce)
+		for i, w := range page.GetExecutions() {
+			g.Go(func() (err error) {
+				counts[i], err = o.failOf(ctx, host, w.GetExecution())
+				return err
+			})
+		}
+		err = g.Wait()
+		for _, n := range counts {
+			failed += n
+		}
+		if in.NextPageToken = page.GetNextPageToken(); err != nil || len(in.NextPageToken) == 0 {
+			return failed, err
+		}
+	}
+	return failed, nil
+}
+
+// failOf does so for one workflow.
+func (o orphans) failOf(ctx context.Context, host string, w *commonpb.WorkflowExecution) (failed int, err error) {
+	d, err := o.client.DescribeWorkflowExecution(ctx, w.GetWorkflowId(), w.GetRunId())
+	if gone(err) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read workflow %s: %w", w.GetWorkflowId(), err)
+	}
+	for _, a := range d.GetPendingActivities() {
+		if !orphaned(a, host) {
+			continue
+		}
+		err := o.client.CompleteActivityByID(ctx, o.client.namespace, w.GetWorkflowId(), w.GetRunId(), a.GetActivityId(), nil,
+			temporal.NewApplicationError("the worker died: "+a.GetLastWorkerIdentity(), "WorkerDied"))
+		if gone(err) {
+			continue
+		}
+		if err != nil {
+			return failed, fmt.Errorf("fail an activity of workflow %s: %w", w.GetWorkflowId(), err)
+		}
+		failed++
+	}
+	return failed, nil
+}
+
+// gone reports whether what was asked for has ended meanwhile.
+func gone(err error) bool {
+	_, notFound := errors.AsType[*serviceerror.NotFound](err)
+	return notFound
+}
+
+// processPattern reads what identity writes.
+var processPattern = regexp.MustCompile(`^mosey/\S+ (\d+)@(.+)$`)
+
+// orphaned reports whether an activity is that of a process on a host that is dead. A
+// container's processes may all have the same number: one that has ours had it before.
+func orphaned(a *workflowpb.PendingActivityInfo, host string) bool {
+	m := processPattern.FindStringSubmatch(a.GetLastWorkerIdentity())
+	if a.GetState() != enumspb.PENDING_ACTIVITY_STATE_STARTED || m == nil || m[2] != host {
+		return false
+	}
+	pid, err := strconv.Atoi(m[1])
+	if err != nil {
+		return false
+	}
+	if pid == os.Getpid() {
+		return a.GetLastStartedTime().AsTime().Before(started)
+	}
+	process, err := os.FindProcess(pid)
+	return err != nil || errors.Is(process.Signal(syscall.Signal(0)), os.ErrProcessDone)
+}
