@@ -17,10 +17,10 @@ import (
 func (s *Store) Begin(ctx context.Context, start crawl.Start) (crawl.Lease, error) {
 	op := "begin crawl of " + start.URL
 	doc, err := document("the start of a crawl", start)
-	if err == nil {
-		err = ctx.Err()
-	}
 	if err != nil {
+		return crawl.Lease{}, err
+	}
+	if err := s.records.room(ctx); err != nil {
 		return crawl.Lease{}, err
 	}
 	var row dbsqlc.CrawlBeginRow

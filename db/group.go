@@ -14,6 +14,12 @@ const (
 	// groupLanes is how many groups there are at a time: while one waits for the
 	// disk, another has the processor.
 	groupLanes = 2
+	// groupsAhead is how many documents wait at the most before those who would bring
+	// more are kept back: enough to fill the next groups.
+	groupsAhead = 2 * groupMax
+	// groupsPause is how long a lane that has nothing to take waits for those who were
+	// kept back no longer to bring something.
+	groupsPause = 5 * time.Millisecond
 	// groupSpan bounds the transaction of a group. The documents of one that fails are
 	// taken alone, each for as long as its caller waits.
 	groupSpan = 30 * time.Second
@@ -33,7 +39,9 @@ type groups[R any] struct {
 
 	mu      sync.Mutex
 	waiting []*entry[R]
-	lanes   int
+	// kept are those who wait in room, the first first.
+	kept  []chan struct{}
+	lanes int
 }
 
 // entry is a document that waits.
@@ -72,15 +80,46 @@ func (g *groups[R]) do(ctx context.Context, domain string, size int, write func(
 	}
 }
 
-// run takes groups until nothing waits.
-func (g *groups[R]) run() {
-	for group := g.next(); len(group) > 0; group = g.next() {
-		g.take(group)
+// room returns once fewer than groupsAhead documents wait, or the context ends. What is
+// begun before would only wait here for its end, with all that it holds.
+func (g *groups[R]) room(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	g.mu.Lock()
+	if len(g.waiting) < groupsAhead && len(g.kept) == 0 {
+		g.mu.Unlock()
+		return nil
+	}
+	turn := make(chan struct{})
+	g.kept = append(g.kept, turn)
+	g.mu.Unlock()
+	select {
+	case <-turn: // a lane runs as long as somebody is kept
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
-// next returns the next group, of different domains: none ends the lane.
-func (g *groups[R]) next() []*entry[R] {
+// run takes groups until nothing waits and nobody is kept.
+func (g *groups[R]) run() {
+	for {
+		switch group, more := g.next(); {
+		case len(group) > 0:
+			g.take(group)
+		case more:
+			time.Sleep(groupsPause)
+		default:
+			return
+		}
+	}
+}
+
+// next returns the next group, of different domains, and lets in those for whom there
+// is room then. Without a group, more says that some were kept until now; if not, the
+// lane ends.
+func (g *groups[R]) next() (_ []*entry[R], more bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var group, rest []*entry[R]
@@ -96,11 +135,15 @@ func (g *groups[R]) next() []*entry[R] {
 			group = append(group, e)
 		}
 	}
-	g.waiting = rest
-	if len(group) == 0 {
+	g.waiting, more = rest, len(g.kept) > 0
+	for range min(len(g.kept), max(groupsAhead-len(rest), 0)) {
+		close(g.kept[0])
+		g.kept = g.kept[1:]
+	}
+	if len(group) == 0 && !more {
 		g.lanes--
 	}
-	return group
+	return group, more
 }
 
 // take takes a group in one transaction. Where that fails, for one of its documents or
