@@ -29,7 +29,7 @@ func (s *Store) Begin(ctx context.Context, start crawl.Start) (crawl.Lease, erro
 	} else {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), groupSpan)
 		defer cancel()
-		row, err = s.begins.do(ctx, start.Domain, len(doc), func(w *bytes.Buffer) { w.Write(doc) })
+		row, err = s.begins.do(ctx, start.Domain, 0, len(doc), func(w *bytes.Buffer) { w.Write(doc) })
 		err = translate(op, err)
 	}
 	if err != nil {
@@ -43,6 +43,7 @@ func (s *Store) Begin(ctx context.Context, start crawl.Start) (crawl.Lease, erro
 // newBegins groups attempts that are to begin.
 func newBegins(q *dbsqlc.Queries) groups[dbsqlc.CrawlBeginRow] {
 	return groups[dbsqlc.CrawlBeginRow]{
+		wake: make(chan struct{}, 1),
 		together: func(ctx context.Context, docs []byte) (map[int]dbsqlc.CrawlBeginRow, error) {
 			rows, err := q.CrawlsBegin(ctx, docs)
 			begun := make(map[int]dbsqlc.CrawlBeginRow, len(rows))

@@ -20,14 +20,19 @@ const (
 	// groupsPause is how long a lane that has nothing to take waits for those who were
 	// kept back no longer to bring something.
 	groupsPause = 5 * time.Millisecond
+	// lingerMost is how long a document that has time waits for others, and lingerShare
+	// which part of its time it has for that, one in so many.
+	lingerMost  = 20 * time.Millisecond
+	lingerShare = 50
 	// groupSpan bounds the transaction of a group. The documents of one that fails are
 	// taken alone, each for as long as its caller waits.
 	groupSpan = 30 * time.Second
 )
 
 // groups has documents of different domains share transactions: those that come while
-// others are under way go together next, and nothing waits for a group to fill. The
-// documents of a group that fails are taken alone, so that a bad one harms only itself.
+// others are under way go together next. A document that has time waits a little for
+// others, any other for nothing. The documents of a group that fails are taken alone, so
+// that a bad one harms only itself.
 // R is what becomes of a document.
 //
 // It has goroutines only while there is something to do.
@@ -42,6 +47,8 @@ type groups[R any] struct {
 	// kept are those who wait in room, the first first.
 	kept  []chan struct{}
 	lanes int
+	// wake tells a lane that waits of a document that does not.
+	wake chan struct{}
 }
 
 // entry is a document that waits.
@@ -50,6 +57,8 @@ type entry[R any] struct {
 	// write appends the document as of now, of about size bytes.
 	write func(*bytes.Buffer)
 	size  int
+	// by is when it is to be taken.
+	by time.Time
 
 	ctx  context.Context //nolint:containedctx // it is the caller's, who waits
 	done chan result[R]
@@ -61,22 +70,37 @@ type result[R any] struct {
 }
 
 // do returns once a document is taken, or the context ends: then it may be taken all
-// the same.
-func (g *groups[R]) do(ctx context.Context, domain string, size int, write func(*bytes.Buffer)) (R, error) {
-	e := &entry[R]{domain: domain, write: write, size: size, ctx: ctx, done: make(chan result[R], 1)}
-	g.mu.Lock()
-	g.waiting = append(g.waiting, e)
-	if g.lanes < groupLanes {
-		g.lanes++
-		go g.run()
+// the same. spare is how long it is until the domain has another.
+func (g *groups[R]) do(
+	ctx context.Context, domain string, spare time.Duration, size int, write func(*bytes.Buffer),
+) (R, error) {
+	linger := min(spare/lingerShare, lingerMost)
+	e := &entry[R]{
+		domain: domain, write: write, size: size, by: time.Now().Add(linger), ctx: ctx, done: make(chan result[R], 1),
 	}
-	g.mu.Unlock()
+	g.add(e)
 	select {
 	case res := <-e.done:
 		return res.value, res.err
 	case <-ctx.Done():
 		var none R
 		return none, ctx.Err()
+	}
+}
+
+// add has a document wait, and a lane take it.
+func (g *groups[R]) add(e *entry[R]) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.waiting = append(g.waiting, e)
+	if g.lanes < groupLanes {
+		g.lanes++
+		go g.run()
+		return
+	}
+	select {
+	case g.wake <- struct{}{}:
+	default:
 	}
 }
 
@@ -105,11 +129,16 @@ func (g *groups[R]) room(ctx context.Context) error {
 // run takes groups until nothing waits and nobody is kept.
 func (g *groups[R]) run() {
 	for {
-		switch group, more := g.next(); {
+		switch group, wait := g.next(); {
 		case len(group) > 0:
 			g.take(group)
-		case more:
-			time.Sleep(groupsPause)
+		case wait > 0:
+			timer := time.NewTimer(wait)
+			select {
+			case <-timer.C:
+			case <-g.wake:
+				timer.Stop()
+			}
 		default:
 			return
 		}
@@ -117,11 +146,13 @@ func (g *groups[R]) run() {
 }
 
 // next returns the next group, of different domains, and lets in those for whom there
-// is room then. Without a group, more says that some were kept until now; if not, the
-// lane ends.
-func (g *groups[R]) next() (_ []*entry[R], more bool) {
+// is room then. Without a group it returns how long to wait for one; 0 ends the lane.
+func (g *groups[R]) next() ([]*entry[R], time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if wait := g.early(); wait > 0 {
+		return nil, wait
+	}
 	var group, rest []*entry[R]
 	taken, size := map[string]bool{}, 0
 	for _, e := range g.waiting {
@@ -135,15 +166,35 @@ func (g *groups[R]) next() (_ []*entry[R], more bool) {
 			group = append(group, e)
 		}
 	}
-	g.waiting, more = rest, len(g.kept) > 0
+	g.waiting = rest
+	kept := len(g.kept) > 0
 	for range min(len(g.kept), max(groupsAhead-len(rest), 0)) {
 		close(g.kept[0])
 		g.kept = g.kept[1:]
 	}
-	if len(group) == 0 && !more {
-		g.lanes--
+	switch {
+	case len(group) > 0:
+		return group, 0
+	case kept: // they are about to bring something
+		return nil, groupsPause
 	}
-	return group, more
+	g.lanes--
+	return nil, 0
+}
+
+// early is how long to wait before a group is taken: not at all where it is full, or
+// one of its documents has no time.
+func (g *groups[R]) early() time.Duration {
+	if len(g.waiting) == 0 || len(g.waiting) >= groupMax || len(g.kept) > 0 {
+		return 0
+	}
+	first := g.waiting[0].by
+	for _, e := range g.waiting[1:] {
+		if e.by.Before(first) {
+			first = e.by
+		}
+	}
+	return time.Until(first)
 }
 
 // take takes a group in one transaction. Where that fails, for one of its documents or

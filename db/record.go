@@ -18,8 +18,9 @@ import (
 // if the rest fails.
 //
 // Attempts of different domains that end while others are being recorded share the
-// next transaction; nothing waits for a group to fill. The attempts of a group that
-// fails are recorded alone, so that a bad one harms only itself.
+// next transaction. One whose domain rests for a while waits for others too, for some
+// milliseconds. The attempts of a group that fails are recorded alone, so that a bad one
+// harms only itself.
 func (s *Store) Record(ctx context.Context, a crawl.Attempt) (crawl.Recorded, error) {
 	op := "record crawl " + strconv.FormatInt(a.CrawlID, 10)
 	if a.Requested && len(a.Shared) > 0 && a.Ended.IsZero() {
@@ -32,7 +33,7 @@ func (s *Store) Record(ctx context.Context, a crawl.Attempt) (crawl.Recorded, er
 	if err != nil {
 		return crawl.Recorded{Ended: a.Ended}, err
 	}
-	row, err := s.records.do(ctx, a.Domain, len(doc), func(w *bytes.Buffer) {
+	row, err := s.records.do(ctx, a.Domain, time.Duration(a.Delay), len(doc), func(w *bytes.Buffer) {
 		fmt.Fprintf(w, `{"since_end_ms":%d,`, sinceMS(a.EndedAt))
 		w.Write(doc[1:])
 	})
@@ -63,6 +64,7 @@ func (s *Store) releaseShared(ctx context.Context, a crawl.Attempt) (time.Time, 
 // newRecords groups attempts that are to be recorded.
 func newRecords(q *dbsqlc.Queries) groups[dbsqlc.AttemptsRecordRow] {
 	return groups[dbsqlc.AttemptsRecordRow]{
+		wake: make(chan struct{}, 1),
 		together: func(ctx context.Context, docs []byte) (map[int]dbsqlc.AttemptsRecordRow, error) {
 			rows, err := q.AttemptsRecordGroup(ctx, docs)
 			recorded := make(map[int]dbsqlc.AttemptsRecordRow, len(rows))

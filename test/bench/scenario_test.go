@@ -76,6 +76,9 @@ func (s scenario) String() string {
 	if s.stored > 0 {
 		name += fmt.Sprintf("/stored=%d", s.stored)
 	}
+	if s.metered {
+		name += "/metered"
+	}
 	return name
 }
 

@@ -18,7 +18,7 @@ func TestRoomInGroups(t *testing.T) {
 	t.Parallel()
 	begun, going := make(chan struct{}, 1000), make(chan struct{})
 	var taken atomic.Int64
-	g := groups[int]{together: func(_ context.Context, docs []byte) (map[int]int, error) {
+	g := groups[int]{wake: make(chan struct{}, 1), together: func(_ context.Context, docs []byte) (map[int]int, error) {
 		begun <- struct{}{}
 		<-going
 		values := map[int]int{}
@@ -30,7 +30,7 @@ func TestRoomInGroups(t *testing.T) {
 	}}
 	var all sync.WaitGroup
 	bring := func(domain string) {
-		_, err := g.do(context.WithoutCancel(t.Context()), domain, 1, func(w *bytes.Buffer) { w.WriteByte('1') })
+		_, err := g.do(context.WithoutCancel(t.Context()), domain, 0, 1, func(w *bytes.Buffer) { w.WriteByte('1') })
 		require.NoError(t, err)
 	}
 	count := func(of func() int) int {
@@ -71,4 +71,38 @@ func TestRoomInGroups(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
 	require.ErrorIs(t, g.room(ended), context.Canceled)
+}
+
+// A document that has time waits for others, until one comes that has none.
+func TestGroupsLinger(t *testing.T) {
+	t.Parallel()
+	sizes := make(chan int, 10)
+	g := groups[int]{wake: make(chan struct{}, 1), together: func(_ context.Context, docs []byte) (map[int]int, error) {
+		values := map[int]int{}
+		for n := range bytes.Count(docs, []byte(",")) + 1 {
+			values[n+1] = n
+		}
+		sizes <- len(values)
+		return values, nil
+	}}
+	write := func(w *bytes.Buffer) { w.WriteByte('1') }
+	for i := range 10 {
+		g.add(&entry[int]{
+			domain: strconv.Itoa(i), by: time.Now().Add(time.Hour), write: write, ctx: t.Context(), done: make(chan result[int], 1),
+		})
+	}
+	_, err := g.do(t.Context(), "urgent", 0, 1, write)
+	require.NoError(t, err)
+	require.Equal(t, 11, <-sizes)
+
+	_, err = g.do(t.Context(), "patient", 24*time.Hour, 1, write)
+	require.NoError(t, err, "nobody waits for long")
+	require.Equal(t, 1, <-sizes)
+
+	for i := range groupMax {
+		g.add(&entry[int]{
+			domain: strconv.Itoa(i), by: time.Now().Add(time.Hour), write: write, ctx: t.Context(), done: make(chan result[int], 1),
+		})
+	}
+	require.Equal(t, groupMax, <-sizes, "nobody waits once the group is full")
 }
