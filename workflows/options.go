@@ -13,10 +13,10 @@ import (
 // Every time-out of every activity and workflow is in this file.
 
 const (
-	// heartbeatTimeout is how soon a dead worker is noticed that is not started again.
-	// A heartbeat costs Temporal as much as a third of an activity, and so does looking
-	// for it: at 20 s that of 2,000 domains was most of its work.
-	heartbeatTimeout = time.Minute
+	// heartbeatTimeout is how soon a dead worker is noticed whose machine starts none
+	// again. A heartbeat costs Temporal as much as a third of an activity, and so does
+	// looking for it: at 20 s that of 2,000 domains was most of its work.
+	heartbeatTimeout = 3 * time.Minute
 	// updateTimeout is how long a person's update is tried if the database is away.
 	updateTimeout = 30 * time.Second
 )

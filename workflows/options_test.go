@@ -24,9 +24,9 @@ func TestActivityOptions(t *testing.T) {
 	update := options{
 		queue: crawl.ControlTaskQueue, startToClose: 10 * time.Second, scheduleToClose: 30 * time.Second,
 	}
-	robots := options{queue: crawl.TaskQueue, startToClose: 5 * time.Minute, heartbeat: time.Minute}
+	robots := options{queue: crawl.TaskQueue, startToClose: 5 * time.Minute, heartbeat: 3 * time.Minute}
 	want := map[string]options{
-		"FetchPages":   {queue: crawl.TaskQueue, startToClose: 10 * time.Minute, heartbeat: time.Minute},
+		"FetchPages":   {queue: crawl.TaskQueue, startToClose: 10 * time.Minute, heartbeat: 3 * time.Minute},
 		"FetchRobots":  robots,
 		"FinishDomain": record,
 		"Dispatch":     record,
@@ -35,7 +35,7 @@ func TestActivityOptions(t *testing.T) {
 		"LiftControl":  update,
 		"AddURLs":      update,
 		"StopRun":      update,
-		"StoreSeeds":   {queue: crawl.ControlTaskQueue, startToClose: time.Hour, heartbeat: time.Minute},
+		"StoreSeeds":   {queue: crawl.ControlTaskQueue, startToClose: time.Hour, heartbeat: 3 * time.Minute},
 		"FilterSeeds":  robots,
 	}
 	agree := func(t *testing.T, s *script, names ...string) {

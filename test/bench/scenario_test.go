@@ -19,6 +19,7 @@ var (
 	warmUpFlag   = flag.Duration("warmup", 0, "count pages after `this long`, not after what the benchmark has as its start")
 	measuredFlag = flag.Duration("measured", 0, "count pages for `this long`, not for what the benchmark has")
 	large        = flag.Bool("large", false, "also run what takes long or much of the machine")
+	largeDomains = flag.Int("large.domains", 10_000, "how many `domains` BenchmarkLarge crawls")
 )
 
 // scenario is one crawl that is measured. The zero value of a field but Domains is
@@ -182,13 +183,13 @@ func BenchmarkOneProcess(b *testing.B) {
 	)
 }
 
-// BenchmarkLarge measures 10,000 domains at the default delay in one process.
+// BenchmarkLarge measures very many domains at the default delay in one process.
 func BenchmarkLarge(b *testing.B) {
 	if !*large {
 		b.Skip("it opens thousands of files and takes minutes: ask for it with -large")
 	}
 	run(b, scenario{
-		domains: 10_000, delay: 10 * time.Second, onward: true, links: typicalLinks, perIP: 10,
+		domains: *largeDomains, delay: 10 * time.Second, onward: true, links: typicalLinks, perIP: 10,
 		warmUp: 4 * time.Minute, measured: time.Minute, // so many domains take minutes to start
 	})
 }

@@ -24,16 +24,21 @@ const (
 	// orphansMost is how many workflows are looked at; what is left waits for its
 	// time-out.
 	orphansMost = 20_000
-	// orphansAtOnce is how many at a time.
-	orphansAtOnce = 16
+	// orphansAtOnce is how many at a time: the crawl goes on meanwhile.
+	orphansAtOnce = 4
 	orphansPage   = 1000
+	// orphansPause is how long after a failure it is tried again, and how long after
+	// a success those are looked for that the list of workflows did not have yet.
+	orphansPause = 5 * time.Second
+	// listLag is how long a workflow may run at the most before it is on that list.
+	listLag = time.Minute
 )
 
 // started is about when this process was.
 var started = time.Now()
 
 // orphans are activities that processes of this machine had under way when they died.
-// They would else be missed only when no heartbeat has come for a minute. Nobody is
+// They would else be missed only when no heartbeat has come for minutes. Nobody is
 // hurried if a process is taken for dead by mistake: its requests hold their slots.
 type orphans struct {
 	client *Client
@@ -42,22 +47,37 @@ type orphans struct {
 
 // run has Temporal run them again at once, and says what it does.
 func (o orphans) run(ctx context.Context) {
-	n, err := o.fail(ctx)
-	if n > 0 {
-		o.logger.InfoContext(ctx, "took over from a worker that had died", "activities", n)
-	}
-	if err != nil && ctx.Err() == nil {
-		o.logger.WarnContext(ctx, "could not look for what a dead worker had under way; it is run again within a minute", "error", err)
+	const running = `ExecutionStatus = "Running"`
+	recent := fmt.Sprintf(`%s AND StartTime BETWEEN "%s" AND "%s"`, running,
+		started.Add(-listLag).Format(time.RFC3339), started.Format(time.RFC3339))
+	for _, query := range []string{running, recent} {
+		for {
+			n, err := o.fail(ctx, query)
+			if n > 0 {
+				o.logger.InfoContext(ctx, "took over from a worker that had died", "activities", n)
+			}
+			if err != nil && ctx.Err() == nil {
+				o.logger.WarnContext(ctx, "could not look for what a dead worker had under way; tried again in 5 s", "error", err)
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(orphansPause):
+			}
+			if err == nil {
+				break
+			}
+		}
 	}
 }
 
-// fail returns how many there were.
-func (o orphans) fail(ctx context.Context) (failed int, err error) {
+// fail fails those of the workflows that a query finds, and returns how many there were.
+func (o orphans) fail(ctx context.Context, query string) (failed int, err error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return 0, err
 	}
-	in := &workflowservice.ListWorkflowExecutionsRequest{PageSize: orphansPage, Query: `ExecutionStatus = "Running"`}
+	in := &workflowservice.ListWorkflowExecutionsRequest{PageSize: orphansPage, Query: query}
 	for range orphansMost / orphansPage {
 		page, err := o.client.ListWorkflow(ctx, in)
 		if err != nil {
@@ -76,7 +96,7 @@ func (o orphans) fail(ctx context.Context) (failed int, err error) {
 		for _, n := range counts {
 			failed += n
 		}
-		if in.NextPageToken = page.GetNextPageToken(); err != nil || len(in.NextPageToken) == 0 {
+		if in.NextPageToken = page.GetNextPageToken(); err != nil || len(in.GetNextPageToken()) == 0 {
 			return failed, err
 		}
 	}

@@ -187,9 +187,11 @@ func NewWorker(ctx context.Context, c *Client, store *db.Store, f FetchFlags, lo
 		// ease each active domain has one for minutes, and one without a place would
 		// have no turn. What bounds work is MaxFetches.
 		MaxConcurrentActivityExecutionSize: activitiesMax,
-		WorkflowTaskPollerBehavior:         pollers(workflowPollersMax),
-		ActivityTaskPollerBehavior:         pollers(activityPollersMax),
-		WorkerStopTimeout:                  f.Timeout + stopTimeout,
+		// The SDK sends one at four fifths of each activity's time-out, if that allows.
+		MaxHeartbeatThrottleInterval: 10 * time.Minute,
+		WorkflowTaskPollerBehavior:   pollers(workflowPollersMax),
+		ActivityTaskPollerBehavior:   pollers(activityPollersMax),
+		WorkerStopTimeout:            f.Timeout + stopTimeout,
 	})
 	workflows.Register(fetches)
 	activities.Register(fetches, acts)
