@@ -326,7 +326,7 @@ func (b *testBundle) outage(t *testing.T, begin bool) {
 func TestFetchPagesBeats(t *testing.T) {
 	t.Parallel()
 	g := newGate()
-	b := setup(t, options{sites: one(g)})
+	b := setup(t, options{sites: one(g), limits: fetch.Config{FirstByteTimeout: time.Minute, TotalTimeout: time.Minute}})
 	b.seed(t, "/")
 	b.allowAll(t, b.page("/"))
 	// unless it beats, the request runs into its time limit

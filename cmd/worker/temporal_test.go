@@ -97,3 +97,9 @@ func (*fakeTemporal) ShutdownWorker(
 ) (*workflowservice.ShutdownWorkerResponse, error) {
 	return &workflowservice.ShutdownWorkerResponse{}, nil
 }
+
+func (*fakeTemporal) ListWorkflowExecutions(
+	context.Context, *workflowservice.ListWorkflowExecutionsRequest,
+) (*workflowservice.ListWorkflowExecutionsResponse, error) {
+	return &workflowservice.ListWorkflowExecutionsResponse{}, nil
+}

@@ -38,5 +38,7 @@ func TestDisconnect(t *testing.T) {
 		require.NoError(t, w.Reconnect())
 		require.NoError(t, dial())
 	}
+	// the last is logged once the server has seen its end
+	require.Eventually(t, func() bool { return len(w.Log()) >= 3 }, time.Minute, time.Millisecond)
 	require.Len(t, w.Log(), 3, "what fills the queues is no request")
 }
