@@ -35,10 +35,15 @@ func TestRecordInGroups(t *testing.T) {
 		for i := range attempts {
 			attempts[i].Links = links(t, fmt.Sprintf("https://s%d.example/2", i), "https://s5.example/shared")
 		}
+		attempts[3].Links = nil // nothing is left to do there
 		for i, o := range b.RecordTogether(t.Context(), nothing, attempts...) {
 			require.NoError(t, o.Err)
 			require.True(t, o.Closed)
 			require.Equal(t, fmt.Sprintf("s%d.example", i), o.Facts.Domain.Name, "to each its own facts")
+			if i == 3 {
+				require.Empty(t, o.Facts.Runs)
+				continue
+			}
 			require.Equal(t, fmt.Sprintf("https://s%d.example/2", i), viewOf(o.Facts).URL)
 		}
 		require.Equal(t, 1, one[int](t, b, "SELECT count(DISTINCT xmin::text) FROM page_crawls WHERE outcome IS NOT NULL"))

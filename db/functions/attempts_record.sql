@@ -10,7 +10,8 @@
 -- Each statement is for the whole group, in the order of its keys, so that two groups do
 -- not deadlock as a rule. Those that change rows name all their keys at once, and no
 -- condition of a partial index, or they could be planned to look for each pending row
--- among the attempts.
+-- among the attempts. What is rare is looked for in the document: that costs less than
+-- to begin a statement that finds nothing.
 CREATE OR REPLACE FUNCTION attempts_record(p jsonb) RETURNS SETOF recorded_attempt LANGUAGE plpgsql AS $$
 DECLARE
     t CONSTANT timestamptz := clock_timestamp();
@@ -23,6 +24,7 @@ DECLARE
     v_held integer[];
     v_closed closed_attempt[];
     v_news integer[];
+    v_facts jsonb[];
     d jsonb;
 BEGIN
     v_held := slots_release(v);
@@ -35,20 +37,28 @@ BEGIN
     END IF;
     IF cardinality(v_closed) > 0 THEN
         PERFORM pages_update(v_closed, patterns_charge(v_closed));
-        v_news := links_record(v_closed);
-        PERFORM attempts_retry(v_closed);
+        IF jsonb_path_exists(p, '$[*].links') OR jsonb_path_exists(p, '$[*].follow_known') THEN
+            v_news := links_record(p, v_closed);
+        END IF;
+        IF jsonb_path_exists(p, '$[*].retry_in_ms') THEN
+            PERFORM attempts_retry(v_closed);
+        END IF;
         PERFORM totals_add(v_closed);
-        PERFORM verdicts_pass(v_closed);
+        IF jsonb_path_exists(p, '$[*].verdict') THEN
+            PERFORM verdicts_pass(v_closed);
+        END IF;
     END IF;
-    FOR d IN
-        SELECT a.doc -> 'robots' FROM unnest(v) a
-        WHERE a.doc ? 'robots' AND (NOT a.requested OR a.n IN (SELECT c.n FROM unnest(v_closed) c))
-    LOOP
-        PERFORM robots_save(d);
-    END LOOP;
-    RETURN QUERY SELECT a.n, a.n IN (SELECT c.n FROM unnest(v_closed) c), coalesce(a.n = ANY (v_news), false),
-        domain_facts(coalesce(a.doc ->> 'facts_of', a.domain))
-    FROM unnest(v) a;
+    IF jsonb_path_exists(p, '$[*].robots') THEN
+        FOR d IN
+            SELECT a.doc -> 'robots' FROM unnest(v) a
+            WHERE a.doc ? 'robots' AND (NOT a.requested OR a.n IN (SELECT c.n FROM unnest(v_closed) c))
+        LOOP
+            PERFORM robots_save(d);
+        END LOOP;
+    END IF;
+    v_facts := domain_facts(ARRAY(SELECT coalesce(a.doc ->> 'facts_of', a.domain) FROM unnest(v) a));
+    RETURN QUERY SELECT a.n, a.n IN (SELECT c.n FROM unnest(v_closed) c), coalesce(a.n = ANY (v_news), false), v_facts[a.place]
+    FROM unnest(v) WITH ORDINALITY AS a (n, doc, domain, crawl_id, requested, ended, place);
 END
 $$;
 
@@ -117,14 +127,12 @@ $$;
 -- Makes the crawls that try again.
 CREATE OR REPLACE FUNCTION attempts_retry(v closed_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    IF EXISTS (SELECT 1 FROM unnest(v) a WHERE a.doc ? 'retry_in_ms') THEN
-        INSERT INTO page_crawls
-            (page_id, domain, priority, scheduled_for, run_id, previous_id, url, kind, depth, redirects)
-        SELECT a.page_id, a.domain, coalesce((a.doc ->> 'retry_priority')::smallint, a.priority),
-            a.ended + ms_interval((a.doc ->> 'retry_in_ms')::bigint), a.run_id, a.crawl_id, a.url,
-            a.kind, a.depth, a.redirects
-        FROM unnest(v) a WHERE a.doc ? 'retry_in_ms';
-    END IF;
+    INSERT INTO page_crawls
+        (page_id, domain, priority, scheduled_for, run_id, previous_id, url, kind, depth, redirects)
+    SELECT a.page_id, a.domain, coalesce((a.doc ->> 'retry_priority')::smallint, a.priority),
+        a.ended + ms_interval((a.doc ->> 'retry_in_ms')::bigint), a.run_id, a.crawl_id, a.url,
+        a.kind, a.depth, a.redirects
+    FROM unnest(v) a WHERE a.doc ? 'retry_in_ms';
 END
 $$;
 
@@ -156,13 +164,11 @@ $$;
 -- Gives domains up that have earned it.
 CREATE OR REPLACE FUNCTION verdicts_pass(v closed_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    IF EXISTS (SELECT 1 FROM unnest(v) a WHERE a.held AND a.doc ? 'verdict') THEN
-        UPDATE domains d SET
-            status = (a.doc ->> 'verdict')::domain_status, status_reason = a.doc ->> 'verdict_reason',
-            next_crawl_after = a.ended + ms_interval(coalesce((a.doc ->> 'verdict_ms')::bigint, 3600000))
-        FROM unnest(v) a
-        WHERE d.domain = ANY (ARRAY(SELECT x.domain FROM unnest(v) x))
-            AND a.held AND a.doc ? 'verdict' AND d.domain = a.domain AND d.status IN ('pending', 'active');
-    END IF;
+    UPDATE domains d SET
+        status = (a.doc ->> 'verdict')::domain_status, status_reason = a.doc ->> 'verdict_reason',
+        next_crawl_after = a.ended + ms_interval(coalesce((a.doc ->> 'verdict_ms')::bigint, 3600000))
+    FROM unnest(v) a
+    WHERE d.domain = ANY (ARRAY(SELECT x.domain FROM unnest(v) x))
+        AND a.held AND a.doc ? 'verdict' AND d.domain = a.domain AND d.status IN ('pending', 'active');
 END
 $$;

@@ -31,7 +31,7 @@ BEGIN
         WHERE r.domain = ANY (ARRAY(SELECT y.domain FROM unnest(v) y)) AND r.run_id = x.run_id AND r.domain = x.domain
     )
     SELECT coalesce(array_agg(x.id), '{}') INTO v_begun FROM x;
-    IF EXISTS (SELECT 1 FROM unnest(v) a WHERE a.reason IS NULL AND a.crawl_id <> ALL (v_begun)) THEN
+    IF cardinality(v_begun) < cardinality(v) THEN
         PERFORM slot_undo(a.domain, '{}', 'crawl:' || a.crawl_id, 0, '{}')
         FROM unnest(v) a WHERE a.reason IS NULL AND a.crawl_id <> ALL (v_begun);
     END IF;

@@ -1,47 +1,62 @@
--- What is stored about a domain that bears on what to do next: crawl.Facts. Of each
--- running run that has something pending there it names the crawl that is first in
--- line and due, or when one will be. It decides nothing and changes nothing.
-CREATE OR REPLACE FUNCTION domain_facts(p_domain text) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+-- What is stored about domains that bears on what to do next there: crawl.Facts, in
+-- their order. Of each running run that has something pending it names the crawl that
+-- is first in line and due, or when one will be. It decides nothing and changes nothing.
+CREATE OR REPLACE FUNCTION domain_facts(p_domains text[]) RETURNS jsonb[] LANGUAGE plpgsql STABLE AS $$
 DECLARE
     t CONSTANT timestamptz := clock_timestamp();
-    v_slot politeness_slots;
-    v_flying record;
-    v_runs jsonb := '[]'::jsonb;
-    v_due timestamptz;
-    v_locked timestamptz;
-    r record;
+    v_states CONSTANT jsonb[] := domain_state(p_domains);
+    v_runs domain_run[];
+    v_crawls jsonb[];
 BEGIN
-    SELECT s.* INTO v_slot FROM politeness_slots s WHERE s.key = 'domain:' || p_domain;
-    SELECT x.run_id, x.locked_at INTO v_flying FROM page_crawls x WHERE x.id = holder_crawl(v_slot.holder);
-    -- One run at a time, each a step along page_crawls_next.
-    FOR r IN
-        SELECT rd.run_id, rd.seed, rd.pages_started AS domain_started, u.name, u.settings, u.pages_started, c.id AS crawl
-        FROM run_domains rd CROSS JOIN LATERAL (
+    -- Of each run a step along page_crawls_next, and another where nothing is due.
+    v_runs := ARRAY(
+        SELECT (d.n, c.id, rd.run_id, u.name, u.settings, rd.seed, u.pages_started, rd.pages_started, q.due,
+            f.locked_at)::domain_run
+        FROM unnest(p_domains) WITH ORDINALITY AS d (domain, n)
+        CROSS JOIN LATERAL (
+            SELECT x.run_id, x.seed, x.pages_started FROM run_domains x WHERE x.domain = d.domain OFFSET 0
+        ) rd CROSS JOIN LATERAL (
             SELECT x.name, x.settings, x.pages_started FROM crawl_runs x
             WHERE x.id = rd.run_id AND x.status = 'running' LIMIT 1
         ) u LEFT JOIN LATERAL (
             SELECT x.id FROM page_crawls x
-            WHERE x.domain = p_domain AND x.run_id = rd.run_id AND x.outcome IS NULL
+            WHERE x.domain = d.domain AND x.run_id = rd.run_id AND x.outcome IS NULL
                 AND x.locked_at IS NULL AND x.scheduled_for <= t
             ORDER BY x.priority DESC, x.scheduled_for, x.id LIMIT 1
-        ) c ON true
-        WHERE rd.domain = p_domain
-    LOOP
-        v_due := NULL;
-        IF r.crawl IS NULL THEN
-            SELECT min(x.scheduled_for) INTO v_due
-            FROM page_crawls x
-            WHERE x.domain = p_domain AND x.run_id = r.run_id AND x.outcome IS NULL AND x.locked_at IS NULL;
-        END IF;
-        v_locked := CASE WHEN v_flying.run_id = r.run_id THEN v_flying.locked_at END;
-        CONTINUE WHEN r.crawl IS NULL AND v_due IS NULL AND v_locked IS NULL;
-        v_runs := v_runs || jsonb_build_object(
-            'id', r.run_id, 'name', r.name, 'settings', r.settings, 'seed', r.seed,
-            'pages_started', r.pages_started, 'domain_started', r.domain_started,
-            'crawl', CASE WHEN r.crawl IS NOT NULL THEN crawl_facts(r.crawl) END,
-            'next_due', v_due, 'locked_at', v_locked);
-    END LOOP;
-    RETURN jsonb_build_object('now', t, 'domain', domain_state(p_domain, v_slot), 'runs', v_runs);
+        ) c ON true CROSS JOIN LATERAL (
+            SELECT CASE WHEN c.id IS NULL THEN (
+                SELECT min(x.scheduled_for) FROM page_crawls x
+                WHERE x.domain = d.domain AND x.run_id = rd.run_id AND x.outcome IS NULL AND x.locked_at IS NULL
+            ) END AS due OFFSET 0
+        ) q LEFT JOIN LATERAL (
+            SELECT x.locked_at FROM page_crawls x
+            WHERE x.id = holder_crawl((SELECT s.holder FROM politeness_slots s WHERE s.key = 'domain:' || d.domain))
+                AND x.run_id = rd.run_id LIMIT 1
+        ) f ON true
+        WHERE c.id IS NOT NULL OR q.due IS NOT NULL OR f.locked_at IS NOT NULL
+        ORDER BY d.n, rd.run_id
+    );
+    v_crawls := crawl_facts(ARRAY(SELECT r.crawl FROM unnest(v_runs) r));
+    RETURN ARRAY(
+        SELECT jsonb_build_object('now', t, 'domain', d.state, 'runs', coalesce(r.runs, '[]'))
+        FROM unnest(v_states) WITH ORDINALITY AS d (state, n) LEFT JOIN (
+            SELECT x.n, jsonb_agg(jsonb_build_object(
+                'id', x.run_id, 'name', x.name, 'settings', x.settings, 'seed', x.seed, 'pages_started', x.pages_started,
+                'domain_started', x.domain_started, 'crawl', x.facts, 'next_due', x.next_due, 'locked_at', x.locked_at
+            ) ORDER BY x.i) AS runs
+            FROM ROWS FROM (unnest(v_runs), unnest(v_crawls)) WITH ORDINALITY
+                AS x (n, crawl, run_id, name, settings, seed, pages_started, domain_started, next_due, locked_at, facts, i)
+            GROUP BY x.n
+        ) r ON r.n = d.n
+        ORDER BY d.n
+    );
+END
+$$;
+
+-- The same for one domain.
+CREATE OR REPLACE FUNCTION domain_facts(p_domain text) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (domain_facts(ARRAY[p_domain]))[1];
 END
 $$;
 
@@ -53,65 +68,53 @@ BEGIN
 END
 $$;
 
--- What is stored about a domain itself: crawl.DomainFacts.
-CREATE OR REPLACE FUNCTION domain_state(p_domain text) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
-DECLARE
-    v_slot politeness_slots;
+-- What is stored about domains themselves: crawl.DomainFacts, in their order.
+CREATE OR REPLACE FUNCTION domain_state(p_domains text[]) RETURNS jsonb[] LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    SELECT s.* INTO v_slot FROM politeness_slots s WHERE s.key = 'domain:' || p_domain;
-    RETURN domain_state(p_domain, v_slot);
-END
-$$;
-
--- The same with its slot, which has been read. Each page asks for it.
-CREATE OR REPLACE FUNCTION domain_state(p_domain text, s politeness_slots) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    RETURN (
+    RETURN ARRAY(
         SELECT jsonb_build_object(
-            'name', p_domain,
+            'name', k.domain,
             'status', d.status, 'reason', d.status_reason, 'deferred_until', d.next_crawl_after, 'bare', d.bare,
-            'refused_since', CASE WHEN d.refused_since IS NOT NULL THEN domain_refused_since(p_domain) END,
+            'refused_since', CASE WHEN d.refused_since IS NOT NULL THEN domain_refused_since(k.domain) END,
             'controls', (
                 SELECT jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
                     'kind', c.kind, 'value', c.value, 'reason', c.reason, 'set_by', c.set_by, 'set_at', c.set_at,
                     'until', c.until
                 )) ORDER BY c.kind)
                 FROM domain_controls c
-                WHERE c.domain = p_domain AND c.lifted_at IS NULL AND (c.until IS NULL OR c.until > clock_timestamp())
+                WHERE c.domain = k.domain AND c.lifted_at IS NULL AND (c.until IS NULL OR c.until > clock_timestamp())
             ),
             'crawl_delay_ms', o.crawl_delay_ms, 'reachable_origins', o.reachable,
-            'health', (SELECT h.health FROM domain_health h WHERE h.domain = p_domain),
+            'health', (SELECT h.health FROM domain_health h WHERE h.domain = k.domain),
             'slot_free_at', s.free_at, 'slot_reason', s.reason, 'spared_since', s.spared_since
         )
-        FROM (
+        FROM unnest(p_domains) WITH ORDINALITY AS k (domain, n) CROSS JOIN LATERAL (
             SELECT max(x.crawl_delay_ms) AS crawl_delay_ms, count(*) FILTER (WHERE x.failures = 0) AS reachable
-            FROM robots x WHERE x.domain = p_domain
+            FROM robots x WHERE x.domain = k.domain
         ) o LEFT JOIN LATERAL (
             SELECT x.status, x.status_reason, x.next_crawl_after, x.bare, x.refused_since
-            FROM domains x WHERE x.domain = p_domain LIMIT 1
-        ) d ON true
+            FROM domains x WHERE x.domain = k.domain LIMIT 1
+        ) d ON true LEFT JOIN LATERAL (
+            SELECT x.free_at, x.reason, x.spared_since FROM politeness_slots x WHERE x.key = 'domain:' || k.domain LIMIT 1
+        ) s ON true
+        ORDER BY k.n
     );
 END
 $$;
 
--- What is stored about an origin's robots.txt: crawl.RobotsFacts.
-CREATE OR REPLACE FUNCTION robots_facts(p_origin text) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+-- The same for one domain.
+CREATE OR REPLACE FUNCTION domain_state(p_domain text) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    RETURN (
-        SELECT jsonb_build_object(
-            'verdict', ro.verdict, 'version', ro.version, 'expires_at', ro.expires_at, 'reason', ro.reason,
-            'agent', ro.agent, 'tdm_known', ro.tdm IS NOT NULL,
-            'answered', ro.status_code IS NOT NULL, 'read', ro.read_at IS NOT NULL)
-        FROM robots ro WHERE ro.origin = p_origin
-    );
+    RETURN (domain_state(ARRAY[p_domain]))[1];
 END
 $$;
 
--- What is stored about a crawl and its page: crawl.CrawlFacts.
-CREATE OR REPLACE FUNCTION crawl_facts(p_crawl_id bigint) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+-- What is stored about crawls and their pages: crawl.CrawlFacts, in their order; null is
+-- of none.
+CREATE OR REPLACE FUNCTION crawl_facts(p_crawl_ids bigint[]) RETURNS jsonb[] LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    RETURN (
-        SELECT jsonb_build_object(
+    RETURN ARRAY(
+        SELECT CASE WHEN c.id IS NOT NULL THEN jsonb_build_object(
             'id', c.id, 'url', c.url, 'kind', c.kind, 'origin', p.origin, 'depth', c.depth, 'redirects', c.redirects,
             'priority', c.priority, 'scheduled_for', c.scheduled_for, 'locked_at', c.locked_at, 'outcome', c.outcome,
             'attempt', (
@@ -142,10 +145,28 @@ BEGIN
                     THEN page_worked(c.domain, p.origin)
             END,
             'answered', CASE WHEN p.status = 'failed' THEN page_answered(p.id) END,
-            'robots', robots_facts(p.origin)
-        ) || CASE WHEN p.usage IS NULL THEN '{}' ELSE jsonb_build_object('usage', p.usage) END
-        FROM page_crawls c INNER JOIN pages p ON c.page_id = p.id WHERE c.id = p_crawl_id
+            'robots', (
+                SELECT jsonb_build_object(
+                    'verdict', r.verdict, 'version', r.version, 'expires_at', r.expires_at, 'reason', r.reason,
+                    'agent', r.agent, 'tdm_known', r.tdm IS NOT NULL,
+                    'answered', r.status_code IS NOT NULL, 'read', r.read_at IS NOT NULL
+                ) FROM robots r WHERE r.origin = p.origin
+            )
+        ) || CASE WHEN p.usage IS NULL THEN '{}' ELSE jsonb_build_object('usage', p.usage) END END
+        FROM unnest(p_crawl_ids) WITH ORDINALITY AS i (id, n) LEFT JOIN LATERAL (
+            SELECT x.* FROM page_crawls x WHERE x.id = i.id LIMIT 1
+        ) c ON true LEFT JOIN LATERAL (
+            SELECT x.* FROM pages x WHERE x.id = c.page_id LIMIT 1
+        ) p ON true
+        ORDER BY i.n
     );
+END
+$$;
+
+-- The same for one crawl.
+CREATE OR REPLACE FUNCTION crawl_facts(p_crawl_id bigint) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (crawl_facts(ARRAY[p_crawl_id]))[1];
 END
 $$;
 

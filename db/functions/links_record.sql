@@ -1,39 +1,49 @@
 -- Stores the links that attempts have found and makes the pages behind them part of
 -- their runs, as far as the caller has decided that they are to be followed. A page
--- that was not read again links to what it linked to at its last visit. Returns the
--- attempts whose run has something new for the dispatcher to look at.
-CREATE OR REPLACE FUNCTION links_record(v closed_attempt[]) RETURNS integer[] LANGUAGE plpgsql AS $$
+-- that was not read again links to what it linked to at its last visit. p is the document
+-- of the attempts. Returns those whose run has something new for the dispatcher to look
+-- at; null is none.
+CREATE OR REPLACE FUNCTION links_record(p jsonb, v closed_attempt[]) RETURNS integer[] LANGUAGE plpgsql AS $$
 DECLARE
     v_links found_link[];
-    v_found found_page[];
-    v_news bigint[];
+    v_found found_page[] := ARRAY[]::found_page[];
+    v_added record;
 BEGIN
-    IF EXISTS (SELECT 1 FROM unnest(v) a WHERE a.doc ? 'links') THEN
+    IF jsonb_path_exists(p, '$[*].links') THEN
         v_links := links_find(v);
         INSERT INTO page_links (from_page_id, to_page_id, kind, nofollow)
         SELECT l.from_id, l.id, CASE WHEN l.redirect THEN 'redirect' ELSE 'link' END, bool_and(l.nofollow)
         FROM unnest(v_links) l GROUP BY l.from_id, l.id, l.redirect ORDER BY l.from_id, l.id
         ON CONFLICT DO NOTHING;
-        PERFORM traps_note(v_links);
+        IF jsonb_path_exists(p, '$[*].links[*].trap') THEN
+            PERFORM traps_note(v_links);
+        END IF;
+        v_found := ARRAY(
+            SELECT (l.run_id, l.id, l.domain, l.url, l.kind, l.own, l.follow, l.is_new, l.after)::found_page
+            FROM unnest(v_links) l
+            WHERE NOT l.nofollow AND l.trap IS NULL AND l.follow IS NOT NULL
+        );
     END IF;
-    SELECT array_agg(y.f) INTO v_found FROM (
-        SELECT (l.run_id, l.id, l.domain, l.url, l.kind, l.own, l.follow, l.is_new, l.after)::found_page AS f
-        FROM unnest(v_links) l
-        WHERE NOT l.nofollow AND l.trap IS NULL AND l.follow IS NOT NULL
-        UNION ALL
-        SELECT (a.run_id, x.id, x.domain, x.url, x.kind, a.domain, k.follow, false, 0)::found_page
-        FROM unnest(v) a CROSS JOIN LATERAL jsonb_each(a.doc -> 'follow_known') AS k (kind, follow)
-        CROSS JOIN LATERAL (
-            SELECT y.to_page_id, y.nofollow FROM page_links y WHERE y.from_page_id = a.page_id AND y.kind = k.kind OFFSET 0
-        ) l
-        CROSS JOIN LATERAL (
-            SELECT y.id, y.domain, y.url, y.kind, y.trap FROM pages y WHERE y.id = l.to_page_id LIMIT 1
-        ) x
-        -- what a pattern stopped is decided again by each run
-        WHERE NOT l.nofollow AND coalesce(x.trap, 'pattern') = 'pattern'
-    ) y;
-    SELECT c.news INTO v_news FROM crawls_add(v_found) c;
-    RETURN ARRAY(SELECT a.n FROM unnest(v) a WHERE a.run_id = ANY (v_news));
+    IF jsonb_path_exists(p, '$[*].follow_known') THEN
+        v_found := v_found || ARRAY(
+            SELECT (a.run_id, x.id, x.domain, x.url, x.kind, a.domain, k.follow, false, 0)::found_page
+            FROM unnest(v) a CROSS JOIN LATERAL jsonb_each(a.doc -> 'follow_known') AS k (kind, follow)
+            CROSS JOIN LATERAL (
+                SELECT y.to_page_id, y.nofollow FROM page_links y
+                WHERE y.from_page_id = a.page_id AND y.kind = k.kind OFFSET 0
+            ) l
+            CROSS JOIN LATERAL (
+                SELECT y.id, y.domain, y.url, y.kind, y.trap FROM pages y WHERE y.id = l.to_page_id LIMIT 1
+            ) x
+            -- what a pattern stopped is decided again by each run
+            WHERE NOT l.nofollow AND coalesce(x.trap, 'pattern') = 'pattern'
+        );
+    END IF;
+    v_added := crawls_add(v_found);
+    IF v_added.news IS NULL THEN
+        RETURN NULL;
+    END IF;
+    RETURN ARRAY(SELECT a.n FROM unnest(v) a WHERE a.run_id = ANY (v_added.news));
 END
 $$;
 
@@ -75,13 +85,11 @@ $$;
 -- Notes which of the pages that were found are parts of an endless space.
 CREATE OR REPLACE FUNCTION traps_note(v found_link[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    IF EXISTS (SELECT 1 FROM unnest(v) l WHERE l.trap IS NOT NULL) THEN
-        UPDATE pages x SET trap = k.trap, trap_evidence = k.trap_evidence, updated_at = clock_timestamp()
-        FROM (
-            SELECT DISTINCT ON (l.id) l.id, l.trap, l.trap_evidence FROM unnest(v) l
-            WHERE l.trap IS NOT NULL ORDER BY l.id, l.from_id, l.after DESC
-        ) k
-        WHERE x.id = ANY (ARRAY(SELECT y.id FROM unnest(v) y WHERE y.trap IS NOT NULL)) AND x.id = k.id AND x.trap IS NULL;
-    END IF;
+    UPDATE pages x SET trap = k.trap, trap_evidence = k.trap_evidence, updated_at = clock_timestamp()
+    FROM (
+        SELECT DISTINCT ON (l.id) l.id, l.trap, l.trap_evidence FROM unnest(v) l
+        WHERE l.trap IS NOT NULL ORDER BY l.id, l.from_id, l.after DESC
+    ) k
+    WHERE x.id = ANY (ARRAY(SELECT y.id FROM unnest(v) y WHERE y.trap IS NOT NULL)) AND x.id = k.id AND x.trap IS NULL;
 END
 $$;
