@@ -54,7 +54,7 @@ type groups[R any] struct {
 // entry is a document that waits.
 type entry[R any] struct {
 	domain string
-	// write appends the document as of now, of about size bytes.
+	// write appends the document as of now, of size bytes and at most entryMargin more.
 	write func(*bytes.Buffer)
 	size  int
 	// by is when it is to be taken.
@@ -63,6 +63,9 @@ type entry[R any] struct {
 	ctx  context.Context //nolint:containedctx // it is the caller's, who waits
 	done chan result[R]
 }
+
+// entryMargin has room for how long ago an attempt had ended, and a comma.
+const entryMargin = 64
 
 type result[R any] struct {
 	value R
@@ -222,13 +225,17 @@ func (g *groups[R]) takeAlone(e *entry[R]) {
 
 // documents is an array of documents.
 func documents[R any](group ...*entry[R]) []byte {
-	var doc bytes.Buffer
+	size := 2
+	for _, e := range group {
+		size += e.size + entryMargin
+	}
+	doc := bytes.NewBuffer(make([]byte, 0, size))
 	doc.WriteByte('[')
 	for i, e := range group {
 		if i > 0 {
 			doc.WriteByte(',')
 		}
-		e.write(&doc)
+		e.write(doc)
 	}
 	doc.WriteByte(']')
 	return doc.Bytes()

@@ -173,11 +173,12 @@ func newest[T any](first T, rest []T, most int) []T {
 
 // share counts what a page says. The page's index is that of the memory.
 func (m Memory) share(s *Said) Memory {
-	counts := make([]chunkCount, len(m.chunks), chunksMost)
+	chunks := s.chunks(m.level)
+	counts := make([]chunkCount, len(m.chunks), min(len(m.chunks)+2*len(chunks), chunksMost))
 	copy(counts, m.chunks)
 	var counted [chunksMost]bool
 	s.fresh = s.fresh[:0]
-	for _, c := range s.chunks(m.level) {
+	for _, c := range chunks {
 		for _, hash := range [...]uint32{c.wording, c.full} {
 			if i, found := s.index.find(m.chunks, hash); hash == 0 {
 				continue
