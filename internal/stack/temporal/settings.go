@@ -101,9 +101,6 @@ func settings() dynamicconfig.StaticClient {
 		// A timer that is due sooner than this is put off by as much: with the
 		// default of a second, a delay of 200 ms took more than a second.
 		dynamicconfig.TimerProcessorMaxTimeShift.Key(): 10 * time.Millisecond,
-		// Each look for timers that are due reads those again that ended since this was
-		// last done: SQLite seeks past them only with an index that it is not asked for.
-		dynamicconfig.TimerProcessorUpdateAckInterval.Key(): 5 * time.Second,
 		// A worker that has just scheduled an activity gets it with the answer.
 		dynamicconfig.EnableActivityEagerExecution.Key(): true,
 		// Each worker of the history service's queues keeps the stack of its last task.
