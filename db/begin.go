@@ -41,10 +41,9 @@ func (s *Store) Begin(ctx context.Context, start crawl.Start) (crawl.Lease, erro
 }
 
 // newBegins groups attempts that are to begin.
-func newBegins(q *dbsqlc.Queries) groups[dbsqlc.CrawlBeginRow] {
-	return groups[dbsqlc.CrawlBeginRow]{
-		wake: make(chan struct{}, 1),
-		together: func(ctx context.Context, docs []byte) (map[int]dbsqlc.CrawlBeginRow, error) {
+func newBegins(q *dbsqlc.Queries) *groups[dbsqlc.CrawlBeginRow] {
+	return newGroups(
+		func(ctx context.Context, docs []byte) (map[int]dbsqlc.CrawlBeginRow, error) {
 			rows, err := q.CrawlsBegin(ctx, docs)
 			begun := make(map[int]dbsqlc.CrawlBeginRow, len(rows))
 			for _, r := range rows {
@@ -52,8 +51,8 @@ func newBegins(q *dbsqlc.Queries) groups[dbsqlc.CrawlBeginRow] {
 			}
 			return begun, err
 		},
-		alone: func(ctx context.Context, docs []byte) (dbsqlc.CrawlBeginRow, error) {
+		func(ctx context.Context, docs []byte) (dbsqlc.CrawlBeginRow, error) {
 			return q.CrawlBegin(ctx, docs[1:len(docs)-1]) // the one in the array
 		},
-	}
+	)
 }

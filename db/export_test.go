@@ -24,7 +24,7 @@ type Outcome struct {
 // recorded. It calls queued once all of them wait.
 func (s *Store) RecordTogether(ctx context.Context, queued func(), attempts ...crawl.Attempt) []Outcome {
 	outcomes := make([]Outcome, len(attempts))
-	together(&s.records, len(attempts), queued, func(i int) {
+	together(s.records, len(attempts), queued, func(i int) {
 		rec, err := s.Record(ctx, attempts[i])
 		outcomes[i] = Outcome{rec, err}
 	})
@@ -34,7 +34,7 @@ func (s *Store) RecordTogether(ctx context.Context, queued func(), attempts ...c
 // BeginTogether begins attempts likewise.
 func (s *Store) BeginTogether(ctx context.Context, starts ...crawl.Start) ([]crawl.Lease, []error) {
 	leases, errs := make([]crawl.Lease, len(starts)), make([]error, len(starts))
-	together(&s.begins, len(starts), func() {}, func(i int) { leases[i], errs[i] = s.Begin(ctx, starts[i]) })
+	together(s.begins, len(starts), func() {}, func(i int) { leases[i], errs[i] = s.Begin(ctx, starts[i]) })
 	return leases, errs
 }
 

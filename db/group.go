@@ -51,6 +51,12 @@ type groups[R any] struct {
 	wake chan struct{}
 }
 
+func newGroups[R any](
+	together func(context.Context, []byte) (map[int]R, error), alone func(context.Context, []byte) (R, error),
+) *groups[R] {
+	return &groups[R]{together: together, alone: alone, wake: make(chan struct{}, 1)}
+}
+
 // entry is a document that waits.
 type entry[R any] struct {
 	domain string

@@ -12,25 +12,34 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// write writes the document of these tests.
+func write(w *bytes.Buffer) { w.WriteByte('1') }
+
+// placed gives each of such documents a value.
+func placed(docs []byte) map[int]int {
+	values := map[int]int{}
+	for n := range bytes.Count(docs, []byte(",")) + 1 {
+		values[n+1] = n
+	}
+	return values
+}
+
 // While many documents wait, those who would bring more are kept back, and let in as
 // the groups are taken: nobody is forgotten.
 func TestRoomInGroups(t *testing.T) {
 	t.Parallel()
 	begun, going := make(chan struct{}, 1000), make(chan struct{})
 	var taken atomic.Int64
-	g := groups[int]{wake: make(chan struct{}, 1), together: func(_ context.Context, docs []byte) (map[int]int, error) {
+	g := newGroups(func(_ context.Context, docs []byte) (map[int]int, error) {
 		begun <- struct{}{}
 		<-going
-		values := map[int]int{}
-		for n := range bytes.Count(docs, []byte(",")) + 1 {
-			values[n+1] = n
-			taken.Add(1)
-		}
+		values := placed(docs)
+		taken.Add(int64(len(values)))
 		return values, nil
-	}}
+	}, nil)
 	var all sync.WaitGroup
 	bring := func(domain string) {
-		_, err := g.do(context.WithoutCancel(t.Context()), domain, 0, 1, func(w *bytes.Buffer) { w.WriteByte('1') })
+		_, err := g.do(context.WithoutCancel(t.Context()), domain, 0, 1, write)
 		require.NoError(t, err)
 	}
 	count := func(of func() int) int {
@@ -77,19 +86,18 @@ func TestRoomInGroups(t *testing.T) {
 func TestGroupsLinger(t *testing.T) {
 	t.Parallel()
 	sizes := make(chan int, 10)
-	g := groups[int]{wake: make(chan struct{}, 1), together: func(_ context.Context, docs []byte) (map[int]int, error) {
-		values := map[int]int{}
-		for n := range bytes.Count(docs, []byte(",")) + 1 {
-			values[n+1] = n
-		}
+	g := newGroups(func(_ context.Context, docs []byte) (map[int]int, error) {
+		values := placed(docs)
 		sizes <- len(values)
 		return values, nil
-	}}
-	write := func(w *bytes.Buffer) { w.WriteByte('1') }
-	for i := range 10 {
+	}, nil)
+	patient := func(i int) {
 		g.add(&entry[int]{
 			domain: strconv.Itoa(i), by: time.Now().Add(time.Hour), write: write, ctx: t.Context(), done: make(chan result[int], 1),
 		})
+	}
+	for i := range 10 {
+		patient(i)
 	}
 	_, err := g.do(t.Context(), "urgent", 0, 1, write)
 	require.NoError(t, err)
@@ -100,9 +108,7 @@ func TestGroupsLinger(t *testing.T) {
 	require.Equal(t, 1, <-sizes)
 
 	for i := range groupMax {
-		g.add(&entry[int]{
-			domain: strconv.Itoa(i), by: time.Now().Add(time.Hour), write: write, ctx: t.Context(), done: make(chan result[int], 1),
-		})
+		patient(i)
 	}
 	require.Equal(t, groupMax, <-sizes, "nobody waits once the group is full")
 }

@@ -62,10 +62,9 @@ func (s *Store) releaseShared(ctx context.Context, a crawl.Attempt) (time.Time, 
 }
 
 // newRecords groups attempts that are to be recorded.
-func newRecords(q *dbsqlc.Queries) groups[dbsqlc.AttemptsRecordRow] {
-	return groups[dbsqlc.AttemptsRecordRow]{
-		wake: make(chan struct{}, 1),
-		together: func(ctx context.Context, docs []byte) (map[int]dbsqlc.AttemptsRecordRow, error) {
+func newRecords(q *dbsqlc.Queries) *groups[dbsqlc.AttemptsRecordRow] {
+	return newGroups(
+		func(ctx context.Context, docs []byte) (map[int]dbsqlc.AttemptsRecordRow, error) {
 			rows, err := q.AttemptsRecordGroup(ctx, docs)
 			recorded := make(map[int]dbsqlc.AttemptsRecordRow, len(rows))
 			for _, r := range rows {
@@ -73,12 +72,12 @@ func newRecords(q *dbsqlc.Queries) groups[dbsqlc.AttemptsRecordRow] {
 			}
 			return recorded, err
 		},
-		alone: func(ctx context.Context, docs []byte) (dbsqlc.AttemptsRecordRow, error) {
+		func(ctx context.Context, docs []byte) (dbsqlc.AttemptsRecordRow, error) {
 			rows, err := q.AttemptsRecord(ctx, docs)
 			if err != nil {
 				return dbsqlc.AttemptsRecordRow{}, err
 			}
 			return rows[0], nil
 		},
-	}
+	)
 }

@@ -23,8 +23,8 @@ type Store struct {
 	// settings holds those that were read, by their text
 	settings map[string]crawl.Settings
 
-	begins  groups[dbsqlc.CrawlBeginRow]
-	records groups[dbsqlc.AttemptsRecordRow]
+	begins  *groups[dbsqlc.CrawlBeginRow]
+	records *groups[dbsqlc.AttemptsRecordRow]
 }
 
 // PoolConnsDefault is the size of the one pool a process has. A page needs a

@@ -75,7 +75,7 @@ func (s Starter) ReviveDomain(ctx context.Context, domain, run string, pagesPerA
 // running reports whether a workflow runs.
 func (s Starter) running(ctx context.Context, id string) (bool, error) {
 	d, err := s.Client.DescribeWorkflowExecution(ctx, id, "")
-	if _, unknown := errors.AsType[*serviceerror.NotFound](err); unknown {
+	if NotFound(err) {
 		return false, nil
 	}
 	if err != nil {
@@ -84,12 +84,18 @@ func (s Starter) running(ctx context.Context, id string) (bool, error) {
 	return d.GetWorkflowExecutionInfo().GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
 }
 
+// NotFound reports whether Temporal does not know what it was asked for, or it has ended.
+func NotFound(err error) bool {
+	_, notFound := errors.AsType[*serviceerror.NotFound](err)
+	return notFound
+}
+
 // WakeDomain has a domain's workflow decide again, if one runs: what it waits for
 // may be another by now.
 func (s Starter) WakeDomain(ctx context.Context, domain string) error {
 	id := crawl.DomainWorkflowID(domain)
 	err := s.Client.SignalWorkflow(ctx, id, "", SignalWake, Wake{})
-	if _, ended := errors.AsType[*serviceerror.NotFound](err); err != nil && !ended {
+	if err != nil && !NotFound(err) {
 		return fmt.Errorf("wake %s: %w", id, err)
 	}
 	return nil

@@ -37,9 +37,7 @@ BEGIN
     END IF;
     IF cardinality(v_closed) > 0 THEN
         PERFORM pages_update(v_closed, patterns_charge(v_closed));
-        IF jsonb_path_exists(p, '$[*].links') OR jsonb_path_exists(p, '$[*].follow_known') THEN
-            v_news := links_record(p, v_closed);
-        END IF;
+        v_news := links_record(p, v_closed);
         IF jsonb_path_exists(p, '$[*].retry_in_ms') THEN
             PERFORM attempts_retry(v_closed);
         END IF;

@@ -39,6 +39,9 @@ BEGIN
             WHERE NOT l.nofollow AND coalesce(x.trap, 'pattern') = 'pattern'
         );
     END IF;
+    IF cardinality(v_found) = 0 THEN
+        RETURN NULL;
+    END IF;
     v_added := crawls_add(v_found);
     IF v_added.news IS NULL THEN
         RETURN NULL;

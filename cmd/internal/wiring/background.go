@@ -5,11 +5,13 @@ import (
 	"sync"
 )
 
-// background runs a function until stop is called, which waits for it.
-func background(run func(context.Context)) (stop func()) {
+// background runs functions until stop is called, which waits for them.
+func background(runs ...func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	running.Go(func() { run(ctx) })
+	for _, run := range runs {
+		running.Go(func() { run(ctx) })
+	}
 	return func() {
 		cancel()
 		running.Wait()

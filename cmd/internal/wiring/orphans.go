@@ -8,16 +8,18 @@ import (
 	"os"
 	"regexp"
 	"strconv"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/temporal"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/mosey-web/mosey/workflows"
 )
 
 const (
@@ -50,63 +52,59 @@ func (o orphans) run(ctx context.Context) {
 	const running = `ExecutionStatus = "Running"`
 	recent := fmt.Sprintf(`%s AND StartTime BETWEEN "%s" AND "%s"`, running,
 		started.Add(-listLag).Format(time.RFC3339), started.Format(time.RFC3339))
-	for _, query := range []string{running, recent} {
-		for {
-			n, err := o.fail(ctx, query)
-			if n > 0 {
-				o.logger.InfoContext(ctx, "took over from a worker that had died", "activities", n)
-			}
-			if err != nil && ctx.Err() == nil {
-				o.logger.WarnContext(ctx, "could not look for what a dead worker had under way; tried again in 5 s", "error", err)
-			}
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(orphansPause):
-			}
-			if err == nil {
-				break
-			}
+	for queries := []string{running, recent}; len(queries) > 0; {
+		n, err := o.fail(ctx, queries[0])
+		if n > 0 {
+			o.logger.InfoContext(ctx, "took over from a worker that had died", "activities", n)
+		}
+		switch {
+		case err == nil:
+			queries = queries[1:]
+		case ctx.Err() == nil:
+			o.logger.WarnContext(ctx, "could not look for what a dead worker had under way; tried again in 5 s", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(orphansPause):
 		}
 	}
 }
 
 // fail fails those of the workflows that a query finds, and returns how many there were.
-func (o orphans) fail(ctx context.Context, query string) (failed int, err error) {
+func (o orphans) fail(ctx context.Context, query string) (int64, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return 0, err
 	}
+	var failed atomic.Int64
 	in := &workflowservice.ListWorkflowExecutionsRequest{PageSize: orphansPage, Query: query}
 	for range orphansMost / orphansPage {
 		page, err := o.client.ListWorkflow(ctx, in)
 		if err != nil {
-			return failed, fmt.Errorf("list workflows: %w", err)
+			return failed.Load(), fmt.Errorf("list workflows: %w", err)
 		}
-		counts := make([]int, len(page.GetExecutions()))
 		g, ctx := errgroup.WithContext(ctx)
 		g.SetLimit(orphansAtOnce)
-		for i, w := range page.GetExecutions() {
-			g.Go(func() (err error) {
-				counts[i], err = o.failOf(ctx, host, w.GetExecution())
+		for _, w := range page.GetExecutions() {
+			g.Go(func() error {
+				n, err := o.failOf(ctx, host, w.GetExecution())
+				failed.Add(n)
 				return err
 			})
 		}
 		err = g.Wait()
-		for _, n := range counts {
-			failed += n
-		}
 		if in.NextPageToken = page.GetNextPageToken(); err != nil || len(in.GetNextPageToken()) == 0 {
-			return failed, err
+			return failed.Load(), err
 		}
 	}
-	return failed, nil
+	return failed.Load(), nil
 }
 
 // failOf does so for one workflow.
-func (o orphans) failOf(ctx context.Context, host string, w *commonpb.WorkflowExecution) (failed int, err error) {
+func (o orphans) failOf(ctx context.Context, host string, w *commonpb.WorkflowExecution) (failed int64, err error) {
 	d, err := o.client.DescribeWorkflowExecution(ctx, w.GetWorkflowId(), w.GetRunId())
-	if gone(err) {
+	if workflows.NotFound(err) {
 		return 0, nil
 	}
 	if err != nil {
@@ -118,7 +116,7 @@ func (o orphans) failOf(ctx context.Context, host string, w *commonpb.WorkflowEx
 		}
 		err := o.client.CompleteActivityByID(ctx, o.client.namespace, w.GetWorkflowId(), w.GetRunId(), a.GetActivityId(), nil,
 			temporal.NewApplicationError("the worker died: "+a.GetLastWorkerIdentity(), "WorkerDied"))
-		if gone(err) {
+		if workflows.NotFound(err) {
 			continue
 		}
 		if err != nil {
@@ -127,12 +125,6 @@ func (o orphans) failOf(ctx context.Context, host string, w *commonpb.WorkflowEx
 		failed++
 	}
 	return failed, nil
-}
-
-// gone reports whether what was asked for has ended meanwhile.
-func gone(err error) bool {
-	_, notFound := errors.AsType[*serviceerror.NotFound](err)
-	return notFound
 }
 
 // processPattern reads what identity writes.

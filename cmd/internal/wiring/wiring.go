@@ -204,9 +204,8 @@ func NewWorker(ctx context.Context, c *Client, store *db.Store, f FetchFlags, lo
 	return &Worker{
 		fetches: fetches, control: control, acts: acts, journal: journal, stopJournal: func() {},
 		reviver:     reviver{store: store, starter: workflows.Starter{Client: c}, logger: logger},
-		stopReviver: func() {},
 		orphans:     orphans{client: c, logger: logger},
-		stopOrphans: func() {},
+		stopLooking: func() {},
 	}, nil
 }
 
@@ -253,9 +252,8 @@ type Worker struct {
 	journal          *network.Journal
 	stopJournal      func()
 	reviver          reviver
-	stopReviver      func()
 	orphans          orphans
-	stopOrphans      func()
+	stopLooking      func() // of the two above
 }
 
 // Start begins to serve.
@@ -268,15 +266,13 @@ func (w *Worker) Start() error {
 		return fmt.Errorf("serve %s: %w", crawl.ControlTaskQueue, err)
 	}
 	w.stopJournal = background(w.journal.Run)
-	w.stopReviver = background(w.reviver.run)
-	w.stopOrphans = background(w.orphans.run)
+	w.stopLooking = background(w.reviver.run, w.orphans.run)
 	return nil
 }
 
 // Stop stops serving. Requests in flight are finished first, and recorded.
 func (w *Worker) Stop() {
-	w.stopOrphans()
-	w.stopReviver()
+	w.stopLooking()
 	w.fetches.Stop()
 	w.control.Stop()
 	activities.Wait(w.acts)
