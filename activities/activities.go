@@ -18,6 +18,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/politeness"
 	"github.com/mosey-web/mosey/internal/extract"
 	"github.com/mosey-web/mosey/internal/fetch"
+	"github.com/mosey-web/mosey/internal/language"
 	"github.com/mosey-web/mosey/internal/network"
 	"github.com/mosey-web/mosey/internal/request"
 	"github.com/mosey-web/mosey/internal/ruling"
@@ -68,6 +69,8 @@ type Config struct {
 	// Network tells outages of this machine's network from sites that cannot be
 	// reached. Defaults to a monitor of its own.
 	Network *network.Monitor
+	// Languages names the languages of pages. The zero value knows what they declare.
+	Languages language.Detector
 	// RequestTimeout is the longest that one request can take, as the Fetcher
 	// limits it. Defaults to 30 s.
 	RequestTimeout time.Duration
@@ -91,7 +94,9 @@ type Activities struct {
 	// parses bounds the CPU and memory that pages take.
 	parses *semaphore.Weighted
 	limits extract.Limits
-	jitter func() float64
+	// languages names the languages of pages
+	languages language.Detector
+	jitter    func() float64
 }
 
 // New makes the activities.
@@ -131,7 +136,7 @@ func New(cfg Config) (*Activities, error) {
 		waker: newWaker(cfg.Starter, cfg.Logger), ease: newEase(time.Now()),
 		agent: cfg.Agent, allowMalformed: cfg.AllowMalformed, log: cfg.Logger,
 		parses: semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0))),
-		jitter: rand.Float64, limits: extract.Limits{}.WithDefaults(),
+		jitter: rand.Float64, limits: extract.Limits{}.WithDefaults(), languages: cfg.Languages,
 	}, nil
 }
 

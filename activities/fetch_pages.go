@@ -273,15 +273,16 @@ func (b *batch) attempt(ctx context.Context, f decide.Facts, d decide.Decision) 
 		return b.pass(ctx, b.failing(d, err))
 	}
 	kind := kindOf(*d.Crawl)
-	reader := &pageReader{Activities: b.Activities, d: d, kind: kind, url: u}
 	run, c, last := *d.Run, *d.Crawl, decide.LastAttempt(*d.Run, *d.Crawl)
+	visit := decide.LastVisit(c)
+	reader := &pageReader{Activities: b.Activities, d: d, kind: kind, url: u, last: visit}
 	start := crawl.Start{
 		CrawlID: c.ID, RunID: run.ID, Domain: b.in.Domain, Origin: c.Origin, URL: c.URL, Kind: c.Kind,
 		Final: last, Queued: b.in.Queued,
 	}
 	start.RunBudget, start.DomainBudget = decide.Budgets(run, f.Domain)
 	x, facts, done, err := b.ask(ctx, f, d, request.Ask{
-		Kind: kind.Kind, Start: start, URL: u, Header: conditions(c.Visit), WantBody: kind.wantBody(c.Visit),
+		Kind: kind.Kind, Start: start, URL: u, Header: conditions(visit), WantBody: kind.wantBody(visit),
 		Retry: !last, Read: reader.read, Settle: reader.settle,
 	})
 	// Trouble that is the page's own leaves the others their turn.

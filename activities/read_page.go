@@ -76,6 +76,8 @@ type pageReader struct {
 	d    decide.Decision
 	kind frontierKind
 	url  urls.URL
+	// last is what is known from the last visit as far as it still counts.
+	last crawl.Visit
 }
 
 // read reads a successful answer.
@@ -84,7 +86,7 @@ func (r *pageReader) read(ctx context.Context, x *request.Exchange) error {
 	if at.Outcome != crawl.OutcomeSuccess {
 		return nil
 	}
-	last := r.d.Crawl.Visit
+	last := r.last
 	switch {
 	case resp.Status == http.StatusNotModified && last.At.IsZero():
 		at.Outcome, at.Error = crawl.OutcomeFailed, "answered 304 to a request without conditions"
@@ -103,7 +105,7 @@ func (r *pageReader) read(ctx context.Context, x *request.Exchange) error {
 	case freshness.Unchanged(last, resp.Status, visit) != "":
 		return r.unchanged(at, resp, visit)
 	case !r.kind.parse:
-		at.Page = &crawl.PageUpdate{Visit: visitUpdate(visit), Signals: &crawl.Signals{}}
+		at.Page = r.pageUpdate(visit, crawl.Signals{})
 		return r.setUsage(at, r.said(resp))
 	}
 	return r.readBody(ctx, at, resp, visit)
@@ -122,7 +124,7 @@ func (r *pageReader) said(resp *fetch.Response) usage.Usage {
 // leaves out still holds.
 func (r *pageReader) unchanged(at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
 	run, c := *r.d.Run, *r.d.Crawl
-	at.Unchanged = freshness.Unchanged(c.Visit, resp.Status, visit)
+	at.Unchanged = freshness.Unchanged(r.last, resp.Status, visit)
 	at.Page = &crawl.PageUpdate{Visit: visitUpdate(visit)}
 	kept, readable := decide.KeptUsage(c)
 	if !readable {
@@ -134,8 +136,15 @@ func (r *pageReader) unchanged(at *crawl.Attempt, resp *fetch.Response, visit cr
 	said.AddKept(kept, resp.Status == http.StatusNotModified)
 	at.FollowKnown = decide.FollowKnown(run, c, said)
 	at.Page.Said = true
+	at.Page.Unlisted = !listed(said, resp.EndedAt)
+	at.Page.Outdated = !at.Page.Unlisted && !listed(kept, resp.EndedAt)
 	at.Charge = decide.ChargeUnchanged(c, r.url)
 	return r.setUsage(at, said)
+}
+
+// pageUpdate is what was read of a page.
+func (r *pageReader) pageUpdate(visit crawl.Visit, signals crawl.Signals) *crawl.PageUpdate {
+	return &crawl.PageUpdate{Visit: visitUpdate(visit), Signals: &signals, Extractor: crawl.ExtractorVersion}
 }
 
 func visitUpdate(v crawl.Visit) *crawl.VisitUpdate {
@@ -156,13 +165,17 @@ func (r *pageReader) readBody(ctx context.Context, at *crawl.Attempt, resp *fetc
 	for _, m := range page.Metas {
 		said.AddMeta(m.Name, m.Content)
 	}
-	at.Page = &crawl.PageUpdate{Visit: visitUpdate(visit), Signals: &page.Signals}
+	page.Signals.Published, page.Signals.Modified = notAhead(page.Published, resp.EndedAt), notAhead(page.Modified, resp.EndedAt)
+	at.Page = r.pageUpdate(visit, page.Signals)
 	if at.Login = page.Login && !extract.LoginURL(r.url); at.Login && *r.d.Run.Settings.BlockOnLogin {
 		at.Error = "a login page in place of the page"
 	}
 	var stored bool
 	if at.Follow, stored = decide.FollowLinks(*r.d.Run, *r.d.Crawl, said); stored {
 		at.Links = r.links(page, said)
+	}
+	if len(resp.Body) > 0 && !at.Login {
+		r.index(at, resp, page, said)
 	}
 	text := traps.Read(r.url, page.Title, page.Text)
 	defer text.Release()
@@ -181,6 +194,15 @@ func (r *pageReader) readBody(ctx context.Context, at *crawl.Attempt, resp *fetc
 	// It has been read: its links, for one, may have changed all the same.
 	at.Unchanged = freshness.Unchanged(r.d.Crawl.Visit, resp.Status, visit)
 	return r.setUsage(at, said)
+}
+
+// notAhead is a date that a page gives, if it is not in the future: a day ahead is where
+// its clock or its time zone may be.
+func notAhead(date, now time.Time) time.Time {
+	if date.After(now.Add(24 * time.Hour)) {
+		return time.Time{}
+	}
+	return date
 }
 
 // links are the links of a page as they are recorded.
@@ -221,6 +243,7 @@ func (r *pageReader) setUsage(at *crawl.Attempt, said usage.Usage) error {
 	if allowed, why := usage.Allows(*r.d.Run.Settings.Purpose, said); !allowed {
 		p := at.Page
 		p.Signals, p.SimHash, p.Visit, at.Error = &crawl.Signals{}, nil, &crawl.VisitUpdate{}, why
+		p.Language, at.Index = "", nil
 		if at.Charge != nil {
 			at.Charge.Shared, at.Charge.Fingerprints = nil, nil
 		}
@@ -243,11 +266,11 @@ func (r *pageReader) parse(ctx context.Context, at *crawl.Attempt, resp *fetch.R
 	if len(resp.Body) == 0 {
 		return page, nil
 	}
-	html := resp.MediaType
-	if html == "" {
-		html, _, _ = strings.Cut(http.DetectContentType(resp.Body), ";")
+	mediaType := resp.MediaType
+	if mediaType == "" {
+		mediaType, _, _ = strings.Cut(http.DetectContentType(resp.Body), ";")
 	}
-	if html != "text/html" && html != "application/xhtml+xml" {
+	if !parseable(mediaType) {
 		return page, nil
 	}
 	// The page is bounded, so this ends; and its record must not be lost because
@@ -257,7 +280,11 @@ func (r *pageReader) parse(ctx context.Context, at *crawl.Attempt, resp *fetch.R
 	}
 	defer r.parses.Release(1)
 	text, _, err := fetch.ToUTF8(resp.Body, resp.ContentType)
-	if err == nil {
+	switch {
+	case err != nil:
+	case mediaType == "text/plain":
+		page = extract.Plain(text, r.limits)
+	default:
 		page, err = extract.HTML(text, r.url, r.limits)
 	}
 	if err != nil {
@@ -269,7 +296,7 @@ func (r *pageReader) parse(ctx context.Context, at *crawl.Attempt, resp *fetch.R
 // redirect turns a redirect into a link to its target: it is crawled in its own
 // time, so that the gap holds.
 func (r *pageReader) redirect(at *crawl.Attempt, resp *fetch.Response) {
-	at.Page = &crawl.PageUpdate{Visit: &crawl.VisitUpdate{}, Signals: &crawl.Signals{}}
+	at.Page = r.pageUpdate(crawl.Visit{}, crawl.Signals{})
 	location := resp.Header.Get("Location")
 	if location == "" {
 		return

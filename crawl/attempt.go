@@ -81,6 +81,9 @@ type Attempt struct {
 	// Robots is what was found out about the origin's robots.txt; nil is nothing.
 	Robots *Robots `json:"robots,omitempty"`
 
+	// Index is what the page is found by; nil where it was not read, or is not to be.
+	Index *Index `json:"index,omitempty"`
+
 	// Login says that a login page came in place of the page.
 	Login bool `json:"-"`
 }
@@ -95,7 +98,7 @@ const bareRobotsFresh = 24 * time.Hour
 func (a Attempt) Bare(why string) Attempt {
 	a.Error = CleanText("the database refused the rest of the record: "+why, attemptErrorMax)
 	a.ContentType, a.VerdictReason, a.Unchanged = "", "", ""
-	a.Charge, a.Links, a.Follow, a.FollowKnown = nil, nil, nil, nil
+	a.Charge, a.Links, a.Follow, a.FollowKnown, a.Index = nil, nil, nil, nil, nil
 	if a.Page != nil {
 		page := PageUpdate{Failed: a.Page.Failed}
 		if a.Page.Visit != nil {
@@ -138,10 +141,19 @@ type PageUpdate struct {
 	Visit *VisitUpdate `json:"visit,omitempty"`
 	// Signals is set if the page was read; the fields below come with it, and those
 	// of its use also with Said.
-	Signals  *Signals `json:"signals,omitempty"`
-	SimHash  *int64   `json:"simhash,omitempty"`
-	NoIndex  bool     `json:"noindex,omitempty"`
-	NoFollow bool     `json:"nofollow,omitempty"`
+	Signals *Signals `json:"signals,omitempty"`
+	// Language is the tag of BCP 47 that the page's text has; empty is undetermined.
+	Language string `json:"language,omitempty"`
+	// Extractor is the [ExtractorVersion] that has read the page.
+	Extractor int `json:"extractor,omitempty"`
+	// Outdated says that an unchanged page must be read again all the same: something
+	// that its publisher had forbidden is allowed now.
+	Outdated bool `json:"outdated,omitempty"`
+	// Unlisted says that the page must not be found any more.
+	Unlisted bool   `json:"unlisted,omitempty"`
+	SimHash  *int64 `json:"simhash,omitempty"`
+	NoIndex  bool   `json:"noindex,omitempty"`
+	NoFollow bool   `json:"nofollow,omitempty"`
 	// Usage is what the publisher says about the page's use, as JSON; empty where that
 	// is nothing. Without Signals it counts only if Said is set.
 	Usage json.RawMessage `json:"usage,omitempty"`
@@ -170,7 +182,38 @@ type Signals struct {
 	// Generator is the software that the page says it was made with, cleaned as a
 	// title is.
 	Generator string `json:"generator,omitempty"`
+	// Description is what the page says it is about, cleaned as a title is.
+	Description string `json:"description,omitempty"`
+	// Published and Modified are when the page says it was, in UTC, between the years
+	// 1980 and 2100; zero where it does not say.
+	Published time.Time `json:"published,omitzero"`
+	Modified  time.Time `json:"modified,omitzero"`
+	// Icon is the URL of the site's icon.
+	Icon string `json:"icon,omitempty"`
+	// Feeds are the URLs of its RSS, Atom and JSON feeds, canonical, at most FeedsMax.
+	Feeds []string `json:"feeds,omitempty"`
 }
+
+// ExtractorVersion counts the ways in which pages have been read. A page that an earlier
+// one has read is read again at its next fetch, unchanged or not: raise it when there is
+// more, or better, to find on a page.
+const ExtractorVersion = 1
+
+// Index is what a page is found by, in terms as package terms cuts them; the text itself
+// is not kept.
+type Index struct {
+	// Config is the text search configuration of Postgres for the page's language.
+	Config string `json:"config"`
+	// Title, Headings, Description and Text are terms with a blank between two, of the
+	// weights A, B, C and D.
+	Title       string `json:"a,omitempty"`
+	Headings    string `json:"b,omitempty"`
+	Description string `json:"c,omitempty"`
+	Text        string `json:"d,omitempty"`
+}
+
+// FeedsMax caps Signals.Feeds. Pages have two, one of posts and one of comments.
+const FeedsMax = 4
 
 // Charge is what a page counts for in its patterns.
 type Charge struct {

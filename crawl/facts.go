@@ -86,8 +86,10 @@ type CrawlFacts struct {
 	Outcome      Outcome   `json:"outcome,omitempty"`
 	// Visit is what is known of the page from the last time, and Usage what its
 	// publisher said then about its use, as JSON; empty is nothing.
-	Visit Visit           `json:"visit"`
-	Usage json.RawMessage `json:"usage,omitempty"`
+	Visit Visit `json:"visit"`
+	// Extractor is the ExtractorVersion that has read the page; 0 where none has.
+	Extractor int             `json:"extractor,omitempty"`
+	Usage     json.RawMessage `json:"usage,omitempty"`
 	// Duplicate says that its last visit brought nothing that another page had not.
 	Duplicate bool `json:"duplicate,omitempty"`
 	// Patterns are those that the page belongs to, see traps.Patterns, the widest

@@ -24,20 +24,22 @@ type cli struct {
 	Config  wiring.ConfigFlag `help:"Further settings file (YAML); it wins over mosey/config.yaml in the user's configuration directory." placeholder:"FILE"`
 	DataDir string            `help:"Where Mosey keeps its database and Temporal's. Default: the user's data directory." placeholder:"DIR"`
 
-	Crawl   crawlCmd   `cmd:"" help:"Crawl pages and what they link to, until done."`
-	Up      upCmd      `cmd:"" help:"Run the embedded stack and a worker until stopped."`
-	Status  statusCmd  `cmd:"" help:"Show how runs are getting on."`
-	Domain  domainCmd  `cmd:"" help:"Show what is known about a domain."`
-	Page    pageCmd    `cmd:"" help:"Show what is known about a page."`
-	Why     whyCmd     `cmd:"" help:"Explain why a page or domain is crawled or not, and when next."`
-	Audit   auditCmd   `cmd:"" help:"Prove from the stored rows how hosts were treated."`
-	Pause   pauseCmd   `cmd:"" help:"Make no request to a domain for a while, in all runs."`
-	Resume  resumeCmd  `cmd:"" help:"End a pause."`
-	Block   blockCmd   `cmd:"" help:"Keep away from a domain, in all runs, from the next request on."`
-	Unblock unblockCmd `cmd:"" help:"End a block."`
-	Retry   retryCmd   `cmd:"" help:"Ask a domain again that was given up, or whose robots.txt could not be read."`
-	Set     setCmd     `cmd:"" help:"Set a domain's own delay, budget or window, for all runs."`
-	Migrate migrateCmd `cmd:"" help:"Bring the database to the newest schema."`
+	Crawl     crawlCmd     `cmd:"" help:"Crawl pages and what they link to, until done."`
+	Up        upCmd        `cmd:"" help:"Run the embedded stack and a worker until stopped."`
+	Status    statusCmd    `cmd:"" help:"Show how runs are getting on."`
+	Domain    domainCmd    `cmd:"" help:"Show what is known about a domain."`
+	Page      pageCmd      `cmd:"" help:"Show what is known about a page."`
+	Search    searchCmd    `cmd:"" help:"Find pages by what they say."`
+	Why       whyCmd       `cmd:"" help:"Explain why a page or domain is crawled or not, and when next."`
+	Audit     auditCmd     `cmd:"" help:"Prove from the stored rows how hosts were treated."`
+	Pause     pauseCmd     `cmd:"" help:"Make no request to a domain for a while, in all runs."`
+	Resume    resumeCmd    `cmd:"" help:"End a pause."`
+	Block     blockCmd     `cmd:"" help:"Keep away from a domain, in all runs, from the next request on."`
+	Unblock   unblockCmd   `cmd:"" help:"End a block."`
+	Retry     retryCmd     `cmd:"" help:"Ask a domain again that was given up, or whose robots.txt could not be read."`
+	Set       setCmd       `cmd:"" help:"Set a domain's own delay, budget or window, for all runs."`
+	Reprocess reprocessCmd `cmd:"" help:"Fetch pages again on which there is more to find now."`
+	Migrate   migrateCmd   `cmd:"" help:"Bring the database to the newest schema."`
 }
 
 // env is what a command touches of the world.

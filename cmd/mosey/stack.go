@@ -16,6 +16,7 @@ import (
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/language/models"
 	"github.com/mosey-web/mosey/internal/stack"
 	"github.com/mosey-web/mosey/internal/stack/datadir"
 )
@@ -87,7 +88,7 @@ func describeInUse(inUse *datadir.InUseError) error {
 
 // startWorker starts a worker in this process.
 func (c *crawler) startWorker(ctx context.Context, f wiring.FetchFlags) error {
-	w, err := wiring.NewWorker(ctx, c.client, c.store, f, c.logger)
+	w, err := wiring.NewWorker(ctx, c.client, c.store, f, models.Load(), c.logger)
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/internal/language/models"
 )
 
 type flags struct {
@@ -87,7 +88,7 @@ func (f flags) work(ctx context.Context, environ wiring.Env, stderr io.Writer) (
 		return err
 	}
 	defer c.Close()
-	w, err := wiring.NewWorker(ctx, c, store, f.FetchFlags, logger)
+	w, err := wiring.NewWorker(ctx, c, store, f.FetchFlags, models.Load(), logger)
 	if err != nil {
 		return err
 	}

@@ -290,9 +290,10 @@ func DefersDomain(run crawl.RunFacts, wait time.Duration, why crawl.Reason) bool
 // fetched lately, or is part of an endless space.
 func skip(now time.Time, d *Decision) bool {
 	c := d.Crawl
-	fetch, why := freshness.ShouldFetch(c.Visit, now, time.Duration(*d.Run.Settings.MinRefetch))
+	visit := LastVisit(*c)
+	fetch, why := freshness.ShouldFetch(visit, now, time.Duration(*d.Run.Settings.MinRefetch))
 	if !fetch {
-		d.Until, _ = freshness.Due(c.Visit, time.Duration(*d.Run.Settings.MinRefetch))
+		d.Until, _ = freshness.Due(visit, time.Duration(*d.Run.Settings.MinRefetch))
 		if why == crawl.ReasonMinRefetch {
 			return d.pass(why, "it was fetched less than "+d.Run.Settings.MinRefetch.String()+" ago")
 		}

@@ -133,7 +133,12 @@ func TestDecide(t *testing.T) {
 
 		"AFreshPageIsSkipped": {func(f *decide.Facts) {
 			page(f).Visit = crawl.Visit{At: now.Add(-48 * time.Hour), FreshUntil: later}
+			page(f).Extractor = crawl.ExtractorVersion
 		}, decide.Skip, crawl.ReasonFresh, later, "its server said"},
+		"AFreshPageThatAnOlderExtractorHasReadIsRequested": {func(f *decide.Facts) {
+			page(f).Visit = crawl.Visit{At: now.Add(-48 * time.Hour), FreshUntil: later}
+			page(f).Extractor = crawl.ExtractorVersion - 1
+		}, decide.Request, "", time.Time{}, "it is due"},
 		"APageFetchedLatelyIsSkipped": {
 			func(f *decide.Facts) { page(f).Visit = crawl.Visit{At: now.Add(-time.Hour)} },
 			decide.Skip, crawl.ReasonMinRefetch, now.Add(23 * time.Hour), "less than 24h0m0s ago",

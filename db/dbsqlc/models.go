@@ -335,6 +335,7 @@ type Page struct {
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 	Duplicate    bool
+	Extractor    *int16
 }
 
 type PageCrawl struct {
@@ -373,6 +374,15 @@ type PageCrawl struct {
 	RetryAfterMs  *int64
 	Lost          bool
 	Truncated     *bool
+}
+
+type PageKeyword struct {
+	PageID      int64
+	Domain      string
+	Language    *string
+	Config      string
+	Rank        float32
+	KeywordsTsv interface{}
 }
 
 type PageLink struct {

@@ -16,7 +16,7 @@ CREATE OR REPLACE FUNCTION attempts_record(p jsonb) RETURNS SETOF recorded_attem
 DECLARE
     t CONSTANT timestamptz := clock_timestamp();
     v CONSTANT attempt[] := ARRAY(
-        SELECT (e.n, e.doc, e.doc ->> 'domain', (e.doc ->> 'crawl_id')::bigint, e.doc ? 'requested',
+        SELECT (e.n, e.doc - 'index', e.doc ->> 'domain', (e.doc ->> 'crawl_id')::bigint, e.doc ? 'requested',
             coalesce((e.doc ->> 'ended_at')::timestamptz, t - ms_interval((e.doc ->> 'since_end_ms')::bigint))
         )::attempt
         FROM jsonb_array_elements(p) WITH ORDINALITY AS e (doc, n) ORDER BY e.doc ->> 'domain', e.n
@@ -37,6 +37,7 @@ BEGIN
     END IF;
     IF cardinality(v_closed) > 0 THEN
         PERFORM pages_update(v_closed, patterns_charge(v_closed));
+        PERFORM keywords_record(p, v_closed);
         v_news := links_record(p, v_closed);
         IF jsonb_path_exists(p, '$[*].retry_in_ms') THEN
             PERFORM attempts_retry(v_closed);

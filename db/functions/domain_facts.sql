@@ -126,7 +126,7 @@ BEGIN
                 'at', p.fetched_at, 'fresh_until', p.fresh_until, 'etag', p.etag, 'last_modified', p.last_modified,
                 'content', encode(p.content_hash, 'hex')
             )),
-            'duplicate', p.duplicate,
+            'extractor', p.extractor, 'duplicate', p.duplicate,
             'patterns', (
                 SELECT jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
                     'pattern', k.pattern, 'seen', coalesce(u.seen, 0), 'duplicates', coalesce(u.duplicates, 0),

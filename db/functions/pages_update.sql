@@ -13,6 +13,12 @@ BEGIN
         fresh_until = CASE WHEN u.visited THEN a.ended + ms_interval((u.visit ->> 'fresh_ms')::bigint) ELSE x.fresh_until END,
         content_hash = CASE WHEN u.was_read THEN decode(u.visit ->> 'content', 'hex') ELSE x.content_hash END,
         simhash = CASE WHEN u.was_read THEN (u.page ->> 'simhash')::bigint ELSE x.simhash END,
+        language = CASE WHEN u.was_read THEN u.page ->> 'language' ELSE x.language END,
+        extractor = CASE
+            WHEN u.was_read THEN (u.page ->> 'extractor')::smallint
+            WHEN u.page ? 'outdated' THEN NULL
+            ELSE x.extractor
+        END,
         signals = CASE WHEN u.was_read THEN nullif(u.page -> 'signals', '{}') ELSE x.signals END,
         usage = CASE WHEN u.said THEN u.page -> 'usage' ELSE x.usage END,
         noindex = CASE WHEN u.said THEN coalesce((u.page ->> 'noindex')::boolean, false) ELSE x.noindex END,

@@ -4,9 +4,10 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
-	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/urls"
@@ -25,9 +26,14 @@ type collector struct {
 	base        string
 	canonicals  []string
 	icons       []string
+	feeds       []string
+	alternates  []alternate
 	metas       []Meta
 	language    string
+	declared    []string // languages, but for language
+	said        descriptions
 	text        textBuffer
+	blocks      blocks
 	passwords   int // input elements of this type
 	refs        []reference
 	refIndex    map[string]int // into refs
@@ -53,7 +59,7 @@ const refsKept, textKept = 1024, 128 << 10
 func newCollector(limits Limits) *collector {
 	c, _ := collectors.Get().(*collector) // there is nothing else
 	c.limits = limits
-	c.text.reset(limits.MaxTextBytes, true)
+	c.text.reset(max(limits.MaxTextBytes, mainBytes), true)
 	return c
 }
 
@@ -65,8 +71,9 @@ func (c *collector) release() {
 	clear(c.refs) // they hold on to the page
 	clear(c.refIndex)
 	clear(c.linkIndex)
+	c.blocks.reset()
 	*c = collector{
-		refs: c.refs[:0], refIndex: c.refIndex, linkIndex: c.linkIndex, text: c.text, scratch: c.scratch,
+		refs: c.refs[:0], refIndex: c.refIndex, linkIndex: c.linkIndex, text: c.text, scratch: c.scratch, blocks: c.blocks,
 	}
 	collectors.Put(c)
 }
@@ -94,6 +101,8 @@ func (c *collector) element(tag atom.Atom, attrs attributes) {
 		c.link(attrs)
 	case atom.Meta:
 		c.meta(attrs)
+	case atom.Time:
+		c.time(attrs)
 	default: // says nothing to a crawler
 	}
 }
@@ -114,6 +123,8 @@ func (c *collector) link(attrs attributes) {
 		}
 	case hasToken(attrs.rel, "next"), hasToken(attrs.rel, "prev"), hasToken(attrs.rel, "previous"):
 		c.addRef(attrs.href, hasToken(attrs.rel, "nofollow"))
+	case hasToken(attrs.rel, "alternate"):
+		c.alternate(attrs)
 	}
 }
 
@@ -126,6 +137,7 @@ func (c *collector) meta(attrs attributes) {
 		c.signals.Generator = c.clean(attrs.content)
 	}
 	c.addMeta(name, attrs.content)
+	c.describe(attrs)
 }
 
 // addMeta keeps an element that speaks of what may be done with the page.
@@ -185,14 +197,14 @@ func (c *collector) page(pageURL urls.URL) Page {
 			base = u
 		}
 	}
-	page := Page{
-		Signals: c.signals, Text: c.text.String(), Content: c.text.content(c.signals.Title), Language: c.language,
-		Metas:        c.metas,
-		LinksDropped: c.refsDropped,
-	}
+	page := c.plain()
+	page.Language, page.Metas, page.LinksDropped = c.language, c.metas, c.refsDropped
 	page.Login = c.passwords == 1 && (LoginURL(pageURL) || namesLogin(page.Title) || len(page.Text) < loginTextBytes)
 	page.Canonical = firstValid(base, c.canonicals).String()
 	page.Icon = firstValid(base, c.icons)
+	page.Feeds = validFeeds(base, c.feeds)
+	page.Declared = c.declaredLanguages(base, pageURL)
+	c.said.signals(&page.Signals, c)
 	for _, ref := range c.refs {
 		u, err := base.Resolve(ref.href)
 		switch {
@@ -219,80 +231,26 @@ func (c *collector) page(pageURL urls.URL) Page {
 	return page
 }
 
-// attributes holds the values of the attributes that matter.
-type attributes struct {
-	content, href, httpEquiv, kind, lang, name, rel, src string
-}
-
-// set stores the value of an attribute whose key is in lower case.
-func (a *attributes) set(key, value string) {
-	switch key {
-	case "content":
-		a.content = value
-	case "href":
-		a.href = value
-	case "http-equiv":
-		a.httpEquiv = value
-	case "lang":
-		a.lang = value
-	case "name":
-		a.name = value
-	case "rel":
-		a.rel = value
-	case "src":
-		a.src = value
-	case "type":
-		a.kind = value
+// plain is what the text alone says.
+func (c *collector) plain() Page {
+	c.blocks.flush(len(c.text.text))
+	text := c.text.String()
+	m := mainOf(text, c.blocks.list)
+	return Page{
+		Signals: c.signals, Text: prefix(text, c.limits.MaxTextBytes), Content: c.text.content(c.signals.Title),
+		Main: norm.NFC.String(m.main), Headings: norm.NFC.String(m.headings), Prose: norm.NFC.String(m.prose),
 	}
 }
 
-func attributesOf(attrs []html.Attribute) attributes {
-	var a attributes
-	for _, attr := range attrs {
-		if attr.Namespace == "" {
-			a.set(attr.Key, attr.Val)
-		}
+// prefix is what of a text fits: whole characters, and no blank at the end.
+func prefix(text string, most int) string {
+	if len(text) <= most {
+		return text
 	}
-	return a
-}
-
-// hasToken reports whether a list of tokens separated by white space has token, in
-// whatever case.
-func hasToken(list, token string) bool {
-	for field := range strings.FieldsSeq(list) {
-		if strings.EqualFold(field, token) {
-			return true
-		}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
 	}
-	return false
-}
-
-// refreshTarget returns the URL in the content of a meta refresh, such as
-// "5; url='next.html'", by the shared declarative refresh steps of HTML. It is
-// empty where the page only reloads itself.
-func refreshTarget(content string) string {
-	const space = " \t\n\f\r"
-	rest := strings.TrimLeft(content, space)
-	afterTime := strings.TrimLeft(rest, "0123456789.")
-	if afterTime == rest {
-		return ""
-	}
-	rest = strings.TrimLeft(afterTime, space)
-	if rest != "" && (rest[0] == ';' || rest[0] == ',') {
-		rest = strings.TrimLeft(rest[1:], space)
-	} else if rest == afterTime {
-		return "" // neither a separator nor a space: "5x"
-	}
-	if len(rest) >= 3 && strings.EqualFold(rest[:3], "url") {
-		if value, ok := strings.CutPrefix(strings.TrimLeft(rest[3:], space), "="); ok {
-			rest = strings.TrimLeft(value, space)
-		}
-	}
-	if rest != "" && (rest[0] == '"' || rest[0] == '\'') {
-		quote := rest[:1]
-		rest, _, _ = strings.Cut(rest[1:], quote)
-	}
-	return rest
+	return strings.TrimSuffix(text[:most], " ")
 }
 
 func cleanLanguage(tag string) string {

@@ -41,13 +41,18 @@ func fromDOM(body []byte, limits Limits) (*collector, bool) {
 	document := goquery.NewDocumentFromNode(root)
 	found := document.FindMatcher(elementsOfInterest{})
 	for i, node := range found.Nodes {
-		if node.DataAtom != atom.Title {
+		switch {
+		case node.DataAtom == atom.Script:
+			if linkedData(attributesOf(node.Attr)) {
+				c.said.readLinkedData(found.Eq(i).Text())
+			}
+		case node.DataAtom != atom.Title:
 			c.element(node.DataAtom, attributesOf(node.Attr))
-		} else if node.Namespace == "" { // an SVG drawing has titles, too
+		case node.Namespace == "": // an SVG drawing has titles, too
 			c.setTitle(found.Eq(i).Text())
 		}
 	}
-	c.text.addTree(root)
+	c.addTree(root)
 	return c, true
 }
 
@@ -61,7 +66,8 @@ func (elementsOfInterest) Match(node *html.Node) bool {
 		return false
 	}
 	switch node.DataAtom {
-	case atom.A, atom.Area, atom.Base, atom.Frame, atom.Html, atom.Iframe, atom.Input, atom.Link, atom.Meta, atom.Title:
+	case atom.A, atom.Area, atom.Base, atom.Frame, atom.Html, atom.Iframe, atom.Input, atom.Link, atom.Meta, atom.Script,
+		atom.Time, atom.Title:
 		return true
 	default:
 		return false

@@ -23,6 +23,9 @@ const (
 // MaxMetaBytes caps Meta.Content, in bytes.
 const MaxMetaBytes = 8 << 10
 
+// mainBytes is how much text is kept to find the main text in, in bytes of UTF-8.
+const mainBytes = 256 << 10
+
 // maxMetas caps Page.Metas. Pages have one or two.
 const maxMetas = 16
 
@@ -101,6 +104,20 @@ type Page struct {
 	// Links are the distinct links in the order in which they first appear,
 	// resolved against the base element and canonical.
 	Links []Link
+
+	// Main is what the page is about, in normal form C: Text without what stands around
+	// it on every page of a site, a line for each block; all that is visible where next
+	// to nothing is left. At most MaxMainRunes characters. Headings are the headings in
+	// it, and Prose those blocks that are sentences, by which a language can be told:
+	// neither code nor menus; both a few kilobytes at most. They pass through as Text
+	// does.
+	Main     string `json:",omitempty"`
+	Headings string `json:",omitempty"`
+	Prose    string `json:",omitempty"`
+
+	// Declared are the languages that the page declares, Language first, as written: at
+	// most 8, which need not be tags.
+	Declared []string `json:",omitempty"`
 
 	// Icon is the first valid link rel=icon, resolved and canonical; the zero value
 	// if there is none.

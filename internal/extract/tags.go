@@ -32,7 +32,7 @@ func fromTags(body []byte, limits Limits) *collector {
 func (c *collector) tags(body []byte) int {
 	z := html.NewTokenizer(bytes.NewReader(body))
 	z.SetMaxBuf(maxToken)
-	read, inTitle := 0, false
+	read, inTitle, inData := 0, false, false
 	for {
 		kind := z.Next()
 		if kind == html.ErrorToken {
@@ -48,19 +48,28 @@ func (c *collector) tags(body []byte) int {
 			if tag == atom.Noscript {
 				z.NextIsNotRawText()
 			}
-			c.element(tag, tagAttributes(z, tag, more))
+			attrs := tagAttributes(z, tag, more)
+			inData = tag == atom.Script && linkedData(attrs)
+			c.element(tag, attrs)
 			c.text.separate()
 			c.text.hide(tag)
-		case html.EndTagToken:
-			inTitle = false
-			c.text.separate()
-			if c.text.hidden != 0 {
-				name, _ := z.TagName()
-				c.text.show(atom.Lookup(name))
+			if kind == html.StartTagToken {
+				c.begin(tag)
 			}
+		case html.EndTagToken:
+			inTitle, inData = false, false
+			c.text.separate()
+			name, _ := z.TagName()
+			tag := atom.Lookup(name)
+			c.text.show(tag)
+			c.finish(tag)
 		case html.TextToken:
-			c.characters(z, inTitle)
-			inTitle = false
+			if inData {
+				c.said.readLinkedData(string(z.Text()))
+			} else {
+				c.characters(z, inTitle)
+			}
+			inTitle, inData = false, false
 		default:
 			inTitle = false
 		}
@@ -71,6 +80,16 @@ func (c *collector) tags(body []byte) int {
 			return read
 		}
 	}
+}
+
+// begin and finish tell the blocks of start and end tags. Of an end tag only the name is
+// known, so that the name alone counts: every element a has a link.
+func (c *collector) begin(tag atom.Atom) {
+	c.blocks.open(roleOf(tag, attributes{href: "any"}), len(c.text.text))
+}
+
+func (c *collector) finish(tag atom.Atom) {
+	c.blocks.close(roleOf(tag, attributes{href: "any"}), len(c.text.text))
 }
 
 // characters takes the text that z stands at.
@@ -98,7 +117,7 @@ func skipToken(body []byte, start int) int {
 func tagAttributes(z *html.Tokenizer, tag atom.Atom, more bool) attributes {
 	var a attributes
 	switch tag {
-	case atom.A, atom.Area, atom.Base, atom.Frame, atom.Html, atom.Iframe, atom.Input, atom.Link, atom.Meta:
+	case atom.A, atom.Area, atom.Base, atom.Frame, atom.Html, atom.Iframe, atom.Input, atom.Link, atom.Meta, atom.Script, atom.Time:
 	default:
 		return a
 	}
@@ -106,7 +125,7 @@ func tagAttributes(z *html.Tokenizer, tag atom.Atom, more bool) attributes {
 		var key, value []byte
 		key, value, more = z.TagAttr()
 		switch string(key) {
-		case "content", "href", "http-equiv", "lang", "name", "rel", "src", "type":
+		case "content", "datetime", "href", "hreflang", "http-equiv", "itemprop", "lang", "name", "property", "rel", "src", "type":
 			a.set(string(key), string(value))
 		}
 	}

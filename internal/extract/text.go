@@ -152,6 +152,7 @@ func (b *textBuffer) write(s string) {
 		b.full = true
 		b.hash(s)
 		if s[0] >= utf8.RuneSelf || room <= 0 {
+			b.pending = false
 			return
 		}
 		s = strings.TrimSuffix(s[:room], " ")
@@ -199,15 +200,22 @@ func (b *textBuffer) content(title string) crawl.ContentHash {
 
 // addTree appends the visible text of a tree, which html.Parse keeps shallow
 // enough to descend into.
-func (b *textBuffer) addTree(node *html.Node) {
+func (c *collector) addTree(node *html.Node) {
+	b := &c.text
 	switch node.Type {
 	case html.TextNode:
 		b.add(node.Data)
 	case html.ElementNode, html.DocumentNode:
 		b.separate()
-		for child := node.FirstChild; child != nil && !b.done() && !invisible(node.DataAtom); child = child.NextSibling {
-			b.addTree(child)
+		if invisible(node.DataAtom) {
+			return
 		}
+		r := roleOf(node.DataAtom, attributesOf(node.Attr))
+		c.blocks.open(r, len(b.text))
+		for child := node.FirstChild; child != nil && !b.done(); child = child.NextSibling {
+			c.addTree(child)
+		}
+		c.blocks.close(r, len(b.text))
 		b.separate()
 	default: // comments are no words, and separate none
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/dns"
 	"github.com/mosey-web/mosey/internal/fetch"
+	"github.com/mosey-web/mosey/internal/language"
 	"github.com/mosey-web/mosey/internal/network"
 	"github.com/mosey-web/mosey/workflows"
 )
@@ -146,8 +147,11 @@ func identity() string {
 // stopTimeout lets requests in flight end before the worker does.
 const stopTimeout = 10 * time.Second
 
-// NewWorker puts a worker together; the caller starts and stops it.
-func NewWorker(ctx context.Context, c *Client, store *db.Store, f FetchFlags, logger *slog.Logger) (*Worker, error) {
+// NewWorker puts a worker together; the caller starts and stops it. It names the
+// languages of pages by models, which may be nil.
+func NewWorker(
+	ctx context.Context, c *Client, store *db.Store, f FetchFlags, models language.Models, logger *slog.Logger,
+) (*Worker, error) {
 	fetcher, err := fetch.New(f.config())
 	if err != nil {
 		return nil, err
@@ -169,7 +173,7 @@ func NewWorker(ctx context.Context, c *Client, store *db.Store, f FetchFlags, lo
 	acts, err := activities.New(activities.Config{
 		Store: store, Fetcher: fetcher, Resolver: resolver, Starter: workflows.Starter{Client: c}, Agent: token,
 		Logger: logger, MaxFetches: f.MaxFetches, RequestTimeout: f.Timeout, FrontEnds: frontEnds,
-		AllowMalformed: f.MalformedRobots == "allow", Network: monitor,
+		AllowMalformed: f.MalformedRobots == "allow", Network: monitor, Languages: language.New(models),
 	})
 	if err != nil {
 		return nil, err

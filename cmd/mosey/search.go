@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/search"
+)
+
+// searchCmd finds pages by what they say.
+type searchCmd struct {
+	Query  []string `arg:"" help:"Words, all of which a page must have; or between two, \"a phrase\", -not."`
+	Lang   string   `help:"Only pages in this language, such as en or pt-BR." placeholder:"TAG"`
+	Domain string   `help:"Only pages of this domain." placeholder:"DOMAIN"`
+	Since  string   `help:"Only pages of this day or later: a date such as 2026-11-01, or an age such as 30d or 12h." placeholder:"WHEN"`
+	Limit  int      `default:"10" help:"How many results."`
+	Offset int      `default:"0" help:"How many results to pass over."`
+	JSON   bool     `name:"json" help:"Print one JSON object a result."`
+}
+
+// Run prints what is found, the best first.
+func (c *searchCmd) Run(ctx context.Context, e *env) error {
+	since, err := parseSince(c.Since, time.Now())
+	if err != nil {
+		return err
+	}
+	if c.Limit < 1 {
+		return wiring.Usagef("--limit %d: want 1 to %d", c.Limit, search.LimitMax)
+	}
+	return withStore(ctx, e, func(store *db.Store) error {
+		results, err := search.New(store).Search(ctx, search.Query{
+			Text: strings.Join(c.Query, " "), Language: c.Lang, Domain: c.Domain, Since: since, Limit: c.Limit, Offset: c.Offset,
+		})
+		if errors.Is(err, crawl.ErrInvalid) {
+			return wiring.Usagef("%w", err)
+		}
+		if err != nil {
+			return err
+		}
+		if len(results) == 0 && !c.JSON {
+			fmt.Fprintln(e.stderr, "Nothing found. Pages that were fetched before there was a search are found once they are fetched again.")
+		}
+		return printResults(e.stdout, results, c.JSON)
+	})
+}
+
+func printResults(w io.Writer, results []search.Result, asJSON bool) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	for i, r := range results {
+		if asJSON {
+			if err := enc.Encode(r); err != nil {
+				return fmt.Errorf("print: %w", err)
+			}
+			continue
+		}
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		title := oneLine(r.Title)
+		if title == "" {
+			title = "(no title)"
+		}
+		fmt.Fprintf(w, "%s\n  %s\n", title, oneLine(r.URL))
+		var about []string
+		if r.Language != "" {
+			about = append(about, r.Language)
+		}
+		if !r.Date.IsZero() {
+			about = append(about, r.Date.Format(time.DateOnly))
+		}
+		if len(about) > 0 {
+			fmt.Fprintf(w, "  %s\n", strings.Join(about, ", "))
+		}
+		if r.Description != "" {
+			fmt.Fprintf(w, "  %s\n", fit(oneLine(r.Description), descriptionShown))
+		}
+	}
+	return nil
+}
+
+// descriptionShown is how much of a description is printed, in characters.
+const descriptionShown = 200
+
+// parseSince reads a day or an age; empty is the zero time.
+func parseSince(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range []string{time.DateOnly, time.RFC3339} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at, nil
+		}
+	}
+	unit, number := time.Duration(1), text
+	if days, found := strings.CutSuffix(text, "d"); found {
+		unit, number = 24, days+"h"
+	}
+	span, err := time.ParseDuration(number)
+	if err != nil || span < 0 || span > maxAge/unit {
+		return time.Time{}, wiring.Usagef("--since %q: want a date such as 2026-11-01, or an age such as 30d or 12h", text)
+	}
+	return now.Add(-span * unit), nil
+}
+
+// maxAge is a hundred years: before there was a web.
+const maxAge = 100 * 365 * 24 * time.Hour

@@ -1,0 +1,36 @@
+-- Writes what pages are found by: crawl.Index, of the document p of the attempts. A page
+-- that was read and has none is not found any more, nor is one that must not be.
+--
+-- Nothing is written where nothing has changed.
+CREATE OR REPLACE FUNCTION keywords_record(p jsonb, v closed_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    IF jsonb_path_exists(p, '$[*].index') THEN
+        INSERT INTO page_keywords (page_id, domain, language, config, keywords_tsv)
+        SELECT a.page_id, a.domain, a.doc #>> '{page,language}', x.config, keywords(x.config, x.a, x.b, x.c, x.d)
+        FROM unnest(v) a CROSS JOIN LATERAL jsonb_to_record(p -> (a.n - 1) -> 'index')
+            AS x (config text, a text, b text, c text, d text)
+        WHERE p -> (a.n - 1) ? 'index'
+        ORDER BY a.page_id
+        ON CONFLICT (page_id) DO UPDATE SET
+            language = excluded.language, config = excluded.config, keywords_tsv = excluded.keywords_tsv
+        WHERE page_keywords.keywords_tsv <> excluded.keywords_tsv
+            OR page_keywords.language IS DISTINCT FROM excluded.language;
+    END IF;
+    DELETE FROM page_keywords k USING unnest(v) a
+    WHERE k.page_id = ANY (ARRAY(
+        SELECT y.page_id FROM unnest(v) y
+        WHERE y.fetched_at IS NOT NULL
+            AND (y.doc #> '{page,unlisted}' IS NOT NULL OR y.doc #> '{page,signals}' IS NOT NULL AND NOT p -> (y.n - 1) ? 'index')
+    )) AND a.page_id = k.page_id;
+END
+$$;
+
+-- The terms of a page with their weights: A of its title, B of its headings, C of its
+-- description, D of its text.
+CREATE OR REPLACE FUNCTION keywords(p_config text, a text, b text, c text, d text) RETURNS tsvector
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT setweight(to_tsvector(p_config::regconfig, coalesce(a, '')), 'A')
+        || setweight(to_tsvector(p_config::regconfig, coalesce(b, '')), 'B')
+        || setweight(to_tsvector(p_config::regconfig, coalesce(c, '')), 'C')
+        || to_tsvector(p_config::regconfig, coalesce(d, ''))
+$$;

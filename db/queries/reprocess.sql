@@ -1,0 +1,28 @@
+-- How many pages an earlier extractor has read, or must be read anew: of domains that may
+-- be asked, and of others.
+-- name: ReprocessDue :one
+SELECT
+    count(*) FILTER (WHERE NOT o.closed)::bigint AS due,
+    count(DISTINCT p.domain) FILTER (WHERE NOT o.closed)::bigint AS domains,
+    count(*) FILTER (WHERE o.closed)::bigint AS closed
+FROM pages AS p
+CROSS JOIN LATERAL (
+    SELECT domain_forbidden(p.domain) IS NOT NULL OR EXISTS (
+        SELECT 1 FROM domains AS d WHERE d.domain = p.domain AND d.status IN ('blocked', 'unreachable')
+    ) AS closed
+) AS o
+WHERE
+    p.kind = 'page' AND p.status = 'fetched' AND coalesce(p.extractor, 0) < @extractor::integer
+    AND (p.domain = sqlc.narg(domain)::text OR sqlc.narg(domain)::text IS NULL);
+
+-- Hands those of domains that may be asked over to a run's next SeedWorkflow.
+-- name: ReprocessStage :execrows
+INSERT INTO staged_seeds (run_id, url)
+SELECT @run_id::bigint, p.url
+FROM pages AS p
+WHERE
+    p.kind = 'page' AND p.status = 'fetched' AND coalesce(p.extractor, 0) < @extractor::integer
+    AND (p.domain = sqlc.narg(domain)::text OR sqlc.narg(domain)::text IS NULL)
+    AND domain_forbidden(p.domain) IS NULL
+    AND NOT EXISTS (SELECT 1 FROM domains AS d WHERE d.domain = p.domain AND d.status IN ('blocked', 'unreachable'))
+ORDER BY p.id;

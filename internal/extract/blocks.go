@@ -1,0 +1,222 @@
+package extract
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/net/html/atom"
+)
+
+// A block is a run of text without the start or the end of a block element inside. Its
+// text is a part of the page's visible text.
+type block struct {
+	start, end int
+	// links and code are how many of its bytes are in links and in code.
+	links, code int
+	place       place
+}
+
+// place is where on a page something stands.
+type place uint8
+
+const (
+	// inMain: in an element that is for what the page is about.
+	inMain place = 1 << iota
+	// inFrame: in an element for what stands around it: menus, footers, forms.
+	inFrame
+	// inHeading: a heading.
+	inHeading
+)
+
+// maxBlocks caps the blocks of a page. What follows is one.
+const maxBlocks = 20_000
+
+// blocks divides the visible text of a page.
+type blocks struct {
+	list  []block
+	start int // of the block that has begun
+	// How many elements of each sort are open.
+	mains, frames, headings, links, codes int
+	linkStart, codeStart                  int
+	linkBytes, codeBytes                  int
+}
+
+func (b *blocks) reset() { *b = blocks{list: b.list[:0]} }
+
+// role is what an element is to the text in it.
+type role uint8
+
+const (
+	roleInline role = iota
+	roleBlock
+	roleMain
+	roleFrame
+	roleHeading
+	roleLink
+	roleCode
+)
+
+// roleOf is the role of an element, as its name and attributes say.
+func roleOf(tag atom.Atom, attrs attributes) role {
+	switch strings.ToLower(attrs.role) {
+	case "main", "article":
+		return roleMain
+	case "navigation", "banner", "contentinfo", "complementary", "search", "menu", "menubar", "dialog", "alertdialog":
+		return roleFrame
+	}
+	switch tag {
+	case atom.A:
+		if attrs.href != "" {
+			return roleLink
+		}
+		return roleInline
+	case atom.Code, atom.Kbd, atom.Samp:
+		return roleCode
+	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
+		return roleHeading
+	case atom.Main, atom.Article:
+		return roleMain
+	case atom.Nav, atom.Footer, atom.Aside, atom.Menu, atom.Button, atom.Select, atom.Dialog:
+		return roleFrame
+	case atom.Div, atom.Section, atom.Ul:
+		if around(attrs.class) || around(attrs.id) {
+			return roleFrame
+		}
+		return roleBlock
+	case atom.Address, atom.Blockquote, atom.Body, atom.Caption, atom.Center, atom.Dd, atom.Details, atom.Dl, atom.Dt,
+		atom.Fieldset, atom.Figcaption, atom.Figure, atom.Form, atom.Header, atom.Hgroup, atom.Hr, atom.Html, atom.Legend, atom.Li,
+		atom.Ol, atom.Option, atom.P, atom.Pre, atom.Summary, atom.Table, atom.Tbody, atom.Td, atom.Tfoot, atom.Th,
+		atom.Thead, atom.Tr:
+		return roleBlock
+	default:
+		return roleInline
+	}
+}
+
+// around reports whether one of an element's classes, or its id, is what everybody calls
+// that which stands around a page. A name that only contains it, such as
+// "with-sidebar", is the whole page's as often as not.
+func around(names string) bool {
+	for name := range strings.FieldsSeq(names) {
+		switch strings.ToLower(name) {
+		case "breadcrumb", "breadcrumbs", "footer", "navbar", "page-footer", "sidebar", "site-footer", "sphinxsidebar":
+			return true
+		}
+		if len(name) < 60 && containsFold(name, "cookie", "consent", "gdpr") {
+			return true
+		}
+	}
+	return false
+}
+
+func containsFold(s string, parts ...string) bool {
+	s = strings.ToLower(s)
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(s, part) })
+}
+
+// open begins an element; at is how much text precedes it.
+func (b *blocks) open(r role, at int) {
+	switch r {
+	case roleInline:
+		return
+	case roleLink:
+		if b.links++; b.links == 1 {
+			b.linkStart = at
+		}
+		return
+	case roleCode:
+		if b.codes++; b.codes == 1 {
+			b.codeStart = at
+		}
+		return
+	case roleBlock, roleMain, roleFrame, roleHeading:
+	}
+	b.flush(at)
+	b.count(r, 1)
+}
+
+// close ends it.
+func (b *blocks) close(r role, at int) {
+	switch r {
+	case roleInline:
+		return
+	case roleLink:
+		if b.links = max(b.links-1, 0); b.links == 0 {
+			b.linkBytes += at - min(b.linkStart, at)
+			b.linkStart = at
+		}
+		return
+	case roleCode:
+		if b.codes = max(b.codes-1, 0); b.codes == 0 {
+			b.codeBytes += at - min(b.codeStart, at)
+			b.codeStart = at
+		}
+		return
+	case roleBlock, roleMain, roleFrame, roleHeading:
+	}
+	b.flush(at)
+	b.count(r, -1)
+}
+
+func (b *blocks) count(r role, by int) {
+	switch r {
+	case roleMain:
+		b.mains = max(b.mains+by, 0)
+	case roleFrame:
+		b.frames = max(b.frames+by, 0)
+	case roleHeading:
+		b.headings = max(b.headings+by, 0)
+	case roleInline, roleBlock, roleLink, roleCode:
+	}
+}
+
+// flush ends the block that has begun.
+func (b *blocks) flush(at int) {
+	if at <= b.start || len(b.list) >= maxBlocks {
+		return
+	}
+	if b.links > 0 {
+		b.linkBytes += at - min(b.linkStart, at)
+		b.linkStart = at
+	}
+	if b.codes > 0 {
+		b.codeBytes += at - min(b.codeStart, at)
+		b.codeStart = at
+	}
+	var p place
+	if b.mains > 0 {
+		p |= inMain
+	}
+	if b.frames > 0 {
+		p |= inFrame
+	}
+	if b.headings > 0 {
+		p |= inHeading
+	}
+	b.list = append(b.list, block{start: b.start, end: at, links: b.linkBytes, code: b.codeBytes, place: p})
+	b.start, b.linkBytes, b.codeBytes = at, 0, 0
+}
+
+// words estimates how many words a text has, those of a language without blanks too.
+func words(text string) int {
+	blanks, others := 0, 0
+	for i := 0; i < len(text); {
+		switch c := text[i]; {
+		case c == ' ':
+			blanks++
+			i++
+		case c < utf8.RuneSelf:
+			i++
+		default:
+			r, size := utf8.DecodeRuneInString(text[i:])
+			if r >= 0xe00 && unicode.IsLetter(r) {
+				others++
+			}
+			i += size
+		}
+	}
+	const perWord = 2 // characters of Chinese, about
+	return max(blanks+1, others/perWord)
+}

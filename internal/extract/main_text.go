@@ -1,0 +1,230 @@
+package extract
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// MaxMainRunes caps Page.Main, in characters.
+const MaxMainRunes = 100_000
+
+const (
+	// maxHeadingsBytes caps Page.Headings, and maxProseBytes Page.Prose, of which a
+	// language is told by a few hundred.
+	maxHeadingsBytes = 4 << 10
+	maxProseBytes    = 8 << 10
+
+	// mainEnough is how much text, in bytes, the elements that are for what a page is
+	// about must have to be believed, and mainLeast how much main text, for less is
+	// none: then all that is visible counts.
+	mainEnough = 250
+	mainLeast  = 140
+)
+
+// mainText is what a page is about: its text without what stands around it on every
+// page of a site.
+type mainText struct {
+	main, headings, prose string
+}
+
+// mainOf tells by the length of blocks, by how much of them is links and by what is
+// beside them, which are what the page is about: the rules that Kohlschütter,
+// Fankhauser and Nejdl have learned in "Boilerplate Detection using Shallow Text
+// Features" (WSDM 2010, figure 3). What the page's elements say comes before. Short
+// blocks between two that count do so, too, if they are not links: rows of a table,
+// terms of a list.
+func mainOf(text string, list []block) mainText {
+	content := classify(text, list)
+	within, all := 0, 0
+	for i, bl := range list {
+		if content[i] && bl.place&inHeading == 0 {
+			all += bl.end - bl.start
+			if bl.place&inMain != 0 {
+				within += bl.end - bl.start
+			}
+		}
+	}
+	onlyMain := within >= mainEnough && within*4 >= all
+	var m builder
+	for i, bl := range list {
+		if content[i] && (!onlyMain || bl.place&inMain != 0) {
+			m.add(text[bl.start:bl.end], bl)
+		}
+	}
+	if m.main.Len()-m.headings.Len() < mainLeast {
+		m.main.Reset()
+		m.main.WriteString(text)
+	}
+	return mainText{main: cut(m.main.String()), headings: m.headings.String(), prose: m.prose.String()}
+}
+
+// classify reports which blocks are what the page is about.
+func classify(text string, list []block) []bool {
+	content := make([]bool, len(list))
+	var previous shape
+	last := -1 // block that counts
+	for i, bl := range list {
+		switch {
+		case bl.place&inFrame != 0:
+			previous = shapeOf(text, bl)
+			continue
+		case bl.place&inHeading != 0:
+			content[i] = true
+			continue
+		}
+		current := shapeOf(text, bl)
+		if current.content(previous, nextShape(text, list[i+1:])) {
+			content[i] = true
+			if last >= 0 {
+				fill(list, content, last+1, i)
+			}
+			last = i
+		}
+		previous = current
+	}
+	return content
+}
+
+// fill has the blocks of a gap count that are not links, unless most of the gap is.
+func fill(list []block, content []bool, from, to int) {
+	links, all := 0, 0
+	for i := from; i < to; i++ {
+		if list[i].place&inFrame == 0 {
+			links += min(list[i].links, list[i].end-list[i].start)
+			all += list[i].end - list[i].start
+		}
+	}
+	if links*2 > all {
+		return
+	}
+	for i := from; i < to; i++ {
+		content[i] = content[i] || list[i].place&inFrame == 0
+	}
+}
+
+// builder puts the main text together.
+type builder struct {
+	main, headings, prose strings.Builder
+}
+
+func (m *builder) add(text string, bl block) {
+	text = strings.TrimSpace(text)
+	addLine(&m.main, text)
+	switch {
+	case bl.place&inHeading != 0:
+		if m.headings.Len()+len(text) < maxHeadingsBytes {
+			addLine(&m.headings, text)
+		}
+	case m.prose.Len() < maxProseBytes && isProse(text, bl):
+		addLine(&m.prose, text)
+	}
+}
+
+func addLine(b *strings.Builder, text string) {
+	if text == "" {
+		return
+	}
+	if b.Len() > 0 {
+		b.WriteByte('\n')
+	}
+	b.WriteString(text)
+}
+
+// shape is what the rules know of a block.
+type shape struct {
+	words   int
+	density float64 // the share of links
+}
+
+func shapeOf(text string, bl block) shape {
+	return shape{
+		words:   words(text[bl.start:bl.end]),
+		density: float64(min(bl.links, bl.end-bl.start)) / float64(bl.end-bl.start),
+	}
+}
+
+// nextShape is that of the next block that is no heading.
+func nextShape(text string, rest []block) shape {
+	for i := range rest[:min(len(rest), 3)] {
+		if rest[i].place&inHeading == 0 {
+			return shapeOf(text, rest[i])
+		}
+	}
+	return shape{}
+}
+
+// content reports whether a block between two others is what the page is about.
+func (s shape) content(previous, next shape) bool {
+	switch {
+	case s.density > 1./3:
+		return false
+	case previous.density <= 5./9:
+		return s.words > 16 || next.words > 15 || previous.words > 4
+	default:
+		return s.words > 40 || next.words > 17
+	}
+}
+
+// isProse reports whether a block is sentences, by which a language can be told.
+func isProse(text string, bl block) bool {
+	const (
+		wordsLeast = 8
+		linksMost  = 3 // one byte of so many
+	)
+	if bl.code*2 > bl.end-bl.start || bl.links*linksMost > bl.end-bl.start || words(text) < wordsLeast {
+		return false
+	}
+	return sentences(text)
+}
+
+// sentences reports whether a text reads like sentences rather than like code, tables
+// or lists of names: most of it letters, and few signs that programs are made of.
+func sentences(text string) bool {
+	letters, digits, signs, all := 0, 0, 0, 0
+	for _, r := range text {
+		switch {
+		case r == ' ' || r == '\n':
+			continue
+		case 'a' <= r|0x20 && r|0x20 <= 'z', r >= utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsMark(r)):
+			letters++
+		case '0' <= r && r <= '9':
+			digits++
+		case strings.ContainsRune("{}()[]<>=_/\\|&*#$@;~^+`", r):
+			signs++
+		}
+		all++
+	}
+	const lettersOf, signsOf, digitsOf = 75, 6, 12 // percent
+	return letters*100 >= all*lettersOf && signs*100 <= all*signsOf && digits*100 <= all*digitsOf
+}
+
+// cut cuts a text to MaxMainRunes.
+func cut(text string) string {
+	if len(text) <= MaxMainRunes {
+		return text
+	}
+	n := 0
+	for i := range text {
+		if n++; n > MaxMainRunes {
+			return text[:i]
+		}
+	}
+	return text
+}
+
+// Plain reads a document of media type text/plain, in UTF-8: its paragraphs are blocks.
+func Plain(body []byte, limits Limits) Page {
+	limits = limits.WithDefaults()
+	c := newCollector(limits)
+	defer c.release()
+	for paragraph := range strings.SplitSeq(strings.ReplaceAll(string(body), "\r\n", "\n"), "\n\n") {
+		c.text.add(paragraph)
+		c.text.separate()
+		c.blocks.flush(len(c.text.text))
+		if c.text.done() {
+			break
+		}
+	}
+	return c.plain()
+}

@@ -1,0 +1,57 @@
+package language
+
+import (
+	"strings"
+
+	"golang.org/x/text/language"
+)
+
+const (
+	// tagBytesMax is the longest tag that RFC 5646 §4.4.1 asks to support.
+	tagBytesMax = 35
+	// declaredMax is how many declarations are looked at.
+	declaredMax = 8
+)
+
+// parse reads what is declared: tags, lists of tags as in Content-Language, and locales
+// such as "pt_BR" or "de_DE.UTF-8". "und", "mul", "zxx" and what is private say nothing.
+func parse(declared []string) []language.Tag {
+	var tags []language.Tag
+	for _, list := range declared {
+		for text := range strings.SplitSeq(list, ",") {
+			text, _, _ = strings.Cut(strings.TrimSpace(text), ".")
+			if text == "" || len(text) > tagBytesMax || len(tags) == declaredMax {
+				continue
+			}
+			// strings such as "en-us-posix" are read as far as they are tags
+			tag, err := language.BCP47.Parse(text)
+			if base, certain := tag.Base(); err != nil || certain == language.No || !spoken(base.String()) {
+				continue
+			}
+			tags = append(tags, tag)
+		}
+	}
+	return tags
+}
+
+func spoken(base string) bool {
+	switch base {
+	case "", "und", "mul", "zxx", "mis":
+		return false
+	}
+	return true
+}
+
+// baseOf is the language of a tag, where those who mean Bokmål by "no" and Filipino by
+// "fil" say what the models say.
+func baseOf(tag language.Tag) string {
+	base, _ := tag.Base()
+	switch name := base.String(); name {
+	case "no":
+		return "nb"
+	case "fil":
+		return "tl"
+	default:
+		return name
+	}
+}

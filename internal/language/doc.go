@@ -1,0 +1,9 @@
+// Package language names the language that a page is written in, as a canonical tag of
+// BCP 47 (RFC 5646) such as "pt-BR" or "zh-Hant".
+//
+// The text decides, by models that are in a package of their own, for they are large: what pages declare is often what their
+// template came with. What is declared decides where the text cannot: between languages
+// that are all but the same in writing, for those that there is no model of, and for
+// region and script. A text that is too short, or no running text, is undetermined
+// unless its language is declared and its script agrees.
+package language

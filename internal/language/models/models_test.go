@@ -1,0 +1,109 @@
+package models_test
+
+import (
+	_ "embed"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/internal/language"
+	"github.com/mosey-web/mosey/internal/language/models"
+)
+
+// texts are three sentences each, written for this test.
+//
+//go:embed testdata/texts.json
+var texts []byte
+
+type text struct {
+	Want     string   `json:"want"`
+	Declared []string `json:"declared"`
+	Text     string   `json:"text"`
+}
+
+func load(tb testing.TB) []text {
+	tb.Helper()
+	var list []text
+	require.NoError(tb, json.Unmarshal(texts, &list))
+	require.GreaterOrEqual(tb, len(list), 40)
+	return list
+}
+
+func TestDetectByTheText(t *testing.T) {
+	t.Parallel()
+	d := language.New(models.Load())
+	right := 0
+	for _, c := range load(t) {
+		if got := d.Detect(c.Text, c.Declared...); got == c.Want {
+			right++
+		} else {
+			t.Errorf("%s: named %q: %s", c.Want, got, c.Text)
+		}
+		// nothing that a template declares makes another language of it
+		if len(c.Declared) == 0 {
+			for _, wrong := range []string{"en", "de-DE", "ru"} {
+				want, _, _ := strings.Cut(c.Want, "-")
+				if got := d.Detect(c.Text, wrong); !strings.HasPrefix(wrong, want) && !strings.HasPrefix(got, want) {
+					t.Errorf("%s, declared as %s: named %q", c.Want, wrong, got)
+				}
+			}
+		}
+	}
+	t.Logf("%d of %d texts are named rightly", right, len(load(t)))
+}
+
+func TestDetectByWhatIsDeclared(t *testing.T) {
+	t.Parallel()
+	d := language.New(models.Load())
+	byWant := map[string]string{}
+	for _, c := range load(t) {
+		byWant[c.Want] = c.Text
+	}
+	const code = `if (x == nil) { return errors.New("no such thing") } for i := range list { list[i].next = &list[i+1]; total += i }`
+	for why, c := range map[string]struct {
+		text     string
+		declared []string
+		want     string
+	}{
+		"region":                                {byWant["pt"], []string{"pt-BR"}, "pt-BR"},
+		"locale":                                {byWant["pt"], []string{"pt_BR"}, "pt-BR"},
+		"the first that agrees":                 {byWant["de"], []string{"en", "de-AT", "de-DE"}, "de-AT"},
+		"a list":                                {byWant["de"], []string{"en, de-CH"}, "de-CH"},
+		"script by the text, region declared":   {byWant["zh-Hant"], []string{"zh-TW"}, "zh-Hant-TW"},
+		"script by the text, whatever declared": {byWant["zh-Hans"], []string{"zh-Hant"}, "zh-Hans"},
+		"no is Bokmål":                          {byWant["nb"], []string{"no"}, "nb"},
+		"Nynorsk against Bokmål":                {byWant["nb"], []string{"nn-NO"}, "nn-NO"},
+		"Danish is not Norwegian":               {byWant["da"], []string{"nb"}, "da"},
+		"Slovak is not Czech":                   {byWant["sk"], []string{"cs"}, "sk"},
+		"Czech is not Slovak":                   {byWant["cs"], []string{"sk"}, "cs"},
+		"Galician is not Portuguese":            {byWant["pt"], []string{"pt-PT"}, "pt-PT"},
+		"Frisian, which is not known":           {byWant["nl"], []string{"fy"}, "fy"},
+		"nonsense":                              {byWant["fr"], []string{"", "x", "und", "!!", strings.Repeat("a", 100)}, "fr"},
+		"a script that does not agree":          {byWant["ru"], []string{"en-US"}, "ru"},
+		"a script without a model, declared":    {strings.Repeat("ភាសាខ្មែរជាភាសារបស់ប្រទេសកម្ពុជា ", 5), []string{"km-KH"}, "km-KH"},
+		"a script without a model":              {strings.Repeat("ភាសាខ្មែរជាភាសារបស់ប្រទេសកម្ពុជា ", 5), nil, "km"},
+		"short, declared":                       {"Unser Laden ist am Montag den ganzen Tag geschlossen.", []string{"de"}, "de"},
+		"short":                                 {"Unser Laden ist am Montag den ganzen Tag geschlossen.", nil, ""},
+		"short, of another script":              {"Наш магазин закрыт в понедельник весь день, простите.", []string{"en"}, ""},
+		"short, in a script of its own":         {"우리 가게는 월요일에 하루 종일 문을 닫습니다.", nil, "ko"},
+		"next to nothing":                       {"Home", []string{"en"}, ""},
+		"nothing":                               {"", []string{"en"}, ""},
+		"code":                                  {code, nil, ""},
+	} {
+		require.Equal(t, c.want, d.Detect(c.text, c.declared...), why)
+	}
+}
+
+func BenchmarkDetect(b *testing.B) {
+	d := language.New(models.Load())
+	list := load(b)
+	d.Detect(list[0].Text)
+	for b.Loop() {
+		for _, c := range list {
+			d.Detect(c.Text, c.Declared...)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*len(list)), "µs/text")
+}

@@ -1,0 +1,45 @@
+package language
+
+import "slices"
+
+// groups are languages that models cannot tell from each other by three sentences: what
+// is declared decides among them.
+var groups = [][]string{
+	{"bs", "hr", "sr"},
+	{"id", "ms"},
+	{"nb", "nn"},
+}
+
+// alike reports whether two languages are of one group.
+func alike(a, b string) bool {
+	return slices.ContainsFunc(groups, func(group []string) bool {
+		return slices.Contains(group, a) && slices.Contains(group, b)
+	})
+}
+
+// neighbours are languages that there is no model of, and those that the models take
+// them for.
+var neighbours = map[string][]string{
+	"an": {"es", "ca"}, "ast": {"es", "pt"}, "ba": {"kk", "mn"}, "ban": {"id", "ms"}, "bho": {"hi", "mr"}, "br": {"fr", "cy"},
+	"ceb": {"tl"}, "co": {"it"}, "crh": {"tr", "az"}, "dsb": {"pl", "cs", "sk"}, "fo": {"is", "da", "nb", "nn"},
+	"fur": {"it"}, "fy": {"nl", "af"}, "gd": {"ga"}, "gl": {"pt", "es"}, "gsw": {"de"}, "hil": {"tl"}, "hsb": {"pl", "cs", "sk"},
+	"ht": {"fr"}, "ia": {"it", "es", "la"}, "ilo": {"tl"}, "jv": {"id", "ms"}, "ku": {"tr", "az"}, "ky": {"kk", "mn"},
+	"lb": {"de", "nl"}, "li": {"nl", "de"}, "mai": {"hi", "mr"}, "mg": {"ms", "id"}, "mt": {"it"}, "nds": {"de", "nl"},
+	"ne": {"hi", "mr"}, "oc": {"ca", "fr", "es"}, "pap": {"es", "pt"}, "ps": {"fa", "ar", "ur"}, "rm": {"it", "ca"},
+	"rn": {"sw", "lg"}, "rue": {"uk"}, "rw": {"sw", "lg"}, "sa": {"hi", "mr"}, "sc": {"it", "es"}, "sco": {"en"}, "sd": {"ur", "fa", "ar"},
+	"su": {"id", "ms"}, "szl": {"pl"}, "tg": {"ru", "bg", "mk"}, "tk": {"tr", "az"}, "tt": {"kk", "mn"}, "ug": {"fa", "ur", "ar"},
+	"uz": {"tr", "az", "kk"}, "war": {"tl"}, "wa": {"fr"}, "yi": {"he"},
+}
+
+// near reports whether the models take a language that they do not know for another.
+func near(unknown, named string) bool { return slices.Contains(neighbours[unknown], named) }
+
+// models are the languages that there are models of.
+var models = []string{
+	"af", "ar", "az", "be", "bg", "bn", "bs", "ca", "cs", "cy", "da", "de", "el", "en", "eo", "es", "et", "eu", "fa", "fi",
+	"fr", "ga", "gu", "he", "hi", "hr", "hu", "hy", "id", "is", "it", "ja", "ka", "kk", "ko", "la", "lg", "lt", "lv", "mi",
+	"mk", "mn", "mr", "ms", "nb", "nl", "nn", "pa", "pl", "pt", "ro", "ru", "sk", "sl", "sn", "so", "sq", "sr", "st", "sv",
+	"sw", "ta", "te", "th", "tl", "tn", "tr", "ts", "uk", "ur", "vi", "xh", "yo", "zh", "zu",
+}
+
+func modelled(base string) bool { return slices.Contains(models, base) }

@@ -1,0 +1,197 @@
+package language
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/language"
+)
+
+// scripts is what a text is written in.
+type scripts struct {
+	// letters counts them, see lettersLeast; it is not exact beyond scriptRunes.
+	letters int
+	// main is that of most letters, as ISO 15924 names it; empty where there are none.
+	main string
+	// traditional says that Chinese is written in traditional characters.
+	traditional bool
+}
+
+// scriptRunes is how much of a text is looked at.
+const scriptRunes = 4000
+
+// known are the scripts that are told apart. Han stands for Japanese, too, where there
+// are kana.
+var known = []struct {
+	name  string
+	table *unicode.RangeTable
+}{
+	{"Latn", unicode.Latin}, {"Cyrl", unicode.Cyrillic}, {"Hani", unicode.Han}, {"Kana", unicode.Katakana}, {"Kana", unicode.Hiragana},
+	{"Hang", unicode.Hangul}, {"Arab", unicode.Arabic}, {"Grek", unicode.Greek}, {"Hebr", unicode.Hebrew}, {"Deva", unicode.Devanagari},
+	{"Thai", unicode.Thai}, {"Beng", unicode.Bengali}, {"Taml", unicode.Tamil}, {"Telu", unicode.Telugu}, {"Gujr", unicode.Gujarati},
+	{"Guru", unicode.Gurmukhi}, {"Geor", unicode.Georgian}, {"Armn", unicode.Armenian}, {"Khmr", unicode.Khmer}, {"Laoo", unicode.Lao},
+	{"Mymr", unicode.Myanmar}, {"Sinh", unicode.Sinhala}, {"Mlym", unicode.Malayalam}, {"Knda", unicode.Kannada}, {"Orya", unicode.Oriya},
+	{"Ethi", unicode.Ethiopic}, {"Tibt", unicode.Tibetan}, {"Thaa", unicode.Thaana}, {"Mong", unicode.Mongolian},
+}
+
+// only are the scripts that one language has, as good as alone.
+var only = map[string]string{
+	"Hang": "ko", "Kana": "ja", "Grek": "el", "Hebr": "he", "Thai": "th", "Taml": "ta", "Telu": "te", "Gujr": "gu", "Guru": "pa",
+	"Geor": "ka", "Armn": "hy", "Khmr": "km", "Laoo": "lo", "Mymr": "my", "Sinh": "si", "Mlym": "ml", "Knda": "kn", "Orya": "or",
+	"Ethi": "am", "Tibt": "bo", "Thaa": "dv", "Hani": "zh", "Beng": "bn",
+}
+
+// scriptsOf looks at a text.
+func scriptsOf(text string) scripts {
+	var s scripts
+	var counts [32]int
+	simplifiedSeen, traditionalSeen, n, last := 0, 0, 0, 0
+	for _, r := range text {
+		if n++; n > scriptRunes {
+			break
+		}
+		if r < unicode.MaxASCII {
+			if 'a' <= r|0x20 && r|0x20 <= 'z' {
+				counts[0]++
+			}
+			continue
+		}
+		if !unicode.IsLetter(r) && !unicode.IsMark(r) {
+			continue
+		}
+		if !unicode.Is(known[last].table, r) { // letters of a script come together
+			i := 0
+			for i < len(known) && !unicode.Is(known[i].table, r) {
+				i++
+			}
+			if i == len(known) {
+				continue
+			}
+			last = i
+		}
+		counts[last]++
+		if known[last].name == "Hani" {
+			switch {
+			case strings.ContainsRune(simplified, r):
+				simplifiedSeen++
+			case strings.ContainsRune(traditional, r):
+				traditionalSeen++
+			}
+		}
+	}
+	byName, most := map[string]int{}, 0
+	for i, k := range known {
+		byName[k.name] += counts[i]
+	}
+	const ideograph = 3 // letters
+	if byName["Kana"]*10 > byName["Hani"] {
+		byName["Kana"], byName["Hani"] = byName["Kana"]+byName["Hani"], 0
+	}
+	for _, k := range known {
+		count := byName[k.name]
+		switch k.name {
+		case "Hani", "Kana", "Hang":
+			count *= ideograph
+		}
+		if byName[k.name] = 0; count > 0 {
+			s.letters += count
+		}
+		if count > most {
+			s.main, most = k.name, count
+		}
+	}
+	s.traditional = traditionalSeen > simplifiedSeen
+	return s
+}
+
+// oneLanguage reports whether the script is as good as a language's own.
+func (s scripts) oneLanguage() bool { return only[s.main] != "" }
+
+// language is the one that has the script for itself; "und" where there is none.
+func (s scripts) language() string {
+	if name := only[s.main]; name != "" {
+		return name
+	}
+	return "und"
+}
+
+// fits reports whether a text in this script can be in a language. A language is taken
+// to be written in the script that most who write it use, and those that are written in
+// two in both.
+func (s scripts) fits(tag language.Tag) bool {
+	base := baseOf(tag)
+	switch base {
+	case "sr", "bs", "az", "uz", "kk", "ku", "tg", "tk", "mn", "crh", "tt", "pa", "ms", "hr", "sh", "cnr", "ro":
+		return s.main == "Latn" || s.main == "Cyrl" || s.main == "Arab" || s.main == "Guru" || s.main == "Mong"
+	}
+	script, _ := tag.Script()
+	switch name := script.String(); name {
+	case "Hans", "Hant":
+		return s.main == "Hani"
+	case "Jpan":
+		return s.main == "Kana" || s.main == "Hani"
+	case "Kore":
+		return s.main == "Hang"
+	default:
+		return name == s.main
+	}
+}
+
+// name is the tag of a language as it is written here: with a region that was declared,
+// and with a script where the language has several. The zero tag has none.
+func (s scripts) name(tag language.Tag) string {
+	if tag == language.Und {
+		return ""
+	}
+	base := baseOf(tag)
+	parts := []any{}
+	if b, err := language.ParseBase(base); err == nil {
+		parts = append(parts, b)
+	}
+	switch {
+	case base == "zh" && s.traditional:
+		parts = append(parts, language.MustParseScript("Hant"))
+	case base == "zh":
+		parts = append(parts, language.MustParseScript("Hans"))
+	case s.main != "" && s.main != "Kana" && s.main != "Hang" && s.main != "Hani":
+		if script, err := language.ParseScript(s.main); err == nil {
+			parts = append(parts, script)
+		}
+	}
+	if region, confidence := tag.Region(); confidence == language.Exact && region.IsCountry() {
+		parts = append(parts, region)
+	}
+	named, err := language.Compose(parts...)
+	if err != nil {
+		return ""
+	}
+	text := withoutLikelyScript(named, base).String()
+	if len(text) > tagBytesMax {
+		return ""
+	}
+	return text
+}
+
+// withoutLikelyScript leaves out the script that a reader expects of the language.
+func withoutLikelyScript(tag language.Tag, base string) language.Tag {
+	if base == "zh" {
+		return tag
+	}
+	b, s, r := tag.Raw()
+	usual, _ := language.Make(base).Script()
+	if s != usual {
+		return tag
+	}
+	plain, err := language.Compose(b, r)
+	if err != nil {
+		return tag
+	}
+	return plain
+}
+
+// Frequent characters that are written differently: the nth of one stands for the nth of
+// the other.
+const (
+	simplified  = "们这个来时为国会学对发过说没还开关见问题东长车门马书话语让认识谁请读谢写买卖红绿头实现应该进远运动战电脑网页经济党业华乐众传伟们优价儿两严丰临举义习乡亲从仓伤"
+	traditional = "們這個來時為國會學對發過說沒還開關見問題東長車門馬書話語讓認識誰請讀謝寫買賣紅綠頭實現應該進遠運動戰電腦網頁經濟黨業華樂眾傳偉們優價兒兩嚴豐臨舉義習鄉親從倉傷"
+)

@@ -1,0 +1,229 @@
+package terms
+
+import (
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+const (
+	// wordRunesMax is how much of a word counts, in characters.
+	wordRunesMax = 40
+	// foreignMax is how much is normalized at once, in bytes. Where that is in the
+	// middle of a word, there is no blank for longer than a word has.
+	foreignMax = 4 << 10
+)
+
+// Cutter cuts texts into terms. It keeps its memory for the next text; one is for one
+// goroutine. The zero value is ready.
+type Cutter struct {
+	// Whole leaves out the single character that ends a run without blanks, if it is
+	// part of a pair: what is looked for need not be at the end of one.
+	Whole bool
+
+	out  []byte
+	left int // terms that may still be added
+
+	word  []byte
+	runes int // in word
+	// The last two characters of a run without blanks, with their marks.
+	before, pending []byte
+}
+
+// Cut appends the terms of a text to dst, a blank between two, and returns how many they
+// are: at most limit. What is no UTF-8 separates words.
+func (c *Cutter) Cut(dst []byte, text string, limit int) ([]byte, int) {
+	c.out, c.left = dst, limit
+	c.word, c.runes, c.before, c.pending = c.word[:0], 0, c.before[:0], c.pending[:0]
+	for i := 0; i < len(text) && c.left > 0; {
+		b := text[i]
+		switch {
+		case 'a' <= b && b <= 'z', '0' <= b && b <= '9':
+			c.letter(rune(b))
+			i++
+		case 'A' <= b && b <= 'Z':
+			c.letter(rune(b | 0x20))
+			i++
+		case b < utf8.RuneSelf:
+			c.end()
+			i++
+		default:
+			i += c.foreign(text[i:])
+		}
+	}
+	c.end()
+	out := c.out
+	c.out = nil
+	return out, limit - c.left
+}
+
+// foreign takes what follows that is not ASCII, and returns how much that is. Letters
+// are taken apart from their accents.
+func (c *Cutter) foreign(s string) int {
+	end := 0
+	for end < len(s) && end < foreignMax && s[end] >= utf8.RuneSelf {
+		_, size := utf8.DecodeRuneInString(s[end:])
+		end += size
+	}
+	var base rune
+	composed := norm.NFKC.String(s[:end])
+	for i, r := range composed {
+		if apart := norm.NFD.PropertiesString(composed[i:]).Decomposition(); apart != nil && !paired(r) {
+			for _, part := range string(apart) {
+				base = c.character(base, part)
+			}
+			continue
+		}
+		base = c.character(base, r)
+	}
+	return end
+}
+
+// character takes a character, and returns which one marks that follow belong to.
+func (c *Cutter) character(base, r rune) rune {
+	switch {
+	case unicode.In(r, unicode.Mn, unicode.Mc):
+		c.mark(base, r)
+		return base
+	case r != zeroWidthSpace && unicode.Is(unicode.Cf, r), r == tatweel:
+		return base // joiners, soft hyphens and the stretching of Arabic are no part of a word
+	case r == utf8.RuneError || !unicode.IsLetter(r) && !unicode.IsNumber(r):
+		c.end()
+		return 0
+	case paired(r):
+		c.pair(r)
+	default:
+		c.letter(unicode.ToLower(r))
+	}
+	return r
+}
+
+const (
+	breve          = 0x306
+	tatweel        = 0x640
+	zeroWidthSpace = 0x200b
+)
+
+// letter adds a lower case letter, or a digit.
+func (c *Cutter) letter(r rune) {
+	if len(c.pending) > 0 {
+		c.endRun()
+	}
+	if c.runes >= wordRunesMax {
+		return
+	}
+	c.runes++
+	if r < utf8.RuneSelf {
+		c.word = append(c.word, byte(r)) //nolint:gosec // ASCII
+		return
+	}
+	if plain, ok := spelled[r]; ok {
+		c.word = append(c.word, plain...)
+		return
+	}
+	c.word = utf8.AppendRune(c.word, r)
+}
+
+// spelled are letters that are no other with an accent, as they are typed without.
+var spelled = map[rune]string{
+	'æ': "ae", 'œ': "oe", 'ø': "o", 'ß': "ss", 'đ': "d", 'ð': "d", 'ħ': "h", 'ı': "i", 'ł': "l", 'ŋ': "n", 'þ': "th", 'ŧ': "t",
+	'ς': "σ", 'ٱ': "ا", 'ى': "ي",
+}
+
+// mark adds an accent, a vowel sign or a tone to the character before it. It is left out
+// where those who type a word leave it out.
+func (c *Cutter) mark(base, mark rune) {
+	switch {
+	case len(c.pending) > 0:
+		c.pending = utf8.AppendRune(c.pending, mark)
+		return
+	case len(c.word) == 0:
+		return
+	case base < utf8.RuneSelf || unicode.In(base, unicode.Latin, unicode.Greek, unicode.Arabic, unicode.Hebrew):
+		return
+	case unicode.Is(unicode.Cyrillic, base) && mark != breve:
+		return // the breve makes another letter of и; a stress does not, nor the dots of ё
+	}
+	if c.runes < wordRunesMax {
+		c.word = utf8.AppendRune(c.word, mark)
+		c.runes++
+	}
+}
+
+// pair adds a character of a script that is cut into pairs.
+func (c *Cutter) pair(r rune) {
+	c.endWord()
+	c.endPair()
+	c.before, c.pending = c.pending, c.before[:0]
+	c.pending = utf8.AppendRune(c.pending, r)
+}
+
+// endPair adds the pair that the last two characters are.
+func (c *Cutter) endPair() {
+	if len(c.before) > 0 && len(c.pending) > 0 {
+		c.before = append(c.before, c.pending...)
+		c.add(c.before)
+	}
+}
+
+// end ends whatever has begun.
+func (c *Cutter) end() {
+	c.endWord()
+	c.endRun()
+}
+
+func (c *Cutter) endWord() {
+	if len(c.word) > 0 {
+		c.add(c.word)
+		c.word, c.runes = c.word[:0], 0
+	}
+}
+
+func (c *Cutter) endRun() {
+	alone := len(c.before) == 0
+	c.endPair()
+	if len(c.pending) > 0 && (alone || !c.Whole) {
+		c.add(c.pending)
+	}
+	c.before, c.pending = c.before[:0], c.pending[:0]
+}
+
+// add appends a term.
+func (c *Cutter) add(term []byte) {
+	if c.left <= 0 {
+		return
+	}
+	c.left--
+	if len(c.out) > 0 {
+		c.out = append(c.out, ' ')
+	}
+	c.out = norm.NFC.Append(c.out, term...)
+}
+
+// paired reports whether a character is cut into pairs: of scripts that are written
+// without blanks, and Hangul.
+func paired(r rune) bool {
+	const (
+		first   = 0xe00 // that of Thai, the lowest of them
+		prolong = 0x30fc
+	)
+	return r >= first && (r == prolong || unicode.In(
+		r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
+	))
+}
+
+// Paired reports whether a term is a single character of a script that is cut into
+// pairs: what has it begins with it.
+func Paired(term string) bool {
+	r, size := utf8.DecodeRuneInString(term)
+	if !paired(r) {
+		return false
+	}
+	for _, mark := range term[size:] {
+		if !unicode.In(mark, unicode.Mn, unicode.Mc) {
+			return false
+		}
+	}
+	return true
+}
