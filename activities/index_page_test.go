@@ -31,11 +31,11 @@ func TestPagesAreFound(t *testing.T) {
 	t.Parallel()
 	english := `<html lang="en-GB"><meta name=description content="About a keeper">`
 	b := setup(t, options{sites: serving(map[string]web.Behaviour{
-		"/":         page{body: `<a href=/keeper>1</a><a href=/hidden>2</a><a href=/past>3</a><a href=/nosnippet>4</a><a href=/reserved>5</a><a href=/plain.txt>6</a><a href=/login>7</a>`},
-		"/keeper":   page{head: english + `<meta property="article:published_time" content="2026-03-04">`, body: lighthouse},
-		"/hidden":   page{head: english + `<meta name=robots content=noindex>`, body: lighthouse + "<p>hidden</p>"},
-		"/past":     page{head: english, body: lighthouse + "<p>past</p>", header: []string{"X-Robots-Tag", "unavailable_after: 2020-01-01"}},
-		"/reserved": page{head: english, body: lighthouse + "<p>reserved</p>", header: []string{"Content-Signal", "search=no"}},
+		"/":          page{body: `<a href=/keeper>1</a><a href=/hidden>2</a><a href=/past>3</a><a href=/nosnippet>4</a><a href=/reserved>5</a><a href=/plain.txt>6</a><a href=/login>7</a>`},
+		"/keeper":    page{head: english + `<meta property="article:published_time" content="2026-03-04">`, body: lighthouse},
+		"/hidden":    page{head: english + `<meta name=robots content=noindex>`, body: lighthouse + "<p>hidden</p>"},
+		"/past":      page{head: english, body: lighthouse + "<p>past</p>", header: []string{"X-Robots-Tag", "unavailable_after: 2020-01-01"}},
+		"/reserved":  page{head: english, body: lighthouse + "<p>reserved</p>", header: []string{"Content-Signal", "search=no"}},
 		"/nosnippet": page{head: english + `<meta name=robots content=nosnippet>`, body: `<p>` + strings.Repeat("Quite another text that is about snippets and what is shown of them to people who search. ", 3) + `</p>`},
 		"/plain.txt": plain{text: "Notes on harbours\n\n" + strings.Repeat("A harbour is where ships wait for the weather that the keeper has written down. ", 3)},
 		"/login":     page{head: "<title>Log in</title>", body: lighthouse + "<form><input type=password></form>"},

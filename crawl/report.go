@@ -240,6 +240,8 @@ type PageReport struct {
 	Domain string `json:"domain"`
 	Kind   Kind   `json:"kind"`
 	Status string `json:"status"`
+	// Language is a tag of BCP 47; empty is undetermined.
+	Language string `json:"language,omitempty"`
 	Signals
 	RedirectTo string `json:"redirect_to,omitempty"`
 	NoIndex    bool   `json:"noindex"`
@@ -273,6 +275,7 @@ type Finder struct {
 // CrawlReport is one attempt, open or closed.
 type CrawlReport struct {
 	ID           int64     `json:"id"`
+	Domain       string    `json:"domain,omitempty"`
 	URL          string    `json:"url,omitempty"`
 	Kind         Kind      `json:"kind"`
 	Run          string    `json:"run"`

@@ -3,11 +3,13 @@ package db_test
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,7 +23,30 @@ import (
 // BenchmarkRecord has 200 domains begin and record pages as fast as the database takes
 // them. A page has eleven links, five of them new. It prints what a page costs: the CPU
 // time of all of Postgres, and the bytes of its database and of its log.
-func BenchmarkRecord(b *testing.B) {
+func BenchmarkRecord(b *testing.B) { benchmarkRecord(b, nil) }
+
+// BenchmarkRecordIndexed is BenchmarkRecord of pages that are found by 900 words, as
+// frequent as those of a language. It also prints how fast the last tenth of the pages
+// was recorded, as a share of the first: -benchtime 200000x tells whether the index
+// keeps up.
+func BenchmarkRecordIndexed(b *testing.B) {
+	benchmarkRecord(b, func(rng *rand.Rand) *crawl.Index {
+		return &crawl.Index{Config: "english", Title: zipfWords(rng, 6), Headings: zipfWords(rng, 20), Text: zipfWords(rng, 900)}
+	})
+}
+
+// zipfWords are words by Zipf's law, n of them.
+func zipfWords(rng *rand.Rand, n int) string {
+	zipf := rand.NewZipf(rng, 1.05, 100, 300_000)
+	var text strings.Builder
+	for range n {
+		text.WriteString("w" + strconv.FormatUint(zipf.Uint64(), 36) + "ing ")
+	}
+	return text.String()
+}
+
+func benchmarkRecord(b *testing.B, index func(*rand.Rand) *crawl.Index) {
+	b.Helper()
 	const domains = 200
 	store := dbtest.New(b)
 	ctx := b.Context()
@@ -37,13 +62,22 @@ func BenchmarkRecord(b *testing.B) {
 	b.ResetTimer()
 	var all sync.WaitGroup
 	pages := max(b.N/domains, 1)
+	tenths, done, start := [10]time.Duration{}, atomic.Int64{}, time.Now()
+	recorded := func() {
+		if n := done.Add(1); n*10%int64(pages*domains) == 0 {
+			tenths[n*10/int64(pages*domains)-1] = time.Since(start)
+		}
+	}
 	for i := range domains {
-		all.Go(func() { crawlSite(b, store, i, pages) })
+		all.Go(func() { crawlSite(b, store, i, pages, index, recorded) })
 	}
 	all.Wait()
 	b.StopTimer()
 	after, n := costs(b, store), float64(pages*domains)
 	b.ReportMetric(n/b.Elapsed().Seconds(), "pages/s")
+	if first, last := tenths[0], tenths[9]-tenths[8]; first > 0 && last > 0 {
+		b.ReportMetric(100*float64(first)/float64(last), "last-of-first-%")
+	}
 	b.ReportMetric((after.cpu-before.cpu).Seconds()*1000/n, "postgres-ms/page")
 	b.ReportMetric(float64(after.wal-before.wal)/n, "wal-B/page")
 	b.ReportMetric(float64(after.size-before.size)/n, "db-B/page")
@@ -56,8 +90,9 @@ func siteURL(site, page int) string {
 
 // crawlSite crawls the first pages of a site. Each links to the five before it, to the
 // front page and to five that are new.
-func crawlSite(b *testing.B, store *db.Store, site, pages int) {
+func crawlSite(b *testing.B, store *db.Store, site, pages int, index func(*rand.Rand) *crawl.Index, recorded func()) {
 	b.Helper()
+	rng := rand.New(rand.NewPCG(1, uint64(site))) //nolint:gosec // a small number
 	domain := fmt.Sprintf("site-%03d.example", site)
 	f, err := store.Next(b.Context(), domain)
 	for page := 0; err == nil && page < pages; page++ {
@@ -75,9 +110,13 @@ func crawlSite(b *testing.B, store *db.Store, site, pages int) {
 		at.Page.Signals.Title = "Section of chapter " + strconv.Itoa(page)
 		at.Page.Visit.Content = crawl.ContentHash{byte(page), byte(page >> 8), byte(site)}
 		at.Charge = &crawl.Charge{Patterns: []string{"/manual/chapter-N/section.html"}, Fingerprints: make([]byte, 500)}
+		if index != nil {
+			at.Index = index(rng)
+		}
 		var rec crawl.Recorded
 		rec, err = store.Record(b.Context(), at)
 		f = rec.Facts
+		recorded()
 	}
 	if err != nil {
 		b.Error(err)

@@ -55,7 +55,7 @@ type Query struct {
 	// else that of their last fetch. Zero is any time.
 	Since time.Time
 	// Prefer is the language that the query is in, if that is known: pages in it come
-	// before others that are as good.
+	// before others that are as good. Empty leaves it to Searcher.Guess.
 	Prefer string
 	// Limit is how many results are wanted, LimitDefault where it is 0, at most
 	// LimitMax; Offset is how many to pass over, at most OffsetMax.
@@ -80,7 +80,13 @@ type Result struct {
 }
 
 // Searcher searches. It is safe for concurrent use if its store is.
-type Searcher struct{ store Store }
+type Searcher struct {
+	// Guess names the language that a query is in, for Query.Prefer where that is empty;
+	// nil never does.
+	Guess func(text string) string
+
+	store Store
+}
 
 // New makes a searcher.
 func New(store Store) *Searcher { return &Searcher{store: store} }
@@ -96,6 +102,9 @@ func (s *Searcher) Search(ctx context.Context, q Query) ([]Result, error) {
 	hits, err := s.store.Search(ctx, wanted)
 	if err != nil {
 		return nil, err
+	}
+	if q.Prefer == "" && s.Guess != nil {
+		q.Prefer = s.Guess(q.Text)
 	}
 	if q.Prefer != "" {
 		prefer(hits, q.Prefer)

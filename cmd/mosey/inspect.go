@@ -247,6 +247,18 @@ func printPage(w io.Writer, r crawl.PageReport) error {
 	if r.Title != "" {
 		row("title", "%q", r.Title)
 	}
+	if r.Language != "" {
+		row("language", "%s", r.Language)
+	}
+	if r.Description != "" {
+		row("description", "%q", r.Description)
+	}
+	if !r.Published.IsZero() {
+		row("published", "%s", stamp(r.Published))
+	}
+	if !r.Modified.IsZero() {
+		row("modified", "%s", stamp(r.Modified))
+	}
 	if r.Canonical != "" {
 		row("canonical", "%s", r.Canonical)
 	}

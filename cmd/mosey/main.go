@@ -29,6 +29,7 @@ type cli struct {
 	Status    statusCmd    `cmd:"" help:"Show how runs are getting on."`
 	Domain    domainCmd    `cmd:"" help:"Show what is known about a domain."`
 	Page      pageCmd      `cmd:"" help:"Show what is known about a page."`
+	Crawls    crawlsCmd    `cmd:"" help:"Show the history of requests."`
 	Search    searchCmd    `cmd:"" help:"Find pages by what they say."`
 	Why       whyCmd       `cmd:"" help:"Explain why a page or domain is crawled or not, and when next."`
 	Audit     auditCmd     `cmd:"" help:"Prove from the stored rows how hosts were treated."`
@@ -78,6 +79,7 @@ func run(ctx context.Context, args []string, e *env) int {
 		kong.Description("Mosey crawls the web politely, and survives anything.\n\n"+
 			"Example: mosey crawl https://example.org/ --delay 10s --contact you@example.org"),
 		kong.Writers(e.stdout, e.stderr),
+		kong.Vars{"outcomes": outcomeNames()},
 		kong.Exit(func(code int) { exited = code }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 	)

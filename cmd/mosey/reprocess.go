@@ -82,4 +82,3 @@ func (c *reprocessCmd) print(e *env, due crawl.Outdated) error {
 	}
 	return nil
 }
-

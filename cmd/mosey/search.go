@@ -12,6 +12,8 @@ import (
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/language"
+	"github.com/mosey-web/mosey/internal/language/models"
 	"github.com/mosey-web/mosey/search"
 )
 
@@ -35,8 +37,11 @@ func (c *searchCmd) Run(ctx context.Context, e *env) error {
 	if c.Limit < 1 {
 		return wiring.Usagef("--limit %d: want 1 to %d", c.Limit, search.LimitMax)
 	}
+	guesser := language.New(models.Load())
 	return withStore(ctx, e, func(store *db.Store) error {
-		results, err := search.New(store).Search(ctx, search.Query{
+		searcher := search.New(store)
+		searcher.Guess = guesser.Guess
+		results, err := searcher.Search(ctx, search.Query{
 			Text: strings.Join(c.Query, " "), Language: c.Lang, Domain: c.Domain, Since: since, Limit: c.Limit, Offset: c.Offset,
 		})
 		if errors.Is(err, crawl.ErrInvalid) {

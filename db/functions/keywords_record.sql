@@ -3,6 +3,8 @@
 --
 -- Nothing is written where nothing has changed.
 CREATE OR REPLACE FUNCTION keywords_record(p jsonb, v closed_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_gone bigint[];
 BEGIN
     IF jsonb_path_exists(p, '$[*].index') THEN
         INSERT INTO page_keywords (page_id, domain, language, config, keywords_tsv)
@@ -16,12 +18,14 @@ BEGIN
         WHERE page_keywords.keywords_tsv <> excluded.keywords_tsv
             OR page_keywords.language IS DISTINCT FROM excluded.language;
     END IF;
-    DELETE FROM page_keywords k USING unnest(v) a
-    WHERE k.page_id = ANY (ARRAY(
-        SELECT y.page_id FROM unnest(v) y
-        WHERE y.fetched_at IS NOT NULL
-            AND (y.doc #> '{page,unlisted}' IS NOT NULL OR y.doc #> '{page,signals}' IS NOT NULL AND NOT p -> (y.n - 1) ? 'index')
-    )) AND a.page_id = k.page_id;
+    v_gone := ARRAY(
+        SELECT a.page_id FROM unnest(v) a
+        WHERE a.fetched_at IS NOT NULL
+            AND (a.doc #> '{page,unlisted}' IS NOT NULL OR a.doc #> '{page,signals}' IS NOT NULL AND NOT p -> (a.n - 1) ? 'index')
+    );
+    IF cardinality(v_gone) > 0 THEN
+        DELETE FROM page_keywords k WHERE k.page_id = ANY (v_gone);
+    END IF;
 END
 $$;
 

@@ -40,6 +40,14 @@ BEGIN
         LIMIT p_looked
     ), best AS MATERIALIZED (
         SELECT l.page_id, l.config, l.rank FROM looked l ORDER BY l.rank DESC, l.page_id DESC LIMIT p_ranked
+    ), answering AS MATERIALIZED (
+        -- few of them are left out below: those that are gone since
+        SELECT b.page_id, ts_rank('{0.1, 0.3, 0.5, 1.0}', k.keywords_tsv, q.q, 1) * (0.25 + b.rank) AS score
+        FROM best b
+        INNER JOIN unnest(v_configs, v_queries) AS q (config, q) ON q.config = b.config
+        CROSS JOIN LATERAL (SELECT x.keywords_tsv FROM page_keywords x WHERE x.page_id = b.page_id LIMIT 1) k
+        WHERE k.keywords_tsv @@ q.q
+        ORDER BY score DESC, b.page_id LIMIT 2 * p_most
     )
     SELECT jsonb_strip_nulls(jsonb_build_object(
         'url', f.url, 'domain', f.domain, 'language', f.language, 'title', f.signals ->> 'title',
@@ -49,15 +57,12 @@ BEGIN
         'content', encode(f.content_hash, 'hex'), 'simhash', f.simhash, 'score', f.score
     ))
     FROM (
-        SELECT p.*, ts_rank('{0.1, 0.3, 0.5, 1.0}', k.keywords_tsv, q.q, 1) * (0.5 + b.rank) AS score
-        FROM best b
-        INNER JOIN unnest(v_configs, v_queries) AS q (config, q) ON q.config = b.config
-        CROSS JOIN LATERAL (SELECT x.keywords_tsv FROM page_keywords x WHERE x.page_id = b.page_id LIMIT 1) k
-        CROSS JOIN LATERAL (SELECT x.* FROM pages x WHERE x.id = b.page_id LIMIT 1) p
-        WHERE k.keywords_tsv @@ q.q AND p.status = 'fetched' AND NOT p.noindex
+        SELECT p.*, a.score
+        FROM answering a CROSS JOIN LATERAL (SELECT x.* FROM pages x WHERE x.id = a.page_id LIMIT 1) p
+        WHERE p.status = 'fetched' AND NOT p.noindex
             AND coalesce((p.usage ->> 'unavailable_after')::timestamptz > now(), true)
             AND p.usage #>> '{content_signals,search,answer}' IS DISTINCT FROM 'no'
-        ORDER BY score DESC, p.id LIMIT p_most
+        ORDER BY a.score DESC, p.id LIMIT p_most
     ) f
     ORDER BY f.score DESC, f.id;
 END

@@ -145,14 +145,14 @@ func TestHTMLDates(t *testing.T) {
 	forBothReaders(t, func(t *testing.T, limits extract.Limits) {
 		t.Helper()
 		for body, want := range map[string][2]time.Time{
-			`<meta property="article:published_time" content="2026-03-04T05:06:07+02:00">`: {time.Date(2026, 3, 4, 3, 6, 7, 0, time.UTC), {}},
-			`<meta property="article:modified_time" content="2026-03-04">`:                  {{}, day},
+			`<meta property="article:published_time" content="2026-03-04T05:06:07+02:00">`:                                                                        {time.Date(2026, 3, 4, 3, 6, 7, 0, time.UTC), {}},
+			`<meta property="article:modified_time" content="2026-03-04">`:                                                                                        {{}, day},
 			`<script type="application/ld+json">{"datePublished":"2026-03-04","dateModified":"2026-03-05T00:00:00Z"}</script><meta name=date content=2020-01-01>`: {day, day.AddDate(0, 0, 1)},
 			`<p>On <time datetime=2026-03-04>the fourth</time> and <time datetime=2026-03-05>the fifth</time>`:                                                    {day, {}},
 			`<time itemprop=dateModified datetime=2026-03-04></time>`:                                                                                             {{}, day},
-			`<meta name=date content=yesterday>`:   {},
-			`<meta name=date content=0001-01-01>`:  {},
-			`<time datetime=1066-10-14>1066</time>`: {},
+			`<meta name=date content=yesterday>`:                                                                                                                  {},
+			`<meta name=date content=0001-01-01>`:                                                                                                                 {},
+			`<time datetime=1066-10-14>1066</time>`:                                                                                                               {},
 		} {
 			page := mustHTML(t, body, limits)
 			require.Equal(t, want, [2]time.Time{page.Published, page.Modified}, body)

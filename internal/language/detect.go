@@ -50,7 +50,10 @@ func (d Detector) Detect(prose string, declared ...string) string {
 		return ""
 	}
 	var found []candidate
-	if d.models != nil && (s.letters >= lettersEnough || s.oneLanguage()) {
+	if d.models != nil && s.letters >= lettersEnough && !s.oneLanguage() {
+		if tag, is := usual(prose, tags); is {
+			return s.name(tag)
+		}
 		found = d.candidates(prose)
 	}
 	return s.name(choose(found, tags, s))

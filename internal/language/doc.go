@@ -2,7 +2,7 @@
 // BCP 47 (RFC 5646) such as "pt-BR" or "zh-Hant".
 //
 // The text decides, by models that are in a package of their own, for they are large: what pages declare is often what their
-// template came with. What is declared decides where the text cannot: between languages
+// template came with, and counts at once only where the text has its frequent words. What is declared decides where the text cannot: between languages
 // that are all but the same in writing, for those that there is no model of, and for
 // region and script. A text that is too short, or no running text, is undetermined
 // unless its language is declared and its script agrees.

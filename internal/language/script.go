@@ -129,7 +129,7 @@ func (s scripts) fits(tag language.Tag) bool {
 	case "Hans", "Hant":
 		return s.main == "Hani"
 	case "Jpan":
-		return s.main == "Kana" || s.main == "Hani"
+		return s.main == "Kana"
 	case "Kore":
 		return s.main == "Hang"
 	default:

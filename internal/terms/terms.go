@@ -27,6 +27,9 @@ type Cutter struct {
 
 	word  []byte
 	runes int // in word
+	// marked says that word, or the run, has marks that may be composed with what they
+	// are on.
+	marked bool
 	// The last two characters of a run without blanks, with their marks.
 	before, pending []byte
 }
@@ -35,7 +38,7 @@ type Cutter struct {
 // are: at most limit. What is no UTF-8 separates words.
 func (c *Cutter) Cut(dst []byte, text string, limit int) ([]byte, int) {
 	c.out, c.left = dst, limit
-	c.word, c.runes, c.before, c.pending = c.word[:0], 0, c.before[:0], c.pending[:0]
+	c.word, c.runes, c.marked, c.before, c.pending = c.word[:0], 0, false, c.before[:0], c.pending[:0]
 	for i := 0; i < len(text) && c.left > 0; {
 		b := text[i]
 		switch {
@@ -69,7 +72,17 @@ func (c *Cutter) foreign(s string) int {
 	var base rune
 	composed := norm.NFKC.String(s[:end])
 	for i, r := range composed {
-		if apart := norm.NFD.PropertiesString(composed[i:]).Decomposition(); apart != nil && !paired(r) {
+		if plain, letter := cyrillic(r); letter {
+			c.letter(plain)
+			base = r
+			continue
+		}
+		if paired(r) && !unicode.In(r, unicode.Mn, unicode.Mc) {
+			c.pair(r)
+			base = r
+			continue
+		}
+		if apart := norm.NFD.PropertiesString(composed[i:]).Decomposition(); apart != nil {
 			for _, part := range string(apart) {
 				base = c.character(base, part)
 			}
@@ -91,12 +104,27 @@ func (c *Cutter) character(base, r rune) rune {
 	case r == utf8.RuneError || !unicode.IsLetter(r) && !unicode.IsNumber(r):
 		c.end()
 		return 0
-	case paired(r):
-		c.pair(r)
 	default:
 		c.letter(unicode.ToLower(r))
 	}
 	return r
+}
+
+// cyrillic is the lower case of a letter that has no accent, of those that most texts in
+// Cyrillic are made of: a short way past Unicode's tables.
+func cyrillic(r rune) (lower rune, is bool) {
+	const (
+		upperA, lowerA, lowerYa = 0x410, 0x430, 0x44f
+		upperShortI             = 0x419
+		lowerShortI             = upperShortI + lowerA - upperA
+	)
+	if r < upperA || r > lowerYa || r == upperShortI || r == lowerShortI {
+		return 0, false
+	}
+	if r < lowerA {
+		r += lowerA - upperA
+	}
+	return r, true
 }
 
 const (
@@ -137,6 +165,7 @@ func (c *Cutter) mark(base, mark rune) {
 	switch {
 	case len(c.pending) > 0:
 		c.pending = utf8.AppendRune(c.pending, mark)
+		c.marked = true
 		return
 	case len(c.word) == 0:
 		return
@@ -148,6 +177,7 @@ func (c *Cutter) mark(base, mark rune) {
 	if c.runes < wordRunesMax {
 		c.word = utf8.AppendRune(c.word, mark)
 		c.runes++
+		c.marked = true
 	}
 }
 
@@ -163,7 +193,7 @@ func (c *Cutter) pair(r rune) {
 func (c *Cutter) endPair() {
 	if len(c.before) > 0 && len(c.pending) > 0 {
 		c.before = append(c.before, c.pending...)
-		c.add(c.before)
+		c.add(c.before, c.marked)
 	}
 }
 
@@ -175,8 +205,8 @@ func (c *Cutter) end() {
 
 func (c *Cutter) endWord() {
 	if len(c.word) > 0 {
-		c.add(c.word)
-		c.word, c.runes = c.word[:0], 0
+		c.add(c.word, c.marked)
+		c.word, c.runes, c.marked = c.word[:0], 0, false
 	}
 }
 
@@ -184,19 +214,24 @@ func (c *Cutter) endRun() {
 	alone := len(c.before) == 0
 	c.endPair()
 	if len(c.pending) > 0 && (alone || !c.Whole) {
-		c.add(c.pending)
+		c.add(c.pending, c.marked)
 	}
+	c.marked = false
 	c.before, c.pending = c.before[:0], c.pending[:0]
 }
 
-// add appends a term.
-func (c *Cutter) add(term []byte) {
+// add appends a term, composed if it may have to be.
+func (c *Cutter) add(term []byte, compose bool) {
 	if c.left <= 0 {
 		return
 	}
 	c.left--
 	if len(c.out) > 0 {
 		c.out = append(c.out, ' ')
+	}
+	if !compose {
+		c.out = append(c.out, term...)
+		return
 	}
 	c.out = norm.NFC.Append(c.out, term...)
 }
@@ -205,12 +240,22 @@ func (c *Cutter) add(term []byte) {
 // without blanks, and Hangul.
 func paired(r rune) bool {
 	const (
-		first   = 0xe00 // that of Thai, the lowest of them
-		prolong = 0x30fc
+		first       = 0xe00 // that of Thai, the lowest of them
+		prolong     = 0x30fc
+		hanFirst    = 0x4e00
+		hanLast     = 0x9fff
+		hangulFirst = 0xac00
+		hangulLast  = 0xd7a3
 	)
-	return r >= first && (r == prolong || unicode.In(
-		r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
-	))
+	switch {
+	case r < first:
+		return false
+	case hanFirst <= r && r <= hanLast, hangulFirst <= r && r <= hangulLast, r == prolong:
+		return true
+	}
+	return unicode.In(
+		r, unicode.Hiragana, unicode.Katakana, unicode.Han, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
+	)
 }
 
 // Paired reports whether a term is a single character of a script that is cut into

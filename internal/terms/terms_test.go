@@ -94,3 +94,20 @@ func FuzzCut(f *testing.F) {
 		require.Equal(t, n, m)
 	})
 }
+
+func BenchmarkIndex(b *testing.B) {
+	for name, text := range map[string]string{
+		"English":  strings.Repeat("The keeper of the lighthouse climbs the stairs every evening and lights the lamp. ", 70),
+		"German":   strings.Repeat("Der Wärter des Leuchtturms steigt jeden Abend die Stufen hinauf und zündet für Schiffe die Lampe an. ", 60),
+		"Russian":  strings.Repeat("Смотритель маяка каждый вечер поднимается по лестнице и зажигает лампу. ", 50),
+		"Japanese": strings.Repeat("灯台守は毎晩階段を上り、灯りをともし、天気を帳面に書きます。", 60),
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				terms.Index(terms.Page{Text: text})
+			}
+		})
+	}
+}

@@ -96,14 +96,42 @@ func TestDetectByWhatIsDeclared(t *testing.T) {
 	}
 }
 
+func TestGuess(t *testing.T) {
+	t.Parallel()
+	d := language.New(models.Load())
+	for text, want := range map[string]string{
+		"when does the library open":     "en",
+		"wann öffnet die Bücherei":       "de",
+		"à quelle heure ouvre la mairie": "fr",
+		"когда открывается библиотека":   "ru",
+		"灯台の歴史":                          "ja",
+		"taxi":                           "",
+		"":                               "",
+	} {
+		require.Equal(t, want, d.Guess(text), text)
+	}
+}
+
 func BenchmarkDetect(b *testing.B) {
 	d := language.New(models.Load())
 	list := load(b)
 	d.Detect(list[0].Text)
-	for b.Loop() {
-		for _, c := range list {
-			d.Detect(c.Text, c.Declared...)
-		}
+	for name, declared := range map[string]func(text) []string{
+		"Undeclared": func(text) []string { return nil },
+		"Declared":   func(c text) []string { return []string{c.Want} },
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				for _, c := range list {
+					d.Detect(c.Text, declared(c)...)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*len(list)), "µs/text")
+		})
 	}
-	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*len(list)), "µs/text")
+	b.Run("DeclaredEnglish", func(b *testing.B) {
+		for b.Loop() {
+			d.Detect(list[0].Text, "en")
+		}
+	})
 }

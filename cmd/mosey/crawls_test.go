@@ -1,0 +1,41 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+func TestCrawls(t *testing.T) {
+	t.Parallel()
+	r := newRows(t, crawl.Settings{}, aPage, aPage+"second").allowed()
+	r.fetched(found("First", "one"))
+	r.exec("UPDATE politeness_slots SET free_at = now() - interval '1 second'")
+	r.fetched(crawl.Attempt{Outcome: crawl.OutcomeBlocked4xx, StatusCode: 404, Error: "gone\x1b[31m", Page: &crawl.PageUpdate{Failed: true}})
+
+	lines := strings.Split(strings.TrimSpace(r.Print("crawls")), "\n")
+	require.Len(t, lines, 2)
+	require.Contains(t, lines[0], "blocked_4xx 404")
+	require.Contains(t, lines[0], aPage+"second")
+	require.NotContains(t, lines[0], "\x1b")
+	require.Contains(t, lines[1], "success 200")
+	require.Equal(t, 1, strings.Count(r.Print("crawls", "--domain", aDomain, "--outcome", "success"), "\n"))
+	require.Equal(t, 1, strings.Count(r.Print("crawls", "--limit", "1"), "\n"))
+	require.Equal(t, 2, strings.Count(r.Print("crawls", "--since", "1h"), "\n"))
+	require.Empty(t, r.Print("crawls", "--since", time.Now().Add(time.Hour).Format(time.RFC3339)))
+	require.Empty(t, r.Print("crawls", "--domain", "other.example"))
+	var newest crawl.CrawlReport
+	require.NoError(t, json.Unmarshal([]byte(strings.Split(r.Print("crawls", "--json", "--domain", aDomain), "\n")[0]), &newest))
+	require.Equal(t, 404, newest.StatusCode)
+	require.Equal(t, aDomain, newest.Domain)
+
+	r.Refuse([]string{"crawls", "--outcome", "good"}, `--outcome "good": want success, blocked_robots, `, " or skipped")
+	r.Refuse([]string{"crawls", "--limit", "0"}, "--limit 0: want 1 to 100000")
+	r.Refuse([]string{"crawls", "--since", "soon"}, `--since "soon"`)
+	r.Refuse([]string{"crawls", "--domain", "not a domain"}, "not a domain")
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/internal/terms"
+	"github.com/mosey-web/mosey/search"
+	"github.com/mosey-web/mosey/test/web"
+)
+
+// found is a page as it is recorded when it says something.
+func found(title, text string) crawl.Attempt {
+	return crawl.Attempt{
+		Page: &crawl.PageUpdate{
+			Visit: &crawl.VisitUpdate{}, Language: "en-GB", Extractor: crawl.ExtractorVersion,
+			Signals: &crawl.Signals{Title: title, Description: "About\x1b[31m lamps", Published: time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC)},
+		},
+		Index: terms.Index(terms.Page{Language: "en", Title: title, Text: text}),
+	}
+}
+
+func TestSearch(t *testing.T) {
+	t.Parallel()
+	r := newRows(t, crawl.Settings{}).allowed()
+	r.fetched(found("Lighthouses & lamps", "The keeper lights the lamp."))
+	require.Equal(t, "Lighthouses & lamps\n  "+aPage+"\n  en-GB, 2026-03-04\n  About[31m lamps\n", r.Print("search", "lamps", "keeper"))
+	var result search.Result
+	r.Decode(&result, "search", "lamps keeper", "--json", "--lang", "en", "--domain", aDomain, "--since", "2026-03-04")
+	require.Equal(t, "Lighthouses & lamps", result.Title)
+	require.Equal(t, aPage, result.URL)
+	require.Equal(t, aDomain, result.Domain)
+	require.Contains(t, r.Print("search", "lamps", "--json"), `"title":"Lighthouses & lamps"`)
+
+	none := r.Execute("search", "lamps", "--since", "2026-03-05")
+	require.Zero(t, none.Code)
+	require.Empty(t, none.Stdout)
+	require.Contains(t, none.Stderr, "Nothing found.")
+	require.Empty(t, r.Print("search", "lamps", "--lang", "de", "--json"))
+
+	r.Refuse([]string{"search", "?!"}, `the query "?!" has no word to look for`)
+	r.Refuse([]string{"search", "a", "--limit", "0"}, "--limit 0: want 1 to 100")
+	r.Refuse([]string{"search", "a", "--limit", "101"}, "a limit of 101: want 1 to 100")
+	r.Refuse([]string{"search", "a", "--since", "soon"}, `--since "soon": want a date such as 2026-11-01, or an age such as 30d or 12h`)
+	r.Refuse([]string{"search", "a", "--since=-5d"}, `--since "-5d"`)
+	r.Refuse([]string{"search", "a", "--lang", "no such tag"}, `language "no such tag": want a tag such as "en"`)
+	r.Refuse([]string{"search", "a", "--domain", "not a domain"}, "not a domain")
+}
+
+func TestParseSince(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	for text, want := range map[string]time.Time{
+		"":                     {},
+		"2026-03-04":           time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC),
+		"2026-03-04T05:06:07Z": time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC),
+		"2d":                   now.Add(-48 * time.Hour),
+		"90m":                  now.Add(-90 * time.Minute),
+	} {
+		got, err := parseSince(text, now)
+		require.NoError(t, err, text)
+		require.Equal(t, want, got, text)
+	}
+	for _, text := range []string{"d", "x", "1w", "99999999999d", "2026-13-01"} {
+		_, err := parseSince(text, now)
+		require.Error(t, err, text)
+	}
+}
+
+func TestReprocess(t *testing.T) {
+	t.Parallel()
+	h, store := newHarnessWithStack(t)
+	s := newSite(t, 2, 3)
+	r := h.Execute(s.crawl(s.Seeds()...)...)
+	require.Zero(t, r.Code, r.Stderr)
+	require.Equal(t, "No page has to be read again.\n", h.Print("reprocess", "--dry-run"))
+
+	_, err := store.Pool().Exec(t.Context(), "UPDATE pages SET extractor = NULL")
+	require.NoError(t, err)
+	require.Contains(t, h.Print("block", s.Hosts()[1], "--reason", "test"), s.Hosts()[1])
+	require.Equal(t, "4 pages of 1 domain to be read again.\n4 pages more of domains that are paused, stopped, blocked or given up.\n",
+		h.Print("reprocess", "--dry-run"))
+	before := len(s.Log().Pages())
+	r = h.Execute(append([]string{"reprocess", "--run", "again"}, s.flags()...)...)
+	require.Zero(t, r.Code, r.Stderr)
+	ContainsOnSameLine(t, r.Stdout, "4 pages of 1 domain to be read again.")
+	ContainsOnSameLine(t, r.Stdout, "Run again is done")
+	require.Len(t, s.Log().Pages(), before+4, "fetched though they were fetched a moment ago")
+	require.Contains(t, h.Print("reprocess", "--dry-run"), "No page has to be read again.")
+	h.Refuse([]string{"reprocess", "--domain", "not a domain"}, "not a domain")
+}
+
+// secret is a page whose text must not be kept.
+type secret struct {
+	web.Healthy
+
+	phrase string
+}
+
+func (b secret) Serve(v *web.Visit) {
+	v.W.Header().Set("Content-Type", "text/html; charset=utf-8")
+	v.Write([]byte("<!doctype html><title>A page</title><h1>Heading</h1><p>" + strings.Repeat(b.phrase+". ", 3)))
+}
+
+// Whatever is searched in the end, the text of a page is nowhere: not in the files of
+// the database nor its log of writes, not in Temporal's, not in what is printed.
+func TestNothingOfAPagesTextIsKept(t *testing.T) {
+	t.Parallel()
+	const phrase, place = "Vexing quartz zebras jumped briskly over forty lazy dwarfs", "/where-the-text-was"
+	s := site{web.StartT(t, web.Options{Sites: []web.Site{{
+		Pages: -1, Plain: true, Paths: map[string]web.Behaviour{place: secret{phrase: phrase}},
+	}}, CrossLinks: -1})}
+	h := newHarness(t)
+	r := h.Execute(s.crawl(strings.TrimSuffix(s.Seeds()[0], "/") + place)...)
+	require.Equal(t, wiring.ExitOK, r.Code, r.Stderr)
+	require.Contains(t, h.Print("search", `"quartz zebras"`), place)
+
+	files, named := 0, 0
+	require.NoError(t, filepath.WalkDir(h.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		files++
+		if bytes.Contains(content, []byte(place)) {
+			named++
+		}
+		for _, part := range []string{phrase, strings.ToLower(phrase), "quartz zebras"} {
+			require.NotContains(t, string(content), part, "%s", path)
+		}
+		return nil
+	}))
+	require.Greater(t, files, 100)
+	require.Positive(t, named, "the URL is found, so that the text would be")
+	require.NotContains(t, r.Stdout+r.Stderr, phrase)
+}
