@@ -165,7 +165,7 @@ func (r *pageReader) readBody(ctx context.Context, at *crawl.Attempt, resp *fetc
 	for _, m := range page.Metas {
 		said.AddMeta(m.Name, m.Content)
 	}
-	page.Signals.Published, page.Signals.Modified = notAhead(page.Published, resp.EndedAt), notAhead(page.Modified, resp.EndedAt)
+	page.Published, page.Modified = notAhead(page.Published, resp.EndedAt), notAhead(page.Modified, resp.EndedAt)
 	at.Page = r.pageUpdate(visit, page.Signals)
 	if at.Login = page.Login && !extract.LoginURL(r.url); at.Login && *r.d.Run.Settings.BlockOnLogin {
 		at.Error = "a login page in place of the page"

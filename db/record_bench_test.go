@@ -92,7 +92,7 @@ func siteURL(site, page int) string {
 // front page and to five that are new.
 func crawlSite(b *testing.B, store *db.Store, site, pages int, index func(*rand.Rand) *crawl.Index, recorded func()) {
 	b.Helper()
-	rng := rand.New(rand.NewPCG(1, uint64(site))) //nolint:gosec // a small number
+	rng := rand.New(rand.NewPCG(1, uint64(site)))
 	domain := fmt.Sprintf("site-%03d.example", site)
 	f, err := store.Next(b.Context(), domain)
 	for page := 0; err == nil && page < pages; page++ {

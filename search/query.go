@@ -60,7 +60,8 @@ func parse(text string) (crawl.SearchQuery, error) {
 	}
 	p.terms, p.loose = trimOr(p.terms), trimOr(p.loose)
 	if len(p.loose) == 0 {
-		return crawl.SearchQuery{}, fmt.Errorf("%w: the query %q has no word to look for: give at least one without a minus", crawl.ErrInvalid, text)
+		return crawl.SearchQuery{}, fmt.Errorf("%w: the query %q has no word to look for: give at least one without a minus",
+			crawl.ErrInvalid, text)
 	}
 	return crawl.SearchQuery{
 		Terms: strings.Join(p.terms, " "), Loose: strings.Join(p.loose, " "), Prefixes: p.prefixes,

@@ -71,10 +71,9 @@ func (c *reprocessCmd) print(e *env, due crawl.Outdated) error {
 	if c.JSON {
 		return printJSON(e.stdout, due)
 	}
-	switch {
-	case due.Pages == 0:
+	if due.Pages == 0 {
 		fmt.Fprintln(e.stdout, "No page has to be read again.")
-	default:
+	} else {
 		fmt.Fprintf(e.stdout, "%s of %s to be read again.\n", count(due.Pages, "page"), count(due.Domains, "domain"))
 	}
 	if due.Closed > 0 {

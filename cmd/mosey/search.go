@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -105,16 +106,15 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 			return at, nil
 		}
 	}
-	unit, number := time.Duration(1), text
 	if days, found := strings.CutSuffix(text, "d"); found {
-		unit, number = 24, days+"h"
+		if n, err := strconv.Atoi(days); err == nil && n >= 0 && n <= maxDays {
+			return now.AddDate(0, 0, -n), nil
+		}
+	} else if span, err := time.ParseDuration(text); err == nil && span >= 0 {
+		return now.Add(-span), nil
 	}
-	span, err := time.ParseDuration(number)
-	if err != nil || span < 0 || span > maxAge/unit {
-		return time.Time{}, wiring.Usagef("--since %q: want a date such as 2026-11-01, or an age such as 30d or 12h", text)
-	}
-	return now.Add(-span * unit), nil
+	return time.Time{}, wiring.Usagef("--since %q: want a date such as 2026-11-01, or an age such as 30d or 12h", text)
 }
 
-// maxAge is a hundred years: before there was a web.
-const maxAge = 100 * 365 * 24 * time.Hour
+// maxDays is a hundred years: before there was a web.
+const maxDays = 36_500

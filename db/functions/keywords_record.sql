@@ -2,7 +2,8 @@
 -- that was read and has none is not found any more, nor is one that must not be.
 --
 -- Nothing is written where nothing has changed.
-CREATE OR REPLACE FUNCTION keywords_record(p jsonb, v closed_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION keywords_record(p jsonb, v closed_attempt[]) RETURNS void LANGUAGE plpgsql
+SET work_mem = '64MB' AS $$
 DECLARE
     v_gone bigint[];
 BEGIN

@@ -17,7 +17,10 @@ CREATE TABLE page_keywords (
 -- are read.
 ) WITH (fillfactor = 90, toast_tuple_target = 128);
 
-CREATE INDEX page_keywords_terms ON page_keywords USING gin (keywords_tsv);
+-- New rows wait in a list until there are enough of them: the more, the more of them
+-- have a term in common, for which the index is written once. A search reads the list,
+-- too. keywords_record.sql has the memory to sort it.
+CREATE INDEX page_keywords_terms ON page_keywords USING gin (keywords_tsv) WITH (gin_pending_list_limit = 16384);
 
 -- The version of the extractor that has read a page (crawl.ExtractorVersion); null is
 -- that none has, or that it must be read anew. Adding a column without a default

@@ -111,13 +111,13 @@ type Page struct {
 	// it, and Prose those blocks that are sentences, by which a language can be told:
 	// neither code nor menus; both a few kilobytes at most. They pass through as Text
 	// does.
-	Main     string `json:",omitempty"`
-	Headings string `json:",omitempty"`
-	Prose    string `json:",omitempty"`
+	Main     string
+	Headings string
+	Prose    string
 
 	// Declared are the languages that the page declares, Language first, as written: at
 	// most 8, which need not be tags.
-	Declared []string `json:",omitempty"`
+	Declared []string
 
 	// Icon is the first valid link rel=icon, resolved and canonical; the zero value
 	// if there is none.

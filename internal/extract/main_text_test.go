@@ -63,11 +63,14 @@ func TestHTMLMainOfOtherPages(t *testing.T) {
 	}{
 		"a forum: every post": {
 			`<div class=post><b>anna</b><p>` + sentence + sentence + `</p></div><div class=post><b>bob</b><p>I do not think so. ` + sentence + `</p></div>`,
-			[]string{"I do not think so."}, []string{"Menu entry"}, "The keeper",
+			[]string{"I do not think so."},
+			[]string{"Menu entry"},
+			"The keeper",
 		},
 		"only links: all that is visible, but no prose": {
 			`<ul>` + strings.Repeat(`<li><a href=/a>The name of a page that is long enough to look like one sentence</a>`, 40) + `</ul>`,
-			[]string{"The name of a page", "Menu entry"}, nil, "",
+			[]string{"The name of a page", "Menu entry"},
+			nil, "",
 		},
 		"only code: found by it, but no prose": {
 			`<pre><code>` + code + `</code></pre>`, []string{"x[i] == nil"}, nil, "",

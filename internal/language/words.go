@@ -12,18 +12,27 @@ import (
 // declared, they would not say otherwise. Languages that have most of theirs in common
 // with another, such as Danish and Norwegian, are left to the models.
 var frequent = map[string]string{
-	"cs": "se že jsem který která jako podle také byl jeho nebo jejich však jsou ale aby tak už při ještě mezi jen bude",
-	"de": "der die und das den von zu mit sich des auf für ist im dem nicht eine als auch werden aus hat dass sie nach wird bei einer einem sind noch wie über",
-	"en": "the of and to is that for with are as was this be by from or have not but which you at were their has would they been when who will more",
-	"es": "el los las una con por más pero sus este entre cuando muy también fue había desde nos durante uno ellos donde quien todos hasta del",
+	"cs": "se že jsem který která jako podle také byl jeho nebo " +
+		"jejich však jsou ale aby tak už při ještě mezi jen bude",
+	"de": "der die und das den von zu mit sich des auf für ist im dem nicht " +
+		"eine als auch werden aus hat dass sie nach wird bei einer einem sind noch wie über",
+	"en": "the of and to is that for with are as was this be by from or " +
+		"have not but which you at were their has would they been when who will more",
+	"es": "el los las una con por más pero sus este entre cuando muy " +
+		"también fue había desde nos durante uno ellos donde quien todos hasta del",
 	"fi": "ja on ei että se hän oli ovat mutta kun myös kuin joka niin tai sen ole olla vain jos mukaan sekä",
-	"fr": "les des est dans une pour qui sur pas au avec sont mais nous cette été aux ces ses leur elle fait plus comme être peut du",
+	"fr": "les des est dans une pour qui sur pas au avec sont mais " +
+		"nous cette été aux ces ses leur elle fait plus comme être peut du",
 	"hu": "a az és hogy nem is egy ez volt csak már mint meg el még vagy de kell azt ha lehet után szerint",
-	"it": "il che di della per con sono gli nel alla dei più delle anche come dal questo nella loro essere stato degli dalla una",
-	"nl": "de het een van en dat niet zijn voor met ook aan naar hij maar dan wordt heeft deze bij uit nog werd worden door",
+	"it": "il che di della per con sono gli nel alla dei più " +
+		"delle anche come dal questo nella loro essere stato degli dalla una",
+	"nl": "de het een van en dat niet zijn voor met ook aan " +
+		"naar hij maar dan wordt heeft deze bij uit nog werd worden door",
 	"pl": "się na nie jest że do jak ale oraz przez dla był także które tym jego tylko być może od po są",
-	"pt": "não uma um em os as dos das ao mas à foi ele são mais pelo pela também você muito já seu sua isso está",
-	"ro": "și în să care pe nu este din cu mai pentru fi sau după fost când sunt lui această acest prin ale și-a",
+	"pt": "não uma um em os as dos das ao mas à foi " +
+		"ele são mais pelo pela também você muito já seu sua isso está",
+	"ro": "și în să care pe nu este din cu mai pentru " +
+		"fi sau după fost când sunt lui această acest prin ale și-a",
 	"ru": "что это как его она они был для или если также который было при только уже чтобы можно все еще",
 	"sv": "och att som är på inte av ett för från men när också efter eller har till vara skulle mycket de",
 	"tr": "ve bir bu için ile olarak da de daha çok gibi olan ne kadar sonra ama en ise değil olduğu",
