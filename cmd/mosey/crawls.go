@@ -61,7 +61,11 @@ func (c *crawlsCmd) Run(ctx context.Context, e *env) error {
 		}
 		t := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
 		for _, one := range crawls {
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", stamp(one.CompletedAt), oneLine(result(one)), oneLine(one.URL), oneLine(one.Error))
+			line := fmt.Sprintf("%s\t%s\t%s", stamp(one.CompletedAt), oneLine(result(one)), oneLine(one.URL))
+			if one.Error != "" {
+				line += ": " + oneLine(one.Error)
+			}
+			fmt.Fprintln(t, line)
 		}
 		return flush(t)
 	})

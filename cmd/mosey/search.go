@@ -35,6 +35,11 @@ func (c *searchCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
+	if c.Domain != "" {
+		if c.Domain, err = domainArgument(c.Domain); err != nil {
+			return err
+		}
+	}
 	if c.Limit < 1 {
 		return wiring.Usagef("--limit %d: want 1 to %d", c.Limit, search.LimitMax)
 	}
@@ -52,7 +57,7 @@ func (c *searchCmd) Run(ctx context.Context, e *env) error {
 			return err
 		}
 		if len(results) == 0 && !c.JSON {
-			fmt.Fprintln(e.stderr, "Nothing found. Pages that were fetched before there was a search are found once they are fetched again.")
+			fmt.Fprintln(e.stderr, "Nothing found. Pages that an older Mosey has fetched are found once they are fetched again: see mosey reprocess --dry-run.")
 		}
 		return printResults(e.stdout, results, c.JSON)
 	})
