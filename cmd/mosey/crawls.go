@@ -17,7 +17,7 @@ import (
 // crawlsCmd shows the history.
 type crawlsCmd struct {
 	Domain  string `help:"Only requests to this domain." placeholder:"DOMAIN"`
-	Outcome string `help:"Only attempts that ended so: ${outcomes}." placeholder:"OUTCOME"`
+	Outcome string `help:"Only attempts that ended so: success, blocked_robots, blocked_4xx, blocked_5xx, timeout, failed or skipped." placeholder:"OUTCOME"`
 	Since   string `help:"Only attempts of this day or later: a date such as 2026-11-01, or an age such as 30d or 12h." placeholder:"WHEN"`
 	Limit   int    `default:"50" help:"How many attempts."`
 	JSON    bool   `name:"json" help:"Print one JSON object an attempt."`

@@ -79,7 +79,6 @@ func run(ctx context.Context, args []string, e *env) int {
 		kong.Description("Mosey crawls the web politely, and survives anything.\n\n"+
 			"Example: mosey crawl https://example.org/ --delay 10s --contact you@example.org"),
 		kong.Writers(e.stdout, e.stderr),
-		kong.Vars{"outcomes": outcomeNames()},
 		kong.Exit(func(code int) { exited = code }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 	)
