@@ -152,6 +152,18 @@ func TestSearchLanguagesAndOperators(t *testing.T) {
 	require.Equal(t, []string{"none.example/"}, l.urls(t, search.Query{Text: "durable", Domain: "www.none.example"}))
 }
 
+// The worst that a page can say is recorded all the same.
+func TestSearchFindsTheLongestPage(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	var text strings.Builder
+	for i := range 20_000 { // forty letters of four bytes each
+		text.WriteString(strings.Repeat("𐐨", 30) + strings.Map(func(r rune) rune { return '𐐨' + r - '0' }, fmt.Sprintf("%010d", i)) + " ")
+	}
+	l.add(t, page{url: "https://long.example/", title: "Long", text: text.String()})
+	require.Equal(t, []string{"long.example/"}, l.urls(t, search.Query{Text: "long"}))
+}
+
 func TestSearchOrder(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t)

@@ -10,6 +10,9 @@ import (
 const (
 	// wordRunesMax is how much of a word counts, in characters.
 	wordRunesMax = 40
+	// textBytesMax is how long the terms of a text may be together, in bytes: a tsvector
+	// holds 1 MiB, positions included.
+	textBytesMax = 600 << 10
 	// foreignMax is how much is normalized at once, in bytes. Where that is in the
 	// middle of a word, there is no blank for longer than a word has.
 	foreignMax = 4 << 10
@@ -222,7 +225,7 @@ func (c *Cutter) endRun() {
 
 // add appends a term, composed if it may have to be.
 func (c *Cutter) add(term []byte, compose bool) {
-	if c.left <= 0 {
+	if c.left <= 0 || len(c.out)+len(term) > textBytesMax {
 		return
 	}
 	c.left--
