@@ -1,7 +1,6 @@
 -- Writes what pages are found by: crawl.Index, of the document p of the attempts. A page
--- that was read and has none is not found any more, nor is one that must not be.
---
--- Nothing is written where nothing has changed.
+-- that was read and has none is not found any more, nor is one that must not be. Nothing
+-- is written where nothing has changed.
 CREATE OR REPLACE FUNCTION keywords_record(p jsonb, v closed_attempt[]) RETURNS void LANGUAGE plpgsql
 SET work_mem = '64MB' AS $$
 DECLARE

@@ -1,10 +1,9 @@
 -- The pages that are found by some terms, as crawl.SearchHit, the best first, at most
--- p_most. p_terms is what
--- websearch_to_tsquery reads; p_loose is the same without what only leaves pages out, as
--- phrases and negations do, so that the index alone tells what may be found. A term of
--- p_prefixes stands for all that begin with it. Each of p_configs finds the pages that it
--- has made the terms of. Null is any language (a prefix of its tag: "pt" is "pt-BR",
--- too), any domain, any time.
+-- p_most. p_terms is what websearch_to_tsquery reads; p_loose is the same without what
+-- only leaves pages out, as phrases and negations do, so that the index alone tells what
+-- may be found. A term of p_prefixes stands for all that begin with it. Each of p_configs
+-- finds the pages that it has made the terms of. Null is any language (a prefix of its
+-- tag: "pt" is "pt-BR", too), any domain, any time.
 --
 -- Of what the index names p_looked are looked at, and of these the p_ranked pages that are
 -- worth most are read and ordered by how well they answer: that bounds how long it takes
