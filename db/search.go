@@ -13,8 +13,8 @@ import (
 // How much is read to answer a search. On a million pages the first takes some tens of
 // milliseconds where a word is everywhere, and so does the second.
 const (
-	searchLooked = 50_000
-	searchRanked = 1_000
+	searchLooked = 30_000
+	searchRanked = 300
 )
 
 // Search finds pages, the best first.
