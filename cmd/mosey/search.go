@@ -57,7 +57,8 @@ func (c *searchCmd) Run(ctx context.Context, e *env) error {
 			return err
 		}
 		if len(results) == 0 && !c.JSON {
-			fmt.Fprintln(e.stderr, "Nothing found. Pages that an older Mosey has fetched are found once they are fetched again: see mosey reprocess --dry-run.")
+			fmt.Fprintln(e.stderr, "Nothing found. Pages that an older Mosey has fetched are found once they are fetched again: "+
+				"see mosey reprocess --dry-run.")
 		}
 		return printResults(e.stdout, results, c.JSON)
 	})
