@@ -96,24 +96,25 @@ func roleOf(tag atom.Atom, attrs attributes) role {
 }
 
 // around reports whether one of an element's classes, or its id, is what everybody calls
-// that which stands around a page. A name that only contains it, such as
-// "with-sidebar", is the whole page's as often as not.
+// that which stands around a page. A name that only contains it, such as "with-sidebar"
+// or "cookie-recipe", is the page's own as often as not.
 func around(names string) bool {
 	for name := range strings.FieldsSeq(names) {
-		switch strings.ToLower(name) {
+		name = strings.ToLower(name[:min(len(name), 60)])
+		switch name {
 		case "breadcrumb", "breadcrumbs", "footer", "navbar", "page-footer", "sidebar", "site-footer", "sphinxsidebar":
 			return true
 		}
-		if len(name) < 60 && containsFold(name, "cookie", "consent", "gdpr") {
+		if contains(name, "cookie", "consent", "gdpr") && contains(name, "banner", "notice", "consent", "law", "popup", "modal", "overlay", "dialog") {
 			return true
 		}
 	}
 	return false
 }
 
-func containsFold(s string, parts ...string) bool {
-	s = strings.ToLower(s)
-	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(s, part) })
+// contains reports whether a name has one of some parts.
+func contains(name string, parts ...string) bool {
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(name, part) })
 }
 
 // open begins an element; at is how much text precedes it.

@@ -34,6 +34,7 @@ func TestHTMLMain(t *testing.T) {
 		"an article element":          `<article>` + article + `</article>`,
 		"a main element":              `<main>` + article + `</main>`,
 		"plain paragraphs":            article,
+		"about cookies":               `<div class="cookie-recipe">` + article + `</div>`,
 		"in a form, as ASP.NET does":  `<form action="/">` + article + `</form>`,
 		"in divisions":                `<div><div class="with-sidebar">` + strings.NewReplacer("<p>", "<div>", "</p>", "</div>").Replace(article) + `</div></div>`,
 		"in a table, as in old times": `<table><tr><td>` + article + `</td></tr></table>`,
