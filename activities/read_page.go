@@ -173,6 +173,7 @@ func (r *pageReader) readBody(ctx context.Context, at *crawl.Attempt, resp *fetc
 	var stored bool
 	if at.Follow, stored = decide.FollowLinks(*r.d.Run, *r.d.Crawl, said); stored {
 		at.Links = r.links(page, said)
+		at.AllLinks = at.Error == "" && !at.Truncated && !at.Login && page.LinksDropped == 0
 	}
 	if len(resp.Body) > 0 && !at.Login {
 		r.index(at, resp, page, said)
@@ -214,7 +215,9 @@ func (r *pageReader) links(page extract.Page, said usage.Usage) []crawl.Link {
 		if wanted && l.URL == page.Icon {
 			continue // as a page it might not be worth a request
 		}
-		links = append(links, linkTo(l.URL, l.NoFollow || said.NoFollow.Said(), now))
+		link := linkTo(l.URL, l.NoFollow || said.NoFollow.Said(), now)
+		link.Rel, link.Anchor = l.Rel, l.Anchor
+		links = append(links, link)
 	}
 	if wanted {
 		icon := linkTo(page.Icon, said.NoFollow.Said(), now)
@@ -310,7 +313,7 @@ func (r *pageReader) redirect(at *crawl.Attempt, resp *fetch.Response) {
 		at.Error = "redirect to itself"
 		return
 	}
-	at.Redirect = true
+	at.Redirect, at.AllLinks = true, true
 	at.Login = extract.LoginURL(to) && !extract.LoginURL(r.url)
 	at.Links = []crawl.Link{linkTo(to, false, time.Now())}
 	at.Links[0].Trap, at.Links[0].TrapEvidence = "", ""

@@ -71,6 +71,9 @@ type Attempt struct {
 	Charge *Charge `json:"charge,omitempty"`
 
 	Links []Link `json:"links,omitempty"`
+	// AllLinks says that Links are all that the page links to now: those that it had
+	// before are gone.
+	AllLinks bool `json:"all_links,omitempty"`
 	// Redirect says that Links is the one target of a redirect.
 	Redirect bool `json:"redirect,omitempty"`
 	// Follow says how the links become part of the run; nil is not at all.
@@ -99,6 +102,7 @@ func (a Attempt) Bare(why string) Attempt {
 	a.Error = CleanText("the database refused the rest of the record: "+why, attemptErrorMax)
 	a.ContentType, a.VerdictReason, a.Unchanged = "", "", ""
 	a.Charge, a.Links, a.Follow, a.FollowKnown, a.Index = nil, nil, nil, nil, nil
+	a.AllLinks = false
 	if a.Page != nil {
 		page := PageUpdate{Failed: a.Page.Failed}
 		if a.Page.Visit != nil {
@@ -232,6 +236,17 @@ type Charge struct {
 	Fingerprints []byte `json:"fingerprints,omitempty"`
 }
 
+// Rel are marks of a link (rel="ugc", rel="sponsored"), as bits. It is an on-disk format.
+type Rel uint8
+
+// The marks of links.
+const (
+	// RelUGC is a link that a user of the site has made.
+	RelUGC Rel = 1 << iota
+	// RelSponsored is one that was paid for.
+	RelSponsored
+)
+
 // Link is a page found on another.
 type Link struct {
 	URL      string   `json:"url"`
@@ -240,6 +255,9 @@ type Link struct {
 	Kind     Kind     `json:"kind,omitempty"`
 	Patterns []string `json:"patterns,omitempty"`
 	NoFollow bool     `json:"nofollow,omitempty"`
+	// Rel is what it says of who is behind it, and Anchor its text.
+	Rel    Rel    `json:"rel,omitempty"`
+	Anchor string `json:"anchor,omitempty"`
 	// Trap is why it is not to be crawled; empty where it is.
 	Trap         TrapKind `json:"trap,omitempty"`
 	TrapEvidence string   `json:"trap_evidence,omitempty"`

@@ -248,6 +248,8 @@ type PageReport struct {
 	NoFollow   bool   `json:"nofollow"`
 	// Usage is what its publisher says about its use.
 	Usage json.RawMessage `json:"usage,omitempty"`
+	// Extractor is the ExtractorVersion that has read it; 0 where none has.
+	Extractor int `json:"extractor,omitempty"`
 	// FreshUntil is until when its server said that it does not change.
 	FreshUntil time.Time `json:"fresh_until,omitzero"`
 	// Trap is why it is taken for a part of an endless space.

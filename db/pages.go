@@ -19,7 +19,7 @@ func (s *Store) Page(ctx context.Context, domain, url string) (crawl.PageReport,
 	}
 	rep := crawl.PageReport{
 		URL: p.Url, Domain: p.Domain, Kind: crawl.Kind(p.Kind), Status: string(p.Status),
-		Language: textOf(p.Language), NoIndex: p.Noindex, NoFollow: p.Nofollow,
+		Language: textOf(p.Language), Extractor: int(numOf(p.Extractor)), NoIndex: p.Noindex, NoFollow: p.Nofollow,
 		FetchedAt: timeOf(p.FetchedAt), FailedAt: timeOf(p.FailedAt), FoundAt: p.CreatedAt, FreshUntil: timeOf(p.FreshUntil),
 		Usage: p.Usage,
 		Trap:  crawl.Trap{Kind: crawl.TrapKind(textOf(p.Trap)), Evidence: textOf(p.TrapEvidence)},

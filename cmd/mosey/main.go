@@ -29,6 +29,7 @@ type cli struct {
 	Status    statusCmd    `cmd:"" help:"Show how runs are getting on."`
 	Domain    domainCmd    `cmd:"" help:"Show what is known about a domain."`
 	Page      pageCmd      `cmd:"" help:"Show what is known about a page."`
+	Links     linksCmd     `cmd:"" help:"Show what a page or a domain links to, and what links to it."`
 	Crawls    crawlsCmd    `cmd:"" help:"Show the history of requests."`
 	Search    searchCmd    `cmd:"" help:"Find pages by what they say."`
 	Why       whyCmd       `cmd:"" help:"Explain why a page or domain is crawled or not, and when next."`

@@ -43,7 +43,8 @@ func (c *searchCmd) Run(ctx context.Context, e *env) error {
 	if c.Limit < 1 {
 		return wiring.Usagef("--limit %d: want 1 to %d", c.Limit, search.LimitMax)
 	}
-	guesser := language.New(models.Load())
+	models.Models{}.Load() // while the database is opened
+	guesser := language.New(models.Models{})
 	return withStore(ctx, e, func(store *db.Store) error {
 		searcher := search.New(store)
 		searcher.Guess = guesser.Guess

@@ -88,7 +88,7 @@ func describeInUse(inUse *datadir.InUseError) error {
 
 // startWorker starts a worker in this process.
 func (c *crawler) startWorker(ctx context.Context, f wiring.FetchFlags) error {
-	w, err := wiring.NewWorker(ctx, c.client, c.store, f, models.Load(), c.logger)
+	w, err := wiring.NewWorker(ctx, c.client, c.store, f, models.Models{}, c.logger)
 	if err != nil {
 		return err
 	}

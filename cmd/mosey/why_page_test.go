@@ -83,14 +83,23 @@ func TestWhyPage(t *testing.T) {
 		},
 		"IsFresh": {
 			prepare: func(r *rows) {
-				r.allowed().exec("UPDATE pages SET fetched_at = now() - interval '1 hour', fresh_until = now() + interval '1 day'")
+				r.allowed().exec("UPDATE pages SET fetched_at = now() - interval '1 hour', fresh_until = now() + interval '1 day', extractor = $1", crawl.ExtractorVersion)
 			},
 			settings: crawl.Settings{MinRefetch: new(crawl.Duration(0))},
 			answer:   "pending, but it will be skipped: its server said that it stays as it is",
 			because:  []string{"its server said on "},
 		},
+		"WasReadByAnOlderMosey": {
+			prepare: func(r *rows) {
+				r.allowed().exec("UPDATE pages SET fetched_at = now() - interval '2 days', fresh_until = now() + interval '1 day'")
+			},
+			answer:  "pending: it will be requested in its turn",
+			because: []string{"an older Mosey has read it, on "},
+		},
 		"WasFetchedLately": {
-			prepare: func(r *rows) { r.allowed().exec("UPDATE pages SET fetched_at = now() - interval '1 hour'") },
+			prepare: func(r *rows) {
+				r.allowed().exec("UPDATE pages SET fetched_at = now() - interval '1 hour', extractor = $1", crawl.ExtractorVersion)
+			},
 			answer:  "pending, but it will be skipped: it was fetched less than 24h0m0s ago",
 			because: []string{"it was last fetched on "},
 		},

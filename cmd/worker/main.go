@@ -88,7 +88,7 @@ func (f flags) work(ctx context.Context, environ wiring.Env, stderr io.Writer) (
 		return err
 	}
 	defer c.Close()
-	w, err := wiring.NewWorker(ctx, c, store, f.FetchFlags, models.Load(), logger)
+	w, err := wiring.NewWorker(ctx, c, store, f.FetchFlags, models.Models{}, logger)
 	if err != nil {
 		return err
 	}

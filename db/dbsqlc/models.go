@@ -391,6 +391,10 @@ type PageLink struct {
 	Kind       string
 	Nofollow   bool
 	CreatedAt  time.Time
+	Anchor     *string
+	Rel        *int16
+	GoneAt     *time.Time
+	LastSeen   *time.Time
 }
 
 type PolitenessSlot struct {

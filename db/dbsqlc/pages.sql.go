@@ -208,9 +208,9 @@ func (q *Queries) PageGet(ctx context.Context, arg PageGetParams) (Page, error) 
 
 const pageLinkCounts = `-- name: PageLinkCounts :one
 SELECT
-    (SELECT count(*) FROM page_links AS l WHERE l.from_page_id = $1)::bigint AS outgoing,
-    (SELECT count(*) FROM page_links AS l WHERE l.to_page_id = $1)::bigint AS incoming,
-    (SELECT count(*) FROM page_links AS l WHERE l.to_page_id = $1 AND l.nofollow)::bigint AS nofollow
+    (SELECT count(*) FROM page_links AS l WHERE l.from_page_id = $1 AND l.gone_at IS NULL)::bigint AS outgoing,
+    (SELECT count(*) FROM page_links AS l WHERE l.to_page_id = $1 AND l.gone_at IS NULL)::bigint AS incoming,
+    (SELECT count(*) FROM page_links AS l WHERE l.to_page_id = $1 AND l.nofollow AND l.gone_at IS NULL)::bigint AS nofollow
 `
 
 type PageLinkCountsRow struct {
@@ -228,7 +228,7 @@ func (q *Queries) PageLinkCounts(ctx context.Context, id int64) (PageLinkCountsR
 
 const pageRedirect = `-- name: PageRedirect :one
 SELECT p.url FROM page_links AS l INNER JOIN pages AS p ON l.to_page_id = p.id
-WHERE l.from_page_id = $1 AND l.kind = 'redirect'
+WHERE l.from_page_id = $1 AND l.kind = 'redirect' AND l.gone_at IS NULL
 ORDER BY l.created_at DESC LIMIT 1
 `
 

@@ -11,8 +11,9 @@ DECLARE
 BEGIN
     IF jsonb_path_exists(p, '$[*].links') THEN
         v_links := links_find(v);
-        INSERT INTO page_links (from_page_id, to_page_id, kind, nofollow)
-        SELECT l.from_id, l.id, CASE WHEN l.redirect THEN 'redirect' ELSE 'link' END, bool_and(l.nofollow)
+        INSERT INTO page_links (from_page_id, to_page_id, kind, nofollow, anchor, rel)
+        SELECT l.from_id, l.id, CASE WHEN l.redirect THEN 'redirect' ELSE 'link' END, bool_and(l.nofollow), min(l.anchor),
+            min(l.rel)
         FROM unnest(v_links) l GROUP BY l.from_id, l.id, l.redirect ORDER BY l.from_id, l.id
         ON CONFLICT DO NOTHING;
         IF jsonb_path_exists(p, '$[*].links[*].trap') THEN
@@ -24,13 +25,16 @@ BEGIN
             WHERE NOT l.nofollow AND l.trap IS NULL AND l.follow IS NOT NULL
         );
     END IF;
+    IF EXISTS (SELECT 1 FROM unnest(v) a WHERE a.fetched_at IS NOT NULL AND a.doc ? 'all_links') THEN
+        PERFORM links_renew(v, coalesce(v_links, '{}'));
+    END IF;
     IF jsonb_path_exists(p, '$[*].follow_known') THEN
         v_found := v_found || ARRAY(
             SELECT (a.run_id, x.id, x.domain, x.url, x.kind, a.domain, k.follow, false, 0)::found_page
             FROM unnest(v) a CROSS JOIN LATERAL jsonb_each(a.doc -> 'follow_known') AS k (kind, follow)
             CROSS JOIN LATERAL (
                 SELECT y.to_page_id, y.nofollow FROM page_links y
-                WHERE y.from_page_id = a.page_id AND y.kind = k.kind OFFSET 0
+                WHERE y.from_page_id = a.page_id AND y.kind = k.kind AND y.gone_at IS NULL OFFSET 0
             ) l
             CROSS JOIN LATERAL (
                 SELECT y.id, y.domain, y.url, y.kind, y.trap FROM pages y WHERE y.id = l.to_page_id LIMIT 1
@@ -50,6 +54,32 @@ BEGIN
 END
 $$;
 
+-- Notes what has become of the links of pages that were read before: which say something
+-- else now, which are there again, and which are gone.
+CREATE OR REPLACE FUNCTION links_renew(v closed_attempt[], p_links found_link[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_pages CONSTANT bigint[] := ARRAY(
+        SELECT a.page_id FROM unnest(v) a WHERE a.fetched_at IS NOT NULL AND a.doc ? 'all_links'
+    );
+BEGIN
+    UPDATE page_links x SET nofollow = f.nofollow, anchor = f.anchor, rel = f.rel, gone_at = NULL, last_seen = NULL
+    FROM (
+        SELECT l.from_id, l.id, CASE WHEN l.redirect THEN 'redirect' ELSE 'link' END AS kind,
+            bool_and(l.nofollow) AS nofollow, min(l.anchor) AS anchor, min(l.rel) AS rel
+        FROM unnest(p_links) l WHERE l.from_id = ANY (v_pages) GROUP BY l.from_id, l.id, l.redirect
+    ) f
+    WHERE x.from_page_id = ANY (v_pages) AND x.from_page_id = f.from_id AND x.to_page_id = f.id AND x.kind = f.kind
+        AND (x.nofollow, x.anchor, x.rel, x.gone_at) IS DISTINCT FROM (f.nofollow, f.anchor, f.rel, NULL);
+    UPDATE page_links x SET gone_at = a.ended, last_seen = a.fetched_at
+    FROM unnest(v) a
+    WHERE x.from_page_id = ANY (v_pages) AND a.page_id = ANY (v_pages) AND x.from_page_id = a.page_id AND x.gone_at IS NULL
+        AND NOT EXISTS (
+            SELECT 1 FROM unnest(p_links) l
+            WHERE l.from_id = x.from_page_id AND l.id = x.to_page_id AND l.redirect = (x.kind = 'redirect')
+        );
+END
+$$;
+
 -- The links of attempts with the ids of their pages, which are stored if they are new:
 -- sorted, so that two transactions that find the same pages wait for each other instead
 -- of deadlocking.
@@ -59,13 +89,15 @@ DECLARE
 BEGIN
     SELECT array_agg((a.page_id, a.run_id, a.domain, a.doc ? 'redirect', a.doc -> 'follow',
         jsonb_array_length(a.doc -> 'links') - l.place, p.id, p.id IS NULL, l.url, l.domain, l.origin,
-        coalesce(l.kind, 'page'), l.patterns, coalesce(l.nofollow, false), l.trap, l.trap_evidence)::found_link)
+        coalesce(l.kind, 'page'), l.patterns, coalesce(l.nofollow, false), l.trap, l.trap_evidence, l.anchor,
+        l.rel)::found_link)
     INTO v_links
     FROM unnest(v) a CROSS JOIN LATERAL ROWS FROM (
         jsonb_to_recordset(a.doc -> 'links') AS (
-            url text, domain text, origin text, kind text, patterns text[], nofollow boolean, trap text, trap_evidence text
+            url text, domain text, origin text, kind text, patterns text[], nofollow boolean, trap text, trap_evidence text,
+            anchor text, rel smallint
         )
-    ) WITH ORDINALITY AS l (url, domain, origin, kind, patterns, nofollow, trap, trap_evidence, place)
+    ) WITH ORDINALITY AS l (url, domain, origin, kind, patterns, nofollow, trap, trap_evidence, anchor, rel, place)
     LEFT JOIN LATERAL (
         SELECT x.id FROM pages x WHERE x.domain = l.domain AND x.url = l.url LIMIT 1
     ) p ON true;
@@ -79,7 +111,8 @@ BEGIN
     RETURN ARRAY(
         SELECT (l.from_id, l.run_id, l.own, l.redirect, l.follow, l.after,
             coalesce(l.id, (SELECT x.id FROM pages x WHERE x.domain = l.domain AND x.url = l.url)),
-            l.is_new, l.url, l.domain, l.origin, l.kind, l.patterns, l.nofollow, l.trap, l.trap_evidence)::found_link
+            l.is_new, l.url, l.domain, l.origin, l.kind, l.patterns, l.nofollow, l.trap, l.trap_evidence, l.anchor,
+            l.rel)::found_link
         FROM unnest(v_links) l
     );
 END

@@ -9,7 +9,8 @@ BEGIN
         FROM jsonb_each(p) AS k (kind, follow)
         CROSS JOIN unnest(p_pages) AS f (id)
         CROSS JOIN LATERAL (
-            SELECT y.to_page_id, y.nofollow FROM page_links y WHERE y.from_page_id = f.id AND y.kind = k.kind OFFSET 0
+            SELECT y.to_page_id, y.nofollow FROM page_links y
+            WHERE y.from_page_id = f.id AND y.kind = k.kind AND y.gone_at IS NULL OFFSET 0
         ) l
         CROSS JOIN LATERAL (
             SELECT y.id, y.domain, y.url, y.kind, y.trap FROM pages y WHERE y.id = l.to_page_id LIMIT 1

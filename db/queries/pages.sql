@@ -11,9 +11,9 @@ WHERE c.page_id = @page_id ORDER BY c.created_at DESC, c.id DESC LIMIT @max;
 
 -- name: PageLinkCounts :one
 SELECT
-    (SELECT count(*) FROM page_links AS l WHERE l.from_page_id = @id)::bigint AS outgoing,
-    (SELECT count(*) FROM page_links AS l WHERE l.to_page_id = @id)::bigint AS incoming,
-    (SELECT count(*) FROM page_links AS l WHERE l.to_page_id = @id AND l.nofollow)::bigint AS nofollow;
+    (SELECT count(*) FROM page_links AS l WHERE l.from_page_id = @id AND l.gone_at IS NULL)::bigint AS outgoing,
+    (SELECT count(*) FROM page_links AS l WHERE l.to_page_id = @id AND l.gone_at IS NULL)::bigint AS incoming,
+    (SELECT count(*) FROM page_links AS l WHERE l.to_page_id = @id AND l.nofollow AND l.gone_at IS NULL)::bigint AS nofollow;
 
 -- The runs that have read a page which links to this one, without nofollow.
 -- name: PageFinders :many
@@ -36,5 +36,5 @@ FROM (SELECT x.url FROM pages AS x WHERE x.domain = @domain LIMIT @bound) AS p;
 
 -- name: PageRedirect :one
 SELECT p.url FROM page_links AS l INNER JOIN pages AS p ON l.to_page_id = p.id
-WHERE l.from_page_id = @id AND l.kind = 'redirect'
+WHERE l.from_page_id = @id AND l.kind = 'redirect' AND l.gone_at IS NULL
 ORDER BY l.created_at DESC LIMIT 1;

@@ -8,12 +8,14 @@ import (
 
 // attributes holds the values of the attributes that matter.
 type attributes struct {
-	class, content, datetime, href, hreflang, httpEquiv, id, itemprop, kind, lang, name, property, rel, role, src string
+	alt, class, content, datetime, href, hreflang, httpEquiv, id, itemprop, kind, lang, name, property, rel, role, src string
 }
 
 // set stores the value of an attribute whose key is in lower case.
 func (a *attributes) set(key, value string) {
 	switch key {
+	case "alt":
+		a.alt = value
 	case "class":
 		a.class = value
 	case "content":

@@ -105,7 +105,8 @@ func around(names string) bool {
 		case "breadcrumb", "breadcrumbs", "footer", "navbar", "page-footer", "sidebar", "site-footer", "sphinxsidebar":
 			return true
 		}
-		if contains(name, "cookie", "consent", "gdpr") && contains(name, "banner", "notice", "consent", "law", "popup", "modal", "overlay", "dialog") {
+		if contains(name, "cookie", "consent", "gdpr") &&
+			contains(name, "banner", "notice", "consent", "law", "popup", "modal", "overlay", "dialog") {
 			return true
 		}
 	}

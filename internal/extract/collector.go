@@ -39,12 +39,18 @@ type collector struct {
 	refIndex    map[string]int // into refs
 	linkIndex   map[string]int // into Page.Links, by canonical URL
 	refsDropped int
+	linked      int // 1 + the place in refs of the link that has begun; 0 is none
 	scratch     textBuffer
 }
 
 type reference struct {
 	href     string
 	noFollow bool
+	rel      crawl.Rel
+	// anchor is where in the page's text that of the link is, and alt what stands for an
+	// image in it.
+	anchor struct{ start, end int }
+	alt    string
 }
 
 // collectors are kept for the next pages.
@@ -82,9 +88,9 @@ func (c *collector) release() {
 func (c *collector) element(tag atom.Atom, attrs attributes) {
 	switch tag {
 	case atom.A, atom.Area:
-		c.addRef(attrs.href, hasToken(attrs.rel, "nofollow"))
+		c.addRef(attrs.href, hasToken(attrs.rel, "nofollow"), relOf(attrs.rel))
 	case atom.Iframe, atom.Frame:
-		c.addRef(attrs.src, false)
+		c.addRef(attrs.src, false, 0)
 	case atom.Base:
 		if c.base == "" {
 			c.base = attrs.href
@@ -122,7 +128,7 @@ func (c *collector) link(attrs attributes) {
 			c.canonicals = append(c.canonicals, attrs.href)
 		}
 	case hasToken(attrs.rel, "next"), hasToken(attrs.rel, "prev"), hasToken(attrs.rel, "previous"):
-		c.addRef(attrs.href, hasToken(attrs.rel, "nofollow"))
+		c.addRef(attrs.href, hasToken(attrs.rel, "nofollow"), 0)
 	case hasToken(attrs.rel, "alternate"):
 		c.alternate(attrs)
 	}
@@ -130,7 +136,7 @@ func (c *collector) link(attrs attributes) {
 
 func (c *collector) meta(attrs attributes) {
 	if strings.EqualFold(strings.TrimSpace(attrs.httpEquiv), "refresh") {
-		c.addRef(refreshTarget(attrs.content), false)
+		c.addRef(refreshTarget(attrs.content), false, 0)
 	}
 	name := strings.TrimSpace(attrs.name)
 	if strings.EqualFold(name, "generator") && c.signals.Generator == "" {
@@ -163,12 +169,13 @@ func (c *collector) clean(text string) string {
 	return c.scratch.String()
 }
 
-func (c *collector) addRef(href string, noFollow bool) {
+func (c *collector) addRef(href string, noFollow bool, rel crawl.Rel) {
 	if href == "" || href[0] == '#' {
 		return // the page itself, or a place on it
 	}
 	if i, seen := c.refIndex[href]; seen {
 		c.refs[i].noFollow = c.refs[i].noFollow && noFollow
+		c.refs[i].rel &= rel
 		return
 	}
 	if len(c.refs) >= refsPerLink*c.limits.MaxLinks {
@@ -176,7 +183,55 @@ func (c *collector) addRef(href string, noFollow bool) {
 		return
 	}
 	c.refIndex[href] = len(c.refs)
-	c.refs = append(c.refs, reference{href: href, noFollow: noFollow})
+	c.refs = append(c.refs, reference{href: href, noFollow: noFollow, rel: rel})
+}
+
+// relOf is what a link says of who is behind it.
+func relOf(list string) (rel crawl.Rel) {
+	if hasToken(list, "ugc") {
+		rel |= crawl.RelUGC
+	}
+	if hasToken(list, "sponsored") {
+		rel |= crawl.RelSponsored
+	}
+	return rel
+}
+
+// beginLink and endLink tell where in the text that of a link is; the first of a
+// reference that has any counts.
+func (c *collector) beginLink(href string) {
+	if i, known := c.refIndex[href]; known && c.refs[i].anchor.end == 0 {
+		c.linked = i + 1
+		c.refs[i].anchor.start = len(c.text.text)
+	}
+}
+
+func (c *collector) endLink() {
+	if c.linked > 0 {
+		ref := &c.refs[c.linked-1]
+		if ref.anchor.end = len(c.text.text); ref.anchor.end == ref.anchor.start {
+			ref.anchor.end = 0 // there may be another with a text
+		}
+		c.linked = 0
+	}
+}
+
+// image takes what stands for an image in a link.
+func (c *collector) image(alt string) {
+	if c.linked > 0 {
+		first(&c.refs[c.linked-1].alt, alt)
+	}
+}
+
+// anchor is the text of a link.
+func (c *collector) anchor(ref reference) string {
+	if ref.anchor.end <= ref.anchor.start || ref.anchor.end > len(c.text.text) {
+		c.scratch.reset(maxAnchorBytes, false)
+		c.scratch.add(ref.alt)
+		return c.scratch.String()
+	}
+	text := strings.TrimSpace(string(c.text.text[ref.anchor.start:ref.anchor.end]))
+	return norm.NFC.String(strings.ToValidUTF8(prefix(text, maxAnchorBytes), ""))
 }
 
 // firstValid is the first reference that resolves; the zero value if none does.
@@ -217,6 +272,10 @@ func (c *collector) page(pageURL urls.URL) Page {
 		}
 		if i, seen := c.linkIndex[u.String()]; seen {
 			page.Links[i].NoFollow = page.Links[i].NoFollow && ref.noFollow
+			page.Links[i].Rel &= ref.rel
+			if page.Links[i].Anchor == "" {
+				page.Links[i].Anchor = c.anchor(ref)
+			}
 			continue
 		}
 		if len(page.Links) >= c.limits.MaxLinks {
@@ -227,7 +286,7 @@ func (c *collector) page(pageURL urls.URL) Page {
 			page.Links = make([]Link, 0, min(len(c.refs), c.limits.MaxLinks))
 		}
 		c.linkIndex[u.String()] = len(page.Links)
-		page.Links = append(page.Links, Link{URL: u, NoFollow: ref.noFollow})
+		page.Links = append(page.Links, Link{URL: u, NoFollow: ref.noFollow, Rel: ref.rel, Anchor: c.anchor(ref)})
 	}
 	return page
 }

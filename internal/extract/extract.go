@@ -23,6 +23,9 @@ const (
 // MaxMetaBytes caps Meta.Content, in bytes.
 const MaxMetaBytes = 8 << 10
 
+// maxAnchorBytes caps Link.Anchor.
+const maxAnchorBytes = 200
+
 // mainBytes is how much text is kept to find the main text in, in bytes of UTF-8.
 const mainBytes = 256 << 10
 
@@ -154,6 +157,13 @@ type Link struct {
 	// The marks "ugc" and "sponsored" say who is behind a link, not that it
 	// should not be followed, and do not count.
 	NoFollow bool
+
+	// Rel is those two marks, as far as every occurrence has them.
+	Rel crawl.Rel
+
+	// Anchor is the text of its first occurrence that has any, else what stands for an
+	// image there: cleaned like Text, in normal form C, at most 200 bytes.
+	Anchor string
 }
 
 // HTML extracts from a page's body, in UTF-8. base is the URL of the page. It

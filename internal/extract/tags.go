@@ -54,7 +54,7 @@ func (c *collector) tags(body []byte) int {
 			c.text.separate()
 			c.text.hide(tag)
 			if kind == html.StartTagToken {
-				c.begin(tag)
+				c.begin(tag, attrs)
 			}
 		case html.EndTagToken:
 			inTitle, inData = false, false
@@ -84,12 +84,22 @@ func (c *collector) tags(body []byte) int {
 
 // begin and finish tell the blocks of start and end tags. Of an end tag only the name is
 // known, so that the name alone counts: every element a has a link.
-func (c *collector) begin(tag atom.Atom) {
+func (c *collector) begin(tag atom.Atom, attrs attributes) {
 	c.blocks.open(roleOf(tag, attributes{href: "any"}), len(c.text.text))
+	if tag == atom.A {
+		c.endLink() // one is not inside another
+		c.beginLink(attrs.href)
+	}
+	if tag == atom.Img {
+		c.image(attrs.alt)
+	}
 }
 
 func (c *collector) finish(tag atom.Atom) {
 	c.blocks.close(roleOf(tag, attributes{href: "any"}), len(c.text.text))
+	if tag == atom.A {
+		c.endLink()
+	}
 }
 
 // characters takes the text that z stands at.
@@ -117,7 +127,7 @@ func skipToken(body []byte, start int) int {
 func tagAttributes(z *html.Tokenizer, tag atom.Atom, more bool) attributes {
 	var a attributes
 	switch tag {
-	case atom.A, atom.Area, atom.Base, atom.Frame, atom.Html, atom.Iframe, atom.Input, atom.Link, atom.Meta, atom.Script, atom.Time:
+	case atom.A, atom.Area, atom.Base, atom.Frame, atom.Html, atom.Iframe, atom.Img, atom.Input, atom.Link, atom.Meta, atom.Script, atom.Time:
 	default:
 		return a
 	}
@@ -125,7 +135,7 @@ func tagAttributes(z *html.Tokenizer, tag atom.Atom, more bool) attributes {
 		var key, value []byte
 		key, value, more = z.TagAttr()
 		switch string(key) {
-		case "content", "datetime", "href", "hreflang", "http-equiv", "itemprop", "lang", "name", "property", "rel", "src", "type":
+		case "alt", "content", "datetime", "href", "hreflang", "http-equiv", "itemprop", "lang", "name", "property", "rel", "src", "type":
 			a.set(string(key), string(value))
 		}
 	}

@@ -210,12 +210,22 @@ func (c *collector) addTree(node *html.Node) {
 		if invisible(node.DataAtom) {
 			return
 		}
-		r := roleOf(node.DataAtom, attributesOf(node.Attr))
+		attrs := attributesOf(node.Attr)
+		r := roleOf(node.DataAtom, attrs)
 		c.blocks.open(r, len(b.text))
+		switch {
+		case r == roleLink:
+			c.beginLink(attrs.href)
+		case node.DataAtom == atom.Img:
+			c.image(attrs.alt)
+		}
 		for child := node.FirstChild; child != nil && !b.done(); child = child.NextSibling {
 			c.addTree(child)
 		}
 		c.blocks.close(r, len(b.text))
+		if r == roleLink {
+			c.endLink()
+		}
 		b.separate()
 	default: // comments are no words, and separate none
 	}

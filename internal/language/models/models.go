@@ -12,11 +12,10 @@ import (
 // likelyMost is how many languages are named of a text.
 const likelyMost = 3
 
-// Models are language.Models. They are loaded once for a process, which takes 0.3 s in
-// the background: who asks before waits. They are safe for concurrent use.
-type Models struct {
-	detector func() lingua.LanguageDetector
-}
+// Models are language.Models. They are loaded once for a process, when they are first
+// asked: who asks meanwhile waits. They are safe for concurrent use. The zero value is
+// ready.
+type Models struct{}
 
 // At the length of a window the models of high accuracy read the same trigrams, for
 // 1.1 GB.
@@ -25,15 +24,12 @@ var load = sync.OnceValue(func() lingua.LanguageDetector {
 		FromAllLanguages().WithLowAccuracyMode().WithPreloadedLanguageModels().Build()
 })
 
-// Load begins to load the models.
-func Load() Models {
-	go load()
-	return Models{detector: load}
-}
+// Load begins to load the models, which takes 0.3 s, before they are asked.
+func (Models) Load() { go load() }
 
 // Likely is language.Models.Likely: at most likelyMost languages.
-func (m Models) Likely(text string) map[string]float64 {
-	values := m.detector().ComputeLanguageConfidenceValues(text)
+func (Models) Likely(text string) map[string]float64 {
+	values := load().ComputeLanguageConfidenceValues(text)
 	likely := make(map[string]float64, likelyMost)
 	for _, v := range values[:min(len(values), likelyMost)] {
 		if v.Value() > 0 {

@@ -33,7 +33,7 @@ func load(tb testing.TB) []text {
 
 func TestDetectByTheText(t *testing.T) {
 	t.Parallel()
-	d := language.New(models.Load())
+	d := language.New(models.Models{})
 	right := 0
 	for _, c := range load(t) {
 		if got := d.Detect(c.Text, c.Declared...); got == c.Want {
@@ -56,7 +56,7 @@ func TestDetectByTheText(t *testing.T) {
 
 func TestDetectByWhatIsDeclared(t *testing.T) {
 	t.Parallel()
-	d := language.New(models.Load())
+	d := language.New(models.Models{})
 	byWant := map[string]string{}
 	for _, c := range load(t) {
 		byWant[c.Want] = c.Text
@@ -98,7 +98,7 @@ func TestDetectByWhatIsDeclared(t *testing.T) {
 
 func TestGuess(t *testing.T) {
 	t.Parallel()
-	d := language.New(models.Load())
+	d := language.New(models.Models{})
 	for text, want := range map[string]string{
 		"when does the library open":     "en",
 		"wann öffnet die Bücherei":       "de",
@@ -113,7 +113,7 @@ func TestGuess(t *testing.T) {
 }
 
 func BenchmarkDetect(b *testing.B) {
-	d := language.New(models.Load())
+	d := language.New(models.Models{})
 	list := load(b)
 	d.Detect(list[0].Text)
 	for name, declared := range map[string]func(text) []string{

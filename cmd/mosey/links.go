@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/urls"
+	"github.com/mosey-web/mosey/db"
+)
+
+// linksCmd shows who links to whom.
+type linksCmd struct {
+	What  string `arg:"" name:"url|domain" help:"A page's URL, or a domain such as example.org."`
+	Limit int    `default:"100" help:"How many links, or domains, each way."`
+	JSON  bool   `name:"json" help:"Print JSON."`
+}
+
+// linksMost caps --limit.
+const linksMost = 100_000
+
+// Run prints the links out and in: of a page one by one, of a domain by domain.
+func (c *linksCmd) Run(ctx context.Context, e *env) error {
+	if c.Limit < 1 || c.Limit > linksMost {
+		return wiring.Usagef("--limit %d: want 1 to %d", c.Limit, linksMost)
+	}
+	if !strings.Contains(c.What, "://") {
+		return c.ofDomain(ctx, e)
+	}
+	u, err := urls.Parse(c.What)
+	if err != nil {
+		return wiring.Usagef("%w: want an absolute http or https URL, such as https://example.org/", err)
+	}
+	return withStore(ctx, e, func(store *db.Store) error {
+		links, err := store.PageLinks(ctx, u.Domain(), u.String(), c.Limit)
+		if errors.Is(err, crawl.ErrNotFound) {
+			return fmt.Errorf("page %s is not known: it was never seeded, and no crawled page links to it", u)
+		}
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return printJSON(e.stdout, links)
+		}
+		if err := printLinks(e.stdout, "links to", links.Out); err != nil {
+			return err
+		}
+		return printLinks(e.stdout, "is linked from", links.In)
+	})
+}
+
+func printLinks(w io.Writer, heading string, links []crawl.LinkReport) error {
+	domains := map[string]bool{}
+	for _, l := range links {
+		domains[l.Domain] = true
+	}
+	fmt.Fprintf(w, "%s %s of %s\n", heading, count(int64(len(links)), "page"), count(int64(len(domains)), "domain"))
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, l := range links {
+		parts := []string{"  " + oneLine(l.URL)}
+		if l.Anchor != "" {
+			parts = append(parts, fmt.Sprintf("\t%q", oneLine(l.Anchor)))
+		}
+		for _, mark := range []struct {
+			is   bool
+			name string
+		}{{l.Redirect, "redirect"}, {l.NoFollow, "nofollow"}, {l.UGC, "ugc"}, {l.Sponsored, "sponsored"}} {
+			if mark.is {
+				parts = append(parts, " "+mark.name)
+			}
+		}
+		if !l.GoneAt.IsZero() {
+			parts = append(parts, " gone since "+stamp(l.GoneAt))
+		}
+		fmt.Fprintln(t, strings.Join(parts, ""))
+	}
+	return flush(t)
+}
+
+func (c *linksCmd) ofDomain(ctx context.Context, e *env) error {
+	domain, err := domainArgument(c.What)
+	if err != nil {
+		return err
+	}
+	return withStore(ctx, e, func(store *db.Store) error {
+		links, err := store.DomainLinks(ctx, domain, c.Limit)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return printJSON(e.stdout, links)
+		}
+		if err := printDomains(e.stdout, "links to", links.Out); err != nil {
+			return err
+		}
+		return printDomains(e.stdout, "is linked from", links.In)
+	})
+}
+
+func printDomains(w io.Writer, heading string, domains []crawl.LinksReport) error {
+	fmt.Fprintf(w, "%s %s\n", heading, count(int64(len(domains)), "domain"))
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, d := range domains {
+		parts := []string{fmt.Sprintf("  %s\t%s", d.Domain, count(d.Links, "link"))}
+		if d.NoFollow > 0 {
+			parts = append(parts, fmt.Sprintf(", %d nofollow", d.NoFollow))
+		}
+		for _, a := range d.Anchors {
+			parts = append(parts, fmt.Sprintf(" %q", oneLine(a)))
+		}
+		fmt.Fprintln(t, strings.Join(parts, ""))
+	}
+	return flush(t)
+}

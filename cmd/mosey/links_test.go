@@ -1,0 +1,41 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	r := newRows(t, crawl.Settings{}).allowed()
+	at := found("First", "one")
+	at.AllLinks = true
+	at.Links = []crawl.Link{
+		{URL: "https://other.example/", Domain: "other.example", Origin: "https://other.example", Anchor: "Other\x1b[31m", Rel: crawl.RelUGC, NoFollow: true},
+		{URL: aPage + "own", Domain: aDomain, Origin: "https://" + aDomain},
+	}
+	r.fetched(at)
+	out := r.Print("links", aPage)
+	ContainsOnSameLine(t, out, "links to 2 pages of 2 domains")
+	ContainsOnSameLine(t, out, "  https://other.example/", `"Other[31m" nofollow ugc`)
+	ContainsOnSameLine(t, out, "is linked from 0 pages of 0 domains")
+	ContainsOnSameLine(t, r.Print("links", "https://other.example/"), "  "+aPage, `"Other[31m" nofollow ugc`)
+	var links crawl.PageLinks
+	r.Decode(&links, "links", aPage, "--json")
+	require.Len(t, links.Out, 2)
+
+	out = r.Print("links", aDomain)
+	ContainsOnSameLine(t, out, "links to 1 domain")
+	ContainsOnSameLine(t, out, "  other.example", "1 link, 1 nofollow", `"Other[31m"`)
+	var domains crawl.DomainLinks
+	r.Decode(&domains, "links", "other.example", "--json")
+	require.Equal(t, aDomain, domains.In[0].Domain)
+
+	r.Fail([]string{"links", "https://unknown.example/"}, "is not known")
+	r.Refuse([]string{"links", "ftp://x"}, "want an absolute http or https URL")
+	r.Refuse([]string{"links", "no domain"}, `domain "no domain"`)
+	r.Refuse([]string{"links", aPage, "--limit", "0"}, "--limit 0: want 1 to 100000")
+}

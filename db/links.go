@@ -1,0 +1,61 @@
+package db
+
+import (
+	"context"
+	"errors"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db/dbsqlc"
+)
+
+// PageLinks reports a page's links, no more than most each way, or crawl.ErrNotFound.
+func (s *Store) PageLinks(ctx context.Context, domain, url string, most int) (crawl.PageLinks, error) {
+	links := crawl.PageLinks{URL: url, Out: []crawl.LinkReport{}, In: []crawl.LinkReport{}}
+	p, err := s.q.PageGet(ctx, dbsqlc.PageGetParams{Domain: domain, Url: url})
+	if err != nil {
+		return links, translate("page "+url, err)
+	}
+	limit := int32(most) //nolint:gosec // the caller bounds it
+	out, err := s.q.LinksOfPage(ctx, dbsqlc.LinksOfPageParams{ID: p.ID, Max: limit})
+	in, err2 := s.q.LinksToPage(ctx, dbsqlc.LinksToPageParams{ID: p.ID, Max: limit})
+	if err := errors.Join(err, err2); err != nil {
+		return links, translate("links of "+url, err)
+	}
+	for _, l := range out {
+		links.Out = append(links.Out, linkReport(dbsqlc.LinksToPageRow(l)))
+	}
+	for _, l := range in {
+		links.In = append(links.In, linkReport(l))
+	}
+	return links, nil
+}
+
+func linkReport(l dbsqlc.LinksToPageRow) crawl.LinkReport {
+	rel := crawl.Rel(l.Rel) //nolint:gosec // as it was stored
+	return crawl.LinkReport{
+		URL: l.Url, Domain: l.Domain, Redirect: l.Kind == "redirect", Anchor: l.Anchor, NoFollow: l.Nofollow,
+		UGC: rel&crawl.RelUGC != 0, Sponsored: rel&crawl.RelSponsored != 0,
+		FirstSeen: l.CreatedAt, LastSeen: timeOf(l.LastSeen), GoneAt: timeOf(l.GoneAt),
+	}
+}
+
+// linkedPages bounds the pages whose links a report about a domain looks at.
+const linkedPages = 100_000
+
+// DomainLinks reports with which other domains one has links, no more than most each way.
+func (s *Store) DomainLinks(ctx context.Context, domain string, most int) (crawl.DomainLinks, error) {
+	links := crawl.DomainLinks{Domain: domain, Out: []crawl.LinksReport{}, In: []crawl.LinksReport{}}
+	limit := int32(most) //nolint:gosec // the caller bounds it
+	out, err := s.q.LinksOfDomain(ctx, dbsqlc.LinksOfDomainParams{Domain: domain, Pages: linkedPages, Max: limit})
+	in, err2 := s.q.LinksToDomain(ctx, dbsqlc.LinksToDomainParams{Domain: domain, Pages: linkedPages, Max: limit})
+	if err := errors.Join(err, err2); err != nil {
+		return links, translate("links of "+domain, err)
+	}
+	for _, l := range out {
+		links.Out = append(links.Out, crawl.LinksReport{Domain: l.Domain, Links: l.Links, NoFollow: l.Nofollow, Anchors: l.Anchors})
+	}
+	for _, l := range in {
+		links.In = append(links.In, crawl.LinksReport{Domain: l.Domain, Links: l.Links, NoFollow: l.Nofollow, Anchors: l.Anchors})
+	}
+	return links, nil
+}

@@ -1,0 +1,38 @@
+-- The links of a page, those that are gone last.
+-- name: LinksOfPage :many
+SELECT
+    o.url, o.domain, l.kind, l.nofollow, coalesce(l.rel, 0)::smallint AS rel, coalesce(l.anchor, '')::text AS anchor,
+    l.created_at, coalesce(l.last_seen, f.fetched_at) AS last_seen, l.gone_at
+FROM page_links AS l INNER JOIN pages AS o ON l.to_page_id = o.id INNER JOIN pages AS f ON l.from_page_id = f.id
+WHERE l.from_page_id = @id
+ORDER BY (l.gone_at IS NOT NULL), o.domain, o.url LIMIT @max;
+
+-- The links to a page, likewise.
+-- name: LinksToPage :many
+SELECT
+    o.url, o.domain, l.kind, l.nofollow, coalesce(l.rel, 0)::smallint AS rel, coalesce(l.anchor, '')::text AS anchor,
+    l.created_at, coalesce(l.last_seen, o.fetched_at) AS last_seen, l.gone_at
+FROM page_links AS l INNER JOIN pages AS o ON l.from_page_id = o.id
+WHERE l.to_page_id = @id
+ORDER BY (l.gone_at IS NOT NULL), o.domain, o.url LIMIT @max;
+
+-- The domains that the pages of one link to, by how often; pages bounds how many of them
+-- are looked at.
+-- name: LinksOfDomain :many
+SELECT
+    o.domain, count(*)::bigint AS links, count(*) FILTER (WHERE l.nofollow)::bigint AS nofollow,
+    coalesce((array_agg(DISTINCT l.anchor) FILTER (WHERE l.anchor IS NOT NULL)) [1:3], '{}')::text [] AS anchors
+FROM (SELECT x.id FROM pages AS x WHERE x.domain = @domain LIMIT @pages) AS p
+INNER JOIN page_links AS l ON p.id = l.from_page_id INNER JOIN pages AS o ON l.to_page_id = o.id
+WHERE l.gone_at IS NULL AND o.domain <> @domain
+GROUP BY o.domain ORDER BY links DESC, o.domain LIMIT @max;
+
+-- The domains that link to the pages of one, likewise.
+-- name: LinksToDomain :many
+SELECT
+    o.domain, count(*)::bigint AS links, count(*) FILTER (WHERE l.nofollow)::bigint AS nofollow,
+    coalesce((array_agg(DISTINCT l.anchor) FILTER (WHERE l.anchor IS NOT NULL)) [1:3], '{}')::text [] AS anchors
+FROM (SELECT x.id FROM pages AS x WHERE x.domain = @domain LIMIT @pages) AS p
+INNER JOIN page_links AS l ON p.id = l.to_page_id INNER JOIN pages AS o ON l.from_page_id = o.id
+WHERE l.gone_at IS NULL AND o.domain <> @domain
+GROUP BY o.domain ORDER BY links DESC, o.domain LIMIT @max;
