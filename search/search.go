@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"math/bits"
 	"slices"
 	"strings"
 	"time"
@@ -200,10 +199,14 @@ func distinct(hits []crawl.SearchHit) []crawl.SearchHit {
 func same(a, b crawl.SearchHit) bool {
 	switch {
 	case a.Content == b.Content && a.Content != (crawl.ContentHash{}),
-		a.SimHash != nil && b.SimHash != nil && bits.OnesCount64(uint64(*a.SimHash^*b.SimHash)) <= nearDuplicate: //nolint:gosec // bits
+		a.SimHash != nil && b.SimHash != nil && fingerprint(a).Distance(fingerprint(b)) <= nearDuplicate:
 		return true
 	}
 	return identity(a) == identity(b)
+}
+
+func fingerprint(h crawl.SearchHit) crawl.SimHash {
+	return crawl.SimHash(*h.SimHash) //nolint:gosec // the same 64 bits
 }
 
 func identity(h crawl.SearchHit) string {

@@ -191,6 +191,33 @@ func domainArgument(text string) (string, error) {
 	return name, err
 }
 
+// domainFlag reads the domain of a flag, which may have been left out.
+func domainFlag(text string) (string, error) {
+	if text == "" {
+		return "", nil
+	}
+	return domainArgument(text)
+}
+
+// pageArgument reads the URL of a page.
+func pageArgument(text string) (urls.URL, error) {
+	u, err := urls.Parse(text)
+	if err != nil {
+		err = notAbsolute(err)
+	}
+	return u, err
+}
+
+// notAbsolute is the error of a URL that cannot be read, with what is wanted.
+func notAbsolute(err error) error {
+	return wiring.Usagef("%w: want an absolute http or https URL, such as https://example.org/", err)
+}
+
+// unknownPage is the error of a page that is not stored.
+func unknownPage(u urls.URL) error {
+	return fmt.Errorf("page %s is "+notKnown, u)
+}
+
 // control stores a person's decision that forbids requests to a domain.
 func control(ctx context.Context, e *env, text string, c crawl.Control, done func(name string)) error {
 	name, err := domainArgument(text)

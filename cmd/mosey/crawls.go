@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,10 +31,8 @@ func (c *crawlsCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	if c.Domain != "" {
-		if c.Domain, err = domainArgument(c.Domain); err != nil {
-			return err
-		}
+	if c.Domain, err = domainFlag(c.Domain); err != nil {
+		return err
 	}
 	outcome := crawl.Outcome(c.Outcome)
 	if outcome != "" && !slices.Contains(crawl.Outcomes(), outcome) {
@@ -50,14 +47,7 @@ func (c *crawlsCmd) Run(ctx context.Context, e *env) error {
 			return err
 		}
 		if c.JSON {
-			enc := json.NewEncoder(e.stdout)
-			enc.SetEscapeHTML(false)
-			for _, one := range crawls {
-				if err := enc.Encode(one); err != nil {
-					return fmt.Errorf("print: %w", err)
-				}
-			}
-			return nil
+			return printLines(e.stdout, crawls)
 		}
 		t := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
 		for _, one := range crawls {

@@ -156,7 +156,7 @@ func (d *domainCmd) Run(ctx context.Context, e *env) error {
 	return withStore(ctx, e, func(store *db.Store) error {
 		rep, err := store.Domain(ctx, name)
 		if errors.Is(err, crawl.ErrNotFound) {
-			return fmt.Errorf("domain %s is not known: it was never seeded, and no crawled page links to it", name)
+			return fmt.Errorf("domain %s is "+notKnown, name)
 		}
 		if err != nil {
 			return err
@@ -220,14 +220,14 @@ type pageCmd struct {
 
 // Run prints the report.
 func (p *pageCmd) Run(ctx context.Context, e *env) error {
-	u, err := urls.Parse(p.URL)
+	u, err := pageArgument(p.URL)
 	if err != nil {
-		return wiring.Usagef("%w: want an absolute http or https URL, such as https://example.org/", err)
+		return err
 	}
 	return withStore(ctx, e, func(store *db.Store) error {
 		rep, err := store.Page(ctx, u.Domain(), u.String())
 		if errors.Is(err, crawl.ErrNotFound) {
-			return fmt.Errorf("page %s is not known: it was never seeded, and no crawled page links to it", u)
+			return unknownPage(u)
 		}
 		if err != nil {
 			return err
@@ -323,6 +323,18 @@ func stamp(t time.Time) string { return t.Local().Format(time.DateTime) }
 func flush(t *tabwriter.Writer) error {
 	if err := t.Flush(); err != nil {
 		return fmt.Errorf("print: %w", err)
+	}
+	return nil
+}
+
+// printLines prints one JSON object a line.
+func printLines[T any](w io.Writer, list []T) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	for _, x := range list {
+		if err := enc.Encode(x); err != nil {
+			return fmt.Errorf("print: %w", err)
+		}
 	}
 	return nil
 }

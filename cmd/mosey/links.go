@@ -10,7 +10,6 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
-	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db"
 )
 
@@ -32,14 +31,14 @@ func (c *linksCmd) Run(ctx context.Context, e *env) error {
 	if !strings.Contains(c.What, "://") {
 		return c.ofDomain(ctx, e)
 	}
-	u, err := urls.Parse(c.What)
+	u, err := pageArgument(c.What)
 	if err != nil {
-		return wiring.Usagef("%w: want an absolute http or https URL, such as https://example.org/", err)
+		return err
 	}
 	return withStore(ctx, e, func(store *db.Store) error {
 		links, err := store.PageLinks(ctx, u.Domain(), u.String(), c.Limit)
 		if errors.Is(err, crawl.ErrNotFound) {
-			return fmt.Errorf("page %s is not known: it was never seeded, and no crawled page links to it", u)
+			return unknownPage(u)
 		}
 		if err != nil {
 			return err

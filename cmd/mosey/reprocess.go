@@ -24,11 +24,9 @@ type reprocessCmd struct {
 
 // Run says how many pages are due, and fetches them.
 func (c *reprocessCmd) Run(ctx context.Context, e *env) error {
-	if c.Domain != "" {
-		var err error
-		if c.Domain, err = domainArgument(c.Domain); err != nil {
-			return err
-		}
+	var err error
+	if c.Domain, err = domainFlag(c.Domain); err != nil {
+		return err
 	}
 	if c.Run_ == "" {
 		c.Run_ = "reprocess-" + time.Now().UTC().Format(time.DateOnly)

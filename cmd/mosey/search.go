@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -35,10 +34,8 @@ func (c *searchCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	if c.Domain != "" {
-		if c.Domain, err = domainArgument(c.Domain); err != nil {
-			return err
-		}
+	if c.Domain, err = domainFlag(c.Domain); err != nil {
+		return err
 	}
 	if c.Limit < 1 {
 		return wiring.Usagef("--limit %d: want 1 to %d", c.Limit, search.LimitMax)
@@ -57,24 +54,20 @@ func (c *searchCmd) Run(ctx context.Context, e *env) error {
 		if err != nil {
 			return err
 		}
-		if len(results) == 0 && !c.JSON {
+		if c.JSON {
+			return printLines(e.stdout, results)
+		}
+		if len(results) == 0 {
 			fmt.Fprintln(e.stderr, "Nothing found. Pages that an older Mosey has fetched are found once they are fetched again: "+
 				"see mosey reprocess --dry-run.")
 		}
-		return printResults(e.stdout, results, c.JSON)
+		printResults(e.stdout, results)
+		return nil
 	})
 }
 
-func printResults(w io.Writer, results []search.Result, asJSON bool) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
+func printResults(w io.Writer, results []search.Result) {
 	for i, r := range results {
-		if asJSON {
-			if err := enc.Encode(r); err != nil {
-				return fmt.Errorf("print: %w", err)
-			}
-			continue
-		}
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
@@ -97,7 +90,6 @@ func printResults(w io.Writer, results []search.Result, asJSON bool) error {
 			fmt.Fprintf(w, "  %s\n", fit(oneLine(r.Description), descriptionShown))
 		}
 	}
-	return nil
 }
 
 // descriptionShown is how much of a description is printed, in characters.

@@ -78,7 +78,7 @@ func parseArgument(arg string) (urls.URL, error) {
 	switch {
 	case strings.Contains(arg, "://"), errors.Is(err, urls.ErrUserinfo):
 		if err != nil {
-			err = wiring.Usagef("%w: want an absolute http or https URL, such as https://example.org/", err)
+			err = notAbsolute(err)
 		}
 		return u, err
 	case err != nil:

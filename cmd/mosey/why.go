@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/crawl/politeness"
@@ -41,9 +40,9 @@ func (c *whyCmd) Run(ctx context.Context, e *env) error {
 	var page *urls.URL
 	name := ""
 	if strings.Contains(c.What, "://") {
-		u, err := urls.Parse(c.What)
+		u, err := pageArgument(c.What)
 		if err != nil {
-			return wiring.Usagef("%w: want an absolute http or https URL, such as https://example.org/", err)
+			return err
 		}
 		page, name = &u, u.Domain()
 	} else {

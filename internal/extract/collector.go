@@ -231,7 +231,7 @@ func (c *collector) anchor(ref reference) string {
 		return c.scratch.String()
 	}
 	text := strings.TrimSpace(string(c.text.text[ref.anchor.start:ref.anchor.end]))
-	return norm.NFC.String(strings.ToValidUTF8(prefix(text, maxAnchorBytes), ""))
+	return norm.NFC.String(prefix(text, maxAnchorBytes))
 }
 
 // firstValid is the first reference that resolves; the zero value if none does.

@@ -61,20 +61,25 @@ func mainOf(text string, list []block) mainText {
 
 // classify reports which blocks are what the page is about.
 func classify(text string, list []block) []bool {
-	content := make([]bool, len(list))
+	content, shapes := make([]bool, len(list)), make([]shape, len(list))
+	for i, bl := range list {
+		if bl.place&inHeading == 0 || bl.place&inFrame != 0 {
+			shapes[i] = shapeOf(text, bl)
+		}
+	}
 	var previous shape
 	last := -1 // block that counts
 	for i, bl := range list {
 		switch {
 		case bl.place&inFrame != 0:
-			previous = shapeOf(text, bl)
+			previous = shapes[i]
 			continue
 		case bl.place&inHeading != 0:
 			content[i] = true
 			continue
 		}
-		current := shapeOf(text, bl)
-		if current.content(previous, nextShape(text, list[i+1:])) {
+		current := shapes[i]
+		if current.content(previous, nextShape(list[i+1:], shapes[i+1:])) {
 			content[i] = true
 			if last >= 0 {
 				fill(list, content, last+1, i)
@@ -145,10 +150,10 @@ func shapeOf(text string, bl block) shape {
 }
 
 // nextShape is that of the next block that is no heading.
-func nextShape(text string, rest []block) shape {
+func nextShape(rest []block, shapes []shape) shape {
 	for i := range rest[:min(len(rest), 3)] {
 		if rest[i].place&inHeading == 0 {
-			return shapeOf(text, rest[i])
+			return shapes[i]
 		}
 	}
 	return shape{}
