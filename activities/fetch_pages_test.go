@@ -264,9 +264,9 @@ func TestFetchPagesRecords(t *testing.T) {
 		require.GreaterOrEqual(t, time.Duration(done.Duration), latency)
 		require.Empty(t, done.Error)
 
-		require.EqualValues(t, 4, rep.LinksOut, "each target once")
+		require.EqualValues(t, 5, rep.LinksOut, "each target once, the canonical URL among them")
 		require.Equal(t, 1, b.count(t, "SELECT count(*) FROM page_links WHERE nofollow"))
-		require.Equal(t, 2, b.count(t, "SELECT count(*) FROM page_crawls WHERE outcome IS NULL AND depth = 1"))
+		require.Equal(t, 3, b.count(t, "SELECT count(*) FROM page_crawls WHERE outcome IS NULL AND depth = 1"))
 		for target, crawls := range map[string]int{"/a": 1, "/dir/b?x=1": 1, "/private": 0} {
 			require.Len(t, b.report(t, target).Crawls, crawls, target)
 		}

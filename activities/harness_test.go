@@ -100,11 +100,23 @@ func setup(t *testing.T, o options) *testBundle {
 	if o.settings.LatencyFactor == nil {
 		o.settings.LatencyFactor = new(float64)
 	}
+	withoutLists(&o.settings)
 	b.run, err = store.EnsureRun(t.Context(), runName, o.settings)
 	require.NoError(t, err)
 	b.acts = b.worker(t, o)
 	b.site = b.web.Hosts()[0]
 	return b
+}
+
+// withoutLists turns sitemaps and feeds off where they are not turned on: they have tests
+// of their own, and others count requests.
+func withoutLists(set *crawl.Settings) {
+	if set.Sitemaps == nil {
+		set.Sitemaps = new(false)
+	}
+	if set.Feeds == nil {
+		set.Feeds = new(false)
+	}
 }
 
 // setupCases is setup for the cases of a table, each with a site of its own: a

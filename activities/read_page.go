@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,8 +16,10 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/crawl/usage"
 	"github.com/mosey-web/mosey/internal/extract"
+	"github.com/mosey-web/mosey/internal/feed"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/internal/request"
+	"github.com/mosey-web/mosey/internal/sitemap"
 )
 
 // frontierKind is how one kind of what is in the frontier is requested and read.
@@ -25,9 +28,12 @@ type frontierKind struct {
 
 	// want decides by its media type whether a body is read.
 	want func(mediaType string) bool
-	// parse says that the body is a page: with signals, links and patterns. Of any
-	// other only what is needed to ask again is kept.
-	parse bool
+	// read gets out of a body that is new, or has changed, what there is to record. Nil
+	// keeps only what is needed to ask again.
+	read func(*pageReader, context.Context, *crawl.Attempt, *fetch.Response, crawl.Visit) error
+	// hash says that a body is the same if its bytes are. Of a page only what a reader
+	// sees counts, which is known when it was read.
+	hash bool
 }
 
 // frontierKinds are the kinds that can be in the frontier.
@@ -35,11 +41,23 @@ var frontierKinds = map[crawl.Kind]frontierKind{
 	crawl.KindPage: {
 		// prefers what can be parsed
 		Kind: request.Kind{Accept: "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.1"},
-		want: parseable, parse: true,
+		want: parseable, read: (*pageReader).readBody,
 	},
 	crawl.KindFavicon: {
 		Kind: request.Kind{Accept: "image/*", MaxBytes: 256 << 10},
 		want: func(mediaType string) bool { return strings.HasPrefix(mediaType, "image/") },
+		hash: true,
+	},
+	crawl.KindSitemap: {
+		Kind: request.Kind{Accept: "application/xml,text/xml,text/plain;q=0.9,*/*;q=0.1", MaxBytes: sitemap.MaxBytes},
+		want: listMedia, read: (*pageReader).readSitemap, hash: true,
+	},
+	crawl.KindFeed: {
+		Kind: request.Kind{
+			Accept:   "application/atom+xml,application/rss+xml,application/feed+json,application/xml;q=0.9,text/xml;q=0.9,*/*;q=0.1",
+			MaxBytes: feed.MaxBytes,
+		},
+		want: listMedia, read: (*pageReader).readFeed, hash: true,
 	},
 }
 
@@ -92,23 +110,23 @@ func (r *pageReader) read(ctx context.Context, x *request.Exchange) error {
 		at.Outcome, at.Error = crawl.OutcomeFailed, "answered 304 to a request without conditions"
 		return nil
 	case resp.Status == http.StatusNotModified:
-		return r.unchanged(at, resp, freshness.Revalidated(last, resp.Header, resp.EndedAt))
+		return r.unchanged(ctx, at, resp, freshness.Revalidated(last, resp.Header, resp.EndedAt))
 	case resp.Status >= 300 && resp.Status < 400:
 		r.redirect(at, resp)
 		return r.keepUsage(at, r.said(resp))
 	}
 	visit := freshness.NewVisit(resp.Header, resp.EndedAt, crawl.ContentHash{})
-	if len(resp.Body) > 0 && !r.kind.parse {
+	if len(resp.Body) > 0 && r.kind.hash {
 		visit.Content = traps.HashContent(resp.Body)
 	}
 	switch {
 	case freshness.Unchanged(last, resp.Status, visit) != "":
-		return r.unchanged(at, resp, visit)
-	case !r.kind.parse:
+		return r.unchanged(ctx, at, resp, visit)
+	case r.kind.read == nil || len(resp.Body) == 0 && r.kind.hash:
 		at.Page = r.pageUpdate(visit, crawl.Signals{})
 		return r.setUsage(at, r.said(resp))
 	}
-	return r.readBody(ctx, at, resp, visit)
+	return r.kind.read(r, ctx, at, resp, visit)
 }
 
 // said is what the origin and this answer's header say about the page's use. Every
@@ -122,7 +140,7 @@ func (r *pageReader) said(resp *fetch.Response) usage.Usage {
 // unchanged takes over what is known of a page that has not changed, but for what
 // its header says about its use. A 200 has its whole header; of a 304 what it
 // leaves out still holds.
-func (r *pageReader) unchanged(at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
+func (r *pageReader) unchanged(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
 	run, c := *r.d.Run, *r.d.Crawl
 	at.Unchanged = freshness.Unchanged(r.last, resp.Status, visit)
 	at.Page = &crawl.PageUpdate{Visit: visitUpdate(visit)}
@@ -135,6 +153,16 @@ func (r *pageReader) unchanged(at *crawl.Attempt, resp *fetch.Response, visit cr
 	said := r.said(resp)
 	said.AddKept(kept, resp.Status == http.StatusNotModified)
 	at.FollowKnown = decide.FollowKnown(run, c, said)
+	if r.front() {
+		// the site may name other sitemaps now
+		var err error
+		if at.Follow, _ = decide.FollowLinks(run, c, said); at.Follow != nil {
+			at.Links, err = r.sitemaps(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	at.Page.Said = true
 	at.Page.Unlisted = !listed(said, resp.EndedAt)
 	at.Page.Outdated = !at.Page.Unlisted && !listed(kept, resp.EndedAt)
@@ -172,7 +200,9 @@ func (r *pageReader) readBody(ctx context.Context, at *crawl.Attempt, resp *fetc
 	}
 	var stored bool
 	if at.Follow, stored = decide.FollowLinks(*r.d.Run, *r.d.Crawl, said); stored {
-		at.Links = r.links(page, said)
+		if at.Links, err = r.links(ctx, page, said); err != nil {
+			return err
+		}
 		at.AllLinks = at.Error == "" && !at.Truncated && !at.Login && page.LinksDropped == 0
 	}
 	if len(resp.Body) > 0 && !at.Login {
@@ -206,25 +236,43 @@ func notAhead(date, now time.Time) time.Time {
 	return date
 }
 
-// links are the links of a page as they are recorded.
-func (r *pageReader) links(page extract.Page, said usage.Usage) []crawl.Link {
+// links are the links of a page as they are recorded: what lists pages comes first, and
+// what no reader sees comes last.
+func (r *pageReader) links(ctx context.Context, page extract.Page, said usage.Usage) ([]crawl.Link, error) {
 	now := time.Now()
-	links := make([]crawl.Link, 0, len(page.Links)+1)
+	links, err := r.lists(ctx, page, said)
+	if err != nil {
+		return nil, err
+	}
+	other := make(map[string]bool, len(links)+1) // as pages they are not worth a request
+	for _, l := range links {
+		other[l.URL] = true
+	}
 	wanted := *r.d.Run.Settings.Favicons && page.Icon != (urls.URL{})
+	if wanted {
+		other[page.Icon.String()] = true
+	}
+	links = slices.Grow(links, len(page.Links)+1)
+	var unseen []crawl.Link
 	for _, l := range page.Links {
-		if wanted && l.URL == page.Icon {
-			continue // as a page it might not be worth a request
+		if len(other) > 0 && other[l.URL.String()] {
+			continue
 		}
 		link := linkTo(l.URL, l.NoFollow || said.NoFollow.Said(), now)
 		link.Rel, link.Anchor = l.Rel, l.Anchor
+		if l.Rel&(crawl.RelCanonical|crawl.RelAlternate) != 0 {
+			unseen = append(unseen, link)
+			continue
+		}
 		links = append(links, link)
 	}
+	links = append(links, unseen...)
 	if wanted {
 		icon := linkTo(page.Icon, said.NoFollow.Said(), now)
 		icon.Kind = crawl.KindFavicon
 		links = append(links, icon)
 	}
-	return links
+	return links, nil
 }
 
 // keepUsage keeps what a publisher says.
@@ -317,6 +365,9 @@ func (r *pageReader) redirect(at *crawl.Attempt, resp *fetch.Response) {
 	at.Login = extract.LoginURL(to) && !extract.LoginURL(r.url)
 	at.Links = []crawl.Link{linkTo(to, false, time.Now())}
 	at.Links[0].Trap, at.Links[0].TrapEvidence = "", ""
+	if kind := r.d.Crawl.Kind; kind != crawl.KindPage {
+		at.Links[0].Kind = kind
+	}
 	at.Follow = decide.FollowRedirect(*r.d.Run, *r.d.Crawl)
 	at.Charge = decide.ChargeRedirect(*r.d.Crawl, r.url, to)
 }

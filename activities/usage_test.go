@@ -311,7 +311,8 @@ func TestUsageOfAnUnchangedPage(t *testing.T) {
 			b.follow(t)
 			b.exec(t, "UPDATE pages SET fetched_at = fetched_at - interval '25 h' WHERE fetched_at IS NOT NULL")
 			stored, err := b.store.EnsureRun(t.Context(), "second", crawl.Settings{
-				Purpose: &c.purpose, Delay: new(crawl.Duration), IPDelay: new(crawl.Duration),
+				Sitemaps: new(false),
+				Purpose:  &c.purpose, Delay: new(crawl.Duration), IPDelay: new(crawl.Duration),
 			})
 			require.NoError(t, err)
 			b.run = stored

@@ -25,6 +25,7 @@ func (b *testBundle) again(t *testing.T, run string, age time.Duration, set craw
 	b.exec(t, `UPDATE pages SET fetched_at = fetched_at - $1::interval, fresh_until = fresh_until - $1::interval
 		WHERE domain = $2`, age, b.site)
 	set.Delay, set.IPDelay = new(crawl.Duration), new(crawl.Duration)
+	withoutLists(&set)
 	stored, err := b.store.EnsureRun(t.Context(), run, set)
 	require.NoError(t, err)
 	next := *b

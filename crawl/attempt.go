@@ -201,7 +201,7 @@ type Signals struct {
 // ExtractorVersion counts the ways in which pages have been read. A page that an earlier
 // one has read is read again at its next fetch, unchanged or not: raise it when there is
 // more, or better, to find on a page.
-const ExtractorVersion = 1
+const ExtractorVersion = 2
 
 // Index is what a page is found by, in terms as package terms cuts them; the text itself
 // is not kept.
@@ -245,7 +245,22 @@ const (
 	RelUGC Rel = 1 << iota
 	// RelSponsored is one that was paid for.
 	RelSponsored
+	// RelCanonical is the page's own canonical URL, which no reader sees.
+	RelCanonical
+	// RelAlternate is the page in another language, likewise.
+	RelAlternate
 )
+
+// Names are the marks as pages write them.
+func (r Rel) Names() []string {
+	var names []string
+	for i, name := range []string{"ugc", "sponsored", "canonical", "alternate"} {
+		if r&(1<<i) != 0 {
+			names = append(names, name)
+		}
+	}
+	return names
+}
 
 // Link is a page found on another.
 type Link struct {
@@ -258,6 +273,8 @@ type Link struct {
 	// Rel is what it says of who is behind it, and Anchor its text.
 	Rel    Rel    `json:"rel,omitempty"`
 	Anchor string `json:"anchor,omitempty"`
+	// Priority is that of its crawl; nil is what its depth makes of it.
+	Priority *int `json:"priority,omitempty"`
 	// Trap is why it is not to be crawled; empty where it is.
 	Trap         TrapKind `json:"trap,omitempty"`
 	TrapEvidence string   `json:"trap_evidence,omitempty"`
@@ -277,6 +294,8 @@ type Follow struct {
 type KnownLinks struct {
 	Link     *Follow `json:"link,omitempty"`
 	Redirect *Follow `json:"redirect,omitempty"`
+	Sitemap  *Follow `json:"sitemap,omitempty"`
+	Feed     *Follow `json:"feed,omitempty"`
 }
 
 // Recorded is what became of an attempt.

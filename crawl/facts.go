@@ -101,6 +101,9 @@ type CrawlFacts struct {
 	// Answered is set where the last request for the page had a final answer that was
 	// no success.
 	Answered *Answered `json:"answered,omitempty"`
+	// Vouched are the domains that have named a sitemap as theirs: it may list their
+	// pages. At most 100.
+	Vouched []string `json:"vouched,omitempty"`
 	// Robots is nil while the origin's robots.txt has never been fetched.
 	Robots *RobotsFacts `json:"robots"`
 }

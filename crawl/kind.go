@@ -12,6 +12,10 @@ const (
 	KindRobots Kind = "robots"
 	// KindFavicon is the icon of a page's site (HTML standard, link type "icon").
 	KindFavicon Kind = "favicon"
+	// KindSitemap is a sitemap, or an index of them (sitemaps.org).
+	KindSitemap Kind = "sitemap"
+	// KindFeed is an RSS, Atom or JSON feed.
+	KindFeed Kind = "feed"
 	// KindTDM is an origin's tdmrep.json, which reserves text and data mining.
 	KindTDM Kind = "tdm"
 )

@@ -13,13 +13,12 @@ type PageLinks struct {
 type LinkReport struct {
 	URL    string `json:"url"`
 	Domain string `json:"domain"`
-	// Redirect says that it is no link but a redirect.
-	Redirect bool   `json:"redirect,omitempty"`
-	Anchor   string `json:"anchor,omitempty"`
-	NoFollow bool   `json:"nofollow,omitempty"`
-	// UGC and Sponsored are what it says of who is behind it.
-	UGC       bool `json:"ugc,omitempty"`
-	Sponsored bool `json:"sponsored,omitempty"`
+	// Kind is link, redirect, sitemap or feed, and Rel what it says of itself: see
+	// Rel.Names.
+	Kind     string   `json:"kind"`
+	Rel      []string `json:"rel,omitempty"`
+	Anchor   string   `json:"anchor,omitempty"`
+	NoFollow bool     `json:"nofollow,omitempty"`
 	// FirstSeen and LastSeen are when its page was read with it. GoneAt is when that was
 	// read without it; zero while it is there.
 	FirstSeen time.Time `json:"first_seen"`

@@ -87,6 +87,10 @@ type Settings struct {
 	// Favicons also fetches the icons that pages name for their site. Defaults to
 	// false.
 	Favicons *bool `json:"favicons,omitempty"`
+	// Feeds and Sitemaps also fetch the feeds that seeds and front pages name, and the
+	// sitemaps that their sites name, for the pages these list. Both default to true.
+	Feeds    *bool `json:"feeds,omitempty"`
+	Sitemaps *bool `json:"sitemaps,omitempty"`
 	// Graylist is how long the circuit breaker leaves a domain alone whose answers
 	// are mostly errors or take too long; it grows up to three times as long. 0
 	// turns the breaker off. Defaults to 5 min.
@@ -215,6 +219,8 @@ func (s Settings) WithDefaults() Settings {
 	setDefault(&s.Exclude, []string{})
 	setDefault(&s.Include, []string{})
 	setDefault(&s.Favicons, false)
+	setDefault(&s.Feeds, true)
+	setDefault(&s.Sitemaps, true)
 	setDefault(&s.SkipExtensions, true)
 	setDefault(&s.SkipKnownVariants, true)
 	setDefault(&s.Graylist, Duration(GraylistDefault))

@@ -31,10 +31,9 @@ func (s *Store) PageLinks(ctx context.Context, domain, url string, most int) (cr
 }
 
 func linkReport(l dbsqlc.LinksToPageRow) crawl.LinkReport {
-	rel := crawl.Rel(l.Rel) //nolint:gosec // as it was stored
 	return crawl.LinkReport{
-		URL: l.Url, Domain: l.Domain, Redirect: l.Kind == "redirect", Anchor: l.Anchor, NoFollow: l.Nofollow,
-		UGC: rel&crawl.RelUGC != 0, Sponsored: rel&crawl.RelSponsored != 0,
+		URL: l.Url, Domain: l.Domain, Kind: l.Kind, Anchor: l.Anchor, NoFollow: l.Nofollow,
+		Rel:       crawl.Rel(l.Rel).Names(), //nolint:gosec // as it was stored
 		FirstSeen: l.CreatedAt, LastSeen: timeOf(l.LastSeen), GoneAt: timeOf(l.GoneAt),
 	}
 }

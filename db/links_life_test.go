@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -40,10 +41,10 @@ func TestLinksComeAndGo(t *testing.T) {
 		all := map[string]string{}
 		for _, l := range got.Out {
 			s := l.Anchor
-			if l.Redirect {
+			if l.Kind == "redirect" {
 				s += " redirect"
 			}
-			if l.UGC {
+			if slices.Contains(l.Rel, "ugc") {
 				s += " ugc"
 			}
 			if !l.GoneAt.IsZero() {

@@ -90,9 +90,10 @@ func (s *Store) WidenRun(
 	return added, done, err
 }
 
-// reach is what decides about a page's links: how far from a seed it is, and what its
-// publisher says about its use.
+// reach is what decides about a page's links: what it is, how far from a seed, and what
+// its publisher says about its use.
 type reach struct {
+	kind             crawl.Kind
 	depth, redirects int16
 	said             string
 }
@@ -114,15 +115,16 @@ func (s *Store) widenFrom(
 	}
 	pages := map[reach][]int64{}
 	for _, r := range rows {
-		if at := (reach{r.Depth, r.Redirects, string(r.Said)}); r.Known {
+		if at := (reach{crawl.Kind(r.Kind), r.Depth, r.Redirects, string(r.Said)}); r.Known {
 			pages[at] = append(pages[at], r.PageID)
 		}
 	}
 	// a page is as near to a seed as the nearest that links to it
 	for _, at := range slices.SortedFunc(maps.Keys(pages), func(a, b reach) int {
-		return cmp.Or(cmp.Compare(a.depth, b.depth), cmp.Compare(a.redirects, b.redirects), cmp.Compare(a.said, b.said))
+		return cmp.Or(cmp.Compare(a.depth, b.depth), cmp.Compare(a.redirects, b.redirects), cmp.Compare(a.kind, b.kind),
+			cmp.Compare(a.said, b.said))
 	}) {
-		c := crawl.CrawlFacts{Depth: int(at.depth), Redirects: int(at.redirects), Usage: json.RawMessage(at.said)}
+		c := crawl.CrawlFacts{Kind: at.kind, Depth: int(at.depth), Redirects: int(at.redirects), Usage: json.RawMessage(at.said)}
 		links, err := document("known links", follow(c))
 		if err != nil {
 			return 0, false, err

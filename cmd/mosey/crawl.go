@@ -43,6 +43,8 @@ type crawlCmd struct {
 	Include           patterns       `help:"Request only URLs like these, and seeds." placeholder:"PATTERN"`
 	SkipExtensions    *bool          `help:"Do not request files that cannot be parsed, such as .jpg or .zip; --skip-extensions=false does. Default: true."`
 	SkipKnownVariants *bool          `help:"Do not request other views of pages, as common software has them, such as a wiki's histories; --skip-known-variants=false does. Default: true."`
+	Sitemaps          *onOff         `help:"Fetch the sitemaps that sites name, or have, and the pages they list. Default: on." placeholder:"on|off"`
+	Feeds             *onOff         `help:"Fetch the feeds that seeds and front pages name, and the pages they list first. Default: on." placeholder:"on|off"`
 	Favicons          *bool          `help:"Also fetch the icons that pages name for their site."`
 	BlockOnLogin      *bool          `help:"Count login pages as refusals; --block-on-login=false does not. Default: true."`
 	MaxActiveDomains  *int           `help:"Domains crawled at the same time. Default: 1000." placeholder:"N"`
@@ -60,7 +62,8 @@ func (c *crawlCmd) settings() crawl.Settings {
 		LatencyFactor: c.LatencyFactor, Graylist: (*crawl.Duration)(c.Graylist), MaxGraylistings: c.MaxGraylistings,
 		MinRefetch: (*crawl.Duration)(c.MinRefetch), Window: c.Window,
 		MaxPages: c.MaxPages, MaxPagesPerDomain: c.MaxPagesPerDomain, MaxDepth: c.MaxDepth, MaxAttempts: c.MaxAttempts,
-		MaxRedirects: c.MaxRedirects, Favicons: c.Favicons, Exclude: c.Exclude.setting(), Include: c.Include.setting(),
+		MaxRedirects: c.MaxRedirects, Favicons: c.Favicons, Sitemaps: (*bool)(c.Sitemaps), Feeds: (*bool)(c.Feeds),
+		Exclude: c.Exclude.setting(), Include: c.Include.setting(),
 		SkipExtensions: c.SkipExtensions, SkipKnownVariants: c.SkipKnownVariants,
 		Purpose: c.Purpose, BlockOnLogin: c.BlockOnLogin, Scope: c.Scope,
 		MaxDomains: c.MaxActiveDomains, PagesPerActivity: (*int)(c.PagesPerActivity), Standing: c.Standing,
@@ -289,4 +292,20 @@ func (*crawlCmd) stop(m *crawler, run crawl.Run) (crawl.Progress, error) {
 	ctx, cancel = context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	return progress(ctx, m, run.Name)
+}
+
+// onOff is a switch.
+type onOff bool
+
+// UnmarshalText reads "on" and "off".
+func (o *onOff) UnmarshalText(text []byte) error {
+	switch string(text) {
+	case "on", "true":
+		*o = true
+	case "off", "false":
+		*o = false
+	default:
+		return fmt.Errorf("%q: want on or off", text)
+	}
+	return nil
 }

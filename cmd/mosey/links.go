@@ -65,13 +65,14 @@ func printLinks(w io.Writer, heading string, links []crawl.LinkReport) error {
 		if l.Anchor != "" {
 			parts = append(parts, fmt.Sprintf("\t%q", oneLine(l.Anchor)))
 		}
-		for _, mark := range []struct {
-			is   bool
-			name string
-		}{{l.Redirect, "redirect"}, {l.NoFollow, "nofollow"}, {l.UGC, "ugc"}, {l.Sponsored, "sponsored"}} {
-			if mark.is {
-				parts = append(parts, " "+mark.name)
-			}
+		if l.Kind != "link" {
+			parts = append(parts, " "+l.Kind)
+		}
+		if l.NoFollow {
+			parts = append(parts, " nofollow")
+		}
+		for _, mark := range l.Rel {
+			parts = append(parts, " "+mark)
 		}
 		if !l.GoneAt.IsZero() {
 			parts = append(parts, " gone since "+stamp(l.GoneAt))

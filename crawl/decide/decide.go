@@ -291,11 +291,12 @@ func DefersDomain(run crawl.RunFacts, wait time.Duration, why crawl.Reason) bool
 func skip(now time.Time, d *Decision) bool {
 	c := d.Crawl
 	visit := LastVisit(*c)
-	fetch, why := freshness.ShouldFetch(visit, now, time.Duration(*d.Run.Settings.MinRefetch))
+	least := minRefetch(d.Run.Settings, c.Kind)
+	fetch, why := freshness.ShouldFetch(visit, now, least)
 	if !fetch {
-		d.Until, _ = freshness.Due(visit, time.Duration(*d.Run.Settings.MinRefetch))
+		d.Until, _ = freshness.Due(visit, least)
 		if why == crawl.ReasonMinRefetch {
-			return d.pass(why, "it was fetched less than "+d.Run.Settings.MinRefetch.String()+" ago")
+			return d.pass(why, "it was fetched less than "+least.String()+" ago")
 		}
 		return d.pass(why, "its server said that it stays as it is")
 	}
@@ -303,7 +304,7 @@ func skip(now time.Time, d *Decision) bool {
 		least := time.Duration(*d.Run.Settings.MinRefetch)
 		if due := a.At.Add(least); now.Before(due) {
 			d.Until = due
-			return d.pass(crawl.ReasonMinRefetch, fmt.Sprintf("it answered %d less than %s ago", a.Status, d.Run.Settings.MinRefetch))
+			return d.pass(crawl.ReasonMinRefetch, fmt.Sprintf("it answered %d less than %s ago", a.Status, least))
 		}
 	}
 	// Seeds are a person's decision, and every kind but a page has a bound of its own.
@@ -321,6 +322,19 @@ func skip(now time.Time, d *Decision) bool {
 		return d.pass(crawl.ReasonTrap, string(trap.Kind)+": "+trap.Evidence)
 	}
 	return false
+}
+
+// feedMinRefetch is how many times as often as a page a feed may be asked for: it is
+// there to be asked for news.
+const feedMinRefetch = 24
+
+// minRefetch is how lately what a run has of one kind may have been fetched.
+func minRefetch(set crawl.Settings, kind crawl.Kind) time.Duration {
+	least := time.Duration(*set.MinRefetch)
+	if kind == crawl.KindFeed {
+		least /= feedMinRefetch
+	}
+	return least
 }
 
 // pass decides to close the crawl without a request. It returns true.

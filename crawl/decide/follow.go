@@ -53,12 +53,48 @@ func FollowRedirect(run crawl.RunFacts, c crawl.CrawlFacts) *crawl.Follow {
 	}
 }
 
+// FollowListed says it for the pages that a sitemap or a feed lists: they are as far from
+// a seed as that is, however many lists lead to it.
+func FollowListed(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage) (follow *crawl.Follow, stored bool) {
+	if allowed, _ := usage.Allows(*run.Settings.Purpose, said); !allowed {
+		return nil, false
+	}
+	return &crawl.Follow{Depth: c.Depth, SeedsOnly: *run.Settings.Scope != crawl.ScopeWeb}, true
+}
+
+// indexesMax is how deep sitemaps are nested, redirects between them included.
+// sitemaps.org allows one level.
+const indexesMax = 4
+
+// FollowIndexed says it for the sitemaps that one lists.
+func FollowIndexed(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage) (follow *crawl.Follow, stored bool) {
+	follow, stored = FollowListed(run, c, said)
+	if follow == nil || c.Redirects >= indexesMax || !*run.Settings.Sitemaps {
+		return nil, stored
+	}
+	follow.Redirects = c.Redirects + 1
+	return follow, stored
+}
+
 // FollowKnown says it for a page that is not read again: what it linked to at its
 // last visit, it links to now.
 func FollowKnown(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage) *crawl.KnownLinks {
 	known := &crawl.KnownLinks{Redirect: FollowRedirect(run, c)}
+	switch c.Kind {
+	case crawl.KindSitemap, crawl.KindFeed:
+		known.Link, _ = FollowListed(run, c, said)
+		known.Sitemap, _ = FollowIndexed(run, c, said)
+		return known
+	}
+	links, _ := FollowLinks(run, c, said)
+	if *run.Settings.Sitemaps {
+		known.Sitemap = links // the site's, whatever the page says of its own links
+	}
 	if follow, _ := usage.FollowLinks(said); follow {
-		known.Link, _ = FollowLinks(run, c, said)
+		known.Link = links
+		if *run.Settings.Feeds {
+			known.Feed = links
+		}
 	}
 	return known
 }
@@ -69,7 +105,7 @@ func FollowSkipped(run crawl.RunFacts, c crawl.CrawlFacts) *crawl.KnownLinks {
 	said, readable := KeptUsage(c)
 	known := FollowKnown(run, c, said)
 	if !readable {
-		known.Link = nil
+		known.Link, known.Sitemap, known.Feed = nil, nil, nil
 	}
 	return known
 }

@@ -102,12 +102,12 @@ func (q *Queries) RunClaimed(ctx context.Context, arg RunClaimedParams) ([]strin
 }
 
 const runCrawled = `-- name: RunCrawled :many
-SELECT rd.domain, c.page_id, c.depth, c.redirects, c.known::boolean AS known, (
+SELECT rd.domain, c.page_id, c.kind, c.depth, c.redirects, c.known::boolean AS known, (
     SELECT p.usage FROM pages AS p WHERE p.id = c.page_id
 ) AS said
 FROM run_domains AS rd
 CROSS JOIN LATERAL (
-    SELECT x.page_id, x.depth, x.redirects, EXISTS (
+    SELECT x.page_id, x.kind, x.depth, x.redirects, EXISTS (
         SELECT 1 FROM page_crawls AS y
         WHERE
             y.page_id = x.page_id AND y.run_id = x.run_id AND NOT y.prerequisite
@@ -133,6 +133,7 @@ type RunCrawledParams struct {
 type RunCrawledRow struct {
 	Domain    string
 	PageID    int64
+	Kind      string
 	Depth     int16
 	Redirects int16
 	Known     bool
@@ -158,6 +159,7 @@ func (q *Queries) RunCrawled(ctx context.Context, arg RunCrawledParams) ([]RunCr
 		if err := rows.Scan(
 			&i.Domain,
 			&i.PageID,
+			&i.Kind,
 			&i.Depth,
 			&i.Redirects,
 			&i.Known,

@@ -9,6 +9,9 @@ DECLARE
     v_domains text[];
 BEGIN
     added := 0;
+    IF EXISTS (SELECT 1 FROM unnest(p) f WHERE f.priority > 0) THEN
+        PERFORM crawls_raise(p);
+    END IF;
     SELECT array_agg(f ORDER BY f.page_id) INTO v FROM unnest(p) f
     WHERE jsonb_typeof(f.follow) = 'object'
         AND (NOT f.follow ? 'seeds_only' OR coalesce((
@@ -35,7 +38,8 @@ BEGIN
     -- Stored in the order of their ids, so that two transactions do not deadlock, and due
     -- in the order in which they were found: what a page names first is asked for first.
     INSERT INTO page_crawls (page_id, domain, priority, scheduled_for, run_id, url, kind, depth, redirects)
-    SELECT DISTINCT ON (f.page_id, f.run_id) f.page_id, f.domain, -(f.follow ->> 'depth')::smallint,
+    SELECT DISTINCT ON (f.page_id, f.run_id) f.page_id, f.domain,
+        coalesce(f.priority, -(f.follow ->> 'depth')::smallint),
         now() - f.after * interval '1 microsecond', f.run_id, f.url, f.kind, (f.follow ->> 'depth')::smallint,
         coalesce((f.follow ->> 'redirects')::smallint, 0)
     FROM unnest(v) f
@@ -97,5 +101,23 @@ BEGIN
                 SELECT 1 FROM robots r WHERE r.domain = f.domain AND r.verdict = 'unreachable' AND r.expires_at > now()
             ))
     ));
+END
+$$;
+
+-- Has pending crawls that are found anew come earlier, where what has found them says so.
+-- Those in flight are left alone.
+CREATE OR REPLACE FUNCTION crawls_raise(p found_page[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE page_crawls c SET priority = r.priority
+    FROM (
+        SELECT x.id, f.priority FROM unnest(p) f CROSS JOIN LATERAL (
+            SELECT y.id FROM page_crawls y
+            WHERE y.page_id = f.page_id AND y.run_id = f.run_id AND NOT y.prerequisite AND y.outcome IS NULL
+                AND y.locked_at IS NULL AND y.previous_id IS NULL AND y.priority < f.priority
+        ) x
+        WHERE f.priority > 0 AND jsonb_typeof(f.follow) = 'object'
+        ORDER BY x.id
+    ) r
+    WHERE c.id = r.id AND c.outcome IS NULL AND c.locked_at IS NULL;
 END
 $$;

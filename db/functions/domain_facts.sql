@@ -145,6 +145,7 @@ BEGIN
                     THEN page_worked(c.domain, p.origin)
             END,
             'answered', CASE WHEN p.status = 'failed' THEN page_answered(p.id) END,
+            'vouched', CASE WHEN c.kind = 'sitemap' THEN sitemap_vouchers(p.id) END,
             'robots', (
                 SELECT jsonb_build_object(
                     'verdict', r.verdict, 'version', r.version, 'expires_at', r.expires_at, 'reason', r.reason,
@@ -198,6 +199,24 @@ BEGIN
             ORDER BY y.id DESC LIMIT 1
         ) x
         WHERE x.outcome = 'blocked_4xx'
+    );
+END
+$$;
+
+-- The domains whose robots.txt, or whose sitemaps, name a sitemap; null is none.
+CREATE OR REPLACE FUNCTION sitemap_vouchers(p_page_id bigint) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (
+        WITH RECURSIVE named (id, hops) AS (
+            SELECT p_page_id, 0
+            UNION
+            SELECT l.from_page_id, n.hops + 1 FROM named n INNER JOIN page_links l ON l.to_page_id = n.id
+            WHERE l.kind IN ('sitemap', 'redirect') AND l.gone_at IS NULL AND n.hops < 4
+        )
+        SELECT jsonb_agg(x.domain ORDER BY x.domain) FROM (
+            SELECT DISTINCT p.domain FROM named n INNER JOIN pages p ON p.id = n.id WHERE n.hops > 0
+            ORDER BY p.domain LIMIT 100
+        ) x
     );
 END
 $$;

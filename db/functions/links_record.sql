@@ -12,15 +12,14 @@ BEGIN
     IF jsonb_path_exists(p, '$[*].links') THEN
         v_links := links_find(v);
         INSERT INTO page_links (from_page_id, to_page_id, kind, nofollow, anchor, rel)
-        SELECT l.from_id, l.id, CASE WHEN l.redirect THEN 'redirect' ELSE 'link' END, bool_and(l.nofollow), min(l.anchor),
-            min(l.rel)
-        FROM unnest(v_links) l GROUP BY l.from_id, l.id, l.redirect ORDER BY l.from_id, l.id
+        SELECT l.from_id, l.id, link_kind(l.redirect, l.kind) AS kind, bool_and(l.nofollow), min(l.anchor), min(l.rel)
+        FROM unnest(v_links) l GROUP BY l.from_id, l.id, link_kind(l.redirect, l.kind) ORDER BY l.from_id, l.id
         ON CONFLICT DO NOTHING;
         IF jsonb_path_exists(p, '$[*].links[*].trap') THEN
             PERFORM traps_note(v_links);
         END IF;
         v_found := ARRAY(
-            SELECT (l.run_id, l.id, l.domain, l.url, l.kind, l.own, l.follow, l.is_new, l.after)::found_page
+            SELECT (l.run_id, l.id, l.domain, l.url, l.kind, l.own, l.follow, l.is_new, l.after, l.priority)::found_page
             FROM unnest(v_links) l
             WHERE NOT l.nofollow AND l.trap IS NULL AND l.follow IS NOT NULL
         );
@@ -30,7 +29,8 @@ BEGIN
     END IF;
     IF jsonb_path_exists(p, '$[*].follow_known') THEN
         v_found := v_found || ARRAY(
-            SELECT (a.run_id, x.id, x.domain, x.url, x.kind, a.domain, k.follow, false, 0)::found_page
+            SELECT (a.run_id, x.id, x.domain, x.url, CASE WHEN k.kind IN ('sitemap', 'feed') THEN k.kind ELSE x.kind END,
+                a.domain, k.follow, false, 0, NULL)::found_page
             FROM unnest(v) a CROSS JOIN LATERAL jsonb_each(a.doc -> 'follow_known') AS k (kind, follow)
             CROSS JOIN LATERAL (
                 SELECT y.to_page_id, y.nofollow FROM page_links y
@@ -54,6 +54,11 @@ BEGIN
 END
 $$;
 
+-- What a link is, by what it leads to.
+CREATE OR REPLACE FUNCTION link_kind(redirect boolean, kind text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN redirect THEN 'redirect' WHEN kind IN ('sitemap', 'feed') THEN kind ELSE 'link' END
+$$;
+
 -- Notes what has become of the links of pages that were read before: which say something
 -- else now, which are there again, and which are gone.
 CREATE OR REPLACE FUNCTION links_renew(v closed_attempt[], p_links found_link[]) RETURNS void LANGUAGE plpgsql AS $$
@@ -64,9 +69,9 @@ DECLARE
 BEGIN
     UPDATE page_links x SET nofollow = f.nofollow, anchor = f.anchor, rel = f.rel, gone_at = NULL, last_seen = NULL
     FROM (
-        SELECT l.from_id, l.id, CASE WHEN l.redirect THEN 'redirect' ELSE 'link' END AS kind,
+        SELECT l.from_id, l.id, link_kind(l.redirect, l.kind) AS kind,
             bool_and(l.nofollow) AS nofollow, min(l.anchor) AS anchor, min(l.rel) AS rel
-        FROM unnest(p_links) l WHERE l.from_id = ANY (v_pages) GROUP BY l.from_id, l.id, l.redirect
+        FROM unnest(p_links) l WHERE l.from_id = ANY (v_pages) GROUP BY l.from_id, l.id, link_kind(l.redirect, l.kind)
     ) f
     WHERE x.from_page_id = ANY (v_pages) AND x.from_page_id = f.from_id AND x.to_page_id = f.id AND x.kind = f.kind
         AND (x.nofollow, x.anchor, x.rel, x.gone_at) IS DISTINCT FROM (f.nofollow, f.anchor, f.rel, NULL);
@@ -75,7 +80,7 @@ BEGIN
     WHERE x.from_page_id = ANY (v_pages) AND a.page_id = ANY (v_pages) AND x.from_page_id = a.page_id AND x.gone_at IS NULL
         AND NOT EXISTS (
             SELECT 1 FROM unnest(p_links) l
-            WHERE l.from_id = x.from_page_id AND l.id = x.to_page_id AND l.redirect = (x.kind = 'redirect')
+            WHERE l.from_id = x.from_page_id AND l.id = x.to_page_id AND link_kind(l.redirect, l.kind) = x.kind
         );
 END
 $$;
@@ -90,14 +95,15 @@ BEGIN
     SELECT array_agg((a.page_id, a.run_id, a.domain, a.doc ? 'redirect', a.doc -> 'follow',
         jsonb_array_length(a.doc -> 'links') - l.place, p.id, p.id IS NULL, l.url, l.domain, l.origin,
         coalesce(l.kind, 'page'), l.patterns, coalesce(l.nofollow, false), l.trap, l.trap_evidence, l.anchor,
-        l.rel)::found_link)
+        l.rel, l.priority)::found_link)
     INTO v_links
     FROM unnest(v) a CROSS JOIN LATERAL ROWS FROM (
         jsonb_to_recordset(a.doc -> 'links') AS (
             url text, domain text, origin text, kind text, patterns text[], nofollow boolean, trap text, trap_evidence text,
-            anchor text, rel smallint
+            anchor text, rel smallint, priority smallint
         )
-    ) WITH ORDINALITY AS l (url, domain, origin, kind, patterns, nofollow, trap, trap_evidence, anchor, rel, place)
+    ) WITH ORDINALITY
+        AS l (url, domain, origin, kind, patterns, nofollow, trap, trap_evidence, anchor, rel, priority, place)
     LEFT JOIN LATERAL (
         SELECT x.id FROM pages x WHERE x.domain = l.domain AND x.url = l.url LIMIT 1
     ) p ON true;
@@ -112,7 +118,7 @@ BEGIN
         SELECT (l.from_id, l.run_id, l.own, l.redirect, l.follow, l.after,
             coalesce(l.id, (SELECT x.id FROM pages x WHERE x.domain = l.domain AND x.url = l.url)),
             l.is_new, l.url, l.domain, l.origin, l.kind, l.patterns, l.nofollow, l.trap, l.trap_evidence, l.anchor,
-            l.rel)::found_link
+            l.rel, l.priority)::found_link
         FROM unnest(v_links) l
     );
 END

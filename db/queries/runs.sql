@@ -31,12 +31,12 @@ UPDATE crawl_runs SET widening = sqlc.narg('next')::jsonb WHERE id = @id AND wid
 -- Pages whose links a run knows, after one of a domain: it has read them, or left
 -- them as they were.
 -- name: RunCrawled :many
-SELECT rd.domain, c.page_id, c.depth, c.redirects, c.known::boolean AS known, (
+SELECT rd.domain, c.page_id, c.kind, c.depth, c.redirects, c.known::boolean AS known, (
     SELECT p.usage FROM pages AS p WHERE p.id = c.page_id
 ) AS said
 FROM run_domains AS rd
 CROSS JOIN LATERAL (
-    SELECT x.page_id, x.depth, x.redirects, EXISTS (
+    SELECT x.page_id, x.kind, x.depth, x.redirects, EXISTS (
         SELECT 1 FROM page_crawls AS y
         WHERE
             y.page_id = x.page_id AND y.run_id = x.run_id AND NOT y.prerequisite

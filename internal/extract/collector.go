@@ -126,6 +126,7 @@ func (c *collector) link(attrs attributes) {
 	case hasToken(attrs.rel, "canonical"):
 		if attrs.href != "" && len(c.canonicals) < maxCanonicals {
 			c.canonicals = append(c.canonicals, attrs.href)
+			c.addRef(attrs.href, false, crawl.RelCanonical)
 		}
 	case hasToken(attrs.rel, "next"), hasToken(attrs.rel, "prev"), hasToken(attrs.rel, "previous"):
 		c.addRef(attrs.href, hasToken(attrs.rel, "nofollow"), 0)
@@ -175,7 +176,7 @@ func (c *collector) addRef(href string, noFollow bool, rel crawl.Rel) {
 	}
 	if i, seen := c.refIndex[href]; seen {
 		c.refs[i].noFollow = c.refs[i].noFollow && noFollow
-		c.refs[i].rel &= rel
+		c.refs[i].rel = mergeRel(c.refs[i].rel, rel)
 		return
 	}
 	if len(c.refs) >= refsPerLink*c.limits.MaxLinks {
@@ -184,6 +185,22 @@ func (c *collector) addRef(href string, noFollow bool, rel crawl.Rel) {
 	}
 	c.refIndex[href] = len(c.refs)
 	c.refs = append(c.refs, reference{href: href, noFollow: noFollow, rel: rel})
+}
+
+// inHead marks links that no reader of the page sees.
+const inHead = crawl.RelCanonical | crawl.RelAlternate
+
+// mergeRel is what two occurrences of a link say together. What a reader sees counts.
+func mergeRel(a, b crawl.Rel) crawl.Rel {
+	switch {
+	case a&inHead != 0 && b&inHead != 0:
+		return a | b
+	case a&inHead != 0:
+		return b
+	case b&inHead != 0:
+		return a
+	}
+	return a & b
 }
 
 // relOf is what a link says of who is behind it.
@@ -269,10 +286,12 @@ func (c *collector) page(pageURL urls.URL) Page {
 		case err != nil:
 			page.LinksDropped++
 			continue
+		case u == pageURL && ref.rel&inHead != 0:
+			continue // it is its own
 		}
 		if i, seen := c.linkIndex[u.String()]; seen {
 			page.Links[i].NoFollow = page.Links[i].NoFollow && ref.noFollow
-			page.Links[i].Rel &= ref.rel
+			page.Links[i].Rel = mergeRel(page.Links[i].Rel, ref.rel)
 			if page.Links[i].Anchor == "" {
 				page.Links[i].Anchor = c.anchor(ref)
 			}

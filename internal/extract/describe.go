@@ -54,6 +54,7 @@ func (c *collector) alternate(attrs attributes) {
 	}
 	if attrs.hreflang != "" && attrs.href != "" && len(c.alternates) < maxAlternates {
 		c.alternates = append(c.alternates, alternate{href: attrs.href, lang: attrs.hreflang})
+		c.addRef(attrs.href, false, crawl.RelAlternate)
 	}
 }
 
@@ -120,7 +121,7 @@ func first(to *string, text string) {
 
 func firstTime(to *time.Time, text string) {
 	if to.IsZero() {
-		*to = parseTime(text)
+		*to = ParseTime(text)
 	}
 }
 
@@ -131,8 +132,10 @@ var timeLayouts = []string{
 	"2006-01-02", "2006/01/02", "20060102", "2006-01", time.RFC1123, time.RFC1123Z, "January 2, 2006", "2 January 2006",
 }
 
-// parseTime reads a date; zero where it is none, or none of a page.
-func parseTime(text string) time.Time {
+// ParseTime reads a date as pages, feeds and sitemaps have it: RFC 3339, the forms of HTML
+// (section 2.3.5) and what else is common. It is in UTC, between the years 1980 and 2100;
+// zero where the text is no such date.
+func ParseTime(text string) time.Time {
 	const longest = 40
 	text = strings.TrimSpace(text)
 	if text == "" || len(text) > longest {

@@ -158,7 +158,8 @@ type Link struct {
 	// should not be followed, and do not count.
 	NoFollow bool
 
-	// Rel is those two marks, as far as every occurrence has them.
+	// Rel is those two marks, and what the link is where it is in the page's head, as far
+	// as every occurrence that a reader sees has them.
 	Rel crawl.Rel
 
 	// Anchor is the text of its first occurrence that has any, else what stands for an

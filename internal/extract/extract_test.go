@@ -221,16 +221,45 @@ func TestHTMLTitle(t *testing.T) {
 	})
 }
 
+// canonicalLinks are links that a page's canonical URLs are.
+func canonicalLinks(raw ...string) []extract.Link {
+	links := make([]extract.Link, len(raw))
+	for i, r := range raw {
+		u, err := urls.Parse(r)
+		if err != nil {
+			panic(err)
+		}
+		links[i] = extract.Link{URL: u, Rel: crawl.RelCanonical}
+	}
+	return links
+}
+
+// What a page's head links to is a link, too, but for the page itself.
+func TestHTMLLinksOfTheHead(t *testing.T) {
+	t.Parallel()
+	page := mustHTML(t, `<link rel=canonical href=`+pageURL+`>
+		<link rel=alternate hreflang=en href=`+pageURL+`><link rel=alternate hreflang=de href=/de>
+		<link rel=alternate type=application/rss+xml href=/feed><link rel=alternate media=handheld href=/m>
+		<link rel=canonical href=/both><a href=/both>both</a><link rel=next href=/2>`, extract.Limits{})
+	got := map[string]string{}
+	for _, l := range page.Links {
+		got[strings.TrimPrefix(l.URL.String(), "https://example.org")] = strings.Join(l.Rel.Names(), " ")
+	}
+	require.Equal(t, map[string]string{"/de": "alternate", "/both": "", "/2": ""}, got)
+}
+
 func TestHTMLCanonicalLanguage(t *testing.T) {
 	t.Parallel()
 	for why, c := range map[string]struct {
 		body string
 		want extract.Page
 	}{
-		"nothing said":             {`<p>`, extract.Page{}},
-		"canonical":                {`<link rel=canonical href="../a?utm_source=b#c">`, extract.Page{Signals: crawl.Signals{Canonical: "https://example.org/a"}}},
-		"canonical on a base":      {`<link rel=canonical href=a><base href=//example.net/b/>`, extract.Page{Signals: crawl.Signals{Canonical: "https://example.net/b/a"}}},
-		"first valid canonical":    {`<link rel=canonical href="http://"><link rel=Canonical href=/a><link rel=canonical href=/b>`, extract.Page{Signals: crawl.Signals{Canonical: "https://example.org/a"}}},
+		"nothing said":        {`<p>`, extract.Page{}},
+		"canonical":           {`<link rel=canonical href="../a?utm_source=b#c">`, extract.Page{Signals: crawl.Signals{Canonical: "https://example.org/a"}, Links: canonicalLinks("https://example.org/a")}},
+		"canonical on a base": {`<link rel=canonical href=a><base href=//example.net/b/>`, extract.Page{Signals: crawl.Signals{Canonical: "https://example.net/b/a"}, Links: canonicalLinks("https://example.net/b/a")}},
+		"first valid canonical": {`<link rel=canonical href="http://"><link rel=Canonical href=/a><link rel=canonical href=/b>`, extract.Page{
+			Signals: crawl.Signals{Canonical: "https://example.org/a"}, LinksDropped: 1, Links: canonicalLinks("https://example.org/a", "https://example.org/b"),
+		}},
 		"language":                 {`<html lang="pt-BR">`, extract.Page{Language: "pt-BR"}},
 		"generator":                {`<meta name=Generator content=" Hugo   0.1 "><meta name=generator content=b>`, extract.Page{Signals: crawl.Signals{Generator: "Hugo 0.1"}}},
 		"language with spaces":     {`<html LANG=" en ">`, extract.Page{Language: "en"}},

@@ -1,0 +1,214 @@
+package activities
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/urls"
+	"github.com/mosey-web/mosey/crawl/usage"
+	"github.com/mosey-web/mosey/internal/extract"
+	"github.com/mosey-web/mosey/internal/feed"
+	"github.com/mosey-web/mosey/internal/fetch"
+	"github.com/mosey-web/mosey/internal/sitemap"
+)
+
+const (
+	// sitemapPath is where a site may have a sitemap that its robots.txt does not name.
+	sitemapPath = "/sitemap.xml"
+	// newsPriority is that of the pages that a feed lists: before those of any depth.
+	newsPriority = 1
+	// priorityLeast is that of the last sitemap of a long index: before what is tried
+	// again.
+	priorityLeast = -5_000
+)
+
+// listMedia decides whether what may be a sitemap or a feed is read. Many servers call
+// them something else; none calls them a page, which is what most send in their place.
+func listMedia(mediaType string) bool {
+	family, _, _ := strings.Cut(mediaType, "/")
+	switch family {
+	case "image", "audio", "video", "font":
+		return false
+	}
+	return mediaType != "text/html" && mediaType != "application/xhtml+xml"
+}
+
+// front reports whether the page may name what lists the pages of its site: it is a seed,
+// or the front page of its origin. Others name the same, or lists of a few pages.
+func (r *pageReader) front() bool {
+	return r.d.Crawl.Kind == crawl.KindPage && (r.d.Crawl.Depth == 0 || r.url.RequestTarget() == "/")
+}
+
+// lists are the sitemaps and feeds that a page leads to.
+func (r *pageReader) lists(ctx context.Context, page extract.Page, said usage.Usage) ([]crawl.Link, error) {
+	if !r.front() {
+		return nil, nil
+	}
+	links, err := r.sitemaps(ctx)
+	if err != nil || !*r.d.Run.Settings.Feeds {
+		return links, err
+	}
+	for _, raw := range page.Feeds {
+		u, err := urls.Parse(raw)
+		if err != nil || slices.ContainsFunc(links, func(l crawl.Link) bool { return l.URL == u.String() }) {
+			continue
+		}
+		link := linkTo(u, said.NoFollow.Said(), time.Now())
+		link.Kind = crawl.KindFeed
+		links = append(links, link)
+	}
+	return links, nil
+}
+
+// sitemaps are those that the robots.txt of the page's origin names, or the one that may
+// be there where it names none.
+func (r *pageReader) sitemaps(ctx context.Context) ([]crawl.Link, error) {
+	if !*r.d.Run.Settings.Sitemaps {
+		return nil, nil
+	}
+	rules, err := r.store.Robots(ctx, r.url.Origin())
+	switch {
+	case errors.Is(err, crawl.ErrNotFound):
+		return nil, nil // lost since: the next visit will know
+	case err != nil:
+		return nil, err
+	}
+	names := rules.Sitemaps
+	if len(names) == 0 {
+		names = []string{r.url.Origin() + sitemapPath}
+	}
+	links := make([]crawl.Link, 0, len(names))
+	for _, name := range names {
+		u, err := urls.Parse(name)
+		if err != nil || u == r.url || slices.ContainsFunc(links, func(l crawl.Link) bool { return l.URL == u.String() }) {
+			continue
+		}
+		links = append(links, r.sitemap(u, len(links)))
+	}
+	return links, nil
+}
+
+// sitemap is a link to a sitemap, the nth of those that are named in one place. The first
+// comes with the pages that are linked to there, each further one after all pages that
+// are a link deeper: a site with hundreds of them is not asked for all before its pages.
+func (r *pageReader) sitemap(u urls.URL, n int) crawl.Link {
+	link := linkTo(u, false, time.Now())
+	link.Kind, link.Trap, link.TrapEvidence = crawl.KindSitemap, "", ""
+	depth := r.d.Crawl.Depth
+	if r.d.Crawl.Kind == crawl.KindPage {
+		depth++
+	}
+	link.Priority = new(max(-depth-n, priorityLeast))
+	return link
+}
+
+// readSitemap takes the pages that a sitemap lists, those first that it calls most
+// important and that were changed last, or the sitemaps that an index does. It may list
+// pages of its own domain and of those that have named it as theirs (sitemaps.org,
+// "Sitemap file location"): others would have their frontier filled by strangers.
+func (r *pageReader) readSitemap(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
+	if err := r.parses.Acquire(context.WithoutCancel(ctx), 1); err != nil {
+		return err
+	}
+	defer r.parses.Release(1)
+	var entries []listEntry
+	var strange int
+	kind, err := sitemap.Read(resp.Body, func(e sitemap.Entry) bool {
+		for _, raw := range append([]string{e.Loc}, e.Alternates...) {
+			u, err := r.url.Resolve(raw)
+			switch {
+			case err != nil:
+			case u.Domain() != r.url.Domain() && !slices.Contains(r.d.Crawl.Vouched, u.Domain()):
+				strange++
+			default:
+				entries = append(entries, listEntry{u, notAhead(e.LastMod, resp.EndedAt), e.Priority})
+			}
+		}
+		return len(entries) < sitemap.MaxEntries
+	})
+	if kind == sitemap.Feed {
+		return r.readFeed(ctx, at, resp, visit)
+	}
+	slices.SortStableFunc(entries, func(a, b listEntry) int {
+		return cmp.Or(cmp.Compare(b.priority, a.priority), b.changed.Compare(a.changed))
+	})
+	switch {
+	case err != nil:
+		at.Error = "as a sitemap: " + err.Error()
+	case strange > 0:
+		at.Error = fmt.Sprintf("as a sitemap: %d of its URLs are of domains whose robots.txt does not name it", strange)
+	}
+	list := list{entries: entries, follow: decide.FollowListed, whole: err == nil && len(entries) < sitemap.MaxEntries}
+	if kind == sitemap.Index {
+		list.follow = decide.FollowIndexed
+	}
+	return r.recordList(at, visit, r.said(resp), list, func(u urls.URL, n int) crawl.Link {
+		if kind == sitemap.Index {
+			return r.sitemap(u, n)
+		}
+		return linkTo(u, false, resp.EndedAt)
+	})
+}
+
+// readFeed takes the pages that a feed lists. They are first in line: a feed tells of news.
+func (r *pageReader) readFeed(_ context.Context, at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
+	announced, err := feed.Read(resp.Body)
+	if err != nil {
+		at.Error = "as a feed: " + err.Error()
+	}
+	var entries []listEntry
+	for _, e := range announced {
+		if u, err := r.url.Resolve(e.Link); err == nil {
+			entries = append(entries, listEntry{url: u})
+		}
+	}
+	list := list{entries: entries, follow: decide.FollowListed, whole: err == nil}
+	return r.recordList(at, visit, r.said(resp), list, func(u urls.URL, _ int) crawl.Link {
+		link := linkTo(u, false, resp.EndedAt)
+		link.Priority = new(newsPriority)
+		return link
+	})
+}
+
+// listEntry is a page, or a sitemap, in a list.
+type listEntry struct {
+	url      urls.URL
+	changed  time.Time
+	priority float64
+}
+
+// list is what a sitemap or a feed lists.
+type list struct {
+	entries []listEntry
+	follow  func(crawl.RunFacts, crawl.CrawlFacts, usage.Usage) (*crawl.Follow, bool)
+	// whole says that all of it was read: what was there before and is not any more is
+	// gone.
+	whole bool
+}
+
+// recordList records what a list leads to, as link makes of the nth URL of it.
+func (r *pageReader) recordList(
+	at *crawl.Attempt, visit crawl.Visit, said usage.Usage, l list, link func(u urls.URL, n int) crawl.Link,
+) error {
+	at.Page = r.pageUpdate(visit, crawl.Signals{})
+	var stored bool
+	if at.Follow, stored = l.follow(*r.d.Run, *r.d.Crawl, said); stored {
+		seen := make(map[urls.URL]bool, len(l.entries))
+		at.Links = make([]crawl.Link, 0, len(l.entries))
+		for _, e := range l.entries {
+			if e.url != r.url && !seen[e.url] {
+				seen[e.url] = true
+				at.Links = append(at.Links, link(e.url, len(at.Links)))
+			}
+		}
+		at.AllLinks = l.whole && !at.Truncated
+	}
+	return r.setUsage(at, said)
+}

@@ -1,0 +1,78 @@
+package feed_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/internal/feed"
+)
+
+func TestRead(t *testing.T) {
+	t.Parallel()
+	day := func(d int) time.Time { return time.Date(2026, 3, d, 10, 0, 0, 0, time.UTC) }
+	want := []feed.Entry{{Link: "https://a.example/2", Published: day(5)}, {Link: "https://a.example/1", Published: day(4)}}
+	for name, c := range map[string]struct {
+		body string
+		want []feed.Entry
+		err  string
+	}{
+		"RSS": {`<?xml version="1.0"?><rss version="2.0"><channel><title>A</title><link>https://a.example/</link>
+			<item><title>Two</title><link>https://a.example/2</link><pubDate>Thu, 05 Mar 2026 10:00:00 GMT</pubDate></item>
+			<item><title>One</title><link>https://a.example/1</link><pubDate>Wed, 04 Mar 2026 10:00:00 GMT</pubDate></item>
+			<item><title>None</title></item></channel></rss>`, want, ""},
+		"Atom": {`<feed xmlns="http://www.w3.org/2005/Atom"><title>A</title><link href="https://a.example/"/>
+			<entry><title>Two</title><link rel="alternate" href="https://a.example/2"/><published>2026-03-01T10:00:00Z</published>
+				<updated>2026-03-05T10:00:00Z</updated></entry>
+			<entry><title>One</title><link href="https://a.example/1"/><updated>2026-03-04T11:00:00+01:00</updated></entry></feed>`, want, ""},
+		"JSON": {`{"version":"https://jsonfeed.org/version/1.1","title":"A","items":[
+			{"id":"2","url":"https://a.example/2","date_published":"2026-03-05T10:00:00Z"},
+			{"id":"1","url":"https://a.example/1","date_published":"2026-03-04T10:00:00Z"}]}`, want, ""},
+		"RDF": {`<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://purl.org/rss/1.0/"
+			xmlns:dc="http://purl.org/dc/elements/1.1/"><channel><title>A</title></channel>
+			<item><link>https://a.example/2</link><dc:date>2026-03-05T10:00:00Z</dc:date></item>
+			<item><link>https://a.example/1</link><dc:date>2026-03-04T10:00:00Z</dc:date></item></rdf:RDF>`, want, ""},
+		"HTML":    {"<html><body>no</body></html>", nil, "read the feed"},
+		"Nothing": {"", nil, "read the feed"},
+		"Deep":    {"<rss><channel>" + strings.Repeat("<item><description>", 100_000), nil, "read the feed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := feed.Read([]byte(c.body))
+			if c.err != "" {
+				require.ErrorContains(t, err, c.err)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, c.want, got)
+		})
+	}
+	t.Run("NoMoreThanCount", func(t *testing.T) {
+		t.Parallel()
+		var body strings.Builder
+		body.WriteString(`<rss version="2.0"><channel>`)
+		for i := range feed.MaxEntries + 10 {
+			fmt.Fprintf(&body, "<item><link>https://a.example/%d</link></item>", i)
+		}
+		body.WriteString(`</channel></rss>`)
+		got, err := feed.Read([]byte(body.String()))
+		require.NoError(t, err)
+		require.Len(t, got, feed.MaxEntries)
+	})
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(`<rss version="2.0"><channel><item><link>https://a.example/2</link></item></channel></rss>`))
+	f.Add([]byte(`<feed xmlns="http://www.w3.org/2005/Atom"><entry><link href="/1"/></entry></feed>`))
+	f.Add([]byte(`{"version":"https://jsonfeed.org/version/1.1","items":[{"url":"/1"}]}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		entries, err := feed.Read(body)
+		if err != nil {
+			require.Empty(t, entries)
+			require.NotContains(t, err.Error(), "panicked")
+		}
+	})
+}

@@ -1,0 +1,273 @@
+package sitemap
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/net/html/charset"
+
+	"github.com/mosey-web/mosey/internal/extract"
+)
+
+const (
+	// MaxBytes and MaxEntries are what one file may have (sitemaps.org, "Sitemap index
+	// files"): what comes after is not read.
+	MaxBytes   = 50 << 20
+	MaxEntries = 50_000
+
+	// priorityDefault is that of a URL for which none is given.
+	priorityDefault = 0.5
+
+	// valueBytesMax bounds the text of an element. A URL has at most 2,048 characters.
+	valueBytesMax = 8 << 10
+	// alternatesMax bounds Entry.Alternates.
+	alternatesMax = 64
+)
+
+// Kind is what a file is.
+type Kind int
+
+// The kinds of files.
+const (
+	// Unknown is no sitemap.
+	Unknown Kind = iota
+	// URLs names pages.
+	URLs
+	// Index names other sitemaps.
+	Index
+	// Feed is RSS or Atom, which sitemaps.org allows in place of a sitemap. It is not
+	// read: package feed does.
+	Feed
+)
+
+// errNoSitemap is for a file of another kind.
+var errNoSitemap = errors.New("it is no sitemap")
+
+// Entry is a URL of a sitemap.
+type Entry struct {
+	// Loc is the URL as written.
+	Loc string
+	// LastMod is when the page was changed, or published as news; zero where the
+	// sitemap does not say.
+	LastMod time.Time
+	// Priority is from 0 to 1; 0.5 where the sitemap does not say.
+	Priority float64
+	// Alternates are the URLs of the page in other languages, as written, its own among
+	// them.
+	Alternates []string
+}
+
+// Read reads a file and calls yield for each of its entries, until that returns false.
+// An error says that it is no sitemap, or why what comes after the entries that were
+// yielded could not be read.
+func Read(body []byte, yield func(Entry) bool) (Kind, error) {
+	var in io.Reader = bytes.NewReader(body)
+	if bytes.HasPrefix(body, []byte{0x1f, 0x8b}) {
+		unpacked, err := gzip.NewReader(in)
+		if err != nil {
+			return Unknown, fmt.Errorf("unpack it: %w", err)
+		}
+		in = unpacked
+	}
+	r := bufio.NewReaderSize(io.LimitReader(in, MaxBytes), 64<<10)
+	left := MaxEntries
+	bounded := func(e Entry) bool {
+		left--
+		return yield(e) && left > 0
+	}
+	head, err := r.Peek(512)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return Unknown, fmt.Errorf("unpack it: %w", err)
+	}
+	if looksLikeURLs(head) {
+		return URLs, readText(r, bounded)
+	}
+	return readXML(r, bounded)
+}
+
+// byteOrderMark may begin a file in UTF-8.
+const byteOrderMark = "\ufeff"
+
+// looksLikeURLs reports whether a file begins with a URL, as one of plain text does.
+func looksLikeURLs(head []byte) bool {
+	text := strings.TrimSpace(strings.TrimPrefix(string(head), byteOrderMark))
+	return strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://")
+}
+
+// readText reads a URL a line.
+func readText(r io.Reader, yield func(Entry) bool) error {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, valueBytesMax)
+	for lines.Scan() {
+		line := strings.TrimSpace(strings.TrimPrefix(lines.Text(), byteOrderMark))
+		if line != "" && !yield(Entry{Loc: line, Priority: priorityDefault}) {
+			return nil
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("read it: %w", err)
+	}
+	return nil
+}
+
+// reader reads a file of XML. Only the names of elements and where they are count, not
+// their namespaces, which many files have wrong.
+type reader struct {
+	yield func(Entry) bool
+	kind  Kind
+	depth int
+	entry Entry
+	// value is the text of the element that is read, into which to store it; nil of one
+	// that does not count.
+	value strings.Builder
+	store func(*Entry, string)
+	done  bool
+}
+
+// The depths of elements: the root, an entry, what is in it, what is in that.
+const (
+	rootDepth = iota + 1
+	entryDepth
+	fieldDepth
+	extensionDepth
+)
+
+func readXML(in io.Reader, yield func(Entry) bool) (Kind, error) {
+	d := xml.NewDecoder(in)
+	d.Strict = false // "&" in a URL is a common mistake
+	d.CharsetReader = charset.NewReaderLabel
+	r := &reader{yield: yield}
+	for !r.done {
+		token, err := d.RawToken()
+		switch {
+		case errors.Is(err, io.EOF) && r.kind == Unknown:
+			return Unknown, errNoSitemap
+		case errors.Is(err, io.EOF):
+			return r.kind, r.unfinished()
+		case err != nil && r.kind == Unknown:
+			return Unknown, errNoSitemap
+		case err != nil:
+			return r.kind, fmt.Errorf("read its XML: %w", err)
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			if err := r.start(t); err != nil {
+				return r.kind, err
+			}
+		case xml.EndElement:
+			r.end()
+		case xml.CharData:
+			r.text(t)
+		}
+		if r.kind == Feed {
+			return Feed, nil
+		}
+	}
+	return r.kind, nil
+}
+
+// unfinished says that a file ends within an element.
+func (r *reader) unfinished() error {
+	if r.depth > 0 {
+		return fmt.Errorf("read its XML: %w", io.ErrUnexpectedEOF)
+	}
+	return nil
+}
+
+func (r *reader) start(t xml.StartElement) error {
+	r.depth++
+	r.store = nil
+	switch {
+	case r.depth == rootDepth:
+		return r.root(t.Name.Local)
+	case r.depth == entryDepth:
+		r.entry = Entry{Priority: priorityDefault}
+	case r.depth == fieldDepth && t.Name.Local == "link":
+		r.alternate(t.Attr)
+	case r.depth == fieldDepth:
+		r.store = fields[t.Name.Local]
+	case r.depth == extensionDepth && t.Name.Local == "publication_date":
+		r.store = fields["lastmod"]
+	}
+	r.value.Reset()
+	return nil
+}
+
+// root tells by the first element what the file is.
+func (r *reader) root(name string) error {
+	switch name {
+	case "urlset":
+		r.kind = URLs
+	case "sitemapindex":
+		r.kind = Index
+	case "rss", "feed", "RDF":
+		r.kind = Feed
+	default:
+		return errNoSitemap
+	}
+	return nil
+}
+
+// fields are what an entry has.
+var fields = map[string]func(*Entry, string){
+	"loc": func(e *Entry, text string) {
+		if e.Loc == "" {
+			e.Loc = text
+		}
+	},
+	"lastmod": func(e *Entry, text string) {
+		if at := extract.ParseTime(text); at.After(e.LastMod) {
+			e.LastMod = at
+		}
+	},
+	"priority": func(e *Entry, text string) {
+		if p, err := strconv.ParseFloat(text, 64); err == nil && p >= 0 && p <= 1 {
+			e.Priority = p
+		}
+	},
+}
+
+// alternate takes the page in another language: <xhtml:link rel="alternate" hreflang="…">.
+func (r *reader) alternate(attrs []xml.Attr) {
+	var rel, href, lang string
+	for _, a := range attrs {
+		switch a.Name.Local {
+		case "rel":
+			rel = a.Value
+		case "href":
+			href = a.Value
+		case "hreflang":
+			lang = a.Value
+		}
+	}
+	if strings.EqualFold(rel, "alternate") && lang != "" && href != "" && len(href) <= valueBytesMax &&
+		len(r.entry.Alternates) < alternatesMax {
+		r.entry.Alternates = append(r.entry.Alternates, strings.TrimSpace(href))
+	}
+}
+
+func (r *reader) end() {
+	if r.store != nil {
+		r.store(&r.entry, strings.TrimSpace(r.value.String()))
+		r.store = nil
+	}
+	if r.depth == entryDepth && r.entry.Loc != "" {
+		r.done = !r.yield(r.entry)
+	}
+	r.depth = max(r.depth-1, 0)
+}
+
+// text gathers what an element says; what is too long is cut, and so no URL.
+func (r *reader) text(t xml.CharData) {
+	if r.store != nil {
+		r.value.Write(t[:min(len(t), valueBytesMax-r.value.Len())])
+	}
+}
