@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// exportBatch is how many rows are looked at at a time. Of links those of the last
-	// page come all, so that they are some more.
+	// exportBatch is how many rows one statement looks at. Of links those of the last page
+	// come all, so that they are some more.
 	exportBatch = 5000
 	// exportLinkPages is the same in pages, where nothing tells how many links they have.
 	exportLinkPages = 100
