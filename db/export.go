@@ -125,10 +125,10 @@ func (s *Store) ExportCrawls(
 	} else {
 		var rows []dbsqlc.ExportCrawlKeysOfDomainRow
 		rows, err = s.q.ExportCrawlKeysOfDomain(ctx, dbsqlc.ExportCrawlKeysOfDomainParams{
-			Domain: f.Domain, AfterAt: &after.At, After: after.ID, Max: exportBatch,
+			Domain: f.Domain, After: after.At, Max: exportBatch,
 		})
 		for _, r := range rows {
-			ids, next = append(ids, r.ID), crawl.ExportKey{ID: r.ID, At: r.CompletedAt}
+			ids, next = append(ids, r.ID), crawl.ExportKey{At: r.CompletedAt}
 		}
 	}
 	if err != nil || len(ids) == 0 {

@@ -41,17 +41,14 @@ func (q *Queries) ExportCrawlKeys(ctx context.Context, arg ExportCrawlKeysParams
 
 const exportCrawlKeysOfDomain = `-- name: ExportCrawlKeysOfDomain :many
 SELECT id, completed_at::timestamptz AS completed_at FROM page_crawls
-WHERE
-    domain = $1 AND outcome IS NOT NULL AND completed_at >= $2
-    AND (completed_at > $2 OR id > $3)
-ORDER BY completed_at, id LIMIT $4
+WHERE domain = $1 AND outcome IS NOT NULL AND completed_at > $2::timestamptz
+ORDER BY completed_at FETCH FIRST ($3::bigint) ROWS WITH TIES
 `
 
 type ExportCrawlKeysOfDomainParams struct {
-	Domain  string
-	AfterAt *time.Time
-	After   int64
-	Max     int32
+	Domain string
+	After  time.Time
+	Max    int64
 }
 
 type ExportCrawlKeysOfDomainRow struct {
@@ -59,13 +56,9 @@ type ExportCrawlKeysOfDomainRow struct {
 	CompletedAt time.Time
 }
 
+// In the order of the index alone: sorting by id, too, would read all of the domain.
 func (q *Queries) ExportCrawlKeysOfDomain(ctx context.Context, arg ExportCrawlKeysOfDomainParams) ([]ExportCrawlKeysOfDomainRow, error) {
-	rows, err := q.db.Query(ctx, exportCrawlKeysOfDomain,
-		arg.Domain,
-		arg.AfterAt,
-		arg.After,
-		arg.Max,
-	)
+	rows, err := q.db.Query(ctx, exportCrawlKeysOfDomain, arg.Domain, arg.After, arg.Max)
 	if err != nil {
 		return nil, err
 	}
@@ -86,11 +79,11 @@ func (q *Queries) ExportCrawlKeysOfDomain(ctx context.Context, arg ExportCrawlKe
 
 const exportCrawls = `-- name: ExportCrawls :many
 SELECT
-    c.id, c.page_id, c.previous_id, r.name AS run, c.domain, c.url, c.kind, c.prerequisite, c.outcome, c.status_code,
+    c.id, c.page_id, c.previous_id, (SELECT r.name FROM crawl_runs AS r WHERE r.id = c.run_id)::text AS run, c.domain, c.url, c.kind, c.prerequisite, c.outcome, c.status_code,
     c.error_message, c.skipped, c.unchanged, c.content_type, c.bytes, c.truncated, coalesce(host(c.ip), '')::text AS ip,
     c.depth, c.redirects, c.scheduled_for, c.completed_at::timestamptz AS completed_at, c.duration_ms, c.delay_ms,
     c.delay_reason, c.retry_after_ms, c.lost
-FROM page_crawls AS c INNER JOIN crawl_runs AS r ON c.run_id = r.id
+FROM page_crawls AS c
 WHERE
     c.id = ANY($1::bigint []) AND c.outcome IS NOT NULL
     AND (c.completed_at >= $2::timestamptz OR $2::timestamptz IS NULL)

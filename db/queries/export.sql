@@ -45,20 +45,19 @@ WHERE
 -- name: ExportCrawlKeys :many
 SELECT id FROM page_crawls WHERE id > @after ORDER BY id LIMIT @max;
 
+-- In the order of the index alone: sorting by id, too, would read all of the domain.
 -- name: ExportCrawlKeysOfDomain :many
 SELECT id, completed_at::timestamptz AS completed_at FROM page_crawls
-WHERE
-    domain = @domain AND outcome IS NOT NULL AND completed_at >= @after_at
-    AND (completed_at > @after_at OR id > @after)
-ORDER BY completed_at, id LIMIT @max;
+WHERE domain = @domain AND outcome IS NOT NULL AND completed_at > @after::timestamptz
+ORDER BY completed_at FETCH FIRST (@max::bigint) ROWS WITH TIES;
 
 -- name: ExportCrawls :many
 SELECT
-    c.id, c.page_id, c.previous_id, r.name AS run, c.domain, c.url, c.kind, c.prerequisite, c.outcome, c.status_code,
+    c.id, c.page_id, c.previous_id, (SELECT r.name FROM crawl_runs AS r WHERE r.id = c.run_id)::text AS run, c.domain, c.url, c.kind, c.prerequisite, c.outcome, c.status_code,
     c.error_message, c.skipped, c.unchanged, c.content_type, c.bytes, c.truncated, coalesce(host(c.ip), '')::text AS ip,
     c.depth, c.redirects, c.scheduled_for, c.completed_at::timestamptz AS completed_at, c.duration_ms, c.delay_ms,
     c.delay_reason, c.retry_after_ms, c.lost
-FROM page_crawls AS c INNER JOIN crawl_runs AS r ON c.run_id = r.id
+FROM page_crawls AS c
 WHERE
     c.id = ANY(@ids::bigint []) AND c.outcome IS NOT NULL
     AND (c.completed_at >= sqlc.narg(since)::timestamptz OR sqlc.narg(since)::timestamptz IS NULL);
