@@ -22,6 +22,7 @@ import (
 const patience = 2 * time.Minute
 
 func TestMain(m *testing.M) {
+	runsAsMosey()
 	code := dbtest.Main(m)
 	if err := temporalStack.stop(); err != nil {
 		fmt.Fprintln(os.Stderr, "stop the test's Temporal:", err)

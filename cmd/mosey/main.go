@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -32,6 +33,7 @@ type cli struct {
 	Links     linksCmd     `cmd:"" help:"Show what a page or a domain links to, and what links to it."`
 	Crawls    crawlsCmd    `cmd:"" help:"Show the history of requests."`
 	Search    searchCmd    `cmd:"" help:"Find pages by what they say."`
+	Export    exportCmd    `cmd:"" help:"Write pages, links, crawls or domains to files for other programs."`
 	Why       whyCmd       `cmd:"" help:"Explain why a page or domain is crawled or not, and when next."`
 	Audit     auditCmd     `cmd:"" help:"Prove from the stored rows how hosts were treated."`
 	Pause     pauseCmd     `cmd:"" help:"Make no request to a domain for a while, in all runs."`
@@ -98,6 +100,9 @@ func run(ctx context.Context, args []string, e *env) int {
 	e.dataDir, e.process = c.DataDir, processFlags(kctx)
 	kctx.BindTo(ctx, (*context.Context)(nil))
 	if err := kctx.Run(e); err != nil {
+		if errors.Is(err, errReaderGone) {
+			return exitReaderGone
+		}
 		return wiring.Fail(e.stderr, "mosey", err)
 	}
 	return wiring.ExitOK

@@ -1,0 +1,348 @@
+package main
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/export"
+)
+
+// exported runs an export to standard output that works, and returns its rows.
+func (h *commandHarness) exported(args ...string) (rows []map[string]any) {
+	h.t.Helper()
+	r := h.Execute(append([]string{"export", "--out", "-", "--format", "jsonl"}, args...)...)
+	require.Zero(h.t, r.Code, "%v: %s", args, r.Stderr)
+	for line := range strings.Lines(r.Stdout) {
+		var row map[string]any
+		require.NoError(h.t, json.Unmarshal([]byte(line), &row))
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// newExported is a world of two domains: a page that links, one that failed, and others
+// that are known.
+func newExported(t *testing.T) *rows {
+	t.Helper()
+	r := newRows(t, crawl.Settings{}, aPage, aPage+"second", "https://b.example/").robots(crawl.Robots{
+		Verdict: crawl.RobotsAllowAll, Sitemaps: []string{aPage + "sitemap.xml"}, CrawlDelay: new(crawl.Millis(5 * time.Second)),
+	})
+	at := found("First, \"one\"", "one")
+	at.Page.Signals.Description, at.Page.Signals.Feeds = "line\nfeed; ünï 灯台", []string{aPage + "feed"}
+	at.Page.Language = "pt-BR"
+	at.AllLinks = true
+	at.Links = []crawl.Link{
+		{URL: "https://other.example/", Domain: "other.example", Origin: "https://other.example", Anchor: "Other", Rel: crawl.RelUGC, NoFollow: true},
+		{URL: aPage + "own", Domain: aDomain, Origin: aOrigin},
+	}
+	r.fetched(at)
+	r.exec("UPDATE politeness_slots SET free_at = now() - interval '1 second'")
+	r.fetched(crawl.Attempt{Outcome: crawl.OutcomeBlocked4xx, StatusCode: 404, Error: "gone", Page: &crawl.PageUpdate{Failed: true}})
+	r.control(crawl.Control{Kind: crawl.ControlPause, Reason: "quiet"})
+	return r
+}
+
+func TestExport(t *testing.T) {
+	t.Parallel()
+
+	t.Run("HasWhatIsStored", func(t *testing.T) {
+		t.Parallel()
+		r := newExported(t)
+		pages := r.exported("pages")
+		require.Len(t, pages, 5)
+		first := pages[slices.IndexFunc(pages, func(p map[string]any) bool { return p["url"] == aPage })]
+		require.Subset(t, first, map[string]any{
+			"domain": aDomain, "kind": "page", "status": "fetched", "outcome": "success", "status_code": 200.0,
+			"title": "First, \"one\"", "description": "line\nfeed; ünï 灯台", "feeds": []any{aPage + "feed"}, "language": "pt-BR", "noindex": false,
+		})
+		second := pages[slices.IndexFunc(pages, func(p map[string]any) bool { return p["url"] == aPage+"second" })]
+		require.Subset(t, second, map[string]any{"status": "failed", "outcome": "blocked_4xx", "status_code": 404.0})
+		require.NotContains(t, second, "fetched_at")
+
+		links := r.exported("links")
+		require.Len(t, links, 2)
+		other := links[slices.IndexFunc(links, func(l map[string]any) bool { return l["to_domain"] == "other.example" })]
+		require.Subset(t, other, map[string]any{
+			"from_url": aPage, "from_domain": aDomain, "to_url": "https://other.example/", "kind": "link", "anchor": "Other",
+			"nofollow": true, "ugc": true, "sponsored": false, "last_seen": first["fetched_at"],
+		})
+
+		crawls := r.exported("crawls")
+		require.Len(t, crawls, 2, "what is pending is no history")
+		require.Subset(t, crawls[1], map[string]any{"run": "small-web", "outcome": "blocked_4xx", "error": "gone", "delay_ms": 10000.0})
+
+		domains := r.exported("domains")
+		require.Len(t, domains, 2)
+		require.Subset(t, domains[0], map[string]any{
+			"domain": aDomain, "requests": 2.0, "success": 1.0, "blocked_4xx": 1.0, "crawl_delay_ms": 5000.0, "seed": true,
+			"sitemaps": []any{aPage + "sitemap.xml"}, "controls": []any{"pause"},
+		})
+		require.NotContains(t, domains[1], "controls")
+	})
+
+	t.Run("LeavesOutWhatPublishersForbid", func(t *testing.T) {
+		t.Parallel()
+		r := newExported(t)
+		page := func(usage string, noindex bool) map[string]any {
+			r.exec("UPDATE pages SET usage = $1, noindex = $2 WHERE url = $3", usage, noindex, aPage)
+			pages := r.exported("pages", "--lang", "pt")
+			require.Len(t, pages, 1)
+			require.Equal(t, aPage, pages[0]["url"])
+			return pages[0]
+		}
+		shown := page(`{"nosnippet":"meta robots"}`, false)
+		require.NotContains(t, shown, "description")
+		require.Contains(t, shown, "title")
+		require.Equal(t, true, shown["nosnippet"])
+		for usage, noindex := range map[string]bool{
+			`{"noindex":"meta robots"}`: true,
+			`{"unavailable_after":"2020-01-01T00:00:00Z","unavailable_after_by":"meta robots"}`: false,
+			`{"content_signals":{"search":{"answer":"no","by":"header"}}}`:                      false,
+		} {
+			hidden := page(usage, noindex)
+			for _, name := range []string{"title", "description", "language", "feeds"} {
+				require.NotContains(t, hidden, name, usage)
+			}
+		}
+	})
+
+	t.Run("IsFiltered", func(t *testing.T) {
+		t.Parallel()
+		r := newExported(t)
+		later := time.Now().Add(time.Hour).Format(time.RFC3339)
+		for _, c := range []struct {
+			want int
+			args []string
+		}{
+			{3, []string{"pages", "--domain", aDomain}},
+			{1, []string{"pages", "--domain", "other.example"}},
+			{1, []string{"pages", "--since", "1h"}},
+			{1, []string{"pages", "--lang", "pt-br"}},
+			{0, []string{"pages", "--lang", "en"}},
+			{2, []string{"links", "--domain", aDomain}},
+			{0, []string{"links", "--domain", "other.example"}},
+			{2, []string{"links", "--since", "1h"}},
+			{0, []string{"links", "--since", later}},
+			{2, []string{"crawls", "--domain", aDomain}},
+			{0, []string{"crawls", "--domain", aDomain, "--since", later}},
+			{2, []string{"crawls", "--since", "1h"}},
+			{1, []string{"domains", "--domain", "b.example"}},
+			{0, []string{"domains", "--domain", "unknown.example"}},
+		} {
+			require.Len(t, r.exported(c.args...), c.want, "%v", c.args)
+		}
+	})
+
+	t.Run("GoesToAFileADirectoryOrStandardOutput", func(t *testing.T) {
+		t.Parallel()
+		r := newExported(t)
+		dir := t.TempDir()
+		for _, kind := range export.Kinds() {
+			for _, format := range export.Formats() {
+				name := filepath.Join(dir, string(kind)+"."+string(format))
+				got := r.Execute("export", string(kind), "--out", name)
+				require.Zero(t, got.Code, got.Stderr)
+				require.Empty(t, got.Stdout)
+				require.Regexp(t, `\A\d `+string(kind)+` in 1 file, [\d.]+ k?B, in \S+s \(\d+ a second\)\n\z`, got.Stderr)
+				data, err := os.ReadFile(name)
+				require.NoError(t, err)
+				if format == export.Parquet {
+					require.True(t, bytes.HasPrefix(data, []byte("PAR1")) && bytes.HasSuffix(data, []byte("PAR1")))
+					continue
+				}
+				require.Equal(t, string(data), r.Execute("export", string(kind), "--out", "-", "--format", string(format)).Stdout)
+			}
+		}
+		got := r.Execute("export", "pages", "--out", dir+"/all/")
+		require.Zero(t, got.Code, got.Stderr)
+		require.FileExists(t, dir+"/all/pages-00001.parquet")
+		r.Refuse([]string{"export", "pages", "--out", dir + "/all"}, dir+"/all/pages.json", "whole", "--force")
+		r.Refuse([]string{"export", "pages", "--out", dir + "/all", "--lang", "de"}, "not of pages --format parquet --lang de", "--force")
+		data, err := os.ReadFile(filepath.Join(dir, "pages.csv"))
+		require.NoError(t, err)
+		records, err := csv.NewReader(bytes.NewReader(data)).ReadAll()
+		require.NoError(t, err)
+		require.Len(t, records, 6)
+	})
+
+	t.Run("LeavesTerminalsAlone", func(t *testing.T) {
+		t.Parallel()
+		r := newExported(t)
+		r.exec("UPDATE pages SET signals = jsonb_set(signals, '{title}', to_jsonb('evil' || chr(155) || '31m'::text)) WHERE url = $1", aPage)
+		r.terminal = true
+		out := r.Execute("export", "pages", "--out", "-", "--format", "csv").Stdout
+		require.Contains(t, out, "evil31m")
+		r.Refuse([]string{"export", "pages", "--out", "-", "--format", "parquet"}, "--format parquet: a terminal cannot show it: name a file")
+	})
+}
+
+func TestExportUsage(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	there := h.WriteFile("there.csv", "")
+	for _, c := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{"everything", "--out", "x.csv"}, []string{`export "everything": want pages, links, crawls or domains`}},
+		{[]string{"pages"}, []string{"missing flags: --out=FILE|DIR|-"}},
+		{[]string{"pages", "--out="}, []string{"--out is empty: want a file"}},
+		{[]string{"pages", "--out", "x.csv", "--format", "xml"}, []string{`--format "xml": want parquet, jsonl or csv`}},
+		{[]string{"pages", "--out", "x.xml"}, []string{"--out x.xml: the name does not tell the format", "--format"}},
+		{[]string{"pages", "--out", "-"}, []string{"--out -: ", "add --format, want parquet, jsonl or csv"}},
+		{[]string{"pages", "--out", "x.csv", "--domain", "no domain"}, []string{`domain "no domain"`}},
+		{[]string{"pages", "--out", "x.csv", "--since", "soon"}, []string{`--since "soon": want a date`}},
+		{[]string{"pages", "--out", "x.csv", "--lang", "Welsh?"}, []string{`--lang "Welsh?": want a tag`}},
+		{[]string{"links", "--out", "x.csv", "--lang", "cy"}, []string{"--lang cy: links have no language"}},
+		{[]string{"domains", "--out", "x.csv", "--since", "1h"}, []string{"--since 1h: domains have no day"}},
+		{[]string{"pages", "--out", "x/", "--rows-per-file", "1"}, []string{"--rows-per-file 1: want 10000 or more"}},
+	} {
+		h.Refuse(append([]string{"export"}, c.args...), c.want...)
+	}
+	h, _ = newHarnessWithDatabase(t)
+	h.Refuse([]string{"export", "pages", "--out", there}, there+" exists: name another file, or replace it with --force")
+	r := h.Execute("export", "pages", "--out", there, "--force")
+	require.Zero(t, r.Code, r.Stderr)
+	h.Fail([]string{"export", "pages", "--out", there + "/sub/x.csv"}, "not a directory")
+	require.NoDirExists(t, "x")
+}
+
+// storeLinks stores so many links, twenty to a page.
+func storeLinks(t testing.TB, store *db.Store, n int) {
+	t.Helper()
+	for _, sql := range []string{
+		`INSERT INTO pages (url, domain, origin, status, language, signals, fetched_at)
+		SELECT 'https://d' || i % 1000 || '.example/page/' || i, 'd' || i % 1000 || '.example', 'https://d' || i % 1000 || '.example',
+			'fetched', 'en', jsonb_build_object('title', 'Page ' || i, 'description', repeat(md5(i::text), 3)), now()
+		FROM generate_series(1, $1::bigint) i`,
+		`INSERT INTO page_links (from_page_id, to_page_id, anchor)
+		SELECT p.id, 1 + (p.id * 7 + j * 7919) % $1::bigint, 'link ' || j || ' of ' || p.id
+		FROM pages p CROSS JOIN generate_series(1, 20) j ON CONFLICT DO NOTHING`,
+	} {
+		_, err := store.Pool().Exec(t.Context(), sql, n/20)
+		require.NoError(t, err)
+	}
+	_, err := store.Pool().Exec(t.Context(), "VACUUM ANALYZE")
+	require.NoError(t, err)
+}
+
+// exportVariable has the test binary be mosey, with the arguments that follow.
+const exportVariable = "MOSEY_TEST_EXPORT"
+
+// mosey runs this program as another process.
+func (h *commandHarness) mosey(args ...string) *exec.Cmd {
+	h.t.Helper()
+	executable, err := os.Executable()
+	require.NoError(h.t, err)
+	cmd := exec.CommandContext(h.t.Context(), executable, args...)
+	cmd.Env = append(h.environ.Environ(), exportVariable+"=1")
+	return cmd
+}
+
+// runsAsMosey is what TestMain does in such a process.
+func runsAsMosey() {
+	if os.Getenv(exportVariable) == "" {
+		return
+	}
+	main()
+}
+
+func TestExportGoesOnAfterAKill(t *testing.T) {
+	t.Parallel()
+	const links = 400_000
+	r := newRows(t, crawl.Settings{})
+	storeLinks(t, r.store, links)
+	dir := t.TempDir()
+	args := []string{"export", "links", "--out", dir, "--format", "csv", "--rows-per-file", "20000"}
+	files := func() []string {
+		found, err := filepath.Glob(dir + "/links-*.csv")
+		require.NoError(t, err)
+		return found
+	}
+	for kills := 1; kills <= 3; kills++ {
+		cmd := r.mosey(args...)
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		require.NoError(t, cmd.Start())
+		require.Eventually(t, func() bool { return len(files()) >= 3*kills }, patience, time.Millisecond, "%s", &stderr)
+		require.NoError(t, cmd.Process.Kill())
+		require.Error(t, cmd.Wait(), "it was killed: %s", &stderr)
+	}
+	before := len(files())
+	last := r.Execute(args...)
+	require.Zero(t, last.Code, last.Stderr)
+	require.Regexp(t, `; with \d+ from before in \d+ files`, last.Stderr)
+	require.Less(t, before, len(files()))
+	seen := make(map[[2]string]bool, links)
+	for _, name := range files() {
+		f, err := os.Open(name)
+		require.NoError(t, err)
+		records, err := csv.NewReader(f).ReadAll()
+		require.NoError(t, err)
+		require.NoError(t, f.Close())
+		require.LessOrEqual(t, len(records), 20_001)
+		for _, record := range records[1:] {
+			key := [2]string{record[0], record[3]}
+			require.False(t, seen[key], "%v twice", key)
+			seen[key] = true
+		}
+	}
+	var stored int
+	require.NoError(t, r.store.Pool().QueryRow(t.Context(), "SELECT count(*) FROM page_links").Scan(&stored))
+	require.Len(t, seen, stored)
+}
+
+func TestExportStops(t *testing.T) {
+	t.Parallel()
+	r := newRows(t, crawl.Settings{})
+	storeLinks(t, r.store, 400_000)
+
+	t.Run("WithWhatIsThereAndHowToGoOn", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		cmd := r.mosey("export", "links", "--out", dir, "--format", "csv", "--rows-per-file", "20000")
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		require.NoError(t, cmd.Start())
+		require.Eventually(t, func() bool {
+			found, err := filepath.Glob(dir + "/links-*.csv")
+			return err == nil && len(found) > 0
+		}, patience, time.Millisecond)
+		require.NoError(t, cmd.Process.Signal(os.Interrupt))
+		err := cmd.Wait()
+		require.Error(t, err, "%s", &stderr)
+		require.Regexp(t, `\Amosey: stopped: `+dir+` has \d+ links in \d+ files?; the same command goes on from there\n\z`, stderr.String())
+		left, err := filepath.Glob(dir + "/*.part")
+		require.NoError(t, err)
+		require.Empty(t, left)
+	})
+
+	t.Run("QuietlyWhenNobodyReadsOn", func(t *testing.T) {
+		t.Parallel()
+		cmd := r.mosey("export", "links", "--out", "-", "--format", "csv")
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		out, err := cmd.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		_, err = io.ReadFull(out, make([]byte, 100))
+		require.NoError(t, err)
+		require.NoError(t, out.Close())
+		require.Error(t, cmd.Wait())
+		require.Equal(t, 141, cmd.ProcessState.ExitCode())
+		require.Empty(t, stderr.String())
+	})
+}

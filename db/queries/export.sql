@@ -1,0 +1,98 @@
+-- Rows in batches, for an export: first the keys of a batch, a few steps along an index,
+-- and then its rows. A filter leaves rows of a batch out and never lengthens the search
+-- for them, so that no statement runs for longer than a batch takes.
+
+-- name: ExportPageKeys :many
+SELECT id FROM pages WHERE id > @after ORDER BY id LIMIT @max;
+
+-- name: ExportPageKeysOfDomain :many
+SELECT id, url FROM pages WHERE domain = @domain AND url > @after ORDER BY url LIMIT @max;
+
+-- name: ExportPages :many
+SELECT
+    p.id, p.url, p.domain, p.origin, p.kind, p.status, p.language, p.signals, p.noindex, p.nofollow, p.usage,
+    p.duplicate, p.trap, p.content_hash, p.simhash, p.extractor, p.last_modified, p.fresh_until, p.created_at,
+    p.fetched_at, p.failed_at, c.outcome, c.status_code, c.content_type
+FROM pages AS p
+LEFT JOIN LATERAL (
+    SELECT x.outcome, x.status_code, x.content_type FROM page_crawls AS x
+    WHERE x.page_id = p.id AND x.outcome <> 'skipped' ORDER BY x.completed_at DESC, x.id DESC LIMIT 1
+) AS c ON true
+WHERE
+    p.id = ANY(@ids::bigint [])
+    AND (p.fetched_at >= sqlc.narg(since)::timestamptz OR sqlc.narg(since)::timestamptz IS NULL)
+    AND (
+        p.language = @language::text OR starts_with(p.language, @language::text || '-') OR @language::text = ''
+    );
+
+-- The pages of the next links, a page as often as it has some.
+-- name: ExportLinkKeys :many
+SELECT from_page_id FROM page_links WHERE from_page_id > @after ORDER BY from_page_id LIMIT @max;
+
+-- name: ExportLinks :many
+SELECT
+    f.id AS from_id, f.url AS from_url, f.domain AS from_domain, o.id AS to_id, o.url, o.domain, l.kind, l.nofollow,
+    coalesce(l.rel, 0)::smallint AS rel, coalesce(l.anchor, '')::text AS anchor,
+    l.created_at, coalesce(l.last_seen, f.fetched_at) AS last_seen, l.gone_at
+FROM page_links AS l INNER JOIN pages AS f ON l.from_page_id = f.id INNER JOIN pages AS o ON l.to_page_id = o.id
+WHERE
+    l.from_page_id = ANY(@ids::bigint [])
+    AND (
+        l.created_at >= sqlc.narg(since)::timestamptz OR l.gone_at >= sqlc.narg(since)::timestamptz
+        OR sqlc.narg(since)::timestamptz IS NULL
+    );
+
+-- name: ExportCrawlKeys :many
+SELECT id FROM page_crawls WHERE id > @after ORDER BY id LIMIT @max;
+
+-- In the order of the index alone: sorting by id, too, would read all of the domain.
+-- name: ExportCrawlKeysOfDomain :many
+SELECT id, completed_at::timestamptz AS completed_at FROM page_crawls
+WHERE domain = @domain AND outcome IS NOT NULL AND completed_at > @after::timestamptz
+ORDER BY completed_at FETCH FIRST (@max::bigint) ROWS WITH TIES;
+
+-- name: ExportCrawls :many
+SELECT
+    c.id, c.page_id, c.previous_id, (SELECT r.name FROM crawl_runs AS r WHERE r.id = c.run_id)::text AS run, c.domain, c.url, c.kind, c.prerequisite, c.outcome, c.status_code,
+    c.error_message, c.skipped, c.unchanged, c.content_type, c.bytes, c.truncated, coalesce(host(c.ip), '')::text AS ip,
+    c.depth, c.redirects, c.scheduled_for, c.completed_at::timestamptz AS completed_at, c.duration_ms, c.delay_ms,
+    c.delay_reason, c.retry_after_ms, c.lost
+FROM page_crawls AS c
+WHERE
+    c.id = ANY(@ids::bigint []) AND c.outcome IS NOT NULL
+    AND (c.completed_at >= sqlc.narg(since)::timestamptz OR sqlc.narg(since)::timestamptz IS NULL);
+
+-- name: ExportDomainKeys :many
+SELECT id FROM domains WHERE id > @after ORDER BY id LIMIT @max;
+
+-- name: ExportDomainKey :many
+SELECT id FROM domains WHERE domain = @domain AND id > @after;
+
+-- name: ExportDomains :many
+SELECT
+    d.id, d.domain, d.status, d.status_reason, d.next_crawl_after, d.created_at, o.crawl_delay_ms,
+    ARRAY(
+        SELECT x.kind FROM domain_controls AS x
+        WHERE x.domain = d.domain AND x.lifted_at IS NULL AND coalesce(x.until > now(), true) ORDER BY x.kind
+    )::text [] AS controls,
+    ARRAY(
+        SELECT DISTINCT s.url FROM robots AS x CROSS JOIN unnest(x.sitemaps) AS s (url)
+        WHERE x.domain = d.domain ORDER BY s.url
+    )::text [] AS sitemaps,
+    t.runs, t.seed, t.requests, t.success, t.failed, t.skipped, t.timeout, t.blocked_robots, t.blocked_4xx, t.blocked_5xx,
+    t.nofollow, t.bytes
+FROM domains AS d
+CROSS JOIN LATERAL (
+    SELECT coalesce(max(x.crawl_delay_ms), 0)::bigint AS crawl_delay_ms FROM robots AS x WHERE x.domain = d.domain
+) AS o
+CROSS JOIN LATERAL (
+    SELECT
+        count(*)::bigint AS runs, coalesce(bool_or(x.seed), false)::boolean AS seed,
+        coalesce(sum(x.requests), 0)::bigint AS requests, coalesce(sum(x.success), 0)::bigint AS success,
+        coalesce(sum(x.failed), 0)::bigint AS failed, coalesce(sum(x.skipped), 0)::bigint AS skipped,
+        coalesce(sum(x.timeout), 0)::bigint AS timeout, coalesce(sum(x.blocked_robots), 0)::bigint AS blocked_robots,
+        coalesce(sum(x.blocked_4xx), 0)::bigint AS blocked_4xx, coalesce(sum(x.blocked_5xx), 0)::bigint AS blocked_5xx,
+        coalesce(sum(x.nofollow), 0)::bigint AS nofollow, coalesce(sum(x.bytes), 0)::bigint AS bytes
+    FROM run_domains AS x WHERE x.domain = d.domain
+) AS t
+WHERE d.id = ANY(@ids::bigint []);

@@ -1,0 +1,89 @@
+package export_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/internal/export"
+)
+
+// stored is a store of rows that are made when they are read: a batch of so many.
+type stored struct {
+	rows, batch int
+	// read is called before each batch.
+	read func(after int64) error
+}
+
+var noon = time.Date(2026, time.November, 22, 12, 0, 0, 123_456_000, time.UTC)
+
+// awkward is text that a format may stumble over.
+const awkward = "\"quoted\", comma; \\back\\ \nnew line\r\n\ttab ü 灯台 👩‍💻 <&> 'end'"
+
+func next[R any](s stored, after crawl.ExportKey, row func(id int64) R) (rows []R, key crawl.ExportKey, err error) {
+	if s.read != nil {
+		if err := s.read(after.ID); err != nil {
+			return nil, after, err
+		}
+	}
+	for id := after.ID + 1; id <= int64(s.rows) && len(rows) < s.batch; id++ {
+		rows, after = append(rows, row(id)), crawl.ExportKey{ID: id}
+	}
+	return rows, after, nil
+}
+
+func (s stored) ExportPages(_ context.Context, _ crawl.ExportFilter, after crawl.ExportKey) ([]crawl.PageRow, crawl.ExportKey, error) {
+	return next(s, after, func(id int64) crawl.PageRow {
+		p := crawl.PageRow{
+			ID: id, URL: fmt.Sprintf("https://a.example/%d?a=1&b=2", id), Domain: "a.example", Origin: "https://a.example",
+			Kind: crawl.KindPage, Status: "discovered", FoundAt: noon,
+		}
+		if id%2 == 1 {
+			p.Status, p.Outcome, p.StatusCode, p.ContentType, p.Language = "fetched", crawl.OutcomeSuccess, 200, "text/html", "pt-BR"
+			p.Signals = crawl.Signals{
+				Title: awkward, Description: "about", Published: noon, Feeds: []string{"https://a.example/rss", "https://a.example/\"atom\""},
+			}
+			p.Content, p.SimHash, p.FetchedAt = []byte{0xab, 1}, new(int64(-5)), noon
+			p.Usage = json.RawMessage(`{"noarchive":"meta robots","content_signals":{"ai_train":{"answer":"no","by":"header"}}}`)
+		}
+		return p
+	})
+}
+
+func (s stored) ExportLinks(_ context.Context, _ crawl.ExportFilter, after crawl.ExportKey) ([]crawl.LinkRow, crawl.ExportKey, error) {
+	return next(s, after, func(id int64) crawl.LinkRow {
+		return crawl.LinkRow{
+			FromID: id, FromURL: fmt.Sprintf("https://a.example/%d", id), FromDomain: "a.example", ToID: id + 1,
+			LinkReport: crawl.LinkReport{
+				URL: "https://b.example/", Domain: "b.example", Redirect: id%2 == 0, Anchor: "=1+1", UGC: true, FirstSeen: noon, GoneAt: noon,
+			},
+		}
+	})
+}
+
+func (s stored) ExportCrawls(_ context.Context, _ crawl.ExportFilter, after crawl.ExportKey) ([]crawl.CrawlRow, crawl.ExportKey, error) {
+	return next(s, after, func(id int64) crawl.CrawlRow {
+		c := crawl.CrawlRow{
+			ID: id, PageID: id, Run: "small-web", Domain: "a.example", URL: "https://a.example/", Kind: crawl.KindPage,
+			Outcome: crawl.OutcomeSkipped, Skipped: "fresh", ScheduledFor: noon, CompletedAt: noon,
+		}
+		if id%2 == 1 {
+			c.Outcome, c.Skipped, c.StatusCode, c.Error, c.IP = crawl.OutcomeBlocked4xx, "", 404, awkward, "192.0.2.1"
+			c.Bytes, c.Duration, c.Delay, c.PreviousID = new(int64(0)), new(crawl.Millis(0)), new(crawl.Millis(1500*time.Millisecond)), new(id-1)
+		}
+		return c
+	})
+}
+
+func (s stored) ExportDomains(_ context.Context, _ crawl.ExportFilter, after crawl.ExportKey) ([]crawl.DomainRow, crawl.ExportKey, error) {
+	return next(s, after, func(id int64) crawl.DomainRow {
+		return crawl.DomainRow{
+			ID: id, Domain: fmt.Sprintf("d%d.example", id), Status: crawl.DomainPending, Reason: "call Ann", Controls: []string{"block", "delay"},
+			Totals: crawl.Totals{Success: id, Bytes: 1 << 40}, FoundAt: noon,
+		}
+	})
+}
+
+var _ export.Store = stored{}

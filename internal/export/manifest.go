@@ -1,0 +1,149 @@
+package export
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// manifest says what a directory has of an export: KIND.json.
+type manifest struct {
+	Kind    Kind               `json:"kind"`
+	Format  Format             `json:"format"`
+	Asked   map[string]string  `json:"asked"`
+	Filter  crawl.ExportFilter `json:"filter"`
+	Columns []string           `json:"columns"`
+	Files   []file             `json:"files"`
+	// Whole says that nothing is missing.
+	Whole bool `json:"whole"`
+}
+
+// file is one that is whole.
+type file struct {
+	Name  string `json:"name"`
+	Rows  int64  `json:"rows"`
+	Bytes int64  `json:"bytes"`
+	// Next is where the next file begins.
+	Next crawl.ExportKey `json:"next"`
+}
+
+// next is where the export goes on.
+func (m *manifest) next() crawl.ExportKey {
+	if len(m.Files) == 0 {
+		return crawl.ExportKey{}
+	}
+	return m.Files[len(m.Files)-1].Next
+}
+
+// manifest reads that of a directory, or begins one.
+func (e *Export) manifest(dir string) (*manifest, error) {
+	fresh := &manifest{Kind: e.Kind, Format: e.Format, Asked: e.Asked, Filter: e.Filter, Files: []file{}}
+	for _, c := range e.Kind.Columns() {
+		fresh.Columns = append(fresh.Columns, c.Name+" "+string(c.Type))
+	}
+	path := filepath.Join(dir, string(e.Kind)+".json")
+	if e.Force {
+		return fresh, errors.Join(fresh.save(dir), fresh.sweep(dir))
+	}
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if found, err := fresh.unlisted(dir); err != nil || len(found) > 0 {
+			return nil, cmp.Or(err, fmt.Errorf("%w: %s has %s without %s.json, which names the files of an export: "+
+				"name another directory, or begin anew with --force", crawl.ErrInvalid, dir, strings.Join(found, ", "), e.Kind))
+		}
+		return fresh, fresh.save(dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var found manifest
+	if err := json.Unmarshal(data, &found); err != nil {
+		return nil, fmt.Errorf("%w: %s cannot be read (%w): name another directory, or begin anew with --force",
+			crawl.ErrInvalid, path, err)
+	}
+	if err := found.fits(fresh, path); err != nil {
+		return nil, err
+	}
+	return &found, found.sweep(dir)
+}
+
+// fits reports why an export cannot go on as another one.
+func (m *manifest) fits(now *manifest, path string) error {
+	var why string
+	switch {
+	case m.Kind != now.Kind || m.Format != now.Format || !maps.Equal(m.Asked, now.Asked):
+		why = fmt.Sprintf("is of an export of %s, not of %s: give the same command", m, now)
+	case !slices.Equal(m.Columns, now.Columns):
+		why = "is of another version of Mosey, with other columns: name another directory"
+	case m.Whole:
+		why = fmt.Sprintf("says that this export is whole, in %d files: name another directory", len(m.Files))
+	default:
+		return nil
+	}
+	return fmt.Errorf("%w: %s %s, or begin anew with --force", crawl.ErrInvalid, path, why)
+}
+
+// String names what was asked for.
+func (m *manifest) String() string {
+	words := []string{string(m.Kind), "--format " + string(m.Format)}
+	for _, name := range slices.Sorted(maps.Keys(m.Asked)) {
+		words = append(words, name+" "+m.Asked[name])
+	}
+	return strings.Join(words, " ")
+}
+
+// save replaces the manifest at once.
+func (m *manifest) save(dir string) (err error) {
+	data, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(dir, string(m.Kind)+".json")
+	out, err := os.Create(path + partEnd)
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(append(data, '\n'))
+	if err == nil {
+		err = out.Sync()
+	}
+	if err := errors.Join(err, out.Close()); err != nil {
+		return err
+	}
+	return os.Rename(path+partEnd, path)
+}
+
+// numbered is a file of an export, or what is left of one.
+var numbered = regexp.MustCompile(`^(pages|links|crawls|domains)-[0-9]{5,}\.(parquet|jsonl|csv)(\.part)?$`)
+
+// unlisted names files of this kind of export that the manifest does not.
+func (m *manifest) unlisted(dir string) (names []string, err error) {
+	entries, err := os.ReadDir(dir)
+	for _, entry := range entries {
+		of := numbered.FindStringSubmatch(entry.Name())
+		if of == nil || of[1] != string(m.Kind) || slices.ContainsFunc(m.Files, func(f file) bool { return f.Name == entry.Name() }) {
+			continue
+		}
+		names = append(names, entry.Name())
+	}
+	return names, err
+}
+
+// sweep takes away what an export has left that was killed, or replaced.
+func (m *manifest) sweep(dir string) error {
+	names, err := m.unlisted(dir)
+	for _, name := range names {
+		err = errors.Join(err, os.Remove(filepath.Join(dir, name)))
+	}
+	return err
+}

@@ -1,0 +1,163 @@
+package export
+
+import (
+	"io"
+	"slices"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress/zstd"
+)
+
+const (
+	// A row group, which is held in memory until it is whole, has so many rows and so
+	// many bytes of text at the most.
+	groupRows  = 100_000
+	groupBytes = 64 << 20
+	// writeRows is how many rows are handed over at once.
+	writeRows = 256
+	// dictionaryBytes is where a column of a row group that has more different values
+	// than was thought goes on without a dictionary.
+	dictionaryBytes = 1 << 20
+)
+
+// parquetFile writes Parquet.
+type parquetFile struct {
+	out  *parquet.GenericWriter[any]
+	cols []Column
+
+	rows  []parquet.Row
+	texts []byte // what the rows refer to
+	// of the row group
+	groupRows  int
+	groupBytes int
+}
+
+func newParquet(w io.Writer, columns []Column) *parquetFile {
+	return &parquetFile{
+		cols: columns,
+		out: parquet.NewGenericWriter[any](w, parquet.NewSchema("mosey", nodeOf(columns)),
+			parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest, Concurrency: 1}),
+			parquet.DictionaryMaxBytes(dictionaryBytes), parquet.DataPageStatistics(true)),
+	}
+}
+
+// fields is a group whose fields stand in the order of the columns and not of their names.
+type fields struct {
+	parquet.Group
+
+	names []string
+}
+
+// Fields implements parquet.Node.
+func (f fields) Fields() []parquet.Field {
+	list := f.Group.Fields()
+	slices.SortFunc(list, func(a, b parquet.Field) int {
+		return slices.Index(f.names, a.Name()) - slices.Index(f.names, b.Name())
+	})
+	return list
+}
+
+func nodeOf(columns []Column) parquet.Node {
+	f := fields{Group: parquet.Group{}}
+	for _, c := range columns {
+		var node parquet.Node
+		switch c.Type {
+		case Text:
+			node = parquet.String()
+		case Int:
+			node = parquet.Encoded(parquet.Leaf(parquet.Int64Type), &parquet.DeltaBinaryPacked)
+		case Bool:
+			node = parquet.Leaf(parquet.BooleanType)
+		case Time:
+			node = parquet.Encoded(parquet.Timestamp(parquet.Microsecond), &parquet.DeltaBinaryPacked)
+		case Texts:
+			node = parquet.List(parquet.String())
+		}
+		if c.Few {
+			node = parquet.Encoded(node, &parquet.RLEDictionary)
+		}
+		if c.Null {
+			node = parquet.Optional(node)
+		}
+		f.Group[c.Name] = node
+		f.names = append(f.names, c.Name)
+	}
+	return f
+}
+
+func (p *parquetFile) write(row []value) error {
+	if len(p.rows) < cap(p.rows) {
+		p.rows = p.rows[:len(p.rows)+1]
+	} else {
+		p.rows = append(p.rows, nil)
+	}
+	to := &p.rows[len(p.rows)-1]
+	*to = (*to)[:0]
+	for i, v := range row {
+		*to = p.appendValue(*to, i, v)
+	}
+	if len(p.rows) == writeRows {
+		return p.hand()
+	}
+	return nil
+}
+
+// appendValue adds a column's values to a row, with the levels that say what is null and
+// where a list goes on.
+func (p *parquetFile) appendValue(to parquet.Row, column int, v value) parquet.Row {
+	level := 0 // of a value that is there
+	if p.cols[column].Null {
+		if v.null {
+			return append(to, parquet.NullValue().Level(0, 0, column))
+		}
+		level = 1
+	}
+	switch p.cols[column].Type {
+	case Text:
+		to = append(to, p.text(v.text).Level(0, level, column))
+	case Int, Time:
+		to = append(to, parquet.Int64Value(v.num).Level(0, level, column))
+	case Bool:
+		to = append(to, parquet.BooleanValue(v.num != 0).Level(0, level, column))
+	case Texts:
+		for i, s := range v.texts {
+			to = append(to, p.text(s).Level(min(i, 1), level+1, column))
+		}
+	}
+	return to
+}
+
+// text keeps a string until the rows are handed over.
+func (p *parquetFile) text(s string) parquet.Value {
+	from := len(p.texts)
+	p.texts = append(p.texts, s...)
+	return parquet.ByteArrayValue(p.texts[from:len(p.texts):len(p.texts)])
+}
+
+// hand hands the rows over, and ends a row group that is large enough.
+func (p *parquetFile) hand() error {
+	if len(p.rows) == 0 {
+		return nil
+	}
+	if _, err := p.out.WriteRows(p.rows); err != nil {
+		return err
+	}
+	p.groupRows += len(p.rows)
+	p.groupBytes += len(p.texts)
+	p.rows, p.texts = p.rows[:0], p.texts[:0]
+	if p.groupRows < groupRows && p.groupBytes < groupBytes {
+		return nil
+	}
+	p.groupRows, p.groupBytes = 0, 0
+	return p.out.Flush()
+}
+
+// flush does nothing: a row group is written as a whole.
+func (p *parquetFile) flush() error { return nil }
+
+func (p *parquetFile) close() error {
+	if err := p.hand(); err != nil {
+		return err
+	}
+	return p.out.Close()
+}

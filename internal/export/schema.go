@@ -1,0 +1,104 @@
+package export
+
+import (
+	"slices"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+func linkColumns() []column[crawl.LinkRow] {
+	type row = crawl.LinkRow
+	return []column[row]{
+		number("from_id", "`id` of the page that has the link", func(r *row) int64 { return r.FromID }),
+		text("from_url", "its URL", func(r *row) string { return r.FromURL }),
+		few(text("from_domain", "its domain", func(r *row) string { return r.FromDomain })),
+		number("to_id", "`id` of the page that is linked to", func(r *row) int64 { return r.ToID }),
+		text("to_url", "its URL", func(r *row) string { return r.URL }),
+		few(text("to_domain", "its domain", func(r *row) string { return r.Domain })),
+		few(text("kind", "`link` or `redirect`", func(r *row) string {
+			if r.Redirect {
+				return "redirect"
+			}
+			return "link"
+		})),
+		maybeText("anchor", "text of the link", func(r *row) string { return r.Anchor }),
+		flag("nofollow", "whether the link, or its page, says so", func(r *row) bool { return r.NoFollow }),
+		flag("ugc", "whether the link says so", func(r *row) bool { return r.UGC }),
+		flag("sponsored", "whether the link says so", func(r *row) bool { return r.Sponsored }),
+		instant("first_seen", "when its page was first read with it", func(r *row) time.Time { return r.FirstSeen }),
+		maybeInstant("last_seen", "when its page was last read with it", func(r *row) time.Time { return r.LastSeen }),
+		maybeInstant("gone_at", "when its page was read without it; null while it is there", func(r *row) time.Time { return r.GoneAt }),
+	}
+}
+
+func crawlColumns() []column[crawl.CrawlRow] {
+	type row = crawl.CrawlRow
+	return []column[row]{
+		number("id", "names the attempt", func(r *row) int64 { return r.ID }),
+		number("page_id", "`id` of the page", func(r *row) int64 { return r.PageID }),
+		maybeNumber("previous_id", "`id` of the attempt of the same run that it follows", func(r *row) *int64 { return r.PreviousID }),
+		few(text("run", "name of the run", func(r *row) string { return r.Run })),
+		few(text("domain", "domain that was asked", func(r *row) string { return r.Domain })),
+		text("url", "what was asked for", func(r *row) string { return r.URL }),
+		few(text("kind", "`page`, `robots`, `tdm`, `favicon`", func(r *row) string { return string(r.Kind) })),
+		flag("prerequisite", "whether it was made for another page's sake", func(r *row) bool { return r.Prerequisite }),
+		few(text("outcome", "`success`, `failed`, `timeout`, `blocked_robots`, `blocked_4xx`, `blocked_5xx`, `skipped`",
+			func(r *row) string { return string(r.Outcome) })),
+		positive("status_code", "HTTP status", func(r *row) int64 { return int64(r.StatusCode) }),
+		maybeText("error", "what went wrong", func(r *row) string { return r.Error }),
+		few(maybeText("skipped", "why no request was made", func(r *row) string { return r.Skipped })),
+		few(maybeText("unchanged", "how it was known that nothing had changed", func(r *row) string { return r.Unchanged })),
+		few(maybeText("content_type", "as the server said", func(r *row) string { return r.ContentType })),
+		maybeNumber("bytes", "size of the body on the wire", func(r *row) *int64 { return r.Bytes }),
+		flag("truncated", "whether the body went on past what is read of one", func(r *row) bool { return r.Truncated }),
+		few(maybeText("ip", "address that was asked", func(r *row) string { return r.IP })),
+		number("depth", "links between a seed and the page", func(r *row) int64 { return int64(r.Depth) }),
+		number("redirects", "redirects since the last link", func(r *row) int64 { return int64(r.Redirects) }),
+		instant("scheduled_for", "when it was due", func(r *row) time.Time { return r.ScheduledFor }),
+		instant("completed_at", "when it had ended", func(r *row) time.Time { return r.CompletedAt }),
+		maybeMillis("duration_ms", "how long the request took", func(r *row) *crawl.Millis { return r.Duration }),
+		maybeMillis("delay_ms", "how long the domain was left alone afterwards; null where no request was made",
+			func(r *row) *crawl.Millis { return r.Delay }),
+		few(maybeText("delay_reason", "why so long", func(r *row) string { return r.DelayReason })),
+		maybeMillis("retry_after_ms", "how long the server asked us to wait", func(r *row) *crawl.Millis { return r.RetryAfter }),
+		flag("lost", "whether the worker died: the request may have been made", func(r *row) bool { return r.Lost }),
+	}
+}
+
+func domainColumns() []column[crawl.DomainRow] {
+	type row = crawl.DomainRow
+	total := func(name, doc string, get func(*crawl.Totals) int64) column[row] {
+		return number(name, doc, func(r *row) int64 { return get(&r.Totals) })
+	}
+	return []column[row]{
+		number("id", "names the domain", func(r *row) int64 { return r.ID }),
+		text("domain", "host, without `www.`", func(r *row) string { return r.Domain }),
+		few(text("status", "`pending`, `active`, `exhausted`, `blocked`, `unreachable`", func(r *row) string { return string(r.Status) })),
+		maybeText("reason", "why; null where a person has decided that", func(r *row) string {
+			if slices.Contains(r.Controls, string(crawl.ControlBlock)) || slices.Contains(r.Controls, string(crawl.ControlStop)) {
+				return "" // is theirs
+			}
+			return r.Reason
+		}),
+		maybeInstant("deferred_until", "it is not asked before", func(r *row) time.Time { return r.DeferredUntil }),
+		texts("controls", "what people have decided about it: `pause`, `stop`, `block`, `delay`, `budget`, `window`",
+			func(r *row) []string { return r.Controls }),
+		positive("crawl_delay_ms", "largest `Crawl-delay` of its robots.txt files",
+			func(r *row) int64 { return r.CrawlDelay.Count() }),
+		texts("sitemaps", "URLs that its robots.txt files name", func(r *row) []string { return r.Sitemaps }),
+		flag("seed", "whether it was seeded", func(r *row) bool { return r.Seed }),
+		number("runs", "runs that know it; what follows is summed over them", func(r *row) int64 { return r.Runs }),
+		total("requests", "requests that were made or tried", func(t *crawl.Totals) int64 { return t.Asked }),
+		total("success", "attempts with this outcome", func(t *crawl.Totals) int64 { return t.Success }),
+		total("failed", "the same", func(t *crawl.Totals) int64 { return t.Failed }),
+		total("timeout", "the same", func(t *crawl.Totals) int64 { return t.Timeout }),
+		total("blocked_robots", "the same", func(t *crawl.Totals) int64 { return t.BlockedRobots }),
+		total("blocked_4xx", "the same", func(t *crawl.Totals) int64 { return t.Blocked4xx }),
+		total("blocked_5xx", "the same", func(t *crawl.Totals) int64 { return t.Blocked5xx }),
+		total("skipped", "the same", func(t *crawl.Totals) int64 { return t.Skipped }),
+		total("nofollow", "pages that let no link be followed", func(t *crawl.Totals) int64 { return t.NoFollow }),
+		total("bytes", "body bytes on the wire", func(t *crawl.Totals) int64 { return t.Bytes }),
+		instant("found_at", "when it was first heard of", func(r *row) time.Time { return r.FoundAt }),
+	}
+}
