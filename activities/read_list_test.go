@@ -54,6 +54,17 @@ func otherSite(host string) string {
 	return "http://" + strings.NewReplacer("site-001", "site-002", "site-002", "site-001").Replace(host)
 }
 
+// targets are what the site was asked for, but its robots.txt.
+func (b *testBundle) targets() []string {
+	targets := []string{}
+	for _, r := range b.log() {
+		if r.IsPage() {
+			targets = append(targets, r.Target)
+		}
+	}
+	return targets
+}
+
 func xmlOf(body string) *document { return &document{mediaType: "application/xml", body: body} }
 
 func urlset(entries ...string) *document {
@@ -170,7 +181,7 @@ func TestSitemaps(t *testing.T) {
 			b := setup(t, listing(serving(c.paths), c.settings))
 			b.seed(t, "/")
 			b.follow(t)
-			require.Equal(t, c.want, b.pages())
+			require.Equal(t, c.want, b.targets())
 		})
 	}
 	t.Run("NotIfTurnedOff", func(t *testing.T) {
@@ -178,7 +189,7 @@ func TestSitemaps(t *testing.T) {
 		b := setup(t, options{sites: serving(map[string]web.Behaviour{"/": page{}, "/sitemap.xml": urlset(entry("/a"))})})
 		b.seed(t, "/")
 		b.follow(t)
-		require.Equal(t, []string{"/"}, b.pages())
+		require.Equal(t, []string{"/"}, b.targets())
 	})
 }
 
@@ -210,8 +221,8 @@ func TestSitemapElsewhere(t *testing.T) {
 			b.follow(t)
 			other.follow(t)
 			b.follow(t)
-			require.Equal(t, c.want, b.pages())
-			require.Contains(t, other.pages(), "/b")
+			require.Equal(t, c.want, b.targets())
+			require.Contains(t, other.targets(), "/b")
 			require.Zero(t, b.count(t, "SELECT count(*) FROM pages WHERE domain = 'third.test'"), "named by a stranger")
 		})
 	}
@@ -230,7 +241,7 @@ func TestFeeds(t *testing.T) {
 		}), crawl.Settings{}))
 		b.seed(t, "/")
 		b.follow(t)
-		require.Equal(t, []string{"/", "/sitemap.xml", "/feed", "/news/1", "/news/2", "/a"}, b.pages(),
+		require.Equal(t, []string{"/", "/sitemap.xml", "/feed", "/news/1", "/news/2", "/a"}, b.targets(),
 			"a feed of few pages is not asked for")
 	})
 	t.Run("AreAskedForMoreOftenThanPages", func(t *testing.T) {
@@ -239,17 +250,17 @@ func TestFeeds(t *testing.T) {
 		b.seed(t, "/")
 		b.follow(t)
 		b.exec(t, "UPDATE pages SET fetched_at = fetched_at - interval '2 hours', failed_at = failed_at - interval '2 hours'")
-		before := len(b.pages())
+		before := len(b.targets())
 		b.again(t, "next", 0, b.run.Settings)
 		b.follow(t)
-		require.Equal(t, []string{"/feed"}, b.pages()[before:])
+		require.Equal(t, []string{"/feed"}, b.targets()[before:])
 	})
 	t.Run("CanBeMalformed", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, listing(serving(map[string]web.Behaviour{"/": front, "/feed": xmlOf("<rss><channel><item>")}), crawl.Settings{}))
 		b.seed(t, "/")
 		b.follow(t)
-		require.Contains(t, b.pages(), "/feed")
+		require.Contains(t, b.targets(), "/feed")
 		require.Equal(t, 1, b.count(t, "SELECT count(*) FROM page_crawls WHERE kind = 'feed' AND outcome = 'success' AND error_message LIKE 'as a feed: %'"))
 	})
 }
@@ -264,10 +275,10 @@ func TestListsAreReadAgain(t *testing.T) {
 	b.seed(t, "/")
 	b.follow(t)
 	again := func(name string) []string {
-		before := len(b.pages())
+		before := len(b.targets())
 		b.again(t, name, 0, b.run.Settings)
 		b.follow(t)
-		return b.pages()[before:]
+		return b.targets()[before:]
 	}
 	require.Equal(t, []string{"/", "/sitemap.xml", "/a", "/b"}, again("second"))
 	require.Equal(t, 1, list.conditions)
@@ -290,5 +301,5 @@ func TestManySitemapsWait(t *testing.T) {
 	b := setup(t, listing(serving(paths), crawl.Settings{}))
 	b.seed(t, "/")
 	b.follow(t)
-	require.Equal(t, []string{"/", "/map-0", "/p0", "/q0", "/map-1", "/p1", "/q1", "/map-2"}, b.pages()[:8])
+	require.Equal(t, []string{"/", "/map-0", "/p0", "/q0", "/map-1", "/p1", "/q1", "/map-2"}, b.targets()[:8])
 }

@@ -4,9 +4,10 @@ import "time"
 
 // PageLinks is what a page links to and what links to it.
 type PageLinks struct {
-	URL string       `json:"url"`
-	Out []LinkReport `json:"out"`
-	In  []LinkReport `json:"in"`
+	URL  string       `json:"url"`
+	Rank Rank         `json:"rank"`
+	Out  []LinkReport `json:"out"`
+	In   []LinkReport `json:"in"`
 }
 
 // LinkReport is one link, of the page at its other end.
@@ -29,6 +30,7 @@ type LinkReport struct {
 // DomainLinks is which domains a domain links to and which link to it.
 type DomainLinks struct {
 	Domain string        `json:"domain"`
+	Rank   Rank          `json:"rank"`
 	Out    []LinksReport `json:"out"`
 	In     []LinksReport `json:"in"`
 }
@@ -41,4 +43,44 @@ type LinksReport struct {
 	NoFollow int64 `json:"nofollow,omitempty"`
 	// Anchors are up to three of their texts.
 	Anchors []string `json:"anchors,omitempty"`
+}
+
+// Rank is what a domain or a page is worth by who links to it, when that was computed
+// last.
+type Rank struct {
+	// Domains counts the registered domains that link to it.
+	Domains int `json:"domains"`
+	// Score is from 0 to 1; each 0.2 is ten times as much.
+	Score float64 `json:"score"`
+}
+
+// RankedDomain is a domain and what it is worth.
+type RankedDomain struct {
+	Domain string `json:"domain"`
+	Rank
+}
+
+// RankReport is how far the computation of ranks is, or what it came to.
+type RankReport struct {
+	// Step is what is being done; empty once all is. Done of Of is how far it is; an Of of
+	// 0 is not known.
+	Step string `json:"step,omitempty"`
+	Done int64  `json:"-"`
+	Of   int64  `json:"-"`
+	// Links counts those between domains, and Pairs the registered domains that link to
+	// another.
+	Links int64 `json:"links"`
+	Pairs int64 `json:"pairs"`
+	// Domains and Pages have a rank now, of which Changed is another than before.
+	Domains int64 `json:"domains"`
+	Pages   int64 `json:"pages"`
+	Changed int64 `json:"changed"`
+	// Rounds are those of the iteration.
+	Rounds int `json:"rounds"`
+	// Moved are the pending crawls that have another priority, Called the pages that are
+	// called something else.
+	Moved  int64 `json:"moved"`
+	Called int64 `json:"called"`
+	// Found is how many pages that can be found were looked at.
+	Found int64 `json:"-"`
 }

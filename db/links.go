@@ -18,7 +18,9 @@ func (s *Store) PageLinks(ctx context.Context, domain, url string, most int) (cr
 	limit := int32(most) //nolint:gosec // the caller bounds it
 	out, err := s.q.LinksOfPage(ctx, dbsqlc.LinksOfPageParams{ID: p.ID, Max: limit})
 	in, err2 := s.q.LinksToPage(ctx, dbsqlc.LinksToPageParams{ID: p.ID, Max: limit})
-	if err := errors.Join(err, err2); err != nil {
+	var err3 error
+	links.Rank, err3 = s.pageRank(ctx, p.ID)
+	if err := errors.Join(err, err2, err3); err != nil {
 		return links, translate("links of "+url, err)
 	}
 	for _, l := range out {
@@ -47,7 +49,9 @@ func (s *Store) DomainLinks(ctx context.Context, domain string, most int) (crawl
 	limit := int32(most) //nolint:gosec // the caller bounds it
 	out, err := s.q.LinksOfDomain(ctx, dbsqlc.LinksOfDomainParams{Domain: domain, Pages: linkedPages, Max: limit})
 	in, err2 := s.q.LinksToDomain(ctx, dbsqlc.LinksToDomainParams{Domain: domain, Pages: linkedPages, Max: limit})
-	if err := errors.Join(err, err2); err != nil {
+	var err3 error
+	links.Rank, err3 = s.domainRank(ctx, domain)
+	if err := errors.Join(err, err2, err3); err != nil {
 		return links, translate("links of "+domain, err)
 	}
 	for _, l := range out {

@@ -181,50 +181,25 @@ func (c *exportCmd) stopped(p export.Progress) error {
 
 // exportView shows how far an export is, on standard error.
 type exportView struct {
-	e        *env
-	what     string
-	terminal bool
-	rate     rate
-	began    time.Time
-	printed  time.Time
-	drawn    bool
+	*progressLine
+
+	what  string
+	rate  rate
+	began time.Time
 }
 
 func newExportView(e *env, what string) *exportView {
 	now := time.Now()
-	v := &exportView{e: e, what: what, terminal: isTerminal(wiring.Raw(e.stderr)), began: now, printed: now}
+	v := &exportView{progressLine: newProgressLine(e), what: what, began: now}
 	v.rate.add(now, 0)
 	return v
 }
 
-// exportEvery is how often a terminal is written to.
-const exportEvery = 200 * time.Millisecond
-
 func (v *exportView) progress(p export.Progress) {
-	now := time.Now()
-	every := plainEvery
-	if v.terminal {
-		every = exportEvery
-	}
-	if now.Sub(v.printed) < every {
-		return
-	}
-	v.printed = now
-	v.rate.add(now, p.Rows)
-	line := fmt.Sprintf("%d %s, %s, %.0f a second", p.Before.Rows+p.Rows, v.what, size(p.Bytes), v.rate.perSecond())
-	if !v.terminal {
-		fmt.Fprintln(v.e.stderr, line)
-		return
-	}
-	v.drawn = true
-	fmt.Fprintf(wiring.Raw(v.e.stderr), "\r%s\x1b[K", fit(line, terminalWidth(v.e.stderr)))
-}
-
-// clear takes the line off the terminal.
-func (v *exportView) clear() {
-	if v.drawn {
-		fmt.Fprint(wiring.Raw(v.e.stderr), "\r\x1b[K")
-	}
+	v.show(func(now time.Time) string {
+		v.rate.add(now, p.Rows)
+		return fmt.Sprintf("%d %s, %s, %.0f a second", p.Before.Rows+p.Rows, v.what, size(p.Bytes), v.rate.perSecond())
+	})
 }
 
 func (v *exportView) summary(p export.Progress) string {

@@ -46,11 +46,19 @@ func (c *linksCmd) Run(ctx context.Context, e *env) error {
 		if c.JSON {
 			return printJSON(e.stdout, links)
 		}
+		printRank(e.stdout, links.Rank)
 		if err := printLinks(e.stdout, "links to", links.Out); err != nil {
 			return err
 		}
 		return printLinks(e.stdout, "is linked from", links.In)
 	})
+}
+
+// printRank tells what mosey rank has made of it.
+func printRank(w io.Writer, r crawl.Rank) {
+	if r.Domains > 0 {
+		fmt.Fprintf(w, "score %.3f, by links from %s\n", r.Score, count(int64(r.Domains), "registered domain"))
+	}
 }
 
 func printLinks(w io.Writer, heading string, links []crawl.LinkReport) error {
@@ -95,6 +103,7 @@ func (c *linksCmd) ofDomain(ctx context.Context, e *env) error {
 		if c.JSON {
 			return printJSON(e.stdout, links)
 		}
+		printRank(e.stdout, links.Rank)
 		if err := printDomains(e.stdout, "links to", links.Out); err != nil {
 			return err
 		}

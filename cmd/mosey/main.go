@@ -32,6 +32,7 @@ type cli struct {
 	Page      pageCmd      `cmd:"" help:"Show what is known about a page."`
 	Links     linksCmd     `cmd:"" help:"Show what a page or a domain links to, and what links to it."`
 	Crawls    crawlsCmd    `cmd:"" help:"Show the history of requests."`
+	Rank      rankCmd      `cmd:"" help:"Work out what domains and pages are worth by who links to them."`
 	Search    searchCmd    `cmd:"" help:"Find pages by what they say."`
 	Export    exportCmd    `cmd:"" help:"Write pages, links, crawls or domains to files for other programs."`
 	Why       whyCmd       `cmd:"" help:"Explain why a page or domain is crawled or not, and when next."`

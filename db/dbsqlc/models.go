@@ -302,6 +302,12 @@ type DomainHealth struct {
 	UpdatedAt time.Time
 }
 
+type DomainRank struct {
+	Domain  string
+	Inlinks int32
+	Score   float32
+}
+
 type Outage struct {
 	Worker  string
 	BeganAt time.Time
@@ -377,12 +383,13 @@ type PageCrawl struct {
 }
 
 type PageKeyword struct {
-	PageID      int64
-	Domain      string
-	Language    *string
-	Config      string
-	Rank        float32
-	KeywordsTsv interface{}
+	PageID       int64
+	Domain       string
+	Language     *string
+	Config       string
+	Rank         float32
+	KeywordsTsv  interface{}
+	OwnPositions *int16
 }
 
 type PageLink struct {
@@ -395,6 +402,12 @@ type PageLink struct {
 	Rel        *int16
 	GoneAt     *time.Time
 	LastSeen   *time.Time
+}
+
+type PageRank struct {
+	PageID  int64
+	Inlinks int32
+	Score   float32
 }
 
 type PolitenessSlot struct {

@@ -39,7 +39,9 @@ BEGIN
     -- in the order in which they were found: what a page names first is asked for first.
     INSERT INTO page_crawls (page_id, domain, priority, scheduled_for, run_id, url, kind, depth, redirects)
     SELECT DISTINCT ON (f.page_id, f.run_id) f.page_id, f.domain,
-        coalesce(f.priority, -(f.follow ->> 'depth')::smallint),
+        coalesce(f.priority, CASE WHEN f.is_new OR f.kind <> 'page' THEN -(f.follow ->> 'depth')::smallint ELSE
+            page_priority((f.follow ->> 'depth')::integer, (SELECT r.score FROM page_ranks r WHERE r.page_id = f.page_id))
+        END),
         now() - f.after * interval '1 microsecond', f.run_id, f.url, f.kind, (f.follow ->> 'depth')::smallint,
         coalesce((f.follow ->> 'redirects')::smallint, 0)
     FROM unnest(v) f

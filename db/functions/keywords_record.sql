@@ -7,16 +7,19 @@ DECLARE
     v_gone bigint[];
 BEGIN
     IF jsonb_path_exists(p, '$[*].index') THEN
-        INSERT INTO page_keywords (page_id, domain, language, config, keywords_tsv)
-        SELECT a.page_id, a.domain, a.doc #>> '{page,language}', x.config, keywords(x.config, x.a, x.b, x.c, x.d)
+        INSERT INTO page_keywords AS k (page_id, domain, language, config, rank, keywords_tsv)
+        SELECT a.page_id, a.domain, a.doc #>> '{page,language}', x.config, page_worth(a.page_id, a.domain),
+            keywords(x.config, x.a, x.b, x.c, x.d)
         FROM unnest(v) a CROSS JOIN LATERAL jsonb_to_record(p -> (a.n - 1) -> 'index')
             AS x (config text, a text, b text, c text, d text)
         WHERE p -> (a.n - 1) ? 'index'
         ORDER BY a.page_id
         ON CONFLICT (page_id) DO UPDATE SET
-            language = excluded.language, config = excluded.config, keywords_tsv = excluded.keywords_tsv
-        WHERE page_keywords.keywords_tsv <> excluded.keywords_tsv
-            OR page_keywords.language IS DISTINCT FROM excluded.language;
+            language = excluded.language, config = excluded.config,
+            keywords_tsv = keywords_keep(excluded.keywords_tsv, k.keywords_tsv, k.own_positions),
+            own_positions = CASE WHEN k.own_positions IS NOT NULL THEN keywords_end(excluded.keywords_tsv) END
+        WHERE k.keywords_tsv <> keywords_keep(excluded.keywords_tsv, k.keywords_tsv, k.own_positions)
+            OR k.language IS DISTINCT FROM excluded.language;
     END IF;
     v_gone := ARRAY(
         SELECT a.page_id FROM unnest(v) a

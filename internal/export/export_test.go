@@ -57,7 +57,7 @@ func (s stored) ExportLinks(_ context.Context, _ crawl.ExportFilter, after crawl
 		return crawl.LinkRow{
 			FromID: id, FromURL: fmt.Sprintf("https://a.example/%d", id), FromDomain: "a.example", ToID: id + 1,
 			LinkReport: crawl.LinkReport{
-				URL: "https://b.example/", Domain: "b.example", Redirect: id%2 == 0, Anchor: "=1+1", UGC: true, FirstSeen: noon, GoneAt: noon,
+				URL: "https://b.example/", Domain: "b.example", Kind: []string{"link", "redirect"}[(id+1)%2], Anchor: "=1+1", Rel: []string{"ugc"}, FirstSeen: noon, GoneAt: noon,
 			},
 		}
 	})

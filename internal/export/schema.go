@@ -16,20 +16,22 @@ func linkColumns() []column[crawl.LinkRow] {
 		number("to_id", "`id` of the page that is linked to", func(r *row) int64 { return r.ToID }),
 		text("to_url", "its URL", func(r *row) string { return r.URL }),
 		few(text("to_domain", "its domain", func(r *row) string { return r.Domain })),
-		few(text("kind", "`link` or `redirect`", func(r *row) string {
-			if r.Redirect {
-				return "redirect"
-			}
-			return "link"
-		})),
+		few(text("kind", "`link`, `redirect`, or what it names: `sitemap`, `feed`", func(r *row) string { return r.Kind })),
 		maybeText("anchor", "text of the link", func(r *row) string { return r.Anchor }),
 		flag("nofollow", "whether the link, or its page, says so", func(r *row) bool { return r.NoFollow }),
-		flag("ugc", "whether the link says so", func(r *row) bool { return r.UGC }),
-		flag("sponsored", "whether the link says so", func(r *row) bool { return r.Sponsored }),
+		flag("ugc", "whether the link says so", marked("ugc")),
+		flag("sponsored", "whether the link says so", marked("sponsored")),
+		flag("canonical", "whether it is only the page's canonical URL", marked("canonical")),
+		flag("alternate", "whether it is only the page in another language", marked("alternate")),
 		instant("first_seen", "when its page was first read with it", func(r *row) time.Time { return r.FirstSeen }),
 		maybeInstant("last_seen", "when its page was last read with it", func(r *row) time.Time { return r.LastSeen }),
 		maybeInstant("gone_at", "when its page was read without it; null while it is there", func(r *row) time.Time { return r.GoneAt }),
 	}
+}
+
+// marked reports whether a link has a mark of crawl.Rel.
+func marked(name string) func(*crawl.LinkRow) bool {
+	return func(r *crawl.LinkRow) bool { return slices.Contains(r.Rel, name) }
 }
 
 func crawlColumns() []column[crawl.CrawlRow] {
@@ -41,7 +43,7 @@ func crawlColumns() []column[crawl.CrawlRow] {
 		few(text("run", "name of the run", func(r *row) string { return r.Run })),
 		few(text("domain", "domain that was asked", func(r *row) string { return r.Domain })),
 		text("url", "what was asked for", func(r *row) string { return r.URL }),
-		few(text("kind", "`page`, `robots`, `tdm`, `favicon`", func(r *row) string { return string(r.Kind) })),
+		few(text("kind", "`page`, `robots`, `tdm`, `sitemap`, `feed`, `favicon`", func(r *row) string { return string(r.Kind) })),
 		flag("prerequisite", "whether it was made for another page's sake", func(r *row) bool { return r.Prerequisite }),
 		few(text("outcome", "`success`, `failed`, `timeout`, `blocked_robots`, `blocked_4xx`, `blocked_5xx`, `skipped`",
 			func(r *row) string { return string(r.Outcome) })),

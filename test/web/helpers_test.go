@@ -103,6 +103,7 @@ func newPlan(t *testing.T, opts Options) *Plan {
 }
 
 var (
+	locPattern  = regexp.MustCompile(`<loc>([^<]*)</loc>`)
 	hrefPattern = regexp.MustCompile(`<a href="([^"]*)"( rel="[^"]*")?`)
 	basePattern = regexp.MustCompile(`<base href="([^"]*)"`)
 	metaPattern = regexp.MustCompile(`(?i)<meta name="(?:robots|mosey)" content="[^"]*(?:nofollow|none)`)
@@ -255,7 +256,14 @@ func (c *crawler) page(t *testing.T, u string) []string {
 		if to := a.header.Get("Location"); to != "" {
 			return []string{canonical(u, to)}
 		}
-		return extractLinks(u, a.body)
+		links := extractLinks(u, a.body)
+		if target == "/" {
+			links = append(links, resolve(u, sitemapPath))
+		}
+		for _, m := range locPattern.FindAllStringSubmatch(a.body, -1) {
+			links = append(links, m[1])
+		}
+		return links
 	}
 	return nil
 }

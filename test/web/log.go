@@ -104,11 +104,11 @@ func (r Record) id() [2]int64 { return [2]int64{r.Conn, int64(r.Start)} }
 // Log is what a web was asked, in the order of Start.
 type Log []Record
 
-// Pages are the records that ask for pages.
+// Pages are the records that ask for pages, but for what lists them.
 func (l Log) Pages() Log {
 	var pages Log
 	for _, r := range l {
-		if r.IsPage() {
+		if r.IsPage() && r.Target != sitemapPath {
 			pages = append(pages, r)
 		}
 	}

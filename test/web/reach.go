@@ -107,6 +107,21 @@ func deepen(levels [][]string, depth int, urls []string) [][]string {
 	return levels
 }
 
+// listed are the sitemap of a host's site and the pages that it lists.
+func (c *closure) listed(h host, name string) []string {
+	res, has := h.site.special[sitemapPath]
+	if !has || h.role != roleMain {
+		return nil
+	}
+	to := []string{c.plan.URL(name, sitemapPath)}
+	if c.plan.allowed(h, sitemapPath) && (c.asked == nil || c.asked[to[0]]) {
+		for _, path := range res.to {
+			to = append(to, c.plan.URL(name, path))
+		}
+	}
+	return to
+}
+
 // visit enters one URL, and its robots.txt, into found where they are to be
 // fetched, and returns where it leads.
 func (c *closure) visit(u string, depth int) []string {
@@ -137,10 +152,13 @@ func (c *closure) visit(u string, depth int) []string {
 	if truth.Location != "" {
 		return []string{resolve(u, fillPort(truth.Location, p.portSuffix("http")))}
 	}
-	if !truth.Links || res.content != "" || (res.nofollow && !c.rules.FollowNofollow) {
-		return nil
-	}
 	var to []string
+	if truth.Links && (depth == 0 || target == "/") {
+		to = c.listed(h, name)
+	}
+	if !truth.Links || res.content != "" || (res.nofollow && !c.rules.FollowNofollow) {
+		return to
+	}
 	for _, l := range p.links(h.site, target, res) {
 		if l.target != "" && !l.image && (!l.nofollow || c.rules.FollowNofollow) {
 			to = append(to, l.target)

@@ -1,6 +1,10 @@
 package web
 
-import "strconv"
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
 
 // addSpecials gives a site the pages that are not numbered: private ones, ones
 // behind nofollow, redirects of all sorts, missing pages and other content.
@@ -25,11 +29,28 @@ func (p *Plan) addSpecials(s *site) {
 		s.special[path] = resource{behaviour: Status{Code: code}, index: -1, linked: linkPlain}
 	}
 	s.order = append(s.order, "/missing", "/gone", "/forbidden")
+	p.addSitemap(s, add)
 	add("/files/report", resource{content: pdf, ctype: "application/pdf", linked: linkPlain})
 	add("/files/photo", resource{content: png, ctype: "image/png", linked: linkPlain})
 	for i := range 10 {
 		add("/img/"+strconv.Itoa(i)+".png", resource{content: png, ctype: "image/png"})
 	}
+}
+
+// sitemapPath is where a crawler looks for a sitemap that robots.txt does not name.
+const sitemapPath = "/sitemap.xml"
+
+// addSitemap lists pages to which nothing links.
+func (p *Plan) addSitemap(s *site, add func(string, resource)) {
+	listed := []string{"/listed/1", "/listed/2"}
+	var file strings.Builder
+	file.WriteString(`<?xml version="1.0" encoding="UTF-8"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">`)
+	for _, path := range listed {
+		add(path, resource{})
+		fmt.Fprintf(&file, "<url><loc>%s</loc><lastmod>2026-01-02</lastmod></url>", p.URL(s.Host, path))
+	}
+	file.WriteString("</urlset>")
+	add(sitemapPath, resource{content: file.String(), ctype: "application/xml", to: listed})
 }
 
 func (p *Plan) addPages(add func(string, resource)) {

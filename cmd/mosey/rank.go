@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db"
+)
+
+// rankCmd computes what domains and pages are worth by who links to them.
+type rankCmd struct {
+	Top  int  `default:"10" help:"How many of the best domains to show." placeholder:"N"`
+	JSON bool `name:"json" help:"Print one JSON object."`
+}
+
+// rankTop caps --top.
+const rankTop = 100_000
+
+// ranked is what the command prints as JSON.
+type ranked struct {
+	crawl.RankReport
+
+	Took crawl.Duration       `json:"took"`
+	Top  []crawl.RankedDomain `json:"top"`
+}
+
+// Run ranks, and shows the best domains.
+func (c *rankCmd) Run(ctx context.Context, e *env) error {
+	if c.Top < 0 || c.Top > rankTop {
+		return wiring.Usagef("--top %d: want 0 to %d", c.Top, rankTop)
+	}
+	return withStore(ctx, e, func(store *db.Store) error {
+		began := time.Now()
+		line := newProgressLine(e)
+		rep, err := store.Rank(ctx, func(r crawl.RankReport) { line.show(func(time.Time) string { return rankStep(r) }) })
+		line.clear()
+		switch {
+		case errors.Is(err, context.Canceled):
+			return fmt.Errorf("stopped while %s; the same command begins again, and changes only what is not as it should be", rep.Step)
+		case err != nil:
+			return err
+		}
+		out := ranked{RankReport: rep, Took: crawl.Duration(time.Since(began).Round(time.Millisecond))}
+		if out.Top, err = store.BestDomains(ctx, c.Top); err != nil {
+			return err
+		}
+		if c.JSON {
+			return printJSON(e.stdout, out)
+		}
+		return out.print(e)
+	})
+}
+
+// rankStep is how far the computation is, for people.
+func rankStep(r crawl.RankReport) string {
+	if r.Of == 0 {
+		return fmt.Sprintf("%s: %d", r.Step, r.Done)
+	}
+	return fmt.Sprintf("%s: %d of %d", r.Step, r.Done, r.Of)
+}
+
+func (r ranked) print(e *env) error {
+	fmt.Fprintf(e.stdout, "%s between %s to %s, in %s.\n",
+		count(r.Links, "link"), count(r.Domains, "domain"), count(r.Pages, "page"), r.Took)
+	if r.Links == 0 {
+		fmt.Fprintln(e.stdout, "No page that was read links to another domain: there is nothing to rank by.")
+		return nil
+	}
+	fmt.Fprintf(e.stdout, "Changed: %s, the place in line of %s, the anchors of %s.\n",
+		count(r.Changed, "score"), count(r.Moved, "page"), count(r.Called, "page"))
+	if len(r.Top) == 0 {
+		return nil
+	}
+	t := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "SCORE\tLINKED FROM\tDOMAIN")
+	for _, d := range r.Top {
+		fmt.Fprintf(t, "%.3f\t%s\t%s\n", d.Score, count(int64(d.Domains), "domain"), oneLine(d.Domain))
+	}
+	return flush(t)
+}

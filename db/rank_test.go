@@ -1,0 +1,163 @@
+package db_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/internal/terms"
+)
+
+// ranked computes ranks.
+func (b *bundle) ranked(t *testing.T) crawl.RankReport {
+	t.Helper()
+	rep, err := b.Rank(t.Context(), func(crawl.RankReport) {})
+	require.NoError(t, err)
+	require.Empty(t, rep.Step)
+	return rep
+}
+
+// reads records a page in English, with its links.
+func (b *bundle) reads(t *testing.T, url, text string, found ...crawl.Link) {
+	t.Helper()
+	domain := parse(t, url)[0].Domain()
+	at := attempted(b.begin(t, domain), domain, found...)
+	at.Page.Language, at.AllLinks = "en", true
+	at.Index = terms.Index(terms.Page{Language: "en", Title: "Title", Text: text})
+	b.finish(t, at)
+}
+
+// called are links with a text.
+func called(t *testing.T, text string, raw ...string) []crawl.Link {
+	t.Helper()
+	found := links(t, raw...)
+	for i := range found {
+		found[i].Anchor = text
+	}
+	return found
+}
+
+// finds are the pages that have a term.
+func (b *bundle) finds(t *testing.T, term string) []string {
+	t.Helper()
+	return column[string](t, b, `SELECT p.url FROM page_keywords k JOIN pages p ON p.id = k.page_id
+		WHERE k.keywords_tsv @@ to_tsquery('english', $1) ORDER BY p.url`, term)
+}
+
+func TestRank(t *testing.T) {
+	t.Parallel()
+	const hub = "https://hub.example/"
+	b := setup(t, crawl.Settings{Scope: new(crawl.ScopeWeb), MinRefetch: new(crawl.Duration(0))})
+	b.seed(t, hub, "https://hub.example/other", "https://a.example/", "https://b.example/", "https://c.example/", "https://s1.c.example/")
+	b.claim(t, 10)
+	b.reads(t, hub, "water")
+	b.reads(t, "https://hub.example/other", "water")
+	spam := called(t, "casino", hub, "https://spam.example/")
+	spam[0].Rel, spam[1].NoFollow = crawl.RelUGC, true
+	b.reads(t, "https://a.example/", "fire", append(called(t, "the finest hub", hub), links(t, "https://d.example/deep/page")...)...)
+	b.reads(t, "https://b.example/", "fire", append(called(t, "the finest hub", hub), called(t, "Nabe", "https://hub.example/new")...)...)
+	b.reads(t, "https://c.example/", "fire", append(spam, links(t, "https://s1.c.example/")...)...)
+
+	rep := b.ranked(t)
+	require.Equal(t, crawl.RankReport{
+		Links: 5, Pairs: 3, Domains: 6, Pages: 3, Changed: 9, Rounds: rep.Rounds, Moved: 0, Called: 1, Found: rep.Found,
+	}, withoutSteps(rep))
+	domain, err := b.DomainLinks(t.Context(), "hub.example", 10)
+	require.NoError(t, err)
+	require.Equal(t, 2, domain.Rank.Domains)
+	require.Greater(t, domain.Rank.Score, 0.05)
+	best, err := b.BestDomains(t.Context(), 1)
+	require.NoError(t, err)
+	require.Equal(t, []crawl.RankedDomain{{Domain: "hub.example", Rank: domain.Rank}}, best)
+	page, err := b.PageLinks(t.Context(), "hub.example", hub, 10)
+	require.NoError(t, err)
+	require.Equal(t, 2, page.Rank.Domains)
+
+	t.Run("OrdersWhatIsFound", func(t *testing.T) {
+		require.Equal(t, []string{hub, "https://hub.example/other", "https://a.example/"}, column[string](t, b, `
+			SELECT p.url FROM page_keywords k JOIN pages p ON p.id = k.page_id
+			ORDER BY k.rank DESC, p.id LIMIT 3`), "its own links count, and its domain's")
+	})
+	t.Run("OrdersDomains", func(t *testing.T) {
+		require.Equal(t, "hub.example", one[string](t, b, "SELECT domain FROM domains ORDER BY priority_score DESC, id LIMIT 1"))
+	})
+	t.Run("FoldsAnchors", func(t *testing.T) {
+		require.Equal(t, []string{hub}, b.finds(t, "finest"))
+		require.Empty(t, b.finds(t, "casino"), "what its users say")
+		require.Equal(t, []string{hub, "https://hub.example/other"}, b.finds(t, "water"))
+	})
+	t.Run("ChangesNothingTheSecondTime", func(t *testing.T) {
+		before := b.snapshot(t)
+		again := b.ranked(t)
+		require.Zero(t, again.Changed)
+		require.Zero(t, again.Called)
+		require.Equal(t, before, b.snapshot(t))
+	})
+	t.Run("KeepsAnchorsOfAPageThatIsReadAgain", func(t *testing.T) {
+		next := b.in(t, "next", crawl.Settings{MinRefetch: new(crawl.Duration(0))})
+		next.seed(t, hub)
+		next.reads(t, hub, "earth and more earth")
+		require.Equal(t, []string{hub}, b.finds(t, "finest"))
+		require.Equal(t, []string{hub}, b.finds(t, "earth"))
+		require.Equal(t, []string{"https://hub.example/other"}, b.finds(t, "water"))
+		require.Zero(t, b.ranked(t).Called)
+	})
+	t.Run("DropsWhatIsNotSaidAnyMore", func(t *testing.T) {
+		gone := b.in(t, "gone", crawl.Settings{MinRefetch: new(crawl.Duration(0))})
+		gone.seed(t, "https://a.example/", "https://b.example/")
+		gone.reads(t, "https://a.example/", "fire")
+		gone.reads(t, "https://b.example/", "fire")
+		require.EqualValues(t, 1, b.ranked(t).Called)
+		require.Empty(t, b.finds(t, "finest"))
+		require.Equal(t, []string{hub}, b.finds(t, "earth"))
+		require.Zero(t, one[int](t, b, "SELECT count(*) FROM page_ranks"))
+		require.Zero(t, one[float64](t, b, "SELECT max(priority_score) FROM domains"))
+		require.Zero(t, one[float32](t, b, "SELECT max(rank) FROM page_keywords"))
+	})
+}
+
+func withoutSteps(r crawl.RankReport) crawl.RankReport {
+	r.Done, r.Of = 0, 0
+	return r
+}
+
+// A pending page to which many link comes before its time, now and in runs to come.
+func TestRankOrdersPages(t *testing.T) {
+	t.Parallel()
+	const front, plain, linked = "https://site.example/", "https://site.example/plain", "https://site.example/linked"
+	b := setup(t, crawl.Settings{})
+	b.seed(t, front)
+	for i := range 200 {
+		b.seed(t, fmt.Sprintf("https://fan-%d.example/", i))
+	}
+	b.claim(t, 1000)
+	for i := range 200 {
+		b.fetch(t, fmt.Sprintf("fan-%d.example", i), linked)
+	}
+	b.fetch(t, "site.example", plain, linked)
+	next := func(b *bundle) string {
+		f, err := b.Next(t.Context(), "site.example")
+		require.NoError(t, err)
+		for _, r := range f.Runs {
+			if r.ID == b.run.ID {
+				return r.Crawl.URL
+			}
+		}
+		return ""
+	}
+	require.Equal(t, linked, next(b), "found first, by a fan")
+	b.exec(t, "UPDATE page_crawls SET scheduled_for = now() + CASE WHEN url = $1 THEN interval '0' ELSE -interval '1 s' END WHERE outcome IS NULL", linked)
+	require.Equal(t, plain, next(b))
+	require.EqualValues(t, 1, b.ranked(t).Moved)
+	require.Equal(t, linked, next(b))
+	require.Zero(t, b.ranked(t).Moved)
+	b.fetch(t, "site.example")
+	b.fetch(t, "site.example")
+
+	again := b.in(t, "again", crawl.Settings{MinRefetch: new(crawl.Duration(0))})
+	again.seed(t, front)
+	again.fetch(t, "site.example", plain, linked)
+	require.Equal(t, linked, next(again))
+}

@@ -1,0 +1,27 @@
+package terms
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+)
+
+const (
+	// anchorsMost is how many different texts of links to a page count, and anchorTerms
+	// how many terms of them together.
+	anchorsMost = 20
+	anchorTerms = 300
+)
+
+// Anchors are the terms of what others call a page: texts of links to it, each with how
+// many domains have it, of which those count that most of them have.
+func Anchors(texts map[string]int) string {
+	list := slices.SortedFunc(maps.Keys(texts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(texts[b], texts[a]), cmp.Compare(a, b))
+	})
+	c, _ := cutters.Get().(*Cutter) // there is nothing else
+	defer cutters.Put(c)
+	out, _ := c.Cut(nil, strings.Join(list[:min(len(list), anchorsMost)], "\n"), anchorTerms)
+	return string(out)
+}
