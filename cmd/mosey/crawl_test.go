@@ -48,7 +48,7 @@ func TestCrawl(t *testing.T) {
 		require.Equal(t, "small-web", last.Name)
 		require.EqualValues(t, 12, last.Success)
 		s.requireClean(t, web.Expectations{})
-		require.Contains(t, h.Print("audit"), "12 page requests decided again, 0 violations")
+		require.Contains(t, h.Print("audit"), "15 page requests decided again, 0 violations", "a sitemap was looked for at each site")
 	})
 
 	t.Run("PrintsLines", func(t *testing.T) {

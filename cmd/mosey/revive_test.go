@@ -44,6 +44,8 @@ func TestDispatcherThatIsGone(t *testing.T) {
 		require.Eventually(t, func() bool { return len(s.Log().Pages()) == 3 }, patience, 5*time.Millisecond)
 		temporal := h.client()
 		id := crawl.CrawlWorkflowID("default")
+		// A domain that is still served would notice first, and start it again.
+		require.Eventually(t, func() bool { return !h.running(temporal, crawl.DomainWorkflowID(s.Hosts()[0])) }, patience, 5*time.Millisecond)
 		require.Empty(t, h.Execute("status").Stderr)
 		require.NoError(t, temporal.TerminateWorkflow(t.Context(), id, "", "by accident"))
 		require.Contains(t, h.Execute("status").Stderr, "The dispatcher of run default was gone: it is started again.\n")
@@ -140,7 +142,7 @@ func TestSeedingWithoutURLs(t *testing.T) {
 	_, err = store.Run(t.Context(), "default")
 	require.ErrorIs(t, err, crawl.ErrNotFound)
 
-	require.NoError(t, h.seed(temporal, "seed/default/2", `{"run":"default","urls":["`+s.Seeds()[0]+`"],"settings":{"max_pages":2,"delay":"10ms","latency_factor":0}}`))
+	require.NoError(t, h.seed(temporal, "seed/default/2", `{"run":"default","urls":["`+s.Seeds()[0]+`"],"settings":{"sitemaps":false,"max_pages":2,"delay":"10ms","latency_factor":0}}`))
 	done := func(pages int) func() bool {
 		return func() bool {
 			run, err := store.Run(t.Context(), "default")

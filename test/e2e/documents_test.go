@@ -1,0 +1,214 @@
+package e2e_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"html"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// manuals are where packages of Debian have manuals in many languages, a directory each:
+// installation-guide-amd64 and aptitude-doc-*.
+var manuals = []string{"/usr/share/doc/installation-guide-amd64", "/usr/share/doc/aptitude/html"}
+
+// manual is one of them in one language, and who serves it.
+type manual struct {
+	dir, lang string
+	origin    string
+}
+
+// manualsLeast is how many pages tell anything.
+const manualsLeast = 500
+
+// serveManuals serves those that are installed, each as a site of its own.
+func serveManuals(t *testing.T) (all []manual) {
+	t.Helper()
+	pages := 0
+	for _, root := range manuals {
+		entries, err := os.ReadDir(root)
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			m := manual{dir: filepath.Join(root, e.Name()), lang: e.Name()}
+			files, err := filepath.Glob(filepath.Join(m.dir, "*.html"))
+			require.NoError(t, err)
+			if !e.IsDir() || len(files) == 0 {
+				continue
+			}
+			pages += len(files)
+			l, err := net.Listen("tcp4", fmt.Sprintf("127.0.70.%d:0", len(all)+1))
+			if err != nil {
+				t.Skipf("no more than one loopback address can be listened on: %v", err)
+			}
+			m.origin = "http://" + l.Addr().String()
+			s := &http.Server{Handler: http.FileServer(http.Dir(m.dir)), ReadHeaderTimeout: time.Minute}
+			go func() { _ = s.Serve(l) }()
+			t.Cleanup(func() { require.NoError(t, s.Close()) })
+			all = append(all, m)
+		}
+	}
+	if pages < manualsLeast {
+		t.Skipf("only %d pages in %s: install installation-guide-amd64 and aptitude-doc-*", pages, strings.Join(manuals, ", "))
+	}
+	return all
+}
+
+// exported is what an export says of a page.
+type exported struct {
+	URL      string `json:"url"`
+	Kind     string `json:"kind"`
+	Status   string `json:"status"`
+	Language string `json:"language"`
+	Title    string `json:"title"`
+}
+
+var (
+	titlePattern = regexp.MustCompile(`(?is)<title>(.*?)</title>`)
+	tagPattern   = regexp.MustCompile(`(?s)<[^>]*>`)
+)
+
+// truth is what a file of a manual says, by rules as plain as can be: its title, and its
+// language, which is English where it has not been translated: where most of its words are
+// those of the same file in English.
+func (m manual) truth(t *testing.T, name string) (title, lang string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(m.dir, name))
+	require.NoError(t, err)
+	if found := titlePattern.FindSubmatch(text); found != nil {
+		title = strings.Join(strings.Fields(html.UnescapeString(string(found[1]))), " ")
+	}
+	lang, _, _ = strings.Cut(m.lang, "_")
+	english, err := os.ReadFile(filepath.Join(filepath.Dir(m.dir), "en", name))
+	if err != nil {
+		return title, lang
+	}
+	words := func(page []byte) map[string]bool {
+		set := map[string]bool{}
+		for _, w := range bytes.Fields(tagPattern.ReplaceAll(page, []byte(" "))) {
+			set[string(w)] = true
+		}
+		return set
+	}
+	own, theirs, same := words(text), words(english), 0
+	for w := range own {
+		if theirs[w] {
+			same++
+		}
+	}
+	if float64(same) > 0.75*float64(len(own)) {
+		lang = "en"
+	}
+	return title, lang
+}
+
+// A crawl of real manuals tells the language and the title of each page, and finds them.
+func TestDocuments(t *testing.T) {
+	sites := serveManuals(t)
+	dir := dataDir(t)
+	seeds := filepath.Join(dir, "seeds")
+	var list strings.Builder
+	byOrigin := map[string]manual{}
+	for _, m := range sites {
+		fmt.Fprintln(&list, m.origin+"/")
+		byOrigin[m.origin] = m
+	}
+	require.NoError(t, os.WriteFile(seeds, []byte(list.String()), 0o600))
+	p := start(t, environ(), moseyBin, "--data-dir", dir, "crawl", seeds, "--delay", "0s", "--ip-delay", "0s",
+		"--latency-factor", "0", "--allow-network", "127.0.0.0/8", "--json")
+	require.Zero(t, p.wait(t, 2*crawlLimit), p.out)
+
+	var pages, titled, named, silent int
+	for _, line := range printed(t, dir, "export", "pages", "--format", "jsonl", "--out", "-") {
+		var e exported
+		require.NoError(t, json.Unmarshal(line, &e))
+		u, err := url.Parse(e.URL)
+		require.NoError(t, err)
+		m := byOrigin[u.Scheme+"://"+u.Host]
+		if e.Kind != "page" || e.Status != "fetched" || !strings.HasSuffix(u.Path, ".html") {
+			continue
+		}
+		title, lang := m.truth(t, filepath.Base(u.Path))
+		got, _, _ := strings.Cut(e.Language, "-")
+		pages++
+		if e.Title == title {
+			titled++
+		} else {
+			t.Logf("%s/%s: title %q, want %q", m.dir, u.Path, e.Title, title)
+		}
+		switch got {
+		case lang:
+			named++
+		case "":
+			silent++
+		default:
+			t.Logf("%s%s: language %q, want %q", m.dir, u.Path, e.Language, lang)
+		}
+	}
+	share := func(n, of int) float64 { return 100 * float64(n) / float64(of) }
+	t.Logf("%d pages in %d manuals: %.1f %% of the titles; %.1f %% of the languages, and none told of %d pages",
+		pages, len(sites), share(titled, pages), share(named, pages-silent), silent)
+	require.Greater(t, pages, manualsLeast)
+	require.GreaterOrEqual(t, share(titled, pages), 98.0)
+	require.GreaterOrEqual(t, share(named, pages-silent), 98.0)
+	require.Less(t, share(silent, pages), 20.0)
+	searchDocuments(t, dir)
+}
+
+// searchDocuments looks for things that the manuals are known to be about.
+func searchDocuments(t *testing.T, dir string) {
+	t.Helper()
+	missed := 0
+	for query, want := range map[string]string{
+		"preseed": "appendix|apb", "partition disk": "parti|apc", "\"boot loader\"": "boot|grub|ch0|install",
+		"serial console": "ch0|boot", "network configuration": "network|ch0|apb", "Festplatte partitionieren": "parti|apc|ch0",
+		"clavier": "ch0", "teclado idioma": "ch0", "Installationsmedium": "ch0", "サーバ インストール": "ch0",
+		"загрузчик": "ch0|boot", "安装": "ch0", "wireless firmware": "ch0", "encrypted volume": "ch0|parti",
+		"aptitude search patterns": "ch02s04", "mark package automatic": "ch02", "resolver dependencies": "ch02",
+		"vyhledávání balíků": "ch02|ch01", "paquetes rotos": "ch02", "USB stick": "ch04|ch05|ap",
+	} {
+		var hits []string
+		for _, line := range printed(t, dir, "search", query, "--limit", "5", "--json") {
+			var hit struct{ URL, Title, Language string }
+			require.NoError(t, json.Unmarshal(line, &hit))
+			hits = append(hits, fmt.Sprintf("%s %s %q", filepath.Base(hit.URL), hit.Language, hit.Title))
+		}
+		t.Logf("%s:\n\t%s", query, strings.Join(hits, "\n\t"))
+		if !regexp.MustCompile(want).MatchString(strings.Join(hits, " ")) {
+			missed++
+			t.Logf("\tnone is one of %s", want)
+		}
+	}
+	require.LessOrEqual(t, missed, 2)
+}
+
+// printed is what a command prints, line by line.
+func printed(t *testing.T, dir string, args ...string) (lines [][]byte) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), moseyBin, append([]string{"--data-dir", dir}, args...)...)
+	cmd.Env = environ()
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	require.NoError(t, err, "%s: %s", args, &errs)
+	scan := bufio.NewScanner(bytes.NewReader(out))
+	scan.Buffer(nil, 1<<20)
+	for scan.Scan() {
+		lines = append(lines, bytes.Clone(scan.Bytes()))
+	}
+	require.NoError(t, scan.Err())
+	return lines
+}
