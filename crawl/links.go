@@ -60,6 +60,44 @@ type RankedDomain struct {
 	Rank
 }
 
+// RankedPage is a page and what it is worth.
+type RankedPage struct {
+	ID int64
+	Rank
+}
+
+// PageRanks are what the pages are worth with ids after one and up to another: those that
+// are not named are worth nothing.
+type PageRanks struct {
+	After, Upto int64
+	Pages       []RankedPage
+}
+
+// IDs are those of the pages that are worth something.
+func (p PageRanks) IDs() []int64 {
+	ids := make([]int64, len(p.Pages))
+	for i, r := range p.Pages {
+		ids[i] = r.ID
+	}
+	return ids
+}
+
+// Anchors are what other domains call a page of a domain.
+type Anchors struct {
+	Page   int64
+	Domain string
+	Said   []Anchor
+}
+
+// Anchor is the text of a link from a domain.
+type Anchor struct{ Domain, Text string }
+
+// AnchorTerms are the terms of what others call a page.
+type AnchorTerms struct {
+	Page  int64  `json:"page_id"`
+	Terms string `json:"terms"`
+}
+
 // RankReport is how far the computation of ranks is, or what it came to.
 type RankReport struct {
 	// Step is what is being done; empty once all is. Done of Of is how far it is; an Of of
@@ -81,6 +119,4 @@ type RankReport struct {
 	// called something else.
 	Moved  int64 `json:"moved"`
 	Called int64 `json:"called"`
-	// Found is how many pages that can be found were looked at.
-	Found int64 `json:"-"`
 }

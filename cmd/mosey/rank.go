@@ -10,6 +10,7 @@ import (
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/search"
 )
 
 // rankCmd computes what domains and pages are worth by who links to them.
@@ -37,7 +38,7 @@ func (c *rankCmd) Run(ctx context.Context, e *env) error {
 	return withStore(ctx, e, func(store *db.Store) error {
 		began := time.Now()
 		line := newProgressLine(e)
-		rep, err := store.Rank(ctx, func(r crawl.RankReport) { line.show(func(time.Time) string { return rankStep(r) }) })
+		rep, err := search.Rank(ctx, store, func(r crawl.RankReport) { line.show(func(time.Time) string { return rankStep(r) }) })
 		line.clear()
 		switch {
 		case errors.Is(err, context.Canceled):

@@ -80,8 +80,7 @@ func FollowIndexed(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage) (fo
 // last visit, it links to now.
 func FollowKnown(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage) *crawl.KnownLinks {
 	known := &crawl.KnownLinks{Redirect: FollowRedirect(run, c)}
-	switch c.Kind {
-	case crawl.KindSitemap, crawl.KindFeed:
+	if c.Kind == crawl.KindSitemap || c.Kind == crawl.KindFeed {
 		known.Link, _ = FollowListed(run, c, said)
 		known.Sitemap, _ = FollowIndexed(run, c, said)
 		return known

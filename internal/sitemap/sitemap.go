@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/net/html/charset"
 
-	"github.com/mosey-web/mosey/internal/extract"
+	"github.com/mosey-web/mosey/crawl"
 )
 
 const (
@@ -224,7 +224,7 @@ var fields = map[string]func(*Entry, string){
 		}
 	},
 	"lastmod": func(e *Entry, text string) {
-		if at := extract.ParseTime(text); at.After(e.LastMod) {
+		if at := crawl.ParseTime(text); at.After(e.LastMod) {
 			e.LastMod = at
 		}
 	},

@@ -98,7 +98,7 @@ func (m manual) truth(t *testing.T, name string) (title, lang string) {
 	}
 	words := func(page []byte) map[string]bool {
 		set := map[string]bool{}
-		for _, w := range bytes.Fields(tagPattern.ReplaceAll(page, []byte(" "))) {
+		for w := range bytes.FieldsSeq(tagPattern.ReplaceAll(page, []byte(" "))) {
 			set[string(w)] = true
 		}
 		return set
@@ -117,6 +117,7 @@ func (m manual) truth(t *testing.T, name string) (title, lang string) {
 
 // A crawl of real manuals tells the language and the title of each page, and finds them.
 func TestDocuments(t *testing.T) {
+	t.Parallel()
 	sites := serveManuals(t)
 	dir := dataDir(t)
 	seeds := filepath.Join(dir, "seeds")

@@ -1,0 +1,168 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/internal/rank"
+	"github.com/mosey-web/mosey/internal/terms"
+)
+
+// ranksStored is how many ranks are stored in one transaction.
+const ranksStored = 10_000
+
+// RankStore is what ranks are computed from, and stored in. A db.Store is one.
+type RankStore interface {
+	CountedLinks(ctx context.Context, yield func(from, to string, page int64), progress func(done, of int64)) error
+	StoreDomainRanks(ctx context.Context, ranks []crawl.RankedDomain) (changed int, err error)
+	DropDomainRanks(ctx context.Context, but []string) (dropped int, err error)
+	StorePageRanks(ctx context.Context, ranks crawl.PageRanks) (changed, moved int, err error)
+	Anchors(ctx context.Context, ranks crawl.PageRanks) ([]crawl.Anchors, error)
+	FoldAnchors(ctx context.Context, terms []crawl.AnchorTerms) (changed int, err error)
+	RankFound(ctx context.Context, after int64, most int) (last int64, err error)
+}
+
+// Rank computes what domains and pages are worth by who links to them (PageRank of the
+// registered domains) and stores it: for searches, for the order in which pages and
+// domains are crawled, and with what others call a page among what it is found by. It can
+// be ended at any time and begun again, beside crawls. progress is called often.
+func Rank(ctx context.Context, store RankStore, progress func(crawl.RankReport)) (crawl.RankReport, error) {
+	r := ranking{store: store, progress: progress}
+	for _, step := range []struct {
+		name string
+		do   func(context.Context) error
+	}{
+		{"reading links", r.read}, {"computing", r.compute}, {"storing domains", r.domains},
+		{"storing pages", r.pages}, {"ranking what is found", r.found},
+	} {
+		r.rep.Step = step.name
+		if err := step.do(ctx); err != nil {
+			return r.rep, fmt.Errorf("%s: %w", step.name, err)
+		}
+	}
+	r.rep.Step = ""
+	return r.rep, nil
+}
+
+type ranking struct {
+	store    RankStore
+	progress func(crawl.RankReport)
+	rep      crawl.RankReport
+	graph    *rank.Graph
+	ranks    rank.Ranks
+}
+
+func (r *ranking) tell(done, of int64) {
+	r.rep.Done, r.rep.Of = done, of
+	r.progress(r.rep)
+}
+
+func (r *ranking) read(ctx context.Context) error {
+	r.graph = rank.New()
+	return r.store.CountedLinks(ctx, func(from, to string, page int64) {
+		r.rep.Links++
+		r.graph.Add(from, to, page)
+	}, r.tell)
+}
+
+func (r *ranking) compute(ctx context.Context) error {
+	r.tell(0, 0)
+	r.ranks = r.graph.Rank()
+	r.graph = nil
+	r.rep.Domains, r.rep.Pages, r.rep.Pairs = int64(len(r.ranks.Domains)), int64(len(r.ranks.Pages)), int64(r.ranks.Links)
+	r.rep.Rounds = r.ranks.Rounds
+	return ctx.Err()
+}
+
+func (r *ranking) domains(ctx context.Context) error {
+	names := slices.Sorted(maps.Keys(r.ranks.Domains))
+	done := 0
+	for some := range slices.Chunk(names, ranksStored) {
+		ranks := make([]crawl.RankedDomain, len(some))
+		for i, name := range some {
+			ranks[i] = crawl.RankedDomain{Domain: name, Rank: rankOf(r.ranks.Domains[name])}
+		}
+		changed, err := r.store.StoreDomainRanks(ctx, ranks)
+		if err != nil {
+			return err
+		}
+		r.rep.Changed += int64(changed)
+		done += len(some)
+		r.tell(int64(done), int64(len(names)))
+	}
+	dropped, err := r.store.DropDomainRanks(ctx, names)
+	r.rep.Changed += int64(dropped)
+	return err
+}
+
+func rankOf(s rank.Score) crawl.Rank { return crawl.Rank{Domains: s.Inlinks, Score: s.Score} }
+
+// pages stores the ranks of pages, and what others call them.
+func (r *ranking) pages(ctx context.Context) error {
+	all, after := r.ranks.Pages, int64(0)
+	for begin := 0; ; begin += ranksStored {
+		end := min(begin+ranksStored, len(all))
+		ranks := crawl.PageRanks{After: after, Upto: math.MaxInt64}
+		if end < len(all) {
+			ranks.Upto = all[end-1].Page
+		}
+		for _, p := range all[begin:end] {
+			ranks.Pages = append(ranks.Pages, crawl.RankedPage{ID: p.Page, Rank: rankOf(p.Score)})
+		}
+		changed, moved, err := r.store.StorePageRanks(ctx, ranks)
+		if err != nil {
+			return err
+		}
+		r.rep.Changed, r.rep.Moved = r.rep.Changed+int64(changed), r.rep.Moved+int64(moved)
+		if err := r.fold(ctx, ranks); err != nil {
+			return err
+		}
+		r.tell(int64(end), int64(len(all)))
+		if end == len(all) {
+			return nil
+		}
+		after = ranks.Upto
+	}
+}
+
+func (r *ranking) fold(ctx context.Context, ranks crawl.PageRanks) error {
+	all, err := r.store.Anchors(ctx, ranks)
+	if err != nil {
+		return err
+	}
+	folded := make([]crawl.AnchorTerms, len(all))
+	for i, a := range all {
+		folded[i] = crawl.AnchorTerms{Page: a.Page, Terms: termsOf(a)}
+	}
+	changed, err := r.store.FoldAnchors(ctx, folded)
+	r.rep.Called += int64(changed)
+	return err
+}
+
+// termsOf are the terms of what other registered domains call a page.
+func termsOf(a crawl.Anchors) string {
+	own, seen, texts := rank.Registered(a.Domain), map[crawl.Anchor]bool{}, map[string]int{}
+	for _, said := range a.Said {
+		said.Domain = rank.Registered(said.Domain)
+		if said.Domain != own && !seen[said] {
+			seen[said] = true
+			texts[said.Text]++
+		}
+	}
+	return terms.Anchors(texts)
+}
+
+func (r *ranking) found(ctx context.Context) error {
+	for after := int64(0); ; {
+		last, err := r.store.RankFound(ctx, after, ranksStored)
+		if err != nil || last == 0 {
+			return err
+		}
+		r.tell(r.rep.Done+ranksStored, 0)
+		after = last
+	}
+}
