@@ -36,8 +36,11 @@ func Rank(ctx context.Context, store RankStore, progress func(crawl.RankReport))
 		name string
 		do   func(context.Context) error
 	}{
-		{"reading links", r.read}, {"computing", r.compute}, {"storing domains", r.domains},
-		{"storing pages", r.pages}, {"ranking what is found", r.found},
+		{"reading links", r.read},
+		{"computing", r.compute},
+		{"storing domains", r.domains},
+		{"storing pages", r.pages},
+		{"ranking what is found", r.found},
 	} {
 		r.rep.Step = step.name
 		if err := step.do(ctx); err != nil {

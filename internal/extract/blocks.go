@@ -28,6 +28,8 @@ const (
 	inFrame
 	// inHeading: a heading.
 	inHeading
+	// inPre: preformatted, as code is mostly, and whole mails are.
+	inPre
 )
 
 // maxBlocks caps the blocks of a page. What follows is one.
@@ -38,9 +40,9 @@ type blocks struct {
 	list  []block
 	start int // of the block that has begun
 	// How many elements of each sort are open.
-	mains, frames, headings, links, codes int
-	linkStart, codeStart                  int
-	linkBytes, codeBytes                  int
+	mains, frames, headings, pres, links, codes int
+	linkStart, codeStart                        int
+	linkBytes, codeBytes                        int
 }
 
 func (b *blocks) reset() { *b = blocks{list: b.list[:0]} }
@@ -54,6 +56,7 @@ const (
 	roleMain
 	roleFrame
 	roleHeading
+	rolePre
 	roleLink
 	roleCode
 )
@@ -74,6 +77,8 @@ func roleOf(tag atom.Atom, attrs attributes) role {
 		return roleInline
 	case atom.Code, atom.Kbd, atom.Samp:
 		return roleCode
+	case atom.Pre:
+		return rolePre
 	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
 		return roleHeading
 	case atom.Main, atom.Article:
@@ -87,7 +92,7 @@ func roleOf(tag atom.Atom, attrs attributes) role {
 		return roleBlock
 	case atom.Address, atom.Blockquote, atom.Body, atom.Caption, atom.Center, atom.Dd, atom.Details, atom.Dl, atom.Dt,
 		atom.Fieldset, atom.Figcaption, atom.Figure, atom.Form, atom.Header, atom.Hgroup, atom.Hr, atom.Html, atom.Legend, atom.Li,
-		atom.Ol, atom.Option, atom.P, atom.Pre, atom.Summary, atom.Table, atom.Tbody, atom.Td, atom.Tfoot, atom.Th,
+		atom.Ol, atom.Option, atom.P, atom.Summary, atom.Table, atom.Tbody, atom.Td, atom.Tfoot, atom.Th,
 		atom.Thead, atom.Tr:
 		return roleBlock
 	default:
@@ -133,7 +138,7 @@ func (b *blocks) open(r role, at int) {
 			b.codeStart = at
 		}
 		return
-	case roleBlock, roleMain, roleFrame, roleHeading:
+	case roleBlock, roleMain, roleFrame, roleHeading, rolePre:
 	}
 	b.flush(at)
 	b.count(r, 1)
@@ -156,7 +161,7 @@ func (b *blocks) close(r role, at int) {
 			b.codeStart = at
 		}
 		return
-	case roleBlock, roleMain, roleFrame, roleHeading:
+	case roleBlock, roleMain, roleFrame, roleHeading, rolePre:
 	}
 	b.flush(at)
 	b.count(r, -1)
@@ -170,6 +175,8 @@ func (b *blocks) count(r role, by int) {
 		b.frames = max(b.frames+by, 0)
 	case roleHeading:
 		b.headings = max(b.headings+by, 0)
+	case rolePre:
+		b.pres = max(b.pres+by, 0)
 	case roleInline, roleBlock, roleLink, roleCode:
 	}
 }
@@ -196,6 +203,9 @@ func (b *blocks) flush(at int) {
 	}
 	if b.headings > 0 {
 		p |= inHeading
+	}
+	if b.pres > 0 {
+		p |= inPre
 	}
 	b.list = append(b.list, block{start: b.start, end: at, links: b.linkBytes, code: b.codeBytes, place: p})
 	b.start, b.linkBytes, b.codeBytes = at, 0, 0

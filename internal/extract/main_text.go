@@ -19,6 +19,8 @@ const (
 	// about must have to be believed, and mainLeast how much main text, for less is
 	// none: then all that is visible counts.
 	mainEnough = 250
+	// proseLeast is how much prose there has to be for what is preformatted to be none.
+	proseLeast = 200
 	mainLeast  = 140
 )
 
@@ -55,6 +57,9 @@ func mainOf(text string, list []block) mainText {
 	if m.main.Len()-m.headings.Len() < mainLeast {
 		m.main.Reset()
 		m.main.WriteString(text)
+	}
+	if m.prose.Len() < proseLeast {
+		addLine(&m.prose, m.preformatted.String())
 	}
 	return mainText{main: cut(m.main.String()), headings: m.headings.String(), prose: m.prose.String()}
 }
@@ -111,6 +116,8 @@ func fill(list []block, content []bool, from, to int) {
 // builder puts the main text together.
 type builder struct {
 	main, headings, prose strings.Builder
+	// preformatted is prose that is written as code mostly is
+	preformatted strings.Builder
 }
 
 func (m *builder) add(text string, bl block) {
@@ -120,6 +127,10 @@ func (m *builder) add(text string, bl block) {
 	case bl.place&inHeading != 0:
 		if m.headings.Len()+len(text) < maxHeadingsBytes {
 			addLine(&m.headings, text)
+		}
+	case bl.place&inPre != 0:
+		if m.preformatted.Len() < maxProseBytes && isProse(text, bl) {
+			addLine(&m.preformatted, text)
 		}
 	case m.prose.Len() < maxProseBytes && isProse(text, bl):
 		addLine(&m.prose, text)

@@ -54,7 +54,7 @@ func (d Detector) Detect(prose string, declared ...string) string {
 		if tag, is := usual(prose, tags); is {
 			return s.name(tag)
 		}
-		found = d.candidates(prose)
+		found = d.candidates(prose, s)
 	}
 	return s.name(choose(found, tags, s))
 }
@@ -66,19 +66,26 @@ type candidate struct {
 }
 
 // candidates are the two languages that the models hold for the most likely, or the one
-// that is certain. There may be none.
-func (d Detector) candidates(prose string) []candidate {
+// that is certain. There may be none. A piece in another script than most of the text is
+// not of its language, such as a paragraph that was not translated.
+func (d Detector) candidates(prose string, s scripts) []candidate {
 	sum := map[string]float64{}
 	read := 0.0
 	for _, w := range windows(prose) {
+		if scriptsOf(w).main != s.main {
+			continue
+		}
 		likely := d.models.Likely(w)
 		if len(likely) == 0 {
 			continue
 		}
 		read++
 		for base, sure := range likely {
+			if !s.fits(language.Make(base)) {
+				continue
+			}
 			sum[base] += sure
-			if read == 1 && sure >= sureAlone {
+			if read == 1 && sure >= sureAlone && !doubtful(base) {
 				return []candidate{{base, sure}}
 			}
 		}

@@ -17,6 +17,16 @@ func alike(a, b string) bool {
 	})
 }
 
+// mixtures are what the models take a text in two languages for, such as one with
+// paragraphs that were not translated.
+var mixtures = []string{"tl", "la", "eo"}
+
+// doubtful reports whether one piece of a text is not enough to name a language.
+func doubtful(base string) bool {
+	return slices.Contains(mixtures, base) ||
+		slices.ContainsFunc(groups, func(group []string) bool { return slices.Contains(group, base) })
+}
+
 // neighbours are languages that there is no model of, and those that the models take
 // them for.
 var neighbours = map[string][]string{

@@ -165,7 +165,7 @@ func (c *chaos) judgeRows(t *testing.T) {
 					count(*) FILTER (WHERE outcome = 'timeout'), count(*) FILTER (WHERE outcome = 'blocked_robots'),
 					count(*) FILTER (WHERE outcome = 'blocked_4xx'), count(*) FILTER (WHERE outcome = 'blocked_5xx'),
 					count(*) FILTER (WHERE skipped IS NOT NULL)
-				FROM page_crawls p WHERE p.run_id = r.run_id AND p.domain = r.domain AND NOT p.prerequisite)`,
+				FROM page_crawls p WHERE p.run_id = r.run_id AND p.domain = r.domain AND NOT p.prerequisite AND p.kind NOT IN ('sitemap', 'feed'))`,
 	} {
 		require.Zero(t, c.queryInt(t, sql), what)
 	}

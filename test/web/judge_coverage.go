@@ -88,8 +88,8 @@ func (j *judge) needless(r Record) string {
 		return "its certificate is " + string(h.site.TLS)
 	case h.site.Unseeded && j.expect.Rules.Scope == ScopeSeeds:
 		return "out of scope"
-	case target == sitemapPath:
-		return "" // it might be there
+	case target == sitemapPath, slices.Contains(h.site.special[sitemapPath].to, target) && p.allowed(h, target):
+		return "" // it might be there, and lists that
 	case res.missing:
 		return "no page is at this URL"
 	case !r.IsPage(), res.ctype == "image/png", !p.allowed(h, target), res.trap, h.site.DNS.partly():
