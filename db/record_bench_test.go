@@ -82,6 +82,26 @@ func benchmarkRecord(b *testing.B, index func(*rand.Rand) *crawl.Index) {
 	b.ReportMetric(float64(after.wal-before.wal)/n, "wal-B/page")
 	b.ReportMetric(float64(after.size-before.size)/n, "db-B/page")
 	b.ReportMetric(0, "ns/op")
+	logTables(b, store, n)
+}
+
+// logTables logs what a page takes of each table: its rows, what is stored apart from
+// them, and its indexes.
+func logTables(b *testing.B, store *db.Store, pages float64) {
+	b.Helper()
+	rows, err := store.Pool().Query(b.Context(), `
+		SELECT relname, pg_relation_size(oid), pg_table_size(oid) - pg_relation_size(oid), pg_indexes_size(oid)
+		FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' AND pg_total_relation_size(oid) > 1000000
+		ORDER BY pg_total_relation_size(oid) DESC`)
+	require.NoError(b, err)
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		var own, apart, indexes int64
+		require.NoError(b, rows.Scan(&name, &own, &apart, &indexes))
+		b.Logf("%s: %.0f bytes a page, %.0f apart, %.0f of indexes", name, float64(own)/pages, float64(apart)/pages, float64(indexes)/pages)
+	}
+	require.NoError(b, rows.Err())
 }
 
 func siteURL(site, page int) string {

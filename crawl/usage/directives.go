@@ -43,6 +43,9 @@ func (d *directives) read(list string) {
 				}
 				d.unavailableAfter(value)
 			}
+			if strings.EqualFold(name, "max-snippet") && strings.TrimSpace(value) == "0" {
+				d.words("nosnippet") // the same in other words
+			}
 			if takesValue(name) {
 				words = ""
 				break

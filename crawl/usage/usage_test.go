@@ -53,6 +53,7 @@ func TestXRobotsTag(t *testing.T) {
 		"spaces and semicolons":   {[]string{"noindex; nofollow noai"}, usage.Usage{NoIndex: header, NoFollow: header, NoAI: header}},
 		"none":                    {[]string{"none"}, usage.Usage{NoIndex: header, NoFollow: header}},
 		"unknown":                 {[]string{"all, index, follow, noodp, notranslate, noindexes, max-snippet:20, max-image-preview: none"}, usage.Usage{}},
+		"a snippet of nothing":    {[]string{"index, MAX-SNIPPET: 0 , nofollow"}, usage.Usage{NoSnippet: header, NoFollow: header}},
 		"value is no directive":   {[]string{"max-image-preview:none, nofollow"}, usage.Usage{NoFollow: header}},
 		"ours with a version":     {[]string{"mosey/1.2: noindex"}, usage.Usage{NoIndex: toUs}},
 		"star":                    {[]string{"*: noindex"}, usage.Usage{NoIndex: header}},
