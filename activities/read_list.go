@@ -14,7 +14,6 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/crawl/usage"
 	"github.com/mosey-web/mosey/internal/extract"
-	"github.com/mosey-web/mosey/internal/feed"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/internal/sitemap"
 )
@@ -24,20 +23,28 @@ const (
 	sitemapPath = "/sitemap.xml"
 	// newsPriority is that of the pages that a feed lists: before those of any depth.
 	newsPriority = 1
-	// priorityLeast is that of the last sitemap of a long index: before what is tried
-	// again.
+	// priorityLeast bounds that of the last sitemaps of a long index: what is tried again
+	// comes after them (decide.RetryPriority).
 	priorityLeast = -5_000
+	// listURLBytesMax bounds the URLs that are taken from one list, together: they are
+	// recorded in one transaction, and as one document.
+	listURLBytesMax = 8 << 20
 )
 
 // listMedia decides whether what may be a sitemap or a feed is read. Many servers call
-// them something else; none calls them a page, which is what most send in their place.
+// them something else.
 func listMedia(mediaType string) bool {
 	family, _, _ := strings.Cut(mediaType, "/")
 	switch family {
 	case "image", "audio", "video", "font":
 		return false
 	}
-	return mediaType != "text/html" && mediaType != "application/xhtml+xml"
+	return true
+}
+
+// isHTML reports whether what was asked for as a list is a page.
+func isHTML(mediaType string) bool {
+	return mediaType == "text/html" || mediaType == "application/xhtml+xml"
 }
 
 // front reports whether the page may name what lists the pages of its site: it is a seed,
@@ -46,14 +53,15 @@ func (r *pageReader) front() bool {
 	return r.d.Crawl.Kind == crawl.KindPage && (r.d.Crawl.Depth == 0 || r.url.RequestTarget() == "/")
 }
 
-// lists are the sitemaps and feeds that a page leads to.
-func (r *pageReader) lists(ctx context.Context, page extract.Page, said usage.Usage) ([]crawl.Link, error) {
+// lists are the sitemaps and feeds that a page leads to, and whether they are all that it
+// has.
+func (r *pageReader) lists(ctx context.Context, page extract.Page, said usage.Usage) (links []crawl.Link, all bool, err error) {
 	if !r.front() {
-		return nil, nil
+		return nil, false, nil
 	}
-	links, err := r.sitemaps(ctx)
+	links, err = r.sitemaps(ctx)
 	if err != nil || !*r.d.Run.Settings.Feeds {
-		return links, err
+		return links, false, err
 	}
 	for _, raw := range page.Feeds {
 		u, err := urls.Parse(raw)
@@ -64,7 +72,7 @@ func (r *pageReader) lists(ctx context.Context, page extract.Page, said usage.Us
 		link.Kind = crawl.KindFeed
 		links = append(links, link)
 	}
-	return links, nil
+	return links, *r.d.Run.Settings.Sitemaps, nil
 }
 
 // sitemaps are those that the robots.txt of the page's origin names, or the one that may
@@ -114,6 +122,9 @@ func (r *pageReader) sitemap(u urls.URL, n int) crawl.Link {
 // pages of its own domain and of those that have named it as theirs (sitemaps.org,
 // "Sitemap file location"): others would have their frontier filled by strangers.
 func (r *pageReader) readSitemap(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
+	if isHTML(resp.MediaType) {
+		return r.readInstead(ctx, at, resp, visit)
+	}
 	if err := r.parses.Acquire(context.WithoutCancel(ctx), 1); err != nil {
 		return err
 	}
@@ -125,16 +136,16 @@ func (r *pageReader) readSitemap(ctx context.Context, at *crawl.Attempt, resp *f
 			u, err := r.url.Resolve(raw)
 			switch {
 			case err != nil:
-			case u.Domain() != r.url.Domain() && !slices.Contains(r.d.Crawl.Vouched, u.Domain()):
+			case !r.mayList(u):
 				strange++
 			default:
 				entries = append(entries, listEntry{u, notAhead(e.LastMod, resp.EndedAt), e.Priority})
 			}
 		}
-		return len(entries) < sitemap.MaxEntries
+		return true
 	})
 	if kind == sitemap.Feed {
-		return r.readFeed(ctx, at, resp, visit)
+		return r.recordFeed(at, resp, visit)
 	}
 	slices.SortStableFunc(entries, func(a, b listEntry) int {
 		return cmp.Or(cmp.Compare(b.priority, a.priority), b.changed.Compare(a.changed))
@@ -144,8 +155,9 @@ func (r *pageReader) readSitemap(ctx context.Context, at *crawl.Attempt, resp *f
 		at.Error = "as a sitemap: " + err.Error()
 	case strange > 0:
 		at.Error = fmt.Sprintf("as a sitemap: %d of its URLs are of domains whose robots.txt does not name it", strange)
+		visit = crawl.Visit{At: visit.At} // they may name it until the next visit, which has to read it then
 	}
-	list := list{entries: entries, follow: decide.FollowListed, whole: err == nil && len(entries) < sitemap.MaxEntries}
+	list := list{entries: entries, follow: decide.FollowListed, whole: err == nil}
 	if kind == sitemap.Index {
 		list.follow = decide.FollowIndexed
 	}
@@ -157,22 +169,61 @@ func (r *pageReader) readSitemap(ctx context.Context, at *crawl.Attempt, resp *f
 	})
 }
 
-// readFeed takes the pages that a feed lists. They are first in line: a feed tells of news.
-func (r *pageReader) readFeed(_ context.Context, at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
-	announced, err := feed.Read(resp.Body)
+// mayList reports whether what is read may list a page: a sitemap those of its own domain,
+// and of the domains that have named it.
+func (r *pageReader) mayList(u urls.URL) bool {
+	return r.d.Crawl.Kind != crawl.KindSitemap || u.Domain() == r.url.Domain() || slices.Contains(r.d.Crawl.Vouched, u.Domain())
+}
+
+// readInstead reads a page that is where a list should be: whoever has called it a list,
+// it is read as what it is. What is at the place where a sitemap might be is only what
+// the server has for what is not there.
+func (r *pageReader) readInstead(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
+	if r.url.RequestTarget() == sitemapPath {
+		at.Page = r.pageUpdate(visit, crawl.Signals{})
+		return r.setUsage(at, r.said(resp))
+	}
+	c := *r.d.Crawl
+	c.Kind, r.d.Crawl = crawl.KindPage, &c
+	visit.Content = crawl.ContentHash{}
+	if err := r.readBody(ctx, at, resp, visit); err != nil {
+		return err
+	}
+	at.Page.IsPage = true
+	return nil
+}
+
+// readFeed reads a feed.
+func (r *pageReader) readFeed(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
+	if isHTML(resp.MediaType) {
+		return r.readInstead(ctx, at, resp, visit)
+	}
+	if err := r.parses.Acquire(context.WithoutCancel(ctx), 1); err != nil {
+		return err
+	}
+	defer r.parses.Release(1)
+	return r.recordFeed(at, resp, visit)
+}
+
+// recordFeed takes the pages that a feed lists. Those of its own domain are first in line:
+// a feed tells of news.
+func (r *pageReader) recordFeed(at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
+	announced, err := sitemap.ReadFeed(resp.Body)
 	if err != nil {
 		at.Error = "as a feed: " + err.Error()
 	}
 	var entries []listEntry
 	for _, e := range announced {
-		if u, err := r.url.Resolve(e.Link); err == nil {
+		if u, err := r.url.Resolve(e.Link); err == nil && r.mayList(u) {
 			entries = append(entries, listEntry{url: u})
 		}
 	}
 	list := list{entries: entries, follow: decide.FollowListed, whole: err == nil}
 	return r.recordList(at, visit, r.said(resp), list, func(u urls.URL, _ int) crawl.Link {
 		link := linkTo(u, false, resp.EndedAt)
-		link.Priority = new(newsPriority)
+		if u.Domain() == r.url.Domain() {
+			link.Priority = new(newsPriority)
+		}
 		return link
 	})
 }
@@ -201,14 +252,21 @@ func (r *pageReader) recordList(
 	var stored bool
 	if at.Follow, stored = l.follow(*r.d.Run, *r.d.Crawl, said); stored {
 		seen := make(map[urls.URL]bool, len(l.entries))
-		at.Links = make([]crawl.Link, 0, len(l.entries))
+		at.Links = make([]crawl.Link, 0, min(len(l.entries), sitemap.MaxEntries))
+		left := listURLBytesMax
 		for _, e := range l.entries {
-			if e.url != r.url && !seen[e.url] {
-				seen[e.url] = true
-				at.Links = append(at.Links, link(e.url, len(at.Links)))
+			if e.url == r.url || seen[e.url] {
+				continue
 			}
+			if left -= len(e.url.String()); left < 0 || len(at.Links) == sitemap.MaxEntries {
+				l.whole = false
+				break
+			}
+			seen[e.url] = true
+			at.Links = append(at.Links, link(e.url, len(at.Links)))
 		}
 		at.AllLinks = l.whole && !at.Truncated
+		at.AllLists = at.AllLinks
 	}
 	return r.setUsage(at, said)
 }

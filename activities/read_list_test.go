@@ -303,3 +303,64 @@ func TestManySitemapsWait(t *testing.T) {
 	b.follow(t)
 	require.Equal(t, []string{"/", "/map-0", "/p0", "/q0", "/map-1", "/p1", "/q1", "/map-2"}, b.targets()[:8])
 }
+
+// What somebody else calls a sitemap or a feed is a page all the same, where it is one.
+func TestAPageThatIsCalledAList(t *testing.T) {
+	t.Parallel()
+	b := setup(t, listing(serving(map[string]web.Behaviour{
+		"/robots.txt": text("Sitemap: {site}/all/\n"), "/sitemap.xml": urlset(),
+		"/":     page{head: `<link rel=alternate type="application/rss+xml" href="/news/">`},
+		"/all/": page{body: `<a href="/a">a</a>`}, "/news/": page{body: `<a href="/b">b</a>`},
+	}), crawl.Settings{MinRefetch: new(crawl.Duration)}))
+	b.seed(t, "/")
+	b.follow(t)
+	require.Equal(t, []string{"/", "/all/", "/news/", "/a", "/b"}, b.targets())
+	require.Equal(t, "Title", b.report(t, "/all/").Title)
+	require.Equal(t, 3, b.count(t, "SELECT count(*) FROM pages WHERE kind = 'page' AND status = 'fetched'"))
+}
+
+// A run that wants no lists, or comes by another way, leaves them as they are.
+func TestListsOutliveRunsThatDoNotWantThem(t *testing.T) {
+	t.Parallel()
+	front := &document{mediaType: "text/html", body: `<title>1</title><link rel=alternate type="application/rss+xml" href="/feed">`}
+	b := setup(t, listing(serving(map[string]web.Behaviour{
+		"/": front, "/feed": xmlOf(atom), "/sitemap.xml": urlset(entry("/a")),
+	}), crawl.Settings{MinRefetch: new(crawl.Duration)}))
+	b.seed(t, "/")
+	b.follow(t)
+	front.body = strings.Replace(front.body, "1", "2", 1)
+	b.again(t, "without", 0, crawl.Settings{MinRefetch: new(crawl.Duration), Sitemaps: new(false), Feeds: new(false)})
+	require.Zero(t, b.count(t, "SELECT count(*) FROM page_links WHERE gone_at IS NOT NULL"))
+	front.body = `<title>3</title>`
+	b.again(t, "with", 0, b.run.Settings)
+	require.Equal(t, 1, b.count(t, "SELECT count(*) FROM page_links WHERE gone_at IS NOT NULL AND kind = 'feed'"))
+}
+
+// A redirect vouches for nothing: its site may redirect to wherever it is told.
+func TestRedirectsDoNotVouch(t *testing.T) {
+	t.Parallel()
+	b := setup(t, listing([]web.Site{
+		{Pages: -1, Plain: true, Paths: map[string]web.Behaviour{"/": page{}, "/victim": page{}, "/go": redirectTo("{other}/map")}},
+		{Pages: -1, Plain: true, Paths: map[string]web.Behaviour{
+			"/robots.txt": text("Sitemap: {other}/go"), "/": page{}, "/map": text("{other}/victim\n{site}/mine\n"),
+		}},
+	}, crawl.Settings{Scope: new(crawl.ScopeWeb)}))
+	other := *b
+	other.site = b.web.Hosts()[1]
+	other.seed(t, "/")
+	other.follow(t)
+	b.follow(t)
+	other.follow(t)
+	require.Contains(t, b.targets(), "/go")
+	require.Contains(t, other.targets(), "/map")
+	require.Contains(t, other.targets(), "/mine")
+	require.NotContains(t, b.targets(), "/victim")
+}
+
+// redirectTo is a redirect to a URL with "{other}" for the origin of the other site.
+func redirectTo(to string) web.Behaviour {
+	return &turns{answers: []func(*web.Visit){func(v *web.Visit) {
+		v.W.Header().Set("Location", strings.Replace(to, "{other}", otherSite(v.R.Host), 1))
+		v.W.WriteHeader(http.StatusFound)
+	}}}
+}

@@ -16,7 +16,6 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/crawl/usage"
 	"github.com/mosey-web/mosey/internal/extract"
-	"github.com/mosey-web/mosey/internal/feed"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/internal/request"
 	"github.com/mosey-web/mosey/internal/sitemap"
@@ -55,7 +54,7 @@ var frontierKinds = map[crawl.Kind]frontierKind{
 	crawl.KindFeed: {
 		Kind: request.Kind{
 			Accept:   "application/atom+xml,application/rss+xml,application/feed+json,application/xml;q=0.9,text/xml;q=0.9,*/*;q=0.1",
-			MaxBytes: feed.MaxBytes,
+			MaxBytes: sitemap.MaxFeedBytes,
 		},
 		want: listMedia, read: (*pageReader).readFeed, hash: true,
 	},
@@ -200,7 +199,7 @@ func (r *pageReader) readBody(ctx context.Context, at *crawl.Attempt, resp *fetc
 	}
 	var stored bool
 	if at.Follow, stored = decide.FollowLinks(*r.d.Run, *r.d.Crawl, said); stored {
-		if at.Links, err = r.links(ctx, page, said); err != nil {
+		if at.Links, at.AllLists, err = r.links(ctx, page, said); err != nil {
 			return err
 		}
 		at.AllLinks = at.Error == "" && !at.Truncated && !at.Login && page.LinksDropped == 0
@@ -238,11 +237,12 @@ func notAhead(date, now time.Time) time.Time {
 
 // links are the links of a page as they are recorded: what lists pages comes first, and
 // what no reader sees comes last.
-func (r *pageReader) links(ctx context.Context, page extract.Page, said usage.Usage) ([]crawl.Link, error) {
+// The second value is that of lists.
+func (r *pageReader) links(ctx context.Context, page extract.Page, said usage.Usage) ([]crawl.Link, bool, error) {
 	now := time.Now()
-	links, err := r.lists(ctx, page, said)
+	links, allLists, err := r.lists(ctx, page, said)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	other := make(map[string]bool, len(links)+1) // as pages they are not worth a request
 	for _, l := range links {
@@ -272,7 +272,7 @@ func (r *pageReader) links(ctx context.Context, page extract.Page, said usage.Us
 		icon.Kind = crawl.KindFavicon
 		links = append(links, icon)
 	}
-	return links, nil
+	return links, allLists, nil
 }
 
 // keepUsage keeps what a publisher says.

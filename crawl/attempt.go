@@ -74,6 +74,8 @@ type Attempt struct {
 	// AllLinks says that Links are all that the page links to now: those that it had
 	// before are gone.
 	AllLinks bool `json:"all_links,omitempty"`
+	// AllLists says it of the sitemaps and feeds among them.
+	AllLists bool `json:"all_lists,omitempty"`
 	// Redirect says that Links is the one target of a redirect.
 	Redirect bool `json:"redirect,omitempty"`
 	// Follow says how the links become part of the run; nil is not at all.
@@ -102,7 +104,7 @@ func (a Attempt) Bare(why string) Attempt {
 	a.Error = CleanText("the database refused the rest of the record: "+why, attemptErrorMax)
 	a.ContentType, a.VerdictReason, a.Unchanged = "", "", ""
 	a.Charge, a.Links, a.Follow, a.FollowKnown, a.Index = nil, nil, nil, nil, nil
-	a.AllLinks = false
+	a.AllLinks, a.AllLists = false, false
 	if a.Page != nil {
 		page := PageUpdate{Failed: a.Page.Failed}
 		if a.Page.Visit != nil {
@@ -150,6 +152,8 @@ type PageUpdate struct {
 	Language string `json:"language,omitempty"`
 	// Extractor is the [ExtractorVersion] that has read the page.
 	Extractor int `json:"extractor,omitempty"`
+	// IsPage says that it is a page, whatever it was taken for.
+	IsPage bool `json:"is_page,omitempty"`
 	// Outdated says that an unchanged page must be read again all the same: something
 	// that its publisher had forbidden is allowed now.
 	Outdated bool `json:"outdated,omitempty"`

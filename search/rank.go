@@ -13,7 +13,7 @@ import (
 )
 
 // ranksStored is how many ranks are stored in one transaction.
-const ranksStored = 10_000
+const ranksStored = 2_000
 
 // RankStore is what ranks are computed from, and stored in. A db.Store is one.
 type RankStore interface {

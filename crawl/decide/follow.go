@@ -54,12 +54,16 @@ func FollowRedirect(run crawl.RunFacts, c crawl.CrawlFacts) *crawl.Follow {
 }
 
 // FollowListed says it for the pages that a sitemap or a feed lists: they are as far from
-// a seed as that is, however many lists lead to it.
+// a seed as that is, however many lists lead to it, and never seeds themselves.
 func FollowListed(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage) (follow *crawl.Follow, stored bool) {
 	if allowed, _ := usage.Allows(*run.Settings.Purpose, said); !allowed {
 		return nil, false
 	}
-	return &crawl.Follow{Depth: c.Depth, SeedsOnly: *run.Settings.Scope != crawl.ScopeWeb}, true
+	depth := max(c.Depth, 1)
+	if most := *run.Settings.MaxDepth; most >= 0 && depth > most {
+		return nil, true
+	}
+	return &crawl.Follow{Depth: depth, SeedsOnly: *run.Settings.Scope != crawl.ScopeWeb}, true
 }
 
 // indexesMax is how deep sitemaps are nested, redirects between them included.

@@ -76,7 +76,7 @@ FROM page_keywords AS k LEFT JOIN LATERAL (
         WHERE
             x.to_page_id = k.page_id AND x.kind = 'link' AND x.gone_at IS NULL AND NOT x.nofollow
             AND x.anchor IS NOT NULL AND coalesce(x.rel, 0) & $1::integer = 0
-        LIMIT 10000
+        LIMIT 100000
     ) AS l INNER JOIN pages AS f ON l.from_page_id = f.id
     WHERE f.domain <> k.domain LIMIT 500
 ) AS a ON true
@@ -214,9 +214,9 @@ type RankLinksRow struct {
 	ToPageID   int64
 }
 
-// Links between domains that count: those that readers see, that do not say that they do
-// not count, and of which nobody but the page's publisher is the author. They are those
-// of pages with ids after one and up to another.
+// Links between domains that count: those that readers see or that name a page's original,
+// that do not say that they do not count, and of which nobody but the page's publisher is
+// the author. They are those of pages with ids after one and up to another.
 func (q *Queries) RankLinks(ctx context.Context, arg RankLinksParams) ([]RankLinksRow, error) {
 	rows, err := q.db.Query(ctx, rankLinks, arg.After, arg.Upto, arg.Rel)
 	if err != nil {

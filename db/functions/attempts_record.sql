@@ -135,8 +135,13 @@ BEGIN
 END
 $$;
 
--- Counts attempts in their runs' totals of the domains. What only lists pages is in the
--- history alone: that most sites have no sitemap is nothing that a run has met.
+-- Whether a crawl is part of its run's totals. What only lists pages is in the history
+-- alone: that most sites have no sitemap is nothing that a run has met.
+CREATE OR REPLACE FUNCTION crawl_counts(p_prerequisite boolean, p_kind text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+    SELECT NOT p_prerequisite AND p_kind NOT IN ('sitemap', 'feed')
+$$;
+
+-- Counts attempts in their runs' totals of the domains.
 CREATE OR REPLACE FUNCTION totals_add(v closed_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE run_domains r SET
@@ -157,7 +162,7 @@ BEGIN
         SELECT a.doc ->> 'outcome' AS outcome, a.doc ->> 'skipped' AS skipped
     ) o
     WHERE r.domain = ANY (ARRAY(SELECT x.domain FROM unnest(v) x))
-        AND NOT a.prerequisite AND a.kind NOT IN ('sitemap', 'feed') AND r.run_id = a.run_id AND r.domain = a.domain;
+        AND crawl_counts(a.prerequisite, a.kind) AND r.run_id = a.run_id AND r.domain = a.domain;
 END
 $$;
 

@@ -27,7 +27,7 @@ BEGIN
         WHERE id = dead.page_id;
     END IF;
     UPDATE run_domains SET failed = failed + 1, requests = requests + 1, updated_at = clock_timestamp()
-    WHERE run_id = dead.run_id AND domain = dead.domain;
+    WHERE run_id = dead.run_id AND domain = dead.domain AND crawl_counts(dead.prerequisite, dead.kind);
 END
 $$;
 

@@ -29,8 +29,8 @@ BEGIN
     END IF;
     IF jsonb_path_exists(p, '$[*].follow_known') THEN
         v_found := v_found || ARRAY(
-            SELECT (a.run_id, x.id, x.domain, x.url, CASE WHEN k.kind IN ('sitemap', 'feed') THEN k.kind ELSE x.kind END,
-                a.domain, k.follow, false, 0, NULL)::found_page
+            SELECT (a.run_id, x.id, x.domain, x.url, crawl_kind(k.kind, x.kind), a.domain, k.follow, false, 0,
+                list_priority(k.kind, k.follow, row_number() OVER (PARTITION BY a.n, k.kind ORDER BY x.id)))::found_page
             FROM unnest(v) a CROSS JOIN LATERAL jsonb_each(a.doc -> 'follow_known') AS k (kind, follow)
             CROSS JOIN LATERAL (
                 SELECT y.to_page_id, y.nofollow FROM page_links y
@@ -52,6 +52,22 @@ BEGIN
     END IF;
     RETURN ARRAY(SELECT a.n FROM unnest(v) a WHERE a.run_id = ANY (v_added.news));
 END
+$$;
+
+-- What is asked for where a link of a kind leads to a page of another: a page that
+-- somebody has once named as a list of pages is a page all the same.
+CREATE OR REPLACE FUNCTION crawl_kind(p_link text, p_page text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE
+        WHEN p_link IN ('sitemap', 'feed') THEN p_link
+        WHEN p_link = 'link' AND p_page IN ('sitemap', 'feed') THEN 'page'
+        ELSE p_page
+    END
+$$;
+
+-- The priority of the nth of the sitemaps that are known from the last visit, as a worker
+-- gives it to those that it reads; null is what the depth makes of it.
+CREATE OR REPLACE FUNCTION list_priority(p_link text, p_follow jsonb, n bigint) RETURNS smallint LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN p_link = 'sitemap' THEN greatest(1 - n - (p_follow ->> 'depth')::bigint, -5000)::smallint END
 $$;
 
 -- What a link is, by what it leads to.
@@ -78,6 +94,7 @@ BEGIN
     UPDATE page_links x SET gone_at = a.ended, last_seen = a.fetched_at
     FROM unnest(v) a
     WHERE x.from_page_id = ANY (v_pages) AND a.page_id = ANY (v_pages) AND x.from_page_id = a.page_id AND x.gone_at IS NULL
+        AND (x.kind NOT IN ('sitemap', 'feed') OR a.doc ? 'all_lists')
         AND NOT EXISTS (
             SELECT 1 FROM unnest(p_links) l
             WHERE l.from_id = x.from_page_id AND l.id = x.to_page_id AND link_kind(l.redirect, l.kind) = x.kind

@@ -5,6 +5,7 @@ CREATE OR REPLACE FUNCTION pages_update(v closed_attempt[], p_charged charged_at
 LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE pages x SET
+        kind = CASE WHEN u.page ? 'is_page' THEN 'page' ELSE x.kind END,
         status = CASE WHEN u.visited THEN 'fetched' WHEN u.page ? 'failed' THEN 'failed' ELSE x.status END,
         fetched_at = CASE WHEN u.visited THEN a.ended ELSE x.fetched_at END,
         failed_at = CASE WHEN u.page ? 'failed' THEN a.ended ELSE x.failed_at END,

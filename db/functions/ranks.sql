@@ -105,23 +105,29 @@ END
 $$;
 
 -- Stores what the pages with ids after one and up to another are worth: all others of them
--- are worth nothing. Returns how many have changed.
+-- are worth nothing, and come in their turn again. Returns how many have changed.
 CREATE OR REPLACE FUNCTION page_ranks_store(
     p_after bigint, p_upto bigint, p_pages bigint [], p_inlinks integer [], p_scores real []
 ) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     v_changed integer;
-    v_gone integer;
+    v_gone bigint[];
 BEGIN
-    DELETE FROM page_ranks r WHERE r.page_id > p_after AND r.page_id <= p_upto
-        AND NOT EXISTS (SELECT 1 FROM unnest(p_pages) AS x (page_id) WHERE x.page_id = r.page_id);
-    GET DIAGNOSTICS v_gone = ROW_COUNT;
+    WITH gone AS (
+        DELETE FROM page_ranks r WHERE r.page_id > p_after AND r.page_id <= p_upto
+            AND NOT EXISTS (SELECT 1 FROM unnest(p_pages) AS x (page_id) WHERE x.page_id = r.page_id)
+        RETURNING r.page_id
+    )
+    SELECT coalesce(array_agg(g.page_id), '{}') INTO v_gone FROM gone g;
+    UPDATE page_crawls c SET priority = -c.depth
+    WHERE c.page_id = ANY (v_gone) AND c.outcome IS NULL AND c.locked_at IS NULL AND c.previous_id IS NULL
+        AND NOT c.prerequisite AND c.kind = 'page' AND c.priority > -c.depth AND c.priority <= 0;
     INSERT INTO page_ranks AS r (page_id, inlinks, score)
     SELECT x.page_id, x.inlinks, x.score FROM unnest(p_pages, p_inlinks, p_scores) AS x (page_id, inlinks, score)
     ON CONFLICT (page_id) DO UPDATE SET inlinks = excluded.inlinks, score = excluded.score
     WHERE r.inlinks <> excluded.inlinks OR abs(r.score - excluded.score) > 0.001;
     GET DIAGNOSTICS v_changed = ROW_COUNT;
-    RETURN v_changed + v_gone;
+    RETURN v_changed + cardinality(v_gone);
 END
 $$;
 

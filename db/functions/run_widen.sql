@@ -5,8 +5,8 @@ DECLARE
     v_found found_page[];
 BEGIN
     SELECT array_agg(y.f) INTO v_found FROM (
-        SELECT DISTINCT ON (x.id) (p_run_id, x.id, x.domain, x.url,
-            CASE WHEN k.kind IN ('sitemap', 'feed') THEN k.kind ELSE x.kind END, '', k.follow, false, 0, NULL)::found_page AS f
+        SELECT DISTINCT ON (x.id) (p_run_id, x.id, x.domain, x.url, crawl_kind(k.kind, x.kind), '', k.follow, false, 0,
+            list_priority(k.kind, k.follow, row_number() OVER (PARTITION BY f.id, k.kind ORDER BY x.id)))::found_page AS f
         FROM jsonb_each(p) AS k (kind, follow)
         CROSS JOIN unnest(p_pages) AS f (id)
         CROSS JOIN LATERAL (

@@ -12,7 +12,7 @@ DECLARE
     d record;
 BEGIN
     SELECT a.added INTO added FROM crawls_add(ARRAY(
-        SELECT (p_run_id, x.id, x.domain, x.url, x.kind, '', '{"depth": 0, "seed": true}', false, cardinality(ids) - i.n, NULL)::found_page
+        SELECT (p_run_id, x.id, x.domain, x.url, crawl_kind('link', x.kind), '', '{"depth": 0, "seed": true}', false, cardinality(ids) - i.n, NULL)::found_page
         FROM unnest(ids) WITH ORDINALITY AS i (id, n)
         CROSS JOIN LATERAL (SELECT y.id, y.domain, y.url, y.kind FROM pages y WHERE y.id = i.id LIMIT 1) x
     )) a;

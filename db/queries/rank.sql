@@ -1,6 +1,6 @@
--- Links between domains that count: those that readers see, that do not say that they do
--- not count, and of which nobody but the page's publisher is the author. They are those
--- of pages with ids after one and up to another.
+-- Links between domains that count: those that readers see or that name a page's original,
+-- that do not say that they do not count, and of which nobody but the page's publisher is
+-- the author. They are those of pages with ids after one and up to another.
 -- name: RankLinks :many
 SELECT f.domain AS from_domain, t.domain AS to_domain, l.to_page_id
 FROM page_links AS l
@@ -45,7 +45,7 @@ FROM page_keywords AS k LEFT JOIN LATERAL (
         WHERE
             x.to_page_id = k.page_id AND x.kind = 'link' AND x.gone_at IS NULL AND NOT x.nofollow
             AND x.anchor IS NOT NULL AND coalesce(x.rel, 0) & @rel::integer = 0
-        LIMIT 10000
+        LIMIT 100000
     ) AS l INNER JOIN pages AS f ON l.from_page_id = f.id
     WHERE f.domain <> k.domain LIMIT 500
 ) AS a ON true

@@ -19,9 +19,9 @@ const (
 	// about must have to be believed, and mainLeast how much main text, for less is
 	// none: then all that is visible counts.
 	mainEnough = 250
+	mainLeast  = 140
 	// proseLeast is how much prose there has to be for what is preformatted to be none.
 	proseLeast = 200
-	mainLeast  = 140
 )
 
 // mainText is what a page is about: its text without what stands around it on every

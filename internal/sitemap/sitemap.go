@@ -12,8 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/net/html/charset"
-
 	"github.com/mosey-web/mosey/crawl"
 )
 
@@ -67,7 +65,7 @@ type Entry struct {
 
 // Read reads a file and calls yield for each of its entries, until that returns false.
 // An error says that it is no sitemap, or why what comes after the entries that were
-// yielded could not be read.
+// yielded was not read.
 func Read(body []byte, yield func(Entry) bool) (Kind, error) {
 	var in io.Reader = bytes.NewReader(body)
 	if bytes.HasPrefix(body, []byte{0x1f, 0x8b}) {
@@ -77,20 +75,30 @@ func Read(body []byte, yield func(Entry) bool) (Kind, error) {
 		}
 		in = unpacked
 	}
-	r := bufio.NewReaderSize(io.LimitReader(in, MaxBytes), 64<<10)
-	left := MaxEntries
+	bytesLeft := &io.LimitedReader{R: in, N: MaxBytes}
+	r := bufio.NewReaderSize(bytesLeft, 64<<10)
+	entries := 0
 	bounded := func(e Entry) bool {
-		left--
-		return yield(e) && left > 0
+		entries++
+		return entries <= MaxEntries && yield(e)
 	}
 	head, err := r.Peek(512)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return Unknown, fmt.Errorf("unpack it: %w", err)
 	}
+	kind := URLs
 	if looksLikeURLs(head) {
-		return URLs, readText(r, bounded)
+		err = readText(r, bounded)
+	} else {
+		kind, err = readXML(r, bounded)
 	}
-	return readXML(r, bounded)
+	switch {
+	case entries > MaxEntries:
+		err = fmt.Errorf("it has more than %d URLs", MaxEntries)
+	case bytesLeft.N <= 0 && kind != Unknown:
+		err = fmt.Errorf("it is longer than %d bytes", MaxBytes)
+	}
+	return kind, err
 }
 
 // byteOrderMark may begin a file in UTF-8.
@@ -141,12 +149,9 @@ const (
 )
 
 func readXML(in io.Reader, yield func(Entry) bool) (Kind, error) {
-	d := xml.NewDecoder(in)
-	d.Strict = false // "&" in a URL is a common mistake
-	d.CharsetReader = charset.NewReaderLabel
-	r := &reader{yield: yield}
+	tokens, r := newTokens(in), &reader{yield: yield}
 	for !r.done {
-		token, err := d.RawToken()
+		token, err := tokens.next()
 		switch {
 		case errors.Is(err, io.EOF) && r.kind == Unknown:
 			return Unknown, errNoSitemap

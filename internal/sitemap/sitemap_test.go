@@ -134,15 +134,24 @@ func TestReadIsBounded(t *testing.T) {
 	t.Parallel()
 	t.Run("InURLs", func(t *testing.T) {
 		t.Parallel()
-		_, got, err := read([]byte(strings.Repeat("https://a.example/\n", sitemap.MaxEntries+10)))
+		_, got, err := read([]byte(strings.Repeat("https://a.example/\n", sitemap.MaxEntries)))
 		require.NoError(t, err)
+		require.Len(t, got, sitemap.MaxEntries)
+		_, got, err = read([]byte(strings.Repeat("https://a.example/\n", sitemap.MaxEntries+10)))
+		require.ErrorContains(t, err, "more than 50000 URLs")
 		require.Len(t, got, sitemap.MaxEntries)
 	})
 	t.Run("InWhatItUnpacksTo", func(t *testing.T) {
 		t.Parallel()
 		bomb := packed(t, open+"<url><loc>https://a.example/1</loc></url>"+strings.Repeat(" ", sitemap.MaxBytes)+"<url><loc>https://a.example/2</loc></url></urlset>")
 		_, got, err := read(bomb)
-		require.ErrorContains(t, err, "EOF")
+		require.ErrorContains(t, err, "too long")
+		require.Len(t, got, 1)
+	})
+	t.Run("InAttributes", func(t *testing.T) {
+		t.Parallel()
+		_, got, err := read(packed(t, open+"<url><loc>https://a.example/1</loc></url><url"+strings.Repeat(" a", sitemap.MaxBytes/2)))
+		require.ErrorContains(t, err, "too long")
 		require.Len(t, got, 1)
 	})
 	t.Run("InDepthAndLength", func(t *testing.T) {

@@ -1,4 +1,4 @@
-package feed_test
+package sitemap_test
 
 import (
 	"fmt"
@@ -8,16 +8,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mosey-web/mosey/internal/feed"
+	"github.com/mosey-web/mosey/internal/sitemap"
 )
 
-func TestRead(t *testing.T) {
+func TestReadFeed(t *testing.T) {
 	t.Parallel()
 	day := func(d int) time.Time { return time.Date(2026, 3, d, 10, 0, 0, 0, time.UTC) }
-	want := []feed.Entry{{Link: "https://a.example/2", Published: day(5)}, {Link: "https://a.example/1", Published: day(4)}}
+	want := []sitemap.News{{Link: "https://a.example/2", Published: day(5)}, {Link: "https://a.example/1", Published: day(4)}}
 	for name, c := range map[string]struct {
 		body string
-		want []feed.Entry
+		want []sitemap.News
 		err  string
 	}{
 		"RSS": {`<?xml version="1.0"?><rss version="2.0"><channel><title>A</title><link>https://a.example/</link>
@@ -37,11 +37,17 @@ func TestRead(t *testing.T) {
 			<item><link>https://a.example/1</link><dc:date>2026-03-04T10:00:00Z</dc:date></item></rdf:RDF>`, want, ""},
 		"HTML":    {"<html><body>no</body></html>", nil, "read the feed"},
 		"Nothing": {"", nil, "read the feed"},
-		"Deep":    {"<rss><channel>" + strings.Repeat("<item><description>", 100_000), nil, "read the feed"},
+		"Deep":    {"<rss><channel><item>" + strings.Repeat("<a>", 1_000_000), nil, "elements deep"},
+		"Namespaces": {
+			`<rss version="2.0"><channel>` + strings.Repeat(`<item xmlns:a="a" xmlns:b="b"></item>`, 1000), nil, "namespaces",
+		},
+		"Attributes": {"<rss><channel><item " + strings.Repeat("a ", 10_000) + "/>", nil, "attributes"},
+		"Pieces":     {"<rss><channel><item><a>" + strings.Repeat("x<!---->", 400_000), nil, "pieces"},
+		"NoJSON":     {`{"version":` + strings.Repeat("[", 1_000_000), nil, "no JSON"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := feed.Read([]byte(c.body))
+			got, err := sitemap.ReadFeed([]byte(c.body))
 			if c.err != "" {
 				require.ErrorContains(t, err, c.err)
 				return
@@ -54,22 +60,22 @@ func TestRead(t *testing.T) {
 		t.Parallel()
 		var body strings.Builder
 		body.WriteString(`<rss version="2.0"><channel>`)
-		for i := range feed.MaxEntries + 10 {
+		for i := range sitemap.MaxFeedEntries + 10 {
 			fmt.Fprintf(&body, "<item><link>https://a.example/%d</link></item>", i)
 		}
 		body.WriteString(`</channel></rss>`)
-		got, err := feed.Read([]byte(body.String()))
+		got, err := sitemap.ReadFeed([]byte(body.String()))
 		require.NoError(t, err)
-		require.Len(t, got, feed.MaxEntries)
+		require.Len(t, got, sitemap.MaxFeedEntries)
 	})
 }
 
-func FuzzRead(f *testing.F) {
+func FuzzReadFeed(f *testing.F) {
 	f.Add([]byte(`<rss version="2.0"><channel><item><link>https://a.example/2</link></item></channel></rss>`))
 	f.Add([]byte(`<feed xmlns="http://www.w3.org/2005/Atom"><entry><link href="/1"/></entry></feed>`))
 	f.Add([]byte(`{"version":"https://jsonfeed.org/version/1.1","items":[{"url":"/1"}]}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		entries, err := feed.Read(body)
+		entries, err := sitemap.ReadFeed(body)
 		if err != nil {
 			require.Empty(t, entries)
 			require.NotContains(t, err.Error(), "panicked")

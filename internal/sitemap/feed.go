@@ -1,0 +1,113 @@
+package sitemap
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mmcdole/gofeed"
+)
+
+const (
+	// MaxFeedBytes is how long a feed may be, and MaxFeedEntries how many of its entries
+	// count: one that is longer is an archive.
+	MaxFeedBytes   = 4 << 20
+	MaxFeedEntries = 1_000
+
+	// What a feed may consist of. The parser takes memory and stack for each level and
+	// each attribute, and time for each piece of a text.
+	feedDepthMax      = 100
+	feedAttributesMax = 50
+	feedNamespacesMax = 100
+	feedPiecesMax     = 300_000
+)
+
+// News is what a feed announces.
+type News struct {
+	// Link is the URL of its page as written, which may be relative to the feed's.
+	Link string
+	// Published is when it was published, or changed since; zero where the feed does not
+	// say.
+	Published time.Time
+}
+
+// ReadFeed returns the entries of an RSS, Atom or JSON feed that have a page, in its
+// order.
+func ReadFeed(body []byte) (news []News, err error) {
+	body = body[:min(len(body), MaxFeedBytes)]
+	if err := harmless(body); err != nil {
+		return nil, fmt.Errorf("read the feed: %w", err)
+	}
+	// The parser is not ours, and what it reads is a stranger's: what it does not expect
+	// must cost one feed, not the worker.
+	defer func() {
+		if p := recover(); p != nil {
+			news, err = nil, fmt.Errorf("read the feed: its parser panicked: %v", p)
+		}
+	}()
+	feed, err := gofeed.NewParser().Parse(bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("read the feed: %w", err)
+	}
+	for _, item := range feed.Items[:min(len(feed.Items), MaxFeedEntries)] {
+		n := News{Link: item.Link}
+		if item.PublishedParsed != nil {
+			n.Published = item.PublishedParsed.UTC()
+		}
+		if item.UpdatedParsed != nil && item.UpdatedParsed.After(n.Published) {
+			n.Published = item.UpdatedParsed.UTC()
+		}
+		if n.Link != "" {
+			news = append(news, n)
+		}
+	}
+	return news, nil
+}
+
+// harmless says why a feed is not given to the parser. One that is malformed is: what of
+// it can be read is the parser's to tell.
+func harmless(body []byte) error {
+	if trimmed := bytes.TrimSpace(body); len(trimmed) > 0 && trimmed[0] == '{' {
+		if !json.Valid(trimmed) { // which bounds how deep it is
+			return errors.New("it is no JSON")
+		}
+		return nil
+	}
+	in := newTokens(bytes.NewReader(body))
+	depth, namespaces, pieces := 0, 0, 0
+	for {
+		token, err := in.next()
+		switch {
+		case errors.Is(err, errTokenTooLong):
+			return err
+		case err != nil:
+			return nil
+		}
+		pieces++
+		switch t := token.(type) {
+		case xml.StartElement:
+			depth++
+			for _, a := range t.Attr {
+				if a.Name.Space == "xmlns" || a.Name.Local == "xmlns" {
+					namespaces++
+				}
+			}
+			if len(t.Attr) > feedAttributesMax {
+				return fmt.Errorf("an element has %d attributes", len(t.Attr))
+			}
+		case xml.EndElement:
+			depth = max(depth-1, 0)
+		}
+		switch {
+		case depth > feedDepthMax:
+			return fmt.Errorf("it is more than %d elements deep", feedDepthMax)
+		case namespaces > feedNamespacesMax:
+			return fmt.Errorf("it has more than %d namespaces", feedNamespacesMax)
+		case pieces > feedPiecesMax:
+			return fmt.Errorf("it has more than %d pieces", feedPiecesMax)
+		}
+	}
+}

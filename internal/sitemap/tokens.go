@@ -1,0 +1,71 @@
+package sitemap
+
+import (
+	"bufio"
+	"encoding/xml"
+	"errors"
+	"io"
+
+	"golang.org/x/net/html/charset"
+)
+
+// tokenBytesMax bounds an element's start tag, a text or a comment: the decoder holds each
+// as a whole, a tag of nothing but attributes as fifty times what it is on the wire.
+const tokenBytesMax = 256 << 10
+
+var errTokenTooLong = errors.New("a tag or a text in it is too long")
+
+// tokens reads XML of strangers, token by token and without checking that what is opened
+// is closed.
+type tokens struct {
+	decoder *xml.Decoder
+	in      *bufio.Reader
+	left    int
+}
+
+func newTokens(in io.Reader) *tokens {
+	t := &tokens{in: bufio.NewReader(in)}
+	t.decoder = xml.NewDecoder(t)
+	t.decoder.Strict = false // "&" in a URL is a common mistake
+	t.decoder.CharsetReader = func(label string, rest io.Reader) (io.Reader, error) {
+		decoded, err := charset.NewReaderLabel(label, rest)
+		if err != nil {
+			return nil, err
+		}
+		return &bytewise{tokens: t, in: bufio.NewReader(decoded)}, nil
+	}
+	return t
+}
+
+// next is the next token, which holds until the one after it is asked for.
+func (t *tokens) next() (xml.Token, error) {
+	t.left = tokenBytesMax
+	return t.decoder.RawToken()
+}
+
+// ReadByte makes it an io.ByteReader, so that the decoder reads no more than it needs.
+func (t *tokens) ReadByte() (byte, error) {
+	if t.left--; t.left < 0 {
+		return 0, errTokenTooLong
+	}
+	return t.in.ReadByte()
+}
+
+// Read is for what decodes another charset.
+func (t *tokens) Read(p []byte) (int, error) { return t.in.Read(p) }
+
+// bytewise is ReadByte of what was decoded from another charset.
+type bytewise struct {
+	*tokens
+
+	in *bufio.Reader
+}
+
+func (b *bytewise) ReadByte() (byte, error) {
+	if b.left--; b.left < 0 {
+		return 0, errTokenTooLong
+	}
+	return b.in.ReadByte()
+}
+
+func (b *bytewise) Read(p []byte) (int, error) { return b.in.Read(p) }
