@@ -13,30 +13,46 @@ import (
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-const (
-	// rankRead is of how many pages links are read at once.
-	rankRead = 50_000
-	// anchorsFolded is how many pages are given what others call them in one transaction:
-	// it holds their rows, which a crawl may have to write.
-	anchorsFolded = 50
-)
+// anchorsFolded is how many pages are given what others call them in one transaction: it
+// holds their rows, which a crawl may have to write.
+const anchorsFolded = 50
 
 // notCounted marks links that say nothing of what their page's publisher thinks of what
 // they lead to.
 const notCounted = int32(crawl.RelUGC | crawl.RelSponsored | crawl.RelAlternate)
 
+// countedLinks are links between domains that count: those that readers see or that name a
+// page's original, that do not say that they do not count, and of which nobody but the
+// page's publisher is the author. There may be many millions of them, which sqlc would
+// read at once.
+const countedLinks = `
+	SELECT f.domain, t.domain, l.to_page_id
+	FROM page_links AS l
+	INNER JOIN pages AS f ON l.from_page_id = f.id
+	INNER JOIN pages AS t ON l.to_page_id = t.id
+	WHERE l.gone_at IS NULL AND NOT l.nofollow AND l.kind IN ('link', 'redirect') AND coalesce(l.rel, 0) & $1::integer = 0
+		AND f.kind = 'page' AND t.kind = 'page' AND f.domain <> t.domain`
+
 // CountedLinks calls yield for each link from a domain to a page of another by which ranks
-// are computed, and progress from time to time with how many pages were looked at.
-func (s *Store) CountedLinks(ctx context.Context, yield func(from, to string, page int64), progress func(done, of int64)) error {
-	last, err := s.q.RankLinksEnd(ctx)
-	for at := int64(0); at < last && err == nil; at += rankRead {
-		var links []dbsqlc.RankLinksRow
-		links, err = s.q.RankLinks(ctx, dbsqlc.RankLinksParams{After: at, Upto: at + rankRead, Rel: notCounted})
-		for _, l := range links {
-			yield(l.FromDomain, l.ToDomain, l.ToPageID)
+// are computed.
+func (s *Store) CountedLinks(ctx context.Context, yield func(from, to string, page int64)) error {
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		// Both ends are looked up in tables of some hundred megabytes.
+		if _, err := tx.Exec(ctx, "SET LOCAL work_mem = '256MB'"); err != nil {
+			return err
 		}
-		progress(min(at+rankRead, last), last)
-	}
+		rows, err := tx.Query(ctx, countedLinks, notCounted)
+		if err != nil {
+			return err
+		}
+		var from, to string
+		var page int64
+		_, err = pgx.ForEachRow(rows, []any{&from, &to, &page}, func() error {
+			yield(from, to, page)
+			return nil
+		})
+		return err
+	})
 	return translate("read links", err)
 }
 

@@ -12,12 +12,15 @@ import (
 	"github.com/mosey-web/mosey/internal/terms"
 )
 
+// linksTold is after how many links progress is told.
+const linksTold = 10_000
+
 // ranksStored is how many ranks are stored in one transaction.
 const ranksStored = 2_000
 
 // RankStore is what ranks are computed from, and stored in. A db.Store is one.
 type RankStore interface {
-	CountedLinks(ctx context.Context, yield func(from, to string, page int64), progress func(done, of int64)) error
+	CountedLinks(ctx context.Context, yield func(from, to string, page int64)) error
 	StoreDomainRanks(ctx context.Context, ranks []crawl.RankedDomain) (changed int, err error)
 	DropDomainRanks(ctx context.Context, but []string) (dropped int, err error)
 	StorePageRanks(ctx context.Context, ranks crawl.PageRanks) (changed, moved int, err error)
@@ -67,9 +70,11 @@ func (r *ranking) tell(done, of int64) {
 func (r *ranking) read(ctx context.Context) error {
 	r.graph = rank.New()
 	return r.store.CountedLinks(ctx, func(from, to string, page int64) {
-		r.rep.Links++
+		if r.rep.Links++; r.rep.Links%linksTold == 0 {
+			r.tell(r.rep.Links, 0)
+		}
 		r.graph.Add(from, to, page)
-	}, r.tell)
+	})
 }
 
 func (r *ranking) compute(ctx context.Context) error {

@@ -191,63 +191,6 @@ func (q *Queries) RankKeywords(ctx context.Context, arg RankKeywordsParams) (int
 	return last, err
 }
 
-const rankLinks = `-- name: RankLinks :many
-SELECT f.domain AS from_domain, t.domain AS to_domain, l.to_page_id
-FROM page_links AS l
-INNER JOIN pages AS f ON l.from_page_id = f.id
-INNER JOIN pages AS t ON l.to_page_id = t.id
-WHERE
-    l.from_page_id > $1::bigint AND l.from_page_id <= $2::bigint
-    AND l.gone_at IS NULL AND NOT l.nofollow AND l.kind IN ('link', 'redirect') AND coalesce(l.rel, 0) & $3::integer = 0
-    AND f.kind = 'page' AND t.kind = 'page' AND f.domain <> t.domain
-`
-
-type RankLinksParams struct {
-	After int64
-	Upto  int64
-	Rel   int32
-}
-
-type RankLinksRow struct {
-	FromDomain string
-	ToDomain   string
-	ToPageID   int64
-}
-
-// Links between domains that count: those that readers see or that name a page's original,
-// that do not say that they do not count, and of which nobody but the page's publisher is
-// the author. They are those of pages with ids after one and up to another.
-func (q *Queries) RankLinks(ctx context.Context, arg RankLinksParams) ([]RankLinksRow, error) {
-	rows, err := q.db.Query(ctx, rankLinks, arg.After, arg.Upto, arg.Rel)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []RankLinksRow
-	for rows.Next() {
-		var i RankLinksRow
-		if err := rows.Scan(&i.FromDomain, &i.ToDomain, &i.ToPageID); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const rankLinksEnd = `-- name: RankLinksEnd :one
-SELECT coalesce(max(from_page_id), 0)::bigint AS last FROM page_links
-`
-
-func (q *Queries) RankLinksEnd(ctx context.Context) (int64, error) {
-	row := q.db.QueryRow(ctx, rankLinksEnd)
-	var last int64
-	err := row.Scan(&last)
-	return last, err
-}
-
 const rankPages = `-- name: RankPages :one
 SELECT page_ranks_store($1::bigint, $2::bigint, $3::bigint [], $4::integer [], $5::real [])::integer AS changed
 `

@@ -1,19 +1,3 @@
--- Links between domains that count: those that readers see or that name a page's original,
--- that do not say that they do not count, and of which nobody but the page's publisher is
--- the author. They are those of pages with ids after one and up to another.
--- name: RankLinks :many
-SELECT f.domain AS from_domain, t.domain AS to_domain, l.to_page_id
-FROM page_links AS l
-INNER JOIN pages AS f ON l.from_page_id = f.id
-INNER JOIN pages AS t ON l.to_page_id = t.id
-WHERE
-    l.from_page_id > @after::bigint AND l.from_page_id <= @upto::bigint
-    AND l.gone_at IS NULL AND NOT l.nofollow AND l.kind IN ('link', 'redirect') AND coalesce(l.rel, 0) & @rel::integer = 0
-    AND f.kind = 'page' AND t.kind = 'page' AND f.domain <> t.domain;
-
--- name: RankLinksEnd :one
-SELECT coalesce(max(from_page_id), 0)::bigint AS last FROM page_links;
-
 -- name: RankDomains :one
 SELECT domain_ranks_store(@domains::text [], @inlinks::integer [], @scores::real [])::integer AS changed;
 

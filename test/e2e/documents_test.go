@@ -214,15 +214,16 @@ func searchDocuments(t *testing.T, dir string) {
 	t.Helper()
 	missed := 0
 	for query, want := range map[string]string{
-		"preseed": "appendix|apb", "partition disk": "parti|apc", "\"boot loader\"": "boot|grub|ch0|install",
-		"serial console": "ch0|boot", "network configuration": "network|ch0|apb", "Festplatte partitionieren": "parti|apc|ch0",
-		"clavier": "ch0", "teclado idioma": "ch0", "Installationsmedium": "ch0", "サーバ インストール": "ch0",
-		"загрузчик": "ch0|boot", "安装": "ch0", "wireless firmware": "ch0", "encrypted volume": "ch0|parti",
-		"aptitude search patterns": "ch02s04", "mark package automatic": "ch02", "resolver dependencies": "ch02",
-		"vyhledávání balíků": "ch02|ch01", "paquetes rotos": "ch02", "USB stick": "ch04|ch05|ap",
+		"preseed": `preseed`, "partition disk": `Partitioning Programs`, `"boot loader"`: `Individual Components`,
+		"serial console": `Boot Parameters`, "network configuration": ` en "`, "Festplatte partitionieren": ` de "3\.5`,
+		"clavier": ` fr "Personnaliser`, "teclado idioma": ` es "`, "Installationsmedium": ` de "`, "サーバ インストール": ` ja "`,
+		"загрузчик": ` ru "`, "安装": ` zh-Hans "`, "wireless firmware": `Supported Hardware`,
+		"encrypted volume": `Mounting encrypted volumes`, "aptitude search patterns": `"Search patterns"`,
+		"mark package automatic": `automatically installed`, "resolver dependencies": `Resolving Dependencies`,
+		"vyhledávání balíků": ` cs "Hledání`, "paquetes rotos": ` es "`, "USB stick": `USB Memory Stick`,
 	} {
 		var hits []string
-		for _, line := range printed(t, dir, "search", query, "--limit", "5", "--json") {
+		for _, line := range printed(t, dir, "search", query, "--limit", "3", "--json") {
 			var hit struct{ URL, Title, Language string }
 			require.NoError(t, json.Unmarshal(line, &hit))
 			hits = append(hits, fmt.Sprintf("%s %s %q", filepath.Base(hit.URL), hit.Language, hit.Title))
@@ -230,10 +231,10 @@ func searchDocuments(t *testing.T, dir string) {
 		t.Logf("%s:\n\t%s", query, strings.Join(hits, "\n\t"))
 		if !regexp.MustCompile(want).MatchString(strings.Join(hits, " ")) {
 			missed++
-			t.Logf("\tnone is one of %s", want)
+			t.Logf("\tnone is %s", want)
 		}
 	}
-	require.LessOrEqual(t, missed, 2)
+	require.LessOrEqual(t, missed, 1)
 }
 
 // printed is what a command prints, line by line.
