@@ -3,7 +3,6 @@ package db_test
 import (
 	"flag"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -107,22 +106,4 @@ func measurePages(b *testing.B, pool *pgxpool.Pool, rows int) {
 		WHERE c.relname ~ '^spread(_[0-9]+)?$' AND c.relkind = 'r'`).Scan(&size))
 	b.ReportMetric(float64(size)/float64(rows), "B/row")
 	b.ReportMetric(0, "ns/op")
-	if plan := planOf(b, pool); strings.Contains(plan, "Seq Scan") {
-		b.Log(plan)
-	}
-}
-
-// planOf is how a row is looked for by its id alone.
-func planOf(b *testing.B, pool *pgxpool.Pool) (plan string) {
-	b.Helper()
-	rows, err := pool.Query(b.Context(), "EXPLAIN SELECT id FROM spread WHERE id = 77")
-	require.NoError(b, err)
-	defer rows.Close()
-	for rows.Next() {
-		var line string
-		require.NoError(b, rows.Scan(&line))
-		plan += line + "\n"
-	}
-	require.NoError(b, rows.Err())
-	return plan
 }

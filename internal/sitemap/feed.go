@@ -80,10 +80,10 @@ func harmless(body []byte) error {
 	depth, namespaces, pieces := 0, 0, 0
 	for {
 		token, err := in.next()
-		switch {
-		case errors.Is(err, errTokenTooLong):
+		if errors.Is(err, errTokenTooLong) {
 			return err
-		case err != nil:
+		}
+		if token == nil {
 			return nil
 		}
 		pieces++

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+func TestRank(t *testing.T) {
+	t.Parallel()
+	r := newRows(t, crawl.Settings{}).allowed()
+	out := r.Print("rank")
+	ContainsOnSameLine(t, out, "0 links between 0 domains to 0 pages")
+	ContainsOnSameLine(t, out, "there is nothing to rank by")
+
+	at := found("First", "one")
+	at.AllLinks = true
+	at.Links = []crawl.Link{{URL: "https://other.example/", Domain: "other.example", Origin: "https://other.example"}}
+	r.fetched(at)
+	out = r.Print("rank")
+	ContainsOnSameLine(t, out, "1 link between 2 domains to 1 page, in ")
+	ContainsOnSameLine(t, out, "Changed: 3 scores, the place in line of 0 pages, the anchors of 0 pages.")
+	ContainsOnSameLine(t, out, "SCORE", "LINKED FROM", "DOMAIN")
+	ContainsOnSameLine(t, out, "0.", "1 domain ", "other.example")
+	ContainsOnSameLine(t, r.Print("links", "https://other.example/"), "score 0.", "by links from 1 registered domain")
+
+	var rep struct {
+		crawl.RankReport
+
+		Top []crawl.RankedDomain `json:"top"`
+	}
+	r.Decode(&rep, "rank", "--json", "--top", "1")
+	require.EqualValues(t, 1, rep.Links)
+	require.Zero(t, rep.Changed)
+	require.Equal(t, "other.example", rep.Top[0].Domain)
+	r.Refuse([]string{"rank", "--top", "100001"}, "--top 100001: want 0 to 100000")
+}
