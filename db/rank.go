@@ -37,8 +37,9 @@ const countedLinks = `
 // are computed.
 func (s *Store) CountedLinks(ctx context.Context, yield func(from, to string, page int64)) error {
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		// Both ends are looked up in tables of some hundred megabytes.
-		if _, err := tx.Exec(ctx, "SET LOCAL work_mem = '256MB'"); err != nil {
+		// All links are read, so that to look up both ends of each in an index would cost
+		// most of the time.
+		if _, err := tx.Exec(ctx, "SET LOCAL work_mem = '256MB'; SET LOCAL enable_nestloop = off; SET LOCAL enable_mergejoin = off"); err != nil {
 			return err
 		}
 		rows, err := tx.Query(ctx, countedLinks, notCounted)
