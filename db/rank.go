@@ -17,6 +17,9 @@ import (
 // holds their rows, which a crawl may have to write.
 const anchorsFolded = 50
 
+// domainsDropped is how many ranks of domains are dropped in one transaction.
+const domainsDropped = 2_000
+
 // notCounted marks links that say nothing of what their page's publisher thinks of what
 // they lead to.
 const notCounted = int32(crawl.RelUGC | crawl.RelSponsored | crawl.RelAlternate)
@@ -67,10 +70,24 @@ func (s *Store) StoreDomainRanks(ctx context.Context, ranks []crawl.RankedDomain
 	return int(n), err
 }
 
-// DropDomainRanks forgets what all other domains are worth, and returns how many they are.
-func (s *Store) DropDomainRanks(ctx context.Context, but []string) (dropped int, err error) {
-	n, err := retryConflicts(ctx, "drop ranks of domains", func() (int32, error) { return s.q.RankDomainsGone(ctx, but) })
-	return int(n), err
+// DropDomainRanks forgets what the domains are worth that known does not know, and returns
+// how many they are.
+func (s *Store) DropDomainRanks(ctx context.Context, known func(domain string) bool) (dropped int, err error) {
+	all, err := s.q.RankedDomains(ctx)
+	if err != nil {
+		return 0, translate("read ranked domains", err)
+	}
+	gone := slices.DeleteFunc(all, known)
+	slices.Sort(gone)
+	for some := range slices.Chunk(gone, domainsDropped) {
+		if _, err := retryConflicts(ctx, "drop ranks of domains", func() (struct{}, error) {
+			return struct{}{}, s.q.RankDomainsGone(ctx, some)
+		}); err != nil {
+			return dropped, err
+		}
+		dropped += len(some)
+	}
+	return dropped, nil
 }
 
 // StorePageRanks stores what some pages are worth, and has those that are pending come in

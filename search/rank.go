@@ -22,7 +22,7 @@ const ranksStored = 2_000
 type RankStore interface {
 	CountedLinks(ctx context.Context, yield func(from, to string, page int64)) error
 	StoreDomainRanks(ctx context.Context, ranks []crawl.RankedDomain) (changed int, err error)
-	DropDomainRanks(ctx context.Context, but []string) (dropped int, err error)
+	DropDomainRanks(ctx context.Context, known func(domain string) bool) (dropped int, err error)
 	StorePageRanks(ctx context.Context, ranks crawl.PageRanks) (changed, moved int, err error)
 	Anchors(ctx context.Context, ranks crawl.PageRanks) ([]crawl.Anchors, error)
 	FoldAnchors(ctx context.Context, terms []crawl.AnchorTerms) (changed int, err error)
@@ -102,7 +102,10 @@ func (r *ranking) domains(ctx context.Context) error {
 		done += len(some)
 		r.tell(int64(done), int64(len(names)))
 	}
-	dropped, err := r.store.DropDomainRanks(ctx, names)
+	dropped, err := r.store.DropDomainRanks(ctx, func(domain string) bool {
+		_, known := r.ranks.Domains[domain]
+		return known
+	})
 	r.rep.Changed += int64(dropped)
 	return err
 }

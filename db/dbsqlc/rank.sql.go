@@ -151,15 +151,13 @@ func (q *Queries) RankDomains(ctx context.Context, arg RankDomainsParams) (int32
 	return changed, err
 }
 
-const rankDomainsGone = `-- name: RankDomainsGone :one
-SELECT domain_ranks_drop($1::text [])::integer AS changed
+const rankDomainsGone = `-- name: RankDomainsGone :exec
+SELECT domain_ranks_drop($1::text [])
 `
 
-func (q *Queries) RankDomainsGone(ctx context.Context, domains []string) (int32, error) {
-	row := q.db.QueryRow(ctx, rankDomainsGone, domains)
-	var changed int32
-	err := row.Scan(&changed)
-	return changed, err
+func (q *Queries) RankDomainsGone(ctx context.Context, domains []string) error {
+	_, err := q.db.Exec(ctx, rankDomainsGone, domains)
+	return err
 }
 
 const rankFold = `-- name: RankFold :one
@@ -226,4 +224,28 @@ func (q *Queries) RankRaisePages(ctx context.Context, pages []int64) (int32, err
 	var changed int32
 	err := row.Scan(&changed)
 	return changed, err
+}
+
+const rankedDomains = `-- name: RankedDomains :many
+SELECT domain FROM domain_ranks
+`
+
+func (q *Queries) RankedDomains(ctx context.Context) ([]string, error) {
+	rows, err := q.db.Query(ctx, rankedDomains)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var domain string
+		if err := rows.Scan(&domain); err != nil {
+			return nil, err
+		}
+		items = append(items, domain)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

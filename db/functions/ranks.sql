@@ -70,6 +70,8 @@ CREATE OR REPLACE FUNCTION domain_ranks_store(p_domains text [], p_inlinks integ
 LANGUAGE plpgsql AS $$
 DECLARE
     v_changed integer;
+    v_ids bigint[];
+    v_scores real[];
 BEGIN
     INSERT INTO domain_ranks AS r (domain, inlinks, score)
     SELECT x.domain, x.inlinks, x.score FROM unnest(p_domains, p_inlinks, p_scores) AS x (domain, inlinks, score)
@@ -77,30 +79,25 @@ BEGIN
     ON CONFLICT (domain) DO UPDATE SET inlinks = excluded.inlinks, score = excluded.score
     WHERE r.inlinks <> excluded.inlinks OR abs(r.score - excluded.score) > 0.001;
     GET DIAGNOSTICS v_changed = ROW_COUNT;
-    UPDATE domains d SET priority_score = x.score
-    FROM (
-        SELECT y.id, r.score FROM domain_ranks r INNER JOIN domains y ON y.domain = r.domain
-        WHERE r.domain = ANY (p_domains) AND abs(y.priority_score - r.score) > 0.001
-        ORDER BY y.id FOR NO KEY UPDATE OF y
-    ) x
-    WHERE d.id = x.id;
+    -- named by their ids, so that each is looked up and none looked for
+    SELECT array_agg(y.id ORDER BY y.id), array_agg(u.score ORDER BY y.id) INTO v_ids, v_scores
+    FROM unnest(p_domains, p_scores) AS u (domain, score) CROSS JOIN LATERAL (
+        SELECT z.id, z.priority_score FROM domains z WHERE z.domain = u.domain LIMIT 1
+    ) y
+    WHERE abs(y.priority_score - u.score) > 0.001;
+    IF v_ids IS NOT NULL THEN
+        UPDATE domains d SET priority_score = x.score FROM unnest(v_ids, v_scores) AS x (id, score)
+        WHERE d.id = ANY (v_ids) AND d.id = x.id;
+    END IF;
     RETURN v_changed;
 END
 $$;
 
--- Drops the ranks of all other domains: nothing links to them any more.
-CREATE OR REPLACE FUNCTION domain_ranks_drop(p_domains text []) RETURNS integer LANGUAGE plpgsql AS $$
-DECLARE
-    v_gone text[];
+-- Drops the ranks of domains to which nothing links any more.
+CREATE OR REPLACE FUNCTION domain_ranks_drop(p_domains text []) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    WITH gone AS (
-        DELETE FROM domain_ranks r
-        WHERE NOT EXISTS (SELECT 1 FROM unnest(p_domains) AS x (domain) WHERE x.domain = r.domain)
-        RETURNING r.domain
-    )
-    SELECT array_agg(g.domain ORDER BY g.domain) INTO v_gone FROM gone g;
-    UPDATE domains d SET priority_score = 0 WHERE d.domain = ANY (v_gone) AND d.priority_score <> 0;
-    RETURN coalesce(cardinality(v_gone), 0);
+    DELETE FROM domain_ranks r WHERE r.domain = ANY (p_domains);
+    UPDATE domains d SET priority_score = 0 WHERE d.domain = ANY (p_domains) AND d.priority_score <> 0;
 END
 $$;
 
@@ -141,12 +138,14 @@ BEGIN
     UPDATE page_crawls c SET priority = x.priority
     FROM (
         SELECT y.id, page_priority(y.depth, r.score) AS priority
-        FROM page_ranks r CROSS JOIN LATERAL (
+        FROM unnest(p_pages) AS u (page_id) CROSS JOIN LATERAL (
+            SELECT s.page_id, s.score FROM page_ranks s WHERE s.page_id = u.page_id LIMIT 1
+        ) r CROSS JOIN LATERAL (
             SELECT z.id, z.depth, z.priority FROM page_crawls z
             WHERE z.page_id = r.page_id AND z.outcome IS NULL AND z.locked_at IS NULL AND z.previous_id IS NULL
                 AND NOT z.prerequisite AND z.kind = 'page' AND z.priority <= 0
         ) y
-        WHERE r.page_id = ANY (p_pages) AND y.priority <> page_priority(y.depth, r.score)
+        WHERE y.priority <> page_priority(y.depth, r.score)
         ORDER BY y.id
     ) x
     WHERE c.id = x.id AND c.outcome IS NULL AND c.locked_at IS NULL;

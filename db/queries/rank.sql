@@ -1,8 +1,11 @@
 -- name: RankDomains :one
 SELECT domain_ranks_store(@domains::text [], @inlinks::integer [], @scores::real [])::integer AS changed;
 
--- name: RankDomainsGone :one
-SELECT domain_ranks_drop(@domains::text [])::integer AS changed;
+-- name: RankDomainsGone :exec
+SELECT domain_ranks_drop(@domains::text []);
+
+-- name: RankedDomains :many
+SELECT domain FROM domain_ranks;
 
 -- The ranks of all pages with ids after one and up to another.
 -- name: RankPages :one
