@@ -29,6 +29,8 @@ const (
 	// listURLBytesMax bounds the URLs that are taken from one list, together: they are
 	// recorded in one transaction, and as one document.
 	listURLBytesMax = 8 << 20
+	// listEntriesMax bounds what is held of a list before that is cut to its best.
+	listEntriesMax = 2 * sitemap.MaxEntries
 )
 
 // listMedia decides whether what may be a sitemap or a feed is read. Many servers call
@@ -142,7 +144,7 @@ func (r *pageReader) readSitemap(ctx context.Context, at *crawl.Attempt, resp *f
 				entries = append(entries, listEntry{u, notAhead(e.LastMod, resp.EndedAt), e.Priority})
 			}
 		}
-		return true
+		return len(entries) < listEntriesMax
 	})
 	if kind == sitemap.Feed {
 		return r.recordFeed(at, resp, visit)
@@ -157,7 +159,7 @@ func (r *pageReader) readSitemap(ctx context.Context, at *crawl.Attempt, resp *f
 		at.Error = fmt.Sprintf("as a sitemap: %d of its URLs are of domains whose robots.txt does not name it", strange)
 		visit = crawl.Visit{At: visit.At} // they may name it until the next visit, which has to read it then
 	}
-	list := list{entries: entries, follow: decide.FollowListed, whole: err == nil}
+	list := list{entries: entries, follow: decide.FollowListed, whole: err == nil && len(entries) < listEntriesMax}
 	if kind == sitemap.Index {
 		list.follow = decide.FollowIndexed
 	}
