@@ -28,7 +28,7 @@ func TestFetchPagesAuto(t *testing.T) {
 		t.Parallel()
 		b := setup(t, options{
 			sites:    []web.Site{{Pages: 8, Plain: true}},
-			settings: crawl.Settings{Delay: new(crawl.Duration(100 * time.Millisecond))},
+			settings: crawl.Settings{Delay: new(crawl.Duration(300 * time.Millisecond))},
 		})
 		b.seed(t, "/")
 		b.allowAll(t, b.page("/"))
