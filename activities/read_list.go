@@ -44,11 +44,6 @@ func listMedia(mediaType string) bool {
 	return true
 }
 
-// isHTML reports whether what was asked for as a list is a page.
-func isHTML(mediaType string) bool {
-	return mediaType == "text/html" || mediaType == "application/xhtml+xml"
-}
-
 // front reports whether the page may name what lists the pages of its site: it is a seed,
 // or the front page of its origin. Others name the same, or lists of a few pages.
 func (r *pageReader) front() bool {
@@ -119,11 +114,20 @@ func (r *pageReader) sitemap(u urls.URL, n int) crawl.Link {
 	return link
 }
 
-// readSitemap takes the pages that a sitemap lists, those first that it calls most
-// important and that were changed last, or the sitemaps that an index does. It may list
-// pages of its own domain and of those that have named it as theirs (sitemaps.org,
-// "Sitemap file location"): others would have their frontier filled by strangers.
+// readSitemap and readFeed read lists of pages.
 func (r *pageReader) readSitemap(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
+	return r.readList(ctx, at, resp, visit, r.recordSitemap)
+}
+
+func (r *pageReader) readFeed(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
+	return r.readList(ctx, at, resp, visit, r.recordFeed)
+}
+
+// readList has a list recorded, unless a page came in its place.
+func (r *pageReader) readList(
+	ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit,
+	record func(*crawl.Attempt, *fetch.Response, crawl.Visit) error,
+) error {
 	if isHTML(resp.MediaType) {
 		return r.readInstead(ctx, at, resp, visit)
 	}
@@ -131,6 +135,14 @@ func (r *pageReader) readSitemap(ctx context.Context, at *crawl.Attempt, resp *f
 		return err
 	}
 	defer r.parses.Release(1)
+	return record(at, resp, visit)
+}
+
+// recordSitemap takes the pages that a sitemap lists, those first that it calls most
+// important and that were changed last, or the sitemaps that an index does. It may list
+// pages of its own domain and of those that have named it as theirs (sitemaps.org,
+// "Sitemap file location"): others would have their frontier filled by strangers.
+func (r *pageReader) recordSitemap(at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
 	var entries []listEntry
 	var strange int
 	kind, err := sitemap.Read(resp.Body, func(e sitemap.Entry) bool {
@@ -193,18 +205,6 @@ func (r *pageReader) readInstead(ctx context.Context, at *crawl.Attempt, resp *f
 	}
 	at.Page.IsPage = true
 	return nil
-}
-
-// readFeed reads a feed.
-func (r *pageReader) readFeed(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
-	if isHTML(resp.MediaType) {
-		return r.readInstead(ctx, at, resp, visit)
-	}
-	if err := r.parses.Acquire(context.WithoutCancel(ctx), 1); err != nil {
-		return err
-	}
-	defer r.parses.Release(1)
-	return r.recordFeed(at, resp, visit)
 }
 
 // recordFeed takes the pages that a feed lists. Those of its own domain are first in line:

@@ -79,11 +79,12 @@ func (k frontierKind) wantBody(last crawl.Visit) func(*fetch.Response) bool {
 }
 
 func parseable(mediaType string) bool {
-	switch mediaType {
-	case "text/html", "application/xhtml+xml", "text/plain", "":
-		return true
-	}
-	return false
+	return isHTML(mediaType) || mediaType == "text/plain" || mediaType == ""
+}
+
+// isHTML reports whether a body is a page in HTML, whatever was asked for.
+func isHTML(mediaType string) bool {
+	return mediaType == "text/html" || mediaType == "application/xhtml+xml"
 }
 
 // pageReader gets out of an answer what there is to record of a page.
@@ -154,12 +155,11 @@ func (r *pageReader) unchanged(ctx context.Context, at *crawl.Attempt, resp *fet
 	at.FollowKnown = decide.FollowKnown(run, c, said)
 	if r.front() {
 		// the site may name other sitemaps now
-		var err error
 		if at.Follow, _ = decide.FollowLinks(run, c, said); at.Follow != nil {
-			at.Links, err = r.sitemaps(ctx)
-		}
-		if err != nil {
-			return err
+			var err error
+			if at.Links, err = r.sitemaps(ctx); err != nil {
+				return err
+			}
 		}
 	}
 	at.Page.Said = true
@@ -236,8 +236,7 @@ func notAhead(date, now time.Time) time.Time {
 }
 
 // links are the links of a page as they are recorded: what lists pages comes first, and
-// what no reader sees comes last.
-// The second value is that of lists.
+// what no reader sees comes last. The second value is that of lists.
 func (r *pageReader) links(ctx context.Context, page extract.Page, said usage.Usage) ([]crawl.Link, bool, error) {
 	now := time.Now()
 	links, allLists, err := r.lists(ctx, page, said)
@@ -260,7 +259,7 @@ func (r *pageReader) links(ctx context.Context, page extract.Page, said usage.Us
 		}
 		link := linkTo(l.URL, l.NoFollow || said.NoFollow.Said(), now)
 		link.Rel, link.Anchor = l.Rel, l.Anchor
-		if l.Rel&(crawl.RelCanonical|crawl.RelAlternate) != 0 {
+		if l.Rel.InHead() {
 			unseen = append(unseen, link)
 			continue
 		}

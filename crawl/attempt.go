@@ -255,6 +255,9 @@ const (
 	RelAlternate
 )
 
+// InHead reports whether a link is one that no reader of its page sees.
+func (r Rel) InHead() bool { return r&(RelCanonical|RelAlternate) != 0 }
+
 // Names are the marks as pages write them.
 func (r Rel) Names() []string {
 	var names []string

@@ -187,17 +187,14 @@ func (c *collector) addRef(href string, noFollow bool, rel crawl.Rel) {
 	c.refs = append(c.refs, reference{href: href, noFollow: noFollow, rel: rel})
 }
 
-// inHead marks links that no reader of the page sees.
-const inHead = crawl.RelCanonical | crawl.RelAlternate
-
 // mergeRel is what two occurrences of a link say together. What a reader sees counts.
 func mergeRel(a, b crawl.Rel) crawl.Rel {
 	switch {
-	case a&inHead != 0 && b&inHead != 0:
+	case a.InHead() && b.InHead():
 		return a | b
-	case a&inHead != 0:
+	case a.InHead():
 		return b
-	case b&inHead != 0:
+	case b.InHead():
 		return a
 	}
 	return a & b
@@ -286,7 +283,7 @@ func (c *collector) page(pageURL urls.URL) Page {
 		case err != nil:
 			page.LinksDropped++
 			continue
-		case u == pageURL && ref.rel&inHead != 0:
+		case u == pageURL && ref.rel.InHead():
 			continue // it is its own
 		}
 		if i, seen := c.linkIndex[u.String()]; seen {
