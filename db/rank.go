@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db/dbsqlc"
@@ -24,40 +25,78 @@ const domainsDropped = 2_000
 // they lead to.
 const notCounted = int32(crawl.RelUGC | crawl.RelSponsored | crawl.RelAlternate)
 
-// countedLinks are links between domains that count: those that readers see or that name a
-// page's original, that do not say that they do not count, and of which nobody but the
-// page's publisher is the author. There may be many millions of them, which sqlc would
-// read at once.
+// countedLinks are links that count: those that readers see or that name a page's
+// original, that do not say that they do not count, and of which nobody but the page's
+// publisher is the author. There may be many millions of them, which sqlc would read at
+// once.
 const countedLinks = `
-	SELECT f.domain, t.domain, l.to_page_id
-	FROM page_links AS l
-	INNER JOIN pages AS f ON l.from_page_id = f.id
-	INNER JOIN pages AS t ON l.to_page_id = t.id
-	WHERE l.gone_at IS NULL AND NOT l.nofollow AND l.kind IN ('link', 'redirect') AND coalesce(l.rel, 0) & $1::integer = 0
-		AND f.kind = 'page' AND t.kind = 'page' AND f.domain <> t.domain`
+	SELECT l.from_page_id, l.to_page_id FROM page_links AS l
+	WHERE l.gone_at IS NULL AND NOT l.nofollow AND l.kind IN ('link', 'redirect') AND coalesce(l.rel, 0) & $1::integer = 0`
 
 // CountedLinks calls yield for each link from a domain to a page of another by which ranks
-// are computed.
+// are computed. It holds four bytes for each page that is stored: both ends of a link are
+// looked up here, as to join them in the database takes several times as long.
 func (s *Store) CountedLinks(ctx context.Context, yield func(from, to string, page int64)) error {
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		// All links are read, so that to look up both ends of each in an index would cost
-		// most of the time.
-		if _, err := tx.Exec(ctx, "SET LOCAL work_mem = '256MB'; SET LOCAL enable_nestloop = off; SET LOCAL enable_mergejoin = off"); err != nil {
+	opts := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+	err := pgx.BeginTxFunc(ctx, s.pool, opts, func(tx pgx.Tx) error {
+		known, err := readPageDomains(ctx, tx)
+		if err != nil {
 			return err
 		}
 		rows, err := tx.Query(ctx, countedLinks, notCounted)
 		if err != nil {
 			return err
 		}
-		var from, to string
-		var page int64
-		_, err = pgx.ForEachRow(rows, []any{&from, &to, &page}, func() error {
-			yield(from, to, page)
+		var from, to int64
+		_, err = pgx.ForEachRow(rows, []any{&from, &to}, func() error {
+			if a, b := known.of(from), known.of(to); a != b && a != 0 && b != 0 {
+				yield(known.names[a], known.names[b], to)
+			}
 			return nil
 		})
 		return err
 	})
 	return translate("read links", err)
+}
+
+// pageDomains are the domains of pages.
+type pageDomains struct {
+	// names are the domains from 1; byID says which of them that of a page is, 0 none.
+	names []string
+	byID  []uint32
+}
+
+func readPageDomains(ctx context.Context, tx pgx.Tx) (pageDomains, error) {
+	var most int64
+	if err := tx.QueryRow(ctx, "SELECT coalesce(max(id), 0) FROM pages").Scan(&most); err != nil {
+		return pageDomains{}, err
+	}
+	known := pageDomains{names: []string{""}, byID: make([]uint32, most+1)}
+	rows, err := tx.Query(ctx, "SELECT id, domain FROM pages WHERE kind = 'page'")
+	if err != nil {
+		return known, err
+	}
+	numbers := map[string]uint32{}
+	var id int64
+	var domain pgtype.DriverBytes
+	_, err = pgx.ForEachRow(rows, []any{&id, &domain}, func() error {
+		n, found := numbers[string(domain)]
+		if !found {
+			n = uint32(len(known.names)) //nolint:gosec // memory ends first
+			known.names = append(known.names, string(domain))
+			numbers[known.names[n]] = n
+		}
+		known.byID[id] = n
+		return nil
+	})
+	return known, err
+}
+
+func (p pageDomains) of(page int64) uint32 {
+	if page < 0 || page >= int64(len(p.byID)) {
+		return 0
+	}
+	return p.byID[page]
 }
 
 // StoreDomainRanks stores what some domains are worth, and returns how many have changed.

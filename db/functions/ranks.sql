@@ -110,12 +110,12 @@ DECLARE
     v_changed integer;
     v_gone bigint[];
 BEGIN
-    WITH gone AS (
-        DELETE FROM page_ranks r WHERE r.page_id > p_after AND r.page_id <= p_upto
-            AND NOT EXISTS (SELECT 1 FROM unnest(p_pages) AS x (page_id) WHERE x.page_id = r.page_id)
-        RETURNING r.page_id
-    )
-    SELECT coalesce(array_agg(g.page_id), '{}') INTO v_gone FROM gone g;
+    -- EXCEPT, which is hashed whatever the planner takes the tables for
+    v_gone := ARRAY(
+        SELECT r.page_id FROM page_ranks r WHERE r.page_id > p_after AND r.page_id <= p_upto
+        EXCEPT SELECT unnest(p_pages)
+    );
+    DELETE FROM page_ranks r WHERE r.page_id = ANY (v_gone);
     UPDATE page_crawls c SET priority = -c.depth
     WHERE c.page_id = ANY (v_gone) AND c.outcome IS NULL AND c.locked_at IS NULL AND c.previous_id IS NULL
         AND NOT c.prerequisite AND c.kind = 'page' AND c.priority > -c.depth AND c.priority <= 0;
