@@ -303,8 +303,8 @@ func (b *batch) ask(
 	switch {
 	case err != nil:
 		return nil, f.Facts, true, err
-	case res.Refused.IsValid():
-		if _, err := b.refuse(ctx, f.Facts, ask.URL.Host(), res.Refused); err != nil {
+	case res.Refused != nil:
+		if _, err := b.refuse(ctx, f.Facts, ask.URL.Host(), *res.Refused); err != nil {
 			return nil, f.Facts, true, err
 		}
 		facts, err = b.store.Next(ctx, b.in.Domain) // says that the domain is deferred

@@ -224,8 +224,8 @@ func (f *originFetch) ask(ctx context.Context) (FetchRobotsResult, error) {
 		switch {
 		case err != nil:
 			return FetchRobotsResult{}, err
-		case res.Refused.IsValid():
-			return f.refused(ctx, res.Refused)
+		case res.Refused != nil:
+			return f.refused(ctx, *res.Refused)
 		case res.Unwanted:
 			return f.verdict(f.stored), nil
 		case res.Exchange != nil:

@@ -17,9 +17,9 @@ type DomainStore interface {
 }
 
 // refuse defers a domain of which a host has no address that may be asked.
-func (a *Activities) refuse(ctx context.Context, f crawl.Facts, host string, addr netip.Addr) (decide.Decision, error) {
-	d := decide.RefuseAddress(f, host, addr)
-	return d, a.store.RefuseDomain(ctx, f.Domain.Name, addr, d.Until.Sub(f.Now), d.Why)
+func (a *Activities) refuse(ctx context.Context, f crawl.Facts, host string, r crawl.Refusal) (decide.Decision, error) {
+	d := decide.RefuseAddress(f, host, r)
+	return d, a.store.RefuseDomain(ctx, f.Domain.Name, r.Addr, d.Until.Sub(f.Now), d.Why)
 }
 
 // FinishDomainInput asks to end a domain's workflow.

@@ -1,13 +1,13 @@
 package activities
 
 import (
+	"cmp"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/netip"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
@@ -278,11 +278,11 @@ func (f *originFetch) unreachable(why string, status, tries int, wait time.Durat
 // refused is for a host of which no address may be asked. That is our own rule: its
 // domain is deferred, and nothing said of its robots.txt. One that a robots.txt
 // redirects to is no part of the web, which is that site's fault.
-func (f *originFetch) refused(ctx context.Context, addr netip.Addr) (FetchRobotsResult, error) {
+func (f *originFetch) refused(ctx context.Context, r crawl.Refusal) (FetchRobotsResult, error) {
 	if f.domain != f.in.Domain {
-		return f.unasked(ctx, fmt.Sprintf("redirects to %s, whose address %s is not public", f.domain, addr))
+		return f.unasked(ctx, fmt.Sprintf("redirects to %s, whose address %s is %s", f.domain, r.Addr, cmp.Or(r.Listed.Listed(), "not public")))
 	}
-	d, err := f.refuse(ctx, f.facts, f.url.Host(), addr)
+	d, err := f.refuse(ctx, f.facts, f.url.Host(), r)
 	return FetchRobotsResult{Done: true, Detail: d.Why}, err
 }
 

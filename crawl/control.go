@@ -3,6 +3,7 @@ package crawl
 import (
 	"encoding/json"
 	"fmt"
+	"net/netip"
 	"slices"
 	"time"
 )
@@ -33,6 +34,10 @@ type Control struct {
 	// text; null of others.
 	Value  json.RawMessage `json:"value,omitempty"`
 	Reason string          `json:"reason,omitempty"`
+	// List says that a list blocks it, by Entry; that is empty where the domain is not on
+	// the allow list.
+	List  string `json:"list,omitempty"`
+	Entry string `json:"entry,omitempty"`
 	// SetBy names who or what made the decision.
 	SetBy string    `json:"set_by"`
 	SetAt time.Time `json:"set_at,omitzero"`
@@ -75,8 +80,28 @@ func (c Control) Forbids(now time.Time) bool {
 
 func (c Control) inForce(now time.Time) bool { return c.Until.IsZero() || c.Until.After(now) }
 
+// Listed says which list blocks a domain, and by what; empty where none does.
+func (c Control) Listed() string {
+	switch {
+	case c.List == "":
+		return ""
+	case c.Entry == "":
+		return "not on the " + c.List + " list"
+	}
+	return "on the " + c.List + " list (" + c.Entry + ")"
+}
+
 // Controls are those in force for a domain, at most one of a kind.
 type Controls []Control
+
+// Refusal is why no address of a host may be asked.
+type Refusal struct {
+	// Addr is one of them.
+	Addr netip.Addr
+	// Listed is the list that keeps it from being asked; where it is zero, the address is
+	// not public.
+	Listed Control
+}
 
 // Forbidding returns the control that lets no request be made at an instant: a
 // block before a stop before a pause.

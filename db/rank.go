@@ -37,8 +37,7 @@ const countedLinks = `
 // are computed. It holds four bytes for each page that is stored: both ends of a link are
 // looked up here, as to join them in the database takes several times as long.
 func (s *Store) CountedLinks(ctx context.Context, yield func(from, to string, page int64)) error {
-	opts := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
-	err := pgx.BeginTxFunc(ctx, s.pool, opts, func(tx pgx.Tx) error {
+	err := s.snapshot(ctx, func(tx pgx.Tx) error {
 		known, err := readPageDomains(ctx, tx)
 		if err != nil {
 			return err

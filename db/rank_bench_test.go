@@ -34,7 +34,7 @@ func BenchmarkRank(b *testing.B) {
 	}
 	for _, statement := range []string{
 		`INSERT INTO page_links (from_page_id, to_page_id, anchor)
-			SELECT 1 + floor(random() * 4 * $1), 1 + floor(power(random(), 4) * 4 * $1), 'called ' || (i % 1000)
+			SELECT 1 + floor(4.0::float8 * $1 * (i - 1) / $2), 1 + floor(power(random(), 4) * 4 * $1), 'called ' || (i % 1000)
 			FROM generate_series(1, $2) i ON CONFLICT DO NOTHING`,
 		`INSERT INTO page_keywords (page_id, domain, config, keywords_tsv)
 			SELECT p.id, p.domain, 'simple', to_tsvector('simple', 'a page of ' || p.domain)

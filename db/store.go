@@ -23,6 +23,8 @@ type Store struct {
 	// settings holds those that were read, by their text
 	settings map[string]crawl.Settings
 
+	networks listedNetworks
+
 	begins  *groups[dbsqlc.CrawlBeginRow]
 	records *groups[dbsqlc.AttemptsRecordRow]
 }
@@ -86,13 +88,18 @@ var wholeTableScans = []string{"enable_seqscan", "enable_hashjoin", "enable_merg
 // readingAll runs statements that read most of a table, planned for that, and all as of
 // the same instant.
 func (s *Store) readingAll(ctx context.Context, fn func(*dbsqlc.Queries) error) error {
+	return s.snapshot(ctx, func(tx pgx.Tx) error { return fn(s.q.WithTx(tx)) })
+}
+
+// snapshot is the same for statements that sqlc does not know.
+func (s *Store) snapshot(ctx context.Context, fn func(pgx.Tx) error) error {
 	return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
 		for _, scan := range wholeTableScans {
 			if _, err := tx.Exec(ctx, "SET LOCAL "+scan+" = on"); err != nil {
 				return err
 			}
 		}
-		return fn(s.q.WithTx(tx))
+		return fn(tx)
 	})
 }
 

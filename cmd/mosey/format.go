@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -105,7 +106,11 @@ func terminalWidth(w io.Writer) int {
 
 // count is a number of things.
 func count(n int64, thing string) string {
-	if n != 1 {
+	switch rest, isY := strings.CutSuffix(thing, "ry"); {
+	case n == 1:
+	case isY:
+		thing = rest + "ries"
+	default:
 		thing += "s"
 	}
 	return fmt.Sprintf("%d %s", n, thing)

@@ -42,6 +42,7 @@ type cli struct {
 	Block     blockCmd     `cmd:"" help:"Keep away from a domain, in all runs, from the next request on."`
 	Unblock   unblockCmd   `cmd:"" help:"End a block."`
 	Retry     retryCmd     `cmd:"" help:"Ask a domain again that was given up, or whose robots.txt could not be read."`
+	List      listCmd      `cmd:"" help:"Change and show the lists of what may be crawled at all."`
 	Set       setCmd       `cmd:"" help:"Set a domain's own delay, budget or window, for all runs."`
 	Reprocess reprocessCmd `cmd:"" help:"Fetch pages again on which there is more to find now."`
 	Migrate   migrateCmd   `cmd:"" help:"Bring the database to the newest schema."`

@@ -359,6 +359,9 @@ func controlLine(c crawl.Control) string {
 		crawl.ControlBlock: "it is blocked in all runs",
 		crawl.ControlDelay: "its delay is at least " + one.Delay().String(),
 	}[c.Kind]
+	if listed := c.Listed(); listed != "" {
+		what = "it is " + listed
+	}
 	switch c.Kind {
 	case crawl.ControlBudget:
 		pages, _ := one.Budget()

@@ -27,7 +27,7 @@ func TestRefuseAddress(t *testing.T) {
 			if c.since > 0 {
 				f.Domain.RefusedSince = f.Now.Add(-c.since)
 			}
-			d := decide.RefuseAddress(f, "www.example.org", addr)
+			d := decide.RefuseAddress(f, "www.example.org", crawl.Refusal{Addr: addr})
 			require.Equal(t, decide.DeferDomain, d.Do)
 			require.Equal(t, f.Now.Add(c.wait), d.Until)
 			require.Equal(t, crawl.ReasonDeferred, d.Reason)

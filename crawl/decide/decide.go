@@ -203,6 +203,9 @@ func explainControl(c crawl.Control) string {
 	verb := map[crawl.ControlKind]string{
 		crawl.ControlPause: "paused", crawl.ControlStop: "stopped until it is seeded again", crawl.ControlBlock: "blocked",
 	}[c.Kind]
+	if listed := c.Listed(); listed != "" {
+		verb = listed + ", as set"
+	}
 	text := "the domain is " + verb + " by " + c.SetBy
 	if c.Reason != "" {
 		text += ": " + c.Reason

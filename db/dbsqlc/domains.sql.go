@@ -79,7 +79,7 @@ func (q *Queries) DomainFinish(ctx context.Context, arg DomainFinishParams) erro
 }
 
 const domainGet = `-- name: DomainGet :one
-SELECT d.id, d.domain, d.status, d.status_reason, d.priority_score, d.next_crawl_after, d.claimed_by, d.claim_expires_at, d.last_crawl_run_id, d.created_at, d.updated_at, d.refused_ip, d.refused_since, d.bare, domain_state(d.domain)::jsonb AS state FROM domains AS d WHERE d.domain = $1
+SELECT d.id, d.domain, d.status, d.status_reason, d.priority_score, d.next_crawl_after, d.claimed_by, d.claim_expires_at, d.last_crawl_run_id, d.created_at, d.updated_at, d.refused_ip, d.refused_since, d.bare, d.source, d.seed_rank, domain_state(d.domain)::jsonb AS state FROM domains AS d WHERE d.domain = $1
 `
 
 type DomainGetRow struct {
@@ -97,6 +97,8 @@ type DomainGetRow struct {
 	RefusedIp      *netip.Addr
 	RefusedSince   *time.Time
 	Bare           bool
+	Source         *string
+	SeedRank       *int32
 	State          []byte
 }
 
@@ -118,6 +120,8 @@ func (q *Queries) DomainGet(ctx context.Context, domain string) (DomainGetRow, e
 		&i.RefusedIp,
 		&i.RefusedSince,
 		&i.Bare,
+		&i.Source,
+		&i.SeedRank,
 		&i.State,
 	)
 	return i, err

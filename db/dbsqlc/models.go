@@ -280,6 +280,8 @@ type Domain struct {
 	RefusedIp      *netip.Addr
 	RefusedSince   *time.Time
 	Bare           bool
+	Source         *string
+	SeedRank       *int32
 }
 
 type DomainControl struct {
@@ -306,6 +308,16 @@ type DomainRank struct {
 	Domain  string
 	Inlinks int32
 	Score   float32
+}
+
+type ListEntry struct {
+	List    string
+	Entry   string
+	Kind    string
+	Network *netip.Prefix
+	Reason  string
+	SetBy   string
+	SetAt   time.Time
 }
 
 type Outage struct {

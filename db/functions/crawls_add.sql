@@ -1,12 +1,14 @@
 -- Makes pages part of runs: pending crawls, once a page and run, and the domains they
 -- belong to. The caller has stored the pages and decided that they are in scope. Those
--- that are part of their run already are left out, and those of domains that it has not
+-- that are part of their run already are left out, those of domains that a list keeps
+-- from being crawled, and those of domains that it has not
 -- seeded where only such are to be followed. Returns how many crawls are new, and the
 -- runs in which the dispatcher has something new to look at.
 CREATE OR REPLACE FUNCTION crawls_add(p found_page[], OUT added integer, OUT news bigint[]) LANGUAGE plpgsql AS $$
 DECLARE
     v found_page[];
     v_domains text[];
+    v_listed text[];
 BEGIN
     added := 0;
     IF EXISTS (SELECT 1 FROM unnest(p) f WHERE f.priority > 0) THEN
@@ -22,6 +24,10 @@ BEGIN
             WHERE c.page_id = f.page_id AND c.run_id = f.run_id
                 AND coalesce(c.previous_id, CASE WHEN c.prerequisite THEN -c.id ELSE 0 END) = 0
         ) IS NULL);
+    v_listed := domains_listed(ARRAY(SELECT f.domain FROM unnest(v) f WHERE f.domain <> f.own));
+    IF cardinality(v_listed) > 0 THEN
+        SELECT array_agg(f ORDER BY f.page_id) INTO v FROM unnest(v) f WHERE f.domain <> ALL (v_listed) OR f.domain = f.own;
+    END IF;
     IF v IS NULL THEN
         RETURN;
     END IF;

@@ -76,14 +76,14 @@ BEGIN
             'name', k.domain,
             'status', d.status, 'reason', d.status_reason, 'deferred_until', d.next_crawl_after, 'bare', d.bare,
             'refused_since', CASE WHEN d.refused_since IS NOT NULL THEN domain_refused_since(k.domain) END,
-            'controls', (
+            'controls', nullif(coalesce((
                 SELECT jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
                     'kind', c.kind, 'value', c.value, 'reason', c.reason, 'set_by', c.set_by, 'set_at', c.set_at,
                     'until', c.until
                 )) ORDER BY c.kind)
                 FROM domain_controls c
                 WHERE c.domain = k.domain AND c.lifted_at IS NULL AND (c.until IS NULL OR c.until > clock_timestamp())
-            ),
+            ), '[]') || coalesce(domain_listed(k.domain), '[]'), '[]'),
             'crawl_delay_ms', o.crawl_delay_ms, 'reachable_origins', o.reachable,
             'health', (SELECT h.health FROM domain_health h WHERE h.domain = k.domain),
             'slot_free_at', s.free_at, 'slot_reason', s.reason, 'spared_since', s.spared_since

@@ -32,6 +32,8 @@ type Store interface {
 	Begin(ctx context.Context, s crawl.Start) (crawl.Lease, error)
 	Record(ctx context.Context, a crawl.Attempt) (crawl.Recorded, error)
 	Abandon(ctx context.Context, s crawl.Start, crawlID int64, delay time.Duration, spared bool, why string) error
+	// AddressListed reports whether a list keeps an address from being asked for a domain.
+	AddressListed(ctx context.Context, domain string, addr netip.Addr) (crawl.Control, bool, error)
 	TakeBack(ctx context.Context, s crawl.Start, crawlID int64, delay time.Duration, spared bool, why string, robots int64) error
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/netip"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
@@ -81,9 +80,9 @@ type Exchange struct {
 type Result struct {
 	// Lease says what to wait for, where it was not granted.
 	Lease crawl.Lease
-	// Refused is the host's address where none that it has may be asked, by our own
-	// rule; no lease was taken.
-	Refused netip.Addr
+	// Refused is set where none of the host's addresses may be asked, by our own rule or
+	// by a list; no lease was taken.
+	Refused *crawl.Refusal
 	// Unwanted says that Wanted said no.
 	Unwanted bool
 	// Exchange is nil unless the request was made.
@@ -106,7 +105,7 @@ func (c *Client) Do(ctx context.Context, ask Ask) (Result, error) {
 	}
 	defer release()
 	t, err := c.resolve(ctx, ask.URL)
-	if err != nil || t.refused.IsValid() {
+	if err != nil || t.refused != nil {
 		return Result{Refused: t.refused}, err
 	}
 	began := time.Now()

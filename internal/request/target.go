@@ -1,11 +1,13 @@
 package request
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/netip"
 	"time"
 
+	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/internal/dns"
 	"github.com/mosey-web/mosey/internal/fetch"
@@ -17,8 +19,8 @@ type target struct {
 	addr netip.Addr
 	// dnsErr is why there is no address.
 	dnsErr error
-	// refused is the first of the addresses, where none may be asked.
-	refused netip.Addr
+	// refused is of the first of the addresses, where none may be asked.
+	refused *crawl.Refusal
 }
 
 // ip is the address as text; empty where there is none.
@@ -46,7 +48,12 @@ func (c *Client) resolve(ctx context.Context, u urls.URL) (target, error) {
 		return t, t.dnsErr
 	}
 	for _, addr := range addrs {
-		if c.Fetcher.Permits(addr) != nil {
+		refused, err := c.refuses(ctx, u.Domain(), addr)
+		if err != nil {
+			return t, err
+		}
+		if refused != nil {
+			t.refused = cmp.Or(t.refused, refused)
 			continue
 		}
 		if !t.addr.IsValid() {
@@ -57,10 +64,24 @@ func (c *Client) resolve(ctx context.Context, u urls.URL) (target, error) {
 			break
 		}
 	}
-	if !t.addr.IsValid() && len(addrs) > 0 {
-		t.refused = addrs[0].Unmap().WithZone("")
+	if t.addr.IsValid() {
+		t.refused = nil
 	}
 	return t, nil
+}
+
+// refuses says why an address may not be asked for a domain; nil is that it may.
+func (c *Client) refuses(ctx context.Context, domain string, addr netip.Addr) (*crawl.Refusal, error) {
+	r := &crawl.Refusal{Addr: addr.Unmap().WithZone("")}
+	if c.Fetcher.Permits(addr) != nil {
+		return r, nil
+	}
+	listed, found, err := c.Store.AddressListed(ctx, domain, r.Addr)
+	if err != nil || !found {
+		return nil, err
+	}
+	r.Listed = listed
+	return r, nil
 }
 
 // brokenSpan is how long an address that could not be connected to is the last

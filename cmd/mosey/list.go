@@ -1,0 +1,277 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/lists"
+	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/workflows"
+)
+
+// listCmd changes and shows the lists of what may be crawled at all.
+type listCmd struct {
+	Add    listAddCmd    `cmd:"" help:"Put hosts, domains or networks on a list."`
+	Import listImportCmd `cmd:"" help:"Put the entries of files on a list, one a line; hosts files can be read, too."`
+	Remove listRemoveCmd `cmd:"" help:"Take entries off a list."`
+	Show   listShowCmd   `cmd:"" help:"Show the entries of a list, or of both."`
+}
+
+// listArg names one of the lists.
+type listArg struct {
+	List string `arg:"" enum:"allow,block" help:"allow or block. Nothing on the block list is asked; where the allow list has entries, only what is on it."`
+}
+
+func (l listArg) list() lists.List { return lists.List(l.List) }
+
+// listAddCmd puts entries on a list.
+type listAddCmd struct {
+	listArg
+
+	Entries []string `arg:"" name:"entry" help:"example.org (with all below it), shop.example.org, *.example.org, 192.0.2.0/24."`
+	Reason  string   `help:"Why, for those who ask later." placeholder:"TEXT"`
+}
+
+// Run puts the entries on the list, for the next request on.
+func (l *listAddCmd) Run(ctx context.Context, e *env) error {
+	entries, err := listEntries(l.Entries)
+	if err == nil {
+		err = checkReason(l.Reason, 0)
+	}
+	if err != nil {
+		return err
+	}
+	return withStore(ctx, e, func(store *db.Store) error { return addToList(ctx, e, store, l.list(), entries, l.Reason) })
+}
+
+func listEntries(texts []string) ([]lists.Entry, error) {
+	var entries []lists.Entry
+	for _, text := range texts {
+		entry, err := lists.Parse(text)
+		if err != nil {
+			return nil, wiring.Usagef("%w", err)
+		}
+		entries = append(entries, entry)
+	}
+	return entries, nil
+}
+
+// addToList stores entries, and says what that means.
+func addToList(ctx context.Context, e *env, store *db.Store, list lists.List, entries []lists.Entry, reason string) error {
+	sizes, err := store.ListSizes(ctx)
+	if err != nil {
+		return err
+	}
+	added, err := store.AddToList(ctx, list, entries, reason, whoami())
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(e.stdout, "%s on the %s list, %d of them new.\n", count(int64(len(entries)), "entry"), list, added)
+	if list == lists.Allow && sizes[lists.Allow] == 0 {
+		fmt.Fprintln(e.stdout, "Only what is on the allow list is crawled now, in all runs. To undo it:\n  mosey list remove allow --all")
+	}
+	if list == lists.Allow {
+		goOnAll(ctx, e, store)
+	}
+	return nil
+}
+
+// listImportCmd puts the entries of files on a list.
+type listImportCmd struct {
+	listArg
+
+	Files  []string `arg:"" name:"file" help:"File of entries, one a line, or - for standard input. # begins a comment."`
+	Reason string   `help:"Why, for those who ask later. Default: the file's name." placeholder:"TEXT"`
+}
+
+// Run reads the files, and puts what they have on the list.
+func (l *listImportCmd) Run(ctx context.Context, e *env) error {
+	if err := checkReason(l.Reason, 0); err != nil {
+		return err
+	}
+	for _, name := range l.Files {
+		entries, bad, err := readListFile(name, e.stdin)
+		if err != nil {
+			return err
+		}
+		for _, line := range bad.shown {
+			fmt.Fprintln(e.stderr, "skipped: "+line)
+		}
+		if bad.all > len(bad.shown) {
+			fmt.Fprintf(e.stderr, "skipped: %d lines in all that are no entries\n", bad.all)
+		}
+		if len(entries) == 0 {
+			return wiring.Usagef("no entries in %s: want one a line, such as example.org, *.example.org or 192.0.2.0/24", name)
+		}
+		reason := l.Reason
+		if reason == "" {
+			reason = name[:min(len(name), crawl.ControlReasonMax)]
+		}
+		if err := withStore(ctx, e, func(store *db.Store) error {
+			return addToList(ctx, e, store, l.list(), entries, reason)
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// badLines are lines that could not be read: the first few, and how many in all.
+type badLines struct {
+	shown []string
+	all   int
+}
+
+func (b *badLines) add(line string) {
+	if b.all++; b.all <= badLinesShown {
+		b.shown = append(b.shown, line)
+	}
+}
+
+func readListFile(name string, stdin io.Reader) (entries []lists.Entry, bad badLines, err error) {
+	if name == "-" {
+		return readList("standard input", stdin)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, bad, wiring.Usagef("list file: %w", err)
+	}
+	defer f.Close()
+	return readList(name, f)
+}
+
+func readList(name string, r io.Reader) (entries []lists.Entry, bad badLines, err error) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, seedLineMax)
+	n := 1
+	for ; lines.Scan(); n++ {
+		entry, found, err := lists.ParseLine(lines.Text())
+		switch {
+		case err != nil:
+			bad.add(fmt.Sprintf("%s:%d: %v", name, n, err))
+		case found:
+			entries = append(entries, entry)
+		}
+	}
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, bad, wiring.Usagef("%s:%d: the line is longer than %d bytes: want one entry a line", name, n, seedLineMax)
+	case err != nil:
+		return nil, bad, wiring.Usagef("%s: %w", name, err)
+	}
+	return entries, bad, nil
+}
+
+// listRemoveCmd takes entries off a list.
+type listRemoveCmd struct {
+	listArg
+
+	Entries []string `arg:"" optional:"" name:"entry" help:"Entries as mosey list show has them."`
+	All     bool     `help:"All of them."`
+}
+
+// Run takes the entries off, and has what they kept from being crawled looked at again.
+func (l *listRemoveCmd) Run(ctx context.Context, e *env) error {
+	if l.All == (len(l.Entries) > 0) {
+		return wiring.Usagef("list remove %s: want entries, such as example.org, or --all", l.List)
+	}
+	entries, err := listEntries(l.Entries)
+	if err != nil {
+		return err
+	}
+	return withStore(ctx, e, func(store *db.Store) error {
+		removed, err := store.RemoveFromList(ctx, l.list(), l.All, entries)
+		if err != nil {
+			return err
+		}
+		if removed == 0 {
+			return fmt.Errorf("%s on the %s list: mosey list show %s shows what is", noneOf(l.Entries), l.List, l.List)
+		}
+		fmt.Fprintf(e.stdout, "%s taken off the %s list.\n", count(int64(removed), "entry"), l.List)
+		goOnAll(ctx, e, store)
+		return nil
+	})
+}
+
+func noneOf(entries []string) string {
+	switch len(entries) {
+	case 0:
+		return "nothing is"
+	case 1:
+		return entries[0] + " is not"
+	}
+	return "none of these is"
+}
+
+// goOnAll has the runs that are going look at what the lists do not keep from being
+// crawled any more.
+func goOnAll(ctx context.Context, e *env, store *db.Store) {
+	ctx, cancel := context.WithTimeout(ctx, wakeTimeout)
+	defer cancel()
+	runs, err := store.Runs(ctx)
+	if err == nil {
+		err = withTemporal(ctx, e, func(starter workflows.Starter) error {
+			for _, run := range runs {
+				if run.Status != crawl.RunRunning {
+					continue
+				}
+				n, err := store.NextSeeding(ctx, run.ID)
+				if err != nil {
+					return err
+				}
+				if _, err := starter.StartSeed(ctx, n, workflows.SeedInput{Run: run.Name, Staged: true}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err != nil {
+		fmt.Fprintf(e.stderr, "mosey: could not tell the running crawls, which find out by themselves: %v\n", err)
+	}
+}
+
+// listShowCmd shows the lists.
+type listShowCmd struct {
+	List string `arg:"" optional:"" enum:"allow,block,both" default:"both" help:"allow or block. Default: both."`
+	JSON bool   `name:"json" help:"Print one JSON object a line."`
+}
+
+// Run prints the entries.
+func (l *listShowCmd) Run(ctx context.Context, e *env) error {
+	which := []lists.List{lists.Allow, lists.Block}
+	if l.List != "both" {
+		which = []lists.List{lists.List(l.List)}
+	}
+	return withStore(ctx, e, func(store *db.Store) error {
+		t, shown := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0), false
+		for _, list := range which {
+			err := store.ListEntries(ctx, list, func(entry db.ListEntry) error {
+				if l.JSON {
+					return printLines(e.stdout, []db.ListEntry{entry})
+				}
+				if !shown {
+					fmt.Fprintln(t, "LIST\tENTRY\tSET BY\tON\tREASON")
+				}
+				shown = true
+				_, err := fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", list, entry.Entry, oneLine(entry.SetBy), stamp(entry.SetAt), oneLine(entry.Reason))
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+		if !shown && !l.JSON {
+			fmt.Fprintf(e.stdout, "Nothing is on %s.\n", strings.Replace("the "+l.List+" list", "the both list", "the allow or block list", 1))
+		}
+		return flush(t)
+	})
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db"
+)
+
+func TestList(t *testing.T) {
+	t.Parallel()
+
+	t.Run("BlocksAndTakesItBack", func(t *testing.T) {
+		t.Parallel()
+		r := newRows(t, crawl.Settings{})
+		require.Equal(t, "Nothing is on the allow or block list.\n", r.Print("list", "show"))
+		require.Equal(t, "2 entries on the block list, 2 of them new.\n",
+			r.Print("list", "add", "block", "www.A.example", "192.0.2.7", "--reason", "the owner asked"))
+		ContainsOnSameLine(t, r.Print("list", "show"), "block", "a.example", whoami(), "the owner asked")
+		require.Equal(t, "Nothing is on the allow list.\n", r.Print("list", "show", "allow"))
+		ContainsOnSameLine(t, r.Print("why", aDomain), "a.example: not crawled: the domain is on the block list (a.example), as set by "+whoami()+": the owner asked")
+		ContainsOnSameLine(t, r.Print("domain", aDomain), "control", "it is on the block list (a.example): set by "+whoami())
+		require.Equal(t, "1 entry taken off the block list.\n", r.Print("list", "remove", "block", aDomain))
+		r.Fail([]string{"list", "remove", "block", aDomain}, "a.example is not on the block list: mosey list show block shows what is")
+		require.NotContains(t, r.Print("why", aDomain), "list")
+		require.Equal(t, "1 entry taken off the block list.\n", r.Print("list", "remove", "block", "--all"))
+		r.Fail([]string{"list", "remove", "block", "--all"}, "nothing is on the block list")
+	})
+
+	t.Run("SaysWhatTheFirstEntryOfTheAllowListDoes", func(t *testing.T) {
+		t.Parallel()
+		r := newRows(t, crawl.Settings{})
+		require.Equal(t, "1 entry on the allow list, 1 of them new.\n"+
+			"Only what is on the allow list is crawled now, in all runs. To undo it:\n  mosey list remove allow --all\n",
+			r.Print("list", "add", "allow", "example.org"))
+		require.Equal(t, "1 entry on the allow list, 1 of them new.\n", r.Print("list", "add", "allow", "example.net"))
+		ContainsOnSameLine(t, r.Print("why", aDomain), "a.example: not crawled: the domain is not on the allow list")
+	})
+
+	t.Run("ImportsFilesWithBadLines", func(t *testing.T) {
+		t.Parallel()
+		r := newRows(t, crawl.Settings{})
+		file := r.WriteFile("hosts", "# a hosts file\n0.0.0.0 ads.example.org\n\nhttp://no/\n*.example.net # all\n")
+		done := r.Execute("list", "import", "block", file)
+		require.Zero(t, done.Code)
+		require.Equal(t, "2 entries on the block list, 2 of them new.\n", done.Stdout)
+		require.Contains(t, done.Stderr, "skipped: "+file+`:4: invalid input: entry "http://no/": want a host`)
+		first, _, _ := strings.Cut(r.Print("list", "show", "block", "--json"), "\n")
+		var e db.ListEntry
+		require.NoError(t, json.Unmarshal([]byte(first), &e))
+		require.Equal(t, "*.example.net", e.Entry)
+		require.Equal(t, file, e.Reason)
+	})
+
+	t.Run("RefusesWhatIsNoEntry", func(t *testing.T) {
+		t.Parallel()
+		h := newHarness(t)
+		h.Refuse([]string{"list", "add", "block", "https://example.org/"}, `entry "https://example.org/": want a host (shop.example.org)`)
+		h.Refuse([]string{"list", "add", "both", "example.org"}, `"allow","block"`)
+		h.Refuse([]string{"list", "remove", "block"}, "want entries, such as example.org, or --all")
+		h.Refuse([]string{"list", "import", "block", "no-such-file"}, "list file: open no-such-file")
+	})
+}

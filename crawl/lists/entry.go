@@ -1,0 +1,126 @@
+package lists
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/urls"
+)
+
+// List is one of the two lists. The values are stored.
+type List string
+
+// The lists there are.
+const (
+	Allow List = "allow"
+	Block List = "block"
+)
+
+// Kind is what an entry is about. The values are stored.
+type Kind string
+
+// The kinds of entries.
+const (
+	// KindHost is one host, "shop.example.org", with or without "www.".
+	KindHost Kind = "host"
+	// KindDomain is a registered domain, "example.org", and all below it.
+	KindDomain Kind = "domain"
+	// KindBelow is all below a host, "*.example.org", and not the host itself.
+	KindBelow Kind = "below"
+	// KindNetwork is the addresses of a network, "192.0.2.0/24".
+	KindNetwork Kind = "network"
+)
+
+// Entry is an entry of a list.
+type Entry struct {
+	// Text is its canonical form, by which it is stored and taken off the list again.
+	Text string
+	Kind Kind
+	// Network is set of a KindNetwork only.
+	Network netip.Prefix
+}
+
+// entryShown is how much of an entry an error repeats, in bytes.
+const entryShown = 80
+
+var errEntry = errors.New("want a host (shop.example.org), a registered domain (example.org, with all below it), " +
+	"what is below a host (*.example.org) or a network (192.0.2.0/24)")
+
+// Parse reads an entry as a person writes it. Errors wrap crawl.ErrInvalid and name the
+// entry and what is wanted.
+func Parse(text string) (Entry, error) {
+	text = strings.TrimSpace(text)
+	if network, ok := parseNetwork(text); ok {
+		return Entry{Text: network.String(), Kind: KindNetwork, Network: network}, nil
+	}
+	host, below := strings.CutPrefix(text, "*.")
+	if strings.ContainsAny(host, "*/@ \t") {
+		return Entry{}, refuse(text, errEntry)
+	}
+	domain, err := urls.DomainOf(host)
+	if err != nil {
+		return Entry{}, refuse(text, errEntry)
+	}
+	if below {
+		if _, isAddress := parseNetwork(domain); isAddress {
+			return Entry{}, refuse(text, errEntry)
+		}
+		return Entry{Text: "*." + domain, Kind: KindBelow}, nil
+	}
+	if network, ok := parseNetwork(domain); ok { // "0x7f.1" is an address, too
+		return Entry{Text: network.String(), Kind: KindNetwork, Network: network}, nil
+	}
+	registered, err := urls.RegistrableDomain(domain)
+	if err != nil {
+		return Entry{}, refuse(text, errEntry)
+	}
+	u, err := urls.Parse("http://" + domain + "/")
+	if err == nil && registered == domain && u.IsRegistered() {
+		return Entry{Text: domain, Kind: KindDomain}, nil
+	}
+	return Entry{Text: domain, Kind: KindHost}, nil
+}
+
+// parseNetwork reads a network or a single address.
+func parseNetwork(text string) (netip.Prefix, bool) {
+	if network, err := netip.ParsePrefix(text); err == nil {
+		return network.Masked(), true
+	}
+	addr, err := netip.ParseAddr(strings.Trim(text, "[]"))
+	if err != nil || addr.Zone() != "" {
+		return netip.Prefix{}, false
+	}
+	addr = addr.Unmap()
+	return netip.PrefixFrom(addr, addr.BitLen()), true
+}
+
+func refuse(text string, err error) error {
+	return fmt.Errorf("%w: entry %q: %w", crawl.ErrInvalid, urls.Shorten(text, entryShown), err)
+}
+
+// ParseLine reads a line of a file of entries: an entry, perhaps with a comment after a
+// "#", or a line of a hosts file ("0.0.0.0 ads.example.org"), as many lists of what to
+// block are given away. A line with nothing has no entry.
+func ParseLine(line string) (e Entry, found bool, err error) {
+	line, _, _ = strings.Cut(line, "#")
+	fields := strings.Fields(strings.TrimPrefix(line, "\ufeff"))
+	switch {
+	case len(fields) == 0:
+		return e, false, nil
+	case len(fields) == 2 && isNowhere(fields[0]):
+		fields = fields[1:]
+	case len(fields) > 1:
+		return e, false, refuse(line, errEntry)
+	}
+	e, err = Parse(fields[0])
+	return e, err == nil, err
+}
+
+// isNowhere reports whether a hosts file sends a name to nowhere by an address.
+func isNowhere(text string) bool {
+	addr, err := netip.ParseAddr(text)
+	return err == nil && (addr.IsUnspecified() || addr.IsLoopback())
+}

@@ -1,0 +1,95 @@
+package lists_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/lists"
+)
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]lists.Entry{
+		"example.org":           {Text: "example.org", Kind: lists.KindDomain},
+		" WWW.Example.ORG. ":    {Text: "example.org", Kind: lists.KindDomain},
+		"example.co.uk":         {Text: "example.co.uk", Kind: lists.KindDomain},
+		"alice.github.io":       {Text: "alice.github.io", Kind: lists.KindDomain},
+		"bücher.example":        {Text: "xn--bcher-kva.example", Kind: lists.KindHost},
+		"shop.example.org":      {Text: "shop.example.org", Kind: lists.KindHost},
+		"co.uk":                 {Text: "co.uk", Kind: lists.KindHost},
+		"localhost":             {Text: "localhost", Kind: lists.KindHost},
+		"*.example.org":         {Text: "*.example.org", Kind: lists.KindBelow},
+		"*.Shop.example.org":    {Text: "*.shop.example.org", Kind: lists.KindBelow},
+		"*.org":                 {Text: "*.org", Kind: lists.KindBelow},
+		"192.0.2.0/24":          {Text: "192.0.2.0/24", Kind: lists.KindNetwork},
+		"192.0.2.77/24":         {Text: "192.0.2.0/24", Kind: lists.KindNetwork},
+		"192.0.2.7":             {Text: "192.0.2.7/32", Kind: lists.KindNetwork},
+		"2001:db8::/32":         {Text: "2001:db8::/32", Kind: lists.KindNetwork},
+		"[2001:db8::1]":         {Text: "2001:db8::1/128", Kind: lists.KindNetwork},
+		"*.xn--bcher-kva.de":    {Text: "*.xn--bcher-kva.de", Kind: lists.KindBelow},
+		"sub.blog.example.com.": {Text: "sub.blog.example.com", Kind: lists.KindHost},
+	} {
+		e, err := lists.Parse(text)
+		require.NoError(t, err, text)
+		require.Equal(t, want.Kind == lists.KindNetwork, e.Network.IsValid(), text)
+		e.Network = want.Network
+		require.Equal(t, want, e, text)
+		again, err := lists.Parse(e.Text)
+		require.NoError(t, err)
+		require.Equal(t, e.Text, again.Text, "the canonical form is its own")
+	}
+	for _, bad := range []string{
+		"", " ", "*", "*.", "https://example.org/", "example.org/path", "a.*.example.org", "user@example.org", "192.0.2.0/33",
+		"a b", strings.Repeat("a", 300) + ".example", "fe80::1%eth0",
+	} {
+		_, err := lists.Parse(bad)
+		require.ErrorIs(t, err, crawl.ErrInvalid, bad)
+		require.ErrorContains(t, err, "want a host (shop.example.org)", bad)
+		require.Less(t, len(err.Error()), 400)
+	}
+}
+
+func TestParseLine(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"example.org":                    "example.org",
+		"\ufeffexample.org\r":            "example.org",
+		"example.org # a comment":        "example.org",
+		"0.0.0.0 ads.example.org":        "ads.example.org",
+		"127.0.0.1\tads.example.org # x": "ads.example.org",
+		":: ads.example.org":             "ads.example.org",
+		"0.0.0.0":                        "0.0.0.0/32",
+		"":                               "",
+		"   ":                            "",
+		"# a comment":                    "",
+	} {
+		e, found, err := lists.ParseLine(line)
+		require.NoError(t, err, line)
+		require.Equal(t, want != "", found, line)
+		require.Equal(t, want, e.Text, line)
+	}
+	for _, bad := range []string{"a.example b.example", "192.0.2.7 a.example", "http://a.example/"} {
+		_, found, err := lists.ParseLine(bad)
+		require.ErrorIs(t, err, crawl.ErrInvalid, bad)
+		require.False(t, found)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, text := range []string{"example.org", "*.example.org", "192.0.2.0/24", "::/0", "*.*.a", "0.0.0.0 a.example"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		e, err := lists.Parse(text)
+		if err != nil {
+			require.ErrorIs(t, err, crawl.ErrInvalid)
+			return
+		}
+		again, err := lists.Parse(e.Text)
+		require.NoError(t, err, "%q is read from %q", e.Text, text)
+		require.Equal(t, e, again)
+	})
+}

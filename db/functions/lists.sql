@@ -1,0 +1,135 @@
+-- The texts of entries by which a domain can be on a list: its own name, what it is below,
+-- and that with "*.".
+CREATE OR REPLACE FUNCTION domain_keys(p_domain text) RETURNS text[] LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    v_keys text[] := ARRAY[p_domain];
+    v_above text := p_domain;
+BEGIN
+    WHILE position('.' IN v_above) > 0 LOOP
+        v_above := substr(v_above, position('.' IN v_above) + 1);
+        v_keys := v_keys || v_above || ('*.' || v_above);
+    END LOOP;
+    RETURN v_keys;
+END
+$$;
+
+-- The entry by which a domain is on a list, the most particular; null is none. Entries of
+-- networks are about addresses, which only a worker knows.
+CREATE OR REPLACE FUNCTION list_entry(p_list text, p_domain text) RETURNS list_entries LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    e list_entries;
+BEGIN
+    SELECT x.* INTO e FROM list_entries x
+    WHERE x.list = p_list AND x.entry = ANY (domain_keys(p_domain)) AND (x.kind <> 'host' OR x.entry = p_domain)
+    ORDER BY length(x.entry) DESC LIMIT 1;
+    RETURN e;
+END
+$$;
+
+-- An entry as the crawl.Control that it is; null is none.
+CREATE OR REPLACE FUNCTION list_control(e list_entries) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    RETURN CASE WHEN e.list IS NOT NULL THEN jsonb_build_object(
+        'kind', 'block', 'list', e.list, 'entry', e.entry, 'reason', coalesce(e.reason, ''), 'set_by', e.set_by,
+        'set_at', e.set_at
+    ) END;
+END
+$$;
+
+-- What the lists say against crawling a domain, as crawl.Control; null is nothing. A domain
+-- that is not on the allow list by its name may be by its address, if that has networks.
+CREATE OR REPLACE FUNCTION domain_listed(p_domain text) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    e list_entries;
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM list_entries) THEN
+        RETURN NULL;
+    END IF;
+    e := list_entry('block', p_domain);
+    IF e.list IS NULL AND EXISTS (SELECT 1 FROM list_entries x WHERE x.list = 'allow')
+        AND NOT EXISTS (SELECT 1 FROM list_entries x WHERE x.list = 'allow' AND x.kind = 'network')
+        AND (list_entry('allow', p_domain)).list IS NULL
+    THEN
+        SELECT 'allow', '', x.set_by, x.set_at INTO e.list, e.entry, e.set_by, e.set_at
+        FROM list_entries x WHERE x.list = 'allow' LIMIT 1;
+    END IF;
+    RETURN list_control(e);
+END
+$$;
+
+-- Which of some domains the lists keep from being crawled.
+CREATE OR REPLACE FUNCTION domains_listed(p_domains text[]) RETURNS text[] LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM list_entries) THEN
+        RETURN '{}';
+    END IF;
+    RETURN ARRAY(SELECT DISTINCT d FROM unnest(p_domains) d WHERE domain_listed(d) IS NOT NULL);
+END
+$$;
+
+-- Puts entries on a list, or says anew why they are on it. Returns how many are new.
+CREATE OR REPLACE FUNCTION list_add(
+    p_list text, p_entries text[], p_kinds text[], p_reason text, p_by text
+) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+    v_before CONSTANT bigint := (SELECT count(*) FROM list_entries x WHERE x.list = p_list AND x.entry = ANY (p_entries));
+    v_set integer;
+BEGIN
+    INSERT INTO list_entries AS e (list, entry, kind, network, reason, set_by)
+    SELECT DISTINCT ON (x.entry) p_list, x.entry, x.kind, CASE WHEN x.kind = 'network' THEN x.entry::cidr END, p_reason, p_by
+    FROM unnest(p_entries, p_kinds) AS x (entry, kind) ORDER BY x.entry
+    ON CONFLICT (list, entry) DO UPDATE SET reason = excluded.reason, set_by = excluded.set_by, set_at = now();
+    GET DIAGNOSTICS v_set = ROW_COUNT;
+    IF p_list = 'allow' THEN
+        PERFORM lists_wake();
+    END IF;
+    RETURN v_set - v_before;
+END
+$$;
+
+-- Takes entries off a list; null is all of them. Returns how many those were.
+CREATE OR REPLACE FUNCTION list_remove(p_list text, p_entries text[]) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+    v_gone integer;
+BEGIN
+    DELETE FROM list_entries x WHERE x.list = p_list AND (p_entries IS NULL OR x.entry = ANY (p_entries));
+    GET DIAGNOSTICS v_gone = ROW_COUNT;
+    PERFORM lists_wake();
+    RETURN v_gone;
+END
+$$;
+
+-- Has the dispatchers look at what the lists do not keep from being crawled any more, and
+-- the runs at the links that were not followed for them.
+CREATE OR REPLACE FUNCTION lists_wake() RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE run_domains rd SET next_due_at = now()
+    FROM (
+        SELECT x.run_id, x.domain FROM run_domains x INNER JOIN domains d ON d.domain = x.domain
+        WHERE x.next_due_at = 'infinity' AND d.status NOT IN ('blocked', 'unreachable')
+            AND domain_forbidden(x.domain) IS NULL
+        ORDER BY x.domain, x.run_id
+    ) w
+    WHERE rd.run_id = w.run_id AND rd.domain = w.domain AND rd.next_due_at = 'infinity';
+    PERFORM domains_permit(ARRAY['0.0.0.0/0', '::/0']);
+    UPDATE crawl_runs r SET widening = '{}' WHERE r.status = 'running' AND r.settings ->> 'scope' = 'web';
+END
+$$;
+
+-- What the lists say against asking an address for a domain, as domain_listed does.
+CREATE OR REPLACE FUNCTION address_listed(p_domain text, p_ip inet) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    e list_entries;
+BEGIN
+    SELECT x.* INTO e FROM list_entries x
+    WHERE x.list = 'block' AND x.kind = 'network' AND x.network >>= p_ip ORDER BY masklen(x.network) DESC LIMIT 1;
+    IF e.list IS NULL AND EXISTS (SELECT 1 FROM list_entries x WHERE x.list = 'allow' AND x.kind = 'network')
+        AND NOT EXISTS (SELECT 1 FROM list_entries x WHERE x.list = 'allow' AND x.kind = 'network' AND x.network >>= p_ip)
+        AND (list_entry('allow', p_domain)).list IS NULL
+    THEN
+        SELECT 'allow', '', x.set_by, x.set_at INTO e.list, e.entry, e.set_by, e.set_at
+        FROM list_entries x WHERE x.list = 'allow' AND x.kind = 'network' LIMIT 1;
+    END IF;
+    RETURN list_control(e);
+END
+$$;

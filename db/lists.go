@@ -1,0 +1,149 @@
+package db
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/lists"
+	"github.com/mosey-web/mosey/db/dbsqlc"
+)
+
+// ListEntry is an entry of a list, with who has put it there and why.
+type ListEntry struct {
+	List   lists.List `json:"list"`
+	Entry  string     `json:"entry"`
+	Kind   lists.Kind `json:"kind"`
+	Reason string     `json:"reason,omitempty"`
+	SetBy  string     `json:"set_by"`
+	SetAt  time.Time  `json:"set_at"`
+}
+
+const (
+	// listChunk is how many entries one transaction stores, and listPage how many are
+	// read at once.
+	listChunk = 5_000
+	listPage  = 5_000
+)
+
+// AddToList puts entries on a list, or says anew why they are on it, and returns how many
+// are new. It holds from the next request on.
+func (s *Store) AddToList(ctx context.Context, list lists.List, entries []lists.Entry, reason, by string) (added int, err error) {
+	for some := range slices.Chunk(entries, listChunk) {
+		p := dbsqlc.ListAddParams{List: string(list), Reason: reason, By: by}
+		for _, e := range some {
+			p.Entries, p.Kinds = append(p.Entries, e.Text), append(p.Kinds, string(e.Kind))
+		}
+		n, err := retryConflicts(ctx, "add to the list", func() (int32, error) { return s.q.ListAdd(ctx, p) })
+		if err != nil {
+			return added, err
+		}
+		added += int(n)
+	}
+	return added, nil
+}
+
+// RemoveFromList takes entries off a list, or all of them, and returns how many those
+// were. What they kept from being crawled is looked at again.
+func (s *Store) RemoveFromList(ctx context.Context, list lists.List, all bool, entries []lists.Entry) (removed int, err error) {
+	texts := make([]string, len(entries))
+	for i, e := range entries {
+		texts[i] = e.Text
+	}
+	n, err := retryConflicts(ctx, "remove from the list", func() (int32, error) {
+		if all {
+			return s.q.ListClear(ctx, string(list))
+		}
+		return s.q.ListRemove(ctx, dbsqlc.ListRemoveParams{List: string(list), Entries: texts})
+	})
+	return int(n), err
+}
+
+// ListEntries calls yield for the entries of a list, in the order of their texts.
+func (s *Store) ListEntries(ctx context.Context, list lists.List, yield func(ListEntry) error) error {
+	for after := ""; ; {
+		rows, err := s.q.ListEntries(ctx, dbsqlc.ListEntriesParams{List: string(list), After: after, Max: listPage})
+		if err != nil {
+			return translate("read the list", err)
+		}
+		for _, r := range rows {
+			e := ListEntry{List: list, Entry: r.Entry, Kind: lists.Kind(r.Kind), Reason: r.Reason, SetBy: r.SetBy, SetAt: r.SetAt}
+			if err := yield(e); err != nil {
+				return err
+			}
+			after = r.Entry
+		}
+		if len(rows) < listPage {
+			return nil
+		}
+	}
+}
+
+// ListSizes counts the entries of the lists.
+func (s *Store) ListSizes(ctx context.Context) (map[lists.List]int64, error) {
+	rows, err := s.q.ListSizes(ctx)
+	sizes := make(map[lists.List]int64, len(rows))
+	for _, r := range rows {
+		sizes[lists.List(r.List)] = r.Entries
+	}
+	return sizes, translate("read the lists", err)
+}
+
+// DomainListed returns which list keeps a domain from being crawled, and whether one does.
+func (s *Store) DomainListed(ctx context.Context, domain string) (crawl.Control, bool, error) {
+	doc, err := s.q.DomainListed(ctx, domain)
+	return listedControl("look a domain up in the lists", doc, err)
+}
+
+// networksKnown is how long it is relied upon that the lists have networks, or none.
+const networksKnown = time.Second
+
+// listedNetworks is whether the lists have networks.
+type listedNetworks struct {
+	mu     sync.Mutex
+	found  bool
+	readAt time.Time
+}
+
+// AddressListed returns which list keeps an address from being asked for a domain, and
+// whether one does. While the lists have no networks it seldom asks the database.
+func (s *Store) AddressListed(ctx context.Context, domain string, addr netip.Addr) (crawl.Control, bool, error) {
+	found, err := s.listsHaveNetworks(ctx)
+	if err != nil || !found {
+		return crawl.Control{}, false, err
+	}
+	doc, err := s.q.AddressListed(ctx, dbsqlc.AddressListedParams{Domain: domain, Ip: addr})
+	return listedControl("look an address up in the lists", doc, err)
+}
+
+func (s *Store) listsHaveNetworks(ctx context.Context) (bool, error) {
+	s.networks.mu.Lock()
+	defer s.networks.mu.Unlock()
+	if time.Since(s.networks.readAt) < networksKnown {
+		return s.networks.found, nil
+	}
+	found, err := s.q.ListsHaveNetworks(ctx)
+	if err != nil {
+		return false, translate("read the lists", err)
+	}
+	s.networks.found, s.networks.readAt = found, time.Now()
+	return found, nil
+}
+
+func listedControl(what string, doc []byte, err error) (c crawl.Control, found bool, _ error) {
+	if err != nil {
+		return c, false, translate(what, err)
+	}
+	if len(doc) == 0 {
+		return c, false, nil
+	}
+	if err := json.Unmarshal(doc, &c); err != nil {
+		return c, false, fmt.Errorf("%s: %w", what, err)
+	}
+	return c, true, nil
+}

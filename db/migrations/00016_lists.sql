@@ -1,0 +1,34 @@
+-- +goose Up
+
+-- Which kind of list has named a domain (crawl.SeedSource), and its rank there, from 1;
+-- null is none. Adding columns without a default rewrites nothing.
+ALTER TABLE domains ADD COLUMN source text, ADD COLUMN seed_rank integer;
+
+-- Runs are never deleted, and what stores a domain's part in one has just read it: the
+-- check locked a row that all domains share, for each of a million seeds.
+ALTER TABLE run_domains DROP CONSTRAINT run_domains_run_id_fkey;
+
+-- What may be crawled at all (package lists): nothing on the block list, and where the
+-- allow list has entries only what is on that.
+CREATE TABLE list_entries (
+    list text NOT NULL,
+    -- its canonical form: lists.Entry
+    entry text NOT NULL,
+    kind text NOT NULL,
+    network cidr,
+    reason text NOT NULL DEFAULT '',
+    set_by text NOT NULL,
+    set_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (list, entry),
+    CONSTRAINT list_entries_list_known CHECK (list IN ('allow', 'block')),
+    CONSTRAINT list_entries_kind_known CHECK (kind IN ('host', 'domain', 'below', 'network')),
+    CONSTRAINT list_entries_network_where_wanted CHECK ((network IS NULL) = (kind <> 'network'))
+);
+
+-- Workers hold all networks in memory.
+CREATE INDEX list_entries_networks ON list_entries (list) WHERE kind = 'network';
+
+DROP FUNCTION IF EXISTS seeds_add(bigint, jsonb);
+
+-- +goose Down
+-- Migrations only go forward.
