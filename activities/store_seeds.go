@@ -10,13 +10,14 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/seeds"
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
 // SeedStore is the rows of seeds.
 type SeedStore interface {
-	AddSeeds(ctx context.Context, runID int64, seeds []urls.URL) (int, error)
-	BareSeeds(ctx context.Context, seeds []urls.URL) ([]urls.URL, error)
+	AddSeeds(ctx context.Context, runID int64, pages []urls.URL) (int, error)
+	StoreSeeds(ctx context.Context, runID int64, source seeds.Source, all []seeds.Seed) (seeds.Stored, error)
 	StagedSeeds(ctx context.Context, runID int64, most int) ([]crawl.StagedSeed, error)
 	UnstageSeeds(ctx context.Context, runID, lastID int64) error
 	OpenSeeds(ctx context.Context, runID, after int64, most int) ([]crawl.SeedCrawl, error)
@@ -32,8 +33,8 @@ type StoreSeedsInput struct {
 
 // StoreSeedsResult counts what came of the seeds.
 type StoreSeedsResult struct {
-	Added int `json:"added"`
-	Known int `json:"known"`
+	seeds.Stored
+
 	// Refused seeds are no URLs; Example is one of them and why.
 	Refused int    `json:"refused,omitempty"`
 	Example string `json:"example,omitempty"`
@@ -77,7 +78,7 @@ func (a *Activities) StoreSeeds(ctx context.Context, in StoreSeedsInput) (StoreS
 	if err != nil {
 		return res, err
 	}
-	if res.Added+res.Known == 0 {
+	if res.Added+res.Known+res.Listed == 0 {
 		if err := a.addSeeds(ctx, run, in.URLs, &res); err != nil {
 			return res, err
 		}
@@ -114,31 +115,20 @@ func (a *Activities) storeChunk(ctx context.Context, run crawl.Run, staged []cra
 
 // addSeeds stores seeds and counts what came of them.
 func (a *Activities) addSeeds(ctx context.Context, run crawl.Run, raw []string, res *StoreSeedsResult) error {
-	var parsed, bare []urls.URL
-	for _, s := range raw {
-		u, err := urls.ParseSeed(s)
-		switch {
-		case err != nil:
+	var parsed []seeds.Seed
+	for _, text := range raw {
+		seed, err := seeds.Parse(text)
+		if err != nil {
 			res.Refused++
 			res.Example = crawl.CleanText(err.Error(), seedExampleMax)
-		case urls.IsBare(s):
-			bare = append(bare, u)
-		default:
-			parsed = append(parsed, u)
+			continue
 		}
-	}
-	if len(bare) > 0 {
-		bare, err := a.store.BareSeeds(ctx, bare)
-		if err != nil {
-			return err
-		}
-		parsed = append(parsed, bare...)
+		parsed = append(parsed, seed)
 	}
 	if len(parsed) == 0 {
 		return nil
 	}
-	added, err := a.store.AddSeeds(ctx, run.ID, parsed)
-	res.Added += added
-	res.Known += len(parsed) - added
+	stored, err := a.store.StoreSeeds(ctx, run.ID, seeds.URLs, parsed)
+	res.Add(stored)
 	return err
 }

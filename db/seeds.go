@@ -7,52 +7,70 @@ import (
 	"slices"
 
 	"github.com/mosey-web/mosey/crawl"
-	"github.com/mosey-web/mosey/crawl/traps"
+	"github.com/mosey-web/mosey/crawl/seeds"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-// AddSeeds stores seeds and makes them part of a run, in one transaction; a seed
-// that the run already has is left alone. It returns how many are new.
-func (s *Store) AddSeeds(ctx context.Context, runID int64, seeds []urls.URL) (int, error) {
-	pages := make([]crawl.Link, len(seeds))
-	for i, u := range seeds {
-		pages[i] = crawl.Link{URL: u.String(), Domain: u.Domain(), Origin: u.Origin(), Patterns: traps.Patterns(u)}
+// AddSeeds is StoreSeeds for pages that a person has named. It returns how many are new.
+func (s *Store) AddSeeds(ctx context.Context, runID int64, pages []urls.URL) (int, error) {
+	all := make([]seeds.Seed, len(pages))
+	for i, u := range pages {
+		all[i] = seeds.Of(u)
 	}
-	doc, err := document("seeds", pages)
-	if err != nil {
-		return 0, err
-	}
-	n, err := retryConflicts(ctx, "store seeds", func() (int32, error) {
-		return s.q.SeedsAdd(ctx, dbsqlc.SeedsAddParams{RunID: runID, Pages: doc})
-	})
-	return int(n), err
+	stored, err := s.StoreSeeds(ctx, runID, seeds.URLs, all)
+	return stored.Added, err
 }
 
-// BareSeeds notes that the domains of seeds were given without a scheme, and turns
-// those seeds into http that are known to be reached by it alone.
-func (s *Store) BareSeeds(ctx context.Context, seeds []urls.URL) ([]urls.URL, error) {
-	var p dbsqlc.SeedsBareParams
-	for _, u := range seeds {
-		p.Domains, p.Origins = append(p.Domains, u.Domain()), append(p.Origins, u.Origin())
-	}
-	plain, err := s.q.SeedsBare(ctx, p)
+// StoreSeeds stores seeds of a source and makes them part of a run, in one transaction; one
+// that the run already has is left alone, and so is one that a list keeps from being
+// crawled. Bare ones become http where their site is known to be reached by it alone.
+func (s *Store) StoreSeeds(ctx context.Context, runID int64, source seeds.Source, all []seeds.Seed) (seeds.Stored, error) {
+	all, err := s.byHTTP(ctx, all)
 	if err != nil {
-		return nil, translate("note seeds without a scheme", err)
+		return seeds.Stored{}, err
 	}
-	byHTTP := make(map[string]bool, len(plain))
-	for _, origin := range plain {
-		byHTTP[origin] = true
+	doc, err := document("seeds", all)
+	if err != nil {
+		return seeds.Stored{}, err
 	}
-	seeds = slices.Clone(seeds)
-	for i, u := range seeds {
-		if byHTTP[u.Origin()] {
-			if seeds[i], err = u.WithHTTP(); err != nil {
+	row, err := retryConflicts(ctx, "store seeds", func() (dbsqlc.SeedsAddRow, error) {
+		return s.q.SeedsAdd(ctx, dbsqlc.SeedsAddParams{RunID: runID, Source: string(source), Seeds: doc})
+	})
+	stored := seeds.Stored{Added: int(row.Added), Listed: int(row.Listed)}
+	if err == nil {
+		stored.Known = len(all) - stored.Added - stored.Listed
+	}
+	return stored, err
+}
+
+// byHTTP turns bare seeds into http that are known to be reached by it alone.
+func (s *Store) byHTTP(ctx context.Context, all []seeds.Seed) ([]seeds.Seed, error) {
+	var origins []string
+	for _, seed := range all {
+		if seed.Bare {
+			origins = append(origins, seed.Origin)
+		}
+	}
+	if len(origins) == 0 {
+		return all, nil
+	}
+	plain, err := s.q.SeedsByHTTP(ctx, origins)
+	if err != nil {
+		return nil, translate("look for sites that are reached by http alone", err)
+	}
+	if len(plain) == 0 {
+		return all, nil
+	}
+	all = slices.Clone(all)
+	for i, seed := range all {
+		if seed.Bare && slices.Contains(plain, seed.Origin) {
+			if all[i], err = seed.WithHTTP(); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return seeds, nil
+	return all, nil
 }
 
 // StageSeeds hands raw seeds over to the run's next SeedWorkflow.
@@ -72,11 +90,11 @@ func (s *Store) StagedSeeds(ctx context.Context, runID int64, most int) ([]crawl
 	if err != nil {
 		return nil, translate("read staged seeds", err)
 	}
-	seeds := make([]crawl.StagedSeed, len(rows))
+	staged := make([]crawl.StagedSeed, len(rows))
 	for i, r := range rows {
-		seeds[i] = crawl.StagedSeed{ID: r.ID, URL: r.Url}
+		staged[i] = crawl.StagedSeed{ID: r.ID, URL: r.Url}
 	}
-	return seeds, nil
+	return staged, nil
 }
 
 // UnstageSeeds forgets a run's staged seeds up to one, which have been stored.

@@ -11,43 +11,37 @@ import (
 )
 
 const seedsAdd = `-- name: SeedsAdd :one
-SELECT seeds_add($1::bigint, $2::jsonb)::integer AS added
+SELECT s.added::integer AS added, s.listed::integer AS listed FROM seeds_add($1::bigint, $2::text, $3::jsonb) AS s
 `
 
 type SeedsAddParams struct {
-	RunID int64
-	Pages []byte
+	RunID  int64
+	Source string
+	Seeds  []byte
 }
 
-func (q *Queries) SeedsAdd(ctx context.Context, arg SeedsAddParams) (int32, error) {
-	row := q.db.QueryRow(ctx, seedsAdd, arg.RunID, arg.Pages)
-	var added int32
-	err := row.Scan(&added)
-	return added, err
+type SeedsAddRow struct {
+	Added  int32
+	Listed int32
 }
 
-const seedsBare = `-- name: SeedsBare :many
-WITH b AS (
-    SELECT unnest($1::text []) AS domain, unnest($2::text []) AS origin
-), m AS (
-    INSERT INTO domains (domain, bare) SELECT DISTINCT b.domain, true FROM b ORDER BY b.domain
-    ON CONFLICT (domain) DO UPDATE SET bare = true WHERE NOT domains.bare
-)
-SELECT b.origin::text AS origin FROM b
+func (q *Queries) SeedsAdd(ctx context.Context, arg SeedsAddParams) (SeedsAddRow, error) {
+	row := q.db.QueryRow(ctx, seedsAdd, arg.RunID, arg.Source, arg.Seeds)
+	var i SeedsAddRow
+	err := row.Scan(&i.Added, &i.Listed)
+	return i, err
+}
+
+const seedsByHTTP = `-- name: SeedsByHTTP :many
+SELECT b.origin::text AS origin FROM unnest($1::text []) AS b (origin)
 WHERE
     EXISTS (SELECT 1 FROM robots AS r WHERE r.origin = 'http' || substr(b.origin, 6) AND r.read_at IS NOT NULL)
     AND NOT EXISTS (SELECT 1 FROM robots AS r WHERE r.origin = b.origin AND r.read_at IS NOT NULL)
 `
 
-type SeedsBareParams struct {
-	Domains []string
-	Origins []string
-}
-
-// Notes domains that are seeded without a scheme, and names those of their https
-// origins that could never be read while that of http could.
-func (q *Queries) SeedsBare(ctx context.Context, arg SeedsBareParams) ([]string, error) {
-	rows, err := q.db.Query(ctx, seedsBare, arg.Domains, arg.Origins)
+// Which https origins could never be read while that of http could.
+func (q *Queries) SeedsByHTTP(ctx context.Context, origins []string) ([]string, error) {
+	rows, err := q.db.Query(ctx, seedsByHTTP, origins)
 	if err != nil {
 		return nil, err
 	}

@@ -1,16 +1,82 @@
--- Stores seeds and makes them part of a run. Seeding is a person's decision, so it
--- also revives domains that were stopped or given up, but not those that are
--- blocked or paused. Returns how many crawls are new.
-CREATE OR REPLACE FUNCTION seeds_add(p_run_id bigint, p_pages jsonb) RETURNS integer LANGUAGE plpgsql AS $$
+-- Stores seeds, an array of crawl.Seed, and makes them part of a run. Seeding is a
+-- person's decision, so it also revives domains that were stopped or given up, but not
+-- those that are blocked or paused. What a list keeps from being crawled is left out.
+-- Returns how many crawls are new, and how many seeds were left out.
+CREATE OR REPLACE FUNCTION seeds_add(p_run_id bigint, p_source text, p_seeds jsonb, OUT added integer, OUT listed integer)
+LANGUAGE plpgsql SET enable_hashjoin = on AS $$
 DECLARE
-    ids CONSTANT bigint[] := pages_add(p_pages);
-    domains_seeded CONSTANT text[] := ARRAY(
-        SELECT DISTINCT l.page ->> 'domain' AS d FROM jsonb_array_elements(p_pages) AS l (page) ORDER BY d
+    v seed[] := ARRAY(
+        SELECT (x.url, x.domain, x.origin, coalesce(x.kind, 'page'), x.patterns, x.rank, coalesce(x.bare, false), row_number() OVER ())::seed
+        FROM jsonb_to_recordset(p_seeds)
+            AS x (url text, domain text, origin text, kind text, patterns text[], rank integer, bare boolean)
     );
+    v_listed CONSTANT text[] := domains_listed(ARRAY(SELECT s.domain FROM unnest(v) s));
+    v_fresh text[];
+BEGIN
+    listed := 0;
+    IF cardinality(v_listed) > 0 THEN
+        listed := (SELECT count(*) FROM unnest(v) s WHERE s.domain = ANY (v_listed));
+        v := ARRAY(SELECT s FROM unnest(v) s WHERE s.domain <> ALL (v_listed));
+    END IF;
+    WITH d AS (
+        INSERT INTO domains (domain, source, seed_rank, bare)
+        SELECT s.domain, p_source, min(s.rank), bool_or(s.bare) FROM unnest(v) s GROUP BY s.domain ORDER BY s.domain
+        ON CONFLICT (domain) DO NOTHING RETURNING domain
+    )
+    SELECT coalesce(array_agg(d.domain), '{}') INTO v_fresh FROM d;
+    added := seeds_add_fresh(p_run_id, ARRAY(
+        SELECT s FROM unnest(v) s INNER JOIN unnest(v_fresh) f (domain) ON f.domain = s.domain
+    ));
+    v := ARRAY(
+        SELECT s FROM unnest(v) s LEFT JOIN unnest(v_fresh) f (domain) ON f.domain = s.domain WHERE f.domain IS NULL ORDER BY s.n
+    );
+    IF cardinality(v) > 0 THEN
+        added := added + seeds_add_known(p_run_id, p_source, v);
+    END IF;
+END
+$$;
+
+-- Stores the seeds of domains that this transaction has made: nobody else knows them, and
+-- nothing was decided about them.
+CREATE OR REPLACE FUNCTION seeds_add_fresh(p_run_id bigint, v seed[]) RETURNS integer LANGUAGE plpgsql
+SET enable_hashjoin = on AS $$
+DECLARE
+    v_added integer;
+BEGIN
+    INSERT INTO pages (url, domain, origin, kind, patterns)
+    SELECT DISTINCT ON (s.domain, s.url) s.url, s.domain, s.origin, s.kind, s.patterns FROM unnest(v) s ORDER BY s.domain, s.url
+    ON CONFLICT (domain, url) DO NOTHING;
+    INSERT INTO run_domains (run_id, domain, seed, next_due_at)
+    SELECT DISTINCT p_run_id, s.domain, true, now() FROM unnest(v) s ORDER BY s.domain;
+    -- due in the order in which they were given
+    INSERT INTO page_crawls (page_id, domain, scheduled_for, run_id, url, kind)
+    SELECT p.id, s.domain, now() - (cardinality(v) - s.n) * interval '1 microsecond', p_run_id, s.url, crawl_kind('link', s.kind)
+    FROM (SELECT DISTINCT ON (x.domain, x.url) x.* FROM unnest(v) x ORDER BY x.domain, x.url, x.n) s
+    CROSS JOIN LATERAL (SELECT y.id FROM pages y WHERE y.domain = s.domain AND y.url = s.url LIMIT 1) p;
+    GET DIAGNOSTICS v_added = ROW_COUNT;
+    RETURN v_added;
+END
+$$;
+
+-- Stores the seeds of domains that were known before.
+CREATE OR REPLACE FUNCTION seeds_add_known(p_run_id bigint, p_source text, v seed[]) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+    ids CONSTANT bigint[] := pages_add((
+        SELECT jsonb_agg(jsonb_build_object(
+            'url', s.url, 'domain', s.domain, 'origin', s.origin, 'kind', s.kind, 'patterns', s.patterns
+        )) FROM unnest(v) s
+    ));
+    domains_seeded CONSTANT text[] := ARRAY(SELECT DISTINCT s.domain AS d FROM unnest(v) s ORDER BY d);
     added integer;
     again text[];
     d record;
 BEGIN
+    UPDATE domains x SET source = p_source, seed_rank = coalesce(s.rank, x.seed_rank), bare = x.bare OR s.bare
+    FROM (
+        SELECT y.domain, min(y.rank) AS rank, bool_or(y.bare) AS bare FROM unnest(v) y GROUP BY y.domain ORDER BY y.domain
+    ) s
+    WHERE x.domain = ANY (domains_seeded) AND x.domain = s.domain
+        AND (x.source IS NULL OR s.rank IS NOT NULL AND x.seed_rank IS DISTINCT FROM s.rank OR s.bare AND NOT x.bare);
     SELECT a.added INTO added FROM crawls_add(ARRAY(
         SELECT (p_run_id, x.id, x.domain, x.url, crawl_kind('link', x.kind), '', '{"depth": 0, "seed": true}', false, cardinality(ids) - i.n, NULL)::found_page
         FROM unnest(ids) WITH ORDINALITY AS i (id, n)

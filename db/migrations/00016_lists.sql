@@ -28,6 +28,18 @@ CREATE TABLE list_entries (
 -- Workers hold all networks in memory.
 CREATE INDEX list_entries_networks ON list_entries (list) WHERE kind = 'network';
 
+-- A seed; n is its place among those that are stored with it.
+CREATE TYPE seed AS (
+    url text,
+    domain text,
+    origin text,
+    kind text,
+    patterns text [],
+    rank integer,
+    bare boolean,
+    n bigint
+);
+
 DROP FUNCTION IF EXISTS seeds_add(bigint, jsonb);
 
 -- +goose Down

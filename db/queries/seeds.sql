@@ -1,5 +1,5 @@
 -- name: SeedsAdd :one
-SELECT seeds_add(@run_id::bigint, @pages::jsonb)::integer AS added;
+SELECT s.added::integer AS added, s.listed::integer AS listed FROM seeds_add(@run_id::bigint, @source::text, @seeds::jsonb) AS s;
 
 -- name: SeedsStaged :many
 SELECT id, url FROM staged_seeds WHERE run_id = @run_id ORDER BY id LIMIT @max;
@@ -21,16 +21,9 @@ WHERE
     AND (d.claim_expires_at IS NULL OR d.claim_expires_at < now())
 ORDER BY c.id LIMIT @max;
 
--- Notes domains that are seeded without a scheme, and names those of their https
--- origins that could never be read while that of http could.
--- name: SeedsBare :many
-WITH b AS (
-    SELECT unnest(@domains::text []) AS domain, unnest(@origins::text []) AS origin
-), m AS (
-    INSERT INTO domains (domain, bare) SELECT DISTINCT b.domain, true FROM b ORDER BY b.domain
-    ON CONFLICT (domain) DO UPDATE SET bare = true WHERE NOT domains.bare
-)
-SELECT b.origin::text AS origin FROM b
+-- Which https origins could never be read while that of http could.
+-- name: SeedsByHTTP :many
+SELECT b.origin::text AS origin FROM unnest(@origins::text []) AS b (origin)
 WHERE
     EXISTS (SELECT 1 FROM robots AS r WHERE r.origin = 'http' || substr(b.origin, 6) AND r.read_at IS NOT NULL)
     AND NOT EXISTS (SELECT 1 FROM robots AS r WHERE r.origin = b.origin AND r.read_at IS NOT NULL);

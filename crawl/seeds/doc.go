@@ -1,0 +1,2 @@
+// Package seeds has what a crawl begins with.
+package seeds

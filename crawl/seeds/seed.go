@@ -1,0 +1,86 @@
+package seeds
+
+import (
+	"strings"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/traps"
+	"github.com/mosey-web/mosey/crawl/urls"
+)
+
+// Source is what kind of list has named a domain. The values are stored.
+type Source string
+
+// The sources there are.
+const (
+	// URLs are given one by one, or one a line.
+	URLs Source = "urls"
+	// CSV is a table with a column of them.
+	CSV Source = "csv"
+	// Tranco is the list of domains of https://tranco-list.eu, by rank.
+	Tranco Source = "tranco"
+	// Majestic is the Majestic Million, by rank.
+	Majestic Source = "majestic"
+	// OPML is a list of feeds and their sites.
+	OPML Source = "opml"
+	// Sitemap is a file or index of a site's pages, as sitemaps.org says.
+	Sitemap Source = "sitemap"
+)
+
+// Seed is a page to begin with. The database takes it as this document.
+type Seed struct {
+	URL    string `json:"url"`
+	Domain string `json:"domain"`
+	Origin string `json:"origin"`
+	// Kind is empty for a page.
+	Kind     crawl.Kind `json:"kind,omitempty"`
+	Patterns []string   `json:"patterns,omitempty"`
+	// Rank is the domain's place on its list, from 1; 0 is none.
+	Rank int32 `json:"rank,omitempty"`
+	// Bare says that it was given without a scheme: where https cannot be reached, http
+	// is meant.
+	Bare bool `json:"bare,omitempty"`
+}
+
+// Of is the seed of a page.
+func Of(u urls.URL) Seed {
+	return Seed{URL: u.String(), Domain: u.Domain(), Origin: u.Origin(), Patterns: traps.Patterns(u)}
+}
+
+// Parse reads a seed as a person writes it, see urls.ParseSeed.
+func Parse(raw string) (Seed, error) {
+	u, err := urls.ParseSeed(raw)
+	if err != nil {
+		return Seed{}, err
+	}
+	s := Of(u)
+	s.Bare = urls.IsBare(raw)
+	return s, nil
+}
+
+// WithHTTP is a bare seed by http. Its port stays, unless it is the default.
+func (s Seed) WithHTTP() (Seed, error) {
+	u, err := urls.Parse("http" + strings.TrimPrefix(s.URL, "https"))
+	if err != nil {
+		return s, err
+	}
+	plain := Of(u)
+	plain.Kind, plain.Rank, plain.Bare = s.Kind, s.Rank, s.Bare
+	return plain, nil
+}
+
+// Stored counts what came of seeds.
+type Stored struct {
+	// Added are new to the run, Known it has already.
+	Added int `json:"added"`
+	Known int `json:"known"`
+	// Listed are of domains that a list keeps from being crawled.
+	Listed int `json:"listed,omitempty"`
+}
+
+// Add adds up.
+func (s *Stored) Add(t Stored) {
+	s.Added += t.Added
+	s.Known += t.Known
+	s.Listed += t.Listed
+}
