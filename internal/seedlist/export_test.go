@@ -1,0 +1,4 @@
+package seedlist
+
+// FromBounded is From with another bound than MaxUnpackedBytes.
+var FromBounded = from
