@@ -33,8 +33,10 @@ type StoreSeedsInput struct {
 
 // StoreSeedsResult counts what came of the seeds.
 type StoreSeedsResult struct {
-	seeds.Stored
-
+	Added int `json:"added"`
+	Known int `json:"known"`
+	// Listed are of domains that a list keeps from being crawled.
+	Listed int `json:"listed,omitempty"`
 	// Refused seeds are no URLs; Example is one of them and why.
 	Refused int    `json:"refused,omitempty"`
 	Example string `json:"example,omitempty"`
@@ -129,6 +131,6 @@ func (a *Activities) addSeeds(ctx context.Context, run crawl.Run, raw []string, 
 		return nil
 	}
 	stored, err := a.store.StoreSeeds(ctx, run.ID, seeds.URLs, parsed)
-	res.Add(stored)
+	res.Added, res.Known, res.Listed = res.Added+stored.Added, res.Known+stored.Known, res.Listed+stored.Listed
 	return err
 }

@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -71,6 +72,27 @@ func (s *Store) byHTTP(ctx context.Context, all []seeds.Seed) ([]seeds.Seed, err
 		}
 	}
 	return all, nil
+}
+
+// SeedListStored is how many entries of a version of a list were stored for a run before
+// that was interrupted; 0 where it was not.
+func (s *Store) SeedListStored(ctx context.Context, runID int64, list, version string) (int64, error) {
+	n, err := s.q.SeedListStored(ctx, dbsqlc.SeedListStoredParams{RunID: runID, List: list, Version: version})
+	if err = translate("how far a list was stored", err); errors.Is(err, crawl.ErrNotFound) {
+		return 0, nil
+	}
+	return n, err
+}
+
+// NoteSeedList notes it.
+func (s *Store) NoteSeedList(ctx context.Context, runID int64, list, version string, entries int64) error {
+	p := dbsqlc.SeedListNoteParams{RunID: runID, List: list, Version: version, Entries: entries}
+	return translate("note how far a list is stored", s.q.SeedListNote(ctx, p))
+}
+
+// ForgetSeedList forgets it: the whole list is stored.
+func (s *Store) ForgetSeedList(ctx context.Context, runID int64, list string) error {
+	return translate("forget how far a list was stored", s.q.SeedListForget(ctx, dbsqlc.SeedListForgetParams{RunID: runID, List: list}))
 }
 
 // StageSeeds hands raw seeds over to the run's next SeedWorkflow.

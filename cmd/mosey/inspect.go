@@ -33,7 +33,7 @@ func withStore(ctx context.Context, e *env, fn func(*db.Store) error) (err error
 		}
 		attached, err := postgres.Attach(ctx, postgres.Config{Dir: dir})
 		if errors.Is(err, postgres.ErrNoCluster) {
-			return fmt.Errorf("%s: nothing has been crawled yet: begin with mosey crawl https://example.org/", dir)
+			return fmt.Errorf("%s: %w: begin with mosey crawl https://example.org/", dir, errNothingYet)
 		}
 		if err != nil {
 			return err
@@ -47,6 +47,23 @@ func withStore(ctx context.Context, e *env, fn func(*db.Store) error) (err error
 	}
 	defer store.Close()
 	return fn(store)
+}
+
+var errNothingYet = errors.New("nothing has been crawled yet")
+
+// withNewStore is withStore for what may be the first that a database is used for: it is
+// made where there is none, and migrated where that was named.
+func withNewStore(ctx context.Context, e *env, fn func(*db.Store) error) error {
+	if e.environ.Get("DATABASE_URL") == "" {
+		err := withStore(ctx, e, fn)
+		if !errors.Is(err, errNothingYet) {
+			return err
+		}
+	}
+	if _, _, err := migrate(ctx, e); err != nil {
+		return err
+	}
+	return withStore(ctx, e, fn)
 }
 
 // statusCmd shows how runs are getting on.

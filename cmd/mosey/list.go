@@ -49,7 +49,7 @@ func (l *listAddCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	return withStore(ctx, e, func(store *db.Store) error { return addToList(ctx, e, store, l.list(), entries, l.Reason) })
+	return withNewStore(ctx, e, func(store *db.Store) error { return addToList(ctx, e, store, l.list(), entries, l.Reason) })
 }
 
 func listEntries(texts []string) ([]lists.Entry, error) {
@@ -115,7 +115,7 @@ func (l *listImportCmd) Run(ctx context.Context, e *env) error {
 		if reason == "" {
 			reason = name[:min(len(name), crawl.ControlReasonMax)]
 		}
-		if err := withStore(ctx, e, func(store *db.Store) error {
+		if err := withNewStore(ctx, e, func(store *db.Store) error {
 			return addToList(ctx, e, store, l.list(), entries, reason)
 		}); err != nil {
 			return err

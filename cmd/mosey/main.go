@@ -26,6 +26,7 @@ type cli struct {
 	DataDir string            `help:"Where Mosey keeps its database and Temporal's. Default: the user's data directory." placeholder:"DIR"`
 
 	Crawl     crawlCmd     `cmd:"" help:"Crawl pages and what they link to, until done."`
+	Seed      seedCmd      `cmd:"" help:"Make pages part of a run: a few, or lists of millions."`
 	Up        upCmd        `cmd:"" help:"Run the embedded stack and a worker until stopped."`
 	Status    statusCmd    `cmd:"" help:"Show how runs are getting on."`
 	Domain    domainCmd    `cmd:"" help:"Show what is known about a domain."`

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/stack/datadir"
 	"github.com/mosey-web/mosey/internal/stack/postgres"
 )
@@ -55,29 +56,35 @@ func (u *upCmd) Run(ctx context.Context, e *env) (err error) {
 type migrateCmd struct{}
 
 // Run migrates DATABASE_URL's database, or the data directory's.
-func (*migrateCmd) Run(ctx context.Context, e *env) (err error) {
-	url := e.environ.Get("DATABASE_URL")
-	if url == "" {
-		path, err := datadir.Resolve(e.dataDir)
-		if err != nil {
-			return err
-		}
-		dir, err := datadir.Lock(ctx, path)
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, dir.Close()) }()
-		server, err := postgres.Start(ctx, postgres.Config{Dir: dir.Path()})
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, server.Stop(context.WithoutCancel(ctx))) }()
-		url = server.URL()
-	}
-	schema, applied, err := wiring.Migrate(ctx, url)
+func (*migrateCmd) Run(ctx context.Context, e *env) error {
+	schema, applied, err := migrate(ctx, e)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(e.stdout, "schema version %d, %s applied\n", schema.Current, count(int64(applied), "migration"))
 	return nil
+}
+
+// migrate brings the database to the newest schema. That of the data directory is made
+// where there is none.
+func migrate(ctx context.Context, e *env) (schema db.Schema, applied int, err error) {
+	url := e.environ.Get("DATABASE_URL")
+	if url == "" {
+		path, err := datadir.Resolve(e.dataDir)
+		if err != nil {
+			return schema, 0, err
+		}
+		dir, err := datadir.Lock(ctx, path)
+		if err != nil {
+			return schema, 0, err
+		}
+		defer func() { err = errors.Join(err, dir.Close()) }()
+		server, err := postgres.Start(ctx, postgres.Config{Dir: dir.Path()})
+		if err != nil {
+			return schema, 0, err
+		}
+		defer func() { err = errors.Join(err, server.Stop(context.WithoutCancel(ctx))) }()
+		url = server.URL()
+	}
+	return wiring.Migrate(ctx, url)
 }

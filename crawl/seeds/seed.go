@@ -17,9 +17,9 @@ const (
 	URLs Source = "urls"
 	// CSV is a table with a column of them.
 	CSV Source = "csv"
-	// Tranco is the list of domains of https://tranco-list.eu, by rank.
+	// Tranco is the list of https://tranco-list.eu: rank and domain.
 	Tranco Source = "tranco"
-	// Majestic is the Majestic Million, by rank.
+	// Majestic is the list of https://majestic.com/reports/majestic-million.
 	Majestic Source = "majestic"
 	// OPML is a list of feeds and their sites.
 	OPML Source = "opml"

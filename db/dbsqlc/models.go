@@ -504,6 +504,14 @@ type SchemaCompatibility struct {
 	Functions string
 }
 
+type SeedList struct {
+	RunID     int64
+	List      string
+	Version   string
+	Entries   int64
+	UpdatedAt time.Time
+}
+
 type StagedSeed struct {
 	ID    int64
 	RunID int64

@@ -10,6 +10,61 @@ import (
 	"time"
 )
 
+const seedListForget = `-- name: SeedListForget :exec
+DELETE FROM seed_lists WHERE run_id = $1 AND list = $2
+`
+
+type SeedListForgetParams struct {
+	RunID int64
+	List  string
+}
+
+func (q *Queries) SeedListForget(ctx context.Context, arg SeedListForgetParams) error {
+	_, err := q.db.Exec(ctx, seedListForget, arg.RunID, arg.List)
+	return err
+}
+
+const seedListNote = `-- name: SeedListNote :exec
+INSERT INTO seed_lists AS l (run_id, list, version, entries) VALUES ($1, $2, $3, $4)
+ON CONFLICT (run_id, list) DO UPDATE SET
+    version = excluded.version, updated_at = now(),
+    entries = CASE WHEN l.version = excluded.version THEN greatest(l.entries, excluded.entries) ELSE excluded.entries END
+`
+
+type SeedListNoteParams struct {
+	RunID   int64
+	List    string
+	Version string
+	Entries int64
+}
+
+func (q *Queries) SeedListNote(ctx context.Context, arg SeedListNoteParams) error {
+	_, err := q.db.Exec(ctx, seedListNote,
+		arg.RunID,
+		arg.List,
+		arg.Version,
+		arg.Entries,
+	)
+	return err
+}
+
+const seedListStored = `-- name: SeedListStored :one
+SELECT entries FROM seed_lists WHERE run_id = $1 AND list = $2 AND version = $3
+`
+
+type SeedListStoredParams struct {
+	RunID   int64
+	List    string
+	Version string
+}
+
+func (q *Queries) SeedListStored(ctx context.Context, arg SeedListStoredParams) (int64, error) {
+	row := q.db.QueryRow(ctx, seedListStored, arg.RunID, arg.List, arg.Version)
+	var entries int64
+	err := row.Scan(&entries)
+	return entries, err
+}
+
 const seedsAdd = `-- name: SeedsAdd :one
 SELECT s.added::integer AS added, s.listed::integer AS listed FROM seeds_add($1::bigint, $2::text, $3::jsonb) AS s
 `

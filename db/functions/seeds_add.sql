@@ -50,7 +50,7 @@ BEGIN
     SELECT DISTINCT p_run_id, s.domain, true, now() FROM unnest(v) s ORDER BY s.domain;
     -- due in the order in which they were given
     INSERT INTO page_crawls (page_id, domain, scheduled_for, run_id, url, kind)
-    SELECT p.id, s.domain, now() - (cardinality(v) - s.n) * interval '1 microsecond', p_run_id, s.url, crawl_kind('link', s.kind)
+    SELECT p.id, s.domain, now() - (cardinality(v) - s.n) * interval '1 microsecond', p_run_id, s.url, s.kind
     FROM (SELECT DISTINCT ON (x.domain, x.url) x.* FROM unnest(v) x ORDER BY x.domain, x.url, x.n) s
     CROSS JOIN LATERAL (SELECT y.id FROM pages y WHERE y.domain = s.domain AND y.url = s.url LIMIT 1) p;
     GET DIAGNOSTICS v_added = ROW_COUNT;
@@ -63,8 +63,8 @@ CREATE OR REPLACE FUNCTION seeds_add_known(p_run_id bigint, p_source text, v see
 DECLARE
     ids CONSTANT bigint[] := pages_add((
         SELECT jsonb_agg(jsonb_build_object(
-            'url', s.url, 'domain', s.domain, 'origin', s.origin, 'kind', s.kind, 'patterns', s.patterns
-        )) FROM unnest(v) s
+            'url', o.url, 'domain', o.domain, 'origin', o.origin, 'kind', o.kind, 'patterns', o.patterns
+        ) ORDER BY o.n) FROM unnest(v) WITH ORDINALITY AS o (url, domain, origin, kind, patterns, rank, bare, place, n)
     ));
     domains_seeded CONSTANT text[] := ARRAY(SELECT DISTINCT s.domain AS d FROM unnest(v) s ORDER BY d);
     added integer;
@@ -78,8 +78,9 @@ BEGIN
     WHERE x.domain = ANY (domains_seeded) AND x.domain = s.domain
         AND (x.source IS NULL OR s.rank IS NOT NULL AND x.seed_rank IS DISTINCT FROM s.rank OR s.bare AND NOT x.bare);
     SELECT a.added INTO added FROM crawls_add(ARRAY(
-        SELECT (p_run_id, x.id, x.domain, x.url, crawl_kind('link', x.kind), '', '{"depth": 0, "seed": true}', false, cardinality(ids) - i.n, NULL)::found_page
-        FROM unnest(ids) WITH ORDINALITY AS i (id, n)
+        SELECT (p_run_id, x.id, x.domain, x.url, crawl_kind(coalesce(nullif(i.kind, 'page'), 'link'), x.kind), '',
+            '{"depth": 0, "seed": true}', false, cardinality(ids) - i.n, NULL)::found_page
+        FROM ROWS FROM (unnest(ids), unnest(ARRAY(SELECT s.kind FROM unnest(v) s))) WITH ORDINALITY AS i (id, kind, n)
         CROSS JOIN LATERAL (SELECT y.id, y.domain, y.url, y.kind FROM pages y WHERE y.id = i.id LIMIT 1) x
     )) a;
     -- what the run has passed over for what its URL is, a person wants now

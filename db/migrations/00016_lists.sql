@@ -42,5 +42,16 @@ CREATE TYPE seed AS (
 
 DROP FUNCTION IF EXISTS seeds_add(bigint, jsonb);
 
+-- How many entries of a list of seeds are stored, while it is being stored: what was
+-- interrupted goes on from there, if the list is still that version.
+CREATE TABLE seed_lists (
+    run_id bigint NOT NULL,
+    list text NOT NULL,
+    version text NOT NULL,
+    entries bigint NOT NULL,
+    updated_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (run_id, list)
+);
+
 -- +goose Down
 -- Migrations only go forward.

@@ -27,3 +27,15 @@ SELECT b.origin::text AS origin FROM unnest(@origins::text []) AS b (origin)
 WHERE
     EXISTS (SELECT 1 FROM robots AS r WHERE r.origin = 'http' || substr(b.origin, 6) AND r.read_at IS NOT NULL)
     AND NOT EXISTS (SELECT 1 FROM robots AS r WHERE r.origin = b.origin AND r.read_at IS NOT NULL);
+
+-- name: SeedListStored :one
+SELECT entries FROM seed_lists WHERE run_id = @run_id AND list = @list AND version = @version;
+
+-- name: SeedListNote :exec
+INSERT INTO seed_lists AS l (run_id, list, version, entries) VALUES (@run_id, @list, @version, @entries)
+ON CONFLICT (run_id, list) DO UPDATE SET
+    version = excluded.version, updated_at = now(),
+    entries = CASE WHEN l.version = excluded.version THEN greatest(l.entries, excluded.entries) ELSE excluded.entries END;
+
+-- name: SeedListForget :exec
+DELETE FROM seed_lists WHERE run_id = @run_id AND list = @list;

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mosey-web/mosey/crawl/seeds"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/internal/seedlist"
 )
@@ -20,7 +21,7 @@ func BenchmarkRead(b *testing.B) {
 	const count = 1_000_000
 	for _, c := range []struct {
 		name   string
-		source seedlist.Source
+		source seeds.Source
 		head   string
 		line   string // with # for its number
 	}{

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/seeds"
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
@@ -74,7 +75,7 @@ func (t *table) find(option, asked string, usual, first []string) (int, error) {
 	return unknown, fmt.Errorf("%w: %s %q: the list has no such column; want %s", crawl.ErrInvalid, option, asked, t.choices(len(first)))
 }
 
-var columnsOf = map[Source]string{
+var columnsOf = map[seeds.Source]string{
 	Tranco:   "a rank, a comma and a domain a line",
 	Majestic: "a header that names GlobalRank and Domain",
 }

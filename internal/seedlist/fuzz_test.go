@@ -11,12 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/seeds"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/internal/seedlist"
 )
 
 func FuzzRead(f *testing.F) {
-	for source, list := range map[seedlist.Source]string{
+	for source, list := range map[seeds.Source]string{
 		seedlist.URLs:     "\ufeff# c\r\n\r\nhttps://a.example/\r\nb.example\nme:pw@c.example\n1\n\xff",
 		seedlist.CSV:      "rank;url\n1;\"a.example\n\"\n\"2;b.example\n3;\"c\"\"\"d\n;;\n4\t5,6",
 		seedlist.Tranco:   "1,a.example\n2,b\n3",
@@ -29,7 +30,7 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Add("csv", "url", []byte("a,\"url\"\n\"b\n"), int64(0), int64(0))
 	f.Fuzz(func(t *testing.T, source, column string, list []byte, offset, limit int64) {
-		o := seedlist.Options{Source: seedlist.Source(source), Column: column, Offset: offset, Limit: limit}
+		o := seedlist.Options{Source: seeds.Source(source), Column: column, Offset: offset, Limit: limit}
 		last, count := int64(1), int64(0)
 		next := func(line int64) {
 			require.GreaterOrEqual(t, line, last)

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/seeds"
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
@@ -16,32 +17,28 @@ import (
 // [BadLine].
 const MaxRecordBytes = 64 << 10
 
-// Source is what kind of list it is.
-type Source string
-
-// The sources.
+// The sources that are lists, and so can be read.
 const (
 	// URLs has one URL or host a line. Blank lines and those that begin with # are
 	// skipped.
-	URLs Source = "urls"
+	URLs = seeds.URLs
 	// CSV is a table as RFC 4180 says, with or without a header, its fields separated by
 	// commas, semicolons or tabs. Blank lines and lines that begin with # are skipped.
-	CSV Source = "csv"
-	// Tranco is the list of https://tranco-list.eu: rank and domain, without a header.
-	Tranco Source = "tranco"
-	// Majestic is the list of https://majestic.com/reports/majestic-million, whose header
-	// names GlobalRank and Domain.
-	Majestic Source = "majestic"
-	// OPML is a list of feeds. Each outline gives its site, htmlUrl, and its feed, xmlUrl.
-	OPML Source = "opml"
+	CSV = seeds.CSV
+	// Tranco is rank and domain, without a header.
+	Tranco = seeds.Tranco
+	// Majestic has a header that names GlobalRank and Domain.
+	Majestic = seeds.Majestic
+	// OPML has outlines, of which each gives its site, htmlUrl, and its feed, xmlUrl.
+	OPML = seeds.OPML
 )
 
-// Sources returns all sources.
-func Sources() []Source { return []Source{URLs, CSV, Tranco, Majestic, OPML} }
+// Sources returns all of them.
+func Sources() []seeds.Source { return []seeds.Source{URLs, CSV, Tranco, Majestic, OPML} }
 
 // Options say how to read a list.
 type Options struct {
-	Source Source
+	Source seeds.Source
 
 	// Column is, for CSV alone, where the seeds are: a name in the header, whatever its
 	// case, or a number from 1. Where it is empty it is the first of the usual names that

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/seeds"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/internal/seedlist"
 )
@@ -52,7 +53,7 @@ type wants struct {
 }
 
 // check reads lists, at once and in small parts.
-func check(t *testing.T, source seedlist.Source, cases map[string]wants) {
+func check(t *testing.T, source seeds.Source, cases map[string]wants) {
 	t.Helper()
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -180,7 +181,7 @@ func TestReadStops(t *testing.T) {
 	t.Run("WhereACallbackSaysSo", func(t *testing.T) {
 		t.Parallel()
 		stop := errors.New("stop")
-		for source, list := range map[seedlist.Source]string{
+		for source, list := range map[seeds.Source]string{
 			seedlist.URLs: "a.example\nword\n", seedlist.CSV: "url\na.example\nword\n",
 			seedlist.OPML: `<opml><outline htmlUrl="a.example"/><outline xmlUrl="word"/></opml>`,
 		} {
@@ -200,7 +201,7 @@ func TestReadStops(t *testing.T) {
 
 	t.Run("WhenTheContextIsDone", func(t *testing.T) {
 		t.Parallel()
-		for source, list := range map[seedlist.Source]string{
+		for source, list := range map[seeds.Source]string{
 			seedlist.URLs: "a.example\n", seedlist.CSV: "a.example\n", seedlist.OPML: `<outline htmlUrl="a.example"/>`,
 		} {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -227,7 +228,7 @@ func TestReadStops(t *testing.T) {
 	t.Run("WhereItCannotBeRead", func(t *testing.T) {
 		t.Parallel()
 		broken := errors.New("broken")
-		for source, list := range map[seedlist.Source]string{
+		for source, list := range map[seeds.Source]string{
 			seedlist.URLs:     "a.example\nb.exam",
 			seedlist.CSV:      "a.example\n\"b.exam",
 			seedlist.Tranco:   "1,a.example\n2,b.exam",
@@ -321,7 +322,7 @@ func TestReadRefusesOptions(t *testing.T) {
 func TestReadHoldsOneRecord(t *testing.T) {
 	const size = 64 << 20
 	for name, c := range map[string]struct {
-		source seedlist.Source
+		source seeds.Source
 		list   io.Reader
 	}{
 		"ALine":      {seedlist.URLs, repeated("x", size)},

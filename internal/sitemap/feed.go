@@ -80,7 +80,7 @@ func harmless(body []byte) error {
 	depth, namespaces, pieces := 0, 0, 0
 	for {
 		token, err := in.next()
-		if errors.Is(err, errTokenTooLong) {
+		if errors.Is(err, errTokenTooLong) || errors.Is(err, errEncodings) {
 			return err
 		}
 		if token == nil {

@@ -154,6 +154,15 @@ func TestReadIsBounded(t *testing.T) {
 		require.ErrorContains(t, err, "too long")
 		require.Len(t, got, 1)
 	})
+	t.Run("InEncodings", func(t *testing.T) {
+		t.Parallel()
+		many := strings.Repeat(`<?xml version="1.0" encoding="latin1"?>`, 1000)
+		_, got, err := read([]byte(open + "<url><loc>https://a.example/1</loc></url>" + many + "<url><loc>https://a.example/2</loc></url></urlset>"))
+		require.ErrorContains(t, err, "declares its encoding twice")
+		require.Len(t, got, 1)
+		_, err = sitemap.ReadFeed([]byte(many + "<rss><channel><item><link>https://a.example/1</link></item></channel></rss>"))
+		require.ErrorContains(t, err, "declares its encoding twice")
+	})
 	t.Run("InDepthAndLength", func(t *testing.T) {
 		t.Parallel()
 		deep := open + strings.Repeat("<url>", 200_000) + strings.Repeat("<loc>"+strings.Repeat("x", 1<<20), 4)

@@ -13,7 +13,10 @@ import (
 // as a whole, a tag of nothing but attributes as fifty times what it is on the wire.
 const tokenBytesMax = 256 << 10
 
-var errTokenTooLong = errors.New("a tag or a text in it is too long")
+var (
+	errTokenTooLong = errors.New("a tag or a text in it is too long")
+	errEncodings    = errors.New("it declares its encoding twice")
+)
 
 // tokens reads XML of strangers, token by token and without checking that what is opened
 // is closed.
@@ -21,6 +24,7 @@ type tokens struct {
 	decoder *xml.Decoder
 	in      *bufio.Reader
 	left    int
+	decoded bool
 }
 
 func newTokens(in io.Reader) *tokens {
@@ -28,6 +32,11 @@ func newTokens(in io.Reader) *tokens {
 	t.decoder = xml.NewDecoder(t)
 	t.decoder.Strict = false // "&" in a URL is a common mistake
 	t.decoder.CharsetReader = func(label string, rest io.Reader) (io.Reader, error) {
+		// it could be declared again and again, each time for a buffer and a call more
+		if t.decoded {
+			return nil, errEncodings
+		}
+		t.decoded = true
 		decoded, err := charset.NewReaderLabel(label, rest)
 		if err != nil {
 			return nil, err

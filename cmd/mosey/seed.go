@@ -1,0 +1,257 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/seeds"
+	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/seedlist"
+	"github.com/mosey-web/mosey/workflows"
+)
+
+// seedCmd makes pages part of a run without crawling them.
+type seedCmd struct {
+	wiring.FetchFlags
+
+	Seeds []string `arg:"" optional:"" name:"seed" help:"URL or host, file of them, or - for standard input."`
+	Run_  string   `name:"run" help:"Name of the run. Default: default." default:"default" placeholder:"NAME"` //nolint:revive // Run is the method
+
+	Source     string   `help:"What the files are: urls (one URL or host a line), csv, tranco, majestic, opml or sitemap. Tranco and Majestic are downloaded where no file is given. Default: urls." default:"urls" placeholder:"urls|csv|tranco|majestic|opml|sitemap"`
+	File       []string `help:"File to read, as it is or packed by gzip or zip." placeholder:"FILE"`
+	URL        string   `name:"url" help:"Where to download the list instead of from its publisher." placeholder:"URL"`
+	Column     string   `help:"Column of a CSV file with the seeds: its name, or its number from 1. Default: that which looks like it." placeholder:"NAME|N"`
+	RankColumn string   `help:"Column of a CSV file with their ranks. Default: the one called rank." placeholder:"NAME|N"`
+	Limit      int64    `help:"Entries to read of each file; 0 is all." placeholder:"N"`
+	Offset     int64    `help:"Entries of each file to skip first." placeholder:"N"`
+
+	Start bool `help:"Also start the run, or let it go on."`
+	JSON  bool `name:"json" help:"Print one JSON object."`
+}
+
+// seeded is what the command prints as JSON.
+type seeded struct {
+	Run string `json:"run"`
+	seeds.Stored
+
+	// Bad are entries that are no seeds.
+	Bad  int64          `json:"bad,omitempty"`
+	Took crawl.Duration `json:"took"`
+}
+
+// Run stores the seeds. What is stored stays, however it ends.
+func (s *seedCmd) Run(ctx context.Context, e *env) error {
+	inputs, given, err := s.inputs()
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	out := seeded{Run: s.Run_}
+	err = withNewStore(ctx, e, func(store *db.Store) error {
+		run, err := s.run(ctx, store)
+		if err != nil {
+			return err
+		}
+		l := newSeedLoad(e, store, run)
+		defer func() { out.Stored, out.Bad = l.stored, l.badAll }()
+		if err := l.add(ctx, seeds.URLs, given); err != nil {
+			return err
+		}
+		for _, in := range inputs {
+			if err := l.read(ctx, in, s.options(in)); err != nil {
+				return err
+			}
+		}
+		if !s.Start && run.Status == crawl.RunRunning {
+			s.wake(ctx, e)
+		}
+		return nil
+	})
+	out.Took = crawl.Duration(time.Since(began).Round(time.Millisecond))
+	switch {
+	case errors.Is(err, context.Canceled):
+		return fmt.Errorf("stopped after %s; what is stored stays, and the same command goes on from there",
+			count(int64(out.Added+out.Known+out.Listed), "seed"))
+	case err != nil:
+		return err
+	}
+	if err := s.print(e, out); err != nil || !s.Start {
+		return err
+	}
+	return s.start(ctx, e)
+}
+
+// inputs are the lists to read, and the seeds that were given themselves.
+func (s *seedCmd) inputs() (lists []seedInput, given []seeds.Seed, err error) {
+	if err := crawl.ValidateRunName(s.Run_); err != nil {
+		return nil, nil, wiring.Usagef("%w", err)
+	}
+	source := seeds.Source(s.Source)
+	if source != seeds.Sitemap {
+		if err := s.options(seedInput{source: source}).Validate(); err != nil {
+			return nil, nil, wiring.Usagef("%w", asFlag(err))
+		}
+	}
+	for _, name := range s.File {
+		lists = append(lists, seedInput{source: source, name: name})
+	}
+	for _, arg := range s.Seeds {
+		if arg == "-" || isFile(arg) {
+			lists = append(lists, seedInput{source: source, name: arg})
+			continue
+		}
+		seed, err := seedArgument(arg, source)
+		if err != nil {
+			return nil, nil, err
+		}
+		given = append(given, seed)
+	}
+	if len(lists)+len(given) == 0 || s.URL != "" {
+		from, err := s.published(source)
+		if err != nil {
+			return nil, nil, err
+		}
+		lists = append(lists, from)
+	}
+	return lists, given, nil
+}
+
+// seedArgument reads a seed that was given as it is: a page, or a sitemap of a site.
+func seedArgument(arg string, source seeds.Source) (seeds.Seed, error) {
+	u, err := parseArgument(arg)
+	if err != nil {
+		return seeds.Seed{}, err
+	}
+	seed, err := seeds.Parse(arg)
+	if err != nil {
+		return seed, notAbsolute(err)
+	}
+	switch source {
+	case seeds.URLs:
+	case seeds.Sitemap:
+		seed.Kind = crawl.KindSitemap
+	default:
+		return seed, wiring.Usagef("seed %q: --source %s is read from files: give %s with --source urls", arg, source, u)
+	}
+	return seed, nil
+}
+
+func (s *seedCmd) options(in seedInput) seedlist.Options {
+	return seedlist.Options{Source: in.source, Column: s.Column, RankColumn: s.RankColumn, Limit: s.Limit, Offset: s.Offset}
+}
+
+// run is the run that the seeds become part of. A new one waits until it is started.
+func (s *seedCmd) run(ctx context.Context, store *db.Store) (crawl.Run, error) {
+	run, err := store.Run(ctx, s.Run_)
+	if !errors.Is(err, crawl.ErrNotFound) {
+		return run, err
+	}
+	if run, err = store.EnsureRun(ctx, s.Run_, crawl.Settings{}); err != nil || s.Start {
+		return run, err
+	}
+	if _, err := store.StopRun(ctx, run.ID, "it was seeded, and not started yet"); err != nil {
+		return run, err
+	}
+	return store.Run(ctx, s.Run_)
+}
+
+// wake has the run's dispatcher look at what is new, if a Temporal runs.
+func (s *seedCmd) wake(ctx context.Context, e *env) {
+	ctx, cancel := context.WithTimeout(ctx, wakeTimeout)
+	defer cancel()
+	err := withTemporal(ctx, e, func(starter workflows.Starter) error { return starter.StartCrawl(ctx, s.Run_) })
+	if err != nil {
+		fmt.Fprintf(e.stderr, "mosey: could not tell the running crawl, which finds out by itself: %v\n", err)
+	}
+}
+
+func (s *seedCmd) print(e *env, out seeded) error {
+	if s.JSON {
+		return printJSON(e.stdout, out)
+	}
+	line := fmt.Sprintf("%s added to run %s in %s", count(int64(out.Added), "seed"), s.Run_, time.Duration(out.Took).Round(time.Second/10))
+	if out.Known > 0 {
+		line += fmt.Sprintf(", %d known already", out.Known)
+	}
+	if out.Listed > 0 {
+		line += fmt.Sprintf(", %d left out by the lists (mosey list show)", out.Listed)
+	}
+	if out.Bad > 0 {
+		line += fmt.Sprintf(", %d that are no seeds", out.Bad)
+	}
+	fmt.Fprintln(e.stdout, line+".")
+	if !s.Start {
+		fmt.Fprintf(e.stdout, "To crawl them:\n  mosey crawl --run %s\n", s.Run_)
+	}
+	return nil
+}
+
+// start has a Mosey that runs start the run, or crawls it itself.
+func (s *seedCmd) start(ctx context.Context, e *env) error {
+	started := false
+	err := withTemporal(ctx, e, func(starter workflows.Starter) error {
+		started = true
+		return withStore(ctx, e, func(store *db.Store) error {
+			run, err := store.Run(ctx, s.Run_)
+			if err != nil {
+				return err
+			}
+			n, err := store.NextSeeding(ctx, run.ID)
+			if err != nil {
+				return err
+			}
+			_, err = starter.StartSeed(ctx, n, workflows.SeedInput{Run: s.Run_, Staged: true})
+			return describeSeedStart(err)
+		})
+	})
+	if err != nil || started {
+		if err == nil && !s.JSON {
+			fmt.Fprintf(e.stdout, "Run %s is started. To look at it:\n  mosey status %s\n", s.Run_, s.Run_)
+		}
+		return err
+	}
+	return (&crawlCmd{FetchFlags: s.FetchFlags, Run_: s.Run_, JSON: s.JSON}).Run(ctx, e)
+}
+
+func describeSeedStart(err error) error {
+	if err == nil {
+		return nil
+	}
+	return describeStart(err)
+}
+
+// seedInput is a list to read.
+type seedInput struct {
+	source seeds.Source
+	// name is a file, or - for standard input; empty is what is downloaded from url.
+	name  string
+	url   string
+	flags wiring.FetchFlags
+}
+
+// key names the list where it is noted how far it has been stored; empty where it cannot
+// be read again.
+func (in seedInput) key(o seedlist.Options) string {
+	if in.name == "-" {
+		return ""
+	}
+	path, err := filepath.Abs(in.name)
+	if err != nil {
+		return ""
+	}
+	return strings.Join([]string{string(in.source), o.Column, fmt.Sprint(o.Offset), fmt.Sprint(o.Limit), path}, "\n")
+}
+
+func (in seedInput) open(ctx context.Context, stdin io.Reader) (*seedlist.File, error) {
+	if in.name == "-" {
+		return seedlist.From(ctx, stdin)
+	}
+	return seedlist.Open(ctx, in.name)
+}

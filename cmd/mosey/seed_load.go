@@ -1,0 +1,260 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/seeds"
+	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/seedlist"
+)
+
+const (
+	// seedChunk is how many seeds one transaction stores, and seedWriters how many
+	// transactions are under way.
+	seedChunk   = 5_000
+	seedWriters = 3
+	// seedNoteEvery is how often it is noted how far a list has been stored.
+	seedNoteEvery = 2 * time.Second
+)
+
+// seedLoad stores lists of seeds.
+type seedLoad struct {
+	e     *env
+	store *db.Store
+	run   crawl.Run
+	line  *progressLine
+	began time.Time
+
+	mu     sync.Mutex
+	stored seeds.Stored
+	bad    badLines
+	badAll int64
+}
+
+func newSeedLoad(e *env, store *db.Store, run crawl.Run) *seedLoad {
+	return &seedLoad{e: e, store: store, run: run, line: newProgressLine(e), began: time.Now()}
+}
+
+// add stores seeds.
+func (l *seedLoad) add(ctx context.Context, source seeds.Source, some []seeds.Seed) error {
+	if len(some) == 0 {
+		return nil
+	}
+	stored, err := l.store.StoreSeeds(ctx, l.run.ID, source, some)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stored.Add(stored)
+	return err
+}
+
+// read stores a list. If that was interrupted before, and the list is what it was, it goes
+// on where it was.
+func (l *seedLoad) read(ctx context.Context, in seedInput, o seedlist.Options) error {
+	if in.name == "" {
+		path, err := downloaded(ctx, l.e, in)
+		if err != nil {
+			return err
+		}
+		in.name = path
+	}
+	file, err := in.open(ctx, l.e.stdin)
+	if err != nil {
+		return wiring.Usagef("seed file: %w", err)
+	}
+	defer file.Close()
+	defer l.line.clear()
+	if in.source == seeds.Sitemap {
+		return l.readSitemap(ctx, in, file)
+	}
+	list := &listOfSeeds{seedLoad: l, in: in, file: file, key: in.key(o), done: map[int]int64{}}
+	if o, err = list.resume(ctx, o); err != nil {
+		return err
+	}
+	err = list.read(ctx, o)
+	l.line.clear()
+	l.showBad(in.name)
+	switch {
+	case err == nil:
+	case errors.Is(err, crawl.ErrInvalid):
+		return wiring.Usagef("%s: %w", in.name, asFlag(err))
+	default:
+		return errors.Join(err, list.note(context.WithoutCancel(ctx)))
+	}
+	if list.entries == 0 && list.before == 0 {
+		return wiring.Usagef("no seeds in %s: want %s", in.name, wantedOf[in.source])
+	}
+	if list.key == "" {
+		return nil
+	}
+	return l.store.ForgetSeedList(ctx, l.run.ID, list.key)
+}
+
+var wantedOf = map[seeds.Source]string{
+	seeds.URLs: "one URL or host a line, such as https://example.org/", seeds.CSV: "a column of URLs or hosts (--column)",
+	seeds.Tranco: "lines such as 1,example.org", seeds.Majestic: "a column Domain", seeds.OPML: "outlines with htmlUrl or xmlUrl",
+}
+
+// showBad tells of entries that are no seeds: the first few of a list, and how many.
+func (l *seedLoad) showBad(name string) {
+	for _, bad := range l.bad.shown {
+		fmt.Fprintf(l.e.stderr, "skipped: %s:%s\n", name, bad)
+	}
+	if l.bad.all > len(l.bad.shown) {
+		fmt.Fprintf(l.e.stderr, "skipped: %d lines in all of %s that are no seeds\n", l.bad.all, name)
+	}
+	l.badAll += int64(l.bad.all)
+	l.bad = badLines{}
+}
+
+// listOfSeeds is one list that is being stored.
+type listOfSeeds struct {
+	*seedLoad
+
+	in   seedInput
+	file *seedlist.File
+	key  string
+	// before is how many of its entries were stored before, and entries how many have
+	// been read since.
+	before, entries int64
+
+	// done has the entries up to the end of each chunk that is stored after one that is
+	// not yet; next is that one, and upto the entries before it.
+	done  map[int]int64
+	next  int
+	upto  int64
+	noted time.Time
+}
+
+// resume leaves out what was stored before.
+func (l *listOfSeeds) resume(ctx context.Context, o seedlist.Options) (seedlist.Options, error) {
+	if l.key == "" {
+		return o, nil
+	}
+	before, err := l.store.SeedListStored(ctx, l.run.ID, l.key, l.version())
+	if err != nil || before == 0 {
+		return o, err
+	}
+	fmt.Fprintf(l.e.stderr, "%s: going on after %d entries that were stored before.\n", l.in.name, before)
+	l.before, l.upto = before, before
+	o.Offset += before
+	if o.Limit > 0 {
+		o.Limit = max(o.Limit-before, 0)
+		if o.Limit == 0 {
+			o.Offset, o.Limit = math.MaxInt64, 1 // all of it is stored
+		}
+	}
+	return o, nil
+}
+
+// version tells a list from what it was before it was changed.
+func (l *listOfSeeds) version() string {
+	_, size := l.file.Progress()
+	return fmt.Sprintf("%d bytes, %s", size, modified(l.in.name))
+}
+
+func (l *listOfSeeds) read(ctx context.Context, o seedlist.Options) error {
+	group, storing := errgroup.WithContext(ctx)
+	group.SetLimit(seedWriters)
+	chunk, n := make([]seeds.Seed, 0, seedChunk), 0
+	send := func() {
+		some, number, upto := chunk, n, l.before+l.entries
+		chunk, n = make([]seeds.Seed, 0, seedChunk), n+1
+		group.Go(func() error {
+			if err := l.add(storing, l.in.source, some); err != nil {
+				return err
+			}
+			return l.finished(storing, number, upto)
+		})
+	}
+	err := seedlist.Read(storing, l.file, o, func(entry seedlist.Entry) error {
+		l.entries++
+		chunk = append(chunk, seedOf(entry))
+		if len(chunk) == seedChunk {
+			send()
+		}
+		l.show()
+		return nil
+	}, func(bad seedlist.BadLine) error {
+		l.entries++
+		l.bad.add(fmt.Sprintf("%d: %s: %s", bad.Line, bad.Text, bad.Reason))
+		return nil
+	})
+	if err == nil {
+		send()
+	}
+	// what has made the others stop comes first
+	if failed := group.Wait(); failed != nil {
+		return failed
+	}
+	return err
+}
+
+func seedOf(entry seedlist.Entry) seeds.Seed {
+	s := seeds.Of(entry.URL)
+	s.Bare = entry.Bare
+	if entry.Rank <= math.MaxInt32 {
+		s.Rank = int32(entry.Rank) //nolint:gosec // see above
+	}
+	if entry.Feed {
+		s.Kind = crawl.KindFeed
+	}
+	return s
+}
+
+// finished notes that a chunk is stored, with all entries up to one.
+func (l *listOfSeeds) finished(ctx context.Context, n int, upto int64) error {
+	l.mu.Lock()
+	l.done[n] = upto
+	for at, found := l.done[l.next]; found; at, found = l.done[l.next] {
+		delete(l.done, l.next)
+		l.next, l.upto = l.next+1, at
+	}
+	due := time.Since(l.noted) > seedNoteEvery
+	if due {
+		l.noted = time.Now()
+	}
+	l.mu.Unlock()
+	if !due {
+		return nil
+	}
+	return l.note(ctx)
+}
+
+// note stores how many entries are stored, without a gap.
+func (l *listOfSeeds) note(ctx context.Context) error {
+	l.mu.Lock()
+	upto := l.upto
+	l.mu.Unlock()
+	if l.key == "" || upto == 0 {
+		return nil
+	}
+	return l.store.NoteSeedList(ctx, l.run.ID, l.key, l.version(), upto)
+}
+
+// barWidth is that of the bar in a progress line.
+const barWidth = 20
+
+func (l *listOfSeeds) show() {
+	l.line.show(func(now time.Time) string {
+		l.mu.Lock()
+		stored := l.stored.Added + l.stored.Known + l.stored.Listed
+		l.mu.Unlock()
+		line := fmt.Sprintf("%d seeds stored, %.0f/s", stored, float64(stored)/now.Sub(l.began).Seconds())
+		read, total := l.file.Progress()
+		if total == 0 {
+			return line
+		}
+		done := int(min(read*barWidth/total, barWidth))
+		return fmt.Sprintf("[%s%s] %3d %%  %s", strings.Repeat("#", done), strings.Repeat("-", barWidth-done), read*100/total, line)
+	})
+}
