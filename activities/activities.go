@@ -47,6 +47,7 @@ type Store interface {
 	ControlStore
 	RunStore
 	SeedStore
+	SeedListStore
 }
 
 // Config is what Activities need.
@@ -71,6 +72,8 @@ type Config struct {
 	Network *network.Monitor
 	// Languages names the languages of pages. The zero value knows what they declare.
 	Languages language.Detector
+	// SeedLists are what lists of seeds may be read from.
+	SeedLists SeedLists
 	// RequestTimeout is the longest that one request can take, as the Fetcher
 	// limits it. Defaults to 30 s.
 	RequestTimeout time.Duration
@@ -97,6 +100,7 @@ type Activities struct {
 	// languages names the languages of pages
 	languages language.Detector
 	jitter    func() float64
+	seedLists SeedLists
 }
 
 // New makes the activities.
@@ -135,8 +139,8 @@ func New(cfg Config) (*Activities, error) {
 		store: cfg.Store, requests: requests, rulings: rulings, starter: cfg.Starter,
 		waker: newWaker(cfg.Starter, cfg.Logger), ease: newEase(time.Now()),
 		agent: cfg.Agent, allowMalformed: cfg.AllowMalformed, log: cfg.Logger,
-		parses: semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0))),
-		jitter: rand.Float64, limits: extract.Limits{}.WithDefaults(), languages: cfg.Languages,
+		parses:    semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0))),
+		seedLists: cfg.SeedLists, jitter: rand.Float64, limits: extract.Limits{}.WithDefaults(), languages: cfg.Languages,
 	}, nil
 }
 

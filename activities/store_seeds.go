@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,6 +41,18 @@ type StoreSeedsResult struct {
 	// Refused seeds are no URLs; Example is one of them and why.
 	Refused int    `json:"refused,omitempty"`
 	Example string `json:"example,omitempty"`
+}
+
+// Plus adds up.
+func (r StoreSeedsResult) Plus(o StoreSeedsResult) StoreSeedsResult {
+	r.add(seeds.Stored{Added: o.Added, Known: o.Known, Listed: o.Listed})
+	r.Refused += o.Refused
+	r.Example = cmp.Or(r.Example, o.Example)
+	return r
+}
+
+func (r *StoreSeedsResult) add(stored seeds.Stored) {
+	r.Added, r.Known, r.Listed = r.Added+stored.Added, r.Known+stored.Known, r.Listed+stored.Listed
 }
 
 const (
@@ -131,6 +144,6 @@ func (a *Activities) addSeeds(ctx context.Context, run crawl.Run, raw []string, 
 		return nil
 	}
 	stored, err := a.store.StoreSeeds(ctx, run.ID, seeds.URLs, parsed)
-	res.Added, res.Known, res.Listed = res.Added+stored.Added, res.Known+stored.Known, res.Listed+stored.Listed
+	res.add(stored)
 	return err
 }

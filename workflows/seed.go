@@ -21,6 +21,10 @@ type SeedInput struct {
 	URLs []string `json:"urls,omitempty"`
 	// Settings are given to a new run, and change those of an existing one.
 	Settings crawl.Settings `json:"settings,omitzero"`
+	// Source, where it is set, names a list of seeds for a worker to read:
+	//
+	//	{"run":"top","source":"tranco","limit":1000}
+	activities.SeedList
 	// Staged says that a command line has handed over more seeds in the database.
 	Staged bool `json:"staged,omitempty"`
 
@@ -58,6 +62,11 @@ func (in SeedInput) validate() error {
 	if err := in.Settings.Validate(); err != nil {
 		return err
 	}
+	if in.SeedList != (activities.SeedList{}) {
+		if err := in.SeedList.Validate(); err != nil {
+			return err
+		}
+	}
 	_, err := urls.ParseSeeds(in.URLs)
 	return err
 }
@@ -75,11 +84,20 @@ func SeedWorkflow(ctx workflow.Context, in SeedInput) (SeedResult, error) {
 	if err != nil {
 		return res, err
 	}
+	var listed activities.StoreSeedsResult
+	if in.SeedList != (activities.SeedList{}) {
+		err = workflow.ExecuteActivity(withSeedOptions(ctx, "store a list of seeds of run "+in.Run), act.StoreSeedList,
+			activities.StoreSeedListInput{Run: in.Run, List: in.SeedList, Settings: in.Settings}).Get(ctx, &listed)
+		if err != nil {
+			return res, err
+		}
+	}
 	err = workflow.ExecuteActivity(withSeedOptions(ctx, "store the seeds of run "+in.Run), act.StoreSeeds,
 		activities.StoreSeedsInput{Run: in.Run, URLs: in.URLs, Settings: in.Settings}).Get(ctx, &res.StoreSeedsResult)
 	if err != nil {
 		return res, err
 	}
+	res.StoreSeedsResult = res.StoreSeedsResult.Plus(listed)
 	err = workflow.ExecuteActivity(withRecordOptions(ctx, "start run "+in.Run), act.StartCrawl,
 		activities.StartCrawlInput{Run: in.Run}).Get(ctx, nil)
 	if err != nil {

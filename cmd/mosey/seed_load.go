@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
@@ -18,14 +15,8 @@ import (
 	"github.com/mosey-web/mosey/internal/seedlist"
 )
 
-const (
-	// seedChunk is how many seeds one transaction stores, and seedWriters how many
-	// transactions are under way.
-	seedChunk   = 5_000
-	seedWriters = 3
-	// seedNoteEvery is how often it is noted how far a list has been stored.
-	seedNoteEvery = 2 * time.Second
-)
+// seedNoteEvery is how often it is noted how far a list has been stored.
+const seedNoteEvery = 2 * time.Second
 
 // seedLoad stores lists of seeds.
 type seedLoad struct {
@@ -76,11 +67,11 @@ func (l *seedLoad) read(ctx context.Context, in seedInput, o seedlist.Options) e
 	if in.source == seeds.Sitemap {
 		return l.readSitemap(ctx, in, file)
 	}
-	list := &listOfSeeds{seedLoad: l, in: in, file: file, key: in.key(o), done: map[int]int64{}}
+	list := &listOfSeeds{seedLoad: l, in: in, file: file, key: in.key(o)}
 	if o, err = list.resume(ctx, o); err != nil {
 		return err
 	}
-	err = list.read(ctx, o)
+	entries, err := list.read(ctx, o)
 	l.line.clear()
 	l.showBad(in.name)
 	switch {
@@ -90,7 +81,7 @@ func (l *seedLoad) read(ctx context.Context, in seedInput, o seedlist.Options) e
 	default:
 		return errors.Join(err, list.note(context.WithoutCancel(ctx)))
 	}
-	if list.entries == 0 && list.before == 0 {
+	if entries == 0 && list.before == 0 {
 		return wiring.Usagef("no seeds in %s: want %s", in.name, wantedOf[in.source])
 	}
 	if list.key == "" {
@@ -123,16 +114,9 @@ type listOfSeeds struct {
 	in   seedInput
 	file *seedlist.File
 	key  string
-	// before is how many of its entries were stored before, and entries how many have
-	// been read since.
-	before, entries int64
-
-	// done has the entries up to the end of each chunk that is stored after one that is
-	// not yet; next is that one, and upto the entries before it.
-	done  map[int]int64
-	next  int
-	upto  int64
-	noted time.Time
+	// before is how many of its entries were stored before, and upto how many are now.
+	before, upto int64
+	noted        time.Time
 }
 
 // resume leaves out what was stored before.
@@ -146,14 +130,7 @@ func (l *listOfSeeds) resume(ctx context.Context, o seedlist.Options) (seedlist.
 	}
 	fmt.Fprintf(l.e.stderr, "%s: going on after %d entries that were stored before.\n", l.in.name, before)
 	l.before, l.upto = before, before
-	o.Offset += before
-	if o.Limit > 0 {
-		o.Limit = max(o.Limit-before, 0)
-		if o.Limit == 0 {
-			o.Offset, o.Limit = math.MaxInt64, 1 // all of it is stored
-		}
-	}
-	return o, nil
+	return o.After(before), nil
 }
 
 // version tells a list from what it was before it was changed.
@@ -162,83 +139,29 @@ func (l *listOfSeeds) version() string {
 	return fmt.Sprintf("%d bytes, %s", size, modified(l.in.name))
 }
 
-func (l *listOfSeeds) read(ctx context.Context, o seedlist.Options) error {
-	group, storing := errgroup.WithContext(ctx)
-	group.SetLimit(seedWriters)
-	chunk, n := make([]seeds.Seed, 0, seedChunk), 0
-	send := func() {
-		some, number, upto := chunk, n, l.before+l.entries
-		chunk, n = make([]seeds.Seed, 0, seedChunk), n+1
-		group.Go(func() error {
-			if err := l.add(storing, l.in.source, some); err != nil {
-				return err
+func (l *listOfSeeds) read(ctx context.Context, o seedlist.Options) (entries int64, err error) {
+	return seedlist.Load(ctx, l.file, o, seedlist.Loading{
+		Store: func(ctx context.Context, some []seeds.Seed) error { return l.add(ctx, l.in.source, some) },
+		Bad: func(bad seedlist.BadLine) {
+			l.bad.add(fmt.Sprintf("%d: %s: %s", bad.Line, bad.Text, bad.Reason))
+		},
+		Stored: func(entries int64) error {
+			if l.upto = l.before + entries; time.Since(l.noted) < seedNoteEvery {
+				return nil
 			}
-			return l.finished(storing, number, upto)
-		})
-	}
-	err := seedlist.Read(storing, l.file, o, func(entry seedlist.Entry) error {
-		l.entries++
-		chunk = append(chunk, seedOf(entry))
-		if len(chunk) == seedChunk {
-			send()
-		}
-		l.show()
-		return nil
-	}, func(bad seedlist.BadLine) error {
-		l.entries++
-		l.bad.add(fmt.Sprintf("%d: %s: %s", bad.Line, bad.Text, bad.Reason))
-		return nil
+			l.noted = time.Now()
+			return l.note(ctx)
+		},
+		Read: l.show,
 	})
-	if err == nil {
-		send()
-	}
-	// what has made the others stop comes first
-	if failed := group.Wait(); failed != nil {
-		return failed
-	}
-	return err
-}
-
-func seedOf(entry seedlist.Entry) seeds.Seed {
-	s := seeds.Of(entry.URL)
-	s.Bare = entry.Bare
-	if entry.Rank <= math.MaxInt32 {
-		s.Rank = int32(entry.Rank) //nolint:gosec // see above
-	}
-	if entry.Feed {
-		s.Kind = crawl.KindFeed
-	}
-	return s
-}
-
-// finished notes that a chunk is stored, with all entries up to one.
-func (l *listOfSeeds) finished(ctx context.Context, n int, upto int64) error {
-	l.mu.Lock()
-	l.done[n] = upto
-	for at, found := l.done[l.next]; found; at, found = l.done[l.next] {
-		delete(l.done, l.next)
-		l.next, l.upto = l.next+1, at
-	}
-	due := time.Since(l.noted) > seedNoteEvery
-	if due {
-		l.noted = time.Now()
-	}
-	l.mu.Unlock()
-	if !due {
-		return nil
-	}
-	return l.note(ctx)
 }
 
 // note stores how many entries are stored, without a gap.
 func (l *listOfSeeds) note(ctx context.Context) error {
-	l.mu.Lock()
-	upto := l.upto
-	l.mu.Unlock()
-	if l.key == "" || upto == 0 {
+	if l.key == "" || l.upto == 0 {
 		return nil
 	}
-	return l.store.NoteSeedList(ctx, l.run.ID, l.key, l.version(), upto)
+	return l.store.NoteSeedList(ctx, l.run.ID, l.key, l.version(), l.upto)
 }
 
 // barWidth is that of the bar in a progress line.

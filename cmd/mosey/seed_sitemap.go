@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
@@ -13,6 +14,9 @@ import (
 	"github.com/mosey-web/mosey/internal/seedlist"
 	"github.com/mosey-web/mosey/internal/sitemap"
 )
+
+// sitemapChunk is how many pages of a sitemap one transaction stores.
+const sitemapChunk = 5_000
 
 // readSitemap stores the pages that a sitemap in a file lists. Of an index the sitemaps
 // become seeds, which the crawl asks for.
@@ -45,12 +49,10 @@ func (l *seedLoad) readSitemap(ctx context.Context, in seedInput, file *seedlist
 	if len(all) == 0 {
 		return wiring.Usagef("no seeds in %s: want a sitemap as sitemaps.org says, or a file of URLs", in.name)
 	}
-	for len(all) > 0 {
-		n := min(len(all), seedChunk)
-		if err := l.add(ctx, seeds.Sitemap, all[:n]); err != nil {
+	for some := range slices.Chunk(all, sitemapChunk) {
+		if err := l.add(ctx, seeds.Sitemap, some); err != nil {
 			return err
 		}
-		all = all[n:]
 	}
 	return nil
 }

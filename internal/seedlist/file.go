@@ -39,7 +39,7 @@ func Open(ctx context.Context, path string) (*File, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), in.Close())
 	}
-	f.closers = slices.Insert(f.closers, 0, in.Close)
+	f.Owns(in)
 	return f, nil
 }
 
@@ -93,6 +93,9 @@ func regular(r io.Reader) *io.SectionReader {
 	}
 	return io.NewSectionReader(f, at, info.Size()-at)
 }
+
+// Owns has Close close what From was given, too.
+func (f *File) Owns(in io.Closer) { f.closers = slices.Insert(f.closers, 0, in.Close) }
 
 // Read reads the list as it is unpacked. It wraps [crawl.ErrInvalid] once that is more
 // than [MaxUnpackedBytes].

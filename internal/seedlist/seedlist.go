@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 
 	"github.com/mosey-web/mosey/crawl"
@@ -53,6 +54,17 @@ type Options struct {
 	Offset int64
 	// Limit is how many entries are read at most, bad lines among them. 0 is no limit.
 	Limit int64
+}
+
+// After are the options to read on with after a number of entries that they had read.
+func (o Options) After(entries int64) Options {
+	o.Offset += entries
+	if o.Limit > 0 {
+		if o.Limit -= entries; o.Limit <= 0 {
+			o.Offset, o.Limit = math.MaxInt64, 1 // nothing is left
+		}
+	}
+	return o
 }
 
 // Validate returns an error that wraps [crawl.ErrInvalid] if the options make no sense,

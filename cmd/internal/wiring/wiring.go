@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -38,6 +39,7 @@ type FetchFlags struct {
 	AllowNetwork    []netip.Prefix `help:"Private network or address that may be crawled, such as 10.0.0.0/8. Repeatable." placeholder:"CIDR"`
 	FrontEnds       string         `name:"front-ends" help:"File of networks of shared front ends, one CIDR a line: --ip-delay and --subnet-delay do not hold there." placeholder:"FILE"`
 	MalformedRobots string         `name:"malformed-robots" help:"What a robots.txt that cannot be understood does: disallow or allow. Default: disallow." enum:"disallow,allow" default:"disallow" placeholder:"disallow|allow"`
+	SeedDir         string         `help:"Directory of the lists of seeds that SeedWorkflow may name as file. Default: none." placeholder:"DIR"`
 	Timeout         time.Duration  `help:"Longest time one request may take. Default: 30s." default:"30s" placeholder:"DURATION"`
 	MaxFetches      int            `help:"Requests in flight in this process. Default: 256." default:"256" placeholder:"N"`
 }
@@ -135,6 +137,16 @@ func Dial(ctx context.Context, env Env, address string, logger *slog.Logger) (*C
 	return &Client{c, cmp.Or(opts.Namespace, client.DefaultNamespace)}, nil
 }
 
+// listCache is where lists of seeds are kept that workers download; empty where this user
+// has no place for such.
+func listCache() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "mosey", "lists")
+}
+
 // identity tells this process from others, in Temporal's UI and its logs.
 func identity() string {
 	host, err := os.Hostname()
@@ -173,6 +185,7 @@ func NewWorker(
 	acts, err := activities.New(activities.Config{
 		Store: store, Fetcher: fetcher, Resolver: resolver, Starter: workflows.Starter{Client: c}, Agent: token,
 		Logger: logger, MaxFetches: f.MaxFetches, RequestTimeout: f.Timeout, FrontEnds: frontEnds,
+		SeedLists:      activities.SeedLists{Dir: f.SeedDir, Cache: listCache()},
 		AllowMalformed: f.MalformedRobots == "allow", Network: monitor, Languages: language.New(models),
 	})
 	if err != nil {

@@ -1,0 +1,238 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/seeds"
+	"github.com/mosey-web/mosey/crawl/urls"
+	"github.com/mosey-web/mosey/internal/seedlist"
+)
+
+// SeedList is a list of seeds for a worker to read: a file in the directory that it was
+// told (--seed-dir), or what is downloaded from an address.
+type SeedList struct {
+	Source seeds.Source `json:"source"`
+	File   string       `json:"file,omitempty"`
+	URL    string       `json:"url,omitempty"`
+	// Column and RankColumn are of a CSV file, Limit and Offset count its entries; see
+	// seedlist.Options.
+	Column     string `json:"column,omitempty"`
+	RankColumn string `json:"rank_column,omitempty"`
+	Limit      int64  `json:"limit,omitempty"`
+	Offset     int64  `json:"offset,omitempty"`
+}
+
+func (l SeedList) options() seedlist.Options {
+	return seedlist.Options{Source: l.Source, Column: l.Column, RankColumn: l.RankColumn, Limit: l.Limit, Offset: l.Offset}
+}
+
+// Validate checks a list that is to be read. Errors wrap crawl.ErrInvalid.
+func (l SeedList) Validate() error {
+	if l.Source == seeds.Sitemap {
+		if l.File != "" || l.URL == "" {
+			return fmt.Errorf("%w: source sitemap: want the url of one, which the crawl asks for", crawl.ErrInvalid)
+		}
+		_, err := urls.Parse(l.URL)
+		return err
+	}
+	if err := l.options().Validate(); err != nil {
+		return err
+	}
+	switch {
+	case l.File != "" && l.URL != "":
+		return fmt.Errorf("%w: file %q and url %q: want one of them", crawl.ErrInvalid, l.File, l.URL)
+	case l.File != "" && !filepath.IsLocal(l.File):
+		return fmt.Errorf("%w: file %q: want the name of a file in the worker's --seed-dir, such as sites.csv", crawl.ErrInvalid, l.File)
+	case l.URL != "":
+		return seedlist.ValidateURL(l.URL)
+	case l.File == "" && seedlist.Published(l.Source) == "":
+		return fmt.Errorf("%w: source %s: want its file or its url", crawl.ErrInvalid, l.Source)
+	}
+	return nil
+}
+
+// StoreSeedListInput asks to store the seeds of a list.
+type StoreSeedListInput struct {
+	Run      string         `json:"run"`
+	List     SeedList       `json:"list"`
+	Settings crawl.Settings `json:"settings"`
+}
+
+// SeedLists are what workers read lists of seeds from.
+type SeedLists struct {
+	// Dir has the files that may be read; empty is none.
+	Dir string
+	// Cache is where downloaded lists are kept.
+	Cache string
+}
+
+// SeedListStore is how far lists of seeds are stored.
+type SeedListStore interface {
+	SeedListStored(ctx context.Context, runID int64, list, version string) (int64, error)
+	NoteSeedList(ctx context.Context, runID int64, list, version string, entries int64) error
+	ForgetSeedList(ctx context.Context, runID int64, list string) error
+}
+
+// StoreSeedList makes sure that the run exists, and stores the seeds of a list. Another
+// attempt goes on where the last was interrupted, and counts what it has stored itself. A
+// list that cannot be read fails it for good, a download that fails does not.
+func (a *Activities) StoreSeedList(ctx context.Context, in StoreSeedListInput) (StoreSeedsResult, error) {
+	defer heartbeat(ctx)()
+	var res StoreSeedsResult
+	if err := errors.Join(in.List.Validate(), politeness.ValidateSettings(in.Settings)); err != nil {
+		return res, badInput(err)
+	}
+	run, err := a.store.EnsureRun(ctx, in.Run, in.Settings)
+	if err != nil {
+		return res, err
+	}
+	if in.List.Source == seeds.Sitemap {
+		return a.storeSitemapSeed(ctx, run, in.List.URL)
+	}
+	file, version, err := a.openSeedList(ctx, in.List)
+	if err != nil {
+		return res, err
+	}
+	defer file.Close()
+	s := &storingList{Activities: a, run: run, list: in.List, version: version, res: &res}
+	if err := s.load(ctx, file); errors.Is(err, crawl.ErrInvalid) {
+		return res, badInput(err)
+	} else if err != nil {
+		return res, err
+	}
+	return res, a.store.ForgetSeedList(ctx, run.ID, s.key())
+}
+
+// storeSitemapSeed makes a sitemap part of a run: it is asked for as any page is.
+func (a *Activities) storeSitemapSeed(ctx context.Context, run crawl.Run, url string) (res StoreSeedsResult, err error) {
+	seed, err := seeds.Parse(url)
+	if err != nil {
+		return res, badInput(err)
+	}
+	seed.Kind = crawl.KindSitemap
+	stored, err := a.store.StoreSeeds(ctx, run.ID, seeds.Sitemap, []seeds.Seed{seed})
+	res.add(stored)
+	return res, err
+}
+
+// openSeedList opens a list, and returns what tells this version of it from others.
+func (a *Activities) openSeedList(ctx context.Context, l SeedList) (_ *seedlist.File, version string, err error) {
+	var in *os.File
+	if l.File != "" {
+		in, err = a.openSeedFile(l.File)
+	} else {
+		in, err = a.downloadSeedList(ctx, l)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	info, err := in.Stat()
+	if err != nil {
+		return nil, "", errors.Join(err, in.Close())
+	}
+	file, err := seedlist.From(ctx, in)
+	if err != nil {
+		return nil, "", badInput(errors.Join(err, in.Close()))
+	}
+	file.Owns(in)
+	return file, fmt.Sprintf("%d bytes, %s", info.Size(), info.ModTime().UTC()), nil
+}
+
+// openSeedFile opens a file in the directory that may be read, and none outside, whatever
+// links there are.
+func (a *Activities) openSeedFile(name string) (*os.File, error) {
+	if a.seedLists.Dir == "" {
+		return nil, badInput(fmt.Errorf("%w: file %q: this worker reads no files: start it with --seed-dir, or use url", crawl.ErrInvalid, name))
+	}
+	root, err := os.OpenRoot(a.seedLists.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("--seed-dir: %w", err)
+	}
+	defer root.Close()
+	in, err := root.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, badInput(fmt.Errorf("%w: file %q: there is none in --seed-dir %s", crawl.ErrInvalid, name, a.seedLists.Dir))
+	}
+	return in, err
+}
+
+func (a *Activities) downloadSeedList(ctx context.Context, l SeedList) (*os.File, error) {
+	from := l.URL
+	if from == "" {
+		from = seedlist.Published(l.Source)
+	}
+	cache := a.seedLists.Cache
+	if cache == "" {
+		cache = filepath.Join(os.TempDir(), "mosey-lists")
+	}
+	d := seedlist.Downloader{Dir: cache, Agent: a.agent, Permits: func(addr netip.Addr) error { return a.requests.Fetcher.Permits(addr) }}
+	path, stale, err := d.Get(ctx, l.Source, from)
+	if err != nil {
+		return nil, err
+	}
+	if stale != nil {
+		warn(ctx, "the list that was downloaded before is used", "error", stale)
+	}
+	return os.Open(path)
+}
+
+// storingList is a list that is being stored.
+type storingList struct {
+	*Activities
+
+	run     crawl.Run
+	list    SeedList
+	version string
+
+	mu  sync.Mutex
+	res *StoreSeedsResult
+}
+
+// key names the list where it is noted how far it is stored.
+func (s *storingList) key() string {
+	l := s.list
+	return strings.Join([]string{"worker", string(l.Source), l.Column, fmt.Sprint(l.Offset), fmt.Sprint(l.Limit), l.File, l.URL}, "\n")
+}
+
+func (s *storingList) load(ctx context.Context, file *seedlist.File) error {
+	before, err := s.store.SeedListStored(ctx, s.run.ID, s.key(), s.version)
+	if err != nil {
+		return err
+	}
+	o := s.list.options()
+	if before > 0 {
+		o = o.After(before)
+	}
+	_, err = seedlist.Load(ctx, file, o, seedlist.Loading{
+		Store: func(ctx context.Context, some []seeds.Seed) error {
+			if stopping(ctx) {
+				return errors.New("the worker is stopping; what is stored stays")
+			}
+			stored, err := s.store.StoreSeeds(ctx, s.run.ID, s.list.Source, some)
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.res.add(stored)
+			return err
+		},
+		Bad: func(bad seedlist.BadLine) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.res.Refused++
+			s.res.Example = crawl.CleanText(fmt.Sprintf("line %d: %s: %s", bad.Line, bad.Text, bad.Reason), seedExampleMax)
+		},
+		Stored: func(entries int64) error {
+			return s.store.NoteSeedList(ctx, s.run.ID, s.key(), s.version, before+entries)
+		},
+	})
+	return err
+}

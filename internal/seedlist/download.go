@@ -1,0 +1,203 @@
+package seedlist
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/seeds"
+)
+
+// Published are the addresses where lists of the largest sites are published.
+func Published(source seeds.Source) string {
+	switch source {
+	case seeds.Tranco:
+		return "https://tranco-list.eu/top-1m.csv.zip"
+	case seeds.Majestic:
+		return "https://downloads.majestic.com/majestic_million.csv"
+	}
+	return ""
+}
+
+// ValidateURL checks the address of a list. Errors wrap [crawl.ErrInvalid].
+func ValidateURL(text string) error {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return fmt.Errorf("%w: url %q: want the address of a list, such as %s", crawl.ErrInvalid, text, Published(seeds.Tranco))
+	}
+	return nil
+}
+
+const (
+	// downloadConnect and downloadMost bound how long a download may take, downloadHops
+	// its redirects.
+	downloadConnect = 30 * time.Second
+	downloadMost    = time.Hour
+	downloadHops    = 5
+)
+
+// Downloader downloads lists, and keeps each until it is another.
+type Downloader struct {
+	// Dir is where lists are kept. It is made where it does not exist.
+	Dir string
+	// Agent is the User-Agent to send.
+	Agent string
+	// Permits says why an address may not be asked; nil is that it may.
+	Permits func(netip.Addr) error
+	// Tell, where set, is called with the bytes that were downloaded so far.
+	Tell func(bytes int64)
+}
+
+// Get returns the file that has a list: as it is now, or, where that cannot be had, as it
+// was when it was downloaded before. Then stale says why.
+func (d Downloader) Get(ctx context.Context, source seeds.Source, from string) (path string, stale, err error) {
+	if err := os.MkdirAll(d.Dir, 0o755); err != nil { //nolint:gosec // published lists are no secret
+		return "", nil, fmt.Errorf("keep downloaded lists: %w", err)
+	}
+	c := kept{URL: from, path: filepath.Join(d.Dir, string(source))}
+	found := c.recall()
+	ctx, cancel := context.WithTimeout(ctx, downloadMost)
+	defer cancel()
+	err = d.get(ctx, &c)
+	switch {
+	case err == nil:
+		return c.path, nil, nil
+	case !found || ctx.Err() != nil:
+		return "", nil, fmt.Errorf("download %s: %w", from, err)
+	}
+	return c.path, fmt.Errorf("download %s: %w", from, err), nil
+}
+
+// kept is a list that was downloaded, and what to ask for it again with.
+type kept struct {
+	URL          string `json:"url"`
+	ETag         string `json:"etag,omitempty"`
+	LastModified string `json:"last_modified,omitempty"`
+
+	path string
+}
+
+// note is the file that says what was downloaded.
+func (c *kept) note() string { return c.path + ".json" }
+
+// recall reports whether the list was downloaded before.
+func (c *kept) recall() bool {
+	var before kept
+	data, err := os.ReadFile(c.note())
+	if err != nil || json.Unmarshal(data, &before) != nil || before.URL != c.URL {
+		return false
+	}
+	if _, err := os.Stat(c.path); err != nil {
+		return false
+	}
+	c.ETag, c.LastModified = before.ETag, before.LastModified
+	return true
+}
+
+// get downloads a list, unless it is what it was.
+func (d Downloader) get(ctx context.Context, c *kept) (err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.URL, http.NoBody)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("User-Agent", d.Agent)
+	if c.ETag != "" {
+		req.Header.Set("If-None-Match", c.ETag)
+	}
+	if c.LastModified != "" {
+		req.Header.Set("If-Modified-Since", c.LastModified)
+	}
+	client := d.client()
+	defer client.CloseIdleConnections()
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, resp.Body.Close()) }()
+	switch resp.StatusCode {
+	case http.StatusNotModified:
+		return nil
+	case http.StatusOK:
+	default:
+		return fmt.Errorf("the server answers %s", resp.Status)
+	}
+	c.ETag, c.LastModified = resp.Header.Get("ETag"), resp.Header.Get("Last-Modified")
+	return c.store(&told{in: io.LimitReader(resp.Body, MaxUnpackedBytes+1), tell: d.Tell})
+}
+
+// store replaces the file, as a whole.
+func (c *kept) store(body io.Reader) error {
+	part, err := os.CreateTemp(filepath.Dir(c.path), filepath.Base(c.path)+".part-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(part.Name()) // where it was not renamed
+	n, err := io.Copy(part, body)
+	if err := errors.Join(err, part.Sync(), part.Close()); err != nil {
+		return err
+	}
+	if n > MaxUnpackedBytes {
+		return fmt.Errorf("it is larger than %d bytes", int64(MaxUnpackedBytes))
+	}
+	data, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	// a list without its note is downloaded anew: so the note goes first and comes last
+	if err := os.Remove(c.note()); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if err := os.Rename(part.Name(), c.path); err != nil {
+		return err
+	}
+	return os.WriteFile(c.note(), data, 0o600)
+}
+
+// told tells how much has been read.
+type told struct {
+	in   io.Reader
+	n    int64
+	tell func(int64)
+}
+
+func (t *told) Read(p []byte) (int, error) {
+	n, err := t.in.Read(p)
+	if t.n += int64(n); t.tell != nil {
+		t.tell(t.n)
+	}
+	return n, err
+}
+
+// client asks only addresses that may be.
+func (d Downloader) client() *http.Client {
+	dialer := &net.Dialer{Timeout: downloadConnect, Control: func(_, address string, _ syscall.RawConn) error {
+		to, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return err
+		}
+		return d.Permits(to.Addr())
+	}}
+	return &http.Client{
+		Transport: &http.Transport{
+			DialContext: dialer.DialContext, TLSHandshakeTimeout: downloadConnect, ResponseHeaderTimeout: downloadConnect,
+			ForceAttemptHTTP2: true,
+		},
+		CheckRedirect: func(_ *http.Request, via []*http.Request) error {
+			if len(via) > downloadHops {
+				return fmt.Errorf("more than %d redirects", downloadHops)
+			}
+			return nil
+		},
+	}
+}

@@ -1,0 +1,114 @@
+package seedlist
+
+import (
+	"context"
+	"io"
+	"math"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/seeds"
+)
+
+const (
+	// chunkSeeds is how many seeds are stored at once, and chunksAtOnce how many such
+	// calls are under way.
+	chunkSeeds   = 5_000
+	chunksAtOnce = 3
+)
+
+// Loading is what [Load] does with what it reads.
+type Loading struct {
+	// Store stores some seeds. It is called from several goroutines at once.
+	Store func(context.Context, []seeds.Seed) error
+	// Bad is told what is not a seed.
+	Bad func(BadLine)
+	// Stored is told how many entries, from the first that was read, are stored without
+	// a gap, bad lines among them. It is called from several goroutines, one at a time.
+	Stored func(entries int64) error
+	// Read, where set, is called after each entry.
+	Read func()
+}
+
+// Load reads a list and stores its seeds. Errors are those of [Read] and of the functions.
+// It returns how many entries it has read.
+func Load(ctx context.Context, r io.Reader, o Options, to Loading) (entries int64, err error) {
+	group, storing := errgroup.WithContext(ctx)
+	group.SetLimit(chunksAtOnce)
+	marks := &marks{done: map[int]int64{}, tell: to.Stored}
+	chunk, n := make([]seeds.Seed, 0, chunkSeeds), 0
+	send := func() {
+		some, number, upto := chunk, n, entries
+		chunk, n = make([]seeds.Seed, 0, chunkSeeds), n+1
+		group.Go(func() error {
+			if len(some) > 0 {
+				if err := to.Store(storing, some); err != nil {
+					return err
+				}
+			}
+			return marks.finished(number, upto)
+		})
+	}
+	err = Read(storing, r, o, func(e Entry) error {
+		entries++
+		if chunk = append(chunk, seedOf(e)); len(chunk) == chunkSeeds {
+			send()
+		}
+		if to.Read != nil {
+			to.Read()
+		}
+		return nil
+	}, func(bad BadLine) error {
+		entries++
+		to.Bad(bad)
+		return nil
+	})
+	if err == nil {
+		send()
+	}
+	// what has ended the reading comes first
+	if failed := group.Wait(); failed != nil {
+		return entries, failed
+	}
+	return entries, err
+}
+
+func seedOf(e Entry) seeds.Seed {
+	s := seeds.Of(e.URL)
+	s.Bare = e.Bare
+	if e.Rank <= math.MaxInt32 {
+		s.Rank = int32(e.Rank) //nolint:gosec // see above
+	}
+	if e.Feed {
+		s.Kind = crawl.KindFeed
+	}
+	return s
+}
+
+// marks tell how far a list is stored, whose chunks end in any order.
+type marks struct {
+	mu sync.Mutex
+	// done has the entries up to the end of chunks that are stored after one that is not:
+	// next.
+	done map[int]int64
+	next int
+	tell func(int64) error
+}
+
+func (m *marks) finished(n int, upto int64) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.done[n] = upto
+	mark, moved := int64(0), false
+	for at, found := m.done[m.next]; found; at, found = m.done[m.next] {
+		delete(m.done, m.next)
+		m.next++
+		mark, moved = at, true
+	}
+	if !moved {
+		return nil
+	}
+	return m.tell(mark)
+}
