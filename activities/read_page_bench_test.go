@@ -2,20 +2,26 @@ package activities
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/net/html"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/crawl/urls"
+	"github.com/mosey-web/mosey/crawl/usage"
 	"github.com/mosey-web/mosey/internal/extract"
 	"github.com/mosey-web/mosey/internal/fetch"
+	"github.com/mosey-web/mosey/internal/language"
+	"github.com/mosey-web/mosey/internal/terms"
 )
 
 // What it costs to read a page of 12 KB, 1,200 words and 10 links, of a pattern whose
@@ -72,5 +78,48 @@ func BenchmarkReadPage(b *testing.B) {
 		if len(at.Charge.Fingerprints) > 0 {
 			pattern.Fingerprints = at.Charge.Fingerprints
 		}
+	}
+}
+
+// BenchmarkSplit is what the parts of reading a page cost: one of English prose, 900 words
+// in paragraphs, and 40 links, which declares its language. What Postgres does with them
+// tells BenchmarkRecord of package db, and naming a language that is not declared that of
+// package models.
+func BenchmarkSplit(b *testing.B) {
+	text := strings.Fields("the crawler asks for a page and waits until the host may be asked again so that nobody is hurried " +
+		"what it has found is written to the database in one transaction with the links of the page and their texts")
+	rng := rand.New(rand.NewPCG(1, 2))
+	var w bytes.Buffer
+	w.WriteString("<!doctype html><html lang=en><head><title>A polite crawler</title><meta charset=utf-8></head><body><h1>How it waits</h1>")
+	for i := range 40 {
+		fmt.Fprintf(&w, `<p>%s <a href="/part/%d">part %d</a></p>`, strings.Join(text[:20+rng.IntN(len(text)-20)], " "), i, i)
+	}
+	w.WriteString("</body></html>")
+	u, err := urls.Parse("https://example.org/article/17")
+	require.NoError(b, err)
+	limits := extract.Limits{}.WithDefaults()
+	page, err := extract.HTML(w.Bytes(), u, limits)
+	require.NoError(b, err)
+	a := &Activities{limits: limits}
+	settings := crawl.Settings{}.WithDefaults()
+	r := &pageReader{Activities: a, url: u, d: decide.Decision{Run: &crawl.RunFacts{Settings: settings}, Crawl: &crawl.CrawlFacts{URL: u.String()}}}
+	for name, part := range map[string]func(){
+		"parse": func() { _, err = html.Parse(bytes.NewReader(w.Bytes())) },
+		"text":  func() { page, err = extract.HTML(w.Bytes(), u, limits) }, // parse included
+		"language": func() {
+			if language.New(nil).Detect(page.Prose, page.Declared...) != "en" {
+				err = errors.New("it is English")
+			}
+		},
+		"keywords": func() { terms.Index(terms.Page{Language: "en", Title: page.Title, Headings: page.Headings, Text: page.Main}) },
+		"links":    func() { _, _, err = r.links(b.Context(), page, usage.Usage{}) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				part()
+				require.NoError(b, err)
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/1000/float64(b.N), "ms")
+		})
 	}
 }

@@ -29,6 +29,7 @@ type cli struct {
 	Seed      seedCmd      `cmd:"" help:"Make pages part of a run: a few, or lists of millions."`
 	Up        upCmd        `cmd:"" help:"Run the embedded stack and a worker until stopped."`
 	Status    statusCmd    `cmd:"" help:"Show how runs are getting on."`
+	Domains   domainsCmd   `cmd:"" help:"List domains, by what is known of them."`
 	Domain    domainCmd    `cmd:"" help:"Show what is known about a domain."`
 	Page      pageCmd      `cmd:"" help:"Show what is known about a page."`
 	Links     linksCmd     `cmd:"" help:"Show what a page or a domain links to, and what links to it."`

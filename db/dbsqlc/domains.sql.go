@@ -79,27 +79,39 @@ func (q *Queries) DomainFinish(ctx context.Context, arg DomainFinishParams) erro
 }
 
 const domainGet = `-- name: DomainGet :one
-SELECT d.id, d.domain, d.status, d.status_reason, d.priority_score, d.next_crawl_after, d.claimed_by, d.claim_expires_at, d.last_crawl_run_id, d.created_at, d.updated_at, d.refused_ip, d.refused_since, d.bare, d.source, d.seed_rank, domain_state(d.domain)::jsonb AS state FROM domains AS d WHERE d.domain = $1
+SELECT d.id, d.domain, d.status, d.status_reason, d.priority_score, d.next_crawl_after, d.claimed_by, d.claim_expires_at, d.last_crawl_run_id, d.created_at, d.updated_at, d.refused_ip, d.refused_since, d.bare, d.source, d.seed_rank, d.pages_crawled, d.pages_discovered, d.images_found, d.images_stored, d.bytes, d.error_rate, d.avg_response_ms, d.avg_page_bytes, d.first_crawled_at, d.last_crawled_at, d.counted_at, d.version, domain_state(d.domain)::jsonb AS state FROM domains AS d WHERE d.domain = $1
 `
 
 type DomainGetRow struct {
-	ID             int64
-	Domain         string
-	Status         DomainStatus
-	StatusReason   string
-	PriorityScore  float64
-	NextCrawlAfter *time.Time
-	ClaimedBy      *string
-	ClaimExpiresAt *time.Time
-	LastCrawlRunID *int64
-	CreatedAt      time.Time
-	UpdatedAt      time.Time
-	RefusedIp      *netip.Addr
-	RefusedSince   *time.Time
-	Bare           bool
-	Source         *string
-	SeedRank       *int32
-	State          []byte
+	ID              int64
+	Domain          string
+	Status          DomainStatus
+	StatusReason    string
+	PriorityScore   float64
+	NextCrawlAfter  *time.Time
+	ClaimedBy       *string
+	ClaimExpiresAt  *time.Time
+	LastCrawlRunID  *int64
+	CreatedAt       time.Time
+	UpdatedAt       time.Time
+	RefusedIp       *netip.Addr
+	RefusedSince    *time.Time
+	Bare            bool
+	Source          *string
+	SeedRank        *int32
+	PagesCrawled    int64
+	PagesDiscovered int64
+	ImagesFound     int64
+	ImagesStored    int64
+	Bytes           int64
+	ErrorRate       *float32
+	AvgResponseMs   *int32
+	AvgPageBytes    *int32
+	FirstCrawledAt  *time.Time
+	LastCrawledAt   *time.Time
+	CountedAt       *time.Time
+	Version         int64
+	State           []byte
 }
 
 func (q *Queries) DomainGet(ctx context.Context, domain string) (DomainGetRow, error) {
@@ -122,6 +134,18 @@ func (q *Queries) DomainGet(ctx context.Context, domain string) (DomainGetRow, e
 		&i.Bare,
 		&i.Source,
 		&i.SeedRank,
+		&i.PagesCrawled,
+		&i.PagesDiscovered,
+		&i.ImagesFound,
+		&i.ImagesStored,
+		&i.Bytes,
+		&i.ErrorRate,
+		&i.AvgResponseMs,
+		&i.AvgPageBytes,
+		&i.FirstCrawledAt,
+		&i.LastCrawledAt,
+		&i.CountedAt,
+		&i.Version,
 		&i.State,
 	)
 	return i, err
@@ -142,6 +166,100 @@ func (q *Queries) DomainLift(ctx context.Context, arg DomainLiftParams) (bool, e
 	var lifted bool
 	err := row.Scan(&lifted)
 	return lifted, err
+}
+
+const domainList = `-- name: DomainList :many
+SELECT
+    d.domain, d.status, d.status_reason, d.source, d.seed_rank, d.priority_score, d.next_crawl_after, d.claimed_by,
+    d.claim_expires_at, d.pages_crawled, d.pages_discovered, d.bytes, d.error_rate, d.avg_response_ms, d.avg_page_bytes,
+    d.first_crawled_at, d.last_crawled_at
+FROM domains AS d
+WHERE
+    ($1::text IS NULL OR d.status = $1::text::domain_status)
+    AND ($2::text IS NULL OR d.source = $2::text)
+ORDER BY
+    CASE $3::text
+        WHEN 'score' THEN -d.priority_score
+        WHEN 'rank' THEN d.seed_rank
+        WHEN 'pages' THEN -d.pages_crawled
+        WHEN 'found' THEN -d.pages_discovered
+        WHEN 'bytes' THEN -d.bytes
+        WHEN 'errors' THEN -d.error_rate
+        WHEN 'slow' THEN -d.avg_response_ms
+        WHEN 'last' THEN -extract(EPOCH FROM d.last_crawled_at)
+    END NULLS LAST, d.domain
+LIMIT $4
+`
+
+type DomainListParams struct {
+	Status *string
+	Source *string
+	Sort   string
+	Max    int32
+}
+
+type DomainListRow struct {
+	Domain          string
+	Status          DomainStatus
+	StatusReason    string
+	Source          *string
+	SeedRank        *int32
+	PriorityScore   float64
+	NextCrawlAfter  *time.Time
+	ClaimedBy       *string
+	ClaimExpiresAt  *time.Time
+	PagesCrawled    int64
+	PagesDiscovered int64
+	Bytes           int64
+	ErrorRate       *float32
+	AvgResponseMs   *int32
+	AvgPageBytes    *int32
+	FirstCrawledAt  *time.Time
+	LastCrawledAt   *time.Time
+}
+
+// Domains, as mosey domains lists them. The totals are those of the last count.
+func (q *Queries) DomainList(ctx context.Context, arg DomainListParams) ([]DomainListRow, error) {
+	rows, err := q.db.Query(ctx, domainList,
+		arg.Status,
+		arg.Source,
+		arg.Sort,
+		arg.Max,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []DomainListRow
+	for rows.Next() {
+		var i DomainListRow
+		if err := rows.Scan(
+			&i.Domain,
+			&i.Status,
+			&i.StatusReason,
+			&i.Source,
+			&i.SeedRank,
+			&i.PriorityScore,
+			&i.NextCrawlAfter,
+			&i.ClaimedBy,
+			&i.ClaimExpiresAt,
+			&i.PagesCrawled,
+			&i.PagesDiscovered,
+			&i.Bytes,
+			&i.ErrorRate,
+			&i.AvgResponseMs,
+			&i.AvgPageBytes,
+			&i.FirstCrawledAt,
+			&i.LastCrawledAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const domainLock = `-- name: DomainLock :one
@@ -479,6 +597,31 @@ func (q *Queries) DomainsClaim(ctx context.Context, arg DomainsClaimParams) ([]s
 	return items, nil
 }
 
+const domainsCount = `-- name: DomainsCount :exec
+SELECT domains_count($1::text [])
+`
+
+func (q *Queries) DomainsCount(ctx context.Context, domains []string) error {
+	_, err := q.db.Exec(ctx, domainsCount, domains)
+	return err
+}
+
+const domainsCountAfter = `-- name: DomainsCountAfter :one
+SELECT domains_count_after($1::bigint, $2::integer)::bigint AS last
+`
+
+type DomainsCountAfterParams struct {
+	After int64
+	Most  int32
+}
+
+func (q *Queries) DomainsCountAfter(ctx context.Context, arg DomainsCountAfterParams) (int64, error) {
+	row := q.db.QueryRow(ctx, domainsCountAfter, arg.After, arg.Most)
+	var last int64
+	err := row.Scan(&last)
+	return last, err
+}
+
 const domainsPermit = `-- name: DomainsPermit :one
 SELECT domains_permit($1::text [])::integer AS lifted
 `
@@ -488,4 +631,15 @@ func (q *Queries) DomainsPermit(ctx context.Context, networks []string) (int32, 
 	var lifted int32
 	err := row.Scan(&lifted)
 	return lifted, err
+}
+
+const domainsRelease = `-- name: DomainsRelease :one
+SELECT domains_release($1::text [])::text [] AS released
+`
+
+func (q *Queries) DomainsRelease(ctx context.Context, domains []string) ([]string, error) {
+	row := q.db.QueryRow(ctx, domainsRelease, domains)
+	var released []string
+	err := row.Scan(&released)
+	return released, err
 }

@@ -266,22 +266,34 @@ type CrawlRun struct {
 }
 
 type Domain struct {
-	ID             int64
-	Domain         string
-	Status         DomainStatus
-	StatusReason   string
-	PriorityScore  float64
-	NextCrawlAfter *time.Time
-	ClaimedBy      *string
-	ClaimExpiresAt *time.Time
-	LastCrawlRunID *int64
-	CreatedAt      time.Time
-	UpdatedAt      time.Time
-	RefusedIp      *netip.Addr
-	RefusedSince   *time.Time
-	Bare           bool
-	Source         *string
-	SeedRank       *int32
+	ID              int64
+	Domain          string
+	Status          DomainStatus
+	StatusReason    string
+	PriorityScore   float64
+	NextCrawlAfter  *time.Time
+	ClaimedBy       *string
+	ClaimExpiresAt  *time.Time
+	LastCrawlRunID  *int64
+	CreatedAt       time.Time
+	UpdatedAt       time.Time
+	RefusedIp       *netip.Addr
+	RefusedSince    *time.Time
+	Bare            bool
+	Source          *string
+	SeedRank        *int32
+	PagesCrawled    int64
+	PagesDiscovered int64
+	ImagesFound     int64
+	ImagesStored    int64
+	Bytes           int64
+	ErrorRate       *float32
+	AvgResponseMs   *int32
+	AvgPageBytes    *int32
+	FirstCrawledAt  *time.Time
+	LastCrawledAt   *time.Time
+	CountedAt       *time.Time
+	Version         int64
 }
 
 type DomainControl struct {

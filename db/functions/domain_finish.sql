@@ -38,5 +38,6 @@ BEGIN
         FROM run_domains x WHERE x.domain = p_domain
     ) d
     WHERE rd.domain = p_domain AND rd.run_id = d.run_id AND rd.next_due_at IS DISTINCT FROM d.due;
+    PERFORM domains_count(ARRAY[p_domain]);
 END
 $$;

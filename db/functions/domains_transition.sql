@@ -13,6 +13,7 @@ BEGIN
             USING ERRCODE = 'check_violation';
     END IF;
     NEW.updated_at := clock_timestamp();
+    NEW.version := OLD.version + 1;
     RETURN NEW;
 END
 $$;

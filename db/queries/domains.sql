@@ -89,3 +89,35 @@ WHERE domain = @domain AND duplicates + copies > 0 ORDER BY duplicates + copies 
 
 -- name: DomainResetPatterns :exec
 SELECT patterns_reset(@domain::text);
+
+-- Domains, as mosey domains lists them. The totals are those of the last count.
+-- name: DomainList :many
+SELECT
+    d.domain, d.status, d.status_reason, d.source, d.seed_rank, d.priority_score, d.next_crawl_after, d.claimed_by,
+    d.claim_expires_at, d.pages_crawled, d.pages_discovered, d.bytes, d.error_rate, d.avg_response_ms, d.avg_page_bytes,
+    d.first_crawled_at, d.last_crawled_at
+FROM domains AS d
+WHERE
+    (sqlc.narg('status')::text IS NULL OR d.status = sqlc.narg('status')::text::domain_status)
+    AND (sqlc.narg('source')::text IS NULL OR d.source = sqlc.narg('source')::text)
+ORDER BY
+    CASE @sort::text
+        WHEN 'score' THEN -d.priority_score
+        WHEN 'rank' THEN d.seed_rank
+        WHEN 'pages' THEN -d.pages_crawled
+        WHEN 'found' THEN -d.pages_discovered
+        WHEN 'bytes' THEN -d.bytes
+        WHEN 'errors' THEN -d.error_rate
+        WHEN 'slow' THEN -d.avg_response_ms
+        WHEN 'last' THEN -extract(EPOCH FROM d.last_crawled_at)
+    END NULLS LAST, d.domain
+LIMIT @max;
+
+-- name: DomainsCountAfter :one
+SELECT domains_count_after(@after::bigint, @most::integer)::bigint AS last;
+
+-- name: DomainsCount :exec
+SELECT domains_count(@domains::text []);
+
+-- name: DomainsRelease :one
+SELECT domains_release(sqlc.narg('domains')::text [])::text [] AS released;

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db"
+)
+
+// domainsCmd lists domains, and puts right what is kept of them.
+type domainsCmd struct {
+	List        domainsListCmd        `cmd:"" default:"withargs" help:"List domains."`
+	Recalculate domainsRecalculateCmd `cmd:"" help:"Count what is known of all domains anew."`
+	Release     domainsReleaseCmd     `cmd:"" help:"End claims on domains that should have been renewed, or those that are named."`
+}
+
+// domainsListCmd lists domains.
+type domainsListCmd struct {
+	Status string `help:"Only those: pending, active, exhausted, blocked or unreachable." placeholder:"STATUS"`
+	Source string `help:"Only those that a list of this kind has named, such as tranco." placeholder:"SOURCE"`
+	Sort   string `help:"By score, name, rank, pages, found, bytes, errors, slow or last. Default: score." default:"score" placeholder:"WHAT"`
+	Limit  int    `help:"How many to list at most. Default: 20." default:"20" placeholder:"N"`
+	JSON   bool   `name:"json" help:"Print one JSON object a line."`
+}
+
+// domainsMost caps --limit.
+const domainsMost = 1_000_000
+
+var domainStatuses = []crawl.DomainStatus{
+	crawl.DomainPending, crawl.DomainActive, crawl.DomainExhausted, crawl.DomainBlocked, crawl.DomainUnreachable,
+}
+
+// Run prints the domains.
+func (d *domainsListCmd) Run(ctx context.Context, e *env) error {
+	status := crawl.DomainStatus(d.Status)
+	switch {
+	case status != "" && !slices.Contains(domainStatuses, status):
+		return wiring.Usagef("--status %q: want one of %v", d.Status, domainStatuses)
+	case !slices.Contains(crawl.DomainSorts, d.Sort):
+		return wiring.Usagef("--sort %q: want one of %v", d.Sort, crawl.DomainSorts)
+	case d.Limit < 1 || d.Limit > domainsMost:
+		return wiring.Usagef("--limit %d: want 1 to %d", d.Limit, domainsMost)
+	}
+	return withStore(ctx, e, func(store *db.Store) error {
+		all, err := store.Domains(ctx, db.DomainQuery{Status: status, Source: d.Source, Sort: d.Sort, Limit: d.Limit})
+		if err != nil {
+			return err
+		}
+		if d.JSON {
+			return printLines(e.stdout, all)
+		}
+		if len(all) == 0 {
+			fmt.Fprintln(e.stderr, "No such domains.")
+			return nil
+		}
+		return printListing(e, all)
+	})
+}
+
+func printListing(e *env, all []crawl.DomainListing) error {
+	t := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "DOMAIN\tSTATUS\tSCORE\tRANK\tPAGES\tFOUND\tERRORS\tANSWERS IN\tLAST CRAWLED\tWHY")
+	for _, d := range all {
+		rank, errs, took, last := "-", "-", "-", "-"
+		if d.Rank > 0 {
+			rank = fmt.Sprint(d.Rank)
+		}
+		if d.ErrorRate != nil {
+			errs, took = fmt.Sprintf("%.0f %%", *d.ErrorRate*100), time.Duration(d.AvgResponse).String()
+		}
+		if !d.Last.IsZero() {
+			last = stamp(d.Last)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%.3f\t%s\t%d\t%d\t%s\t%s\t%s\t%s\n",
+			oneLine(d.Domain), d.Status, d.Score, rank, d.Crawled, d.Discovered, errs, took, last, oneLine(d.Reason))
+	}
+	return flush(t)
+}
+
+// domainsRecalculateCmd counts what is known of domains.
+type domainsRecalculateCmd struct{}
+
+// Run counts, and can be ended and begun again at any time.
+func (*domainsRecalculateCmd) Run(ctx context.Context, e *env) error {
+	return withStore(ctx, e, func(store *db.Store) error {
+		line, began, counted := newProgressLine(e), time.Now(), int64(0)
+		err := store.CountDomains(ctx, func(n int64) {
+			counted = n
+			line.show(func(time.Time) string { return fmt.Sprintf("%d domains counted", n) })
+		})
+		line.clear()
+		if err != nil {
+			return fmt.Errorf("stopped after %d domains: %w", counted, err)
+		}
+		fmt.Fprintf(e.stdout, "All domains are counted, in %s.\n", time.Since(began).Round(time.Second/10))
+		return nil
+	})
+}
+
+// domainsReleaseCmd ends claims.
+type domainsReleaseCmd struct {
+	Names []string `arg:"" optional:"" name:"domain" help:"Domains whose claim ends now. Default: all whose claim has run out."`
+}
+
+// Run ends the claims. Each domain has one workflow at the most, so that none is crawled
+// twice for it.
+func (d *domainsReleaseCmd) Run(ctx context.Context, e *env) error {
+	var names []string
+	for _, text := range d.Names {
+		name, err := domainArgument(text)
+		if err != nil {
+			return err
+		}
+		names = append(names, name)
+	}
+	return withStore(ctx, e, func(store *db.Store) error {
+		released, err := store.ReleaseDomains(ctx, names)
+		if err != nil {
+			return err
+		}
+		if len(names) > 0 && len(released) == 0 {
+			return fmt.Errorf("no claim on %s: mosey domain %s tells what holds", strings.Join(names, ", "), names[0])
+		}
+		fmt.Fprintf(e.stdout, "%s ended.\n", count(int64(len(released)), "claim"))
+		for _, name := range released {
+			wakeDomain(ctx, e, store, name)
+		}
+		return nil
+	})
+}

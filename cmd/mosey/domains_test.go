@@ -1,0 +1,45 @@
+package main
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+func TestDomains(t *testing.T) {
+	t.Parallel()
+
+	t.Run("ListsThem", func(t *testing.T) {
+		t.Parallel()
+		r := newRows(t, crawl.Settings{})
+		out := r.Print("domains")
+		ContainsOnSameLine(t, out, "DOMAIN", "STATUS", "SCORE", "RANK", "PAGES", "LAST CRAWLED")
+		ContainsOnSameLine(t, out, aDomain, "pending", "0.000", "-")
+		var d crawl.DomainListing
+		require.NoError(t, json.Unmarshal([]byte(r.Print("domains", "--json", "--sort", "name", "--status", "pending")), &d))
+		require.Equal(t, aDomain, d.Domain)
+		none := r.Execute("domains", "--status", "unreachable")
+		require.Zero(t, none.Code)
+		require.Equal(t, "No such domains.\n", none.Stderr)
+		ContainsOnSameLine(t, r.Print("domains", "recalculate"), "All domains are counted, in ")
+		ContainsOnSameLine(t, r.Print("domains", "list", "--sort", "found"), aDomain, " 1 ")
+	})
+
+	t.Run("ReleasesClaims", func(t *testing.T) {
+		t.Parallel()
+		r := newRows(t, crawl.Settings{})
+		require.Equal(t, "0 claims ended.\n", r.Print("domains", "release"))
+		r.Fail([]string{"domains", "release", aDomain}, "no claim on a.example: mosey domain a.example tells what holds")
+	})
+
+	t.Run("RefusesWhatMakesNoSense", func(t *testing.T) {
+		t.Parallel()
+		h := newHarness(t)
+		h.Refuse([]string{"domains", "--status", "gone"}, `--status "gone": want one of [pending active exhausted blocked unreachable]`)
+		h.Refuse([]string{"domains", "--sort", "age"}, `--sort "age": want one of [score name rank pages`)
+		h.Refuse([]string{"domains", "--limit", "0"}, "--limit 0: want 1 to 1000000")
+	})
+}

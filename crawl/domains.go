@@ -1,0 +1,40 @@
+package crawl
+
+import "time"
+
+// DomainListing is a domain among others. What is counted is as of the last count.
+type DomainListing struct {
+	Domain string       `json:"domain"`
+	Status DomainStatus `json:"status"`
+	Reason string       `json:"reason,omitempty"`
+	// Source is the kind of list that has named it, and Rank its place there; empty and 0
+	// are none.
+	Source string `json:"source,omitempty"`
+	Rank   int    `json:"seed_rank,omitempty"`
+	// Score is by what the dispatcher takes domains.
+	Score         float64   `json:"priority_score"`
+	DeferredUntil time.Time `json:"next_crawl_after,omitzero"`
+	Claimed       string    `json:"claimed_by,omitempty"`
+	ClaimEnd      time.Time `json:"claim_expires_at,omitzero"`
+	DomainCounts
+}
+
+// DomainCounts is what is known of a domain over all runs.
+type DomainCounts struct {
+	// Crawled counts the pages that were fetched, each time anew, Discovered those that
+	// are known, up to a million, and Bytes what was read of bodies.
+	Crawled    int64 `json:"pages_crawled"`
+	Discovered int64 `json:"pages_discovered"`
+	Bytes      int64 `json:"bytes"`
+	// ErrorRate is the share of the last hundred requests that failed; nil where none was
+	// made. AvgResponse and AvgBytes are of the same.
+	ErrorRate   *float32  `json:"error_rate,omitempty"`
+	AvgResponse Duration  `json:"avg_response,omitempty"`
+	AvgBytes    int64     `json:"avg_page_bytes,omitempty"`
+	First       time.Time `json:"first_crawled_at,omitzero"`
+	Last        time.Time `json:"last_crawled_at,omitzero"`
+}
+
+// DomainSorts are the orders in which domains are listed, the first by default: by name, or
+// those first that have most of it, or the best rank.
+var DomainSorts = []string{"score", "name", "rank", "pages", "found", "bytes", "errors", "slow", "last"}

@@ -1,0 +1,79 @@
+package db
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db/dbsqlc"
+)
+
+// DomainQuery says which domains to list: empty fields are all.
+type DomainQuery struct {
+	Status crawl.DomainStatus
+	Source string
+	// Sort is one of crawl.DomainSorts.
+	Sort string
+	// Limit is at least 1.
+	Limit int
+}
+
+// Domains lists domains. It reads them all.
+func (s *Store) Domains(ctx context.Context, q DomainQuery) ([]crawl.DomainListing, error) {
+	p := dbsqlc.DomainListParams{Sort: q.Sort, Max: int32Of(q.Limit)}
+	if q.Status != "" {
+		p.Status = new(string(q.Status))
+	}
+	if q.Source != "" {
+		p.Source = &q.Source
+	}
+	var rows []dbsqlc.DomainListRow
+	err := s.snapshot(ctx, func(tx pgx.Tx) (err error) {
+		rows, err = s.q.WithTx(tx).DomainList(ctx, p)
+		return err
+	})
+	if err != nil {
+		return nil, translate("list domains", err)
+	}
+	all := make([]crawl.DomainListing, len(rows))
+	for i, r := range rows {
+		all[i] = crawl.DomainListing{
+			Domain: r.Domain, Status: crawl.DomainStatus(r.Status), Reason: r.StatusReason, Source: textOf(r.Source),
+			Rank: int(numOf(r.SeedRank)), Score: r.PriorityScore, DeferredUntil: timeOf(r.NextCrawlAfter),
+			Claimed: textOf(r.ClaimedBy), ClaimEnd: timeOf(r.ClaimExpiresAt),
+			DomainCounts: crawl.DomainCounts{
+				Crawled: r.PagesCrawled, Discovered: r.PagesDiscovered, Bytes: r.Bytes, ErrorRate: r.ErrorRate,
+				AvgResponse: crawl.Duration(fromMS(int64(numOf(r.AvgResponseMs)))), AvgBytes: int64(numOf(r.AvgPageBytes)),
+				First: timeOf(r.FirstCrawledAt), Last: timeOf(r.LastCrawledAt),
+			},
+		}
+	}
+	return all, nil
+}
+
+// domainsCounted is how many domains are counted in one transaction.
+const domainsCounted = 500
+
+// CountDomains counts what is known of all domains; told is called with how many have been
+// looked at.
+func (s *Store) CountDomains(ctx context.Context, told func(domains int64)) error {
+	for after, n := int64(0), int64(0); ; {
+		last, err := retryConflicts(ctx, "count domains", func() (int64, error) {
+			return s.q.DomainsCountAfter(ctx, dbsqlc.DomainsCountAfterParams{After: after, Most: domainsCounted})
+		})
+		if err != nil || last == 0 {
+			return err
+		}
+		after = last
+		n += domainsCounted
+		told(n)
+	}
+}
+
+// ReleaseDomains has claims run out: those of the domains that are named, or, where none
+// is, those that should have been renewed. It returns the domains.
+func (s *Store) ReleaseDomains(ctx context.Context, domains []string) ([]string, error) {
+	released, err := retryConflicts(ctx, "release claims", func() ([]string, error) { return s.q.DomainsRelease(ctx, domains) })
+	return released, err
+}

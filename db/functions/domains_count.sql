@@ -1,0 +1,96 @@
+-- Counts what is known of domains over all runs, and returns how many those are. Of the
+-- pages of one no more than a million are counted.
+CREATE OR REPLACE FUNCTION domains_count(p_domains text[]) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+    v_counted integer;
+BEGIN
+    UPDATE domains d SET
+        pages_crawled = r.crawled, bytes = r.bytes, pages_discovered = p.found, error_rate = h.errors,
+        avg_response_ms = h.took, avg_page_bytes = h.bytes, last_crawled_at = h.last,
+        first_crawled_at = coalesce(d.first_crawled_at, CASE WHEN h.last IS NOT NULL THEN (
+            SELECT c.completed_at FROM page_crawls c
+            WHERE c.domain = d.domain AND c.outcome IS NOT NULL AND c.delay_ms IS NOT NULL ORDER BY c.completed_at LIMIT 1
+        ) END),
+        counted_at = clock_timestamp()
+    FROM unnest(p_domains) k (domain) CROSS JOIN LATERAL (
+        SELECT coalesce(sum(x.success), 0)::bigint AS crawled, coalesce(sum(x.bytes), 0)::bigint AS bytes
+        FROM run_domains x WHERE x.domain = k.domain
+    ) r CROSS JOIN LATERAL (
+        SELECT count(*) AS found FROM (SELECT 1 FROM pages x WHERE x.domain = k.domain LIMIT 1000000) y
+    ) p CROSS JOIN LATERAL (
+        SELECT avg((x.outcome IN ('failed', 'timeout', 'blocked_4xx', 'blocked_5xx'))::integer)::real AS errors,
+            avg(x.duration_ms)::integer AS took, avg(x.bytes)::integer AS bytes, max(x.completed_at) AS last
+        FROM (
+            SELECT c.outcome, c.duration_ms, c.bytes, c.completed_at FROM page_crawls c
+            WHERE c.domain = k.domain AND c.outcome IS NOT NULL AND c.delay_ms IS NOT NULL
+            ORDER BY c.completed_at DESC LIMIT 100
+        ) x
+    ) h
+    WHERE d.domain = ANY (p_domains) AND d.domain = k.domain;
+    GET DIAGNOSTICS v_counted = ROW_COUNT;
+    RETURN v_counted;
+END
+$$;
+
+-- Counts those of all domains with ids after one, at most so many that have something to
+-- count. Returns the last that was looked at; 0 is that there are none.
+CREATE OR REPLACE FUNCTION domains_count_after(p_after bigint, p_most integer) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    v_domains text[];
+    v_last bigint;
+BEGIN
+    SELECT array_agg(x.domain ORDER BY x.domain), max(x.id) INTO v_domains, v_last FROM (
+        SELECT d.id, d.domain FROM domains d WHERE d.id > p_after ORDER BY d.id LIMIT p_most
+    ) x;
+    IF v_last IS NULL THEN
+        RETURN 0;
+    END IF;
+    PERFORM domains_count(v_domains);
+    RETURN v_last;
+END
+$$;
+
+-- Changes the status of a domain as the state machine allows it (domains_transition), for a
+-- person or a program that has read the row: p_version is what it was then, null whatever it
+-- is. Returns the new version.
+CREATE OR REPLACE FUNCTION transition_domain_status(
+    p_domain text, p_status domain_status, p_version bigint DEFAULT NULL, p_reason text DEFAULT ''
+) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    v_version bigint;
+BEGIN
+    SELECT d.version INTO v_version FROM domains d WHERE d.domain = p_domain FOR UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'domain %: it is not known', p_domain USING ERRCODE = 'no_data_found';
+    END IF;
+    IF v_version <> p_version THEN
+        RAISE EXCEPTION 'domain %: version % has become %', p_domain, p_version, v_version
+            USING ERRCODE = 'serialization_failure';
+    END IF;
+    UPDATE domains d SET status = p_status, status_reason = p_reason WHERE d.domain = p_domain
+    RETURNING d.version INTO v_version;
+    RETURN v_version;
+END
+$$;
+
+-- Has claims on domains run out: those given, or, where that is null, those that should
+-- have been renewed. A workflow that runs all the same keeps its place, as each domain has
+-- one only. Returns the domains.
+CREATE OR REPLACE FUNCTION domains_release(p_domains text[]) RETURNS text[] LANGUAGE plpgsql AS $$
+DECLARE
+    v_released text[];
+BEGIN
+    WITH stale AS (
+        SELECT d.id FROM domains d
+        WHERE d.claimed_by IS NOT NULL AND (
+            CASE WHEN p_domains IS NULL THEN d.claim_expires_at < now() ELSE d.domain = ANY (p_domains) END
+        ) ORDER BY d.domain FOR UPDATE
+    ), released AS (
+        UPDATE domains d SET claimed_by = NULL, claim_expires_at = NULL,
+            status = CASE WHEN d.status = 'active' THEN 'pending' ELSE d.status END
+        FROM stale s WHERE d.id = s.id RETURNING d.domain
+    )
+    SELECT coalesce(array_agg(r.domain ORDER BY r.domain), '{}') INTO v_released FROM released r;
+    RETURN v_released;
+END
+$$;
