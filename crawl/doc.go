@@ -4,7 +4,7 @@
 // only the standard library.
 //
 // The laws are in the packages below it, each about one subject: urls,
-// politeness, freshness, traps and usage. They are as pure, but for the files of
+// politeness, freshness, recrawl, traps and usage. They are as pure, but for the files of
 // time zones that politeness reads for windows.
 //
 // # The politeness contract

@@ -1,0 +1,221 @@
+package recrawl
+
+import (
+	"math"
+	"time"
+)
+
+// The rule that knows one page only: First to begin with, half of it after a visit
+// that found a change, half as much again after one that found none, between Least
+// and Most.
+const (
+	First = 7 * 24 * time.Hour
+	Least = time.Hour
+	Most  = 180 * 24 * time.Hour
+)
+
+const (
+	// FadeMissing is after how many 404 in a row a page fades out.
+	FadeMissing = 5
+	// FadeGone is after how many 410 in a row it does: one can be a mistake.
+	FadeGone = 2
+)
+
+// The rule, in days.
+const (
+	firstDays = 7.0
+	leastDays = 1.0 / 24
+	mostDays  = 180.0
+
+	onChange  = 0.5
+	onNone    = 1.5
+	onMissing = 2.0
+	// missingDays is the least interval that is doubled while a page is missing.
+	missingDays = 1.0
+)
+
+const (
+	// memory is what a visit leaves of what earlier ones told, so that about the last
+	// thirty count: pages calm down, and wake up.
+	memory = 0.97
+	// gapClasses is how many classes of gaps there are: 1 h, 2 h, 4 h, … 4096 h.
+	gapClasses = 13
+	// dateLeast is how long before a visit a date has to be to be the page's: a server
+	// that makes pages as they are asked for says that they are of this moment.
+	dateLeast = time.Minute
+)
+
+// Found is what a visit found.
+type Found int
+
+// What a visit finds.
+const (
+	// Failed is an answer that says nothing of the page: none at all, 429, 5xx.
+	Failed Found = iota
+	// Unchanged is the page as it was at the last visit: see freshness.Unchanged.
+	Unchanged
+	// Changed is another page than at the last visit.
+	Changed
+	// Missing is a 404, or what stands for it.
+	Missing
+	// Gone is a 410.
+	Gone
+)
+
+// Visit is what counts of one visit.
+type Visit struct {
+	Found Found
+	// Since is the time since the last visit that found the page; 0 at the first, which
+	// tells nothing.
+	Since time.Duration
+	// ChangedAgo is how long before this visit the page last changed, if its Last-Modified
+	// or a list says so and is believed; 0 if it is not known. Less than a minute is not
+	// believed, and neither is what was before the last visit.
+	ChangedAgo time.Duration
+}
+
+// History is what visits to a page, and lists that name it, have told of how often it
+// changes. The zero value is a page that was visited once. It is bounded, about 150
+// bytes of JSON, which is an on-disk format.
+type History struct {
+	// Visits is how many visits after the first found the page, Changes how many of them
+	// found it changed.
+	Visits  int `json:"visits,omitzero"`
+	Changes int `json:"changes,omitzero"`
+	// Days is the interval of the rule; 0 is First.
+	Days float64 `json:"days,omitzero"`
+	// Quiet is for how many days the page is known not to have changed. What is old counts
+	// less, as in Dated and Gaps.
+	Quiet float64 `json:"quiet,omitzero"`
+	// Dated is how many changes there were whose time is known.
+	Dated float64 `json:"dated,omitzero"`
+	// Gaps are the changes whose time is not known: the i-th is how many came within
+	// gaps of 2^i hours.
+	Gaps []float64 `json:"gaps,omitempty"`
+	// Missing is how many 404 and 410 there were in a row up to now, Gone how many of
+	// them were 410.
+	Missing int `json:"missing,omitzero"`
+	Gone    int `json:"gone,omitzero"`
+	// Listed is how many days after the last visit a list was read that names the page.
+	Listed float64 `json:"listed,omitzero"`
+	// News is whether that list says that the page has changed since the last visit.
+	News bool `json:"news,omitzero"`
+	// Odds is by how much the list's word multiplies the odds that it has: see [Source].
+	Odds float64 `json:"odds,omitzero"`
+	// Calm is for how many days after the last visit the page has not changed by the word of
+	// a list that is believed.
+	Calm float64 `json:"calm,omitzero"`
+}
+
+// Visit is the history after a visit. It settles what lists have said before it.
+func (h History) Visit(v Visit) History {
+	if v.Found == Failed {
+		return h
+	}
+	calm, news := h.Calm, h.News
+	h.Listed, h.News, h.Odds, h.Calm = 0, false, 0, 0
+	if v.Found == Missing || v.Found == Gone {
+		h.Missing++
+		if v.Found == Gone {
+			h.Gone++
+		}
+		h.Days = short(min(max(h.ruleDays(), missingDays)*onMissing, mostDays))
+		return h
+	}
+	h.Missing, h.Gone = 0, 0
+	if v.Since <= 0 {
+		return h
+	}
+	h.Visits++
+	if v.Found == Changed {
+		h.Changes++
+		h.Days = short(max(h.ruleDays()*onChange, leastDays))
+	} else {
+		h.Days = short(min(h.ruleDays()*onNone, mostDays))
+	}
+	return h.observe(v, calm, news)
+}
+
+// observe adds what a visit tells of the rate of changes.
+func (h History) observe(v Visit, calm float64, news bool) History {
+	h.Quiet *= memory
+	h.Dated *= memory
+	gaps := make([]float64, gapClasses)
+	for i, n := range h.Gaps[:min(len(h.Gaps), gapClasses)] {
+		gaps[i] = n * memory
+	}
+	since := days(v.Since)
+	switch {
+	case v.Found == Unchanged:
+		h.Quiet += since
+	case !news && dateLeast <= v.ChangedAgo && v.ChangedAgo < v.Since:
+		h.Dated++
+		h.Quiet += days(v.ChangedAgo)
+	default:
+		// A visit that follows news comes just after a change. Its gap would make the page
+		// seem to change ever faster, if the time before the news did not count.
+		calm = min(calm, since)
+		h.Quiet += calm
+		addGap(gaps, since-calm)
+	}
+	h.Quiet, h.Dated, h.Gaps = short(h.Quiet), short(h.Dated), compact(gaps)
+	return h
+}
+
+// addGap shares a gap of so many days out between the two classes next to it, so that
+// their mean is the gap.
+func addGap(gaps []float64, days float64) {
+	at := min(max(math.Log2(24*days), 0), gapClasses-1)
+	i := int(at)
+	part := at - float64(i)
+	gaps[i] += 1 - part
+	if part > 0 {
+		gaps[i+1] += part
+	}
+}
+
+// compact is gaps as they are stored.
+func compact(gaps []float64) []float64 {
+	last := 0
+	for i := range gaps {
+		gaps[i] = short(gaps[i])
+		if gaps[i] > 0 {
+			last = i + 1
+		}
+	}
+	if last == 0 {
+		return nil
+	}
+	return gaps[:last:last]
+}
+
+// Faded reports whether the page is asked for no more.
+func (h History) Faded() bool { return h.Missing >= FadeMissing || h.Gone >= FadeGone }
+
+// Again is the history of a page that is named anew: by a seed, by a link that was not
+// there before, or by a list that says that it has changed. If the page had faded out,
+// it is asked for once more, and fades out at once if it is still missing.
+func (h History) Again() History {
+	h.Missing = min(h.Missing, FadeMissing-1)
+	h.Gone = min(h.Gone, FadeGone-1)
+	return h
+}
+
+// RuleInterval is what the rule says by itself, between Least and Most.
+func (h History) RuleInterval() time.Duration { return duration(h.ruleDays()) }
+
+func (h History) ruleDays() float64 {
+	if h.Days <= 0 {
+		return firstDays
+	}
+	return min(max(h.Days, leastDays), mostDays)
+}
+
+// short rounds to three decimals, which is all that is worth storing.
+func short(x float64) float64 { return math.Round(x*1000) / 1000 }
+
+func days(d time.Duration) float64 { return d.Hours() / 24 }
+
+func duration(days float64) time.Duration {
+	return min(max(time.Duration(days*24*float64(time.Hour)), Least), Most)
+}

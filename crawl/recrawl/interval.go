@@ -1,0 +1,163 @@
+package recrawl
+
+import (
+	"math"
+	"time"
+)
+
+// Never is the interval of a page that has faded out.
+const Never = time.Duration(math.MaxInt64)
+
+const (
+	// leastShare is how many even shares a page waits at the most, whatever its value: one
+	// that changes too fast gets what is left over. It is enough to notice that such a page
+	// has calmed down, and cheap, where all that can be had from the page is that.
+	leastShare = 16
+	// probes is how many times a page that always changed is looked at after less than its
+	// value asks for, and probe by how much less of an even share each time.
+	probes = 2
+	probe  = 0.25
+	// scarce is the even share, in days, above which requests are too few for probes: what
+	// is learned would not pay for them within a year.
+	scarce = 45.0
+	// newsBelieved is by how much news have to multiply the odds of a change to make a page
+	// due where there is no threshold. Those of an unknown list do.
+	newsBelieved = 1.5
+	// bisections find an interval among all within a percent.
+	bisections = 10
+)
+
+// Due is from when on a page is to be asked for again that was last visited at an
+// instant; the zero time if it has faded out.
+func Due(last time.Time, h History, importance float64, p Plan) time.Time {
+	wait := Interval(h, importance, p)
+	if wait == Never {
+		return time.Time{}
+	}
+	return last.Add(wait)
+}
+
+// Interval is how long after its last visit a page is to be asked for again: between
+// Least and Most, or Never. Importance is how much the page counts against others of the
+// domain, such as 1 for all; what is not above zero counts next to nothing.
+//
+// It is the time at which the value of asking, times the importance, reaches the plan's
+// threshold; news from a list may bring it at once. The first interval is the domain's
+// even share, and n visits allow for 1+n times as much or as little, so that it is not
+// chance that decides. Only a page that always changed is asked for sooner, twice.
+//
+// A page that is missing and all pages of a domain without a plan follow the rule, the
+// latter until there are news.
+func Interval(h History, importance float64, p Plan) time.Duration {
+	switch {
+	case h.Faded():
+		return Never
+	case h.Missing == 0 && !(p.Threshold > 0) && h.News && h.Odds > newsBelieved:
+		return duration(h.Listed)
+	case h.Missing > 0 || !(p.Threshold > 0):
+		return h.RuleInterval()
+	}
+	likely := likelihood(h).given(p.Rates.prior())
+	return duration(intervalDays(h, &likely, importance, p))
+}
+
+func intervalDays(h History, likely *shares, importance float64, p Plan) float64 {
+	low, high := bounds(h, p)
+	if h.Listed > 0 {
+		if h.News {
+			low = leastDays
+		}
+		// until the list was read nobody knew what it says
+		low = min(max(low, h.Listed), mostDays)
+		high = max(low, high)
+	}
+	worth := believe(likely, h)
+	threshold := p.Threshold / max(importance, rareShare)
+	if worth.value(low) >= threshold {
+		return low
+	}
+	if worth.value(high) < threshold {
+		return high
+	}
+	for range bisections {
+		middle := math.Sqrt(low * high)
+		if worth.value(middle) < threshold {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return high
+}
+
+// bounds are the shortest and the longest interval that so few visits allow for.
+func bounds(h History, p Plan) (low, high float64) {
+	if !(p.Even > 0) {
+		return leastDays, mostDays
+	}
+	low, high = p.Even, p.Even
+	switch {
+	case h.Visits <= 0:
+	case h.Visits <= probes && h.Quiet == 0 && p.Even <= scarce:
+		low *= math.Pow(probe, float64(h.Visits))
+		high = low
+	default:
+		visits := 1 + float64(h.Visits)
+		low /= visits
+		high *= min(visits, leastShare)
+	}
+	return min(max(low, leastDays), mostDays), min(max(high, leastDays), mostDays)
+}
+
+// belief is what a visit would be worth at each of the rates, by what is believed of the
+// page.
+type belief struct {
+	worth  shares // of each rate: how likely it is, times the time between two changes
+	listed float64
+	// less is by how much less likely the page is current at each rate by what a list has
+	// said, and logLess its logarithm; told is whether one has.
+	told          bool
+	less, logLess [rateClasses]float64
+}
+
+func believe(likely *shares, h History) (b belief) {
+	for k, share := range likely {
+		b.worth[k] = share / rates[k]
+	}
+	if !(h.Listed > 0) || !(h.Odds > 0) {
+		return b
+	}
+	b.told, b.listed = true, h.Listed
+	for k, rate := range rates {
+		// by Bayes' rule, from the chance that it had changed when the list was read
+		b.less[k] = 1 - (h.Odds-1)*math.Expm1(-rate*h.Listed)
+		b.logLess[k] = math.Log(b.less[k])
+	}
+	return b
+}
+
+// value is what it is worth to ask for the page t days after the last visit, in days.
+//
+// With changes as a Poisson process of rate r the page is still current with a chance of
+// f = e^-rt, and asking is worth (1 - f (1+rt)) / r: the value that all pages share where
+// as many as possible are current (Cho and Garcia-Molina 2003, Azar et al. 2018). It
+// grows with t to 1/r, so that what changes too fast is never worth the threshold. It is
+// the mean over the rates that are likely, which is what the mean share of current pages
+// asks for. What a list says makes another f, and the value is that of the time that gives
+// this f: so Busa-Fekete et al. (2025) do it with signals of known errors.
+func (b *belief) value(t float64) float64 {
+	f := math.Exp(-slowest * t) // rates double from class to class, so that f is squared
+	sum := 0.0
+	if !b.told || t < b.listed {
+		for k, worth := range b.worth {
+			sum += worth * (1 - f*(1+rates[k]*t))
+			f *= f
+		}
+		return sum
+	}
+	for k, worth := range b.worth {
+		sum += worth * (1 - f/b.less[k]*(1+rates[k]*t+b.logLess[k]))
+		f *= f
+	}
+	return sum
+}

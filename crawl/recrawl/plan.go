@@ -1,0 +1,149 @@
+package recrawl
+
+import "math"
+
+// Plan says how the requests to a domain are spent on its pages. The zero value is no
+// plan: each page follows the rule. It is an on-disk format, of a domain's row.
+type Plan struct {
+	// Threshold is the value at which a page is due, in days: see Interval. 0 is no plan.
+	Threshold float64 `json:"threshold,omitzero"`
+	// Even is how many days would lie between two visits to a page if all had the same.
+	Even float64 `json:"even,omitzero"`
+	// Rates is what the pages are like.
+	Rates Rates `json:"rates,omitempty"`
+	// Lean is for how many times the requests allowed the threshold is made, because fewer
+	// were made, or more, than the pages seem to ask for. 0 is 1.
+	Lean float64 `json:"lean,omitzero"`
+}
+
+// Page is a page of a plan.
+type Page struct {
+	History History
+	// Importance is that of Interval.
+	Importance float64
+}
+
+const (
+	// leanGain is how much of what was made too little or too much the next plan makes
+	// up for, between leanLeast and leanMost times what is allowed.
+	leanGain  = 0.3
+	leanLeast = 0.1
+	leanMost  = 4.0
+	// thresholdLeast and thresholdMost bound thresholds, in days; thresholdExact is by
+	// what factor one may be wrong.
+	thresholdLeast = 1e-5
+	thresholdMost  = 1e5
+	thresholdExact = 1.01
+)
+
+// NewPlan spends perDay requests a day on the pages of a domain; those for its robots.txt
+// and lists are not among them. A sample of the pages will do, with their part of the
+// requests. Pages that have faded out do not count; without any, or without requests, there
+// is no plan.
+//
+// It goes on from the last plan, under which so many requests a day were made; below
+// zero if that is not known, or says nothing yet. It takes some 20 µs a page.
+func NewPlan(pages []Page, perDay float64, last Plan, made float64) Plan {
+	pages, likely := living(pages)
+	if len(pages) == 0 || !(perDay > 0) {
+		return Plan{}
+	}
+	p := Plan{
+		Even:  float64(len(pages)) / perDay,
+		Rates: fit(likely, last.Rates),
+		Lean:  last.lean(perDay, made),
+	}
+	p.Threshold = threshold(pages, likely, perDay*p.Lean, p)
+	return p
+}
+
+// Threshold is the value at which the pages together ask for perDay requests a day, in
+// days, with all else as in the plan. What lists say of the pages does not count, for
+// it is over by the next visit. It is bounded, where no threshold has them ask for as
+// many or as few.
+func Threshold(pages []Page, perDay float64, p Plan) float64 {
+	pages, likely := living(pages)
+	return threshold(pages, likely, perDay, p)
+}
+
+// Adjust is the plan after a time in which so many requests a day were made and perDay
+// allowed. It looks at no page, and so costs nothing; NewPlan adjusts by itself.
+func (p Plan) Adjust(perDay, made float64) Plan {
+	if !(p.Threshold > 0) || !(perDay > 0) {
+		return p
+	}
+	was := p.lean(perDay, -1)
+	p.Lean = p.lean(perDay, made)
+	p.Threshold = min(max(p.Threshold*was/p.Lean, thresholdLeast), thresholdMost)
+	return p
+}
+
+func (p Plan) lean(perDay, made float64) float64 {
+	lean := p.Lean
+	if !(lean > 0) {
+		lean = 1
+	}
+	if made >= 0 && p.Threshold > 0 {
+		lean *= math.Exp(leanGain * max(1-made/perDay, -1))
+	}
+	return min(max(lean, leanLeast), leanMost)
+}
+
+// RulePerDay is how many requests a day the rule makes for the pages, each of them at
+// most one: what a person expects who knows the rule, but for its chase after pages
+// that change by the hour.
+func RulePerDay(pages []Page) float64 {
+	sum := 0.0
+	for _, page := range pages {
+		if !page.History.Faded() {
+			sum += min(1/page.History.ruleDays(), 1)
+		}
+	}
+	return sum
+}
+
+// living are the pages that have not faded out, and their likelihoods.
+func living(pages []Page) ([]Page, []shares) {
+	alive := make([]Page, 0, len(pages))
+	likely := make([]shares, 0, len(pages))
+	for _, page := range pages {
+		if page.History.Faded() {
+			continue
+		}
+		h := page.History
+		h.Listed, h.News, h.Odds, h.Calm = 0, false, 0, 0
+		alive = append(alive, Page{History: h, Importance: page.Importance})
+		likely = append(likely, likelihood(h))
+	}
+	return alive, likely
+}
+
+func threshold(pages []Page, likely []shares, perDay float64, p Plan) float64 {
+	prior := p.Rates.prior()
+	for i := range likely {
+		likely[i] = likely[i].given(prior)
+	}
+	low, high := thresholdLeast, thresholdMost
+	for high > low*thresholdExact {
+		p.Threshold = math.Sqrt(low * high)
+		if asked(pages, likely, p) > perDay {
+			low = p.Threshold
+		} else {
+			high = p.Threshold
+		}
+	}
+	return high
+}
+
+// asked is how many requests a day the pages ask for: never more at a higher threshold.
+func asked(pages []Page, likely []shares, p Plan) float64 {
+	sum := 0.0
+	for i := range pages {
+		if pages[i].History.Missing > 0 {
+			sum += 1 / pages[i].History.ruleDays()
+			continue
+		}
+		sum += 1 / intervalDays(pages[i].History, &likely[i], pages[i].Importance, p)
+	}
+	return sum
+}

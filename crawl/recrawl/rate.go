@@ -1,0 +1,149 @@
+package recrawl
+
+import "math"
+
+const (
+	// rateClasses is how many classes of change rates there are, each twice as fast as
+	// the one before.
+	rateClasses = 16
+	// slowest is the rate of the first class, in changes a day.
+	slowest = 1.0 / 1024
+)
+
+// Rates is how the pages of a domain are spread over the rates at which they change:
+// shares that add up to 1, of the pages that change once in 1024 days, in 512 days, … 32
+// times a day. It is what a page is believed to be like until its own visits say more. Nil
+// is what is known of the web at large. It is an on-disk format.
+type Rates []float64
+
+// rates are the classes' rates, in changes a day.
+var rates = func() (r [rateClasses]float64) {
+	for k := range r {
+		r[k] = math.Ldexp(slowest, k)
+	}
+	return r
+}()
+
+// logChanged is the logarithm of how likely a page of class k is to change within a gap
+// of class j, at k+j: both double from class to class.
+var logChanged = func() (t [rateClasses + gapClasses - 1]float64) {
+	for i := range t {
+		t[i] = math.Log(-math.Expm1(-math.Ldexp(slowest/24, i)))
+	}
+	return t
+}()
+
+// web is the shares of Rates where nothing is known: log-normal, with the median at a
+// change in 30 days, so wide that all from minutes to years is possible. Cho and
+// Garcia-Molina (2000) saw half of the pages change within 50 days and a quarter of them
+// every day, Adar et al. (2009) more of those that people visit, Ntoulas et al. (2004)
+// half of them never in a year.
+var web = func() (w shares) {
+	const median, spread = 30, 3
+	sum := 0.0
+	for k := range w {
+		z := math.Log(rates[k]*median) / spread
+		w[k] = math.Exp(-z * z / 2)
+		sum += w[k]
+	}
+	for k := range w {
+		w[k] /= sum
+	}
+	return w
+}()
+
+// shares is how likely, or how common, each class of rates is.
+type shares [rateClasses]float64
+
+// likelihood is how well each class explains what the visits found, compared with the
+// best one. With changes as a Poisson process of rate r, a visit that finds none after t
+// has a likelihood of e^-rt, one that finds some 1 - e^-rt, and a change known to be s
+// ago r e^-rs (Cho and Garcia-Molina, "Estimating frequency of change", 2003, for visits
+// at irregular intervals). A choice of classes is not biased where all visits found a change,
+// as their estimators are.
+func likelihood(h History) (l shares) {
+	best := math.Inf(-1)
+	for k := range l {
+		l[k] = h.Dated*math.Log(rates[k]) - h.Quiet*rates[k]
+		for j, n := range h.Gaps[:min(len(h.Gaps), gapClasses)] {
+			l[k] += n * logChanged[k+j]
+		}
+		best = max(best, l[k])
+	}
+	for k := range l {
+		l[k] = math.Exp(l[k] - best)
+	}
+	return l
+}
+
+// given weighs a likelihood by how common the classes are.
+func (l shares) given(prior *shares) shares {
+	sum := 0.0
+	for k := range l {
+		l[k] *= prior[k]
+		sum += l[k]
+	}
+	for k := range l {
+		l[k] /= sum
+	}
+	return l
+}
+
+// rareShare is the least share of a class, so that no page is impossible.
+const rareShare = 1e-6
+
+// prior is the shares of the web at large where r holds none.
+func (r Rates) prior() *shares {
+	if len(r) != rateClasses {
+		return &web
+	}
+	prior := new(shares)
+	for k, share := range r {
+		prior[k] = min(max(share, rareShare), 1)
+	}
+	return prior
+}
+
+const (
+	// fitRounds is how often the shares are fitted. Each plan goes on from the last, so
+	// that a few do.
+	fitRounds = 10
+	// fitDoubt is for how many pages the web at large counts in a domain's shares.
+	fitDoubt = 5
+)
+
+// fit is how pages are spread over the rates, from their likelihoods and from the last
+// shares: what is expected of each page by these shares makes the next (expectation and
+// maximization). It is empirical Bayes: the pages of a domain tell together what none of
+// them can tell by its few visits.
+func fit(likely []shares, last Rates) Rates {
+	prior := *last.prior()
+	for range fitRounds {
+		var next shares
+		for i := range likely {
+			page := likely[i].given(&prior)
+			for k := range next {
+				next[k] += page[k]
+			}
+		}
+		for k := range next {
+			next[k] = (next[k] + fitDoubt*web[k]) / (float64(len(likely)) + fitDoubt)
+		}
+		prior = next
+	}
+	fitted := make(Rates, rateClasses)
+	for k := range fitted {
+		fitted[k] = math.Round(prior[k]/rareShare) * rareShare
+	}
+	return fitted
+}
+
+// Rate is how often a page changes, in changes a day, by its history and by what the
+// pages of its domain are like: the geometric mean of what is likely.
+func Rate(h History, domain Rates) float64 {
+	mean := 0.0
+	for k, share := range likelihood(h).given(domain.prior()) {
+		mean += share * math.Log(rates[k])
+	}
+	return math.Exp(mean)
+}

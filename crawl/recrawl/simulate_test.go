@@ -1,0 +1,157 @@
+package recrawl_test
+
+import "container/heap"
+
+// What a list of a domain says of its pages.
+type listing int
+
+const (
+	noList listing = iota
+	// honest names the changes there were.
+	honest
+	// alwaysNow gives the present as every lastmod.
+	alwaysNow
+	// frozen never moves a lastmod.
+	frozen
+)
+
+// listings say what kind of list a domain has.
+type listings func(domain int) listing
+
+func everywhere(l listing) listings { return func(int) listing { return l } }
+
+var noLists, honestLists = everywhere(noList), everywhere(honest)
+
+// mixedLists are honest for half of the domains, and lie for three tenths.
+func mixedLists(domain int) listing {
+	return []listing{honest, honest, honest, honest, honest, alwaysNow, alwaysNow, frozen, noList, noList}[domain%10]
+}
+
+// says is whether the list says that a page has changed since a visit.
+func (l listing) says(p *syntheticPage, visit, now float64) bool {
+	switch l {
+	case honest:
+		return p.version(now) > p.version(visit)
+	case alwaysNow:
+		return true
+	default:
+		return false
+	}
+}
+
+// listEvery is how many hours lie between two looks at a list: a day, or more where that
+// would take more than a tenth of the requests.
+func listEvery(perDay float64) int { return int(max(24, 240/perDay)) }
+
+// policy decides when pages are due. All times are in days; pages are named by number.
+type policy interface {
+	// first is when a page that was fetched at 0 is due.
+	first(page int) float64
+	// visited is when it is due after a visit.
+	visited(page int, last, now float64, changed bool) float64
+	// listed is when it is due after a list was read.
+	listed(page int, last, now float64, news bool) float64
+	// newDay may change when the pages of a domain are due, which is in due.
+	newDay(domain, day int, due []float64)
+}
+
+// measured is what came of a policy.
+type measured struct {
+	all, half float64 // mean share of pages that were current, over all and over the last half
+	requests  int
+}
+
+// simulation runs a policy over a web. Each domain has so many requests a day and page,
+// and no more, whatever is due: for pages that are due, the one that is due longest
+// first, and for lists.
+type simulation struct {
+	web      *syntheticWeb
+	rate     float64
+	policy   policy
+	lists    listings
+	last     []float64
+	due      []float64
+	queue    dueQueue // the pages of a domain
+	current  float64  // days of pages
+	late     float64  // the same of the last half
+	requests int
+}
+
+func simulate(w *syntheticWeb, rate float64, p policy, lists listings) measured {
+	s := &simulation{
+		web: w, rate: rate, policy: p, lists: lists,
+		last: make([]float64, len(w.pages)), due: make([]float64, len(w.pages)),
+	}
+	for domain := range w.domains {
+		s.run(domain)
+	}
+	for page := range w.pages {
+		s.count(page, webDays)
+	}
+	total := float64(len(w.pages)) * webDays
+	return measured{all: s.current / total, half: s.late / (total / 2), requests: s.requests}
+}
+
+// run goes through the days of a domain, hour by hour.
+func (s *simulation) run(domain int) {
+	for _, page := range s.web.domains[domain] {
+		s.due[page] = s.policy.first(page)
+	}
+	perDay := s.rate * float64(len(s.web.domains[domain]))
+	list, every := s.lists(domain), listEvery(perDay)
+	tokens := 0.0
+	for hour := range webDays * 24 {
+		now := float64(hour) / 24
+		tokens = min(tokens+perDay/24, max(2*perDay, 2))
+		if list != noList && hour%every == every-1 {
+			tokens--
+			s.requests++
+			for _, page := range s.web.domains[domain] {
+				s.due[page] = s.policy.listed(page, s.last[page], now, list.says(&s.web.pages[page], s.last[page], now))
+			}
+			s.requeue(domain)
+		}
+		if hour%24 == 0 {
+			s.policy.newDay(domain, hour/24, s.due)
+			s.requeue(domain)
+		}
+		for ; tokens >= 1 && s.due[s.queue.pages[0]] <= now; tokens-- {
+			s.visit(s.queue.pages[0], now)
+			heap.Fix(&s.queue, 0)
+		}
+	}
+}
+
+func (s *simulation) visit(page int, now float64) {
+	s.count(page, now)
+	p := &s.web.pages[page]
+	changed := p.version(now) > p.version(s.last[page])
+	s.due[page] = max(s.policy.visited(page, s.last[page], now, changed), now+1./24)
+	s.last[page] = now
+	s.requests++
+}
+
+// count adds how long the copy of the last visit was current.
+func (s *simulation) count(page int, now float64) {
+	from := s.last[page]
+	current := s.web.pages[page].currentFor(from, now)
+	s.current += current
+	s.late += max(from+current, webDays/2) - max(from, webDays/2)
+}
+
+func (s *simulation) requeue(domain int) {
+	s.queue = dueQueue{pages: append(s.queue.pages[:0], s.web.domains[domain]...), due: s.due}
+	heap.Init(&s.queue)
+}
+
+// dueQueue is a heap of pages, by when they are due.
+type dueQueue struct {
+	pages []int
+	due   []float64
+}
+
+func (q dueQueue) Len() int           { return len(q.pages) }
+func (q dueQueue) Less(i, j int) bool { return q.due[q.pages[i]] < q.due[q.pages[j]] }
+func (q dueQueue) Swap(i, j int)      { q.pages[i], q.pages[j] = q.pages[j], q.pages[i] }
+func (q dueQueue) Push(any)           { panic("no page is new") }
+func (q dueQueue) Pop() any           { panic("no page goes") }
