@@ -111,8 +111,10 @@ func BenchmarkSplit(b *testing.B) {
 				err = errors.New("it is English")
 			}
 		},
-		"keywords": func() { terms.Index(terms.Page{Language: "en", Title: page.Title, Headings: page.Headings, Text: page.Main}) },
-		"links":    func() { _, _, err = r.links(b.Context(), page, usage.Usage{}) },
+		"keywords": func() {
+			terms.Index(terms.Page{Language: "en", Title: page.Title, Headings: page.Headings, Text: page.Main})
+		},
+		"links": func() { _, _, err = r.links(b.Context(), page, usage.Usage{}) },
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {

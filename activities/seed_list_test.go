@@ -23,6 +23,7 @@ func (b *testBundle) storeSeedList(t *testing.T, list activities.SeedList) (acti
 	return call[activities.StoreSeedsResult](t, b.acts, b.acts.StoreSeedList, activities.StoreSeedListInput{Run: b.run.Name, List: list})
 }
 
+//nolint:paralleltest,tparallel // its parts store seeds in one run, one after the other
 func TestStoreSeedList(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

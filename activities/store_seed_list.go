@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -173,7 +174,12 @@ func (a *Activities) downloadSeedList(ctx context.Context, l SeedList) (*os.File
 	}
 	cache := a.seedLists.Cache
 	if cache == "" {
-		cache = filepath.Join(os.TempDir(), "mosey-lists")
+		dir, err := os.MkdirTemp("", "mosey-lists-")
+		if err != nil {
+			return nil, fmt.Errorf("keep a downloaded list: %w", err)
+		}
+		defer os.RemoveAll(dir) // the list stays readable while it is open
+		cache = dir
 	}
 	d := seedlist.Downloader{Dir: cache, Agent: a.agent, Permits: func(addr netip.Addr) error { return a.requests.Fetcher.Permits(addr) }}
 	path, stale, err := d.Get(ctx, l.Source, from)
@@ -201,7 +207,9 @@ type storingList struct {
 // key names the list where it is noted how far it is stored.
 func (s *storingList) key() string {
 	l := s.list
-	return strings.Join([]string{"worker", string(l.Source), l.Column, fmt.Sprint(l.Offset), fmt.Sprint(l.Limit), l.File, l.URL}, "\n")
+	return strings.Join([]string{
+		"worker", string(l.Source), l.Column, strconv.FormatInt(l.Offset, 10), strconv.FormatInt(l.Limit, 10), l.File, l.URL,
+	}, "\n")
 }
 
 func (s *storingList) load(ctx context.Context, file *seedlist.File) error {

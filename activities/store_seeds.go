@@ -43,12 +43,11 @@ type StoreSeedsResult struct {
 	Example string `json:"example,omitempty"`
 }
 
-// Plus adds up.
-func (r StoreSeedsResult) Plus(o StoreSeedsResult) StoreSeedsResult {
+// Include adds what came of other seeds.
+func (r *StoreSeedsResult) Include(o StoreSeedsResult) {
 	r.add(seeds.Stored{Added: o.Added, Known: o.Known, Listed: o.Listed})
 	r.Refused += o.Refused
 	r.Example = cmp.Or(r.Example, o.Example)
-	return r
 }
 
 func (r *StoreSeedsResult) add(stored seeds.Stored) {

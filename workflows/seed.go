@@ -62,8 +62,8 @@ func (in SeedInput) validate() error {
 	if err := in.Settings.Validate(); err != nil {
 		return err
 	}
-	if in.SeedList != (activities.SeedList{}) {
-		if err := in.SeedList.Validate(); err != nil {
+	if list := in.SeedList; list != (activities.SeedList{}) {
+		if err := list.Validate(); err != nil {
 			return err
 		}
 	}
@@ -97,7 +97,7 @@ func SeedWorkflow(ctx workflow.Context, in SeedInput) (SeedResult, error) {
 	if err != nil {
 		return res, err
 	}
-	res.StoreSeedsResult = res.StoreSeedsResult.Plus(listed)
+	res.Include(listed)
 	err = workflow.ExecuteActivity(withRecordOptions(ctx, "start run "+in.Run), act.StartCrawl,
 		activities.StartCrawlInput{Run: in.Run}).Get(ctx, nil)
 	if err != nil {

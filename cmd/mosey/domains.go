@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -69,7 +70,7 @@ func printListing(e *env, all []crawl.DomainListing) error {
 	for _, d := range all {
 		rank, errs, took, last := "-", "-", "-", "-"
 		if d.Rank > 0 {
-			rank = fmt.Sprint(d.Rank)
+			rank = strconv.Itoa(d.Rank)
 		}
 		if d.ErrorRate != nil {
 			errs, took = fmt.Sprintf("%.0f %%", *d.ErrorRate*100), time.Duration(d.AvgResponse).String()

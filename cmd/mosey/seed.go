@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -246,7 +247,7 @@ func (in seedInput) key(o seedlist.Options) string {
 	if err != nil {
 		return ""
 	}
-	return strings.Join([]string{string(in.source), o.Column, fmt.Sprint(o.Offset), fmt.Sprint(o.Limit), path}, "\n")
+	return strings.Join([]string{string(in.source), o.Column, strconv.FormatInt(o.Offset, 10), strconv.FormatInt(o.Limit, 10), path}, "\n")
 }
 
 func (in seedInput) open(ctx context.Context, stdin io.Reader) (*seedlist.File, error) {

@@ -20,12 +20,13 @@ func (s *seedCmd) published(source seeds.Source) (seedInput, error) {
 		from = seedlist.Published(source)
 	}
 	if from == "" {
-		return seedInput{}, wiring.Usagef("seed: nothing to read: want URLs or hosts, --file, or a list that is published (--source tranco or majestic)")
+		return seedInput{}, wiring.Usagef("seed: nothing to read: want URLs or hosts, --file, " +
+			"or a list that is published (--source tranco or majestic)")
 	}
 	if err := seedlist.ValidateURL(from); err != nil {
 		return seedInput{}, wiring.Usagef("%w", asFlag(err))
 	}
-	if err := s.FetchFlags.Validate(); err != nil {
+	if err := s.Validate(); err != nil {
 		return seedInput{}, wiring.Usagef("%w", err)
 	}
 	return seedInput{source: source, url: from, flags: s.FetchFlags}, nil

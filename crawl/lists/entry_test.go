@@ -14,7 +14,7 @@ func TestParse(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]lists.Entry{
 		"example.org":           {Text: "example.org", Kind: lists.KindDomain},
-		" WWW.Example.ORG. ":    {Text: "example.org", Kind: lists.KindDomain},
+		"\tWWW.Example.ORG.\n":  {Text: "example.org", Kind: lists.KindDomain},
 		"example.co.uk":         {Text: "example.co.uk", Kind: lists.KindDomain},
 		"alice.github.io":       {Text: "alice.github.io", Kind: lists.KindDomain},
 		"bücher.example":        {Text: "xn--bcher-kva.example", Kind: lists.KindHost},

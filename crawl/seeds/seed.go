@@ -1,8 +1,6 @@
 package seeds
 
 import (
-	"strings"
-
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/traps"
 	"github.com/mosey-web/mosey/crawl/urls"
@@ -60,8 +58,11 @@ func Parse(raw string) (Seed, error) {
 
 // WithHTTP is a bare seed by http. Its port stays, unless it is the default.
 func (s Seed) WithHTTP() (Seed, error) {
-	u, err := urls.Parse("http" + strings.TrimPrefix(s.URL, "https"))
+	u, err := urls.Parse(s.URL)
 	if err != nil {
+		return s, err
+	}
+	if u, err = u.WithHTTP(); err != nil {
 		return s, err
 	}
 	plain := Of(u)

@@ -41,18 +41,21 @@ $$;
 CREATE OR REPLACE FUNCTION seeds_add_fresh(p_run_id bigint, v seed[]) RETURNS integer LANGUAGE plpgsql
 SET enable_hashjoin = on AS $$
 DECLARE
+    v_last CONSTANT bigint := (SELECT max(s.n) FROM unnest(v) s);
     v_added integer;
 BEGIN
     INSERT INTO pages (url, domain, origin, kind, patterns)
     SELECT DISTINCT ON (s.domain, s.url) s.url, s.domain, s.origin, s.kind, s.patterns FROM unnest(v) s ORDER BY s.domain, s.url
     ON CONFLICT (domain, url) DO NOTHING;
     INSERT INTO run_domains (run_id, domain, seed, next_due_at)
-    SELECT DISTINCT p_run_id, s.domain, true, now() FROM unnest(v) s ORDER BY s.domain;
+    SELECT DISTINCT p_run_id, s.domain, true, now() FROM unnest(v) s ORDER BY s.domain
+    ON CONFLICT (run_id, domain) DO UPDATE SET seed = true;
     -- due in the order in which they were given
     INSERT INTO page_crawls (page_id, domain, scheduled_for, run_id, url, kind)
-    SELECT p.id, s.domain, now() - (cardinality(v) - s.n) * interval '1 microsecond', p_run_id, s.url, s.kind
+    SELECT p.id, s.domain, now() - (v_last - s.n) * interval '1 microsecond', p_run_id, s.url, s.kind
     FROM (SELECT DISTINCT ON (x.domain, x.url) x.* FROM unnest(v) x ORDER BY x.domain, x.url, x.n) s
-    CROSS JOIN LATERAL (SELECT y.id FROM pages y WHERE y.domain = s.domain AND y.url = s.url LIMIT 1) p;
+    CROSS JOIN LATERAL (SELECT y.id FROM pages y WHERE y.domain = s.domain AND y.url = s.url LIMIT 1) p
+    ON CONFLICT DO NOTHING;
     GET DIAGNOSTICS v_added = ROW_COUNT;
     RETURN v_added;
 END

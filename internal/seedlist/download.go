@@ -2,6 +2,7 @@ package seedlist
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,15 +20,13 @@ import (
 	"github.com/mosey-web/mosey/crawl/seeds"
 )
 
-// Published are the addresses where lists of the largest sites are published.
+// Published is the address where a list of the largest sites is published; empty where
+// the source is no such list.
 func Published(source seeds.Source) string {
-	switch source {
-	case seeds.Tranco:
-		return "https://tranco-list.eu/top-1m.csv.zip"
-	case seeds.Majestic:
-		return "https://downloads.majestic.com/majestic_million.csv"
-	}
-	return ""
+	return map[seeds.Source]string{
+		seeds.Tranco:   "https://tranco-list.eu/top-1m.csv.zip",
+		seeds.Majestic: "https://downloads.majestic.com/majestic_million.csv",
+	}[source]
 }
 
 // ValidateURL checks the address of a list. Errors wrap [crawl.ErrInvalid].
@@ -62,10 +61,11 @@ type Downloader struct {
 // Get returns the file that has a list: as it is now, or, where that cannot be had, as it
 // was when it was downloaded before. Then stale says why.
 func (d Downloader) Get(ctx context.Context, source seeds.Source, from string) (path string, stale, err error) {
-	if err := os.MkdirAll(d.Dir, 0o755); err != nil { //nolint:gosec // published lists are no secret
+	if err := os.MkdirAll(d.Dir, 0o755); err != nil {
 		return "", nil, fmt.Errorf("keep downloaded lists: %w", err)
 	}
-	c := kept{URL: from, path: filepath.Join(d.Dir, string(source))}
+	sum := sha256.Sum256([]byte(from))
+	c := kept{URL: from, path: filepath.Join(d.Dir, fmt.Sprintf("%s-%x", source, sum[:4]))}
 	found := c.recall()
 	ctx, cancel := context.WithTimeout(ctx, downloadMost)
 	defer cancel()
