@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/seeds"
+	"github.com/mosey-web/mosey/crawl/urls"
 )
 
 // Published is the address where a list of the largest sites is published; empty where
@@ -31,8 +31,7 @@ func Published(source seeds.Source) string {
 
 // ValidateURL checks the address of a list. Errors wrap [crawl.ErrInvalid].
 func ValidateURL(text string) error {
-	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+	if _, err := urls.Parse(text); err != nil {
 		return fmt.Errorf("%w: url %q: want the address of a list, such as %s", crawl.ErrInvalid, text, Published(seeds.Tranco))
 	}
 	return nil
