@@ -141,7 +141,7 @@ func TestNoWorkIsLost(t *testing.T) {
 	finish := fmt.Sprintf(`SELECT FROM domains WHERE domain = 'a.example' FOR UPDATE;
 		SELECT domain_finish('a.example', '{"%d": null}', NULL, '')`, b.run.ID)
 	seed := func(url string) string {
-		return fmt.Sprintf(`SELECT seeds_add(%d, '[{"url": %q, "domain": "a.example", "origin": "https://a.example"}]')`, b.run.ID, url)
+		return fmt.Sprintf(`SELECT seeds_add(%d, 'urls', '[{"url": %q, "domain": "a.example", "origin": "https://a.example"}]')`, b.run.ID, url)
 	}
 
 	t.Run("FinishingBeforeSeeding", func(t *testing.T) {

@@ -43,7 +43,7 @@ BEGIN
         SELECT d.id, d.domain FROM domains d WHERE d.id > p_after ORDER BY d.id LIMIT p_most
     ) x;
     IF v_last IS NULL THEN
-        RETURN 0;
+        RETURN 0::bigint;
     END IF;
     PERFORM domains_count(v_domains);
     RETURN v_last;

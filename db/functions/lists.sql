@@ -61,7 +61,7 @@ $$;
 CREATE OR REPLACE FUNCTION domains_listed(p_domains text[]) RETURNS text[] LANGUAGE plpgsql STABLE AS $$
 BEGIN
     IF NOT EXISTS (SELECT 1 FROM list_entries) THEN
-        RETURN '{}';
+        RETURN '{}'::text[];
     END IF;
     RETURN ARRAY(SELECT DISTINCT d FROM unnest(p_domains) d WHERE domain_listed(d) IS NOT NULL);
 END
@@ -72,7 +72,7 @@ CREATE OR REPLACE FUNCTION list_add(
     p_list text, p_entries text[], p_kinds text[], p_reason text, p_by text
 ) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
-    v_before CONSTANT bigint := (SELECT count(*) FROM list_entries x WHERE x.list = p_list AND x.entry = ANY (p_entries));
+    v_before CONSTANT integer := (SELECT count(*)::integer FROM list_entries x WHERE x.list = p_list AND x.entry = ANY (p_entries));
     v_set integer;
 BEGIN
     INSERT INTO list_entries AS e (list, entry, kind, network, reason, set_by)

@@ -15,7 +15,7 @@ DECLARE
 BEGIN
     listed := 0;
     IF cardinality(v_listed) > 0 THEN
-        listed := (SELECT count(*) FROM unnest(v) s WHERE s.domain = ANY (v_listed));
+        listed := (SELECT count(*)::integer FROM unnest(v) s WHERE s.domain = ANY (v_listed));
         v := ARRAY(SELECT s FROM unnest(v) s WHERE s.domain <> ALL (v_listed));
     END IF;
     WITH d AS (
