@@ -8,8 +8,6 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/mosey-web/mosey/crawl"
@@ -206,10 +204,7 @@ type storingList struct {
 
 // key names the list where it is noted how far it is stored.
 func (s *storingList) key() string {
-	l := s.list
-	return strings.Join([]string{
-		"worker", string(l.Source), l.Column, strconv.FormatInt(l.Offset, 10), strconv.FormatInt(l.Limit, 10), l.File, l.URL,
-	}, "\n")
+	return "worker\n" + s.list.options().Key(s.list.File, s.list.URL)
 }
 
 func (s *storingList) load(ctx context.Context, file *seedlist.File) error {

@@ -3,8 +3,6 @@ package db
 import (
 	"context"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
@@ -29,8 +27,8 @@ func (s *Store) Domains(ctx context.Context, q DomainQuery) ([]crawl.DomainListi
 		p.Source = &q.Source
 	}
 	var rows []dbsqlc.DomainListRow
-	err := s.snapshot(ctx, func(tx pgx.Tx) (err error) {
-		rows, err = s.q.WithTx(tx).DomainList(ctx, p)
+	err := s.readingAll(ctx, func(q *dbsqlc.Queries) (err error) {
+		rows, err = q.DomainList(ctx, p)
 		return err
 	})
 	if err != nil {
@@ -74,6 +72,5 @@ func (s *Store) CountDomains(ctx context.Context, told func(domains int64)) erro
 // ReleaseDomains has claims run out: those of the domains that are named, or, where none
 // is, those that should have been renewed. It returns the domains.
 func (s *Store) ReleaseDomains(ctx context.Context, domains []string) ([]string, error) {
-	released, err := retryConflicts(ctx, "release claims", func() ([]string, error) { return s.q.DomainsRelease(ctx, domains) })
-	return released, err
+	return retryConflicts(ctx, "release claims", func() ([]string, error) { return s.q.DomainsRelease(ctx, domains) })
 }

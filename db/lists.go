@@ -94,12 +94,6 @@ func (s *Store) ListSizes(ctx context.Context) (map[lists.List]int64, error) {
 	return sizes, translate("read the lists", err)
 }
 
-// DomainListed returns which list keeps a domain from being crawled, and whether one does.
-func (s *Store) DomainListed(ctx context.Context, domain string) (crawl.Control, bool, error) {
-	doc, err := s.q.DomainListed(ctx, domain)
-	return listedControl("look a domain up in the lists", doc, err)
-}
-
 // networksKnown is how long it is relied upon that the lists have networks, or none.
 const networksKnown = time.Second
 
@@ -118,7 +112,17 @@ func (s *Store) AddressListed(ctx context.Context, domain string, addr netip.Add
 		return crawl.Control{}, false, err
 	}
 	doc, err := s.q.AddressListed(ctx, dbsqlc.AddressListedParams{Domain: domain, Ip: addr})
-	return listedControl("look an address up in the lists", doc, err)
+	if err != nil {
+		return crawl.Control{}, false, translate("look an address up in the lists", err)
+	}
+	if len(doc) == 0 {
+		return crawl.Control{}, false, nil
+	}
+	var c crawl.Control
+	if err := json.Unmarshal(doc, &c); err != nil {
+		return c, false, fmt.Errorf("read the entry of a list: %w", err)
+	}
+	return c, true, nil
 }
 
 func (s *Store) listsHaveNetworks(ctx context.Context) (bool, error) {
@@ -133,17 +137,4 @@ func (s *Store) listsHaveNetworks(ctx context.Context) (bool, error) {
 	}
 	s.networks.found, s.networks.readAt = found, time.Now()
 	return found, nil
-}
-
-func listedControl(what string, doc []byte, err error) (c crawl.Control, found bool, _ error) {
-	if err != nil {
-		return c, false, translate(what, err)
-	}
-	if len(doc) == 0 {
-		return c, false, nil
-	}
-	if err := json.Unmarshal(doc, &c); err != nil {
-		return c, false, fmt.Errorf("%s: %w", what, err)
-	}
-	return c, true, nil
 }

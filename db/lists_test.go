@@ -40,8 +40,9 @@ func entries(t *testing.T, texts []string) (all []lists.Entry) {
 // listed is by which entry of which list a domain is kept from being crawled.
 func (b *bundle) listed(t *testing.T, domain string) string {
 	t.Helper()
-	c, found, err := b.DomainListed(t.Context(), domain)
+	facts, err := b.Facts(t.Context(), domain)
 	require.NoError(t, err)
+	c, found := facts.Domain.Controls.Forbidding(facts.Now)
 	require.Equal(t, found, c.Listed() != "")
 	return c.Listed()
 }

@@ -63,9 +63,13 @@ func (s *Store) byHTTP(ctx context.Context, all []seeds.Seed) ([]seeds.Seed, err
 	if len(plain) == 0 {
 		return all, nil
 	}
+	byHTTP := make(map[string]bool, len(plain))
+	for _, origin := range plain {
+		byHTTP[origin] = true
+	}
 	all = slices.Clone(all)
 	for i, seed := range all {
-		if seed.Bare && slices.Contains(plain, seed.Origin) {
+		if seed.Bare && byHTTP[seed.Origin] {
 			if all[i], err = seed.WithHTTP(); err != nil {
 				return nil, err
 			}

@@ -296,10 +296,15 @@ const wakeTimeout = 5 * time.Second
 // Temporal that runs there is nothing to wake; one that cannot be reached is
 // noted, and its dispatchers find out by themselves.
 func wakeDomain(ctx context.Context, e *env, store *db.Store, domain string) {
+	tell(ctx, e, "crawl, which finds out by itself", func(ctx context.Context) error { return wakeRuns(ctx, e, store, domain) })
+}
+
+// tell tries for a while to tell who crawls, and notes where that fails.
+func tell(ctx context.Context, e *env, whom string, try func(context.Context) error) {
 	ctx, cancel := context.WithTimeout(ctx, wakeTimeout)
 	defer cancel()
-	if err := wakeRuns(ctx, e, store, domain); err != nil {
-		fmt.Fprintf(e.stderr, "mosey: could not tell the running crawl, which finds out by itself: %v\n", err)
+	if err := try(ctx); err != nil {
+		fmt.Fprintf(e.stderr, "mosey: could not tell the running %s: %v\n", whom, err)
 	}
 }
 

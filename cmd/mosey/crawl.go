@@ -10,9 +10,12 @@ import (
 	"strings"
 	"time"
 
+	"go.temporal.io/sdk/client"
+
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/workflows"
 )
 
@@ -117,11 +120,11 @@ func (c *crawlCmd) Run(ctx context.Context, e *env) (err error) {
 	}
 	view := newView(e, c.JSON)
 	defer view.close()
-	for _, bad := range seeds.badShown {
+	for _, bad := range seeds.bad.shown {
 		view.note("skipped: " + bad)
 	}
-	if seeds.bad > len(seeds.badShown) {
-		view.note(fmt.Sprintf("skipped: %d lines in all that are no URLs", seeds.bad))
+	if seeds.bad.all > len(seeds.bad.shown) {
+		view.note(fmt.Sprintf("skipped: %d lines in all that are no URLs", seeds.bad.all))
 	}
 	m, err := openCrawler(ctx, e, newLogger(view.logs(), slog.LevelWarn), view.note)
 	if err != nil {
@@ -207,21 +210,31 @@ func (c *crawlCmd) begin(ctx context.Context, m *crawler, seeds []string) (run c
 
 // seed has what is staged stored, and the run go on.
 func (c *crawlCmd) seed(ctx context.Context, m *crawler, run crawl.Run) error {
-	n, err := m.store.NextSeeding(ctx, run.ID)
+	starter := workflows.Starter{Client: m.client}
+	seeding, err := startSeeding(ctx, m.store, starter, run, c.settings())
 	if err != nil {
 		return err
-	}
-	// Without new seeds this still stores those that an interrupted command has
-	// staged, and makes the run go on.
-	starter := workflows.Starter{Client: m.client}
-	seeding, err := starter.StartSeed(ctx, n, workflows.SeedInput{Run: run.Name, Staged: true, Settings: c.settings()})
-	if err != nil {
-		return describeStart(err)
 	}
 	if err := starter.AwaitStarted(ctx, seeding); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("store the seeds: %w", err)
 	}
 	return nil
+}
+
+// startSeeding starts a run's next SeedWorkflow. Without new seeds that still stores those
+// that an interrupted command has staged, and makes the run go on.
+func startSeeding(
+	ctx context.Context, store *db.Store, starter workflows.Starter, run crawl.Run, set crawl.Settings,
+) (client.WorkflowRun, error) {
+	n, err := store.NextSeeding(ctx, run.ID)
+	if err != nil {
+		return nil, err
+	}
+	seeding, err := starter.StartSeed(ctx, n, workflows.SeedInput{Run: run.Name, Staged: true, Settings: set})
+	if err != nil {
+		return nil, describeStart(err)
+	}
+	return seeding, nil
 }
 
 // describeStart adds what to do about a Temporal that was not prepared for Mosey.

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
@@ -149,23 +146,17 @@ func readListFile(name string, stdin io.Reader) (entries []lists.Entry, bad badL
 }
 
 func readList(name string, r io.Reader) (entries []lists.Entry, bad badLines, err error) {
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, seedLineMax)
-	n := 1
-	for ; lines.Scan(); n++ {
-		entry, found, err := lists.ParseLine(lines.Text())
+	err = eachLine(name, r, "one entry a line", func(n int, line string) {
+		entry, found, err := lists.ParseLine(line)
 		switch {
 		case err != nil:
 			bad.add(fmt.Sprintf("%s:%d: %v", name, n, err))
 		case found:
 			entries = append(entries, entry)
 		}
-	}
-	switch err := lines.Err(); {
-	case errors.Is(err, bufio.ErrTooLong):
-		return nil, bad, wiring.Usagef("%s:%d: the line is longer than %d bytes: want one entry a line", name, n, seedLineMax)
-	case err != nil:
-		return nil, bad, wiring.Usagef("%s: %w", name, err)
+	})
+	if err != nil {
+		return nil, bad, err
 	}
 	return entries, bad, nil
 }
@@ -214,29 +205,23 @@ func noneOf(entries []string) string {
 // goOnAll has the runs that are going look at what the lists do not keep from being
 // crawled any more.
 func goOnAll(ctx context.Context, e *env, store *db.Store) {
-	ctx, cancel := context.WithTimeout(ctx, wakeTimeout)
-	defer cancel()
-	runs, err := store.Runs(ctx)
-	if err == nil {
-		err = withTemporal(ctx, e, func(starter workflows.Starter) error {
+	tell(ctx, e, "crawls, which find out by themselves", func(ctx context.Context) error {
+		runs, err := store.Runs(ctx)
+		if err != nil {
+			return err
+		}
+		return withTemporal(ctx, e, func(starter workflows.Starter) error {
 			for _, run := range runs {
 				if run.Status != crawl.RunRunning {
 					continue
 				}
-				n, err := store.NextSeeding(ctx, run.ID)
-				if err != nil {
-					return err
-				}
-				if _, err := starter.StartSeed(ctx, n, workflows.SeedInput{Run: run.Name, Staged: true}); err != nil {
+				if _, err := startSeeding(ctx, store, starter, run, crawl.Settings{}); err != nil {
 					return err
 				}
 			}
 			return nil
 		})
-	}
-	if err != nil {
-		fmt.Fprintf(e.stderr, "mosey: could not tell the running crawls, which find out by themselves: %v\n", err)
-	}
+	})
 }
 
 // listShowCmd shows the lists.
@@ -247,9 +232,9 @@ type listShowCmd struct {
 
 // Run prints the entries.
 func (l *listShowCmd) Run(ctx context.Context, e *env) error {
-	which := []lists.List{lists.Allow, lists.Block}
+	which, named := []lists.List{lists.Allow, lists.Block}, "allow or block"
 	if l.List != "both" {
-		which = []lists.List{lists.List(l.List)}
+		which, named = []lists.List{lists.List(l.List)}, l.List
 	}
 	return withStore(ctx, e, func(store *db.Store) error {
 		t, shown := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0), false
@@ -270,7 +255,7 @@ func (l *listShowCmd) Run(ctx context.Context, e *env) error {
 			}
 		}
 		if !shown && !l.JSON {
-			fmt.Fprintf(e.stdout, "Nothing is on %s.\n", strings.Replace("the "+l.List+" list", "the both list", "the allow or block list", 1))
+			fmt.Fprintf(e.stdout, "Nothing is on the %s list.\n", named)
 		}
 		return flush(t)
 	})

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
@@ -165,12 +163,9 @@ func (s *seedCmd) run(ctx context.Context, store *db.Store) (crawl.Run, error) {
 
 // wake has the run's dispatcher look at what is new, if a Temporal runs.
 func (s *seedCmd) wake(ctx context.Context, e *env) {
-	ctx, cancel := context.WithTimeout(ctx, wakeTimeout)
-	defer cancel()
-	err := withTemporal(ctx, e, func(starter workflows.Starter) error { return starter.StartCrawl(ctx, s.Run_) })
-	if err != nil {
-		fmt.Fprintf(e.stderr, "mosey: could not tell the running crawl, which finds out by itself: %v\n", err)
-	}
+	tell(ctx, e, "crawl, which finds out by itself", func(ctx context.Context) error {
+		return withTemporal(ctx, e, func(starter workflows.Starter) error { return starter.StartCrawl(ctx, s.Run_) })
+	})
 }
 
 func (s *seedCmd) print(e *env, out seeded) error {
@@ -204,12 +199,8 @@ func (s *seedCmd) start(ctx context.Context, e *env) error {
 			if err != nil {
 				return err
 			}
-			n, err := store.NextSeeding(ctx, run.ID)
-			if err != nil {
-				return err
-			}
-			_, err = starter.StartSeed(ctx, n, workflows.SeedInput{Run: s.Run_, Staged: true})
-			return describeSeedStart(err)
+			_, err = startSeeding(ctx, store, starter, run, crawl.Settings{})
+			return err
 		})
 	})
 	if err != nil || started {
@@ -219,13 +210,6 @@ func (s *seedCmd) start(ctx context.Context, e *env) error {
 		return err
 	}
 	return (&crawlCmd{FetchFlags: s.FetchFlags, Run_: s.Run_, JSON: s.JSON}).Run(ctx, e)
-}
-
-func describeSeedStart(err error) error {
-	if err == nil {
-		return nil
-	}
-	return describeStart(err)
 }
 
 // seedInput is a list to read.
@@ -247,7 +231,7 @@ func (in seedInput) key(o seedlist.Options) string {
 	if err != nil {
 		return ""
 	}
-	return strings.Join([]string{string(in.source), o.Column, strconv.FormatInt(o.Offset, 10), strconv.FormatInt(o.Limit, 10), path}, "\n")
+	return o.Key(path)
 }
 
 func (in seedInput) open(ctx context.Context, stdin io.Reader) (*seedlist.File, error) {

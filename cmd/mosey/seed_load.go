@@ -67,7 +67,7 @@ func (l *seedLoad) read(ctx context.Context, in seedInput, o seedlist.Options) e
 	if in.source == seeds.Sitemap {
 		return l.readSitemap(ctx, in, file)
 	}
-	list := &listOfSeeds{seedLoad: l, in: in, file: file, key: in.key(o)}
+	list := &listOfSeeds{seedLoad: l, in: in, file: file, key: in.key(o), version: versionOf(in.name, file)}
 	if o, err = list.resume(ctx, o); err != nil {
 		return err
 	}
@@ -114,6 +114,8 @@ type listOfSeeds struct {
 	in   seedInput
 	file *seedlist.File
 	key  string
+	// version tells the list from what it was before it was changed.
+	version string
 	// before is how many of its entries were stored before, and upto how many are now.
 	before, upto int64
 	noted        time.Time
@@ -124,7 +126,7 @@ func (l *listOfSeeds) resume(ctx context.Context, o seedlist.Options) (seedlist.
 	if l.key == "" {
 		return o, nil
 	}
-	before, err := l.store.SeedListStored(ctx, l.run.ID, l.key, l.version())
+	before, err := l.store.SeedListStored(ctx, l.run.ID, l.key, l.version)
 	if err != nil || before == 0 {
 		return o, err
 	}
@@ -133,10 +135,9 @@ func (l *listOfSeeds) resume(ctx context.Context, o seedlist.Options) (seedlist.
 	return o.After(before), nil
 }
 
-// version tells a list from what it was before it was changed.
-func (l *listOfSeeds) version() string {
-	_, size := l.file.Progress()
-	return fmt.Sprintf("%d bytes, %s", size, modified(l.in.name))
+func versionOf(name string, file *seedlist.File) string {
+	_, size := file.Progress()
+	return fmt.Sprintf("%d bytes, %s", size, modified(name))
 }
 
 func (l *listOfSeeds) read(ctx context.Context, o seedlist.Options) (entries int64, err error) {
@@ -161,7 +162,7 @@ func (l *listOfSeeds) note(ctx context.Context) error {
 	if l.key == "" || l.upto == 0 {
 		return nil
 	}
-	return l.store.NoteSeedList(ctx, l.run.ID, l.key, l.version(), l.upto)
+	return l.store.NoteSeedList(ctx, l.run.ID, l.key, l.version, l.upto)
 }
 
 // barWidth is that of the bar in a progress line.

@@ -17,8 +17,7 @@ import (
 type seedList struct {
 	urls []string
 	// bad lines of files are skipped; the first few are shown.
-	bad      int
-	badShown []string
+	bad badLines
 }
 
 const (
@@ -53,9 +52,9 @@ func readSeeds(args []string, stdin io.Reader) (seedList, error) {
 	switch {
 	case len(args) == 0 || len(list.urls) > 0:
 		return list, nil
-	case list.bad > 0:
+	case list.bad.all > 0:
 		return list, wiring.Usagef("no seed is a URL: %s: want one URL a line, such as https://example.org/",
-			strings.Join(list.badShown, "; "))
+			strings.Join(list.bad.shown, "; "))
 	default:
 		return list, wiring.Usagef("no seeds in %s: want one URL a line, such as https://example.org/", strings.Join(args, ", "))
 	}
@@ -108,26 +107,31 @@ func (l *seedList) readFile(name string) error {
 }
 
 func (l *seedList) read(name string, r io.Reader) error {
+	return eachLine(name, r, "one URL a line", func(n int, line string) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			return
+		}
+		u, err := urls.ParseSeed(line)
+		if err != nil {
+			l.bad.add(fmt.Sprintf("%s:%d: %v", name, n, err))
+			return
+		}
+		l.add(line, u)
+	})
+}
+
+// eachLine calls do for each line of a file, with its number from 1.
+func eachLine(name string, r io.Reader, want string, do func(n int, line string)) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, seedLineMax)
 	n := 1
 	for ; lines.Scan(); n++ {
-		line := strings.TrimSpace(lines.Text())
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		u, err := urls.ParseSeed(line)
-		if err != nil {
-			if l.bad++; l.bad <= badLinesShown {
-				l.badShown = append(l.badShown, fmt.Sprintf("%s:%d: %v", name, n, err))
-			}
-			continue
-		}
-		l.add(line, u)
+		do(n, lines.Text())
 	}
 	switch err := lines.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		return wiring.Usagef("%s:%d: the line is longer than %d bytes: want one URL a line", name, n, seedLineMax)
+		return wiring.Usagef("%s:%d: the line is longer than %d bytes: want %s", name, n, seedLineMax, want)
 	case err != nil:
 		return wiring.Usagef("%s: %w", name, err)
 	}

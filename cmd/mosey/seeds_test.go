@@ -38,9 +38,9 @@ func TestSeeds(t *testing.T) {
 			"example.org/", "www.example.co.uk/blog", "192.0.2.7/",
 			"a.example/", "b.example:8443/c", "http://d.example/", "f.example/",
 		}, list.urls, "the scheme is left to the site")
-		require.Len(t, list.badShown, 1)
-		require.Contains(t, list.badShown[0], file+":4: ")
-		require.NotContains(t, list.badShown[0], "secret")
+		require.Len(t, list.bad.shown, 1)
+		require.Contains(t, list.bad.shown[0], file+":4: ")
+		require.NotContains(t, list.bad.shown[0], "secret")
 	})
 
 	t.Run("OfAFileThatCannotBeReadAreRefused", func(t *testing.T) {
@@ -71,9 +71,9 @@ func TestSeeds(t *testing.T) {
 		list, err := readSeeds([]string{aPage, file, "-"}, strings.NewReader("https://c.example/#top\n"))
 		require.NoError(t, err)
 		require.Equal(t, []string{aPage, "https://b.example/", "https://c.example/"}, list.urls)
-		require.Equal(t, 6, list.bad)
-		require.Len(t, list.badShown, 5)
-		require.Contains(t, list.badShown[0], file+":4: ")
+		require.Equal(t, 6, list.bad.all)
+		require.Len(t, list.bad.shown, 5)
+		require.Contains(t, list.bad.shown[0], file+":4: ")
 	})
 
 	t.Run("ForAResumedRunNeedNotBeGiven", func(t *testing.T) {

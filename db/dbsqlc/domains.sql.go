@@ -597,15 +597,6 @@ func (q *Queries) DomainsClaim(ctx context.Context, arg DomainsClaimParams) ([]s
 	return items, nil
 }
 
-const domainsCount = `-- name: DomainsCount :exec
-SELECT domains_count($1::text [])
-`
-
-func (q *Queries) DomainsCount(ctx context.Context, domains []string) error {
-	_, err := q.db.Exec(ctx, domainsCount, domains)
-	return err
-}
-
 const domainsCountAfter = `-- name: DomainsCountAfter :one
 SELECT domains_count_after($1::bigint, $2::integer)::bigint AS last
 `

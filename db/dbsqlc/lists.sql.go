@@ -27,28 +27,6 @@ func (q *Queries) AddressListed(ctx context.Context, arg AddressListedParams) ([
 	return listed, err
 }
 
-const domainListed = `-- name: DomainListed :one
-SELECT domain_listed($1::text)::jsonb AS listed
-`
-
-func (q *Queries) DomainListed(ctx context.Context, domain string) ([]byte, error) {
-	row := q.db.QueryRow(ctx, domainListed, domain)
-	var listed []byte
-	err := row.Scan(&listed)
-	return listed, err
-}
-
-const domainsListed = `-- name: DomainsListed :one
-SELECT domains_listed($1::text [])::text [] AS listed
-`
-
-func (q *Queries) DomainsListed(ctx context.Context, domains []string) ([]string, error) {
-	row := q.db.QueryRow(ctx, domainsListed, domains)
-	var listed []string
-	err := row.Scan(&listed)
-	return listed, err
-}
-
 const listAdd = `-- name: ListAdd :one
 SELECT list_add($1::text, $2::text [], $3::text [], $4::text, $5::text)::integer AS added
 `

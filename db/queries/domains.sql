@@ -116,8 +116,5 @@ LIMIT @max;
 -- name: DomainsCountAfter :one
 SELECT domains_count_after(@after::bigint, @most::integer)::bigint AS last;
 
--- name: DomainsCount :exec
-SELECT domains_count(@domains::text []);
-
 -- name: DomainsRelease :one
 SELECT domains_release(sqlc.narg('domains')::text [])::text [] AS released;

@@ -19,9 +19,3 @@ SELECT EXISTS (SELECT 1 FROM list_entries WHERE kind = 'network') AS found;
 
 -- name: AddressListed :one
 SELECT address_listed(@domain::text, @ip::inet)::jsonb AS listed;
-
--- name: DomainListed :one
-SELECT domain_listed(@domain::text)::jsonb AS listed;
-
--- name: DomainsListed :one
-SELECT domains_listed(@domains::text [])::text [] AS listed;

@@ -8,6 +8,8 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/seeds"
@@ -54,6 +56,13 @@ type Options struct {
 	Offset int64
 	// Limit is how many entries are read at most, bad lines among them. 0 is no limit.
 	Limit int64
+}
+
+// Key names a list that is read so: the same for the same entries of it.
+func (o Options) Key(list ...string) string {
+	return strings.Join(append([]string{
+		string(o.Source), o.Column, strconv.FormatInt(o.Offset, 10), strconv.FormatInt(o.Limit, 10),
+	}, list...), "\n")
 }
 
 // After are the options to read on with after a number of entries that they had read.
