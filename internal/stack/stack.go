@@ -168,8 +168,9 @@ func (s *Stack) startTemporal(ctx context.Context, options Options) error {
 	s.temporalLog = log
 	server, err := temporal.Start(ctx, temporal.Config{
 		Dir: dir,
-		Logger: slog.New(slog.NewTextHandler(log,
-			&slog.HandlerOptions{Level: slog.LevelWarn})),
+		Logger: slog.New(fullDisk{
+			slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}), options.Logger.Handler(),
+		}),
 		Namespace:        options.Namespace,
 		NoUI:             options.NoUI,
 		SearchAttributes: options.SearchAttributes,

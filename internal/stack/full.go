@@ -1,0 +1,41 @@
+package stack
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+)
+
+// fullDisk also gives to told what Temporal logs because the disk is full: nothing goes on
+// then, and all else waits for Temporal without a word, for minutes.
+type fullDisk struct {
+	slog.Handler
+
+	told slog.Handler
+}
+
+// Handle logs a record.
+func (h fullDisk) Handle(ctx context.Context, r slog.Record) error {
+	r.Attrs(func(a slog.Attr) bool {
+		text := a.Value.String()
+		// SQLite, and the system
+		if a.Key == "error" && (strings.Contains(text, "disk is full") || strings.Contains(text, "no space left on device")) {
+			full := slog.NewRecord(r.Time, r.Level, r.Message, r.PC)
+			full.AddAttrs(a)
+			_ = h.told.Handle(ctx, full) // a log has nobody to tell
+			return false
+		}
+		return true
+	})
+	return h.Handler.Handle(ctx, r)
+}
+
+// WithAttrs is that of the handler behind, and so must be wrapped again.
+func (h fullDisk) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return fullDisk{h.Handler.WithAttrs(attrs), h.told}
+}
+
+// WithGroup is as WithAttrs.
+func (h fullDisk) WithGroup(name string) slog.Handler {
+	return fullDisk{h.Handler.WithGroup(name), h.told}
+}
