@@ -4,14 +4,17 @@ import (
 	"context"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 )
 
 // fullDisk also gives to told what Temporal logs because the disk is full: nothing goes on
-// then, and all else waits for Temporal without a word, for minutes.
+// then, and all else waits for Temporal without a word, for minutes. Before all is ready
+// it is the error of the start, which is told by who started it.
 type fullDisk struct {
 	slog.Handler
 
-	told slog.Handler
+	told  slog.Handler
+	ready *atomic.Bool
 }
 
 // Handle logs a record.
@@ -19,7 +22,7 @@ func (h fullDisk) Handle(ctx context.Context, r slog.Record) error {
 	r.Attrs(func(a slog.Attr) bool {
 		text := a.Value.String()
 		// SQLite, and the system
-		if a.Key == "error" && (strings.Contains(text, "disk is full") || strings.Contains(text, "no space left on device")) {
+		if h.ready.Load() && a.Key == "error" && (strings.Contains(text, "disk is full") || strings.Contains(text, "no space left on device")) {
 			full := slog.NewRecord(r.Time, r.Level, r.Message, r.PC)
 			full.AddAttrs(a)
 			_ = h.told.Handle(ctx, full) // a log has nobody to tell
@@ -32,10 +35,10 @@ func (h fullDisk) Handle(ctx context.Context, r slog.Record) error {
 
 // WithAttrs is that of the handler behind, and so must be wrapped again.
 func (h fullDisk) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return fullDisk{h.Handler.WithAttrs(attrs), h.told}
+	return fullDisk{h.Handler.WithAttrs(attrs), h.told, h.ready}
 }
 
 // WithGroup is as WithAttrs.
 func (h fullDisk) WithGroup(name string) slog.Handler {
-	return fullDisk{h.Handler.WithGroup(name), h.told}
+	return fullDisk{h.Handler.WithGroup(name), h.told, h.ready}
 }

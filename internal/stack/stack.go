@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -76,6 +77,7 @@ type Stack struct {
 	postgres    *postgres.Server
 	temporal    *temporal.Server
 	temporalLog *logfile.Writer
+	ready       atomic.Bool
 }
 
 // Up starts what the options leave to us, both halves at once, and returns when
@@ -126,7 +128,11 @@ func (s *Stack) start(ctx context.Context, options Options) error {
 	if err := firstCause(postgresErr, temporalErr); err != nil {
 		return err
 	}
-	return s.publish()
+	if err := s.publish(); err != nil {
+		return err
+	}
+	s.ready.Store(true)
+	return nil
 }
 
 // firstCause leaves out what only ended because the other failed.
@@ -169,7 +175,7 @@ func (s *Stack) startTemporal(ctx context.Context, options Options) error {
 	server, err := temporal.Start(ctx, temporal.Config{
 		Dir: dir,
 		Logger: slog.New(fullDisk{
-			slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}), options.Logger.Handler(),
+			slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}), options.Logger.Handler(), &s.ready,
 		}),
 		Namespace:        options.Namespace,
 		NoUI:             options.NoUI,

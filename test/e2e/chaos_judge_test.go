@@ -108,7 +108,9 @@ func (c *chaos) heldByFrozen(log web.Log) (web.Log, int) {
 			// a connection on which nothing was said yet does not tell whose it is
 			his := r.UserAgent == "" || strings.HasPrefix(r.UserAgent, f.agent+" ")
 			if his && began.Before(f.from) && ended.After(f.from.Add(requestTimeout)) {
-				log[i].End, log[i].Aborted = r.Start+f.from.Sub(began), true
+				// a short answer waits at its socket, and may be read once it runs again
+				read := !r.IsPage() && r.Answered()
+				log[i].End, log[i].Aborted = r.Start+f.from.Sub(began), !read
 				held++
 				break
 			}
