@@ -66,7 +66,10 @@ func (f *File) unzip(archive io.ReaderAt, size, unpackedMax int64) error {
 	if err != nil {
 		return fmt.Errorf("unpack the list: %w", err)
 	}
-	f.closers = append(f.closers, r.Close)
+	f.closers = append(f.closers, func() error {
+		_ = r.Close() // it only says again what was wrong with what was read
+		return nil
+	})
 	f.read.Store(0)
 	f.total = int64(min(file.CompressedSize64, uint64(size))) //nolint:gosec // both fit: size is that of a file
 	return f.unpack(r, unpackedMax)
