@@ -50,7 +50,7 @@ func TestSeedWithoutAScheme(t *testing.T) {
 	require.Equal(t, crawl.ReasonScheme, page.Crawls[0].Skipped)
 	require.Contains(t, page.Crawls[0].Error, "http is asked instead")
 
-	_, err = b.store.EnsureRun(t.Context(), "second", crawl.Settings{})
+	_, err = b.store.EnsureRun(t.Context(), "second", "test", crawl.Settings{})
 	require.NoError(t, err)
 	require.Equal(t, 1, store("second").Added)
 	require.Equal(t, 1, b.count(t, "SELECT count(*) FROM page_crawls c JOIN crawl_runs r ON r.id = c.run_id WHERE r.name = 'second'"))

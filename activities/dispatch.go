@@ -14,11 +14,11 @@ import (
 
 // RunStore is the rows of runs.
 type RunStore interface {
-	EnsureRun(ctx context.Context, name string, set crawl.Settings) (crawl.Run, error)
+	EnsureRun(ctx context.Context, name, by string, set crawl.Settings) (crawl.Run, error)
 	Run(ctx context.Context, name string) (crawl.Run, error)
 	StartRun(ctx context.Context, id int64) error
 	EndRun(ctx context.Context, id int64, reason string) (bool, error)
-	StopRun(ctx context.Context, id int64, reason string) (bool, error)
+	ChangeRun(ctx context.Context, name string, c crawl.RunChange) (crawl.Run, error)
 	WidenRun(ctx context.Context, runID int64, follow func(crawl.CrawlFacts) *crawl.KnownLinks) (added int, done bool, err error)
 	RunWork
 }
@@ -28,6 +28,8 @@ type RunWork interface {
 	ClaimDomains(ctx context.Context, runID int64, most int) ([]string, error)
 	ClaimedDomains(ctx context.Context, runID int64) ([]string, error)
 	Activity(ctx context.Context, runID int64) (crawl.Activity, error)
+	CrowdRun(ctx context.Context, runID int64, full bool) error
+	SpendRun(ctx context.Context, runID, maxBytes int64, maxTime time.Duration) (crawl.Budget, error)
 	NextDue(ctx context.Context, runID int64) (due, now time.Time, err error)
 	Left(ctx context.Context, runID int64) (crawl.Left, error)
 }
@@ -45,7 +47,9 @@ type DispatchResult struct {
 	Failed int  `json:"failed,omitempty"`
 	Active int  `json:"active"`
 	Ended  bool `json:"ended,omitempty"`
-	// Reason is why it ended.
+	// Paused says that a person has paused it.
+	Paused bool `json:"paused,omitempty"`
+	// Reason is why it ended, or is paused.
 	Reason string `json:"reason,omitempty"`
 	// NextIn is when to look again at the latest; 0 is not before a wake-up.
 	NextIn crawl.Duration `json:"next_in,omitempty"`
@@ -74,28 +78,69 @@ func (a *Activities) Dispatch(ctx context.Context, in DispatchInput) (DispatchRe
 	if err != nil {
 		return DispatchResult{}, orBadInput(err)
 	}
-	if run.Status != crawl.RunRunning {
+	switch run.Status {
+	case crawl.RunStopped, crawl.RunDone:
 		return DispatchResult{Ended: true, Reason: cmp.Or(run.Reason, string(run.Status))}, nil
+	case crawl.RunPaused:
+		if res, over, err := a.paused(ctx, run); err != nil || !over {
+			return res, err
+		}
+	case crawl.RunRunning:
 	}
+	widened := true
+	if run.Widening {
+		if _, widened, err = a.widen(ctx, run, time.Now().Add(widenFirst)); err != nil {
+			return DispatchResult{}, err
+		}
+	}
+	res, err := a.dispatch(ctx, run, widened)
+	if err == nil && !widened && !res.Ended {
+		res.NextIn = crawl.Duration(dispatchMore)
+	}
+	return res, err
+}
+
+// dispatch starts what is due of a run that goes on. widened says that all links that its
+// settings let be followed are.
+func (a *Activities) dispatch(ctx context.Context, run crawl.Run, widened bool) (DispatchResult, error) {
 	now, err := a.store.Activity(ctx, run.ID)
 	if err != nil {
 		return DispatchResult{}, err
 	}
 	res := DispatchResult{Active: now.Active}
+	spent, err := a.spent(ctx, run)
+	if err != nil {
+		return res, err
+	}
 	var domains []string
-	if room := min(*run.Settings.MaxDomains-now.Active, dispatchBatch); room > 0 {
+	room := min(*run.Settings.MaxDomains-now.Active, dispatchBatch)
+	if room > 0 && !spent {
 		if domains, err = a.store.ClaimDomains(ctx, run.ID, room); err != nil {
 			return res, err
 		}
 	}
+	if err := a.store.CrowdRun(ctx, run.ID, room < dispatchBatch && len(domains) >= room); err != nil {
+		return res, err
+	}
 	res.Failed = a.startDomains(ctx, domains, run)
 	res.Started = len(domains) - res.Failed
 	res.Active += len(domains)
-	if now.Busy+now.Paused+len(domains) == 0 && !*run.Settings.Standing {
+	if now.Busy+now.Paused+len(domains) == 0 && !*run.Settings.Standing && widened {
 		return a.end(ctx, run, res)
 	}
-	res.NextIn, err = a.nextLook(ctx, run.ID, now.Busy+len(domains) > 0, len(domains) == dispatchBatch)
+	res.NextIn, err = a.nextLook(ctx, run, now.Busy+len(domains) > 0, len(domains) == dispatchBatch)
 	return res, err
+}
+
+// spent reports whether a budget of the whole run, but for that of pages, lets nothing more
+// be begun.
+func (a *Activities) spent(ctx context.Context, run crawl.Run) (bool, error) {
+	set := run.Settings
+	if *set.MaxBytes < 0 && *set.MaxTime == 0 && run.Spent == "" {
+		return false, nil
+	}
+	budget, err := a.store.SpendRun(ctx, run.ID, *set.MaxBytes, time.Duration(*set.MaxTime))
+	return budget != "", err
 }
 
 // end ends a run, unless something has become due meanwhile: then it is looked at
@@ -133,13 +178,18 @@ func (a *Activities) startDomains(ctx context.Context, domains []string, run cra
 }
 
 // nextLook is when a dispatcher is to look again without being woken.
-func (a *Activities) nextLook(ctx context.Context, runID int64, busy, more bool) (crawl.Duration, error) {
+func (a *Activities) nextLook(ctx context.Context, run crawl.Run, busy, more bool) (crawl.Duration, error) {
 	if more {
 		return crawl.Duration(dispatchMore), nil
 	}
-	due, now, err := a.store.NextDue(ctx, runID)
+	due, now, err := a.store.NextDue(ctx, run.ID)
 	if err != nil {
 		return 0, err
+	}
+	if most := time.Duration(*run.Settings.MaxTime); most > 0 {
+		if end := run.StartedAt.Add(most); end.After(now) && (due.IsZero() || end.Before(due)) {
+			due = end
+		}
 	}
 	next := time.Duration(0)
 	if !due.IsZero() {

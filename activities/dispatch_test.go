@@ -68,7 +68,7 @@ func TestDispatch(t *testing.T) {
 	t.Run("StartsTheMostImportantFirst", func(t *testing.T) {
 		t.Parallel()
 		b := prepare(t, crawl.Settings{MaxDomains: new(1)}, "a.test", "b.test")
-		b.exec(t, "UPDATE domains SET priority_score = 1 WHERE domain = 'b.test'")
+		b.exec(t, "UPDATE run_domains SET priority = 1 WHERE domain = 'b.test'")
 		dispatch(t, b)
 		require.Equal(t, []startedDomain{{"b.test", runName, crawl.PagesPerActivityAuto}}, b.starter.domains)
 	})
@@ -90,7 +90,7 @@ func TestDispatch(t *testing.T) {
 	t.Run("WaitsForADomainThatAnotherRunHolds", func(t *testing.T) {
 		t.Parallel()
 		b := prepare(t, crawl.Settings{}, "a.test")
-		other, err := b.store.EnsureRun(t.Context(), "other", crawl.Settings{})
+		other, err := b.store.EnsureRun(t.Context(), "other", "test", crawl.Settings{})
 		require.NoError(t, err)
 		u, err := urls.Parse("https://a.test/")
 		require.NoError(t, err)
@@ -133,6 +133,66 @@ func TestDispatch(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, activities.DispatchResult{Ended: true, Reason: "enough"}, dispatch(t, b))
 		require.Empty(t, b.starter.domains)
+	})
+
+	t.Run("WaitsWhileItsRunIsPaused", func(t *testing.T) {
+		t.Parallel()
+		b := prepare(t, crawl.Settings{}, "a.test")
+		pause := func(until time.Time) {
+			_, err := b.store.ChangeRun(t.Context(), runName, crawl.RunChange{Kind: crawl.ChangePause, SetBy: "me", Until: until})
+			require.NoError(t, err)
+		}
+		pause(time.Time{})
+		look := func() activities.DispatchResult {
+			res, err := call[activities.DispatchResult](t, b.acts, b.acts.Dispatch, activities.DispatchInput{Run: runName})
+			require.NoError(t, err)
+			return res
+		}
+		require.Equal(t, activities.DispatchResult{Paused: true, Reason: "paused by me"}, look())
+		pause(time.Now().Add(time.Hour))
+		require.InDelta(t, float64(time.Hour), float64(look().NextIn), float64(time.Minute))
+		b.exec(t, "UPDATE crawl_runs SET paused_until = now()")
+		res := look()
+		require.Equal(t, 1, res.Started, "the pause is over")
+		is, why := status(t, b)
+		require.Equal(t, crawl.RunRunning, is)
+		require.Empty(t, why)
+	})
+
+	t.Run("EndsARunWhoseTimeIsOver", func(t *testing.T) {
+		t.Parallel()
+		b := prepare(t, crawl.Settings{MaxTime: new(crawl.Duration(time.Hour)), MaxDomains: new(1)}, "a.test", "b.test")
+		require.Equal(t, 1, dispatch(t, b).Started)
+		b.exec(t, "UPDATE crawl_runs SET started_at = now() - interval '2 hours'")
+		require.Equal(t, activities.DispatchResult{Active: 1}, dispatch(t, b), "what is active ends by itself")
+		done, err := b.store.FinishDomain(t.Context(), "a.test", func(f crawl.Facts) (crawl.Finish, bool) { return decide.End(f, "") })
+		require.NoError(t, err)
+		require.True(t, done)
+		res := dispatch(t, b)
+		require.True(t, res.Ended)
+		require.Equal(t, "its time of 1h0m0s is over (max_time)", res.Reason)
+
+		_, err = b.store.ChangeRun(t.Context(), runName, crawl.RunChange{
+			Kind: crawl.ChangeSet, SetBy: "me", Settings: crawl.Settings{MaxTime: new(crawl.Duration(5 * time.Hour))},
+		})
+		require.NoError(t, err)
+		_, err = b.store.ChangeRun(t.Context(), runName, crawl.RunChange{Kind: crawl.ChangeResume, SetBy: "me"})
+		require.NoError(t, err)
+		require.Equal(t, 1, dispatch(t, b).Started)
+	})
+
+	t.Run("HasDomainsMakeRoom", func(t *testing.T) {
+		t.Parallel()
+		b := prepare(t, crawl.Settings{MaxDomains: new(1)}, "a.test", "b.test")
+		crowded := func() (is bool) {
+			require.NoError(t, b.store.Pool().QueryRow(t.Context(), "SELECT crowded FROM crawl_runs").Scan(&is))
+			return is
+		}
+		dispatch(t, b)
+		require.True(t, crowded())
+		finish(t, b, "a.test")
+		dispatch(t, b)
+		require.False(t, crowded())
 	})
 
 	t.Run("KeepsARunOfWhichADomainIsPaused", func(t *testing.T) {

@@ -59,7 +59,7 @@ func (a *Activities) FilterSeeds(ctx context.Context, in FilterSeedsInput) (Filt
 	if err := a.reviveDomains(ctx, run, in.Wake); err != nil {
 		return res, err
 	}
-	if added, err := a.widen(ctx, run, time.Time{}); err != nil {
+	if added, _, err := a.widen(ctx, run, time.Time{}); err != nil {
 		return res, err
 	} else if added > 0 {
 		if err := a.goOn(ctx, run.Name); err != nil {

@@ -19,7 +19,7 @@ func TestFinalAnswersHoldForTheNextRun(t *testing.T) {
 		t.Helper()
 		set.Delay, set.IPDelay = new(crawl.Duration), new(crawl.Duration)
 		var err error
-		b.run, err = b.store.EnsureRun(t.Context(), name, set)
+		b.run, err = b.store.EnsureRun(t.Context(), name, "test", set)
 		require.NoError(t, err)
 		b.seed(t, "/")
 		res, err := b.fetchPages(t, 5)

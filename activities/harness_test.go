@@ -102,7 +102,7 @@ func setup(t *testing.T, o options) *testBundle {
 		o.settings.LatencyFactor = new(float64)
 	}
 	withoutLists(&o.settings)
-	b.run, err = store.EnsureRun(t.Context(), runName, o.settings)
+	b.run, err = store.EnsureRun(t.Context(), runName, "test", o.settings)
 	require.NoError(t, err)
 	b.acts = b.worker(t, o)
 	b.site = b.web.Hosts()[0]

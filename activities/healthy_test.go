@@ -155,7 +155,7 @@ func TestAShopIsFetchedWhole(t *testing.T) {
 // nextRun is a further run with the settings of the first.
 func (b *testBundle) nextRun(t *testing.T) crawl.Run {
 	t.Helper()
-	run, err := b.store.EnsureRun(t.Context(), "next", b.run.Settings)
+	run, err := b.store.EnsureRun(t.Context(), "next", "test", b.run.Settings)
 	require.NoError(t, err)
 	return run
 }
@@ -295,7 +295,7 @@ func TestUnwantedPagesCostNoRequest(t *testing.T) {
 	b.seed(t, "/a.zip", "/private/1")
 	b.crawlAll(t, 50)
 	require.ElementsMatch(t, []string{"/", "/pub/", "/wiki/A", "/a.zip", "/private/1"}, b.pages())
-	_, err := b.store.EnsureRun(t.Context(), runName, crawl.Settings{SkipExtensions: new(false), Exclude: &[]string{}})
+	_, err := b.store.EnsureRun(t.Context(), runName, "test", crawl.Settings{SkipExtensions: new(false), Exclude: &[]string{}})
 	require.NoError(t, err)
 	b.crawlAll(t, 50)
 	require.ElementsMatch(t, []string{"/", "/pub/", "/wiki/A", "/a.zip", "/private/1", "/private/2", "/photo.JPG"}, b.pages())

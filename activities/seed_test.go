@@ -110,7 +110,7 @@ func TestStoreSeeds(t *testing.T) {
 		t.Parallel()
 		b := setup(t, options{})
 		require.NoError(t, b.store.StageSeeds(t.Context(), b.run.ID, []string{"https://example.org/"}))
-		_, err := b.store.EnsureRun(t.Context(), "another", crawl.Settings{})
+		_, err := b.store.EnsureRun(t.Context(), "another", "test", crawl.Settings{})
 		require.NoError(t, err)
 		_, err = store(t, b, activities.StoreSeedsInput{Run: "another"})
 		require.NoError(t, err)

@@ -91,7 +91,7 @@ func (a *Activities) StoreSeedList(ctx context.Context, in StoreSeedListInput) (
 	if err := errors.Join(in.List.Validate(), politeness.ValidateSettings(in.Settings)); err != nil {
 		return res, badInput(err)
 	}
-	run, err := a.store.EnsureRun(ctx, in.Run, in.Settings)
+	run, err := a.store.EnsureRun(ctx, in.Run, byWorkflow(ctx), in.Settings)
 	if err != nil {
 		return res, err
 	}

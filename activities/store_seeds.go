@@ -88,7 +88,7 @@ func (a *Activities) StoreSeeds(ctx context.Context, in StoreSeedsInput) (StoreS
 				crawl.ErrInvalid, in.Run))
 		}
 	}
-	run, err := a.store.EnsureRun(ctx, in.Run, in.Settings)
+	run, err := a.store.EnsureRun(ctx, in.Run, byWorkflow(ctx), in.Settings)
 	if err != nil {
 		return res, err
 	}
@@ -103,7 +103,7 @@ func (a *Activities) StoreSeeds(ctx context.Context, in StoreSeedsInput) (StoreS
 			return res, err
 		}
 		if len(staged) == 0 {
-			_, err := a.widen(ctx, run, time.Now().Add(widenFirst))
+			_, _, err := a.widen(ctx, run, time.Now().Add(widenFirst))
 			return res, err
 		}
 		if err := a.storeChunk(ctx, run, staged, &res); err != nil {

@@ -310,7 +310,7 @@ func TestUsageOfAnUnchangedPage(t *testing.T) {
 			b.seed(t, "/")
 			b.follow(t)
 			b.exec(t, "UPDATE pages SET fetched_at = fetched_at - interval '25 h' WHERE fetched_at IS NOT NULL")
-			stored, err := b.store.EnsureRun(t.Context(), "second", crawl.Settings{
+			stored, err := b.store.EnsureRun(t.Context(), "second", "test", crawl.Settings{
 				Sitemaps: new(false),
 				Purpose:  &c.purpose, Delay: new(crawl.Duration), IPDelay: new(crawl.Duration),
 			})
@@ -348,7 +348,7 @@ func TestUsageOfASkippedPage(t *testing.T) {
 	b.allowAll(t, b.page("/"))
 	b.follow(t)
 	require.Equal(t, []string{"/", "/linked"}, b.pages(), "a search may follow its links")
-	stored, err := b.store.EnsureRun(t.Context(), "archive", crawl.Settings{Purpose: new(crawl.PurposeArchive)})
+	stored, err := b.store.EnsureRun(t.Context(), "archive", "test", crawl.Settings{Purpose: new(crawl.PurposeArchive)})
 	require.NoError(t, err)
 	b.run = stored
 	b.seed(t, "/")

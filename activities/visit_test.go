@@ -26,7 +26,7 @@ func (b *testBundle) again(t *testing.T, run string, age time.Duration, set craw
 		WHERE domain = $2`, age, b.site)
 	set.Delay, set.IPDelay = new(crawl.Duration), new(crawl.Duration)
 	withoutLists(&set)
-	stored, err := b.store.EnsureRun(t.Context(), run, set)
+	stored, err := b.store.EnsureRun(t.Context(), run, "test", set)
 	require.NoError(t, err)
 	next := *b
 	next.run = stored

@@ -14,9 +14,9 @@ const widenFirst = 2 * time.Second
 
 // widen makes what a run's pages link to part of the run, as far as its settings let
 // it be by now: after its depth or scope was widened. It stops at an instant, if one
-// is given, and returns how many pages are new to the run. Where it is interrupted
-// the next call goes on.
-func (a *Activities) widen(ctx context.Context, run crawl.Run, until time.Time) (added int, err error) {
+// is given, and returns how many pages are new to the run, and whether all are looked at.
+// Where it is interrupted the next call goes on.
+func (a *Activities) widen(ctx context.Context, run crawl.Run, until time.Time) (added int, done bool, err error) {
 	facts := crawl.RunFacts{ID: run.ID, Name: run.Name, Settings: run.Settings}
 	for !stopping(ctx) && (until.IsZero() || time.Now().Before(until)) {
 		n, done, err := a.store.WidenRun(ctx, run.ID, func(c crawl.CrawlFacts) *crawl.KnownLinks {
@@ -24,17 +24,17 @@ func (a *Activities) widen(ctx context.Context, run crawl.Run, until time.Time) 
 		})
 		added += n
 		if err != nil || done {
-			return added, err
+			return added, done, err
 		}
 	}
-	return added, nil
+	return added, false, nil
 }
 
 // goOn has a run that is done go on, and its dispatcher look: there is work for it.
-// One that a person has stopped stays stopped.
+// One that a person has stopped or paused stays so.
 func (a *Activities) goOn(ctx context.Context, name string) error {
 	run, err := a.store.Run(ctx, name)
-	if err != nil || run.Status == crawl.RunStopped {
+	if err != nil || run.Status == crawl.RunStopped || run.Status == crawl.RunPaused {
 		return err
 	}
 	if run.Status == crawl.RunDone {

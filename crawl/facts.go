@@ -61,6 +61,14 @@ type RunFacts struct {
 	// DomainStarted those to the domain.
 	PagesStarted  int64 `json:"pages_started"`
 	DomainStarted int64 `json:"domain_started"`
+	// DomainBytes is what was read of bodies there, and Spent the budget of the whole run
+	// that leaves no further request, but for that of pages; empty is none.
+	DomainBytes int64  `json:"domain_bytes,omitempty"`
+	Spent       Budget `json:"spent,omitempty"`
+	// Crowded says that the run has more domains that are due than may be active, and
+	// TurnStarted what DomainStarted was when the domain was claimed.
+	Crowded     bool  `json:"crowded,omitempty"`
+	TurnStarted int64 `json:"turn_started,omitempty"`
 	// Crawl is first in line among those that are due; nil where none is. Then NextDue
 	// is when the next one will be. LockedAt is since when one is in flight; zero where
 	// none is.

@@ -74,6 +74,8 @@ type RunStatus string
 const (
 	// RunRunning is dispatching domains.
 	RunRunning RunStatus = "running"
+	// RunPaused begins nothing until it is resumed, or its pause is over.
+	RunPaused RunStatus = "paused"
 	// RunStopped was stopped by a person and can be resumed.
 	RunStopped RunStatus = "stopped"
 	// RunDone has nothing due, or has spent its budget.

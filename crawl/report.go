@@ -14,6 +14,12 @@ type Run struct {
 	Settings   Settings  `json:"settings"`
 	StartedAt  time.Time `json:"started_at"`
 	FinishedAt time.Time `json:"finished_at,omitzero"`
+	// PausedUntil is when a pause ends by itself; zero is not before it is resumed.
+	PausedUntil time.Time `json:"paused_until,omitzero"`
+	// Spent is the budget that lets the run make no further request, but for that of pages.
+	Spent Budget `json:"spent,omitempty"`
+	// Widening says that links of what it has crawled are to be looked at again.
+	Widening bool `json:"-"`
 }
 
 // Totals counts attempts by how they ended.
@@ -133,6 +139,8 @@ type Forbidden struct {
 type Left struct {
 	// Pending says that there are pages, which cannot be requested now.
 	Pending bool
+	// Budget is the budget of the run that is spent, but for that of pages.
+	Budget Budget
 	// Started counts requests, while the run has a budget, and Spent the domains, up to
 	// LeftBound, that have no more budget for what is pending.
 	Started, Spent int64
@@ -232,6 +240,8 @@ type Finish struct {
 	Deferred time.Time
 	// Reason says in a word why it ends.
 	Reason string
+	// Yields is the run of which it makes room for domains that wait; 0 is none.
+	Yields int64
 }
 
 // PageReport is what is known about a page, newest attempt first.

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -118,6 +120,13 @@ type Settings struct {
 	MaxPages *int64 `json:"max_pages,omitempty"`
 	// MaxPagesPerDomain is the same for each domain. Defaults to -1.
 	MaxPagesPerDomain *int64 `json:"max_pages_per_domain,omitempty"`
+	// MaxBytes is how much of bodies the run may read, about: what is in flight is finished.
+	// MaxBytesPerDomain is the same for each domain. -1, the default of both, is no limit.
+	MaxBytes          *int64 `json:"max_bytes,omitempty"`
+	MaxBytesPerDomain *int64 `json:"max_bytes_per_domain,omitempty"`
+	// MaxTime is how long after its start the run may begin requests; 0, the default, is no
+	// limit.
+	MaxTime *Duration `json:"max_time,omitempty"`
 	// MaxRedirects is how many redirects in a row are followed, from 0. Redirects keep
 	// their depth, so chains need a bound of their own. Defaults to 20, as browsers do
 	// (WHATWG Fetch, HTTP-redirect fetch).
@@ -128,6 +137,9 @@ type Settings struct {
 	// PagesPerActivity is how many pages one activity may fetch, from 1 to 1,000, or 0,
 	// the default, for PagesPerActivityAuto. JSON may have it as "auto".
 	PagesPerActivity *int `json:"pages_per_activity,omitempty"`
+	// PriorityWeights are how much each part of a domain's priority counts, by their names,
+	// from 0: those of PriorityParts. Those left out count as domain_priority says.
+	PriorityWeights *map[string]float64 `json:"priority_weights,omitempty"`
 	// Purpose is what the crawl is for: what a publisher forbids for it is not done.
 	// Defaults to PurposeSearch.
 	Purpose *Purpose `json:"purpose,omitempty"`
@@ -144,6 +156,9 @@ type Settings struct {
 	// Window is when pages may be asked for, as ParseWindows reads it. Empty, the
 	// default, is always.
 	Window *string `json:"window,omitempty"`
+	// YieldAfter is after how many requests a domain makes room for others, where more are
+	// due than may be active; 0 is never. Defaults to 500.
+	YieldAfter *int64 `json:"yield_after,omitempty"`
 
 	// unknown is a field of the JSON that there is no setting for.
 	unknown string
@@ -209,7 +224,12 @@ const (
 	MaxRedirectsMax        = 100
 	PatternsMax            = 100
 	PatternMax             = 500
+	PriorityWeightMax      = 1000.0
+	YieldAfterDefault      = 500
 )
+
+// PriorityParts are what the priority of a domain is made of (db/functions/priorities.sql).
+var PriorityParts = []string{"rank", "inlinks", "yield", "remaining", "staleness", "errors"}
 
 // WithDefaults returns a copy in which every field is set.
 func (s Settings) WithDefaults() Settings {
@@ -231,6 +251,11 @@ func (s Settings) WithDefaults() Settings {
 	setDefault(&s.MaxDomains, MaxDomainsDefault)
 	setDefault(&s.MaxPages, Unlimited)
 	setDefault(&s.MaxPagesPerDomain, Unlimited)
+	setDefault(&s.MaxBytes, Unlimited)
+	setDefault(&s.MaxBytesPerDomain, Unlimited)
+	setDefault(&s.MaxTime, 0)
+	setDefault(&s.PriorityWeights, map[string]float64{})
+	setDefault(&s.YieldAfter, YieldAfterDefault)
 	setDefault(&s.MaxRedirects, MaxRedirectsDefault)
 	setDefault(&s.MinRefetch, Duration(MinRefetchDefault))
 	setDefault(&s.PagesPerActivity, PagesPerActivityAuto)
@@ -267,6 +292,11 @@ func (s Settings) Validate() error {
 		inRange("max_active_domains", s.MaxDomains, 1, MaxDomainsMax),
 		inRange("max_pages", s.MaxPages, Unlimited, math.MaxInt64),
 		inRange("max_pages_per_domain", s.MaxPagesPerDomain, Unlimited, math.MaxInt64),
+		inRange("max_bytes", s.MaxBytes, Unlimited, math.MaxInt64),
+		inRange("max_bytes_per_domain", s.MaxBytesPerDomain, Unlimited, math.MaxInt64),
+		inRange("max_time", s.MaxTime, 0, Duration(DelayMax)),
+		inRange("yield_after", s.YieldAfter, 0, math.MaxInt64),
+		s.validateWeights(),
 		s.validatePagesPerActivity(),
 		validatePatterns("exclude", s.Exclude),
 		validatePatterns("include", s.Include),
@@ -301,6 +331,21 @@ func validatePatterns(name string, patterns *[]string) error {
 		case !begins, strings.ContainsFunc(p, func(r rune) bool { return r <= ' ' || r > '~' }):
 			return fmt.Errorf("%w: %s %q: want the beginning of a path or a URL as it is written in ASCII, such as /wiki/ or "+
 				"https://example.org/wiki/; * is anything, $ the end", ErrInvalid, name, p)
+		}
+	}
+	return nil
+}
+
+func (s Settings) validateWeights() error {
+	if s.PriorityWeights == nil {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(*s.PriorityWeights)) {
+		if !slices.Contains(PriorityParts, name) {
+			return fmt.Errorf("%w: priority_weights: there is no %q: want some of %s", ErrInvalid, name, strings.Join(PriorityParts, ", "))
+		}
+		if err := inRange("priority_weights: "+name, new((*s.PriorityWeights)[name]), 0, PriorityWeightMax); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -36,6 +36,8 @@ const (
 	ReasonWindow Reason = "window"
 	// ReasonScheduled is a page whose time has not come.
 	ReasonScheduled Reason = "scheduled"
+	// ReasonYields is a domain that makes room for others that wait.
+	ReasonYields Reason = "yields"
 	// ReasonFresh is a page that its server said will not change yet.
 	ReasonFresh Reason = "fresh"
 	// ReasonTrap is a page that is part of an endless space.

@@ -53,18 +53,34 @@ func (s *Store) Domains(ctx context.Context, q DomainQuery) ([]crawl.DomainListi
 // domainsCounted is how many domains are counted in one transaction.
 const domainsCounted = 500
 
-// CountDomains counts what is known of all domains; told is called with how many have been
-// looked at.
+// CountDomains counts what is known of all domains; told is called now and then with about
+// how many have been looked at.
 func (s *Store) CountDomains(ctx context.Context, told func(domains int64)) error {
+	return batches(ctx, "count domains", domainsCounted, told, func(after int64) (int64, error) {
+		return s.q.DomainsCountAfter(ctx, dbsqlc.DomainsCountAfterParams{After: after, Most: domainsCounted})
+	})
+}
+
+// domainsPrioritized is how many domains' priorities are worked out in one transaction.
+const domainsPrioritized = 5000
+
+// PrioritizeDomains works out the priorities of all domains, as CountDomains counts.
+func (s *Store) PrioritizeDomains(ctx context.Context, told func(domains int64)) error {
+	return batches(ctx, "work out priorities", domainsPrioritized, told, func(after int64) (int64, error) {
+		return s.q.DomainsPrioritizeAfter(ctx, dbsqlc.DomainsPrioritizeAfterParams{After: after, Most: domainsPrioritized})
+	})
+}
+
+// batches calls next with the last id that it has returned until that is 0, and told with
+// about how many rows those were.
+func batches(ctx context.Context, what string, size int64, told func(int64), next func(after int64) (int64, error)) error {
 	for after, n := int64(0), int64(0); ; {
-		last, err := retryConflicts(ctx, "count domains", func() (int64, error) {
-			return s.q.DomainsCountAfter(ctx, dbsqlc.DomainsCountAfterParams{After: after, Most: domainsCounted})
-		})
+		last, err := retryConflicts(ctx, what, func() (int64, error) { return next(after) })
 		if err != nil || last == 0 {
 			return err
 		}
 		after = last
-		n += domainsCounted
+		n += size
 		told(n)
 	}
 }

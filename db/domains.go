@@ -16,12 +16,18 @@ import (
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-// ClaimDomains claims up to most domains that have due work for a run, by
-// priority. The claims last crawl.ClaimStart; the first request renews them.
+// CrowdRun notes whether a run has more domains that are due than may be active; full says
+// that no more may be.
+func (s *Store) CrowdRun(ctx context.Context, runID int64, full bool) error {
+	return translate("look whether domains wait", s.q.RunCrowd(ctx, dbsqlc.RunCrowdParams{RunID: runID, IsFull: full}))
+}
+
+// ClaimDomains claims up to most domains that have due work for a run: those that have
+// had the fewest turns, by priority. The claims last crawl.ClaimStart; the first request renews them.
 func (s *Store) ClaimDomains(ctx context.Context, runID int64, most int) ([]string, error) {
 	return retryConflicts(ctx, "claim domains", func() ([]string, error) {
 		return s.q.DomainsClaim(ctx, dbsqlc.DomainsClaimParams{
-			RunID: &runID, Max: int32(most), ClaimMs: ms(crawl.ClaimStart), //nolint:gosec // bounded by Settings
+			RunID: runID, Max: int32(most), ClaimMs: ms(crawl.ClaimStart), //nolint:gosec // bounded by Settings
 		})
 	})
 }
@@ -72,7 +78,7 @@ func (s *Store) FinishDomain(
 				return err
 			}
 			return q.DomainFinish(ctx, dbsqlc.DomainFinishParams{
-				Domain: domain, Due: due, Deferred: timeOrNil(end.Deferred), Reason: end.Reason,
+				Domain: domain, Due: due, Deferred: timeOrNil(end.Deferred), Reason: end.Reason, Yields: idOrNil(end.Yields),
 			})
 		})
 		return finished, err

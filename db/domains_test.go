@@ -114,7 +114,7 @@ func TestClaimDomains(t *testing.T) {
 		t.Parallel()
 		b := shared.in(t, "priority", crawl.Settings{})
 		b.seed(t, "https://p1.example/", "https://p2.example/", "https://p3.example/")
-		b.exec(t, "UPDATE domains SET priority_score = 5 WHERE domain = 'p2.example'")
+		b.exec(t, "UPDATE run_domains SET priority = 5 WHERE domain = 'p2.example'")
 		require.Equal(t, []string{"p2.example"}, b.claim(t, 1))
 		require.Equal(t, []string{"p1.example"}, b.claim(t, 1))
 	})

@@ -241,7 +241,7 @@ func TestNoWakeIsLost(t *testing.T) {
 
 	t.Run("OfARaisedBudget", func(t *testing.T) {
 		b.race(t, finish, func() error {
-			_, err := b.EnsureRun(t.Context(), "test", crawl.Settings{MaxPagesPerDomain: new(int64(2))})
+			_, err := b.EnsureRun(t.Context(), "test", "test", crawl.Settings{MaxPagesPerDomain: new(int64(2))})
 			return err
 		})
 		require.Equal(t, []string{domainA}, b.claim(t, 10))

@@ -38,7 +38,7 @@ func setup(t *testing.T, set crawl.Settings) *bundle {
 func (b *bundle) ensureRun(t *testing.T, name string, set crawl.Settings) crawl.Run {
 	t.Helper()
 	require.NoError(t, set.Validate())
-	run, err := b.EnsureRun(t.Context(), name, set)
+	run, err := b.EnsureRun(t.Context(), name, "test", set)
 	require.NoError(t, err)
 	return run
 }

@@ -115,7 +115,8 @@ func TestRank(t *testing.T) {
 		require.Empty(t, b.finds(t, "finest"))
 		require.Equal(t, []string{hub}, b.finds(t, "earth"))
 		require.Zero(t, one[int](t, b, "SELECT count(*) FROM page_ranks"))
-		require.Zero(t, one[float64](t, b, "SELECT max(priority_score) FROM domains"))
+		require.Zero(t, one[int](t, b, "SELECT count(*) FROM domain_ranks WHERE domain = 'hub.example'"))
+		require.Zero(t, one[float64](t, b, "SELECT priority_score FROM domains WHERE domain = 'hub.example'"))
 		require.Zero(t, one[float32](t, b, "SELECT max(rank) FROM page_keywords"))
 	})
 }

@@ -50,7 +50,7 @@ func benchmarkRecord(b *testing.B, index func(*rand.Rand) *crawl.Index) {
 	const domains = 200
 	store := dbtest.New(b)
 	ctx := b.Context()
-	run, err := store.EnsureRun(ctx, "bench", crawl.Settings{Delay: new(crawl.Duration(0)), IPDelay: new(crawl.Duration(0))})
+	run, err := store.EnsureRun(ctx, "bench", "test", crawl.Settings{Delay: new(crawl.Duration(0)), IPDelay: new(crawl.Duration(0))})
 	require.NoError(b, err)
 	for i := range domains {
 		_, err := store.AddSeeds(ctx, run.ID, parse(b, siteURL(i, 0)))

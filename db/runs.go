@@ -19,33 +19,52 @@ import (
 
 // EnsureRun creates the run with its defaults, or changes the settings that are
 // set of an existing one, and returns it. The caller has validated both. Domains
-// that wait are looked at again if settings change.
-func (s *Store) EnsureRun(ctx context.Context, name string, set crawl.Settings) (crawl.Run, error) {
-	all, err1 := json.Marshal(set.WithDefaults())
-	changes, err2 := json.Marshal(set)
-	if err := errors.Join(err1, err2); err != nil {
-		return crawl.Run{}, fmt.Errorf("store run %s: %w", name, err)
-	}
+// that wait are looked at again if settings change. by names who wants that.
+func (s *Store) EnsureRun(ctx context.Context, name, by string, set crawl.Settings) (crawl.Run, error) {
 	var row dbsqlc.CrawlRun
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		q := s.q.WithTx(tx)
-		old, err := q.RunSettings(ctx, name)
-		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-			return err
-		}
-		row, err = q.RunUpsert(ctx, dbsqlc.RunUpsertParams{Name: name, Settings: all, Changes: changes})
-		if err != nil || string(changes) == "{}" {
-			return err
-		}
-		if err := s.applyChanges(ctx, q, row, old); err != nil {
-			return err
-		}
-		return q.RunWake(ctx, row.ID)
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) (err error) {
+		row, err = s.upsertRun(ctx, s.q.WithTx(tx), name, crawl.RunChange{Kind: crawl.ChangeSet, Settings: set, SetBy: by})
+		return err
 	})
 	if err != nil {
 		return crawl.Run{}, translate("store run "+name, err)
 	}
 	return s.run(row)
+}
+
+// upsertRun creates a run or changes its settings, and notes who has.
+func (s *Store) upsertRun(ctx context.Context, q *dbsqlc.Queries, name string, c crawl.RunChange) (row dbsqlc.CrawlRun, err error) {
+	all, err1 := json.Marshal(c.Settings.WithDefaults())
+	changes, err2 := json.Marshal(c.Settings)
+	if err := errors.Join(err1, err2); err != nil {
+		return row, fmt.Errorf("settings: %w", err)
+	}
+	old, err := q.RunSettings(ctx, name)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return row, err
+	}
+	row, err = q.RunUpsert(ctx, dbsqlc.RunUpsertParams{Name: name, Settings: all, Changes: changes})
+	if err != nil {
+		return row, err
+	}
+	if old == nil {
+		c.Kind = crawl.ChangeCreate
+	}
+	if c.Was, c.Value, err = changedSettings(old, row.Settings, changes); err != nil {
+		return row, err
+	}
+	if len(c.Value) > 0 || old == nil || c.Decision != "" {
+		if err := addRunChange(ctx, q, row.ID, c); err != nil {
+			return row, err
+		}
+	}
+	if string(changes) == "{}" {
+		return row, nil
+	}
+	if err := s.applyChanges(ctx, q, row, old); err != nil {
+		return row, err
+	}
+	return row, q.RunWake(ctx, row.ID)
 }
 
 // applyChanges has what a run has crawled or passed over decided again, as far as its
@@ -199,8 +218,8 @@ func (s *Store) Troubled(ctx context.Context, runID int64, most int) (list []cra
 	return list, total, nil
 }
 
-// StopRun makes a running run stop: none of its pages is requested any more. It
-// returns whether the run was running.
+// StopRun makes a run stop that runs or is paused: none of its pages is requested any
+// more. It returns whether it was. Who does so for a person uses ChangeRun.
 func (s *Store) StopRun(ctx context.Context, id int64, reason string) (bool, error) {
 	n, err := s.q.RunStop(ctx, dbsqlc.RunStopParams{ID: id, Reason: reason})
 	return n > 0, translate("stop run", err)
@@ -308,10 +327,21 @@ func (s *Store) Detail(ctx context.Context, runID int64, most int) (*crawl.Detai
 	return &d, nil
 }
 
+// SpendRun notes which budget of a run is spent, but for that of pages, and returns it; then
+// nothing of it is due any more. -1 and 0 are no limit.
+func (s *Store) SpendRun(ctx context.Context, runID, maxBytes int64, maxTime time.Duration) (crawl.Budget, error) {
+	spent, err := retryConflicts(ctx, "look at the budgets of a run", func() (string, error) {
+		return s.q.RunSpend(ctx, dbsqlc.RunSpendParams{RunID: runID, MaxBytes: maxBytes, MaxTimeMs: ms(maxTime)})
+	})
+	return crawl.Budget(spent), err
+}
+
 // Left returns what a run has left when nothing of it is due.
 func (s *Store) Left(ctx context.Context, runID int64) (crawl.Left, error) {
 	row, err := s.q.RunLeft(ctx, dbsqlc.RunLeftParams{ID: runID, Bound: crawl.LeftBound})
-	return crawl.Left{Pending: row.Pending, Started: row.PagesStarted, Spent: row.Spent}, translate("what a run has left", err)
+	return crawl.Left{
+		Pending: row.Pending, Budget: crawl.Budget(row.Budget), Started: row.PagesStarted, Spent: row.Spent,
+	}, translate("what a run has left", err)
 }
 
 func (s *Store) run(row dbsqlc.CrawlRun) (crawl.Run, error) {
@@ -321,6 +351,7 @@ func (s *Store) run(row dbsqlc.CrawlRun) (crawl.Run, error) {
 	}
 	return crawl.Run{
 		ID: row.ID, Name: row.Name, Status: crawl.RunStatus(row.Status), Reason: row.StatusReason,
-		StartedAt: row.StartedAt, FinishedAt: timeOf(row.FinishedAt), Settings: set,
+		StartedAt: row.StartedAt, FinishedAt: timeOf(row.FinishedAt), PausedUntil: timeOf(row.PausedUntil),
+		Spent: crawl.Budget(row.Spent), Widening: row.Widening != nil, Settings: set,
 	}, nil
 }

@@ -25,7 +25,7 @@ func BenchmarkAddSeeds(b *testing.B) {
 	for range b.N {
 		b.StopTimer()
 		store := dbtest.New(b)
-		run, err := store.EnsureRun(b.Context(), "bench", crawl.Settings{})
+		run, err := store.EnsureRun(b.Context(), "bench", "test", crawl.Settings{})
 		require.NoError(b, err)
 		b.StartTimer()
 		group, ctx := errgroup.WithContext(b.Context())

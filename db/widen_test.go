@@ -26,7 +26,7 @@ func (b *bundle) widen(t *testing.T) (added int, done bool) {
 func (b *bundle) set(t *testing.T, s crawl.Settings) {
 	t.Helper()
 	var err error
-	b.run, err = b.EnsureRun(t.Context(), b.run.Name, s)
+	b.run, err = b.EnsureRun(t.Context(), b.run.Name, "test", s)
 	require.NoError(t, err)
 }
 

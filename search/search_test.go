@@ -30,7 +30,7 @@ type library struct {
 func newLibrary(t *testing.T) *library {
 	t.Helper()
 	store := dbtest.New(t)
-	run, err := store.EnsureRun(t.Context(), "library", crawl.Settings{})
+	run, err := store.EnsureRun(t.Context(), "library", "test", crawl.Settings{})
 	require.NoError(t, err)
 	return &library{Searcher: search.New(store), store: store, run: run}
 }

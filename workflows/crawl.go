@@ -23,14 +23,10 @@ type CrawlResult struct {
 // CrawlWorkflow keeps the domains of a run going: it starts those that have due
 // work, then sleeps until something is due next or a signal wakes it. It ends when
 // nothing is active and nothing is due. To cancel it stops the run; one that was
-// terminated is started again, see Starter.ReviveCrawl.
+// terminated is started again, see Starter.ReviveCrawl. While the run is paused it waits.
 func CrawlWorkflow(ctx workflow.Context, in CrawlInput) (CrawlResult, error) {
 	d := &dispatcher{run: in.Run, wake: workflow.GetSignalChannel(ctx, SignalWake)}
-	err := workflow.SetUpdateHandlerWithOptions(ctx, UpdateStop, d.stop, workflow.UpdateHandlerOptions{
-		Validator:   func(_ workflow.Context, m Stop) error { return m.validate() },
-		Description: "Stop the run: no page of it is requested any more",
-	})
-	if err != nil {
+	if err := d.handle(ctx); err != nil {
 		return CrawlResult{}, err
 	}
 	for {
@@ -48,8 +44,12 @@ func CrawlWorkflow(ctx workflow.Context, in CrawlInput) (CrawlResult, error) {
 			return CrawlResult{}, workflow.NewContinueAsNewError(ctx, CrawlWorkflow, in)
 		}
 		// An idle run waits for a signal alone, and so makes no events.
-		err = awaitOrTimer(ctx, time.Duration(res.NextIn), fmt.Sprintf("%d domains active", res.Active), func() bool {
-			return d.stopped || d.wake.Len() > 0
+		summary := fmt.Sprintf("%d domains active", res.Active)
+		if res.Paused {
+			summary = "paused"
+		}
+		err = awaitOrTimer(ctx, time.Duration(res.NextIn), summary, func() bool {
+			return d.changed || d.wake.Len() > 0
 		})
 		if err != nil {
 			return CrawlResult{}, d.leave(ctx, err)
@@ -61,29 +61,24 @@ func CrawlWorkflow(ctx workflow.Context, in CrawlInput) (CrawlResult, error) {
 type dispatcher struct {
 	run  string
 	wake workflow.ReceiveChannel
-	// stopped says that a person has stopped the run since the last look.
-	stopped bool
-}
-
-// stop is the update that stops the run.
-func (d *dispatcher) stop(ctx workflow.Context, m Stop) error {
-	summary := "stop run " + d.run
-	err := workflow.ExecuteActivity(withUpdateOptions(ctx, summary), act.StopRun,
-		activities.StopRunInput{Run: d.run, Reason: m.Reason}).Get(ctx, nil)
-	d.stopped = true // perhaps even if it failed
-	return updateError(summary, err)
+	// changed says that a person has changed the run since the last look.
+	changed bool
 }
 
 // look starts the domains that have due work, once.
 func (d *dispatcher) look(ctx workflow.Context) (res activities.DispatchResult, err error) {
 	drain(d.wake)
-	d.stopped = false
+	d.changed = false
 	err = workflow.ExecuteActivity(withDispatchOptions(ctx), act.Dispatch,
 		activities.DispatchInput{Run: d.run}).Get(ctx, &res)
 	if err != nil {
 		return res, err
 	}
-	workflow.SetCurrentDetails(ctx, fmt.Sprintf("Run **%s**: %d domains active", d.run, res.Active))
+	details := fmt.Sprintf("Run **%s**: %d domains active", d.run, res.Active)
+	if res.Paused {
+		details = fmt.Sprintf("Run **%s** is paused: %s", d.run, res.Reason)
+	}
+	workflow.SetCurrentDetails(ctx, details)
 	return res, workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) })
 }
 

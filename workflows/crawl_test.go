@@ -1,6 +1,7 @@
 package workflows_test
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -106,6 +107,55 @@ func TestCrawlWorkflow(t *testing.T) {
 		ends(t, s)
 		require.Equal(t, []string{"Dispatch", "StopRun", "Dispatch"}, s.names())
 		require.Equal(t, activities.StopRunInput{Run: runName, Reason: "enough"}, s.calls[1].in)
+	})
+
+	t.Run("IsPausedResumedAndSet", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		paused := activities.DispatchResult{Paused: true, Reason: "paused by me"}
+		s.dispatches = []answer[activities.DispatchResult]{says(busy), says(paused), says(busy), says(busy), says(ended)}
+		until := s.env.Now().Add(48 * time.Hour)
+		s.after(time.Second, func() { s.mustUpdate(workflows.UpdatePause, workflows.Pause{Reason: "a quiet night", Until: &until}) })
+		s.after(time.Hour, func() { s.mustUpdate(workflows.UpdateResume) })
+		set := crawl.Settings{Delay: new(crawl.Duration(time.Minute))}
+		s.after(time.Hour+time.Second, func() { s.mustUpdate(workflows.UpdateSet, workflows.Set{Settings: set, Reason: "slow"}) })
+		ends(t, s)
+		require.Equal(t, []string{"Dispatch", "ChangeRun", "Dispatch", "ChangeRun", "Dispatch", "ChangeRun", "Dispatch", "Dispatch"}, s.names())
+		change := func(n int) crawl.RunChange {
+			in, ok := s.calls[n].in.(activities.ChangeRunInput)
+			require.True(t, ok)
+			require.Equal(t, runName, in.Run)
+			return in.RunChange
+		}
+		require.Equal(t, crawl.ChangePause, change(1).Kind)
+		require.Equal(t, "a quiet night", change(1).Reason)
+		require.WithinDuration(t, until, change(1).Until, 0)
+		require.Equal(t, crawl.ChangeResume, change(3).Kind)
+		require.Equal(t, crawl.RunChange{Kind: crawl.ChangeSet, Settings: set, Reason: "slow", SetBy: "a workflow update"}, change(5))
+	})
+
+	t.Run("RefusesSettingsThatAreNone", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.dispatches = []answer[activities.DispatchResult]{says(busy), says(ended)}
+		var refused []*outcome
+		var wanted []string
+		for text, want := range map[string]string{
+			`{"settings":{"speed":3}}`:         `there is no setting "speed"`,
+			`{"settings":{"max_attempts":99}}`: "max_attempts 99: want 1 to 20",
+			`{"delay":"5s"}`:                   "delay",
+			`{}`:                               "settings",
+		} {
+			s.after(time.Second, func() {
+				refused = append(refused, s.update(workflows.UpdateSet, json.RawMessage(text)))
+				wanted = append(wanted, want)
+			})
+		}
+		ends(t, s)
+		require.Len(t, refused, 4)
+		for i, o := range refused {
+			require.ErrorContains(t, o.refused, wanted[i])
+		}
 	})
 
 	t.Run("StopsARunThatIsIdle", func(t *testing.T) {

@@ -202,7 +202,7 @@ func (s DomainState) status() string {
 	case crawl.ReasonDelay, crawl.ReasonDomain, crawl.ReasonCrawlDelay, crawl.ReasonLatency, crawl.ReasonSlowdown,
 		crawl.ReasonIP, crawl.ReasonSubnet, crawl.ReasonInFlight, crawl.ReasonFresh, crawl.ReasonTrap,
 		crawl.ReasonMinRefetch, crawl.ReasonStale, crawl.ReasonExcluded, crawl.ReasonExtension, crawl.ReasonVariant,
-		crawl.ReasonScheme:
+		crawl.ReasonScheme, crawl.ReasonYields:
 	}
 	return StatusCrawling
 }

@@ -13,13 +13,15 @@ import (
 const (
 	// SignalWake makes a workflow look for work at once. It carries a Wake.
 	SignalWake = "wake"
-	// UpdatePause stops a domain's requests until UpdateResume, or until a time. It
-	// carries a Pause.
+	// UpdatePause stops the requests of a domain or a run until UpdateResume, or until a
+	// time. It carries a Pause.
 	UpdatePause = "pause"
 	// UpdateResume ends a pause.
 	UpdateResume = "resume"
 	// UpdateStop stops a domain or a run. It carries a Stop.
 	UpdateStop = "stop"
+	// UpdateSet changes settings of a run. It carries a Set.
+	UpdateSet = "set"
 	// UpdateSetDelay sets a domain's own least delay. It carries a SetDelay.
 	UpdateSetDelay = "set-delay"
 	// UpdateSetBudget sets a domain's own budget. It carries a SetBudget.
@@ -56,7 +58,7 @@ func wakeWith(pagesPerActivity int) Wake {
 	return Wake{PagesPerActivity: pagesPerActivity}
 }
 
-// Pause says why a domain is paused.
+// Pause says why a domain or a run is paused.
 type Pause struct {
 	Reason string `json:"reason"`
 	// Until is when the pause ends by itself; nil is not before resume.
@@ -97,6 +99,25 @@ func (m *Stop) UnmarshalJSON(data []byte) error {
 
 func (m Stop) validate() error {
 	return firstOf(m.input.check(`{"reason":"the owner asked us to leave"}`), validateReason(m.Reason))
+}
+
+// Set changes those settings of a run that it has.
+type Set struct {
+	Settings crawl.Settings `json:"settings"`
+	Reason   string         `json:"reason,omitempty"`
+
+	input input
+}
+
+// UnmarshalJSON reads it; what is wrong is left to the validator.
+func (m *Set) UnmarshalJSON(data []byte) error {
+	type plain Set
+	m.input = readInput(data, (*plain)(m), "settings")
+	return nil
+}
+
+func (m Set) validate() error {
+	return firstOf(m.input.check(`{"settings":{"delay":"5s"}}, and perhaps "reason"`), validateReason(m.Reason), m.Settings.Validate())
 }
 
 // SetDelay is a domain's own least delay; it cannot undercut its runs' or

@@ -98,6 +98,7 @@ type domainActivities interface {
 }
 
 type runActivities interface {
+	ChangeRun(ctx context.Context, in activities.ChangeRunInput) error
 	Dispatch(ctx context.Context, in activities.DispatchInput) (activities.DispatchResult, error)
 	FilterSeeds(ctx context.Context, in activities.FilterSeedsInput) (activities.FilterSeedsResult, error)
 	StartCrawl(ctx context.Context, in activities.StartCrawlInput) error
@@ -112,6 +113,11 @@ var (
 
 func (s *script) AddURLs(ctx context.Context, in activities.AddURLsInput) (activities.AddURLsResult, error) {
 	return take(ctx, s, in, &s.adds, activities.AddURLsResult{})
+}
+
+func (s *script) ChangeRun(ctx context.Context, in activities.ChangeRunInput) error {
+	_, err := take(ctx, s, in, &s.others, none{})
+	return err
 }
 
 func (s *script) Dispatch(ctx context.Context, in activities.DispatchInput) (activities.DispatchResult, error) {

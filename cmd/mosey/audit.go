@@ -30,7 +30,7 @@ func (c *auditCmd) Run(ctx context.Context, e *env) error {
 		if c.Run_ != "" {
 			run, err := store.Run(ctx, c.Run_)
 			if errors.Is(err, crawl.ErrNotFound) {
-				return wiring.Usagef("run %q does not exist; mosey status lists all", c.Run_)
+				return wiring.Usagef("run %q does not exist; mosey runs lists all", c.Run_)
 			}
 			if err != nil {
 				return err

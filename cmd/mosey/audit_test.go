@@ -76,11 +76,11 @@ func TestAudit(t *testing.T) {
 	t.Run("IsOfOneRun", func(t *testing.T) {
 		t.Parallel()
 		r := asked(t, crawl.Attempt{Delay: crawl.Millis(10 * time.Second), Reason: crawl.ReasonDelay})
-		_, err := r.store.EnsureRun(t.Context(), "other", crawl.Settings{})
+		_, err := r.store.EnsureRun(t.Context(), "other", "test", crawl.Settings{})
 		require.NoError(t, err)
 		ContainsOnSameLine(t, r.Print("audit", "--run", "other"), "domains ", "0 requests")
 		require.Equal(t, wiring.ExitFailed, r.Execute("audit", "--run", "small-web").Code)
-		r.Refuse([]string{"audit", "--run", "none"}, `run "none" does not exist; mosey status lists all`)
+		r.Refuse([]string{"audit", "--run", "none"}, `run "none" does not exist; mosey runs lists all`)
 	})
 }
 

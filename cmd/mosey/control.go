@@ -18,24 +18,32 @@ import (
 	"github.com/mosey-web/mosey/workflows"
 )
 
-// pauseCmd makes no request to a domain for a while.
+// pauseCmd makes no request to a domain, or of a run, for a while.
 type pauseCmd struct {
-	Name   string `arg:"" help:"Domain, such as example.org."`
+	Name   string `arg:"" help:"Domain, such as example.org, or run:NAME."`
 	Reason string `help:"Why, for those who ask later." required:"" placeholder:"TEXT"`
 	Until  string `help:"When it ends by itself: a time such as 2030-12-01T06:00:00Z, or how long from now, such as 12h. Default: with mosey resume." placeholder:"TIME|DURATION"`
 }
 
-// Run pauses the domain in all runs, from the next request on.
+// Run pauses the domain in all runs, or the run, from the next request on.
 func (p *pauseCmd) Run(ctx context.Context, e *env) error {
 	until, err := parseUntil(p.Until, time.Now())
 	if err != nil {
 		return err
 	}
+	end := ""
+	if !until.IsZero() {
+		end = " until " + stamp(until)
+	}
+	if name, is, err := runArgument(p.Name); err != nil {
+		return err
+	} else if is {
+		change := crawl.RunChange{Kind: crawl.ChangePause, Reason: p.Reason, Until: until}
+		return changeRun(ctx, e, name, change, func(run crawl.Run) string {
+			return fmt.Sprintf("Run %s is paused%s. To undo it:\n  mosey resume run:%s", run.Name, end, run.Name)
+		})
+	}
 	return control(ctx, e, p.Name, crawl.Control{Kind: crawl.ControlPause, Reason: p.Reason, Until: until}, func(name string) {
-		end := ""
-		if !until.IsZero() {
-			end = " until " + stamp(until)
-		}
 		fmt.Fprintf(e.stdout, "%s is paused in all runs%s. To undo it:\n  mosey resume %s\n", name, end, name)
 	})
 }
@@ -56,13 +64,18 @@ func parseUntil(text string, now time.Time) (at time.Time, err error) {
 	return at, nil
 }
 
-// resumeCmd ends a pause.
+// resumeCmd ends a pause, or has a run go on.
 type resumeCmd struct {
-	Name string `arg:"" help:"Domain, such as example.org."`
+	Name string `arg:"" help:"Domain, such as example.org, or run:NAME."`
 }
 
-// Run ends the pause.
+// Run ends the pause of a domain, or has a run go on that was paused, stopped or done.
 func (r *resumeCmd) Run(ctx context.Context, e *env) error {
+	if name, is, err := runArgument(r.Name); err != nil {
+		return err
+	} else if is {
+		return resumeRun(ctx, e, name)
+	}
 	return lift(ctx, e, r.Name, "not paused", crawl.ControlPause)
 }
 
@@ -112,9 +125,10 @@ func (r *retryCmd) Run(ctx context.Context, e *env) error {
 	})
 }
 
-// setCmd changes what holds for one domain.
+// setCmd changes what holds for one domain, or settings of a run.
 type setCmd struct {
-	Name     string         `arg:"" help:"Domain, such as example.org."`
+	Name     string         `arg:"" help:"Domain, such as example.org, or run:NAME."`
+	Settings []string       `arg:"" optional:"" name:"setting" help:"Of a run: name=value, such as delay=5s or max_pages=1000; mosey run NAME shows them."`
 	Delay    *time.Duration `help:"Least time between two requests; 0s leaves the runs' own." placeholder:"DURATION"`
 	MaxPages *int64         `help:"Requests a run; -1 is no limit." placeholder:"N"`
 	Window   *string        `help:"When it may be asked, such as 'Mon-Fri 22:00-06:00 Europe/Berlin'; empty is always." placeholder:"DAYS TIMES ZONE"`
@@ -125,11 +139,24 @@ type setCmd struct {
 
 // Run stores what was given, for the next request on.
 func (s *setCmd) Run(ctx context.Context, e *env) error {
+	none := s.Delay == nil && s.MaxPages == nil && s.Window == nil && !s.ResetTraps
+	if run, is, err := runArgument(s.Name); err != nil {
+		return err
+	} else if is {
+		if !none {
+			return wiring.Usagef("set %s: flags are for domains: want name=value, such as delay=5s", s.Name)
+		}
+		return setRun(ctx, e, run, s.Reason, s.Settings)
+	}
 	name, err := domainArgument(s.Name)
 	if err != nil {
 		return err
 	}
-	if s.Delay == nil && s.MaxPages == nil && s.Window == nil && !s.ResetTraps {
+	if len(s.Settings) > 0 {
+		return wiring.Usagef("set %s %s: want --delay, --max-pages, --window or --reset-traps; name=value is for runs: run:NAME",
+			name, s.Settings[0])
+	}
+	if none {
 		return wiring.Usagef("set %s: nothing to set: want --delay, --max-pages, --window or --reset-traps", name)
 	}
 	// the bounds are those of the settings of the same names

@@ -37,6 +37,9 @@ type crawlCmd struct {
 	Window            *string        `help:"When to crawl, such as 'Mon-Fri 22:00-06:00 Europe/Berlin'; several with commas. Default: always." placeholder:"DAYS TIMES ZONE"`
 	MaxPages          *int64         `help:"Page requests in all; -1 is no limit." placeholder:"N"`
 	MaxPagesPerDomain *int64         `help:"Page requests a domain; -1 is no limit." placeholder:"N"`
+	MaxBytes          *int64         `help:"Bytes of bodies to read in all; -1 is no limit." placeholder:"N"`
+	MaxBytesPerDomain *int64         `help:"Bytes of bodies to read a domain; -1 is no limit." placeholder:"N"`
+	MaxTime           *time.Duration `help:"How long after its start the run may begin requests; 0 is no limit." placeholder:"DURATION"`
 	MaxDepth          *int           `help:"Links between a seed and a page; -1 is no limit." placeholder:"N"`
 	MaxAttempts       *int           `help:"Attempts a page. Default: 4." placeholder:"N"`
 	MaxRedirects      *int           `help:"Redirects in a row that are followed. Default: 20." placeholder:"N"`
@@ -51,11 +54,14 @@ type crawlCmd struct {
 	Favicons          *bool          `help:"Also fetch the icons that pages name for their site."`
 	BlockOnLogin      *bool          `help:"Count login pages as refusals; --block-on-login=false does not. Default: true."`
 	MaxActiveDomains  *int           `help:"Domains crawled at the same time. Default: 1000." placeholder:"N"`
+	YieldAfter        *int64         `help:"Requests after which a domain makes room for others that wait; 0 is never. Default: 500." placeholder:"N"`
+	PriorityWeights   weights        `help:"How much the parts of a domain's priority count: rank, inlinks, yield, remaining, staleness, errors." placeholder:"PART:WEIGHT,…"`
 	PagesPerActivity  *crawl.Pages   `help:"Pages one Temporal activity may fetch; auto is one while Temporal is at ease, else more. Default: auto." placeholder:"auto|N"`
 	Standing          *bool          `help:"Keep the run going when nothing is due."`
 
-	For  time.Duration `help:"Stop after this long, as Ctrl-C does." placeholder:"DURATION"`
-	JSON bool          `name:"json" help:"Print one JSON object a line."`
+	For    time.Duration `help:"Stop after this long, as Ctrl-C does." placeholder:"DURATION"`
+	Detach bool          `help:"Have the Mosey that runs crawl (mosey up, or that of DATABASE_URL and TEMPORAL_ADDRESS); Ctrl-C leaves the run going instead of stopping it."`
+	JSON   bool          `name:"json" help:"Print one JSON object a line."`
 }
 
 func (c *crawlCmd) settings() crawl.Settings {
@@ -64,6 +70,8 @@ func (c *crawlCmd) settings() crawl.Settings {
 		SubnetDelay: (*crawl.Duration)(c.SubnetDelay), DeferAfter: (*crawl.Duration)(c.DeferAfter),
 		LatencyFactor: c.LatencyFactor, Graylist: (*crawl.Duration)(c.Graylist), MaxGraylistings: c.MaxGraylistings,
 		MinRefetch: (*crawl.Duration)(c.MinRefetch), Window: c.Window,
+		MaxBytes: c.MaxBytes, MaxBytesPerDomain: c.MaxBytesPerDomain, MaxTime: (*crawl.Duration)(c.MaxTime),
+		YieldAfter: c.YieldAfter, PriorityWeights: c.PriorityWeights.setting(),
 		MaxPages: c.MaxPages, MaxPagesPerDomain: c.MaxPagesPerDomain, MaxDepth: c.MaxDepth, MaxAttempts: c.MaxAttempts,
 		MaxRedirects: c.MaxRedirects, Favicons: c.Favicons, Sitemaps: (*bool)(c.Sitemaps), Feeds: (*bool)(c.Feeds),
 		Exclude: c.Exclude.setting(), Include: c.Include.setting(),
@@ -83,6 +91,25 @@ func (p patterns) setting() *[]string {
 	}
 	all := slices.DeleteFunc([]string(slices.Clone(p)), func(one string) bool { return one == "" })
 	return &all
+}
+
+// weights are those of the parts of a priority; nil is that the flag was not given.
+type weights map[string]float64
+
+// UnmarshalText reads weights, such as rank:2,errors:0.5.
+func (w *weights) UnmarshalText(text []byte) error {
+	set, err := crawl.ParseSettings([]string{"priority_weights=" + string(text)})
+	if err == nil {
+		*w = *set.PriorityWeights
+	}
+	return err
+}
+
+func (w weights) setting() *map[string]float64 {
+	if w == nil {
+		return nil
+	}
+	return new(map[string]float64(w))
 }
 
 func (c *crawlCmd) validate() error {
@@ -126,7 +153,11 @@ func (c *crawlCmd) Run(ctx context.Context, e *env) (err error) {
 	if seeds.bad.all > len(seeds.bad.shown) {
 		view.note(fmt.Sprintf("skipped: %d lines in all that are no URLs", seeds.bad.all))
 	}
-	m, err := openCrawler(ctx, e, newLogger(view.logs(), slog.LevelWarn), view.note)
+	open := openCrawler
+	if c.Detach {
+		open = attachCrawler
+	}
+	m, err := open(ctx, e, newLogger(view.logs(), slog.LevelWarn), view.note)
 	if err != nil {
 		return err
 	}
@@ -154,7 +185,10 @@ func (c *crawlCmd) Run(ctx context.Context, e *env) (err error) {
 	if err != nil {
 		return err
 	}
-	if last.Status == crawl.RunRunning {
+	if c.Detach && ctx.Err() != nil {
+		view.note(fmt.Sprintf("Left. Run %s goes on without this command. To see it, and to stop it:\n  mosey run %s\n  mosey stop run:%s",
+			run.Name, run.Name, run.Name))
+	} else if last.Status == crawl.RunRunning {
 		stopped = true
 		view.note("Stopping: requests in flight are finished first.")
 		last, err = c.stop(m, run)
@@ -188,12 +222,13 @@ func (c *crawlCmd) resumeCommand(e *env) string {
 // begin stores the settings and seeds and gets the run going. before is how far the
 // run had come until then.
 func (c *crawlCmd) begin(ctx context.Context, m *crawler, seeds []string) (run crawl.Run, before crawl.Progress, err error) {
-	if len(seeds) == 0 {
-		if _, err := m.store.Run(ctx, c.Run_); errors.Is(err, crawl.ErrNotFound) {
-			return run, before, wiring.Usagef("run %q does not exist yet: give a URL to begin with, such as https://example.org/", c.Run_)
-		}
+	switch run, err = m.store.Run(ctx, c.Run_); {
+	case errors.Is(err, crawl.ErrNotFound) && len(seeds) == 0:
+		return run, before, wiring.Usagef("run %q does not exist yet: give a URL to begin with, such as https://example.org/", c.Run_)
+	case err == nil && run.Status == crawl.RunPaused:
+		return run, before, fmt.Errorf("run %s is %s; to have it go on: mosey resume run:%s", run.Name, run.Reason, run.Name)
 	}
-	if run, err = m.store.EnsureRun(ctx, c.Run_, c.settings()); err != nil {
+	if run, err = m.store.EnsureRun(ctx, c.Run_, whoami(), c.settings()); err != nil {
 		return run, before, err
 	}
 	if before, err = m.store.Progress(ctx, run); err != nil {
@@ -202,8 +237,10 @@ func (c *crawlCmd) begin(ctx context.Context, m *crawler, seeds []string) (run c
 	if err := m.store.StageSeeds(ctx, run.ID, seeds); err != nil {
 		return run, before, err
 	}
-	if err := m.startWorker(ctx, c.FetchFlags); err != nil {
-		return run, before, err
+	if !c.Detach {
+		if err := m.startWorker(ctx, c.FetchFlags); err != nil {
+			return run, before, err
+		}
 	}
 	return run, before, c.seed(ctx, m, run)
 }
@@ -270,7 +307,7 @@ func (c *crawlCmd) watch(ctx context.Context, m *crawler, run crawl.Run, view *v
 		case err == nil:
 			last, answered = p, time.Now()
 			view.progress(p)
-			if p.Status != crawl.RunRunning {
+			if p.Status != crawl.RunRunning && p.Status != crawl.RunPaused {
 				return p, nil
 			}
 		case ctx.Err() == nil && time.Since(answered) > watchPatience:
@@ -296,8 +333,9 @@ func progress(ctx context.Context, m *crawler, name string) (crawl.Progress, err
 func (*crawlCmd) stop(m *crawler, run crawl.Run) (crawl.Progress, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
-	if _, err := m.store.StopRun(ctx, run.ID, "stopped from the command line"); err != nil {
-		return crawl.Progress{}, err
+	change := crawl.RunChange{Kind: crawl.ChangeStop, SetBy: whoami(), Reason: "its command was ended"}
+	if _, err := m.store.ChangeRun(ctx, run.Name, change); err != nil && !errors.Is(err, crawl.ErrInvalid) {
+		return crawl.Progress{}, err // it is done otherwise
 	}
 	m.worker.Stop()
 	m.worker = nil

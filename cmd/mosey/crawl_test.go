@@ -96,7 +96,7 @@ func TestCrawl(t *testing.T) {
 		require.Equal(t, "Stopping: requests in flight are finished first.\n"+
 			"Stopped. Everything is kept. To go on:\n  mosey crawl --run timed --data-dir "+h.dir+
 			" "+strings.Join(s.flags(), " ")+"\n", r.Stderr)
-		ContainsOnSameLine(t, r.Stdout, "Run timed is stopped (stopped from the command line) after ")
+		ContainsOnSameLine(t, r.Stdout, "Run timed is stopped (stopped by ", "its command was ended) after ")
 		ContainsOnSameLine(t, r.Stdout, "  1 page pending")
 	})
 
@@ -218,6 +218,6 @@ func TestEmbedded(t *testing.T) {
 	require.NoError(t, err)
 
 	// afterwards commands start the database by themselves
-	require.Contains(t, h.Print("status"), "Run default is stopped (stopped from the command line)")
+	require.Contains(t, h.Print("status"), "Run default is stopped (stopped by ")
 	require.Contains(t, h.Print("why", "site-001.test"), "each run may request 1 page of it")
 }

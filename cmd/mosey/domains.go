@@ -85,21 +85,36 @@ func printListing(e *env, all []crawl.DomainListing) error {
 }
 
 // domainsRecalculateCmd counts what is known of domains.
-type domainsRecalculateCmd struct{}
+type domainsRecalculateCmd struct {
+	PrioritiesOnly bool `help:"Only work out by what the dispatcher takes them, from what was counted last."`
+}
 
 // Run counts, and can be ended and begun again at any time.
-func (*domainsRecalculateCmd) Run(ctx context.Context, e *env) error {
+func (d *domainsRecalculateCmd) Run(ctx context.Context, e *env) error {
 	return withStore(ctx, e, func(store *db.Store) error {
-		line, began, counted := newProgressLine(e), time.Now(), int64(0)
-		err := store.CountDomains(ctx, func(n int64) {
-			counted = n
-			line.show(func(time.Time) string { return fmt.Sprintf("%d domains counted", n) })
-		})
+		line, began, looked := newProgressLine(e), time.Now(), int64(0)
+		told := func(what string) func(int64) {
+			return func(n int64) {
+				looked = n
+				line.show(func(time.Time) string { return fmt.Sprintf("about %d domains %s", n, what) })
+			}
+		}
+		var err error
+		if !d.PrioritiesOnly {
+			err = store.CountDomains(ctx, told("counted"))
+		}
+		if err == nil {
+			err = store.PrioritizeDomains(ctx, told("put in order"))
+		}
 		line.clear()
 		if err != nil {
-			return fmt.Errorf("stopped after %d domains: %w", counted, err)
+			return fmt.Errorf("stopped after about %d domains: %w", looked, err)
 		}
-		fmt.Fprintf(e.stdout, "All domains are counted, in %s.\n", time.Since(began).Round(time.Second/10))
+		what := "counted and put in order"
+		if d.PrioritiesOnly {
+			what = "put in order"
+		}
+		fmt.Fprintf(e.stdout, "All domains are %s, in %s.\n", what, time.Since(began).Round(time.Second/10))
 		return nil
 	})
 }

@@ -24,7 +24,7 @@ func TestDomains(t *testing.T) {
 		none := r.Execute("domains", "--status", "unreachable")
 		require.Zero(t, none.Code)
 		require.Equal(t, "No such domains.\n", none.Stderr)
-		ContainsOnSameLine(t, r.Print("domains", "recalculate"), "All domains are counted, in ")
+		ContainsOnSameLine(t, r.Print("domains", "recalculate"), "All domains are counted and put in order, in ")
 		ContainsOnSameLine(t, r.Print("domains", "list", "--sort", "found"), aDomain, " 1 ")
 	})
 

@@ -110,7 +110,7 @@ func (s *statusCmd) Run(ctx context.Context, e *env) error {
 
 // revive starts the dispatchers of runs that have lost theirs, and says so.
 func revive(ctx context.Context, e *env, runs []crawl.Run) {
-	if !slices.ContainsFunc(runs, func(r crawl.Run) bool { return r.Status == crawl.RunRunning }) {
+	if !slices.ContainsFunc(runs, func(r crawl.Run) bool { return r.Status == crawl.RunRunning || r.Status == crawl.RunPaused }) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, wakeTimeout)
@@ -133,7 +133,7 @@ func (s *statusCmd) runs(ctx context.Context, store *db.Store) ([]crawl.Run, err
 	}
 	run, err := store.Run(ctx, s.name())
 	if errors.Is(err, crawl.ErrNotFound) {
-		return nil, wiring.Usagef("run %q does not exist; mosey status lists all", s.name())
+		return nil, unknownRun(s.name())
 	}
 	return []crawl.Run{run}, err
 }

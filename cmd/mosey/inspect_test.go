@@ -30,7 +30,7 @@ func TestStatus(t *testing.T) {
 	t.Run("ShowsEveryRun", func(t *testing.T) {
 		t.Parallel()
 		r := newRows(t, crawl.Settings{}).allowed().fetched(crawl.Attempt{Bytes: 1500})
-		other, err := r.store.EnsureRun(t.Context(), "other", crawl.Settings{})
+		other, err := r.store.EnsureRun(t.Context(), "other", "test", crawl.Settings{})
 		require.NoError(t, err)
 		_, err = r.store.EndRun(t.Context(), other.ID, "nothing left that is due")
 		require.NoError(t, err)
@@ -78,7 +78,7 @@ func TestStatus(t *testing.T) {
 	t.Run("OfARunThatIsNotThereIsRefused", func(t *testing.T) {
 		t.Parallel()
 		h, _ := newHarnessWithDatabase(t)
-		h.Refuse([]string{"status", "--run", "other"}, `run "other" does not exist; mosey status lists all`)
+		h.Refuse([]string{"status", "--run", "other"}, `run "other" does not exist; mosey runs lists all`)
 	})
 }
 

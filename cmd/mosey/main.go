@@ -29,6 +29,9 @@ type cli struct {
 	Seed      seedCmd      `cmd:"" help:"Make pages part of a run: a few, or lists of millions."`
 	Up        upCmd        `cmd:"" help:"Run the embedded stack and a worker until stopped."`
 	Status    statusCmd    `cmd:"" help:"Show how runs are getting on."`
+	Runs      runsCmd      `cmd:"" help:"List runs."`
+	RunInfo   runCmd       `cmd:"" name:"run" help:"Show a run: totals, rate, how requests end, what takes longest, settings and who changed them."`
+	Queue     queueCmd     `cmd:"" help:"Show what is pending, by domain."`
 	Domains   domainsCmd   `cmd:"" help:"List domains, by what is known of them."`
 	Domain    domainCmd    `cmd:"" help:"Show what is known about a domain."`
 	Page      pageCmd      `cmd:"" help:"Show what is known about a page."`
@@ -39,13 +42,14 @@ type cli struct {
 	Export    exportCmd    `cmd:"" help:"Write pages, links, crawls or domains to files for other programs."`
 	Why       whyCmd       `cmd:"" help:"Explain why a page or domain is crawled or not, and when next."`
 	Audit     auditCmd     `cmd:"" help:"Prove from the stored rows how hosts were treated."`
-	Pause     pauseCmd     `cmd:"" help:"Make no request to a domain for a while, in all runs."`
-	Resume    resumeCmd    `cmd:"" help:"End a pause."`
+	Pause     pauseCmd     `cmd:"" help:"Make no request to a domain for a while, in all runs, or none of a run."`
+	Resume    resumeCmd    `cmd:"" help:"End a pause, or have a run go on."`
+	Stop      stopCmd      `cmd:"" help:"Stop a run until it is resumed, or a domain until it is seeded again."`
 	Block     blockCmd     `cmd:"" help:"Keep away from a domain, in all runs, from the next request on."`
 	Unblock   unblockCmd   `cmd:"" help:"End a block."`
 	Retry     retryCmd     `cmd:"" help:"Ask a domain again that was given up, or whose robots.txt could not be read."`
 	List      listCmd      `cmd:"" help:"Change and show the lists of what may be crawled at all."`
-	Set       setCmd       `cmd:"" help:"Set a domain's own delay, budget or window, for all runs."`
+	Set       setCmd       `cmd:"" help:"Set a domain's own delay, budget or window, for all runs, or settings of a run."`
 	Reprocess reprocessCmd `cmd:"" help:"Fetch pages again on which there is more to find now."`
 	Migrate   migrateCmd   `cmd:"" help:"Bring the database to the newest schema."`
 }

@@ -55,7 +55,7 @@ func (c *reprocessCmd) stage(ctx context.Context, e *env, again *crawlCmd) (due 
 		if due, err = store.Outdated(ctx, c.Domain); err != nil || c.DryRun || due.Pages == 0 {
 			return err
 		}
-		run, err := store.EnsureRun(ctx, c.Run_, again.settings())
+		run, err := store.EnsureRun(ctx, c.Run_, whoami(), again.settings())
 		if err != nil {
 			return err
 		}

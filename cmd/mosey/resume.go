@@ -29,7 +29,11 @@ func processFlags(ctx *kong.Context) (words []string) {
 // setting of the run, which is stored (those are pointers or patterns: nil is not
 // given), or is about this call alone.
 func storedWithRun(f *kong.Flag) bool {
-	return f.Target.Kind() == reflect.Pointer || f.Target.Type() == reflect.TypeFor[patterns]() || f.Name == "run" || f.Name == "for"
+	switch f.Target.Kind() {
+	case reflect.Pointer, reflect.Map:
+		return true
+	}
+	return f.Target.Type() == reflect.TypeFor[patterns]() || slices.Contains([]string{"run", "for", "detach"}, f.Name)
 }
 
 // flagWords are a flag and its value as a shell reads them.

@@ -32,7 +32,7 @@ func newRows(t *testing.T, set crawl.Settings, seeds ...string) *rows {
 	h, store := newHarnessWithDatabase(t)
 	r := &rows{commandHarness: h, store: store}
 	var err error
-	r.run, err = store.EnsureRun(t.Context(), "small-web", set)
+	r.run, err = store.EnsureRun(t.Context(), "small-web", "test", set)
 	require.NoError(t, err)
 	if len(seeds) == 0 {
 		seeds = []string{aPage}

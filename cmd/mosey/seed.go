@@ -152,7 +152,7 @@ func (s *seedCmd) run(ctx context.Context, store *db.Store) (crawl.Run, error) {
 	if !errors.Is(err, crawl.ErrNotFound) {
 		return run, err
 	}
-	if run, err = store.EnsureRun(ctx, s.Run_, crawl.Settings{}); err != nil || s.Start {
+	if run, err = store.EnsureRun(ctx, s.Run_, whoami(), crawl.Settings{}); err != nil || s.Start {
 		return run, err
 	}
 	if _, err := store.StopRun(ctx, run.ID, "it was seeded, and not started yet"); err != nil {

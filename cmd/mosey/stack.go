@@ -32,8 +32,32 @@ type crawler struct {
 	logger  *slog.Logger
 }
 
+// attachCrawler connects to the Mosey that runs, and starts none.
+func attachCrawler(ctx context.Context, e *env, logger *slog.Logger, progress func(string)) (*crawler, error) {
+	database, temporal := e.environ.Get("DATABASE_URL"), e.environ.Get("TEMPORAL_ADDRESS")
+	if database == "" && temporal == "" {
+		dir, err := datadir.Resolve(e.dataDir)
+		if err != nil {
+			return nil, err
+		}
+		info, running, err := datadir.Running(dir)
+		if err != nil {
+			return nil, err
+		}
+		if !running || info.DatabaseURL == "" || info.TemporalAddress == "" {
+			return nil, fmt.Errorf("--detach: no Mosey runs in %s: start one with mosey up, and leave it running", dir)
+		}
+		database, temporal = info.DatabaseURL, info.TemporalAddress
+	}
+	if database == "" || temporal == "" {
+		return nil, wiring.Usagef("--detach: want both DATABASE_URL and TEMPORAL_ADDRESS, or neither")
+	}
+	return connectCrawler(ctx, e, stack.Options{DatabaseURL: database, TemporalAddress: temporal, Logger: logger, Progress: progress})
+}
+
 // openCrawler starts what the environment does not name, and connects to it all.
-func openCrawler(ctx context.Context, e *env, logger *slog.Logger, progress func(string)) (_ *crawler, err error) {
+func openCrawler(ctx context.Context, e *env, logger *slog.Logger, progress func(string)) (*crawler, error) {
+	var err error
 	opts := stack.Options{
 		DatabaseURL:     e.environ.Get("DATABASE_URL"),
 		TemporalAddress: e.environ.Get("TEMPORAL_ADDRESS"),
@@ -50,6 +74,12 @@ func openCrawler(ctx context.Context, e *env, logger *slog.Logger, progress func
 			return nil, err
 		}
 	}
+	return connectCrawler(ctx, e, opts)
+}
+
+// connectCrawler starts what the options leave to us, and connects to it all.
+func connectCrawler(ctx context.Context, e *env, opts stack.Options) (_ *crawler, err error) {
+	logger := opts.Logger
 	c := &crawler{logger: logger, unlimit: wiring.LimitMemory(e.environ, wiring.MemoryOfAll)}
 	defer func() {
 		if err != nil {
@@ -69,7 +99,7 @@ func openCrawler(ctx context.Context, e *env, logger *slog.Logger, progress func
 		return nil, err
 	}
 	address := ""
-	if opts.TemporalAddress == "" {
+	if e.environ.Get("TEMPORAL_ADDRESS") == "" {
 		address = c.stack.TemporalAddress
 	}
 	c.client, err = wiring.Dial(ctx, e.environ, address, logger)
@@ -82,7 +112,7 @@ func describeInUse(inUse *datadir.InUseError) error {
 	if err != nil || !running || info.TemporalAddress == "" || info.DatabaseURL == "" {
 		return inUse
 	}
-	return fmt.Errorf("%w\nTo add a crawl to the one that runs:\n"+
+	return fmt.Errorf("%w\nTo have it crawl, and to crawl beside it:\n  mosey crawl --detach …\n"+
 		"  TEMPORAL_ADDRESS=%s DATABASE_URL='%s' mosey crawl …", inUse, info.TemporalAddress, info.DatabaseURL)
 }
 

@@ -271,7 +271,7 @@ func TestWhyPageFoundByLinks(t *testing.T) {
 	t.Run("IsAnsweredForTheRunThatHasItOpen", func(t *testing.T) {
 		t.Parallel()
 		r := found(t, crawl.Settings{MinRefetch: new(crawl.Duration(0))}, crawl.Link{URL: aOrigin + "/more"}, nil)
-		again, err := r.store.EnsureRun(t.Context(), "again", crawl.Settings{MinRefetch: new(crawl.Duration(0))})
+		again, err := r.store.EnsureRun(t.Context(), "again", "test", crawl.Settings{MinRefetch: new(crawl.Duration(0))})
 		require.NoError(t, err)
 		r.seed(again, aPage)
 		r.slot(0, "")

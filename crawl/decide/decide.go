@@ -114,6 +114,11 @@ func Decide(f Facts, now time.Time) Decision {
 		return idle(f.Facts, now, d)
 	}
 	d.Run, d.Crawl = run, run.Crawl
+	if Yields(*run) {
+		d.Do, d.Until, d.Reason = Finish, now, crawl.ReasonYields
+		d.Why = fmt.Sprintf("it has had %s, and other domains of run %s wait", counted(*run.Settings.YieldAfter, "request"), run.Name)
+		return d
+	}
 	return decideCrawl(f, now, d)
 }
 

@@ -57,6 +57,9 @@ func limit(n int64) *int64 {
 // further request.
 func BudgetSpent(run crawl.RunFacts, dom crawl.DomainFacts) bool {
 	inAll, ofDomain := Budgets(run, dom)
+	if bytes := limit(*run.Settings.MaxBytesPerDomain); run.Spent != "" || bytes != nil && run.DomainBytes >= *bytes {
+		return true
+	}
 	return inAll != nil && run.PagesStarted >= *inAll || ofDomain != nil && run.DomainStarted >= *ofDomain
 }
 
@@ -139,6 +142,12 @@ func latest(times ...time.Time) (last time.Time) {
 	return last
 }
 
+// Yields reports whether a domain makes room for others that wait: it has had its turn.
+func Yields(run crawl.RunFacts) bool {
+	after := *run.Settings.YieldAfter
+	return run.Crowded && after > 0 && run.DomainStarted-run.TurnStarted >= after
+}
+
 // End says when a domain is to be looked at again; false if something is due, or
 // in flight. A domain of which nothing may be requested can always end: [Decide]
 // says so, whatever is due.
@@ -156,6 +165,10 @@ func End(f crawl.Facts, reason string) (crawl.Finish, bool) {
 		}
 	}
 	if first := earliest(end.Due); !first.IsZero() && !first.After(f.Now) {
+		if run := Pick(f, f.Now); run != nil && Yields(*run) {
+			end.Yields = run.ID
+			return end, true
+		}
 		return crawl.Finish{}, false
 	}
 	return end, true

@@ -97,6 +97,52 @@ func TestDeferralOutlastsTheEnd(t *testing.T) {
 	require.False(t, ends, "a deferral that is over")
 }
 
+func TestYields(t *testing.T) {
+	t.Parallel()
+	f := crawl.Facts{Now: now, Runs: runs(due(0))}
+	r := &f.Runs[0]
+	r.Settings.YieldAfter, r.Name = new(int64(10)), "small-web"
+	r.Crowded, r.TurnStarted, r.DomainStarted = true, 100, 109
+	require.False(t, decide.Yields(*r))
+	r.DomainStarted = 110
+	require.True(t, decide.Yields(*r))
+
+	d := decide.Decide(decide.Facts{Facts: f}, now)
+	require.Equal(t, decide.Finish, d.Do)
+	require.Equal(t, crawl.ReasonYields, d.Reason)
+	require.Equal(t, "it has had 10 requests, and other domains of run small-web wait", d.Why)
+	end, ends := decide.End(f, "yields")
+	require.True(t, ends)
+	require.Equal(t, crawl.Finish{Due: map[int64]time.Time{1: now}, Reason: "yields", Yields: 1}, end)
+
+	r.LockedAt = in(-1)
+	_, ends = decide.End(f, "yields")
+	require.False(t, ends, "its request is finished first")
+	r.LockedAt = time.Time{}
+	r.Crowded = false
+	require.False(t, decide.Yields(*r), "nobody waits")
+	_, ends = decide.End(f, "yields")
+	require.False(t, ends)
+	r.Crowded, r.Settings.YieldAfter = true, new(int64(0))
+	require.False(t, decide.Yields(*r), "it is never to")
+}
+
+func TestBudgetsOfBytesAndTime(t *testing.T) {
+	t.Parallel()
+	run := runs(due(0))[0]
+	run.Settings.MaxBytesPerDomain, run.DomainBytes = new(int64(1000)), 999
+	require.False(t, decide.BudgetSpent(run, crawl.DomainFacts{}))
+	run.DomainBytes = 1000
+	require.True(t, decide.BudgetSpent(run, crawl.DomainFacts{}))
+	run.DomainBytes, run.Spent = 0, crawl.BudgetTime
+	require.True(t, decide.BudgetSpent(run, crawl.DomainFacts{}))
+
+	set := crawl.Settings{MaxTime: new(crawl.Duration(time.Hour)), MaxBytes: new(int64(5))}.WithDefaults()
+	require.Equal(t, "its time of 1h0m0s is over (max_time)", decide.EndOfRun(set, crawl.Left{Pending: true, Budget: crawl.BudgetTime}))
+	require.Equal(t, "its budget of 5 bytes is spent (max_bytes)", decide.EndOfRun(set, crawl.Left{Pending: true, Budget: crawl.BudgetBytes}))
+	require.Equal(t, "nothing left that is due", decide.EndOfRun(set, crawl.Left{Budget: crawl.BudgetTime}))
+}
+
 func TestPaceIsThatOfRunsThatMayGoOn(t *testing.T) {
 	t.Parallel()
 	slow, quick := due(0), due(0)

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/mosey-web/mosey/crawl"
 )
@@ -10,6 +11,10 @@ import (
 func EndOfRun(set crawl.Settings, left crawl.Left) string {
 	const nothing = "nothing left that is due"
 	switch budget := limit(*set.MaxPages); {
+	case left.Pending && left.Budget == crawl.BudgetTime:
+		return fmt.Sprintf("its time of %s is over (max_time)", time.Duration(*set.MaxTime))
+	case left.Pending && left.Budget == crawl.BudgetBytes:
+		return fmt.Sprintf("its budget of %s is spent (max_bytes)", counted(*set.MaxBytes, "byte"))
 	case left.Pending && budget != nil && left.Started >= *budget:
 		return fmt.Sprintf("its budget of %s is spent", counted(*budget, "page request"))
 	case left.Spent >= crawl.LeftBound:

@@ -58,7 +58,7 @@ func (q *Queries) DomainControl(ctx context.Context, arg DomainControlParams) er
 }
 
 const domainFinish = `-- name: DomainFinish :exec
-SELECT domain_finish($1::text, $2::jsonb, $3::timestamptz, $4::text)
+SELECT domain_finish($1::text, $2::jsonb, $3::timestamptz, $4::text, $5::bigint)
 `
 
 type DomainFinishParams struct {
@@ -66,6 +66,7 @@ type DomainFinishParams struct {
 	Due      []byte
 	Deferred *time.Time
 	Reason   string
+	Yields   *int64
 }
 
 func (q *Queries) DomainFinish(ctx context.Context, arg DomainFinishParams) error {
@@ -74,44 +75,47 @@ func (q *Queries) DomainFinish(ctx context.Context, arg DomainFinishParams) erro
 		arg.Due,
 		arg.Deferred,
 		arg.Reason,
+		arg.Yields,
 	)
 	return err
 }
 
 const domainGet = `-- name: DomainGet :one
-SELECT d.id, d.domain, d.status, d.status_reason, d.priority_score, d.next_crawl_after, d.claimed_by, d.claim_expires_at, d.last_crawl_run_id, d.created_at, d.updated_at, d.refused_ip, d.refused_since, d.bare, d.source, d.seed_rank, d.pages_crawled, d.pages_discovered, d.images_found, d.images_stored, d.bytes, d.error_rate, d.avg_response_ms, d.avg_page_bytes, d.first_crawled_at, d.last_crawled_at, d.counted_at, d.version, domain_state(d.domain)::jsonb AS state FROM domains AS d WHERE d.domain = $1
+SELECT d.id, d.domain, d.status, d.status_reason, d.priority_score, d.next_crawl_after, d.claimed_by, d.claim_expires_at, d.last_crawl_run_id, d.created_at, d.updated_at, d.refused_ip, d.refused_since, d.bare, d.source, d.seed_rank, d.pages_crawled, d.pages_discovered, d.images_found, d.images_stored, d.bytes, d.error_rate, d.avg_response_ms, d.avg_page_bytes, d.first_crawled_at, d.last_crawled_at, d.counted_at, d.version, d.yield_rate, d.priority_computed_at, domain_state(d.domain)::jsonb AS state FROM domains AS d WHERE d.domain = $1
 `
 
 type DomainGetRow struct {
-	ID              int64
-	Domain          string
-	Status          DomainStatus
-	StatusReason    string
-	PriorityScore   float64
-	NextCrawlAfter  *time.Time
-	ClaimedBy       *string
-	ClaimExpiresAt  *time.Time
-	LastCrawlRunID  *int64
-	CreatedAt       time.Time
-	UpdatedAt       time.Time
-	RefusedIp       *netip.Addr
-	RefusedSince    *time.Time
-	Bare            bool
-	Source          *string
-	SeedRank        *int32
-	PagesCrawled    int64
-	PagesDiscovered int64
-	ImagesFound     int64
-	ImagesStored    int64
-	Bytes           int64
-	ErrorRate       *float32
-	AvgResponseMs   *int32
-	AvgPageBytes    *int32
-	FirstCrawledAt  *time.Time
-	LastCrawledAt   *time.Time
-	CountedAt       *time.Time
-	Version         int64
-	State           []byte
+	ID                 int64
+	Domain             string
+	Status             DomainStatus
+	StatusReason       string
+	PriorityScore      float64
+	NextCrawlAfter     *time.Time
+	ClaimedBy          *string
+	ClaimExpiresAt     *time.Time
+	LastCrawlRunID     *int64
+	CreatedAt          time.Time
+	UpdatedAt          time.Time
+	RefusedIp          *netip.Addr
+	RefusedSince       *time.Time
+	Bare               bool
+	Source             *string
+	SeedRank           *int32
+	PagesCrawled       int64
+	PagesDiscovered    int64
+	ImagesFound        int64
+	ImagesStored       int64
+	Bytes              int64
+	ErrorRate          *float32
+	AvgResponseMs      *int32
+	AvgPageBytes       *int32
+	FirstCrawledAt     *time.Time
+	LastCrawledAt      *time.Time
+	CountedAt          *time.Time
+	Version            int64
+	YieldRate          *float32
+	PriorityComputedAt *time.Time
+	State              []byte
 }
 
 func (q *Queries) DomainGet(ctx context.Context, domain string) (DomainGetRow, error) {
@@ -146,6 +150,8 @@ func (q *Queries) DomainGet(ctx context.Context, domain string) (DomainGetRow, e
 		&i.LastCrawledAt,
 		&i.CountedAt,
 		&i.Version,
+		&i.YieldRate,
+		&i.PriorityComputedAt,
 		&i.State,
 	)
 	return i, err
@@ -548,53 +554,21 @@ func (q *Queries) DomainTotals(ctx context.Context, domain string) ([]DomainTota
 	return items, nil
 }
 
-const domainsClaim = `-- name: DomainsClaim :many
-WITH due AS (
-    SELECT d.id
-    FROM run_domains AS rd INNER JOIN domains AS d ON rd.domain = d.domain
-    WHERE
-        rd.run_id = $2 AND rd.next_due_at <= now()
-        AND (d.status IN ('pending', 'active') OR d.status IN ('blocked', 'unreachable') AND d.next_crawl_after <= now())
-        AND (d.claim_expires_at IS NULL OR d.claim_expires_at < now())
-    ORDER BY d.priority_score DESC, d.id
-    LIMIT $3
-    FOR UPDATE OF d SKIP LOCKED
-)
-UPDATE domains AS d SET
-    status = 'active', status_reason = '', claimed_by = 'domain/' || d.domain,
-    claim_expires_at = now() + ms_interval($1::bigint), last_crawl_run_id = $2,
-    next_crawl_after = NULL
-FROM due WHERE d.id = due.id
-RETURNING d.domain
+const domainsClaim = `-- name: DomainsClaim :one
+SELECT domains_claim($1::bigint, $2::integer, ms_interval($3::bigint))::text [] AS domains
 `
 
 type DomainsClaimParams struct {
-	ClaimMs int64
-	RunID   *int64
+	RunID   int64
 	Max     int32
+	ClaimMs int64
 }
 
-// Claims domains that have due work for a run: by priority, skipping those that
-// another dispatcher is just claiming. A claim that ran out counts as none. One that
-// was given up is asked again when its time is over.
 func (q *Queries) DomainsClaim(ctx context.Context, arg DomainsClaimParams) ([]string, error) {
-	rows, err := q.db.Query(ctx, domainsClaim, arg.ClaimMs, arg.RunID, arg.Max)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []string
-	for rows.Next() {
-		var domain string
-		if err := rows.Scan(&domain); err != nil {
-			return nil, err
-		}
-		items = append(items, domain)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
+	row := q.db.QueryRow(ctx, domainsClaim, arg.RunID, arg.Max, arg.ClaimMs)
+	var domains []string
+	err := row.Scan(&domains)
+	return domains, err
 }
 
 const domainsCountAfter = `-- name: DomainsCountAfter :one
@@ -624,6 +598,22 @@ func (q *Queries) DomainsPermit(ctx context.Context, networks []string) (int32, 
 	return lifted, err
 }
 
+const domainsPrioritizeAfter = `-- name: DomainsPrioritizeAfter :one
+SELECT domains_prioritize_after($1::bigint, $2::integer)::bigint AS last
+`
+
+type DomainsPrioritizeAfterParams struct {
+	After int64
+	Most  int32
+}
+
+func (q *Queries) DomainsPrioritizeAfter(ctx context.Context, arg DomainsPrioritizeAfterParams) (int64, error) {
+	row := q.db.QueryRow(ctx, domainsPrioritizeAfter, arg.After, arg.Most)
+	var last int64
+	err := row.Scan(&last)
+	return last, err
+}
+
 const domainsRelease = `-- name: DomainsRelease :one
 SELECT domains_release($1::text [])::text [] AS released
 `
@@ -633,4 +623,18 @@ func (q *Queries) DomainsRelease(ctx context.Context, domains []string) ([]strin
 	var released []string
 	err := row.Scan(&released)
 	return released, err
+}
+
+const runCrowd = `-- name: RunCrowd :exec
+SELECT run_crowd($1::bigint, $2::boolean)
+`
+
+type RunCrowdParams struct {
+	RunID  int64
+	IsFull bool
+}
+
+func (q *Queries) RunCrowd(ctx context.Context, arg RunCrowdParams) error {
+	_, err := q.db.Exec(ctx, runCrowd, arg.RunID, arg.IsFull)
+	return err
 }

@@ -196,6 +196,7 @@ const (
 	RunStatusRunning RunStatus = "running"
 	RunStatusStopped RunStatus = "stopped"
 	RunStatusDone    RunStatus = "done"
+	RunStatusPaused  RunStatus = "paused"
 )
 
 func (e *RunStatus) Scan(src interface{}) error {
@@ -263,37 +264,42 @@ type CrawlRun struct {
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 	Widening     []byte
+	PausedUntil  *time.Time
+	Crowded      bool
+	Spent        string
 }
 
 type Domain struct {
-	ID              int64
-	Domain          string
-	Status          DomainStatus
-	StatusReason    string
-	PriorityScore   float64
-	NextCrawlAfter  *time.Time
-	ClaimedBy       *string
-	ClaimExpiresAt  *time.Time
-	LastCrawlRunID  *int64
-	CreatedAt       time.Time
-	UpdatedAt       time.Time
-	RefusedIp       *netip.Addr
-	RefusedSince    *time.Time
-	Bare            bool
-	Source          *string
-	SeedRank        *int32
-	PagesCrawled    int64
-	PagesDiscovered int64
-	ImagesFound     int64
-	ImagesStored    int64
-	Bytes           int64
-	ErrorRate       *float32
-	AvgResponseMs   *int32
-	AvgPageBytes    *int32
-	FirstCrawledAt  *time.Time
-	LastCrawledAt   *time.Time
-	CountedAt       *time.Time
-	Version         int64
+	ID                 int64
+	Domain             string
+	Status             DomainStatus
+	StatusReason       string
+	PriorityScore      float64
+	NextCrawlAfter     *time.Time
+	ClaimedBy          *string
+	ClaimExpiresAt     *time.Time
+	LastCrawlRunID     *int64
+	CreatedAt          time.Time
+	UpdatedAt          time.Time
+	RefusedIp          *netip.Addr
+	RefusedSince       *time.Time
+	Bare               bool
+	Source             *string
+	SeedRank           *int32
+	PagesCrawled       int64
+	PagesDiscovered    int64
+	ImagesFound        int64
+	ImagesStored       int64
+	Bytes              int64
+	ErrorRate          *float32
+	AvgResponseMs      *int32
+	AvgPageBytes       *int32
+	FirstCrawledAt     *time.Time
+	LastCrawledAt      *time.Time
+	CountedAt          *time.Time
+	Version            int64
+	YieldRate          *float32
+	PriorityComputedAt *time.Time
 }
 
 type DomainControl struct {
@@ -490,6 +496,19 @@ type RobotsText struct {
 	Rules string
 }
 
+type RunChange struct {
+	ID       int64
+	RunID    int64
+	Kind     string
+	Was      []byte
+	Value    []byte
+	Reason   string
+	Until    *time.Time
+	SetBy    string
+	SetAt    time.Time
+	Decision *string
+}
+
 type RunDomain struct {
 	RunID         int64
 	Domain        string
@@ -508,6 +527,9 @@ type RunDomain struct {
 	Requests      int64
 	Skips         []byte
 	Nofollow      int64
+	Priority      float32
+	Turns         int32
+	TurnStarted   int64
 }
 
 type SchemaCompatibility struct {

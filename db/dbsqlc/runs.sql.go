@@ -10,6 +10,83 @@ import (
 	"time"
 )
 
+const queue = `-- name: Queue :many
+SELECT
+    q.domain::text AS domain, q.pending, q.due, q.in_flight, q.oldest::timestamptz AS oldest, q.next_due::timestamptz AS next_due,
+    d.status, coalesce(o.crawl_delay_ms, 0)::bigint AS crawl_delay_ms, (count(*) OVER ())::bigint AS total,
+    (sum(q.pending) OVER ())::bigint AS total_pending, (sum(q.due) OVER ())::bigint AS total_due
+FROM (
+    SELECT
+        c.domain, count(*)::bigint AS pending, count(*) FILTER (WHERE c.scheduled_for <= now())::bigint AS due,
+        count(c.locked_at)::bigint AS in_flight, min(c.scheduled_for) AS oldest,
+        coalesce(min(c.scheduled_for) FILTER (WHERE c.scheduled_for > now()), 'epoch') AS next_due
+    FROM page_crawls AS c
+    WHERE
+        c.outcome IS NULL AND NOT c.prerequisite
+        AND CASE
+            WHEN $1::bigint IS NULL
+                THEN c.run_id IN (SELECT r.id FROM crawl_runs AS r WHERE r.status IN ('running', 'paused'))
+            ELSE c.run_id = $1::bigint
+        END
+    GROUP BY c.domain
+) AS q
+INNER JOIN domains AS d ON q.domain = d.domain
+LEFT JOIN LATERAL (SELECT max(x.crawl_delay_ms) AS crawl_delay_ms FROM robots AS x WHERE x.domain = q.domain) AS o ON true
+ORDER BY q.pending DESC, q.domain LIMIT $2
+`
+
+type QueueParams struct {
+	RunID *int64
+	Max   int32
+}
+
+type QueueRow struct {
+	Domain       string
+	Pending      int64
+	Due          int64
+	InFlight     int64
+	Oldest       time.Time
+	NextDue      time.Time
+	Status       DomainStatus
+	CrawlDelayMs int64
+	Total        int64
+	TotalPending int64
+	TotalDue     int64
+}
+
+// What is pending, by domain, the longest queues first. total counts the domains.
+func (q *Queries) Queue(ctx context.Context, arg QueueParams) ([]QueueRow, error) {
+	rows, err := q.db.Query(ctx, queue, arg.RunID, arg.Max)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []QueueRow
+	for rows.Next() {
+		var i QueueRow
+		if err := rows.Scan(
+			&i.Domain,
+			&i.Pending,
+			&i.Due,
+			&i.InFlight,
+			&i.Oldest,
+			&i.NextDue,
+			&i.Status,
+			&i.CrawlDelayMs,
+			&i.Total,
+			&i.TotalPending,
+			&i.TotalDue,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const runActivity = `-- name: RunActivity :one
 SELECT
     count(*) FILTER (WHERE d.last_crawl_run_id = $1)::bigint AS active,
@@ -44,7 +121,7 @@ func (q *Queries) RunActivity(ctx context.Context, runID *int64) (RunActivityRow
 }
 
 const runByName = `-- name: RunByName :one
-SELECT id, name, status, status_reason, settings, pages_started, seedings, started_at, finished_at, created_at, updated_at, widening FROM crawl_runs WHERE name = $1
+SELECT id, name, status, status_reason, settings, pages_started, seedings, started_at, finished_at, created_at, updated_at, widening, paused_until, crowded, spent FROM crawl_runs WHERE name = $1
 `
 
 func (q *Queries) RunByName(ctx context.Context, name string) (CrawlRun, error) {
@@ -63,8 +140,93 @@ func (q *Queries) RunByName(ctx context.Context, name string) (CrawlRun, error) 
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.Widening,
+		&i.PausedUntil,
+		&i.Crowded,
+		&i.Spent,
 	)
 	return i, err
+}
+
+const runChangeAdd = `-- name: RunChangeAdd :exec
+INSERT INTO run_changes (run_id, kind, was, value, reason, until, set_by, decision)
+VALUES (
+    $1, $2, $3::jsonb, $4::jsonb, $5, $6::timestamptz,
+    $7, nullif($8::text, '')
+)
+`
+
+type RunChangeAddParams struct {
+	RunID    int64
+	Kind     string
+	Was      []byte
+	Value    []byte
+	Reason   string
+	Until    *time.Time
+	SetBy    string
+	Decision string
+}
+
+func (q *Queries) RunChangeAdd(ctx context.Context, arg RunChangeAddParams) error {
+	_, err := q.db.Exec(ctx, runChangeAdd,
+		arg.RunID,
+		arg.Kind,
+		arg.Was,
+		arg.Value,
+		arg.Reason,
+		arg.Until,
+		arg.SetBy,
+		arg.Decision,
+	)
+	return err
+}
+
+const runChanges = `-- name: RunChanges :many
+SELECT kind, was, value, reason, until, set_by, set_at FROM run_changes
+WHERE run_id = $1 ORDER BY id DESC LIMIT $2
+`
+
+type RunChangesParams struct {
+	RunID int64
+	Max   int32
+}
+
+type RunChangesRow struct {
+	Kind   string
+	Was    []byte
+	Value  []byte
+	Reason string
+	Until  *time.Time
+	SetBy  string
+	SetAt  time.Time
+}
+
+// What was done to a run, the latest first.
+func (q *Queries) RunChanges(ctx context.Context, arg RunChangesParams) ([]RunChangesRow, error) {
+	rows, err := q.db.Query(ctx, runChanges, arg.RunID, arg.Max)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []RunChangesRow
+	for rows.Next() {
+		var i RunChangesRow
+		if err := rows.Scan(
+			&i.Kind,
+			&i.Was,
+			&i.Value,
+			&i.Reason,
+			&i.Until,
+			&i.SetBy,
+			&i.SetAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const runClaimed = `-- name: RunClaimed :many
@@ -175,6 +337,23 @@ func (q *Queries) RunCrawled(ctx context.Context, arg RunCrawledParams) ([]RunCr
 	return items, nil
 }
 
+const runDecided = `-- name: RunDecided :one
+SELECT EXISTS (SELECT 1 FROM run_changes WHERE run_id = $1 AND decision = $2::text)
+`
+
+type RunDecidedParams struct {
+	RunID    int64
+	Decision string
+}
+
+// Whether a decision about a run was stored before.
+func (q *Queries) RunDecided(ctx context.Context, arg RunDecidedParams) (bool, error) {
+	row := q.db.QueryRow(ctx, runDecided, arg.RunID, arg.Decision)
+	var exists bool
+	err := row.Scan(&exists)
+	return exists, err
+}
+
 const runEnd = `-- name: RunEnd :one
 SELECT run_end($1::bigint, $2::text)::boolean AS ended
 `
@@ -278,7 +457,7 @@ func (q *Queries) RunFrontier(ctx context.Context, arg RunFrontierParams) (RunFr
 
 const runLeft = `-- name: RunLeft :one
 SELECT
-    r.pages_started,
+    r.pages_started, r.spent AS budget,
     EXISTS (SELECT 1 FROM run_domains AS rd WHERE rd.run_id = r.id AND rd.next_due_at IS NOT NULL) AS pending,
     (SELECT count(*) FROM (
         SELECT 1 FROM run_domains AS rd INNER JOIN domains AS d ON rd.domain = d.domain
@@ -297,6 +476,7 @@ type RunLeftParams struct {
 
 type RunLeftRow struct {
 	PagesStarted int64
+	Budget       string
 	Pending      bool
 	Spent        int64
 }
@@ -306,12 +486,17 @@ type RunLeftRow struct {
 func (q *Queries) RunLeft(ctx context.Context, arg RunLeftParams) (RunLeftRow, error) {
 	row := q.db.QueryRow(ctx, runLeft, arg.Bound, arg.ID)
 	var i RunLeftRow
-	err := row.Scan(&i.PagesStarted, &i.Pending, &i.Spent)
+	err := row.Scan(
+		&i.PagesStarted,
+		&i.Budget,
+		&i.Pending,
+		&i.Spent,
+	)
 	return i, err
 }
 
 const runList = `-- name: RunList :many
-SELECT id, name, status, status_reason, settings, pages_started, seedings, started_at, finished_at, created_at, updated_at, widening FROM crawl_runs ORDER BY id
+SELECT id, name, status, status_reason, settings, pages_started, seedings, started_at, finished_at, created_at, updated_at, widening, paused_until, crowded, spent FROM crawl_runs ORDER BY id
 `
 
 func (q *Queries) RunList(ctx context.Context) ([]CrawlRun, error) {
@@ -336,6 +521,9 @@ func (q *Queries) RunList(ctx context.Context) ([]CrawlRun, error) {
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.Widening,
+			&i.PausedUntil,
+			&i.Crowded,
+			&i.Spent,
 		); err != nil {
 			return nil, err
 		}
@@ -345,6 +533,34 @@ func (q *Queries) RunList(ctx context.Context) ([]CrawlRun, error) {
 		return nil, err
 	}
 	return items, nil
+}
+
+const runLock = `-- name: RunLock :one
+SELECT id, name, status, status_reason, settings, pages_started, seedings, started_at, finished_at, created_at, updated_at, widening, paused_until, crowded, spent FROM crawl_runs WHERE name = $1 FOR NO KEY UPDATE
+`
+
+// A run, locked until it is changed.
+func (q *Queries) RunLock(ctx context.Context, name string) (CrawlRun, error) {
+	row := q.db.QueryRow(ctx, runLock, name)
+	var i CrawlRun
+	err := row.Scan(
+		&i.ID,
+		&i.Name,
+		&i.Status,
+		&i.StatusReason,
+		&i.Settings,
+		&i.PagesStarted,
+		&i.Seedings,
+		&i.StartedAt,
+		&i.FinishedAt,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+		&i.Widening,
+		&i.PausedUntil,
+		&i.Crowded,
+		&i.Spent,
+	)
+	return i, err
 }
 
 const runNextDue = `-- name: RunNextDue :one
@@ -410,6 +626,53 @@ func (q *Queries) RunNoFollow(ctx context.Context, arg RunNoFollowParams) ([]str
 	return items, nil
 }
 
+const runRate = `-- name: RunRate :one
+SELECT count(*)::bigint AS requests FROM domains AS d CROSS JOIN LATERAL (
+    SELECT c.id FROM page_crawls AS c
+    WHERE
+        c.domain = d.domain AND c.outcome IS NOT NULL AND c.completed_at > now() - ms_interval($1::bigint)
+        AND c.run_id = $2 AND c.delay_ms IS NOT NULL
+) AS x
+WHERE d.last_crawl_run_id = $2 AND d.claimed_by IS NOT NULL
+`
+
+type RunRateParams struct {
+	SpanMs int64
+	RunID  int64
+}
+
+// How many requests the domains that a run has claimed were made in a span, which is an
+// estimate of all of them, and since when there are any.
+func (q *Queries) RunRate(ctx context.Context, arg RunRateParams) (int64, error) {
+	row := q.db.QueryRow(ctx, runRate, arg.SpanMs, arg.RunID)
+	var requests int64
+	err := row.Scan(&requests)
+	return requests, err
+}
+
+const runSetStatus = `-- name: RunSetStatus :exec
+UPDATE crawl_runs SET
+    status = $1, status_reason = $2, paused_until = $3::timestamptz, updated_at = now()
+WHERE id = $4
+`
+
+type RunSetStatusParams struct {
+	Status RunStatus
+	Reason string
+	Until  *time.Time
+	ID     int64
+}
+
+func (q *Queries) RunSetStatus(ctx context.Context, arg RunSetStatusParams) error {
+	_, err := q.db.Exec(ctx, runSetStatus,
+		arg.Status,
+		arg.Reason,
+		arg.Until,
+		arg.ID,
+	)
+	return err
+}
+
 const runSettings = `-- name: RunSettings :one
 SELECT settings FROM crawl_runs WHERE name = $1 FOR NO KEY UPDATE
 `
@@ -463,6 +726,23 @@ func (q *Queries) RunSkips(ctx context.Context, runID int64) ([]RunSkipsRow, err
 	return items, nil
 }
 
+const runSpend = `-- name: RunSpend :one
+SELECT run_spend($1::bigint, $2::bigint, $3::bigint)::text AS spent
+`
+
+type RunSpendParams struct {
+	RunID     int64
+	MaxBytes  int64
+	MaxTimeMs int64
+}
+
+func (q *Queries) RunSpend(ctx context.Context, arg RunSpendParams) (string, error) {
+	row := q.db.QueryRow(ctx, runSpend, arg.RunID, arg.MaxBytes, arg.MaxTimeMs)
+	var spent string
+	err := row.Scan(&spent)
+	return spent, err
+}
+
 const runStart = `-- name: RunStart :exec
 SELECT run_start($1::bigint)
 `
@@ -473,8 +753,8 @@ func (q *Queries) RunStart(ctx context.Context, id int64) error {
 }
 
 const runStop = `-- name: RunStop :execrows
-UPDATE crawl_runs SET status = 'stopped', status_reason = $1, updated_at = now()
-WHERE id = $2 AND status = 'running'
+UPDATE crawl_runs SET status = 'stopped', status_reason = $1, paused_until = NULL, updated_at = now()
+WHERE id = $2 AND status IN ('running', 'paused')
 `
 
 type RunStopParams struct {
@@ -623,7 +903,7 @@ ON CONFLICT (name) DO UPDATE SET
         SELECT coalesce(sum(rd.pages_started), 0) FROM run_domains AS rd WHERE rd.run_id = r.id
     ) END,
     updated_at = now()
-RETURNING id, name, status, status_reason, settings, pages_started, seedings, started_at, finished_at, created_at, updated_at, widening
+RETURNING id, name, status, status_reason, settings, pages_started, seedings, started_at, finished_at, created_at, updated_at, widening, paused_until, crowded, spent
 `
 
 type RunUpsertParams struct {
@@ -650,6 +930,9 @@ func (q *Queries) RunUpsert(ctx context.Context, arg RunUpsertParams) (CrawlRun,
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.Widening,
+		&i.PausedUntil,
+		&i.Crowded,
+		&i.Spent,
 	)
 	return i, err
 }
@@ -764,4 +1047,57 @@ func (q *Queries) RunWidening(ctx context.Context, id int64) ([]byte, error) {
 	var widening []byte
 	err := row.Scan(&widening)
 	return widening, err
+}
+
+const runWorst = `-- name: RunWorst :many
+SELECT
+    rd.domain, rd.requests, (rd.failed + rd.timeout + rd.blocked_4xx + rd.blocked_5xx)::bigint AS failed,
+    coalesce(d.avg_response_ms, 0)::integer AS response_ms
+FROM run_domains AS rd INNER JOIN domains AS d ON rd.domain = d.domain
+WHERE
+    rd.run_id = $1
+    AND CASE WHEN $2::boolean THEN d.avg_response_ms > 0 ELSE rd.failed + rd.timeout + rd.blocked_4xx + rd.blocked_5xx > 0 END
+ORDER BY
+    CASE WHEN $2::boolean THEN d.avg_response_ms ELSE rd.failed + rd.timeout + rd.blocked_4xx + rd.blocked_5xx END DESC,
+    rd.domain
+LIMIT $3
+`
+
+type RunWorstParams struct {
+	RunID   int64
+	Slowest bool
+	Max     int32
+}
+
+type RunWorstRow struct {
+	Domain     string
+	Requests   int64
+	Failed     int64
+	ResponseMs int32
+}
+
+// Domains of a run of which most requests failed, or whose answers take longest.
+func (q *Queries) RunWorst(ctx context.Context, arg RunWorstParams) ([]RunWorstRow, error) {
+	rows, err := q.db.Query(ctx, runWorst, arg.RunID, arg.Slowest, arg.Max)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []RunWorstRow
+	for rows.Next() {
+		var i RunWorstRow
+		if err := rows.Scan(
+			&i.Domain,
+			&i.Requests,
+			&i.Failed,
+			&i.ResponseMs,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

@@ -96,8 +96,9 @@ BEGIN
     SELECT DISTINCT f.domain FROM unnest(v) f
     WHERE (SELECT d.id FROM domains d WHERE d.domain = f.domain) IS NULL
     ORDER BY f.domain ON CONFLICT (domain) DO NOTHING;
-    INSERT INTO run_domains (run_id, domain, seed)
-    SELECT f.run_id, f.domain, f.follow ? 'seed' FROM unnest(v) f ORDER BY f.domain, f.run_id
+    INSERT INTO run_domains (run_id, domain, seed, priority)
+    SELECT f.run_id, f.domain, f.follow ? 'seed', (SELECT d.priority_score FROM domains d WHERE d.domain = f.domain)
+    FROM unnest(v) f ORDER BY f.domain, f.run_id
     ON CONFLICT (run_id, domain) DO UPDATE SET seed = true
     WHERE excluded.seed AND NOT run_domains.seed;
     -- a run that finds a domain asks it, even if another has given it up

@@ -2,9 +2,9 @@
 -- has decided from the facts read under it. p_due says when the dispatcher is to
 -- look again, by run, of all runs that the decision was made with; null is not
 -- before somebody changes something. p_deferred is until when the domain is
--- deferred, or null.
+-- deferred, or null. p_yields is the run of which it makes room for others that wait.
 CREATE OR REPLACE FUNCTION domain_finish(
-    p_domain text, p_due jsonb, p_deferred timestamptz, p_reason text
+    p_domain text, p_due jsonb, p_deferred timestamptz, p_reason text, p_yields bigint DEFAULT NULL
 ) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE domains SET
@@ -38,6 +38,8 @@ BEGIN
         FROM run_domains x WHERE x.domain = p_domain
     ) d
     WHERE rd.domain = p_domain AND rd.run_id = d.run_id AND rd.next_due_at IS DISTINCT FROM d.due;
+    UPDATE run_domains SET turns = turns + 1 WHERE run_id = p_yields AND domain = p_domain;
     PERFORM domains_count(ARRAY[p_domain]);
+    PERFORM domains_prioritize(ARRAY[p_domain]);
 END
 $$;

@@ -6,6 +6,7 @@ DECLARE
 BEGIN
     UPDATE domains d SET
         pages_crawled = r.crawled, bytes = r.bytes, pages_discovered = p.found, error_rate = h.errors,
+        yield_rate = h.yields,
         avg_response_ms = h.took, avg_page_bytes = h.bytes, last_crawled_at = h.last,
         first_crawled_at = coalesce(d.first_crawled_at, CASE WHEN h.last IS NOT NULL THEN (
             SELECT c.completed_at FROM page_crawls c
@@ -19,9 +20,9 @@ BEGIN
         SELECT count(*) AS found FROM (SELECT 1 FROM pages x WHERE x.domain = k.domain LIMIT 1000000) y
     ) p CROSS JOIN LATERAL (
         SELECT avg((x.outcome IN ('failed', 'timeout', 'blocked_4xx', 'blocked_5xx'))::integer)::real AS errors,
-            avg(x.duration_ms)::integer AS took, avg(x.bytes)::integer AS bytes, max(x.completed_at) AS last
+            avg((x.outcome = 'success' AND x.unchanged IS NULL)::integer)::real AS yields, avg(x.duration_ms)::integer AS took, avg(x.bytes)::integer AS bytes, max(x.completed_at) AS last
         FROM (
-            SELECT c.outcome, c.duration_ms, c.bytes, c.completed_at FROM page_crawls c
+            SELECT c.outcome, c.unchanged, c.duration_ms, c.bytes, c.completed_at FROM page_crawls c
             WHERE c.domain = k.domain AND c.outcome IS NOT NULL AND c.delay_ms IS NOT NULL
             ORDER BY c.completed_at DESC LIMIT 100
         ) x

@@ -64,32 +64,26 @@ BEGIN
 END
 $$;
 
--- Stores what domains are worth, and has the dispatcher take those first that are worth
--- most. Returns how many have changed.
+-- Stores what domains are worth, and has the dispatcher take those sooner that are worth
+-- more. Returns how many have changed.
 CREATE OR REPLACE FUNCTION domain_ranks_store(p_domains text [], p_inlinks integer [], p_scores real []) RETURNS integer
 LANGUAGE plpgsql AS $$
 DECLARE
-    v_changed integer;
-    v_ids bigint[];
-    v_scores real[];
+    v_changed text[];
 BEGIN
-    INSERT INTO domain_ranks AS r (domain, inlinks, score)
-    SELECT x.domain, x.inlinks, x.score FROM unnest(p_domains, p_inlinks, p_scores) AS x (domain, inlinks, score)
-    ORDER BY x.domain
-    ON CONFLICT (domain) DO UPDATE SET inlinks = excluded.inlinks, score = excluded.score
-    WHERE r.inlinks <> excluded.inlinks OR abs(r.score - excluded.score) > 0.001;
-    GET DIAGNOSTICS v_changed = ROW_COUNT;
-    -- named by their ids, so that each is looked up and none looked for
-    SELECT array_agg(y.id ORDER BY y.id), array_agg(u.score ORDER BY y.id) INTO v_ids, v_scores
-    FROM unnest(p_domains, p_scores) AS u (domain, score) CROSS JOIN LATERAL (
-        SELECT z.id, z.priority_score FROM domains z WHERE z.domain = u.domain LIMIT 1
-    ) y
-    WHERE abs(y.priority_score - u.score) > 0.001;
-    IF v_ids IS NOT NULL THEN
-        UPDATE domains d SET priority_score = x.score FROM unnest(v_ids, v_scores) AS x (id, score)
-        WHERE d.id = ANY (v_ids) AND d.id = x.id;
+    WITH c AS (
+        INSERT INTO domain_ranks AS r (domain, inlinks, score)
+        SELECT x.domain, x.inlinks, x.score FROM unnest(p_domains, p_inlinks, p_scores) AS x (domain, inlinks, score)
+        ORDER BY x.domain
+        ON CONFLICT (domain) DO UPDATE SET inlinks = excluded.inlinks, score = excluded.score
+        WHERE r.inlinks <> excluded.inlinks OR abs(r.score - excluded.score) > 0.001
+        RETURNING r.domain
+    )
+    SELECT coalesce(array_agg(c.domain), '{}') INTO v_changed FROM c;
+    IF cardinality(v_changed) > 0 THEN
+        PERFORM domains_prioritize(v_changed);
     END IF;
-    RETURN v_changed;
+    RETURN cardinality(v_changed);
 END
 $$;
 
@@ -97,7 +91,7 @@ $$;
 CREATE OR REPLACE FUNCTION domain_ranks_drop(p_domains text []) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     DELETE FROM domain_ranks r WHERE r.domain = ANY (p_domains);
-    UPDATE domains d SET priority_score = 0 WHERE d.domain = ANY (p_domains) AND d.priority_score <> 0;
+    PERFORM domains_prioritize(p_domains);
 END
 $$;
 

@@ -19,8 +19,11 @@ BEGIN
         v := ARRAY(SELECT s FROM unnest(v) s WHERE s.domain <> ALL (v_listed));
     END IF;
     WITH d AS (
-        INSERT INTO domains (domain, source, seed_rank, bare)
-        SELECT s.domain, p_source, min(s.rank), bool_or(s.bare) FROM unnest(v) s GROUP BY s.domain ORDER BY s.domain
+        INSERT INTO domains (domain, source, seed_rank, bare, priority_score, priority_computed_at)
+        SELECT s.domain, p_source, s.rank, s.bare, domain_priority(s.rank, k.score, NULL, NULL, NULL, NULL, NULL), now()
+        FROM (
+            SELECT x.domain, min(x.rank) AS rank, bool_or(x.bare) AS bare FROM unnest(v) x GROUP BY x.domain ORDER BY x.domain
+        ) s LEFT JOIN LATERAL (SELECT y.score FROM domain_ranks y WHERE y.domain = s.domain LIMIT 1) k ON true
         ON CONFLICT (domain) DO NOTHING RETURNING domain
     )
     SELECT coalesce(array_agg(d.domain), '{}') INTO v_fresh FROM d;
@@ -42,13 +45,16 @@ CREATE OR REPLACE FUNCTION seeds_add_fresh(p_run_id bigint, v seed[]) RETURNS in
 SET enable_hashjoin = on AS $$
 DECLARE
     v_last CONSTANT bigint := (SELECT max(s.n) FROM unnest(v) s);
+    v_weights CONSTANT jsonb := (SELECT r.settings -> 'priority_weights' FROM crawl_runs r WHERE r.id = p_run_id);
     v_added integer;
 BEGIN
     INSERT INTO pages (url, domain, origin, kind, patterns)
     SELECT DISTINCT ON (s.domain, s.url) s.url, s.domain, s.origin, s.kind, s.patterns FROM unnest(v) s ORDER BY s.domain, s.url
     ON CONFLICT (domain, url) DO NOTHING;
-    INSERT INTO run_domains (run_id, domain, seed, next_due_at)
-    SELECT DISTINCT p_run_id, s.domain, true, now() FROM unnest(v) s ORDER BY s.domain
+    INSERT INTO run_domains (run_id, domain, seed, next_due_at, priority)
+    SELECT p_run_id, s.domain, true, now(), domain_priority(s.rank, k.score, NULL, NULL, NULL, NULL, v_weights)
+    FROM (SELECT x.domain, min(x.rank) AS rank FROM unnest(v) x GROUP BY x.domain ORDER BY x.domain) s
+    LEFT JOIN LATERAL (SELECT y.score FROM domain_ranks y WHERE y.domain = s.domain LIMIT 1) k ON true
     ON CONFLICT (run_id, domain) DO UPDATE SET seed = true;
     -- due in the order in which they were given
     INSERT INTO page_crawls (page_id, domain, scheduled_for, run_id, url, kind)
@@ -80,6 +86,7 @@ BEGIN
     ) s
     WHERE x.domain = ANY (domains_seeded) AND x.domain = s.domain
         AND (x.source IS NULL OR s.rank IS NOT NULL AND x.seed_rank IS DISTINCT FROM s.rank OR s.bare AND NOT x.bare);
+    PERFORM domains_prioritize(domains_seeded);
     SELECT a.added INTO added FROM crawls_add(ARRAY(
         SELECT (p_run_id, x.id, x.domain, x.url, crawl_kind(coalesce(nullif(i.kind, 'page'), 'link'), x.kind), '',
             '{"depth": 0, "seed": true}', false, cardinality(ids) - i.n, NULL)::found_page

@@ -1,24 +1,11 @@
--- Claims domains that have due work for a run: by priority, skipping those that
--- another dispatcher is just claiming. A claim that ran out counts as none. One that
--- was given up is asked again when its time is over.
--- name: DomainsClaim :many
-WITH due AS (
-    SELECT d.id
-    FROM run_domains AS rd INNER JOIN domains AS d ON rd.domain = d.domain
-    WHERE
-        rd.run_id = sqlc.arg('run_id') AND rd.next_due_at <= now()
-        AND (d.status IN ('pending', 'active') OR d.status IN ('blocked', 'unreachable') AND d.next_crawl_after <= now())
-        AND (d.claim_expires_at IS NULL OR d.claim_expires_at < now())
-    ORDER BY d.priority_score DESC, d.id
-    LIMIT sqlc.arg('max')
-    FOR UPDATE OF d SKIP LOCKED
-)
-UPDATE domains AS d SET
-    status = 'active', status_reason = '', claimed_by = 'domain/' || d.domain,
-    claim_expires_at = now() + ms_interval(sqlc.arg('claim_ms')::bigint), last_crawl_run_id = sqlc.arg('run_id'),
-    next_crawl_after = NULL
-FROM due WHERE d.id = due.id
-RETURNING d.domain;
+-- name: DomainsClaim :one
+SELECT domains_claim(@run_id::bigint, @max::integer, ms_interval(@claim_ms::bigint))::text [] AS domains;
+
+-- name: RunCrowd :exec
+SELECT run_crowd(@run_id::bigint, @is_full::boolean);
+
+-- name: DomainsPrioritizeAfter :one
+SELECT domains_prioritize_after(@after::bigint, @most::integer)::bigint AS last;
 
 -- Keeps a claim over a wait.
 -- name: DomainClaimRenew :exec
@@ -30,7 +17,7 @@ WHERE domain = @domain AND claimed_by IS NOT NULL;
 SELECT domain FROM domains WHERE domain = @domain FOR UPDATE;
 
 -- name: DomainFinish :exec
-SELECT domain_finish(@domain::text, @due::jsonb, sqlc.narg('deferred')::timestamptz, @reason::text);
+SELECT domain_finish(@domain::text, @due::jsonb, sqlc.narg('deferred')::timestamptz, @reason::text, sqlc.narg('yields')::bigint);
 
 -- name: DomainRefuse :exec
 SELECT domain_refuse(@domain::text, @ip::inet, @wait_ms::bigint, @reason::text);

@@ -67,8 +67,83 @@ SELECT * FROM crawl_runs ORDER BY id;
 SELECT run_start(@id::bigint);
 
 -- name: RunStop :execrows
-UPDATE crawl_runs SET status = 'stopped', status_reason = @reason, updated_at = now()
-WHERE id = @id AND status = 'running';
+UPDATE crawl_runs SET status = 'stopped', status_reason = @reason, paused_until = NULL, updated_at = now()
+WHERE id = @id AND status IN ('running', 'paused');
+
+-- A run, locked until it is changed.
+-- name: RunLock :one
+SELECT * FROM crawl_runs WHERE name = @name FOR NO KEY UPDATE;
+
+-- name: RunSetStatus :exec
+UPDATE crawl_runs SET
+    status = @status, status_reason = @reason, paused_until = sqlc.narg('until')::timestamptz, updated_at = now()
+WHERE id = @id;
+
+-- Whether a decision about a run was stored before.
+-- name: RunDecided :one
+SELECT EXISTS (SELECT 1 FROM run_changes WHERE run_id = @run_id AND decision = @decision::text);
+
+-- name: RunChangeAdd :exec
+INSERT INTO run_changes (run_id, kind, was, value, reason, until, set_by, decision)
+VALUES (
+    @run_id, @kind, sqlc.narg('was')::jsonb, sqlc.narg('value')::jsonb, @reason, sqlc.narg('until')::timestamptz,
+    @set_by, nullif(@decision::text, '')
+);
+
+-- What was done to a run, the latest first.
+-- name: RunChanges :many
+SELECT kind, was, value, reason, until, set_by, set_at FROM run_changes
+WHERE run_id = @run_id ORDER BY id DESC LIMIT @max;
+
+-- How many requests the domains that a run has claimed were made in a span, which is an
+-- estimate of all of them, and since when there are any.
+-- name: RunRate :one
+SELECT count(*)::bigint AS requests FROM domains AS d CROSS JOIN LATERAL (
+    SELECT c.id FROM page_crawls AS c
+    WHERE
+        c.domain = d.domain AND c.outcome IS NOT NULL AND c.completed_at > now() - ms_interval(@span_ms::bigint)
+        AND c.run_id = @run_id AND c.delay_ms IS NOT NULL
+) AS x
+WHERE d.last_crawl_run_id = @run_id AND d.claimed_by IS NOT NULL;
+
+-- Domains of a run of which most requests failed, or whose answers take longest.
+-- name: RunWorst :many
+SELECT
+    rd.domain, rd.requests, (rd.failed + rd.timeout + rd.blocked_4xx + rd.blocked_5xx)::bigint AS failed,
+    coalesce(d.avg_response_ms, 0)::integer AS response_ms
+FROM run_domains AS rd INNER JOIN domains AS d ON rd.domain = d.domain
+WHERE
+    rd.run_id = @run_id
+    AND CASE WHEN @slowest::boolean THEN d.avg_response_ms > 0 ELSE rd.failed + rd.timeout + rd.blocked_4xx + rd.blocked_5xx > 0 END
+ORDER BY
+    CASE WHEN @slowest::boolean THEN d.avg_response_ms ELSE rd.failed + rd.timeout + rd.blocked_4xx + rd.blocked_5xx END DESC,
+    rd.domain
+LIMIT @max;
+
+-- What is pending, by domain, the longest queues first. total counts the domains.
+-- name: Queue :many
+SELECT
+    q.domain::text AS domain, q.pending, q.due, q.in_flight, q.oldest::timestamptz AS oldest, q.next_due::timestamptz AS next_due,
+    d.status, coalesce(o.crawl_delay_ms, 0)::bigint AS crawl_delay_ms, (count(*) OVER ())::bigint AS total,
+    (sum(q.pending) OVER ())::bigint AS total_pending, (sum(q.due) OVER ())::bigint AS total_due
+FROM (
+    SELECT
+        c.domain, count(*)::bigint AS pending, count(*) FILTER (WHERE c.scheduled_for <= now())::bigint AS due,
+        count(c.locked_at)::bigint AS in_flight, min(c.scheduled_for) AS oldest,
+        coalesce(min(c.scheduled_for) FILTER (WHERE c.scheduled_for > now()), 'epoch') AS next_due
+    FROM page_crawls AS c
+    WHERE
+        c.outcome IS NULL AND NOT c.prerequisite
+        AND CASE
+            WHEN sqlc.narg('run_id')::bigint IS NULL
+                THEN c.run_id IN (SELECT r.id FROM crawl_runs AS r WHERE r.status IN ('running', 'paused'))
+            ELSE c.run_id = sqlc.narg('run_id')::bigint
+        END
+    GROUP BY c.domain
+) AS q
+INNER JOIN domains AS d ON q.domain = d.domain
+LEFT JOIN LATERAL (SELECT max(x.crawl_delay_ms) AS crawl_delay_ms FROM robots AS x WHERE x.domain = q.domain) AS o ON true
+ORDER BY q.pending DESC, q.domain LIMIT @max;
 
 -- name: RunEnd :one
 SELECT run_end(@id::bigint, @reason::text)::boolean AS ended;
@@ -106,11 +181,14 @@ SELECT s.reason::text AS reason, sum((rd.skips ->> s.reason)::bigint)::bigint AS
 FROM run_domains AS rd CROSS JOIN LATERAL jsonb_object_keys(rd.skips) AS s (reason)
 WHERE rd.run_id = @run_id AND rd.skips <> '{}' GROUP BY s.reason;
 
+-- name: RunSpend :one
+SELECT run_spend(@run_id::bigint, @max_bytes::bigint, @max_time_ms::bigint)::text AS spent;
+
 -- What of a run is left when nothing is due: whether anything is pending, and how many
 -- domains, up to a bound, have no more budget for what is.
 -- name: RunLeft :one
 SELECT
-    r.pages_started,
+    r.pages_started, r.spent AS budget,
     EXISTS (SELECT 1 FROM run_domains AS rd WHERE rd.run_id = r.id AND rd.next_due_at IS NOT NULL) AS pending,
     (SELECT count(*) FROM (
         SELECT 1 FROM run_domains AS rd INNER JOIN domains AS d ON rd.domain = d.domain

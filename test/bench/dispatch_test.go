@@ -30,7 +30,7 @@ func BenchmarkDispatchSpentBudgets(b *testing.B) {
 	}{{"pending=1", 1}, {"pending=many", *pendingEach}} {
 		b.Run(c.name, func(b *testing.B) {
 			store := dbtest.New(b)
-			run, err := store.EnsureRun(b.Context(), "bench", crawl.Settings{
+			run, err := store.EnsureRun(b.Context(), "bench", "test", crawl.Settings{
 				MaxPagesPerDomain: new(int64(0)), Standing: new(true),
 			})
 			require.NoError(b, err)

@@ -169,7 +169,7 @@ func (r *rig) seed(b *testing.B, settings crawl.Settings) {
 	store, err := db.Open(b.Context(), r.database)
 	require.NoError(b, err)
 	defer store.Close()
-	run, err := store.EnsureRun(b.Context(), "bench", settings)
+	run, err := store.EnsureRun(b.Context(), "bench", "test", settings)
 	require.NoError(b, err)
 	require.NoError(b, store.StageSeeds(b.Context(), run.ID, r.web.Seeds()))
 	c, err := client.Dial(client.Options{HostPort: r.temporal})

@@ -26,7 +26,7 @@ type history struct {
 func newHistory(t *testing.T) *history {
 	t.Helper()
 	store := dbtest.New(t)
-	run, err := store.EnsureRun(t.Context(), "test", crawl.Settings{})
+	run, err := store.EnsureRun(t.Context(), "test", "test", crawl.Settings{})
 	require.NoError(t, err)
 	return &history{t: t, store: store, run: run, began: time.Now().Add(-time.Hour).Truncate(time.Second)}
 }

@@ -45,11 +45,11 @@ func (r reviver) run(ctx context.Context) {
 	}
 }
 
-// Revive starts the dispatchers of those runs that run and have none, and returns
+// Revive starts the dispatchers of those runs that run or are paused and have none, and returns
 // their names.
 func Revive(ctx context.Context, s workflows.Starter, runs []crawl.Run) (revived []string, err error) {
 	for _, run := range runs {
-		if run.Status != crawl.RunRunning {
+		if run.Status != crawl.RunRunning && run.Status != crawl.RunPaused {
 			continue
 		}
 		started, err := s.ReviveCrawl(ctx, run.Name)

@@ -198,7 +198,7 @@ func (s settings) Validate(app *kong.Application) error {
 			}
 		case isCommand && !value.given:
 			// a section of which all is commented out
-		case isCommand || value.section != nil || !slices.Contains(everywhere, key):
+		case value.section != nil || !slices.Contains(everywhere, key):
 			refuse("there is no setting %q; settings have the names of the flags", key)
 		}
 	}

@@ -1,0 +1,83 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/politeness"
+)
+
+// ChangeRunInput names a run, and what is done to it.
+type ChangeRunInput struct {
+	Run string `json:"run"`
+	crawl.RunChange
+}
+
+// ChangeRun changes, pauses, resumes or stops a run, from the next request on. If it is run
+// again because its answer was lost, it changes nothing: what was decided meanwhile stands.
+func (a *Activities) ChangeRun(ctx context.Context, in ChangeRunInput) error {
+	if err := politeness.ValidateSettings(in.Settings); err != nil {
+		return badInput(err)
+	}
+	info := activity.GetInfo(ctx)
+	in.Decision = fmt.Sprintf("%s/%s", info.WorkflowExecution.RunID, info.ActivityID)
+	run, err := a.store.ChangeRun(ctx, in.Run, in.RunChange)
+	if err != nil {
+		return orBadInput(err)
+	}
+	if in.Kind == crawl.ChangeSet {
+		return a.reviveDomains(ctx, run, true)
+	}
+	return nil
+}
+
+// StopRunInput names a run, and why it is stopped.
+type StopRunInput struct {
+	Run    string `json:"run"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// StopRun makes a run stop: none of its pages is requested any more. One that does not run
+// is left as it is.
+func (a *Activities) StopRun(ctx context.Context, in StopRunInput) error {
+	run, err := a.store.Run(ctx, in.Run)
+	if err != nil {
+		return orBadInput(err)
+	}
+	if _, err := run.Status.Apply(crawl.ChangeStop); err != nil {
+		return nil //nolint:nilerr // it is stopped, or done
+	}
+	return a.ChangeRun(ctx, ChangeRunInput{Run: in.Run, RunChange: crawl.RunChange{
+		Kind: crawl.ChangeStop, Reason: in.Reason, SetBy: byWorkflow(ctx),
+	}})
+}
+
+// byWorkflow names the workflow of an activity, as who decides.
+func byWorkflow(ctx context.Context) string {
+	id := "the workflow " + activity.GetInfo(ctx).WorkflowExecution.ID
+	return id[:min(len(id), crawl.ControlByMax)]
+}
+
+// paused looks at a run that is paused: whether its time is over, or when that will be.
+func (a *Activities) paused(ctx context.Context, run crawl.Run) (res DispatchResult, over bool, err error) {
+	res = DispatchResult{Paused: true, Reason: run.Reason}
+	if run.PausedUntil.IsZero() {
+		return res, false, nil
+	}
+	_, now, err := a.store.NextDue(ctx, run.ID)
+	if err != nil {
+		return res, false, err
+	}
+	if left := run.PausedUntil.Sub(now); left > 0 {
+		res.NextIn = crawl.Duration(left + time.Millisecond)
+		return res, false, nil
+	}
+	_, err = a.store.ChangeRun(ctx, run.Name, crawl.RunChange{
+		Kind: crawl.ChangeResume, SetBy: byWorkflow(ctx), Reason: "its pause is over",
+	})
+	return res, true, err
+}

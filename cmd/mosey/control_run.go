@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/workflows"
+)
+
+// runPrefix tells the name of a run from that of a domain.
+const runPrefix = "run:"
+
+// runArgument reads the name of a run, run:NAME; false is that it is that of a domain.
+func runArgument(text string) (name string, is bool, err error) {
+	name, is = strings.CutPrefix(text, runPrefix)
+	if !is {
+		return "", false, nil
+	}
+	if err := crawl.ValidateRunName(name); err != nil {
+		return "", true, wiring.Usagef("%w", err)
+	}
+	return name, true, nil
+}
+
+// changeRun makes a change to a run, says what has come of it and tells the dispatcher.
+func changeRun(ctx context.Context, e *env, name string, c crawl.RunChange, said func(crawl.Run) string) error {
+	if err := checkReason(c.Reason, 0); err != nil {
+		return err
+	}
+	c.SetBy = whoami()
+	return withStore(ctx, e, func(store *db.Store) error {
+		run, err := store.ChangeRun(ctx, name, c)
+		switch {
+		case errors.Is(err, crawl.ErrNotFound):
+			return unknownRun(name)
+		case err != nil:
+			return err
+		}
+		fmt.Fprintln(e.stdout, said(run))
+		tellRun(ctx, e, store, run, c.Kind == crawl.ChangeSet)
+		return nil
+	})
+}
+
+// tellRun has a run's dispatcher look at it now, and, where its settings were changed, its
+// domains that sleep decide again.
+func tellRun(ctx context.Context, e *env, store *db.Store, run crawl.Run, wake bool) {
+	if run.Status == crawl.RunDone {
+		return
+	}
+	tell(ctx, e, "crawl, which finds out by itself", func(ctx context.Context) error {
+		return withTemporal(ctx, e, func(starter workflows.Starter) error {
+			if err := starter.StartCrawl(ctx, run.Name); err != nil || !wake {
+				return err
+			}
+			claimed, err := store.ClaimedDomains(ctx, run.ID)
+			if err != nil {
+				return err
+			}
+			var group errgroup.Group
+			group.SetLimit(wakeParallel)
+			for _, d := range claimed {
+				group.Go(func() error { return starter.StartDomain(ctx, d, run.Name, *run.Settings.PagesPerActivity) })
+			}
+			return group.Wait()
+		})
+	})
+}
+
+// wakeParallel is how many workflows are woken at once.
+const wakeParallel = 16
+
+// resumeRun has a run go on that was paused, stopped or done.
+func resumeRun(ctx context.Context, e *env, name string) error {
+	return changeRun(ctx, e, name, crawl.RunChange{Kind: crawl.ChangeResume}, func(run crawl.Run) string {
+		return fmt.Sprintf("Run %s goes on, with mosey up, or with\n  mosey crawl --run %s", run.Name, run.Name)
+	})
+}
+
+// setRun changes settings of a run.
+func setRun(ctx context.Context, e *env, name, reason string, pairs []string) error {
+	if len(pairs) == 0 {
+		return wiring.Usagef("set run:%s: nothing to set: want name=value, such as delay=5s; mosey run %s shows the settings", name, name)
+	}
+	set, err := crawl.ParseSettings(pairs)
+	if err == nil {
+		err = politeness.ValidateSettings(set)
+	}
+	if err != nil {
+		return wiring.Usagef("set run:%s: %w", name, err)
+	}
+	return changeRun(ctx, e, name, crawl.RunChange{Kind: crawl.ChangeSet, Settings: set, Reason: reason}, func(run crawl.Run) string {
+		said := fmt.Sprintf("Run %s is set, from the next request on.", run.Name)
+		if run.Status != crawl.RunRunning {
+			said += fmt.Sprintf(" It is %s. To have it go on:\n  mosey resume run:%s", run.Status, run.Name)
+		}
+		return said
+	})
+}
+
+// stopCmd stops a domain or a run.
+type stopCmd struct {
+	Name   string `arg:"" help:"Domain, such as example.org, or run:NAME."`
+	Reason string `help:"Why, for those who ask later." placeholder:"TEXT"`
+}
+
+// Run stops it, from the next request on: a domain until it is seeded again, a run until it
+// is resumed.
+func (s *stopCmd) Run(ctx context.Context, e *env) error {
+	name, is, err := runArgument(s.Name)
+	switch {
+	case err != nil:
+		return err
+	case is:
+		return changeRun(ctx, e, name, crawl.RunChange{Kind: crawl.ChangeStop, Reason: s.Reason}, func(run crawl.Run) string {
+			return fmt.Sprintf("Run %s is stopped; what is pending is kept. To have it go on:\n  mosey resume run:%s", run.Name, run.Name)
+		})
+	}
+	if err := checkReason(s.Reason, 0); err != nil {
+		return err
+	}
+	return control(ctx, e, s.Name, crawl.Control{Kind: crawl.ControlStop, Reason: s.Reason}, func(name string) {
+		fmt.Fprintf(e.stdout, "%s is stopped in all runs until it is seeded again. To undo it:\n  mosey unblock %s\n", name, name)
+	})
+}

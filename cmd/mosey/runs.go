@@ -1,0 +1,280 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db"
+)
+
+// runsCmd lists runs.
+type runsCmd struct {
+	JSON bool `name:"json" help:"Print one JSON object a line."`
+}
+
+// Run prints the runs, oldest first.
+func (r *runsCmd) Run(ctx context.Context, e *env) error {
+	return withStore(ctx, e, func(store *db.Store) error {
+		runs, err := store.Runs(ctx)
+		if err != nil {
+			return err
+		}
+		var all []crawl.Progress
+		for _, run := range runs {
+			p, err := store.Progress(ctx, run)
+			if err != nil {
+				return err
+			}
+			all = append(all, p)
+		}
+		if r.JSON {
+			return printLines(e.stdout, all)
+		}
+		if len(all) == 0 {
+			fmt.Fprintln(e.stderr, "No runs yet. Begin with mosey crawl https://example.org/")
+			return nil
+		}
+		t := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(t, "RUN\tSTATUS\tSTARTED\tREQUESTS\tPAGES\tPENDING\tDOMAINS\tACTIVE\tWHY")
+		for _, p := range all {
+			fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s\n", p.Name, p.Status, stamp(p.StartedAt), p.Requests(), p.Success,
+				p.Pending, p.Domains, p.Active, oneLine(p.Reason))
+		}
+		return flush(t)
+	})
+}
+
+// runCmd shows a run.
+type runCmd struct {
+	Name string `arg:"" help:"Name of the run."`
+	JSON bool   `name:"json" help:"Print JSON."`
+}
+
+// Run prints the run.
+func (r *runCmd) Run(ctx context.Context, e *env) error {
+	name := strings.TrimPrefix(r.Name, runPrefix)
+	return withStore(ctx, e, func(store *db.Store) error {
+		run, err := store.Run(ctx, name)
+		if errors.Is(err, crawl.ErrNotFound) {
+			return unknownRun(name)
+		}
+		if err != nil {
+			return err
+		}
+		revive(ctx, e, []crawl.Run{run})
+		report, err := store.RunReport(ctx, run)
+		if err != nil {
+			return err
+		}
+		if r.JSON {
+			return printJSON(e.stdout, report)
+		}
+		return printRun(e.stdout, report)
+	})
+}
+
+func unknownRun(name string) error {
+	return wiring.Usagef("run %q does not exist; mosey runs lists all", name)
+}
+
+func printRun(w io.Writer, r crawl.RunReport) error {
+	printStatus(w, r.Progress)
+	if r.PagesPerSecond > 0 {
+		fmt.Fprintf(w, "  %.1f pages/s of late", r.PagesPerSecond)
+		if r.ETA > 0 {
+			fmt.Fprintf(w, "; what is pending takes about %s", roughly(time.Duration(r.ETA)))
+		}
+		fmt.Fprintln(w)
+	}
+	printHistogram(w, r.Totals)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, d := range r.Longest {
+		fmt.Fprintf(t, "longest queue\t%s\t%s, %d of them due\n", oneLine(d.Domain), count(d.Pending, "page"), d.Due)
+	}
+	for _, d := range r.Failing {
+		fmt.Fprintf(t, "most failures\t%s\t%d of %s\n", oneLine(d.Domain), d.Failed, count(d.Requests, "request"))
+	}
+	for _, d := range r.Slowest {
+		fmt.Fprintf(t, "slowest\t%s\tanswers in %s\n", oneLine(d.Domain), time.Duration(d.Response))
+	}
+	err := flush(t)
+	return errors.Join(err, printSettings(w, r.Settings), printChanges(w, r.Changes))
+}
+
+// histogramWidth is that of the longest bar.
+const histogramWidth = 40
+
+// printHistogram draws how requests have ended.
+func printHistogram(w io.Writer, t crawl.Totals) {
+	all := t.Attempts()
+	if all == 0 {
+		return
+	}
+	fmt.Fprintln(w, "Outcomes")
+	for _, o := range []struct {
+		name crawl.Outcome
+		n    int64
+	}{
+		{crawl.OutcomeSuccess, t.Success},
+		{crawl.OutcomeBlocked4xx, t.Blocked4xx},
+		{crawl.OutcomeBlocked5xx, t.Blocked5xx},
+		{crawl.OutcomeTimeout, t.Timeout},
+		{crawl.OutcomeFailed, t.Failed},
+		{crawl.OutcomeBlockedRobots, t.BlockedRobots},
+		{crawl.OutcomeSkipped, t.Skipped},
+	} {
+		if o.n == 0 {
+			continue
+		}
+		bar := strings.Repeat("█", int(max(1, (o.n*histogramWidth+all/2)/all)))
+		fmt.Fprintf(w, "  %-14s %10d %5.1f %%  %s\n", o.name, o.n, 100*float64(o.n)/float64(all), bar)
+	}
+}
+
+// printSettings lists a run's settings.
+func printSettings(w io.Writer, set crawl.Settings) error {
+	data, err := json.Marshal(set)
+	if err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	var values map[string]json.RawMessage
+	if err := json.Unmarshal(data, &values); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	fmt.Fprintln(w, "Settings (mosey set run:NAME key=value)")
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		value := plainValue(values[name])
+		if name == "pages_per_activity" && *set.PagesPerActivity == crawl.PagesPerActivityAuto {
+			value = "auto"
+		}
+		fmt.Fprintf(w, "  %s=%s\n", name, value)
+	}
+	return nil
+}
+
+// plainValue is a setting as mosey set reads it.
+func plainValue(value json.RawMessage) string {
+	var text string
+	var list []string
+	var weights map[string]float64
+	switch {
+	case json.Unmarshal(value, &weights) == nil:
+		for _, part := range slices.Sorted(maps.Keys(weights)) {
+			list = append(list, fmt.Sprintf("%s:%g", part, weights[part]))
+		}
+		return strings.Join(list, ",")
+	case json.Unmarshal(value, &text) == nil:
+		return oneLine(text)
+	case json.Unmarshal(value, &list) == nil:
+		return oneLine(strings.Join(list, ","))
+	}
+	return string(value)
+}
+
+// printChanges lists what was done to a run.
+func printChanges(w io.Writer, changes []crawl.RunChange) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w, "Changes")
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, c := range changes {
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n", stamp(c.SetAt), oneLine(c.SetBy), c.Kind, oneLine(changeText(c)))
+	}
+	return flush(t)
+}
+
+func changeText(c crawl.RunChange) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(c.Value)) {
+		was := ""
+		if old, had := c.Was[name]; had {
+			was = plainValue(old) + " → "
+		}
+		parts = append(parts, name+"="+was+plainValue(c.Value[name]))
+	}
+	if !c.Until.IsZero() {
+		parts = append(parts, "until "+stamp(c.Until))
+	}
+	return strings.Join(append(parts, cmp.Or(c.Reason, "")), " ")
+}
+
+// roughly is a span for people: two of its units.
+func roughly(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d >= 365*day:
+		return "years"
+	case d >= 2*day:
+		return fmt.Sprintf("%d days", (d+day/2)/day)
+	case d >= time.Hour:
+		return fmt.Sprintf("%dh%dm", d/time.Hour, d%time.Hour/time.Minute)
+	}
+	return d.Round(time.Second).String()
+}
+
+// queueCmd shows what is pending.
+type queueCmd struct {
+	Run_  string `name:"run" help:"Only of this run. Default: all that run or are paused." placeholder:"NAME"` //nolint:revive // Run is the method
+	Limit int    `help:"How many domains to list at most. Default: 20." default:"20" placeholder:"N"`
+	JSON  bool   `name:"json" help:"Print JSON."`
+}
+
+// Run prints the domains with most pending.
+func (q *queueCmd) Run(ctx context.Context, e *env) error {
+	if q.Limit < 1 || q.Limit > db.QueueMost {
+		return wiring.Usagef("--limit %d: want 1 to %d", q.Limit, db.QueueMost)
+	}
+	return withStore(ctx, e, func(store *db.Store) error {
+		var id *int64
+		if q.Run_ != "" {
+			run, err := store.Run(ctx, q.Run_)
+			if errors.Is(err, crawl.ErrNotFound) {
+				return unknownRun(q.Run_)
+			}
+			if err != nil {
+				return err
+			}
+			id = &run.ID
+		}
+		queue, err := store.Queue(ctx, id, q.Limit)
+		if err != nil {
+			return err
+		}
+		if q.JSON {
+			return printJSON(e.stdout, queue)
+		}
+		return printQueue(e, queue)
+	})
+}
+
+func printQueue(e *env, q crawl.Queue) error {
+	if q.Total == 0 {
+		fmt.Fprintln(e.stderr, "Nothing is pending.")
+		return nil
+	}
+	fmt.Fprintf(e.stdout, "%s pending on %s: %d due now, %d later\n",
+		count(q.Pending, "page"), count(q.Total, "domain"), q.Due, q.Pending-q.Due)
+	t := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "DOMAIN\tSTATUS\tPENDING\tDUE NOW\tDUE LATER\tIN FLIGHT\tOLDEST\tNEXT LATER")
+	for _, d := range q.Domains {
+		next := "-"
+		if !d.NextDue.IsZero() {
+			next = stamp(d.NextDue)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\n", oneLine(d.Domain), d.Status, d.Pending, d.Due, d.Pending-d.Due,
+			d.InFlight, stamp(d.Oldest), next)
+	}
+	return flush(t)
+}

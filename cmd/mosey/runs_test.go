@@ -1,0 +1,105 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+func TestRuns(t *testing.T) {
+	t.Parallel()
+
+	t.Run("AreListed", func(t *testing.T) {
+		t.Parallel()
+		r := newRows(t, crawl.Settings{})
+		r.Print("pause", "run:small-web", "--reason", "a quiet night")
+		out := r.Print("runs")
+		ContainsOnSameLine(t, out, "RUN", "STATUS", "PENDING", "WHY")
+		ContainsOnSameLine(t, out, "small-web", "paused", "paused by "+whoami()+": a quiet night")
+		var p crawl.Progress
+		r.Decode(&p, "runs", "--json")
+		require.Equal(t, crawl.RunPaused, p.Status)
+	})
+
+	t.Run("ArePausedStoppedAndResumed", func(t *testing.T) {
+		t.Parallel()
+		r := newRows(t, crawl.Settings{})
+		status := func() crawl.RunStatus {
+			run, err := r.store.Run(t.Context(), "small-web")
+			require.NoError(t, err)
+			return run.Status
+		}
+		ContainsOnSameLine(t, r.Print("pause", "run:small-web", "--reason", "x", "--until", "12h"), "Run small-web is paused until ", "To undo it:")
+		require.Equal(t, crawl.RunPaused, status())
+		ContainsOnSameLine(t, r.Print("resume", "run:small-web"), "Run small-web goes on")
+		require.Equal(t, crawl.RunRunning, status())
+		ContainsOnSameLine(t, r.Print("stop", "run:small-web"), "Run small-web is stopped; what is pending is kept. To have it go on:")
+		require.Equal(t, crawl.RunStopped, status())
+		r.Fail([]string{"pause", "run:small-web", "--reason", "x"}, "it is stopped: only what runs can be paused")
+		r.Refuse([]string{"resume", "run:nobody"}, `run "nobody" does not exist; mosey runs lists all`)
+		r.Refuse([]string{"stop", "run:no body"}, "no body")
+	})
+
+	t.Run("AreSet", func(t *testing.T) {
+		t.Parallel()
+		r := newRows(t, crawl.Settings{})
+		require.Equal(t, "Run small-web is set, from the next request on.\n",
+			r.Print("set", "run:small-web", "delay=1m", "max_pages=7", "--reason", "they asked"))
+		run, err := r.store.Run(t.Context(), "small-web")
+		require.NoError(t, err)
+		require.Equal(t, time.Minute, time.Duration(*run.Settings.Delay))
+		ContainsOnSameLine(t, r.Print("run", "small-web"), whoami(), "set", "delay=10s → 1m0s max_pages=-1 → 7 they asked")
+		r.Print("stop", "run:small-web")
+		ContainsOnSameLine(t, r.Print("set", "run:small-web", "max_pages=9"), "It is stopped. To have it go on:")
+		r.Refuse([]string{"set", "run:small-web", "max_pages=many"}, `set run:small-web: `, `max_pages "many": want a number`)
+		r.Refuse([]string{"set", "run:small-web", "window=Mon 9 Mars/Phobos"}, "window")
+		r.Refuse([]string{"set", "run:small-web"}, "nothing to set: want name=value, such as delay=5s")
+		r.Refuse([]string{"set", "run:small-web", "--delay", "5s"}, "flags are for domains")
+		r.Refuse([]string{"set", aDomain, "delay=5s"}, "name=value is for runs")
+	})
+
+	t.Run("AreShown", func(t *testing.T) {
+		t.Parallel()
+		r := newRows(t, crawl.Settings{}, aPage, aOrigin+"/2", "https://b.example/")
+		r.exec("UPDATE run_domains SET success = 30, timeout = 10, requests = 40 WHERE domain = 'a.example'")
+		r.exec("UPDATE domains SET avg_response_ms = 1500 WHERE domain = 'b.example'")
+		out := r.Print("run", "run:small-web")
+		ContainsOnSameLine(t, out, "success", "30", "75.0 %", strings.Repeat("█", 30))
+		ContainsOnSameLine(t, out, "timeout", "10", "25.0 %", strings.Repeat("█", 10))
+		ContainsOnSameLine(t, out, "longest queue", "a.example", "2 pages, 2 of them due")
+		ContainsOnSameLine(t, out, "most failures", "a.example", "10 of 40 requests")
+		ContainsOnSameLine(t, out, "slowest", "b.example", "answers in 1.5s")
+		ContainsOnSameLine(t, out, "  pages_per_activity=auto")
+		ContainsOnSameLine(t, out, "  priority_weights=")
+		ContainsOnSameLine(t, out, "test", "create")
+		var report crawl.RunReport
+		r.Decode(&report, "run", "small-web", "--json")
+		require.EqualValues(t, 3, report.Pending)
+		require.Len(t, report.Longest, 2)
+		r.Refuse([]string{"run", "nobody"}, `run "nobody" does not exist`)
+	})
+}
+
+func TestQueue(t *testing.T) {
+	t.Parallel()
+	r := newRows(t, crawl.Settings{}, aPage, aOrigin+"/2", "https://b.example/")
+	r.exec("UPDATE page_crawls SET scheduled_for = now() + interval '1 hour' WHERE url = $1", aPage)
+	out := r.Print("queue")
+	require.True(t, strings.HasPrefix(out, "3 pages pending on 2 domains: 2 due now, 1 later\n"), out)
+	lines := strings.Split(out, "\n")
+	require.Equal(t, []string{"a.example", "pending", "2", "1", "1", "0"}, strings.Fields(lines[2])[:6])
+	require.Equal(t, []string{"b.example", "pending", "1", "1", "0", "0"}, strings.Fields(lines[3])[:6])
+	var q crawl.Queue
+	r.Decode(&q, "queue", "--json", "--limit", "1", "--run", "small-web")
+	require.EqualValues(t, 2, q.Total)
+	require.Len(t, q.Domains, 1)
+	require.WithinDuration(t, time.Now().Add(time.Hour), q.Domains[0].NextDue, time.Minute)
+	r.Refuse([]string{"queue", "--run", "nobody"}, `run "nobody" does not exist`)
+	r.Refuse([]string{"queue", "--limit", "0"}, "--limit 0: want 1 to ")
+	r.Print("stop", "run:small-web")
+	require.Equal(t, "Nothing is pending.\n", r.Execute("queue").Stderr)
+}

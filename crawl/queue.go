@@ -1,0 +1,72 @@
+package crawl
+
+import "time"
+
+// Queue is what is pending of running runs, or of one run.
+type Queue struct {
+	// Domains are those with most pending, and Total counts all that have any.
+	Domains []QueuedDomain `json:"domains"`
+	Total   int64          `json:"total_domains"`
+	Pending int64          `json:"total_pending"`
+	Due     int64          `json:"total_due"`
+}
+
+// QueuedDomain is what is pending of a domain.
+type QueuedDomain struct {
+	Domain string       `json:"domain"`
+	Status DomainStatus `json:"status"`
+	// Pending counts crawls that are not closed; of these Due have no time in the future,
+	// and InFlight are being made.
+	Pending  int64 `json:"pending"`
+	Due      int64 `json:"due"`
+	InFlight int64 `json:"in_flight"`
+	// Oldest is since when the one that waits longest is due, or when the first will be.
+	Oldest time.Time `json:"oldest"`
+	// NextDue is when the next of those becomes due that are not; zero is never.
+	NextDue    time.Time `json:"next_due,omitzero"`
+	CrawlDelay Duration  `json:"crawl_delay,omitempty"`
+}
+
+// RunReport is a run in detail.
+type RunReport struct {
+	Progress
+
+	// PagesPerSecond is the rate of the last minutes, of the domains that are active, and ETA
+	// about how long what is pending takes; 0 is not known. What is found meanwhile adds to it.
+	PagesPerSecond float64  `json:"pages_per_second"`
+	ETA            Duration `json:"eta,omitempty"`
+	// Longest are the domains with most pending, Failing those of which most requests failed,
+	// and Slowest those that take longest to answer.
+	Longest []QueuedDomain `json:"longest,omitempty"`
+	Failing []RunDomain    `json:"failing,omitempty"`
+	Slowest []RunDomain    `json:"slowest,omitempty"`
+	// Changes are what people and workflows have done to it, the latest first.
+	Changes []RunChange `json:"changes,omitempty"`
+}
+
+// RunDomain is a domain of a run.
+type RunDomain struct {
+	Domain   string   `json:"domain"`
+	Requests int64    `json:"requests"`
+	Failed   int64    `json:"failed"`
+	Response Duration `json:"avg_response,omitempty"`
+}
+
+// RateSpan is what the rate of a run looks back on.
+const RateSpan = 5 * time.Minute
+
+// Estimate says how long so many pages take: at a rate, and at least as long as the domain
+// with most of them, which is asked once in a delay or in its own. 0 is not known.
+func Estimate(pending int64, perSecond float64, longest []QueuedDomain, delay time.Duration) time.Duration {
+	if pending == 0 || perSecond <= 0 {
+		return 0
+	}
+	most := float64(pending) / perSecond
+	for _, d := range longest {
+		most = max(most, float64(d.Pending)*max(delay, time.Duration(d.CrawlDelay)).Seconds())
+	}
+	return time.Duration(min(most, estimateMost.Seconds()) * float64(time.Second)).Round(time.Second)
+}
+
+// estimateMost is about a century.
+const estimateMost = 100 * 365 * 24 * time.Hour

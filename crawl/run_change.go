@@ -1,0 +1,74 @@
+package crawl
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// RunChangeKind is what is done to a run. The values are stored.
+type RunChangeKind string
+
+// What can be done to a run.
+const (
+	// ChangeCreate makes it.
+	ChangeCreate RunChangeKind = "create"
+	// ChangeSet changes settings, from the next request on.
+	ChangeSet RunChangeKind = "set"
+	// ChangePause begins nothing of it until it is resumed, or until an instant.
+	ChangePause RunChangeKind = "pause"
+	// ChangeResume has it go on that was paused, stopped or done.
+	ChangeResume RunChangeKind = "resume"
+	// ChangeStop ends it until somebody has it go on.
+	ChangeStop RunChangeKind = "stop"
+)
+
+// RunChange is what somebody has done to a run.
+type RunChange struct {
+	Kind RunChangeKind `json:"kind"`
+	// Settings are those that ChangeSet changes; the fields that are nil stay.
+	Settings Settings `json:"settings,omitzero"`
+	Reason   string   `json:"reason,omitempty"`
+	// Until is when a pause ends by itself; zero is not before it is resumed.
+	Until time.Time `json:"until,omitzero"`
+	// SetBy names who or what made it.
+	SetBy string    `json:"set_by"`
+	SetAt time.Time `json:"set_at,omitzero"`
+	// Decision names it where it is stored, so that it is made once; empty does not.
+	Decision string `json:"-"`
+	// Was and Value are, of one that was made, the changed settings before and after.
+	Was   map[string]json.RawMessage `json:"was,omitempty"`
+	Value map[string]json.RawMessage `json:"value,omitempty"`
+}
+
+// Validate checks a change that is to be made at an instant. Errors wrap ErrInvalid.
+func (c RunChange) Validate(now time.Time) error {
+	switch {
+	case len(c.Reason) > ControlReasonMax:
+		return fmt.Errorf("%w: reason: %d bytes, at most %d allowed", ErrInvalid, len(c.Reason), ControlReasonMax)
+	case len(c.SetBy) > ControlByMax:
+		return fmt.Errorf("%w: set_by: %d bytes, at most %d allowed", ErrInvalid, len(c.SetBy), ControlByMax)
+	case !c.Until.IsZero() && !c.Until.After(now):
+		return fmt.Errorf("%w: until %s: is past; want a time to come", ErrInvalid, c.Until.Format(time.RFC3339))
+	}
+	return c.Settings.Validate()
+}
+
+// Apply returns what a run becomes by the change, or an error that wraps ErrInvalid where
+// it cannot be made to one of this status.
+func (s RunStatus) Apply(kind RunChangeKind) (RunStatus, error) {
+	switch {
+	case kind == ChangePause && (s == RunRunning || s == RunPaused):
+		return RunPaused, nil
+	case kind == ChangeStop && (s == RunRunning || s == RunPaused):
+		return RunStopped, nil
+	case kind == ChangeResume:
+		return RunRunning, nil
+	case kind == ChangeSet, kind == ChangeCreate:
+		return s, nil
+	}
+	return s, fmt.Errorf("%w: it is %s: only what runs can be %s", ErrInvalid, s, pastOf[kind])
+}
+
+// pastOf are the changes as what was done.
+var pastOf = map[RunChangeKind]string{ChangePause: "paused", ChangeStop: "stopped"}

@@ -1,0 +1,169 @@
+-- How soon a domain's turn comes, the higher the sooner: a sum of what speaks for it, each
+-- part from 0 to 1 times its weight, and of its errors against it.
+--   rank       its place on a list of seeds: 1 is 1, 1,000 is 0.57, 10,000,000 and none 0
+--   inlinks    what it is worth by who links to it, from 0 to 1 (domain_ranks.score)
+--   yield      the share of its last requests that brought something new
+--   remaining  what is known of it and was not crawled: 500 pages or more are 1
+--   staleness  the days since it was crawled last: 30 or more are 1
+--   errors     the share of its last requests that failed
+-- What is not known is 0. p_weights has weights by these names; those that are left out are
+-- 1, and a half for remaining and staleness.
+CREATE OR REPLACE FUNCTION domain_priority(
+    p_rank integer, p_inlinks real, p_yield real, p_remaining bigint, p_days real, p_errors real, p_weights jsonb
+) RETURNS real LANGUAGE sql IMMUTABLE AS $$
+    SELECT (
+        coalesce((p_weights ->> 'rank')::real, 1) * CASE WHEN p_rank IS NULL THEN 0 ELSE
+            greatest(0, 1 - ln(greatest(p_rank, 1)) / ln(10000000))
+        END
+        + coalesce((p_weights ->> 'inlinks')::real, 1) * coalesce(p_inlinks, 0)
+        + coalesce((p_weights ->> 'yield')::real, 1) * coalesce(p_yield, 0)
+        + coalesce((p_weights ->> 'remaining')::real, 0.5) * least(greatest(coalesce(p_remaining, 0), 0), 500) / 500
+        + coalesce((p_weights ->> 'staleness')::real, 0.5) * least(greatest(coalesce(p_days, 0), 0), 30) / 30
+        - coalesce((p_weights ->> 'errors')::real, 1) * coalesce(p_errors, 0)
+    )::real
+$$;
+
+-- Works out when the turn of domains comes: those named, or where that is null those with
+-- ids after one and up to another. Rows that stay about the same are not written. Returns
+-- how many domains have changed.
+CREATE OR REPLACE FUNCTION domains_prioritize(p_domains text[], p_after bigint DEFAULT 0, p_upto bigint DEFAULT 0)
+RETURNS integer LANGUAGE plpgsql SET enable_hashjoin = on AS $$
+DECLARE
+    t CONSTANT timestamptz := clock_timestamp();
+    v_changed integer;
+    -- the runs with weights of their own
+    v_weighted CONSTANT bigint[] := ARRAY(
+        SELECT r.id FROM crawl_runs r WHERE r.settings -> 'priority_weights' <> '{}' AND r.status <> 'done'
+    );
+    v_ids bigint[];
+    v_names text[];
+    v_scores real[];
+BEGIN
+    SELECT array_agg(x.id), array_agg(x.domain), array_agg(domain_priority(
+        x.seed_rank, (SELECT k.score FROM domain_ranks k WHERE k.domain = x.domain), x.yield_rate,
+        x.pages_discovered - x.pages_crawled, x.days, x.error_rate, NULL
+    ))
+    INTO v_ids, v_names, v_scores
+    FROM (
+        SELECT d.*, (extract(EPOCH FROM t - d.last_crawled_at) / 86400)::real AS days FROM domains d
+        WHERE CASE WHEN p_domains IS NULL THEN d.id > p_after AND d.id <= p_upto ELSE d.domain = ANY (p_domains) END
+        ORDER BY d.id
+    ) x;
+    WITH s AS (
+        SELECT u.id, u.score FROM unnest(v_ids, v_scores) AS u (id, score)
+    )
+    UPDATE domains d SET priority_score = s.score, priority_computed_at = t
+    FROM s
+    WHERE d.id = ANY (v_ids) AND d.id = s.id AND (abs(d.priority_score - s.score) > 0.001 OR d.priority_computed_at IS NULL);
+    GET DIAGNOSTICS v_changed = ROW_COUNT;
+    UPDATE run_domains rd SET priority = s.score
+    FROM unnest(v_names, v_scores) AS s (domain, score)
+    WHERE rd.domain = ANY (v_names) AND rd.domain = s.domain AND abs(rd.priority - s.score) > 0.001
+        AND rd.run_id <> ALL (v_weighted);
+    IF cardinality(v_weighted) > 0 THEN
+        PERFORM run_prioritize(r, v_names) FROM unnest(v_weighted) r;
+    END IF;
+    RETURN v_changed;
+END
+$$;
+
+-- The same of domains of a run that has weights of its own.
+CREATE OR REPLACE FUNCTION run_prioritize(p_run_id bigint, p_domains text[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    t CONSTANT timestamptz := clock_timestamp();
+    v_weights CONSTANT jsonb := (SELECT r.settings -> 'priority_weights' FROM crawl_runs r WHERE r.id = p_run_id);
+BEGIN
+    UPDATE run_domains rd SET priority = domain_priority(
+        d.seed_rank, (SELECT k.score FROM domain_ranks k WHERE k.domain = d.domain), d.yield_rate,
+        d.pages_discovered - d.pages_crawled, (extract(EPOCH FROM t - d.last_crawled_at) / 86400)::real, d.error_rate, v_weights
+    )
+    FROM domains d
+    WHERE rd.run_id = p_run_id AND rd.domain = ANY (p_domains) AND d.domain = rd.domain;
+END
+$$;
+
+-- Works out the priorities of the domains with ids after one, at most so many of them.
+-- Returns the last that was looked at; 0 is that there are none.
+CREATE OR REPLACE FUNCTION domains_prioritize_after(p_after bigint, p_most integer) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    v_last CONSTANT bigint := (
+        SELECT max(x.id) FROM (SELECT d.id FROM domains d WHERE d.id > p_after ORDER BY d.id LIMIT p_most) x
+    );
+BEGIN
+    IF v_last IS NULL THEN
+        RETURN 0::bigint;
+    END IF;
+    PERFORM domains_prioritize(NULL, p_after, v_last);
+    RETURN v_last;
+END
+$$;
+
+-- Claims domains that have due work for a run: those first that have had the fewest turns,
+-- then by priority, skipping those that another dispatcher is just claiming. A claim that
+-- ran out counts as none. One that was given up is asked again when its time is over.
+-- Where few are due they are looked up by when they are, else by whose turn it is: either
+-- looks at few that it does not take.
+CREATE OR REPLACE FUNCTION domains_claim(p_run_id bigint, p_most integer, p_claim interval) RETURNS text[]
+LANGUAGE plpgsql AS $$
+DECLARE
+    -- how many that are due are sorted at the most
+    c_few CONSTANT integer := 20000;
+    v_names text[];
+    v_taken text[];
+BEGIN
+    SELECT array_agg(x.domain ORDER BY x.turns, x.priority DESC, x.domain) INTO v_names FROM (
+        SELECT rd.domain, rd.turns, rd.priority FROM run_domains rd
+        WHERE rd.run_id = p_run_id AND rd.next_due_at <= now() ORDER BY rd.next_due_at LIMIT c_few + 1
+    ) x;
+    IF v_names IS NULL THEN
+        RETURN '{}'::text[];
+    END IF;
+    IF cardinality(v_names) > c_few THEN
+        v_taken := ARRAY(
+            SELECT d.domain FROM run_domains rd CROSS JOIN LATERAL (SELECT * FROM domains x WHERE x.domain = rd.domain LIMIT 1) d
+            WHERE rd.run_id = p_run_id AND rd.next_due_at IS NOT NULL AND rd.next_due_at <= now() AND domain_claimable(d)
+            ORDER BY rd.turns, rd.priority DESC, rd.domain LIMIT p_most
+        );
+    ELSE
+        v_taken := ARRAY(
+            SELECT d.domain FROM unnest(v_names) WITH ORDINALITY AS u (domain, n)
+            CROSS JOIN LATERAL (SELECT * FROM domains x WHERE x.domain = u.domain LIMIT 1) d
+            WHERE domain_claimable(d) ORDER BY u.n LIMIT p_most
+        );
+    END IF;
+    v_names := ARRAY(
+        SELECT d.domain FROM domains d WHERE d.domain = ANY (v_taken) AND domain_claimable(d)
+        ORDER BY d.domain FOR UPDATE SKIP LOCKED
+    );
+    v_taken := ARRAY(
+        SELECT u.domain FROM unnest(v_taken) WITH ORDINALITY AS u (domain, n)
+        WHERE u.domain IN (SELECT unnest(v_names)) ORDER BY u.n
+    );
+    UPDATE domains d SET
+        status = 'active', status_reason = '', claimed_by = 'domain/' || d.domain, claim_expires_at = now() + p_claim,
+        last_crawl_run_id = p_run_id, next_crawl_after = NULL
+    WHERE d.domain = ANY (v_taken);
+    UPDATE run_domains rd SET turn_started = rd.pages_started
+    WHERE rd.run_id = p_run_id AND rd.domain = ANY (v_taken) AND rd.turn_started <> rd.pages_started;
+    RETURN v_taken;
+END
+$$;
+
+-- Whether a domain can be claimed.
+CREATE OR REPLACE FUNCTION domain_claimable(d domains) RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT (d.status IN ('pending', 'active') OR d.status IN ('blocked', 'unreachable') AND d.next_crawl_after <= now())
+        AND (d.claim_expires_at IS NULL OR d.claim_expires_at < now())
+$$;
+
+-- Notes whether a run has more domains that are due than may be active, which those are to
+-- make room for. p_full says that no more may be.
+CREATE OR REPLACE FUNCTION run_crowd(p_run_id bigint, p_full boolean) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_crowded CONSTANT boolean := p_full AND EXISTS (
+        SELECT 1 FROM run_domains rd CROSS JOIN LATERAL (SELECT * FROM domains x WHERE x.domain = rd.domain LIMIT 1) d
+        WHERE rd.run_id = p_run_id AND rd.next_due_at <= now() AND domain_claimable(d)
+    );
+BEGIN
+    UPDATE crawl_runs r SET crowded = v_crowded WHERE r.id = p_run_id AND r.crowded <> v_crowded;
+END
+$$;

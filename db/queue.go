@@ -1,0 +1,83 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db/dbsqlc"
+)
+
+// QueueMost bounds the domains that Queue returns.
+const QueueMost = 100_000
+
+// Queue returns what is pending of a run, or, where that is nil, of all that run or are
+// paused. It looks at all of it: some seconds for ten million pages.
+func (s *Store) Queue(ctx context.Context, runID *int64, most int) (q crawl.Queue, err error) {
+	rows, err := s.q.Queue(ctx, dbsqlc.QueueParams{RunID: runID, Max: int32(min(max(most, 1), QueueMost))})
+	if err != nil {
+		return q, translate("what is pending", err)
+	}
+	for _, r := range rows {
+		q.Total, q.Pending, q.Due = r.Total, r.TotalPending, r.TotalDue
+		d := crawl.QueuedDomain{
+			Domain: r.Domain, Status: crawl.DomainStatus(r.Status), Pending: r.Pending, Due: r.Due, InFlight: r.InFlight,
+			Oldest: r.Oldest, CrawlDelay: crawl.Duration(time.Duration(r.CrawlDelayMs) * time.Millisecond),
+		}
+		if r.NextDue.Unix() != 0 {
+			d.NextDue = r.NextDue
+		}
+		q.Domains = append(q.Domains, d)
+	}
+	return q, nil
+}
+
+const (
+	// worstShown is how many domains of a kind a run's report names, and changesShown how
+	// many of its changes.
+	worstShown   = 5
+	changesShown = 20
+)
+
+// RunReport returns a run in detail.
+func (s *Store) RunReport(ctx context.Context, run crawl.Run) (r crawl.RunReport, err error) {
+	if r.Progress, err = s.Progress(ctx, run); err != nil {
+		return r, err
+	}
+	if r.Detail, err = s.Detail(ctx, run.ID, worstShown); err != nil {
+		return r, err
+	}
+	if r.Changes, err = s.RunChanges(ctx, run.ID, changesShown); err != nil {
+		return r, err
+	}
+	queue, err := s.Queue(ctx, &run.ID, worstShown)
+	if err != nil {
+		return r, err
+	}
+	r.Longest = queue.Domains
+	asked, err := s.q.RunRate(ctx, dbsqlc.RunRateParams{RunID: run.ID, SpanMs: crawl.RateSpan.Milliseconds()})
+	failing, err2 := s.q.RunWorst(ctx, dbsqlc.RunWorstParams{RunID: run.ID, Max: worstShown})
+	slowest, err3 := s.q.RunWorst(ctx, dbsqlc.RunWorstParams{RunID: run.ID, Max: worstShown, Slowest: true})
+	if err := errors.Join(err, err2, err3); err != nil {
+		return r, translate("report of run "+run.Name, err)
+	}
+	r.Failing, r.Slowest = runDomains(failing), runDomains(slowest)
+	if run.Status == crawl.RunRunning {
+		span := min(crawl.RateSpan, max(time.Since(run.StartedAt), time.Second))
+		r.PagesPerSecond = float64(asked) / span.Seconds()
+		r.ETA = crawl.Duration(crawl.Estimate(queue.Pending, r.PagesPerSecond, r.Longest, time.Duration(*run.Settings.Delay)))
+	}
+	return r, nil
+}
+
+func runDomains(rows []dbsqlc.RunWorstRow) []crawl.RunDomain {
+	list := make([]crawl.RunDomain, len(rows))
+	for i, r := range rows {
+		list[i] = crawl.RunDomain{
+			Domain: r.Domain, Requests: r.Requests, Failed: r.Failed,
+			Response: crawl.Duration(time.Duration(r.ResponseMs) * time.Millisecond),
+		}
+	}
+	return list
+}

@@ -1,0 +1,146 @@
+package db
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db/dbsqlc"
+)
+
+// ChangeRun makes a change to a run that there is, keeps who has made it, and returns the
+// run. It holds from the next request on. A change of a decision that was stored before
+// changes nothing. Errors wrap crawl.ErrNotFound or crawl.ErrInvalid.
+func (s *Store) ChangeRun(ctx context.Context, name string, c crawl.RunChange) (crawl.Run, error) {
+	if err := c.Validate(time.Now()); err != nil {
+		return crawl.Run{}, err
+	}
+	row, err := retryConflicts(ctx, "change a run", func() (row dbsqlc.CrawlRun, err error) {
+		err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+			q := s.q.WithTx(tx)
+			if row, err = q.RunLock(ctx, name); err != nil {
+				return err
+			}
+			if decided, err := q.RunDecided(ctx, dbsqlc.RunDecidedParams{RunID: row.ID, Decision: c.Decision}); err != nil || decided {
+				return err
+			}
+			row, err = s.changeRun(ctx, q, row, c)
+			return err
+		})
+		return row, err
+	})
+	if err != nil {
+		return crawl.Run{}, translate("run "+name, err)
+	}
+	return s.run(row)
+}
+
+func (s *Store) changeRun(ctx context.Context, q *dbsqlc.Queries, row dbsqlc.CrawlRun, c crawl.RunChange) (dbsqlc.CrawlRun, error) {
+	if c.Kind == crawl.ChangeSet {
+		return s.upsertRun(ctx, q, row.Name, c)
+	}
+	status, err := crawl.RunStatus(row.Status).Apply(c.Kind)
+	if err != nil {
+		return row, err
+	}
+	if c.Kind == crawl.ChangeResume && row.Status != dbsqlc.RunStatusPaused {
+		err = q.RunStart(ctx, row.ID)
+	} else {
+		reason := ""
+		if status != crawl.RunRunning {
+			reason = string(status) + " by " + c.SetBy
+			if c.Reason != "" {
+				reason += ": " + c.Reason
+			}
+		}
+		err = q.RunSetStatus(ctx, dbsqlc.RunSetStatusParams{
+			ID: row.ID, Status: dbsqlc.RunStatus(status), Reason: reason, Until: timeOrNil(c.Until),
+		})
+	}
+	if err != nil {
+		return row, err
+	}
+	if err := addRunChange(ctx, q, row.ID, c); err != nil {
+		return row, err
+	}
+	return q.RunByName(ctx, row.Name)
+}
+
+func addRunChange(ctx context.Context, q *dbsqlc.Queries, id int64, c crawl.RunChange) error {
+	was, err := documentOrNil(c.Was)
+	value, err2 := documentOrNil(c.Value)
+	if err := errors.Join(err, err2); err != nil {
+		return fmt.Errorf("store a change of a run: %w", err)
+	}
+	return q.RunChangeAdd(ctx, dbsqlc.RunChangeAddParams{
+		RunID: id, Kind: string(c.Kind), Was: was, Value: value, Reason: c.Reason, Until: timeOrNil(c.Until),
+		SetBy: c.SetBy, Decision: c.Decision,
+	})
+}
+
+// documentOrNil is settings as JSON; nil are none.
+func documentOrNil(settings map[string]json.RawMessage) ([]byte, error) {
+	if len(settings) == 0 {
+		return nil, nil
+	}
+	return json.Marshal(settings)
+}
+
+// changedSettings are the settings, of those that were given, that are others than before.
+// A new run has none before.
+func changedSettings(old, settings, given []byte) (was, value map[string]json.RawMessage, err error) {
+	var before, after, names map[string]json.RawMessage
+	err = errors.Join(json.Unmarshal(settings, &after), json.Unmarshal(given, &names))
+	if old != nil {
+		err = errors.Join(err, json.Unmarshal(old, &before))
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("read settings: %w", err)
+	}
+	was, value = map[string]json.RawMessage{}, map[string]json.RawMessage{}
+	for name := range names {
+		if bytes.Equal(before[name], after[name]) {
+			continue
+		}
+		value[name] = after[name]
+		if before[name] != nil {
+			was[name] = before[name]
+		}
+	}
+	return was, value, nil
+}
+
+// changesMost bounds what RunChanges returns.
+const changesMost = 1000
+
+// RunChanges returns up to most of what was done to a run, the latest first.
+func (s *Store) RunChanges(ctx context.Context, runID int64, most int) ([]crawl.RunChange, error) {
+	rows, err := s.q.RunChanges(ctx, dbsqlc.RunChangesParams{RunID: runID, Max: int32(min(max(most, 1), changesMost))})
+	if err != nil {
+		return nil, translate("what was done to a run", err)
+	}
+	changes := make([]crawl.RunChange, len(rows))
+	for i, r := range rows {
+		changes[i] = crawl.RunChange{
+			Kind: crawl.RunChangeKind(r.Kind), Reason: r.Reason, Until: timeOf(r.Until), SetBy: r.SetBy, SetAt: r.SetAt,
+		}
+		if err := errors.Join(unmarshalOr(r.Was, &changes[i].Was), unmarshalOr(r.Value, &changes[i].Value)); err != nil {
+			return nil, fmt.Errorf("read what was done to a run: %w", err)
+		}
+	}
+	return changes, nil
+}
+
+// unmarshalOr reads a document that may be null.
+func unmarshalOr(data []byte, v any) error {
+	if data == nil {
+		return nil
+	}
+	return json.Unmarshal(data, v)
+}

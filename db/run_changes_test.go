@@ -1,0 +1,150 @@
+package db_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+func (b *bundle) change(t *testing.T, c crawl.RunChange) crawl.Run {
+	t.Helper()
+	c.SetBy = "somebody"
+	run, err := b.ChangeRun(t.Context(), b.run.Name, c)
+	require.NoError(t, err)
+	return run
+}
+
+func TestChangeRun(t *testing.T) {
+	t.Parallel()
+	shared := setup(t, crawl.Settings{})
+
+	t.Run("PausesAndResumes", func(t *testing.T) {
+		t.Parallel()
+		b := shared.in(t, "paused", crawl.Settings{})
+		b.seed(t, "https://paused.example/")
+		until := b.clock(t).Add(time.Hour).Truncate(time.Microsecond)
+		run := b.change(t, crawl.RunChange{Kind: crawl.ChangePause, Reason: "a quiet night", Until: until})
+		require.Equal(t, crawl.RunPaused, run.Status)
+		require.Equal(t, "paused by somebody: a quiet night", run.Reason)
+		require.WithinDuration(t, until, run.PausedUntil, 0)
+		facts, err := b.Facts(t.Context(), "paused.example")
+		require.NoError(t, err)
+		require.Empty(t, facts.Runs, "nothing of it is to be done")
+
+		require.NoError(t, b.StartRun(t.Context(), b.run.ID), "as a seeding does")
+		run, err = b.Run(t.Context(), "paused")
+		require.NoError(t, err)
+		require.Equal(t, crawl.RunPaused, run.Status)
+
+		run = b.change(t, crawl.RunChange{Kind: crawl.ChangeResume})
+		require.Equal(t, crawl.RunRunning, run.Status)
+		require.Empty(t, run.Reason)
+		require.Zero(t, run.PausedUntil)
+		require.Equal(t, []string{"paused.example"}, b.claim(t, 5))
+	})
+
+	t.Run("ResumesWhatIsStopped", func(t *testing.T) {
+		t.Parallel()
+		b := shared.in(t, "stopped", crawl.Settings{})
+		require.Equal(t, "stopped by somebody", b.change(t, crawl.RunChange{Kind: crawl.ChangeStop}).Reason)
+		for _, kind := range []crawl.RunChangeKind{crawl.ChangeStop, crawl.ChangePause} {
+			_, err := b.ChangeRun(t.Context(), "stopped", crawl.RunChange{Kind: kind, SetBy: "somebody"})
+			require.ErrorIs(t, err, crawl.ErrInvalid)
+			require.ErrorContains(t, err, "run stopped: ")
+			require.ErrorContains(t, err, "it is stopped: only what runs can be ")
+		}
+		require.Equal(t, crawl.RunRunning, b.change(t, crawl.RunChange{Kind: crawl.ChangeResume}).Status)
+	})
+
+	t.Run("KeepsWhoHasDoneWhat", func(t *testing.T) {
+		t.Parallel()
+		b := shared.in(t, "kept", crawl.Settings{MaxDepth: new(3)})
+		set := crawl.Settings{Delay: minutes(2), MaxDepth: new(3)}
+		run := b.change(t, crawl.RunChange{Kind: crawl.ChangeSet, Settings: set, Reason: "they asked"})
+		require.Equal(t, minutes(2), run.Settings.Delay)
+		b.change(t, crawl.RunChange{Kind: crawl.ChangePause, Reason: "for a while"})
+		b.ensureRun(t, "kept", crawl.Settings{MaxDepth: new(4)})
+		b.ensureRun(t, "kept", crawl.Settings{MaxDepth: new(4)})
+		changes, err := b.RunChanges(t.Context(), b.run.ID, 10)
+		require.NoError(t, err)
+		type raw = map[string]json.RawMessage
+		for i, want := range []crawl.RunChange{
+			{Kind: crawl.ChangeSet, SetBy: "test", Was: raw{"max_depth": raw2("3")}, Value: raw{"max_depth": raw2("4")}},
+			{Kind: crawl.ChangePause, SetBy: "somebody", Reason: "for a while"},
+			{
+				Kind: crawl.ChangeSet, SetBy: "somebody", Reason: "they asked",
+				Was: raw{"delay": raw2(`"10s"`)}, Value: raw{"delay": raw2(`"2m0s"`)},
+			},
+			{Kind: crawl.ChangeCreate, SetBy: "test", Value: raw{"max_depth": raw2("3")}},
+		} {
+			require.WithinDuration(t, b.clock(t), changes[i].SetAt, time.Minute)
+			want.SetAt = changes[i].SetAt
+			require.Equal(t, want, changes[i])
+		}
+		require.Len(t, changes, 4, "what changes nothing is none")
+	})
+
+	t.Run("IsMadeOnceForADecision", func(t *testing.T) {
+		t.Parallel()
+		b := shared.in(t, "once", crawl.Settings{})
+		pause := crawl.RunChange{Kind: crawl.ChangePause, Decision: "d1"}
+		b.change(t, pause)
+		b.change(t, crawl.RunChange{Kind: crawl.ChangeResume, Decision: "d2"})
+		require.Equal(t, crawl.RunRunning, b.change(t, pause).Status, "what was decided since stands")
+	})
+
+	t.Run("RefusesWhatIsNotKnown", func(t *testing.T) {
+		t.Parallel()
+		_, err := shared.ChangeRun(t.Context(), "nobody", crawl.RunChange{Kind: crawl.ChangeStop})
+		require.ErrorIs(t, err, crawl.ErrNotFound)
+		_, err = shared.ChangeRun(t.Context(), "test", crawl.RunChange{Kind: crawl.ChangePause, Until: time.Now().Add(-time.Hour)})
+		require.ErrorIs(t, err, crawl.ErrInvalid)
+	})
+}
+
+func raw2(text string) json.RawMessage { return json.RawMessage(text) }
+
+func TestSpendRun(t *testing.T) {
+	t.Parallel()
+	shared := setup(t, crawl.Settings{})
+
+	t.Run("EndsWhatIsDueOfOneWhoseTimeIsOver", func(t *testing.T) {
+		t.Parallel()
+		b := shared.in(t, "time", crawl.Settings{})
+		b.seed(t, "https://time.example/")
+		spent, err := b.SpendRun(t.Context(), b.run.ID, -1, time.Hour)
+		require.NoError(t, err)
+		require.Empty(t, spent)
+		b.exec(t, "UPDATE crawl_runs SET started_at = now() - interval '1 hour' WHERE id = $1", b.run.ID)
+		spent, err = b.SpendRun(t.Context(), b.run.ID, -1, time.Hour)
+		require.NoError(t, err)
+		require.Equal(t, crawl.BudgetTime, spent)
+		require.Empty(t, b.claim(t, 5))
+		left, err := b.Left(t.Context(), b.run.ID)
+		require.NoError(t, err)
+		require.Equal(t, crawl.BudgetTime, left.Budget)
+		require.True(t, left.Pending)
+
+		b.change(t, crawl.RunChange{Kind: crawl.ChangeSet, Settings: crawl.Settings{MaxTime: minutes(120)}})
+		spent, err = b.SpendRun(t.Context(), b.run.ID, -1, 2*time.Hour)
+		require.NoError(t, err)
+		require.Empty(t, spent)
+		require.Equal(t, []string{"time.example"}, b.claim(t, 5))
+	})
+
+	t.Run("CountsBytes", func(t *testing.T) {
+		t.Parallel()
+		b := shared.in(t, "bytes", crawl.Settings{})
+		b.seed(t, "https://bytes.example/", "https://more-bytes.example/")
+		b.exec(t, "UPDATE run_domains SET bytes = 50 WHERE run_id = $1", b.run.ID)
+		for most, want := range map[int64]crawl.Budget{-1: "", 101: "", 100: crawl.BudgetBytes} {
+			spent, err := b.SpendRun(t.Context(), b.run.ID, most, 0)
+			require.NoError(t, err)
+			require.Equal(t, want, spent, most)
+		}
+	})
+}
