@@ -340,6 +340,7 @@ func (s Settings) validateWeights() error {
 	if s.PriorityWeights == nil {
 		return nil
 	}
+	//workflowcheck:ignore they are sorted
 	for _, name := range slices.Sorted(maps.Keys(*s.PriorityWeights)) {
 		if !slices.Contains(PriorityParts, name) {
 			return fmt.Errorf("%w: priority_weights: there is no %q: want some of %s", ErrInvalid, name, strings.Join(PriorityParts, ", "))

@@ -29,8 +29,7 @@ func processFlags(ctx *kong.Context) (words []string) {
 // setting of the run, which is stored (those are pointers or patterns: nil is not
 // given), or is about this call alone.
 func storedWithRun(f *kong.Flag) bool {
-	switch f.Target.Kind() {
-	case reflect.Pointer, reflect.Map:
+	if kind := f.Target.Kind(); kind == reflect.Pointer || kind == reflect.Map {
 		return true
 	}
 	return f.Target.Type() == reflect.TypeFor[patterns]() || slices.Contains([]string{"run", "for", "detach"}, f.Name)
