@@ -30,6 +30,7 @@ type RunWork interface {
 	Activity(ctx context.Context, runID int64) (crawl.Activity, error)
 	CrowdRun(ctx context.Context, runID int64, full bool) error
 	SpendRun(ctx context.Context, runID, maxBytes int64, maxTime time.Duration) (crawl.Budget, error)
+	RecrawlDue(ctx context.Context, runID int64, most int) (int, error)
 	NextDue(ctx context.Context, runID int64) (due, now time.Time, err error)
 	Left(ctx context.Context, runID int64) (crawl.Left, error)
 }
@@ -112,6 +113,11 @@ func (a *Activities) dispatch(ctx context.Context, run crawl.Run, widened bool) 
 	if err != nil {
 		return res, err
 	}
+	if *run.Settings.Recrawl && !spent {
+		if err := a.recrawl(ctx, run); err != nil {
+			return res, err
+		}
+	}
 	var domains []string
 	room := min(*run.Settings.MaxDomains-now.Active, dispatchBatch)
 	if room > 0 && !spent {
@@ -125,11 +131,29 @@ func (a *Activities) dispatch(ctx context.Context, run crawl.Run, widened bool) 
 	res.Failed = a.startDomains(ctx, domains, run)
 	res.Started = len(domains) - res.Failed
 	res.Active += len(domains)
-	if now.Busy+now.Paused+len(domains) == 0 && !*run.Settings.Standing && widened {
+	if now.Busy+now.Paused+len(domains) == 0 && widened && (spent || !*run.Settings.Standing && !*run.Settings.Recrawl) {
 		return a.end(ctx, run, res)
 	}
 	res.NextIn, err = a.nextLook(ctx, run, now.Busy+len(domains) > 0, len(domains) == dispatchBatch)
 	return res, err
+}
+
+const (
+	// recrawlBatch is how many pages are made pending in one transaction, and
+	// recrawlBatches in how many one dispatch does.
+	recrawlBatch   = 1000
+	recrawlBatches = 10
+)
+
+// recrawl makes pages pending that are due again.
+func (a *Activities) recrawl(ctx context.Context, run crawl.Run) error {
+	for range recrawlBatches {
+		n, err := a.store.RecrawlDue(ctx, run.ID, recrawlBatch)
+		if err != nil || n < recrawlBatch {
+			return err
+		}
+	}
+	return nil
 }
 
 // spent reports whether a budget of the whole run, but for that of pages, lets nothing more

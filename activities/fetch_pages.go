@@ -202,6 +202,7 @@ func closing(d decide.Decision, domain string) crawl.Attempt {
 	at := crawl.Attempt{
 		CrawlID: d.Crawl.ID, Domain: domain, Outcome: d.Outcome, Error: d.Why, EndedAt: time.Now(),
 	}
+	at.Recrawl = decide.AgainUnasked(d, at.EndedAt)
 	if d.Do == decide.Refuse {
 		at.Page = &crawl.PageUpdate{Failed: true}
 		return at
@@ -275,7 +276,7 @@ func (b *batch) attempt(ctx context.Context, f decide.Facts, d decide.Decision) 
 	kind := kindOf(*d.Crawl)
 	run, c, last := *d.Run, *d.Crawl, decide.LastAttempt(*d.Run, *d.Crawl)
 	visit := decide.LastVisit(c)
-	reader := &pageReader{Activities: b.Activities, d: d, kind: kind, url: u, last: visit}
+	reader := &pageReader{Activities: b.Activities, d: d, kind: kind, url: u, last: visit, facts: f.Facts}
 	start := crawl.Start{
 		CrawlID: c.ID, RunID: run.ID, Domain: b.in.Domain, Origin: c.Origin, URL: c.URL, Kind: c.Kind,
 		Final: last, Queued: b.in.Queued,

@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"encoding/json"
 	"net/netip"
 	"time"
 
@@ -13,6 +14,10 @@ import (
 type DomainStore interface {
 	FinishDomain(ctx context.Context, domain string, decide func(crawl.Facts) (crawl.Finish, bool)) (bool, error)
 	DomainRuns(ctx context.Context, domain string) ([]string, error)
+	PlanRecrawl(
+		ctx context.Context, domain string,
+		plan func(histories []json.RawMessage, least time.Duration, kept crawl.DomainRecrawl) (json.RawMessage, error),
+	) error
 	RefuseDomain(ctx context.Context, domain string, addr netip.Addr, wait time.Duration, reason string) error
 }
 
@@ -47,6 +52,9 @@ func (a *Activities) FinishDomain(ctx context.Context, in FinishDomainInput) (Fi
 		return decide.End(f, in.Reason)
 	})
 	if err != nil || !finished {
+		return FinishDomainResult{}, err
+	}
+	if err := a.store.PlanRecrawl(ctx, in.Domain, decide.Plan); err != nil {
 		return FinishDomainResult{}, err
 	}
 	runs, err := a.store.DomainRuns(ctx, in.Domain)

@@ -96,6 +96,8 @@ type pageReader struct {
 	url  urls.URL
 	// last is what is known from the last visit as far as it still counts.
 	last crawl.Visit
+	// facts are those that the decision was made from.
+	facts crawl.Facts
 }
 
 // read reads a successful answer.
@@ -378,7 +380,15 @@ func (r *pageReader) settle(x *request.Exchange) {
 	if at.RetryIn != nil {
 		at.RetryPriority = decide.RetryPriority(*r.d.Crawl)
 	}
-	if at.Outcome != crawl.OutcomeSuccess && at.RetryIn == nil {
+	if at.RetryIn != nil {
+		return
+	}
+	if at.Outcome != crawl.OutcomeSuccess {
 		at.Page = &crawl.PageUpdate{Failed: true}
+	}
+	var err error
+	if at.Recrawl, err = decide.Again(r.facts.Domain, *r.d.Run, *r.d.Crawl, *at, r.facts.Now); err != nil {
+		// what is stored cannot be read: the page begins anew
+		at.Recrawl = decide.AgainUnasked(r.d, r.facts.Now)
 	}
 }

@@ -66,6 +66,8 @@ type Attempt struct {
 	Unchanged string `json:"unchanged,omitempty"`
 	// Page is what was found out about the page; nil is nothing.
 	Page *PageUpdate `json:"page,omitempty"`
+	// Recrawl is when the page is asked for again; nil is what was said before.
+	Recrawl *Recrawl `json:"recrawl,omitempty"`
 	// Charge is what the page counts for, if this is its first visit or the last one
 	// brought nothing new; nil is for nothing.
 	Charge *Charge `json:"charge,omitempty"`

@@ -26,13 +26,20 @@ type DomainCounts struct {
 	Crawled    int64 `json:"pages_crawled"`
 	Discovered int64 `json:"pages_discovered"`
 	Bytes      int64 `json:"bytes"`
+	// ImagesFound and ImagesStored are 0 while images are not crawled.
+	ImagesFound  int64 `json:"images_found"`
+	ImagesStored int64 `json:"images_stored"`
 	// ErrorRate is the share of the last hundred requests that failed; nil where none was
 	// made. AvgResponse and AvgBytes are of the same.
-	ErrorRate   *float32  `json:"error_rate,omitempty"`
+	ErrorRate *float32 `json:"error_rate,omitempty"`
+	// YieldRate is the share of them that brought something new.
+	YieldRate   *float32  `json:"yield_rate,omitempty"`
 	AvgResponse Duration  `json:"avg_response,omitempty"`
 	AvgBytes    int64     `json:"avg_page_bytes,omitempty"`
 	First       time.Time `json:"first_crawled_at,omitzero"`
 	Last        time.Time `json:"last_crawled_at,omitzero"`
+	// CountedAt is when this was counted; zero is never.
+	CountedAt time.Time `json:"counted_at,omitzero"`
 }
 
 // DomainSorts are the orders in which domains are listed, the first by default: by name, or

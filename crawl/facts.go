@@ -35,6 +35,8 @@ type DomainFacts struct {
 	// CrawlDelay is the largest among the domain's origins.
 	CrawlDelay Millis `json:"crawl_delay_ms,omitempty"`
 	Health     Health `json:"health"`
+	// Recrawl is a DomainRecrawl as stored; empty is none.
+	Recrawl json.RawMessage `json:"recrawl,omitempty"`
 	// Reachable counts the domain's origins whose robots.txt was read when last asked
 	// for.
 	Reachable int `json:"reachable_origins,omitempty"`
@@ -98,6 +100,11 @@ type CrawlFacts struct {
 	// Extractor is the ExtractorVersion that has read the page; 0 where none has.
 	Extractor int             `json:"extractor,omitempty"`
 	Usage     json.RawMessage `json:"usage,omitempty"`
+	// History is what visits have told of how often the page changes, as stored (Recrawl),
+	// and Again says that its run asks for it again because its time has come, or a person
+	// wants it.
+	History json.RawMessage `json:"history,omitempty"`
+	Again   bool            `json:"again,omitempty"`
 	// Duplicate says that its last visit brought nothing that another page had not.
 	Duplicate bool `json:"duplicate,omitempty"`
 	// Patterns are those that the page belongs to, see traps.Patterns, the widest

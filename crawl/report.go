@@ -192,6 +192,19 @@ type DomainReport struct {
 	Health     Health    `json:"health"`
 	Pending    int64     `json:"pending"`
 	NextDue    time.Time `json:"next_due,omitzero"`
+	// Source is the kind of list that has named it, and Rank its place there; empty and 0
+	// are none. Score is its priority, worked out at ScoredAt.
+	Source   string    `json:"source,omitempty"`
+	Rank     int       `json:"seed_rank,omitempty"`
+	Score    float64   `json:"priority_score"`
+	ScoredAt time.Time `json:"priority_computed_at,omitzero"`
+	// LastRun is the run that has claimed it last, and Version grows with each change of
+	// its row.
+	LastRun string `json:"last_crawl_run,omitempty"`
+	Version int64  `json:"version"`
+	DomainCounts
+	// UI is the address of its workflow in Temporal's web UI, where that is known.
+	UI string `json:"ui,omitempty"`
 	// Traps are patterns of URLs that are no longer requested, at most ten.
 	Traps  []Trap         `json:"traps,omitempty"`
 	Robots []RobotsReport `json:"robots"`

@@ -137,6 +137,9 @@ type Settings struct {
 	// PagesPerActivity is how many pages one activity may fetch, from 1 to 1,000, or 0,
 	// the default, for PagesPerActivityAuto. JSON may have it as "auto".
 	PagesPerActivity *int `json:"pages_per_activity,omitempty"`
+	// Recrawl asks for pages again, the sooner the more often they have changed; the run is a
+	// standing one then. Defaults to false.
+	Recrawl *bool `json:"recrawl,omitempty"`
 	// PriorityWeights are how much each part of a domain's priority counts, by their names,
 	// from 0: those of PriorityParts. Those left out count as domain_priority says.
 	PriorityWeights *map[string]float64 `json:"priority_weights,omitempty"`
@@ -262,6 +265,7 @@ func (s Settings) WithDefaults() Settings {
 	setDefault(&s.DeferAfter, Duration(DeferAfterDefault))
 	setDefault(&s.Purpose, PurposeSearch)
 	setDefault(&s.BlockOnLogin, true)
+	setDefault(&s.Recrawl, false)
 	setDefault(&s.Scope, ScopeSeeds)
 	setDefault(&s.Standing, false)
 	setDefault(&s.Window, "")

@@ -24,8 +24,8 @@ func full() crawl.Settings {
 		Feeds: new(false), Sitemaps: new(false),
 		Purpose: new(crawl.PurposeArchive), BlockOnLogin: new(false), MinRefetch: new(crawl.Duration(8)), Window: new("Sat 00:00-24:00"),
 		MaxBytes: new(int64(9)), MaxBytesPerDomain: new(int64(10)), MaxTime: new(crawl.Duration(11)), YieldAfter: new(int64(12)),
-		PriorityWeights: &map[string]float64{"rank": 2},
-		Exclude:         &[]string{"/private/"}, Include: &[]string{"/*.html$"}, SkipExtensions: new(false), SkipKnownVariants: new(false),
+		PriorityWeights: &map[string]float64{"rank": 2}, Recrawl: new(true),
+		Exclude: &[]string{"/private/"}, Include: &[]string{"/*.html$"}, SkipExtensions: new(false), SkipKnownVariants: new(false),
 	}
 }
 
@@ -43,8 +43,8 @@ func TestSettingsWithDefaults(t *testing.T) {
 			Feeds: new(true), Sitemaps: new(true),
 			Purpose: new(crawl.PurposeSearch), BlockOnLogin: new(true), MinRefetch: new(crawl.Duration(24 * time.Hour)), Window: new(""),
 			MaxBytes: new(int64(-1)), MaxBytesPerDomain: new(int64(-1)), MaxTime: new(crawl.Duration(0)), YieldAfter: new(int64(500)),
-			PriorityWeights: &map[string]float64{},
-			Exclude:         &[]string{}, Include: &[]string{}, SkipExtensions: new(true), SkipKnownVariants: new(true),
+			PriorityWeights: &map[string]float64{}, Recrawl: new(false),
+			Exclude: &[]string{}, Include: &[]string{}, SkipExtensions: new(true), SkipKnownVariants: new(true),
 		}, crawl.Settings{}.WithDefaults())
 	})
 
@@ -204,7 +204,7 @@ func TestSettingsJSON(t *testing.T) {
 		require.JSONEq(t, `{"delay":"1.5s","ip_delay":"0s","subnet_delay":"7ns","defer_after":"1h30m0s","max_attempts":2,"max_depth":0,
 			"graylist":"0s","latency_factor":0.5,"max_graylistings":6,"max_redirects":7,"favicons":true,"feeds":false,"sitemaps":false,"min_refetch":"8ns","purpose":"archive","block_on_login":false,"window":"Sat 00:00-24:00",
 			"exclude":["/private/"],"include":["/*.html$"],"skip_extensions":false,"skip_known_variants":false,
-			"max_bytes":9,"max_bytes_per_domain":10,"max_time":"11ns","yield_after":12,"priority_weights":{"rank":2},
+			"max_bytes":9,"max_bytes_per_domain":10,"max_time":"11ns","yield_after":12,"recrawl":true,"priority_weights":{"rank":2},
 			"max_active_domains":3,"max_pages":4,"max_pages_per_domain":0,"pages_per_activity":5,"scope":"web","standing":true}`,
 			string(data))
 		data, err = json.Marshal(crawl.Settings{})

@@ -43,7 +43,8 @@ func (s *Store) Domains(ctx context.Context, q DomainQuery) ([]crawl.DomainListi
 			DomainCounts: crawl.DomainCounts{
 				Crawled: r.PagesCrawled, Discovered: r.PagesDiscovered, Bytes: r.Bytes, ErrorRate: r.ErrorRate,
 				AvgResponse: crawl.Duration(fromMS(int64(numOf(r.AvgResponseMs)))), AvgBytes: int64(numOf(r.AvgPageBytes)),
-				First: timeOf(r.FirstCrawledAt), Last: timeOf(r.LastCrawledAt),
+				First: timeOf(r.FirstCrawledAt), Last: timeOf(r.LastCrawledAt), CountedAt: timeOf(r.CountedAt),
+				YieldRate: r.YieldRate, ImagesFound: r.ImagesFound, ImagesStored: r.ImagesStored,
 			},
 		}
 	}

@@ -168,6 +168,14 @@ func (s *Store) Domain(ctx context.Context, domain string) (crawl.DomainReport, 
 		Domain: d.Domain, Status: crawl.DomainStatus(d.Status), Reason: d.StatusReason, Controls: state.Controls,
 		DeferredUntil: timeOf(d.NextCrawlAfter), Claimed: textOf(d.ClaimedBy), ClaimEnd: timeOf(d.ClaimExpiresAt),
 		SlotFree: state.SlotFree, SlotReason: state.SlotReason, Health: state.Health,
+		Source: textOf(d.Source), Rank: int(numOf(d.SeedRank)), Score: d.PriorityScore, ScoredAt: timeOf(d.PriorityComputedAt),
+		LastRun: d.LastRun, Version: d.Version,
+		DomainCounts: crawl.DomainCounts{
+			Crawled: d.PagesCrawled, Discovered: d.PagesDiscovered, Bytes: d.Bytes, ImagesFound: d.ImagesFound,
+			ImagesStored: d.ImagesStored, ErrorRate: d.ErrorRate, YieldRate: d.YieldRate,
+			AvgResponse: crawl.Duration(fromMS(int64(numOf(d.AvgResponseMs)))), AvgBytes: int64(numOf(d.AvgPageBytes)),
+			First: timeOf(d.FirstCrawledAt), Last: timeOf(d.LastCrawledAt), CountedAt: timeOf(d.CountedAt),
+		},
 	}
 	robots, err := s.q.RobotsOfDomain(ctx, domain)
 	runs, err2 := s.q.DomainTotals(ctx, domain)

@@ -260,10 +260,29 @@ func (s *Store) Activity(ctx context.Context, runID int64) (crawl.Activity, erro
 // never, and what time it is now, both on the database's clock.
 func (s *Store) NextDue(ctx context.Context, runID int64) (due, now time.Time, err error) {
 	row, err := s.q.RunNextDue(ctx, runID)
-	if err != nil || row.Due.Unix() == 0 {
+	if err != nil {
 		return time.Time{}, row.Now, translate("next due of a run", err)
 	}
-	return row.Due, row.Now, nil
+	if row.Due.Unix() != 0 {
+		due = row.Due
+	}
+	// pages are made pending many at once
+	if row.Again.Unix() != 0 {
+		if again := maxTime(row.Again, row.Now.Add(recrawlEvery)); due.IsZero() || again.Before(due) {
+			due = again
+		}
+	}
+	return due, row.Now, nil
+}
+
+// recrawlEvery is how often pages are looked for that are due again.
+const recrawlEvery = time.Minute
+
+func maxTime(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // waitsShown bounds the lists of a progress report.

@@ -58,6 +58,7 @@ type crawlCmd struct {
 	PriorityWeights   weights        `help:"How much the parts of a domain's priority count: rank, inlinks, yield, remaining, staleness, errors." placeholder:"PART:WEIGHT,…"`
 	PagesPerActivity  *crawl.Pages   `help:"Pages one Temporal activity may fetch; auto is one while Temporal is at ease, else more. Default: auto." placeholder:"auto|N"`
 	Standing          *bool          `help:"Keep the run going when nothing is due."`
+	Recrawl           *bool          `help:"Ask for pages again, the sooner the more often they change, and keep the run going."`
 
 	For    time.Duration `help:"Stop after this long, as Ctrl-C does." placeholder:"DURATION"`
 	Detach bool          `help:"Have the Mosey that runs crawl (mosey up, or that of DATABASE_URL and TEMPORAL_ADDRESS); Ctrl-C leaves the run going instead of stopping it."`
@@ -77,7 +78,7 @@ func (c *crawlCmd) settings() crawl.Settings {
 		Exclude: c.Exclude.setting(), Include: c.Include.setting(),
 		SkipExtensions: c.SkipExtensions, SkipKnownVariants: c.SkipKnownVariants,
 		Purpose: c.Purpose, BlockOnLogin: c.BlockOnLogin, Scope: c.Scope,
-		MaxDomains: c.MaxActiveDomains, PagesPerActivity: (*int)(c.PagesPerActivity), Standing: c.Standing,
+		MaxDomains: c.MaxActiveDomains, PagesPerActivity: (*int)(c.PagesPerActivity), Standing: c.Standing, Recrawl: c.Recrawl,
 	}
 }
 
@@ -172,7 +173,7 @@ func (c *crawlCmd) Run(ctx context.Context, e *env) (err error) {
 	if err != nil {
 		return err
 	}
-	if warning := c.NoContact(); warning != "" {
+	if warning := c.NoContact(); warning != "" && !c.Detach {
 		view.note("Warning: " + warning + ".")
 	}
 	view.begin(run, m.stack.UIURL, len(seeds.urls), before.Totals)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -178,11 +179,29 @@ func (d *domainCmd) Run(ctx context.Context, e *env) error {
 		if err != nil {
 			return err
 		}
+		rep.UI = workflowURL(e, crawl.DomainWorkflowID(name))
 		if d.JSON {
 			return printJSON(e.stdout, rep)
 		}
 		return printDomain(e.stdout, rep)
 	})
+}
+
+// workflowURL is the address of a workflow in the web UI of the Mosey that runs; empty where
+// that is not known.
+func workflowURL(e *env, id string) string {
+	if e.environ.Get("TEMPORAL_ADDRESS") != "" {
+		return "" // it may have a UI, but who knows where
+	}
+	dir, err := datadir.Resolve(e.dataDir)
+	if err != nil {
+		return ""
+	}
+	info, running, err := datadir.Running(dir)
+	if err != nil || !running || info.UIURL == "" {
+		return ""
+	}
+	return info.UIURL + "/namespaces/" + cmp.Or(e.environ.Get("TEMPORAL_NAMESPACE"), "default") + "/workflows/" + url.PathEscape(id)
 }
 
 func printDomain(w io.Writer, r crawl.DomainReport) error {
@@ -205,7 +224,11 @@ func printDomain(w io.Writer, r crawl.DomainReport) error {
 	if r.Claimed != "" {
 		row("workflow", "%s, claim until %s", r.Claimed, stamp(r.ClaimEnd))
 	}
+	if r.UI != "" {
+		row("temporal ui", "%s", r.UI)
+	}
 	row("pending", "%d", r.Pending)
+	printCounts(row, r)
 	for _, o := range r.Robots {
 		delay := ""
 		if o.CrawlDelay != nil {
@@ -229,83 +252,28 @@ func printDomain(w io.Writer, r crawl.DomainReport) error {
 	return flush(t)
 }
 
-// pageCmd shows what is known about a page.
-type pageCmd struct {
-	URL  string `arg:"" name:"url" help:"The page's URL."`
-	JSON bool   `name:"json" help:"Print JSON."`
-}
-
-// Run prints the report.
-func (p *pageCmd) Run(ctx context.Context, e *env) error {
-	u, err := pageArgument(p.URL)
-	if err != nil {
-		return err
-	}
-	return withStore(ctx, e, func(store *db.Store) error {
-		rep, err := store.Page(ctx, u.Domain(), u.String())
-		if errors.Is(err, crawl.ErrNotFound) {
-			return unknownPage(u)
+// printCounts prints what is counted of a domain, and what its priority comes of.
+func printCounts(row func(name, format string, args ...any), r crawl.DomainReport) {
+	if r.Source != "" {
+		rank := ""
+		if r.Rank > 0 {
+			rank = fmt.Sprintf(", rank %d", r.Rank)
 		}
-		if err != nil {
-			return err
-		}
-		if p.JSON {
-			return printJSON(e.stdout, rep)
-		}
-		return printPage(e.stdout, rep)
-	})
-}
-
-func printPage(w io.Writer, r crawl.PageReport) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	row := rowTo(t)
-	row("url", "%s", r.URL)
-	row("status", "%s", r.Status)
-	if r.Title != "" {
-		row("title", "%q", r.Title)
+		row("source", "%s%s", r.Source, rank)
 	}
-	if r.Language != "" {
-		row("language", "%s", r.Language)
+	row("priority", "%.3f", r.Score)
+	if r.CountedAt.IsZero() {
+		return
 	}
-	if r.Description != "" {
-		row("description", "%q", r.Description)
+	row("pages", "%d known, fetched %s, %s", r.Discovered, count(r.Crawled, "time"), size(r.Bytes))
+	if r.ErrorRate != nil && r.YieldRate != nil {
+		row("of late", "%.0f %% errors, %.0f %% news, answers in %s, %s a page", *r.ErrorRate*100, *r.YieldRate*100,
+			time.Duration(r.AvgResponse), size(r.AvgBytes))
 	}
-	if !r.Published.IsZero() {
-		row("published", "%s", stamp(r.Published))
+	if !r.Last.IsZero() {
+		row("crawled", "first %s, last %s", stamp(r.First), stamp(r.Last))
 	}
-	if !r.Modified.IsZero() {
-		row("modified", "%s", stamp(r.Modified))
-	}
-	if r.Canonical != "" {
-		row("canonical", "%s", r.Canonical)
-	}
-	if r.Generator != "" {
-		row("generator", "%q", r.Generator)
-	}
-	if r.RedirectTo != "" {
-		row("redirects to", "%s", r.RedirectTo)
-	}
-	if r.NoIndex || r.NoFollow {
-		row("meta robots", "noindex %t, nofollow %t", r.NoIndex, r.NoFollow)
-	}
-	if len(r.Usage) > 0 {
-		row("usage", "%s", r.Usage)
-	}
-	if !r.FreshUntil.IsZero() {
-		row("fresh until", "%s", stamp(r.FreshUntil))
-	}
-	if r.Trap.Kind != "" {
-		row("trap", "%s: %s", r.Trap.Kind, r.Trap.Evidence)
-	}
-	row("links", "%d out, %d in", r.LinksOut, r.LinksIn)
-	for _, c := range r.Crawls {
-		at := c.CompletedAt
-		if at.IsZero() {
-			at = c.ScheduledFor
-		}
-		row("crawl "+stamp(at), "%s in run %s, %s, %s %s", result(c), c.Run, c.Duration, c.IP, c.Error)
-	}
-	return flush(t)
+	row("counted", "%s", stamp(r.CountedAt))
 }
 
 // result is how an attempt stands, in a word or two.

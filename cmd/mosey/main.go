@@ -50,6 +50,7 @@ type cli struct {
 	Retry     retryCmd     `cmd:"" help:"Ask a domain again that was given up, or whose robots.txt could not be read."`
 	List      listCmd      `cmd:"" help:"Change and show the lists of what may be crawled at all."`
 	Set       setCmd       `cmd:"" help:"Set a domain's own delay, budget or window, for all runs, or settings of a run."`
+	Recrawl   recrawlCmd   `cmd:"" help:"Fetch pages again that were fetched long ago."`
 	Reprocess reprocessCmd `cmd:"" help:"Fetch pages again on which there is more to find now."`
 	Migrate   migrateCmd   `cmd:"" help:"Bring the database to the newest schema."`
 }

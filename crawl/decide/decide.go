@@ -299,7 +299,7 @@ func DefersDomain(run crawl.RunFacts, wait time.Duration, why crawl.Reason) bool
 func skip(now time.Time, d *Decision) bool {
 	c := d.Crawl
 	visit := LastVisit(*c)
-	least := minRefetch(d.Run.Settings, c.Kind)
+	least := minRefetch(d.Run.Settings, *c)
 	fetch, why := freshness.ShouldFetch(visit, now, least)
 	if !fetch {
 		d.Until, _ = freshness.Due(visit, least)
@@ -308,7 +308,7 @@ func skip(now time.Time, d *Decision) bool {
 		}
 		return d.pass(why, "its server said that it stays as it is")
 	}
-	if a := c.Answered; a != nil && freshness.FinalAnswer(a.Status) {
+	if a := c.Answered; a != nil && !c.Again && freshness.FinalAnswer(a.Status) {
 		least := time.Duration(*d.Run.Settings.MinRefetch)
 		if due := a.At.Add(least); now.Before(due) {
 			d.Until = due
@@ -337,10 +337,13 @@ func skip(now time.Time, d *Decision) bool {
 const feedMinRefetch = 24
 
 // minRefetch is how lately what a run has of one kind may have been fetched.
-func minRefetch(set crawl.Settings, kind crawl.Kind) time.Duration {
+func minRefetch(set crawl.Settings, c crawl.CrawlFacts) time.Duration {
 	least := time.Duration(*set.MinRefetch)
-	if kind == crawl.KindFeed {
-		least /= feedMinRefetch
+	switch {
+	case c.Again:
+		return 0 // how often the page changes has said when
+	case c.Kind == crawl.KindFeed:
+		return least / feedMinRefetch
 	}
 	return least
 }

@@ -81,7 +81,10 @@ func (q *Queries) DomainFinish(ctx context.Context, arg DomainFinishParams) erro
 }
 
 const domainGet = `-- name: DomainGet :one
-SELECT d.id, d.domain, d.status, d.status_reason, d.priority_score, d.next_crawl_after, d.claimed_by, d.claim_expires_at, d.last_crawl_run_id, d.created_at, d.updated_at, d.refused_ip, d.refused_since, d.bare, d.source, d.seed_rank, d.pages_crawled, d.pages_discovered, d.images_found, d.images_stored, d.bytes, d.error_rate, d.avg_response_ms, d.avg_page_bytes, d.first_crawled_at, d.last_crawled_at, d.counted_at, d.version, d.yield_rate, d.priority_computed_at, domain_state(d.domain)::jsonb AS state FROM domains AS d WHERE d.domain = $1
+SELECT
+    d.id, d.domain, d.status, d.status_reason, d.priority_score, d.next_crawl_after, d.claimed_by, d.claim_expires_at, d.last_crawl_run_id, d.created_at, d.updated_at, d.refused_ip, d.refused_since, d.bare, d.source, d.seed_rank, d.pages_crawled, d.pages_discovered, d.images_found, d.images_stored, d.bytes, d.error_rate, d.avg_response_ms, d.avg_page_bytes, d.first_crawled_at, d.last_crawled_at, d.counted_at, d.version, d.yield_rate, d.priority_computed_at, d.recrawl, d.planned_at, domain_state(d.domain)::jsonb AS state,
+    coalesce((SELECT r.name FROM crawl_runs AS r WHERE r.id = d.last_crawl_run_id), '')::text AS last_run
+FROM domains AS d WHERE d.domain = $1
 `
 
 type DomainGetRow struct {
@@ -115,7 +118,10 @@ type DomainGetRow struct {
 	Version            int64
 	YieldRate          *float32
 	PriorityComputedAt *time.Time
+	Recrawl            []byte
+	PlannedAt          *time.Time
 	State              []byte
+	LastRun            string
 }
 
 func (q *Queries) DomainGet(ctx context.Context, domain string) (DomainGetRow, error) {
@@ -152,7 +158,10 @@ func (q *Queries) DomainGet(ctx context.Context, domain string) (DomainGetRow, e
 		&i.Version,
 		&i.YieldRate,
 		&i.PriorityComputedAt,
+		&i.Recrawl,
+		&i.PlannedAt,
 		&i.State,
+		&i.LastRun,
 	)
 	return i, err
 }
@@ -178,7 +187,7 @@ const domainList = `-- name: DomainList :many
 SELECT
     d.domain, d.status, d.status_reason, d.source, d.seed_rank, d.priority_score, d.next_crawl_after, d.claimed_by,
     d.claim_expires_at, d.pages_crawled, d.pages_discovered, d.bytes, d.error_rate, d.avg_response_ms, d.avg_page_bytes,
-    d.first_crawled_at, d.last_crawled_at
+    d.first_crawled_at, d.last_crawled_at, d.counted_at, d.yield_rate, d.images_found, d.images_stored
 FROM domains AS d
 WHERE
     ($1::text IS NULL OR d.status = $1::text::domain_status)
@@ -222,6 +231,10 @@ type DomainListRow struct {
 	AvgPageBytes    *int32
 	FirstCrawledAt  *time.Time
 	LastCrawledAt   *time.Time
+	CountedAt       *time.Time
+	YieldRate       *float32
+	ImagesFound     int64
+	ImagesStored    int64
 }
 
 // Domains, as mosey domains lists them. The totals are those of the last count.
@@ -257,6 +270,10 @@ func (q *Queries) DomainList(ctx context.Context, arg DomainListParams) ([]Domai
 			&i.AvgPageBytes,
 			&i.FirstCrawledAt,
 			&i.LastCrawledAt,
+			&i.CountedAt,
+			&i.YieldRate,
+			&i.ImagesFound,
+			&i.ImagesStored,
 		); err != nil {
 			return nil, err
 		}

@@ -300,6 +300,8 @@ type Domain struct {
 	Version            int64
 	YieldRate          *float32
 	PriorityComputedAt *time.Time
+	Recrawl            []byte
+	PlannedAt          *time.Time
 }
 
 type DomainControl struct {
@@ -372,6 +374,9 @@ type Page struct {
 	UpdatedAt    time.Time
 	Duplicate    bool
 	Extractor    *int16
+	History      []byte
+	NextDueAt    *time.Time
+	RecrawlRunID *int64
 }
 
 type PageCrawl struct {
@@ -410,6 +415,7 @@ type PageCrawl struct {
 	RetryAfterMs  *int64
 	Lost          bool
 	Truncated     *bool
+	Again         bool
 }
 
 type PageKeyword struct {

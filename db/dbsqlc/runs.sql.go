@@ -568,19 +568,24 @@ SELECT now()::timestamptz AS now, coalesce((
     SELECT rd.next_due_at FROM run_domains AS rd
     WHERE rd.run_id = $1 AND rd.next_due_at > now() AND rd.next_due_at < 'infinity'
     ORDER BY rd.next_due_at LIMIT 1
-), 'epoch')::timestamptz AS due
+), 'epoch')::timestamptz AS due, coalesce((
+    SELECT p.next_due_at FROM pages AS p
+    WHERE p.recrawl_run_id = $1 AND p.next_due_at IS NOT NULL
+    ORDER BY p.next_due_at LIMIT 1
+), 'epoch')::timestamptz AS again
 `
 
 type RunNextDueRow struct {
-	Now time.Time
-	Due time.Time
+	Now   time.Time
+	Due   time.Time
+	Again time.Time
 }
 
 // When a run has something due next that it has not claimed; the epoch is never.
 func (q *Queries) RunNextDue(ctx context.Context, runID int64) (RunNextDueRow, error) {
 	row := q.db.QueryRow(ctx, runNextDue, runID)
 	var i RunNextDueRow
-	err := row.Scan(&i.Now, &i.Due)
+	err := row.Scan(&i.Now, &i.Due, &i.Again)
 	return i, err
 }
 

@@ -42,6 +42,9 @@ BEGIN
         IF jsonb_path_exists(p, '$[*].retry_in_ms') THEN
             PERFORM attempts_retry(v_closed);
         END IF;
+        IF jsonb_path_exists(p, '$[*].recrawl') THEN
+            PERFORM recrawls_record(v_closed);
+        END IF;
         PERFORM totals_add(v_closed);
         IF jsonb_path_exists(p, '$[*].verdict') THEN
             PERFORM verdicts_pass(v_closed);

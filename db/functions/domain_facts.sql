@@ -89,12 +89,12 @@ BEGIN
             'crawl_delay_ms', o.crawl_delay_ms, 'reachable_origins', o.reachable,
             'health', (SELECT h.health FROM domain_health h WHERE h.domain = k.domain),
             'slot_free_at', s.free_at, 'slot_reason', s.reason, 'spared_since', s.spared_since
-        )
+        ) || CASE WHEN d.recrawl IS NULL THEN '{}' ELSE jsonb_build_object('recrawl', d.recrawl) END
         FROM unnest(p_domains) WITH ORDINALITY AS k (domain, n) CROSS JOIN LATERAL (
             SELECT max(x.crawl_delay_ms) AS crawl_delay_ms, count(*) FILTER (WHERE x.failures = 0) AS reachable
             FROM robots x WHERE x.domain = k.domain
         ) o LEFT JOIN LATERAL (
-            SELECT x.status, x.status_reason, x.next_crawl_after, x.bare, x.refused_since
+            SELECT x.status, x.status_reason, x.next_crawl_after, x.bare, x.refused_since, x.recrawl
             FROM domains x WHERE x.domain = k.domain LIMIT 1
         ) d ON true LEFT JOIN LATERAL (
             SELECT x.free_at, x.reason, x.spared_since FROM politeness_slots x WHERE x.key = 'domain:' || k.domain LIMIT 1
@@ -122,13 +122,16 @@ BEGIN
             'attempt', (
                 SELECT count(*) FROM page_crawls x
                 WHERE x.page_id = c.page_id AND x.run_id = c.run_id AND x.id <= c.id AND NOT x.prerequisite
-                    AND x.skipped IS DISTINCT FROM 'taken back'
+                    AND x.skipped IS DISTINCT FROM 'taken back' AND x.id >= coalesce((
+                        SELECT max(y.id) FROM page_crawls y
+                        WHERE y.page_id = c.page_id AND y.run_id = c.run_id AND y.id <= c.id AND y.again
+                    ), 0)
             ),
             'visit', jsonb_strip_nulls(jsonb_build_object(
                 'at', p.fetched_at, 'fresh_until', p.fresh_until, 'etag', p.etag, 'last_modified', p.last_modified,
                 'content', encode(p.content_hash, 'hex')
             )),
-            'extractor', p.extractor, 'duplicate', p.duplicate,
+            'extractor', p.extractor, 'duplicate', p.duplicate, 'again', c.again,
             'patterns', (
                 SELECT jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
                     'pattern', k.pattern, 'seen', coalesce(u.seen, 0), 'duplicates', coalesce(u.duplicates, 0),
@@ -155,7 +158,8 @@ BEGIN
                     'answered', r.status_code IS NOT NULL, 'read', r.read_at IS NOT NULL
                 ) FROM robots r WHERE r.origin = p.origin
             )
-        ) || CASE WHEN p.usage IS NULL THEN '{}' ELSE jsonb_build_object('usage', p.usage) END END
+        ) || CASE WHEN p.usage IS NULL THEN '{}' ELSE jsonb_build_object('usage', p.usage) END
+            || CASE WHEN p.history IS NULL THEN '{}' ELSE jsonb_build_object('history', p.history) END END
         FROM unnest(p_crawl_ids) WITH ORDINALITY AS i (id, n) LEFT JOIN LATERAL (
             SELECT x.* FROM page_crawls x WHERE x.id = i.id LIMIT 1
         ) c ON true LEFT JOIN LATERAL (

@@ -251,7 +251,11 @@ SELECT now()::timestamptz AS now, coalesce((
     SELECT rd.next_due_at FROM run_domains AS rd
     WHERE rd.run_id = @run_id AND rd.next_due_at > now() AND rd.next_due_at < 'infinity'
     ORDER BY rd.next_due_at LIMIT 1
-), 'epoch')::timestamptz AS due;
+), 'epoch')::timestamptz AS due, coalesce((
+    SELECT p.next_due_at FROM pages AS p
+    WHERE p.recrawl_run_id = @run_id AND p.next_due_at IS NOT NULL
+    ORDER BY p.next_due_at LIMIT 1
+), 'epoch')::timestamptz AS again;
 
 -- What a run is waiting for: its active domains, those asked soonest first.
 -- name: RunWaits :many

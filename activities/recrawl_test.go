@@ -1,0 +1,149 @@
+package activities_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/activities"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/test/web"
+)
+
+// round has all pages due, dispatches and fetches what there is, and returns how many
+// pages were asked for.
+func (b *testBundle) round(t *testing.T) int {
+	t.Helper()
+	before := len(b.pages())
+	res, err := call[activities.DispatchResult](t, b.acts, b.acts.Dispatch, activities.DispatchInput{Run: runName})
+	require.NoError(t, err)
+	if res.Active == 0 {
+		return 0
+	}
+	fetched, err := b.fetchPages(t, 100)
+	require.NoError(t, err)
+	require.Equal(t, activities.StepFinish, fetched.Next)
+	finished, err := call[activities.FinishDomainResult](t, b.acts, b.acts.FinishDomain, activities.FinishDomainInput{Domain: b.site})
+	require.NoError(t, err)
+	require.True(t, finished.Finished)
+	return len(b.pages()) - before
+}
+
+// passes makes it as if a time had passed.
+func (b *testBundle) passes(t *testing.T, span time.Duration) {
+	t.Helper()
+	b.exec(t, `UPDATE pages SET fetched_at = fetched_at - $1::interval, fresh_until = fresh_until - $1::interval,
+		failed_at = failed_at - $1::interval, next_due_at = next_due_at - $1::interval WHERE domain = $2`, span, b.site)
+}
+
+// dueIn is in how many days a page is due again; 0 is that it is not.
+func (b *testBundle) dueIn(t *testing.T, path string) (days float64) {
+	t.Helper()
+	err := b.store.Pool().QueryRow(t.Context(), `SELECT coalesce(extract(EPOCH FROM next_due_at - now()) / 86400, 0)::float8
+		FROM pages WHERE url = $1`, b.page(path)).Scan(&days)
+	require.NoError(t, err)
+	return days
+}
+
+func TestRecrawl(t *testing.T) {
+	t.Parallel()
+	const week = 7 * 24 * time.Hour
+	prepare := func(t *testing.T, set crawl.Settings, behaviours map[string]web.Behaviour) *testBundle {
+		t.Helper()
+		set.Recrawl = new(true)
+		b := setup(t, options{settings: set, sites: []web.Site{{Pages: 2, Plain: true, Paths: behaviours}}})
+		b.seed(t, "/")
+		b.allowAll(t, b.page("/"))
+		require.Equal(t, 3, b.round(t))
+		return b
+	}
+
+	t.Run("AsksAgainByHowOftenAPageChanges", func(t *testing.T) {
+		t.Parallel()
+		b := prepare(t, crawl.Settings{}, map[string]web.Behaviour{"/": web.Cached{}})
+		for _, path := range []string{"/", "/p/1", "/p/2"} {
+			require.InDelta(t, 7, b.dueIn(t, path), 0.01, path)
+		}
+		require.Zero(t, b.round(t), "nothing is due")
+		dom, err := b.store.Domain(t.Context(), b.site)
+		require.NoError(t, err)
+		require.Equal(t, crawl.DomainExhausted, dom.Status)
+
+		b.passes(t, week+time.Minute)
+		b.exec(t, "UPDATE pages SET content_hash = substr(sha256('another'), 1, octet_length(content_hash)) WHERE url = $1", b.page("/p/1"))
+		// no plan, so that the rule decides
+		b.exec(t, "UPDATE domains SET recrawl = NULL")
+		require.Equal(t, 3, b.round(t), "the domain has come back by itself")
+		require.InDelta(t, 10.5, b.dueIn(t, "/"), 0.01, "unchanged")
+		require.InDelta(t, 3.5, b.dueIn(t, "/p/1"), 0.01, "changed")
+		report := b.report(t, "/")
+		require.Len(t, report.Crawls, 2)
+		require.Equal(t, crawl.OutcomeSuccess, report.Crawls[0].Outcome)
+	})
+
+	t.Run("CountsAttemptsOfEachVisit", func(t *testing.T) {
+		t.Parallel()
+		b := prepare(t, crawl.Settings{MaxAttempts: new(2)}, nil)
+		for range 4 {
+			b.passes(t, 200*24*time.Hour)
+			require.Equal(t, 3, b.round(t))
+		}
+		facts, err := b.store.Facts(t.Context(), b.site)
+		require.NoError(t, err)
+		require.Empty(t, facts.Runs)
+		b.passes(t, 200*24*time.Hour)
+		_, err = b.store.RecrawlDue(t.Context(), b.run.ID, 10)
+		require.NoError(t, err)
+		facts, err = b.store.Facts(t.Context(), b.site)
+		require.NoError(t, err)
+		require.Equal(t, 1, facts.Runs[0].Crawl.Attempt)
+		require.True(t, facts.Runs[0].Crawl.Again)
+	})
+
+	t.Run("LetsWhatIsGoneFadeOut", func(t *testing.T) {
+		t.Parallel()
+		b := prepare(t, crawl.Settings{}, map[string]web.Behaviour{"/p/1": web.Status{Code: http.StatusGone}, "/p/2": web.Status{Code: http.StatusNotFound}})
+		rounds := map[string]int{"/p/1": 1, "/p/2": 1}
+		for range 8 {
+			b.passes(t, 400*24*time.Hour)
+			b.round(t)
+			for path := range rounds {
+				rounds[path] = len(b.report(t, path).Crawls)
+			}
+		}
+		require.Equal(t, map[string]int{"/p/1": 2, "/p/2": 5}, rounds)
+		require.Zero(t, b.dueIn(t, "/p/1"))
+	})
+
+	t.Run("WaitsWhileAServerSaysThatAPageIsFresh", func(t *testing.T) {
+		t.Parallel()
+		b := prepare(t, crawl.Settings{}, map[string]web.Behaviour{"/": web.Cached{CacheControl: "max-age=1728000"}})
+		require.Greater(t, b.dueIn(t, "/"), 10.0)
+	})
+
+	t.Run("PlansTheRequestsOfADomain", func(t *testing.T) {
+		t.Parallel()
+		b := prepare(t, crawl.Settings{Delay: new(crawl.Duration(time.Millisecond))}, nil)
+		var plan string
+		require.NoError(t, b.store.Pool().QueryRow(t.Context(), "SELECT recrawl #>> '{plan,even}' FROM domains WHERE domain = $1", b.site).Scan(&plan))
+		require.NotEmpty(t, plan)
+	})
+
+	t.Run("IsAPersonsWishToo", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, options{sites: []web.Site{{Pages: 2, Plain: true}}})
+		b.seed(t, "/")
+		b.allowAll(t, b.page("/"))
+		require.Equal(t, 3, b.round(t))
+		require.Zero(t, b.dueIn(t, "/"), "the run asks for no page again")
+		b.exec(t, "UPDATE pages SET fetched_at = fetched_at - interval '2 days' WHERE url <> $1", b.page("/p/1"))
+		added := 0
+		require.NoError(t, b.store.RecrawlOlder(t.Context(), b.run.ID, "", time.Now().Add(-24*time.Hour), func(n int) { added = n }))
+		require.Equal(t, 2, added)
+		require.Equal(t, 2, b.round(t))
+		require.NoError(t, b.store.RecrawlOlder(t.Context(), b.run.ID, "other.test", time.Now().Add(time.Hour), func(n int) { added = n }))
+		require.Equal(t, 2, added, "nothing of another domain")
+	})
+}

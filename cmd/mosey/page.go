@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"text/tabwriter"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db"
+)
+
+// pageCmd shows what is known about a page.
+type pageCmd struct {
+	URL  string `arg:"" name:"url" help:"The page's URL."`
+	JSON bool   `name:"json" help:"Print JSON."`
+}
+
+// Run prints the report.
+func (p *pageCmd) Run(ctx context.Context, e *env) error {
+	u, err := pageArgument(p.URL)
+	if err != nil {
+		return err
+	}
+	return withStore(ctx, e, func(store *db.Store) error {
+		rep, err := store.Page(ctx, u.Domain(), u.String())
+		if errors.Is(err, crawl.ErrNotFound) {
+			return unknownPage(u)
+		}
+		if err != nil {
+			return err
+		}
+		if p.JSON {
+			return printJSON(e.stdout, rep)
+		}
+		return printPage(e.stdout, rep)
+	})
+}
+
+func printPage(w io.Writer, r crawl.PageReport) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	row := rowTo(t)
+	row("url", "%s", r.URL)
+	row("status", "%s", r.Status)
+	if r.Title != "" {
+		row("title", "%q", r.Title)
+	}
+	if r.Language != "" {
+		row("language", "%s", r.Language)
+	}
+	if r.Description != "" {
+		row("description", "%q", r.Description)
+	}
+	if !r.Published.IsZero() {
+		row("published", "%s", stamp(r.Published))
+	}
+	if !r.Modified.IsZero() {
+		row("modified", "%s", stamp(r.Modified))
+	}
+	if r.Canonical != "" {
+		row("canonical", "%s", r.Canonical)
+	}
+	if r.Generator != "" {
+		row("generator", "%q", r.Generator)
+	}
+	if r.RedirectTo != "" {
+		row("redirects to", "%s", r.RedirectTo)
+	}
+	if r.NoIndex || r.NoFollow {
+		row("meta robots", "noindex %t, nofollow %t", r.NoIndex, r.NoFollow)
+	}
+	if len(r.Usage) > 0 {
+		row("usage", "%s", r.Usage)
+	}
+	if !r.FreshUntil.IsZero() {
+		row("fresh until", "%s", stamp(r.FreshUntil))
+	}
+	if r.Trap.Kind != "" {
+		row("trap", "%s: %s", r.Trap.Kind, r.Trap.Evidence)
+	}
+	row("links", "%d out, %d in", r.LinksOut, r.LinksIn)
+	for _, c := range r.Crawls {
+		at := c.CompletedAt
+		if at.IsZero() {
+			at = c.ScheduledFor
+		}
+		row("crawl "+stamp(at), "%s in run %s, %s, %s %s", result(c), c.Run, c.Duration, c.IP, c.Error)
+	}
+	return flush(t)
+}

@@ -1,0 +1,146 @@
+package decide
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/recrawl"
+)
+
+// listAgain is how long a list of pages is not asked for at the most: it is there to tell
+// what is new.
+const listAgain = 24 * time.Hour
+
+// Again says when the page of an attempt that ended it is asked for again, and keeps what
+// the attempt has told of how often it changes; nil if its run asks for no page again.
+func Again(dom crawl.DomainFacts, run crawl.RunFacts, c crawl.CrawlFacts, at crawl.Attempt, now time.Time) (*crawl.Recrawl, error) {
+	if !comesAgain(run, c) {
+		return nil, nil //nolint:nilnil // there is nothing to keep
+	}
+	var h recrawl.History
+	var p recrawl.Plan
+	var s recrawl.Source
+	var kept crawl.DomainRecrawl
+	for what, doc := range map[*json.RawMessage]any{&c.History: &h, &dom.Recrawl: &kept} {
+		if err := read(*what, doc); err != nil {
+			return nil, err
+		}
+	}
+	if err := read(kept.Plan, &p); err != nil {
+		return nil, err
+	}
+	if err := read(kept.Source, &s); err != nil {
+		return nil, err
+	}
+	visit := visitOf(c, at, now)
+	next := s.Visit(h, visit)
+	h = h.Visit(visit)
+	again := &crawl.Recrawl{}
+	if next != s {
+		again.Source = document(next)
+	}
+	again.History = document(h)
+	wait := recrawl.Interval(h, 1, p)
+	if wait == recrawl.Never {
+		return again, nil
+	}
+	if c.Kind != crawl.KindPage && h.Missing == 0 {
+		wait = min(wait, listAgain)
+	}
+	if at.Page != nil && at.Page.Visit != nil {
+		wait = max(wait, time.Duration(at.Page.Visit.Fresh))
+	}
+	again.In = new(crawl.Millis(wait))
+	return again, nil
+}
+
+// AgainUnasked is the same of a page for which no request was made, as decided.
+func AgainUnasked(d Decision, now time.Time) *crawl.Recrawl {
+	if d.Run == nil || d.Crawl == nil || !comesAgain(*d.Run, *d.Crawl) {
+		return nil
+	}
+	var h recrawl.History
+	if read(d.Crawl.History, &h) != nil {
+		h = recrawl.History{}
+	}
+	wait := h.RuleInterval()
+	if until := d.Until.Sub(now); d.Until.After(now) {
+		wait = until
+	}
+	return &crawl.Recrawl{History: document(h), In: new(crawl.Millis(wait))}
+}
+
+// comesAgain reports whether a run asks for the page of a crawl again.
+func comesAgain(run crawl.RunFacts, c crawl.CrawlFacts) bool {
+	if run.Settings.Recrawl == nil || !*run.Settings.Recrawl {
+		return false
+	}
+	return c.Kind == crawl.KindPage || c.Kind == crawl.KindFeed || c.Kind == crawl.KindSitemap
+}
+
+// visitOf is what an attempt has found, as far as it tells of changes.
+func visitOf(c crawl.CrawlFacts, at crawl.Attempt, now time.Time) recrawl.Visit {
+	v := recrawl.Visit{Found: recrawl.Failed}
+	if !c.Visit.At.IsZero() {
+		v.Since = max(now.Sub(c.Visit.At), time.Millisecond)
+	}
+	switch {
+	case at.StatusCode == http.StatusGone:
+		v.Found = recrawl.Gone
+	case at.StatusCode == http.StatusNotFound:
+		v.Found = recrawl.Missing
+	case at.Outcome != crawl.OutcomeSuccess:
+	case at.Unchanged != "" || at.Redirect || at.Page == nil || at.Page.Visit == nil || at.Page.Visit.Content == c.Visit.Content:
+		v.Found = recrawl.Unchanged
+	default:
+		v.Found = recrawl.Changed
+		if changed := at.Page.Visit.LastModified; !changed.IsZero() {
+			v.ChangedAgo = max(now.Sub(changed), 0)
+		}
+	}
+	return v
+}
+
+// read reads a stored document; none is its zero value.
+func read(data json.RawMessage, doc any) error {
+	if len(data) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(data, doc); err != nil {
+		return fmt.Errorf("read when to crawl again: %w", err)
+	}
+	return nil
+}
+
+func document(doc any) json.RawMessage {
+	data, err := json.Marshal(doc)
+	if err != nil {
+		panic(err) // numbers always can be
+	}
+	return data
+}
+
+// Plan spends the requests that a domain allows on its pages, of which each says by its
+// history how often it changes. least is the shortest delay between two of them.
+func Plan(histories []json.RawMessage, least time.Duration, kept crawl.DomainRecrawl) (json.RawMessage, error) {
+	var last recrawl.Plan
+	if err := read(kept.Plan, &last); err != nil {
+		return nil, err
+	}
+	pages := make([]recrawl.Page, 0, len(histories))
+	for _, data := range histories {
+		page := recrawl.Page{Importance: 1}
+		if err := read(data, &page.History); err != nil {
+			return nil, err
+		}
+		pages = append(pages, page)
+	}
+	perDay := recrawl.RulePerDay(pages)
+	if least > 0 {
+		perDay = min(perDay, (24*time.Hour).Seconds()/least.Seconds())
+	}
+	return document(recrawl.NewPlan(pages, perDay, last, -1)), nil
+}

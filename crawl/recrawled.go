@@ -1,0 +1,21 @@
+package crawl
+
+import "encoding/json"
+
+// Recrawl is what an attempt has told of when its page is to be asked for again.
+type Recrawl struct {
+	// History is a recrawl.History.
+	History json.RawMessage `json:"history"`
+	// In is how long after the attempt's end; nil is not by itself.
+	In *Millis `json:"in_ms,omitempty"`
+	// Source is what has become of the domain's recrawl.Source; empty is that it is as it
+	// was.
+	Source json.RawMessage `json:"source,omitempty"`
+}
+
+// DomainRecrawl is what a domain keeps for all of its pages: a recrawl.Plan, and a
+// recrawl.Source.
+type DomainRecrawl struct {
+	Plan   json.RawMessage `json:"plan,omitempty"`
+	Source json.RawMessage `json:"source,omitempty"`
+}
