@@ -18,6 +18,10 @@ type DomainStore interface {
 		ctx context.Context, domain string,
 		plan func(histories []json.RawMessage, least time.Duration, kept crawl.DomainRecrawl) (json.RawMessage, error),
 	) error
+	HintRecrawl(
+		ctx context.Context, runID int64, told []crawl.ListNews,
+		hint func(history json.RawMessage, fetched time.Time) (json.RawMessage, time.Time, error),
+	) error
 	RefuseDomain(ctx context.Context, domain string, addr netip.Addr, wait time.Duration, reason string) error
 }
 

@@ -3,6 +3,7 @@ package activities
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -135,7 +136,21 @@ func (r *pageReader) readList(
 		return err
 	}
 	defer r.parses.Release(1)
-	return record(at, resp, visit)
+	if err := record(at, resp, visit); err != nil || len(r.news) == 0 {
+		return err
+	}
+	return r.store.HintRecrawl(ctx, r.d.Run.ID, r.news, func(history json.RawMessage, fetched time.Time) (json.RawMessage, time.Time, error) {
+		return decide.Hinted(r.facts.Domain, history, fetched, r.facts.Now)
+	})
+}
+
+// tell keeps what the list says of a page, if it says that it has changed since the list
+// was read last.
+func (r *pageReader) tell(e listEntry) {
+	last := r.d.Crawl.Visit.At
+	if *r.d.Run.Settings.Recrawl && !last.IsZero() && e.changed.After(last) && len(r.news) < crawl.ListNewsMax {
+		r.news = append(r.news, crawl.ListNews{Domain: e.url.Domain(), URL: e.url.String(), Changed: e.changed})
+	}
 }
 
 // recordSitemap takes the pages that a sitemap lists, those first that it calls most
@@ -265,6 +280,7 @@ func (r *pageReader) recordList(
 				break
 			}
 			seen[e.url] = true
+			r.tell(e)
 			at.Links = append(at.Links, link(e.url, len(at.Links)))
 		}
 		at.AllLinks = l.whole && !at.Truncated

@@ -98,6 +98,8 @@ type pageReader struct {
 	last crawl.Visit
 	// facts are those that the decision was made from.
 	facts crawl.Facts
+	// news is what a list says of pages that may have been fetched before.
+	news []crawl.ListNews
 }
 
 // read reads a successful answer.

@@ -131,6 +131,37 @@ func TestRecrawl(t *testing.T) {
 		require.NotEmpty(t, plan)
 	})
 
+	t.Run("BelievesSitemapsUntilTheyAreWrong", func(t *testing.T) {
+		t.Parallel()
+		list := urlset(entry("/a"), entry("/b"))
+		b := setup(t, options{
+			settings: crawl.Settings{Recrawl: new(true), Sitemaps: new(true)},
+			sites: []web.Site{{Pages: -1, Plain: true, Paths: map[string]web.Behaviour{
+				"/": page{}, "/sitemap.xml": list, "/a": page{body: "a"}, "/b": page{body: "b"},
+			}}},
+		})
+		b.seed(t, "/")
+		b.allowAll(t, b.page("/"))
+		b.round(t)
+		require.Equal(t, []string{"/", "/sitemap.xml", "/a", "/b"}, b.targets())
+		says := func() {
+			b.exec(t, "UPDATE domains SET recrawl = recrawl - 'plan'") // the rule decides
+			b.passes(t, 48*time.Hour)
+			list.body = urlset(entry("/a", "<lastmod>"+time.Now().Add(-24*time.Hour).Format(time.RFC3339)+"</lastmod>"), entry("/b")).body
+			b.round(t)
+		}
+		says()
+		require.Equal(t, []string{"/sitemap.xml"}, b.targets()[4:])
+		require.Negative(t, b.dueIn(t, "/a"), "it has changed, it says")
+		require.InDelta(t, 5, b.dueIn(t, "/b"), 0.01)
+		b.round(t)
+		require.Equal(t, []string{"/a"}, b.targets()[5:])
+
+		says()
+		require.Equal(t, []string{"/sitemap.xml"}, b.targets()[6:])
+		require.Greater(t, b.dueIn(t, "/a"), 5.0, "that was wrong")
+	})
+
 	t.Run("IsAPersonsWishToo", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, options{sites: []web.Site{{Pages: 2, Plain: true}}})

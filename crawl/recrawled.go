@@ -1,6 +1,9 @@
 package crawl
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Recrawl is what an attempt has told of when its page is to be asked for again.
 type Recrawl struct {
@@ -19,3 +22,13 @@ type DomainRecrawl struct {
 	Plan   json.RawMessage `json:"plan,omitempty"`
 	Source json.RawMessage `json:"source,omitempty"`
 }
+
+// ListNews is what a list says of a page: that it was changed at an instant.
+type ListNews struct {
+	Domain  string    `json:"domain"`
+	URL     string    `json:"url"`
+	Changed time.Time `json:"changed"`
+}
+
+// ListNewsMax caps how much of that is taken from one list.
+const ListNewsMax = 1000

@@ -43,6 +43,43 @@ func (s *Store) RecrawlOlder(ctx context.Context, runID int64, domain string, be
 	}
 }
 
+// HintRecrawl has hint say when pages of a run are due that a list says have changed since
+// they were fetched. Those that are pending, or that the run does not ask for again, are
+// left alone. Told is what the list says, at most some thousand pages.
+func (s *Store) HintRecrawl(
+	ctx context.Context, runID int64, told []crawl.ListNews,
+	hint func(history json.RawMessage, fetched time.Time) (json.RawMessage, time.Time, error),
+) error {
+	data, err := document("news of a list", told)
+	if err != nil {
+		return err
+	}
+	rows, err := s.q.RecrawlNews(ctx, dbsqlc.RecrawlNewsParams{RunID: runID, Told: data})
+	if err != nil || len(rows) == 0 {
+		return translate("look for news of a list", err)
+	}
+	type hinted struct {
+		ID      int64           `json:"id"`
+		History json.RawMessage `json:"history"`
+		Due     time.Time       `json:"due"`
+	}
+	var set []hinted
+	for _, r := range rows {
+		history, due, err := hint(r.History, r.FetchedAt)
+		if err != nil {
+			return err
+		}
+		if !due.IsZero() {
+			set = append(set, hinted{r.ID, history, due})
+		}
+	}
+	if data, err = document("hints of a list", set); err != nil {
+		return err
+	}
+	_, err = retryConflicts(ctx, "keep news of a list", func() (struct{}, error) { return struct{}{}, s.q.RecrawlHint(ctx, data) })
+	return err
+}
+
 const (
 	// planEvery is how long a domain's plan holds.
 	planEvery = 7 * 24 * time.Hour

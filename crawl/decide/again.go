@@ -2,6 +2,7 @@ package decide
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -24,15 +25,10 @@ func Again(dom crawl.DomainFacts, run crawl.RunFacts, c crawl.CrawlFacts, at cra
 	var p recrawl.Plan
 	var s recrawl.Source
 	var kept crawl.DomainRecrawl
-	for what, doc := range map[*json.RawMessage]any{&c.History: &h, &dom.Recrawl: &kept} {
-		if err := read(*what, doc); err != nil {
-			return nil, err
-		}
-	}
-	if err := read(kept.Plan, &p); err != nil {
+	if err := errors.Join(read(c.History, &h), read(dom.Recrawl, &kept)); err != nil {
 		return nil, err
 	}
-	if err := read(kept.Source, &s); err != nil {
+	if err := errors.Join(read(kept.Plan, &p), read(kept.Source, &s)); err != nil {
 		return nil, err
 	}
 	visit := visitOf(c, at, now)
@@ -71,6 +67,23 @@ func AgainUnasked(d Decision, now time.Time) *crawl.Recrawl {
 		wait = until
 	}
 	return &crawl.Recrawl{History: document(h), In: new(crawl.Millis(wait))}
+}
+
+// Hinted says when a page is due that was fetched at an instant and of which a list says now
+// that it has changed since: at once, if lists of its domain are believed.
+func Hinted(dom crawl.DomainFacts, history json.RawMessage, fetched, now time.Time) (json.RawMessage, time.Time, error) {
+	var h recrawl.History
+	var kept crawl.DomainRecrawl
+	var p recrawl.Plan
+	var s recrawl.Source
+	if err := errors.Join(read(history, &h), read(dom.Recrawl, &kept)); err != nil {
+		return nil, time.Time{}, err
+	}
+	if err := errors.Join(read(kept.Plan, &p), read(kept.Source, &s)); err != nil {
+		return nil, time.Time{}, err
+	}
+	h = h.Hint(recrawl.Hint{Since: now.Sub(fetched), News: true, Source: s})
+	return document(h), recrawl.Due(fetched, h, 1, p), nil
 }
 
 // comesAgain reports whether a run asks for the page of a crawl again.

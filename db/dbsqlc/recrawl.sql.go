@@ -10,6 +10,17 @@ import (
 	"time"
 )
 
+const recrawlHint = `-- name: RecrawlHint :exec
+UPDATE pages AS p SET history = u.doc -> 'history', next_due_at = (u.doc ->> 'due')::timestamptz
+FROM jsonb_array_elements($1::jsonb) AS u (doc)
+WHERE p.id = (u.doc ->> 'id')::bigint AND p.next_due_at IS NOT NULL
+`
+
+func (q *Queries) RecrawlHint(ctx context.Context, hints []byte) error {
+	_, err := q.db.Exec(ctx, recrawlHint, hints)
+	return err
+}
+
 const recrawlHistories = `-- name: RecrawlHistories :many
 SELECT history FROM pages WHERE domain = $1 AND history IS NOT NULL AND kind = 'page' LIMIT $2
 `
@@ -32,6 +43,52 @@ func (q *Queries) RecrawlHistories(ctx context.Context, arg RecrawlHistoriesPara
 			return nil, err
 		}
 		items = append(items, history)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const recrawlNews = `-- name: RecrawlNews :many
+SELECT p.id, p.history, p.fetched_at::timestamptz AS fetched_at
+FROM jsonb_array_elements($1::jsonb) AS u (doc)
+CROSS JOIN LATERAL (
+    SELECT x.id, x.history, x.fetched_at, x.recrawl_run_id, x.next_due_at FROM pages AS x
+    WHERE x.domain = u.doc ->> 'domain' AND x.url = u.doc ->> 'url' LIMIT 1
+) AS p
+WHERE
+    p.recrawl_run_id = $2::bigint AND p.next_due_at IS NOT NULL
+    AND p.fetched_at < (u.doc ->> 'changed')::timestamptz
+ORDER BY p.id
+`
+
+type RecrawlNewsParams struct {
+	Told  []byte
+	RunID int64
+}
+
+type RecrawlNewsRow struct {
+	ID        int64
+	History   []byte
+	FetchedAt time.Time
+}
+
+// Pages of a run that a list says have changed since they were fetched, and that are not
+// pending.
+func (q *Queries) RecrawlNews(ctx context.Context, arg RecrawlNewsParams) ([]RecrawlNewsRow, error) {
+	rows, err := q.db.Query(ctx, recrawlNews, arg.Told, arg.RunID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []RecrawlNewsRow
+	for rows.Next() {
+		var i RecrawlNewsRow
+		if err := rows.Scan(&i.ID, &i.History, &i.FetchedAt); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err

@@ -23,3 +23,22 @@ SELECT history FROM pages WHERE domain = @domain AND history IS NOT NULL AND kin
 -- name: RecrawlPlan :exec
 UPDATE domains SET recrawl = coalesce(recrawl, '{}') || jsonb_build_object('plan', @plan::jsonb), planned_at = now()
 WHERE domain = @domain;
+
+-- Pages of a run that a list says have changed since they were fetched, and that are not
+-- pending.
+-- name: RecrawlNews :many
+SELECT p.id, p.history, p.fetched_at::timestamptz AS fetched_at
+FROM jsonb_array_elements(@told::jsonb) AS u (doc)
+CROSS JOIN LATERAL (
+    SELECT x.id, x.history, x.fetched_at, x.recrawl_run_id, x.next_due_at FROM pages AS x
+    WHERE x.domain = u.doc ->> 'domain' AND x.url = u.doc ->> 'url' LIMIT 1
+) AS p
+WHERE
+    p.recrawl_run_id = @run_id::bigint AND p.next_due_at IS NOT NULL
+    AND p.fetched_at < (u.doc ->> 'changed')::timestamptz
+ORDER BY p.id;
+
+-- name: RecrawlHint :exec
+UPDATE pages AS p SET history = u.doc -> 'history', next_due_at = (u.doc ->> 'due')::timestamptz
+FROM jsonb_array_elements(@hints::jsonb) AS u (doc)
+WHERE p.id = (u.doc ->> 'id')::bigint AND p.next_due_at IS NOT NULL;
