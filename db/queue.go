@@ -66,7 +66,8 @@ func (s *Store) RunReport(ctx context.Context, run crawl.Run) (r crawl.RunReport
 	if run.Status == crawl.RunRunning {
 		span := min(crawl.RateSpan, max(time.Since(run.StartedAt), time.Second))
 		r.PagesPerSecond = float64(asked) / span.Seconds()
-		r.ETA = crawl.Duration(crawl.Estimate(queue.Pending, r.PagesPerSecond, r.Longest, time.Duration(max(*run.Settings.Delay, *run.Settings.IPDelay))))
+		delay := time.Duration(max(*run.Settings.Delay, *run.Settings.IPDelay))
+		r.ETA = crawl.Duration(crawl.Estimate(queue.Pending, r.PagesPerSecond, r.Longest, delay))
 	}
 	return r, nil
 }

@@ -65,7 +65,7 @@ func parseDays(text string) (time.Duration, error) {
 	if days, inDays := strings.CutSuffix(text, "d"); inDays {
 		var n uint64
 		n, err = strconv.ParseUint(days, 10, 15)
-		d = time.Duration(n) * 24 * time.Hour //nolint:gosec // below 2^15
+		d = time.Duration(n) * 24 * time.Hour
 	}
 	if err != nil || d < 0 {
 		return 0, errors.New("want a number and a unit, such as 30d or 12h")
