@@ -48,6 +48,7 @@ type Store interface {
 	RunStore
 	SeedStore
 	SeedListStore
+	RecrawlStore
 }
 
 // Config is what Activities need.

@@ -14,6 +14,8 @@ const (
 	SeedWorkflowName   = "SeedWorkflow"
 	CrawlWorkflowName  = "CrawlWorkflow"
 	DomainWorkflowName = "DomainWorkflow"
+	// RecrawlWorkflowName has pages fetched again.
+	RecrawlWorkflowName = "RecrawlWorkflow"
 )
 
 // Register registers every workflow.
@@ -21,6 +23,7 @@ func Register(r worker.WorkflowRegistry) {
 	r.RegisterWorkflowWithOptions(SeedWorkflow, workflow.RegisterOptions{Name: SeedWorkflowName})
 	r.RegisterWorkflowWithOptions(CrawlWorkflow, workflow.RegisterOptions{Name: CrawlWorkflowName})
 	r.RegisterWorkflowWithOptions(DomainWorkflow, workflow.RegisterOptions{Name: DomainWorkflowName})
+	r.RegisterWorkflowWithOptions(RecrawlWorkflow, workflow.RegisterOptions{Name: RecrawlWorkflowName})
 }
 
 // act names the activities; no workflow ever has a live one.

@@ -43,6 +43,7 @@ type script struct {
 	finishes   []answer[activities.FinishDomainResult]
 	dispatches []answer[activities.DispatchResult]
 	seeds      []answer[activities.StoreSeedsResult]
+	recrawls   []answer[activities.RecrawlResult]
 	filters    []answer[activities.FilterSeedsResult]
 	adds       []answer[activities.AddURLsResult]
 	others     []answer[none]
@@ -99,6 +100,7 @@ type domainActivities interface {
 
 type runActivities interface {
 	ChangeRun(ctx context.Context, in activities.ChangeRunInput) error
+	Recrawl(ctx context.Context, in activities.RecrawlInput) (activities.RecrawlResult, error)
 	Dispatch(ctx context.Context, in activities.DispatchInput) (activities.DispatchResult, error)
 	FilterSeeds(ctx context.Context, in activities.FilterSeedsInput) (activities.FilterSeedsResult, error)
 	StartCrawl(ctx context.Context, in activities.StartCrawlInput) error
@@ -143,6 +145,10 @@ func (s *script) FinishDomain(ctx context.Context, in activities.FinishDomainInp
 func (s *script) LiftControl(ctx context.Context, in activities.LiftControlInput) error {
 	_, err := take(ctx, s, in, &s.others, none{})
 	return err
+}
+
+func (s *script) Recrawl(ctx context.Context, in activities.RecrawlInput) (activities.RecrawlResult, error) {
+	return take(ctx, s, in, &s.recrawls, activities.RecrawlResult{})
 }
 
 func (s *script) SetControl(ctx context.Context, in activities.SetControlInput) error {

@@ -51,6 +51,7 @@ type cli struct {
 	List      listCmd      `cmd:"" help:"Change and show the lists of what may be crawled at all."`
 	Set       setCmd       `cmd:"" help:"Set a domain's own delay, budget or window, for all runs, or settings of a run."`
 	Recrawl   recrawlCmd   `cmd:"" help:"Fetch pages again that were fetched long ago."`
+	Schedule  scheduleCmd  `cmd:"" help:"Have Temporal seed or fetch again at its times."`
 	Reprocess reprocessCmd `cmd:"" help:"Fetch pages again on which there is more to find now."`
 	Migrate   migrateCmd   `cmd:"" help:"Bring the database to the newest schema."`
 }

@@ -55,7 +55,7 @@ func TestResumeCommand(t *testing.T) {
 		t.Parallel()
 		stored := 0
 		for f := range reflect.TypeFor[crawlCmd]().Fields() {
-			if f.Type.Kind() == reflect.Pointer || f.Type == reflect.TypeFor[patterns]() {
+			if f.Type.Kind() == reflect.Pointer || f.Type.Kind() == reflect.Map || f.Type == reflect.TypeFor[patterns]() {
 				stored++
 			}
 		}

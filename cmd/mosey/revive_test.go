@@ -82,7 +82,7 @@ func TestDispatcherThatIsGone(t *testing.T) {
 		require.NoError(t, h.client().CancelWorkflow(t.Context(), crawl.CrawlWorkflowID("default"), ""))
 		r := c.Wait()
 		require.Zero(t, r.Code, r.Stderr)
-		ContainsOnSameLine(t, r.Stdout, "Run default is stopped (stopped: its workflow was cancelled)")
+		ContainsOnSameLine(t, r.Stdout, "Run default is stopped (stopped by the workflow crawl/default: its workflow was cancelled)")
 	})
 }
 
@@ -122,11 +122,11 @@ func TestReasonOfAStop(t *testing.T) {
 	require.NoError(t, h.update(crawl.CrawlWorkflowID("default"), workflows.UpdateStop, `{"reason":"enough for today"}`))
 	r := c.Wait()
 	require.Zero(t, r.Code, r.Stderr)
-	ContainsOnSameLine(t, r.Stdout, "Run default is stopped (stopped: enough for today)")
-	ContainsOnSameLine(t, h.Print("status"), "Run default is stopped (stopped: enough for today)")
+	ContainsOnSameLine(t, r.Stdout, "Run default is stopped (stopped by the workflow crawl/default: enough for today)")
+	ContainsOnSameLine(t, h.Print("status"), "Run default is stopped (stopped by the workflow crawl/default: enough for today)")
 	var res workflows.CrawlResult
 	require.NoError(t, temporal.GetWorkflow(t.Context(), crawl.CrawlWorkflowID("default"), "").Get(t.Context(), &res))
-	require.Equal(t, "stopped: enough for today", res.Reason)
+	require.Equal(t, "stopped by the workflow crawl/default: enough for today", res.Reason)
 }
 
 // A seeding without URLs changes a run's settings, or has it go on.

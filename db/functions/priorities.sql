@@ -39,27 +39,33 @@ DECLARE
     v_names text[];
     v_scores real[];
 BEGIN
+    IF p_domains IS NULL THEN
+        v_ids := ARRAY(SELECT d.id FROM domains d WHERE d.id > p_after AND d.id <= p_upto);
+    ELSE
+        v_ids := ARRAY(
+            SELECT d.id FROM unnest(p_domains) u (domain) CROSS JOIN LATERAL (
+                SELECT x.id FROM domains x WHERE x.domain = u.domain LIMIT 1
+            ) d
+        );
+    END IF;
     SELECT array_agg(x.id), array_agg(x.domain), array_agg(domain_priority(
         x.seed_rank, (SELECT k.score FROM domain_ranks k WHERE k.domain = x.domain), x.yield_rate,
-        x.pages_discovered - x.pages_crawled, x.days, x.error_rate, NULL
+        x.pages_discovered - x.pages_crawled, (extract(EPOCH FROM t - x.last_crawled_at) / 86400)::real, x.error_rate, NULL
     ))
     INTO v_ids, v_names, v_scores
     FROM (
-        SELECT d.*, (extract(EPOCH FROM t - d.last_crawled_at) / 86400)::real AS days FROM domains d
-        WHERE CASE WHEN p_domains IS NULL THEN d.id > p_after AND d.id <= p_upto ELSE d.domain = ANY (p_domains) END
+        SELECT d.* FROM unnest(v_ids) u (id) CROSS JOIN LATERAL (SELECT x.* FROM domains x WHERE x.id = u.id LIMIT 1) d
         ORDER BY d.id
     ) x;
-    WITH s AS (
-        SELECT u.id, u.score FROM unnest(v_ids, v_scores) AS u (id, score)
-    )
+    -- each is looked up by its key: few domains or many, and whatever the planner takes the
+    -- tables for
     UPDATE domains d SET priority_score = s.score, priority_computed_at = t
-    FROM s
-    WHERE d.id = ANY (v_ids) AND d.id = s.id AND (abs(d.priority_score - s.score) > 0.001 OR d.priority_computed_at IS NULL);
+    FROM unnest(v_ids, v_scores) AS s (id, score)
+    WHERE d.id = s.id AND (abs(d.priority_score - s.score) > 0.001 OR d.priority_computed_at IS NULL);
     GET DIAGNOSTICS v_changed = ROW_COUNT;
     UPDATE run_domains rd SET priority = s.score
     FROM unnest(v_names, v_scores) AS s (domain, score)
-    WHERE rd.domain = ANY (v_names) AND rd.domain = s.domain AND abs(rd.priority - s.score) > 0.001
-        AND rd.run_id <> ALL (v_weighted);
+    WHERE rd.domain = s.domain AND abs(rd.priority - s.score) > 0.001 AND rd.run_id <> ALL (v_weighted);
     IF cardinality(v_weighted) > 0 THEN
         PERFORM run_prioritize(r, v_names) FROM unnest(v_weighted) r;
     END IF;

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/workflows"
+)
+
+func TestSchedule(t *testing.T) {
+	t.Parallel()
+
+	t.Run("SeedsAndFetchesAgain", func(t *testing.T) {
+		t.Parallel()
+		h, store := newHarnessWithStack(t)
+		s := newSite(t, 1, 2)
+		h.Start(s.crawl(s.Seeds()[0], "--standing")...)
+		requests := func(n int) {
+			require.Eventually(t, func() bool { return len(s.Log().Pages()) == n }, patience, 5*time.Millisecond)
+		}
+		requests(3)
+		ContainsOnSameLine(t, h.Print("schedule", "add", "monthly", "--every", "720h", "--older-than", "1h"), "Schedule monthly is added.")
+		ContainsOnSameLine(t, h.Print("schedule", "add", "weekly", s.Seeds()[0], "--run", "second", "--cron", "0 3 * * 1"), "Schedule weekly is added.")
+		h.Refuse([]string{"schedule", "add", "weekly", s.Seeds()[0], "--every", "1h"}, `there is a schedule "weekly" already`)
+		_, err := store.Pool().Exec(t.Context(), "UPDATE pages SET fetched_at = fetched_at - interval '2 hours' WHERE kind = 'page'")
+		require.NoError(t, err)
+		ContainsOnSameLine(t, h.Print("schedule", "trigger", "monthly"), "Schedule monthly is started.")
+		requests(6)
+		h.Print("schedule", "trigger", "weekly")
+		var second crawl.Run
+		require.Eventually(t, func() bool { second, err = store.Run(t.Context(), "second"); return err == nil }, patience, 5*time.Millisecond)
+		changes, err := store.RunChanges(t.Context(), second.ID, 1)
+		require.NoError(t, err)
+		require.Contains(t, changes[0].SetBy, "the workflow schedule/weekly")
+
+		var list []workflows.Scheduled
+		require.Eventually(t, func() bool {
+			list = nil
+			for line := range strings.Lines(h.Print("schedule", "--json")) {
+				var one workflows.Scheduled
+				require.NoError(t, json.Unmarshal([]byte(line), &one))
+				list = append(list, one)
+			}
+			return len(list) == 2 && !list[0].Last.IsZero()
+		}, patience, 100*time.Millisecond)
+		require.Equal(t, "monthly", list[0].Name)
+		require.Equal(t, "default", list[0].Run)
+		require.Equal(t, time.Monday, list[1].Next.UTC().Weekday())
+		ContainsOnSameLine(t, h.Print("schedule"), "weekly", "seeds", "second")
+
+		ContainsOnSameLine(t, h.Print("schedule", "remove", "weekly"), "Schedule weekly is removed; what it has started goes on.")
+		h.Refuse([]string{"schedule", "remove", "weekly"}, `schedule "weekly" does not exist; mosey schedule lists all`)
+	})
+
+	t.Run("RefusesWhatIsNone", func(t *testing.T) {
+		t.Parallel()
+		h := newHarness(t)
+		for want, args := range map[string][]string{
+			"want one of every and cron":                           {"x", "https://example.org/"},
+			"want seeds, as --source or URLs, or --older-than":     {"x", "--every", "1h"},
+			"every 1s: want 1m0s or more":                          {"x", "https://example.org/", "--every", "1s"},
+			`--older-than "old"`:                                   {"x", "--older-than", "old", "--every", "1h"},
+			"older_than: want a duration above zero":               {"x", "--older-than", "0d", "--every", "1h"},
+			"only letters, digits":                                 {"a b", "--older-than", "1d", "--every", "1h"},
+			"source csv: want its file or its url":                 {"x", "--source", "csv", "--every", "1h"},
+			`"gopher://x"`:                                         {"x", "gopher://x", "--every", "1h"},
+			crawl.ErrInvalid.Error() + ": want one of every and c": {"x", "--older-than", "1d", "--every", "1h", "--cron", "0 3 * * *"},
+		} {
+			h.Refuse(append([]string{"schedule", "add"}, args...), want)
+		}
+	})
+
+	t.Run("NeedsATemporal", func(t *testing.T) {
+		t.Parallel()
+		h, _ := newHarnessWithDatabase(t)
+		h.Fail([]string{"schedule"}, "no Temporal runs that is known: start one with mosey up, or set TEMPORAL_ADDRESS")
+	})
+}

@@ -1,0 +1,23 @@
+package workflows
+
+import (
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/mosey-web/mosey/activities"
+)
+
+// RecrawlWorkflow has a run ask for pages again that were fetched long ago, and go on. Input
+// that is wrong fails it for good, with an error of type BadInput.
+func RecrawlWorkflow(ctx workflow.Context, in activities.RecrawlInput) (activities.RecrawlResult, error) {
+	var res activities.RecrawlResult
+	if err := in.Validate(); err != nil {
+		return res, temporal.NewNonRetryableApplicationError(err.Error(), activities.TypeBadInput, nil)
+	}
+	err := workflow.ExecuteActivity(withSeedOptions(ctx, "pages of run "+in.Run+" to fetch again"), act.Recrawl, in).Get(ctx, &res)
+	if err != nil || res.Pending == 0 {
+		return res, err
+	}
+	return res, workflow.ExecuteActivity(withRecordOptions(ctx, "start run "+in.Run), act.StartCrawl,
+		activities.StartCrawlInput{Run: in.Run}).Get(ctx, nil)
+}

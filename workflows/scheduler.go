@@ -1,0 +1,152 @@
+package workflows
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/mosey-web/mosey/activities"
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// Schedule is what Temporal does again and again, by its Schedules.
+type Schedule struct {
+	Name string `json:"name"`
+	// Every is the span between two times, or Cron says when, in UTC (a cron line of five
+	// fields): one of them is set.
+	Every crawl.Duration `json:"every,omitempty"`
+	Cron  string         `json:"cron,omitempty"`
+	// Seed or Recrawl is what is done.
+	Seed    *SeedInput               `json:"seed,omitempty"`
+	Recrawl *activities.RecrawlInput `json:"recrawl,omitempty"`
+}
+
+// Scheduled is a schedule that there is.
+type Scheduled struct {
+	Name     string    `json:"name"`
+	Workflow string    `json:"workflow"`
+	Run      string    `json:"run"`
+	Paused   bool      `json:"paused,omitempty"`
+	Last     time.Time `json:"last,omitzero"`
+	Next     time.Time `json:"next,omitzero"`
+}
+
+// everyLeast is the shortest span between two times.
+const everyLeast = time.Minute
+
+// Validate checks a schedule that is to be made. Errors wrap crawl.ErrInvalid.
+func (s Schedule) Validate() error {
+	if err := crawl.ValidateRunName(s.Name); err != nil {
+		return fmt.Errorf("name of the schedule: %w", err)
+	}
+	switch {
+	case (s.Every == 0) == (s.Cron == ""):
+		return fmt.Errorf("%w: want one of every and cron", crawl.ErrInvalid)
+	case s.Cron == "" && time.Duration(s.Every) < everyLeast:
+		return fmt.Errorf("%w: every %s: want %s or more", crawl.ErrInvalid, s.Every, everyLeast)
+	case s.Seed != nil:
+		return s.Seed.validate()
+	}
+	return s.Recrawl.Validate()
+}
+
+// catchUp is how late a time may be that Temporal was away for: seeding twice in a row is no
+// use.
+const catchUp = time.Hour
+
+// AddSchedule makes a schedule. What is still going when its time comes again is left to
+// finish, and that time left out.
+func (s Starter) AddSchedule(ctx context.Context, schedule Schedule) error {
+	action := &client.ScheduleWorkflowAction{TaskQueue: crawl.TaskQueue}
+	run := ""
+	switch {
+	case schedule.Seed != nil:
+		run, action.Workflow, action.Args = schedule.Seed.Run, SeedWorkflowName, []any{*schedule.Seed}
+	default:
+		run, action.Workflow, action.Args = schedule.Recrawl.Run, RecrawlWorkflowName, []any{*schedule.Recrawl}
+	}
+	action.ID = "schedule/" + schedule.Name
+	action.TypedSearchAttributes = temporal.NewSearchAttributes(attrRun.ValueSet([]string{run}), attrStatus.ValueSet(StatusRunning))
+	spec := client.ScheduleSpec{}
+	if schedule.Cron != "" {
+		spec.CronExpressions = []string{schedule.Cron}
+	} else {
+		spec.Intervals = []client.ScheduleIntervalSpec{{Every: time.Duration(schedule.Every)}}
+	}
+	_, err := s.Client.ScheduleClient().Create(ctx, client.ScheduleOptions{
+		ID: schedule.Name, Spec: spec, Action: action, Overlap: enumspb.SCHEDULE_OVERLAP_POLICY_SKIP, CatchupWindow: catchUp,
+		Memo: map[string]any{memoRun: run},
+	})
+	if errors.Is(err, temporal.ErrScheduleAlreadyRunning) {
+		return fmt.Errorf("%w: there is a schedule %q already: mosey schedule remove %s first", crawl.ErrInvalid, schedule.Name, schedule.Name)
+	}
+	if err != nil {
+		return fmt.Errorf("add schedule %s: %w", schedule.Name, err)
+	}
+	return nil
+}
+
+// memoRun is the memo of a schedule that names its run.
+const memoRun = "run"
+
+// Schedules lists the schedules of Mosey, by name.
+func (s Starter) Schedules(ctx context.Context) ([]Scheduled, error) {
+	list, err := s.Client.ScheduleClient().List(ctx, client.ScheduleListOptions{PageSize: 100})
+	if err != nil {
+		return nil, fmt.Errorf("list schedules: %w", err)
+	}
+	var all []Scheduled
+	for list.HasNext() {
+		entry, err := list.Next()
+		if err != nil {
+			return nil, fmt.Errorf("list schedules: %w", err)
+		}
+		one := Scheduled{Name: entry.ID, Workflow: entry.WorkflowType.Name, Paused: entry.Paused}
+		if one.Workflow != SeedWorkflowName && one.Workflow != RecrawlWorkflowName {
+			continue
+		}
+		if data := entry.Memo.GetFields()[memoRun]; data != nil {
+			if err := converter.GetDefaultDataConverter().FromPayload(data, &one.Run); err != nil {
+				return nil, fmt.Errorf("read schedule %s: %w", entry.ID, err)
+			}
+		}
+		if n := len(entry.RecentActions); n > 0 {
+			one.Last = entry.RecentActions[n-1].ActualTime
+		}
+		if len(entry.NextActionTimes) > 0 {
+			one.Next = entry.NextActionTimes[0]
+		}
+		all = append(all, one)
+	}
+	slices.SortFunc(all, func(a, b Scheduled) int { return cmp.Compare(a.Name, b.Name) })
+	return all, nil
+}
+
+// RemoveSchedule removes a schedule, or returns crawl.ErrNotFound. What it has started goes
+// on.
+func (s Starter) RemoveSchedule(ctx context.Context, name string) error {
+	return schedule("remove", name, s.Client.ScheduleClient().GetHandle(ctx, name).Delete(ctx))
+}
+
+// TriggerSchedule does now what a schedule does at its times, or returns crawl.ErrNotFound.
+func (s Starter) TriggerSchedule(ctx context.Context, name string) error {
+	return schedule("trigger", name, s.Client.ScheduleClient().GetHandle(ctx, name).Trigger(ctx, client.ScheduleTriggerOptions{}))
+}
+
+func schedule(what, name string, err error) error {
+	switch {
+	case NotFound(err):
+		return fmt.Errorf("schedule %q: %w", name, crawl.ErrNotFound)
+	case err != nil:
+		return fmt.Errorf("%s schedule %s: %w", what, name, err)
+	}
+	return nil
+}
