@@ -66,11 +66,10 @@ const catchUp = time.Hour
 // finish, and that time left out.
 func (s Starter) AddSchedule(ctx context.Context, schedule Schedule) error {
 	action := &client.ScheduleWorkflowAction{TaskQueue: crawl.TaskQueue}
-	run := ""
-	switch {
-	case schedule.Seed != nil:
+	var run string
+	if schedule.Seed != nil {
 		run, action.Workflow, action.Args = schedule.Seed.Run, SeedWorkflowName, []any{*schedule.Seed}
-	default:
+	} else {
 		run, action.Workflow, action.Args = schedule.Recrawl.Run, RecrawlWorkflowName, []any{*schedule.Recrawl}
 	}
 	action.ID = "schedule/" + schedule.Name

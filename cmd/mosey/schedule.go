@@ -29,7 +29,7 @@ type scheduleAddCmd struct {
 
 	Run_  string        `name:"run" help:"Name of the run. Default: default." default:"default" placeholder:"NAME"` //nolint:revive // Run is the method
 	Every time.Duration `help:"Span between two times, such as 168h." placeholder:"DURATION"`
-	Cron  string        `help:"When, in UTC: minute, hour, day of the month, month, day of the week, such as '0 3 * * 1'." placeholder:"LINE"`
+	Cron  string        `help:"When, in UTC: a cron line of five fields, such as '0 3 * * 1'." placeholder:"LINE"`
 
 	Source    string `help:"List to seed: tranco, majestic, or urls, csv or opml of --url or of --file." placeholder:"SOURCE"`
 	File      string `help:"Name of a file in the workers' --seed-dir." placeholder:"FILE"`

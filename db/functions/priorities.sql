@@ -114,17 +114,17 @@ LANGUAGE plpgsql AS $$
 DECLARE
     -- how many that are due are sorted at the most
     c_few CONSTANT integer := 20000;
+    v_due CONSTANT bigint := (SELECT count(*) FROM (
+        SELECT 1 FROM run_domains rd
+        WHERE rd.run_id = p_run_id AND rd.next_due_at <= now() ORDER BY rd.next_due_at LIMIT c_few + 1
+    ) x);
     v_names text[];
     v_taken text[];
 BEGIN
-    SELECT array_agg(x.domain ORDER BY x.turns, x.priority DESC, x.domain) INTO v_names FROM (
-        SELECT rd.domain, rd.turns, rd.priority FROM run_domains rd
-        WHERE rd.run_id = p_run_id AND rd.next_due_at <= now() ORDER BY rd.next_due_at LIMIT c_few + 1
-    ) x;
-    IF v_names IS NULL THEN
+    IF v_due = 0 THEN
         RETURN '{}'::text[];
     END IF;
-    IF cardinality(v_names) > c_few THEN
+    IF v_due > c_few THEN
         v_taken := ARRAY(
             SELECT d.domain FROM run_domains rd CROSS JOIN LATERAL (SELECT * FROM domains x WHERE x.domain = rd.domain LIMIT 1) d
             WHERE rd.run_id = p_run_id AND rd.next_due_at IS NOT NULL AND rd.next_due_at <= now() AND domain_claimable(d)
@@ -132,8 +132,10 @@ BEGIN
         );
     ELSE
         v_taken := ARRAY(
-            SELECT d.domain FROM unnest(v_names) WITH ORDINALITY AS u (domain, n)
-            CROSS JOIN LATERAL (SELECT * FROM domains x WHERE x.domain = u.domain LIMIT 1) d
+            SELECT d.domain FROM (
+                SELECT rd.domain, row_number() OVER (ORDER BY rd.turns, rd.priority DESC, rd.domain) AS n FROM run_domains rd
+                WHERE rd.run_id = p_run_id AND rd.next_due_at <= now()
+            ) u CROSS JOIN LATERAL (SELECT * FROM domains x WHERE x.domain = u.domain LIMIT 1) d
             WHERE domain_claimable(d) ORDER BY u.n LIMIT p_most
         );
     END IF;
