@@ -30,7 +30,6 @@ type RunWork interface {
 	Activity(ctx context.Context, runID int64) (crawl.Activity, error)
 	CrowdRun(ctx context.Context, runID int64, full bool) error
 	SpendRun(ctx context.Context, runID, maxBytes int64, maxTime time.Duration) (crawl.Budget, error)
-	RecrawlDue(ctx context.Context, runID int64, most int) (int, error)
 	NextDue(ctx context.Context, runID int64) (due, now time.Time, err error)
 	Left(ctx context.Context, runID int64) (crawl.Left, error)
 }
@@ -79,14 +78,13 @@ func (a *Activities) Dispatch(ctx context.Context, in DispatchInput) (DispatchRe
 	if err != nil {
 		return DispatchResult{}, orBadInput(err)
 	}
-	switch run.Status {
-	case crawl.RunStopped, crawl.RunDone:
+	if run.Status.Ended() {
 		return DispatchResult{Ended: true, Reason: cmp.Or(run.Reason, string(run.Status))}, nil
-	case crawl.RunPaused:
+	}
+	if run.Status == crawl.RunPaused {
 		if res, over, err := a.paused(ctx, run); err != nil || !over {
 			return res, err
 		}
-	case crawl.RunRunning:
 	}
 	widened := true
 	if run.Widening {
@@ -125,8 +123,10 @@ func (a *Activities) dispatch(ctx context.Context, run crawl.Run, widened bool) 
 			return res, err
 		}
 	}
-	if err := a.store.CrowdRun(ctx, run.ID, room < dispatchBatch && len(domains) >= room); err != nil {
-		return res, err
+	if full := room < dispatchBatch && len(domains) >= room; full || run.Crowded {
+		if err := a.store.CrowdRun(ctx, run.ID, full); err != nil {
+			return res, err
+		}
 	}
 	res.Failed = a.startDomains(ctx, domains, run)
 	res.Started = len(domains) - res.Failed

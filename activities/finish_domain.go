@@ -2,7 +2,6 @@ package activities
 
 import (
 	"context"
-	"encoding/json"
 	"net/netip"
 	"time"
 
@@ -14,14 +13,6 @@ import (
 type DomainStore interface {
 	FinishDomain(ctx context.Context, domain string, decide func(crawl.Facts) (crawl.Finish, bool)) (bool, error)
 	DomainRuns(ctx context.Context, domain string) ([]string, error)
-	PlanRecrawl(
-		ctx context.Context, domain string,
-		plan func(histories []json.RawMessage, least time.Duration, kept crawl.DomainRecrawl) (json.RawMessage, error),
-	) error
-	HintRecrawl(
-		ctx context.Context, runID int64, told []crawl.ListNews,
-		hint func(history json.RawMessage, fetched time.Time) (json.RawMessage, time.Time, error),
-	) error
 	RefuseDomain(ctx context.Context, domain string, addr netip.Addr, wait time.Duration, reason string) error
 }
 

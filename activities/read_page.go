@@ -381,8 +381,6 @@ func (r *pageReader) settle(x *request.Exchange) {
 	at := &x.Attempt
 	if at.RetryIn != nil {
 		at.RetryPriority = decide.RetryPriority(*r.d.Crawl)
-	}
-	if at.RetryIn != nil {
 		return
 	}
 	if at.Outcome != crawl.OutcomeSuccess {

@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -12,6 +13,15 @@ import (
 
 // RecrawlStore has runs ask for pages again.
 type RecrawlStore interface {
+	RecrawlDue(ctx context.Context, runID int64, most int) (int, error)
+	PlanRecrawl(
+		ctx context.Context, domain string,
+		plan func(histories []json.RawMessage, least time.Duration, kept crawl.DomainRecrawl) (json.RawMessage, error),
+	) error
+	HintRecrawl(
+		ctx context.Context, runID int64, told []crawl.ListNews,
+		hint func(history json.RawMessage, fetched time.Time) (json.RawMessage, time.Time, error),
+	) error
 	RecrawlOlder(ctx context.Context, runID int64, domain string, before time.Time, told func(pages int)) error
 }
 

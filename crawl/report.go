@@ -16,6 +16,8 @@ type Run struct {
 	FinishedAt time.Time `json:"finished_at,omitzero"`
 	// PausedUntil is when a pause ends by itself; zero is not before it is resumed.
 	PausedUntil time.Time `json:"paused_until,omitzero"`
+	// Crowded says that more domains are due than may be active.
+	Crowded bool `json:"-"`
 	// Spent is the budget that lets the run make no further request, but for that of pages.
 	Spent Budget `json:"spent,omitempty"`
 	// Widening says that links of what it has crawled are to be looked at again.

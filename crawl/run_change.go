@@ -43,24 +43,22 @@ type RunChange struct {
 
 // Validate checks a change that is to be made at an instant. Errors wrap ErrInvalid.
 func (c RunChange) Validate(now time.Time) error {
-	switch {
-	case len(c.Reason) > ControlReasonMax:
-		return fmt.Errorf("%w: reason: %d bytes, at most %d allowed", ErrInvalid, len(c.Reason), ControlReasonMax)
-	case len(c.SetBy) > ControlByMax:
-		return fmt.Errorf("%w: set_by: %d bytes, at most %d allowed", ErrInvalid, len(c.SetBy), ControlByMax)
-	case !c.Until.IsZero() && !c.Until.After(now):
-		return fmt.Errorf("%w: until %s: is past; want a time to come", ErrInvalid, c.Until.Format(time.RFC3339))
+	if err := (Control{Reason: c.Reason, SetBy: c.SetBy, Until: c.Until}).Validate(now); err != nil {
+		return err
 	}
 	return c.Settings.Validate()
 }
+
+// Ended reports whether a run neither runs nor is paused: it needs no dispatcher.
+func (s RunStatus) Ended() bool { return s == RunStopped || s == RunDone }
 
 // Apply returns what a run becomes by the change, or an error that wraps ErrInvalid where
 // it cannot be made to one of this status.
 func (s RunStatus) Apply(kind RunChangeKind) (RunStatus, error) {
 	switch {
-	case kind == ChangePause && (s == RunRunning || s == RunPaused):
+	case kind == ChangePause && !s.Ended():
 		return RunPaused, nil
-	case kind == ChangeStop && (s == RunRunning || s == RunPaused):
+	case kind == ChangeStop && !s.Ended():
 		return RunStopped, nil
 	case kind == ChangeResume:
 		return RunRunning, nil

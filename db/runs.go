@@ -268,7 +268,11 @@ func (s *Store) NextDue(ctx context.Context, runID int64) (due, now time.Time, e
 	}
 	// pages are made pending many at once
 	if row.Again.Unix() != 0 {
-		if again := maxTime(row.Again, row.Now.Add(recrawlEvery)); due.IsZero() || again.Before(due) {
+		again := row.Again
+		if soonest := row.Now.Add(recrawlEvery); again.Before(soonest) {
+			again = soonest
+		}
+		if due.IsZero() || again.Before(due) {
 			due = again
 		}
 	}
@@ -277,13 +281,6 @@ func (s *Store) NextDue(ctx context.Context, runID int64) (due, now time.Time, e
 
 // recrawlEvery is how often pages are looked for that are due again.
 const recrawlEvery = time.Minute
-
-func maxTime(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
 
 // waitsShown bounds the lists of a progress report.
 const waitsShown = 10
@@ -371,6 +368,6 @@ func (s *Store) run(row dbsqlc.CrawlRun) (crawl.Run, error) {
 	return crawl.Run{
 		ID: row.ID, Name: row.Name, Status: crawl.RunStatus(row.Status), Reason: row.StatusReason,
 		StartedAt: row.StartedAt, FinishedAt: timeOf(row.FinishedAt), PausedUntil: timeOf(row.PausedUntil),
-		Spent: crawl.Budget(row.Spent), Widening: row.Widening != nil, Settings: set,
+		Crowded: row.Crowded, Spent: crawl.Budget(row.Spent), Widening: row.Widening != nil, Settings: set,
 	}, nil
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/cmd/internal/audit"
-	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db"
 )
@@ -28,10 +27,7 @@ func (c *auditCmd) Run(ctx context.Context, e *env) error {
 	return withStore(ctx, e, func(store *db.Store) error {
 		var runID *int64
 		if c.Run_ != "" {
-			run, err := store.Run(ctx, c.Run_)
-			if errors.Is(err, crawl.ErrNotFound) {
-				return wiring.Usagef("run %q does not exist; mosey runs lists all", c.Run_)
-			}
+			run, err := namedRun(ctx, store, c.Run_)
 			if err != nil {
 				return err
 			}

@@ -353,6 +353,15 @@ func wakeRuns(ctx context.Context, e *env, store *db.Store, domain string) error
 	})
 }
 
+// runningMosey is what the Mosey tells of itself that has the data directory, if one does.
+func runningMosey(e *env) (info datadir.Info, running bool, err error) {
+	dir, err := datadir.Resolve(e.dataDir)
+	if err != nil {
+		return info, false, err
+	}
+	return datadir.Running(dir)
+}
+
 // withTemporal calls fn if there is a Temporal that is known to run.
 func withTemporal(ctx context.Context, e *env, fn func(workflows.Starter) error) error {
 	address := ""
@@ -360,11 +369,7 @@ func withTemporal(ctx context.Context, e *env, fn func(workflows.Starter) error)
 		if e.environ.Get("DATABASE_URL") != "" {
 			return nil // which Temporal is not known
 		}
-		dir, err := datadir.Resolve(e.dataDir)
-		if err != nil {
-			return err
-		}
-		info, running, err := datadir.Running(dir)
+		info, running, err := runningMosey(e)
 		if err != nil || !running {
 			return err
 		}

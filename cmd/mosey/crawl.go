@@ -308,7 +308,7 @@ func (c *crawlCmd) watch(ctx context.Context, m *crawler, run crawl.Run, view *v
 		case err == nil:
 			last, answered = p, time.Now()
 			view.progress(p)
-			if p.Status != crawl.RunRunning && p.Status != crawl.RunPaused {
+			if p.Status.Ended() {
 				return p, nil
 			}
 		case ctx.Err() == nil && time.Since(answered) > watchPatience:

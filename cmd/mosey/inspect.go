@@ -111,7 +111,7 @@ func (s *statusCmd) Run(ctx context.Context, e *env) error {
 
 // revive starts the dispatchers of runs that have lost theirs, and says so.
 func revive(ctx context.Context, e *env, runs []crawl.Run) {
-	if !slices.ContainsFunc(runs, func(r crawl.Run) bool { return r.Status == crawl.RunRunning || r.Status == crawl.RunPaused }) {
+	if !slices.ContainsFunc(runs, func(r crawl.Run) bool { return !r.Status.Ended() }) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, wakeTimeout)
@@ -132,10 +132,7 @@ func (s *statusCmd) runs(ctx context.Context, store *db.Store) ([]crawl.Run, err
 	if s.name() == "" {
 		return store.Runs(ctx)
 	}
-	run, err := store.Run(ctx, s.name())
-	if errors.Is(err, crawl.ErrNotFound) {
-		return nil, unknownRun(s.name())
-	}
+	run, err := namedRun(ctx, store, s.name())
 	return []crawl.Run{run}, err
 }
 
@@ -193,11 +190,7 @@ func workflowURL(e *env, id string) string {
 	if e.environ.Get("TEMPORAL_ADDRESS") != "" {
 		return "" // it may have a UI, but who knows where
 	}
-	dir, err := datadir.Resolve(e.dataDir)
-	if err != nil {
-		return ""
-	}
-	info, running, err := datadir.Running(dir)
+	info, running, err := runningMosey(e)
 	if err != nil || !running || info.UIURL == "" {
 		return ""
 	}

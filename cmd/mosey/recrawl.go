@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
@@ -31,10 +29,7 @@ func (r *recrawlCmd) Run(ctx context.Context, e *env) error {
 		return err
 	}
 	return withStore(ctx, e, func(store *db.Store) error {
-		run, err := store.Run(ctx, r.Run_)
-		if errors.Is(err, crawl.ErrNotFound) {
-			return unknownRun(r.Run_)
-		}
+		run, err := namedRun(ctx, store, r.Run_)
 		if err != nil {
 			return err
 		}
@@ -61,14 +56,10 @@ func (r *recrawlCmd) Run(ctx context.Context, e *env) error {
 
 // parseDays reads a duration that may be in days.
 func parseDays(text string) (time.Duration, error) {
-	d, err := time.ParseDuration(text)
-	if days, inDays := strings.CutSuffix(text, "d"); inDays {
-		var n uint64
-		n, err = strconv.ParseUint(days, 10, 15)
-		d = time.Duration(n) * 24 * time.Hour
-	}
-	if err != nil || d < 0 {
+	const most = 1<<15 - 1
+	days, span, ok := parseAge(text, most)
+	if !ok {
 		return 0, errors.New("want a number and a unit, such as 30d or 12h")
 	}
-	return d, nil
+	return time.Duration(days)*24*time.Hour + span, nil
 }

@@ -65,10 +65,7 @@ type runCmd struct {
 func (r *runCmd) Run(ctx context.Context, e *env) error {
 	name := strings.TrimPrefix(r.Name, runPrefix)
 	return withStore(ctx, e, func(store *db.Store) error {
-		run, err := store.Run(ctx, name)
-		if errors.Is(err, crawl.ErrNotFound) {
-			return unknownRun(name)
-		}
+		run, err := namedRun(ctx, store, name)
 		if err != nil {
 			return err
 		}
@@ -82,6 +79,15 @@ func (r *runCmd) Run(ctx context.Context, e *env) error {
 		}
 		return printRun(e.stdout, report)
 	})
+}
+
+// namedRun is the run that an argument or a flag names.
+func namedRun(ctx context.Context, store *db.Store, name string) (crawl.Run, error) {
+	run, err := store.Run(ctx, name)
+	if errors.Is(err, crawl.ErrNotFound) {
+		err = unknownRun(name)
+	}
+	return run, err
 }
 
 func unknownRun(name string) error {
@@ -239,10 +245,7 @@ func (q *queueCmd) Run(ctx context.Context, e *env) error {
 	return withStore(ctx, e, func(store *db.Store) error {
 		var id *int64
 		if q.Run_ != "" {
-			run, err := store.Run(ctx, q.Run_)
-			if errors.Is(err, crawl.ErrNotFound) {
-				return unknownRun(q.Run_)
-			}
+			run, err := namedRun(ctx, store, q.Run_)
 			if err != nil {
 				return err
 			}

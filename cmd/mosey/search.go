@@ -105,14 +105,21 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 			return at, nil
 		}
 	}
-	if days, found := strings.CutSuffix(text, "d"); found {
-		if n, err := strconv.Atoi(days); err == nil && n >= 0 && n <= maxDays {
-			return now.AddDate(0, 0, -n), nil
-		}
-	} else if span, err := time.ParseDuration(text); err == nil && span >= 0 {
-		return now.Add(-span), nil
+	if days, span, ok := parseAge(text, maxDays); ok {
+		return now.AddDate(0, 0, -days).Add(-span), nil
 	}
 	return time.Time{}, wiring.Usagef("--since %q: want a date such as 2026-11-01, or an age such as 30d or 12h", text)
+}
+
+// parseAge reads a span that may be in days, of which there are at most so many.
+func parseAge(text string, most int) (days int, span time.Duration, ok bool) {
+	number, inDays := strings.CutSuffix(text, "d")
+	if !inDays {
+		span, err := time.ParseDuration(text)
+		return 0, span, err == nil && span >= 0
+	}
+	n, err := strconv.ParseUint(number, 10, 31)
+	return int(n), 0, err == nil && int(n) <= most
 }
 
 // maxDays is a hundred years: before there was a web.

@@ -49,7 +49,7 @@ func (r reviver) run(ctx context.Context) {
 // their names.
 func Revive(ctx context.Context, s workflows.Starter, runs []crawl.Run) (revived []string, err error) {
 	for _, run := range runs {
-		if run.Status != crawl.RunRunning && run.Status != crawl.RunPaused {
+		if run.Status.Ended() {
 			continue
 		}
 		started, err := s.ReviveCrawl(ctx, run.Name)
