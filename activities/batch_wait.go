@@ -97,7 +97,7 @@ func (b *batch) notGranted(ctx context.Context, facts crawl.Facts, d decide.Deci
 
 // isQueue reports whether a wait was for a place in a queue of domains.
 func isQueue(why crawl.Reason) bool {
-	return why == crawl.ReasonIP || why == crawl.ReasonSubnet
+	return why == crawl.ReasonIP || why == crawl.ReasonSubnet || why == crawl.ReasonRegistered
 }
 
 // waitOrDefer ends the batch with a wait for the slot, or with deferring the domain

@@ -281,7 +281,8 @@ func (b *batch) attempt(ctx context.Context, f decide.Facts, d decide.Decision) 
 		CrawlID: c.ID, RunID: run.ID, Domain: b.in.Domain, Origin: c.Origin, URL: c.URL, Kind: c.Kind,
 		Final: last, Queued: b.in.Queued,
 	}
-	start.RunBudget, start.DomainBudget = decide.Budgets(run, f.Domain)
+	budgets := decide.BudgetsOf(run, f.Domain)
+	start.RunBudget, start.DomainBudget, start.RegisteredBudget = budgets.InAll, budgets.OfDomain, budgets.OfRegistered
 	x, facts, done, err := b.ask(ctx, f, d, request.Ask{
 		Kind: kind.Kind, Start: start, URL: u, Header: conditions(visit), WantBody: kind.wantBody(visit),
 		Retry: !last, Read: reader.read, Settle: reader.settle,

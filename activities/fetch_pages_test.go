@@ -170,6 +170,33 @@ func TestFetchPages(t *testing.T) {
 		require.Equal(t, 2, report.Answered)
 	})
 
+	t.Run("QueuesForTheHostsOfARegisteredDomain", func(t *testing.T) {
+		t.Parallel()
+		const delay = 500 * time.Millisecond
+		b := setup(t, options{
+			sites:    []web.Site{{Pages: -1, Plain: true, Host: "a.group.test"}, {Pages: -1, Plain: true, Host: "b.group.test"}},
+			settings: crawl.Settings{Delay: new(crawl.Duration(delay)), GroupBy: new(crawl.GroupByRegistered)},
+		})
+		b.seedURLs(t, b.web.Seeds()...)
+		other := b.web.Hosts()[1]
+		b.allowAll(t, b.page("/"))
+		b.allowAll(t, b.web.URL(other, "/"))
+		_, err := b.fetchPages(t, 1)
+		require.NoError(t, err)
+		in := activities.FetchPagesInput{Domain: other, MaxPages: 1}
+		res, err := call[activities.FetchPagesResult](t, b.acts, b.acts.FetchPages, in)
+		require.NoError(t, err)
+		for in.Queued = true; res.Next == activities.StepFetch; {
+			time.Sleep(time.Duration(res.Wait))
+			res, err = call[activities.FetchPagesResult](t, b.acts, b.acts.FetchPages, in)
+			require.NoError(t, err)
+		}
+		require.Equal(t, 1, res.Closed)
+		log := b.web.Log()
+		require.Len(t, log, 2)
+		require.GreaterOrEqual(t, log[1].Start-log[0].End, delay-time.Millisecond)
+	})
+
 	t.Run("FinishesWhenNothingIsDueForLong", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, options{})

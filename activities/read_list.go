@@ -66,7 +66,7 @@ func (r *pageReader) lists(ctx context.Context, page extract.Page, said usage.Us
 		if err != nil || slices.ContainsFunc(links, func(l crawl.Link) bool { return l.URL == u.String() }) {
 			continue
 		}
-		link := linkTo(u, said.NoFollow.Said(), time.Now())
+		link := r.linkTo(u, said.NoFollow.Said(), time.Now())
 		link.Kind = crawl.KindFeed
 		links = append(links, link)
 	}
@@ -105,7 +105,7 @@ func (r *pageReader) sitemaps(ctx context.Context) ([]crawl.Link, error) {
 // comes with the pages that are linked to there, each further one after all pages that
 // are a link deeper: a site with hundreds of them is not asked for all before its pages.
 func (r *pageReader) sitemap(u urls.URL, n int) crawl.Link {
-	link := linkTo(u, false, time.Now())
+	link := r.linkTo(u, false, time.Now())
 	link.Kind, link.Trap, link.TrapEvidence = crawl.KindSitemap, "", ""
 	depth := r.d.Crawl.Depth
 	if r.d.Crawl.Kind == crawl.KindPage {
@@ -194,7 +194,7 @@ func (r *pageReader) recordSitemap(at *crawl.Attempt, resp *fetch.Response, visi
 		if kind == sitemap.Index {
 			return r.sitemap(u, n)
 		}
-		return linkTo(u, false, resp.EndedAt)
+		return r.linkTo(u, false, resp.EndedAt)
 	})
 }
 
@@ -237,7 +237,7 @@ func (r *pageReader) recordFeed(at *crawl.Attempt, resp *fetch.Response, visit c
 	}
 	list := list{entries: entries, follow: decide.FollowListed, whole: err == nil}
 	return r.recordList(at, visit, r.said(resp), list, func(u urls.URL, _ int) crawl.Link {
-		link := linkTo(u, false, resp.EndedAt)
+		link := r.linkTo(u, false, resp.EndedAt)
 		if u.Domain() == r.url.Domain() {
 			link.Priority = new(newsPriority)
 		}

@@ -261,7 +261,7 @@ func (r *pageReader) links(ctx context.Context, page extract.Page, said usage.Us
 		if len(other) > 0 && other[l.URL.String()] {
 			continue
 		}
-		link := linkTo(l.URL, l.NoFollow || said.NoFollow.Said(), now)
+		link := r.linkTo(l.URL, l.NoFollow || said.NoFollow.Said(), now)
 		link.Rel, link.Anchor = l.Rel, l.Anchor
 		if l.Rel.InHead() {
 			unseen = append(unseen, link)
@@ -271,7 +271,7 @@ func (r *pageReader) links(ctx context.Context, page extract.Page, said usage.Us
 	}
 	links = append(links, unseen...)
 	if wanted {
-		icon := linkTo(page.Icon, said.NoFollow.Said(), now)
+		icon := r.linkTo(page.Icon, said.NoFollow.Said(), now)
 		icon.Kind = crawl.KindFavicon
 		links = append(links, icon)
 	}
@@ -306,12 +306,16 @@ func (r *pageReader) setUsage(at *crawl.Attempt, said usage.Usage) error {
 }
 
 // linkTo is a link as it is recorded.
-func linkTo(u urls.URL, nofollow bool, now time.Time) crawl.Link {
+func (r *pageReader) linkTo(u urls.URL, nofollow bool, now time.Time) crawl.Link {
 	trap, _ := traps.Find(u, now)
-	return crawl.Link{
+	link := crawl.Link{
 		URL: u.String(), Domain: u.Domain(), Origin: u.Origin(), Patterns: traps.Patterns(u), NoFollow: nofollow,
 		Trap: trap.Kind, TrapEvidence: trap.Evidence,
 	}
+	if link.Domain != r.url.Domain() {
+		link.Registered = u.PartOf()
+	}
+	return link
 }
 
 // parse reads the page, which is empty where there is none.
@@ -366,7 +370,7 @@ func (r *pageReader) redirect(at *crawl.Attempt, resp *fetch.Response) {
 	}
 	at.Redirect, at.AllLinks = true, true
 	at.Login = extract.LoginURL(to) && !extract.LoginURL(r.url)
-	at.Links = []crawl.Link{linkTo(to, false, time.Now())}
+	at.Links = []crawl.Link{r.linkTo(to, false, time.Now())}
 	at.Links[0].Trap, at.Links[0].TrapEvidence = "", ""
 	if kind := r.d.Crawl.Kind; kind != crawl.KindPage {
 		at.Links[0].Kind = kind

@@ -37,13 +37,16 @@ type Attempt struct {
 	// Ended is the same on the database's clock, once that has named it.
 	Ended time.Time `json:"ended_at,omitzero"`
 
-	// Delay, IPDelay and SubnetDelay are how long the domain, the address and its
-	// subnet must be left alone, counted from EndedAt, and Reason why.
-	Delay       Millis `json:"delay_ms"`
-	Reason      Reason `json:"reason"`
-	IPDelay     Millis `json:"ip_delay_ms,omitempty"`
-	Subnet      string `json:"subnet,omitempty"`
-	SubnetDelay Millis `json:"subnet_delay_ms,omitempty"`
+	// Delay, IPDelay, SubnetDelay and RegisteredDelay are how long the domain, the address,
+	// its subnet and the registered domain must be left alone, counted from EndedAt, and
+	// Reason why.
+	Delay           Millis `json:"delay_ms"`
+	Reason          Reason `json:"reason"`
+	IPDelay         Millis `json:"ip_delay_ms,omitempty"`
+	Subnet          string `json:"subnet,omitempty"`
+	SubnetDelay     Millis `json:"subnet_delay_ms,omitempty"`
+	Registered      string `json:"registered,omitempty"`
+	RegisteredDelay Millis `json:"registered_delay_ms,omitempty"`
 	// RetryAfter is what the server asked for; 0 is nothing.
 	RetryAfter Millis `json:"retry_after_ms,omitempty"`
 	// RetryIn is when to try again, counted from EndedAt; nil is never.
@@ -278,7 +281,10 @@ type Link struct {
 	Origin   string   `json:"origin"`
 	Kind     Kind     `json:"kind,omitempty"`
 	Patterns []string `json:"patterns,omitempty"`
-	NoFollow bool     `json:"nofollow,omitempty"`
+	// Registered is the registered domain that Domain is part of; empty where it is one, or
+	// where the link stays on its domain.
+	Registered string `json:"registered,omitempty"`
+	NoFollow   bool   `json:"nofollow,omitempty"`
 	// Rel is what it says of who is behind it, and Anchor its text.
 	Rel    Rel    `json:"rel,omitempty"`
 	Anchor string `json:"anchor,omitempty"`
@@ -295,6 +301,9 @@ type Follow struct {
 	Redirects int `json:"redirects,omitempty"`
 	// SeedsOnly leaves out domains that the run has not seeded.
 	SeedsOnly bool `json:"seeds_only,omitempty"`
+	// MaxSubdomains leaves out new domains of a registered domain of which the run has so
+	// many; nil is no limit.
+	MaxSubdomains *int64 `json:"max_subdomains,omitempty"`
 	// Seed makes their domains seeded.
 	Seed bool `json:"seed,omitempty"`
 }

@@ -19,7 +19,7 @@ type Gaps struct {
 
 // Violation is one broken promise.
 type Violation struct {
-	// Kind is "gap", "ip gap", "subnet gap" or "robots".
+	// Kind is "gap", "ip gap", "subnet gap", "registered gap" or "robots".
 	Kind string    `json:"kind"`
 	Key  string    `json:"key"`
 	At   time.Time `json:"at"`
@@ -32,6 +32,8 @@ type Audit struct {
 	Domains Gaps `json:"domains"`
 	IPs     Gaps `json:"ips"`
 	Subnets Gaps `json:"subnets"`
+	// Registered are registered domains whose hosts were asked as one.
+	Registered Gaps `json:"registered_domains"`
 	// Lost counts requests whose worker died: when they ended is not known.
 	Lost int64 `json:"lost"`
 	// RetryAfters counts answers that asked for a wait, and those not obeyed.
@@ -47,7 +49,7 @@ type Audit struct {
 
 // Clean reports whether every promise was kept.
 func (a Audit) Clean() bool {
-	return a.Domains.Violations == 0 && a.IPs.Violations == 0 && a.Subnets.Violations == 0 &&
+	return a.Domains.Violations == 0 && a.IPs.Violations == 0 && a.Subnets.Violations == 0 && a.Registered.Violations == 0 &&
 		a.RetryAfterViolations == 0 && a.RobotsViolations == 0
 }
 

@@ -67,6 +67,12 @@ type RunFacts struct {
 	// that leaves no further request, but for that of pages; empty is none.
 	DomainBytes int64  `json:"domain_bytes,omitempty"`
 	Spent       Budget `json:"spent,omitempty"`
+	// RegisteredStarted counts requests to all domains of its registered domain, while
+	// the run has a budget of that, and Depths those to it by depth, up to DepthsMax,
+	// while the run has one of that. Growths is how often its budget of pages has grown.
+	RegisteredStarted int64         `json:"registered_started,omitempty"`
+	Depths            map[int]int64 `json:"depths,omitempty"`
+	Growths           int           `json:"growths,omitempty"`
 	// Crowded says that the run has more domains that are due than may be active, and
 	// TurnStarted what DomainStarted was when the domain was claimed.
 	Crowded     bool  `json:"crowded,omitempty"`

@@ -26,15 +26,17 @@ type Start struct {
 	Span Millis `json:"span_ms"`
 	// Queued means that the caller has waited for its place in a shared slot's queue.
 	Queued bool `json:"queued"`
-	// RunBudget and DomainBudget are how many requests the run may have begun; nil is
-	// no limit.
-	RunBudget    *int64 `json:"run_budget,omitempty"`
-	DomainBudget *int64 `json:"domain_budget,omitempty"`
+	// RunBudget, DomainBudget and RegisteredBudget are how many requests the run may have
+	// begun in all, to the domain, and to all domains of its registered domain; nil is no
+	// limit.
+	RunBudget        *int64 `json:"run_budget,omitempty"`
+	DomainBudget     *int64 `json:"domain_budget,omitempty"`
+	RegisteredBudget *int64 `json:"registered_budget,omitempty"`
 	// Claim is how long the domain's claim is renewed for.
 	Claim Millis `json:"claim_ms"`
 }
 
-// SharedSlot is the slot of an address or a subnet, and its delay.
+// SharedSlot is the slot of an address, a subnet or a registered domain, and its delay.
 type SharedSlot struct {
 	Key   string `json:"key"`
 	Delay Millis `json:"delay_ms"`

@@ -40,8 +40,17 @@ type RunReport struct {
 	Longest []QueuedDomain `json:"longest,omitempty"`
 	Failing []RunDomain    `json:"failing,omitempty"`
 	Slowest []RunDomain    `json:"slowest,omitempty"`
+	// Subdomains are registered domains that have as many domains in the run as its
+	// settings let it take up by links, or more.
+	Subdomains []RunSubdomains `json:"at_max_subdomains,omitempty"`
 	// Changes are what people and workflows have done to it, the latest first.
 	Changes []RunChange `json:"changes,omitempty"`
+}
+
+// RunSubdomains is a registered domain of a run, and how many below it the run has.
+type RunSubdomains struct {
+	Registered string `json:"registered_domain"`
+	Domains    int64  `json:"domains"`
 }
 
 // RunDomain is a domain of a run.

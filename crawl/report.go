@@ -257,6 +257,9 @@ type Finish struct {
 	Reason string
 	// Yields is the run of which it makes room for domains that wait; 0 is none.
 	Yields int64
+	// Grows are the runs whose budget of pages for the domain is spent, and grows if the
+	// domain is good (Settings.BudgetGrowth).
+	Grows []int64
 }
 
 // PageReport is what is known about a page, newest attempt first.
@@ -297,6 +300,10 @@ type Finder struct {
 	Run RunFacts
 	// Depth is the least one of its pages that link to the page.
 	Depth int
+	// Taken says that the page's domain is part of the run, and Subdomains counts the
+	// domains of its registered domain that are.
+	Taken      bool
+	Subdomains int64
 }
 
 // CrawlReport is one attempt, open or closed.

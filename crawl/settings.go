@@ -3,12 +3,8 @@ package crawl
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"maps"
-	"math"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 )
@@ -22,6 +18,18 @@ const (
 	ScopeSeeds Scope = "seeds"
 	// ScopeWeb goes wherever links lead.
 	ScopeWeb Scope = "web"
+)
+
+// GroupBy says which domains are asked as one.
+type GroupBy string
+
+// How a run may group domains.
+const (
+	// GroupByHost asks each host by itself.
+	GroupByHost GroupBy = "host"
+	// GroupByRegistered keeps the run's delay between any two requests to hosts of one
+	// registered domain.
+	GroupByRegistered GroupBy = "registered-domain"
 )
 
 // Purpose is what a crawl is for. Publishers allow and forbid by it.
@@ -93,6 +101,8 @@ type Settings struct {
 	// sitemaps that their sites name, for the pages these list. Both default to true.
 	Feeds    *bool `json:"feeds,omitempty"`
 	Sitemaps *bool `json:"sitemaps,omitempty"`
+	// GroupBy says which domains the delay is for. Defaults to GroupByHost.
+	GroupBy *GroupBy `json:"group_by,omitempty"`
 	// Graylist is how long the circuit breaker leaves a domain alone whose answers
 	// are mostly errors or take too long; it grows up to three times as long. 0
 	// turns the breaker off. Defaults to 5 min.
@@ -120,6 +130,23 @@ type Settings struct {
 	MaxPages *int64 `json:"max_pages,omitempty"`
 	// MaxPagesPerDomain is the same for each domain. Defaults to -1.
 	MaxPagesPerDomain *int64 `json:"max_pages_per_domain,omitempty"`
+	// MaxPagesPerRegistered is the same for all domains of one registered domain together.
+	// Defaults to -1.
+	MaxPagesPerRegistered *int64 `json:"max_pages_per_registered_domain,omitempty"`
+	// MaxPagesPerDepth is the same for the pages of a domain that are so many links from a
+	// seed, for each number of links from 1 to DepthsMax; more are counted as DepthsMax.
+	// Seeds are not counted. What is over it is skipped. Defaults to -1.
+	MaxPagesPerDepth *int64 `json:"max_pages_per_depth,omitempty"`
+	// BudgetGrowth is by how much the budget of pages of a domain grows whenever it is
+	// spent, if the domain is good: at least half of its last requests have brought
+	// something new, and at most a tenth have failed. It grows GrowthsMax times at the
+	// most. 1, the default, is not at all.
+	BudgetGrowth *float64 `json:"budget_growth,omitempty"`
+	// MaxSubdomains is how many domains of one registered domain the run takes up that
+	// are not the registered domain itself. Seeds are taken up whatever it says; links
+	// to others are kept, and followed should it be raised. -1 is no limit. Defaults to
+	// 1,000.
+	MaxSubdomains *int `json:"max_subdomains,omitempty"`
 	// MaxBytes is how much of bodies the run may read, about: what is in flight is finished.
 	// MaxBytesPerDomain is the same for each domain. -1, the default of both, is no limit.
 	MaxBytes          *int64 `json:"max_bytes,omitempty"`
@@ -229,6 +256,10 @@ const (
 	PatternMax             = 500
 	PriorityWeightMax      = 1000.0
 	YieldAfterDefault      = 500
+	MaxSubdomainsDefault   = 1000
+	BudgetGrowthMax        = 10.0
+	GrowthsMax             = 10
+	DepthsMax              = 50
 )
 
 // PriorityParts are what the priority of a domain is made of (db/functions/priorities.sql).
@@ -254,6 +285,11 @@ func (s Settings) WithDefaults() Settings {
 	setDefault(&s.MaxDomains, MaxDomainsDefault)
 	setDefault(&s.MaxPages, Unlimited)
 	setDefault(&s.MaxPagesPerDomain, Unlimited)
+	setDefault(&s.MaxPagesPerRegistered, Unlimited)
+	setDefault(&s.MaxPagesPerDepth, Unlimited)
+	setDefault(&s.BudgetGrowth, 1)
+	setDefault(&s.MaxSubdomains, MaxSubdomainsDefault)
+	setDefault(&s.GroupBy, GroupByHost)
 	setDefault(&s.MaxBytes, Unlimited)
 	setDefault(&s.MaxBytesPerDomain, Unlimited)
 	setDefault(&s.MaxTime, 0)
@@ -276,117 +312,6 @@ func setDefault[T any](field **T, value T) {
 	if *field == nil {
 		*field = &value
 	}
-}
-
-// Validate checks the fields that are set. It joins all faults; each names its
-// field as JSON and the command line do, and wraps ErrInvalid.
-func (s Settings) Validate() error {
-	return errors.Join(
-		inRange("delay", s.Delay, 0, Duration(DelayMax)),
-		inRange("ip_delay", s.IPDelay, 0, Duration(DelayMax)),
-		inRange("subnet_delay", s.SubnetDelay, 0, Duration(DelayMax)),
-		inRange("defer_after", s.DeferAfter, 0, Duration(DelayMax)),
-		inRange("min_refetch", s.MinRefetch, 0, Duration(DelayMax)),
-		inRange("graylist", s.Graylist, 0, Duration(DelayMax)),
-		inRange("latency_factor", s.LatencyFactor, 0, LatencyFactorMax),
-		inRange("max_graylistings", s.MaxGraylistings, 1, MaxGraylistingsMax),
-		inRange("max_attempts", s.MaxAttempts, 1, MaxAttemptsMax),
-		inRange("max_depth", s.MaxDepth, Unlimited, math.MaxInt16),
-		inRange("max_redirects", s.MaxRedirects, 0, MaxRedirectsMax),
-		inRange("max_active_domains", s.MaxDomains, 1, MaxDomainsMax),
-		inRange("max_pages", s.MaxPages, Unlimited, math.MaxInt64),
-		inRange("max_pages_per_domain", s.MaxPagesPerDomain, Unlimited, math.MaxInt64),
-		inRange("max_bytes", s.MaxBytes, Unlimited, math.MaxInt64),
-		inRange("max_bytes_per_domain", s.MaxBytesPerDomain, Unlimited, math.MaxInt64),
-		inRange("max_time", s.MaxTime, 0, Duration(DelayMax)),
-		inRange("yield_after", s.YieldAfter, 0, math.MaxInt64),
-		s.validateWeights(),
-		s.validatePagesPerActivity(),
-		validatePatterns("exclude", s.Exclude),
-		validatePatterns("include", s.Include),
-		s.validateScope(),
-		s.validatePurpose(),
-		s.validateWindow(),
-		s.validateFields(),
-	)
-}
-
-func (s Settings) validateFields() error {
-	if s.unknown == "" {
-		return nil
-	}
-	return fmt.Errorf("%w: there is no setting %q", ErrInvalid, s.unknown)
-}
-
-// validatePatterns checks patterns of URLs.
-func validatePatterns(name string, patterns *[]string) error {
-	if patterns == nil {
-		return nil
-	}
-	if n := len(*patterns); n > PatternsMax {
-		return fmt.Errorf("%w: %s: %d patterns: want %d at most", ErrInvalid, name, n, PatternsMax)
-	}
-	for _, p := range *patterns {
-		begins := strings.HasPrefix(p, "/") || strings.HasPrefix(p, "*") ||
-			strings.HasPrefix(p, "http://") || strings.HasPrefix(p, "https://")
-		switch {
-		case len(p) > PatternMax:
-			return fmt.Errorf("%w: %s %q: %d bytes: want %d at most", ErrInvalid, name, shorten(p, 50), len(p), PatternMax)
-		case !begins, strings.ContainsFunc(p, func(r rune) bool { return r <= ' ' || r > '~' }):
-			return fmt.Errorf("%w: %s %q: want the beginning of a path or a URL as it is written in ASCII, such as /wiki/ or "+
-				"https://example.org/wiki/; * is anything, $ the end", ErrInvalid, name, p)
-		}
-	}
-	return nil
-}
-
-func (s Settings) validateWeights() error {
-	if s.PriorityWeights == nil {
-		return nil
-	}
-	//workflowcheck:ignore they are sorted
-	for _, name := range slices.Sorted(maps.Keys(*s.PriorityWeights)) {
-		if !slices.Contains(PriorityParts, name) {
-			return fmt.Errorf("%w: priority_weights: there is no %q: want some of %s", ErrInvalid, name, strings.Join(PriorityParts, ", "))
-		}
-		if err := inRange("priority_weights: "+name, new((*s.PriorityWeights)[name]), 0, PriorityWeightMax); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s Settings) validateScope() error {
-	if s.Scope == nil || *s.Scope == ScopeSeeds || *s.Scope == ScopeWeb {
-		return nil
-	}
-	return fmt.Errorf("%w: scope %q: want %s or %s", ErrInvalid, *s.Scope, ScopeSeeds, ScopeWeb)
-}
-
-func (s Settings) validatePurpose() error {
-	if s.Purpose == nil {
-		return nil
-	}
-	switch *s.Purpose {
-	case PurposeSearch, PurposeAITrain, PurposeArchive:
-		return nil
-	}
-	return fmt.Errorf("%w: purpose %q: want %s, %s or %s", ErrInvalid, *s.Purpose, PurposeSearch, PurposeAITrain, PurposeArchive)
-}
-
-func (s Settings) validateWindow() error {
-	if s.Window == nil || *s.Window == "" {
-		return nil
-	}
-	_, err := ParseWindows(*s.Window)
-	return err
-}
-
-func inRange[T int | int64 | float64 | Duration](name string, value *T, low, high T) error {
-	if value == nil || (*value >= low && *value <= high) {
-		return nil
-	}
-	return fmt.Errorf("%w: %s %v: want %v to %v", ErrInvalid, name, *value, low, high)
 }
 
 // RunNameMax is the longest name a run may have, in bytes.

@@ -25,6 +25,8 @@ func full() crawl.Settings {
 		Purpose: new(crawl.PurposeArchive), BlockOnLogin: new(false), MinRefetch: new(crawl.Duration(8)), Window: new("Sat 00:00-24:00"),
 		MaxBytes: new(int64(9)), MaxBytesPerDomain: new(int64(10)), MaxTime: new(crawl.Duration(11)), YieldAfter: new(int64(12)),
 		PriorityWeights: &map[string]float64{"rank": 2}, Recrawl: new(true),
+		GroupBy: new(crawl.GroupByRegistered), MaxSubdomains: new(13), MaxPagesPerRegistered: new(int64(14)),
+		MaxPagesPerDepth: new(int64(15)), BudgetGrowth: new(1.5),
 		Exclude: &[]string{"/private/"}, Include: &[]string{"/*.html$"}, SkipExtensions: new(false), SkipKnownVariants: new(false),
 	}
 }
@@ -44,6 +46,8 @@ func TestSettingsWithDefaults(t *testing.T) {
 			Purpose: new(crawl.PurposeSearch), BlockOnLogin: new(true), MinRefetch: new(crawl.Duration(24 * time.Hour)), Window: new(""),
 			MaxBytes: new(int64(-1)), MaxBytesPerDomain: new(int64(-1)), MaxTime: new(crawl.Duration(0)), YieldAfter: new(int64(500)),
 			PriorityWeights: &map[string]float64{}, Recrawl: new(false),
+			GroupBy: new(crawl.GroupByHost), MaxSubdomains: new(1000), MaxPagesPerRegistered: new(int64(-1)),
+			MaxPagesPerDepth: new(int64(-1)), BudgetGrowth: new(1.0),
 			Exclude: &[]string{}, Include: &[]string{}, SkipExtensions: new(true), SkipKnownVariants: new(true),
 		}, crawl.Settings{}.WithDefaults())
 	})
@@ -69,20 +73,24 @@ func TestSettingsWithDefaults(t *testing.T) {
 func TestSettingsValidate(t *testing.T) {
 	t.Parallel()
 	for field, c := range map[string]struct{ low, high int64 }{
-		"delay":                {0, int64(crawl.DelayMax)},
-		"ip_delay":             {0, int64(crawl.DelayMax)},
-		"defer_after":          {0, int64(crawl.DelayMax)},
-		"subnet_delay":         {0, int64(crawl.DelayMax)},
-		"graylist":             {0, int64(crawl.DelayMax)},
-		"latency_factor":       {0, 1000},
-		"max_graylistings":     {1, 1000},
-		"max_attempts":         {1, 20},
-		"max_redirects":        {0, 100},
-		"max_depth":            {-1, math.MaxInt16},
-		"max_active_domains":   {1, 1_000_000},
-		"max_pages":            {-1, math.MaxInt64},
-		"max_pages_per_domain": {-1, math.MaxInt64},
-		"pages_per_activity":   {0, 1000},
+		"delay":                           {0, int64(crawl.DelayMax)},
+		"ip_delay":                        {0, int64(crawl.DelayMax)},
+		"defer_after":                     {0, int64(crawl.DelayMax)},
+		"subnet_delay":                    {0, int64(crawl.DelayMax)},
+		"graylist":                        {0, int64(crawl.DelayMax)},
+		"latency_factor":                  {0, 1000},
+		"max_graylistings":                {1, 1000},
+		"max_attempts":                    {1, 20},
+		"max_redirects":                   {0, 100},
+		"max_depth":                       {-1, math.MaxInt16},
+		"max_active_domains":              {1, 1_000_000},
+		"max_pages":                       {-1, math.MaxInt64},
+		"max_pages_per_domain":            {-1, math.MaxInt64},
+		"pages_per_activity":              {0, 1000},
+		"max_pages_per_depth":             {-1, math.MaxInt64},
+		"max_pages_per_registered_domain": {-1, math.MaxInt64},
+		"max_subdomains":                  {-1, math.MaxInt32},
+		"budget_growth":                   {1, 10},
 	} {
 		t.Run(field, func(t *testing.T) {
 			t.Parallel()
@@ -111,6 +119,14 @@ func TestSettingsValidate(t *testing.T) {
 			require.ErrorContains(t, err, "scope")
 			require.ErrorContains(t, err, "want seeds or web")
 		}
+	})
+
+	t.Run("group_by", func(t *testing.T) {
+		t.Parallel()
+		for _, by := range []crawl.GroupBy{crawl.GroupByHost, crawl.GroupByRegistered} {
+			require.NoError(t, crawl.Settings{GroupBy: &by}.Validate())
+		}
+		require.ErrorContains(t, crawl.Settings{GroupBy: new(crawl.GroupBy("ip"))}.Validate(), `group_by "ip": want host or registered-domain`)
 	})
 
 	t.Run("patterns", func(t *testing.T) {
@@ -177,6 +193,14 @@ func withField(t *testing.T, field string, v int64) crawl.Settings {
 		s.MaxPagesPerDomain = &v
 	case "pages_per_activity":
 		s.PagesPerActivity = &i
+	case "max_pages_per_depth":
+		s.MaxPagesPerDepth = &v
+	case "max_pages_per_registered_domain":
+		s.MaxPagesPerRegistered = &v
+	case "max_subdomains":
+		s.MaxSubdomains = &i
+	case "budget_growth":
+		s.BudgetGrowth = new(float64(v))
 	default:
 		require.Fail(t, "no such field", field)
 	}
@@ -205,6 +229,7 @@ func TestSettingsJSON(t *testing.T) {
 			"graylist":"0s","latency_factor":0.5,"max_graylistings":6,"max_redirects":7,"favicons":true,"feeds":false,"sitemaps":false,"min_refetch":"8ns","purpose":"archive","block_on_login":false,"window":"Sat 00:00-24:00",
 			"exclude":["/private/"],"include":["/*.html$"],"skip_extensions":false,"skip_known_variants":false,
 			"max_bytes":9,"max_bytes_per_domain":10,"max_time":"11ns","yield_after":12,"recrawl":true,"priority_weights":{"rank":2},
+			"group_by":"registered-domain","max_subdomains":13,"max_pages_per_registered_domain":14,"max_pages_per_depth":15,"budget_growth":1.5,
 			"max_active_domains":3,"max_pages":4,"max_pages_per_domain":0,"pages_per_activity":5,"scope":"web","standing":true}`,
 			string(data))
 		data, err = json.Marshal(crawl.Settings{})

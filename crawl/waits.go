@@ -28,6 +28,8 @@ const (
 	ReasonIP Reason = "ip"
 	// ReasonSubnet is another domain's request to the same subnet.
 	ReasonSubnet Reason = "subnet"
+	// ReasonRegistered is a request to another host of the same registered domain.
+	ReasonRegistered Reason = "registered"
 	// ReasonInFlight is a request that may not have ended yet.
 	ReasonInFlight Reason = "in flight"
 	// ReasonRobots is a robots.txt that could not be fetched.
@@ -48,6 +50,8 @@ const (
 	ReasonExtension Reason = "extension"
 	// ReasonVariant is another view of a page, as common software has it.
 	ReasonVariant Reason = "variant"
+	// ReasonDepthBudget is a page for which the budget of its depth is spent.
+	ReasonDepthBudget Reason = "depth-budget"
 	// ReasonScheme is a page of https that was seeded without a scheme, and is asked by
 	// http since https cannot be reached.
 	ReasonScheme Reason = "scheme"

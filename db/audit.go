@@ -13,7 +13,7 @@ import (
 const violationsShown = 20
 
 // AuditGaps computes from the log of requests every gap between two requests to
-// the same domain, address or subnet. runID, where not nil, limits it to the
+// the same domain, address, subnet or registered domain. runID, where not nil, limits it to the
 // domains of a run; what domains share is always judged over all runs, which share them.
 func (s *Store) AuditGaps(ctx context.Context, runID *int64) (a crawl.Audit, err error) {
 	err = s.readingAll(ctx, func(q *dbsqlc.Queries) error {
@@ -44,6 +44,9 @@ func auditGaps(ctx context.Context, q *dbsqlc.Queries, runID *int64) (crawl.Audi
 	}
 	if a.IPs, err = auditShared(ctx, q, "ip", &a); err == nil {
 		a.Subnets, err = auditShared(ctx, q, "subnet", &a)
+	}
+	if err == nil {
+		a.Registered, err = auditShared(ctx, q, "registered", &a)
 	}
 	return a, err
 }

@@ -24,7 +24,7 @@ func (s *Store) Begin(ctx context.Context, start crawl.Start) (crawl.Lease, erro
 		return crawl.Lease{}, err
 	}
 	var row dbsqlc.CrawlBeginRow
-	if start.Prerequisite || len(start.Shared) > 0 || start.RunBudget != nil || start.DomainBudget != nil {
+	if start.Prerequisite || len(start.Shared) > 0 || start.RunBudget != nil || start.DomainBudget != nil || start.RegisteredBudget != nil {
 		row, err = retryConflicts(ctx, op, func() (dbsqlc.CrawlBeginRow, error) { return s.q.CrawlBegin(ctx, doc) })
 	} else {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), groupSpan)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
@@ -69,6 +70,26 @@ const domainsPrioritized = 5000
 func (s *Store) PrioritizeDomains(ctx context.Context, told func(domains int64)) error {
 	return batches(ctx, "work out priorities", domainsPrioritized, told, func(after int64) (int64, error) {
 		return s.q.DomainsPrioritizeAfter(ctx, dbsqlc.DomainsPrioritizeAfterParams{After: after, Most: domainsPrioritized})
+	})
+}
+
+// GroupDomains looks up again which registered domains all domains are part of, as
+// CountDomains counts: what is stored was known to the list of public suffixes of the
+// version that found them.
+func (s *Store) GroupDomains(ctx context.Context, told func(domains int64)) error {
+	return batches(ctx, "group domains", domainsPrioritized, told, func(after int64) (int64, error) {
+		rows, err := s.q.DomainsAfter(ctx, dbsqlc.DomainsAfterParams{After: after, Most: domainsPrioritized})
+		if err != nil || len(rows) == 0 {
+			return 0, err
+		}
+		p := dbsqlc.DomainsGroupParams{Domains: make([]string, len(rows)), Registered: make([]string, len(rows))}
+		for i, r := range rows {
+			p.Domains[i], p.Registered[i] = r.Domain, r.Domain
+			if registered, err := urls.RegistrableDomain(r.Domain); err == nil {
+				p.Registered[i] = registered
+			}
+		}
+		return rows[len(rows)-1].ID, s.q.DomainsGroup(ctx, p)
 	})
 }
 

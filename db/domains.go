@@ -79,6 +79,7 @@ func (s *Store) FinishDomain(
 			}
 			return q.DomainFinish(ctx, dbsqlc.DomainFinishParams{
 				Domain: domain, Due: due, Deferred: timeOrNil(end.Deferred), Reason: end.Reason, Yields: idOrNil(end.Yields),
+				Grows: end.Grows,
 			})
 		})
 		return finished, err
@@ -279,11 +280,14 @@ func (s *Store) domainRun(r dbsqlc.DomainTotalsRow, dom crawl.DomainFacts) (craw
 			return crawl.DomainRun{}, fmt.Errorf("read the totals of run %s: %w", r.Run, err)
 		}
 	}
-	facts := crawl.RunFacts{Settings: set, PagesStarted: r.RunStarted, DomainStarted: r.PagesStarted}
-	inAll, ofDomain := decide.Budgets(facts, dom)
+	facts := crawl.RunFacts{
+		Settings: set, PagesStarted: r.RunStarted, DomainStarted: r.PagesStarted, Growths: int(r.BudgetGrowths),
+		RegisteredStarted: r.RegisteredStarted,
+	}
+	budgets := decide.BudgetsOf(facts, dom)
 	return crawl.DomainRun{
 		Run: r.Run, Status: crawl.RunStatus(r.RunStatus), Seed: r.Seed, Window: *set.Window,
-		Started: r.PagesStarted, Budget: orUnlimited(ofDomain), RunStarted: r.RunStarted, RunBudget: orUnlimited(inAll),
+		Started: r.PagesStarted, Budget: orUnlimited(budgets.OfDomain), RunStarted: r.RunStarted, RunBudget: orUnlimited(budgets.InAll),
 		BudgetSpent: decide.BudgetSpent(facts, dom),
 		Totals: crawl.Totals{
 			Success: r.Success, BlockedRobots: r.BlockedRobots, Blocked4xx: r.Blocked4xx,

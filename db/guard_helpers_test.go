@@ -80,7 +80,8 @@ func startOf(n view, domain, ip string) crawl.Start {
 		Final: decide.LastAttempt(*n.picked, *n.picked.Crawl), Shared: shared(ip, n.IPDelay, n.SubnetDelay),
 		Hold: crawl.Millis(longHold), Span: crawl.Millis(longHold), Claim: crawl.Millis(crawl.ClaimRenewed),
 	}
-	s.RunBudget, s.DomainBudget = decide.Budgets(*n.picked, n.Domain)
+	budgets := decide.BudgetsOf(*n.picked, n.Domain)
+	s.RunBudget, s.DomainBudget, s.RegisteredBudget = budgets.InAll, budgets.OfDomain, budgets.OfRegistered
 	return s
 }
 

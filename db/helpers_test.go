@@ -61,7 +61,7 @@ func links(t testing.TB, raw ...string) []crawl.Link {
 	t.Helper()
 	found := make([]crawl.Link, 0, len(raw))
 	for _, u := range parse(t, raw...) {
-		found = append(found, crawl.Link{URL: u.String(), Domain: u.Domain(), Origin: u.Origin()})
+		found = append(found, crawl.Link{URL: u.String(), Domain: u.Domain(), Registered: u.PartOf(), Origin: u.Origin()})
 	}
 	return found
 }

@@ -70,6 +70,7 @@ func (s *Store) finders(ctx context.Context, page int64, domain string) ([]crawl
 		}
 		finders[i] = crawl.Finder{
 			Run: crawl.RunFacts{Name: r.Name, Settings: settings, Seed: r.Seeded}, Depth: int(r.Depth),
+			Taken: r.Taken, Subdomains: r.Subdomains,
 		}
 	}
 	return finders, nil

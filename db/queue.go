@@ -62,6 +62,15 @@ func (s *Store) RunReport(ctx context.Context, run crawl.Run) (r crawl.RunReport
 	if err := errors.Join(err, err2, err3); err != nil {
 		return r, translate("report of run "+run.Name, err)
 	}
+	if most := *run.Settings.MaxSubdomains; most >= 0 && *run.Settings.Scope == crawl.ScopeWeb {
+		rows, err := s.q.RunSubdomains(ctx, dbsqlc.RunSubdomainsParams{RunID: run.ID, Least: int64(most), Max: worstShown})
+		if err != nil {
+			return r, translate("report of run "+run.Name, err)
+		}
+		for _, row := range rows {
+			r.Subdomains = append(r.Subdomains, crawl.RunSubdomains{Registered: *row.Registered, Domains: row.Domains})
+		}
+	}
 	r.Failing, r.Slowest = runDomains(failing), runDomains(slowest)
 	if run.Status == crawl.RunRunning {
 		span := min(crawl.RateSpan, max(time.Since(run.StartedAt), time.Second))

@@ -78,6 +78,12 @@ func (s *Store) applyChanges(ctx context.Context, q *dbsqlc.Queries, row dbsqlc.
 	if err := errors.Join(err, err2); err != nil {
 		return err
 	}
+	if *before.MaxPagesPerRegistered < 0 && *after.MaxPagesPerRegistered >= 0 {
+		// what was counted under an earlier budget has gone on uncounted
+		if err := q.RunRegisteredForget(ctx, row.ID); err != nil {
+			return err
+		}
+	}
 	if decide.WantsOthers(before, after) {
 		if err := q.RunSkippedReturn(ctx, row.ID); err != nil {
 			return err

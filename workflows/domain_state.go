@@ -200,9 +200,9 @@ func (s DomainState) status() string {
 			return StatusWaiting
 		}
 	case crawl.ReasonDelay, crawl.ReasonDomain, crawl.ReasonCrawlDelay, crawl.ReasonLatency, crawl.ReasonSlowdown,
-		crawl.ReasonIP, crawl.ReasonSubnet, crawl.ReasonInFlight, crawl.ReasonFresh, crawl.ReasonTrap,
+		crawl.ReasonIP, crawl.ReasonSubnet, crawl.ReasonRegistered, crawl.ReasonInFlight, crawl.ReasonFresh, crawl.ReasonTrap,
 		crawl.ReasonMinRefetch, crawl.ReasonStale, crawl.ReasonExcluded, crawl.ReasonExtension, crawl.ReasonVariant,
-		crawl.ReasonScheme, crawl.ReasonYields:
+		crawl.ReasonScheme, crawl.ReasonYields, crawl.ReasonDepthBudget:
 	}
 	return StatusCrawling
 }

@@ -63,6 +63,9 @@ func printAudit(w io.Writer, a crawl.Audit) {
 	gaps("domains", a.Domains)
 	gaps("addresses", a.IPs)
 	gaps("subnets", a.Subnets)
+	if a.Registered.Requests > 0 {
+		gaps("registered", a.Registered)
+	}
 	fmt.Fprintf(w, "%-12s %s asked for a wait, %d not obeyed\n", "retry-after", count(a.RetryAfters, "answer"), a.RetryAfterViolations)
 	fmt.Fprintf(w, "%-12s %s decided again, %s\n", "robots.txt",
 		count(a.RobotsChecked, "page request"), count(a.RobotsViolations, "violation"))

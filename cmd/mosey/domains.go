@@ -101,7 +101,9 @@ func (d *domainsRecalculateCmd) Run(ctx context.Context, e *env) error {
 		}
 		var err error
 		if !d.PrioritiesOnly {
-			err = store.CountDomains(ctx, told("counted"))
+			if err = store.GroupDomains(ctx, told("grouped")); err == nil {
+				err = store.CountDomains(ctx, told("counted"))
+			}
 		}
 		if err == nil {
 			err = store.PrioritizeDomains(ctx, told("put in order"))

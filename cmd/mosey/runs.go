@@ -114,6 +114,9 @@ func printRun(w io.Writer, r crawl.RunReport) error {
 	for _, d := range r.Slowest {
 		fmt.Fprintf(t, "slowest\t%s\tanswers in %s\n", oneLine(d.Domain), time.Duration(d.Response))
 	}
+	for _, d := range r.Subdomains {
+		fmt.Fprintf(t, "no more hosts of\t%s\tit has %s here (max_subdomains)\n", oneLine(d.Registered), count(d.Domains, "domain"))
+	}
 	err := flush(t)
 	return errors.Join(err, printSettings(w, r.Settings), printChanges(w, r.Changes))
 }

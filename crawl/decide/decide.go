@@ -322,6 +322,10 @@ func skip(now time.Time, d *Decision) bool {
 	if why, reason := unwanted(d.Run.Settings, c.URL); reason != "" {
 		return d.pass(reason, why)
 	}
+	if depthSpent(*d.Run, *c) {
+		return d.pass(crawl.ReasonDepthBudget, fmt.Sprintf("the run asks its domain for %s that %s from a seed (--max-pages-per-depth)",
+			counted(*d.Run.Settings.MaxPagesPerDepth, "page"), linksAway(c.Depth)))
+	}
 	if wasNews(*c) {
 		return false // what was good before stays so
 	}
@@ -330,6 +334,13 @@ func skip(now time.Time, d *Decision) bool {
 		return d.pass(crawl.ReasonTrap, string(trap.Kind)+": "+trap.Evidence)
 	}
 	return false
+}
+
+func linksAway(depth int) string {
+	if depth >= crawl.DepthsMax {
+		return fmt.Sprintf("are %d links or more", crawl.DepthsMax)
+	}
+	return "are " + counted(int64(depth), "link")
 }
 
 // feedMinRefetch is how many times as often as a page a feed may be asked for: it is

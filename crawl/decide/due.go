@@ -36,33 +36,6 @@ func before(a, b crawl.CrawlFacts) bool {
 	}
 }
 
-// Budgets are how many requests a run may have begun, in all and of a domain; nil
-// is no limit.
-func Budgets(run crawl.RunFacts, dom crawl.DomainFacts) (inAll, ofDomain *int64) {
-	inAll, ofDomain = limit(*run.Settings.MaxPages), limit(*run.Settings.MaxPagesPerDomain)
-	if own, set := dom.Controls.Budget(); set {
-		ofDomain = limit(own)
-	}
-	return inAll, ofDomain
-}
-
-func limit(n int64) *int64 {
-	if n < 0 {
-		return nil
-	}
-	return &n
-}
-
-// BudgetSpent reports whether a budget, of the run or of the domain in it, leaves no
-// further request.
-func BudgetSpent(run crawl.RunFacts, dom crawl.DomainFacts) bool {
-	inAll, ofDomain := Budgets(run, dom)
-	if bytes := limit(*run.Settings.MaxBytesPerDomain); run.Spent != "" || bytes != nil && run.DomainBytes >= *bytes {
-		return true
-	}
-	return inAll != nil && run.PagesStarted >= *inAll || ofDomain != nil && run.DomainStarted >= *ofDomain
-}
-
 // wanting are the runs that may still make requests of a domain. Where none may,
 // all of them count.
 func wanting(f crawl.Facts) []crawl.RunFacts {
@@ -155,7 +128,7 @@ func End(f crawl.Facts, reason string) (crawl.Finish, bool) {
 	if deferred := f.Domain.DeferredUntil; deferred.After(f.Now) {
 		return crawl.Finish{Due: DueAt(f, deferred), Deferred: deferred, Reason: f.Domain.Reason}, true
 	}
-	end := crawl.Finish{Due: DueAt(f, time.Time{}), Reason: reason}
+	end := crawl.Finish{Due: DueAt(f, time.Time{}), Reason: reason, Grows: growing(f)}
 	if closed(f.Domain, f.Now, &Decision{}) {
 		return end, true
 	}

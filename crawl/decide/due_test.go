@@ -76,6 +76,8 @@ func TestFollow(t *testing.T) {
 	require.Equal(t, &crawl.Follow{Depth: 2, Redirects: 1, SeedsOnly: true}, decide.FollowRedirect(r, c))
 
 	r.Settings.Scope = new(crawl.ScopeWeb)
+	require.Equal(t, &crawl.Follow{Depth: 3, MaxSubdomains: new(int64(1000))}, links())
+	r.Settings.MaxSubdomains = new(crawl.Unlimited)
 	require.Equal(t, &crawl.Follow{Depth: 3}, links())
 	r.Settings.MaxDepth = new(2)
 	require.Nil(t, links(), "the depth is reached")

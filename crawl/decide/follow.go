@@ -20,9 +20,7 @@ func FollowLinks(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage) (foll
 	if depth := *run.Settings.MaxDepth; depth >= 0 && c.Depth >= depth {
 		return nil, true
 	}
-	return &crawl.Follow{
-		Depth: min(c.Depth+1, math.MaxInt16), SeedsOnly: *run.Settings.Scope != crawl.ScopeWeb,
-	}, true
+	return further(run, crawl.Follow{Depth: min(c.Depth+1, math.MaxInt16)}), true
 }
 
 // NotFollowed says why a page is not part of a run that has found a link to it: what
@@ -34,6 +32,8 @@ func NotFollowed(f crawl.Finder) string {
 		return fmt.Sprintf("it is more than %d links from a seed of run %s (--max-depth)", *f.Run.Settings.MaxDepth, f.Run.Name)
 	case follow.SeedsOnly && !f.Run.Seed:
 		return fmt.Sprintf("its domain is not a seed of run %s, which crawls no others (--scope)", f.Run.Name)
+	case !f.Taken && follow.MaxSubdomains != nil && f.Subdomains >= *follow.MaxSubdomains:
+		return fmt.Sprintf("run %s has %d domains of its registered domain already (--max-subdomains)", f.Run.Name, f.Subdomains)
 	}
 	return ""
 }
@@ -46,11 +46,20 @@ func FollowRedirect(run crawl.RunFacts, c crawl.CrawlFacts) *crawl.Follow {
 	if c.Redirects >= *run.Settings.MaxRedirects {
 		return nil
 	}
-	moved := c.Depth == 0
-	return &crawl.Follow{
-		Depth: c.Depth, Redirects: c.Redirects + 1, Seed: moved,
-		SeedsOnly: !moved && *run.Settings.Scope != crawl.ScopeWeb,
+	follow := crawl.Follow{Depth: c.Depth, Redirects: c.Redirects + 1, Seed: c.Depth == 0}
+	if follow.Seed {
+		return &follow
 	}
+	return further(run, follow)
+}
+
+// further has a run's scope bound to which domains links are followed.
+func further(run crawl.RunFacts, follow crawl.Follow) *crawl.Follow {
+	follow.SeedsOnly = *run.Settings.Scope != crawl.ScopeWeb
+	if !follow.SeedsOnly {
+		follow.MaxSubdomains = limit(int64(*run.Settings.MaxSubdomains))
+	}
+	return &follow
 }
 
 // FollowListed says it for the pages that a sitemap or a feed lists: they are as far from
@@ -63,7 +72,7 @@ func FollowListed(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage) (fol
 	if most := *run.Settings.MaxDepth; most >= 0 && depth > most {
 		return nil, true
 	}
-	return &crawl.Follow{Depth: depth, SeedsOnly: *run.Settings.Scope != crawl.ScopeWeb}, true
+	return further(run, crawl.Follow{Depth: depth}), true
 }
 
 // indexesMax is how deep sitemaps are nested, redirects between them included.
@@ -128,10 +137,11 @@ func KeptUsage(c crawl.CrawlFacts) (said usage.Usage, readable bool) {
 func Widens(before, after crawl.Settings) bool {
 	deeper := beyond(*before.MaxDepth, *after.MaxDepth)
 	wider := *before.Scope != crawl.ScopeWeb && *after.Scope == crawl.ScopeWeb
-	return deeper || wider || *after.MaxRedirects > *before.MaxRedirects
+	more := *after.Scope == crawl.ScopeWeb && beyond(*before.MaxSubdomains, *after.MaxSubdomains)
+	return deeper || wider || more || *after.MaxRedirects > *before.MaxRedirects
 }
 
 // beyond reports whether a limit is past another; -1 is none.
-func beyond(before, after int) bool {
+func beyond[T int | int64](before, after T) bool {
 	return before != crawl.Unlimited && (after == crawl.Unlimited || after > before)
 }

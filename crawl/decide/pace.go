@@ -14,6 +14,9 @@ type Pace struct {
 	// IPDelay and SubnetDelay are 0 where they are off.
 	IPDelay     time.Duration
 	SubnetDelay time.Duration
+	// RegisteredDelay is that between all domains of a registered domain; 0 where they
+	// are asked each by itself.
+	RegisteredDelay time.Duration
 }
 
 // PaceOf is the pace that a domain's facts ask for.
@@ -22,10 +25,14 @@ func PaceOf(f crawl.Facts) Pace {
 		Domain: f.Domain.Controls.Delay(), CrawlDelay: time.Duration(f.Domain.CrawlDelay),
 	}}
 	for _, r := range wanting(f) {
-		p = p.And(Pace{
+		of := Pace{
 			Waits:   crawl.Waits{Configured: time.Duration(*r.Settings.Delay)},
 			IPDelay: time.Duration(*r.Settings.IPDelay), SubnetDelay: time.Duration(*r.Settings.SubnetDelay),
-		})
+		}
+		if *r.Settings.GroupBy == crawl.GroupByRegistered {
+			of.RegisteredDelay = time.Duration(*r.Settings.Delay)
+		}
+		p = p.And(of)
 	}
 	return p
 }
@@ -37,6 +44,7 @@ func (p Pace) And(o Pace) Pace {
 	p.Waits.CrawlDelay = max(p.Waits.CrawlDelay, o.Waits.CrawlDelay)
 	p.IPDelay = max(p.IPDelay, o.IPDelay)
 	p.SubnetDelay = max(p.SubnetDelay, o.SubnetDelay)
+	p.RegisteredDelay = max(p.RegisteredDelay, o.RegisteredDelay)
 	return p
 }
 

@@ -44,9 +44,10 @@ func Unwanted(reason crawl.Reason) bool {
 	return false
 }
 
-// WantsOthers reports whether a run's new settings want other URLs than its old ones:
-// what it has passed over for what its URL is, is to be decided again.
+// WantsOthers reports whether a run's new settings want other URLs than its old ones, or
+// more at a depth: what it has passed over is to be decided again.
 func WantsOthers(before, after crawl.Settings) bool {
 	return !slices.Equal(*before.Exclude, *after.Exclude) || !slices.Equal(*before.Include, *after.Include) ||
-		*before.SkipExtensions != *after.SkipExtensions || *before.SkipKnownVariants != *after.SkipKnownVariants
+		*before.SkipExtensions != *after.SkipExtensions || *before.SkipKnownVariants != *after.SkipKnownVariants ||
+		beyond(*before.MaxPagesPerDepth, *after.MaxPagesPerDepth)
 }

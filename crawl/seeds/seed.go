@@ -29,7 +29,9 @@ const (
 type Seed struct {
 	URL    string `json:"url"`
 	Domain string `json:"domain"`
-	Origin string `json:"origin"`
+	// Registered is the registered domain that Domain is part of; empty where it is one.
+	Registered string `json:"registered,omitempty"`
+	Origin     string `json:"origin"`
 	// Kind is empty for a page.
 	Kind     crawl.Kind `json:"kind,omitempty"`
 	Patterns []string   `json:"patterns,omitempty"`
@@ -42,7 +44,9 @@ type Seed struct {
 
 // Of is the seed of a page.
 func Of(u urls.URL) Seed {
-	return Seed{URL: u.String(), Domain: u.Domain(), Origin: u.Origin(), Patterns: traps.Patterns(u)}
+	return Seed{
+		URL: u.String(), Domain: u.Domain(), Registered: u.PartOf(), Origin: u.Origin(), Patterns: traps.Patterns(u),
+	}
 }
 
 // Parse reads a seed as a person writes it, see urls.ParseSeed.

@@ -62,6 +62,17 @@ func RegistrableDomain(domain string) (string, error) {
 	return registrable, nil
 }
 
+// PartOf is the registered domain that the URL's domain is part of, see
+// [RegistrableDomain]; empty where it is one itself.
+func (u URL) PartOf() string {
+	key := u.Domain()
+	registered, err := RegistrableDomain(key)
+	if err != nil || registered == key {
+		return ""
+	}
+	return registered
+}
+
 // isPublicSuffix reports whether domains are registered directly below host,
 // according to the list that is compiled in; any single label is.
 func isPublicSuffix(host string) bool {

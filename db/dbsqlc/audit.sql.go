@@ -201,8 +201,10 @@ WITH asked AS (
     FROM asks AS r
     CROSS JOIN LATERAL (
         SELECT
-            CASE $1::text WHEN 'ip' THEN host(r.ip) ELSE r.subnet::text END AS key,
-            CASE $1::text WHEN 'ip' THEN r.ip_delay_ms ELSE r.subnet_delay_ms END AS delay_ms
+            CASE $1::text WHEN 'ip' THEN host(r.ip) WHEN 'subnet' THEN r.subnet::text ELSE r.registered END AS key,
+            CASE $1::text
+                WHEN 'ip' THEN r.ip_delay_ms WHEN 'subnet' THEN r.subnet_delay_ms ELSE r.registered_delay_ms
+            END AS delay_ms
     ) AS d
     WHERE d.key IS NOT NULL AND d.delay_ms > 0 AND NOT r.lost
 )
@@ -229,7 +231,7 @@ type AuditSharedGapsRow struct {
 	OverP99    float64
 }
 
-// The same for what domains share: kind is ip or subnet.
+// The same for what domains share: kind is ip, subnet or registered.
 func (q *Queries) AuditSharedGaps(ctx context.Context, kind string) (AuditSharedGapsRow, error) {
 	row := q.db.QueryRow(ctx, auditSharedGaps, kind)
 	var i AuditSharedGapsRow
@@ -254,8 +256,10 @@ WITH asked AS (
     FROM asks AS r
     CROSS JOIN LATERAL (
         SELECT
-            CASE $2::text WHEN 'ip' THEN host(r.ip) ELSE r.subnet::text END AS key,
-            CASE $2::text WHEN 'ip' THEN r.ip_delay_ms ELSE r.subnet_delay_ms END AS delay_ms
+            CASE $2::text WHEN 'ip' THEN host(r.ip) WHEN 'subnet' THEN r.subnet::text ELSE r.registered END AS key,
+            CASE $2::text
+                WHEN 'ip' THEN r.ip_delay_ms WHEN 'subnet' THEN r.subnet_delay_ms ELSE r.registered_delay_ms
+            END AS delay_ms
     ) AS d
     WHERE d.key IS NOT NULL AND d.delay_ms > 0 AND NOT r.lost
 )

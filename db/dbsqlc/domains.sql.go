@@ -58,7 +58,7 @@ func (q *Queries) DomainControl(ctx context.Context, arg DomainControlParams) er
 }
 
 const domainFinish = `-- name: DomainFinish :exec
-SELECT domain_finish($1::text, $2::jsonb, $3::timestamptz, $4::text, $5::bigint)
+SELECT domain_finish($1::text, $2::jsonb, $3::timestamptz, $4::text, $5::bigint, $6::bigint [])
 `
 
 type DomainFinishParams struct {
@@ -67,6 +67,7 @@ type DomainFinishParams struct {
 	Deferred *time.Time
 	Reason   string
 	Yields   *int64
+	Grows    []int64
 }
 
 func (q *Queries) DomainFinish(ctx context.Context, arg DomainFinishParams) error {
@@ -76,6 +77,7 @@ func (q *Queries) DomainFinish(ctx context.Context, arg DomainFinishParams) erro
 		arg.Deferred,
 		arg.Reason,
 		arg.Yields,
+		arg.Grows,
 	)
 	return err
 }
@@ -506,30 +508,34 @@ func (q *Queries) DomainRuns(ctx context.Context, arg DomainRunsParams) ([]strin
 const domainTotals = `-- name: DomainTotals :many
 SELECT
     r.id, r.name AS run, r.status AS run_status, r.settings, rd.seed, rd.pages_started, rd.requests, rd.skips, rd.nofollow, rd.success, rd.failed, rd.skipped,
-    rd.timeout, rd.blocked_robots, rd.blocked_4xx, rd.blocked_5xx, rd.bytes, r.pages_started AS run_started
+    rd.timeout, rd.blocked_robots, rd.blocked_4xx, rd.blocked_5xx, rd.bytes, r.pages_started AS run_started, rd.budget_growths,
+    coalesce(g.pages_started, 0)::bigint AS registered_started
 FROM run_domains AS rd INNER JOIN crawl_runs AS r ON rd.run_id = r.id
+LEFT JOIN run_registered AS g ON rd.run_id = g.run_id AND g.registered = coalesce(rd.registered, rd.domain)
 WHERE rd.domain = $1 ORDER BY r.id
 `
 
 type DomainTotalsRow struct {
-	ID            int64
-	Run           string
-	RunStatus     RunStatus
-	Settings      []byte
-	Seed          bool
-	PagesStarted  int64
-	Requests      int64
-	Skips         []byte
-	Nofollow      int64
-	Success       int64
-	Failed        int64
-	Skipped       int64
-	Timeout       int64
-	BlockedRobots int64
-	Blocked4xx    int64
-	Blocked5xx    int64
-	Bytes         int64
-	RunStarted    int64
+	ID                int64
+	Run               string
+	RunStatus         RunStatus
+	Settings          []byte
+	Seed              bool
+	PagesStarted      int64
+	Requests          int64
+	Skips             []byte
+	Nofollow          int64
+	Success           int64
+	Failed            int64
+	Skipped           int64
+	Timeout           int64
+	BlockedRobots     int64
+	Blocked4xx        int64
+	Blocked5xx        int64
+	Bytes             int64
+	RunStarted        int64
+	BudgetGrowths     int16
+	RegisteredStarted int64
 }
 
 func (q *Queries) DomainTotals(ctx context.Context, domain string) ([]DomainTotalsRow, error) {
@@ -560,7 +566,43 @@ func (q *Queries) DomainTotals(ctx context.Context, domain string) ([]DomainTota
 			&i.Blocked5xx,
 			&i.Bytes,
 			&i.RunStarted,
+			&i.BudgetGrowths,
+			&i.RegisteredStarted,
 		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const domainsAfter = `-- name: DomainsAfter :many
+SELECT id, domain FROM domains WHERE id > $1::bigint ORDER BY id LIMIT $2
+`
+
+type DomainsAfterParams struct {
+	After int64
+	Most  int32
+}
+
+type DomainsAfterRow struct {
+	ID     int64
+	Domain string
+}
+
+func (q *Queries) DomainsAfter(ctx context.Context, arg DomainsAfterParams) ([]DomainsAfterRow, error) {
+	rows, err := q.db.Query(ctx, domainsAfter, arg.After, arg.Most)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []DomainsAfterRow
+	for rows.Next() {
+		var i DomainsAfterRow
+		if err := rows.Scan(&i.ID, &i.Domain); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -602,6 +644,20 @@ func (q *Queries) DomainsCountAfter(ctx context.Context, arg DomainsCountAfterPa
 	var last int64
 	err := row.Scan(&last)
 	return last, err
+}
+
+const domainsGroup = `-- name: DomainsGroup :exec
+SELECT domains_group($1::text [], $2::text [])
+`
+
+type DomainsGroupParams struct {
+	Domains    []string
+	Registered []string
+}
+
+func (q *Queries) DomainsGroup(ctx context.Context, arg DomainsGroupParams) error {
+	_, err := q.db.Exec(ctx, domainsGroup, arg.Domains, arg.Registered)
+	return err
 }
 
 const domainsPermit = `-- name: DomainsPermit :one

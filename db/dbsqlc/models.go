@@ -235,20 +235,22 @@ func (ns NullRunStatus) Value() (driver.Value, error) {
 }
 
 type Ask struct {
-	ID            int64
-	Domain        string
-	RunID         int64
-	Kind          string
-	Ip            *netip.Addr
-	Lost          bool
-	StartedAt     int32
-	EndedAt       *time.Time
-	DelayMs       *int64
-	DelayReason   *string
-	IpDelayMs     *int64
-	Subnet        *netip.Prefix
-	SubnetDelayMs *int64
-	RetryAfterMs  *int64
+	ID                int64
+	Domain            string
+	RunID             int64
+	Kind              string
+	Ip                *netip.Addr
+	Lost              bool
+	StartedAt         int32
+	EndedAt           *time.Time
+	DelayMs           *int64
+	DelayReason       *string
+	IpDelayMs         *int64
+	Subnet            *netip.Prefix
+	SubnetDelayMs     *int64
+	Registered        *string
+	RegisteredDelayMs *int64
+	RetryAfterMs      *int64
 }
 
 type CrawlRun struct {
@@ -380,42 +382,44 @@ type Page struct {
 }
 
 type PageCrawl struct {
-	ID            int64
-	PageID        int64
-	Domain        string
-	Priority      int16
-	ScheduledFor  time.Time
-	LockedAt      *time.Time
-	CompletedAt   *time.Time
-	Outcome       *CrawlOutcome
-	StatusCode    *int16
-	ErrorMessage  *string
-	CreatedAt     time.Time
-	UpdatedAt     time.Time
-	RunID         int64
-	PreviousID    *int64
-	Url           string
-	Kind          string
-	Prerequisite  bool
-	Final         bool
-	Depth         int16
-	Redirects     int16
-	DurationMs    *int32
-	Bytes         *int64
-	ContentType   *string
-	Ip            *netip.Addr
-	Skipped       *string
-	Unchanged     *string
-	RobotsVersion *int64
-	DelayMs       *int64
-	DelayReason   *string
-	IpDelayMs     *int64
-	Subnet        *netip.Prefix
-	SubnetDelayMs *int64
-	RetryAfterMs  *int64
-	Lost          bool
-	Truncated     *bool
-	Again         bool
+	ID                int64
+	PageID            int64
+	Domain            string
+	Priority          int16
+	ScheduledFor      time.Time
+	LockedAt          *time.Time
+	CompletedAt       *time.Time
+	Outcome           *CrawlOutcome
+	StatusCode        *int16
+	ErrorMessage      *string
+	CreatedAt         time.Time
+	UpdatedAt         time.Time
+	RunID             int64
+	PreviousID        *int64
+	Url               string
+	Kind              string
+	Prerequisite      bool
+	Final             bool
+	Depth             int16
+	Redirects         int16
+	DurationMs        *int32
+	Bytes             *int64
+	ContentType       *string
+	Ip                *netip.Addr
+	Skipped           *string
+	Unchanged         *string
+	RobotsVersion     *int64
+	DelayMs           *int64
+	DelayReason       *string
+	IpDelayMs         *int64
+	Subnet            *netip.Prefix
+	SubnetDelayMs     *int64
+	RetryAfterMs      *int64
+	Lost              bool
+	Truncated         *bool
+	Again             bool
+	Registered        *string
+	RegisteredDelayMs *int64
 }
 
 type PageKeyword struct {
@@ -457,6 +461,11 @@ type PolitenessSlot struct {
 	StrictMs    *int64
 	StrictUntil *time.Time
 	SparedSince *time.Time
+}
+
+type RegisteredDomain struct {
+	Domain     string
+	Registered string
 }
 
 type Robot struct {
@@ -536,6 +545,15 @@ type RunDomain struct {
 	Priority      float32
 	Turns         int32
 	TurnStarted   int64
+	Registered    *string
+	Depths        []byte
+	BudgetGrowths int16
+}
+
+type RunRegistered struct {
+	RunID        int64
+	Registered   string
+	PagesStarted int64
 }
 
 type SchemaCompatibility struct {

@@ -115,32 +115,38 @@ func (q *Queries) PageCrawls(ctx context.Context, arg PageCrawlsParams) ([]PageC
 
 const pageFinders = `-- name: PageFinders :many
 SELECT
-    r.name, r.settings, min(c.depth)::integer AS depth, bool_or(coalesce(rd.seed, false)) AS seeded
+    r.name, r.settings, min(c.depth)::integer AS depth, bool_or(coalesce(rd.seed, false)) AS seeded,
+    bool_or(rd.run_id IS NOT NULL) AS taken, (
+        SELECT count(*) FROM run_domains AS x INNER JOIN registered_domains AS g ON x.registered = g.registered
+        WHERE x.run_id = r.id AND g.domain = $1
+    )::bigint AS subdomains
 FROM (
-    SELECT l.from_page_id FROM page_links AS l WHERE l.to_page_id = $1 AND NOT l.nofollow LIMIT $2
+    SELECT l.from_page_id FROM page_links AS l WHERE l.to_page_id = $2 AND NOT l.nofollow LIMIT $3
 ) AS f
 INNER JOIN page_crawls AS c ON f.from_page_id = c.page_id AND c.outcome = 'success'
 INNER JOIN crawl_runs AS r ON c.run_id = r.id
-LEFT JOIN run_domains AS rd ON r.id = rd.run_id AND rd.domain = $3
+LEFT JOIN run_domains AS rd ON r.id = rd.run_id AND rd.domain = $1
 GROUP BY r.id ORDER BY r.id DESC
 `
 
 type PageFindersParams struct {
+	Domain string
 	ID     int64
 	Max    int32
-	Domain string
 }
 
 type PageFindersRow struct {
-	Name     string
-	Settings []byte
-	Depth    int32
-	Seeded   bool
+	Name       string
+	Settings   []byte
+	Depth      int32
+	Seeded     bool
+	Taken      bool
+	Subdomains int64
 }
 
 // The runs that have read a page which links to this one, without nofollow.
 func (q *Queries) PageFinders(ctx context.Context, arg PageFindersParams) ([]PageFindersRow, error) {
-	rows, err := q.db.Query(ctx, pageFinders, arg.ID, arg.Max, arg.Domain)
+	rows, err := q.db.Query(ctx, pageFinders, arg.Domain, arg.ID, arg.Max)
 	if err != nil {
 		return nil, err
 	}
@@ -153,6 +159,8 @@ func (q *Queries) PageFinders(ctx context.Context, arg PageFindersParams) ([]Pag
 			&i.Settings,
 			&i.Depth,
 			&i.Seeded,
+			&i.Taken,
+			&i.Subdomains,
 		); err != nil {
 			return nil, err
 		}

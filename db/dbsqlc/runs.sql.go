@@ -655,6 +655,15 @@ func (q *Queries) RunRate(ctx context.Context, arg RunRateParams) (int64, error)
 	return requests, err
 }
 
+const runRegisteredForget = `-- name: RunRegisteredForget :exec
+DELETE FROM run_registered WHERE run_id = $1
+`
+
+func (q *Queries) RunRegisteredForget(ctx context.Context, id int64) error {
+	_, err := q.db.Exec(ctx, runRegisteredForget, id)
+	return err
+}
+
 const runSetStatus = `-- name: RunSetStatus :exec
 UPDATE crawl_runs SET
     status = $1, status_reason = $2, paused_until = $3::timestamptz, updated_at = now()
@@ -773,6 +782,44 @@ func (q *Queries) RunStop(ctx context.Context, arg RunStopParams) (int64, error)
 		return 0, err
 	}
 	return result.RowsAffected(), nil
+}
+
+const runSubdomains = `-- name: RunSubdomains :many
+SELECT registered, count(*)::bigint AS domains FROM run_domains
+WHERE run_id = $1 AND registered IS NOT NULL
+GROUP BY registered HAVING count(*) >= $2::bigint ORDER BY domains DESC, registered LIMIT $3
+`
+
+type RunSubdomainsParams struct {
+	RunID int64
+	Least int64
+	Max   int32
+}
+
+type RunSubdomainsRow struct {
+	Registered *string
+	Domains    int64
+}
+
+// Registered domains below which a run has many domains.
+func (q *Queries) RunSubdomains(ctx context.Context, arg RunSubdomainsParams) ([]RunSubdomainsRow, error) {
+	rows, err := q.db.Query(ctx, runSubdomains, arg.RunID, arg.Least, arg.Max)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []RunSubdomainsRow
+	for rows.Next() {
+		var i RunSubdomainsRow
+		if err := rows.Scan(&i.Registered, &i.Domains); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const runTotals = `-- name: RunTotals :one

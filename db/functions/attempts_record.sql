@@ -113,6 +113,7 @@ BEGIN
             delay_reason = CASE WHEN a.n = ANY (p_held) THEN a.doc ->> 'reason' END,
             ip_delay_ms = (a.doc ->> 'ip_delay_ms')::bigint,
             subnet = (a.doc ->> 'subnet')::cidr, subnet_delay_ms = (a.doc ->> 'subnet_delay_ms')::bigint,
+            registered = a.doc ->> 'registered', registered_delay_ms = (a.doc ->> 'registered_delay_ms')::bigint,
             retry_after_ms = (a.doc ->> 'retry_after_ms')::bigint
         FROM unnest(v) a
         WHERE c.id = ANY (ARRAY(SELECT x.crawl_id FROM unnest(v) x)) AND c.id = a.crawl_id
@@ -144,7 +145,8 @@ CREATE OR REPLACE FUNCTION crawl_counts(p_prerequisite boolean, p_kind text) RET
     SELECT NOT p_prerequisite AND p_kind NOT IN ('sitemap', 'feed')
 $$;
 
--- Counts attempts in their runs' totals of the domains.
+-- Counts attempts in their runs' totals of the domains. What is deeper than 50
+-- (crawl.DepthsMax) is counted there.
 CREATE OR REPLACE FUNCTION totals_add(v closed_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE run_domains r SET
@@ -160,6 +162,9 @@ BEGIN
         blocked_robots = r.blocked_robots + (o.outcome = 'blocked_robots')::integer,
         blocked_4xx = r.blocked_4xx + (o.outcome = 'blocked_4xx')::integer,
         blocked_5xx = r.blocked_5xx + (o.outcome = 'blocked_5xx')::integer,
+        depths = CASE WHEN a.doc ? 'requested' AND a.depth > 0 THEN
+            r.depths || jsonb_build_object(least(a.depth, 50), coalesce((r.depths ->> least(a.depth, 50)::text)::bigint, 0) + 1)
+        ELSE r.depths END,
         bytes = r.bytes + coalesce((a.doc ->> 'bytes')::bigint, 0), updated_at = clock_timestamp()
     FROM unnest(v) a CROSS JOIN LATERAL (
         SELECT a.doc ->> 'outcome' AS outcome, a.doc ->> 'skipped' AS skipped

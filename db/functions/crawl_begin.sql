@@ -53,7 +53,7 @@ BEGIN
         AND (SELECT d.status FROM domains d WHERE d.domain = v_domain) NOT IN ('blocked', 'unreachable')
     RETURNING c.run_id INTO v_run;
     IF FOUND THEN
-        IF budget_take(v_run, v_domain, (p ->> 'run_budget')::bigint, (p ->> 'domain_budget')::bigint) THEN
+        IF budget_take(v_run, v_domain, (p ->> 'run_budget')::bigint, (p ->> 'domain_budget')::bigint, (p ->> 'registered_budget')::bigint) THEN
             RETURN a;
         END IF;
         UPDATE page_crawls SET locked_at = NULL WHERE id = v_id;
@@ -66,14 +66,25 @@ $$;
 -- Counts one request against the budgets; null is no limit. Returns false, and
 -- counts nothing, if one is spent.
 CREATE OR REPLACE FUNCTION budget_take(
-    p_run_id bigint, p_domain text, p_run_budget bigint, p_domain_budget bigint
+    p_run_id bigint, p_domain text, p_run_budget bigint, p_domain_budget bigint, p_registered_budget bigint
 ) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    v_registered text;
 BEGIN
     UPDATE run_domains SET pages_started = pages_started + 1, updated_at = clock_timestamp()
     WHERE run_id = p_run_id AND domain = p_domain
-        AND (p_domain_budget IS NULL OR pages_started < p_domain_budget);
-    IF NOT FOUND OR p_run_budget IS NULL THEN
+        AND (p_domain_budget IS NULL OR pages_started < p_domain_budget)
+    RETURNING coalesce(registered, domain) INTO v_registered;
+    IF NOT FOUND OR p_run_budget IS NULL AND p_registered_budget IS NULL THEN
         RETURN FOUND;
+    END IF;
+    IF p_registered_budget IS NOT NULL AND NOT registered_take(p_run_id, v_registered, p_registered_budget) THEN
+        UPDATE run_domains SET pages_started = pages_started - 1
+        WHERE run_id = p_run_id AND domain = p_domain;
+        RETURN false;
+    END IF;
+    IF p_run_budget IS NULL THEN
+        RETURN true;
     END IF;
     -- many domains share this row: it is the price of an exact budget, paid only by
     -- runs that set one
@@ -82,9 +93,42 @@ BEGIN
     IF NOT FOUND THEN
         UPDATE run_domains SET pages_started = pages_started - 1
         WHERE run_id = p_run_id AND domain = p_domain;
+        UPDATE run_registered g SET pages_started = g.pages_started - 1
+        WHERE p_registered_budget IS NOT NULL AND g.run_id = p_run_id AND g.registered = v_registered;
         RETURN false;
     END IF;
     RETURN true;
+END
+$$;
+
+-- Counts one request against the budget of a registered domain, which all its domains
+-- share. The caller has counted it in the domain's own row.
+CREATE OR REPLACE FUNCTION registered_take(p_run_id bigint, p_registered text, p_budget bigint) RETURNS boolean
+LANGUAGE plpgsql AS $$
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM run_registered g WHERE g.run_id = p_run_id AND g.registered = p_registered) THEN
+        INSERT INTO run_registered (run_id, registered, pages_started)
+        VALUES (p_run_id, p_registered, registered_started(p_run_id, p_registered) - 1)
+        ON CONFLICT (run_id, registered) DO NOTHING;
+    END IF;
+    UPDATE run_registered g SET pages_started = g.pages_started + 1
+    WHERE g.run_id = p_run_id AND g.registered = p_registered AND g.pages_started < p_budget;
+    RETURN FOUND;
+END
+$$;
+
+-- How many requests a run has begun to all domains of a registered domain.
+CREATE OR REPLACE FUNCTION registered_started(p_run_id bigint, p_registered text) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN coalesce((
+        SELECT g.pages_started FROM run_registered g WHERE g.run_id = p_run_id AND g.registered = p_registered
+    ), (
+        SELECT coalesce(sum(x.pages_started), 0)::bigint FROM (
+            SELECT rd.pages_started FROM run_domains rd WHERE rd.run_id = p_run_id AND rd.registered = p_registered
+            UNION ALL
+            SELECT rd.pages_started FROM run_domains rd WHERE rd.run_id = p_run_id AND rd.domain = p_registered
+        ) x
+    ));
 END
 $$;
 
@@ -173,6 +217,10 @@ $$;
 CREATE OR REPLACE FUNCTION budget_refund(p_run_id bigint, p_domain text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE run_domains SET pages_started = pages_started - 1 WHERE run_id = p_run_id AND domain = p_domain;
+    UPDATE run_registered g SET pages_started = g.pages_started - 1
+    FROM run_domains rd
+    WHERE rd.run_id = p_run_id AND rd.domain = p_domain
+        AND g.run_id = p_run_id AND g.registered = coalesce(rd.registered, p_domain) AND g.pages_started > 0;
     UPDATE crawl_runs SET pages_started = pages_started - 1
     WHERE id = p_run_id AND pages_started > 0 AND coalesce((settings ->> 'max_pages')::bigint, -1) >= 0;
 END

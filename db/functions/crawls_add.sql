@@ -28,6 +28,9 @@ BEGIN
     IF cardinality(v_listed) > 0 THEN
         SELECT array_agg(f ORDER BY f.page_id) INTO v FROM unnest(v) f WHERE f.domain <> ALL (v_listed) OR f.domain = f.own;
     END IF;
+    IF EXISTS (SELECT 1 FROM unnest(v) f WHERE f.domain <> f.own AND f.follow ? 'max_subdomains') THEN
+        v := subdomains_bound(v);
+    END IF;
     IF v IS NULL THEN
         RETURN;
     END IF;
@@ -77,6 +80,38 @@ BEGIN
 END
 $$;
 
+-- Pages but those of new domains whose registered domain has as many of them in the run as
+-- their finder lets it have.
+CREATE OR REPLACE FUNCTION subdomains_bound(p found_page[]) RETURNS found_page[] LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    -- each with its place among those of its registered domain that are found here
+    v_out jsonb[] := ARRAY(
+        SELECT jsonb_build_array(n.run_id, n.domain) FROM (
+            SELECT k.run_id, k.domain, k.registered, k.most,
+                row_number() OVER (PARTITION BY k.run_id, k.registered ORDER BY k.domain) AS n
+            FROM (
+                SELECT f.run_id, f.domain, g.registered, max((f.follow ->> 'max_subdomains')::bigint) AS most
+                FROM unnest(p) f CROSS JOIN LATERAL (
+                    SELECT x.registered FROM registered_domains x WHERE x.domain = f.domain LIMIT 1
+                ) g
+                WHERE f.domain <> f.own AND NOT f.follow ? 'seed'
+                    AND (SELECT rd.run_id FROM run_domains rd WHERE rd.run_id = f.run_id AND rd.domain = f.domain) IS NULL
+                GROUP BY f.run_id, f.domain, g.registered
+                HAVING bool_and(f.follow ? 'max_subdomains')
+            ) k
+        ) n
+        WHERE n.n > n.most - (SELECT count(*) FROM (
+            SELECT 1 FROM run_domains rd WHERE rd.run_id = n.run_id AND rd.registered = n.registered LIMIT n.most
+        ) y)
+    );
+BEGIN
+    IF cardinality(v_out) = 0 THEN
+        RETURN p;
+    END IF;
+    RETURN (SELECT array_agg(f ORDER BY f.page_id) FROM unnest(p) f WHERE jsonb_build_array(f.run_id, f.domain) <> ALL (v_out));
+END
+$$;
+
 -- Makes the domains of pages part of their runs, but for the callers' own.
 CREATE OR REPLACE FUNCTION run_domains_add(p found_page[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -96,8 +131,8 @@ BEGIN
     SELECT DISTINCT f.domain FROM unnest(v) f
     WHERE (SELECT d.id FROM domains d WHERE d.domain = f.domain) IS NULL
     ORDER BY f.domain ON CONFLICT (domain) DO NOTHING;
-    INSERT INTO run_domains (run_id, domain, seed, priority)
-    SELECT f.run_id, f.domain, f.follow ? 'seed', (SELECT d.priority_score FROM domains d WHERE d.domain = f.domain)
+    INSERT INTO run_domains (run_id, domain, registered, seed, priority)
+    SELECT f.run_id, f.domain, (SELECT g.registered FROM registered_domains g WHERE g.domain = f.domain), f.follow ? 'seed', (SELECT d.priority_score FROM domains d WHERE d.domain = f.domain)
     FROM unnest(v) f ORDER BY f.domain, f.run_id
     ON CONFLICT (run_id, domain) DO UPDATE SET seed = true
     WHERE excluded.seed AND NOT run_domains.seed;

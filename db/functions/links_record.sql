@@ -10,6 +10,13 @@ DECLARE
     v_added record;
 BEGIN
     IF jsonb_path_exists(p, '$[*].links') THEN
+        IF jsonb_path_exists(p, '$[*].links[*].registered') THEN
+            INSERT INTO registered_domains (domain, registered)
+            SELECT DISTINCT l ->> 'domain' AS domain, l ->> 'registered'
+            FROM unnest(v) a CROSS JOIN jsonb_array_elements(a.doc -> 'links') AS l
+            WHERE l ? 'registered' AND (SELECT g.domain FROM registered_domains g WHERE g.domain = l ->> 'domain') IS NULL
+            ORDER BY domain ON CONFLICT (domain) DO NOTHING;
+        END IF;
         v_links := links_find(v);
         INSERT INTO page_links (from_page_id, to_page_id, kind, nofollow, anchor, rel)
         SELECT l.from_id, l.id, link_kind(l.redirect, l.kind) AS kind, bool_and(l.nofollow), min(l.anchor), min(l.rel)

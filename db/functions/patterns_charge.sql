@@ -116,7 +116,7 @@ DECLARE
     );
 BEGIN
     PERFORM 1 FROM domains d WHERE d.domain = ANY (v_domains) ORDER BY d.domain FOR KEY SHARE;
-    PERFORM skipped_return(v_domains, p_run_id, ARRAY['excluded', 'extension', 'variant']);
+    PERFORM skipped_return(v_domains, p_run_id, ARRAY['excluded', 'extension', 'variant', 'depth-budget']);
 END
 $$;
 

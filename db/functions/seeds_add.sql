@@ -6,9 +6,9 @@ CREATE OR REPLACE FUNCTION seeds_add(p_run_id bigint, p_source text, p_seeds jso
 LANGUAGE plpgsql SET enable_hashjoin = on AS $$
 DECLARE
     v seed[] := ARRAY(
-        SELECT (x.url, x.domain, x.origin, coalesce(x.kind, 'page'), x.patterns, x.rank, coalesce(x.bare, false), row_number() OVER ())::seed
+        SELECT (x.url, x.domain, x.registered, x.origin, coalesce(x.kind, 'page'), x.patterns, x.rank, coalesce(x.bare, false), row_number() OVER ())::seed
         FROM jsonb_to_recordset(p_seeds)
-            AS x (url text, domain text, origin text, kind text, patterns text[], rank integer, bare boolean)
+            AS x (url text, domain text, registered text, origin text, kind text, patterns text[], rank integer, bare boolean)
     );
     v_listed CONSTANT text[] := domains_listed(ARRAY(SELECT s.domain FROM unnest(v) s));
     v_fresh text[];
@@ -18,6 +18,9 @@ BEGIN
         listed := (SELECT count(*)::integer FROM unnest(v) s WHERE s.domain = ANY (v_listed));
         v := ARRAY(SELECT s FROM unnest(v) s WHERE s.domain <> ALL (v_listed));
     END IF;
+    INSERT INTO registered_domains (domain, registered)
+    SELECT DISTINCT ON (s.domain) s.domain, s.registered FROM unnest(v) s WHERE s.registered IS NOT NULL ORDER BY s.domain
+    ON CONFLICT (domain) DO NOTHING;
     WITH d AS (
         INSERT INTO domains (domain, source, seed_rank, bare, priority_score, priority_computed_at)
         SELECT s.domain, p_source, s.rank, s.bare, domain_priority(s.rank, k.score, NULL, NULL, NULL, NULL, NULL), now()
@@ -51,9 +54,11 @@ BEGIN
     INSERT INTO pages (url, domain, origin, kind, patterns)
     SELECT DISTINCT ON (s.domain, s.url) s.url, s.domain, s.origin, s.kind, s.patterns FROM unnest(v) s ORDER BY s.domain, s.url
     ON CONFLICT (domain, url) DO NOTHING;
-    INSERT INTO run_domains (run_id, domain, seed, next_due_at, priority)
-    SELECT p_run_id, s.domain, true, now(), domain_priority(s.rank, k.score, NULL, NULL, NULL, NULL, v_weights)
-    FROM (SELECT x.domain, min(x.rank) AS rank FROM unnest(v) x GROUP BY x.domain ORDER BY x.domain) s
+    INSERT INTO run_domains (run_id, domain, registered, seed, next_due_at, priority)
+    SELECT p_run_id, s.domain, s.registered, true, now(), domain_priority(s.rank, k.score, NULL, NULL, NULL, NULL, v_weights)
+    FROM (
+        SELECT x.domain, min(x.registered) AS registered, min(x.rank) AS rank FROM unnest(v) x GROUP BY x.domain ORDER BY x.domain
+    ) s
     LEFT JOIN LATERAL (SELECT y.score FROM domain_ranks y WHERE y.domain = s.domain LIMIT 1) k ON true
     ON CONFLICT (run_id, domain) DO UPDATE SET seed = true;
     -- due in the order in which they were given
@@ -73,7 +78,7 @@ DECLARE
     ids CONSTANT bigint[] := pages_add((
         SELECT jsonb_agg(jsonb_build_object(
             'url', o.url, 'domain', o.domain, 'origin', o.origin, 'kind', o.kind, 'patterns', o.patterns
-        ) ORDER BY o.n) FROM unnest(v) WITH ORDINALITY AS o (url, domain, origin, kind, patterns, rank, bare, place, n)
+        ) ORDER BY o.n) FROM unnest(v) WITH ORDINALITY AS o (url, domain, registered, origin, kind, patterns, rank, bare, place, n)
     ));
     domains_seeded CONSTANT text[] := ARRAY(SELECT DISTINCT s.domain AS d FROM unnest(v) s ORDER BY d);
     added integer;

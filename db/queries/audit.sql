@@ -42,7 +42,7 @@ FROM asked
 WHERE NOT lost AND extract(EPOCH FROM next_at - ended_at) * 1000 < delay_ms
 ORDER BY next_at LIMIT @max;
 
--- The same for what domains share: kind is ip or subnet.
+-- The same for what domains share: kind is ip, subnet or registered.
 -- name: AuditSharedGaps :one
 WITH asked AS (
     SELECT
@@ -52,8 +52,10 @@ WITH asked AS (
     FROM asks AS r
     CROSS JOIN LATERAL (
         SELECT
-            CASE @kind::text WHEN 'ip' THEN host(r.ip) ELSE r.subnet::text END AS key,
-            CASE @kind::text WHEN 'ip' THEN r.ip_delay_ms ELSE r.subnet_delay_ms END AS delay_ms
+            CASE @kind::text WHEN 'ip' THEN host(r.ip) WHEN 'subnet' THEN r.subnet::text ELSE r.registered END AS key,
+            CASE @kind::text
+                WHEN 'ip' THEN r.ip_delay_ms WHEN 'subnet' THEN r.subnet_delay_ms ELSE r.registered_delay_ms
+            END AS delay_ms
     ) AS d
     WHERE d.key IS NOT NULL AND d.delay_ms > 0 AND NOT r.lost
 )
@@ -76,8 +78,10 @@ WITH asked AS (
     FROM asks AS r
     CROSS JOIN LATERAL (
         SELECT
-            CASE @kind::text WHEN 'ip' THEN host(r.ip) ELSE r.subnet::text END AS key,
-            CASE @kind::text WHEN 'ip' THEN r.ip_delay_ms ELSE r.subnet_delay_ms END AS delay_ms
+            CASE @kind::text WHEN 'ip' THEN host(r.ip) WHEN 'subnet' THEN r.subnet::text ELSE r.registered END AS key,
+            CASE @kind::text
+                WHEN 'ip' THEN r.ip_delay_ms WHEN 'subnet' THEN r.subnet_delay_ms ELSE r.registered_delay_ms
+            END AS delay_ms
     ) AS d
     WHERE d.key IS NOT NULL AND d.delay_ms > 0 AND NOT r.lost
 )

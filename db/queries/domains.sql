@@ -17,7 +17,7 @@ WHERE domain = @domain AND claimed_by IS NOT NULL;
 SELECT domain FROM domains WHERE domain = @domain FOR UPDATE;
 
 -- name: DomainFinish :exec
-SELECT domain_finish(@domain::text, @due::jsonb, sqlc.narg('deferred')::timestamptz, @reason::text, sqlc.narg('yields')::bigint);
+SELECT domain_finish(@domain::text, @due::jsonb, sqlc.narg('deferred')::timestamptz, @reason::text, sqlc.narg('yields')::bigint, sqlc.narg('grows')::bigint []);
 
 -- name: DomainRefuse :exec
 SELECT domain_refuse(@domain::text, @ip::inet, @wait_ms::bigint, @reason::text);
@@ -51,8 +51,10 @@ FROM domains AS d WHERE d.domain = @domain;
 -- name: DomainTotals :many
 SELECT
     r.id, r.name AS run, r.status AS run_status, r.settings, rd.seed, rd.pages_started, rd.requests, rd.skips, rd.nofollow, rd.success, rd.failed, rd.skipped,
-    rd.timeout, rd.blocked_robots, rd.blocked_4xx, rd.blocked_5xx, rd.bytes, r.pages_started AS run_started
+    rd.timeout, rd.blocked_robots, rd.blocked_4xx, rd.blocked_5xx, rd.bytes, r.pages_started AS run_started, rd.budget_growths,
+    coalesce(g.pages_started, 0)::bigint AS registered_started
 FROM run_domains AS rd INNER JOIN crawl_runs AS r ON rd.run_id = r.id
+LEFT JOIN run_registered AS g ON rd.run_id = g.run_id AND g.registered = coalesce(rd.registered, rd.domain)
 WHERE rd.domain = @domain ORDER BY r.id;
 
 -- name: DomainRecent :many
@@ -108,3 +110,9 @@ SELECT domains_count_after(@after::bigint, @most::integer)::bigint AS last;
 
 -- name: DomainsRelease :one
 SELECT domains_release(sqlc.narg('domains')::text [])::text [] AS released;
+
+-- name: DomainsAfter :many
+SELECT id, domain FROM domains WHERE id > @after::bigint ORDER BY id LIMIT @most;
+
+-- name: DomainsGroup :exec
+SELECT domains_group(@domains::text [], @registered::text []);

@@ -18,7 +18,11 @@ SELECT
 -- The runs that have read a page which links to this one, without nofollow.
 -- name: PageFinders :many
 SELECT
-    r.name, r.settings, min(c.depth)::integer AS depth, bool_or(coalesce(rd.seed, false)) AS seeded
+    r.name, r.settings, min(c.depth)::integer AS depth, bool_or(coalesce(rd.seed, false)) AS seeded,
+    bool_or(rd.run_id IS NOT NULL) AS taken, (
+        SELECT count(*) FROM run_domains AS x INNER JOIN registered_domains AS g ON x.registered = g.registered
+        WHERE x.run_id = r.id AND g.domain = @domain
+    )::bigint AS subdomains
 FROM (
     SELECT l.from_page_id FROM page_links AS l WHERE l.to_page_id = @id AND NOT l.nofollow LIMIT @max
 ) AS f

@@ -14,6 +14,9 @@ RETURNING *;
 -- name: RunSettings :one
 SELECT settings FROM crawl_runs WHERE name = @name FOR NO KEY UPDATE;
 
+-- name: RunRegisteredForget :exec
+DELETE FROM run_registered WHERE run_id = @id;
+
 -- name: RunSkippedReturn :exec
 SELECT run_skipped_return(@id::bigint);
 
@@ -119,6 +122,12 @@ ORDER BY
     CASE WHEN @slowest::boolean THEN d.avg_response_ms ELSE rd.failed + rd.timeout + rd.blocked_4xx + rd.blocked_5xx END DESC,
     rd.domain
 LIMIT @max;
+
+-- Registered domains below which a run has many domains.
+-- name: RunSubdomains :many
+SELECT registered, count(*)::bigint AS domains FROM run_domains
+WHERE run_id = @run_id AND registered IS NOT NULL
+GROUP BY registered HAVING count(*) >= @least::bigint ORDER BY domains DESC, registered LIMIT @max;
 
 -- What is pending, by domain, the longest queues first. total counts the domains.
 -- name: Queue :many

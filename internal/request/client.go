@@ -11,7 +11,9 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/internal/network"
 )
@@ -125,18 +127,25 @@ func (c *Client) place(ctx context.Context, h crawl.Health) (release func(), err
 	return release, nil
 }
 
-// shared are the slots that a request to an address shares with other domains,
-// those that have a delay.
-func (c *Client) shared(addr netip.Addr, ipDelay, subnetDelay time.Duration) []crawl.SharedSlot {
+// shared are the slots that a request to an address of a domain shares with other
+// domains, those that have a delay.
+func (c *Client) shared(domain string, addr netip.Addr, pace decide.Pace) []crawl.SharedSlot {
 	slots := []crawl.SharedSlot{}
-	if !addr.IsValid() || c.FrontEnds.Contains(addr) {
-		return slots
+	add := func(kind, key string, delay time.Duration) {
+		if delay > 0 {
+			slots = append(slots, crawl.SharedSlot{Key: kind + ":" + key, Delay: crawl.Millis(delay)})
+		}
 	}
-	if ipDelay > 0 {
-		slots = append(slots, crawl.SharedSlot{Key: "ip:" + addr.String(), Delay: crawl.Millis(ipDelay)})
+	if pace.RegisteredDelay > 0 {
+		registered, err := urls.RegistrableDomain(domain)
+		if err != nil {
+			registered = domain
+		}
+		add("registered", registered, pace.RegisteredDelay)
 	}
-	if subnetDelay > 0 {
-		slots = append(slots, crawl.SharedSlot{Key: "subnet:" + politeness.Subnet(addr), Delay: crawl.Millis(subnetDelay)})
+	if addr.IsValid() && !c.FrontEnds.Contains(addr) {
+		add("ip", addr.String(), pace.IPDelay)
+		add("subnet", politeness.Subnet(addr), pace.SubnetDelay)
 	}
 	return slots
 }

@@ -143,7 +143,7 @@ func (c *Client) Do(ctx context.Context, ask Ask) (Result, error) {
 func (c *Client) start(ask Ask, t target) crawl.Start {
 	s := ask.Start
 	delay, _ := politeness.Delay(ask.Pace.Waits)
-	s.Shared = c.shared(t.addr, ask.Pace.IPDelay, ask.Pace.SubnetDelay)
+	s.Shared = c.shared(s.Domain, t.addr, ask.Pace)
 	s.Hold, s.Span = crawl.Millis(c.span()+delay), crawl.Millis(c.span())
 	s.Claim = crawl.Millis(crawl.ClaimRenewed)
 	return s

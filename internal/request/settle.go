@@ -147,6 +147,8 @@ func shared(at *crawl.Attempt) {
 			at.IPDelay = s.Delay
 		case "subnet":
 			at.Subnet, at.SubnetDelay = key, s.Delay
+		case "registered":
+			at.Registered, at.RegisteredDelay = key, s.Delay
 		}
 	}
 }

@@ -1,0 +1,69 @@
+package decide
+
+import (
+	"math"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// Budgets are how many requests a run may have begun; nil is no limit.
+type Budgets struct {
+	InAll *int64
+	// OfDomain are those to a domain, OfRegistered those to all of its registered domain.
+	OfDomain, OfRegistered *int64
+}
+
+// BudgetsOf are those of a run, and of a domain in it, which a person may have given one
+// of its own.
+func BudgetsOf(run crawl.RunFacts, dom crawl.DomainFacts) Budgets {
+	set := run.Settings
+	b := Budgets{
+		InAll: limit(*set.MaxPages), OfDomain: limit(*set.MaxPagesPerDomain), OfRegistered: limit(*set.MaxPagesPerRegistered),
+	}
+	if own, is := dom.Controls.Budget(); is {
+		b.OfDomain = limit(own)
+	} else if b.OfDomain != nil && run.Growths > 0 {
+		grown := float64(*b.OfDomain) * math.Pow(*set.BudgetGrowth, float64(run.Growths))
+		// a budget of a few pages grows as well
+		*b.OfDomain = max(int64(min(grown, math.MaxInt64/2)), *b.OfDomain+int64(run.Growths))
+	}
+	return b
+}
+
+func limit(n int64) *int64 {
+	if n < 0 {
+		return nil
+	}
+	return &n
+}
+
+func spent(begun int64, budget *int64) bool { return budget != nil && begun >= *budget }
+
+// BudgetSpent reports whether a budget, of the run or of the domain in it, leaves no
+// further request.
+func BudgetSpent(run crawl.RunFacts, dom crawl.DomainFacts) bool {
+	b := BudgetsOf(run, dom)
+	return run.Spent != "" || spent(run.DomainBytes, limit(*run.Settings.MaxBytesPerDomain)) ||
+		spent(run.PagesStarted, b.InAll) || spent(run.DomainStarted, b.OfDomain) || spent(run.RegisteredStarted, b.OfRegistered)
+}
+
+// growing are the runs whose budget of pages for a domain is spent, and may grow. One that
+// a person has given the domain is as they say.
+func growing(f crawl.Facts) (runs []int64) {
+	if _, own := f.Domain.Controls.Budget(); own {
+		return nil
+	}
+	for _, r := range f.Runs {
+		if *r.Settings.BudgetGrowth > 1 && r.Growths < crawl.GrowthsMax && spent(r.DomainStarted, BudgetsOf(r, f.Domain).OfDomain) {
+			runs = append(runs, r.ID)
+		}
+	}
+	return runs
+}
+
+// depthSpent reports whether the budget of a page's depth leaves no further request. What
+// the run has once asked for it may ask for again.
+func depthSpent(run crawl.RunFacts, c crawl.CrawlFacts) bool {
+	budget := limit(*run.Settings.MaxPagesPerDepth)
+	return !c.Again && c.Attempt <= 1 && spent(run.Depths[min(c.Depth, crawl.DepthsMax)], budget)
+}

@@ -1,0 +1,252 @@
+package db_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/decide"
+)
+
+// TestSubdomains is about how many domains of one registered domain a run takes up.
+func TestSubdomains(t *testing.T) {
+	t.Parallel()
+	web := crawl.Settings{Scope: new(crawl.ScopeWeb), MaxSubdomains: new(2)}
+	taken := func(t *testing.T, b *bundle) []string {
+		t.Helper()
+		return column[string](t, b, "SELECT domain FROM run_domains WHERE run_id = $1 ORDER BY domain", b.run.ID)
+	}
+
+	t.Run("AreBoundedButForSeeds", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, web)
+		b.seed(t, "https://first.example/", "https://z.farm.example/")
+		b.fetch(t, "first.example", "https://a.farm.example/1", "https://b.farm.example/", "https://c.farm.example/",
+			"https://a.farm.example/2", "https://farm.example/", "https://sub.other.example/", "https://www.farm.example/x")
+		require.Equal(t, []string{"a.farm.example", "farm.example", "first.example", "sub.other.example", "z.farm.example"}, taken(t, b))
+		require.Equal(t, []string{"https://a.farm.example/1", "https://a.farm.example/2"},
+			column[string](t, b, "SELECT url FROM page_crawls WHERE domain = 'a.farm.example' ORDER BY url"))
+		b.seed(t, "https://d.farm.example/")
+		require.Contains(t, taken(t, b), "d.farm.example", "a person wants it")
+
+		report, err := b.RunReport(t.Context(), b.run)
+		require.NoError(t, err)
+		require.Equal(t, []crawl.RunSubdomains{{Registered: "farm.example", Domains: 3}}, report.Subdomains)
+
+		f := b.page(t, "https://b.farm.example/").Finders
+		require.Len(t, f, 1)
+		require.Contains(t, decide.NotFollowed(f[0]), "has 3 domains of its registered domain already (--max-subdomains)")
+		f = b.page(t, "https://a.farm.example/1").Finders
+		require.Empty(t, decide.NotFollowed(f[0]))
+	})
+
+	t.Run("AreFollowedLaterWhenMoreMayBe", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, web)
+		b.seed(t, "https://first.example/")
+		b.fetch(t, "first.example", "https://a.farm.example/", "https://b.farm.example/", "https://c.farm.example/")
+		require.Equal(t, []string{"a.farm.example", "b.farm.example", "first.example"}, taken(t, b))
+		b.ensureRun(t, b.run.Name, crawl.Settings{MaxSubdomains: new(crawl.Unlimited)})
+		run, err := b.Run(t.Context(), b.run.Name)
+		require.NoError(t, err)
+		require.True(t, run.Widening)
+		_, _, err = b.WidenRun(t.Context(), run.ID, func(c crawl.CrawlFacts) *crawl.KnownLinks {
+			return decide.FollowSkipped(crawl.RunFacts{Settings: run.Settings}, c)
+		})
+		require.NoError(t, err)
+		require.Equal(t, []string{"a.farm.example", "b.farm.example", "c.farm.example", "first.example"}, taken(t, b))
+	})
+}
+
+// TestRegisteredBudget is about the requests to all domains of one registered domain.
+func TestRegisteredBudget(t *testing.T) {
+	t.Parallel()
+	shared := setup(t, crawl.Settings{})
+	three := func(name string) []string {
+		return []string{"https://" + name + ".example/", "https://a." + name + ".example/", "https://b." + name + ".example/", "https://a." + name + ".example/2"}
+	}
+
+	t.Run("IsSharedByItsDomains", func(t *testing.T) {
+		t.Parallel()
+		b := shared.in(t, "shared", crawl.Settings{MaxPagesPerRegistered: new(int64(2)), MaxPages: new(int64(100))})
+		b.seed(t, three("shared")...)
+		late := b.next(t, "b.shared.example")
+		b.fetch(t, "a.shared.example")
+		b.fetch(t, "shared.example")
+		for _, d := range []string{"a.shared.example", "b.shared.example", "shared.example"} {
+			require.Zero(t, b.next(t, d).CrawlID, "%s: the budget is spent", d)
+		}
+		p, err := b.Begin(t.Context(), startOf(late, "b.shared.example", ""))
+		require.NoError(t, err)
+		require.Equal(t, crawl.Lease{Reason: crawl.ReasonStale}, p)
+		require.EqualValues(t, 2, one[int64](t, b, "SELECT pages_started FROM crawl_runs WHERE id = $1", b.run.ID))
+		b.seed(t, "https://elsewhere.example/")
+		require.NotZero(t, b.begin(t, "elsewhere.example").CrawlID, "another registered domain")
+	})
+
+	t.Run("SetLateCountsWhatWasDone", func(t *testing.T) {
+		t.Parallel()
+		b := shared.in(t, "late", crawl.Settings{})
+		b.seed(t, three("late")...)
+		b.fetch(t, "late.example")
+		b.fetch(t, "a.late.example")
+		b.ensureRun(t, "late", crawl.Settings{MaxPagesPerRegistered: new(int64(3))})
+		b.fetch(t, "b.late.example")
+		require.Zero(t, b.next(t, "a.late.example").CrawlID)
+		b.ensureRun(t, "late", crawl.Settings{MaxPagesPerRegistered: new(int64(crawl.Unlimited))})
+		b.fetch(t, "a.late.example")
+		b.seed(t, "https://b.late.example/3", "https://b.late.example/4")
+		b.ensureRun(t, "late", crawl.Settings{MaxPagesPerRegistered: new(int64(5))})
+		b.fetch(t, "b.late.example")
+		require.Zero(t, b.next(t, "b.late.example").CrawlID, "what was begun without a budget counts too")
+	})
+
+	t.Run("IsRefunded", func(t *testing.T) {
+		t.Parallel()
+		b := shared.in(t, "refund", crawl.Settings{MaxPagesPerRegistered: new(int64(1))})
+		b.seed(t, "https://a.refund.example/")
+		n := b.begin(t, "a.refund.example")
+		require.NoError(t, b.Abandon(t.Context(), startOf(n, "a.refund.example", ""), n.CrawlID, 0, false, "no route"))
+		b.fetch(t, "a.refund.example")
+		require.EqualValues(t, 1, one[int64](t, b, "SELECT pages_started FROM run_registered WHERE run_id = $1", b.run.ID))
+	})
+}
+
+func TestDepthBudget(t *testing.T) {
+	t.Parallel()
+	b := setup(t, crawl.Settings{MaxPagesPerDepth: new(int64(2))})
+	b.seed(t, "https://deep.example/", "https://deep.example/seed2", "https://deep.example/seed3")
+	var found []string
+	for i := range 4 {
+		found = append(found, fmt.Sprintf("https://deep.example/one%d", i))
+	}
+	b.fetch(t, "deep.example", found...)
+	for range 2 {
+		b.fetch(t, "deep.example")
+	}
+	b.fetch(t, "deep.example", "https://deep.example/two")
+	b.fetch(t, "deep.example")
+	n := b.next(t, "deep.example")
+	d := decide.Crawl(decide.Facts{Facts: n.Facts}, n.Now)
+	require.Equal(t, decide.Skip, d.Do)
+	require.Equal(t, crawl.ReasonDepthBudget, d.Reason)
+	require.Equal(t, "the run asks its domain for 2 pages that are 1 link from a seed (--max-pages-per-depth)", d.Why)
+	require.JSONEq(t, `{"1": 2}`, one[string](t, b, "SELECT depths::text FROM run_domains"))
+	for range 2 {
+		n = b.next(t, "deep.example")
+		b.finish(t, crawl.Attempt{CrawlID: n.CrawlID, Domain: "deep.example", Outcome: crawl.OutcomeSkipped, Skipped: crawl.ReasonDepthBudget})
+	}
+	require.Equal(t, "https://deep.example/two", b.next(t, "deep.example").URL)
+	b.fetch(t, "deep.example")
+	require.Zero(t, b.next(t, "deep.example").CrawlID)
+
+	b.ensureRun(t, b.run.Name, crawl.Settings{MaxPagesPerDepth: new(int64(3))})
+	n = b.next(t, "deep.example")
+	require.NotZero(t, n.CrawlID, "they are decided again")
+	require.Equal(t, map[int]int64{1: 2, 2: 1}, n.picked.Depths)
+}
+
+// TestBudgetGrowth is about a budget that is spent of a domain that is worth more.
+func TestBudgetGrowth(t *testing.T) {
+	t.Parallel()
+	shared := setup(t, crawl.Settings{})
+	crawlAll := func(t *testing.T, b *bundle, domain string, outcome crawl.Outcome) (n int) {
+		t.Helper()
+		for {
+			for b.next(t, domain).CrawlID != 0 {
+				a := attempted(b.begin(t, domain), domain)
+				a.Outcome = outcome
+				b.finish(t, a)
+				n++
+			}
+			require.True(t, b.end(t, domain, "spent"))
+			if b.next(t, domain).CrawlID == 0 {
+				return n
+			}
+			b.claim(t, 1)
+		}
+	}
+	pages := func(domain string) (all []string) {
+		for i := range 30 {
+			all = append(all, fmt.Sprintf("https://%s/%d", domain, i))
+		}
+		return all
+	}
+
+	t.Run("IsForGoodDomains", func(t *testing.T) {
+		t.Parallel()
+		b := shared.in(t, "good", crawl.Settings{MaxPagesPerDomain: new(int64(4)), BudgetGrowth: new(1.25)})
+		b.seed(t, pages("good.example")...)
+		b.claim(t, 1)
+		require.Equal(t, 30, crawlAll(t, b, "good.example", crawl.OutcomeSuccess), "4 × 1.25¹⁰ is 37")
+	})
+
+	t.Run("IsNotForThoseThatFail", func(t *testing.T) {
+		t.Parallel()
+		b := shared.in(t, "bad", crawl.Settings{MaxPagesPerDomain: new(int64(4)), BudgetGrowth: new(1.25)})
+		b.seed(t, pages("bad.example")...)
+		b.claim(t, 1)
+		require.Equal(t, 4, crawlAll(t, b, "bad.example", crawl.OutcomeBlocked4xx))
+	})
+
+	t.Run("IsNotBeyondWhatAPersonHasSet", func(t *testing.T) {
+		t.Parallel()
+		b := shared.in(t, "own", crawl.Settings{MaxPagesPerDomain: new(int64(4)), BudgetGrowth: new(1.25)})
+		b.seed(t, pages("own.example")...)
+		b.control(t, "own.example", crawl.ControlBudget, 6)
+		b.claim(t, 1)
+		require.Equal(t, 6, crawlAll(t, b, "own.example", crawl.OutcomeSuccess))
+	})
+}
+
+// TestRegisteredSlot is about domains that are asked as one.
+func TestRegisteredSlot(t *testing.T) {
+	t.Parallel()
+	b := setup(t, crawl.Settings{Delay: minutes(1), GroupBy: new(crawl.GroupByRegistered)})
+	b.seed(t, "https://a.group.example/", "https://b.group.example/")
+	n := b.next(t, "a.group.example")
+	require.Equal(t, time.Minute, decide.PaceOf(n.Facts).RegisteredDelay)
+	slot := []crawl.SharedSlot{{Key: "registered:group.example", Delay: crawl.Millis(time.Minute)}}
+	start := startOf(n, "a.group.example", "")
+	start.Shared = slot
+	lease, err := b.Begin(t.Context(), start)
+	require.NoError(t, err)
+	require.True(t, lease.Granted)
+	second := startOf(b.next(t, "b.group.example"), "b.group.example", "")
+	second.Shared = slot
+	lease, err = b.Begin(t.Context(), second)
+	require.NoError(t, err)
+	require.False(t, lease.Granted)
+	require.Equal(t, crawl.ReasonRegistered, lease.Reason)
+
+	a := attempted(n, "a.group.example")
+	a.Shared, a.Registered, a.RegisteredDelay = slot, "group.example", crawl.Millis(time.Minute)
+	b.finish(t, a)
+	audit, err := b.AuditGaps(t.Context(), nil)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, audit.Registered.Requests)
+	b.exec(t, `INSERT INTO page_crawls (page_id, previous_id, domain, run_id, url, kind, completed_at, outcome, duration_ms, delay_ms, registered, registered_delay_ms)
+		SELECT page_id, id, 'b.group.example', run_id, url, kind, completed_at + interval '10 s', outcome, 0, delay_ms, registered, registered_delay_ms
+		FROM page_crawls WHERE id = $1`, n.CrawlID)
+	audit, err = b.AuditGaps(t.Context(), nil)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, audit.Registered.Violations)
+	require.False(t, audit.Clean())
+}
+
+// TestGroupDomains is about what another list of public suffixes says.
+func TestGroupDomains(t *testing.T) {
+	t.Parallel()
+	b := setup(t, crawl.Settings{})
+	b.seed(t, "https://a.group.example/", "https://group.example/", "https://b.group.example/")
+	b.exec(t, "DELETE FROM registered_domains WHERE domain = 'a.group.example'")
+	b.exec(t, "INSERT INTO registered_domains VALUES ('group.example', 'example')")
+	b.exec(t, "UPDATE run_domains SET registered = CASE domain WHEN 'group.example' THEN 'example' END")
+	require.NoError(t, b.GroupDomains(t.Context(), func(int64) {}))
+	want := []string{"a.group.example group.example", "b.group.example group.example"}
+	require.Equal(t, want, column[string](t, b, "SELECT domain || ' ' || registered FROM registered_domains ORDER BY 1"))
+	require.Equal(t, want, column[string](t, b, "SELECT domain || ' ' || registered FROM run_domains WHERE registered IS NOT NULL ORDER BY 1"))
+}
