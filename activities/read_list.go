@@ -232,7 +232,7 @@ func (r *pageReader) recordFeed(at *crawl.Attempt, resp *fetch.Response, visit c
 	var entries []listEntry
 	for _, e := range announced {
 		if u, err := r.url.Resolve(e.Link); err == nil && r.mayList(u) {
-			entries = append(entries, listEntry{url: u})
+			entries = append(entries, listEntry{url: u, changed: notAhead(e.Published, resp.EndedAt)})
 		}
 	}
 	list := list{entries: entries, follow: decide.FollowListed, whole: err == nil}

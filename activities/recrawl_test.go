@@ -162,6 +162,47 @@ func TestRecrawl(t *testing.T) {
 		require.Greater(t, b.dueIn(t, "/a"), 5.0, "that was wrong")
 	})
 
+	t.Run("BelievesFeedsAsWell", func(t *testing.T) {
+		t.Parallel()
+		feed := func(updated time.Time) *document {
+			return xmlOf(`<feed xmlns="http://www.w3.org/2005/Atom"><entry><link href="/a"/><updated>` + updated.Format(time.RFC3339) +
+				`</updated></entry><entry><link href="/b"/></entry></feed>`)
+		}
+		news := feed(time.Now().Add(-1000 * time.Hour))
+		b := setup(t, options{
+			settings: crawl.Settings{Recrawl: new(true), Feeds: new(true)},
+			sites: []web.Site{{Pages: -1, Plain: true, Paths: map[string]web.Behaviour{
+				"/":     page{head: `<link rel="alternate" type="application/atom+xml" href="/feed">`},
+				"/feed": news, "/a": page{body: "a"}, "/b": page{body: "b"},
+			}}},
+		})
+		b.seed(t, "/")
+		b.allowAll(t, b.page("/"))
+		b.round(t)
+		require.Equal(t, []string{"/", "/feed", "/a", "/b"}, b.targets())
+		b.exec(t, "UPDATE domains SET recrawl = recrawl - 'plan'")
+		b.passes(t, 48*time.Hour)
+		news.body = feed(time.Now().Add(-24 * time.Hour)).body
+		b.round(t)
+		require.Equal(t, []string{"/feed"}, b.targets()[4:])
+		require.Negative(t, b.dueIn(t, "/a"), "it has changed, the feed says")
+		require.InDelta(t, 5, b.dueIn(t, "/b"), 0.01)
+	})
+
+	t.Run("LooksEverMoreRarelyAtWhatItPassesOver", func(t *testing.T) {
+		t.Parallel()
+		b := prepare(t, crawl.Settings{}, nil)
+		b.passes(t, week+time.Minute)
+		b.exec(t, "UPDATE domains SET recrawl = NULL")
+		_, err := b.store.EnsureRun(t.Context(), runName, "test", crawl.Settings{Exclude: &[]string{"/p/1"}})
+		require.NoError(t, err)
+		require.Equal(t, 2, b.round(t))
+		require.InDelta(t, 7, b.dueIn(t, "/p/1"), 0.01)
+		b.passes(t, week+time.Minute)
+		b.round(t)
+		require.InDelta(t, 10.5, b.dueIn(t, "/p/1"), 0.01)
+	})
+
 	t.Run("IsAPersonsWishToo", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, options{sites: []web.Site{{Pages: 2, Plain: true}}})

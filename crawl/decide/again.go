@@ -62,9 +62,9 @@ func AgainUnasked(d Decision, now time.Time) *crawl.Recrawl {
 	if read(d.Crawl.History, &h) != nil {
 		h = recrawl.History{}
 	}
-	wait := h.RuleInterval()
-	if until := d.Until.Sub(now); d.Until.After(now) {
-		wait = until
+	wait := d.Until.Sub(now)
+	if wait <= 0 {
+		h, wait = h.Pass()
 	}
 	return &crawl.Recrawl{History: document(h), In: new(crawl.Millis(wait))}
 }

@@ -19,6 +19,8 @@ const (
 	FadeMissing = 5
 	// FadeGone is after how many 410 in a row it does: one can be a mistake.
 	FadeGone = 2
+	// PassMost is how rarely it is looked whether a page is still passed over.
+	PassMost = 30 * 24 * time.Hour
 )
 
 // The rule, in days.
@@ -96,6 +98,8 @@ type History struct {
 	// them were 410.
 	Missing int `json:"missing,omitzero"`
 	Gone    int `json:"gone,omitzero"`
+	// Passed is how often in a row its time came and it was passed over, without a request.
+	Passed int `json:"passed,omitzero"`
 	// Listed is how many days after the last visit a list was read that names the page.
 	Listed float64 `json:"listed,omitzero"`
 	// News is whether that list says that the page has changed since the last visit.
@@ -113,6 +117,7 @@ func (h History) Visit(v Visit) History {
 		return h
 	}
 	calm, news := h.Calm, h.News
+	h.Passed = 0
 	h.Listed, h.News, h.Odds, h.Calm = 0, false, 0, 0
 	if v.Found == Missing || v.Found == Gone {
 		h.Missing++
@@ -160,6 +165,15 @@ func (h History) observe(v Visit, calm float64, news bool) History {
 	}
 	h.Quiet, h.Dated, h.Gaps = short(h.Quiet), short(h.Dated), compact(gaps)
 	return h
+}
+
+// Pass is the history of a page whose time came and that was passed over, because of
+// robots.txt or what its URL is, and when it is looked at again: ever more rarely, down to
+// once in PassMost, or less if the page changes less.
+func (h History) Pass() (History, time.Duration) {
+	wait := h.ruleDays() * math.Pow(onNone, float64(h.Passed))
+	h.Passed++
+	return h, duration(min(wait, max(h.ruleDays(), PassMost.Hours()/24)))
 }
 
 // addGap shares a gap of so many days out between the two classes next to it, so that

@@ -113,6 +113,25 @@ func TestFadingTakesItsTime(t *testing.T) {
 	require.Less(t, asked, 365*day)
 }
 
+// What is passed over is looked at ever more rarely, but never no more.
+func TestPass(t *testing.T) {
+	t.Parallel()
+	h, waits := recrawl.History{}, []time.Duration{}
+	for range 6 {
+		var wait time.Duration
+		h, wait = h.Pass()
+		waits = append(waits, wait.Round(time.Hour))
+	}
+	require.Equal(t, []time.Duration{7 * day, 252 * time.Hour, 378 * time.Hour, 567 * time.Hour, 30 * day, 30 * day}, waits)
+	require.Equal(t, 7*day, h.RuleInterval(), "which says nothing of how often it changes")
+	h = h.Visit(recrawl.Visit{Found: recrawl.Unchanged, Since: day})
+	_, wait := h.Pass()
+	require.Equal(t, 252*time.Hour, wait.Round(time.Hour), "a visit ends it")
+	rare := recrawl.History{Days: 100}
+	_, wait = rare.Pass()
+	require.Equal(t, 100*day, wait.Round(time.Hour))
+}
+
 func TestHistoryIsSmall(t *testing.T) {
 	t.Parallel()
 	h := recrawl.History{}
