@@ -50,7 +50,7 @@ BEGIN
     SELECT DISTINCT ON (f.page_id, f.run_id) f.page_id, f.domain,
         coalesce(f.priority, CASE WHEN f.is_new OR f.kind <> 'page' THEN -(f.follow ->> 'depth')::smallint ELSE
             page_priority((f.follow ->> 'depth')::integer, (SELECT r.score FROM page_ranks r WHERE r.page_id = f.page_id))
-        END),
+        END - CASE WHEN f.kind = 'page' AND (f.follow ->> 'depth')::integer > 0 THEN page_penalty(f.page_id) ELSE 0 END),
         now() - f.after * interval '1 microsecond', f.run_id, f.url, f.kind, (f.follow ->> 'depth')::smallint,
         coalesce((f.follow ->> 'redirects')::smallint, 0)
     FROM unnest(v) f
@@ -146,6 +146,24 @@ BEGIN
             ))
     ));
 END
+$$;
+
+-- By how many links pages of a pattern come later, of which some have brought nothing new:
+-- 4 if none has, and nothing before 8 of them were read.
+CREATE OR REPLACE FUNCTION pattern_penalty(p_seen integer, p_nothing integer) RETURNS integer LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN p_seen >= 8 THEN floor(4.0 * p_nothing / p_seen)::integer ELSE 0 END
+$$;
+
+-- By how many links a page comes later because others of its pattern have brought nothing
+-- new.
+CREATE OR REPLACE FUNCTION page_penalty(p_page_id bigint) RETURNS integer LANGUAGE sql STABLE AS $$
+    SELECT coalesce((
+        SELECT pattern_penalty(u.seen, u.duplicates + u.copies) FROM pages p CROSS JOIN LATERAL (
+            SELECT x.seen, x.duplicates, x.copies FROM url_patterns x
+            WHERE x.domain = p.domain AND x.pattern = p.patterns [cardinality(p.patterns)] LIMIT 1
+        ) u
+        WHERE p.id = p_page_id
+    ), 0)
 $$;
 
 -- Has pending crawls that are found anew come earlier, where what has found them says so.

@@ -5,6 +5,7 @@
 CREATE OR REPLACE FUNCTION patterns_charge(v closed_attempt[]) RETURNS charged_attempt[] LANGUAGE plpgsql AS $$
 DECLARE
     v_charged charged_attempt[];
+    v_row record;
 BEGIN
     SELECT array_agg((a.n, d.duplicate)::charged_attempt) INTO v_charged
     FROM unnest(v) a CROSS JOIN LATERAL (
@@ -23,6 +24,7 @@ BEGIN
     IF v_charged IS NULL THEN
         RETURN ARRAY[]::charged_attempt[];
     END IF;
+    FOR v_row IN
     -- A run later than the last one forgets half of what was counted before (traps.In).
     INSERT INTO url_patterns AS u (domain, pattern, seen, duplicates, copies, run_id, fingerprints, shared)
     SELECT a.domain, k.pattern, 1, (g.duplicate AND NOT k.copy)::integer, (g.duplicate AND k.copy)::integer, a.run_id,
@@ -48,8 +50,40 @@ BEGIN
         copies = u.copies / (1 + coalesce(u.run_id < excluded.run_id, false)::integer) + excluded.copies,
         run_id = greatest(u.run_id, excluded.run_id),
         fingerprints = coalesce(excluded.fingerprints, u.fingerprints), shared = coalesce(excluded.shared, u.shared),
-        updated_at = clock_timestamp();
+        updated_at = clock_timestamp()
+    RETURNING u.domain, u.pattern, u.seen, pattern_penalty(u.seen, u.duplicates + u.copies) AS penalty
+    LOOP
+        -- as often as it has doubled: what is demoted stays so
+        IF v_row.penalty > 0 AND v_row.seen & (v_row.seen - 1) = 0 THEN
+            PERFORM pattern_demote(v_row.domain, v_row.pattern, v_row.penalty);
+        END IF;
+    END LOOP;
     RETURN v_charged;
+END
+$$;
+
+-- Has pages of a pattern that are pending come later, those among the first in line: others
+-- follow when it is looked at again.
+CREATE OR REPLACE FUNCTION pattern_demote(p_domain text, p_pattern text, p_penalty integer) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE page_crawls c SET priority = -c.depth - p_penalty
+    FROM (
+        SELECT x.id FROM (
+            SELECT rd.run_id FROM run_domains rd INNER JOIN crawl_runs r ON r.id = rd.run_id
+            WHERE rd.domain = p_domain AND r.status <> 'done'
+        ) n CROSS JOIN LATERAL (
+            SELECT y.id, y.page_id, y.kind FROM page_crawls y
+            WHERE y.domain = p_domain AND y.run_id = n.run_id AND y.outcome IS NULL AND y.locked_at IS NULL
+                AND y.previous_id IS NULL AND NOT y.prerequisite AND y.depth > 0
+                AND y.priority <= 0 AND y.priority > -y.depth - p_penalty
+            ORDER BY y.priority DESC, y.scheduled_for, y.id LIMIT 2000
+        ) x CROSS JOIN LATERAL (
+            SELECT p.patterns FROM pages p WHERE p.id = x.page_id LIMIT 1
+        ) p
+        WHERE x.kind = 'page' AND p.patterns [cardinality(p.patterns)] = p_pattern
+        ORDER BY x.id
+    ) d
+    WHERE c.id = d.id AND c.outcome IS NULL AND c.locked_at IS NULL;
 END
 $$;
 

@@ -123,7 +123,8 @@ END
 $$;
 
 -- Has the pages that are pending come in the order of what they are worth now. Those that
--- are tried again, or that a feed has named, stay where they are. Returns how many have
+-- are tried again, that a feed has named, or that come later for their pattern, stay where
+-- they are. Returns how many have
 -- moved.
 CREATE OR REPLACE FUNCTION page_ranks_raise(p_pages bigint []) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
@@ -137,7 +138,7 @@ BEGIN
         ) r CROSS JOIN LATERAL (
             SELECT z.id, z.depth, z.priority FROM page_crawls z
             WHERE z.page_id = r.page_id AND z.outcome IS NULL AND z.locked_at IS NULL AND z.previous_id IS NULL
-                AND NOT z.prerequisite AND z.kind = 'page' AND z.priority <= 0
+                AND NOT z.prerequisite AND z.kind = 'page' AND z.priority BETWEEN -z.depth AND 0
         ) y
         WHERE y.priority <> page_priority(y.depth, r.score)
         ORDER BY y.id
