@@ -3,6 +3,8 @@ package db
 import (
 	"context"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db/dbsqlc"
@@ -63,14 +65,32 @@ func (s *Store) CountDomains(ctx context.Context, told func(domains int64)) erro
 	})
 }
 
-// domainsPrioritized is how many domains' priorities are worked out in one transaction.
-const domainsPrioritized = 5000
+const (
+	// domainsPrioritized is how many domains' priorities are worked out in one transaction,
+	// and prioritizeParallel in how many at once.
+	domainsPrioritized = 5000
+	prioritizeParallel = 4
+)
 
 // PrioritizeDomains works out the priorities of all domains, as CountDomains counts.
 func (s *Store) PrioritizeDomains(ctx context.Context, told func(domains int64)) error {
-	return batches(ctx, "work out priorities", domainsPrioritized, told, func(after int64) (int64, error) {
-		return s.q.DomainsPrioritizeAfter(ctx, dbsqlc.DomainsPrioritizeAfterParams{After: after, Most: domainsPrioritized})
-	})
+	last, err := s.q.DomainsLast(ctx)
+	if err != nil {
+		return translate("work out priorities", err)
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(prioritizeParallel)
+	for after := int64(0); after < last && ctx.Err() == nil; after += domainsPrioritized {
+		told(min(after, last))
+		p := dbsqlc.DomainsPrioritizeParams{After: after, Upto: after + domainsPrioritized}
+		group.Go(func() error {
+			_, err := retryConflicts(ctx, "work out priorities", func() (struct{}, error) {
+				return struct{}{}, s.q.DomainsPrioritize(ctx, p)
+			})
+			return err
+		})
+	}
+	return group.Wait()
 }
 
 // GroupDomains looks up again which registered domains all domains are part of, as

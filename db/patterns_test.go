@@ -187,3 +187,47 @@ func TestStoppedPatternsAreTheWholeOnes(t *testing.T) {
 		SELECT $1, p, s, d, $2 FROM (VALUES ('/v.php', 400, 60), ('/v.php?p', 60, 60), ('/v.php?t', 340, 0)) x (p, s, d)`, domainA, b.run.ID)
 	require.Equal(t, []crawl.Trap{{Kind: crawl.TrapPattern, Evidence: "60 of 60 pages like /v.php?p had nothing new"}}, b.domain(t, domainA).Traps)
 }
+
+// TestPatternsThatBringLittleComeLater is about pages that are pending, and those found later.
+func TestPatternsThatBringLittleComeLater(t *testing.T) {
+	t.Parallel()
+	b := setup(t, crawl.Settings{})
+	const site = "https://later.example/"
+	found := []string{site + "story", site + "p/1"}
+	for i := range 20 {
+		found = append(found, fmt.Sprintf("%sway?n=%d", site, i))
+	}
+	b.seed(t, site)
+	a := attempted(b.begin(t, "later.example"), "later.example", links(t, found...)...)
+	for i := range a.Links {
+		a.Links[i].Patterns = traps.Patterns(parse(t, a.Links[i].URL)[0])
+	}
+	b.finish(t, a)
+	b.exec(t, "UPDATE page_crawls SET priority = 3 WHERE url LIKE '%n=19'")
+	priorities := func() []string {
+		t.Helper()
+		return column[string](t, b, `SELECT priority || ' ' || count(*) FROM page_crawls
+			WHERE outcome IS NULL GROUP BY priority ORDER BY priority DESC`)
+	}
+	for i := range 8 {
+		b.exec(t, "UPDATE page_crawls SET priority = 4 WHERE outcome IS NULL AND url = $1", fmt.Sprintf("%sway?n=%d", site, i))
+		n := b.begin(t, "later.example")
+		a := attempted(n, "later.example")
+		a.Charge = &crawl.Charge{Patterns: traps.Patterns(parse(t, n.URL)[0]), Duplicate: i > 1}
+		content(fmt.Sprint(i))(&a)
+		b.finish(t, a)
+		if i < 7 {
+			require.Equal(t, []string{"3 1", fmt.Sprint("-1 ", 20-i)}, priorities(), "too few were read")
+		}
+	}
+	require.Equal(t, []string{"3 1", "-1 2", "-4 11"}, priorities(), "six of eight brought nothing")
+
+	b.seed(t, site+"other")
+	b.exec(t, "UPDATE page_crawls SET priority = 9 WHERE outcome IS NULL AND url = $1", site+"other")
+	a = attempted(b.begin(t, "later.example"), "later.example", links(t, site+"way?n=100", site+"p/2")...)
+	for i := range a.Links {
+		a.Links[i].Patterns = traps.Patterns(parse(t, a.Links[i].URL)[0])
+	}
+	b.finish(t, a)
+	require.Equal(t, []string{"3 1", "-1 3", "-4 12"}, priorities(), "and what is found later")
+}

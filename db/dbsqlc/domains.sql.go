@@ -203,7 +203,7 @@ ORDER BY
         WHEN 'bytes' THEN -d.bytes
         WHEN 'errors' THEN -d.error_rate
         WHEN 'slow' THEN -d.avg_response_ms
-        WHEN 'last' THEN -extract(EPOCH FROM d.last_crawled_at)
+        WHEN 'last' THEN -extract(EPOCH FROM d.last_crawled_at)::double precision -- as all others then
     END NULLS LAST, d.domain
 LIMIT $4
 `
@@ -660,6 +660,17 @@ func (q *Queries) DomainsGroup(ctx context.Context, arg DomainsGroupParams) erro
 	return err
 }
 
+const domainsLast = `-- name: DomainsLast :one
+SELECT coalesce(max(id), 0)::bigint AS last FROM domains
+`
+
+func (q *Queries) DomainsLast(ctx context.Context) (int64, error) {
+	row := q.db.QueryRow(ctx, domainsLast)
+	var last int64
+	err := row.Scan(&last)
+	return last, err
+}
+
 const domainsPermit = `-- name: DomainsPermit :one
 SELECT domains_permit($1::text [])::integer AS lifted
 `
@@ -671,20 +682,18 @@ func (q *Queries) DomainsPermit(ctx context.Context, networks []string) (int32, 
 	return lifted, err
 }
 
-const domainsPrioritizeAfter = `-- name: DomainsPrioritizeAfter :one
-SELECT domains_prioritize_after($1::bigint, $2::integer)::bigint AS last
+const domainsPrioritize = `-- name: DomainsPrioritize :exec
+SELECT domains_prioritize(NULL, $1::bigint, $2::bigint)
 `
 
-type DomainsPrioritizeAfterParams struct {
+type DomainsPrioritizeParams struct {
 	After int64
-	Most  int32
+	Upto  int64
 }
 
-func (q *Queries) DomainsPrioritizeAfter(ctx context.Context, arg DomainsPrioritizeAfterParams) (int64, error) {
-	row := q.db.QueryRow(ctx, domainsPrioritizeAfter, arg.After, arg.Most)
-	var last int64
-	err := row.Scan(&last)
-	return last, err
+func (q *Queries) DomainsPrioritize(ctx context.Context, arg DomainsPrioritizeParams) error {
+	_, err := q.db.Exec(ctx, domainsPrioritize, arg.After, arg.Upto)
+	return err
 }
 
 const domainsRelease = `-- name: DomainsRelease :one

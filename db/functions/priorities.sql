@@ -88,22 +88,6 @@ BEGIN
 END
 $$;
 
--- Works out the priorities of the domains with ids after one, at most so many of them.
--- Returns the last that was looked at; 0 is that there are none.
-CREATE OR REPLACE FUNCTION domains_prioritize_after(p_after bigint, p_most integer) RETURNS bigint LANGUAGE plpgsql AS $$
-DECLARE
-    v_last CONSTANT bigint := (
-        SELECT max(x.id) FROM (SELECT d.id FROM domains d WHERE d.id > p_after ORDER BY d.id LIMIT p_most) x
-    );
-BEGIN
-    IF v_last IS NULL THEN
-        RETURN 0::bigint;
-    END IF;
-    PERFORM domains_prioritize(NULL, p_after, v_last);
-    RETURN v_last;
-END
-$$;
-
 -- Claims domains that have due work for a run: those first that have had the fewest turns,
 -- then by priority, skipping those that another dispatcher is just claiming. A claim that
 -- ran out counts as none. One that was given up is asked again when its time is over.

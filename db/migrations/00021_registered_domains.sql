@@ -67,6 +67,7 @@ CREATE TYPE seed AS (
 );
 
 DROP FUNCTION IF EXISTS domain_finish(text, jsonb, timestamptz, text, bigint);
+DROP FUNCTION IF EXISTS domains_prioritize_after(bigint, integer);
 DROP FUNCTION IF EXISTS budget_take(bigint, text, bigint, bigint);
 
 -- +goose Down

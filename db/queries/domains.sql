@@ -4,8 +4,11 @@ SELECT domains_claim(@run_id::bigint, @max::integer, ms_interval(@claim_ms::bigi
 -- name: RunCrowd :exec
 SELECT run_crowd(@run_id::bigint, @is_full::boolean);
 
--- name: DomainsPrioritizeAfter :one
-SELECT domains_prioritize_after(@after::bigint, @most::integer)::bigint AS last;
+-- name: DomainsPrioritize :exec
+SELECT domains_prioritize(NULL, @after::bigint, @upto::bigint);
+
+-- name: DomainsLast :one
+SELECT coalesce(max(id), 0)::bigint AS last FROM domains;
 
 -- Keeps a claim over a wait.
 -- name: DomainClaimRenew :exec
@@ -101,7 +104,7 @@ ORDER BY
         WHEN 'bytes' THEN -d.bytes
         WHEN 'errors' THEN -d.error_rate
         WHEN 'slow' THEN -d.avg_response_ms
-        WHEN 'last' THEN -extract(EPOCH FROM d.last_crawled_at)
+        WHEN 'last' THEN -extract(EPOCH FROM d.last_crawled_at)::double precision -- as all others then
     END NULLS LAST, d.domain
 LIMIT @max;
 
