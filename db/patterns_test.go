@@ -2,6 +2,7 @@ package db_test
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -214,7 +215,7 @@ func TestPatternsThatBringLittleComeLater(t *testing.T) {
 		n := b.begin(t, "later.example")
 		a := attempted(n, "later.example")
 		a.Charge = &crawl.Charge{Patterns: traps.Patterns(parse(t, n.URL)[0]), Duplicate: i > 1}
-		content(fmt.Sprint(i))(&a)
+		content(strconv.Itoa(i))(&a)
 		b.finish(t, a)
 		if i < 7 {
 			require.Equal(t, []string{"3 1", fmt.Sprint("-1 ", 20-i)}, priorities(), "too few were read")
