@@ -15,43 +15,87 @@ const wakeEvery = time.Second
 const wakeTimeout = 30 * time.Second
 
 // waker wakes the dispatchers of runs that have something new to look at.
+//
+// Of one dispatcher it makes one wake-up at a time. Temporal writes them to the
+// workflow one after the other, and what the workflow itself does waits among them:
+// where Temporal is slow and each process makes one a second all the same, a
+// dispatcher stands still for as long as they pile up.
 type waker struct {
 	starter Starter
 	log     *slog.Logger
 
-	mu sync.Mutex
-	// last is when a run's dispatcher was woken last, or is to be.
-	last    map[string]time.Time
+	mu      sync.Mutex
+	runs    map[string]*wakeUps
 	stopped bool
 	running sync.WaitGroup
 }
 
+// wakeUps are those of one run.
+type wakeUps struct {
+	// last is when the last began, or the next is to.
+	last time.Time
+	// planned is set from when one is asked for until it begins, and underWay from then
+	// until it has ended.
+	planned, underWay bool
+}
+
 func newWaker(s Starter, log *slog.Logger) *waker {
-	return &waker{starter: s, log: log, last: make(map[string]time.Time)}
+	return &waker{starter: s, log: log, runs: make(map[string]*wakeUps)}
 }
 
 // wake wakes the dispatcher of a run, at once or as soon as it may.
 func (w *waker) wake(run string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	now := time.Now()
-	if w.stopped || w.last[run].After(now) {
+	u := w.runs[run]
+	if u == nil {
+		u = &wakeUps{}
+		w.runs[run] = u
+	}
+	if w.stopped || u.planned {
 		return // another wake-up is to come
 	}
-	at := w.last[run].Add(wakeEvery)
-	if at.Before(now) {
-		at = now
+	u.planned = true
+	if !u.underWay {
+		w.plan(run, u)
 	}
-	w.last[run] = at
+}
+
+// plan has the next wake-up begin as soon as it may. The caller holds the lock.
+func (w *waker) plan(run string, u *wakeUps) {
+	now := time.Now()
+	u.last = u.last.Add(wakeEvery)
+	if u.last.Before(now) {
+		u.last = now
+	}
 	w.running.Add(1)
-	time.AfterFunc(time.Until(at), func() {
+	time.AfterFunc(time.Until(u.last), func() {
 		defer w.running.Done()
+		w.begin(u)
 		ctx, cancel := context.WithTimeout(context.Background(), wakeTimeout)
 		defer cancel()
 		if err := w.starter.StartCrawl(ctx, run); err != nil {
 			w.log.WarnContext(ctx, "could not wake a dispatcher; it looks by itself within a minute", "run", run, "error", err)
 		}
+		w.end(run, u)
 	})
+}
+
+func (w *waker) begin(u *wakeUps) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	u.planned, u.underWay = false, true
+}
+
+// end plans the wake-up that was asked for meanwhile: what it is for has perhaps come
+// after the dispatcher looked.
+func (w *waker) end(run string, u *wakeUps) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	u.underWay = false
+	if u.planned {
+		w.plan(run, u)
+	}
 }
 
 // stop waits for wake-ups that are under way, and begins no more.
