@@ -101,7 +101,12 @@ func TestChaos(t *testing.T) { //nolint:paralleltest // it takes all there is of
 		random: rand.New(rand.NewPCG(seed, 0)),
 	}
 	require.InDelta(t, *chaosSkew, clockOf(t, c.workers[2], time.Now()), float64(30*time.Second))
-	c.seed(t)
+	seeding := c.seed(t, map[string]any{
+		"delay": chaosDelay.String(), "ip_delay": chaosDelay.String(), "subnet_delay": chaosDelay.String(),
+		"graylist": "5s", "max_graylistings": 1, "max_attempts": 6, "max_pages_per_domain": chaosBudget(),
+		"defer_after": "1m", "latency_factor": 2,
+	})
+	require.NoError(t, seeding.Get(t.Context(), nil))
 
 	c.began = time.Now()
 	for _, e := range c.plan() {
@@ -116,21 +121,15 @@ func TestChaos(t *testing.T) { //nolint:paralleltest // it takes all there is of
 	c.judge(t)
 }
 
-func (c *chaos) seed(t *testing.T) {
+// seed starts the run with the roots of all sites.
+func (c *chaos) seed(t *testing.T, settings map[string]any) client.WorkflowRun {
 	t.Helper()
-	input, err := json.Marshal(map[string]any{
-		"run": chaosRun, "urls": c.site.Seeds(),
-		"settings": map[string]any{
-			"delay": chaosDelay.String(), "ip_delay": chaosDelay.String(), "subnet_delay": chaosDelay.String(),
-			"graylist": "5s", "max_graylistings": 1, "max_attempts": 6, "max_pages_per_domain": chaosBudget(),
-			"defer_after": "1m", "latency_factor": 2,
-		},
-	})
+	input, err := json.Marshal(map[string]any{"run": chaosRun, "urls": c.site.Seeds(), "settings": settings})
 	require.NoError(t, err)
 	run, err := c.client.ExecuteWorkflow(t.Context(),
 		client.StartWorkflowOptions{ID: "seed/chaos/1", TaskQueue: "mosey"}, "SeedWorkflow", json.RawMessage(input))
 	require.NoError(t, err)
-	require.NoError(t, run.Get(t.Context(), nil))
+	return run
 }
 
 // event is something that happens at a time after the start.
@@ -250,18 +249,20 @@ func (c *chaos) startTwin(t *testing.T) {
 	})
 }
 
-// awaitDone waits until the run and all workflows have ended.
+// awaitDone waits until the run has ended.
 func (c *chaos) awaitDone(t *testing.T) {
 	t.Helper()
-	for deadline := time.Now().Add(chaosPatience); ; c.until(t, time.Now().Add(time.Second)) {
-		var done bool
-		// the last blow may have been at Postgres
-		err := c.pool.QueryRow(t.Context(), "SELECT status = 'done' FROM crawl_runs WHERE name = $1", chaosRun).Scan(&done)
-		if err == nil && done {
-			return
-		}
+	for deadline := time.Now().Add(chaosPatience); !c.done(t); c.until(t, time.Now().Add(time.Second)) {
 		if time.Now().After(deadline) {
 			require.FailNow(t, "the run is not done", "it waits for:\n%s", c.busy(t))
 		}
 	}
+}
+
+// done reports whether the run has ended.
+func (c *chaos) done(t *testing.T) (done bool) {
+	t.Helper()
+	// the last blow may have been at Postgres
+	err := c.pool.QueryRow(t.Context(), "SELECT status = 'done' FROM crawl_runs WHERE name = $1", chaosRun).Scan(&done)
+	return err == nil && done
 }
