@@ -22,6 +22,9 @@ const (
 	// claimsPages is how many pages each domain has.
 	claimsPages = 5
 	claimsDelay = 500 * time.Millisecond
+	// claimsLatency is how long an answer takes: the next workflow of a domain can begin
+	// while a request of the one before is in flight.
+	claimsLatency = 300 * time.Millisecond
 	// claimsBlows is how many times workflows are terminated and claims run out.
 	claimsBlows = 20
 	// claimsLook is how often what the crawl has done is looked at, and claimsCalm how
@@ -48,7 +51,9 @@ type claims struct {
 // machine has no more of it than a fast one.
 func TestClaims(t *testing.T) { //nolint:paralleltest // it takes all there is of the machine
 	n := *claimsDomains
-	s := newSite(t, web.Options{Sites: web.Uniform(n, web.Site{Pages: claimsPages - 1, Plain: true})})
+	s := newSite(t, web.Options{Sites: web.Uniform(n, web.Site{
+		Pages: claimsPages - 1, Plain: true, Behaviour: web.Slow{Latency: claimsLatency},
+	})})
 	c := &claims{chaos: &chaos{
 		fleet:  newFleet(t, s, workerBin, workerBin, workerBin),
 		random: rand.New(rand.NewPCG(rand.Uint64(), 0)),
@@ -69,11 +74,12 @@ func TestClaims(t *testing.T) { //nolint:paralleltest // it takes all there is o
 			c.terminate(t, "crawl/"+chaosRun)
 		}
 		few := n/2/claimsBlows + 1
-		c.terminate(t, c.claimed(t, few)...)
-		c.expire(t, few)
+		ids := c.claimed(t, few)
+		c.terminate(t, ids...)
+		c.expire(t, append(ids[:len(ids)/2], c.claimed(t, few/2)...))
 	}
 	// the claims of what was terminated would last for half an hour
-	c.expire(t, n)
+	c.expire(t, c.claimed(t, n))
 	calm := time.Now()
 	c.awaitEnd(t)
 	t.Logf("the crawl was done %s after the start, %s after the last blow",
@@ -97,7 +103,7 @@ func (c *claims) awaitEnd(t *testing.T) {
 	t.Helper()
 	for !c.done(t) {
 		c.inTime(t)
-		c.expire(t, c.queryInt(t, "SELECT count(*) / 10 + 1 FROM domains WHERE claimed_by IS NOT NULL"))
+		c.expire(t, c.claimed(t, c.queryInt(t, "SELECT count(*) / 10 + 1 FROM domains WHERE claimed_by IS NOT NULL")))
 		c.until(t, time.Now().Add(claimsCalm))
 	}
 }
@@ -138,13 +144,13 @@ func (c *claims) terminate(t *testing.T, ids ...string) {
 	c.terminated += int(terminated.Load())
 }
 
-// expire has a few claims run out, at random.
-func (c *claims) expire(t *testing.T, most int) {
+// expire has claims run out, but for those that are just being changed.
+func (c *claims) expire(t *testing.T, ids []string) {
 	t.Helper()
 	tag, err := c.pool.Exec(t.Context(), `
 		UPDATE domains d SET claim_expires_at = now() - interval '1 second'
-		FROM (SELECT id FROM domains WHERE claimed_by IS NOT NULL ORDER BY random() LIMIT $1 FOR UPDATE SKIP LOCKED) few
-		WHERE d.id = few.id`, most)
+		FROM (SELECT id FROM domains WHERE claimed_by = ANY ($1) FOR UPDATE SKIP LOCKED) few
+		WHERE d.id = few.id`, ids)
 	require.NoError(t, err)
 	c.expired += int(tag.RowsAffected())
 }
