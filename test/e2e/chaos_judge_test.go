@@ -234,7 +234,7 @@ func (c *chaos) judgeWorkflows(t *testing.T, bad ...string) {
 	}
 	// A site that is asked alone and cannot be reached is spared for three minutes, during
 	// which its workflow goes on though another one has finished the domain.
-	const patience = 5 * time.Minute
+	const patience = 10 * time.Minute
 	for deadline := time.Now().Add(patience); count("Running") > 0; <-time.After(time.Second) {
 		require.True(t, time.Now().Before(deadline), "workflows go on: %s", c.running(t))
 	}

@@ -37,7 +37,7 @@ const (
 	requestTimeout = 2 * time.Second
 	// chaosPatience is how long the crawl may go on after the chaos, and how long
 	// a client waits for a Temporal that is killed again and again.
-	chaosPatience = 6 * time.Minute
+	chaosPatience = 10 * time.Minute
 )
 
 // chaosPages is how many pages a healthy site has: about what it takes to be
