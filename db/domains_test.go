@@ -46,6 +46,18 @@ func TestClaimDomains(t *testing.T) {
 		require.Len(t, slices.Compact(all), domains)
 	})
 
+	t.Run("TakesFirstWhatWasActive", func(t *testing.T) {
+		t.Parallel()
+		b := shared.in(t, "lost", crawl.Settings{})
+		b.seed(t, "https://lost1.example/", "https://lost2.example/", "https://best.example/")
+		b.exec(t, "UPDATE run_domains SET priority = CASE domain WHEN 'best.example' THEN 9 ELSE 0 END WHERE run_id = $1", b.run.ID)
+		require.Equal(t, []string{"best.example", "lost1.example", "lost2.example"}, b.claim(t, 3))
+		b.exec(t, "UPDATE domains SET claim_expires_at = now() - interval '1 s' WHERE domain LIKE 'lost_.example'")
+		b.exec(t, "UPDATE domains SET status = 'pending', claimed_by = NULL, claim_expires_at = NULL WHERE domain = 'best.example'")
+		require.Equal(t, []string{"lost1.example", "lost2.example"}, b.claim(t, 2))
+		require.Equal(t, []string{"best.example"}, b.claim(t, 2))
+	})
+
 	t.Run("DoesNotWaitForAnother", func(t *testing.T) {
 		t.Parallel()
 		b := shared.in(t, "skip", crawl.Settings{})

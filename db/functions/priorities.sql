@@ -88,9 +88,10 @@ BEGIN
 END
 $$;
 
--- Claims domains that have due work for a run: those first that have had the fewest turns,
--- then by priority, skipping those that another dispatcher is just claiming. A claim that
--- ran out counts as none. One that was given up is asked again when its time is over.
+-- Claims domains that have due work for a run: those first that were active when their
+-- claim ran out, then those that have had the fewest turns, by priority, skipping those
+-- that another dispatcher is just claiming. A claim that ran out counts as none. One that
+-- was given up is asked again when its time is over.
 -- Where few are due they are looked up by when they are, else by whose turn it is: either
 -- looks at few that it does not take.
 CREATE OR REPLACE FUNCTION domains_claim(p_run_id bigint, p_most integer, p_claim interval) RETURNS text[]
@@ -103,12 +104,21 @@ DECLARE
         WHERE rd.run_id = p_run_id AND rd.next_due_at <= now() ORDER BY rd.next_due_at LIMIT c_few + 1
     ) x);
     v_names text[];
+    v_lost text[];
     v_taken text[];
 BEGIN
     IF v_due = 0 THEN
         RETURN '{}'::text[];
     END IF;
-    IF v_due > c_few THEN
+    v_lost := ARRAY(
+        SELECT d.domain FROM domains d
+        WHERE d.last_crawl_run_id = p_run_id AND d.claimed_by IS NOT NULL AND d.status = 'active' AND domain_claimable(d)
+            AND (SELECT rd.next_due_at FROM run_domains rd WHERE rd.run_id = p_run_id AND rd.domain = d.domain) <= now()
+        ORDER BY d.claim_expires_at, d.domain LIMIT p_most
+    );
+    IF cardinality(v_lost) = p_most THEN
+        v_taken := '{}';
+    ELSIF v_due > c_few THEN
         v_taken := ARRAY(
             SELECT d.domain FROM run_domains rd CROSS JOIN LATERAL (SELECT * FROM domains x WHERE x.domain = rd.domain LIMIT 1) d
             WHERE rd.run_id = p_run_id AND rd.next_due_at IS NOT NULL AND rd.next_due_at <= now() AND domain_claimable(d)
@@ -123,6 +133,9 @@ BEGIN
             WHERE domain_claimable(d) ORDER BY u.n LIMIT p_most
         );
     END IF;
+    v_taken := (v_lost || ARRAY(
+        SELECT u.domain FROM unnest(v_taken) WITH ORDINALITY AS u (domain, n) WHERE u.domain <> ALL (v_lost) ORDER BY u.n
+    )) [:p_most];
     v_names := ARRAY(
         SELECT d.domain FROM domains d WHERE d.domain = ANY (v_taken) AND domain_claimable(d)
         ORDER BY d.domain FOR UPDATE SKIP LOCKED
