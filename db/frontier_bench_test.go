@@ -27,120 +27,127 @@ var (
 const (
 	// frontierSmall is the frontier in pages that a large one is compared with.
 	frontierSmall = 10_000
-	// frontierClaims is how often frontierClaim domains are claimed.
-	frontierClaims = 5
-	frontierClaim  = 1000
-	// frontierEach is how many pages of a domain are crawled to tell what one costs.
-	frontierEach = 5
+	// frontierClaims is how often frontierClaim domains are claimed, and frontierEach how
+	// many pages of one are crawled to tell what a page costs.
+	frontierClaims, frontierClaim, frontierEach = 5, 1000, 5
 )
 
 // BenchmarkFrontier measures what crawling costs while many pages of many domains are
 // pending: to dispatch the next 1,000 domains, to claim a page of one, and to begin and
 // record a page. It compares that with a frontier of 10,000 pages that has as many pages
-// a domain.
+// a domain, measured in turns with the other.
 func BenchmarkFrontier(b *testing.B) {
 	for range b.N {
 		each := *frontierPages / *frontierDomains
-		small := measureFrontier(b, frontierSmall/each, each)
-		large := measureFrontier(b, *frontierDomains, each)
+		small, large := newFrontier(b, frontierSmall/each, each), newFrontier(b, *frontierDomains, each)
+		small.dispatch(b)
+		large.dispatch(b)
+		for range frontierEach {
+			for _, f := range []*frontier{small, large} {
+				f.cost(b, "page", nil)
+				f.cost(b, "indexed-page", indexOf)
+			}
+		}
+		small.claim(b)
+		large.claim(b)
 		b.ReportMetric(0, "ns/op")
-		for name, value := range large {
-			b.ReportMetric(value, name)
-			b.ReportMetric(100*value/small[name], name+"-of-small-%")
+		for _, name := range slices.Sorted(maps.Keys(large.found)) {
+			b.ReportMetric(large.found[name], name)
+			b.ReportMetric(100*large.found[name]/small.found[name], name+"-of-small-%")
+			b.Logf("%s: %.2f, of small %.2f", name, large.found[name], small.found[name])
 		}
 	}
 }
 
-// measureFrontier returns what a database costs that has so many domains, with so many
-// pages each.
-func measureFrontier(b *testing.B, domains, each int) map[string]float64 {
+// frontier is a database with pages pending.
+type frontier struct {
+	store *db.Store
+	run   int64
+	// sites are the numbers of the domains that are claimed
+	sites []int
+	// first is the number of a domain's next page: one from which on those that it links
+	// to as new ones were not pending from the start
+	first int
+	found map[string]float64
+}
+
+func newFrontier(b *testing.B, domains, each int) *frontier {
 	b.Helper()
-	store := dbtest.New(b)
-	run, err := store.EnsureRun(b.Context(), "bench", "test",
+	f := &frontier{store: dbtest.New(b), first: (each + 3) / 5, found: map[string]float64{}}
+	run, err := f.store.EnsureRun(b.Context(), "bench", "test",
 		crawl.Settings{Delay: new(crawl.Duration(0)), IPDelay: new(crawl.Duration(0)), MaxDomains: new(domains)})
 	require.NoError(b, err)
-	fillFrontier(b, store, run.ID, domains, each)
+	f.run = run.ID
+	fillFrontier(b, f.store, run.ID, domains, each)
+	return f
+}
 
-	var sites []int
+// dispatch claims domains, with all that a look of the dispatcher asks of the database.
+func (f *frontier) dispatch(b *testing.B) {
+	b.Helper()
 	var looks []time.Duration
-	for range frontierClaims {
-		claimed, took := dispatchFrontier(b, store, run.ID)
+	for len(looks) < frontierClaims {
+		began := time.Now()
+		_, err := f.store.Activity(b.Context(), f.run)
+		require.NoError(b, err)
+		claimed, err := f.store.ClaimDomains(b.Context(), f.run, frontierClaim)
+		require.NoError(b, err)
+		require.NoError(b, f.store.CrowdRun(b.Context(), f.run, true))
+		_, _, err = f.store.NextDue(b.Context(), f.run)
+		require.NoError(b, err)
+		if len(claimed) < frontierClaim {
+			break
+		}
+		looks = append(looks, time.Since(began))
 		for _, domain := range claimed {
 			var site int
 			_, err := fmt.Sscanf(domain, "site-%d.example", &site)
 			require.NoError(b, err)
-			sites = append(sites, site)
-		}
-		if len(claimed) == frontierClaim {
-			looks = append(looks, took)
+			f.sites = append(f.sites, site)
 		}
 	}
-	found := map[string]float64{"dispatch-ms": quantile(looks, 0.5)}
-
-	// pages before this one link to some that are pending already
-	first := (each + 3) / 5
-	crawled := sites[:min(frontierClaim, len(sites))]
-	costFrontier(b, store, crawled, first, nil, "page", found)
-	costFrontier(b, store, crawled, first+frontierEach, indexOf, "indexed-page", found)
-	first += 2 * frontierEach
-
-	sites = sites[max(0, len(sites)-(frontierClaims-1)*frontierClaim):]
-	rand.Shuffle(len(sites), func(i, j int) { sites[i], sites[j] = sites[j], sites[i] })
-	var claims []time.Duration
-	for _, site := range sites {
-		began := time.Now()
-		crawlSite(b, store, site, first, 1, nil, func() { claims = append(claims, time.Since(began)) }, func() {})
-	}
-	found["claim-p50-ms"], found["claim-p95-ms"] = quantile(claims, 0.5), quantile(claims, 0.95)
-	for _, name := range slices.Sorted(maps.Keys(found)) {
-		b.Logf("%d domains with %d pages each: %s %.3f", domains, each, name, found[name])
-	}
-	return found
+	require.NotEmpty(b, looks, "too few domains, or more than 10 pages each")
+	f.found["dispatch-ms"] = quantile(looks, 0.5)
 }
 
-// costFrontier crawls pages of domains, from a page first on, as fast as the database takes
-// them, and adds what one costs to what was found, under a name.
-func costFrontier(
-	b *testing.B, store *db.Store, sites []int, first int, index func(*rand.Rand) *crawl.Index, name string, found map[string]float64,
-) {
+// cost crawls a page of each of the domains that were claimed first, as fast as the
+// database takes them, and adds what they cost under a name.
+func (f *frontier) cost(b *testing.B, name string, index func(*rand.Rand) *crawl.Index) {
 	b.Helper()
-	before, began := costs(b, store), time.Now()
+	before, began := costs(b, f.store), time.Now()
 	var group errgroup.Group
 	group.SetLimit(200)
-	for _, site := range sites {
+	for _, site := range f.sites[:frontierClaim] {
 		group.Go(func() error {
-			crawlSite(b, store, site, first, frontierEach, index, func() {}, func() {})
+			crawlSite(b, f.store, site, f.first, 1, index, func() {}, func() {})
 			return nil
 		})
 	}
 	require.NoError(b, group.Wait())
-	took, after, pages := time.Since(began), costs(b, store), float64(len(sites)*frontierEach)
-	found[name+"-ms"] = millis(took) / pages
-	found[name+"-postgres-ms"] = millis(after.cpu-before.cpu) / pages
-	found[name+"-wal-B"] = float64(after.wal-before.wal) / pages
+	took, after := time.Since(began), costs(b, f.store)
+	const pages = frontierClaim * frontierEach
+	f.found[name+"-ms"] += millis(took) / pages
+	f.found[name+"-postgres-ms"] += millis(after.cpu-before.cpu) / pages
+	f.found[name+"-wal-B"] += float64(after.wal-before.wal) / pages
+	f.first++
 }
 
-// dispatchFrontier does what one look of the dispatcher asks of the database.
-func dispatchFrontier(b *testing.B, store *db.Store, runID int64) ([]string, time.Duration) {
+// claim crawls a page of each of the other domains that were claimed, or, where there are
+// none, of those, one at a time and in no order.
+func (f *frontier) claim(b *testing.B) {
 	b.Helper()
-	began := time.Now()
-	_, err := store.Activity(b.Context(), runID)
-	require.NoError(b, err)
-	counted := time.Now()
-	claimed, err := store.ClaimDomains(b.Context(), runID, frontierClaim)
-	require.NoError(b, err)
-	took := time.Since(counted)
-	require.NoError(b, store.CrowdRun(b.Context(), runID, true))
-	_, _, err = store.NextDue(b.Context(), runID)
-	require.NoError(b, err)
-	all := time.Since(began)
-	b.Logf("%d domains claimed: %s, with what a look does beside %s", len(claimed), took, all)
-	return claimed, all
+	sites := f.sites[len(f.sites)-max(frontierClaim, len(f.sites)-frontierClaim):]
+	rand.Shuffle(len(sites), func(i, j int) { sites[i], sites[j] = sites[j], sites[i] })
+	var claims []time.Duration
+	for _, site := range sites {
+		began := time.Now()
+		crawlSite(b, f.store, site, f.first, 1, nil, func() { claims = append(claims, time.Since(began)) }, func() {})
+	}
+	f.found["claim-p50-ms"], f.found["claim-p95-ms"] = quantile(claims, 0.5), quantile(claims, 0.95)
 }
 
-// fillFrontier stores domains with pages that are pending, as seeds_add and links_find do:
-// those of a domain lie apart, as they are found, and no order of domains is that of
-// their priorities.
+// fillFrontier stores domains with pages that are pending, as seeds_add and links_find do.
+// Those of a domain lie apart, and so do domains that are claimed together.
 func fillFrontier(b *testing.B, store *db.Store, runID int64, domains, each int) {
 	b.Helper()
 	conn, err := pgx.ConnectConfig(b.Context(), store.Pool().Config().ConnConfig)
@@ -157,8 +164,7 @@ func fillFrontier(b *testing.B, store *db.Store, runID int64, domains, each int)
 	}
 	var next string
 	require.NoError(b, conn.QueryRow(b.Context(), "SELECT pg_get_indexdef('page_crawls_next'::regclass)").Scan(&next))
-	exec("SET maintenance_work_mem = '512MB'")
-	exec("SET synchronous_commit = off")
+	exec("SET maintenance_work_mem = '512MB'; SET synchronous_commit = off")
 	exec(`INSERT INTO domains (domain, source, seed_rank, priority_score, priority_computed_at)
 		SELECT 'site-' || lpad(i::text, greatest(3, length(i::text)), '0') || '.example', 'test', r, domain_priority(r, NULL, NULL, NULL, NULL, NULL, NULL), now()
 		FROM generate_series(0, $1::bigint - 1) i, LATERAL (SELECT (1 + i * 2654435761 % $1)::integer) x (r)`, domains)

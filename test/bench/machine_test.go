@@ -51,9 +51,8 @@ func cpuOf(pid int) time.Duration {
 	return s.cpu
 }
 
-// postgresCPU is the CPU time of the processes of a Postgres below a process, the
-// ended ones included that their postmaster has waited for.
-func postgresCPU(t testing.TB, root int) time.Duration {
+// postgresOf are the processes of a Postgres below a process.
+func postgresOf(t testing.TB, root int) (found []stat) {
 	t.Helper()
 	entries, err := os.ReadDir("/proc")
 	require.NoError(t, err)
@@ -65,13 +64,35 @@ func postgresCPU(t testing.TB, root int) time.Duration {
 			}
 		}
 	}
-	var sum time.Duration
 	for _, s := range all {
 		for p := s.parent; p > 1; p = all[p].parent {
 			if p == root && s.name == "postgres" {
-				sum += s.cpu
+				found = append(found, s)
 				break
 			}
+		}
+	}
+	return found
+}
+
+// postgresCPU is the CPU time of a Postgres below a process, that of ended processes
+// included that their postmaster has waited for.
+func postgresCPU(t testing.TB, root int) (sum time.Duration) {
+	t.Helper()
+	for _, s := range postgresOf(t, root) {
+		sum += s.cpu
+	}
+	return sum
+}
+
+// postgresMemory is the memory of a Postgres below a process in MB. What its processes
+// share is counted once, as each has its part of it (PSS).
+func postgresMemory(t testing.TB, root int) (sum float64) {
+	t.Helper()
+	for _, s := range postgresOf(t, root) {
+		data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(s.pid), "smaps_rollup"))
+		if err == nil { // else it has ended
+			sum += kilobytes(t, data, "Pss")
 		}
 	}
 	return sum
@@ -83,6 +104,12 @@ func memory(t testing.TB, pid int, name string) float64 {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))
 	require.NoError(t, err)
+	return kilobytes(t, data, name)
+}
+
+// kilobytes is a figure that /proc has in kB, in MB.
+func kilobytes(t testing.TB, data []byte, name string) float64 {
+	t.Helper()
 	for line := range strings.Lines(string(data)) {
 		if value, found := strings.CutPrefix(line, name+":"); found {
 			kB, err := strconv.ParseFloat(strings.Fields(value)[0], 64)

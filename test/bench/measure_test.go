@@ -17,6 +17,7 @@ type snapshot struct {
 	at       time.Time
 	cpu      map[string]time.Duration // by part
 	rss      float64                  // MB of the process with the worker
+	postgres float64                  // MB of all of Postgres
 	database database
 	// statements are those of the worker, where they are timed
 	statements map[string]statement
@@ -26,7 +27,7 @@ func (r *rig) snapshot(b *testing.B) snapshot {
 	b.Helper()
 	var self syscall.Rusage
 	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &self))
-	s := snapshot{at: time.Now(), rss: memory(b, r.pid(), "VmRSS"), cpu: map[string]time.Duration{
+	s := snapshot{at: time.Now(), rss: memory(b, r.pid(), "VmRSS"), postgres: postgresMemory(b, r.up.Process.Pid), cpu: map[string]time.Duration{
 		"postgres": postgresCPU(b, r.up.Process.Pid),
 		"web":      time.Duration(self.Utime.Nano() + self.Stime.Nano()),
 	}}
@@ -95,6 +96,7 @@ func (i interval) report(b *testing.B) {
 	}
 	late := web.Judge(i.log, web.Expectations{Delay: i.delay}).Overshoot
 	b.ReportMetric(millis(late.P50), "late-p50-ms")
+	b.ReportMetric(millis(late.P95), "late-p95-ms")
 	b.ReportMetric(millis(late.P99), "late-p99-ms")
 	i.to.database.since(i.from.database).report(b, i.pages)
 }
@@ -110,6 +112,7 @@ func (r *rig) reportMemory(b *testing.B, peak float64, last snapshot) {
 	}
 	b.ReportMetric(peak, name+"-peak-MB")
 	b.ReportMetric(last.rss, name+"-MB")
+	b.ReportMetric(last.postgres, "postgres-MB")
 }
 
 // reportProfile prints where the worker's CPU time went, start and all.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
 	"github.com/mosey-web/mosey/crawl"
@@ -180,6 +181,19 @@ func (r *rig) seed(b *testing.B, settings crawl.Settings) {
 	for began := time.Now(); r.web.Requests() == 0; background(b.Context(), 10*time.Millisecond) {
 		require.Less(b, time.Since(began), firstRequest, "no request was made")
 	}
+}
+
+// alive is how many domains have a workflow that runs.
+func (r *rig) alive(b *testing.B) int64 {
+	b.Helper()
+	c, err := client.Dial(client.Options{HostPort: r.temporal})
+	require.NoError(b, err)
+	defer c.Close()
+	found, err := c.CountWorkflow(b.Context(), &workflowservice.CountWorkflowExecutionsRequest{
+		Query: `WorkflowType = "` + workflows.DomainWorkflowName + `" AND ExecutionStatus = "Running"`,
+	})
+	require.NoError(b, err)
+	return found.GetCount()
 }
 
 // judged is the web's log, in which no promise is broken.

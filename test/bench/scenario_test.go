@@ -130,7 +130,7 @@ func (s scenario) measure(b *testing.B, bin string) interval {
 	from := r.snapshot(b)
 	background(b.Context(), s.measured)
 	to := r.snapshot(b)
-	peak := memory(b, r.pid(), "VmHWM")
+	peak, alive := memory(b, r.pid(), "VmHWM"), r.alive(b)
 	r.stop(b)
 
 	log := r.judged(b, s.delay)
@@ -143,6 +143,7 @@ func (s scenario) measure(b *testing.B, bin string) interval {
 	if s.metered {
 		i.reportChain(b)
 	}
+	b.ReportMetric(float64(alive), "workflows")
 	b.ReportMetric(ramp(log, i.rate()).Seconds(), "ramp-s")
 	speed.report(b)
 	return i

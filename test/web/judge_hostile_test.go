@@ -88,7 +88,7 @@ func TestJudgeRetryAfter(t *testing.T) {
 		report := Judge(b.log, Expectations{Plan: b.plan, Partial: true})
 		require.Equal(t, 2, report.RetryAfters)
 		late := 100 * time.Millisecond
-		require.Equal(t, Distribution{Min: late, P50: late, P99: late, Max: late, N: 1}, report.RetryAfter)
+		require.Equal(t, Distribution{Min: late, P50: late, P95: late, P99: late, Max: late, N: 1}, report.RetryAfter)
 		require.Contains(t, report.String(), "2 times asked for by Retry-After, late by min 100ms")
 	})
 }

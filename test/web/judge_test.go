@@ -175,7 +175,7 @@ func TestJudgeOvershoot(t *testing.T) {
 	report := Judge(b.log, Expectations{Delay: time.Second})
 	require.Equal(t, Distribution{
 		Min: 20 * time.Millisecond, P50: 20 * time.Millisecond,
-		P99: 50 * time.Millisecond, Max: 50 * time.Millisecond, N: 2,
+		P95: 50 * time.Millisecond, P99: 50 * time.Millisecond, Max: 50 * time.Millisecond, N: 2,
 	}, report.Overshoot)
 	require.Equal(t, 3, report.Gaps.N)
 }
@@ -355,8 +355,8 @@ func TestDistribution(t *testing.T) {
 	for i := 200; i >= 1; i-- {
 		all = append(all, time.Duration(i))
 	}
-	require.Equal(t, Distribution{Min: 1, P50: 100, P99: 198, Max: 200, N: 200}, distribution(all))
-	require.Equal(t, Distribution{Min: 7, P50: 7, P99: 7, Max: 7, N: 1}, distribution([]time.Duration{7}))
+	require.Equal(t, Distribution{Min: 1, P50: 100, P95: 190, P99: 198, Max: 200, N: 200}, distribution(all))
+	require.Equal(t, Distribution{Min: 7, P50: 7, P95: 7, P99: 7, Max: 7, N: 1}, distribution([]time.Duration{7}))
 	require.Zero(t, distribution(nil))
 }
 

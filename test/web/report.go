@@ -107,8 +107,8 @@ type KeyStats struct {
 
 // Distribution is about a number of durations.
 type Distribution struct {
-	Max, Min, P50, P99 time.Duration
-	N                  int
+	Max, Min, P50, P95, P99 time.Duration
+	N                       int
 }
 
 // distribution sorts durations and picks nearest-rank percentiles.
@@ -119,7 +119,7 @@ func distribution(all []time.Duration) Distribution {
 	}
 	slices.Sort(all)
 	rank := func(percent int) time.Duration { return all[(n*percent+99)/100-1] }
-	return Distribution{Max: all[n-1], Min: all[0], N: n, P50: rank(50), P99: rank(99)}
+	return Distribution{Max: all[n-1], Min: all[0], N: n, P50: rank(50), P95: rank(95), P99: rank(99)}
 }
 
 func (d Distribution) String() string {
