@@ -52,25 +52,29 @@ func RegistrableDomain(domain string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if _, err := netip.ParseAddr(key); err == nil || isPublicSuffix(key) {
-		return key, nil
+	return registrable(key), nil
+}
+
+// registrable is RegistrableDomain of a key.
+func registrable(key string) string {
+	if last := key[strings.LastIndexByte(key, '.')+1:]; strings.Contains(key, ":") || last != "" && isDigit(last[0]) {
+		return key // an address: no top-level domain begins with a digit
 	}
-	registrable, err := publicsuffix.EffectiveTLDPlusOne(key)
-	if err != nil {
-		return "", refuse(domain, ErrHost)
+	suffix, _ := publicsuffix.PublicSuffix(key)
+	if len(suffix) >= len(key) {
+		return key
 	}
-	return registrable, nil
+	return key[strings.LastIndexByte(key[:len(key)-len(suffix)-1], '.')+1:]
 }
 
 // PartOf is the registered domain that the URL's domain is part of, see
 // [RegistrableDomain]; empty where it is one itself.
 func (u URL) PartOf() string {
 	key := u.Domain()
-	registered, err := RegistrableDomain(key)
-	if err != nil || registered == key {
-		return ""
+	if registered := registrable(key); registered != key {
+		return registered
 	}
-	return registered
+	return ""
 }
 
 // isPublicSuffix reports whether domains are registered directly below host,
