@@ -85,6 +85,13 @@ func open(ctx context.Context, url string, connected func(context.Context, *pgx.
 // wholeTableScans are the settings of the planner for what only an audit should do.
 var wholeTableScans = []string{"enable_seqscan", "enable_hashjoin", "enable_mergejoin"}
 
+// forWholeTables is what such a statement has instead: a plan of its own for what it asks,
+// by several processes.
+var forWholeTables = []string{
+	"enable_seqscan = on", "enable_hashjoin = on", "enable_mergejoin = on",
+	"plan_cache_mode = force_custom_plan", "max_parallel_workers_per_gather = 2",
+}
+
 // readingAll runs statements that read most of a table, planned for that, and all as of
 // the same instant.
 func (s *Store) readingAll(ctx context.Context, fn func(*dbsqlc.Queries) error) error {
@@ -94,8 +101,8 @@ func (s *Store) readingAll(ctx context.Context, fn func(*dbsqlc.Queries) error) 
 // snapshot is the same for statements that sqlc does not know.
 func (s *Store) snapshot(ctx context.Context, fn func(pgx.Tx) error) error {
 	return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-		for _, scan := range wholeTableScans {
-			if _, err := tx.Exec(ctx, "SET LOCAL "+scan+" = on"); err != nil {
+		for _, setting := range forWholeTables {
+			if _, err := tx.Exec(ctx, "SET LOCAL "+setting); err != nil {
 				return err
 			}
 		}
