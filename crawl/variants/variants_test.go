@@ -93,7 +93,7 @@ func TestMatch(t *testing.T) {
 	}
 	start := time.Now()
 	variants.Match(mustURL(t, "/"+strings.Repeat("a", 2000)), []string{"/" + strings.Repeat("*a", 200) + "b$"})
-	require.Less(t, time.Since(start), 5*time.Second)
+	require.Less(t, time.Since(start), time.Minute)
 }
 
 func FuzzVariants(f *testing.F) {
