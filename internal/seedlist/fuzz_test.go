@@ -28,6 +28,8 @@ func FuzzRead(f *testing.F) {
 		f.Add(string(source), "", []byte(list), int64(0), int64(0))
 		f.Add(string(source), "2", []byte(list), int64(1), int64(2))
 	}
+	f.Add(strings.Repeat("x", 9000), "]", []byte("\xf3"), int64(0), int64(2))
+	f.Add("csv", strings.Repeat("x", 9000), []byte("a,b\nc,d\n"), int64(0), int64(0))
 	f.Add("csv", "url", []byte("a,\"url\"\n\"b\n"), int64(0), int64(0))
 	f.Fuzz(func(t *testing.T, source, column string, list []byte, offset, limit int64) {
 		o := seedlist.Options{Source: seeds.Source(source), Column: column, Offset: offset, Limit: limit}

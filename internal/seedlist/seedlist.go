@@ -81,17 +81,17 @@ func (o Options) After(entries int64) Options {
 func (o Options) Validate() error {
 	switch {
 	case !slices.Contains(Sources(), o.Source):
-		return fmt.Errorf("%w: source %q: unknown; want one of %v", crawl.ErrInvalid, o.Source, Sources())
+		return fmt.Errorf("%w: source %q: unknown; want one of %v", crawl.ErrInvalid, shown(string(o.Source)), Sources())
 	case o.Offset < 0:
 		return fmt.Errorf("%w: offset %d: is negative; want 0 or more entries to skip", crawl.ErrInvalid, o.Offset)
 	case o.Limit < 0:
 		return fmt.Errorf("%w: limit %d: is negative; want 1 or more entries to read, or 0 for all", crawl.ErrInvalid, o.Limit)
 	case o.Source != CSV && o.Column != "":
 		return fmt.Errorf("%w: column %q: only a list of the source csv has columns to choose from, not one of %s",
-			crawl.ErrInvalid, o.Column, o.Source)
+			crawl.ErrInvalid, shown(o.Column), o.Source)
 	case o.Source != CSV && o.RankColumn != "":
 		return fmt.Errorf("%w: rank column %q: only a list of the source csv has columns to choose from, not one of %s",
-			crawl.ErrInvalid, o.RankColumn, o.Source)
+			crawl.ErrInvalid, shown(o.RankColumn), o.Source)
 	}
 	return nil
 }
