@@ -72,7 +72,8 @@ func (t *table) find(option, asked string, usual, first []string) (int, error) {
 		return unknown, fmt.Errorf("%w: source %s: the list has no column %s; want another source, or a list with %s",
 			crawl.ErrInvalid, t.o.Source, asked, columnsOf[t.o.Source])
 	}
-	return unknown, fmt.Errorf("%w: %s %q: the list has no such column; want %s", crawl.ErrInvalid, option, shown(asked), t.choices(len(first)))
+	return unknown, fmt.Errorf("%w: %s %q: the list has no such column; want %s",
+		crawl.ErrInvalid, option, shown(asked), t.choices(len(first)))
 }
 
 var columnsOf = map[seeds.Source]string{
