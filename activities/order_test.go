@@ -1,7 +1,6 @@
 package activities_test
 
 import (
-	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -44,11 +43,10 @@ func newMagazine() magazine {
 		m.text[path] = text()
 		m.links[path] = links
 	}
-	var front []string
-	place := map[string]int{} // on the front page
+	var front, tags []string
 	for tag := range magazineTags {
 		at := fmt.Sprintf("/tag?id=%d", tag)
-		front, place[at] = append(front, at), tag/4*10
+		tags = append(tags, at)
 		var ways []string
 		for way := range magazineWays {
 			ways = append(ways, fmt.Sprintf("/tag?id=%d&way=%d", tag, way))
@@ -63,7 +61,9 @@ func newMagazine() magazine {
 	}
 	for section := range magazineSections {
 		at := fmt.Sprintf("/section/%c", 'a'+section)
-		front, place[at] = append(front, at), section*10+1
+		// four tags, a section, and so on
+		each := magazineTags / magazineSections
+		front = append(append(front, tags[section*each:][:each]...), at)
 		var stories []string
 		for story := range magazineStories {
 			stories = append(stories, fmt.Sprintf("/story/%c-%d", 'a'+section, story))
@@ -73,8 +73,6 @@ func newMagazine() magazine {
 			page(story)
 		}
 	}
-	// four tags, a section, and so on
-	slices.SortStableFunc(front, func(a, b string) int { return cmp.Compare(place[a], place[b]) })
 	page("/", front...)
 	return m
 }

@@ -104,10 +104,7 @@ func (s *Store) GroupDomains(ctx context.Context, told func(domains int64)) erro
 		}
 		p := dbsqlc.DomainsGroupParams{Domains: make([]string, len(rows)), Registered: make([]string, len(rows))}
 		for i, r := range rows {
-			p.Domains[i], p.Registered[i] = r.Domain, r.Domain
-			if registered, err := urls.RegistrableDomain(r.Domain); err == nil {
-				p.Registered[i] = registered
-			}
+			p.Domains[i], p.Registered[i] = r.Domain, urls.Registered(r.Domain)
 		}
 		return rows[len(rows)-1].ID, s.q.DomainsGroup(ctx, p)
 	})

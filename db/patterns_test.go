@@ -198,12 +198,16 @@ func TestPatternsThatBringLittleComeLater(t *testing.T) {
 	for i := range 20 {
 		found = append(found, fmt.Sprintf("%sway?n=%d", site, i))
 	}
-	b.seed(t, site)
-	a := attempted(b.begin(t, "later.example"), "later.example", links(t, found...)...)
-	for i := range a.Links {
-		a.Links[i].Patterns = traps.Patterns(parse(t, a.Links[i].URL)[0])
+	finds := func(found ...string) {
+		t.Helper()
+		a := attempted(b.begin(t, "later.example"), "later.example", links(t, found...)...)
+		for i := range a.Links {
+			a.Links[i].Patterns = traps.Patterns(parse(t, a.Links[i].URL)[0])
+		}
+		b.finish(t, a)
 	}
-	b.finish(t, a)
+	b.seed(t, site)
+	finds(found...)
 	b.exec(t, "UPDATE page_crawls SET priority = 3 WHERE url LIKE '%n=19'")
 	priorities := func() []string {
 		t.Helper()
@@ -225,10 +229,6 @@ func TestPatternsThatBringLittleComeLater(t *testing.T) {
 
 	b.seed(t, site+"other")
 	b.exec(t, "UPDATE page_crawls SET priority = 9 WHERE outcome IS NULL AND url = $1", site+"other")
-	a = attempted(b.begin(t, "later.example"), "later.example", links(t, site+"way?n=100", site+"p/2")...)
-	for i := range a.Links {
-		a.Links[i].Patterns = traps.Patterns(parse(t, a.Links[i].URL)[0])
-	}
-	b.finish(t, a)
+	finds(site+"way?n=100", site+"p/2")
 	require.Equal(t, []string{"3 1", "-1 3", "-4 12"}, priorities(), "and what is found later")
 }

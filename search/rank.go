@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/internal/rank"
 	"github.com/mosey-web/mosey/internal/terms"
 )
@@ -156,9 +157,9 @@ func (r *ranking) fold(ctx context.Context, ranks crawl.PageRanks) error {
 
 // termsOf are the terms of what other registered domains call a page.
 func termsOf(a crawl.Anchors) string {
-	own, seen, texts := rank.Registered(a.Domain), map[crawl.Anchor]bool{}, map[string]int{}
+	own, seen, texts := urls.Registered(a.Domain), map[crawl.Anchor]bool{}, map[string]int{}
 	for _, said := range a.Said {
-		said.Domain = rank.Registered(said.Domain)
+		said.Domain = urls.Registered(said.Domain)
 		if said.Domain != own && !seen[said] {
 			seen[said] = true
 			texts[said.Text]++

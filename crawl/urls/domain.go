@@ -55,6 +55,15 @@ func RegistrableDomain(domain string) (string, error) {
 	return registrable(key), nil
 }
 
+// Registered is [RegistrableDomain] of a domain as it is stored; one that is not valid is
+// its own.
+func Registered(domain string) string {
+	if registered, err := RegistrableDomain(domain); err == nil {
+		return registered
+	}
+	return domain
+}
+
 // registrable is RegistrableDomain of a key.
 func registrable(key string) string {
 	if last := key[strings.LastIndexByte(key, '.')+1:]; strings.Contains(key, ":") || last != "" && isDigit(last[0]) {

@@ -509,9 +509,8 @@ const domainTotals = `-- name: DomainTotals :many
 SELECT
     r.id, r.name AS run, r.status AS run_status, r.settings, rd.seed, rd.pages_started, rd.requests, rd.skips, rd.nofollow, rd.success, rd.failed, rd.skipped,
     rd.timeout, rd.blocked_robots, rd.blocked_4xx, rd.blocked_5xx, rd.bytes, r.pages_started AS run_started, rd.budget_growths,
-    coalesce(g.pages_started, 0)::bigint AS registered_started
+    registered_counted(r.settings, r.id, coalesce(rd.registered, rd.domain))::bigint AS registered_started
 FROM run_domains AS rd INNER JOIN crawl_runs AS r ON rd.run_id = r.id
-LEFT JOIN run_registered AS g ON rd.run_id = g.run_id AND g.registered = coalesce(rd.registered, rd.domain)
 WHERE rd.domain = $1 ORDER BY r.id
 `
 

@@ -53,7 +53,8 @@ BEGIN
         AND (SELECT d.status FROM domains d WHERE d.domain = v_domain) NOT IN ('blocked', 'unreachable')
     RETURNING c.run_id INTO v_run;
     IF FOUND THEN
-        IF budget_take(v_run, v_domain, (p ->> 'run_budget')::bigint, (p ->> 'domain_budget')::bigint, (p ->> 'registered_budget')::bigint) THEN
+        IF budget_take(v_run, v_domain, (p ->> 'run_budget')::bigint, (p ->> 'domain_budget')::bigint,
+            (p ->> 'registered_budget')::bigint) THEN
             RETURN a;
         END IF;
         UPDATE page_crawls SET locked_at = NULL WHERE id = v_id;
@@ -75,29 +76,25 @@ BEGIN
     WHERE run_id = p_run_id AND domain = p_domain
         AND (p_domain_budget IS NULL OR pages_started < p_domain_budget)
     RETURNING coalesce(registered, domain) INTO v_registered;
-    IF NOT FOUND OR p_run_budget IS NULL AND p_registered_budget IS NULL THEN
-        RETURN FOUND;
-    END IF;
-    IF p_registered_budget IS NOT NULL AND NOT registered_take(p_run_id, v_registered, p_registered_budget) THEN
-        UPDATE run_domains SET pages_started = pages_started - 1
-        WHERE run_id = p_run_id AND domain = p_domain;
-        RETURN false;
-    END IF;
-    IF p_run_budget IS NULL THEN
-        RETURN true;
-    END IF;
-    -- many domains share this row: it is the price of an exact budget, paid only by
-    -- runs that set one
-    UPDATE crawl_runs SET pages_started = pages_started + 1
-    WHERE id = p_run_id AND pages_started < p_run_budget;
     IF NOT FOUND THEN
-        UPDATE run_domains SET pages_started = pages_started - 1
-        WHERE run_id = p_run_id AND domain = p_domain;
-        UPDATE run_registered g SET pages_started = g.pages_started - 1
-        WHERE p_registered_budget IS NOT NULL AND g.run_id = p_run_id AND g.registered = v_registered;
         RETURN false;
     END IF;
-    RETURN true;
+    IF p_registered_budget IS NULL OR registered_take(p_run_id, v_registered, p_registered_budget) THEN
+        IF p_run_budget IS NULL THEN
+            RETURN true;
+        END IF;
+        -- many domains share this row: it is the price of an exact budget, paid only by
+        -- runs that set one
+        UPDATE crawl_runs SET pages_started = pages_started + 1
+        WHERE id = p_run_id AND pages_started < p_run_budget;
+        IF FOUND THEN
+            RETURN true;
+        END IF;
+        PERFORM registered_refund(p_run_id, v_registered);
+    END IF;
+    UPDATE run_domains SET pages_started = pages_started - 1
+    WHERE run_id = p_run_id AND domain = p_domain;
+    RETURN false;
 END
 $$;
 
@@ -117,6 +114,14 @@ BEGIN
 END
 $$;
 
+-- Takes back what registered_take has counted.
+CREATE OR REPLACE FUNCTION registered_refund(p_run_id bigint, p_registered text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE run_registered g SET pages_started = g.pages_started - 1
+    WHERE g.run_id = p_run_id AND g.registered = p_registered AND g.pages_started > 0;
+END
+$$;
+
 -- How many requests a run has begun to all domains of a registered domain.
 CREATE OR REPLACE FUNCTION registered_started(p_run_id bigint, p_registered text) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -130,6 +135,13 @@ BEGIN
         ) x
     ));
 END
+$$;
+
+-- The same where the settings of the run limit it; else 0.
+CREATE OR REPLACE FUNCTION registered_counted(p_settings jsonb, p_run_id bigint, p_registered text) RETURNS bigint
+LANGUAGE sql STABLE AS $$
+    SELECT CASE WHEN (p_settings ->> 'max_pages_per_registered_domain')::bigint >= 0
+        THEN registered_started(p_run_id, p_registered) ELSE 0 END
 $$;
 
 -- Gives slots back for which no request was made, or none that counts: they are free
@@ -215,12 +227,12 @@ $$;
 
 -- Takes back what budget_take has counted.
 CREATE OR REPLACE FUNCTION budget_refund(p_run_id bigint, p_domain text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_registered text;
 BEGIN
-    UPDATE run_domains SET pages_started = pages_started - 1 WHERE run_id = p_run_id AND domain = p_domain;
-    UPDATE run_registered g SET pages_started = g.pages_started - 1
-    FROM run_domains rd
-    WHERE rd.run_id = p_run_id AND rd.domain = p_domain
-        AND g.run_id = p_run_id AND g.registered = coalesce(rd.registered, p_domain) AND g.pages_started > 0;
+    UPDATE run_domains SET pages_started = pages_started - 1 WHERE run_id = p_run_id AND domain = p_domain
+    RETURNING coalesce(registered, domain) INTO v_registered;
+    PERFORM registered_refund(p_run_id, v_registered);
     UPDATE crawl_runs SET pages_started = pages_started - 1
     WHERE id = p_run_id AND pages_started > 0 AND coalesce((settings ->> 'max_pages')::bigint, -1) >= 0;
 END

@@ -11,9 +11,7 @@ BEGIN
     -- Of each run a step along page_crawls_next, and another where nothing is due.
     v_runs := ARRAY(
         SELECT (d.n, c.id, rd.run_id, u.name, u.settings, rd.seed, u.pages_started, rd.pages_started,
-            CASE WHEN (u.settings ->> 'max_pages_per_registered_domain')::bigint >= 0
-                THEN registered_started(rd.run_id, coalesce(rd.registered, d.domain))
-            END,
+            registered_counted(u.settings, rd.run_id, coalesce(rd.registered, d.domain)),
             CASE WHEN (u.settings ->> 'max_pages_per_depth')::bigint >= 0 THEN rd.depths END, rd.budget_growths, q.due,
             f.locked_at, u.crowded, u.spent, rd.turn_started, rd.bytes)::domain_run
         FROM unnest(p_domains) WITH ORDINALITY AS d (domain, n)
@@ -48,7 +46,7 @@ BEGIN
             SELECT x.n, jsonb_agg(jsonb_build_object(
                 'id', x.run_id, 'name', x.name, 'settings', x.settings, 'seed', x.seed, 'pages_started', x.pages_started,
                 'domain_started', x.domain_started, 'crawl', x.facts, 'next_due', x.next_due, 'locked_at', x.locked_at,
-                'registered_started', coalesce(x.registered_started, 0), 'depths', x.depths, 'growths', x.growths,
+                'registered_started', x.registered_started, 'depths', x.depths, 'growths', x.growths,
                 'crowded', x.crowded, 'spent', x.spent, 'turn_started', x.turn_started, 'domain_bytes', x.bytes
             ) ORDER BY x.i) AS runs
             FROM ROWS FROM (unnest(v_runs), unnest(v_crawls)) WITH ORDINALITY
@@ -250,9 +248,7 @@ BEGIN
             SELECT coalesce(jsonb_agg(jsonb_build_object(
                 'id', r.id, 'name', r.name, 'status', r.status, 'settings', r.settings, 'seed', rd.seed,
                 'pages_started', r.pages_started, 'domain_started', rd.pages_started, 'spent', r.spent, 'domain_bytes', rd.bytes,
-                'registered_started', CASE WHEN (r.settings ->> 'max_pages_per_registered_domain')::bigint >= 0
-                    THEN registered_started(r.id, coalesce(rd.registered, p_domain)) ELSE 0
-                END, 'depths', rd.depths, 'growths', rd.budget_growths,
+                'registered_started', registered_counted(r.settings, r.id, coalesce(rd.registered, p_domain)), 'depths', rd.depths, 'growths', rd.budget_growths,
                 'crawl', crawl_facts((
                     SELECT c.id FROM page_crawls c
                     WHERE c.page_id = p.id AND c.run_id = r.id AND NOT c.prerequisite

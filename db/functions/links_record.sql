@@ -11,11 +11,8 @@ DECLARE
 BEGIN
     IF jsonb_path_exists(p, '$[*].links') THEN
         IF jsonb_path_exists(p, '$[*].links[*].registered') THEN
-            INSERT INTO registered_domains (domain, registered)
-            SELECT DISTINCT l ->> 'domain' AS domain, l ->> 'registered'
-            FROM unnest(v) a CROSS JOIN jsonb_array_elements(a.doc -> 'links') AS l
-            WHERE l ? 'registered' AND (SELECT g.domain FROM registered_domains g WHERE g.domain = l ->> 'domain') IS NULL
-            ORDER BY domain ON CONFLICT (domain) DO NOTHING;
+            PERFORM registered_add(array_agg(l ->> 'domain'), array_agg(l ->> 'registered'))
+            FROM unnest(v) a CROSS JOIN jsonb_array_elements(a.doc -> 'links') AS l WHERE l ? 'registered';
         END IF;
         v_links := links_find(v);
         INSERT INTO page_links (from_page_id, to_page_id, kind, nofollow, anchor, rel)

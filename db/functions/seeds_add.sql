@@ -18,9 +18,7 @@ BEGIN
         listed := (SELECT count(*)::integer FROM unnest(v) s WHERE s.domain = ANY (v_listed));
         v := ARRAY(SELECT s FROM unnest(v) s WHERE s.domain <> ALL (v_listed));
     END IF;
-    INSERT INTO registered_domains (domain, registered)
-    SELECT DISTINCT ON (s.domain) s.domain, s.registered FROM unnest(v) s WHERE s.registered IS NOT NULL ORDER BY s.domain
-    ON CONFLICT (domain) DO NOTHING;
+    PERFORM registered_add(array_agg(s.domain), array_agg(s.registered)) FROM unnest(v) s WHERE s.registered IS NOT NULL;
     WITH d AS (
         INSERT INTO domains (domain, source, seed_rank, bare, priority_score, priority_computed_at)
         SELECT s.domain, p_source, s.rank, s.bare, domain_priority(s.rank, k.score, NULL, NULL, NULL, NULL, NULL), now()

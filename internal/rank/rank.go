@@ -52,7 +52,7 @@ func (g *Graph) node(domain string) uint32 {
 	if n, known := g.hosts[domain]; known {
 		return n
 	}
-	registered := Registered(domain)
+	registered := urls.Registered(domain)
 	n, known := g.nodes[registered]
 	if !known {
 		n = uint32(len(g.nodes)) //nolint:gosec // memory ends first
@@ -60,14 +60,6 @@ func (g *Graph) node(domain string) uint32 {
 	}
 	g.hosts[domain] = n
 	return n
-}
-
-// Registered is the registered domain that a domain is part of.
-func Registered(domain string) string {
-	if registered, err := urls.RegistrableDomain(domain); err == nil {
-		return registered
-	}
-	return domain // as it is stored
 }
 
 // Score is what a domain or a page is worth.

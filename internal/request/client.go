@@ -136,12 +136,8 @@ func (c *Client) shared(domain string, addr netip.Addr, pace decide.Pace) []craw
 			slots = append(slots, crawl.SharedSlot{Key: kind + ":" + key, Delay: crawl.Millis(delay)})
 		}
 	}
-	if pace.RegisteredDelay > 0 {
-		registered, err := urls.RegistrableDomain(domain)
-		if err != nil {
-			registered = domain
-		}
-		add("registered", registered, pace.RegisteredDelay)
+	if pace.RegisteredDelay > 0 { // else there is no need to look it up
+		add("registered", urls.Registered(domain), pace.RegisteredDelay)
 	}
 	if addr.IsValid() && !c.FrontEnds.Contains(addr) {
 		add("ip", addr.String(), pace.IPDelay)
