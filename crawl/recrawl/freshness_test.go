@@ -9,12 +9,15 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/test/race"
 )
 
 // TestFreshness measures the share of stored pages that are current over the last half
 // of 180 days, at equal requests, compared with uniform. What was measured is beside each bound.
 func TestFreshness(t *testing.T) {
 	t.Parallel()
+	race.SkipSerial(t)
 	for _, c := range []struct {
 		name    string
 		rate    func(*rand.Rand) float64
@@ -55,6 +58,7 @@ func TestFreshness(t *testing.T) {
 // The catch: to ask more often for what changes more often is worse than not to care.
 func TestFreshnessOfTheRuleIsWorseThanUniform(t *testing.T) {
 	t.Parallel()
+	race.SkipSerial(t)
 	w := newWeb(10*domainPages, 10, sampled)
 	even := simulate(w, 1./7, uniform(w, 1./7), noLists)
 	require.Less(t, simulate(w, 1./7, proportional(w, 1./7), noLists).half, 0.85*even.half)
@@ -67,6 +71,7 @@ func TestFreshnessOfTheRuleIsWorseThanUniform(t *testing.T) {
 // can be had without lists, at 9 % more than uniform.
 func TestFreshnessIsThatOfThePaper(t *testing.T) {
 	t.Parallel()
+	race.SkipSerial(t)
 	const month = 1. / 30
 	w := &syntheticWeb{domains: make([][]int, 1)}
 	for _, class := range sampledClasses {

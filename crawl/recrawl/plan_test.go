@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl/recrawl"
+	"github.com/mosey-web/mosey/test/race"
 )
 
 // variedPages are pages that change between every visit and never.
@@ -87,6 +88,7 @@ func TestPlanLearnsWhatPagesAreLike(t *testing.T) {
 // Pages without news from lists, of which fewer become due than the plan expects.
 func TestPlanLeansTowardsWhatIsAllowed(t *testing.T) {
 	t.Parallel()
+	race.SkipSerial(t)
 	pages := variedPages(100)
 	p := recrawl.NewPlan(pages, 20, recrawl.Plan{}, -1)
 	part := pages[:50]

@@ -17,6 +17,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/traps"
+	"github.com/mosey-web/mosey/test/race"
 )
 
 // mixedWords is a text of n words of every sort that pages have.
@@ -46,6 +47,7 @@ func mixedWords(rng *rand.Rand, n int) []string {
 // those of the first version.
 func TestMemoryIsAnOnDiskFormat(t *testing.T) {
 	t.Parallel()
+	race.SkipSerial(t)
 	for _, c := range []struct {
 		shared, own int
 		want        string
