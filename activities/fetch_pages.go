@@ -275,7 +275,7 @@ func (b *batch) attempt(ctx context.Context, f decide.Facts, d decide.Decision) 
 	}
 	kind := kindOf(*d.Crawl)
 	run, c, last := *d.Run, *d.Crawl, decide.LastAttempt(*d.Run, *d.Crawl)
-	visit := decide.LastVisit(c)
+	visit := decide.LastVisit(run, c)
 	reader := &pageReader{Activities: b.Activities, d: d, kind: kind, url: u, last: visit, facts: f.Facts}
 	start := crawl.Start{
 		CrawlID: c.ID, RunID: run.ID, Domain: b.in.Domain, Origin: c.Origin, URL: c.URL, Kind: c.Kind,

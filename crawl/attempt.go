@@ -37,6 +37,10 @@ type Attempt struct {
 	// Ended is the same on the database's clock, once that has named it.
 	Ended time.Time `json:"ended_at,omitzero"`
 
+	// Outlasted says that the request has outlasted its leases, as when its process was
+	// stopped for a while: others may have asked meanwhile, and an audit only counts it.
+	Outlasted bool `json:"outlasted,omitempty"`
+
 	// Delay, IPDelay, SubnetDelay and RegisteredDelay are how long the domain, the address,
 	// its subnet and the registered domain must be left alone, counted from EndedAt, and
 	// Reason why.
@@ -88,6 +92,18 @@ type Attempt struct {
 	// FollowKnown is the same for the links known from the last visit.
 	FollowKnown *KnownLinks `json:"follow_known,omitempty"`
 
+	// Images are the images that the page names, the first first, and FollowImages how they
+	// become part of the run; nil is not at all. AllImages says that they are all that it
+	// names now.
+	Images       []FoundImage `json:"images,omitempty"`
+	FollowImages *Follow      `json:"follow_images,omitempty"`
+	AllImages    bool         `json:"all_images,omitempty"`
+	// ImagesForbidden says that its publisher forbids what the run is for: what it said of
+	// those that it named before is forgotten.
+	ImagesForbidden bool `json:"images_forbidden,omitempty"`
+	// Image is what was found out about the image that was fetched; nil is nothing.
+	Image *ImageUpdate `json:"image,omitempty"`
+
 	// Robots is what was found out about the origin's robots.txt; nil is nothing.
 	Robots *Robots `json:"robots,omitempty"`
 
@@ -110,6 +126,7 @@ func (a Attempt) Bare(why string) Attempt {
 	a.ContentType, a.VerdictReason, a.Unchanged = "", "", ""
 	a.Charge, a.Links, a.Follow, a.FollowKnown, a.Index = nil, nil, nil, nil, nil
 	a.AllLinks, a.AllLists = false, false
+	a.Images, a.FollowImages, a.AllImages, a.ImagesForbidden, a.Image = nil, nil, false, false, nil
 	if a.Page != nil {
 		page := PageUpdate{Failed: a.Page.Failed}
 		if a.Page.Visit != nil {
@@ -157,6 +174,8 @@ type PageUpdate struct {
 	Language string `json:"language,omitempty"`
 	// Extractor is the [ExtractorVersion] that has read the page.
 	Extractor int `json:"extractor,omitempty"`
+	// Images says that its images were recorded, too.
+	Images bool `json:"images,omitempty"`
 	// IsPage says that it is a page, whatever it was taken for.
 	IsPage bool `json:"is_page,omitempty"`
 	// Outdated says that an unchanged page must be read again all the same: something
@@ -205,6 +224,8 @@ type Signals struct {
 	Icon string `json:"icon,omitempty"`
 	// Feeds are the URLs of its RSS, Atom and JSON feeds, canonical, at most FeedsMax.
 	Feeds []string `json:"feeds,omitempty"`
+	// Images counts its images; nil where they were not looked for.
+	Images *ImageCounts `json:"images,omitempty"`
 }
 
 // ExtractorVersion counts the ways in which pages have been read. A page that an earlier
@@ -314,6 +335,8 @@ type KnownLinks struct {
 	Redirect *Follow `json:"redirect,omitempty"`
 	Sitemap  *Follow `json:"sitemap,omitempty"`
 	Feed     *Follow `json:"feed,omitempty"`
+	// Image is for the images that it names.
+	Image *Follow `json:"image,omitempty"`
 }
 
 // Recorded is what became of an attempt.

@@ -26,7 +26,8 @@ type DomainCounts struct {
 	Crawled    int64 `json:"pages_crawled"`
 	Discovered int64 `json:"pages_discovered"`
 	Bytes      int64 `json:"bytes"`
-	// ImagesFound and ImagesStored are 0 while images are not crawled.
+	// ImagesFound counts the images that its pages name, and ImagesStored those of them whose
+	// content was recorded: of 100,000 of them at the most.
 	ImagesFound  int64 `json:"images_found"`
 	ImagesStored int64 `json:"images_stored"`
 	// ErrorRate is the share of the last hundred requests that failed; nil where none was

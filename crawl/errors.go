@@ -16,9 +16,9 @@ var (
 	ErrRefused = errors.New("refused by the database")
 )
 
-// shorten cuts what an error quotes to limit bytes, the middle left out.
-func shorten(text string, limit int) string {
-	const ellipsis = "…"
+// shorten cuts what an error quotes to 50 bytes, the middle left out.
+func shorten(text string) string {
+	const limit, ellipsis = 50, "…"
 	if len(text) <= limit {
 		return text
 	}

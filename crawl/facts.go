@@ -70,6 +70,8 @@ type RunFacts struct {
 	// RegisteredStarted counts requests to all domains of its registered domain, while
 	// the run has a budget of that, and Depths those to it by depth, up to DepthsMax,
 	// while the run has one of that. Growths is how often its budget of pages has grown.
+	// ImagesStarted counts requests for images to the domain.
+	ImagesStarted     int64         `json:"images_started,omitempty"`
 	RegisteredStarted int64         `json:"registered_started,omitempty"`
 	Depths            map[int]int64 `json:"depths,omitempty"`
 	Growths           int           `json:"growths,omitempty"`
@@ -83,6 +85,8 @@ type RunFacts struct {
 	Crawl    *CrawlFacts `json:"crawl"`
 	NextDue  time.Time   `json:"next_due,omitzero"`
 	LockedAt time.Time   `json:"locked_at,omitzero"`
+	// NextImage is when the next image is due, while none is.
+	NextImage time.Time `json:"next_image,omitzero"`
 }
 
 // CrawlFacts is what is stored about a crawl and its page.
@@ -111,6 +115,10 @@ type CrawlFacts struct {
 	// wants it.
 	History json.RawMessage `json:"history,omitempty"`
 	Again   bool            `json:"again,omitempty"`
+	// Images says that the images of the page were recorded when it was read last.
+	Images bool `json:"images,omitempty"`
+	// Image is what is stored of the image that it is; nil is nothing.
+	Image *ImageFacts `json:"image,omitempty"`
 	// Duplicate says that its last visit brought nothing that another page had not.
 	Duplicate bool `json:"duplicate,omitempty"`
 	// Patterns are those that the page belongs to, see traps.Patterns, the widest
@@ -127,6 +135,14 @@ type CrawlFacts struct {
 	Vouched []string `json:"vouched,omitempty"`
 	// Robots is nil while the origin's robots.txt has never been fetched.
 	Robots *RobotsFacts `json:"robots"`
+}
+
+// ImageFacts is what is stored of an image whose content is known: its bytes, and a small
+// picture of it.
+type ImageFacts struct {
+	Stored bool `json:"stored,omitempty"`
+	// Thumbnail is also set where there can be none.
+	Thumbnail bool `json:"thumbnail,omitempty"`
 }
 
 // Answered is an answer from 400 to 499.

@@ -18,4 +18,6 @@ const (
 	KindFeed Kind = "feed"
 	// KindTDM is an origin's tdmrep.json, which reserves text and data mining.
 	KindTDM Kind = "tdm"
+	// KindImage is an image of a page.
+	KindImage Kind = "image"
 )

@@ -32,6 +32,9 @@ type Start struct {
 	RunBudget        *int64 `json:"run_budget,omitempty"`
 	DomainBudget     *int64 `json:"domain_budget,omitempty"`
 	RegisteredBudget *int64 `json:"registered_budget,omitempty"`
+	// ImageBudget is how many requests for images the run may have begun to the domain; nil
+	// is no limit. It counts in place of the others where Kind is KindImage.
+	ImageBudget *int64 `json:"image_budget,omitempty"`
 	// Claim is how long the domain's claim is renewed for.
 	Claim Millis `json:"claim_ms"`
 }

@@ -41,6 +41,11 @@ type Totals struct {
 	Asked int64 `json:"requests"`
 	// NoFollow counts pages whose publisher lets none of their links be followed.
 	NoFollow int64 `json:"nofollow,omitempty"`
+	// ImagesFound counts the images that pages name, ImagesAsked requests for images, which
+	// are not among the others, and ImagesStored those whose content was recorded.
+	ImagesFound  int64 `json:"images_found,omitempty"`
+	ImagesAsked  int64 `json:"images_requests,omitempty"`
+	ImagesStored int64 `json:"images_stored,omitempty"`
 }
 
 // Since is what has come after earlier totals of the same.
@@ -55,6 +60,9 @@ func (t Totals) Since(before Totals) Totals {
 	t.Bytes -= before.Bytes
 	t.Asked -= before.Asked
 	t.NoFollow -= before.NoFollow
+	t.ImagesFound -= before.ImagesFound
+	t.ImagesAsked -= before.ImagesAsked
+	t.ImagesStored -= before.ImagesStored
 	var skips map[Reason]int64
 	for reason, n := range t.Skips {
 		if n -= before.Skips[reason]; n != 0 {
@@ -286,12 +294,29 @@ type PageReport struct {
 	LinksIn  int64 `json:"links_in"`
 	// NoFollowIn is how many of the links to it say nofollow.
 	NoFollowIn int64 `json:"nofollow_in,omitempty"`
+	// Image is what is known of it as an image; nil where no page was found to name it as one.
+	Image *ImageReport `json:"image,omitempty"`
 	// Finders are runs that have read a page which links to it.
 	Finders   []Finder      `json:"-"`
 	FetchedAt time.Time     `json:"fetched_at,omitzero"`
 	FailedAt  time.Time     `json:"failed_at,omitzero"`
 	FoundAt   time.Time     `json:"found_at"`
 	Crawls    []CrawlReport `json:"crawls"`
+}
+
+// ImageReport is what is known of an image. Zero values are unknown.
+type ImageReport struct {
+	// Pages is how many pages name it, up to ImagePagesBound, and Source the first of them.
+	Pages     int64        `json:"pages"`
+	Source    string       `json:"source_page_url,omitempty"`
+	Discovery Discovery    `json:"discovery_type,omitempty"`
+	SHA256    string       `json:"sha256_hash,omitempty"`
+	Format    ImageFormat  `json:"format,omitempty"`
+	Width     int          `json:"width,omitempty"`
+	Height    int          `json:"height,omitempty"`
+	Bytes     int64        `json:"file_size_bytes,omitempty"`
+	Problem   ImageProblem `json:"problem,omitempty"`
+	StoredAt  time.Time    `json:"stored_at,omitzero"`
 }
 
 // Finder is a run that has found a page by a link, and did not have to leave it alone

@@ -25,6 +25,7 @@ func TestTotalsSince(t *testing.T) {
 	t.Parallel()
 	before := crawl.Totals{
 		Success: 1, BlockedRobots: 2, Blocked4xx: 3, Blocked5xx: 4, Timeout: 5, Failed: 6, Skipped: 7, Bytes: 8, Asked: 9, NoFollow: 10,
+		ImagesFound: 11, ImagesAsked: 12, ImagesStored: 13,
 		Skips: map[crawl.Reason]int64{crawl.ReasonFresh: 4, crawl.ReasonTrap: 3},
 	}
 	for _, v := range reflect.ValueOf(before).Fields() {

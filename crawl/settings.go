@@ -73,6 +73,9 @@ func (d *Duration) UnmarshalJSON(data []byte) error {
 // String is the duration as text.
 func (d Duration) String() string { return time.Duration(d).String() }
 
+// TakesImages reports whether the settings, all of which are set, have images fetched.
+func (s Settings) TakesImages() bool { return *s.Images != ImagesOff }
+
 // Settings is how a run crawls. A nil field is not set: creating a run fills it
 // with its default, updating a run leaves what is stored.
 type Settings struct {
@@ -89,6 +92,21 @@ type Settings struct {
 	// server asks for it: for a longer one the domain is deferred, and the workflow
 	// ends until then. Defaults to 1 h.
 	DeferAfter *Duration `json:"defer_after,omitempty"`
+	// Images is what is done about the images of pages. Defaults to ImagesOff.
+	Images *Images `json:"images,omitempty"`
+	// ImageScope says which hosts are asked for them. Defaults to ImageScopeAny.
+	ImageScope *ImageScope `json:"image_scope,omitempty"`
+	// ImageMinWidth and ImageMinHeight are how large a picture must be at least to be
+	// recorded, in pixels, from 1. Both default to 100.
+	ImageMinWidth  *int `json:"image_min_width,omitempty"`
+	ImageMinHeight *int `json:"image_min_height,omitempty"`
+	// MaxImagesPerDomain is how many requests for images the run may make to each domain,
+	// retries included, and MaxImagesPerPage how many images are taken from one page. -1 is
+	// no limit of the former; the latter is 0 to ImagesPerPageMax. They default to -1 and 50.
+	MaxImagesPerDomain *int64 `json:"max_images_per_domain,omitempty"`
+	MaxImagesPerPage   *int   `json:"max_images_per_page,omitempty"`
+	// Thumbnails also keeps a small picture of each image. Defaults to false.
+	Thumbnails *bool `json:"thumbnails,omitempty"`
 	// Exclude are patterns of URLs that are not requested, and Include those of which a
 	// URL must match one, unless there are none; see variants.Match. Seeds are requested
 	// whatever they say. At most PatternsMax each. Default to none.
@@ -260,10 +278,14 @@ const (
 	BudgetGrowthMax        = 10.0
 	GrowthsMax             = 10
 	DepthsMax              = 50
+	ImageMinDefault        = 100
+	ImageMinMax            = 10_000
+	ImagesPerPageDefault   = 50
+	ImagesPerPageMax       = 200
 )
 
 // PriorityParts are what the priority of a domain is made of (db/functions/priorities.sql).
-var PriorityParts = []string{"rank", "inlinks", "yield", "remaining", "staleness", "errors"}
+var PriorityParts = []string{"rank", "inlinks", "yield", "images", "remaining", "staleness", "errors"}
 
 // WithDefaults returns a copy in which every field is set.
 func (s Settings) WithDefaults() Settings {
@@ -274,6 +296,13 @@ func (s Settings) WithDefaults() Settings {
 	setDefault(&s.Include, []string{})
 	setDefault(&s.Favicons, false)
 	setDefault(&s.Feeds, true)
+	setDefault(&s.Images, ImagesOff)
+	setDefault(&s.ImageScope, ImageScopeAny)
+	setDefault(&s.ImageMinWidth, ImageMinDefault)
+	setDefault(&s.ImageMinHeight, ImageMinDefault)
+	setDefault(&s.MaxImagesPerDomain, Unlimited)
+	setDefault(&s.MaxImagesPerPage, ImagesPerPageDefault)
+	setDefault(&s.Thumbnails, false)
 	setDefault(&s.Sitemaps, true)
 	setDefault(&s.SkipExtensions, true)
 	setDefault(&s.SkipKnownVariants, true)

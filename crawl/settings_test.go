@@ -27,6 +27,8 @@ func full() crawl.Settings {
 		PriorityWeights: &map[string]float64{"rank": 2}, Recrawl: new(true),
 		GroupBy: new(crawl.GroupByRegistered), MaxSubdomains: new(13), MaxPagesPerRegistered: new(int64(14)),
 		MaxPagesPerDepth: new(int64(15)), BudgetGrowth: new(1.5),
+		Images: new(crawl.ImagesStore), ImageScope: new(crawl.ImageScopeSeeds), ImageMinWidth: new(16), ImageMinHeight: new(17),
+		MaxImagesPerDomain: new(int64(18)), MaxImagesPerPage: new(19), Thumbnails: new(true),
 		Exclude: &[]string{"/private/"}, Include: &[]string{"/*.html$"}, SkipExtensions: new(false), SkipKnownVariants: new(false),
 	}
 }
@@ -48,6 +50,8 @@ func TestSettingsWithDefaults(t *testing.T) {
 			PriorityWeights: &map[string]float64{}, Recrawl: new(false),
 			GroupBy: new(crawl.GroupByHost), MaxSubdomains: new(1000), MaxPagesPerRegistered: new(int64(-1)),
 			MaxPagesPerDepth: new(int64(-1)), BudgetGrowth: new(1.0),
+			Images: new(crawl.ImagesOff), ImageScope: new(crawl.ImageScopeAny), ImageMinWidth: new(100), ImageMinHeight: new(100),
+			MaxImagesPerDomain: new(int64(-1)), MaxImagesPerPage: new(50), Thumbnails: new(false),
 			Exclude: &[]string{}, Include: &[]string{}, SkipExtensions: new(true), SkipKnownVariants: new(true),
 		}, crawl.Settings{}.WithDefaults())
 	})
@@ -91,6 +95,10 @@ func TestSettingsValidate(t *testing.T) {
 		"max_pages_per_registered_domain": {-1, math.MaxInt64},
 		"max_subdomains":                  {-1, math.MaxInt32},
 		"budget_growth":                   {1, 10},
+		"max_images_per_domain":           {-1, math.MaxInt64},
+		"max_images_per_page":             {0, 200},
+		"image_min_width":                 {1, 10_000},
+		"image_min_height":                {1, 10_000},
 	} {
 		t.Run(field, func(t *testing.T) {
 			t.Parallel()
@@ -199,6 +207,14 @@ func withField(t *testing.T, field string, v int64) crawl.Settings {
 		s.MaxPagesPerRegistered = &v
 	case "max_subdomains":
 		s.MaxSubdomains = &i
+	case "max_images_per_domain":
+		s.MaxImagesPerDomain = &v
+	case "max_images_per_page":
+		s.MaxImagesPerPage = &i
+	case "image_min_width":
+		s.ImageMinWidth = &i
+	case "image_min_height":
+		s.ImageMinHeight = &i
 	case "budget_growth":
 		s.BudgetGrowth = new(float64(v))
 	default:
@@ -230,6 +246,7 @@ func TestSettingsJSON(t *testing.T) {
 			"exclude":["/private/"],"include":["/*.html$"],"skip_extensions":false,"skip_known_variants":false,
 			"max_bytes":9,"max_bytes_per_domain":10,"max_time":"11ns","yield_after":12,"recrawl":true,"priority_weights":{"rank":2},
 			"group_by":"registered-domain","max_subdomains":13,"max_pages_per_registered_domain":14,"max_pages_per_depth":15,"budget_growth":1.5,
+			"images":"store","image_scope":"seeds","image_min_width":16,"image_min_height":17,"max_images_per_domain":18,"max_images_per_page":19,"thumbnails":true,
 			"max_active_domains":3,"max_pages":4,"max_pages_per_domain":0,"pages_per_activity":5,"scope":"web","standing":true}`,
 			string(data))
 		data, err = json.Marshal(crawl.Settings{})

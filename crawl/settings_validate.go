@@ -35,6 +35,11 @@ func (s Settings) Validate() error {
 		inRange("max_bytes_per_domain", s.MaxBytesPerDomain, Unlimited, math.MaxInt64),
 		inRange("max_time", s.MaxTime, 0, Duration(DelayMax)),
 		inRange("yield_after", s.YieldAfter, 0, math.MaxInt64),
+		inRange("max_images_per_domain", s.MaxImagesPerDomain, Unlimited, math.MaxInt64),
+		inRange("max_images_per_page", s.MaxImagesPerPage, 0, ImagesPerPageMax),
+		inRange("image_min_width", s.ImageMinWidth, 1, ImageMinMax),
+		inRange("image_min_height", s.ImageMinHeight, 1, ImageMinMax),
+		s.validateImages(),
 		s.validateWeights(),
 		s.validatePagesPerActivity(),
 		validatePatterns("exclude", s.Exclude),
@@ -67,7 +72,7 @@ func validatePatterns(name string, patterns *[]string) error {
 			strings.HasPrefix(p, "http://") || strings.HasPrefix(p, "https://")
 		switch {
 		case len(p) > PatternMax:
-			return fmt.Errorf("%w: %s %q: %d bytes: want %d at most", ErrInvalid, name, shorten(p, 50), len(p), PatternMax)
+			return fmt.Errorf("%w: %s %q: %d bytes: want %d at most", ErrInvalid, name, shorten(p), len(p), PatternMax)
 		case !begins, strings.ContainsFunc(p, func(r rune) bool { return r <= ' ' || r > '~' }):
 			return fmt.Errorf("%w: %s %q: want the beginning of a path or a URL as it is written in ASCII, such as /wiki/ or "+
 				"https://example.org/wiki/; * is anything, $ the end", ErrInvalid, name, p)
@@ -97,6 +102,17 @@ func (s Settings) validateScope() error {
 		return nil
 	}
 	return fmt.Errorf("%w: scope %q: want %s or %s", ErrInvalid, *s.Scope, ScopeSeeds, ScopeWeb)
+}
+
+func (s Settings) validateImages() error {
+	var faults []error
+	if v := s.Images; v != nil && *v != ImagesOff && *v != ImagesMetadata && *v != ImagesStore {
+		faults = append(faults, fmt.Errorf("%w: images %q: want %s, %s or %s", ErrInvalid, *v, ImagesOff, ImagesMetadata, ImagesStore))
+	}
+	if v := s.ImageScope; v != nil && *v != ImageScopeSeeds && *v != ImageScopeAny {
+		faults = append(faults, fmt.Errorf("%w: image_scope %q: want %s or %s", ErrInvalid, *v, ImageScopeSeeds, ImageScopeAny))
+	}
+	return errors.Join(faults...)
 }
 
 func (s Settings) validateGroupBy() error {

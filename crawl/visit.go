@@ -52,7 +52,7 @@ func (h *ContentHash) UnmarshalText(text []byte) error {
 	}
 	if len(text) != hex.EncodedLen(len(h)) {
 		return fmt.Errorf("%w: content hash %q: want %d hexadecimal digits",
-			ErrInvalid, shorten(string(text), 50), hex.EncodedLen(len(h)))
+			ErrInvalid, shorten(string(text)), hex.EncodedLen(len(h)))
 	}
 	if _, err := hex.Decode(h[:], text); err != nil {
 		return fmt.Errorf("%w: content hash %q: %w", ErrInvalid, text, err)

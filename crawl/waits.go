@@ -52,6 +52,10 @@ const (
 	ReasonVariant Reason = "variant"
 	// ReasonDepthBudget is a page for which the budget of its depth is spent.
 	ReasonDepthBudget Reason = "depth-budget"
+	// ReasonImageBudget is an image for which its domain's budget of images is spent, and
+	// ReasonImagesOff one of a run that takes no images any more.
+	ReasonImageBudget Reason = "image-budget"
+	ReasonImagesOff   Reason = "images-off"
 	// ReasonScheme is a page of https that was seeded without a scheme, and is asked by
 	// http since https cannot be reached.
 	ReasonScheme Reason = "scheme"

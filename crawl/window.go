@@ -60,7 +60,7 @@ func ParseWindows(texts ...string) ([]Window, error) {
 	for _, text := range texts {
 		if len(text) > windowTextMax {
 			return nil, fmt.Errorf("%w: window %q: %d bytes long, at most %d allowed",
-				ErrInvalid, shorten(text, 50), len(text), windowTextMax)
+				ErrInvalid, shorten(text), len(text), windowTextMax)
 		}
 		days := ""
 		for part := range strings.SplitSeq(text, ",") {

@@ -202,7 +202,8 @@ func (s DomainState) status() string {
 	case crawl.ReasonDelay, crawl.ReasonDomain, crawl.ReasonCrawlDelay, crawl.ReasonLatency, crawl.ReasonSlowdown,
 		crawl.ReasonIP, crawl.ReasonSubnet, crawl.ReasonRegistered, crawl.ReasonInFlight, crawl.ReasonFresh, crawl.ReasonTrap,
 		crawl.ReasonMinRefetch, crawl.ReasonStale, crawl.ReasonExcluded, crawl.ReasonExtension, crawl.ReasonVariant,
-		crawl.ReasonScheme, crawl.ReasonYields, crawl.ReasonDepthBudget:
+		crawl.ReasonScheme, crawl.ReasonYields, crawl.ReasonDepthBudget,
+		crawl.ReasonImageBudget, crawl.ReasonImagesOff:
 	}
 	return StatusCrawling
 }

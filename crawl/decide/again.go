@@ -43,7 +43,7 @@ func Again(dom crawl.DomainFacts, run crawl.RunFacts, c crawl.CrawlFacts, at cra
 	if wait == recrawl.Never {
 		return again, nil
 	}
-	if c.Kind != crawl.KindPage && h.Missing == 0 {
+	if (c.Kind == crawl.KindSitemap || c.Kind == crawl.KindFeed) && h.Missing == 0 {
 		wait = min(wait, listAgain)
 	}
 	if at.Page != nil && at.Page.Visit != nil {
@@ -91,7 +91,12 @@ func comesAgain(run crawl.RunFacts, c crawl.CrawlFacts) bool {
 	if run.Settings.Recrawl == nil || !*run.Settings.Recrawl {
 		return false
 	}
-	return c.Kind == crawl.KindPage || c.Kind == crawl.KindFeed || c.Kind == crawl.KindSitemap
+	switch c.Kind {
+	case crawl.KindPage, crawl.KindFeed, crawl.KindSitemap, crawl.KindImage:
+		return true
+	case crawl.KindRobots, crawl.KindFavicon, crawl.KindTDM:
+	}
+	return false
 }
 
 // visitOf is what an attempt has found, as far as it tells of changes.

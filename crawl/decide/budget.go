@@ -11,6 +11,8 @@ type Budgets struct {
 	InAll *int64
 	// OfDomain are those to a domain, OfRegistered those to all of its registered domain.
 	OfDomain, OfRegistered *int64
+	// OfImages are those for images to a domain, which count for none of the others.
+	OfImages *int64
 }
 
 // BudgetsOf are those of a run, and of a domain in it, which a person may have given one
@@ -19,6 +21,7 @@ func BudgetsOf(run crawl.RunFacts, dom crawl.DomainFacts) Budgets {
 	set := run.Settings
 	b := Budgets{
 		InAll: limit(*set.MaxPages), OfDomain: limit(*set.MaxPagesPerDomain), OfRegistered: limit(*set.MaxPagesPerRegistered),
+		OfImages: limit(*set.MaxImagesPerDomain),
 	}
 	if own, is := dom.Controls.Budget(); is {
 		b.OfDomain = limit(own)
@@ -40,11 +43,19 @@ func limit(n int64) *int64 {
 func spent(begun int64, budget *int64) bool { return budget != nil && begun >= *budget }
 
 // BudgetSpent reports whether a budget, of the run or of the domain in it, leaves no
-// further request.
+// further request for what is first in line there. Those of pages do not bear on images.
 func BudgetSpent(run crawl.RunFacts, dom crawl.DomainFacts) bool {
+	if run.Crawl != nil && run.Crawl.Kind == crawl.KindImage {
+		return spentForAll(run)
+	}
 	b := BudgetsOf(run, dom)
-	return run.Spent != "" || spent(run.DomainBytes, limit(*run.Settings.MaxBytesPerDomain)) ||
-		spent(run.PagesStarted, b.InAll) || spent(run.DomainStarted, b.OfDomain) || spent(run.RegisteredStarted, b.OfRegistered)
+	return spentForAll(run) || spent(run.PagesStarted, b.InAll) || spent(run.DomainStarted, b.OfDomain) ||
+		spent(run.RegisteredStarted, b.OfRegistered)
+}
+
+// spentForAll reports whether a budget leaves no further request of any kind.
+func spentForAll(run crawl.RunFacts) bool {
+	return run.Spent != "" || spent(run.DomainBytes, limit(*run.Settings.MaxBytesPerDomain))
 }
 
 // growing are the runs whose budget of pages for a domain is spent, and may grow. One that

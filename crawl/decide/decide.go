@@ -298,8 +298,8 @@ func DefersDomain(run crawl.RunFacts, wait time.Duration, why crawl.Reason) bool
 // fetched lately, or is part of an endless space.
 func skip(now time.Time, d *Decision) bool {
 	c := d.Crawl
-	visit := LastVisit(*c)
-	least := minRefetch(d.Run.Settings, *c)
+	visit := LastVisit(*d.Run, *c)
+	least := minRefetch(*d.Run, *c)
 	fetch, why := freshness.ShouldFetch(visit, now, least)
 	if !fetch {
 		d.Until, _ = freshness.Due(visit, least)
@@ -314,6 +314,9 @@ func skip(now time.Time, d *Decision) bool {
 			d.Until = due
 			return d.pass(crawl.ReasonMinRefetch, fmt.Sprintf("it answered %d less than %s ago", a.Status, least))
 		}
+	}
+	if c.Kind == crawl.KindImage {
+		return skipImage(d)
 	}
 	// Seeds are a person's decision, and every kind but a page has a bound of its own.
 	if c.Depth == 0 || c.Kind != crawl.KindPage {
@@ -348,9 +351,11 @@ func linksAway(depth int) string {
 const feedMinRefetch = 24
 
 // minRefetch is how lately what a run has of one kind may have been fetched.
-func minRefetch(set crawl.Settings, c crawl.CrawlFacts) time.Duration {
-	least := time.Duration(*set.MinRefetch)
+func minRefetch(run crawl.RunFacts, c crawl.CrawlFacts) time.Duration {
+	least := time.Duration(*run.Settings.MinRefetch)
 	switch {
+	case wantsMore(run, c):
+		return 0 // what was fetched is not what the run wants
 	case c.Again:
 		return 0 // how often the page changes has said when
 	case c.Kind == crawl.KindFeed:

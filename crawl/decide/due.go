@@ -39,7 +39,9 @@ func before(a, b crawl.CrawlFacts) bool {
 // wanting are the runs that may still make requests of a domain. Where none may,
 // all of them count.
 func wanting(f crawl.Facts) []crawl.RunFacts {
-	runs := slices.DeleteFunc(slices.Clone(f.Runs), func(r crawl.RunFacts) bool { return BudgetSpent(r, f.Domain) })
+	runs := slices.DeleteFunc(slices.Clone(f.Runs), func(r crawl.RunFacts) bool {
+		return BudgetSpent(r, f.Domain) && (r.NextImage.IsZero() || spentForAll(r))
+	})
 	if len(runs) == 0 {
 		return f.Runs
 	}
@@ -53,6 +55,9 @@ const retryAfterFresh = 10_000
 // RetryPriority is the priority of a crawl that is tried again: after all that have
 // not been tried, so that a few pages that fail do not hold the others up.
 func RetryPriority(c crawl.CrawlFacts) int {
+	if c.Kind == crawl.KindImage {
+		return imageRetryPriority
+	}
 	if c.Priority <= -retryAfterFresh {
 		return c.Priority
 	}
@@ -85,8 +90,13 @@ func DueAt(f crawl.Facts, notBefore time.Time) map[int64]time.Time {
 		case !r.LockedAt.IsZero():
 			// in flight, or abandoned: its slot says until when
 			due[r.ID] = latest(f.Domain.SlotFree, f.Now)
-		case BudgetSpent(r, f.Domain):
+		case spentForAll(r):
 			continue
+		case BudgetSpent(r, f.Domain):
+			if r.NextImage.IsZero() {
+				continue
+			}
+			due[r.ID] = r.NextImage
 		case r.Crawl != nil:
 			due[r.ID] = f.Now
 		default:
@@ -118,7 +128,7 @@ func latest(times ...time.Time) (last time.Time) {
 // Yields reports whether a domain makes room for others that wait: it has had its turn.
 func Yields(run crawl.RunFacts) bool {
 	after := *run.Settings.YieldAfter
-	return run.Crowded && after > 0 && run.DomainStarted-run.TurnStarted >= after
+	return run.Crowded && after > 0 && run.DomainStarted+run.ImagesStarted-run.TurnStarted >= after
 }
 
 // End says when a domain is to be looked at again; false if something is due, or

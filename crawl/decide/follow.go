@@ -47,7 +47,11 @@ func FollowRedirect(run crawl.RunFacts, c crawl.CrawlFacts) *crawl.Follow {
 		return nil
 	}
 	follow := crawl.Follow{Depth: c.Depth, Redirects: c.Redirects + 1, Seed: c.Depth == 0}
-	if follow.Seed {
+	switch {
+	case c.Kind == crawl.KindImage:
+		follow.Seed = false
+		return imageScope(run, follow)
+	case follow.Seed:
 		return &follow
 	}
 	return further(run, follow)
@@ -99,6 +103,7 @@ func FollowKnown(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage) *craw
 		return known
 	}
 	links, _ := FollowLinks(run, c, said)
+	known.Image, _ = FollowImages(run, c, said)
 	if *run.Settings.Sitemaps {
 		known.Sitemap = links // the site's, whatever the page says of its own links
 	}
@@ -117,7 +122,7 @@ func FollowSkipped(run crawl.RunFacts, c crawl.CrawlFacts) *crawl.KnownLinks {
 	said, readable := KeptUsage(c)
 	known := FollowKnown(run, c, said)
 	if !readable {
-		known.Link, known.Sitemap, known.Feed = nil, nil, nil
+		known.Link, known.Sitemap, known.Feed, known.Image = nil, nil, nil, nil
 	}
 	return known
 }

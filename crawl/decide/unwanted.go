@@ -45,9 +45,10 @@ func Unwanted(reason crawl.Reason) bool {
 }
 
 // WantsOthers reports whether a run's new settings want other URLs than its old ones, or
-// more at a depth: what it has passed over is to be decided again.
+// more at a depth, or more images: what it has passed over is to be decided again.
 func WantsOthers(before, after crawl.Settings) bool {
 	return !slices.Equal(*before.Exclude, *after.Exclude) || !slices.Equal(*before.Include, *after.Include) ||
 		*before.SkipExtensions != *after.SkipExtensions || *before.SkipKnownVariants != *after.SkipKnownVariants ||
-		beyond(*before.MaxPagesPerDepth, *after.MaxPagesPerDepth)
+		beyond(*before.MaxPagesPerDepth, *after.MaxPagesPerDepth) ||
+		beyond(*before.MaxImagesPerDomain, *after.MaxImagesPerDomain) || !before.TakesImages() && after.TakesImages()
 }

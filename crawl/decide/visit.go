@@ -2,12 +2,28 @@ package decide
 
 import "github.com/mosey-web/mosey/crawl"
 
-// LastVisit is what counts of a page's last visit. Of one that an earlier extractor has
-// read that is only when it was: however fresh or unchanged the page is, only the page
-// itself tells what there is to find.
-func LastVisit(c crawl.CrawlFacts) crawl.Visit {
-	if c.Extractor >= crawl.ExtractorVersion {
+// LastVisit is what counts of a page's last visit, for a run. Of one that an earlier
+// extractor has read, or that has left out what the run wants, that is only when it was:
+// however fresh or unchanged the page is, only the page itself tells what there is to find.
+func LastVisit(run crawl.RunFacts, c crawl.CrawlFacts) crawl.Visit {
+	unread := c.Kind == crawl.KindImage && c.Image == nil // it was a page, or had a problem
+	if c.Extractor >= crawl.ExtractorVersion && !unread && !wantsMore(run, c) {
 		return c.Visit
 	}
 	return crawl.Visit{At: c.Visit.At}
+}
+
+// wantsMore reports whether a run wants something of a page that its last visit has not
+// kept: the images that it names, or the bytes of the image that it is.
+func wantsMore(run crawl.RunFacts, c crawl.CrawlFacts) bool {
+	set := run.Settings
+	switch {
+	case c.Visit.At.IsZero() || !set.TakesImages():
+		return false
+	case c.Kind == crawl.KindPage:
+		return !c.Images
+	case c.Kind == crawl.KindImage && c.Image != nil:
+		return *set.Images == crawl.ImagesStore && !c.Image.Stored || *set.Thumbnails && !c.Image.Thumbnail
+	}
+	return false
 }

@@ -27,6 +27,30 @@ func Allows(purpose crawl.Purpose, p Usage) (bool, string) {
 	return false, fmt.Sprintf("%q is no known purpose", purpose)
 }
 
+// AllowsImages reports whether the images that a page names may be used for a purpose, and
+// if not why. It is also for an image by itself: by what its own header says, and its origin.
+func AllowsImages(purpose crawl.Purpose, p Usage) (bool, string) {
+	switch purpose {
+	case crawl.PurposeSearch:
+		return unless(purpose,
+			objection{"search=no", p.ContentSignals.Search.refusal()},
+			objection{"noindex", p.NoIndex},
+			objection{"noimageindex", p.NoImageIndex},
+		)
+	case crawl.PurposeAITrain:
+		return unless(
+			purpose,
+			objection{"noai", p.NoAI},
+			objection{"noimageai", p.NoImageAI},
+			objection{"a TDM reservation", p.TDMReserved},
+			objection{"ai-train=no", p.ContentSignals.AITrain.refusal()},
+		)
+	case crawl.PurposeArchive:
+		return unless(purpose, objection{"noarchive", p.NoArchive})
+	}
+	return Allows(purpose, p)
+}
+
 // Indexable reports whether a page may be in an index at a time, and if not why.
 func Indexable(p Usage, now time.Time) (bool, string) {
 	if p.NoIndex.Said() {

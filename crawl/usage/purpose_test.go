@@ -2,6 +2,7 @@ package usage_test
 
 import (
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -80,4 +81,35 @@ func TestFollowLinks(t *testing.T) {
 	ok, reason = usage.FollowLinks(fromTags("nofollow"))
 	require.False(t, ok)
 	require.Equal(t, "following links is forbidden by nofollow (X-Robots-Tag)", reason)
+}
+
+func TestAllowsImages(t *testing.T) {
+	t.Parallel()
+	for value, forbidden := range map[string][]crawl.Purpose{
+		"noimageindex": {crawl.PurposeSearch},
+		"noindex":      {crawl.PurposeSearch},
+		"noimageai":    {crawl.PurposeAITrain},
+		"noai":         {crawl.PurposeAITrain},
+		"noarchive":    {crawl.PurposeArchive},
+		"nofollow":     nil,
+	} {
+		t.Run(value, func(t *testing.T) {
+			t.Parallel()
+			var p usage.Usage
+			p.AddHeader(http.Header{"X-Robots-Tag": {value}})
+			for _, purpose := range []crawl.Purpose{crawl.PurposeSearch, crawl.PurposeAITrain, crawl.PurposeArchive} {
+				allowed, why := usage.AllowsImages(purpose, p)
+				require.Equal(t, !slices.Contains(forbidden, purpose), allowed, purpose)
+				if !allowed {
+					require.Contains(t, why, value+" (X-Robots-Tag)")
+				}
+			}
+		})
+	}
+	var reserved usage.Usage
+	reserved.AddHeader(http.Header{"Tdm-Reservation": {"1"}})
+	allowed, _ := usage.AllowsImages(crawl.PurposeAITrain, reserved)
+	require.False(t, allowed)
+	allowed, _ = usage.AllowsImages("unknown", usage.Usage{})
+	require.False(t, allowed)
 }

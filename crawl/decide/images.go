@@ -1,0 +1,56 @@
+package decide
+
+import (
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/urls"
+	"github.com/mosey-web/mosey/crawl/usage"
+	"github.com/mosey-web/mosey/crawl/variants"
+)
+
+// The priorities of the crawls of images, which come before those of any page
+// (image_priority in the database), and of those that are tried again, which come after the
+// others.
+const (
+	ImagePriority      = 2
+	imageRetryPriority = 1
+)
+
+// skipImage closes the crawl of an image that its run does not want, or whose budget is
+// spent.
+func skipImage(d *Decision) bool {
+	set := d.Run.Settings
+	switch budget := limit(*set.MaxImagesPerDomain); {
+	case !set.TakesImages():
+		return d.pass(crawl.ReasonImagesOff, "the run takes no images any more (--images)")
+	case spent(d.Run.ImagesStarted, budget):
+		return d.pass(crawl.ReasonImageBudget, "the run asks its domain for "+counted(*budget, "image")+" (--max-images-per-domain)")
+	}
+	u, err := urls.Parse(d.Crawl.URL)
+	if err != nil {
+		return false // the request says so
+	}
+	if p, found := variants.Match(u, *set.Exclude); found {
+		return d.pass(crawl.ReasonExcluded, "the run excludes "+p+" (--exclude)")
+	}
+	return false
+}
+
+// FollowImages says how the images of a crawl's page become part of its run, and whether
+// they are stored at all: not where the page's publisher forbids what the run is for.
+func FollowImages(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage) (follow *crawl.Follow, stored bool) {
+	set := run.Settings
+	if allowed, _ := usage.AllowsImages(*set.Purpose, said); !allowed || !set.TakesImages() {
+		return nil, false
+	}
+	return imageScope(run, crawl.Follow{Depth: max(c.Depth, 1)}), true
+}
+
+// imageScope has a run's scope of images bound which domains are asked for them.
+func imageScope(run crawl.RunFacts, follow crawl.Follow) *crawl.Follow {
+	if *run.Settings.ImageScope == crawl.ImageScopeSeeds {
+		follow.SeedsOnly = true
+		return &follow
+	}
+	follow.MaxSubdomains = limit(int64(*run.Settings.MaxSubdomains))
+	return &follow
+}

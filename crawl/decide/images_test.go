@@ -1,0 +1,121 @@
+package decide_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/usage"
+)
+
+// anImage makes what is due an image, of a run that takes images.
+func anImage(f *decide.Facts) {
+	run(f).Crawl.Kind, run(f).Crawl.Depth = crawl.KindImage, 1
+	run(f).Settings.Images = new(crawl.ImagesMetadata)
+}
+
+func TestImages(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(*decide.Facts)
+		do     decide.Action
+		reason crawl.Reason
+	}{
+		"AreRequested": {func(*decide.Facts) {}, decide.Request, ""},
+		"AreNotPages": {func(f *decide.Facts) {
+			s := &run(f).Settings
+			s.MaxPages, s.MaxPagesPerDomain, s.Include = new(int64(0)), new(int64(0)), &[]string{"/wiki/"}
+			run(f).Crawl.URL = "https://example.org/a.jpg"
+		}, decide.Request, ""},
+		"HaveABudget": {func(f *decide.Facts) {
+			run(f).Settings.MaxImagesPerDomain, run(f).ImagesStarted = new(int64(3)), 3
+		}, decide.Skip, crawl.ReasonImageBudget},
+		"MayBeExcluded": {func(f *decide.Facts) { run(f).Settings.Exclude = &[]string{"/"} }, decide.Skip, crawl.ReasonExcluded},
+		"MayBeTurnedOff": {func(f *decide.Facts) {
+			run(f).Settings.Images = new(crawl.ImagesOff)
+		}, decide.Skip, crawl.ReasonImagesOff},
+		"CountAsBytes": {func(f *decide.Facts) {
+			run(f).Settings.MaxBytesPerDomain, run(f).DomainBytes = new(int64(5)), 5
+		}, decide.Finish, crawl.ReasonScheduled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := decide.Decide(facts(anImage, c.change), now)
+			require.Equal(t, c.do, d.Do, d.Why)
+			require.Equal(t, c.reason, d.Reason)
+		})
+	}
+}
+
+// A budget of pages that is spent ends nothing while an image is to be tried again.
+func TestImagesOutliveTheBudgetOfPages(t *testing.T) {
+	t.Parallel()
+	later := now.Add(time.Minute)
+	f := facts(func(f *decide.Facts) {
+		run(f).Settings.MaxPages, run(f).NextImage = new(int64(0)), later
+	})
+	require.Equal(t, map[int64]time.Time{runID: later}, decide.DueAt(f.Facts, time.Time{}))
+	d := decide.Decide(f, now)
+	require.Equal(t, decide.Wait, d.Do, d.Why)
+	require.Equal(t, later, d.Until)
+	run(&f).Spent = crawl.BudgetTime
+	require.Empty(t, decide.DueAt(f.Facts, time.Time{}))
+}
+
+func TestLastVisitOfWhatIsWanted(t *testing.T) {
+	t.Parallel()
+	visited := func(kind crawl.Kind) crawl.CrawlFacts {
+		return crawl.CrawlFacts{Kind: kind, Extractor: crawl.ExtractorVersion, Visit: crawl.Visit{At: now, ETag: "e"}}
+	}
+	wants := func(images crawl.Images, thumbnails bool) crawl.RunFacts {
+		set := crawl.Settings{Images: &images, Thumbnails: &thumbnails}.WithDefaults()
+		return crawl.RunFacts{Settings: set}
+	}
+	withImages, stored, known := visited(crawl.KindPage), visited(crawl.KindImage), visited(crawl.KindImage)
+	withImages.Images = true
+	stored.Image, known.Image = &crawl.ImageFacts{Stored: true}, &crawl.ImageFacts{}
+	for name, c := range map[string]struct {
+		run    crawl.RunFacts
+		crawl  crawl.CrawlFacts
+		counts bool
+	}{
+		"PageForAnHTMLCrawl":        {wants(crawl.ImagesOff, false), visited(crawl.KindPage), true},
+		"PageWithoutItsImages":      {wants(crawl.ImagesMetadata, false), visited(crawl.KindPage), false},
+		"PageWithItsImages":         {wants(crawl.ImagesMetadata, false), withImages, true},
+		"ImageForItsMetadata":       {wants(crawl.ImagesMetadata, false), known, true},
+		"ImageForItsBytes":          {wants(crawl.ImagesStore, false), known, false},
+		"ImageThatIsStored":         {wants(crawl.ImagesStore, false), stored, true},
+		"ImageForItsSmallPicture":   {wants(crawl.ImagesStore, true), stored, false},
+		"ImageThatWasNotRecorded":   {wants(crawl.ImagesMetadata, false), visited(crawl.KindImage), false},
+		"OtherKindsAreNotConcerned": {wants(crawl.ImagesStore, true), visited(crawl.KindFeed), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, c.counts, decide.LastVisit(c.run, c.crawl).ETag != "")
+		})
+	}
+}
+
+func TestFollowImages(t *testing.T) {
+	t.Parallel()
+	follow := func(change func(*crawl.Settings), said usage.Usage) (*crawl.Follow, bool) {
+		set := crawl.Settings{Images: new(crawl.ImagesMetadata), MaxDepth: new(0)}.WithDefaults()
+		change(&set)
+		return decide.FollowImages(crawl.RunFacts{Settings: set}, crawl.CrawlFacts{Depth: 2}, said)
+	}
+	got, stored := follow(func(*crawl.Settings) {}, usage.Usage{NoFollow: usage.SourceMetaRobots})
+	require.True(t, stored)
+	require.Equal(t, &crawl.Follow{Depth: 2, MaxSubdomains: new(int64(1000))}, got, "whatever the depth, and what is said of links")
+	got, _ = follow(func(s *crawl.Settings) { s.ImageScope = new(crawl.ImageScopeSeeds) }, usage.Usage{})
+	require.Equal(t, &crawl.Follow{Depth: 2, SeedsOnly: true}, got)
+	for _, said := range []usage.Usage{{NoImageIndex: usage.SourceHeader}, {NoIndex: usage.SourceMetaRobots}} {
+		got, stored = follow(func(*crawl.Settings) {}, said)
+		require.Nil(t, got)
+		require.False(t, stored)
+	}
+	_, stored = follow(func(s *crawl.Settings) { s.Images = new(crawl.ImagesOff) }, usage.Usage{})
+	require.False(t, stored)
+}

@@ -1,0 +1,308 @@
+package crawl
+
+import (
+	"fmt"
+	"math/bits"
+	"strconv"
+	"time"
+)
+
+// Images is what a run does about the images of its pages.
+type Images string
+
+// What a run may do about images.
+const (
+	// ImagesOff leaves them alone: none is asked for, none is recorded.
+	ImagesOff Images = "off"
+	// ImagesMetadata fetches them for their fingerprints and what they say of themselves.
+	ImagesMetadata Images = "metadata"
+	// ImagesStore also keeps their bytes.
+	ImagesStore Images = "store"
+)
+
+// ImageScope says which hosts a run asks for images.
+type ImageScope string
+
+// The scopes that images can have.
+const (
+	// ImageScopeSeeds asks only the domains that were seeded.
+	ImageScopeSeeds ImageScope = "seeds"
+	// ImageScopeAny asks any host that a page has an image from; of those that are not in
+	// the run's own scope nothing but images is asked for.
+	ImageScopeAny ImageScope = "any"
+)
+
+// Discovery is how a page names an image. It is stored.
+type Discovery string
+
+// The ways in which pages name images. What a page names in several of them is what it is
+// by the first of this list.
+const (
+	// DiscoveryImg is the src of an img element.
+	DiscoveryImg Discovery = "img"
+	// DiscoverySrcset is a candidate of an img element's srcset.
+	DiscoverySrcset Discovery = "srcset"
+	// DiscoveryPicture is one of a source element in a picture element.
+	DiscoveryPicture Discovery = "picture"
+	// DiscoveryLazy is an attribute from which a script fills in the src (data-src).
+	DiscoveryLazy Discovery = "lazy"
+	// DiscoveryCSS is a background-image in a style attribute.
+	DiscoveryCSS Discovery = "css"
+	// DiscoveryOpenGraph is meta property=og:image (ogp.me).
+	DiscoveryOpenGraph Discovery = "og:image"
+	// DiscoveryTwitter is meta name=twitter:image.
+	DiscoveryTwitter Discovery = "twitter:image"
+	// DiscoveryImageSrc is link rel=image_src.
+	DiscoveryImageSrc Discovery = "image_src"
+	// DiscoveryIcon is link rel=icon: the mark of a site, which is not fetched as an image.
+	DiscoveryIcon Discovery = "icon"
+)
+
+// FoundImage is an image as a page names it.
+type FoundImage struct {
+	URL       string    `json:"url"`
+	Domain    string    `json:"domain"`
+	Origin    string    `json:"origin"`
+	Discovery Discovery `json:"discovery"`
+	// Registered is the registered domain that Domain is part of; empty where it is one, or
+	// where the image is on its page's domain.
+	Registered string `json:"registered,omitempty"`
+	// Alt is the text that stands for it, and Caption that of its figure: cleaned as a
+	// title is, bounded.
+	Alt     string `json:"alt,omitempty"`
+	Caption string `json:"caption,omitempty"`
+	// Width and Height are what the page says, in CSS pixels; 0 where it does not.
+	Width  int `json:"width,omitempty"`
+	Height int `json:"height,omitempty"`
+	// Variants are the URLs of the same image in other sizes and formats, canonical.
+	Variants []string `json:"variants,omitempty"`
+}
+
+// ImageFormat is the format of an image's bytes, by their magic number.
+type ImageFormat string
+
+// The formats that are recognised.
+const (
+	ImageJPEG ImageFormat = "jpeg"
+	ImagePNG  ImageFormat = "png"
+	ImageGIF  ImageFormat = "gif"
+	ImageWebP ImageFormat = "webp"
+	ImageBMP  ImageFormat = "bmp"
+	ImageTIFF ImageFormat = "tiff"
+	ImageAVIF ImageFormat = "avif"
+	ImageHEIC ImageFormat = "heic"
+)
+
+// ImageHash is a perceptual hash of 64 bits, the first of which is the most significant:
+// pictures that look alike have hashes that differ in few bits.
+type ImageHash uint64
+
+// Distance is the number of bits in which two hashes differ (Hamming), from 0 to 64.
+func (h ImageHash) Distance(other ImageHash) int { return bits.OnesCount64(uint64(h ^ other)) }
+
+// String is the hash as 16 hexadecimal digits, as ImageHash and others write it.
+func (h ImageHash) String() string { return fmt.Sprintf("%016x", uint64(h)) }
+
+// Bits are the same bits as Postgres stores them.
+func (h ImageHash) Bits() int64 { return int64(h) } //nolint:gosec // the same 64 bits
+
+// MarshalJSON writes the hash as Postgres stores it: a number of 64 bits with a sign.
+func (h ImageHash) MarshalJSON() ([]byte, error) { return strconv.AppendInt(nil, h.Bits(), 10), nil }
+
+// ParseImageHash reads 16 hexadecimal digits.
+func ParseImageHash(text string) (ImageHash, error) {
+	h, err := strconv.ParseUint(text, 16, 64)
+	if err != nil || len(text) != 16 {
+		return 0, fmt.Errorf("%w: hash %q: want 16 hexadecimal digits", ErrInvalid, shorten(text))
+	}
+	return ImageHash(h), nil
+}
+
+// ImageContent is what the bytes of an image say, wherever they are found.
+type ImageContent struct {
+	// SHA256 is that of all bytes, as 64 hexadecimal digits in lower case.
+	SHA256 string      `json:"sha256"`
+	Bytes  int64       `json:"bytes"`
+	Format ImageFormat `json:"format"`
+	// Width and Height are those of the picture as it is shown, its orientation applied, in
+	// pixels.
+	Width  int `json:"width"`
+	Height int `json:"height"`
+	// Frames is more than 1 for an animation; 0 is unknown.
+	Frames int `json:"frames,omitempty"`
+	// PHash and DHash are nil where the picture was not decoded, for Undecoded.
+	PHash     *ImageHash `json:"phash,omitempty"`
+	DHash     *ImageHash `json:"dhash,omitempty"`
+	Undecoded string     `json:"undecoded,omitempty"`
+	// Flat says that there is too little in the picture for its hashes to tell it from
+	// others: a logo on white, a gradient.
+	Flat bool      `json:"flat,omitempty"`
+	Meta ImageMeta `json:"meta,omitzero"`
+}
+
+// ImageMeta is what an image says of where it comes from (EXIF, IPTC, XMP), each cleaned
+// as a title is, and bounded. Where it was taken is never read.
+type ImageMeta struct {
+	// Camera is its make and model.
+	Camera string `json:"camera,omitempty"`
+	// TakenAt is when the picture was taken, in the time of its camera, which need not have
+	// said where: taken for UTC.
+	TakenAt   time.Time `json:"taken_at,omitzero"`
+	Creator   string    `json:"creator,omitempty"`
+	Credit    string    `json:"credit,omitempty"`
+	Copyright string    `json:"copyright,omitempty"`
+	// License is the terms of use, as a rule a URL.
+	License string `json:"license,omitempty"`
+}
+
+// ImageUpdate is what a request for an image has found.
+type ImageUpdate struct {
+	// Content is set if it was read, and is to be recorded.
+	Content *ImageContent `json:"content,omitempty"`
+	// Stored and Thumbnail say that its bytes, and a small picture of it, are in the object
+	// store.
+	Stored    bool `json:"stored,omitempty"`
+	Thumbnail bool `json:"thumbnail,omitempty"`
+	// Problem is why there is no image to record; empty is that there is one, or that the
+	// one that is known has not changed.
+	Problem ImageProblem `json:"problem,omitempty"`
+}
+
+// ImageProblem is why an image was not recorded. It is stored.
+type ImageProblem string
+
+// The problems that images have.
+const (
+	// ImageUnanswered is that the last attempt had no answer, or one that is no success.
+	ImageUnanswered ImageProblem = "not answered"
+	// ImageNotAnImage is that something else came, or a format that is not recognised.
+	ImageNotAnImage ImageProblem = "not an image"
+	// ImageSVG is a drawing, which is not read.
+	ImageSVG ImageProblem = "svg"
+	// ImageMismatch is that its Content-Type says one format and its first bytes another.
+	ImageMismatch ImageProblem = "mismatch"
+	// ImageTooSmall is that the picture is smaller than the run wants, ImageTooLarge that
+	// its file or its picture is larger than is read.
+	ImageTooSmall ImageProblem = "too small"
+	ImageTooLarge ImageProblem = "too large"
+	// ImageMalformed is that its bytes are no whole picture.
+	ImageMalformed ImageProblem = "malformed"
+	// ImageForbidden is that its publisher forbids what the run is for.
+	ImageForbidden ImageProblem = "forbidden"
+)
+
+// ImageCounts counts the images of a page.
+type ImageCounts struct {
+	// Named are those that have a URL, of which Dropped were left out: beyond what is taken
+	// from one page, too small to be seen, or without a URL that is valid.
+	Named   int `json:"named"`
+	Dropped int `json:"dropped,omitempty"`
+	// Data are those that are in the page itself (data: URLs), and SVG drawings: neither is
+	// asked for.
+	Data int `json:"data,omitempty"`
+	SVG  int `json:"svg,omitempty"`
+}
+
+// ImageFilter is which images are listed; zero values leave none out.
+type ImageFilter struct {
+	// Domain is one whose pages name them.
+	Domain              string
+	MinWidth, MinHeight int
+	Format              ImageFormat
+	// Status is which of them: those that were recorded, by default.
+	Status ImageStatus
+	// Problem is why they were not recorded.
+	Problem ImageProblem
+	// Most is how many are wanted, the latest first.
+	Most int
+}
+
+// ImageStatus is how far an image has come.
+type ImageStatus string
+
+// The statuses of images.
+const (
+	ImageRecorded ImageStatus = ""
+	ImagePending  ImageStatus = "pending"
+	ImageFailed   ImageStatus = "failed"
+)
+
+// ImageRow is an image as it is listed and exported. Zero values are unknown.
+type ImageRow struct {
+	// ID is a UUID of version 7.
+	ID     string
+	PageID int64
+	URL    string
+	Domain string
+	// ImageContent is that of its last download.
+	ImageContent
+
+	ContentType  string
+	DiscoveredAt time.Time
+	// LastSeenAt is when it was answered last.
+	LastSeenAt time.Time
+	// Success is nil while it was not fetched; false says that its last fetch brought
+	// nothing, for Problem.
+	Success *bool
+	Problem ImageProblem
+	// StoredAt and ThumbnailAt are since when its bytes, and a small picture of it, are in
+	// the object store.
+	StoredAt, ThumbnailAt time.Time
+	// Pages is how many pages name it, up to ImagePagesBound; what follows is of the first.
+	Pages     int64
+	Source    string
+	Discovery Discovery
+	Alt       string
+	Caption   string
+}
+
+// ImagePagesBound is how many pages are counted that name an image.
+const ImagePagesBound = 1000
+
+// ImageNear is an image that looks like another.
+type ImageNear struct {
+	ImageRow
+
+	// Distance is the number of bits in which their hashes differ, and Images how many URLs
+	// have this content, up to ImagePagesBound.
+	Distance int
+	Images   int64
+}
+
+// ImageDistanceMax is how far apart two hashes may be that are still found to be alike.
+//
+// ImageDHashMax is the same of their dHashes (images_near in the database): pictures with
+// the same layout, such as pages of text, are told apart by it.
+const (
+	ImageDistanceMax = 8
+	ImageDHashMax    = 16
+)
+
+// ImageCopies are images that have the same bytes (SHA256), or that look the same (PHash)
+// and have not.
+type ImageCopies struct {
+	SHA256   string `json:"sha256,omitempty"`
+	PHash    string `json:"phash,omitempty"`
+	Contents int64  `json:"contents"`
+	Images   int64  `json:"images"`
+	Domains  int64  `json:"domains,omitempty"`
+	// URLs are the first of them.
+	URLs []string `json:"urls"`
+}
+
+// ProvenanceRow is a page that names an image, as it is exported.
+type ProvenanceRow struct {
+	ID           string
+	ImageID      string
+	ImageURL     string
+	PageID       int64
+	PageURL      string
+	Domain       string
+	Discovery    Discovery
+	Alt, Caption string
+	// Width and Height are what the page says, in CSS pixels.
+	Width, Height int
+	Variants      []string
+	DiscoveredAt  time.Time
+	GoneAt        time.Time
+}
