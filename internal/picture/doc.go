@@ -1,0 +1,70 @@
+// Package picture reads one image file and returns what it says: its format and size,
+// its metadata, and two perceptual hashes by which the picture is found again after it
+// was made smaller or saved anew.
+//
+// # Hostile files
+//
+// A file is a stranger's. Its structure is read first, from front to back in small
+// pieces; then its size is held against the limits, and what decoding will take is
+// estimated from its headers. All pictures that are decoded at a time share one budget
+// of memory and a number of places. A file is read at most about twice in all by each
+// step, however often it points at its own bytes. A decoder that panics costs one
+// picture. Metadata are read within bounds of their own, and a fault in them is no fault
+// of the picture.
+//
+// JPEG, PNG, GIF, WebP, BMP and TIFF are decoded. Of AVIF and HEIC, for which there is
+// no decoder in Go, the size and the metadata are read. Of an animation, the first frame
+// is decoded, where it is on its canvas.
+//
+// # Hashes
+//
+// The hashes are those of Python's ImageHash 4.3 (phash and dhash with their defaults),
+// to be compared by Hamming distance:
+//
+//  1. The picture is turned the right way up by its EXIF orientation, and laid on white
+//     where it is transparent. ImageHash does neither.
+//  2. Each pixel becomes one byte of brightness: (19595R + 38470G + 7471B + 32768) >> 16.
+//     Of JPEG and lossy WebP, it is the luma sample, that of WebP stretched from 16 to 235
+//     to 0 to 255.
+//  3. With 1,024 pixels or more in a direction, pixels are averaged, rounded to the
+//     nearest, in that direction by n/512 at a time, rounded down: so at least 512 cells
+//     remain, 16 for each that comes next. The last cell can stand for fewer pixels, and
+//     counts as that much narrower.
+//  4. The picture is resized with a Lanczos filter of three lobes as Pillow does it, to
+//     the bit: rows first, with weights in units of 2^-22, rounded to bytes; then columns.
+//  5. dHash: at 9×8, a bit for each cell that is brighter than its left neighbour, row by
+//     row, the first bit the most significant.
+//  6. pHash: at 32×32, a two-dimensional DCT-II, in integers of 2^-20. Of its 8×8 lowest
+//     frequencies, a bit for each that is greater than the median of the 64, row by row.
+//
+// Of 200 pictures, of which 180 have less than 1,024 pixels in each direction, 197 have
+// the same pHash as Pillow and SciPy give them and 195 the same dHash; none differs in
+// more than two bits (TestReference). Were 256 cells kept rather than 512, that would be
+// 195 and 180, and the dHash of single colours under noise would differ in up to five.
+//
+// Pictures are alike up to a distance of 8. Of pages of text, those that are laid out
+// alike are alike to pHash: what both hashes find is right (TestPrecision).
+//
+// # Flat pictures
+//
+// A picture is flat if its hashes say nothing, since their bits are decided by noise or
+// by a few shapes that many pictures have. Two measures of the 32×32 plane tell:
+//
+//   - the entropy of its shades is less than 2 bits; or
+//   - fewer than 32 of its 63 lowest frequencies, the mean not among them, are farther
+//     from the median of all than a wave of half a shade is from nothing.
+//
+// Of 20 pictures each, from TestFlat, which prints the whole table:
+//
+//	                  entropy     frequencies   flat
+//	one colour        0.0         0             100 %
+//	faint noise       1.0         0             100 %
+//	gradients         5.0 to 7.5  4 to 8        100 %
+//	logos on white    0.3 to 1.0  19 to 57      100 %
+//	a word on white   0.9 to 1.2  17 to 49      100 %
+//	a line of text    0.4         43            100 %
+//	bars              1.5 to 2.8  4 to 7        100 %
+//	pages of text     3.4 to 5.8  30 to 61      5 %
+//	shapes            2.1 to 5.6  50 to 63      0 %
+//	like photographs  5.4 to 7.7  43 to 63      0 %
+package picture

@@ -1,0 +1,145 @@
+package picture
+
+import (
+	"math"
+	"slices"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+const (
+	// reducedCells is how far a large picture is reduced at most before it is resized:
+	// to eight cells for each that pHash looks at.
+	reducedCells = 512
+	// pHashSide is the side of the plane that is transformed, hashSide that of what is
+	// kept of it.
+	pHashSide = 32
+	hashSide  = 8
+)
+
+// prints are the hashes of a picture.
+type prints struct {
+	pHash, dHash crawl.ImageHash
+	flat         bool
+}
+
+// fingerprint computes the hashes of a picture the right way up.
+func fingerprint(p pixels, turned orientation) prints {
+	reduced := reduce(p, turned, 1, reducedCells)
+	small := reduced.resize(pHashSide, pHashSide)
+	frequencies := transform(small)
+	return prints{
+		pHash: overMedian(frequencies),
+		dHash: rising(reduced.resize(hashSide+1, hashSide)),
+		flat:  isFlat(small, frequencies),
+	}
+}
+
+// cosines are 2cos(πk(2n+1)/64) in units of 1<<cosineBits. Integers are the same on
+// every machine.
+var cosines = func() (table [hashSide][pHashSide]int64) {
+	for k := range table {
+		for n := range table[k] {
+			table[k][n] = int64(math.Round(2 * math.Cos(math.Pi*float64(k*(2*n+1))/(2*pHashSide)) * (1 << cosineBits)))
+		}
+	}
+	return table
+}()
+
+const cosineBits = 20
+
+// transform is the discrete cosine transform (DCT-II, not normalised) of both
+// directions, of which the 8 lowest frequencies of each are returned, row by row.
+func transform(p plane) (out [hashSide * hashSide]int64) {
+	var columns [hashSide][pHashSide]int64
+	for k := range hashSide {
+		for x := range pHashSide {
+			for y := range pHashSide {
+				columns[k][x] += cosines[k][y] * int64(p.cells[y*pHashSide+x])
+			}
+		}
+	}
+	for k := range hashSide {
+		for l := range hashSide {
+			for x := range pHashSide {
+				out[k*hashSide+l] += cosines[l][x] * columns[k][x]
+			}
+		}
+	}
+	return out
+}
+
+// overMedian has a bit for each value that is greater than their median.
+func overMedian(values [hashSide * hashSide]int64) (hash crawl.ImageHash) {
+	middle := twiceMedian(values)
+	for _, v := range values {
+		hash <<= 1
+		if 2*v > middle {
+			hash |= 1
+		}
+	}
+	return hash
+}
+
+// rising has a bit for each cell that is brighter than the one to its left.
+func rising(p plane) (hash crawl.ImageHash) {
+	for y := range p.height {
+		row := p.cells[y*p.width : (y+1)*p.width]
+		for x := 1; x < p.width; x++ {
+			hash <<= 1
+			if row[x] > row[x-1] {
+				hash |= 1
+			}
+		}
+	}
+	return hash
+}
+
+// What a picture must have at least not to be flat: so many bits of entropy, and so many
+// of its 63 frequencies that stand out.
+const (
+	entropyMin     = 2.0
+	standingOutMin = 32
+)
+
+// isFlat reports whether there is too little in a picture for its hashes to tell it from
+// others. See the package comment for the measure, and TestFlat for what it gives.
+func isFlat(p plane, frequencies [hashSide * hashSide]int64) bool {
+	return entropy(p) < entropyMin || standingOut(frequencies) < standingOutMin
+}
+
+// entropy is that of the shades of a plane, in bits.
+func entropy(p plane) float64 {
+	var shades [256]int
+	for _, v := range p.cells {
+		shades[v]++
+	}
+	sum := 0.0
+	for _, n := range shades {
+		if n > 0 {
+			share := float64(n) / float64(len(p.cells))
+			sum -= share * math.Log2(share)
+		}
+	}
+	return sum
+}
+
+// standingOut counts the frequencies, the mean brightness not among them, that are
+// farther from the median than a wave of half a shade is from nothing. The bits of all
+// others are decided by noise.
+func standingOut(frequencies [hashSide * hashSide]int64) int {
+	const wave = pHashSide * pHashSide / 2 << (2 * cosineBits)
+	middle, count := twiceMedian(frequencies), 0
+	for _, v := range frequencies[1:] {
+		if far := 2*v - middle; far > 2*wave || far < -2*wave {
+			count++
+		}
+	}
+	return count
+}
+
+// twiceMedian is the sum of the two middle values.
+func twiceMedian(values [hashSide * hashSide]int64) int64 {
+	slices.Sort(values[:])
+	return values[len(values)/2-1] + values[len(values)/2]
+}

@@ -1,0 +1,191 @@
+package picture
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/bep/imagemeta"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// What is read of metadata: of each text the bytes that are kept, and of a file tags,
+// tags of such a length, and so many bytes in so many reads.
+const (
+	textBytesMax  = 500
+	tagsMax       = 1_000
+	tagBytesMax   = 2_000
+	metaBytesMax  = 4 << 20
+	metaReadsMax  = 2_000
+	dateTimeBytes = len("2006:01:02 15:04:05")
+)
+
+// metadata is what a file says of itself. Of a field that several kinds of metadata
+// have, EXIF's counts, then XMP's, then IPTC's.
+type metadata struct {
+	crawl.ImageMeta
+	orientation orientation
+}
+
+// readMetadata reads what the survey found, or, of TIFF, whose metadata can be anywhere,
+// the file. What is wrong with metadata is no fault of the picture.
+func readMetadata(found *survey, src *source) metadata {
+	t := &texts{orientation: 1, exif: map[string]string{}, xmp: map[string]string{}, iptc: map[string]string{}}
+	if found.format == crawl.ImageTIFF {
+		t.read(src.metadata(), imagemeta.TIFF, imagemeta.EXIF|imagemeta.XMP|imagemeta.IPTC)
+		return t.metadata()
+	}
+	if len(found.exif) > 0 { // which is a TIFF without a picture
+		t.read(src.of(found.exif).metadata(), imagemeta.TIFF, imagemeta.EXIF)
+	}
+	if len(found.xmp) > 0 {
+		readXMP(bytes.NewReader(found.xmp), t.xmp)
+	}
+	if len(found.iptc) > 0 { // which is read as a JPEG that has nothing else
+		file := []byte{0xff, jpegSOI, 0xff, jpegAPP13}
+		file = binary.BigEndian.AppendUint16(file, uint16(2+len(iptcMark)+len(found.iptc))) //nolint:gosec // at most sectionBytesMax and a mark
+		file = append(append(append(file, iptcMark...), found.iptc...), 0xff, jpegSOS)
+		t.read(src.of(file).metadata(), imagemeta.JPEG, imagemeta.IPTC)
+	}
+	if found.format == crawl.ImageAVIF || found.format == crawl.ImageHEIC {
+		t.orientation = 1 // a box tells it, which the size includes
+	}
+	return t.metadata()
+}
+
+// metadata allows what metadata may take. The library that reads them does not bound
+// that: it follows directories that point at each other, and items of no bytes. It does
+// read anew after each step that it takes, which is what is counted.
+func (s *source) metadata() *io.SectionReader { return s.grant(metaBytesMax, metaReadsMax) }
+
+// tiffSize reads the size of a TIFF for which there is no decoder.
+func (s *survey) tiffSize(src *source) error {
+	result, err := imagemeta.Decode(imagemeta.Options{
+		R: src.metadata(), ImageFormat: imagemeta.TIFF, Sources: imagemeta.CONFIG,
+	})
+	s.width, s.height = result.ImageConfig.Width, result.ImageConfig.Height
+	return err
+}
+
+// texts are what is read, by where it is from.
+type texts struct {
+	orientation     orientation
+	exif, xmp, iptc map[string]string
+	// xmpRead says that a packet was read: there is one in a file.
+	xmpRead bool
+}
+
+// read has a file's tags read that are wanted. Where it was taken is not among them.
+func (t *texts) read(file io.ReadSeeker, format imagemeta.ImageFormat, from imagemeta.Source) {
+	// What can be read before a fault counts.
+	_, _ = imagemeta.Decode(imagemeta.Options{
+		R: file, ImageFormat: format, Sources: from, LimitNumTags: tagsMax, LimitTagSize: tagBytesMax,
+		ShouldHandleTag: wanted, HandleTag: t.take,
+		HandleXMP: func(packet io.Reader) error {
+			if !t.xmpRead {
+				t.xmpRead = true
+				readXMP(packet, t.xmp)
+			}
+			_, err := io.Copy(io.Discard, packet)
+			return err
+		},
+	})
+}
+
+// wanted reports whether a tag of EXIF or IPTC is read.
+func wanted(tag imagemeta.TagInfo) bool {
+	switch tag.Source {
+	case imagemeta.EXIF:
+		switch tag.Tag {
+		case "Orientation", "Make", "Model", "Artist", "Copyright":
+			return tag.Namespace == "IFD0"
+		case "DateTimeOriginal":
+			return tag.Namespace == "IFD0/ExifIFDP"
+		}
+	case imagemeta.IPTC:
+		switch tag.Tag {
+		case "By-line", "Credit", "CopyrightNotice":
+			return true
+		}
+	case imagemeta.XMP, imagemeta.CONFIG: // not read tag by tag
+	}
+	return false
+}
+
+// take keeps a tag.
+func (t *texts) take(tag imagemeta.TagInfo) error {
+	values := t.exif
+	if tag.Source == imagemeta.IPTC {
+		values = t.iptc
+	}
+	switch v := tag.Value.(type) {
+	case uint16:
+		if tag.Tag == "Orientation" && v >= 1 && v <= 8 {
+			t.orientation = orientation(v)
+		}
+	case string:
+		keep(values, tag.Tag, v)
+	case []string:
+		if len(v) > 0 {
+			keep(values, tag.Tag, v[0])
+		}
+	}
+	return nil
+}
+
+// keep keeps the first value of a name that is not empty, cleaned and bounded.
+func keep(values map[string]string, name, value string) {
+	if values[name] == "" {
+		values[name] = strings.TrimSpace(crawl.CleanText(strings.TrimSpace(value), textBytesMax))
+	}
+}
+
+// metadata puts together what was read.
+func (t *texts) metadata() metadata {
+	m := metadata{orientation: t.orientation}
+	m.Camera = camera(t.exif["Make"], t.exif["Model"])
+	m.TakenAt = firstTime(t.exif["DateTimeOriginal"], t.xmp["DateTimeOriginal"], t.xmp["DateCreated"])
+	m.Creator = firstText(t.exif["Artist"], t.xmp["creator"], t.iptc["By-line"])
+	m.Credit = firstText(t.xmp["Credit"], t.iptc["Credit"])
+	m.Copyright = firstText(t.exif["Copyright"], t.xmp["rights"], t.iptc["CopyrightNotice"])
+	m.License = firstText(t.xmp["WebStatement"], t.xmp["license"], t.xmp["LicensorURL"])
+	return m
+}
+
+func firstText(texts ...string) string {
+	for _, text := range texts {
+		if text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// camera joins a make and a model, which often begins with the maker's name.
+func camera(maker, model string) string {
+	name, _, _ := strings.Cut(maker, " ")
+	if strings.HasPrefix(strings.ToLower(model), strings.ToLower(name)) {
+		return model
+	}
+	return crawl.CleanText(strings.TrimSpace(maker+" "+model), textBytesMax)
+}
+
+// firstTime returns the first of some times that can be read, as EXIF or XMP writes
+// them: the clock of the camera, whatever its zone.
+func firstTime(texts ...string) time.Time {
+	for _, text := range texts {
+		text = text[:min(len(text), dateTimeBytes)]
+		for _, layout := range []string{"2006:01:02 15:04:05", "2006-01-02T15:04:05", "2006-01-02"} {
+			if at, err := time.Parse(layout, text); err == nil && at.Year() > 0 {
+				return at
+			}
+		}
+	}
+	return time.Time{}
+}
+
+// trimExifMark cuts off what some writers put before EXIF in a WebP.
+func trimExifMark(data []byte) []byte { return bytes.TrimPrefix(data, []byte(exifMark)) }

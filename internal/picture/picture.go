@@ -1,0 +1,208 @@
+package picture
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// Defaults of Limits.
+const (
+	MaxPixelsDefault = 40_000_000
+	MaxMemoryDefault = 320_000_000
+)
+
+// Limits bounds what a Reader takes. Zero values mean the defaults.
+type Limits struct {
+	// MaxPixels is how many pixels a picture may have by its header; one with more is an
+	// error.
+	//
+	// Defaults to 40,000,000.
+	MaxPixels int64
+
+	// MaxMemory bounds the bytes that all pictures take which are decoded at a time, by
+	// an estimate from their headers. One that alone takes more is not decoded. What the
+	// garbage collector has not freed yet comes on top.
+	//
+	// Defaults to 320,000,000.
+	MaxMemory int64
+
+	// MaxDecodes is how many pictures are decoded at a time.
+	//
+	// Defaults to half of GOMAXPROCS, at least 1.
+	MaxDecodes int
+}
+
+// WithDefaults returns a copy with every field set to its default that is not positive.
+func (l Limits) WithDefaults() Limits {
+	if l.MaxPixels <= 0 {
+		l.MaxPixels = MaxPixelsDefault
+	}
+	if l.MaxMemory <= 0 {
+		l.MaxMemory = MaxMemoryDefault
+	}
+	if l.MaxDecodes <= 0 {
+		l.MaxDecodes = max(1, runtime.GOMAXPROCS(0)/2)
+	}
+	return l
+}
+
+// Options says what is wanted of one picture.
+type Options struct {
+	// MinWidth and MinHeight are how large it must be at least as it is shown, in pixels.
+	MinWidth, MinHeight int
+	// Thumbnail asks for a small copy.
+	Thumbnail bool
+}
+
+// Result is what a file says.
+type Result struct {
+	crawl.ImageContent
+	// Thumbnail is a JPEG with the longest side of at most 256 pixels, the right way up
+	// and on white; nil where none was asked for or the picture was not decoded.
+	Thumbnail []byte
+}
+
+// Reader reads pictures. It is safe for concurrent use: its limits hold for all reads
+// together.
+type Reader struct {
+	limits   Limits
+	memory   *semaphore.Weighted
+	slots    *semaphore.Weighted
+	decoders map[crawl.ImageFormat]decoder
+}
+
+// New returns a Reader with the given limits.
+func New(limits Limits) *Reader {
+	limits = limits.WithDefaults()
+	return &Reader{
+		limits:   limits,
+		memory:   semaphore.NewWeighted(limits.MaxMemory),
+		slots:    semaphore.NewWeighted(int64(limits.MaxDecodes)),
+		decoders: decoders,
+	}
+}
+
+// Read reads a file of size bytes, of which never more than a few pieces are held. With
+// an error that is one of this package's, the result still holds the format and the size
+// of the picture as far as they are known.
+func (r *Reader) Read(ctx context.Context, file io.ReaderAt, size int64, options Options) (Result, error) {
+	src := newSource(ctx, file, size)
+	result := Result{ImageContent: crawl.ImageContent{Bytes: size}}
+	if err := r.read(ctx, src, options, &result); err != nil {
+		return result, fmt.Errorf("picture: %w", err)
+	}
+	return result, nil
+}
+
+func (r *Reader) read(ctx context.Context, src *source, options Options, result *Result) error {
+	head := make([]byte, min(headBytes, src.size))
+	if _, err := io.ReadFull(src.whole(), head); err != nil {
+		return src.blame(err)
+	}
+	format, ok := Format(head)
+	switch {
+	case !ok && isSVG(head):
+		return ErrSVG
+	case !ok:
+		return fmt.Errorf("%w: found %s", ErrUnsupported, http.DetectContentType(head))
+	}
+	result.Format = format
+	found, err := guarded(func() (*survey, error) { return look(format, src) })
+	if err != nil {
+		return src.blame(fmt.Errorf("%s: %w", format, err))
+	}
+	meta := readMetadata(found, src)
+	if src.err != nil {
+		return src.err
+	}
+	result.Width, result.Height = meta.orientation.apply(found.width, found.height)
+	result.Frames, result.Meta = found.frames, meta.ImageMeta
+	if err := r.check(result, options); err != nil {
+		return err
+	}
+	hash := sha256.New()
+	if _, err := io.Copy(hash, src.buffered()); err != nil {
+		return src.blame(err)
+	}
+	result.SHA256 = hex.EncodeToString(hash.Sum(nil))
+	return r.look(ctx, src, found, meta.orientation, options, result)
+}
+
+// check holds the size that the header gives against the limits.
+func (r *Reader) check(result *Result, options Options) error {
+	width, height := result.Width, result.Height
+	switch {
+	case int64(width) > r.limits.MaxPixels/int64(height):
+		return fmt.Errorf("%w: found %d×%d, at most %d are read", ErrTooManyPixels, width, height, r.limits.MaxPixels)
+	case width < options.MinWidth, height < options.MinHeight:
+		return fmt.Errorf("%w: found %d×%d, want %d×%d at least", ErrTooSmall, width, height, options.MinWidth, options.MinHeight)
+	}
+	return nil
+}
+
+// look waits until there is room for the picture, and fills in what only its pixels tell.
+func (r *Reader) look(
+	ctx context.Context, src *source, found *survey, turned orientation, options Options, result *Result,
+) error {
+	memory := found.memory + overheadBytes
+	if memory > r.limits.MaxMemory && found.undecodable == "" {
+		found.undecodable = fmt.Sprintf("decoding takes %d bytes of memory, at most %d are used", memory, r.limits.MaxMemory)
+	}
+	if result.Undecoded = found.undecodable; result.Undecoded != "" {
+		return nil
+	}
+	if err := r.slots.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer r.slots.Release(1)
+	if err := r.memory.Acquire(ctx, memory); err != nil {
+		return err
+	}
+	defer r.memory.Release(memory)
+	if memory >= collectedFrom {
+		defer runtime.GC() // before the next one has the room
+	}
+	return r.print(src, found, turned, options, result)
+}
+
+// collectedFrom is how many bytes a picture takes whose memory is collected at once, which
+// costs a small part of what decoding so many does. Left to the collector, a few large ones
+// lie beside each other, and the limit of the process grows with those that are alive.
+const collectedFrom = 64 << 20
+
+// print decodes the picture, and takes its fingerprints.
+func (r *Reader) print(src *source, found *survey, turned orientation, options Options, result *Result) error {
+	picture, err := r.decode(found, src)
+	if unsupported, ok := errors.AsType[unsupportedError](err); ok {
+		result.Undecoded = unsupported.Error()
+		return nil
+	}
+	if err != nil {
+		return src.blame(fmt.Errorf("%s: %w", found.format, err))
+	}
+	prints := fingerprint(picture, turned)
+	result.PHash, result.DHash, result.Flat = &prints.pHash, &prints.dHash, prints.flat
+	if options.Thumbnail {
+		result.Thumbnail, err = thumbnail(picture, turned)
+	}
+	return err
+}
+
+// blame returns the fault of the storage or the context where there was one, or else
+// says that the file is malformed.
+func (s *source) blame(err error) error {
+	if s.err != nil {
+		return s.err
+	}
+	return fmt.Errorf("%w: %w", ErrMalformed, err)
+}

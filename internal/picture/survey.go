@@ -1,0 +1,157 @@
+package picture
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"image/color"
+	"io"
+
+	"golang.org/x/image/bmp"
+	"golang.org/x/image/tiff"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// survey is what the structure of a file says, before any of its pixels are decoded.
+type survey struct {
+	format crawl.ImageFormat
+	// width and height are those of the picture as stored, before its orientation.
+	width, height int
+	frames        int
+	// memory estimates the bytes that decoding takes.
+	memory int64
+	// undecodable says why there is no decoder for it; empty where there is.
+	undecodable string
+	// first is where the first frame of an animated WebP is.
+	first webpFrame
+	// exif, xmp and iptc are what a file of segments or chunks carries of each.
+	exif, xmp, iptc []byte
+}
+
+// sectionBytesMax bounds a section of metadata: what a segment of a JPEG can hold. A
+// longer one is passed over.
+const sectionBytesMax = 65_000
+
+// look reads the structure of a file. Its error is that the file is malformed, unless
+// the source has one.
+func look(format crawl.ImageFormat, src *source) (*survey, error) {
+	s := &survey{format: format, frames: 1}
+	var err error
+	switch format {
+	case crawl.ImageJPEG:
+		err = s.jpeg(src.buffered())
+	case crawl.ImagePNG:
+		err = s.png(src.buffered())
+	case crawl.ImageGIF:
+		err = s.gif(src.buffered())
+	case crawl.ImageWebP:
+		err = s.webp(src)
+	case crawl.ImageBMP:
+		err = s.bmp(src)
+	case crawl.ImageTIFF:
+		err = s.tiff(src)
+	case crawl.ImageAVIF, crawl.ImageHEIC:
+		err = s.heif(src)
+	}
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	if err == nil && (s.width <= 0 || s.height <= 0) {
+		err = errors.New("it has no width or no height")
+	}
+	return s, err
+}
+
+// pixels is the number of pixels of a frame.
+func (s *survey) pixels() int64 { return int64(s.width) * int64(s.height) }
+
+// bmp reads the header of a BMP, also of a kind for which there is no decoder.
+func (s *survey) bmp(src *source) error {
+	head := make([]byte, 30)
+	if _, err := io.ReadFull(src.whole(), head); err != nil {
+		return err
+	}
+	le := binary.LittleEndian
+	depth := int64(le.Uint16(head[28:]))
+	s.width, s.height = int(int32(le.Uint32(head[18:]))), int(int32(le.Uint32(head[22:]))) //nolint:gosec // as it is signed there
+	if head[14] == 12 {
+		s.width, s.height = int(le.Uint16(head[18:])), int(le.Uint16(head[20:]))
+	}
+	s.height = max(s.height, -s.height) // negative: from the top down
+	_, err := bmp.DecodeConfig(src.whole())
+	if errors.Is(err, bmp.ErrUnsupported) {
+		s.undecodable = "no decoder for this kind of bmp"
+		return nil
+	}
+	// Rows are not compressed: that some are missing is known before memory is taken.
+	if err == nil && int64(s.width)*depth/8*int64(s.height) > src.size {
+		return io.ErrUnexpectedEOF
+	}
+	s.memory = 4 * s.pixels()
+	if depth <= 8 {
+		s.memory = s.pixels()
+	}
+	return err
+}
+
+// tiff reads the first directory of a TIFF. A block is held as it is stored and
+// unpacked, beside the picture.
+func (s *survey) tiff(src *source) error {
+	config, err := tiff.DecodeConfig(src.whole())
+	if unsupported, ok := errors.AsType[tiff.UnsupportedError](err); ok {
+		s.undecodable = "no decoder for this kind of tiff: " + string(unsupported)
+		return s.tiffSize(src)
+	}
+	s.width, s.height = config.Width, config.Height
+	if err != nil {
+		return err
+	}
+	s.memory = 4*bytesPerPixel(config.ColorModel)*s.pixels() + 2*src.size
+	return nil
+}
+
+// bytesPerPixel is what a picture takes in memory.
+func bytesPerPixel(model color.Model) int64 {
+	if _, ok := model.(color.Palette); ok {
+		return 1
+	}
+	switch model {
+	case color.GrayModel:
+		return 1
+	case color.Gray16Model:
+		return 2
+	case color.RGBA64Model, color.NRGBA64Model:
+		return 8
+	}
+	return 4
+}
+
+// discard passes over so many bytes, which may be more than an int holds on some
+// machine.
+func discard(r *bufio.Reader, n int64) error {
+	for n > 0 {
+		step := min(n, 1<<30)
+		if _, err := r.Discard(int(step)); err != nil {
+			return err
+		}
+		n -= step
+	}
+	return nil
+}
+
+// section reads a section of metadata of n bytes after its mark, or passes over it
+// where it has another one or is longer than counts.
+func section(r *bufio.Reader, n int64, mark string) ([]byte, error) {
+	if n > sectionBytesMax || n < int64(len(mark)) {
+		return nil, discard(r, n)
+	}
+	data := make([]byte, n)
+	if _, err := io.ReadFull(r, data); err != nil {
+		return nil, err
+	}
+	if string(data[:len(mark)]) != mark {
+		return nil, nil
+	}
+	return data[len(mark):], nil
+}
