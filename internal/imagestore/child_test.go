@@ -1,0 +1,217 @@
+package imagestore_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/internal/imagestore"
+)
+
+// roles are what a child process may do.
+var roles = map[string]func(args []string){"put": putSlowly, "use": use}
+
+const slowBytes = 20 << 20
+
+// putSlowly puts an image into the store args[0]. Of what it writes it says each MiB, and
+// waits for leave to read the next.
+func putSlowly(args []string) {
+	data, sha := image(1, slowBytes)
+	s, err := imagestore.Open(context.Background(), args[0])
+	if err == nil {
+		err = s.Put(context.Background(), sha, &slow{Reader: bytes.NewReader(data), leave: bufio.NewReader(os.Stdin)}, slowBytes, "image/png")
+	}
+	fmt.Println("done", err)
+}
+
+type slow struct {
+	*bytes.Reader
+
+	leave  *bufio.Reader
+	passes int
+	read   int
+}
+
+func (s *slow) Seek(offset int64, whence int) (int64, error) {
+	s.passes++
+	return s.Reader.Seek(offset, whence)
+}
+
+func (s *slow) Read(p []byte) (int, error) {
+	n, err := s.Reader.Read(p)
+	if s.passes < 2 {
+		return n, err
+	}
+	for before, after := s.read>>20, (s.read+n)>>20; before < after; before++ {
+		fmt.Println("read", before+1)
+		if _, err := s.leave.ReadByte(); err != nil {
+			return 0, err
+		}
+	}
+	s.read += n
+	return n, err
+}
+
+// killAt runs putSlowly and kills it when it has read so many MiB, and says so or not.
+func killAt(t *testing.T, where string, mib int) {
+	t.Helper()
+	cmd := child(t, "put", []string{"AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test"}, where)
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	lines := bufio.NewScanner(out)
+	for i := 1; i <= mib; i++ {
+		require.True(t, lines.Scan())
+		require.Equal(t, fmt.Sprint("read ", i), lines.Text())
+		if i < mib || mib == slowBytes>>20 {
+			_, err = in.Write([]byte{'\n'})
+			require.NoError(t, err)
+		}
+	}
+	require.NoError(t, cmd.Process.Kill()) // SIGKILL
+	_ = cmd.Wait()                         // which says that it was killed
+}
+
+func TestAKilledProcess(t *testing.T) {
+	t.Parallel()
+	data, sha := image(1, slowBytes)
+
+	// requireWholeOrNot asserts that an image is stored whole or not at all, and that it can
+	// be put.
+	requireWholeOrNot := func(t *testing.T, s *imagestore.Store, mib int) {
+		t.Helper()
+		objects, _ := list(t, s)
+		if mib < slowBytes>>20 {
+			require.Empty(t, objects)
+		}
+		if len(objects) == 0 {
+			requireMissing(t, s, sha)
+		} else {
+			requireStored(t, s, data, sha)
+		}
+		require.NoError(t, put(t.Context(), s, data, sha))
+		requireStored(t, s, data, sha)
+	}
+	for _, mib := range []int{1, 10, 18, 20} {
+		t.Run(fmt.Sprintf("LeavesNothingHalfInADirectoryAfter%dMiB", mib), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			killAt(t, dir, mib)
+			requireWholeOrNot(t, open(t, dir), mib)
+		})
+		t.Run(fmt.Sprintf("LeavesNothingHalfInABucketAfter%dMiB", mib), func(t *testing.T) {
+			t.Parallel()
+			server := newS3(t)
+			killAt(t, server.url(bucket), mib)
+			requireWholeOrNot(t, open(t, server.url(bucket)), mib)
+		})
+	}
+
+	t.Run("LeavesNothingHalfInABucketWhileItSends", func(t *testing.T) {
+		t.Parallel()
+		server := newS3(t)
+		cmd := child(t, "put", []string{"AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test"}, server.url(bucket))
+		cmd.Stdin = strings.NewReader(strings.Repeat("\n", slowBytes>>20))
+		sending := make(chan struct{}, 10)
+		server.on(func(_ http.ResponseWriter, r *http.Request) {
+			if r.URL.Query().Get("partNumber") == "2" {
+				_, _ = io.CopyN(io.Discard, r.Body, 1<<20)
+				sending <- struct{}{}
+				_, _ = io.Copy(io.Discard, r.Body)
+			}
+		})
+		require.NoError(t, cmd.Start())
+		<-sending
+		require.NoError(t, cmd.Process.Kill())
+		_ = cmd.Wait()
+		server.before.Store(nil)
+		requireWholeOrNot(t, open(t, server.url(bucket)), 0)
+	})
+}
+
+// use opens the store args[0] and uses it, and prints what happens.
+func use(args []string) {
+	span, err := time.ParseDuration(os.Getenv("SPAN"))
+	if err != nil {
+		span = time.Hour
+	}
+	s, err := imagestore.Open(context.Background(), args[0])
+	fmt.Println("open:", err)
+	if err != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), span)
+	defer cancel()
+	_, sha := image(1, 1000)
+	_, _, err = s.Get(ctx, sha)
+	fmt.Println("get:", err)
+	fmt.Println("check:", s.Check(ctx))
+}
+
+// TestWithoutCredentials needs neither a network nor accounts.
+func TestWithoutCredentials(t *testing.T) {
+	t.Parallel()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	nobody := listener.Addr().String() // listens there
+	require.NoError(t, listener.Close())
+	no := []string{"AWS_EC2_METADATA_DISABLED=true"}
+	azure := func(env ...string) []string {
+		return append(env, "AZURE_STORAGE_ACCOUNT=account", "AZURE_STORAGE_PROTOCOL=http", "AZURE_STORAGE_DOMAIN="+nobody)
+	}
+	key := filepath.Join(t.TempDir(), "key.json")
+	require.NoError(t, os.WriteFile(key, []byte(`{"type":"service_account","private_key":"hunter2"`), 0o600))
+	for name, c := range map[string]struct {
+		where string
+		env   []string
+		want  []string
+	}{
+		"S3NeedsARegion":      {"s3://images", no, []string{"open: open the store of images in s3://images: it has no region", "AWS_REGION"}},
+		"S3NeedsCredentials":  {"s3://images?region=eu-central-1", no, []string{"open: open", "it has no credentials: set AWS_ACCESS_KEY_ID"}},
+		"S3RefusesNonsense":   {"s3://images?region=eu-central-1&use_path_style=perhaps", no, []string{"open: open", "use_path_style"}},
+		"GCSNeedsCredentials": {"gs://images", nil, []string{"open: open the store of images in gs://images: it has no credentials: set GOOGLE_APPLICATION_CREDENTIALS"}},
+		"GCSNeedsAGoodKey":    {"gs://images", []string{"GOOGLE_APPLICATION_CREDENTIALS=" + key}, []string{"open: open", "it has no credentials"}},
+		"GCSIsAskedUntilTheContextEnds": {
+			"gs://images",
+			[]string{"STORAGE_EMULATOR_HOST=" + nobody, "SPAN=1s"},
+			[]string{"open: <nil>", "get: read image", "gs://images: it was stopped before it was done", "check: write a trial object"},
+		},
+		"AzureNeedsAnAccount": {"azblob://images", nil, []string{"open: open the store of images in azblob://images: it has no credentials: set AZURE_STORAGE_ACCOUNT"}},
+		"AzureNeedsAGoodKey":  {"azblob://images", azure("AZURE_STORAGE_KEY=hunter2"), []string{"open: open", "it has no credentials"}},
+		"AzureNeedsAGoodString": {
+			"azblob://images?storage_account=account",
+			[]string{"AZURE_STORAGE_CONNECTION_STRING=AccountName=account;AccountKey=hunter2"},
+			[]string{"open: open", "it has no credentials"},
+		},
+		"AzureHidesASignature": {
+			"azblob://images", azure("AZURE_STORAGE_SAS_TOKEN=sv=2024-01-01&sig=hunter2"),
+			[]string{"open: <nil>", "get: read image", "check: write a trial object in azblob://images: the service cannot be reached"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out, err := child(t, "use", c.env, c.where).Output()
+			require.NoError(t, err)
+			t.Log(string(out))
+			for _, want := range c.want {
+				require.Contains(t, string(out), want)
+			}
+			require.NotContains(t, string(out), "hunter2")
+			require.NotContains(t, string(out), crawl.ErrNotFound.Error())
+		})
+	}
+}

@@ -1,0 +1,115 @@
+package imagestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+
+	"gocloud.dev/gcerrors"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// ErrCorrupt says that what is stored is not what its key says. Putting the image again
+// mends it once the object is deleted.
+var ErrCorrupt = errors.New("the stored bytes are not those of the image")
+
+// detailBytesMax bounds what is quoted of a service's answer.
+const detailBytesMax = 600
+
+// failure is trouble with a store, in plain words.
+type failure struct {
+	text string
+	err  error
+}
+
+func (f *failure) Error() string { return f.text }
+func (f *failure) Unwrap() error { return f.err }
+
+// trouble says what was to be done, why it failed and what helps. It wraps err.
+func (s *Store) trouble(doing string, err error) error {
+	text := fmt.Sprintf("%s in %s: ", doing, s.name)
+	if why := reason(err); why != "" {
+		text += why + ": "
+	}
+	return &failure{text: text + detail(err), err: err}
+}
+
+// notFound is crawl.ErrNotFound for what is not in the store.
+func (s *Store) notFound(what string) error {
+	return fmt.Errorf("%w: %s in %s", crawl.ErrNotFound, what, s.name)
+}
+
+// missing reports whether an object is not there. The drivers also say so of a host that
+// cannot be found, of a bucket elsewhere, and of what they may not read.
+func missing(err error) bool {
+	status, code := answer(err)
+	return gcerrors.Code(err) == gcerrors.NotFound && !unreachable(err) && !noBucket(status, code) &&
+		(status == 0 || status == http.StatusNotFound)
+}
+
+// reason is why something failed, and what helps; empty where that is not known.
+func reason(err error) string {
+	status, code := answer(err)
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return "it was stopped before it was done"
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return "the disk is full: make room on it"
+	case errors.Is(err, syscall.EROFS):
+		return "the disk is mounted read-only: mount it for writing"
+	case errors.Is(err, fs.ErrPermission):
+		return "access is denied: give this process the right to read and write there"
+	case noBucket(status, code):
+		return "there is no such bucket: create it"
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return "the service denies access: check the credentials, and that they may read, write, list and delete objects"
+	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable:
+		return "the service has too much to do: try again later"
+	case status == 0 && unreachable(err):
+		return "the service cannot be reached: check the network and its address"
+	default:
+		return ""
+	}
+}
+
+// unreachable reports whether a service did not answer.
+func unreachable(err error) bool {
+	var (
+		op  *net.OpError
+		dns *net.DNSError
+		web *url.Error
+	)
+	return errors.As(err, &op) || errors.As(err, &dns) || errors.As(err, &web) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// detail is the text of an error on one line, without what the drivers' library adds, and
+// without the parameters of URLs: Azure's may carry a signature.
+func detail(err error) string {
+	if library, ok := err.(interface {
+		fmt.Formatter
+		Unwrap() []error
+	}); ok {
+		if inner := library.Unwrap(); len(inner) > 0 && inner[0] != nil {
+			err = inner[0]
+		}
+	}
+	text := err.Error()
+	if web, ok := errors.AsType[*url.Error](err); ok {
+		if _, query, found := strings.Cut(web.URL, "?"); found && query != "" {
+			text = strings.ReplaceAll(text, query, "…")
+		}
+	}
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > detailBytesMax {
+		text = strings.ToValidUTF8(text[:detailBytesMax], "") + "…"
+	}
+	return text
+}

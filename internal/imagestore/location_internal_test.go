@@ -1,0 +1,128 @@
+package imagestore
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+func TestParseLocation(t *testing.T) {
+	t.Parallel()
+
+	t.Run("RefusesWhatMakesNoSense", func(t *testing.T) {
+		t.Parallel()
+		for where, want := range map[string]string{
+			"":                                 "name a directory or a URL",
+			"ftp://user:hunter2@host/x":        "images in ftp://…@host/…: nothing is known of ftp://: name a directory, or use azblob://, file://, gs://, s3://",
+			"mem://":                           "nothing is known of mem://",
+			"s3:images":                        "write s3://",
+			"S3:images":                        "two slashes are missing",
+			"s3://":                            "it names more or less than a bucket: write s3://BUCKET?region=REGION",
+			"s3://images/hunter2":              "images in s3://images/…: it names more or less than a bucket",
+			"s3://127.0.0.1:9000/images":       "it names more or less than a bucket",
+			"gs://images#x":                    "it names more or less than a bucket",
+			"s3://key:hunter2@images":          "images in s3://…@images: it has credentials, which end up in logs: set AWS_ACCESS_KEY_ID",
+			"s3://key:hunter2/+@images":        "it cannot be read as a URL",
+			"s3://images?secret=hunter2":       `it has the unknown parameter "secret": use region, endpoint`,
+			"s3://images?region=%zz&x=hunter2": "its parameters cannot be read",
+			"s3://images?region=x&endpoint=http://key:hunter2@minio:9000": "its endpoint is no address of a service",
+			"s3://images?region=x&endpoint=minio:9000":                    "write endpoint=https://HOST:PORT",
+			"azblob://images?sig=hunter2":                                 "use storage_account, domain",
+			"gs://images?private_key_path=hunter2":                        "use anonymous",
+			"file://images":                                               "a file URL has three slashes",
+			"file://":                                                     "a file URL has three slashes",
+			"file:/images":                                                "write file://",
+			"file:///images?create_dir=hunter2":                           `unknown parameter "create_dir": leave it out`,
+		} {
+			_, err := parseLocation(where)
+			require.ErrorIs(t, err, crawl.ErrInvalid, where)
+			require.ErrorContains(t, err, want)
+			require.NotContains(t, err.Error(), "hunter2")
+		}
+	})
+
+	t.Run("TakesWhatDoes", func(t *testing.T) {
+		t.Parallel()
+		here, err := filepath.Abs("images")
+		require.NoError(t, err)
+		for where, want := range map[string]string{
+			"images":                      here,
+			"./images":                    here,
+			"file://localhost" + here:     here,
+			"gs://images":                 "gs://images",
+			"gs://images/":                "gs://images/",
+			"azblob://images":             "azblob://images",
+			"S3://images?region=x":        "s3://images?region=x",
+			"s3://images?endpoint=http:":  "",
+			"s3://images?endpoint=http:/": "",
+			"s3://i?endpoint=http://minio:9000&use_path_style=true": "s3://i?endpoint=http://minio:9000&use_path_style=true",
+		} {
+			l, err := parseLocation(where)
+			if want == "" {
+				require.ErrorIs(t, err, crawl.ErrInvalid, where)
+				continue
+			}
+			require.NoError(t, err)
+			require.Equal(t, want, l.name)
+			require.NotNil(t, l.driver.open)
+		}
+	})
+}
+
+// mutations are texts that are like some: their beginnings, and those with one byte more,
+// one less, or another.
+func mutations(texts ...string) []string {
+	var all []string
+	for _, text := range texts {
+		for i := range len(text) {
+			all = append(all, text[:i], text[:i]+text[i+1:])
+			for _, b := range "/:@?&=#%.\x00 é0Z" {
+				all = append(all, text[:i]+string(b)+text[i:], text[:i]+string(b)+text[i+1:])
+			}
+		}
+		all = append(all, text)
+	}
+	return all
+}
+
+func TestParseLocationOfAnything(t *testing.T) {
+	t.Parallel()
+	for _, where := range mutations("images", "s3://images?region=x", "file:///images", "gs://b", "s3://a:b@c", "azblob://c?sig=1") {
+		l, err := parseLocation(where)
+		if err != nil {
+			require.ErrorIs(t, err, crawl.ErrInvalid)
+			continue
+		}
+		require.NotEmpty(t, l.name, "%q", where)
+		require.Equal(t, l.dir == "", l.url != nil, "%q", where)
+		if l.url != nil {
+			require.Nil(t, l.url.User, "%q", where)
+		}
+	}
+}
+
+// What is in a bucket may be anybody's.
+func TestParseKeyOfAnything(t *testing.T) {
+	t.Parallel()
+	sha := strings.Repeat("0123456789abcdef", 4)
+	for _, key := range mutations(sha, imageKey(sha), thumbnailKey(sha), thumbnailsPrefix+imageKey(sha), "01/23/"+sha+"/") {
+		sha, thumbnail, ok := parseKey(key)
+		switch {
+		case !ok:
+			require.Empty(t, sha, "%q", key)
+			continue
+		case thumbnail:
+			require.Equal(t, key, thumbnailKey(sha))
+		default:
+			require.Equal(t, key, imageKey(sha))
+		}
+		for dir := key; strings.Contains(dir, "/"); {
+			dir = dir[:strings.LastIndexByte(dir, '/')]
+			require.True(t, mayHaveKeys(dir), dir)
+		}
+	}
+}

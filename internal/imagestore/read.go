@@ -1,0 +1,81 @@
+package imagestore
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+
+	"gocloud.dev/blob"
+)
+
+// Get returns the bytes of an image, to be closed, and how many they are. One that is not
+// stored is crawl.ErrNotFound. They are hashed as they are read: where they are not what the
+// key says, the last Read is ErrCorrupt in place of io.EOF. ctx is for reading them too.
+func (s *Store) Get(ctx context.Context, sha256 string) (io.ReadCloser, int64, error) {
+	return s.read(ctx, sha256, imageKey, "image ", true)
+}
+
+// Thumbnail returns the thumbnail of an image as Get does the image, but nothing says what
+// its bytes ought to be.
+func (s *Store) Thumbnail(ctx context.Context, sha256 string) (io.ReadCloser, int64, error) {
+	return s.read(ctx, sha256, thumbnailKey, "the thumbnail of image ", false)
+}
+
+func (s *Store) read(ctx context.Context, sha string, key func(string) string, what string, verified bool) (io.ReadCloser, int64, error) {
+	if err := checkSHA(sha); err != nil {
+		return nil, 0, err
+	}
+	what += sha
+	if err := ctx.Err(); err != nil { // a directory does not ask
+		return nil, 0, s.trouble("read "+what, err)
+	}
+	in, err := s.bucket.NewReader(ctx, key(sha), nil)
+	switch {
+	case err == nil:
+	case missing(err):
+		return nil, 0, s.notFound(what)
+	default:
+		return nil, 0, s.trouble("read "+what, err)
+	}
+	r := &reader{in: in, store: s, what: what, stopped: ctx.Err}
+	if verified {
+		r.sha, r.hash = sha, sha256.New()
+	}
+	return r, in.Size(), nil
+}
+
+// reader reads what is stored.
+type reader struct {
+	in      *blob.Reader
+	store   *Store
+	what    string
+	stopped func() error
+	sha     string
+	hash    hash.Hash // nil where nothing is known of the bytes
+}
+
+func (r *reader) Read(p []byte) (int, error) {
+	if err := r.stopped(); err != nil {
+		return 0, r.store.trouble("read "+r.what, err)
+	}
+	n, err := r.in.Read(p)
+	if r.hash != nil {
+		r.hash.Write(p[:n])
+	}
+	switch {
+	case err == nil:
+	case !errors.Is(err, io.EOF):
+		err = r.store.trouble("read "+r.what, err)
+	case r.hash != nil:
+		if sum := hex.EncodeToString(r.hash.Sum(nil)); sum != r.sha {
+			err = r.store.trouble("read "+r.what, fmt.Errorf("their SHA-256 is %s: %w", sum, ErrCorrupt))
+		}
+	}
+	return n, err
+}
+
+func (r *reader) Close() error { return r.in.Close() }

@@ -1,0 +1,137 @@
+package imagestore_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/internal/imagestore"
+)
+
+// countWrites counts from now on what changes the bucket.
+func countWrites(s *s3) *atomic.Int64 {
+	var writes atomic.Int64
+	s.on(func(_ http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			writes.Add(1)
+		}
+	})
+	return &writes
+}
+
+func TestS3(t *testing.T) {
+	t.Parallel()
+
+	for name, size := range map[string]int{"OneRequest": 10 << 20, "Several": 20 << 20} {
+		t.Run("GoesAwayInTheMiddleOf"+name+"AndComesBack", func(t *testing.T) {
+			t.Parallel()
+			server := newS3(t)
+			s := open(t, server.url(bucket))
+			data, sha := image(1, size)
+			var once sync.Once
+			gone := make(chan struct{})
+			server.on(func(_ http.ResponseWriter, r *http.Request) {
+				if r.Method != http.MethodPut {
+					return
+				}
+				_, _ = io.CopyN(io.Discard, r.Body, 1<<20)
+				once.Do(func() {
+					go func() {
+						server.CloseClientConnections()
+						server.Close()
+						close(gone)
+					}()
+				})
+				panic(http.ErrAbortHandler)
+			})
+			err := put(t.Context(), s, data, sha)
+			require.ErrorContains(t, err, "the service cannot be reached")
+			require.ErrorContains(t, err, sha)
+			<-gone
+			_, _, err = s.Get(t.Context(), sha)
+			require.ErrorContains(t, err, "the service cannot be reached")
+			require.NotErrorIs(t, err, crawl.ErrNotFound)
+			server.before.Store(nil)
+			server.restart(t)
+			requireMissing(t, s, sha)
+			require.NoError(t, put(t.Context(), s, data, sha))
+			requireStored(t, s, data, sha)
+		})
+	}
+
+	t.Run("WaitsNoLongerThanTheContext", func(t *testing.T) {
+		t.Parallel()
+		server := newS3(t)
+		s := open(t, server.url(bucket))
+		data, sha := image(1, 1000)
+		ctx, cancel := context.WithCancel(t.Context())
+		server.on(func(_ http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPut {
+				_, _ = io.Copy(io.Discard, r.Body) // before which the server does not see that the client is gone
+				cancel()
+				<-r.Context().Done()
+			}
+		})
+		require.ErrorIs(t, put(ctx, s, data, sha), context.Canceled)
+		server.before.Store(nil)
+		requireMissing(t, s, sha)
+	})
+
+	t.Run("TellsOfAnAnswerThatBreaksOff", func(t *testing.T) {
+		t.Parallel()
+		server := newS3(t)
+		s := open(t, server.url(bucket))
+		data, sha := image(1, 1<<20)
+		require.NoError(t, put(t.Context(), s, data, sha))
+		server.on(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodGet {
+				w.Header().Set("Content-Length", "1048576")
+				_, _ = w.Write(data[:1<<19])
+				panic(http.ErrAbortHandler)
+			}
+		})
+		in, _, err := s.Get(t.Context(), sha)
+		require.NoError(t, err)
+		_, err = io.ReadAll(in)
+		require.ErrorContains(t, err, "the service cannot be reached")
+		require.NoError(t, in.Close())
+	})
+
+	t.Run("TellsAMissingBucketFromAMissingImage", func(t *testing.T) {
+		t.Parallel()
+		s := open(t, newS3(t).url("elsewhere"))
+		data, sha := image(1, 1000)
+		_, _, getErr := s.Get(t.Context(), sha)
+		_, listErr := s.List(t.Context(), func(imagestore.Object) error { return nil })
+		for _, err := range []error{getErr, listErr, put(t.Context(), s, data, sha), s.Check(t.Context())} {
+			require.ErrorContains(t, err, "there is no such bucket: create it")
+			require.NotErrorIs(t, err, crawl.ErrNotFound)
+		}
+	})
+
+	t.Run("TellsThatAccessIsDenied", func(t *testing.T) {
+		t.Parallel()
+		server := newS3(t)
+		s := open(t, server.url(bucket))
+		data, sha := image(1, 1000)
+		server.on(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = io.WriteString(w, "<Error><Code>AccessDenied</Code><Message>"+strings.Repeat("no\n", 10_000)+"</Message></Error>")
+			panic(http.ErrAbortHandler)
+		})
+		_, _, getErr := s.Get(t.Context(), sha)
+		for _, err := range []error{getErr, put(t.Context(), s, data, sha), s.Delete(t.Context(), sha), s.Check(t.Context())} {
+			require.ErrorContains(t, err, "the service denies access: check the credentials")
+			require.NotErrorIs(t, err, crawl.ErrNotFound)
+			require.Less(t, len(err.Error()), 1200)
+			require.NotContains(t, err.Error(), "\n")
+		}
+	})
+}
