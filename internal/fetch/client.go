@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -88,6 +89,10 @@ type Request struct {
 	// it may be larger than that, and at most 1 GiB.
 	MaxBodyBytes int64
 
+	// ToFile keeps a body longer than 64 KiB in a file, Response.File, in place of memory:
+	// one that is large, and of which only a part is looked at in detail.
+	ToFile bool
+
 	// URL is absolute, http or https, without user information. Its host names
 	// the site in the Host header and in TLS; it is not resolved. A fragment is
 	// ignored.
@@ -107,6 +112,16 @@ type Response struct {
 	// Body is the body with its content codings (gzip and the like) undone, in
 	// the site's charset; see ToUTF8.
 	Body []byte
+
+	// File holds the body in place of Body where Request.ToFile asked for that and the body
+	// is longer than 64 KiB, FileSize bytes from its beginning. It has no name, and Release
+	// closes it.
+	File     *os.File
+	FileSize int64
+
+	// ContentLength is that of the body as it is sent, before its codings are undone; -1
+	// where the answer does not say.
+	ContentLength int64
 
 	// ContentType is the Content-Type header as sent.
 	ContentType string
@@ -144,7 +159,7 @@ type Response struct {
 
 // Release gives back the body and its share of Config.MaxBytesInFlight, once the body
 // and what was made of it are not needed any more: Body is nil afterwards, and its
-// memory another body's. It may be called more than once; on no response it does
+// memory another body's; so is File. It may be called more than once; on no response it does
 // nothing.
 func (r *Response) Release() {
 	if r != nil && r.release != nil {
@@ -211,6 +226,11 @@ func (c *Client) run(caller context.Context, x *exchange) (*Response, *Error) {
 	if err != nil {
 		return nil, fail(KindInvalid, "bad request", err)
 	}
+	if x.request.ToFile {
+		if err := tryFile(); err != nil {
+			return nil, spoolFailed(err)
+		}
+	}
 	if failure := c.dial(caller, total, x); failure != nil {
 		return nil, failure
 	}
@@ -227,10 +247,11 @@ func (c *Client) run(caller context.Context, x *exchange) (*Response, *Error) {
 	}
 	contentType := answer.Header.Get("Content-Type")
 	response := &Response{
-		ContentType: contentType,
-		Header:      answer.Header,
-		MediaType:   mediaType(contentType),
-		Status:      answer.StatusCode,
+		ContentLength: answer.ContentLength,
+		ContentType:   contentType,
+		Header:        answer.Header,
+		MediaType:     mediaType(contentType),
+		Status:        answer.StatusCode,
 	}
 	if x.request.WantBody != nil && !x.request.WantBody(response) {
 		return response, nil
@@ -240,12 +261,18 @@ func (c *Client) run(caller context.Context, x *exchange) (*Response, *Error) {
 	buffer := newBuffer()
 	response.release = sync.OnceFunc(func() {
 		share.release()
-		response.Body = nil
+		if response.File != nil {
+			closeSpool(response.File)
+		}
+		response.Body, response.File = nil, nil
 		releaseBuffer(buffer)
 	})
-	response.Body, response.Truncated, err = readBody(answer, buffer, bodyLimits{
+	var read readResult
+	read, err = readBody(answer, buffer, bodyLimits{
 		bytes: limit, ratio: c.config.MaxRatio, idle: c.config.IdleTimeout, share: share, link: x.link,
+		toFile: x.request.ToFile,
 	})
+	response.Body, response.File, response.FileSize, response.Truncated = read.body, read.file, read.size, read.truncated
 	if err != nil {
 		response.release()
 		return nil, classify(caller, total, KindProtocol, "the body broke off", err)

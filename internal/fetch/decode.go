@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -47,16 +48,25 @@ type bodyLimits struct {
 	idle         time.Duration
 	share        *share
 	link         *link
+	toFile       bool
+}
+
+// readResult is what was read of a body: in memory, or in a file of so many bytes.
+type readResult struct {
+	body      []byte
+	file      *os.File
+	size      int64
+	truncated bool
 }
 
 // readBody reads and decodes at most so many bytes, and tells whether there was
 // more. The body is the buffer's. Errors of the connection are returned as they are,
 // others as *Error.
-func readBody(answer *http.Response, buffer *bytes.Buffer, limits bodyLimits) (body []byte, truncated bool, err error) {
+func readBody(answer *http.Response, buffer *bytes.Buffer, limits bodyLimits) (result readResult, err error) {
 	limit := limits.bytes
 	codings, err := contentCodings(answer.Header.Values("Content-Encoding"))
 	if err != nil {
-		return nil, false, fail(KindDecode, "unusable Content-Encoding", err)
+		return readResult{}, fail(KindDecode, "unusable Content-Encoding", err)
 	}
 	wire := &wireReader{source: answer.Body, left: limit + wireSlack, idle: limits.idle, link: limits.link}
 	var decoded io.Reader = wire
@@ -77,6 +87,9 @@ func readBody(answer *http.Response, buffer *bytes.Buffer, limits bodyLimits) (b
 	reserve := min(max(answer.ContentLength, 0), limit, firstBuffer)
 	buffer.Grow(int(reserve) + bytes.MinRead)
 	if _, err = buffer.ReadFrom(io.LimitReader(decoded, min(limit+1, shareFree))); err == nil && buffer.Len() == shareFree {
+		if limits.toFile {
+			return spoolBody(wire, buffer, decoded, limit)
+		}
 		if err = limits.share.take(); err == nil {
 			_, err = buffer.ReadFrom(io.LimitReader(decoded, limit+1-shareFree))
 		}
@@ -84,27 +97,36 @@ func readBody(answer *http.Response, buffer *bytes.Buffer, limits bodyLimits) (b
 	if err != nil {
 		return bodyEnd(wire, buffer.Bytes(), err)
 	}
-	body = buffer.Bytes()
+	body := buffer.Bytes()
 	if int64(len(body)) > limit {
-		return body[:limit], true, nil
+		return readResult{body: body[:limit], truncated: true}, nil
 	}
-	return body, false, nil
+	return readResult{body: body}, nil
+}
+
+// spoolBody keeps a body in a file of which a part was read.
+func spoolBody(wire *wireReader, begun *bytes.Buffer, rest io.Reader, limit int64) (readResult, error) {
+	file, size, err := spool(begun, rest, limit+1)
+	if err != nil {
+		return bodyEnd(wire, nil, err)
+	}
+	return readResult{file: file, size: min(size, limit), truncated: size > limit}, nil
 }
 
 // bodyEnd judges the error that ended a body of which a part was decoded. It
 // tells a connection that broke from a body that is broken, as a decoder
 // reports both in its own words.
-func bodyEnd(wire *wireReader, part []byte, err error) (body []byte, truncated bool, _ error) {
+func bodyEnd(wire *wireReader, part []byte, err error) (readResult, error) {
 	var known *Error
 	switch {
 	case errors.As(err, &known):
-		return nil, false, known
+		return readResult{}, known
 	case errors.Is(wire.err, errWireLimit):
-		return part, true, nil
+		return readResult{body: part, truncated: true}, nil
 	case wire.err != nil:
-		return nil, false, wire.err
+		return readResult{}, wire.err
 	default:
-		return nil, false, fail(KindDecode, "the body is not as its Content-Encoding says", err)
+		return readResult{}, fail(KindDecode, "the body is not as its Content-Encoding says", err)
 	}
 }
 

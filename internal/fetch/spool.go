@@ -1,0 +1,68 @@
+package fetch
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+)
+
+// spool writes a body to a file that has no name: what was read of it
+// already, and what source has, at most limit bytes in all. The caller closes the file,
+// which gives back its room. Trouble with the file is ours, not the site's.
+func spool(begun *bytes.Buffer, source io.Reader, limit int64) (*os.File, int64, error) {
+	file, err := os.CreateTemp("", "mosey-body-*")
+	if err != nil {
+		return nil, 0, spoolFailed(err)
+	}
+	// Where an open file cannot be removed, closing it is not enough: Response.Release
+	// removes it then.
+	_ = os.Remove(file.Name())
+	out := &spoolWriter{file: file}
+	written, err := io.Copy(out, io.LimitReader(io.MultiReader(bytes.NewReader(begun.Bytes()), source), limit))
+	if out.err != nil {
+		err = spoolFailed(out.err)
+	}
+	if err == nil {
+		_, err = file.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		closeSpool(file)
+		return nil, 0, err
+	}
+	return file, written, nil
+}
+
+// tryFile reports whether a body can be kept in a file: before anything is sent, as what
+// cannot be kept would only be asked for again.
+func tryFile() error {
+	file, err := os.CreateTemp("", "mosey-body-*")
+	if err != nil {
+		return err
+	}
+	defer closeSpool(file)
+	_, err = file.Write(make([]byte, shareFree))
+	return err
+}
+
+func spoolFailed(err error) *Error {
+	return fail(KindLocal, fmt.Sprintf("keep a body in a file (%s is where TMPDIR says)", os.TempDir()), err)
+}
+
+// closeSpool gives back the room of a file. Nothing is lost if that fails.
+func closeSpool(file *os.File) {
+	_ = file.Close()
+	_ = os.Remove(file.Name())
+}
+
+// spoolWriter tells an error of the file from one of the connection.
+type spoolWriter struct {
+	file *os.File
+	err  error
+}
+
+func (w *spoolWriter) Write(p []byte) (int, error) {
+	n, err := w.file.Write(p)
+	w.err = err
+	return n, err
+}
