@@ -41,6 +41,7 @@ type collector struct {
 	refsDropped int
 	linked      int // 1 + the place in refs of the link that has begun; 0 is none
 	scratch     textBuffer
+	images      *imageCollector // nil if none are asked for
 }
 
 type reference struct {
@@ -66,6 +67,9 @@ func newCollector(limits Limits) *collector {
 	c, _ := collectors.Get().(*collector) // there is nothing else
 	c.limits = limits
 	c.text.reset(max(limits.MaxTextBytes, mainBytes), true)
+	if limits.Images {
+		c.images = newImageCollector(limits)
+	}
 	return c
 }
 
@@ -275,6 +279,9 @@ func (c *collector) page(pageURL urls.URL) Page {
 	page.Feeds = validFeeds(base, c.feeds)
 	page.Declared = c.declaredLanguages(base, pageURL)
 	c.said.signals(&page.Signals, c)
+	if c.images != nil {
+		c.images.addTo(&page, base, pageURL)
+	}
 	for _, ref := range c.refs {
 		u, err := base.Resolve(ref.href)
 		switch {

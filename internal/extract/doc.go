@@ -16,4 +16,28 @@
 //
 // Stylesheets, scripts, images and alternate versions (feeds, translations) are
 // not links. Forms are never followed.
+//
+// # What counts as an image
+//
+// Images are looked for only if [Limits].Images asks for them:
+//
+//   - src and srcset of img, srcset of the sources of a picture, and the attributes
+//     from which scripts fill these in when the image comes into view (data-src and
+//     others)
+//   - url() and image-set() in background and background-image of a style attribute
+//   - meta og:image and twitter:image, and link rel=image_src
+//   - link rel=icon and rel=apple-touch-icon
+//
+// All that one element or one picture names is one image, in several sizes and formats.
+// Its URL is that of a format that can be decoded and of the largest declared width up to
+// 4,096 pixels; if all are wider, of the smallest. The others are its variants, but for
+// a src that only holds the place until a script has filled it in (spacer.gif). If a page
+// names one of them again elsewhere, as the copy in noscript does, that is the same image.
+// [Image].Discovery is how the page names the URL; if in several ways, it is the first of
+// them in the order of the constants of [crawl.Discovery]. A text or a size that is missing
+// in one place is filled in from another.
+//
+// Images in data: URLs and drawings in SVG are counted, not listed. Posters of videos,
+// buttons of forms, and images that only a stylesheet, a script or JSON-LD names are not
+// looked for.
 package extract

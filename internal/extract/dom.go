@@ -53,6 +53,9 @@ func fromDOM(body []byte, limits Limits) (*collector, bool) {
 		}
 	}
 	c.addTree(root)
+	if c.images != nil {
+		c.images.tree(root, true)
+	}
 	return c, true
 }
 

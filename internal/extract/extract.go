@@ -18,6 +18,7 @@ const (
 	MaxLinksDefault      = 5_000
 	MaxTextBytesDefault  = 64 << 10
 	MaxTitleBytesDefault = 1024
+	MaxImagesDefault     = 200
 )
 
 // MaxMetaBytes caps Meta.Content, in bytes.
@@ -57,6 +58,12 @@ type Limits struct {
 
 	// MaxTitleBytes caps Page.Title, in bytes of UTF-8. Defaults to 1,024.
 	MaxTitleBytes int
+
+	// Images asks for the images of the page too. Without it they cost nothing.
+	Images bool
+
+	// MaxImages caps Page.Images. Defaults to 200.
+	MaxImages int
 }
 
 // WithDefaults returns a copy in which the fields that are not positive have
@@ -71,6 +78,7 @@ func (l Limits) WithDefaults() Limits {
 		{&l.MaxLinks, MaxLinksDefault},
 		{&l.MaxTextBytes, MaxTextBytesDefault},
 		{&l.MaxTitleBytes, MaxTitleBytesDefault},
+		{&l.MaxImages, MaxImagesDefault},
 	} {
 		if *field.value <= 0 {
 			*field.value = field.fallback
@@ -141,6 +149,20 @@ type Page struct {
 	// Language is the lang attribute of the html element as written, at most 35
 	// bytes of printable ASCII; empty if it is missing or longer.
 	Language string
+
+	// Images are the images of the page, if Limits.Images asks for them: distinct by
+	// their URLs, in the order in which they first appear.
+	Images []Image
+
+	// ImagesDropped counts the images that are not in Images because none of their URLs is
+	// valid, or because they are beyond Limits.MaxImages; beyond it, the same image may
+	// count again.
+	ImagesDropped int
+
+	// ImagesData counts the images that are not in Images because they are in the page
+	// itself, as data: URLs; ImagesSVG those that are drawings in SVG, distinct by URL.
+	ImagesData int
+	ImagesSVG  int
 }
 
 // Meta is a meta element.

@@ -48,7 +48,7 @@ func (c *collector) tags(body []byte) int {
 			if tag == atom.Noscript {
 				z.NextIsNotRawText()
 			}
-			attrs := tagAttributes(z, tag, more)
+			attrs := c.startTag(z, tag, more)
 			inData = tag == atom.Script && linkedData(attrs)
 			c.element(tag, attrs)
 			c.text.separate()
@@ -63,6 +63,9 @@ func (c *collector) tags(body []byte) int {
 			tag := atom.Lookup(name)
 			c.text.show(tag)
 			c.finish(tag)
+			if c.images != nil {
+				c.images.end(tag)
+			}
 		case html.TextToken:
 			if inData {
 				c.said.readLinkedData(string(z.Text()))
@@ -108,7 +111,11 @@ func (c *collector) characters(z *html.Tokenizer, inTitle bool) {
 	case inTitle:
 		c.setTitle(string(z.Text()))
 	case c.text.wanted():
-		c.text.add(string(z.Text()))
+		text := string(z.Text())
+		c.text.add(text)
+		if c.images != nil {
+			c.images.text(text)
+		}
 	}
 }
 
@@ -122,18 +129,36 @@ func skipToken(body []byte, start int) int {
 	return len(body)
 }
 
+// startTag returns the attributes of the tag that z stands at, and takes its images if
+// they are asked for.
+func (c *collector) startTag(z *html.Tokenizer, tag atom.Atom, more bool) attributes {
+	if c.images == nil {
+		return tagAttributes(z, tag, more, nil)
+	}
+	var ofImages imageAttributes
+	attrs := tagAttributes(z, tag, more, &ofImages)
+	c.images.begin(tag, attrs, &ofImages)
+	return attrs
+}
+
 // tagAttributes returns the attributes of the tag that z stands at, for the
-// elements that have any of interest.
-func tagAttributes(z *html.Tokenizer, tag atom.Atom, more bool) attributes {
+// elements that have any of interest. Those of images are for all elements, and are
+// only read into ofImages if it is not nil.
+func tagAttributes(z *html.Tokenizer, tag atom.Atom, more bool, ofImages *imageAttributes) attributes {
 	var a attributes
 	switch tag {
 	case atom.A, atom.Area, atom.Base, atom.Frame, atom.Html, atom.Iframe, atom.Img, atom.Input, atom.Link, atom.Meta, atom.Script, atom.Time:
 	default:
-		return a
+		if ofImages == nil {
+			return a
+		}
 	}
 	for more {
 		var key, value []byte
 		key, value, more = z.TagAttr()
+		if ofImages != nil {
+			ofImages.set(string(key), string(value))
+		}
 		switch string(key) {
 		case "alt", "content", "datetime", "href", "hreflang", "http-equiv", "itemprop", "lang", "name", "property", "rel", "src", "type":
 			a.set(string(key), string(value))

@@ -1,0 +1,111 @@
+package extract
+
+import (
+	"strings"
+
+	"golang.org/x/net/html"
+)
+
+// maxLazy caps the attributes of one element from which a script may fill in a URL.
+const maxLazy = 4
+
+// imageAttributes holds the values of the attributes that matter to images alone. They are
+// apart from attributes because they are read only if images are asked for.
+type imageAttributes struct {
+	height, sizes, srcset, style, width string
+	// lazy are URLs that a script fills in as src, lazySets those it fills in as srcset, and
+	// background what it fills in as a background.
+	lazy       []string
+	lazySets   []string
+	background string
+	// fine is a URL for screens of two pixels to a CSS pixel.
+	fine string
+}
+
+// set stores the value of an attribute whose key is in lower case.
+func (a *imageAttributes) set(key, value string) {
+	switch key {
+	case "height":
+		a.height = value
+	case "sizes":
+		a.sizes = value
+	case "srcset":
+		a.srcset = value
+	case "style":
+		a.style = value
+	case "width":
+		a.width = value
+	default:
+		if strings.HasPrefix(key, "data-") {
+			a.setLazy(key[len("data-"):], value)
+		}
+	}
+}
+
+// setLazy stores the value of an attribute of a script. The scripts are named where they
+// have names of their own; data-src and data-srcset are those of lazysizes, lozad,
+// vanilla-lazyload, and of most plugins of WordPress.
+func (a *imageAttributes) setLazy(key, value string) {
+	switch key {
+	case "src", "original", "lazy", // jquery.lazyload; slick
+		"lazy-src",              // Jetpack, WP Rocket
+		"lazyload",              // Slider Revolution
+		"cfsrc",                 // Cloudflare Mirage
+		"ezsrc",                 // Ezoic
+		"flickity-lazyload",     // Flickity
+		"opt-src",               // Optimole
+		"orig-src",              // Avada
+		"pagespeed-lazy-src",    // mod_pagespeed
+		"wpfc-original-src",     // WP Fastest Cache
+		"flickity-lazyload-src": // Flickity, with a srcset
+		if len(a.lazy) < maxLazy {
+			a.lazy = append(a.lazy, value)
+		}
+	case "srcset", "lazy-srcset", "original-set", "flickity-lazyload-srcset", "wpfc-original-srcset":
+		if len(a.lazySets) < maxLazy {
+			a.lazySets = append(a.lazySets, value)
+		}
+	case "bg", "background-image": // lazysizes, vanilla-lazyload; lozad
+		a.background = value
+	case "hi-res-src":
+		a.fine = value
+	}
+}
+
+func imageAttributesOf(attrs []html.Attribute) imageAttributes {
+	var a imageAttributes
+	for _, attr := range attrs {
+		if attr.Namespace == "" {
+			a.set(attr.Key, attr.Val)
+		}
+	}
+	return a
+}
+
+// dimension is a width or height in pixels; 0 for a percentage, for what is no number, and
+// for what is beyond maxDimension.
+func dimension(value string) int {
+	const maxDimension = 100_000
+	value = strings.TrimLeft(value, htmlSpace)
+	end := 0
+	for end < len(value) && '0' <= value[end] && value[end] <= '9' {
+		end++
+	}
+	n := positive(value[:end])
+	fraction := strings.TrimLeft(value[end:], ".0123456789")
+	if n > maxDimension || strings.HasPrefix(fraction, "%") {
+		return 0
+	}
+	return n
+}
+
+// largestSize is the largest of a link's sizes, such as "16x16 32x32"; 0 for "any".
+func largestSize(sizes string) (width, height int) {
+	for size := range strings.FieldsSeq(sizes) {
+		w, h, _ := strings.Cut(strings.ToLower(size[:min(len(size), 32)]), "x")
+		if w, h := dimension(w), dimension(h); w > 0 && h > 0 && w*h > width*height {
+			width, height = w, h
+		}
+	}
+	return width, height
+}

@@ -1,0 +1,305 @@
+package extract
+
+import (
+	"slices"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+const (
+	// foundPerImage is how many images are kept for each that is asked for: many of them
+	// may turn out to be the same.
+	foundPerImage = 4
+
+	// maxFigures caps the figures inside each other whose captions are told apart, and
+	// maxFigureImages the images of one figure that have its caption.
+	maxFigures      = 8
+	maxFigureImages = 64
+)
+
+// foundImage is an image as one element names it, its URL first.
+type foundImage struct {
+	group
+	alt, caption  string
+	width, height int
+}
+
+// imageCollector gathers a page's images from its start tags, end tags and text, in the
+// order of the document: the same whether they come from a tree or from tags.
+type imageCollector struct {
+	limit   int
+	list    []foundImage
+	known   map[candidate]int // into list, by the first URL
+	dropped int
+	data    int
+
+	picture   group // of the sources before the img
+	inPicture bool
+	openGraph metaImage
+	twitter   metaImage
+	figures   []figure
+	beyond    int        // how many figures are open inside the innermost of these
+	caption   textBuffer // of figures[captionOf-1]
+	captionOf int
+	scratch   textBuffer
+}
+
+// figure is an open figure element.
+type figure struct {
+	images     []int // into list
+	caption    string
+	hasCaption bool
+}
+
+func newImageCollector(limits Limits) *imageCollector {
+	return &imageCollector{
+		limit: foundPerImage * limits.MaxImages, known: make(map[candidate]int), openGraph: noMetaImage, twitter: noMetaImage,
+	}
+}
+
+// begin takes a start tag.
+func (c *imageCollector) begin(tag atom.Atom, attrs attributes, more *imageAttributes) {
+	c.caption.separate()
+	c.backgrounds(more)
+	switch tag {
+	case atom.Img:
+		c.img(attrs, more)
+	case atom.Image: // the parser makes an img of it, but in a drawing, where it has no src
+		if attrs.src != "" {
+			c.img(attrs, more)
+		}
+	case atom.Picture:
+		c.endPicture()
+		c.inPicture = true
+	case atom.Source:
+		c.source(attrs, more)
+	case atom.Figure:
+		if len(c.figures) >= maxFigures {
+			c.beyond++
+			return
+		}
+		c.figures = append(c.figures, figure{})
+	case atom.Figcaption:
+		if n := len(c.figures); n > 0 && c.beyond == 0 && !c.figures[n-1].hasCaption {
+			c.endCaption()
+			c.figures[n-1].hasCaption = true
+			c.captionOf = n
+			c.caption.reset(MaxImageTextBytes, false)
+		}
+	case atom.Link:
+		c.link(attrs, more)
+	case atom.Meta:
+		c.meta(attrs)
+	default: // has no image but in its style
+	}
+}
+
+// end takes an end tag.
+func (c *imageCollector) end(tag atom.Atom) {
+	c.caption.separate()
+	switch tag {
+	case atom.Picture:
+		c.endPicture()
+	case atom.Figcaption:
+		c.endCaption()
+	case atom.Figure:
+		if c.beyond > 0 {
+			c.beyond--
+			return
+		}
+		c.endFigure()
+	default: // ends nothing that matters
+	}
+}
+
+// text takes text that a reader sees.
+func (c *imageCollector) text(text string) {
+	if c.captionOf > 0 {
+		c.caption.add(text)
+	}
+}
+
+// finish ends what is open.
+func (c *imageCollector) finish() {
+	c.endPicture()
+	for len(c.figures) > 0 {
+		c.endFigure()
+	}
+}
+
+// img takes an img element. Where nothing is said of sizes, what a browser prefers comes
+// first, and what a script fills in before what it replaces.
+func (c *imageCollector) img(attrs attributes, more *imageAttributes) {
+	found := foundImage{alt: c.clean(attrs.alt), width: dimension(more.width), height: dimension(more.height)}
+	found.group, c.picture = c.picture, group{}
+	c.lazy(&found.group, more, crawl.DiscoveryLazy)
+	found.addSet(more.srcset, candidate{by: crawl.DiscoverySrcset})
+	found.add(attrs.src, candidate{by: crawl.DiscoveryImg, density: 1})
+	if i := c.add(found); i >= 0 && len(c.figures) > 0 {
+		if f := &c.figures[len(c.figures)-1]; len(f.images) < maxFigureImages {
+			f.images = append(f.images, i)
+		}
+	}
+}
+
+// lazy takes what a script fills in.
+func (c *imageCollector) lazy(g *group, more *imageAttributes, by crawl.Discovery) {
+	const fine = 2
+	for _, set := range more.lazySets {
+		g.addSet(set, candidate{by: by})
+	}
+	g.add(more.fine, candidate{by: by, density: fine})
+	for _, ref := range more.lazy {
+		g.add(ref, candidate{by: by, density: 1})
+	}
+}
+
+// source takes a source element of a picture; those of videos are none.
+func (c *imageCollector) source(attrs attributes, more *imageAttributes) {
+	if !c.inPicture {
+		return
+	}
+	source := candidate{by: crawl.DiscoveryPicture, format: formatOf(attrs.kind, "")}
+	for _, set := range more.lazySets {
+		c.picture.addSet(set, source)
+	}
+	c.picture.addSet(more.srcset, source)
+}
+
+// endPicture takes the sources of a picture whose img is yet to be made by a script.
+func (c *imageCollector) endPicture() {
+	c.add(foundImage{group: c.picture})
+	c.picture, c.inPicture = group{}, false
+}
+
+// backgrounds takes those of an element.
+func (c *imageCollector) backgrounds(more *imageAttributes) {
+	c.style(more.style, crawl.DiscoveryCSS)
+	switch lazy := more.background; {
+	case lazy == "":
+	case strings.Contains(lazy, "("):
+		c.style("background:"+lazy, crawl.DiscoveryLazy)
+	case strings.ContainsAny(lazy, "./") && !strings.ContainsAny(lazy, ", "): // not a colour, not a list
+		var g group
+		g.add(lazy, candidate{by: crawl.DiscoveryLazy, density: 1})
+		c.add(foundImage{group: g})
+	}
+}
+
+func (c *imageCollector) style(style string, by crawl.Discovery) {
+	for _, image := range cssImages(style) {
+		var g group
+		for _, one := range image {
+			g.add(one.ref, candidate{by: by, density: one.density, format: formatOf(one.kind, "")})
+		}
+		c.add(foundImage{group: g})
+	}
+}
+
+func (c *imageCollector) endCaption() {
+	if c.captionOf > 0 {
+		c.figures[c.captionOf-1].caption = normal(c.caption.String())
+		c.captionOf = 0
+	}
+}
+
+// endFigure gives the innermost figure's caption to the images in it that have none. If
+// it has none itself, that of the figure around it will do.
+func (c *imageCollector) endFigure() {
+	n := len(c.figures) - 1
+	if n < 0 {
+		return
+	}
+	if c.captionOf > n {
+		c.endCaption()
+	}
+	f := c.figures[n]
+	c.figures = c.figures[:n]
+	for _, i := range f.images {
+		first(&c.list[i].caption, f.caption)
+	}
+	if f.caption == "" && n > 0 {
+		around := &c.figures[n-1]
+		around.images = append(around.images, f.images[:min(len(f.images), maxFigureImages-len(around.images))]...)
+	}
+}
+
+// add keeps an image, unless it is kept already, and returns its place in the list; -1 if
+// it is not there.
+func (c *imageCollector) add(found foundImage) int {
+	if len(found.list) == 0 {
+		switch {
+		case found.bad:
+			c.dropped++
+		case found.data:
+			c.data++
+		}
+		return -1
+	}
+	found.sort(found.width)
+	const most = 2 * MaxImageVariants // some may turn out to be the same
+	found.list = found.list[:min(len(found.list), most)]
+	i, known := c.known[found.list[0]]
+	if known && (len(found.list) == 1 || slices.Equal(found.list, c.list[i].list)) {
+		c.list[i].fill(found)
+		return i
+	}
+	if len(c.list) >= c.limit {
+		c.dropped++
+		return -1
+	}
+	if !known {
+		c.known[found.list[0]] = len(c.list)
+	}
+	c.list = append(c.list, found)
+	return len(c.list) - 1
+}
+
+// fill takes from another what is missing.
+func (f *foundImage) fill(other foundImage) {
+	first(&f.alt, other.alt)
+	first(&f.caption, other.caption)
+	if f.width == 0 && f.height == 0 {
+		f.width, f.height = other.width, other.height
+	}
+}
+
+// clean makes a text fit to show.
+func (c *imageCollector) clean(text string) string {
+	if text == "" {
+		return ""
+	}
+	c.scratch.reset(MaxImageTextBytes, false)
+	c.scratch.add(text)
+	return normal(c.scratch.String())
+}
+
+// normal is the normal form C of a text, which may be longer than the text.
+func normal(text string) string { return prefix(norm.NFC.String(text), MaxImageTextBytes) }
+
+// tree takes what is in a node. html.Parse keeps trees shallow enough to descend into.
+func (c *imageCollector) tree(node *html.Node, visible bool) {
+	for child := node.FirstChild; child != nil; child = child.NextSibling {
+		switch child.Type {
+		case html.TextNode:
+			if visible {
+				c.text(child.Data)
+			}
+		case html.ElementNode:
+			tag := child.DataAtom
+			if child.Namespace != "" {
+				tag = 0 // part of a drawing or a formula
+			}
+			more := imageAttributesOf(child.Attr)
+			c.begin(tag, attributesOf(child.Attr), &more)
+			c.tree(child, visible && !invisible(child.DataAtom))
+			c.end(tag)
+		default: // comments say nothing
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package extract
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// maxSrcset caps the candidates that are read of one srcset. Pages have a dozen.
+const maxSrcset = 64
+
+// htmlSpace is ASCII whitespace as HTML has it.
+const htmlSpace = " \t\n\f\r"
+
+// srcsetCandidate is one URL of a srcset with what it says of its size: a width in
+// pixels, or else how many pixels there are to a CSS pixel.
+type srcsetCandidate struct {
+	ref     string
+	width   int
+	density float64
+}
+
+// parseSrcset reads a srcset by the steps "parse a srcset attribute" of the HTML
+// standard, section 4.8.4.2.2. Candidates that are malformed are passed over, and so is
+// what follows the first maxSrcset.
+func parseSrcset(value string) (list []srcsetCandidate) {
+	for len(list) < maxSrcset {
+		value = strings.TrimLeft(value, htmlSpace+",")
+		if value == "" {
+			return list
+		}
+		end := strings.IndexAny(value, htmlSpace)
+		if end < 0 {
+			end = len(value)
+		}
+		candidate := srcsetCandidate{ref: value[:end], density: 1}
+		value = value[end:]
+		if ref := strings.TrimRight(candidate.ref, ","); ref != candidate.ref {
+			candidate.ref = ref // the comma ends it: it has no descriptors
+			list = append(list, candidate)
+			continue
+		}
+		descriptors := value[:descriptorsLength(value)]
+		value = value[len(descriptors):]
+		if candidate.describe(descriptors) {
+			list = append(list, candidate)
+		}
+	}
+	return list
+}
+
+// descriptorsLength is where the descriptors of a candidate end: at a comma that is not
+// in parentheses.
+func descriptorsLength(s string) int {
+	inParens := false
+	for i := range len(s) {
+		switch c := s[i]; {
+		case inParens:
+			inParens = c != ')'
+		case c == '(':
+			inParens = true
+		case c == ',':
+			return i
+		}
+	}
+	return len(s)
+}
+
+// describe takes the descriptors of a candidate, and reports whether they are valid. One
+// with parentheses never is, so that none has to be told from its neighbours.
+func (c *srcsetCandidate) describe(descriptors string) bool {
+	hasWidth, hasDensity, hasHeight := false, false, false
+	for d := range strings.FieldsFuncSeq(descriptors, isHTMLSpace) {
+		number, unit := d[:len(d)-1], d[len(d)-1]
+		switch {
+		case unit == 'w' && !hasWidth && !hasDensity:
+			hasWidth = true
+			if c.width = positive(number); c.width == 0 {
+				return false
+			}
+		case unit == 'x' && !hasWidth && !hasDensity && !hasHeight:
+			hasDensity = true
+			var ok bool
+			if c.density, ok = floating(number); !ok || c.density < 0 {
+				return false
+			}
+		case unit == 'h' && !hasHeight && !hasDensity:
+			hasHeight = true // means nothing, but is allowed
+			if positive(number) == 0 {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return hasWidth || !hasHeight
+}
+
+func isHTMLSpace(r rune) bool { return strings.ContainsRune(htmlSpace, r) }
+
+// positive is a valid non-negative integer, at most math.MaxInt32; 0 if it is none.
+func positive(s string) int {
+	if strings.Trim(s, "0123456789") != "" {
+		return 0
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil && s != "" || n > math.MaxInt32 {
+		return math.MaxInt32
+	}
+	return n
+}
+
+// floating is a valid floating-point number of HTML: neither "+1" nor "1.", "Inf" or
+// "0x1", which Go takes.
+func floating(s string) (float64, bool) {
+	digits := strings.TrimPrefix(s, "-")
+	if strings.Trim(digits, "0123456789.eE+-") != "" || strings.HasPrefix(digits, "+") || strings.HasPrefix(digits, "-") {
+		return 0, false
+	}
+	mantissa := digits
+	if i := strings.IndexAny(digits, "eE"); i >= 0 {
+		mantissa = digits[:i]
+	}
+	if strings.HasSuffix(mantissa, ".") {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	return f, err == nil
+}
