@@ -3,6 +3,7 @@ package db
 import (
 	"bytes"
 	"context"
+	"slices"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db/dbsqlc"
@@ -24,7 +25,9 @@ func (s *Store) Begin(ctx context.Context, start crawl.Start) (crawl.Lease, erro
 		return crawl.Lease{}, err
 	}
 	var row dbsqlc.CrawlBeginRow
-	if start.Prerequisite || len(start.Shared) > 0 || start.RunBudget != nil || start.DomainBudget != nil || start.RegisteredBudget != nil {
+	budgets := []*int64{start.RunBudget, start.DomainBudget, start.RegisteredBudget, start.ImageBudget}
+	bounded := slices.ContainsFunc(budgets, func(b *int64) bool { return b != nil })
+	if start.Prerequisite || len(start.Shared) > 0 || bounded {
 		row, err = retryConflicts(ctx, op, func() (dbsqlc.CrawlBeginRow, error) { return s.q.CrawlBegin(ctx, doc) })
 	} else {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), groupSpan)

@@ -56,6 +56,13 @@ func (s *Store) Abandon(
 	return err
 }
 
+// Keep has the lease that an attempt has of its domain end after hold from now on, unless
+// the attempt has lost it.
+func (s *Store) Keep(ctx context.Context, domain string, crawlID int64, hold time.Duration) error {
+	op := "keep the lease of crawl " + strconv.FormatInt(crawlID, 10)
+	return translate(op, s.q.CrawlKeep(ctx, dbsqlc.CrawlKeepParams{Domain: domain, CrawlID: crawlID, HoldMs: ms(hold)}))
+}
+
 // TakeBack is Abandon for an attempt that had a connection to the site. It is kept
 // as a row, so that every request is one, and counts for nothing. robots names the
 // robots.txt that allowed it.

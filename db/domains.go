@@ -293,6 +293,7 @@ func (s *Store) domainRun(r dbsqlc.DomainTotalsRow, dom crawl.DomainFacts) (craw
 			Success: r.Success, BlockedRobots: r.BlockedRobots, Blocked4xx: r.Blocked4xx,
 			Blocked5xx: r.Blocked5xx, Timeout: r.Timeout, Failed: r.Failed, Skipped: r.Skipped, Bytes: r.Bytes,
 			Asked: r.Requests, NoFollow: r.Nofollow, Skips: skips,
+			ImagesFound: r.ImagesFound, ImagesAsked: r.ImagesStarted, ImagesStored: r.ImagesStored,
 		},
 	}, nil
 }

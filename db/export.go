@@ -187,6 +187,7 @@ func (s *Store) ExportDomains(
 			Totals: crawl.Totals{
 				Success: r.Success, BlockedRobots: r.BlockedRobots, Blocked4xx: r.Blocked4xx, Blocked5xx: r.Blocked5xx,
 				Timeout: r.Timeout, Failed: r.Failed, Skipped: r.Skipped, Bytes: r.Bytes, Asked: r.Requests, NoFollow: r.Nofollow,
+				ImagesFound: r.ImagesFound, ImagesAsked: r.ImagesStarted, ImagesStored: r.ImagesStored,
 			},
 		}
 	}

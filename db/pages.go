@@ -36,11 +36,18 @@ func (s *Store) Page(ctx context.Context, domain, url string) (crawl.PageReport,
 		err3 = nil
 	}
 	finders, err4 := s.finders(ctx, p.ID, domain)
-	if err := errors.Join(err, err2, err3, err4); err != nil {
+	images, err5 := imageRows(ctx, s.q, []int64{p.ID})
+	if err := errors.Join(err, err2, err3, err4, err5); err != nil {
 		return rep, translate("page "+url, err)
 	}
 	rep.LinksOut, rep.LinksIn, rep.NoFollowIn, rep.RedirectTo = links.Outgoing, links.Incoming, links.Nofollow, to
 	rep.Finders = finders
+	for _, i := range images {
+		rep.Image = &crawl.ImageReport{
+			Pages: i.Pages, Source: i.Source, Discovery: i.Discovery, SHA256: i.SHA256, Format: i.Format, Width: i.Width, Height: i.Height,
+			Bytes: i.Bytes, Problem: i.Problem, StoredAt: i.StoredAt,
+		}
+	}
 	for _, c := range crawls {
 		rep.Crawls = append(rep.Crawls, crawl.CrawlReport{
 			ID: c.ID, Run: c.Run, Kind: crawl.Kind(c.Kind), Outcome: outcomeOf(c.Outcome), StatusCode: int16Of(c.StatusCode),

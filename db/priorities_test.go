@@ -15,21 +15,23 @@ func TestDomainPriority(t *testing.T) {
 		args string
 		want float64
 	}{
-		"NothingIsKnown":     {"NULL, NULL, NULL, NULL, NULL, NULL, NULL", 0},
-		"First":              {"1, NULL, NULL, NULL, NULL, NULL, NULL", 1},
-		"Thousandth":         {"1000, NULL, NULL, NULL, NULL, NULL, NULL", 0.571},
-		"Last":               {"2000000000, NULL, NULL, NULL, NULL, NULL, NULL", 0},
-		"Linked":             {"NULL, 0.4, NULL, NULL, NULL, NULL, NULL", 0.4},
-		"News":               {"NULL, NULL, 0.7, NULL, NULL, NULL, NULL", 0.7},
-		"PagesLeft":          {"NULL, NULL, NULL, 250, NULL, NULL, NULL", 0.25},
-		"ManyPagesLeft":      {"NULL, NULL, NULL, 1000000, NULL, NULL, NULL", 0.5},
-		"FewerThanCrawled":   {"NULL, NULL, NULL, -3, NULL, NULL, NULL", 0},
-		"Stale":              {"NULL, NULL, NULL, NULL, 15, NULL, NULL", 0.25},
-		"VeryStale":          {"NULL, NULL, NULL, NULL, 3000, NULL, NULL", 0.5},
-		"Failing":            {"NULL, NULL, 0.5, NULL, NULL, 1, NULL", -0.5},
-		"WithWeights":        {`1, 1, 1, 500, 30, 1, '{"rank": 2, "inlinks": 3, "yield": 4, "remaining": 5, "staleness": 6, "errors": 7}'`, 13},
-		"WithAWeightOfZero":  {`1, NULL, NULL, NULL, NULL, NULL, '{"rank": 0}'`, 0},
-		"WithNoWeightsOfIts": {`1, NULL, NULL, NULL, NULL, NULL, '{}'`, 1},
+		"NothingIsKnown":     {"NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL", 0},
+		"First":              {"1, NULL, NULL, NULL, NULL, NULL, NULL, NULL", 1},
+		"Thousandth":         {"1000, NULL, NULL, NULL, NULL, NULL, NULL, NULL", 0.571},
+		"Last":               {"2000000000, NULL, NULL, NULL, NULL, NULL, NULL, NULL", 0},
+		"Linked":             {"NULL, 0.4, NULL, NULL, NULL, NULL, NULL, NULL", 0.4},
+		"News":               {"NULL, NULL, 0.7, NULL, NULL, NULL, NULL, NULL", 0.7},
+		"PagesLeft":          {"NULL, NULL, NULL, NULL, 250, NULL, NULL, NULL", 0.25},
+		"ManyPagesLeft":      {"NULL, NULL, NULL, NULL, 1000000, NULL, NULL, NULL", 0.5},
+		"FewerThanCrawled":   {"NULL, NULL, NULL, NULL, -3, NULL, NULL, NULL", 0},
+		"Stale":              {"NULL, NULL, NULL, NULL, NULL, 15, NULL, NULL", 0.25},
+		"VeryStale":          {"NULL, NULL, NULL, NULL, NULL, 3000, NULL, NULL", 0.5},
+		"Failing":            {"NULL, NULL, 0.5, NULL, NULL, NULL, 1, NULL", -0.5},
+		"WithWeights":        {`1, 1, 1, 10, 500, 30, 1, '{"rank": 2, "inlinks": 3, "yield": 4, "images": 8, "remaining": 5, "staleness": 6, "errors": 7}'`, 21},
+		"WithAWeightOfZero":  {`1, NULL, NULL, NULL, NULL, NULL, NULL, '{"rank": 0}'`, 0},
+		"WithNoWeightsOfIts": {`1, NULL, NULL, NULL, NULL, NULL, NULL, '{}'`, 1},
+		"Images":             {"NULL, NULL, NULL, 5, NULL, NULL, NULL, NULL", 0.5},
+		"ManyImages":         {"NULL, NULL, NULL, 5000, NULL, NULL, NULL, NULL", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

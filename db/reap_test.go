@@ -47,6 +47,19 @@ func TestDeadWorkersAttempt(t *testing.T) {
 		require.Equal(t, crawl.Totals{Failed: 1, Asked: 1}, b.progress(t).Totals)
 	})
 
+	t.Run("ThatOutlastsItsLeaseIsOnlyCounted", func(t *testing.T) {
+		t.Parallel()
+		b := shared.in(t, "outlasts", crawl.Settings{})
+		b.seed(t, "https://outlasts.example/1", "https://outlasts.example/2")
+		for i, want := range []bool{true, false} {
+			at := attempted(b.begin(t, "outlasts.example"), "outlasts.example")
+			at.Outlasted = want
+			b.finish(t, at)
+			require.Equal(t, want, one[bool](t, b, "SELECT lost FROM asks WHERE id = $1", at.CrawlID), i)
+		}
+		require.EqualValues(t, 2, b.progress(t).Success)
+	})
+
 	t.Run("IsClosedByWhoBeginsAnother", func(t *testing.T) {
 		t.Parallel()
 		b := shared.in(t, "begin", crawl.Settings{})

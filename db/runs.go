@@ -308,6 +308,7 @@ func (s *Store) Progress(ctx context.Context, r crawl.Run) (crawl.Progress, erro
 		Success: totals.Success, BlockedRobots: totals.BlockedRobots, Blocked4xx: totals.Blocked4xx,
 		Blocked5xx: totals.Blocked5xx, Timeout: totals.Timeout, Failed: totals.Failed,
 		Skipped: totals.Skipped, Bytes: totals.Bytes, Asked: totals.Requests, NoFollow: totals.Nofollow,
+		ImagesFound: totals.ImagesFound, ImagesAsked: totals.ImagesStarted, ImagesStored: totals.ImagesStored,
 	}
 	for _, skip := range skips {
 		if p.Skips == nil {

@@ -67,14 +67,22 @@ func TestDomainSlot(t *testing.T) {
 		t.Parallel()
 		const domain, hold = "lost.example", 300 * time.Millisecond
 		const takenAt = "SELECT updated_at FROM politeness_slots WHERE key = 'domain:lost.example'"
-		dead := b.prerequisite(domain, "", 0, 0)
-		dead.Hold, dead.Span = crawl.Millis(hold), crawl.Millis(hold)
-		p, err := b.Begin(t.Context(), dead)
-		require.NoError(t, err)
-		require.True(t, p.Granted)
+		takeFor(t, b, domain, hold)
 		first := one[time.Time](t, b, takenAt)
 		eventually(t, "the hold ends", func() bool { return b.take(t, domain, "", "heir", 0).Granted })
 		require.GreaterOrEqual(t, one[time.Time](t, b, takenAt).Sub(first), hold)
+	})
+
+	t.Run("IsKeptByWhoHasIt", func(t *testing.T) {
+		t.Parallel()
+		const domain, hold = "kept.example", 300 * time.Millisecond
+		const left = "SELECT extract(epoch FROM free_at - clock_timestamp()) FROM politeness_slots WHERE key = 'domain:kept.example'"
+		p := takeFor(t, b, domain, hold)
+		require.NoError(t, b.Keep(t.Context(), domain, p.CrawlID+1, longHold))
+		require.LessOrEqual(t, one[float64](t, b, left), hold.Seconds(), "it is another's")
+		require.NoError(t, b.Keep(t.Context(), domain, p.CrawlID, longHold))
+		require.Greater(t, one[float64](t, b, left), (longHold / 2).Seconds())
+		require.False(t, b.take(t, domain, "", "other", 0).Granted)
 	})
 
 	t.Run("IsNotGivenBackByWhoLostIt", func(t *testing.T) {
@@ -333,4 +341,15 @@ func TestSubnetSlot(t *testing.T) {
 	require.NoError(t, b.Pool().QueryRow(t.Context(), "SELECT subnet::text, subnet_delay_ms FROM asks").Scan(&subnet, &delay))
 	require.Equal(t, "192.0.2.0/24", subnet)
 	require.EqualValues(t, 60_000, delay)
+}
+
+// takeFor takes the slot of a domain that shares nothing, for so long.
+func takeFor(t *testing.T, b *bundle, domain string, hold time.Duration) crawl.Lease {
+	t.Helper()
+	s := b.prerequisite(domain, "", 0, 0)
+	s.Hold, s.Span = crawl.Millis(hold), crawl.Millis(hold)
+	p, err := b.Begin(t.Context(), s)
+	require.NoError(t, err)
+	require.True(t, p.Granted)
+	return p
 }

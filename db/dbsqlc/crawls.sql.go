@@ -150,6 +150,22 @@ func (q *Queries) CrawlBegin(ctx context.Context, start []byte) (CrawlBeginRow, 
 	return i, err
 }
 
+const crawlKeep = `-- name: CrawlKeep :exec
+UPDATE politeness_slots SET free_at = clock_timestamp() + ms_interval($1::bigint)
+WHERE key = 'domain:' || $2::text AND holder = 'crawl:' || $3::bigint
+`
+
+type CrawlKeepParams struct {
+	HoldMs  int64
+	Domain  string
+	CrawlID int64
+}
+
+func (q *Queries) CrawlKeep(ctx context.Context, arg CrawlKeepParams) error {
+	_, err := q.db.Exec(ctx, crawlKeep, arg.HoldMs, arg.Domain, arg.CrawlID)
+	return err
+}
+
 const crawlTakeBack = `-- name: CrawlTakeBack :exec
 SELECT crawl_take_back(
     $1::bigint, $2::text, $3::text [], $4::text, $5::bigint, $6::bigint [],

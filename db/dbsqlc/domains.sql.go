@@ -509,6 +509,7 @@ const domainTotals = `-- name: DomainTotals :many
 SELECT
     r.id, r.name AS run, r.status AS run_status, r.settings, rd.seed, rd.pages_started, rd.requests, rd.skips, rd.nofollow, rd.success, rd.failed, rd.skipped,
     rd.timeout, rd.blocked_robots, rd.blocked_4xx, rd.blocked_5xx, rd.bytes, r.pages_started AS run_started, rd.budget_growths,
+    rd.images_found, rd.images_started, rd.images_stored,
     registered_counted(r.settings, r.id, coalesce(rd.registered, rd.domain))::bigint AS registered_started
 FROM run_domains AS rd INNER JOIN crawl_runs AS r ON rd.run_id = r.id
 WHERE rd.domain = $1 ORDER BY r.id
@@ -534,6 +535,9 @@ type DomainTotalsRow struct {
 	Bytes             int64
 	RunStarted        int64
 	BudgetGrowths     int16
+	ImagesFound       int64
+	ImagesStarted     int64
+	ImagesStored      int64
 	RegisteredStarted int64
 }
 
@@ -566,6 +570,9 @@ func (q *Queries) DomainTotals(ctx context.Context, domain string) ([]DomainTota
 			&i.Bytes,
 			&i.RunStarted,
 			&i.BudgetGrowths,
+			&i.ImagesFound,
+			&i.ImagesStarted,
+			&i.ImagesStored,
 			&i.RegisteredStarted,
 		); err != nil {
 			return nil, err

@@ -240,7 +240,7 @@ SELECT
         WHERE x.domain = d.domain ORDER BY s.url
     )::text [] AS sitemaps,
     t.runs, t.seed, t.requests, t.success, t.failed, t.skipped, t.timeout, t.blocked_robots, t.blocked_4xx, t.blocked_5xx,
-    t.nofollow, t.bytes
+    t.nofollow, t.bytes, t.images_found, t.images_started, t.images_stored
 FROM domains AS d
 CROSS JOIN LATERAL (
     SELECT coalesce(max(x.crawl_delay_ms), 0)::bigint AS crawl_delay_ms FROM robots AS x WHERE x.domain = d.domain
@@ -252,7 +252,9 @@ CROSS JOIN LATERAL (
         coalesce(sum(x.failed), 0)::bigint AS failed, coalesce(sum(x.skipped), 0)::bigint AS skipped,
         coalesce(sum(x.timeout), 0)::bigint AS timeout, coalesce(sum(x.blocked_robots), 0)::bigint AS blocked_robots,
         coalesce(sum(x.blocked_4xx), 0)::bigint AS blocked_4xx, coalesce(sum(x.blocked_5xx), 0)::bigint AS blocked_5xx,
-        coalesce(sum(x.nofollow), 0)::bigint AS nofollow, coalesce(sum(x.bytes), 0)::bigint AS bytes
+        coalesce(sum(x.nofollow), 0)::bigint AS nofollow, coalesce(sum(x.bytes), 0)::bigint AS bytes,
+        coalesce(sum(x.images_found), 0)::bigint AS images_found, coalesce(sum(x.images_started), 0)::bigint AS images_started,
+        coalesce(sum(x.images_stored), 0)::bigint AS images_stored
     FROM run_domains AS x WHERE x.domain = d.domain
 ) AS t
 WHERE d.id = ANY($1::bigint [])
@@ -280,6 +282,9 @@ type ExportDomainsRow struct {
 	Blocked5xx     int64
 	Nofollow       int64
 	Bytes          int64
+	ImagesFound    int64
+	ImagesStarted  int64
+	ImagesStored   int64
 }
 
 func (q *Queries) ExportDomains(ctx context.Context, ids []int64) ([]ExportDomainsRow, error) {
@@ -313,6 +318,9 @@ func (q *Queries) ExportDomains(ctx context.Context, ids []int64) ([]ExportDomai
 			&i.Blocked5xx,
 			&i.Nofollow,
 			&i.Bytes,
+			&i.ImagesFound,
+			&i.ImagesStarted,
+			&i.ImagesStored,
 		); err != nil {
 			return nil, err
 		}

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"net/netip"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgtype"
 )
 
 type CrawlOutcome string
@@ -332,6 +334,47 @@ type DomainRank struct {
 	Score   float32
 }
 
+type Image struct {
+	ID              pgtype.UUID
+	PageID          int64
+	Url             string
+	Domain          string
+	Sha256Hash      *string
+	Width           *int32
+	Height          *int32
+	Format          *string
+	ContentType     *string
+	FileSizeBytes   *int64
+	Phash           *int64
+	Dhash           *int64
+	DiscoveredAt    time.Time
+	LastSeenAt      *time.Time
+	DownloadSuccess *bool
+	Problem         *string
+}
+
+type ImageContent struct {
+	Sha256Hash    string
+	FileSizeBytes int64
+	Format        string
+	Width         int32
+	Height        int32
+	Frames        *int32
+	Phash         *int64
+	Dhash         *int64
+	Undecoded     *string
+	Flat          bool
+	Camera        *string
+	TakenAt       *time.Time
+	Creator       *string
+	Credit        *string
+	Copyright     *string
+	License       *string
+	DiscoveredAt  time.Time
+	StoredAt      *time.Time
+	ThumbnailAt   *time.Time
+}
+
 type ListEntry struct {
 	List    string
 	Entry   string
@@ -379,6 +422,7 @@ type Page struct {
 	History      []byte
 	NextDueAt    *time.Time
 	RecrawlRunID *int64
+	Images       *bool
 }
 
 type PageCrawl struct {
@@ -461,6 +505,22 @@ type PolitenessSlot struct {
 	StrictMs    *int64
 	StrictUntil *time.Time
 	SparedSince *time.Time
+}
+
+type Provenance struct {
+	ID            pgtype.UUID
+	ImageID       pgtype.UUID
+	PageID        int64
+	SourcePageUrl string
+	SourceDomain  string
+	DiscoveredAt  time.Time
+	DiscoveryType string
+	Alt           *string
+	Caption       *string
+	Width         *int32
+	Height        *int32
+	Variants      []string
+	GoneAt        *time.Time
 }
 
 type RegisteredDomain struct {
@@ -548,6 +608,9 @@ type RunDomain struct {
 	Registered    *string
 	Depths        []byte
 	BudgetGrowths int16
+	ImagesFound   int64
+	ImagesStarted int64
+	ImagesStored  int64
 }
 
 type RunRegistered struct {

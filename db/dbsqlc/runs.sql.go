@@ -835,7 +835,10 @@ SELECT
     coalesce(sum(blocked_robots), 0)::bigint AS blocked_robots,
     coalesce(sum(blocked_4xx), 0)::bigint AS blocked_4xx,
     coalesce(sum(blocked_5xx), 0)::bigint AS blocked_5xx,
-    coalesce(sum(bytes), 0)::bigint AS bytes
+    coalesce(sum(bytes), 0)::bigint AS bytes,
+    coalesce(sum(images_found), 0)::bigint AS images_found,
+    coalesce(sum(images_started), 0)::bigint AS images_started,
+    coalesce(sum(images_stored), 0)::bigint AS images_stored
 FROM run_domains WHERE run_id = $1
 `
 
@@ -852,6 +855,9 @@ type RunTotalsRow struct {
 	Blocked4xx    int64
 	Blocked5xx    int64
 	Bytes         int64
+	ImagesFound   int64
+	ImagesStarted int64
+	ImagesStored  int64
 }
 
 func (q *Queries) RunTotals(ctx context.Context, runID int64) (RunTotalsRow, error) {
@@ -870,6 +876,9 @@ func (q *Queries) RunTotals(ctx context.Context, runID int64) (RunTotalsRow, err
 		&i.Blocked4xx,
 		&i.Blocked5xx,
 		&i.Bytes,
+		&i.ImagesFound,
+		&i.ImagesStarted,
+		&i.ImagesStored,
 	)
 	return i, err
 }

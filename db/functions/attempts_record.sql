@@ -39,6 +39,10 @@ BEGIN
         PERFORM pages_update(v_closed, patterns_charge(v_closed));
         PERFORM keywords_record(p, v_closed);
         v_news := links_record(p, v_closed);
+        IF EXISTS (SELECT 1 FROM unnest(v_closed) a WHERE a.kind = 'image') THEN
+            PERFORM images_record(v_closed);
+            PERFORM images_total(v_closed);
+        END IF;
         IF jsonb_path_exists(p, '$[*].retry_in_ms') THEN
             PERFORM attempts_retry(v_closed);
         END IF;
@@ -105,7 +109,7 @@ BEGIN
             locked_at = NULL, completed_at = a.ended, outcome = (a.doc ->> 'outcome')::crawl_outcome,
             status_code = (a.doc ->> 'status_code')::smallint, error_message = a.doc ->> 'error',
             duration_ms = (a.doc ->> 'duration_ms')::integer, bytes = (a.doc ->> 'bytes')::bigint,
-            truncated = (a.doc ->> 'truncated')::boolean,
+            truncated = (a.doc ->> 'truncated')::boolean, lost = a.doc ? 'outlasted',
             content_type = a.doc ->> 'content_type', ip = (a.doc ->> 'ip')::inet,
             skipped = a.doc ->> 'skipped', unchanged = a.doc ->> 'unchanged',
             robots_version = (a.doc ->> 'robots_version')::bigint,
@@ -140,9 +144,10 @@ END
 $$;
 
 -- Whether a crawl is part of its run's totals. What only lists pages is in the history
--- alone: that most sites have no sitemap is nothing that a run has met.
+-- alone: that most sites have no sitemap is nothing that a run has met. Images are counted
+-- apart (images_record).
 CREATE OR REPLACE FUNCTION crawl_counts(p_prerequisite boolean, p_kind text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
-    SELECT NOT p_prerequisite AND p_kind NOT IN ('sitemap', 'feed')
+    SELECT NOT p_prerequisite AND p_kind NOT IN ('sitemap', 'feed', 'image')
 $$;
 
 -- Counts attempts in their runs' totals of the domains. What is deeper than 50

@@ -19,6 +19,7 @@ DECLARE
     v_prerequisite CONSTANT boolean := coalesce((p ->> 'prerequisite')::boolean, false);
     v_id bigint := (p ->> 'crawl_id')::bigint;
     v_run bigint := (p ->> 'run_id')::bigint;
+    v_within boolean;
     a slot_answer;
 BEGIN
     a.reason := domain_forbidden(v_domain);
@@ -53,8 +54,13 @@ BEGIN
         AND (SELECT d.status FROM domains d WHERE d.domain = v_domain) NOT IN ('blocked', 'unreachable')
     RETURNING c.run_id INTO v_run;
     IF FOUND THEN
-        IF budget_take(v_run, v_domain, (p ->> 'run_budget')::bigint, (p ->> 'domain_budget')::bigint,
-            (p ->> 'registered_budget')::bigint) THEN
+        IF p ->> 'kind' = 'image' THEN
+            v_within := image_budget_take(v_run, v_domain, (p ->> 'image_budget')::bigint);
+        ELSE
+            v_within := budget_take(v_run, v_domain, (p ->> 'run_budget')::bigint, (p ->> 'domain_budget')::bigint,
+                (p ->> 'registered_budget')::bigint);
+        END IF;
+        IF v_within THEN
             RETURN a;
         END IF;
         UPDATE page_crawls SET locked_at = NULL WHERE id = v_id;
@@ -95,6 +101,16 @@ BEGIN
     UPDATE run_domains SET pages_started = pages_started - 1
     WHERE run_id = p_run_id AND domain = p_domain;
     RETURN false;
+END
+$$;
+
+-- The same of a request for an image, which costs no budget of pages.
+CREATE OR REPLACE FUNCTION image_budget_take(p_run_id bigint, p_domain text, p_budget bigint) RETURNS boolean
+LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE run_domains SET images_started = images_started + 1, updated_at = clock_timestamp()
+    WHERE run_id = p_run_id AND domain = p_domain AND (p_budget IS NULL OR images_started < p_budget);
+    RETURN FOUND;
 END
 $$;
 
@@ -192,9 +208,9 @@ BEGIN
     WHERE id = p_crawl_id AND outcome IS NULL AND prerequisite;
     UPDATE page_crawls SET locked_at = NULL
     WHERE id = p_crawl_id AND outcome IS NULL AND locked_at IS NOT NULL
-    RETURNING run_id INTO c;
+    RETURNING run_id, kind INTO c;
     IF FOUND THEN
-        PERFORM budget_refund(c.run_id, p_domain);
+        PERFORM budget_refund(c.run_id, p_domain, c.kind);
     END IF;
 END
 $$;
@@ -221,15 +237,19 @@ BEGIN
     END IF;
     INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, redirects)
     VALUES (c.page_id, c.domain, c.priority, c.run_id, c.id, c.url, c.kind, c.depth, c.redirects);
-    PERFORM budget_refund(c.run_id, p_domain);
+    PERFORM budget_refund(c.run_id, p_domain, c.kind);
 END
 $$;
 
--- Takes back what budget_take has counted.
-CREATE OR REPLACE FUNCTION budget_refund(p_run_id bigint, p_domain text) RETURNS void LANGUAGE plpgsql AS $$
+-- Takes back what budget_take, or image_budget_take, has counted.
+CREATE OR REPLACE FUNCTION budget_refund(p_run_id bigint, p_domain text, p_kind text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_registered text;
 BEGIN
+    IF p_kind = 'image' THEN
+        UPDATE run_domains SET images_started = images_started - 1 WHERE run_id = p_run_id AND domain = p_domain;
+        RETURN;
+    END IF;
     UPDATE run_domains SET pages_started = pages_started - 1 WHERE run_id = p_run_id AND domain = p_domain
     RETURNING coalesce(registered, domain) INTO v_registered;
     PERFORM registered_refund(p_run_id, v_registered);

@@ -11,7 +11,7 @@ DECLARE
     v_listed text[];
 BEGIN
     added := 0;
-    IF EXISTS (SELECT 1 FROM unnest(p) f WHERE f.priority > 0) THEN
+    IF EXISTS (SELECT 1 FROM unnest(p) f WHERE f.priority > 0 AND f.kind <> 'image') THEN
         PERFORM crawls_raise(p);
     END IF;
     SELECT array_agg(f ORDER BY f.page_id) INTO v FROM unnest(p) f
@@ -177,7 +177,7 @@ BEGIN
             WHERE y.page_id = f.page_id AND y.run_id = f.run_id AND NOT y.prerequisite AND y.outcome IS NULL
                 AND y.locked_at IS NULL AND y.previous_id IS NULL AND y.priority < f.priority
         ) x
-        WHERE f.priority > 0 AND jsonb_typeof(f.follow) = 'object'
+        WHERE f.priority > 0 AND f.kind <> 'image' AND jsonb_typeof(f.follow) = 'object'
         ORDER BY x.id
     ) r
     WHERE c.id = r.id AND c.outcome IS NULL AND c.locked_at IS NULL;

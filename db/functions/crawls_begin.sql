@@ -24,9 +24,11 @@ BEGIN
             AND c.completed_at IS NULL AND c.locked_at IS NULL
             AND (SELECT r.status FROM crawl_runs r WHERE r.id = c.run_id) = 'running'
             AND (SELECT d.status FROM domains d WHERE d.domain = c.domain) NOT IN ('blocked', 'unreachable')
-        RETURNING c.id, c.run_id, c.domain
+        RETURNING c.id, c.run_id, c.domain, c.kind
     ), counted AS (
-        UPDATE run_domains r SET pages_started = r.pages_started + 1, updated_at = clock_timestamp()
+        UPDATE run_domains r SET
+            pages_started = r.pages_started + (x.kind <> 'image')::integer,
+            images_started = r.images_started + (x.kind = 'image')::integer, updated_at = clock_timestamp()
         FROM x
         WHERE r.domain = ANY (ARRAY(SELECT y.domain FROM unnest(v) y)) AND r.run_id = x.run_id AND r.domain = x.domain
     )

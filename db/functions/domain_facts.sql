@@ -12,17 +12,18 @@ BEGIN
     v_runs := ARRAY(
         SELECT (d.n, c.id, rd.run_id, u.name, u.settings, rd.seed, u.pages_started, rd.pages_started,
             registered_counted(u.settings, rd.run_id, coalesce(rd.registered, d.domain)),
-            CASE WHEN (u.settings ->> 'max_pages_per_depth')::bigint >= 0 THEN rd.depths END, rd.budget_growths, q.due,
-            f.locked_at, u.crowded, u.spent, rd.turn_started, rd.bytes)::domain_run
+            CASE WHEN (u.settings ->> 'max_pages_per_depth')::bigint >= 0 THEN rd.depths END, rd.budget_growths, rd.images_started, q.due,
+            q.image, f.locked_at, u.crowded, u.spent, rd.turn_started, rd.bytes)::domain_run
         FROM unnest(p_domains) WITH ORDINALITY AS d (domain, n)
         CROSS JOIN LATERAL (
-            SELECT x.run_id, x.seed, x.pages_started, x.turn_started, x.bytes, x.registered, x.depths, x.budget_growths
+            SELECT x.run_id, x.seed, x.pages_started, x.images_started, x.turn_started, x.bytes, x.registered, x.depths,
+                x.budget_growths
             FROM run_domains x WHERE x.domain = d.domain OFFSET 0
         ) rd CROSS JOIN LATERAL (
             SELECT x.name, x.settings, x.pages_started, x.crowded, x.spent FROM crawl_runs x
             WHERE x.id = rd.run_id AND x.status = 'running' LIMIT 1
         ) u LEFT JOIN LATERAL (
-            SELECT x.id FROM page_crawls x
+            SELECT x.id, x.kind FROM page_crawls x
             WHERE x.domain = d.domain AND x.run_id = rd.run_id AND x.outcome IS NULL
                 AND x.locked_at IS NULL AND x.scheduled_for <= t
             ORDER BY x.priority DESC, x.scheduled_for, x.id LIMIT 1
@@ -30,7 +31,11 @@ BEGIN
             SELECT CASE WHEN c.id IS NULL THEN (
                 SELECT min(x.scheduled_for) FROM page_crawls x
                 WHERE x.domain = d.domain AND x.run_id = rd.run_id AND x.outcome IS NULL AND x.locked_at IS NULL
-            ) END AS due OFFSET 0
+            ) END AS due, CASE WHEN c.kind IS DISTINCT FROM 'image' AND u.settings ->> 'images' <> 'off' THEN (
+                SELECT min(x.scheduled_for) FROM page_crawls x
+                WHERE x.domain = d.domain AND x.run_id = rd.run_id AND x.outcome IS NULL AND x.locked_at IS NULL
+                    AND x.priority > 0 AND x.kind = 'image'
+            ) END AS image OFFSET 0
         ) q LEFT JOIN LATERAL (
             SELECT x.locked_at FROM page_crawls x
             WHERE x.id = holder_crawl((SELECT s.holder FROM politeness_slots s WHERE s.key = 'domain:' || d.domain))
@@ -45,13 +50,14 @@ BEGIN
         FROM unnest(v_states) WITH ORDINALITY AS d (state, n) LEFT JOIN (
             SELECT x.n, jsonb_agg(jsonb_build_object(
                 'id', x.run_id, 'name', x.name, 'settings', x.settings, 'seed', x.seed, 'pages_started', x.pages_started,
-                'domain_started', x.domain_started, 'crawl', x.facts, 'next_due', x.next_due, 'locked_at', x.locked_at,
+                'domain_started', x.domain_started, 'crawl', x.facts, 'next_due', x.next_due, 'next_image', x.next_image,
+                'images_started', x.images_started, 'locked_at', x.locked_at,
                 'registered_started', x.registered_started, 'depths', x.depths, 'growths', x.growths,
                 'crowded', x.crowded, 'spent', x.spent, 'turn_started', x.turn_started, 'domain_bytes', x.bytes
             ) ORDER BY x.i) AS runs
             FROM ROWS FROM (unnest(v_runs), unnest(v_crawls)) WITH ORDINALITY
                 AS x (n, crawl, run_id, name, settings, seed, pages_started, domain_started, registered_started,
-                    depths, growths, next_due, locked_at,
+                    depths, growths, images_started, next_due, next_image, locked_at,
                     crowded, spent, turn_started, bytes, facts, i)
             GROUP BY x.n
         ) r ON r.n = d.n
@@ -136,7 +142,8 @@ BEGIN
                 'at', p.fetched_at, 'fresh_until', p.fresh_until, 'etag', p.etag, 'last_modified', p.last_modified,
                 'content', encode(p.content_hash, 'hex')
             )),
-            'extractor', p.extractor, 'duplicate', p.duplicate, 'again', c.again,
+            'extractor', p.extractor, 'duplicate', p.duplicate, 'again', c.again, 'images', p.images,
+            'image', CASE WHEN c.kind = 'image' THEN image_facts(p.id) END,
             'patterns', (
                 SELECT jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
                     'pattern', k.pattern, 'seen', coalesce(u.seen, 0), 'duplicates', coalesce(u.duplicates, 0),
@@ -171,6 +178,18 @@ BEGIN
             SELECT x.* FROM pages x WHERE x.id = c.page_id LIMIT 1
         ) p ON true
         ORDER BY i.n
+    );
+END
+$$;
+
+-- What is stored of an image: crawl.ImageFacts; null is nothing.
+CREATE OR REPLACE FUNCTION image_facts(p_page_id bigint) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (
+        SELECT jsonb_build_object(
+            'stored', c.stored_at IS NOT NULL, 'thumbnail', c.thumbnail_at IS NOT NULL OR c.undecoded IS NOT NULL
+        )
+        FROM images i INNER JOIN image_contents c ON c.sha256_hash = i.sha256_hash WHERE i.page_id = p_page_id
     );
 END
 $$;
@@ -249,6 +268,7 @@ BEGIN
                 'id', r.id, 'name', r.name, 'status', r.status, 'settings', r.settings, 'seed', rd.seed,
                 'pages_started', r.pages_started, 'domain_started', rd.pages_started, 'spent', r.spent, 'domain_bytes', rd.bytes,
                 'registered_started', registered_counted(r.settings, r.id, coalesce(rd.registered, p_domain)), 'depths', rd.depths, 'growths', rd.budget_growths,
+                'images_started', rd.images_started,
                 'crawl', crawl_facts((
                     SELECT c.id FROM page_crawls c
                     WHERE c.page_id = p.id AND c.run_id = r.id AND NOT c.prerequisite

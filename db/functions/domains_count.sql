@@ -1,12 +1,13 @@
 -- Counts what is known of domains over all runs, and returns how many those are. Of the
--- pages of one no more than a million are counted.
+-- pages of one no more than a million are counted, and of what they say of images no more
+-- than 100,000 rows.
 CREATE OR REPLACE FUNCTION domains_count(p_domains text[]) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     v_counted integer;
 BEGIN
     UPDATE domains d SET
         pages_crawled = r.crawled, bytes = r.bytes, pages_discovered = p.found, error_rate = h.errors,
-        yield_rate = h.yields,
+        yield_rate = h.yields, images_found = i.found, images_stored = i.stored,
         avg_response_ms = h.took, avg_page_bytes = h.bytes, last_crawled_at = h.last,
         first_crawled_at = coalesce(d.first_crawled_at, CASE WHEN h.last IS NOT NULL THEN (
             SELECT c.completed_at FROM page_crawls c
@@ -17,12 +18,21 @@ BEGIN
         SELECT coalesce(sum(x.success), 0)::bigint AS crawled, coalesce(sum(x.bytes), 0)::bigint AS bytes
         FROM run_domains x WHERE x.domain = k.domain
     ) r CROSS JOIN LATERAL (
-        SELECT count(*) AS found FROM (SELECT 1 FROM pages x WHERE x.domain = k.domain LIMIT 1000000) y
+        SELECT count(*) AS found FROM (SELECT 1 FROM pages x WHERE x.domain = k.domain AND x.kind <> 'image' LIMIT 1000000) y
     ) p CROSS JOIN LATERAL (
+        SELECT count(*) AS found, count(*) FILTER (WHERE y.stored) AS stored FROM (
+            SELECT DISTINCT x.image_id, EXISTS (
+                SELECT 1 FROM images s WHERE s.id = x.image_id AND s.sha256_hash IS NOT NULL
+            ) AS stored
+            FROM (SELECT z.image_id FROM provenance z WHERE z.source_domain = k.domain LIMIT 100000) x
+        ) y
+    ) i CROSS JOIN LATERAL (
         SELECT avg((x.outcome IN ('failed', 'timeout', 'blocked_4xx', 'blocked_5xx'))::integer)::real AS errors,
-            avg((x.outcome = 'success' AND x.unchanged IS NULL)::integer)::real AS yields, avg(x.duration_ms)::integer AS took, avg(x.bytes)::integer AS bytes, max(x.completed_at) AS last
+            avg((x.outcome = 'success' AND x.unchanged IS NULL AND NOT x.refused)::integer)::real AS yields, avg(x.duration_ms)::integer AS took, avg(x.bytes)::integer AS bytes, max(x.completed_at) AS last
         FROM (
-            SELECT c.outcome, c.unchanged, c.duration_ms, c.bytes, c.completed_at FROM page_crawls c
+            SELECT c.outcome, c.unchanged, c.duration_ms, c.bytes, c.completed_at,
+                c.kind = 'image' AND c.error_message IS NOT NULL AS refused
+            FROM page_crawls c
             WHERE c.domain = k.domain AND c.outcome IS NOT NULL AND c.delay_ms IS NOT NULL
             ORDER BY c.completed_at DESC LIMIT 100
         ) x

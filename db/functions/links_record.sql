@@ -47,6 +47,12 @@ BEGIN
             WHERE NOT l.nofollow AND coalesce(x.trap, 'pattern') = 'pattern'
         );
     END IF;
+    IF jsonb_path_exists(p, '$[*].all_images') OR jsonb_path_exists(p, '$[*].images') THEN
+        v_found := v_found || images_find(v);
+    END IF;
+    IF jsonb_path_exists(p, '$[*].follow_known.image') THEN
+        v_found := v_found || images_known(v);
+    END IF;
     IF cardinality(v_found) = 0 THEN
         RETURN NULL;
     END IF;
@@ -59,11 +65,11 @@ END
 $$;
 
 -- What is asked for where a link of a kind leads to a page of another: a page that
--- somebody has once named as a list of pages is a page all the same.
+-- somebody has once named as a list of pages, or as an image, is a page all the same.
 CREATE OR REPLACE FUNCTION crawl_kind(p_link text, p_page text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE
         WHEN p_link IN ('sitemap', 'feed') THEN p_link
-        WHEN p_link = 'link' AND p_page IN ('sitemap', 'feed') THEN 'page'
+        WHEN p_link = 'link' AND p_page IN ('sitemap', 'feed', 'image') THEN 'page'
         ELSE p_page
     END
 $$;

@@ -20,6 +20,7 @@ BEGIN
             WHEN u.page ? 'outdated' THEN NULL
             ELSE x.extractor
         END,
+        images = CASE WHEN u.was_read THEN u.page ? 'images' ELSE x.images END,
         signals = CASE WHEN u.was_read THEN nullif(u.page -> 'signals', '{}') ELSE x.signals END,
         usage = CASE WHEN u.said THEN u.page -> 'usage' ELSE x.usage END,
         noindex = CASE WHEN u.said THEN coalesce((u.page ->> 'noindex')::boolean, false) ELSE x.noindex END,

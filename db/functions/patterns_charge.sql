@@ -146,11 +146,11 @@ $$;
 CREATE OR REPLACE FUNCTION run_skipped_return(p_run_id bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_domains CONSTANT text[] := ARRAY(
-        SELECT rd.domain FROM run_domains rd WHERE rd.run_id = p_run_id AND rd.skipped > 0 ORDER BY rd.domain
+        SELECT rd.domain FROM run_domains rd WHERE rd.run_id = p_run_id AND (rd.skipped > 0 OR rd.skips <> '{}') ORDER BY rd.domain
     );
 BEGIN
     PERFORM 1 FROM domains d WHERE d.domain = ANY (v_domains) ORDER BY d.domain FOR KEY SHARE;
-    PERFORM skipped_return(v_domains, p_run_id, ARRAY['excluded', 'extension', 'variant', 'depth-budget']);
+    PERFORM skipped_return(v_domains, p_run_id, ARRAY['excluded', 'extension', 'variant', 'depth-budget', 'image-budget', 'images-off']);
 END
 $$;
 

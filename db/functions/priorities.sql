@@ -3,13 +3,15 @@
 --   rank       its place on a list of seeds: 1 is 1, 1,000 is 0.57, 10,000,000 and none 0
 --   inlinks    what it is worth by who links to it, from 0 to 1 (domain_ranks.score)
 --   yield      the share of its last requests that brought something new
+--   images     how many images its pages have brought whose content was recorded, a page:
+--              10 or more are 1
 --   remaining  what is known of it and was not crawled: 500 pages or more are 1
 --   staleness  the days since it was crawled last: 30 or more are 1
 --   errors     the share of its last requests that failed
 -- What is not known is 0. p_weights has weights by these names; those that are left out are
 -- 1, and a half for remaining and staleness.
 CREATE OR REPLACE FUNCTION domain_priority(
-    p_rank integer, p_inlinks real, p_yield real, p_remaining bigint, p_days real, p_errors real, p_weights jsonb
+    p_rank integer, p_inlinks real, p_yield real, p_images real, p_remaining bigint, p_days real, p_errors real, p_weights jsonb
 ) RETURNS real LANGUAGE sql IMMUTABLE AS $$
     SELECT (
         coalesce((p_weights ->> 'rank')::real, 1) * CASE WHEN p_rank IS NULL THEN 0 ELSE
@@ -17,6 +19,7 @@ CREATE OR REPLACE FUNCTION domain_priority(
         END
         + coalesce((p_weights ->> 'inlinks')::real, 1) * coalesce(p_inlinks, 0)
         + coalesce((p_weights ->> 'yield')::real, 1) * coalesce(p_yield, 0)
+        + coalesce((p_weights ->> 'images')::real, 1) * least(greatest(coalesce(p_images, 0), 0), 10) / 10
         + coalesce((p_weights ->> 'remaining')::real, 0.5) * least(greatest(coalesce(p_remaining, 0), 0), 500) / 500
         + coalesce((p_weights ->> 'staleness')::real, 0.5) * least(greatest(coalesce(p_days, 0), 0), 30) / 30
         - coalesce((p_weights ->> 'errors')::real, 1) * coalesce(p_errors, 0)
@@ -50,6 +53,7 @@ BEGIN
     END IF;
     SELECT array_agg(x.id), array_agg(x.domain), array_agg(domain_priority(
         x.seed_rank, (SELECT k.score FROM domain_ranks k WHERE k.domain = x.domain), x.yield_rate,
+        (x.images_stored::real / greatest(x.pages_crawled, 1))::real,
         x.pages_discovered - x.pages_crawled, (extract(EPOCH FROM t - x.last_crawled_at) / 86400)::real, x.error_rate, NULL
     ))
     INTO v_ids, v_names, v_scores
@@ -81,6 +85,7 @@ DECLARE
 BEGIN
     UPDATE run_domains rd SET priority = domain_priority(
         d.seed_rank, (SELECT k.score FROM domain_ranks k WHERE k.domain = d.domain), d.yield_rate,
+        (d.images_stored::real / greatest(d.pages_crawled, 1))::real,
         d.pages_discovered - d.pages_crawled, (extract(EPOCH FROM t - d.last_crawled_at) / 86400)::real, d.error_rate, v_weights
     )
     FROM domains d
@@ -148,8 +153,8 @@ BEGIN
         status = 'active', status_reason = '', claimed_by = 'domain/' || d.domain, claim_expires_at = now() + p_claim,
         last_crawl_run_id = p_run_id, next_crawl_after = NULL
     WHERE d.domain = ANY (v_taken);
-    UPDATE run_domains rd SET turn_started = rd.pages_started
-    WHERE rd.run_id = p_run_id AND rd.domain = ANY (v_taken) AND rd.turn_started <> rd.pages_started;
+    UPDATE run_domains rd SET turn_started = rd.pages_started + rd.images_started
+    WHERE rd.run_id = p_run_id AND rd.domain = ANY (v_taken) AND rd.turn_started <> rd.pages_started + rd.images_started;
     RETURN v_taken;
 END
 $$;

@@ -43,7 +43,9 @@ BEGIN
     PERFORM 1 FROM unnest(v_domains) f CROSS JOIN LATERAL (SELECT 1 FROM domains x WHERE x.domain = f FOR KEY SHARE) d;
     UPDATE pages p SET next_due_at = NULL WHERE p.id = ANY (p_pages) AND p.recrawl_run_id = p_run_id;
     INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, again)
-    SELECT p.id, p.domain, page_priority(c.depth, (SELECT r.score FROM page_ranks r WHERE r.page_id = p.id)), p_run_id, c.id, p.url,
+    SELECT p.id, p.domain, CASE WHEN p.kind = 'image' AND c.kind = 'image' THEN image_priority() ELSE
+            page_priority(c.depth, (SELECT r.score FROM page_ranks r WHERE r.page_id = p.id))
+        END, p_run_id, c.id, p.url,
         CASE WHEN c.kind = 'page' THEN 'page' ELSE p.kind END, c.depth, true
     FROM unnest(p_pages) AS u (id) CROSS JOIN LATERAL (
         SELECT y.id, y.domain, y.url, y.kind FROM pages y WHERE y.id = u.id LIMIT 1

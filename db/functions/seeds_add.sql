@@ -21,7 +21,7 @@ BEGIN
     PERFORM registered_add(array_agg(s.domain), array_agg(s.registered)) FROM unnest(v) s WHERE s.registered IS NOT NULL;
     WITH d AS (
         INSERT INTO domains (domain, source, seed_rank, bare, priority_score, priority_computed_at)
-        SELECT s.domain, p_source, s.rank, s.bare, domain_priority(s.rank, k.score, NULL, NULL, NULL, NULL, NULL), now()
+        SELECT s.domain, p_source, s.rank, s.bare, domain_priority(s.rank, k.score, NULL, NULL, NULL, NULL, NULL, NULL), now()
         FROM (
             SELECT x.domain, min(x.rank) AS rank, bool_or(x.bare) AS bare FROM unnest(v) x GROUP BY x.domain ORDER BY x.domain
         ) s LEFT JOIN LATERAL (SELECT y.score FROM domain_ranks y WHERE y.domain = s.domain LIMIT 1) k ON true
@@ -53,7 +53,7 @@ BEGIN
     SELECT DISTINCT ON (s.domain, s.url) s.url, s.domain, s.origin, s.kind, s.patterns FROM unnest(v) s ORDER BY s.domain, s.url
     ON CONFLICT (domain, url) DO NOTHING;
     INSERT INTO run_domains (run_id, domain, registered, seed, next_due_at, priority)
-    SELECT p_run_id, s.domain, s.registered, true, now(), domain_priority(s.rank, k.score, NULL, NULL, NULL, NULL, v_weights)
+    SELECT p_run_id, s.domain, s.registered, true, now(), domain_priority(s.rank, k.score, NULL, NULL, NULL, NULL, NULL, v_weights)
     FROM (
         SELECT x.domain, min(x.registered) AS registered, min(x.rank) AS rank FROM unnest(v) x GROUP BY x.domain ORDER BY x.domain
     ) s

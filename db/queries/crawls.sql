@@ -45,6 +45,10 @@ SELECT slot_release_shared(
     @shared::text [], @shared_delay_ms::bigint [], @holder::text, @since_end_ms::bigint
 )::timestamptz AS ended_at;
 
+-- name: CrawlKeep :exec
+UPDATE politeness_slots SET free_at = clock_timestamp() + ms_interval(@hold_ms::bigint)
+WHERE key = 'domain:' || @domain::text AND holder = 'crawl:' || @crawl_id::bigint;
+
 -- name: CrawlAbandon :exec
 SELECT crawl_abandon(
     @crawl_id::bigint, @domain::text, @shared::text [], @why::text, @delay_ms::bigint, @shared_delay_ms::bigint [],

@@ -55,6 +55,7 @@ FROM domains AS d WHERE d.domain = @domain;
 SELECT
     r.id, r.name AS run, r.status AS run_status, r.settings, rd.seed, rd.pages_started, rd.requests, rd.skips, rd.nofollow, rd.success, rd.failed, rd.skipped,
     rd.timeout, rd.blocked_robots, rd.blocked_4xx, rd.blocked_5xx, rd.bytes, r.pages_started AS run_started, rd.budget_growths,
+    rd.images_found, rd.images_started, rd.images_stored,
     registered_counted(r.settings, r.id, coalesce(rd.registered, rd.domain))::bigint AS registered_started
 FROM run_domains AS rd INNER JOIN crawl_runs AS r ON rd.run_id = r.id
 WHERE rd.domain = @domain ORDER BY r.id;

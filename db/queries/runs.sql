@@ -181,7 +181,10 @@ SELECT
     coalesce(sum(blocked_robots), 0)::bigint AS blocked_robots,
     coalesce(sum(blocked_4xx), 0)::bigint AS blocked_4xx,
     coalesce(sum(blocked_5xx), 0)::bigint AS blocked_5xx,
-    coalesce(sum(bytes), 0)::bigint AS bytes
+    coalesce(sum(bytes), 0)::bigint AS bytes,
+    coalesce(sum(images_found), 0)::bigint AS images_found,
+    coalesce(sum(images_started), 0)::bigint AS images_started,
+    coalesce(sum(images_stored), 0)::bigint AS images_stored
 FROM run_domains WHERE run_id = @run_id;
 
 -- Why pages of a run were skipped.

@@ -1,0 +1,272 @@
+-- A UUID of version 7 (RFC 9562, section 5.7): the first 48 bits are milliseconds, so that
+-- what is stored together is found together.
+CREATE OR REPLACE FUNCTION uuid_v7() RETURNS uuid LANGUAGE sql VOLATILE AS $$
+    SELECT encode(set_bit(set_bit(overlay(
+        uuid_send(gen_random_uuid())
+        PLACING substring(int8send(floor(extract(EPOCH FROM clock_timestamp()) * 1000)::bigint) FROM 3) FROM 1 FOR 6
+    ), 52, 1), 53, 1), 'hex')::uuid
+$$;
+
+-- Stores the images that attempts have found on their pages: as pages of their own, as
+-- images, and which page names them. Returns those that are to be part of runs, as the
+-- attempts' follow_images say. Sorted, so that two transactions that find the same images
+-- wait for each other instead of deadlocking.
+CREATE OR REPLACE FUNCTION images_find(v closed_attempt[]) RETURNS found_page[] LANGUAGE plpgsql AS $$
+DECLARE
+    v_docs CONSTANT jsonb := (
+        SELECT jsonb_agg(i.doc || jsonb_build_object('n', a.n, 'place', i.place, 'kind', 'image') ORDER BY a.n, i.place)
+        FROM unnest(v) a CROSS JOIN LATERAL jsonb_array_elements(a.doc -> 'images') WITH ORDINALITY AS i (doc, place)
+    );
+    v_ids CONSTANT bigint[] := pages_add(coalesce(v_docs, '[]'));
+    v_images CONSTANT found_image[] := ARRAY(
+        SELECT ((i.doc ->> 'n')::integer, (i.doc ->> 'place')::bigint, v_ids[i.place], i.doc)::found_image
+        FROM jsonb_array_elements(v_docs) WITH ORDINALITY AS i (doc, place)
+    );
+BEGIN
+    IF EXISTS (SELECT 1 FROM unnest(v_images) i WHERE i.doc ? 'registered') THEN
+        PERFORM registered_add(array_agg(i.doc ->> 'domain'), array_agg(i.doc ->> 'registered'))
+        FROM unnest(v_images) i WHERE i.doc ? 'registered';
+    END IF;
+    PERFORM images_add(ARRAY(SELECT i.page_id FROM unnest(v_images) i));
+    PERFORM provenance_add(v, v_images);
+    PERFORM images_return(v, ARRAY(SELECT i.page_id FROM unnest(v_images) i WHERE i.doc ->> 'discovery' <> 'icon'));
+    RETURN ARRAY(
+        SELECT (a.run_id, i.page_id, i.doc ->> 'domain', i.doc ->> 'url', 'image', a.domain, a.doc -> 'follow_images', false,
+            jsonb_array_length(a.doc -> 'images') - i.place, image_priority())::found_page
+        FROM unnest(v_images) i INNER JOIN unnest(v) a ON a.n = i.n
+        WHERE a.doc ? 'follow_images' AND i.doc ->> 'discovery' <> 'icon'
+    );
+END
+$$;
+
+-- The priority of the crawl of an image: before that of any page, so that the images of a
+-- page come with it, and a budget of pages that is spent does not hide them.
+CREATE OR REPLACE FUNCTION image_priority() RETURNS smallint LANGUAGE sql IMMUTABLE AS $$
+    SELECT 2::smallint
+$$;
+
+-- Makes pages known as images.
+CREATE OR REPLACE FUNCTION images_add(p_pages bigint[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO images (id, page_id, url, domain)
+    SELECT uuid_v7(), x.id, x.url, x.domain
+    FROM (SELECT DISTINCT u.id FROM unnest(p_pages) AS u (id)) u
+    CROSS JOIN LATERAL (SELECT y.id, y.url, y.domain FROM pages y WHERE y.id = u.id LIMIT 1) x
+    WHERE (SELECT i.id FROM images i WHERE i.page_id = u.id) IS NULL
+    ORDER BY x.id ON CONFLICT DO NOTHING;
+END
+$$;
+
+-- Notes which images pages name, and which they have no more; counts those that are new.
+CREATE OR REPLACE FUNCTION provenance_add(v closed_attempt[], p_images found_image[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    WITH found AS (
+        SELECT DISTINCT ON (a.page_id, i.id) a.n, i.id AS image_id, a.page_id, a.url, a.domain, f.doc
+        FROM unnest(p_images) f INNER JOIN unnest(v) a ON a.n = f.n
+        CROSS JOIN LATERAL (SELECT x.id FROM images x WHERE x.page_id = f.page_id LIMIT 1) i
+        ORDER BY a.page_id, i.id, f.place
+    ), added AS (
+        INSERT INTO provenance AS o (
+            id, image_id, page_id, source_page_url, source_domain, discovery_type, alt, caption, width, height, variants
+        )
+        SELECT uuid_v7(), f.image_id, f.page_id, f.url, f.domain, f.doc ->> 'discovery', f.doc ->> 'alt', f.doc ->> 'caption',
+            (f.doc ->> 'width')::integer, (f.doc ->> 'height')::integer,
+            CASE WHEN f.doc ? 'variants' THEN ARRAY(SELECT jsonb_array_elements_text(f.doc -> 'variants')) END
+        FROM found f ORDER BY f.page_id, f.image_id
+        ON CONFLICT (page_id, image_id) DO UPDATE SET
+            discovery_type = excluded.discovery_type, alt = excluded.alt, caption = excluded.caption,
+            width = excluded.width, height = excluded.height, variants = excluded.variants, gone_at = NULL
+        WHERE (o.discovery_type, o.alt, o.caption, o.width, o.height, o.variants, o.gone_at) IS DISTINCT FROM
+            (excluded.discovery_type, excluded.alt, excluded.caption, excluded.width, excluded.height, excluded.variants, NULL)
+        RETURNING o.page_id, o.xmax = 0 AS is_new
+    ), counted AS (
+        SELECT a.run_id, a.domain, count(*) AS images FROM added INNER JOIN unnest(v) a ON a.page_id = added.page_id
+        WHERE added.is_new GROUP BY a.run_id, a.domain
+    )
+    UPDATE run_domains r SET images_found = r.images_found + c.images, updated_at = clock_timestamp()
+    FROM counted c
+    WHERE r.domain = ANY (ARRAY(SELECT x.domain FROM unnest(v) x)) AND r.run_id = c.run_id AND r.domain = c.domain;
+    UPDATE provenance o SET gone_at = a.ended,
+        alt = CASE WHEN NOT a.doc ? 'images_forbidden' THEN o.alt END,
+        caption = CASE WHEN NOT a.doc ? 'images_forbidden' THEN o.caption END
+    FROM unnest(v) a
+    WHERE o.page_id = ANY (ARRAY(SELECT x.page_id FROM unnest(v) x WHERE x.doc ? 'all_images' AND x.fetched_at IS NOT NULL))
+        AND o.page_id = a.page_id AND a.doc ? 'all_images' AND o.gone_at IS NULL AND NOT EXISTS (
+            SELECT 1 FROM unnest(p_images) f INNER JOIN images i ON i.page_id = f.page_id
+            WHERE f.n = a.n AND i.id = o.image_id
+        );
+END
+$$;
+
+-- Has images asked for that their run has passed over as pages, for what their URLs end
+-- with: somebody has linked to them before they were found to be images.
+CREATE OR REPLACE FUNCTION images_return(v closed_attempt[], p_pages bigint[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, redirects)
+    SELECT c.page_id, c.domain, image_priority(), c.run_id, c.id, c.url, 'image', c.depth, c.redirects
+    FROM (SELECT DISTINCT u.id FROM unnest(p_pages) AS u (id)) u CROSS JOIN (
+        SELECT DISTINCT a.run_id FROM unnest(v) a WHERE a.doc ? 'follow_images'
+    ) r CROSS JOIN LATERAL (
+        SELECT x.* FROM page_crawls x
+        WHERE x.page_id = u.id AND x.run_id = r.run_id AND x.kind = 'page' AND x.skipped = 'extension' AND x.depth > 0
+        ORDER BY x.id DESC LIMIT 1
+    ) c
+    WHERE NOT crawl_followed(c)
+    ORDER BY c.id ON CONFLICT DO NOTHING;
+END
+$$;
+
+-- The images that pages are known to name from their last visit, which are to be part of
+-- runs.
+CREATE OR REPLACE FUNCTION images_known(v closed_attempt[]) RETURNS found_page[] LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN ARRAY(
+        SELECT (a.run_id, i.page_id, i.domain, i.url, 'image', a.domain, a.doc #> '{follow_known,image}', false, 0,
+            image_priority())::found_page
+        FROM unnest(v) a CROSS JOIN LATERAL (
+            SELECT o.image_id FROM provenance o
+            WHERE o.page_id = a.page_id AND o.gone_at IS NULL AND o.discovery_type <> 'icon' OFFSET 0
+        ) o CROSS JOIN LATERAL (SELECT x.page_id, x.domain, x.url FROM images x WHERE x.id = o.image_id LIMIT 1) i
+        WHERE a.doc #> '{follow_known,image}' IS NOT NULL
+    );
+END
+$$;
+
+-- Records what attempts at images have found: crawl.ImageUpdate. What a redirect leads to
+-- is on the pages that name what redirects.
+CREATE OR REPLACE FUNCTION images_record(v closed_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO image_contents AS c (
+        sha256_hash, file_size_bytes, format, width, height, frames, phash, dhash, undecoded, flat, camera, taken_at,
+        creator, credit, copyright, license, stored_at, thumbnail_at
+    )
+    SELECT DISTINCT ON (k.sha256) k.sha256, k.bytes, k.format, k.width, k.height, k.frames, k.phash, k.dhash, k.undecoded,
+        coalesce(k.flat, false), m.camera, m.taken_at, m.creator, m.credit, m.copyright, m.license,
+        CASE WHEN a.doc #> '{image,stored}' IS NOT NULL THEN clock_timestamp() END,
+        CASE WHEN a.doc #> '{image,thumbnail}' IS NOT NULL THEN clock_timestamp() END
+    FROM unnest(v) a CROSS JOIN LATERAL jsonb_to_record(a.doc #> '{image,content}') AS k (
+        sha256 text, bytes bigint, format text, width integer, height integer, frames integer, phash bigint, dhash bigint,
+        undecoded text, flat boolean, meta jsonb
+    ) CROSS JOIN LATERAL jsonb_to_record(coalesce(k.meta, '{}')) AS m (
+        camera text, taken_at timestamptz, creator text, credit text, copyright text, license text
+    )
+    WHERE a.doc #> '{image,content}' IS NOT NULL
+    ORDER BY k.sha256
+    ON CONFLICT (sha256_hash) DO UPDATE SET
+        phash = excluded.phash, dhash = excluded.dhash, undecoded = excluded.undecoded, flat = excluded.flat,
+        stored_at = coalesce(c.stored_at, excluded.stored_at), thumbnail_at = coalesce(c.thumbnail_at, excluded.thumbnail_at)
+    WHERE (c.phash, c.dhash, c.undecoded, c.flat) IS DISTINCT FROM
+            (excluded.phash, excluded.dhash, excluded.undecoded, excluded.flat)
+        OR c.stored_at IS NULL AND excluded.stored_at IS NOT NULL
+        OR c.thumbnail_at IS NULL AND excluded.thumbnail_at IS NOT NULL;
+    UPDATE images i SET
+        sha256_hash = CASE WHEN u.kept THEN i.sha256_hash ELSE c.sha256_hash END,
+        width = CASE WHEN u.kept THEN i.width ELSE c.width END, height = CASE WHEN u.kept THEN i.height ELSE c.height END,
+        format = CASE WHEN u.kept THEN i.format ELSE c.format END,
+        file_size_bytes = CASE WHEN u.kept THEN i.file_size_bytes ELSE c.file_size_bytes END,
+        phash = CASE WHEN u.kept THEN i.phash ELSE c.phash END, dhash = CASE WHEN u.kept THEN i.dhash ELSE c.dhash END,
+        content_type = CASE WHEN u.kept THEN i.content_type WHEN c.sha256_hash IS NOT NULL THEN a.doc ->> 'content_type' END,
+        last_seen_at = CASE WHEN u.seen THEN a.ended ELSE i.last_seen_at END,
+        download_success = CASE WHEN a.doc ? 'redirect' THEN i.download_success ELSE u.seen END,
+        problem = CASE WHEN u.seen THEN NULL ELSE a.doc #>> '{image,problem}' END
+    FROM unnest(v) a CROSS JOIN LATERAL (
+        SELECT NOT a.doc -> 'image' ? 'problem' AND NOT a.doc ? 'redirect' AS seen,
+            -- what its publisher forbids now is forgotten
+            a.doc #> '{image,content}' IS NULL AND a.doc #>> '{image,problem}' IS DISTINCT FROM 'forbidden' AS kept
+    ) u LEFT JOIN LATERAL (
+        SELECT x.* FROM image_contents x WHERE x.sha256_hash = a.doc #>> '{image,content,sha256}' LIMIT 1
+    ) c ON true
+    WHERE i.page_id = ANY (ARRAY(SELECT x.page_id FROM unnest(v) x)) AND i.page_id = a.page_id AND a.doc ? 'image';
+    PERFORM images_moved(v);
+END
+$$;
+
+-- Counts attempts at images in their runs' totals of the domains.
+CREATE OR REPLACE FUNCTION images_total(v closed_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE run_domains r SET
+        bytes = r.bytes + coalesce((a.doc ->> 'bytes')::bigint, 0),
+        images_stored = r.images_stored + (a.doc #> '{image,content}' IS NOT NULL)::integer,
+        skips = CASE WHEN a.doc ->> 'skipped' IN ('image-budget', 'images-off') THEN
+            r.skips || jsonb_build_object(a.doc ->> 'skipped', coalesce((r.skips ->> (a.doc ->> 'skipped'))::bigint, 0) + 1)
+        ELSE r.skips END,
+        updated_at = clock_timestamp()
+    FROM unnest(v) a
+    WHERE r.domain = ANY (ARRAY(SELECT x.domain FROM unnest(v) x)) AND r.run_id = a.run_id AND r.domain = a.domain
+        AND a.kind = 'image' AND NOT a.prerequisite;
+END
+$$;
+
+-- Notes that what an image redirects to is an image of the same pages. The redirect itself
+-- is a link (links_record).
+CREATE OR REPLACE FUNCTION images_moved(v closed_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_from CONSTANT bigint[] := ARRAY(SELECT a.page_id FROM unnest(v) a WHERE a.kind = 'image' AND a.doc ? 'redirect');
+    v_to bigint[];
+BEGIN
+    IF cardinality(v_from) = 0 THEN
+        RETURN;
+    END IF;
+    v_to := ARRAY(
+        SELECT l.to_page_id FROM page_links l
+        WHERE l.from_page_id = ANY (v_from) AND l.kind = 'redirect' AND l.gone_at IS NULL
+    );
+    PERFORM images_add(v_to);
+    INSERT INTO provenance (
+        id, image_id, page_id, source_page_url, source_domain, discovery_type, alt, caption, width, height, variants
+    )
+    SELECT DISTINCT ON (o.page_id, t.id) uuid_v7(), t.id, o.page_id, o.source_page_url, o.source_domain, o.discovery_type,
+        o.alt, o.caption, o.width, o.height, o.variants
+    FROM page_links l INNER JOIN images t ON t.page_id = l.to_page_id INNER JOIN images f ON f.page_id = l.from_page_id
+    CROSS JOIN LATERAL (
+        SELECT x.* FROM provenance x WHERE x.image_id = f.id AND x.gone_at IS NULL ORDER BY x.id LIMIT 1000
+    ) o
+    WHERE l.from_page_id = ANY (v_from) AND l.kind = 'redirect' AND l.gone_at IS NULL
+    ORDER BY o.page_id, t.id ON CONFLICT (page_id, image_id) DO NOTHING;
+END
+$$;
+
+-- The values of a band that differ from a hash's in at most 2 bits. The band is the bits
+-- that are set in p_band.
+CREATE OR REPLACE FUNCTION image_band_near(p_hash bigint, p_band bigint) RETURNS bigint[] LANGUAGE sql IMMUTABLE AS $$
+    WITH flips AS (
+        SELECT 0::bigint AS bits UNION ALL
+        SELECT 1::bigint << i FROM generate_series(0, 63) AS i WHERE p_band & (1::bigint << i) <> 0
+    )
+    SELECT array_agg(DISTINCT (p_hash & p_band) # a.bits # b.bits) FROM flips a CROSS JOIN flips b
+$$;
+
+-- The contents whose pHash differs from one in at most so many bits, up to 8, and whose
+-- dHash from another, unless that is null, in at most 16, which tells pictures apart that
+-- only have the same layout, such as pages of text. By multi-index hashing (Norouzi, Punjani
+-- and Fleet: Fast Search in Hamming Space with Multi-Index Hashing, 2012): of 3 bands one
+-- differs in at most 2 bits. Flat pictures are left out.
+--
+-- Each band costs some 250 descents of its index and no row; a bitmap would read the row of
+-- each candidate, thousands of blocks for hashes that are not alike.
+CREATE OR REPLACE FUNCTION images_near(p_phash bigint, p_dhash bigint, p_distance integer) RETURNS TABLE (sha256_hash text, distance integer)
+LANGUAGE plpgsql STABLE SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
+DECLARE
+    v_band1 CONSTANT bigint[] := image_band_near(p_phash, -7905747460161236407);
+    v_band2 CONSTANT bigint[] := image_band_near(p_phash, 2635249153387078802);
+    v_band3 CONSTANT bigint[] := image_band_near(p_phash, 5270498306774157604);
+BEGIN
+    RETURN QUERY
+    SELECT c.sha256_hash, bit_count((c.phash # p_phash)::bit(64))::integer AS distance
+    FROM (
+        SELECT x.phash FROM image_contents x
+        WHERE (x.phash & -7905747460161236407) = ANY (v_band1) AND x.phash IS NOT NULL AND NOT x.flat
+            AND bit_count((x.phash # p_phash)::bit(64)) <= p_distance
+        UNION
+        SELECT x.phash FROM image_contents x
+        WHERE (x.phash & 2635249153387078802) = ANY (v_band2) AND x.phash IS NOT NULL AND NOT x.flat
+            AND bit_count((x.phash # p_phash)::bit(64)) <= p_distance
+        UNION
+        SELECT x.phash FROM image_contents x
+        WHERE (x.phash & 5270498306774157604) = ANY (v_band3) AND x.phash IS NOT NULL AND NOT x.flat
+            AND bit_count((x.phash # p_phash)::bit(64)) <= p_distance
+    ) f INNER JOIN image_contents c ON (c.phash & 5270498306774157604) = (f.phash & 5270498306774157604) AND c.phash = f.phash
+    WHERE c.phash IS NOT NULL AND NOT c.flat AND (p_dhash IS NULL OR bit_count((c.dhash # p_dhash)::bit(64)) <= 16)
+    ORDER BY 2, 1;
+END
+$$;

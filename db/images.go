@@ -1,0 +1,232 @@
+package db
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db/dbsqlc"
+)
+
+// ImageContent is what is stored of a content; the zero value is nothing.
+func (s *Store) ImageContent(ctx context.Context, sha256 string) (crawl.ImageFacts, error) {
+	row, err := s.q.ImageContentFacts(ctx, sha256)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return crawl.ImageFacts{}, nil
+	}
+	return crawl.ImageFacts{Stored: row.Stored, Thumbnail: row.Thumbnail}, translate("look up the image "+sha256, err)
+}
+
+// Images lists images, the latest first.
+func (s *Store) Images(ctx context.Context, f crawl.ImageFilter) ([]crawl.ImageRow, error) {
+	p := dbsqlc.ImageListParams{
+		Domain: textOrNull(f.Domain), Format: textOrNull(string(f.Format)), Problem: textOrNull(string(f.Problem)),
+		MinWidth: int32(f.MinWidth), MinHeight: int32(f.MinHeight), Max: int32(f.Most), //nolint:gosec // bounded by the caller
+		Failed: f.Status == crawl.ImageFailed, Pending: f.Status == crawl.ImagePending,
+	}
+	var rows []crawl.ImageRow
+	err := s.readingAll(ctx, func(q *dbsqlc.Queries) error {
+		pages, err := q.ImageList(ctx, p)
+		if err != nil {
+			return err
+		}
+		rows, err = imageRows(ctx, q, pages)
+		return err
+	})
+	return rows, translate("list images", err)
+}
+
+// imageRows reads images by their pages, in that order.
+func imageRows(ctx context.Context, q *dbsqlc.Queries, pages []int64) ([]crawl.ImageRow, error) {
+	got, err := q.ImagesGet(ctx, dbsqlc.ImagesGetParams{Pages: pages, Bound: crawl.ImagePagesBound})
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]crawl.ImageRow, len(got))
+	for i, r := range got {
+		rows[i] = crawl.ImageRow{
+			ID: r.ID, PageID: r.PageID, URL: r.Url, Domain: r.Domain, ContentType: r.ContentType,
+			ImageContent: crawl.ImageContent{
+				SHA256: r.Sha256Hash, Bytes: r.FileSizeBytes, Format: crawl.ImageFormat(r.Format), Width: int(r.Width),
+				Height: int(r.Height), Frames: int(r.Frames), PHash: hashOf(r.Phash), DHash: hashOf(r.Dhash),
+				Undecoded: r.Undecoded, Flat: r.Flat,
+				Meta: crawl.ImageMeta{
+					Camera: r.Camera, TakenAt: timeOf(r.TakenAt), Creator: r.Creator, Credit: r.Credit,
+					Copyright: r.Copyright, License: r.License,
+				},
+			},
+			DiscoveredAt: r.DiscoveredAt, LastSeenAt: timeOf(r.LastSeenAt), Success: r.DownloadSuccess,
+			Problem: crawl.ImageProblem(r.Problem), StoredAt: timeOf(r.StoredAt), ThumbnailAt: timeOf(r.ThumbnailAt),
+			Pages: r.Pages, Source: r.SourcePageUrl, Discovery: crawl.Discovery(r.DiscoveryType), Alt: r.Alt, Caption: r.Caption,
+		}
+	}
+	place := make(map[int64]int, len(pages))
+	for i, id := range pages {
+		place[id] = i
+	}
+	slices.SortFunc(rows, func(a, b crawl.ImageRow) int { return cmp.Compare(place[a.PageID], place[b.PageID]) })
+	return rows, nil
+}
+
+func hashOf(bits *int64) *crawl.ImageHash {
+	if bits == nil {
+		return nil
+	}
+	return new(crawl.ImageHash(*bits)) //nolint:gosec // the same 64 bits
+}
+
+func bitsOf(h *crawl.ImageHash) *int64 {
+	if h == nil {
+		return nil
+	}
+	return new(h.Bits())
+}
+
+// ImageHash is the hash of a content, by its SHA-256 or, where that is empty, by a URL that
+// has it: canonical. An image that is not known, or was not recorded, is an ErrNotFound; of
+// one that was not decoded the hash is nil.
+func (s *Store) ImageHash(ctx context.Context, sha256, url string) (crawl.ImageContent, error) {
+	row, err := s.q.ImageHash(ctx, dbsqlc.ImageHashParams{Sha256: textOrNull(sha256), Url: textOrNull(url)})
+	if err != nil {
+		return crawl.ImageContent{}, translate("look up the image "+cmp.Or(sha256, url), err)
+	}
+	return crawl.ImageContent{
+		SHA256: row.Sha256Hash, PHash: hashOf(row.Phash), DHash: hashOf(row.Dhash), Flat: row.Flat, Undecoded: row.Undecoded,
+	}, nil
+}
+
+// ImagesNear finds the contents that look like one: whose pHash differs from its own in at
+// most distance bits, from 0 to ImageDistanceMax, and whose dHash, if it has one, in at most
+// ImageDHashMax. The most alike come first, each by the first URL that has it. Flat pictures
+// are left out.
+func (s *Store) ImagesNear(ctx context.Context, to crawl.ImageContent, distance, most int) ([]crawl.ImageNear, error) {
+	//nolint:gosec // bounded by the caller
+	found, err := s.q.ImagesNear(ctx, dbsqlc.ImagesNearParams{
+		Phash: to.PHash.Bits(), Dhash: bitsOf(to.DHash), Distance: int32(distance), Max: int32(most), Bound: crawl.ImagePagesBound,
+	})
+	if err != nil {
+		return nil, translate("find images that are alike", err)
+	}
+	pages := make([]int64, len(found))
+	for i, f := range found {
+		pages[i] = f.PageID
+	}
+	rows, err := imageRows(ctx, s.q, pages)
+	if err != nil {
+		return nil, translate("read images that are alike", err)
+	}
+	near := make([]crawl.ImageNear, len(rows))
+	for i, row := range rows {
+		near[i] = crawl.ImageNear{ImageRow: row, Distance: int(found[i].Distance), Images: found[i].Images}
+	}
+	return near, nil
+}
+
+// imageURLsShown is how many URLs are named of images that are the same.
+const imageURLsShown = 5
+
+// ImageCopies lists contents that several URLs have, those of most URLs first; with alike
+// those that look the same and have not the same bytes.
+func (s *Store) ImageCopies(ctx context.Context, alike bool, most int) ([]crawl.ImageCopies, error) {
+	var all []crawl.ImageCopies
+	err := s.readingAll(ctx, func(q *dbsqlc.Queries) error {
+		limit := int32(most) //nolint:gosec // bounded by the caller
+		if alike {
+			rows, err := q.ImageLookalikes(ctx, dbsqlc.ImageLookalikesParams{Max: limit, Shown: imageURLsShown})
+			for _, r := range rows {
+				all = append(all, crawl.ImageCopies{PHash: hashOf(&r.Phash).String(), Contents: r.Contents, Images: r.Images, URLs: r.Urls})
+			}
+			return err
+		}
+		rows, err := q.ImageCopies(ctx, dbsqlc.ImageCopiesParams{Max: limit, Shown: imageURLsShown})
+		for _, r := range rows {
+			all = append(all, crawl.ImageCopies{SHA256: r.Sha256Hash, Contents: 1, Images: r.Images, Domains: r.Domains, URLs: r.Urls})
+		}
+		return err
+	})
+	return all, translate("list images that are the same", err)
+}
+
+// StoredImages are those of some contents of which the bytes, or a small picture, should be
+// in the object store.
+func (s *Store) StoredImages(ctx context.Context, sha256 []string) ([]string, error) {
+	stored, err := s.q.ImagesStored(ctx, sha256)
+	return stored, translate("look up images that are stored", err)
+}
+
+// StoredImagesAfter are the next contents after one whose bytes should be there since before
+// an instant.
+func (s *Store) StoredImagesAfter(ctx context.Context, after string, before time.Time, most int) ([]string, error) {
+	//nolint:gosec // bounded by the caller
+	stored, err := s.q.ImagesStoredAfter(ctx, dbsqlc.ImagesStoredAfterParams{After: after, Before: before, Max: int32(most)})
+	return stored, translate("list images that are stored", err)
+}
+
+// LoseImages notes that the bytes of contents are not in the object store, and with all
+// neither are their small pictures: runs that want them fetch the images again.
+func (s *Store) LoseImages(ctx context.Context, sha256 []string, all bool) error {
+	return translate("note images that are lost", s.q.ImagesLost(ctx, dbsqlc.ImagesLostParams{Hashes: sha256, AllOfIt: all}))
+}
+
+// ExportImages does for images what ExportPages does for pages; those of one domain are
+// those that its pages name.
+func (s *Store) ExportImages(
+	ctx context.Context, f crawl.ExportFilter, after crawl.ExportKey,
+) (images []crawl.ImageRow, next crawl.ExportKey, err error) {
+	var ids []int64
+	if f.Domain == "" {
+		ids, next, err = keysOf(after)(s.q.ExportImageKeys(ctx, dbsqlc.ExportImageKeysParams{After: after.ID, Max: exportBatch}))
+	} else {
+		ids, next, err = keysOf(after)(s.q.ExportImageKeysOfDomain(ctx, dbsqlc.ExportImageKeysOfDomainParams{
+			Domain: f.Domain, After: after.ID, Max: exportBatch,
+		}))
+	}
+	if err != nil || len(ids) == 0 {
+		return nil, after, translate("read which images follow", err)
+	}
+	images, err = imageRows(ctx, s.q, ids)
+	if err != nil {
+		return nil, after, translate("read images", err)
+	}
+	if !f.Since.IsZero() {
+		images = slices.DeleteFunc(images, func(r crawl.ImageRow) bool { return r.LastSeenAt.Before(f.Since) })
+	}
+	return images, next, nil
+}
+
+// ExportProvenance does for which pages name which images what ExportLinks does for links.
+func (s *Store) ExportProvenance(
+	ctx context.Context, f crawl.ExportFilter, after crawl.ExportKey,
+) (rows []crawl.ProvenanceRow, next crawl.ExportKey, err error) {
+	var ids []int64
+	if f.Domain == "" {
+		ids, next, err = keysOf(after)(s.q.ExportProvenanceKeys(ctx, dbsqlc.ExportProvenanceKeysParams{After: after.ID, Max: exportBatch}))
+		ids = slices.Compact(ids)
+	} else {
+		ids, next, err = s.exportPagesOfDomain(ctx, f.Domain, after, exportLinkPages)
+	}
+	if err != nil || len(ids) == 0 {
+		return nil, after, translate("read which pages follow", err)
+	}
+	got, err := s.q.ExportProvenance(ctx, dbsqlc.ExportProvenanceParams{Pages: ids, Since: timeOrNil(f.Since)})
+	if err != nil {
+		return nil, after, translate("read which pages name images", err)
+	}
+	rows = make([]crawl.ProvenanceRow, len(got))
+	for i, r := range got {
+		rows[i] = crawl.ProvenanceRow{
+			ID: r.ID, ImageID: r.ImageID, ImageURL: r.Url, PageID: r.PageID, PageURL: r.SourcePageUrl, Domain: r.SourceDomain,
+			Discovery: crawl.Discovery(r.DiscoveryType), Alt: r.Alt, Caption: r.Caption, Width: int(r.Width), Height: int(r.Height),
+			Variants: r.Variants, DiscoveredAt: r.DiscoveredAt, GoneAt: timeOf(r.GoneAt),
+		}
+	}
+	slices.SortFunc(rows, func(a, b crawl.ProvenanceRow) int {
+		return cmp.Or(cmp.Compare(a.PageID, b.PageID), cmp.Compare(a.ID, b.ID))
+	})
+	return rows, next, nil
+}
