@@ -20,6 +20,7 @@ import (
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/internal/language"
 	"github.com/mosey-web/mosey/internal/network"
+	"github.com/mosey-web/mosey/internal/picture"
 	"github.com/mosey-web/mosey/internal/request"
 	"github.com/mosey-web/mosey/internal/ruling"
 )
@@ -49,6 +50,7 @@ type Store interface {
 	SeedStore
 	SeedListStore
 	RecrawlStore
+	ImageRowStore
 }
 
 // Config is what Activities need.
@@ -75,6 +77,10 @@ type Config struct {
 	Languages language.Detector
 	// SeedLists are what lists of seeds may be read from.
 	SeedLists SeedLists
+	// Pictures reads images. Defaults to one of its own.
+	Pictures *picture.Reader
+	// Images is where images are stored; nil is nowhere: runs that want them stored wait.
+	Images ImageStore
 	// RequestTimeout is the longest that one request can take, as the Fetcher
 	// limits it. Defaults to 30 s.
 	RequestTimeout time.Duration
@@ -102,6 +108,10 @@ type Activities struct {
 	languages language.Detector
 	jitter    func() float64
 	seedLists SeedLists
+	// pictures bounds the CPU and memory that images take
+	pictures    *picture.Reader
+	imageStore  ImageStore
+	storeHealth storeHealth
 }
 
 // New makes the activities.
@@ -124,6 +134,9 @@ func New(cfg Config) (*Activities, error) {
 	if cfg.Network == nil {
 		cfg.Network = network.New(network.Config{Jitter: rand.Float64})
 	}
+	if cfg.Pictures == nil {
+		cfg.Pictures = picture.New(picture.Limits{})
+	}
 	rulings, err := ruling.New(cfg.Store)
 	if err != nil {
 		return nil, err
@@ -142,6 +155,7 @@ func New(cfg Config) (*Activities, error) {
 		agent: cfg.Agent, allowMalformed: cfg.AllowMalformed, log: cfg.Logger,
 		parses:    semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0))),
 		seedLists: cfg.SeedLists, jitter: rand.Float64, limits: extract.Limits{}.WithDefaults(), languages: cfg.Languages,
+		pictures: cfg.Pictures, imageStore: cfg.Images,
 	}, nil
 }
 

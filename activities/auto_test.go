@@ -159,7 +159,7 @@ func TestFetchPagesAuto(t *testing.T) {
 func gated(t *testing.T) (b *testBundle, during func(do func() error)) {
 	t.Helper()
 	g := newGate()
-	b = setup(t, options{sites: one(g), settings: crawl.Settings{Delay: new(crawl.Duration(100 * time.Millisecond))}})
+	b = setup(t, options{sites: one(g), settings: crawl.Settings{Delay: new(crawl.Duration(time.Second))}})
 	activities.SpendEase(b.acts)
 	b.seed(t, "/", "/p/1")
 	b.allowAll(t, b.page("/"))

@@ -19,7 +19,7 @@ func TestFavicons(t *testing.T) {
 			sites: serving(map[string]web.Behaviour{
 				"/":         page{head: `<link rel="shortcut icon" href="/icon.png">`, body: body},
 				"/next":     page{head: `<link rel=icon href=/icon.png>`},
-				"/icon.png": turns{answers: []func(*web.Visit){image, image}},
+				"/icon.png": turns{answers: []func(*web.Visit){iconPNG, iconPNG}},
 			}),
 			settings: set,
 		})
@@ -48,7 +48,7 @@ func TestFavicons(t *testing.T) {
 	})
 }
 
-func image(v *web.Visit) {
+func iconPNG(v *web.Visit) {
 	v.W.Header().Set("Content-Type", "image/png")
 	v.Write([]byte("\x89PNG\r\n\x1a\n"))
 }

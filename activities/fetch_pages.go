@@ -205,6 +205,9 @@ func closing(d decide.Decision, domain string) crawl.Attempt {
 	at.Recrawl = decide.AgainUnasked(d, at.EndedAt)
 	if d.Do == decide.Refuse {
 		at.Page = &crawl.PageUpdate{Failed: true}
+		if d.Crawl.Kind == crawl.KindImage {
+			at.Image = &crawl.ImageUpdate{Problem: crawl.ImageForbidden}
+		}
 		return at
 	}
 	at.Skipped = d.Reason
@@ -274,6 +277,11 @@ func (b *batch) attempt(ctx context.Context, f decide.Facts, d decide.Decision) 
 		return b.pass(ctx, b.failing(d, err))
 	}
 	kind := kindOf(*d.Crawl)
+	if kind.Large {
+		if err := b.storeReady(ctx, *d.Run); err != nil {
+			return f.Facts, true, err
+		}
+	}
 	run, c, last := *d.Run, *d.Crawl, decide.LastAttempt(*d.Run, *d.Crawl)
 	visit := decide.LastVisit(run, c)
 	reader := &pageReader{Activities: b.Activities, d: d, kind: kind, url: u, last: visit, facts: f.Facts}
@@ -282,7 +290,11 @@ func (b *batch) attempt(ctx context.Context, f decide.Facts, d decide.Decision) 
 		Final: last, Queued: b.in.Queued,
 	}
 	budgets := decide.BudgetsOf(run, f.Domain)
-	start.RunBudget, start.DomainBudget, start.RegisteredBudget = budgets.InAll, budgets.OfDomain, budgets.OfRegistered
+	if c.Kind == crawl.KindImage {
+		start.ImageBudget = budgets.OfImages
+	} else {
+		start.RunBudget, start.DomainBudget, start.RegisteredBudget = budgets.InAll, budgets.OfDomain, budgets.OfRegistered
+	}
 	x, facts, done, err := b.ask(ctx, f, d, request.Ask{
 		Kind: kind.Kind, Start: start, URL: u, Header: conditions(visit), WantBody: kind.wantBody(visit),
 		Retry: !last, Read: reader.read, Settle: reader.settle,

@@ -74,6 +74,7 @@ type options struct {
 	allowMalformed bool
 	allow          netip.Prefix
 	seedLists      activities.SeedLists
+	images         activities.ImageStore
 	// network is a monitor that spares no site alone, unless it is set
 	network *network.Monitor
 	resolve func(activities.Resolver) activities.Resolver
@@ -168,7 +169,7 @@ func (b *testBundle) worker(t *testing.T, o options) *activities.Activities {
 	acts, err := activities.New(activities.Config{
 		Network: o.network, Store: b.store, Fetcher: fetcher, Resolver: resolver, Starter: b.starter, Agent: agent,
 		Logger: slog.New(slog.DiscardHandler), RequestTimeout: o.limits.TotalTimeout, MaxFetches: o.maxFetches,
-		AllowMalformed: o.allowMalformed, SeedLists: o.seedLists,
+		AllowMalformed: o.allowMalformed, SeedLists: o.seedLists, Images: o.images,
 	})
 	require.NoError(t, err)
 	return acts

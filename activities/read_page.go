@@ -47,6 +47,13 @@ var frontierKinds = map[crawl.Kind]frontierKind{
 		want: func(mediaType string) bool { return strings.HasPrefix(mediaType, "image/") },
 		hash: true,
 	},
+	crawl.KindImage: {
+		Kind: request.Kind{
+			// names first what its fingerprints can be made of
+			Accept: "image/jpeg,image/png,image/webp,image/gif,image/*;q=0.5,*/*;q=0.1", MaxBytes: imageMaxBytes, Large: true,
+		},
+		want: imageMedia, read: (*pageReader).readImage,
+	},
 	crawl.KindSitemap: {
 		Kind: request.Kind{Accept: "application/xml,text/xml,text/plain;q=0.9,*/*;q=0.1", MaxBytes: sitemap.MaxBytes},
 		want: listMedia, read: (*pageReader).readSitemap, hash: true,
@@ -73,7 +80,7 @@ func kindOf(c crawl.CrawlFacts) frontierKind {
 // it is what it was at the last visit.
 func (k frontierKind) wantBody(last crawl.Visit) func(*fetch.Response) bool {
 	return func(r *fetch.Response) bool {
-		return r.Status >= 200 && r.Status < 300 && k.want(r.MediaType) &&
+		return r.Status >= 200 && r.Status < 300 && k.want(r.MediaType) && (!k.Large || !tooLong(r, k.MaxBytes)) &&
 			freshness.Unchanged(last, r.Status, freshness.NewVisit(r.Header, time.Now(), crawl.ContentHash{})) == ""
 	}
 }
@@ -157,6 +164,11 @@ func (r *pageReader) unchanged(ctx context.Context, at *crawl.Attempt, resp *fet
 	said := r.said(resp)
 	said.AddKept(kept, resp.Status == http.StatusNotModified)
 	at.FollowKnown = decide.FollowKnown(run, c, said)
+	if c.Kind == crawl.KindImage {
+		r.unchangedImage(at, said)
+	} else {
+		r.forbidsImages(at, said)
+	}
 	if r.front() {
 		// the site may name other sitemaps now
 		if at.Follow, _ = decide.FollowLinks(run, c, said); at.Follow != nil {
@@ -169,13 +181,17 @@ func (r *pageReader) unchanged(ctx context.Context, at *crawl.Attempt, resp *fet
 	at.Page.Said = true
 	at.Page.Unlisted = !listed(said, resp.EndedAt)
 	at.Page.Outdated = !at.Page.Unlisted && !listed(kept, resp.EndedAt)
-	at.Charge = decide.ChargeUnchanged(c, r.url)
+	if c.Kind != crawl.KindImage {
+		at.Charge = decide.ChargeUnchanged(c, r.url)
+	}
 	return r.setUsage(at, said)
 }
 
 // pageUpdate is what was read of a page.
 func (r *pageReader) pageUpdate(visit crawl.Visit, signals crawl.Signals) *crawl.PageUpdate {
-	return &crawl.PageUpdate{Visit: visitUpdate(visit), Signals: &signals, Extractor: crawl.ExtractorVersion}
+	return &crawl.PageUpdate{
+		Visit: visitUpdate(visit), Signals: &signals, Extractor: crawl.ExtractorVersion, Images: r.d.Run.Settings.TakesImages(),
+	}
 }
 
 func visitUpdate(v crawl.Visit) *crawl.VisitUpdate {
@@ -208,6 +224,7 @@ func (r *pageReader) readBody(ctx context.Context, at *crawl.Attempt, resp *fetc
 		}
 		at.AllLinks = at.Error == "" && !at.Truncated && !at.Login && page.LinksDropped == 0
 	}
+	r.addImages(at, page, said)
 	if len(resp.Body) > 0 && !at.Login {
 		r.index(at, resp, page, said)
 	}
@@ -247,13 +264,16 @@ func (r *pageReader) links(ctx context.Context, page extract.Page, said usage.Us
 	if err != nil {
 		return nil, false, err
 	}
-	other := make(map[string]bool, len(links)+1) // as pages they are not worth a request
+	other := make(map[string]bool, len(links)+len(page.Images)+1) // as pages they are not worth a request
 	for _, l := range links {
 		other[l.URL] = true
 	}
 	wanted := *r.d.Run.Settings.Favicons && page.Icon != (urls.URL{})
 	if wanted {
 		other[page.Icon.String()] = true
+	}
+	for _, i := range page.Images {
+		other[i.URL.String()] = true
 	}
 	links = slices.Grow(links, len(page.Links)+1)
 	var unseen []crawl.Link
@@ -308,14 +328,19 @@ func (r *pageReader) setUsage(at *crawl.Attempt, said usage.Usage) error {
 // linkTo is a link as it is recorded.
 func (r *pageReader) linkTo(u urls.URL, nofollow bool, now time.Time) crawl.Link {
 	trap, _ := traps.Find(u, now)
-	link := crawl.Link{
+	return crawl.Link{
 		URL: u.String(), Domain: u.Domain(), Origin: u.Origin(), Patterns: traps.Patterns(u), NoFollow: nofollow,
-		Trap: trap.Kind, TrapEvidence: trap.Evidence,
+		Registered: r.registered(u), Trap: trap.Kind, TrapEvidence: trap.Evidence,
 	}
-	if link.Domain != r.url.Domain() {
-		link.Registered = u.PartOf()
+}
+
+// registered is the registered domain that what a page leads to is part of; empty where it
+// is one, or where the page's own domain is led to.
+func (r *pageReader) registered(u urls.URL) string {
+	if u.Domain() == r.url.Domain() {
+		return ""
 	}
-	return link
+	return u.PartOf()
 }
 
 // parse reads the page, which is empty where there is none.
@@ -337,13 +362,15 @@ func (r *pageReader) parse(ctx context.Context, at *crawl.Attempt, resp *fetch.R
 		return page, err
 	}
 	defer r.parses.Release(1)
+	limits := r.limits
+	limits.Images = r.d.Run.Settings.TakesImages()
 	text, _, err := fetch.ToUTF8(resp.Body, resp.ContentType)
 	switch {
 	case err != nil:
 	case mediaType == "text/plain":
-		page = extract.Plain(text, r.limits)
+		page = extract.Plain(text, limits)
 	default:
-		page, err = extract.HTML(text, r.url, r.limits)
+		page, err = extract.HTML(text, r.url, limits)
 	}
 	if err != nil {
 		at.Error = err.Error()
@@ -355,6 +382,10 @@ func (r *pageReader) parse(ctx context.Context, at *crawl.Attempt, resp *fetch.R
 // time, so that the gap holds.
 func (r *pageReader) redirect(at *crawl.Attempt, resp *fetch.Response) {
 	at.Page = r.pageUpdate(crawl.Visit{}, crawl.Signals{})
+	image := r.d.Crawl.Kind == crawl.KindImage
+	if image {
+		at.Image = &crawl.ImageUpdate{Problem: crawl.ImageUnanswered} // unless the redirect is followed
+	}
 	location := resp.Header.Get("Location")
 	if location == "" {
 		return
@@ -376,6 +407,13 @@ func (r *pageReader) redirect(at *crawl.Attempt, resp *fetch.Response) {
 		at.Links[0].Kind = kind
 	}
 	at.Follow = decide.FollowRedirect(*r.d.Run, *r.d.Crawl)
+	if image {
+		at.Links[0].Priority = new(decide.ImagePriority)
+		if at.Follow != nil {
+			at.Image.Problem = ""
+		}
+		return
+	}
 	at.Charge = decide.ChargeRedirect(*r.d.Crawl, r.url, to)
 }
 
@@ -389,6 +427,9 @@ func (r *pageReader) settle(x *request.Exchange) {
 	}
 	if at.Outcome != crawl.OutcomeSuccess {
 		at.Page = &crawl.PageUpdate{Failed: true}
+		if r.d.Crawl.Kind == crawl.KindImage {
+			at.Image = &crawl.ImageUpdate{Problem: crawl.ImageUnanswered}
+		}
 	}
 	var err error
 	if at.Recrawl, err = decide.Again(r.facts.Domain, *r.d.Run, *r.d.Crawl, *at, r.facts.Now); err != nil {

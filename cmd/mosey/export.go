@@ -22,11 +22,11 @@ import (
 
 // exportCmd writes rows to files.
 type exportCmd struct {
-	What        string `arg:"" name:"pages|links|crawls|domains" help:"What to export."`
+	What        string `arg:"" name:"pages|links|crawls|domains|images|provenance" help:"What to export."`
 	Out         string `required:"" help:"Where to: a file, a directory (one that exists, or ends in /) for files of a bounded size, or - for standard output. Only into a directory does the same command go on where it was stopped." placeholder:"FILE|DIR|-"`
 	Format      string `help:"parquet, jsonl or csv. Default: as the file's name ends; parquet in a directory." placeholder:"FORMAT"`
-	Domain      string `help:"Only rows of this domain; of links, those on its pages." placeholder:"DOMAIN"`
-	Since       string `help:"Only pages fetched, crawls completed and links found or gone then or later: a date such as 2026-11-01, or an age such as 30d or 12h." placeholder:"WHEN"`
+	Domain      string `help:"Only rows of this domain; of links, those on its pages; of images, those that its pages name." placeholder:"DOMAIN"`
+	Since       string `help:"Only pages fetched, crawls completed, links found or gone and images answered then or later: a date such as 2026-11-01, or an age such as 30d or 12h." placeholder:"WHEN"`
 	Lang        string `help:"Only pages in this language, such as en or pt-BR." placeholder:"TAG"`
 	RowsPerFile int64  `default:"1000000" help:"How many rows a file in a directory has at the most." placeholder:"N"`
 	Force       bool   `help:"Replace the file, or begin the directory anew."`
@@ -72,7 +72,7 @@ func (c *exportCmd) Run(ctx context.Context, e *env) error {
 func (c *exportCmd) export(now time.Time) (x *export.Export, err error) {
 	x = &export.Export{Kind: export.Kind(c.What), Format: export.Format(c.Format), Force: c.Force, Asked: map[string]string{}}
 	if !slices.Contains(export.Kinds(), x.Kind) {
-		return nil, wiring.Usagef("export %q: want pages, links, crawls or domains", c.What)
+		return nil, wiring.Usagef("export %q: want pages, links, crawls, domains, images or provenance", c.What)
 	}
 	if c.Out == "" {
 		return nil, wiring.Usagef("--out is empty: want a file, a directory, or - for standard output")
@@ -90,7 +90,7 @@ func (c *exportCmd) export(now time.Time) (x *export.Export, err error) {
 		return nil, wiring.Usagef("--since %s: domains have no day; leave it out, or export crawls", c.Since)
 	}
 	if c.Lang != "" && x.Kind != export.Pages {
-		return nil, wiring.Usagef("--lang %s: %s have no language; leave it out, or export pages", c.Lang, x.Kind)
+		return nil, wiring.Usagef("--lang %s: there is none of %s; leave it out, or export pages", c.Lang, x.Kind)
 	}
 	if c.Lang != "" {
 		tag, err := language.BCP47.Parse(c.Lang)

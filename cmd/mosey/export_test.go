@@ -33,8 +33,11 @@ func (h *commandHarness) exported(args ...string) (rows []map[string]any) {
 	return rows
 }
 
-// newExported is a world of two domains: a page that links, one that failed, and others
-// that are known.
+// aHash is the SHA-256 of an image.
+var aHash = strings.Repeat("ab", 32)
+
+// newExported is a world of two domains: a page that links and names images, one of which
+// was fetched, a page that failed, and others that are known.
 func newExported(t *testing.T) *rows {
 	t.Helper()
 	r := newRows(t, crawl.Settings{}, aPage, aPage+"second", "https://b.example/").robots(crawl.Robots{
@@ -48,7 +51,19 @@ func newExported(t *testing.T) *rows {
 		{URL: "https://other.example/", Domain: "other.example", Origin: "https://other.example", Anchor: "Other", Rel: crawl.RelUGC, NoFollow: true},
 		{URL: aPage + "own", Domain: aDomain, Origin: aOrigin},
 	}
+	at.AllImages, at.Images = true, []crawl.FoundImage{
+		{
+			URL: aPage + "a.jpg", Domain: aDomain, Origin: aOrigin, Discovery: crawl.DiscoveryImg, Alt: "=a harbour,\nat \"dusk\"", Width: 320,
+			Variants: []string{aPage + "small.jpg"},
+		},
+		{URL: "https://cdn.example/b.png", Domain: "cdn.example", Origin: "https://cdn.example", Discovery: crawl.DiscoveryCSS},
+	}
 	r.fetched(at)
+	r.exec(`INSERT INTO image_contents (sha256_hash, file_size_bytes, format, width, height, frames, phash, dhash, license, stored_at)
+		VALUES ($1, 9000, 'jpeg', 640, 480, 1, -2, 255, 'https://creativecommons.org/licenses/by/4.0/', now())`, aHash)
+	r.exec(`UPDATE images SET (sha256_hash, file_size_bytes, format, width, height, phash, dhash)
+		= (SELECT sha256_hash, file_size_bytes, format, width, height, phash, dhash FROM image_contents),
+		content_type = 'image/jpeg', last_seen_at = now(), download_success = true WHERE domain = $1`, aDomain)
 	r.exec("UPDATE politeness_slots SET free_at = now() - interval '1 second'")
 	r.fetched(crawl.Attempt{Outcome: crawl.OutcomeBlocked4xx, StatusCode: 404, Error: "gone", Page: &crawl.PageUpdate{Failed: true}})
 	r.control(crawl.Control{Kind: crawl.ControlPause, Reason: "quiet"})
@@ -62,7 +77,7 @@ func TestExport(t *testing.T) {
 		t.Parallel()
 		r := newExported(t)
 		pages := r.exported("pages")
-		require.Len(t, pages, 5)
+		require.Len(t, pages, 7)
 		first := pages[slices.IndexFunc(pages, func(p map[string]any) bool { return p["url"] == aPage })]
 		require.Subset(t, first, map[string]any{
 			"domain": aDomain, "kind": "page", "status": "fetched", "outcome": "success", "status_code": 200.0,
@@ -91,6 +106,44 @@ func TestExport(t *testing.T) {
 			"sitemaps": []any{aPage + "sitemap.xml"}, "controls": []any{"pause"},
 		})
 		require.NotContains(t, domains[1], "controls")
+	})
+
+	t.Run("HasImagesAndWhoNamesThem", func(t *testing.T) {
+		t.Parallel()
+		r := newExported(t)
+		images := r.exported("images")
+		require.Len(t, images, 2)
+		slices.SortFunc(images, func(a, b map[string]any) int { return strings.Compare(a["url"].(string), b["url"].(string)) })
+		require.Subset(t, images[0], map[string]any{
+			"url": aPage + "a.jpg", "domain": aDomain, "sha256_hash": aHash, "width": 640.0, "height": 480.0, "format": "jpeg",
+			"content_type": "image/jpeg", "file_size_bytes": 9000.0, "phash": "fffffffffffffffe", "dhash": "00000000000000ff", "frames": 1.0,
+			"flat": false, "license": "https://creativecommons.org/licenses/by/4.0/", "download_success": true, "pages": 1.0,
+			"source_page_url": aPage, "discovery_type": "img", "alt": "=a harbour,\nat \"dusk\"",
+		})
+		require.Contains(t, images[0], "stored_at")
+		require.NotContains(t, images[0], "problem")
+		require.Subset(t, images[1], map[string]any{"url": "https://cdn.example/b.png", "domain": "cdn.example", "discovery_type": "css"})
+		for _, name := range []string{"download_success", "sha256_hash", "phash", "last_seen_at", "stored_at", "width"} {
+			require.NotContains(t, images[1], name, "it was not fetched")
+		}
+		named := r.exported("provenance")
+		require.Len(t, named, 2)
+		a := named[slices.IndexFunc(named, func(n map[string]any) bool { return n["image_id"] == images[0]["id"] })]
+		require.Subset(t, a, map[string]any{
+			"image_url": aPage + "a.jpg", "source_page_url": aPage, "source_domain": aDomain, "discovery_type": "img", "width": 320.0,
+			"variants": []any{aPage + "small.jpg"},
+		})
+		require.NotContains(t, a, "gone_at")
+		r.exec("UPDATE images SET download_success = false, problem = 'too small' WHERE domain = 'cdn.example'")
+		r.exec("UPDATE provenance SET gone_at = now() WHERE discovery_type = 'css'")
+		failed := r.exported("images", "--domain", "cdn.example")
+		require.Empty(t, failed, "no page of that domain names one")
+		for _, i := range r.exported("images") {
+			if i["domain"] == "cdn.example" {
+				require.Subset(t, i, map[string]any{"download_success": false, "problem": "too small", "pages": 0.0})
+				require.NotContains(t, i, "source_page_url")
+			}
+		}
 	})
 
 	t.Run("LeavesOutWhatPublishersForbid", func(t *testing.T) {
@@ -127,7 +180,7 @@ func TestExport(t *testing.T) {
 			want int
 			args []string
 		}{
-			{3, []string{"pages", "--domain", aDomain}},
+			{4, []string{"pages", "--domain", aDomain}},
 			{1, []string{"pages", "--domain", "other.example"}},
 			{1, []string{"pages", "--since", "1h"}},
 			{1, []string{"pages", "--lang", "pt-br"}},
@@ -141,6 +194,14 @@ func TestExport(t *testing.T) {
 			{2, []string{"crawls", "--since", "1h"}},
 			{1, []string{"domains", "--domain", "b.example"}},
 			{0, []string{"domains", "--domain", "unknown.example"}},
+			{2, []string{"images", "--domain", aDomain}},
+			{0, []string{"images", "--domain", "cdn.example"}},
+			{1, []string{"images", "--since", "1h"}},
+			{0, []string{"images", "--since", later}},
+			{2, []string{"provenance", "--domain", aDomain}},
+			{0, []string{"provenance", "--domain", "cdn.example"}},
+			{2, []string{"provenance", "--since", "1h"}},
+			{0, []string{"provenance", "--domain", aDomain, "--since", later}},
 		} {
 			require.Len(t, r.exported(c.args...), c.want, "%v", c.args)
 		}
@@ -175,7 +236,7 @@ func TestExport(t *testing.T) {
 		require.NoError(t, err)
 		records, err := csv.NewReader(bytes.NewReader(data)).ReadAll()
 		require.NoError(t, err)
-		require.Len(t, records, 6)
+		require.Len(t, records, 8)
 	})
 
 	t.Run("LeavesTerminalsAlone", func(t *testing.T) {
@@ -197,7 +258,7 @@ func TestExportUsage(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{[]string{"everything", "--out", "x.csv"}, []string{`export "everything": want pages, links, crawls or domains`}},
+		{[]string{"everything", "--out", "x.csv"}, []string{`export "everything": want pages, links, crawls, domains, images or provenance`}},
 		{[]string{"pages"}, []string{"missing flags: --out=FILE|DIR|-"}},
 		{[]string{"pages", "--out="}, []string{"--out is empty: want a file"}},
 		{[]string{"pages", "--out", "x.csv", "--format", "xml"}, []string{`--format "xml": want parquet, jsonl or csv`}},
@@ -206,7 +267,8 @@ func TestExportUsage(t *testing.T) {
 		{[]string{"pages", "--out", "x.csv", "--domain", "no domain"}, []string{`domain "no domain"`}},
 		{[]string{"pages", "--out", "x.csv", "--since", "soon"}, []string{`--since "soon": want a date`}},
 		{[]string{"pages", "--out", "x.csv", "--lang", "Welsh?"}, []string{`--lang "Welsh?": want a tag`}},
-		{[]string{"links", "--out", "x.csv", "--lang", "cy"}, []string{"--lang cy: links have no language"}},
+		{[]string{"links", "--out", "x.csv", "--lang", "cy"}, []string{"--lang cy: there is none of links; leave it out, or export pages"}},
+		{[]string{"images", "--out", "x.csv", "--lang", "cy"}, []string{"--lang cy: there is none of images; leave it out, or export pages"}},
 		{[]string{"domains", "--out", "x.csv", "--since", "1h"}, []string{"--since 1h: domains have no day"}},
 		{[]string{"pages", "--out", "x/", "--rows-per-file", "1"}, []string{"--rows-per-file 1: want 10000 or more"}},
 	} {

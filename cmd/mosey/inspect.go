@@ -237,7 +237,7 @@ func printDomain(w io.Writer, r crawl.DomainReport) error {
 		row("stopped", "%s", trap.Evidence)
 	}
 	for _, run := range r.Runs {
-		row("run "+run.Run, "%s: %s", run.Status, outcomes(run.Totals))
+		row("run "+run.Run, "%s: %s", run.Status, tally(run.Totals))
 	}
 	for _, c := range r.Recent {
 		row("  "+stamp(c.CompletedAt), "%s %s %s", result(c), urls.Shorten(c.URL, 80), c.Error)

@@ -20,13 +20,21 @@ type linksCmd struct {
 	JSON  bool   `name:"json" help:"Print JSON."`
 }
 
-// linksMost caps --limit.
-const linksMost = 100_000
+// listMost caps --limit where links and images are listed.
+const listMost = 100_000
+
+// checkLimit refuses a --limit that is not from 1 to listMost.
+func checkLimit(limit int) error {
+	if limit < 1 || limit > listMost {
+		return wiring.Usagef("--limit %d: want 1 to %d", limit, listMost)
+	}
+	return nil
+}
 
 // Run prints the links out and in: of a page one by one, of a domain by domain.
 func (c *linksCmd) Run(ctx context.Context, e *env) error {
-	if c.Limit < 1 || c.Limit > linksMost {
-		return wiring.Usagef("--limit %d: want 1 to %d", c.Limit, linksMost)
+	if err := checkLimit(c.Limit); err != nil {
+		return err
 	}
 	if !strings.Contains(c.What, "://") {
 		return c.ofDomain(ctx, e)

@@ -39,7 +39,8 @@ type cli struct {
 	Crawls    crawlsCmd    `cmd:"" help:"Show the history of requests."`
 	Rank      rankCmd      `cmd:"" help:"Work out what domains and pages are worth by who links to them."`
 	Search    searchCmd    `cmd:"" help:"Find pages by what they say."`
-	Export    exportCmd    `cmd:"" help:"Write pages, links, crawls or domains to files for other programs."`
+	Images    imagesCmd    `cmd:"" help:"Show the images that were found, and those that look alike."`
+	Export    exportCmd    `cmd:"" help:"Write pages, links, crawls, domains, images or provenance to files for other programs."`
 	Why       whyCmd       `cmd:"" help:"Explain why a page or domain is crawled or not, and when next."`
 	Audit     auditCmd     `cmd:"" help:"Prove from the stored rows how hosts were treated."`
 	Pause     pauseCmd     `cmd:"" help:"Make no request to a domain for a while, in all runs, or none of a run."`
@@ -53,6 +54,7 @@ type cli struct {
 	Recrawl   recrawlCmd   `cmd:"" help:"Fetch pages again that were fetched long ago."`
 	Schedule  scheduleCmd  `cmd:"" help:"Have Temporal seed or fetch again at its times."`
 	Reprocess reprocessCmd `cmd:"" help:"Fetch pages again on which there is more to find now."`
+	Maintain  maintainCmd  `cmd:"" help:"Delete stored images that a crash has left, and note those that are lost."`
 	Migrate   migrateCmd   `cmd:"" help:"Bring the database to the newest schema."`
 }
 

@@ -78,6 +78,17 @@ func printPage(w io.Writer, r crawl.PageReport) error {
 	if r.Trap.Kind != "" {
 		row("trap", "%s: %s", r.Trap.Kind, r.Trap.Evidence)
 	}
+	if r.Images != nil {
+		row("images", "%s", imageCounts(*r.Images))
+	}
+	if i := r.Image; i != nil {
+		row("image", "%s", imageNamed(*i))
+		if i.Problem != "" {
+			row("problem", "%s", i.Problem)
+		} else if i.SHA256 != "" {
+			row("content", "%s", imageContent(*i))
+		}
+	}
 	row("links", "%d out, %d in", r.LinksOut, r.LinksIn)
 	for _, c := range r.Crawls {
 		at := c.CompletedAt

@@ -117,7 +117,10 @@ func describeInUse(inUse *datadir.InUseError) error {
 }
 
 // startWorker starts a worker in this process.
-func (c *crawler) startWorker(ctx context.Context, f wiring.FetchFlags) error {
+func (c *crawler) startWorker(ctx context.Context, e *env, f wiring.FetchFlags) (err error) {
+	if f.ImageStore, err = imageStoreOf(e, f.ImageStore); err != nil {
+		return err
+	}
 	w, err := wiring.NewWorker(ctx, c.client, c.store, f, models.Models{}, c.logger)
 	if err != nil {
 		return err

@@ -36,6 +36,22 @@ func outcomes(t crawl.Totals) string {
 	return strings.Join(parts, ", ")
 }
 
+// tally is the outcomes, and what has become of images where there were any.
+func tally(t crawl.Totals) string {
+	if images := imageTotals(t); images != "" {
+		return outcomes(t) + "; images: " + images
+	}
+	return outcomes(t)
+}
+
+// imageTotals counts images, which are not among the outcomes; empty where there were none.
+func imageTotals(t crawl.Totals) string {
+	if t.ImagesFound == 0 && t.ImagesAsked == 0 && t.ImagesStored == 0 {
+		return ""
+	}
+	return fmt.Sprintf("named %s, %s, %d recorded", count(t.ImagesFound, "time"), count(t.ImagesAsked, "request"), t.ImagesStored)
+}
+
 // summary tells how a run stands. call is the part of its totals that the time was
 // spent on: all of it, or what one command has done.
 func summary(p crawl.Progress, call crawl.Totals, took time.Duration) string {
@@ -47,6 +63,9 @@ func summary(p crawl.Progress, call crawl.Totals, took time.Duration) string {
 	fmt.Fprintf(&b, " after %s: %s of %s, %s\n", took.Round(100*time.Millisecond),
 		count(call.Requests(), "page"), count(p.Domains, "domain"), size(call.Bytes))
 	fmt.Fprintf(&b, "  %s\n", outcomes(call))
+	if images := imageTotals(call); images != "" {
+		fmt.Fprintf(&b, "  images: %s\n", images)
+	}
 	for _, line := range notRequested(call) {
 		fmt.Fprintf(&b, "  %s\n", line)
 	}
@@ -68,7 +87,7 @@ func summary(p crawl.Progress, call crawl.Totals, took time.Duration) string {
 
 // wholeRun is what all calls together have done of a run.
 func wholeRun(t crawl.Totals) string {
-	return fmt.Sprintf("%s, %s; %s", count(t.Requests(), "page"), size(t.Bytes), outcomes(t))
+	return fmt.Sprintf("%s, %s; %s", count(t.Requests(), "page"), size(t.Bytes), tally(t))
 }
 
 // whySkipped says what a reason to skip a page means, and how to have it requested all
@@ -79,6 +98,8 @@ var whySkipped = map[crawl.Reason]string{
 	crawl.ReasonExcluded:    "the run's --include and --exclude leave them out; to give other ones decides again",
 	crawl.ReasonExtension:   "their names say that they cannot be read; --skip-extensions=false fetches them all the same",
 	crawl.ReasonDepthBudget: "pages over the budget of their depth; a larger --max-pages-per-depth fetches them",
+	crawl.ReasonImageBudget: "over the budget of their domain; a larger --max-images-per-domain fetches them",
+	crawl.ReasonImagesOff:   "the run does not fetch them any more; --images metadata does",
 	crawl.ReasonVariant:     "known variants of other pages; --skip-known-variants=false fetches them all the same",
 	crawl.ReasonScheme:      "https cannot be reached, and http is asked instead; a seed that says https:// is not asked by http",
 	crawl.ReasonTrap:        "parts of endless spaces; mosey why URL tells which, and a page that is seeded is fetched all the same",
@@ -90,7 +111,11 @@ func notRequested(t crawl.Totals) []string {
 	for _, reason := range slices.SortedFunc(maps.Keys(t.Skips), func(a, b crawl.Reason) int {
 		return cmp.Or(cmp.Compare(t.Skips[b], t.Skips[a]), cmp.Compare(a, b))
 	}) {
-		line := fmt.Sprintf("%s skipped: %s", count(t.Skips[reason], "page"), reason)
+		what := "page"
+		if reason == crawl.ReasonImageBudget || reason == crawl.ReasonImagesOff {
+			what = "image"
+		}
+		line := fmt.Sprintf("%s skipped: %s", count(t.Skips[reason], what), reason)
 		if why, known := whySkipped[reason]; known {
 			line += " (" + why + ")"
 		}

@@ -28,7 +28,7 @@ func (u *upCmd) Run(ctx context.Context, e *env) (err error) {
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
 	if !u.NoWorker {
-		if err := c.startWorker(ctx, u.FetchFlags); err != nil {
+		if err := c.startWorker(ctx, e, u.FetchFlags); err != nil {
 			return err
 		}
 		if warning := u.NoContact(); warning != "" {

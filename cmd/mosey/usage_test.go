@@ -28,7 +28,7 @@ func TestHelp(t *testing.T) {
 		t.Parallel()
 		out := newHarness(t).Print("--help")
 		names := commands(t)
-		require.Len(t, names, 29)
+		require.Len(t, names, 31)
 		for _, name := range names {
 			ContainsOnSameLine(t, out, "  "+name+" ")
 		}

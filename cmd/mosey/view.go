@@ -23,7 +23,7 @@ type view struct {
 	drawn    int // lines on the terminal to draw over
 	printed  time.Time
 	rate     rate
-	last     int64        // requests on the last plain line, -1 before
+	last     int64        // requests on the last plain line, those for images among them; -1 before
 	before   crawl.Totals // what earlier calls have done of the run
 	finished bool
 }
@@ -132,15 +132,16 @@ func (v *view) emit(x any) {
 func (v *view) line(p crawl.Progress, call crawl.Totals) string {
 	text := fmt.Sprintf("%s  %s (%.1f/s), %s active, %d pending, %d in flight; %s",
 		time.Since(v.began).Round(time.Second), count(call.Requests(), "page"), v.rate.perSecond(),
-		count(p.Active, "domain"), p.Pending, p.InFlight, outcomes(call))
+		count(p.Active, "domain"), p.Pending, p.InFlight, tally(call))
 	if len(p.Outages) > 0 {
 		text += "; the network " + outageLine(p.Outages[0])
 	}
 	// where nothing moves, say what is waited for
-	if stuck := call.Requests() == v.last; stuck && len(p.Waiting) > 0 {
+	asked := call.Requests() + call.ImagesAsked
+	if stuck := asked == v.last; stuck && len(p.Waiting) > 0 {
 		text += "; waiting: " + waitLine(p.Waiting[0], time.Now())
 	}
-	v.last = call.Requests()
+	v.last = asked
 	return text
 }
 
@@ -160,6 +161,9 @@ func (v *view) draw(p crawl.Progress, call crawl.Totals, now time.Time) {
 		fmt.Sprintf("%-8s %d active of %d found; %s pending, %d in flight, %d deferred",
 			"domains", p.Active, p.Domains, count(p.Pending, "page"), p.InFlight, p.Deferred),
 		fmt.Sprintf("%-8s %s", "outcomes", outcomes(call)),
+	}
+	if images := imageTotals(call); images != "" {
+		lines = append(lines, fmt.Sprintf("%-8s %s", "images", images))
 	}
 	if v.before.Attempts() > 0 {
 		lines = append(lines, fmt.Sprintf("%-8s %s", "in all", wholeRun(p.Totals)))

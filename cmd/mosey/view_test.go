@@ -74,6 +74,22 @@ func TestView(t *testing.T) {
 		ContainsOnSameLine(t, stdout.String(), "; 1 success; waiting: long.", ".example for ", " (delay)")
 	})
 
+	t.Run("HasImagesWhereThereAreSome", func(t *testing.T) {
+		t.Parallel()
+		p := waiting(1)
+		p.ImagesFound, p.ImagesAsked, p.ImagesStored = 33, 21, 16
+		v, stdout, _ := newTestView(t, true, false)
+		v.progress(p)
+		ContainsOnSameLine(t, stdout.String(), "images   named 33 times, 21 requests, 16 recorded")
+		v, stdout, _ = newTestView(t, false, false)
+		v.progress(p)
+		ContainsOnSameLine(t, stdout.String(), "; 1 success; images: named 33 times, 21 requests, 16 recorded\n")
+		v.printed = time.Time{}
+		p.ImagesAsked++
+		v.progress(p)
+		require.NotContains(t, stdout.String(), "waiting: ", "an image moves, too")
+	})
+
 	t.Run("AsJSONIsALineNowAndThen", func(t *testing.T) {
 		t.Parallel()
 		v, stdout, _ := newTestView(t, true, true)
@@ -144,6 +160,17 @@ func TestSummary(t *testing.T) {
 		"  2 pages skipped: fresh (their servers said that they stay as they are; mosey why URL tells until when)\n"+
 		"  2 pages not requested: robots.txt, or what else their publisher says, forbids it (mosey why URL tells by which line)\n"+
 		"  in all calls: 3 pages, 1.5 kB; 3 success, 2 blocked_robots, 6 skipped\n",
+		summary(p, p.Since(before), took))
+
+	p.Skipped, p.BlockedRobots, p.ImagesFound, p.ImagesAsked, p.ImagesStored = 0, 0, 33, 21, 16
+	p.Skips = map[crawl.Reason]int64{crawl.ReasonImageBudget: 12, crawl.ReasonImagesOff: 1}
+	before = crawl.Totals{Success: 2, Asked: 2, Bytes: 500, ImagesFound: 3, ImagesAsked: 20}
+	require.Equal(t, "Run small-web is stopped (stopped from the command line) after 1m5.2s: 1 page of 10 domains, 1.0 kB\n"+
+		"  1 success\n"+
+		"  images: named 30 times, 1 request, 16 recorded\n"+
+		"  12 images skipped: image-budget (over the budget of their domain; a larger --max-images-per-domain fetches them)\n"+
+		"  1 image skipped: images-off (the run does not fetch them any more; --images metadata does)\n"+
+		"  in all calls: 3 pages, 1.5 kB; 3 success; images: named 33 times, 21 requests, 16 recorded\n",
 		summary(p, p.Since(before), took))
 }
 

@@ -299,6 +299,7 @@ func explainHistory(w *why, p crawl.PageReport) {
 		w.addf("it redirects to %s", p.RedirectTo)
 	}
 	w.addf("links to it: %d", p.LinksIn)
+	explainImage(w, p)
 	if len(p.Crawls) == 0 {
 		explainFinders(w, p)
 	}
@@ -336,7 +337,7 @@ func explainState(w *why, d crawl.DomainReport) {
 		if r.Budget >= 0 {
 			line += fmt.Sprintf(", %d of %s of this domain requested", r.Started, count(r.Budget, "page"))
 		}
-		w.addf("%s: %s", line, outcomes(r.Totals))
+		w.addf("%s: %s", line, tally(r.Totals))
 		if r.Window != "" {
 			w.addf("%s", windowLine("run "+r.Run+" crawls only", r.Window))
 		}

@@ -39,12 +39,18 @@ func explainLinked(ctx context.Context, store *db.Store, name string, page *urls
 		w.Answer = "known from links alone, to " + many + " of it, and no run wants it"
 		w.addf("of %s: %s", url, notWanted(rep))
 	}
+	if page != nil {
+		explainImage(&w, rep)
+	}
 	explainFinders(&w, rep)
 	return w, nil
 }
 
 // notWanted answers for a page that is known from links and part of no run.
 func notWanted(p crawl.PageReport) string {
+	if p.Image != nil && p.LinksIn == 0 {
+		return notWantedImage(*p.Image)
+	}
 	const answer = "known from links, but no run wants it: "
 	if p.LinksIn > 0 && p.NoFollowIn == p.LinksIn {
 		return answer + "every link to it says nofollow"

@@ -110,6 +110,19 @@ func flag[R any](name, doc string, get func(*R) bool) column[R] {
 	})
 }
 
+// maybeFlag is null where it is nil.
+func maybeFlag[R any](name, doc string, get func(*R) *bool) column[R] {
+	return declare(Bool, true, name, doc, func(r *R) value {
+		switch b := get(r); {
+		case b == nil:
+			return value{null: true}
+		case *b:
+			return value{num: 1}
+		}
+		return value{}
+	})
+}
+
 func instant[R any](name, doc string, get func(*R) time.Time) column[R] {
 	return declare(Time, false, name, doc, func(r *R) value { return value{num: get(r).UnixMicro()} })
 }

@@ -86,4 +86,43 @@ func (s stored) ExportDomains(_ context.Context, _ crawl.ExportFilter, after cra
 	})
 }
 
+func (s stored) ExportImages(_ context.Context, _ crawl.ExportFilter, after crawl.ExportKey) ([]crawl.ImageRow, crawl.ExportKey, error) {
+	return next(s, after, func(id int64) crawl.ImageRow {
+		i := crawl.ImageRow{
+			ID: fmt.Sprintf("019aabb0-0000-7000-8000-%012d", id), PageID: id, URL: fmt.Sprintf("https://cdn.example/%d.jpg?w=1&h=2", id),
+			Domain: "cdn.example", DiscoveredAt: noon,
+		}
+		switch id % 3 {
+		case 1:
+			i.ImageContent = crawl.ImageContent{
+				SHA256: fmt.Sprintf("%064d", id), Bytes: 12_345, Format: crawl.ImageJPEG, Width: 640, Height: 480, Frames: 1,
+				PHash: new(crawl.ImageHash(0x8000_0000_0000_00ff)), DHash: new(crawl.ImageHash(0)), Meta: crawl.ImageMeta{
+					Camera: "Canon EOS", TakenAt: noon, Creator: "Ann", Credit: "PA", Copyright: awkward, License: "https://creativecommons.org/licenses/by/4.0/",
+				},
+			}
+			i.ContentType, i.LastSeenAt, i.Success, i.StoredAt = "image/jpeg", noon, new(true), noon
+			i.Pages, i.Source, i.Discovery, i.Alt, i.Caption = 2, "https://a.example/", crawl.DiscoveryOpenGraph, awkward, "A harbour"
+		case 2:
+			i.Success, i.Problem = new(false), crawl.ImageTooSmall
+		}
+		return i
+	})
+}
+
+func (s stored) ExportProvenance(
+	_ context.Context, _ crawl.ExportFilter, after crawl.ExportKey,
+) ([]crawl.ProvenanceRow, crawl.ExportKey, error) {
+	return next(s, after, func(id int64) crawl.ProvenanceRow {
+		p := crawl.ProvenanceRow{
+			ID: fmt.Sprintf("019aabb0-0000-7000-8000-%012d", id), ImageID: "019aabb0-0000-7000-9000-000000000001", ImageURL: "https://cdn.example/1.jpg",
+			PageID: id, PageURL: fmt.Sprintf("https://a.example/%d", id), Domain: "a.example", Discovery: crawl.DiscoverySrcset, DiscoveredAt: noon,
+		}
+		if id%2 == 1 {
+			p.Alt, p.Caption, p.Width, p.Height, p.GoneAt = awkward, "A harbour", 320, 240, noon
+			p.Variants = []string{"https://cdn.example/1-small.jpg", "https://cdn.example/1\"odd\".webp"}
+		}
+		return p
+	})
+}
+
 var _ export.Store = stored{}

@@ -185,6 +185,21 @@ func TestValues(t *testing.T) {
 	domains := objects(t, written(t, export.Domains, export.JSONL, 1))
 	require.Equal(t, []any{"block", "delay"}, domains[0]["controls"])
 	require.NotContains(t, domains[0], "reason", "of a person")
+	images := objects(t, written(t, export.Images, export.JSONL, 3))
+	require.Equal(t, "80000000000000ff", images[0]["phash"])
+	require.Equal(t, "0000000000000000", images[0]["dhash"], "a hash of no set bits is one")
+	require.Equal(t, true, images[0]["download_success"])
+	require.Equal(t, false, images[1]["download_success"])
+	require.Equal(t, "too small", images[1]["problem"])
+	for _, absent := range []string{"download_success", "phash", "dhash", "sha256_hash", "width", "frames", "taken_at", "stored_at", "alt"} {
+		require.NotContains(t, images[2], absent)
+	}
+	provenance := objects(t, written(t, export.Provenance, export.JSONL, 2))
+	require.Equal(t, []any{"https://cdn.example/1-small.jpg", `https://cdn.example/1"odd".webp`}, provenance[0]["variants"])
+	require.Equal(t, json.Number("320"), provenance[0]["width"])
+	for _, absent := range []string{"variants", "width", "height", "alt", "caption", "gone_at"} {
+		require.NotContains(t, provenance[1], absent)
+	}
 }
 
 func TestAnEmptyExport(t *testing.T) {

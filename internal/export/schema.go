@@ -43,7 +43,7 @@ func crawlColumns() []column[crawl.CrawlRow] {
 		few(text("run", "name of the run", func(r *row) string { return r.Run })),
 		few(text("domain", "domain that was asked", func(r *row) string { return r.Domain })),
 		text("url", "what was asked for", func(r *row) string { return r.URL }),
-		few(text("kind", "`page`, `robots`, `tdm`, `sitemap`, `feed`, `favicon`", func(r *row) string { return string(r.Kind) })),
+		few(text("kind", "`page`, `robots`, `tdm`, `sitemap`, `feed`, `favicon`, `image`", func(r *row) string { return string(r.Kind) })),
 		flag("prerequisite", "whether it was made for another page's sake", func(r *row) bool { return r.Prerequisite }),
 		few(text("outcome", "`success`, `failed`, `timeout`, `blocked_robots`, `blocked_4xx`, `blocked_5xx`, `skipped`",
 			func(r *row) string { return string(r.Outcome) })),
@@ -64,7 +64,7 @@ func crawlColumns() []column[crawl.CrawlRow] {
 			func(r *row) *crawl.Millis { return r.Delay }),
 		few(maybeText("delay_reason", "why so long", func(r *row) string { return r.DelayReason })),
 		maybeMillis("retry_after_ms", "how long the server asked us to wait", func(r *row) *crawl.Millis { return r.RetryAfter }),
-		flag("lost", "whether the worker died: the request may have been made", func(r *row) bool { return r.Lost }),
+		flag("lost", "whether the worker died or stood still: the request may have been made", func(r *row) bool { return r.Lost }),
 	}
 }
 
@@ -101,6 +101,10 @@ func domainColumns() []column[crawl.DomainRow] {
 		total("skipped", "the same", func(t *crawl.Totals) int64 { return t.Skipped }),
 		total("nofollow", "pages that let no link be followed", func(t *crawl.Totals) int64 { return t.NoFollow }),
 		total("bytes", "body bytes on the wire", func(t *crawl.Totals) int64 { return t.Bytes }),
+		total("images_found", "images that its pages name", func(t *crawl.Totals) int64 { return t.ImagesFound }),
+		total("images_requests", "requests to it for images, which are not among the others",
+			func(t *crawl.Totals) int64 { return t.ImagesAsked }),
+		total("images_stored", "images from it whose content was recorded", func(t *crawl.Totals) int64 { return t.ImagesStored }),
 		instant("found_at", "when it was first heard of", func(r *row) time.Time { return r.FoundAt }),
 	}
 }

@@ -11,14 +11,16 @@ type Kind string
 
 // The kinds.
 const (
-	Pages   Kind = "pages"
-	Links   Kind = "links"
-	Crawls  Kind = "crawls"
-	Domains Kind = "domains"
+	Pages      Kind = "pages"
+	Links      Kind = "links"
+	Crawls     Kind = "crawls"
+	Domains    Kind = "domains"
+	Images     Kind = "images"
+	Provenance Kind = "provenance"
 )
 
 // Kinds lists them.
-func Kinds() []Kind { return []Kind{Pages, Links, Crawls, Domains} }
+func Kinds() []Kind { return []Kind{Pages, Links, Crawls, Domains, Images, Provenance} }
 
 // Store reads rows in batches: those that follow a key, and the key after them. A batch
 // may be empty; where nothing follows, next is after.
@@ -29,6 +31,10 @@ type Store interface {
 	ExportDomains(
 		ctx context.Context, f crawl.ExportFilter, after crawl.ExportKey,
 	) (domains []crawl.DomainRow, next crawl.ExportKey, err error)
+	ExportImages(ctx context.Context, f crawl.ExportFilter, after crawl.ExportKey) (images []crawl.ImageRow, next crawl.ExportKey, err error)
+	ExportProvenance(
+		ctx context.Context, f crawl.ExportFilter, after crawl.ExportKey,
+	) (rows []crawl.ProvenanceRow, next crawl.ExportKey, err error)
 }
 
 // Columns are those of a kind, in their order.
@@ -58,6 +64,10 @@ func (k Kind) source(s Store) source {
 		return sourceOf(crawlColumns(), func() reader[crawl.CrawlRow] { return s.ExportCrawls })
 	case Domains:
 		return sourceOf(domainColumns(), func() reader[crawl.DomainRow] { return s.ExportDomains })
+	case Images:
+		return sourceOf(imageColumns(), func() reader[crawl.ImageRow] { return s.ExportImages })
+	case Provenance:
+		return sourceOf(provenanceColumns(), func() reader[crawl.ProvenanceRow] { return s.ExportProvenance })
 	}
 	return source{}
 }

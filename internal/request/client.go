@@ -33,6 +33,8 @@ type Fetcher interface {
 type Store interface {
 	Begin(ctx context.Context, s crawl.Start) (crawl.Lease, error)
 	Record(ctx context.Context, a crawl.Attempt) (crawl.Recorded, error)
+	// Keep has an attempt's lease of its domain end after hold from now on.
+	Keep(ctx context.Context, domain string, crawlID int64, hold time.Duration) error
 	Abandon(ctx context.Context, s crawl.Start, crawlID int64, delay time.Duration, spared bool, why string) error
 	// AddressListed reports whether a list keeps an address from being asked for a domain.
 	AddressListed(ctx context.Context, domain string, addr netip.Addr) (crawl.Control, bool, error)
@@ -65,9 +67,10 @@ type Client struct {
 	Config
 
 	// fetches bounds requests in flight, slow those to hosts that are known to be
-	// slow.
+	// slow, and large those for large bodies.
 	fetches *semaphore.Weighted
 	slow    *semaphore.Weighted
+	large   *semaphore.Weighted
 	// broken is when an address could not be connected to
 	broken *otter.Cache[netip.Addr, time.Time]
 }
@@ -79,7 +82,8 @@ const (
 	// counts as slow.
 	slowAnswer = 2 * time.Second
 	// slowShare is the part of the places for requests, one in so many, that slow
-	// hosts may take up: the others keep the rest, however many hosts hang.
+	// hosts may take up: the others keep the rest, however many hosts hang. Requests for
+	// large bodies have as many.
 	slowShare = 4
 	// leaseMargin is what a lease has on top of the longest the request can take, for
 	// scheduling and closing the connection.
@@ -96,6 +100,7 @@ func New(cfg Config) (*Client, error) {
 		Config:  cfg,
 		fetches: semaphore.NewWeighted(int64(cfg.MaxFetches)),
 		slow:    semaphore.NewWeighted(max(int64(cfg.MaxFetches)/slowShare, 1)),
+		large:   semaphore.NewWeighted(max(int64(cfg.MaxFetches)/slowShare, 1)),
 		broken:  broken,
 	}, nil
 }

@@ -19,7 +19,18 @@ type Kind struct {
 	Accept string
 	// MaxBytes caps the body; 0 is the Fetcher's own limit.
 	MaxBytes int64
+	// Large keeps bodies in files, and leaves other kinds most of the places for requests:
+	// one takes long. Its place is kept until the attempt is recorded, so that what was
+	// fetched and not read yet is bounded, too.
+	Large bool
 }
+
+// LargeReadSpan is how long what was fetched of a large kind may take to be read: so long the
+// attempt is not taken for dead.
+const LargeReadSpan = 150 * time.Second
+
+// keepSpan is for how long the lease of what is being read is renewed at a time.
+const keepSpan = 10 * time.Second
 
 // Ask is one request to be made.
 type Ask struct {
@@ -53,7 +64,8 @@ type Ask struct {
 	// request meanwhile.
 	Wanted func(context.Context) (bool, error)
 	// Read gets out of an answer, or of an error, what there is to record. It is
-	// called before the attempt's pace is known.
+	// called before the attempt's pace is known. An error is trouble of our own: the
+	// attempt is taken back, and counts for nothing.
 	Read func(context.Context, *Exchange) error
 	// Settle, where set, is called once it is, just before the attempt is recorded.
 	Settle func(*Exchange)
@@ -99,6 +111,12 @@ func (c *Client) Do(ctx context.Context, ask Ask) (Result, error) {
 		return Result{}, err
 	}
 	defer leave()
+	if ask.Large {
+		if err := c.large.Acquire(ctx, 1); err != nil {
+			return Result{}, err
+		}
+		defer c.large.Release(1)
+	}
 	release, err := c.place(ctx, ask.Health)
 	if err != nil {
 		return Result{}, err
@@ -128,8 +146,8 @@ func (c *Client) Do(ctx context.Context, ask Ask) (Result, error) {
 	}
 	x.Attempt.CrawlID, x.Attempt.Domain, x.Attempt.FactsOf = lease.CrawlID, start.Domain, ask.FactsOf
 	x.Attempt.IP, x.Attempt.Shared = t.ip(), start.Shared
-	if err := ask.Read(ctx, x); err != nil {
-		return Result{Lease: lease, Exchange: x}, err
+	if err := c.read(ctx, ask, x, began.Add(time.Duration(start.Hold))); err != nil {
+		return Result{Lease: lease}, c.abandon(ctx, ask, start, lease, x, err)
 	}
 	c.pace(ask, x)
 	if ask.Settle != nil {
@@ -137,6 +155,45 @@ func (c *Client) Do(ctx context.Context, ask Ask) (Result, error) {
 	}
 	rec, err := c.Record(ctx, x.Attempt)
 	return Result{Lease: lease, Exchange: x, Recorded: rec}, err
+}
+
+// read has the answer read. What takes long to be read keeps its lease meanwhile, which ends
+// at an instant: another attempt would be taken for it, and this one for dead. A lease that is
+// kept in small steps costs its domain little if this process dies.
+func (c *Client) read(ctx context.Context, ask Ask, x *Exchange, until time.Time) error {
+	if !ask.Large {
+		return ask.Read(ctx, x)
+	}
+	keeping, stop := context.WithTimeout(context.WithoutCancel(ctx), LargeReadSpan)
+	kept := make(chan struct{})
+	domain, id := x.Attempt.Domain, x.Attempt.CrawlID // Read writes to the attempt meanwhile
+	go func() {
+		defer close(kept)
+		c.keep(keeping, domain, id, until)
+	}()
+	defer func() {
+		stop()
+		<-kept
+	}()
+	return ask.Read(ctx, x)
+}
+
+// keep renews the lease of an attempt until the context ends.
+func (c *Client) keep(ctx context.Context, domain string, id int64, until time.Time) {
+	for {
+		timer := time.NewTimer(time.Until(until) / 2)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+		until = time.Now().Add(keepSpan)
+		if err := c.Store.Keep(ctx, domain, id, keepSpan); err != nil && ctx.Err() == nil {
+			c.Warn(ctx, "could not keep the lease of an attempt", "domain", domain, "crawl", id, "error", err)
+			until = time.Now().Add(keepSpan / 4)
+		}
+	}
 }
 
 // start fills in what the lease needs.
@@ -163,7 +220,7 @@ func (c *Client) exchange(ctx context.Context, ask Ask, t target, began time.Tim
 		defer cancel()
 		x.Response, x.Err = c.Fetcher.Do(ctx, fetch.Request{
 			URL: ask.URL.String(), Addr: t.addr, Deadline: deadline, Accept: ask.Accept,
-			MaxBodyBytes: ask.MaxBytes, Header: ask.Header, WantBody: ask.WantBody,
+			MaxBodyBytes: ask.MaxBytes, Header: ask.Header, WantBody: ask.WantBody, ToFile: ask.Large,
 		})
 		c.noteAddress(t.addr, x.Err)
 	}
@@ -172,6 +229,7 @@ func (c *Client) exchange(ctx context.Context, ask Ask, t target, began time.Tim
 	} else {
 		answered(x)
 	}
+	x.Attempt.Outlasted = x.Attempt.EndedAt.Sub(began) > c.span()
 	return x
 }
 

@@ -55,10 +55,11 @@ func (c *Client) abandon(ctx context.Context, ask Ask, s crawl.Start, l crawl.Le
 	what := crawl.Attempt{Error: why.Error()}.Clean().Error
 	delay := time.Duration(0)
 	f, ok := errors.AsType[*fetch.Error](x.Err)
-	if ok && f.Sent {
+	answered := x.Response != nil // and could not be read, or kept
+	if answered || ok && f.Sent {
 		delay, _ = politeness.Delay(ask.Pace.Waits)
 	}
-	if ok && f.Connected {
+	if answered || ok && f.Connected {
 		return errors.Join(why, c.Store.TakeBack(ctx, s, l.CrawlID, delay, spared, what, x.Attempt.RobotsVersion))
 	}
 	return errors.Join(why, c.Store.Abandon(ctx, s, l.CrawlID, delay, spared, what))

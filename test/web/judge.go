@@ -48,15 +48,20 @@ type Expectations struct {
 	SubnetDelay time.Duration
 
 	// Tolerance is for the reading of clocks: by how much a gap may be short
-	// or an interval overlap. It matters when the client closes a connection
-	// without an answer, which is seen late. Defaults to 1 ms.
+	// or an interval overlap. Defaults to 1 ms. After a connection that the client
+	// has closed without an answer, which is seen late, it is 15 ms more.
 	Tolerance time.Duration
 
 	// UserAgent has to be part of every User-Agent. Defaults to "mosey/".
 	UserAgent string
 }
 
-const toleranceDefault = time.Millisecond
+const (
+	toleranceDefault = time.Millisecond
+	// closeSeenLate is how late it may be seen on a busy machine that a connection was
+	// closed.
+	closeSeenLate = 15 * time.Millisecond
+)
 
 func (e Expectations) withDefaults() Expectations {
 	if e.Tolerance == 0 {

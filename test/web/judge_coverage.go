@@ -92,7 +92,7 @@ func (j *judge) needless(r Record) string {
 		return "" // it might be there, and lists that
 	case res.missing:
 		return "no page is at this URL"
-	case !r.IsPage(), res.ctype == "image/png", !p.allowed(h, target), res.trap, h.site.DNS.partly():
+	case !r.IsPage(), res.image, res.ctype == "image/png", !p.allowed(h, target), res.trap, h.site.DNS.partly():
 		return ""
 	}
 	return "no link that may be followed leads here"

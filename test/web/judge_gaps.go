@@ -87,9 +87,9 @@ func (j *judge) domain(key string, log Log, told []crawlDelay, crowded bool) {
 			gap := r.Start - prev.End
 			gaps = append(gaps, gap)
 			switch {
-			case gap < -j.expect.Tolerance:
+			case gap < -j.tolerance(prev):
 				j.violatef(KindOverlap, key, r, "began %v before the end of %s", -gap, prev.URL())
-			case gap < delay-j.expect.Tolerance:
+			case gap < delay-j.tolerance(prev):
 				j.violatef(KindGap, key, r, "%v after %s, want %v", gap, prev.URL(), delay)
 			case j.steady(prev) && !crowded:
 				j.report.overshoots = append(j.report.overshoots, gap-delay)
@@ -104,6 +104,14 @@ func (j *judge) domain(key string, log Log, told []crawlDelay, crowded bool) {
 	j.report.Domains = append(j.report.Domains, KeyStats{
 		Delay: delay, Gap: distribution(gaps), Key: key, Peak: peak(log), Requests: len(log),
 	})
+}
+
+// tolerance is by how much the gap after a request may be short.
+func (j *judge) tolerance(prev Record) time.Duration {
+	if prev.Aborted {
+		return j.expect.Tolerance + closeSeenLate
+	}
+	return j.expect.Tolerance
 }
 
 // crawlDelay is what a robots.txt asked for, since it was answered.
@@ -177,14 +185,16 @@ func (j *judge) addresses() {
 
 func (j *judge) place(p place, key string, log Log) KeyStats {
 	var gaps []time.Duration
-	end := log[0].End
+	prev := log[0]
 	for _, r := range log[1:] {
-		gap := r.Start - end
+		gap := r.Start - prev.End
 		gaps = append(gaps, gap)
-		if p.delay > 0 && gap < p.delay-j.expect.Tolerance {
+		if p.delay > 0 && gap < p.delay-j.tolerance(prev) {
 			j.violatef(p.kind, key, r, "%v after the one before, want %v", gap, p.delay)
 		}
-		end = max(end, r.End)
+		if r.End >= prev.End {
+			prev = r
+		}
 	}
 	return KeyStats{Delay: p.delay, Gap: distribution(gaps), Key: key, Peak: peak(log), Requests: len(log)}
 }

@@ -111,6 +111,15 @@ func TestJudgeGaps(t *testing.T) {
 		b.add("http://a.test:8080/robots.txt", 10_500, 10_510, 200)
 		require.Equal(t, []Kind{KindGap}, b.kinds(second))
 	})
+	t.Run("ClosedConnectionIsSeenLate", func(t *testing.T) {
+		t.Parallel()
+		b := setupLog(t, one)
+		b.add("http://a.test:8080/robots.txt", 0, 2000, 0).Aborted = true
+		b.add("http://a.test:8080/robots.txt", 2984, 2990, 200)
+		require.Empty(t, b.kinds(second))
+		b.add("http://a.test:8080/", 3980, 3990, 200)
+		require.Equal(t, []Kind{KindGap}, b.kinds(second), "after an answer")
+	})
 	t.Run("RequestInFlightOverlaps", func(t *testing.T) {
 		t.Parallel()
 		b := setupLog(t, one)

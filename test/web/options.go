@@ -57,6 +57,13 @@ type Site struct {
 	// is the site's place in Options.Sites.
 	Host string
 
+	// Image answers the images of the pages. It is needed where Images is not 0.
+	Image Behaviour
+
+	// Images is how many images a numbered page has, which no other page names:
+	// /image/1 and so on.
+	Images int
+
 	// IPGroup names an address that all sites with the same group share; the
 	// first of them decides its Subnet. Empty leaves it to
 	// Options.SitesPerIP.
@@ -202,6 +209,7 @@ func (o Options) Validate() error {
 		check(s.TLS.known(), "Sites[%d].TLS is %q, which is no kind", i, s.TLS)
 		check(s.TLS == TLSNone || s.IPGroup == "",
 			"Sites[%d].IPGroup is %q, but TLS needs an address of its own", i, s.IPGroup)
+		check(s.Images == 0 || s.Images > 0 && s.Image != nil, "Sites[%d].Images is %d, want 0, or more and an Image", i, s.Images)
 		_, known = traps[s.Trap]
 		check(known || s.Trap == TrapNone, "Sites[%d].Trap is %q, which is no kind", i, s.Trap)
 	}

@@ -17,6 +17,7 @@ type resource struct {
 	ctype     string   // media type of content
 	href      string   // how links here are written; "" is the path
 	index     int      // of a numbered page, -1 for others
+	image     bool     // numbered pages have it as an image
 	linked    linkKind // how numbered pages link here
 	meta      string   // a tag for the head of the page
 	missing   bool     // there is nothing
@@ -71,6 +72,9 @@ func (p *Plan) findUnruled(h host, target string) resource {
 	if i, ok := pageIndex(target); ok && i <= h.site.Pages {
 		return resource{behaviour: h.site.Behaviour, index: i}
 	}
+	if i, ok := numbered(target, imagePath); ok && i <= h.site.Images*(h.site.Pages+1) {
+		return resource{behaviour: h.site.Image, index: -1, image: true}
+	}
 	if h.site.Trap != TrapNone {
 		if res, ok := traps[h.site.Trap].page(target); ok {
 			return res
@@ -84,7 +88,15 @@ func pageIndex(target string) (int, bool) {
 	if target == "/" {
 		return 0, true
 	}
-	digits, ok := strings.CutPrefix(target, "/p/")
+	return numbered(target, "/p/")
+}
+
+// imagePath is what the paths of a site's images start with.
+const imagePath = "/image/"
+
+// numbered reads the number, from 1 on, after a prefix.
+func numbered(target, prefix string) (int, bool) {
+	digits, ok := strings.CutPrefix(target, prefix)
 	if !ok || digits == "" || digits[0] == '0' || len(digits) > 7 {
 		return 0, false
 	}
@@ -111,6 +123,7 @@ func (p *Plan) links(s *site, target string, res resource) []link {
 	}
 	w.random = splitmix(uint64(s.index)<<32 | uint64(res.index))
 	w.below(res.index)
+	w.images(res.index)
 	if s.Trap != TrapNone && res.index == 0 {
 		w.add(traps[s.Trap].enter)
 	}
@@ -149,6 +162,14 @@ func (w *linker) add(path string) {
 func (w *linker) below(index int) {
 	for i := branching*index + 1; i <= min(branching*index+branching, w.site.Pages); i++ {
 		w.page(i)
+	}
+}
+
+// images are those that are the page's own.
+func (w *linker) images(index int) {
+	for i := index * w.site.Images; i < (index+1)*w.site.Images; i++ {
+		w.add(imagePath + strconv.Itoa(i+1))
+		w.links[len(w.links)-1].image = true
 	}
 }
 

@@ -193,3 +193,23 @@ func TestZooHasEveryKind(t *testing.T) {
 	}
 	require.Greater(t, len(p.Reachable(Rules{})), 500)
 }
+
+func TestPagesHaveTheirOwnImages(t *testing.T) {
+	t.Parallel()
+	b := setupLog(t, Options{Sites: Uniform(1, Site{
+		Plain: true, Pages: 1, Images: 2, Image: Content{Type: "image/png", Body: png},
+	})})
+	host := b.plan.Hosts()[0]
+	h := b.plan.hosts[host]
+	page := string(b.plan.render(h.site, "/p/1", b.plan.find(h, "/p/1")))
+	require.Contains(t, page, `<img alt="" src="/image/3">`)
+	require.Contains(t, page, `<img alt="" src="/image/4">`)
+	require.NotContains(t, page, `/image/2"`)
+
+	b.add(b.plan.URL(host, "/robots.txt"), 0, 10, 200)
+	b.add(b.plan.URL(host, "/image/4"), 20, 30, 200)
+	require.Empty(t, b.kinds(Expectations{}))
+	b.add(b.plan.URL(host, "/image/5"), 40, 50, 404)
+	require.Equal(t, []Kind{KindExtra}, b.kinds(Expectations{}), "no page has it")
+	require.ErrorContains(t, Options{Sites: []Site{{Images: 1}}}.WithDefaults().Validate(), "Images is 1")
+}

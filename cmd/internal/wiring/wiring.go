@@ -25,6 +25,7 @@ import (
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/dns"
 	"github.com/mosey-web/mosey/internal/fetch"
+	"github.com/mosey-web/mosey/internal/imagestore"
 	"github.com/mosey-web/mosey/internal/language"
 	"github.com/mosey-web/mosey/internal/network"
 	"github.com/mosey-web/mosey/workflows"
@@ -40,6 +41,7 @@ type FetchFlags struct {
 	FrontEnds       string         `name:"front-ends" help:"File of networks of shared front ends, one CIDR a line: --ip-delay and --subnet-delay do not hold there." placeholder:"FILE"`
 	MalformedRobots string         `name:"malformed-robots" help:"What a robots.txt that cannot be understood does: disallow or allow. Default: disallow." enum:"disallow,allow" default:"disallow" placeholder:"disallow|allow"`
 	SeedDir         string         `help:"Directory of the lists of seeds that SeedWorkflow may name as file. Default: none." placeholder:"DIR"`
+	ImageStore      string         `help:"Where the bytes of images are kept (--images store, --thumbnails): a directory, or the URL of a bucket (s3://, gs://, azblob://). Default: images in the data directory, where there is one." placeholder:"DIR|URL"`
 	Timeout         time.Duration  `help:"Longest time one request may take. Default: 30s." default:"30s" placeholder:"DURATION"`
 	MaxFetches      int            `help:"Requests in flight in this process. Default: 256." default:"256" placeholder:"N"`
 }
@@ -79,6 +81,11 @@ func (f FetchFlags) Validate() error {
 	}
 	if _, err := f.frontEnds(); err != nil {
 		errs = append(errs, err)
+	}
+	if f.ImageStore != "" {
+		if err := imagestore.Validate(f.ImageStore); err != nil {
+			errs = append(errs, fmt.Errorf("--image-store: %w", err))
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -182,11 +189,18 @@ func NewWorker(
 	}
 	journal := network.NewJournal(store, identity(), logger)
 	monitor := network.New(network.Config{Changed: journal.Changed, Jitter: rand.Float64})
+	var images activities.ImageStore
+	closeImages := func() error { return nil }
+	if f.ImageStore != "" {
+		store := &imageStore{where: f.ImageStore}
+		images, closeImages = store, store.close
+	}
 	acts, err := activities.New(activities.Config{
 		Store: store, Fetcher: fetcher, Resolver: resolver, Starter: workflows.Starter{Client: c}, Agent: token,
 		Logger: logger, MaxFetches: f.MaxFetches, RequestTimeout: f.Timeout, FrontEnds: frontEnds,
 		SeedLists:      activities.SeedLists{Dir: f.SeedDir, Cache: listCache()},
 		AllowMalformed: f.MalformedRobots == "allow", Network: monitor, Languages: language.New(models),
+		Images: images,
 	})
 	if err != nil {
 		return nil, err
@@ -222,7 +236,7 @@ func NewWorker(
 		fetches: fetches, control: control, acts: acts, journal: journal, stopJournal: func() {},
 		reviver:     reviver{store: store, starter: workflows.Starter{Client: c}, logger: logger},
 		orphans:     orphans{client: c, logger: logger},
-		stopLooking: func() {},
+		stopLooking: func() {}, closeImages: closeImages, logger: logger,
 	}, nil
 }
 
@@ -271,6 +285,8 @@ type Worker struct {
 	reviver          reviver
 	orphans          orphans
 	stopLooking      func() // of the two above
+	closeImages      func() error
+	logger           *slog.Logger
 }
 
 // Start begins to serve.
@@ -294,6 +310,9 @@ func (w *Worker) Stop() {
 	w.control.Stop()
 	activities.Wait(w.acts)
 	w.stopJournal()
+	if err := w.closeImages(); err != nil {
+		w.logger.Warn("could not close the store of images", "error", err)
+	}
 }
 
 var _ activities.Store = (*db.Store)(nil)

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/internal/imagestore"
+	"github.com/mosey-web/mosey/internal/stack/datadir"
+)
+
+// imageStoreFlag names the place where images are stored, for commands that read it.
+type imageStoreFlag struct {
+	ImageStore string `help:"Where the bytes of images are kept: a directory, or the URL of a bucket (s3://, gs://, azblob://). Default: images in the data directory." placeholder:"DIR|URL"`
+}
+
+// open opens it.
+func (f imageStoreFlag) open(ctx context.Context, e *env) (*imagestore.Store, error) {
+	where, err := imageStoreOf(e, f.ImageStore)
+	if err != nil {
+		return nil, err
+	}
+	if where == "" {
+		return nil, wiring.Usagef("--image-store: want the directory or the bucket that the workers of this cluster store images in")
+	}
+	store, err := imagestore.Open(ctx, where)
+	if err != nil {
+		return nil, wiring.Usagef("--image-store: %w", err)
+	}
+	return store, nil
+}
+
+// imageStoreOf is where images are stored, as a flag says or by default; empty is nowhere.
+func imageStoreOf(e *env, where string) (string, error) {
+	if where != "" || e.environ.Get("DATABASE_URL") != "" && e.environ.Get("TEMPORAL_ADDRESS") != "" {
+		return where, nil // a cluster has no data directory
+	}
+	dir, err := datadir.Resolve(e.dataDir)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "images"), nil
+}
+
+// withImages hands out the store of images, and closes it.
+func (f imageStoreFlag) withImages(ctx context.Context, e *env, do func(*imagestore.Store) error) error {
+	store, err := f.open(ctx, e)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(do(store), store.Close()); err != nil {
+		return fmt.Errorf("images in %s: %w", store, err)
+	}
+	return nil
+}

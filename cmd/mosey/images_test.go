@@ -1,0 +1,290 @@
+package main
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/internal/picture"
+)
+
+func TestImages(t *testing.T) {
+	t.Parallel()
+	i := newImages(t)
+
+	t.Run("AreListed", func(t *testing.T) {
+		t.Parallel()
+		i := i.in(t)
+		out := i.Print("images")
+		require.Equal(t, 6, strings.Count(out, "\n"), out)
+		ContainsOnSameLine(t, out, "640×480  png ", i.url("/harbour.png")+`  "\"><script>alert(1)</script>"`)
+		ContainsOnSameLine(t, out, "400×300  jpeg ", i.url("/market.jpg")+`  "The market"`)
+		one := i.docs("images")["/harbour.png"]
+		require.Equal(t, shaOf(i.harbour), one.SHA256)
+		require.Equal(t, hostileAlt, one.Alt)
+		require.Equal(t, i.url("/"), one.Source)
+		require.Equal(t, crawl.DiscoveryImg, one.Discovery)
+		require.EqualValues(t, 1, one.Pages)
+		require.EqualValues(t, len(i.harbour), one.Bytes)
+		require.True(t, *one.Success)
+		require.Len(t, one.PHash, 16)
+		require.NotZero(t, one.StoredAt)
+	})
+
+	t.Run("AreFiltered", func(t *testing.T) {
+		t.Parallel()
+		i := i.in(t)
+		paths := func(args ...string) []string {
+			return slices.Sorted(maps.Keys(i.docs(append([]string{"images"}, args...)...)))
+		}
+		all := []string{"/copy.png", "/harbour.png", "/large.png", "/market.jpg", "/small.jpg", "/white.png"}
+		for _, c := range []struct {
+			want []string
+			args []string
+		}{
+			{all, nil},
+			{all, []string{"--domain", gallery}},
+			{nil, []string{"--domain", "other.test"}},
+			{[]string{"/copy.png", "/harbour.png", "/large.png", "/market.jpg"}, []string{"--min-width", "400"}},
+			{[]string{"/copy.png", "/harbour.png", "/large.png"}, []string{"--min-height", "301"}},
+			{[]string{"/market.jpg", "/small.jpg"}, []string{"--format", "jpeg"}},
+			{[]string{"/missing.png", "/tiny.png"}, []string{"--failed"}},
+			{[]string{"/tiny.png"}, []string{"--problem", "too small"}},
+			{[]string{"/missing.png"}, []string{"--failed", "--problem", "not answered"}},
+			{[]string{"/icon.png"}, []string{"--pending"}},
+		} {
+			require.Equal(t, c.want, paths(c.args...), "%v", c.args)
+		}
+		require.Len(t, paths("--limit", "2"), 2)
+		ContainsOnSameLine(t, i.Print("images", "--failed"), "too small ", i.url("/tiny.png"))
+		ContainsOnSameLine(t, i.Print("images", "--pending"), "not fetched ", i.url("/icon.png"))
+	})
+
+	t.Run("ThatAreNotThereAreNamed", func(t *testing.T) {
+		t.Parallel()
+		i := i.in(t)
+		for want, args := range map[string][]string{
+			"No images match the flags.\n":                          {"--format", "tiff"},
+			"No images that failed match the flags.\n":              {"--failed", "--domain", "other.test"},
+			"No images with the problem \"mismatch\".\n":            {"--problem", "mismatch"},
+			"No images that are pending match the flags.\n":         {"--pending", "--domain", "other.test"},
+			"No images with the problem \"svg\" match the flags.\n": {"--problem", "svg", "--min-width", "7"},
+		} {
+			r := i.Execute(append([]string{"images"}, args...)...)
+			require.Zero(t, r.Code, r.Stderr)
+			require.Empty(t, r.Stdout)
+			require.Equal(t, want, r.Stderr)
+		}
+	})
+
+	t.Run("ThatAreTheSameAreShown", func(t *testing.T) {
+		t.Parallel()
+		i := i.in(t)
+		twice := []string{"  " + i.url("/harbour.png"), "  " + i.url("/copy.png")} // in any order: they came together
+		lines := strings.Split(i.Print("images", "duplicates"), "\n")
+		require.Equal(t, "2 URLs: the same bytes, "+shaOf(i.harbour), lines[0])
+		require.ElementsMatch(t, append(twice, ""), lines[1:])
+		lines = strings.Split(i.Print("images", "duplicates", "--alike"), "\n")
+		require.Equal(t, "3 URLs: 2 files that look the same, "+i.docs("images")["/large.png"].PHash, lines[0])
+		require.ElementsMatch(t, append(twice, "  "+i.url("/large.png"), ""), lines[1:])
+		var same crawl.ImageCopies
+		i.Decode(&same, "images", "duplicates", "--json")
+		require.ElementsMatch(t, []string{i.url("/harbour.png"), i.url("/copy.png")}, same.URLs)
+		same.URLs = nil
+		require.Equal(t, crawl.ImageCopies{SHA256: shaOf(i.harbour), Contents: 1, Images: 2, Domains: 1}, same)
+		i.Refuse([]string{"images", "duplicates", "--limit", "0"}, "--limit 0: want 1 to 100000")
+	})
+
+	t.Run("AreFoundByWhatTheyLookLike", func(t *testing.T) {
+		t.Parallel()
+		testImagesSimilar(t, i)
+	})
+
+	t.Run("AreCounted", func(t *testing.T) {
+		t.Parallel()
+		i := i.in(t)
+		const counts = "images: named 9 times, 8 requests, 6 recorded"
+		for _, out := range []string{i.said, i.Print("status"), i.Execute("run", "default").Stdout} {
+			ContainsOnSameLine(t, out, "Run default is done ", ": 1 page of 1 domain, ")
+			ContainsOnSameLine(t, out, "  "+counts)
+		}
+		ContainsOnSameLine(t, i.Print("domain", gallery), "run default ", "done: 1 success; "+counts)
+		ContainsOnSameLine(t, i.Print("why", gallery), "run default is done", ": 1 success; "+counts)
+		ContainsOnSameLine(t, i.Print("page", i.url("/")), "images ", "9 named")
+	})
+
+	t.Run("AreExplained", func(t *testing.T) {
+		t.Parallel()
+		i := i.in(t)
+		out := i.Print("why", i.url("/harbour.png"))
+		ContainsOnSameLine(t, out, i.url("/harbour.png")+": done in run default: success 200 on ")
+		ContainsOnSameLine(t, out, "- named as an image by 1 page, first "+i.url("/"))
+		ContainsOnSameLine(t, out, "- it is recorded: 640×480 png, ", ", stored as "+shaOf(i.harbour))
+		ContainsOnSameLine(t, i.Print("why", i.url("/tiny.png")), "- its last fetch brought no image to record: too small")
+		out = i.Print("why", i.url("/icon.png"))
+		ContainsOnSameLine(t, out, ": known as an image, but no run wants it: icons are not asked for")
+		ContainsOnSameLine(t, out, "- named as an icon by 1 page, first "+i.url("/"))
+		out = i.Print("page", i.url("/harbour.png"))
+		ContainsOnSameLine(t, out, "image ", "named as an image by 1 page, first "+i.url("/"))
+		ContainsOnSameLine(t, out, "content ", "640×480 png, ")
+		ContainsOnSameLine(t, i.Print("page", i.url("/tiny.png")), "problem ", "too small")
+		var rep crawl.PageReport
+		i.Decode(&rep, "page", i.url("/harbour.png"), "--json")
+		require.NotNil(t, rep.Image)
+		require.Equal(t, shaOf(i.harbour), rep.Image.SHA256)
+	})
+
+	t.Run("AreOnASheet", func(t *testing.T) {
+		t.Parallel()
+		i := i.in(t)
+		name := filepath.Join(t.TempDir(), "sheet.html")
+		r := i.Execute("images", "sheet", "--out", name)
+		require.Zero(t, r.Code, r.Stderr)
+		require.Empty(t, r.Stdout)
+		require.Equal(t, name+": 6 images, 6 of them with a picture.\n", r.Stderr)
+		data, err := os.ReadFile(name)
+		require.NoError(t, err)
+		page := string(data)
+		require.True(t, strings.HasPrefix(page, "<!doctype html>") && strings.HasSuffix(page, "</html>\n"), "whole")
+		require.Equal(t, 6, strings.Count(page, `src="data:image/jpeg;base64,`))
+		require.Equal(t, 6, strings.Count(page, `href="`+i.url("/")+`"`))
+		require.Equal(t, 1, strings.Count(page, `<div class="words">The market</div>`))
+		require.Zero(t, strings.Count(page, "<script"))
+		require.Equal(t, 2, strings.Count(page, "&lt;script&gt;"), "beside the picture, and in its place")
+		require.NoFileExists(t, name+".part")
+
+		require.Zero(t, i.Execute("images", "sheet", "--out", name, "--format", "jpeg").Code, "again")
+		data, err = os.ReadFile(name)
+		require.NoError(t, err)
+		require.Equal(t, 2, strings.Count(string(data), "<figure>"))
+		missing := filepath.Join(t.TempDir(), "missing", "sheet.html")
+		i.Refuse([]string{"images", "sheet", "--out", missing}, "--out "+missing+": ", "no such file or directory", "name a file in a directory that can be written to")
+		i.Refuse([]string{"images", "sheet", "--out", t.TempDir()}, "--out ", "name a file")
+	})
+
+	t.Run("AreOnASheetWithoutPicturesWhereTheStoreHasNone", func(t *testing.T) {
+		t.Parallel()
+		i := i.in(t)
+		dir := t.TempDir()
+		r := i.Execute("images", "sheet", "--out", filepath.Join(dir, "sheet.html"), "--image-store", filepath.Join(dir, "empty"))
+		require.Zero(t, r.Code, r.Stderr)
+		require.Contains(t, r.Stderr, "6 images, 0 of them with a picture.\nPictures are kept by crawls with --thumbnails or --images store.\n")
+		data, err := os.ReadFile(filepath.Join(dir, "sheet.html"))
+		require.NoError(t, err)
+		require.Equal(t, 6, strings.Count(string(data), "no picture kept"))
+	})
+}
+
+// testImagesSimilar is a part of TestImages, for one crawl is enough.
+func testImagesSimilar(t *testing.T, i *images) {
+	t.Helper()
+	similar := func(i *images, args ...string) map[string]imageDoc {
+		found := i.docs(append([]string{"images", "similar"}, args...)...)
+		// one of two that have the same bytes is named
+		if same, is := found["/copy.png"]; is {
+			require.NotContains(i.t, found, "/harbour.png")
+			found["/harbour.png"] = same
+			delete(found, "/copy.png")
+		}
+		return found
+	}
+	found := func(i *images, args ...string) []string { return slices.Sorted(maps.Keys(similar(i, args...))) }
+	harbour := []string{"/harbour.png", "/large.png", "/small.jpg"}
+
+	t.Run("FindsAPictureOfAnotherSizeAndQuality", func(t *testing.T) {
+		t.Parallel()
+		i := i.in(t)
+		file := i.WriteFile("mine.jpg", jpegOf(t, painting(500, 375, 1), 30))
+		require.Equal(t, harbour, found(i, file))
+		require.Regexp(t, `\d bits?  +640×480  +png .*\.png.*\(and 1 URL with the same bytes\)\n`, i.Print("images", "similar", file))
+		one := similar(i, file)["/harbour.png"]
+		require.NotNil(t, one.Distance)
+		require.LessOrEqual(t, *one.Distance, crawl.ImageDistanceMax)
+		require.EqualValues(t, 2, one.Images)
+	})
+
+	t.Run("FindsByWhatIsKnown", func(t *testing.T) {
+		t.Parallel()
+		i := i.in(t)
+		known := i.docs("images")["/harbour.png"]
+		require.Equal(t, harbour, found(i, i.url("/copy.png")))
+		require.Equal(t, harbour, found(i, strings.ToUpper(known.SHA256)))
+		require.Equal(t, harbour, found(i, known.PHash))
+		require.Contains(t, found(i, known.PHash, "--distance", "0"), "/harbour.png")
+		require.Equal(t, []string{"/market.jpg"}, found(i, i.url("/market.jpg")))
+	})
+
+	t.Run("SaysThatNothingIsFound", func(t *testing.T) {
+		t.Parallel()
+		i := i.in(t)
+		file := i.WriteFile("other.png", pngOf(t, painting(300, 300, 9)))
+		r := i.Execute("images", "similar", file)
+		require.Zero(t, r.Code, r.Stderr)
+		require.Empty(t, r.Stdout)
+		require.Regexp(t, `\ANothing looks like it: no hash differs from [0-9a-f]{16} in 8 bits or fewer\.\n\z`, r.Stderr)
+		require.Empty(t, found(i, file))
+	})
+
+	t.Run("RefusesWhatCannotBeLookedFor", func(t *testing.T) {
+		t.Parallel()
+		i := i.in(t)
+		i.Fail([]string{"images", "similar", i.url("/unknown.png")}, i.url("/unknown.png")+": no image is known by that; mosey images lists those that are")
+		i.Fail([]string{"images", "similar", i.url("/icon.png")}, "no image is known by that")
+		i.Fail([]string{"images", "similar", strings.Repeat("0", 64)}, "no image is known by that")
+		i.Fail([]string{"images", "similar", i.url("/white.png")}, "there is too little in the picture to tell it from others")
+		i.Fail([]string{"images", "similar", i.WriteFile("white.png", pngOf(t, white(200, 200)))}, "there is too little in the picture")
+		text := i.WriteFile("text.png", "no picture")
+		i.Refuse([]string{"images", "similar", text}, text+": ", picture.ErrUnsupported.Error())
+		half := i.WriteFile("half.png", i.harbour[:len(i.harbour)/2])
+		i.Refuse([]string{"images", "similar", half}, half+": ", picture.ErrMalformed.Error())
+		i.Refuse([]string{"images", "similar", t.TempDir()}, "not a file: want one with a picture")
+		i.Refuse([]string{"images", "similar", "nowhere.png"}, "nowhere.png: no such file", "want a file with a picture, a URL, or a SHA-256")
+		i.Refuse([]string{"images", "similar", "http://"}, "http://")
+	})
+}
+
+func TestImagesUsage(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	for _, c := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{"--format", "gfi"}, []string{`--format "gfi": want jpeg, png, gif`}},
+		{[]string{"--limit", "0"}, []string{"--limit 0: want 1 to 100000"}},
+		{[]string{"--limit", "100001"}, []string{"--limit 100001: want 1 to 100000"}},
+		{[]string{"--min-width=-1"}, []string{"--min-width -1: want 0 to 1000000 pixels"}},
+		{[]string{"--min-height", "1000001"}, []string{"--min-height 1000001: want 0 to 1000000 pixels"}},
+		{[]string{"--domain", "no domain"}, []string{`domain "no domain"`}},
+		{[]string{"--failed", "--pending"}, []string{"--failed", "--pending", "can't be used together"}},
+		{[]string{"--problem", "ugly"}, []string{`--problem "ugly": want not answered, not an image, svg`}},
+		{[]string{"--pending", "--problem", "svg"}, []string{`--problem "svg": images that are pending have none yet; leave out --pending`}},
+		{[]string{"similar", "x.png", "--distance", "9"}, []string{"--distance 9: want 0 to 8 bits"}},
+		{[]string{"similar", "x.png", "--distance=-1"}, []string{"--distance -1: want 0 to 8 bits"}},
+		{[]string{"similar", "x.png", "--limit", "0"}, []string{"--limit 0: want 1 to 100000"}},
+		{[]string{"sheet"}, []string{"missing flags: --out=FILE.html"}},
+		{[]string{"sheet", "--out", "x.html", "--limit", "5001"}, []string{"--limit 5001: want 1 to 5000 on one sheet"}},
+	} {
+		h.Refuse(append([]string{"images"}, c.args...), c.want...)
+	}
+	h, _ = newHarnessWithDatabase(t)
+	for want, args := range map[string][]string{
+		"No images. A crawl takes them with --images metadata or --images store.\n": nil,
+		"No images that are pending.\n":                                             {"--pending"},
+		"No images that failed.\n":                                                  {"--failed"},
+	} {
+		r := h.Execute(append([]string{"images"}, args...)...)
+		require.Zero(t, r.Code, r.Stderr)
+		require.Equal(t, want, r.Stderr)
+	}
+	require.Equal(t, "No image is there twice.\n", h.Execute("images", "duplicates").Stderr)
+	require.Empty(t, h.Print("images", "--json"))
+	h.Refuse([]string{"images", "sheet", "--out", "x.html", "--image-store", "ftp://images"}, "--image-store: ", "ftp")
+	require.NoFileExists(t, "x.html")
+}
