@@ -167,20 +167,26 @@ const firstRequest = 2 * time.Minute
 // SeedWorkflow and waits for the first request. The workflow goes on beside the crawl.
 func (r *rig) seed(b *testing.B, settings crawl.Settings) {
 	b.Helper()
+	r.seedRun(b, "bench", r.web.Seeds(), settings)
+	for began := time.Now(); r.web.Requests() == 0; background(b.Context(), 10*time.Millisecond) {
+		require.Less(b, time.Since(began), firstRequest, "no request was made")
+	}
+}
+
+// seedRun hands the seeds of one run over, and waits for nothing.
+func (r *rig) seedRun(b *testing.B, name string, seeds []string, settings crawl.Settings) {
+	b.Helper()
 	store, err := db.Open(b.Context(), r.database)
 	require.NoError(b, err)
 	defer store.Close()
-	run, err := store.EnsureRun(b.Context(), "bench", "test", settings)
+	run, err := store.EnsureRun(b.Context(), name, "test", settings)
 	require.NoError(b, err)
-	require.NoError(b, store.StageSeeds(b.Context(), run.ID, r.web.Seeds()))
+	require.NoError(b, store.StageSeeds(b.Context(), run.ID, seeds))
 	c, err := client.Dial(client.Options{HostPort: r.temporal})
 	require.NoError(b, err)
 	defer c.Close()
 	_, err = workflows.Starter{Client: c}.StartSeed(b.Context(), 1, workflows.SeedInput{Run: run.Name, Staged: true})
 	require.NoError(b, err)
-	for began := time.Now(); r.web.Requests() == 0; background(b.Context(), 10*time.Millisecond) {
-		require.Less(b, time.Since(began), firstRequest, "no request was made")
-	}
 }
 
 // alive is how many domains have a workflow that runs.

@@ -89,7 +89,12 @@ type freeze struct {
 // workers are frozen for longer than Temporal waits for them, and second workflows
 // run for domains that have one. Whatever happens, no promise may be broken and
 // no page lost: the web's log says so, and the audit has to say the same.
-func TestChaos(t *testing.T) { //nolint:paralleltest // it takes all there is of the machine
+//
+// What waits for its time after the last blow, a name server that is silent above all, does
+// so beside other tests.
+func TestChaos(t *testing.T) {
+	t.Parallel()
+	release := alone(t)
 	seed := *chaosSeed
 	if seed == 0 {
 		seed = rand.Uint64()
@@ -114,6 +119,7 @@ func TestChaos(t *testing.T) { //nolint:paralleltest // it takes all there is of
 		e.do(t)
 	}
 	require.NoError(t, c.twins.Wait())
+	release()
 	calm := time.Now()
 	c.awaitDone(t)
 	t.Logf("the crawl was done %s after the start, %s after the last blow",

@@ -49,7 +49,9 @@ type claims struct {
 //
 // What is done to the crawl goes by how much of it is done, and not by a clock: a slow
 // machine has no more of it than a fast one.
-func TestClaims(t *testing.T) { //nolint:paralleltest // it takes all there is of the machine
+func TestClaims(t *testing.T) {
+	t.Parallel()
+	alone(t)
 	n := *claimsDomains
 	s := newSite(t, web.Options{Sites: web.Uniform(n, web.Site{
 		Pages: claimsPages - 1, Plain: true, Behaviour: web.Slow{Latency: claimsLatency},

@@ -39,8 +39,12 @@ func newCluster(t *testing.T) cluster {
 
 func (c cluster) worker(t *testing.T, s site, extra ...string) *process {
 	t.Helper()
-	env := environ("TEMPORAL_ADDRESS="+c.temporal, "DATABASE_URL="+c.database)
-	return start(t, env, workerBin, append(s.workerFlags(), extra...)...)
+	return start(t, c.environ(), workerBin, append(s.workerFlags(), extra...)...)
+}
+
+// environ is a worker's environment.
+func (c cluster) environ(extra ...string) []string {
+	return environ(append(extra, "TEMPORAL_ADDRESS="+c.temporal, "DATABASE_URL="+c.database)...)
 }
 
 // seed starts a SeedWorkflow with raw JSON, as the temporal and tctl commands do.
@@ -67,6 +71,7 @@ func TestCluster(t *testing.T) {
 
 	t.Run("KillingTheWorkerTenTimesLosesNothing", func(t *testing.T) {
 		t.Parallel()
+		beside(t)
 		// pages enough that some are left at the last kill, whichever domains go on between
 		const sites, kills = 4, 10
 		s := newSite(t, web.Options{Sites: web.Uniform(sites, web.Site{Pages: 60, Plain: true})})
@@ -100,6 +105,7 @@ func TestCluster(t *testing.T) {
 
 	t.Run("SeedWorkflowRefusesBadInputReadably", func(t *testing.T) {
 		t.Parallel()
+		beside(t)
 		s := newSite(t, web.Options{Sites: web.Uniform(1, web.Site{Pages: 1, Plain: true})})
 		c := newCluster(t)
 		c.worker(t, s)

@@ -2,6 +2,9 @@ package e2e_test
 
 import (
 	"encoding/json"
+	"image"
+	"image/png"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -81,6 +84,7 @@ func TestCrawl(t *testing.T) {
 
 	t.Run("CoversEveryReachableAllowedPageWithoutViolation", func(t *testing.T) {
 		t.Parallel()
+		beside(t)
 		sites := append(web.Uniform(6, web.Site{Pages: 12}),
 			web.Site{Host: "private.test", Robots: web.RobotsDisallow, Pages: 12},
 			web.Site{Host: "patient.test", Robots: web.RobotsCrawlDelay, CrawlDelay: time.Second, Pages: 4},
@@ -101,6 +105,7 @@ func TestCrawl(t *testing.T) {
 
 	t.Run("SlicesOfManyPagesKeepEveryPromise", func(t *testing.T) {
 		t.Parallel()
+		beside(t)
 		s := newSite(t, web.Options{Sites: web.Uniform(4, web.Site{Pages: 10})})
 		p := start(t, environ(), moseyBin, crawlArgs(s, dataDir(t), "--pages-per-activity", "20")...)
 		require.Zero(t, p.wait(t, crawlLimit), p.out)
@@ -109,6 +114,7 @@ func TestCrawl(t *testing.T) {
 
 	t.Run("SharesAnAddressAmongDomains", func(t *testing.T) {
 		t.Parallel()
+		beside(t)
 		s := newSite(t, web.Options{Sites: web.Uniform(4, web.Site{Pages: 3, Plain: true}), SitesPerIP: 4})
 		p := start(t, environ(), moseyBin, crawlArgs(s, dataDir(t), "--ip-delay", "200ms")...)
 		require.Zero(t, p.wait(t, crawlLimit), p.out)
@@ -117,6 +123,7 @@ func TestCrawl(t *testing.T) {
 
 	t.Run("StopsCleanlyAndResumes", func(t *testing.T) {
 		t.Parallel()
+		beside(t)
 		s := newSite(t, web.Options{Sites: web.Uniform(3, web.Site{Pages: 15})})
 		dir := dataDir(t)
 		p := start(t, environ(), moseyBin, crawlArgs(s, dir)...)
@@ -133,18 +140,65 @@ func TestCrawl(t *testing.T) {
 
 	t.Run("SurvivesKillingEverything", func(t *testing.T) {
 		t.Parallel()
-		s := newSite(t, web.Options{Sites: web.Uniform(3, web.Site{Pages: 10})})
+		beside(t)
+		const sites, pages, kills = 3, 8, 3
+		s := newSite(t, web.Options{Sites: web.Uniform(sites, web.Site{Pages: pages, Images: 1, Image: photograph(t)})})
 		dir := dataDir(t)
-		const kills = 3
+		args := crawlArgs(s, dir, "--timeout", "1s", "--images", "store")
 		for n := range kills {
-			p := start(t, environ(), moseyBin, crawlArgs(s, dir, "--timeout", "1s")...)
+			p := start(t, environ(), moseyBin, args...)
 			want := len(s.Log().Pages()) + 8
 			require.Eventually(t, func() bool { return len(s.Log().Pages()) >= want }, 2*time.Minute, 10*time.Millisecond,
 				"after %d kills:\n%s", n, p.out)
 			p.kill(t)
 		}
-		p := start(t, environ(), moseyBin, crawlArgs(s, dir, "--timeout", "1s")...)
+		p := start(t, environ(), moseyBin, args...)
 		require.Zero(t, p.wait(t, crawlLimit), p.out)
-		s.judge(t, web.Expectations{Delay: delay, Refetches: kills * 3, UserAgent: "mosey/"})
+		s.judge(t, web.Expectations{Delay: delay, Refetches: kills * sites, UserAgent: "mosey/"})
+		requireImages(t, dir, sites*(pages+1))
 	})
+}
+
+// photograph is a picture that is large enough, and of which there is something to see.
+func photograph(t *testing.T) web.Content {
+	t.Helper()
+	img := image.NewGray(image.Rect(0, 0, 200, 150))
+	for i := range img.Pix {
+		img.Pix[i] = byte(i * i >> 7)
+	}
+	var body strings.Builder
+	require.NoError(t, png.Encode(&body, img))
+	return web.Content{Type: "image/png", Body: body.String()}
+}
+
+// requireImages asserts that so many images were recorded, and that their bytes, which are
+// the same of all, are in the store.
+func requireImages(t *testing.T, dir string, want int) {
+	t.Helper()
+	p := start(t, environ(), moseyBin, "--data-dir", dir, "images", "--json", "--min-width", "200", "--limit", strconv.Itoa(2*want))
+	require.Zero(t, p.wait(t, time.Minute), p.out)
+	recorded := map[string]bool{}
+	for line := range strings.Lines(p.out.String()) {
+		if !strings.HasPrefix(line, "{") {
+			continue
+		}
+		var i struct {
+			URL      string     `json:"url"`
+			StoredAt *time.Time `json:"stored_at"`
+		}
+		require.NoError(t, json.Unmarshal([]byte(line), &i))
+		require.NotNil(t, i.StoredAt, line)
+		recorded[i.URL] = true
+	}
+	require.Len(t, recorded, want)
+
+	p = start(t, environ(), moseyBin, "--data-dir", dir, "maintain", "--json")
+	require.Zero(t, p.wait(t, time.Minute), p.out)
+	var store struct {
+		Objects int `json:"objects"`
+		Lost    int `json:"lost"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(p.out.String()), &store))
+	require.Equal(t, 1, store.Objects)
+	require.Zero(t, store.Lost)
 }

@@ -150,6 +150,7 @@ func paragraphs(page []byte) (texts []string) {
 // A crawl of real manuals tells the language and the title of each page, and finds them.
 func TestDocuments(t *testing.T) {
 	t.Parallel()
+	beside(t)
 	sites := serveManuals(t)
 	dir := dataDir(t)
 	seeds := filepath.Join(dir, "seeds")

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -25,6 +26,27 @@ func dataDir(t *testing.T) string {
 	require.NoError(t, os.Chmod(dir, 0o755))
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
 	return dir
+}
+
+// machine is written by a test that takes all there is of the machine, and read by the
+// others.
+var machine sync.RWMutex
+
+// alone waits until no other test runs, and has others wait until release is called or the
+// test ends. The test has to be parallel.
+func alone(t *testing.T) (release func()) {
+	t.Helper()
+	machine.Lock()
+	release = sync.OnceFunc(machine.Unlock)
+	t.Cleanup(release)
+	return release
+}
+
+// beside waits for a test that runs alone.
+func beside(t *testing.T) {
+	t.Helper()
+	machine.RLock()
+	t.Cleanup(machine.RUnlock)
 }
 
 // process is a started binary.

@@ -29,13 +29,14 @@ const (
 // Some have no end, so the run is not waited for. It runs alone: bombs would slow
 // the servers of others down.
 func TestHostile(t *testing.T) {
+	t.Parallel()
+	alone(t)
 	const redirectsAway = "away.hostile.test"
 	s := newSite(t, web.Options{Sites: append(web.Uniform(4, web.Site{Pages: 10}), web.Hostile()...)})
 	ca := filepath.Join(t.TempDir(), "ca.pem")
 	require.NoError(t, os.WriteFile(ca, s.RootCA(), 0o600))
-	t.Setenv("SSL_CERT_FILE", ca)
 	c := newCluster(t)
-	w := c.worker(t, s)
+	w := start(t, c.environ("SSL_CERT_FILE="+ca), workerBin, s.workerFlags()...)
 	input, err := json.Marshal(map[string]any{
 		"run": "hostile", "urls": s.Seeds()[:4],
 		"settings": map[string]any{"delay": delay.String(), "ip_delay": "0s"},

@@ -12,6 +12,7 @@ func TestUsage(t *testing.T) {
 
 	t.Run("BadInputIsOneClearErrorAndExitCode2", func(t *testing.T) {
 		t.Parallel()
+		beside(t)
 		for name, c := range map[string]struct {
 			args []string
 			want string
@@ -39,6 +40,7 @@ func TestUsage(t *testing.T) {
 
 	t.Run("ASecondMoseyOnTheDirectoryIsToldWhatToDo", func(t *testing.T) {
 		t.Parallel()
+		beside(t)
 		dir := dataDir(t)
 		up := start(t, environ(), moseyBin, "--data-dir", dir, "up", "--no-worker")
 		up.field(t, "Ready.")
