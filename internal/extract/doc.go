@@ -24,7 +24,8 @@
 //   - src and srcset of img, srcset of the sources of a picture, and the attributes
 //     from which scripts fill these in when the image comes into view (data-src and
 //     others)
-//   - url() and image-set() in background and background-image of a style attribute
+//   - url() and image-set() in background and background-image of a style attribute, and
+//     the attributes from which scripts fill in a background (data-bg, data-bgset and others)
 //   - meta og:image and twitter:image, and link rel=image_src
 //   - link rel=icon and rel=apple-touch-icon
 //

@@ -14,10 +14,12 @@ const maxLazy = 4
 type imageAttributes struct {
 	height, sizes, srcset, style, width string
 	// lazy are URLs that a script fills in as src, lazySets those it fills in as srcset, and
-	// background what it fills in as a background.
-	lazy       []string
-	lazySets   []string
-	background string
+	// backgrounds what it fills in as a background.
+	lazy        []string
+	lazySets    []string
+	backgrounds []string
+	// backgroundSet is what a script fills in as the background that fits.
+	backgroundSet string
 	// fine is a URL for screens of two pixels to a CSS pixel.
 	fine string
 }
@@ -65,8 +67,12 @@ func (a *imageAttributes) setLazy(key, value string) {
 		if len(a.lazySets) < maxLazy {
 			a.lazySets = append(a.lazySets, value)
 		}
-	case "bg", "background-image": // lazysizes, vanilla-lazyload; lozad
-		a.background = value
+	case "bg", "background-image", "background": // lazysizes, vanilla-lazyload; lozad; many others
+		if len(a.backgrounds) < maxLazy {
+			a.backgrounds = append(a.backgrounds, value)
+		}
+	case "bgset": // a plugin of lazysizes
+		a.backgroundSet = value
 	case "hi-res-src":
 		a.fine = value
 	}

@@ -180,15 +180,21 @@ func (c *imageCollector) endPicture() {
 // backgrounds takes those of an element.
 func (c *imageCollector) backgrounds(more *imageAttributes) {
 	c.style(more.style, crawl.DiscoveryCSS)
-	switch lazy := more.background; {
-	case lazy == "":
-	case strings.Contains(lazy, "("):
-		c.style("background:"+lazy, crawl.DiscoveryLazy)
-	case strings.ContainsAny(lazy, "./") && !strings.ContainsAny(lazy, ", "): // not a colour, not a list
-		var g group
-		g.add(lazy, candidate{by: crawl.DiscoveryLazy, density: 1})
-		c.add(foundImage{group: g})
+	for _, lazy := range more.backgrounds {
+		switch {
+		case strings.Contains(lazy, "("):
+			c.style("background:"+lazy, crawl.DiscoveryLazy)
+		case strings.ContainsAny(lazy, "./") && !strings.ContainsAny(lazy, ", "): // not a colour, not a list
+			var g group
+			g.add(lazy, candidate{by: crawl.DiscoveryLazy, density: 1})
+			c.add(foundImage{group: g})
+		}
 	}
+	var g group
+	for srcset, mediaType := range backgroundSets(more.backgroundSet) {
+		g.addSet(srcset, candidate{by: crawl.DiscoveryLazy, format: formatOf(mediaType, "")})
+	}
+	c.add(foundImage{group: g})
 }
 
 func (c *imageCollector) style(style string, by crawl.Discovery) {

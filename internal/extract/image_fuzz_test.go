@@ -49,7 +49,7 @@ var imagePieces = []string{
 	"<img src=a.jpg srcset='b.jpg 100w, c.jpg 900w'>", "<img src='data:,x'>", "<img src=d.svg>", "<img src=blank.gif data-src=c.jpg alt=C>",
 	"<img src=low.jpg data-srcset='e.jpg 1x, f.jpg 2x'>", "<img src='http://'>", "<img>", "<source srcset='g.webp 2x' type=image/webp>",
 	"<source srcset='h.avif, a.jpg 2x' type=image/avif>", "<source srcset=d type=image/svg+xml>", "<source data-srcset=i.jpg>", "words ", "Ünï ", "&amp;&#x301;",
-	"<!-- c -->", "<script>var a = '<img src=no>'</script>", "<p style='background:url(b.jpg), url(\"j.png\")'>|</p>", "<i data-bg=k.jpg>|</i>", "<svg><image href=n /></svg>",
+	"<!-- c -->", "<script>var a = '<img src=no>'</script>", "<p style='background:url(b.jpg), url(\"j.png\")'>|</p>", "<i data-bg=k.jpg>|</i>", "<i data-bgset='l.jpg 9w [--s] | b.jpg 8w'>|</i>", "<svg><image href=n /></svg>",
 	"<template>|</template>", "<meta property=og:image content=c.jpg>", "<meta property=og:image:alt content=G>", "<link rel=icon href=a.jpg sizes=9x9>", "<br>", "\n",
 }
 
@@ -105,6 +105,17 @@ func FuzzImagesOfBrokenPages(f *testing.F) {
 		for _, limits := range []extract.Limits{{Images: true, MaxImages: 5}, {Images: true, MaxImages: 5, MaxDOMBytes: 1}} {
 			requireBounded(t, mustHTML(t, string(body), limits).Images, 5)
 		}
+	})
+}
+
+func FuzzBackgroundSet(f *testing.F) {
+	f.Add("a 9w 3h, b 2w [(max-width: 1px)] [type: image/avif] | c [--small]| d")
+	f.Add("| [ | ] |")
+	f.Fuzz(func(t *testing.T, set string) {
+		if len(set) > 10_000 {
+			t.Skip()
+		}
+		requireSame(t, `<p data-bgset="`+html.EscapeString(set)+`">`)
 	})
 }
 

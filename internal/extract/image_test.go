@@ -196,6 +196,28 @@ func TestImagesThatAreLazy(t *testing.T) {
 		"yet to be filled in": {`<img src="{{ image.url }}"><img data-src="/a_{width}x.jpg" src="/a_30x.jpg"><img src="${src}">`, []string{"img /a_30x.jpg"}},
 		"of nothing":          {`<img data-src><img src=blank.gif data-src="">`, []string{"img /dir/blank.gif"}},
 		"background":          {`<div data-bg=a.jpg></div><p data-bg="url('b.jpg')"></p><i data-background-image="/c"></i><b data-bg=red></b><b data-bg="#fff"></b>`, []string{"lazy /dir/a.jpg", "lazy /dir/b.jpg", "lazy /c"}},
+		"background otherwise": {
+			`<div data-background=a.jpg></div><section data-background="#fff"></section><p data-background="linear-gradient(red, blue)"></p>` +
+				`<i data-bg=b.jpg data-background=dark></i><b data-background="url(c.jpg)" data-bg="c.jpg"></b>`,
+			[]string{"lazy /dir/a.jpg", "lazy /dir/b.jpg", "lazy /dir/c.jpg"},
+		},
+		"background in sizes": {
+			`<div data-bgset="a.jpg 180w 120h, b.jpg 360w 240h, c.jpg 90w 60h"></div><p data-bgset="d.jpg"></p><i data-bgset=" , "></i><b data-bgset></b>`,
+			[]string{"lazy /dir/b.jpg /dir/a.jpg /dir/c.jpg", "lazy /dir/d.jpg"},
+		},
+		"background by media": {
+			`<div data-bgset="a.jpg 200w, b.jpg 400w [(max-width: 480px)] |
+				c.jpg 300w, d.jpg 600w [ --medium ]| e.jpg 500w"></div><p data-bgset="f.jpg [--small] |g.jpg"></p>`,
+			[]string{"lazy /dir/d.jpg /dir/e.jpg /dir/b.jpg /dir/c.jpg /dir/a.jpg", "lazy /dir/f.jpg /dir/g.jpg"},
+		},
+		"background by type": {
+			`<div data-bgset="a 9w [type: image/avif] | b 8w [(max-width: 9px)] [ ( type:image/webp ) ] | c 7w [type: image/jpeg] [--large]"></div>`,
+			[]string{"lazy /dir/b /dir/c /dir/a"},
+		},
+		"background that only looks so": {
+			`<div data-bgset="/a|b.jpg"></div><p data-bgset="/c[1].jpg 2x"></p><i data-bgset="| | [x] |/d [ | /e ]"></i><b data-bgset="/f [--a][--b]"></b>`,
+			[]string{"lazy /a%7Cb.jpg", "lazy /c[1].jpg", "lazy /f"},
+		},
 		"copy without scripts": {
 			`<img src="data:," data-src=a.jpg><noscript><img src=a.jpg alt=A width=3 height=4></noscript>`,
 			[]string{`img /dir/a.jpg 3x4 alt="A"`},

@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"iter"
 	"math"
 	"strconv"
 	"strings"
@@ -126,4 +127,52 @@ func floating(s string) (float64, bool) {
 	}
 	f, err := strconv.ParseFloat(s, 64)
 	return f, err == nil
+}
+
+// backgroundSets are the sets of a data-bgset of lazysizes, each with the media type that
+// it is for, if that is said: like the sources of a picture. A bar with whitespace beside
+// it separates them, and what is in brackets after one is a media query, a name of one, or
+// a type:
+//
+//	a.jpg 180w 120h, b.jpg 360w [(max-width: 480px)] | c.webp [type: image/webp] | d.jpg
+func backgroundSets(value string) iter.Seq2[string, string] {
+	return func(yield func(srcset, mediaType string) bool) {
+		begin := 0
+		for i := range len(value) {
+			if value[i] != '|' || !spaceAt(value, i-1) && !spaceAt(value, i+1) {
+				continue
+			}
+			if !yield(cutConditions(value[begin:i])) {
+				return
+			}
+			begin = i + 1
+		}
+		yield(cutConditions(value[begin:]))
+	}
+}
+
+// cutConditions cuts off what is in brackets at the end of a set.
+func cutConditions(set string) (srcset, mediaType string) {
+	set = strings.Trim(set, htmlSpace)
+	if !strings.HasSuffix(set, "]") {
+		return set, ""
+	}
+	for i := range len(set) {
+		if set[i] != '[' || i > 0 && !spaceAt(set, i-1) {
+			continue
+		}
+		for condition := range strings.FieldsFuncSeq(set[i:], func(r rune) bool { return r == '[' || r == ']' }) {
+			name, value, _ := strings.Cut(strings.Trim(condition, htmlSpace+"()"), ":")
+			if strings.TrimRight(name, htmlSpace) == "type" {
+				mediaType = strings.Trim(value, htmlSpace)
+			}
+		}
+		return set[:i], mediaType
+	}
+	return set, ""
+}
+
+// spaceAt reports whether there is whitespace at a place that may be outside of s.
+func spaceAt(s string, i int) bool {
+	return i >= 0 && i < len(s) && strings.IndexByte(htmlSpace, s[i]) >= 0
 }
