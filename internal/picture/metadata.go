@@ -107,7 +107,8 @@ func wanted(tag imagemeta.TagInfo) bool {
 		}
 	case imagemeta.IPTC:
 		switch tag.Tag {
-		case "By-line", "Credit", "CopyrightNotice":
+		case "By-line", "Credit", "CopyrightNotice",
+			"CodedCharacterSet": // by which the library reads those after it
 			return true
 		}
 	case imagemeta.XMP, imagemeta.CONFIG: // not read tag by tag

@@ -286,9 +286,13 @@ const xmpPacket = `<?xpacket begin="" id="W5M0MpCehiHzreSzNTczkc9d"?><x:xmpmeta 
   <plus:LicensorURL>https://agency.example/licence</plus:LicensorURL></rdf:li></rdf:Seq></plus:Licensor>
 </rdf:Description></rdf:RDF></x:xmpmeta><?xpacket end="w"?>`
 
+// iptcInUTF8 is what IPTC begins with whose texts are in UTF-8.
+const iptcInUTF8 = "\x1c\x01\x5a\x00\x03\x1b%G"
+
 // iptcBlock is IPTC in a resource of Photoshop's.
-func iptcBlock(records map[byte]string) string {
+func iptcBlock(records map[byte]string, before ...string) string {
 	var data strings.Builder
+	data.WriteString(strings.Join(before, ""))
 	for _, id := range []byte{80, 110, 116} {
 		fmt.Fprintf(&data, "\x1c\x02%c\x00%c%s", id, len(records[id]), records[id])
 	}
@@ -338,6 +342,14 @@ func TestMetadata(t *testing.T) {
 		"JPEGWithIPTC": {
 			withSegment(jpeg, 0xed, iptcBlock(map[byte]string{80: "Cy Poe", 110: "Wire", 116: "(c) Wire"})),
 			crawl.ImageMeta{Creator: "Cy Poe", Credit: "Wire", Copyright: "(c) Wire"},
+		},
+		"JPEGWithIPTCInUTF8": {
+			withSegment(jpeg, 0xed, iptcBlock(map[byte]string{80: "José", 116: "© Wire"}, iptcInUTF8)),
+			crawl.ImageMeta{Creator: "José", Copyright: "© Wire"},
+		},
+		"JPEGWithIPTCInLatin1": {
+			withSegment(jpeg, 0xed, iptcBlock(map[byte]string{80: "Jos\xe9", 116: "\xa9 Wire"})),
+			crawl.ImageMeta{Creator: "José", Copyright: "© Wire"},
 		},
 		"EXIFBeforeXMP": {
 			withSegment(withSegment(jpeg, 0xe1, "http://ns.adobe.com/xap/1.0/\x00"+xmpPacket), 0xe1,
