@@ -46,7 +46,7 @@ func readMetadata(found *survey, src *source) metadata {
 	}
 	if len(found.iptc) > 0 { // which is read as a JPEG that has nothing else
 		file := []byte{0xff, jpegSOI, 0xff, jpegAPP13}
-		file = binary.BigEndian.AppendUint16(file, uint16(2+len(iptcMark)+len(found.iptc))) //nolint:gosec // at most sectionBytesMax and a mark
+		file = binary.BigEndian.AppendUint16(file, uint16(2+len(iptcMark)+len(found.iptc))) //nolint:gosec // it was in such a segment
 		file = append(append(append(file, iptcMark...), found.iptc...), 0xff, jpegSOS)
 		t.read(src.of(file).metadata(), imagemeta.JPEG, imagemeta.IPTC)
 	}

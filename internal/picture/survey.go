@@ -29,9 +29,9 @@ type survey struct {
 	exif, xmp, iptc []byte
 }
 
-// sectionBytesMax bounds a section of metadata: what a segment of a JPEG can hold. A
-// longer one is passed over.
-const sectionBytesMax = 65_000
+// sectionBytesMax bounds a section of metadata. A longer one is passed over. A segment of
+// a JPEG cannot be as long; a chunk of a PNG or a WebP can.
+const sectionBytesMax = 1 << 20
 
 // look reads the structure of a file. Its error is that the file is malformed, unless
 // the source has one.
