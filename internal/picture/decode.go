@@ -40,23 +40,19 @@ type unsupportedError string
 
 func (e unsupportedError) Error() string { return string(e) }
 
-// decode decodes the first frame.
-func (r *Reader) decode(found *survey, src *source) (pixels, error) {
-	return guarded(func() (pixels, error) { return r.decodeFirst(found, src) })
-}
-
 // guarded makes an error of a panic. The decoders are not ours, and what they read is a
 // stranger's: what they do not expect must cost one picture, not the worker.
 func guarded[T any](do func() (T, error)) (result T, err error) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
-			err = fmt.Errorf("its decoder panicked: %v", panicked)
+			err = fmt.Errorf("reading it panicked: %v", panicked)
 		}
 	}()
 	return do()
 }
 
-func (r *Reader) decodeFirst(found *survey, src *source) (pixels, error) {
+// decode decodes the first frame.
+func (r *Reader) decode(found *survey, src *source) (pixels, error) {
 	var in io.Reader
 	switch {
 	case found.format == crawl.ImageTIFF: // read here and there

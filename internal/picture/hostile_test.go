@@ -298,6 +298,8 @@ func FuzzRead(f *testing.F) {
 	f.Add(withSegment(jpeg, 0xe1, "http://ns.adobe.com/xap/1.0/\x00"+xmpPacket))
 	f.Add(withSegment(jpeg, 0xed, iptcBlock(map[byte]string{80: "Cy Poe"})))
 	f.Add(encodeGIF(f, drawKind(1, 1, 16, 12), 2))
+	f.Add(transparentPNG())
+	f.Add(transparentWebP())
 	reader := picture.New(picture.Limits{MaxPixels: 200_000, MaxMemory: 32 << 20})
 	f.Fuzz(func(t *testing.T, file []byte) {
 		got, err := reader.Read(t.Context(), bytes.NewReader(file), int64(len(file)), picture.Options{Thumbnail: true})

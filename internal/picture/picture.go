@@ -155,7 +155,7 @@ func (r *Reader) look(
 	ctx context.Context, src *source, found *survey, turned orientation, options Options, result *Result,
 ) error {
 	memory := found.memory + overheadBytes
-	if memory > r.limits.MaxMemory && found.undecodable == "" {
+	if (memory < 0 || memory > r.limits.MaxMemory) && found.undecodable == "" {
 		found.undecodable = fmt.Sprintf("decoding takes %d bytes of memory, at most %d are used", memory, r.limits.MaxMemory)
 	}
 	if result.Undecoded = found.undecodable; result.Undecoded != "" {
@@ -180,9 +180,20 @@ func (r *Reader) look(
 // lie beside each other, and the limit of the process grows with those that are alive.
 const collectedFrom = 64 << 20
 
-// print decodes the picture, and takes its fingerprints.
+// print decodes the picture, and fills in its fingerprints and its thumbnail. What is
+// decoded can be such that looking at it panics, as decoding it can.
 func (r *Reader) print(src *source, found *survey, turned orientation, options Options, result *Result) error {
-	picture, err := r.decode(found, src)
+	printed, err := guarded(func() (printed, error) {
+		picture, err := r.decode(found, src)
+		if err != nil {
+			return printed{}, err
+		}
+		p := printed{prints: fingerprint(picture, turned)}
+		if options.Thumbnail {
+			p.thumbnail, err = thumbnail(picture, turned)
+		}
+		return p, err
+	})
 	if unsupported, ok := errors.AsType[unsupportedError](err); ok {
 		result.Undecoded = unsupported.Error()
 		return nil
@@ -190,12 +201,15 @@ func (r *Reader) print(src *source, found *survey, turned orientation, options O
 	if err != nil {
 		return src.blame(fmt.Errorf("%s: %w", found.format, err))
 	}
-	prints := fingerprint(picture, turned)
-	result.PHash, result.DHash, result.Flat = &prints.pHash, &prints.dHash, prints.flat
-	if options.Thumbnail {
-		result.Thumbnail, err = thumbnail(picture, turned)
-	}
-	return err
+	result.PHash, result.DHash, result.Flat = &printed.pHash, &printed.dHash, printed.flat
+	result.Thumbnail = printed.thumbnail
+	return nil
+}
+
+// printed is what is made of the pixels of a picture.
+type printed struct {
+	prints
+	thumbnail []byte
 }
 
 // blame returns the fault of the storage or the context where there was one, or else

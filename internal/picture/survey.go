@@ -4,11 +4,9 @@ import (
 	"bufio"
 	"encoding/binary"
 	"errors"
-	"image/color"
 	"io"
 
 	"golang.org/x/image/bmp"
-	"golang.org/x/image/tiff"
 
 	"github.com/mosey-web/mosey/crawl"
 )
@@ -19,10 +17,12 @@ type survey struct {
 	// width and height are those of the picture as stored, before its orientation.
 	width, height int
 	frames        int
-	// memory estimates the bytes that decoding takes.
+	// memory estimates the bytes that decoding takes, at most memoryMax.
 	memory int64
 	// undecodable says why there is no decoder for it; empty where there is.
 	undecodable string
+	// grey says that a PNG has no colours.
+	grey bool
 	// first is where the first frame of an animated WebP is.
 	first webpFrame
 	// exif, xmp and iptc are what a file of segments or chunks carries of each.
@@ -32,6 +32,10 @@ type survey struct {
 // sectionBytesMax bounds a section of metadata. A longer one is passed over. A segment of
 // a JPEG cannot be as long; a chunk of a PNG or a WebP can.
 const sectionBytesMax = 1 << 20
+
+// memoryMax is an estimate that is more than there is: they are made of numbers that a
+// file claims, and do not wrap around.
+const memoryMax = 1 << 60
 
 // look reads the structure of a file. Its error is that the file is malformed, unless
 // the source has one.
@@ -66,6 +70,23 @@ func look(format crawl.ImageFormat, src *source) (*survey, error) {
 // pixels is the number of pixels of a frame.
 func (s *survey) pixels() int64 { return int64(s.width) * int64(s.height) }
 
+// takes adds the product of some factors to the estimate.
+func (s *survey) takes(factors ...int64) {
+	s.memory = min(s.memory+product(factors...), memoryMax)
+}
+
+// product multiplies up to memoryMax. A negative factor is one that has wrapped around.
+func product(factors ...int64) int64 {
+	n := int64(1)
+	for _, factor := range factors {
+		if factor < 0 || factor > 0 && n > memoryMax/factor {
+			return memoryMax
+		}
+		n *= factor
+	}
+	return n
+}
+
 // bmp reads the header of a BMP, also of a kind for which there is no decoder.
 func (s *survey) bmp(src *source) error {
 	head := make([]byte, 30)
@@ -88,43 +109,12 @@ func (s *survey) bmp(src *source) error {
 	if err == nil && int64(s.width)*depth/8*int64(s.height) > src.size {
 		return io.ErrUnexpectedEOF
 	}
-	s.memory = 4 * s.pixels()
+	perPixel := int64(4)
 	if depth <= 8 {
-		s.memory = s.pixels()
+		perPixel = 1
 	}
+	s.takes(perPixel, int64(s.width), int64(s.height))
 	return err
-}
-
-// tiff reads the first directory of a TIFF. A block is held as it is stored and
-// unpacked, beside the picture.
-func (s *survey) tiff(src *source) error {
-	config, err := tiff.DecodeConfig(src.whole())
-	if unsupported, ok := errors.AsType[tiff.UnsupportedError](err); ok {
-		s.undecodable = "no decoder for this kind of tiff: " + string(unsupported)
-		return s.tiffSize(src)
-	}
-	s.width, s.height = config.Width, config.Height
-	if err != nil {
-		return err
-	}
-	s.memory = 4*bytesPerPixel(config.ColorModel)*s.pixels() + 2*src.size
-	return nil
-}
-
-// bytesPerPixel is what a picture takes in memory.
-func bytesPerPixel(model color.Model) int64 {
-	if _, ok := model.(color.Palette); ok {
-		return 1
-	}
-	switch model {
-	case color.GrayModel:
-		return 1
-	case color.Gray16Model:
-		return 2
-	case color.RGBA64Model, color.NRGBA64Model:
-		return 8
-	}
-	return 4
 }
 
 // discard passes over so many bytes, which may be more than an int holds on some

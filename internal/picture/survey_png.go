@@ -48,8 +48,11 @@ func (s *survey) pngChunk(r *bufio.Reader, kind string, n int64) (err error) {
 		if data, err = section(r, n, ""); len(data) >= 4 {
 			s.frames = int(min(binary.BigEndian.Uint32(data), 1<<20))
 		}
-	case "tRNS": // grey or colours become colours with alpha
-		s.memory *= 4
+	case "tRNS": // grey becomes colours with alpha; the decoder takes but one such chunk
+		if s.grey {
+			s.takes(3, s.memory)
+			s.grey = false
+		}
 		err = discard(r, n)
 	case "eXIf":
 		s.exif, err = section(r, n, "")
@@ -84,9 +87,10 @@ func (s *survey) pngHeader(data []byte) error {
 	case depth == 16:
 		perPixel = 8
 	}
-	s.memory = perPixel * int64(min(s.width, 1<<20)) * int64(min(s.height, 1<<20))
 	if interlaced {
-		s.memory *= 2
+		perPixel *= 2
 	}
+	s.grey = colour == 0
+	s.takes(perPixel, int64(s.width), int64(s.height))
 	return nil
 }

@@ -28,6 +28,7 @@ func (s *survey) webp(src *source) error {
 		return fmt.Errorf("it has %d bytes of %d: %w", src.size, end, io.ErrUnexpectedEOF)
 	}
 	s.frames = 0
+	seen := map[string]bool{}
 	for at := int64(12); at+8 <= end; {
 		if _, err := io.ReadFull(r, head[:8]); err != nil {
 			return err
@@ -37,7 +38,11 @@ func (s *survey) webp(src *source) error {
 		if at+n > end {
 			return fmt.Errorf("its chunk %q is longer than the file: %w", kind, io.ErrUnexpectedEOF)
 		}
-		if err := s.webpChunk(r, kind, at, n); err != nil {
+		err := once(seen, kind)
+		if err == nil {
+			err = s.webpChunk(r, kind, at, n)
+		}
+		if err != nil {
 			return err
 		}
 		at += n + n&1
@@ -48,7 +53,28 @@ func (s *survey) webp(src *source) error {
 		}
 	}
 	s.frames = max(s.frames, 1)
-	s.memory += src.size
+	s.takes(src.size)
+	return nil
+}
+
+// once refuses a second chunk of a kind that there is one of, and a canvas after what is
+// on it: the size that the decoder goes by could be another one than was checked.
+func once(seen map[string]bool, kind string) error {
+	is := kind
+	switch kind {
+	case "VP8 ", "VP8L":
+		is = "picture"
+	case "VP8X", "ALPH":
+	default:
+		return nil
+	}
+	if seen[is] {
+		return fmt.Errorf("it has a second %q", kind)
+	}
+	if kind == "VP8X" && len(seen) > 0 {
+		return errors.New("its canvas is not at its beginning")
+	}
+	seen[is] = true
 	return nil
 }
 
@@ -82,9 +108,10 @@ func (s *survey) webpChunk(r *bufio.Reader, kind string, at, n int64) (err error
 	case kind == "VP8L" && len(head) >= vp8lHeaderBytes:
 		bits := binary.LittleEndian.Uint32(head[1:])
 		s.webpPicture(int(bits&0x3fff)+1, int(bits>>14&0x3fff)+1, vp8lPixelBytes)
-		s.memory += vp8lTreesBytes
+		s.takes(vp8lTreesBytes)
 	case kind == "ALPH":
-		s.memory += vp8lPixelBytes*s.pixels() + vp8lTreesBytes
+		s.takes(vp8lPixelBytes, int64(s.width), int64(s.height))
+		s.takes(vp8lTreesBytes)
 	case kind == "ANMF" && len(head) == anmfHeaderBytes:
 		err = s.webpFrame(head, at, n)
 	}
@@ -103,7 +130,7 @@ func (s *survey) webpPicture(width, height int, perPixel int64) {
 	if s.width == 0 { // there is no canvas
 		s.width, s.height = width, height
 	}
-	s.memory += perPixel * int64(width) * int64(height)
+	s.takes(perPixel, int64(width), int64(height))
 }
 
 // vp8lTreesBytes is what the Huffman trees of VP8L take at most: 2,600 groups of five.
