@@ -2,6 +2,7 @@ package picture_test
 
 import (
 	"bytes"
+	"compress/zlib"
 	"encoding/binary"
 	"hash/crc32"
 	"image"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/image/tiff"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/internal/picture"
@@ -115,4 +117,84 @@ func TestPixelsThatPanicCostOnePicture(t *testing.T) {
 		require.ErrorContains(t, err, "panicked: runtime error")
 		require.Nil(t, got.PHash)
 	}
+}
+
+// tagged is a TIFF of a directory of numbers, by their tags, and of data that the first
+// strip or tile is.
+func tagged(numbers map[uint16]uint32, data []byte) []byte {
+	le := binary.LittleEndian
+	file := le.AppendUint16([]byte("II*\x00\x08\x00\x00\x00"), uint16(len(numbers)))
+	for id := range uint16(400) {
+		value, ok := numbers[id]
+		switch id {
+		case 273, 324: // where it is
+			value = uint32(8 + 2 + 12*len(numbers) + 4)
+		case 279, 325:
+			value = uint32(len(data))
+		}
+		if ok {
+			file = le.AppendUint32(le.AppendUint32(le.AppendUint16(le.AppendUint16(file, id), 4), 1), value)
+		}
+	}
+	return append(append(file, 0, 0, 0, 0), data...)
+}
+
+// unpacksTo is so many bytes, deflated.
+func unpacksTo(tb testing.TB, n int) []byte {
+	tb.Helper()
+	var out bytes.Buffer
+	w := zlib.NewWriter(&out)
+	_, err := w.Write(make([]byte, n))
+	require.NoError(tb, err)
+	require.NoError(tb, w.Close())
+	return out.Bytes()
+}
+
+// unpackingTIFFs unpack to eight bytes a pixel, though they have one.
+func unpackingTIFFs(tb testing.TB) []file {
+	tb.Helper()
+	return []file{
+		{"unpacking TIFF", crawl.ImageTIFF, tagged(map[uint16]uint32{
+			256: 1_000, 257: 700, 258: 8, 259: 8, 262: 1, 273: 0, 277: 1, 278: 700, 279: 0,
+		}, unpacksTo(tb, 8*1_000*700))},
+		{"unpacking tiled TIFF", crawl.ImageTIFF, tagged(map[uint16]uint32{
+			256: 1_000, 257: 8, 258: 8, 259: 8, 262: 1, 277: 1, 322: 1_000, 323: 1_024, 324: 0, 325: 0,
+		}, unpacksTo(tb, 8*1_000*1_024))},
+	}
+}
+
+func TestTIFFsWithinMemory(t *testing.T) {
+	t.Parallel()
+	large := map[uint16]uint32{256: 8_000, 257: 4_900, 258: 8, 259: 8, 262: 1, 273: 0, 277: 1, 278: 4_900, 279: 0}
+	inStrips := map[uint16]uint32{256: 8_000, 257: 4_900, 258: 8, 259: 8, 262: 1, 273: 0, 277: 1, 278: 64, 279: 0}
+	stored := map[uint16]uint32{256: 8_000, 257: 4_900, 258: 8, 259: 1, 262: 1, 273: 0, 277: 1, 278: 4_900, 279: 0}
+	tiled := map[uint16]uint32{256: 8_000, 257: 4_900, 258: 8, 259: 8, 262: 1, 277: 1, 322: 256, 323: 256, 324: 0, 325: 0}
+	padded := map[uint16]uint32{256: 39_000_000, 257: 1, 258: 8, 259: 8, 262: 1, 277: 1, 322: 39_000_000, 323: 1_024, 324: 0, 325: 0}
+	flat := map[uint16]uint32{256: 8_000, 257: 4_900, 258: 8, 259: 8, 262: 1, 277: 1, 322: 8_000, 323: 0, 324: 0, 325: 0}
+	for name, c := range map[string]struct {
+		numbers map[uint16]uint32
+		decoded bool
+	}{
+		"OneStrip": {large, false}, "Strips": {inStrips, true}, "NotCompressed": {stored, true},
+		"Tiles": {tiled, true}, "PaddedTile": {padded, false}, "TileOfNoHeight": {flat, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := tagged(c.numbers, unpacksTo(t, 1_000))
+			got, err := picture.New(picture.Limits{}).Read(t.Context(), bytes.NewReader(file), int64(len(file)), picture.Options{})
+			if c.decoded { // and found to lack its pixels
+				require.ErrorIs(t, err, picture.ErrMalformed)
+				return
+			}
+			require.NoError(t, err)
+			require.Contains(t, got.Undecoded, "bytes of memory")
+		})
+	}
+	t.Run("OrdinaryInOneStrip", func(t *testing.T) {
+		t.Parallel()
+		var out bytes.Buffer
+		img := image.NewRGBA(image.Rect(0, 0, 3_000, 2_000))
+		require.NoError(t, tiff.Encode(&out, img, &tiff.Options{Compression: tiff.Deflate}))
+		require.Empty(t, read(t, out.Bytes()).Undecoded)
+	})
 }

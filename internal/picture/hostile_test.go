@@ -273,7 +273,7 @@ func TestMemoryIsEstimated(t *testing.T) {
 		file{"large deep TIFF", "", encodeTIFF(deep, tiff.Deflate)},
 		file{"large WebP", "", fixture(t, "lossy.webp")},
 	)
-	for _, f := range all {
+	for _, f := range append(all, unpackingTIFFs(t)...) {
 		estimated, taken, err := picture.Memory(f.bytes)
 		require.NoError(t, err, f.name)
 		t.Logf("%-24s estimated %9d, taken %9d", f.name, estimated, taken)
@@ -300,6 +300,9 @@ func FuzzRead(f *testing.F) {
 	f.Add(encodeGIF(f, drawKind(1, 1, 16, 12), 2))
 	f.Add(transparentPNG())
 	f.Add(transparentWebP())
+	for _, unpacking := range unpackingTIFFs(f) {
+		f.Add(unpacking.bytes)
+	}
 	reader := picture.New(picture.Limits{MaxPixels: 200_000, MaxMemory: 32 << 20})
 	f.Fuzz(func(t *testing.T, file []byte) {
 		got, err := reader.Read(t.Context(), bytes.NewReader(file), int64(len(file)), picture.Options{Thumbnail: true})

@@ -1,14 +1,24 @@
 package picture
 
 import (
+	"bufio"
+	"encoding/binary"
 	"errors"
 	"image/color"
+	"io"
 
 	"golang.org/x/image/tiff"
 )
 
-// tiff reads the first directory of a TIFF. A block is held as it is stored and
-// unpacked, beside the picture.
+// The tags of a TIFF that say in what blocks it is stored (TIFF 6.0, sections 8 and 15).
+const (
+	tiffCompression  = 259
+	tiffRowsPerStrip = 278
+	tiffTileWidth    = 322
+	tiffTileLength   = 323
+)
+
+// tiff reads the first directory of a TIFF.
 func (s *survey) tiff(src *source) error {
 	config, err := tiff.DecodeConfig(src.whole())
 	if unsupported, ok := errors.AsType[tiff.UnsupportedError](err); ok {
@@ -19,9 +29,105 @@ func (s *survey) tiff(src *source) error {
 	if err != nil {
 		return err
 	}
-	s.takes(4, bytesPerPixel(config.ColorModel), int64(s.width), int64(s.height))
-	s.takes(2, src.size)
+	s.takes(bytesPerPixel(config.ColorModel), int64(s.width), int64(s.height))
+	return s.tiffBlocks(src)
+}
+
+// The decoder holds one block at a time, of at most eight bytes for each of its pixels,
+// whatever they have. What it unpacks to grows by doubling, and is copied when it does.
+// One that is not compressed is read beside the one before, into a buffer that grows by a
+// quarter.
+const (
+	tiffBytesPerPixel = 8
+	tiffUnpacking     = 3
+	tiffReading       = 5
+)
+
+// tiffEntryBytes is what the place of a block takes: an offset and a length, and as they
+// are in the file, of up to eight bytes each in a buffer that grows.
+const tiffEntryBytes = 2*8 + 4*8
+
+// tiffBlocks counts a block, and the places of all of them.
+func (s *survey) tiffBlocks(src *source) error {
+	directory, err := readTIFFDirectory(src)
+	if err != nil {
+		return err
+	}
+	width, height := int64(s.width), int64(s.height)
+	blockWidth, blockHeight := width, height
+	if tile := directory[tiffTileWidth]; tile > 0 {
+		blockWidth, blockHeight = tile, max(1, directory[tiffTileLength])
+	} else if rows := directory[tiffRowsPerStrip]; rows > 0 {
+		blockHeight = min(rows, height)
+	}
+	block := product(tiffBytesPerPixel, blockWidth, blockHeight)
+	if directory[tiffCompression] > 1 {
+		s.takes(tiffUnpacking, block)
+	} else {
+		s.takes(tiffReading, min(block, src.size))
+	}
+	blocks := ((width + blockWidth - 1) / blockWidth) * ((height + blockHeight - 1) / blockHeight)
+	s.takes(tiffEntryBytes, min(blocks, src.size)) // in the file one takes a byte at least
 	return nil
+}
+
+// readTIFFDirectory returns the first number of each tag that says how a TIFF is stored.
+// The decoder has read the directory before, so that it is sound.
+func readTIFFDirectory(src *source) (map[uint16]int64, error) {
+	file, order := src.whole(), binary.ByteOrder(binary.LittleEndian)
+	var entry [12]byte
+	if _, err := file.ReadAt(entry[:8], 0); err != nil {
+		return nil, err
+	}
+	if entry[0] == 'M' {
+		order = binary.BigEndian
+	}
+	at := int64(order.Uint32(entry[4:]))
+	if _, err := file.ReadAt(entry[:2], at); err != nil {
+		return nil, err
+	}
+	count := int64(order.Uint16(entry[:]))
+	entries := bufio.NewReader(io.NewSectionReader(file, at+2, count*int64(len(entry))))
+	directory := map[uint16]int64{}
+	for range count {
+		if _, err := io.ReadFull(entries, entry[:]); err != nil {
+			return nil, err
+		}
+		switch tag := order.Uint16(entry[:]); tag {
+		case tiffCompression, tiffRowsPerStrip, tiffTileWidth, tiffTileLength:
+			value, err := tiffNumber(file, order, entry)
+			if err != nil {
+				return nil, err
+			}
+			directory[tag] = value
+		}
+	}
+	return directory, nil
+}
+
+// tiffNumber is the first number of an entry: in it, or where it points at if they have
+// no room there. It is 0 if there is none.
+func tiffNumber(file io.ReaderAt, order binary.ByteOrder, entry [12]byte) (int64, error) {
+	count, first := int64(order.Uint32(entry[4:])), entry[8:]
+	bytes := map[uint16]int64{1: 1, 3: 2, 4: 4}[order.Uint16(entry[2:])]
+	if count == 0 {
+		return 0, nil
+	}
+	if count*bytes > 4 {
+		first = make([]byte, 4)
+		if _, err := file.ReadAt(first[:bytes], int64(order.Uint32(entry[8:]))); err != nil {
+			return 0, err
+		}
+	}
+	switch bytes {
+	case 1:
+		return int64(first[0]), nil
+	case 2:
+		return int64(order.Uint16(first)), nil
+	case 4:
+		return int64(order.Uint32(first)), nil
+	}
+	return 0, errors.New("a number in its directory is of no kind")
 }
 
 // bytesPerPixel is what a picture takes in memory.
