@@ -161,6 +161,11 @@ func (b *batch) step(ctx context.Context, facts crawl.Facts) (crawl.Facts, bool,
 			b.then(StepFetch, d.Crawl.URL, 0, facts.Domain.SlotReason)
 			return facts, true, nil
 		}
+		if d.Crawl.Kind == crawl.KindImage {
+			if err := b.storeReady(ctx, *d.Run); err != nil {
+				return b.stepWithout(ctx, facts, d.Run.ID, err)
+			}
+		}
 		return b.attempt(ctx, f, d)
 	case decide.Probe:
 		if b.over || stopping(ctx) {
@@ -197,6 +202,17 @@ func (b *batch) step(ctx context.Context, facts crawl.Facts) (crawl.Facts, bool,
 	return facts, true, nil
 }
 
+// stepWithout is the step of the domain's other runs, where one cannot go on, for err: the
+// trouble that one has with its store is not theirs.
+func (b *batch) stepWithout(ctx context.Context, facts crawl.Facts, run int64, err error) (crawl.Facts, bool, error) {
+	others := facts
+	others.Runs = slices.DeleteFunc(slices.Clone(facts.Runs), func(r crawl.RunFacts) bool { return r.ID == run })
+	if decide.Pick(others, facts.Now) == nil {
+		return facts, true, err
+	}
+	return b.step(ctx, others)
+}
+
 // closing is what to record of a crawl that ends without a request, for good.
 func closing(d decide.Decision, domain string) crawl.Attempt {
 	at := crawl.Attempt{
@@ -206,7 +222,7 @@ func closing(d decide.Decision, domain string) crawl.Attempt {
 	if d.Do == decide.Refuse {
 		at.Page = &crawl.PageUpdate{Failed: true}
 		if d.Crawl.Kind == crawl.KindImage {
-			at.Image = &crawl.ImageUpdate{Problem: crawl.ImageForbidden}
+			at.Image = &crawl.ImageUpdate{Problem: crawl.ImageForbidden, Forget: d.ByUse}
 		}
 		return at
 	}
@@ -277,11 +293,6 @@ func (b *batch) attempt(ctx context.Context, f decide.Facts, d decide.Decision) 
 		return b.pass(ctx, b.failing(d, err))
 	}
 	kind := kindOf(*d.Crawl)
-	if kind.Large {
-		if err := b.storeReady(ctx, *d.Run); err != nil {
-			return f.Facts, true, err
-		}
-	}
 	run, c, last := *d.Run, *d.Crawl, decide.LastAttempt(*d.Run, *d.Crawl)
 	visit := decide.LastVisit(run, c)
 	reader := &pageReader{Activities: b.Activities, d: d, kind: kind, url: u, last: visit, facts: f.Facts}

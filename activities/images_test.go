@@ -8,12 +8,9 @@ import (
 	"image/png"
 	"maps"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -444,40 +441,4 @@ func TestImagesThatMove(t *testing.T) {
 	require.Equal(t, b.page("/"), moved.Source)
 	require.Nil(t, rows["/old.png"].Success, "it is a redirect, which is a link")
 	require.Equal(t, crawl.ImageUnanswered, rows["/loop.png"].Problem)
-}
-
-// A store that cannot be written to is trouble of our own.
-func TestImagesThatCannotBeStored(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "images")
-	images, err := imagestore.Open(t.Context(), dir)
-	require.NoError(t, err)
-	b := setup(t, options{settings: imageSettings(crawl.ImagesStore), images: images, sites: []web.Site{imagesOf(
-		`<img src="/a.png">`, map[string]web.Behaviour{"/a.png": pngOf(t, 200, 150, 1)})}})
-	b.seed(t, "/")
-	b.allowAll(t, b.page("/"))
-	require.NoError(t, os.RemoveAll(dir))
-	require.NoError(t, os.WriteFile(dir, nil, 0o600)) // a file is where the directory was
-
-	_, err = b.fetchPages(t, 100)
-	requireOwnTrouble(t, err)
-	require.Equal(t, 1, b.asked("/a.png"))
-	for range 5 {
-		_, err = b.fetchPages(t, 100)
-		requireOwnTrouble(t, err)
-	}
-	require.Equal(t, 1, b.asked("/a.png"), "nothing is asked for that cannot be kept")
-	require.Equal(t, 1, b.count(t, "SELECT count(*) FROM page_crawls WHERE kind = 'image' AND skipped = 'taken back'"))
-	require.Zero(t, b.count(t, "SELECT count(*) FROM page_crawls WHERE kind = 'image' AND outcome = 'failed'"))
-
-	require.NoError(t, os.Remove(dir))
-	require.Eventually(t, func() bool {
-		_, err := b.fetchPages(t, 100)
-		return err == nil
-	}, time.Minute, 100*time.Millisecond, "once it is looked at again")
-	require.Equal(t, 2, b.asked("/a.png"))
-	require.NotZero(t, b.imageRows(t)["/a.png"].StoredAt)
-	dom, err := b.store.Domain(t.Context(), b.site)
-	require.NoError(t, err)
-	require.EqualValues(t, 1, dom.Runs[0].ImagesAsked, "what was taken back counts for nothing")
 }

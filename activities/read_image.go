@@ -23,8 +23,10 @@ import (
 const (
 	// imageMaxBytes caps the file of an image.
 	imageMaxBytes = 20_000_000
-	// storeSpan is how long it may take to store one.
-	storeSpan = 30 * time.Second
+	// storeSpan is how long it may take to store one, and pictureSpan to read it: to wait
+	// for its turn, for the most part.
+	storeSpan   = 90 * time.Second
+	pictureSpan = request.LargeReadSpan - storeSpan - trialSpan
 )
 
 // ImageStore is where the bytes of images are kept, by their SHA-256 in hexadecimal
@@ -32,8 +34,8 @@ const (
 type ImageStore interface {
 	Put(ctx context.Context, sha256 string, body io.ReadSeeker, size int64, mediaType string) error
 	PutThumbnail(ctx context.Context, sha256 string, jpeg []byte) error
-	// Check reports whether it can be written to and read.
-	Check(ctx context.Context) error
+	// Check reports whether it can be written to and read: so many bytes.
+	Check(ctx context.Context, size int64) error
 }
 
 // ImageRowStore is the rows of images.
@@ -126,7 +128,7 @@ func (r *pageReader) forbidsImages(at *crawl.Attempt, said usage.Usage) bool {
 func (r *pageReader) unchangedImage(at *crawl.Attempt, said usage.Usage) {
 	at.Image = &crawl.ImageUpdate{}
 	if allowed, why := usage.AllowsImages(*r.d.Run.Settings.Purpose, said); !allowed {
-		at.Image.Problem, at.Error = crawl.ImageForbidden, why
+		at.Image.Problem, at.Image.Forget, at.Error = crawl.ImageForbidden, true, why
 		at.Page.Visit = &crawl.VisitUpdate{}
 	}
 }
@@ -140,6 +142,7 @@ func (r *pageReader) readImage(ctx context.Context, at *crawl.Attempt, resp *fet
 			return err
 		}
 	}
+	at.Image.Forget = at.Image.Problem == crawl.ImageForbidden
 	if at.Image.Problem != "" {
 		visit = crawl.Visit{} // it is looked at as a whole when it is asked for next
 	}
@@ -157,7 +160,7 @@ func (r *pageReader) readPicture(ctx context.Context, at *crawl.Attempt, resp *f
 		return nil
 	}
 	// Its record must not be lost because the worker is told to stop meanwhile.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), request.LargeReadSpan-storeSpan)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pictureSpan)
 	defer cancel()
 	read, err := r.pictures.Read(ctx, bodyOf(resp), bodySize(resp), picture.Options{
 		MinWidth: *set.ImageMinWidth, MinHeight: *set.ImageMinHeight, Thumbnail: *set.Thumbnails,
@@ -273,14 +276,14 @@ func (r *pageReader) keepImage(ctx context.Context, at *crawl.Attempt, resp *fet
 	defer cancel()
 	if wanted && !known.Stored {
 		err := r.imageStore.Put(ctx, read.SHA256, bodyOf(resp), bodySize(resp), picture.MediaType(read.Format))
-		if wanted, err = r.notStored(ctx, at, err); err != nil {
+		if wanted, err = r.notStored(ctx, at, bodySize(resp), err); err != nil {
 			return fmt.Errorf("keep the image %s: %w", r.url, err)
 		}
 	}
 	small := len(read.Thumbnail) > 0
 	if small && !known.Thumbnail {
-		small, err = r.notStored(ctx, at, r.imageStore.PutThumbnail(ctx, read.SHA256, read.Thumbnail))
-		if err != nil {
+		err := r.imageStore.PutThumbnail(ctx, read.SHA256, read.Thumbnail)
+		if small, err = r.notStored(ctx, at, int64(len(read.Thumbnail)), err); err != nil {
 			return fmt.Errorf("keep the thumbnail of %s: %w", r.url, err)
 		}
 	}
@@ -289,16 +292,18 @@ func (r *pageReader) keepImage(ctx context.Context, at *crawl.Attempt, resp *fet
 	return nil
 }
 
-// notStored judges an error of the store. Where the store works otherwise, it is this one
-// image that it does not take: what the image says is recorded all the same, so that it is
-// not asked for again and again, and a later run that wants its bytes tries once more.
+// notStored judges an error of the store. Where the store takes something else of that size,
+// it is this one image that it does not take: what the image says is recorded all the same,
+// so that it is not asked for again and again, and who wants its bytes tries once more.
 // Else the error is returned, and nothing is recorded.
-func (r *pageReader) notStored(ctx context.Context, at *crawl.Attempt, err error) (stored bool, _ error) {
+func (r *pageReader) notStored(ctx context.Context, at *crawl.Attempt, size int64, err error) (stored bool, _ error) {
 	if err == nil {
+		r.storeHealth.worked()
 		return true, nil
 	}
-	r.storeHealth.failed()
-	if e := r.storeHealth.ready(ctx, r.imageStore); e != nil {
+	r.storeHealth.failed(size)
+	// The time to store it may be over, which is not that of the trial.
+	if e := r.storeHealth.ready(context.WithoutCancel(ctx), r.imageStore); e != nil {
 		return false, errors.Join(err, e)
 	}
 	at.Error = "it could not be stored: " + err.Error()

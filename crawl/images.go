@@ -166,6 +166,8 @@ type ImageUpdate struct {
 	// Problem is why there is no image to record; empty is that there is one, or that the
 	// one that is known has not changed.
 	Problem ImageProblem `json:"problem,omitempty"`
+	// Forget has what was recorded of it before forgotten: its publisher forbids that now.
+	Forget bool `json:"forget,omitempty"`
 }
 
 // ImageProblem is why an image was not recorded. It is stored.

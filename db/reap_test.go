@@ -60,6 +60,32 @@ func TestDeadWorkersAttempt(t *testing.T) {
 		require.EqualValues(t, 2, b.progress(t).Success)
 	})
 
+	t.Run("AtAnImage", func(t *testing.T) {
+		t.Parallel()
+		b := shared.in(t, "image", crawl.Settings{Images: new(crawl.ImagesMetadata)})
+		const page, image = "https://image.example/", "https://image.example/a.png"
+		b.seed(t, page)
+		at := attempted(b.begin(t, "image.example"), "image.example")
+		at.Images = []crawl.FoundImage{{URL: image, Domain: "image.example", Origin: "https://image.example", Discovery: crawl.DiscoveryImg}}
+		at.FollowImages = &crawl.Follow{Depth: 1}
+		b.finish(t, at)
+		die := func(final bool) {
+			t.Helper()
+			s := startOf(b.next(t, "image.example"), "image.example", "")
+			s.Final = final
+			l, err := b.Begin(t.Context(), s)
+			require.NoError(t, err)
+			require.True(t, l.Granted)
+			b.expire(t, "domain:image.example")
+			b.next(t, "image.example")
+		}
+		die(false)
+		require.EqualValues(t, 2, one[int64](t, b, "SELECT priority FROM page_crawls WHERE kind = 'image' AND outcome IS NULL"),
+			"it comes after the others")
+		die(true)
+		require.Equal(t, string(crawl.ImageUnanswered), one[string](t, b, "SELECT problem FROM images WHERE url = $1", image))
+	})
+
 	t.Run("IsClosedByWhoBeginsAnother", func(t *testing.T) {
 		t.Parallel()
 		b := shared.in(t, "begin", crawl.Settings{})

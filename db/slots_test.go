@@ -82,6 +82,8 @@ func TestDomainSlot(t *testing.T) {
 		require.LessOrEqual(t, one[float64](t, b, left), hold.Seconds(), "it is another's")
 		require.NoError(t, b.Keep(t.Context(), domain, p.CrawlID, longHold))
 		require.Greater(t, one[float64](t, b, left), (longHold / 2).Seconds())
+		require.NoError(t, b.Keep(t.Context(), domain, p.CrawlID, hold))
+		require.Greater(t, one[float64](t, b, left), (longHold / 2).Seconds(), "its delay is part of it")
 		require.False(t, b.take(t, domain, "", "other", 0).Granted)
 	})
 

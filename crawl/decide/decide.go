@@ -92,6 +92,9 @@ type Decision struct {
 	// Outcome is what Skip and Refuse record, and Trap the verdict with it.
 	Outcome crawl.Outcome
 	Trap    crawl.Trap
+	// ByUse says that Refuse is for what the publisher says of the page's use, and not of
+	// who may ask for it.
+	ByUse bool
 	// Pace is how the domain may be asked.
 	Pace Pace
 	// Usage is what is known of the page's use before it is requested.

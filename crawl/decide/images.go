@@ -7,12 +7,12 @@ import (
 	"github.com/mosey-web/mosey/crawl/variants"
 )
 
-// The priorities of the crawls of images, which come before those of any page
+// The priorities of the crawls of images, which come before those of any page, of news too
 // (image_priority in the database), and of those that are tried again, which come after the
 // others.
 const (
-	ImagePriority      = 2
-	imageRetryPriority = 1
+	ImagePriority      = 3
+	imageRetryPriority = 2
 )
 
 // skipImage closes the crawl of an image that its run does not want, or whose budget is

@@ -57,6 +57,7 @@ func robots(f Facts, now time.Time, d *Decision) robotsAnswer {
 		return refuse("robots.txt line %d: %s", f.Ruling.Line, f.Ruling.Rule)
 	}
 	if allowed, why := usage.Allows(*d.Run.Settings.Purpose, f.Ruling.Usage); !allowed {
+		d.ByUse = true
 		return refuse("%s", why)
 	}
 	d.Usage = f.Ruling.Usage

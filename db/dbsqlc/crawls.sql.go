@@ -151,7 +151,7 @@ func (q *Queries) CrawlBegin(ctx context.Context, start []byte) (CrawlBeginRow, 
 }
 
 const crawlKeep = `-- name: CrawlKeep :exec
-UPDATE politeness_slots SET free_at = clock_timestamp() + ms_interval($1::bigint)
+UPDATE politeness_slots SET free_at = greatest(free_at, clock_timestamp() + ms_interval($1::bigint))
 WHERE key = 'domain:' || $2::text AND holder = 'crawl:' || $3::bigint
 `
 

@@ -20,9 +20,12 @@ BEGIN
     END IF;
     IF NOT dead.final THEN
         INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, redirects)
-        VALUES (dead.page_id, dead.domain, dead.priority, dead.run_id, dead.id, dead.url, dead.kind,
-            dead.depth, dead.redirects);
+        VALUES (dead.page_id, dead.domain, CASE WHEN dead.kind = 'image' THEN image_priority() - 1 ELSE dead.priority END,
+            dead.run_id, dead.id, dead.url, dead.kind, dead.depth, dead.redirects);
     ELSE
+        IF dead.kind = 'image' THEN
+            UPDATE images SET download_success = false, problem = 'not answered' WHERE page_id = dead.page_id;
+        END IF;
         UPDATE pages SET status = 'failed', failed_at = clock_timestamp(), updated_at = clock_timestamp()
         WHERE id = dead.page_id;
     END IF;

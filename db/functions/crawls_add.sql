@@ -1,6 +1,7 @@
 -- Makes pages part of runs: pending crawls, once a page and run, and the domains they
 -- belong to. The caller has stored the pages and decided that they are in scope. Those
--- that are part of their run already are left out, those of domains that a list keeps
+-- that are part of their run already are left out, but for images that were passed over as
+-- pages (image_passed_over), those of domains that a list keeps
 -- from being crawled, and those of domains that it has not
 -- seeded where only such are to be followed. Returns how many crawls are new, and the
 -- runs in which the dispatcher has something new to look at.
@@ -23,7 +24,7 @@ BEGIN
             SELECT c.id FROM page_crawls c
             WHERE c.page_id = f.page_id AND c.run_id = f.run_id
                 AND coalesce(c.previous_id, CASE WHEN c.prerequisite THEN -c.id ELSE 0 END) = 0
-        ) IS NULL);
+        ) IS NULL OR f.kind = 'image' AND image_passed_over(f.page_id, f.run_id) IS NOT NULL);
     v_listed := domains_listed(ARRAY(SELECT f.domain FROM unnest(v) f WHERE f.domain <> f.own));
     IF cardinality(v_listed) > 0 THEN
         SELECT array_agg(f ORDER BY f.page_id) INTO v FROM unnest(v) f WHERE f.domain <> ALL (v_listed) OR f.domain = f.own;
@@ -46,12 +47,13 @@ BEGIN
     END IF;
     -- Stored in the order of their ids, so that two transactions do not deadlock, and due
     -- in the order in which they were found: what a page names first is asked for first.
-    INSERT INTO page_crawls (page_id, domain, priority, scheduled_for, run_id, url, kind, depth, redirects)
+    INSERT INTO page_crawls (page_id, domain, priority, scheduled_for, run_id, previous_id, url, kind, depth, redirects)
     SELECT DISTINCT ON (f.page_id, f.run_id) f.page_id, f.domain,
         coalesce(f.priority, CASE WHEN f.is_new OR f.kind <> 'page' THEN -(f.follow ->> 'depth')::smallint ELSE
             page_priority((f.follow ->> 'depth')::integer, (SELECT r.score FROM page_ranks r WHERE r.page_id = f.page_id))
         END - CASE WHEN f.kind = 'page' AND (f.follow ->> 'depth')::integer > 0 THEN page_penalty(f.page_id) ELSE 0 END),
-        now() - f.after * interval '1 microsecond', f.run_id, f.url, f.kind, (f.follow ->> 'depth')::smallint,
+        now() - f.after * interval '1 microsecond', f.run_id,
+        CASE WHEN f.kind = 'image' THEN image_passed_over(f.page_id, f.run_id) END, f.url, f.kind, (f.follow ->> 'depth')::smallint,
         coalesce((f.follow ->> 'redirects')::smallint, 0)
     FROM unnest(v) f
     ORDER BY f.page_id, f.run_id, f.after DESC
@@ -77,6 +79,20 @@ BEGIN
         RETURNING r.run_id
     )
     SELECT array_agg(DISTINCT due.run_id) INTO news FROM due;
+END
+$$;
+
+-- The crawl of an image that its run has passed over as a page, for what its URL ends with:
+-- somebody has linked to it before a page was found to show it. Null is none.
+CREATE OR REPLACE FUNCTION image_passed_over(p_page_id bigint, p_run_id bigint) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (
+        SELECT c.id FROM (
+            SELECT x.id, x.kind, x.skipped FROM page_crawls x
+            WHERE x.page_id = p_page_id AND x.run_id = p_run_id AND NOT x.prerequisite ORDER BY x.id DESC LIMIT 1
+        ) c
+        WHERE c.kind = 'page' AND c.skipped = 'extension'
+    );
 END
 $$;
 

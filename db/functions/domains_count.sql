@@ -18,7 +18,12 @@ BEGIN
         SELECT coalesce(sum(x.success), 0)::bigint AS crawled, coalesce(sum(x.bytes), 0)::bigint AS bytes
         FROM run_domains x WHERE x.domain = k.domain
     ) r CROSS JOIN LATERAL (
-        SELECT count(*) AS found FROM (SELECT 1 FROM pages x WHERE x.domain = k.domain AND x.kind <> 'image' LIMIT 1000000) y
+        -- by indexes alone, as the domain may be locked: those that are images are many
+        SELECT least(greatest((
+            SELECT count(*) FROM (SELECT 1 FROM pages x WHERE x.domain = k.domain LIMIT 2000000) y
+        ) - (
+            SELECT count(*) FROM (SELECT 1 FROM images x WHERE x.domain = k.domain LIMIT 1000000) y
+        ), 0), 1000000) AS found
     ) p CROSS JOIN LATERAL (
         SELECT count(*) AS found, count(*) FILTER (WHERE y.stored) AS stored FROM (
             SELECT DISTINCT x.image_id, EXISTS (

@@ -28,8 +28,10 @@ BEGIN
         FROM unnest(v_images) i WHERE i.doc ? 'registered';
     END IF;
     PERFORM images_add(ARRAY(SELECT i.page_id FROM unnest(v_images) i));
-    PERFORM provenance_add(v, v_images);
-    PERFORM images_return(v, ARRAY(SELECT i.page_id FROM unnest(v_images) i WHERE i.doc ->> 'discovery' <> 'icon'));
+    PERFORM provenance_add(v, v_images || images_redirected(v_images));
+    IF EXISTS (SELECT 1 FROM unnest(v) a WHERE a.doc ? 'images_forbidden') THEN
+        PERFORM images_forget(v);
+    END IF;
     RETURN ARRAY(
         SELECT (a.run_id, i.page_id, i.doc ->> 'domain', i.doc ->> 'url', 'image', a.domain, a.doc -> 'follow_images', false,
             jsonb_array_length(a.doc -> 'images') - i.place, image_priority())::found_page
@@ -40,9 +42,10 @@ END
 $$;
 
 -- The priority of the crawl of an image: before that of any page, so that the images of a
--- page come with it, and a budget of pages that is spent does not hide them.
+-- page come with it, and a budget of pages that is spent does not hide them. What is tried
+-- again has one less (decide.RetryPriority).
 CREATE OR REPLACE FUNCTION image_priority() RETURNS smallint LANGUAGE sql IMMUTABLE AS $$
-    SELECT 2::smallint
+    SELECT 3::smallint
 $$;
 
 -- Makes pages known as images.
@@ -58,10 +61,12 @@ END
 $$;
 
 -- Notes which images pages name, and which they have no more; counts those that are new.
+-- p_images are those that they name, and what these redirect to.
 CREATE OR REPLACE FUNCTION provenance_add(v closed_attempt[], p_images found_image[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     WITH found AS (
-        SELECT DISTINCT ON (a.page_id, i.id) a.n, i.id AS image_id, a.page_id, a.url, a.domain, f.doc
+        SELECT DISTINCT ON (a.page_id, i.id) a.n, i.id AS image_id, a.page_id, a.url, a.domain, a.run_id, f.doc,
+            f.place IS NOT NULL AS named
         FROM unnest(p_images) f INNER JOIN unnest(v) a ON a.n = f.n
         CROSS JOIN LATERAL (SELECT x.id FROM images x WHERE x.page_id = f.page_id LIMIT 1) i
         ORDER BY a.page_id, i.id, f.place
@@ -78,10 +83,10 @@ BEGIN
             width = excluded.width, height = excluded.height, variants = excluded.variants, gone_at = NULL
         WHERE (o.discovery_type, o.alt, o.caption, o.width, o.height, o.variants, o.gone_at) IS DISTINCT FROM
             (excluded.discovery_type, excluded.alt, excluded.caption, excluded.width, excluded.height, excluded.variants, NULL)
-        RETURNING o.page_id, o.xmax = 0 AS is_new
+        RETURNING o.page_id, o.image_id, o.xmax = 0 AS is_new
     ), counted AS (
-        SELECT a.run_id, a.domain, count(*) AS images FROM added INNER JOIN unnest(v) a ON a.page_id = added.page_id
-        WHERE added.is_new GROUP BY a.run_id, a.domain
+        SELECT f.run_id, f.domain, count(*) AS images FROM added INNER JOIN found f USING (page_id, image_id)
+        WHERE added.is_new AND f.named GROUP BY f.run_id, f.domain
     )
     UPDATE run_domains r SET images_found = r.images_found + c.images, updated_at = clock_timestamp()
     FROM counted c
@@ -98,21 +103,52 @@ BEGIN
 END
 $$;
 
--- Has images asked for that their run has passed over as pages, for what their URLs end
--- with: somebody has linked to them before they were found to be images.
-CREATE OR REPLACE FUNCTION images_return(v closed_attempt[], p_pages bigint[]) RETURNS void LANGUAGE plpgsql AS $$
+-- What images are known to redirect to, over any redirects in between: images of the same
+-- pages. They have no place among those that a page names.
+CREATE OR REPLACE FUNCTION images_redirected(p found_image[]) RETURNS found_image[] LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, redirects)
-    SELECT c.page_id, c.domain, image_priority(), c.run_id, c.id, c.url, 'image', c.depth, c.redirects
-    FROM (SELECT DISTINCT u.id FROM unnest(p_pages) AS u (id)) u CROSS JOIN (
-        SELECT DISTINCT a.run_id FROM unnest(v) a WHERE a.doc ? 'follow_images'
-    ) r CROSS JOIN LATERAL (
-        SELECT x.* FROM page_crawls x
-        WHERE x.page_id = u.id AND x.run_id = r.run_id AND x.kind = 'page' AND x.skipped = 'extension' AND x.depth > 0
-        ORDER BY x.id DESC LIMIT 1
-    ) c
-    WHERE NOT crawl_followed(c)
-    ORDER BY c.id ON CONFLICT DO NOTHING;
+    RETURN ARRAY(
+        WITH RECURSIVE moved (n, page_id, doc, hops) AS (
+            SELECT f.n, f.page_id, f.doc, 0 FROM unnest(p) f
+            UNION
+            SELECT m.n, l.to_page_id, m.doc, m.hops + 1 FROM moved m CROSS JOIN LATERAL (
+                SELECT x.to_page_id FROM page_links x
+                WHERE x.from_page_id = m.page_id AND x.kind = 'redirect' AND x.gone_at IS NULL LIMIT 10
+            ) l
+            WHERE m.hops < 20
+        )
+        SELECT (m.n, NULL, m.page_id, m.doc)::found_image FROM moved m WHERE m.hops > 0
+    );
+END
+$$;
+
+-- Forgets what was recorded of images of pages whose publisher forbids it now, and that no
+-- other page names.
+CREATE OR REPLACE FUNCTION images_forget(v closed_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_images CONSTANT uuid[] := ARRAY(
+        SELECT i.id FROM unnest(v) a
+        INNER JOIN provenance o ON o.page_id = a.page_id INNER JOIN images i ON i.id = o.image_id
+        WHERE a.doc ? 'images_forbidden' AND i.sha256_hash IS NOT NULL
+            AND NOT EXISTS (SELECT 1 FROM provenance x WHERE x.image_id = i.id AND x.gone_at IS NULL)
+        ORDER BY i.id
+    );
+    v_contents CONSTANT text[] := ARRAY(SELECT i.sha256_hash FROM images i WHERE i.id = ANY (v_images));
+BEGIN
+    UPDATE images i SET
+        sha256_hash = NULL, width = NULL, height = NULL, format = NULL, file_size_bytes = NULL, phash = NULL, dhash = NULL,
+        content_type = NULL, download_success = false, problem = 'forbidden'
+    WHERE i.id = ANY (v_images);
+    PERFORM image_contents_forget(v_contents);
+END
+$$;
+
+-- Forgets what contents show and say that no image has any more.
+CREATE OR REPLACE FUNCTION image_contents_forget(p_contents text[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE image_contents c SET
+        phash = NULL, dhash = NULL, camera = NULL, taken_at = NULL, creator = NULL, credit = NULL, copyright = NULL, license = NULL
+    WHERE c.sha256_hash = ANY (p_contents) AND NOT EXISTS (SELECT 1 FROM images i WHERE i.sha256_hash = c.sha256_hash);
 END
 $$;
 
@@ -135,6 +171,11 @@ $$;
 -- Records what attempts at images have found: crawl.ImageUpdate. What a redirect leads to
 -- is on the pages that name what redirects.
 CREATE OR REPLACE FUNCTION images_record(v closed_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_forgotten CONSTANT text[] := ARRAY(
+        SELECT i.sha256_hash FROM unnest(v) a INNER JOIN images i ON i.page_id = a.page_id
+        WHERE a.doc #> '{image,forget}' IS NOT NULL AND i.sha256_hash IS NOT NULL
+    );
 BEGIN
     INSERT INTO image_contents AS c (
         sha256_hash, file_size_bytes, format, width, height, frames, phash, dhash, undecoded, flat, camera, taken_at,
@@ -154,9 +195,14 @@ BEGIN
     ORDER BY k.sha256
     ON CONFLICT (sha256_hash) DO UPDATE SET
         phash = excluded.phash, dhash = excluded.dhash, undecoded = excluded.undecoded, flat = excluded.flat,
+        camera = excluded.camera, taken_at = excluded.taken_at, creator = excluded.creator, credit = excluded.credit,
+        copyright = excluded.copyright, license = excluded.license,
         stored_at = coalesce(c.stored_at, excluded.stored_at), thumbnail_at = coalesce(c.thumbnail_at, excluded.thumbnail_at)
-    WHERE (c.phash, c.dhash, c.undecoded, c.flat) IS DISTINCT FROM
-            (excluded.phash, excluded.dhash, excluded.undecoded, excluded.flat)
+    WHERE (c.phash, c.dhash, c.undecoded, c.flat, c.camera, c.taken_at, c.creator, c.credit, c.copyright, c.license)
+            IS DISTINCT FROM (
+                excluded.phash, excluded.dhash, excluded.undecoded, excluded.flat, excluded.camera, excluded.taken_at,
+                excluded.creator, excluded.credit, excluded.copyright, excluded.license
+            )
         OR c.stored_at IS NULL AND excluded.stored_at IS NOT NULL
         OR c.thumbnail_at IS NULL AND excluded.thumbnail_at IS NOT NULL;
     UPDATE images i SET
@@ -171,12 +217,14 @@ BEGIN
         problem = CASE WHEN u.seen THEN NULL ELSE a.doc #>> '{image,problem}' END
     FROM unnest(v) a CROSS JOIN LATERAL (
         SELECT NOT a.doc -> 'image' ? 'problem' AND NOT a.doc ? 'redirect' AS seen,
-            -- what its publisher forbids now is forgotten
-            a.doc #> '{image,content}' IS NULL AND a.doc #>> '{image,problem}' IS DISTINCT FROM 'forbidden' AS kept
+            a.doc #> '{image,content}' IS NULL AND NOT a.doc -> 'image' ? 'forget' AS kept
     ) u LEFT JOIN LATERAL (
         SELECT x.* FROM image_contents x WHERE x.sha256_hash = a.doc #>> '{image,content,sha256}' LIMIT 1
     ) c ON true
     WHERE i.page_id = ANY (ARRAY(SELECT x.page_id FROM unnest(v) x)) AND i.page_id = a.page_id AND a.doc ? 'image';
+    IF cardinality(v_forgotten) > 0 THEN
+        PERFORM image_contents_forget(v_forgotten);
+    END IF;
     PERFORM images_moved(v);
 END
 $$;
@@ -187,7 +235,7 @@ BEGIN
     UPDATE run_domains r SET
         bytes = r.bytes + coalesce((a.doc ->> 'bytes')::bigint, 0),
         images_stored = r.images_stored + (a.doc #> '{image,content}' IS NOT NULL)::integer,
-        skips = CASE WHEN a.doc ->> 'skipped' IN ('image-budget', 'images-off') THEN
+        skips = CASE WHEN a.doc ->> 'skipped' IN ('image-budget', 'images-off', 'excluded') THEN
             r.skips || jsonb_build_object(a.doc ->> 'skipped', coalesce((r.skips ->> (a.doc ->> 'skipped'))::bigint, 0) + 1)
         ELSE r.skips END,
         updated_at = clock_timestamp()
@@ -212,7 +260,7 @@ BEGIN
         WHERE l.from_page_id = ANY (v_from) AND l.kind = 'redirect' AND l.gone_at IS NULL
     );
     PERFORM images_add(v_to);
-    INSERT INTO provenance (
+    INSERT INTO provenance AS p (
         id, image_id, page_id, source_page_url, source_domain, discovery_type, alt, caption, width, height, variants
     )
     SELECT DISTINCT ON (o.page_id, t.id) uuid_v7(), t.id, o.page_id, o.source_page_url, o.source_domain, o.discovery_type,
@@ -222,7 +270,7 @@ BEGIN
         SELECT x.* FROM provenance x WHERE x.image_id = f.id AND x.gone_at IS NULL ORDER BY x.id LIMIT 1000
     ) o
     WHERE l.from_page_id = ANY (v_from) AND l.kind = 'redirect' AND l.gone_at IS NULL
-    ORDER BY o.page_id, t.id ON CONFLICT (page_id, image_id) DO NOTHING;
+    ORDER BY o.page_id, t.id ON CONFLICT (page_id, image_id) DO UPDATE SET gone_at = NULL WHERE p.gone_at IS NOT NULL;
 END
 $$;
 

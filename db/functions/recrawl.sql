@@ -43,10 +43,10 @@ BEGIN
     PERFORM 1 FROM unnest(v_domains) f CROSS JOIN LATERAL (SELECT 1 FROM domains x WHERE x.domain = f FOR KEY SHARE) d;
     UPDATE pages p SET next_due_at = NULL WHERE p.id = ANY (p_pages) AND p.recrawl_run_id = p_run_id;
     INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, again)
-    SELECT p.id, p.domain, CASE WHEN p.kind = 'image' AND c.kind = 'image' THEN image_priority() ELSE
+    SELECT p.id, p.domain, CASE WHEN c.kind = 'image' THEN image_priority() ELSE
             page_priority(c.depth, (SELECT r.score FROM page_ranks r WHERE r.page_id = p.id))
         END, p_run_id, c.id, p.url,
-        CASE WHEN c.kind = 'page' THEN 'page' ELSE p.kind END, c.depth, true
+        CASE WHEN c.kind IN ('page', 'image') THEN c.kind ELSE p.kind END, c.depth, true
     FROM unnest(p_pages) AS u (id) CROSS JOIN LATERAL (
         SELECT y.id, y.domain, y.url, y.kind FROM pages y WHERE y.id = u.id LIMIT 1
     ) p CROSS JOIN LATERAL (
@@ -72,16 +72,20 @@ $$;
 
 -- Has a run ask again for those of its pages with ids after one that were fetched before
 -- an instant, of one domain or, where that is null, of all; at most so many are looked
--- at. Returns the last of them, null if there are none, and how many are pending now.
+-- at. Its images are among them if it takes images. Returns the last of them, null if there are none, and how many are pending now.
 CREATE OR REPLACE FUNCTION recrawls_older(
     p_run_id bigint, p_domain text, p_before timestamptz, p_after bigint, p_most integer, OUT last bigint, OUT added integer
 ) LANGUAGE plpgsql AS $$
 DECLARE
+    v_kinds CONSTANT text[] := (
+        SELECT CASE WHEN r.settings ->> 'images' <> 'off' THEN ARRAY['page', 'image'] ELSE ARRAY['page'] END
+        FROM crawl_runs r WHERE r.id = p_run_id
+    );
     v_pages bigint[];
 BEGIN
     SELECT array_agg(x.id), max(x.id) INTO v_pages, last FROM (
         SELECT p.id FROM pages p
-        WHERE p.id > p_after AND p.fetched_at < p_before AND p.kind = 'page' AND (p_domain IS NULL OR p.domain = p_domain)
+        WHERE p.id > p_after AND p.fetched_at < p_before AND p.kind = ANY (v_kinds) AND (p_domain IS NULL OR p.domain = p_domain)
             AND EXISTS (SELECT 1 FROM page_crawls c WHERE c.page_id = p.id AND c.run_id = p_run_id)
         ORDER BY p.id LIMIT p_most
     ) x;

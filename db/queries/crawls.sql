@@ -46,7 +46,7 @@ SELECT slot_release_shared(
 )::timestamptz AS ended_at;
 
 -- name: CrawlKeep :exec
-UPDATE politeness_slots SET free_at = clock_timestamp() + ms_interval(@hold_ms::bigint)
+UPDATE politeness_slots SET free_at = greatest(free_at, clock_timestamp() + ms_interval(@hold_ms::bigint))
 WHERE key = 'domain:' || @domain::text AND holder = 'crawl:' || @crawl_id::bigint;
 
 -- name: CrawlAbandon :exec

@@ -159,7 +159,7 @@ func use(args []string) {
 	_, sha := image(1, 1000)
 	_, _, err = s.Get(ctx, sha)
 	fmt.Println("get:", err)
-	fmt.Println("check:", s.Check(ctx))
+	fmt.Println("check:", s.Check(ctx, 0))
 }
 
 // TestWithoutCredentials needs neither a network nor accounts.

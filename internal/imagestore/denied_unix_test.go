@@ -39,7 +39,7 @@ func beDenied(args []string) {
 	_, sha := image(1, 1000)
 	_, _, err = s.Get(ctx, sha)
 	fmt.Println("get:", err)
-	fmt.Println("check:", s.Check(ctx))
+	fmt.Println("check:", s.Check(ctx, 0))
 	_, err = s.List(ctx, func(imagestore.Object) error { return nil })
 	fmt.Println("list:", err)
 	data, sha := image(2, 1000)

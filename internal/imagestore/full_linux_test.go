@@ -41,6 +41,8 @@ func fillDisk(args []string) {
 		return nil
 	})
 	fmt.Println("others:", others, err)
+	fmt.Println("trial of a little:", s.Check(ctx, 0))
+	fmt.Println("trial:", s.Check(ctx, 6<<20))
 	fmt.Println("again:", put(ctx, s, small[:1<<19], sum(small[:1<<19])))
 }
 
@@ -70,5 +72,7 @@ func TestAFullDisk(t *testing.T) {
 	require.Contains(t, out, "no space: true\n")
 	require.Contains(t, out, "get: not found: image "+bigSHA)
 	require.Contains(t, out, "there: "+smallSHA+"\nothers: 0 <nil>\n")
+	require.Contains(t, out, "trial of a little: <nil>\n")
+	require.Contains(t, out, "trial: write a trial object in ")
 	require.Contains(t, out, "again: <nil>\n", "what was given up takes no room")
 }

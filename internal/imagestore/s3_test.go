@@ -110,7 +110,7 @@ func TestS3(t *testing.T) {
 		data, sha := image(1, 1000)
 		_, _, getErr := s.Get(t.Context(), sha)
 		_, listErr := s.List(t.Context(), func(imagestore.Object) error { return nil })
-		for _, err := range []error{getErr, listErr, put(t.Context(), s, data, sha), s.Check(t.Context())} {
+		for _, err := range []error{getErr, listErr, put(t.Context(), s, data, sha), s.Check(t.Context(), 0)} {
 			require.ErrorContains(t, err, "there is no such bucket: create it")
 			require.NotErrorIs(t, err, crawl.ErrNotFound)
 		}
@@ -127,7 +127,7 @@ func TestS3(t *testing.T) {
 			panic(http.ErrAbortHandler)
 		})
 		_, _, getErr := s.Get(t.Context(), sha)
-		for _, err := range []error{getErr, put(t.Context(), s, data, sha), s.Delete(t.Context(), sha), s.Check(t.Context())} {
+		for _, err := range []error{getErr, put(t.Context(), s, data, sha), s.Delete(t.Context(), sha), s.Check(t.Context(), 0)} {
 			require.ErrorContains(t, err, "the service denies access: check the credentials")
 			require.NotErrorIs(t, err, crawl.ErrNotFound)
 			require.Less(t, len(err.Error()), 1200)

@@ -66,13 +66,15 @@ func (s *Store) Close() error {
 }
 
 // Check reports whether the store can be written, read and deleted from: it does so with
-// a small object under a name of its own. Call it when a process starts.
-func (s *Store) Check(ctx context.Context) (err error) {
+// an object under a name of its own, of so many bytes or a few more. Call it when a process
+// starts.
+func (s *Store) Check(ctx context.Context, size int64) (err error) {
 	text := rand.Text()
 	key := probePrefix + text
-	o := object{key: key, what: "a trial object", mediaType: "text/plain", size: int64(len(text))}
-	o.md5 = md5.Sum([]byte(text)) //nolint:gosec // see the import
-	if err := s.write(ctx, o, bytes.NewReader([]byte(text))); err != nil {
+	trial := bytes.Repeat([]byte(text), max(1, int(size)/len(text)+1))
+	o := object{key: key, what: "a trial object", mediaType: "text/plain", size: int64(len(trial))}
+	o.md5 = md5.Sum(trial) //nolint:gosec // see the import
+	if err := s.write(ctx, o, bytes.NewReader(trial)); err != nil {
 		return err
 	}
 	defer func() {
@@ -86,7 +88,7 @@ func (s *Store) Check(ctx context.Context) (err error) {
 	if err != nil {
 		return s.trouble("read "+o.what, err)
 	}
-	if string(got) != text {
+	if !bytes.Equal(got, trial) {
 		return s.trouble("read "+o.what, fmt.Errorf("it is not what was written: %w", ErrCorrupt))
 	}
 	return nil

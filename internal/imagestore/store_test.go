@@ -165,7 +165,7 @@ func TestStore(t *testing.T) {
 	t.Run("ChecksThatItCanBeUsed", func(t *testing.T) {
 		t.Parallel()
 		onBoth(t, func(t *testing.T, s *imagestore.Store) {
-			together(t, 8, func(int) error { return s.Check(t.Context()) })
+			together(t, 8, func(int) error { return s.Check(t.Context(), 0) })
 			_, others := list(t, s)
 			require.Zero(t, others)
 		})
@@ -254,7 +254,7 @@ func TestDirectory(t *testing.T) {
 		half := &stopping{Reader: bytes.NewReader(data), at: 3 << 19, stop: cancel} // in the second pass
 		require.ErrorIs(t, s.Put(ctx, sha, half, int64(len(data)), "image/png"), context.Canceled)
 		for _, err := range []error{
-			put(ctx, s, data, sha), s.PutThumbnail(ctx, sha, data), s.Delete(ctx, sha), s.Check(ctx),
+			put(ctx, s, data, sha), s.PutThumbnail(ctx, sha, data), s.Delete(ctx, sha), s.Check(ctx, 0),
 		} {
 			require.ErrorIs(t, err, context.Canceled)
 		}

@@ -49,12 +49,12 @@ func (s *imageStore) PutThumbnail(ctx context.Context, sha256 string, jpeg []byt
 }
 
 // Check implements activities.ImageStore.
-func (s *imageStore) Check(ctx context.Context) error {
+func (s *imageStore) Check(ctx context.Context, size int64) error {
 	store, err := s.open(ctx)
 	if err != nil {
 		return err
 	}
-	return store.Check(ctx)
+	return store.Check(ctx, size)
 }
 
 // close gives up what is open.
