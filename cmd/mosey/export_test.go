@@ -108,6 +108,16 @@ func TestExport(t *testing.T) {
 		require.NotContains(t, domains[1], "controls")
 	})
 
+	t.Run("HasTheImagesThatPagesNameStill", func(t *testing.T) {
+		t.Parallel()
+		r := newExported(t)
+		r.exec("UPDATE provenance SET gone_at = now() WHERE discovery_type = 'css'")
+		of := r.exported("images", "--domain", aDomain)
+		require.Len(t, of, 1)
+		require.Equal(t, aPage+"a.jpg", of[0]["url"])
+		require.Len(t, r.exported("images"), 2, "it is known all the same")
+	})
+
 	t.Run("HasImagesAndWhoNamesThem", func(t *testing.T) {
 		t.Parallel()
 		r := newExported(t)

@@ -41,7 +41,7 @@ func (q *Queries) ExportImageKeys(ctx context.Context, arg ExportImageKeysParams
 
 const exportImageKeysOfDomain = `-- name: ExportImageKeysOfDomain :many
 SELECT DISTINCT i.page_id FROM provenance AS p INNER JOIN images AS i ON i.id = p.image_id
-WHERE p.source_domain = $1 AND i.page_id > $2 ORDER BY i.page_id LIMIT $3
+WHERE p.source_domain = $1 AND p.gone_at IS NULL AND i.page_id > $2 ORDER BY i.page_id LIMIT $3
 `
 
 type ExportImageKeysOfDomainParams struct {

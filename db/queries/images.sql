@@ -106,7 +106,7 @@ SELECT page_id FROM images WHERE page_id > @after ORDER BY page_id LIMIT @max;
 
 -- name: ExportImageKeysOfDomain :many
 SELECT DISTINCT i.page_id FROM provenance AS p INNER JOIN images AS i ON i.id = p.image_id
-WHERE p.source_domain = @domain AND i.page_id > @after ORDER BY i.page_id LIMIT @max;
+WHERE p.source_domain = @domain AND p.gone_at IS NULL AND i.page_id > @after ORDER BY i.page_id LIMIT @max;
 
 -- The pages of the next rows, a page as often as it has some.
 -- name: ExportProvenanceKeys :many
