@@ -293,8 +293,12 @@ func (c *imagesSimilarCmd) content(ctx context.Context, store *db.Store) (crawl.
 		known, err = pictureIn(ctx, c.What)
 	}
 	switch {
+	case errors.Is(err, crawl.ErrNotFound) && shaDigits.MatchString(c.What):
+		return known, fmt.Errorf("%s: no image with that SHA-256 was recorded; mosey images --json lists those that were", c.What)
 	case errors.Is(err, crawl.ErrNotFound):
-		return known, fmt.Errorf("%s: no image is known by that; mosey images lists those that are", oneLine(c.What))
+		// Its request may have failed, or be still to come.
+		what := oneLine(c.What)
+		return known, fmt.Errorf("%s: no image was recorded under that; mosey why %s says what became of it", what, what)
 	case err != nil:
 		return known, err
 	case known.PHash == nil:

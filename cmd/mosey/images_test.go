@@ -234,9 +234,11 @@ func testImagesSimilar(t *testing.T, i *images) {
 	t.Run("RefusesWhatCannotBeLookedFor", func(t *testing.T) {
 		t.Parallel()
 		i := i.in(t)
-		i.Fail([]string{"images", "similar", i.url("/unknown.png")}, i.url("/unknown.png")+": no image is known by that; mosey images lists those that are")
-		i.Fail([]string{"images", "similar", i.url("/icon.png")}, "no image is known by that")
-		i.Fail([]string{"images", "similar", strings.Repeat("0", 64)}, "no image is known by that")
+		for _, path := range []string{"/unknown.png", "/icon.png", "/tiny.png"} {
+			u := i.url(path)
+			i.Fail([]string{"images", "similar", u}, u+": no image was recorded under that; mosey why "+u+" says what became of it")
+		}
+		i.Fail([]string{"images", "similar", strings.Repeat("0", 64)}, "no image with that SHA-256 was recorded; mosey images --json lists those that were")
 		i.Fail([]string{"images", "similar", i.url("/white.png")}, "there is too little in the picture to tell it from others")
 		i.Fail([]string{"images", "similar", i.WriteFile("white.png", pngOf(t, white(200, 200)))}, "there is too little in the picture")
 		text := i.WriteFile("text.png", "no picture")
