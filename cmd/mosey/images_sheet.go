@@ -61,69 +61,120 @@ func (c *imagesSheetCmd) Run(ctx context.Context, e *env) error {
 	if c.Limit > sheetMost {
 		return wiring.Usagef("--limit %d: want 1 to %d on one sheet", c.Limit, sheetMost)
 	}
+	out, err := newSheetFile(c.Out) // first of all: to read the pictures takes a while
+	if err != nil {
+		return err
+	}
+	defer out.discard()
 	return withStore(ctx, e, func(store *db.Store) error {
 		rows, err := store.Images(ctx, f)
 		if err != nil {
 			return err
 		}
-		return c.withImages(ctx, e, func(images *imagestore.Store) error {
-			s := sheet{Made: time.Now().Format(time.DateTime), Title: count(int64(len(rows)), "image")}
-			if f.Domain != "" {
-				s.Title += " of " + f.Domain
-			}
-			pictures, kept := sheetPictures{images: images, reader: picture.New(picture.Limits{})}, 0
-			view := newProgressLine(e)
-			for _, r := range rows {
-				i := sheetImage{
-					URL: r.URL, Source: r.Source, Words: oneLine(cmp.Or(r.Alt, r.Caption)),
-					Facts: fmt.Sprintf("%d×%d %s, %s", r.Width, r.Height, r.Format, size(r.Bytes)),
-				}
-				if i.Picture, err = pictures.of(ctx, r); err != nil {
-					return err
-				}
-				if i.Picture != "" {
-					kept++
-				}
-				s.Images = append(s.Images, i)
-				view.show(func(time.Time) string { return fmt.Sprintf("%d of %d", len(s.Images), len(rows)) })
-			}
-			view.clear()
-			if err := writeSheet(c.Out, s); err != nil {
-				return err
-			}
-			fmt.Fprintf(e.stderr, "%s: %s, %d of them with a picture.\n", c.Out, count(int64(len(rows)), "image"), kept)
-			if kept < len(rows) {
-				fmt.Fprintln(e.stderr, "Pictures are kept by crawls with --thumbnails or --images store.")
-			}
-			return nil
+		s := sheet{Made: time.Now().Format(time.DateTime), Title: count(int64(len(rows)), "image")}
+		if f.Domain != "" {
+			s.Title += " of " + f.Domain
+		}
+		pictures := sheetPictures{reader: picture.New(picture.Limits{})}
+		err = c.withImages(ctx, e, func(images *imagestore.Store) (err error) {
+			pictures.images = images
+			s.Images, err = pictures.all(ctx, e, rows)
+			return err
 		})
+		if err == nil {
+			err = out.write(s)
+		}
+		if err == nil {
+			pictures.report(e.stderr, c.Out, len(rows))
+		}
+		return err
 	})
 }
 
-// writeSheet writes a sheet to a file, whole or not at all.
-func writeSheet(name string, s sheet) error {
-	var page bytes.Buffer
-	if err := sheetPage.Execute(&page, s); err != nil {
-		return fmt.Errorf("make the sheet: %w", err)
+// sheetFile is a sheet that is being made, beside its place.
+type sheetFile struct {
+	*os.File
+
+	name string
+}
+
+func newSheetFile(name string) (*sheetFile, error) {
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		return nil, wiring.Usagef("--out %s: it is a directory; name a file", name)
 	}
-	part := name + ".part"
-	if err := os.WriteFile(part, page.Bytes(), 0o600); err != nil {
-		return wiring.Usagef("--out %s: %w; name a file in a directory that can be written to", name, err)
+	part, err := os.OpenFile(name+".part", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, wiring.Usagef("--out %s: %w; name a file in a directory that can be written to", name, err)
 	}
-	if err := os.Rename(part, name); err != nil {
-		return wiring.Usagef("--out %s: %w; name a file", name, errors.Join(err, os.Remove(part)))
+	return &sheetFile{File: part, name: name}, nil
+}
+
+// write writes the sheet and puts it in its place.
+func (f *sheetFile) write(s sheet) error {
+	err := errors.Join(sheetPage.Execute(f, s), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), f.name)
+	}
+	if err != nil {
+		return fmt.Errorf("--out %s: %w", f.name, err)
 	}
 	return nil
+}
+
+// discard removes what is not in its place.
+func (f *sheetFile) discard() {
+	_ = f.Close()
+	_ = os.Remove(f.Name()) // which is not there any more where all went well
 }
 
 // sheetPictures finds the small pictures of images.
 type sheetPictures struct {
 	images *imagestore.Store
 	reader *picture.Reader
+	// kept counts those that were found.
+	kept int
+	// damaged counts images whose stored bytes are not theirs, of which example is one.
+	damaged int64
+	example string
+}
+
+// all are images as they are on the sheet.
+func (p *sheetPictures) all(ctx context.Context, e *env, rows []crawl.ImageRow) ([]sheetImage, error) {
+	view := newProgressLine(e)
+	defer view.clear()
+	shown := make([]sheetImage, len(rows))
+	for n, r := range rows {
+		view.show(func(time.Time) string { return fmt.Sprintf("%d of %d", n, len(rows)) })
+		shown[n] = sheetImage{
+			URL: r.URL, Source: r.Source, Words: oneLine(cmp.Or(r.Alt, r.Caption)),
+			Facts: fmt.Sprintf("%d×%d %s, %s", r.Width, r.Height, r.Format, size(r.Bytes)),
+		}
+		var err error
+		if shown[n].Picture, err = p.of(ctx, r); err != nil {
+			return nil, err
+		}
+		if shown[n].Picture != "" {
+			p.kept++
+		}
+	}
+	return shown, nil
+}
+
+// report says what is on the sheet.
+func (p *sheetPictures) report(w io.Writer, name string, rows int) {
+	fmt.Fprintf(w, "%s: %s, %d of them with a picture.\n", name, count(int64(rows), "image"), p.kept)
+	if p.damaged > 0 {
+		are := map[bool]string{true: "is", false: "are"}[p.damaged == 1]
+		fmt.Fprintf(w, "%s %s damaged in the store, as %s: once such an object is deleted, mosey maintain has the image fetched again.\n",
+			count(p.damaged, "image"), are, p.example)
+	}
+	if p.kept+int(p.damaged) < rows {
+		fmt.Fprintln(w, "Pictures are kept by crawls with --thumbnails or --images store.")
+	}
 }
 
 // of is the picture of an image as a data: URL; empty where none is kept.
-func (p sheetPictures) of(ctx context.Context, r crawl.ImageRow) (template.URL, error) {
+func (p *sheetPictures) of(ctx context.Context, r crawl.ImageRow) (template.URL, error) {
 	jpeg, err := p.thumbnail(ctx, r)
 	if err != nil || len(jpeg) == 0 {
 		return "", err
@@ -132,7 +183,7 @@ func (p sheetPictures) of(ctx context.Context, r crawl.ImageRow) (template.URL, 
 	return template.URL("data:image/jpeg;base64," + base64.StdEncoding.EncodeToString(jpeg)), nil //nolint:gosec // see above
 }
 
-func (p sheetPictures) thumbnail(ctx context.Context, r crawl.ImageRow) ([]byte, error) {
+func (p *sheetPictures) thumbnail(ctx context.Context, r crawl.ImageRow) ([]byte, error) {
 	if !r.ThumbnailAt.IsZero() {
 		body, err := readAll(p.images.Thumbnail(ctx, r.SHA256))
 		if !errors.Is(err, crawl.ErrNotFound) {
@@ -145,6 +196,11 @@ func (p sheetPictures) thumbnail(ctx context.Context, r crawl.ImageRow) ([]byte,
 	body, err := readAll(p.images.Get(ctx, r.SHA256))
 	if errors.Is(err, crawl.ErrNotFound) {
 		return nil, nil // mosey maintain notes that it is lost
+	}
+	if errors.Is(err, imagestore.ErrCorrupt) {
+		p.damaged++
+		p.example = r.SHA256
+		return nil, nil
 	}
 	if err != nil {
 		return nil, err

@@ -165,7 +165,38 @@ func TestImages(t *testing.T) {
 		require.Equal(t, 2, strings.Count(string(data), "<figure>"))
 		missing := filepath.Join(t.TempDir(), "missing", "sheet.html")
 		i.Refuse([]string{"images", "sheet", "--out", missing}, "--out "+missing+": ", "no such file or directory", "name a file in a directory that can be written to")
-		i.Refuse([]string{"images", "sheet", "--out", t.TempDir()}, "--out ", "name a file")
+		here := t.TempDir()
+		i.Refuse([]string{"images", "sheet", "--out", here}, "--out "+here+": it is a directory; name a file")
+		require.NoFileExists(t, here+".part")
+	})
+
+	t.Run("AreOnASheetThatCanBeWritten", func(t *testing.T) {
+		t.Parallel()
+		i := i.in(t)
+		missing := filepath.Join(t.TempDir(), "missing", "sheet.html")
+		r := i.Execute("images", "sheet", "--out", missing, "--image-store", "ftp://is-not-asked")
+		require.True(t, strings.HasPrefix(r.Stderr, "mosey: --out "+missing+": "), r.Stderr)
+		out := filepath.Join(t.TempDir(), "sheet.html")
+		i.Refuse([]string{"images", "sheet", "--out", out, "--image-store", "ftp://images"}, "--image-store: ")
+		require.NoFileExists(t, out)
+		require.NoFileExists(t, out+".part")
+	})
+
+	t.Run("AreOnASheetThoughOneIsDamaged", func(t *testing.T) {
+		t.Parallel()
+		i := i.in(t)
+		dir := t.TempDir()
+		damaged := &commandHarness{t: t, dir: dir}
+		require.NoError(t, os.CopyFS(filepath.Join(dir, "images"), os.DirFS(filepath.Join(i.dir, "images"))))
+		require.NoError(t, os.RemoveAll(filepath.Join(dir, "images", "thumbnails")))
+		require.NoError(t, os.WriteFile(damaged.object(shaOf(i.harbour)), []byte("other bytes"), 0o600))
+		out := filepath.Join(dir, "sheet.html")
+		r := i.Execute("images", "sheet", "--out", out, "--image-store", filepath.Join(dir, "images"))
+		require.Zero(t, r.Code, r.Stderr)
+		require.Contains(t, r.Stderr, "6 images, 4 of them with a picture.\n2 images are damaged in the store, as "+shaOf(i.harbour)+": ")
+		data, err := os.ReadFile(out)
+		require.NoError(t, err)
+		require.Equal(t, 4, strings.Count(string(data), `src="data:image/jpeg;base64,`))
 	})
 
 	t.Run("AreOnASheetWithoutPicturesWhereTheStoreHasNone", func(t *testing.T) {
