@@ -173,6 +173,19 @@ func (s *Store) LoseImages(ctx context.Context, sha256 []string, all bool) error
 	return translate("note images that are lost", s.q.ImagesLost(ctx, dbsqlc.ImagesLostParams{Hashes: sha256, AllOfIt: all}))
 }
 
+// LoseUnusedImages notes of those contents among some that no image has that they are not in the
+// object store: call it before they are deleted there, so that who comes to need one of them
+// stores it.
+func (s *Store) LoseUnusedImages(ctx context.Context, sha256 []string) error {
+	return translate("note images that are not needed", s.q.ImagesLostUnused(ctx, sha256))
+}
+
+// ImagesClock is the time by the clock that says since when images are stored.
+func (s *Store) ImagesClock(ctx context.Context) (time.Time, error) {
+	now, err := s.q.ImagesClock(ctx)
+	return now, translate("read the database's clock", err)
+}
+
 // ExportImages does for images what ExportPages does for pages; those of one domain are
 // those that its pages name.
 func (s *Store) ExportImages(

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -98,6 +99,25 @@ func TestImagesNear(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, near)
 	})
+}
+
+func TestLoseUnusedImages(t *testing.T) {
+	t.Parallel()
+	b := setup(t, crawl.Settings{})
+	had := b.storeContents(t, []crawl.ImageHash{1, 2, 3}, false)
+	b.exec(t, "UPDATE image_contents SET stored_at = clock_timestamp(), thumbnail_at = clock_timestamp()")
+	b.exec(t, "DELETE FROM images WHERE sha256_hash = $1", had[0])
+	stored := func() []string {
+		return column[string](t, b, "SELECT sha256_hash FROM image_contents WHERE stored_at IS NOT NULL AND thumbnail_at IS NOT NULL")
+	}
+	require.NoError(t, b.LoseUnusedImages(t.Context(), had[1:]))
+	require.ElementsMatch(t, had, stored(), "others are not asked for")
+	require.NoError(t, b.LoseUnusedImages(t.Context(), had))
+	require.ElementsMatch(t, had[1:], stored())
+
+	now, err := b.ImagesClock(t.Context())
+	require.NoError(t, err)
+	require.WithinRange(t, now, one[time.Time](t, b, "SELECT clock_timestamp() - interval '1 minute'"), one[time.Time](t, b, "SELECT clock_timestamp()"))
 }
 
 func TestImageIDs(t *testing.T) {

@@ -370,6 +370,18 @@ func (q *Queries) ImageLookalikes(ctx context.Context, arg ImageLookalikesParams
 	return items, nil
 }
 
+const imagesClock = `-- name: ImagesClock :one
+SELECT clock_timestamp()::timestamptz AS now
+`
+
+// The clock by which stored_at is.
+func (q *Queries) ImagesClock(ctx context.Context) (time.Time, error) {
+	row := q.db.QueryRow(ctx, imagesClock)
+	var now time.Time
+	err := row.Scan(&now)
+	return now, err
+}
+
 const imagesGet = `-- name: ImagesGet :many
 SELECT
     i.id::text AS id, i.page_id, i.url, i.domain, coalesce(i.sha256_hash, '')::text AS sha256_hash,
@@ -506,6 +518,20 @@ type ImagesLostParams struct {
 // Notes that the bytes of contents are not in the store: who wants them fetches them again.
 func (q *Queries) ImagesLost(ctx context.Context, arg ImagesLostParams) error {
 	_, err := q.db.Exec(ctx, imagesLost, arg.AllOfIt, arg.Hashes)
+	return err
+}
+
+const imagesLostUnused = `-- name: ImagesLostUnused :exec
+UPDATE image_contents AS c SET stored_at = NULL, thumbnail_at = NULL
+WHERE
+    c.sha256_hash = ANY($1::text []) AND (c.stored_at IS NOT NULL OR c.thumbnail_at IS NOT NULL)
+    AND NOT EXISTS (SELECT 1 FROM images AS i WHERE i.sha256_hash = c.sha256_hash)
+`
+
+// Notes of those contents among some that no image has that nothing of them is in the store:
+// who comes to need one stores it anew.
+func (q *Queries) ImagesLostUnused(ctx context.Context, hashes []string) error {
+	_, err := q.db.Exec(ctx, imagesLostUnused, hashes)
 	return err
 }
 

@@ -101,6 +101,18 @@ WHERE sha256_hash > @after::text AND stored_at < @before::timestamptz ORDER BY s
 UPDATE image_contents SET stored_at = NULL, thumbnail_at = CASE WHEN NOT @all_of_it::boolean THEN thumbnail_at END
 WHERE sha256_hash = ANY(@hashes::text []) AND (stored_at IS NOT NULL OR thumbnail_at IS NOT NULL);
 
+-- Notes of those contents among some that no image has that nothing of them is in the store:
+-- who comes to need one stores it anew.
+-- name: ImagesLostUnused :exec
+UPDATE image_contents AS c SET stored_at = NULL, thumbnail_at = NULL
+WHERE
+    c.sha256_hash = ANY(@hashes::text []) AND (c.stored_at IS NOT NULL OR c.thumbnail_at IS NOT NULL)
+    AND NOT EXISTS (SELECT 1 FROM images AS i WHERE i.sha256_hash = c.sha256_hash);
+
+-- The clock by which stored_at is.
+-- name: ImagesClock :one
+SELECT clock_timestamp()::timestamptz AS now;
+
 -- name: ExportImageKeys :many
 SELECT page_id FROM images WHERE page_id > @after ORDER BY page_id LIMIT @max;
 
