@@ -4,14 +4,18 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/imagestore"
 	"github.com/mosey-web/mosey/test/web"
 )
 
@@ -28,10 +32,23 @@ func age(t *testing.T, by time.Duration, names ...string) {
 func (h *commandHarness) orphan(body string, old time.Duration) (name string) {
 	h.t.Helper()
 	name = h.object(shaOf(body))
+	h.file(name, body, old)
+	return name
+}
+
+// file makes a file of the store.
+func (h *commandHarness) file(name, body string, old time.Duration) {
+	h.t.Helper()
 	require.NoError(h.t, os.MkdirAll(filepath.Dir(name), 0o755))
 	require.NoError(h.t, os.WriteFile(name, []byte(body), 0o600))
 	age(h.t, old, name)
-	return name
+}
+
+// ageRows makes what is stored older than it is.
+func ageRows(t *testing.T, store *db.Store) {
+	t.Helper()
+	_, err := store.Pool().Exec(t.Context(), "UPDATE image_contents SET stored_at = stored_at - interval '48 hours'")
+	require.NoError(t, err)
 }
 
 func TestMaintain(t *testing.T) {
@@ -40,7 +57,13 @@ func TestMaintain(t *testing.T) {
 	kept := i.objects()
 	require.Len(t, kept, 10, "5 contents, and their small pictures")
 	age(t, 48*time.Hour, kept...)
+	ageRows(t, i.store)
 	old, young := i.orphan("an old orphan", 25*time.Hour), i.orphan("a young one", 23*time.Hour)
+	part, partYoung := old+".18a5c1d2e3f40516.tmp", old+".18a5c1d2e3f40517.tmp"
+	trial := filepath.Join(i.dir, "images", "mosey-check-"+strings.Repeat("A2", 13))
+	i.file(part, "half of", 25*time.Hour)
+	i.file(partYoung, "a half", time.Hour)
+	i.file(trial, "trial", 25*time.Hour)
 	stray := filepath.Join(i.dir, "images", "notes.txt")
 	require.NoError(t, os.WriteFile(stray, []byte("somebody's"), 0o600))
 	harbour := i.object(shaOf(i.harbour))
@@ -48,22 +71,30 @@ func TestMaintain(t *testing.T) {
 
 	dry := i.Print("maintain", "--dry-run")
 	require.Contains(t, dry, "1 object that nothing refers to, 13 B: to delete\n")
+	require.Contains(t, dry, "2 files left by what was killed, 12 B: to delete\n")
 	require.Contains(t, dry, "1 image missing: to be noted\n")
 	require.Contains(t, dry, "1 object not Mosey's: left alone\n")
 	require.FileExists(t, old)
 	var found maintained
 	i.Decode(&found, "maintain", "--dry-run", "--json")
-	require.Equal(t, maintained{Objects: 11, Bytes: found.Bytes, Orphans: 1, OrphanBytes: 13, Lost: 1, Others: 1, DryRun: true}, found)
+	require.Equal(t, maintained{
+		Objects: 11, Bytes: found.Bytes, Orphans: 1, OrphanBytes: 13, Leftovers: 2, LeftoverBytes: 12, Lost: 1, Others: 1, DryRun: true,
+	}, found)
 	require.NotZero(t, i.docs("images")["/harbour.png"].StoredAt, "nothing is noted")
 
 	done := i.Print("maintain")
 	require.Contains(t, done, "11 objects in "+filepath.Join(i.dir, "images")+", ")
 	require.Contains(t, done, "1 object that nothing refers to, 13 B: deleted\n")
+	require.Contains(t, done, "2 files left by what was killed, 12 B: deleted\n")
 	require.Contains(t, done, "1 image missing: noted; crawls with --images store fetch them again\n")
 	require.NoFileExists(t, old)
 	require.FileExists(t, young)
+	require.NoFileExists(t, part)
+	require.NoFileExists(t, trial)
+	require.FileExists(t, partYoung, "somebody may be writing it")
 	require.FileExists(t, stray)
 	require.Subset(t, i.objects(), withoutName(kept, harbour), "what is referred to")
+	require.NoError(t, os.Remove(partYoung))
 	require.Zero(t, i.docs("images")["/harbour.png"].StoredAt)
 	require.NotZero(t, i.docs("images")["/market.jpg"].StoredAt)
 
@@ -94,7 +125,7 @@ func TestMaintainRefusesTheWrongStore(t *testing.T) {
 	t.Parallel()
 	h, store := newHarnessWithDatabase(t)
 	_, err := store.Pool().Exec(t.Context(), `INSERT INTO image_contents (sha256_hash, file_size_bytes, format, width, height, stored_at)
-		SELECT encode(sha256(i::text::bytea), 'hex'), 1, 'png', 1, 1, now() FROM generate_series(1, 12) i`)
+		SELECT encode(sha256(i::text::bytea), 'hex'), 1, 'png', 1, 1, now() - interval '25 hours' FROM generate_series(1, 12) i`)
 	require.NoError(t, err)
 	stored := func() (n int) {
 		require.NoError(t, store.Pool().QueryRow(t.Context(), "SELECT count(*) FROM image_contents WHERE stored_at IS NOT NULL").Scan(&n))
@@ -112,8 +143,8 @@ func TestMaintainRefusesTheWrongStore(t *testing.T) {
 	h.Fail([]string{"maintain", "--image-store", whole}, "12 images are missing")
 	_, err = store.Pool().Exec(t.Context(), "DELETE FROM image_contents WHERE sha256_hash > '8'")
 	require.NoError(t, err)
-	h.Fail([]string{"maintain", "--image-store", whole}, "12 images are referred to by nothing, and 0 are as they should be")
-	_, err = store.Pool().Exec(t.Context(), "UPDATE image_contents SET stored_at = now()")
+	h.Fail([]string{"maintain", "--image-store", whole}, "12 objects are referred to by nothing, and 0 are as they should be")
+	_, err = store.Pool().Exec(t.Context(), "UPDATE image_contents SET stored_at = now() - interval '25 hours'")
 	require.NoError(t, err)
 	left := stored()
 	require.Contains(t, h.Print("maintain", "--image-store", other, "--force"), fmt.Sprintf("%d images missing: noted;", left))
@@ -121,10 +152,124 @@ func TestMaintainRefusesTheWrongStore(t *testing.T) {
 	require.Contains(t, h.Print("maintain"), "0 images missing: ")
 }
 
+// newMaintenance is a run of the command on images that are a day old, in a database of
+// its own.
+func newMaintenance(t *testing.T) (*commandHarness, *maintenance) {
+	t.Helper()
+	h, store := newHarnessWithDatabase(t)
+	images, err := imagestore.Open(t.Context(), filepath.Join(h.dir, "images"))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, images.Close()) })
+	h.Setenv("MOSEY_IMAGE_STORE", images.String())
+	return h, &maintenance{
+		maintainCmd: &maintainCmd{OlderThan: imagestore.DeleteAgeMin}, store: store, images: images,
+		view: newProgressLine(&env{stderr: io.Discard}),
+	}
+}
+
+// stored makes rows of contents that images have, or none has.
+func (m *maintenance) stored(t *testing.T, stored string, had bool, bodies ...string) {
+	t.Helper()
+	for _, body := range bodies {
+		_, err := m.store.Pool().Exec(t.Context(), `INSERT INTO image_contents
+			(sha256_hash, file_size_bytes, format, width, height, stored_at, thumbnail_at)
+			SELECT $1, 1, 'png', 1, 1, CASE $2 WHEN 'image' THEN at END, CASE $2 WHEN 'thumbnail' THEN at END
+			FROM (VALUES (now() - interval '1 day')) AS v (at)`, shaOf(body), stored)
+		require.NoError(t, err)
+		if had {
+			m.nowHad(t, body)
+		}
+	}
+}
+
+// nowHad makes an image that has a content.
+func (m *maintenance) nowHad(t *testing.T, body string) {
+	t.Helper()
+	_, err := m.store.Pool().Exec(t.Context(), `INSERT INTO images (id, page_id, url, domain, sha256_hash)
+		VALUES (uuid_v7(), hashtextextended($1, 0), 'http://a.example/' || $1, 'a.example', $1)`, shaOf(body))
+	require.NoError(t, err)
+}
+
+// storedSince is which of some contents are noted as stored.
+func (m *maintenance) storedSince(t *testing.T, bodies ...string) (stored []bool) {
+	t.Helper()
+	for _, body := range bodies {
+		facts, err := m.store.ImageContent(t.Context(), shaOf(body))
+		require.NoError(t, err)
+		stored = append(stored, facts.Stored)
+	}
+	return stored
+}
+
+// In a large store hours pass between the look at an object and its deletion.
+func TestMaintainSparesWhatHasComeToBeNeeded(t *testing.T) {
+	t.Parallel()
+	h, m := newMaintenance(t)
+	const orphan, found, written, gone = "nobody's", "met again", "written again", "known, nobody's"
+	for _, body := range []string{orphan, found, written, gone} {
+		h.orphan(body, 24*time.Hour)
+	}
+	m.stored(t, "image", false, found, gone)
+	require.NoError(t, m.look(t.Context()))
+	require.Len(t, m.orphans, 4)
+
+	m.nowHad(t, found) // a worker has taken it for stored
+	age(t, 0, h.object(shaOf(written)))
+	require.NoError(t, m.setRight(t.Context()))
+	require.EqualValues(t, 2, m.found.Orphans, "that were deleted")
+	require.EqualValues(t, len(orphan)+len(gone), m.found.OrphanBytes)
+	require.ElementsMatch(t, []string{h.object(shaOf(found)), h.object(shaOf(written))}, h.objects())
+	require.Equal(t, []bool{true, false}, m.storedSince(t, found, gone))
+	require.Zero(t, m.found.Lost)
+}
+
+func TestMaintainNotesWhatItHasDeletedAndIsNeeded(t *testing.T) {
+	t.Parallel()
+	h, m := newMaintenance(t)
+	const gone, there, small, none = "deleted", "stored again", "a thumbnail", "not said to be stored"
+	m.stored(t, "image", true, gone, there)
+	m.stored(t, "thumbnail", true, small)
+	m.stored(t, "", true, none)
+	h.orphan(there, 0)
+	sha := shaOf(small)
+	h.file(filepath.Join(h.dir, "images", "thumbnails", sha[:2], sha[2:4], sha+".jpg"), "small", 0)
+	require.NoError(t, m.noteLost(t.Context(), []string{shaOf(gone), shaOf(there), shaOf(small), shaOf(none)}))
+	require.Equal(t, []bool{false, true}, m.storedSince(t, gone, there))
+	facts, err := m.store.ImageContent(t.Context(), sha)
+	require.NoError(t, err)
+	require.True(t, facts.Thumbnail)
+	require.EqualValues(t, 1, m.found.Lost)
+}
+
+// A row that is younger than the listing may be of an object that was not yet there.
+func TestMaintainMissesOnlyWhatWasStoredBefore(t *testing.T) {
+	t.Parallel()
+	h, m := newMaintenance(t)
+	m.stored(t, "image", true, "stored just now", "stored yesterday")
+	_, err := m.store.Pool().Exec(t.Context(), "UPDATE image_contents SET stored_at = now() WHERE sha256_hash = $1", shaOf("stored just now"))
+	require.NoError(t, err)
+	require.Contains(t, h.Print("maintain", "--older-than", "2h"), "1 image missing: noted")
+	require.Equal(t, []bool{true, false}, m.storedSince(t, "stored just now", "stored yesterday"))
+}
+
+func TestMaintainOfThumbnailsAlone(t *testing.T) {
+	t.Parallel()
+	h, m := newMaintenance(t)
+	for n := range 13 {
+		for _, body := range []string{fmt.Sprint("right ", n), fmt.Sprint("nobody's ", n)} {
+			sha := shaOf(body)
+			h.file(filepath.Join(h.dir, "images", "thumbnails", sha[:2], sha[2:4], sha+".jpg"), body, 25*time.Hour)
+		}
+		m.stored(t, "thumbnail", true, fmt.Sprint("right ", n))
+	}
+	require.Contains(t, h.Print("maintain"), "13 objects that nothing refers to, ", "as many are as they should be")
+	require.Len(t, h.objects(), 13)
+}
+
 func TestMaintainUsage(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
-	h.Refuse([]string{"maintain", "--older-than", "1m"}, "--older-than 1m0s: want 10m0s or more: younger images may just be being recorded")
+	h.Refuse([]string{"maintain", "--older-than", "1m"}, "--older-than 1m0s: want 2h0m0s or more: younger images may just be being recorded")
 	h.Refuse([]string{"maintain", "--older-than", "soon"}, "--older-than")
 	h, _ = newHarnessWithDatabase(t)
 	h.Refuse([]string{"maintain", "--image-store", "ftp://images"}, "--image-store: ", "ftp")
@@ -171,15 +316,16 @@ func TestAKillLeavesNoImageWithoutItsObject(t *testing.T) {
 	require.Empty(t, i.docs("images"), "no row")
 	object := h.object(shaOf(body))
 	require.FileExists(t, object)
-	require.Contains(t, h.Print("maintain", "--older-than", "10m"), "0 objects that nothing refers to", "it may just be being recorded")
-	age(t, 11*time.Minute, h.objects()...)
-	require.Contains(t, h.Print("maintain", "--older-than", "10m"), "nothing refers to, ")
+	require.Contains(t, h.Print("maintain", "--older-than", "2h"), "0 objects that nothing refers to", "it may just be being recorded")
+	age(t, 2*time.Hour+time.Minute, h.objects()...)
+	require.Contains(t, h.Print("maintain", "--older-than", "2h"), "nothing refers to, ")
 	require.Empty(t, h.objects())
 
 	r := h.Execute(i.crawl()...)
 	require.Zero(t, r.Code, r.Stderr)
 	require.NotZero(t, i.docs("images")["/a.png"].StoredAt)
 	require.FileExists(t, object)
+	ageRows(t, store)
 	var found maintained
 	h.Decode(&found, "maintain", "--json")
 	require.Equal(t, maintained{Objects: 2, Bytes: found.Bytes}, found)

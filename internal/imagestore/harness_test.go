@@ -168,6 +168,19 @@ func list(t *testing.T, s *imagestore.Store) (objects []imagestore.Object, other
 	return objects, others
 }
 
+// remove deletes an image and its thumbnail.
+func remove(t *testing.T, s *imagestore.Store, sha string) {
+	t.Helper()
+	objects, _ := list(t, s)
+	for _, o := range objects {
+		if o.SHA256 == sha {
+			gone, err := s.Delete(t.Context(), o)
+			require.NoError(t, err)
+			require.True(t, gone)
+		}
+	}
+}
+
 // together runs f n times at once.
 func together(t *testing.T, n int, f func(i int) error) {
 	t.Helper()

@@ -2,6 +2,7 @@ package imagestore
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/mosey-web/mosey/crawl"
@@ -23,20 +24,49 @@ func imageKey(sha string) string { return sha[0:2] + "/" + sha[2:4] + "/" + sha 
 // thumbnailKey is where the thumbnail of an image is.
 func thumbnailKey(sha string) string { return thumbnailsPrefix + imageKey(sha) + thumbnailSuffix }
 
-// parseKey reads what imageKey and thumbnailKey write, and nothing else.
-func parseKey(key string) (sha string, thumbnail, ok bool) {
-	rest, thumbnail := strings.CutPrefix(key, thumbnailsPrefix)
+// parseKey tells what is under a key that this package writes; of any other it is not ok.
+func parseKey(key string) (o Object, ok bool) {
+	rest, unfinished := cutTemporary(key)
+	if text, trial := strings.CutPrefix(rest, probePrefix); trial {
+		return ofKey(isTrial(text), Object{key: key, Leftover: true})
+	}
+	rest, thumbnail := strings.CutPrefix(rest, thumbnailsPrefix)
 	if thumbnail {
-		rest, ok = strings.CutSuffix(rest, thumbnailSuffix)
-		if !ok {
-			return "", false, false
+		if rest, ok = strings.CutSuffix(rest, thumbnailSuffix); !ok {
+			return Object{}, false
 		}
 	}
-	sha = rest[strings.LastIndexByte(rest, '/')+1:]
-	if checkSHA(sha) != nil || rest != imageKey(sha) {
-		return "", false, false
+	sha := rest[strings.LastIndexByte(rest, '/')+1:]
+	ok = checkSHA(sha) == nil && rest == imageKey(sha)
+	return ofKey(ok, Object{key: key, SHA256: sha, Thumbnail: thumbnail, Leftover: unfinished})
+}
+
+func ofKey(ok bool, o Object) (Object, bool) {
+	if !ok {
+		return Object{}, false
 	}
-	return sha, thumbnail, true
+	return o, true
+}
+
+// cutTemporary cuts off what fileblob (v0.47) adds to the name of a file until it is
+// whole: the time in nanoseconds, which has 16 hexadecimal digits from 2006 to 2262.
+func cutTemporary(key string) (rest string, temporary bool) {
+	rest, ok := strings.CutSuffix(key, ".tmp")
+	dot := strings.LastIndexByte(rest, '.')
+	if !ok || dot < 0 {
+		return key, false
+	}
+	stamp := rest[dot+1:]
+	nanos, err := strconv.ParseInt(stamp, 16, 64)
+	if err != nil || nanos < 1<<60 || strconv.FormatInt(nanos, 16) != stamp {
+		return key, false
+	}
+	return rest[:dot], true
+}
+
+// isTrial reports whether a text is one of rand.Text, which may become longer.
+func isTrial(text string) bool {
+	return len(text) >= 26 && strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""
 }
 
 // mayHaveKeys reports whether keys of ours can be below a path: "ab", "ab/cd", thumbnails

@@ -9,19 +9,24 @@ import (
 	"time"
 )
 
-// Object is what is stored for an image.
+// Object is what is stored for an image, and found by List.
 type Object struct {
-	// SHA256 is that of the image, also for its thumbnail.
+	// SHA256 is that of the image, also for its thumbnail; empty for a leftover of Check.
 	SHA256 string
 	Bytes  int64
 	// Written is when, in UTC, by the clock of the disk's machine or of the service.
 	Written time.Time
 	// Thumbnail says that it is the thumbnail, not the image.
 	Thumbnail bool
+	// Leftover says that it is neither: a file of a process that was killed while it wrote, or
+	// of one that writes just now. Nobody reads it.
+	Leftover bool
+
+	key string
 }
 
-// List calls yield for all images and thumbnails, in the order of their keys, until that
-// returns an error, which List returns. What is written or deleted meanwhile may be among
+// List calls yield for all images, thumbnails and leftovers, in the order of their keys,
+// until that returns an error, which List returns. What is written or deleted meanwhile may be among
 // them or not. What has no key of ours is left out, and its number returned: of a
 // directory, a folder that can have none counts once.
 func (s *Store) List(ctx context.Context, yield func(Object) error) (others int, err error) {
@@ -41,12 +46,13 @@ func (s *Store) listBucket(ctx context.Context, yield func(Object) error) (other
 		if err != nil {
 			return others, s.trouble("list the images", err)
 		}
-		sha, thumbnail, ok := parseKey(o.Key)
+		found, ok := parseKey(o.Key)
 		if !ok {
 			others++
 			continue
 		}
-		if err := yield(Object{SHA256: sha, Bytes: o.Size, Written: o.ModTime.UTC(), Thumbnail: thumbnail}); err != nil {
+		found.Bytes, found.Written = o.Size, o.ModTime.UTC()
+		if err := yield(found); err != nil {
 			return others, err
 		}
 	}
@@ -75,7 +81,7 @@ func (s *Store) listDirectory(ctx context.Context, yield func(Object) error) (ot
 			others++
 			return fs.SkipDir
 		}
-		sha, thumbnail, ok := parseKey(key)
+		found, ok := parseKey(key)
 		if !ok || !entry.Type().IsRegular() {
 			others++
 			return nil
@@ -87,7 +93,8 @@ func (s *Store) listDirectory(ctx context.Context, yield func(Object) error) (ot
 		if err != nil {
 			return err
 		}
-		stopped = yield(Object{SHA256: sha, Bytes: info.Size(), Written: info.ModTime().UTC(), Thumbnail: thumbnail})
+		found.Bytes, found.Written = info.Size(), info.ModTime().UTC()
+		stopped = yield(found)
 		return stopped
 	})
 	switch {

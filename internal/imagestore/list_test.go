@@ -94,7 +94,7 @@ func TestList(t *testing.T) {
 		objects, others := list(t, s)
 		require.Len(t, objects, 1)
 		require.Equal(t, len(names), others)
-		require.NoError(t, s.Delete(t.Context(), sha))
+		remove(t, s, sha)
 		objects, others = list(t, s)
 		require.Empty(t, objects)
 		require.Equal(t, len(names), others)
@@ -114,10 +114,61 @@ func TestList(t *testing.T) {
 		}
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "lost+found", "2"), nil, 0o600)) // a folder counts once
 		require.Equal(t, len(names), requireAll(t, s, shas))
-		require.NoError(t, s.Delete(t.Context(), shas[0]))
+		remove(t, s, shas[0])
 		for _, name := range names {
 			require.FileExists(t, filepath.Join(dir, filepath.FromSlash(name)))
 		}
+	})
+
+	t.Run("TellsWhatAKilledProcessHasLeft", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		s := open(t, dir)
+		data, sha := image(1, 1000)
+		require.NoError(t, put(t.Context(), s, data, sha))
+		key := sha[:2] + "/" + sha[2:4] + "/" + sha
+		left := []string{
+			key + ".18a5c1d2e3f40516.tmp",
+			"mosey-check-" + strings.Repeat("A2", 13),
+			"mosey-check-" + strings.Repeat("7Z", 13) + ".18a5c1d2e3f40516.tmp",
+			"thumbnails/" + key + ".jpg.18a5c1d2e3f40516.tmp",
+		}
+		for _, name := range left {
+			path := filepath.Join(dir, filepath.FromSlash(name))
+			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+			require.NoError(t, os.WriteFile(path, []byte("left"), 0o600))
+		}
+		objects, others := list(t, s)
+		require.Zero(t, others)
+		require.Len(t, objects, 1+len(left))
+		for _, o := range objects {
+			if o.Leftover {
+				require.EqualValues(t, 4, o.Bytes)
+				gone, err := s.Delete(t.Context(), o)
+				require.NoError(t, err)
+				require.True(t, gone)
+			}
+		}
+		objects, _ = list(t, s)
+		require.Len(t, objects, 1)
+		requireStored(t, s, data, sha)
+	})
+
+	t.Run("LeavesAloneWhatWasWrittenSince", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		s := open(t, dir)
+		data, sha := image(1, 1000)
+		require.NoError(t, put(t.Context(), s, data, sha))
+		path := filepath.Join(dir, sha[:2], sha[2:4], sha)
+		old := time.Now().Add(-2 * time.Hour)
+		require.NoError(t, os.Chtimes(path, old, old))
+		objects, _ := list(t, s)
+		require.NoError(t, put(t.Context(), s, data, sha))
+		gone, err := s.Delete(t.Context(), objects[0])
+		require.NoError(t, err)
+		require.False(t, gone)
+		requireStored(t, s, data, sha)
 	})
 
 	t.Run("EndsWhereItsReaderDoes", func(t *testing.T) {
@@ -149,6 +200,18 @@ func strangers(sha string) []string {
 		"zz/zz/" + sha,
 		a + "/" + sha,
 		a + "/" + b + "/" + sha + ".18a.tmp",
+		a + "/" + b + "/" + sha + ".98a5c1d2e3f40516.tmp", // nobody's time
+		a + "/" + b + "/" + sha + ".18a5c1d2e3f4051G.tmp",
+		a + "/" + b + "/" + sha + ".18a5c1d2e3f40516.tmp.gz",
+		a + "/" + b + "/" + sha + ".jpg.18a5c1d2e3f40516.tmp",
+		sha + ".18a5c1d2e3f40516.tmp",
+		"notes.18a5c1d2e3f40516.tmp",
+		"thumbnails/" + a + "/" + b + "/" + sha + ".18a5c1d2e3f40516.tmp",
+		"mosey-check-",
+		"mosey-check-list.txt",
+		"mosey-check-" + strings.Repeat("a", 26),
+		"mosey-check-" + strings.Repeat("A", 25),
+		a + "/mosey-check-" + strings.Repeat("A", 26),
 		a + "/" + b + "/" + strings.ToUpper(sha) + ".",
 		a + "/zz/" + sha,
 		"thumbnails/" + a + "/" + b + "/" + sha,

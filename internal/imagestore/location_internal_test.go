@@ -109,16 +109,26 @@ func TestParseLocationOfAnything(t *testing.T) {
 func TestParseKeyOfAnything(t *testing.T) {
 	t.Parallel()
 	sha := strings.Repeat("0123456789abcdef", 4)
-	for _, key := range mutations(sha, imageKey(sha), thumbnailKey(sha), thumbnailsPrefix+imageKey(sha), "01/23/"+sha+"/") {
-		sha, thumbnail, ok := parseKey(key)
-		switch {
-		case !ok:
-			require.Empty(t, sha, "%q", key)
+	const stamp = ".18a5c1d2e3f40516.tmp"
+	for _, key := range mutations(sha, imageKey(sha), thumbnailKey(sha), thumbnailsPrefix+imageKey(sha), "01/23/"+sha+"/",
+		imageKey(sha)+stamp, thumbnailKey(sha)+stamp, probePrefix+strings.Repeat("A2", 13), probePrefix+strings.Repeat("A2", 13)+stamp) {
+		o, ok := parseKey(key)
+		if !ok {
+			require.Zero(t, o, "%q", key)
 			continue
-		case thumbnail:
-			require.Equal(t, key, thumbnailKey(sha))
-		default:
-			require.Equal(t, key, imageKey(sha))
+		}
+		require.Equal(t, key, o.key)
+		want := probePrefix
+		switch {
+		case o.Thumbnail:
+			want = thumbnailKey(o.SHA256)
+		case o.SHA256 != "":
+			want = imageKey(o.SHA256)
+		}
+		if o.Leftover {
+			require.True(t, strings.HasPrefix(key, want), "%q", key)
+		} else {
+			require.Equal(t, want, key)
 		}
 		for dir := key; strings.Contains(dir, "/"); {
 			dir = dir[:strings.LastIndexByte(dir, '/')]

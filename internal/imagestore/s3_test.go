@@ -121,13 +121,16 @@ func TestS3(t *testing.T) {
 		server := newS3(t)
 		s := open(t, server.url(bucket))
 		data, sha := image(1, 1000)
+		require.NoError(t, put(t.Context(), s, data, sha))
+		objects, _ := list(t, s)
 		server.on(func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusForbidden)
 			_, _ = io.WriteString(w, "<Error><Code>AccessDenied</Code><Message>"+strings.Repeat("no\n", 10_000)+"</Message></Error>")
 			panic(http.ErrAbortHandler)
 		})
 		_, _, getErr := s.Get(t.Context(), sha)
-		for _, err := range []error{getErr, put(t.Context(), s, data, sha), s.Delete(t.Context(), sha), s.Check(t.Context(), 0)} {
+		_, deleteErr := s.Delete(t.Context(), objects[0])
+		for _, err := range []error{getErr, put(t.Context(), s, data, sha), deleteErr, s.Check(t.Context(), 0)} {
 			require.ErrorContains(t, err, "the service denies access: check the credentials")
 			require.NotErrorIs(t, err, crawl.ErrNotFound)
 			require.Less(t, len(err.Error()), 1200)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"gocloud.dev/blob"
+
+	"github.com/mosey-web/mosey/crawl"
 )
 
 const (
@@ -94,18 +96,29 @@ func (s *Store) Check(ctx context.Context, size int64) (err error) {
 	return nil
 }
 
-// Delete deletes an image and its thumbnail. One that is not there is no error. Delete
-// only what no row names and what was not written for some hours: a Put that finds the image
-// there writes it again if it is older than one.
-func (s *Store) Delete(ctx context.Context, sha256 string) error {
-	if err := checkSHA(sha256); err != nil {
-		return err
+// DeleteAgeMin is how old an object has to be for Delete, where nothing refers to it: a Put
+// that left it alone, as it was young enough then, has long been recorded. It allows for
+// clocks that differ.
+const DeleteAgeMin = 2 * rewriteAfter
+
+// Delete deletes what List has found, and reports whether it is gone: what was written
+// since, as by a Put of the same image, is left alone.
+func (s *Store) Delete(ctx context.Context, o Object) (gone bool, err error) {
+	if o.key == "" {
+		return false, fmt.Errorf("%w: image %s: want an object that was listed", crawl.ErrInvalid, o.SHA256)
 	}
-	// The image last: as long as it is there, List finds what is left to do.
-	if err := s.remove(ctx, thumbnailKey(sha256), "the thumbnail of image "+sha256); err != nil {
-		return err
+	what := fmt.Sprintf("the object %q", o.key)
+	attributes, err := s.bucket.Attributes(ctx, o.key)
+	switch {
+	case err == nil && attributes.ModTime.After(o.Written):
+		return false, nil
+	case err == nil:
+		err = s.remove(ctx, o.key, what)
+		return err == nil, err
+	case missing(err):
+		return true, nil
 	}
-	return s.remove(ctx, imageKey(sha256), "image "+sha256)
+	return false, s.trouble("delete "+what, err)
 }
 
 // remove deletes what is there.
@@ -133,7 +146,7 @@ func (s *Store) size(ctx context.Context, o object) (int64, error) {
 }
 
 // rewriteAfter is how old an object may be that is left alone. One that is older may be an
-// orphan which is just being deleted: it is written again, and young then.
+// orphan which is just being deleted: it is written again, and young then, which spares it.
 const rewriteAfter = time.Hour
 
 // isThere reports whether an object is stored that need not be written: it has the size

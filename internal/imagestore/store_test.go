@@ -83,8 +83,15 @@ func TestStore(t *testing.T) {
 				require.Equal(t, thumbnail, string(got))
 			}
 			require.NoError(t, put(t.Context(), s, data, sha))
-			require.NoError(t, s.Delete(t.Context(), sha))
-			require.NoError(t, s.Delete(t.Context(), sha), "again")
+			objects, _ := list(t, s)
+			require.Len(t, objects, 2)
+			for _, again := range []bool{false, true} {
+				for _, o := range objects {
+					gone, err := s.Delete(t.Context(), o)
+					require.NoError(t, err, "again: %t", again)
+					require.True(t, gone)
+				}
+			}
 			requireMissing(t, s, sha)
 			objects, others := list(t, s)
 			require.Empty(t, objects)
@@ -107,12 +114,13 @@ func TestStore(t *testing.T) {
 				"upper case":  put(t.Context(), s, data, strings.ToUpper(sha)),
 				"no hash":     put(t.Context(), s, data, "../../etc/passwd"),
 				"no digits":   s.PutThumbnail(t.Context(), strings.Repeat("g", 64), data),
-				"delete":      s.Delete(t.Context(), ""),
 			} {
 				require.ErrorIs(t, err, crawl.ErrInvalid, name)
 			}
 			_, _, err := s.Get(t.Context(), sha+"/")
 			require.ErrorIs(t, err, crawl.ErrInvalid)
+			_, err = s.Delete(t.Context(), imagestore.Object{SHA256: sha})
+			require.ErrorIs(t, err, crawl.ErrInvalid, "what List has not found")
 			// bytes that change between the two times that they are read
 			err = s.Put(t.Context(), sha, &changing{Reader: bytes.NewReader(data), next: bytes.NewReader(other)}, 1000, "image/png")
 			require.ErrorIs(t, err, crawl.ErrInvalid)
@@ -254,7 +262,7 @@ func TestDirectory(t *testing.T) {
 		half := &stopping{Reader: bytes.NewReader(data), at: 3 << 19, stop: cancel} // in the second pass
 		require.ErrorIs(t, s.Put(ctx, sha, half, int64(len(data)), "image/png"), context.Canceled)
 		for _, err := range []error{
-			put(ctx, s, data, sha), s.PutThumbnail(ctx, sha, data), s.Delete(ctx, sha), s.Check(ctx, 0),
+			put(ctx, s, data, sha), s.PutThumbnail(ctx, sha, data), s.Check(ctx, 0),
 		} {
 			require.ErrorIs(t, err, context.Canceled)
 		}
@@ -263,8 +271,14 @@ func TestDirectory(t *testing.T) {
 		_, err = s.List(ctx, func(imagestore.Object) error { return nil })
 		require.ErrorIs(t, err, context.Canceled)
 		requireMissing(t, s, sha)
-		_, others := list(t, s)
+		objects, others := list(t, s)
+		require.Empty(t, objects)
 		require.Zero(t, others)
+		require.NoError(t, put(t.Context(), s, data, sha))
+		objects, _ = list(t, s)
+		_, err = s.Delete(ctx, objects[0])
+		require.ErrorIs(t, err, context.Canceled)
+		requireStored(t, s, data, sha)
 	})
 }
 
