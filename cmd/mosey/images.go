@@ -292,6 +292,9 @@ func (c *imagesSimilarCmd) content(ctx context.Context, store *db.Store) (crawl.
 	default:
 		known, err = pictureIn(ctx, c.What)
 	}
+	if err == nil && known.PHash == nil && known.Undecoded == "" {
+		err = crawl.ErrNotFound // its publisher has had it forgotten
+	}
 	switch {
 	case errors.Is(err, crawl.ErrNotFound) && shaDigits.MatchString(c.What):
 		return known, fmt.Errorf("%s: no image with that SHA-256 was recorded; mosey images --json lists those that were", c.What)

@@ -270,6 +270,11 @@ func testImagesSimilar(t *testing.T, i *images) {
 			i.Fail([]string{"images", "similar", u}, u+": no image was recorded under that; mosey why "+u+" says what became of it")
 		}
 		i.Fail([]string{"images", "similar", strings.Repeat("0", 64)}, "no image with that SHA-256 was recorded; mosey images --json lists those that were")
+		forgotten := strings.Repeat("1", 64)
+		_, err := i.store.Pool().Exec(t.Context(), `INSERT INTO image_contents (sha256_hash, file_size_bytes, format, width, height)
+			VALUES ($1, 1, 'png', 200, 200)`, forgotten)
+		require.NoError(t, err)
+		i.Fail([]string{"images", "similar", forgotten}, "no image with that SHA-256 was recorded")
 		i.Fail([]string{"images", "similar", i.url("/white.png")}, "there is too little in the picture to tell it from others")
 		i.Fail([]string{"images", "similar", i.WriteFile("white.png", pngOf(t, white(200, 200)))}, "there is too little in the picture")
 		text := i.WriteFile("text.png", "no picture")
