@@ -83,17 +83,16 @@ END
 $$;
 
 -- The crawl of an image that its run has passed over as a page, for what its URL ends with:
--- somebody has linked to it before a page was found to show it. Null is none.
-CREATE OR REPLACE FUNCTION image_passed_over(p_page_id bigint, p_run_id bigint) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    RETURN (
+-- somebody has linked to it before a page was found to show it. Null is none. It is asked of
+-- each image that a page shows, most of them on each of a site's pages.
+CREATE OR REPLACE FUNCTION image_passed_over(p_page_id bigint, p_run_id bigint) RETURNS bigint LANGUAGE sql STABLE AS $$
+    SELECT (
         SELECT c.id FROM (
             SELECT x.id, x.kind, x.skipped FROM page_crawls x
             WHERE x.page_id = p_page_id AND x.run_id = p_run_id AND NOT x.prerequisite ORDER BY x.id DESC LIMIT 1
         ) c
         WHERE c.kind = 'page' AND c.skipped = 'extension'
-    );
-END
+    )
 $$;
 
 -- Pages but those of new domains whose registered domain has as many of them in the run as
