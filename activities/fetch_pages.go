@@ -207,7 +207,8 @@ func (b *batch) step(ctx context.Context, facts crawl.Facts) (crawl.Facts, bool,
 func (b *batch) stepWithout(ctx context.Context, facts crawl.Facts, run int64, err error) (crawl.Facts, bool, error) {
 	others := facts
 	others.Runs = slices.DeleteFunc(slices.Clone(facts.Runs), func(r crawl.RunFacts) bool { return r.ID == run })
-	if decide.Pick(others, facts.Now) == nil {
+	// A domain whose other run has had its turn would not end, for what is due of this one.
+	if next := decide.Pick(others, facts.Now); next == nil || decide.Yields(*next) {
 		return facts, true, err
 	}
 	return b.step(ctx, others)

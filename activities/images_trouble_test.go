@@ -110,7 +110,7 @@ func TestImagesThatCannotBeStored(t *testing.T) {
 	t.Run("DoNotHoldUpOtherRuns", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, options{settings: imageSettings(crawl.ImagesStore), sites: one})
-		other := b.inRun(t, "pages", crawl.Settings{})
+		other := b.inRun(t, "pages", crawl.Settings{YieldAfter: new(int64(1))})
 		b.seed(t, "/")
 		b.allowAll(t, b.page("/"))
 		_, err := b.fetchPages(t, 100)
@@ -118,6 +118,12 @@ func TestImagesThatCannotBeStored(t *testing.T) {
 		other.seed(t, "/other")
 		_, err = b.fetchPages(t, 100)
 		require.ErrorContains(t, err, "--image-store")
+		require.Equal(t, []string{"/", "/other"}, b.pages())
+
+		other.seed(t, "/third")
+		b.exec(t, "UPDATE crawl_runs SET crowded = true")
+		_, err = b.fetchPages(t, 100)
+		require.ErrorContains(t, err, "--image-store", "the other has had its turn")
 		require.Equal(t, []string{"/", "/other"}, b.pages())
 	})
 }
