@@ -1,10 +1,9 @@
 -- Makes pages part of runs: pending crawls, once a page and run, and the domains they
--- belong to. The caller has stored the pages and decided that they are in scope. Those
--- that are part of their run already are left out, but for images that were passed over as
--- pages (image_passed_over), those of domains that a list keeps
--- from being crawled, and those of domains that it has not
--- seeded where only such are to be followed. Returns how many crawls are new, and the
--- runs in which the dispatcher has something new to look at.
+-- belong to. The caller has stored the pages and decided that they are in scope. Left out
+-- are those that are part of their run already, but for images that were passed over as
+-- pages (image_passed_over), those of domains that a list keeps from being crawled, and
+-- those of domains that it has not seeded where only such are to be followed. Returns how
+-- many crawls are new, and the runs in which the dispatcher has something new to look at.
 CREATE OR REPLACE FUNCTION crawls_add(p found_page[], OUT added integer, OUT news bigint[]) LANGUAGE plpgsql AS $$
 DECLARE
     v found_page[];

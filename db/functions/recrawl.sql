@@ -72,7 +72,8 @@ $$;
 
 -- Has a run ask again for those of its pages with ids after one that were fetched before
 -- an instant, of one domain or, where that is null, of all; at most so many are looked
--- at. Its images are among them if it takes images. Returns the last of them, null if there are none, and how many are pending now.
+-- at. Its images are among them if it takes images. Returns the last of them, null if there
+-- are none, and how many are pending now.
 CREATE OR REPLACE FUNCTION recrawls_older(
     p_run_id bigint, p_domain text, p_before timestamptz, p_after bigint, p_most integer, OUT last bigint, OUT added integer
 ) LANGUAGE plpgsql AS $$
