@@ -91,6 +91,8 @@ type batch struct {
 	pages    int
 	// over is set once no more pages are to be requested.
 	over bool
+	// warned says that it was said why the images of a run wait.
+	warned bool
 	// slot is the domain's, as last read.
 	slot time.Time
 }
@@ -200,18 +202,6 @@ func (b *batch) step(ctx context.Context, facts crawl.Facts) (crawl.Facts, bool,
 		}
 	}
 	return facts, true, nil
-}
-
-// stepWithout is the step of the domain's other runs, where one cannot go on, for err: the
-// trouble that one has with its store is not theirs.
-func (b *batch) stepWithout(ctx context.Context, facts crawl.Facts, run int64, err error) (crawl.Facts, bool, error) {
-	others := facts
-	others.Runs = slices.DeleteFunc(slices.Clone(facts.Runs), func(r crawl.RunFacts) bool { return r.ID == run })
-	// A domain whose other run has had its turn would not end, for what is due of this one.
-	if next := decide.Pick(others, facts.Now); next == nil || decide.Yields(*next) {
-		return facts, true, err
-	}
-	return b.step(ctx, others)
 }
 
 // closing is what to record of a crawl that ends without a request, for good.

@@ -3,6 +3,7 @@ package activities_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -19,25 +20,27 @@ import (
 	"github.com/mosey-web/mosey/test/web"
 )
 
-// crowdedStore is a store of images on a disk with little room left.
+// crowdedStore is a store of images on a disk with little room left, and of another kind of
+// trouble with all that is larger than a limit.
 type crowdedStore struct {
 	*imagestore.Store
 
-	room int64
+	room, limit int64
 }
 
-var errNoRoom = errors.New("there is no room")
-
 func (s *crowdedStore) Put(ctx context.Context, sha256 string, body io.ReadSeeker, size int64, mediaType string) error {
-	if size > s.room {
-		return errNoRoom
+	switch {
+	case size > s.room:
+		return fmt.Errorf("%d bytes: %w", size, crawl.ErrFull)
+	case size > s.limit:
+		return errors.New("413 Request Entity Too Large")
 	}
 	return s.Store.Put(ctx, sha256, body, size, mediaType)
 }
 
 func (s *crowdedStore) Check(ctx context.Context, size int64) error {
 	if size > s.room {
-		return errNoRoom
+		return fmt.Errorf("%d bytes: %w", size, crawl.ErrFull)
 	}
 	return s.Store.Check(ctx, size)
 }
@@ -91,7 +94,7 @@ func TestImagesThatCannotBeStored(t *testing.T) {
 
 	t.Run("AreNotGivenUpForLackOfRoom", func(t *testing.T) {
 		t.Parallel()
-		images := &crowdedStore{openImages(t), 1000}
+		images := &crowdedStore{openImages(t), 1000, 1 << 30}
 		b := setup(t, options{settings: imageSettings(crawl.ImagesStore), images: images, sites: one})
 		b.seed(t, "/")
 		b.allowAll(t, b.page("/"))
@@ -107,9 +110,26 @@ func TestImagesThatCannotBeStored(t *testing.T) {
 		require.NotZero(t, b.imageRows(t)["/a.png"].StoredAt)
 	})
 
+	t.Run("AreRecordedWhereItTakesOthers", func(t *testing.T) {
+		t.Parallel()
+		images := &crowdedStore{openImages(t), 1 << 30, 1000}
+		set := imageSettings(crawl.ImagesStore)
+		set.Thumbnails = new(true)
+		b := setup(t, options{settings: set, images: images, sites: one})
+		b.seed(t, "/")
+		b.allowAll(t, b.page("/"))
+		b.crawlAll(t, 10)
+		r := b.imageRows(t)["/a.png"]
+		require.NotEmpty(t, r.SHA256)
+		require.Zero(t, r.StoredAt)
+		require.NotZero(t, r.ThumbnailAt)
+		require.Contains(t, b.report(t, "/a.png").Crawls[0].Error, "it could not be stored: 413")
+	})
+
 	t.Run("DoNotHoldUpOtherRuns", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, options{settings: imageSettings(crawl.ImagesStore), sites: one})
+		b.exec(t, `UPDATE crawl_runs SET settings = jsonb_set(settings, '{delay}', '"100ms"')`)
 		other := b.inRun(t, "pages", crawl.Settings{YieldAfter: new(int64(1))})
 		b.seed(t, "/")
 		b.allowAll(t, b.page("/"))
@@ -119,6 +139,8 @@ func TestImagesThatCannotBeStored(t *testing.T) {
 		_, err = b.fetchPages(t, 100)
 		require.ErrorContains(t, err, "--image-store")
 		require.Equal(t, []string{"/", "/other"}, b.pages())
+		require.Equal(t, 100, b.count(t, "SELECT delay_ms FROM page_crawls WHERE url = $1", b.page("/other")),
+			"the delay is that of the run that waits, too")
 
 		other.seed(t, "/third")
 		b.exec(t, "UPDATE crawl_runs SET crowded = true")

@@ -17,16 +17,17 @@ import (
 	"github.com/mosey-web/mosey/internal/extract"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/internal/picture"
-	"github.com/mosey-web/mosey/internal/request"
 )
 
 const (
 	// imageMaxBytes caps the file of an image.
 	imageMaxBytes = 20_000_000
-	// storeSpan is how long it may take to store one, and pictureSpan to read it: to wait
-	// for its turn, for the most part.
-	storeSpan   = 90 * time.Second
-	pictureSpan = request.LargeReadSpan - storeSpan - trialSpan
+	// pictureSpan is how long it may take to read one, to wait for its turn for the most
+	// part; storeSpan to store it, and thumbnailSpan its thumbnail. With a trial after each
+	// of the two, they stay within request.LargeReadSpan.
+	pictureSpan   = 90 * time.Second
+	storeSpan     = 60 * time.Second
+	thumbnailSpan = 10 * time.Second
 )
 
 // ImageStore is where the bytes of images are kept, by their SHA-256 in hexadecimal
@@ -271,19 +272,20 @@ func (r *pageReader) keepImage(ctx context.Context, at *crawl.Attempt, resp *fet
 	if err != nil {
 		return err
 	}
-	// Once begun it is finished: half of it would have to be written again.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeSpan)
-	defer cancel()
 	if wanted && !known.Stored {
-		err := r.imageStore.Put(ctx, read.SHA256, bodyOf(resp), bodySize(resp), picture.MediaType(read.Format))
-		if wanted, err = r.notStored(ctx, at, bodySize(resp), err); err != nil {
+		wanted, err = r.putObject(ctx, at, storeSpan, bodySize(resp), func(ctx context.Context) error {
+			return r.imageStore.Put(ctx, read.SHA256, bodyOf(resp), bodySize(resp), picture.MediaType(read.Format))
+		})
+		if err != nil {
 			return fmt.Errorf("keep the image %s: %w", r.url, err)
 		}
 	}
 	small := len(read.Thumbnail) > 0
 	if small && !known.Thumbnail {
-		err := r.imageStore.PutThumbnail(ctx, read.SHA256, read.Thumbnail)
-		if small, err = r.notStored(ctx, at, int64(len(read.Thumbnail)), err); err != nil {
+		small, err = r.putObject(ctx, at, thumbnailSpan, int64(len(read.Thumbnail)), func(ctx context.Context) error {
+			return r.imageStore.PutThumbnail(ctx, read.SHA256, read.Thumbnail)
+		})
+		if err != nil {
 			return fmt.Errorf("keep the thumbnail of %s: %w", r.url, err)
 		}
 	}
@@ -292,37 +294,30 @@ func (r *pageReader) keepImage(ctx context.Context, at *crawl.Attempt, resp *fet
 	return nil
 }
 
-// notStored judges an error of the store. Where the store takes something else of that size,
-// it is this one image that it does not take: what the image says is recorded all the same,
-// so that it is not asked for again and again, and who wants its bytes tries once more.
-// Else the error is returned, and nothing is recorded.
-func (r *pageReader) notStored(ctx context.Context, at *crawl.Attempt, size int64, err error) (stored bool, _ error) {
-	if err == nil {
+// putObject has one object of so many bytes stored, and judges the error of the store. Where that
+// has room and works otherwise, it is this one object that it does not take: what the image
+// says is recorded all the same, so that it is not asked for again and again, and who wants its
+// bytes tries once more. Else the error is returned, and nothing is recorded.
+func (r *pageReader) putObject(
+	ctx context.Context, at *crawl.Attempt, span time.Duration, size int64, put func(context.Context) error,
+) (stored bool, _ error) {
+	ctx = context.WithoutCancel(ctx) // once begun it is finished: half of it would have to be written again
+	within, cancel := context.WithTimeout(ctx, span)
+	defer cancel()
+	err := put(within)
+	switch {
+	case err == nil:
 		r.storeHealth.worked()
 		return true, nil
+	case errors.Is(err, crawl.ErrFull):
+		r.storeHealth.full(size, err)
+		return false, err
 	}
-	r.storeHealth.failed(size)
-	// The time to store it may be over, which is not that of the trial.
-	if e := r.storeHealth.ready(context.WithoutCancel(ctx), r.imageStore); e != nil {
+	r.storeHealth.failed()
+	if e := r.storeHealth.ready(ctx, r.imageStore); e != nil {
 		return false, errors.Join(err, e)
 	}
 	at.Error = "it could not be stored: " + err.Error()
 	warn(ctx, "an image could not be stored, though the store works", "url", r.url.String(), "error", err)
 	return false, nil
 }
-
-// storeReady returns why the images of a run cannot be stored now; nil where they can, or
-// are not to be. Nothing is asked for meanwhile: it would have to be asked for again.
-func (a *Activities) storeReady(ctx context.Context, run crawl.RunFacts) error {
-	set := run.Settings
-	switch {
-	case *set.Images != crawl.ImagesStore && !*set.Thumbnails:
-		return nil
-	case a.imageStore == nil:
-		return errNoImageStore
-	}
-	return a.storeHealth.ready(ctx, a.imageStore)
-}
-
-// errNoImageStore is that a run wants images stored, and this worker does not know where.
-var errNoImageStore = errors.New("the run stores images, and this worker has no place for them: start it with --image-store")

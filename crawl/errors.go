@@ -9,6 +9,8 @@ import (
 var (
 	// ErrNotFound says that the thing asked for is not stored.
 	ErrNotFound = errors.New("not found")
+	// ErrFull says that a store has no room for it.
+	ErrFull = errors.New("there is no room")
 	// ErrInvalid says that an input was refused; the message says which and why.
 	ErrInvalid = errors.New("invalid input")
 	// ErrRefused says that the database does not take a value, now or ever: another

@@ -36,7 +36,7 @@ func ownTrouble() *temporal.RetryPolicy {
 // ones, then the longest that one page and its record can take.
 func withFetchOptions(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		StartToCloseTimeout: 10 * time.Minute,
+		StartToCloseTimeout: 12 * time.Minute,
 		HeartbeatTimeout:    heartbeatTimeout,
 		RetryPolicy:         ownTrouble(),
 		// a request that has begun is finished and recorded

@@ -26,7 +26,7 @@ func TestActivityOptions(t *testing.T) {
 	}
 	robots := options{queue: crawl.TaskQueue, startToClose: 5 * time.Minute, heartbeat: 3 * time.Minute}
 	want := map[string]options{
-		"FetchPages":   {queue: crawl.TaskQueue, startToClose: 10 * time.Minute, heartbeat: 3 * time.Minute},
+		"FetchPages":   {queue: crawl.TaskQueue, startToClose: 12 * time.Minute, heartbeat: 3 * time.Minute},
 		"FetchRobots":  robots,
 		"FinishDomain": record,
 		"Dispatch":     record,

@@ -22,7 +22,7 @@ BEGIN
         SELECT least(greatest((
             SELECT count(*) FROM (SELECT 1 FROM pages x WHERE x.domain = k.domain LIMIT 2000000) y
         ) - (
-            SELECT count(*) FROM (SELECT 1 FROM images x WHERE x.domain = k.domain LIMIT 1000000) y
+            SELECT count(*) FROM (SELECT 1 FROM images x WHERE x.domain = k.domain LIMIT 2000000) y
         ), 0), 1000000) AS found
     ) p CROSS JOIN LATERAL (
         SELECT count(*) AS found, count(*) FILTER (WHERE y.stored) AS stored FROM (

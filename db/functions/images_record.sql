@@ -129,12 +129,13 @@ DECLARE
     v_images CONSTANT uuid[] := ARRAY(
         SELECT i.id FROM unnest(v) a
         INNER JOIN provenance o ON o.page_id = a.page_id INNER JOIN images i ON i.id = o.image_id
-        WHERE a.doc ? 'images_forbidden' AND i.sha256_hash IS NOT NULL
+        WHERE a.doc ? 'images_forbidden' AND o.gone_at = a.ended AND i.sha256_hash IS NOT NULL
             AND NOT EXISTS (SELECT 1 FROM provenance x WHERE x.image_id = i.id AND x.gone_at IS NULL)
         ORDER BY i.id
     );
     v_contents CONSTANT text[] := ARRAY(SELECT i.sha256_hash FROM images i WHERE i.id = ANY (v_images));
 BEGIN
+    PERFORM image_contents_lock(v_contents);
     UPDATE images i SET
         sha256_hash = NULL, width = NULL, height = NULL, format = NULL, file_size_bytes = NULL, phash = NULL, dhash = NULL,
         content_type = NULL, download_success = false, problem = 'forbidden'
@@ -143,7 +144,16 @@ BEGIN
 END
 $$;
 
--- Forgets what contents show and say that no image has any more.
+-- Waits for who records images with some contents, in their order. As in images_record
+-- contents are locked before images, so that two transactions do not deadlock.
+CREATE OR REPLACE FUNCTION image_contents_lock(p_contents text[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM 1 FROM image_contents c WHERE c.sha256_hash = ANY (p_contents) ORDER BY c.sha256_hash FOR NO KEY UPDATE;
+END
+$$;
+
+-- Forgets what contents show and say that no image has any more. They are locked: what was
+-- recorded meanwhile is seen.
 CREATE OR REPLACE FUNCTION image_contents_forget(p_contents text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE image_contents c SET
@@ -205,6 +215,9 @@ BEGIN
             )
         OR c.stored_at IS NULL AND excluded.stored_at IS NOT NULL
         OR c.thumbnail_at IS NULL AND excluded.thumbnail_at IS NOT NULL;
+    IF cardinality(v_forgotten) > 0 THEN
+        PERFORM image_contents_lock(v_forgotten);
+    END IF;
     UPDATE images i SET
         sha256_hash = CASE WHEN u.kept THEN i.sha256_hash ELSE c.sha256_hash END,
         width = CASE WHEN u.kept THEN i.width ELSE c.width END, height = CASE WHEN u.kept THEN i.height ELSE c.height END,

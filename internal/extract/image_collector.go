@@ -190,11 +190,13 @@ func (c *imageCollector) backgrounds(more *imageAttributes) {
 			c.add(foundImage{group: g})
 		}
 	}
-	var g group
-	for srcset, mediaType := range backgroundSets(more.backgroundSet) {
-		g.addSet(srcset, candidate{by: crawl.DiscoveryLazy, format: formatOf(mediaType, "")})
+	if more.backgroundSet != "" {
+		var g group
+		for srcset, mediaType := range backgroundSets(more.backgroundSet) {
+			g.addSet(srcset, candidate{by: crawl.DiscoveryLazy, format: formatOf(mediaType, "")})
+		}
+		c.add(foundImage{group: g})
 	}
-	c.add(foundImage{group: g})
 }
 
 func (c *imageCollector) style(style string, by crawl.Discovery) {

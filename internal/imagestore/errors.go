@@ -33,6 +33,16 @@ type failure struct {
 func (f *failure) Error() string { return f.text }
 func (f *failure) Unwrap() error { return f.err }
 
+// Is says that a store has no room, whatever its service calls that.
+func (f *failure) Is(target error) bool { return target == crawl.ErrFull && full(f.err) }
+
+// full reports whether a store has no room, which says nothing of the object.
+func full(err error) bool {
+	status, code := answer(err)
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || status == http.StatusInsufficientStorage ||
+		strings.Contains(code, "StorageFull") || strings.Contains(code, "QuotaExceeded") // MinIO's
+}
+
 // trouble says what was to be done, why it failed and what helps. It wraps err.
 func (s *Store) trouble(doing string, err error) error {
 	text := fmt.Sprintf("%s in %s: ", doing, s.name)
@@ -61,7 +71,7 @@ func reason(err error) string {
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return "it was stopped before it was done"
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+	case full(err):
 		return "the disk is full: make room on it"
 	case errors.Is(err, syscall.EROFS):
 		return "the disk is mounted read-only: mount it for writing"

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/internal/imagestore"
 )
 
@@ -33,7 +34,7 @@ func fillDisk(args []string) {
 	fmt.Println("small:", put(ctx, s, small, smallSHA))
 	err = put(ctx, s, big, bigSHA)
 	fmt.Println("big:", err)
-	fmt.Println("no space:", errors.Is(err, syscall.ENOSPC))
+	fmt.Println("no space:", errors.Is(err, syscall.ENOSPC), errors.Is(err, crawl.ErrFull))
 	_, _, err = s.Get(ctx, bigSHA)
 	fmt.Println("get:", err)
 	others, err := s.List(ctx, func(o imagestore.Object) error {
@@ -69,7 +70,7 @@ func TestAFullDisk(t *testing.T) {
 	require.Contains(t, out, "small: <nil>\n")
 	require.Contains(t, out, "big: write image "+bigSHA+" in ")
 	require.Contains(t, out, ": the disk is full: make room on it: ")
-	require.Contains(t, out, "no space: true\n")
+	require.Contains(t, out, "no space: true true\n")
 	require.Contains(t, out, "get: not found: image "+bigSHA)
 	require.Contains(t, out, "there: "+smallSHA+"\nothers: 0 <nil>\n")
 	require.Contains(t, out, "trial of a little: <nil>\n")

@@ -171,11 +171,13 @@ func TestTIFFsWithinMemory(t *testing.T) {
 	tiled := map[uint16]uint32{256: 8_000, 257: 4_900, 258: 8, 259: 8, 262: 1, 277: 1, 322: 256, 323: 256, 324: 0, 325: 0}
 	padded := map[uint16]uint32{256: 39_000_000, 257: 1, 258: 8, 259: 8, 262: 1, 277: 1, 322: 39_000_000, 323: 1_024, 324: 0, 325: 0}
 	flat := map[uint16]uint32{256: 8_000, 257: 4_900, 258: 8, 259: 8, 262: 1, 277: 1, 322: 8_000, 323: 0, 324: 0, 325: 0}
+	// a page of A4 at 600 dots an inch, as scanners store it
+	fax := map[uint16]uint32{256: 4_960, 257: 7_016, 258: 1, 259: 4, 262: 0, 273: 0, 277: 1, 278: 7_016, 279: 0}
 	for name, c := range map[string]struct {
 		numbers map[uint16]uint32
 		decoded bool
 	}{
-		"OneStrip": {large, false}, "Strips": {inStrips, true}, "NotCompressed": {stored, true},
+		"Fax": {fax, true}, "OneStrip": {large, false}, "Strips": {inStrips, true}, "NotCompressed": {stored, true},
 		"Tiles": {tiled, true}, "PaddedTile": {padded, false}, "TileOfNoHeight": {flat, true},
 	} {
 		t.Run(name, func(t *testing.T) {

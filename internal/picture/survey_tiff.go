@@ -34,7 +34,7 @@ func (s *survey) tiff(src *source) error {
 }
 
 // The decoder holds one block at a time, of at most eight bytes for each of its pixels,
-// whatever they have. What it unpacks to grows by doubling, and is copied when it does.
+// whatever they have, where that is not a fax. What it unpacks to grows by doubling, and is copied when it does.
 // One that is not compressed is read beside the one before, into a buffer that grows by a
 // quarter.
 const (
@@ -61,6 +61,10 @@ func (s *survey) tiffBlocks(src *source) error {
 		blockHeight = min(rows, height)
 	}
 	block := product(tiffBytesPerPixel, blockWidth, blockHeight)
+	switch directory[tiffCompression] {
+	case 3, 4: // as a fax: a bit for each pixel, and no more
+		block = product((blockWidth+7)/8, blockHeight)
+	}
 	if directory[tiffCompression] > 1 {
 		s.takes(tiffUnpacking, block)
 	} else {

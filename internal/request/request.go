@@ -27,7 +27,7 @@ type Kind struct {
 
 // LargeReadSpan is how long what was fetched of a large kind may take to be read: so long the
 // attempt is not taken for dead.
-const LargeReadSpan = 210 * time.Second
+const LargeReadSpan = 4 * time.Minute
 
 // keepSpan is for how long the lease of what is being read is renewed at a time.
 const keepSpan = 10 * time.Second
