@@ -80,17 +80,25 @@ func keysOf(after crawl.ExportKey) func(ids []int64, err error) ([]int64, crawl.
 	}
 }
 
+// exportPagesWith are the next pages that have links, or images, by the keys of all that do,
+// or those of a domain.
+func (s *Store) exportPagesWith(
+	ctx context.Context, f crawl.ExportFilter, after crawl.ExportKey, keys func() ([]int64, error),
+) (ids []int64, next crawl.ExportKey, err error) {
+	if f.Domain != "" {
+		return s.exportPagesOfDomain(ctx, f.Domain, after, exportLinkPages)
+	}
+	ids, next, err = keysOf(after)(keys())
+	return slices.Compact(ids), next, err
+}
+
 // ExportLinks does for links what ExportPages does for pages, by the pages that have them.
 func (s *Store) ExportLinks(
 	ctx context.Context, f crawl.ExportFilter, after crawl.ExportKey,
 ) (links []crawl.LinkRow, next crawl.ExportKey, err error) {
-	var ids []int64
-	if f.Domain == "" {
-		ids, next, err = keysOf(after)(s.q.ExportLinkKeys(ctx, dbsqlc.ExportLinkKeysParams{After: after.ID, Max: exportBatch}))
-		ids = slices.Compact(ids)
-	} else {
-		ids, next, err = s.exportPagesOfDomain(ctx, f.Domain, after, exportLinkPages)
-	}
+	ids, next, err := s.exportPagesWith(ctx, f, after, func() ([]int64, error) {
+		return s.q.ExportLinkKeys(ctx, dbsqlc.ExportLinkKeysParams{After: after.ID, Max: exportBatch})
+	})
 	if err != nil || len(ids) == 0 {
 		return nil, after, translate("read which links follow", err)
 	}

@@ -216,13 +216,9 @@ func (s *Store) ExportImages(
 func (s *Store) ExportProvenance(
 	ctx context.Context, f crawl.ExportFilter, after crawl.ExportKey,
 ) (rows []crawl.ProvenanceRow, next crawl.ExportKey, err error) {
-	var ids []int64
-	if f.Domain == "" {
-		ids, next, err = keysOf(after)(s.q.ExportProvenanceKeys(ctx, dbsqlc.ExportProvenanceKeysParams{After: after.ID, Max: exportBatch}))
-		ids = slices.Compact(ids)
-	} else {
-		ids, next, err = s.exportPagesOfDomain(ctx, f.Domain, after, exportLinkPages)
-	}
+	ids, next, err := s.exportPagesWith(ctx, f, after, func() ([]int64, error) {
+		return s.q.ExportProvenanceKeys(ctx, dbsqlc.ExportProvenanceKeysParams{After: after.ID, Max: exportBatch})
+	})
 	if err != nil || len(ids) == 0 {
 		return nil, after, translate("read which pages follow", err)
 	}

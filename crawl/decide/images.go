@@ -12,7 +12,7 @@ import (
 // others.
 const (
 	ImagePriority      = 3
-	imageRetryPriority = 2
+	imageRetryPriority = ImagePriority - 1
 )
 
 // skipImage closes the crawl of an image that its run does not want, or whose budget is
