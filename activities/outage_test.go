@@ -182,3 +182,27 @@ func TestADeadSiteAlone(t *testing.T) {
 	_, err := b.fetchPages(t, 50)
 	requireTrouble(t, err) // another worker does not begin anew
 }
+
+// A request that is taken back is followed by the wait that the domain's earlier answers
+// have earned, as any other is.
+func TestARequestTakenBackKeepsTheDomainsPace(t *testing.T) {
+	t.Parallel()
+	needLinux(t)
+	for name, health := range map[string]string{
+		"Penalty": `{"penalty": "40s"}`, "Slowdown": `{"slowdown": "40s"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, outageOptions(web.Site{Pages: 2, Plain: true}))
+			b.seed(t, "/")
+			b.allowAll(t, b.page("/"))
+			b.exec(t, "INSERT INTO domain_health (domain, health) VALUES ($1, $2)", b.site, health)
+			require.NoError(t, b.web.Disconnect(b.site))
+			_, err := b.fetchPages(t, 50)
+			requireNetworkDown(t, err)
+			d, err := b.store.Domain(t.Context(), b.site)
+			require.NoError(t, err)
+			require.Greater(t, time.Until(d.SlotFree), 30*time.Second)
+		})
+	}
+}

@@ -122,12 +122,18 @@ func (c *Client) pace(ask Ask, x *Exchange) {
 // interrupted paces after a request that we have broken off. It says nothing about
 // the site, and so the page is tried again, whatever attempt it was.
 func interrupted(ask Ask, at *crawl.Attempt, w crawl.Waits) {
-	w.Slowdown, w.Backoff = time.Duration(ask.Health.Slowdown), time.Duration(ask.Health.Penalty)
-	delay, reason := politeness.Delay(w)
+	delay, reason := earned(ask, w)
 	at.Delay, at.Reason = crawl.Millis(delay), reason
 	if !ask.Start.Prerequisite {
 		at.RetryIn = &at.Delay
 	}
+}
+
+// earned is how long a domain is left alone after a request that says nothing about it: as
+// its earlier answers have it.
+func earned(ask Ask, w crawl.Waits) (time.Duration, crawl.Reason) {
+	w.Slowdown, w.Backoff = time.Duration(ask.Health.Slowdown), time.Duration(ask.Health.Penalty)
+	return politeness.Delay(w)
 }
 
 // observeName is the domain's health after the look-up of its name.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
-	"github.com/mosey-web/mosey/crawl/politeness"
 	"github.com/mosey-web/mosey/internal/dns"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/internal/network"
@@ -57,7 +56,7 @@ func (c *Client) abandon(ctx context.Context, ask Ask, s crawl.Start, l crawl.Le
 	f, ok := errors.AsType[*fetch.Error](x.Err)
 	answered := x.Response != nil // and could not be read, or kept
 	if answered || ok && f.Sent {
-		delay, _ = politeness.Delay(ask.Pace.Waits)
+		delay, _ = earned(ask, ask.Pace.Waits)
 	}
 	if answered || ok && f.Connected {
 		return errors.Join(why, c.Store.TakeBack(ctx, s, l.CrawlID, delay, spared, what, x.Attempt.RobotsVersion))
