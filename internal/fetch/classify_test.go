@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -48,6 +50,38 @@ func TestClassify(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			require.Equal(t, test.want, classify(test.caller(), test.total(), test.otherwise, "", test.err).Kind)
+		})
+	}
+}
+
+// A machine without IPv6, as many are, is no trouble of ours that passes; one without any
+// network is.
+func TestFamilyAway(t *testing.T) {
+	t.Parallel()
+	four, six := netip.MustParseAddr("203.0.113.7"), netip.MustParseAddr("2001:db8::7")
+	for name, test := range map[string]struct {
+		errno syscall.Errno
+		addr  netip.Addr
+		ways  string
+		want  bool
+	}{
+		"IPv6IsDisabled":           {syscall.EADDRNOTAVAIL, six, "udp4", true},
+		"IPv6IsNotBuiltIn":         {syscall.EAFNOSUPPORT, six, "udp4", true},
+		"IPv6HasNoRoute":           {syscall.ENETUNREACH, six, "udp4", true},
+		"IPv4HasNoRoute":           {syscall.ENETUNREACH, four, "udp6", true},
+		"NothingHasARoute":         {syscall.ENETUNREACH, four, "", false},
+		"NothingHasARouteNorIPv6":  {syscall.EADDRNOTAVAIL, six, "", false},
+		"OutOfPortsOfIPv4":         {syscall.EADDRNOTAVAIL, four, "udp4", false},
+		"OutOfPortsOfIPv6":         {syscall.EADDRNOTAVAIL, six, "udp4 udp6", false},
+		"OutOfPortsOfIPv4Mapped":   {syscall.EADDRNOTAVAIL, netip.MustParseAddr("::ffff:203.0.113.7"), "udp4", false},
+		"TheHostIsUnreachable":     {syscall.EHOSTUNREACH, six, "udp4", false},
+		"TheHostRefusesConnection": {syscall.ECONNREFUSED, six, "udp4", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			err := &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", test.errno)}
+			way := func(network, _ string) bool { return strings.Contains(test.ways, network) }
+			require.Equal(t, test.want, familyAway(err, test.addr, way))
 		})
 	}
 }

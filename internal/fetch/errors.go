@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/netip"
 	"syscall"
 	"time"
 
@@ -36,6 +37,10 @@ const (
 	// KindDNS: the host has no address. Do never returns it, for it does not
 	// resolve; it is here so that a caller that does has one list of kinds.
 	KindDNS Kind = "dns"
+
+	// KindFamily: this machine has no way to addresses of this family, IPv4 or IPv6, but
+	// one to the other. Nothing was sent.
+	KindFamily Kind = "family"
 
 	// KindForbiddenAddr: the address is not public, or the port not the web's.
 	KindForbiddenAddr Kind = "forbidden_addr"
@@ -124,7 +129,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // machine knows: there was no connection, and it was not refused. That says as
 // little about the site as about the network between.
 func (e *Error) Unreached() bool {
-	return e.Sent && !e.Connected && (e.Kind == KindConnect || e.Kind == KindTimeout) &&
+	return e.Kind == KindFamily || e.Sent && !e.Connected && (e.Kind == KindConnect || e.Kind == KindTimeout) &&
 		!errors.Is(e.Err, syscall.ECONNREFUSED)
 }
 
@@ -155,6 +160,39 @@ func classify(caller, total context.Context, otherwise Kind, msg string, err err
 		return fail(KindReset, msg, err)
 	}
 	return fail(otherwise, msg, err)
+}
+
+// familyAway tells whether err means that this machine has no way to the address's
+// family. Without a way to the other family, too, its whole network may be down; and with
+// one to this family, it may be out of ports.
+func familyAway(err error, addr netip.Addr, way func(network, address string) bool) bool {
+	if !errors.Is(err, syscall.EADDRNOTAVAIL) && !errors.Is(err, syscall.EAFNOSUPPORT) && !errors.Is(err, syscall.ENETUNREACH) {
+		return false
+	}
+	four, six := way("udp4", "192.0.2.1:9"), way("udp6", "[2001:db8::1]:9")
+	if familyOf(addr) == "IPv4" {
+		return !four && six
+	}
+	return !six && four
+}
+
+// familyOf names the family of an address.
+func familyOf(addr netip.Addr) string {
+	if addr.Unmap().Is4() {
+		return "IPv4"
+	}
+	return "IPv6"
+}
+
+// hasWay tells whether the system knows a way to an address. To connect a UDP socket
+// sends nothing.
+func hasWay(network, address string) bool {
+	conn, err := net.Dial(network, address)
+	if err != nil {
+		return false
+	}
+	_ = conn.Close() // nothing was sent on it
+	return true
 }
 
 // isHangup tells whether the connection broke, as opposed to carrying nonsense.

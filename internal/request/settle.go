@@ -36,7 +36,7 @@ func failed(x *Exchange, asked time.Time) {
 		x.Trouble = politeness.TroubleServer
 	case fetch.KindCanceled, fetch.KindDeadline, fetch.KindLocal:
 		x.Interrupted = true
-	case fetch.KindTLS, fetch.KindDNS:
+	case fetch.KindTLS, fetch.KindDNS, fetch.KindFamily:
 		x.Trouble = politeness.TroubleSetup
 	case fetch.KindBomb, fetch.KindDecode, fetch.KindForbiddenAddr, fetch.KindInvalid, fetch.KindProtocol:
 	}

@@ -95,7 +95,7 @@ const brokenSpan = 10 * time.Minute
 func (c *Client) noteAddress(addr netip.Addr, err error) {
 	f, failed := errors.AsType[*fetch.Error](err)
 	switch {
-	case !addr.IsValid() || failed && !f.Sent:
+	case !addr.IsValid() || failed && !f.Sent && !f.Unreached():
 	case failed && !f.Connected:
 		c.broken.Set(addr, time.Now())
 	default:
