@@ -28,6 +28,7 @@ type Resolver struct {
 	flights singleflight.Group
 	hosts   *watched[hosts]
 	limits  *limits
+	trials  trials
 	system  func(time.Time) *system
 
 	// now is the clock of the cache and the files.
@@ -163,6 +164,7 @@ func (r *Resolver) resolve(name string) record {
 	}
 	asking.Wait()
 
+	r.learn(name, known, found, errs, now)
 	next := known
 	for i := range families {
 		if !now.Before(known[i].askAt) {
@@ -173,4 +175,26 @@ func (r *Resolver) resolve(name string) record {
 	}
 	r.cache.Set(name, next)
 	return next
+}
+
+// learn notes what asking for a name says about the name servers: an answer for one
+// family is enough, and only a failure for all of them is one.
+func (r *Resolver) learn(name string, known record, found [len(families)]finding, errs [len(families)]error, asked time.Time) {
+	failed := 0
+	for i, f := range found {
+		if len(f.addrs) > 0 {
+			r.trials.keep(name, asked.Add(f.ttl))
+		}
+		switch {
+		case asked.Before(known[i].askAt): // it was not asked for
+		case errs[i] == nil:
+			r.trials.tell(name, nil)
+			return
+		default:
+			failed++
+		}
+	}
+	if failed == len(families) {
+		r.trials.tell(name, errors.Join(errs[:]...))
+	}
 }

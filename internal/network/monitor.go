@@ -20,11 +20,11 @@ const (
 	// look is how often it looks meanwhile.
 	look = 250 * time.Millisecond
 	// doubt is how long a target that cannot be reached has the benefit of the doubt
-	// while nothing else is asked that could decide it.
+	// while nothing decides it.
 	doubt = 3 * time.Minute
-	// few is the number of targets below which a failure of all of them may as well
-	// be theirs.
-	few = 3
+	// few and many are how many targets that were reached before have to fail for it to be
+	// our fault: few where nothing else is known, many where names are found.
+	few, many = 3, 10
 	// share is the part of the targets, one in so many, that must be reached for the
 	// network to count as there: where fewer are, it is failing.
 	share = 10
@@ -36,7 +36,7 @@ const (
 	// again is after how long a request that is not let through is tried again, at the
 	// least; twice more at the most.
 	again = 10 * time.Second
-	// memory is how long a target is remembered that was not asked.
+	// memory is how long a target is remembered that was not asked, but in an outage.
 	memory = 10 * time.Minute
 )
 
@@ -49,34 +49,35 @@ type Config struct {
 	// Jitter returns numbers in [0,1).
 	Jitter func() float64
 	// Patience and Doubt replace 10 s and 3 min, how long a failure waits for what
-	// becomes of other targets and how long a target that is asked alone is spared;
-	// 0 keeps them. A negative Doubt spares none.
+	// becomes of other targets and how long a target is spared while nothing tells whose
+	// fault it is; 0 keeps them. A negative Doubt spares none.
 	Patience, Doubt time.Duration
 }
 
+// Names finds names. What comes of it is told to the function of Watch: whether the name
+// servers had an answer about a host, if only that there is none.
+type Names interface {
+	Watch(heard func(host string, answered bool))
+	// Try looks some names up again that were found before.
+	Try(ctx context.Context)
+}
+
 // Monitor knows which targets could be reached lately. A target is an address, or a
-// host whose address could not be found. It is safe for concurrent use.
+// host whose address is looked up. It is safe for concurrent use.
 type Monitor struct {
 	Config
 
-	mu      sync.Mutex
-	targets map[string]target
-	tidied  time.Time
+	mu    sync.Mutex
+	sides [kinds]side
 	// current began when the first failure was spared that nothing has explained yet
 	current crawl.Outage
-	// broad says that so many targets could not be reached that it is no fault of theirs
-	broad bool
 	// last is the last outage, which has ended
-	last   crawl.Outage
-	flying int // canaries
-}
+	last crawl.Outage
 
-// target is what became of the last attempts to reach it.
-type target struct {
-	reached time.Time
-	failed  time.Time // zero if it was reached since
-	// times is how often it was spared since it was reached
-	times int
+	names Names
+	// triedAt is when names were last looked up again, and tried closed when that is over
+	triedAt time.Time
+	tried   chan struct{}
 }
 
 // New makes a monitor that knows of no outage.
@@ -87,7 +88,24 @@ func New(cfg Config) *Monitor {
 	if cfg.Doubt == 0 {
 		cfg.Doubt = doubt
 	}
-	return &Monitor{Config: cfg, targets: make(map[string]target)}
+	m := &Monitor{Config: cfg}
+	for k := range m.sides {
+		m.sides[k].targets = make(map[string]target)
+	}
+	return m
+}
+
+// Listen has the monitor go by what becomes of names. It is to be called before anything
+// else.
+func (m *Monitor) Listen(names Names) {
+	m.names = names
+	names.Watch(func(host string, answered bool) {
+		if answered {
+			m.Reached(host)
+		} else {
+			m.note(host, time.Now(), false)
+		}
+	})
 }
 
 // Down is the error for a request that was not made, or is not recorded, because
@@ -111,22 +129,25 @@ func (m *Monitor) Outage() crawl.Outage {
 	return m.current
 }
 
-// Admit lets a request through, or says that there is an outage: a *Down. It is to
-// be followed by leave, once the request is done.
-func (m *Monitor) Admit() (leave func(), err error) {
+// Admit lets a target be asked, or says that there is an outage of its kind: a *Down. It
+// is to be followed by leave, once the request is done. A name that was found before is
+// known without a name server, and an empty key is none.
+func (m *Monitor) Admit(key string) (leave func(), err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.broad {
+	k := kindOf(key)
+	s := &m.sides[k]
+	if !s.certain || key == "" || k == byName && s.targets[key].worked {
 		return func() {}, nil
 	}
-	if m.flying >= canaries {
+	if s.flying >= canaries {
 		return nil, m.down()
 	}
-	m.flying++
+	s.flying++
 	return sync.OnceFunc(func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		m.flying--
+		s.flying--
 	}), nil
 }
 
@@ -136,24 +157,30 @@ func (m *Monitor) down() *Down {
 }
 
 // Reached notes that a target was reached: it answered, if only by refusing. That
-// ends an outage.
+// ends an outage of its kind.
 func (m *Monitor) Reached(key string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := time.Now()
-	m.tidy(now)
-	m.targets[key] = target{reached: now}
-	if m.current.Since.IsZero() {
-		return
+	s := &m.sides[kindOf(key)]
+	s.tidy(now)
+	s.targets[key] = target{reached: now, worked: true}
+	if s.out {
+		m.last = m.current
+		m.last.Ended = now
+		m.end(s, "")
 	}
-	m.last = m.current
-	m.last.Ended = now
-	m.end("")
 }
 
-// end ends the outage; why it was none, if it was.
-func (m *Monitor) end(why string) {
-	m.current, m.broad = crawl.Outage{}, false
+// end ends the outage of a kind; why it was none, if it was.
+func (m *Monitor) end(s *side, why string) {
+	s.out, s.certain = false, false
+	for _, other := range m.sides {
+		if other.out {
+			return
+		}
+	}
+	m.current = crawl.Outage{}
 	m.tell(crawl.Outage{Reason: why})
 }
 
@@ -166,6 +193,9 @@ type Failure struct {
 	// Spared is for how long attempts for it were taken back already, by whichever
 	// worker, since it was reached.
 	Spared time.Duration
+	// Worked says that it was reached lately, and nothing was held against it since, by what
+	// is stored.
+	Worked bool
 	// Connected is of a target that was connected to, and then went silent: it is spared
 	// only if there is an outage for certain.
 	Connected bool
@@ -181,12 +211,13 @@ func (m *Monitor) Failed(ctx context.Context, f Failure) error {
 	}
 	since := ended.Add(-f.Waited).Add(min(second, f.Waited/2))
 	if !f.Connected {
-		m.note(f.Key, ended)
+		m.note(f.Key, ended, f.Worked)
 	}
 	wait := time.NewTimer(m.Patience)
 	defer wait.Stop()
 	ticker := time.NewTicker(look)
 	defer ticker.Stop()
+	var tried <-chan struct{}
 	for over := false; ; {
 		switch m.judge(f, since, over) {
 		case theirs:
@@ -195,9 +226,16 @@ func (m *Monitor) Failed(ctx context.Context, f Failure) error {
 			return m.spare(f, ended)
 		case unknown:
 		}
+		if tried == nil {
+			tried = m.try(since)
+		}
 		select {
 		case <-ticker.C:
 		case <-wait.C:
+			select {
+			case <-tried:
+			case <-ctx.Done():
+			}
 			over = true
 		case <-ctx.Done():
 			over = true
@@ -205,40 +243,53 @@ func (m *Monitor) Failed(ctx context.Context, f Failure) error {
 	}
 }
 
+// try has names looked up again, unless they were since an instant, and returns what is
+// closed when that is over.
+func (m *Monitor) try(since time.Time) <-chan struct{} {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.triedAt.After(since) {
+		return m.tried
+	}
+	tried := make(chan struct{})
+	m.triedAt, m.tried = time.Now(), tried
+	if m.names == nil {
+		close(tried)
+		return tried
+	}
+	go func() {
+		defer close(tried)
+		ctx, cancel := context.WithTimeout(context.Background(), m.Patience)
+		defer cancel()
+		m.names.Try(ctx)
+	}()
+	return tried
+}
+
 // caught returns an outage that ended after an attempt had begun: that others were
 // reached since says nothing about it.
 func (m *Monitor) caught(key string, began time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	t := m.targets[key]
+	s := &m.sides[kindOf(key)]
+	t := s.targets[key]
 	if !m.last.Ended.After(began) || t.times >= spared {
 		return nil
 	}
 	t.times++
-	m.targets[key] = t
+	s.targets[key] = t
 	return &Down{Outage: m.last, RetryIn: time.Duration(m.Jitter() * float64(again))}
 }
 
-func (m *Monitor) note(key string, ended time.Time) {
+// note notes that a target could not be reached.
+func (m *Monitor) note(key string, ended time.Time, worked bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.tidy(ended)
-	t := m.targets[key]
-	t.failed = ended
-	m.targets[key] = t
-}
-
-// tidy forgets targets that were not asked for long.
-func (m *Monitor) tidy(now time.Time) {
-	if now.Sub(m.tidied) < lately {
-		return
-	}
-	m.tidied = now
-	for k, t := range m.targets {
-		if now.Sub(t.reached) > memory && now.Sub(t.failed) > memory {
-			delete(m.targets, k)
-		}
-	}
+	s := &m.sides[kindOf(key)]
+	s.tidy(ended)
+	t := s.targets[key]
+	t.failed, t.worked = ended, t.worked || worked
+	s.targets[key] = t
 }
 
 type fault int
@@ -250,76 +301,95 @@ const (
 )
 
 // judge says whose fault a failure is, as far as can be told by now. When it is
-// over there is no more to wait for.
+// over there is no more to wait for. The package's comment has the rules.
 func (m *Monitor) judge(f Failure, since time.Time, over bool) fault {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	reached, failed, unreached := 0, 0, 0
-	for k, t := range m.targets {
-		if time.Since(t.failed) < lately {
-			unreached++
-		}
-		switch {
-		case k == f.Key:
-		case t.reached.After(since):
-			reached++
-		case t.failed.After(since):
-			failed++
-		}
+	s := &m.sides[kindOf(f.Key)]
+	own := s.targets[f.Key]
+	reached, failed, lost := s.count(f.Key, since)
+	if own.lost() {
+		lost++
 	}
-	many := m.broad || unreached >= few
-	doubted := m.Doubt < 0 || f.Spared > m.Doubt
+	if reached*share > failed || reached > 0 && own.times >= spared {
+		m.charge(s, f.Key)
+		return theirs
+	}
+	found, missed := m.found(f.Key, since)
+	certain := missed || lost >= few && !found || lost >= many
 	switch {
-	case reached*share > failed, reached > 0 && m.targets[f.Key].times >= spared:
-		return theirs
-	case many && (over || !m.current.Since.IsZero()):
-		return ours
-	case doubted && !many, f.Connected && over:
-		m.explained(f.Key)
-		return theirs
-	case over:
-		return ours
-	default:
+	case !over && !(certain && s.certain):
 		return unknown
+	case certain:
+		s.certain = true
+		return ours
+	case m.Doubt < 0, f.Spared > m.Doubt, f.Connected:
+		m.charge(s, f.Key)
+		m.explained(s, f.Key)
+		return theirs
+	default:
+		s.certain = false
+		return ours
 	}
 }
 
-// explained ends an outage of which there is no sign but a target that is at fault
-// itself.
-func (m *Monitor) explained(key string) {
-	if m.current.Since.IsZero() || m.broad {
+// found reports whether names were found since an instant, and missed whether none was
+// that had been found before; the name that is judged itself does not count.
+func (m *Monitor) found(but string, since time.Time) (found, missed bool) {
+	for k, t := range m.sides[byName].targets {
+		if k == but {
+			continue
+		}
+		found = found || t.reached.After(since)
+		missed = missed || t.lost() && t.failed.After(since)
+	}
+	return found, missed && !found
+}
+
+// charge holds a target to be at fault.
+func (m *Monitor) charge(s *side, key string) {
+	if t, known := s.targets[key]; known {
+		t.fault = true
+		s.targets[key] = t
+	}
+}
+
+// explained ends an outage of which there is no sign but targets that are at fault
+// themselves.
+func (m *Monitor) explained(s *side, key string) {
+	if !s.out {
 		return
 	}
-	m.end("only " + key + " cannot be reached, for so long that it is held to be at fault itself")
-}
-
-// unreached is how many targets could not be reached lately.
-func (m *Monitor) unreached() (n int) {
-	for _, t := range m.targets {
-		if time.Since(t.failed) < lately {
-			n++
+	for _, t := range s.targets {
+		if t.times > 0 && !t.fault && time.Since(t.failed) < lately {
+			return
 		}
 	}
-	return n
+	m.end(s, "nothing speaks for an outage: "+key+" cannot be reached for so long that it is held to be at fault itself")
 }
 
 // spare takes a failure for an outage.
 func (m *Monitor) spare(f Failure, ended time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	k := kindOf(f.Key)
+	s := &m.sides[k]
 	if !f.Connected {
-		t := m.targets[f.Key]
+		t := s.targets[f.Key]
 		t.times++
-		m.targets[f.Key] = t
+		s.targets[f.Key] = t
 	}
-	unreached := m.unreached()
-	m.broad = m.broad || unreached >= few
+	s.out = true
 	if m.current.Since.IsZero() {
+		verb := "reached"
+		if k == byName {
+			verb = "resolved"
+		}
 		m.current.Since = ended
-		if unreached > 1 {
-			m.current.Reason = fmt.Sprintf("none of %d asked lately could be reached, the last %s (%s)", unreached, f.Key, f.Why)
+		if n := s.unreached(); n > 1 {
+			m.current.Reason = fmt.Sprintf("none of %d asked lately could be %s, the last %s (%s)", n, verb, f.Key, f.Why)
 		} else {
-			m.current.Reason = fmt.Sprintf("%s, all that was asked lately, could not be reached (%s)", f.Key, f.Why)
+			m.current.Reason = fmt.Sprintf("%s, all that was asked lately, could not be %s (%s)", f.Key, verb, f.Why)
 		}
 		m.tell(m.current)
 	}

@@ -2,7 +2,9 @@ package network_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,6 +20,36 @@ type world struct {
 	*network.Monitor
 
 	told []crawl.Outage
+	// hosts were found before; away has the name servers say nothing about them.
+	hosts []string
+	away  bool
+	heard func(host string, answered bool)
+}
+
+func (w *world) Watch(heard func(host string, answered bool)) { w.heard = heard }
+
+func (w *world) Try(context.Context) {
+	for _, host := range w.hosts {
+		w.heard(host, !w.away)
+	}
+}
+
+// knows has names found.
+func (w *world) knows(hosts ...string) {
+	w.Listen(w)
+	for _, host := range hosts {
+		w.heard(host, true)
+	}
+	w.hosts = append(w.hosts, hosts...)
+	time.Sleep(6 * time.Second) // a time-out
+}
+
+// reachedBefore has n addresses reached, a time-out ago.
+func (w *world) reachedBefore(n int) {
+	for i := range n {
+		w.Reached(fmt.Sprint("192.0.2.", i))
+	}
+	time.Sleep(6 * time.Second)
 }
 
 func in(t *testing.T, test func(t *testing.T, w *world)) {
@@ -39,9 +71,46 @@ func (w *world) unreached(key string) error {
 
 // sparedFor is the same of a target whose attempts were taken back for a while.
 func (w *world) sparedFor(key string, spared time.Duration) error {
+	w.noteName(key)
 	return w.Failed(context.Background(), network.Failure{
 		Key: key, Waited: 5 * time.Second, Spared: spared, Why: "connect: time-out",
 	})
+}
+
+// noteName is what a resolver tells before a name has failed.
+func (w *world) noteName(key string) {
+	if w.heard != nil && strings.HasSuffix(key, ".test") {
+		w.heard(key, false)
+	}
+}
+
+// charged fails targets, again and again, until all are held to be at fault, and returns
+// how long that took.
+func (w *world) charged(t *testing.T, keys ...string) time.Duration {
+	t.Helper()
+	began := time.Now()
+	results := make(chan error, len(keys))
+	for _, key := range keys {
+		go func() {
+			for {
+				err := w.sparedFor(key, time.Since(began))
+				var down *network.Down
+				if !errors.As(err, &down) {
+					results <- err
+					return
+				}
+				if time.Since(began) > 10*time.Minute {
+					results <- err
+					return
+				}
+				time.Sleep(down.RetryIn)
+			}
+		}()
+	}
+	for range keys {
+		require.NoError(t, <-results)
+	}
+	return time.Since(began)
 }
 
 // all has several targets fail at once.
@@ -87,36 +156,34 @@ func TestMonitor(t *testing.T) {
 			require.Error(t, w.unreached("192.0.2.9"))
 		},
 		"AnOutageSparesAll": func(t *testing.T, w *world) {
-			for i := range 30 {
-				w.Reached(fmt.Sprint("192.0.2.", i))
-			}
-			time.Sleep(6 * time.Second) // the time-out of a connection
+			w.reachedBefore(30)
 			require.Equal(t, 30, w.all(t, 30))
 			require.Len(t, w.told, 1)
 			require.Contains(t, w.told[0].Reason, "none of 30 asked lately could be reached, the last 192.0.2.")
 		},
 		"AndLetsFewThroughUntilItIsOver": func(t *testing.T, w *world) {
+			w.reachedBefore(30)
 			w.all(t, 30)
 			var left []func()
 			for range 3 {
-				leave, err := w.Admit()
+				leave, err := w.Admit("192.0.2.1")
 				require.NoError(t, err)
 				left = append(left, leave)
 			}
-			_, err := w.Admit()
+			_, err := w.Admit("192.0.2.1")
 			var down *network.Down
 			require.ErrorAs(t, err, &down)
 			require.Contains(t, err.Error(), "this machine's network seems to be down since")
 			left[0]()
 			left[0]()
-			_, err = w.Admit()
+			_, err = w.Admit("192.0.2.1")
 			require.NoError(t, err, "another canary")
-			_, err = w.Admit()
+			_, err = w.Admit("192.0.2.1")
 			require.Error(t, err)
 
 			w.Reached("192.0.2.3")
 			for range 10 {
-				_, err = w.Admit()
+				_, err = w.Admit("192.0.2.1")
 				require.NoError(t, err)
 			}
 			require.Len(t, w.told, 2)
@@ -124,6 +191,7 @@ func TestMonitor(t *testing.T) {
 			require.True(t, w.Outage().Since.IsZero())
 		},
 		"ThatLeavesFewToAskHoldsAllTheSame": func(t *testing.T, w *world) {
+			w.reachedBefore(5)
 			w.all(t, 5)
 			time.Sleep(time.Hour)
 			require.Error(t, w.sparedFor("192.0.2.3", time.Hour))
@@ -140,6 +208,7 @@ func TestMonitor(t *testing.T) {
 			require.NoError(t, w.unreached("192.0.2.4"), "it began when the network was back")
 		},
 		"ThatLastsForHours": func(t *testing.T, w *world) {
+			w.reachedBefore(4)
 			for range 300 {
 				require.Equal(t, 4, w.all(t, 4))
 				time.Sleep(30 * time.Second)
@@ -147,6 +216,7 @@ func TestMonitor(t *testing.T) {
 			require.Len(t, w.told, 1)
 		},
 		"WhatWasConnectedIsSparedInAnOutage": func(t *testing.T, w *world) {
+			w.reachedBefore(5)
 			w.all(t, 5)
 			require.Error(t, w.Failed(t.Context(), silent))
 		},
@@ -157,15 +227,15 @@ func TestMonitor(t *testing.T) {
 		"ATargetAskedAloneIsSparedForAWhile": func(t *testing.T, w *world) {
 			for spared := time.Duration(0); spared <= 3*time.Minute; spared += 30 * time.Second {
 				require.Error(t, w.sparedFor("192.0.2.9", spared))
-				_, err := w.Admit()
+				_, err := w.Admit("192.0.2.1")
 				require.NoError(t, err, "it may be asked again")
 			}
 			began := time.Now()
 			require.NoError(t, w.sparedFor("192.0.2.9", 4*time.Minute))
-			require.Zero(t, time.Since(began), "then it is at fault at once, by whichever worker")
+			require.Equal(t, 10*time.Second, time.Since(began), "then it is at fault, by whichever worker")
 			require.Len(t, w.told, 2, "the outage is over: there is no sign of it")
 			require.Contains(t, w.told[0].Reason, "192.0.2.9, all that was asked lately, could not be reached")
-			require.Contains(t, w.told[1].Reason, "only 192.0.2.9 cannot be reached")
+			require.Contains(t, w.told[1].Reason, "192.0.2.9 cannot be reached for so long")
 		},
 		"AListOfMostlyDeadSitesComesToAnEnd": func(t *testing.T, w *world) {
 			charged := map[int]bool{}
@@ -194,6 +264,92 @@ func TestMonitor(t *testing.T) {
 				time.Sleep(20 * time.Second)
 			}
 			require.Fail(t, "some are never held to be at fault", "%d", len(charged))
+		},
+		"NamesThatWereNeverFoundComeToAnEnd": func(t *testing.T, w *world) {
+			require.Less(t, w.charged(t, "a.test", "b.test", "c.test"), 5*time.Minute)
+			require.True(t, w.Outage().Since.IsZero())
+			require.Contains(t, w.told[0].Reason, "could be resolved")
+		},
+		"AsDoAddressesThatWereNeverReached": func(t *testing.T, w *world) {
+			require.Less(t, w.charged(t, "192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4", "192.0.2.5"), 5*time.Minute)
+		},
+		"ANameIsAtFaultWhenAnotherIsFoundAgain": func(t *testing.T, w *world) {
+			w.knows("good.test")
+			require.Less(t, w.charged(t, "a.test", "b.test", "c.test"), time.Second)
+		},
+		"AFewThatHaveDiedComeToAnEndWhereNamesAreFound": func(t *testing.T, w *world) {
+			w.reachedBefore(4)
+			w.knows("good.test")
+			require.Less(t, w.charged(t, "192.0.2.0", "192.0.2.1", "192.0.2.2", "192.0.2.3"), 5*time.Minute)
+		},
+		"OurResolversFailureIsNoNamesFault": func(t *testing.T, w *world) {
+			w.knows("good.test")
+			w.away = true
+			for spared := time.Duration(0); spared < 12*time.Hour; spared += 5 * time.Minute {
+				w.Reached("192.0.2.1") // whose name is cached
+				require.Error(t, w.sparedFor("new.test", spared))
+				_, err := w.Admit("192.0.2.1")
+				require.NoError(t, err, "addresses are asked as ever")
+				_, err = w.Admit("good.test")
+				require.NoError(t, err, "and so are hosts that are known")
+				time.Sleep(5 * time.Minute)
+			}
+			w.Reached("192.0.2.1")
+			require.NoError(t, w.unreached("192.0.2.9"), "and a dead site is charged")
+			require.Len(t, w.told, 1)
+			w.heard("other.test", true)
+			require.True(t, w.Outage().Since.IsZero())
+		},
+		"AnOutageOfOneSitesCrawlCostsNothing": func(t *testing.T, w *world) {
+			w.Reached("192.0.2.1")
+			w.knows("good.test")
+			w.away = true
+			for spared := time.Duration(0); spared < 12*time.Hour; spared += 5 * time.Minute {
+				require.Error(t, w.sparedFor("192.0.2.1", spared))
+				require.Error(t, w.sparedFor("192.0.2.2", spared), "nor what was never reached")
+				time.Sleep(5 * time.Minute)
+			}
+			w.away = false
+			require.Error(t, w.unreached("192.0.2.1"), "it has the benefit of the doubt")
+			require.NoError(t, w.sparedFor("192.0.2.2", time.Hour), "which ends once names are found")
+		},
+		"ManyThatWereReachedAreOurFaultWhateverIsFound": func(t *testing.T, w *world) {
+			w.reachedBefore(12)
+			w.knows("good.test")
+			for range 50 {
+				require.Equal(t, 12, w.all(t, 12))
+				time.Sleep(30 * time.Second)
+			}
+		},
+		"WhatIsStoredCountsAfterARestart": func(t *testing.T, w *world) {
+			results := make(chan error, 3)
+			for i := range 3 {
+				go func() {
+					results <- w.Failed(t.Context(), network.Failure{
+						Key: fmt.Sprint("192.0.2.", i), Waited: 5 * time.Second, Spared: time.Hour, Worked: true,
+					})
+				}()
+			}
+			for range 3 {
+				require.Error(t, <-results)
+			}
+		},
+		"WhatDiedBesideOthersIsNoSignOfAnOutage": func(t *testing.T, w *world) {
+			for i := range 5 {
+				w.Reached(fmt.Sprint("192.0.2.", i))
+				time.Sleep(6 * time.Second)
+				w.Reached("192.0.2.100")
+				require.NoError(t, w.unreached(fmt.Sprint("192.0.2.", i)))
+			}
+			time.Sleep(time.Minute)
+			require.NoError(t, w.sparedFor("192.0.2.1", 4*time.Minute))
+		},
+		"IPv6IsJudgedByItself": func(t *testing.T, w *world) {
+			for spared := time.Duration(0); spared <= 3*time.Minute; spared += 30 * time.Second {
+				w.Reached("192.0.2.1")
+				require.Error(t, w.sparedFor("2001:db8::1", spared))
+			}
+			require.NoError(t, w.sparedFor("2001:db8::1", 4*time.Minute))
 		},
 		"ACallerThatEndsIsNotKept": func(t *testing.T, w *world) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)

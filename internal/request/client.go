@@ -56,7 +56,7 @@ type Config struct {
 	// Jitter returns numbers in [0,1).
 	Jitter func() float64
 	// Network tells outages of this machine's network from sites that cannot be
-	// reached.
+	// reached. It listens to the Resolver, if that tells what becomes of names.
 	Network *network.Monitor
 	// Warn is told what goes wrong and is tried again.
 	Warn func(ctx context.Context, message string, args ...any)
@@ -95,6 +95,9 @@ func New(cfg Config) (*Client, error) {
 	broken, err := otter.New(&otter.Options[netip.Addr, time.Time]{MaximumSize: brokenMost})
 	if err != nil {
 		return nil, fmt.Errorf("make the cache of broken addresses: %w", err)
+	}
+	if names, ok := cfg.Resolver.(network.Names); ok {
+		cfg.Network.Listen(names)
 	}
 	return &Client{
 		Config:  cfg,

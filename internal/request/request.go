@@ -53,6 +53,8 @@ type Ask struct {
 	// Spared is for how long the domain's attempts have been taken back, by Now, since
 	// it was reached.
 	Spared time.Duration
+	// Worked says that the domain was reached lately, and nothing was held against it since.
+	Worked bool
 	// Retry says that the page is tried again if the site is in trouble.
 	Retry bool
 	// Probe says that the answer tells how a domain is that has rested.
@@ -106,11 +108,11 @@ type Result struct {
 // is trouble of our own: the request was not made, or could not be recorded. It is
 // a *network.Down if this machine's network seems to be down.
 func (c *Client) Do(ctx context.Context, ask Ask) (Result, error) {
-	leave, err := c.Network.Admit()
+	leaveName, err := c.Network.Admit(ask.URL.Host())
 	if err != nil {
 		return Result{}, err
 	}
-	defer leave()
+	defer leaveName()
 	if ask.Large {
 		if err := c.large.Acquire(ctx, 1); err != nil {
 			return Result{}, err
@@ -126,6 +128,11 @@ func (c *Client) Do(ctx context.Context, ask Ask) (Result, error) {
 	if err != nil || t.refused != nil {
 		return Result{Refused: t.refused}, err
 	}
+	leave, err := c.Network.Admit(t.ip())
+	if err != nil {
+		return Result{}, err
+	}
+	defer leave()
 	began := time.Now()
 	start := c.start(ask, t)
 	lease, err := c.Store.Begin(ctx, start)

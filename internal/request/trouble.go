@@ -21,12 +21,12 @@ func (c *Client) ownTrouble(ctx context.Context, x *Exchange, ask Ask, t target,
 	// The lease must not end before the attempt is recorded.
 	ctx, cancel := context.WithDeadline(ctx, began.Add(c.span()-leaseMargin/2))
 	defer cancel()
+	failed := network.Failure{Key: t.ip(), Spared: ask.Spared, Worked: ask.Worked}
 	switch {
 	case x.Err == nil:
 	case f == nil && errors.Is(x.Err, dns.ErrTemporary):
-		return c.Network.Failed(ctx, network.Failure{
-			Key: ask.URL.Host(), Waited: time.Since(began), Spared: ask.Spared, Why: "no answer from a name server",
-		})
+		failed.Key, failed.Waited, failed.Why = ask.URL.Host(), time.Since(began), "no answer from a name server"
+		return c.Network.Failed(ctx, failed)
 	case f == nil: // the name servers say that there is no such host
 		return nil
 	case f.Kind == fetch.KindLocal, !f.Sent && (f.Kind == fetch.KindDeadline || f.Kind == fetch.KindCanceled):
@@ -34,9 +34,11 @@ func (c *Client) ownTrouble(ctx context.Context, x *Exchange, ask Ask, t target,
 	case f.Kind == fetch.KindCanceled:
 		return nil
 	case f.Unreached():
-		return c.Network.Failed(ctx, network.Failure{Key: t.ip(), Waited: f.EndedAt.Sub(began), Spared: ask.Spared, Why: f.Brief()})
+		failed.Waited, failed.Why = f.EndedAt.Sub(began), f.Brief()
+		return c.Network.Failed(ctx, failed)
 	case f.Kind == fetch.KindTimeout:
-		return c.Network.Failed(ctx, network.Failure{Key: t.ip(), Waited: silence, Connected: true, Why: f.Brief()})
+		failed.Waited, failed.Connected, failed.Why = silence, true, f.Brief()
+		return c.Network.Failed(ctx, failed)
 	case !f.Sent:
 		return nil
 	}

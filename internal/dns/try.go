@@ -1,0 +1,98 @@
+package dns
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/miekg/dns"
+)
+
+// triedMost is how many names are kept to try the name servers with.
+const triedMost = 8
+
+// trials are names that were found, each of another registered domain: a sample of all
+// that were, so that most are old and no owner has many.
+type trials struct {
+	heard func(host string, answered bool)
+
+	mu    sync.Mutex
+	names map[string]trial // by registrable domain
+	seen  int              // how many names were to be kept
+}
+
+// trial is a name, and until when a cache on the way may answer for it.
+type trial struct {
+	name  string
+	until time.Time
+}
+
+// Watch has heard told of each host that the name servers were asked for, and whether
+// they had an answer, if only that there is no such host. It is to be called before
+// anything else.
+func (r *Resolver) Watch(heard func(host string, answered bool)) { r.trials.heard = heard }
+
+// tell says what came of asking for a name. That we ask too much says nothing.
+func (t *trials) tell(name string, err error) {
+	if t.heard != nil && !errors.Is(err, ErrLimited) {
+		t.heard(name, err == nil)
+	}
+}
+
+// keep takes a name that was found into the sample, as likely as any that was before.
+func (t *trials) keep(name string, until time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.names == nil {
+		t.names = make(map[string]trial)
+	}
+	owner := registrable(name)
+	if _, known := t.names[owner]; !known {
+		if t.seen++; t.seen > triedMost && rand.IntN(t.seen) >= triedMost { //nolint:gosec // no secret
+			return
+		}
+		for other := range t.names { // in any order
+			if len(t.names) >= triedMost {
+				delete(t.names, other)
+			}
+		}
+	}
+	t.names[owner] = trial{name: name, until: until}
+}
+
+// due are the names for which no cache on the way may answer any more; all of them
+// while that is none.
+func (t *trials) due(now time.Time) []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var all, due []string
+	for _, n := range t.names {
+		all = append(all, n.name)
+		if now.After(n.until) {
+			due = append(due, n.name)
+		}
+	}
+	if len(due) > 0 {
+		return due
+	}
+	return all
+}
+
+// Try asks the name servers again for some names that were found before, whatever is
+// cached here. What comes of it is told to the function of Watch.
+func (r *Resolver) Try(ctx context.Context) {
+	var trying sync.WaitGroup
+	for _, name := range r.trials.due(r.now()) {
+		trying.Go(func() {
+			asked := r.now()
+			found, err := r.find(ctx, name, dns.TypeA)
+			if len(found.addrs) > 0 {
+				r.trials.keep(name, asked.Add(found.ttl))
+			}
+			r.trials.tell(name, err)
+		})
+	}
+	trying.Wait()
+}
