@@ -314,7 +314,7 @@ func (b *batch) ask(
 	ctx context.Context, f decide.Facts, d decide.Decision, ask request.Ask,
 ) (x *request.Exchange, facts crawl.Facts, done bool, err error) {
 	ask.Pace, ask.Health, ask.Run, ask.Probe = d.Pace, f.Domain.Health, *d.Run, true
-	ask.Now, ask.Spared = f.Now, sparedFor(f.Facts)
+	ask.Now, ask.Spared, ask.Worked = f.Now, sparedFor(f.Facts), worked(f.Facts)
 	res, err := b.requests.Do(ctx, ask)
 	switch {
 	case err != nil:
@@ -341,6 +341,12 @@ func sparedFor(f crawl.Facts) time.Duration {
 		return 0
 	}
 	return f.Now.Sub(f.Domain.SparedSince)
+}
+
+// worked reports whether a domain answered when it was last asked.
+func worked(f crawl.Facts) bool {
+	last := len(f.Domain.Health.Samples) - 1
+	return f.Domain.Reachable > 0 && (last < 0 || !f.Domain.Health.Samples[last].Error)
 }
 
 // failing is what to record of a page that may not be requested at all.

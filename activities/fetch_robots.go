@@ -213,6 +213,8 @@ func (f *originFetch) ask(ctx context.Context) (FetchRobotsResult, error) {
 		WantBody: func(r *fetch.Response) bool { return r.Status >= 200 && r.Status < 300 },
 		// A hop to another domain keeps to the stricter of both domains' delays.
 		Pace: decide.PaceOf(f.facts).And(decide.PaceOf(f.other)), Health: health, Run: f.run, Now: f.facts.Now, Spared: spared,
+		// a robots.txt that was read long ago says little about now
+		Worked: f.domain == f.in.Domain && f.stored.Age >= 0 && f.stored.Age < robotsFresh && worked(f.facts),
 		Wanted: func(ctx context.Context) (bool, error) {
 			known, err := f.known(ctx)
 			return !known, err

@@ -1,7 +1,9 @@
 package activities_test
 
 import (
+	"context"
 	"math/rand/v2"
+	"net/netip"
 	"runtime"
 	"sync"
 	"testing"
@@ -181,6 +183,137 @@ func TestADeadSiteAlone(t *testing.T) {
 	b.exec(t, "UPDATE page_crawls SET scheduled_for = now() WHERE outcome IS NULL")
 	_, err := b.fetchPages(t, 50)
 	requireTrouble(t, err) // another worker does not begin anew
+}
+
+// crawlUntil calls the activities that sites need until something holds.
+func crawlUntil(t *testing.T, sites []*testBundle, holds func() bool) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		crawlOnce(t, sites)
+		return holds()
+	}, 20*time.Second, 10*time.Millisecond)
+}
+
+// Names that cannot be resolved, and are all that is left of a run, are no outage for
+// ever.
+func TestNamesThatAreNeverFound(t *testing.T) {
+	t.Parallel()
+	for name, healthy := range map[string]bool{"Alone": false, "OnceTheOthersAreDone": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sites := []web.Site{{DNS: web.DNSServFail}, {DNS: web.DNSServFail}, {DNS: web.DNSServFail}}
+			if healthy {
+				sites = append(sites, web.Site{Pages: 1, Plain: true})
+			}
+			b := setup(t, outageOptions(sites...))
+			all := b.eachSite()
+			for _, s := range all {
+				s.seed(t, "/")
+			}
+			if healthy {
+				crawlUntil(t, all[3:], func() bool { return len(all[3].pages()) == 2 })
+			}
+			crawlUntil(t, all[:3], func() bool { return b.count(t, "SELECT count(*) FROM robots WHERE failures > 0") == 3 })
+		})
+	}
+}
+
+// While all name servers fail, hosts that are cached are crawled, and the others cost
+// nothing, however long.
+func TestOutageOfTheResolver(t *testing.T) {
+	t.Parallel()
+	o := outageOptions(web.Site{Pages: 500, Plain: true}, web.Site{Pages: 1, Plain: true}, web.Site{Pages: 1, Plain: true})
+	b := setup(t, o)
+	all := b.eachSite()
+	for _, s := range all {
+		s.seed(t, "/")
+	}
+	crawlUntil(t, all[:1], func() bool { return len(all[0].pages()) > 0 })
+	b.web.FailNames(true)
+	for began := time.Now(); time.Since(began) < 8*time.Second; {
+		for _, err := range crawlOnce(t, all[1:]) {
+			requireNetworkDown(t, err)
+		}
+		before := len(all[0].pages())
+		_, err := all[0].fetchPages(t, 5)
+		require.NoError(t, err)
+		require.Greater(t, len(all[0].pages()), before)
+	}
+	require.Zero(t, b.count(t, "SELECT count(*) FROM robots WHERE failures > 0"))
+	require.Zero(t, b.count(t, "SELECT count(*) FROM domain_health WHERE health -> 'penalty' IS NOT NULL"))
+	b.web.FailNames(false)
+	crawlUntil(t, all[1:], func() bool { return len(all[1].pages())+len(all[2].pages()) == 4 })
+}
+
+// An outage that lasts for longer than a site alone has the benefit of the doubt costs
+// nothing either, if the name that was found is not found any more.
+func TestALongOutageOfOneSite(t *testing.T) {
+	t.Parallel()
+	needLinux(t)
+	b := setup(t, outageOptions(web.Site{Pages: 2, Plain: true}))
+	b.seed(t, "/")
+	crawlUntil(t, []*testBundle{b}, func() bool { return len(b.pages()) > 0 })
+	b.seed(t, "/p/later")
+	require.NoError(t, b.web.Disconnect())
+	for began := time.Now(); time.Since(began) < 8*time.Second; {
+		_, err := b.fetchPages(t, 50)
+		requireNetworkDown(t, err)
+	}
+	require.NoError(t, b.web.Reconnect())
+	crawlUntil(t, []*testBundle{b}, func() bool { return b.count(t, "SELECT count(*) FROM page_crawls WHERE outcome IS NULL") == 0 })
+	require.Zero(t, b.count(t, "SELECT count(*) FROM page_crawls WHERE outcome IN ('failed', 'timeout')"))
+}
+
+// withoutIPv6 is a machine without IPv6.
+type withoutIPv6 struct{ activities.Fetcher }
+
+func (f withoutIPv6) Do(ctx context.Context, r fetch.Request) (*fetch.Response, error) {
+	if r.Addr.Is6() {
+		return nil, &fetch.Error{Kind: fetch.KindFamily, Msg: "this machine has no way to IPv6 addresses", EndedAt: time.Now()}
+	}
+	return f.Fetcher.Do(ctx, r)
+}
+
+// A host that has only an address of a family to which this machine has no way is out of
+// reach from here, and not for ever in doubt.
+func TestAHostOfAnotherFamily(t *testing.T) {
+	t.Parallel()
+	o := outageOptions(web.Site{Pages: 2, Plain: true})
+	six := netip.MustParseAddr("2001:db8::7")
+	o.allow = netip.PrefixFrom(six, six.BitLen())
+	o.wrap = func(f activities.Fetcher) activities.Fetcher { return withoutIPv6{f} }
+	o.resolve = func(activities.Resolver) activities.Resolver { return portal{six} }
+	b := setup(t, o)
+	b.seed(t, "/")
+	crawlUntil(t, []*testBundle{b}, func() bool {
+		return b.count(t, "SELECT count(*) FROM robots WHERE failures > 0 AND reason LIKE '%no way to IPv6%'") == 1
+	})
+}
+
+// A site that has been out of reach for long is given up, so that its run ends: the breaker
+// alone would take most of an hour.
+func TestASiteOutOfReachIsGivenUp(t *testing.T) {
+	t.Parallel()
+	needLinux(t)
+	o := outageOptions(web.Site{Pages: 2, Plain: true})
+	o.network = nil // spares none
+	b := setup(t, o)
+	b.seed(t, "/", "/p/1")
+	b.allowAll(t, b.page("/"))
+	require.NoError(t, b.web.Disconnect(b.site))
+	_, err := b.fetchPages(t, 50)
+	requireTrouble(t, err)
+	b.age(t, 7*time.Minute)
+	b.exec(t, `UPDATE domain_health SET health = jsonb_set(health, '{away_since}', to_jsonb(now() - interval '7 minutes'))`)
+	b.exec(t, "UPDATE page_crawls SET scheduled_for = now() WHERE outcome IS NULL")
+	res, err := b.fetchPages(t, 50)
+	require.NoError(t, err)
+	require.Equal(t, activities.StepFinish, res.Next)
+	d, err := b.store.Domain(t.Context(), b.site)
+	require.NoError(t, err)
+	require.Equal(t, crawl.DomainUnreachable, d.Status)
+	require.Contains(t, d.Reason, "out of reach for 7m")
+	require.InDelta(t, time.Hour, time.Until(d.DeferredUntil), float64(time.Minute))
 }
 
 // A request that is taken back is followed by the wait that the domain's earlier answers

@@ -203,6 +203,9 @@ func (f *originFetch) settle(x *request.Exchange) {
 		return
 	}
 	why, tries := f.res.Detail, f.stored.Failures+1
+	if x.Away {
+		tries = max(tries, robotsTries)
+	}
 	wait := f.putOff(tries, time.Duration(at.Delay), time.Duration(at.RetryAfter))
 	gone := f.nameIsGone(x)
 	if gone {

@@ -25,6 +25,9 @@ type Health struct {
 	// NoNameSince is when its name was first found not to exist, on the database's
 	// clock; zero where the last look-up had an answer.
 	NoNameSince time.Time `json:"no_name_since,omitzero"`
+	// AwaySince is since when no connection to it could be made; zero where the last
+	// request had one.
+	AwaySince time.Time `json:"away_since,omitzero"`
 }
 
 // Sample is the last answer of one URL, or the lack of one.

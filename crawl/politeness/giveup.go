@@ -43,3 +43,21 @@ func ObserveName(h crawl.Health, missing bool, now time.Time) crawl.Health {
 	}
 	return h
 }
+
+// awayMost is for how long a domain to which no connection can be made is asked in vain.
+const awayMost = 6 * time.Minute
+
+// ObserveAway is the health after a request, by whether it had a connection, and whether
+// the domain is to be given up: until it were asked again, after a wait, it would have been
+// away for too long. It was asked in vain since an instant. A domain that is rarely asked
+// has three chances.
+func ObserveAway(h crawl.Health, away bool, since, now time.Time, wait, delay time.Duration) (crawl.Health, bool) {
+	if !away {
+		h.AwaySince = time.Time{}
+		return h, false
+	}
+	if h.AwaySince.IsZero() || since.Before(h.AwaySince) {
+		h.AwaySince = since
+	}
+	return h, now.Sub(h.AwaySince)+wait >= max(awayMost, 3*delay)
+}

@@ -86,6 +86,9 @@ type Exchange struct {
 	// Interrupted says that we have broken the request off: it says nothing about the
 	// site.
 	Interrupted bool
+	// Away says that no connection to the domain could be made for so long that it is to
+	// be given up.
+	Away bool
 	// CrawlDelay is one that this very answer asks for.
 	CrawlDelay time.Duration
 }

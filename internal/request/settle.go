@@ -108,6 +108,7 @@ func (c *Client) pace(ask Ask, x *Exchange) {
 	}
 	delay, reason := politeness.Delay(w)
 	at.Delay, at.Reason = crawl.Millis(delay), reason
+	away(ask, x, delay, normal)
 	if x.Trouble == politeness.TroubleNone || !ask.Retry {
 		return
 	}
@@ -117,6 +118,36 @@ func (c *Client) pace(ask Ask, x *Exchange) {
 		retry = max(retry, politeness.Backoff(politeness.TroubleServer, ask.Run.Crawl.Attempt, normal, c.Jitter()))
 	}
 	at.RetryIn = new(crawl.Millis(retry))
+}
+
+// away notes whether there was a connection, and gives a domain up that had none for long.
+// For an origin's robots.txt that is left to who asks for it: the domain may have others.
+func away(ask Ask, x *Exchange, delay, normal time.Duration) {
+	if errors.Is(x.Err, dns.ErrNotFound) {
+		return // see observeName
+	}
+	at := &x.Attempt
+	*at.Health, x.Away = politeness.ObserveAway(*at.Health, unconnected(x.Err), ask.Now.Add(-ask.Spared), ask.Now, delay, normal)
+	if !x.Away || ask.Start.Prerequisite || at.Verdict != "" {
+		return
+	}
+	at.Health.GivenUp++
+	at.Health.Probing = true
+	at.Verdict, at.VerdictFor = crawl.DomainUnreachable, crawl.Millis(politeness.GiveUp(at.Health.GivenUp))
+	at.VerdictReason = fmt.Sprintf("out of reach for %s: %s",
+		ask.Now.Sub(at.Health.AwaySince).Round(time.Second), crawl.CleanText(x.Err.Error(), verdictErrorMax))
+}
+
+// verdictErrorMax bounds what is told of an error with a verdict.
+const verdictErrorMax = 200
+
+// unconnected reports whether a request had no connection, through whatever fault.
+func unconnected(err error) bool {
+	f, ok := errors.AsType[*fetch.Error](err)
+	if !ok {
+		return errors.Is(err, dns.ErrTemporary)
+	}
+	return !f.Connected && (f.Kind == fetch.KindConnect || f.Unreached())
 }
 
 // interrupted paces after a request that we have broken off. It says nothing about

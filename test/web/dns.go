@@ -57,6 +57,7 @@ type nameServer struct {
 	serving sync.WaitGroup
 	servers []*dns.Server
 	silent  atomic.Bool
+	failing atomic.Bool
 
 	mu    sync.Mutex
 	asked map[string]int // questions for A records of DNSRebind, by name
@@ -139,6 +140,8 @@ func (n *nameServer) ServeDNS(w dns.ResponseWriter, query *dns.Msg) {
 	name := strings.ToLower(strings.TrimSuffix(q.Name, "."))
 	h, ok := n.plan.hosts[name]
 	switch {
+	case n.failing.Load():
+		reply.Rcode = dns.RcodeServerFailure
 	case !ok || h.site.DNS == DNSMissing:
 		reply.Rcode = dns.RcodeNameError
 		reply.Ns = []dns.RR{soa(q.Name)}
