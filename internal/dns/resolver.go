@@ -188,13 +188,13 @@ func (r *Resolver) learn(name string, known record, found [len(families)]finding
 		switch {
 		case asked.Before(known[i].askAt): // it was not asked for
 		case errs[i] == nil:
-			r.trials.tell(name, nil)
+			r.trials.tell(name, nil, false)
 			return
 		default:
 			failed++
 		}
 	}
 	if failed == len(families) {
-		r.trials.tell(name, errors.Join(errs[:]...))
+		r.trials.tell(name, errors.Join(errs[:]...), len(known[0].addrs)+len(known[1].addrs) > 0)
 	}
 }

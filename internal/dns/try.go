@@ -16,7 +16,7 @@ const triedMost = 8
 // trials are names that were found, each of another registered domain: a sample of all
 // that were, so that most are old and no owner has many.
 type trials struct {
-	heard func(host string, answered bool)
+	heard func(host string, answered, known bool)
 
 	mu    sync.Mutex
 	names map[string]trial // by registrable domain
@@ -29,15 +29,24 @@ type trial struct {
 	until time.Time
 }
 
-// Watch has heard told of each host that the name servers were asked for, and whether
-// they had an answer, if only that there is no such host. It is to be called before
-// anything else.
-func (r *Resolver) Watch(heard func(host string, answered bool)) { r.trials.heard = heard }
+// Watch has heard told of each host that the name servers were asked for: whether they had
+// an answer, if only that there is no such host, and whether the host is known, that is, was
+// found before. It is to be called before anything else.
+func (r *Resolver) Watch(heard func(host string, answered, known bool)) { r.trials.heard = heard }
+
+// Know says of hosts that they were found before, by another process.
+func (r *Resolver) Know(hosts []string) {
+	for _, host := range hosts {
+		if name, addrs, err := r.local(host); err == nil && len(addrs) == 0 {
+			r.trials.keep(name, time.Time{})
+		}
+	}
+}
 
 // tell says what came of asking for a name. That we ask too much says nothing.
-func (t *trials) tell(name string, err error) {
+func (t *trials) tell(name string, err error, known bool) {
 	if t.heard != nil && !errors.Is(err, ErrLimited) {
-		t.heard(name, err == nil)
+		t.heard(name, err == nil, known)
 	}
 }
 
@@ -91,7 +100,7 @@ func (r *Resolver) Try(ctx context.Context) {
 			if len(found.addrs) > 0 {
 				r.trials.keep(name, asked.Add(found.ttl))
 			}
-			r.trials.tell(name, err)
+			r.trials.tell(name, err, true)
 		})
 	}
 	trying.Wait()

@@ -17,7 +17,7 @@ type heard struct {
 	last map[string]bool
 }
 
-func (h *heard) hear(host string, answered bool) {
+func (h *heard) hear(host string, answered, _ bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.last[host] = answered
@@ -59,10 +59,13 @@ func TestTry(t *testing.T) {
 
 	r.Try(t.Context())
 	require.Equal(t, map[string]bool{"a.test": true, "b.test": true}, h.take(), "what was found, cached or not")
+	r.Know([]string{"E.test", "192.0.2.7"})
+	r.Try(t.Context())
+	require.Equal(t, map[string]bool{"e.test": true}, h.take(), "which was found before that")
 	now.advance(2 * time.Minute)
 	s.set("a.test.", fails(dns.RcodeServerFailure))
 	r.Try(t.Context())
-	require.Equal(t, map[string]bool{"a.test": false}, h.take(), "a cache on the way might answer for the other")
+	require.Equal(t, map[string]bool{"a.test": false, "e.test": true}, h.take(), "a cache on the way might answer for the other")
 }
 
 func TestTriesAreFewAndOfManyOwners(t *testing.T) {

@@ -55,9 +55,10 @@ type Config struct {
 }
 
 // Names finds names. What comes of it is told to the function of Watch: whether the name
-// servers had an answer about a host, if only that there is none.
+// servers had an answer about a host, if only that there is none, and whether the host is
+// known to have been found before.
 type Names interface {
-	Watch(heard func(host string, answered bool))
+	Watch(heard func(host string, answered, known bool))
 	// Try looks some names up again that were found before.
 	Try(ctx context.Context)
 }
@@ -99,11 +100,11 @@ func New(cfg Config) *Monitor {
 // else.
 func (m *Monitor) Listen(names Names) {
 	m.names = names
-	names.Watch(func(host string, answered bool) {
+	names.Watch(func(host string, answered, known bool) {
 		if answered {
 			m.Reached(host)
 		} else {
-			m.note(host, time.Now(), false)
+			m.note(host, time.Now(), known)
 		}
 	})
 }

@@ -23,14 +23,14 @@ type world struct {
 	// hosts were found before; away has the name servers say nothing about them.
 	hosts []string
 	away  bool
-	heard func(host string, answered bool)
+	heard func(host string, answered, known bool)
 }
 
-func (w *world) Watch(heard func(host string, answered bool)) { w.heard = heard }
+func (w *world) Watch(heard func(host string, answered, known bool)) { w.heard = heard }
 
 func (w *world) Try(context.Context) {
 	for _, host := range w.hosts {
-		w.heard(host, !w.away)
+		w.heard(host, !w.away, true)
 	}
 }
 
@@ -38,7 +38,7 @@ func (w *world) Try(context.Context) {
 func (w *world) knows(hosts ...string) {
 	w.Listen(w)
 	for _, host := range hosts {
-		w.heard(host, true)
+		w.heard(host, true, false)
 	}
 	w.hosts = append(w.hosts, hosts...)
 	time.Sleep(6 * time.Second) // a time-out
@@ -80,7 +80,7 @@ func (w *world) sparedFor(key string, spared time.Duration) error {
 // noteName is what a resolver tells before a name has failed.
 func (w *world) noteName(key string) {
 	if w.heard != nil && strings.HasSuffix(key, ".test") {
-		w.heard(key, false)
+		w.heard(key, false, false)
 	}
 }
 
@@ -297,8 +297,17 @@ func TestMonitor(t *testing.T) {
 			w.Reached("192.0.2.1")
 			require.NoError(t, w.unreached("192.0.2.9"), "and a dead site is charged")
 			require.Len(t, w.told, 1)
-			w.heard("other.test", true)
+			w.heard("other.test", true, false)
 			require.True(t, w.Outage().Since.IsZero())
+		},
+		"ANameThatWasFoundLongAgoTellsToo": func(t *testing.T, w *world) {
+			w.knows("good.test")
+			for range 100 {
+				w.heard("other.test", true, false)
+				time.Sleep(time.Minute)
+			}
+			w.away = true
+			require.Error(t, w.sparedFor("new.test", time.Hour))
 		},
 		"AnOutageOfOneSitesCrawlCostsNothing": func(t *testing.T, w *world) {
 			w.Reached("192.0.2.1")
