@@ -14,6 +14,7 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/internal/dns"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/internal/network"
 	"github.com/mosey-web/mosey/test/web"
@@ -241,6 +242,20 @@ func TestOutageOfTheResolver(t *testing.T) {
 	}
 	require.Zero(t, b.count(t, "SELECT count(*) FROM robots WHERE failures > 0"))
 	require.Zero(t, b.count(t, "SELECT count(*) FROM domain_health WHERE health -> 'penalty' IS NOT NULL"))
+	o.resolve = func(r activities.Resolver) activities.Resolver {
+		hosts, err := b.store.HostsReached(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, []string{all[0].site}, hosts)
+		r.(*dns.Resolver).Know(hosts)
+		return r
+	}
+	o.network = outageOptions().network
+	restarted := *all[1]
+	restarted.acts = b.worker(t, o)
+	for range 2 {
+		requireNetworkDown(t, crawlOnce(t, []*testBundle{&restarted})[0])
+	}
+	require.Zero(t, b.count(t, "SELECT count(*) FROM robots WHERE failures > 0"))
 	b.web.FailNames(false)
 	crawlUntil(t, all[1:], func() bool { return len(all[1].pages())+len(all[2].pages()) == 4 })
 }

@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"net/url"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db/dbsqlc"
@@ -31,4 +32,22 @@ func (s *Store) Outages(ctx context.Context) ([]crawl.Outage, error) {
 		outages[i] = crawl.Outage{Worker: r.Worker, Since: r.BeganAt, Reason: r.Reason}
 	}
 	return outages, nil
+}
+
+// hostsReached bounds HostsReached.
+const hostsReached = 8
+
+// HostsReached are some hosts that answered when they were last asked for their robots.txt.
+func (s *Store) HostsReached(ctx context.Context) ([]string, error) {
+	origins, err := s.q.OriginsReached(ctx, hostsReached)
+	if err != nil {
+		return nil, translate("read which hosts were reached", err)
+	}
+	var hosts []string
+	for _, origin := range origins {
+		if u, err := url.Parse(origin); err == nil {
+			hosts = append(hosts, u.Hostname())
+		}
+	}
+	return hosts, nil
 }

@@ -10,6 +10,33 @@ import (
 	"time"
 )
 
+const originsReached = `-- name: OriginsReached :many
+SELECT o.origin FROM (SELECT origin, failures, read_at FROM robots ORDER BY origin LIMIT 200) AS o
+WHERE o.failures = 0 AND o.read_at IS NOT NULL ORDER BY o.read_at DESC LIMIT $1
+`
+
+// Origins whose robots.txt was read when it was last asked for, the latest of any 200: their
+// names were found.
+func (q *Queries) OriginsReached(ctx context.Context, max int32) ([]string, error) {
+	rows, err := q.db.Query(ctx, originsReached, max)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var origin string
+		if err := rows.Scan(&origin); err != nil {
+			return nil, err
+		}
+		items = append(items, origin)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const outageList = `-- name: OutageList :many
 SELECT worker, began_at, seen_at, ended_at, reason FROM outages
 WHERE ended_at IS NULL AND seen_at > now() - interval '2 minutes'

@@ -10,3 +10,9 @@ ON CONFLICT (worker, began_at) DO UPDATE SET
 SELECT * FROM outages
 WHERE ended_at IS NULL AND seen_at > now() - interval '2 minutes'
 ORDER BY began_at LIMIT @max;
+
+-- Origins whose robots.txt was read when it was last asked for, the latest of any 200: their
+-- names were found.
+-- name: OriginsReached :many
+SELECT o.origin FROM (SELECT origin, failures, read_at FROM robots ORDER BY origin LIMIT 200) AS o
+WHERE o.failures = 0 AND o.read_at IS NOT NULL ORDER BY o.read_at DESC LIMIT @max;

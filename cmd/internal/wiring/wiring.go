@@ -179,6 +179,11 @@ func NewWorker(
 	if err != nil {
 		return nil, err
 	}
+	known, err := store.HostsReached(ctx)
+	if err != nil {
+		return nil, err
+	}
+	resolver.Know(known)
 	token, err := crawl.AgentOf(f.Agent())
 	if err != nil {
 		return nil, err
