@@ -83,7 +83,7 @@ func (j *Journal) Run(ctx context.Context) {
 // ended logs a change, and returns the outage that it ends.
 func (j *Journal) ended(current, next, unsaved crawl.Outage) crawl.Outage {
 	if !next.Since.IsZero() {
-		j.log.Warn("this machine's network seems to be down: hardly anything is asked until it is back, and nothing held against sites",
+		j.log.Warn("this machine's network seems to be down: nothing is held against the sites until it is back",
 			"since", next.Since.Format(time.TimeOnly), "seen", next.Reason)
 	}
 	if current.Since.IsZero() {
