@@ -44,20 +44,29 @@ func ObserveName(h crawl.Health, missing bool, now time.Time) crawl.Health {
 	return h
 }
 
-// awayMost is for how long a domain to which no connection can be made is asked in vain.
-const awayMost = 6 * time.Minute
+// awayMost is for how long a domain to which no connection can be made is asked in vain, and
+// awayForgotten how many times as long ago a failure says nothing about now.
+const (
+	awayMost      = 6 * time.Minute
+	awayForgotten = 10
+)
 
-// ObserveAway is the health after a request, by whether it had a connection, and whether
-// the domain is to be given up: until it were asked again, after a wait, it would have been
-// away for too long. It was asked in vain since an instant. A domain that is rarely asked
-// has three chances.
+// ObserveAway is the health after a request that was asked for in vain since an instant, if
+// it was away, that is, had no connection. It also reports whether the domain is to be given
+// up: by the next try, after a wait, it would have been away for too long. A domain that is
+// rarely asked, for its delay, has three chances.
 func ObserveAway(h crawl.Health, away bool, since, now time.Time, wait, delay time.Duration) (crawl.Health, bool) {
 	if !away {
 		h.AwaySince = time.Time{}
 		return h, false
 	}
-	if h.AwaySince.IsZero() || since.Before(h.AwaySince) {
+	most := max(awayMost, 3*delay)
+	if now.Sub(since) > awayForgotten*most {
+		since = now
+	}
+	forgotten := h.GivenUp == 0 && now.Sub(h.AwaySince) > awayForgotten*most
+	if h.AwaySince.IsZero() || forgotten || since.Before(h.AwaySince) {
 		h.AwaySince = since
 	}
-	return h, now.Sub(h.AwaySince)+wait >= max(awayMost, 3*delay)
+	return h, now.Sub(h.AwaySince)+wait >= most
 }

@@ -292,6 +292,34 @@ func TestNameGone(t *testing.T) {
 	require.False(t, politeness.NameGone(h, now.Add(2*time.Hour)), "it is back")
 }
 
+func TestObserveAway(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC)
+	var h crawl.Health
+	fails := func(wait, spared, delay time.Duration) (given bool) {
+		h, given = politeness.ObserveAway(h, true, now.Add(-spared), now, wait, delay)
+		now = now.Add(wait)
+		return given
+	}
+	require.False(t, fails(2*time.Minute, 0, 0))
+	require.False(t, fails(3*time.Minute, 0, 0))
+	require.True(t, fails(time.Minute, 0, 0), "it would be six minutes")
+	h, _ = politeness.ObserveAway(h, false, now, now, 0, 0)
+	require.Zero(t, h)
+	require.False(t, fails(time.Minute, 3*time.Minute, 0))
+	require.True(t, fails(2*time.Minute, 0, 0), "what was spared counts")
+	now = now.Add(24 * time.Hour)
+	require.False(t, fails(time.Minute, 24*time.Hour, 0), "what was long ago does not")
+	h.GivenUp = 1
+	now = now.Add(24 * time.Hour)
+	require.True(t, fails(time.Minute, 0, 0), "unless it was given up since")
+
+	h = crawl.Health{}
+	require.False(t, fails(time.Hour, 0, time.Hour))
+	require.False(t, fails(time.Hour, 0, time.Hour))
+	require.True(t, fails(time.Hour, 0, time.Hour), "one that is rarely asked has three chances")
+}
+
 func TestSlowdown(t *testing.T) {
 	t.Parallel()
 

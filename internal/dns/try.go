@@ -59,7 +59,7 @@ func (t *trials) keep(name string, until time.Time) {
 	}
 	owner := registrable(name)
 	if _, known := t.names[owner]; !known {
-		if t.seen++; t.seen > triedMost && rand.IntN(t.seen) >= triedMost { //nolint:gosec // no secret
+		if t.seen++; t.seen > triedMost && rand.IntN(t.seen) >= triedMost {
 			return
 		}
 		for other := range t.names { // in any order

@@ -80,8 +80,8 @@ func TestFamilyAway(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			err := &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", test.errno)}
-			way := func(network, _ string) bool { return strings.Contains(test.ways, network) }
-			require.Equal(t, test.want, familyAway(err, test.addr, way))
+			way := func(_ context.Context, network, _ string) bool { return strings.Contains(test.ways, network) }
+			require.Equal(t, test.want, familyAway(t.Context(), err, test.addr, way))
 		})
 	}
 }

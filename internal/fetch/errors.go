@@ -165,11 +165,13 @@ func classify(caller, total context.Context, otherwise Kind, msg string, err err
 // familyAway tells whether err means that this machine has no way to the address's
 // family. Without a way to the other family, too, its whole network may be down; and with
 // one to this family, it may be out of ports.
-func familyAway(err error, addr netip.Addr, way func(network, address string) bool) bool {
+func familyAway(
+	ctx context.Context, err error, addr netip.Addr, way func(ctx context.Context, network, address string) bool,
+) bool {
 	if !errors.Is(err, syscall.EADDRNOTAVAIL) && !errors.Is(err, syscall.EAFNOSUPPORT) && !errors.Is(err, syscall.ENETUNREACH) {
 		return false
 	}
-	four, six := way("udp4", "192.0.2.1:9"), way("udp6", "[2001:db8::1]:9")
+	four, six := way(ctx, "udp4", "192.0.2.1:9"), way(ctx, "udp6", "[2001:db8::1]:9")
 	if familyOf(addr) == "IPv4" {
 		return !four && six
 	}
@@ -186,8 +188,8 @@ func familyOf(addr netip.Addr) string {
 
 // hasWay tells whether the system knows a way to an address. To connect a UDP socket
 // sends nothing.
-func hasWay(network, address string) bool {
-	conn, err := net.Dial(network, address)
+func hasWay(ctx context.Context, network, address string) bool {
+	conn, err := new(net.Dialer).DialContext(ctx, network, address)
 	if err != nil {
 		return false
 	}

@@ -319,7 +319,7 @@ func (m *Monitor) judge(f Failure, since time.Time, over bool) fault {
 	found, missed := m.found(f.Key, since)
 	certain := missed || lost >= few && !found || lost >= many
 	switch {
-	case !over && !(certain && s.certain):
+	case !over && (!certain || !s.certain):
 		return unknown
 	case certain:
 		s.certain = true
