@@ -244,7 +244,7 @@ func idle(f crawl.Facts, now time.Time, d Decision) Decision {
 
 // decideCrawl decides about a crawl that is due, of a domain that may be asked.
 func decideCrawl(f Facts, now time.Time, d Decision) Decision {
-	if skip(now, &d) || scheme(f, &d) {
+	if skip(now, &d) || scheme(now, &d) {
 		return d
 	}
 	byRobots := robots(f, now, &d)

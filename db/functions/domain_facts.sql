@@ -167,11 +167,12 @@ BEGIN
                 SELECT jsonb_build_object(
                     'verdict', r.verdict, 'version', r.version, 'expires_at', r.expires_at, 'reason', r.reason,
                     'agent', r.agent, 'tdm_known', r.tdm IS NOT NULL,
-                    'answered', r.status_code IS NOT NULL, 'read', r.read_at IS NOT NULL
+                    'unreached', r.unreached, 'read', r.read_at IS NOT NULL
                 ) FROM robots r WHERE r.origin = p.origin
             )
         ) || CASE WHEN p.usage IS NULL THEN '{}' ELSE jsonb_build_object('usage', p.usage) END
-            || CASE WHEN p.history IS NULL THEN '{}' ELSE jsonb_build_object('history', p.history) END END
+            || CASE WHEN p.history IS NULL THEN '{}' ELSE jsonb_build_object('history', p.history) END
+            || CASE WHEN c.bare THEN '{"bare": true}'::jsonb ELSE '{}' END END
         FROM unnest(p_crawl_ids) WITH ORDINALITY AS i (id, n) LEFT JOIN LATERAL (
             SELECT x.* FROM page_crawls x WHERE x.id = i.id LIMIT 1
         ) c ON true LEFT JOIN LATERAL (
