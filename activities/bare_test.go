@@ -15,7 +15,6 @@ import (
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/internal/dns"
-	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/test/web"
 )
 
@@ -172,15 +171,20 @@ func bareSite(t *testing.T, broken int64, redirects bool, o options) schemes {
 		Paths: map[string]web.Behaviour{"/robots.txt": meet(says("User-agent: *\nAllow: /\n"))},
 	}}
 	s.testBundle = setup(t, o)
-	roots := x509.NewCertPool()
-	require.True(t, roots.AppendCertsFromPEM(s.web.RootCA()))
-	o.limits = fetch.Config{RootCAs: roots}
-	s.acts = s.worker(t, o)
+	s.trust(t, o)
 	s.host = strings.TrimPrefix(originOf(t, s.page("/")), "https://")
 	require.Equal(t, 1, s.storeSeeds(t, runName, s.host).Added)
 	_, err := s.store.ClaimDomains(t.Context(), s.run.ID, 100)
 	require.NoError(t, err)
 	return s
+}
+
+// trust has the worker trust the certificates of the web.
+func (b *testBundle) trust(t *testing.T, o options) {
+	t.Helper()
+	o.limits.RootCAs = x509.NewCertPool()
+	require.True(t, o.limits.RootCAs.AppendCertsFromPEM(b.web.RootCA()))
+	b.acts = b.worker(t, o)
 }
 
 // requireCrawled checks that all pages were crawled by a scheme.

@@ -256,14 +256,16 @@ func decideCrawl(f Facts, now time.Time, d Decision) Decision {
 		d.Do, d.Until, d.Reason, d.Why = Wait, slot.Add(wait), crawl.ReasonWindow, "its window is closed"
 		return d
 	}
-	if byRobots == robotsUnknown {
-		d.Do = FetchPrerequisite
+	wait := f.Domain.SlotFree.Sub(now)
+	defers := DefersDomain(*d.Run, wait, f.Domain.SlotReason)
+	if byRobots == robotsUnknown && !defers {
+		d.Do = FetchPrerequisite // it waits for the slot itself
 		return d
 	}
-	if wait := f.Domain.SlotFree.Sub(now); wait > 0 {
+	if wait > 0 {
 		d.Do, d.Until, d.Reason = Wait, f.Domain.SlotFree, f.Domain.SlotReason
 		d.Why = "the domain may not be asked before"
-		if DefersDomain(*d.Run, wait, d.Reason) {
+		if defers {
 			d.Do = DeferDomain
 		}
 		return d

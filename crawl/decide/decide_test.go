@@ -197,6 +197,12 @@ func TestDecide(t *testing.T) {
 			time.Time{},
 			"",
 		},
+		"RobotsAreNotWaitedForWhereTheDomainIsLeftAloneForLong": {func(f *decide.Facts) {
+			page(f).Robots, f.Domain.SlotFree, f.Domain.SlotReason = nil, later, crawl.ReasonRetryAfter
+		}, decide.DeferDomain, crawl.ReasonRetryAfter, later, "may not be asked before"},
+		"ThatIsNoMatterOfALongDelay": {func(f *decide.Facts) {
+			page(f).Robots, f.Domain.SlotFree, f.Domain.SlotReason = nil, later, crawl.ReasonCrawlDelay
+		}, decide.FetchPrerequisite, "", time.Time{}, "robots.txt is fetched first"},
 		"AnUnreachableRobotsPutsTheOriginOff": {func(f *decide.Facts) {
 			robots(f).Verdict, robots(f).Reason = crawl.RobotsUnreachable, "answered 503"
 		}, decide.DeferOrigin, crawl.ReasonRobots, now.Add(time.Hour), "answered 503"},
