@@ -126,9 +126,11 @@ type CrawlFacts struct {
 	// Patterns are those that the page belongs to, see traps.Patterns, the widest
 	// first.
 	Patterns []PatternFacts `json:"patterns,omitempty"`
-	// Worked is the last page of the origin that was answered well, while its domain is
-	// to be probed; empty where none is known.
+	// Worked is the last page or image of the origin that was answered well, while its
+	// domain is to be probed; empty where none is known. Pages then says, of an image, that
+	// the origin has pages, too: pending ones, or such as were fetched lately.
 	Worked string `json:"worked,omitempty"`
+	Pages  bool   `json:"pages,omitempty"`
 	// Answered is set where the last request for the page had a final answer that was
 	// no success.
 	Answered *Answered `json:"answered,omitempty"`

@@ -35,8 +35,8 @@ type Ruling struct {
 	Allowed bool
 	Line    int
 	Rule    string
-	// FrontAllowed and WorkedAllowed are the same of the origin's front page and of the
-	// page that has worked, set where the domain is to be probed.
+	// FrontAllowed and WorkedAllowed are the same of the origin's front page and of what
+	// has worked, set where the domain is to be probed.
 	FrontAllowed  bool
 	WorkedAllowed bool
 	// TDMAllowed reports whether robots.txt lets tdmrep.json be asked for, by TDMLine.
@@ -279,14 +279,15 @@ func decideCrawl(f Facts, now time.Time, d Decision) Decision {
 	return d
 }
 
-// probe is the page of a crawl's origin that tells best how its domain is: one that
-// has worked, else the front page, else the crawl's own.
+// probe is the page of a crawl's origin that tells best how its domain is: what has
+// worked, else the front page, else the crawl's own. The front page of a host that has
+// images alone is often refused.
 func probe(f Facts, c crawl.CrawlFacts) string {
 	front := c.Origin + "/"
 	switch {
 	case c.Worked != "" && f.Ruling.WorkedAllowed:
 		return c.Worked
-	case f.Ruling.FrontAllowed:
+	case f.Ruling.FrontAllowed && (c.Kind != crawl.KindImage || c.Pages):
 		return front
 	}
 	return c.URL
