@@ -30,8 +30,8 @@ const (
 	robotsFreshLeast = 10 * time.Minute
 	// robotsHops is how many redirects are followed (RFC 9309 §2.3.1.2).
 	robotsHops = 5
-	// schemePutOff is the least for which https is put off in place of which http is asked:
-	// until the seeds are passed over, and no longer than a redirect from there can wait.
+	// schemePutOff is for how long https is left alone at the least once http is asked in
+	// its place: until the seeds without a scheme are passed over.
 	schemePutOff = time.Minute
 	// malformedDelay is the delay where robots.txt cannot be understood.
 	malformedDelay = time.Second
@@ -210,8 +210,11 @@ func (f *originFetch) settle(x *request.Exchange) {
 	}
 	unreached := f.unreached(x)
 	fallsBack := f.fallsBack(unreached)
-	if fallsBack && tries <= decide.RobotsTries {
-		wait = max(time.Duration(at.Delay), schemePutOff)
+	if fallsBack {
+		if f.stored.Unreached < decide.RobotsTries {
+			wait = time.Duration(at.Delay) // http may redirect here in a moment
+		}
+		wait = max(wait, schemePutOff)
 	}
 	r, soon := f.unreachable(why, at.StatusCode, tries, wait)
 	r.Unreached = unreached

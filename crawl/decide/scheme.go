@@ -11,8 +11,8 @@ const (
 	// RobotsTries is how often an unreachable robots.txt is tried in quick succession
 	// before its origin is put off, and before http is asked in place of https.
 	RobotsTries = 4
-	// SchemeHolds is for how long what was found out of a site's schemes holds for seeds to
-	// come. It is as long as a robots.txt: later ones ask by https again.
+	// SchemeHolds is for how long seeds without a scheme go by what was found out before, as
+	// long as by a robots.txt. Later ones are asked by https again.
 	SchemeHolds = 24 * time.Hour
 )
 
