@@ -37,7 +37,8 @@ func TestBreakerOfAnImageHost(t *testing.T) {
 			})
 		}
 		page := serve(func(v *web.Visit) {
-			htmlOf(strings.ReplaceAll(html.String(), "{port}", v.R.Host[strings.Index(v.R.Host, ":"):])).Serve(v)
+			_, port, _ := strings.Cut(v.R.Host, ":")
+			htmlOf(strings.ReplaceAll(html.String(), "{port}", ":"+port)).Serve(v)
 		})
 		set := imageSettings(crawl.ImagesMetadata)
 		set.MaxAttempts, set.MaxGraylistings = new(2), new(3)
