@@ -18,7 +18,7 @@ import (
 // PageStore is the frontier.
 type PageStore interface {
 	Next(ctx context.Context, domain string) (crawl.Facts, error)
-	DeferOrigin(ctx context.Context, domain, origin string, until time.Time) (int64, error)
+	DeferOrigin(ctx context.Context, domain, origin string, until time.Time, bare bool) (int64, error)
 	RenewClaim(ctx context.Context, domain string, span time.Duration) error
 }
 
@@ -183,7 +183,9 @@ func (b *batch) step(ctx context.Context, facts crawl.Facts) (crawl.Facts, bool,
 		}
 		return b.pass(ctx, closing(d, b.in.Domain))
 	case decide.DeferOrigin:
-		if _, err := b.store.DeferOrigin(ctx, b.in.Domain, d.Crawl.Origin, d.Until); err != nil {
+		// seeds without a scheme may be asked by http instead
+		bare := !decide.FallsBack(d.Crawl.Origin, *d.Crawl.Robots)
+		if _, err := b.store.DeferOrigin(ctx, b.in.Domain, d.Crawl.Origin, d.Until, bare); err != nil {
 			return facts, true, err
 		}
 		facts, err = b.store.Next(ctx, b.in.Domain)

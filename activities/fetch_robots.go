@@ -39,8 +39,8 @@ type FetchRobotsInput struct {
 	Queued bool `json:"queued,omitempty"`
 }
 
-// FetchRobotsResult says what came of it. Either Done, or the same activity is to
-// be called again after Wait, with Kind, URL, Hops and Queued, and Origin where it
+// FetchRobotsResult says what came of it. Either Done, or Defer, or the same activity
+// is to be called again after Wait, with Kind, URL, Hops and Queued, and Origin where it
 // is named: that origin's robots.txt is needed first.
 type FetchRobotsResult struct {
 	Done    bool                `json:"done"`
@@ -53,6 +53,9 @@ type FetchRobotsResult struct {
 	URL     string              `json:"url,omitempty"`
 	Hops    int                 `json:"hops,omitempty"`
 	Queued  bool                `json:"queued,omitempty"`
+	// Defer is to defer the domain for Wait: its server, or that of the domain where a
+	// redirect leads, has asked to be left alone for too long to sleep it in the workflow.
+	Defer bool `json:"defer,omitempty"`
 }
 
 // robotsKind reads one octet more than counts, which shows that the last line is
@@ -235,6 +238,9 @@ func (f *originFetch) ask(ctx context.Context) (FetchRobotsResult, error) {
 		}
 		l := res.Lease
 		ask.Start.Queued = ask.Start.Queued || isQueue(l.Reason)
+		if decide.DefersDomain(f.run, l.Wait, l.Reason) {
+			return FetchRobotsResult{Defer: true, Wait: crawl.Duration(l.Wait), Reason: l.Reason}, nil
+		}
 		if l.Wait <= 0 || l.Wait > inProcessWait || !sleep(ctx, l.Wait) {
 			return f.again(durableWait(l.Wait), l.Reason, isQueue(l.Reason)), nil
 		}

@@ -185,7 +185,7 @@ func (f *seedFilter) ask(ctx context.Context, domain, origin string) error {
 		switch wait := time.Duration(res.Wait); {
 		case errors.As(err, &trouble):
 			return nil // it is recorded
-		case err != nil || res.Done || wait > time.Until(f.until) || !sleep(ctx, wait):
+		case err != nil || res.Done || res.Defer || wait > time.Until(f.until) || !sleep(ctx, wait):
 			return err
 		}
 		in = res.next(in)

@@ -29,6 +29,11 @@ func (b *batch) prerequisite(ctx context.Context, facts crawl.Facts, d decide.De
 			facts, err = b.store.Next(ctx, b.in.Domain)
 			return facts, false, err
 		}
+		if res.Defer {
+			b.then(StepFinish, in.Origin, time.Duration(res.Wait), res.Reason)
+			b.res.Defer = true
+			return facts, true, nil
+		}
 		in = res.next(in)
 		if wait := time.Duration(res.Wait); !b.sits(wait) || !sleep(ctx, wait) || !time.Now().Before(b.deadline) {
 			b.leaveRobots(in, wait, res.Reason)

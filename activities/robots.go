@@ -30,9 +30,9 @@ const (
 	robotsFreshLeast = 10 * time.Minute
 	// robotsHops is how many redirects are followed (RFC 9309 §2.3.1.2).
 	robotsHops = 5
-	// robotsTries is how often an unreachable robots.txt is tried in quick
-	// succession before its origin is put off.
-	robotsTries = 4
+	// schemePutOff is for how long https is left alone at the least once http is asked in
+	// its place: until the seeds without a scheme are passed over.
+	schemePutOff = time.Minute
 	// malformedDelay is the delay where robots.txt cannot be understood.
 	malformedDelay = time.Second
 	// robotsReasonMax bounds what is stored of an error.
@@ -204,15 +204,24 @@ func (f *originFetch) settle(x *request.Exchange) {
 	}
 	why, tries := f.res.Detail, f.stored.Failures+1
 	if x.Away {
-		tries = max(tries, robotsTries)
+		tries = max(tries, decide.RobotsTries)
 	}
 	wait := f.putOff(tries, time.Duration(at.Delay), time.Duration(at.RetryAfter))
 	gone := f.nameIsGone(x)
 	if gone {
 		wait = f.giveUp(at, "its name does not exist")
 	}
+	unreached := f.unreached(x)
+	fallsBack := f.fallsBack(unreached)
+	if fallsBack {
+		if f.stored.Unreached < decide.RobotsTries {
+			wait = time.Duration(at.Delay) // http may redirect here in a moment
+		}
+		wait = max(wait, schemePutOff)
+	}
 	r, soon := f.unreachable(why, at.StatusCode, tries, wait)
-	soon = soon && !gone && !f.fallsBack(x)
+	r.Unreached = unreached
+	soon = soon && !gone && !fallsBack
 	at.Robots, f.res, f.trouble = &r, f.verdict(r), nil
 	if soon {
 		at.Reason = crawl.ReasonRobots
@@ -228,12 +237,29 @@ func (f *originFetch) nameIsGone(x *request.Exchange) bool {
 		f.facts.Domain.Reachable == 0 && politeness.NameGone(*x.Attempt.Health, f.facts.Now)
 }
 
-// fallsBack reports whether http is asked instead, since https cannot be reached and
-// nobody has said that it is meant.
-func (f *originFetch) fallsBack(x *request.Exchange) bool {
-	_, noAnswer := errors.AsType[*fetch.Error](x.Err)
-	return noAnswer && f.in.Hops == 0 && decide.FallsBack(f.facts.Domain, f.in.Origin, crawl.RobotsFacts{
-		Verdict: crawl.RobotsUnreachable, Answered: x.Attempt.StatusCode != 0, Read: f.stored.Age >= 0,
+// unreached is how many requests in a row the origin has not answered, this one included.
+// A name that cannot be resolved says nothing about it. A connection that is refused says
+// as much as two that are not answered, and a port that has no TLS for us as all of them.
+func (f *originFetch) unreached(x *request.Exchange) int {
+	failure, noAnswer := errors.AsType[*fetch.Error](x.Err)
+	switch {
+	case x.Response != nil, x.Attempt.StatusCode != 0, f.in.Hops > 0:
+		return 0
+	case !noAnswer:
+		return f.stored.Unreached
+	case failure.NoTLS():
+		return max(f.stored.Unreached, decide.RobotsTries)
+	case failure.Refused():
+		return f.stored.Unreached + decide.RobotsTries/2
+	}
+	return f.stored.Unreached + 1
+}
+
+// fallsBack reports whether http is asked instead for seeds that were given without a
+// scheme.
+func (f *originFetch) fallsBack(unreached int) bool {
+	return f.facts.Domain.Bare && decide.FallsBack(f.in.Origin, crawl.RobotsFacts{
+		Verdict: crawl.RobotsUnreachable, Unreached: unreached, Read: f.stored.Age >= 0,
 	})
 }
 
@@ -247,16 +273,16 @@ func (f *originFetch) giveUp(at *crawl.Attempt, why string) time.Duration {
 
 func (f *originFetch) tryAgain(tries int, why string, wait time.Duration) error {
 	return siteTrouble(fmt.Sprintf("%s/robots.txt: try %d of %d: %s; again in %s",
-		f.in.Origin, tries, robotsTries, why, wait.Round(time.Millisecond)), wait)
+		f.in.Origin, tries, decide.RobotsTries, why, wait.Round(time.Millisecond)), wait)
 }
 
 // putOff is how long robots.txt is not asked for again after so many failures in a
 // row: as long as the domain is left alone, later as for what was given up.
 func (f *originFetch) putOff(failures int, delay, after time.Duration) time.Duration {
-	if failures < robotsTries {
+	if failures < decide.RobotsTries {
 		return max(delay, after)
 	}
-	return max(politeness.GiveUp(failures-robotsTries+1), after)
+	return max(politeness.GiveUp(failures-decide.RobotsTries+1), after)
 }
 
 // unreachable is the verdict on a robots.txt that could not be read, and whether it
@@ -275,7 +301,7 @@ func (f *originFetch) unreachable(why string, status, tries int, wait time.Durat
 		// a host in trouble is not to be asked faster
 		CrawlDelay: f.stored.CrawlDelay,
 	})
-	return r, tries < robotsTries && wait <= time.Duration(*f.run.Settings.DeferAfter)
+	return r, tries < decide.RobotsTries && wait <= time.Duration(*f.run.Settings.DeferAfter)
 }
 
 // refused is for a host of which no address may be asked. That is our own rule: its

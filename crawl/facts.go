@@ -25,8 +25,7 @@ type DomainFacts struct {
 	// is not deferred, and of a domain that is blocked or unreachable that it is not
 	// asked before a person says so.
 	DeferredUntil time.Time `json:"deferred_until,omitzero"`
-	// Bare says that it was seeded without a scheme: where https cannot be reached, http
-	// is meant.
+	// Bare says that pages of it were seeded without a scheme.
 	Bare bool `json:"bare,omitempty"`
 	// RefusedSince is since when none of its addresses may be asked by our own rule;
 	// zero where that is not so.
@@ -97,6 +96,9 @@ type CrawlFacts struct {
 	Origin string `json:"origin"`
 	// Attempt counts from 1 in a run.
 	Attempt int `json:"attempt"`
+	// Bare says that it is a seed without a scheme: where https cannot be reached, http is
+	// meant.
+	Bare bool `json:"bare,omitempty"`
 	// Depth is the number of links from a seed, Redirects those since the last link.
 	Depth        int       `json:"depth"`
 	Redirects    int       `json:"redirects"`
@@ -124,9 +126,11 @@ type CrawlFacts struct {
 	// Patterns are those that the page belongs to, see traps.Patterns, the widest
 	// first.
 	Patterns []PatternFacts `json:"patterns,omitempty"`
-	// Worked is the last page of the origin that was answered well, while its domain is
-	// to be probed; empty where none is known.
+	// Worked is the last page or image of the origin that was answered well, while its
+	// domain is to be probed; empty where none is known. Pages then says, of an image, that
+	// the origin has pages, too: pending ones, or such as were fetched lately.
 	Worked string `json:"worked,omitempty"`
+	Pages  bool   `json:"pages,omitempty"`
 	// Answered is set where the last request for the page had a final answer that was
 	// no success.
 	Answered *Answered `json:"answered,omitempty"`
@@ -179,7 +183,8 @@ type RobotsFacts struct {
 	Agent string `json:"agent,omitempty"`
 	// TDMKnown says that the origin's tdmrep.json has been asked for.
 	TDMKnown bool `json:"tdm_known,omitempty"`
-	// Answered says that the last request was answered, and Read that one was ever read.
-	Answered bool `json:"answered,omitempty"`
-	Read     bool `json:"read,omitempty"`
+	// Unreached counts the requests in a row that had no answer, see Robots, and Read says
+	// that one was ever read.
+	Unreached int  `json:"unreached,omitempty"`
+	Read      bool `json:"read,omitempty"`
 }

@@ -51,6 +51,9 @@ type Robots struct {
 	// Failed says that it could not be read: the verdict is then RobotsUnreachable,
 	// or that of the last copy.
 	Failed bool `json:"failed,omitempty"`
+	// Unreached counts the requests in a row that had no answer of any kind, of a host whose
+	// name was known. One that tells for good counts for more than one.
+	Unreached int `json:"unreached,omitempty"`
 	// Fresh is how long the verdict holds, counted from when it is saved or read.
 	Fresh Millis `json:"fresh_ms"`
 

@@ -88,10 +88,10 @@ func sharedFor(slots []crawl.SharedSlot, most int64) (keys []string, delays []in
 	return keys, delays
 }
 
-// DeferOrigin puts off what is pending for an origin until an instant, and returns
-// how many crawls that were.
-func (s *Store) DeferOrigin(ctx context.Context, domain, origin string, until time.Time) (int64, error) {
-	n, err := s.q.OriginDefer(ctx, dbsqlc.OriginDeferParams{Origin: origin, Domain: domain, Until: until})
+// DeferOrigin puts off what is pending for an origin until an instant, with bare seeds
+// without a scheme too, and returns how many crawls that were.
+func (s *Store) DeferOrigin(ctx context.Context, domain, origin string, until time.Time, bare bool) (int64, error) {
+	n, err := s.q.OriginDefer(ctx, dbsqlc.OriginDeferParams{Origin: origin, Domain: domain, Until: until, Bare: bare})
 	return n, translate("defer "+origin, err)
 }
 

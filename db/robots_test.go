@@ -128,7 +128,7 @@ func TestDeferOrigin(t *testing.T) {
 		if d.Do != decide.DeferOrigin {
 			return 0
 		}
-		n, err := b.DeferOrigin(t.Context(), domainA, origin, d.Until)
+		n, err := b.DeferOrigin(t.Context(), domainA, origin, d.Until, true)
 		require.NoError(t, err)
 		return n
 	}
@@ -151,7 +151,7 @@ func TestDeferOrigin(t *testing.T) {
 	require.Zero(t, deferOrigin(t), "they are already")
 	robots, err := b.Robots(t.Context(), origin)
 	require.NoError(t, err)
-	again, err := b.DeferOrigin(t.Context(), domainA, origin, robots.ExpiresAt)
+	again, err := b.DeferOrigin(t.Context(), domainA, origin, robots.ExpiresAt, true)
 	require.NoError(t, err)
 	require.Zero(t, again, "nor by who did not look")
 	require.True(t, robots.ExpiresAt.Equal(one[time.Time](t, b, "SELECT max(scheduled_for) FROM page_crawls")))

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/crawl/seeds"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db/dbsqlc"
@@ -25,7 +26,7 @@ func (s *Store) AddSeeds(ctx context.Context, runID int64, pages []urls.URL) (in
 
 // StoreSeeds stores seeds of a source and makes them part of a run, in one transaction; one
 // that the run already has is left alone, and so is one that a list keeps from being
-// crawled. Bare ones become http where their site is known to be reached by it alone.
+// crawled. Bare ones become http where their site was lately found to be reached by it alone.
 func (s *Store) StoreSeeds(ctx context.Context, runID int64, source seeds.Source, all []seeds.Seed) (seeds.Stored, error) {
 	all, err := s.byHTTP(ctx, all)
 	if err != nil {
@@ -45,7 +46,8 @@ func (s *Store) StoreSeeds(ctx context.Context, runID int64, source seeds.Source
 	return stored, err
 }
 
-// byHTTP turns bare seeds into http that are known to be reached by it alone.
+// byHTTP turns bare seeds into http of sites that were lately found to be reached by it
+// alone.
 func (s *Store) byHTTP(ctx context.Context, all []seeds.Seed) ([]seeds.Seed, error) {
 	var origins []string
 	for _, seed := range all {
@@ -56,7 +58,9 @@ func (s *Store) byHTTP(ctx context.Context, all []seeds.Seed) ([]seeds.Seed, err
 	if len(origins) == 0 {
 		return all, nil
 	}
-	plain, err := s.q.SeedsByHTTP(ctx, origins)
+	plain, err := s.q.SeedsByHTTP(ctx, dbsqlc.SeedsByHTTPParams{
+		Origins: origins, Tries: decide.RobotsTries, LatelyMs: decide.SchemeHolds.Milliseconds(),
+	})
 	if err != nil {
 		return nil, translate("look for sites that are reached by http alone", err)
 	}

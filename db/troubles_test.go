@@ -36,7 +36,7 @@ func (b *bundle) putOff(t *testing.T, domain string, wait time.Duration) {
 	require.NoError(t, err)
 	r, err := b.Robots(t.Context(), origin)
 	require.NoError(t, err)
-	_, err = b.DeferOrigin(t.Context(), domain, origin, r.ExpiresAt)
+	_, err = b.DeferOrigin(t.Context(), domain, origin, r.ExpiresAt, true)
 	require.NoError(t, err)
 	require.True(t, b.end(t, domain, ""))
 	require.Empty(t, b.claim(t, 10))

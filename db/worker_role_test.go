@@ -54,7 +54,7 @@ func crawlAll(t *testing.T, b *bundle) {
 	b.begin(t, domainA)
 	b.expire(t, "domain:"+domainA)
 	require.Equal(t, 2, b.next(t, domainA).Attempt)
-	_, err = b.DeferOrigin(t.Context(), domainA, "https://a.example", b.clock(t).Add(time.Hour))
+	_, err = b.DeferOrigin(t.Context(), domainA, "https://a.example", b.clock(t).Add(time.Hour), true)
 	require.NoError(t, err)
 	b.control(t, domainA, crawl.ControlDelay, 1000)
 	require.NoError(t, b.LiftControls(t.Context(), domainA, "tester", crawl.ControlDelay))

@@ -119,8 +119,11 @@ func (d *domain) fetchRobots(ctx workflow.Context) error {
 	d.state.Wait, d.state.Reason, d.state.Kind = res.Wait, res.Reason, cmp.Or(res.Kind, d.state.Kind)
 	d.state.Origin = cmp.Or(res.Origin, d.state.Origin)
 	d.state.URL, d.state.Hops, d.state.Queued = res.URL, res.Hops, res.Queued
-	if res.Done {
+	if res.Done || res.Defer {
 		d.state.Next, d.state.Origin, d.state.Kind = activities.StepFetch, "", ""
+	}
+	if res.Defer {
+		d.state.Next, d.state.Defer = activities.StepFinish, true
 	}
 	return nil
 }

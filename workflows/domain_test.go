@@ -170,6 +170,21 @@ func TestDomainWorkflowRobots(t *testing.T) {
 		require.Equal(t, activities.FetchPagesInput{Domain: host, MaxPages: 1, Auto: true}, s.calls[5].in)
 	})
 
+	t.Run("DeferADomainThatAsksToBeLeftAloneForLong", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.fetches = []answer[activities.FetchPagesResult]{says(ask)}
+		s.robots = []answer[activities.FetchRobotsResult]{
+			says(activities.FetchRobotsResult{Defer: true, Wait: crawl.Duration(2 * time.Hour), Reason: crawl.ReasonRetryAfter}),
+		}
+		s.finished()
+		require.Equal(t, []string{"FetchPages", "FetchRobots", "FinishDomain"}, s.names())
+		require.Empty(t, s.timers)
+		require.Equal(t, []activities.FinishDomainInput{
+			{Domain: host, Defer: true, Wait: crawl.Duration(2 * time.Hour), Reason: "retry-after"},
+		}, inputs[activities.FinishDomainInput](s))
+	})
+
 	t.Run("AreFollowedByTDMRepWhereThatMatters", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)

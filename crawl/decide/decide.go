@@ -35,8 +35,8 @@ type Ruling struct {
 	Allowed bool
 	Line    int
 	Rule    string
-	// FrontAllowed and WorkedAllowed are the same of the origin's front page and of the
-	// page that has worked, set where the domain is to be probed.
+	// FrontAllowed and WorkedAllowed are the same of the origin's front page and of what
+	// has worked, set where the domain is to be probed.
 	FrontAllowed  bool
 	WorkedAllowed bool
 	// TDMAllowed reports whether robots.txt lets tdmrep.json be asked for, by TDMLine.
@@ -244,7 +244,7 @@ func idle(f crawl.Facts, now time.Time, d Decision) Decision {
 
 // decideCrawl decides about a crawl that is due, of a domain that may be asked.
 func decideCrawl(f Facts, now time.Time, d Decision) Decision {
-	if skip(now, &d) || scheme(f, &d) {
+	if skip(now, &d) || scheme(now, &d) {
 		return d
 	}
 	byRobots := robots(f, now, &d)
@@ -256,14 +256,16 @@ func decideCrawl(f Facts, now time.Time, d Decision) Decision {
 		d.Do, d.Until, d.Reason, d.Why = Wait, slot.Add(wait), crawl.ReasonWindow, "its window is closed"
 		return d
 	}
-	if byRobots == robotsUnknown {
-		d.Do = FetchPrerequisite
+	wait := f.Domain.SlotFree.Sub(now)
+	defers := DefersDomain(*d.Run, wait, f.Domain.SlotReason)
+	if byRobots == robotsUnknown && !defers {
+		d.Do = FetchPrerequisite // it waits for the slot itself
 		return d
 	}
-	if wait := f.Domain.SlotFree.Sub(now); wait > 0 {
+	if wait > 0 {
 		d.Do, d.Until, d.Reason = Wait, f.Domain.SlotFree, f.Domain.SlotReason
 		d.Why = "the domain may not be asked before"
-		if DefersDomain(*d.Run, wait, d.Reason) {
+		if defers {
 			d.Do = DeferDomain
 		}
 		return d
@@ -277,14 +279,15 @@ func decideCrawl(f Facts, now time.Time, d Decision) Decision {
 	return d
 }
 
-// probe is the page of a crawl's origin that tells best how its domain is: one that
-// has worked, else the front page, else the crawl's own.
+// probe is the page of a crawl's origin that tells best how its domain is: what has
+// worked, else the front page, else the crawl's own. The front page of a host that has
+// images alone is often refused.
 func probe(f Facts, c crawl.CrawlFacts) string {
 	front := c.Origin + "/"
 	switch {
 	case c.Worked != "" && f.Ruling.WorkedAllowed:
 		return c.Worked
-	case f.Ruling.FrontAllowed:
+	case f.Ruling.FrontAllowed && (c.Kind != crawl.KindImage || c.Pages):
 		return front
 	}
 	return c.URL

@@ -197,6 +197,12 @@ func TestDecide(t *testing.T) {
 			time.Time{},
 			"",
 		},
+		"RobotsAreNotWaitedForWhereTheDomainIsLeftAloneForLong": {func(f *decide.Facts) {
+			page(f).Robots, f.Domain.SlotFree, f.Domain.SlotReason = nil, later, crawl.ReasonRetryAfter
+		}, decide.DeferDomain, crawl.ReasonRetryAfter, later, "may not be asked before"},
+		"ThatIsNoMatterOfALongDelay": {func(f *decide.Facts) {
+			page(f).Robots, f.Domain.SlotFree, f.Domain.SlotReason = nil, later, crawl.ReasonCrawlDelay
+		}, decide.FetchPrerequisite, "", time.Time{}, "robots.txt is fetched first"},
 		"AnUnreachableRobotsPutsTheOriginOff": {func(f *decide.Facts) {
 			robots(f).Verdict, robots(f).Reason = crawl.RobotsUnreachable, "answered 503"
 		}, decide.DeferOrigin, crawl.ReasonRobots, now.Add(time.Hour), "answered 503"},
@@ -270,6 +276,13 @@ func TestDecide(t *testing.T) {
 		require.Equal(t, decide.Request, d.Do, "where nothing else may be asked, the page that is due")
 		d = decide.Decide(facts(rested, func(f *decide.Facts) { page(f).Worked = page(f).URL }), now)
 		require.Equal(t, decide.Request, d.Do, "it is that very page")
+		image := func(f *decide.Facts) {
+			page(f).Worked, page(f).Kind, page(f).URL = "", crawl.KindImage, "https://example.org/a.png"
+			run(f).Settings.Images = new(crawl.ImagesMetadata)
+		}
+		d = decide.Decide(facts(rested, image), now)
+		require.Equal(t, decide.Request, d.Do, "a host of images alone has no front page")
+		probes("https://example.org/", image, func(f *decide.Facts) { page(f).Pages = true })
 		d = decide.Decide(facts(rested, func(f *decide.Facts) { page(f).Robots = nil }), now)
 		require.Equal(t, decide.FetchPrerequisite, d.Do, "robots.txt comes before any page")
 	})

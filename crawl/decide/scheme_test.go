@@ -2,6 +2,7 @@ package decide_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -11,27 +12,33 @@ import (
 
 func TestFallsBack(t *testing.T) {
 	t.Parallel()
-	bare, out := crawl.DomainFacts{Bare: true}, crawl.RobotsFacts{Verdict: crawl.RobotsUnreachable}
-	require.True(t, decide.FallsBack(bare, "https://example.org", out))
-	require.False(t, decide.FallsBack(crawl.DomainFacts{}, "https://example.org", out), "https was meant")
-	require.False(t, decide.FallsBack(bare, "http://example.org", out))
-	require.False(t, decide.FallsBack(bare, "https://example.org", crawl.RobotsFacts{Verdict: crawl.RobotsAllowAll}))
-	answered, read := out, out
-	answered.Answered, read.Read = true, true
-	require.False(t, decide.FallsBack(bare, "https://example.org", answered), "a 503 of https")
-	require.False(t, decide.FallsBack(bare, "https://example.org", read), "it was there before")
+	out := crawl.RobotsFacts{Verdict: crawl.RobotsUnreachable, Unreached: decide.RobotsTries}
+	require.True(t, decide.FallsBack("https://example.org", out))
+	require.False(t, decide.FallsBack("http://example.org", out))
+	require.False(t, decide.FallsBack("https://example.org", crawl.RobotsFacts{Verdict: crawl.RobotsAllowAll}))
+	tried, read := out, out
+	tried.Unreached, read.Read = decide.RobotsTries-1, true
+	require.False(t, decide.FallsBack("https://example.org", tried), "it has tries left")
+	require.False(t, decide.FallsBack("https://example.org", read), "it was there before")
 }
 
 func TestSeedsThatFallBackAreSkipped(t *testing.T) {
 	t.Parallel()
 	f := facts(func(f *decide.Facts) {
-		f.Domain.Bare, page(f).Depth = true, 0
-		robots(f).Verdict, robots(f).Reason = crawl.RobotsUnreachable, "no TLS"
+		page(f).Depth, page(f).Bare = 0, true
+		robots(f).Verdict, robots(f).Reason, robots(f).Unreached = crawl.RobotsUnreachable, "no TLS", decide.RobotsTries
 	})
 	d := decide.Decide(f, now)
 	require.Equal(t, decide.Skip, d.Do)
 	require.Equal(t, crawl.ReasonScheme, d.Reason)
 	require.Contains(t, d.Why, "(no TLS): http is asked instead")
-	page(&f).Depth = 1
-	require.Equal(t, decide.DeferOrigin, decide.Decide(f, now).Do, "what is linked to is meant as it stands")
+
+	robots(&f).Unreached = 1
+	require.Equal(t, decide.DeferOrigin, decide.Decide(f, now).Do, "one failure decides nothing")
+	robots(&f).Unreached = decide.RobotsTries
+	robots(&f).ExpiresAt = now.Add(-time.Second)
+	require.Equal(t, decide.FetchPrerequisite, decide.Decide(f, now).Do, "https is asked again in time")
+	robots(&f).ExpiresAt = now.Add(time.Minute)
+	page(&f).Bare = false
+	require.Equal(t, decide.DeferOrigin, decide.Decide(f, now).Do, "what is named with its scheme is meant as it stands")
 }

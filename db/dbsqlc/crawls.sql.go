@@ -270,17 +270,24 @@ FROM pages AS p
 WHERE
     p.id = c.page_id AND p.origin = $2::text AND c.domain = $3::text
     AND c.outcome IS NULL AND c.locked_at IS NULL AND c.scheduled_for < $1
+    AND ($4::boolean OR c.bare IS NULL)
 `
 
 type OriginDeferParams struct {
 	Until  time.Time
 	Origin string
 	Domain string
+	Bare   bool
 }
 
 // Puts off what is pending for an origin.
 func (q *Queries) OriginDefer(ctx context.Context, arg OriginDeferParams) (int64, error) {
-	result, err := q.db.Exec(ctx, originDefer, arg.Until, arg.Origin, arg.Domain)
+	result, err := q.db.Exec(ctx, originDefer,
+		arg.Until,
+		arg.Origin,
+		arg.Domain,
+		arg.Bare,
+	)
 	if err != nil {
 		return 0, err
 	}

@@ -464,6 +464,7 @@ type PageCrawl struct {
 	Again             bool
 	Registered        *string
 	RegisteredDelayMs *int64
+	Bare              *bool
 }
 
 type PageKeyword struct {
@@ -548,6 +549,7 @@ type Robot struct {
 	FetchedAt    time.Time
 	ExpiresAt    time.Time
 	BodyHash     []byte
+	Unreached    int32
 }
 
 type RobotsBody struct {

@@ -12,7 +12,7 @@ import (
 
 const robotsGet = `-- name: RobotsGet :one
 SELECT
-    r.origin, r.domain, r.verdict, r.agent, t.rules, r.body_hash, r.crawl_delay_ms, r.sitemaps, r.reason, r.status_code, r.failures,
+    r.origin, r.domain, r.verdict, r.agent, t.rules, r.body_hash, r.crawl_delay_ms, r.sitemaps, r.reason, r.status_code, r.failures, r.unreached,
     r.fetched_at, r.expires_at, r.etag, r.last_modified, r.read_at, r.version,
     coalesce(r.tdm::text, '')::text AS tdm,
     coalesce(ms_between(r.read_at, clock_timestamp()), -1)::bigint AS age_ms,
@@ -33,6 +33,7 @@ type RobotsGetRow struct {
 	Reason       string
 	StatusCode   *int16
 	Failures     int32
+	Unreached    int32
 	FetchedAt    time.Time
 	ExpiresAt    time.Time
 	Etag         *string
@@ -60,6 +61,7 @@ func (q *Queries) RobotsGet(ctx context.Context, origin string) (RobotsGetRow, e
 		&i.Reason,
 		&i.StatusCode,
 		&i.Failures,
+		&i.Unreached,
 		&i.FetchedAt,
 		&i.ExpiresAt,
 		&i.Etag,

@@ -91,12 +91,22 @@ const seedsByHTTP = `-- name: SeedsByHTTP :many
 SELECT b.origin::text AS origin FROM unnest($1::text []) AS b (origin)
 WHERE
     EXISTS (SELECT 1 FROM robots AS r WHERE r.origin = 'http' || substr(b.origin, 6) AND r.read_at IS NOT NULL)
-    AND NOT EXISTS (SELECT 1 FROM robots AS r WHERE r.origin = b.origin AND r.read_at IS NOT NULL)
+    AND EXISTS (
+        SELECT 1 FROM robots AS r
+        WHERE r.origin = b.origin AND r.read_at IS NULL AND r.unreached >= $2::integer AND r.fetched_at > now() - ms_interval($3::bigint)
+    )
 `
 
-// Which https origins could never be read while that of http could.
-func (q *Queries) SeedsByHTTP(ctx context.Context, origins []string) ([]string, error) {
-	rows, err := q.db.Query(ctx, seedsByHTTP, origins)
+type SeedsByHTTPParams struct {
+	Origins  []string
+	Tries    int32
+	LatelyMs int64
+}
+
+// Which https origins were lately asked in vain, so many times in a row, and could never be
+// read while that of http could.
+func (q *Queries) SeedsByHTTP(ctx context.Context, arg SeedsByHTTPParams) ([]string, error) {
+	rows, err := q.db.Query(ctx, seedsByHTTP, arg.Origins, arg.Tries, arg.LatelyMs)
 	if err != nil {
 		return nil, err
 	}

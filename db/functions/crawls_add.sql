@@ -1,8 +1,8 @@
 -- Makes pages part of runs: pending crawls, once a page and run, and the domains they
 -- belong to. The caller has stored the pages and decided that they are in scope. Left out
--- are those that are part of their run already, but for images that were passed over as
--- pages (image_passed_over), those of domains that a list keeps from being crawled, and
--- those of domains that it has not seeded where only such are to be followed. Returns how
+-- are those that are part of their run already, but for what it has passed over and is found
+-- to want after all (crawl_passed_over), those of domains that a list keeps from being
+-- crawled, and those of domains that it has not seeded where only such are to be followed. Returns how
 -- many crawls are new, and the runs in which the dispatcher has something new to look at.
 CREATE OR REPLACE FUNCTION crawls_add(p found_page[], OUT added integer, OUT news bigint[]) LANGUAGE plpgsql AS $$
 DECLARE
@@ -23,7 +23,8 @@ BEGIN
             SELECT c.id FROM page_crawls c
             WHERE c.page_id = f.page_id AND c.run_id = f.run_id
                 AND coalesce(c.previous_id, CASE WHEN c.prerequisite THEN -c.id ELSE 0 END) = 0
-        ) IS NULL OR f.kind = 'image' AND image_passed_over(f.page_id, f.run_id) IS NOT NULL);
+                AND c.skipped IS DISTINCT FROM 'scheme'
+        ) IS NULL OR f.kind = 'image' AND crawl_passed_over(f.page_id, f.run_id, f.kind) IS NOT NULL);
     v_listed := domains_listed(ARRAY(SELECT f.domain FROM unnest(v) f WHERE f.domain <> f.own));
     IF cardinality(v_listed) > 0 THEN
         SELECT array_agg(f ORDER BY f.page_id) INTO v FROM unnest(v) f WHERE f.domain <> ALL (v_listed) OR f.domain = f.own;
@@ -52,7 +53,7 @@ BEGIN
             page_priority((f.follow ->> 'depth')::integer, (SELECT r.score FROM page_ranks r WHERE r.page_id = f.page_id))
         END - CASE WHEN f.kind = 'page' AND (f.follow ->> 'depth')::integer > 0 THEN page_penalty(f.page_id) ELSE 0 END),
         now() - f.after * interval '1 microsecond', f.run_id,
-        CASE WHEN f.kind = 'image' THEN image_passed_over(f.page_id, f.run_id) END, f.url, f.kind, (f.follow ->> 'depth')::smallint,
+        CASE WHEN NOT f.is_new THEN crawl_passed_over(f.page_id, f.run_id, f.kind) END, f.url, f.kind, (f.follow ->> 'depth')::smallint,
         coalesce((f.follow ->> 'redirects')::smallint, 0)
     FROM unnest(v) f
     ORDER BY f.page_id, f.run_id, f.after DESC
@@ -81,16 +82,18 @@ BEGIN
 END
 $$;
 
--- The crawl of an image that its run has passed over as a page, for what its URL ends with:
--- somebody has linked to it before a page was found to show it. Null is none. It is asked of
--- each image that a page shows, most of them on each of a site's pages.
-CREATE OR REPLACE FUNCTION image_passed_over(p_page_id bigint, p_run_id bigint) RETURNS bigint LANGUAGE sql STABLE AS $$
+-- The crawl of a page that its run has passed over, and that is wanted all the same now that
+-- the page is found: an image that somebody has linked to, as a page, before a page was found
+-- to show it; and a page of https that http was asked for instead, as a seed without a scheme.
+-- Null is none. It is asked of each image that a page shows, most of them on each of a site's
+-- pages.
+CREATE OR REPLACE FUNCTION crawl_passed_over(p_page_id bigint, p_run_id bigint, p_kind text) RETURNS bigint LANGUAGE sql STABLE AS $$
     SELECT (
         SELECT c.id FROM (
             SELECT x.id, x.kind, x.skipped FROM page_crawls x
             WHERE x.page_id = p_page_id AND x.run_id = p_run_id AND NOT x.prerequisite ORDER BY x.id DESC LIMIT 1
         ) c
-        WHERE c.kind = 'page' AND c.skipped = 'extension'
+        WHERE c.skipped = 'scheme' OR p_kind = 'image' AND c.kind = 'page' AND c.skipped = 'extension'
     )
 $$;
 

@@ -161,17 +161,22 @@ BEGIN
                 WHEN (SELECT (h.health ->> 'probing')::boolean FROM domain_health h WHERE h.domain = c.domain)
                     THEN page_worked(c.domain, p.origin)
             END,
+            'pages', CASE
+                WHEN c.kind = 'image' AND (SELECT (h.health ->> 'probing')::boolean FROM domain_health h WHERE h.domain = c.domain)
+                    THEN origin_has_pages(c.domain, p.origin)
+            END,
             'answered', CASE WHEN p.status = 'failed' THEN page_answered(p.id) END,
             'vouched', CASE WHEN c.kind = 'sitemap' THEN sitemap_vouchers(p.id) END,
             'robots', (
                 SELECT jsonb_build_object(
                     'verdict', r.verdict, 'version', r.version, 'expires_at', r.expires_at, 'reason', r.reason,
                     'agent', r.agent, 'tdm_known', r.tdm IS NOT NULL,
-                    'answered', r.status_code IS NOT NULL, 'read', r.read_at IS NOT NULL
+                    'unreached', r.unreached, 'read', r.read_at IS NOT NULL
                 ) FROM robots r WHERE r.origin = p.origin
             )
         ) || CASE WHEN p.usage IS NULL THEN '{}' ELSE jsonb_build_object('usage', p.usage) END
-            || CASE WHEN p.history IS NULL THEN '{}' ELSE jsonb_build_object('history', p.history) END END
+            || CASE WHEN p.history IS NULL THEN '{}' ELSE jsonb_build_object('history', p.history) END
+            || CASE WHEN c.bare THEN '{"bare": true}'::jsonb ELSE '{}' END END
         FROM unnest(p_crawl_ids) WITH ORDINALITY AS i (id, n) LEFT JOIN LATERAL (
             SELECT x.* FROM page_crawls x WHERE x.id = i.id LIMIT 1
         ) c ON true LEFT JOIN LATERAL (
@@ -201,7 +206,7 @@ BEGIN
 END
 $$;
 
--- The page of an origin that was answered well last, among the domain's latest
+-- The page or image of an origin that was answered well last, among the domain's latest
 -- requests; null is none.
 CREATE OR REPLACE FUNCTION page_worked(p_domain text, p_origin text) RETURNS text LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -211,9 +216,30 @@ BEGIN
             FROM page_crawls y WHERE y.domain = p_domain AND y.outcome IS NOT NULL
             ORDER BY y.completed_at DESC LIMIT 1000
         ) x INNER JOIN pages p ON p.id = x.page_id
-        WHERE x.kind = 'page' AND x.outcome = 'success' AND x.error_message IS NULL AND p.origin = p_origin
+        WHERE x.kind IN ('page', 'image') AND x.outcome = 'success' AND x.error_message IS NULL AND p.origin = p_origin
             AND (x.status_code BETWEEN 200 AND 299 OR x.status_code = 304)
         ORDER BY x.completed_at DESC LIMIT 1
+    );
+END
+$$;
+
+-- Whether an origin has pages, and not images alone: one was fetched, among the domain's
+-- latest requests, or is among the first that are pending. Images come before all of these.
+CREATE OR REPLACE FUNCTION origin_has_pages(p_domain text, p_origin text) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT 1 FROM (
+            SELECT y.page_id, y.kind, y.outcome, y.prerequisite FROM page_crawls y WHERE y.domain = p_domain AND y.outcome IS NOT NULL
+            ORDER BY y.completed_at DESC LIMIT 1000
+        ) x INNER JOIN pages p ON p.id = x.page_id
+        WHERE x.kind = 'page' AND x.outcome = 'success' AND NOT x.prerequisite AND p.origin = p_origin
+    ) OR EXISTS (
+        SELECT 1 FROM run_domains rd CROSS JOIN LATERAL (
+            SELECT y.page_id, y.kind FROM page_crawls y
+            WHERE y.domain = rd.domain AND y.run_id = rd.run_id AND y.outcome IS NULL AND y.priority < image_priority() - 1
+            ORDER BY y.priority DESC, y.scheduled_for, y.id LIMIT 1000
+        ) x INNER JOIN pages p ON p.id = x.page_id
+        WHERE rd.domain = p_domain AND x.kind = 'page' AND p.origin = p_origin
     );
 END
 $$;

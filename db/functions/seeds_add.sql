@@ -60,9 +60,9 @@ BEGIN
     LEFT JOIN LATERAL (SELECT y.score FROM domain_ranks y WHERE y.domain = s.domain LIMIT 1) k ON true
     ON CONFLICT (run_id, domain) DO UPDATE SET seed = true;
     -- due in the order in which they were given
-    INSERT INTO page_crawls (page_id, domain, scheduled_for, run_id, url, kind)
-    SELECT p.id, s.domain, now() - (v_last - s.n) * interval '1 microsecond', p_run_id, s.url, s.kind
-    FROM (SELECT DISTINCT ON (x.domain, x.url) x.* FROM unnest(v) x ORDER BY x.domain, x.url, x.n) s
+    INSERT INTO page_crawls (page_id, domain, scheduled_for, run_id, url, kind, bare)
+    SELECT p.id, s.domain, now() - (v_last - s.n) * interval '1 microsecond', p_run_id, s.url, s.kind, nullif(s.bare, false)
+    FROM (SELECT DISTINCT ON (x.domain, x.url) x.* FROM unnest(v) x ORDER BY x.domain, x.url, x.bare, x.n) s
     CROSS JOIN LATERAL (SELECT y.id FROM pages y WHERE y.domain = s.domain AND y.url = s.url LIMIT 1) p
     ON CONFLICT DO NOTHING;
     GET DIAGNOSTICS v_added = ROW_COUNT;
@@ -96,7 +96,7 @@ BEGIN
         FROM ROWS FROM (unnest(ids), unnest(ARRAY(SELECT s.kind FROM unnest(v) s))) WITH ORDINALITY AS i (id, kind, n)
         CROSS JOIN LATERAL (SELECT y.id, y.domain, y.url, y.kind FROM pages y WHERE y.id = i.id LIMIT 1) x
     )) a;
-    -- what the run has passed over for what its URL is, a person wants now
+    -- what the run has passed over for what its URL is, a person wants now, as crawls_add says of the scheme
     WITH n AS (
         INSERT INTO page_crawls (page_id, domain, run_id, previous_id, url, kind)
         SELECT c.page_id, c.domain, c.run_id, c.id, c.url, c.kind FROM page_crawls c
@@ -106,6 +106,14 @@ BEGIN
         ON CONFLICT DO NOTHING RETURNING page_crawls.domain
     )
     SELECT array_agg(DISTINCT n.domain), (added + count(*))::integer INTO again, added FROM n;
+    -- a seed that has not been asked for is as it was given last
+    UPDATE page_crawls c SET bare = nullif(s.bare, false)
+    FROM (
+        SELECT i.id, bool_and(i.bare) AS bare
+        FROM ROWS FROM (unnest(ids), unnest(ARRAY(SELECT s.bare FROM unnest(v) s))) AS i (id, bare) GROUP BY i.id ORDER BY i.id
+    ) s
+    WHERE c.page_id = ANY (ids) AND c.page_id = s.id AND c.run_id = p_run_id AND c.outcome IS NULL AND c.locked_at IS NULL
+        AND NOT c.prerequisite AND c.depth = 0 AND c.redirects = 0 AND coalesce(c.bare, false) <> s.bare;
     UPDATE domains SET status = 'pending', status_reason = '' WHERE domain = ANY (again) AND status = 'exhausted';
     FOR d IN
         SELECT x.domain FROM domains x

@@ -21,12 +21,16 @@ WHERE
     AND (d.claim_expires_at IS NULL OR d.claim_expires_at < now())
 ORDER BY c.id LIMIT @max;
 
--- Which https origins could never be read while that of http could.
+-- Which https origins were lately asked in vain, so many times in a row, and could never be
+-- read while that of http could.
 -- name: SeedsByHTTP :many
 SELECT b.origin::text AS origin FROM unnest(@origins::text []) AS b (origin)
 WHERE
     EXISTS (SELECT 1 FROM robots AS r WHERE r.origin = 'http' || substr(b.origin, 6) AND r.read_at IS NOT NULL)
-    AND NOT EXISTS (SELECT 1 FROM robots AS r WHERE r.origin = b.origin AND r.read_at IS NOT NULL);
+    AND EXISTS (
+        SELECT 1 FROM robots AS r
+        WHERE r.origin = b.origin AND r.read_at IS NULL AND r.unreached >= @tries::integer AND r.fetched_at > now() - ms_interval(@lately_ms::bigint)
+    );
 
 -- name: SeedListStored :one
 SELECT entries FROM seed_lists WHERE run_id = @run_id AND list = @list AND version = @version;

@@ -133,6 +133,21 @@ func (e *Error) Unreached() bool {
 		!errors.Is(e.Err, syscall.ECONNREFUSED)
 }
 
+// Refused tells whether the connection was refused: the machine is there, and nothing
+// listens on the port.
+func (e *Error) Refused() bool {
+	return e.Kind == KindConnect && errors.Is(e.Err, syscall.ECONNREFUSED)
+}
+
+// NoTLS tells whether the port has no TLS for us, and will have none when it is asked
+// again: it speaks something else, or refuses what we speak, or its certificate is not to
+// be trusted. A handshake that breaks off is another thing.
+func (e *Error) NoTLS() bool {
+	op, ok := errors.AsType[*net.OpError](e.Err)
+	alert := ok && op.Op == "remote error" // as package crypto/tls names what a server refuses
+	return e.Kind == KindTLS && (alert || !isHangup(e.Err))
+}
+
 func fail(kind Kind, msg string, err error) *Error {
 	return &Error{Kind: kind, Msg: msg, Err: err}
 }

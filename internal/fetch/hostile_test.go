@@ -161,7 +161,9 @@ func TestRefusedConnection(t *testing.T) {
 	require.NoError(t, listener.Close())
 
 	_, err = newClient(t).Do(t.Context(), (&site{at: at}).get("/"))
-	require.True(t, requireKind(t, fetch.KindConnect, err).Sent)
+	failure := requireKind(t, fetch.KindConnect, err)
+	require.True(t, failure.Sent)
+	require.True(t, failure.Refused())
 }
 
 func TestBodyLimit(t *testing.T) {

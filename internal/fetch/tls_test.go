@@ -143,9 +143,21 @@ func TestTLS(t *testing.T) {
 			t.Parallel()
 			s := serve(t, talk)
 			_, err := newClient(t, authority.trust).Do(t.Context(), s.getTLS())
-			require.True(t, requireKind(t, fetch.KindTLS, err).Sent)
+			failure := requireKind(t, fetch.KindTLS, err)
+			require.True(t, failure.Sent)
+			require.Equal(t, name != "RefusesAHangup", failure.NoTLS(), "what breaks off may be there the next time")
+			require.False(t, failure.Refused())
 		})
 	}
+
+	t.Run("HasNoneWhereItsVersionIsRefused", func(t *testing.T) {
+		t.Parallel()
+		alert := []byte{21, 3, 3, 0, 2, 2, 70} // fatal: protocol_version (RFC 8446 §6.2)
+		s := serve(t, func(conn net.Conn) { _, _ = conn.Write(alert) })
+		_, err := newClient(t, authority.trust).Do(t.Context(), s.getTLS())
+		failure := requireKind(t, fetch.KindTLS, err)
+		require.True(t, failure.NoTLS())
+	})
 
 	t.Run("GivesUpASilentHandshake", func(t *testing.T) {
 		t.Parallel()

@@ -20,7 +20,9 @@ const writeChunk = 64 << 10
 type listener struct {
 	net.Listener
 	tls *tls.Config // nil: none is spoken
-	web *Web
+	// either has clients speak TLS or not, as they like
+	either bool
+	web    *Web
 }
 
 func (l listener) Accept() (net.Conn, error) {
@@ -29,8 +31,11 @@ func (l listener) Accept() (net.Conn, error) {
 		return nil, err
 	}
 	c := l.web.newConn(raw, l.tls != nil)
-	if l.tls == nil {
+	switch {
+	case l.tls == nil:
 		return c, nil
+	case l.either:
+		return &eitherConn{conn: c, tls: l.tls}, nil
 	}
 	return &secureConn{Conn: tls.Server(c, l.tls), conn: c}, nil
 }
@@ -53,8 +58,11 @@ func (c *secureConn) Close() error {
 
 // wireOf is what a connection of a listener is on the wire.
 func wireOf(c net.Conn) *conn {
-	if secure, ok := c.(*secureConn); ok {
-		return secure.conn
+	switch c := c.(type) {
+	case *secureConn:
+		return c.conn
+	case *eitherConn:
+		return c.conn
 	}
 	return c.(*conn)
 }

@@ -102,6 +102,10 @@ type Site struct {
 	// TLS makes it a site of https. It then has an address of its own.
 	TLS TLSKind
 
+	// TLSOrHTTP has a site of https be asked by http too, on the same port. Its
+	// behaviours tell the two apart by Visit.Secure.
+	TLSOrHTTP bool
+
 	// Trap is an endless space of pages that the root links to.
 	Trap TrapKind
 
@@ -209,6 +213,7 @@ func (o Options) Validate() error {
 		check(s.TLS.known(), "Sites[%d].TLS is %q, which is no kind", i, s.TLS)
 		check(s.TLS == TLSNone || s.IPGroup == "",
 			"Sites[%d].IPGroup is %q, but TLS needs an address of its own", i, s.IPGroup)
+		check(s.TLS != TLSNone || !s.TLSOrHTTP, "Sites[%d].TLSOrHTTP is set without TLS", i)
 		check(s.Images == 0 || s.Images > 0 && s.Image != nil, "Sites[%d].Images is %d, want 0, or more and an Image", i, s.Images)
 		_, known = traps[s.Trap]
 		check(known || s.Trap == TrapNone, "Sites[%d].Trap is %q, which is no kind", i, s.Trap)

@@ -91,7 +91,7 @@ func Start(ctx context.Context, opts Options) (*Web, error) {
 	}
 	for _, l := range w.listeners {
 		w.serving.Go(func() {
-			if err := w.server.Serve(listener{l, w.certs.configOf(l), w}); !errors.Is(err, http.ErrServerClosed) {
+			if err := w.server.Serve(w.certs.listenerOf(l, w)); !errors.Is(err, http.ErrServerClosed) {
 				w.fail(err)
 			}
 		})

@@ -53,17 +53,19 @@ func (k TLSKind) broken() bool { return k != TLSNone && k != TLSValid }
 // certificates are those of one web, by address. A web without https has none.
 type certificates struct {
 	configs map[netip.Addr]*tls.Config
-	root    []byte // PEM
+	either  map[netip.Addr]bool // also speaks http
+	root    []byte              // PEM
 }
 
-// configOf is how a listener speaks TLS; nil is not at all.
-func (c *certificates) configOf(l net.Listener) *tls.Config {
-	return c.configs[addrPort(l.Addr()).Addr()]
+// listenerOf speaks what the site at the address of a listener speaks.
+func (c *certificates) listenerOf(l net.Listener, w *Web) listener {
+	addr := addrPort(l.Addr()).Addr()
+	return listener{Listener: l, tls: c.configs[addr], either: c.either[addr], web: w}
 }
 
 // issue makes the certificates of a plan, which last for a day.
 func issue(p *Plan, now time.Time) (*certificates, error) {
-	certs := &certificates{configs: make(map[netip.Addr]*tls.Config)}
+	certs := &certificates{configs: make(map[netip.Addr]*tls.Config), either: make(map[netip.Addr]bool)}
 	root := authority{}
 	for _, s := range p.sites {
 		if s.TLS == TLSNone {
@@ -80,6 +82,7 @@ func issue(p *Plan, now time.Time) (*certificates, error) {
 		if err != nil {
 			return nil, fmt.Errorf("web: certificate of %q: %w", s.Host, err)
 		}
+		certs.either[s.addr] = s.TLSOrHTTP
 		certs.configs[s.addr] = &tls.Config{Certificates: []tls.Certificate{leaf}, MinVersion: tls.VersionTLS12}
 	}
 	return certs, nil

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"io"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -57,6 +58,19 @@ func TestTLS(t *testing.T) {
 	})
 }
 
+func TestTLSOrHTTP(t *testing.T) {
+	t.Parallel()
+	w := StartT(t, Options{Sites: []Site{{Host: "both.test", Pages: 3, TLS: TLSValid, TLSOrHTTP: true}}})
+	client := newClient(w)
+	secure := w.URL("both.test", "/")
+	require.Equal(t, 200, mustAsk(t, client, secure).status)
+	require.Equal(t, 200, mustAsk(t, client, "http"+strings.TrimPrefix(secure, "https")).status)
+	log := w.Log()
+	require.Len(t, log, 2)
+	require.True(t, log[0].TLS)
+	require.False(t, log[1].TLS)
+}
+
 func TestTLSIsLogged(t *testing.T) {
 	t.Parallel()
 	w := StartT(t, Options{Sites: []Site{{Host: "good.test", TLS: TLSValid}, {Host: "bad.test", TLS: TLSSelfSigned}}})
@@ -88,7 +102,7 @@ func TestTLSAlertIsNoPartOfTheAnswer(t *testing.T) {
 	raw, err := net.Listen("tcp4", "127.0.0.1:0")
 	require.NoError(t, err)
 	addr, _ := w.Addr("good.test")
-	l := listener{raw, w.certs.configs[addr], w}
+	l := listener{Listener: raw, tls: w.certs.configs[addr], web: w}
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 
 	heard := make(chan error, 1)
