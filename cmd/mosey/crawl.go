@@ -307,52 +307,6 @@ func describeStart(err error) error {
 		"temporal operator search-attribute create", err, crawl.AttrDomain, crawl.AttrStatus, crawl.AttrRun)
 }
 
-const (
-	// watchEvery is how often the view is renewed, unless that would cost more than
-	// one part in watchShare of the database's time.
-	watchEvery = time.Second
-	watchShare = 20
-	// watchPatience is how long the database may be away before the command gives
-	// up watching; the crawl itself never gives up.
-	watchPatience = 5 * time.Minute
-)
-
-// watch shows the run's progress until it is over or the context ends.
-func (c *crawlCmd) watch(ctx context.Context, m *crawler, run crawl.Run, view *view) (crawl.Progress, error) {
-	var last crawl.Progress
-	last.Run = run
-	last.Status = crawl.RunRunning
-	answered := time.Now()
-	for {
-		asked := time.Now()
-		p, err := progress(ctx, m, run.Name)
-		pause := max(watchEvery, watchShare*time.Since(asked))
-		switch {
-		case err == nil:
-			last, answered = p, time.Now()
-			view.progress(p)
-			if p.Status.Ended() {
-				return p, nil
-			}
-		case ctx.Err() == nil && time.Since(answered) > watchPatience:
-			return last, err
-		}
-		select {
-		case <-ctx.Done():
-			return last, nil
-		case <-time.After(pause):
-		}
-	}
-}
-
-func progress(ctx context.Context, m *crawler, name string) (crawl.Progress, error) {
-	run, err := m.store.Run(ctx, name)
-	if err != nil {
-		return crawl.Progress{}, err
-	}
-	return m.store.Progress(ctx, run)
-}
-
 // stop stops the run and the worker, and returns how far the run has come.
 func (*crawlCmd) stop(m *crawler, run crawl.Run) (crawl.Progress, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)

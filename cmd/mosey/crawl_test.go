@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -216,8 +218,26 @@ func TestEmbedded(t *testing.T) {
 	require.NoFileExists(t, h.dir+"/stack.json")
 	_, err := os.Stat(h.dir + "/temporal/temporal.log")
 	require.NoError(t, err)
+	// The database was new: some hundred files were forced to the disk while it crawled, and
+	// not while a person waited for the end.
+	require.Less(t, filesSynced(t, h.dir), 200)
 
 	// afterwards commands start the database by themselves
 	require.Contains(t, h.Print("status"), "Run default is stopped (stopped by ")
 	require.Contains(t, h.Print("why", "site-001.test"), "each run may request 1 page of it")
+}
+
+// filesSynced is how many files the database of a data directory has forced to the disk when
+// it was last stopped.
+func filesSynced(t *testing.T, dir string) int {
+	t.Helper()
+	log, err := os.ReadFile(dir + "/postgres.log")
+	require.NoError(t, err)
+	_, last, found := strings.Cut(string(log), "checkpoint starting: shutdown")
+	require.True(t, found, "%s", log)
+	count := regexp.MustCompile(`sync files=(\d+)`).FindStringSubmatch(last)
+	require.NotNil(t, count, "%s", last)
+	files, err := strconv.Atoi(count[1])
+	require.NoError(t, err)
+	return files
 }

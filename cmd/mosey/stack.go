@@ -92,8 +92,12 @@ func connectCrawler(ctx context.Context, e *env, opts stack.Options) (_ *crawler
 		}
 		return nil, err
 	}
-	if _, _, err = wiring.Migrate(ctx, c.stack.DatabaseURL); err != nil {
+	_, applied, err := wiring.Migrate(ctx, c.stack.DatabaseURL)
+	if err != nil {
 		return nil, err
+	}
+	if applied > 0 {
+		c.stack.Settle()
 	}
 	if c.store, err = wiring.OpenStore(ctx, c.stack.DatabaseURL); err != nil {
 		return nil, err
