@@ -152,7 +152,8 @@ func TestNames(t *testing.T) {
 	}
 	for _, status := range []string{
 		workflows.StatusRunning, workflows.StatusCrawling, workflows.StatusWaiting, workflows.StatusGraylisted,
-		workflows.StatusDeferred, workflows.StatusPaused,
+		workflows.StatusDeferred, workflows.StatusPaused, workflows.StatusFinished, workflows.StatusDone,
+		workflows.StatusStopped, workflows.StatusFailed,
 	} {
 		n.add("status", status)
 	}

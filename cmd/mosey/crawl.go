@@ -209,6 +209,8 @@ func (c *crawlCmd) Run(ctx context.Context, e *env) (err error) {
 		stopped = true
 		view.note("Stopping: requests in flight are finished first.")
 		last, err = c.stop(m, run)
+	} else if !c.Detach {
+		m.awaitDispatcher(run.Name)
 	}
 	var detailErr error
 	if err == nil {
@@ -315,6 +317,8 @@ func (*crawlCmd) stop(m *crawler, run crawl.Run) (crawl.Progress, error) {
 	if _, err := m.store.ChangeRun(ctx, run.Name, change); err != nil && !errors.Is(err, crawl.ErrInvalid) {
 		return crawl.Progress{}, err // it is done otherwise
 	}
+	m.wakeDispatcher(run.Name)
+	m.awaitDispatcher(run.Name)
 	m.worker.Stop()
 	m.worker = nil
 	// requests that were in flight have taken their time

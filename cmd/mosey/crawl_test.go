@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
@@ -188,6 +189,34 @@ func TestWake(t *testing.T) {
 		require.Contains(t, got.Stdout, "a.example is set.")
 		ContainsOnSameLine(t, got.Stderr, "mosey: could not tell the running crawl, which finds out by itself: reach Temporal at 127.0.0.1:1: ")
 	})
+}
+
+// Temporal's list of workflows must not show what has ended as what goes on, nor what the
+// command has left as running.
+func TestWorkflowsOfACrawlThatHasEnded(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		args   []string
+		status map[string]string // by workflow
+	}{
+		"IsDone":    {nil, map[string]string{"crawl/ended": "done", "domain/site-001.test": "finished"}},
+		"IsStopped": {[]string{"--delay", "1h", "--for", "1s"}, map[string]string{"crawl/ended": "stopped"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, _ := newHarnessWithStack(t)
+			s := newSite(t, 1, 2)
+			r := h.Execute(s.crawl(append([]string{s.Seeds()[0], "--run", "ended"}, c.args...)...)...)
+			require.Zero(t, r.Code, r.Stderr)
+			for id, status := range c.status {
+				d, err := h.client().DescribeWorkflowExecution(t.Context(), id, "")
+				require.NoError(t, err)
+				info := d.GetWorkflowExecutionInfo()
+				require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED, info.GetStatus(), id)
+				require.JSONEq(t, strconv.Quote(status), string(info.GetSearchAttributes().GetIndexedFields()[crawl.AttrStatus].GetData()), id)
+			}
+		})
+	}
 }
 
 // TestEmbedded crawls with nothing but a data directory, as most people do.

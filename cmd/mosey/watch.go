@@ -6,6 +6,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/workflows"
 )
 
 const (
@@ -64,6 +65,28 @@ func awaitEnd(ctx context.Context, store *db.Store, name string, longest time.Du
 			return
 		}
 	}
+}
+
+// dispatcherPatience bounds the wait for the workflow of a run that has ended.
+const dispatcherPatience = time.Second
+
+// wakeDispatcher has the workflow of a run look at it: one that sleeps would seem to run
+// until a worker is started again.
+func (m *crawler) wakeDispatcher(run string) {
+	ctx, cancel := context.WithTimeout(context.Background(), dispatcherPatience)
+	defer cancel()
+	err := m.client.SignalWorkflow(ctx, crawl.CrawlWorkflowID(run), "", workflows.SignalWake, workflows.Wake{})
+	if err != nil && !workflows.NotFound(err) {
+		m.logger.Debug("could not wake the dispatcher", "run", run, "error", err)
+	}
+}
+
+// awaitDispatcher lets the workflow of a run that has ended find that out and end, while
+// there is a worker. If it does not in time, that of the next command does.
+func (m *crawler) awaitDispatcher(run string) {
+	ctx, cancel := context.WithTimeout(context.Background(), dispatcherPatience)
+	defer cancel()
+	_ = m.client.GetWorkflow(ctx, crawl.CrawlWorkflowID(run), "").Get(ctx, nil) // only to wait
 }
 
 func progress(ctx context.Context, m *crawler, name string) (crawl.Progress, error) {
