@@ -160,6 +160,7 @@ func TestNames(t *testing.T) {
 	n.add("workflow-id", crawl.SeedWorkflowID("RUN", 1))
 	n.add("workflow-id", crawl.CrawlWorkflowID("RUN"))
 	n.add("workflow-id", crawl.DomainWorkflowID("DOMAIN"))
+	n.add("workflow-id", crawl.DatabaseWorkflowID)
 	for _, step := range []activities.Step{activities.StepFetch, activities.StepRobots, activities.StepFinish} {
 		n.add("step", string(step))
 	}

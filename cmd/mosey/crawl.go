@@ -241,6 +241,9 @@ func (c *crawlCmd) resumeCommand(e *env) string {
 // begin stores the settings and seeds and gets the run going. before is how far the
 // run had come until then.
 func (c *crawlCmd) begin(ctx context.Context, e *env, m *crawler, seeds []string) (run crawl.Run, before crawl.Progress, err error) {
+	if err := m.checkNamespace(ctx, e); err != nil {
+		return run, before, err
+	}
 	switch run, err = m.store.Run(ctx, c.Run_); {
 	case errors.Is(err, crawl.ErrNotFound) && len(seeds) == 0:
 		return run, before, wiring.Usagef("run %q does not exist yet: give a URL to begin with, such as https://example.org/", c.Run_)
