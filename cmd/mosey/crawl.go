@@ -202,14 +202,15 @@ func (c *crawlCmd) Run(ctx context.Context, e *env) (err error) {
 	if err != nil {
 		return err
 	}
-	if c.Detach && ctx.Err() != nil {
+	switch {
+	case c.Detach && ctx.Err() != nil:
 		view.note(fmt.Sprintf("Left. Run %s goes on without this command. To see it, and to stop it:\n  mosey run %s\n  mosey stop run:%s",
 			run.Name, run.Name, run.Name))
-	} else if last.Status == crawl.RunRunning {
+	case last.Status == crawl.RunRunning:
 		stopped = true
 		view.note("Stopping: requests in flight are finished first.")
 		last, err = c.stop(m, run)
-	} else if !c.Detach {
+	case !c.Detach && last.Status.Ended():
 		m.awaitDispatcher(run.Name)
 	}
 	var detailErr error

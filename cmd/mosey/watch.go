@@ -41,28 +41,28 @@ func (c *crawlCmd) watch(ctx context.Context, m *crawler, run crawl.Run, view *v
 		case ctx.Err() == nil && time.Since(answered) > watchPatience:
 			return last, err
 		}
-		awaitEnd(ctx, m.store, run.Name, pause)
-		if ctx.Err() != nil {
+		if !awaitEnd(ctx, m.store, run.Name, pause) {
 			return last, nil
 		}
 	}
 }
 
 // awaitEnd waits until a run has ended, for a time at the longest. That is one row, where
-// its progress is sums.
-func awaitEnd(ctx context.Context, store *db.Store, name string, longest time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, longest)
-	defer cancel()
+// its progress is sums. Returns false if the context ends.
+func awaitEnd(ctx context.Context, store *db.Store, name string, longest time.Duration) bool {
+	over := time.After(longest)
 	tick := time.NewTicker(endEvery)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			return
+			return false
+		case <-over:
+			return true
 		case <-tick.C:
 		}
 		if run, err := store.Run(ctx, name); err == nil && run.Status.Ended() {
-			return
+			return true
 		}
 	}
 }
@@ -72,21 +72,21 @@ const dispatcherPatience = time.Second
 
 // wakeDispatcher has the workflow of a run look at it: one that sleeps would seem to run
 // until a worker is started again.
-func (m *crawler) wakeDispatcher(run string) {
+func (c *crawler) wakeDispatcher(run string) {
 	ctx, cancel := context.WithTimeout(context.Background(), dispatcherPatience)
 	defer cancel()
-	err := m.client.SignalWorkflow(ctx, crawl.CrawlWorkflowID(run), "", workflows.SignalWake, workflows.Wake{})
+	err := c.client.SignalWorkflow(ctx, crawl.CrawlWorkflowID(run), "", workflows.SignalWake, workflows.Wake{})
 	if err != nil && !workflows.NotFound(err) {
-		m.logger.Debug("could not wake the dispatcher", "run", run, "error", err)
+		c.logger.DebugContext(ctx, "could not wake the dispatcher", "run", run, "error", err)
 	}
 }
 
 // awaitDispatcher lets the workflow of a run that has ended find that out and end, while
 // there is a worker. If it does not in time, that of the next command does.
-func (m *crawler) awaitDispatcher(run string) {
+func (c *crawler) awaitDispatcher(run string) {
 	ctx, cancel := context.WithTimeout(context.Background(), dispatcherPatience)
 	defer cancel()
-	_ = m.client.GetWorkflow(ctx, crawl.CrawlWorkflowID(run), "").Get(ctx, nil) // only to wait
+	_ = c.client.GetWorkflow(ctx, crawl.CrawlWorkflowID(run), "").Get(ctx, nil) // only to wait
 }
 
 func progress(ctx context.Context, m *crawler, name string) (crawl.Progress, error) {
