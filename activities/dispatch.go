@@ -47,6 +47,8 @@ type DispatchResult struct {
 	Failed int  `json:"failed,omitempty"`
 	Active int  `json:"active"`
 	Ended  bool `json:"ended,omitempty"`
+	// Stopped says that it ended because a person has stopped it.
+	Stopped bool `json:"stopped,omitempty"`
 	// Paused says that a person has paused it.
 	Paused bool `json:"paused,omitempty"`
 	// Reason is why it ended, or is paused.
@@ -79,7 +81,9 @@ func (a *Activities) Dispatch(ctx context.Context, in DispatchInput) (DispatchRe
 		return DispatchResult{}, orBadInput(err)
 	}
 	if run.Status.Ended() {
-		return DispatchResult{Ended: true, Reason: cmp.Or(run.Reason, string(run.Status))}, nil
+		return DispatchResult{
+			Ended: true, Stopped: run.Status == crawl.RunStopped, Reason: cmp.Or(run.Reason, string(run.Status)),
+		}, nil
 	}
 	if run.Status == crawl.RunPaused {
 		if res, over, err := a.paused(ctx, run); err != nil || !over {

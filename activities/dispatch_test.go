@@ -131,7 +131,7 @@ func TestDispatch(t *testing.T) {
 		b := prepare(t, crawl.Settings{}, "a.test")
 		_, err := b.store.StopRun(t.Context(), b.run.ID, "enough")
 		require.NoError(t, err)
-		require.Equal(t, activities.DispatchResult{Ended: true, Reason: "enough"}, dispatch(t, b))
+		require.Equal(t, activities.DispatchResult{Ended: true, Stopped: true, Reason: "enough"}, dispatch(t, b))
 		require.Empty(t, b.starter.domains)
 	})
 

@@ -22,6 +22,9 @@ func SeedWorkflowID(run string, n int64) string {
 // CrawlWorkflowID names a run's dispatcher.
 func CrawlWorkflowID(run string) string { return "crawl/" + run }
 
+// DatabaseWorkflowID is the workflow that tells whose a namespace is.
+const DatabaseWorkflowID = "mosey/database"
+
 // DomainWorkflowID names a domain's workflow: one, whatever the number of runs.
 func DomainWorkflowID(domain string) string { return "domain/" + domain }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
@@ -32,7 +33,9 @@ func TestRunAttribute(t *testing.T) {
 		}
 		s.run(started)
 		require.NoError(t, s.env.GetWorkflowError())
-		return s.upserts
+		require.NotEmpty(t, s.upserts)
+		require.Equal(t, "MoseyStatus=finished", s.upserts[len(s.upserts)-1])
+		return s.upserts[:len(s.upserts)-1]
 	}
 
 	t.Run("IsLeftAloneWhileTheRunsStayTheSame", func(t *testing.T) {
@@ -73,7 +76,7 @@ func TestStatusAttribute(t *testing.T) {
 		s.run(started)
 		require.NoError(t, s.env.GetWorkflowError())
 		require.Len(t, s.timers, 9)
-		require.Empty(t, s.upserts)
+		require.Equal(t, []string{"MoseyStatus=finished"}, s.upserts)
 	})
 
 	for name, c := range map[string]struct {
@@ -95,7 +98,7 @@ func TestStatusAttribute(t *testing.T) {
 			}
 			s.run(started)
 			require.NoError(t, s.env.GetWorkflowError())
-			require.Equal(t, c.shows, s.upserts)
+			require.Equal(t, append(c.shows, "MoseyStatus=finished"), s.upserts)
 		})
 	}
 
@@ -115,7 +118,8 @@ func TestStatusAttribute(t *testing.T) {
 		"Paused":          {activities.FetchPagesResult{Reason: crawl.ReasonPaused}, []string{"MoseyStatus=paused"}},
 		"Stopped":         {activities.FetchPagesResult{Reason: crawl.ReasonStopped}, []string{"MoseyStatus=paused"}},
 		"Blocked":         {activities.FetchPagesResult{Reason: crawl.ReasonBlocked}, []string{"MoseyStatus=paused"}},
-		"WithNothingLeft": {activities.FetchPagesResult{Reason: crawl.ReasonScheduled}, nil},
+		"WithNothingLeft": {activities.FetchPagesResult{Reason: crawl.ReasonScheduled}, []string{"MoseyStatus=finished"}},
+		"ToMakeRoom":      {activities.FetchPagesResult{Reason: crawl.ReasonYields}, []string{"MoseyStatus=finished"}},
 	} {
 		t.Run("OfOneThatEnds"+name, func(t *testing.T) {
 			t.Parallel()
@@ -127,4 +131,98 @@ func TestStatusAttribute(t *testing.T) {
 			require.Equal(t, c.shows, s.upserts)
 		})
 	}
+}
+
+// A list of what crawls must not show what has ended.
+func TestStatusAttributeAtTheEnd(t *testing.T) {
+	t.Parallel()
+	dispatched := func(t *testing.T, answers ...activities.DispatchResult) *script {
+		t.Helper()
+		s := setup(t)
+		for _, a := range answers {
+			s.dispatches = append(s.dispatches, says(a))
+		}
+		return s
+	}
+	soon := activities.DispatchResult{Active: 1, NextIn: crawl.Duration(time.Second)}
+	paused := activities.DispatchResult{Paused: true, Reason: "a quiet night", NextIn: crawl.Duration(time.Hour)}
+	done := activities.DispatchResult{Ended: true, Reason: "nothing left that is due"}
+	stopped := activities.DispatchResult{Ended: true, Stopped: true, Reason: "enough"}
+
+	for name, c := range map[string]struct {
+		answers []activities.DispatchResult
+		shows   []string
+	}{
+		"Done":               {[]activities.DispatchResult{soon, done}, []string{"MoseyStatus=done"}},
+		"Stopped":            {[]activities.DispatchResult{soon, stopped}, []string{"MoseyStatus=stopped"}},
+		"DoneAfterAPause":    {[]activities.DispatchResult{paused, paused, soon, done}, []string{"MoseyStatus=paused", "MoseyStatus=running", "MoseyStatus=done"}},
+		"StoppedWhilePaused": {[]activities.DispatchResult{paused, stopped}, []string{"MoseyStatus=paused", "MoseyStatus=stopped"}},
+	} {
+		t.Run("OfARunThatIs"+name, func(t *testing.T) {
+			t.Parallel()
+			s := dispatched(t, c.answers...)
+			s.env.ExecuteWorkflow(workflows.CrawlWorkflowName, workflows.CrawlInput{Run: runName})
+			require.NoError(t, s.env.GetWorkflowError())
+			require.Equal(t, c.shows, s.upserts)
+		})
+	}
+
+	t.Run("OfARunWhoseWorkflowIsCancelled", func(t *testing.T) {
+		t.Parallel()
+		s := dispatched(t, soon)
+		s.after(time.Millisecond, s.env.CancelWorkflow)
+		s.env.ExecuteWorkflow(workflows.CrawlWorkflowName, workflows.CrawlInput{Run: runName})
+		require.Error(t, s.env.GetWorkflowError())
+		require.Equal(t, []string{"MoseyStatus=stopped"}, s.upserts)
+	})
+
+	t.Run("IsKeptByARunThatContinuesAsNew", func(t *testing.T) {
+		t.Parallel()
+		s := dispatched(t, paused)
+		s.env.SetContinueAsNewSuggested(true)
+		s.env.ExecuteWorkflow(workflows.CrawlWorkflowName, workflows.CrawlInput{Run: runName})
+		require.Equal(t, workflows.CrawlInput{Run: runName}, carried[workflows.CrawlInput](t, s))
+		require.Equal(t, []string{"MoseyStatus=paused"}, s.upserts)
+	})
+
+	t.Run("OfARunThatWasPausedWhenItContinuedAsNew", func(t *testing.T) {
+		t.Parallel()
+		s := dispatched(t, soon, done)
+		key := temporal.NewSearchAttributeKeyKeyword(crawl.AttrStatus)
+		require.NoError(t, s.env.SetTypedSearchAttributesOnStart(temporal.NewSearchAttributes(key.ValueSet("paused"))))
+		s.env.ExecuteWorkflow(workflows.CrawlWorkflowName, workflows.CrawlInput{Run: runName})
+		require.NoError(t, s.env.GetWorkflowError())
+		require.Equal(t, []string{"MoseyStatus=running", "MoseyStatus=done"}, s.upserts)
+	})
+
+	t.Run("OfADomainWhoseWorkflowIsCancelled", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonDelay))}
+		s.after(time.Minute, s.env.CancelWorkflow)
+		s.run(started)
+		require.Error(t, s.env.GetWorkflowError())
+		require.Equal(t, []string{"MoseyStatus=deferred"}, s.upserts)
+	})
+
+	seeding := func(t *testing.T, s *script, in any, shows ...string) {
+		t.Helper()
+		s.env.ExecuteWorkflow(workflows.SeedWorkflowName, in)
+		require.Equal(t, shows, s.upserts)
+	}
+	t.Run("OfASeedingThatIsDone", func(t *testing.T) {
+		t.Parallel()
+		seeding(t, setup(t), workflows.SeedInput{Run: runName, URLs: []string{page}}, "MoseyStatus=done")
+	})
+	t.Run("OfASeedingThatIsRefused", func(t *testing.T) {
+		t.Parallel()
+		seeding(t, setup(t), workflows.SeedInput{}, "MoseyStatus=failed")
+	})
+	t.Run("OfARecrawl", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.env.ExecuteWorkflow(workflows.RecrawlWorkflowName, activities.RecrawlInput{Run: runName, OlderThan: crawl.Duration(time.Hour)})
+		require.NoError(t, s.env.GetWorkflowError())
+		require.Equal(t, []string{"MoseyStatus=done"}, s.upserts)
+	})
 }

@@ -36,7 +36,7 @@ func CrawlWorkflow(ctx workflow.Context, in CrawlInput) (CrawlResult, error) {
 			return CrawlResult{}, d.leave(ctx, err)
 		// A seed that came meanwhile has made the run go on: look again.
 		case res.Ended && d.wake.Len() == 0:
-			return CrawlResult{Reason: res.Reason}, nil
+			return CrawlResult{Reason: res.Reason}, endRun(ctx, res)
 		case res.Ended:
 			continue
 		case workflow.GetInfo(ctx).GetContinueAsNewSuggested():
@@ -79,6 +79,9 @@ func (d *dispatcher) look(ctx workflow.Context) (res activities.DispatchResult, 
 		details = fmt.Sprintf("Run **%s** is paused: %s", d.run, res.Reason)
 	}
 	workflow.SetCurrentDetails(ctx, details)
+	if err := showPause(ctx, res); err != nil {
+		return res, err
+	}
 	return res, workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) })
 }
 
@@ -101,5 +104,5 @@ func (d *dispatcher) leave(ctx workflow.Context, cause error) error {
 	if err != nil {
 		return err
 	}
-	return cause
+	return endAs(ctx, StatusStopped, cause)
 }

@@ -66,7 +66,7 @@ func TestCrawlWorkflow(t *testing.T) {
 		require.Equal(t, []string{"Dispatch", "Dispatch"}, s.names())
 		require.GreaterOrEqual(t, s.gap(1), 30*24*time.Hour)
 		require.Empty(t, s.timers)
-		require.Empty(t, s.upserts)
+		require.Equal(t, []string{"MoseyStatus=done"}, s.upserts)
 	})
 
 	t.Run("IsNotWokenByWhatDispatchHasSeen", func(t *testing.T) {

@@ -39,7 +39,7 @@ func DomainWorkflow(ctx workflow.Context, in DomainInput) error {
 		switch {
 		// A signal or an update that came meanwhile says that there is work again.
 		case finished && d.wake.Len() == 0 && !d.news:
-			return nil
+			return d.end(ctx)
 		case finished:
 			d.fetchNext()
 		case workflow.GetInfo(ctx).GetContinueAsNewSuggested():
@@ -176,5 +176,5 @@ func (d *domain) leave(ctx workflow.Context, cause error) error {
 	if _, err := d.finish(ctx, activities.FinishDomainInput{Domain: d.name, Defer: true, Reason: "cancelled"}); err != nil {
 		return err
 	}
-	return cause
+	return endAs(ctx, StatusDeferred, cause)
 }

@@ -116,7 +116,7 @@ func TestDomainWorkflowContinuesAsNew(t *testing.T) {
 		next.fetches = []answer[activities.FetchPagesResult]{says(again)}
 		next.run(carried[workflows.DomainInput](t, s))
 		require.NoError(t, next.env.GetWorkflowError())
-		require.Equal(t, []string{"MoseyStatus=waiting", "MoseyStatus=crawling"}, next.upserts)
+		require.Equal(t, []string{"MoseyStatus=waiting", "MoseyStatus=crawling", "MoseyStatus=finished"}, next.upserts)
 	})
 
 	t.Run("InTheMiddleOfARobotsRedirect", func(t *testing.T) {

@@ -11,23 +11,6 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
-// Values of the search attribute MoseyStatus.
-const (
-	// StatusRunning is a dispatcher or a seeding that is at work.
-	StatusRunning = "running"
-	// StatusCrawling is a domain whose pages are being fetched, politely.
-	StatusCrawling = "crawling"
-	// StatusWaiting is a domain that sleeps: for its window, for a page's time, or
-	// because its server asked for it.
-	StatusWaiting = "waiting"
-	// StatusGraylisted is a domain that rests: its answers were mostly errors or slow.
-	StatusGraylisted = "graylisted"
-	// StatusDeferred is a domain whose workflow ends until an instant.
-	StatusDeferred = "deferred"
-	// StatusPaused is a domain of which a person lets nothing be asked.
-	StatusPaused = "paused"
-)
-
 // DomainState is all that a domain's workflow carries from one execution to the
 // next. It is small whatever the domain's size: the work is in Postgres.
 type DomainState struct {

@@ -132,7 +132,7 @@ func TestResume(t *testing.T) {
 		require.Equal(t, []string{
 			"FetchPages", "FinishDomain", "LiftControl", "FetchPages", "FetchPages", "FinishDomain",
 		}, s.names())
-		require.Equal(t, []string{"MoseyStatus=paused", "MoseyStatus=crawling"}, s.upserts)
+		require.Equal(t, []string{"MoseyStatus=paused", "MoseyStatus=crawling", "MoseyStatus=finished"}, s.upserts)
 	})
 }
 

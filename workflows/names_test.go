@@ -152,13 +152,15 @@ func TestNames(t *testing.T) {
 	}
 	for _, status := range []string{
 		workflows.StatusRunning, workflows.StatusCrawling, workflows.StatusWaiting, workflows.StatusGraylisted,
-		workflows.StatusDeferred, workflows.StatusPaused,
+		workflows.StatusDeferred, workflows.StatusPaused, workflows.StatusFinished, workflows.StatusDone,
+		workflows.StatusStopped, workflows.StatusFailed,
 	} {
 		n.add("status", status)
 	}
 	n.add("workflow-id", crawl.SeedWorkflowID("RUN", 1))
 	n.add("workflow-id", crawl.CrawlWorkflowID("RUN"))
 	n.add("workflow-id", crawl.DomainWorkflowID("DOMAIN"))
+	n.add("workflow-id", crawl.DatabaseWorkflowID)
 	for _, step := range []activities.Step{activities.StepFetch, activities.StepRobots, activities.StepFinish} {
 		n.add("step", string(step))
 	}

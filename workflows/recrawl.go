@@ -10,6 +10,11 @@ import (
 // RecrawlWorkflow has a run ask for pages again that were fetched long ago, and go on. Input
 // that is wrong fails it for good, with an error of type BadInput.
 func RecrawlWorkflow(ctx workflow.Context, in activities.RecrawlInput) (activities.RecrawlResult, error) {
+	res, err := recrawl(ctx, in)
+	return res, endOf(ctx, err)
+}
+
+func recrawl(ctx workflow.Context, in activities.RecrawlInput) (activities.RecrawlResult, error) {
 	var res activities.RecrawlResult
 	if err := in.Validate(); err != nil {
 		return res, temporal.NewNonRetryableApplicationError(err.Error(), activities.TypeBadInput, nil)

@@ -16,6 +16,8 @@ const (
 	DomainWorkflowName = "DomainWorkflow"
 	// RecrawlWorkflowName has pages fetched again.
 	RecrawlWorkflowName = "RecrawlWorkflow"
+	// DatabaseWorkflowName tells whose a namespace is.
+	DatabaseWorkflowName = "DatabaseWorkflow"
 )
 
 // Register registers every workflow.
@@ -24,6 +26,7 @@ func Register(r worker.WorkflowRegistry) {
 	r.RegisterWorkflowWithOptions(CrawlWorkflow, workflow.RegisterOptions{Name: CrawlWorkflowName})
 	r.RegisterWorkflowWithOptions(DomainWorkflow, workflow.RegisterOptions{Name: DomainWorkflowName})
 	r.RegisterWorkflowWithOptions(RecrawlWorkflow, workflow.RegisterOptions{Name: RecrawlWorkflowName})
+	r.RegisterWorkflowWithOptions(DatabaseWorkflow, workflow.RegisterOptions{Name: DatabaseWorkflowName})
 }
 
 // act names the activities; no workflow ever has a live one.

@@ -75,6 +75,11 @@ func (in SeedInput) validate() error {
 // beside it, closes the seeds that robots.txt forbids. Input that is wrong fails it
 // for good, with an error of type BadInput that names the field, and stores nothing.
 func SeedWorkflow(ctx workflow.Context, in SeedInput) (SeedResult, error) {
+	res, err := seed(ctx, in)
+	return res, endOf(ctx, err)
+}
+
+func seed(ctx workflow.Context, in SeedInput) (SeedResult, error) {
 	if err := in.validate(); err != nil {
 		return SeedResult{}, temporal.NewNonRetryableApplicationError(err.Error(), activities.TypeBadInput, nil)
 	}

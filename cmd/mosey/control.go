@@ -380,5 +380,12 @@ func withTemporal(ctx context.Context, e *env, fn func(workflows.Starter) error)
 		return err
 	}
 	defer c.Close()
+	// Both are given: they may not belong together.
+	if e.environ.Get("DATABASE_URL") != "" {
+		err := withStore(ctx, e, func(store *db.Store) error { return wiring.CheckNamespace(ctx, c, store) })
+		if err != nil {
+			return err
+		}
+	}
 	return fn(workflows.Starter{Client: c})
 }

@@ -202,13 +202,16 @@ func (c *crawlCmd) Run(ctx context.Context, e *env) (err error) {
 	if err != nil {
 		return err
 	}
-	if c.Detach && ctx.Err() != nil {
+	switch {
+	case c.Detach && ctx.Err() != nil:
 		view.note(fmt.Sprintf("Left. Run %s goes on without this command. To see it, and to stop it:\n  mosey run %s\n  mosey stop run:%s",
 			run.Name, run.Name, run.Name))
-	} else if last.Status == crawl.RunRunning {
+	case last.Status == crawl.RunRunning:
 		stopped = true
 		view.note("Stopping: requests in flight are finished first.")
 		last, err = c.stop(m, run)
+	case !c.Detach && last.Status.Ended():
+		m.awaitDispatcher(run.Name)
 	}
 	var detailErr error
 	if err == nil {
@@ -239,6 +242,9 @@ func (c *crawlCmd) resumeCommand(e *env) string {
 // begin stores the settings and seeds and gets the run going. before is how far the
 // run had come until then.
 func (c *crawlCmd) begin(ctx context.Context, e *env, m *crawler, seeds []string) (run crawl.Run, before crawl.Progress, err error) {
+	if err := m.checkNamespace(ctx, e); err != nil {
+		return run, before, err
+	}
 	switch run, err = m.store.Run(ctx, c.Run_); {
 	case errors.Is(err, crawl.ErrNotFound) && len(seeds) == 0:
 		return run, before, wiring.Usagef("run %q does not exist yet: give a URL to begin with, such as https://example.org/", c.Run_)
@@ -307,52 +313,6 @@ func describeStart(err error) error {
 		"temporal operator search-attribute create", err, crawl.AttrDomain, crawl.AttrStatus, crawl.AttrRun)
 }
 
-const (
-	// watchEvery is how often the view is renewed, unless that would cost more than
-	// one part in watchShare of the database's time.
-	watchEvery = time.Second
-	watchShare = 20
-	// watchPatience is how long the database may be away before the command gives
-	// up watching; the crawl itself never gives up.
-	watchPatience = 5 * time.Minute
-)
-
-// watch shows the run's progress until it is over or the context ends.
-func (c *crawlCmd) watch(ctx context.Context, m *crawler, run crawl.Run, view *view) (crawl.Progress, error) {
-	var last crawl.Progress
-	last.Run = run
-	last.Status = crawl.RunRunning
-	answered := time.Now()
-	for {
-		asked := time.Now()
-		p, err := progress(ctx, m, run.Name)
-		pause := max(watchEvery, watchShare*time.Since(asked))
-		switch {
-		case err == nil:
-			last, answered = p, time.Now()
-			view.progress(p)
-			if p.Status.Ended() {
-				return p, nil
-			}
-		case ctx.Err() == nil && time.Since(answered) > watchPatience:
-			return last, err
-		}
-		select {
-		case <-ctx.Done():
-			return last, nil
-		case <-time.After(pause):
-		}
-	}
-}
-
-func progress(ctx context.Context, m *crawler, name string) (crawl.Progress, error) {
-	run, err := m.store.Run(ctx, name)
-	if err != nil {
-		return crawl.Progress{}, err
-	}
-	return m.store.Progress(ctx, run)
-}
-
 // stop stops the run and the worker, and returns how far the run has come.
 func (*crawlCmd) stop(m *crawler, run crawl.Run) (crawl.Progress, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
@@ -361,6 +321,8 @@ func (*crawlCmd) stop(m *crawler, run crawl.Run) (crawl.Progress, error) {
 	if _, err := m.store.ChangeRun(ctx, run.Name, change); err != nil && !errors.Is(err, crawl.ErrInvalid) {
 		return crawl.Progress{}, err // it is done otherwise
 	}
+	m.wakeDispatcher(run.Name)
+	m.awaitDispatcher(run.Name)
 	m.worker.Stop()
 	m.worker = nil
 	// requests that were in flight have taken their time

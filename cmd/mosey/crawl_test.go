@@ -3,11 +3,14 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
@@ -188,6 +191,34 @@ func TestWake(t *testing.T) {
 	})
 }
 
+// Temporal's list of workflows must not show what has ended as what goes on, nor what the
+// command has left as running.
+func TestWorkflowsOfACrawlThatHasEnded(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		args   []string
+		status map[string]string // by workflow
+	}{
+		"IsDone":    {nil, map[string]string{"crawl/ended": "done", "domain/site-001.test": "finished"}},
+		"IsStopped": {[]string{"--delay", "1h", "--for", "1s"}, map[string]string{"crawl/ended": "stopped"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, _ := newHarnessWithStack(t)
+			s := newSite(t, 1, 2)
+			r := h.Execute(s.crawl(append([]string{s.Seeds()[0], "--run", "ended"}, c.args...)...)...)
+			require.Zero(t, r.Code, r.Stderr)
+			for id, status := range c.status {
+				d, err := h.client().DescribeWorkflowExecution(t.Context(), id, "")
+				require.NoError(t, err)
+				info := d.GetWorkflowExecutionInfo()
+				require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED, info.GetStatus(), id)
+				require.JSONEq(t, strconv.Quote(status), string(info.GetSearchAttributes().GetIndexedFields()[crawl.AttrStatus].GetData()), id)
+			}
+		})
+	}
+}
+
 // TestEmbedded crawls with nothing but a data directory, as most people do.
 func TestEmbedded(t *testing.T) {
 	t.Parallel()
@@ -216,8 +247,26 @@ func TestEmbedded(t *testing.T) {
 	require.NoFileExists(t, h.dir+"/stack.json")
 	_, err := os.Stat(h.dir + "/temporal/temporal.log")
 	require.NoError(t, err)
+	// The database was new: some hundred files were forced to the disk while it crawled, and
+	// not while a person waited for the end.
+	require.Less(t, filesSynced(t, h.dir), 200)
 
 	// afterwards commands start the database by themselves
 	require.Contains(t, h.Print("status"), "Run default is stopped (stopped by ")
 	require.Contains(t, h.Print("why", "site-001.test"), "each run may request 1 page of it")
+}
+
+// filesSynced is how many files the database of a data directory has forced to the disk when
+// it was last stopped.
+func filesSynced(t *testing.T, dir string) int {
+	t.Helper()
+	log, err := os.ReadFile(dir + "/postgres.log")
+	require.NoError(t, err)
+	_, last, found := strings.Cut(string(log), "checkpoint starting: shutdown")
+	require.True(t, found, "%s", log)
+	count := regexp.MustCompile(`sync files=(\d+)`).FindStringSubmatch(last)
+	require.NotNil(t, count, "%s", last)
+	files, err := strconv.Atoi(count[1])
+	require.NoError(t, err)
+	return files
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math"
 	"os"
+	"path/filepath"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -92,8 +93,12 @@ func connectCrawler(ctx context.Context, e *env, opts stack.Options) (_ *crawler
 		}
 		return nil, err
 	}
-	if _, _, err = wiring.Migrate(ctx, c.stack.DatabaseURL); err != nil {
+	_, applied, err := wiring.Migrate(ctx, c.stack.DatabaseURL)
+	if err != nil {
 		return nil, err
+	}
+	if applied > 0 {
+		c.stack.Settle()
 	}
 	if c.store, err = wiring.OpenStore(ctx, c.stack.DatabaseURL); err != nil {
 		return nil, err
@@ -116,6 +121,26 @@ func describeInUse(inUse *datadir.InUseError) error {
 		"  TEMPORAL_ADDRESS=%s DATABASE_URL='%s' mosey crawl …", inUse, info.TemporalAddress, info.DatabaseURL)
 }
 
+// checkNamespace refuses a Temporal whose namespace belongs to another database.
+func (c *crawler) checkNamespace(ctx context.Context, e *env) error {
+	return describeForeign(e, wiring.CheckNamespace(ctx, c.client, c.store))
+}
+
+// describeForeign tells what to do where the namespace of another database is that of the
+// data directory's own Temporal, which does not run once this command has failed.
+func describeForeign(e *env, err error) error {
+	foreign, is := errors.AsType[*wiring.ForeignNamespaceError](err)
+	if !is || e.environ.Get("TEMPORAL_ADDRESS") != "" {
+		return err
+	}
+	dir, resolveErr := datadir.Resolve(e.dataDir)
+	if resolveErr != nil {
+		return err
+	}
+	return fmt.Errorf("%s: choose another data directory with --data-dir, or, if the other database is gone for good, "+
+		"delete %s, which holds nothing that a database lacks", foreign.Whose(), filepath.Join(dir, "temporal"))
+}
+
 // startWorker starts a worker in this process.
 func (c *crawler) startWorker(ctx context.Context, e *env, f wiring.FetchFlags) (err error) {
 	if f.ImageStore, err = imageStoreOf(e, f.ImageStore); err != nil {
@@ -123,7 +148,7 @@ func (c *crawler) startWorker(ctx context.Context, e *env, f wiring.FetchFlags) 
 	}
 	w, err := wiring.NewWorker(ctx, c.client, c.store, f, models.Models{}, c.logger)
 	if err != nil {
-		return err
+		return describeForeign(e, err)
 	}
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("start the worker: %w", err)

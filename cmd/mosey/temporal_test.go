@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/operatorservice/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
@@ -41,7 +43,7 @@ type sharedStack struct {
 var temporalStack sharedStack
 
 // namespaces is how many tests can have one.
-const namespaces = 40
+const namespaces = 60
 
 func namespaceName(n int64) string { return fmt.Sprintf("test-%d", n) }
 
@@ -81,8 +83,11 @@ func (s *sharedStack) register(ctx context.Context) error {
 	}
 	defer c.Close()
 	for n := range int64(namespaces) {
-		_, err := c.WorkflowService().RegisterNamespace(ctx, &workflowservice.RegisterNamespaceRequest{
-			Namespace: namespaceName(n + 1), WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour),
+		err := unhurried(ctx, func() error {
+			_, err := c.WorkflowService().RegisterNamespace(ctx, &workflowservice.RegisterNamespaceRequest{
+				Namespace: namespaceName(n + 1), WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour),
+			})
+			return err
 		})
 		if err != nil {
 			return err
@@ -94,14 +99,28 @@ func (s *sharedStack) register(ctx context.Context) error {
 		crawl.AttrStatus: enumspb.INDEXED_VALUE_TYPE_KEYWORD,
 	}
 	for n := range int64(namespaces) {
-		_, err := c.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{
-			Namespace: namespaceName(n + 1), SearchAttributes: attributes,
+		err := unhurried(ctx, func() error {
+			_, err := c.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{
+				Namespace: namespaceName(n + 1), SearchAttributes: attributes,
+			})
+			return err
 		})
 		if err != nil {
 			return err
 		}
 	}
 	return s.awaitNamespace(ctx, namespaceName(namespaces))
+}
+
+// unhurried does something again while the server finds that it comes too often.
+func unhurried(ctx context.Context, do func() error) error {
+	for {
+		err := do()
+		if _, often := errors.AsType[*serviceerror.ResourceExhausted](err); !often || ctx.Err() != nil {
+			return err
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
 }
 
 // awaitNamespace waits until the server knows the search attributes of a namespace,

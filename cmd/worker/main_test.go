@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/sdk/converter"
 	"go.uber.org/goleak"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
@@ -212,4 +214,23 @@ func TestWork(t *testing.T) {
 	stat, err := os.Stat(profile)
 	require.NoError(t, err)
 	require.NotZero(t, stat.Size())
+}
+
+// A worker of another database would take tasks that it knows nothing of.
+func TestNamespaceOfAnotherDatabaseIsRefused(t *testing.T) {
+	t.Parallel()
+	const other = "11111111-2222-3333-4444-555555555555"
+	temporal := newFakeTemporal(t)
+	memo, err := converter.GetDefaultDataConverter().ToPayload(other)
+	require.NoError(t, err)
+	temporal.owner = &commonpb.Memo{Fields: map[string]*commonpb.Payload{"database": memo}}
+	var stdout, stderr output.Buffer
+	code := run(t.Context(), nil,
+		wiring.Env{"DATABASE_URL=" + dbtest.URL(t), "TEMPORAL_ADDRESS=" + temporal.address, "TEMPORAL_NAMESPACE=shared"},
+		&stdout, &stderr)
+	require.Equal(t, wiring.ExitFailed, code, "%s", &stderr)
+	require.Regexp(t, `(?m)^worker: the Temporal namespace "shared" belongs to the database `+other+
+		`, and not to the database [0-9a-f-]{36} that was given: .*TEMPORAL_NAMESPACE=….*`+
+		`temporal workflow terminate --namespace shared --workflow-id mosey/database$`, stderr.String())
+	require.False(t, temporal.polled(crawl.TaskQueue, "workflow") || temporal.polled(crawl.ControlTaskQueue, "activity"))
 }

@@ -7,8 +7,15 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/mosey-web/mosey/crawl"
 )
 
 // fakeTemporal takes polls and has no work: enough for a worker to start and stop,
@@ -21,6 +28,8 @@ type fakeTemporal struct {
 	mu    sync.Mutex
 	polls map[[2]string]bool
 	of    struct{ namespace, identity string }
+	// owner is the memo of the workflow that tells whose the namespace is.
+	owner *commonpb.Memo
 }
 
 func newFakeTemporal(t *testing.T) *fakeTemporal {
@@ -96,6 +105,33 @@ func (*fakeTemporal) ShutdownWorker(
 	context.Context, *workflowservice.ShutdownWorkerRequest,
 ) (*workflowservice.ShutdownWorkerResponse, error) {
 	return &workflowservice.ShutdownWorkerResponse{}, nil
+}
+
+func (f *fakeTemporal) StartWorkflowExecution(
+	_ context.Context, r *workflowservice.StartWorkflowExecutionRequest,
+) (*workflowservice.StartWorkflowExecutionResponse, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if r.GetWorkflowId() != crawl.DatabaseWorkflowID {
+		return nil, status.Error(codes.Unimplemented, r.GetWorkflowId())
+	}
+	if f.owner == nil {
+		f.owner = r.GetMemo()
+	}
+	return &workflowservice.StartWorkflowExecutionResponse{RunId: "1"}, nil
+}
+
+func (f *fakeTemporal) DescribeWorkflowExecution(
+	_ context.Context, r *workflowservice.DescribeWorkflowExecutionRequest,
+) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if r.GetExecution().GetWorkflowId() != crawl.DatabaseWorkflowID || f.owner == nil {
+		return nil, status.Error(codes.NotFound, "no such workflow")
+	}
+	return &workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: &workflowpb.WorkflowExecutionInfo{
+		Status: enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, Memo: f.owner,
+	}}, nil
 }
 
 func (*fakeTemporal) ListWorkflowExecutions(

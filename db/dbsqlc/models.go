@@ -273,6 +273,11 @@ type CrawlRun struct {
 	Spent        string
 }
 
+type DatabaseIdentity struct {
+	Identity pgtype.UUID
+	One      bool
+}
+
 type Domain struct {
 	ID                 int64
 	Domain             string

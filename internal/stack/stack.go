@@ -78,6 +78,8 @@ type Stack struct {
 	temporal    *temporal.Server
 	temporalLog *logfile.Writer
 	ready       atomic.Bool
+	// stopSettling ends Settle.
+	stopSettling func()
 }
 
 // Up starts what the options leave to us, both halves at once, and returns when
@@ -88,6 +90,7 @@ func Up(ctx context.Context, options Options) (*Stack, error) {
 	s := &Stack{
 		DatabaseURL:     options.DatabaseURL,
 		TemporalAddress: options.TemporalAddress,
+		stopSettling:    func() {},
 	}
 	if s.DatabaseURL != "" && s.TemporalAddress != "" {
 		return s, nil
@@ -205,27 +208,50 @@ func (s *Stack) publish() error {
 // closePatience bounds Close where its context does not.
 const closePatience = 2 * time.Minute
 
-// Close stops what Up started, Temporal first, and gives the data directory up.
+// Close stops what Up started, both halves at once, and gives the data directory up.
 // Stop workers and close pools before. When ctx ends before Postgres has written
 // all it has in memory to the disk, it is ended at once: the next start takes
 // longer, and nothing is lost.
 func (s *Stack) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, closePatience)
 	defer cancel()
-	var errs []error
+	s.stopSettling()
+	var (
+		group                              sync.WaitGroup
+		temporalErr, logErr, dirErr, pgErr error
+	)
+	group.Go(func() {
+		if s.postgres != nil {
+			pgErr = s.postgres.Stop(ctx)
+		}
+	})
 	if s.temporal != nil {
 		if err := s.temporal.Stop(); err != nil {
-			errs = append(errs, fmt.Errorf("stop Temporal: %w", err))
+			temporalErr = fmt.Errorf("stop Temporal: %w", err)
 		}
 	}
 	if s.temporalLog != nil {
-		errs = append(errs, s.temporalLog.Close())
+		logErr = s.temporalLog.Close()
 	}
-	if s.postgres != nil {
-		errs = append(errs, s.postgres.Stop(ctx))
-	}
+	group.Wait()
 	if s.dir != nil {
-		errs = append(errs, s.dir.Close())
+		dirErr = s.dir.Close()
 	}
-	return errors.Join(errs...)
+	return errors.Join(temporalErr, logErr, pgErr, dirErr)
+}
+
+// Settle has our own Postgres write what it has in memory to the disk, in the background.
+// Close has to wait for that otherwise: after the tables were made it is some hundred
+// files, each of which takes as long as a busy disk or processor has it wait.
+func (s *Stack) Settle() {
+	if s.postgres == nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var group sync.WaitGroup
+	group.Go(func() { _ = s.postgres.Checkpoint(ctx) }) // Close does it as well
+	s.stopSettling = func() {
+		cancel()
+		group.Wait()
+	}
 }

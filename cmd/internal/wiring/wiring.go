@@ -167,7 +167,8 @@ func identity() string {
 const stopTimeout = 10 * time.Second
 
 // NewWorker puts a worker together; the caller starts and stops it. It names the
-// languages of pages by models, which may be nil.
+// languages of pages by models, which may be nil. A namespace that belongs to another
+// database is a *ForeignNamespaceError.
 func NewWorker(
 	ctx context.Context, c *Client, store *db.Store, f FetchFlags, models language.Models, logger *slog.Logger,
 ) (*Worker, error) {
@@ -210,6 +211,9 @@ func NewWorker(
 	if err != nil {
 		return nil, err
 	}
+	if err := ClaimNamespace(ctx, c, store); err != nil {
+		return nil, err
+	}
 	if _, err := store.PermitNetworks(ctx, f.AllowNetwork); err != nil {
 		return nil, err
 	}
@@ -241,6 +245,7 @@ func NewWorker(
 		fetches: fetches, control: control, acts: acts, journal: journal, stopJournal: func() {},
 		reviver:     reviver{store: store, starter: workflows.Starter{Client: c}, logger: logger},
 		orphans:     orphans{client: c, logger: logger},
+		claimant:    claimant{client: c, store: store, logger: logger},
 		stopLooking: func() {}, closeImages: closeImages, logger: logger,
 	}, nil
 }
@@ -289,7 +294,8 @@ type Worker struct {
 	stopJournal      func()
 	reviver          reviver
 	orphans          orphans
-	stopLooking      func() // of the two above
+	claimant         claimant
+	stopLooking      func() // of the three above
 	closeImages      func() error
 	logger           *slog.Logger
 }
@@ -304,7 +310,7 @@ func (w *Worker) Start() error {
 		return fmt.Errorf("serve %s: %w", crawl.ControlTaskQueue, err)
 	}
 	w.stopJournal = background(w.journal.Run)
-	w.stopLooking = background(w.reviver.run, w.orphans.run)
+	w.stopLooking = background(w.reviver.run, w.orphans.run, w.claimant.run)
 	return nil
 }
 

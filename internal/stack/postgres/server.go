@@ -206,6 +206,9 @@ func (s *Server) tryDatabase(ctx context.Context) (done bool, err error) {
 	return false, nil
 }
 
+// Checkpoint writes what is in memory to the disk, as Stop has to.
+func (s *Server) Checkpoint(ctx context.Context) error { return connect(ctx, s.URL(), "CHECKPOINT") }
+
 // connect opens a session, runs a statement in it if one is given, and closes
 // it.
 func connect(ctx context.Context, url, statement string) error {

@@ -23,6 +23,7 @@ type Server struct {
 	address string
 	uiURL   string
 	server  temporal.Server
+	polls   polls
 	ui      *http.Server
 	uiEnd   chan error
 }
@@ -56,8 +57,8 @@ func start(ctx context.Context, cfg Config, store *config.SQL) (*Server, error) 
 	if err != nil {
 		return nil, fmt.Errorf("start Temporal: %w", err)
 	}
-	s := &Server{address: address(p.frontend)}
-	if s.server, err = newServer(serverConfig(store, p), p, cfg); err != nil {
+	s := &Server{address: address(p.frontend), polls: newPolls()}
+	if s.server, err = newServer(serverConfig(store, p), p, cfg, s.polls); err != nil {
 		return nil, fmt.Errorf("start Temporal: %w", err)
 	}
 	if err := s.server.Start(); err != nil {
@@ -81,7 +82,7 @@ func (s *Server) complete(ctx context.Context, cfg Config) error {
 }
 
 func newServer(
-	conf *config.Config, p ports, cfg Config,
+	conf *config.Config, p ports, cfg Config, polls polls,
 ) (temporal.Server, error) {
 	authorizer, err := authorization.GetAuthorizerFromConfig(&conf.Global.Authorization)
 	if err != nil {
@@ -103,6 +104,7 @@ func newServer(
 		}),
 		temporal.WithCustomMetricsHandler(metrics.NoopMetricsHandler),
 		temporal.WithDynamicConfigClient(settings()),
+		temporal.WithChainedFrontendGrpcInterceptors(polls.intercept),
 	)
 }
 
@@ -144,6 +146,7 @@ func (s *Server) UIURL() string { return s.uiURL }
 // Stop ends the server. Stop its clients first: what they ask for meanwhile
 // fails.
 func (s *Server) Stop() error {
+	s.polls.stop()
 	var uiErr error
 	if s.ui != nil {
 		const patience = 2 * time.Second

@@ -3,6 +3,7 @@ package temporal
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -14,6 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/server/common/dynamicconfig"
 	"go.temporal.io/server/common/log"
+
+	"github.com/mosey-web/mosey/test/output"
 )
 
 // lookups are the questions that this process has for a name server: whatever asks the
@@ -68,6 +71,20 @@ func TestServer(t *testing.T) {
 		}
 		require.NoError(t, server.Stop())
 	})
+}
+
+// A server that stops waits for what it has been asked, for a second at the longest. Its own
+// workers for housekeeping always ask for work, and it does not stop them before.
+func TestStopDoesNotWaitForPolls(t *testing.T) {
+	t.Parallel()
+	var log output.Buffer
+	server, err := Start(t.Context(), Config{
+		Dir: t.TempDir(), NoUI: true, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+	})
+	require.NoError(t, err)
+	require.NoError(t, server.Stop())
+	require.Contains(t, log.String(), "frontend stopped")
+	require.NotContains(t, log.String(), "Drain time expired")
 }
 
 func TestTurn(t *testing.T) {

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db"
+)
+
+// Workflows and task queues have the same names for every database: in one namespace the
+// workers of two would take each other's tasks.
+func TestNamespaceOfAnotherDatabase(t *testing.T) {
+	t.Parallel()
+	h, _ := newHarnessWithStack(t)
+	s := newSite(t, 1, 2)
+	require.Zero(t, h.Execute(s.crawl(s.Seeds()[0])...).Code)
+	mine := identity(t, h)
+
+	// another database, in the same namespace
+	other, store := newHarnessWithDatabase(t)
+	_, err := store.Pool().Exec(t.Context(), "UPDATE database_identity SET identity = gen_random_uuid()") // it is a copy
+	require.NoError(t, err)
+	other.Setenv("TEMPORAL_ADDRESS", h.environ.Get("TEMPORAL_ADDRESS"))
+	other.Setenv("TEMPORAL_NAMESPACE", h.environ.Get("TEMPORAL_NAMESPACE"))
+	whose := `the Temporal namespace "` + h.environ.Get("TEMPORAL_NAMESPACE") + `" belongs to the database ` + mine +
+		", and not to the database " + identity(t, other) + " that was given"
+
+	requests := s.Requests()
+	other.Fail(s.crawl(s.Seeds()[0], "--run", "theirs"), whose, "TEMPORAL_NAMESPACE=…", "temporal workflow terminate", "mosey/database")
+	other.Fail(append([]string{"crawl", "--detach"}, s.Seeds()[0]), whose)
+	other.Fail([]string{"up"}, whose)
+	other.Fail([]string{"schedule", "add", "nightly", "--run", "theirs", "--older-than", "1h", "--every", "1h"}, whose)
+	require.Equal(t, requests, s.Requests())
+	_, err = store.Run(t.Context(), "theirs")
+	require.ErrorIs(t, err, crawl.ErrNotFound, "nothing is stored by a command that is refused")
+
+	// its own is not in its way, and goes on being its own
+	require.Zero(t, h.Execute(s.crawl(s.Seeds()[0])...).Code)
+
+	// once it is given free, it is the next one's
+	require.NoError(t, h.client().TerminateWorkflow(t.Context(), crawl.DatabaseWorkflowID, "", "that database is gone"))
+	require.Zero(t, other.Execute(s.crawl(s.Seeds()[0], "--run", "theirs")...).Code)
+	h.Fail(s.crawl(s.Seeds()[0]), "belongs to the database "+identity(t, other))
+}
+
+// The workflow that tells whose a namespace is waits without making events.
+func TestDatabaseWorkflowSleeps(t *testing.T) {
+	t.Parallel()
+	h, _ := newHarnessWithStack(t)
+	s := newSite(t, 1, 2)
+	for range 2 { // the second worker has no use for it
+		require.Zero(t, h.Execute(s.crawl(s.Seeds()[0])...).Code)
+	}
+	d, err := h.client().DescribeWorkflowExecution(t.Context(), crawl.DatabaseWorkflowID, "")
+	require.NoError(t, err)
+	require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, d.GetWorkflowExecutionInfo().GetStatus())
+	require.LessOrEqual(t, d.GetWorkflowExecutionInfo().GetHistoryLength(), int64(4), "it was started, and looked at once")
+	require.NotContains(t, h.Print("status"), "database")
+}
+
+// identity is that of a harness's database.
+func identity(t *testing.T, h *commandHarness) string {
+	t.Helper()
+	store, err := db.Open(t.Context(), h.environ.Get("DATABASE_URL"))
+	require.NoError(t, err)
+	defer store.Close()
+	identity, err := store.Identity(t.Context())
+	require.NoError(t, err)
+	return identity
+}
+
+// Where the Temporal is the data directory's own, it ends with the command that is refused.
+func TestDataDirectoryOfAnotherDatabase(t *testing.T) {
+	t.Parallel()
+	h, _ := newHarnessWithDatabase(t)
+	s := newSite(t, 1, 2)
+	r := h.Execute(s.crawl(s.Seeds()[0])...)
+	require.Zero(t, r.Code, r.Stderr)
+	other, store := newHarnessWithDatabase(t)
+	_, err := store.Pool().Exec(t.Context(), "UPDATE database_identity SET identity = gen_random_uuid()") // it is a copy
+	require.NoError(t, err)
+	other.dir = h.dir
+	other.Fail(s.crawl(s.Seeds()[0]), "belongs to the database ", "choose another data directory with --data-dir", "delete "+h.dir+"/temporal")
+}

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// Between two looks at what a run has done, its end is noticed at once.
+func TestAwaitEndReturnsWhenTheRunHasEnded(t *testing.T) {
+	t.Parallel()
+	_, store := newHarnessWithDatabase(t)
+	run, err := store.EnsureRun(t.Context(), "watched", "a test", crawl.Settings{})
+	require.NoError(t, err)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		awaitEnd(t.Context(), store, run.Name, time.Hour)
+	}()
+	select {
+	case <-ended:
+		require.Fail(t, "the run has not ended")
+	case <-time.After(3 * endEvery): // it has looked
+	}
+	_, err = store.ChangeRun(t.Context(), run.Name, crawl.RunChange{Kind: crawl.ChangeStop, SetBy: "a test", Reason: "over"})
+	require.NoError(t, err)
+	select {
+	case <-ended:
+	case <-time.After(patience):
+		require.Fail(t, "the run's end is not noticed")
+	}
+}

@@ -1,0 +1,2 @@
+-- name: DatabaseIdentity :one
+SELECT identity::text FROM database_identity;

@@ -1,0 +1,61 @@
+package workflows
+
+import (
+	"context"
+	"fmt"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// DatabaseInput names the database that a namespace belongs to.
+type DatabaseInput struct {
+	Database string `json:"database"`
+}
+
+// memoDatabase is the memo of the DatabaseWorkflow, which has the same.
+const memoDatabase = "database"
+
+// DatabaseWorkflow tells, by its memo, which database the workflows of its namespace are
+// about. It waits until somebody ends it, who so gives the namespace free, and makes no
+// events meanwhile.
+func DatabaseWorkflow(ctx workflow.Context, _ DatabaseInput) error {
+	return workflow.Await(ctx, func() bool { return false })
+}
+
+// NamespaceOwner is the database that the namespace belongs to; empty is none.
+func (s Starter) NamespaceOwner(ctx context.Context) (database string, err error) {
+	d, err := s.Client.DescribeWorkflowExecution(ctx, crawl.DatabaseWorkflowID, "")
+	if NotFound(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("look at %s: %w", crawl.DatabaseWorkflowID, err)
+	}
+	info := d.GetWorkflowExecutionInfo()
+	if info.GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
+		return "", nil
+	}
+	err = converter.GetDefaultDataConverter().FromPayload(info.GetMemo().GetFields()[memoDatabase], &database)
+	if err != nil || database == "" {
+		return "", fmt.Errorf("%s has no memo %q that names a database: %w", crawl.DatabaseWorkflowID, memoDatabase, err)
+	}
+	return database, nil
+}
+
+// ClaimNamespace makes the namespace that of a database, if it belongs to none, and returns
+// to which it belongs. No worker is needed for that.
+func (s Starter) ClaimNamespace(ctx context.Context, database string) (owner string, err error) {
+	if owner, err = s.NamespaceOwner(ctx); err != nil || owner != "" {
+		return owner, err
+	}
+	opts := startOptions(crawl.DatabaseWorkflowID, "the database of this namespace: "+database)
+	opts.Memo = map[string]any{memoDatabase: database}
+	if _, err := s.Client.ExecuteWorkflow(ctx, opts, DatabaseWorkflowName, DatabaseInput{Database: database}); err != nil {
+		return "", fmt.Errorf("start %s: %w", opts.ID, err)
+	}
+	return s.NamespaceOwner(ctx) // another's may have been first
+}

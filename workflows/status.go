@@ -1,0 +1,101 @@
+package workflows
+
+import (
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/mosey-web/mosey/activities"
+)
+
+// Values of the search attribute MoseyStatus.
+const (
+	// StatusRunning is a dispatcher or a seeding that is at work.
+	StatusRunning = "running"
+	// StatusCrawling is a domain whose pages are being fetched, politely.
+	StatusCrawling = "crawling"
+	// StatusWaiting is a domain that sleeps: for its window, for a page's time, or
+	// because its server asked for it.
+	StatusWaiting = "waiting"
+	// StatusGraylisted is a domain that rests: its answers were mostly errors or slow.
+	StatusGraylisted = "graylisted"
+	// StatusDeferred is a domain whose workflow ends until an instant.
+	StatusDeferred = "deferred"
+	// StatusPaused is a domain of which a person lets nothing be asked, or a dispatcher
+	// whose run is paused.
+	StatusPaused = "paused"
+	// StatusFinished is a domain whose workflow has ended: nothing is due, or others had
+	// to have their turn.
+	StatusFinished = "finished"
+	// StatusDone is a run, a seeding or a recrawl that has ended.
+	StatusDone = "done"
+	// StatusStopped is a run that a person has stopped, or what was cancelled.
+	StatusStopped = "stopped"
+	// StatusFailed is a seeding or a recrawl that was refused.
+	StatusFailed = "failed"
+)
+
+// The changes by which the status tells what has ended, and that a run is paused.
+const (
+	endsWithStatus = "status-when-it-ends"
+	showsPause     = "status-while-paused"
+)
+
+// setStatus makes a status that of the workflow, if its history has the change by which
+// that is done.
+func setStatus(ctx workflow.Context, change, status string) error {
+	if workflow.GetVersion(ctx, change, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+		return nil
+	}
+	return workflow.UpsertTypedSearchAttributes(ctx, attrStatus.ValueSet(status))
+}
+
+// endAs gives a workflow that ends now, with a result and perhaps an error, a status. The
+// error is returned.
+func endAs(ctx workflow.Context, status string, cause error) error {
+	if err := setStatus(ctx, endsWithStatus, status); cause == nil {
+		return err
+	}
+	return cause
+}
+
+// endOf is endAs of a workflow that does one thing.
+func endOf(ctx workflow.Context, cause error) error {
+	switch {
+	case cause == nil:
+		return endAs(ctx, StatusDone, nil)
+	case temporal.IsCanceledError(cause):
+		return endAs(ctx, StatusStopped, cause)
+	default:
+		return endAs(ctx, StatusFailed, cause)
+	}
+}
+
+// endRun is endAs of a run whose dispatcher has found it ended.
+func endRun(ctx workflow.Context, res activities.DispatchResult) error {
+	if res.Stopped {
+		return endAs(ctx, StatusStopped, nil)
+	}
+	return endAs(ctx, StatusDone, nil)
+}
+
+// showPause has the status of a run that goes on tell whether it is paused.
+func showPause(ctx workflow.Context, res activities.DispatchResult) error {
+	status, _ := workflow.GetTypedSearchAttributes(ctx).GetKeyword(attrStatus)
+	switch was := status == StatusPaused; {
+	case res.Paused && !was:
+		return setStatus(ctx, showsPause, StatusPaused)
+	case was && !res.Paused && !res.Ended:
+		return setStatus(ctx, showsPause, StatusRunning)
+	}
+	return nil
+}
+
+// end gives a domain whose workflow ends a status, unless it has that of one that ends: one
+// that is paused, deferred or rests says so before.
+func (d *domain) end(ctx workflow.Context) error {
+	switch d.state.Status {
+	case StatusCrawling, StatusWaiting:
+		return endAs(ctx, StatusFinished, nil)
+	}
+	return nil
+}
