@@ -1,0 +1,120 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// Compare says what the rows say that the model does not, in words. What the rows alone
+// decide, such as why a page was skipped, it takes over if it is allowed.
+func (w *World) Compare(rows Rows) (wrong []string) {
+	for name, r := range w.Runs {
+		wrong = append(wrong, w.compareRun(r, rows.Runs[name], rows)...)
+	}
+	seen := map[string]map[string]bool{}
+	for _, p := range rows.Pages {
+		if seen[p.Run] == nil {
+			seen[p.Run] = map[string]bool{}
+		}
+		seen[p.Run][p.URL] = true
+		if text := w.comparePage(p); text != "" {
+			wrong = append(wrong, fmt.Sprintf("%s of run %s: %s", p.URL, p.Run, text))
+		}
+	}
+	for name, r := range w.Runs {
+		for url := range r.Pages {
+			if !seen[name][url] {
+				wrong = append(wrong, fmt.Sprintf("%s of run %s is wanted, and has no row", url, name))
+			}
+		}
+	}
+	for _, work := range rows.Work {
+		r := w.Runs[work.Run]
+		if work.Begun != r.Begun[work.Domain] || work.Images != r.Images[work.Domain] {
+			wrong = append(wrong, fmt.Sprintf("run %s is charged %d pages and %d images of %s: want %d and %d",
+				work.Run, work.Begun, work.Images, work.Domain, r.Begun[work.Domain], r.Images[work.Domain]))
+		}
+	}
+	slices.Sort(wrong)
+	return wrong
+}
+
+// compareRun takes over what a run has become by itself.
+func (w *World) compareRun(r *Run, row RunRow, rows Rows) (wrong []string) {
+	if row.Status == "" {
+		return nil // it is not stored yet
+	}
+	was := r.Status
+	r.Status = row.Status
+	switch {
+	case was == row.Status:
+	case was == crawl.RunPaused && row.Status == crawl.RunRunning && r.Until <= w.Now:
+	case was == crawl.RunRunning && row.Status == crawl.RunDone:
+		if why := w.MayEnd(r, rows); why != "" {
+			wrong = append(wrong, fmt.Sprintf("run %s has ended, though %s", r.Name, why))
+		}
+	case was == crawl.RunDone && row.Status == crawl.RunRunning:
+	case was == crawl.RunStopped && row.Status == crawl.RunRunning && r.Seedings > 0:
+	default:
+		wrong = append(wrong, fmt.Sprintf("run %s is %s: want %s", r.Name, row.Status, was))
+	}
+	return wrong
+}
+
+// comparePage compares what a run has done about a page.
+func (w *World) comparePage(row PageRow) string {
+	r := w.Runs[row.Run]
+	p := r.Pages[row.URL]
+	if p == nil {
+		return "nobody wants it"
+	}
+	if row.Open > 1 {
+		return fmt.Sprintf("%d rows are open", row.Open)
+	}
+	if row.Asked+row.Flying != p.Asked {
+		return fmt.Sprintf("%d attempts are closed and %d in flight: want %d in all", row.Asked, row.Flying, p.Asked)
+	}
+	switch {
+	case row.Open == 0 && !p.Closed && row.Last != "":
+		if why := w.Skip(r, row.URL, row.Last); why != "" {
+			return fmt.Sprintf("it was skipped for %s: %s", row.Last, why)
+		}
+	case row.Open == 0 && !p.Closed:
+		return "it is to be asked for, and is not pending"
+	case row.Open == 1 && row.Flying == 0 && p.Closed:
+		return w.reopened(r, p, row)
+	}
+	return ""
+}
+
+// reopened takes over a visit that has begun, if there was cause for one.
+func (w *World) reopened(r *Run, p *Page, row PageRow) string {
+	switch {
+	case p.Outcome == Skipped && row.Visits == 0:
+		p.Closed, p.Outcome, p.Skip = false, Open, "" // the settings want it now
+		return ""
+	case *r.Settings.Recrawl || r.Recrawled:
+		p.Revisit()
+		return ""
+	}
+	return "it is pending, though its visit is over"
+}
+
+// Owed says what is left to be asked for of a run once nothing is in its way.
+func (r *Run) Owed() (owed []string) {
+	if r.Status == crawl.RunStopped {
+		return nil
+	}
+	for url, p := range r.Pages {
+		switch {
+		case !p.Closed:
+			owed = append(owed, url+" was never asked for")
+		case p.Skip == string(crawl.ReasonDepthBudget), p.Skip == string(crawl.ReasonImageBudget):
+			owed = append(owed, url+" is passed over for a "+p.Skip+" that there is no more")
+		}
+	}
+	slices.Sort(owed)
+	return owed
+}

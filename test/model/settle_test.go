@@ -1,0 +1,258 @@
+package model_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/test/model"
+)
+
+// strict compares run_domains.next_due_at with the model after each step.
+const strict = false
+
+// reconcile, where there is one, is what compares rows with workflows every half a minute.
+var reconcile func(ctx context.Context, b *bench) error
+
+const (
+	// idleMost is after how many steps of workflows without a request nobody asks any more,
+	// and drainMost how many there are in all, and drainSpan how long it takes.
+	idleMost  = 80
+	drainMost = 1500
+	drainSpan = 200 * 24 * time.Hour
+)
+
+// drain has the workflows go on, and time pass, until nothing changes any more, or done says
+// that it is enough.
+func (b *bench) drain(most int, done func() bool) error {
+	idle, asked, over := 0, b.asked, time.Duration(0)
+	for range most {
+		if done != nil && done() || len(b.wrong) > 0 {
+			return nil
+		}
+		if ready := b.ready(); len(ready) > 0 {
+			b.work(ready[idle%len(ready)])
+			if idle++; b.asked > asked {
+				idle, asked = 0, b.asked
+			}
+			if idle > idleMost {
+				return nil
+			}
+			continue
+		}
+		if reconcile != nil {
+			if err := reconcile(b.ctx, b); err != nil {
+				return err
+			}
+		}
+		next := b.nextTimer()
+		if next == 0 || over > drainSpan {
+			return nil
+		}
+		wait := time.Duration(max(next-b.now(), 0)) * time.Microsecond
+		over += wait
+		if err := b.pass(b.ctx, wait+time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nextTimer is when some workflow has something to do by itself; 0 is never.
+func (b *bench) nextTimer() (next model.Instant) {
+	for _, f := range b.temporal.flows {
+		if f.until != 0 && (next == 0 || f.until < next) {
+			next = f.until
+		}
+	}
+	return next
+}
+
+// settle takes everything out of the way, and looks whether all that is wanted is asked for.
+func (b *bench) settle() error {
+	b.temporal.away, b.temporal.lose, b.twice, b.sites.dies = false, 0, false, false
+	clear(b.sites.answers)
+	clear(b.sites.robots)
+	b.trace("-- Temporal is back, the sites answer")
+	steps := []func() error{
+		func() error { return b.drain(400, nil) },
+		b.starved,
+		func() error { b.trace("-- nothing forbids any more"); return b.liftAll() },
+		func() error { return b.drain(drainMost, nil) },
+		b.starved,
+		b.goOn,
+		func() error { return b.drain(drainMost, nil) },
+		b.goOn,
+		func() error { return b.drain(drainMost, nil) },
+		b.recrawled,
+		func() error { return b.drain(drainMost, nil) },
+		b.finished,
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+		if err := b.check(); err != nil || len(b.wrong) > 0 {
+			return err
+		}
+	}
+	return nil
+}
+
+// starved looks for what is due and nobody asks for.
+func (b *bench) starved() error {
+	rows, err := b.rows(b.ctx)
+	b.world.Now = rows.Now
+	b.fail(b.world.Starved(rows)...)
+	return err
+}
+
+// liftAll has people take back what they have decided, one by one, and only that: who is told
+// of it looks at everything again.
+func (b *bench) liftAll() error {
+	for _, name := range b.domains {
+		d := b.world.Domain(name)
+		for kind, end := range d.Controls {
+			if end > b.now() {
+				if err := b.lift(name, kind); err != nil {
+					return err
+				}
+			}
+		}
+		if d.Closed {
+			d.Closed = false
+			if err := b.setDomain(name, crawl.ControlWindow, ""); err != nil {
+				return err
+			}
+		}
+		if d.Budget != nil {
+			n := int64(-1)
+			d.Budget = &n
+			if err := b.setDomain(name, crawl.ControlBudget, n); err != nil {
+				return err
+			}
+		}
+	}
+	for _, name := range b.runs {
+		r := b.world.Runs[name]
+		if _, stored := b.last.Runs[name]; !stored || r.Status == crawl.RunStopped {
+			continue
+		}
+		if limits := limitsOf(r); len(limits) > 0 {
+			if err := b.set(name, limits); err != nil {
+				return err
+			}
+		}
+		if r.Status == crawl.RunPaused {
+			if err := b.apply("resume " + b.rename.Replace(name)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// limitsOf are the settings without those limits that a run has.
+func limitsOf(r *model.Run) (pairs []string) {
+	set := r.Settings
+	for name, limit := range map[string]*int64{
+		"max_pages": set.MaxPages, "max_pages_per_domain": set.MaxPagesPerDomain, "max_pages_per_depth": set.MaxPagesPerDepth,
+		"max_images_per_domain": set.MaxImagesPerDomain, "max_bytes": set.MaxBytes, "max_bytes_per_domain": set.MaxBytesPerDomain,
+	} {
+		if *limit >= 0 {
+			pairs = append(pairs, name+"=-1")
+		}
+	}
+	if *set.MaxTime > 0 {
+		pairs = append(pairs, "max_time=0s")
+	}
+	if *set.Window != "" {
+		pairs = append(pairs, "window=")
+	}
+	if *set.MaxDomains < crawl.MaxDomainsDefault {
+		pairs = append(pairs, fmt.Sprint("max_active_domains=", crawl.MaxDomainsDefault))
+	}
+	if *set.YieldAfter > 0 {
+		pairs = append(pairs, "yield_after=0")
+	}
+	return pairs
+}
+
+// goOn has people resume what has ended with something left, such as what was put off.
+func (b *bench) goOn() error {
+	for _, name := range b.runs {
+		r := b.world.Runs[name]
+		if _, stored := b.last.Runs[name]; !stored || r.Status != crawl.RunDone || len(r.Owed()) == 0 {
+			continue
+		}
+		if err := b.apply("resume " + b.rename.Replace(name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recrawled looks whether runs that crawl their pages again will, and ends that.
+func (b *bench) recrawled() error {
+	rows, err := b.rows(b.ctx)
+	if err != nil {
+		return err
+	}
+	b.world.Now = rows.Now
+	b.fail(b.world.Recrawlable(rows)...)
+	for _, name := range b.runs {
+		if r := b.world.Runs[name]; r != nil && b.last.Runs[name].Status != "" && (*r.Settings.Recrawl || *r.Settings.Standing) && r.Status == crawl.RunRunning {
+			if err := b.set(name, []string{"recrawl=false", "standing=false"}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// finished looks whether all is done, and nothing lives on.
+func (b *bench) finished() error {
+	for _, name := range b.runs {
+		r := b.world.Runs[name]
+		if _, stored := b.last.Runs[name]; !stored {
+			continue
+		}
+		for _, owed := range r.Owed() {
+			b.fail(fmt.Sprintf("run %s: %s", name, owed))
+		}
+		if r.Status == crawl.RunRunning {
+			b.fail(fmt.Sprintf("run %s is running, and nothing will ever happen", name))
+		}
+	}
+	for _, id := range b.temporal.ids() {
+		b.fail(fmt.Sprintf("%s lives on with nothing to do", id))
+	}
+	rows, err := b.rows(b.ctx)
+	for name, d := range rows.Domains {
+		if d.Claimed(rows.Now) {
+			b.fail(fmt.Sprintf("%s is still claimed", name))
+		}
+	}
+	return err
+}
+
+// looked counts the looks of a dispatcher at a run that has nothing left.
+func (b *bench) looked(run string) {
+	rows, err := b.rows(b.ctx)
+	if err != nil {
+		b.fail(err.Error())
+	}
+	r := b.world.Runs[run]
+	b.world.Now = rows.Now
+	if r == nil || !b.world.MustEnd(r, rows) {
+		b.over[run] = 0
+		return
+	}
+	if b.over[run]++; b.over[run] == 1 {
+		b.since[run] = b.asked
+	}
+	if b.over[run] > 3 && b.asked > b.since[run]+3 {
+		b.fail(fmt.Sprintf("run %s has nothing left to do, and does not end", run))
+	}
+}
