@@ -286,9 +286,6 @@ func (b *bench) work(id string) {
 	b.trace("  %s: %T", id, f.workflow)
 	if f.step(b, f) {
 		delete(b.temporal.flows, id)
-		if s, ok := f.workflow.(*seeding); ok && !s.schedule {
-			b.world.Runs[s.run].Seedings--
-		}
 	}
 }
 

@@ -56,7 +56,6 @@ func (w *World) compareRun(r *Run, row RunRow, rows Rows) (wrong []string) {
 			wrong = append(wrong, fmt.Sprintf("run %s has ended, though %s", r.Name, why))
 		}
 	case was == crawl.RunDone && row.Status == crawl.RunRunning:
-	case was == crawl.RunStopped && row.Status == crawl.RunRunning && r.Seedings > 0:
 	default:
 		wrong = append(wrong, fmt.Sprintf("run %s is %s: want %s", r.Name, row.Status, was))
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -96,12 +97,15 @@ func faulty(wrong []string) string {
 	}, wrong[0])
 }
 
+// shrinkSpan is how long it takes at the most.
+const shrinkSpan = 30 * time.Second
+
 // shrink drops steps for as long as the sequence fails in the same way.
 func (p place) shrink(steps, wrong []string) []string {
-	kind := faulty(wrong)
+	kind, until := faulty(wrong), time.Now().Add(shrinkSpan)
 	for size := len(steps) / 2; size > 0; {
 		dropped := false
-		for at := 0; at+size <= len(steps); {
+		for at := 0; at+size <= len(steps) && time.Now().Before(until); {
 			fewer := append(append([]string{}, steps[:at]...), steps[at+size:]...)
 			if got, after, err := p.try(fewer, nil); err == nil && faulty(got) == kind {
 				steps, dropped = fewer[:min(after, len(fewer))], true
@@ -131,6 +135,7 @@ func TestModel(t *testing.T) {
 		t.Skip("it finds what is not mended yet: -model.faults")
 	}
 	seeds := make(chan uint64)
+	var kinds sync.Map
 	var group sync.WaitGroup
 	for range lanes {
 		p := newPlace(t)
@@ -139,6 +144,10 @@ func TestModel(t *testing.T) {
 				steps := draw(seed, *stepsFlag)
 				wrong, after, err := p.try(steps, nil)
 				if err == nil && len(wrong) == 0 {
+					continue
+				}
+				if _, known := kinds.LoadOrStore(faulty(wrong), seed); known && err == nil {
+					t.Errorf("seed %d fails as another does: %s", seed, wrong[0])
 					continue
 				}
 				if err == nil {

@@ -3,6 +3,7 @@ package model_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
@@ -59,6 +60,23 @@ func (b *bench) drain(most int, done func() bool) error {
 	return nil
 }
 
+// calm says that nothing is left to be asked for, but for what comes again: runs that do not
+// stand have ended, and no domain is served.
+func (b *bench) calm() bool {
+	for _, r := range b.world.Runs {
+		stands := *r.Settings.Recrawl || *r.Settings.Standing
+		if r.Status == crawl.RunRunning && !stands || len(r.Owed()) > 0 {
+			return false
+		}
+	}
+	for id := range b.temporal.flows {
+		if !strings.HasPrefix(id, "crawl/") {
+			return false
+		}
+	}
+	return true
+}
+
 // nextTimer is when some workflow has something to do by itself; 0 is never.
 func (b *bench) nextTimer() (next model.Instant) {
 	for _, f := range b.temporal.flows {
@@ -76,17 +94,17 @@ func (b *bench) settle() error {
 	clear(b.sites.robots)
 	b.trace("-- Temporal is back, the sites answer")
 	steps := []func() error{
-		func() error { return b.drain(400, nil) },
+		func() error { return b.drain(drainMost/3, b.calm) },
 		b.starved,
 		func() error { b.trace("-- nothing forbids any more"); return b.liftAll() },
-		func() error { return b.drain(drainMost, nil) },
+		func() error { return b.drain(drainMost, b.calm) },
 		b.starved,
 		b.goOn,
-		func() error { return b.drain(drainMost, nil) },
+		func() error { return b.drain(drainMost, b.calm) },
 		b.goOn,
-		func() error { return b.drain(drainMost, nil) },
+		func() error { return b.drain(drainMost, b.calm) },
 		b.recrawled,
-		func() error { return b.drain(drainMost, nil) },
+		func() error { return b.drain(drainMost, b.calm) },
 		b.finished,
 	}
 	for _, step := range steps {

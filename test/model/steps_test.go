@@ -73,7 +73,7 @@ func (b *bench) apply(step string) error {
 	case "terminate":
 		if ids := b.temporal.ids(); len(ids) > 0 {
 			b.trace("  of %s", ids[number(args)%len(ids)])
-			b.terminate(ids[number(args)%len(ids)])
+			delete(b.temporal.flows, ids[number(args)%len(ids)])
 		}
 	default:
 		return fmt.Errorf("there is no step %q", step)
@@ -84,12 +84,6 @@ func (b *bench) apply(step string) error {
 // runMost bounds the steps of the workflows in one step of a sequence.
 const runMost = 60
 
-func (b *bench) terminate(id string) {
-	if s, ok := b.temporal.flows[id].workflow.(*seeding); ok && !s.schedule {
-		b.world.Runs[s.run].Seedings--
-	}
-	delete(b.temporal.flows, id)
-}
 
 func (b *bench) runOf(word string) string {
 	n, err := strconv.Atoi(strings.TrimPrefix(word, "r"))
@@ -154,7 +148,7 @@ func (b *bench) settings(run string, args []string) (crawl.Settings, error) {
 			given[name] = value
 		}
 	}
-	if b.world.Runs[run] == nil {
+	if _, stored := b.last.Runs[run]; !stored {
 		add(quiet)
 	}
 	add(args)
@@ -179,7 +173,6 @@ func (b *bench) applyRun(do, run string, args []string) error {
 		}
 		b.calls++
 		r.Recrawled = true
-		r.Seedings++
 		older := crawl.Duration(span(args[0]))
 		b.start(&seeding{run: run, kind: "recrawl", recrawl: activities.RecrawlInput{Run: run, OlderThan: older}})
 		return nil
@@ -231,14 +224,8 @@ func (b *bench) seed(run string, args []string, schedule bool) error {
 			s.store.URLs = append(s.store.URLs, url)
 		}
 	}
-	if b.world.Runs[run] == nil && len(s.store.URLs) == 0 {
+	if _, stored := b.last.Runs[run]; !stored && len(s.store.URLs) == 0 {
 		return nil
-	}
-	if b.world.Runs[run] == nil {
-		b.world.Ensure(run, set)
-	}
-	if !schedule {
-		b.world.Runs[run].Seedings++
 	}
 	b.calls++
 	b.start(s)

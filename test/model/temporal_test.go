@@ -305,7 +305,11 @@ func (s *seeding) step(b *bench, f *flow) (ended bool) {
 	_, err := callFor(b, f.id, func(ctx context.Context, a *activities.Activities) (struct{}, error) {
 		switch {
 		case s.stage == 1:
-			return struct{}{}, a.StartCrawl(ctx, activities.StartCrawlInput{Run: s.run})
+			err := a.StartCrawl(ctx, activities.StartCrawlInput{Run: s.run})
+			if err == nil {
+				b.world.Runs[s.run].Start(s.schedule)
+			}
+			return struct{}{}, err
 		case s.stage == 2:
 			_, err := a.FilterSeeds(stopping(ctx), activities.FilterSeedsInput{Run: s.run, Wake: s.store.Settings != (crawl.Settings{})})
 			return struct{}{}, err

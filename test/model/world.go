@@ -36,8 +36,6 @@ type Run struct {
 	Begun, Images map[string]int64
 	// Recrawled says that a person has had it ask for its pages again.
 	Recrawled bool
-	// Seedings are those of people that are under way, each of which has the run go on.
-	Seedings int
 }
 
 // Page is a URL that a run wants.
@@ -223,6 +221,21 @@ func (r *Run) Change(kind crawl.RunChangeKind, until Instant) bool {
 	return true
 }
 
+// Start has a run go on, whatever it was: a person's seeds do, and those of a schedule where
+// no person has stopped it. One that is paused stays so.
+func (r *Run) Start(schedule bool) {
+	if r.Status == crawl.RunDone || r.Status == crawl.RunStopped && !schedule {
+		r.Status = crawl.RunRunning
+	}
+}
+
+// passed ends a pause whose time is over.
+func (r *Run) passed(now Instant) {
+	if r.Status == crawl.RunPaused && r.Until <= now {
+		r.Status, r.Until = crawl.RunRunning, Never
+	}
+}
+
 // spent says which budget leaves no request of a kind to a domain; empty is none.
 func (w *World) spent(r *Run, domain string, image bool) string {
 	set := r.Settings
@@ -276,7 +289,7 @@ func (w *World) Ask(run, domain, url string, prerequisite, image bool) (broken [
 	if prerequisite {
 		return broken
 	}
-	if r.Status != crawl.RunRunning {
+	if r.passed(w.Now); r.Status != crawl.RunRunning {
 		deny("the run is %s", r.Status)
 	}
 	if !d.Ruled {
@@ -286,6 +299,9 @@ func (w *World) Ask(run, domain, url string, prerequisite, image bool) (broken [
 		deny("its %s is spent", budget)
 	}
 	p := r.Pages[url]
+	if p != nil && p.Closed && (*r.Settings.Recrawl || r.Recrawled || p.Outcome == Skipped) {
+		p.Revisit() // its time has come meanwhile, or the settings want it now
+	}
 	switch {
 	case p == nil:
 		deny("nobody wants it")
