@@ -64,7 +64,7 @@ func newBench(ctx context.Context, p place) *bench {
 	n := sequences.Add(1)
 	b := &bench{
 		ctx: ctx, db: p.conn, ids: map[int64]string{}, over: map[string]int{}, since: map[string]int{},
-		 world: model.NewWorld(), trace: func(string, ...any) {},
+		world: model.NewWorld(), trace: func(string, ...any) {},
 	}
 	var names []string
 	for i := range runsMost {
@@ -125,7 +125,7 @@ func (g *guarded) Record(ctx context.Context, at crawl.Attempt) (crawl.Recorded,
 
 // Abandon is a request that was not made after all.
 func (g *guarded) Abandon(ctx context.Context, s crawl.Start, id int64, delay time.Duration, spared bool, why string) error {
-	g.b.answered(model.Reply{Class: model.TakenBack})
+	g.b.answered(model.Reply{Class: model.TakenBack, Unreached: true})
 	return g.Store.Abandon(ctx, s, id, delay, spared, why)
 }
 
@@ -184,6 +184,7 @@ func callFor[T any](b *bench, workflow string, do func(context.Context, *activit
 				panic(r)
 			}
 			b.answered(model.Reply{Class: model.Dead})
+			// its lease ends before another may ask
 			err = errLost
 		}
 	}()
@@ -222,7 +223,9 @@ func stopping(ctx context.Context) context.Context {
 
 // inside has all activities of a sequence run inside one of the SDK's test environment, which
 // takes long to make, each as one of its own.
-type inside struct{ interceptor.WorkerInterceptorBase }
+type inside struct {
+	interceptor.WorkerInterceptorBase
+}
 
 // InterceptActivity gives each its outbound calls.
 func (*inside) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {

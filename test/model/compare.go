@@ -37,6 +37,13 @@ func (w *World) Compare(rows Rows) (wrong []string) {
 				work.Run, work.Begun, work.Images, work.Domain, r.Begun[work.Domain], r.Images[work.Domain]))
 		}
 	}
+	for name, d := range rows.Domains {
+		for _, kind := range []crawl.ControlKind{crawl.ControlStop, crawl.ControlBlock} {
+			if w.Domain(name).Controls[kind] == Never && d.Status != "blocked" {
+				wrong = append(wrong, fmt.Sprintf("%s is %s, though it is under %s", name, d.Status, kind))
+			}
+		}
+	}
 	slices.Sort(wrong)
 	return wrong
 }
@@ -45,6 +52,9 @@ func (w *World) Compare(rows Rows) (wrong []string) {
 func (w *World) compareRun(r *Run, row RunRow, rows Rows) (wrong []string) {
 	if row.Status == "" {
 		return nil // it is not stored yet
+	}
+	if most := micros(*r.Settings.MaxTime); row.Spent == "time" && (r.Started == 0 || w.Now < r.Started+most) && most > 0 {
+		wrong = append(wrong, fmt.Sprintf("the time of run %s is over: it began %d ms ago", r.Name, (w.Now-r.Started)/1000))
 	}
 	was := r.Status
 	r.Status = row.Status

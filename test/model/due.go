@@ -197,6 +197,24 @@ func (w *World) Starved(rows Rows) (starved []string) {
 	return starved
 }
 
+// Unreachable says that nothing of a run is pending but on domains of which there has been no
+// sign for ten minutes.
+func (w *World) Unreachable(r *Run, rows Rows) bool {
+	gone := 0
+	for _, work := range rows.Work {
+		if work.Run != r.Name || work.NextPage == 0 && work.NextImage == 0 {
+			continue
+		}
+		if since := w.Domain(work.Domain).Gone; since == 0 || since > w.Now-600*second {
+			return false
+		}
+		gone++
+	}
+	return gone > 0
+}
+
+const second Instant = 1_000_000
+
 // CompareDue compares when each domain is due for each run with what is stored.
 func (w *World) CompareDue(rows Rows) (wrong []string) {
 	for _, work := range rows.Work {
@@ -230,7 +248,7 @@ func (w *World) Recrawlable(rows Rows) (lost []string) {
 	for _, row := range rows.Pages {
 		r := w.Runs[row.Run]
 		p := r.Pages[row.URL]
-		if !*r.Settings.Recrawl || r.Status != crawl.RunRunning || p.Outcome != Answered || !p.Good || row.Open > 0 {
+		if !*r.Settings.Recrawl || r.Status != crawl.RunRunning || row.Open > 0 || p.Outcome != GivenUp && !p.Good {
 			continue
 		}
 		if by := w.Runs[row.Recrawler]; row.NextDue == 0 || by == nil || by.Status != crawl.RunRunning || !*by.Settings.Recrawl {

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -83,18 +85,16 @@ func (p place) try(steps []string, trace func(string, ...any)) (wrong []string, 
 	return wrong, after, err
 }
 
-// faulty is what kind of thing is wrong, so that a shrunk sequence fails as the whole did:
-// the first complaint without its names and numbers.
+// names are what differs between complaints of one kind.
+var names = regexp.MustCompile(`https?://\S+|\b[dr]\d\b|\d+`)
+
+// faulty is what kind of thing a complaint is about, so that a shrunk sequence fails as the
+// whole did.
 func faulty(wrong []string) string {
 	if len(wrong) == 0 {
 		return ""
 	}
-	return strings.Map(func(r rune) rune {
-		if r >= '0' && r <= '9' {
-			return -1
-		}
-		return r
-	}, wrong[0])
+	return names.ReplaceAllString(wrong[0], "…")
 }
 
 // shrinkSpan is how long it takes at the most.
@@ -107,7 +107,8 @@ func (p place) shrink(steps, wrong []string) []string {
 		dropped := false
 		for at := 0; at+size <= len(steps) && time.Now().Before(until); {
 			fewer := append(append([]string{}, steps[:at]...), steps[at+size:]...)
-			if got, after, err := p.try(fewer, nil); err == nil && faulty(got) == kind {
+			got, after, err := p.try(fewer, nil)
+			if err == nil && slices.ContainsFunc(got, func(text string) bool { return faulty([]string{text}) == kind }) {
 				steps, dropped = fewer[:min(after, len(fewer))], true
 				continue
 			}

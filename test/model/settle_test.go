@@ -89,7 +89,8 @@ func (b *bench) nextTimer() (next model.Instant) {
 
 // settle takes everything out of the way, and looks whether all that is wanted is asked for.
 func (b *bench) settle() error {
-	b.temporal.away, b.temporal.lose, b.twice, b.sites.dies = false, 0, false, false
+	b.temporal.away, b.temporal.lose, b.temporal.refuse, b.twice, b.sites.dies = false, 0, 0, false, false
+	b.network = nil
 	clear(b.sites.answers)
 	clear(b.sites.robots)
 	b.trace("-- Temporal is back, the sites answer")
@@ -255,6 +256,22 @@ func (b *bench) finished() error {
 	return err
 }
 
+// goesOn looks, when somebody has had a run go on, whether it does.
+func (b *bench) goesOn(run string) {
+	rows, err := b.rows(b.ctx)
+	if err != nil {
+		b.fail(err.Error())
+	}
+	r := b.world.Runs[run]
+	b.world.Now = rows.Now
+	if rows.Runs[run].Status != crawl.RunDone {
+		return
+	}
+	if why := b.world.MayEnd(r, rows); why != "" {
+		b.fail(fmt.Sprintf("run %s was to go on, and is done, though %s", run, why))
+	}
+}
+
 // looked counts the looks of a dispatcher at a run that has nothing left.
 func (b *bench) looked(run string) {
 	rows, err := b.rows(b.ctx)
@@ -263,6 +280,9 @@ func (b *bench) looked(run string) {
 	}
 	r := b.world.Runs[run]
 	b.world.Now = rows.Now
+	if b.network != nil && b.world.Unreachable(r, rows) {
+		b.fail(fmt.Sprintf("run %s has only sites that cannot be reached, for ten minutes, and does not end", run))
+	}
 	if r == nil || !b.world.MustEnd(r, rows) {
 		b.over[run] = 0
 		return

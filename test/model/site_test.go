@@ -119,6 +119,11 @@ func (s *sites) mode(a asking) (mode string, after time.Duration) {
 	if hinted {
 		after, _ = time.ParseDuration(wait)
 	}
+	if mode == "https-reset" {
+		if mode = ""; strings.HasPrefix(a.url, "https:") {
+			mode = "reset"
+		}
+	}
 	if name := s.answers[a.domain]; name == "nohost" || name == "dnsfail" {
 		return name, 0
 	}
@@ -153,6 +158,8 @@ func (s *sites) reply() model.Reply {
 		return model.Reply{Class: model.Final, Good: a.prerequisite}
 	case "local":
 		return model.Reply{Class: model.TakenBack, Penalty: a.penalty}
+	case "nohost", "dnsfail":
+		return model.Reply{Class: model.Transient, Unreached: true}
 	}
 	return model.Reply{Class: model.Transient, After: model.Instant(after.Microseconds())}
 }

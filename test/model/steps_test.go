@@ -12,6 +12,7 @@ import (
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/internal/network"
 	"github.com/mosey-web/mosey/test/model"
 )
 
@@ -19,8 +20,9 @@ import (
 // d0/a a page.
 //
 //	web N                          the pages of the web are others, drawn by N
-//	seed r0 d0/ d1/a k=v …         a person seeds pages, and changes settings
+//	seed r0 d0/ d1/a d2 k=v …      a person seeds pages, d2 without a scheme, and changes settings
 //	schedule r0 d0/                a schedule does
+//	stage r0 d0/                   a person stores them, and has nothing begin
 //	add r0 d0/c                    a person adds a page to a domain that is being crawled
 //	recrawl r0 1h                  a person wants pages again that are older
 //	set r0 k=v …                   a person changes settings of a run
@@ -33,7 +35,8 @@ import (
 //	run                            they all do, until they wait
 //	kill                           the next request's worker dies in it
 //	twice                          the result of the next activity is lost
-//	away, back, lose               Temporal is away; is back; the next signal is lost
+//	away, back, lose, refuse       Temporal is away; is back; the next signal is lost, refused
+//	outage                         this machine's network is judged over all sites together
 //	terminate N                    a workflow is terminated
 func (b *bench) apply(step string) error {
 	words := strings.Fields(step)
@@ -70,6 +73,10 @@ func (b *bench) apply(step string) error {
 		b.temporal.away = do == "away"
 	case "lose":
 		b.temporal.lose++
+	case "refuse":
+		b.temporal.refuse++
+	case "outage":
+		b.network = network.New(network.Config{Jitter: func() float64 { return 0 }, Patience: time.Millisecond})
 	case "terminate":
 		if ids := b.temporal.ids(); len(ids) > 0 {
 			b.trace("  of %s", ids[number(args)%len(ids)])
@@ -84,7 +91,6 @@ func (b *bench) apply(step string) error {
 // runMost bounds the steps of the workflows in one step of a sequence.
 const runMost = 60
 
-
 func (b *bench) runOf(word string) string {
 	n, err := strconv.Atoi(strings.TrimPrefix(word, "r"))
 	if err != nil || n >= len(b.runs) {
@@ -93,7 +99,9 @@ func (b *bench) runOf(word string) string {
 	return b.runs[n]
 }
 
-func (b *bench) domainOf(word string) string { return b.domains[number([]string{word[1:]})%len(b.domains)] }
+func (b *bench) domainOf(word string) string {
+	return b.domains[number([]string{word[1:]})%len(b.domains)]
+}
 
 // page reads d0/a.
 func (b *bench) page(word string) (domain, url string) {
@@ -161,12 +169,12 @@ func (b *bench) settings(run string, args []string) (crawl.Settings, error) {
 
 func (b *bench) applyRun(do, run string, args []string) error {
 	r := b.world.Runs[run]
-	if _, stored := b.last.Runs[run]; !stored && do != "seed" && do != "schedule" {
+	if _, stored := b.last.Runs[run]; !stored && do != "seed" && do != "schedule" && do != "stage" {
 		return nil // its seeds were not stored yet
 	}
 	switch do {
-	case "seed", "schedule":
-		return b.seed(run, args, do == "schedule")
+	case "seed", "schedule", "stage":
+		return b.seed(run, do, args)
 	case "recrawl":
 		if b.temporal.away {
 			return nil
@@ -181,11 +189,16 @@ func (b *bench) applyRun(do, run string, args []string) error {
 		if b.temporal.flows[crawl.DomainWorkflowID(domain)] == nil || b.temporal.away || r.Status == crawl.RunStopped {
 			return nil
 		}
-		err := b.control(func(ctx context.Context, a *activities.Activities) error {
+		add := func(ctx context.Context, a *activities.Activities) error {
 			_, err := a.AddURLs(ctx, activities.AddURLsInput{Domain: domain, Run: run, URLs: []string{url}})
 			return err
-		})
-		b.world.Seed(r, domain, url)
+		}
+		err := b.control(add)
+		if errors.Is(err, errAway) {
+			err = b.control(add) // as Temporal does
+		}
+		b.world.Seed(r, domain, url, false)
+		b.goesOn(run)
 		return err
 	case "window":
 		if args[0] == "closed" {
@@ -211,17 +224,20 @@ func (b *bench) start(s *seeding) {
 	_ = b.temporal.send(fmt.Sprintf("seed/%s/%d", s.run, b.calls), s, false)
 }
 
-// seed starts a SeedWorkflow.
-func (b *bench) seed(run string, args []string, schedule bool) error {
+// seed starts a SeedWorkflow, as a person, a schedule, or one that only stages does.
+func (b *bench) seed(run, kind string, args []string) error {
 	set, err := b.settings(run, args)
 	if err != nil || b.temporal.away {
 		return err
 	}
-	s := &seeding{run: run, kind: "seed", schedule: schedule, store: activities.StoreSeedsInput{Run: run, Settings: set}}
+	s := &seeding{run: run, kind: kind, store: activities.StoreSeedsInput{Run: run, Settings: set}}
 	for _, word := range args {
-		if strings.HasPrefix(word, "d") && strings.Contains(word, "/") {
-			_, url := b.page(word)
-			s.store.URLs = append(s.store.URLs, url)
+		switch name, path, isPage := strings.Cut(word, "/"); {
+		case strings.Contains(name, "=") || !strings.HasPrefix(name, "d"):
+		case isPage:
+			s.store.URLs = append(s.store.URLs, pageOf(b.domainOf(name), path))
+		default:
+			s.store.URLs = append(s.store.URLs, b.domainOf(name)) // without a scheme
 		}
 	}
 	if _, stored := b.last.Runs[run]; !stored && len(s.store.URLs) == 0 {
@@ -237,7 +253,11 @@ func (b *bench) seeded(s *seeding) {
 	r := b.world.Ensure(s.run, s.store.Settings)
 	for _, url := range s.store.URLs {
 		name, _, _ := strings.Cut(strings.TrimPrefix(url, "http://"), "/")
-		b.world.Seed(r, name, url)
+		if !strings.Contains(url, "/") {
+			b.world.Seed(r, name, "https://"+name+"/", true)
+			continue
+		}
+		b.world.Seed(r, name, url, false)
 	}
 }
 

@@ -93,7 +93,9 @@ type cluster struct {
 	// starts are lost on their way.
 	away bool
 	lose int
-	now  func() model.Instant
+	// refuse is how many are refused.
+	refuse int
+	now    func() model.Instant
 }
 
 func (c *cluster) ids() []string {
@@ -112,6 +114,9 @@ func (c *cluster) send(id string, w workflow, signalled bool) error {
 	defer c.mu.Unlock()
 	switch f := c.flows[id]; {
 	case c.away:
+		return errAway
+	case c.refuse > 0:
+		c.refuse--
 		return errAway
 	case c.lose > 0:
 		c.lose--
@@ -295,8 +300,6 @@ type seeding struct {
 	stage     int
 	store     activities.StoreSeedsInput
 	recrawl   activities.RecrawlInput
-	// schedule says that it is a schedule's, and not a person's.
-	schedule bool
 }
 
 func (s *seeding) step(b *bench, f *flow) (ended bool) {
@@ -307,7 +310,7 @@ func (s *seeding) step(b *bench, f *flow) (ended bool) {
 		case s.stage == 1:
 			err := a.StartCrawl(ctx, activities.StartCrawlInput{Run: s.run})
 			if err == nil {
-				b.world.Runs[s.run].Start(s.schedule)
+				b.world.Start(b.world.Runs[s.run], s.kind == "schedule")
 			}
 			return struct{}{}, err
 		case s.stage == 2:
@@ -328,6 +331,11 @@ func (s *seeding) step(b *bench, f *flow) (ended bool) {
 		return !f.again(b.now(), err)
 	}
 	s.stage++
-	return !pending || s.stage == 3 || s.stage == 2 && s.kind == "recrawl"
+	if s.kind == "stage" || !pending || s.stage == 3 || s.stage == 2 && s.kind == "recrawl" {
+		if s.kind != "stage" {
+			b.goesOn(s.run)
+		}
+		return true
+	}
+	return false
 }
-

@@ -5,6 +5,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/mosey-web/mosey/crawl"
 )
@@ -34,6 +35,8 @@ type Run struct {
 	Pages  map[string]*Page
 	// Begun counts requests for pages by domain, and Images those for images.
 	Begun, Images map[string]int64
+	// Started is when it was first to go on; 0 is not yet.
+	Started Instant
 	// Recrawled says that a person has had it ask for its pages again.
 	Recrawled bool
 }
@@ -42,7 +45,9 @@ type Run struct {
 type Page struct {
 	Domain string
 	Image  bool
-	Depth  int
+	// Bare says that it was seeded without a scheme.
+	Bare  bool
+	Depth int
 	// Asked counts the requests that were begun for it and count: what was taken back does
 	// not. Tried are those of the present visit.
 	Asked, Tried int
@@ -85,6 +90,8 @@ type Domain struct {
 	// earliest, as far as is certain.
 	Flying bool
 	Free   Instant
+	// Gone is since when nothing of it could be reached; 0 is that it could.
+	Gone Instant
 	// Ruled says that its robots.txt was answered.
 	Ruled bool
 	// Read is when each page was last answered, by whichever run.
@@ -115,9 +122,11 @@ func (w *World) Pass(span Instant) {
 	}
 	for _, r := range w.Runs {
 		earlier(&r.Until)
+		earlier(&r.Started)
 	}
 	for _, d := range w.Domains {
 		earlier(&d.Free)
+		earlier(&d.Gone)
 		for kind, end := range d.Controls {
 			earlier(&end)
 			d.Controls[kind] = end
@@ -145,10 +154,10 @@ func (w *World) Ensure(name string, set crawl.Settings) *Run {
 }
 
 // Seed makes pages of a domain part of a run. It lifts a stop of the domain.
-func (w *World) Seed(r *Run, domain, url string) {
+func (w *World) Seed(r *Run, domain, url string, bare bool) {
 	r.Seeded[domain] = true
 	delete(w.Domain(domain).Controls, crawl.ControlStop)
-	r.want(url, &Page{Domain: domain})
+	r.want(url, &Page{Domain: domain, Bare: bare})
 }
 
 // want makes a page part of a run, once.
@@ -182,6 +191,9 @@ func (r *Run) follow(from *Page, found []Found) {
 			}
 		case *set.MaxDepth >= 0 && depth > *set.MaxDepth:
 		case *set.Scope == crawl.ScopeWeb || r.Seeded[f.Domain]:
+			if to := r.Pages[f.URL]; f.Moved && to != nil && to.Skip == string(crawl.ReasonScheme) {
+				to.Revisit() // it is meant after all
+			}
 			r.want(f.URL, &Page{Domain: f.Domain, Depth: depth})
 		}
 	}
@@ -223,7 +235,10 @@ func (r *Run) Change(kind crawl.RunChangeKind, until Instant) bool {
 
 // Start has a run go on, whatever it was: a person's seeds do, and those of a schedule where
 // no person has stopped it. One that is paused stays so.
-func (r *Run) Start(schedule bool) {
+func (w *World) Start(r *Run, schedule bool) {
+	if r.Started == 0 {
+		r.Started = w.Now
+	}
 	if r.Status == crawl.RunDone || r.Status == crawl.RunStopped && !schedule {
 		r.Status = crawl.RunRunning
 	}
@@ -344,14 +359,19 @@ type Reply struct {
 	// After is how long the server asks to be left alone; Penalty is what its failures so
 	// far have earned it, where it has not said itself.
 	After, Penalty Instant
-	// Good says that the page was read.
-	Good bool
+	// Good says that the page was read, and Unreached that there was no sign of the site.
+	Good, Unreached bool
 }
 
 // Answer is the end of a request.
 func (w *World) Answer(run, domain, url string, prerequisite bool, reply Reply) {
 	d, r := w.Domain(domain), w.Runs[run]
 	d.Flying = false
+	if !reply.Unreached {
+		d.Gone = 0
+	} else if d.Gone == 0 {
+		d.Gone = w.Now
+	}
 	d.Free = w.Now + max(micros(*r.Settings.Delay), d.Delay, reply.After)
 	if reply.Class == TakenBack {
 		d.Free = max(d.Free, w.Now+reply.Penalty)
@@ -406,6 +426,12 @@ func (w *World) Skip(r *Run, url, reason string) string {
 		}
 	case crawl.ReasonImageBudget:
 		if w.spent(r, p.Domain, true) != "" {
+			return ""
+		}
+	case crawl.ReasonScheme:
+		// it was seeded without one, and cannot be reached by https
+		if p.Bare {
+			r.want(strings.Replace(url, "https:", "http:", 1), &Page{Domain: p.Domain})
 			return ""
 		}
 	case crawl.ReasonImagesOff:
