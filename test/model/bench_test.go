@@ -45,6 +45,8 @@ type bench struct {
 	// over counts the looks of each dispatcher at a run that has nothing left, and since is
 	// how many requests had been made by the first.
 	over, since map[string]int
+	// idle counts how often in a row each domain was served without a request.
+	idle map[string]int
 }
 
 // place is where sequences run: a database, used by one sequence at a time.
@@ -63,7 +65,7 @@ const (
 func newBench(ctx context.Context, p place) *bench {
 	n := sequences.Add(1)
 	b := &bench{
-		ctx: ctx, db: p.conn, ids: map[int64]string{}, over: map[string]int{}, since: map[string]int{},
+		ctx: ctx, db: p.conn, ids: map[int64]string{}, over: map[string]int{}, since: map[string]int{}, idle: map[string]int{},
 		world: model.NewWorld(), trace: func(string, ...any) {},
 	}
 	var names []string
@@ -108,6 +110,7 @@ func (g *guarded) Begin(ctx context.Context, s crawl.Start) (crawl.Lease, error)
 		b.sites.now.penalty = d.Penalty
 	}
 	b.asked++
+	b.idle[s.Domain] = 0
 	b.trace("    asks %s for %s", s.URL, run)
 	b.world.Now = b.now()
 	b.fail(b.world.Ask(run, s.Domain, s.URL, s.Prerequisite, s.Kind == crawl.KindImage)...)
@@ -117,10 +120,30 @@ func (g *guarded) Begin(ctx context.Context, s crawl.Start) (crawl.Lease, error)
 // Record is where it ends.
 func (g *guarded) Record(ctx context.Context, at crawl.Attempt) (crawl.Recorded, error) {
 	rec, err := g.Store.Record(ctx, at)
-	if err == nil && at.Requested {
+	switch {
+	case err != nil:
+	case at.Requested:
 		g.b.answered(g.b.sites.reply())
+	case rec.Closed && at.Skipped != "":
+		err = g.b.skipped(ctx, at)
 	}
 	return rec, err
+}
+
+// skipped tells the model of a page that was closed without a request.
+func (b *bench) skipped(ctx context.Context, at crawl.Attempt) error {
+	var run, url string
+	err := b.db.QueryRow(ctx, "SELECT r.name, c.url FROM page_crawls c JOIN crawl_runs r ON r.id = c.run_id WHERE c.id = $1", at.CrawlID).
+		Scan(&run, &url)
+	if err != nil {
+		return err
+	}
+	b.trace("    skips %s for %s: %s", url, run, at.Skipped)
+	b.world.Now = b.now()
+	if why := b.world.Skip(b.world.Runs[run], url, string(at.Skipped)); why != "" {
+		b.fail(fmt.Sprintf("%s of run %s was skipped for %s: %s", url, run, at.Skipped, why))
+	}
+	return nil
 }
 
 // Abandon is a request that was not made after all.
@@ -287,8 +310,12 @@ func (b *bench) ready() []string {
 func (b *bench) work(id string) {
 	f := b.temporal.flows[id]
 	b.trace("  %s: %T", id, f.workflow)
-	if f.step(b, f) {
-		delete(b.temporal.flows, id)
+	if !f.step(b, f) {
+		return
+	}
+	delete(b.temporal.flows, id)
+	if d, ok := f.workflow.(*domainFlow); ok {
+		b.served(d)
 	}
 }
 

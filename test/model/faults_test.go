@@ -29,8 +29,8 @@ var faults = []fault{
 	{3, "SmallRunBesideABigOne", `seed r0 d0/ d0/a max_pages=2 delay=10s; seed r1 d0/ d0/a d0/b d0/c d0/e delay=10s; run; time 1m; run; time 1m; run;
 		time 1m; run; time 1m; run; time 1m; run; time 1m; run; time 1m; run; time 1m; run`, "does not end"},
 	{4, "TimeCountsFromTheSeeding", `stage r0 d0/; run; time 2m; seed r0 max_time=1m; run`, "time of run r0 is over"},
-	{5, "YieldsToItself", `seed r0 d0/ d1/ d0/a d1/a max_active_domains=1 yield_after=1; seed r1 d0/ d0/a; run; run`, "nobody asks"},
-	{6, "ResumeWhileAway", `seed r0 d0/; pause r0; run; away; resume r0; back`, "nobody asks"},
+	{5, "YieldsToItself", `seed r0 d0/ d1/ d0/a d1/a max_active_domains=1 yield_after=1; seed r1 d0/ d0/a; run; run`, "without a request"},
+	{6, "ResumeWhileAway", `seed r0 d0/; work 0; pause r0; run; away; resume r0; back`, "nobody asks"},
 	{6, "SetWhileAway", `seed r0 d0/ d0/a max_pages_per_domain=1 standing=true; run; away; set r0 max_pages_per_domain=-1; back`, "nobody asks"},
 	{6, "UnblockWhileAway", `seed r0 d0/ standing=true; block d0; run; away; unblock d0; back`, "nobody asks"},
 	{6, "WindowOpensWhileAway", `seed r0 d0/; window d0 closed; run; away; window d0 open; back`, "nobody asks"},
@@ -38,7 +38,6 @@ var faults = []fault{
 	{7, "TwoRecrawlsOfOnePage", `seed r0 d0/ recrawl=true; run; seed r1 d0/ recrawl=true; run; stop r1`, "never asked for again"},
 	{8, "ImageWhereThePagesAreSpent", `seed r0 d1/ d1/a max_pages_per_domain=1 images=metadata standing=true; run; seed r0 d0/b; run`, "nobody asks"},
 	{9, "RecrawlTriedAgain", `seed r0 d0/; run; time 2h; recrawl r0 1h; twice; run; time 4m; run`, "was to go on"},
-	{9, "AddTriedAgain", `seed r0 d0/; run; seed r1 d0/a d0/b delay=10s; run; refuse; add r0 d0/e`, "was to go on"},
 	{10, "ScheduleOfAStoppedRun", `seed r0 d0/ standing=true; run; stop r0; schedule r0 d0/a; run`, "want stopped"},
 	{12, "RetryOfARecrawl", `seed r0 d0/ recrawl=true min_refetch=2000h; run; site d0 503; time 900h; run; site d0 ok; time 10m; run`, "skipped for min-refetch"},
 	{12, "RecrawlTakenBack", `seed r0 d0/ recrawl=true min_refetch=2000h; run; site d0 local; time 900h; run; site d0 ok; time 10m; run`, "skipped for min-refetch"},

@@ -52,7 +52,11 @@ func (b *bench) drain(most int, done func() bool) error {
 			return nil
 		}
 		wait := time.Duration(max(next-b.now(), 0)) * time.Microsecond
-		over += wait
+		if over += wait; wait > overdueMost {
+			if err := b.overdue(wait); err != nil {
+				return err
+			}
+		}
 		if err := b.pass(b.ctx, wait+time.Millisecond); err != nil {
 			return err
 		}
@@ -117,6 +121,19 @@ func (b *bench) settle() error {
 		}
 	}
 	return nil
+}
+
+// overdueMost is for how long something may be due without anybody looking.
+const overdueMost = 2 * time.Minute
+
+// overdue looks whether something is due while everybody waits.
+func (b *bench) overdue(wait time.Duration) error {
+	rows, err := b.rows(b.ctx)
+	b.world.Now = rows.Now
+	for _, text := range b.world.Starved(rows) {
+		b.fail(fmt.Sprintf("%s for another %s", text, wait.Round(time.Minute)))
+	}
+	return err
 }
 
 // starved looks for what is due and nobody asks for.
@@ -292,5 +309,25 @@ func (b *bench) looked(run string) {
 	}
 	if b.over[run] > 3 && b.asked > b.since[run]+3 {
 		b.fail(fmt.Sprintf("run %s has nothing left to do, and does not end", run))
+	}
+}
+
+// idleServed is how often in a row a domain may be served without a request while it is due.
+const idleServed = 6
+
+// served looks whether a domain was served again and again for nothing.
+func (b *bench) served(d *domainFlow) {
+	if b.idle[d.name]++; b.idle[d.name] < idleServed {
+		return
+	}
+	rows, err := b.rows(b.ctx)
+	if err != nil {
+		b.fail(err.Error())
+	}
+	b.world.Now = rows.Now
+	for _, text := range b.world.Starved(rows) {
+		if strings.HasPrefix(text, d.name+" ") {
+			b.fail(fmt.Sprintf("%s, though it was served %d times without a request", text, b.idle[d.name]))
+		}
 	}
 }

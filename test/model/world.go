@@ -410,6 +410,12 @@ func (p *Page) close(o Outcome) { p.Closed, p.Outcome = true, o }
 // reason does not hold; empty where it does.
 func (w *World) Skip(r *Run, url, reason string) string {
 	p := r.Pages[url]
+	if p == nil {
+		return "nobody wants it"
+	}
+	if p.Closed {
+		p.Revisit()
+	}
 	p.close(Skipped)
 	p.Skip = reason
 	set, least := r.Settings, Instant(0)
