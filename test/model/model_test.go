@@ -30,6 +30,7 @@ var (
 	sequencesFlag = flag.Int("model.sequences", 300, "how many random sequences to try")
 	stepsFlag     = flag.Int("model.steps", 60, "how many steps each has")
 	seedFlag      = flag.Uint64("model.seed", 0, "try the sequence of this seed alone, and tell what it does")
+	withoutFlag   = flag.String("model.without", "", "leave steps out that have one of these words in them, such as away,recrawl")
 	faultsFlag    = flag.Bool("model.faults", false, "also try the faults that are known and not mended yet")
 )
 
@@ -177,7 +178,12 @@ func draw(seed uint64, steps int) []string {
 	for len(all) < steps {
 		all = append(all, g.step())
 	}
-	return all
+	if *withoutFlag == "" {
+		return all
+	}
+	return slices.DeleteFunc(all, func(step string) bool {
+		return slices.ContainsFunc(strings.Split(*withoutFlag, ","), func(word string) bool { return strings.Contains(step, word) })
+	})
 }
 
 type generator struct {

@@ -107,6 +107,8 @@ func (s *sites) found(domain, page string, moved bool) model.Found {
 
 func pageOf(domain, name string) string { return "http://" + domain + "/" + name }
 
+func byHTTPS(url string) string { return strings.Replace(url, "http:", "https:", 1) }
+
 func isImage(url string) bool { return strings.HasSuffix(url, ".png") }
 
 // mode is how a domain answers, and how long it asks to be left alone.
@@ -123,6 +125,9 @@ func (s *sites) mode(a asking) (mode string, after time.Duration) {
 		if mode = ""; strings.HasPrefix(a.url, "https:") {
 			mode = "reset"
 		}
+	}
+	if mode == "to-https" && (a.prerequisite || strings.HasPrefix(a.url, "https:")) {
+		mode = ""
 	}
 	if name := s.answers[a.domain]; name == "nohost" || name == "dnsfail" {
 		return name, 0
@@ -154,6 +159,8 @@ func (s *sites) reply() model.Reply {
 	switch mode {
 	case "", "304", "robots404":
 		return model.Reply{Class: model.Final, Good: true, Found: s.links[a.url]}
+	case "to-https":
+		return model.Reply{Class: model.Final, Good: true, Found: []model.Found{{URL: byHTTPS(a.url), Domain: a.domain, Moved: true}}}
 	case "404", "403":
 		return model.Reply{Class: model.Final, Good: a.prerequisite}
 	case "local":
@@ -188,6 +195,9 @@ func (s *sites) Do(_ context.Context, r fetch.Request) (*fetch.Response, error) 
 		return fail(fetch.KindReset)
 	case "local":
 		return fail(fetch.KindLocal)
+	case "to-https":
+		answer.Status = http.StatusMovedPermanently
+		answer.Header.Set("Location", byHTTPS(a.url))
 	case "":
 		s.page(a, answer)
 	case "304":

@@ -331,11 +331,8 @@ func (s *seeding) step(b *bench, f *flow) (ended bool) {
 		return !f.again(b.now(), err)
 	}
 	s.stage++
-	if s.kind == "stage" || !pending || s.stage == 3 || s.stage == 2 && s.kind == "recrawl" {
-		if s.kind != "stage" {
-			b.goesOn(s.run)
-		}
-		return true
+	if !pending {
+		b.goesOn(s.run)
 	}
-	return false
+	return s.kind == "stage" || !pending || s.stage == 3 || s.stage == 2 && s.kind == "recrawl"
 }

@@ -56,8 +56,11 @@ type Page struct {
 	Outcome Outcome
 	// Skip is why it was closed without a request.
 	Skip string
-	// Good says that it was read when it was answered last.
-	Good bool
+	// Good says that it was read when it was answered last, and found is what it named.
+	Good  bool
+	found []Found
+	// Late says that it may not have a row yet.
+	Late bool
 	// Again says that the present visit is a further one.
 	Again bool
 }
@@ -150,7 +153,22 @@ func (w *World) Ensure(name string, set crawl.Settings) *Run {
 		return r
 	}
 	r.Settings = overlay(r.Settings, set)
+	r.widen()
 	return r
+}
+
+// widen makes part of a run what its pages have named, as far as its settings let it be by
+// now. That is looked at beside the crawl: there may be much of it.
+func (r *Run) widen() {
+	for more := true; more; {
+		known := len(r.Pages)
+		for _, p := range r.Pages {
+			if p.Good && !p.Image {
+				r.follow(p, p.found, true)
+			}
+		}
+		more = len(r.Pages) > known
+	}
 }
 
 // Seed makes pages of a domain part of a run. It lifts a stop of the domain.
@@ -176,7 +194,7 @@ type Found struct {
 }
 
 // follow makes what a page has named part of its run, as far as the settings let it be.
-func (r *Run) follow(from *Page, found []Found) {
+func (r *Run) follow(from *Page, found []Found, late bool) {
 	set := r.Settings
 	for _, f := range found {
 		depth := from.Depth + 1
@@ -187,14 +205,14 @@ func (r *Run) follow(from *Page, found []Found) {
 		case from.Image && !f.Moved:
 		case f.Image || from.Image:
 			if set.TakesImages() && (*set.ImageScope == crawl.ImageScopeAny || r.Seeded[f.Domain]) {
-				r.want(f.URL, &Page{Domain: f.Domain, Image: true, Depth: depth})
+				r.want(f.URL, &Page{Domain: f.Domain, Image: true, Depth: depth, Late: late})
 			}
 		case *set.MaxDepth >= 0 && depth > *set.MaxDepth:
 		case *set.Scope == crawl.ScopeWeb || r.Seeded[f.Domain]:
 			if to := r.Pages[f.URL]; f.Moved && to != nil && to.Skip == string(crawl.ReasonScheme) {
 				to.Revisit() // it is meant after all
 			}
-			r.want(f.URL, &Page{Domain: f.Domain, Depth: depth})
+			r.want(f.URL, &Page{Domain: f.Domain, Depth: depth, Late: late})
 		}
 	}
 }
@@ -244,11 +262,12 @@ func (w *World) Start(r *Run, schedule bool) {
 	}
 }
 
-// passed ends a pause whose time is over.
-func (r *Run) passed(now Instant) {
+// status is what the run is at an instant, if its dispatcher looks.
+func (r *Run) status(now Instant) crawl.RunStatus {
 	if r.Status == crawl.RunPaused && r.Until <= now {
-		r.Status, r.Until = crawl.RunRunning, Never
+		return crawl.RunRunning
 	}
+	return r.Status
 }
 
 // spent says which budget leaves no request of a kind to a domain; empty is none.
@@ -304,7 +323,7 @@ func (w *World) Ask(run, domain, url string, prerequisite, image bool) (broken [
 	if prerequisite {
 		return broken
 	}
-	if r.passed(w.Now); r.Status != crawl.RunRunning {
+	if r.Status = r.status(w.Now); r.Status != crawl.RunRunning {
 		deny("the run is %s", r.Status)
 	}
 	if !d.Ruled {
@@ -388,7 +407,8 @@ func (w *World) Answer(run, domain, url string, prerequisite bool, reply Reply) 
 	switch reply.Class {
 	case Final:
 		p.close(Answered)
-		r.follow(p, reply.Found)
+		p.found = reply.Found
+		r.follow(p, reply.Found, false)
 	case Transient, Dead:
 		if p.Tried >= *r.Settings.MaxAttempts {
 			p.close(GivenUp)
