@@ -319,6 +319,12 @@ func (b *bench) work(id string) {
 	}
 }
 
+func (b *bench) mustCheck() {
+	if err := b.check(); err != nil {
+		b.fail(err.Error())
+	}
+}
+
 // check compares the rows with the model.
 func (b *bench) check() error {
 	rows, err := b.rows(b.ctx)

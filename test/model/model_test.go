@@ -31,6 +31,7 @@ var (
 	stepsFlag     = flag.Int("model.steps", 60, "how many steps each has")
 	seedFlag      = flag.Uint64("model.seed", 0, "try the sequence of this seed alone, and tell what it does")
 	withoutFlag   = flag.String("model.without", "", "leave steps out that have one of these words in them, such as away,recrawl")
+	tryFlag       = flag.String("model.try", "", "try these steps alone, set apart by semicolons, and tell what they do")
 	faultsFlag    = flag.Bool("model.faults", false, "also try the faults that are known and not mended yet")
 )
 
@@ -127,8 +128,12 @@ func (p place) shrink(steps, wrong []string) []string {
 func TestModel(t *testing.T) {
 	t.Parallel()
 	race.SkipSerial(t)
-	if *seedFlag != 0 {
-		wrong, _, err := newPlace(t).try(draw(*seedFlag, *stepsFlag), t.Logf)
+	if *seedFlag != 0 || *tryFlag != "" {
+		steps := fault{steps: *tryFlag}.split()
+		if *seedFlag != 0 {
+			steps = draw(*seedFlag, *stepsFlag)
+		}
+		wrong, _, err := newPlace(t).try(steps, t.Logf)
 		require.NoError(t, err)
 		require.Empty(t, wrong)
 		return

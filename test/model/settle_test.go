@@ -74,7 +74,8 @@ func (b *bench) calm() bool {
 		}
 	}
 	for id := range b.temporal.flows {
-		if !strings.HasPrefix(id, "crawl/") {
+		run := b.world.Runs[strings.TrimPrefix(id, "crawl/")]
+		if run == nil || run.Status != crawl.RunRunning {
 			return false
 		}
 	}
@@ -215,8 +216,23 @@ func limitsOf(r *model.Run) (pairs []string) {
 	return pairs
 }
 
-// goOn has people resume what has ended with something left, such as what was put off.
+// goOn has people resume what has ended with something left that was put off, once its time
+// has come.
 func (b *bench) goOn() error {
+	rows, err := b.rows(b.ctx)
+	if err != nil {
+		return err
+	}
+	wait := model.Instant(0)
+	for _, work := range rows.Work {
+		due := b.world.Due(rows, work)
+		if due != model.Never && b.world.Runs[work.Run].Status == crawl.RunDone {
+			wait = max(wait, due-rows.Now)
+		}
+	}
+	if err := b.pass(b.ctx, time.Duration(wait)*time.Microsecond+time.Second); err != nil {
+		return err
+	}
 	for _, name := range b.runs {
 		r := b.world.Runs[name]
 		if _, stored := b.last.Runs[name]; !stored || r.Status != crawl.RunDone || len(r.Owed()) == 0 {

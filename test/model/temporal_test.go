@@ -165,6 +165,9 @@ func (d *dispatcher) step(b *bench, f *flow) (ended bool) {
 	res, err := callFor(b, f.id, func(ctx context.Context, a *activities.Activities) (activities.DispatchResult, error) {
 		return a.Dispatch(ctx, activities.DispatchInput{Run: d.run})
 	})
+	if err == nil && res.Ended || errors.Is(err, errLost) {
+		b.mustCheck() // what makes it due again comes after
+	}
 	switch {
 	case err != nil:
 		return !f.again(b.now(), err)

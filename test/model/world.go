@@ -152,9 +152,20 @@ func (w *World) Ensure(name string, set crawl.Settings) *Run {
 		w.Runs[name] = r
 		return r
 	}
+	was := r.Settings
 	r.Settings = overlay(r.Settings, set)
-	r.widen()
+	if deeper(*r.Settings.MaxDepth) > deeper(*was.MaxDepth) || *r.Settings.Scope != *was.Scope && *r.Settings.Scope == crawl.ScopeWeb {
+		r.widen()
+	}
 	return r
+}
+
+// deeper is a depth as a number that grows; -1 is no limit.
+func deeper(depth int) int {
+	if depth < 0 {
+		return math.MaxInt
+	}
+	return depth
 }
 
 // widen makes part of a run what its pages have named, as far as its settings let it be by
@@ -202,6 +213,10 @@ func (r *Run) follow(from *Page, found []Found, late bool) {
 			depth = from.Depth
 		}
 		switch {
+		case f.Moved && depth == 0 && !from.Image: // a seed takes its scope along
+			r.Seeded[f.Domain] = true
+			r.meant(f.URL)
+			r.want(f.URL, &Page{Domain: f.Domain, Late: late})
 		case from.Image && !f.Moved:
 		case f.Image || from.Image:
 			if set.TakesImages() && (*set.ImageScope == crawl.ImageScopeAny || r.Seeded[f.Domain]) {
@@ -209,11 +224,15 @@ func (r *Run) follow(from *Page, found []Found, late bool) {
 			}
 		case *set.MaxDepth >= 0 && depth > *set.MaxDepth:
 		case *set.Scope == crawl.ScopeWeb || r.Seeded[f.Domain]:
-			if to := r.Pages[f.URL]; f.Moved && to != nil && to.Skip == string(crawl.ReasonScheme) {
-				to.Revisit() // it is meant after all
-			}
 			r.want(f.URL, &Page{Domain: f.Domain, Depth: depth, Late: late})
 		}
+	}
+}
+
+// meant has a page asked for after all that was passed over as not reached by https.
+func (r *Run) meant(url string) {
+	if p := r.Pages[url]; p != nil && p.Skip == string(crawl.ReasonScheme) {
+		p.Revisit()
 	}
 }
 
