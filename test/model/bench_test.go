@@ -123,7 +123,7 @@ func (g *guarded) Record(ctx context.Context, at crawl.Attempt) (crawl.Recorded,
 	switch {
 	case err != nil:
 	case at.Requested:
-		g.b.answered(g.b.sites.reply())
+		g.b.answered(g.b.sites.reply(), model.Instant(at.EndedAt.UnixMicro()))
 	case rec.Closed && at.Skipped != "":
 		err = g.b.skipped(ctx, at)
 	}
@@ -148,7 +148,7 @@ func (b *bench) skipped(ctx context.Context, at crawl.Attempt) error {
 
 // Abandon is a request that was not made after all.
 func (g *guarded) Abandon(ctx context.Context, s crawl.Start, id int64, delay time.Duration, spared bool, why string) error {
-	g.b.answered(model.Reply{Class: model.TakenBack, Unreached: true})
+	g.b.answered(model.Reply{Class: model.TakenBack, Unreached: true}, g.b.now())
 	return g.Store.Abandon(ctx, s, id, delay, spared, why)
 }
 
@@ -156,9 +156,12 @@ func (g *guarded) Abandon(ctx context.Context, s crawl.Start, id int64, delay ti
 func (g *guarded) TakeBack(
 	ctx context.Context, s crawl.Start, id int64, delay time.Duration, spared bool, why string, robots int64,
 ) error {
-	g.b.answered(g.b.sites.reply())
+	g.b.answered(g.b.sites.reply(), g.b.now())
 	return g.Store.TakeBack(ctx, s, id, delay, spared, why, robots)
 }
+
+// rounding is by how much an instant may be off that was handed over in milliseconds.
+const rounding = 2000
 
 // runName is the name of a run.
 func (b *bench) runName(ctx context.Context, id int64) (name string, err error) {
@@ -169,14 +172,15 @@ func (b *bench) runName(ctx context.Context, id int64) (name string, err error) 
 	return b.ids[id], err
 }
 
-func (b *bench) answered(reply model.Reply) {
+// answered tells the model how a request has ended, and when.
+func (b *bench) answered(reply model.Reply, ended model.Instant) {
 	a := b.sites.now
 	if a == nil {
 		b.fail("an attempt was recorded that was not begun")
 		return
 	}
 	b.sites.now = nil
-	b.world.Now = b.now()
+	b.world.Now = ended - rounding
 	b.world.Answer(a.run, a.domain, a.url, a.prerequisite, reply)
 }
 
@@ -206,8 +210,7 @@ func callFor[T any](b *bench, workflow string, do func(context.Context, *activit
 			if _, killed := r.(died); !killed {
 				panic(r)
 			}
-			b.answered(model.Reply{Class: model.Dead})
-			// its lease ends before another may ask
+			b.answered(model.Reply{Class: model.Dead}, b.now())
 			err = errLost
 		}
 	}()

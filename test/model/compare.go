@@ -58,10 +58,11 @@ func (w *World) compareRun(r *Run, row RunRow, rows Rows) (wrong []string) {
 		wrong = append(wrong, fmt.Sprintf("the time of run %s is over: it began %d ms ago", r.Name, (w.Now-r.Started)/1000))
 	}
 	was := r.Status
-	r.Status = row.Status
+	if r.Status = row.Status; was != row.Status && was == crawl.RunPaused && r.Until <= w.Now {
+		was = crawl.RunRunning
+	}
 	switch {
 	case was == row.Status:
-	case was == crawl.RunPaused && row.Status == crawl.RunRunning && r.Until <= w.Now:
 	case was == crawl.RunRunning && row.Status == crawl.RunDone:
 		if why := w.MayEnd(r, rows); why != "" {
 			wrong = append(wrong, fmt.Sprintf("run %s has ended, though %s", r.Name, why))

@@ -67,6 +67,9 @@ func (b *bench) drain(most int, done func() bool) error {
 // calm says that nothing is left to be asked for, but for what comes again: runs that do not
 // stand have ended, and no domain is served.
 func (b *bench) calm() bool {
+	if len(b.ready()) > 0 {
+		return false
+	}
 	for _, r := range b.world.Runs {
 		stands := *r.Settings.Recrawl || *r.Settings.Standing
 		if r.Status == crawl.RunRunning && !stands || len(r.Owed()) > 0 {
