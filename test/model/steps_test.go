@@ -37,6 +37,7 @@ import (
 //	twice                          the result of the next activity is lost
 //	away, back, lose, refuse       Temporal is away; is back; the next signal is lost, refused
 //	outage                         this machine's network is judged over all sites together
+//	reconcile                      rows are compared with workflows, if something does that
 //	terminate N                    a workflow is terminated
 func (b *bench) apply(step string) error {
 	words := strings.Fields(step)
@@ -73,6 +74,10 @@ func (b *bench) apply(step string) error {
 		b.temporal.away = do == "away"
 	case "lose":
 		b.temporal.lose++
+	case "reconcile":
+		if reconcile != nil && !b.temporal.away {
+			return reconcile(b.ctx, b)
+		}
 	case "refuse":
 		b.temporal.refuse++
 	case "outage":
