@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -23,7 +24,7 @@ import (
 // bench is one sequence under way: the real rows and activities, the model, and what stands
 // in for the network and Temporal.
 type bench struct {
-	ctx      context.Context //nolint:containedctx // that of the activity that the sequence runs in
+	ctx      context.Context // that of the activity that the sequence runs in
 	db       *pgx.Conn
 	store    *guarded
 	runs     []string
@@ -37,7 +38,6 @@ type bench struct {
 	twice  bool
 	calls  int
 	wrong  []string
-	steps  []string
 	asked  int
 	trace  func(format string, args ...any)
 	rename *strings.Replacer
@@ -215,7 +215,7 @@ func callFor[T any](b *bench, workflow string, do func(context.Context, *activit
 		}
 	}()
 	b.calls++
-	ctx := context.WithValue(b.ctx, callKey{}, call{workflow: workflow, id: fmt.Sprint(b.calls)})
+	ctx := context.WithValue(b.ctx, callKey{}, call{workflow: workflow, id: strconv.Itoa(b.calls)})
 	out, err = do(ctx, acts)
 	if b.twice && workflow != "" {
 		b.twice = false

@@ -43,12 +43,16 @@ var faults = []fault{
 	{12, "RecrawlTakenBack", `seed r0 d0/ recrawl=true min_refetch=2000h; run; site d0 local; time 900h; run; site d0 ok; time 10m; run`, "skipped for min-refetch"},
 	{12, "RecrawlReaped", `seed r0 d0/ recrawl=true min_refetch=2000h; run; time 900h; kill; run; time 10m; run`, "skipped for min-refetch"},
 	{12, "LastRecrawlReaped", `seed r0 d0/ recrawl=true max_attempts=1; run; time 900h; kill; run; time 10m; run`, "never asked for again"},
-	{13, "ThreeHostsWithoutAName", `outage; seed r0 d0/ d1/ d2/; site d0 dnsfail; site d1 dnsfail; site d2 dnsfail; run; time 3m; run; time 3m; run; time 3m; run; time 3m; run; time 1m; run`,
-		"cannot be reached"},
+	{
+		13, "ThreeHostsWithoutAName", `outage; seed r0 d0/ d1/ d2/; site d0 dnsfail; site d1 dnsfail; site d2 dnsfail; run; time 3m; run; time 3m; run; time 3m; run; time 3m; run; time 1m; run`,
+		"cannot be reached",
+	},
 	{14, "HTTPMovesToHTTPS", `robots d0 https-reset; site d0 to-https; seed r0 d0; run; robots d0 ok; time 1h; run; time 2h; run`, "https://d0/"},
 	{19, "RetryOfWhatIsPausedAndStopped", `seed r0 d0/; stop d0; pause d0; retry d0`, "under stop"},
-	{20, "TakenBackAfterFailures", `seed r0 d0/ max_attempts=4; run; site d0 503; seed r0 d0/x d0/y d0/z; run; time 3s; run; site d0 local; time 6s; run; time 1700ms; run`,
-		"left alone"},
+	{
+		20, "TakenBackAfterFailures", `seed r0 d0/ max_attempts=4; run; site d0 503; seed r0 d0/x d0/y d0/z; run; time 3s; run; site d0 local; time 6s; run; time 1700ms; run`,
+		"left alone",
+	},
 }
 
 // split is a fault's steps.
@@ -60,7 +64,7 @@ func (f fault) split() (steps []string) {
 }
 
 // TestFaults are sequences that have found something once.
-func TestFaults(t *testing.T) {
+func TestFaults(t *testing.T) { //nolint:tparallel // its cases share a database
 	t.Parallel()
 	if !*faultsFlag && !mended {
 		t.Skip("they are not mended yet: -model.faults")

@@ -281,12 +281,12 @@ func (b *bench) finished() error {
 		}
 	}
 	for _, id := range b.temporal.ids() {
-		b.fail(fmt.Sprintf("%s lives on with nothing to do", id))
+		b.fail(id + " lives on with nothing to do")
 	}
 	rows, err := b.rows(b.ctx)
 	for name, d := range rows.Domains {
 		if d.Claimed(rows.Now) {
-			b.fail(fmt.Sprintf("%s is still claimed", name))
+			b.fail(name + " is still claimed")
 		}
 	}
 	return err
@@ -336,7 +336,7 @@ const idleServed = 6
 
 // served looks whether a domain was served again and again for nothing.
 func (b *bench) served(d *domainFlow) {
-	if b.idle[d.name]++; b.idle[d.name] < idleServed {
+	if b.idle[d.name]++; b.idle[d.name] != idleServed {
 		return
 	}
 	rows, err := b.rows(b.ctx)

@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/netip"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -63,7 +64,7 @@ func newSites(domains []string) *sites {
 
 // draw replaces what the pages name by something random.
 func (s *sites) draw(seed uint64) {
-	r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a test's
+	r := rand.New(rand.NewPCG(seed, 1))
 	s.links = map[string][]model.Found{}
 	for _, d := range s.domains {
 		for _, from := range pageNames {
@@ -183,7 +184,7 @@ func (s *sites) Do(_ context.Context, r fetch.Request) (*fetch.Response, error) 
 		Addr: r.Addr, EndedAt: time.Now(), Header: http.Header{}, Status: http.StatusOK, Total: time.Millisecond, WireBytes: 1000,
 	}
 	if after > 0 {
-		answer.Header.Set("Retry-After", fmt.Sprint(int(after.Seconds())))
+		answer.Header.Set("Retry-After", strconv.Itoa(int(after.Seconds())))
 	}
 	fail := func(kind fetch.Kind) (*fetch.Response, error) {
 		return nil, &fetch.Error{EndedAt: time.Now(), Kind: kind, Msg: "as scripted", Sent: true, Connected: true}

@@ -59,7 +59,7 @@ func (b *bench) apply(step string) error {
 			b.work(ready[number(args)%len(ready)])
 		}
 	case "run":
-		for n := 0; n < runMost; n++ {
+		for n := range runMost {
 			ready := b.ready()
 			if len(ready) == 0 {
 				break
