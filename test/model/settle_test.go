@@ -42,10 +42,8 @@ func (b *bench) drain(most int, done func() bool) error {
 			}
 			continue
 		}
-		if reconcile != nil {
-			if err := reconcile(b.ctx, b); err != nil {
-				return err
-			}
+		if err := b.compared(); err != nil {
+			return err
 		}
 		next := b.nextTimer()
 		if next == 0 || over > drainSpan {
@@ -53,7 +51,7 @@ func (b *bench) drain(most int, done func() bool) error {
 		}
 		wait := time.Duration(max(next-b.now(), 0)) * time.Microsecond
 		if over += wait; wait > overdueMost {
-			if err := b.overdue(wait); err != nil {
+			if err := b.overdue(" for another " + wait.Round(time.Minute).String()); err != nil {
 				return err
 			}
 		}
@@ -83,6 +81,14 @@ func (b *bench) calm() bool {
 		}
 	}
 	return true
+}
+
+// compared has the rows compared with the workflows, if something does that.
+func (b *bench) compared() error {
+	if reconcile == nil || b.temporal.away {
+		return nil
+	}
+	return reconcile(b.ctx, b)
 }
 
 // nextTimer is when some workflow has something to do by itself; 0 is never.
@@ -131,21 +137,46 @@ func (b *bench) settle() error {
 const overdueMost = heartbeatTimeout + time.Minute
 
 // overdue looks whether something is due while everybody waits.
-func (b *bench) overdue(wait time.Duration) error {
+func (b *bench) overdue(how string) error {
 	rows, err := b.rows(b.ctx)
 	b.world.Now = rows.Now
 	for _, text := range b.world.Starved(rows) {
-		b.fail(fmt.Sprintf("%s for another %s", text, wait.Round(time.Minute)))
+		b.fail(text + how)
 	}
 	return err
 }
 
-// starved looks for what is due and nobody asks for.
+// starved looks for what is due and nobody asks for, once everybody waits for long.
 func (b *bench) starved() error {
-	rows, err := b.rows(b.ctx)
-	b.world.Now = rows.Now
-	b.fail(b.world.Starved(rows)...)
-	return err
+	asked, quiet := b.asked, time.Duration(0)
+	for n := range drainMost / 3 {
+		if b.asked > asked {
+			asked, quiet = b.asked, 0
+		}
+		if ready := b.ready(); len(ready) > 0 {
+			b.work(ready[n%len(ready)])
+			continue
+		}
+		if err := b.compared(); err != nil {
+			return err
+		}
+		wait := time.Duration(b.nextTimer()-b.now()) * time.Microsecond
+		switch {
+		case len(b.ready()) > 0:
+		case b.nextTimer() == 0:
+			return b.overdue("")
+		case wait > overdueMost:
+			return b.overdue(" for another " + wait.Round(time.Minute).String())
+		case quiet > 2*overdueMost:
+			return b.overdue(" for " + quiet.Round(time.Minute).String())
+		default:
+			quiet += wait
+			if err := b.pass(b.ctx, max(wait, 0)+time.Millisecond); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // liftAll has people take back what they have decided, one by one, and only that: who is told

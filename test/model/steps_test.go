@@ -75,9 +75,7 @@ func (b *bench) apply(step string) error {
 	case "lose":
 		b.temporal.lose++
 	case "reconcile":
-		if reconcile != nil && !b.temporal.away {
-			return reconcile(b.ctx, b)
-		}
+		return b.compared()
 	case "refuse":
 		b.temporal.refuse++
 	case "outage":

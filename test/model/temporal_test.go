@@ -311,6 +311,7 @@ func (s *seeding) step(b *bench, f *flow) (ended bool) {
 	_, err := callFor(b, f.id, func(ctx context.Context, a *activities.Activities) (struct{}, error) {
 		switch {
 		case s.stage == 1:
+			b.world.Now = b.now()
 			err := a.StartCrawl(ctx, activities.StartCrawlInput{Run: s.run})
 			if err == nil {
 				b.world.Start(b.world.Runs[s.run], s.kind == "schedule")
