@@ -70,8 +70,8 @@ func (w *World) Ask(run, domain, url string, prerequisite, image bool) (broken [
 		deny("its %s is spent", budget)
 	}
 	p := r.Pages[url]
-	if p != nil && p.Closed && (*r.Settings.Recrawl || r.Recrawled || p.Outcome == Skipped) {
-		p.Revisit() // its time has come meanwhile, or the settings want it now
+	if p != nil && p.Closed {
+		p.again(r)
 	}
 	switch {
 	case p == nil:
@@ -171,7 +171,7 @@ func (w *World) Skip(r *Run, url, reason string) string {
 		return "nobody wants it"
 	}
 	if p.Closed {
-		p.Revisit()
+		p.again(r)
 	}
 	p.close(Skipped)
 	p.Skip = reason

@@ -107,7 +107,7 @@ func (g *guarded) Begin(ctx context.Context, s crawl.Start) (crawl.Lease, error)
 	}
 	b.sites.now = &asking{run: run, domain: s.Domain, url: s.URL, prerequisite: s.Prerequisite}
 	if d := b.last.Domains[s.Domain]; d != nil {
-		b.sites.now.penalty = d.Penalty
+		b.sites.now.penalty = model.Instant(d.Health.Penalty / 1000)
 	}
 	b.asked++
 	b.idle[s.Domain] = 0

@@ -90,23 +90,14 @@ func (w *World) comparePage(row PageRow) string {
 	switch {
 	case row.Open == 0 && !p.Closed:
 		return "it is to be asked for, and is not pending"
-	case row.Open == 1 && row.Flying == 0 && p.Closed:
-		return w.reopened(r, p, row)
+	case row.Open == 1 && row.Flying == 0 && p.Closed && !p.again(r):
+		return "it is pending, though its visit is over"
+	}
+	// a visit is a row that says so, and each of its further attempts may be
+	if row.Visits < p.Visits {
+		return fmt.Sprintf("it was visited again %d times, and %d rows begin a further visit", p.Visits, row.Visits)
 	}
 	return ""
-}
-
-// reopened takes over a visit that has begun, if there was cause for one.
-func (w *World) reopened(r *Run, p *Page, row PageRow) string {
-	switch {
-	case p.Outcome == Skipped && row.Visits == 0:
-		p.Closed, p.Outcome, p.Skip = false, Open, "" // the settings want it now
-		return ""
-	case *r.Settings.Recrawl || r.Recrawled:
-		p.Revisit()
-		return ""
-	}
-	return "it is pending, though its visit is over"
 }
 
 // Owed says what is left to be asked for of a run once nothing is in its way.

@@ -37,8 +37,8 @@ type DomainRow struct {
 	Listed    bool      `json:"listed"`
 	Free      Instant   `json:"free"`
 	Held      bool      `json:"held"`
-	// Penalty is what its failures have earned it.
-	Penalty Instant `json:"penalty"`
+	// Health has what its failures have earned it.
+	Health crawl.Health `json:"health"`
 }
 
 // WorkRow is a row of run_domains, with what is pending.

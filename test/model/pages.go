@@ -49,13 +49,32 @@ func (r *Run) follow(from *Page, found []Found, late bool) {
 // meant has a page asked for after all that was passed over as not reached by https.
 func (r *Run) meant(url string) {
 	if p := r.Pages[url]; p != nil && p.Skip == string(crawl.ReasonScheme) {
-		p.Revisit()
+		p.reopen()
 	}
 }
 
-// Revisit has a run ask for a page again of which nothing is pending.
-func (p *Page) Revisit() {
-	p.Closed, p.Outcome, p.Skip, p.Tried, p.Again = false, Open, "", 0, true
+// reopen has a page asked for that was passed over.
+func (p *Page) reopen() { p.Closed, p.Outcome, p.Skip = false, Open, "" }
+
+// revisit is the beginning of a further visit of a page.
+func (p *Page) revisit() {
+	p.reopen()
+	p.Tried, p.Again = 0, true
+	p.Visits++
+}
+
+// again takes over that a closed page is asked for again, if there may be a cause for it:
+// settings that want it now, or a further visit. It returns false if there is none.
+func (p *Page) again(r *Run) bool {
+	switch {
+	case *r.Settings.Recrawl || r.Recrawled:
+		p.revisit()
+	case p.Outcome == Skipped:
+		p.reopen()
+	default:
+		return false
+	}
+	return true
 }
 
 // deeper is a depth as a number that grows; -1 is no limit.

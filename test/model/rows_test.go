@@ -88,23 +88,8 @@ func (b *bench) rows(ctx context.Context) (model.Rows, error) {
 	if err := b.db.QueryRow(ctx, readRows, b.runs, b.domains).Scan(&data); err != nil {
 		return rows, fmt.Errorf("read the rows: %w", err)
 	}
-	var healths struct {
-		Domains map[string]struct {
-			Health struct {
-				Penalty string `json:"penalty"`
-			} `json:"health"`
-		} `json:"domains"`
-	}
 	if err := json.Unmarshal(data, &rows); err != nil {
 		return rows, fmt.Errorf("read the rows: %w", err)
-	}
-	if err := json.Unmarshal(data, &healths); err != nil {
-		return rows, fmt.Errorf("read the rows: %w", err)
-	}
-	for name, d := range rows.Domains {
-		if span, err := time.ParseDuration(healths.Domains[name].Health.Penalty); err == nil {
-			d.Penalty = model.Instant(span.Microseconds())
-		}
 	}
 	return rows, nil
 }

@@ -341,6 +341,9 @@ func (b *bench) goesOn(run string) {
 
 // looked counts the looks of a dispatcher at a run that has nothing left.
 func (b *bench) looked(run string) {
+	if r := b.world.Runs[run]; r == nil || *r.Settings.Standing || *r.Settings.Recrawl {
+		return
+	}
 	rows, err := b.rows(b.ctx)
 	if err != nil {
 		b.fail(err.Error())
@@ -350,7 +353,7 @@ func (b *bench) looked(run string) {
 	if b.network != nil && b.world.Unreachable(r, rows) {
 		b.fail(fmt.Sprintf("run %s has only sites that cannot be reached, for ten minutes, and does not end", run))
 	}
-	if r == nil || !b.world.MustEnd(r, rows) {
+	if !b.world.MustEnd(r, rows) {
 		b.over[run] = 0
 		return
 	}

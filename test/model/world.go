@@ -58,8 +58,9 @@ type Page struct {
 	found []Found
 	// Late says that it may not have a row yet.
 	Late bool
-	// Again says that the present visit is a further one.
-	Again bool
+	// Again says that the present visit is a further one, and Visits counts those.
+	Again  bool
+	Visits int
 }
 
 // Outcome is what a visit has come to.
