@@ -37,6 +37,7 @@ var faults = []fault{
 	{6, "StopWhileAway", `seed r0 d0/ standing=true; run; away; stop r0; back`, "lives on"},
 	{7, "TwoRecrawlsOfOnePage", `seed r0 d0/ recrawl=true; run; seed r1 d0/ recrawl=true; run; stop r1`, "never asked for again"},
 	{8, "ImageWhereThePagesAreSpent", `seed r0 d1/ d1/a max_pages_per_domain=1 images=metadata standing=true; run; seed r0 d0/b; run`, "nobody asks"},
+	{8, "ImageAgainWhereThePagesAreSpent", `web 199; seed r1 d0/ d2/a recrawl=true standing=true images=metadata; work 2; set r1 max_pages=3`, "nobody asks"},
 	{9, "RecrawlTriedAgain", `seed r0 d0/; run; time 2h; recrawl r0 1h; twice; run; time 4m; run`, "was to go on"},
 	{10, "ScheduleOfAStoppedRun", `seed r0 d0/ standing=true; run; stop r0; schedule r0 d0/a; run`, "want stopped"},
 	{12, "RetryOfARecrawl", `seed r0 d0/ recrawl=true min_refetch=2000h; run; site d0 503; time 900h; run; site d0 ok; time 10m; run`, "skipped for min-refetch"},
@@ -48,6 +49,7 @@ var faults = []fault{
 		"cannot be reached",
 	},
 	{14, "HTTPMovesToHTTPS", `robots d0 https-reset; site d0 to-https; seed r0 d0; run; robots d0 ok; time 1h; run; time 2h; run`, "https://d0/"},
+	{19, "ResumeOfARunWithWhatIsPausedAndStopped", `seed r0 d0/ delay=10s; run; stop d0; pause d0; time 1m; run; stop r0; resume r0`, "under stop"},
 	{19, "RetryOfWhatIsPausedAndStopped", `seed r0 d0/; stop d0; pause d0; retry d0`, "under stop"},
 	{
 		20, "TakenBackAfterFailures", `seed r0 d0/ max_attempts=4; run; site d0 503; seed r0 d0/x d0/y d0/z; run; time 3s; run; site d0 local; time 6s; run; time 1700ms; run`,
