@@ -1,0 +1,205 @@
+package model
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// spent says which budget leaves no request of a kind to a domain; empty is none.
+func (w *World) spent(r *Run, domain string, image bool) string {
+	set := r.Settings
+	over := func(begun, most int64) bool { return most >= 0 && begun >= most }
+	if image {
+		if over(r.Images[domain], *set.MaxImagesPerDomain) {
+			return "max_images_per_domain"
+		}
+		return ""
+	}
+	var all int64
+	for _, n := range r.Begun {
+		all += n
+	}
+	most := *set.MaxPagesPerDomain
+	if own := w.Domain(domain).Budget; own != nil {
+		most = *own
+	}
+	switch {
+	case over(all, *set.MaxPages):
+		return "max_pages"
+	case over(r.Begun[domain], most):
+		return "max_pages_per_domain"
+	}
+	return ""
+}
+
+// Ask is a request that begins now for a page of a run; a prerequisite, such as robots.txt,
+// has none. The errors are the promises that it breaks.
+func (w *World) Ask(run, domain, url string, prerequisite, image bool) (broken []string) {
+	deny := func(format string, args ...any) {
+		broken = append(broken, fmt.Sprintf("asked for %s of run %s: ", url, run)+fmt.Sprintf(format, args...))
+	}
+	d, r := w.Domain(domain), w.Runs[run]
+	if r == nil {
+		return []string{"asked for " + url + " of a run that there is not: " + run}
+	}
+	if d.Flying {
+		deny("another request to %s is in flight", domain)
+	}
+	if d.Free > w.Now {
+		deny("%s is left alone for another %d ms", domain, (d.Free-w.Now)/1000)
+	}
+	if kind := d.Forbids(w.Now); kind != "" {
+		deny("%s is under %s", domain, kind)
+	}
+	if d.Closed || *r.Settings.Window != "" {
+		deny("the window is closed")
+	}
+	d.Flying = true
+	if prerequisite {
+		return broken
+	}
+	if r.Status = r.status(w.Now); r.Status != crawl.RunRunning {
+		deny("the run is %s", r.Status)
+	}
+	if !d.Ruled {
+		deny("robots.txt is not known")
+	}
+	if budget := w.spent(r, domain, image); budget != "" {
+		deny("its %s is spent", budget)
+	}
+	p := r.Pages[url]
+	if p != nil && p.Closed {
+		p.again(r)
+	}
+	switch {
+	case p == nil:
+		deny("nobody wants it")
+		p = &Page{Domain: domain, Image: image}
+		r.Pages[url] = p
+	case p.Closed:
+		deny("its visit is over")
+	case p.Tried >= *r.Settings.MaxAttempts:
+		deny("it was tried %d times", p.Tried)
+	}
+	p.Asked++
+	p.Tried++
+	if image {
+		r.Images[domain]++
+	} else {
+		r.Begun[domain]++
+	}
+	return broken
+}
+
+// Class is what an answer means.
+type Class int
+
+// The classes of answers.
+const (
+	// Final: there is no more to ask.
+	Final Class = iota
+	// Transient: it is to be tried again.
+	Transient
+	// TakenBack: trouble of our own, which counts for nothing.
+	TakenBack
+	// Dead: the worker died; it counts, and is tried again.
+	Dead
+)
+
+// Reply is how a request ends.
+type Reply struct {
+	Class Class
+	Found []Found
+	// After is how long the server asks to be left alone; Penalty is what its failures so
+	// far have earned it, where it has not said itself.
+	After, Penalty Instant
+	// Good says that the page was read, and Unreached that there was no sign of the site.
+	Good, Unreached bool
+}
+
+// Answer is the end of a request.
+func (w *World) Answer(run, domain, url string, prerequisite bool, reply Reply) {
+	d, r := w.Domain(domain), w.Runs[run]
+	d.Flying = false
+	if !reply.Unreached {
+		d.Gone = 0
+	} else if d.Gone == 0 {
+		d.Gone = w.Now
+	}
+	d.Free = w.Now + max(micros(*r.Settings.Delay), d.Delay, reply.After)
+	if reply.Class == TakenBack {
+		d.Free = max(d.Free, w.Now+reply.Penalty)
+	}
+	if prerequisite {
+		d.Ruled = d.Ruled || reply.Good
+		return
+	}
+	p := r.Pages[url]
+	p.Good = reply.Good
+	if reply.Good {
+		d.Read[url] = w.Now
+	}
+	switch reply.Class {
+	case Final:
+		p.close(Answered)
+		p.found = reply.Found
+		r.follow(p, reply.Found, false)
+	case Transient, Dead:
+		if p.Tried >= *r.Settings.MaxAttempts {
+			p.close(GivenUp)
+		}
+	case TakenBack:
+		p.Asked--
+		p.Tried--
+		if p.Image {
+			r.Images[domain]--
+		} else {
+			r.Begun[domain]--
+		}
+	}
+}
+
+func (p *Page) close(o Outcome) { p.Closed, p.Outcome = true, o }
+
+// Skip is a page that was closed without a request, for a reason. It returns why that
+// reason does not hold; empty where it does.
+func (w *World) Skip(r *Run, url, reason string) string {
+	p := r.Pages[url]
+	if p == nil {
+		return "nobody wants it"
+	}
+	if p.Closed {
+		p.again(r)
+	}
+	p.close(Skipped)
+	p.Skip = reason
+	set := r.Settings
+	switch crawl.Reason(reason) {
+	case crawl.ReasonMinRefetch, crawl.ReasonFresh:
+		if read, is := w.Domain(p.Domain).Read[url]; is && !p.Again && w.Now < read+micros(*set.MinRefetch) {
+			return ""
+		}
+		return fmt.Sprintf("again %t, and not read within %s", p.Again, set.MinRefetch)
+	case crawl.ReasonDepthBudget:
+		if *set.MaxPagesPerDepth >= 0 && p.Depth > 0 {
+			return ""
+		}
+	case crawl.ReasonImageBudget:
+		if w.spent(r, p.Domain, true) != "" {
+			return ""
+		}
+	case crawl.ReasonScheme:
+		// it was seeded without one, and cannot be reached by https
+		if p.Bare {
+			r.want(strings.Replace(url, "https:", "http:", 1), &Page{Domain: p.Domain})
+			return ""
+		}
+	case crawl.ReasonImagesOff:
+		if !set.TakesImages() {
+			return ""
+		}
+	}
+	return "there is no cause for it"
+}

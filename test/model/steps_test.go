@@ -1,0 +1,364 @@
+package model_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mosey-web/mosey/activities"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/internal/network"
+	"github.com/mosey-web/mosey/test/model"
+)
+
+// A sequence is a list of steps, each a line of words. r0 to r2 are runs, d0 to d5 domains,
+// d0/a a page.
+//
+//	web N                          the pages of the web are others, drawn by N
+//	seed r0 d0/ d1/a d2 k=v …      a person seeds pages, d2 without a scheme, and changes settings
+//	schedule r0 d0/                a schedule does
+//	stage r0 d0/                   a person stores them, and has nothing begin
+//	add r0 d0/c                    a person adds a page to a domain that is being crawled
+//	recrawl r0 1h                  a person wants pages again that are older
+//	set r0 k=v …                   a person changes settings of a run
+//	pause d0|r0 [20s], resume d0|r0, stop d0|r0, block d0, unblock d0, retry d0
+//	delay d0 5s, budget d0 3, window d0|r0 closed|open
+//	site d0 503+30s                the domain answers its pages so from now on; ok is well
+//	robots d0 503                  and its robots.txt
+//	time 30s                       time passes
+//	work N                         one of the workflows that have something to do takes a step
+//	run                            they all do, until they wait
+//	kill                           the next request's worker dies in it
+//	twice                          the result of the next activity is lost
+//	away, back, lose, refuse       Temporal is away; is back; the next signal is lost, refused
+//	outage                         this machine's network is judged over all sites together
+//	reconcile                      rows are compared with workflows, if something does that
+//	terminate N                    a workflow is terminated
+func (b *bench) apply(step string) error {
+	words := strings.Fields(step)
+	b.trace("%s", step)
+	do, args := words[0], words[1:]
+	if len(args) > 0 && strings.HasPrefix(args[0], "r") && b.runOf(args[0]) != "" {
+		return b.applyRun(do, b.runOf(args[0]), args[1:])
+	}
+	if len(args) > 0 && strings.HasPrefix(args[0], "d") {
+		return b.applyDomain(do, b.domainOf(args[0]), args[1:])
+	}
+	switch do {
+	case "web":
+		b.sites.draw(uint64(number(args)))
+	case "time":
+		return b.pass(b.ctx, span(args[0]))
+	case "work":
+		if ready := b.ready(); len(ready) > 0 {
+			b.work(ready[number(args)%len(ready)])
+		}
+	case "run":
+		for n := range runMost {
+			ready := b.ready()
+			if len(ready) == 0 {
+				break
+			}
+			b.work(ready[n%len(ready)])
+		}
+	case "kill":
+		b.sites.dies = true
+	case "twice":
+		b.twice = true
+	case "away", "back":
+		b.temporal.away = do == "away"
+	case "lose":
+		b.temporal.lose++
+	case "reconcile":
+		return b.compared()
+	case "refuse":
+		b.temporal.refuse++
+	case "outage":
+		b.network = network.New(network.Config{Jitter: func() float64 { return 0 }, Patience: time.Millisecond})
+	case "terminate":
+		if ids := b.temporal.ids(); len(ids) > 0 {
+			b.trace("  of %s", ids[number(args)%len(ids)])
+			delete(b.temporal.flows, ids[number(args)%len(ids)])
+		}
+	default:
+		return fmt.Errorf("there is no step %q", step)
+	}
+	return nil
+}
+
+// runMost bounds the steps of the workflows in one step of a sequence.
+const runMost = 60
+
+func (b *bench) runOf(word string) string {
+	n, err := strconv.Atoi(strings.TrimPrefix(word, "r"))
+	if err != nil || n >= len(b.runs) {
+		return ""
+	}
+	return b.runs[n]
+}
+
+func (b *bench) domainOf(word string) string {
+	return b.domains[number([]string{word[1:]})%len(b.domains)]
+}
+
+// page reads d0/a.
+func (b *bench) page(word string) (domain, url string) {
+	name, path, _ := strings.Cut(word, "/")
+	domain = b.domainOf(name)
+	return domain, pageOf(domain, path)
+}
+
+func number(args []string) int {
+	n, _ := strconv.Atoi(strings.Join(args, ""))
+	return n
+}
+
+func span(text string) time.Duration {
+	d, _ := time.ParseDuration(text)
+	return d
+}
+
+// until is when a pause ends, and what the model is told of it.
+func until(args []string) (time.Time, model.Instant) {
+	if len(args) == 0 {
+		return time.Time{}, model.Never
+	}
+	at := time.Now().Add(span(args[0]))
+	return at, model.Instant(at.UnixMicro())
+}
+
+// closedWindow is a window that is closed now, and on whatever day it is.
+func closedWindow() string {
+	from := time.Now().UTC().Add(12 * time.Hour)
+	return fmt.Sprintf("Mon-Sun %02d:00-%02d:30 UTC", from.Hour(), from.Hour())
+}
+
+// quiet are the settings of a run that has no others: it is not the delays that are tried.
+var quiet = []string{
+	"delay=0s", "ip_delay=0s", "latency_factor=0", "graylist=0s", "sitemaps=false", "feeds=false", "min_refetch=0s",
+	"max_attempts=2", "scope=web", "pages_per_activity=1",
+}
+
+func (b *bench) settings(run string, args []string) (crawl.Settings, error) {
+	given := map[string]string{}
+	var order []string
+	add := func(pairs []string) {
+		for _, pair := range pairs {
+			name, value, found := strings.Cut(pair, "=")
+			if !found {
+				continue
+			}
+			if _, twice := given[name]; !twice {
+				order = append(order, name)
+			}
+			given[name] = value
+		}
+	}
+	if _, stored := b.last.Runs[run]; !stored {
+		add(quiet)
+	}
+	add(args)
+	pairs := make([]string, len(order))
+	for i, name := range order {
+		pairs[i] = name + "=" + given[name]
+	}
+	return crawl.ParseSettings(pairs)
+}
+
+func (b *bench) applyRun(do, run string, args []string) error {
+	r := b.world.Runs[run]
+	if _, stored := b.last.Runs[run]; !stored && do != "seed" && do != "schedule" && do != "stage" {
+		return nil // its seeds were not stored yet
+	}
+	switch do {
+	case "seed", "schedule", "stage":
+		return b.seed(run, do, args)
+	case "recrawl":
+		if b.temporal.away {
+			return nil
+		}
+		b.calls++
+		r.Recrawled = true
+		older := crawl.Duration(span(args[0]))
+		b.start(&seeding{run: run, kind: "recrawl", recrawl: activities.RecrawlInput{Run: run, OlderThan: older}})
+		return nil
+	case "add":
+		domain, url := b.page(args[0])
+		if b.temporal.flows[crawl.DomainWorkflowID(domain)] == nil || b.temporal.away || r.Status == crawl.RunStopped {
+			return nil
+		}
+		add := func(ctx context.Context, a *activities.Activities) error {
+			_, err := a.AddURLs(ctx, activities.AddURLsInput{Domain: domain, Run: run, URLs: []string{url}})
+			return err
+		}
+		err := b.control(add)
+		if errors.Is(err, errAway) {
+			err = b.control(add) // as Temporal does
+		}
+		b.world.Seed(r, domain, url, false)
+		b.goesOn(run)
+		return err
+	case "window":
+		if args[0] == "closed" {
+			return b.set(run, []string{"window=" + closedWindow()})
+		}
+		return b.set(run, []string{"window="})
+	case "set":
+		return b.set(run, args)
+	}
+	at, end := until(args)
+	kind := crawl.RunChangeKind(do)
+	if !r.Change(kind, end) {
+		return nil
+	}
+	_, err := b.store.ChangeRun(b.ctx, run, crawl.RunChange{Kind: kind, Until: at, SetBy: "a person"})
+	if err == nil {
+		_ = b.temporal.StartCrawl(b.ctx, run) // as cmd/mosey does: it is told if it can be
+	}
+	return err
+}
+
+func (b *bench) start(s *seeding) {
+	_ = b.temporal.send(fmt.Sprintf("seed/%s/%d", s.run, b.calls), s, false)
+}
+
+// seed starts a SeedWorkflow, as a person, a schedule, or one that only stages does.
+func (b *bench) seed(run, kind string, args []string) error {
+	set, err := b.settings(run, args)
+	if err != nil || b.temporal.away {
+		return err
+	}
+	s := &seeding{run: run, kind: kind, store: activities.StoreSeedsInput{Run: run, Settings: set}}
+	for _, word := range args {
+		switch name, path, isPage := strings.Cut(word, "/"); {
+		case strings.Contains(name, "=") || !strings.HasPrefix(name, "d"):
+		case isPage:
+			s.store.URLs = append(s.store.URLs, pageOf(b.domainOf(name), path))
+		default:
+			s.store.URLs = append(s.store.URLs, b.domainOf(name)) // without a scheme
+		}
+	}
+	if _, stored := b.last.Runs[run]; !stored && len(s.store.URLs) == 0 {
+		return nil
+	}
+	b.calls++
+	b.start(s)
+	return nil
+}
+
+// seeded is what a seeding has stored.
+func (b *bench) seeded(s *seeding) {
+	r := b.world.Ensure(s.run, s.store.Settings)
+	for _, url := range s.store.URLs {
+		name, _, _ := strings.Cut(strings.TrimPrefix(url, "http://"), "/")
+		if !strings.Contains(url, "/") {
+			b.world.Seed(r, name, "https://"+name+"/", true)
+			continue
+		}
+		b.world.Seed(r, name, url, false)
+	}
+}
+
+// set changes settings of a run as cmd/mosey does, and tells who can be told.
+func (b *bench) set(run string, args []string) error {
+	set, err := b.settings(run, args)
+	if err != nil {
+		return err
+	}
+	if err := politeness.ValidateSettings(set); err != nil {
+		return err
+	}
+	b.world.Ensure(run, set)
+	row, err := b.store.ChangeRun(b.ctx, run, crawl.RunChange{Kind: crawl.ChangeSet, Settings: set, SetBy: "a person"})
+	if err != nil || row.Status == crawl.RunDone || b.temporal.StartCrawl(b.ctx, run) != nil {
+		return err
+	}
+	claimed, err := b.store.ClaimedDomains(b.ctx, row.ID)
+	for _, d := range claimed {
+		_ = b.temporal.StartDomain(b.ctx, d, run, *row.Settings.PagesPerActivity)
+	}
+	return err
+}
+
+func (b *bench) applyDomain(do, domain string, args []string) error {
+	d := b.world.Domain(domain)
+	switch do {
+	case "site":
+		b.sites.answers[domain] = strings.TrimPrefix(args[0], "ok")
+		return nil
+	case "robots":
+		b.sites.robots[domain] = strings.TrimPrefix(args[0], "ok")
+		return nil
+	case "retry":
+		err := b.store.RetryDomain(b.ctx, domain)
+		if errors.Is(err, crawl.ErrNotFound) {
+			return nil
+		}
+		b.told(domain)
+		return err
+	case "pause", "stop", "block":
+		at, end := until(args)
+		b.world.Control(domain, crawl.ControlKind(do), end)
+		return b.store.SetControl(b.ctx, domain, crawl.Control{Kind: crawl.ControlKind(do), Until: at, Reason: "as scripted", SetBy: "a person"})
+	case "resume":
+		return b.lift(domain, crawl.ControlPause)
+	case "unblock":
+		return b.lift(domain, crawl.ControlBlock, crawl.ControlStop)
+	case "delay":
+		d.Delay = model.Instant(span(args[0]).Microseconds())
+		return b.setDomain(domain, crawl.ControlDelay, crawl.Millis(span(args[0])))
+	case "budget":
+		n := int64(number(args))
+		d.Budget = &n
+		return b.setDomain(domain, crawl.ControlBudget, n)
+	case "window":
+		text := ""
+		if d.Closed = args[0] == "closed"; d.Closed {
+			text = closedWindow()
+		}
+		return b.setDomain(domain, crawl.ControlWindow, text)
+	}
+	return fmt.Errorf("there is no step %q of a domain", do)
+}
+
+// setDomain changes what holds for a domain, as cmd/mosey does.
+func (b *bench) setDomain(domain string, kind crawl.ControlKind, value any) error {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	err = b.store.SetControl(b.ctx, domain, crawl.Control{Kind: kind, Value: data, SetBy: "a person"})
+	b.told(domain)
+	return err
+}
+
+func (b *bench) lift(domain string, kinds ...crawl.ControlKind) error {
+	for _, kind := range kinds {
+		delete(b.world.Domain(domain).Controls, kind)
+	}
+	err := b.store.LiftControls(b.ctx, domain, "a person", kinds...)
+	if errors.Is(err, crawl.ErrNotFound) {
+		return nil
+	}
+	b.told(domain)
+	return err
+}
+
+// told wakes who crawls a domain, as cmd/mosey does, if it can be told.
+func (b *bench) told(domain string) {
+	if b.temporal.WakeDomain(domain) != nil {
+		return
+	}
+	runs, err := b.store.DomainRuns(b.ctx, domain)
+	if err != nil {
+		b.fail(err.Error())
+	}
+	for _, run := range runs {
+		_ = b.temporal.StartCrawl(b.ctx, run)
+	}
+}
