@@ -35,8 +35,6 @@ type Fetcher = request.Fetcher
 type Starter interface {
 	StartCrawl(ctx context.Context, run string) error
 	StartDomain(ctx context.Context, domain, run string, pagesPerActivity int) error
-	// ReviveDomain starts a domain's workflow if none runs, and reports whether.
-	ReviveDomain(ctx context.Context, domain, run string, pagesPerActivity int) (bool, error)
 }
 
 // Store is the rows behind the activities.

@@ -30,7 +30,7 @@ func (a *Activities) ChangeRun(ctx context.Context, in ChangeRunInput) error {
 		return orBadInput(err)
 	}
 	if in.Kind == crawl.ChangeSet {
-		return a.reviveDomains(ctx, run, true)
+		return a.wakeDomains(ctx, run)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/politeness"
 )
 
 // RunStore is the rows of runs.
@@ -25,12 +26,14 @@ type RunStore interface {
 
 // RunWork is what runs have to do, and the claims on domains that they take.
 type RunWork interface {
+	ExpireClaims(ctx context.Context) (int, error)
 	ClaimDomains(ctx context.Context, runID int64, most int) ([]string, error)
 	ClaimedDomains(ctx context.Context, runID int64) ([]string, error)
 	Activity(ctx context.Context, runID int64) (crawl.Activity, error)
 	CrowdRun(ctx context.Context, runID int64, full bool) error
-	SpendRun(ctx context.Context, runID, maxBytes int64, maxTime time.Duration) (crawl.Budget, error)
+	SpendRun(ctx context.Context, runID int64, maxTime time.Duration) (crawl.Budget, error)
 	NextDue(ctx context.Context, runID int64) (due, now time.Time, err error)
+	RunLooked(ctx context.Context, runID int64, next time.Duration, opens time.Time) error
 	Left(ctx context.Context, runID int64) (crawl.Left, error)
 }
 
@@ -55,6 +58,9 @@ type DispatchResult struct {
 	Reason string `json:"reason,omitempty"`
 	// NextIn is when to look again at the latest; 0 is not before a wake-up.
 	NextIn crawl.Duration `json:"next_in,omitempty"`
+
+	// opens is when the run's window opens; zero where it is open.
+	opens time.Time
 }
 
 const (
@@ -80,6 +86,15 @@ func (a *Activities) Dispatch(ctx context.Context, in DispatchInput) (DispatchRe
 	if err != nil {
 		return DispatchResult{}, orBadInput(err)
 	}
+	res, err := a.look(ctx, run)
+	if err == nil && !res.Ended {
+		err = a.store.RunLooked(ctx, run.ID, time.Duration(res.NextIn), res.opens)
+	}
+	return res, err
+}
+
+// look does what there is to do for a run now.
+func (a *Activities) look(ctx context.Context, run crawl.Run) (DispatchResult, error) {
 	if run.Status.Ended() {
 		return DispatchResult{
 			Ended: true, Stopped: run.Status == crawl.RunStopped, Reason: cmp.Or(run.Reason, string(run.Status)),
@@ -90,56 +105,68 @@ func (a *Activities) Dispatch(ctx context.Context, in DispatchInput) (DispatchRe
 			return res, err
 		}
 	}
-	widened := true
-	if run.Widening {
-		if _, widened, err = a.widen(ctx, run, time.Now().Add(widenFirst)); err != nil {
-			return DispatchResult{}, err
-		}
+	if _, err := a.store.ExpireClaims(ctx); err != nil {
+		return DispatchResult{}, err
 	}
-	res, err := a.dispatch(ctx, run, widened)
-	if err == nil && !widened && !res.Ended {
+	l := dispatchLook{Activities: a, run: run}
+	if err := l.prepare(ctx); err != nil {
+		return DispatchResult{}, err
+	}
+	res, err := l.dispatch(ctx)
+	if err == nil && l.unprepared && !res.Ended {
 		res.NextIn = crawl.Duration(dispatchMore)
 	}
 	return res, err
 }
 
-// dispatch starts what is due of a run that goes on. widened says that all links that its
-// settings let be followed are.
-func (a *Activities) dispatch(ctx context.Context, run crawl.Run, widened bool) (DispatchResult, error) {
-	now, err := a.store.Activity(ctx, run.ID)
-	if err != nil {
-		return DispatchResult{}, err
+// dispatchLook is one look of a dispatcher at a run that goes on.
+type dispatchLook struct {
+	*Activities
+
+	run crawl.Run
+	// spent says that a budget of the whole run, but for that of pages, lets nothing more be
+	// begun.
+	spent bool
+	// opens is when the run's own window opens; zero where it is open.
+	opens time.Time
+	// unprepared says that a change of its settings is not carried out to the end: there are
+	// links to be followed, or pages to be noted for their next visit.
+	unprepared bool
+}
+
+// prepare finds out what may be asked of the run now, and makes pending what its settings want.
+func (l *dispatchLook) prepare(ctx context.Context) error {
+	set, until := l.run.Settings, time.Now().Add(widenFirst)
+	if l.run.Widening {
+		_, done, err := l.widen(ctx, l.run, until)
+		if err != nil {
+			return err
+		}
+		l.unprepared = !done
 	}
-	res := DispatchResult{Active: now.Active}
-	spent, err := a.spent(ctx, run)
-	if err != nil {
-		return res, err
+	if l.run.BeganAt.IsZero() || *set.MaxBytes >= 0 || *set.MaxTime > 0 || l.run.Spent != "" {
+		budget, err := l.store.SpendRun(ctx, l.run.ID, time.Duration(*set.MaxTime))
+		if err != nil {
+			return err
+		}
+		l.spent = budget != ""
 	}
-	if *run.Settings.Recrawl && !spent {
-		if err := a.recrawl(ctx, run); err != nil {
-			return res, err
+	if *set.Recrawl && !l.spent {
+		if err := l.recrawl(ctx, until); err != nil {
+			return err
 		}
 	}
-	var domains []string
-	room := min(*run.Settings.MaxDomains-now.Active, dispatchBatch)
-	if room > 0 && !spent {
-		if domains, err = a.store.ClaimDomains(ctx, run.ID, room); err != nil {
-			return res, err
+	if *set.Window != "" {
+		windows, err := politeness.ParseWindows(*set.Window)
+		if err != nil {
+			return err
+		}
+		now := time.Now()
+		if wait := politeness.WaitAll(now, []politeness.Windows{windows}); wait > decide.IdleMost {
+			l.opens = now.Add(wait)
 		}
 	}
-	if full := room < dispatchBatch && len(domains) >= room; full || run.Crowded {
-		if err := a.store.CrowdRun(ctx, run.ID, full); err != nil {
-			return res, err
-		}
-	}
-	res.Failed = a.startDomains(ctx, domains, run)
-	res.Started = len(domains) - res.Failed
-	res.Active += len(domains)
-	if now.Busy+now.Paused+len(domains) == 0 && widened && (spent || !*run.Settings.Standing && !*run.Settings.Recrawl) {
-		return a.end(ctx, run, res)
-	}
-	res.NextIn, err = a.nextLook(ctx, run, now.Busy+len(domains) > 0, len(domains) == dispatchBatch)
-	return res, err
+	return nil
 }
 
 const (
@@ -149,10 +176,21 @@ const (
 	recrawlBatches = 10
 )
 
-// recrawl makes pages pending that are due again.
-func (a *Activities) recrawl(ctx context.Context, run crawl.Run) error {
+// recrawl makes pages pending that are due again. Those that the run has crawled before it
+// began to ask for pages again are noted first, until an instant.
+func (l *dispatchLook) recrawl(ctx context.Context, until time.Time) error {
+	for done := false; !done; {
+		var err error
+		if done, err = l.store.ScheduleRevisits(ctx, l.run.ID, decide.FirstAgain); err != nil {
+			return err
+		}
+		if !done && time.Now().After(until) {
+			l.unprepared = true
+			break
+		}
+	}
 	for range recrawlBatches {
-		n, err := a.store.RecrawlDue(ctx, run.ID, recrawlBatch)
+		n, err := l.store.RecrawlDue(ctx, l.run.ID, recrawlBatch)
 		if err != nil || n < recrawlBatch {
 			return err
 		}
@@ -160,26 +198,50 @@ func (a *Activities) recrawl(ctx context.Context, run crawl.Run) error {
 	return nil
 }
 
-// spent reports whether a budget of the whole run, but for that of pages, lets nothing more
-// be begun.
-func (a *Activities) spent(ctx context.Context, run crawl.Run) (bool, error) {
-	set := run.Settings
-	if *set.MaxBytes < 0 && *set.MaxTime == 0 && run.Spent == "" {
-		return false, nil
+// dispatch starts what is due, or ends the run.
+func (l *dispatchLook) dispatch(ctx context.Context) (DispatchResult, error) {
+	run, set := l.run, l.run.Settings
+	now, err := l.store.Activity(ctx, run.ID)
+	if err != nil {
+		return DispatchResult{}, err
 	}
-	budget, err := a.store.SpendRun(ctx, run.ID, *set.MaxBytes, time.Duration(*set.MaxTime))
-	return budget != "", err
+	res := DispatchResult{Active: now.Active, opens: l.opens}
+	var domains []string
+	room := min(*set.MaxDomains-now.Active, dispatchBatch)
+	if room > 0 && l.opens.IsZero() {
+		if domains, err = l.store.ClaimDomains(ctx, run.ID, room); err != nil {
+			return res, err
+		}
+	}
+	if full := room < dispatchBatch && len(domains) >= room; full || run.Crowded {
+		if err := l.store.CrowdRun(ctx, run.ID, full); err != nil {
+			return res, err
+		}
+	}
+	res.Failed = l.startDomains(ctx, domains, run)
+	res.Started = len(domains) - res.Failed
+	res.Active += len(domains)
+	busy := now.Busy + len(domains)
+	if busy+now.Held == 0 && !l.unprepared && (l.spent || !*set.Standing && !*set.Recrawl) {
+		return l.end(ctx, res)
+	}
+	res.NextIn, err = l.next(ctx, busy > 0, len(domains) == dispatchBatch)
+	return res, err
 }
 
-// end ends a run, unless something has become due meanwhile: then it is looked at
-// again soon.
-func (a *Activities) end(ctx context.Context, run crawl.Run, res DispatchResult) (_ DispatchResult, err error) {
-	left, err := a.store.Left(ctx, run.ID)
+// end ends a run, unless something has become due meanwhile, or waits for its window: then
+// it is looked at again.
+func (l *dispatchLook) end(ctx context.Context, res DispatchResult) (_ DispatchResult, err error) {
+	left, err := l.store.Left(ctx, l.run.ID)
 	if err != nil {
 		return res, err
 	}
-	reason := decide.EndOfRun(run.Settings, left)
-	if res.Ended, err = a.store.EndRun(ctx, run.ID, reason); err != nil || !res.Ended {
+	if left.Due && !l.opens.IsZero() {
+		res.NextIn, err = l.next(ctx, false, false)
+		return res, err
+	}
+	reason := decide.EndOfRun(l.run.Settings, left)
+	if res.Ended, err = l.store.EndRun(ctx, l.run.ID, reason); err != nil || !res.Ended {
 		res.NextIn = crawl.Duration(dispatchSoon)
 		return res, err
 	}
@@ -205,19 +267,25 @@ func (a *Activities) startDomains(ctx context.Context, domains []string, run cra
 	return int(failed.Load())
 }
 
-// nextLook is when a dispatcher is to look again without being woken.
-func (a *Activities) nextLook(ctx context.Context, run crawl.Run, busy, more bool) (crawl.Duration, error) {
+// next is when a dispatcher is to look again without being woken.
+func (l *dispatchLook) next(ctx context.Context, busy, more bool) (crawl.Duration, error) {
 	if more {
 		return crawl.Duration(dispatchMore), nil
 	}
-	due, now, err := a.store.NextDue(ctx, run.ID)
+	due, now, err := l.store.NextDue(ctx, l.run.ID)
 	if err != nil {
 		return 0, err
 	}
-	if most := time.Duration(*run.Settings.MaxTime); most > 0 {
-		if end := run.StartedAt.Add(most); end.After(now) && (due.IsZero() || end.Before(due)) {
-			due = end
+	sooner := func(at time.Time) {
+		if at.After(now) && (due.IsZero() || at.Before(due)) {
+			due = at
 		}
+	}
+	sooner(l.opens)
+	if most := time.Duration(*l.run.Settings.MaxTime); most > 0 && !l.run.BeganAt.IsZero() {
+		sooner(l.run.BeganAt.Add(most))
+	} else if most > 0 {
+		sooner(now.Add(most))
 	}
 	next := time.Duration(0)
 	if !due.IsZero() {

@@ -95,6 +95,8 @@ type batch struct {
 	warned bool
 	// slot is the domain's, as last read.
 	slot time.Time
+	// wanting are the runs that want something of the domain, as last read.
+	wanting []string
 }
 
 // FetchPages fetches one batch of a domain's pages: it takes the next due page, by
@@ -117,6 +119,7 @@ func (a *Activities) FetchPages(ctx context.Context, in FetchPagesInput) (FetchP
 		a.ease.began(in.Domain, facts.Domain.SlotFree, began)
 	}
 	for err == nil {
+		b.doneWith(decide.Wanting(facts))
 		b.res.Runs, b.slot = runNames(facts), facts.Domain.SlotFree
 		var done bool
 		if facts, done, err = b.step(ctx, facts); done {
@@ -130,6 +133,17 @@ func (a *Activities) FetchPages(ctx context.Context, in FetchPagesInput) (FetchP
 		a.ease.leave(in.Domain, b.slot, time.Now(), time.Duration(b.res.Wait))
 	}
 	return b.res, orNetworkDown(err)
+}
+
+// doneWith wakes the dispatchers of runs that want nothing more of the domain while others
+// do: they need not wait for those.
+func (b *batch) doneWith(wanting []string) {
+	for _, name := range b.wanting {
+		if len(wanting) > 0 && !slices.Contains(wanting, name) {
+			b.waker.wake(name)
+		}
+	}
+	b.wanting = wanting
 }
 
 // keepClaim renews a domain's claim if it would run out during a wait.
@@ -293,7 +307,7 @@ func (b *batch) attempt(ctx context.Context, f decide.Facts, d decide.Decision) 
 		CrawlID: c.ID, RunID: run.ID, Domain: b.in.Domain, Origin: c.Origin, URL: c.URL, Kind: c.Kind,
 		Final: last, Queued: b.in.Queued,
 	}
-	budgets := decide.BudgetsOf(run, f.Domain)
+	budgets := decide.BudgetsOf(run)
 	if c.Kind == crawl.KindImage {
 		start.ImageBudget = budgets.OfImages
 	} else {

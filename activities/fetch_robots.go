@@ -165,8 +165,14 @@ func (f *originFetch) fetch(ctx context.Context) (FetchRobotsResult, error) {
 		return f.unasked(ctx, "redirects to "+f.domain+", which is not asked: "+why)
 	}
 	wait, err := f.windowWait(ctx)
-	if err != nil || wait > 0 {
-		return f.again(wait, crawl.ReasonWindow, false), err
+	switch {
+	case err != nil:
+		return FetchRobotsResult{}, err
+	case wait > decide.IdleMost && f.domain == f.in.Domain:
+		// who asks for pages decides what becomes of a workflow whose window is closed for long
+		return FetchRobotsResult{Done: true, Verdict: f.stored.Verdict, Detail: "its window is closed"}, nil
+	case wait > 0:
+		return f.again(wait, crawl.ReasonWindow, false), nil
 	}
 	return f.ask(ctx)
 }

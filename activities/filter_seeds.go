@@ -56,8 +56,13 @@ func (a *Activities) FilterSeeds(ctx context.Context, in FilterSeedsInput) (Filt
 	if err != nil {
 		return res, orBadInput(err)
 	}
-	if err := a.reviveDomains(ctx, run, in.Wake); err != nil {
-		return res, err
+	if run.Status != crawl.RunRunning {
+		return res, nil // none of its pages may be asked for
+	}
+	if in.Wake {
+		if err := a.wakeDomains(ctx, run); err != nil {
+			return res, err
+		}
 	}
 	if added, _, err := a.widen(ctx, run, time.Time{}); err != nil {
 		return res, err
@@ -83,10 +88,8 @@ func (a *Activities) FilterSeeds(ctx context.Context, in FilterSeedsInput) (Filt
 	return res, nil
 }
 
-// reviveDomains starts the workflows of domains that are claimed and have none, as
-// after they were terminated: a seed does not wait until their claims run out. With
-// wake those that there are decide again.
-func (a *Activities) reviveDomains(ctx context.Context, run crawl.Run, wake bool) error {
+// wakeDomains has the domains of a run that are served decide again.
+func (a *Activities) wakeDomains(ctx context.Context, run crawl.Run) error {
 	claimed, err := a.store.ClaimedDomains(ctx, run.ID)
 	if err != nil {
 		return err
@@ -94,13 +97,7 @@ func (a *Activities) reviveDomains(ctx context.Context, run crawl.Run, wake bool
 	var group errgroup.Group
 	group.SetLimit(dispatchParallel)
 	for _, d := range claimed {
-		group.Go(func() error {
-			if wake {
-				return a.starter.StartDomain(ctx, d, run.Name, *run.Settings.PagesPerActivity)
-			}
-			_, err := a.starter.ReviveDomain(ctx, d, run.Name, *run.Settings.PagesPerActivity)
-			return err
-		})
+		group.Go(func() error { return a.starter.StartDomain(ctx, d, run.Name, *run.Settings.PagesPerActivity) })
 	}
 	return group.Wait()
 }

@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"net/netip"
 	"time"
 
@@ -40,13 +41,18 @@ type FinishDomainResult struct {
 // FinishDomain gives the domain's claim back unless something is due, and wakes the
 // dispatchers of its runs: a place is free.
 func (a *Activities) FinishDomain(ctx context.Context, in FinishDomainInput) (FinishDomainResult, error) {
+	var unread error
 	finished, err := a.store.FinishDomain(ctx, in.Domain, func(f crawl.Facts) (crawl.Finish, bool) {
 		if in.Defer {
 			return decide.Deferral(f, time.Duration(in.Wait), in.Reason), true
 		}
-		return decide.End(f, in.Reason)
+		var full decide.Facts
+		if full, unread = a.rulings.Facts(ctx, f, nil); unread != nil {
+			return crawl.Finish{}, false
+		}
+		return decide.End(full, in.Reason)
 	})
-	if err != nil || !finished {
+	if err = errors.Join(err, unread); err != nil || !finished {
 		return FinishDomainResult{}, err
 	}
 	if err := a.store.PlanRecrawl(ctx, in.Domain, decide.Plan); err != nil {

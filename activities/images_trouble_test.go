@@ -175,7 +175,7 @@ func TestImagesComeBeforeNews(t *testing.T) {
 		res, err := b.fetchPages(t, 100)
 		return err == nil && res.Next == activities.StepFinish
 	}, 20*time.Second, 100*time.Millisecond)
-	require.Equal(t, []string{"/", "/a.png", "/feed", "/a.png"}, b.pages())
+	require.Equal(t, []string{"/", "/a.png", "/feed", "/news/2", "/a.png"}, b.pages())
 	require.NotZero(t, b.count(t, "SELECT count(*) FROM page_crawls WHERE priority = 1 AND outcome IS NULL"), "news waits")
 }
 
@@ -295,7 +295,7 @@ func TestImagesThatWerePassedOver(t *testing.T) {
 			require.Empty(t, cdn.pages())
 			require.Equal(t, crawl.ReasonExtension, cdn.report(t, "/a.png").Crawls[0].Skipped)
 			_, err = b.store.FinishDomain(t.Context(), "cdn.test", func(f crawl.Facts) (crawl.Finish, bool) {
-				return decide.End(f, "")
+				return decide.End(decide.Facts{Facts: f}, "")
 			})
 			require.NoError(t, err)
 
@@ -348,7 +348,7 @@ func TestImagesComeAgainAsImages(t *testing.T) {
 	pending := func() int {
 		return b.count(t, "SELECT count(*) FROM page_crawls WHERE kind = 'image' AND priority = 3 AND again AND outcome IS NULL")
 	}
-	require.NoError(t, b.store.RecrawlOlder(t.Context(), b.run.ID, "", time.Now().Add(time.Hour), func(int) {}))
+	require.NoError(t, b.store.RecrawlOlder(t.Context(), b.run.ID, "", time.Now().Add(time.Hour), crawl.RecrawlProgress{}, func(crawl.RecrawlProgress) {}))
 	require.Equal(t, 1, pending(), "by mosey recrawl")
 	require.Equal(t, 3, b.round(t))
 	b.passes(t, 30*24*time.Hour)

@@ -22,7 +22,12 @@ type RecrawlStore interface {
 		ctx context.Context, runID int64, told []crawl.ListNews,
 		hint func(history json.RawMessage, fetched time.Time) (json.RawMessage, time.Time, error),
 	) error
-	RecrawlOlder(ctx context.Context, runID int64, domain string, before time.Time, told func(pages int)) error
+	RecrawlOlder(
+		ctx context.Context, runID int64, domain string, before time.Time, from crawl.RecrawlProgress, told func(crawl.RecrawlProgress),
+	) error
+	ScheduleRevisits(
+		ctx context.Context, runID int64, due func(history json.RawMessage, fetched time.Time) (time.Time, error),
+	) (done bool, err error)
 }
 
 // RecrawlInput names pages of a run: those that were fetched longer ago than OlderThan, of
@@ -51,17 +56,33 @@ func (in RecrawlInput) Validate() error {
 	return nil
 }
 
-// Recrawl makes pages pending that were fetched long ago. If it is run again, those that are
-// pending already are left alone.
+// recrawlHeartbeat is what a heartbeat of Recrawl keeps: how far it has come, and before when
+// pages were fetched for it, as it was when it was run first.
+type recrawlHeartbeat struct {
+	crawl.RecrawlProgress
+
+	Before time.Time `json:"before"`
+}
+
+// Recrawl makes pages pending that were fetched long ago. If it is run again it goes on where
+// it was; those that are pending already are left alone.
 func (a *Activities) Recrawl(ctx context.Context, in RecrawlInput) (RecrawlResult, error) {
 	var res RecrawlResult
 	run, err := a.store.Run(ctx, in.Run)
 	if err != nil {
 		return res, orBadInput(err)
 	}
-	err = a.store.RecrawlOlder(ctx, run.ID, in.Domain, time.Now().Add(-time.Duration(in.OlderThan)), func(pages int) {
-		res.Pending = pages
-		activity.RecordHeartbeat(ctx)
+	at := recrawlHeartbeat{Before: time.Now().Add(-time.Duration(in.OlderThan))}
+	if activity.HasHeartbeatDetails(ctx) {
+		var kept recrawlHeartbeat
+		if err := activity.GetHeartbeatDetails(ctx, &kept); err == nil && !kept.Before.IsZero() {
+			at = kept // what an older worker has kept is not understood, and begun again
+		}
+	}
+	res.Pending = at.Pending
+	err = a.store.RecrawlOlder(ctx, run.ID, in.Domain, at.Before, at.RecrawlProgress, func(p crawl.RecrawlProgress) {
+		at.RecrawlProgress, res.Pending = p, p.Pending
+		activity.RecordHeartbeat(ctx, at)
 	})
 	return res, err
 }

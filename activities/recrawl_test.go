@@ -35,14 +35,16 @@ func (b *testBundle) round(t *testing.T) int {
 func (b *testBundle) passes(t *testing.T, span time.Duration) {
 	t.Helper()
 	b.exec(t, `UPDATE pages SET fetched_at = fetched_at - $1::interval, fresh_until = fresh_until - $1::interval,
-		failed_at = failed_at - $1::interval, next_due_at = next_due_at - $1::interval WHERE domain = $2`, span, b.site)
+		failed_at = failed_at - $1::interval WHERE domain = $2`, span, b.site)
+	b.exec(t, "UPDATE revisits SET due_at = due_at - $1::interval", span)
 }
 
 // dueIn is in how many days a page is due again; 0 is that it is not.
 func (b *testBundle) dueIn(t *testing.T, path string) (days float64) {
 	t.Helper()
-	err := b.store.Pool().QueryRow(t.Context(), `SELECT coalesce(extract(EPOCH FROM next_due_at - now()) / 86400, 0)::float8
-		FROM pages WHERE url = $1`, b.page(path)).Scan(&days)
+	err := b.store.Pool().QueryRow(t.Context(), `SELECT coalesce((
+		SELECT extract(EPOCH FROM v.due_at - now()) / 86400 FROM revisits v INNER JOIN pages p ON p.id = v.page_id
+		WHERE p.url = $1 AND v.run_id = $2), 0)::float8`, b.page(path), b.run.ID).Scan(&days)
 	require.NoError(t, err)
 	return days
 }
@@ -212,10 +214,10 @@ func TestRecrawl(t *testing.T) {
 		require.Zero(t, b.dueIn(t, "/"), "the run asks for no page again")
 		b.exec(t, "UPDATE pages SET fetched_at = fetched_at - interval '2 days' WHERE url <> $1", b.page("/p/1"))
 		added := 0
-		require.NoError(t, b.store.RecrawlOlder(t.Context(), b.run.ID, "", time.Now().Add(-24*time.Hour), func(n int) { added = n }))
+		require.NoError(t, b.store.RecrawlOlder(t.Context(), b.run.ID, "", time.Now().Add(-24*time.Hour), crawl.RecrawlProgress{}, func(p crawl.RecrawlProgress) { added = p.Pending }))
 		require.Equal(t, 2, added)
 		require.Equal(t, 2, b.round(t))
-		require.NoError(t, b.store.RecrawlOlder(t.Context(), b.run.ID, "other.test", time.Now().Add(time.Hour), func(n int) { added = n }))
+		require.NoError(t, b.store.RecrawlOlder(t.Context(), b.run.ID, "other.test", time.Now().Add(time.Hour), crawl.RecrawlProgress{}, func(p crawl.RecrawlProgress) { added = p.Pending }))
 		require.Equal(t, 2, added, "nothing of another domain")
 	})
 }

@@ -1,10 +1,17 @@
 package activities
 
-import "context"
+import (
+	"context"
+
+	"github.com/mosey-web/mosey/crawl"
+)
 
 // StartCrawlInput names a run.
 type StartCrawlInput struct {
 	Run string `json:"run"`
+	// Scheduled says that a schedule asks for it: a run that a person has stopped or paused
+	// stays so.
+	Scheduled bool `json:"scheduled,omitempty"`
 }
 
 // StartCrawl makes a run go on, and its CrawlWorkflow run.
@@ -12,6 +19,9 @@ func (a *Activities) StartCrawl(ctx context.Context, in StartCrawlInput) error {
 	run, err := a.store.Run(ctx, in.Run)
 	if err != nil {
 		return orBadInput(err)
+	}
+	if in.Scheduled && (run.Status == crawl.RunStopped || run.Status == crawl.RunPaused) {
+		return nil
 	}
 	if err := a.store.StartRun(ctx, run.ID); err != nil {
 		return err

@@ -3,7 +3,6 @@ package activities_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 
 	"github.com/mosey-web/mosey/test/web"
@@ -36,17 +35,6 @@ func (s *starter) StartDomain(_ context.Context, domain, run string, pagesPerAct
 	defer s.mu.Unlock()
 	s.domains = append(s.domains, startedDomain{domain, run, pagesPerActivity})
 	return s.err
-}
-
-// ReviveDomain finds no workflow that runs, but for those that it has started.
-func (s *starter) ReviveDomain(ctx context.Context, domain, run string, pagesPerActivity int) (bool, error) {
-	s.mu.Lock()
-	running := slices.ContainsFunc(s.domains, func(d startedDomain) bool { return d.domain == domain })
-	s.mu.Unlock()
-	if running {
-		return false, nil
-	}
-	return true, s.StartDomain(ctx, domain, run, pagesPerActivity)
 }
 
 // serve is a behaviour of one test.

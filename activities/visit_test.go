@@ -180,12 +180,22 @@ func TestWindows(t *testing.T) {
 	opens := time.Now().UTC().Add(3 * time.Hour).Truncate(time.Hour)
 	window := fmt.Sprintf("Mon-Sun %02d:00-%02d:00 UTC", opens.Hour(), (opens.Hour()+1)%24)
 
-	sleeps := func(t *testing.T, res activities.FetchPagesResult) {
+	// a workflow does not sleep through the night: it ends, and is due when the window opens
+	ends := func(t *testing.T, b *testBundle, res activities.FetchPagesResult) {
 		t.Helper()
-		require.Equal(t, activities.StepFetch, res.Next)
+		require.Equal(t, activities.StepFinish, res.Next)
 		require.Equal(t, crawl.ReasonWindow, res.Reason)
-		require.WithinDuration(t, opens, time.Now().Add(time.Duration(res.Wait)), time.Minute)
 		require.False(t, res.Defer)
+		finished, err := call[activities.FinishDomainResult](t, b.acts, b.acts.FinishDomain,
+			activities.FinishDomainInput{Domain: b.site, Reason: string(res.Reason)})
+		require.NoError(t, err)
+		require.True(t, finished.Finished)
+		due, _, err := b.store.NextDue(t.Context(), b.run.ID)
+		require.NoError(t, err)
+		require.WithinDuration(t, opens, due, time.Minute)
+		activity, err := b.store.Activity(t.Context(), b.run.ID)
+		require.NoError(t, err)
+		require.Equal(t, crawl.Activity{Held: 1}, activity, "the run waits for it")
 	}
 
 	t.Run("OfARunHoldForPagesAndRobots", func(t *testing.T) {
@@ -194,19 +204,16 @@ func TestWindows(t *testing.T) {
 		b.seed(t, "/")
 		res, err := b.fetchPages(t, 1)
 		require.NoError(t, err)
-		sleeps(t, res)
+		ends(t, b, res)
 		robots, err := b.fetchRobots(t, activities.FetchRobotsInput{Domain: b.site, Origin: originOf(t, b.page("/"))})
 		require.NoError(t, err)
-		require.False(t, robots.Done)
-		require.Equal(t, crawl.ReasonWindow, robots.Reason)
+		require.True(t, robots.Done, "the next step decides about the window")
+		require.Equal(t, "its window is closed", robots.Detail)
 		b.allowAll(t, b.page("/"))
 		res, err = b.fetchPages(t, 1)
 		require.NoError(t, err)
-		sleeps(t, res)
+		ends(t, b, res)
 		require.Empty(t, b.web.Log())
-		dom, err := b.store.Domain(t.Context(), b.site)
-		require.NoError(t, err)
-		require.True(t, dom.ClaimEnd.After(opens), "the claim outlives the sleep")
 	})
 
 	t.Run("OfADomainHoldBesideTheRuns", func(t *testing.T) {
@@ -217,8 +224,11 @@ func TestWindows(t *testing.T) {
 		require.NoError(t, b.control(b.site, crawl.ControlWindow, window))
 		res, err := b.fetchPages(t, 1)
 		require.NoError(t, err)
-		sleeps(t, res)
+		ends(t, b, res)
 		require.NoError(t, b.control(b.site, crawl.ControlWindow, ""))
+		claimed, err := b.store.ClaimDomains(t.Context(), b.run.ID, 10)
+		require.NoError(t, err)
+		require.Equal(t, []string{b.site}, claimed, "it is due again at once")
 		res, err = b.fetchPages(t, 1)
 		require.NoError(t, err)
 		require.Equal(t, 1, res.Closed)

@@ -30,17 +30,12 @@ func (a *Activities) widen(ctx context.Context, run crawl.Run, until time.Time) 
 	return added, false, nil
 }
 
-// goOn has a run that is done go on, and its dispatcher look: there is work for it.
-// One that a person has stopped or paused stays so.
+// goOn has a run's dispatcher look: there is work for it, and who has stored that has made a
+// run that was done go on. One that a person has stopped or paused stays so.
 func (a *Activities) goOn(ctx context.Context, name string) error {
 	run, err := a.store.Run(ctx, name)
 	if err != nil || run.Status == crawl.RunStopped || run.Status == crawl.RunPaused {
 		return err
-	}
-	if run.Status == crawl.RunDone {
-		if err := a.store.StartRun(ctx, run.ID); err != nil {
-			return err
-		}
 	}
 	return a.starter.StartCrawl(ctx, name)
 }

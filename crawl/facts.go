@@ -66,6 +66,9 @@ type RunFacts struct {
 	// that leaves no further request, but for that of pages; empty is none.
 	DomainBytes int64  `json:"domain_bytes,omitempty"`
 	Spent       Budget `json:"spent,omitempty"`
+	// Budget is how many pages of the domain the run may ask for, as it is set or as a
+	// person has said for the domain; nil is no limit.
+	Budget *int64 `json:"budget,omitempty"`
 	// RegisteredStarted counts requests to all domains of its registered domain, while
 	// the run has a budget of that, and Depths those to it by depth, up to DepthsMax,
 	// while the run has one of that. Growths is how often its budget of pages has grown.
@@ -75,17 +78,21 @@ type RunFacts struct {
 	Depths            map[int]int64 `json:"depths,omitempty"`
 	Growths           int           `json:"growths,omitempty"`
 	// Crowded says that the run has more domains that are due than may be active, and
-	// TurnStarted what DomainStarted was when the domain was claimed.
+	// TurnStarted what DomainStarted was when its dispatcher claimed the domain. Yielded says
+	// that the domain has made room for others, and has not had its turn since.
 	Crowded     bool  `json:"crowded,omitempty"`
 	TurnStarted int64 `json:"turn_started,omitempty"`
-	// Crawl is first in line among those that are due; nil where none is. Then NextDue
-	// is when the next one will be. LockedAt is since when one is in flight; zero where
-	// none is.
+	Yielded     bool  `json:"yielded,omitempty"`
+	// Crawl is first in line among those whose time has come; nil where none is. LockedAt is
+	// since when one is in flight; zero where none is.
 	Crawl    *CrawlFacts `json:"crawl"`
-	NextDue  time.Time   `json:"next_due,omitzero"`
 	LockedAt time.Time   `json:"locked_at,omitzero"`
-	// NextImage is when the next image is due, while none is.
-	NextImage time.Time `json:"next_image,omitzero"`
+	// Due is when the domain is due for the run, as the database says (functions/due.sql), and
+	// Waits why it is not yet. It is set where no Crawl is, or the budgets may leave none but
+	// an image; zero is not before something changes. ImagesDue is the same of images alone.
+	Due       time.Time `json:"due,omitzero"`
+	ImagesDue time.Time `json:"images_due,omitzero"`
+	Waits     Reason    `json:"waits,omitempty"`
 }
 
 // CrawlFacts is what is stored about a crawl and its page.

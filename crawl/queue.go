@@ -23,7 +23,11 @@ type QueuedDomain struct {
 	// Oldest is since when the one that waits longest is due, or when the first will be.
 	Oldest time.Time `json:"oldest"`
 	// NextDue is when the next of those becomes due that are not; zero is never.
-	NextDue    time.Time `json:"next_due,omitzero"`
+	NextDue time.Time `json:"next_due,omitzero"`
+	// Waits is why the domain is not asked, and Until until when; empty where it is due or
+	// served, zero where that is not before something changes.
+	Waits      Reason    `json:"waits,omitempty"`
+	Until      time.Time `json:"until,omitzero"`
 	CrawlDelay Duration  `json:"crawl_delay,omitempty"`
 }
 

@@ -23,6 +23,14 @@ type DomainRecrawl struct {
 	Source json.RawMessage `json:"source,omitempty"`
 }
 
+// RecrawlProgress is how far a run has come in asking for its old pages again.
+type RecrawlProgress struct {
+	// Page is the last that was looked at.
+	Page int64 `json:"page"`
+	// Pending counts those that are pending by it.
+	Pending int `json:"pending"`
+}
+
 // ListNews is what a list says of a page: that it was changed at an instant.
 type ListNews struct {
 	Domain  string    `json:"domain"`

@@ -14,8 +14,17 @@ type Run struct {
 	Settings   Settings  `json:"settings"`
 	StartedAt  time.Time `json:"started_at"`
 	FinishedAt time.Time `json:"finished_at,omitzero"`
+	// BeganAt is when its dispatcher first looked: MaxTime counts from then. It is zero
+	// before.
+	BeganAt time.Time `json:"began_at,omitzero"`
 	// PausedUntil is when a pause ends by itself; zero is not before it is resumed.
 	PausedUntil time.Time `json:"paused_until,omitzero"`
+	// OpensAt is when its window opens, as its dispatcher has seen it closed, and LookedAt when
+	// the dispatcher has looked last.
+	OpensAt  time.Time `json:"opens_at,omitzero"`
+	LookedAt time.Time `json:"looked_at,omitzero"`
+	// LooksAt is when its dispatcher looks next by itself; zero is not before it is woken.
+	LooksAt time.Time `json:"-"`
 	// Crowded says that more domains are due than may be active.
 	Crowded bool `json:"-"`
 	// Spent is the budget that lets the run make no further request, but for that of pages.
@@ -101,8 +110,13 @@ type Progress struct {
 	Pending  int64 `json:"pending"`
 	InFlight int64 `json:"in_flight"`
 	Deferred int64 `json:"deferred"`
+	// Due counts the domains that are due and that nobody serves, up to LeftBound.
+	Due int64 `json:"due_domains"`
 	// Waiting lists active domains, those asked soonest first.
 	Waiting []Waiting `json:"waiting,omitempty"`
+	// NotDue says why other domains with something pending are not asked, by reason, of the
+	// first NotDueBound of them.
+	NotDue []NotDue `json:"not_due,omitempty"`
 	// Outages lists workers that cannot reach anything just now, whatever their run.
 	Outages []Outage `json:"outages,omitempty"`
 	// Detail is set where it was asked for.
@@ -114,8 +128,9 @@ type Activity struct {
 	// Active counts the domains that the run has claimed, Busy the claimed domains, by
 	// whichever run, that have work for it.
 	Active, Busy int
-	// Paused counts the domains with work for it that a person has paused.
-	Paused int
+	// Held counts the domains with work for it that a person has paused, or whose window is
+	// closed: the run waits for them.
+	Held int
 }
 
 // Waiting is what an active domain waits for.
@@ -126,6 +141,19 @@ type Waiting struct {
 	InFlight bool      `json:"in_flight,omitempty"`
 	Until    time.Time `json:"until"`
 }
+
+// NotDue are domains with something pending that are not asked, for one reason.
+type NotDue struct {
+	Reason  Reason `json:"reason"`
+	Domains int64  `json:"domains"`
+	// Domain is one of them, and Until when the first may be asked; zero is not before
+	// something changes.
+	Domain string    `json:"domain"`
+	Until  time.Time `json:"until,omitzero"`
+}
+
+// NotDueBound is how many domains NotDue looks at.
+const NotDueBound = 10_000
 
 // Detail names what keeps a run from more. Each list is bounded, and its total is not.
 type Detail struct {
@@ -149,6 +177,8 @@ type Forbidden struct {
 type Left struct {
 	// Pending says that there are pages, which cannot be requested now.
 	Pending bool
+	// Due says that some may be requested all the same, as far as the run's windows let it.
+	Due bool
 	// Budget is the budget of the run that is spent, but for that of pages.
 	Budget Budget
 	// Started counts requests, while the run has a budget, and Spent the domains, up to
@@ -257,14 +287,14 @@ type DomainRun struct {
 
 // Finish says when a domain whose workflow ends is to be looked at again.
 type Finish struct {
-	// Due is, by run, when; a run that is not named has nothing that can be due.
-	Due map[int64]time.Time
 	// Deferred is until when the domain is not to be asked; zero is not deferred.
 	Deferred time.Time
+	// Opens is until when its windows are closed; zero is not.
+	Opens time.Time
 	// Reason says in a word why it ends.
 	Reason string
-	// Yields is the run of which it makes room for domains that wait; 0 is none.
-	Yields int64
+	// Yields are the runs of which it makes room for domains that wait.
+	Yields []int64
 	// Grows are the runs whose budget of pages for the domain is spent, and grows if the
 	// domain is good (Settings.BudgetGrowth).
 	Grows []int64

@@ -67,6 +67,10 @@ const (
 	ReasonPaused  Reason = "paused"
 	ReasonStopped Reason = "stopped"
 	ReasonBlocked Reason = "blocked"
+	// ReasonListed is a domain that a list keeps from being crawled.
+	ReasonListed Reason = "listed"
+	// ReasonBudget is a domain for which a budget of the run is spent.
+	ReasonBudget Reason = "budget"
 	// ReasonStale is a crawl that is no longer there to be begun: another worker has
 	// it, its run has stopped, or a budget is spent.
 	ReasonStale Reason = "stale"

@@ -40,8 +40,7 @@ func (b *bundle) pass(t *testing.T, domain string) {
 	t.Helper()
 	b.exec(t, `UPDATE domain_controls SET until = clock_timestamp() - interval '1 second'
 		WHERE domain = $1 AND until IS NOT NULL AND lifted_at IS NULL`, domain)
-	b.exec(t, `UPDATE run_domains SET next_due_at = now() - interval '1 second'
-		WHERE domain = $1 AND next_due_at < 'infinity'`, domain)
+	b.exec(t, "SELECT due_update(ARRAY[$1])", domain)
 }
 
 func TestForbiddingControls(t *testing.T) {

@@ -66,7 +66,7 @@ func TestFinishDomain(t *testing.T) {
 		finished, err := b.FinishDomain(t.Context(), domain, func(f crawl.Facts) (crawl.Finish, bool) {
 			require.Empty(t, f.Runs)
 			require.NoError(t, b.StartRun(t.Context(), b.run.ID))
-			return decide.End(f, "")
+			return decide.End(decide.Facts{Facts: f}, "")
 		})
 		require.NoError(t, err)
 		require.True(t, finished)
@@ -138,8 +138,8 @@ func TestNoWorkIsLost(t *testing.T) {
 		return attempted(b.begin(t, domain), domain, links(t, found)...)
 	}
 	// what FinishDomain does where the facts say that nothing is due
-	finish := fmt.Sprintf(`SELECT FROM domains WHERE domain = 'a.example' FOR UPDATE;
-		SELECT domain_finish('a.example', '{"%d": null}', NULL, '')`, b.run.ID)
+	const finish = `SELECT FROM domains WHERE domain = 'a.example' FOR UPDATE;
+		SELECT domain_finish('a.example', NULL, NULL, '')`
 	seed := func(url string) string {
 		return fmt.Sprintf(`SELECT seeds_add(%d, 'urls', '[{"url": %q, "domain": "a.example", "origin": "https://a.example"}]')`, b.run.ID, url)
 	}

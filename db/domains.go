@@ -22,6 +22,15 @@ func (s *Store) CrowdRun(ctx context.Context, runID int64, full bool) error {
 	return translate("look whether domains wait", s.q.RunCrowd(ctx, dbsqlc.RunCrowdParams{RunID: runID, IsFull: full}))
 }
 
+// expireMost bounds the claims that one call ends.
+const expireMost = 10_000
+
+// ExpireClaims ends the claims on domains that have run out, and returns how many those were.
+func (s *Store) ExpireClaims(ctx context.Context) (int, error) {
+	n, err := retryConflicts(ctx, "end claims", func() (int32, error) { return s.q.ClaimsExpire(ctx, expireMost) })
+	return int(n), err
+}
+
 // ClaimDomains claims up to most domains that have due work for a run: those that have
 // had the fewest turns, by priority. The claims last crawl.ClaimStart; the first request renews them.
 func (s *Store) ClaimDomains(ctx context.Context, runID int64, most int) ([]string, error) {
@@ -39,12 +48,12 @@ func (s *Store) RenewClaim(ctx context.Context, domain string, span time.Duratio
 }
 
 // FinishDomain gives a domain's claim back, if decide, asked about the facts as
-// they are while nothing can be added to the domain, says when to look at it again.
-// It returns whether it did.
+// they are while nothing can be added to the domain, lets it. It returns whether it did.
 func (s *Store) FinishDomain(
 	ctx context.Context, domain string, decide func(crawl.Facts) (crawl.Finish, bool),
 ) (finished bool, err error) {
-	return retryConflicts(ctx, "finish domain "+domain, func() (bool, error) {
+	var grows []int64
+	finished, err = retryConflicts(ctx, "finish domain "+domain, func() (bool, error) {
 		finished := false
 		err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 			q := s.q.WithTx(tx)
@@ -66,24 +75,22 @@ func (s *Store) FinishDomain(
 			if end, finished = decide(facts); !finished {
 				return nil
 			}
-			decided := make(map[int64]*time.Time, len(facts.Runs))
-			for _, r := range facts.Runs {
-				decided[r.ID] = nil
-				if at, ok := end.Due[r.ID]; ok {
-					decided[r.ID] = &at
-				}
-			}
-			due, err := json.Marshal(decided)
-			if err != nil {
-				return err
-			}
+			grows = end.Grows
 			return q.DomainFinish(ctx, dbsqlc.DomainFinishParams{
-				Domain: domain, Due: due, Deferred: timeOrNil(end.Deferred), Reason: end.Reason, Yields: idOrNil(end.Yields),
-				Grows: end.Grows,
+				Domain: domain, Deferred: timeOrNil(end.Deferred), Opens: timeOrNil(end.Opens), Reason: end.Reason,
+				Yields: end.Yields,
 			})
 		})
 		return finished, err
 	})
+	if err != nil || !finished {
+		return finished, err
+	}
+	// apart from the transaction above, whose lock others wait for
+	_, err = retryConflicts(ctx, "count domain "+domain, func() (struct{}, error) {
+		return struct{}{}, s.q.DomainCounted(ctx, dbsqlc.DomainCountedParams{Domain: domain, Grows: grows})
+	})
+	return true, err
 }
 
 // RetryDomain has a domain that was given up, and its origins whose robots.txt could
@@ -197,7 +204,7 @@ func (s *Store) Domain(ctx context.Context, domain string) (crawl.DomainReport, 
 		rep.Robots = append(rep.Robots, robotsReport(r))
 	}
 	for _, r := range runs {
-		run, err := s.domainRun(r, state)
+		run, err := s.domainRun(r)
 		if err != nil {
 			return rep, err
 		}
@@ -269,7 +276,7 @@ func robotsReport(r dbsqlc.RobotsOfDomainRow) crawl.RobotsReport {
 	}
 }
 
-func (s *Store) domainRun(r dbsqlc.DomainTotalsRow, dom crawl.DomainFacts) (crawl.DomainRun, error) {
+func (s *Store) domainRun(r dbsqlc.DomainTotalsRow) (crawl.DomainRun, error) {
 	set, err := s.settingsOf(r.Settings)
 	if err != nil {
 		return crawl.DomainRun{}, fmt.Errorf("read the settings of run %s: %w", r.Run, err)
@@ -284,11 +291,14 @@ func (s *Store) domainRun(r dbsqlc.DomainTotalsRow, dom crawl.DomainFacts) (craw
 		Settings: set, PagesStarted: r.RunStarted, DomainStarted: r.PagesStarted, Growths: int(r.BudgetGrowths),
 		RegisteredStarted: r.RegisteredStarted,
 	}
-	budgets := decide.BudgetsOf(facts, dom)
+	if r.Budget >= 0 {
+		facts.Budget = &r.Budget
+	}
+	budgets := decide.BudgetsOf(facts)
 	return crawl.DomainRun{
 		Run: r.Run, Status: crawl.RunStatus(r.RunStatus), Seed: r.Seed, Window: *set.Window,
 		Started: r.PagesStarted, Budget: orUnlimited(budgets.OfDomain), RunStarted: r.RunStarted, RunBudget: orUnlimited(budgets.InAll),
-		BudgetSpent: decide.BudgetSpent(facts, dom),
+		BudgetSpent: decide.BudgetSpent(facts),
 		Totals: crawl.Totals{
 			Success: r.Success, BlockedRobots: r.BlockedRobots, Blocked4xx: r.Blocked4xx,
 			Blocked5xx: r.Blocked5xx, Timeout: r.Timeout, Failed: r.Failed, Skipped: r.Skipped, Bytes: r.Bytes,

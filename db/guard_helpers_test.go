@@ -44,8 +44,12 @@ func viewOf(f crawl.Facts) view {
 		v.CrawlID, v.Run, v.URL, v.Origin = d.Crawl.ID, d.Run.Name, d.Crawl.URL, d.Crawl.Origin
 		v.Attempt = d.Crawl.Attempt
 	}
-	for _, at := range decide.DueAt(f, time.Time{}) {
-		if in := max(at.Sub(f.Now), 0); v.DueIn < 0 || in < v.DueIn {
+	for _, r := range f.Runs {
+		at := r.Due
+		if r.Crawl != nil && !decide.BudgetSpent(r) {
+			at = f.Now
+		}
+		if in := max(at.Sub(f.Now), 0); !at.IsZero() && (v.DueIn < 0 || in < v.DueIn) {
 			v.DueIn = in
 		}
 	}
@@ -80,7 +84,7 @@ func startOf(n view, domain, ip string) crawl.Start {
 		Final: decide.LastAttempt(*n.picked, *n.picked.Crawl), Shared: shared(ip, n.IPDelay, n.SubnetDelay),
 		Hold: crawl.Millis(longHold), Span: crawl.Millis(longHold), Claim: crawl.Millis(crawl.ClaimRenewed),
 	}
-	budgets := decide.BudgetsOf(*n.picked, n.Domain)
+	budgets := decide.BudgetsOf(*n.picked)
 	s.RunBudget, s.DomainBudget, s.RegisteredBudget = budgets.InAll, budgets.OfDomain, budgets.OfRegistered
 	return s
 }

@@ -75,6 +75,8 @@ func (b *bundle) seed(t *testing.T, raw ...string) {
 
 func (b *bundle) claim(t *testing.T, most int) []string {
 	t.Helper()
+	_, err := b.ExpireClaims(t.Context())
+	require.NoError(t, err)
 	domains, err := b.ClaimDomains(t.Context(), b.run.ID, most)
 	require.NoError(t, err)
 	return domains
@@ -90,7 +92,7 @@ func (b *bundle) end(t *testing.T, domain, reason string) bool {
 
 // ends decides as FinishDomain's caller does.
 func ends(reason string) func(crawl.Facts) (crawl.Finish, bool) {
-	return func(f crawl.Facts) (crawl.Finish, bool) { return decide.End(f, reason) }
+	return func(f crawl.Facts) (crawl.Finish, bool) { return decide.End(decide.Facts{Facts: f}, reason) }
 }
 
 // deferred finishes a domain whatever is due.
@@ -122,8 +124,8 @@ func (b *bundle) makeDue(t *testing.T) {
 	t.Helper()
 	b.exec(t, `UPDATE page_crawls SET scheduled_for = now() - interval '1 second'
 		WHERE outcome IS NULL AND locked_at IS NULL AND run_id = $1`, b.run.ID)
-	b.exec(t, `UPDATE run_domains SET next_due_at = now() - interval '1 second'
-		WHERE next_due_at < 'infinity' AND run_id = $1`, b.run.ID)
+	_, err := b.Pool().Exec(t.Context(), `SELECT due_update(ARRAY[rd.domain]) FROM run_domains rd WHERE rd.run_id = $1`, b.run.ID)
+	require.NoError(t, err)
 }
 
 // one reads a single value.

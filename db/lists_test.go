@@ -137,10 +137,6 @@ func TestListedDomains(t *testing.T) {
 		require.Equal(t, crawl.ReasonBlocked, d.Reason)
 		require.Equal(t, "the domain is on the block list (example.com), as set by tester: because", d.Why)
 
-		require.Equal(t, []string{"a.example.com"}, b.claim(t, 10), "what is decided of it tells the dispatcher")
-		finished, err := b.FinishDomain(t.Context(), "a.example.com", func(f crawl.Facts) (crawl.Finish, bool) { return decide.End(f, "") })
-		require.NoError(t, err)
-		require.True(t, finished)
 		require.Empty(t, b.claim(t, 10))
 		b.unlist(t, lists.Block)
 		require.Equal(t, []string{"a.example.com"}, b.claim(t, 10), "it goes on where it was")

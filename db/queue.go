@@ -25,6 +25,9 @@ func (s *Store) Queue(ctx context.Context, runID *int64, most int) (q crawl.Queu
 			Domain: r.Domain, Status: crawl.DomainStatus(r.Status), Pending: r.Pending, Due: r.Due, InFlight: r.InFlight,
 			Oldest: r.Oldest, CrawlDelay: crawl.Duration(time.Duration(r.CrawlDelayMs) * time.Millisecond),
 		}
+		if d.Waits = crawl.Reason(r.Waits); r.Until.Unix() != 0 {
+			d.Until = r.Until
+		}
 		if r.NextDue.Unix() != 0 {
 			d.NextDue = r.NextDue
 		}

@@ -154,7 +154,15 @@ func TestDeadWorkersAttempt(t *testing.T) {
 		b := shared.in(t, "claim", crawl.Settings{MaxPages: new(int64(1))})
 		b.seed(t, "https://claim.example/")
 		b.begin(t, "claim.example")
-		require.Equal(t, []string{"claim.example"}, b.claim(t, 10),
+		b.exec(t, "UPDATE domains SET claim_expires_at = now() - interval '1 second' WHERE domain = 'claim.example'")
+		n, err := b.ExpireClaims(t.Context())
+		require.NoError(t, err)
+		require.Zero(t, n, "the request may still be in flight")
+		b.expire(t, "domain:claim.example")
+		n, err = b.ExpireClaims(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 1, n)
+		require.EqualValues(t, 1, one[int64](t, b, "SELECT count(*) FROM page_crawls WHERE domain = 'claim.example' AND lost"),
 			"though the budget is spent: somebody has to close the row")
 	})
 }

@@ -19,18 +19,17 @@ func (s *Store) RecrawlDue(ctx context.Context, runID int64, most int) (int, err
 	return int(n), err
 }
 
-// recrawlChunk is how many pages one transaction makes pending.
+// recrawlChunk is how many pages one transaction looks at.
 const recrawlChunk = 1000
 
 // RecrawlOlder has a run ask again for those of its pages that were fetched before an
-// instant, of one domain or, where that is empty, of all; told is called now and then with
-// how many are pending by it.
-func (s *Store) RecrawlOlder(ctx context.Context, runID int64, domain string, before time.Time, told func(pages int)) error {
-	p := dbsqlc.RecrawlsOlderParams{RunID: runID, Before: before, Max: recrawlChunk}
-	if domain != "" {
-		p.Domain = &domain
-	}
-	for added := 0; ; {
+// instant, of one domain or, where that is empty, of all. It goes on from progress, and tells
+// after each step how far it has come.
+func (s *Store) RecrawlOlder(
+	ctx context.Context, runID int64, domain string, before time.Time, from crawl.RecrawlProgress, told func(crawl.RecrawlProgress),
+) error {
+	p := dbsqlc.RecrawlsOlderParams{RunID: runID, Domain: textOrNull(domain), Before: before, After: from.Page, Max: recrawlChunk}
+	for {
 		row, err := retryConflicts(ctx, "crawl pages again", func() (dbsqlc.RecrawlsOlderRow, error) {
 			return s.q.RecrawlsOlder(ctx, p)
 		})
@@ -38,10 +37,58 @@ func (s *Store) RecrawlOlder(ctx context.Context, runID int64, domain string, be
 			return err
 		}
 		p.After = row.Last
-		added += int(row.Added)
-		told(added)
+		from.Page, from.Pending = row.Last, from.Pending+int(row.Added)
+		told(from)
 	}
 }
+
+// ScheduleRevisits notes when a run that has lately begun to ask for pages again does so of
+// those that it has crawled before, as due says of each by its history; zero is never. It
+// looks at some thousand pages, and returns whether all were looked at.
+func (s *Store) ScheduleRevisits(
+	ctx context.Context, runID int64, due func(history json.RawMessage, fetched time.Time) (time.Time, error),
+) (done bool, err error) {
+	from, err := s.q.RevisitsFrom(ctx, runID)
+	if err != nil || from == nil {
+		return true, translate("how far a run has noted its pages", err)
+	}
+	rows, err := s.q.RevisitsMissing(ctx, dbsqlc.RevisitsMissingParams{RunID: runID, After: *from, Most: revisitsChunk})
+	if err != nil {
+		return false, translate("look for pages to ask for again", err)
+	}
+	type revisit struct {
+		ID    int64        `json:"id"`
+		Due   time.Time    `json:"due"`
+		Every crawl.Millis `json:"every_ms"`
+	}
+	pages := []revisit{}
+	p := dbsqlc.RevisitsAddParams{RunID: runID, Was: *from}
+	for _, r := range rows {
+		if r.Last != 0 {
+			p.Next = &r.Last
+		}
+		if r.PageID == 0 || r.FetchedAt.Unix() == 0 {
+			continue // nothing was asked of it yet: it is pending, or was skipped
+		}
+		at, err := due(r.History, r.FetchedAt)
+		if err != nil {
+			return false, err
+		}
+		if !at.IsZero() {
+			pages = append(pages, revisit{r.PageID, at, crawl.Millis(at.Sub(r.FetchedAt))})
+		}
+	}
+	if p.Pages, err = document("pages to ask for again", pages); err != nil {
+		return false, err
+	}
+	_, err = retryConflicts(ctx, "note pages to ask for again", func() (struct{}, error) {
+		return struct{}{}, s.q.RevisitsAdd(ctx, p)
+	})
+	return p.Next == nil, err
+}
+
+// revisitsChunk is how many pages one call looks at.
+const revisitsChunk = 5000
 
 // HintRecrawl has hint say when pages of a run are due that a list says have changed since
 // they were fetched. Those that are pending, or that the run does not ask for again, are
@@ -76,7 +123,9 @@ func (s *Store) HintRecrawl(
 	if data, err = document("hints of a list", set); err != nil {
 		return err
 	}
-	_, err = retryConflicts(ctx, "keep news of a list", func() (struct{}, error) { return struct{}{}, s.q.RecrawlHint(ctx, data) })
+	_, err = retryConflicts(ctx, "keep news of a list", func() (struct{}, error) {
+		return struct{}{}, s.q.RecrawlHint(ctx, dbsqlc.RecrawlHintParams{RunID: runID, Hints: data})
+	})
 	return err
 }
 

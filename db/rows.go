@@ -33,13 +33,6 @@ func numOf[T int16 | int32 | int64](n *T) T {
 	return *n
 }
 
-func idOrNil(id int64) *int64 {
-	if id == 0 {
-		return nil
-	}
-	return &id
-}
-
 func textOf(s *string) string {
 	if s == nil {
 		return ""

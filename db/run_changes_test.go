@@ -116,11 +116,11 @@ func TestSpendRun(t *testing.T) {
 		t.Parallel()
 		b := shared.in(t, "time", crawl.Settings{})
 		b.seed(t, "https://time.example/")
-		spent, err := b.SpendRun(t.Context(), b.run.ID, -1, time.Hour)
+		spent, err := b.SpendRun(t.Context(), b.run.ID, time.Hour)
 		require.NoError(t, err)
 		require.Empty(t, spent)
-		b.exec(t, "UPDATE crawl_runs SET started_at = now() - interval '1 hour' WHERE id = $1", b.run.ID)
-		spent, err = b.SpendRun(t.Context(), b.run.ID, -1, time.Hour)
+		b.exec(t, "UPDATE crawl_runs SET began_at = now() - interval '1 hour' WHERE id = $1", b.run.ID)
+		spent, err = b.SpendRun(t.Context(), b.run.ID, time.Hour)
 		require.NoError(t, err)
 		require.Equal(t, crawl.BudgetTime, spent)
 		require.Empty(t, b.claim(t, 5))
@@ -130,7 +130,7 @@ func TestSpendRun(t *testing.T) {
 		require.True(t, left.Pending)
 
 		b.change(t, crawl.RunChange{Kind: crawl.ChangeSet, Settings: crawl.Settings{MaxTime: minutes(120)}})
-		spent, err = b.SpendRun(t.Context(), b.run.ID, -1, 2*time.Hour)
+		spent, err = b.SpendRun(t.Context(), b.run.ID, 2*time.Hour)
 		require.NoError(t, err)
 		require.Empty(t, spent)
 		require.Equal(t, []string{"time.example"}, b.claim(t, 5))
@@ -141,8 +141,13 @@ func TestSpendRun(t *testing.T) {
 		b := shared.in(t, "bytes", crawl.Settings{})
 		b.seed(t, "https://bytes.example/", "https://more-bytes.example/")
 		b.exec(t, "UPDATE run_domains SET bytes = 50 WHERE run_id = $1", b.run.ID)
-		for most, want := range map[int64]crawl.Budget{-1: "", 101: "", 100: crawl.BudgetBytes} {
-			spent, err := b.SpendRun(t.Context(), b.run.ID, most, 0)
+		for _, most := range []int64{101, -1, 100, 101} {
+			b.change(t, crawl.RunChange{Kind: crawl.ChangeSet, Settings: crawl.Settings{MaxBytes: &most}})
+			want := crawl.Budget("")
+			if most == 100 {
+				want = crawl.BudgetBytes
+			}
+			spent, err := b.SpendRun(t.Context(), b.run.ID, 0)
 			require.NoError(t, err)
 			require.Equal(t, want, spent, most)
 		}

@@ -58,21 +58,15 @@ func (s *Store) upsertRun(ctx context.Context, q *dbsqlc.Queries, name string, c
 			return row, err
 		}
 	}
-	if string(changes) == "{}" {
+	if string(changes) == "{}" || old == nil {
 		return row, nil
 	}
-	if err := s.applyChanges(ctx, q, row, old); err != nil {
-		return row, err
-	}
-	return row, q.RunWake(ctx, row.ID)
+	return row, s.applyChanges(ctx, q, row, old)
 }
 
 // applyChanges has what a run has crawled or passed over decided again, as far as its
-// new settings want more than the old ones, which are nil for a new run.
+// new settings want more than the old ones.
 func (s *Store) applyChanges(ctx context.Context, q *dbsqlc.Queries, row dbsqlc.CrawlRun, old []byte) error {
-	if old == nil {
-		return nil
-	}
 	before, err := s.settingsOf(old)
 	after, err2 := s.settingsOf(row.Settings)
 	if err := errors.Join(err, err2); err != nil {
@@ -86,6 +80,16 @@ func (s *Store) applyChanges(ctx context.Context, q *dbsqlc.Queries, row dbsqlc.
 	}
 	if decide.WantsOthers(before, after) {
 		if err := q.RunSkippedReturn(ctx, row.ID); err != nil {
+			return err
+		}
+	}
+	if decide.BearsOnDue(before, after) {
+		if err := q.RunDueUpdate(ctx, row.ID); err != nil {
+			return err
+		}
+	}
+	if *before.Window != *after.Window {
+		if err := q.RunWindowsForget(ctx, row.ID); err != nil {
 			return err
 		}
 	}
@@ -241,8 +245,7 @@ func (s *Store) EndRun(ctx context.Context, id int64, reason string) (bool, erro
 // claimedMost bounds the claimed domains that are named.
 const claimedMost = 10_000
 
-// ClaimedDomains returns the claimed domains, by whichever run, that have work for a
-// run.
+// ClaimedDomains returns the claimed domains, by whichever run, that are part of a run.
 func (s *Store) ClaimedDomains(ctx context.Context, runID int64) ([]string, error) {
 	names, err := s.q.RunClaimed(ctx, dbsqlc.RunClaimedParams{RunID: runID, Max: claimedMost})
 	return names, translate("claimed domains", err)
@@ -256,14 +259,25 @@ func (s *Store) NextSeeding(ctx context.Context, id int64) (int64, error) {
 
 // Activity returns what keeps a run going.
 func (s *Store) Activity(ctx context.Context, runID int64) (crawl.Activity, error) {
-	row, err := s.q.RunActivity(ctx, &runID)
+	row, err := s.q.RunActivity(ctx, dbsqlc.RunActivityParams{RunID: runID, Bound: crawl.LeftBound})
 	return crawl.Activity{
-		Active: int(row.Active), Busy: int(row.Busy), Paused: int(row.Paused),
+		Active: int(row.Active), Busy: int(row.Busy), Held: int(row.Held),
 	}, translate("count active domains", err)
 }
 
-// NextDue returns when a run has something due next that is not due yet, zero is
-// never, and what time it is now, both on the database's clock.
+// RunLooked notes that a run's dispatcher looks now, and after how long it does so next by
+// itself; 0 is not before it is woken. opens is when the run's window opens; zero where it is
+// open.
+func (s *Store) RunLooked(ctx context.Context, runID int64, next time.Duration, opens time.Time) error {
+	p := dbsqlc.RunLookedParams{ID: runID, Opens: timeOrNil(opens)}
+	if next > 0 {
+		p.NextMs = new(ms(next))
+	}
+	return translate("note when a run is looked at", s.q.RunLooked(ctx, p))
+}
+
+// NextDue returns when a run has something due next that is not due yet and that it may ask,
+// zero is never, and what time it is now, both on the database's clock.
 func (s *Store) NextDue(ctx context.Context, runID int64) (due, now time.Time, err error) {
 	row, err := s.q.RunNextDue(ctx, runID)
 	if err != nil {
@@ -296,7 +310,7 @@ func (s *Store) Progress(ctx context.Context, r crawl.Run) (crawl.Progress, erro
 	p := crawl.Progress{Run: r}
 	totals, err := s.q.RunTotals(ctx, r.ID)
 	frontier, err2 := s.q.RunFrontier(ctx, dbsqlc.RunFrontierParams{RunID: r.ID, Bound: crawl.FrontierBound})
-	activity, err3 := s.q.RunActivity(ctx, &r.ID)
+	activity, err3 := s.q.RunActivity(ctx, dbsqlc.RunActivityParams{RunID: r.ID, Bound: crawl.LeftBound})
 	waits, err4 := s.q.RunWaits(ctx, dbsqlc.RunWaitsParams{RunID: &r.ID, Max: waitsShown})
 	skips, err5 := s.q.RunSkips(ctx, r.ID)
 	outages, err6 := s.Outages(ctx)
@@ -304,6 +318,19 @@ func (s *Store) Progress(ctx context.Context, r crawl.Run) (crawl.Progress, erro
 		return p, translate("progress of run "+r.Name, err)
 	}
 	p.Outages = outages
+	notDue, err := s.q.RunNotDue(ctx, dbsqlc.RunNotDueParams{RunID: r.ID, Bound: crawl.NotDueBound})
+	due, err2 := s.q.RunDueCount(ctx, dbsqlc.RunDueCountParams{RunID: r.ID, Bound: crawl.LeftBound})
+	if err := errors.Join(err, err2); err != nil {
+		return p, translate("progress of run "+r.Name, err)
+	}
+	p.Due = due
+	for _, n := range notDue {
+		d := crawl.NotDue{Reason: crawl.Reason(n.Waits), Domains: n.Domains, Domain: n.Domain}
+		if n.Until.Unix() != 0 {
+			d.Until = n.Until
+		}
+		p.NotDue = append(p.NotDue, d)
+	}
 	p.Totals = crawl.Totals{
 		Success: totals.Success, BlockedRobots: totals.BlockedRobots, Blocked4xx: totals.Blocked4xx,
 		Blocked5xx: totals.Blocked5xx, Timeout: totals.Timeout, Failed: totals.Failed,
@@ -351,10 +378,10 @@ func (s *Store) Detail(ctx context.Context, runID int64, most int) (*crawl.Detai
 }
 
 // SpendRun notes which budget of a run is spent, but for that of pages, and returns it; then
-// nothing of it is due any more. -1 and 0 are no limit.
-func (s *Store) SpendRun(ctx context.Context, runID, maxBytes int64, maxTime time.Duration) (crawl.Budget, error) {
+// nothing of it is asked any more. A time of 0 is no limit; it counts from the first call.
+func (s *Store) SpendRun(ctx context.Context, runID int64, maxTime time.Duration) (crawl.Budget, error) {
 	spent, err := retryConflicts(ctx, "look at the budgets of a run", func() (string, error) {
-		return s.q.RunSpend(ctx, dbsqlc.RunSpendParams{RunID: runID, MaxBytes: maxBytes, MaxTimeMs: ms(maxTime)})
+		return s.q.RunSpend(ctx, dbsqlc.RunSpendParams{RunID: runID, MaxTimeMs: ms(maxTime)})
 	})
 	return crawl.Budget(spent), err
 }
@@ -363,7 +390,7 @@ func (s *Store) SpendRun(ctx context.Context, runID, maxBytes int64, maxTime tim
 func (s *Store) Left(ctx context.Context, runID int64) (crawl.Left, error) {
 	row, err := s.q.RunLeft(ctx, dbsqlc.RunLeftParams{ID: runID, Bound: crawl.LeftBound})
 	return crawl.Left{
-		Pending: row.Pending, Budget: crawl.Budget(row.Budget), Started: row.PagesStarted, Spent: row.Spent,
+		Pending: row.Pending, Due: row.Due, Budget: crawl.Budget(row.Budget), Started: row.PagesStarted, Spent: row.Spent,
 	}, translate("what a run has left", err)
 }
 
@@ -375,6 +402,7 @@ func (s *Store) run(row dbsqlc.CrawlRun) (crawl.Run, error) {
 	return crawl.Run{
 		ID: row.ID, Name: row.Name, Status: crawl.RunStatus(row.Status), Reason: row.StatusReason,
 		StartedAt: row.StartedAt, FinishedAt: timeOf(row.FinishedAt), PausedUntil: timeOf(row.PausedUntil),
+		BeganAt: timeOf(row.BeganAt), LooksAt: timeOf(row.LooksAt), LookedAt: timeOf(row.LookedAt), OpensAt: timeOf(row.OpensAt),
 		Crowded: row.Crowded, Spent: crawl.Budget(row.Spent), Widening: row.Widening != nil, Settings: set,
 	}, nil
 }

@@ -33,7 +33,7 @@ func TestAddSeeds(t *testing.T) {
 		page := b.page(t, "https://once.example/")
 		require.Zero(t, page.Crawls[0].Depth)
 		d := b.domain(t, "once.example")
-		require.Equal(t, crawl.DomainPending, d.Status)
+		require.Equal(t, crawl.DomainActive, d.Status)
 		require.True(t, d.Runs[0].Seed)
 	})
 

@@ -186,7 +186,7 @@ func (s DomainState) status() string {
 		crawl.ReasonIP, crawl.ReasonSubnet, crawl.ReasonRegistered, crawl.ReasonInFlight, crawl.ReasonFresh, crawl.ReasonTrap,
 		crawl.ReasonMinRefetch, crawl.ReasonStale, crawl.ReasonExcluded, crawl.ReasonExtension, crawl.ReasonVariant,
 		crawl.ReasonScheme, crawl.ReasonYields, crawl.ReasonDepthBudget,
-		crawl.ReasonImageBudget, crawl.ReasonImagesOff:
+		crawl.ReasonImageBudget, crawl.ReasonImagesOff, crawl.ReasonListed, crawl.ReasonBudget:
 	}
 	return StatusCrawling
 }

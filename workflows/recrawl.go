@@ -24,5 +24,5 @@ func recrawl(ctx workflow.Context, in activities.RecrawlInput) (activities.Recra
 		return res, err
 	}
 	return res, workflow.ExecuteActivity(withRecordOptions(ctx, "start run "+in.Run), act.StartCrawl,
-		activities.StartCrawlInput{Run: in.Run}).Get(ctx, nil)
+		activities.StartCrawlInput{Run: in.Run, Scheduled: scheduled(ctx)}).Get(ctx, nil)
 }

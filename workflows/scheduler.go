@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
@@ -72,7 +74,7 @@ func (s Starter) AddSchedule(ctx context.Context, schedule Schedule) error {
 	} else {
 		run, action.Workflow, action.Args = schedule.Recrawl.Run, RecrawlWorkflowName, []any{*schedule.Recrawl}
 	}
-	action.ID = "schedule/" + schedule.Name
+	action.ID = schedulePrefix + schedule.Name
 	action.TypedSearchAttributes = temporal.NewSearchAttributes(attrRun.ValueSet([]string{run}), attrStatus.ValueSet(StatusRunning))
 	spec := client.ScheduleSpec{}
 	if schedule.Cron != "" {
@@ -91,6 +93,14 @@ func (s Starter) AddSchedule(ctx context.Context, schedule Schedule) error {
 		return fmt.Errorf("add schedule %s: %w", schedule.Name, err)
 	}
 	return nil
+}
+
+// schedulePrefix begins the ids of workflows that a schedule starts.
+const schedulePrefix = "schedule/"
+
+// scheduled reports whether a schedule has started this workflow.
+func scheduled(ctx workflow.Context) bool {
+	return strings.HasPrefix(workflow.GetInfo(ctx).WorkflowExecution.ID, schedulePrefix)
 }
 
 // memoRun is the memo of a schedule that names its run.

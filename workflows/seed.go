@@ -104,7 +104,7 @@ func seed(ctx workflow.Context, in SeedInput) (SeedResult, error) {
 	}
 	res.Include(listed)
 	err = workflow.ExecuteActivity(withRecordOptions(ctx, "start run "+in.Run), act.StartCrawl,
-		activities.StartCrawlInput{Run: in.Run}).Get(ctx, nil)
+		activities.StartCrawlInput{Run: in.Run, Scheduled: scheduled(ctx)}).Get(ctx, nil)
 	if err != nil {
 		return res, err
 	}

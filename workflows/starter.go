@@ -53,25 +53,6 @@ func (s Starter) StartDomain(ctx context.Context, domain, run string, pagesPerAc
 	return nil
 }
 
-// ReviveCrawl starts a run's CrawlWorkflow if none runs, as after it was terminated,
-// and reports whether. One that runs hears nothing of it.
-func (s Starter) ReviveCrawl(ctx context.Context, run string) (bool, error) {
-	running, err := s.running(ctx, crawl.CrawlWorkflowID(run))
-	if err != nil || running {
-		return false, err
-	}
-	return true, s.StartCrawl(ctx, run)
-}
-
-// ReviveDomain does so for a domain's workflow.
-func (s Starter) ReviveDomain(ctx context.Context, domain, run string, pagesPerActivity int) (bool, error) {
-	running, err := s.running(ctx, crawl.DomainWorkflowID(domain))
-	if err != nil || running {
-		return false, err
-	}
-	return true, s.StartDomain(ctx, domain, run, pagesPerActivity)
-}
-
 // running reports whether a workflow runs.
 func (s Starter) running(ctx context.Context, id string) (bool, error) {
 	d, err := s.Client.DescribeWorkflowExecution(ctx, id, "")
@@ -93,7 +74,15 @@ func NotFound(err error) bool {
 // WakeDomain has a domain's workflow decide again, if one runs: what it waits for
 // may be another by now.
 func (s Starter) WakeDomain(ctx context.Context, domain string) error {
-	id := crawl.DomainWorkflowID(domain)
+	return s.wake(ctx, crawl.DomainWorkflowID(domain))
+}
+
+// WakeCrawl has a run's dispatcher look, if one runs.
+func (s Starter) WakeCrawl(ctx context.Context, run string) error {
+	return s.wake(ctx, crawl.CrawlWorkflowID(run))
+}
+
+func (s Starter) wake(ctx context.Context, id string) error {
 	err := s.Client.SignalWorkflow(ctx, id, "", SignalWake, Wake{})
 	if err != nil && !NotFound(err) {
 		return fmt.Errorf("wake %s: %w", id, err)

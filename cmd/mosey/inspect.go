@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -20,7 +19,6 @@ import (
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/stack/datadir"
 	"github.com/mosey-web/mosey/internal/stack/postgres"
-	"github.com/mosey-web/mosey/workflows"
 )
 
 // withStore opens the database of a running Mosey, or starts the data directory's
@@ -84,7 +82,6 @@ func (s *statusCmd) Run(ctx context.Context, e *env) error {
 		if len(runs) == 0 {
 			fmt.Fprintln(e.stderr, "No runs yet. Begin with mosey crawl https://example.org/")
 		}
-		revive(ctx, e, runs)
 		named := namedShort
 		if s.name() != "" {
 			named = namedLong
@@ -107,25 +104,6 @@ func (s *statusCmd) Run(ctx context.Context, e *env) error {
 		}
 		return nil
 	})
-}
-
-// revive starts the dispatchers of runs that have lost theirs, and says so.
-func revive(ctx context.Context, e *env, runs []crawl.Run) {
-	if !slices.ContainsFunc(runs, func(r crawl.Run) bool { return !r.Status.Ended() }) {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, wakeTimeout)
-	defer cancel()
-	err := withTemporal(ctx, e, func(s workflows.Starter) error {
-		revived, err := wiring.Revive(ctx, s, runs)
-		for _, run := range revived {
-			fmt.Fprintf(e.stderr, "The dispatcher of run %s was gone: it is started again.\n", run)
-		}
-		return err
-	})
-	if err != nil {
-		fmt.Fprintf(e.stderr, "mosey: could not look whether the runs have their dispatchers: %v\n", err)
-	}
 }
 
 func (s *statusCmd) runs(ctx context.Context, store *db.Store) ([]crawl.Run, error) {
@@ -153,7 +131,55 @@ func printStatus(w io.Writer, p crawl.Progress) {
 		for _, wait := range p.Waiting {
 			fmt.Fprintf(w, "  %s\n", waitLine(wait, time.Now()))
 		}
+		for _, line := range standsStill(p, time.Now()) {
+			fmt.Fprintf(w, "  %s\n", line)
+		}
 	}
+}
+
+// standsStill says why domains of a run are not asked, and until when.
+func standsStill(p crawl.Progress, now time.Time) (lines []string) {
+	switch {
+	case p.OpensAt.After(now):
+		lines = append(lines, "the window of the run is closed"+untilText(p.OpensAt))
+	case p.Due > 0 && p.Active == 0 && now.Sub(p.LookedAt) > 2*time.Minute:
+		lines = append(lines, fmt.Sprintf("%s due, and nobody crawls: mosey up, or mosey crawl --run %s", count(p.Due, "domain"), p.Name))
+	case p.Due >= crawl.LeftBound:
+		lines = append(lines, fmt.Sprintf("%d domains or more are due and wait for a place (max_active_domains)", p.Due))
+	case p.Due > 0:
+		lines = append(lines, count(p.Due, "domain")+" due, and started within a minute")
+	case p.Active == 0 && len(p.NotDue) == 0:
+		lines = append(lines, "nothing is due")
+	}
+	for _, n := range p.NotDue {
+		lines = append(lines, fmt.Sprintf("%s not asked%s: %s (such as %s)",
+			count(n.Domains, "domain"), untilText(n.Until), notDueText(n.Reason), oneLine(n.Domain)))
+	}
+	return lines
+}
+
+// untilText says until when something is waited for; a time of zero is not known.
+func untilText(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return " until " + stamp(at)
+}
+
+// notDueText says in words why a domain is not due.
+func notDueText(why crawl.Reason) string {
+	texts := map[crawl.Reason]string{
+		crawl.ReasonPaused:    "a person has paused it",
+		crawl.ReasonStopped:   "a person has stopped it",
+		crawl.ReasonBlocked:   "a person has blocked it",
+		crawl.ReasonListed:    "a list keeps it from being crawled",
+		crawl.ReasonDeferred:  "its server asked for that, or it could not be reached",
+		crawl.ReasonWindow:    "its window is closed",
+		crawl.ReasonBudget:    "the budget for it is spent",
+		crawl.ReasonScheduled: "its pages are not due yet",
+		crawl.ReasonInFlight:  "a request may still be in flight",
+	}
+	return cmp.Or(texts[why], string(why))
 }
 
 // domainCmd shows what is known about a domain.

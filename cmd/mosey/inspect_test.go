@@ -75,6 +75,24 @@ func TestStatus(t *testing.T) {
 		ContainsOnSameLine(t, out, "  a.example for ", "m", "(crawl-delay)")
 	})
 
+	t.Run("SaysWhyARunDoesNotMove", func(t *testing.T) {
+		t.Parallel()
+		r := newRows(t, crawl.Settings{MaxPagesPerDomain: new(int64(0))}, "https://b.example/")
+		r.exec("SELECT due_update(ARRAY['b.example'])")
+		ContainsOnSameLine(t, r.Print("status"), "  1 domain not asked: the budget for it is spent (such as b.example)")
+		ContainsOnSameLine(t, r.Print("queue"), "b.example ", " budget")
+		r.control(crawl.Control{Kind: crawl.ControlPause, Reason: "a quiet night", Until: time.Now().Add(time.Hour)})
+		r.exec("UPDATE crawl_runs SET settings = settings || '{\"max_pages_per_domain\": 5}'")
+		r.exec("SELECT due_update(ARRAY['a.example', 'b.example'])")
+		ContainsOnSameLine(t, r.Print("status"), "  1 domain due, and nobody crawls: mosey up, or mosey crawl --run small-web")
+		var p struct {
+			Due    int64          `json:"due_domains"`
+			NotDue []crawl.NotDue `json:"not_due"`
+		}
+		r.Decode(&p, "status", "--json")
+		require.EqualValues(t, 1, p.Due)
+	})
+
 	t.Run("OfARunThatIsNotThereIsRefused", func(t *testing.T) {
 		t.Parallel()
 		h, _ := newHarnessWithDatabase(t)
@@ -100,7 +118,7 @@ func TestDomain(t *testing.T) {
 		require.NoError(t, err)
 		out := r.Print("domain", "WWW.a.example")
 		ContainsOnSameLine(t, out, "domain ", aDomain)
-		ContainsOnSameLine(t, out, "status ", "pending")
+		ContainsOnSameLine(t, out, "status ", "active")
 		ContainsOnSameLine(t, out, "control ", "it is paused: set by ann@example.org on ", ": the owner asked")
 		ContainsOnSameLine(t, out, "deferred until ")
 		ContainsOnSameLine(t, out, "next request ", "not before ", "(delay)")

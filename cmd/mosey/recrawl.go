@@ -34,15 +34,18 @@ func (r *recrawlCmd) Run(ctx context.Context, e *env) error {
 			return err
 		}
 		line, pending := newProgressLine(e), 0
-		err = store.RecrawlOlder(ctx, run.ID, domain, time.Now().Add(-age), func(pages int) {
-			pending = pages
-			line.show(func(time.Time) string { return count(int64(pages), "page") + " pending" })
+		err = store.RecrawlOlder(ctx, run.ID, domain, time.Now().Add(-age), crawl.RecrawlProgress{}, func(p crawl.RecrawlProgress) {
+			pending = p.Pending
+			line.show(func(time.Time) string { return count(int64(pending), "page") + " pending" })
 		})
 		line.clear()
 		if err != nil {
 			return fmt.Errorf("stopped after %s: %w", count(int64(pending), "page"), err)
 		}
 		fmt.Fprintf(e.stdout, "%s of run %s to fetch again.\n", count(int64(pending), "page"), run.Name)
+		if run, err = store.Run(ctx, run.Name); err != nil {
+			return err
+		}
 		switch {
 		case pending == 0:
 		case run.Status == crawl.RunRunning:

@@ -32,11 +32,11 @@ func (h *commandHarness) seed(c client.Client, id, input string) error {
 	return workflows.Starter{Client: c}.AwaitStarted(h.t.Context(), run)
 }
 
-// A dispatcher that is gone is started again by the first that notices.
+// A dispatcher that is gone is started again, within a minute and whoever looks.
 func TestDispatcherThatIsGone(t *testing.T) {
 	t.Parallel()
 
-	t.Run("IsStartedAgainByStatus", func(t *testing.T) {
+	t.Run("IsStartedAgain", func(t *testing.T) {
 		t.Parallel()
 		h, _ := newHarnessWithStack(t)
 		s := newSite(t, 1, 2)
@@ -46,10 +46,9 @@ func TestDispatcherThatIsGone(t *testing.T) {
 		id := crawl.CrawlWorkflowID("default")
 		// A domain that is still served would notice first, and start it again.
 		require.Eventually(t, func() bool { return !h.running(temporal, crawl.DomainWorkflowID(s.Hosts()[0])) }, patience, 5*time.Millisecond)
-		require.Empty(t, h.Execute("status").Stderr)
 		require.NoError(t, temporal.TerminateWorkflow(t.Context(), id, "", "by accident"))
-		require.Contains(t, h.Execute("status").Stderr, "The dispatcher of run default was gone: it is started again.\n")
-		require.True(t, h.running(temporal, id))
+		require.False(t, h.running(temporal, id))
+		require.Eventually(t, func() bool { return h.running(temporal, id) }, patience, 100*time.Millisecond)
 		require.Zero(t, c.Stop().Code)
 	})
 
@@ -100,8 +99,62 @@ func TestDomainThatIsGone(t *testing.T) {
 	d, err := store.Domain(t.Context(), siteDomain)
 	require.NoError(t, err)
 	require.Greater(t, time.Until(d.ClaimEnd), 10*time.Minute)
-	require.NoError(t, h.seed(temporal, "seed/default/by-hand", `{"run":"default","urls":["`+s.Seeds()[0]+`"]}`))
-	require.Eventually(t, func() bool { return h.running(temporal, id) }, patience, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return h.running(temporal, id) }, patience, 100*time.Millisecond)
+	require.Zero(t, c.Stop().Code)
+}
+
+// What is changed while Mosey is down holds once it is up: rows decide, and nobody has to be told.
+func TestChangesWhileMoseyIsDown(t *testing.T) {
+	t.Parallel()
+	h, store := newHarnessWithStack(t)
+	s := newSite(t, 1, 3)
+	up := func() *command { return h.Start(append([]string{"up"}, s.flags()...)...) }
+	pages := func(n int) func() bool { return func() bool { return len(s.Log().Pages()) == n } }
+	c := up()
+	c.Await("Ready.")
+	require.NoError(t, h.seed(h.client(), "seed/default/1", `{"run":"default","urls":["`+s.Seeds()[0]+`"],
+		"settings":{"sitemaps":false,"max_pages_per_domain":1,"delay":"10ms","ip_delay":"0s","latency_factor":0,"standing":true}}`))
+	require.Eventually(t, pages(1), patience, 20*time.Millisecond)
+	h.Print("pause", "run:default", "--reason", "a quiet night")
+	require.Zero(t, c.Stop().Code)
+
+	h.Print("set", "run:default", "max_pages_per_domain=2")
+	h.Print("resume", "run:default")
+	c = up()
+	require.Eventually(t, pages(2), patience, 20*time.Millisecond, "a run that was resumed meanwhile")
+	id := crawl.DomainWorkflowID(siteDomain)
+	require.Eventually(t, func() bool { return !h.running(h.client(), id) }, patience, 20*time.Millisecond)
+	require.Zero(t, c.Stop().Code)
+
+	h.Print("set", siteDomain, "--max-pages", "4")
+	c = up()
+	require.Eventually(t, pages(4), patience, 20*time.Millisecond, "a standing run whose domain was given more meanwhile")
+	run, err := store.Run(t.Context(), "default")
+	require.NoError(t, err)
+	require.Equal(t, crawl.RunRunning, run.Status)
+	require.Zero(t, c.Stop().Code)
+}
+
+// A run that a person has stopped is not started by a schedule.
+func TestAScheduleLeavesAStoppedRunAlone(t *testing.T) {
+	t.Parallel()
+	h, store := newHarnessWithStack(t)
+	s := newSite(t, 1, 2)
+	c := h.Start(append([]string{"up"}, s.flags()...)...)
+	c.Await("Ready.")
+	temporal := h.client()
+	require.NoError(t, h.seed(temporal, "seed/default/1", `{"run":"default","urls":["`+s.Seeds()[0]+`"],"settings":{"delay":"1h"}}`))
+	h.Print("stop", "run:default", "--reason", "enough")
+	asked := len(s.Log())
+	require.NoError(t, h.seed(temporal, "schedule/daily-2026-11-23T00:00:00Z", `{"run":"default","urls":["`+s.Seeds()[0]+`new"]}`))
+	run, err := store.Run(t.Context(), "default")
+	require.NoError(t, err)
+	require.Equal(t, crawl.RunStopped, run.Status)
+	require.Len(t, s.Log(), asked)
+	require.NoError(t, h.seed(temporal, "seed/default/2", `{"run":"default"}`))
+	run, err = store.Run(t.Context(), "default")
+	require.NoError(t, err)
+	require.Equal(t, crawl.RunRunning, run.Status, "a person starts it again")
 	require.Zero(t, c.Stop().Code)
 }
 

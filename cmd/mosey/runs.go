@@ -69,7 +69,6 @@ func (r *runCmd) Run(ctx context.Context, e *env) error {
 		if err != nil {
 			return err
 		}
-		revive(ctx, e, []crawl.Run{run})
 		report, err := store.RunReport(ctx, run)
 		if err != nil {
 			return err
@@ -273,14 +272,18 @@ func printQueue(e *env, q crawl.Queue) error {
 	fmt.Fprintf(e.stdout, "%s pending on %s: %d due now, %d later\n",
 		count(q.Pending, "page"), count(q.Total, "domain"), q.Due, q.Pending-q.Due)
 	t := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "DOMAIN\tSTATUS\tPENDING\tDUE NOW\tDUE LATER\tIN FLIGHT\tOLDEST\tNEXT LATER")
+	fmt.Fprintln(t, "DOMAIN\tSTATUS\tPENDING\tDUE NOW\tDUE LATER\tIN FLIGHT\tOLDEST\tNEXT LATER\tWAITS")
 	for _, d := range q.Domains {
 		next := "-"
 		if !d.NextDue.IsZero() {
 			next = stamp(d.NextDue)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\n", oneLine(d.Domain), d.Status, d.Pending, d.Due, d.Pending-d.Due,
-			d.InFlight, stamp(d.Oldest), next)
+		waits := "-"
+		if d.Waits != "" {
+			waits = string(d.Waits) + untilText(d.Until)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\t%s\n", oneLine(d.Domain), d.Status, d.Pending, d.Due, d.Pending-d.Due,
+			d.InFlight, stamp(d.Oldest), next, waits)
 	}
 	return flush(t)
 }

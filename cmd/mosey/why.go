@@ -123,6 +123,11 @@ func explainDomain(ctx context.Context, store *db.Store, reader *ruling.Reader, 
 	if d.Crawl != nil {
 		w.addf("next in line is %s, in run %s", d.Crawl.URL, d.Run.Name)
 	}
+	for _, r := range facts.Runs {
+		if r.Waits != "" && (d.Run == nil || r.ID != d.Run.ID) {
+			w.addf("run %s does not ask it%s: %s", r.Name, untilText(r.Due), notDueText(r.Waits))
+		}
+	}
 	explainRobots(w, dom)
 	explainState(w, dom)
 	return nil
@@ -224,8 +229,11 @@ func answer(d decide.Decision, now time.Time) string {
 		return fmt.Sprintf("waiting%s: %s (%s)", until, d.Why, d.Reason)
 	case decide.Finish, decide.Done:
 	}
-	if d.Reason == crawl.ReasonScheduled {
+	switch d.Reason { //nolint:exhaustive // the others are not waited for
+	case crawl.ReasonScheduled:
 		return "waiting" + until + ": " + d.Why
+	case crawl.ReasonWindow:
+		return fmt.Sprintf("waiting%s: %s (%s)", until, d.Why, d.Reason)
 	}
 	return "not crawled" + until + ": " + d.Why
 }

@@ -71,10 +71,10 @@ func TestAddURLsToARunThatIsOver(t *testing.T) {
 	require.Zero(t, up.Stop().Code)
 }
 
-// A domain that sleeps until its window opens hears of another window.
+// A run that waits for its window to open hears of another one.
 func TestChangedWindow(t *testing.T) {
 	t.Parallel()
-	h, _ := newHarnessWithStack(t)
+	h, store := newHarnessWithStack(t)
 	s := newSite(t, 1, 2)
 	up := h.Start(append([]string{"up"}, s.flags()...)...)
 	up.Await("Ready.")
@@ -82,13 +82,12 @@ func TestChangedWindow(t *testing.T) {
 	day := time.Now().UTC().Add(48 * time.Hour).Weekday().String()[:3]
 	require.NoError(t, h.seed(temporal, "seed/default/1", `{"run":"default","urls":["`+s.Seeds()[0]+
 		`"],"settings":{"delay":"10ms","latency_factor":0,"window":"`+day+` 00:00-01:00 UTC"}}`))
-	id := crawl.DomainWorkflowID(siteDomain)
 	require.Eventually(t, func() bool {
-		v, err := temporal.QueryWorkflow(t.Context(), id, "", workflows.QueryState)
-		var state workflows.DomainState
-		return err == nil && v.Get(&state) == nil && state.Reason == crawl.ReasonWindow
+		run, err := store.Run(t.Context(), "default")
+		return err == nil && !run.OpensAt.IsZero()
 	}, patience, 20*time.Millisecond)
 	require.Empty(t, s.Log())
+	ContainsOnSameLine(t, h.Print("status"), "the window of the run is closed until ")
 	require.NoError(t, h.seed(temporal, "seed/default/2", `{"run":"default","settings":{"window":""}}`))
 	require.Eventually(t, func() bool { return len(s.Log().Pages()) == 3 }, patience, 20*time.Millisecond)
 	require.Zero(t, up.Stop().Code)

@@ -86,6 +86,16 @@ func Hinted(dom crawl.DomainFacts, history json.RawMessage, fetched, now time.Ti
 	return document(h), recrawl.Due(fetched, h, 1, p), nil
 }
 
+// FirstAgain says when a page is due that was fetched at an instant, of a run that has begun
+// to ask for pages again only since; zero is not.
+func FirstAgain(history json.RawMessage, fetched time.Time) (time.Time, error) {
+	var h recrawl.History
+	if err := read(history, &h); err != nil {
+		return time.Time{}, err
+	}
+	return recrawl.Due(fetched, h, 1, recrawl.Plan{}), nil
+}
+
 // comesAgain reports whether a run asks for the page of a crawl again.
 func comesAgain(run crawl.RunFacts, c crawl.CrawlFacts) bool {
 	if run.Settings.Recrawl == nil || !*run.Settings.Recrawl {

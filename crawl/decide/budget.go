@@ -1,7 +1,7 @@
 package decide
 
 import (
-	"math"
+	"time"
 
 	"github.com/mosey-web/mosey/crawl"
 )
@@ -15,22 +15,13 @@ type Budgets struct {
 	OfImages *int64
 }
 
-// BudgetsOf are those of a run, and of a domain in it, which a person may have given one
-// of its own.
-func BudgetsOf(run crawl.RunFacts, dom crawl.DomainFacts) Budgets {
+// BudgetsOf are those of a run, and of a domain in it.
+func BudgetsOf(run crawl.RunFacts) Budgets {
 	set := run.Settings
-	b := Budgets{
-		InAll: limit(*set.MaxPages), OfDomain: limit(*set.MaxPagesPerDomain), OfRegistered: limit(*set.MaxPagesPerRegistered),
+	return Budgets{
+		InAll: limit(*set.MaxPages), OfDomain: run.Budget, OfRegistered: limit(*set.MaxPagesPerRegistered),
 		OfImages: limit(*set.MaxImagesPerDomain),
 	}
-	if own, is := dom.Controls.Budget(); is {
-		b.OfDomain = limit(own)
-	} else if b.OfDomain != nil && run.Growths > 0 {
-		grown := float64(*b.OfDomain) * math.Pow(*set.BudgetGrowth, float64(run.Growths))
-		// a budget of a few pages grows as well
-		*b.OfDomain = max(int64(min(grown, math.MaxInt64/2)), *b.OfDomain+int64(run.Growths))
-	}
-	return b
 }
 
 func limit(n int64) *int64 {
@@ -44,13 +35,25 @@ func spent(begun int64, budget *int64) bool { return budget != nil && begun >= *
 
 // BudgetSpent reports whether a budget, of the run or of the domain in it, leaves no
 // further request for what is first in line there. Those of pages do not bear on images.
-func BudgetSpent(run crawl.RunFacts, dom crawl.DomainFacts) bool {
+func BudgetSpent(run crawl.RunFacts) bool {
 	if run.Crawl != nil && run.Crawl.Kind == crawl.KindImage {
 		return spentForAll(run)
 	}
-	b := BudgetsOf(run, dom)
+	b := BudgetsOf(run)
 	return spentForAll(run) || spent(run.PagesStarted, b.InAll) || spent(run.DomainStarted, b.OfDomain) ||
 		spent(run.RegisteredStarted, b.OfRegistered)
+}
+
+// dueAt is when a domain is due for a run, as far as what holds for the whole run lets it;
+// zero is not before something changes.
+func dueAt(run crawl.RunFacts) time.Time {
+	switch {
+	case spentForAll(run):
+		return time.Time{}
+	case spent(run.PagesStarted, BudgetsOf(run).InAll):
+		return run.ImagesDue
+	}
+	return run.Due
 }
 
 // spentForAll reports whether a budget leaves no further request of any kind.
@@ -65,7 +68,7 @@ func growing(f crawl.Facts) (runs []int64) {
 		return nil
 	}
 	for _, r := range f.Runs {
-		if *r.Settings.BudgetGrowth > 1 && r.Growths < crawl.GrowthsMax && spent(r.DomainStarted, BudgetsOf(r, f.Domain).OfDomain) {
+		if *r.Settings.BudgetGrowth > 1 && r.Growths < crawl.GrowthsMax && spent(r.DomainStarted, BudgetsOf(r).OfDomain) {
 			runs = append(runs, r.ID)
 		}
 	}

@@ -101,10 +101,16 @@ type Decision struct {
 	Usage usage.Usage
 }
 
-// idleMost is how long a workflow stays for a crawl that is not due yet, such as a
+// IdleMost is how long a workflow stays for a crawl that is not due yet, such as a
 // page that is tried again. Past it, or the domain's delay if that is longer, the
 // workflow ends and the dispatcher starts it again in time.
-const idleMost = politeness.BackoffMax
+const IdleMost = politeness.BackoffMax
+
+// staysFor is how long a workflow stays for what is not due yet.
+func staysFor(p Pace) time.Duration {
+	delay, _ := politeness.Delay(p.Waits)
+	return max(IdleMost, delay)
+}
 
 // Decide says what to do next about a domain.
 func Decide(f Facts, now time.Time) Decision {
@@ -117,12 +123,11 @@ func Decide(f Facts, now time.Time) Decision {
 		return idle(f.Facts, now, d)
 	}
 	d.Run, d.Crawl = run, run.Crawl
-	if Yields(*run) {
-		d.Do, d.Until, d.Reason = Finish, now, crawl.ReasonYields
-		d.Why = fmt.Sprintf("it has had %s, and other domains of run %s wait", counted(*run.Settings.YieldAfter, "request"), run.Name)
-		return d
+	d = decideCrawl(f, now, d)
+	if d.Do == Wait && d.Reason == crawl.ReasonWindow && d.Until.Sub(now) > staysFor(d.Pace) {
+		d.Do = Finish
 	}
-	return decideCrawl(f, now, d)
+	return d
 }
 
 // Crawl says what is to become of one crawl, due or not: that of the first run in
@@ -143,7 +148,7 @@ func Crawl(f Facts, now time.Time) Decision {
 	case d.Run.Status != "" && d.Run.Status != crawl.RunRunning:
 		d.Do, d.Why = Finish, fmt.Sprintf("its run %s is %s", d.Run.Name, d.Run.Status)
 	case closed(f.Domain, now, &d):
-	case BudgetSpent(*d.Run, f.Domain):
+	case BudgetSpent(*d.Run):
 		d.Do, d.Why = Finish, fmt.Sprintf("the budget of run %s is spent", d.Run.Name)
 	case c.ScheduledFor.After(now):
 		d.Do, d.Until, d.Reason = Wait, c.ScheduledFor, crawl.ReasonScheduled
@@ -230,9 +235,18 @@ func idle(f crawl.Facts, now time.Time, d Decision) Decision {
 		d.Do, d.Until, d.Reason, d.Why = Wait, free, crawl.ReasonInFlight, "a request is in flight"
 		return d
 	}
-	due := earliest(DueAt(f, time.Time{}))
-	delay, _ := politeness.Delay(d.Pace.Waits)
-	if due.IsZero() || due.Sub(now) > max(idleMost, delay) {
+	if _, run := yielding(f, now); run != nil {
+		d.Do, d.Until, d.Reason, d.Run, d.Crawl = Finish, now, crawl.ReasonYields, run, run.Crawl
+		d.Why = fmt.Sprintf("it has had %s, and other domains of run %s wait", counted(*run.Settings.YieldAfter, "request"), run.Name)
+		return d
+	}
+	var due time.Time
+	for _, r := range f.Runs {
+		if at := dueAt(r); !at.IsZero() && (due.IsZero() || at.Before(due)) {
+			due = at
+		}
+	}
+	if due.IsZero() || due.Sub(now) > staysFor(d.Pace) {
 		d.Do, d.Until, d.Reason, d.Why = Finish, due, crawl.ReasonScheduled, "nothing is due"
 		return d
 	}

@@ -109,21 +109,21 @@ func TestDecide(t *testing.T) {
 			"nothing is due",
 		},
 		"ASpentBudgetFinishes": {func(f *decide.Facts) {
-			run(f).Settings.MaxPagesPerDomain, run(f).DomainStarted = new(int64(5)), 5
+			run(f).Budget, run(f).DomainStarted = new(int64(5)), 5
 		}, decide.Finish, crawl.ReasonScheduled, time.Time{}, "nothing is due"},
 		"WhatIsDueSoonIsWaitedFor": {
-			func(f *decide.Facts) { run(f).Crawl, run(f).NextDue = nil, now.Add(30*time.Second) },
+			func(f *decide.Facts) { run(f).Crawl, run(f).Due = nil, now.Add(30*time.Second) },
 			decide.Wait, crawl.ReasonScheduled, now.Add(30 * time.Second), "nothing is due yet",
 		},
 		"APageThatIsTriedAgainIsWaitedFor": {
-			func(f *decide.Facts) { run(f).Crawl, run(f).NextDue = nil, now.Add(politeness.BackoffMax) },
+			func(f *decide.Facts) { run(f).Crawl, run(f).Due = nil, now.Add(politeness.BackoffMax) },
 			decide.Wait, crawl.ReasonScheduled, now.Add(politeness.BackoffMax), "nothing is due yet",
 		},
 		"AlsoWithALongDelay": {func(f *decide.Facts) {
-			run(f).Crawl, run(f).NextDue, run(f).Settings.Delay = nil, later, new(crawl.Duration(2*time.Hour))
+			run(f).Crawl, run(f).Due, run(f).Settings.Delay = nil, later, new(crawl.Duration(2*time.Hour))
 		}, decide.Wait, crawl.ReasonScheduled, later, "nothing is due yet"},
 		"WhatIsDueLateIsNot": {
-			func(f *decide.Facts) { run(f).Crawl, run(f).NextDue = nil, later },
+			func(f *decide.Facts) { run(f).Crawl, run(f).Due = nil, later },
 			decide.Finish, crawl.ReasonScheduled, later, "nothing is due",
 		},
 		"ARequestInFlightIsWaitedFor": {func(f *decide.Facts) {
@@ -223,16 +223,20 @@ func TestDecide(t *testing.T) {
 			f.Ruling.Usage = usage.Usage{TDMReserved: usage.SourceFileTDM}
 		}, decide.Refuse, crawl.ReasonRobots, time.Time{}, "tdmrep.json"},
 
-		"AClosedWindowIsWaitedFor": {
+		"AWindowThatIsClosedForLongEndsTheWorkflow": {
 			func(f *decide.Facts) { f.Windows = windows(t, "Sun 00:00-24:00 UTC") },
-			decide.Wait, crawl.ReasonWindow, now.Add(12 * time.Hour), "its window is closed",
+			decide.Finish, crawl.ReasonWindow, now.Add(12 * time.Hour), "its window is closed",
+		},
+		"AWindowThatOpensSoonIsWaitedFor": {
+			func(f *decide.Facts) { f.Windows = windows(t, "Sat 12:04-13:00 UTC") },
+			decide.Wait, crawl.ReasonWindow, now.Add(4 * time.Minute), "its window is closed",
 		},
 		"AWindowHoldsForRobotsToo": {func(f *decide.Facts) {
 			page(f).Robots, f.Windows = nil, windows(t, "Sun 00:00-24:00 UTC")
-		}, decide.Wait, crawl.ReasonWindow, now.Add(12 * time.Hour), "its window is closed"},
+		}, decide.Finish, crawl.ReasonWindow, now.Add(12 * time.Hour), "its window is closed"},
 		"AWindowThatClosesBeforeTheSlotIsFreeIsClosed": {func(f *decide.Facts) {
 			f.Domain.SlotFree, f.Windows = later, windows(t, "Sat 00:00-13:00 UTC")
-		}, decide.Wait, crawl.ReasonWindow, now.Add(7*24*time.Hour - 12*time.Hour), "its window is closed"},
+		}, decide.Finish, crawl.ReasonWindow, now.Add(7*24*time.Hour - 12*time.Hour), "its window is closed"},
 		"ADisallowedPageNeedsNoWindow": {func(f *decide.Facts) {
 			f.Ruling, f.Windows = &decide.Ruling{Line: 2, Rule: "Disallow: /a"}, windows(t, "Sun 00:00-24:00 UTC")
 		}, decide.Refuse, crawl.ReasonRobots, time.Time{}, ""},
@@ -345,8 +349,8 @@ func TestPick(t *testing.T) {
 	require.EqualValues(t, runID, pick(), "what is more important")
 	f.Runs[0].Settings.MaxPages, f.Runs[0].PagesStarted = new(int64(3)), 3
 	require.EqualValues(t, 8, pick(), "not what has no budget")
-	f.Domain.Controls = crawl.Controls{control(crawl.ControlBudget, "0", time.Time{})}
-	require.Nil(t, decide.Pick(f.Facts, now), "a person's budget holds for all runs")
+	f.Runs[1].Budget = new(int64(0))
+	require.Nil(t, decide.Pick(f.Facts, now), "nor what has none for the domain")
 }
 
 func TestPaceIsTheStrictest(t *testing.T) {

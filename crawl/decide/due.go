@@ -5,16 +5,17 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/politeness"
 )
 
 // Pick is the run whose crawl is first in line among those that are due: by
-// priority, then age. It is nil where nothing is due. Runs whose budget is spent
-// are passed over.
+// priority, then age. It is nil where nothing is due. Runs whose budget is spent, and
+// those that make room for others, are passed over.
 func Pick(f crawl.Facts, now time.Time) *crawl.RunFacts {
 	var best *crawl.RunFacts
 	for i := range f.Runs {
 		r := &f.Runs[i]
-		if r.Crawl == nil || r.Crawl.ScheduledFor.After(now) || BudgetSpent(*r, f.Domain) {
+		if !requestable(*r, now) || Yields(*r) {
 			continue
 		}
 		if best == nil || before(*r.Crawl, *best.Crawl) {
@@ -22,6 +23,11 @@ func Pick(f crawl.Facts, now time.Time) *crawl.RunFacts {
 		}
 	}
 	return best
+}
+
+// requestable reports whether a run has a crawl that is due and that its budgets allow.
+func requestable(r crawl.RunFacts, now time.Time) bool {
+	return r.Crawl != nil && !r.Crawl.ScheduledFor.After(now) && !BudgetSpent(r)
 }
 
 // before is the order in which crawls of a domain are made.
@@ -40,12 +46,22 @@ func before(a, b crawl.CrawlFacts) bool {
 // all of them count.
 func wanting(f crawl.Facts) []crawl.RunFacts {
 	runs := slices.DeleteFunc(slices.Clone(f.Runs), func(r crawl.RunFacts) bool {
-		return BudgetSpent(r, f.Domain) && (r.NextImage.IsZero() || spentForAll(r))
+		return BudgetSpent(r) && dueAt(r).IsZero()
 	})
 	if len(runs) == 0 {
 		return f.Runs
 	}
 	return runs
+}
+
+// Wanting names the runs that may still make requests of a domain.
+func Wanting(f crawl.Facts) (names []string) {
+	for _, r := range f.Runs {
+		if !r.LockedAt.IsZero() || r.Crawl != nil && !BudgetSpent(r) || !dueAt(r).IsZero() {
+			names = append(names, r.Name)
+		}
+	}
+	return names
 }
 
 // retryAfterFresh is by how much a page that is tried again comes after those that
@@ -69,53 +85,6 @@ func LastAttempt(run crawl.RunFacts, c crawl.CrawlFacts) bool {
 	return c.Attempt >= *run.Settings.MaxAttempts
 }
 
-// DueAt says, by run, when a domain has something due that may be requested; a run
-// that has nothing is left out. No time is before notBefore.
-func DueAt(f crawl.Facts, notBefore time.Time) map[int64]time.Time {
-	due := make(map[int64]time.Time, len(f.Runs))
-	if c, forbidden := f.Domain.Controls.Forbidding(f.Now); forbidden {
-		if c.Until.IsZero() {
-			return due
-		}
-		notBefore = latest(notBefore, c.Until)
-	}
-	if f.Domain.Status == crawl.DomainBlocked || f.Domain.Status == crawl.DomainUnreachable {
-		if f.Domain.DeferredUntil.IsZero() {
-			return due
-		}
-		notBefore = latest(notBefore, f.Domain.DeferredUntil)
-	}
-	for _, r := range f.Runs {
-		switch {
-		case !r.LockedAt.IsZero():
-			// in flight, or abandoned: its slot says until when
-			due[r.ID] = latest(f.Domain.SlotFree, f.Now)
-		case spentForAll(r):
-			continue
-		case BudgetSpent(r, f.Domain):
-			if r.NextImage.IsZero() {
-				continue
-			}
-			due[r.ID] = r.NextImage
-		case r.Crawl != nil:
-			due[r.ID] = f.Now
-		default:
-			due[r.ID] = r.NextDue
-		}
-		due[r.ID] = latest(due[r.ID], notBefore)
-	}
-	return due
-}
-
-func earliest(due map[int64]time.Time) (first time.Time) {
-	for _, at := range due {
-		if first.IsZero() || at.Before(first) {
-			first = at
-		}
-	}
-	return first
-}
-
 func latest(times ...time.Time) (last time.Time) {
 	for _, t := range times {
 		if t.After(last) {
@@ -128,17 +97,30 @@ func latest(times ...time.Time) (last time.Time) {
 // Yields reports whether a domain makes room for others that wait: it has had its turn.
 func Yields(run crawl.RunFacts) bool {
 	after := *run.Settings.YieldAfter
-	return run.Crowded && after > 0 && run.DomainStarted+run.ImagesStarted-run.TurnStarted >= after
+	return run.Crowded && after > 0 && (run.Yielded || run.DomainStarted+run.ImagesStarted-run.TurnStarted >= after)
 }
 
-// End says when a domain is to be looked at again; false if something is due, or
-// in flight. A domain of which nothing may be requested can always end: [Decide]
-// says so, whatever is due.
-func End(f crawl.Facts, reason string) (crawl.Finish, bool) {
-	if deferred := f.Domain.DeferredUntil; deferred.After(f.Now) {
-		return crawl.Finish{Due: DueAt(f, deferred), Deferred: deferred, Reason: f.Domain.Reason}, true
+// yielding are the runs that have something due of which the domain makes room.
+func yielding(f crawl.Facts, now time.Time) (ids []int64, first *crawl.RunFacts) {
+	for i := range f.Runs {
+		r := &f.Runs[i]
+		if requestable(*r, now) && Yields(*r) {
+			ids = append(ids, r.ID)
+			if first == nil {
+				first = r
+			}
+		}
 	}
-	end := crawl.Finish{Due: DueAt(f, time.Time{}), Reason: reason, Grows: growing(f)}
+	return ids, first
+}
+
+// End says how a domain's workflow ends; false if something is due, or in flight. A domain
+// of which nothing may be requested can always end: [Decide] says so, whatever is due.
+func End(f Facts, reason string) (crawl.Finish, bool) {
+	if deferred := f.Domain.DeferredUntil; deferred.After(f.Now) {
+		return crawl.Finish{Deferred: deferred, Reason: f.Domain.Reason}, true
+	}
+	end := crawl.Finish{Reason: reason, Grows: growing(f.Facts)}
 	if closed(f.Domain, f.Now, &Decision{}) {
 		return end, true
 	}
@@ -147,18 +129,28 @@ func End(f crawl.Facts, reason string) (crawl.Finish, bool) {
 			return crawl.Finish{}, false
 		}
 	}
-	if first := earliest(end.Due); !first.IsZero() && !first.After(f.Now) {
-		if run := Pick(f, f.Now); run != nil && Yields(*run) {
-			end.Yields = run.ID
-			return end, true
-		}
-		return crawl.Finish{}, false
+	if Pick(f.Facts, f.Now) != nil {
+		var long bool
+		end.Opens, long = closedLong(f, f.Now)
+		return end, long
 	}
+	end.Yields, _ = yielding(f.Facts, f.Now)
 	return end, true
+}
+
+// closedLong reports whether the windows of a domain are closed for so long that its
+// workflow ends meanwhile, and until when.
+func closedLong(f Facts, now time.Time) (until time.Time, long bool) {
+	slot := latest(f.Domain.SlotFree, now)
+	wait := politeness.WaitAll(slot, f.Windows)
+	if wait <= 0 {
+		return time.Time{}, false
+	}
+	until = slot.Add(wait)
+	return until, until.Sub(now) > staysFor(PaceOf(f.Facts))
 }
 
 // Deferral says it for a domain that is deferred, whatever is due.
 func Deferral(f crawl.Facts, wait time.Duration, reason string) crawl.Finish {
-	until := f.Now.Add(max(wait, 0))
-	return crawl.Finish{Due: DueAt(f, until), Deferred: until, Reason: reason}
+	return crawl.Finish{Deferred: f.Now.Add(max(wait, 0)), Reason: reason}
 }

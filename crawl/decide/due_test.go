@@ -12,54 +12,21 @@ import (
 	"github.com/mosey-web/mosey/crawl/usage"
 )
 
-func TestDueAt(t *testing.T) {
-	t.Parallel()
-	later := now.Add(time.Hour)
-	due := func(at time.Time) map[int64]time.Time { return map[int64]time.Time{runID: at} }
-	none := map[int64]time.Time{}
-	for name, c := range map[string]struct {
-		change    func(*decide.Facts)
-		notBefore time.Time
-		want      map[int64]time.Time
-	}{
-		"Now":                   {func(*decide.Facts) {}, time.Time{}, due(now)},
-		"NotBefore":             {func(*decide.Facts) {}, later, due(later)},
-		"WhenTheNextOneIs":      {func(f *decide.Facts) { run(f).Crawl, run(f).NextDue = nil, later }, time.Time{}, due(later)},
-		"NotWithASpentBudget":   {func(f *decide.Facts) { run(f).Settings.MaxPages = new(int64(0)) }, time.Time{}, none},
-		"NotInABlockedDomain":   {func(f *decide.Facts) { f.Domain.Status = crawl.DomainBlocked }, time.Time{}, none},
-		"NotInAnUnreachableOne": {func(f *decide.Facts) { f.Domain.Status = crawl.DomainUnreachable }, time.Time{}, none},
-		"WhenAGivenUpDomainIsAskedAgain": {func(f *decide.Facts) {
-			f.Domain.Status, f.Domain.DeferredUntil = crawl.DomainUnreachable, later
-		}, time.Time{}, due(later)},
-		"NotWhilePausedForGood": {func(f *decide.Facts) {
-			f.Domain.Controls = crawl.Controls{control(crawl.ControlPause, "", time.Time{})}
-		}, time.Time{}, none},
-		"WhenAPauseEnds":        {func(f *decide.Facts) { f.Domain.Controls = crawl.Controls{control(crawl.ControlPause, "", later)} }, time.Time{}, due(later)},
-		"WhenALeaseEnds":        {func(f *decide.Facts) { run(f).LockedAt, f.Domain.SlotFree = now, later }, time.Time{}, due(later)},
-		"NowWhereALeaseWasLost": {func(f *decide.Facts) { run(f).LockedAt = now.Add(-time.Hour) }, time.Time{}, due(now)},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			require.Equal(t, c.want, decide.DueAt(facts(c.change).Facts, c.notBefore))
-		})
-	}
-}
-
 func TestEnd(t *testing.T) {
 	t.Parallel()
 	later := now.Add(time.Hour)
 
-	_, ends := decide.End(facts().Facts, "")
+	_, ends := decide.End(facts(), "")
 	require.False(t, ends, "something is due")
 
-	_, ends = decide.End(facts(func(f *decide.Facts) { run(f).Crawl, run(f).LockedAt, f.Domain.SlotFree = nil, now, later }).Facts, "")
+	_, ends = decide.End(facts(func(f *decide.Facts) { run(f).Crawl, run(f).LockedAt, f.Domain.SlotFree = nil, now, later }), "")
 	require.False(t, ends, "an attempt is open")
 
-	end, ends := decide.End(facts(func(f *decide.Facts) { run(f).Crawl, run(f).NextDue = nil, later }).Facts, "scheduled")
+	end, ends := decide.End(facts(func(f *decide.Facts) { run(f).Crawl, run(f).Due = nil, later }), "scheduled")
 	require.True(t, ends)
-	require.Equal(t, crawl.Finish{Due: map[int64]time.Time{runID: later}, Reason: "scheduled"}, end)
+	require.Equal(t, crawl.Finish{Reason: "scheduled"}, end)
 
-	require.Equal(t, crawl.Finish{Due: map[int64]time.Time{runID: later}, Deferred: later, Reason: "retry-after"},
+	require.Equal(t, crawl.Finish{Deferred: later, Reason: "retry-after"},
 		decide.Deferral(facts().Facts, time.Hour, "retry-after"), "whatever is due")
 }
 

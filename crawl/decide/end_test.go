@@ -23,7 +23,7 @@ func runs(of ...crawl.RunFacts) []crawl.RunFacts {
 
 func due(minutes int) crawl.RunFacts {
 	if minutes > 0 {
-		return crawl.RunFacts{NextDue: in(minutes)}
+		return crawl.RunFacts{Due: in(minutes)}
 	}
 	return crawl.RunFacts{Crawl: &crawl.CrawlFacts{ID: 1, ScheduledFor: in(minutes)}}
 }
@@ -42,41 +42,38 @@ func controls(kind crawl.ControlKind, until time.Time) crawl.DomainFacts {
 	return crawl.DomainFacts{Controls: crawl.Controls{{Kind: kind, Until: until}}}
 }
 
-func TestDueAtAndEnd(t *testing.T) {
+func TestEndOfADomain(t *testing.T) {
 	t.Parallel()
-	type times = map[int64]time.Time
 	for name, c := range map[string]struct {
 		domain crawl.DomainFacts
 		runs   []crawl.RunFacts
-		due    times
 		// ends is false where the workflow has to stay
 		ends bool
 	}{
-		"Nothing":           {due: times{}, ends: true},
-		"Due":               {runs: runs(due(-5)), due: times{1: in(0)}},
-		"Later":             {runs: runs(due(5), due(9)), due: times{1: in(5), 2: in(9)}, ends: true},
-		"OneDueOneLater":    {runs: runs(due(5), due(0)), due: times{1: in(5), 2: in(0)}},
-		"Spent":             {runs: runs(spent(due(0)), due(9)), due: times{2: in(9)}, ends: true},
-		"InFlight":          {domain: crawl.DomainFacts{SlotFree: in(3), SlotReason: crawl.ReasonInFlight}, runs: runs(locked(crawl.RunFacts{})), due: times{1: in(3)}},
-		"InFlightAndSpent":  {domain: crawl.DomainFacts{SlotFree: in(3), SlotReason: crawl.ReasonInFlight}, runs: runs(locked(spent(due(0)))), due: times{1: in(3)}},
-		"Abandoned":         {runs: runs(locked(crawl.RunFacts{})), due: times{1: in(0)}},
-		"Paused":            {domain: controls(crawl.ControlPause, time.Time{}), runs: runs(due(0)), due: times{}, ends: true},
-		"PausedUntil":       {domain: controls(crawl.ControlPause, in(7)), runs: runs(due(0), due(9)), due: times{1: in(7), 2: in(9)}, ends: true},
-		"PauseIsOver":       {domain: controls(crawl.ControlPause, in(-1)), runs: runs(due(0)), due: times{1: in(0)}},
-		"PausedAndInFlight": {domain: controls(crawl.ControlPause, time.Time{}), runs: runs(locked(due(0))), due: times{}, ends: true},
-		"Unreachable":       {domain: crawl.DomainFacts{Status: crawl.DomainUnreachable}, runs: runs(due(0)), due: times{}, ends: true},
+		"Nothing":           {ends: true},
+		"Due":               {runs: runs(due(-5))},
+		"Later":             {runs: runs(due(5), due(9)), ends: true},
+		"OneDueOneLater":    {runs: runs(due(5), due(0))},
+		"Spent":             {runs: runs(spent(due(0)), due(9)), ends: true},
+		"InFlight":          {domain: crawl.DomainFacts{SlotFree: in(3), SlotReason: crawl.ReasonInFlight}, runs: runs(locked(crawl.RunFacts{}))},
+		"InFlightAndSpent":  {domain: crawl.DomainFacts{SlotFree: in(3), SlotReason: crawl.ReasonInFlight}, runs: runs(locked(spent(due(0))))},
+		"Abandoned":         {runs: runs(locked(due(0)))},
+		"Paused":            {domain: controls(crawl.ControlPause, time.Time{}), runs: runs(due(0)), ends: true},
+		"PausedUntil":       {domain: controls(crawl.ControlPause, in(7)), runs: runs(due(0), due(9)), ends: true},
+		"PauseIsOver":       {domain: controls(crawl.ControlPause, in(-1)), runs: runs(due(0))},
+		"PausedAndInFlight": {domain: controls(crawl.ControlPause, time.Time{}), runs: runs(locked(due(0))), ends: true},
+		"Unreachable":       {domain: crawl.DomainFacts{Status: crawl.DomainUnreachable}, runs: runs(due(0)), ends: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := crawl.Facts{Now: now, Domain: c.domain, Runs: c.runs}
-			require.Equal(t, c.due, decide.DueAt(f, time.Time{}))
+			f := decide.Facts{Facts: crawl.Facts{Now: now, Domain: c.domain, Runs: c.runs}}
 			end, ends := decide.End(f, "because")
 			require.Equal(t, c.ends, ends)
 			if ends {
-				require.Equal(t, crawl.Finish{Due: c.due, Reason: "because"}, end)
+				require.Equal(t, crawl.Finish{Reason: "because"}, end)
 			}
 			// what the one asks for, the other allows
-			if decide.Decide(decide.Facts{Facts: f}, now).Do == decide.Finish {
+			if decide.Decide(f, now).Do == decide.Finish {
 				require.True(t, ends)
 			}
 		})
@@ -85,9 +82,9 @@ func TestDueAtAndEnd(t *testing.T) {
 
 func TestDeferralOutlastsTheEnd(t *testing.T) {
 	t.Parallel()
-	f := crawl.Facts{Now: now, Runs: runs(due(0), due(200))}
-	want := crawl.Finish{Due: map[int64]time.Time{1: in(60), 2: in(200)}, Deferred: in(60), Reason: "retry-after"}
-	require.Equal(t, want, decide.Deferral(f, time.Hour, "retry-after"))
+	f := decide.Facts{Facts: crawl.Facts{Now: now, Runs: runs(due(0), due(200))}}
+	want := crawl.Finish{Deferred: in(60), Reason: "retry-after"}
+	require.Equal(t, want, decide.Deferral(f.Facts, time.Hour, "retry-after"))
 	f.Domain.DeferredUntil, f.Domain.Reason = in(60), "retry-after"
 	end, ends := decide.End(f, "nothing is due")
 	require.True(t, ends)
@@ -99,7 +96,7 @@ func TestDeferralOutlastsTheEnd(t *testing.T) {
 
 func TestYields(t *testing.T) {
 	t.Parallel()
-	f := crawl.Facts{Now: now, Runs: runs(due(0))}
+	f := decide.Facts{Facts: crawl.Facts{Now: now, Runs: runs(due(0))}}
 	r := &f.Runs[0]
 	r.Settings.YieldAfter, r.Name = new(int64(10)), "small-web"
 	r.Crowded, r.TurnStarted, r.DomainStarted = true, 100, 109
@@ -107,13 +104,23 @@ func TestYields(t *testing.T) {
 	r.DomainStarted = 110
 	require.True(t, decide.Yields(*r))
 
-	d := decide.Decide(decide.Facts{Facts: f}, now)
+	d := decide.Decide(f, now)
 	require.Equal(t, decide.Finish, d.Do)
 	require.Equal(t, crawl.ReasonYields, d.Reason)
 	require.Equal(t, "it has had 10 requests, and other domains of run small-web wait", d.Why)
 	end, ends := decide.End(f, "yields")
 	require.True(t, ends)
-	require.Equal(t, crawl.Finish{Due: map[int64]time.Time{1: now}, Reason: "yields", Yields: 1}, end)
+	require.Equal(t, crawl.Finish{Reason: "yields", Yields: []int64{1}}, end)
+
+	other := due(0)
+	other.Settings = other.Settings.WithDefaults()
+	other.ID = 2
+	f.Runs = append(f.Runs, other)
+	require.EqualValues(t, 2, decide.Decide(f, now).Run.ID, "another run goes on there")
+	_, ends = decide.End(f, "yields")
+	require.False(t, ends)
+	f.Runs = f.Runs[:1]
+	r = &f.Runs[0]
 
 	r.LockedAt = in(-1)
 	_, ends = decide.End(f, "yields")
@@ -123,6 +130,8 @@ func TestYields(t *testing.T) {
 	require.False(t, decide.Yields(*r), "nobody waits")
 	_, ends = decide.End(f, "yields")
 	require.False(t, ends)
+	r.Crowded, r.Yielded, r.TurnStarted = true, true, r.DomainStarted
+	require.True(t, decide.Yields(*r), "it has not had its turn since")
 	r.Crowded, r.Settings.YieldAfter = true, new(int64(0))
 	require.False(t, decide.Yields(*r), "it is never to")
 }
@@ -131,11 +140,11 @@ func TestBudgetsOfBytesAndTime(t *testing.T) {
 	t.Parallel()
 	run := runs(due(0))[0]
 	run.Settings.MaxBytesPerDomain, run.DomainBytes = new(int64(1000)), 999
-	require.False(t, decide.BudgetSpent(run, crawl.DomainFacts{}))
+	require.False(t, decide.BudgetSpent(run))
 	run.DomainBytes = 1000
-	require.True(t, decide.BudgetSpent(run, crawl.DomainFacts{}))
+	require.True(t, decide.BudgetSpent(run))
 	run.DomainBytes, run.Spent = 0, crawl.BudgetTime
-	require.True(t, decide.BudgetSpent(run, crawl.DomainFacts{}))
+	require.True(t, decide.BudgetSpent(run))
 
 	set := crawl.Settings{MaxTime: new(crawl.Duration(time.Hour)), MaxBytes: new(int64(5))}.WithDefaults()
 	require.Equal(t, "its time of 1h0m0s is over (max_time)", decide.EndOfRun(set, crawl.Left{Pending: true, Budget: crawl.BudgetTime}))

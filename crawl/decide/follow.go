@@ -146,6 +146,14 @@ func Widens(before, after crawl.Settings) bool {
 	return deeper || wider || more || *after.MaxRedirects > *before.MaxRedirects
 }
 
+// BearsOnDue reports whether a change of settings makes domains due sooner or later: one of
+// the budgets that functions/due.sql looks at.
+func BearsOnDue(before, after crawl.Settings) bool {
+	return *before.MaxPagesPerDomain != *after.MaxPagesPerDomain || *before.BudgetGrowth != *after.BudgetGrowth ||
+		*before.MaxPagesPerRegistered != *after.MaxPagesPerRegistered || *before.MaxBytesPerDomain != *after.MaxBytesPerDomain ||
+		(*before.MaxPages < 0) != (*after.MaxPages < 0) || before.TakesImages() != after.TakesImages()
+}
+
 // beyond reports whether a limit is past another; -1 is none.
 func beyond[T int | int64](before, after T) bool {
 	return before != crawl.Unlimited && (after == crawl.Unlimited || after > before)

@@ -19,7 +19,7 @@ func FuzzDecide(f *testing.F) {
 		func(*decide.Facts) {},
 		func(f *decide.Facts) { f.Domain.SlotFree = now.Add(time.Second) },
 		func(f *decide.Facts) { page(f).Robots = nil },
-		func(f *decide.Facts) { run(f).Crawl, run(f).NextDue = nil, now },
+		func(f *decide.Facts) { run(f).Crawl, run(f).Due = nil, now },
 		func(f *decide.Facts) {
 			f.Domain.Controls = crawl.Controls{control(crawl.ControlPause, "", now.Add(time.Hour))}
 		},
@@ -50,7 +50,7 @@ func FuzzDecide(f *testing.F) {
 		require.Equal(t, d, decide.Decide(in, at), "the same facts, the same decision")
 		requirePromises(t, in, at, d)
 		decide.Crawl(in, at)
-		decide.End(stored, "")
+		decide.End(decide.Facts{Facts: stored}, "")
 	})
 }
 
@@ -74,7 +74,7 @@ func requirePromises(t *testing.T, f decide.Facts, at time.Time, d decide.Decisi
 		}
 		require.False(t, f.Domain.DeferredUntil.After(at))
 		require.NotNil(t, d.Crawl)
-		require.False(t, decide.BudgetSpent(*d.Run, f.Domain), "beyond its budget")
+		require.False(t, decide.BudgetSpent(*d.Run), "beyond its budget")
 	case decide.Wait:
 		require.True(t, d.Until.After(at), "a wait that has ended would spin")
 	case decide.Finish, decide.Done:

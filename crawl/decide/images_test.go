@@ -55,14 +55,13 @@ func TestImagesOutliveTheBudgetOfPages(t *testing.T) {
 	t.Parallel()
 	later := now.Add(time.Minute)
 	f := facts(func(f *decide.Facts) {
-		run(f).Settings.MaxPages, run(f).NextImage = new(int64(0)), later
+		run(f).Settings.MaxPages, run(f).ImagesDue = new(int64(0)), later
 	})
-	require.Equal(t, map[int64]time.Time{runID: later}, decide.DueAt(f.Facts, time.Time{}))
 	d := decide.Decide(f, now)
 	require.Equal(t, decide.Wait, d.Do, d.Why)
 	require.Equal(t, later, d.Until)
 	run(&f).Spent = crawl.BudgetTime
-	require.Empty(t, decide.DueAt(f.Facts, time.Time{}))
+	require.Equal(t, decide.Finish, decide.Decide(f, now).Do)
 }
 
 func TestLastVisitOfWhatIsWanted(t *testing.T) {

@@ -57,34 +57,48 @@ func (q *Queries) DomainControl(ctx context.Context, arg DomainControlParams) er
 	return err
 }
 
+const domainCounted = `-- name: DomainCounted :exec
+SELECT domain_counted($1::text, $2::bigint [])
+`
+
+type DomainCountedParams struct {
+	Domain string
+	Grows  []int64
+}
+
+func (q *Queries) DomainCounted(ctx context.Context, arg DomainCountedParams) error {
+	_, err := q.db.Exec(ctx, domainCounted, arg.Domain, arg.Grows)
+	return err
+}
+
 const domainFinish = `-- name: DomainFinish :exec
-SELECT domain_finish($1::text, $2::jsonb, $3::timestamptz, $4::text, $5::bigint, $6::bigint [])
+SELECT domain_finish(
+    $1::text, $2::timestamptz, $3::timestamptz, $4::text, $5::bigint []
+)
 `
 
 type DomainFinishParams struct {
 	Domain   string
-	Due      []byte
 	Deferred *time.Time
+	Opens    *time.Time
 	Reason   string
-	Yields   *int64
-	Grows    []int64
+	Yields   []int64
 }
 
 func (q *Queries) DomainFinish(ctx context.Context, arg DomainFinishParams) error {
 	_, err := q.db.Exec(ctx, domainFinish,
 		arg.Domain,
-		arg.Due,
 		arg.Deferred,
+		arg.Opens,
 		arg.Reason,
 		arg.Yields,
-		arg.Grows,
 	)
 	return err
 }
 
 const domainGet = `-- name: DomainGet :one
 SELECT
-    d.id, d.domain, d.status, d.status_reason, d.priority_score, d.next_crawl_after, d.claimed_by, d.claim_expires_at, d.last_crawl_run_id, d.created_at, d.updated_at, d.refused_ip, d.refused_since, d.bare, d.source, d.seed_rank, d.pages_crawled, d.pages_discovered, d.images_found, d.images_stored, d.bytes, d.error_rate, d.avg_response_ms, d.avg_page_bytes, d.first_crawled_at, d.last_crawled_at, d.counted_at, d.version, d.yield_rate, d.priority_computed_at, d.recrawl, d.planned_at, domain_state(d.domain)::jsonb AS state,
+    d.id, d.domain, d.status, d.status_reason, d.priority_score, d.next_crawl_after, d.claimed_by, d.claim_expires_at, d.last_crawl_run_id, d.created_at, d.updated_at, d.refused_ip, d.refused_since, d.bare, d.source, d.seed_rank, d.pages_crawled, d.pages_discovered, d.images_found, d.images_stored, d.bytes, d.error_rate, d.avg_response_ms, d.avg_page_bytes, d.first_crawled_at, d.last_crawled_at, d.counted_at, d.version, d.yield_rate, d.priority_computed_at, d.recrawl, d.planned_at, d.opens_at, domain_state(d.domain)::jsonb AS state,
     coalesce((SELECT r.name FROM crawl_runs AS r WHERE r.id = d.last_crawl_run_id), '')::text AS last_run
 FROM domains AS d WHERE d.domain = $1
 `
@@ -122,6 +136,7 @@ type DomainGetRow struct {
 	PriorityComputedAt *time.Time
 	Recrawl            []byte
 	PlannedAt          *time.Time
+	OpensAt            *time.Time
 	State              []byte
 	LastRun            string
 }
@@ -162,6 +177,7 @@ func (q *Queries) DomainGet(ctx context.Context, domain string) (DomainGetRow, e
 		&i.PriorityComputedAt,
 		&i.Recrawl,
 		&i.PlannedAt,
+		&i.OpensAt,
 		&i.State,
 		&i.LastRun,
 	)
@@ -510,7 +526,8 @@ SELECT
     r.id, r.name AS run, r.status AS run_status, r.settings, rd.seed, rd.pages_started, rd.requests, rd.skips, rd.nofollow, rd.success, rd.failed, rd.skipped,
     rd.timeout, rd.blocked_robots, rd.blocked_4xx, rd.blocked_5xx, rd.bytes, r.pages_started AS run_started, rd.budget_growths,
     rd.images_found, rd.images_started, rd.images_stored,
-    registered_counted(r.settings, r.id, coalesce(rd.registered, rd.domain))::bigint AS registered_started
+    registered_counted(r.settings, r.id, coalesce(rd.registered, rd.domain))::bigint AS registered_started,
+    coalesce(pages_budget(r.settings, rd.budget_growths, domain_budget(rd.domain)), -1)::bigint AS budget
 FROM run_domains AS rd INNER JOIN crawl_runs AS r ON rd.run_id = r.id
 WHERE rd.domain = $1 ORDER BY r.id
 `
@@ -539,6 +556,7 @@ type DomainTotalsRow struct {
 	ImagesStarted     int64
 	ImagesStored      int64
 	RegisteredStarted int64
+	Budget            int64
 }
 
 func (q *Queries) DomainTotals(ctx context.Context, domain string) ([]DomainTotalsRow, error) {
@@ -574,6 +592,7 @@ func (q *Queries) DomainTotals(ctx context.Context, domain string) ([]DomainTota
 			&i.ImagesStarted,
 			&i.ImagesStored,
 			&i.RegisteredStarted,
+			&i.Budget,
 		); err != nil {
 			return nil, err
 		}

@@ -271,6 +271,12 @@ type CrawlRun struct {
 	PausedUntil  *time.Time
 	Crowded      bool
 	Spent        string
+	BeganAt      *time.Time
+	Bytes        *int64
+	LookedAt     *time.Time
+	LooksAt      *time.Time
+	OpensAt      *time.Time
+	RevisitsFrom *int64
 }
 
 type DatabaseIdentity struct {
@@ -311,6 +317,7 @@ type Domain struct {
 	PriorityComputedAt *time.Time
 	Recrawl            []byte
 	PlannedAt          *time.Time
+	OpensAt            *time.Time
 }
 
 type DomainControl struct {
@@ -425,8 +432,6 @@ type Page struct {
 	Duplicate    bool
 	Extractor    *int16
 	History      []byte
-	NextDueAt    *time.Time
-	RecrawlRunID *int64
 	Images       *bool
 }
 
@@ -469,6 +474,7 @@ type PageCrawl struct {
 	Again             bool
 	Registered        *string
 	RegisteredDelayMs *int64
+	Attempt           int16
 	Bare              *bool
 }
 
@@ -532,6 +538,13 @@ type Provenance struct {
 type RegisteredDomain struct {
 	Domain     string
 	Registered string
+}
+
+type Revisit struct {
+	PageID int64
+	RunID  int64
+	DueAt  *time.Time
+	Every  pgtype.Interval
 }
 
 type Robot struct {
@@ -611,13 +624,15 @@ type RunDomain struct {
 	Nofollow      int64
 	Priority      float32
 	Turns         int32
-	TurnStarted   int64
+	TurnStarted   *int64
 	Registered    *string
 	Depths        []byte
 	BudgetGrowths int16
 	ImagesFound   int64
 	ImagesStarted int64
 	ImagesStored  int64
+	ImagesDueAt   *time.Time
+	Waits         string
 }
 
 type RunRegistered struct {

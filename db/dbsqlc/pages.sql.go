@@ -173,7 +173,7 @@ func (q *Queries) PageFinders(ctx context.Context, arg PageFindersParams) ([]Pag
 }
 
 const pageGet = `-- name: PageGet :one
-SELECT id, url, domain, origin, kind, status, language, signals, noindex, nofollow, usage, patterns, etag, last_modified, fresh_until, content_hash, simhash, trap, trap_evidence, fetched_at, failed_at, created_at, updated_at, duplicate, extractor, history, next_due_at, recrawl_run_id, images FROM pages WHERE domain = $1 AND url = $2
+SELECT id, url, domain, origin, kind, status, language, signals, noindex, nofollow, usage, patterns, etag, last_modified, fresh_until, content_hash, simhash, trap, trap_evidence, fetched_at, failed_at, created_at, updated_at, duplicate, extractor, history, images FROM pages WHERE domain = $1 AND url = $2
 `
 
 type PageGetParams struct {
@@ -211,8 +211,6 @@ func (q *Queries) PageGet(ctx context.Context, arg PageGetParams) (Page, error) 
 		&i.Duplicate,
 		&i.Extractor,
 		&i.History,
-		&i.NextDueAt,
-		&i.RecrawlRunID,
 		&i.Images,
 	)
 	return i, err

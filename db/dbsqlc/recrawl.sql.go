@@ -11,13 +11,23 @@ import (
 )
 
 const recrawlHint = `-- name: RecrawlHint :exec
-UPDATE pages AS p SET history = u.doc -> 'history', next_due_at = (u.doc ->> 'due')::timestamptz
-FROM jsonb_array_elements($1::jsonb) AS u (doc)
-WHERE p.id = (u.doc ->> 'id')::bigint AND p.next_due_at IS NOT NULL
+WITH hinted AS (
+    UPDATE pages AS p SET history = u.doc -> 'history'
+    FROM jsonb_array_elements($2::jsonb) AS u (doc)
+    WHERE p.id = (u.doc ->> 'id')::bigint
+)
+UPDATE revisits AS v SET due_at = (u.doc ->> 'due')::timestamptz
+FROM jsonb_array_elements($2::jsonb) AS u (doc)
+WHERE v.page_id = (u.doc ->> 'id')::bigint AND v.run_id = $1::bigint AND v.due_at IS NOT NULL
 `
 
-func (q *Queries) RecrawlHint(ctx context.Context, hints []byte) error {
-	_, err := q.db.Exec(ctx, recrawlHint, hints)
+type RecrawlHintParams struct {
+	RunID int64
+	Hints []byte
+}
+
+func (q *Queries) RecrawlHint(ctx context.Context, arg RecrawlHintParams) error {
+	_, err := q.db.Exec(ctx, recrawlHint, arg.RunID, arg.Hints)
 	return err
 }
 
@@ -54,12 +64,12 @@ const recrawlNews = `-- name: RecrawlNews :many
 SELECT p.id, p.history, p.fetched_at::timestamptz AS fetched_at
 FROM jsonb_array_elements($1::jsonb) AS u (doc)
 CROSS JOIN LATERAL (
-    SELECT x.id, x.history, x.fetched_at, x.recrawl_run_id, x.next_due_at FROM pages AS x
+    SELECT x.id, x.history, x.fetched_at FROM pages AS x
     WHERE x.domain = u.doc ->> 'domain' AND x.url = u.doc ->> 'url' LIMIT 1
 ) AS p
 WHERE
-    p.recrawl_run_id = $2::bigint AND p.next_due_at IS NOT NULL
-    AND p.fetched_at < (u.doc ->> 'changed')::timestamptz
+    p.fetched_at < (u.doc ->> 'changed')::timestamptz
+    AND EXISTS (SELECT 1 FROM revisits AS v WHERE v.page_id = p.id AND v.run_id = $2::bigint AND v.due_at IS NOT NULL)
 ORDER BY p.id
 `
 
@@ -199,4 +209,82 @@ func (q *Queries) RecrawlsOlder(ctx context.Context, arg RecrawlsOlderParams) (R
 	var i RecrawlsOlderRow
 	err := row.Scan(&i.Last, &i.Added)
 	return i, err
+}
+
+const revisitsAdd = `-- name: RevisitsAdd :exec
+SELECT revisits_add($1::bigint, $2::jsonb, $3::bigint, $4::bigint)
+`
+
+type RevisitsAddParams struct {
+	RunID int64
+	Pages []byte
+	Was   int64
+	Next  *int64
+}
+
+func (q *Queries) RevisitsAdd(ctx context.Context, arg RevisitsAddParams) error {
+	_, err := q.db.Exec(ctx, revisitsAdd,
+		arg.RunID,
+		arg.Pages,
+		arg.Was,
+		arg.Next,
+	)
+	return err
+}
+
+const revisitsFrom = `-- name: RevisitsFrom :one
+SELECT revisits_from FROM crawl_runs WHERE id = $1
+`
+
+// How far it is noted when a run asks for the pages again that it knows; null is all are.
+func (q *Queries) RevisitsFrom(ctx context.Context, runID int64) (*int64, error) {
+	row := q.db.QueryRow(ctx, revisitsFrom, runID)
+	var revisits_from *int64
+	err := row.Scan(&revisits_from)
+	return revisits_from, err
+}
+
+const revisitsMissing = `-- name: RevisitsMissing :many
+SELECT
+    coalesce(m.last, 0)::bigint AS last, coalesce(m.page_id, 0)::bigint AS page_id,
+    coalesce(m.fetched_at, 'epoch')::timestamptz AS fetched_at, coalesce(m.history, '{}')::jsonb AS history
+FROM revisits_missing($1::bigint, $2::bigint, $3::integer) AS m
+`
+
+type RevisitsMissingParams struct {
+	RunID int64
+	After int64
+	Most  int32
+}
+
+type RevisitsMissingRow struct {
+	Last      int64
+	PageID    int64
+	FetchedAt time.Time
+	History   []byte
+}
+
+func (q *Queries) RevisitsMissing(ctx context.Context, arg RevisitsMissingParams) ([]RevisitsMissingRow, error) {
+	rows, err := q.db.Query(ctx, revisitsMissing, arg.RunID, arg.After, arg.Most)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []RevisitsMissingRow
+	for rows.Next() {
+		var i RevisitsMissingRow
+		if err := rows.Scan(
+			&i.Last,
+			&i.PageID,
+			&i.FetchedAt,
+			&i.History,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

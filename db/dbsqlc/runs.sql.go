@@ -10,10 +10,22 @@ import (
 	"time"
 )
 
+const claimsExpire = `-- name: ClaimsExpire :one
+SELECT claims_expire($1::integer)::integer AS expired
+`
+
+func (q *Queries) ClaimsExpire(ctx context.Context, max int32) (int32, error) {
+	row := q.db.QueryRow(ctx, claimsExpire, max)
+	var expired int32
+	err := row.Scan(&expired)
+	return expired, err
+}
+
 const queue = `-- name: Queue :many
 SELECT
     q.domain::text AS domain, q.pending, q.due, q.in_flight, q.oldest::timestamptz AS oldest, q.next_due::timestamptz AS next_due,
-    d.status, coalesce(o.crawl_delay_ms, 0)::bigint AS crawl_delay_ms, (count(*) OVER ())::bigint AS total,
+    d.status, coalesce(o.crawl_delay_ms, 0)::bigint AS crawl_delay_ms,
+    w.waits::text AS waits, w.until::timestamptz AS until, (count(*) OVER ())::bigint AS total,
     (sum(q.pending) OVER ())::bigint AS total_pending, (sum(q.due) OVER ())::bigint AS total_due
 FROM (
     SELECT
@@ -31,6 +43,16 @@ FROM (
     GROUP BY c.domain
 ) AS q
 INNER JOIN domains AS d ON q.domain = d.domain
+CROSS JOIN LATERAL (
+    -- of the run in which it is due first
+    SELECT
+        coalesce(min(x.waits), '') AS waits, coalesce(nullif(min(x.next_due_at), 'infinity'), 'epoch') AS until
+    FROM (
+        SELECT rd.waits, rd.next_due_at FROM run_domains AS rd
+        WHERE rd.domain = q.domain AND rd.next_due_at > now() AND ($1::bigint IS NULL OR rd.run_id = $1::bigint)
+        ORDER BY rd.next_due_at LIMIT 1
+    ) AS x
+) AS w
 LEFT JOIN LATERAL (SELECT max(x.crawl_delay_ms) AS crawl_delay_ms FROM robots AS x WHERE x.domain = q.domain) AS o ON true
 ORDER BY q.pending DESC, q.domain LIMIT $2
 `
@@ -49,6 +71,8 @@ type QueueRow struct {
 	NextDue      time.Time
 	Status       DomainStatus
 	CrawlDelayMs int64
+	Waits        string
+	Until        time.Time
 	Total        int64
 	TotalPending int64
 	TotalDue     int64
@@ -73,6 +97,8 @@ func (q *Queries) Queue(ctx context.Context, arg QueueParams) ([]QueueRow, error
 			&i.NextDue,
 			&i.Status,
 			&i.CrawlDelayMs,
+			&i.Waits,
+			&i.Until,
 			&i.Total,
 			&i.TotalPending,
 			&i.TotalDue,
@@ -89,39 +115,33 @@ func (q *Queries) Queue(ctx context.Context, arg QueueParams) ([]QueueRow, error
 
 const runActivity = `-- name: RunActivity :one
 SELECT
-    count(*) FILTER (WHERE d.last_crawl_run_id = $1)::bigint AS active,
-    count(*) FILTER (WHERE d.last_crawl_run_id = $1 OR EXISTS (
-        SELECT 1 FROM run_domains AS rd
-        WHERE rd.domain = d.domain AND rd.run_id = $1 AND rd.next_due_at < 'infinity'
-    ))::bigint AS busy,
-    (
-        SELECT count(*) FROM domain_controls AS c
-        INNER JOIN run_domains AS p ON c.domain = p.domain
-        WHERE
-            p.run_id = $1 AND p.next_due_at IS NOT NULL AND c.kind = 'pause'
-            AND c.lifted_at IS NULL AND (c.until IS NULL OR c.until > now())
-    )::bigint AS paused
-FROM domains AS d
-WHERE d.claimed_by IS NOT NULL AND d.claim_expires_at > now()
+    c.active::bigint AS active, c.busy::bigint AS busy,
+    run_held($1::bigint, $2::integer)::bigint AS held
+FROM run_claims($1::bigint) AS c
 `
+
+type RunActivityParams struct {
+	RunID int64
+	Bound int32
+}
 
 type RunActivityRow struct {
 	Active int64
 	Busy   int64
-	Paused int64
+	Held   int64
 }
 
-// What keeps a run going: domains it claimed, domains claimed by any run that have
-// work for this one, and domains with work that a person has paused.
-func (q *Queries) RunActivity(ctx context.Context, runID *int64) (RunActivityRow, error) {
-	row := q.db.QueryRow(ctx, runActivity, runID)
+// What keeps a run going: domains it claimed, domains claimed by any run, if it has work
+// there, and domains with work that a person has paused, or whose window is closed.
+func (q *Queries) RunActivity(ctx context.Context, arg RunActivityParams) (RunActivityRow, error) {
+	row := q.db.QueryRow(ctx, runActivity, arg.RunID, arg.Bound)
 	var i RunActivityRow
-	err := row.Scan(&i.Active, &i.Busy, &i.Paused)
+	err := row.Scan(&i.Active, &i.Busy, &i.Held)
 	return i, err
 }
 
 const runByName = `-- name: RunByName :one
-SELECT id, name, status, status_reason, settings, pages_started, seedings, started_at, finished_at, created_at, updated_at, widening, paused_until, crowded, spent FROM crawl_runs WHERE name = $1
+SELECT id, name, status, status_reason, settings, pages_started, seedings, started_at, finished_at, created_at, updated_at, widening, paused_until, crowded, spent, began_at, bytes, looked_at, looks_at, opens_at, revisits_from FROM crawl_runs WHERE name = $1
 `
 
 func (q *Queries) RunByName(ctx context.Context, name string) (CrawlRun, error) {
@@ -143,6 +163,12 @@ func (q *Queries) RunByName(ctx context.Context, name string) (CrawlRun, error) 
 		&i.PausedUntil,
 		&i.Crowded,
 		&i.Spent,
+		&i.BeganAt,
+		&i.Bytes,
+		&i.LookedAt,
+		&i.LooksAt,
+		&i.OpensAt,
+		&i.RevisitsFrom,
 	)
 	return i, err
 }
@@ -231,9 +257,7 @@ func (q *Queries) RunChanges(ctx context.Context, arg RunChangesParams) ([]RunCh
 
 const runClaimed = `-- name: RunClaimed :many
 SELECT d.domain FROM domains AS d INNER JOIN run_domains AS rd ON d.domain = rd.domain
-WHERE
-    d.claimed_by IS NOT NULL AND d.claim_expires_at > now()
-    AND rd.run_id = $1 AND rd.next_due_at < 'infinity'
+WHERE d.claimed_by IS NOT NULL AND rd.run_id = $1
 ORDER BY d.id LIMIT $2
 `
 
@@ -242,7 +266,7 @@ type RunClaimedParams struct {
 	Max   int32
 }
 
-// Claimed domains, by whichever run, that have work for a run.
+// Claimed domains, by whichever run, that are part of a run.
 func (q *Queries) RunClaimed(ctx context.Context, arg RunClaimedParams) ([]string, error) {
 	rows, err := q.db.Query(ctx, runClaimed, arg.RunID, arg.Max)
 	if err != nil {
@@ -354,6 +378,33 @@ func (q *Queries) RunDecided(ctx context.Context, arg RunDecidedParams) (bool, e
 	return exists, err
 }
 
+const runDueCount = `-- name: RunDueCount :one
+SELECT run_due_count($1::bigint, $2::integer)::bigint AS due
+`
+
+type RunDueCountParams struct {
+	RunID int64
+	Bound int32
+}
+
+// How many domains are due for a run that may be asked for it, up to a bound.
+func (q *Queries) RunDueCount(ctx context.Context, arg RunDueCountParams) (int64, error) {
+	row := q.db.QueryRow(ctx, runDueCount, arg.RunID, arg.Bound)
+	var due int64
+	err := row.Scan(&due)
+	return due, err
+}
+
+const runDueUpdate = `-- name: RunDueUpdate :exec
+SELECT run_due_update($1::bigint)
+`
+
+// Notes when the domains of a run are due whose budgets have changed.
+func (q *Queries) RunDueUpdate(ctx context.Context, runID int64) error {
+	_, err := q.db.Exec(ctx, runDueUpdate, runID)
+	return err
+}
+
 const runEnd = `-- name: RunEnd :one
 SELECT run_end($1::bigint, $2::text)::boolean AS ended
 `
@@ -459,11 +510,10 @@ const runLeft = `-- name: RunLeft :one
 SELECT
     r.pages_started, r.spent AS budget,
     EXISTS (SELECT 1 FROM run_domains AS rd WHERE rd.run_id = r.id AND rd.next_due_at IS NOT NULL) AS pending,
+    (run_due_count(r.id, 1) > 0)::boolean AS due,
     (SELECT count(*) FROM (
-        SELECT 1 FROM run_domains AS rd INNER JOIN domains AS d ON rd.domain = d.domain
-        WHERE
-            rd.run_id = r.id AND rd.next_due_at = 'infinity' AND d.status NOT IN ('blocked', 'unreachable')
-            AND domain_forbidden(rd.domain) IS NULL
+        SELECT 1 FROM run_domains AS rd
+        WHERE rd.run_id = r.id AND rd.next_due_at = 'infinity' AND rd.waits = 'budget'
         LIMIT $1
     ) AS x)::bigint AS spent
 FROM crawl_runs AS r WHERE r.id = $2
@@ -478,6 +528,7 @@ type RunLeftRow struct {
 	PagesStarted int64
 	Budget       string
 	Pending      bool
+	Due          bool
 	Spent        int64
 }
 
@@ -490,13 +541,14 @@ func (q *Queries) RunLeft(ctx context.Context, arg RunLeftParams) (RunLeftRow, e
 		&i.PagesStarted,
 		&i.Budget,
 		&i.Pending,
+		&i.Due,
 		&i.Spent,
 	)
 	return i, err
 }
 
 const runList = `-- name: RunList :many
-SELECT id, name, status, status_reason, settings, pages_started, seedings, started_at, finished_at, created_at, updated_at, widening, paused_until, crowded, spent FROM crawl_runs ORDER BY id
+SELECT id, name, status, status_reason, settings, pages_started, seedings, started_at, finished_at, created_at, updated_at, widening, paused_until, crowded, spent, began_at, bytes, looked_at, looks_at, opens_at, revisits_from FROM crawl_runs ORDER BY id
 `
 
 func (q *Queries) RunList(ctx context.Context) ([]CrawlRun, error) {
@@ -524,6 +576,12 @@ func (q *Queries) RunList(ctx context.Context) ([]CrawlRun, error) {
 			&i.PausedUntil,
 			&i.Crowded,
 			&i.Spent,
+			&i.BeganAt,
+			&i.Bytes,
+			&i.LookedAt,
+			&i.LooksAt,
+			&i.OpensAt,
+			&i.RevisitsFrom,
 		); err != nil {
 			return nil, err
 		}
@@ -536,7 +594,7 @@ func (q *Queries) RunList(ctx context.Context) ([]CrawlRun, error) {
 }
 
 const runLock = `-- name: RunLock :one
-SELECT id, name, status, status_reason, settings, pages_started, seedings, started_at, finished_at, created_at, updated_at, widening, paused_until, crowded, spent FROM crawl_runs WHERE name = $1 FOR NO KEY UPDATE
+SELECT id, name, status, status_reason, settings, pages_started, seedings, started_at, finished_at, created_at, updated_at, widening, paused_until, crowded, spent, began_at, bytes, looked_at, looks_at, opens_at, revisits_from FROM crawl_runs WHERE name = $1 FOR NO KEY UPDATE
 `
 
 // A run, locked until it is changed.
@@ -559,19 +617,49 @@ func (q *Queries) RunLock(ctx context.Context, name string) (CrawlRun, error) {
 		&i.PausedUntil,
 		&i.Crowded,
 		&i.Spent,
+		&i.BeganAt,
+		&i.Bytes,
+		&i.LookedAt,
+		&i.LooksAt,
+		&i.OpensAt,
+		&i.RevisitsFrom,
 	)
 	return i, err
 }
 
+const runLooked = `-- name: RunLooked :exec
+UPDATE crawl_runs SET
+    looked_at = now(), looks_at = now() + ms_interval($1::bigint),
+    opens_at = $2::timestamptz
+WHERE id = $3
+`
+
+type RunLookedParams struct {
+	NextMs *int64
+	Opens  *time.Time
+	ID     int64
+}
+
+// Notes that a run's dispatcher looks now, and when it does so next by itself; null is not
+// before it is woken.
+func (q *Queries) RunLooked(ctx context.Context, arg RunLookedParams) error {
+	_, err := q.db.Exec(ctx, runLooked, arg.NextMs, arg.Opens, arg.ID)
+	return err
+}
+
 const runNextDue = `-- name: RunNextDue :one
-SELECT now()::timestamptz AS now, coalesce((
+SELECT now()::timestamptz AS now, coalesce(CASE run_open($1::bigint) WHEN 'images' THEN (
+    SELECT rd.images_due_at FROM run_domains AS rd
+    WHERE rd.run_id = $1 AND rd.images_due_at > now() AND rd.images_due_at < 'infinity'
+    ORDER BY rd.images_due_at LIMIT 1
+) WHEN 'all' THEN (
     SELECT rd.next_due_at FROM run_domains AS rd
     WHERE rd.run_id = $1 AND rd.next_due_at > now() AND rd.next_due_at < 'infinity'
     ORDER BY rd.next_due_at LIMIT 1
-), 'epoch')::timestamptz AS due, coalesce((
-    SELECT p.next_due_at FROM pages AS p
-    WHERE p.recrawl_run_id = $1 AND p.next_due_at IS NOT NULL
-    ORDER BY p.next_due_at LIMIT 1
+) END, 'epoch')::timestamptz AS due, coalesce((
+    SELECT v.due_at FROM revisits AS v
+    WHERE v.run_id = $1 AND v.due_at IS NOT NULL
+    ORDER BY v.due_at LIMIT 1
 ), 'epoch')::timestamptz AS again
 `
 
@@ -581,7 +669,7 @@ type RunNextDueRow struct {
 	Again time.Time
 }
 
-// When a run has something due next that it has not claimed; the epoch is never.
+// When a run has something due next that it may ask for; the epoch is never.
 func (q *Queries) RunNextDue(ctx context.Context, runID int64) (RunNextDueRow, error) {
 	row := q.db.QueryRow(ctx, runNextDue, runID)
 	var i RunNextDueRow
@@ -624,6 +712,55 @@ func (q *Queries) RunNoFollow(ctx context.Context, arg RunNoFollowParams) ([]str
 			return nil, err
 		}
 		items = append(items, domain)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const runNotDue = `-- name: RunNotDue :many
+SELECT
+    x.waits, count(*)::bigint AS domains, min(x.domain)::text AS domain,
+    coalesce(nullif(min(x.next_due_at), 'infinity'), 'epoch')::timestamptz AS until
+FROM (
+    SELECT rd.waits, rd.domain, rd.next_due_at FROM run_domains AS rd
+    WHERE rd.run_id = $1 AND rd.next_due_at > now() ORDER BY rd.next_due_at LIMIT $2
+) AS x
+GROUP BY x.waits ORDER BY min(x.next_due_at), x.waits
+`
+
+type RunNotDueParams struct {
+	RunID int64
+	Bound int32
+}
+
+type RunNotDueRow struct {
+	Waits   string
+	Domains int64
+	Domain  string
+	Until   time.Time
+}
+
+// What of a run is not due, with why, those first that are due soonest; of so many at the most.
+func (q *Queries) RunNotDue(ctx context.Context, arg RunNotDueParams) ([]RunNotDueRow, error) {
+	rows, err := q.db.Query(ctx, runNotDue, arg.RunID, arg.Bound)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []RunNotDueRow
+	for rows.Next() {
+		var i RunNotDueRow
+		if err := rows.Scan(
+			&i.Waits,
+			&i.Domains,
+			&i.Domain,
+			&i.Until,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
@@ -741,17 +878,16 @@ func (q *Queries) RunSkips(ctx context.Context, runID int64) ([]RunSkipsRow, err
 }
 
 const runSpend = `-- name: RunSpend :one
-SELECT run_spend($1::bigint, $2::bigint, $3::bigint)::text AS spent
+SELECT run_spend($1::bigint, $2::bigint)::text AS spent
 `
 
 type RunSpendParams struct {
 	RunID     int64
-	MaxBytes  int64
 	MaxTimeMs int64
 }
 
 func (q *Queries) RunSpend(ctx context.Context, arg RunSpendParams) (string, error) {
-	row := q.db.QueryRow(ctx, runSpend, arg.RunID, arg.MaxBytes, arg.MaxTimeMs)
+	row := q.db.QueryRow(ctx, runSpend, arg.RunID, arg.MaxTimeMs)
 	var spent string
 	err := row.Scan(&spent)
 	return spent, err
@@ -957,14 +1093,23 @@ func (q *Queries) RunTroubled(ctx context.Context, arg RunTroubledParams) ([]Run
 }
 
 const runUpsert = `-- name: RunUpsert :one
-INSERT INTO crawl_runs AS r (name, settings) VALUES ($1, $2)
+INSERT INTO crawl_runs AS r (name, settings, bytes)
+VALUES ($1, $2, CASE WHEN ($2::jsonb ->> 'max_bytes')::bigint >= 0 THEN 0 END)
 ON CONFLICT (name) DO UPDATE SET
     settings = r.settings || $3::jsonb,
     pages_started = CASE WHEN coalesce((r.settings ->> 'max_pages')::bigint, -1) >= 0 THEN r.pages_started ELSE (
         SELECT coalesce(sum(rd.pages_started), 0) FROM run_domains AS rd WHERE rd.run_id = r.id
     ) END,
+    bytes = CASE WHEN (r.settings || $3::jsonb ->> 'max_bytes')::bigint >= 0 THEN coalesce(r.bytes, (
+        SELECT coalesce(sum(rd.bytes), 0) FROM run_domains AS rd WHERE rd.run_id = r.id
+    )) END,
+    opens_at = NULL,
+    revisits_from = CASE
+        WHEN (r.settings || $3::jsonb ->> 'recrawl')::boolean AND NOT coalesce((r.settings ->> 'recrawl')::boolean, false) THEN 0
+        ELSE r.revisits_from
+    END,
     updated_at = now()
-RETURNING id, name, status, status_reason, settings, pages_started, seedings, started_at, finished_at, created_at, updated_at, widening, paused_until, crowded, spent
+RETURNING id, name, status, status_reason, settings, pages_started, seedings, started_at, finished_at, created_at, updated_at, widening, paused_until, crowded, spent, began_at, bytes, looked_at, looks_at, opens_at, revisits_from
 `
 
 type RunUpsertParams struct {
@@ -994,6 +1139,12 @@ func (q *Queries) RunUpsert(ctx context.Context, arg RunUpsertParams) (CrawlRun,
 		&i.PausedUntil,
 		&i.Crowded,
 		&i.Spent,
+		&i.BeganAt,
+		&i.Bytes,
+		&i.LookedAt,
+		&i.LooksAt,
+		&i.OpensAt,
+		&i.RevisitsFrom,
 	)
 	return i, err
 }
@@ -1045,15 +1196,6 @@ func (q *Queries) RunWaits(ctx context.Context, arg RunWaitsParams) ([]RunWaitsR
 		return nil, err
 	}
 	return items, nil
-}
-
-const runWake = `-- name: RunWake :exec
-SELECT run_wake($1::bigint)
-`
-
-func (q *Queries) RunWake(ctx context.Context, runID int64) error {
-	_, err := q.db.Exec(ctx, runWake, runID)
-	return err
 }
 
 const runWiden = `-- name: RunWiden :exec
@@ -1108,6 +1250,15 @@ func (q *Queries) RunWidening(ctx context.Context, id int64) ([]byte, error) {
 	var widening []byte
 	err := row.Scan(&widening)
 	return widening, err
+}
+
+const runWindowsForget = `-- name: RunWindowsForget :exec
+SELECT run_windows_forget($1::bigint)
+`
+
+func (q *Queries) RunWindowsForget(ctx context.Context, runID int64) error {
+	_, err := q.db.Exec(ctx, runWindowsForget, runID)
+	return err
 }
 
 const runWorst = `-- name: RunWorst :many

@@ -130,7 +130,7 @@ SELECT c.id, c.domain, now()::timestamptz AS now, crawl_facts(c.id)::jsonb AS fa
 FROM page_crawls AS c INNER JOIN domains AS d ON c.domain = d.domain
 WHERE
     c.run_id = $1 AND c.id > $2 AND c.outcome IS NULL AND c.locked_at IS NULL
-    AND c.depth = 0 AND c.previous_id IS NULL AND d.status <> 'blocked'
+    AND c.depth = 0 AND c.previous_id IS NULL AND NOT c.prerequisite AND d.status <> 'blocked'
     AND (d.claim_expires_at IS NULL OR d.claim_expires_at < now())
 ORDER BY c.id LIMIT $3
 `

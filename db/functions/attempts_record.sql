@@ -25,6 +25,7 @@ DECLARE
     v_closed closed_attempt[];
     v_news integer[];
     v_facts jsonb[];
+    v_unserved text[];
     d jsonb;
 BEGIN
     v_held := slots_release(v);
@@ -61,6 +62,14 @@ BEGIN
         LOOP
             PERFORM robots_save(d);
         END LOOP;
+    END IF;
+    -- who has no claim does not finish the domain: a filter of seeds, or a worker taken for dead
+    v_unserved := ARRAY(
+        SELECT DISTINCT a.domain FROM unnest(v_closed) a
+        WHERE (SELECT d.claimed_by FROM domains d WHERE d.domain = a.domain) IS NULL
+    );
+    IF cardinality(v_unserved) > 0 THEN
+        PERFORM due_update(v_unserved);
     END IF;
     v_facts := domain_facts(ARRAY(SELECT coalesce(a.doc ->> 'facts_of', a.domain) FROM unnest(v) a));
     RETURN QUERY SELECT a.n, a.n IN (SELECT c.n FROM unnest(v_closed) c), coalesce(a.n = ANY (v_news), false), v_facts[a.place]
@@ -135,11 +144,12 @@ $$;
 CREATE OR REPLACE FUNCTION attempts_retry(v closed_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO page_crawls
-        (page_id, domain, priority, scheduled_for, run_id, previous_id, url, kind, depth, redirects)
+        (page_id, domain, priority, scheduled_for, run_id, previous_id, url, kind, depth, redirects, again, bare, attempt)
     SELECT a.page_id, a.domain, coalesce((a.doc ->> 'retry_priority')::smallint, a.priority),
         a.ended + ms_interval((a.doc ->> 'retry_in_ms')::bigint), a.run_id, a.crawl_id, a.url,
-        a.kind, a.depth, a.redirects
-    FROM unnest(v) a WHERE a.doc ? 'retry_in_ms';
+        a.kind, a.depth, a.redirects, c.again, c.bare,
+        c.attempt + 1
+    FROM unnest(v) a CROSS JOIN LATERAL (SELECT x.again, x.bare, x.attempt FROM page_crawls x WHERE x.id = a.crawl_id LIMIT 1) c WHERE a.doc ? 'retry_in_ms';
 END
 $$;
 
@@ -176,6 +186,14 @@ BEGIN
     ) o
     WHERE r.domain = ANY (ARRAY(SELECT x.domain FROM unnest(v) x))
         AND crawl_counts(a.prerequisite, a.kind) AND r.run_id = a.run_id AND r.domain = a.domain;
+    -- many domains share this row: it is the price of a budget of bytes, paid only by runs that
+    -- set one
+    UPDATE crawl_runs r SET bytes = r.bytes + b.bytes
+    FROM (
+        SELECT a.run_id, sum((a.doc ->> 'bytes')::bigint) AS bytes FROM unnest(v) a
+        WHERE crawl_counts(a.prerequisite, a.kind) OR a.kind = 'image' GROUP BY a.run_id ORDER BY a.run_id
+    ) b
+    WHERE r.id = b.run_id AND r.bytes IS NOT NULL AND b.bytes > 0;
 END
 $$;
 

@@ -38,9 +38,7 @@ BEGIN
     IF a.was IS NOT NULL THEN
         PERFORM crawl_reap(a.was);
     END IF;
-    UPDATE domains SET claim_expires_at = now() + ms_interval((p ->> 'claim_ms')::bigint)
-    WHERE domain = v_domain
-        AND claim_expires_at < now() + ms_interval((p ->> 'claim_ms')::bigint * 2 / 3);
+    PERFORM claims_renew(ARRAY[v_domain], ms_interval((p ->> 'claim_ms')::bigint), NOT v_prerequisite);
     IF v_prerequisite THEN
         INSERT INTO page_crawls (id, page_id, domain, run_id, url, kind, prerequisite, final, locked_at)
         OVERRIDING SYSTEM VALUE
@@ -54,7 +52,9 @@ BEGIN
         AND (SELECT d.status FROM domains d WHERE d.domain = v_domain) NOT IN ('blocked', 'unreachable')
     RETURNING c.run_id INTO v_run;
     IF FOUND THEN
-        IF p ->> 'kind' = 'image' THEN
+        IF p ->> 'kind' <> 'image' AND NOT crawl_counts(false, p ->> 'kind') THEN
+            v_within := true; -- what lists pages costs no budget of pages
+        ELSIF p ->> 'kind' = 'image' THEN
             v_within := image_budget_take(v_run, v_domain, (p ->> 'image_budget')::bigint);
         ELSE
             v_within := budget_take(v_run, v_domain, (p ->> 'run_budget')::bigint, (p ->> 'domain_budget')::bigint,
@@ -67,6 +67,21 @@ BEGIN
     END IF;
     PERFORM slot_undo(v_domain, v_shared, 'crawl:' || v_id, 0, '{}');
     RETURN (false, 0, 'stale', 0, NULL)::slot_answer;
+END
+$$;
+
+-- Renews the claims on domains of which requests begin, unless they last for long. Who asks for
+-- a page serves the domain: with p_take it takes the claim where that has run out meanwhile.
+CREATE OR REPLACE FUNCTION claims_renew(p_domains text[], p_span interval, p_take boolean) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE domains d SET
+        claimed_by = 'domain/' || d.domain, claim_expires_at = now() + p_span,
+        status = CASE WHEN d.status = 'pending' THEN 'active' ELSE d.status END
+    WHERE d.domain = ANY (p_domains) AND (d.claim_expires_at < now() + p_span * 2 / 3 OR p_take AND d.claimed_by IS NULL);
+    IF FOUND THEN
+        UPDATE run_domains rd SET next_due_at = NULL, images_due_at = NULL, waits = ''
+        WHERE rd.domain = ANY (p_domains) AND rd.next_due_at IS NOT NULL;
+    END IF;
 END
 $$;
 
@@ -235,8 +250,8 @@ BEGIN
     IF NOT FOUND OR c.prerequisite THEN
         RETURN;
     END IF;
-    INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, redirects)
-    VALUES (c.page_id, c.domain, c.priority, c.run_id, c.id, c.url, c.kind, c.depth, c.redirects);
+    INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, redirects, again, bare, attempt)
+    VALUES (c.page_id, c.domain, c.priority, c.run_id, c.id, c.url, c.kind, c.depth, c.redirects, c.again, c.bare, c.attempt);
     PERFORM budget_refund(c.run_id, p_domain, c.kind);
 END
 $$;
@@ -248,6 +263,8 @@ DECLARE
 BEGIN
     IF p_kind = 'image' THEN
         UPDATE run_domains SET images_started = images_started - 1 WHERE run_id = p_run_id AND domain = p_domain;
+        RETURN;
+    ELSIF NOT crawl_counts(false, p_kind) THEN
         RETURN;
     END IF;
     UPDATE run_domains SET pages_started = pages_started - 1 WHERE run_id = p_run_id AND domain = p_domain

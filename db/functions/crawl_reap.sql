@@ -19,10 +19,14 @@ BEGIN
         RETURN;
     END IF;
     IF NOT dead.final THEN
-        INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, redirects)
+        INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, redirects, again, bare, attempt)
         VALUES (dead.page_id, dead.domain, CASE WHEN dead.kind = 'image' THEN image_priority() - 1 ELSE dead.priority END,
-            dead.run_id, dead.id, dead.url, dead.kind, dead.depth, dead.redirects);
+            dead.run_id, dead.id, dead.url, dead.kind, dead.depth, dead.redirects, dead.again, dead.bare, dead.attempt + 1);
     ELSE
+        INSERT INTO revisits AS v (page_id, run_id, due_at, every)
+        SELECT dead.page_id, r.id, clock_timestamp() + interval '1 day', interval '1 day' FROM crawl_runs r
+        WHERE r.id = dead.run_id AND (r.settings ->> 'recrawl')::boolean
+        ON CONFLICT (page_id, run_id) DO UPDATE SET due_at = clock_timestamp() + v.every WHERE v.due_at IS NULL;
         IF dead.kind = 'image' THEN
             UPDATE images SET download_success = false, problem = 'not answered' WHERE page_id = dead.page_id;
         END IF;

@@ -64,21 +64,22 @@ BEGIN
     END IF;
     UPDATE domains d SET status = 'pending', status_reason = ''
     WHERE d.domain = ANY (v_domains) AND d.status = 'exhausted';
-    -- Only domains that have nothing due are written to: many pages may link to one.
-    -- Where nothing can be due (infinity), one page more changes nothing.
-    WITH due AS (
-        UPDATE run_domains r SET next_due_at = d.free_at
-        FROM (SELECT DISTINCT f.run_id, f.domain FROM unnest(v) f WHERE f.domain <> f.own) k
-        CROSS JOIN LATERAL (
-            SELECT greatest(now(), x.next_crawl_after, domain_forbidden_until(x.domain)) AS free_at
-            FROM domains x
-            WHERE x.domain = k.domain AND (x.status NOT IN ('blocked', 'unreachable') OR x.next_crawl_after IS NOT NULL)
-        ) d
-        WHERE r.domain = ANY (v_domains) AND r.run_id = k.run_id AND r.domain = k.domain
-            AND (r.next_due_at IS NULL OR r.next_due_at > d.free_at) AND r.next_due_at IS DISTINCT FROM 'infinity'
-        RETURNING r.run_id
-    )
-    SELECT array_agg(DISTINCT due.run_id) INTO news FROM due;
+    -- Many pages may link to one domain: only those are looked at that have nothing due, and
+    -- that nobody serves.
+    SELECT array_agg(DISTINCT k.domain) INTO v_domains
+    FROM (
+        SELECT f.run_id, f.domain, bool_or(f.kind = 'image') AS image FROM unnest(v) f WHERE f.domain <> f.own GROUP BY f.run_id, f.domain
+    ) k CROSS JOIN LATERAL (
+        SELECT x.next_due_at, x.images_due_at FROM run_domains x WHERE x.run_id = k.run_id AND x.domain = k.domain LIMIT 1
+    ) r CROSS JOIN LATERAL (
+        SELECT x.claimed_by FROM domains x WHERE x.domain = k.domain LIMIT 1
+    ) d
+    WHERE d.claimed_by IS NULL AND (r.next_due_at IS NULL OR r.next_due_at > now() OR k.image AND r.images_due_at IS NULL AND (
+        SELECT (x.settings ->> 'max_pages')::bigint >= 0 FROM crawl_runs x WHERE x.id = k.run_id
+    ));
+    IF v_domains IS NOT NULL THEN
+        news := nullif(due_update(v_domains), '{}');
+    END IF;
 END
 $$;
 

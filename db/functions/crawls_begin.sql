@@ -13,10 +13,7 @@ BEGIN
             NULL, NULL, NULL)::start_attempt
         FROM jsonb_array_elements(p) WITH ORDINALITY AS e (doc, n) ORDER BY e.doc ->> 'domain'
     ));
-    UPDATE domains d SET claim_expires_at = now() + a.claim
-    FROM unnest(v) a
-    WHERE d.domain = ANY (ARRAY(SELECT x.domain FROM unnest(v) x)) AND d.domain = a.domain AND a.reason IS NULL
-        AND d.claim_expires_at < now() + a.claim * 2 / 3;
+    PERFORM claims_renew(array_agg(a.domain ORDER BY a.domain), max(a.claim), true) FROM unnest(v) a WHERE a.reason IS NULL;
     WITH x AS (
         UPDATE page_crawls c SET locked_at = clock_timestamp(), final = a.final
         FROM unnest(v) a
@@ -27,7 +24,7 @@ BEGIN
         RETURNING c.id, c.run_id, c.domain, c.kind
     ), counted AS (
         UPDATE run_domains r SET
-            pages_started = r.pages_started + (x.kind <> 'image')::integer,
+            pages_started = r.pages_started + crawl_counts(false, x.kind)::integer,
             images_started = r.images_started + (x.kind = 'image')::integer, updated_at = clock_timestamp()
         FROM x
         WHERE r.domain = ANY (ARRAY(SELECT y.domain FROM unnest(v) y)) AND r.run_id = x.run_id AND r.domain = x.domain

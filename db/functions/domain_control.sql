@@ -20,8 +20,7 @@ BEGIN
         UPDATE domains SET status = 'blocked', status_reason = p_reason, next_crawl_after = NULL WHERE domain = p_domain;
     END IF;
     IF p_kind IN ('pause', 'stop', 'block') THEN
-        UPDATE run_domains SET next_due_at = greatest(next_due_at, domain_forbidden_until(p_domain))
-        WHERE domain = p_domain AND next_due_at IS NOT NULL;
+        PERFORM due_update(ARRAY[p_domain]);
     ELSE
         PERFORM domain_wake(p_domain);
     END IF;

@@ -7,14 +7,17 @@ DECLARE
     v_states CONSTANT jsonb[] := domain_state(p_domains);
     v_runs domain_run[];
     v_crawls jsonb[];
+    v_due run_due[];
 BEGIN
     -- Of each run a step along page_crawls_next, and another where nothing is due.
     v_runs := ARRAY(
         SELECT (d.n, c.id, rd.run_id, u.name, u.settings, rd.seed, u.pages_started, rd.pages_started,
             registered_counted(u.settings, rd.run_id, coalesce(rd.registered, d.domain)),
-            CASE WHEN (u.settings ->> 'max_pages_per_depth')::bigint >= 0 THEN rd.depths END, rd.budget_growths, rd.images_started, q.due,
-            q.image, f.locked_at, u.crowded, u.spent, rd.turn_started, rd.bytes)::domain_run
+            pages_budget(u.settings, rd.budget_growths, b.own),
+            CASE WHEN (u.settings ->> 'max_pages_per_depth')::bigint >= 0 THEN rd.depths END, rd.budget_growths, rd.images_started,
+            q.more, f.locked_at, u.crowded, u.spent, rd.turn_started, rd.bytes)::domain_run
         FROM unnest(p_domains) WITH ORDINALITY AS d (domain, n)
+        CROSS JOIN LATERAL (SELECT domain_budget(d.domain) AS own OFFSET 0) b
         CROSS JOIN LATERAL (
             SELECT x.run_id, x.seed, x.pages_started, x.images_started, x.turn_started, x.bytes, x.registered, x.depths,
                 x.budget_growths
@@ -28,37 +31,44 @@ BEGIN
                 AND x.locked_at IS NULL AND x.scheduled_for <= t
             ORDER BY x.priority DESC, x.scheduled_for, x.id LIMIT 1
         ) c ON true CROSS JOIN LATERAL (
-            SELECT CASE WHEN c.id IS NULL THEN (
-                SELECT min(x.scheduled_for) FROM page_crawls x
-                WHERE x.domain = d.domain AND x.run_id = rd.run_id AND x.outcome IS NULL AND x.locked_at IS NULL
-            ) END AS due, CASE WHEN c.kind IS DISTINCT FROM 'image' AND u.settings ->> 'images' <> 'off' THEN (
-                SELECT min(x.scheduled_for) FROM page_crawls x
-                WHERE x.domain = d.domain AND x.run_id = rd.run_id AND x.outcome IS NULL AND x.locked_at IS NULL
-                    AND x.priority > 0 AND x.kind = 'image'
-            ) END AS image OFFSET 0
+            -- where nothing is due, or budgets leave no page, it is looked up when something is
+            SELECT CASE
+                WHEN c.id IS NULL THEN EXISTS (
+                    SELECT 1 FROM page_crawls x
+                    WHERE x.domain = d.domain AND x.run_id = rd.run_id AND x.outcome IS NULL AND x.locked_at IS NULL
+                )
+                ELSE c.kind <> 'image' AND u.settings ->> 'images' <> 'off' AND coalesce(
+                    rd.pages_started >= pages_budget(u.settings, rd.budget_growths, b.own)
+                    OR (u.settings ->> 'max_pages')::bigint BETWEEN 0 AND u.pages_started
+                    OR (u.settings ->> 'max_pages_per_registered_domain')::bigint >= 0, false)
+            END AS more OFFSET 0
         ) q LEFT JOIN LATERAL (
             SELECT x.locked_at FROM page_crawls x
             WHERE x.id = holder_crawl((SELECT s.holder FROM politeness_slots s WHERE s.key = 'domain:' || d.domain))
                 AND x.run_id = rd.run_id LIMIT 1
         ) f ON true
-        WHERE c.id IS NOT NULL OR q.due IS NOT NULL OR f.locked_at IS NOT NULL
+        WHERE c.id IS NOT NULL OR q.more OR f.locked_at IS NOT NULL
         ORDER BY d.n, rd.run_id
     );
     v_crawls := crawl_facts(ARRAY(SELECT r.crawl FROM unnest(v_runs) r));
+    v_due := ARRAY(SELECT u FROM domains_due(ARRAY(
+        SELECT DISTINCT p_domains[r.n] FROM unnest(v_runs) r WHERE r.more OR r.locked_at IS NOT NULL
+    )) u);
     RETURN ARRAY(
         SELECT jsonb_build_object('now', t, 'domain', d.state, 'runs', coalesce(r.runs, '[]'))
         FROM unnest(v_states) WITH ORDINALITY AS d (state, n) LEFT JOIN (
             SELECT x.n, jsonb_agg(jsonb_build_object(
                 'id', x.run_id, 'name', x.name, 'settings', x.settings, 'seed', x.seed, 'pages_started', x.pages_started,
-                'domain_started', x.domain_started, 'crawl', x.facts, 'next_due', x.next_due, 'next_image', x.next_image,
+                'domain_started', x.domain_started, 'crawl', x.facts, 'due', nullif(u.at, 'infinity'), 'images_due', nullif(u.images_at, 'infinity'), 'waits', u.reason,
                 'images_started', x.images_started, 'locked_at', x.locked_at,
-                'registered_started', x.registered_started, 'depths', x.depths, 'growths', x.growths,
-                'crowded', x.crowded, 'spent', x.spent, 'turn_started', x.turn_started, 'domain_bytes', x.bytes
+                'registered_started', x.registered_started, 'budget', x.budget, 'depths', x.depths, 'growths', x.growths,
+                'crowded', x.crowded, 'spent', x.spent, 'turn_started', x.turn_started, 'yielded', x.turn_started IS NULL, 'domain_bytes', x.bytes
             ) ORDER BY x.i) AS runs
             FROM ROWS FROM (unnest(v_runs), unnest(v_crawls)) WITH ORDINALITY
                 AS x (n, crawl, run_id, name, settings, seed, pages_started, domain_started, registered_started,
-                    depths, growths, images_started, next_due, next_image, locked_at,
+                    budget, depths, growths, images_started, more, locked_at,
                     crowded, spent, turn_started, bytes, facts, i)
+            LEFT JOIN unnest(v_due) u ON u.run_id = x.run_id AND u.domain = p_domains[x.n]
             GROUP BY x.n
         ) r ON r.n = d.n
         ORDER BY d.n
@@ -130,14 +140,7 @@ BEGIN
         SELECT CASE WHEN c.id IS NOT NULL THEN jsonb_build_object(
             'id', c.id, 'url', c.url, 'kind', c.kind, 'origin', p.origin, 'depth', c.depth, 'redirects', c.redirects,
             'priority', c.priority, 'scheduled_for', c.scheduled_for, 'locked_at', c.locked_at, 'outcome', c.outcome,
-            'attempt', (
-                SELECT count(*) FROM page_crawls x
-                WHERE x.page_id = c.page_id AND x.run_id = c.run_id AND x.id <= c.id AND NOT x.prerequisite
-                    AND x.skipped IS DISTINCT FROM 'taken back' AND x.id >= coalesce((
-                        SELECT max(y.id) FROM page_crawls y
-                        WHERE y.page_id = c.page_id AND y.run_id = c.run_id AND y.id <= c.id AND y.again
-                    ), 0)
-            ),
+            'attempt', c.attempt,
             'visit', jsonb_strip_nulls(jsonb_build_object(
                 'at', p.fetched_at, 'fresh_until', p.fresh_until, 'etag', p.etag, 'last_modified', p.last_modified,
                 'content', encode(p.content_hash, 'hex')
@@ -293,7 +296,8 @@ BEGIN
             SELECT coalesce(jsonb_agg(jsonb_build_object(
                 'id', r.id, 'name', r.name, 'status', r.status, 'settings', r.settings, 'seed', rd.seed,
                 'pages_started', r.pages_started, 'domain_started', rd.pages_started, 'spent', r.spent, 'domain_bytes', rd.bytes,
-                'registered_started', registered_counted(r.settings, r.id, coalesce(rd.registered, p_domain)), 'depths', rd.depths, 'growths', rd.budget_growths,
+                'registered_started', registered_counted(r.settings, r.id, coalesce(rd.registered, p_domain)),
+                'budget', pages_budget(r.settings, rd.budget_growths, domain_budget(p_domain)), 'depths', rd.depths, 'growths', rd.budget_growths,
                 'images_started', rd.images_started,
                 'crawl', crawl_facts((
                     SELECT c.id FROM page_crawls c

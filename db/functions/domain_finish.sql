@@ -1,16 +1,13 @@
--- Gives a domain's claim back. The caller holds the lock on the domain's row and
--- has decided from the facts read under it. p_due says when the dispatcher is to
--- look again, by run, of all runs that the decision was made with; null is not
--- before somebody changes something. p_deferred is until when the domain is
--- deferred, or null. p_yields is the run of which it makes room for others that wait,
--- p_grows are those whose budget for the domain is spent, and grows if it is good.
+-- Gives a domain's claim back. The caller holds the lock on the domain's row and has decided
+-- from the facts read under it. p_deferred is until when the domain is deferred, p_opens until
+-- when its windows are closed; null is not. p_yields are the runs of which it makes room for
+-- others that wait: each such turn is counted once.
 CREATE OR REPLACE FUNCTION domain_finish(
-    p_domain text, p_due jsonb, p_deferred timestamptz, p_reason text, p_yields bigint DEFAULT NULL,
-    p_grows bigint[] DEFAULT NULL
+    p_domain text, p_deferred timestamptz, p_opens timestamptz, p_reason text, p_yields bigint[] DEFAULT NULL
 ) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE domains SET
-        claimed_by = NULL, claim_expires_at = NULL,
+        claimed_by = NULL, claim_expires_at = NULL, opens_at = p_opens,
         status = CASE
             WHEN status NOT IN ('pending', 'active') THEN status
             WHEN EXISTS (SELECT 1 FROM page_crawls c WHERE c.domain = p_domain AND c.outcome IS NULL)
@@ -25,30 +22,28 @@ BEGIN
             ELSE p_deferred
         END
     WHERE domain = p_domain;
-    -- What other runs have pending stays as due as it was: they were stopped, and may
-    -- have gone on just now.
-    UPDATE run_domains rd SET next_due_at = d.due
-    FROM (
-        SELECT x.run_id, CASE
-            WHEN NOT EXISTS (
-                SELECT 1 FROM page_crawls c
-                WHERE c.domain = p_domain AND c.run_id = x.run_id AND c.outcome IS NULL
-            ) THEN NULL
-            WHEN p_due ? x.run_id::text THEN coalesce((p_due ->> x.run_id::text)::timestamptz, 'infinity')
-            ELSE x.next_due_at
-        END AS due
-        FROM run_domains x WHERE x.domain = p_domain
-    ) d
-    WHERE rd.domain = p_domain AND rd.run_id = d.run_id AND rd.next_due_at IS DISTINCT FROM d.due;
-    UPDATE run_domains SET turns = turns + 1 WHERE run_id = p_yields AND domain = p_domain;
+    UPDATE run_domains SET turns = turns + 1, turn_started = NULL
+    WHERE domain = p_domain AND run_id = ANY (p_yields) AND turn_started IS NOT NULL;
+    PERFORM due_update(ARRAY[p_domain]);
+END
+$$;
+
+-- Counts a domain that was given back, and works out when its turn comes. p_grows are the runs
+-- whose budget for the domain is spent: it grows if the domain is good. It is done apart from
+-- the finish, since counting takes long where a domain has many pages.
+CREATE OR REPLACE FUNCTION domain_counted(p_domain text, p_grows bigint[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
     PERFORM domains_count(ARRAY[p_domain]);
+    PERFORM domains_prioritize(ARRAY[p_domain]);
     IF cardinality(p_grows) > 0 THEN
-        UPDATE run_domains rd SET budget_growths = rd.budget_growths + 1, next_due_at = greatest(now(), p_deferred)
-        WHERE rd.domain = p_domain AND rd.run_id = ANY (p_grows) AND rd.next_due_at = 'infinity' AND EXISTS (
+        UPDATE run_domains rd SET budget_growths = rd.budget_growths + 1
+        WHERE rd.domain = p_domain AND rd.run_id = ANY (p_grows) AND rd.waits = 'budget' AND EXISTS (
             SELECT 1 FROM domains d
             WHERE d.domain = p_domain AND d.status = 'pending' AND d.yield_rate >= 0.5 AND d.error_rate <= 0.1
         );
+        IF FOUND THEN
+            PERFORM due_update(ARRAY[p_domain]);
+        END IF;
     END IF;
-    PERFORM domains_prioritize(ARRAY[p_domain]);
 END
 $$;

@@ -8,6 +8,7 @@ BEGIN
         next_crawl_after = now() + ms_interval(p_wait_ms), status_reason = p_reason,
         refused_ip = p_ip, refused_since = coalesce(domain_refused_since(p_domain), now())
     WHERE domain = p_domain AND status IN ('pending', 'active');
+    PERFORM due_update(ARRAY[p_domain]);
 END
 $$;
 

@@ -107,6 +107,7 @@ BEGIN
         FROM stale s WHERE d.id = s.id RETURNING d.domain
     )
     SELECT coalesce(array_agg(r.domain ORDER BY r.domain), '{}') INTO v_released FROM released r;
+    PERFORM due_update(v_released);
     RETURN v_released;
 END
 $$;

@@ -81,7 +81,13 @@ BEGIN
     ON CONFLICT (list, entry) DO UPDATE SET reason = excluded.reason, set_by = excluded.set_by, set_at = now();
     GET DIAGNOSTICS v_set = ROW_COUNT;
     IF p_list = 'allow' THEN
-        PERFORM lists_wake();
+        PERFORM lists_allow();
+    ELSE
+        -- what has become forbidden; of what only an address tells the worker finds out
+        PERFORM due_update(ARRAY(
+            SELECT DISTINCT rd.domain FROM run_domains rd
+            WHERE rd.next_due_at < 'infinity' AND domain_keys(rd.domain) && p_entries ORDER BY rd.domain
+        ));
     END IF;
     RETURN v_set - v_before;
 END
@@ -94,23 +100,19 @@ DECLARE
 BEGIN
     DELETE FROM list_entries x WHERE x.list = p_list AND (p_entries IS NULL OR x.entry = ANY (p_entries));
     GET DIAGNOSTICS v_gone = ROW_COUNT;
-    PERFORM lists_wake();
+    PERFORM lists_allow();
     RETURN v_gone;
 END
 $$;
 
--- Has the dispatchers look at what the lists do not keep from being crawled any more, and
--- the runs at the links that were not followed for them.
-CREATE OR REPLACE FUNCTION lists_wake() RETURNS void LANGUAGE plpgsql AS $$
+-- Notes when domains are due that the lists do not keep from being crawled any more, and has
+-- the runs look at the links that were not followed for them.
+CREATE OR REPLACE FUNCTION lists_allow() RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    UPDATE run_domains rd SET next_due_at = now()
-    FROM (
-        SELECT x.run_id, x.domain FROM run_domains x INNER JOIN domains d ON d.domain = x.domain
-        WHERE x.next_due_at = 'infinity' AND d.status NOT IN ('blocked', 'unreachable')
-            AND domain_forbidden(x.domain) IS NULL
-        ORDER BY x.domain, x.run_id
-    ) w
-    WHERE rd.run_id = w.run_id AND rd.domain = w.domain AND rd.next_due_at = 'infinity';
+    PERFORM finishes_await(NULL);
+    PERFORM due_update(ARRAY(
+        SELECT DISTINCT rd.domain FROM run_domains rd WHERE rd.waits = 'listed' ORDER BY rd.domain
+    ));
     PERFORM domains_permit(ARRAY['0.0.0.0/0', '::/0']);
     UPDATE crawl_runs r SET widening = '{}' WHERE r.status = 'running' AND r.settings ->> 'scope' = 'web';
 END

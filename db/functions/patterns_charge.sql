@@ -150,7 +150,9 @@ DECLARE
     );
 BEGIN
     PERFORM 1 FROM domains d WHERE d.domain = ANY (v_domains) ORDER BY d.domain FOR KEY SHARE;
-    PERFORM skipped_return(v_domains, p_run_id, ARRAY['excluded', 'extension', 'variant', 'depth-budget', 'image-budget', 'images-off']);
+    PERFORM due_update(skipped_return(
+        v_domains, p_run_id, ARRAY['excluded', 'extension', 'variant', 'depth-budget', 'image-budget', 'images-off']
+    ));
 END
 $$;
 

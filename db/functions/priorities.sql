@@ -95,8 +95,8 @@ $$;
 
 -- Claims domains that have due work for a run: those first that were active when their
 -- claim ran out, then those that have had the fewest turns, by priority, skipping those
--- that another dispatcher is just claiming. A claim that ran out counts as none. One that
--- was given up is asked again when its time is over.
+-- that another dispatcher is just claiming. Of a run whose budget of pages is spent only
+-- images are due.
 -- Where few are due they are looked up by when they are, else by whose turn it is: either
 -- looks at few that it does not take.
 CREATE OR REPLACE FUNCTION domains_claim(p_run_id bigint, p_most integer, p_claim interval) RETURNS text[]
@@ -104,11 +104,8 @@ LANGUAGE plpgsql AS $$
 DECLARE
     -- how many that are due are sorted at the most
     c_few CONSTANT integer := 20000;
-    v_due CONSTANT bigint := (SELECT count(*) FROM (
-        SELECT 1 FROM run_domains rd
-        WHERE rd.run_id = p_run_id AND rd.next_due_at <= now() ORDER BY rd.next_due_at LIMIT c_few + 1
-    ) x);
-    v_names text[];
+    v_due CONSTANT bigint := run_due_count(p_run_id, c_few + 1);
+    v_images CONSTANT boolean := run_open(p_run_id) = 'images';
     v_lost text[];
     v_taken text[];
 BEGIN
@@ -116,63 +113,118 @@ BEGIN
         RETURN '{}'::text[];
     END IF;
     v_lost := ARRAY(
-        SELECT d.domain FROM domains d
-        WHERE d.last_crawl_run_id = p_run_id AND d.claimed_by IS NOT NULL AND d.status = 'active' AND domain_claimable(d)
-            AND (SELECT rd.next_due_at FROM run_domains rd WHERE rd.run_id = p_run_id AND rd.domain = d.domain) <= now()
-        ORDER BY d.claim_expires_at, d.domain LIMIT p_most
+        SELECT d.domain FROM domains d CROSS JOIN LATERAL (
+            SELECT x.next_due_at, x.images_due_at FROM run_domains x WHERE x.run_id = p_run_id AND x.domain = d.domain LIMIT 1
+        ) rd
+        WHERE d.last_crawl_run_id = p_run_id AND d.status = 'active' AND d.claimed_by IS NULL
+            AND CASE WHEN v_images THEN rd.images_due_at ELSE rd.next_due_at END <= now()
+        ORDER BY d.domain LIMIT p_most
     );
-    IF cardinality(v_lost) = p_most THEN
-        v_taken := '{}';
+    IF v_images THEN
+        v_taken := ARRAY(
+            SELECT rd.domain FROM run_domains rd WHERE rd.run_id = p_run_id AND rd.images_due_at <= now()
+            ORDER BY rd.images_due_at LIMIT p_most
+        );
     ELSIF v_due > c_few THEN
         v_taken := ARRAY(
-            SELECT d.domain FROM run_domains rd CROSS JOIN LATERAL (SELECT * FROM domains x WHERE x.domain = rd.domain LIMIT 1) d
-            WHERE rd.run_id = p_run_id AND rd.next_due_at IS NOT NULL AND rd.next_due_at <= now() AND domain_claimable(d)
+            SELECT rd.domain FROM run_domains rd
+            WHERE rd.run_id = p_run_id AND rd.next_due_at < 'infinity' AND rd.next_due_at <= now()
             ORDER BY rd.turns, rd.priority DESC, rd.domain LIMIT p_most
         );
     ELSE
         v_taken := ARRAY(
-            SELECT d.domain FROM (
-                SELECT rd.domain, row_number() OVER (ORDER BY rd.turns, rd.priority DESC, rd.domain) AS n FROM run_domains rd
-                WHERE rd.run_id = p_run_id AND rd.next_due_at <= now()
-            ) u CROSS JOIN LATERAL (SELECT * FROM domains x WHERE x.domain = u.domain LIMIT 1) d
-            WHERE domain_claimable(d) ORDER BY u.n LIMIT p_most
+            SELECT rd.domain FROM run_domains rd WHERE rd.run_id = p_run_id AND rd.next_due_at <= now()
+            ORDER BY rd.turns, rd.priority DESC, rd.domain LIMIT p_most
         );
     END IF;
     v_taken := (v_lost || ARRAY(
         SELECT u.domain FROM unnest(v_taken) WITH ORDINALITY AS u (domain, n) WHERE u.domain <> ALL (v_lost) ORDER BY u.n
     )) [:p_most];
-    v_names := ARRAY(
-        SELECT d.domain FROM domains d WHERE d.domain = ANY (v_taken) AND domain_claimable(d)
+    RETURN domains_take(p_run_id, v_taken, p_claim);
+END
+$$;
+
+-- Takes the claims on domains that nobody serves, for a run, and returns those, in their order.
+CREATE OR REPLACE FUNCTION domains_take(p_run_id bigint, p_domains text[], p_claim interval) RETURNS text[]
+LANGUAGE plpgsql AS $$
+DECLARE
+    v_names CONSTANT text[] := ARRAY(
+        SELECT d.domain FROM domains d WHERE d.domain = ANY (p_domains) AND d.claimed_by IS NULL AND d.status <> 'exhausted'
         ORDER BY d.domain FOR UPDATE SKIP LOCKED
     );
-    v_taken := ARRAY(
-        SELECT u.domain FROM unnest(v_taken) WITH ORDINALITY AS u (domain, n)
+    v_taken CONSTANT text[] := ARRAY(
+        SELECT u.domain FROM unnest(p_domains) WITH ORDINALITY AS u (domain, n)
         WHERE u.domain IN (SELECT unnest(v_names)) ORDER BY u.n
     );
+BEGIN
     UPDATE domains d SET
         status = 'active', status_reason = '', claimed_by = 'domain/' || d.domain, claim_expires_at = now() + p_claim,
-        last_crawl_run_id = p_run_id, next_crawl_after = NULL
+        last_crawl_run_id = p_run_id, next_crawl_after = NULL, opens_at = NULL
     WHERE d.domain = ANY (v_taken);
-    UPDATE run_domains rd SET turn_started = rd.pages_started + rd.images_started
-    WHERE rd.run_id = p_run_id AND rd.domain = ANY (v_taken) AND rd.turn_started <> rd.pages_started + rd.images_started;
+    UPDATE run_domains rd SET
+        next_due_at = NULL, images_due_at = NULL, waits = '',
+        turn_started = CASE WHEN rd.run_id = p_run_id THEN rd.pages_started + rd.images_started ELSE rd.turn_started END
+    WHERE rd.domain = ANY (v_taken) AND (rd.next_due_at IS NOT NULL OR rd.run_id = p_run_id);
     RETURN v_taken;
 END
 $$;
 
--- Whether a domain can be claimed.
-CREATE OR REPLACE FUNCTION domain_claimable(d domains) RETURNS boolean LANGUAGE sql STABLE AS $$
-    SELECT (d.status IN ('pending', 'active') OR d.status IN ('blocked', 'unreachable') AND d.next_crawl_after <= now())
-        AND (d.claim_expires_at IS NULL OR d.claim_expires_at < now())
+-- How many domains are due for a run that may be asked for it, up to a bound.
+CREATE OR REPLACE FUNCTION run_due_count(p_run_id bigint, p_most integer) RETURNS bigint
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_open CONSTANT text := run_open(p_run_id);
+BEGIN
+    IF v_open = 'nothing' THEN
+        RETURN 0::bigint;
+    ELSIF v_open = 'images' THEN
+        RETURN (SELECT count(*) FROM (
+            SELECT 1 FROM run_domains rd
+            WHERE rd.run_id = p_run_id AND rd.images_due_at <= now() ORDER BY rd.images_due_at LIMIT p_most
+        ) x);
+    END IF;
+    RETURN (SELECT count(*) FROM (
+        SELECT 1 FROM run_domains rd WHERE rd.run_id = p_run_id AND rd.next_due_at <= now() ORDER BY rd.next_due_at LIMIT p_most
+    ) x);
+END
+$$;
+
+-- Ends claims that have run out, at most so many: the workflow has died, or was never started.
+-- One that runs all the same takes its claim again with its next request. What a dead worker
+-- has left in flight is closed, once its lease is over. The domains stay active, so that their
+-- turn comes first. Returns how many those were.
+CREATE OR REPLACE FUNCTION claims_expire(p_most integer) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+    v_domains text[] := ARRAY(
+        SELECT x.domain FROM (
+            SELECT d.domain, (
+                SELECT s.free_at FROM politeness_slots s WHERE s.key = 'domain:' || d.domain AND s.holder IS NOT NULL
+            ) AS lease
+            FROM domains d WHERE d.claimed_by IS NOT NULL AND d.claim_expires_at < now() ORDER BY d.claim_expires_at LIMIT p_most
+        ) x
+        WHERE x.lease IS NULL OR x.lease <= clock_timestamp() ORDER BY x.domain
+    );
+BEGIN
+    IF cardinality(v_domains) > 0 THEN
+        -- slots are locked before any other row
+        PERFORM domain_reap(u.domain) FROM unnest(v_domains) u (domain);
+        v_domains := ARRAY(
+            SELECT d.domain FROM domains d
+            WHERE d.domain = ANY (v_domains) AND d.claimed_by IS NOT NULL AND d.claim_expires_at < now()
+            ORDER BY d.domain FOR UPDATE SKIP LOCKED
+        );
+        UPDATE domains d SET claimed_by = NULL, claim_expires_at = NULL WHERE d.domain = ANY (v_domains);
+        PERFORM due_update(v_domains);
+    END IF;
+    RETURN cardinality(v_domains);
+END
 $$;
 
 -- Notes whether a run has more domains that are due than may be active, which those are to
 -- make room for. p_full says that no more may be.
 CREATE OR REPLACE FUNCTION run_crowd(p_run_id bigint, p_full boolean) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-    v_crowded CONSTANT boolean := p_full AND EXISTS (
-        SELECT 1 FROM run_domains rd CROSS JOIN LATERAL (SELECT * FROM domains x WHERE x.domain = rd.domain LIMIT 1) d
-        WHERE rd.run_id = p_run_id AND rd.next_due_at <= now() AND domain_claimable(d)
-    );
+    v_crowded CONSTANT boolean := p_full AND run_due_count(p_run_id, 1) > 0;
 BEGIN
     UPDATE crawl_runs r SET crowded = v_crowded WHERE r.id = p_run_id AND r.crowded <> v_crowded;
 END

@@ -1,12 +1,15 @@
 -- Keeps what visits have told of how often pages change, and when they are due again:
--- crawl.Recrawl.
+-- crawl.Recrawl. Each run that crawls its pages again has a time of its own for each page. A
+-- visit moves those of other runs with it: what one has just seen no other needs to ask for.
 CREATE OR REPLACE FUNCTION recrawls_record(v closed_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    UPDATE pages x SET
-        history = a.doc #> '{recrawl,history}', recrawl_run_id = a.run_id,
-        next_due_at = a.ended + ms_interval((a.doc #>> '{recrawl,in_ms}')::bigint)
+    UPDATE pages x SET history = a.doc #> '{recrawl,history}'
     FROM unnest(v) a
     WHERE x.id = ANY (ARRAY(SELECT y.page_id FROM unnest(v) y)) AND x.id = a.page_id AND a.doc ? 'recrawl' AND NOT a.prerequisite;
+    PERFORM revisits_set(ARRAY(
+        SELECT (a.page_id, a.run_id, a.ended, ms_interval((a.doc #>> '{recrawl,in_ms}')::bigint))::revisit
+        FROM unnest(v) a WHERE a.doc ? 'recrawl' AND NOT a.prerequisite
+    ));
     UPDATE domains d SET recrawl = coalesce(d.recrawl, '{}') || jsonb_build_object('source', a.doc #> '{recrawl,source}')
     FROM unnest(v) a
     WHERE d.domain = ANY (ARRAY(SELECT y.domain FROM unnest(v) y)) AND d.domain = a.domain
@@ -14,16 +17,64 @@ BEGIN
 END
 $$;
 
+-- Notes when runs ask for pages again that they have just visited; without an interval they do
+-- not.
+CREATE OR REPLACE FUNCTION revisits_set(v revisit[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO revisits AS r (page_id, run_id, due_at, every)
+    SELECT u.page_id, u.run_id, u.visited + u.every, coalesce(u.every, interval '1 day') FROM unnest(v) u
+    ORDER BY u.page_id, u.run_id
+    ON CONFLICT (page_id, run_id) DO UPDATE SET due_at = excluded.due_at, every = excluded.every;
+    UPDATE revisits r SET due_at = u.visited + u.every, every = u.every
+    FROM unnest(v) u
+    WHERE r.page_id = ANY (ARRAY(SELECT x.page_id FROM unnest(v) x)) AND r.page_id = u.page_id AND r.run_id <> u.run_id
+        AND r.due_at < u.visited + u.every;
+END
+$$;
+
+-- Pages that a run has crawled, with ids after one: when they were fetched, and what visits
+-- have told of them. Of some a time is noted for the run already. At most so many pages are
+-- looked at, whether the run knows them or not: last is the last of them, null is that there
+-- are none.
+CREATE OR REPLACE FUNCTION revisits_missing(p_run_id bigint, p_after bigint, p_most integer)
+RETURNS TABLE (last bigint, page_id bigint, fetched_at timestamptz, history jsonb) LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN QUERY WITH looked AS (
+        SELECT p.id, p.fetched_at, p.failed_at, p.history FROM pages p WHERE p.id > p_after ORDER BY p.id LIMIT p_most
+    )
+    SELECT (SELECT max(x.id) FROM looked x), k.id, coalesce(k.fetched_at, k.failed_at), k.history
+    FROM (SELECT 1) one LEFT JOIN looked k ON EXISTS (
+        SELECT 1 FROM page_crawls c WHERE c.page_id = k.id AND c.run_id = p_run_id AND NOT c.prerequisite
+    );
+END
+$$;
+
+-- Notes when a run asks again for pages that it knows, but for those that are pending there, or
+-- of which it is noted already, and how far that has come; null is that it is done.
+CREATE OR REPLACE FUNCTION revisits_add(p_run_id bigint, p jsonb, p_was bigint, p_next bigint) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO revisits AS r (page_id, run_id, due_at, every)
+    SELECT (u.doc ->> 'id')::bigint, p_run_id, (u.doc ->> 'due')::timestamptz, ms_interval((u.doc ->> 'every_ms')::bigint)
+    FROM jsonb_array_elements(p) AS u (doc)
+    WHERE NOT EXISTS (
+        SELECT 1 FROM page_crawls c
+        WHERE c.page_id = (u.doc ->> 'id')::bigint AND c.run_id = p_run_id AND c.outcome IS NULL AND NOT c.prerequisite
+    )
+    ORDER BY 1
+    ON CONFLICT (page_id, run_id) DO UPDATE SET due_at = excluded.due_at, every = excluded.every WHERE r.due_at IS NULL;
+    UPDATE crawl_runs SET revisits_from = p_next WHERE id = p_run_id AND revisits_from = p_was;
+END
+$$;
+
 -- Makes pages pending whose time has come, at most so many, those first that are due
 -- longest. Returns how many were looked at.
 CREATE OR REPLACE FUNCTION recrawls_due(p_run_id bigint, p_most integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
-    v_pages bigint[];
-BEGIN
-    v_pages := ARRAY(
-        SELECT p.id FROM pages p WHERE p.recrawl_run_id = p_run_id AND p.next_due_at <= now()
-        ORDER BY p.next_due_at LIMIT p_most FOR NO KEY UPDATE SKIP LOCKED
+    v_pages CONSTANT bigint[] := ARRAY(
+        SELECT r.page_id FROM revisits r WHERE r.run_id = p_run_id AND r.due_at <= now()
+        ORDER BY r.due_at LIMIT p_most FOR NO KEY UPDATE SKIP LOCKED
     );
+BEGIN
     IF cardinality(v_pages) > 0 THEN
         PERFORM recrawls_add(p_run_id, v_pages);
     END IF;
@@ -41,7 +92,7 @@ DECLARE
 BEGIN
     -- as in crawls_add: a domain that is just being finished sees what is added here
     PERFORM 1 FROM unnest(v_domains) f CROSS JOIN LATERAL (SELECT 1 FROM domains x WHERE x.domain = f FOR KEY SHARE) d;
-    UPDATE pages p SET next_due_at = NULL WHERE p.id = ANY (p_pages) AND p.recrawl_run_id = p_run_id;
+    UPDATE revisits r SET due_at = NULL WHERE r.page_id = ANY (p_pages) AND r.run_id = p_run_id AND r.due_at IS NOT NULL;
     INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, again)
     SELECT p.id, p.domain, CASE WHEN c.kind = 'image' THEN image_priority() ELSE
             page_priority(c.depth, (SELECT r.score FROM page_ranks r WHERE r.page_id = p.id))
@@ -58,22 +109,16 @@ BEGIN
     ON CONFLICT DO NOTHING;
     GET DIAGNOSTICS v_added = ROW_COUNT;
     UPDATE domains d SET status = 'pending', status_reason = '' WHERE d.domain = ANY (v_domains) AND d.status = 'exhausted';
-    UPDATE run_domains r SET next_due_at = x.free_at
-    FROM (
-        SELECT d.domain, greatest(now(), d.next_crawl_after, domain_forbidden_until(d.domain)) AS free_at
-        FROM domains d
-        WHERE d.domain = ANY (v_domains) AND (d.status NOT IN ('blocked', 'unreachable') OR d.next_crawl_after IS NOT NULL)
-    ) x
-    WHERE r.run_id = p_run_id AND r.domain = x.domain
-        AND (r.next_due_at IS NULL OR r.next_due_at > x.free_at) AND r.next_due_at IS DISTINCT FROM 'infinity';
+    PERFORM due_update(v_domains);
     RETURN v_added;
 END
 $$;
 
 -- Has a run ask again for those of its pages with ids after one that were fetched before
--- an instant, of one domain or, where that is null, of all; at most so many are looked
--- at. Its images are among them if it takes images. Returns the last of them, null if there
--- are none, and how many are pending now.
+-- an instant, of one domain or, where that is null, of all; so many pages are looked at, of
+-- whichever run. Its images are among them if it takes images. A run that is done goes on by
+-- it. Returns the last page that was looked at, null if there are none, and how many are
+-- pending now.
 CREATE OR REPLACE FUNCTION recrawls_older(
     p_run_id bigint, p_domain text, p_before timestamptz, p_after bigint, p_most integer, OUT last bigint, OUT added integer
 ) LANGUAGE plpgsql AS $$
@@ -82,17 +127,28 @@ DECLARE
         SELECT CASE WHEN r.settings ->> 'images' <> 'off' THEN ARRAY['page', 'image'] ELSE ARRAY['page'] END
         FROM crawl_runs r WHERE r.id = p_run_id
     );
+    v_looked bigint[];
     v_pages bigint[];
 BEGIN
-    SELECT array_agg(x.id), max(x.id) INTO v_pages, last FROM (
-        SELECT p.id FROM pages p
-        WHERE p.id > p_after AND p.fetched_at < p_before AND p.kind = ANY (v_kinds) AND (p_domain IS NULL OR p.domain = p_domain)
-            AND EXISTS (SELECT 1 FROM page_crawls c WHERE c.page_id = p.id AND c.run_id = p_run_id)
-        ORDER BY p.id LIMIT p_most
-    ) x;
+    -- of a domain along its own index, sorted
+    v_looked := ARRAY(
+        SELECT p.id FROM pages p WHERE p.id > p_after AND (p_domain IS NULL OR p.domain = p_domain) ORDER BY p.id LIMIT p_most
+    );
+    last := v_looked[cardinality(v_looked)];
     added := 0;
-    IF last IS NOT NULL THEN
+    v_pages := ARRAY(
+        SELECT p.id FROM unnest(v_looked) u (id) CROSS JOIN LATERAL (
+            SELECT y.id, y.fetched_at, y.kind FROM pages y WHERE y.id = u.id LIMIT 1
+        ) p
+        WHERE p.fetched_at < p_before AND p.kind = ANY (v_kinds)
+            AND EXISTS (SELECT 1 FROM page_crawls c WHERE c.page_id = p.id AND c.run_id = p_run_id)
+        ORDER BY p.id
+    );
+    IF cardinality(v_pages) > 0 THEN
         added := recrawls_add(p_run_id, v_pages);
+        IF added > 0 THEN
+            PERFORM run_go_on(p_run_id);
+        END IF;
     END IF;
 END
 $$;

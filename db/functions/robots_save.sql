@@ -49,6 +49,7 @@ BEGIN
     END IF;
     IF new.verdict <> 'unreachable' AND old.verdict = 'unreachable' THEN
         PERFORM crawls_hasten(ARRAY[new.domain], ARRAY[new.origin]);
+        PERFORM due_update(ARRAY[new.domain]);
     END IF;
     RETURN new.failures;
 END

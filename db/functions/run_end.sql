@@ -1,23 +1,97 @@
--- Marks a running run done, unless there is something for it to do after all: a
--- domain that is due, or one that is claimed, by whichever run, and has work for it.
--- The caller has looked before, but seeds may have come since, and another
--- dispatcher may just have been claiming the run's domain.
+-- What of that which is due of a run may be asked now: 'all', 'images' alone, or 'nothing'.
+CREATE OR REPLACE FUNCTION run_open(p_run_id bigint) RETURNS text LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (
+        SELECT CASE
+            WHEN r.status <> 'running' OR r.spent <> '' THEN 'nothing'
+            WHEN (r.settings ->> 'max_pages')::bigint < 0 OR r.pages_started < (r.settings ->> 'max_pages')::bigint THEN 'all'
+            WHEN r.settings ->> 'images' = 'off' THEN 'nothing'
+            ELSE 'images'
+        END
+        FROM crawl_runs r WHERE r.id = p_run_id
+    );
+END
+$$;
+
+-- How many domains are claimed for a run, by its own dispatcher (active) and by whichever
+-- (busy), of those only that the run has something to ask of: what it has done with does not
+-- count, though another run goes on there. One of its own that no run asks is about to be
+-- finished: it is busy still. Claims are few, and each costs some steps along indexes.
+CREATE OR REPLACE FUNCTION run_claims(p_run_id bigint, OUT active bigint, OUT busy bigint) LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_open CONSTANT text := run_open(p_run_id);
+    v_settings CONSTANT jsonb := (SELECT r.settings FROM crawl_runs r WHERE r.id = p_run_id);
+BEGIN
+    SELECT count(*) FILTER (WHERE x.own AND x.wants), count(*) FILTER (WHERE x.wants OR x.own AND NOT domain_wanted(x.domain))
+    INTO active, busy FROM (
+        SELECT d.domain, d.last_crawl_run_id = p_run_id AS own, c.wants FROM domains d CROSS JOIN LATERAL (
+            SELECT run_domain_wants(rd, v_settings, v_open) AS wants
+            FROM run_domains rd WHERE rd.run_id = p_run_id AND rd.domain = d.domain LIMIT 1
+        ) c
+        WHERE d.claimed_by IS NOT NULL
+    ) x;
+END
+$$;
+
+-- Whether any run has something to ask of a domain that is claimed.
+CREATE OR REPLACE FUNCTION domain_wanted(p_domain text) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT 1 FROM run_domains rd CROSS JOIN LATERAL (
+            SELECT r.settings FROM crawl_runs r WHERE r.id = rd.run_id AND r.status = 'running' LIMIT 1
+        ) r
+        WHERE rd.domain = p_domain AND run_domain_wants(rd, r.settings, run_open(rd.run_id))
+    );
+END
+$$;
+
+-- Whether a run has something to ask of a domain that is claimed, or is just asking.
+CREATE OR REPLACE FUNCTION run_domain_wants(rd run_domains, p_settings jsonb, p_open text) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_images CONSTANT boolean := p_open = 'images' OR pages_spent(rd, p_settings, domain_budget(rd.domain));
+BEGIN
+    IF p_open <> 'nothing' AND NOT domain_spent(rd, p_settings) AND (CASE WHEN v_images THEN EXISTS (
+        SELECT 1 FROM page_crawls c
+        WHERE c.domain = rd.domain AND c.run_id = rd.run_id AND c.outcome IS NULL AND c.locked_at IS NULL
+            AND c.priority > 0 AND c.kind = 'image'
+    ) ELSE EXISTS (
+        SELECT 1 FROM page_crawls c
+        WHERE c.domain = rd.domain AND c.run_id = rd.run_id AND c.outcome IS NULL AND c.locked_at IS NULL
+    ) END) THEN
+        RETURN true;
+    END IF;
+    RETURN EXISTS (
+        SELECT 1 FROM politeness_slots s CROSS JOIN LATERAL (
+            SELECT c.id FROM page_crawls c
+            WHERE c.id = holder_crawl(s.holder) AND c.run_id = rd.run_id AND c.outcome IS NULL AND NOT c.prerequisite LIMIT 1
+        ) x
+        WHERE s.key = 'domain:' || rd.domain AND s.holder IS NOT NULL
+    );
+END
+$$;
+
+-- Marks a running run done, unless there is something for it to do after all: a domain that is
+-- due, or one that is claimed, by whichever run, and has work for it. The caller has looked
+-- before, but something may have come since, and another dispatcher may just have been
+-- claiming the run's domain.
 CREATE OR REPLACE FUNCTION run_end(p_run_id bigint, p_reason text) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
     -- Who makes the run go on has stored its work before: it is seen below, or waits
     -- here and finds the run done.
     PERFORM 1 FROM crawl_runs WHERE id = p_run_id FOR NO KEY UPDATE;
+    IF run_due_count(p_run_id, 1) > 0 OR (SELECT c.busy FROM run_claims(p_run_id) c) > 0 THEN
+        RETURN false;
+    END IF;
     UPDATE crawl_runs SET
         status = 'done', status_reason = p_reason, finished_at = now(), updated_at = now()
-    WHERE id = p_run_id AND status = 'running' AND NOT EXISTS (
-        SELECT 1 FROM run_domains rd INNER JOIN domains d ON d.domain = rd.domain
-        WHERE rd.run_id = p_run_id AND rd.next_due_at <= clock_timestamp()
-            AND (d.status IN ('pending', 'active') OR d.next_crawl_after <= clock_timestamp())
-    ) AND NOT EXISTS (
-        SELECT 1 FROM domains d INNER JOIN run_domains rd ON rd.domain = d.domain
-        WHERE d.claimed_by IS NOT NULL AND d.claim_expires_at > clock_timestamp()
-            AND rd.run_id = p_run_id AND rd.next_due_at < 'infinity'
-    );
-    RETURN FOUND;
+    WHERE id = p_run_id AND status = 'running';
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    IF (SELECT r.settings ->> 'window' FROM crawl_runs r WHERE r.id = p_run_id) <> '' THEN
+        PERFORM run_windows_forget(p_run_id); -- it binds no other run any more
+    END IF;
+    RETURN true;
 END
 $$;

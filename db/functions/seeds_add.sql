@@ -1,7 +1,8 @@
 -- Stores seeds, an array of crawl.Seed, and makes them part of a run. Seeding is a
 -- person's decision, so it also revives domains that were stopped or given up, but not
 -- those that are blocked or paused. What a list keeps from being crawled is left out.
--- Returns how many crawls are new, and how many seeds were left out.
+-- A run that is done goes on. Returns how many crawls are new, and how many seeds were left
+-- out.
 CREATE OR REPLACE FUNCTION seeds_add(p_run_id bigint, p_source text, p_seeds jsonb, OUT added integer, OUT listed integer)
 LANGUAGE plpgsql SET enable_hashjoin = on AS $$
 DECLARE
@@ -37,6 +38,9 @@ BEGIN
     IF cardinality(v) > 0 THEN
         added := added + seeds_add_known(p_run_id, p_source, v);
     END IF;
+    IF added > 0 THEN
+        PERFORM run_go_on(p_run_id);
+    END IF;
 END
 $$;
 
@@ -53,6 +57,7 @@ BEGIN
     SELECT DISTINCT ON (s.domain, s.url) s.url, s.domain, s.origin, s.kind, s.patterns FROM unnest(v) s ORDER BY s.domain, s.url
     ON CONFLICT (domain, url) DO NOTHING;
     INSERT INTO run_domains (run_id, domain, registered, seed, next_due_at, priority)
+    -- as due_update would say
     SELECT p_run_id, s.domain, s.registered, true, now(), domain_priority(s.rank, k.score, NULL, NULL, NULL, NULL, NULL, v_weights)
     FROM (
         SELECT x.domain, min(x.registered) AS registered, min(x.rank) AS rank FROM unnest(v) x GROUP BY x.domain ORDER BY x.domain
@@ -119,7 +124,7 @@ BEGIN
         SELECT x.domain FROM domains x
         WHERE x.domain = ANY (domains_seeded)
             AND (x.domain = ANY (again) OR x.status IN ('blocked', 'unreachable') OR x.next_crawl_after IS NOT NULL
-                OR domain_forbidden_until(x.domain) IS NOT NULL
+                OR x.opens_at IS NOT NULL OR domain_forbidden(x.domain) IS NOT NULL
                 OR EXISTS (SELECT 1 FROM robots r WHERE r.domain = x.domain AND r.verdict = 'unreachable'))
         ORDER BY x.domain
     LOOP

@@ -1,7 +1,7 @@
 -- Has domains that were given up, and origins whose robots.txt could not be read,
 -- asked again: as if the time until then were over. What a person has stopped or
 -- blocked stays so. Returns the domains of which something was lifted. The caller
--- sees to it that the dispatcher looks at them.
+-- notes when they are due (due_update).
 CREATE OR REPLACE FUNCTION troubles_lift(p_domains text[]) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
     v_revived text[];
@@ -55,6 +55,15 @@ BEGIN
 END
 $$;
 
+-- Makes a run go on that is done: work has been added to it.
+CREATE OR REPLACE FUNCTION run_go_on(p_run_id bigint) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    IF (SELECT r.status FROM crawl_runs r WHERE r.id = p_run_id) = 'done' THEN
+        PERFORM run_start(p_run_id);
+    END IF;
+END
+$$;
+
 -- Makes a run go on, whatever it was, unless it is paused. One that had not been running
 -- asks its domains in trouble again.
 CREATE OR REPLACE FUNCTION run_start(p_run_id bigint) RETURNS void LANGUAGE plpgsql AS $$
@@ -77,8 +86,7 @@ BEGIN
             )
         )
     ));
-    UPDATE run_domains rd SET next_due_at = greatest(now(), d.next_crawl_after, domain_forbidden_until(d.domain))
-    FROM domains d
-    WHERE rd.run_id = p_run_id AND rd.domain = ANY (v_lifted) AND d.domain = rd.domain AND rd.next_due_at > now();
+    PERFORM due_update(v_lifted);
+    PERFORM run_windows_forget(p_run_id) FROM crawl_runs r WHERE r.id = p_run_id AND r.settings ->> 'window' <> '';
 END
 $$;

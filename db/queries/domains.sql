@@ -20,7 +20,12 @@ WHERE domain = @domain AND claimed_by IS NOT NULL;
 SELECT domain FROM domains WHERE domain = @domain FOR UPDATE;
 
 -- name: DomainFinish :exec
-SELECT domain_finish(@domain::text, @due::jsonb, sqlc.narg('deferred')::timestamptz, @reason::text, sqlc.narg('yields')::bigint, sqlc.narg('grows')::bigint []);
+SELECT domain_finish(
+    @domain::text, sqlc.narg('deferred')::timestamptz, sqlc.narg('opens')::timestamptz, @reason::text, @yields::bigint []
+);
+
+-- name: DomainCounted :exec
+SELECT domain_counted(@domain::text, @grows::bigint []);
 
 -- name: DomainRefuse :exec
 SELECT domain_refuse(@domain::text, @ip::inet, @wait_ms::bigint, @reason::text);
@@ -56,7 +61,8 @@ SELECT
     r.id, r.name AS run, r.status AS run_status, r.settings, rd.seed, rd.pages_started, rd.requests, rd.skips, rd.nofollow, rd.success, rd.failed, rd.skipped,
     rd.timeout, rd.blocked_robots, rd.blocked_4xx, rd.blocked_5xx, rd.bytes, r.pages_started AS run_started, rd.budget_growths,
     rd.images_found, rd.images_started, rd.images_stored,
-    registered_counted(r.settings, r.id, coalesce(rd.registered, rd.domain))::bigint AS registered_started
+    registered_counted(r.settings, r.id, coalesce(rd.registered, rd.domain))::bigint AS registered_started,
+    coalesce(pages_budget(r.settings, rd.budget_growths, domain_budget(rd.domain)), -1)::bigint AS budget
 FROM run_domains AS rd INNER JOIN crawl_runs AS r ON rd.run_id = r.id
 WHERE rd.domain = @domain ORDER BY r.id;
 

@@ -30,15 +30,33 @@ WHERE domain = @domain;
 SELECT p.id, p.history, p.fetched_at::timestamptz AS fetched_at
 FROM jsonb_array_elements(@told::jsonb) AS u (doc)
 CROSS JOIN LATERAL (
-    SELECT x.id, x.history, x.fetched_at, x.recrawl_run_id, x.next_due_at FROM pages AS x
+    SELECT x.id, x.history, x.fetched_at FROM pages AS x
     WHERE x.domain = u.doc ->> 'domain' AND x.url = u.doc ->> 'url' LIMIT 1
 ) AS p
 WHERE
-    p.recrawl_run_id = @run_id::bigint AND p.next_due_at IS NOT NULL
-    AND p.fetched_at < (u.doc ->> 'changed')::timestamptz
+    p.fetched_at < (u.doc ->> 'changed')::timestamptz
+    AND EXISTS (SELECT 1 FROM revisits AS v WHERE v.page_id = p.id AND v.run_id = @run_id::bigint AND v.due_at IS NOT NULL)
 ORDER BY p.id;
 
 -- name: RecrawlHint :exec
-UPDATE pages AS p SET history = u.doc -> 'history', next_due_at = (u.doc ->> 'due')::timestamptz
+WITH hinted AS (
+    UPDATE pages AS p SET history = u.doc -> 'history'
+    FROM jsonb_array_elements(@hints::jsonb) AS u (doc)
+    WHERE p.id = (u.doc ->> 'id')::bigint
+)
+UPDATE revisits AS v SET due_at = (u.doc ->> 'due')::timestamptz
 FROM jsonb_array_elements(@hints::jsonb) AS u (doc)
-WHERE p.id = (u.doc ->> 'id')::bigint AND p.next_due_at IS NOT NULL;
+WHERE v.page_id = (u.doc ->> 'id')::bigint AND v.run_id = @run_id::bigint AND v.due_at IS NOT NULL;
+
+-- How far it is noted when a run asks for the pages again that it knows; null is all are.
+-- name: RevisitsFrom :one
+SELECT revisits_from FROM crawl_runs WHERE id = @run_id;
+
+-- name: RevisitsMissing :many
+SELECT
+    coalesce(m.last, 0)::bigint AS last, coalesce(m.page_id, 0)::bigint AS page_id,
+    coalesce(m.fetched_at, 'epoch')::timestamptz AS fetched_at, coalesce(m.history, '{}')::jsonb AS history
+FROM revisits_missing(@run_id::bigint, @after::bigint, @most::integer) AS m;
+
+-- name: RevisitsAdd :exec
+SELECT revisits_add(@run_id::bigint, @pages::jsonb, @was::bigint, sqlc.narg('next')::bigint);

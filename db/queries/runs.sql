@@ -1,12 +1,21 @@
 -- Creates a run, or changes the given settings of an existing one. max_pages
 -- begins to count when it is first set, from what was already done.
 -- name: RunUpsert :one
-INSERT INTO crawl_runs AS r (name, settings) VALUES (@name, @settings)
+INSERT INTO crawl_runs AS r (name, settings, bytes)
+VALUES (@name, @settings, CASE WHEN (@settings::jsonb ->> 'max_bytes')::bigint >= 0 THEN 0 END)
 ON CONFLICT (name) DO UPDATE SET
     settings = r.settings || @changes::jsonb,
     pages_started = CASE WHEN coalesce((r.settings ->> 'max_pages')::bigint, -1) >= 0 THEN r.pages_started ELSE (
         SELECT coalesce(sum(rd.pages_started), 0) FROM run_domains AS rd WHERE rd.run_id = r.id
     ) END,
+    bytes = CASE WHEN (r.settings || @changes::jsonb ->> 'max_bytes')::bigint >= 0 THEN coalesce(r.bytes, (
+        SELECT coalesce(sum(rd.bytes), 0) FROM run_domains AS rd WHERE rd.run_id = r.id
+    )) END,
+    opens_at = NULL,
+    revisits_from = CASE
+        WHEN (r.settings || @changes::jsonb ->> 'recrawl')::boolean AND NOT coalesce((r.settings ->> 'recrawl')::boolean, false) THEN 0
+        ELSE r.revisits_from
+    END,
     updated_at = now()
 RETURNING *;
 
@@ -57,8 +66,20 @@ ORDER BY rd.domain, c.page_id LIMIT @max;
 -- name: RunWidenFrom :one
 SELECT run_widen(@run_id::bigint, @pages::bigint [], @links::jsonb)::integer AS added;
 
--- name: RunWake :exec
-SELECT run_wake(@run_id::bigint);
+-- Notes when the domains of a run are due whose budgets have changed.
+-- name: RunDueUpdate :exec
+SELECT run_due_update(@run_id::bigint);
+
+-- name: RunWindowsForget :exec
+SELECT run_windows_forget(@run_id::bigint);
+
+-- Notes that a run's dispatcher looks now, and when it does so next by itself; null is not
+-- before it is woken.
+-- name: RunLooked :exec
+UPDATE crawl_runs SET
+    looked_at = now(), looks_at = now() + ms_interval(sqlc.narg('next_ms')::bigint),
+    opens_at = sqlc.narg('opens')::timestamptz
+WHERE id = @id;
 
 -- name: RunByName :one
 SELECT * FROM crawl_runs WHERE name = @name;
@@ -133,7 +154,8 @@ GROUP BY registered HAVING count(*) >= @least::bigint ORDER BY domains DESC, reg
 -- name: Queue :many
 SELECT
     q.domain::text AS domain, q.pending, q.due, q.in_flight, q.oldest::timestamptz AS oldest, q.next_due::timestamptz AS next_due,
-    d.status, coalesce(o.crawl_delay_ms, 0)::bigint AS crawl_delay_ms, (count(*) OVER ())::bigint AS total,
+    d.status, coalesce(o.crawl_delay_ms, 0)::bigint AS crawl_delay_ms,
+    w.waits::text AS waits, w.until::timestamptz AS until, (count(*) OVER ())::bigint AS total,
     (sum(q.pending) OVER ())::bigint AS total_pending, (sum(q.due) OVER ())::bigint AS total_due
 FROM (
     SELECT
@@ -151,18 +173,26 @@ FROM (
     GROUP BY c.domain
 ) AS q
 INNER JOIN domains AS d ON q.domain = d.domain
+CROSS JOIN LATERAL (
+    -- of the run in which it is due first
+    SELECT
+        coalesce(min(x.waits), '') AS waits, coalesce(nullif(min(x.next_due_at), 'infinity'), 'epoch') AS until
+    FROM (
+        SELECT rd.waits, rd.next_due_at FROM run_domains AS rd
+        WHERE rd.domain = q.domain AND rd.next_due_at > now() AND (sqlc.narg('run_id')::bigint IS NULL OR rd.run_id = sqlc.narg('run_id')::bigint)
+        ORDER BY rd.next_due_at LIMIT 1
+    ) AS x
+) AS w
 LEFT JOIN LATERAL (SELECT max(x.crawl_delay_ms) AS crawl_delay_ms FROM robots AS x WHERE x.domain = q.domain) AS o ON true
 ORDER BY q.pending DESC, q.domain LIMIT @max;
 
 -- name: RunEnd :one
 SELECT run_end(@id::bigint, @reason::text)::boolean AS ended;
 
--- Claimed domains, by whichever run, that have work for a run.
+-- Claimed domains, by whichever run, that are part of a run.
 -- name: RunClaimed :many
 SELECT d.domain FROM domains AS d INNER JOIN run_domains AS rd ON d.domain = rd.domain
-WHERE
-    d.claimed_by IS NOT NULL AND d.claim_expires_at > now()
-    AND rd.run_id = @run_id AND rd.next_due_at < 'infinity'
+WHERE d.claimed_by IS NOT NULL AND rd.run_id = @run_id
 ORDER BY d.id LIMIT @max;
 
 -- name: RunNextSeeding :one
@@ -194,7 +224,10 @@ FROM run_domains AS rd CROSS JOIN LATERAL jsonb_object_keys(rd.skips) AS s (reas
 WHERE rd.run_id = @run_id AND rd.skips <> '{}' GROUP BY s.reason;
 
 -- name: RunSpend :one
-SELECT run_spend(@run_id::bigint, @max_bytes::bigint, @max_time_ms::bigint)::text AS spent;
+SELECT run_spend(@run_id::bigint, @max_time_ms::bigint)::text AS spent;
+
+-- name: ClaimsExpire :one
+SELECT claims_expire(@max::integer)::integer AS expired;
 
 -- What of a run is left when nothing is due: whether anything is pending, and how many
 -- domains, up to a bound, have no more budget for what is.
@@ -202,11 +235,10 @@ SELECT run_spend(@run_id::bigint, @max_bytes::bigint, @max_time_ms::bigint)::tex
 SELECT
     r.pages_started, r.spent AS budget,
     EXISTS (SELECT 1 FROM run_domains AS rd WHERE rd.run_id = r.id AND rd.next_due_at IS NOT NULL) AS pending,
+    (run_due_count(r.id, 1) > 0)::boolean AS due,
     (SELECT count(*) FROM (
-        SELECT 1 FROM run_domains AS rd INNER JOIN domains AS d ON rd.domain = d.domain
-        WHERE
-            rd.run_id = r.id AND rd.next_due_at = 'infinity' AND d.status NOT IN ('blocked', 'unreachable')
-            AND domain_forbidden(rd.domain) IS NULL
+        SELECT 1 FROM run_domains AS rd
+        WHERE rd.run_id = r.id AND rd.next_due_at = 'infinity' AND rd.waits = 'budget'
         LIMIT @bound
     ) AS x)::bigint AS spent
 FROM crawl_runs AS r WHERE r.id = @id;
@@ -238,36 +270,44 @@ FROM (
     WHERE c.run_id = @run_id AND c.outcome IS NULL AND NOT c.prerequisite LIMIT @bound
 ) AS o;
 
--- What keeps a run going: domains it claimed, domains claimed by any run that have
--- work for this one, and domains with work that a person has paused.
+-- What keeps a run going: domains it claimed, domains claimed by any run, if it has work
+-- there, and domains with work that a person has paused, or whose window is closed.
 -- name: RunActivity :one
 SELECT
-    count(*) FILTER (WHERE d.last_crawl_run_id = @run_id)::bigint AS active,
-    count(*) FILTER (WHERE d.last_crawl_run_id = @run_id OR EXISTS (
-        SELECT 1 FROM run_domains AS rd
-        WHERE rd.domain = d.domain AND rd.run_id = @run_id AND rd.next_due_at < 'infinity'
-    ))::bigint AS busy,
-    (
-        SELECT count(*) FROM domain_controls AS c
-        INNER JOIN run_domains AS p ON c.domain = p.domain
-        WHERE
-            p.run_id = @run_id AND p.next_due_at IS NOT NULL AND c.kind = 'pause'
-            AND c.lifted_at IS NULL AND (c.until IS NULL OR c.until > now())
-    )::bigint AS paused
-FROM domains AS d
-WHERE d.claimed_by IS NOT NULL AND d.claim_expires_at > now();
+    c.active::bigint AS active, c.busy::bigint AS busy,
+    run_held(@run_id::bigint, @bound::integer)::bigint AS held
+FROM run_claims(@run_id::bigint) AS c;
 
--- When a run has something due next that it has not claimed; the epoch is never.
+-- When a run has something due next that it may ask for; the epoch is never.
 -- name: RunNextDue :one
-SELECT now()::timestamptz AS now, coalesce((
+SELECT now()::timestamptz AS now, coalesce(CASE run_open(@run_id::bigint) WHEN 'images' THEN (
+    SELECT rd.images_due_at FROM run_domains AS rd
+    WHERE rd.run_id = @run_id AND rd.images_due_at > now() AND rd.images_due_at < 'infinity'
+    ORDER BY rd.images_due_at LIMIT 1
+) WHEN 'all' THEN (
     SELECT rd.next_due_at FROM run_domains AS rd
     WHERE rd.run_id = @run_id AND rd.next_due_at > now() AND rd.next_due_at < 'infinity'
     ORDER BY rd.next_due_at LIMIT 1
-), 'epoch')::timestamptz AS due, coalesce((
-    SELECT p.next_due_at FROM pages AS p
-    WHERE p.recrawl_run_id = @run_id AND p.next_due_at IS NOT NULL
-    ORDER BY p.next_due_at LIMIT 1
+) END, 'epoch')::timestamptz AS due, coalesce((
+    SELECT v.due_at FROM revisits AS v
+    WHERE v.run_id = @run_id AND v.due_at IS NOT NULL
+    ORDER BY v.due_at LIMIT 1
 ), 'epoch')::timestamptz AS again;
+
+-- How many domains are due for a run that may be asked for it, up to a bound.
+-- name: RunDueCount :one
+SELECT run_due_count(@run_id::bigint, @bound::integer)::bigint AS due;
+
+-- What of a run is not due, with why, those first that are due soonest; of so many at the most.
+-- name: RunNotDue :many
+SELECT
+    x.waits, count(*)::bigint AS domains, min(x.domain)::text AS domain,
+    coalesce(nullif(min(x.next_due_at), 'infinity'), 'epoch')::timestamptz AS until
+FROM (
+    SELECT rd.waits, rd.domain, rd.next_due_at FROM run_domains AS rd
+    WHERE rd.run_id = @run_id AND rd.next_due_at > now() ORDER BY rd.next_due_at LIMIT @bound
+) AS x
+GROUP BY x.waits ORDER BY min(x.next_due_at), x.waits;
 
 -- What a run is waiting for: its active domains, those asked soonest first.
 -- name: RunWaits :many

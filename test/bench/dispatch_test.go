@@ -87,7 +87,7 @@ func finishAll(b *testing.B, store *db.Store, runID int64) {
 		}
 		for _, domain := range claimed {
 			finished, err := store.FinishDomain(b.Context(), domain, func(f crawl.Facts) (crawl.Finish, bool) {
-				return decide.End(f, "")
+				return decide.End(decide.Facts{Facts: f}, "")
 			})
 			require.NoError(b, err)
 			require.True(b, finished, "its budget is spent")

@@ -243,7 +243,7 @@ func NewWorker(
 	activities.Register(control, acts)
 	return &Worker{
 		fetches: fetches, control: control, acts: acts, journal: journal, stopJournal: func() {},
-		reviver:     reviver{store: store, starter: workflows.Starter{Client: c}, logger: logger},
+		reconciler:  reconciler{store: store, starter: workflows.Starter{Client: c}, logger: logger},
 		orphans:     orphans{client: c, logger: logger},
 		claimant:    claimant{client: c, store: store, logger: logger},
 		stopLooking: func() {}, closeImages: closeImages, logger: logger,
@@ -292,7 +292,7 @@ type Worker struct {
 	acts             *activities.Activities
 	journal          *network.Journal
 	stopJournal      func()
-	reviver          reviver
+	reconciler       reconciler
 	orphans          orphans
 	claimant         claimant
 	stopLooking      func() // of the three above
@@ -310,7 +310,7 @@ func (w *Worker) Start() error {
 		return fmt.Errorf("serve %s: %w", crawl.ControlTaskQueue, err)
 	}
 	w.stopJournal = background(w.journal.Run)
-	w.stopLooking = background(w.reviver.run, w.orphans.run, w.claimant.run)
+	w.stopLooking = background(w.reconciler.run, w.orphans.run, w.claimant.run)
 	return nil
 }
 

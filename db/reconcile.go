@@ -1,0 +1,65 @@
+package db
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/mosey-web/mosey/db/dbsqlc"
+)
+
+// reconcileLock is the advisory lock of the one process that reconciles.
+const reconcileLock = 0x6d6f736579 + 1 // "mosey", and after that of the functions
+
+// Lead is the right to be the one process that reconciles, while it lasts.
+type Lead struct {
+	conn *pgxpool.Conn
+}
+
+// Lead takes that right; nil is that another process has it. It holds a connection.
+func (s *Store) Lead(ctx context.Context) (*Lead, error) {
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return nil, translate("take the lead", err)
+	}
+	locked, err := dbsqlc.New(conn).ReconcileLock(ctx, reconcileLock)
+	if err != nil || !locked {
+		conn.Release()
+		return nil, translate("take the lead", err)
+	}
+	return &Lead{conn: conn}, nil
+}
+
+// Lasts reports whether the right still lasts: it ends with its connection.
+func (l *Lead) Lasts(ctx context.Context) bool { return l.conn.Ping(ctx) == nil }
+
+// Leave gives the right back.
+func (l *Lead) Leave() {
+	// closed, so that the lock goes with it whatever state the connection is in
+	conn := l.conn.Hijack()
+	ctx, cancel := context.WithTimeout(context.Background(), leaveTimeout)
+	defer cancel()
+	_ = conn.Close(ctx) // what cannot be closed is gone
+}
+
+const leaveTimeout = 5 * time.Second
+
+// RunsWanting returns the names of the runs whose dispatcher has something to do that it may
+// not know of. One that has looked within a span knows by itself.
+func (s *Store) RunsWanting(ctx context.Context, grace time.Duration) ([]string, error) {
+	names, err := s.q.RunsWanting(ctx, ms(grace))
+	return names, translate("look what runs want", err)
+}
+
+// RunsLive returns the names of the runs that go on, or are paused.
+func (s *Store) RunsLive(ctx context.Context) ([]string, error) {
+	names, err := s.q.RunsLive(ctx)
+	return names, translate("list runs", err)
+}
+
+// DomainsClaimed returns all domains that are claimed.
+func (s *Store) DomainsClaimed(ctx context.Context) ([]string, error) {
+	names, err := s.q.DomainsClaimed(ctx)
+	return names, translate("list claims", err)
+}
