@@ -18,6 +18,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/network"
+	"github.com/mosey-web/mosey/internal/reconcile"
 	"github.com/mosey-web/mosey/test/model"
 )
 
@@ -26,14 +27,17 @@ import (
 type bench struct {
 	ctx      context.Context // that of the activity that the sequence runs in
 	db       *pgx.Conn
+	place    *db.Store
 	store    *guarded
 	runs     []string
 	domains  []string
 	sites    *sites
 	temporal *cluster
 	world    *model.World
-	network  *network.Monitor
-	last     model.Rows
+	// reconciler is that of the sequence's worker.
+	reconciler *reconcile.Reconciler
+	network    *network.Monitor
+	last       model.Rows
 	// twice has the result of the next activity lost.
 	twice  bool
 	calls  int
@@ -80,7 +84,9 @@ func newBench(ctx context.Context, p place) *bench {
 	b.rename = strings.NewReplacer(names...)
 	b.sites = newSites(b.domains[:4])
 	b.temporal = &cluster{flows: map[string]*flow{}, now: b.now}
+	b.place = p.store
 	b.store = &guarded{Store: p.store, b: b}
+	b.reconciler = newReconciler(b)
 	return b
 }
 

@@ -40,9 +40,9 @@ SELECT jsonb_build_object('now', pg_temp.us(clock_timestamp()),
         count(*) FILTER (WHERE c.outcome IS NULL) AS open, count(c.locked_at) AS flying,
         count(*) FILTER (WHERE c.again) AS visits,
         coalesce((array_agg(c.skipped ORDER BY c.id DESC) FILTER (WHERE c.outcome IS NOT NULL))[1], '') AS last,
-        pg_temp.us(min(p.next_due_at)) AS next_due, coalesce(min(o.name), '') AS recrawler
-    FROM page_crawls c JOIN crawl_runs r ON r.id = c.run_id JOIN pages p ON p.id = c.page_id
-    LEFT JOIN crawl_runs o ON o.id = p.recrawl_run_id
+        pg_temp.us(min(v.due_at)) AS next_due, r.name AS recrawler
+    FROM page_crawls c JOIN crawl_runs r ON r.id = c.run_id
+    LEFT JOIN revisits v ON v.page_id = c.page_id AND v.run_id = c.run_id
     WHERE r.name = ANY ($1) AND c.domain = ANY ($2) AND NOT c.prerequisite GROUP BY r.name, c.domain, c.url
 ) y))`
 
@@ -58,8 +58,13 @@ SET session_replication_role = replica AS $$
 DECLARE
     v_runs bigint[] := ARRAY(SELECT r.id FROM crawl_runs r WHERE r.name = ANY (p_runs));
 BEGIN
-    UPDATE crawl_runs SET started_at = started_at - d, paused_until = paused_until - d WHERE id = ANY (v_runs);
-    UPDATE run_domains SET next_due_at = next_due_at - d WHERE run_id = ANY (v_runs) AND next_due_at IS NOT NULL;
+    UPDATE crawl_runs SET started_at = started_at - d, paused_until = paused_until - d, began_at = began_at - d,
+        looked_at = looked_at - d, looks_at = looks_at - d
+    WHERE id = ANY (v_runs);
+    -- windows go by the wall clock
+    UPDATE run_domains SET next_due_at = next_due_at - d, images_due_at = images_due_at - d
+    WHERE run_id = ANY (v_runs) AND waits <> 'window' AND (next_due_at IS NOT NULL OR images_due_at IS NOT NULL);
+    UPDATE revisits SET due_at = due_at - d WHERE run_id = ANY (v_runs) AND due_at IS NOT NULL;
     UPDATE domains SET next_crawl_after = next_crawl_after - d, claim_expires_at = claim_expires_at - d, refused_since = refused_since - d,
         planned_at = planned_at - d
     WHERE domain = ANY (p_domains);
@@ -69,14 +74,17 @@ BEGIN
     WHERE key = ANY (ARRAY(SELECT 'domain:' || x FROM unnest(p_domains) x));
     UPDATE page_crawls SET scheduled_for = scheduled_for - d, locked_at = locked_at - d, completed_at = completed_at - d,
         created_at = created_at - d
-    WHERE domain = ANY (p_domains) AND run_id = ANY (v_runs);
-    UPDATE pages SET fetched_at = fetched_at - d, fresh_until = fresh_until - d, failed_at = failed_at - d, next_due_at = next_due_at - d
+    -- of what is closed, when it was matters of a refusal alone
+    WHERE domain = ANY (p_domains) AND run_id = ANY (v_runs) AND (outcome IS NULL OR outcome = 'blocked_4xx');
+    UPDATE pages SET fetched_at = fetched_at - d, fresh_until = fresh_until - d, failed_at = failed_at - d
     WHERE domain = ANY (p_domains);
     UPDATE robots SET expires_at = expires_at - d, fetched_at = fetched_at - d, read_at = read_at - d, failing_since = failing_since - d
     WHERE domain = ANY (p_domains);
     UPDATE domain_health SET updated_at = updated_at - d,
-        health = CASE WHEN health ? 'no_name_since'
-            THEN jsonb_set(health, '{no_name_since}', to_jsonb((health ->> 'no_name_since')::timestamptz - d)) ELSE health END
+        health = health || CASE WHEN health ? 'no_name_since'
+            THEN jsonb_build_object('no_name_since', (health ->> 'no_name_since')::timestamptz - d) ELSE '{}' END
+            || CASE WHEN health ? 'away_since'
+            THEN jsonb_build_object('away_since', (health ->> 'away_since')::timestamptz - d) ELSE '{}' END
     WHERE domain = ANY (p_domains);
 END
 $$;`

@@ -1,7 +1,6 @@
 package model_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -11,10 +10,7 @@ import (
 )
 
 // strict compares run_domains.next_due_at with the model after each step.
-const strict = false
-
-// reconcile, where there is one, is what compares rows with workflows every half a minute.
-var reconcile func(ctx context.Context, b *bench) error
+const strict = true
 
 const (
 	// idleMost is after how many steps of workflows without a request nobody asks any more,
@@ -44,6 +40,9 @@ func (b *bench) drain(most int, done func() bool) error {
 		}
 		if err := b.compared(); err != nil {
 			return err
+		}
+		if len(b.ready()) > 0 {
+			continue
 		}
 		next := b.nextTimer()
 		if next == 0 || over > drainSpan {
@@ -81,14 +80,6 @@ func (b *bench) calm() bool {
 		}
 	}
 	return true
-}
-
-// compared has the rows compared with the workflows, if something does that.
-func (b *bench) compared() error {
-	if reconcile == nil || b.temporal.away {
-		return nil
-	}
-	return reconcile(b.ctx, b)
 }
 
 // nextTimer is when some workflow has something to do by itself; 0 is never.

@@ -351,7 +351,7 @@ func (b *bench) lift(domain string, kinds ...crawl.ControlKind) error {
 
 // told wakes who crawls a domain, as cmd/mosey does, if it can be told.
 func (b *bench) told(domain string) {
-	if b.temporal.WakeDomain(domain) != nil {
+	if b.temporal.WakeDomain(b.ctx, domain) != nil {
 		return
 	}
 	runs, err := b.store.DomainRuns(b.ctx, domain)

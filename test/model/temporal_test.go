@@ -142,19 +142,8 @@ func (c *cluster) StartDomain(_ context.Context, domain, _ string, pages int) er
 }
 
 // WakeDomain wakes a domain's workflow, if one runs.
-func (c *cluster) WakeDomain(domain string) error {
+func (c *cluster) WakeDomain(_ context.Context, domain string) error {
 	return c.send(crawl.DomainWorkflowID(domain), nil, false)
-}
-
-// ReviveDomain starts a domain's workflow if none runs.
-func (c *cluster) ReviveDomain(ctx context.Context, domain, run string, pages int) (bool, error) {
-	c.mu.Lock()
-	running := c.flows[crawl.DomainWorkflowID(domain)] != nil
-	c.mu.Unlock()
-	if running {
-		return false, nil
-	}
-	return true, c.StartDomain(ctx, domain, run, pages)
 }
 
 // dispatcher is workflows.CrawlWorkflow.
@@ -270,6 +259,9 @@ func (d *domainFlow) fetchRobots(b *bench, f *flow) (ended bool) {
 	if res.Done {
 		d.next = activities.StepFetch
 	}
+	if res.Defer {
+		d.next, d.res.Defer = activities.StepFinish, true
+	}
 	return false
 }
 
@@ -312,7 +304,7 @@ func (s *seeding) step(b *bench, f *flow) (ended bool) {
 		switch {
 		case s.stage == 1:
 			b.world.Now = b.now()
-			err := a.StartCrawl(ctx, activities.StartCrawlInput{Run: s.run})
+			err := a.StartCrawl(ctx, activities.StartCrawlInput{Run: s.run, Scheduled: s.kind == "schedule"})
 			if err == nil {
 				b.world.Start(b.world.Runs[s.run], s.kind == "schedule")
 			}
