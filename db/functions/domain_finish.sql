@@ -1,7 +1,7 @@
 -- Gives a domain's claim back. The caller holds the lock on the domain's row and has decided
--- from the facts read under it. p_deferred is until when the domain is deferred, p_opens until
--- when its windows are closed; null is not. p_yields are the runs of which it makes room for
--- others that wait: each such turn is counted once.
+-- from the facts read under it. p_deferred is until when the domain is deferred, and p_opens
+-- until when its windows are closed; null means: not. In the runs p_yields the domain makes room
+-- for others that wait. Each such turn is counted once.
 CREATE OR REPLACE FUNCTION domain_finish(
     p_domain text, p_deferred timestamptz, p_opens timestamptz, p_reason text, p_yields bigint[] DEFAULT NULL
 ) RETURNS void LANGUAGE plpgsql AS $$

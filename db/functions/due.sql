@@ -1,6 +1,6 @@
--- When a domain is due for a run, and if it is not, why. This is the only definition: who
--- changes a row that it reads calls due_update for the domains in the same transaction, and
--- nothing else writes run_domains.next_due_at. It is computed from these rows:
+-- When a domain is due for a run, and if it is not, why. This is the only definition. A change
+-- of a row that it reads calls due_update for the domain in the same transaction. Nothing else
+-- writes run_domains.next_due_at. It is computed from these rows:
 --
 --   pending crawls by kind, and the one in flight      page_crawls, politeness_slots
 --   what people and lists forbid, and until when       domain_controls, list_entries
@@ -8,10 +8,10 @@
 --   budgets of the domain by kind                      run_domains, crawl_runs.settings
 --   the claim                                          domains
 --
--- What holds for a whole run (its status, its budgets of pages, bytes and time) is not part of
--- it: whoever claims domains for a run, or ends it, looks at that first (run_open).
+-- What holds for a whole run is not part of it: its status, and its budgets of pages, bytes and
+-- time. That is looked at when domains are claimed, and when the run ends (run_open).
 --
--- A row may say too early: then the domain is looked at in vain, once. It never says too late.
+-- A row may say too early. Then the domain is looked at in vain, once. It never says too late.
 
 -- Until when nothing of a domain may be asked, for whichever run, and why (crawl.Reason). Null
 -- is not at all. Of several reasons it is the one that lasts longest.
@@ -36,9 +36,9 @@ BEGIN
 END
 $$;
 
--- How many pages a run may ask for of a domain; null is no limit. p_own is what a person has
--- set for the domain, and p_growths how often the run's own budget has grown there: one of a
--- few pages grows by a page at least.
+-- How many pages a run may ask for of a domain. Null means: no limit. p_own is what a person has
+-- set for the domain. p_growths is how often the run's own budget has grown there. Each time it
+-- grows by one page at least.
 CREATE OR REPLACE FUNCTION pages_budget(p_settings jsonb, p_growths integer, p_own bigint) RETURNS bigint
 LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE
@@ -167,11 +167,11 @@ BEGIN
 END
 $$;
 
--- Notes when domains are due, in all their runs; of one that is claimed, nothing: its workflow
--- looks by itself. Returns the runs of which something has become due sooner. The caller has
--- changed what that is computed from. Who has made crawls pending holds a lock on the domains'
--- rows (FOR KEY SHARE at the least): what is put off is computed once more under a lock that
--- waits for these, so that no crawl that comes meanwhile is passed over.
+-- Notes when domains are due, in all their runs. For a claimed domain it notes null: its workflow
+-- looks by itself. Returns the runs for which something has become due sooner. A caller that has
+-- made crawls pending holds a lock on the domains' rows, FOR KEY SHARE at the least. What comes
+-- later than noted is computed once more under a lock that waits for such callers. So no crawl
+-- that comes meanwhile is passed over.
 CREATE OR REPLACE FUNCTION due_update(p_domains text[]) RETURNS bigint[] LANGUAGE plpgsql AS $$
 DECLARE
     t CONSTANT timestamptz := clock_timestamp();

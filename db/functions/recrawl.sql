@@ -49,8 +49,8 @@ BEGIN
 END
 $$;
 
--- Notes when a run asks again for pages that it knows, but for those that are pending there, or
--- of which it is noted already, and how far that has come; null is that it is done.
+-- Notes when a run asks again for pages that it knows. Pages that are pending there are left
+-- out, and those that have a time already. p_next is how far that has come; null means: done.
 CREATE OR REPLACE FUNCTION revisits_add(p_run_id bigint, p jsonb, p_was bigint, p_next bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO revisits AS r (page_id, run_id, due_at, every)
@@ -114,11 +114,10 @@ BEGIN
 END
 $$;
 
--- Has a run ask again for those of its pages with ids after one that were fetched before
--- an instant, of one domain or, where that is null, of all; so many pages are looked at, of
--- whichever run. Its images are among them if it takes images. A run that is done goes on by
--- it. Returns the last page that was looked at, null if there are none, and how many are
--- pending now.
+-- Has a run ask again for its pages that were fetched before an instant: those of one domain or,
+-- where that is null, of all. It looks at p_most pages after p_after, of whichever run. Images
+-- are among them if the run takes images. A run that is done goes on. Returns the last page
+-- that it has looked at, or null at the end, and how many pages are pending by it.
 CREATE OR REPLACE FUNCTION recrawls_older(
     p_run_id bigint, p_domain text, p_before timestamptz, p_after bigint, p_most integer, OUT last bigint, OUT added integer
 ) LANGUAGE plpgsql AS $$

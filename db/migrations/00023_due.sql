@@ -12,10 +12,10 @@ CREATE INDEX domains_claims ON domains (claim_expires_at) WHERE claimed_by IS NO
 -- domains whose claim has run out while they were served: their turn comes first
 CREATE INDEX domains_lost ON domains (last_crawl_run_id) WHERE status = 'active' AND claimed_by IS NULL;
 
--- next_due_at is null while nothing is pending and while the domain is claimed: whoever has
--- the claim sees what comes. images_due_at is the same of images alone, where the run limits
--- its pages and takes images. waits is why next_due_at has not come (crawl.Reason). Of
--- turn_started null is that the domain has made room for others, and has not had its turn since.
+-- next_due_at is null while nothing is pending, and while the domain is claimed. images_due_at
+-- is the same for images alone. It is set where the run limits its pages and takes images. waits
+-- is why next_due_at has not come (crawl.Reason). turn_started is null once the domain has made
+-- room for others, until its next turn.
 ALTER TABLE run_domains
 ADD COLUMN images_due_at timestamptz,
 ADD COLUMN waits text NOT NULL DEFAULT '',
@@ -28,12 +28,12 @@ CREATE INDEX run_domains_next ON run_domains (run_id, turns, priority DESC, doma
 CREATE INDEX run_domains_held ON run_domains (run_id) WHERE waits IN ('paused', 'window', 'in flight');
 CREATE INDEX run_domains_images ON run_domains (run_id, images_due_at) WHERE images_due_at IS NOT NULL;
 
--- began_at is when its dispatcher first looked, from which max_time counts. bytes is what was
--- read of bodies, null where the settings do not limit it. looked_at is when its dispatcher
--- looked last, and looks_at when it does so next by itself: null is not before it is woken.
--- opens_at is when its window opens, as the dispatcher has seen it closed.
--- revisits_from is the page after which it is still to be noted when pages are asked for
--- again: the run asks for pages again since lately; null is that all are.
+-- began_at is when the run's dispatcher first looked. max_time counts from then. bytes is what
+-- was read of bodies, and null where the settings do not limit it. looked_at is when the
+-- dispatcher looked last, and looks_at when it looks next by itself; null means: once it is
+-- woken. opens_at is when the run's window opens, if the dispatcher has seen it closed.
+-- revisits_from is how far it is noted when pages are asked for again, in a run that has lately
+-- begun to do that; null means: for all pages.
 ALTER TABLE crawl_runs
 ADD COLUMN began_at timestamptz,
 ADD COLUMN bytes bigint,
