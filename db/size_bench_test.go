@@ -2,7 +2,6 @@ package db_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"testing"
 	"time"
 
@@ -47,16 +46,12 @@ func BenchmarkSize(b *testing.B) {
 		} {
 			var text []byte
 			require.NoError(b, conn.QueryRow(b.Context(), "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) "+s.sql, f.run).Scan(&text), s.name)
-			var plans []struct {
-				Plan struct {
-					Hit  int64   `json:"Shared Hit Blocks"`
-					Read int64   `json:"Shared Read Blocks"`
-					Time float64 `json:"Actual Total Time"`
-				}
-			}
+			var plans []map[string]any
 			require.NoError(b, json.Unmarshal(text, &plans))
-			p := plans[0].Plan
-			b.Log(fmt.Sprintf("%-28s %8d blocks %10s", s.name, p.Hit+p.Read, time.Duration(p.Time*float64(time.Millisecond)).Round(10*time.Microsecond)))
+			p, ok := plans[0]["Plan"].(map[string]any)
+			require.True(b, ok)
+			took := time.Duration(plan(p).number("Actual Total Time") * float64(time.Millisecond))
+			b.Logf("%-28s %8.0f blocks %10s", s.name, blocks(p), took.Round(10*time.Microsecond))
 		}
 		require.NoError(b, conn.Close(b.Context()))
 	}
