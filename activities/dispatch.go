@@ -29,7 +29,7 @@ type RunWork interface {
 	ExpireClaims(ctx context.Context) (int, error)
 	ClaimDomains(ctx context.Context, runID int64, most int) ([]string, error)
 	ClaimedDomains(ctx context.Context, runID int64) ([]string, error)
-	Activity(ctx context.Context, runID int64) (crawl.Activity, error)
+	ActivityUpTo(ctx context.Context, runID int64, most int) (crawl.Activity, error)
 	CrowdRun(ctx context.Context, runID int64, full bool) error
 	SpendRun(ctx context.Context, runID int64, maxTime time.Duration) (crawl.Budget, error)
 	NextDue(ctx context.Context, runID int64) (due, now time.Time, err error)
@@ -201,7 +201,7 @@ func (l *dispatchLook) recrawl(ctx context.Context, until time.Time) error {
 // dispatch starts what is due, or ends the run.
 func (l *dispatchLook) dispatch(ctx context.Context) (DispatchResult, error) {
 	run, set := l.run, l.run.Settings
-	now, err := l.store.Activity(ctx, run.ID)
+	now, err := l.store.ActivityUpTo(ctx, run.ID, *set.MaxDomains)
 	if err != nil {
 		return DispatchResult{}, err
 	}

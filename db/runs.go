@@ -259,7 +259,13 @@ func (s *Store) NextSeeding(ctx context.Context, id int64) (int64, error) {
 
 // Activity returns what keeps a run going.
 func (s *Store) Activity(ctx context.Context, runID int64) (crawl.Activity, error) {
-	row, err := s.q.RunActivity(ctx, dbsqlc.RunActivityParams{RunID: runID, Bound: crawl.LeftBound})
+	return s.ActivityUpTo(ctx, runID, 0)
+}
+
+// ActivityUpTo does so for a dispatcher that may have up to most domains active: while it has
+// fewer, Active may be too many by those that are about to end, and Busy is 1 at the most.
+func (s *Store) ActivityUpTo(ctx context.Context, runID int64, most int) (crawl.Activity, error) {
+	row, err := s.q.RunActivity(ctx, dbsqlc.RunActivityParams{RunID: runID, Bound: crawl.LeftBound, Most: int64(most)})
 	return crawl.Activity{
 		Active: int(row.Active), Busy: int(row.Busy), Held: int(row.Held),
 	}, translate("count active domains", err)

@@ -16,19 +16,46 @@ $$;
 -- How many domains are claimed for a run, by its own dispatcher (active) and by whichever
 -- (busy), of those only that the run has something to ask of: what it has done with does not
 -- count, though another run goes on there. One of its own that no run asks is about to be
--- finished: it is busy still. Claims are few, and each costs some steps along indexes.
-CREATE OR REPLACE FUNCTION run_claims(p_run_id bigint, OUT active bigint, OUT busy bigint) LANGUAGE plpgsql STABLE AS $$
+-- finished: it is busy still. While fewer than p_most are claimed by its own dispatcher, all of
+-- these count as active, and busy is 1 at the most: that is enough to claim more.
+CREATE OR REPLACE FUNCTION run_claims(p_run_id bigint, p_most bigint DEFAULT 0, OUT active bigint, OUT busy bigint)
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_open CONSTANT text := run_open(p_run_id);
     v_settings CONSTANT jsonb := (SELECT r.settings FROM crawl_runs r WHERE r.id = p_run_id);
+    -- where no budget of a domain can be spent, what is pending is wanted
+    v_plain CONSTANT boolean := v_open = 'all' AND (v_settings ->> 'max_pages_per_domain')::bigint < 0
+        AND (v_settings ->> 'max_pages_per_registered_domain')::bigint < 0 AND (v_settings ->> 'max_bytes_per_domain')::bigint < 0
+        AND NOT EXISTS (SELECT 1 FROM domain_controls c WHERE c.kind = 'budget' AND c.lifted_at IS NULL);
 BEGIN
+    SELECT count(*) INTO active FROM (
+        SELECT 1 FROM domains d WHERE d.claimed_by IS NOT NULL AND d.last_crawl_run_id = p_run_id LIMIT p_most
+    ) x;
+    IF active < p_most AND v_open <> 'nothing' THEN
+        SELECT count(*) INTO busy FROM (
+            SELECT 1 FROM domains d CROSS JOIN LATERAL (
+                SELECT x AS rd FROM run_domains x WHERE x.run_id = p_run_id AND x.domain = d.domain LIMIT 1
+            ) r
+            WHERE d.claimed_by IS NOT NULL AND (v_plain AND (
+                    SELECT c.id FROM page_crawls c
+                    WHERE c.domain = d.domain AND c.run_id = p_run_id AND c.outcome IS NULL AND c.locked_at IS NULL LIMIT 1
+                ) IS NOT NULL
+                OR run_domain_wants(r.rd, v_settings, v_open) OR d.last_crawl_run_id = p_run_id AND NOT domain_wanted(d.domain))
+            LIMIT 1
+        ) x;
+        RETURN;
+    END IF;
     SELECT count(*) FILTER (WHERE x.own AND x.wants), count(*) FILTER (WHERE x.wants OR x.own AND NOT domain_wanted(x.domain))
     INTO active, busy FROM (
-        SELECT d.domain, d.last_crawl_run_id = p_run_id AS own, c.wants FROM domains d CROSS JOIN LATERAL (
-            SELECT run_domain_wants(rd, v_settings, v_open) AS wants
-            FROM run_domains rd WHERE rd.run_id = p_run_id AND rd.domain = d.domain LIMIT 1
-        ) c
-        WHERE d.claimed_by IS NOT NULL
+        SELECT d.domain, d.last_crawl_run_id = p_run_id AS own,
+            v_plain AND (
+                    SELECT c.id FROM page_crawls c
+                    WHERE c.domain = d.domain AND c.run_id = p_run_id AND c.outcome IS NULL AND c.locked_at IS NULL LIMIT 1
+                ) IS NOT NULL OR run_domain_wants(r.rd, v_settings, v_open) AS wants
+        FROM domains d CROSS JOIN LATERAL (
+            SELECT x AS rd FROM run_domains x WHERE x.run_id = p_run_id AND x.domain = d.domain LIMIT 1
+        ) r
+        WHERE d.claimed_by IS NOT NULL OFFSET 0
     ) x;
 END
 $$;

@@ -271,12 +271,13 @@ FROM (
 ) AS o;
 
 -- What keeps a run going: domains it claimed, domains claimed by any run, if it has work
--- there, and domains with work that a person has paused, or whose window is closed.
+-- there, and domains with work that a person has paused, or whose window is closed. While
+-- fewer than most are claimed, the first two are about (run_claims); 0 has them counted.
 -- name: RunActivity :one
 SELECT
     c.active::bigint AS active, c.busy::bigint AS busy,
     run_held(@run_id::bigint, @bound::integer)::bigint AS held
-FROM run_claims(@run_id::bigint) AS c;
+FROM run_claims(@run_id::bigint, @most::bigint) AS c;
 
 -- When a run has something due next that it may ask for; the epoch is never.
 -- name: RunNextDue :one
