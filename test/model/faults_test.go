@@ -8,10 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mended says that the faults below are: then they, and random sequences, are tried on every
-// run of the tests.
-const mended = true
-
 // fault is a sequence that showed a fault: a row of the table in issue 22, and what was seen.
 type fault struct {
 	row   int
@@ -68,9 +64,6 @@ func (f fault) split() (steps []string) {
 // TestFaults are sequences that have found something once.
 func TestFaults(t *testing.T) { //nolint:tparallel // its cases share a database
 	t.Parallel()
-	if !*faultsFlag && !mended {
-		t.Skip("they are not mended yet: -model.faults")
-	}
 	p := newPlace(t)
 	for _, f := range faults { //nolint:paralleltest // they share a database
 		t.Run(fmt.Sprintf("Row%d%s", f.row, f.name), func(t *testing.T) {

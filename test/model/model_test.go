@@ -32,7 +32,6 @@ var (
 	seedFlag      = flag.Uint64("model.seed", 0, "try the sequence of this seed alone, and tell what it does")
 	withoutFlag   = flag.String("model.without", "", "leave steps out that have one of these words in them, such as away,recrawl")
 	tryFlag       = flag.String("model.try", "", "try these steps alone, set apart by semicolons, and tell what they do")
-	faultsFlag    = flag.Bool("model.faults", false, "also try the faults that are known and not mended yet")
 )
 
 func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
@@ -156,9 +155,6 @@ func TestModel(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, wrong)
 		return
-	}
-	if !*faultsFlag && !mended {
-		t.Skip("it finds what is not mended yet: -model.faults")
 	}
 	seeds := make(chan uint64)
 	var kinds sync.Map

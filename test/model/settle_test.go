@@ -9,9 +9,6 @@ import (
 	"github.com/mosey-web/mosey/test/model"
 )
 
-// strict compares run_domains.next_due_at with the model after each step.
-const strict = true
-
 const (
 	// idleMost is after how many steps of workflows without a request nobody asks any more,
 	// and drainMost how many there are in all, and drainSpan how long it takes.
