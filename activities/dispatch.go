@@ -33,7 +33,7 @@ type RunWork interface {
 	CrowdRun(ctx context.Context, runID int64, full bool) error
 	SpendRun(ctx context.Context, runID int64, maxTime time.Duration) (crawl.Budget, error)
 	NextDue(ctx context.Context, runID int64) (due, now time.Time, err error)
-	RunLooked(ctx context.Context, runID int64, next time.Duration, opens time.Time) error
+	RunLooked(ctx context.Context, runID int64, opens time.Time) error
 	Left(ctx context.Context, runID int64) (crawl.Left, error)
 }
 
@@ -88,7 +88,7 @@ func (a *Activities) Dispatch(ctx context.Context, in DispatchInput) (DispatchRe
 	}
 	res, err := a.look(ctx, run)
 	if err == nil && !res.Ended {
-		err = a.store.RunLooked(ctx, run.ID, time.Duration(res.NextIn), res.opens)
+		err = a.store.RunLooked(ctx, run.ID, res.opens)
 	}
 	return res, err
 }

@@ -23,8 +23,6 @@ type Run struct {
 	// the dispatcher has looked last.
 	OpensAt  time.Time `json:"opens_at,omitzero"`
 	LookedAt time.Time `json:"looked_at,omitzero"`
-	// LooksAt is when its dispatcher looks next by itself; zero is not before it is woken.
-	LooksAt time.Time `json:"-"`
 	// Crowded says that more domains are due than may be active.
 	Crowded bool `json:"-"`
 	// Spent is the budget that lets the run make no further request, but for that of pages.

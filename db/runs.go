@@ -271,15 +271,11 @@ func (s *Store) ActivityUpTo(ctx context.Context, runID int64, most int) (crawl.
 	}, translate("count active domains", err)
 }
 
-// RunLooked notes that a run's dispatcher looks now, and after how long it does so next by
-// itself; 0 is not before it is woken. opens is when the run's window opens; zero where it is
-// open.
-func (s *Store) RunLooked(ctx context.Context, runID int64, next time.Duration, opens time.Time) error {
-	p := dbsqlc.RunLookedParams{ID: runID, Opens: timeOrNil(opens)}
-	if next > 0 {
-		p.NextMs = new(ms(next))
-	}
-	return translate("note when a run is looked at", s.q.RunLooked(ctx, p))
+// RunLooked notes that a run's dispatcher looks now, and when the run's window opens; zero
+// where it is open.
+func (s *Store) RunLooked(ctx context.Context, runID int64, opens time.Time) error {
+	err := s.q.RunLooked(ctx, dbsqlc.RunLookedParams{ID: runID, Opens: timeOrNil(opens)})
+	return translate("note when a run is looked at", err)
 }
 
 // NextDue returns when a run has something due next that is not due yet and that it may ask,
@@ -408,7 +404,7 @@ func (s *Store) run(row dbsqlc.CrawlRun) (crawl.Run, error) {
 	return crawl.Run{
 		ID: row.ID, Name: row.Name, Status: crawl.RunStatus(row.Status), Reason: row.StatusReason,
 		StartedAt: row.StartedAt, FinishedAt: timeOf(row.FinishedAt), PausedUntil: timeOf(row.PausedUntil),
-		BeganAt: timeOf(row.BeganAt), LooksAt: timeOf(row.LooksAt), LookedAt: timeOf(row.LookedAt), OpensAt: timeOf(row.OpensAt),
+		BeganAt: timeOf(row.BeganAt), LookedAt: timeOf(row.LookedAt), OpensAt: timeOf(row.OpensAt),
 		Crowded: row.Crowded, Spent: crawl.Budget(row.Spent), Widening: row.Widening != nil, Settings: set,
 	}, nil
 }

@@ -274,7 +274,6 @@ type CrawlRun struct {
 	BeganAt      *time.Time
 	Bytes        *int64
 	LookedAt     *time.Time
-	LooksAt      *time.Time
 	OpensAt      *time.Time
 	RevisitsFrom *int64
 }

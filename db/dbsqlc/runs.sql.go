@@ -143,7 +143,7 @@ func (q *Queries) RunActivity(ctx context.Context, arg RunActivityParams) (RunAc
 }
 
 const runByName = `-- name: RunByName :one
-SELECT id, name, status, status_reason, settings, pages_started, seedings, started_at, finished_at, created_at, updated_at, widening, paused_until, crowded, spent, began_at, bytes, looked_at, looks_at, opens_at, revisits_from FROM crawl_runs WHERE name = $1
+SELECT id, name, status, status_reason, settings, pages_started, seedings, started_at, finished_at, created_at, updated_at, widening, paused_until, crowded, spent, began_at, bytes, looked_at, opens_at, revisits_from FROM crawl_runs WHERE name = $1
 `
 
 func (q *Queries) RunByName(ctx context.Context, name string) (CrawlRun, error) {
@@ -168,7 +168,6 @@ func (q *Queries) RunByName(ctx context.Context, name string) (CrawlRun, error) 
 		&i.BeganAt,
 		&i.Bytes,
 		&i.LookedAt,
-		&i.LooksAt,
 		&i.OpensAt,
 		&i.RevisitsFrom,
 	)
@@ -550,7 +549,7 @@ func (q *Queries) RunLeft(ctx context.Context, arg RunLeftParams) (RunLeftRow, e
 }
 
 const runList = `-- name: RunList :many
-SELECT id, name, status, status_reason, settings, pages_started, seedings, started_at, finished_at, created_at, updated_at, widening, paused_until, crowded, spent, began_at, bytes, looked_at, looks_at, opens_at, revisits_from FROM crawl_runs ORDER BY id
+SELECT id, name, status, status_reason, settings, pages_started, seedings, started_at, finished_at, created_at, updated_at, widening, paused_until, crowded, spent, began_at, bytes, looked_at, opens_at, revisits_from FROM crawl_runs ORDER BY id
 `
 
 func (q *Queries) RunList(ctx context.Context) ([]CrawlRun, error) {
@@ -581,7 +580,6 @@ func (q *Queries) RunList(ctx context.Context) ([]CrawlRun, error) {
 			&i.BeganAt,
 			&i.Bytes,
 			&i.LookedAt,
-			&i.LooksAt,
 			&i.OpensAt,
 			&i.RevisitsFrom,
 		); err != nil {
@@ -596,7 +594,7 @@ func (q *Queries) RunList(ctx context.Context) ([]CrawlRun, error) {
 }
 
 const runLock = `-- name: RunLock :one
-SELECT id, name, status, status_reason, settings, pages_started, seedings, started_at, finished_at, created_at, updated_at, widening, paused_until, crowded, spent, began_at, bytes, looked_at, looks_at, opens_at, revisits_from FROM crawl_runs WHERE name = $1 FOR NO KEY UPDATE
+SELECT id, name, status, status_reason, settings, pages_started, seedings, started_at, finished_at, created_at, updated_at, widening, paused_until, crowded, spent, began_at, bytes, looked_at, opens_at, revisits_from FROM crawl_runs WHERE name = $1 FOR NO KEY UPDATE
 `
 
 // A run, locked until it is changed.
@@ -622,7 +620,6 @@ func (q *Queries) RunLock(ctx context.Context, name string) (CrawlRun, error) {
 		&i.BeganAt,
 		&i.Bytes,
 		&i.LookedAt,
-		&i.LooksAt,
 		&i.OpensAt,
 		&i.RevisitsFrom,
 	)
@@ -631,21 +628,18 @@ func (q *Queries) RunLock(ctx context.Context, name string) (CrawlRun, error) {
 
 const runLooked = `-- name: RunLooked :exec
 UPDATE crawl_runs SET
-    looked_at = now(), looks_at = now() + ms_interval($1::bigint),
-    opens_at = $2::timestamptz
-WHERE id = $3
+    looked_at = now(), opens_at = $1::timestamptz
+WHERE id = $2
 `
 
 type RunLookedParams struct {
-	NextMs *int64
-	Opens  *time.Time
-	ID     int64
+	Opens *time.Time
+	ID    int64
 }
 
-// Notes that a run's dispatcher looks now, and when it does so next by itself; null is not
-// before it is woken.
+// Notes that a run's dispatcher looks now, and when the run's window opens; null where it is open.
 func (q *Queries) RunLooked(ctx context.Context, arg RunLookedParams) error {
-	_, err := q.db.Exec(ctx, runLooked, arg.NextMs, arg.Opens, arg.ID)
+	_, err := q.db.Exec(ctx, runLooked, arg.Opens, arg.ID)
 	return err
 }
 
@@ -1111,7 +1105,7 @@ ON CONFLICT (name) DO UPDATE SET
         ELSE r.revisits_from
     END,
     updated_at = now()
-RETURNING id, name, status, status_reason, settings, pages_started, seedings, started_at, finished_at, created_at, updated_at, widening, paused_until, crowded, spent, began_at, bytes, looked_at, looks_at, opens_at, revisits_from
+RETURNING id, name, status, status_reason, settings, pages_started, seedings, started_at, finished_at, created_at, updated_at, widening, paused_until, crowded, spent, began_at, bytes, looked_at, opens_at, revisits_from
 `
 
 type RunUpsertParams struct {
@@ -1144,7 +1138,6 @@ func (q *Queries) RunUpsert(ctx context.Context, arg RunUpsertParams) (CrawlRun,
 		&i.BeganAt,
 		&i.Bytes,
 		&i.LookedAt,
-		&i.LooksAt,
 		&i.OpensAt,
 		&i.RevisitsFrom,
 	)

@@ -30,15 +30,14 @@ CREATE INDEX run_domains_images ON run_domains (run_id, images_due_at) WHERE ima
 
 -- began_at is when the run's dispatcher first looked. max_time counts from then. bytes is what
 -- was read of bodies, and null where the settings do not limit it. looked_at is when the
--- dispatcher looked last, and looks_at when it looks next by itself; null means: once it is
--- woken. opens_at is when the run's window opens, if the dispatcher has seen it closed.
+-- dispatcher looked last. opens_at is when the run's window opens, if the dispatcher has seen
+-- it closed.
 -- revisits_from is how far it is noted when pages are asked for again, in a run that has lately
 -- begun to do that; null means: for all pages.
 ALTER TABLE crawl_runs
 ADD COLUMN began_at timestamptz,
 ADD COLUMN bytes bigint,
 ADD COLUMN looked_at timestamptz,
-ADD COLUMN looks_at timestamptz,
 ADD COLUMN opens_at timestamptz,
 ADD COLUMN revisits_from bigint;
 UPDATE crawl_runs AS r SET

@@ -73,12 +73,10 @@ SELECT run_due_update(@run_id::bigint);
 -- name: RunWindowsForget :exec
 SELECT run_windows_forget(@run_id::bigint);
 
--- Notes that a run's dispatcher looks now, and when it does so next by itself; null is not
--- before it is woken.
+-- Notes that a run's dispatcher looks now, and when the run's window opens; null where it is open.
 -- name: RunLooked :exec
 UPDATE crawl_runs SET
-    looked_at = now(), looks_at = now() + ms_interval(sqlc.narg('next_ms')::bigint),
-    opens_at = sqlc.narg('opens')::timestamptz
+    looked_at = now(), opens_at = sqlc.narg('opens')::timestamptz
 WHERE id = @id;
 
 -- name: RunByName :one

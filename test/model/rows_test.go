@@ -59,7 +59,7 @@ DECLARE
     v_runs bigint[] := ARRAY(SELECT r.id FROM crawl_runs r WHERE r.name = ANY (p_runs));
 BEGIN
     UPDATE crawl_runs SET started_at = started_at - d, paused_until = paused_until - d, began_at = began_at - d,
-        looked_at = looked_at - d, looks_at = looks_at - d
+        looked_at = looked_at - d
     WHERE id = ANY (v_runs);
     -- windows go by the wall clock
     UPDATE run_domains SET next_due_at = next_due_at - d, images_due_at = images_due_at - d
