@@ -66,10 +66,6 @@ func (s *Store) changeRun(ctx context.Context, q *dbsqlc.Queries, row dbsqlc.Cra
 	if err != nil {
 		return row, err
 	}
-	// whose windows hold for a domain may be other runs by now
-	if err := q.RunWindowsForget(ctx, row.ID); err != nil {
-		return row, err
-	}
 	if err := addRunChange(ctx, q, row.ID, c); err != nil {
 		return row, err
 	}

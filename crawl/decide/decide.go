@@ -265,9 +265,8 @@ func decideCrawl(f Facts, now time.Time, d Decision) Decision {
 	if byRobots == robotsRefused || byRobots == robotsDeferred {
 		return d
 	}
-	slot := latest(f.Domain.SlotFree, now)
-	if wait := politeness.WaitAll(slot, f.Windows); wait > 0 {
-		d.Do, d.Until, d.Reason, d.Why = Wait, slot.Add(wait), crawl.ReasonWindow, "its window is closed"
+	if opens := windowsOpen(f, now); !opens.IsZero() {
+		d.Do, d.Until, d.Reason, d.Why = Wait, opens, crawl.ReasonWindow, "its window is closed"
 		return d
 	}
 	wait := f.Domain.SlotFree.Sub(now)

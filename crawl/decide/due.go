@@ -141,13 +141,18 @@ func End(f Facts, reason string) (crawl.Finish, bool) {
 // closedLong reports whether the windows of a domain are closed for so long that its
 // workflow ends meanwhile, and until when.
 func closedLong(f Facts, now time.Time) (until time.Time, long bool) {
-	slot := latest(f.Domain.SlotFree, now)
-	wait := politeness.WaitAll(slot, f.Windows)
-	if wait <= 0 {
-		return time.Time{}, false
-	}
-	until = slot.Add(wait)
+	until = windowsOpen(f, now)
 	return until, until.Sub(now) > staysFor(PaceOf(f.Facts))
+}
+
+// windowsOpen is when all windows of a domain are open, once its slot is free; zero where they
+// are then.
+func windowsOpen(f Facts, now time.Time) time.Time {
+	slot := latest(f.Domain.SlotFree, now)
+	if wait := politeness.WaitAll(slot, f.Windows); wait > 0 {
+		return slot.Add(wait)
+	}
+	return time.Time{}
 }
 
 // Deferral says it for a domain that is deferred, whatever is due.

@@ -52,13 +52,13 @@ BEGIN
         AND (SELECT d.status FROM domains d WHERE d.domain = v_domain) NOT IN ('blocked', 'unreachable')
     RETURNING c.run_id INTO v_run;
     IF FOUND THEN
-        IF p ->> 'kind' <> 'image' AND NOT crawl_counts(false, p ->> 'kind') THEN
-            v_within := true; -- what lists pages costs no budget of pages
-        ELSIF p ->> 'kind' = 'image' THEN
+        IF p ->> 'kind' = 'image' THEN
             v_within := image_budget_take(v_run, v_domain, (p ->> 'image_budget')::bigint);
-        ELSE
+        ELSIF crawl_counts(false, p ->> 'kind') THEN
             v_within := budget_take(v_run, v_domain, (p ->> 'run_budget')::bigint, (p ->> 'domain_budget')::bigint,
                 (p ->> 'registered_budget')::bigint);
+        ELSE
+            v_within := true; -- what lists pages costs no budget of pages
         END IF;
         IF v_within THEN
             RETURN a;

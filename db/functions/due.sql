@@ -121,14 +121,22 @@ BEGIN
                 SELECT CASE WHEN n.pending AND (r.both_kinds OR s.pages) THEN images_due(k.domain, rd.run_id, t) END AS at
             ) x OFFSET 0
         ) i
-        LEFT JOIN LATERAL (
-            SELECT greatest(x.free_at, c.locked_at) AS free_at FROM politeness_slots x CROSS JOIN LATERAL (
-                SELECT y.locked_at FROM page_crawls y
-                WHERE y.id = holder_crawl(x.holder) AND y.run_id = rd.run_id AND y.outcome IS NULL AND NOT y.prerequisite LIMIT 1
-            ) c
-            WHERE x.key = 'domain:' || k.domain AND x.holder IS NOT NULL LIMIT 1
-        ) f ON true
+        CROSS JOIN LATERAL (SELECT crawl_flying(k.domain, rd.run_id) AS free_at OFFSET 0) f
     ) w;
+END
+$$;
+
+-- When the lease ends of the crawl of a run that is in flight on a domain, whose worker may have
+-- died; null is that none is.
+CREATE OR REPLACE FUNCTION crawl_flying(p_domain text, p_run_id bigint) RETURNS timestamptz LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (
+        SELECT greatest(s.free_at, c.locked_at) FROM politeness_slots s CROSS JOIN LATERAL (
+            SELECT x.locked_at FROM page_crawls x
+            WHERE x.id = holder_crawl(s.holder) AND x.run_id = p_run_id AND x.outcome IS NULL AND NOT x.prerequisite LIMIT 1
+        ) c
+        WHERE s.key = 'domain:' || p_domain AND s.holder IS NOT NULL
+    );
 END
 $$;
 
@@ -189,16 +197,16 @@ BEGIN
     SELECT array_agg(DISTINCT s.run_id) INTO v_sooner FROM sooner s;
     SELECT array_agg(DISTINCT u.domain ORDER BY u.domain) INTO v_later
     FROM unnest(v) u CROSS JOIN LATERAL (
-        SELECT x.next_due_at, x.images_due_at, x.waits FROM run_domains x WHERE x.run_id = u.run_id AND x.domain = u.domain LIMIT 1
+        SELECT x AS noted FROM run_domains x WHERE x.run_id = u.run_id AND x.domain = u.domain LIMIT 1
     ) rd
-    WHERE NOT due_same(rd.next_due_at, u.at, t) OR NOT due_same(rd.images_due_at, u.images_at, t) OR rd.waits <> u.reason;
+    WHERE due_differs(rd.noted, u, t);
     IF v_later IS NOT NULL THEN
         PERFORM 1 FROM domains d WHERE d.domain = ANY (v_later) ORDER BY d.domain FOR UPDATE;
         v := due_claimed(v_later);
         UPDATE run_domains rd SET next_due_at = u.at, images_due_at = u.images_at, waits = u.reason
         FROM unnest(v) u
         WHERE rd.domain = ANY (v_later) AND rd.run_id = u.run_id AND rd.domain = u.domain
-            AND (NOT due_same(rd.next_due_at, u.at, t) OR NOT due_same(rd.images_due_at, u.images_at, t) OR rd.waits <> u.reason);
+            AND due_differs(rd, u, t);
     END IF;
     RETURN coalesce(v_sooner, '{}');
 END
@@ -208,6 +216,11 @@ $$;
 CREATE OR REPLACE FUNCTION due_same(p_a timestamptz, p_b timestamptz, p_now timestamptz) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT p_a IS NOT DISTINCT FROM p_b OR coalesce(p_a <= p_now AND p_b <= p_now, false)
+$$;
+
+-- Whether what is noted of a domain in a run is not what is so.
+CREATE OR REPLACE FUNCTION due_differs(rd run_domains, u run_due, p_now timestamptz) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+    SELECT NOT due_same(rd.next_due_at, u.at, p_now) OR NOT due_same(rd.images_due_at, u.images_at, p_now) OR rd.waits <> u.reason
 $$;
 
 -- When domains are due, but for those that are claimed.
@@ -253,6 +266,18 @@ BEGIN
     END LOOP;
 END
 $$;
+
+-- A run's windows hold for a domain while the run goes on: whatever changes its status, it is
+-- decided anew when its domains' windows open.
+CREATE OR REPLACE FUNCTION crawl_runs_windows() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM run_windows_forget(NEW.id);
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE TRIGGER crawl_runs_windows AFTER UPDATE OF status ON crawl_runs
+FOR EACH ROW WHEN (OLD.status <> NEW.status AND NEW.settings ->> 'window' <> '') EXECUTE FUNCTION crawl_runs_windows();
 
 -- Has it decided anew when the windows of a run's domains open. The caller has changed what
 -- windows hold there.

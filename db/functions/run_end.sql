@@ -88,13 +88,7 @@ BEGIN
     ) END) THEN
         RETURN true;
     END IF;
-    RETURN EXISTS (
-        SELECT 1 FROM politeness_slots s CROSS JOIN LATERAL (
-            SELECT c.id FROM page_crawls c
-            WHERE c.id = holder_crawl(s.holder) AND c.run_id = rd.run_id AND c.outcome IS NULL AND NOT c.prerequisite LIMIT 1
-        ) x
-        WHERE s.key = 'domain:' || rd.domain AND s.holder IS NOT NULL
-    );
+    RETURN crawl_flying(rd.domain, rd.run_id) IS NOT NULL;
 END
 $$;
 
@@ -113,12 +107,6 @@ BEGIN
     UPDATE crawl_runs SET
         status = 'done', status_reason = p_reason, finished_at = now(), updated_at = now()
     WHERE id = p_run_id AND status = 'running';
-    IF NOT FOUND THEN
-        RETURN false;
-    END IF;
-    IF (SELECT r.settings ->> 'window' FROM crawl_runs r WHERE r.id = p_run_id) <> '' THEN
-        PERFORM run_windows_forget(p_run_id); -- it binds no other run any more
-    END IF;
-    RETURN true;
+    RETURN FOUND;
 END
 $$;

@@ -87,6 +87,5 @@ BEGIN
         )
     ));
     PERFORM due_update(v_lifted);
-    PERFORM run_windows_forget(p_run_id) FROM crawl_runs r WHERE r.id = p_run_id AND r.settings ->> 'window' <> '';
 END
 $$;
