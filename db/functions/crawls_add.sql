@@ -1,9 +1,9 @@
 -- Makes pages part of runs: pending crawls, once a page and run, and the domains they
--- belong to. The caller has stored the pages and decided that they are in scope. Left out
--- are those that are part of their run already, but for what it has passed over and is found
--- to want after all (crawl_passed_over), those of domains that a list keeps from being
--- crawled, and those of domains that it has not seeded where only such are to be followed. Returns how
--- many crawls are new, and the runs in which the dispatcher has something new to look at.
+-- belong to. The caller has stored the pages and decided that they are in scope. Three kinds are
+-- left out: pages that are part of their run already, unless the run has passed them over and
+-- wants them after all (crawl_passed_over); pages of domains that a list keeps from being
+-- crawled; and, where only seeded domains are to be followed, pages of others. Returns how many
+-- crawls are new, and the runs in which the dispatcher has something new to look at.
 CREATE OR REPLACE FUNCTION crawls_add(p found_page[], OUT added integer, OUT news bigint[]) LANGUAGE plpgsql AS $$
 DECLARE
     v found_page[];
@@ -83,11 +83,10 @@ BEGIN
 END
 $$;
 
--- The crawl of a page that its run has passed over, and that is wanted all the same now that
--- the page is found: an image that somebody has linked to, as a page, before a page was found
--- to show it; and a page of https that http was asked for instead, as a seed without a scheme.
--- Null is none. It is asked of each image that a page shows, most of them on each of a site's
--- pages.
+-- The crawl of a page that its run has passed over, if the run wants the page now that it is
+-- found; null is none. There are two such pages. An image was linked to as a page before a page
+-- was found to show it. A page of https was a seed without a scheme, and http was asked instead.
+-- The question is asked of each image that a page shows, most of them on each of a site's pages.
 CREATE OR REPLACE FUNCTION crawl_passed_over(p_page_id bigint, p_run_id bigint, p_kind text) RETURNS bigint LANGUAGE sql STABLE AS $$
     SELECT (
         SELECT c.id FROM (

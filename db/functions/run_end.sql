@@ -13,11 +13,11 @@ BEGIN
 END
 $$;
 
--- How many domains are claimed for a run, by its own dispatcher (active) and by whichever
--- (busy), of those only that the run has something to ask of: what it has done with does not
+-- How many claimed domains a run has something to ask of. active counts those that its own
+-- dispatcher has claimed, busy those that any has. A domain that the run has done with does not
 -- count, though another run goes on there. One of its own that no run asks is about to be
--- finished: it is busy still. While fewer than p_most are claimed by its own dispatcher, all of
--- these count as active, and busy is 1 at the most: that is enough to claim more.
+-- finished, and is busy still. While its dispatcher has claimed fewer than p_most, all of them
+-- count as active, and busy is at most 1. That is enough to claim more.
 CREATE OR REPLACE FUNCTION run_claims(p_run_id bigint, p_most bigint DEFAULT 0, OUT active bigint, OUT busy bigint)
 LANGUAGE plpgsql STABLE AS $$
 DECLARE

@@ -54,9 +54,9 @@ type Config struct {
 	Patience, Doubt time.Duration
 }
 
-// Names finds names. What comes of it is told to the function of Watch: whether the name
-// servers had an answer about a host, if only that there is none, and whether the host is
-// known to have been found before.
+// Names finds names. Watch names the function that hears of each look-up: answered reports
+// whether the name servers had an answer, if only that there is no such host. known reports
+// whether the host was found before.
 type Names interface {
 	Watch(heard func(host string, answered, known bool))
 	// Try looks some names up again that were found before.
