@@ -32,6 +32,7 @@ type scenario struct {
 	// measured; else they are one.
 	apart    bool
 	onward   bool // a page brings four new ones throughout; else sites have sitePages
+	prose    bool // pages as heavy as real ones: proseLinks links, eight languages
 	links    int  // a page
 	perIP    int  // sites on one address
 	settings crawl.Settings
@@ -56,6 +57,9 @@ const (
 // onward site four are new, as it is there.
 const typicalLinks = 11
 
+// proseLinks is how many links a page of prose has.
+const proseLinks = 17
+
 func (s scenario) withDefaults() scenario {
 	s.warmUp = cmp.Or(*warmUpFlag, s.warmUp, warmUpDefault)
 	s.measured = cmp.Or(*measuredFlag, s.measured, measuredDefault)
@@ -77,6 +81,9 @@ func (s scenario) String() string {
 	if s.stored > 0 {
 		name += fmt.Sprintf("/stored=%d", s.stored)
 	}
+	if s.prose {
+		name += "/prose"
+	}
 	if s.metered {
 		name += "/metered"
 	}
@@ -90,8 +97,12 @@ func (s scenario) web(b *testing.B) *web.Web {
 	if s.onward {
 		site.Onward, site.Pages = true, endless
 	}
+	links := s.links
+	if s.prose {
+		links = proseLinks
+	}
 	w, err := web.Start(b.Context(), web.Options{
-		Sites: web.Uniform(s.domains, site), Links: s.links, SitesPerIP: s.perIP,
+		Sites: web.Uniform(s.domains, site), Links: links, SitesPerIP: s.perIP, Prose: s.prose,
 	})
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, w.Close()) })
@@ -181,6 +192,18 @@ func BenchmarkOneProcess(b *testing.B) {
 	run(b,
 		scenario{domains: 300, delay: time.Second},
 		scenario{domains: 2000, delay: 100 * time.Millisecond, warmUp: manyWarmUp},
+	)
+}
+
+// BenchmarkProse measures pages as heavy as real ones.
+func BenchmarkProse(b *testing.B) {
+	run(b,
+		scenario{domains: 300, delay: time.Second, prose: true},
+		scenario{domains: 300, delay: time.Second, prose: true, apart: true},
+		scenario{domains: 300, delay: time.Second, pages: 1, prose: true},
+		scenario{domains: 50, delay: time.Second, pages: 1, prose: true},
+		scenario{domains: 2000, delay: 100 * time.Millisecond, prose: true, warmUp: manyWarmUp},
+		scenario{domains: 2000, delay: 100 * time.Millisecond, prose: true, apart: true, warmUp: manyWarmUp},
 	)
 }
 

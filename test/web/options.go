@@ -35,6 +35,10 @@ type Options struct {
 	// Sites are the hosts of this web. Defaults to Uniform(10, Site{}).
 	Sites []Site
 
+	// Prose fills pages with 300 to 900 words, each site in one of eight languages,
+	// instead of PageBytes of English.
+	Prose bool
+
 	// SitesPerIP is how many sites, in order, share an address, where the
 	// sites themselves do not say. Defaults to 1.
 	SitesPerIP int

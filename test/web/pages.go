@@ -302,7 +302,13 @@ func (w *linker) relative(path string) string {
 // render writes a page of about opts.PageBytes.
 func (p *Plan) render(s *site, target string, res resource) []byte {
 	b := make([]byte, 0, p.opts.PageBytes+2<<10)
-	b = append(b, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>"...)
+	tag := "en"
+	if p.opts.Prose {
+		tag = proses[s.index%len(proses)].tag
+	}
+	b = append(b, "<!doctype html>\n<html lang=\""...)
+	b = append(b, tag...)
+	b = append(b, "\"><head><meta charset=\"utf-8\"><title>"...)
 	b = append(b, s.Host...)
 	b = append(b, ' ')
 	b = append(b, html.EscapeString(target)...)
@@ -322,6 +328,10 @@ func (p *Plan) render(s *site, target string, res resource) []byte {
 		b = l.append(b)
 	}
 	b = append(b, "</ul>\n"...)
+	if p.opts.Prose {
+		b = proses[s.index%len(proses)].append(b, splitmix(uint64(s.index)<<32|uint64(max(res.index, 0))))
+		return append(b, "</body></html>\n"...)
+	}
 	for i := s.index + 7*max(res.index, 0); len(b) < p.opts.PageBytes; i++ {
 		b = append(b, "<p>"...)
 		b = append(b, paragraphs[i%len(paragraphs)]...)
