@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db/dbtest"
 	"github.com/mosey-web/mosey/search"
 	"github.com/mosey-web/mosey/test/web"
 )
@@ -18,6 +19,7 @@ const lighthouse = "<h1>Lighthouses</h1><p>The keeper of the lighthouse climbs t
 // found are the URLs' paths that a search finds.
 func (b *testBundle) found(t *testing.T, text string) []string {
 	t.Helper()
+	dbtest.WriteKeywords(t, b.store)
 	results, err := search.New(b.store).Search(t.Context(), search.Query{Text: text})
 	require.NoError(t, err)
 	paths := []string{}

@@ -17,6 +17,9 @@ const (
 	codeDeadlockDetected     = "40P01"
 )
 
+// codeUndefinedObject is the SQLSTATE of a name that nothing has.
+const codeUndefinedObject = "42704"
+
 // translate names the operation and turns what Postgres says into the errors of
 // package crawl. It is the only place where pgx errors are looked at.
 func translate(op string, err error) error {
@@ -33,10 +36,11 @@ func translate(op string, err error) error {
 }
 
 // isRefusal reports whether Postgres does not take a value: the SQLSTATE classes of
-// data exceptions (22) and of violated constraints (23).
+// data exceptions (22), of violated constraints (23), and of a name
+// of what is not there, such as a text search configuration.
 func isRefusal(err error) bool {
 	var pg *pgconn.PgError
-	return errors.As(err, &pg) && (strings.HasPrefix(pg.Code, "22") || strings.HasPrefix(pg.Code, "23"))
+	return errors.As(err, &pg) && (strings.HasPrefix(pg.Code, "22") || strings.HasPrefix(pg.Code, "23") || pg.Code == codeUndefinedObject)
 }
 
 // isConflict reports whether running the transaction again may succeed.

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db/dbtest"
 	"github.com/mosey-web/mosey/internal/terms"
 	"github.com/mosey-web/mosey/search"
 )
@@ -28,6 +29,7 @@ func (b *bundle) reads(t *testing.T, url, text string, found ...crawl.Link) {
 	at.Page.Language, at.AllLinks = "en", true
 	at.Index = terms.Index(terms.Page{Language: "en", Title: "Title", Text: text})
 	b.finish(t, at)
+	dbtest.WriteKeywords(t, b.Store)
 }
 
 // called are links with a text.

@@ -40,6 +40,9 @@ func (s *Store) Record(ctx context.Context, a crawl.Attempt) (crawl.Recorded, er
 	if err != nil {
 		return crawl.Recorded{Ended: a.Ended}, translate(op, err)
 	}
+	if a.Index != nil && row.Closed {
+		s.keywordsWait()
+	}
 	facts, err := s.facts(row.Facts)
 	return crawl.Recorded{Closed: row.Closed, News: row.News, Facts: facts, Ended: a.Ended}, err
 }

@@ -27,6 +27,8 @@ type Store struct {
 
 	begins  *groups[dbsqlc.CrawlBeginRow]
 	records *groups[dbsqlc.AttemptsRecordRow]
+
+	keywords keywords
 }
 
 // PoolConnsDefault is the size of the one pool a process has. A page needs a
@@ -113,7 +115,7 @@ func (s *Store) snapshot(ctx context.Context, fn func(pgx.Tx) error) error {
 // NewStore uses a pool that the caller has made; Close closes it.
 func NewStore(pool *pgxpool.Pool) *Store {
 	q := dbsqlc.New(pool)
-	return &Store{pool: pool, q: q, begins: newBegins(q), records: newRecords(q)}
+	return &Store{pool: pool, q: q, begins: newBegins(q), records: newRecords(q), keywords: keywords{wake: make(chan struct{}, 1)}}
 }
 
 // Pool is the store's one pool.

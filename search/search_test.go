@@ -87,6 +87,7 @@ func (l *library) add(t *testing.T, pages ...page) {
 		require.NoError(t, err)
 		require.True(t, recorded.Closed)
 	}
+	dbtest.WriteKeywords(t, l.store)
 }
 
 // urls are what a query finds, in its order.

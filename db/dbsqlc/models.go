@@ -386,6 +386,17 @@ type ImageContent struct {
 	ThumbnailAt   *time.Time
 }
 
+type KeywordsWaiting struct {
+	PageID      int64
+	Domain      string
+	Language    *string
+	Config      string
+	Title       *string
+	Headings    *string
+	Description *string
+	Body        *string
+}
+
 type ListEntry struct {
 	List    string
 	Entry   string
@@ -483,7 +494,7 @@ type PageKeyword struct {
 	Language     *string
 	Config       string
 	Rank         float32
-	KeywordsTsv  interface{}
+	KeywordsTsv  pgtype.TSVector
 	OwnPositions *int16
 }
 

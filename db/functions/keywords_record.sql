@@ -1,25 +1,20 @@
--- Writes what pages are found by: crawl.Index, of the document p of the attempts. A page
--- that was read and has none is not found any more, nor is one that must not be. Nothing
--- is written where nothing has changed.
-CREATE OR REPLACE FUNCTION keywords_record(p jsonb, v closed_attempt[]) RETURNS void LANGUAGE plpgsql
-SET work_mem = '64MB' AS $$
+-- Notes what pages are to be found by: crawl.Index, of the document p of the attempts. They
+-- wait to be made keywords of. A page that was read and has no terms is not found any
+-- more, nor is one that must not be.
+CREATE OR REPLACE FUNCTION keywords_record(p jsonb, v closed_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_gone bigint[];
 BEGIN
     IF jsonb_path_exists(p, '$[*].index') THEN
-        INSERT INTO page_keywords AS k (page_id, domain, language, config, rank, keywords_tsv)
-        SELECT a.page_id, a.domain, a.doc #>> '{page,language}', x.config, page_worth(a.page_id, a.domain),
-            keywords(x.config, x.a, x.b, x.c, x.d)
+        INSERT INTO keywords_waiting AS k (page_id, domain, language, config, title, headings, description, body)
+        SELECT a.page_id, a.domain, a.doc #>> '{page,language}', x.config, x.a, x.b, x.c, x.d
         FROM unnest(v) a CROSS JOIN LATERAL jsonb_to_record(p -> (a.n - 1) -> 'index')
             AS x (config text, a text, b text, c text, d text)
         WHERE p -> (a.n - 1) ? 'index'
         ORDER BY a.page_id
         ON CONFLICT (page_id) DO UPDATE SET
-            language = excluded.language, config = excluded.config,
-            keywords_tsv = keywords_keep(excluded.keywords_tsv, k.keywords_tsv, k.own_positions),
-            own_positions = CASE WHEN k.own_positions IS NOT NULL THEN keywords_end(excluded.keywords_tsv) END
-        WHERE k.keywords_tsv <> keywords_keep(excluded.keywords_tsv, k.keywords_tsv, k.own_positions)
-            OR k.language IS DISTINCT FROM excluded.language;
+            language = excluded.language, config = excluded.config, title = excluded.title, headings = excluded.headings,
+            description = excluded.description, body = excluded.body;
     END IF;
     v_gone := ARRAY(
         SELECT a.page_id FROM unnest(v) a
@@ -27,17 +22,62 @@ BEGIN
             AND (a.doc #> '{page,unlisted}' IS NOT NULL OR a.doc #> '{page,signals}' IS NOT NULL AND NOT p -> (a.n - 1) ? 'index')
     );
     IF cardinality(v_gone) > 0 THEN
+        -- what waits first: a worker that has just taken it has stored it once this goes on
+        DELETE FROM keywords_waiting k WHERE k.page_id = ANY (v_gone);
         DELETE FROM page_keywords k WHERE k.page_id = ANY (v_gone);
     END IF;
 END
 $$;
 
--- The terms of a page with their weights: A of its title, B of its headings, C of its
--- description, D of its text.
-CREATE OR REPLACE FUNCTION keywords(p_config text, a text, b text, c text, d text) RETURNS tsvector
-LANGUAGE sql STABLE PARALLEL SAFE AS $$
-    SELECT setweight(to_tsvector(p_config::regconfig, coalesce(a, '')), 'A')
-        || setweight(to_tsvector(p_config::regconfig, coalesce(b, '')), 'B')
-        || setweight(to_tsvector(p_config::regconfig, coalesce(c, '')), 'C')
-        || to_tsvector(p_config::regconfig, coalesce(d, ''))
+-- Takes terms that wait, in the order of their pages after p_after. Whoever takes them stores
+-- them in the same transaction.
+CREATE OR REPLACE FUNCTION keywords_take(p_after bigint, p_most integer) RETURNS SETOF keywords_waiting
+LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN QUERY
+    DELETE FROM keywords_waiting k WHERE k.page_id = ANY (ARRAY(
+        SELECT w.page_id FROM keywords_waiting w WHERE w.page_id > p_after
+        ORDER BY w.page_id LIMIT p_most FOR UPDATE SKIP LOCKED
+    ))
+    RETURNING k.*;
+END
+$$;
+
+-- What a term is in the index, as a tsvector: the one place that decides it, for keywords and
+-- for queries alike, since websearch_to_tsquery uses the same parser and dictionaries. A last
+-- lexeme '1' has the place that a term after it would have.
+CREATE OR REPLACE FUNCTION keywords_lexemes(p_configs text [], p_terms text []) RETURNS SETOF text
+LANGUAGE sql STABLE AS $$
+    SELECT to_tsvector(x.config::regconfig, x.term || ' 1')::text
+    FROM unnest(p_configs, p_terms) WITH ORDINALITY AS x (config, term, n) ORDER BY x.n
+$$;
+
+-- Stores keywords, but for those of pages whose keywords have not changed.
+CREATE OR REPLACE FUNCTION keywords_store(
+    p_pages bigint [], p_domains text [], p_languages text [], p_configs text [], p_terms tsvector []
+) RETURNS void LANGUAGE plpgsql SET work_mem = '64MB' AS $$
+BEGIN
+    INSERT INTO page_keywords AS k (page_id, domain, language, config, rank, keywords_tsv)
+    SELECT x.page_id, x.domain, nullif(x.language, ''), x.config, page_worth(x.page_id, x.domain), x.terms
+    FROM unnest(p_pages, p_domains, p_languages, p_configs, p_terms) AS x (page_id, domain, language, config, terms)
+    ORDER BY x.page_id
+    ON CONFLICT (page_id) DO UPDATE SET
+        language = excluded.language, config = excluded.config,
+        keywords_tsv = keywords_keep(excluded.keywords_tsv, k.keywords_tsv, k.own_positions),
+        own_positions = CASE WHEN k.own_positions IS NOT NULL THEN keywords_end(excluded.keywords_tsv) END
+    WHERE k.keywords_tsv <> keywords_keep(excluded.keywords_tsv, k.keywords_tsv, k.own_positions)
+        OR k.language IS DISTINCT FROM excluded.language;
+END
+$$;
+
+-- Gives up the terms of the first page that waits after p_after, which cannot be stored: the
+-- page counts as one that must be read anew. Returns the page, 0 where none waits.
+CREATE OR REPLACE FUNCTION keywords_give_up(p_after bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    v_page bigint;
+BEGIN
+    SELECT w.page_id INTO v_page FROM keywords_take(p_after, 1) w;
+    UPDATE pages p SET extractor = NULL WHERE p.id = v_page;
+    RETURN coalesce(v_page, 0);
+END
 $$;

@@ -26,6 +26,7 @@ import (
 	"github.com/mosey-web/mosey/internal/dns"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/internal/imagestore"
+	"github.com/mosey-web/mosey/internal/keywords"
 	"github.com/mosey-web/mosey/internal/language"
 	"github.com/mosey-web/mosey/internal/network"
 	"github.com/mosey-web/mosey/workflows"
@@ -246,7 +247,8 @@ func NewWorker(
 		reconciler:  reconciler{store: store, starter: workflows.Starter{Client: c}, logger: logger},
 		orphans:     orphans{client: c, logger: logger},
 		claimant:    claimant{client: c, store: store, logger: logger},
-		stopLooking: func() {}, closeImages: closeImages, logger: logger,
+		keywords:    keywords.Writer{Store: store, Logger: logger},
+		stopLooking: func() {}, closeImages: closeImages, store: store, logger: logger,
 	}, nil
 }
 
@@ -295,8 +297,10 @@ type Worker struct {
 	reconciler       reconciler
 	orphans          orphans
 	claimant         claimant
-	stopLooking      func() // of the three above
+	keywords         keywords.Writer
+	stopLooking      func() // of the four above
 	closeImages      func() error
+	store            *db.Store
 	logger           *slog.Logger
 }
 
@@ -310,7 +314,7 @@ func (w *Worker) Start() error {
 		return fmt.Errorf("serve %s: %w", crawl.ControlTaskQueue, err)
 	}
 	w.stopJournal = background(w.journal.Run)
-	w.stopLooking = background(w.reconciler.run, w.orphans.run, w.claimant.run)
+	w.stopLooking = background(w.reconciler.run, w.orphans.run, w.claimant.run, w.keywords.Run)
 	return nil
 }
 
@@ -320,6 +324,7 @@ func (w *Worker) Stop() {
 	w.fetches.Stop()
 	w.control.Stop()
 	activities.Wait(w.acts)
+	w.writeLast()
 	w.stopJournal()
 	if err := w.closeImages(); err != nil {
 		w.logger.Warn("could not close the store of images", "error", err)

@@ -1,0 +1,195 @@
+package db_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db/dbtest"
+	"github.com/mosey-web/mosey/internal/terms"
+)
+
+// alphabet is what words of a test are made of: letters of several scripts, of which some
+// are parts of stop words, digits, marks and what the parser of Postgres takes for more
+// than one word.
+var alphabet = []string{
+	"t", "he", "s", "a", "n", "d", "ing", "ed", "o", "x", "e5", "1", "20", "0", "é", "ü", "ß", "ж", "ть", "я", "ال", "كتاب", "हि", "न्दी",
+	"ση", "京", "都", "서", "²", "½", "ⅷ", "٣", "i", "ł", "'", `\`, "-", ".", "/",
+}
+
+func words(random *rand.Rand, n int) string {
+	var b strings.Builder
+	for range n {
+		for range 1 + random.IntN(4) {
+			b.WriteString(alphabet[random.IntN(len(alphabet))])
+		}
+		b.WriteByte(' ')
+	}
+	return b.String()
+}
+
+func TestKeywordsAreWhatPostgresMakesOfTheTerms(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // texts of a test
+	languages := []string{"en", "de", "fr", "ru", "el", "hi", "ar", "pl", "ja", "yi", "tr", ""}
+	_, err := store.Pool().Exec(t.Context(), "INSERT INTO domains (domain) VALUES ('site.example')")
+	require.NoError(t, err)
+	for i := range 120 {
+		index := terms.Index(terms.Page{
+			Language: languages[i%len(languages)], Title: words(random, 6), Headings: words(random, i%40),
+			Description: words(random, i%3), Text: words(random, 20+i*i%700),
+		})
+		if i == 0 { // more places than a lexeme may have
+			index.Text = strings.Repeat("harbour ", 400) + "the end"
+		}
+		if i == 1 { // more than a tsvector holds
+			index.Text = many()
+		}
+		_, err := store.Pool().Exec(t.Context(), `INSERT INTO keywords_waiting VALUES ($1, 'site.example', NULL, $2, $3, $4, $5, $6)`,
+			i+1, index.Config, index.Title, index.Headings, index.Description, index.Text)
+		require.NoError(t, err)
+	}
+	_, err = store.Pool().Exec(t.Context(), "CREATE TABLE kept AS SELECT * FROM keywords_waiting")
+	require.NoError(t, err)
+	dbtest.WriteKeywords(t, store)
+
+	rows, err := store.Pool().Query(t.Context(), `
+		SELECT k.page_id, k.keywords_tsv::text, CASE WHEN page_id <> 2 THEN (
+			setweight(to_tsvector(w.config::regconfig, coalesce(title, '')), 'A')
+			|| setweight(to_tsvector(w.config::regconfig, coalesce(headings, '')), 'B')
+			|| setweight(to_tsvector(w.config::regconfig, coalesce(description, '')), 'C')
+			|| to_tsvector(w.config::regconfig, coalesce(body, '')))::text END
+		FROM kept w LEFT JOIN page_keywords k USING (page_id) ORDER BY page_id`)
+	require.NoError(t, err)
+	defer rows.Close()
+	n := 0
+	for ; rows.Next(); n++ {
+		if n == 1 { // to_tsvector refuses it: as much is kept as there is room for
+			continue
+		}
+		var id *int64
+		var got, want *string
+		require.NoError(t, rows.Scan(&id, &got, &want))
+		require.NotNil(t, id)
+		require.Equal(t, *want, *got, "page %d", *id)
+	}
+	require.NoError(t, rows.Err())
+	require.Equal(t, 120, n)
+	var kept int
+	require.NoError(t, store.Pool().QueryRow(t.Context(), "SELECT length(keywords_tsv) FROM page_keywords WHERE page_id = 2").Scan(&kept))
+	require.Greater(t, kept, 10_000)
+}
+
+// many is more words than a tsvector holds.
+func many() string {
+	var long strings.Builder
+	for i := range 40_000 {
+		fmt.Fprintf(&long, "%040d ", i)
+	}
+	return long.String()
+}
+
+func TestKeywordsWait(t *testing.T) {
+	t.Parallel()
+	const url = "https://site.example/"
+	b := setup(t, crawl.Settings{MinRefetch: new(crawl.Duration(0))})
+	b.seed(t, url)
+	b.claim(t, 10)
+	record := func(t *testing.T, text string) {
+		t.Helper()
+		at := attempted(b.begin(t, "site.example"), "site.example")
+		at.Page.Language = "en"
+		at.Index = terms.Index(terms.Page{Language: "en", Title: "Title", Text: text})
+		b.finish(t, at)
+	}
+	waiting := func(t *testing.T) int {
+		t.Helper()
+		n, err := b.KeywordsWaiting(t.Context(), 10)
+		require.NoError(t, err)
+		return n
+	}
+	record(t, "water")
+	require.Empty(t, b.finds(t, "water"), "the record does not wait for them")
+	require.Equal(t, 1, waiting(t))
+	require.Len(t, b.KeywordsWake(), 1)
+
+	// a process that dies while it writes leaves them as they were
+	tx, err := b.Pool().Begin(t.Context())
+	require.NoError(t, err)
+	defer func() { require.Error(t, tx.Rollback(context.Background())) }()
+	var id int64
+	var session int
+	require.NoError(t, tx.QueryRow(t.Context(), "SELECT page_id, pg_backend_pid() FROM keywords_take(0, 10)").Scan(&id, &session))
+	last, n, err := b.WriteKeywords(t.Context(), 0, 10)
+	require.NoError(t, err)
+	require.Zero(t, n, "another process is writing them")
+	require.Zero(t, last)
+	b.exec(t, "SELECT pg_terminate_backend($1)", session)
+	require.Eventually(t, func() bool {
+		last, n, err := b.WriteKeywords(t.Context(), 0, 10)
+		return err == nil && n == 1 && last == id
+	}, 10*time.Second, 10*time.Millisecond)
+	require.Equal(t, []string{url}, b.finds(t, "water"))
+	require.Zero(t, waiting(t))
+}
+
+func TestKeywordsOfAPageThatMustNotBeFound(t *testing.T) {
+	t.Parallel()
+	const url = "https://site.example/"
+	b := setup(t, crawl.Settings{MinRefetch: new(crawl.Duration(0))})
+	b.seed(t, url)
+	b.claim(t, 10)
+	at := attempted(b.begin(t, "site.example"), "site.example")
+	at.Index = terms.Index(terms.Page{Title: "water"})
+	b.finish(t, at)
+
+	// while they are written, the page is read again and forbids it
+	tx, err := b.Pool().Begin(t.Context())
+	require.NoError(t, err)
+	defer func() { require.ErrorIs(t, tx.Rollback(context.Background()), pgx.ErrTxClosed) }()
+	var id int64
+	require.NoError(t, tx.QueryRow(t.Context(), "SELECT page_id FROM keywords_take(0, 10)").Scan(&id))
+	_, err = tx.Exec(t.Context(), `INSERT INTO page_keywords (page_id, domain, config, keywords_tsv) VALUES ($1, 'site.example', 'simple', 'water')`, id)
+	require.NoError(t, err)
+	again := crawl.Settings{MinRefetch: new(crawl.Duration(0))}
+	run, err := b.EnsureRun(t.Context(), "again", "test", again)
+	require.NoError(t, err)
+	_, err = b.AddSeeds(t.Context(), run.ID, parse(t, url))
+	require.NoError(t, err)
+	next := attempted(b.begin(t, "site.example"), "site.example")
+	next.Page.Unlisted = true
+	recorded := make(chan error, 1)
+	go func() {
+		_, err := b.Record(t.Context(), next)
+		recorded <- err
+	}()
+	require.Eventually(t, func() bool {
+		return one[int](t, b, "SELECT count(*)::int FROM pg_locks WHERE NOT granted") > 0
+	}, 10*time.Second, 5*time.Millisecond)
+	require.NoError(t, tx.Commit(t.Context()))
+	require.NoError(t, <-recorded)
+	dbtest.WriteKeywords(t, b.Store)
+	require.Zero(t, one[int](t, b, "SELECT count(*)::int FROM page_keywords"))
+}
+
+func TestKeywordsThatCannotBeStored(t *testing.T) {
+	t.Parallel()
+	b := setup(t, crawl.Settings{})
+	b.seed(t, "https://site.example/1", "https://site.example/2", "https://site.example/3")
+	b.exec(t, "UPDATE pages SET extractor = 1")
+	b.exec(t, "INSERT INTO keywords_waiting (page_id, domain, config, body) SELECT id, domain, 'english', 'water' FROM pages")
+	b.exec(t, "UPDATE keywords_waiting SET config = 'klingon' WHERE page_id = (SELECT id FROM pages WHERE url LIKE '%/2')")
+	dbtest.WriteKeywords(t, b.Store)
+	require.Equal(t, []string{"https://site.example/1", "https://site.example/3"}, b.finds(t, "water"))
+	require.Equal(t, []string{"https://site.example/2"}, column[string](t, b, "SELECT url FROM pages WHERE extractor IS NULL"),
+		"it must be read anew")
+	require.Zero(t, one[int](t, b, "SELECT count(*)::int FROM keywords_waiting"))
+}

@@ -1,0 +1,125 @@
+// Package keywords writes what pages are found by, beside the crawl. The transaction that
+// records a page only notes its terms, in a row that waits. A Writer makes the keywords of
+// many such rows at once, about a second later. A process that dies in between loses none:
+// the rows still wait, and the next Writer on the database takes them.
+//
+// Any number of processes may write at the same time. They take different rows.
+package keywords
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+const (
+	// gather is how long pages are waited for once there is one: the more are written
+	// together, the less each costs.
+	gather = time.Second
+	// every is how often it is looked for what another process has left.
+	every = 10 * time.Second
+	// batch is how many pages one transaction takes.
+	batch = 250
+	// passMost is how many transactions follow each other before the pages with the
+	// lowest ids have their turn again.
+	passMost = 40
+	// behind is how many pages may wait before somebody is told, and lookEvery how often
+	// that is looked for.
+	behind    = 20_000
+	lookEvery = time.Minute
+)
+
+// Store is where terms wait; *db.Store is one.
+type Store interface {
+	KeywordsWake() <-chan struct{}
+	WriteKeywords(ctx context.Context, after int64, most int) (last int64, n int, err error)
+	GiveUpKeywords(ctx context.Context, after int64) (int64, error)
+	KeywordsWaiting(ctx context.Context, most int) (int, error)
+}
+
+// Writer writes keywords. It is for one goroutine.
+type Writer struct {
+	Store  Store
+	Logger *slog.Logger
+
+	looked time.Time // when it was looked last how many wait
+}
+
+// Run writes keywords until the context ends.
+func (w *Writer) Run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(every):
+		case <-w.Store.KeywordsWake():
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(gather):
+			}
+		}
+		err := w.Write(ctx)
+		if err == nil {
+			err = w.tell(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			w.Logger.WarnContext(ctx, "could not write keywords; tried again soon, until then the pages are not found", "error", err)
+		}
+	}
+}
+
+// Write writes the keywords of all pages that wait, and returns once none does that nobody
+// else is writing.
+func (w *Writer) Write(ctx context.Context) error {
+	for {
+		after := int64(0)
+		for range passMost {
+			last, n, err := w.Store.WriteKeywords(ctx, after, batch)
+			if errors.Is(err, crawl.ErrRefused) {
+				last, n, err = w.singly(ctx, after)
+			}
+			if err != nil {
+				return err
+			}
+			if after = max(after, last); n < batch {
+				return nil
+			}
+		}
+	}
+}
+
+// singly writes the next pages one by one, and gives those up that cannot be stored.
+func (w *Writer) singly(ctx context.Context, after int64) (last int64, n int, err error) {
+	for last = after; n < batch; n++ {
+		id, took, err := w.Store.WriteKeywords(ctx, last, 1)
+		if errors.Is(err, crawl.ErrRefused) {
+			reason := err
+			if id, err = w.Store.GiveUpKeywords(ctx, last); err == nil && id != 0 {
+				took = 1
+				w.Logger.WarnContext(ctx, "a page's keywords cannot be stored; it is read anew by `mosey reprocess`", "page", id, "error", reason)
+			}
+		}
+		if err != nil || took == 0 {
+			return last, n, err
+		}
+		last = id
+	}
+	return last, n, nil
+}
+
+// tell says, at most once a minute, that more pages are crawled than are made findable.
+func (w *Writer) tell(ctx context.Context) error {
+	if time.Since(w.looked) < lookEvery {
+		return nil
+	}
+	w.looked = time.Now()
+	n, err := w.Store.KeywordsWaiting(ctx, behind)
+	if err == nil && n >= behind {
+		w.Logger.WarnContext(ctx, "the crawl is faster than its index: pages are found by a search only later", "waiting", n)
+	}
+	return err
+}
