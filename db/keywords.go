@@ -63,19 +63,21 @@ func (s *Store) keywordsOf(ctx context.Context, q *dbsqlc.Queries, waiting []dbs
 	for i, w := range waiting {
 		docs[i] = terms.Document{Config: w.Config, Title: w.Title, Headings: w.Headings, Description: w.Description, Text: w.Body}
 	}
-	if configs, missing := lexicon.Missing(docs); len(missing) > 0 {
-		vectors, err := q.KeywordsLexemes(ctx, dbsqlc.KeywordsLexemesParams{Configs: configs, Terms: missing})
-		if err != nil {
-			return p, err
+	read, unknown := lexicon.Read(docs)
+	if len(unknown.Terms) > 0 {
+		vectors, err := q.KeywordsLexemes(ctx, dbsqlc.KeywordsLexemesParams{Configs: unknown.Configs, Terms: unknown.Terms})
+		if err == nil {
+			err = lexicon.Learn(unknown, vectors)
 		}
-		if err := lexicon.Learn(configs, missing, vectors); err != nil {
+		if err != nil {
+			lexicon.Forget()
 			return p, err
 		}
 	}
 	for i, w := range waiting {
 		p.Pages, p.Domains = append(p.Pages, w.PageID), append(p.Domains, w.Domain)
 		p.Languages, p.Configs = append(p.Languages, w.Language), append(p.Configs, w.Config)
-		p.Terms = append(p.Terms, lexicon.Vector(docs[i]))
+		p.Terms = append(p.Terms, lexicon.Vector(read[i]))
 	}
 	return p, nil
 }

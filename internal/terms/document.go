@@ -1,16 +1,19 @@
 package terms
 
-import (
-	"strings"
+import "github.com/jackc/pgx/v5/pgtype"
 
-	"github.com/jackc/pgx/v5/pgtype"
-)
-
-// What a tsvector of Postgres holds: MAXENTRYPOS, MAXNUMPOS and MAXSTRPOS of its ts_type.h.
+// What a tsvector of Postgres holds: MAXSTRPOS, MAXENTRYPOS and MAXNUMPOS of its ts_type.h.
 const (
 	sizeMost      = 1<<20 - 1
 	positionMost  = 1<<14 - 1
 	positionsMost = 1<<8 - 1
+)
+
+// lexemeOverhead is what a lexeme takes beside its bytes, and positionSize what a position
+// does, in bytes.
+const (
+	lexemeOverhead = 4
+	positionSize   = 2
 )
 
 // Document is the terms of a page, as crawl.Index has them.
@@ -28,25 +31,22 @@ func (d Document) zones() [len(weights)]string {
 	return [...]string{d.Title, d.Headings, d.Description, d.Text}
 }
 
-// Vector is what a page is found by: what the function keywords of the database makes of the
-// same terms. What the lexicon does not know is left out: see Lexicon.Missing.
-func (l *Lexicon) Vector(d Document) pgtype.TSVector {
-	v := vector{of: make(map[string]int, 256)}
+// Terms is a document that a Lexicon has read.
+type Terms [len(weights)][]*entry
+
+// Vector is what a page is found by: what to_tsvector makes of the terms of each zone, with
+// the zone's weight, one after the other. It has as many of them as a tsvector holds.
+func (l *Lexicon) Vector(t Terms) pgtype.TSVector {
+	l.serial++
+	v := vector{serial: l.serial}
 	base := 0
-	for i, zone := range d.zones() {
+	for i, zone := range t {
 		place, last := base, base
-		for term := range strings.SplitSeq(zone, " ") {
-			if term == "" {
-				continue
-			}
-			x, _ := l.find(d.Config, term)
-			if x.one != "" {
-				last = v.add(x.one, place+1, weights[i])
-			}
-			for _, p := range x.more {
+		for _, e := range zone {
+			for _, p := range e.lexemes {
 				last = v.add(p.word, place+p.place, weights[i])
 			}
-			place += x.places
+			place += e.places
 		}
 		base = last
 	}
@@ -55,36 +55,40 @@ func (l *Lexicon) Vector(d Document) pgtype.TSVector {
 
 // vector is a tsvector in the making.
 type vector struct {
-	of      map[string]int // the place of a lexeme in lexemes
+	serial  int
 	lexemes []pgtype.TSVectorLexeme
 	size    int // in bytes, at most
+	room    []pgtype.TSVectorPosition
 }
 
-// lexemeOverhead is what a lexeme takes beside its bytes, and positionSize what a position
-// does, in bytes.
-const (
-	lexemeOverhead = 4
-	positionSize   = 2
-)
-
-// add adds a lexeme, unless the tsvector is full, and returns where it has been added.
-func (v *vector) add(word string, place int, weight pgtype.TSVectorWeight) int {
+// add adds a lexeme, unless the tsvector is full, and returns its place.
+func (v *vector) add(w *word, place int, weight pgtype.TSVectorWeight) int {
 	place = min(place, positionMost)
-	if v.size+len(word)+lexemeOverhead+positionSize > sizeMost {
+	if v.size+len(w.text)+lexemeOverhead+positionSize > sizeMost {
 		return place
 	}
 	at := pgtype.TSVectorPosition{Position: uint16(place), Weight: weight} //nolint:gosec // at most positionMost
-	i, known := v.of[word]
-	if !known {
-		v.of[word] = len(v.lexemes)
-		v.size += len(word) + lexemeOverhead + positionSize
-		v.lexemes = append(v.lexemes, pgtype.TSVectorLexeme{Word: word, Positions: []pgtype.TSVectorPosition{at}})
+	if w.serial != v.serial {
+		w.serial, w.index = v.serial, len(v.lexemes)
+		v.size += len(w.text) + lexemeOverhead + positionSize
+		v.lexemes = append(v.lexemes, pgtype.TSVectorLexeme{Word: w.text, Positions: v.first(at)})
 		return place
 	}
-	list := &v.lexemes[i].Positions
+	list := &v.lexemes[w.index].Positions
 	if len(*list) < positionsMost && (*list)[len(*list)-1].Position < at.Position {
 		*list = append(*list, at)
 		v.size += positionSize
 	}
 	return place
+}
+
+// first is a list with one position. Most lexemes have no other, so that they share memory.
+func (v *vector) first(at pgtype.TSVectorPosition) []pgtype.TSVectorPosition {
+	const together = 256
+	if len(v.room) == cap(v.room) {
+		v.room = make([]pgtype.TSVectorPosition, 0, together)
+	}
+	n := len(v.room)
+	v.room = append(v.room, at)
+	return v.room[n : n+1 : n+1]
 }

@@ -17,111 +17,152 @@ const lexiconMost = 100_000
 // them. Terms that are not asked for any more are forgotten. It is for one goroutine. The
 // zero value is ready.
 type Lexicon struct {
-	// young holds what was asked for lately, old what was before that; both by
-	// configuration and term.
-	young, old map[string]map[string]lexemes
-	size       int // of young
+	// young holds what was asked for lately, old what was before that.
+	young, old generation
+	// serial numbers the documents that are made vectors.
+	serial int
 }
 
-// lexemes are what a term is in the index: most are one, a stop word none.
-type lexemes struct {
-	one string // of a term that is a single one
-	// more is in place of one, and places is how many places the term takes.
-	more   []placed
-	places int
+// generation is terms and lexemes by their configurations.
+type generation struct {
+	entries map[string]map[string]*entry
+	words   map[string]map[string]*word
+	size    int
+}
+
+// entry is what a term is in the index: most are one lexeme, a stop word none.
+type entry struct {
+	lexemes []placed
+	places  int // that the term takes
 }
 
 // placed is a lexeme with its place in a term, from 1 on.
 type placed struct {
-	word  string
+	*word
+
 	place int
 }
 
-// find returns what a term is, if that is known.
-func (l *Lexicon) find(config, term string) (lexemes, bool) {
-	if x, known := l.young[config][term]; known {
-		return x, true
-	}
-	x, known := l.old[config][term]
-	if known {
-		l.keep(config, term, x)
-	}
-	return x, known
+// word is a lexeme, of which there is one in a configuration.
+type word struct {
+	text string
+	// index is its place in the vector of the document with a serial.
+	serial, index int
 }
 
-func (l *Lexicon) keep(config, term string, x lexemes) {
-	if l.young == nil {
-		l.young = map[string]map[string]lexemes{}
+// find returns what a term is; nil where that is not known.
+func (l *Lexicon) find(config, term string) *entry {
+	if e := l.young.entries[config][term]; e != nil {
+		return e
 	}
-	of := l.young[config]
+	e := l.old.entries[config][term]
+	if e != nil {
+		l.keep(config, term, e)
+		for _, p := range e.lexemes {
+			put(&l.young.words, config, p.text, p.word)
+		}
+	}
+	return e
+}
+
+func (l *Lexicon) keep(config, term string, e *entry) {
+	put(&l.young.entries, config, strings.Clone(term), e)
+	l.young.size++
+}
+
+// word returns the lexeme of a text.
+func (l *Lexicon) word(config, text string) *word {
+	w := l.young.words[config][text]
+	if w == nil {
+		if w = l.old.words[config][text]; w == nil {
+			w = &word{text: strings.Clone(text)}
+		}
+		put(&l.young.words, config, w.text, w)
+	}
+	return w
+}
+
+func put[V any](m *map[string]map[string]V, config, key string, v V) {
+	if *m == nil {
+		*m = map[string]map[string]V{}
+	}
+	of := (*m)[config]
 	if of == nil {
-		of = map[string]lexemes{}
-		l.young[config] = of
+		of = map[string]V{}
+		(*m)[config] = of
 	}
-	of[strings.Clone(term)] = x
-	l.size++
+	of[key] = v
 }
 
-// Missing are the terms of pages that are not known, a configuration and a term each. What
-// is known is not forgotten before the next call.
-func (l *Lexicon) Missing(pages []Document) (configs, missing []string) {
-	if l.size >= lexiconMost/2 {
-		l.old, l.young, l.size = l.young, nil, 0
+// Unknown are terms that a Lexicon does not know.
+type Unknown struct {
+	Configs, Terms []string
+
+	entries []*entry
+}
+
+// Read reads documents, and names the terms that have to be learned before they are made
+// vectors.
+func (l *Lexicon) Read(docs []Document) ([]Terms, Unknown) {
+	if l.young.size >= lexiconMost/2 {
+		l.old, l.young = l.young, generation{}
 	}
-	seen := map[[2]string]bool{}
-	for _, p := range pages {
-		for _, zone := range p.zones() {
-			for term := range strings.SplitSeq(zone, " ") {
+	var unknown Unknown
+	read := make([]Terms, len(docs))
+	for i, d := range docs {
+		for zone, text := range d.zones() {
+			for term := range strings.SplitSeq(text, " ") {
 				if term == "" {
 					continue
 				}
-				key := [2]string{p.Config, term}
-				if _, known := l.find(p.Config, term); known || seen[key] {
-					continue
+				e := l.find(d.Config, term)
+				if e == nil {
+					e = new(entry)
+					l.keep(d.Config, term, e)
+					unknown.Configs, unknown.Terms = append(unknown.Configs, d.Config), append(unknown.Terms, term)
+					unknown.entries = append(unknown.entries, e)
 				}
-				seen[key] = true
-				configs, missing = append(configs, p.Config), append(missing, term)
+				read[i][zone] = append(read[i][zone], e)
 			}
 		}
 	}
-	return configs, missing
+	return read, unknown
 }
 
-// Learn takes what Missing has returned, with the tsvector that each term is, as text.
-func (l *Lexicon) Learn(configs, terms, vectors []string) error {
-	if len(vectors) != len(terms) {
-		return fmt.Errorf("%d terms of the index for %d", len(vectors), len(terms))
+// Learn takes what each of the unknown terms is in the index, as the function
+// keywords_lexemes of the database says. Where that cannot be known, Forget must be called.
+func (l *Lexicon) Learn(u Unknown, vectors []string) error {
+	if len(vectors) != len(u.Terms) {
+		return fmt.Errorf("%d terms of the index for %d", len(vectors), len(u.Terms))
 	}
 	for i, vector := range vectors {
-		x, err := readLexemes(vector)
-		if err != nil {
-			return fmt.Errorf("read what %q is in the index: %w", terms[i], err)
+		if err := l.readEntry(u.entries[i], u.Configs[i], vector); err != nil {
+			return fmt.Errorf("read what %q is in the index: %w", u.Terms[i], err)
 		}
-		l.keep(configs[i], terms[i], x)
 	}
 	return nil
 }
 
-// readLexemes reads what keywords_lexemes of the database returns: a tsvector such as
-// 'co2':1 'emission':2 and, after the term, '1':3.
-func readLexemes(vector string) (lexemes, error) {
+// Forget forgets all that is known.
+func (l *Lexicon) Forget() { l.young, l.old = generation{}, generation{} }
+
+// readEntry reads a tsvector such as 'co2':1 'emission':2 and, after the term, '1':3.
+func (l *Lexicon) readEntry(e *entry, config, vector string) error {
 	var v pgtype.TSVector
 	if err := v.Scan(vector); err != nil {
-		return lexemes{}, err
+		return err
 	}
-	var x lexemes
-	for _, l := range v.Lexemes {
-		for _, at := range l.Positions {
-			x.more = append(x.more, placed{l.Word, int(at.Position)})
+	for _, x := range v.Lexemes {
+		for _, at := range x.Positions {
+			e.lexemes = append(e.lexemes, placed{l.word(config, x.Word), int(at.Position)})
 		}
 	}
-	slices.SortFunc(x.more, func(a, b placed) int { return cmp.Compare(a.place, b.place) })
-	if len(x.more) == 0 || x.more[len(x.more)-1].word != "1" {
-		return lexemes{}, fmt.Errorf("no end in %s", vector)
+	slices.SortFunc(e.lexemes, func(a, b placed) int { return cmp.Compare(a.place, b.place) })
+	last := len(e.lexemes) - 1
+	if last < 0 || e.lexemes[last].text != "1" {
+		return fmt.Errorf("no end in %s", vector)
 	}
-	x.places = x.more[len(x.more)-1].place - 1
-	if x.more = x.more[:len(x.more)-1]; len(x.more) == 1 && x.places == 1 {
-		return lexemes{one: x.more[0].word, places: 1}, nil
-	}
-	return x, nil
+	e.places = e.lexemes[last].place - 1
+	e.lexemes = slices.Clip(e.lexemes[:last])
+	return nil
 }
