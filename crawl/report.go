@@ -94,6 +94,9 @@ func (t Totals) Requests() int64 { return t.Asked }
 // FrontierBound is where reports stop counting what is pending.
 const FrontierBound = 1_000_000
 
+// KeywordsBound is how far pages are counted that wait for their keywords.
+const KeywordsBound = 20_000
+
 // Progress is how far a run has come.
 type Progress struct {
 	Run
@@ -117,7 +120,9 @@ type Progress struct {
 	NotDue []NotDue `json:"not_due,omitempty"`
 	// Outages lists workers that cannot reach anything just now, whatever their run.
 	Outages []Outage `json:"outages,omitempty"`
-	// Detail is set where it was asked for.
+	// KeywordsWaiting is how many pages, of whatever run, have been fetched and are not found
+	// by a search yet, up to KeywordsBound. It is set where it was asked for, as Detail is.
+	KeywordsWaiting int `json:"keywords_waiting"`
 	*Detail
 }
 

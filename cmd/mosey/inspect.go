@@ -86,11 +86,16 @@ func (s *statusCmd) Run(ctx context.Context, e *env) error {
 		if s.name() != "" {
 			named = namedLong
 		}
+		waiting, err := store.KeywordsWaiting(ctx, crawl.KeywordsBound)
+		if err != nil {
+			return err
+		}
 		for _, run := range runs {
 			p, err := store.Progress(ctx, run)
 			if err != nil {
 				return err
 			}
+			p.KeywordsWaiting = waiting
 			if p.Detail, err = store.Detail(ctx, run.ID, named); err != nil {
 				return err
 			}
@@ -101,6 +106,9 @@ func (s *statusCmd) Run(ctx context.Context, e *env) error {
 				continue
 			}
 			printStatus(e.stdout, p)
+		}
+		if !s.JSON && waiting > 0 {
+			fmt.Fprintln(e.stdout, keywordsLine(waiting))
 		}
 		return nil
 	})
@@ -135,6 +143,15 @@ func printStatus(w io.Writer, p crawl.Progress) {
 			fmt.Fprintf(w, "  %s\n", line)
 		}
 	}
+}
+
+// keywordsLine says how many pages are not found by a search yet.
+func keywordsLine(waiting int) string {
+	many := count(int64(waiting), "page")
+	if waiting >= crawl.KeywordsBound {
+		many += " or more"
+	}
+	return many + " fetched and not found by a search yet: a worker writes their keywords, within seconds unless the crawl is faster"
 }
 
 // standsStill says why domains of a run are not asked, and until when.

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"text/tabwriter"
 	"time"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/keywords"
 	"github.com/mosey-web/mosey/search"
 )
 
@@ -38,6 +40,10 @@ func (c *rankCmd) Run(ctx context.Context, e *env) error {
 	return withStore(ctx, e, func(store *db.Store) error {
 		began := time.Now()
 		line := newProgressLine(e)
+		// what others call a page is folded into its keywords
+		if err := (&keywords.Writer{Store: store, Logger: newLogger(e.stderr, slog.LevelWarn)}).Write(ctx); err != nil {
+			return err
+		}
 		rep, err := search.Rank(ctx, store, func(r crawl.RankReport) { line.show(func(time.Time) string { return rankStep(r) }) })
 		line.clear()
 		switch {

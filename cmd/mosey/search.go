@@ -54,6 +54,13 @@ func (c *searchCmd) Run(ctx context.Context, e *env) error {
 		if err != nil {
 			return err
 		}
+		waiting, err := store.KeywordsWaiting(ctx, crawl.KeywordsBound)
+		if err != nil {
+			return err
+		}
+		if waiting > 0 {
+			fmt.Fprintln(e.stderr, keywordsLine(waiting))
+		}
 		if c.JSON {
 			return printLines(e.stdout, results)
 		}

@@ -28,7 +28,7 @@ const (
 	passMost = 40
 	// behind is how many pages may wait before somebody is told, and lookEvery how often
 	// that is looked for.
-	behind    = 20_000
+	behind    = crawl.KeywordsBound
 	lookEvery = time.Minute
 )
 
