@@ -238,8 +238,8 @@ const ExtractorVersion = 2
 type Index struct {
 	// Config is the text search configuration of Postgres for the page's language.
 	Config string `json:"config"`
-	// Title, Headings, Description and Text are terms with a blank between two, of the
-	// weights A, B, C and D.
+	// Title, Headings, Description and Text are terms of the weights A, B, C and D, with
+	// their places and a blank between two: "cat:2,7 the:1". They are not in their order.
 	Title       string `json:"a,omitempty"`
 	Headings    string `json:"b,omitempty"`
 	Description string `json:"c,omitempty"`

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/db/dbtest"
+	"github.com/mosey-web/mosey/internal/terms"
 )
 
 // BenchmarkKeywords measures what it costs to write the keywords of a page of 300 to 900
@@ -17,14 +18,14 @@ func BenchmarkKeywords(b *testing.B) {
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // texts of a benchmark
 	ids, texts := make([]int64, pages), make([]string, pages)
 	for i := range pages {
-		ids[i], texts[i] = int64(i), zipfWords(random, 300+random.IntN(600))
+		ids[i], texts[i] = int64(i), terms.Index(terms.Page{Text: zipfWords(random, 300+random.IntN(600))}).Text
 	}
 	for b.Loop() {
 		b.StopTimer()
 		for _, sql := range []string{
 			"TRUNCATE page_keywords, keywords_waiting",
 			`INSERT INTO keywords_waiting (page_id, domain, config, title, body)
-			SELECT id, 'site.example', 'english', 'a title', text FROM unnest($1::bigint[], $2::text[]) AS x (id, text)`,
+			SELECT id, 'site.example', 'english', 'title:1', text FROM unnest($1::bigint[], $2::text[]) AS x (id, text)`,
 		} {
 			var args []any
 			if sql[0] == 'I' {

@@ -18,6 +18,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/db/dbtest"
+	"github.com/mosey-web/mosey/internal/terms"
 )
 
 // BenchmarkRecord has 200 domains begin and record pages as fast as the database takes
@@ -33,7 +34,7 @@ func BenchmarkRecordIndexed(b *testing.B) { benchmarkRecord(b, indexOf) }
 
 // indexOf is what a page is found by: 900 words, as frequent as those of a language.
 func indexOf(rng *rand.Rand) *crawl.Index {
-	return &crawl.Index{Config: "english", Title: zipfWords(rng, 6), Headings: zipfWords(rng, 20), Text: zipfWords(rng, 900)}
+	return terms.Index(terms.Page{Language: "en", Title: zipfWords(rng, 6), Headings: zipfWords(rng, 20), Text: zipfWords(rng, 900)})
 }
 
 // zipfWords are words by Zipf's law, n of them.

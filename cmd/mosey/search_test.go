@@ -13,6 +13,7 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db/dbtest"
 	"github.com/mosey-web/mosey/internal/terms"
 	"github.com/mosey-web/mosey/search"
 	"github.com/mosey-web/mosey/test/web"
@@ -33,6 +34,11 @@ func TestSearch(t *testing.T) {
 	t.Parallel()
 	r := newRows(t, crawl.Settings{}).allowed()
 	r.fetched(found("Lighthouses & lamps", "The keeper lights the lamp."))
+	waiting := r.Execute("search", "lamps", "keeper")
+	require.Contains(t, waiting.Stderr, "1 page fetched and not found by a search yet")
+	require.Contains(t, r.Print("status"), "1 page fetched and not found by a search yet")
+	dbtest.WriteKeywords(t, r.store)
+	require.NotContains(t, r.Print("status"), "not found by a search yet")
 	require.Equal(t, "Lighthouses & lamps\n  "+aPage+"\n  en-GB, 2026-03-04\n  About[31m lamps\n", r.Print("search", "lamps", "keeper"))
 	var result search.Result
 	r.Decode(&result, "search", "lamps keeper", "--json", "--lang", "en", "--domain", aDomain, "--since", "2026-03-04")

@@ -20,8 +20,7 @@ func Anchors(texts map[string]int) string {
 	list := slices.SortedFunc(maps.Keys(texts), func(a, b string) int {
 		return cmp.Or(cmp.Compare(texts[b], texts[a]), cmp.Compare(a, b))
 	})
-	c, _ := cutters.Get().(*Cutter) // there is nothing else
-	defer cutters.Put(c)
+	var c Cutter
 	out, _ := c.Cut(nil, strings.Join(list[:min(len(list), anchorsMost)], "\n"), anchorTerms)
 	return string(out)
 }

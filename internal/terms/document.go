@@ -2,18 +2,10 @@ package terms
 
 import "github.com/jackc/pgx/v5/pgtype"
 
-// What a tsvector of Postgres holds: MAXSTRPOS, MAXENTRYPOS and MAXNUMPOS of its ts_type.h.
+// What a tsvector of Postgres holds: MAXENTRYPOS and MAXNUMPOS of its ts_type.h.
 const (
-	sizeMost      = 1<<20 - 1
 	positionMost  = 1<<14 - 1
 	positionsMost = 1<<8 - 1
-)
-
-// lexemeOverhead is what a lexeme takes beside its bytes, and positionSize what a position
-// does, in bytes.
-const (
-	lexemeOverhead = 4
-	positionSize   = 2
 )
 
 // Document is the terms of a page, as crawl.Index has them.
@@ -35,7 +27,7 @@ func (d Document) zones() [len(weights)]string {
 type Terms [len(weights)][]*entry
 
 // Vector is what a page is found by: what to_tsvector makes of the terms of each zone, with
-// the zone's weight, one after the other. It has as many of them as a tsvector holds.
+// the zone's weight, one after the other.
 func (l *Lexicon) Vector(t Terms) pgtype.TSVector {
 	l.serial++
 	v := vector{serial: l.serial}
@@ -43,6 +35,9 @@ func (l *Lexicon) Vector(t Terms) pgtype.TSVector {
 	for i, zone := range t {
 		place, last := base, base
 		for _, e := range zone {
+			if e == nil {
+				continue
+			}
 			for _, p := range e.lexemes {
 				last = v.add(p.word, place+p.place, weights[i])
 			}
@@ -57,27 +52,21 @@ func (l *Lexicon) Vector(t Terms) pgtype.TSVector {
 type vector struct {
 	serial  int
 	lexemes []pgtype.TSVectorLexeme
-	size    int // in bytes, at most
 	room    []pgtype.TSVectorPosition
 }
 
-// add adds a lexeme, unless the tsvector is full, and returns its place.
+// add adds a lexeme and returns its place.
 func (v *vector) add(w *word, place int, weight pgtype.TSVectorWeight) int {
 	place = min(place, positionMost)
-	if v.size+len(w.text)+lexemeOverhead+positionSize > sizeMost {
-		return place
-	}
 	at := pgtype.TSVectorPosition{Position: uint16(place), Weight: weight} //nolint:gosec // at most positionMost
 	if w.serial != v.serial {
 		w.serial, w.index = v.serial, len(v.lexemes)
-		v.size += len(w.text) + lexemeOverhead + positionSize
 		v.lexemes = append(v.lexemes, pgtype.TSVectorLexeme{Word: w.text, Positions: v.first(at)})
 		return place
 	}
 	list := &v.lexemes[w.index].Positions
 	if len(*list) < positionsMost && (*list)[len(*list)-1].Position < at.Position {
 		*list = append(*list, at)
-		v.size += positionSize
 	}
 	return place
 }

@@ -1,6 +1,10 @@
 package terms
 
 import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/mosey-web/mosey/crawl"
@@ -23,18 +27,91 @@ type Page struct {
 	Title, Headings, Description, Text string
 }
 
-var cutters = sync.Pool{New: func() any { return new(Cutter) }}
+var indexers = sync.Pool{New: func() any { return new(indexer) }}
 
 // Index is what a page is found by.
 func Index(p Page) *crawl.Index {
-	c, _ := cutters.Get().(*Cutter) // there is nothing else
-	defer cutters.Put(c)
-	cut := func(text string, limit int) string {
-		out, _ := c.Cut(nil, text, limit)
-		return string(out)
-	}
+	x, _ := indexers.Get().(*indexer) // there is nothing else
+	defer indexers.Put(x)
 	return &crawl.Index{
-		Config: Config(p.Language), Title: cut(p.Title, titleTerms), Headings: cut(p.Headings, headingTerms),
-		Description: cut(p.Description, descriptionTerms), Text: cut(p.Text, textTerms),
+		Config: Config(p.Language), Title: x.zone(p.Title, titleTerms), Headings: x.zone(p.Headings, headingTerms),
+		Description: x.zone(p.Description, descriptionTerms), Text: x.zone(p.Text, textTerms),
 	}
+}
+
+// indexer makes zones of documents. It keeps its memory for the next.
+type indexer struct {
+	cutter Cutter
+	cut    []byte
+	of     map[string]int // the place of a term in found
+	found  []found
+	next   []int // of each term of the text, the next that is the same; 0 is none
+	out    []byte
+}
+
+// found is a term with where it is first and last, from 1 on.
+type found struct {
+	term        string
+	order       uint64
+	first, last int
+}
+
+// zone is the terms of a text, each with its places: "cat:2,7 the:1". They are in the order of
+// their first letters, so that what is stored is not the text.
+func (x *indexer) zone(text string, limit int) string {
+	x.cut, _ = x.cutter.Cut(x.cut[:0], text, limit)
+	x.read(string(x.cut))
+	slices.SortFunc(x.found, func(a, b found) int { return cmp.Compare(a.order, b.order) })
+	x.out = x.out[:0]
+	for i, f := range x.found {
+		if i > 0 {
+			x.out = append(x.out, ' ')
+		}
+		x.out = append(append(x.out, f.term...), ':')
+		for at := f.first; at != 0; at = x.next[at] {
+			if at != f.first {
+				x.out = append(x.out, ',')
+			}
+			x.out = strconv.AppendInt(x.out, int64(at), 10)
+		}
+	}
+	clear(x.found) // they hold on to the text
+	return string(x.out)
+}
+
+// read notes where each term is.
+func (x *indexer) read(terms string) {
+	if x.of == nil {
+		x.of = map[string]int{}
+	}
+	clear(x.of)
+	x.found, x.next = x.found[:0], append(x.next[:0], 0)
+	for term := range strings.SplitSeq(terms, " ") {
+		if term == "" {
+			continue
+		}
+		at := len(x.next)
+		x.next = append(x.next, 0)
+		i, known := x.of[term]
+		if !known {
+			x.of[term] = len(x.found)
+			x.found = append(x.found, found{term, prefix(term), at, at})
+			continue
+		}
+		x.next[x.found[i].last] = at
+		x.found[i].last = at
+	}
+	clear(x.of)
+}
+
+// prefix orders terms by their first eight bytes.
+func prefix(term string) uint64 {
+	var n uint64
+	for i := range 8 {
+		n <<= 8
+		if i < len(term) {
+			n |= uint64(term[i])
+		}
+	}
+	return n
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -111,7 +112,8 @@ func (l *Lexicon) Read(docs []Document) ([]Terms, Unknown) {
 	read := make([]Terms, len(docs))
 	for i, d := range docs {
 		for zone, text := range d.zones() {
-			for term := range strings.SplitSeq(text, " ") {
+			for item := range strings.SplitSeq(text, " ") {
+				term, places, _ := strings.Cut(item, ":")
 				if term == "" {
 					continue
 				}
@@ -122,7 +124,7 @@ func (l *Lexicon) Read(docs []Document) ([]Terms, Unknown) {
 					unknown.Configs, unknown.Terms = append(unknown.Configs, d.Config), append(unknown.Terms, term)
 					unknown.entries = append(unknown.entries, e)
 				}
-				read[i][zone] = append(read[i][zone], e)
+				read[i][zone] = place(read[i][zone], e, places)
 			}
 		}
 	}
@@ -165,4 +167,20 @@ func (l *Lexicon) readEntry(e *entry, config, vector string) error {
 	e.places = e.lexemes[last].place - 1
 	e.lexemes = slices.Clip(e.lexemes[:last])
 	return nil
+}
+
+// place puts a term into the places of a text that it has, such as "2,7". What is no place
+// is passed over.
+func place(text []*entry, e *entry, places string) []*entry {
+	for at := range strings.SplitSeq(places, ",") {
+		n, err := strconv.Atoi(at)
+		if err != nil || n < 1 || n > positionMost {
+			continue
+		}
+		for len(text) < n {
+			text = append(text, nil)
+		}
+		text[n-1] = e
+	}
+	return text
 }
