@@ -96,6 +96,61 @@ func TestDetectByWhatIsDeclared(t *testing.T) {
 	}
 }
 
+// counted counts questions to the models.
+type counted struct {
+	models.Models
+
+	some, all int // languages that they were asked about
+}
+
+func (c *counted) Likely(text string, among []string) map[string]float64 {
+	if len(among) == 0 {
+		c.all++
+	} else {
+		c.some++
+	}
+	return c.Models.Likely(text, among)
+}
+
+func TestModelsAreAskedOnlyInDoubt(t *testing.T) {
+	t.Parallel()
+	asked := func(text string, declared ...string) (some, all int) {
+		m := &counted{}
+		language.New(m).Detect(text, declared...)
+		return m.some, m.all
+	}
+	byWant := map[string]string{}
+	for _, c := range load(t) {
+		byWant[c.Want] = c.Text
+	}
+	for _, lang := range []string{"en", "de", "fr", "es", "it", "pt", "nl", "sv", "pl", "ru", "uk", "ro", "id", "ar", "hi", "hr"} {
+		text := byWant[lang]
+		some, all := asked(text, lang)
+		require.Zero(t, some+all, "%s as declared", lang)
+		some, all = asked(text, "tr")
+		require.Positive(t, some+all, "%s, declared as another", lang)
+	}
+	for _, lang := range []string{"en", "de", "fr", "es", "it", "pt", "nl", "pl", "ro"} {
+		some, all := asked(byWant[lang])
+		require.Equal(t, 1, some, "%s, undeclared, has its frequent words", lang)
+		require.Zero(t, all, "%s, undeclared, has its frequent words", lang)
+	}
+	_, all := asked(byWant["gl"])
+	require.Positive(t, all, "frequent words and models disagree about Galician, of which there is no model")
+}
+
+// What is written in one language and has some words of another is still in the one.
+func TestModelsDoNotDecideBetweenRelativesOnly(t *testing.T) {
+	t.Parallel()
+	d := language.New(models.Models{})
+	byWant := map[string]string{}
+	for _, c := range load(t) {
+		byWant[c.Want] = c.Text
+	}
+	require.Equal(t, "fi", d.Detect(strings.Repeat(byWant["fi"]+" ", 3)+byWant["en"][:100]))
+	require.Equal(t, "hu", d.Detect(byWant["en"][:60]+strings.Repeat(byWant["hu"]+" ", 3), "en"))
+}
+
 func TestGuess(t *testing.T) {
 	t.Parallel()
 	d := language.New(models.Models{})
