@@ -53,11 +53,12 @@ func (d Detector) Detect(prose string, declared ...string) string {
 	}
 	var found []candidate
 	if d.models != nil && s.letters >= lettersEnough && !s.oneLanguage() {
-		words := wordsOf(prose)
-		if tag, is := words.declared(tags); is {
+		var w words
+		w.look(prose)
+		if tag, is := w.declared(tags); is {
 			return s.name(tag)
 		}
-		found = d.find(prose, s, words)
+		found = d.find(prose, s, &w)
 	}
 	return s.name(choose(found, tags, s))
 }
@@ -70,8 +71,8 @@ type candidate struct {
 
 // find asks the models. Where the text has the frequent words of a language, they are asked
 // about it and those like it, by less text, and about all if they say another.
-func (d Detector) find(prose string, s scripts, words *words) []candidate {
-	if lang, family := words.leader(); lang != "" {
+func (d Detector) find(prose string, s scripts, w *words) []candidate {
+	if lang, family := w.leader(); lang != "" {
 		letters := confirmLetters
 		if doubtful(lang) {
 			letters = windowLetters

@@ -57,20 +57,20 @@ var (
 	// confirmed is enough where the language is declared.
 	confirmed = claim{share: 15, times: 2, least: 3}
 	// unheard is enough for the models to be asked of its relatives alone.
-	unheard = claim{share: 20, times: 3, least: 5}
+	unheard = claim{share: 15, times: 4, least: 6}
 )
 
 // words says how many words of a text are frequent in which language.
 type words struct {
 	read int
-	// known has the owners of each word that is frequent.
-	known []uint64
-	has   [rankedMost]int
+	// known are the owners of each word that is frequent, so many of them.
+	known  [frequentMost]uint64
+	knowns int
+	has    [rankedMost]int
 }
 
-// wordsOf looks at the first words of a text: runs of letters.
-func wordsOf(prose string) *words {
-	w := &words{known: make([]uint64, 0, frequentMost)}
+// look reads the first words of a text: runs of letters.
+func (w *words) look(prose string) {
 	var buffer [wordBytesMost + utf8.UTFMax]byte
 	word := buffer[:0]
 	for _, r := range prose {
@@ -82,7 +82,7 @@ func wordsOf(prose string) *words {
 			r = unicode.ToLower(r)
 		default:
 			if w.add(word); w.read == frequentMost {
-				return w
+				return
 			}
 			word = word[:0]
 			continue
@@ -92,7 +92,6 @@ func wordsOf(prose string) *words {
 		}
 	}
 	w.add(word)
-	return w
 }
 
 func (w *words) add(word []byte) {
@@ -104,7 +103,8 @@ func (w *words) add(word []byte) {
 	if of == 0 {
 		return
 	}
-	w.known = append(w.known, of)
+	w.known[w.knowns] = of
+	w.knowns++
 	for ; of != 0; of &= of - 1 {
 		w.has[bits.TrailingZeros64(of)]++
 	}
@@ -120,7 +120,7 @@ func (w *words) bear(lang int, c claim) bool {
 			continue
 		}
 		ours, against := 0, 0
-		for _, of := range w.known {
+		for _, of := range w.known[:w.knowns] {
 			switch mine, theirs := of>>lang&1, of>>other&1; {
 			case mine > theirs:
 				ours++
