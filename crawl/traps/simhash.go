@@ -185,7 +185,8 @@ func wordRune(r rune) (part, alone bool) {
 	if r < utf8.RuneSelf {
 		return 'a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9', false
 	}
-	if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) {
+	const first = 0xe00 // that of Thai, the lowest of scripts without spaces
+	if r >= first && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) {
 		return true, true
 	}
 	return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r), false
