@@ -40,6 +40,9 @@ type Cutter struct {
 // Cut appends the terms of a text to dst, a blank between two, and returns how many they
 // are: at most limit. What is no UTF-8 separates words.
 func (c *Cutter) Cut(dst []byte, text string, limit int) ([]byte, int) {
+	if dst == nil { // the terms of most texts take as much as the text
+		dst = make([]byte, 0, min(len(text), textBytesMax))
+	}
 	c.out, c.left = dst, limit
 	c.word, c.runes, c.marked, c.before, c.pending = c.word[:0], 0, false, c.before[:0], c.pending[:0]
 	for i := 0; i < len(text) && c.left > 0; {
@@ -67,6 +70,9 @@ func (c *Cutter) Cut(dst []byte, text string, limit int) ([]byte, int) {
 // foreign takes what follows that is not ASCII, and returns how much that is. Letters
 // are taken apart from their accents.
 func (c *Cutter) foreign(s string) int {
+	if n := c.plain(s); n > 0 {
+		return n
+	}
 	end := 0
 	for end < len(s) && end < foreignMax && s[end] >= utf8.RuneSelf {
 		_, size := utf8.DecodeRuneInString(s[end:])
@@ -95,6 +101,54 @@ func (c *Cutter) foreign(s string) int {
 	}
 	return end
 }
+
+// plain takes the letters that a text begins with as far as nothing but themselves decides
+// which terms they make: they are of Latin or Cyrillic, and no mark follows. It returns
+// how much that is.
+func (c *Cutter) plain(s string) int {
+	end := 0
+	letter, size, ok := plainLetter(s)
+	for ok {
+		next, nextSize, nextOK := plainLetter(s[end+size:])
+		if rest := s[end+size:]; !nextOK && len(rest) > 0 && rest[0] >= utf8.RuneSelf {
+			return end // it may be a mark
+		}
+		c.letter(letter)
+		end += size
+		letter, size, ok = next, nextSize, nextOK
+	}
+	return end
+}
+
+// plainLetter is the lower case, without its accents, of the letter of Latin or Cyrillic
+// that a text begins with.
+func plainLetter(s string) (letter rune, size int, is bool) {
+	if s == "" || s[0] < utf8.RuneSelf {
+		return 0, 0, false
+	}
+	r, size := utf8.DecodeRuneInString(s)
+	if latinFirst <= r && r <= latinLast {
+		letter = latin[r-latinFirst]
+		return letter, size, letter != 0
+	}
+	letter, is = cyrillic(r)
+	return letter, size, is
+}
+
+// The letters of Latin-1 and of Latin Extended-A.
+const latinFirst, latinLast = 0xc0, 0x17f
+
+// latin is the lower case, without its accents, of a letter from latinFirst on; 0 of what
+// is no letter, or is another in compatibility form.
+var latin = func() (letters [latinLast - latinFirst + 1]rune) {
+	for r := rune(latinFirst); r <= latinLast; r++ {
+		if text := string(r); unicode.IsLetter(r) && norm.NFKC.IsNormalString(text) {
+			base, _ := utf8.DecodeRuneInString(norm.NFD.String(text))
+			letters[r-latinFirst] = unicode.ToLower(base)
+		}
+	}
+	return letters
+}()
 
 // character takes a character, and returns which one marks that follow belong to.
 func (c *Cutter) character(base, r rune) rune {
@@ -149,9 +203,11 @@ func (c *Cutter) letter(r rune) {
 		c.word = append(c.word, byte(r)) //nolint:gosec // ASCII
 		return
 	}
-	if plain, ok := spelled[r]; ok {
-		c.word = append(c.word, plain...)
-		return
+	if lower, _ := cyrillic(r); lower != r {
+		if plain, ok := spelled[r]; ok {
+			c.word = append(c.word, plain...)
+			return
+		}
 	}
 	c.word = utf8.AppendRune(c.word, r)
 }
