@@ -57,9 +57,11 @@ var known = []struct {
 	{"Mong", unicode.Mongolian},
 }
 
-// The places in known of the scripts of Chinese, Japanese and Korean.
+// The places in known of some scripts.
 const (
-	han = iota + 2
+	_ = iota
+	cyrillic
+	han
 	katakana
 	hiragana
 	hangul
@@ -85,6 +87,10 @@ func scriptsOf(text string) scripts {
 			if 'a' <= r|0x20 && r|0x20 <= 'z' {
 				counts[0]++
 			}
+			continue
+		}
+		if 'А' <= r && r <= 'я' {
+			counts[cyrillic]++
 			continue
 		}
 		if !unicode.IsLetter(r) && !unicode.IsMark(r) {

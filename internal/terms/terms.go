@@ -103,52 +103,74 @@ func (c *Cutter) foreign(s string) int {
 }
 
 // plain takes the letters that a text begins with as far as nothing but themselves decides
-// which terms they make: they are of Latin or Cyrillic, and no mark follows. It returns
-// how much that is.
+// which terms they make: they are in plainLetters, and no mark follows. It returns how
+// much that is.
 func (c *Cutter) plain(s string) int {
 	end := 0
-	letter, size, ok := plainLetter(s)
-	for ok {
-		next, nextSize, nextOK := plainLetter(s[end+size:])
-		if rest := s[end+size:]; !nextOK && len(rest) > 0 && rest[0] >= utf8.RuneSelf {
+	letter, size := plainLetter(s)
+	for letter != 0 {
+		rest := s[end+size:]
+		next, nextSize := plainLetter(rest)
+		if next == 0 && rest != "" && rest[0] >= utf8.RuneSelf {
 			return end // it may be a mark
 		}
-		c.letter(letter)
+		if base, isShort := short(letter); !isShort {
+			c.letter(letter)
+		} else if c.runes+2 > wordRunesMax {
+			c.letter(base)
+		} else {
+			c.letter(letter)
+			c.runes++ // its breve counts
+		}
 		end += size
-		letter, size, ok = next, nextSize, nextOK
+		letter, size = next, nextSize
 	}
 	return end
 }
 
-// plainLetter is the lower case, without its accents, of the letter of Latin or Cyrillic
-// that a text begins with.
-func plainLetter(s string) (letter rune, size int, is bool) {
+// plainLetter is what plainLetters has of the character that a text begins with.
+func plainLetter(s string) (letter rune, size int) {
 	if s == "" || s[0] < utf8.RuneSelf {
-		return 0, 0, false
+		return 0, 0
 	}
 	r, size := utf8.DecodeRuneInString(s)
-	if latinFirst <= r && r <= latinLast {
-		letter = latin[r-latinFirst]
-		return letter, size, letter != 0
+	if r < plainFirst || r > plainLast {
+		return 0, size
 	}
-	letter, is = cyrillic(r)
-	return letter, size, is
+	return plainLetters[r-plainFirst], size
 }
 
-// The letters of Latin-1 and of Latin Extended-A.
-const latinFirst, latinLast = 0xc0, 0x17f
+// Latin-1's letters are the first, and those of Cyrillic that are used today the last.
+const plainFirst, plainLast = 0xc0, 0x45f
 
-// latin is the lower case, without its accents, of a letter from latinFirst on; 0 of what
-// is no letter, or is another in compatibility form.
-var latin = func() (letters [latinLast - latinFirst + 1]rune) {
-	for r := rune(latinFirst); r <= latinLast; r++ {
-		if text := string(r); unicode.IsLetter(r) && norm.NFKC.IsNormalString(text) {
-			base, _ := utf8.DecodeRuneInString(norm.NFD.String(text))
-			letters[r-latinFirst] = unicode.ToLower(base)
+// plainLetters is the lower case, without what is left out of it, of a letter from
+// plainFirst on; 0 of what is no letter, or is another in compatibility form.
+var plainLetters = func() (letters [plainLast - plainFirst + 1]rune) {
+	for r := rune(plainFirst); r <= plainLast; r++ {
+		text := string(r)
+		if !unicode.IsLetter(r) || !norm.NFKC.IsNormalString(text) {
+			continue
 		}
+		letter := unicode.ToLower(r)
+		if _, isShort := short(letter); !isShort {
+			base, _ := utf8.DecodeRuneInString(norm.NFD.String(text))
+			letter = unicode.ToLower(base)
+		}
+		letters[r-plainFirst] = letter
 	}
 	return letters
 }()
+
+// short is the letter that has a breve to be another, of those that plainLetters has.
+func short(letter rune) (base rune, is bool) {
+	switch letter {
+	case 'й':
+		return 'и', true
+	case 'ў':
+		return 'у', true
+	}
+	return 0, false
+}
 
 // character takes a character, and returns which one marks that follow belong to.
 func (c *Cutter) character(base, r rune) rune {
