@@ -126,15 +126,41 @@ const (
 )
 
 // asciiWord is the lower case of the ASCII characters that words are made of, and 0
-// of all else.
-var asciiWord = func() (lower [utf8.RuneSelf]byte) {
-	for c := range lower {
-		if part, _ := wordRune(rune(c)); part {
-			lower[c] = byte(unicode.ToLower(rune(c)))
+// of all else. alphabetWord is that of the characters that follow, up to those of Latin,
+// Greek and Cyrillic that are used today.
+var (
+	asciiWord = func() (lower [utf8.RuneSelf]byte) {
+		for c := range lower {
+			r, _ := lowered(rune(c))
+			lower[c] = byte(r)
 		}
+		return lower
+	}()
+	alphabetWord = func() (lower [0x460]rune) {
+		for c := range lower {
+			lower[c], _ = lowered(rune(c))
+		}
+		return lower
+	}()
+)
+
+// wordLower is the lower case of a character that is part of a word, and whether it is a
+// word alone; 0 of others.
+func wordLower(r rune) (lower rune, alone bool) {
+	if int(r) < len(alphabetWord) {
+		return alphabetWord[r], false
 	}
-	return lower
-}()
+	return lowered(r)
+}
+
+// lowered is wordLower without a table.
+func lowered(r rune) (lower rune, alone bool) {
+	part, alone := wordRune(r)
+	if !part {
+		return 0, false
+	}
+	return unicode.ToLower(r), alone
+}
 
 // appendWords appends the words of a text, in lower case: the hash of each (FNV-1a),
 // and whether it is a number.
@@ -155,7 +181,8 @@ func appendWords(words []word, text string) []word {
 		}
 		r, size := utf8.DecodeRuneInString(text[i:])
 		i += size
-		part, alone := wordRune(r)
+		lower, alone := wordLower(r)
+		part := lower != 0
 		if inWord && (!part || alone) {
 			words = append(words, word{hash: mix(hash), number: number})
 			hash, inWord, number = fnvOffset, false, true
@@ -164,7 +191,7 @@ func appendWords(words []word, text string) []word {
 			continue
 		}
 		var encoded [utf8.UTFMax]byte
-		for _, b := range encoded[:utf8.EncodeRune(encoded[:], unicode.ToLower(r))] {
+		for _, b := range encoded[:utf8.EncodeRune(encoded[:], lower)] {
 			hash = (hash ^ uint64(b)) * fnvPrime
 		}
 		inWord, number = true, false
@@ -185,7 +212,10 @@ func wordRune(r rune) (part, alone bool) {
 	if r < utf8.RuneSelf {
 		return 'a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9', false
 	}
-	if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) {
+	const first = 0xe00 // that of Thai, the lowest of scripts without spaces
+	if r >= first && unicode.In(
+		r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
+	) {
 		return true, true
 	}
 	return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r), false

@@ -213,22 +213,21 @@ func (b *blocks) flush(at int) {
 
 // words estimates how many words a text has, those of a language without blanks too.
 func words(text string) int {
-	blanks, others := 0, 0
-	for i := 0; i < len(text); {
-		switch c := text[i]; {
-		case c == ' ':
-			blanks++
-			i++
-		case c < utf8.RuneSelf:
-			i++
-		default:
-			r, size := utf8.DecodeRuneInString(text[i:])
-			if r >= 0xe00 && unicode.IsLetter(r) {
-				others++
-			}
-			i += size
+	const (
+		first = 0xe00 // of a script without blanks
+		lead  = 0xe0  // its first byte
+	)
+	others := 0
+	for i := 0; i < len(text); i++ {
+		if text[i] < lead {
+			continue
 		}
+		r, size := utf8.DecodeRuneInString(text[i:])
+		if r >= first && unicode.IsLetter(r) {
+			others++
+		}
+		i += size - 1
 	}
 	const perWord = 2 // characters of Chinese, about
-	return max(blanks+1, others/perWord)
+	return max(strings.Count(text, " ")+1, others/perWord)
 }

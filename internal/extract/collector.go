@@ -34,6 +34,7 @@ type collector struct {
 	said        descriptions
 	text        textBuffer
 	blocks      blocks
+	main        builder
 	passwords   int // input elements of this type
 	refs        []reference
 	refIndex    map[string]int // into refs
@@ -75,15 +76,16 @@ func newCollector(limits Limits) *collector {
 
 // release gives back the collector's memory.
 func (c *collector) release() {
-	if len(c.refs) > refsKept || cap(c.text.text) > textKept || cap(c.scratch.text) > textKept {
+	if len(c.refs) > refsKept || cap(c.text.text) > textKept || cap(c.scratch.text) > textKept || cap(c.main.main) > textKept {
 		return
 	}
 	clear(c.refs) // they hold on to the page
 	clear(c.refIndex)
 	clear(c.linkIndex)
 	c.blocks.reset()
+	c.main.reset()
 	*c = collector{
-		refs: c.refs[:0], refIndex: c.refIndex, linkIndex: c.linkIndex, text: c.text, scratch: c.scratch, blocks: c.blocks,
+		refs: c.refs[:0], refIndex: c.refIndex, linkIndex: c.linkIndex, text: c.text, scratch: c.scratch, blocks: c.blocks, main: c.main,
 	}
 	collectors.Put(c)
 }
@@ -318,11 +320,29 @@ func (c *collector) page(pageURL urls.URL) Page {
 func (c *collector) plain() Page {
 	c.blocks.flush(len(c.text.text))
 	text := c.text.String()
-	m := mainOf(text, c.blocks.list)
+	m := c.main.mainOf(text, c.blocks.list)
+	if !composed(text) {
+		m = mainText{main: norm.NFC.String(m.main), headings: norm.NFC.String(m.headings), prose: norm.NFC.String(m.prose)}
+	}
 	return Page{
 		Signals: c.signals, Text: prefix(text, c.limits.MaxTextBytes), Content: c.text.content(c.signals.Title),
-		Main: norm.NFC.String(m.main), Headings: norm.NFC.String(m.headings), Prose: norm.NFC.String(m.prose),
+		Main: m.main, Headings: m.headings, Prose: m.prose,
 	}
+}
+
+// composed reports whether a text is in normal form C, and so are its lines.
+func composed(text string) bool {
+	const (
+		marks        = 0xcc // the first byte of U+0300 and what follows: what is before is composed
+		cyrillic     = 0xd0 // as are the letters up to U+047F
+		cyrillicMore = 0xd1
+	)
+	for i := range len(text) {
+		if c := text[i]; c >= marks && c != cyrillic && c != cyrillicMore {
+			return norm.NFC.IsNormalString(text)
+		}
+	}
+	return true
 }
 
 // prefix is what of a text fits: whole characters, and no blank at the end.

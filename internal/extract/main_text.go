@@ -36,7 +36,7 @@ type mainText struct {
 // Features" (WSDM 2010, figure 3). What the page's elements say comes before. Short
 // blocks between two that count do so, too, if they are not links: rows of a table,
 // terms of a list.
-func mainOf(text string, list []block) mainText {
+func (m *builder) mainOf(text string, list []block) mainText {
 	content := classify(text, list)
 	within, all := 0, 0
 	for i, bl := range list {
@@ -48,20 +48,19 @@ func mainOf(text string, list []block) mainText {
 		}
 	}
 	onlyMain := within >= mainEnough && within*4 >= all
-	var m builder
 	for i, bl := range list {
 		if content[i] && (!onlyMain || bl.place&inMain != 0) {
 			m.add(text[bl.start:bl.end], bl)
 		}
 	}
-	if m.main.Len()-m.headings.Len() < mainLeast {
-		m.main.Reset()
-		m.main.WriteString(text)
+	main := text
+	if len(m.main)-len(m.headings) >= mainLeast {
+		main = string(m.main)
 	}
-	if m.prose.Len() < proseLeast {
-		addLine(&m.prose, m.preformatted.String())
+	if len(m.prose) < proseLeast {
+		m.prose = addLine(m.prose, string(m.preformatted))
 	}
-	return mainText{main: cut(m.main.String()), headings: m.headings.String(), prose: m.prose.String()}
+	return mainText{main: cut(main), headings: string(m.headings), prose: string(m.prose)}
 }
 
 // classify reports which blocks are what the page is about.
@@ -113,38 +112,43 @@ func fill(list []block, content []bool, from, to int) {
 	}
 }
 
-// builder puts the main text together.
+// builder puts the main text together. It keeps its memory for the next page.
 type builder struct {
-	main, headings, prose strings.Builder
+	main, headings, prose []byte
 	// preformatted is prose that is written as code mostly is
-	preformatted strings.Builder
+	preformatted []byte
+}
+
+// reset empties the builder and keeps its room.
+func (m *builder) reset() {
+	m.main, m.headings, m.prose, m.preformatted = m.main[:0], m.headings[:0], m.prose[:0], m.preformatted[:0]
 }
 
 func (m *builder) add(text string, bl block) {
 	text = strings.TrimSpace(text)
-	addLine(&m.main, text)
+	m.main = addLine(m.main, text)
 	switch {
 	case bl.place&inHeading != 0:
-		if m.headings.Len()+len(text) < maxHeadingsBytes {
-			addLine(&m.headings, text)
+		if len(m.headings)+len(text) < maxHeadingsBytes {
+			m.headings = addLine(m.headings, text)
 		}
 	case bl.place&inPre != 0:
-		if m.preformatted.Len() < maxProseBytes && isProse(text, bl) {
-			addLine(&m.preformatted, text)
+		if len(m.preformatted) < maxProseBytes && isProse(text, bl) {
+			m.preformatted = addLine(m.preformatted, text)
 		}
-	case m.prose.Len() < maxProseBytes && isProse(text, bl):
-		addLine(&m.prose, text)
+	case len(m.prose) < maxProseBytes && isProse(text, bl):
+		m.prose = addLine(m.prose, text)
 	}
 }
 
-func addLine(b *strings.Builder, text string) {
+func addLine(b []byte, text string) []byte {
 	if text == "" {
-		return
+		return b
 	}
-	if b.Len() > 0 {
-		b.WriteByte('\n')
+	if len(b) > 0 {
+		b = append(b, '\n')
 	}
-	b.WriteString(text)
+	return append(b, text...)
 }
 
 // shape is what the rules know of a block.

@@ -2,6 +2,7 @@ package language
 
 import (
 	"cmp"
+	"slices"
 
 	"golang.org/x/text/language"
 )
@@ -27,8 +28,9 @@ const (
 type Models interface {
 	// Likely are the languages that a short text is most likely in, by their codes of
 	// ISO 639-1 in lower case, and how sure that is, between 0 and 1; none for a script
-	// that they do not know.
-	Likely(text string) map[string]float64
+	// that they do not know. It is in one of among, two languages or more, which must
+	// not change; none stands for all. What it costs grows with their number.
+	Likely(text string, among []string) map[string]float64
 }
 
 // Detector names languages. It is safe for concurrent use if its models are.
@@ -51,10 +53,12 @@ func (d Detector) Detect(prose string, declared ...string) string {
 	}
 	var found []candidate
 	if d.models != nil && s.letters >= lettersEnough && !s.oneLanguage() {
-		if tag, is := usual(prose, tags); is {
+		var w words
+		w.look(prose)
+		if tag, is := w.declared(tags); is {
 			return s.name(tag)
 		}
-		found = d.candidates(prose, s)
+		found = d.find(prose, s, &w)
 	}
 	return s.name(choose(found, tags, s))
 }
@@ -65,17 +69,40 @@ type candidate struct {
 	sure float64
 }
 
-// candidates are the two languages that the models hold for the most likely, or the one
-// that is certain. There may be none. A piece in another script than most of the text is
-// not of its language, such as a paragraph that was not translated.
-func (d Detector) candidates(prose string, s scripts) []candidate {
+// find tells the language of a text by its frequent words, or asks the models. Where the
+// words are those of a language, but not clearly, they are asked about it and those like it,
+// by less text, and about all if they say another.
+func (d Detector) find(prose string, s scripts, w *words) []candidate {
+	switch lang, family, sure := w.leader(); {
+	case lang == "":
+	case sure && !doubtful(lang):
+		return []candidate{{lang, 1}}
+	default:
+		letters := confirmLetters
+		if doubtful(lang) {
+			letters = windowLetters
+		}
+		found := d.candidates(windows(prose, letters), s, family)
+		other := func(c candidate) bool { return lineOf(c.base) != lang }
+		if len(found) > 0 && !slices.ContainsFunc(found, other) {
+			return found
+		}
+	}
+	return d.candidates(windows(prose, windowLetters), s, nil)
+}
+
+// candidates are the two languages that the models hold for the most likely by pieces of a
+// text, or the one that is certain. There may be none. They are of among if that names any.
+// A piece in another script than most of the text is not of its language, such as a
+// paragraph that was not translated.
+func (d Detector) candidates(pieces []string, s scripts, among []string) []candidate {
 	sum := map[string]float64{}
 	read := 0.0
-	for _, w := range windows(prose) {
+	for _, w := range pieces {
 		if scriptsOf(w).main != s.main {
 			continue
 		}
-		likely := d.models.Likely(w)
+		likely := d.models.Likely(w, among)
 		if len(likely) == 0 {
 			continue
 		}

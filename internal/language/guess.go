@@ -16,7 +16,7 @@ func (d Detector) Guess(text string) string {
 	if d.models == nil || s.letters < guessLetters {
 		return ""
 	}
-	for base, sure := range d.models.Likely(text) {
+	for base, sure := range d.models.Likely(text, nil) {
 		if sure >= guessSure {
 			return base
 		}

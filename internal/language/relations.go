@@ -53,3 +53,27 @@ var models = []string{
 }
 
 func modelled(base string) bool { return slices.Contains(models, base) }
+
+// lineOf is the line of frequent that has the words of a language.
+func lineOf(base string) string {
+	for _, group := range groups {
+		if slices.Contains(group, base) {
+			return group[0]
+		}
+	}
+	return base
+}
+
+// families are languages that have words in common, among them all that frequent has
+// enough words of.
+var families = [][]string{
+	{"af", "da", "de", "en", "is", "nb", "nl", "nn", "sv"},
+	{"ca", "eo", "es", "fr", "it", "la", "pt", "ro"},
+	{"bs", "cs", "hr", "pl", "sk", "sl", "sr"},
+	{"be", "bg", "kk", "mk", "mn", "ru", "uk"},
+	{"et", "fi", "hu", "lt", "lv"},
+	{"az", "cy", "eu", "ga", "sq", "tr"},
+	{"id", "mi", "ms", "so", "sw", "tl", "vi"},
+	{"ar", "fa", "ur"},
+	{"hi", "mr"},
+}

@@ -57,6 +57,16 @@ var known = []struct {
 	{"Mong", unicode.Mongolian},
 }
 
+// The places in known of some scripts.
+const (
+	_ = iota
+	cyrillic
+	han
+	katakana
+	hiragana
+	hangul
+)
+
 // only are the scripts that one language has, as good as alone.
 var only = map[string]string{
 	"Hang": "ko", "Kana": "ja", "Grek": "el", "Hebr": "he", "Thai": "th", "Taml": "ta", "Telu": "te", "Gujr": "gu", "Guru": "pa",
@@ -79,6 +89,10 @@ func scriptsOf(text string) scripts {
 			}
 			continue
 		}
+		if 'А' <= r && r <= 'я' {
+			counts[cyrillic]++
+			continue
+		}
 		if !unicode.IsLetter(r) && !unicode.IsMark(r) {
 			continue
 		}
@@ -93,7 +107,7 @@ func scriptsOf(text string) scripts {
 			last = i
 		}
 		counts[last]++
-		if known[last].name == "Hani" {
+		if last == han {
 			switch {
 			case strings.ContainsRune(simplified, r):
 				simplifiedSeen++
@@ -102,25 +116,19 @@ func scriptsOf(text string) scripts {
 			}
 		}
 	}
-	byName, most := map[string]int{}, 0
-	for i, k := range known {
-		byName[k.name] += counts[i]
+	counts[katakana], counts[hiragana] = counts[katakana]+counts[hiragana], 0
+	if counts[katakana]*10 > counts[han] {
+		counts[katakana], counts[han] = counts[katakana]+counts[han], 0
 	}
 	const ideograph = 3 // letters
-	if byName["Kana"]*10 > byName["Hani"] {
-		byName["Kana"], byName["Hani"] = byName["Kana"]+byName["Hani"], 0
+	for _, i := range [...]int{han, katakana, hangul} {
+		counts[i] *= ideograph
 	}
-	for _, k := range known {
-		count := byName[k.name]
-		switch k.name {
-		case "Hani", "Kana", "Hang":
-			count *= ideograph
-		}
-		if byName[k.name] = 0; count > 0 {
-			s.letters += count
-		}
-		if count > most {
-			s.main, most = k.name, count
+	most := 0
+	for i, k := range known {
+		s.letters += counts[i]
+		if counts[i] > most {
+			s.main, most = k.name, counts[i]
 		}
 	}
 	s.traditional = traditionalSeen > simplifiedSeen

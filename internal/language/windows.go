@@ -10,31 +10,34 @@ const (
 	// windowLetters is how much of a text the models read at once: 97 % of all texts
 	// are named rightly by 200 letters, and 500 cost eight times as much.
 	windowLetters = 220
+	// confirmLetters is enough to tell a few languages from each other.
+	confirmLetters = 100
 	// windowsMost is how many windows are read of a text that is hard to name.
 	windowsMost = 3
 	// scanBytes bounds how far a window is looked for, where there are few words.
 	scanBytes = 8 << 10
 )
 
-// windows are pieces of a text at a quarter, at three fifths and at its beginning, where
-// it is most likely to be what it is everywhere: words without digits and URLs. Those of
-// a text that is too short for several are the whole of it.
-func windows(text string) []string {
-	if len(text) <= windowLetters {
-		return []string{window(text, 0)}
+// windows are pieces of a text, of about so many letters, at a quarter, at three fifths and
+// at its beginning, where it is most likely to be what it is everywhere: words without
+// digits and URLs. Those of a text that is too short for several are the whole of it.
+func windows(text string, letters int) []string {
+	if len(text) <= letters {
+		return []string{window(text, 0, letters)}
 	}
 	starts := [windowsMost]int{len(text) / 4, len(text) * 3 / 5, 0}
 	pieces := make([]string, 0, windowsMost)
 	for _, start := range starts {
-		if w := window(text, start); w != "" && (len(pieces) == 0 || w != pieces[0]) {
+		if w := window(text, start, letters); w != "" && (len(pieces) == 0 || w != pieces[0]) {
 			pieces = append(pieces, w)
 		}
 	}
 	return pieces
 }
 
-// window is a piece of a text from the first word after start on.
-func window(text string, start int) string {
+// window is a piece of a text from the first word after start on, of about so many
+// letters.
+func window(text string, start, most int) string {
 	for start < len(text) && !utf8.RuneStart(text[start]) {
 		start++
 	}
@@ -55,11 +58,11 @@ func window(text string, start int) string {
 		}
 		for _, r := range word { // a language without blanks has one word a sentence
 			b.WriteRune(r)
-			if letters++; letters >= windowLetters && !unicode.IsMark(r) {
+			if letters++; letters >= most && !unicode.IsMark(r) {
 				return b.String()
 			}
 		}
-		if letters >= windowLetters-10 {
+		if letters >= most-10 {
 			break
 		}
 	}

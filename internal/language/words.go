@@ -1,49 +1,29 @@
 package language
 
 import (
+	_ "embed"
+	"math/bits"
+	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/language"
 )
 
-// Words that are frequent in one language and rare in those that are like it. Models cost
-// two milliseconds a text; where a tenth of the words are those of the language that is
-// declared, they would not say otherwise. Languages that have most of theirs in common
-// with another, such as Danish and Norwegian, are left to the models.
-var frequent = map[string]string{
-	"cs": "se že jsem který která jako podle také byl jeho nebo " +
-		"jejich však jsou ale aby tak už při ještě mezi jen bude",
-	"de": "der die und das den von zu mit sich des auf für ist im dem nicht " +
-		"eine als auch werden aus hat dass sie nach wird bei einer einem sind noch wie über",
-	"en": "the of and to is that for with are as was this be by from or " +
-		"have not but which you at were their has would they been when who will more",
-	"es": "el los las una con por más pero sus este entre cuando muy " +
-		"también fue había desde nos durante uno ellos donde quien todos hasta del",
-	"fi": "ja on ei että se hän oli ovat mutta kun myös kuin joka niin tai sen ole olla vain jos mukaan sekä",
-	"fr": "les des est dans une pour qui sur pas au avec sont mais " +
-		"nous cette été aux ces ses leur elle fait plus comme être peut du",
-	"hu": "a az és hogy nem is egy ez volt csak már mint meg el még vagy de kell azt ha lehet után szerint",
-	"it": "il che di della per con sono gli nel alla dei più " +
-		"delle anche come dal questo nella loro essere stato degli dalla una",
-	"nl": "de het een van en dat niet zijn voor met ook aan " +
-		"naar hij maar dan wordt heeft deze bij uit nog werd worden door",
-	"pl": "się na nie jest że do jak ale oraz przez dla był także które tym jego tylko być może od po są",
-	"pt": "não uma um em os as dos das ao mas à foi " +
-		"ele são mais pelo pela também você muito já seu sua isso está",
-	"ro": "și în să care pe nu este din cu mai pentru " +
-		"fi sau după fost când sunt lui această acest prin ale și-a",
-	"ru": "что это как его она они был для или если также который было при только уже чтобы можно все еще",
-	"sv": "och att som är på inte av ett för från men när också efter eller har till vara skulle mycket de",
-	"tr": "ve bir bu için ile olarak da de daha çok gibi olan ne kadar sonra ama en ise değil olduğu",
-	"uk": "що як це його вона вони був для або якщо також який було при тільки вже щоб можна ще від та є",
-}
+// frequent has a line for each language: its code, and words that are frequent in it.
+// Languages of which only what is declared can decide share a line.
+//
+//go:embed frequent.txt
+var frequent string
 
-// owners are the languages that have a word, as bits by their place in ranked.
-var ranked, owners = func() ([]string, map[string]uint16) {
+// ranked are the languages of frequent in its order. owners are those that have a word,
+// as bits by their place in ranked.
+var ranked, owners = func() ([]string, map[string]uint64) {
 	var list []string
-	of := map[string]uint16{}
-	for lang, words := range frequent {
+	of := map[string]uint64{}
+	for line := range strings.Lines(frequent) {
+		lang, words, _ := strings.Cut(line, " ")
 		for word := range strings.FieldsSeq(words) {
 			of[word] |= 1 << len(list)
 		}
@@ -52,50 +32,143 @@ var ranked, owners = func() ([]string, map[string]uint16) {
 	return list, of
 }()
 
-// How much of a text has to be words of a language, and by how much more than words of
-// any other.
 const (
-	frequentWords = 30  // read, at least
-	frequentMost  = 200 // at most
-	frequentShare = 10  // percent
-	frequentTimes = 2
+	// rankedMost is how many lines frequent can have.
+	rankedMost = 64
+	// frequentLeast is how many words a text needs, frequentMost how many are looked at.
+	frequentLeast, frequentMost = 30, 200
+	// wordBytesMost is how much of a word is looked up.
+	wordBytesMost = 32
 )
 
-// usual is the first of the tags whose frequent words a text has.
-func usual(prose string, tags []language.Tag) (language.Tag, bool) {
-	if len(tags) == 0 {
-		return language.Und, false
-	}
-	var counts [16]int
-	words := 0
-	for word := range strings.FieldsSeq(prose) {
-		if words++; words > frequentMost {
-			break
+// claim is how sure frequent words have to be of a language.
+type claim struct {
+	// share is how many of a text's words have to be frequent in it, in percent.
+	share int
+	// Beside any other language, least words have to be frequent in it and not in the
+	// other, and times as many as the other way round.
+	times, least int
+}
+
+// Measured with the Universal Declaration of Human Rights, 250 letters at a time, 2,096 texts
+// in the languages of frequent: 1,814 are confirmed as what they are in, two Serbian ones
+// could pass for Macedonian, and 1,555 are clear without a declaration, none wrongly.
+var (
+	// confirmed is enough where the language is declared.
+	confirmed = claim{share: 15, times: 2, least: 3}
+	// unheard is enough for the models to be asked of its relatives alone.
+	unheard = claim{share: 15, times: 4, least: 6}
+	// certain needs no models.
+	certain = claim{share: 20, times: 6, least: 15}
+)
+
+// words says how many words of a text are frequent in which language.
+type words struct {
+	read int
+	// known are the owners of each word that is frequent, so many of them.
+	known  [frequentMost]uint64
+	knowns int
+	has    [rankedMost]int
+}
+
+// look reads words at the beginning of a text, and from the middle of the rest on, which
+// may be in another language.
+func (w *words) look(prose string) {
+	rest := w.take(prose, frequentMost/2)
+	w.take(rest[len(rest)/2:], frequentMost)
+}
+
+// take reads words, which are runs of letters, until there are so many, and returns what
+// is left of the text.
+func (w *words) take(text string, most int) string {
+	var buffer [wordBytesMost + utf8.UTFMax]byte
+	word := buffer[:0]
+	for i, r := range text {
+		switch {
+		case 'a' <= r && r <= 'z':
+		case 'A' <= r && r <= 'Z':
+			r |= 0x20
+		case r >= utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsMark(r)):
+			r = unicode.ToLower(r)
+		default:
+			if w.add(word); w.read == most {
+				return text[i:]
+			}
+			word = word[:0]
+			continue
 		}
-		word = strings.ToLower(strings.TrimFunc(word, unicode.IsPunct))
-		for of, i := owners[word], 0; of != 0; of, i = of>>1, i+1 {
-			if of&1 != 0 {
-				counts[i]++
+		if len(word) < wordBytesMost {
+			word = utf8.AppendRune(word, r)
+		}
+	}
+	w.add(word)
+	return ""
+}
+
+func (w *words) add(word []byte) {
+	if len(word) == 0 {
+		return
+	}
+	w.read++
+	of := owners[string(word)]
+	if of == 0 {
+		return
+	}
+	w.known[w.knowns] = of
+	w.knowns++
+	for ; of != 0; of &= of - 1 {
+		w.has[bits.TrailingZeros64(of)]++
+	}
+}
+
+// bear reports whether the words bear out that the text is in a language of ranked.
+func (w *words) bear(lang int, c claim) bool {
+	if w.read < frequentLeast || w.has[lang]*100 < w.read*c.share {
+		return false
+	}
+	for other := range ranked {
+		if other == lang || w.has[other]*4 < w.has[lang] { // has no chance
+			continue
+		}
+		ours, against := 0, 0
+		for _, of := range w.known[:w.knowns] {
+			switch mine, theirs := of>>lang&1, of>>other&1; {
+			case mine > theirs:
+				ours++
+			case mine < theirs:
+				against++
 			}
 		}
+		if ours < c.least || ours < c.times*against {
+			return false
+		}
 	}
+	return true
+}
+
+// declared is the first of the tags that the words bear out.
+func (w *words) declared(tags []language.Tag) (language.Tag, bool) {
 	for _, tag := range tags {
-		base := baseOf(tag)
-		for i, lang := range ranked {
-			if lang == base && words >= frequentWords && counts[i]*100 >= words*frequentShare && leads(counts[:], i) {
-				return tag, true
-			}
+		if i := slices.Index(ranked, lineOf(baseOf(tag))); i >= 0 && w.bear(i, confirmed) {
+			return tag, true
 		}
 	}
 	return language.Und, false
 }
 
-// leads reports whether one count is far above all others.
-func leads(counts []int, i int) bool {
-	for j, n := range counts {
-		if j != i && n*frequentTimes > counts[i] {
-			return false
+// leader is the language that the words bear out, as frequent names it, the languages
+// that are like it, itself included, and whether that is clear; empty where the words bear
+// out none.
+func (w *words) leader() (lang string, family []string, sure bool) {
+	for i, lang := range ranked {
+		if !w.bear(i, unheard) {
+			continue
+		}
+		for _, family := range families {
+			if slices.Contains(family, lang) {
+				return lang, family, w.bear(i, certain)
+			}
 		}
 	}
-	return true
+	return "", nil, false
 }

@@ -40,6 +40,9 @@ type Cutter struct {
 // Cut appends the terms of a text to dst, a blank between two, and returns how many they
 // are: at most limit. What is no UTF-8 separates words.
 func (c *Cutter) Cut(dst []byte, text string, limit int) ([]byte, int) {
+	if dst == nil { // the terms of most texts take as much as the text
+		dst = make([]byte, 0, min(len(text), textBytesMax))
+	}
 	c.out, c.left = dst, limit
 	c.word, c.runes, c.marked, c.before, c.pending = c.word[:0], 0, false, c.before[:0], c.pending[:0]
 	for i := 0; i < len(text) && c.left > 0; {
@@ -67,6 +70,9 @@ func (c *Cutter) Cut(dst []byte, text string, limit int) ([]byte, int) {
 // foreign takes what follows that is not ASCII, and returns how much that is. Letters
 // are taken apart from their accents.
 func (c *Cutter) foreign(s string) int {
+	if n := c.plain(s); n > 0 {
+		return n
+	}
 	end := 0
 	for end < len(s) && end < foreignMax && s[end] >= utf8.RuneSelf {
 		_, size := utf8.DecodeRuneInString(s[end:])
@@ -94,6 +100,76 @@ func (c *Cutter) foreign(s string) int {
 		base = c.character(base, r)
 	}
 	return end
+}
+
+// plain takes the letters that a text begins with as far as nothing but themselves decides
+// which terms they make: they are in plainLetters, and no mark follows. It returns how
+// much that is.
+func (c *Cutter) plain(s string) int {
+	end := 0
+	letter, size := plainLetter(s)
+	for letter != 0 {
+		rest := s[end+size:]
+		next, nextSize := plainLetter(rest)
+		if next == 0 && rest != "" && rest[0] >= utf8.RuneSelf {
+			return end // it may be a mark
+		}
+		if base, isShort := short(letter); !isShort {
+			c.letter(letter)
+		} else if c.runes+2 > wordRunesMax {
+			c.letter(base)
+		} else {
+			c.letter(letter)
+			c.runes++ // its breve counts
+		}
+		end += size
+		letter, size = next, nextSize
+	}
+	return end
+}
+
+// plainLetter is what plainLetters has of the character that a text begins with.
+func plainLetter(s string) (letter rune, size int) {
+	if s == "" || s[0] < utf8.RuneSelf {
+		return 0, 0
+	}
+	r, size := utf8.DecodeRuneInString(s)
+	if r < plainFirst || r > plainLast {
+		return 0, size
+	}
+	return plainLetters[r-plainFirst], size
+}
+
+// Latin-1's letters are the first, and those of Cyrillic that are used today the last.
+const plainFirst, plainLast = 0xc0, 0x45f
+
+// plainLetters is the lower case, without what is left out of it, of a letter from
+// plainFirst on; 0 of what is no letter, or is another in compatibility form.
+var plainLetters = func() (letters [plainLast - plainFirst + 1]rune) {
+	for r := rune(plainFirst); r <= plainLast; r++ {
+		text := string(r)
+		if !unicode.IsLetter(r) || !norm.NFKC.IsNormalString(text) {
+			continue
+		}
+		letter := unicode.ToLower(r)
+		if _, isShort := short(letter); !isShort {
+			base, _ := utf8.DecodeRuneInString(norm.NFD.String(text))
+			letter = unicode.ToLower(base)
+		}
+		letters[r-plainFirst] = letter
+	}
+	return letters
+}()
+
+// short is the letter that has a breve to be another, of those that plainLetters has.
+func short(letter rune) (base rune, is bool) {
+	switch letter {
+	case 'й':
+		return 'и', true
+	case 'ў':
+		return 'у', true
+	}
+	return 0, false
 }
 
 // character takes a character, and returns which one marks that follow belong to.
@@ -149,9 +225,11 @@ func (c *Cutter) letter(r rune) {
 		c.word = append(c.word, byte(r)) //nolint:gosec // ASCII
 		return
 	}
-	if plain, ok := spelled[r]; ok {
-		c.word = append(c.word, plain...)
-		return
+	if lower, _ := cyrillic(r); lower != r {
+		if plain, ok := spelled[r]; ok {
+			c.word = append(c.word, plain...)
+			return
+		}
 	}
 	c.word = utf8.AppendRune(c.word, r)
 }

@@ -124,6 +124,16 @@ func (p *Plan) Hosts() []string {
 	return names
 }
 
+// Page is the page at a canonical URL of this web; nil where there is no host for it.
+func (p *Plan) Page(rawURL string) []byte {
+	name, target, ok := p.split(rawURL)
+	if !ok {
+		return nil
+	}
+	h := p.hosts[name]
+	return p.render(h.site, target, p.find(h, target))
+}
+
 // URL is the canonical URL of a request target (path and query) on a host.
 func (p *Plan) URL(hostName, target string) string {
 	return p.scheme(hostName) + "://" + p.authority(hostName) + target

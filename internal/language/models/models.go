@@ -24,12 +24,16 @@ var load = sync.OnceValue(func() lingua.LanguageDetector {
 		FromAllLanguages().WithLowAccuracyMode().WithPreloadedLanguageModels().Build()
 })
 
+// among has a detector for each list of languages that was asked for, by its codes. They
+// share their models.
+var among sync.Map
+
 // Load begins to load the models, which takes 0.3 s, before they are asked.
 func (Models) Load() { go load() }
 
 // Likely is language.Models.Likely: at most likelyMost languages.
-func (Models) Likely(text string) map[string]float64 {
-	values := load().ComputeLanguageConfidenceValues(text)
+func (Models) Likely(text string, languages []string) map[string]float64 {
+	values := detector(languages).ComputeLanguageConfidenceValues(text)
 	likely := make(map[string]float64, likelyMost)
 	for _, v := range values[:min(len(values), likelyMost)] {
 		if v.Value() > 0 {
@@ -37,4 +41,20 @@ func (Models) Likely(text string) map[string]float64 {
 		}
 	}
 	return likely
+}
+
+func detector(languages []string) lingua.LanguageDetector {
+	if len(languages) == 0 {
+		return load()
+	}
+	key := strings.Join(languages, " ")
+	if made, ok := among.Load(key); ok {
+		return made.(lingua.LanguageDetector) //nolint:forcetypeassert // there is nothing else
+	}
+	codes := make([]lingua.IsoCode639_1, len(languages))
+	for i, lang := range languages {
+		codes[i] = lingua.GetIsoCode639_1FromValue(strings.ToUpper(lang))
+	}
+	made, _ := among.LoadOrStore(key, lingua.NewLanguageDetectorBuilder().FromIsoCodes639_1(codes...).WithLowAccuracyMode().Build())
+	return made.(lingua.LanguageDetector) //nolint:forcetypeassert // there is nothing else
 }

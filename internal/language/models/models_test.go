@@ -96,6 +96,58 @@ func TestDetectByWhatIsDeclared(t *testing.T) {
 	}
 }
 
+// counted counts questions to the models.
+type counted struct {
+	models.Models
+
+	some, all int // languages that they were asked about
+}
+
+func (c *counted) Likely(text string, among []string) map[string]float64 {
+	if len(among) == 0 {
+		c.all++
+	} else {
+		c.some++
+	}
+	return c.Models.Likely(text, among)
+}
+
+func TestModelsAreAskedOnlyInDoubt(t *testing.T) {
+	t.Parallel()
+	asked := func(want, text string, declared ...string) (some, all int) {
+		m := &counted{}
+		require.Equal(t, want, language.New(m).Detect(text, declared...))
+		return m.some, m.all
+	}
+	byWant := map[string]string{}
+	for _, c := range load(t) {
+		byWant[c.Want] = c.Text
+	}
+	for _, lang := range []string{"en", "de", "fr", "es", "it", "pt", "nl", "sv", "pl", "ru", "uk", "ro", "id", "ar", "hi", "hr"} {
+		some, all := asked(lang, byWant[lang], lang)
+		require.Zero(t, some+all, "%s, declared, has its frequent words", lang)
+	}
+	some, all := asked("de", byWant["de"], "tr")
+	require.Zero(t, some+all, "German is clear, whatever is declared")
+	some, all = asked("pl", byWant["pl"], "tr")
+	require.Equal(t, []int{1, 0}, []int{some, all}, "Polish has some of its frequent words: it is one of a few languages")
+	some, all = asked("fi", byWant["fi"], "tr")
+	require.Positive(t, all, "Finnish has few of its frequent words here")
+	require.Zero(t, some)
+}
+
+// A text that changes its language is not in the first for having its frequent words.
+func TestModelsAreAskedOfMixtures(t *testing.T) {
+	t.Parallel()
+	byWant := map[string]string{}
+	for _, c := range load(t) {
+		byWant[c.Want] = c.Text
+	}
+	m := &counted{}
+	language.New(m).Detect(strings.Repeat(byWant["en"]+" ", 4)+strings.Repeat(byWant["de"]+" ", 6), "en")
+	require.Positive(t, m.some+m.all)
+}
+
 func TestGuess(t *testing.T) {
 	t.Parallel()
 	d := language.New(models.Models{})
