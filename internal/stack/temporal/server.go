@@ -42,6 +42,9 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	store := storeConfig(path)
+	if err := keepStatements(store, logger{cfg.Logger}); err != nil {
+		return nil, fmt.Errorf("start Temporal: %w", err)
+	}
 	if err := createNamespace(store, cfg); err != nil {
 		return nil, err
 	}
