@@ -107,7 +107,7 @@ func connectCrawler(ctx context.Context, e *env, opts stack.Options) (_ *crawler
 	if e.environ.Get("TEMPORAL_ADDRESS") == "" {
 		address = c.stack.TemporalAddress
 	}
-	c.client, err = wiring.Dial(ctx, e.environ, address, logger)
+	c.client, err = wiring.Dial(ctx, e.environ, address, logger, c.stack.DialOptions()...)
 	return c, err
 }
 

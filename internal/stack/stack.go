@@ -12,6 +12,7 @@ import (
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
+	"google.golang.org/grpc"
 
 	"github.com/mosey-web/mosey/internal/stack/datadir"
 	"github.com/mosey-web/mosey/internal/stack/logfile"
@@ -190,6 +191,15 @@ func (s *Stack) startTemporal(ctx context.Context, options Options) error {
 	s.temporal = server
 	s.TemporalAddress, s.UIURL = server.Address(), server.UIURL()
 	return nil
+}
+
+// DialOptions are those of a client in this process that reaches Temporal at its address:
+// to our own no connection is needed.
+func (s *Stack) DialOptions() []grpc.DialOption {
+	if s.temporal == nil {
+		return nil
+	}
+	return []grpc.DialOption{s.temporal.DialOption()}
 }
 
 // publish tells other processes about what is ours. The address of a database

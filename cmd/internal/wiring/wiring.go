@@ -18,6 +18,7 @@ import (
 	"go.temporal.io/sdk/contrib/envconfig"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
+	"google.golang.org/grpc"
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
@@ -124,8 +125,10 @@ type Client struct {
 
 // Dial connects to Temporal as the environment says (TEMPORAL_ADDRESS,
 // TEMPORAL_API_KEY, TEMPORAL_TLS_*, a profile, …); an address that is not empty
-// wins.
-func Dial(ctx context.Context, env Env, address string, logger *slog.Logger) (*Client, error) {
+// wins. Options are added to those of the connection.
+func Dial(
+	ctx context.Context, env Env, address string, logger *slog.Logger, options ...grpc.DialOption,
+) (*Client, error) {
 	opts, err := envconfig.LoadClientOptions(envconfig.LoadClientOptionsRequest{EnvLookup: env})
 	if err != nil {
 		return nil, Usagef("read the TEMPORAL_* settings: %w", err)
@@ -135,6 +138,7 @@ func Dial(ctx context.Context, env Env, address string, logger *slog.Logger) (*C
 		// on the same machine compression costs more than it saves
 		opts.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
 	}
+	opts.ConnectionOptions.DialOptions = append(opts.ConnectionOptions.DialOptions, options...)
 	opts.Logger = log.NewStructuredLogger(slog.New(untilStopped{logger.Handler()}))
 	opts.Identity = identity()
 	c, err := client.DialContext(ctx, opts)

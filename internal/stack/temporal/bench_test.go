@@ -21,6 +21,7 @@ import (
 	sdk "go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
+	"google.golang.org/grpc"
 )
 
 const (
@@ -97,6 +98,7 @@ func benchServer(b *testing.B) client.Client {
 		// Over the loopback address, compressing only costs.
 		ConnectionOptions: client.ConnectionOptions{
 			GrpcCompression: &client.GrpcCompressionNone{},
+			DialOptions:     []grpc.DialOption{server.DialOption()},
 		},
 	})
 	require.NoError(b, err)

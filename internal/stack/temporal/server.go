@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/server/common/metrics"
 	sqliteschema "go.temporal.io/server/schema/sqlite"
 	"go.temporal.io/server/temporal"
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
@@ -24,6 +25,7 @@ type Server struct {
 	uiURL   string
 	server  temporal.Server
 	polls   polls
+	calls   *shortcut
 	ui      *http.Server
 	uiEnd   chan error
 }
@@ -40,6 +42,9 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	store := storeConfig(path)
+	if err := keepStatements(store, logger{cfg.Logger}); err != nil {
+		return nil, fmt.Errorf("start Temporal: %w", err)
+	}
 	if err := createNamespace(store, cfg); err != nil {
 		return nil, err
 	}
@@ -57,8 +62,8 @@ func start(ctx context.Context, cfg Config, store *config.SQL) (*Server, error) 
 	if err != nil {
 		return nil, fmt.Errorf("start Temporal: %w", err)
 	}
-	s := &Server{address: address(p.frontend), polls: newPolls()}
-	if s.server, err = newServer(serverConfig(store, p), p, cfg, s.polls); err != nil {
+	s := &Server{address: address(p.frontend), polls: newPolls(), calls: &shortcut{}}
+	if s.server, err = s.newServer(serverConfig(store, p), p, cfg); err != nil {
 		return nil, fmt.Errorf("start Temporal: %w", err)
 	}
 	if err := s.server.Start(); err != nil {
@@ -81,9 +86,7 @@ func (s *Server) complete(ctx context.Context, cfg Config) error {
 	return s.startUI(ctx, cfg)
 }
 
-func newServer(
-	conf *config.Config, p ports, cfg Config, polls polls,
-) (temporal.Server, error) {
+func (s *Server) newServer(conf *config.Config, p ports, cfg Config) (temporal.Server, error) {
 	authorizer, err := authorization.GetAuthorizerFromConfig(&conf.Global.Authorization)
 	if err != nil {
 		return nil, err
@@ -93,7 +96,7 @@ func newServer(
 	if err != nil {
 		return nil, err
 	}
-	return temporal.NewServer(
+	return temporal.NewServerFx(services(s.calls),
 		temporal.WithConfig(conf),
 		temporal.ForServices(temporal.DefaultServices),
 		temporal.WithStaticHosts(staticHosts(p)),
@@ -104,7 +107,7 @@ func newServer(
 		}),
 		temporal.WithCustomMetricsHandler(metrics.NoopMetricsHandler),
 		temporal.WithDynamicConfigClient(settings()),
-		temporal.WithChainedFrontendGrpcInterceptors(polls.intercept),
+		temporal.WithChainedFrontendGrpcInterceptors(s.polls.intercept),
 	)
 }
 
@@ -139,6 +142,12 @@ func columns(attributes map[string]enumspb.IndexedValueType) map[string]string {
 
 // Address is the host:port of the gRPC API.
 func (s *Server) Address() string { return s.address }
+
+// DialOption has a client in this process reach the server at its address without a
+// connection, but for what the server does not know.
+func (s *Server) DialOption() grpc.DialOption {
+	return grpc.WithChainUnaryInterceptor(s.calls.intercept)
+}
 
 // UIURL is the address of the web UI, or empty without one.
 func (s *Server) UIURL() string { return s.uiURL }

@@ -50,10 +50,10 @@ func serverConfig(store *config.SQL, p ports) *config.Config {
 		},
 		DCRedirectionPolicy: config.DCRedirectionPolicy{Policy: "noop"},
 		Services: map[string]config.Service{
-			string(primitives.FrontendService): service(p.frontend),
-			string(primitives.HistoryService):  service(p.history),
-			string(primitives.MatchingService): service(p.matching),
-			string(primitives.WorkerService):   service(p.worker),
+			string(primitives.FrontendService): serviceOn(p.frontend),
+			string(primitives.HistoryService):  serviceOn(p.history),
+			string(primitives.MatchingService): serviceOn(p.matching),
+			string(primitives.WorkerService):   serviceOn(p.worker),
 		},
 		Archival: config.Archival{
 			History:    config.HistoryArchival{State: archivalOff},
@@ -69,7 +69,7 @@ func serverConfig(store *config.SQL, p ports) *config.Config {
 	}
 }
 
-func service(port int) config.Service {
+func serviceOn(port int) config.Service {
 	return config.Service{RPC: config.RPC{GRPCPort: port, BindOnIP: loopback}}
 }
 

@@ -1,0 +1,180 @@
+package temporal
+
+import (
+	"context"
+	"net"
+	"slices"
+	"sync"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+)
+
+// shortcut hands requests from one service of this process to another without a
+// connection: the server's services, and the worker beside them, else spend most of their
+// time with framing, flow control and switches between goroutines. A request that it does
+// not know goes over the connection, so do streams. Safe for concurrent use.
+type shortcut struct {
+	methods sync.Map // a full method name, as in /package.Service/Method, to a method
+}
+
+// method is one request that a service of this process takes.
+type method struct {
+	service     any
+	handler     grpc.MethodHandler
+	interceptor grpc.UnaryServerInterceptor
+}
+
+// add makes a service known, with the interceptors that its handlers need.
+func (s *shortcut) add(desc *grpc.ServiceDesc, service any, interceptors ...grpc.UnaryServerInterceptor) {
+	for _, m := range desc.Methods {
+		s.methods.Store(fullMethod(desc, m), method{service, m.Handler, chain(interceptors)})
+	}
+}
+
+// remove has requests to a service go over the connection again.
+func (s *shortcut) remove(desc *grpc.ServiceDesc) {
+	for _, m := range desc.Methods {
+		s.methods.Delete(fullMethod(desc, m))
+	}
+}
+
+func fullMethod(desc *grpc.ServiceDesc, m grpc.MethodDesc) string {
+	return "/" + desc.ServiceName + "/" + m.MethodName
+}
+
+// chain makes one interceptor of several. The first is the outermost.
+func chain(interceptors []grpc.UnaryServerInterceptor) grpc.UnaryServerInterceptor {
+	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+		for _, interceptor := range slices.Backward(interceptors) {
+			next := handler
+			handler = func(ctx context.Context, req any) (any, error) {
+				return interceptor(ctx, req, info, next)
+			}
+		}
+		return handler(ctx, req)
+	}
+}
+
+// intercept is a grpc.UnaryClientInterceptor. It has to be the last one of its connection,
+// which has to lead to this process.
+func (s *shortcut) intercept(
+	ctx context.Context, name string, req, reply any, conn *grpc.ClientConn, invoker grpc.UnaryInvoker,
+	opts ...grpc.CallOption,
+) error {
+	found, known := s.methods.Load(name)
+	request, isMessage := req.(proto.Message)
+	answer, takesMessage := reply.(proto.Message)
+	if !known || !isMessage || !takesMessage {
+		return invoker(ctx, name, req, reply, conn, opts...)
+	}
+	m, call := found.(method), &transport{name: name} //nolint:forcetypeassert // nothing else is stored
+	ctx, cancel := inbound(ctx, call)
+	defer cancel()
+	// Both sides go on using what they have: each gets a copy.
+	response, err := m.handler(m.service, ctx, func(in any) error {
+		return transfer(in.(proto.Message), request) //nolint:forcetypeassert // the generated handler's
+	}, m.interceptor)
+	call.answer(opts)
+	if err != nil {
+		return asStatus(err)
+	}
+	return transfer(answer, response.(proto.Message)) //nolint:forcetypeassert // the generated handler's
+}
+
+// transfer copies a message into an empty one. Some services answer with another type than
+// their callers expect, whose encoding is the same.
+func transfer(to, from proto.Message) error {
+	if to.ProtoReflect().Descriptor() == from.ProtoReflect().Descriptor() {
+		proto.Merge(to, from)
+		return nil
+	}
+	encoded, err := proto.Marshal(from)
+	if err != nil {
+		return status.Error(codes.Internal, err.Error())
+	}
+	if err := proto.Unmarshal(encoded, to); err != nil {
+		return status.Error(codes.Internal, err.Error())
+	}
+	return nil
+}
+
+// inbound is the context of a request as its service sees it. It ends with the caller's,
+// and has none of the caller's values but for the headers.
+func inbound(caller context.Context, call *transport) (context.Context, context.CancelFunc) {
+	headers, _ := metadata.FromOutgoingContext(caller) // a copy
+	ctx := metadata.NewIncomingContext(context.Background(), headers)
+	ctx = peer.NewContext(ctx, here)
+	ctx = grpc.NewContextWithServerTransportStream(ctx, call)
+	var cancel context.CancelFunc
+	if deadline, ok := caller.Deadline(); ok {
+		ctx, cancel = context.WithDeadline(ctx, deadline)
+	} else {
+		ctx, cancel = context.WithCancel(ctx)
+	}
+	stop := context.AfterFunc(caller, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+	}
+}
+
+// here is the caller's address.
+var here = &peer.Peer{Addr: &net.TCPAddr{IP: net.ParseIP(loopback)}}
+
+// asStatus makes of an error what the caller would get over a connection.
+func asStatus(err error) error {
+	if s, ok := status.FromError(err); ok {
+		return s.Err()
+	}
+	return status.FromContextError(err).Err()
+}
+
+// transport takes the headers and trailers that a service answers with.
+type transport struct {
+	name            string
+	mu              sync.Mutex
+	header, trailer metadata.MD
+}
+
+var _ grpc.ServerTransportStream = (*transport)(nil)
+
+// Method returns the full name of what is asked for.
+func (t *transport) Method() string { return t.name }
+
+// SetHeader adds to the headers of the answer.
+func (t *transport) SetHeader(md metadata.MD) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.header = metadata.Join(t.header, md)
+	return nil
+}
+
+// SendHeader is SetHeader: headers go with the answer.
+func (t *transport) SendHeader(md metadata.MD) error { return t.SetHeader(md) }
+
+// SetTrailer adds to the trailers of the answer.
+func (t *transport) SetTrailer(md metadata.MD) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.trailer = metadata.Join(t.trailer, md)
+	return nil
+}
+
+// answer gives the caller the headers and trailers that it has asked for.
+func (t *transport) answer(opts []grpc.CallOption) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, opt := range opts {
+		switch o := opt.(type) {
+		case grpc.HeaderCallOption:
+			*o.HeaderAddr = t.header
+		case grpc.TrailerCallOption:
+			*o.TrailerAddr = t.trailer
+		}
+	}
+}
