@@ -41,6 +41,10 @@ type groups[R any] struct {
 	// of each, by its place; alone takes an array of one.
 	together func(ctx context.Context, docs []byte) (map[int]R, error)
 	alone    func(ctx context.Context, docs []byte) (R, error)
+	// most is how many documents a group has at the most, and least how long each waits
+	// for others at the least.
+	most  int
+	least time.Duration
 
 	mu      sync.Mutex
 	waiting []*entry[R]
@@ -54,7 +58,7 @@ type groups[R any] struct {
 func newGroups[R any](
 	together func(context.Context, []byte) (map[int]R, error), alone func(context.Context, []byte) (R, error),
 ) *groups[R] {
-	return &groups[R]{together: together, alone: alone, wake: make(chan struct{}, 1)}
+	return &groups[R]{together: together, alone: alone, most: groupMax, wake: make(chan struct{}, 1)}
 }
 
 // entry is a document that waits.
@@ -83,7 +87,7 @@ type result[R any] struct {
 func (g *groups[R]) do(
 	ctx context.Context, domain string, spare time.Duration, size int, write func(*bytes.Buffer),
 ) (R, error) {
-	linger := min(spare/lingerShare, lingerMost)
+	linger := max(min(spare/lingerShare, lingerMost), g.least)
 	e := &entry[R]{
 		domain: domain, write: write, size: size, by: time.Now().Add(linger), ctx: ctx, done: make(chan result[R], 1),
 	}
@@ -167,7 +171,7 @@ func (g *groups[R]) next() ([]*entry[R], time.Duration) {
 	for _, e := range g.waiting {
 		switch {
 		case e.ctx.Err() != nil: // nobody waits for it any more
-		case taken[e.domain], len(group) >= groupMax, size > 0 && size+e.size > groupBytes:
+		case taken[e.domain], len(group) >= g.most, size > 0 && size+e.size > groupBytes:
 			rest = append(rest, e)
 		default:
 			taken[e.domain] = true
@@ -194,7 +198,7 @@ func (g *groups[R]) next() ([]*entry[R], time.Duration) {
 // early is how long to wait before a group is taken: not at all where it is full, or
 // one of its documents has no time.
 func (g *groups[R]) early() time.Duration {
-	if len(g.waiting) == 0 || len(g.waiting) >= groupMax || len(g.kept) > 0 {
+	if len(g.waiting) == 0 || len(g.waiting) >= g.most || len(g.kept) > 0 {
 		return 0
 	}
 	first := g.waiting[0].by
