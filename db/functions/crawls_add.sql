@@ -51,11 +51,11 @@ BEGIN
     SELECT DISTINCT ON (f.page_id, f.run_id) f.page_id, f.domain,
         coalesce(f.priority, CASE WHEN f.is_new OR f.kind <> 'page' THEN -(f.follow ->> 'depth')::smallint ELSE
             page_priority((f.follow ->> 'depth')::integer, (SELECT r.score FROM page_ranks r WHERE r.page_id = f.page_id))
-        END - CASE WHEN f.kind = 'page' AND (f.follow ->> 'depth')::integer > 0 THEN page_penalty(f.page_id) ELSE 0 END),
+        END - CASE WHEN f.kind = 'page' AND (f.follow ->> 'depth')::integer > 0 THEN coalesce(k.penalty, 0) ELSE 0 END),
         now() - f.after * interval '1 microsecond', f.run_id,
         CASE WHEN NOT f.is_new THEN crawl_passed_over(f.page_id, f.run_id, f.kind) END, f.url, f.kind, (f.follow ->> 'depth')::smallint,
         coalesce((f.follow ->> 'redirects')::smallint, 0)
-    FROM unnest(v) f
+    FROM unnest(v) f LEFT JOIN LATERAL page_penalties(f.page_id) AS k (penalty) ON true
     ORDER BY f.page_id, f.run_id, f.after DESC
     ON CONFLICT DO NOTHING;
     GET DIAGNOSTICS added = ROW_COUNT;
@@ -172,15 +172,14 @@ CREATE OR REPLACE FUNCTION pattern_penalty(p_seen integer, p_nothing integer) RE
 $$;
 
 -- By how many links a page comes later because others of its pattern have brought nothing
--- new.
-CREATE OR REPLACE FUNCTION page_penalty(p_page_id bigint) RETURNS integer LANGUAGE sql STABLE AS $$
-    SELECT coalesce((
-        SELECT pattern_penalty(u.seen, u.duplicates + u.copies) FROM pages p CROSS JOIN LATERAL (
-            SELECT x.seen, x.duplicates, x.copies FROM url_patterns x
-            WHERE x.domain = p.domain AND x.pattern = p.patterns [cardinality(p.patterns)] LIMIT 1
-        ) u
-        WHERE p.id = p_page_id
-    ), 0)
+-- new; no row where none has. As a set it is made part of the plan of what calls it, once for
+-- all pages.
+CREATE OR REPLACE FUNCTION page_penalties(p_page_id bigint) RETURNS SETOF integer LANGUAGE sql STABLE AS $$
+    SELECT pattern_penalty(u.seen, u.duplicates + u.copies) FROM pages p CROSS JOIN LATERAL (
+        SELECT x.seen, x.duplicates, x.copies FROM url_patterns x
+        WHERE x.domain = p.domain AND x.pattern = p.patterns [cardinality(p.patterns)] LIMIT 1
+    ) u
+    WHERE p.id = p_page_id
 $$;
 
 -- Has pending crawls that are found anew come earlier, where what has found them says so.

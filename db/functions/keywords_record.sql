@@ -58,8 +58,9 @@ CREATE OR REPLACE FUNCTION keywords_store(
 ) RETURNS void LANGUAGE plpgsql SET work_mem = '64MB' AS $$
 BEGIN
     INSERT INTO page_keywords AS k (page_id, domain, language, config, rank, keywords_tsv)
-    SELECT x.page_id, x.domain, nullif(x.language, ''), x.config, page_worth(x.page_id, x.domain), x.terms
+    SELECT x.page_id, x.domain, nullif(x.language, ''), x.config, w.worth, x.terms
     FROM unnest(p_pages, p_domains, p_languages, p_configs, p_terms) AS x (page_id, domain, language, config, terms)
+    CROSS JOIN LATERAL page_worths(x.page_id, x.domain) AS w (worth)
     ORDER BY x.page_id
     ON CONFLICT (page_id) DO UPDATE SET
         language = excluded.language, config = excluded.config,

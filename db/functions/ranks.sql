@@ -1,6 +1,7 @@
 -- How much a page is worth to a search, from 0 to 1: half of it is what its domain is,
 -- half what it is itself.
-CREATE OR REPLACE FUNCTION page_worth(p_page_id bigint, p_domain text) RETURNS real LANGUAGE sql STABLE AS $$
+-- As a set it is made part of the plan of what calls it, once for all pages.
+CREATE OR REPLACE FUNCTION page_worths(p_page_id bigint, p_domain text) RETURNS SETOF real LANGUAGE sql STABLE AS $$
     SELECT (coalesce((SELECT d.score FROM domain_ranks d WHERE d.domain = p_domain), 0)
         + coalesce((SELECT r.score FROM page_ranks r WHERE r.page_id = p_page_id), 0)) / 2
 $$;
@@ -161,7 +162,7 @@ BEGIN
     UPDATE page_keywords k SET rank = x.worth
     FROM (
         SELECT y.page_id, w.worth
-        FROM page_keywords y CROSS JOIN LATERAL (SELECT page_worth(y.page_id, y.domain) AS worth) w
+        FROM page_keywords y CROSS JOIN LATERAL page_worths(y.page_id, y.domain) AS w (worth)
         WHERE y.page_id > p_after AND y.page_id <= v_last AND abs(y.rank - w.worth) > 0.001
         ORDER BY y.page_id FOR NO KEY UPDATE OF y
     ) x

@@ -27,8 +27,10 @@ ALTER TABLE keywords_waiting ALTER COLUMN headings SET STORAGE EXTERNAL;
 ALTER TABLE keywords_waiting ALTER COLUMN description SET STORAGE EXTERNAL;
 ALTER TABLE keywords_waiting ALTER COLUMN body SET STORAGE EXTERNAL;
 
--- The terms were made a tsvector by this.
+-- What these did is done by keywords_store, page_penalties and page_worths.
 DROP FUNCTION IF EXISTS keywords (text, text, text, text, text);
+DROP FUNCTION IF EXISTS page_penalty (bigint);
+DROP FUNCTION IF EXISTS page_worth (bigint, text);
 
 -- +goose Down
 -- Migrations only go forward.
