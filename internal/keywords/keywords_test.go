@@ -1,0 +1,97 @@
+package keywords_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/db/dbtest"
+	"github.com/mosey-web/mosey/internal/keywords"
+)
+
+func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
+
+// left has pages wait that another process has recorded.
+func left(t *testing.T, store *db.Store, from, upto int) {
+	t.Helper()
+	_, err := store.Pool().Exec(t.Context(), `INSERT INTO keywords_waiting (page_id, domain, config, body)
+		SELECT i, 'site.example', 'english', 'harbours:1' FROM generate_series($1::int, $2::int) i`, from, upto)
+	require.NoError(t, err)
+}
+
+// written is how many pages are found by a term.
+func written(t *testing.T, store *db.Store) (n int) {
+	t.Helper()
+	require.NoError(t, store.Pool().QueryRow(t.Context(), "SELECT count(*) FROM page_keywords WHERE keywords_tsv @@ 'harbour'").Scan(&n))
+	return n
+}
+
+func TestRunWritesWhatAnotherProcessHasLeft(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	left(t, store, 1, 600)
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() {
+		(&keywords.Writer{Store: store, Logger: slog.New(slog.DiscardHandler)}).Run(ctx)
+	})
+	require.Eventually(t, func() bool { return written(t, store) == 600 }, time.Minute, 50*time.Millisecond)
+	stop()
+	running.Wait()
+}
+
+func TestTwoWritersTakeDifferentPages(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	other, err := db.Open(t.Context(), store.Pool().Config().ConnString())
+	require.NoError(t, err)
+	defer other.Close()
+	left(t, store, 1, 3000)
+	var both sync.WaitGroup
+	for _, s := range []*db.Store{store, other} {
+		both.Go(func() {
+			w := keywords.Writer{Store: s, Logger: slog.New(slog.DiscardHandler)}
+			assert.NoError(t, w.Write(t.Context()))
+		})
+	}
+	both.Wait()
+	require.Equal(t, 3000, written(t, store))
+}
+
+func TestRunSaysThatTheCrawlIsFaster(t *testing.T) {
+	t.Parallel()
+	store := behindStore{wake: make(chan struct{}, 1)}
+	store.wake <- struct{}{}
+	var log bytes.Buffer
+	ctx, stop := context.WithCancel(t.Context())
+	store.counted = stop
+	(&keywords.Writer{Store: store, Logger: slog.New(slog.NewTextHandler(&log, nil))}).Run(ctx)
+	require.Contains(t, log.String(), "the crawl is faster than its index")
+	require.Contains(t, log.String(), "waiting=20000")
+}
+
+// behindStore is a database in which more pages come than are written.
+type behindStore struct {
+	wake    chan struct{}
+	counted func()
+}
+
+func (s behindStore) KeywordsWake() <-chan struct{} { return s.wake }
+
+func (behindStore) WriteKeywords(context.Context, int64, int) (int64, int, error) { return 0, 0, nil }
+
+func (behindStore) GiveUpKeywords(context.Context, int64) (int64, error) { return 0, nil }
+
+func (s behindStore) KeywordsWaiting(_ context.Context, most int) (int, error) {
+	s.counted()
+	return min(most, crawl.KeywordsBound), nil
+}
