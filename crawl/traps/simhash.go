@@ -132,7 +132,7 @@ var (
 	asciiWord = func() (lower [utf8.RuneSelf]byte) {
 		for c := range lower {
 			r, _ := lowered(rune(c))
-			lower[c] = byte(r) //nolint:gosec // ASCII
+			lower[c] = byte(r)
 		}
 		return lower
 	}()
@@ -213,7 +213,9 @@ func wordRune(r rune) (part, alone bool) {
 		return 'a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9', false
 	}
 	const first = 0xe00 // that of Thai, the lowest of scripts without spaces
-	if r >= first && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) {
+	if r >= first && unicode.In(
+		r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
+	) {
 		return true, true
 	}
 	return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r), false

@@ -69,10 +69,15 @@ type candidate struct {
 	sure float64
 }
 
-// find asks the models. Where the text has the frequent words of a language, they are asked
-// about it and those like it, by less text, and about all if they say another.
+// find tells the language of a text by its frequent words, or asks the models. Where the
+// words are those of a language, but not clearly, they are asked about it and those like it,
+// by less text, and about all if they say another.
 func (d Detector) find(prose string, s scripts, w *words) []candidate {
-	if lang, family := w.leader(); lang != "" {
+	switch lang, family, sure := w.leader(); {
+	case lang == "":
+	case sure && !doubtful(lang):
+		return []candidate{{lang, 1}}
+	default:
 		letters := confirmLetters
 		if doubtful(lang) {
 			letters = windowLetters

@@ -114,9 +114,9 @@ func (c *counted) Likely(text string, among []string) map[string]float64 {
 
 func TestModelsAreAskedOnlyInDoubt(t *testing.T) {
 	t.Parallel()
-	asked := func(text string, declared ...string) (some, all int) {
+	asked := func(want, text string, declared ...string) (some, all int) {
 		m := &counted{}
-		language.New(m).Detect(text, declared...)
+		require.Equal(t, want, language.New(m).Detect(text, declared...))
 		return m.some, m.all
 	}
 	byWant := map[string]string{}
@@ -124,31 +124,28 @@ func TestModelsAreAskedOnlyInDoubt(t *testing.T) {
 		byWant[c.Want] = c.Text
 	}
 	for _, lang := range []string{"en", "de", "fr", "es", "it", "pt", "nl", "sv", "pl", "ru", "uk", "ro", "id", "ar", "hi", "hr"} {
-		text := byWant[lang]
-		some, all := asked(text, lang)
-		require.Zero(t, some+all, "%s as declared", lang)
-		some, all = asked(text, "tr")
-		require.Positive(t, some+all, "%s, declared as another", lang)
+		some, all := asked(lang, byWant[lang], lang)
+		require.Zero(t, some+all, "%s, declared, has its frequent words", lang)
 	}
-	for _, lang := range []string{"en", "de", "fr", "es", "it", "pt", "nl", "pl"} {
-		some, all := asked(byWant[lang])
-		require.Equal(t, 1, some, "%s, undeclared, has its frequent words", lang)
-		require.Zero(t, all, "%s, undeclared, has its frequent words", lang)
-	}
-	_, all := asked(byWant["gl"])
-	require.Positive(t, all, "frequent words and models disagree about Galician, of which there is no model")
+	some, all := asked("de", byWant["de"], "tr")
+	require.Zero(t, some+all, "German is clear, whatever is declared")
+	some, all = asked("pl", byWant["pl"], "tr")
+	require.Equal(t, []int{1, 0}, []int{some, all}, "Polish has some of its frequent words: it is one of a few languages")
+	some, all = asked("fi", byWant["fi"], "tr")
+	require.Positive(t, all, "Finnish has few of its frequent words here")
+	require.Zero(t, some)
 }
 
-// What is written in one language and has some words of another is still in the one.
-func TestModelsDoNotDecideBetweenRelativesOnly(t *testing.T) {
+// A text that changes its language is not in the first for having its frequent words.
+func TestModelsAreAskedOfMixtures(t *testing.T) {
 	t.Parallel()
-	d := language.New(models.Models{})
 	byWant := map[string]string{}
 	for _, c := range load(t) {
 		byWant[c.Want] = c.Text
 	}
-	require.Equal(t, "fi", d.Detect(strings.Repeat(byWant["fi"]+" ", 3)+byWant["en"][:100]))
-	require.Equal(t, "hu", d.Detect(byWant["en"][:60]+strings.Repeat(byWant["hu"]+" ", 3), "en"))
+	m := &counted{}
+	language.New(m).Detect(strings.Repeat(byWant["en"]+" ", 4)+strings.Repeat(byWant["de"]+" ", 6), "en")
+	require.Positive(t, m.some+m.all)
 }
 
 func TestGuess(t *testing.T) {
