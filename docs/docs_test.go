@@ -146,4 +146,4 @@ func TestNamesInTheDatabaseExist(t *testing.T) {
 }
 
 // foreign are names that are others': of the web, of Postgres.
-const foreign = " prev_next session_id unavailable_after pool_max_conns image_src image_url "
+const foreign = " prev_next session_id unavailable_after pool_max_conns image_src image_url pg_walinspect "

@@ -44,6 +44,8 @@ type finding struct {
 	// early and late are what a page has cost after 3,000 pages and after 12,000. early is 0
 	// where there is no such difference.
 	early, late float64
+	// fresh is what one costs then, once statistics are fresh.
+	fresh float64
 }
 
 func readBudget(in io.Reader) (budget, error) {
@@ -123,6 +125,9 @@ func (b budget) check(postgres int, findings []finding) (wrong []string) {
 			wrong = append(wrong, fmt.Sprintf("%s grows with what is stored: %s a page after 3,000 pages, %s after 12,000, %.0f %% more",
 				f.name, figure(f.early), figure(f.late), 100*(f.late/f.early-1)))
 		}
+		if f.fresh >= leastToCompare && f.fresh > f.late*(1+growthMost) {
+			wrong = append(wrong, fmt.Sprintf("%s is %s a page without statistics and %s with fresh ones", f.name, figure(f.late), figure(f.fresh)))
+		}
 	}
 	return wrong
 }
@@ -131,17 +136,20 @@ func (b budget) check(postgres int, findings []finding) (wrong []string) {
 func (b budget) table(findings []finding) string {
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "a page\tafter 3,000\tafter 12,000\tratio\tbudget\tof it\t")
+	fmt.Fprintln(w, "a page\tafter 3,000\tafter 12,000\tratio\tbudget\tof it\tanalysed\t")
 	for _, f := range findings {
-		early, ratio, share := "", "", ""
+		early, ratio, share, fresh := "", "", "", ""
 		if f.early > 0 {
 			early, ratio = figure(f.early), fmt.Sprintf("%.3f", f.late/f.early)
+		}
+		if f.fresh > 0 {
+			fresh = figure(f.fresh)
 		}
 		most := b.lines[f.name].most
 		if most > 0 {
 			share = fmt.Sprintf("%.0f %%", 100*f.late/most)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t\n", f.name, early, figure(f.late), ratio, figure(most), share)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", f.name, early, figure(f.late), ratio, figure(most), share, fresh)
 	}
 	_ = w.Flush() // a strings.Builder takes all
 	return text.String()

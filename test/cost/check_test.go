@@ -21,18 +21,20 @@ func TestCheck(t *testing.T) {
 		found    finding
 		wrong    string
 	}{
-		"Kept":                {15, finding{"index-entries-read", 91, 92}, ""},
-		"KeptExactly":         {15, finding{"index-entries-read", 100, 100}, ""},
-		"OverBudget":          {15, finding{"index-entries-read", 100, 100.1}, "more than the budget of 100.0"},
-		"GrowsWithinBudget":   {15, finding{"index-entries-read", 85, 94}, "grows with what is stored"},
-		"MayGrowMore":         {15, finding{"buffers", 630, 719}, ""},
-		"GrowsMoreThanIt":     {15, finding{"buffers", 620, 719}, "grows with what is stored"},
-		"BudgetTooLarge":      {15, finding{"index-entries-read", 84, 84}, "so far below the budget"},
-		"NoneMayBe":           {15, finding{"rows-scanned", 0, 0}, ""},
-		"NoneMayBeAndOneIs":   {15, finding{"rows-scanned", 0, 0.001}, "more than the budget of 0"},
-		"NoBudget":            {15, finding{"log-bytes", 1, 1}, "has no budget"},
-		"OtherPostgres":       {17, finding{"index-entries-read", 500, 500}, ""},
-		"OtherPostgresGrowth": {17, finding{"index-entries-read", 500, 600}, "grows with what is stored"},
+		"Kept":                {15, finding{"index-entries-read", 91, 92, 0}, ""},
+		"KeptExactly":         {15, finding{"index-entries-read", 100, 100, 0}, ""},
+		"OverBudget":          {15, finding{"index-entries-read", 100, 100.1, 0}, "more than the budget of 100.0"},
+		"GrowsWithinBudget":   {15, finding{"index-entries-read", 85, 94, 0}, "grows with what is stored"},
+		"MayGrowMore":         {15, finding{"buffers", 630, 719, 0}, ""},
+		"GrowsMoreThanIt":     {15, finding{"buffers", 620, 719, 0}, "grows with what is stored"},
+		"BudgetTooLarge":      {15, finding{"index-entries-read", 84, 84, 0}, "so far below the budget"},
+		"NoneMayBe":           {15, finding{"rows-scanned", 0, 0, 0}, ""},
+		"NoneMayBeAndOneIs":   {15, finding{"rows-scanned", 0, 0.001, 0}, "more than the budget of 0"},
+		"NoBudget":            {15, finding{"log-bytes", 1, 1, 0}, "has no budget"},
+		"FreshIsCheaper":      {15, finding{"index-entries-read", 90, 95, 40}, ""},
+		"FreshCostsMore":      {15, finding{"index-entries-read", 90, 90, 100}, "100.0 with fresh ones"},
+		"OtherPostgres":       {17, finding{"index-entries-read", 500, 500, 0}, ""},
+		"OtherPostgresGrowth": {17, finding{"index-entries-read", 500, 600, 0}, "grows with what is stored"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -54,7 +56,7 @@ func TestUpdatedBudgetIsKeptAndKeepsOtherCounts(t *testing.T) {
 	t.Parallel()
 	b, err := readBudget(strings.NewReader(sample))
 	require.NoError(t, err)
-	found := []finding{{"index-entries-read", 120, 123.4}, {"log-bytes", 30_000, 31_005}, {"rows-scanned", 0, 0}, {"rows-deleted", 0, 0.004}}
+	found := []finding{{"index-entries-read", 120, 123.4, 0}, {"log-bytes", 30_000, 31_005, 0}, {"rows-scanned", 0, 0, 0}, {"rows-deleted", 0, 0.004, 0}}
 	require.Len(t, b.check(15, found), 3)
 	var text strings.Builder
 	require.NoError(t, b.allow(15, found).write(&text))

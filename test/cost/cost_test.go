@@ -36,7 +36,7 @@ type count struct {
 
 // counts are all of them, in the order of the budget file.
 var counts = []count{
-	{name: "index-entries-read", margin: 0.03, about: "entries that scans of indexes returned (pg_stat_user_indexes.idx_tup_read)"},
+	{name: "index-entries-read", margin: 0.05, about: "entries that scans of indexes returned (pg_stat_user_indexes.idx_tup_read)"},
 	{name: "index-scans", margin: 0.03, about: "scans of indexes"},
 	{name: "rows-scanned", margin: 0.03, about: "rows that scans of whole tables read"},
 	{
@@ -56,19 +56,22 @@ var counts = []count{
 	{name: "functions", margin: 0.03, about: "functions of the database called, by triggers too"},
 	{name: "statements", margin: 0.05, about: "statements sent to Postgres"},
 	{name: "round-trips", margin: 0.05, about: "how often Postgres is asked and answers; where a statement is prepared, that is one more"},
-	{name: "go-bytes", margin: 0.05, about: "bytes allocated by the worker, what the test around it allocates included"},
+	{name: "go-bytes", margin: 0.05, about: "bytes allocated by the worker, less than 1 % by the test around it"},
 	{name: "go-objects", margin: 0.05, about: "objects allocated by it"},
 	{name: temporalEvents, margin: 0.05, about: "events of the history of a domain's workflow, with one page an activity, its start and its end included"},
 }
 
 const (
-	slicePages = 1500 // between two clean-ups
-	earlySlice = 2    // its pages are 1,501 to 3,000
-	lateSlice  = 8    // its pages are 10,501 to 12,000
+	slicePages = 1500
+	earlySlice = 2 // its pages are 1,501 to 3,000
+	lateSlice  = 8 // its pages are 10,501 to 12,000
 )
 
 // TestPage counts what a page costs after 3,000 pages and after 12,000, and compares both
-// with each other and with the budget.
+// with each other and with the budget. Until then Postgres has no statistics, and sessions
+// keep the plans that they made for empty tables: so it is when a crawl begins, until
+// autovacuum comes, and so a plan goes wrong that reads more with every page. Some pages
+// more are crawled with fresh statistics, and may not cost more.
 func TestPage(t *testing.T) { //nolint:paralleltest // what others allocate would be counted
 	race.SkipSerial(t) // it counts what programs do that users have
 	url := startPostgres(t)
@@ -77,8 +80,7 @@ func TestPage(t *testing.T) { //nolint:paralleltest // what others allocate woul
 	c := newCrawler(t, url)
 	c.seed(t)
 	c.begin(t)
-	execute(t, url, "VACUUM ANALYZE")
-	var early, late measurement
+	var early, late, fresh measurement
 	for slice := 1; slice <= lateSlice; slice++ {
 		each := slicePages / domains
 		if slice == 1 {
@@ -91,11 +93,11 @@ func TestPage(t *testing.T) { //nolint:paralleltest // what others allocate woul
 		case lateSlice:
 			late = m
 		}
-		// As autovacuum would, of which nobody knows when it comes.
-		execute(t, url, "VACUUM ANALYZE")
 	}
+	execute(t, url, "VACUUM ANALYZE")
+	fresh = c.measure(t, url, slicePages/domains)
 	logDetails(t, early, late)
-	judge(t, version(t, url), findings(early, late))
+	judge(t, version(t, url), findings(early, late, fresh))
 }
 
 // judge prints findings beside the budget and fails where they do not keep it, or writes a
@@ -149,10 +151,13 @@ type measurement struct {
 	goObjects  uint64
 }
 
+// timed is a statement that is asked again after some seconds, and not for a page.
+const timed = "ListsHaveNetworks"
+
 // measure crawls some pages of each domain and counts.
 func (c *crawler) measure(t *testing.T, url string, each int) measurement {
 	t.Helper()
-	c.store.Pool().Reset()
+	settle(t, c.store.Pool())
 	before := readDatabase(t, url)
 	statements, trips := c.wire.read()
 	var from, to runtime.MemStats
@@ -167,9 +172,11 @@ func (c *crawler) measure(t *testing.T, url string, each int) measurement {
 	for name, n := range statements {
 		m.statements[name] -= n
 	}
+	m.trips -= m.statements[timed]
+	delete(m.statements, timed)
 	// What full-text indexes have put off is a cost of these pages too.
 	execute(t, url, `SELECT gin_clean_pending_list(i.oid) FROM pg_class i JOIN pg_am a ON a.oid = i.relam WHERE a.amname = 'gin' AND i.relkind = 'i'`)
-	c.store.Pool().Reset()
+	settle(t, c.store.Pool())
 	after := readDatabase(t, url)
 	m.relations, m.calls = after.since(before), after.calls-before.calls
 	m.logBytes, m.logKinds = readLog(t, url, before.position, after.position)
@@ -222,12 +229,12 @@ func (m measurement) values() map[string]float64 {
 	return all
 }
 
-// findings are the counts of two measurements, in the order of the budget file.
-func findings(early, late measurement) (found []finding) {
-	before, after := early.values(), late.values()
+// findings are the counts of measurements, in the order of the budget file.
+func findings(early, late, fresh measurement) (found []finding) {
+	before, after, analysed := early.values(), late.values(), fresh.values()
 	for _, c := range counts {
 		if value, ok := after[c.name]; ok {
-			found = append(found, finding{name: c.name, early: before[c.name], late: value})
+			found = append(found, finding{name: c.name, early: before[c.name], late: value, fresh: analysed[c.name]})
 		}
 	}
 	return found

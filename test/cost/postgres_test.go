@@ -6,13 +6,13 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/internal/stack/postgres"
 )
 
-// settings make counts repeatable. Nothing runs that comes when the clock says so: the test
-// cleans up itself, after so many pages. After a checkpoint the first change of a block puts
+// settings make counts repeatable. Nothing runs that comes when the clock says so. After a checkpoint the first change of a block puts
 // all of it into the log, which is no cost of a page: there are no checkpoints, and no whole
 // blocks. What is written need not survive.
 var settings = map[string]string{
@@ -89,14 +89,13 @@ type database struct {
 	position  string // of the end of the log
 }
 
-// readDatabase reads all that is counted. Sessions tell what they have counted when they
-// end, so that none but this one may be left.
+// readDatabase reads all that is counted. Other sessions have to have told what they have
+// counted: see settle.
 func readDatabase(t *testing.T, url string) database {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, conn.Close(context.WithoutCancel(t.Context()))) }()
-	alone(t, conn)
 	d := database{relations: map[string]relation{}}
 	for _, r := range query[relation](t, conn, relationsSQL) {
 		d.relations[r.Name] = r
@@ -109,16 +108,17 @@ func readDatabase(t *testing.T, url string) database {
 	return d
 }
 
-// alone waits until no other session is left.
-func alone(t *testing.T, conn *pgx.Conn) {
+// settle has each session of a pool tell what it has counted. They stay open, with the plans
+// that they have made, as those of a worker do.
+func settle(t *testing.T, pool *pgxpool.Pool) {
 	t.Helper()
-	require.Eventually(t, func() bool {
-		var others int
-		err := conn.QueryRow(t.Context(),
-			`SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`).Scan(&others)
+	idle := pool.AcquireAllIdle(t.Context())
+	require.Len(t, idle, int(pool.Stat().TotalConns()), "a session is still busy")
+	for _, conn := range idle {
+		_, err := conn.Exec(t.Context(), "SELECT pg_stat_force_next_flush()")
 		require.NoError(t, err)
-		return others == 0
-	}, time.Minute, 5*time.Millisecond, "sessions do not end")
+		conn.Release()
+	}
 }
 
 func query[T any](t *testing.T, conn *pgx.Conn, sql string, args ...any) []T {

@@ -41,6 +41,8 @@ func openStore(t *testing.T, url string) (*db.Store, *wire) {
 	}
 	// Each session prepares statements once: that they are few makes that little.
 	cfg.MaxConns = 4
+	// A session that was idle for a second would be pinged first: more on a slow machine.
+	cfg.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
 	pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
 	require.NoError(t, err)
 	store := db.NewStore(pool)
