@@ -24,15 +24,18 @@ func (d Document) zones() [len(weights)]string {
 }
 
 // Terms is a document that a Lexicon has read.
-type Terms [len(weights)][]*entry
+type Terms struct {
+	zones     [len(weights)][]*entry
+	different int // terms, about
+}
 
 // Vector is what a page is found by: what to_tsvector makes of the terms of each zone, with
 // the zone's weight, one after the other.
 func (l *Lexicon) Vector(t Terms) pgtype.TSVector {
 	l.serial++
-	v := vector{serial: l.serial}
+	v := vector{serial: l.serial, lexemes: make([]pgtype.TSVectorLexeme, 0, t.different)}
 	base := 0
-	for i, zone := range t {
+	for i, zone := range t.zones {
 		place, last := base, base
 		for _, e := range zone {
 			if e == nil {

@@ -112,6 +112,12 @@ func (l *Lexicon) Read(docs []Document) ([]Terms, Unknown) {
 	read := make([]Terms, len(docs))
 	for i, d := range docs {
 		for zone, text := range d.zones() {
+			if text == "" {
+				continue
+			}
+			different := strings.Count(text, " ") + 1
+			read[i].different += different
+			read[i].zones[zone] = make([]*entry, 0, different+strings.Count(text, ","))
 			for item := range strings.SplitSeq(text, " ") {
 				term, places, _ := strings.Cut(item, ":")
 				if term == "" {
@@ -124,7 +130,7 @@ func (l *Lexicon) Read(docs []Document) ([]Terms, Unknown) {
 					unknown.Configs, unknown.Terms = append(unknown.Configs, d.Config), append(unknown.Terms, term)
 					unknown.entries = append(unknown.entries, e)
 				}
-				read[i][zone] = place(read[i][zone], e, places)
+				read[i].zones[zone] = place(read[i].zones[zone], e, places)
 			}
 		}
 	}

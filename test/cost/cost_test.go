@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/db/dbtest"
 	"github.com/mosey-web/mosey/test/race"
 )
 
@@ -163,6 +164,7 @@ func (c *crawler) measure(t *testing.T, url string, each int) measurement {
 	var from, to runtime.MemStats
 	runtime.ReadMemStats(&from)
 	c.crawl(t, each)
+	dbtest.WriteKeywords(t, c.store)
 	runtime.ReadMemStats(&to)
 	m := measurement{
 		pages: float64(each * domains), goBytes: to.TotalAlloc - from.TotalAlloc, goObjects: to.Mallocs - from.Mallocs,
