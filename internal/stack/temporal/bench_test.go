@@ -9,6 +9,8 @@ import (
 	"os"
 	"runtime"
 	"runtime/pprof"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -16,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
 	sdk "go.temporal.io/sdk/temporal"
@@ -63,7 +66,7 @@ func BenchmarkNoopPages(b *testing.B) {
 	}
 	began, cpu := time.Now(), cpuTime(b)
 	b.ResetTimer()
-	runBench(b, c)
+	runBench(b, c, benchWorkflows)
 	b.StopTimer()
 	done := float64(pages.Load())
 	b.ReportMetric(done/time.Since(began).Seconds(), "pages/s")
@@ -106,13 +109,15 @@ func benchServer(b *testing.B) client.Client {
 	return c
 }
 
-func runBench(b *testing.B, c client.Client) {
-	runs := make([]client.WorkflowRun, benchWorkflows)
+// runBench runs workflows that fetch b.N pages, at least two each.
+func runBench(b *testing.B, c client.Client, workflows int) {
+	b.Helper()
+	runs := make([]client.WorkflowRun, workflows)
 	for i := range runs {
 		var err error
 		runs[i], err = c.ExecuteWorkflow(b.Context(), client.StartWorkflowOptions{
 			ID: fmt.Sprintf("bench/%d/%d", b.N, i), TaskQueue: benchQueue,
-		}, "bench", max(1, b.N/benchWorkflows))
+		}, "bench", max(2, b.N/workflows))
 		require.NoError(b, err)
 	}
 	for _, run := range runs {
@@ -166,6 +171,51 @@ func startBatch(b *testing.B, c client.Client, name string, eager bool) {
 	for _, run := range runs {
 		require.NoError(b, run.Get(b.Context(), nil))
 	}
+}
+
+// BenchmarkLateness measures how much later than its pause says the next page of a workflow
+// begins, of 50 workflows that pause for a second. Run it with -benchtime 1000x.
+func BenchmarkLateness(b *testing.B) {
+	const workflows, pause = 50, time.Second
+	c := benchServer(b)
+	w := worker.New(c, benchQueue, worker.Options{
+		WorkflowTaskPollerBehavior: worker.NewPollerBehaviorSimpleMaximum(
+			worker.PollerBehaviorSimpleMaximumOptions{MaximumNumberOfPollers: benchPollers}),
+	})
+	var (
+		mu   sync.Mutex
+		late []time.Duration
+	)
+	w.RegisterActivityWithOptions(func(_ context.Context, due time.Time) (time.Time, error) {
+		now := time.Now()
+		if !due.IsZero() {
+			mu.Lock()
+			defer mu.Unlock()
+			late = append(late, now.Sub(due))
+		}
+		return now.Add(pause), nil
+	}, activity.RegisterOptions{Name: "Fetch"})
+	w.RegisterWorkflowWithOptions(func(ctx workflow.Context, pages int) error {
+		ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Minute})
+		var due time.Time
+		for range pages {
+			if err := workflow.ExecuteActivity(ctx, "Fetch", due).Get(ctx, &due); err != nil {
+				return err
+			}
+			if err := workflow.Sleep(ctx, pause); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, workflow.RegisterOptions{Name: "bench"})
+	require.NoError(b, w.Start())
+	defer w.Stop()
+	runBench(b, c, workflows)
+	b.StopTimer()
+	slices.Sort(late)
+	b.ReportMetric(late[len(late)/2].Seconds()*1000, "late-p50-ms")
+	b.ReportMetric(late[len(late)*99/100].Seconds()*1000, "late-p99-ms")
+	b.ReportMetric(late[len(late)-1].Seconds()*1000, "late-most-ms")
 }
 
 type benchActivities struct{ pages *atomic.Int64 }
