@@ -48,7 +48,7 @@ func TestProgressJSON(t *testing.T) {
 			Settings: crawl.Settings{Delay: new(crawl.Duration(time.Second))},
 		},
 		Totals:  crawl.Totals{Success: 1, BlockedRobots: 2, Blocked4xx: 3, Blocked5xx: 4, Timeout: 5, Failed: 6, Skipped: 14, Bytes: 7, Asked: 19},
-		Domains: 8, SeedDomains: 9, Active: 10, Pending: 11, InFlight: 12, Deferred: 13, Due: 15,
+		Domains: 8, SeedDomains: 9, Active: 10, Pending: 11, InFlight: 12, Deferred: 13, Due: 15, KeywordsWaiting: 17,
 		NotDue:  []crawl.NotDue{{Reason: crawl.ReasonPaused, Domains: 16, Domain: "c.example", Until: at}},
 		Waiting: []crawl.Waiting{{Domain: "a.example", Reason: crawl.ReasonCrawlDelay, Until: at}},
 		Detail: &crawl.Detail{
@@ -60,7 +60,7 @@ func TestProgressJSON(t *testing.T) {
 	require.JSONEq(t, `{
 		"run": "small-web", "status": "running", "settings": {"delay": "1s"}, "started_at": "2026-11-21T07:28:00Z",
 		"success": 1, "blocked_robots": 2, "blocked_4xx": 3, "blocked_5xx": 4, "timeout": 5, "failed": 6, "skipped": 14, "bytes": 7, "requests": 19,
-		"domains": 8, "seed_domains": 9, "active_domains": 10, "pending": 11, "in_flight": 12, "deferred": 13, "due_domains": 15,
+		"domains": 8, "seed_domains": 9, "active_domains": 10, "pending": 11, "keywords_waiting": 17, "in_flight": 12, "deferred": 13, "due_domains": 15,
 		"not_due": [{"reason": "paused", "domains": 16, "domain": "c.example", "until": "2026-11-21T07:28:00Z"}],
 		"waiting": [{"domain": "a.example", "reason": "crawl-delay", "until": "2026-11-21T07:28:00Z"}],
 		"troubled": [{"name": "b.example", "domain": "b.example", "state": "deferred", "reason": "503", "until": "2026-11-21T07:28:00Z"}],
