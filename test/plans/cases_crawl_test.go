@@ -1,6 +1,7 @@
 package plans
 
 import (
+	"maps"
 	"net/netip"
 	"strconv"
 	"testing"
@@ -145,6 +146,7 @@ func init() {
 	}
 	changing["AttemptsRecordOther"] = func(t *testing.T, c change) {
 		record := func(a object) {
+			maps.DeleteFunc(a, func(_ string, v any) bool { return v == nil })
 			rows, err := c.q.AttemptsRecord(t.Context(), doc([]object{a}))
 			require.NoError(t, err)
 			require.True(t, rows[0].Closed, "%v", a)
@@ -157,7 +159,7 @@ func init() {
 			"status_code": 301, "redirect": true, "links": linksOf(28, 20)[:1], "follow": follow,
 			"charge": object{"patterns": []string{"/section-6/page-N"}, "redirect": true},
 		}))
-		record(attempt(32, crawlID(32, 20), object{"requested": false, "outcome": "skipped", "skipped": "trap", "page": object{"trap": "pattern"}}))
+		record(attempt(32, crawlID(32, 20), object{"requested": nil, "outcome": "skipped", "skipped": "trap", "page": object{"trap": "pattern"}}))
 		record(attempt(36, c.fly(36, 31), object{
 			"page": object{"visit": object{}}, "image": object{"stored": true, "content": object{
 				"sha256": "abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789", "bytes": 1000, "format": "png",

@@ -14,10 +14,8 @@ import (
 // what is about whole tables, all at once or in batches
 func init() {
 	reading["Audit"] = func(t *testing.T, s *db.Store) {
-		for _, run := range []*int64{nil, new(runSmall)} {
-			_, err := s.AuditGaps(t.Context(), run)
-			require.NoError(t, err)
-		}
+		_, err := s.AuditGaps(t.Context(), nil)
+		require.NoError(t, err)
 	}
 	changing["AuditPages"] = func(t *testing.T, c change) {
 		c.ok(c.q.AuditPages(t.Context(), dbsqlc.AuditPagesParams{After: 100_000, Max: 1000}))

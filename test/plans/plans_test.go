@@ -22,14 +22,14 @@ func TestPlans(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			d.exec(t, s.sql)
 			for _, mode := range []string{"force_generic_plan", "force_custom_plan"} {
-				d.runAll(t, mode, func(e executed) { found.judge(s.name+" "+mode, e) })
+				d.runAll(t, mode, s.name == "Fresh" && mode == "force_custom_plan", func(e executed) { found.judge(s.name+" "+mode, e) })
 			}
+			found.report(t)
 		})
 	}
-	found.report(t)
 }
 
-func (d *database) runAll(t *testing.T, mode string, seen func(executed)) {
+func (d *database) runAll(t *testing.T, mode string, whole bool, seen func(executed)) {
 	s := d.open(t, mode, seen)
 	for _, name := range caseNames(changing) {
 		began := time.Now()
@@ -39,6 +39,9 @@ func (d *database) runAll(t *testing.T, mode string, seen func(executed)) {
 		}
 	}
 	for _, name := range caseNames(reading) {
+		if !whole {
+			break
+		}
 		s.during = name
 		began := time.Now()
 		t.Run(name, func(t *testing.T) { reading[name](t, s.store) })

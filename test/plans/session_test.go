@@ -70,7 +70,7 @@ func (d *database) open(t *testing.T, mode string, seen func(executed)) *session
 	cfg := d.config.Copy()
 	cfg.MaxConns = 1
 	cfg.ConnConfig.RuntimeParams["plan_cache_mode"] = mode
-	cfg.ConnConfig.RuntimeParams["statement_timeout"] = "8s"
+	cfg.ConnConfig.RuntimeParams["statement_timeout"] = "4s"
 	cfg.ConnConfig.RuntimeParams["log_min_messages"] = "fatal"
 	cfg.ConnConfig.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { s.notice(n) }
 	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
