@@ -245,7 +245,8 @@ BEGIN
     PERFORM 1 FROM domains d
     WHERE d.claimed_by IS NOT NULL AND (p_run_id IS NULL
         OR EXISTS (SELECT 1 FROM run_domains rd WHERE rd.run_id = p_run_id AND rd.domain = d.domain))
-    ORDER BY d.domain FOR KEY SHARE;
+    -- with || '' they are sorted: for the order alone, all domains would be read by their names
+    ORDER BY d.domain || '' FOR KEY SHARE;
 END
 $$;
 

@@ -3,7 +3,6 @@ package plans
 import (
 	"maps"
 	"net/netip"
-	"strconv"
 	"testing"
 	"time"
 
@@ -12,9 +11,8 @@ import (
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-// Of these cases a page that is asked for meets some: they are what the budget of
-// milliseconds is about.
-func init() {
+// crawlCases are what a page that is asked for meets.
+func crawlCases(changing changes) {
 	changing["FactsOfDomains"] = func(t *testing.T, c change) {
 		ctx := t.Context()
 		for _, s := range []int64{0, 1, sitePlain, siteHosted, siteClaimed} {
@@ -37,32 +35,22 @@ func init() {
 		c.exec("UPDATE politeness_slots SET free_at = now() - interval '1 minute' WHERE key = $1", "domain:"+site(siteOther))
 		c.ok(c.q.DomainNext(ctx, site(siteOther)))
 		c.ok(c.q.ClaimsExpire(ctx, 1000))
+		c.fly(siteHosted, 20)
+		c.exec("UPDATE politeness_slots SET free_at = now() - interval '1 minute' WHERE key = $1", "domain:"+site(siteHosted))
+		c.begin(siteHosted, 21, nil)
 	}
 	changing["CrawlBegin"] = func(t *testing.T, c change) {
 		ctx := t.Context()
-		start := func(s, o int64, more object) object {
-			a := object{
-				"crawl_id": crawlID(s, o), "run_id": runLarge, "domain": site(s), "origin": origin(s), "url": pageURL(s, o), "kind": "page",
-				"final": false, "shared": []object{}, "hold_ms": 60000, "span_ms": 60000, "queued": false, "claim_ms": 600000,
-			}
-			for k, v := range more {
-				a[k] = v
-			}
-			return a
-		}
 		shared := []object{{"key": "ip:198.18.0.1", "delay_ms": 100}, {"key": "subnet:198.18.0.0/24", "delay_ms": 50}}
-		began := func(doc []byte) {
-			a, err := c.q.CrawlBegin(ctx, doc)
-			require.NoError(t, err)
-			require.True(t, a.Granted, "%s %s", a.Reason, doc)
-		}
-		began(doc(start(sitePlain, 20, nil)))
-		began(doc(start(siteOther, 20, object{"shared": shared, "run_budget": 1 << 40, "domain_budget": 1000, "registered_budget": 1 << 40})))
+		// domains that were never asked
+		c.exec("DELETE FROM politeness_slots WHERE key = ANY ($1)", []string{"domain:" + site(sitePlain), "domain:" + site(52)})
+		c.begin(sitePlain, 20, nil)
+		c.begin(siteOther, 20, object{"shared": shared, "run_budget": 1 << 40, "domain_budget": 1000, "registered_budget": 1 << 40})
 		c.ok(c.q.CrawlBegin(ctx, doc(start(16, 20, object{"shared": shared}))))
-		began(doc(start(siteHosted+200, 20, object{"registered_budget": 1 << 40})))
+		c.begin(siteHosted+200, 20, object{"registered_budget": 1 << 40})
 		c.ok(c.q.CrawlBegin(ctx, doc(start(siteHosted+400, 20, object{"registered_budget": 1}))))
-		began(doc(start(20, 31, object{"kind": "image", "image_budget": 100})))
-		began(doc(start(24, 0, object{"kind": "robots", "prerequisite": true, "crawl_id": 0})))
+		c.begin(20, 31, object{"kind": "image", "image_budget": 100})
+		c.begin(24, 0, object{"kind": "robots", "prerequisite": true, "crawl_id": 0})
 		c.ok(c.q.CrawlBegin(ctx, doc(start(28, 20, object{"domain_budget": 1}))))
 		c.ok(c.q.CrawlBegin(ctx, doc(start(32, 20, object{"run_budget": 0}))))
 		c.done(c.q.CrawlKeep(ctx, dbsqlc.CrawlKeepParams{HoldMs: 1000, Domain: site(sitePlain), CrawlID: crawlID(sitePlain, 20)}))
@@ -99,7 +87,7 @@ func init() {
 		require.True(t, rows[0].Closed)
 		// of a site with many pages pending
 		rows2, err := c.q.AttemptsRecord(t.Context(), doc([]object{attempt(1, crawlID(1, 60000), object{
-			"links": linksOf(1, 60000), "follow": object{"depth": 2, "seeds_only": true, "max_subdomains": 3}, "charge": charge, "index": index,
+			"links": linksOf(1, 60000), "follow": object{"depth": 2, "max_subdomains": 3}, "charge": charge, "index": index,
 		})}))
 		require.NoError(t, err)
 		require.True(t, rows2[0].Closed)
@@ -113,28 +101,19 @@ func init() {
 				require.True(t, r.Closed)
 			}
 		}
-		again := func(s, o int64) int64 {
-			c.ok(c.q.RecrawlsDue(t.Context(), dbsqlc.RecrawlsDueParams{RunID: runLarge, Max: 1}))
-			var id int64
-			c.done(c.QueryRow(t.Context(), `INSERT INTO page_crawls (page_id, domain, run_id, previous_id, url, kind, depth, again, locked_at)
-				VALUES ($1, $2, 1, $3, $4, $5, 1, true, now()) RETURNING id`, pageID(s, o), site(s), crawlID(s, o), pageURL(s, o), kindOf(o)).Scan(&id))
-			c.exec("UPDATE politeness_slots SET holder = 'crawl:' || $1::text, free_at = now() + interval '1 hour' WHERE key = $2",
-				strconv.FormatInt(id, 10), "domain:"+site(s))
-			return id
-		}
-		record(attempt(sitePlain, again(sitePlain, 4), object{
+		record(attempt(sitePlain, c.again(sitePlain, 4), object{
 			"links": linksOf(sitePlain, 4)[:8], "all_links": true, "all_lists": true, "follow": follow, "index": index, "charge": charge,
-			"recrawl": object{"history": object{"visits": 4}, "in_ms": 86400000, "source": object{"feed": true}},
-			"images":  []object{{"url": pageURL(sitePlain, 15), "domain": site(sitePlain), "origin": origin(sitePlain), "discovery": "img"}},
+			"recrawl":       object{"history": object{"visits": 4}, "in_ms": 86400000, "source": object{"feed": true}},
+			"images":        []object{{"url": pageURL(sitePlain, 15), "domain": site(sitePlain), "origin": origin(sitePlain), "discovery": "img"}},
 			"follow_images": object{"depth": 2}, "all_images": true,
-		}), attempt(siteOther, again(siteOther, 1), object{
+		}), attempt(siteOther, c.again(siteOther, 1), object{
 			"page": object{"visit": object{}, "said": true}, "unchanged": "it says so", "follow_known": object{
 				"link": follow, "redirect": follow, "sitemap": follow, "image": follow,
 			},
 		}))
-		record(attempt(sitePlain, again(sitePlain, 7), object{
+		record(attempt(sitePlain, c.again(sitePlain, 7), object{
 			"page": object{"visit": object{"content": "00"}, "signals": object{}, "unlisted": true}, "all_images": true, "images_forbidden": true,
-		}), attempt(siteOther, again(siteOther, 14), object{
+		}), attempt(siteOther, c.again(siteOther, 14), object{
 			"images": []object{
 				{"url": origin(siteOther) + "/new.png", "domain": site(siteOther), "origin": origin(siteOther), "discovery": "img", "variants": []string{"x"}},
 				{
@@ -170,6 +149,8 @@ func init() {
 			"status_code": 301, "redirect": true, "image": object{}, "follow": follow,
 			"links": []object{{"url": pageURL(40, 15), "domain": site(40), "origin": origin(40), "kind": "image"}},
 		}))
+		record(attempt(1, c.again(1, 47), object{"image": object{"forget": true, "problem": "not an image"}, "outcome": "failed", "page": object{"failed": true}}))
+		record(attempt(56, c.again(56, 8), object{"charge": charge}))
 		record(attempt(44, c.fly(44, 31), object{"image": object{"forget": true, "problem": "not an image"}, "outcome": "failed", "page": object{"failed": true}}))
 		record(attempt(48, c.fly(48, 21), object{
 			"robots": object{
@@ -233,16 +214,4 @@ func init() {
 		c.exec("INSERT INTO list_entries (list, entry, kind, set_by) VALUES ('allow', $1, 'host', 'test')", site(0))
 		c.ok(c.q.DomainFacts(t.Context(), site(sitePlain)))
 	}
-}
-
-func kindOf(o int64) string {
-	switch {
-	case o == 0:
-		return "robots"
-	case o == 2:
-		return "sitemap"
-	case o%16 == 15:
-		return "image"
-	}
-	return "page"
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-func init() {
+// domainCases are about domains: to claim and finish them, what people decide, and reports.
+func domainCases(changing changes, reading reads) {
 	changing["DomainsClaim"] = func(t *testing.T, c change) {
 		ctx := t.Context()
 		for _, run := range []int64{runLarge, runSmall} {
@@ -67,7 +68,7 @@ func init() {
 			c.ok(c.q.DomainRecent(ctx, dbsqlc.DomainRecentParams{Domain: site(s), Max: 20}))
 			c.ok(c.q.DomainOpen(ctx, dbsqlc.DomainOpenParams{Domain: site(s), Bound: 100}))
 			c.ok(c.q.DomainPatterns(ctx, dbsqlc.DomainPatternsParams{Domain: site(s), Max: 10}))
-			c.ok(c.q.DomainPages(ctx, dbsqlc.DomainPagesParams{Domain: site(s), Bound: 100}))
+			c.ok(c.q.DomainPages(ctx, dbsqlc.DomainPagesParams{Domain: site(s), Bound: 1000}))
 			c.ok(c.q.HistoryOfDomain(ctx, dbsqlc.HistoryOfDomainParams{Domain: site(s), Max: 50}))
 			c.ok(c.q.LinksOfDomain(ctx, dbsqlc.LinksOfDomainParams{Domain: site(s), Pages: 100, Max: 10}))
 			c.ok(c.q.LinksToDomain(ctx, dbsqlc.LinksToDomainParams{Domain: site(s), Pages: 100, Max: 10}))

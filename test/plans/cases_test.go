@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -13,13 +14,22 @@ import (
 	"github.com/mosey-web/mosey/db"
 )
 
-// changing are the cases that are rolled back, and reading those that read by the methods of
-// a store, which has some statements planned in another way. Together they run each
-// statement.
-var (
-	changing = map[string]func(*testing.T, change){}
-	reading  = map[string]func(*testing.T, *db.Store){}
+// changes are cases that are rolled back, and reads those that read by the methods of a
+// store, which has some statements planned in another way.
+type (
+	changes map[string]func(*testing.T, change)
+	reads   map[string]func(*testing.T, *db.Store)
 )
+
+// allCases run each statement.
+func allCases() (changes, reads) {
+	changing, reading := changes{}, reads{}
+	crawlCases(changing)
+	domainCases(changing, reading)
+	runCases(changing)
+	wholeCases(changing, reading)
+	return changing, reading
+}
 
 // These sites have nothing odd about them: of each, 20 pages were asked for by run 1, and
 // a dozen are pending there. The first is part of run 3, too.
@@ -76,6 +86,18 @@ func pageURL(s, o int64) string {
 	return fmt.Sprintf("%s/section-%d/page-%d", origin(s), o%7, o)
 }
 
+func kindOf(o int64) string {
+	switch {
+	case o == 0:
+		return "robots"
+	case o == 2:
+		return "sitemap"
+	case o%16 == 15:
+		return "image"
+	}
+	return "page"
+}
+
 // ok takes the result of a query.
 func (c change) ok(_ any, err error) {
 	c.t.Helper()
@@ -115,6 +137,34 @@ func (c change) fly(s, o int64) int64 {
 	return id
 }
 
+// again makes it as if a page that run 1 has read were being asked for once more.
+func (c change) again(s, o int64) (id int64) {
+	c.t.Helper()
+	c.done(c.QueryRow(c.t.Context(), `INSERT INTO page_crawls (page_id, domain, run_id, previous_id, url, kind, depth, again, locked_at)
+		VALUES ($1, $2, 1, $3, $4, $5, 1, true, now()) RETURNING id`, pageID(s, o), site(s), crawlID(s, o), pageURL(s, o), kindOf(o)).Scan(&id))
+	c.exec("UPDATE politeness_slots SET holder = 'crawl:' || $1::text, free_at = now() + interval '1 hour' WHERE key = $2",
+		strconv.FormatInt(id, 10), "domain:"+site(s))
+	return id
+}
+
+// start is the document of a request that is to begin for run 1.
+func start(s, o int64, more object) object {
+	a := object{
+		"crawl_id": crawlID(s, o), "run_id": runLarge, "domain": site(s), "origin": origin(s), "url": pageURL(s, o), "kind": "page",
+		"final": false, "shared": []object{}, "hold_ms": 60000, "span_ms": 60000, "queued": false, "claim_ms": 600000,
+	}
+	maps.Copy(a, more)
+	return a
+}
+
+// begin begins a request, which must be granted.
+func (c change) begin(s, o int64, more object) {
+	c.t.Helper()
+	a, err := c.q.CrawlBegin(c.t.Context(), doc(start(s, o, more)))
+	require.NoError(c.t, err)
+	require.True(c.t, a.Granted, "%s: %s", site(s), a.Reason)
+}
+
 // attempt is the document of a request that was answered with a page, and what more says.
 func attempt(s int64, id int64, more object) object {
 	a := object{
@@ -131,9 +181,10 @@ func attempt(s int64, id int64, more object) object {
 }
 
 // linksOf are links from a page of a site: to ten that are known, of which one is of another
-// site, and to two that are new.
+// site, and to four that are new: a page, a subdomain, a part of an endless space, and what a
+// list keeps from being crawled.
 func linksOf(s, o int64) []object {
-	links := []object{}
+	links, subdomain := []object{}, fmt.Sprintf("new-%d.hosting.example", s)
 	for i := range int64(9) {
 		links = append(links, object{"url": pageURL(s, 3+i), "domain": site(s), "origin": origin(s), "patterns": []string{"/section-N/page-N"}})
 	}
@@ -141,9 +192,9 @@ func linksOf(s, o int64) []object {
 		object{"url": pageURL(siteOther, 4), "domain": site(siteOther), "origin": origin(siteOther), "anchor": "words"},
 		object{"url": fmt.Sprintf("%s/new-%d", origin(s), o), "domain": site(s), "origin": origin(s), "patterns": []string{"/new-N"}},
 		object{
-			"url": "https://new.hosting.example/", "domain": "new.hosting.example", "origin": "https://new.hosting.example",
-			"registered": "hosting.example",
+			"url": "https://" + subdomain + "/", "domain": subdomain, "origin": "https://" + subdomain, "registered": "hosting.example",
 		},
+		object{"url": "https://bad-4.example/", "domain": "bad-4.example", "origin": "https://bad-4.example"},
 		object{"url": origin(s) + "/trap/trap/trap", "domain": site(s), "origin": origin(s), "trap": "repeated", "trap_evidence": "trap"})
 }
 

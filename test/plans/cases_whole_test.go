@@ -11,8 +11,8 @@ import (
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-// what is about whole tables, all at once or in batches
-func init() {
+// wholeCases are about whole tables, all at once or in batches.
+func wholeCases(changing changes, reading reads) {
 	reading["Audit"] = func(t *testing.T, s *db.Store) {
 		_, err := s.AuditGaps(t.Context(), nil)
 		require.NoError(t, err)

@@ -2,7 +2,6 @@ package plans
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 )
@@ -12,7 +11,7 @@ const mostRead = 100
 
 // planNode is a node of a plan that was carried out, as EXPLAIN (ANALYZE, BUFFERS, VERBOSE)
 // writes it. Rows are an average over the loops.
-type planNode struct {
+type planNode struct { //nolint:tagliatelle // as EXPLAIN writes them
 	Type      string   `json:"Node Type"`
 	Parent    string   `json:"Parent Relationship"`
 	Subplan   string   `json:"Subplan Name"`
@@ -56,9 +55,8 @@ func (n *planNode) read() float64 {
 	for i := range n.Plans {
 		blocks -= n.Plans[i].Hit + n.Plans[i].Read
 	}
-	// a filter may call functions, whose statements are judged by themselves
-	if strings.Contains(n.Filter, "(") && callsFunction.MatchString(n.Filter) {
-		blocks = 0
+	if callsFunction.MatchString(n.Filter) {
+		blocks = 0 // the statements of the function are judged by themselves
 	}
 	return max((n.Rows+n.Filtered+n.Rechecked)*n.Loops, blocks)
 }
@@ -100,25 +98,31 @@ func needs(root *planNode) float64 {
 	return needed
 }
 
-// judge returns what is wrong with a plan that was carried out; empty is nothing.
-func judge(root *planNode) (worst float64, fault string) {
-	var read float64
+// verdict is what a plan has read, and what is wrong with that; empty is nothing.
+type verdict struct {
+	read, ratio float64
+	fault       string
+}
+
+// judge looks at a plan that was carried out.
+func judge(root *planNode) (v verdict) {
 	var most *planNode
 	root.all(func(n *planNode) {
 		r := n.read()
 		if most == nil || r > most.read() {
 			most = n
 		}
-		read += r
+		v.read += r
 		// of each loop: one scan that reads too much may be hidden among many others
-		if per := r / max(n.Loops, n.total(), 1); n.Loops > 0 && per > max(worst, mostRead) {
-			worst, fault = per, fmt.Sprintf("%s reads %.0f to hand on %.0f", n.describe(), r, n.total())
+		if ratio := r / max(n.Loops, n.total(), 1); n.Loops > 0 && ratio > max(v.ratio, mostRead) {
+			v.ratio, v.fault = ratio, fmt.Sprintf("reads %.0f to hand on %.0f: %s", r, n.total(), n.describe())
 		}
 	})
-	if needed := max(needs(root), 1); read/needed > max(worst, mostRead) {
-		worst, fault = read/needed, fmt.Sprintf("reads %.0f and needs %.0f, most of it by %s", read, needed, most.describe())
+	needed := max(needs(root), 1)
+	if ratio := v.read / needed; ratio > max(v.ratio, mostRead) {
+		v.ratio, v.fault = ratio, fmt.Sprintf("reads %.0f and needs %.0f, most of it by %s", v.read, needed, most.describe())
 	}
-	return math.Round(worst), fault
+	return v
 }
 
 func (n *planNode) describe() string {
@@ -133,7 +137,7 @@ func (n *planNode) describe() string {
 		d += " " + n.Condition
 	}
 	if n.Filter != "" {
-		d += fmt.Sprintf(" without %.200s", n.Filter)
+		d += ", filtered by " + n.Filter
 	}
-	return d
+	return fmt.Sprintf("%.300s", d)
 }
