@@ -1,6 +1,7 @@
 package plans
 
 import (
+	"maps"
 	"testing"
 	"time"
 
@@ -92,9 +93,7 @@ func runCases(changing changes) {
 		ctx := t.Context()
 		seed := func(url, domain string, more object) object {
 			s := object{"url": url, "domain": domain, "origin": "https://" + domain, "rank": 5, "patterns": []string{"/page-N"}}
-			for k, v := range more {
-				s[k] = v
-			}
+			maps.Copy(s, more)
 			return s
 		}
 		seeds := []object{

@@ -133,7 +133,7 @@ func (c change) fly(s, o int64) int64 {
 	id := crawlID(s, o)
 	c.exec("UPDATE page_crawls SET locked_at = now() WHERE id = $1", id)
 	c.exec("UPDATE politeness_slots SET holder = 'crawl:' || $1::text, free_at = now() + interval '1 hour' WHERE key = $2",
-		fmt.Sprint(id), "domain:"+site(s))
+		strconv.FormatInt(id, 10), "domain:"+site(s))
 	return id
 }
 

@@ -83,10 +83,10 @@ func statementsOf(body string) map[int]string {
 		}
 		if begun == 0 {
 			begun = at
-			switch {
-			case token == "IF":
+			switch token {
+			case "IF":
 				ifs = append(ifs, at)
-			case token == "ELSIF":
+			case "ELSIF":
 				begun = ifs[len(ifs)-1]
 			}
 		}

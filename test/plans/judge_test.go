@@ -11,7 +11,7 @@ const mostRead = 100
 
 // planNode is a node of a plan that was carried out, as EXPLAIN (ANALYZE, BUFFERS, VERBOSE)
 // writes it. Rows are an average over the loops.
-type planNode struct { //nolint:tagliatelle // as EXPLAIN writes them
+type planNode struct {
 	Type      string   `json:"Node Type"`
 	Parent    string   `json:"Parent Relationship"`
 	Subplan   string   `json:"Subplan Name"`

@@ -103,7 +103,7 @@ func (s *session) notice(n *pgconn.Notice) {
 		return
 	}
 	at, ok := place(n.Where)
-	var doc struct { //nolint:tagliatelle // as auto_explain writes them
+	var doc struct {
 		Text string   `json:"Query Text"`
 		Plan planNode `json:"Plan"`
 	}
