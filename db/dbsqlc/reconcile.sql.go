@@ -10,7 +10,8 @@ import (
 )
 
 const domainsClaimed = `-- name: DomainsClaimed :many
-SELECT domain FROM domains WHERE claimed_by IS NOT NULL ORDER BY domain
+SELECT domain FROM domains WHERE claimed_by IS NOT NULL
+ORDER BY domain || ''
 `
 
 func (q *Queries) DomainsClaimed(ctx context.Context) ([]string, error) {
@@ -34,9 +35,11 @@ func (q *Queries) DomainsClaimed(ctx context.Context) ([]string, error) {
 }
 
 const reconcileLock = `-- name: ReconcileLock :one
+
 SELECT pg_try_advisory_lock($1::bigint) AS locked
 `
 
+// they are sorted: for the order alone, all domains would be read by their names
 func (q *Queries) ReconcileLock(ctx context.Context, key int64) (bool, error) {
 	row := q.db.QueryRow(ctx, reconcileLock, key)
 	var locked bool

@@ -48,9 +48,12 @@ CROSS JOIN LATERAL (
     SELECT
         coalesce(min(x.waits), '') AS waits, coalesce(nullif(min(x.next_due_at), 'infinity'), 'epoch') AS until
     FROM (
-        SELECT rd.waits, rd.next_due_at FROM run_domains AS rd
-        WHERE rd.domain = q.domain AND rd.next_due_at > now() AND ($1::bigint IS NULL OR rd.run_id = $1::bigint)
-        ORDER BY rd.next_due_at LIMIT 1
+        -- OFFSET 0: of the few runs of the domain, and not through all that is due
+        SELECT y.waits, y.next_due_at FROM (
+            SELECT rd.waits, rd.next_due_at, rd.run_id FROM run_domains AS rd WHERE rd.domain = q.domain OFFSET 0
+        ) AS y
+        WHERE y.next_due_at > now() AND ($1::bigint IS NULL OR y.run_id = $1::bigint)
+        ORDER BY y.next_due_at LIMIT 1
     ) AS x
 ) AS w
 LEFT JOIN LATERAL (SELECT max(x.crawl_delay_ms) AS crawl_delay_ms FROM robots AS x WHERE x.domain = q.domain) AS o ON true
@@ -257,8 +260,11 @@ func (q *Queries) RunChanges(ctx context.Context, arg RunChangesParams) ([]RunCh
 }
 
 const runClaimed = `-- name: RunClaimed :many
-SELECT d.domain FROM domains AS d INNER JOIN run_domains AS rd ON d.domain = rd.domain
-WHERE d.claimed_by IS NOT NULL AND rd.run_id = $1
+SELECT d.domain FROM (
+    -- OFFSET 0: along those that are claimed, and not through all domains by their ids
+    SELECT x.id, x.domain FROM domains AS x WHERE x.claimed_by IS NOT NULL OFFSET 0
+) AS d INNER JOIN run_domains AS rd ON d.domain = rd.domain
+WHERE rd.run_id = $1
 ORDER BY d.id LIMIT $2
 `
 
@@ -770,6 +776,7 @@ SELECT count(*)::bigint AS requests FROM domains AS d CROSS JOIN LATERAL (
     WHERE
         c.domain = d.domain AND c.outcome IS NOT NULL AND c.completed_at > now() - ms_interval($1::bigint)
         AND c.run_id = $2 AND c.delay_ms IS NOT NULL
+    OFFSET 0 -- for each domain along its history, and not through all that the run has crawled
 ) AS x
 WHERE d.last_crawl_run_id = $2 AND d.claimed_by IS NOT NULL
 `

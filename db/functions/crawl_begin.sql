@@ -79,8 +79,9 @@ BEGIN
         status = CASE WHEN d.status = 'pending' THEN 'active' ELSE d.status END
     WHERE d.domain = ANY (p_domains) AND (d.claim_expires_at < now() + p_span * 2 / 3 OR p_take AND d.claimed_by IS NULL);
     IF FOUND THEN
+        -- next_due_at alone is the condition of a partial index, which would be read instead
         UPDATE run_domains rd SET next_due_at = NULL, images_due_at = NULL, waits = ''
-        WHERE rd.domain = ANY (p_domains) AND rd.next_due_at IS NOT NULL;
+        WHERE rd.domain = ANY (p_domains) AND (rd.next_due_at IS NOT NULL OR rd.images_due_at IS NOT NULL);
     END IF;
 END
 $$;
@@ -218,11 +219,14 @@ DECLARE
     c record;
 BEGIN
     PERFORM slot_abandon(p_domain, p_shared, 'crawl:' || p_crawl_id, p_delay_ms, p_shared_delay_ms, p_spared);
+    -- Where a crawl is looked up by its id or page, here and elsewhere, completed_at says whether
+    -- it is open. outcome says the same, but partial indexes have it as their condition. With
+    -- statistics of when little was pending, the planner would read all of such an index.
     UPDATE page_crawls SET
         locked_at = NULL, outcome = 'skipped', skipped = 'not made', completed_at = clock_timestamp(), error_message = p_why
-    WHERE id = p_crawl_id AND outcome IS NULL AND prerequisite;
+    WHERE id = p_crawl_id AND completed_at IS NULL AND prerequisite;
     UPDATE page_crawls SET locked_at = NULL
-    WHERE id = p_crawl_id AND outcome IS NULL AND locked_at IS NOT NULL
+    WHERE id = p_crawl_id AND completed_at IS NULL AND locked_at IS NOT NULL
     RETURNING run_id, kind INTO c;
     IF FOUND THEN
         PERFORM budget_refund(c.run_id, p_domain, c.kind);
@@ -245,7 +249,7 @@ BEGIN
         locked_at = NULL, outcome = 'skipped', skipped = 'taken back', completed_at = t, error_message = p_why,
         duration_ms = least(ms_between(locked_at, t), 2147483647)::integer,
         delay_ms = p_delay_ms, delay_reason = 'delay', robots_version = p_robots_version
-    WHERE id = p_crawl_id AND outcome IS NULL AND locked_at IS NOT NULL
+    WHERE id = p_crawl_id AND completed_at IS NULL AND locked_at IS NOT NULL
     RETURNING * INTO c;
     IF NOT FOUND OR c.prerequisite THEN
         RETURN;

@@ -190,12 +190,12 @@ BEGIN
     FROM (
         SELECT x.id, f.priority FROM unnest(p) f CROSS JOIN LATERAL (
             SELECT y.id FROM page_crawls y
-            WHERE y.page_id = f.page_id AND y.run_id = f.run_id AND NOT y.prerequisite AND y.outcome IS NULL
+            WHERE y.page_id = f.page_id AND y.run_id = f.run_id AND NOT y.prerequisite AND y.completed_at IS NULL
                 AND y.locked_at IS NULL AND y.previous_id IS NULL AND y.priority < f.priority
         ) x
         WHERE f.priority > 0 AND f.kind <> 'image' AND jsonb_typeof(f.follow) = 'object'
         ORDER BY x.id
     ) r
-    WHERE c.id = r.id AND c.outcome IS NULL AND c.locked_at IS NULL;
+    WHERE c.id = r.id AND c.completed_at IS NULL AND c.locked_at IS NULL;
 END
 $$;

@@ -253,9 +253,12 @@ CREATE OR REPLACE FUNCTION page_answered(p_page_id bigint) RETURNS jsonb LANGUAG
 BEGIN
     RETURN (
         SELECT jsonb_build_object('at', x.completed_at, 'status', x.status_code) FROM (
-            SELECT y.completed_at, y.status_code, y.outcome FROM page_crawls y
-            WHERE y.page_id = p_page_id AND y.outcome NOT IN ('skipped', 'blocked_robots') AND NOT y.prerequisite
-            ORDER BY y.id DESC LIMIT 1
+            -- OFFSET 0: of the page's crawls the last, instead of the last crawls until one is of the page
+            SELECT z.completed_at, z.status_code, z.outcome FROM (
+                SELECT y.id, y.completed_at, y.status_code, y.outcome FROM page_crawls y
+                WHERE y.page_id = p_page_id AND y.outcome NOT IN ('skipped', 'blocked_robots') AND NOT y.prerequisite OFFSET 0
+            ) z
+            ORDER BY z.id DESC LIMIT 1
         ) x
         WHERE x.outcome = 'blocked_4xx'
     );

@@ -100,7 +100,7 @@ BEGIN
         SELECT d.id FROM domains d
         WHERE d.claimed_by IS NOT NULL AND (
             CASE WHEN p_domains IS NULL THEN d.claim_expires_at < now() ELSE d.domain = ANY (p_domains) END
-        ) ORDER BY d.domain FOR UPDATE
+        ) ORDER BY d.domain || '' FOR UPDATE -- see finishes_await
     ), released AS (
         UPDATE domains d SET claimed_by = NULL, claim_expires_at = NULL,
             status = CASE WHEN d.status = 'active' THEN 'pending' ELSE d.status END

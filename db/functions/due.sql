@@ -133,7 +133,7 @@ BEGIN
     RETURN (
         SELECT greatest(s.free_at, c.locked_at) FROM politeness_slots s CROSS JOIN LATERAL (
             SELECT x.locked_at FROM page_crawls x
-            WHERE x.id = holder_crawl(s.holder) AND x.run_id = p_run_id AND x.outcome IS NULL AND NOT x.prerequisite LIMIT 1
+            WHERE x.id = holder_crawl(s.holder) AND x.run_id = p_run_id AND x.completed_at IS NULL AND NOT x.prerequisite LIMIT 1
         ) c
         WHERE s.key = 'domain:' || p_domain AND s.holder IS NOT NULL
     );
@@ -245,7 +245,8 @@ BEGIN
     PERFORM 1 FROM domains d
     WHERE d.claimed_by IS NOT NULL AND (p_run_id IS NULL
         OR EXISTS (SELECT 1 FROM run_domains rd WHERE rd.run_id = p_run_id AND rd.domain = d.domain))
-    ORDER BY d.domain FOR KEY SHARE;
+    -- with || '' they are sorted: for the order alone, all domains would be read by their names
+    ORDER BY d.domain || '' FOR KEY SHARE;
 END
 $$;
 

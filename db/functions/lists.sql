@@ -19,8 +19,12 @@ CREATE OR REPLACE FUNCTION list_entry(p_list text, p_domain text) RETURNS list_e
 DECLARE
     e list_entries;
 BEGIN
-    SELECT x.* INTO e FROM list_entries x
-    WHERE x.list = p_list AND x.entry = ANY (domain_keys(p_domain)) AND (x.kind <> 'host' OR x.entry = p_domain)
+    -- a step along the index for each key: given all keys at once, it can be planned to read the
+    -- whole list
+    SELECT x.* INTO e FROM unnest(domain_keys(p_domain)) k (entry) CROSS JOIN LATERAL (
+        SELECT y.* FROM list_entries y WHERE y.list = p_list AND y.entry = k.entry LIMIT 1
+    ) x
+    WHERE x.kind <> 'host' OR x.entry = p_domain
     ORDER BY length(x.entry) DESC LIMIT 1;
     RETURN e;
 END

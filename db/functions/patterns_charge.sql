@@ -87,7 +87,7 @@ BEGIN
         WHERE x.kind = 'page' AND p.patterns [cardinality(p.patterns)] = p_pattern
         ORDER BY x.id
     ) d
-    WHERE c.id = d.id AND c.outcome IS NULL AND c.locked_at IS NULL;
+    WHERE c.id = d.id AND c.completed_at IS NULL AND c.locked_at IS NULL;
 END
 $$;
 

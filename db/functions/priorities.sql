@@ -113,11 +113,14 @@ BEGIN
         RETURN '{}'::text[];
     END IF;
     v_lost := ARRAY(
-        SELECT d.domain FROM domains d CROSS JOIN LATERAL (
+        -- OFFSET 0: along domains_lost, and not through all domains in the order of their names
+        SELECT d.domain FROM (
+            SELECT x.domain FROM domains x
+            WHERE x.last_crawl_run_id = p_run_id AND x.status = 'active' AND x.claimed_by IS NULL OFFSET 0
+        ) d CROSS JOIN LATERAL (
             SELECT x.next_due_at, x.images_due_at FROM run_domains x WHERE x.run_id = p_run_id AND x.domain = d.domain LIMIT 1
         ) rd
-        WHERE d.last_crawl_run_id = p_run_id AND d.status = 'active' AND d.claimed_by IS NULL
-            AND CASE WHEN v_images THEN rd.images_due_at ELSE rd.next_due_at END <= now()
+        WHERE CASE WHEN v_images THEN rd.images_due_at ELSE rd.next_due_at END <= now()
         ORDER BY d.domain LIMIT p_most
     );
     IF v_images THEN

@@ -112,7 +112,7 @@ BEGIN
     );
     DELETE FROM page_ranks r WHERE r.page_id = ANY (v_gone);
     UPDATE page_crawls c SET priority = -c.depth
-    WHERE c.page_id = ANY (v_gone) AND c.outcome IS NULL AND c.locked_at IS NULL AND c.previous_id IS NULL
+    WHERE c.page_id = ANY (v_gone) AND c.completed_at IS NULL AND c.locked_at IS NULL AND c.previous_id IS NULL
         AND NOT c.prerequisite AND c.kind = 'page' AND c.priority > -c.depth AND c.priority <= 0;
     INSERT INTO page_ranks AS r (page_id, inlinks, score)
     SELECT x.page_id, x.inlinks, x.score FROM unnest(p_pages, p_inlinks, p_scores) AS x (page_id, inlinks, score)
@@ -138,13 +138,13 @@ BEGIN
             SELECT s.page_id, s.score FROM page_ranks s WHERE s.page_id = u.page_id LIMIT 1
         ) r CROSS JOIN LATERAL (
             SELECT z.id, z.depth, z.priority FROM page_crawls z
-            WHERE z.page_id = r.page_id AND z.outcome IS NULL AND z.locked_at IS NULL AND z.previous_id IS NULL
+            WHERE z.page_id = r.page_id AND z.completed_at IS NULL AND z.locked_at IS NULL AND z.previous_id IS NULL
                 AND NOT z.prerequisite AND z.kind = 'page' AND z.priority BETWEEN -z.depth AND 0
         ) y
         WHERE y.priority <> page_priority(y.depth, r.score)
         ORDER BY y.id
     ) x
-    WHERE c.id = x.id AND c.outcome IS NULL AND c.locked_at IS NULL;
+    WHERE c.id = x.id AND c.completed_at IS NULL AND c.locked_at IS NULL;
     GET DIAGNOSTICS v_moved = ROW_COUNT;
     RETURN v_moved;
 END
@@ -166,7 +166,7 @@ BEGIN
         WHERE y.page_id > p_after AND y.page_id <= v_last AND abs(y.rank - w.worth) > 0.001
         ORDER BY y.page_id FOR NO KEY UPDATE OF y
     ) x
-    WHERE k.page_id > p_after AND k.page_id <= v_last AND k.page_id = x.page_id;
+    WHERE k.page_id = x.page_id; -- with the range, too, each of x would be compared with all of it
     RETURN v_last;
 END
 $$;

@@ -58,7 +58,7 @@ BEGIN
     FROM jsonb_array_elements(p) AS u (doc)
     WHERE NOT EXISTS (
         SELECT 1 FROM page_crawls c
-        WHERE c.page_id = (u.doc ->> 'id')::bigint AND c.run_id = p_run_id AND c.outcome IS NULL AND NOT c.prerequisite
+        WHERE c.page_id = (u.doc ->> 'id')::bigint AND c.run_id = p_run_id AND c.completed_at IS NULL AND NOT c.prerequisite
     )
     ORDER BY 1
     ON CONFLICT (page_id, run_id) DO UPDATE SET due_at = excluded.due_at, every = excluded.every WHERE r.due_at IS NULL;
@@ -129,10 +129,15 @@ DECLARE
     v_looked bigint[];
     v_pages bigint[];
 BEGIN
-    -- of a domain along its own index, sorted
-    v_looked := ARRAY(
-        SELECT p.id FROM pages p WHERE p.id > p_after AND (p_domain IS NULL OR p.domain = p_domain) ORDER BY p.id LIMIT p_most
-    );
+    IF p_domain IS NULL THEN
+        v_looked := ARRAY(SELECT p.id FROM pages p WHERE p.id > p_after ORDER BY p.id LIMIT p_most);
+    ELSE
+        -- along the domain's own index, sorted: in the order of ids all pages would be read
+        v_looked := ARRAY(
+            SELECT p.id FROM (SELECT x.id FROM pages x WHERE x.domain = p_domain OFFSET 0) p
+            WHERE p.id > p_after ORDER BY p.id LIMIT p_most
+        );
+    END IF;
     last := v_looked[cardinality(v_looked)];
     added := 0;
     v_pages := ARRAY(

@@ -117,7 +117,7 @@ BEGIN
         SELECT i.id, bool_and(i.bare) AS bare
         FROM ROWS FROM (unnest(ids), unnest(ARRAY(SELECT s.bare FROM unnest(v) s))) AS i (id, bare) GROUP BY i.id ORDER BY i.id
     ) s
-    WHERE c.page_id = ANY (ids) AND c.page_id = s.id AND c.run_id = p_run_id AND c.outcome IS NULL AND c.locked_at IS NULL
+    WHERE c.page_id = ANY (ids) AND c.page_id = s.id AND c.run_id = p_run_id AND c.completed_at IS NULL AND c.locked_at IS NULL
         AND NOT c.prerequisite AND c.depth = 0 AND c.redirects = 0 AND coalesce(c.bare, false) <> s.bare;
     UPDATE domains SET status = 'pending', status_reason = '' WHERE domain = ANY (again) AND status = 'exhausted';
     FOR d IN

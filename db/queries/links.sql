@@ -23,8 +23,11 @@ SELECT
     o.domain, count(*)::bigint AS links, count(*) FILTER (WHERE l.nofollow)::bigint AS nofollow,
     coalesce((array_agg(DISTINCT l.anchor) FILTER (WHERE l.anchor IS NOT NULL)) [1:3], '{}')::text [] AS anchors
 FROM (SELECT x.id FROM pages AS x WHERE x.domain = @domain LIMIT @pages) AS p
-INNER JOIN page_links AS l ON p.id = l.from_page_id INNER JOIN pages AS o ON l.to_page_id = o.id
-WHERE l.gone_at IS NULL AND o.domain <> @domain
+CROSS JOIN LATERAL (
+    SELECT x.to_page_id, x.nofollow, x.anchor FROM page_links AS x
+    WHERE x.from_page_id = p.id AND x.gone_at IS NULL OFFSET 0 -- for each page along its index
+) AS l CROSS JOIN LATERAL (SELECT x.domain FROM pages AS x WHERE x.id = l.to_page_id LIMIT 1) AS o
+WHERE o.domain <> @domain
 GROUP BY o.domain ORDER BY links DESC, o.domain LIMIT @max;
 
 -- The domains that link to the pages of one, likewise.
@@ -33,6 +36,9 @@ SELECT
     o.domain, count(*)::bigint AS links, count(*) FILTER (WHERE l.nofollow)::bigint AS nofollow,
     coalesce((array_agg(DISTINCT l.anchor) FILTER (WHERE l.anchor IS NOT NULL)) [1:3], '{}')::text [] AS anchors
 FROM (SELECT x.id FROM pages AS x WHERE x.domain = @domain LIMIT @pages) AS p
-INNER JOIN page_links AS l ON p.id = l.to_page_id INNER JOIN pages AS o ON l.from_page_id = o.id
-WHERE l.gone_at IS NULL AND o.domain <> @domain
+CROSS JOIN LATERAL (
+    SELECT x.from_page_id, x.nofollow, x.anchor FROM page_links AS x
+    WHERE x.to_page_id = p.id AND x.gone_at IS NULL OFFSET 0 -- for each page along its index
+) AS l CROSS JOIN LATERAL (SELECT x.domain FROM pages AS x WHERE x.id = l.from_page_id LIMIT 1) AS o
+WHERE o.domain <> @domain
 GROUP BY o.domain ORDER BY links DESC, o.domain LIMIT @max;

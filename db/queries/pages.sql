@@ -26,7 +26,10 @@ SELECT
 FROM (
     SELECT l.from_page_id FROM page_links AS l WHERE l.to_page_id = @id AND NOT l.nofollow LIMIT @max
 ) AS f
-INNER JOIN page_crawls AS c ON f.from_page_id = c.page_id AND c.outcome = 'success'
+CROSS JOIN LATERAL (
+    SELECT x.run_id, x.depth FROM page_crawls AS x
+    WHERE x.page_id = f.from_page_id AND x.outcome = 'success' OFFSET 0 -- for each page along its index
+) AS c
 INNER JOIN crawl_runs AS r ON c.run_id = r.id
 LEFT JOIN run_domains AS rd ON r.id = rd.run_id AND rd.domain = @domain
 GROUP BY r.id ORDER BY r.id DESC;

@@ -1,0 +1,95 @@
+package plans
+
+import "strings"
+
+// allowance lets a statement read more than 100 rows for each that it needs: that query, or
+// the statement of that function that has text in it. upTo bounds the rows that it reads, so
+// that a plan which is worse all the same is found.
+type allowance struct {
+	in, text string
+	upTo     float64
+	why      string
+}
+
+func (a allowance) of(e executed) bool {
+	return a.in == e.query || a.in == e.function && strings.Contains(e.text, a.text)
+}
+
+// allowed are the statements that may read a lot, with the reason. A line that is not needed
+// any more fails. No statement that runs for each page is among them, but pattern_demote.
+var allowed = []allowance{
+	// an audit and a count for a person read whole tables, planned for that
+	{"AuditDomainGaps", "", 2_000_000, "an audit reads all requests"},
+	{"AuditDomainViolations", "", 2_000_000, "an audit reads all requests"},
+	{"AuditSharedGaps", "", 2_000_000, "an audit reads all requests"},
+	{"AuditSharedViolations", "", 2_000_000, "an audit reads all requests"},
+	{"DomainList", "", 60_000, "mosey domains sorts all of them"},
+	{"BestDomains", "", 60_000, "a report sorts the ranks of all domains"},
+	{"ImageList", "", 150_000, "it filters images by what a person asks for, the latest first"},
+	{"ReprocessDue", "", 2_000_000, "it counts among all pages those that an earlier extractor has read"},
+	{"ReprocessStage", "", 2_000_000, "it looks for them among all pages, once for each new extractor"},
+	{"History", "", 2_000_000, "it filters attempts by what a person asks for, the latest first"},
+	{"HistoryOfDomain", "", 400_000, "the same for a domain"},
+
+	// the totals of a run are sums over its domains
+	{"RunTotals", "", 150_000, "mosey status adds up all domains of the run"},
+	{"RunSkips", "", 150_000, "the same of why pages were skipped"},
+	{"RunWorst", "", 300_000, "it sorts all domains of the run"},
+	{"RunSubdomains", "", 10_000, "it counts the run's domains by their registered domain"},
+	{"RunNoFollow", "", 60_000, "it filters all domains of the run"},
+	{"RunTroubled", "", 4_000_000, "for each domain in trouble it looks for pending pages of an origin"},
+	{"RunForbidden", "", 3_000, "it looks at all that people have forbidden"},
+	{"RunNotDue", "", 3_000, "it counts by reason, up to a bound of the caller"},
+	{"RunRate", "", 5_000, "it counts the requests of the last span"},
+	{"RunWaits", "", 3_000, "it looks at all claims"},
+	{"RunClaimed", "", 3_000, "it looks at all claims"},
+	{"Queue", "", 2_000_000, "it counts all that is pending, by domain"},
+	{"RunUpsert", "", 300_000, "a budget that is set first counts what was done before"},
+	{"run_start", "troubles_lift", 150_000, "a run that starts looks for trouble in all its domains"},
+
+	// counts for people that end at a bound of the caller
+	{"DomainOpen", "", 400_000, "it counts up to a bound"},
+	{"DomainPages", "", 3_000, "it counts up to a bound"},
+	{"run_due_count", "next_due_at", 60_000, "it counts up to a bound: of domains_claim 20,001"},
+	{"domains_count", "UPDATE domains d SET", 1_500_000, "it counts the pages of a domain up to 2,000,000, once in a while"},
+	{"DomainPatterns", "", 30_000, "it sorts the patterns of the domain"},
+	{"LinksOfDomain", "", 3_000, "it counts links by domain, of so many pages at the most"},
+	{"LinksToDomain", "", 1_500_000, "the same of the links to pages: some have half a million"},
+	{"LinksToPage", "", 1_500_000, "it sorts all links to a page"},
+	{"PageLinkCounts", "", 1_000_000, "it counts all links to a page"},
+	{"PageFinders", "", 300_000, "it reads all links to a page into a bitmap"},
+
+	// what looks at all claims, of which there are at most as many as domains may be active
+	{"run_claims", "FROM domains d", 5_000, "it counts the claims that a run has something to ask of"},
+	{"finishes_await", "", 5_000, "it waits for those that are claimed"},
+	{"run_windows_forget", "forgotten", 5_000, "it looks at all domains whose windows are closed"},
+	{"domains_claim", "next_due_at <= now()", 60_000, "it sorts up to 20,000 that are due"},
+	{"registered_started", "", 5_000, "it adds up what the domains of a registered domain have begun, once for each"},
+	{"skipped_return", "INSERT INTO page_crawls", 100_000, "it looks at all that was asked of the domains whose settings have changed"},
+
+	// lists change by a person's word
+	{"ListSizes", "", 15_000, "it counts all entries"},
+	{"list_add", "domain_keys(rd.domain) && p_entries", 150_000, "it looks among all domains for those on the list"},
+	{"list_add", "count(*)", 15_000, "it counts which entries are there"},
+	{"list_remove", "DELETE FROM list_entries", 30_000, "it may be asked to remove all"},
+	{"lists_allow", "'listed'", 200_000, "it looks for all domains that were listed"},
+	{"address_listed", "'block'", 1_000, "it compares an address with all networks: workers hold them in memory"},
+
+	// batches: the rows are looked at in their order, and few of them are wanted
+	{"ExportImageKeysOfDomain", "", 400_000, "it reads all that the pages of the domain say of images"},
+	{"ExportProvenance", "", 10_000, "it looks up a batch of pages, of which few name images"},
+	{"revisits_missing", "", 10_000, "it looks up a batch of pages, of which few belong to the run"},
+	{"keywords_rank", "max(y.page_id)", 5_000, "it finds the end of a batch"},
+	{"recrawls_add", "SELECT DISTINCT p.domain", 5_000, "it finds the domains of a batch of pages"},
+	{"recrawls_older", "x.domain = p_domain", 1_000_000, "it sorts the pages of a domain by their ids"},
+	{"run_prioritize", "", 3_000, "it looks up a batch of domains, of which few belong to the run"},
+	{"images_near", "", 5_000, "it makes 250 steps along each of three indexes"},
+	{"pages_search", "looked", 200_000, "it looks at up to p_looked pages, which are 30,000"},
+	{"pattern_demote", "", 30_000, "it looks at the first 2,000 pending pages, each time that a bad pattern has doubled"},
+
+	{"OutageList", "", 30_000, "an outage is one row: there are few"},
+
+	// To mend: these read more the more is stored.
+	{"RunFrontier", "", 2_000_000, "to mend: it walks what the run has asked for to count what is pending, as no index begins with run_id"},
+	{"RunCrawled", "", 20_000_000, "to mend: it walks all crawls of the run for each of its domains"},
+}

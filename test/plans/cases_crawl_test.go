@@ -1,0 +1,217 @@
+package plans
+
+import (
+	"maps"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/db/dbsqlc"
+)
+
+// crawlCases are what a page that is asked for meets.
+func crawlCases(changing changes) {
+	changing["FactsOfDomains"] = func(t *testing.T, c change) {
+		ctx := t.Context()
+		for _, s := range []int64{0, 1, sitePlain, siteHosted, siteClaimed} {
+			c.ok(c.q.DomainNext(ctx, site(s)))
+			c.ok(c.q.DomainFacts(ctx, site(s)))
+			c.ok(c.q.PageFacts(ctx, dbsqlc.PageFactsParams{Domain: site(s), Url: pageURL(s, 4)}))
+		}
+		for _, o := range []int64{0, 1, 2, 6, 15, 20} {
+			c.ok(c.q.PageFacts(ctx, dbsqlc.PageFactsParams{Domain: site(siteClaimed), Url: pageURL(siteClaimed, o)}))
+		}
+		c.ok(c.q.PageFacts(ctx, dbsqlc.PageFactsParams{Domain: site(1), Url: pageURL(1, 15)}))
+		c.ok(c.q.SlotGet(ctx, "domain:"+site(sitePlain)))
+	}
+	changing["LeaseOfDeadWorker"] = func(t *testing.T, c change) {
+		ctx := t.Context()
+		c.exec("UPDATE politeness_slots SET free_at = now() - interval '1 minute' WHERE key = $1", "domain:"+site(siteClaimed))
+		c.ok(c.q.DomainNext(ctx, site(siteClaimed)))
+		// of an attempt that was the last
+		c.exec("UPDATE page_crawls SET final = true WHERE id = $1", c.fly(siteOther, 31))
+		c.exec("UPDATE politeness_slots SET free_at = now() - interval '1 minute' WHERE key = $1", "domain:"+site(siteOther))
+		c.ok(c.q.DomainNext(ctx, site(siteOther)))
+		c.ok(c.q.ClaimsExpire(ctx, 1000))
+		c.fly(siteHosted, 20)
+		c.exec("UPDATE politeness_slots SET free_at = now() - interval '1 minute' WHERE key = $1", "domain:"+site(siteHosted))
+		c.begin(siteHosted, 21, nil)
+	}
+	changing["CrawlBegin"] = func(t *testing.T, c change) {
+		ctx := t.Context()
+		shared := []object{{"key": "ip:198.18.0.1", "delay_ms": 100}, {"key": "subnet:198.18.0.0/24", "delay_ms": 50}}
+		// domains that were never asked
+		c.exec("DELETE FROM politeness_slots WHERE key = ANY ($1)", []string{"domain:" + site(sitePlain), "domain:" + site(52)})
+		c.begin(sitePlain, 20, nil)
+		c.begin(siteOther, 20, object{"shared": shared, "run_budget": 1 << 40, "domain_budget": 1000, "registered_budget": 1 << 40})
+		c.ok(c.q.CrawlBegin(ctx, doc(start(16, 20, object{"shared": shared}))))
+		c.begin(siteHosted+200, 20, object{"registered_budget": 1 << 40})
+		c.ok(c.q.CrawlBegin(ctx, doc(start(siteHosted+400, 20, object{"registered_budget": 1}))))
+		c.begin(20, 31, object{"kind": "image", "image_budget": 100})
+		c.begin(24, 0, object{"kind": "robots", "prerequisite": true, "crawl_id": 0})
+		c.ok(c.q.CrawlBegin(ctx, doc(start(28, 20, object{"domain_budget": 1}))))
+		c.ok(c.q.CrawlBegin(ctx, doc(start(32, 20, object{"run_budget": 0}))))
+		c.done(c.q.CrawlKeep(ctx, dbsqlc.CrawlKeepParams{HoldMs: 1000, Domain: site(sitePlain), CrawlID: crawlID(sitePlain, 20)}))
+		c.done(c.q.CrawlAbandon(ctx, dbsqlc.CrawlAbandonParams{
+			CrawlID: crawlID(siteOther, 20), Domain: site(siteOther), Shared: []string{"ip:198.18.0.1", "subnet:198.18.0.0/24"}, Why: "test",
+			SharedDelayMs: []int64{100, 50}, Spared: true,
+		}))
+		c.done(c.q.CrawlTakeBack(ctx, dbsqlc.CrawlTakeBackParams{
+			CrawlID: crawlID(sitePlain, 20), Domain: site(sitePlain), Shared: []string{}, Why: "test", DelayMs: 1000,
+			SharedDelayMs: []int64{}, RobotsVersion: 2,
+		}))
+		c.done(c.q.CrawlAbandon(ctx, dbsqlc.CrawlAbandonParams{
+			CrawlID: crawlID(20, 31), Domain: site(20), Shared: []string{}, Why: "test", SharedDelayMs: []int64{},
+		}))
+		c.ok(c.q.SlotReleaseShared(ctx, dbsqlc.SlotReleaseSharedParams{
+			Shared: []string{"ip:198.18.0.2"}, SharedDelayMs: []int64{100}, Holder: "crawl:1", SinceEndMs: 1,
+		}))
+		starts := []object{}
+		for _, s := range several(20)[10:] {
+			starts = append(starts, start(s, 20, nil))
+		}
+		starts = append(starts, start(siteOther, 12, nil), start(401+5, 20, nil))
+		c.ok(c.q.CrawlsBegin(ctx, doc(starts)))
+	}
+	changing["AttemptsRecord"] = func(t *testing.T, c change) {
+		attempts := []object{}
+		for _, s := range claimedSites() {
+			attempts = append(attempts, attempt(s, crawlID(s, 20), object{
+				"links": linksOf(s, 20), "all_links": true, "follow": follow, "index": index, "charge": charge,
+			}))
+		}
+		rows, err := c.q.AttemptsRecordGroup(t.Context(), doc(attempts))
+		require.NoError(t, err)
+		require.True(t, rows[0].Closed)
+		// of a site with many pages pending
+		rows2, err := c.q.AttemptsRecord(t.Context(), doc([]object{attempt(1, crawlID(1, 60000), object{
+			"links": linksOf(1, 60000), "follow": object{"depth": 2, "max_subdomains": 3}, "charge": charge, "index": index,
+		})}))
+		require.NoError(t, err)
+		require.True(t, rows2[0].Closed)
+	}
+	changing["AttemptsRecordAgain"] = func(t *testing.T, c change) {
+		// pages that were read before
+		record := func(docs ...object) {
+			rows, err := c.q.AttemptsRecord(t.Context(), doc(docs))
+			require.NoError(t, err)
+			for _, r := range rows {
+				require.True(t, r.Closed)
+			}
+		}
+		record(attempt(sitePlain, c.again(sitePlain, 4), object{
+			"links": linksOf(sitePlain, 4)[:8], "all_links": true, "all_lists": true, "follow": follow, "index": index, "charge": charge,
+			"recrawl":       object{"history": object{"visits": 4}, "in_ms": 86400000, "source": object{"feed": true}},
+			"images":        []object{{"url": pageURL(sitePlain, 15), "domain": site(sitePlain), "origin": origin(sitePlain), "discovery": "img"}},
+			"follow_images": object{"depth": 2}, "all_images": true,
+		}), attempt(siteOther, c.again(siteOther, 1), object{
+			"page": object{"visit": object{}, "said": true}, "unchanged": "it says so", "follow_known": object{
+				"link": follow, "redirect": follow, "sitemap": follow, "image": follow,
+			},
+		}))
+		record(attempt(sitePlain, c.again(sitePlain, 7), object{
+			"page": object{"visit": object{"content": "00"}, "signals": object{}, "unlisted": true}, "all_images": true, "images_forbidden": true,
+		}), attempt(siteOther, c.again(siteOther, 14), object{
+			"images": []object{
+				{"url": origin(siteOther) + "/new.png", "domain": site(siteOther), "origin": origin(siteOther), "discovery": "img", "variants": []string{"x"}},
+				{
+					"url": "https://cdn.hosting.example/new.png", "domain": "cdn.hosting.example", "origin": "https://cdn.hosting.example",
+					"registered": "hosting.example", "discovery": "img",
+				},
+			}, "follow_images": follow,
+		}))
+	}
+	changing["AttemptsRecordOther"] = func(t *testing.T, c change) {
+		record := func(a object) {
+			maps.DeleteFunc(a, func(_ string, v any) bool { return v == nil })
+			rows, err := c.q.AttemptsRecord(t.Context(), doc([]object{a}))
+			require.NoError(t, err)
+			require.True(t, rows[0].Closed, "%v", a)
+		}
+		record(attempt(16, c.fly(16, 20), object{"outcome": "timeout", "page": nil, "retry_in_ms": 60000, "retry_priority": -9, "error": "no answer"}))
+		record(attempt(24, c.fly(24, 20), object{
+			"outcome": "failed", "page": object{"failed": true}, "verdict": "unreachable", "verdict_reason": "test", "verdict_ms": 3600000,
+		}))
+		record(attempt(28, c.fly(28, 20), object{
+			"status_code": 301, "redirect": true, "links": linksOf(28, 20)[:1], "follow": follow,
+			"charge": object{"patterns": []string{"/section-6/page-N"}, "redirect": true},
+		}))
+		record(attempt(32, crawlID(32, 20), object{"requested": nil, "outcome": "skipped", "skipped": "trap", "page": object{"trap": "pattern"}}))
+		record(attempt(36, c.fly(36, 31), object{
+			"page": object{"visit": object{}}, "image": object{"stored": true, "content": object{
+				"sha256": "abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789", "bytes": 1000, "format": "png",
+				"width": 10, "height": 10, "phash": 1, "dhash": 2,
+			}},
+		}))
+		record(attempt(40, c.fly(40, 31), object{
+			"status_code": 301, "redirect": true, "image": object{}, "follow": follow,
+			"links": []object{{"url": pageURL(40, 15), "domain": site(40), "origin": origin(40), "kind": "image"}},
+		}))
+		record(attempt(1, c.again(1, 47), object{"image": object{"forget": true, "problem": "not an image"}, "outcome": "failed", "page": object{"failed": true}}))
+		record(attempt(56, c.again(56, 8), object{"charge": charge}))
+		record(attempt(44, c.fly(44, 31), object{"image": object{"forget": true, "problem": "not an image"}, "outcome": "failed", "page": object{"failed": true}}))
+		record(attempt(48, c.fly(48, 21), object{
+			"robots": object{
+				"origin": origin(48), "domain": site(48), "verdict": "allow_all", "agent": "mosey", "rules": "rules 60", "fresh_ms": 1000,
+				"body": "AAAA", "sitemaps": []string{origin(48) + "/sitemap.xml"},
+			},
+			"facts_of": site(52),
+		}))
+		// what a list names, known and new
+		record(attempt(52, c.fly(52, 20), object{
+			"links": []object{
+				{"url": pageURL(52, 25), "domain": site(52), "origin": origin(52), "priority": 2},
+				{"url": origin(52) + "/more.xml", "domain": site(52), "origin": origin(52), "kind": "sitemap"},
+			}, "follow": follow,
+		}))
+	}
+	changing["Demotes"] = func(t *testing.T, c change) {
+		c.exec("UPDATE url_patterns SET seen = 31, duplicates = 30 WHERE domain = $1", site(1))
+		rows, err := c.q.AttemptsRecord(t.Context(), doc([]object{attempt(1, crawlID(1, 60000), object{
+			"charge": object{"patterns": []string{"/section-N/page-N", "/section-3/page-N"}, "duplicate": true},
+		})}))
+		require.NoError(t, err)
+		require.True(t, rows[0].Closed)
+	}
+	changing["Robots"] = func(t *testing.T, c change) {
+		ctx := t.Context()
+		c.ok(c.q.RobotsGet(ctx, origin(sitePlain)))
+		c.ok(c.q.RobotsOfDomain(ctx, site(sitePlain)))
+		robots := object{"origin": origin(0), "domain": site(0), "verdict": "unreachable", "agent": "mosey", "failed": true, "fresh_ms": 1000}
+		c.ok(c.q.RobotsSave(ctx, doc(robots)))
+		c.ok(c.q.RobotsSave(ctx, doc(object{"origin": origin(99), "domain": site(99), "verdict": "rules", "rules": "rules 70", "fresh_ms": 1000})))
+		c.exec("UPDATE domains SET status = 'pending', claimed_by = NULL WHERE domain = $1", site(4+89*4))
+		c.ok(c.q.RobotsSave(ctx, doc(object{"origin": origin(4 + 89*4), "domain": site(4 + 89*4), "verdict": "allow_all", "fresh_ms": 1000})))
+		c.ok(c.q.OriginDefer(ctx, dbsqlc.OriginDeferParams{
+			Until: time.Now().Add(2 * time.Hour), Origin: origin(sitePlain), Domain: site(sitePlain), Bare: true,
+		}))
+		c.ok(c.q.OriginsReached(ctx, 20))
+		c.ok(c.q.SeedsByHTTP(ctx, dbsqlc.SeedsByHTTPParams{Origins: []string{origin(99), origin(196)}, Tries: 1, LatelyMs: 86400000}))
+		c.ok(c.q.RobotsText(ctx, dbsqlc.RobotsTextParams{Origin: origin(1), Version: 100}))
+	}
+	changing["Outages"] = func(t *testing.T, c change) {
+		ctx := t.Context()
+		c.done(c.q.OutageSave(ctx, dbsqlc.OutageSaveParams{Worker: "worker-1", BeganAt: time.Now(), Reason: "test"}))
+		c.ok(c.q.OutageList(ctx, 10))
+	}
+	changing["Lists"] = func(t *testing.T, c change) {
+		ctx := t.Context()
+		c.ok(c.q.AddressListed(ctx, dbsqlc.AddressListedParams{Domain: site(sitePlain), Ip: netip.MustParseAddr("172.16.0.17")}))
+		c.ok(c.q.ListsHaveNetworks(ctx))
+		c.ok(c.q.ListSizes(ctx))
+		c.ok(c.q.ListEntries(ctx, dbsqlc.ListEntriesParams{List: "block", After: "bad-4.example", Max: 1000}))
+		c.ok(c.q.ListAdd(ctx, dbsqlc.ListAddParams{
+			List: "block", Entries: []string{site(sitePlain), "hosting.example"}, Kinds: []string{"host", "domain"}, Reason: "test", By: "test",
+		}))
+		c.ok(c.q.ListRemove(ctx, dbsqlc.ListRemoveParams{List: "block", Entries: []string{site(sitePlain)}}))
+		c.ok(c.q.ListAdd(ctx, dbsqlc.ListAddParams{List: "allow", Entries: []string{site(0), "10.1.0.0/16"}, Kinds: []string{"host", "network"}, By: "test"}))
+		c.ok(c.q.AddressListed(ctx, dbsqlc.AddressListedParams{Domain: site(sitePlain), Ip: netip.MustParseAddr("198.51.100.1")}))
+		c.ok(c.q.ListClear(ctx, "allow"))
+	}
+	changing["AllowList"] = func(t *testing.T, c change) {
+		c.exec("INSERT INTO list_entries (list, entry, kind, set_by) VALUES ('allow', $1, 'host', 'test')", site(0))
+		c.ok(c.q.DomainFacts(t.Context(), site(sitePlain)))
+	}
+}

@@ -1,0 +1,127 @@
+package plans
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/db/dbsqlc"
+)
+
+// domainCases are about domains: to claim and finish them, what people decide, and reports.
+func domainCases(changing changes, reading reads) {
+	changing["DomainsClaim"] = func(t *testing.T, c change) {
+		ctx := t.Context()
+		for _, run := range []int64{runLarge, runSmall} {
+			c.ok(c.q.DomainsClaim(ctx, dbsqlc.DomainsClaimParams{RunID: run, Max: 50, ClaimMs: 60000}))
+			c.done(c.q.RunCrowd(ctx, dbsqlc.RunCrowdParams{RunID: run, IsFull: true}))
+		}
+		// where many are due, they are looked up by whose turn it is
+		c.exec("UPDATE run_domains SET next_due_at = now() - interval '1 minute', waits = '' WHERE run_id = 1")
+		c.exec(`INSERT INTO run_domains (run_id, domain, next_due_at) SELECT 1, 'more-' || i || '.example', now() FROM generate_series(1, 2000) i`)
+		c.ok(c.q.DomainsClaim(ctx, dbsqlc.DomainsClaimParams{RunID: runLarge, Max: 50, ClaimMs: 60000}))
+		// only images are left
+		c.exec("UPDATE crawl_runs SET pages_started = 100000 WHERE id = 3")
+		c.ok(c.q.DomainsClaim(ctx, dbsqlc.DomainsClaimParams{RunID: runSmall, Max: 50, ClaimMs: 60000}))
+		c.ok(c.q.RunNextDue(ctx, runSmall))
+		c.ok(c.q.RunActivity(ctx, dbsqlc.RunActivityParams{RunID: runSmall, Bound: 100, Most: 1000}))
+	}
+	changing["DomainFinish"] = func(t *testing.T, c change) {
+		ctx := t.Context()
+		for _, s := range []int64{1, siteClaimed, sitePlain, siteHosted} {
+			c.ok(c.q.DomainLock(ctx, site(s)))
+			c.done(c.q.DomainClaimRenew(ctx, dbsqlc.DomainClaimRenewParams{ClaimMs: 60000, Domain: site(s)}))
+			c.done(c.q.DomainFinish(ctx, dbsqlc.DomainFinishParams{Domain: site(s), Deferred: new(time.Now().Add(time.Hour)), Yields: []int64{runLarge}}))
+			c.exec("UPDATE run_domains SET waits = 'budget' WHERE domain = $1", site(s))
+			c.done(c.q.DomainCounted(ctx, dbsqlc.DomainCountedParams{Domain: site(s), Grows: []int64{runLarge}}))
+		}
+		c.ok(c.q.DomainRuns(ctx, dbsqlc.DomainRunsParams{Domain: site(sitePlain), Max: 10}))
+		c.ok(c.q.DomainsClaimed(ctx))
+		c.done(c.q.DomainRefuse(ctx, dbsqlc.DomainRefuseParams{Domain: site(siteOther), Ip: netip.MustParseAddr("10.0.0.1"), WaitMs: 60000}))
+		c.ok(c.q.DomainFacts(ctx, site(siteOther)))
+		c.ok(c.q.DomainsPermit(ctx, []string{"10.0.0.0/24"}))
+		c.ok(c.q.DomainsRelease(ctx, names(claimedSites())))
+		c.ok(c.q.DomainsRelease(ctx, nil))
+	}
+	changing["Controls"] = func(t *testing.T, c change) {
+		ctx := t.Context()
+		for _, kind := range []string{"pause", "stop", "block"} {
+			c.done(c.q.DomainControl(ctx, dbsqlc.DomainControlParams{Domain: site(sitePlain), Kind: kind, By: "test", Decision: "a" + kind}))
+		}
+		c.ok(c.q.DomainLift(ctx, dbsqlc.DomainLiftParams{Domain: site(sitePlain), Kinds: []string{"pause", "stop", "block"}, By: "test"}))
+		c.done(c.q.DomainControl(ctx, dbsqlc.DomainControlParams{Domain: site(1), Kind: "delay", Value: doc(5000), By: "test"}))
+		c.done(c.q.DomainControl(ctx, dbsqlc.DomainControlParams{Domain: site(0), Kind: "pause", By: "test"}))
+		c.ok(c.q.DomainRetry(ctx, site(211)))
+		c.ok(c.q.DomainRetry(ctx, site(99)))
+		c.done(c.q.DomainResetPatterns(ctx, site(sitePlain)))
+		c.done(c.q.DomainResetPatterns(ctx, site(2)))
+		c.ok(c.Exec(ctx, "SELECT transition_domain_status($1, 'blocked', NULL, 'test')", site(sitePlain)))
+	}
+	changing["DomainReports"] = func(t *testing.T, c change) {
+		ctx := t.Context()
+		for _, s := range []int64{0, sitePlain, siteHosted} {
+			c.ok(c.q.DomainGet(ctx, site(s)))
+			c.ok(c.q.DomainTotals(ctx, site(s)))
+			c.ok(c.q.DomainRecent(ctx, dbsqlc.DomainRecentParams{Domain: site(s), Max: 20}))
+			c.ok(c.q.DomainOpen(ctx, dbsqlc.DomainOpenParams{Domain: site(s), Bound: 100}))
+			c.ok(c.q.DomainPatterns(ctx, dbsqlc.DomainPatternsParams{Domain: site(s), Max: 10}))
+			c.ok(c.q.DomainPages(ctx, dbsqlc.DomainPagesParams{Domain: site(s), Bound: 1000}))
+			c.ok(c.q.HistoryOfDomain(ctx, dbsqlc.HistoryOfDomainParams{Domain: site(s), Max: 50}))
+			c.ok(c.q.LinksOfDomain(ctx, dbsqlc.LinksOfDomainParams{Domain: site(s), Pages: 100, Max: 10}))
+			c.ok(c.q.LinksToDomain(ctx, dbsqlc.LinksToDomainParams{Domain: site(s), Pages: 100, Max: 10}))
+		}
+		c.ok(c.q.HistoryOfDomain(ctx, dbsqlc.HistoryOfDomainParams{
+			Domain: site(0), Outcome: new(dbsqlc.CrawlOutcomeTimeout), Since: new(ago(30 * 24 * time.Hour)), Max: 50,
+		}))
+		c.ok(c.q.History(ctx, dbsqlc.HistoryParams{Max: 50}))
+		c.ok(c.q.History(ctx, dbsqlc.HistoryParams{Outcome: new(dbsqlc.CrawlOutcomeTimeout), Since: new(ago(30 * 24 * time.Hour)), Max: 50}))
+	}
+	changing["CountDomains"] = func(t *testing.T, c change) {
+		ctx := t.Context()
+		c.ok(c.q.DomainsLast(ctx))
+		c.ok(c.q.DomainsAfter(ctx, dbsqlc.DomainsAfterParams{After: 500, Most: 100}))
+		c.ok(c.q.DomainsCountAfter(ctx, dbsqlc.DomainsCountAfterParams{After: 500, Most: 50}))
+		c.done(c.q.DomainsPrioritize(ctx, dbsqlc.DomainsPrioritizeParams{After: 500, Upto: 600}))
+		c.done(c.q.DomainsGroup(ctx, dbsqlc.DomainsGroupParams{
+			Domains: []string{site(sitePlain), site(siteHosted)}, Registered: []string{"other.example", site(siteHosted)},
+		}))
+	}
+	reading["Domains"] = func(t *testing.T, s *db.Store) {
+		for _, sort := range []string{"score", "domain"} {
+			_, err := s.Domains(t.Context(), db.DomainQuery{Sort: sort, Limit: 20})
+			require.NoError(t, err)
+		}
+		_, err := s.Domain(t.Context(), site(0))
+		require.NoError(t, err)
+	}
+	changing["Pages"] = func(t *testing.T, c change) {
+		ctx := t.Context()
+		for _, o := range []int64{1, 4, 9} {
+			for _, s := range []int64{0, sitePlain} {
+				id := pageID(s, o)
+				c.ok(c.q.PageGet(ctx, dbsqlc.PageGetParams{Domain: site(s), Url: pageURL(s, o)}))
+				c.ok(c.q.PageCrawls(ctx, dbsqlc.PageCrawlsParams{PageID: id, Max: 20}))
+				c.ok(c.q.PageLinkCounts(ctx, id))
+				c.ok(c.q.PageFinders(ctx, dbsqlc.PageFindersParams{Domain: site(s), ID: id, Max: 100}))
+				c.ok(c.q.LinksOfPage(ctx, dbsqlc.LinksOfPageParams{ID: id, Max: 20}))
+				c.ok(c.q.LinksToPage(ctx, dbsqlc.LinksToPageParams{ID: id, Max: 20}))
+			}
+		}
+		c.ok(c.q.PageRedirect(ctx, pageID(sitePlain, 9)))
+	}
+	changing["Search"] = func(t *testing.T, c change) {
+		search := dbsqlc.PagesSearchParams{
+			Configs: []string{"english", "german"}, Terms: "common words", Loose: "common words", Prefixes: []string{}, Looked: 30000, Ranked: 300, Most: 10,
+		}
+		c.ok(c.q.PagesSearch(t.Context(), search))
+		search.Language, search.Domain, search.Since = new("en"), new(site(0)), new(ago(365*24*time.Hour))
+		c.ok(c.q.PagesSearch(t.Context(), search))
+		rare := dbsqlc.PagesSearchParams{
+			Configs: []string{"english"}, Terms: "number12 section7", Loose: "number12 section7", Prefixes: []string{"section7"}, Looked: 30000, Ranked: 300, Most: 10,
+		}
+		c.ok(c.q.PagesSearch(t.Context(), rare))
+	}
+}

@@ -1,0 +1,144 @@
+package plans
+
+import (
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/mosey-web/mosey/db/dbsqlc"
+)
+
+// runCases are about runs: what their dispatchers ask, reports, seeds and what is asked for again.
+func runCases(changing changes) {
+	changing["RunLooks"] = func(t *testing.T, c change) {
+		ctx := t.Context()
+		c.ok(c.q.RunsWanting(ctx, 0))
+		c.ok(c.q.RunsLive(ctx))
+		c.ok(c.q.ReconcileLock(ctx, 1))
+		for _, run := range []int64{runLarge, runSmall} {
+			c.ok(c.q.RunActivity(ctx, dbsqlc.RunActivityParams{RunID: run, Bound: 1000, Most: 10}))
+			c.ok(c.q.RunActivity(ctx, dbsqlc.RunActivityParams{RunID: run, Bound: 1000}))
+			c.ok(c.q.RunNextDue(ctx, run))
+			c.ok(c.q.RunDueCount(ctx, dbsqlc.RunDueCountParams{RunID: run, Bound: 1}))
+			c.done(c.q.RunLooked(ctx, dbsqlc.RunLookedParams{ID: run}))
+			c.ok(c.q.RunSpend(ctx, dbsqlc.RunSpendParams{RunID: run, MaxTimeMs: 1 << 40}))
+			c.ok(c.q.RunLeft(ctx, dbsqlc.RunLeftParams{Bound: 100, ID: run}))
+			c.ok(c.q.RunEnd(ctx, dbsqlc.RunEndParams{ID: run, Reason: "test"}))
+			c.ok(c.q.RunByName(ctx, "run-1"))
+		}
+		c.ok(c.q.DatabaseIdentity(ctx))
+		c.ok(c.q.ClaimsExpire(ctx, 1000))
+	}
+	changing["RunEnds"] = func(t *testing.T, c change) {
+		c.exec("UPDATE run_domains SET next_due_at = NULL, images_due_at = NULL, waits = '' WHERE run_id = 3")
+		c.exec("UPDATE domains d SET claimed_by = NULL, claim_expires_at = NULL WHERE EXISTS (SELECT 1 FROM run_domains rd WHERE rd.run_id = 3 AND rd.domain = d.domain)")
+		c.ok(c.q.RunsWanting(t.Context(), 0))
+		c.ok(c.q.RunEnd(t.Context(), dbsqlc.RunEndParams{ID: runSmall, Reason: "test"}))
+	}
+	changing["RunReports"] = func(t *testing.T, c change) {
+		ctx := t.Context()
+		c.ok(c.q.RunList(ctx))
+		for _, run := range []int64{runLarge, runSmall} {
+			c.ok(c.q.RunTotals(ctx, run))
+			c.ok(c.q.RunSkips(ctx, run))
+			c.ok(c.q.RunRate(ctx, dbsqlc.RunRateParams{SpanMs: 60000, RunID: run}))
+			c.ok(c.q.RunWorst(ctx, dbsqlc.RunWorstParams{RunID: run, Max: 10}))
+			c.ok(c.q.RunWorst(ctx, dbsqlc.RunWorstParams{RunID: run, Slowest: true, Max: 10}))
+			c.ok(c.q.RunSubdomains(ctx, dbsqlc.RunSubdomainsParams{RunID: run, Least: 2, Max: 10}))
+			c.ok(c.q.RunClaimed(ctx, dbsqlc.RunClaimedParams{RunID: run, Max: 1000}))
+			c.ok(c.q.RunForbidden(ctx, dbsqlc.RunForbiddenParams{RunID: run, Max: 10}))
+			c.ok(c.q.RunNoFollow(ctx, dbsqlc.RunNoFollowParams{RunID: run, Max: 10}))
+			c.ok(c.q.RunFrontier(ctx, dbsqlc.RunFrontierParams{RunID: run, Bound: 1000}))
+			c.ok(c.q.RunNotDue(ctx, dbsqlc.RunNotDueParams{RunID: run, Bound: 1000}))
+			c.ok(c.q.RunWaits(ctx, dbsqlc.RunWaitsParams{RunID: &run, Max: 10}))
+			c.ok(c.q.RunTroubled(ctx, dbsqlc.RunTroubledParams{RunID: run, Max: 10}))
+			c.ok(c.q.RunChanges(ctx, dbsqlc.RunChangesParams{RunID: run, Max: 10}))
+			c.ok(c.q.Queue(ctx, dbsqlc.QueueParams{RunID: &run, Max: 10}))
+		}
+		c.ok(c.q.Queue(ctx, dbsqlc.QueueParams{Max: 10}))
+	}
+	changing["RunChanges"] = func(t *testing.T, c change) {
+		ctx := t.Context()
+		set := doc(object{"max_pages": 1000, "max_bytes": 1 << 40, "recrawl": true})
+		c.ok(c.q.RunUpsert(ctx, dbsqlc.RunUpsertParams{Name: "run-3", Settings: set, Changes: set}))
+		c.ok(c.q.RunUpsert(ctx, dbsqlc.RunUpsertParams{Name: "run-1", Settings: set, Changes: set}))
+		c.ok(c.q.RunSettings(ctx, "run-3"))
+		c.ok(c.q.RunLock(ctx, "run-3"))
+		c.ok(c.q.RunDecided(ctx, dbsqlc.RunDecidedParams{RunID: runSmall, Decision: "d20"}))
+		c.done(c.q.RunChangeAdd(ctx, dbsqlc.RunChangeAddParams{RunID: runSmall, Kind: "pause", SetBy: "test", Decision: "x"}))
+		c.done(c.q.RunRegisteredForget(ctx, runSmall))
+		c.done(c.q.RunSkippedReturn(ctx, runSmall))
+		c.done(c.q.RunDueUpdate(ctx, runSmall))
+		c.done(c.q.RunWindowsForget(ctx, runSmall))
+		c.done(c.q.RunSetStatus(ctx, dbsqlc.RunSetStatusParams{Status: "paused", Until: new(ago(time.Minute)), ID: runSmall}))
+		c.ok(c.q.RunStop(ctx, dbsqlc.RunStopParams{ID: runSmall, Reason: "test"}))
+		c.done(c.q.RunStart(ctx, runSmall))
+		c.ok(c.q.RunNextSeeding(ctx, runSmall))
+	}
+	changing["RunWidens"] = func(t *testing.T, c change) {
+		ctx := t.Context()
+		c.done(c.q.RunWiden(ctx, runLarge))
+		c.ok(c.q.RunWidening(ctx, runLarge))
+		c.ok(c.q.RunCrawled(ctx, dbsqlc.RunCrawledParams{Domain: site(sitePlain), PageID: 0, Max: 100, RunID: runLarge}))
+		c.ok(c.q.RunCrawled(ctx, dbsqlc.RunCrawledParams{Domain: site(0), PageID: 100000, Max: 100, RunID: runLarge}))
+		links := doc(object{"link": follow, "sitemap": follow, "redirect": follow})
+		ids := []int64{}
+		for o := range int64(20) {
+			ids = append(ids, pageID(sitePlain, o), pageID(siteOther, o))
+		}
+		c.ok(c.q.RunWidenFrom(ctx, dbsqlc.RunWidenFromParams{RunID: runSmall, Pages: ids, Links: links}))
+		c.done(c.q.RunWidened(ctx, dbsqlc.RunWidenedParams{ID: runLarge, Was: doc(object{}), Next: nil}))
+	}
+	changing["Seeds"] = func(t *testing.T, c change) {
+		ctx := t.Context()
+		seed := func(url, domain string, more object) object {
+			s := object{"url": url, "domain": domain, "origin": "https://" + domain, "rank": 5, "patterns": []string{"/page-N"}}
+			maps.Copy(s, more)
+			return s
+		}
+		seeds := []object{
+			seed("https://brand-new.example/", "brand-new.example", object{"bare": true}),
+			seed("https://x.brand-new.example/", "x.brand-new.example", object{"registered": "brand-new.example"}),
+		}
+		for _, s := range append(several(4), 211, 311, 13, 503+9, 401+5) {
+			seeds = append(seeds, seed(pageURL(s, 6), site(s), nil), seed(pageURL(s, 8), site(s), object{"bare": true}))
+		}
+		c.ok(c.q.SeedsAdd(ctx, dbsqlc.SeedsAddParams{RunID: runLarge, Source: "list", Seeds: doc(seeds)}))
+		c.ok(c.q.SeedsAdd(ctx, dbsqlc.SeedsAddParams{RunID: runOver, Source: "list", Seeds: doc(seeds)}))
+		c.ok(c.q.SeedsStage(ctx, []dbsqlc.SeedsStageParams{{RunID: runLarge, Url: "https://x.example/"}}))
+		c.ok(c.q.SeedsStaged(ctx, dbsqlc.SeedsStagedParams{RunID: runLarge, Max: 1000}))
+		c.done(c.q.SeedsUnstage(ctx, dbsqlc.SeedsUnstageParams{RunID: runLarge, LastID: 1000}))
+		c.exec("UPDATE page_crawls SET bare = true WHERE id = $1", crawlID(sitePlain, 20))
+		c.ok(c.q.SeedsOpen(ctx, dbsqlc.SeedsOpenParams{RunID: runLarge, After: 0, Max: 100}))
+		c.ok(c.q.SeedListStored(ctx, dbsqlc.SeedListStoredParams{RunID: runLarge, List: "list-50", Version: "1"}))
+		c.done(c.q.SeedListNote(ctx, dbsqlc.SeedListNoteParams{RunID: runLarge, List: "list-50", Version: "2", Entries: 5}))
+		c.done(c.q.SeedListForget(ctx, dbsqlc.SeedListForgetParams{RunID: runLarge, List: "list-50"}))
+	}
+	changing["Recrawls"] = func(t *testing.T, c change) {
+		ctx := t.Context()
+		c.ok(c.q.RecrawlsDue(ctx, dbsqlc.RecrawlsDueParams{RunID: runLarge, Max: 100}))
+		c.ok(c.q.RecrawlsOlder(ctx, dbsqlc.RecrawlsOlderParams{RunID: runLarge, Domain: new(site(sitePlain)), Before: time.Now(), Max: 1000}))
+		c.ok(c.q.RecrawlsOlder(ctx, dbsqlc.RecrawlsOlderParams{RunID: runLarge, Domain: new(site(0)), Before: time.Now(), After: 500_000, Max: 1000}))
+		c.ok(c.q.RecrawlsOlder(ctx, dbsqlc.RecrawlsOlderParams{RunID: runLarge, Before: time.Now(), After: 1000, Max: 1000}))
+		c.ok(c.q.RecrawlsOlder(ctx, dbsqlc.RecrawlsOlderParams{RunID: runOver, Domain: new(site(siteOther)), Before: time.Now(), Max: 1000}))
+		c.ok(c.q.RecrawlPlanDue(ctx, dbsqlc.RecrawlPlanDueParams{Domain: site(sitePlain), SpanMs: 1000}))
+		c.ok(c.q.RecrawlHistories(ctx, dbsqlc.RecrawlHistoriesParams{Domain: site(sitePlain), Max: 1000}))
+		c.ok(c.q.RecrawlHistories(ctx, dbsqlc.RecrawlHistoriesParams{Domain: site(0), Max: 1000}))
+		c.done(c.q.RecrawlPlan(ctx, dbsqlc.RecrawlPlanParams{Plan: doc(object{}), Domain: site(sitePlain)}))
+		told, hints := []object{}, []object{}
+		for o := range int64(20) {
+			told = append(told, object{"domain": site(5), "url": pageURL(5, o), "changed": time.Now()})
+			hints = append(hints, object{"id": pageID(5, o), "history": object{}, "due": time.Now()})
+		}
+		c.ok(c.q.RecrawlNews(ctx, dbsqlc.RecrawlNewsParams{Told: doc(told), RunID: runLarge}))
+		c.done(c.q.RecrawlHint(ctx, dbsqlc.RecrawlHintParams{RunID: runLarge, Hints: doc(hints)}))
+		c.ok(c.q.RevisitsFrom(ctx, runLarge))
+		c.ok(c.q.RevisitsMissing(ctx, dbsqlc.RevisitsMissingParams{RunID: runLarge, After: 100_000, Most: 1000}))
+		c.ok(c.q.RevisitsMissing(ctx, dbsqlc.RevisitsMissingParams{RunID: runSmall, After: 100_000, Most: 1000}))
+		pages := []object{}
+		for o := range int64(20) {
+			pages = append(pages, object{"id": pageID(sitePlain, o), "due": time.Now(), "every_ms": 1000})
+		}
+		c.done(c.q.RevisitsAdd(ctx, dbsqlc.RevisitsAddParams{RunID: runLarge, Pages: doc(pages), Was: 0, Next: new(int64(1000))}))
+	}
+}

@@ -1,0 +1,103 @@
+package plans
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/db/dbsqlc"
+)
+
+// wholeCases are about whole tables, all at once or in batches.
+func wholeCases(changing changes, reading reads) {
+	reading["Audit"] = func(t *testing.T, s *db.Store) {
+		_, err := s.AuditGaps(t.Context(), nil)
+		require.NoError(t, err)
+	}
+	changing["AuditPages"] = func(t *testing.T, c change) {
+		c.ok(c.q.AuditPages(t.Context(), dbsqlc.AuditPagesParams{After: 100_000, Max: 1000}))
+		c.ok(c.q.AuditPages(t.Context(), dbsqlc.AuditPagesParams{After: 100_000, RunID: new(runLarge), Max: 1000}))
+	}
+	changing["Exports"] = func(t *testing.T, c change) {
+		ctx := t.Context()
+		ids := pageIDs(400_000, 1000)
+		crawls := pageIDs(800_000, 1000)
+		c.ok(c.q.ExportPageKeys(ctx, dbsqlc.ExportPageKeysParams{After: 400_000, Max: 1000}))
+		c.ok(c.q.ExportPageKeysOfDomain(ctx, dbsqlc.ExportPageKeysOfDomainParams{Domain: site(0), After: "https://site-0.example/section-1", Max: 1000}))
+		c.ok(c.q.ExportPages(ctx, dbsqlc.ExportPagesParams{Ids: ids}))
+		c.ok(c.q.ExportPages(ctx, dbsqlc.ExportPagesParams{Ids: ids, Since: new(ago(365 * 24 * time.Hour)), Language: "en"}))
+		c.ok(c.q.ExportLinkKeys(ctx, dbsqlc.ExportLinkKeysParams{After: 400_000, Max: 1000}))
+		c.ok(c.q.ExportLinks(ctx, dbsqlc.ExportLinksParams{Ids: ids}))
+		c.ok(c.q.ExportCrawlKeys(ctx, dbsqlc.ExportCrawlKeysParams{After: 800_000, Max: 1000}))
+		c.ok(c.q.ExportCrawlKeysOfDomain(ctx, dbsqlc.ExportCrawlKeysOfDomainParams{Domain: site(0), After: ago(365 * 24 * time.Hour), Max: 1000}))
+		c.ok(c.q.ExportCrawls(ctx, dbsqlc.ExportCrawlsParams{Ids: crawls}))
+		c.ok(c.q.ExportDomainKeys(ctx, dbsqlc.ExportDomainKeysParams{After: 100, Max: 1000}))
+		c.ok(c.q.ExportDomainKey(ctx, dbsqlc.ExportDomainKeyParams{Domain: site(sitePlain)}))
+		c.ok(c.q.ExportDomains(ctx, pageIDs(100, 1000)))
+		c.ok(c.q.ExportImageKeys(ctx, dbsqlc.ExportImageKeysParams{After: 400_000, Max: 1000}))
+		c.ok(c.q.ExportImageKeysOfDomain(ctx, dbsqlc.ExportImageKeysOfDomainParams{Domain: site(sitePlain), Max: 1000}))
+		c.ok(c.q.ExportImageKeysOfDomain(ctx, dbsqlc.ExportImageKeysOfDomainParams{Domain: site(0), After: 1000, Max: 1000}))
+		c.ok(c.q.ExportProvenanceKeys(ctx, dbsqlc.ExportProvenanceKeysParams{After: 100_000, Max: 1000}))
+		c.ok(c.q.ExportProvenance(ctx, dbsqlc.ExportProvenanceParams{Pages: ids}))
+	}
+	reading["Images"] = func(t *testing.T, s *db.Store) {
+		ctx := t.Context()
+		for _, domain := range []string{"", site(sitePlain)} {
+			_, err := s.Images(ctx, crawl.ImageFilter{Domain: domain, Most: 20})
+			require.NoError(t, err)
+		}
+		for _, alike := range []bool{false, true} {
+			_, err := s.ImageCopies(ctx, alike, 10)
+			require.NoError(t, err)
+		}
+	}
+	changing["Images"] = func(t *testing.T, c change) {
+		ctx := t.Context()
+		var hashes []string
+		c.done(c.QueryRow(ctx, "SELECT array_agg(x.h) FROM (SELECT sha256_hash AS h FROM image_contents ORDER BY 1 LIMIT 20) x").Scan(&hashes))
+		c.ok(c.q.ImageContentFacts(ctx, hashes[0]))
+		c.ok(c.q.ImageHash(ctx, dbsqlc.ImageHashParams{Sha256: &hashes[0]}))
+		c.ok(c.q.ImageHash(ctx, dbsqlc.ImageHashParams{Url: new(pageURL(0, 31))}))
+		c.ok(c.q.ImagesNear(ctx, dbsqlc.ImagesNearParams{Phash: 42, Dhash: new(int64(42)), Distance: 8, Bound: 100, Max: 10}))
+		c.ok(c.q.ImagesStored(ctx, hashes))
+		c.ok(c.q.ImagesStoredAfter(ctx, dbsqlc.ImagesStoredAfterParams{After: hashes[3], Before: time.Now(), Max: 100}))
+		c.done(c.q.ImagesLost(ctx, dbsqlc.ImagesLostParams{Hashes: hashes[:10]}))
+		c.exec("UPDATE images SET sha256_hash = NULL WHERE sha256_hash = $1", hashes[11])
+		c.done(c.q.ImagesLostUnused(ctx, hashes[10:]))
+		c.ok(c.q.ImagesClock(ctx))
+		c.ok(c.q.ImagesGet(ctx, dbsqlc.ImagesGetParams{Bound: 100, Pages: []int64{pageID(0, 31), pageID(sitePlain, 15)}}))
+	}
+	reading["Reprocess"] = func(t *testing.T, s *db.Store) {
+		for _, domain := range []string{"", site(sitePlain)} {
+			_, err := s.Outdated(t.Context(), domain)
+			require.NoError(t, err)
+		}
+	}
+	changing["Reprocess"] = func(t *testing.T, c change) {
+		c.ok(c.q.ReprocessStage(t.Context(), dbsqlc.ReprocessStageParams{RunID: runLarge, Extractor: crawl.ExtractorVersion, Domain: new(site(sitePlain))}))
+		c.ok(c.q.ReprocessStage(t.Context(), dbsqlc.ReprocessStageParams{RunID: runLarge, Extractor: crawl.ExtractorVersion}))
+	}
+	changing["Ranks"] = func(t *testing.T, c change) {
+		ctx := t.Context()
+		sites := several(100)
+		c.ok(c.q.RankDomains(ctx, dbsqlc.RankDomainsParams{Domains: names(sites), Inlinks: make([]int32, 100), Scores: make([]float32, 100)}))
+		c.done(c.q.RankDomainsGone(ctx, names(sites)))
+		c.ok(c.q.RankedDomains(ctx))
+		pages := pageIDs(500_000, 100)
+		c.ok(c.q.RankPages(ctx, dbsqlc.RankPagesParams{After: 500_000, Upto: 501_000, Pages: pages, Inlinks: make([]int32, 100), Scores: make([]float32, 100)}))
+		c.ok(c.q.RankRaisePages(ctx, pages))
+		c.ok(c.q.RankKeywords(ctx, dbsqlc.RankKeywordsParams{After: 100_000, Most: 1000}))
+		c.ok(c.q.RankAnchors(ctx, dbsqlc.RankAnchorsParams{After: 100_000, Upto: 105_000, Pages: pageIDs(100_000, 1000)}))
+		terms := []object{}
+		for i := range int64(50) {
+			terms = append(terms, object{"page_id": 100_001 + 20*i, "terms": "what others say"})
+		}
+		c.ok(c.q.RankFold(ctx, doc(terms)))
+		c.ok(c.q.DomainRank(ctx, site(3)))
+		c.ok(c.q.PageRank(ctx, pageID(3, 4)))
+		c.ok(c.q.BestDomains(ctx, 20))
+	}
+}
