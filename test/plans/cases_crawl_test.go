@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/db/dbsqlc"
@@ -91,6 +92,28 @@ func crawlCases(changing changes) {
 		})}))
 		require.NoError(t, err)
 		require.True(t, rows2[0].Closed)
+	}
+	changing["Keywords"] = func(t *testing.T, c change) {
+		ctx := t.Context()
+		taken, err := c.q.KeywordsTake(ctx, dbsqlc.KeywordsTakeParams{After: 100, Most: 250})
+		require.NoError(t, err)
+		require.Len(t, taken, 250)
+		lexemes, err := c.q.KeywordsLexemes(ctx, dbsqlc.KeywordsLexemesParams{
+			Configs: []string{"english", "simple"}, Terms: []string{"harbours", "harbours"},
+		})
+		require.NoError(t, err)
+		require.Equal(t, []string{"'1':2 'harbour':1", "'1':2 'harbours':1"}, lexemes)
+		var p dbsqlc.KeywordsStoreParams
+		for _, k := range taken {
+			p.Pages, p.Domains = append(p.Pages, k.PageID), append(p.Domains, k.Domain)
+			p.Languages, p.Configs = append(p.Languages, k.Language), append(p.Configs, k.Config)
+			p.Terms = append(p.Terms, pgtype.TSVector{Valid: true, Lexemes: []pgtype.TSVectorLexeme{{Word: "harbour"}}})
+		}
+		c.done(c.q.KeywordsStore(ctx, p))
+		given, err := c.q.KeywordsGiveUp(ctx, 10_000)
+		require.NoError(t, err)
+		require.NotZero(t, given)
+		c.ok(c.q.KeywordsWaiting(ctx, 50))
 	}
 	changing["AttemptsRecordAgain"] = func(t *testing.T, c change) {
 		// pages that were read before

@@ -138,6 +138,10 @@ SELECT
     to_tsvector('english', 'common words of page number' || m.o || ' of section' || m.id % 1000), CASE WHEN m.id % 40 = 8 THEN 4 END
 FROM made AS m WHERE m.outcome = 'success' AND m.kind = 'page' AND m.id % 20 IN (0, 4, 8) ORDER BY m.id;
 
+INSERT INTO keywords_waiting (page_id, domain, language, config, title, body)
+SELECT m.id, m.domain, 'en', 'english', 'page:1', 'common:1 words:2 harbours:3'
+FROM made AS m WHERE m.outcome = 'success' AND m.kind = 'page' AND m.id % 20 IN (0, 4) ORDER BY m.id;
+
 INSERT INTO page_ranks (page_id, inlinks, score)
 SELECT m.id, m.o % 9, 0.3 + m.o % 5 / 10.0 FROM made AS m WHERE m.s BETWEEN 3 AND 1000 AND m.kind = 'page' ORDER BY m.id;
 
