@@ -22,7 +22,7 @@ const (
 	// every is how often it is looked for what another process has left.
 	every = 10 * time.Second
 	// batch is how many pages one transaction takes.
-	batch = 250
+	batch = 125
 	// passMost is how many transactions follow each other before the pages with the
 	// lowest ids have their turn again.
 	passMost = 40

@@ -11,8 +11,8 @@ import (
 )
 
 // lexiconMost is how many terms a Lexicon holds, but for those of the pages it is used for
-// just now: some 15 MB.
-const lexiconMost = 100_000
+// just now: some 8 MB.
+const lexiconMost = 50_000
 
 // Lexicon remembers what terms are in Postgres' index: their lexemes, as to_tsvector makes
 // them. Terms that are not asked for any more are forgotten. It is for one goroutine. The

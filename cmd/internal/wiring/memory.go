@@ -29,9 +29,9 @@ const (
 	memoryEvery = 5 * time.Second
 )
 
-// LimitMemory holds this process's memory to a number of bytes, or twice what is in
-// use where that is more, and to three quarters of what the machine or its control
-// group has. Up to there it collects seldom. The limit follows what is in use, since
+// LimitMemory holds this process's memory to a number of bytes, or one and three quarters
+// of what is in use where that is more, and to three quarters of what the machine or its
+// control group has. Up to there it collects seldom. The limit follows what is in use, since
 // one that is too low would have the process do nothing but collect. What the
 // environment says wins: GOMEMLIMIT is the limit then, none if it is "off", and GOGC how
 // often is collected. Call stop in the end.
@@ -67,7 +67,7 @@ func memoryLimit(floor, live, beside, machine int64) int64 {
 	if machine > 0 {
 		floor, most = min(floor, machine/4), machine/4*3
 	}
-	return min(max(floor, 2*live+beside), most)
+	return min(max(floor, live+live*3/4+beside), most)
 }
 
 // memoryInUse is what the last collection has found alive, and what Go needs beside

@@ -16,10 +16,10 @@ func TestMemoryLimit(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ floor, live, beside, machine, want int64 }{
 		"IsTheFloorWhereLittleIsInUse":       {MemoryOfAll, 150 * mb, 80 * mb, 24_000 * mb, 448 * mb},
-		"FollowsWhatIsInUse":                 {MemoryOfAll, 600 * mb, 100 * mb, 24_000 * mb, 1300 * mb},
+		"FollowsWhatIsInUse":                 {MemoryOfAll, 600 * mb, 100 * mb, 24_000 * mb, 1150 * mb},
 		"IsLowerOnASmallMachine":             {MemoryOfAll, 50 * mb, 50 * mb, 1000 * mb, 250 * mb},
 		"LeavesAQuarterOfTheMachineToOthers": {MemoryOfAll, 600 * mb, 100 * mb, 1000 * mb, 750 * mb},
-		"DoesNotNeedToKnowTheMachine":        {MemoryOfAll, 600 * mb, 100 * mb, 0, 1300 * mb},
+		"DoesNotNeedToKnowTheMachine":        {MemoryOfAll, 600 * mb, 100 * mb, 0, 1150 * mb},
 	} {
 		require.Equal(t, c.want, memoryLimit(c.floor, c.live, c.beside, c.machine), name)
 	}
