@@ -7,13 +7,12 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mosey-web/mosey/db/dbsqlc"
-	"github.com/mosey-web/mosey/internal/terms"
 )
 
 // keywords is what a process needs to write keywords.
 type keywords struct {
 	mu      sync.Mutex
-	lexicon terms.Lexicon
+	lexicon lexicon
 	// wake says that a page has been recorded that waits for its keywords.
 	wake chan struct{}
 }
@@ -58,26 +57,26 @@ func (s *Store) WriteKeywords(ctx context.Context, after int64, most int) (last 
 // keywordsOf makes terms keywords.
 func (s *Store) keywordsOf(ctx context.Context, q *dbsqlc.Queries, waiting []dbsqlc.KeywordsTakeRow) (dbsqlc.KeywordsStoreParams, error) {
 	var p dbsqlc.KeywordsStoreParams
-	lexicon := &s.keywords.lexicon
-	docs := make([]terms.Document, len(waiting))
+	known := &s.keywords.lexicon
+	docs := make([]termDocument, len(waiting))
 	for i, w := range waiting {
-		docs[i] = terms.Document{Config: w.Config, Title: w.Title, Headings: w.Headings, Description: w.Description, Text: w.Body}
+		docs[i] = termDocument{config: w.Config, title: w.Title, headings: w.Headings, description: w.Description, text: w.Body}
 	}
-	read, unknown := lexicon.Read(docs)
-	if len(unknown.Terms) > 0 {
-		vectors, err := q.KeywordsLexemes(ctx, dbsqlc.KeywordsLexemesParams{Configs: unknown.Configs, Terms: unknown.Terms})
+	read, unknown := known.read(docs)
+	if len(unknown.terms) > 0 {
+		vectors, err := q.KeywordsLexemes(ctx, dbsqlc.KeywordsLexemesParams{Configs: unknown.configs, Terms: unknown.terms})
 		if err == nil {
-			err = lexicon.Learn(unknown, vectors)
+			err = known.learn(unknown, vectors)
 		}
 		if err != nil {
-			lexicon.Forget()
+			known.forget()
 			return p, err
 		}
 	}
 	for i, w := range waiting {
 		p.Pages, p.Domains = append(p.Pages, w.PageID), append(p.Domains, w.Domain)
 		p.Languages, p.Configs = append(p.Languages, w.Language), append(p.Configs, w.Config)
-		p.Terms = append(p.Terms, lexicon.Vector(read[i]))
+		p.Terms = append(p.Terms, known.vector(read[i]))
 	}
 	return p, nil
 }

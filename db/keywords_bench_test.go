@@ -15,7 +15,7 @@ import (
 func BenchmarkKeywords(b *testing.B) {
 	const pages = 5_000
 	store := dbtest.New(b)
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // texts of a benchmark
+	random := rand.New(rand.NewPCG(1, 2))
 	ids, texts := make([]int64, pages), make([]string, pages)
 	for i := range pages {
 		ids[i], texts[i] = int64(i), terms.Index(terms.Page{Text: zipfWords(random, 300+random.IntN(600))}).Text

@@ -38,7 +38,7 @@ func words(random *rand.Rand, n int) string {
 func TestKeywordsAreWhatPostgresMakesOfTheTerms(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // texts of a test
+	random := rand.New(rand.NewPCG(1, 2))
 	languages := []string{"en", "de", "fr", "ru", "el", "hi", "ar", "pl", "ja", "yi", "tr", ""}
 	_, err := store.Pool().Exec(t.Context(), "CREATE TABLE texts (page_id int, config text, title text, headings text, description text, body text)")
 	require.NoError(t, err)

@@ -1,4 +1,4 @@
-package terms
+package db
 
 import "github.com/jackc/pgx/v5/pgtype"
 
@@ -8,10 +8,10 @@ const (
 	positionsMost = 1<<8 - 1
 )
 
-// Document is the terms of a page, as crawl.Index has them.
-type Document struct {
-	Config                             string
-	Title, Headings, Description, Text string
+// termDocument is the terms of a page, as crawl.Index has them.
+type termDocument struct {
+	config                             string
+	title, headings, description, text string
 }
 
 // weights are those of the zones of a document.
@@ -19,21 +19,21 @@ var weights = [...]pgtype.TSVectorWeight{
 	pgtype.TSVectorWeightA, pgtype.TSVectorWeightB, pgtype.TSVectorWeightC, pgtype.TSVectorWeightD,
 }
 
-func (d Document) zones() [len(weights)]string {
-	return [...]string{d.Title, d.Headings, d.Description, d.Text}
+func (d termDocument) zones() [len(weights)]string {
+	return [...]string{d.title, d.headings, d.description, d.text}
 }
 
-// Terms is a document that a Lexicon has read.
-type Terms struct {
-	zones     [len(weights)][]*entry
+// readTerms is a document that a lexicon has read.
+type readTerms struct {
+	zones     [len(weights)][]*termEntry
 	different int // terms, about
 }
 
-// Vector is what a page is found by: what to_tsvector makes of the terms of each zone, with
+// vector is what a page is found by: what to_tsvector makes of the terms of each zone, with
 // the zone's weight, one after the other.
-func (l *Lexicon) Vector(t Terms) pgtype.TSVector {
+func (l *lexicon) vector(t readTerms) pgtype.TSVector {
 	l.serial++
-	v := vector{serial: l.serial, lexemes: make([]pgtype.TSVectorLexeme, 0, t.different)}
+	v := vectorMaker{serial: l.serial, lexemes: make([]pgtype.TSVectorLexeme, 0, t.different)}
 	base := 0
 	for i, zone := range t.zones {
 		place, last := base, base
@@ -42,7 +42,7 @@ func (l *Lexicon) Vector(t Terms) pgtype.TSVector {
 				continue
 			}
 			for _, p := range e.lexemes {
-				last = v.add(p.word, place+p.place, weights[i])
+				last = v.add(p.lexeme, place+p.place, weights[i])
 			}
 			place += e.places
 		}
@@ -51,15 +51,15 @@ func (l *Lexicon) Vector(t Terms) pgtype.TSVector {
 	return pgtype.TSVector{Lexemes: v.lexemes, Valid: true}
 }
 
-// vector is a tsvector in the making.
-type vector struct {
+// vectorMaker is a tsvector in the making.
+type vectorMaker struct {
 	serial  int
 	lexemes []pgtype.TSVectorLexeme
 	room    []pgtype.TSVectorPosition
 }
 
 // add adds a lexeme and returns its place.
-func (v *vector) add(w *word, place int, weight pgtype.TSVectorWeight) int {
+func (v *vectorMaker) add(w *lexeme, place int, weight pgtype.TSVectorWeight) int {
 	place = min(place, positionMost)
 	at := pgtype.TSVectorPosition{Position: uint16(place), Weight: weight} //nolint:gosec // at most positionMost
 	if w.serial != v.serial {
@@ -75,7 +75,7 @@ func (v *vector) add(w *word, place int, weight pgtype.TSVectorWeight) int {
 }
 
 // first is a list with one position. Most lexemes have no other, so that they share memory.
-func (v *vector) first(at pgtype.TSVectorPosition) []pgtype.TSVectorPosition {
+func (v *vectorMaker) first(at pgtype.TSVectorPosition) []pgtype.TSVectorPosition {
 	const together = 256
 	if len(v.room) == cap(v.room) {
 		v.room = make([]pgtype.TSVectorPosition, 0, together)

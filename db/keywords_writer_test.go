@@ -1,15 +1,13 @@
-package keywords_test
+package db_test
 
 import (
 	"bytes"
 	"context"
 	"log/slog"
-	"os"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
@@ -18,56 +16,55 @@ import (
 	"github.com/mosey-web/mosey/internal/keywords"
 )
 
-func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
-
-// left has pages wait that another process has recorded.
-func left(t *testing.T, store *db.Store, from, upto int) {
+// keywordsLeft has pages wait that another process has recorded.
+func keywordsLeft(t *testing.T, store *db.Store, from, upto int) {
 	t.Helper()
 	_, err := store.Pool().Exec(t.Context(), `INSERT INTO keywords_waiting (page_id, domain, config, body)
 		SELECT i, 'site.example', 'english', 'harbours:1' FROM generate_series($1::int, $2::int) i`, from, upto)
 	require.NoError(t, err)
 }
 
-// written is how many pages are found by a term.
-func written(t *testing.T, store *db.Store) (n int) {
+// keywordsWritten is how many pages are found by a term.
+func keywordsWritten(t *testing.T, store *db.Store) (n int) {
 	t.Helper()
 	require.NoError(t, store.Pool().QueryRow(t.Context(), "SELECT count(*) FROM page_keywords WHERE keywords_tsv @@ 'harbour'").Scan(&n))
 	return n
 }
 
-func TestRunWritesWhatAnotherProcessHasLeft(t *testing.T) {
+func TestKeywordsWriterWritesWhatAnotherProcessHasLeft(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
-	left(t, store, 1, 600)
+	keywordsLeft(t, store, 1, 600)
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() {
 		(&keywords.Writer{Store: store, Logger: slog.New(slog.DiscardHandler)}).Run(ctx)
 	})
-	require.Eventually(t, func() bool { return written(t, store) == 600 }, time.Minute, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return keywordsWritten(t, store) == 600 }, time.Minute, 50*time.Millisecond)
 	stop()
 	running.Wait()
 }
 
-func TestTwoWritersTakeDifferentPages(t *testing.T) {
+func TestTwoKeywordsWritersTakeDifferentPages(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	other, err := db.Open(t.Context(), store.Pool().Config().ConnString())
 	require.NoError(t, err)
 	defer other.Close()
-	left(t, store, 1, 3000)
-	var both sync.WaitGroup
+	keywordsLeft(t, store, 1, 3000)
+	done := make(chan error, 2)
 	for _, s := range []*db.Store{store, other} {
-		both.Go(func() {
+		go func() {
 			w := keywords.Writer{Store: s, Logger: slog.New(slog.DiscardHandler)}
-			assert.NoError(t, w.Write(t.Context()))
-		})
+			done <- w.Write(t.Context())
+		}()
 	}
-	both.Wait()
-	require.Equal(t, 3000, written(t, store))
+	require.NoError(t, <-done)
+	require.NoError(t, <-done)
+	require.Equal(t, 3000, keywordsWritten(t, store))
 }
 
-func TestRunSaysThatTheCrawlIsFaster(t *testing.T) {
+func TestKeywordsWriterSaysThatTheCrawlIsFaster(t *testing.T) {
 	t.Parallel()
 	store := behindStore{wake: make(chan struct{}, 1)}
 	store.wake <- struct{}{}
