@@ -123,12 +123,15 @@ func (l *lexicon) read(docs []termDocument) ([]readTerms, unknownTerms) {
 			out[i].different += different
 			out[i].zones[zone] = make([]*termEntry, 0, different+strings.Count(text, ","))
 			for item := range strings.SplitSeq(text, " ") {
-				term, places, _ := strings.Cut(item, ":")
+				term, places, arranged := strings.Cut(item, ":")
 				e := l.find(d.config, term)
 				if e == nil {
 					e = new(termEntry)
 					l.keep(d.config, term, e)
 					unknown.add(d.config, term, e)
+				}
+				if !arranged { // a worker of an earlier version has them in their order
+					places = strconv.Itoa(len(out[i].zones[zone]) + 1)
 				}
 				out[i].zones[zone] = place(out[i].zones[zone], e, places)
 			}
