@@ -90,9 +90,6 @@ const shards = 8
 // queueWorkers is how many tasks of a kind the history service carries out at a time.
 const queueWorkers = 64
 
-// queueReads is how often a second each of a shard's queues may read its tasks.
-const queueReads = 60
-
 // settings are the server's dynamic configuration.
 func settings() dynamicconfig.StaticClient {
 	return dynamicconfig.StaticClient{
@@ -104,11 +101,6 @@ func settings() dynamicconfig.StaticClient {
 		// A timer that is due sooner than this is put off by as much: with the
 		// default of a second, a delay of 200 ms took more than a second.
 		dynamicconfig.TimerProcessorMaxTimeShift.Key(): 10 * time.Millisecond,
-		// With the default of 20, a timer that fires, and the task that it makes, each wait
-		// for a turn to be read: 50 domains that pause for a second are 300 ms late at p99.
-		// The more often tasks are read, the fewer are read at a time.
-		dynamicconfig.TimerProcessorMaxPollRPS.Key():    queueReads,
-		dynamicconfig.TransferProcessorMaxPollRPS.Key(): queueReads,
 		// A worker that has just scheduled an activity gets it with the answer.
 		dynamicconfig.EnableActivityEagerExecution.Key(): true,
 		// Each worker of the history service's queues keeps the stack of its last task.
