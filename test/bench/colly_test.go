@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/internal/stack/postgres"
+	"github.com/mosey-web/mosey/test/up"
 	"github.com/mosey-web/mosey/test/web"
 )
 
@@ -43,7 +44,7 @@ func (s scenario) measureColly(b *testing.B, bin string, signals bool) {
 	b.Helper()
 	s = s.withDefaults()
 	w := s.web(b)
-	server, err := postgres.Start(b.Context(), postgres.Config{Dir: dataDir(b)})
+	server, err := postgres.Start(b.Context(), postgres.Config{Dir: up.Dir(b)})
 	require.NoError(b, err)
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(b.Context()), time.Minute)

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/test/up"
 	"github.com/mosey-web/mosey/test/web"
 )
 
@@ -66,7 +67,7 @@ func holdImages(b *testing.B, bin string, served servedImage, apart bool) {
 	})
 	var r *rig
 	if apart {
-		r = startUp(b, bin, dataDir(b))
+		r = startUp(b, bin, up.Dir(b))
 		r.web = w
 		r.startWorker(b, bin, r.database)
 	} else {
@@ -153,7 +154,7 @@ func besideImages(b *testing.B, bin string, served servedImage, hosts int) (page
 	w, err := web.Start(b.Context(), web.Options{Sites: sites, CrossLinks: -1})
 	require.NoError(b, err)
 	defer func() { require.NoError(b, w.Close()) }()
-	r := startUp(b, bin, dataDir(b))
+	r := startUp(b, bin, up.Dir(b))
 	r.web = w
 	r.startWorker(b, bin, r.database)
 	settings := crawl.Settings{Delay: new(crawl.Duration(delay)), IPDelay: new(crawl.Duration(0))}

@@ -18,6 +18,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/test/up"
 )
 
 // meter stands between a worker and Postgres and times each statement, from its last
@@ -44,7 +46,7 @@ func startMeter(b *testing.B, database string) *meter {
 	require.NoError(b, err)
 	m := &meter{statements: map[string]statement{}}
 	m.network, m.addr = pgconn.NetworkAddress(config.Host, config.Port)
-	dir := dataDir(b) // a short name: a socket's path is bounded
+	dir := up.Dir(b) // a short name: a socket's path is bounded
 	m.url = (&url.URL{
 		Scheme: "postgres", User: url.UserPassword(config.User, config.Password), Path: "/" + config.Database,
 		RawQuery: url.Values{"host": {dir}, "port": {"5432"}}.Encode(),

@@ -1,14 +1,12 @@
 package bench_test
 
 import (
-	"bufio"
 	"context"
 	"flag"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -19,6 +17,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/test/up"
 	"github.com/mosey-web/mosey/test/web"
 	"github.com/mosey-web/mosey/workflows"
 )
@@ -66,16 +65,6 @@ func profileDir(b *testing.B) string {
 	return dir
 }
 
-// dataDir makes a directory that the user Postgres runs as can reach.
-func dataDir(b *testing.B) string {
-	b.Helper()
-	dir, err := os.MkdirTemp("", "mosey-bench-")
-	require.NoError(b, err)
-	require.NoError(b, os.Chmod(dir, 0o755))
-	b.Cleanup(func() { require.NoError(b, os.RemoveAll(dir)) })
-	return dir
-}
-
 // workerFlags let a worker crawl a web.
 func workerFlags(w *web.Web) []string {
 	return []string{
@@ -93,43 +82,24 @@ func startUp(b *testing.B, bin, dir string) *rig {
 // waits until it is ready. Settings of its environment come as NAME=value.
 func startAll(b *testing.B, bin string, w *web.Web, stderr io.Writer, env ...string) *rig {
 	b.Helper()
-	args := append([]string{"--data-dir", dataDir(b), "up"}, workerFlags(w)...)
-	up := exec.Command(filepath.Join(bin, "mosey"), args...)
-	up.Env = append(os.Environ(), env...)
-	r := awaitUp(b, up, stderr)
+	args := append([]string{"--data-dir", up.Dir(b), "up"}, workerFlags(w)...)
+	cmd := exec.Command(filepath.Join(bin, "mosey"), args...)
+	cmd.Env = append(os.Environ(), env...)
+	r := awaitUp(b, cmd, stderr)
 	r.web = w
 	return r
 }
 
 // awaitUp starts a `mosey up` and waits until it is ready.
-func awaitUp(b *testing.B, up *exec.Cmd, stderr io.Writer) *rig {
+func awaitUp(b *testing.B, cmd *exec.Cmd, stderr io.Writer) *rig {
 	b.Helper()
-	r := &rig{up: up}
-	up.Stderr = stderr
-	out, err := up.StdoutPipe()
-	require.NoError(b, err)
+	r := &rig{up: cmd}
+	cmd.Stderr = stderr
 	began := time.Now()
-	require.NoError(b, up.Start())
-	b.Cleanup(func() { end(b, up) })
-	lines := bufio.NewScanner(out)
-	for lines.Scan() {
-		name, value, _ := strings.Cut(lines.Text(), " ")
-		switch name {
-		case "Temporal":
-			r.temporal = strings.TrimSpace(value)
-		case "Database":
-			r.database = strings.TrimSpace(value)
-		case "Ready.":
-			r.ready = time.Since(began)
-			go func() {
-				for lines.Scan() { // keeps the pipe from filling
-				}
-			}()
-			return r
-		}
-	}
-	require.FailNow(b, "the stack did not start")
-	return nil
+	b.Cleanup(func() { end(b, cmd) })
+	r.temporal, r.database = up.Start(b, cmd)
+	r.ready = time.Since(began)
+	return r
 }
 
 // startWorker starts a worker in a process of its own, which uses the database at a

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/test/up"
 	"github.com/mosey-web/mosey/test/web"
 )
 
@@ -116,7 +117,7 @@ func (s scenario) start(b *testing.B, bin string) *rig {
 	if !s.apart {
 		return startAll(b, bin, w, os.Stderr)
 	}
-	r := startUp(b, bin, dataDir(b))
+	r := startUp(b, bin, up.Dir(b))
 	r.web = w
 	database := r.database
 	if s.metered {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/test/up"
 	"github.com/mosey-web/mosey/test/web"
 )
 
@@ -39,7 +40,7 @@ func healthyRate(b *testing.B, bin string, hosts int, others []web.Site, delay t
 	})
 	require.NoError(b, err)
 	defer func() { require.NoError(b, w.Close()) }()
-	r := startUp(b, bin, dataDir(b))
+	r := startUp(b, bin, up.Dir(b))
 	r.web = w
 	r.startWorker(b, bin, r.database)
 	r.seed(b, crawl.Settings{

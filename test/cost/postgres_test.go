@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/internal/stack/postgres"
+	"github.com/mosey-web/mosey/test/up"
 )
 
 // settings make counts repeatable. Nothing runs that comes when the clock says so. After a checkpoint the first change of a block puts
@@ -23,7 +24,7 @@ var settings = map[string]string{
 // startPostgres starts a Postgres of the test's own and returns its address.
 func startPostgres(t *testing.T) string {
 	t.Helper()
-	server, err := postgres.Start(t.Context(), postgres.Config{Dir: dataDir(t)})
+	server, err := postgres.Start(t.Context(), postgres.Config{Dir: up.Dir(t)})
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

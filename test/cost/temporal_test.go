@@ -1,7 +1,6 @@
 package cost_test
 
 import (
-	"bufio"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +17,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/test/race"
+	"github.com/mosey-web/mosey/test/up"
 	"github.com/mosey-web/mosey/test/web"
 	"github.com/mosey-web/mosey/workflows"
 )
@@ -97,8 +97,7 @@ func startMosey(t *testing.T, w *web.Web) (temporal, database string) {
 	bin := filepath.Join(t.TempDir(), "mosey")
 	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "github.com/mosey-web/mosey/cmd/mosey").CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	dir := dataDir(t)
-	cmd := exec.Command(bin, "--data-dir", dir, "up",
+	cmd := exec.Command(bin, "--data-dir", up.Dir(t), "up",
 		"--dns-server", w.DNSAddr(), "--allow-network", w.Network().String(), "--contact", "cost@example.org")
 	for _, setting := range os.Environ() {
 		name, _, _ := strings.Cut(setting, "=")
@@ -107,33 +106,9 @@ func startMosey(t *testing.T, w *web.Web) (temporal, database string) {
 		}
 	}
 	cmd.Stderr = os.Stderr
-	lines, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {
 		require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 		require.NoError(t, cmd.Wait())
 	})
-	for scan := bufio.NewScanner(lines); scan.Scan(); {
-		switch name, value, _ := strings.Cut(scan.Text(), " "); name {
-		case "Temporal":
-			temporal = strings.TrimSpace(value)
-		case "Database":
-			database = strings.TrimSpace(value)
-		case "Ready.":
-			return temporal, database
-		}
-	}
-	require.FailNow(t, "mosey did not start")
-	return "", ""
-}
-
-// dataDir makes a directory that the user Postgres runs as can reach.
-func dataDir(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "mosey-cost-")
-	require.NoError(t, err)
-	require.NoError(t, os.Chmod(dir, 0o755))
-	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
-	return dir
+	return up.Start(t, cmd)
 }

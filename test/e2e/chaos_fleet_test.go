@@ -22,6 +22,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/mosey-web/mosey/internal/stack/postgres"
+	"github.com/mosey-web/mosey/test/up"
 )
 
 // fleet is a whole installation whose parts can be killed one by one: Postgres,
@@ -106,7 +107,7 @@ func newFleet(t *testing.T, s site, workers ...string) *fleet {
 	f := &fleet{site: s}
 	f.startPostgres(t)
 	f.temporal = &member{
-		name: "temporal", bin: moseyBin, args: []string{"--data-dir", dataDir(t), "up", "--no-worker"},
+		name: "temporal", bin: moseyBin, args: []string{"--data-dir", up.Dir(t), "up", "--no-worker"},
 		env: environ("DATABASE_URL=" + f.database),
 	}
 	f.gateway = newGateway(t, f.temporal)
@@ -134,7 +135,7 @@ func newFleet(t *testing.T, s site, workers ...string) *fleet {
 // that Mosey itself uses.
 func (f *fleet) startPostgres(t *testing.T) {
 	t.Helper()
-	server, err := postgres.Start(t.Context(), postgres.Config{Dir: dataDir(t)})
+	server, err := postgres.Start(t.Context(), postgres.Config{Dir: up.Dir(t)})
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)

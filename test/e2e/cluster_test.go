@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/mosey-web/mosey/test/up"
 	"github.com/mosey-web/mosey/test/web"
 )
 
@@ -26,9 +27,9 @@ type cluster struct {
 
 func newCluster(t *testing.T) cluster {
 	t.Helper()
-	up := start(t, environ(), moseyBin, "--data-dir", dataDir(t), "up", "--no-worker")
-	c := cluster{temporal: up.field(t, "Temporal"), database: up.field(t, "Database")}
-	up.field(t, "Ready.")
+	server := start(t, environ(), moseyBin, "--data-dir", up.Dir(t), "up", "--no-worker")
+	c := cluster{temporal: server.field(t, "Temporal"), database: server.field(t, "Database")}
+	server.field(t, "Ready.")
 	var err error
 	c.client, err = client.Dial(client.Options{HostPort: c.temporal})
 	require.NoError(t, err)

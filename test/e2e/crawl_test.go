@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/test/up"
 	"github.com/mosey-web/mosey/test/web"
 )
 
@@ -91,7 +92,7 @@ func TestCrawl(t *testing.T) {
 			web.Site{Host: "down.test", Robots: web.RobotsUnavailable, Pages: 4},
 		)
 		s := newSite(t, web.Options{Sites: sites})
-		dir := dataDir(t)
+		dir := up.Dir(t)
 		p := start(t, environ(), moseyBin, crawlArgs(s, dir)...)
 		require.Zero(t, p.wait(t, crawlLimit), p.out)
 		requestsMatchRows(t, s, p)
@@ -107,7 +108,7 @@ func TestCrawl(t *testing.T) {
 		t.Parallel()
 		beside(t)
 		s := newSite(t, web.Options{Sites: web.Uniform(4, web.Site{Pages: 10})})
-		p := start(t, environ(), moseyBin, crawlArgs(s, dataDir(t), "--pages-per-activity", "20")...)
+		p := start(t, environ(), moseyBin, crawlArgs(s, up.Dir(t), "--pages-per-activity", "20")...)
 		require.Zero(t, p.wait(t, crawlLimit), p.out)
 		s.judge(t, web.Expectations{Delay: delay, UserAgent: "mosey/"})
 	})
@@ -116,7 +117,7 @@ func TestCrawl(t *testing.T) {
 		t.Parallel()
 		beside(t)
 		s := newSite(t, web.Options{Sites: web.Uniform(4, web.Site{Pages: 3, Plain: true}), SitesPerIP: 4})
-		p := start(t, environ(), moseyBin, crawlArgs(s, dataDir(t), "--ip-delay", "200ms")...)
+		p := start(t, environ(), moseyBin, crawlArgs(s, up.Dir(t), "--ip-delay", "200ms")...)
 		require.Zero(t, p.wait(t, crawlLimit), p.out)
 		s.judge(t, web.Expectations{Delay: delay, IPDelay: 200 * time.Millisecond, UserAgent: "mosey/"})
 	})
@@ -125,7 +126,7 @@ func TestCrawl(t *testing.T) {
 		t.Parallel()
 		beside(t)
 		s := newSite(t, web.Options{Sites: web.Uniform(3, web.Site{Pages: 15})})
-		dir := dataDir(t)
+		dir := up.Dir(t)
 		p := start(t, environ(), moseyBin, crawlArgs(s, dir)...)
 		require.Eventually(t, func() bool { return len(s.Log().Pages()) > 15 }, time.Minute, 20*time.Millisecond)
 		p.signal(syscall.SIGINT)
@@ -143,7 +144,7 @@ func TestCrawl(t *testing.T) {
 		beside(t)
 		const sites, pages, kills = 3, 8, 3
 		s := newSite(t, web.Options{Sites: web.Uniform(sites, web.Site{Pages: pages, Images: 1, Image: photograph(t)})})
-		dir := dataDir(t)
+		dir := up.Dir(t)
 		args := crawlArgs(s, dir, "--timeout", "1s", "--images", "store")
 		for n := range kills {
 			p := start(t, environ(), moseyBin, args...)

@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/test/up"
 )
 
 // manuals are where packages of Debian have manuals in many languages, a directory each:
@@ -152,7 +154,7 @@ func TestDocuments(t *testing.T) {
 	t.Parallel()
 	beside(t)
 	sites := serveManuals(t)
-	dir := dataDir(t)
+	dir := up.Dir(t)
 	seeds := filepath.Join(dir, "seeds")
 	var list strings.Builder
 	byOrigin := map[string]manual{}

@@ -18,16 +18,6 @@ import (
 	"github.com/mosey-web/mosey/test/web"
 )
 
-// dataDir makes a directory that the user Postgres runs as can reach.
-func dataDir(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "mosey-e2e-")
-	require.NoError(t, err)
-	require.NoError(t, os.Chmod(dir, 0o755))
-	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
-	return dir
-}
-
 // machine is written by a test that takes all there is of the machine, and read by the
 // others.
 var machine sync.RWMutex

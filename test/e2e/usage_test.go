@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/test/up"
 )
 
 func TestUsage(t *testing.T) {
@@ -30,7 +32,7 @@ func TestUsage(t *testing.T) {
 			"no product":      {[]string{"crawl", "https://a.test/", "--user-agent", "123"}, "--user-agent"},
 			"no page URL":     {[]string{"page", "a.test"}, "https://example.org/"},
 		} {
-			dir := dataDir(t)
+			dir := up.Dir(t)
 			p := start(t, environ(), moseyBin, append([]string{"--data-dir", dir}, c.args...)...)
 			require.Equal(t, 2, p.wait(t, time.Minute), "%s: %s", name, p.out)
 			require.Contains(t, p.out.String(), c.want, name)
@@ -41,9 +43,9 @@ func TestUsage(t *testing.T) {
 	t.Run("ASecondMoseyOnTheDirectoryIsToldWhatToDo", func(t *testing.T) {
 		t.Parallel()
 		beside(t)
-		dir := dataDir(t)
-		up := start(t, environ(), moseyBin, "--data-dir", dir, "up", "--no-worker")
-		up.field(t, "Ready.")
+		dir := up.Dir(t)
+		server := start(t, environ(), moseyBin, "--data-dir", dir, "up", "--no-worker")
+		server.field(t, "Ready.")
 		second := start(t, environ(), moseyBin, "--data-dir", dir, "up")
 		require.Equal(t, 1, second.wait(t, time.Minute), second.out)
 		require.Contains(t, second.out.String(), dir)
