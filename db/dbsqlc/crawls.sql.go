@@ -311,7 +311,7 @@ func (q *Queries) PageFacts(ctx context.Context, arg PageFactsParams) ([]byte, e
 }
 
 const slotGet = `-- name: SlotGet :one
-SELECT key, free_at, holder, reason, tail, updated_at, ended_at, strict_ms, strict_until, spared_since FROM politeness_slots WHERE key = $1
+SELECT key, free_at, holder, reason, tail, ended_at, strict_ms, strict_until, spared_since, updated_at FROM politeness_slots WHERE key = $1
 `
 
 func (q *Queries) SlotGet(ctx context.Context, key string) (PolitenessSlot, error) {
@@ -323,11 +323,11 @@ func (q *Queries) SlotGet(ctx context.Context, key string) (PolitenessSlot, erro
 		&i.Holder,
 		&i.Reason,
 		&i.Tail,
-		&i.UpdatedAt,
 		&i.EndedAt,
 		&i.StrictMs,
 		&i.StrictUntil,
 		&i.SparedSince,
+		&i.UpdatedAt,
 	)
 	return i, err
 }

@@ -98,7 +98,7 @@ func (q *Queries) DomainFinish(ctx context.Context, arg DomainFinishParams) erro
 
 const domainGet = `-- name: DomainGet :one
 SELECT
-    d.id, d.domain, d.status, d.status_reason, d.priority_score, d.next_crawl_after, d.claimed_by, d.claim_expires_at, d.last_crawl_run_id, d.created_at, d.updated_at, d.refused_ip, d.refused_since, d.bare, d.source, d.seed_rank, d.pages_crawled, d.pages_discovered, d.images_found, d.images_stored, d.bytes, d.error_rate, d.avg_response_ms, d.avg_page_bytes, d.first_crawled_at, d.last_crawled_at, d.counted_at, d.version, d.yield_rate, d.priority_computed_at, d.recrawl, d.planned_at, d.opens_at, domain_state(d.domain)::jsonb AS state,
+    d.id, d.domain, d.status, d.status_reason, d.priority_score, d.priority_computed_at, d.next_crawl_after, d.opens_at, d.claimed_by, d.claim_expires_at, d.last_crawl_run_id, d.created_at, d.updated_at, d.refused_ip, d.refused_since, d.bare, d.source, d.seed_rank, d.pages_crawled, d.pages_discovered, d.images_found, d.images_stored, d.bytes, d.error_rate, d.yield_rate, d.avg_response_ms, d.avg_page_bytes, d.first_crawled_at, d.last_crawled_at, d.counted_at, d.version, d.recrawl, d.planned_at, domain_state(d.domain)::jsonb AS state,
     coalesce((SELECT r.name FROM crawl_runs AS r WHERE r.id = d.last_crawl_run_id), '')::text AS last_run
 FROM domains AS d WHERE d.domain = $1
 `
@@ -109,7 +109,9 @@ type DomainGetRow struct {
 	Status             DomainStatus
 	StatusReason       string
 	PriorityScore      float64
+	PriorityComputedAt *time.Time
 	NextCrawlAfter     *time.Time
+	OpensAt            *time.Time
 	ClaimedBy          *string
 	ClaimExpiresAt     *time.Time
 	LastCrawlRunID     *int64
@@ -126,17 +128,15 @@ type DomainGetRow struct {
 	ImagesStored       int64
 	Bytes              int64
 	ErrorRate          *float32
+	YieldRate          *float32
 	AvgResponseMs      *int32
 	AvgPageBytes       *int32
 	FirstCrawledAt     *time.Time
 	LastCrawledAt      *time.Time
 	CountedAt          *time.Time
 	Version            int64
-	YieldRate          *float32
-	PriorityComputedAt *time.Time
 	Recrawl            []byte
 	PlannedAt          *time.Time
-	OpensAt            *time.Time
 	State              []byte
 	LastRun            string
 }
@@ -150,7 +150,9 @@ func (q *Queries) DomainGet(ctx context.Context, domain string) (DomainGetRow, e
 		&i.Status,
 		&i.StatusReason,
 		&i.PriorityScore,
+		&i.PriorityComputedAt,
 		&i.NextCrawlAfter,
+		&i.OpensAt,
 		&i.ClaimedBy,
 		&i.ClaimExpiresAt,
 		&i.LastCrawlRunID,
@@ -167,17 +169,15 @@ func (q *Queries) DomainGet(ctx context.Context, domain string) (DomainGetRow, e
 		&i.ImagesStored,
 		&i.Bytes,
 		&i.ErrorRate,
+		&i.YieldRate,
 		&i.AvgResponseMs,
 		&i.AvgPageBytes,
 		&i.FirstCrawledAt,
 		&i.LastCrawledAt,
 		&i.CountedAt,
 		&i.Version,
-		&i.YieldRate,
-		&i.PriorityComputedAt,
 		&i.Recrawl,
 		&i.PlannedAt,
-		&i.OpensAt,
 		&i.State,
 		&i.LastRun,
 	)

@@ -260,22 +260,22 @@ type CrawlRun struct {
 	Name         string
 	Status       RunStatus
 	StatusReason string
+	PausedUntil  *time.Time
 	Settings     []byte
 	PagesStarted int64
+	Bytes        *int64
+	Spent        string
+	Crowded      bool
 	Seedings     int64
+	Widening     []byte
+	RevisitsFrom *int64
 	StartedAt    time.Time
+	BeganAt      *time.Time
+	LookedAt     *time.Time
+	OpensAt      *time.Time
 	FinishedAt   *time.Time
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
-	Widening     []byte
-	PausedUntil  *time.Time
-	Crowded      bool
-	Spent        string
-	BeganAt      *time.Time
-	Bytes        *int64
-	LookedAt     *time.Time
-	OpensAt      *time.Time
-	RevisitsFrom *int64
 }
 
 type DatabaseIdentity struct {
@@ -289,7 +289,9 @@ type Domain struct {
 	Status             DomainStatus
 	StatusReason       string
 	PriorityScore      float64
+	PriorityComputedAt *time.Time
 	NextCrawlAfter     *time.Time
+	OpensAt            *time.Time
 	ClaimedBy          *string
 	ClaimExpiresAt     *time.Time
 	LastCrawlRunID     *int64
@@ -306,17 +308,15 @@ type Domain struct {
 	ImagesStored       int64
 	Bytes              int64
 	ErrorRate          *float32
+	YieldRate          *float32
 	AvgResponseMs      *int32
 	AvgPageBytes       *int32
 	FirstCrawledAt     *time.Time
 	LastCrawledAt      *time.Time
 	CountedAt          *time.Time
 	Version            int64
-	YieldRate          *float32
-	PriorityComputedAt *time.Time
 	Recrawl            []byte
 	PlannedAt          *time.Time
-	OpensAt            *time.Time
 }
 
 type DomainControl struct {
@@ -522,11 +522,11 @@ type PolitenessSlot struct {
 	Holder      *string
 	Reason      string
 	Tail        time.Time
-	UpdatedAt   time.Time
 	EndedAt     *time.Time
 	StrictMs    *int64
 	StrictUntil *time.Time
 	SparedSince *time.Time
+	UpdatedAt   time.Time
 }
 
 type Provenance struct {
@@ -563,6 +563,7 @@ type Robot struct {
 	Verdict      RobotsVerdict
 	Agent        string
 	RulesHash    []byte
+	BodyHash     []byte
 	CrawlDelayMs *int64
 	Sitemaps     []string
 	Reason       string
@@ -572,12 +573,11 @@ type Robot struct {
 	LastModified *time.Time
 	Failures     int32
 	FailingSince *time.Time
+	Unreached    int32
 	ReadAt       *time.Time
 	Version      int64
 	FetchedAt    time.Time
 	ExpiresAt    time.Time
-	BodyHash     []byte
-	Unreached    int32
 }
 
 type RobotsBody struct {
@@ -591,9 +591,9 @@ type RobotsHistory struct {
 	Verdict   RobotsVerdict
 	Agent     string
 	RulesHash []byte
+	BodyHash  []byte
 	FetchedAt time.Time
 	ExpiresAt time.Time
-	BodyHash  []byte
 }
 
 type RobotsText struct {
@@ -617,9 +617,19 @@ type RunChange struct {
 type RunDomain struct {
 	RunID         int64
 	Domain        string
+	Registered    *string
 	Seed          bool
 	NextDueAt     *time.Time
+	ImagesDueAt   *time.Time
+	Waits         string
+	Priority      float32
+	Turns         int32
+	TurnStarted   *int64
 	PagesStarted  int64
+	ImagesStarted int64
+	Depths        []byte
+	BudgetGrowths int16
+	Requests      int64
 	Success       int64
 	Failed        int64
 	Skipped       int64
@@ -628,21 +638,11 @@ type RunDomain struct {
 	Blocked4xx    int64
 	Blocked5xx    int64
 	Bytes         int64
-	UpdatedAt     time.Time
-	Requests      int64
 	Skips         []byte
 	Nofollow      int64
-	Priority      float32
-	Turns         int32
-	TurnStarted   *int64
-	Registered    *string
-	Depths        []byte
-	BudgetGrowths int16
 	ImagesFound   int64
-	ImagesStarted int64
 	ImagesStored  int64
-	ImagesDueAt   *time.Time
-	Waits         string
+	UpdatedAt     time.Time
 }
 
 type RunRegistered struct {
@@ -676,9 +676,9 @@ type UrlPattern struct {
 	Pattern      string
 	Seen         int32
 	Duplicates   int32
-	UpdatedAt    time.Time
 	Copies       int32
 	RunID        *int64
 	Shared       []byte
 	Fingerprints []byte
+	UpdatedAt    time.Time
 }

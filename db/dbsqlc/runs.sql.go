@@ -146,7 +146,7 @@ func (q *Queries) RunActivity(ctx context.Context, arg RunActivityParams) (RunAc
 }
 
 const runByName = `-- name: RunByName :one
-SELECT id, name, status, status_reason, settings, pages_started, seedings, started_at, finished_at, created_at, updated_at, widening, paused_until, crowded, spent, began_at, bytes, looked_at, opens_at, revisits_from FROM crawl_runs WHERE name = $1
+SELECT id, name, status, status_reason, paused_until, settings, pages_started, bytes, spent, crowded, seedings, widening, revisits_from, started_at, began_at, looked_at, opens_at, finished_at, created_at, updated_at FROM crawl_runs WHERE name = $1
 `
 
 func (q *Queries) RunByName(ctx context.Context, name string) (CrawlRun, error) {
@@ -157,22 +157,22 @@ func (q *Queries) RunByName(ctx context.Context, name string) (CrawlRun, error) 
 		&i.Name,
 		&i.Status,
 		&i.StatusReason,
+		&i.PausedUntil,
 		&i.Settings,
 		&i.PagesStarted,
+		&i.Bytes,
+		&i.Spent,
+		&i.Crowded,
 		&i.Seedings,
+		&i.Widening,
+		&i.RevisitsFrom,
 		&i.StartedAt,
+		&i.BeganAt,
+		&i.LookedAt,
+		&i.OpensAt,
 		&i.FinishedAt,
 		&i.CreatedAt,
 		&i.UpdatedAt,
-		&i.Widening,
-		&i.PausedUntil,
-		&i.Crowded,
-		&i.Spent,
-		&i.BeganAt,
-		&i.Bytes,
-		&i.LookedAt,
-		&i.OpensAt,
-		&i.RevisitsFrom,
 	)
 	return i, err
 }
@@ -555,7 +555,7 @@ func (q *Queries) RunLeft(ctx context.Context, arg RunLeftParams) (RunLeftRow, e
 }
 
 const runList = `-- name: RunList :many
-SELECT id, name, status, status_reason, settings, pages_started, seedings, started_at, finished_at, created_at, updated_at, widening, paused_until, crowded, spent, began_at, bytes, looked_at, opens_at, revisits_from FROM crawl_runs ORDER BY id
+SELECT id, name, status, status_reason, paused_until, settings, pages_started, bytes, spent, crowded, seedings, widening, revisits_from, started_at, began_at, looked_at, opens_at, finished_at, created_at, updated_at FROM crawl_runs ORDER BY id
 `
 
 func (q *Queries) RunList(ctx context.Context) ([]CrawlRun, error) {
@@ -572,22 +572,22 @@ func (q *Queries) RunList(ctx context.Context) ([]CrawlRun, error) {
 			&i.Name,
 			&i.Status,
 			&i.StatusReason,
+			&i.PausedUntil,
 			&i.Settings,
 			&i.PagesStarted,
+			&i.Bytes,
+			&i.Spent,
+			&i.Crowded,
 			&i.Seedings,
+			&i.Widening,
+			&i.RevisitsFrom,
 			&i.StartedAt,
+			&i.BeganAt,
+			&i.LookedAt,
+			&i.OpensAt,
 			&i.FinishedAt,
 			&i.CreatedAt,
 			&i.UpdatedAt,
-			&i.Widening,
-			&i.PausedUntil,
-			&i.Crowded,
-			&i.Spent,
-			&i.BeganAt,
-			&i.Bytes,
-			&i.LookedAt,
-			&i.OpensAt,
-			&i.RevisitsFrom,
 		); err != nil {
 			return nil, err
 		}
@@ -600,7 +600,7 @@ func (q *Queries) RunList(ctx context.Context) ([]CrawlRun, error) {
 }
 
 const runLock = `-- name: RunLock :one
-SELECT id, name, status, status_reason, settings, pages_started, seedings, started_at, finished_at, created_at, updated_at, widening, paused_until, crowded, spent, began_at, bytes, looked_at, opens_at, revisits_from FROM crawl_runs WHERE name = $1 FOR NO KEY UPDATE
+SELECT id, name, status, status_reason, paused_until, settings, pages_started, bytes, spent, crowded, seedings, widening, revisits_from, started_at, began_at, looked_at, opens_at, finished_at, created_at, updated_at FROM crawl_runs WHERE name = $1 FOR NO KEY UPDATE
 `
 
 // A run, locked until it is changed.
@@ -612,22 +612,22 @@ func (q *Queries) RunLock(ctx context.Context, name string) (CrawlRun, error) {
 		&i.Name,
 		&i.Status,
 		&i.StatusReason,
+		&i.PausedUntil,
 		&i.Settings,
 		&i.PagesStarted,
+		&i.Bytes,
+		&i.Spent,
+		&i.Crowded,
 		&i.Seedings,
+		&i.Widening,
+		&i.RevisitsFrom,
 		&i.StartedAt,
+		&i.BeganAt,
+		&i.LookedAt,
+		&i.OpensAt,
 		&i.FinishedAt,
 		&i.CreatedAt,
 		&i.UpdatedAt,
-		&i.Widening,
-		&i.PausedUntil,
-		&i.Crowded,
-		&i.Spent,
-		&i.BeganAt,
-		&i.Bytes,
-		&i.LookedAt,
-		&i.OpensAt,
-		&i.RevisitsFrom,
 	)
 	return i, err
 }
@@ -1112,7 +1112,7 @@ ON CONFLICT (name) DO UPDATE SET
         ELSE r.revisits_from
     END,
     updated_at = now()
-RETURNING id, name, status, status_reason, settings, pages_started, seedings, started_at, finished_at, created_at, updated_at, widening, paused_until, crowded, spent, began_at, bytes, looked_at, opens_at, revisits_from
+RETURNING id, name, status, status_reason, paused_until, settings, pages_started, bytes, spent, crowded, seedings, widening, revisits_from, started_at, began_at, looked_at, opens_at, finished_at, created_at, updated_at
 `
 
 type RunUpsertParams struct {
@@ -1131,22 +1131,22 @@ func (q *Queries) RunUpsert(ctx context.Context, arg RunUpsertParams) (CrawlRun,
 		&i.Name,
 		&i.Status,
 		&i.StatusReason,
+		&i.PausedUntil,
 		&i.Settings,
 		&i.PagesStarted,
+		&i.Bytes,
+		&i.Spent,
+		&i.Crowded,
 		&i.Seedings,
+		&i.Widening,
+		&i.RevisitsFrom,
 		&i.StartedAt,
+		&i.BeganAt,
+		&i.LookedAt,
+		&i.OpensAt,
 		&i.FinishedAt,
 		&i.CreatedAt,
 		&i.UpdatedAt,
-		&i.Widening,
-		&i.PausedUntil,
-		&i.Crowded,
-		&i.Spent,
-		&i.BeganAt,
-		&i.Bytes,
-		&i.LookedAt,
-		&i.OpensAt,
-		&i.RevisitsFrom,
 	)
 	return i, err
 }

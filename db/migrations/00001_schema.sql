@@ -1,0 +1,952 @@
+-- +goose Up
+
+-- Types, tables, indexes and the constraints that are plain SQL. What changes rows is in
+-- ../functions, a file for each subject. The tables carry no policy: what to do next is
+-- decided in Go (package decide), from what these rows say.
+
+CREATE TYPE run_status AS ENUM ('running', 'stopped', 'done', 'paused');
+CREATE TYPE domain_status AS ENUM ('pending', 'active', 'exhausted', 'blocked', 'unreachable');
+CREATE TYPE page_status AS ENUM ('discovered', 'fetched', 'failed');
+CREATE TYPE crawl_outcome AS ENUM (
+    'success', 'failed', 'timeout', 'blocked_robots', 'blocked_4xx', 'blocked_5xx', 'skipped'
+);
+CREATE TYPE robots_verdict AS ENUM ('rules', 'allow_all', 'disallow_all', 'unreachable');
+
+-- The oldest schema version whose programs may use this database. A migration that
+-- takes away what older programs need raises it.
+CREATE TABLE schema_compatibility (
+    one boolean PRIMARY KEY DEFAULT true CHECK (one),
+    oldest bigint NOT NULL,
+    -- what the functions are made of: a hash of their files
+    functions text NOT NULL DEFAULT ''
+);
+INSERT INTO schema_compatibility (oldest) VALUES (1);
+
+-- Which database this is, wherever its rows are moved: a backup that is restored keeps
+-- the identity. A namespace of Temporal belongs to one database (wiring.ClaimNamespace).
+CREATE TABLE database_identity (
+    identity uuid NOT NULL DEFAULT gen_random_uuid(),
+    one boolean PRIMARY KEY DEFAULT true,
+    CONSTRAINT database_identity_one CHECK (one)
+);
+INSERT INTO database_identity DEFAULT VALUES;
+
+-- A named crawl. Its totals are the sums over run_domains, so that no page has to
+-- update a row that all pages share.
+CREATE TABLE crawl_runs (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name text NOT NULL UNIQUE,
+    status run_status NOT NULL DEFAULT 'running',
+    status_reason text NOT NULL DEFAULT '',
+    -- null is until the run is resumed
+    paused_until timestamptz,
+    -- the settings of the run, validated in Go
+    settings jsonb NOT NULL,
+    -- requests begun and bytes of bodies read, each kept only while the settings limit it
+    pages_started bigint NOT NULL DEFAULT 0,
+    bytes bigint,
+    -- which budget of the whole run is spent (crawl.Budget); empty is none
+    spent text NOT NULL DEFAULT '',
+    -- more domains are due than may be active
+    crowded boolean NOT NULL DEFAULT false,
+    seedings bigint NOT NULL DEFAULT 0,
+    -- How far the links of what the run has crawled have been looked at again since its
+    -- depth or scope was widened: crawl.Widening. Null means: nothing to do.
+    widening jsonb,
+    -- How far it is noted when pages are asked for again, in a run that has lately begun to
+    -- do that. Null means: for all pages.
+    revisits_from bigint,
+    started_at timestamptz NOT NULL DEFAULT now(),
+    -- when the run's dispatcher looked first, from which max_time counts, and last
+    began_at timestamptz,
+    looked_at timestamptz,
+    -- when the run's window opens, if the dispatcher has seen it closed
+    opens_at timestamptz,
+    finished_at timestamptz,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    updated_at timestamptz NOT NULL DEFAULT now(),
+    CONSTRAINT crawl_runs_name_valid CHECK (name ~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$'),
+    CONSTRAINT crawl_runs_settings_are_an_object CHECK (jsonb_typeof(settings) = 'object'),
+    CONSTRAINT crawl_runs_finished_or_running CHECK ((status = 'done') = (finished_at IS NOT NULL))
+);
+
+-- Who has made, changed, paused, resumed or stopped a run: crawl.RunChange. was and value
+-- are the settings that were changed, before and after.
+CREATE TABLE run_changes (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    run_id bigint NOT NULL REFERENCES crawl_runs (id) ON DELETE CASCADE,
+    kind text NOT NULL,
+    was jsonb,
+    value jsonb,
+    reason text NOT NULL DEFAULT '',
+    until timestamptz,
+    set_by text NOT NULL,
+    set_at timestamptz NOT NULL DEFAULT now(),
+    -- names what made it, so that it is made once however often it is asked for
+    decision text,
+    CONSTRAINT run_changes_kind_known CHECK (kind IN ('create', 'set', 'pause', 'resume', 'stop'))
+);
+CREATE INDEX run_changes_run ON run_changes (run_id, id);
+CREATE UNIQUE INDEX run_changes_decision ON run_changes (run_id, decision) WHERE decision IS NOT NULL;
+
+-- The unit of politeness. claimed_by and claim_expires_at are the claim protocol:
+-- the claim belongs to the domain's workflow and each fetch renews it.
+CREATE TABLE domains (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    domain text NOT NULL UNIQUE,
+    status domain_status NOT NULL DEFAULT 'pending',
+    status_reason text NOT NULL DEFAULT '',
+    -- how soon the domain's turn comes (domain_priority), and when that was computed
+    priority_score double precision NOT NULL DEFAULT 0,
+    priority_computed_at timestamptz,
+    -- not to be asked before; null is not deferred
+    next_crawl_after timestamptz,
+    -- Nothing of the domain is asked before, as its windows, or those of the runs that want
+    -- something there, are closed until then. Null is not known.
+    opens_at timestamptz,
+    claimed_by text,
+    claim_expires_at timestamptz,
+    last_crawl_run_id bigint REFERENCES crawl_runs (id),
+    created_at timestamptz NOT NULL DEFAULT now(),
+    updated_at timestamptz NOT NULL DEFAULT now(),
+    -- A domain is deferred where none of its addresses may be asked: they are private, and
+    -- the worker was not told to allow their network. refused_ip is one of them, so that a
+    -- worker that may ask it lifts the deferral at once. refused_since is when that began.
+    refused_ip inet,
+    refused_since timestamptz,
+    -- seeded without a scheme: where https cannot be reached, http is meant
+    bare boolean NOT NULL DEFAULT false,
+    -- which kind of list named it (crawl.SeedSource), and its rank there, from 1
+    source text,
+    seed_rank integer,
+    -- What is known of it over all runs, counted when its workflow ends and by mosey
+    -- domains recalculate: a page writes no row for it.
+    pages_crawled bigint NOT NULL DEFAULT 0,
+    pages_discovered bigint NOT NULL DEFAULT 0,
+    images_found bigint NOT NULL DEFAULT 0,
+    images_stored bigint NOT NULL DEFAULT 0,
+    bytes bigint NOT NULL DEFAULT 0,
+    -- Of its last 100 requests: the shares that failed and that brought something new, and
+    -- how long an answer took and how large it was on average. Null if there were none.
+    error_rate real,
+    yield_rate real,
+    avg_response_ms integer,
+    avg_page_bytes integer,
+    first_crawled_at timestamptz,
+    last_crawled_at timestamptz,
+    counted_at timestamptz,
+    -- of the row: it grows with each change
+    version bigint NOT NULL DEFAULT 0,
+    -- how the requests to it are spent on its pages (crawl.DomainRecrawl), and when that was
+    -- planned
+    recrawl jsonb,
+    planned_at timestamptz,
+    CONSTRAINT domains_claim_has_expiry CHECK ((claimed_by IS NULL) = (claim_expires_at IS NULL))
+) WITH (fillfactor = 80);
+
+CREATE INDEX domains_claimed ON domains (last_crawl_run_id) WHERE claimed_by IS NOT NULL;
+-- claims by when they run out
+CREATE INDEX domains_claims ON domains (claim_expires_at) WHERE claimed_by IS NOT NULL;
+-- domains whose claim has run out while they were served: their turn comes first
+CREATE INDEX domains_lost ON domains (last_crawl_run_id) WHERE status = 'active' AND claimed_by IS NULL;
+CREATE INDEX domains_opens ON domains (domain) WHERE opens_at IS NOT NULL;
+CREATE INDEX domains_refused ON domains (domain) WHERE refused_ip IS NOT NULL;
+
+-- What people have decided about a domain, and took back: who, when, why and until
+-- when. The guard obeys pause, stop and block; delay, budget and window bear on
+-- what is decided next. Rows are kept.
+CREATE TABLE domain_controls (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    domain text NOT NULL,
+    kind text NOT NULL,
+    -- of a delay (ms), a budget (pages), a window (text)
+    value jsonb,
+    reason text NOT NULL DEFAULT '',
+    set_by text NOT NULL,
+    set_at timestamptz NOT NULL DEFAULT now(),
+    -- null is until it is lifted
+    until timestamptz,
+    lifted_at timestamptz,
+    lifted_by text,
+    -- Names the decision, so that one that is stored again, its answer lost, is stored
+    -- once. Null where it cannot be.
+    decision text,
+    CONSTRAINT domain_controls_kind_known CHECK (kind IN ('pause', 'stop', 'block', 'delay', 'budget', 'window')),
+    CONSTRAINT domain_controls_value_where_wanted CHECK ((value IS NULL) = (kind IN ('pause', 'stop', 'block'))),
+    CONSTRAINT domain_controls_lifted_by_somebody CHECK ((lifted_at IS NULL) = (lifted_by IS NULL))
+);
+
+CREATE UNIQUE INDEX domain_controls_in_force ON domain_controls (domain, kind) WHERE lifted_at IS NULL;
+CREATE UNIQUE INDEX domain_controls_decision ON domain_controls (domain, decision) WHERE decision IS NOT NULL;
+
+-- What may be crawled at all (package lists): nothing on the block list, and where the
+-- allow list has entries only what is on that.
+CREATE TABLE list_entries (
+    list text NOT NULL,
+    -- its canonical form: lists.Entry
+    entry text NOT NULL,
+    kind text NOT NULL,
+    network cidr,
+    reason text NOT NULL DEFAULT '',
+    set_by text NOT NULL,
+    set_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (list, entry),
+    CONSTRAINT list_entries_list_known CHECK (list IN ('allow', 'block')),
+    CONSTRAINT list_entries_kind_known CHECK (kind IN ('host', 'domain', 'below', 'network')),
+    CONSTRAINT list_entries_network_where_wanted CHECK ((network IS NULL) = (kind <> 'network'))
+);
+
+-- workers hold all networks in memory
+CREATE INDEX list_entries_networks ON list_entries (list) WHERE kind = 'network';
+
+-- The registered domains that domains are part of (urls.RegistrableDomain), but for those
+-- that are registered themselves: the list of public suffixes is compiled into the worker.
+CREATE TABLE registered_domains (
+    domain text PRIMARY KEY,
+    registered text NOT NULL
+);
+
+-- A domain's part in a run: whether it was seeded, its totals, and when it has
+-- something due (functions/due.sql). Only the one request in flight on the domain updates
+-- the totals. Runs are never deleted, and what stores a row has just read its run: a check
+-- of the run would lock a row that all domains share.
+CREATE TABLE run_domains (
+    run_id bigint NOT NULL,
+    domain text NOT NULL,
+    registered text,
+    seed boolean NOT NULL DEFAULT false,
+    -- Null while nothing is pending, and while the domain is claimed; infinity while what is
+    -- pending cannot be due before something changes. images_due_at is the same for images
+    -- alone, set where the run limits its pages and takes images. waits is why next_due_at has
+    -- not come (reasons.Reason).
+    next_due_at timestamptz,
+    images_due_at timestamptz,
+    waits text NOT NULL DEFAULT '',
+    -- domain_priority with the run's own weights
+    priority real NOT NULL DEFAULT 0,
+    -- how often the domain has made room for others that wait
+    turns integer NOT NULL DEFAULT 0,
+    -- How many requests there had been when it was claimed last. Null once it has made room
+    -- for others, until its next turn.
+    turn_started bigint DEFAULT 0,
+    -- requests begun for pages, and for images
+    pages_started bigint NOT NULL DEFAULT 0,
+    images_started bigint NOT NULL DEFAULT 0,
+    -- requests begun by the depth of their pages, from 1 to 50
+    depths jsonb NOT NULL DEFAULT '{}',
+    -- how often the budget of pages has grown
+    budget_growths smallint NOT NULL DEFAULT 0,
+    -- requests that were made or tried, without what was closed instead
+    requests bigint NOT NULL DEFAULT 0,
+    success bigint NOT NULL DEFAULT 0,
+    failed bigint NOT NULL DEFAULT 0,
+    skipped bigint NOT NULL DEFAULT 0,
+    timeout bigint NOT NULL DEFAULT 0,
+    blocked_robots bigint NOT NULL DEFAULT 0,
+    blocked_4xx bigint NOT NULL DEFAULT 0,
+    blocked_5xx bigint NOT NULL DEFAULT 0,
+    bytes bigint NOT NULL DEFAULT 0,
+    -- why pages were skipped, as {reason: count}
+    skips jsonb NOT NULL DEFAULT '{}',
+    -- pages that let no link be followed
+    nofollow bigint NOT NULL DEFAULT 0,
+    -- images found on its pages, and images from it whose content was recorded
+    images_found bigint NOT NULL DEFAULT 0,
+    images_stored bigint NOT NULL DEFAULT 0,
+    updated_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (run_id, domain)
+) WITH (fillfactor = 80);
+
+CREATE INDEX run_domains_domain ON run_domains (domain);
+CREATE INDEX run_domains_registered ON run_domains (run_id, registered) WHERE registered IS NOT NULL;
+CREATE INDEX run_domains_due ON run_domains (run_id, next_due_at, waits) WHERE next_due_at IS NOT NULL;
+CREATE INDEX run_domains_images ON run_domains (run_id, images_due_at) WHERE images_due_at IS NOT NULL;
+-- those whose turn it is
+CREATE INDEX run_domains_next ON run_domains (run_id, turns, priority DESC, domain) WHERE next_due_at < 'infinity';
+-- what keeps a run from ending
+CREATE INDEX run_domains_held ON run_domains (run_id) WHERE waits IN ('paused', 'window', 'in flight');
+
+-- Requests of a run to all domains of a registered domain; kept only while its settings
+-- limit them.
+CREATE TABLE run_registered (
+    run_id bigint NOT NULL REFERENCES crawl_runs (id) ON DELETE CASCADE,
+    registered text NOT NULL,
+    pages_started bigint NOT NULL,
+    PRIMARY KEY (run_id, registered)
+) WITH (fillfactor = 80);
+
+-- One canonical URL, forever.
+CREATE TABLE pages (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    url text NOT NULL,
+    domain text NOT NULL,
+    origin text NOT NULL,
+    -- what is fetched: page, robots, tdm, …; the kinds are Go's (package kinds)
+    kind text NOT NULL DEFAULT 'page',
+    status page_status NOT NULL DEFAULT 'discovered',
+    -- BCP 47; 35 characters is the longest tag RFC 5646 §4.4.1 asks to support
+    language varchar(35),
+    -- what the page says of itself: crawl.Signals
+    signals jsonb,
+    noindex boolean NOT NULL DEFAULT false,
+    nofollow boolean NOT NULL DEFAULT false,
+    -- what its publisher says about its use: usage.Usage; null is nothing
+    usage jsonb,
+    -- patterns of URLs that it is charged to: traps.Patterns; null if there are none
+    patterns text [],
+    -- what to ask for it again with, and until when not to: crawl.Visit
+    etag text,
+    last_modified timestamptz,
+    fresh_until timestamptz,
+    -- fingerprints of its content: crawl.ContentHash, crawl.SimHash
+    content_hash bytea,
+    simhash bigint,
+    -- why it is taken for a part of an endless space: crawl.Trap
+    trap text,
+    trap_evidence text,
+    fetched_at timestamptz,
+    failed_at timestamptz,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    updated_at timestamptz NOT NULL DEFAULT now(),
+    -- its last visit brought nothing that another page had not
+    duplicate boolean NOT NULL DEFAULT false,
+    -- The version of the extractor that has read the page (crawl.ExtractorVersion). Null if
+    -- none has, or if the page must be read anew.
+    extractor smallint,
+    -- what visits have told of how often the page changes: recrawl.History
+    history jsonb,
+    -- its images were recorded when it was read last
+    images boolean,
+    CONSTRAINT pages_url_bounded CHECK (octet_length(url) <= 2048),
+    CONSTRAINT pages_url_unique UNIQUE (domain, url)
+) WITH (fillfactor = 90);
+
+-- duplicates within a domain
+CREATE INDEX pages_content ON pages (domain, content_hash) WHERE content_hash IS NOT NULL;
+CREATE INDEX pages_language ON pages (language) WHERE language IS NOT NULL;
+
+-- How much news the pages of a pattern of URLs (traps.Pattern) have brought.
+-- Whether that is too little is decided in Go (traps.Budget).
+CREATE TABLE url_patterns (
+    domain text NOT NULL,
+    pattern text NOT NULL,
+    seen integer NOT NULL DEFAULT 0,
+    duplicates integer NOT NULL DEFAULT 0,
+    -- duplicates that name another page as their canonical URL
+    copies integer NOT NULL DEFAULT 0,
+    -- the last run whose page was charged: a pattern forgets with each run
+    run_id bigint,
+    -- Of a path's pattern: the text that its pages share, which is left out when they are
+    -- compared, and the titles and fingerprints of the last that brought news
+    -- (traps.Memory). A few kilobytes at most.
+    shared bytea,
+    fingerprints bytea,
+    updated_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (domain, pattern)
+) WITH (fillfactor = 50);
+
+-- One attempt to fetch a page, kept forever; every request to a site is one. A row
+-- whose outcome is null is also the work: pending while locked_at is null, in
+-- flight when it is set.
+--
+-- page_id, run_id and previous_id are no foreign keys. Pages, runs and crawls are never
+-- deleted (functions/history_append_only.sql), and their ids are stored by the functions
+-- that have just read or made the rows. The checks would find nothing, and each would lock
+-- a row, that of crawl_runs one that all pages share.
+CREATE TABLE page_crawls (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    page_id bigint NOT NULL,
+    -- the domain asked, which a redirect of robots.txt may have chosen
+    domain text NOT NULL,
+    priority smallint NOT NULL DEFAULT 0,
+    scheduled_for timestamptz NOT NULL DEFAULT now(),
+    locked_at timestamptz,
+    -- the instant the request had ended; it began duration_ms before
+    completed_at timestamptz,
+    outcome crawl_outcome,
+    status_code smallint,
+    error_message text,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    updated_at timestamptz NOT NULL DEFAULT now(),
+    run_id bigint NOT NULL,
+    -- the crawl of this page in this run that this one follows
+    previous_id bigint,
+    url text NOT NULL,
+    kind text NOT NULL DEFAULT 'page',
+    -- asked for because a page needs it, as robots.txt is: not part of the frontier
+    prerequisite boolean NOT NULL DEFAULT false,
+    -- if its worker dies, the page is not tried again
+    final boolean NOT NULL DEFAULT false,
+    -- links from a seed, and redirects since the last link
+    depth smallint NOT NULL DEFAULT 0,
+    redirects smallint NOT NULL DEFAULT 0,
+    duration_ms integer,
+    -- body bytes on the wire
+    bytes bigint,
+    content_type text,
+    ip inet,
+    -- why no request was made (reasons.Reason)
+    skipped text,
+    -- why the content counts as what it was at the last visit
+    unchanged text,
+    -- What an audit computes from. The robots.txt a page was decided by, see
+    -- robots_history; what had to pass before the domain, the address and the subnet
+    -- were asked again, and why; what the server itself asked for. delay_ms is null
+    -- where no request was made.
+    robots_version bigint,
+    delay_ms bigint,
+    delay_reason text,
+    ip_delay_ms bigint,
+    subnet cidr,
+    subnet_delay_ms bigint,
+    retry_after_ms bigint,
+    -- the worker died: the request may have been made, and when it ended is unknown
+    lost boolean NOT NULL DEFAULT false,
+    -- the body went on past what is read of one; null is no
+    truncated boolean,
+    -- the first crawl of a further visit: attempts are counted from there
+    again boolean NOT NULL DEFAULT false,
+    -- the registered domain whose delay the request kept, and that delay
+    registered text,
+    registered_delay_ms bigint,
+    -- which attempt at a visit to its page this is, from 1
+    attempt smallint NOT NULL DEFAULT 1,
+    -- A seed that was given without a scheme: where https cannot be reached, it is asked for
+    -- by http. A link, a redirect and a seed of https:// to the same page are asked as they
+    -- stand.
+    bare boolean,
+    CONSTRAINT page_crawls_closed_has_time CHECK ((outcome IS NULL) = (completed_at IS NULL)),
+    CONSTRAINT page_crawls_closed_not_locked CHECK (outcome IS NULL OR locked_at IS NULL),
+    CONSTRAINT page_crawls_status_known CHECK (status_code BETWEEN 100 AND 599),
+    CONSTRAINT page_crawls_skipped_says_why CHECK ((outcome = 'skipped') = (skipped IS NOT NULL)),
+    CONSTRAINT page_crawls_numbers CHECK (
+        depth >= 0 AND redirects >= 0 AND duration_ms >= 0 AND bytes >= 0
+    )
+-- The attempt in flight is the one that holds the domain's slot. No index has locked_at, so
+-- that beginning an attempt changes nothing that is indexed (a HOT update).
+) WITH (fillfactor = 90);
+
+-- A page's history, and both rules of it: a page enters a run once, and each later crawl
+-- names the one that it follows, which no other does. A prerequisite follows nothing and
+-- stands for itself.
+CREATE UNIQUE INDEX page_crawls_page ON page_crawls (
+    page_id, run_id, coalesce(previous_id, CASE WHEN prerequisite THEN -id ELSE 0 END)
+);
+-- a domain's history
+CREATE INDEX page_crawls_domain_history ON page_crawls (domain, completed_at DESC) WHERE outcome IS NOT NULL;
+-- the next crawl of a domain in a run
+CREATE INDEX page_crawls_next
+ON page_crawls (domain, run_id, priority DESC, scheduled_for, id) WHERE outcome IS NULL;
+-- pages to look at again when a robots.txt changes
+CREATE INDEX page_crawls_disallowed ON page_crawls (domain) WHERE outcome = 'blocked_robots';
+-- seeds that were not tried yet
+CREATE INDEX page_crawls_seeds ON page_crawls (run_id, id)
+WHERE outcome IS NULL AND depth = 0 AND previous_id IS NULL AND NOT prerequisite;
+
+-- When a run asks for a page again; null while it is pending there, or has faded out. every
+-- is how long after the last visit that was.
+CREATE TABLE revisits (
+    page_id bigint NOT NULL,
+    run_id bigint NOT NULL REFERENCES crawl_runs (id) ON DELETE CASCADE,
+    due_at timestamptz,
+    every interval NOT NULL,
+    PRIMARY KEY (page_id, run_id)
+) WITH (fillfactor = 80);
+CREATE INDEX revisits_due ON revisits (run_id, due_at) WHERE due_at IS NOT NULL;
+
+-- The link graph, over all runs. Sitemaps and feeds that a site or a page names are links of
+-- kinds of their own: a run that does not want them does not follow them, and what names a
+-- sitemap says whose URLs that may list. Pages are no foreign keys, as in page_crawls.
+CREATE TABLE page_links (
+    from_page_id bigint NOT NULL,
+    to_page_id bigint NOT NULL,
+    kind text NOT NULL DEFAULT 'link',
+    nofollow boolean NOT NULL DEFAULT false,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    -- its text, or what stands for an image in it; null if there is none
+    anchor text,
+    -- crawl.Rel; null if there is none
+    rel smallint,
+    -- A link that its page has no more: when that was found, and when the page was read
+    -- before, with the link. Null while it is there: then its page's last visit saw it.
+    gone_at timestamptz,
+    last_seen timestamptz,
+    PRIMARY KEY (from_page_id, to_page_id, kind),
+    CONSTRAINT page_links_kind_known CHECK (kind IN ('link', 'redirect', 'sitemap', 'feed'))
+);
+
+CREATE INDEX page_links_to ON page_links (to_page_id);
+-- What leads to a page by a redirect is asked for with each page; what links to it only
+-- by people.
+CREATE INDEX page_links_redirects ON page_links (to_page_id) WHERE kind = 'redirect';
+
+-- What domains and pages are worth by who links to them: what mosey rank has computed
+-- last (package rank). Only that writes here, so that a page to which many link is no row
+-- that all who record them write.
+CREATE TABLE domain_ranks (
+    domain text PRIMARY KEY,
+    -- how many registered domains link to it
+    inlinks integer NOT NULL,
+    -- from 0 to 1
+    score real NOT NULL
+);
+
+-- Of pages to which another registered domain links.
+CREATE TABLE page_ranks (
+    page_id bigint PRIMARY KEY,
+    inlinks integer NOT NULL,
+    score real NOT NULL
+);
+
+-- What pages are found by, beside them: a row is large and its index slow to write, and
+-- what is asked for again is read without it. keywords_tsv has the terms of package
+-- terms, the title of weight A, headings B, the description C, the text D; config is the
+-- text search configuration that has made it. A page without a row is not found.
+CREATE TABLE page_keywords (
+    page_id bigint PRIMARY KEY,
+    domain text NOT NULL,
+    -- as in pages
+    language varchar(35),
+    config text NOT NULL,
+    -- how much the page is worth, from 0 to 1: what is found is ordered by it, too
+    rank real NOT NULL DEFAULT 0,
+    keywords_tsv tsvector NOT NULL,
+    -- How many positions of keywords_tsv are the page's own: those after them are of what
+    -- others call it. Null means: all of them.
+    own_positions smallint
+-- The terms are stored apart, so that of what is found by a frequent word only the best
+-- are read.
+) WITH (fillfactor = 90, toast_tuple_target = 128);
+
+-- New rows wait in a list until there are enough of them: the more, the more of them
+-- have a term in common, for which the index is written once. A search reads the list,
+-- too. functions/keywords.sql has the memory to sort it.
+CREATE INDEX page_keywords_terms ON page_keywords USING gin (keywords_tsv) WITH (gin_pending_list_limit = 16384);
+
+-- The terms of pages that have been recorded and are not in page_keywords yet: crawl.Index.
+-- The transaction that records a page writes its row here, without an index and without
+-- compressing it. Some seconds later a worker takes many of them at once
+-- (keywords_take, keywords_store). So a page that lacks its keywords has a row here, and a
+-- worker that dies loses none. What a row has is what page_keywords keeps, but for the
+-- endings of words: terms with their places, never the page's text.
+CREATE TABLE keywords_waiting (
+    page_id bigint PRIMARY KEY,
+    domain text NOT NULL,
+    -- as in page_keywords
+    language varchar(35),
+    config text NOT NULL,
+    title text,
+    headings text,
+    description text,
+    body text
+) WITH (
+    toast_tuple_target = 8160,
+    autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000,
+    autovacuum_vacuum_insert_threshold = -1, autovacuum_analyze_threshold = 1000000
+);
+
+ALTER TABLE keywords_waiting ALTER COLUMN title SET STORAGE EXTERNAL;
+ALTER TABLE keywords_waiting ALTER COLUMN headings SET STORAGE EXTERNAL;
+ALTER TABLE keywords_waiting ALTER COLUMN description SET STORAGE EXTERNAL;
+ALTER TABLE keywords_waiting ALTER COLUMN body SET STORAGE EXTERNAL;
+
+-- Texts of robots.txt: the one group that applies to us, in canonical form. Most
+-- fetches, and many sites, have the same.
+CREATE TABLE robots_texts (
+    hash bytea PRIMARY KEY,
+    rules text NOT NULL,
+    CONSTRAINT robots_texts_hash CHECK (hash = sha256(convert_to(rules, 'UTF8')))
+);
+
+-- Bodies of robots.txt as they were sent, once for all that have the same, so that an
+-- audit reads what a site has said and not what the crawler had made of it. One is
+-- 500 KiB at the most, and 1 KB as a rule.
+CREATE TABLE robots_bodies (
+    hash bytea PRIMARY KEY,
+    body bytea NOT NULL,
+    CONSTRAINT robots_bodies_hash CHECK (hash = sha256(body))
+);
+
+-- What an origin's robots.txt says now (RFC 9309).
+CREATE TABLE robots (
+    origin text PRIMARY KEY,
+    domain text NOT NULL,
+    verdict robots_verdict NOT NULL,
+    -- the product token that the rules were read for
+    agent text NOT NULL DEFAULT '',
+    rules_hash bytea NOT NULL REFERENCES robots_texts (hash),
+    body_hash bytea REFERENCES robots_bodies (hash),
+    crawl_delay_ms bigint CHECK (crawl_delay_ms >= 0),
+    sitemaps text [] NOT NULL DEFAULT '{}',
+    reason text NOT NULL DEFAULT '',
+    status_code smallint,
+    -- the origin's tdmrep.json: usage.TDM; null while it has not been asked for
+    tdm jsonb,
+    -- what to ask for it again with
+    etag text,
+    last_modified timestamptz,
+    -- fetches in a row that failed, and since when
+    failures integer NOT NULL DEFAULT 0,
+    failing_since timestamptz,
+    -- How many requests in a row had no answer of any kind, though the name of its host was
+    -- known: that many tries https was given.
+    unreached integer NOT NULL DEFAULT 0,
+    -- when the verdict was last read from an answer; null if never
+    read_at timestamptz,
+    -- identifies this fetch: microseconds since the epoch
+    version bigint NOT NULL,
+    fetched_at timestamptz NOT NULL DEFAULT now(),
+    expires_at timestamptz NOT NULL
+);
+
+CREATE INDEX robots_domain ON robots (domain);
+
+-- What an origin's robots.txt has said, fetch by fetch; version as in robots.
+CREATE TABLE robots_history (
+    origin text NOT NULL,
+    version bigint NOT NULL,
+    verdict robots_verdict NOT NULL,
+    agent text NOT NULL,
+    rules_hash bytea NOT NULL REFERENCES robots_texts (hash),
+    body_hash bytea REFERENCES robots_bodies (hash),
+    fetched_at timestamptz NOT NULL,
+    expires_at timestamptz NOT NULL,
+    PRIMARY KEY (origin, version)
+);
+
+-- The guard: key (domain:<domain>, ip:<address>, subnet:<network>) may not be asked
+-- before free_at.
+CREATE TABLE politeness_slots (
+    key text PRIMARY KEY,
+    free_at timestamptz NOT NULL DEFAULT 'epoch',
+    -- the request that has the lease; null when free_at is a plain delay
+    holder text,
+    reason text NOT NULL DEFAULT '',
+    -- the end of the queue of those who wait for an address or a subnet
+    tail timestamptz NOT NULL DEFAULT 'epoch',
+    -- What is shared by domains is left alone for the strictest delay that anybody wants
+    -- there: when the last request ended, the strictest delay asked for lately, and until
+    -- when that counts.
+    ended_at timestamptz,
+    strict_ms bigint,
+    strict_until timestamptz,
+    -- Of a domain's slot: since when its attempts have been taken back, as it could not be
+    -- reached and nothing told whether that was its fault or ours. Null once it was reached.
+    spared_since timestamptz,
+    updated_at timestamptz NOT NULL DEFAULT now()
+) WITH (fillfactor = 50);
+
+-- What a domain's last answers say about how much it can bear: crawl.Health.
+CREATE TABLE domain_health (
+    domain text PRIMARY KEY,
+    health jsonb NOT NULL,
+    updated_at timestamptz NOT NULL DEFAULT now()
+) WITH (fillfactor = 50);
+
+-- Times during which a worker could not reach anything: its own network was down, as
+-- far as it could tell. seen_at is when the worker last said so.
+CREATE TABLE outages (
+    worker text NOT NULL,
+    began_at timestamptz NOT NULL,
+    seen_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    ended_at timestamptz,
+    reason text NOT NULL,
+    PRIMARY KEY (worker, began_at)
+);
+
+-- Seeds that a command line has handed over and SeedWorkflow has yet to store.
+CREATE TABLE staged_seeds (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    run_id bigint NOT NULL REFERENCES crawl_runs (id) ON DELETE CASCADE,
+    url text NOT NULL
+);
+
+CREATE INDEX staged_seeds_run ON staged_seeds (run_id, id);
+
+-- How many entries of a list of seeds are stored, while it is being stored: what was
+-- interrupted goes on from there, if the list is still that version.
+CREATE TABLE seed_lists (
+    run_id bigint NOT NULL,
+    list text NOT NULL,
+    version text NOT NULL,
+    entries bigint NOT NULL,
+    updated_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (run_id, list)
+);
+
+-- What the bytes of images say (crawl.ImageContent): one row for all URLs that have the
+-- same.
+CREATE TABLE image_contents (
+    sha256_hash text PRIMARY KEY CHECK (sha256_hash ~ '^[0-9a-f]{64}$'),
+    file_size_bytes bigint NOT NULL,
+    format text NOT NULL,
+    width integer NOT NULL,
+    height integer NOT NULL,
+    frames integer,
+    -- null where the picture was not decoded, for undecoded
+    phash bigint,
+    dhash bigint,
+    undecoded text,
+    -- there is too little in the picture for its hashes to tell it from others
+    flat boolean NOT NULL DEFAULT false,
+    camera text,
+    taken_at timestamptz,
+    creator text,
+    credit text,
+    copyright text,
+    license text,
+    discovered_at timestamptz NOT NULL DEFAULT now(),
+    -- since when its bytes, and a small picture of it, are in the object store
+    stored_at timestamptz,
+    thumbnail_at timestamptz
+);
+
+-- The three bands of a hash (image_band_near): every third bit of it, so that each band has
+-- its part of the low frequencies, which are less random than the others. Two hashes that
+-- differ in at most 8 bits differ in at most 2 in one of them. Each index has all of the
+-- hash, so that rows are read only of those that are alike.
+CREATE INDEX image_contents_band1 ON image_contents ((phash & -7905747460161236407), phash)
+WHERE phash IS NOT NULL AND NOT flat;
+CREATE INDEX image_contents_band2 ON image_contents ((phash & 2635249153387078802), phash)
+WHERE phash IS NOT NULL AND NOT flat;
+CREATE INDEX image_contents_band3 ON image_contents ((phash & 5270498306774157604), phash)
+WHERE phash IS NOT NULL AND NOT flat;
+
+-- An image: one row a URL, from when a page names it. What it shares with others of the
+-- same bytes is copied from image_contents.
+CREATE TABLE images (
+    id uuid PRIMARY KEY,
+    -- the page of this URL, of kind image
+    page_id bigint NOT NULL UNIQUE,
+    url text NOT NULL UNIQUE,
+    domain text NOT NULL,
+    sha256_hash text REFERENCES image_contents (sha256_hash),
+    width integer,
+    height integer,
+    format text,
+    content_type text,
+    file_size_bytes bigint,
+    phash bigint,
+    dhash bigint,
+    discovered_at timestamptz NOT NULL DEFAULT now(),
+    -- when it was answered last, with these bytes
+    last_seen_at timestamptz,
+    -- null while it was not fetched; false says that its last fetch brought nothing, for
+    -- problem
+    download_success boolean,
+    problem text
+) WITH (fillfactor = 80);
+
+CREATE INDEX images_domain ON images (domain, id);
+CREATE INDEX images_content ON images (sha256_hash) WHERE sha256_hash IS NOT NULL;
+
+-- Which pages name an image, and how: one row an image and page.
+CREATE TABLE provenance (
+    id uuid PRIMARY KEY,
+    image_id uuid NOT NULL REFERENCES images (id),
+    page_id bigint NOT NULL,
+    source_page_url text NOT NULL,
+    source_domain text NOT NULL,
+    discovered_at timestamptz NOT NULL DEFAULT now(),
+    discovery_type text NOT NULL,
+    alt text,
+    caption text,
+    -- what the page says, in CSS pixels
+    width integer,
+    height integer,
+    variants text [],
+    -- when the page was found not to have it any more
+    gone_at timestamptz,
+    UNIQUE (page_id, image_id)
+);
+
+CREATE INDEX provenance_image ON provenance (image_id);
+CREATE INDEX provenance_domain ON provenance (source_domain);
+
+-- What functions take and return.
+
+-- A seed; n is its place among those that are stored with it.
+CREATE TYPE seed AS (
+    url text,
+    domain text,
+    registered text,
+    origin text,
+    kind text,
+    patterns text [],
+    rank integer,
+    bare boolean,
+    n bigint
+);
+
+-- Of a domain that is the nth of a list: a run, and its crawl that is first in line.
+CREATE TYPE domain_run AS (
+    n integer,
+    crawl bigint,
+    run_id bigint,
+    name text,
+    settings jsonb,
+    seed boolean,
+    -- of the run, of the domain in it, and of its registered domain
+    pages_started bigint,
+    domain_started bigint,
+    registered_started bigint,
+    -- how many pages may be asked for of the domain
+    budget bigint,
+    depths jsonb,
+    growths smallint,
+    images_started bigint,
+    -- whether it has something pending of which the crawl tells nothing
+    more boolean,
+    locked_at timestamptz,
+    crowded boolean,
+    spent text,
+    turn_started bigint,
+    bytes bigint
+);
+
+-- When a domain is due for a run: null is that the run has nothing pending there, infinity
+-- that it is not before something changes. reason is why it is not due (crawl.Reason).
+CREATE TYPE run_due AS (
+    run_id bigint,
+    domain text,
+    at timestamptz,
+    images_at timestamptz,
+    reason text
+);
+
+CREATE TYPE slot_answer AS (
+    granted boolean,
+    -- how long to wait before asking again, when not granted
+    wait_ms bigint,
+    reason text,
+    -- the crawl that has the lease
+    crawl_id bigint,
+    -- who had it before, and never gave it back
+    was text
+);
+
+-- An attempt to begin; n is its place in the group. was is who had the slot before, and
+-- never gave it back; wait_ms and reason are set where the slot is not to be had.
+CREATE TYPE start_attempt AS (
+    n integer,
+    domain text,
+    crawl_id bigint,
+    final boolean,
+    hold interval,
+    claim interval,
+    was text,
+    wait_ms bigint,
+    reason text
+);
+
+-- What became of it: a slot_answer.
+CREATE TYPE begun_attempt AS (
+    n integer,
+    granted boolean,
+    wait_ms bigint,
+    reason text,
+    crawl_id bigint
+);
+
+-- An attempt to record; n is its place in the group.
+CREATE TYPE attempt AS (
+    n integer,
+    doc jsonb,
+    domain text,
+    crawl_id bigint,
+    requested boolean,
+    ended timestamptz
+);
+
+-- An attempt that was closed, with what its crawl is about and what its page was before.
+CREATE TYPE closed_attempt AS (
+    n integer,
+    doc jsonb,
+    domain text,
+    crawl_id bigint,
+    ended timestamptz,
+    held boolean,
+    run_id bigint,
+    page_id bigint,
+    url text,
+    kind text,
+    priority smallint,
+    depth smallint,
+    redirects smallint,
+    prerequisite boolean,
+    fetched_at timestamptz,
+    duplicate boolean
+);
+
+-- Whether what an attempt has read brought nothing new.
+CREATE TYPE charged_attempt AS (
+    n integer,
+    duplicate boolean
+);
+
+-- What became of an attempt.
+CREATE TYPE recorded_attempt AS (
+    n integer,
+    closed boolean,
+    news boolean,
+    facts jsonb
+);
+
+-- A link that an attempt has found, with what it needs of the attempt; id is null while
+-- its page is not stored, and after is how many links come after it.
+CREATE TYPE found_link AS (
+    from_id bigint,
+    run_id bigint,
+    own text,
+    redirect boolean,
+    follow jsonb,
+    after integer,
+    id bigint,
+    is_new boolean,
+    url text,
+    domain text,
+    origin text,
+    kind text,
+    patterns text [],
+    nofollow boolean,
+    trap text,
+    trap_evidence text,
+    anchor text,
+    rel smallint,
+    -- of its crawl; null is what its depth makes of it
+    priority smallint
+);
+
+-- A page to make part of a run, as follow (crawl.Follow) says. own is the domain whose
+-- claim the caller holds, if any; after is how many were found after it on the same page.
+CREATE TYPE found_page AS (
+    run_id bigint,
+    page_id bigint,
+    domain text,
+    url text,
+    kind text,
+    own text,
+    follow jsonb,
+    is_new boolean,
+    after integer,
+    priority smallint
+);
+
+-- An image that an attempt has found on a page.
+CREATE TYPE found_image AS (
+    n integer,
+    place bigint,
+    page_id bigint,
+    doc jsonb
+);
+
+-- A visit to a page for a run, and after how long the run asks for it again; null is never.
+CREATE TYPE revisit AS (
+    page_id bigint,
+    run_id bigint,
+    visited timestamptz,
+    every interval
+);
+
+-- +goose Down
+-- Migrations only go forward.
