@@ -36,11 +36,17 @@ func translate(op string, err error) error {
 }
 
 // isRefusal reports whether Postgres does not take a value: the SQLSTATE classes of
-// data exceptions (22), of violated constraints (23), and of a name
-// of what is not there, such as a text search configuration.
+// data exceptions (22) and of violated constraints (23).
 func isRefusal(err error) bool {
 	var pg *pgconn.PgError
-	return errors.As(err, &pg) && (strings.HasPrefix(pg.Code, "22") || strings.HasPrefix(pg.Code, "23") || pg.Code == codeUndefinedObject)
+	return errors.As(err, &pg) && (strings.HasPrefix(pg.Code, "22") || strings.HasPrefix(pg.Code, "23"))
+}
+
+// isUndefined reports whether Postgres has nothing of a name that it was given as a value,
+// such as that of a text search configuration.
+func isUndefined(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == codeUndefinedObject
 }
 
 // isConflict reports whether running the transaction again may succeed.

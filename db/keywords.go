@@ -2,10 +2,12 @@ package db
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
@@ -51,6 +53,9 @@ func (s *Store) WriteKeywords(ctx context.Context, after int64, most int) (last 
 		n = len(waiting)
 		return q.KeywordsStore(ctx, p)
 	})
+	if isUndefined(err) { // a page's text search configuration
+		err = fmt.Errorf("%w: %w", crawl.ErrRefused, err)
+	}
 	return last, n, translate("write keywords", err)
 }
 
@@ -58,11 +63,7 @@ func (s *Store) WriteKeywords(ctx context.Context, after int64, most int) (last 
 func (s *Store) keywordsOf(ctx context.Context, q *dbsqlc.Queries, waiting []dbsqlc.KeywordsTakeRow) (dbsqlc.KeywordsStoreParams, error) {
 	var p dbsqlc.KeywordsStoreParams
 	known := &s.keywords.lexicon
-	docs := make([]termDocument, len(waiting))
-	for i, w := range waiting {
-		docs[i] = termDocument{config: w.Config, title: w.Title, headings: w.Headings, description: w.Description, text: w.Body}
-	}
-	read, unknown := known.read(docs)
+	read, unknown := known.read(waiting)
 	if len(unknown.terms) > 0 {
 		vectors, err := q.KeywordsLexemes(ctx, dbsqlc.KeywordsLexemesParams{Configs: unknown.configs, Terms: unknown.terms})
 		if err == nil {

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
 // lexiconMost is how many terms a lexicon holds, but for those of the pages it is used for
@@ -106,16 +108,16 @@ func (u *unknownTerms) add(config, term string, e *termEntry) {
 	u.configs, u.terms, u.entries = append(u.configs, config), append(u.terms, term), append(u.entries, e)
 }
 
-// read reads documents, and names the terms that have to be learned before they are made
+// read reads the terms of pages, and names the terms that have to be learned before they are made
 // vectors.
-func (l *lexicon) read(docs []termDocument) ([]readTerms, unknownTerms) {
+func (l *lexicon) read(waiting []dbsqlc.KeywordsTakeRow) ([]readTerms, unknownTerms) {
 	if l.young.size >= lexiconMost/2 {
 		l.old, l.young = l.young, generation{}
 	}
 	var unknown unknownTerms
-	out := make([]readTerms, len(docs))
-	for i, d := range docs {
-		for zone, text := range d.zones() {
+	out := make([]readTerms, len(waiting))
+	for i, w := range waiting {
+		for zone, text := range zonesOf(w) {
 			if text == "" {
 				continue
 			}
@@ -123,15 +125,12 @@ func (l *lexicon) read(docs []termDocument) ([]readTerms, unknownTerms) {
 			out[i].different += different
 			out[i].zones[zone] = make([]*termEntry, 0, different+strings.Count(text, ","))
 			for item := range strings.SplitSeq(text, " ") {
-				term, places, arranged := strings.Cut(item, ":")
-				e := l.find(d.config, term)
+				term, places, _ := strings.Cut(item, ":")
+				e := l.find(w.Config, term)
 				if e == nil {
 					e = new(termEntry)
-					l.keep(d.config, term, e)
-					unknown.add(d.config, term, e)
-				}
-				if !arranged { // a worker of an earlier version has them in their order
-					places = strconv.Itoa(len(out[i].zones[zone]) + 1)
+					l.keep(w.Config, term, e)
+					unknown.add(w.Config, term, e)
 				}
 				out[i].zones[zone] = place(out[i].zones[zone], e, places)
 			}

@@ -183,14 +183,6 @@ func TestKeywordsOfAPageThatMustNotBeFound(t *testing.T) {
 	require.Zero(t, one[int](t, b, "SELECT count(*)::int FROM page_keywords"))
 }
 
-func TestKeywordsOfAnEarlierVersion(t *testing.T) {
-	t.Parallel()
-	b := setup(t, crawl.Settings{})
-	b.exec(t, "INSERT INTO keywords_waiting (page_id, domain, config, title, body) VALUES (1, 'site.example', 'english', 'title', 'the water and the harbours')")
-	dbtest.WriteKeywords(t, b.Store)
-	require.Equal(t, "'harbour':6 'titl':1A 'water':3", one[string](t, b, "SELECT keywords_tsv::text FROM page_keywords"))
-}
-
 func TestKeywordsThatCannotBeStored(t *testing.T) {
 	t.Parallel()
 	b := setup(t, crawl.Settings{})

@@ -1,6 +1,10 @@
 package db
 
-import "github.com/jackc/pgx/v5/pgtype"
+import (
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/mosey-web/mosey/db/dbsqlc"
+)
 
 // What a tsvector of Postgres holds: MAXENTRYPOS and MAXNUMPOS of its ts_type.h.
 const (
@@ -8,19 +12,14 @@ const (
 	positionsMost = 1<<8 - 1
 )
 
-// termDocument is the terms of a page, as crawl.Index has them.
-type termDocument struct {
-	config                             string
-	title, headings, description, text string
-}
-
 // weights are those of the zones of a document.
 var weights = [...]pgtype.TSVectorWeight{
 	pgtype.TSVectorWeightA, pgtype.TSVectorWeightB, pgtype.TSVectorWeightC, pgtype.TSVectorWeightD,
 }
 
-func (d termDocument) zones() [len(weights)]string {
-	return [...]string{d.title, d.headings, d.description, d.text}
+// zonesOf are the terms of a page by zone.
+func zonesOf(w dbsqlc.KeywordsTakeRow) [len(weights)]string {
+	return [...]string{w.Title, w.Headings, w.Description, w.Body}
 }
 
 // readTerms is a document that a lexicon has read.

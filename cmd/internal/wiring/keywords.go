@@ -3,8 +3,6 @@ package wiring
 import (
 	"context"
 	"time"
-
-	"github.com/mosey-web/mosey/internal/keywords"
 )
 
 // keywordsTimeout bounds how long a process that ends writes keywords that wait. What it
@@ -15,8 +13,7 @@ const keywordsTimeout = 5 * time.Second
 func (w *Worker) writeLast() {
 	ctx, cancel := context.WithTimeout(context.Background(), keywordsTimeout)
 	defer cancel()
-	writer := keywords.Writer{Store: w.store, Logger: w.logger}
-	if err := writer.Write(ctx); err != nil && ctx.Err() == nil {
+	if err := w.keywords.Write(ctx); err != nil && ctx.Err() == nil {
 		w.logger.Warn("could not write keywords; the next worker does", "error", err)
 	}
 }

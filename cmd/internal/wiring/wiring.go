@@ -252,7 +252,7 @@ func NewWorker(
 		orphans:     orphans{client: c, logger: logger},
 		claimant:    claimant{client: c, store: store, logger: logger},
 		keywords:    keywords.Writer{Store: store, Logger: logger},
-		stopLooking: func() {}, closeImages: closeImages, store: store, logger: logger,
+		stopLooking: func() {}, closeImages: closeImages, logger: logger,
 	}, nil
 }
 
@@ -304,7 +304,6 @@ type Worker struct {
 	keywords         keywords.Writer
 	stopLooking      func() // of the four above
 	closeImages      func() error
-	store            *db.Store
 	logger           *slog.Logger
 }
 
