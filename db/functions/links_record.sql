@@ -104,7 +104,7 @@ BEGIN
     UPDATE page_links x SET gone_at = a.ended, last_seen = a.fetched_at
     FROM unnest(v) a
     WHERE x.from_page_id = ANY (v_pages) AND a.page_id = ANY (v_pages) AND x.from_page_id = a.page_id AND x.gone_at IS NULL
-        AND (NOT kind_announces(x.kind) OR a.doc ? 'all_lists')
+        AND (NOT kind_announces(x.kind) OR a.doc ? 'all_sitemaps')
         AND NOT EXISTS (
             SELECT 1 FROM unnest(p_links) l
             WHERE l.from_id = x.from_page_id AND l.id = x.to_page_id AND link_kind(l.redirect, l.kind) = x.kind
