@@ -90,20 +90,20 @@ func (s *Store) ScheduleRevisits(
 // revisitsChunk is how many pages one call looks at.
 const revisitsChunk = 5000
 
-// HintRecrawl has hint say when pages of a run are due that a list says have changed since
+// HintRecrawl has hint say when pages of a run are due that a sitemap or a feed says have changed since
 // they were fetched. Those that are pending, or that the run does not ask for again, are
-// left alone. Told is what the list says, at most some thousand pages.
+// left alone. Told is what it says, of at most crawl.NewsMax pages.
 func (s *Store) HintRecrawl(
-	ctx context.Context, runID int64, told []crawl.ListNews,
+	ctx context.Context, runID int64, told []crawl.News,
 	hint func(history json.RawMessage, fetched time.Time) (json.RawMessage, time.Time, error),
 ) error {
-	data, err := document("news of a list", told)
+	data, err := document("news of pages", told)
 	if err != nil {
 		return err
 	}
 	rows, err := s.q.RecrawlNews(ctx, dbsqlc.RecrawlNewsParams{RunID: runID, Told: data})
 	if err != nil || len(rows) == 0 {
-		return translate("look for news of a list", err)
+		return translate("look for news of pages", err)
 	}
 	type hinted struct {
 		ID      int64           `json:"id"`
@@ -120,10 +120,10 @@ func (s *Store) HintRecrawl(
 			set = append(set, hinted{r.ID, history, due})
 		}
 	}
-	if data, err = document("hints of a list", set); err != nil {
+	if data, err = document("hints of pages", set); err != nil {
 		return err
 	}
-	_, err = retryConflicts(ctx, "keep news of a list", func() (struct{}, error) {
+	_, err = retryConflicts(ctx, "keep news of pages", func() (struct{}, error) {
 		return struct{}{}, s.q.RecrawlHint(ctx, dbsqlc.RecrawlHintParams{RunID: runID, Hints: data})
 	})
 	return err

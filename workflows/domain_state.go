@@ -1,7 +1,9 @@
 package workflows
 
 import (
+	"cmp"
 	"fmt"
+	"path"
 	"slices"
 
 	"go.temporal.io/sdk/workflow"
@@ -99,10 +101,7 @@ func (d *domain) waitSummary() string {
 
 // prerequisite names what is fetched of an origin.
 func (d *domain) prerequisite() string {
-	if d.state.Kind == crawl.KindTDM {
-		return "tdmrep.json of " + d.state.Origin
-	}
-	return "robots.txt of " + d.state.Origin
+	return path.Base(cmp.Or(d.state.Kind, crawl.KindRobots).Traits().Path) + " of " + d.state.Origin
 }
 
 func (d *domain) fetchSummary() string {

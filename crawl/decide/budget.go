@@ -36,7 +36,7 @@ func spent(begun int64, budget *int64) bool { return budget != nil && begun >= *
 // BudgetSpent reports whether a budget, of the run or of the domain in it, leaves no
 // further request for what is first in line there. Those of pages do not bear on images.
 func BudgetSpent(run crawl.RunFacts) bool {
-	if run.Crawl != nil && run.Crawl.Kind == crawl.KindImage {
+	if run.Crawl != nil && run.Crawl.Kind.Image() {
 		return spentForAll(run)
 	}
 	b := BudgetsOf(run)

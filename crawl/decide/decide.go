@@ -300,7 +300,7 @@ func probe(f Facts, c crawl.CrawlFacts) string {
 	switch {
 	case c.Worked != "" && f.Ruling.WorkedAllowed:
 		return c.Worked
-	case f.Ruling.FrontAllowed && (c.Kind != crawl.KindImage || c.Pages):
+	case f.Ruling.FrontAllowed && (!c.Kind.Image() || c.Pages):
 		return front
 	}
 	return c.URL
@@ -334,11 +334,11 @@ func skip(now time.Time, d *Decision) bool {
 			return d.pass(crawl.ReasonMinRefetch, fmt.Sprintf("it answered %d less than %s ago", a.Status, least))
 		}
 	}
-	if c.Kind == crawl.KindImage {
+	if c.Kind.Image() {
 		return skipImage(d)
 	}
-	// Seeds are a person's decision, and every kind but a page has a bound of its own.
-	if c.Depth == 0 || c.Kind != crawl.KindPage {
+	// Seeds are a person's decision, and what is not a document has bounds of its own.
+	if c.Depth == 0 || !c.Kind.Document() {
 		return false
 	}
 	if why, reason := unwanted(d.Run.Settings, c.URL); reason != "" {
@@ -365,22 +365,15 @@ func linksAway(depth int) string {
 	return "are " + counted(int64(depth), "link")
 }
 
-// feedMinRefetch is how many times as often as a page a feed may be asked for: it is
-// there to be asked for news.
-const feedMinRefetch = 24
-
 // minRefetch is how lately what a run has of one kind may have been fetched.
 func minRefetch(run crawl.RunFacts, c crawl.CrawlFacts) time.Duration {
-	least := time.Duration(*run.Settings.MinRefetch)
 	switch {
 	case wantsMore(run, c):
 		return 0 // what was fetched is not what the run wants
 	case c.Again:
 		return 0 // how often the page changes has said when
-	case c.Kind == crawl.KindFeed:
-		return least / feedMinRefetch
 	}
-	return least
+	return time.Duration(*run.Settings.MinRefetch) / time.Duration(max(c.Kind.Traits().Oftener, 1))
 }
 
 // pass decides to close the crawl without a request. It returns true.

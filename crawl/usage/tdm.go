@@ -8,10 +8,12 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/mosey-web/mosey/crawl/kinds"
 )
 
 // TDMPath is where an origin has its file of TDM rules.
-const TDMPath = "/.well-known/tdmrep.json"
+const TDMPath = kinds.TDMPath
 
 const (
 	// MaxTDMBytes is the size of the largest tdmrep.json that is read.

@@ -32,7 +32,7 @@ func (q *Queries) RecrawlHint(ctx context.Context, arg RecrawlHintParams) error 
 }
 
 const recrawlHistories = `-- name: RecrawlHistories :many
-SELECT history FROM pages WHERE domain = $1 AND history IS NOT NULL AND kind = 'page' LIMIT $2
+SELECT history FROM pages WHERE domain = $1 AND history IS NOT NULL AND kind_document(kind) LIMIT $2
 `
 
 type RecrawlHistoriesParams struct {

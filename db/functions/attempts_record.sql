@@ -40,7 +40,7 @@ BEGIN
         PERFORM pages_update(v_closed, patterns_charge(v_closed));
         PERFORM keywords_record(p, v_closed);
         v_news := links_record(p, v_closed);
-        IF EXISTS (SELECT 1 FROM unnest(v_closed) a WHERE a.kind = 'image') THEN
+        IF EXISTS (SELECT 1 FROM unnest(v_closed) a WHERE kind_image(a.kind)) THEN
             PERFORM images_record(v_closed);
             PERFORM images_total(v_closed);
         END IF;
@@ -153,14 +153,9 @@ BEGIN
 END
 $$;
 
--- Whether a crawl is part of its run's totals. What only lists pages is in the history
--- alone: that most sites have no sitemap is nothing that a run has met. Images are counted
--- apart (images_record).
-CREATE OR REPLACE FUNCTION crawl_counts(p_prerequisite boolean, p_kind text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
-    SELECT NOT p_prerequisite AND p_kind NOT IN ('sitemap', 'feed', 'image')
-$$;
-
--- Counts attempts in their runs' totals of the domains. What is deeper than 50
+-- Counts attempts in their runs' totals of the domains. Images are counted apart
+-- (images_total), and what only lists pages is in the history alone: most sites have no
+-- sitemap, which says nothing of the run. What is deeper than 50
 -- (crawl.DepthsMax) is counted there.
 CREATE OR REPLACE FUNCTION totals_add(v closed_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
@@ -185,13 +180,13 @@ BEGIN
         SELECT a.doc ->> 'outcome' AS outcome, a.doc ->> 'skipped' AS skipped
     ) o
     WHERE r.domain = ANY (ARRAY(SELECT x.domain FROM unnest(v) x))
-        AND crawl_counts(a.prerequisite, a.kind) AND r.run_id = a.run_id AND r.domain = a.domain;
+        AND NOT a.prerequisite AND kind_counted(a.kind) AND r.run_id = a.run_id AND r.domain = a.domain;
     -- many domains share this row: it is the price of a budget of bytes, paid only by runs that
     -- set one
     UPDATE crawl_runs r SET bytes = r.bytes + b.bytes
     FROM (
         SELECT a.run_id, sum((a.doc ->> 'bytes')::bigint) AS bytes FROM unnest(v) a
-        WHERE crawl_counts(a.prerequisite, a.kind) OR a.kind = 'image' GROUP BY a.run_id ORDER BY a.run_id
+        WHERE NOT a.prerequisite AND (kind_counted(a.kind) OR kind_image(a.kind)) GROUP BY a.run_id ORDER BY a.run_id
     ) b
     WHERE r.id = b.run_id AND r.bytes IS NOT NULL AND b.bytes > 0;
 END

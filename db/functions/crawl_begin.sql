@@ -52,9 +52,9 @@ BEGIN
         AND (SELECT d.status FROM domains d WHERE d.domain = v_domain) NOT IN ('blocked', 'unreachable')
     RETURNING c.run_id INTO v_run;
     IF FOUND THEN
-        IF p ->> 'kind' = 'image' THEN
+        IF kind_image(p ->> 'kind') THEN
             v_within := image_budget_take(v_run, v_domain, (p ->> 'image_budget')::bigint);
-        ELSIF crawl_counts(false, p ->> 'kind') THEN
+        ELSIF kind_counted(p ->> 'kind') THEN
             v_within := budget_take(v_run, v_domain, (p ->> 'run_budget')::bigint, (p ->> 'domain_budget')::bigint,
                 (p ->> 'registered_budget')::bigint);
         ELSE
@@ -265,10 +265,10 @@ CREATE OR REPLACE FUNCTION budget_refund(p_run_id bigint, p_domain text, p_kind 
 DECLARE
     v_registered text;
 BEGIN
-    IF p_kind = 'image' THEN
+    IF kind_image(p_kind) THEN
         UPDATE run_domains SET images_started = images_started - 1 WHERE run_id = p_run_id AND domain = p_domain;
         RETURN;
-    ELSIF NOT crawl_counts(false, p_kind) THEN
+    ELSIF NOT kind_counted(p_kind) THEN
         RETURN;
     END IF;
     UPDATE run_domains SET pages_started = pages_started - 1 WHERE run_id = p_run_id AND domain = p_domain

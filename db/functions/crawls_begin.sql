@@ -24,8 +24,8 @@ BEGIN
         RETURNING c.id, c.run_id, c.domain, c.kind
     ), counted AS (
         UPDATE run_domains r SET
-            pages_started = r.pages_started + crawl_counts(false, x.kind)::integer,
-            images_started = r.images_started + (x.kind = 'image')::integer, updated_at = clock_timestamp()
+            pages_started = r.pages_started + kind_counted(x.kind)::integer,
+            images_started = r.images_started + kind_image(x.kind)::integer, updated_at = clock_timestamp()
         FROM x
         WHERE r.domain = ANY (ARRAY(SELECT y.domain FROM unnest(v) y)) AND r.run_id = x.run_id AND r.domain = x.domain
     )

@@ -37,7 +37,7 @@ BEGIN
                     SELECT 1 FROM page_crawls x
                     WHERE x.domain = d.domain AND x.run_id = rd.run_id AND x.outcome IS NULL AND x.locked_at IS NULL
                 )
-                ELSE c.kind <> 'image' AND u.settings ->> 'images' <> 'off' AND coalesce(
+                ELSE NOT kind_image(c.kind) AND u.settings ->> 'images' <> 'off' AND coalesce(
                     rd.pages_started >= pages_budget(u.settings, rd.budget_growths, b.own)
                     OR (u.settings ->> 'max_pages')::bigint BETWEEN 0 AND u.pages_started
                     OR (u.settings ->> 'max_pages_per_registered_domain')::bigint >= 0, false)
@@ -146,7 +146,7 @@ BEGIN
                 'content', encode(p.content_hash, 'hex')
             )),
             'extractor', p.extractor, 'duplicate', p.duplicate, 'again', c.again, 'images', p.images,
-            'image', CASE WHEN c.kind = 'image' THEN image_facts(p.id) END,
+            'image', CASE WHEN kind_image(c.kind) THEN image_facts(p.id) END,
             'patterns', (
                 SELECT jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
                     'pattern', k.pattern, 'seen', coalesce(u.seen, 0), 'duplicates', coalesce(u.duplicates, 0),
@@ -165,11 +165,11 @@ BEGIN
                     THEN page_worked(c.domain, p.origin)
             END,
             'pages', CASE
-                WHEN c.kind = 'image' AND (SELECT (h.health ->> 'probing')::boolean FROM domain_health h WHERE h.domain = c.domain)
+                WHEN kind_image(c.kind) AND (SELECT (h.health ->> 'probing')::boolean FROM domain_health h WHERE h.domain = c.domain)
                     THEN origin_has_pages(c.domain, p.origin)
             END,
             'answered', CASE WHEN p.status = 'failed' THEN page_answered(p.id) END,
-            'vouched', CASE WHEN c.kind = 'sitemap' THEN sitemap_vouchers(p.id) END,
+            'vouched', CASE WHEN kind_nested(c.kind) THEN sitemap_vouchers(p.id) END,
             'robots', (
                 SELECT jsonb_build_object(
                     'verdict', r.verdict, 'version', r.version, 'expires_at', r.expires_at, 'reason', r.reason,
@@ -219,7 +219,7 @@ BEGIN
             FROM page_crawls y WHERE y.domain = p_domain AND y.outcome IS NOT NULL
             ORDER BY y.completed_at DESC LIMIT 1000
         ) x INNER JOIN pages p ON p.id = x.page_id
-        WHERE x.kind IN ('page', 'image') AND x.outcome = 'success' AND x.error_message IS NULL AND p.origin = p_origin
+        WHERE (kind_document(x.kind) OR kind_image(x.kind)) AND x.outcome = 'success' AND x.error_message IS NULL AND p.origin = p_origin
             AND (x.status_code BETWEEN 200 AND 299 OR x.status_code = 304)
         ORDER BY x.completed_at DESC LIMIT 1
     );
@@ -235,14 +235,14 @@ BEGIN
             SELECT y.page_id, y.kind, y.outcome, y.prerequisite FROM page_crawls y WHERE y.domain = p_domain AND y.outcome IS NOT NULL
             ORDER BY y.completed_at DESC LIMIT 1000
         ) x INNER JOIN pages p ON p.id = x.page_id
-        WHERE x.kind = 'page' AND x.outcome = 'success' AND NOT x.prerequisite AND p.origin = p_origin
+        WHERE kind_document(x.kind) AND x.outcome = 'success' AND NOT x.prerequisite AND p.origin = p_origin
     ) OR EXISTS (
         SELECT 1 FROM run_domains rd CROSS JOIN LATERAL (
             SELECT y.page_id, y.kind FROM page_crawls y
-            WHERE y.domain = rd.domain AND y.run_id = rd.run_id AND y.outcome IS NULL AND y.priority < image_priority() - 1
+            WHERE y.domain = rd.domain AND y.run_id = rd.run_id AND y.outcome IS NULL AND y.priority < kind_priority('image') - 1
             ORDER BY y.priority DESC, y.scheduled_for, y.id LIMIT 1000
         ) x INNER JOIN pages p ON p.id = x.page_id
-        WHERE rd.domain = p_domain AND x.kind = 'page' AND p.origin = p_origin
+        WHERE rd.domain = p_domain AND kind_document(x.kind) AND p.origin = p_origin
     );
 END
 $$;
@@ -275,10 +275,10 @@ BEGIN
             SELECT p_page_id, 0, true, NULL::text
             UNION
             SELECT l.id, n.hops + 1, l.list, l.domain FROM named n CROSS JOIN LATERAL (
-                SELECT f.id, f.kind = 'sitemap' AS list, CASE WHEN x.kind = 'sitemap' THEN f.domain END AS domain
+                SELECT f.id, kind_nested(f.kind) AS list, CASE WHEN kind_nested(x.kind) THEN f.domain END AS domain
                 FROM page_links x INNER JOIN pages f ON f.id = x.from_page_id
                 WHERE x.to_page_id = n.id AND x.gone_at IS NULL
-                    AND (x.kind = 'sitemap' OR x.kind = 'redirect' AND f.kind = 'sitemap')
+                    AND (kind_nested(x.kind) OR x.kind = 'redirect' AND kind_nested(f.kind))
                 LIMIT 1000
             ) l
             WHERE n.list AND n.hops < 4

@@ -34,18 +34,11 @@ BEGIN
     END IF;
     RETURN ARRAY(
         SELECT (a.run_id, i.page_id, i.doc ->> 'domain', i.doc ->> 'url', 'image', a.domain, a.doc -> 'follow_images', false,
-            jsonb_array_length(a.doc -> 'images') - i.place, image_priority())::found_page
+            jsonb_array_length(a.doc -> 'images') - i.place, kind_priority('image'))::found_page
         FROM unnest(v_images) i INNER JOIN unnest(v) a ON a.n = i.n
         WHERE a.doc ? 'follow_images' AND i.doc ->> 'discovery' <> 'icon'
     );
 END
-$$;
-
--- The priority of the crawl of an image: before that of any page, so that the images of a
--- page come with it, and a budget of pages that is spent does not hide them. What is tried
--- again has one less (decide.RetryPriority).
-CREATE OR REPLACE FUNCTION image_priority() RETURNS smallint LANGUAGE sql IMMUTABLE AS $$
-    SELECT 3::smallint
 $$;
 
 -- Makes pages known as images.
@@ -168,7 +161,7 @@ CREATE OR REPLACE FUNCTION images_known(v closed_attempt[]) RETURNS found_page[]
 BEGIN
     RETURN ARRAY(
         SELECT (a.run_id, i.page_id, i.domain, i.url, 'image', a.domain, a.doc #> '{follow_known,image}', false, 0,
-            image_priority())::found_page
+            kind_priority('image'))::found_page
         FROM unnest(v) a CROSS JOIN LATERAL (
             SELECT o.image_id FROM provenance o
             WHERE o.page_id = a.page_id AND o.gone_at IS NULL AND o.discovery_type <> 'icon' OFFSET 0
@@ -254,7 +247,7 @@ BEGIN
         updated_at = clock_timestamp()
     FROM unnest(v) a
     WHERE r.domain = ANY (ARRAY(SELECT x.domain FROM unnest(v) x)) AND r.run_id = a.run_id AND r.domain = a.domain
-        AND a.kind = 'image' AND NOT a.prerequisite;
+        AND kind_image(a.kind) AND NOT a.prerequisite;
 END
 $$;
 
@@ -262,7 +255,7 @@ $$;
 -- is a link (links_record).
 CREATE OR REPLACE FUNCTION images_moved(v closed_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-    v_from CONSTANT bigint[] := ARRAY(SELECT a.page_id FROM unnest(v) a WHERE a.kind = 'image' AND a.doc ? 'redirect');
+    v_from CONSTANT bigint[] := ARRAY(SELECT a.page_id FROM unnest(v) a WHERE kind_image(a.kind) AND a.doc ? 'redirect');
     v_to bigint[];
 BEGIN
     IF cardinality(v_from) = 0 THEN

@@ -113,7 +113,7 @@ BEGIN
     DELETE FROM page_ranks r WHERE r.page_id = ANY (v_gone);
     UPDATE page_crawls c SET priority = -c.depth
     WHERE c.page_id = ANY (v_gone) AND c.completed_at IS NULL AND c.locked_at IS NULL AND c.previous_id IS NULL
-        AND NOT c.prerequisite AND c.kind = 'page' AND c.priority > -c.depth AND c.priority <= 0;
+        AND NOT c.prerequisite AND kind_document(c.kind) AND c.priority > -c.depth AND c.priority <= 0;
     INSERT INTO page_ranks AS r (page_id, inlinks, score)
     SELECT x.page_id, x.inlinks, x.score FROM unnest(p_pages, p_inlinks, p_scores) AS x (page_id, inlinks, score)
     ON CONFLICT (page_id) DO UPDATE SET inlinks = excluded.inlinks, score = excluded.score
@@ -139,7 +139,7 @@ BEGIN
         ) r CROSS JOIN LATERAL (
             SELECT z.id, z.depth, z.priority FROM page_crawls z
             WHERE z.page_id = r.page_id AND z.completed_at IS NULL AND z.locked_at IS NULL AND z.previous_id IS NULL
-                AND NOT z.prerequisite AND z.kind = 'page' AND z.priority BETWEEN -z.depth AND 0
+                AND NOT z.prerequisite AND kind_document(z.kind) AND z.priority BETWEEN -z.depth AND 0
         ) y
         WHERE y.priority <> page_priority(y.depth, r.score)
         ORDER BY y.id

@@ -94,10 +94,10 @@ BEGIN
     PERFORM 1 FROM unnest(v_domains) f CROSS JOIN LATERAL (SELECT 1 FROM domains x WHERE x.domain = f FOR KEY SHARE) d;
     UPDATE revisits r SET due_at = NULL WHERE r.page_id = ANY (p_pages) AND r.run_id = p_run_id AND r.due_at IS NOT NULL;
     INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, again)
-    SELECT p.id, p.domain, CASE WHEN c.kind = 'image' THEN image_priority() ELSE
+    SELECT p.id, p.domain, coalesce(kind_priority(c.kind),
             page_priority(c.depth, (SELECT r.score FROM page_ranks r WHERE r.page_id = p.id))
-        END, p_run_id, c.id, p.url,
-        CASE WHEN c.kind IN ('page', 'image') THEN c.kind ELSE p.kind END, c.depth, true
+        ), p_run_id, c.id, p.url,
+        CASE WHEN kind_announces(c.kind) THEN p.kind ELSE c.kind END, c.depth, true
     FROM unnest(p_pages) AS u (id) CROSS JOIN LATERAL (
         SELECT y.id, y.domain, y.url, y.kind FROM pages y WHERE y.id = u.id LIMIT 1
     ) p CROSS JOIN LATERAL (
@@ -122,10 +122,7 @@ CREATE OR REPLACE FUNCTION recrawls_older(
     p_run_id bigint, p_domain text, p_before timestamptz, p_after bigint, p_most integer, OUT last bigint, OUT added integer
 ) LANGUAGE plpgsql AS $$
 DECLARE
-    v_kinds CONSTANT text[] := (
-        SELECT CASE WHEN r.settings ->> 'images' <> 'off' THEN ARRAY['page', 'image'] ELSE ARRAY['page'] END
-        FROM crawl_runs r WHERE r.id = p_run_id
-    );
+    v_images CONSTANT boolean := (SELECT r.settings ->> 'images' <> 'off' FROM crawl_runs r WHERE r.id = p_run_id);
     v_looked bigint[];
     v_pages bigint[];
 BEGIN
@@ -144,7 +141,7 @@ BEGIN
         SELECT p.id FROM unnest(v_looked) u (id) CROSS JOIN LATERAL (
             SELECT y.id, y.fetched_at, y.kind FROM pages y WHERE y.id = u.id LIMIT 1
         ) p
-        WHERE p.fetched_at < p_before AND p.kind = ANY (v_kinds)
+        WHERE p.fetched_at < p_before AND (kind_document(p.kind) OR v_images AND kind_image(p.kind))
             AND EXISTS (SELECT 1 FROM page_crawls c WHERE c.page_id = p.id AND c.run_id = p_run_id)
         ORDER BY p.id
     );

@@ -81,7 +81,7 @@ BEGIN
     IF p_open <> 'nothing' AND NOT domain_spent(rd, p_settings) AND (CASE WHEN v_images THEN EXISTS (
         SELECT 1 FROM page_crawls c
         WHERE c.domain = rd.domain AND c.run_id = rd.run_id AND c.outcome IS NULL AND c.locked_at IS NULL
-            AND c.priority > 0 AND c.kind = 'image'
+            AND c.priority > 0 AND kind_image(c.kind)
     ) ELSE EXISTS (
         SELECT 1 FROM page_crawls c
         WHERE c.domain = rd.domain AND c.run_id = rd.run_id AND c.outcome IS NULL AND c.locked_at IS NULL

@@ -96,7 +96,7 @@ BEGIN
         AND (x.source IS NULL OR s.rank IS NOT NULL AND x.seed_rank IS DISTINCT FROM s.rank OR s.bare AND NOT x.bare);
     PERFORM domains_prioritize(domains_seeded);
     SELECT a.added INTO added FROM crawls_add(ARRAY(
-        SELECT (p_run_id, x.id, x.domain, x.url, crawl_kind(coalesce(nullif(i.kind, 'page'), 'link'), x.kind), '',
+        SELECT (p_run_id, x.id, x.domain, x.url, crawl_kind(link_kind(false, i.kind), x.kind), '',
             '{"depth": 0, "seed": true}', false, cardinality(ids) - i.n, NULL)::found_page
         FROM ROWS FROM (unnest(ids), unnest(ARRAY(SELECT s.kind FROM unnest(v) s))) WITH ORDINALITY AS i (id, kind, n)
         CROSS JOIN LATERAL (SELECT y.id, y.domain, y.url, y.kind FROM pages y WHERE y.id = i.id LIMIT 1) x

@@ -18,7 +18,7 @@ WHERE
 LIMIT 10;
 
 -- name: RecrawlHistories :many
-SELECT history FROM pages WHERE domain = @domain AND history IS NOT NULL AND kind = 'page' LIMIT @max;
+SELECT history FROM pages WHERE domain = @domain AND history IS NOT NULL AND kind_document(kind) LIMIT @max;
 
 -- name: RecrawlPlan :exec
 UPDATE domains SET recrawl = coalesce(recrawl, '{}') || jsonb_build_object('plan', @plan::jsonb), planned_at = now()

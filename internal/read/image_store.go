@@ -1,0 +1,102 @@
+package read
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/internal/fetch"
+	"github.com/mosey-web/mosey/internal/picture"
+)
+
+// ImageStore is where the bytes of images are kept, by their SHA-256 in hexadecimal
+// digits. What is there already is left alone. Its errors are trouble of our own.
+type ImageStore interface {
+	Put(ctx context.Context, sha256 string, body io.ReadSeeker, size int64, mediaType string) error
+	PutThumbnail(ctx context.Context, sha256 string, jpeg []byte) error
+	// Check reports whether it can be written to and read: so many bytes.
+	Check(ctx context.Context, size int64) error
+}
+
+// CanStore returns why the images of a run cannot be stored now; nil where they can, or are
+// not to be. None is to be asked for meanwhile: it would have to be asked for again.
+func (r *Reader) CanStore(ctx context.Context, set crawl.Settings) error {
+	switch {
+	case *set.Images != crawl.ImagesStore && !*set.Thumbnails:
+		return nil
+	case r.Images == nil:
+		return errNoImageStore
+	}
+	return r.health.ready(ctx, r.Images)
+}
+
+// errNoImageStore is that a run wants images stored, and this worker does not know where.
+var errNoImageStore = errors.New("the run stores images, and this worker has no place for them: start it with --image-store")
+
+// keepImage has the bytes of an image, and its small picture, stored as far as the run
+// wants that and they are not yet.
+func (r *reading) keepImage(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, read picture.Result) error {
+	set := r.d.Run.Settings
+	wanted := *set.Images == crawl.ImagesStore
+	if !wanted && len(read.Thumbnail) == 0 {
+		return nil
+	}
+	if r.Images == nil {
+		return errNoImageStore
+	}
+	known, err := r.Store.ImageContent(ctx, read.SHA256)
+	if err != nil {
+		return err
+	}
+	if wanted && !known.Stored {
+		wanted, err = r.putObject(ctx, at, storeSpan, bodySize(resp), func(ctx context.Context) error {
+			return r.Images.Put(ctx, read.SHA256, bodyOf(resp), bodySize(resp), picture.MediaType(read.Format))
+		})
+		if err != nil {
+			return fmt.Errorf("keep the image %s: %w", r.url, err)
+		}
+	}
+	small := len(read.Thumbnail) > 0
+	if small && !known.Thumbnail {
+		small, err = r.putObject(ctx, at, thumbnailSpan, int64(len(read.Thumbnail)), func(ctx context.Context) error {
+			return r.Images.PutThumbnail(ctx, read.SHA256, read.Thumbnail)
+		})
+		if err != nil {
+			return fmt.Errorf("keep the thumbnail of %s: %w", r.url, err)
+		}
+	}
+	at.Image.Content = new(read.ImageContent)
+	at.Image.Stored, at.Image.Thumbnail = wanted, small
+	return nil
+}
+
+// putObject has one object of so many bytes stored, and judges the error of the store. Where that
+// has room and works otherwise, it is this one object that it does not take: what the image
+// says is recorded all the same, so that it is not asked for again and again, and who wants its
+// bytes tries once more. Else the error is returned, and nothing is recorded.
+func (r *reading) putObject(
+	ctx context.Context, at *crawl.Attempt, span time.Duration, size int64, put func(context.Context) error,
+) (stored bool, _ error) {
+	ctx = context.WithoutCancel(ctx) // once begun it is finished: half of it would have to be written again
+	within, cancel := context.WithTimeout(ctx, span)
+	defer cancel()
+	err := put(within)
+	switch {
+	case err == nil:
+		r.health.worked()
+		return true, nil
+	case errors.Is(err, crawl.ErrFull):
+		r.health.full(size, err)
+		return false, err
+	}
+	r.health.failed()
+	if e := r.health.ready(ctx, r.Images); e != nil {
+		return false, errors.Join(err, e)
+	}
+	at.Error = "it could not be stored: " + err.Error()
+	r.Warn(ctx, "an image could not be stored, though the store works", "url", r.url.String(), "error", err)
+	return false, nil
+}
