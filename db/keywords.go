@@ -82,7 +82,7 @@ func (s *Store) keywordsOf(ctx context.Context, q *dbsqlc.Queries, waiting []dbs
 }
 
 // GiveUpKeywords gives the terms up of the first page that waits after one, which cannot be
-// stored, and returns it; 0 where none waits. The page counts as one that an earlier
+// stored, and returns it; 0 if none waits. The page counts as one that an earlier
 // extractor has read, so that it is read anew.
 func (s *Store) GiveUpKeywords(ctx context.Context, after int64) (int64, error) {
 	id, err := s.q.KeywordsGiveUp(ctx, after)

@@ -83,7 +83,7 @@ func (s *Store) byHTTP(ctx context.Context, all []seeds.Seed) ([]seeds.Seed, err
 }
 
 // SeedListStored is how many entries of a version of a list were stored for a run before
-// that was interrupted; 0 where it was not.
+// that was interrupted; 0 if it was not.
 func (s *Store) SeedListStored(ctx context.Context, runID int64, list, version string) (int64, error) {
 	n, err := s.q.SeedListStored(ctx, dbsqlc.SeedListStoredParams{RunID: runID, List: list, Version: version})
 	if err = translate("how far a list was stored", err); errors.Is(err, crawl.ErrNotFound) {

@@ -68,10 +68,10 @@ type Result struct {
 	// Language is a tag of BCP 47; empty is undetermined.
 	Language string `json:"language"`
 	Domain   string `json:"domain"`
-	// Description is what the page says it is about; empty where it does not, or where
+	// Description is what the page says it is about; empty if it does not, or where
 	// its publisher wants no snippet shown.
 	Description string `json:"description"`
-	// Date is when it was published, else changed, as the page says; zero where it does
+	// Date is when it was published, else changed, as the page says; zero if it does
 	// not.
 	Date time.Time `json:"date,omitzero"`
 	// Score orders results of one query: more is better.

@@ -56,7 +56,7 @@ func Revalidated(v crawl.Visit, h http.Header, answered time.Time) crawl.Visit {
 // ShouldFetch reports whether a page is to be asked for again: always where it never
 // was; not while its server says that it is fresh, and not within minRefetch of
 // the last visit. The reason is why not, crawl.ReasonFresh or
-// crawl.ReasonMinRefetch, empty where it is to be.
+// crawl.ReasonMinRefetch, empty if it is to be.
 func ShouldFetch(v crawl.Visit, now time.Time, minRefetch time.Duration) (bool, crawl.Reason) {
 	due, why := Due(v, minRefetch)
 	if now.Before(due) {
@@ -233,7 +233,7 @@ func date(h http.Header, answered time.Time) time.Time {
 	return answered
 }
 
-// entityTag is a tag (RFC 9110 §8.8.3) that may be sent back; empty where it is
+// entityTag is a tag (RFC 9110 §8.8.3) that may be sent back; empty if it is
 // malformed or too long, or not UTF-8: it is stored as text, and would come back
 // as another tag.
 func entityTag(tag string) string {

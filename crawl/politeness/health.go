@@ -218,7 +218,7 @@ func Describe(h crawl.Health) string {
 	return text
 }
 
-// trouble says in words why the breaker opens; empty where it does not.
+// trouble says in words why the breaker opens; empty if it does not.
 func trouble(h crawl.Health) string {
 	took := answerTimes(h)
 	switch {

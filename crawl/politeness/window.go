@@ -78,7 +78,7 @@ func ValidateSettings(s crawl.Settings) error {
 // windowHorizon is how far ahead Closes looks.
 const windowHorizon = 31 * day
 
-// Wait is how long it is from now until a window is open; 0 where one is.
+// Wait is how long it is from now until a window is open; 0 if one is.
 func (w Windows) Wait(now time.Time) time.Duration {
 	if len(w.windows) == 0 {
 		return 0
@@ -121,7 +121,7 @@ func WaitAll(now time.Time, all []Windows) time.Duration {
 }
 
 // Closes is when the windows that are open now will all have closed: now itself
-// where none is open. It returns false where that is more than a month away or
+// where none is open. It returns false if that is more than a month away or
 // never happens.
 func (w Windows) Closes(now time.Time) (time.Time, bool) {
 	if len(w.windows) == 0 {

@@ -29,7 +29,7 @@ const (
 type Seed struct {
 	URL    string `json:"url"`
 	Domain string `json:"domain"`
-	// Registered is the registered domain that Domain is part of; empty where it is one.
+	// Registered is the registered domain that Domain is part of; empty if it is one.
 	Registered string `json:"registered,omitempty"`
 	Origin     string `json:"origin"`
 	// Kind is empty for a page.

@@ -61,7 +61,7 @@ func appendPathPattern(b []byte, path string) []byte {
 // action=history. What is longer is a text.
 const wordMax = 40
 
-// queryPattern is a query with its question mark; empty where there is none.
+// queryPattern is a query with its question mark; empty if there is none.
 func queryPattern(query string, words bool) string {
 	if query == "" {
 		return ""

@@ -12,7 +12,7 @@ import (
 // Said is what a page says, word for word as hashes: enough to tell whether another
 // says it too. It is made by [Read].
 type Said struct {
-	// title is a hash of what the title says beyond the URL; 0 where that is nothing.
+	// title is a hash of what the title says beyond the URL; 0 if that is nothing.
 	title uint32
 	words []word
 
@@ -114,7 +114,7 @@ func (s *wordSet) has(hash uint64) bool {
 // what is written between two chunks leaves them as they are.
 type chunk struct {
 	words []word
-	// wording is a hash of the words that are no numbers, and full of all; 0 where there
+	// wording is a hash of the words that are no numbers, and full of all; 0 if there
 	// are none, or all words are in wording.
 	wording, full uint32
 	// plain and numbers count the words of each sort that are no echo.

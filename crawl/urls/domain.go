@@ -77,7 +77,7 @@ func registrable(key string) string {
 }
 
 // PartOf is the registered domain that the URL's domain is part of, see
-// [RegistrableDomain]; empty where it is one itself.
+// [RegistrableDomain]; empty if it is one itself.
 func (u URL) PartOf() string {
 	key := u.Domain()
 	if registered := registrable(key); registered != key {

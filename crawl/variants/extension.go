@@ -27,7 +27,7 @@ var extensions = func() map[string]string {
 }()
 
 // Extension says what a URL leads to, in words, if its path ends as one of a file
-// that cannot be parsed; empty where it does not. A name with a colon is a page about
+// that cannot be parsed; empty if it does not. A name with a colon is a page about
 // the file, such as File:Map.png of a wiki.
 func Extension(u urls.URL) string {
 	path, _, _ := strings.Cut(u.RequestTarget(), "?")

@@ -107,7 +107,7 @@ func (c *chain) alias(records []dns.RR) *dns.CNAME {
 	return nil
 }
 
-// owns tells whether a record belongs to the chain's end.
+// owns reports whether a record belongs to the chain's end.
 func (c *chain) owns(rr dns.RR) bool {
 	h := rr.Header()
 	return h.Class == dns.ClassINET && strings.EqualFold(h.Name, c.end())

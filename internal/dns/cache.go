@@ -45,7 +45,7 @@ func (a answer) usable(now time.Time) bool { return len(a.addrs) > 0 && now.Befo
 // the cache.
 type record [len(families)]answer
 
-// fresh tells whether no name server needs to be asked.
+// fresh reports whether no name server needs to be asked.
 func (r record) fresh(now time.Time) bool { return now.Before(r.askAt()) }
 
 // askAt is when the first of the families is to be asked for again.

@@ -99,9 +99,9 @@ type Page struct {
 	// publisher's work and only passes through: Mosey never stores it.
 	Text string
 
-	// Content tells whether two pages look the same to a reader: the hash of the title
-	// and of the whole text that Text begins with. What else differs (scripts, tokens
-	// in forms, comments) does not count. Zero where a reader sees nothing.
+	// Content is equal for two pages that look the same to a reader: the hash of the
+	// title and of the whole text that Text begins with. Other differences (scripts,
+	// tokens in forms, comments) do not count. Zero if a reader sees nothing.
 	Content crawl.ContentHash
 
 	// Login says that the page is likely to be there only to ask who the reader

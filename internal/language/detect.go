@@ -45,7 +45,7 @@ func New(models Models) Detector { return Detector{models: models} }
 // Detect names the language of a text. prose is running text, in normal form C, without
 // what is not written by and for people: menus, code. declared are the tags that the
 // page and its header declare, the most trusted first; what is no tag is passed over.
-// The answer has at most 35 characters. It is empty where the language is undetermined.
+// The answer has at most 35 characters. It is empty if the language is undetermined.
 func (d Detector) Detect(prose string, declared ...string) string {
 	tags, s := parse(declared), scriptsOf(prose)
 	if s.letters < lettersLeast {

@@ -11,7 +11,7 @@ import (
 type scripts struct {
 	// letters counts them, see lettersLeast; it is not exact beyond scriptRunes.
 	letters int
-	// main is that of most letters, as ISO 15924 names it; empty where there are none.
+	// main is that of most letters, as ISO 15924 names it; empty if there are none.
 	main string
 	// traditional says that Chinese is written in traditional characters.
 	traditional bool

@@ -158,7 +158,7 @@ func (w *words) declared(tags []language.Tag) (language.Tag, bool) {
 }
 
 // leader is the language that the words bear out, as frequent names it, the languages
-// that are like it, itself included, and whether that is clear; empty where the words bear
+// that are like it, itself included, and whether that is clear; empty if the words bear
 // out none.
 func (w *words) leader() (lang string, family []string, sure bool) {
 	for i, lang := range ranked {

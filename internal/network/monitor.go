@@ -123,7 +123,7 @@ func (d *Down) Error() string {
 		d.Outage.Since.UTC().Format(time.TimeOnly), d.Outage.Reason)
 }
 
-// Outage is what is known of an outage; its Since is zero where there is none.
+// Outage is what is known of an outage; its Since is zero if there is none.
 func (m *Monitor) Outage() crawl.Outage {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -68,7 +68,7 @@ type Options struct {
 type Result struct {
 	crawl.ImageContent
 	// Thumbnail is a JPEG with the longest side of at most 256 pixels, the right way up
-	// and on white; nil where none was asked for or the picture was not decoded.
+	// and on white; nil if none was asked for or the picture was not decoded.
 	Thumbnail []byte
 }
 

@@ -48,7 +48,7 @@ const (
 )
 
 // Parse reads the body of a robots.txt. It never fails: what cannot be
-// understood is skipped (RFC 9309 §2.2), and [File.Malformed] tells whether the
+// understood is skipped (RFC 9309 §2.2), and [File.Malformed] reports whether the
 // body was a robots.txt at all. Beyond [MaxBytes] nothing is read, and a line
 // that crosses that border is dropped whole, since half a rule is another rule:
 // of a longer body, pass at least one octet more. The body is not retained.

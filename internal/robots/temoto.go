@@ -38,7 +38,7 @@ type temoto struct {
 	prefix string
 }
 
-// newTemoto returns nil where the rules, sorted by strength, are out of bounds.
+// newTemoto returns nil if the rules, sorted by strength, are out of bounds.
 func newTemoto(rules []rule) *temoto {
 	if len(rules) == 0 || !temotoBounded(rules) {
 		return nil

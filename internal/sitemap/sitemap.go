@@ -53,7 +53,7 @@ var errNoSitemap = errors.New("it is no sitemap")
 type Entry struct {
 	// Loc is the URL as written.
 	Loc string
-	// LastMod is when the page was changed, or published as news; zero where the
+	// LastMod is when the page was changed, or published as news; zero if the
 	// sitemap does not say.
 	LastMod time.Time
 	// Priority is from 0 to 1; 0.5 where the sitemap does not say.

@@ -77,7 +77,7 @@ type PageRow struct {
 	Recrawler string  `json:"recrawler"`
 }
 
-// Due is when a domain is due for a run, from primary rows alone: 0 where the run has nothing
+// Due is when a domain is due for a run, from primary rows alone: 0 if the run has nothing
 // pending there, Never where it is not before somebody changes something. The budgets and the
 // status of the whole run are no part of it: they are looked at when the run dispatches.
 func (w *World) Due(rows Rows, work WorkRow) Instant {

@@ -60,7 +60,7 @@ func (f *flow) wait(now model.Instant, span time.Duration, hears bool) {
 	}
 }
 
-// again has an activity that failed run again as Temporal does. It returns false where it
+// again has an activity that failed run again as Temporal does. It returns false if it
 // is not: the workflow fails.
 func (f *flow) again(now model.Instant, err error) bool {
 	wait := time.Second

@@ -167,7 +167,7 @@ func (c *closure) visit(u string, depth int) []string {
 	return to
 }
 
-// optional tells whether a crawl may leave the pages of a site, see
+// optional reports whether a crawl may leave the pages of a site, see
 // Expected.Optional.
 func (s *site) optional(depth int) bool {
 	robots, ok := s.Paths[robotsPath]
@@ -177,7 +177,7 @@ func (s *site) optional(depth int) bool {
 	return depth > 0 && s.Behaviour.Truth().fails()
 }
 
-// fails tells whether a crawler has to take an answer for a failure of the
+// fails reports whether a crawler has to take an answer for a failure of the
 // site, and not of the one page.
 func (t Truth) fails() bool {
 	switch t.Status {

@@ -100,7 +100,7 @@ func machineMemory(root string) int64 {
 	}
 	if text, err := os.ReadFile(filepath.Join(root, "proc/meminfo")); err == nil {
 		if fields := strings.Fields(string(text)); len(fields) > 1 && fields[0] == "MemTotal:" {
-			kB, _ := strconv.ParseInt(fields[1], 10, 64) // 0 where it is not a number
+			kB, _ := strconv.ParseInt(fields[1], 10, 64) // 0 if it is not a number
 			consider(kB * 1024)
 		}
 	}

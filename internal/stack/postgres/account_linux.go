@@ -15,7 +15,7 @@ func setDeathSignal(attr *syscall.SysProcAttr, signal syscall.Signal) {
 	attr.Pdeathsig = signal
 }
 
-// isPostmaster tells whether a process is a live postmaster of a data directory.
+// isPostmaster reports whether a process is a live postmaster of a data directory.
 // Process ids are reused, so that one in a file proves nothing. A zombie has no
 // command line, and is none.
 func isPostmaster(pid int, data string) bool {
