@@ -43,7 +43,7 @@ func (s *Store) RecrawlOlder(
 }
 
 // ScheduleRevisits notes when a run that has lately begun to ask for pages again does so of
-// those that it has crawled before, as due says of each by its history; zero is never. It
+// those that it has crawled before, as due says of each by its history; zero means never. It
 // looks at some thousand pages, and returns whether all were looked at.
 func (s *Store) ScheduleRevisits(
 	ctx context.Context, runID int64, due func(history json.RawMessage, fetched time.Time) (time.Time, error),

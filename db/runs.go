@@ -279,7 +279,7 @@ func (s *Store) RunLooked(ctx context.Context, runID int64, opens time.Time) err
 }
 
 // NextDue returns when a run has something due next that is not due yet and that it may ask,
-// zero is never, and what time it is now, both on the database's clock.
+// zero means never, and what time it is now, both on the database's clock.
 func (s *Store) NextDue(ctx context.Context, runID int64) (due, now time.Time, err error) {
 	row, err := s.q.RunNextDue(ctx, runID)
 	if err != nil {
@@ -380,7 +380,7 @@ func (s *Store) Detail(ctx context.Context, runID int64, most int) (*crawl.Detai
 }
 
 // SpendRun notes which budget of a run is spent, but for that of pages, and returns it; then
-// nothing of it is asked any more. A time of 0 is no limit; it counts from the first call.
+// nothing of it is asked any more. A time of 0 means no limit; it counts from the first call.
 func (s *Store) SpendRun(ctx context.Context, runID int64, maxTime time.Duration) (crawl.Budget, error) {
 	spent, err := retryConflicts(ctx, "look at the budgets of a run", func() (string, error) {
 		return s.q.RunSpend(ctx, dbsqlc.RunSpendParams{RunID: runID, MaxTimeMs: ms(maxTime)})

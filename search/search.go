@@ -65,7 +65,7 @@ type Query struct {
 type Result struct {
 	URL   string `json:"url"`
 	Title string `json:"title"`
-	// Language is a tag of BCP 47; empty is undetermined.
+	// Language is a tag of BCP 47; empty means undetermined.
 	Language string `json:"language"`
 	Domain   string `json:"domain"`
 	// Description is what the page says it is about; empty if it does not, or where

@@ -26,7 +26,7 @@ func DatabaseWorkflow(ctx workflow.Context, _ DatabaseInput) error {
 	return workflow.Await(ctx, func() bool { return false })
 }
 
-// NamespaceOwner is the database that the namespace belongs to; empty is none.
+// NamespaceOwner is the database that the namespace belongs to; empty means none.
 func (s Starter) NamespaceOwner(ctx context.Context) (database string, err error) {
 	d, err := s.Client.DescribeWorkflowExecution(ctx, crawl.DatabaseWorkflowID, "")
 	if NotFound(err) {

@@ -235,8 +235,8 @@ func date(h http.Header, answered time.Time) time.Time {
 	return answered
 }
 
-// entityTag is a tag (RFC 9110 §8.8.3) that may be sent back; empty if it is
-// malformed or too long, or not UTF-8: it is stored as text, and would come back
+// entityTag is a tag (RFC 9110 §8.8.3) that may be sent back. It is empty if it
+// is malformed, too long, or not UTF-8, since stored as text it would come back
 // as another tag.
 func entityTag(tag string) string {
 	opaque, quoted := strings.CutPrefix(strings.TrimPrefix(tag, "W/"), `"`)

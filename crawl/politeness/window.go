@@ -77,7 +77,7 @@ func ValidateSettings(s crawl.Settings) error {
 // windowHorizon is how far ahead Closes looks.
 const windowHorizon = 31 * day
 
-// Wait is how long it is from now until a window is open; 0 if one is.
+// Wait is the time from now until a window opens; 0 if one is open.
 func (w Windows) Wait(now time.Time) time.Duration {
 	if len(w.windows) == 0 {
 		return 0
@@ -118,8 +118,8 @@ func WaitAll(now time.Time, all []Windows) time.Duration {
 	return min(at.Sub(now), windowHorizon)
 }
 
-// Closes is when the windows that are open now will all have closed: now itself
-// where none is open. It returns false if that is more than a month away or
+// Closes is when all windows that are open now will have closed; now itself if
+// no window is open. It returns false if that is more than a month away or
 // never happens.
 func (w Windows) Closes(now time.Time) (time.Time, bool) {
 	if len(w.windows) == 0 {

@@ -35,7 +35,7 @@ type Seed struct {
 	// Kind is empty for a page.
 	Kind     crawl.Kind `json:"kind,omitempty"`
 	Patterns []string   `json:"patterns,omitempty"`
-	// Rank is the domain's place on its list, from 1; 0 is none.
+	// Rank is the domain's place on its list, from 1; 0 means none.
 	Rank int32 `json:"rank,omitempty"`
 	// Bare says that it was given without a scheme: where https cannot be reached, http
 	// is meant.

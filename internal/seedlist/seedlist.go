@@ -54,7 +54,7 @@ type Options struct {
 
 	// Offset is how many entries are skipped before the first. Bad lines count as entries.
 	Offset int64
-	// Limit is how many entries are read at most, bad lines among them. 0 is no limit.
+	// Limit is how many entries are read at most, bad lines among them. 0 means no limit.
 	Limit int64
 }
 

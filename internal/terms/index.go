@@ -21,7 +21,7 @@ const (
 
 // Page is the texts by which a page is found.
 type Page struct {
-	// Language is a tag of BCP 47; empty is undetermined.
+	// Language is a tag of BCP 47; empty means undetermined.
 	Language string
 
 	Title, Headings, Description, Text string
@@ -45,7 +45,7 @@ type indexer struct {
 	cut    []byte
 	of     map[string]int // the place of a term in found
 	found  []found
-	next   []int // of each term of the text, the next that is the same; 0 is none
+	next   []int // of each term of the text, the next that is the same; 0 means none
 	out    []byte
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// spent says which budget leaves no request of a kind to a domain; empty is none.
+// spent says which budget leaves no request of a kind to a domain; empty means none.
 func (w *World) spent(r *Run, domain string, image bool) string {
 	set := r.Settings
 	over := func(begun, most int64) bool { return most >= 0 && begun >= most }

@@ -51,7 +51,7 @@ type WorkRow struct {
 	Images int64   `json:"images"`
 	Bytes  int64   `json:"bytes"`
 	// NextPage and NextImage are the least scheduled_for of what is pending and not in
-	// flight, of images and of all else; 0 is none. Flying says that something is in flight.
+	// flight, of images and of all else; 0 means none. Flying says that something is in flight.
 	NextPage  Instant `json:"next_page"`
 	NextImage Instant `json:"next_image"`
 	Flying    bool    `json:"flying"`

@@ -32,7 +32,7 @@ type flow struct {
 	id string
 	// wakes are signals that are pending.
 	wakes int
-	// until is when its timer is up; 0 is none. Retrying says that it waits for an activity
+	// until is when its timer is up; 0 means none. Retrying says that it waits for an activity
 	// to be run again, and no signal changes that.
 	until    model.Instant
 	waiting  bool

@@ -67,7 +67,7 @@ func (p *Plan) reachable(rules Rules, asked map[string]bool) map[string]Expected
 type closure struct {
 	plan     *Plan
 	rules    Rules
-	asked    map[string]bool // whose links are followed; nil is all
+	asked    map[string]bool // whose links are followed; nil means all
 	found    map[string]Expected
 	loose    [][]string // where optional pages lead, by depth
 	optional bool       // all that is found from now on

@@ -61,7 +61,7 @@ type judge struct {
 }
 
 // fault says what was wrong with a request by the robots.txt that was known when
-// it was made; empty is nothing.
+// it was made; empty means nothing.
 func (j *judge) fault(ctx context.Context, p crawl.AuditedPage) (string, error) {
 	switch {
 	case p.Verdict == crawl.RobotsUnknown:

@@ -67,7 +67,7 @@ func read(body []byte, token string) reading {
 	return reading{all}
 }
 
-// forbids says which line forbids a path with its query; empty is none. The longest
+// forbids says which line forbids a path with its query; empty means none. The longest
 // rule that matches decides, Allow before Disallow.
 func (r reading) forbids(target string) string {
 	if target == "/robots.txt" {

@@ -60,7 +60,7 @@ func LimitMemory(env Env, bytes int64) (stop func()) {
 }
 
 // memoryLimit is the limit for so many bytes that are alive in the heap and so many
-// beside it, on a machine of so many; 0 is not known. It is at least the floor, where
+// beside it, on a machine of so many; 0 means unknown. It is at least the floor, where
 // the machine has four times as much.
 func memoryLimit(floor, live, beside, machine int64) int64 {
 	most := int64(1) << 62
