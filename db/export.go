@@ -122,8 +122,8 @@ func (s *Store) ExportLinks(
 	return links, next, nil
 }
 
-// ExportCrawls does for closed crawls what ExportPages does for pages; those of one domain
-// come in the order in which they ended.
+// ExportCrawls reads closed crawls, as ExportPages reads pages. Those of one domain come
+// in the order in which they ended.
 func (s *Store) ExportCrawls(
 	ctx context.Context, f crawl.ExportFilter, after crawl.ExportKey,
 ) (crawls []crawl.CrawlRow, next crawl.ExportKey, err error) {

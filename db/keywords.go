@@ -29,9 +29,9 @@ func (s *Store) keywordsWait() {
 	}
 }
 
-// WriteKeywords makes the terms of at most so many pages that wait their keywords, in one
-// transaction: of the first pages after one, by their ids, but for those that another process
-// is writing. It returns the last of them and how many they were.
+// WriteKeywords makes keywords of the terms of at most so many waiting pages, in one
+// transaction. It takes the first pages after one, by their ids, except those that another
+// process is writing. It returns the last page and how many there were.
 func (s *Store) WriteKeywords(ctx context.Context, after int64, most int) (last int64, n int, err error) {
 	s.keywords.mu.Lock()
 	defer s.keywords.mu.Unlock()

@@ -54,10 +54,10 @@ func Revalidated(v crawl.Visit, h http.Header, answered time.Time) crawl.Visit {
 	return next
 }
 
-// ShouldFetch reports whether a page is to be asked for again: always where it never
-// was; not while its server says that it is fresh, and not within minRefetch of
-// the last visit. The reason is why not, crawl.ReasonFresh or
-// crawl.ReasonMinRefetch, empty if it is to be.
+// ShouldFetch reports whether to ask for a page again: not while its server says
+// that it is fresh, and not within minRefetch of the last visit. Without a visit it
+// is true. If it is false, the reason is crawl.ReasonFresh or
+// crawl.ReasonMinRefetch.
 func ShouldFetch(v crawl.Visit, now time.Time, minRefetch time.Duration) (bool, crawl.Reason) {
 	due, why := Due(v, minRefetch)
 	if now.Before(due) {

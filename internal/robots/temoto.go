@@ -100,9 +100,8 @@ func temotoBounded(rules []rule) bool {
 // temotoPadStar is what the "*" before the ">" is in a regular expression.
 const temotoPadStar = ".*"
 
-// temotoExcess returns by how much the regular expression that temoto makes of
-// a pattern is longer than the pattern. It is -1 at least, as temoto drops a
-// final "*".
+// temotoExcess returns how much longer temoto's regular expression is than its
+// pattern. It is -1 at least, as temoto drops a final "*".
 func temotoExcess(pattern string) int {
 	kept := strings.TrimSuffix(pattern, "*")
 	// QuoteMeta makes two octets of "*", and so does temoto; but one of "$".

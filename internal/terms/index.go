@@ -10,8 +10,8 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// How many terms of a page are kept. A position in a tsvector is 16,383 at the most, and
-// the batch that adds what others call a page needs some of them.
+// How many terms of a page are kept. A position in a tsvector is at most 16,383, and the
+// texts of links to the page need some of the positions.
 const (
 	titleTerms       = 100
 	headingTerms     = 900
@@ -29,7 +29,7 @@ type Page struct {
 
 var indexers = sync.Pool{New: func() any { return new(indexer) }}
 
-// Index is what a page is found by.
+// Index returns the terms of a page for the index.
 func Index(p Page) *crawl.Index {
 	x, _ := indexers.Get().(*indexer) // there is nothing else
 	defer indexers.Put(x)
