@@ -1,4 +1,4 @@
-// Package db remembers: it keeps Mosey's state in Postgres 15 or later.
+// Package db keeps Mosey's state in Postgres 15 or later.
 //
 // The schema and everything that must be atomic is SQL: migrations/ holds tables,
 // invariants (constraints and triggers) and the functions that make a crawl's

@@ -44,8 +44,8 @@ type domain struct {
 	pages int
 	state DomainState
 	wake  workflow.ReceiveChannel
-	// news says that work may have come since FetchPages was last called, and decided
-	// that a person has changed what holds: whatever is waited for may be another now.
+	// news is set if work may have come since FetchPages was last called. decided is
+	// set if a person has changed what holds. Both may change what to wait for.
 	news, decided bool
 	// unfinished counts how often in a row FinishDomain has found work where
 	// FetchPages has found none.
@@ -66,9 +66,9 @@ func newDomain(ctx workflow.Context, in DomainInput) (*domain, error) {
 	return d, d.handle(ctx)
 }
 
-// takeWakes takes the signals that are there. News ends a wait for work, and no
-// other: a closed slot is still closed. A person's decision ends any: the guard,
-// which is asked again, knows what is left of it.
+// takeWakes takes the waiting signals. News only ends a wait for work: a closed
+// slot is still closed. A person's decision ends any wait: the guard is asked
+// again and knows the rest of it.
 func (d *domain) takeWakes() {
 	d.news = d.news || d.wake.Len() > 0
 	if w := drain(d.wake); w.PagesPerActivity != 0 {
@@ -79,7 +79,8 @@ func (d *domain) takeWakes() {
 	}
 }
 
-// endsWithNews reports whether what is waited for may be another by now.
+// endsWithNews reports whether the workflow waits for something that news may
+// change.
 func (s DomainState) endsWithNews() bool {
 	return s.Next != activities.StepFinish && (s.Reason == crawl.ReasonScheduled || s.Reason == crawl.ReasonWindow)
 }

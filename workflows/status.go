@@ -20,8 +20,8 @@ const (
 	StatusGraylisted = "graylisted"
 	// StatusDeferred is a domain whose workflow ends until an instant.
 	StatusDeferred = "deferred"
-	// StatusPaused is a domain of which a person lets nothing be asked, or a dispatcher
-	// whose run is paused.
+	// StatusPaused is a domain that a person has paused, stopped or blocked, or a
+	// dispatcher of a paused run.
 	StatusPaused = "paused"
 	// StatusFinished is a domain whose workflow has ended: nothing is due, or others had
 	// to have their turn.
@@ -34,7 +34,8 @@ const (
 	StatusFailed = "failed"
 )
 
-// The changes by which the status tells what has ended, and that a run is paused.
+// The changes since which the status shows how a workflow ended, and that a run
+// is paused.
 const (
 	endsWithStatus = "status-when-it-ends"
 	showsPause     = "status-while-paused"
@@ -49,8 +50,7 @@ func setStatus(ctx workflow.Context, change, status string) error {
 	return workflow.UpsertTypedSearchAttributes(ctx, attrStatus.ValueSet(status))
 }
 
-// endAs gives a workflow that ends now, with a result and perhaps an error, a status. The
-// error is returned.
+// endAs sets the status of a workflow that ends now. It returns cause, which may be nil.
 func endAs(ctx workflow.Context, status string, cause error) error {
 	if err := setStatus(ctx, endsWithStatus, status); cause == nil {
 		return err
@@ -78,7 +78,7 @@ func endRun(ctx workflow.Context, res activities.DispatchResult) error {
 	return endAs(ctx, StatusDone, nil)
 }
 
-// showPause has the status of a run that goes on tell whether it is paused.
+// showPause sets the status of a run that goes on to paused or running.
 func showPause(ctx workflow.Context, res activities.DispatchResult) error {
 	status, _ := workflow.GetTypedSearchAttributes(ctx).GetKeyword(attrStatus)
 	switch was := status == StatusPaused; {
@@ -90,8 +90,8 @@ func showPause(ctx workflow.Context, res activities.DispatchResult) error {
 	return nil
 }
 
-// end gives a domain whose workflow ends a status, unless it has that of one that ends: one
-// that is paused, deferred or rests says so before.
+// end sets the status of a domain whose workflow ends, unless its status says so already:
+// paused, deferred or graylisted.
 func (d *domain) end(ctx workflow.Context) error {
 	switch d.state.Status {
 	case StatusCrawling, StatusWaiting:

@@ -31,11 +31,12 @@
 //	Content-Signal search     no         -          -
 //	noarchive                 -          -          forbidden
 //
-// The rest forbids none of the purposes. noindex and a passed unavailable_after
-// are for [Indexable]: the page may be fetched and what it says recorded, but it
-// belongs in no index. nofollow is for [FollowLinks]. noimageai, nosnippet,
-// noimageindex and Content-Signal ai-input are about what Mosey does not do;
-// they are kept for those who use what it has stored.
+// The other signals forbid no purpose. With noindex, or a passed
+// unavailable_after, a page may be fetched and recorded, but belongs in no
+// index: see [Indexable]. nofollow is for [FollowLinks]. noimageai and
+// noimageindex are for [AllowsImages]. nosnippet and Content-Signal ai-input are
+// stored for those who use the data.
 //
-// Everything is bounded, and nothing fails: a signal that cannot be read is none.
+// Everything is bounded, and nothing fails: a signal that cannot be read is
+// ignored.
 package usage

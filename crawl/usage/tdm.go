@@ -31,8 +31,8 @@ const (
 // TDM is a tdmrep.json: the rules of one origin, in their order.
 type TDM []TDMRule
 
-// TDMRule reports whether the rights to text and data mining are reserved at some
-// paths of an origin.
+// TDMRule says for some paths of an origin whether the rights to text and data
+// mining are reserved.
 type TDMRule struct {
 	// Location is a pattern of paths, as in robots.txt.
 	Location string `json:"location"`
@@ -44,9 +44,9 @@ type TDMRule struct {
 }
 
 // ParseTDM reads the body of a tdmrep.json. Rules without a usable location and
-// tdm-reservation are skipped. It returns an error for what is no array, as for
-// the HTML page that many servers answer any request with: such an origin has
-// no rules.
+// tdm-reservation are skipped. It returns an error if the body is not an array,
+// such as the HTML page that many servers send for every path: such an origin
+// has no rules.
 func ParseTDM(body []byte) (TDM, error) {
 	if len(body) > MaxTDMBytes {
 		return nil, fmt.Errorf("tdmrep.json has %d bytes: at most %d are read", len(body), MaxTDMBytes)

@@ -19,7 +19,7 @@ type survey struct {
 	frames        int
 	// memory estimates the bytes that decoding takes, at most memoryMax.
 	memory int64
-	// undecodable says why there is no decoder for it; empty where there is.
+	// undecodable says why there is no decoder for it; empty if there is.
 	undecodable string
 	// grey says that a PNG has no colours.
 	grey bool

@@ -51,7 +51,7 @@ type WorkRow struct {
 	Images int64   `json:"images"`
 	Bytes  int64   `json:"bytes"`
 	// NextPage and NextImage are the least scheduled_for of what is pending and not in
-	// flight, of images and of all else; 0 is none. Flying says that something is in flight.
+	// flight, of images and of all else; 0 means none. Flying says that something is in flight.
 	NextPage  Instant `json:"next_page"`
 	NextImage Instant `json:"next_image"`
 	Flying    bool    `json:"flying"`
@@ -77,7 +77,7 @@ type PageRow struct {
 	Recrawler string  `json:"recrawler"`
 }
 
-// Due is when a domain is due for a run, from primary rows alone: 0 where the run has nothing
+// Due is when a domain is due for a run, from primary rows alone: 0 if the run has nothing
 // pending there, Never where it is not before somebody changes something. The budgets and the
 // status of the whole run are no part of it: they are looked at when the run dispatches.
 func (w *World) Due(rows Rows, work WorkRow) Instant {

@@ -32,7 +32,7 @@ type flow struct {
 	id string
 	// wakes are signals that are pending.
 	wakes int
-	// until is when its timer is up; 0 is none. Retrying says that it waits for an activity
+	// until is when its timer is up; 0 means none. Retrying says that it waits for an activity
 	// to be run again, and no signal changes that.
 	until    model.Instant
 	waiting  bool
@@ -60,7 +60,7 @@ func (f *flow) wait(now model.Instant, span time.Duration, hears bool) {
 	}
 }
 
-// again has an activity that failed run again as Temporal does. It returns false where it
+// again has an activity that failed run again as Temporal does. It returns false if it
 // is not: the workflow fails.
 func (f *flow) again(now model.Instant, err error) bool {
 	wait := time.Second

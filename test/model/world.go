@@ -82,7 +82,7 @@ const (
 type Domain struct {
 	// Controls are the ends of what people have decided, by kind; Never is no end.
 	Controls map[crawl.ControlKind]Instant
-	// Budget is the domain's own, nil is none, and Delay its own least delay, in microseconds.
+	// Budget is the domain's own, nil means none, and Delay its own least delay, in microseconds.
 	Budget *int64
 	Delay  Instant
 	// Closed says that its window is.
@@ -171,7 +171,7 @@ func (w *World) Control(domain string, kind crawl.ControlKind, until Instant) {
 }
 
 // Forbids says what lets nothing be asked of a domain now: a block before a stop before a
-// pause; empty is nothing.
+// pause; empty means nothing.
 func (d *Domain) Forbids(now Instant) crawl.ControlKind {
 	for _, kind := range []crawl.ControlKind{crawl.ControlBlock, crawl.ControlStop, crawl.ControlPause} {
 		if end, is := d.Controls[kind]; is && end > now {

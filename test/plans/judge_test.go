@@ -98,7 +98,7 @@ func needs(root *planNode) float64 {
 	return needed
 }
 
-// verdict is what a plan has read, and what is wrong with that; empty is nothing.
+// verdict is what a plan has read, and what is wrong with that; empty means nothing.
 type verdict struct {
 	read, ratio float64
 	fault       string

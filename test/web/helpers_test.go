@@ -283,7 +283,7 @@ func (c *crawler) retryAfter(name, header string) time.Duration {
 	return wait
 }
 
-// readRobots follows the robots.txt of an origin and tells whether its rules
+// readRobots follows the robots.txt of an origin and reports whether its rules
 // are known.
 func (c *crawler) readRobots(t *testing.T, name string) bool {
 	t.Helper()

@@ -225,7 +225,7 @@ func (j *judge) duplicates() {
 	}
 }
 
-// unsettled tells whether no answer of a URL settles it, see Truth.Status.
+// unsettled reports whether no answer of a URL settles it, see Truth.Status.
 func (j *judge) unsettled(u string) bool {
 	if j.expect.Plan == nil {
 		return false

@@ -95,7 +95,7 @@ func (r Record) Domain() string { return DomainKey(r.Host) }
 // connections without a request.
 func (r Record) IsPage() bool { return r.Host != "" && !isRobots(r.Target) }
 
-// Answered tells whether a complete answer was sent.
+// Answered reports whether a complete answer was sent.
 func (r Record) Answered() bool { return !r.Aborted && !r.InFlight && r.Status != 0 }
 
 // id tells records apart: a connection has one request at a time.

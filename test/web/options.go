@@ -14,7 +14,7 @@ type Options struct {
 	AddrsPerSubnet int
 
 	// CrossLinks is the share of a page's filling links that lead to other
-	// sites, from 0 to 1. -1 is none. Defaults to 0.1.
+	// sites, from 0 to 1. -1 means none. Defaults to 0.1.
 	CrossLinks float64
 
 	// Links is about how many links a page has. A page has more when the
@@ -50,7 +50,7 @@ type Site struct {
 	Behaviour Behaviour
 
 	// CrawlDelay is stated in every robots.txt of the site that has rules,
-	// in seconds with up to three decimals. 0 is none, except for
+	// in seconds with up to three decimals. 0 means none, except for
 	// RobotsCrawlDelay, where it defaults to 2 s.
 	CrawlDelay time.Duration
 
@@ -79,7 +79,7 @@ type Site struct {
 	Onward bool
 
 	// Pages is how many pages the site has besides its root. 0 is
-	// Options.Pages, -1 is none.
+	// Options.Pages, -1 means none.
 	Pages int
 
 	// Paths overrides the behaviour of single request targets (path and

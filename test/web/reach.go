@@ -67,7 +67,7 @@ func (p *Plan) reachable(rules Rules, asked map[string]bool) map[string]Expected
 type closure struct {
 	plan     *Plan
 	rules    Rules
-	asked    map[string]bool // whose links are followed; nil is all
+	asked    map[string]bool // whose links are followed; nil means all
 	found    map[string]Expected
 	loose    [][]string // where optional pages lead, by depth
 	optional bool       // all that is found from now on
@@ -167,7 +167,7 @@ func (c *closure) visit(u string, depth int) []string {
 	return to
 }
 
-// optional tells whether a crawl may leave the pages of a site, see
+// optional reports whether a crawl may leave the pages of a site, see
 // Expected.Optional.
 func (s *site) optional(depth int) bool {
 	robots, ok := s.Paths[robotsPath]
@@ -177,7 +177,7 @@ func (s *site) optional(depth int) bool {
 	return depth > 0 && s.Behaviour.Truth().fails()
 }
 
-// fails tells whether a crawler has to take an answer for a failure of the
+// fails reports whether a crawler has to take an answer for a failure of the
 // site, and not of the one page.
 func (t Truth) fails() bool {
 	switch t.Status {

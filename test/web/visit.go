@@ -71,7 +71,7 @@ func (v *Visit) Wait(d time.Duration) {
 	}
 }
 
-// Secure tells whether the request came by https.
+// Secure reports whether the request came by https.
 func (v *Visit) Secure() bool { return v.conn.secure }
 
 // Abort closes the connection without completing the answer. It does not

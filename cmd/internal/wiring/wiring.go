@@ -34,7 +34,7 @@ import (
 )
 
 // FetchFlags are the settings of a worker's requests. They belong to the worker,
-// not to a run: who starts a run must not be able to open a network.
+// not to a run: starting a run must not open a network.
 type FetchFlags struct {
 	UserAgent       string         `help:"User-Agent to send; its first word is the name robots.txt is read for. Default: mosey/VERSION and the contact." placeholder:"TEXT"`
 	Contact         string         `help:"Address where site owners reach you, a URL or mail address, sent with each request." placeholder:"URL|MAIL"`
@@ -228,9 +228,9 @@ func NewWorker(
 	}
 	worker.SetStickyWorkflowCacheSize(cacheSize(runs))
 	fetches := worker.New(c.Client, crawl.TaskQueue, worker.Options{
-		// An activity mostly waits: for its slot, for a server. Where Temporal is not at
-		// ease each active domain has one for minutes, and one without a place would
-		// have no turn. What bounds work is MaxFetches.
+		// An activity mostly waits: for its slot, for a server. While Temporal is late
+		// each active domain has one for minutes, and a domain without a place would
+		// have no turn. MaxFetches bounds the work.
 		MaxConcurrentActivityExecutionSize: activitiesMax,
 		// The SDK sends one at four fifths of each activity's time-out, if that allows.
 		MaxHeartbeatThrottleInterval: 10 * time.Minute,
