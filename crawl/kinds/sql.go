@@ -30,8 +30,8 @@ func SQL() string {
 		if len(those) == 1 {
 			is = " = " + those[0]
 		}
-		fmt.Fprintf(&b, "\n-- %s\nCREATE OR REPLACE FUNCTION kind_%s(p_kind text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$\n    SELECT p_kind%s\n$$;\n",
-			q.says, q.name, is)
+		fmt.Fprintf(&b, "\n-- %s\nCREATE OR REPLACE FUNCTION kind_%s(p_kind text) RETURNS boolean", q.says, q.name)
+		fmt.Fprintf(&b, " LANGUAGE sql IMMUTABLE AS $$\n    SELECT p_kind%s\n$$;\n", is)
 	}
 	b.WriteString("\n-- Where crawls of a kind come in the frontier; null is by depth and rank.\n" +
 		"CREATE OR REPLACE FUNCTION kind_priority(p_kind text) RETURNS smallint LANGUAGE sql IMMUTABLE AS $$\n    SELECT CASE p_kind")

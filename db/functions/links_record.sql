@@ -64,8 +64,8 @@ BEGIN
 END
 $$;
 
--- What is asked for where a link of a kind leads to a page of another: a page that
--- somebody has once named as a sitemap, say, or as an image, is a page all the same.
+-- The kind that is asked for by a link of one kind to a page of another. A plain link leads
+-- to a page, even if somebody has once named its target as a sitemap or an image.
 CREATE OR REPLACE FUNCTION crawl_kind(p_link text, p_page text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE
         WHEN kind_announces(p_link) THEN p_link

@@ -32,7 +32,7 @@ func declare(path, text string, check bool) error {
 	if !check {
 		return os.WriteFile(path, []byte(text), 0o644) //nolint:gosec // it is read by all, as other sources are
 	}
-	now, err := os.ReadFile(path) //nolint:gosec // a path of ours
+	now, err := os.ReadFile(path)
 	if err == nil && string(now) != text {
 		err = fmt.Errorf("%s is not what its table in Go says: run go tool task generate", path)
 	}

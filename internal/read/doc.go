@@ -4,7 +4,7 @@
 // [Reader.Crawl] asks for what is in the frontier. Once there is an answer,
 // [request.Client] calls answer (answer.go), which sorts it: an error, a redirect,
 // something unchanged, or a body. A body goes to the reader of its kind (readers):
-// page.go with its links, images and words, sitemap.go, feed.go or image.go. Each
+// page.go with its links, images and words, sitemap.go or image.go. Each
 // fills in the attempt: what the page shows, what its publisher says about its use
 // (usage.go), and what of it becomes part of the run, as package decide says. When the
 // attempt has been paced, settle adds what becomes of the page: when it is asked for
