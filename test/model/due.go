@@ -123,8 +123,8 @@ func (d *DomainRow) notBefore(now Instant) (least Instant) {
 // Claimed says that a workflow has the right to serve a domain.
 func (d *DomainRow) Claimed(now Instant) bool { return d.Claim > now }
 
-// MayEnd says why a run that is not a standing one must not be done now; empty is that it
-// may: nothing of it is due, or nothing of it may be asked whatever is due.
+// MayEnd says why a run, if not a standing one, must not be done now. It is empty if the
+// run may end: nothing of it is due, or nothing of it may be asked.
 func (w *World) MayEnd(r *Run, rows Rows) (why string) {
 	if w.wholeSpent(r, rows) {
 		return ""
@@ -197,8 +197,8 @@ func (w *World) Starved(rows Rows) (starved []string) {
 	return starved
 }
 
-// Unreachable says that nothing of a run is pending but on domains of which there has been no
-// sign for ten minutes.
+// Unreachable reports whether all that is pending of a run is on domains without a sign of
+// life for ten minutes.
 func (w *World) Unreachable(r *Run, rows Rows) bool {
 	gone := 0
 	for _, work := range rows.Work {
