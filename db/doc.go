@@ -2,7 +2,7 @@
 //
 // The schema and everything that must be atomic is SQL. migrations/ holds tables
 // and invariants (constraints), functions/ holds triggers and the functions that
-// make each transition of a crawl in one transaction, and queries/ holds the
+// make each transition of a crawl in one transaction. queries/ holds the
 // statements that sqlc turns into package dbsqlc. This package translates between
 // those rows and the words of package crawl.
 //

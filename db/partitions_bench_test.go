@@ -18,9 +18,9 @@ var (
 )
 
 // BenchmarkPartitions compares pages as one table with pages in hash partitions by domain.
-// It stores rows of five domains at a time, as crawls find them; looks for rows by domain
-// and URL, as for links, and by id alone, as for a crawl's page; and runs a VACUUM after
-// every tenth row was changed.
+// It stores rows of five domains at a time, as crawls find them. It looks for rows by
+// domain and URL, as for links, and by id alone, as for a crawl's page. Then it runs a
+// VACUUM after every tenth row was changed.
 func BenchmarkPartitions(b *testing.B) {
 	for name, number := range map[string]int{"one": 0, "partitions": *partitionMany} {
 		b.Run(name, func(b *testing.B) {

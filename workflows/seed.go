@@ -30,7 +30,7 @@ type SeedInput struct {
 
 	// unreadable is what is wrong with the JSON.
 	unreadable error
-	// unknown is a field of the JSON that is none of these.
+	// unknown is a field of the JSON that has no place here.
 	unknown string
 }
 

@@ -13,8 +13,8 @@ const (
 	// to be worth a visit. It is enough to notice that such a page has calmed down, and
 	// cheap.
 	leastShare = 16
-	// probes is how many times a page that always changed is looked at sooner than its
-	// value asks for. probe is the factor by which its interval shrinks each time.
+	// probes is how many times a page that always changed is looked at early. probe is
+	// the factor by which its interval shrinks each time.
 	probes = 2
 	probe  = 0.25
 	// scarce is the even share, in days, above which requests are too few for probes: they

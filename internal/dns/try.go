@@ -30,8 +30,8 @@ type trial struct {
 }
 
 // Watch sets a function that is called after each look-up at the name servers. answered is true
-// if they had an answer, also one that there is no such host. known is true if the host was
-// found before. Call Watch before anything else.
+// if they had an answer, even "no such host". known is true if the host was found before. Call
+// Watch before anything else.
 func (r *Resolver) Watch(heard func(host string, answered, known bool)) { r.trials.heard = heard }
 
 // Know says of hosts that they were found before, by another process.

@@ -1,6 +1,6 @@
--- Adds pages and sites to the database of TestPlans, as a crawl would have left them: the
--- pages with ids after plans.pages_from up to plans.pages_upto, and the rows of the sites
--- from plans.sites_from to before plans.sites_upto.
+-- Adds pages and sites to the database of TestPlans, as a crawl would have left them. The
+-- pages have the ids after plans.pages_from up to plans.pages_upto, the sites those from
+-- plans.sites_from to before plans.sites_upto.
 --
 -- Of 20 pages in a row four belong to site 0, two to site 1, one to site 2, and 13 to small
 -- sites in turn. So of a million pages these three have 200,000, 100,000 and 50,000, and a

@@ -42,9 +42,9 @@ func (n *planNode) all(yield func(*planNode)) {
 // total is how many rows the node has handed on.
 func (n *planNode) total() float64 { return n.Rows * n.Loops }
 
-// read is how many rows of a table or entries of an index the node itself has looked at, or
-// how many blocks if these are more, since Postgres does not count entries that the index
-// itself skips.
+// read is how many rows of a table or entries of an index the node itself has looked at. If
+// it has looked at more blocks, it is those, since Postgres does not count entries that the
+// index itself skips.
 func (n *planNode) read() float64 {
 	switch n.Type {
 	case "Seq Scan", "Index Scan", "Index Only Scan", "Bitmap Index Scan", "Bitmap Heap Scan", "Tid Scan":

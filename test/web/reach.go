@@ -46,8 +46,8 @@ type Expected struct {
 }
 
 // Reachable returns every URL that a complete crawl from the seeds has to fetch
-// or may fetch, by canonical URL: all that follow from the links of this web,
-// without those that robots.txt denies or that are in traps, and the robots.txt
+// or may fetch, by canonical URL. It follows the links of this web, without
+// those that robots.txt denies and those into traps, and adds the robots.txt
 // files.
 func (p *Plan) Reachable(rules Rules) map[string]Expected { return p.reachable(rules, nil) }
 

@@ -45,9 +45,9 @@ type Report struct {
 	// Missing are the expected URLs that were not fetched.
 	Missing []string
 
-	// Overshoot is how much longer than the delay the gaps were if the crawler
-	// had no other reason to wait: after a complete answer without an error,
-	// and with a delay for addresses only on domains that share none.
+	// Overshoot is how much longer than the delay the gaps were. It counts gaps
+	// after a complete answer without an error; with a delay for addresses only
+	// on domains with an address of their own.
 	Overshoot Distribution
 
 	// Pages is how many requests for pages got a complete answer.
