@@ -25,7 +25,7 @@ type SeedInput struct {
 	//
 	//	{"run":"top","source":"tranco","limit":1000}
 	activities.SeedList
-	// Staged says that a command line has handed over more seeds in the database.
+	// Staged is set if a command line has handed over more seeds in the database.
 	Staged bool `json:"staged,omitempty"`
 
 	// unreadable is what is wrong with the JSON.

@@ -14,7 +14,7 @@ type scripts struct {
 	// main is the script of most letters, by its name in ISO 15924; empty without
 	// letters.
 	main string
-	// traditional says that Chinese is written in traditional characters.
+	// traditional is set if Chinese is written in traditional characters.
 	traditional bool
 }
 

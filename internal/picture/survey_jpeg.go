@@ -130,7 +130,7 @@ type jpegFrame struct {
 	// samples is how many there are in all components, and components their number.
 	samples    int64
 	components int
-	// rgb says that the decoder may convert it.
+	// rgb is set if the decoder may convert it.
 	rgb bool
 }
 

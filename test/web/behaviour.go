@@ -22,7 +22,7 @@ type Behaviour interface {
 
 // Truth is the answer that settles a page.
 type Truth struct {
-	// Links tells that the answer is the page with its links.
+	// Links is set if the answer is the page with its links.
 	Links bool
 
 	// Location is where the answer redirects to, as sent.

@@ -35,7 +35,7 @@ type Expected struct {
 	// late or may change; or only such pages link to it.
 	Optional bool
 
-	// Robots tells that it is a robots.txt or a redirect on the way to one.
+	// Robots is set if it is a robots.txt or a redirect on the way to one.
 	Robots bool
 
 	// Status is the answer the crawl has to get in the end; 0 when it only
