@@ -14,8 +14,7 @@ const violationsShown = 20
 
 // AuditGaps computes every gap between two requests to the same domain, address, subnet or
 // registered domain, from the log of requests. runID, if not nil, limits it to the domains of a
-// run; addresses, subnets and registered domains are always judged over all runs, which share
-// them.
+// run. Runs share addresses, subnets and registered domains, so those are judged over all runs.
 func (s *Store) AuditGaps(ctx context.Context, runID *int64) (a crawl.Audit, err error) {
 	err = s.readingAll(ctx, func(q *dbsqlc.Queries) error {
 		a, err = auditGaps(ctx, q, runID)

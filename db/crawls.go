@@ -43,8 +43,7 @@ func (s *Store) PageFacts(ctx context.Context, domain, url string) (crawl.Facts,
 // Abandon takes back an attempt that was begun but could not be made, through no fault
 // of the page. The page is pending again. Its domain is left alone for the delay, and
 // shared slots for their own delays; with a delay of 0 all slots are free at once.
-// spared is set if the domain could not be reached and nothing showed whose fault that
-// was.
+// spared is set if the domain was out of reach for an unknown reason.
 func (s *Store) Abandon(
 	ctx context.Context, start crawl.Start, crawlID int64, delay time.Duration, spared bool, why string,
 ) error {

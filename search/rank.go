@@ -31,7 +31,7 @@ type RankStore interface {
 }
 
 // Rank computes the worth of domains and pages by who links to them (PageRank of the
-// registered domains) and stores it. Searches use it, and so does the order in which
+// registered domains) and stores it. Searches use it, and it decides the order in which
 // pages and domains are crawled. It also adds the texts of links to the keywords of the
 // pages that they lead to. It may run beside crawls, and be stopped and started again at
 // any time. progress is called often.

@@ -61,7 +61,7 @@ func CrawlWorkflow(ctx workflow.Context, in CrawlInput) (CrawlResult, error) {
 type dispatcher struct {
 	run  string
 	wake workflow.ReceiveChannel
-	// changed says that a person has changed the run since the last look.
+	// changed is set if a person has changed the run since the last look.
 	changed bool
 }
 

@@ -14,8 +14,8 @@ import (
 
 const (
 	// heartbeatTimeout is how soon a dead worker is noticed, unless its machine starts
-	// another. A heartbeat costs Temporal a third of an activity, and so does the
-	// timer for it: at 20 s those of 2,000 domains were most of its work.
+	// another. A heartbeat costs Temporal a third of an activity, and its timer as
+	// much: at 20 s those of 2,000 domains were most of its work.
 	heartbeatTimeout = 3 * time.Minute
 	// updateTimeout is how long a person's update is tried if the database is away.
 	updateTimeout = 30 * time.Second

@@ -25,12 +25,12 @@ type SeedInput struct {
 	//
 	//	{"run":"top","source":"tranco","limit":1000}
 	activities.SeedList
-	// Staged says that a command line has handed over more seeds in the database.
+	// Staged is set if a command line has handed over more seeds in the database.
 	Staged bool `json:"staged,omitempty"`
 
 	// unreadable is what is wrong with the JSON.
 	unreadable error
-	// unknown is a field of the JSON that is none of these.
+	// unknown is a field of the JSON that has no place here.
 	unknown string
 }
 

@@ -41,8 +41,8 @@ const (
 	showsPause     = "status-while-paused"
 )
 
-// setStatus makes a status that of the workflow, if its history has the change by which
-// that is done.
+// setStatus sets the workflow's status, if its history was written with this change or
+// a later one.
 func setStatus(ctx workflow.Context, change, status string) error {
 	if workflow.GetVersion(ctx, change, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
 		return nil

@@ -165,11 +165,10 @@ func opaqueTag(tag string) string { return strings.TrimPrefix(withoutCoding(tag)
 
 // Lifetime is how long an answer that arrived at an instant stays fresh from now
 // on, at most Max; said is false if the answer does not say. It is the lifetime
-// of RFC 9111 §4.2.1, from max-age, else from Expires and Date, less the Age
-// that the answer already had (§4.2.3). no-store, no-cache, `Vary: *` and
-// malformed values give 0. s-maxage is ignored, as it is for shared caches
-// (§5.2.2.10), and so are heuristics (§4.2.2), since the minimum refetch time
-// takes their place.
+// of RFC 9111 §4.2.1, from max-age, else from Expires and Date, less the Age of
+// the answer (§4.2.3). With no-store, no-cache, `Vary: *` and malformed values
+// it is 0. s-maxage is for shared caches and ignored (§5.2.2.10). Heuristics
+// (§4.2.2) are ignored, since the minimum refetch time takes their place.
 func Lifetime(h http.Header, answered time.Time) (fresh time.Duration, said bool) {
 	if strings.Contains(strings.Join(h.Values("Vary"), ","), "*") {
 		return 0, true

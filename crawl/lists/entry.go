@@ -102,8 +102,8 @@ func refuse(text string, err error) error {
 }
 
 // ParseLine reads a line of a file of entries: an entry, perhaps with a comment after a
-// "#", or a line of a hosts file ("0.0.0.0 ads.example.org"), a common format of block
-// lists. found is false for a line without an entry.
+// "#", or a line of a hosts file ("0.0.0.0 ads.example.org"). found is false for a line
+// without an entry.
 func ParseLine(line string) (e Entry, found bool, err error) {
 	line, _, _ = strings.Cut(line, "#")
 	fields := strings.Fields(strings.TrimPrefix(line, "\ufeff"))

@@ -13,9 +13,8 @@ const (
 	// to be worth a visit. It is enough to notice that such a page has calmed down, and
 	// cheap.
 	leastShare = 16
-	// probes is how many times a page that always changed is looked at sooner than its
-	// value asks for, and probe the factor by which its share of an even one shrinks each
-	// time.
+	// probes is how many times a page that always changed is looked at early. probe is
+	// the factor by which its interval shrinks each time.
 	probes = 2
 	probe  = 0.25
 	// scarce is the even share, in days, above which requests are too few for probes: they
@@ -115,8 +114,8 @@ func bounds(h History, p Plan) (low, high float64) {
 type belief struct {
 	worth  shares // of each rate: how likely it is, times the time between two changes
 	listed float64
-	// less is the factor by which a list makes it less likely, at each rate, that the
-	// page is current, and logLess its logarithm; told is set if a list has spoken.
+	// less is how much less likely a list makes it, at each rate, that the page is
+	// current: a factor. logLess is its logarithm. told is set if a list has spoken.
 	told          bool
 	less, logLess [rateClasses]float64
 }

@@ -15,12 +15,12 @@
 //
 // # Merging
 //
-// The most restrictive signal wins, in whatever medium and to whichever crawler
-// it is addressed: for different rules to all crawlers and to one Google documents
-// "the sum of the negative rules". So "index" to us does not lift a "noindex" to
-// all. Likewise a tdm-reservation of 0 does not lift a 1 of another medium,
-// which is stricter than the TDM Reservation Protocol, where the page supersedes
-// the header and the header the file.
+// The most restrictive signal wins, in any medium, and whether it is addressed to
+// all crawlers or to us: for this case Google documents "the sum of the negative
+// rules". So "index" to us does not lift a "noindex" to all. Likewise a
+// tdm-reservation of 0 does not lift a 1 of another medium, which is stricter than
+// the TDM Reservation Protocol, where the page supersedes the header and the
+// header the file.
 //
 // # What forbids what
 //

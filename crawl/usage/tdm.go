@@ -71,8 +71,8 @@ func ParseTDM(body []byte) (TDM, error) {
 	return rules, nil
 }
 
-// Match returns the rule for a path with its query, as in a request target: the
-// first whose location matches, as the protocol has it. matches compares a
+// Match returns the rule for a path with its query, as in a request target. By
+// the protocol that is the first whose location matches. matches compares a
 // location with the path by the rules for robots.txt.
 func (t TDM) Match(pathAndQuery string, matches func(pattern, pathAndQuery string) bool) (TDMRule, bool) {
 	for _, rule := range t {

@@ -27,7 +27,7 @@ var extensions = func() map[string]string {
 }()
 
 // Extension says in words what kind of file a URL leads to, if its extension is
-// that of a file that cannot be parsed; else it is empty. A name with a colon is a
+// known and the file cannot be parsed; else it is empty. A name with a colon is a
 // page about the file, such as File:Map.png of a wiki.
 func Extension(u urls.URL) string {
 	path, _, _ := strings.Cut(u.RequestTarget(), "?")

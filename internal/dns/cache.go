@@ -117,8 +117,8 @@ func newCache(size int64) (*otter.Cache[string, record], error) {
 }
 
 // remember makes the cached answer from a finding for a family. otherHas is set
-// if the host has addresses of the other family: then it can do without these,
-// and they are asked for as seldom as the config allows.
+// if the host has addresses of the other family. Then these are not needed, and
+// are asked for as seldom as the config allows.
 func (r *Resolver) remember(old answer, found finding, err error, otherHas bool) answer {
 	now, c := r.now(), r.config
 	switch {

@@ -11,8 +11,8 @@ import (
 
 // find asks for one family of a host's addresses. A single label is first
 // looked for in the domains of the system's search list, up to the first where
-// the name exists, even without addresses of this family: otherwise the two
-// families could be those of two hosts.
+// the name exists, even without addresses of this family. Otherwise the
+// addresses of the two families could belong to different hosts.
 func (r *Resolver) find(ctx context.Context, name string, qtype uint16) (finding, error) {
 	sys := r.system(r.now())
 	if !strings.Contains(name, ".") {

@@ -29,9 +29,9 @@ type trial struct {
 	until time.Time
 }
 
-// Watch names the function that hears of each host that the name servers were asked for.
-// answered reports whether they had an answer, if only that there is no such host. known reports
-// whether the host was found before. Watch is to be called before anything else.
+// Watch sets a function that is called after each look-up at the name servers. answered is true
+// if they had an answer, even "no such host". known is true if the host was found before. Call
+// Watch before anything else.
 func (r *Resolver) Watch(heard func(host string, answered, known bool)) { r.trials.heard = heard }
 
 // Know says of hosts that they were found before, by another process.

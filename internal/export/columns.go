@@ -23,9 +23,9 @@ const (
 type Column struct {
 	Name string
 	Type Type
-	// Null says that values may be missing.
+	// Null is set if values may be missing.
 	Null bool
-	// Few says that there are few different values: a Parquet file names each once.
+	// Few is set if there are few different values: a Parquet file names each once.
 	Few bool
 	// Doc is a line that says what its values mean.
 	Doc string

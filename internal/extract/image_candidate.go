@@ -26,7 +26,7 @@ const (
 	formatSVG
 )
 
-// formatOf is the format of a media type, or if there is none, what the URL's path ends in.
+// formatOf is the format of a media type, or without one that of the URL's extension.
 func formatOf(mediaType, ref string) format {
 	path := ref
 	if i := strings.IndexAny(path, "?#"); i >= 0 {

@@ -31,11 +31,11 @@ type mainText struct {
 	main, headings, prose string
 }
 
-// mainOf finds the blocks of the main text: by their length, their share of links
-// and the blocks beside them, with the rules that Kohlschütter, Fankhauser and
-// Nejdl learned in "Boilerplate Detection using Shallow Text Features" (WSDM 2010,
-// figure 3). The page's elements decide first. Short blocks between two that count
-// also count, if they are not links: rows of a table, terms of a list.
+// mainOf finds the blocks of the main text by their length, their share of links
+// and the blocks beside them. The rules are from Kohlschütter, Fankhauser and
+// Nejdl, "Boilerplate Detection using Shallow Text Features" (WSDM 2010, figure
+// 3). The page's elements decide first. Short blocks between two that count also
+// count, if they are not links: rows of a table, terms of a list.
 func (m *builder) mainOf(text string, list []block) mainText {
 	content := classify(text, list)
 	within, all := 0, 0

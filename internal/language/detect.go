@@ -45,9 +45,9 @@ type Detector struct {
 func New(models Models) Detector { return Detector{models: models} }
 
 // Detect names the language of a text. prose is running text in normal form C, without
-// menus and code. declared are the tags that the page and its header declare, the most
-// trusted first; malformed ones are ignored. The answer has at most 35 characters. It
-// is empty if the language is undetermined.
+// menus and code. declared has the tags of the page and its header, the most trusted
+// first; malformed ones are ignored. The answer has at most 35 characters. It is empty
+// if the language is undetermined.
 func (d Detector) Detect(prose string, declared ...string) string {
 	tags, s := parse(declared), scriptsOf(prose)
 	if s.letters < lettersLeast {

@@ -12,9 +12,9 @@ type scripts struct {
 	// letters counts them, see lettersLeast; it is not exact beyond scriptRunes.
 	letters int
 	// main is the script of most letters, by its name in ISO 15924; empty without
-	// letters. empty if there are none.
+	// letters.
 	main string
-	// traditional says that Chinese is written in traditional characters.
+	// traditional is set if Chinese is written in traditional characters.
 	traditional bool
 }
 
@@ -139,7 +139,7 @@ func scriptsOf(text string) scripts {
 // oneLanguage reports whether the script is as good as a language's own.
 func (s scripts) oneLanguage() bool { return only[s.main] != "" }
 
-// language is the one that has the script for itself; "und" where there is none.
+// language is the only language of the script; "und" if there is none.
 func (s scripts) language() string {
 	if name := only[s.main]; name != "" {
 		return name

@@ -123,7 +123,7 @@ func (d *Down) Error() string {
 		d.Outage.Since.UTC().Format(time.TimeOnly), d.Outage.Reason)
 }
 
-// Outage is what is known of an outage; its Since is zero if there is none.
+// Outage returns the present outage; its Since is zero without one.
 func (m *Monitor) Outage() crawl.Outage {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -131,8 +131,8 @@ func (m *Monitor) Outage() crawl.Outage {
 }
 
 // Admit lets a target be asked, or returns a *Down while there is an outage of its kind.
-// Call leave once the request is done. An empty key needs nothing to be reached, such as
-// for a name that is known without a name server.
+// Call leave once the request is done. A name that was found before needs no name server
+// and is always admitted. So is an empty key, which names no target.
 func (m *Monitor) Admit(key string) (leave func(), err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

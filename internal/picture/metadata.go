@@ -74,7 +74,7 @@ func (s *survey) tiffSize(src *source) error {
 type texts struct {
 	orientation     orientation
 	exif, xmp, iptc map[string]string
-	// xmpRead says that a packet was read: there is one in a file.
+	// xmpRead is set if a packet was read: there is one in a file.
 	xmpRead bool
 }
 

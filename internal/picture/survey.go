@@ -21,7 +21,7 @@ type survey struct {
 	memory int64
 	// undecodable says why there is no decoder for it; empty if there is.
 	undecodable string
-	// grey says that a PNG has no colours.
+	// grey is set if a PNG has no colours.
 	grey bool
 	// first is where the first frame of an animated WebP is.
 	first webpFrame

@@ -135,7 +135,7 @@ type heifPlace struct{ offset, length uint64 }
 
 type heifProperty struct {
 	width, height uint64
-	// onItsSide says that the picture is turned by one or three quarters.
+	// onItsSide is set if the picture is turned by one or three quarters.
 	onItsSide bool
 }
 

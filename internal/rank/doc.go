@@ -6,6 +6,6 @@
 // of subdomains, or a link in the footer of every page, counts once. What a domain gives to
 // another goes to the pages there that it links to, in equal parts.
 //
-// Scores are from 0 to 1, and comparable over time, whatever the size of the graph. 0
-// is the worth of a domain without links to it, and each 0.2 more is ten times as much.
+// Scores are from 0 to 1, and comparable over time and for graphs of any size. 0 is the
+// worth of a domain without links to it, and each 0.2 more is ten times as much.
 package rank

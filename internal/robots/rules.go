@@ -205,9 +205,9 @@ func (r *Rules) ContentSignals() []string {
 }
 
 // String renders the group as a robots.txt of its own, bound to "*": printable,
-// valid UTF-8, each rule on the line it had, so that [Restore] and, up to its
-// limits, [Parse] give the same decisions, delay and signals again. It is "" for
-// a group that asks for nothing.
+// valid UTF-8, each rule on its old line. [Restore] of it, and [Parse] within
+// its limits, give the same decisions, delay and signals. It is "" for a group
+// that asks for nothing.
 func (r *Rules) String() string {
 	type numbered struct {
 		line int

@@ -9,8 +9,8 @@ import (
 
 // Within these bounds one decision of temoto/robotstxt costs at most some
 // millions of steps, even on patterns built to be slow: its regular expressions
-// take time in the length of the pattern times that of the path. Nearly all
-// groups in the field are far inside.
+// take time proportional to pattern length times path length. Nearly all groups
+// in the field are far inside.
 const (
 	temotoMaxRules          = 1000
 	temotoMaxWildcardRules  = 30

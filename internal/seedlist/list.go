@@ -92,9 +92,8 @@ func (l *list) done() error {
 	return nil
 }
 
-// parse is [urls.ParseSeed] without what makes sense in a browser but not in a list:
-// dropping tabs, by which two columns would become one host, and taking a rank for an
-// IPv4 address.
+// parse is [urls.ParseSeed] without two habits of browsers: dropping tabs, by which
+// two columns would become one host, and reading a rank as an IPv4 address.
 func parse(seed string) (urls.URL, error) {
 	switch {
 	case seed == "":

@@ -105,9 +105,9 @@ type Entry struct {
 	Seed string
 	// URL is what [urls.ParseSeed] takes Seed for.
 	URL urls.URL
-	// Bare says that Seed has no scheme.
+	// Bare is set if Seed has no scheme.
 	Bare bool
-	// Feed says that it is a feed, not a page.
+	// Feed is set if it is a feed, not a page.
 	Feed bool
 	// Rank is its place in the list from 1; 0 if the list does not say.
 	Rank int64

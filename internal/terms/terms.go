@@ -30,7 +30,7 @@ type Cutter struct {
 
 	word  []byte
 	runes int // in word
-	// marked says that word, or the run, has marks that may be composed with what they
+	// marked is set if word, or the run, has marks that may be composed with what they
 	// are on.
 	marked bool
 	// The last two characters of a run without blanks, with their marks.

@@ -37,7 +37,7 @@ type flow struct {
 	until    model.Instant
 	waiting  bool
 	retrying bool
-	// hears says that a signal ends the wait.
+	// hears is set if a signal ends the wait.
 	hears bool
 }
 
@@ -89,7 +89,7 @@ var errLost = errors.New("the worker is gone")
 type cluster struct {
 	mu    sync.Mutex
 	flows map[string]*flow
-	// away says that nobody reaches it and it does nothing; lose is how many signals and
+	// away is set if nobody reaches it and it does nothing; lose is how many signals and
 	// starts are lost on their way.
 	away bool
 	lose int

@@ -132,7 +132,7 @@ func extractLinks(pageURL, body string) []string {
 }
 
 // canonical is a small canonicaliser of its own for the oracle; "" when the
-// reference is none for a crawler.
+// reference is not for a crawler.
 func canonical(base, ref string) string {
 	b, err := url.Parse(base)
 	if err != nil {

@@ -53,8 +53,8 @@ const (
 	knowRules
 )
 
-// knowledge tells what the requests that had ended at an instant told, and the
-// answer that counts.
+// knowledge returns what a crawler knows at an instant from the requests that
+// have ended, and the answer that counts.
 func (j *judge) knowledge(asked map[string]Log, name string, at time.Duration) (knowledge, Record) {
 	chain := j.expect.Plan.robotsChain(name)
 	if len(chain) > maxRobotsRedirects+1 {

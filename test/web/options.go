@@ -73,9 +73,9 @@ type Site struct {
 	// Options.SitesPerIP.
 	IPGroup string
 
-	// Onward has the filling links of a page lead only to pages that are known by
-	// then to a crawl that takes them in their order: so that each page brings
-	// four new ones, however many came before, for benchmarks that are long.
+	// Onward makes the filling links of a page lead only to pages that a crawl in
+	// order knows already. So each page brings four new ones, however many came
+	// before, for long benchmarks.
 	Onward bool
 
 	// Pages is how many pages the site has besides its root. 0 is
@@ -235,9 +235,9 @@ func Uniform(n int, template Site) []Site {
 	return sites
 }
 
-// Zoo returns one site of every robots.txt kind, one of every registered
-// behaviour and one of every DNS mode, plus a host below another, a host
-// with a www. alias, two on one address and one that is out of scope.
+// Zoo returns a site of every kind of robots.txt, of every registered behaviour
+// and of every DNS mode; and a host below another, a host with a www. alias,
+// two hosts on one address and one out of scope.
 func Zoo() []Site {
 	sites := []Site{
 		{Host: "plain.zoo.test", WWW: true},

@@ -196,9 +196,9 @@ func productToken(value string) string {
 	return value
 }
 
-// rulesOf are the ways to read a line: compared in one percent-encoded form, as the
-// RFC has it, and where it forbids also as it is written, as Google does, and with a
-// "%" that is no escape as the beginning of any.
+// rulesOf are the ways to read a line. It is compared in one percent-encoded form,
+// as in the RFC. A line that forbids is also compared as it is written, as Google
+// does, and with a "%" that begins no escape as the beginning of any.
 func rulesOf(allow bool, value string, line int) []rule {
 	switch {
 	case value == "":
