@@ -19,8 +19,8 @@ const (
 	cleanUpSpan = 10 * time.Second
 )
 
-// place is where objects are kept. It may take a context that has ended for one that has
-// not. What is not there is an error for which missing is true.
+// place is where objects are kept. It may ignore that a context has ended. An object that is
+// not there is an error that missing recognizes.
 type place interface {
 	// write stores an object whole, or not at all. It reads body from its start.
 	write(ctx context.Context, o object, body io.ReadSeeker) error
