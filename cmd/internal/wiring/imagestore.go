@@ -56,13 +56,3 @@ func (s *imageStore) Check(ctx context.Context, size int64) error {
 	}
 	return store.Check(ctx, size)
 }
-
-// close gives up what is open.
-func (s *imageStore) close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.store == nil {
-		return nil
-	}
-	return s.store.Close()
-}
