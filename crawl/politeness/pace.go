@@ -97,10 +97,5 @@ func jittered(wait float64, delay time.Duration, jitter float64) time.Duration {
 // workflow ends, and the dispatcher starts it again in time. Only a server's own
 // wish to be left alone counts; a Crawl-delay of any size is slept through.
 func Defers(wait time.Duration, reason crawl.Reason, after time.Duration) bool {
-	switch reason {
-	case crawl.ReasonRetryAfter, crawl.ReasonRobots, crawl.ReasonScheduled, crawl.ReasonBackoff:
-		return wait > after
-	default:
-		return false
-	}
+	return reason.Row().Defers && wait > after
 }
