@@ -238,7 +238,7 @@ func closing(d decide.Decision, domain string) crawl.Attempt {
 		return at
 	}
 	// What an answer of 4xx linked to, if it ever did, is gone with it.
-	if decide.Unwanted(d.Reason) || d.Reason == crawl.ReasonScheme || d.Crawl.Answered != nil {
+	if d.Reason.Row().Unwanted || d.Crawl.Answered != nil {
 		return at
 	}
 	at.Error = ""

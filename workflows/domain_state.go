@@ -82,7 +82,7 @@ func (d *domain) takeWakes() {
 // endsWithNews reports whether the workflow waits for something that news may
 // change.
 func (s DomainState) endsWithNews() bool {
-	return s.Next != activities.StepFinish && (s.Reason == crawl.ReasonScheduled || s.Reason == crawl.ReasonWindow)
+	return s.Next != activities.StepFinish && s.Reason.Row().EndsWithNews
 }
 
 func (d *domain) waitSummary() string {
@@ -166,27 +166,13 @@ func (d *domain) describe(ctx workflow.Context) error {
 // status is what a domain does, in a word. The delay between two pages is part of
 // crawling.
 func (s DomainState) status() string {
-	switch s.Reason {
-	case crawl.ReasonPaused, crawl.ReasonStopped, crawl.ReasonBlocked:
-		return StatusPaused
-	case crawl.ReasonGraylist:
-		if s.Wait > 0 {
-			return StatusGraylisted
-		}
-	case crawl.ReasonDeferred:
+	switch status := s.Reason.Row().Status; {
+	case status == StatusPaused, status == StatusDeferred, status == StatusGraylisted && s.Wait > 0:
+		return status
+	case status == StatusWaiting && s.Defer:
 		return StatusDeferred
-	case crawl.ReasonWindow, crawl.ReasonScheduled, crawl.ReasonRetryAfter, crawl.ReasonBackoff, crawl.ReasonRobots:
-		switch {
-		case s.Defer:
-			return StatusDeferred
-		case s.Wait > 0 && s.Next != activities.StepFinish:
-			return StatusWaiting
-		}
-	case crawl.ReasonDelay, crawl.ReasonDomain, crawl.ReasonCrawlDelay, crawl.ReasonLatency, crawl.ReasonSlowdown,
-		crawl.ReasonIP, crawl.ReasonSubnet, crawl.ReasonRegistered, crawl.ReasonInFlight, crawl.ReasonFresh, crawl.ReasonTrap,
-		crawl.ReasonMinRefetch, crawl.ReasonStale, crawl.ReasonExcluded, crawl.ReasonExtension, crawl.ReasonVariant,
-		crawl.ReasonScheme, crawl.ReasonYields, crawl.ReasonDepthBudget,
-		crawl.ReasonImageBudget, crawl.ReasonImagesOff, crawl.ReasonListed, crawl.ReasonBudget:
+	case status == StatusWaiting && s.Wait > 0 && s.Next != activities.StepFinish:
+		return status
 	}
 	return StatusCrawling
 }

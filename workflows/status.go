@@ -5,6 +5,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mosey-web/mosey/activities"
+	"github.com/mosey-web/mosey/crawl/reasons"
 )
 
 // Values of the search attribute MoseyStatus.
@@ -13,16 +14,12 @@ const (
 	StatusRunning = "running"
 	// StatusCrawling is a domain whose pages are being fetched, politely.
 	StatusCrawling = "crawling"
-	// StatusWaiting is a domain that sleeps: for its window, for a page's time, or
-	// because its server asked for it.
-	StatusWaiting = "waiting"
-	// StatusGraylisted is a domain that rests: its answers were mostly errors or slow.
-	StatusGraylisted = "graylisted"
-	// StatusDeferred is a domain whose workflow ends until an instant.
-	StatusDeferred = "deferred"
-	// StatusPaused is a domain that a person has paused, stopped or blocked, or a
-	// dispatcher of a paused run.
-	StatusPaused = "paused"
+	// StatusWaiting and those that follow are of a domain that waits, see their row in
+	// the table of reasons. StatusPaused is also of a dispatcher whose run is paused.
+	StatusWaiting    = reasons.StatusWaiting
+	StatusGraylisted = reasons.StatusGraylisted
+	StatusDeferred   = reasons.StatusDeferred
+	StatusPaused     = reasons.StatusPaused
 	// StatusFinished is a domain whose workflow has ended: nothing is due, or others had
 	// to have their turn.
 	StatusFinished = "finished"

@@ -7,6 +7,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/freshness"
 	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/traps"
 	"github.com/mosey-web/mosey/crawl/usage"
 )
@@ -170,7 +171,7 @@ func Closed(dom crawl.DomainFacts, now time.Time) (why string, is bool) {
 // closed reports whether nothing of the domain may be requested, whatever is due.
 func closed(dom crawl.DomainFacts, now time.Time, d *Decision) bool {
 	if c, forbidden := dom.Controls.Forbidding(now); forbidden {
-		d.Do, d.Until, d.Reason = Finish, c.Until, ReasonOf(c.Kind)
+		d.Do, d.Until, d.Reason = Finish, c.Until, reasons.OfControl(string(c.Kind))
 		d.Why = explainControl(c)
 		return true
 	}
@@ -198,18 +199,6 @@ func closed(dom crawl.DomainFacts, now time.Time, d *Decision) bool {
 		return true
 	}
 	return false
-}
-
-// ReasonOf is what a control that forbids requests makes of a domain.
-func ReasonOf(kind crawl.ControlKind) crawl.Reason {
-	switch kind {
-	case crawl.ControlPause:
-		return crawl.ReasonPaused
-	case crawl.ControlStop:
-		return crawl.ReasonStopped
-	case crawl.ControlBlock, crawl.ControlDelay, crawl.ControlBudget, crawl.ControlWindow:
-	}
-	return crawl.ReasonBlocked
 }
 
 func explainControl(c crawl.Control) string {

@@ -98,10 +98,5 @@ func jittered(wait float64, delay time.Duration, jitter float64) time.Duration {
 // wish to be left alone counts. During a Crawl-delay of any size the workflow
 // sleeps.
 func Defers(wait time.Duration, reason crawl.Reason, after time.Duration) bool {
-	switch reason {
-	case crawl.ReasonRetryAfter, crawl.ReasonRobots, crawl.ReasonScheduled, crawl.ReasonBackoff:
-		return wait > after
-	default:
-		return false
-	}
+	return reason.Row().Defers && wait > after
 }

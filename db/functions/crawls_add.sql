@@ -23,7 +23,7 @@ BEGIN
             SELECT c.id FROM page_crawls c
             WHERE c.page_id = f.page_id AND c.run_id = f.run_id
                 AND coalesce(c.previous_id, CASE WHEN c.prerequisite THEN -c.id ELSE 0 END) = 0
-                AND c.skipped IS DISTINCT FROM 'scheme'
+                AND (c.skipped IS NULL OR c.skipped <> ALL (reasons('link found')))
         ) IS NULL OR kind_image(f.kind) AND crawl_passed_over(f.page_id, f.run_id, true) IS NOT NULL);
     v_listed := domains_listed(ARRAY(SELECT f.domain FROM unnest(v) f WHERE f.domain <> f.own));
     IF cardinality(v_listed) > 0 THEN
@@ -93,7 +93,7 @@ CREATE OR REPLACE FUNCTION crawl_passed_over(p_page_id bigint, p_run_id bigint, 
             SELECT x.id, x.skipped FROM page_crawls x
             WHERE x.page_id = p_page_id AND x.run_id = p_run_id AND NOT x.prerequisite ORDER BY x.id DESC LIMIT 1
         ) c
-        WHERE c.skipped = 'scheme' OR p_image AND c.skipped = 'extension'
+        WHERE c.skipped = ANY (reasons('link found')) OR p_image AND c.skipped = ANY (reasons('image found'))
     )
 $$;
 

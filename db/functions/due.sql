@@ -18,9 +18,7 @@
 CREATE OR REPLACE FUNCTION domain_gate(p_domain text, OUT at timestamptz, OUT reason text) LANGUAGE plpgsql STABLE AS $$
 BEGIN
     SELECT g.at, g.reason INTO at, reason FROM (
-        SELECT coalesce(c.until, 'infinity') AS at,
-            CASE c.kind WHEN 'block' THEN 'blocked' WHEN 'stop' THEN 'stopped' ELSE 'paused' END AS reason,
-            control_order(c.kind) AS n
+        SELECT coalesce(c.until, 'infinity') AS at, control_reason(c.kind) AS reason, control_order(c.kind) AS n
         FROM domain_controls c
         WHERE c.domain = p_domain AND c.lifted_at IS NULL AND c.kind IN ('pause', 'stop', 'block')
         UNION ALL

@@ -241,7 +241,7 @@ BEGIN
     UPDATE run_domains r SET
         bytes = r.bytes + coalesce((a.doc ->> 'bytes')::bigint, 0),
         images_stored = r.images_stored + (a.doc #> '{image,content}' IS NOT NULL)::integer,
-        skips = CASE WHEN a.doc ->> 'skipped' IN ('image-budget', 'images-off', 'excluded') THEN
+        skips = CASE WHEN a.doc ->> 'skipped' <> ALL (reasons('known')) THEN
             r.skips || jsonb_build_object(a.doc ->> 'skipped', coalesce((r.skips ->> (a.doc ->> 'skipped'))::bigint, 0) + 1)
         ELSE r.skips END,
         updated_at = clock_timestamp()

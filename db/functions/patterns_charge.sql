@@ -139,7 +139,7 @@ BEGIN
     UPDATE pages SET duplicate = false, trap = nullif(trap, 'pattern'),
         trap_evidence = CASE WHEN trap <> 'pattern' THEN trap_evidence END, updated_at = clock_timestamp()
     WHERE domain = p_domain AND (duplicate OR trap = 'pattern');
-    IF p_domain = ANY (skipped_return(ARRAY[p_domain], NULL, ARRAY['trap'])) THEN
+    IF p_domain = ANY (skipped_return(ARRAY[p_domain], NULL, reasons('traps reset'))) THEN
         PERFORM domain_wake(p_domain);
     END IF;
 END
@@ -154,9 +154,7 @@ DECLARE
     );
 BEGIN
     PERFORM 1 FROM domains d WHERE d.domain = ANY (v_domains) ORDER BY d.domain FOR KEY SHARE;
-    PERFORM due_update(skipped_return(
-        v_domains, p_run_id, ARRAY['excluded', 'extension', 'variant', 'depth-budget', 'image-budget', 'images-off']
-    ));
+    PERFORM due_update(skipped_return(v_domains, p_run_id, reasons('settings changed')));
 END
 $$;
 

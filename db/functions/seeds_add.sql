@@ -106,7 +106,7 @@ BEGIN
         INSERT INTO page_crawls (page_id, domain, run_id, previous_id, url, kind)
         SELECT c.page_id, c.domain, c.run_id, c.id, c.url, c.kind FROM page_crawls c
         WHERE c.page_id = ANY (ids) AND c.run_id = p_run_id AND c.outcome = 'skipped'
-            AND c.skipped IN ('trap', 'excluded', 'extension', 'variant')
+            AND c.skipped = ANY (reasons('seed given'))
             AND NOT crawl_followed(c)
         ON CONFLICT DO NOTHING RETURNING page_crawls.domain
     )

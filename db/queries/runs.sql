@@ -52,7 +52,7 @@ CROSS JOIN LATERAL (
         SELECT 1 FROM page_crawls AS y
         WHERE
             y.page_id = x.page_id AND y.run_id = x.run_id AND NOT y.prerequisite
-            AND (y.outcome = 'success' OR y.skipped IN ('fresh', 'min-refetch'))
+            AND (y.outcome = 'success' OR y.skipped = ANY (reasons('known')))
     ) AS known
     FROM page_crawls AS x
     WHERE
