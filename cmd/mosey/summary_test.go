@@ -25,7 +25,7 @@ func TestLastWords(t *testing.T) {
 		t.Parallel()
 		h, _ := newHarnessWithStack(t)
 		s := newSite(t, 1, 9)
-		r := h.Execute(s.crawl(s.Seeds()[0], "--max-pages", "3", "--sitemaps=off")...)
+		r := h.Execute(s.crawl(s.Seeds()[0], "--max-pages", "3", "--set", "sitemaps=off")...)
 		require.Zero(t, r.Code, r.Stderr)
 		ContainsOnSameLine(t, r.Stdout, "Run default is done (its budget of 3 page requests is spent) after ", ": 3 pages of 1 domain")
 		ContainsOnSameLine(t, r.Stdout, " pages pending")

@@ -229,8 +229,8 @@ func limitsOf(r *model.Run) (pairs []string) {
 	if *set.Window != "" {
 		pairs = append(pairs, "window=")
 	}
-	if *set.MaxDomains < crawl.MaxDomainsDefault {
-		pairs = append(pairs, fmt.Sprint("max_active_domains=", crawl.MaxDomainsDefault))
+	if usual := *(crawl.Settings{}).WithDefaults().MaxDomains; *set.MaxDomains < usual {
+		pairs = append(pairs, fmt.Sprint("max_active_domains=", usual))
 	}
 	if *set.YieldAfter > 0 {
 		pairs = append(pairs, "yield_after=0")

@@ -1,4 +1,4 @@
-package crawl_test
+package settings_test
 
 import (
 	"encoding/json"
@@ -10,24 +10,24 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // full sets every field to something that is not its default.
-func full() crawl.Settings {
-	return crawl.Settings{
-		Delay: new(crawl.Duration(1500 * time.Millisecond)), IPDelay: new(crawl.Duration(0)),
-		DeferAfter: new(crawl.Duration(90 * time.Minute)), MaxAttempts: new(2), MaxDepth: new(0), MaxDomains: new(3),
+func full() settings.Settings {
+	return settings.Settings{
+		Delay: new(settings.Duration(1500 * time.Millisecond)), IPDelay: new(settings.Duration(0)),
+		DeferAfter: new(settings.Duration(90 * time.Minute)), MaxAttempts: new(2), MaxDepth: new(0), MaxDomains: new(3),
 		MaxPages: new(int64(4)), MaxPagesPerDomain: new(int64(0)), PagesPerActivity: new(5),
-		Scope: new(crawl.ScopeWeb), Standing: new(true),
-		SubnetDelay: new(crawl.Duration(7)), Graylist: new(crawl.Duration(0)), LatencyFactor: new(0.5), MaxGraylistings: new(6), MaxRedirects: new(7), Favicons: new(true),
+		Scope: new(settings.ScopeWeb), Standing: new(true),
+		SubnetDelay: new(settings.Duration(7)), Graylist: new(settings.Duration(0)), LatencyFactor: new(0.5), MaxGraylistings: new(6), MaxRedirects: new(7), Favicons: new(true),
 		Feeds: new(false), Sitemaps: new(false),
-		Purpose: new(crawl.PurposeArchive), BlockOnLogin: new(false), MinRefetch: new(crawl.Duration(8)), Window: new("Sat 00:00-24:00"),
-		MaxBytes: new(int64(9)), MaxBytesPerDomain: new(int64(10)), MaxTime: new(crawl.Duration(11)), YieldAfter: new(int64(12)),
+		Purpose: new(settings.PurposeArchive), BlockOnLogin: new(false), MinRefetch: new(settings.Duration(8)), Window: new("Sat 00:00-24:00"),
+		MaxBytes: new(int64(9)), MaxBytesPerDomain: new(int64(10)), MaxTime: new(settings.Duration(11)), YieldAfter: new(int64(12)),
 		PriorityWeights: &map[string]float64{"rank": 2}, Recrawl: new(true),
-		GroupBy: new(crawl.GroupByRegistered), MaxSubdomains: new(13), MaxPagesPerRegistered: new(int64(14)),
+		GroupBy: new(settings.GroupByRegistered), MaxSubdomains: new(13), MaxPagesPerRegistered: new(int64(14)),
 		MaxPagesPerDepth: new(int64(15)), BudgetGrowth: new(1.5),
-		Images: new(crawl.ImagesStore), ImageScope: new(crawl.ImageScopeSeeds), ImageMinWidth: new(16), ImageMinHeight: new(17),
+		Images: new(settings.ImagesStore), ImageScope: new(settings.ImageScopeSeeds), ImageMinWidth: new(16), ImageMinHeight: new(17),
 		MaxImagesPerDomain: new(int64(18)), MaxImagesPerPage: new(19), Thumbnails: new(true),
 		Exclude: &[]string{"/private/"}, Include: &[]string{"/*.html$"}, SkipExtensions: new(false), SkipKnownVariants: new(false),
 	}
@@ -38,22 +38,22 @@ func TestSettingsWithDefaults(t *testing.T) {
 
 	t.Run("FillsInWhatIsNotSet", func(t *testing.T) {
 		t.Parallel()
-		require.Equal(t, crawl.Settings{
-			Delay: new(crawl.Duration(10 * time.Second)), IPDelay: new(crawl.Duration(time.Second)),
-			DeferAfter: new(crawl.Duration(time.Hour)), MaxAttempts: new(4), MaxDepth: new(-1), MaxDomains: new(1000),
+		require.Equal(t, settings.Settings{
+			Delay: new(settings.Duration(10 * time.Second)), IPDelay: new(settings.Duration(time.Second)),
+			DeferAfter: new(settings.Duration(time.Hour)), MaxAttempts: new(4), MaxDepth: new(-1), MaxDomains: new(1000),
 			MaxPages: new(int64(-1)), MaxPagesPerDomain: new(int64(-1)), PagesPerActivity: new(0),
-			Scope: new(crawl.ScopeSeeds), Standing: new(false),
-			SubnetDelay: new(crawl.Duration(0)), Graylist: new(crawl.Duration(5 * time.Minute)), LatencyFactor: new(5.0), MaxGraylistings: new(5), MaxRedirects: new(20), Favicons: new(false),
+			Scope: new(settings.ScopeSeeds), Standing: new(false),
+			SubnetDelay: new(settings.Duration(0)), Graylist: new(settings.Duration(5 * time.Minute)), LatencyFactor: new(5.0), MaxGraylistings: new(5), MaxRedirects: new(20), Favicons: new(false),
 			Feeds: new(true), Sitemaps: new(true),
-			Purpose: new(crawl.PurposeSearch), BlockOnLogin: new(true), MinRefetch: new(crawl.Duration(24 * time.Hour)), Window: new(""),
-			MaxBytes: new(int64(-1)), MaxBytesPerDomain: new(int64(-1)), MaxTime: new(crawl.Duration(0)), YieldAfter: new(int64(500)),
+			Purpose: new(settings.PurposeSearch), BlockOnLogin: new(true), MinRefetch: new(settings.Duration(24 * time.Hour)), Window: new(""),
+			MaxBytes: new(int64(-1)), MaxBytesPerDomain: new(int64(-1)), MaxTime: new(settings.Duration(0)), YieldAfter: new(int64(500)),
 			PriorityWeights: &map[string]float64{}, Recrawl: new(false),
-			GroupBy: new(crawl.GroupByHost), MaxSubdomains: new(1000), MaxPagesPerRegistered: new(int64(-1)),
+			GroupBy: new(settings.GroupByHost), MaxSubdomains: new(1000), MaxPagesPerRegistered: new(int64(-1)),
 			MaxPagesPerDepth: new(int64(-1)), BudgetGrowth: new(1.0),
-			Images: new(crawl.ImagesOff), ImageScope: new(crawl.ImageScopeAny), ImageMinWidth: new(100), ImageMinHeight: new(100),
+			Images: new(settings.ImagesOff), ImageScope: new(settings.ImageScopeAny), ImageMinWidth: new(100), ImageMinHeight: new(100),
 			MaxImagesPerDomain: new(int64(-1)), MaxImagesPerPage: new(50), Thumbnails: new(false),
 			Exclude: &[]string{}, Include: &[]string{}, SkipExtensions: new(true), SkipKnownVariants: new(true),
-		}, crawl.Settings{}.WithDefaults())
+		}, settings.Settings{}.WithDefaults())
 	})
 
 	t.Run("KeepsWhatIsSet", func(t *testing.T) {
@@ -63,25 +63,25 @@ func TestSettingsWithDefaults(t *testing.T) {
 
 	t.Run("LeavesTheOriginalAlone", func(t *testing.T) {
 		t.Parallel()
-		var s crawl.Settings
+		var s settings.Settings
 		s.WithDefaults()
-		require.Equal(t, crawl.Settings{}, s)
+		require.Equal(t, settings.Settings{}, s)
 	})
 
 	t.Run("AreValid", func(t *testing.T) {
 		t.Parallel()
-		require.NoError(t, crawl.Settings{}.WithDefaults().Validate())
+		require.NoError(t, settings.Settings{}.WithDefaults().Validate())
 	})
 }
 
 func TestSettingsValidate(t *testing.T) {
 	t.Parallel()
 	for field, c := range map[string]struct{ low, high int64 }{
-		"delay":                           {0, int64(crawl.DelayMax)},
-		"ip_delay":                        {0, int64(crawl.DelayMax)},
-		"defer_after":                     {0, int64(crawl.DelayMax)},
-		"subnet_delay":                    {0, int64(crawl.DelayMax)},
-		"graylist":                        {0, int64(crawl.DelayMax)},
+		"delay":                           {0, int64(settings.DelayMax)},
+		"ip_delay":                        {0, int64(settings.DelayMax)},
+		"defer_after":                     {0, int64(settings.DelayMax)},
+		"subnet_delay":                    {0, int64(settings.DelayMax)},
+		"graylist":                        {0, int64(settings.DelayMax)},
 		"latency_factor":                  {0, 1000},
 		"max_graylistings":                {1, 1000},
 		"max_attempts":                    {1, 20},
@@ -110,7 +110,7 @@ func TestSettingsValidate(t *testing.T) {
 			}
 			for _, v := range wrong {
 				err := withField(t, field, v).Validate()
-				require.ErrorIs(t, err, crawl.ErrInvalid)
+				require.ErrorIs(t, err, settings.ErrInvalid)
 				require.ErrorContains(t, err, ": "+field+" ")
 			}
 		})
@@ -118,12 +118,12 @@ func TestSettingsValidate(t *testing.T) {
 
 	t.Run("scope", func(t *testing.T) {
 		t.Parallel()
-		for _, scope := range []crawl.Scope{crawl.ScopeSeeds, crawl.ScopeWeb} {
-			require.NoError(t, crawl.Settings{Scope: &scope}.Validate())
+		for _, scope := range []settings.Scope{settings.ScopeSeeds, settings.ScopeWeb} {
+			require.NoError(t, settings.Settings{Scope: &scope}.Validate())
 		}
-		for _, scope := range []crawl.Scope{"", "Web", "all"} {
-			err := crawl.Settings{Scope: &scope}.Validate()
-			require.ErrorIs(t, err, crawl.ErrInvalid)
+		for _, scope := range []settings.Scope{"", "Web", "all"} {
+			err := settings.Settings{Scope: &scope}.Validate()
+			require.ErrorIs(t, err, settings.ErrInvalid)
 			require.ErrorContains(t, err, "scope")
 			require.ErrorContains(t, err, "want seeds or web")
 		}
@@ -131,16 +131,16 @@ func TestSettingsValidate(t *testing.T) {
 
 	t.Run("group_by", func(t *testing.T) {
 		t.Parallel()
-		for _, by := range []crawl.GroupBy{crawl.GroupByHost, crawl.GroupByRegistered} {
-			require.NoError(t, crawl.Settings{GroupBy: &by}.Validate())
+		for _, by := range []settings.GroupBy{settings.GroupByHost, settings.GroupByRegistered} {
+			require.NoError(t, settings.Settings{GroupBy: &by}.Validate())
 		}
-		require.ErrorContains(t, crawl.Settings{GroupBy: new(crawl.GroupBy("ip"))}.Validate(), `group_by "ip": want host or registered-domain`)
+		require.ErrorContains(t, settings.Settings{GroupBy: new(settings.GroupBy("ip"))}.Validate(), `group_by "ip": want host or registered-domain`)
 	})
 
 	t.Run("patterns", func(t *testing.T) {
 		t.Parallel()
-		require.NoError(t, crawl.Settings{Exclude: &[]string{"/", "*", "/a*b$", "https://a.example/x", "http://*/y"}}.Validate())
-		long := "/" + strings.Repeat("a", crawl.PatternMax)
+		require.NoError(t, settings.Settings{Exclude: &[]string{"/", "*", "/a*b$", "https://a.example/x", "http://*/y"}}.Validate())
+		long := "/" + strings.Repeat("a", 500)
 		for want, patterns := range map[string][]string{
 			`include "wiki/": want the beginning of a path or a URL`: {"/a", "wiki/"},
 			`include "": want`:                               {""},
@@ -150,76 +150,36 @@ func TestSettingsValidate(t *testing.T) {
 			`include: 101 patterns: want 100 at most`:        slices.Repeat([]string{"/a"}, 101),
 			`include "ftp://a.example/": want the beginning`: {"ftp://a.example/"},
 		} {
-			err := crawl.Settings{Include: &patterns}.Validate()
-			require.ErrorIs(t, err, crawl.ErrInvalid)
+			err := settings.Settings{Include: &patterns}.Validate()
+			require.ErrorIs(t, err, settings.ErrInvalid)
 			require.ErrorContains(t, err, want)
 		}
 	})
 
 	t.Run("NamesAllFaults", func(t *testing.T) {
 		t.Parallel()
-		err := crawl.Settings{MaxAttempts: new(0), Delay: new(crawl.Duration(-time.Second)), Scope: new(crawl.Scope("x"))}.Validate()
-		for _, want := range []string{"max_attempts 0: want 1 to 20", "delay -1s: want 0s to 8760h0m0s", `scope "x"`} {
+		err := settings.Settings{MaxAttempts: new(0), Delay: new(settings.Duration(-time.Second)), Scope: new(settings.Scope("x"))}.Validate()
+		for _, want := range []string{"max_attempts 0: want 1 to 20", "delay -1s: want 0s to 8760h", `scope "x"`} {
 			require.ErrorContains(t, err, want)
 		}
-		require.NoError(t, crawl.Settings{}.Validate(), "what is not set is not at fault")
+		require.NoError(t, settings.Settings{}.Validate(), "what is not set is not at fault")
 	})
 }
 
-// withField sets one field by its JSON name, to a number of nanoseconds where it
-// is a duration.
-func withField(t *testing.T, field string, v int64) crawl.Settings {
+// withField sets one field by its name, to a number of nanoseconds if it is a
+// duration.
+func withField(t *testing.T, field string, v int64) settings.Settings {
 	t.Helper()
-	var s crawl.Settings
-	d, i := crawl.Duration(v), int(v)
-	switch field {
-	case "delay":
-		s.Delay = &d
-	case "ip_delay":
-		s.IPDelay = &d
-	case "defer_after":
-		s.DeferAfter = &d
-	case "subnet_delay":
-		s.SubnetDelay = &d
-	case "graylist":
-		s.Graylist = &d
-	case "latency_factor":
-		s.LatencyFactor = new(float64(v))
-	case "max_redirects":
-		s.MaxRedirects = &i
-	case "max_graylistings":
-		s.MaxGraylistings = &i
-	case "max_attempts":
-		s.MaxAttempts = &i
-	case "max_depth":
-		s.MaxDepth = &i
-	case "max_active_domains":
-		s.MaxDomains = &i
-	case "max_pages":
-		s.MaxPages = &v
-	case "max_pages_per_domain":
-		s.MaxPagesPerDomain = &v
-	case "pages_per_activity":
-		s.PagesPerActivity = &i
-	case "max_pages_per_depth":
-		s.MaxPagesPerDepth = &v
-	case "max_pages_per_registered_domain":
-		s.MaxPagesPerRegistered = &v
-	case "max_subdomains":
-		s.MaxSubdomains = &i
-	case "max_images_per_domain":
-		s.MaxImagesPerDomain = &v
-	case "max_images_per_page":
-		s.MaxImagesPerPage = &i
-	case "image_min_width":
-		s.ImageMinWidth = &i
-	case "image_min_height":
-		s.ImageMinHeight = &i
-	case "budget_growth":
-		s.BudgetGrowth = new(float64(v))
-	default:
-		require.Fail(t, "no such field", field)
+	d, known := settings.Lookup(field)
+	require.True(t, known)
+	var value any = v
+	if d.Duration() {
+		value = settings.Duration(v)
 	}
+	data, err := json.Marshal(map[string]any{field: value})
+	require.NoError(t, err)
+	var s settings.Settings
+	require.NoError(t, json.Unmarshal(data, &s))
 	return s
 }
 
@@ -228,10 +188,10 @@ func TestSettingsJSON(t *testing.T) {
 
 	t.Run("ComeBackAsTheyWere", func(t *testing.T) {
 		t.Parallel()
-		for _, want := range []crawl.Settings{{}, full(), crawl.Settings{}.WithDefaults()} {
+		for _, want := range []settings.Settings{{}, full(), settings.Settings{}.WithDefaults()} {
 			data, err := json.Marshal(want)
 			require.NoError(t, err)
-			var got crawl.Settings
+			var got settings.Settings
 			require.NoError(t, json.Unmarshal(data, &got))
 			require.Equal(t, want, got, string(data))
 		}
@@ -249,29 +209,29 @@ func TestSettingsJSON(t *testing.T) {
 			"images":"store","image_scope":"seeds","image_min_width":16,"image_min_height":17,"max_images_per_domain":18,"max_images_per_page":19,"thumbnails":true,
 			"max_active_domains":3,"max_pages":4,"max_pages_per_domain":0,"pages_per_activity":5,"scope":"web","standing":true}`,
 			string(data))
-		data, err = json.Marshal(crawl.Settings{})
+		data, err = json.Marshal(settings.Settings{})
 		require.NoError(t, err)
 		require.JSONEq(t, "{}", string(data))
 	})
 
 	t.Run("HavePagesPerActivityAsANumberOrAuto", func(t *testing.T) {
 		t.Parallel()
-		for text, want := range map[string]int{`"auto"`: crawl.PagesPerActivityAuto, `0`: 0, `1`: 1, `50`: 50, `"7"`: 7} {
-			s := crawl.Settings{MaxDepth: new(3), PagesPerActivity: new(5)}
+		for text, want := range map[string]int{`"auto"`: settings.PagesPerActivityAuto, `0`: 0, `1`: 1, `50`: 50, `"7"`: 7} {
+			s := settings.Settings{MaxDepth: new(3), PagesPerActivity: new(5)}
 			require.NoError(t, json.Unmarshal([]byte(`{"pages_per_activity":`+text+`}`), &s), text)
-			require.Equal(t, crawl.Settings{MaxDepth: new(3), PagesPerActivity: &want}, s, text)
+			require.Equal(t, settings.Settings{MaxDepth: new(3), PagesPerActivity: &want}, s, text)
 			require.NoError(t, s.Validate())
 		}
 		for _, bad := range []string{`"many"`, `""`, `"0"`, `"-1"`, `"1001"`} {
-			err := json.Unmarshal([]byte(`{"pages_per_activity":`+bad+`}`), new(crawl.Settings))
-			require.ErrorIs(t, err, crawl.ErrInvalid, bad)
+			err := json.Unmarshal([]byte(`{"pages_per_activity":`+bad+`}`), new(settings.Settings))
+			require.ErrorIs(t, err, settings.ErrInvalid, bad)
 			require.ErrorContains(t, err, "pages_per_activity "+bad+": want auto or 1 to 1000")
 		}
-		require.Error(t, json.Unmarshal([]byte(`{"pages_per_activity":1.5}`), new(crawl.Settings)))
-		var s crawl.Settings
+		require.Error(t, json.Unmarshal([]byte(`{"pages_per_activity":1.5}`), new(settings.Settings)))
+		var s settings.Settings
 		require.NoError(t, json.Unmarshal([]byte(`{"pages_per_activity":"auto","dely":"1s"}`), &s))
 		require.ErrorContains(t, s.Validate(), `there is no setting "dely"`)
-		data, err := json.Marshal(crawl.Settings{PagesPerActivity: new(crawl.PagesPerActivityAuto)})
+		data, err := json.Marshal(settings.Settings{PagesPerActivity: new(settings.PagesPerActivityAuto)})
 		require.NoError(t, err)
 		require.JSONEq(t, `{"pages_per_activity":0}`, string(data), "workers of the last version read a number")
 	})
@@ -279,23 +239,23 @@ func TestSettingsJSON(t *testing.T) {
 	t.Run("RefuseBadDurations", func(t *testing.T) {
 		t.Parallel()
 		for _, bad := range []string{`10`, `1.5`, `"10"`, `""`, `"ten"`, `"1d"`, `"1e300s"`, `true`, `{}`, `["1s"]`} {
-			var s crawl.Settings
+			var s settings.Settings
 			err := json.Unmarshal([]byte(`{"delay":`+bad+`}`), &s)
-			require.ErrorIs(t, err, crawl.ErrInvalid, bad)
+			require.ErrorIs(t, err, settings.ErrInvalid, bad)
 			require.ErrorContains(t, err, "10s", bad)
 		}
 	})
 }
 
-func TestValidateRunName(t *testing.T) {
+func TestSettingsOfImages(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"a", "7", "small-web", "2026.11_x", "A-", strings.Repeat("x", crawl.RunNameMax)} {
-		require.NoError(t, crawl.ValidateRunName(name), name)
-	}
-	for _, name := range []string{
-		"", "-a", ".a", "_a", "a b", "a/b", "a\n", "\na", "ü", "aü", "a%", "a:b", "../x", "a\x00",
-		strings.Repeat("x", crawl.RunNameMax+1), strings.Repeat("ü", crawl.RunNameMax),
-	} {
-		require.ErrorIs(t, crawl.ValidateRunName(name), crawl.ErrInvalid, "%q", name)
-	}
+	set := settings.Settings{}.WithDefaults()
+	require.False(t, set.TakesImages())
+	set.Images = new(settings.ImagesMetadata)
+	require.True(t, set.TakesImages())
+	set.Images, set.ImageScope = new(settings.Images("all")), new(settings.ImageScope("web"))
+	err := set.Validate()
+	require.ErrorIs(t, err, settings.ErrInvalid)
+	require.ErrorContains(t, err, `images "all": want off, metadata or store`)
+	require.ErrorContains(t, err, `image_scope "web": want seeds or any`)
 }
