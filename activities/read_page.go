@@ -42,11 +42,6 @@ var frontierKinds = map[crawl.Kind]frontierKind{
 		Kind: request.Kind{Accept: "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.1"},
 		want: parseable, read: (*pageReader).readBody,
 	},
-	crawl.KindFavicon: {
-		Kind: request.Kind{Accept: "image/*", MaxBytes: 256 << 10},
-		want: func(mediaType string) bool { return strings.HasPrefix(mediaType, "image/") },
-		hash: true,
-	},
 	crawl.KindImage: {
 		Kind: request.Kind{
 			// names first what its fingerprints can be made of
@@ -264,18 +259,14 @@ func (r *pageReader) links(ctx context.Context, page extract.Page, said usage.Us
 	if err != nil {
 		return nil, false, err
 	}
-	other := make(map[string]bool, len(links)+len(page.Images)+1) // as pages they are not worth a request
+	other := make(map[string]bool, len(links)+len(page.Images)) // as pages they are not worth a request
 	for _, l := range links {
 		other[l.URL] = true
-	}
-	wanted := *r.d.Run.Settings.Favicons && page.Icon != (urls.URL{})
-	if wanted {
-		other[page.Icon.String()] = true
 	}
 	for _, i := range page.Images {
 		other[i.URL.String()] = true
 	}
-	links = slices.Grow(links, len(page.Links)+1)
+	links = slices.Grow(links, len(page.Links))
 	var unseen []crawl.Link
 	for _, l := range page.Links {
 		if len(other) > 0 && other[l.URL.String()] {
@@ -289,13 +280,7 @@ func (r *pageReader) links(ctx context.Context, page extract.Page, said usage.Us
 		}
 		links = append(links, link)
 	}
-	links = append(links, unseen...)
-	if wanted {
-		icon := r.linkTo(page.Icon, said.NoFollow.Said(), now)
-		icon.Kind = crawl.KindFavicon
-		links = append(links, icon)
-	}
-	return links, allLists, nil
+	return append(links, unseen...), allLists, nil
 }
 
 // keepUsage keeps what a publisher says.

@@ -10,8 +10,6 @@ const (
 	KindPage Kind = "page"
 	// KindRobots is an origin's robots.txt (RFC 9309).
 	KindRobots Kind = "robots"
-	// KindFavicon is the icon of a page's site (HTML standard, link type "icon").
-	KindFavicon Kind = "favicon"
 	// KindSitemap is a sitemap, or an index of them (sitemaps.org).
 	KindSitemap Kind = "sitemap"
 	// KindFeed is an RSS, Atom or JSON feed.

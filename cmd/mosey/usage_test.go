@@ -163,7 +163,6 @@ func TestFlagValues(t *testing.T) {
 		"--exclude=/a b":                 {`--exclude "/a b": want the beginning of a path or a URL`},
 		"--set=skip_extensions=perhaps":  {"skip_extensions", `"perhaps"`},
 		"--set=skip_known_variants=some": {"skip_known_variants", `"some"`},
-		"--set=favicons=perhaps":         {"favicons", `"perhaps"`},
 		"--scope=moon":                   {`--scope "moon": want seeds or web`},
 		"--purpose=fun":                  {`--purpose "fun": want search, ai-train or archive`},
 		"--set=block_on_login=perhaps":   {"block_on_login", `"perhaps"`},

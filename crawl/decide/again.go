@@ -104,7 +104,7 @@ func comesAgain(run crawl.RunFacts, c crawl.CrawlFacts) bool {
 	switch c.Kind {
 	case crawl.KindPage, crawl.KindFeed, crawl.KindSitemap, crawl.KindImage:
 		return true
-	case crawl.KindRobots, crawl.KindFavicon, crawl.KindTDM:
+	case crawl.KindRobots, crawl.KindTDM:
 	}
 	return false
 }

@@ -30,7 +30,7 @@ func TestUnwantedPagesAreSkipped(t *testing.T) {
 			"https://example.org/pub/?C=N;O=D", func(f *decide.Facts) { run(f).Settings.SkipKnownVariants = new(false) }, "", "",
 		},
 		"UnlessItIsASeed": {"https://example.org/pub/?C=N;O=D", func(f *decide.Facts) { page(f).Depth = 0 }, "", ""},
-		"ButNotAnIcon":    {"https://example.org/a.png", func(f *decide.Facts) { page(f).Kind = crawl.KindFavicon }, "", ""},
+		"ButNotAFeed":     {"https://example.org/a.png", func(f *decide.Facts) { page(f).Kind = crawl.KindFeed }, "", ""},
 		"WhatIsExcluded":  {"https://example.org/private/1", func(f *decide.Facts) { run(f).Settings.Exclude = &[]string{"/private/"} }, crawl.ReasonExcluded, "the run excludes /private/ (--exclude)"},
 		"NotASeed":        {"https://example.org/private/1", func(f *decide.Facts) { page(f).Depth, run(f).Settings.Exclude = 0, &[]string{"/"} }, "", ""},
 		"WhatIsIncluded":  {"https://example.org/wiki/A", func(f *decide.Facts) { run(f).Settings.Include = &[]string{"/b", "/wiki/"} }, "", ""},

@@ -189,7 +189,13 @@ func (d Setting) span() string {
 }
 
 // numberText writes whole hours as such.
-func numberText(v reflect.Value) string { return strings.TrimSuffix(fmt.Sprint(v), "0m0s") }
+func numberText(v reflect.Value) string {
+	text, whole := strings.CutSuffix(fmt.Sprint(v), "h0m0s")
+	if whole {
+		text += "h"
+	}
+	return text
+}
 
 // orList joins words: a, b or c.
 func orList(words []string) string {

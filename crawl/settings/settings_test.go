@@ -20,7 +20,7 @@ func full() settings.Settings {
 		DeferAfter: new(settings.Duration(90 * time.Minute)), MaxAttempts: new(2), MaxDepth: new(0), MaxDomains: new(3),
 		MaxPages: new(int64(4)), MaxPagesPerDomain: new(int64(0)), PagesPerActivity: new(5),
 		Scope: new(settings.ScopeWeb), Standing: new(true),
-		SubnetDelay: new(settings.Duration(7)), Graylist: new(settings.Duration(0)), LatencyFactor: new(0.5), MaxGraylistings: new(6), MaxRedirects: new(7), Favicons: new(true),
+		SubnetDelay: new(settings.Duration(7)), Graylist: new(settings.Duration(0)), LatencyFactor: new(0.5), MaxGraylistings: new(6), MaxRedirects: new(7),
 		Feeds: new(false), Sitemaps: new(false),
 		Purpose: new(settings.PurposeArchive), BlockOnLogin: new(false), MinRefetch: new(settings.Duration(8)), Window: new("Sat 00:00-24:00"),
 		MaxBytes: new(int64(9)), MaxBytesPerDomain: new(int64(10)), MaxTime: new(settings.Duration(11)), YieldAfter: new(int64(12)),
@@ -43,7 +43,7 @@ func TestSettingsWithDefaults(t *testing.T) {
 			DeferAfter: new(settings.Duration(time.Hour)), MaxAttempts: new(4), MaxDepth: new(-1), MaxDomains: new(1000),
 			MaxPages: new(int64(-1)), MaxPagesPerDomain: new(int64(-1)), PagesPerActivity: new(0),
 			Scope: new(settings.ScopeSeeds), Standing: new(false),
-			SubnetDelay: new(settings.Duration(0)), Graylist: new(settings.Duration(5 * time.Minute)), LatencyFactor: new(5.0), MaxGraylistings: new(5), MaxRedirects: new(20), Favicons: new(false),
+			SubnetDelay: new(settings.Duration(0)), Graylist: new(settings.Duration(5 * time.Minute)), LatencyFactor: new(5.0), MaxGraylistings: new(5), MaxRedirects: new(20),
 			Feeds: new(true), Sitemaps: new(true),
 			Purpose: new(settings.PurposeSearch), BlockOnLogin: new(true), MinRefetch: new(settings.Duration(24 * time.Hour)), Window: new(""),
 			MaxBytes: new(int64(-1)), MaxBytesPerDomain: new(int64(-1)), MaxTime: new(settings.Duration(0)), YieldAfter: new(int64(500)),
@@ -202,7 +202,7 @@ func TestSettingsJSON(t *testing.T) {
 		data, err := json.Marshal(full())
 		require.NoError(t, err)
 		require.JSONEq(t, `{"delay":"1.5s","ip_delay":"0s","subnet_delay":"7ns","defer_after":"1h30m0s","max_attempts":2,"max_depth":0,
-			"graylist":"0s","latency_factor":0.5,"max_graylistings":6,"max_redirects":7,"favicons":true,"feeds":false,"sitemaps":false,"min_refetch":"8ns","purpose":"archive","block_on_login":false,"window":"Sat 00:00-24:00",
+			"graylist":"0s","latency_factor":0.5,"max_graylistings":6,"max_redirects":7,"feeds":false,"sitemaps":false,"min_refetch":"8ns","purpose":"archive","block_on_login":false,"window":"Sat 00:00-24:00",
 			"exclude":["/private/"],"include":["/*.html$"],"skip_extensions":false,"skip_known_variants":false,
 			"max_bytes":9,"max_bytes_per_domain":10,"max_time":"11ns","yield_after":12,"recrawl":true,"priority_weights":{"rank":2},
 			"group_by":"registered-domain","max_subdomains":13,"max_pages_per_registered_domain":14,"max_pages_per_depth":15,"budget_growth":1.5,

@@ -109,7 +109,7 @@ func TestSettingsFile(t *testing.T) {
 			"allow-network:\n  - 10.0.0.0/8\n  - 'fd00::/8'\n":                   {a, b},
 			"crawl: {allow-network: 10.0.0.0/8}\n":                               {a},
 			"allow-network: []\n":                                                nil,
-			"allow-network: 10.0.0.0/8\nup: {no-worker: on}\n":                 {a},
+			"allow-network: 10.0.0.0/8\nup: {no-worker: on}\n":                   {a},
 			"allow-network: 10.0.0.0/8\ncrawl: {contact: 'https://a.example'}\n": {a},
 		} {
 			c, err := parse(t, file, "crawl")
