@@ -164,7 +164,7 @@ func (r *pageReader) readPicture(ctx context.Context, at *crawl.Attempt, resp *f
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pictureSpan)
 	defer cancel()
 	read, err := r.pictures.Read(ctx, bodyOf(resp), bodySize(resp), picture.Options{
-		MinWidth: *set.ImageMinWidth, MinHeight: *set.ImageMinHeight, Thumbnail: *set.Thumbnails,
+		MinSize: *set.ImageMinSize, Thumbnail: *set.Thumbnails,
 	})
 	if problem := problemOf(err); problem != "" {
 		at.Image.Problem, at.Error = problem, err.Error()

@@ -148,7 +148,7 @@ func (r *pageReader) readList(
 // was read last.
 func (r *pageReader) tell(e listEntry) {
 	last := r.d.Crawl.Visit.At
-	if *r.d.Run.Settings.Recrawl && !last.IsZero() && e.changed.After(last) && len(r.news) < crawl.ListNewsMax {
+	if r.d.Run.Settings.Recrawls() && !last.IsZero() && e.changed.After(last) && len(r.news) < crawl.ListNewsMax {
 		r.news = append(r.news, crawl.ListNews{Domain: e.url.Domain(), URL: e.url.String(), Changed: e.changed})
 	}
 }

@@ -10,6 +10,7 @@ type (
 	Purpose    = settings.Purpose
 	Images     = settings.Images
 	ImageScope = settings.ImageScope
+	WhenDone   = settings.WhenDone
 	Duration   = settings.Duration
 	Window     = settings.Window
 	Weekdays   = settings.Weekdays
@@ -28,6 +29,11 @@ const (
 	PurposeSearch        = settings.PurposeSearch
 	PurposeAITrain       = settings.PurposeAITrain
 	PurposeArchive       = settings.PurposeArchive
+	WhenDoneEnd          = settings.WhenDoneEnd
+	WhenDoneWait         = settings.WhenDoneWait
+	WhenDoneRecrawl      = settings.WhenDoneRecrawl
+	SkipExtensions       = settings.SkipExtensions
+	SkipVariants         = settings.SkipVariants
 	ImagesOff            = settings.ImagesOff
 	ImagesMetadata       = settings.ImagesMetadata
 	ImagesStore          = settings.ImagesStore

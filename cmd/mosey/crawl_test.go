@@ -169,7 +169,7 @@ func TestWake(t *testing.T) {
 		s := newSite(t, 1, 2)
 		const name = "site-001.test"
 		h.Print("pause", name, "--reason", "a quiet night")
-		c := h.Start(s.crawl(s.Seeds()[0], "--set", "standing=on")...)
+		c := h.Start(s.crawl(s.Seeds()[0], "--when-done", "wait")...)
 		c.Await(" pending, ")
 		require.Empty(t, s.Log())
 		ContainsOnSameLine(t, h.Print("why", s.Seeds()[0]), ": not crawled: the domain is paused by ", ": a quiet night")

@@ -48,11 +48,11 @@ func TestRunSettings(t *testing.T) {
 	t.Run("WithoutAFlagComeFromSetTheEnvironmentAndAFile", func(t *testing.T) {
 		t.Parallel()
 		r, err := runSettingsOf(t, wiring.Env{"MOSEY_MAX_REDIRECTS=3", "MOSEY_GRAYLIST=1m"},
-			"ip-delay: 2s\ncrawl:\n  max_attempts: 2\n  graylist: 9m\n  sitemaps: off\n", "--set", "feeds=off", "--set=skip_extensions=off")
+			"ip-delay: 2s\ncrawl:\n  max_attempts: 2\n  graylist: 9m\n  sitemaps: off\n", "--set", "feeds=off", "--set=skip=none")
 		require.NoError(t, err)
 		require.Equal(t, crawl.Settings{
 			MaxRedirects: new(3), Graylist: new(crawl.Duration(time.Minute)), IPDelay: new(crawl.Duration(2 * time.Second)),
-			MaxAttempts: new(2), Sitemaps: new(false), Feeds: new(false), SkipExtensions: new(false),
+			MaxAttempts: new(2), Sitemaps: new(false), Feeds: new(false), Skip: &[]string{},
 		}, r.settings)
 	})
 

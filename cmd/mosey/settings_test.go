@@ -60,7 +60,7 @@ func TestSettings(t *testing.T) {
 			"MOSEY_TIMEOUT":       {"1", `--timeout: MOSEY_TIMEOUT: "1" is no duration`},
 			"MOSEY_MAX_PAGES":     {"many", `--max-pages: MOSEY_MAX_PAGES: `},
 			"MOSEY_ALLOW_NETWORK": {"10.0.0", "--allow-network: MOSEY_ALLOW_NETWORK: "},
-			"MOSEY_STANDING":      {"perhaps", "--standing: MOSEY_STANDING: "},
+			"MOSEY_JSON":          {"perhaps", `--json: MOSEY_JSON: "perhaps": want on or off`},
 		} {
 			h := newHarness(t)
 			h.Setenv("DATABASE_URL", "postgres://127.0.0.1:1/none")

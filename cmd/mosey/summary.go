@@ -94,13 +94,13 @@ func wholeRun(t crawl.Totals) string {
 // the same.
 var whySkipped = map[crawl.Reason]string{
 	crawl.ReasonFresh:       "their servers said that they stay as they are; mosey why URL tells until when",
-	crawl.ReasonMinRefetch:  "fetched lately; --min-refetch 0s fetches them all the same",
+	crawl.ReasonMinRefetch:  "fetched lately; --set min_refetch=0s fetches them all the same",
 	crawl.ReasonExcluded:    "the run's --include and --exclude leave them out; to give other ones decides again",
-	crawl.ReasonExtension:   "their names say that they cannot be read; --skip-extensions=false fetches them all the same",
-	crawl.ReasonDepthBudget: "pages over the budget of their depth; a larger --max-pages-per-depth fetches them",
-	crawl.ReasonImageBudget: "over the budget of their domain; a larger --max-images-per-domain fetches them",
+	crawl.ReasonExtension:   "their names say that they cannot be read; --set skip=variants fetches them all the same",
+	crawl.ReasonDepthBudget: "pages over the budget of their depth; a larger max_pages_per_depth fetches them",
+	crawl.ReasonImageBudget: "over the budget of their domain; a larger max_images_per_domain fetches them",
 	crawl.ReasonImagesOff:   "the run does not fetch them any more; --images metadata does",
-	crawl.ReasonVariant:     "known variants of other pages; --skip-known-variants=false fetches them all the same",
+	crawl.ReasonVariant:     "known variants of other pages; --set skip=extensions fetches them all the same",
 	crawl.ReasonScheme:      "https cannot be reached, and http is asked instead; a seed that says https:// is not asked by http",
 	crawl.ReasonTrap:        "parts of endless spaces; mosey why URL tells which, and a page that is seeded is fetched all the same",
 }

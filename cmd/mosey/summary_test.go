@@ -51,7 +51,7 @@ func TestLastWords(t *testing.T) {
 		r := h.Execute(s.crawl(s.Seeds()[0], "--run", "again")...)
 		require.Zero(t, r.Code, r.Stderr)
 		ContainsOnSameLine(t, r.Stdout, "Run again is done (nothing left that is due) after ", ": 0 pages of 1 domain, 0 B")
-		ContainsOnSameLine(t, r.Stdout, "  4 pages skipped: min-refetch (fetched lately; --min-refetch 0s fetches them all the same)")
+		ContainsOnSameLine(t, r.Stdout, "  4 pages skipped: min-refetch (fetched lately; --set min_refetch=0s fetches them all the same)")
 	})
 
 	t.Run("NameASiteThatLetsNoLinkBeFollowed", func(t *testing.T) {

@@ -98,7 +98,7 @@ func FirstAgain(history json.RawMessage, fetched time.Time) (time.Time, error) {
 
 // comesAgain reports whether a run asks for the page of a crawl again.
 func comesAgain(run crawl.RunFacts, c crawl.CrawlFacts) bool {
-	if run.Settings.Recrawl == nil || !*run.Settings.Recrawl {
+	if !run.Settings.Recrawls() {
 		return false
 	}
 	switch c.Kind {

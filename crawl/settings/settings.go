@@ -28,18 +28,16 @@ type Settings struct {
 	BlockOnLogin    *bool     `json:"block_on_login,omitempty" group:"politeness" default:"on" help:"Count a login page in place of a page as a refusal, such as a 403."`
 	Purpose         *Purpose  `json:"purpose,omitempty" group:"politeness" flag:"" default:"search" values:"search,ai-train,archive" help:"What the crawl is for. What a publisher forbids for it is not done."`
 
-	Scope             *Scope    `json:"scope,omitempty" group:"pages" flag:"" default:"seeds" values:"seeds,web" help:"Pages to crawl: those of the seeds' domains, or all that links lead to."`
-	MaxDepth          *int      `json:"max_depth,omitempty" group:"pages" flag:"" default:"-1" min:"-1" max:"32767" unit:"links" help:"Links between a seed and a page; 0 is seeds only, -1 is no limit. Redirects are not counted."`
-	Include           *[]string `json:"include,omitempty" group:"pages" flag:"" default:"none" check:"patterns" help:"Request only URLs like these, and seeds."`
-	Exclude           *[]string `json:"exclude,omitempty" group:"pages" flag:"" default:"none" check:"patterns" help:"URLs not to request, unless they are seeds: the beginning of a path or a URL, * is anything, $ the end, as in robots.txt."`
-	SkipExtensions    *bool     `json:"skip_extensions,omitempty" group:"pages" default:"on" help:"Do not request files that cannot be parsed, such as .jpg or .zip."`
-	SkipKnownVariants *bool     `json:"skip_known_variants,omitempty" group:"pages" default:"on" help:"Do not request other views of pages, as common software has them, such as a wiki's histories."`
-	Sitemaps          *bool     `json:"sitemaps,omitempty" group:"pages" default:"on" help:"Fetch the sitemaps that sites name, or have, and the pages they list."`
-	Feeds             *bool     `json:"feeds,omitempty" group:"pages" default:"on" help:"Fetch the feeds that seeds and front pages name, and the pages they list first."`
-	Standing          *bool     `json:"standing,omitempty" group:"pages" default:"off" help:"Keep the run going when nothing is due."`
-	Recrawl           *bool     `json:"recrawl,omitempty" group:"pages" default:"off" help:"Ask for pages again, the sooner the more often they change, and keep the run going."`
-	MinRefetch        *Duration `json:"min_refetch,omitempty" group:"pages" default:"24h" min:"0s" max:"8760h" help:"Skip pages fetched so lately, by whichever run; 0s is off."`
-	MaxAttempts       *int      `json:"max_attempts,omitempty" group:"pages" default:"4" min:"1" max:"20" unit:"requests" help:"How often one page is tried before it has failed."`
+	Scope       *Scope    `json:"scope,omitempty" group:"pages" flag:"" default:"seeds" values:"seeds,web" help:"Pages to crawl: those of the seeds' domains, or all that links lead to."`
+	MaxDepth    *int      `json:"max_depth,omitempty" group:"pages" flag:"" default:"-1" min:"-1" max:"32767" unit:"links" help:"Links between a seed and a page; 0 is seeds only, -1 is no limit. Redirects are not counted."`
+	Include     *[]string `json:"include,omitempty" group:"pages" flag:"" default:"none" check:"patterns" help:"Request only URLs like these, and seeds."`
+	Exclude     *[]string `json:"exclude,omitempty" group:"pages" flag:"" default:"none" check:"patterns" help:"URLs not to request, unless they are seeds: the beginning of a path or a URL, * is anything, $ the end, as in robots.txt."`
+	Skip        *[]string `json:"skip,omitempty" group:"pages" default:"extensions,variants" values:"extensions,variants" help:"URLs not to request, unless they are seeds: files that cannot be parsed, such as .jpg or .zip, and known variants of other pages, such as a wiki's histories."`
+	Sitemaps    *bool     `json:"sitemaps,omitempty" group:"pages" default:"on" help:"Fetch the sitemaps that sites name, or have, and the pages they list."`
+	Feeds       *bool     `json:"feeds,omitempty" group:"pages" default:"on" help:"Fetch the feeds that seeds and front pages name, and the pages they list first."`
+	WhenDone    *WhenDone `json:"when_done,omitempty" group:"pages" flag:"" default:"end" values:"end,wait,recrawl" help:"When nothing is left to request: end the run, wait for new seeds, or ask for pages again, the sooner the more often they change."`
+	MinRefetch  *Duration `json:"min_refetch,omitempty" group:"pages" default:"24h" min:"0s" max:"8760h" help:"Skip pages fetched so lately, by whichever run; 0s is off."`
+	MaxAttempts *int      `json:"max_attempts,omitempty" group:"pages" default:"4" min:"1" max:"20" unit:"requests" help:"How often one page is tried before it has failed."`
 	// as many as browsers follow (WHATWG Fetch, HTTP-redirect fetch); redirects keep their
 	// depth, so chains need a bound of their own
 	MaxRedirects *int `json:"max_redirects,omitempty" group:"pages" default:"20" min:"0" max:"100" unit:"redirects" help:"Redirects in a row that are followed."`
@@ -56,8 +54,7 @@ type Settings struct {
 
 	Images             *Images     `json:"images,omitempty" group:"images" flag:"" default:"off" values:"off,metadata,store" help:"Images of pages: leave them alone, fetch them for their fingerprints, or also keep their bytes."`
 	ImageScope         *ImageScope `json:"image_scope,omitempty" group:"images" default:"any" values:"seeds,any" help:"Hosts to ask for images: those of the seeds' domains, or any that a page has an image from."`
-	ImageMinWidth      *int        `json:"image_min_width,omitempty" group:"images" default:"100" min:"1" max:"10000" unit:"pixels" help:"Width below which an image is not recorded."`
-	ImageMinHeight     *int        `json:"image_min_height,omitempty" group:"images" default:"100" min:"1" max:"10000" unit:"pixels" help:"Height below which an image is not recorded."`
+	ImageMinSize       *int        `json:"image_min_size,omitempty" group:"images" default:"100" min:"1" max:"10000" unit:"pixels" help:"Width and height that an image needs to be recorded: one that is smaller in either is left out."`
 	MaxImagesPerPage   *int        `json:"max_images_per_page,omitempty" group:"images" default:"50" min:"0" max:"200" unit:"images" help:"Images to take from one page."`
 	MaxImagesPerDomain *int64      `json:"max_images_per_domain,omitempty" group:"images" default:"-1" min:"-1" unit:"requests" help:"Image requests to each domain, retries included; -1 is no limit."`
 	Thumbnails         *bool       `json:"thumbnails,omitempty" group:"images" default:"off" help:"Also keep a small picture of each image."`

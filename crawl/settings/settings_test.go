@@ -19,17 +19,17 @@ func full() settings.Settings {
 		Delay: new(settings.Duration(1500 * time.Millisecond)), IPDelay: new(settings.Duration(0)),
 		DeferAfter: new(settings.Duration(90 * time.Minute)), MaxAttempts: new(2), MaxDepth: new(0), MaxDomains: new(3),
 		MaxPages: new(int64(4)), MaxPagesPerDomain: new(int64(0)), PagesPerActivity: new(5),
-		Scope: new(settings.ScopeWeb), Standing: new(true),
+		Scope: new(settings.ScopeWeb), WhenDone: new(settings.WhenDoneRecrawl),
 		SubnetDelay: new(settings.Duration(7)), Graylist: new(settings.Duration(0)), LatencyFactor: new(0.5), MaxGraylistings: new(6), MaxRedirects: new(7),
 		Feeds: new(false), Sitemaps: new(false),
 		Purpose: new(settings.PurposeArchive), BlockOnLogin: new(false), MinRefetch: new(settings.Duration(8)), Window: new("Sat 00:00-24:00"),
 		MaxBytes: new(int64(9)), MaxBytesPerDomain: new(int64(10)), MaxTime: new(settings.Duration(11)), YieldAfter: new(int64(12)),
-		PriorityWeights: &map[string]float64{"rank": 2}, Recrawl: new(true),
-		GroupBy: new(settings.GroupByRegistered), MaxSubdomains: new(13), MaxPagesPerRegistered: new(int64(14)),
+		PriorityWeights: &map[string]float64{"rank": 2},
+		GroupBy:         new(settings.GroupByRegistered), MaxSubdomains: new(13), MaxPagesPerRegistered: new(int64(14)),
 		MaxPagesPerDepth: new(int64(15)), BudgetGrowth: new(1.5),
-		Images: new(settings.ImagesStore), ImageScope: new(settings.ImageScopeSeeds), ImageMinWidth: new(16), ImageMinHeight: new(17),
+		Images: new(settings.ImagesStore), ImageScope: new(settings.ImageScopeSeeds), ImageMinSize: new(16),
 		MaxImagesPerDomain: new(int64(18)), MaxImagesPerPage: new(19), Thumbnails: new(true),
-		Exclude: &[]string{"/private/"}, Include: &[]string{"/*.html$"}, SkipExtensions: new(false), SkipKnownVariants: new(false),
+		Exclude: &[]string{"/private/"}, Include: &[]string{"/*.html$"}, Skip: &[]string{settings.SkipVariants},
 	}
 }
 
@@ -42,17 +42,17 @@ func TestSettingsWithDefaults(t *testing.T) {
 			Delay: new(settings.Duration(10 * time.Second)), IPDelay: new(settings.Duration(time.Second)),
 			DeferAfter: new(settings.Duration(time.Hour)), MaxAttempts: new(4), MaxDepth: new(-1), MaxDomains: new(1000),
 			MaxPages: new(int64(-1)), MaxPagesPerDomain: new(int64(-1)), PagesPerActivity: new(0),
-			Scope: new(settings.ScopeSeeds), Standing: new(false),
+			Scope: new(settings.ScopeSeeds), WhenDone: new(settings.WhenDoneEnd),
 			SubnetDelay: new(settings.Duration(0)), Graylist: new(settings.Duration(5 * time.Minute)), LatencyFactor: new(5.0), MaxGraylistings: new(5), MaxRedirects: new(20),
 			Feeds: new(true), Sitemaps: new(true),
 			Purpose: new(settings.PurposeSearch), BlockOnLogin: new(true), MinRefetch: new(settings.Duration(24 * time.Hour)), Window: new(""),
 			MaxBytes: new(int64(-1)), MaxBytesPerDomain: new(int64(-1)), MaxTime: new(settings.Duration(0)), YieldAfter: new(int64(500)),
-			PriorityWeights: &map[string]float64{}, Recrawl: new(false),
-			GroupBy: new(settings.GroupByHost), MaxSubdomains: new(1000), MaxPagesPerRegistered: new(int64(-1)),
+			PriorityWeights: &map[string]float64{},
+			GroupBy:         new(settings.GroupByHost), MaxSubdomains: new(1000), MaxPagesPerRegistered: new(int64(-1)),
 			MaxPagesPerDepth: new(int64(-1)), BudgetGrowth: new(1.0),
-			Images: new(settings.ImagesOff), ImageScope: new(settings.ImageScopeAny), ImageMinWidth: new(100), ImageMinHeight: new(100),
+			Images: new(settings.ImagesOff), ImageScope: new(settings.ImageScopeAny), ImageMinSize: new(100),
 			MaxImagesPerDomain: new(int64(-1)), MaxImagesPerPage: new(50), Thumbnails: new(false),
-			Exclude: &[]string{}, Include: &[]string{}, SkipExtensions: new(true), SkipKnownVariants: new(true),
+			Exclude: &[]string{}, Include: &[]string{}, Skip: &[]string{settings.SkipExtensions, settings.SkipVariants},
 		}, settings.Settings{}.WithDefaults())
 	})
 
@@ -97,8 +97,7 @@ func TestSettingsValidate(t *testing.T) {
 		"budget_growth":                   {1, 10},
 		"max_images_per_domain":           {-1, math.MaxInt64},
 		"max_images_per_page":             {0, 200},
-		"image_min_width":                 {1, 10_000},
-		"image_min_height":                {1, 10_000},
+		"image_min_size":                  {1, 10_000},
 	} {
 		t.Run(field, func(t *testing.T) {
 			t.Parallel()
@@ -203,11 +202,11 @@ func TestSettingsJSON(t *testing.T) {
 		require.NoError(t, err)
 		require.JSONEq(t, `{"delay":"1.5s","ip_delay":"0s","subnet_delay":"7ns","defer_after":"1h30m0s","max_attempts":2,"max_depth":0,
 			"graylist":"0s","latency_factor":0.5,"max_graylistings":6,"max_redirects":7,"feeds":false,"sitemaps":false,"min_refetch":"8ns","purpose":"archive","block_on_login":false,"window":"Sat 00:00-24:00",
-			"exclude":["/private/"],"include":["/*.html$"],"skip_extensions":false,"skip_known_variants":false,
-			"max_bytes":9,"max_bytes_per_domain":10,"max_time":"11ns","yield_after":12,"recrawl":true,"priority_weights":{"rank":2},
+			"exclude":["/private/"],"include":["/*.html$"],"skip":["variants"],
+			"max_bytes":9,"max_bytes_per_domain":10,"max_time":"11ns","yield_after":12,"priority_weights":{"rank":2},
 			"group_by":"registered-domain","max_subdomains":13,"max_pages_per_registered_domain":14,"max_pages_per_depth":15,"budget_growth":1.5,
-			"images":"store","image_scope":"seeds","image_min_width":16,"image_min_height":17,"max_images_per_domain":18,"max_images_per_page":19,"thumbnails":true,
-			"max_active_domains":3,"max_pages":4,"max_pages_per_domain":0,"pages_per_activity":5,"scope":"web","standing":true}`,
+			"images":"store","image_scope":"seeds","image_min_size":16,"max_images_per_domain":18,"max_images_per_page":19,"thumbnails":true,
+			"max_active_domains":3,"max_pages":4,"max_pages_per_domain":0,"pages_per_activity":5,"scope":"web","when_done":"recrawl"}`,
 			string(data))
 		data, err = json.Marshal(settings.Settings{})
 		require.NoError(t, err)

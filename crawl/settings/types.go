@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -84,6 +85,38 @@ const (
 	// scope are asked for images only.
 	ImageScopeAny ImageScope = "any"
 )
+
+// WhenDone is what becomes of a run with nothing left to request.
+type WhenDone string
+
+// What a run may do with nothing left to request.
+const (
+	// WhenDoneEnd ends it.
+	WhenDoneEnd WhenDone = "end"
+	// WhenDoneWait keeps it for new seeds.
+	WhenDoneWait WhenDone = "wait"
+	// WhenDoneRecrawl keeps it, and asks for its pages again, the sooner the more often
+	// they change.
+	WhenDoneRecrawl WhenDone = "recrawl"
+)
+
+// What Settings.Skip may have.
+const (
+	// SkipExtensions are URLs that end as those of files that cannot be parsed do.
+	SkipExtensions = "extensions"
+	// SkipVariants are URLs of other views of a page, as common software has them; see
+	// package variants.
+	SkipVariants = "variants"
+)
+
+// Skips reports whether the settings, all of which are set, leave such URLs out.
+func (s Settings) Skips(what string) bool { return slices.Contains(*s.Skip, what) }
+
+// Recrawls reports whether a run asks for its pages again.
+func (s Settings) Recrawls() bool { return s.WhenDone != nil && *s.WhenDone == WhenDoneRecrawl }
+
+// Stays reports whether a run goes on with nothing left to request.
+func (s Settings) Stays() bool { return s.WhenDone != nil && *s.WhenDone != WhenDoneEnd }
 
 // TakesImages reports whether the settings, all of which are set, have images fetched.
 func (s Settings) TakesImages() bool { return *s.Images != ImagesOff }
