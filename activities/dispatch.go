@@ -151,7 +151,7 @@ func (l *dispatchLook) prepare(ctx context.Context) error {
 		}
 		l.spent = budget != ""
 	}
-	if *set.Recrawl && !l.spent {
+	if set.Recrawls() && !l.spent {
 		if err := l.recrawl(ctx, until); err != nil {
 			return err
 		}
@@ -222,7 +222,7 @@ func (l *dispatchLook) dispatch(ctx context.Context) (DispatchResult, error) {
 	res.Started = len(domains) - res.Failed
 	res.Active += len(domains)
 	busy := now.Busy + len(domains)
-	if busy+now.Held == 0 && !l.unprepared && (l.spent || !*set.Standing && !*set.Recrawl) {
+	if busy+now.Held == 0 && !l.unprepared && (l.spent || !set.Stays()) {
 		return l.end(ctx, res)
 	}
 	res.NextIn, err = l.next(ctx, busy > 0, len(domains) == dispatchBatch)

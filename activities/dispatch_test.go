@@ -120,7 +120,7 @@ func TestDispatch(t *testing.T) {
 
 	t.Run("KeepsAStandingRun", func(t *testing.T) {
 		t.Parallel()
-		b := prepare(t, crawl.Settings{Standing: new(true)})
+		b := prepare(t, crawl.Settings{WhenDone: new(crawl.WhenDoneWait)})
 		require.Equal(t, activities.DispatchResult{}, dispatch(t, b))
 		is, _ := status(t, b)
 		require.Equal(t, crawl.RunRunning, is)
@@ -206,7 +206,7 @@ func TestDispatch(t *testing.T) {
 
 	t.Run("LooksAgainWhenSomethingIsDue", func(t *testing.T) {
 		t.Parallel()
-		b := prepare(t, crawl.Settings{Standing: new(true)}, "a.test", "b.test")
+		b := prepare(t, crawl.Settings{WhenDone: new(crawl.WhenDoneWait)}, "a.test", "b.test")
 		look := func() time.Duration {
 			res, err := call[activities.DispatchResult](t, b.acts, b.acts.Dispatch, activities.DispatchInput{Run: runName})
 			require.NoError(t, err)

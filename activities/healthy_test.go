@@ -289,13 +289,13 @@ func TestUnwantedPagesCostNoRequest(t *testing.T) {
 		require.Equal(t, n, b.count(t, "SELECT count(*) FROM page_crawls WHERE outcome = 'skipped' AND skipped = $1", reason), reason)
 	}
 	last := b.report(t, "/a.zip").Crawls[0]
-	require.Equal(t, "it is an archive by its extension (.zip), which cannot be parsed, unless it is seeded or the run has --skip-extensions=false", last.Error)
+	require.Equal(t, "it is an archive by its extension (.zip), which cannot be parsed, unless it is seeded or the run has --set skip=variants", last.Error)
 
 	// what a person seeds is requested, and so is what the run wants after all
 	b.seed(t, "/a.zip", "/private/1")
 	b.crawlAll(t, 50)
 	require.ElementsMatch(t, []string{"/", "/pub/", "/wiki/A", "/a.zip", "/private/1"}, b.pages())
-	_, err := b.store.EnsureRun(t.Context(), runName, "test", crawl.Settings{SkipExtensions: new(false), Exclude: &[]string{}})
+	_, err := b.store.EnsureRun(t.Context(), runName, "test", crawl.Settings{Skip: &[]string{crawl.SkipVariants}, Exclude: &[]string{}})
 	require.NoError(t, err)
 	b.crawlAll(t, 50)
 	require.ElementsMatch(t, []string{"/", "/pub/", "/wiki/A", "/a.zip", "/private/1", "/private/2", "/photo.JPG"}, b.pages())

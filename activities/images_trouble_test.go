@@ -336,7 +336,7 @@ func TestImagesThatMoveStayOnTheirPages(t *testing.T) {
 func TestImagesComeAgainAsImages(t *testing.T) {
 	t.Parallel()
 	set := imageSettings(crawl.ImagesMetadata)
-	set.Recrawl = new(true)
+	set.WhenDone = new(crawl.WhenDoneRecrawl)
 	b := setup(t, options{settings: set, sites: []web.Site{imagesOf(
 		`<a href="/a.png">large</a><a href="/next">next</a>`, map[string]web.Behaviour{
 			"/next": htmlOf(`<img src="/a.png">`), "/a.png": pngOf(t, 200, 150, 1),

@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/lists"
 	"github.com/mosey-web/mosey/test/web"
 )
@@ -27,7 +26,7 @@ func TestListedNetwork(t *testing.T) {
 	_, err = b.store.AddToList(t.Context(), lists.Block, []lists.Entry{entry}, "the owner asked", "tester")
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
-		b.age(t, crawl.DelayDefault)
+		b.age(t, 10*time.Second)
 		_, err := b.fetchPages(t, 1)
 		require.NoError(t, err)
 		facts, err := b.store.Facts(t.Context(), b.site)
@@ -35,14 +34,14 @@ func TestListedNetwork(t *testing.T) {
 		return facts.Domain.Reason == b.site+" has the address "+addr.String()+", which is on the block list ("+entry.Text+"), as set by tester"
 	}, 20*time.Second, 100*time.Millisecond)
 	asked := b.pages()
-	b.age(t, crawl.DelayDefault)
+	b.age(t, 10*time.Second)
 	_, err = b.fetchPages(t, 1)
 	require.NoError(t, err)
 	require.Equal(t, asked, b.pages(), "it is not asked any more")
 
 	_, err = b.store.RemoveFromList(t.Context(), lists.Block, false, []lists.Entry{entry})
 	require.NoError(t, err)
-	b.age(t, crawl.DelayDefault)
+	b.age(t, 10*time.Second)
 	_, err = b.fetchPages(t, 10)
 	require.NoError(t, err)
 	require.Greater(t, len(b.pages()), len(asked))

@@ -54,7 +54,7 @@ func TestRecrawl(t *testing.T) {
 	const week = 7 * 24 * time.Hour
 	prepare := func(t *testing.T, set crawl.Settings, behaviours map[string]web.Behaviour) *testBundle {
 		t.Helper()
-		set.Recrawl = new(true)
+		set.WhenDone = new(crawl.WhenDoneRecrawl)
 		b := setup(t, options{settings: set, sites: []web.Site{{Pages: 2, Plain: true, Paths: behaviours}}})
 		b.seed(t, "/")
 		b.allowAll(t, b.page("/"))
@@ -137,7 +137,7 @@ func TestRecrawl(t *testing.T) {
 		t.Parallel()
 		list := urlset(entry("/a"), entry("/b"))
 		b := setup(t, options{
-			settings: crawl.Settings{Recrawl: new(true), Sitemaps: new(true)},
+			settings: crawl.Settings{WhenDone: new(crawl.WhenDoneRecrawl), Sitemaps: new(true)},
 			sites: []web.Site{{Pages: -1, Plain: true, Paths: map[string]web.Behaviour{
 				"/": page{}, "/sitemap.xml": list, "/a": page{body: "a"}, "/b": page{body: "b"},
 			}}},
@@ -172,7 +172,7 @@ func TestRecrawl(t *testing.T) {
 		}
 		news := feed(time.Now().Add(-1000 * time.Hour))
 		b := setup(t, options{
-			settings: crawl.Settings{Recrawl: new(true), Feeds: new(true)},
+			settings: crawl.Settings{WhenDone: new(crawl.WhenDoneRecrawl), Feeds: new(true)},
 			sites: []web.Site{{Pages: -1, Plain: true, Paths: map[string]web.Behaviour{
 				"/":     page{head: `<link rel="alternate" type="application/atom+xml" href="/feed">`},
 				"/feed": news, "/a": page{body: "a"}, "/b": page{body: "b"},

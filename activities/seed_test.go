@@ -32,7 +32,7 @@ func TestStoreSeeds(t *testing.T) {
 		run, err := b.store.Run(t.Context(), "new")
 		require.NoError(t, err)
 		require.Equal(t, crawl.Duration(3*time.Second), *run.Settings.Delay)
-		require.Equal(t, crawl.MaxAttemptsDefault, *run.Settings.MaxAttempts)
+		require.Equal(t, 4, *run.Settings.MaxAttempts)
 		require.Equal(t, 2, b.count(t,
 			"SELECT count(*) FROM page_crawls WHERE run_id = $1 AND depth = 0 AND outcome IS NULL", run.ID))
 

@@ -7,31 +7,6 @@ import (
 	"time"
 )
 
-// Images is what a run does about the images of its pages.
-type Images string
-
-// What a run may do about images.
-const (
-	// ImagesOff leaves them alone: none is asked for, none is recorded.
-	ImagesOff Images = "off"
-	// ImagesMetadata fetches them for their fingerprints and what they say of themselves.
-	ImagesMetadata Images = "metadata"
-	// ImagesStore also keeps their bytes.
-	ImagesStore Images = "store"
-)
-
-// ImageScope says which hosts a run asks for images.
-type ImageScope string
-
-// The scopes that images can have.
-const (
-	// ImageScopeSeeds asks only the domains that were seeded.
-	ImageScopeSeeds ImageScope = "seeds"
-	// ImageScopeAny asks any host that a page has an image from; of those that are not in
-	// the run's own scope nothing but images is asked for.
-	ImageScopeAny ImageScope = "any"
-)
-
 // Discovery is how a page names an image. It is stored.
 type Discovery string
 
@@ -113,7 +88,7 @@ func (h ImageHash) MarshalJSON() ([]byte, error) { return strconv.AppendInt(nil,
 func ParseImageHash(text string) (ImageHash, error) {
 	h, err := strconv.ParseUint(text, 16, 64)
 	if err != nil || len(text) != 16 {
-		return 0, fmt.Errorf("%w: hash %q: want 16 hexadecimal digits", ErrInvalid, shorten(text))
+		return 0, fmt.Errorf("%w: hash %.50q: want 16 hexadecimal digits", ErrInvalid, text)
 	}
 	return ImageHash(h), nil
 }

@@ -31,16 +31,3 @@ func TestImageHash(t *testing.T) {
 		require.ErrorIs(t, err, crawl.ErrInvalid, wrong)
 	}
 }
-
-func TestSettingsOfImages(t *testing.T) {
-	t.Parallel()
-	set := crawl.Settings{}.WithDefaults()
-	require.False(t, set.TakesImages())
-	set.Images = new(crawl.ImagesMetadata)
-	require.True(t, set.TakesImages())
-	set.Images, set.ImageScope = new(crawl.Images("all")), new(crawl.ImageScope("web"))
-	err := set.Validate()
-	require.ErrorIs(t, err, crawl.ErrInvalid)
-	require.ErrorContains(t, err, `images "all": want off, metadata or store`)
-	require.ErrorContains(t, err, `image_scope "web": want seeds or any`)
-}

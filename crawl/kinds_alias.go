@@ -9,7 +9,6 @@ type Kind = kinds.Kind
 const (
 	KindPage    = kinds.Page
 	KindRobots  = kinds.Robots
-	KindFavicon = kinds.Favicon
 	KindSitemap = kinds.Sitemap
 	KindFeed    = kinds.Feed
 	KindTDM     = kinds.TDM

@@ -67,3 +67,14 @@ func TestProgressJSON(t *testing.T) {
 		"troubled_total": 1
 	}`, string(data))
 }
+
+func TestEstimate(t *testing.T) {
+	t.Parallel()
+	longest := []crawl.QueuedDomain{{Pending: 50}, {Pending: 30, CrawlDelay: crawl.Duration(time.Minute)}}
+	require.Equal(t, 10*time.Second, crawl.Estimate(100, 10, nil, time.Second))
+	require.Equal(t, 50*time.Second, crawl.Estimate(100, 10, longest[:1], time.Second), "of one domain")
+	require.Equal(t, 30*time.Minute, crawl.Estimate(100, 10, longest, time.Second), "which asks for a longer delay")
+	require.Zero(t, crawl.Estimate(0, 10, nil, time.Second))
+	require.Zero(t, crawl.Estimate(100, 0, nil, time.Second))
+	require.Positive(t, crawl.Estimate(1<<62, 1e-9, nil, time.Second))
+}

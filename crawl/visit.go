@@ -51,8 +51,8 @@ func (h *ContentHash) UnmarshalText(text []byte) error {
 		return nil
 	}
 	if len(text) != hex.EncodedLen(len(h)) {
-		return fmt.Errorf("%w: content hash %q: want %d hexadecimal digits",
-			ErrInvalid, shorten(string(text)), hex.EncodedLen(len(h)))
+		return fmt.Errorf("%w: content hash %.50q: want %d hexadecimal digits",
+			ErrInvalid, text, hex.EncodedLen(len(h)))
 	}
 	if _, err := hex.Decode(h[:], text); err != nil {
 		return fmt.Errorf("%w: content hash %q: %w", ErrInvalid, text, err)

@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -42,11 +43,11 @@ func TestEnsureRun(t *testing.T) {
 			"per domain": {MaxPagesPerDomain: new(int64(10))},
 			"slice":      {PagesPerActivity: new(11)},
 			"scope":      {Scope: new(crawl.ScopeWeb)},
-			"standing":   {Standing: new(true)},
+			"standing":   {WhenDone: new(crawl.WhenDoneWait)},
 			"nothing":    {},
 		} {
 			got := shared.ensureRun(t, "change", set)
-			require.Equal(t, overlay(want.Settings, set), got.Settings, why)
+			require.Equal(t, overlay(t, want.Settings, set), got.Settings, why)
 			want = got
 		}
 	})
@@ -81,27 +82,11 @@ func TestEnsureRun(t *testing.T) {
 }
 
 // overlay is s with the fields that are set in o, independently of the database.
-func overlay(s, o crawl.Settings) crawl.Settings {
-	pick := func(set bool, change func()) {
-		if set {
-			change()
-		}
-	}
-	pick(o.Delay != nil, func() { s.Delay = o.Delay })
-	pick(o.IPDelay != nil, func() { s.IPDelay = o.IPDelay })
-	pick(o.DeferAfter != nil, func() { s.DeferAfter = o.DeferAfter })
-	pick(o.SubnetDelay != nil, func() { s.SubnetDelay = o.SubnetDelay })
-	pick(o.Graylist != nil, func() { s.Graylist = o.Graylist })
-	pick(o.LatencyFactor != nil, func() { s.LatencyFactor = o.LatencyFactor })
-	pick(o.MaxGraylistings != nil, func() { s.MaxGraylistings = o.MaxGraylistings })
-	pick(o.MaxAttempts != nil, func() { s.MaxAttempts = o.MaxAttempts })
-	pick(o.MaxDepth != nil, func() { s.MaxDepth = o.MaxDepth })
-	pick(o.MaxDomains != nil, func() { s.MaxDomains = o.MaxDomains })
-	pick(o.MaxPages != nil, func() { s.MaxPages = o.MaxPages })
-	pick(o.MaxPagesPerDomain != nil, func() { s.MaxPagesPerDomain = o.MaxPagesPerDomain })
-	pick(o.PagesPerActivity != nil, func() { s.PagesPerActivity = o.PagesPerActivity })
-	pick(o.Scope != nil, func() { s.Scope = o.Scope })
-	pick(o.Standing != nil, func() { s.Standing = o.Standing })
+func overlay(t *testing.T, s, o crawl.Settings) crawl.Settings {
+	t.Helper()
+	given, err := json.Marshal(o)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(given, &s))
 	return s
 }
 

@@ -132,7 +132,7 @@ func TestRunsOnOneDomain(t *testing.T) {
 	t.Run("EachThatCrawlsAgainHasATimeOfItsOwn", func(t *testing.T) {
 		t.Parallel()
 		const domain = "again.example"
-		set := crawl.Settings{Recrawl: new(true), MinRefetch: new(crawl.Duration(0))}
+		set := crawl.Settings{WhenDone: new(crawl.WhenDoneRecrawl), MinRefetch: new(crawl.Duration(0))}
 		a, b := shared.in(t, "again-a", set), shared.in(t, "again-b", set)
 		for _, run := range []*bundle{a, b} {
 			run.seed(t, "https://again.example/")
@@ -172,11 +172,11 @@ func TestRecrawlOfAFinishedRun(t *testing.T) {
 		return one[int](t, b, "SELECT count(*) FROM revisits WHERE run_id = $1 AND due_at > now()", b.run.ID)
 	}
 	require.Zero(t, schedule(), "it does not ask for pages again")
-	b.set(t, crawl.Settings{Recrawl: new(true)})
+	b.set(t, crawl.Settings{WhenDone: new(crawl.WhenDoneRecrawl)})
 	require.Equal(t, 2, schedule(), "but for the one that is pending")
-	b.set(t, crawl.Settings{Recrawl: new(false)})
+	b.set(t, crawl.Settings{WhenDone: new(crawl.WhenDoneEnd)})
 	b.exec(t, "UPDATE revisits SET due_at = NULL")
-	b.set(t, crawl.Settings{Recrawl: new(true)})
+	b.set(t, crawl.Settings{WhenDone: new(crawl.WhenDoneRecrawl)})
 	require.Equal(t, 2, schedule(), "also after it was turned off")
 	due, _, err := b.NextDue(t.Context(), b.run.ID)
 	require.NoError(t, err)
@@ -189,7 +189,7 @@ func TestAnotherTryOfAVisitThatComesAgain(t *testing.T) {
 	shared := setup(t, crawl.Settings{})
 	again := func(t *testing.T, domain string, set crawl.Settings) *bundle {
 		t.Helper()
-		set.Recrawl = new(true)
+		set.WhenDone = new(crawl.WhenDoneRecrawl)
 		b := shared.in(t, domain, set)
 		b.seed(t, "https://"+domain+"/")
 		require.Equal(t, []string{domain}, b.claim(t, 10))

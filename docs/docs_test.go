@@ -127,7 +127,7 @@ func TestNamesInTheDatabaseExist(t *testing.T) {
 		}
 	}
 	var code strings.Builder // has settings, and columns of exports
-	for _, name := range []string{"crawl/settings.go", "internal/export/pages.go", "internal/export/schema.go"} {
+	for _, name := range []string{"crawl/settings/settings.go", "internal/export/pages.go", "internal/export/schema.go"} {
 		data, err := os.ReadFile(filepath.Join(root, name))
 		require.NoError(t, err)
 		code.Write(data)

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -27,7 +28,7 @@ func readInput[T any](data []byte, into *T, wanted ...string) input {
 	if in.fault = json.Unmarshal(data, &fields); in.fault != nil {
 		return in
 	}
-	if name := crawl.UnknownField[T](data); name != "" {
+	if name := unknownField[T](data); name != "" {
 		in.fault = fmt.Errorf("there is no field %q", name)
 		return in
 	}
@@ -39,8 +40,22 @@ func readInput[T any](data []byte, into *T, wanted ...string) input {
 	return in
 }
 
-// hasField reports whether an object has a field, without regard to case, as
-// package json does.
+// unknownField returns the first field in a JSON object that T, a struct, does
+// not have; empty where there is none.
+func unknownField[T any](data []byte) string {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	var v T
+	if err := d.Decode(&v); err != nil {
+		if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+			return strings.Trim(name, `"`)
+		}
+	}
+	return ""
+}
+
+// hasField reports whether an object has a field as package json finds it: in
+// whatever case.
 func hasField(fields map[string]json.RawMessage, name string) bool {
 	for field := range fields {
 		if strings.EqualFold(field, name) {

@@ -39,7 +39,7 @@ type SeedInput struct {
 func (in *SeedInput) UnmarshalJSON(data []byte) error {
 	type plain SeedInput
 	in.unreadable = json.Unmarshal(data, (*plain)(in))
-	in.unknown = crawl.UnknownField[plain](data)
+	in.unknown = unknownField[plain](data)
 	return nil
 }
 

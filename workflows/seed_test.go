@@ -89,7 +89,7 @@ func TestSeedWorkflowRefusesBadInput(t *testing.T) {
 		"BadSetting":     {`{"run":"small-web","urls":["https://example.org/"],"settings":{"max_attempts":0}}`, "max_attempts 0: want 1 to 20"},
 		"UnknownField":   {`{"run":"small-web","urls":["https://example.org/"],"delay":"10s"}`, `there is no field "delay"`},
 		"UnknownSetting": {`{"run":"small-web","urls":["https://example.org/"],"settings":{"dely":"10s"}}`, `there is no setting "dely"`},
-		"BadDuration":    {`{"run":"small-web","urls":["https://example.org/"],"settings":{"delay":5}}`, `duration 5: want text such as "10s"`},
+		"BadDuration":    {`{"run":"small-web","urls":["https://example.org/"],"settings":{"delay":5}}`, `delay 5: want text such as "10s"`},
 		"BadType":        {`{"run":5,"urls":["https://example.org/"]}`, "cannot unmarshal number"},
 		"NoObject":       {`"small-web"`, "cannot unmarshal string"},
 		"BadScope":       {`{"run":"small-web","urls":["https://example.org/"],"settings":{"scope":"all"}}`, `scope "all"`},

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"os"
 	"os/user"
+	"strings"
 	"time"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/stack/datadir"
@@ -128,13 +130,23 @@ func (r *retryCmd) Run(ctx context.Context, e *env) error {
 // setCmd changes what holds for one domain, or settings of a run.
 type setCmd struct {
 	Name     string         `arg:"" help:"Domain, such as example.org, or run:NAME."`
-	Settings []string       `arg:"" optional:"" name:"setting" help:"Of a run: name=value, such as delay=5s or max_pages=1000; mosey run NAME shows them."`
+	Settings []string       `arg:"" optional:"" name:"setting" help:"Of a run: name=value, such as delay=5s or max_pages=1000."`
 	Delay    *time.Duration `help:"Least time between two requests; 0s leaves the runs' own." placeholder:"DURATION"`
 	MaxPages *int64         `help:"Requests a run; -1 is no limit." placeholder:"N"`
 	Window   *string        `help:"When it may be asked, such as 'Mon-Fri 22:00-06:00 Europe/Berlin'; empty is always." placeholder:"DAYS TIMES ZONE"`
 	Reason   string         `help:"Why, for those who ask later." placeholder:"TEXT"`
 
 	ResetTraps bool `help:"Forget which patterns of its URLs have brought nothing new; what they stopped is decided again."`
+}
+
+// Help lists the settings of runs.
+func (*setCmd) Help() string {
+	var text strings.Builder
+	text.WriteString("Settings of a run, with their defaults:\n")
+	for _, s := range settings.All() {
+		fmt.Fprintf(&text, "\n    %s=%s\n\n%s\n", s.Name, s.Default, s.Help)
+	}
+	return text.String()
 }
 
 // Run stores what was given, for the next request on.
@@ -162,7 +174,7 @@ func (s *setCmd) Run(ctx context.Context, e *env) error {
 	// the bounds are those of the settings of the same names
 	bounds := crawl.Settings{Delay: (*crawl.Duration)(s.Delay), MaxPages: s.MaxPages, Window: s.Window}
 	if err := politeness.ValidateSettings(bounds); err != nil {
-		return wiring.Usagef("%w", asFlag(err))
+		return wiring.Usagef("%w", asFlag(err, nil))
 	}
 	if err := checkReason(s.Reason, 0); err != nil {
 		return err

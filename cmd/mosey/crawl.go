@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -14,7 +12,6 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
-	"github.com/mosey-web/mosey/crawl/politeness"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/workflows"
 )
@@ -26,111 +23,21 @@ type crawlCmd struct {
 	Seeds []string `arg:"" optional:"" name:"seed" help:"URL or host, file of them (one a line), or - for standard input. None resumes the run."`
 	Run_  string   `name:"run" help:"Name of the run. The same name again resumes it. Default: default." default:"default" placeholder:"NAME"` //nolint:revive // Run is the method
 
-	Delay                       *time.Duration    `help:"Least time between two requests to a domain. Default: 10s." placeholder:"DURATION"`
-	IPDelay                     *time.Duration    `name:"ip-delay" help:"Least time between two requests to an IP address; 0 is off. Default: 1s." placeholder:"DURATION"`
-	GroupBy                     *crawl.GroupBy    `help:"What the delay is kept for: each host, or all hosts of a registered domain together. Default: host." placeholder:"host|registered-domain"`
-	SubnetDelay                 *time.Duration    `help:"The same for a subnet (/24, /48); 0, the default, is off." placeholder:"DURATION"`
-	DeferAfter                  *time.Duration    `help:"Longest wait that a server can ask for before its domain is deferred. Default: 1h." placeholder:"DURATION"`
-	LatencyFactor               *float64          `help:"Leave a domain alone at least so many times as long as its answer took; 0 is off. Default: 5." placeholder:"N"`
-	Graylist                    *time.Duration    `help:"Rest of a domain whose answers are mostly errors or take too long; 0 is off. Default: 5m." placeholder:"DURATION"`
-	MaxGraylistings             *int              `help:"Rests in a row after which a domain is given up. Default: 5." placeholder:"N"`
-	MinRefetch                  *time.Duration    `help:"Skip pages fetched so lately, by whichever run; 0 is off. Default: 24h." placeholder:"DURATION"`
-	Window                      *string           `help:"When to crawl, such as 'Mon-Fri 22:00-06:00 Europe/Berlin'; several with commas. Default: always." placeholder:"DAYS TIMES ZONE"`
-	MaxPages                    *int64            `help:"Page requests in all; -1 is no limit." placeholder:"N"`
-	MaxPagesPerDomain           *int64            `help:"Page requests a domain; -1 is no limit." placeholder:"N"`
-	MaxPagesPerDepth            *int64            `help:"Page requests a domain of each number of links from a seed; what is over it is skipped. -1 is no limit." placeholder:"N"`
-	BudgetGrowth                *float64          `help:"By how much a domain's budget of pages grows when it is spent, if the domain is good, such as 1.25. Default: 1." placeholder:"N"`
-	MaxPagesPerRegisteredDomain *int64            `help:"Page requests to all domains of a registered domain, such as a.example.org and b.example.org; -1 is no limit." placeholder:"N"`
-	MaxSubdomains               *int              `help:"Domains of one registered domain to follow links to; -1 is no limit. Default: 1000." placeholder:"N"`
-	MaxBytes                    *int64            `help:"Bytes of bodies to read in all; -1 is no limit." placeholder:"N"`
-	MaxBytesPerDomain           *int64            `help:"Bytes of bodies to read a domain; -1 is no limit." placeholder:"N"`
-	MaxTime                     *time.Duration    `help:"How long after its start the run may begin requests; 0 is no limit." placeholder:"DURATION"`
-	MaxDepth                    *int              `help:"Links between a seed and a page; -1 is no limit." placeholder:"N"`
-	MaxAttempts                 *int              `help:"Attempts a page. Default: 4." placeholder:"N"`
-	MaxRedirects                *int              `help:"Redirects in a row that are followed. Default: 20." placeholder:"N"`
-	Scope                       *crawl.Scope      `help:"Pages to crawl: those of the seeds' domains (seeds) or all (web). Default: seeds." placeholder:"seeds|web"`
-	Purpose                     *crawl.Purpose    `help:"What the crawl is for: search, ai-train or archive. What a publisher forbids for it is not done. Default: search." placeholder:"search|ai-train|archive"`
-	Exclude                     patterns          `help:"URLs not to request: the beginning of a path or a URL, * is anything, $ the end, as in robots.txt. Several with commas, or several times; empty is none." placeholder:"PATTERN"`
-	Include                     patterns          `help:"Request only URLs like these, and seeds." placeholder:"PATTERN"`
-	SkipExtensions              *bool             `help:"Do not request files that cannot be parsed, such as .jpg or .zip; --skip-extensions=false does. Default: true."`
-	SkipKnownVariants           *bool             `help:"Do not request other views of pages, as common software has them, such as a wiki's histories; --skip-known-variants=false does. Default: true."`
-	Sitemaps                    *onOff            `help:"Fetch the sitemaps that sites name, or have, and the pages they list. Default: on." placeholder:"on|off"`
-	Feeds                       *onOff            `help:"Fetch the feeds that seeds and front pages name, and the pages they list first. Default: on." placeholder:"on|off"`
-	Images                      *crawl.Images     `help:"Images of pages: leave them alone (off), fetch them for their fingerprints (metadata), or also keep their bytes (store). Default: off." placeholder:"off|metadata|store"`
-	ImageScope                  *crawl.ImageScope `help:"Hosts to ask for images: those of the seeds' domains (seeds) or any that a page has an image from (any). Default: any." placeholder:"seeds|any"`
-	ImageMinWidth               *int              `help:"Width in pixels below which an image is not recorded. Default: 100." placeholder:"N"`
-	ImageMinHeight              *int              `help:"The same of its height. Default: 100." placeholder:"N"`
-	MaxImagesPerDomain          *int64            `help:"Image requests a domain; -1 is no limit." placeholder:"N"`
-	MaxImagesPerPage            *int              `help:"Images to take from one page, up to 200. Default: 50." placeholder:"N"`
-	Thumbnails                  *bool             `help:"Also keep a small picture of each image."`
-	Favicons                    *bool             `help:"Also fetch the icons that pages name for their site."`
-	BlockOnLogin                *bool             `help:"Count login pages as refusals; --block-on-login=false does not. Default: true."`
-	MaxActiveDomains            *int              `help:"Domains crawled at the same time. Default: 1000." placeholder:"N"`
-	YieldAfter                  *int64            `help:"Requests after which a domain makes room for others that wait; 0 is never. Default: 500." placeholder:"N"`
-	PriorityWeights             weights           `help:"How much the parts of a domain's priority count: rank, inlinks, yield, images, remaining, staleness, errors." placeholder:"PART:WEIGHT,…"`
-	PagesPerActivity            *crawl.Pages      `help:"Pages one Temporal activity may fetch; auto is one while Temporal is at ease, else more. Default: auto." placeholder:"auto|N"`
-	Standing                    *bool             `help:"Keep the run going when nothing is due."`
-	Recrawl                     *bool             `help:"Ask for pages again, the sooner the more often they change, and keep the run going."`
+	runSettings
 
 	For    time.Duration `help:"Stop after this long, as Ctrl-C does." placeholder:"DURATION"`
 	Detach bool          `help:"Have the Mosey that runs crawl (mosey up, or that of DATABASE_URL and TEMPORAL_ADDRESS); Ctrl-C leaves the run going instead of stopping it."`
 	JSON   bool          `name:"json" help:"Print one JSON object a line."`
 }
 
-func (c *crawlCmd) settings() crawl.Settings {
-	return crawl.Settings{
-		Delay: (*crawl.Duration)(c.Delay), IPDelay: (*crawl.Duration)(c.IPDelay),
-		SubnetDelay: (*crawl.Duration)(c.SubnetDelay), DeferAfter: (*crawl.Duration)(c.DeferAfter),
-		LatencyFactor: c.LatencyFactor, Graylist: (*crawl.Duration)(c.Graylist), MaxGraylistings: c.MaxGraylistings,
-		MinRefetch: (*crawl.Duration)(c.MinRefetch), Window: c.Window,
-		MaxBytes: c.MaxBytes, MaxBytesPerDomain: c.MaxBytesPerDomain, MaxTime: (*crawl.Duration)(c.MaxTime),
-		GroupBy: c.GroupBy, MaxSubdomains: c.MaxSubdomains, MaxPagesPerRegistered: c.MaxPagesPerRegisteredDomain,
-		MaxPagesPerDepth: c.MaxPagesPerDepth, BudgetGrowth: c.BudgetGrowth,
-		YieldAfter: c.YieldAfter, PriorityWeights: c.PriorityWeights.setting(),
-		MaxPages: c.MaxPages, MaxPagesPerDomain: c.MaxPagesPerDomain, MaxDepth: c.MaxDepth, MaxAttempts: c.MaxAttempts,
-		MaxRedirects: c.MaxRedirects, Images: c.Images, ImageScope: c.ImageScope, ImageMinWidth: c.ImageMinWidth,
-		ImageMinHeight: c.ImageMinHeight, MaxImagesPerDomain: c.MaxImagesPerDomain, MaxImagesPerPage: c.MaxImagesPerPage,
-		Thumbnails: c.Thumbnails, Favicons: c.Favicons, Sitemaps: (*bool)(c.Sitemaps), Feeds: (*bool)(c.Feeds),
-		Exclude: c.Exclude.setting(), Include: c.Include.setting(),
-		SkipExtensions: c.SkipExtensions, SkipKnownVariants: c.SkipKnownVariants,
-		Purpose: c.Purpose, BlockOnLogin: c.BlockOnLogin, Scope: c.Scope,
-		MaxDomains: c.MaxActiveDomains, PagesPerActivity: (*int)(c.PagesPerActivity), Standing: c.Standing, Recrawl: c.Recrawl,
-	}
-}
-
-// patterns are those of URLs that a flag was given with.
-type patterns []string
-
-// setting is nil where the flag was not given, and none where it was empty.
-func (p patterns) setting() *[]string {
-	if p == nil {
-		return nil
-	}
-	all := slices.DeleteFunc([]string(slices.Clone(p)), func(one string) bool { return one == "" })
-	return &all
-}
-
-// weights are those of the parts of a priority; nil is that the flag was not given.
-type weights map[string]float64
-
-// UnmarshalText reads weights, such as rank:2,errors:0.5.
-func (w *weights) UnmarshalText(text []byte) error {
-	set, err := crawl.ParseSettings([]string{"priority_weights=" + string(text)})
-	if err == nil {
-		*w = *set.PriorityWeights
-	}
-	return err
-}
-
-func (w weights) setting() *map[string]float64 {
-	if w == nil {
-		return nil
-	}
-	return new(map[string]float64(w))
+// Help says where the other settings and flags are listed.
+func (*crawlCmd) Help() string {
+	return "Every other setting of the run is given with --set: mosey set --help lists all. The flags of requests, " +
+		"such as --user-agent, --timeout and --allow-network, hold here too: mosey up --help lists them."
 }
 
 func (c *crawlCmd) validate() error {
-	err := errors.Join(crawl.ValidateRunName(c.Run_), asFlag(politeness.ValidateSettings(c.settings())))
+	err := errors.Join(crawl.ValidateRunName(c.Run_), c.runSettings.validate())
 	if err == nil && c.For < 0 {
 		err = fmt.Errorf("--for %s: want a duration above zero", c.For)
 	}
@@ -139,19 +46,6 @@ func (c *crawlCmd) validate() error {
 	}
 	return nil
 }
-
-// asFlag names a setting as its flag: max_depth as --max-depth.
-func asFlag(err error) error {
-	if err == nil {
-		return nil
-	}
-	return errors.New(settingName.ReplaceAllStringFunc(err.Error(), func(name string) string {
-		prefix := crawl.ErrInvalid.Error() + ": "
-		return prefix + "--" + strings.ReplaceAll(strings.TrimPrefix(name, prefix), "_", "-")
-	}))
-}
-
-var settingName = regexp.MustCompile(crawl.ErrInvalid.Error() + `: [a-z_]+`)
 
 // Run crawls until the run is done, the context ends or --for is over.
 func (c *crawlCmd) Run(ctx context.Context, e *env) (err error) {
@@ -251,7 +145,7 @@ func (c *crawlCmd) begin(ctx context.Context, e *env, m *crawler, seeds []string
 	case err == nil && run.Status == crawl.RunPaused:
 		return run, before, fmt.Errorf("run %s is %s; to have it go on: mosey resume run:%s", run.Name, run.Reason, run.Name)
 	}
-	if run, err = m.store.EnsureRun(ctx, c.Run_, whoami(), c.settings()); err != nil {
+	if run, err = m.store.EnsureRun(ctx, c.Run_, whoami(), c.settings); err != nil {
 		return run, before, err
 	}
 	if before, err = m.store.Progress(ctx, run); err != nil {
@@ -278,7 +172,7 @@ func (c *crawlCmd) begin(ctx context.Context, e *env, m *crawler, seeds []string
 // seed has what is staged stored, and the run go on.
 func (c *crawlCmd) seed(ctx context.Context, m *crawler, run crawl.Run) error {
 	starter := workflows.Starter{Client: m.client}
-	seeding, err := startSeeding(ctx, m.store, starter, run, c.settings())
+	seeding, err := startSeeding(ctx, m.store, starter, run, c.settings)
 	if err != nil {
 		return err
 	}
@@ -329,20 +223,4 @@ func (*crawlCmd) stop(m *crawler, run crawl.Run) (crawl.Progress, error) {
 	ctx, cancel = context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	return progress(ctx, m, run.Name)
-}
-
-// onOff is a switch.
-type onOff bool
-
-// UnmarshalText reads "on" and "off".
-func (o *onOff) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "on", "true":
-		*o = true
-	case "off", "false":
-		*o = false
-	default:
-		return fmt.Errorf("%q: want on or off", text)
-	}
-	return nil
 }

@@ -126,7 +126,7 @@ func TestCrawl(t *testing.T) {
 		h, _ := newHarnessWithStack(t)
 		const sites, pagesEach = 10, 12 // of long activities, which have sent heartbeats
 		s := newSite(t, sites, 200)
-		c := h.Start(s.crawl(append(s.Seeds(), "--run", "busy", "--delay", "1s", "--pages-per-activity", "100")...)...)
+		c := h.Start(s.crawl(append(s.Seeds(), "--run", "busy", "--delay", "1s", "--set", "pages_per_activity=100")...)...)
 		require.Eventually(t, func() bool { return len(s.Log().Pages()) >= sites*pagesEach }, patience, 5*time.Millisecond)
 		r := c.Stop()
 		require.Zero(t, r.Code, r.Stderr)
@@ -169,7 +169,7 @@ func TestWake(t *testing.T) {
 		s := newSite(t, 1, 2)
 		const name = "site-001.test"
 		h.Print("pause", name, "--reason", "a quiet night")
-		c := h.Start(s.crawl(s.Seeds()[0], "--standing")...)
+		c := h.Start(s.crawl(s.Seeds()[0], "--when-done", "wait")...)
 		c.Await(" pending, ")
 		require.Empty(t, s.Log())
 		ContainsOnSameLine(t, h.Print("why", s.Seeds()[0]), ": not crawled: the domain is paused by ", ": a quiet night")

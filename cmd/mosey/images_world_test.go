@@ -137,7 +137,7 @@ func (i *images) in(t *testing.T) *images {
 
 // crawl is a crawl that stores images.
 func (i *images) crawl(args ...string) []string {
-	return i.site.crawl(append([]string{"--images", "store", "--thumbnails", "--sitemaps=off"}, args...)...)
+	return i.site.crawl(append([]string{"--images", "store", "--set", "thumbnails=on", "--set", "sitemaps=off"}, args...)...)
 }
 
 // url is that of a path of the gallery.

@@ -127,7 +127,7 @@ func TestRetryHasACrawlGoOnAtOnce(t *testing.T) {
 	for n := range 9 {
 		seeds = append(seeds, s.URL(name, "/p/"+strconv.Itoa(n+1)))
 	}
-	c := h.Start(s.crawl(append(seeds, "--standing", "--max-graylistings", "1", "--sitemaps=off")...)...)
+	c := h.Start(s.crawl(append(seeds, "--when-done", "wait", "--set", "max_graylistings=1", "--set", "sitemaps=off")...)...)
 	require.Eventually(t, func() bool {
 		d, err := store.Domain(t.Context(), name)
 		return err == nil && d.Status == crawl.DomainBlocked && d.Claimed == ""

@@ -58,6 +58,13 @@ type cli struct {
 	Migrate   migrateCmd   `cmd:"" help:"Bring the database to the newest schema."`
 }
 
+// newCLI is a command line to be parsed.
+func newCLI() *cli {
+	c := new(cli)
+	c.Crawl.Plugins = settingFlags()
+	return c
+}
+
 // env is what a command touches of the world.
 type env struct {
 	stdin          io.Reader
@@ -87,9 +94,9 @@ func main() {
 // run runs one command and returns its exit code.
 func run(ctx context.Context, args []string, e *env) int {
 	e.stdout, e.stderr = wiring.Plain(e.stdout), wiring.Plain(e.stderr)
-	var c cli
+	c := newCLI()
 	exited := -1
-	parser, err := wiring.NewParser(&c, e.environ, e.settings,
+	parser, err := wiring.NewParser(c, e.environ, e.settings,
 		kong.Name("mosey"),
 		kong.Description("Mosey crawls the web politely, and survives anything.\n\n"+
 			"Example: mosey crawl https://example.org/ --delay 10s --contact you@example.org"),
@@ -100,6 +107,7 @@ func run(ctx context.Context, args []string, e *env) int {
 	if err != nil {
 		return wiring.Fail(e.stderr, "mosey", wiring.Usagef("%w", err))
 	}
+	hideExpert(parser.Model)
 	kctx, err := parser.Parse(args)
 	if exited >= 0 {
 		return exited // --help, --version

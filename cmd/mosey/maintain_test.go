@@ -103,7 +103,7 @@ func TestMaintain(t *testing.T) {
 	require.Zero(t, found.Lost, "it is noted once")
 
 	asked := len(i.site.Log().Pages())
-	r := i.Execute(i.crawl(i.url("/"), "--run", "again", "--min-refetch", "0s")...)
+	r := i.Execute(i.crawl(i.url("/"), "--run", "again", "--set", "min_refetch=0s")...)
 	require.Zero(t, r.Code, r.Stderr)
 	require.Greater(t, len(i.site.Log().Pages()), asked)
 	body, err := os.ReadFile(harbour)

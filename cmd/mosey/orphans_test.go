@@ -62,7 +62,7 @@ func TestWhatADeadWorkerHadIsRunAgain(t *testing.T) {
 	}, patience, 10*time.Millisecond)
 
 	s := newSite(t, 1, 2)
-	running := h.Start(s.crawl(s.Seeds()[0], "--standing")...)
+	running := h.Start(s.crawl(s.Seeds()[0], "--when-done", "wait")...)
 	attempts := func(id string) int32 {
 		d, err := c.DescribeWorkflowExecution(t.Context(), id, "")
 		if err != nil || len(d.GetPendingActivities()) != 1 {

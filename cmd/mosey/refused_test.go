@@ -20,7 +20,7 @@ func TestForgottenNetwork(t *testing.T) {
 	s := newSite(t, 1, 5)
 	const domain = "site-001.test"
 	forgetful := func(args ...string) []string {
-		return append(append([]string{"crawl", "--delay", "10ms", "--ip-delay", "0", "--latency-factor", "0"}, s.flagsWithoutNetwork()...), args...)
+		return append(append([]string{"crawl", "--delay", "10ms", "--set", "ip_delay=0", "--set", "latency_factor=0"}, s.flagsWithoutNetwork()...), args...)
 	}
 	requireRefused := func(r execution) {
 		t.Helper()

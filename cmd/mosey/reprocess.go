@@ -34,7 +34,7 @@ func (c *reprocessCmd) Run(ctx context.Context, e *env) error {
 	again := &crawlCmd{
 		FetchFlags: c.FetchFlags, Run_: c.Run_, For: c.For, JSON: c.JSON,
 		// the pages themselves, whenever they were fetched
-		MaxDepth: new(0), MinRefetch: new(time.Duration(0)),
+		runSettings: runSettings{settings: crawl.Settings{MaxDepth: new(0), MinRefetch: new(crawl.Duration(0))}},
 	}
 	if err := again.validate(); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (c *reprocessCmd) stage(ctx context.Context, e *env, again *crawlCmd) (due 
 		if due, err = store.Outdated(ctx, c.Domain); err != nil || c.DryRun || due.Pages == 0 {
 			return err
 		}
-		run, err := store.EnsureRun(ctx, c.Run_, whoami(), again.settings())
+		run, err := store.EnsureRun(ctx, c.Run_, whoami(), again.settings)
 		if err != nil {
 			return err
 		}

@@ -25,14 +25,10 @@ func processFlags(ctx *kong.Context) (words []string) {
 	return words
 }
 
-// storedWithRun reports whether a flag of crawl is not to be repeated: it is a
-// setting of the run, which is stored (those are pointers or patterns: nil is not
-// given), or is about this call alone.
+// storedWithRun reports whether a flag of crawl is not to be repeated: it is a setting of
+// the run, which is stored, or is about this call alone.
 func storedWithRun(f *kong.Flag) bool {
-	if kind := f.Target.Kind(); kind == reflect.Pointer || kind == reflect.Map {
-		return true
-	}
-	return f.Target.Type() == reflect.TypeFor[patterns]() || slices.Contains([]string{"run", "for", "detach"}, f.Name)
+	return f.Target.Type() == reflect.TypeFor[settingFlag]() || slices.Contains([]string{"run", "set", "for", "detach"}, f.Name)
 }
 
 // flagWords are a flag and its value as a shell reads them.
@@ -40,7 +36,10 @@ func flagWords(f *kong.Flag) []string {
 	name := "--" + f.Name
 	switch f.Target.Kind() {
 	case reflect.Bool:
-		return []string{fmt.Sprintf("%s=%t", name, f.Target.Bool())}
+		if f.Target.Bool() {
+			return []string{name}
+		}
+		return []string{name + "=off"}
 	case reflect.Slice:
 		var words []string
 		for i := range f.Target.Len() {

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
 )
 
@@ -117,7 +117,8 @@ func printRun(w io.Writer, r crawl.RunReport) error {
 		fmt.Fprintf(t, "no more hosts of\t%s\tit has %s here (max_subdomains)\n", oneLine(d.Registered), count(d.Domains, "domain"))
 	}
 	err := flush(t)
-	return errors.Join(err, printSettings(w, r.Settings), printChanges(w, r.Changes))
+	printSettings(w, r.Settings)
+	return errors.Join(err, printChanges(w, r.Changes))
 }
 
 // histogramWidth is that of the longest bar.
@@ -151,43 +152,11 @@ func printHistogram(w io.Writer, t crawl.Totals) {
 }
 
 // printSettings lists a run's settings.
-func printSettings(w io.Writer, set crawl.Settings) error {
-	data, err := json.Marshal(set)
-	if err != nil {
-		return fmt.Errorf("print: %w", err)
-	}
-	var values map[string]json.RawMessage
-	if err := json.Unmarshal(data, &values); err != nil {
-		return fmt.Errorf("print: %w", err)
-	}
+func printSettings(w io.Writer, set crawl.Settings) {
 	fmt.Fprintln(w, "Settings (mosey set run:NAME key=value)")
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		value := plainValue(values[name])
-		if name == "pages_per_activity" && *set.PagesPerActivity == crawl.PagesPerActivityAuto {
-			value = "auto"
-		}
-		fmt.Fprintf(w, "  %s=%s\n", name, value)
+	for _, s := range settings.All() {
+		fmt.Fprintf(w, "  %s=%s\n", s.Name, oneLine(s.Of(set)))
 	}
-	return nil
-}
-
-// plainValue is a setting as mosey set reads it.
-func plainValue(value json.RawMessage) string {
-	var text string
-	var list []string
-	var weights map[string]float64
-	switch {
-	case json.Unmarshal(value, &weights) == nil:
-		for _, part := range slices.Sorted(maps.Keys(weights)) {
-			list = append(list, fmt.Sprintf("%s:%g", part, weights[part]))
-		}
-		return strings.Join(list, ",")
-	case json.Unmarshal(value, &text) == nil:
-		return oneLine(text)
-	case json.Unmarshal(value, &list) == nil:
-		return oneLine(strings.Join(list, ","))
-	}
-	return string(value)
 }
 
 // printChanges lists what was done to a run.
@@ -208,9 +177,9 @@ func changeText(c crawl.RunChange) string {
 	for _, name := range slices.Sorted(maps.Keys(c.Value)) {
 		was := ""
 		if old, had := c.Was[name]; had {
-			was = plainValue(old) + " → "
+			was = settings.Text(name, old) + " → "
 		}
-		parts = append(parts, name+"="+was+plainValue(c.Value[name]))
+		parts = append(parts, name+"="+was+settings.Text(name, c.Value[name]))
 	}
 	if !c.Until.IsZero() {
 		parts = append(parts, "until "+stamp(c.Until))

@@ -19,7 +19,7 @@ func TestSchedule(t *testing.T) {
 		t.Parallel()
 		h, store := newHarnessWithStack(t)
 		s := newSite(t, 1, 2)
-		h.Start(s.crawl(s.Seeds()[0], "--standing")...)
+		h.Start(s.crawl(s.Seeds()[0], "--when-done", "wait")...)
 		requests := func(n int) {
 			require.Eventually(t, func() bool { return len(s.Log().Pages()) == n }, patience, 5*time.Millisecond)
 		}

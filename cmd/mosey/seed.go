@@ -95,7 +95,7 @@ func (s *seedCmd) inputs() (lists []seedInput, given []seeds.Seed, err error) {
 	source := seeds.Source(s.Source)
 	if source != seeds.Sitemap {
 		if err := s.options(seedInput{source: source}).Validate(); err != nil {
-			return nil, nil, wiring.Usagef("%w", asFlag(err))
+			return nil, nil, wiring.Usagef("%w", asFlag(err, nil))
 		}
 	}
 	for _, name := range s.File {

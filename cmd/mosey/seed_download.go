@@ -24,7 +24,7 @@ func (s *seedCmd) published(source seeds.Source) (seedInput, error) {
 			"or a list that is published (--source tranco or majestic)")
 	}
 	if err := seedlist.ValidateURL(from); err != nil {
-		return seedInput{}, wiring.Usagef("%w", asFlag(err))
+		return seedInput{}, wiring.Usagef("%w", asFlag(err, nil))
 	}
 	if err := s.Validate(); err != nil {
 		return seedInput{}, wiring.Usagef("%w", err)

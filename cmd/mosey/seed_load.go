@@ -77,7 +77,7 @@ func (l *seedLoad) read(ctx context.Context, in seedInput, o seedlist.Options) e
 	switch {
 	case err == nil:
 	case errors.Is(err, crawl.ErrInvalid):
-		return wiring.Usagef("%s: %w", in.name, asFlag(err))
+		return wiring.Usagef("%s: %w", in.name, asFlag(err, nil))
 	default:
 		return errors.Join(err, list.note(context.WithoutCancel(ctx)))
 	}

@@ -56,11 +56,11 @@ func TestSettings(t *testing.T) {
 	t.Run("ThatAreBadAreRefusedByTheirPlace", func(t *testing.T) {
 		t.Parallel()
 		for variable, c := range map[string]struct{ value, want string }{
-			"MOSEY_DELAY":         {"10", `--delay: MOSEY_DELAY: "10" is no duration: want a number and a unit`},
+			"MOSEY_DELAY":         {"10", `--delay: MOSEY_DELAY: "10": want a number and a unit`},
 			"MOSEY_TIMEOUT":       {"1", `--timeout: MOSEY_TIMEOUT: "1" is no duration`},
 			"MOSEY_MAX_PAGES":     {"many", `--max-pages: MOSEY_MAX_PAGES: `},
 			"MOSEY_ALLOW_NETWORK": {"10.0.0", "--allow-network: MOSEY_ALLOW_NETWORK: "},
-			"MOSEY_STANDING":      {"perhaps", "--standing: MOSEY_STANDING: "},
+			"MOSEY_JSON":          {"perhaps", `--json: MOSEY_JSON: "perhaps": want on or off`},
 		} {
 			h := newHarness(t)
 			h.Setenv("DATABASE_URL", "postgres://127.0.0.1:1/none")
@@ -72,11 +72,11 @@ func TestSettings(t *testing.T) {
 	t.Run("OfAFileThatAreBadAreRefusedByTheirPlace", func(t *testing.T) {
 		t.Parallel()
 		for text, want := range map[string][]string{
-			"delay: 10\n":            {"--delay: settings file NAME: ", `"10" is no duration: want a number and a unit`},
+			"delay: 10\n":            {"--delay: settings file NAME: ", `"10": want a number and a unit`},
 			"crawl: {timeout: 1}\n":  {"--timeout: settings file NAME: ", `"1" is no duration`},
 			"max-pages: many\n":      {"--max-pages: settings file NAME: ", `"many"`},
 			"dleay: 10s\n":           {"settings file NAME: ", `there is no setting "dleay"`},
-			"crawl: {dleay: 10s}\n":  {"settings file NAME: ", `crawl has no setting "dleay"; mosey crawl --help lists all`},
+			"crawl: {dleay: 10s}\n":  {"settings file NAME: ", `crawl has no setting "dleay"; mosey crawl --help lists`},
 			"spider: {delay: 10s}\n": {"settings file NAME: ", `there is no setting "spider"`},
 			"contact: [a\n":          {"NAME: ", "settings file: ", "line 1"},
 			"- contact\n":            {"NAME: ", "settings file: ", "line 1"},

@@ -25,7 +25,7 @@ func TestLastWords(t *testing.T) {
 		t.Parallel()
 		h, _ := newHarnessWithStack(t)
 		s := newSite(t, 1, 9)
-		r := h.Execute(s.crawl(s.Seeds()[0], "--max-pages", "3", "--sitemaps=off")...)
+		r := h.Execute(s.crawl(s.Seeds()[0], "--max-pages", "3", "--set", "sitemaps=off")...)
 		require.Zero(t, r.Code, r.Stderr)
 		ContainsOnSameLine(t, r.Stdout, "Run default is done (its budget of 3 page requests is spent) after ", ": 3 pages of 1 domain")
 		ContainsOnSameLine(t, r.Stdout, " pages pending")
@@ -51,7 +51,7 @@ func TestLastWords(t *testing.T) {
 		r := h.Execute(s.crawl(s.Seeds()[0], "--run", "again")...)
 		require.Zero(t, r.Code, r.Stderr)
 		ContainsOnSameLine(t, r.Stdout, "Run again is done (nothing left that is due) after ", ": 0 pages of 1 domain, 0 B")
-		ContainsOnSameLine(t, r.Stdout, "  4 pages skipped: min-refetch (fetched lately; --min-refetch 0s fetches them all the same)")
+		ContainsOnSameLine(t, r.Stdout, "  4 pages skipped: min-refetch (fetched lately; --set min_refetch=0s fetches them all the same)")
 	})
 
 	t.Run("NameASiteThatLetsNoLinkBeFollowed", func(t *testing.T) {

@@ -200,7 +200,7 @@ func (s site) flagsWithoutNetwork() []string {
 
 // crawl is a crawl of the site, as fast as it goes unless the arguments say otherwise.
 func (s site) crawl(args ...string) []string {
-	return append(append([]string{"crawl", "--delay", "10ms", "--ip-delay", "0", "--latency-factor", "0"}, s.flags()...), args...)
+	return append(append([]string{"crawl", "--delay", "10ms", "--set", "ip_delay=0", "--set", "latency_factor=0"}, s.flags()...), args...)
 }
 
 // requireClean asserts that the web was asked as it is to be.

@@ -37,7 +37,7 @@ func TestUpdates(t *testing.T) {
 	s := newSite(t, 1, 2)
 	const domain = "site-001.test"
 	id := crawl.DomainWorkflowID(domain)
-	c := h.Start(s.crawl(s.Seeds()[0], "--delay", "1h", "--standing")...)
+	c := h.Start(s.crawl(s.Seeds()[0], "--delay", "1h", "--when-done", "wait")...)
 	require.Eventually(t, func() bool { return len(s.Log()) > 0 }, patience, 5*time.Millisecond)
 	controls := func() map[crawl.ControlKind]string {
 		d, err := store.Domain(t.Context(), domain)

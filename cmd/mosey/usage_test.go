@@ -8,12 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // commands are all there are.
 func commands(t *testing.T) (names []string) {
 	t.Helper()
-	parser, err := kong.New(&cli{})
+	parser, err := kong.New(newCLI())
 	require.NoError(t, err)
 	for _, c := range parser.Model.Children {
 		names = append(names, c.Name)
@@ -54,9 +55,30 @@ func TestHelp(t *testing.T) {
 			require.NotContains(t, out, "%!", name)
 		}
 		out := strings.Join(strings.Fields(h.Print("crawl", "--help")), " ")
-		require.Contains(t, out, "Least time between two requests to a domain. Default: 10s ($MOSEY_DELAY).")
-		require.Contains(t, out, "Longest wait that a server can ask for before its domain is deferred. Default: 1h ($MOSEY_DEFER_AFTER).")
+		require.Contains(t, out, "robots.txt can make it longer. Default: 10s ($MOSEY_DELAY).")
 		require.NotContains(t, out, "$MOSEY_HELP")
+	})
+
+	t.Run("OfCrawlIsShort", func(t *testing.T) {
+		t.Parallel()
+		parser, err := kong.New(newCLI())
+		require.NoError(t, err)
+		hideExpert(parser.Model)
+		own := 0
+		for _, flag := range parser.Model.Children[0].Flags {
+			if !flag.Hidden {
+				own++
+			}
+		}
+		require.Equal(t, "crawl", parser.Model.Children[0].Name)
+		require.LessOrEqual(t, own, 18)
+		h := newHarness(t)
+		require.NotContains(t, h.Print("crawl", "--help"), "--user-agent=")
+		require.Contains(t, h.Print("crawl", "--help"), "mosey up --help")
+		require.Contains(t, h.Print("up", "--help"), "--user-agent=")
+		for _, s := range settings.All() {
+			require.Contains(t, h.Print("set", "--help"), "    "+s.Name+"="+s.Default+"\n")
+		}
 	})
 
 	t.Run("NeedsNothingThatACommandNeeds", func(t *testing.T) {
@@ -81,7 +103,7 @@ func TestUsage(t *testing.T) {
 			{[]string{"statsu"}, []string{"unexpected argument statsu", `did you mean "status"`}},
 			{[]string{"crawl", aPage, "--speed", "9"}, []string{"unknown flag --speed"}},
 			{[]string{"crawl", aPage, "--dealy", "9s"}, []string{"unknown flag --dealy", "--delay"}},
-			{[]string{"crawl", aPage, "--delay"}, []string{"--delay", "expected duration value"}},
+			{[]string{"crawl", aPage, "--delay"}, []string{"--delay", "expected delay value"}},
 			{[]string{"status", "one", "extra"}, []string{"unexpected argument extra"}},
 			{[]string{"domain"}, []string{`expected "<name>"`}},
 			{[]string{"page"}, []string{`expected "<url>"`}},
@@ -98,11 +120,11 @@ func TestUsage(t *testing.T) {
 
 	t.Run("SeveralMistakesAreALineEach", func(t *testing.T) {
 		t.Parallel()
-		r := newHarness(t).Execute("crawl", aPage, "--delay=-1s", "--max-attempts", "0", "--run", "a/b")
+		r := newHarness(t).Execute("crawl", aPage, "--delay=-1s", "--set", "max_attempts=0", "--run", "a/b")
 		require.Equal(t, wiring.ExitUsage, r.Code)
 		ContainsOnSameLine(t, r.Stderr, `mosey: invalid input: run "a/b"`)
 		ContainsOnSameLine(t, r.Stderr, "mosey: invalid input: --delay -1s: want 0s to ")
-		ContainsOnSameLine(t, r.Stderr, "mosey: invalid input: --max-attempts 0: want 1 to 20")
+		ContainsOnSameLine(t, r.Stderr, "mosey: invalid input: max_attempts 0: want 1 to 20")
 	})
 
 	t.Run("IsFoundBeforeAnythingStarts", func(t *testing.T) {
@@ -119,36 +141,34 @@ func TestFlagValues(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("a", 101)
 	for flag, want := range map[string][]string{
-		"--delay=ten":                   {"--delay: ", `"ten" is no duration: want a number and a unit, such as 10s or 1h30m`},
-		"--delay=10":                    {"--delay: ", `"10" is no duration: want a number and a unit`},
+		"--delay=ten":                   {"--delay: ", `"ten": want a number and a unit, such as 10s or 1h30m`},
+		"--delay=10":                    {"--delay: ", `"10": want a number and a unit`},
 		"--delay=-1s":                   {"--delay -1s: want 0s to "},
-		"--ip-delay=-1s":                {"--ip-delay -1s: want 0s to "},
-		"--subnet-delay=-1s":            {"--subnet-delay -1s: want 0s to "},
-		"--defer-after=-1s":             {"--defer-after -1s: want 0s to "},
-		"--min-refetch=-1s":             {"--min-refetch -1s: want 0s to "},
-		"--graylist=-1s":                {"--graylist -1s: want 0s to "},
-		"--latency-factor=-1":           {"--latency-factor -1: want 0 to "},
-		"--latency-factor=much":         {"--latency-factor", `"much"`},
-		"--max-graylistings=0":          {"--max-graylistings 0: want 1 to "},
+		"--set=ip_delay=-1s":            {"ip_delay -1s: want 0s to "},
+		"--set=subnet_delay=-1s":        {"subnet_delay -1s: want 0s to "},
+		"--set=defer_after=-1s":         {"defer_after -1s: want 0s to "},
+		"--set=min_refetch=-1s":         {"min_refetch -1s: want 0s to "},
+		"--set=graylist=-1s":            {"graylist -1s: want 0s to "},
+		"--set=latency_factor=-1":       {"latency_factor -1: want 0 to "},
+		"--set=latency_factor=much":     {"latency_factor", `"much"`},
+		"--set=max_graylistings=0":      {"max_graylistings 0: want 1 to "},
 		"--window=always":               {`--window "always": want days, times and perhaps a time zone, such as Mon-Fri 22:00-06:00 Europe/Berlin`},
 		"--window=Mon 1:00-2:00 Moon":   {`--window "Mon 1:00-2:00 Moon": time zone "Moon" is not known: want an IANA name, such as Europe/Berlin or UTC`},
-		"--max-pages=-2":                {"--max-pages -2: want -1 to "},
-		"--max-pages-per-domain=-2":     {"--max-pages-per-domain -2: want -1 to "},
+		"--max-pages=-2":                {"--max-pages -2: want -1 or more"},
+		"--max-pages-per-domain=-2":     {"--max-pages-per-domain -2: want -1 or more"},
 		"--max-depth=-2":                {"--max-depth -2: want -1 to 32767"},
-		"--max-attempts=21":             {"--max-attempts 21: want 1 to 20"},
-		"--max-redirects=-1":            {"--max-redirects -1: want "},
+		"--set=max_attempts=21":         {"max_attempts 21: want 1 to 20"},
+		"--set=max_redirects=-1":        {"max_redirects -1: want "},
 		"--include=wiki/":               {`--include "wiki/": want the beginning of a path or a URL`},
 		"--exclude=/a b":                {`--exclude "/a b": want the beginning of a path or a URL`},
-		"--skip-extensions=perhaps":     {"--skip-extensions", `"perhaps"`},
-		"--skip-known-variants=some":    {"--skip-known-variants", `"some"`},
-		"--favicons=perhaps":            {"--favicons", `"perhaps"`},
+		"--set=skip=some":               {`skip "some": want some of extensions, variants; or none`},
 		"--scope=moon":                  {`--scope "moon": want seeds or web`},
 		"--purpose=fun":                 {`--purpose "fun": want search, ai-train or archive`},
-		"--block-on-login=perhaps":      {"--block-on-login", `"perhaps"`},
-		"--max-active-domains=0":        {"--max-active-domains 0: want 1 to "},
-		"--pages-per-activity=0":        {"--pages-per-activity", `"0": want auto or 1 to 1000`},
-		"--pages-per-activity=many":     {"--pages-per-activity", `"many": want auto or 1 to 1000`},
-		"--standing=perhaps":            {"--standing", `"perhaps"`},
+		"--set=block_on_login=perhaps":  {"block_on_login", `"perhaps"`},
+		"--set=max_active_domains=0":    {"max_active_domains 0: want 1 to "},
+		"--set=pages_per_activity=0":    {"pages_per_activity", `"0": want auto or 1 to 1000`},
+		"--set=pages_per_activity=many": {"pages_per_activity", `"many": want auto or 1 to 1000`},
+		"--when-done=stay":              {`--when-done "stay": want end, wait or recrawl`},
 		"--for=-1s":                     {"--for -1s: want a duration above zero"},
 		"--for=1":                       {"--for: ", `"1" is no duration`},
 		"--run=a/b":                     {`run "a/b": only letters, digits, '.', '_' and '-' are allowed, a letter or digit first`},

@@ -156,7 +156,7 @@ func TestSummary(t *testing.T) {
 	p.Skips = map[crawl.Reason]int64{crawl.ReasonTrap: 1, crawl.ReasonMinRefetch: 3, crawl.ReasonFresh: 2}
 	require.Equal(t, "Run small-web is stopped (stopped from the command line) after 1m5.2s: 2 pages of 10 domains, 1.0 kB\n"+
 		"  2 success, 2 blocked_robots, 5 skipped\n"+
-		"  3 pages skipped: min-refetch (fetched lately; --min-refetch 0s fetches them all the same)\n"+
+		"  3 pages skipped: min-refetch (fetched lately; --set min_refetch=0s fetches them all the same)\n"+
 		"  2 pages skipped: fresh (their servers said that they stay as they are; mosey why URL tells until when)\n"+
 		"  2 pages not requested: robots.txt, or what else their publisher says, forbids it (mosey why URL tells by which line)\n"+
 		"  in all calls: 3 pages, 1.5 kB; 3 success, 2 blocked_robots, 6 skipped\n",
@@ -168,7 +168,7 @@ func TestSummary(t *testing.T) {
 	require.Equal(t, "Run small-web is stopped (stopped from the command line) after 1m5.2s: 1 page of 10 domains, 1.0 kB\n"+
 		"  1 success\n"+
 		"  images: named 30 times, 1 request, 16 recorded\n"+
-		"  12 images skipped: image-budget (over the budget of their domain; a larger --max-images-per-domain fetches them)\n"+
+		"  12 images skipped: image-budget (over the budget of their domain; a larger max_images_per_domain fetches them)\n"+
 		"  1 image skipped: images-off (the run does not fetch them any more; --images metadata does)\n"+
 		"  in all calls: 3 pages, 1.5 kB; 3 success; images: named 33 times, 21 requests, 16 recorded\n",
 		summary(p, p.Since(before), took))

@@ -295,12 +295,12 @@ func explainHistory(w *why, p crawl.PageReport) {
 	}
 	switch {
 	case !p.FetchedAt.IsZero() && p.Extractor < crawl.ExtractorVersion:
-		w.addf("an older Mosey has read it, on %s, and there is more to find on it now: a run asks again once its --min-refetch "+
+		w.addf("an older Mosey has read it, on %s, and there is more to find on it now: a run asks again once its min_refetch "+
 			"has passed since, whatever its server said", stamp(p.FetchedAt))
 	case !p.FetchedAt.IsZero() && time.Until(p.FreshUntil) > 0:
 		w.addf("its server said on %s that it stays as it is until %s; no run asks before", stamp(p.FetchedAt), stamp(p.FreshUntil))
 	case !p.FetchedAt.IsZero():
-		w.addf("it was last fetched on %s; a run asks again once its --min-refetch has passed since", stamp(p.FetchedAt))
+		w.addf("it was last fetched on %s; a run asks again once its min_refetch has passed since", stamp(p.FetchedAt))
 	}
 	explainUsage(w, p)
 	if p.RedirectTo != "" {

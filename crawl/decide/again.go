@@ -94,7 +94,7 @@ func FirstAgain(history json.RawMessage, fetched time.Time) (time.Time, error) {
 
 // comesAgain reports whether a run asks for the page of a crawl again.
 func comesAgain(run crawl.RunFacts, c crawl.CrawlFacts) bool {
-	return run.Settings.Recrawl != nil && *run.Settings.Recrawl && c.Kind.Traits().Again
+	return run.Settings.Recrawls() && c.Kind.Traits().Again
 }
 
 // visitOf is what an attempt has found, as far as it tells of changes.

@@ -22,14 +22,14 @@ func unwanted(set crawl.Settings, raw string) (why string, reason crawl.Reason) 
 		return "it is none of what the run includes (--include)", crawl.ReasonExcluded
 	}
 	const override = ", unless it is seeded or the run has "
-	if *set.SkipExtensions {
+	if set.Skips(crawl.SkipExtensions) {
 		if what := variants.Extension(u); what != "" {
-			return "it is " + what + ", which cannot be parsed" + override + "--skip-extensions=false", crawl.ReasonExtension
+			return "it is " + what + ", which cannot be parsed" + override + "--set skip=variants", crawl.ReasonExtension
 		}
 	}
-	if *set.SkipKnownVariants {
+	if set.Skips(crawl.SkipVariants) {
 		if what := variants.Known(u); what != "" {
-			return "it is " + what + override + "--skip-known-variants=false", crawl.ReasonVariant
+			return "it is " + what + override + "--set skip=extensions", crawl.ReasonVariant
 		}
 	}
 	return "", ""
@@ -39,7 +39,8 @@ func unwanted(set crawl.Settings, raw string) (why string, reason crawl.Reason) 
 // more at a depth, or more images: what it has passed over is to be decided again.
 func WantsOthers(before, after crawl.Settings) bool {
 	return !slices.Equal(*before.Exclude, *after.Exclude) || !slices.Equal(*before.Include, *after.Include) ||
-		*before.SkipExtensions != *after.SkipExtensions || *before.SkipKnownVariants != *after.SkipKnownVariants ||
+		before.Skips(crawl.SkipExtensions) != after.Skips(crawl.SkipExtensions) ||
+		before.Skips(crawl.SkipVariants) != after.Skips(crawl.SkipVariants) ||
 		beyond(*before.MaxPagesPerDepth, *after.MaxPagesPerDepth) ||
 		beyond(*before.MaxImagesPerDomain, *after.MaxImagesPerDomain) || !before.TakesImages() && after.TakesImages()
 }

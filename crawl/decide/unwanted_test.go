@@ -19,18 +19,18 @@ func TestUnwantedPagesAreSkipped(t *testing.T) {
 	}{
 		"AnImage": {
 			"https://example.org/a.png", nil, crawl.ReasonExtension,
-			"it is an image by its extension (.png), which cannot be parsed, unless it is seeded or the run has --skip-extensions=false",
+			"it is an image by its extension (.png), which cannot be parsed, unless it is seeded or the run has --set skip=variants",
 		},
-		"UnlessTheyAreWanted": {"https://example.org/a.png", func(f *decide.Facts) { run(f).Settings.SkipExtensions = new(false) }, "", ""},
+		"UnlessTheyAreWanted": {"https://example.org/a.png", func(f *decide.Facts) { run(f).Settings.Skip = &[]string{crawl.SkipVariants} }, "", ""},
 		"ASortLink": {
 			"https://example.org/pub/?C=N;O=D", nil, crawl.ReasonVariant,
-			"it is a directory sorted otherwise (Apache, nginx), unless it is seeded or the run has --skip-known-variants=false",
+			"it is a directory sorted otherwise (Apache, nginx), unless it is seeded or the run has --set skip=extensions",
 		},
 		"UnlessVariantsAreWanted": {
-			"https://example.org/pub/?C=N;O=D", func(f *decide.Facts) { run(f).Settings.SkipKnownVariants = new(false) }, "", "",
+			"https://example.org/pub/?C=N;O=D", func(f *decide.Facts) { run(f).Settings.Skip = &[]string{crawl.SkipExtensions} }, "", "",
 		},
 		"UnlessItIsASeed": {"https://example.org/pub/?C=N;O=D", func(f *decide.Facts) { page(f).Depth = 0 }, "", ""},
-		"ButNotAnIcon":    {"https://example.org/a.png", func(f *decide.Facts) { page(f).Kind = crawl.KindFavicon }, "", ""},
+		"ButNotAFeed":     {"https://example.org/a.png", func(f *decide.Facts) { page(f).Kind = crawl.KindFeed }, "", ""},
 		"WhatIsExcluded":  {"https://example.org/private/1", func(f *decide.Facts) { run(f).Settings.Exclude = &[]string{"/private/"} }, crawl.ReasonExcluded, "the run excludes /private/ (--exclude)"},
 		"NotASeed":        {"https://example.org/private/1", func(f *decide.Facts) { page(f).Depth, run(f).Settings.Exclude = 0, &[]string{"/"} }, "", ""},
 		"WhatIsIncluded":  {"https://example.org/wiki/A", func(f *decide.Facts) { run(f).Settings.Include = &[]string{"/b", "/wiki/"} }, "", ""},

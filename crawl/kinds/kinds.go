@@ -23,8 +23,6 @@ const (
 	Sitemap Kind = "sitemap"
 	// Feed is an RSS, Atom or JSON feed.
 	Feed Kind = "feed"
-	// Favicon is the icon of a page's site (HTML standard, link type "icon").
-	Favicon Kind = "favicon"
 	// Image is an image of a page.
 	Image Kind = "image"
 )
@@ -122,10 +120,6 @@ var table = []struct {
 		Accept:   "application/atom+xml,application/rss+xml,application/feed+json,application/xml;q=0.9,text/xml;q=0.9,*/*;q=0.1",
 		MaxBytes: 4 << 20, Takes: announcing, SameBytes: true,
 		Follow: FollowAnnounced, Again: true, AgainWithin: announcedAgain, Oftener: 24,
-	}},
-	{Favicon, Traits{
-		Accept: "image/*", MaxBytes: 256 << 10, Takes: func(mediaType string) bool { return strings.HasPrefix(mediaType, "image/") },
-		SameBytes: true, Budget: BudgetPages,
 	}},
 	{Image, Traits{
 		// names first what its fingerprints can be made of

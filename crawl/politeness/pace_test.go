@@ -82,7 +82,7 @@ func TestBackoff(t *testing.T) {
 	t.Run("StaysInBounds", func(t *testing.T) {
 		t.Parallel()
 		for _, trouble := range []politeness.Trouble{politeness.TroubleServer, politeness.TroubleSetup} {
-			for _, delay := range []time.Duration{0, time.Second, crawl.DelayDefault, 299 * time.Second, time.Hour, crawl.DelayMax} {
+			for _, delay := range []time.Duration{0, time.Second, 10 * time.Second, 299 * time.Second, time.Hour, crawl.DelayMax} {
 				least := time.Duration(0)
 				for failures := 1; failures <= 40; failures++ {
 					low := politeness.Backoff(trouble, failures, delay, 0)

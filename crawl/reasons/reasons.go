@@ -76,7 +76,7 @@ var table = map[Reason]Row{
 		Of: Page, Words: "their servers said that they stay as they are", Remedy: "mosey why URL tells until when", Known: true,
 	},
 	MinRefetch: {
-		Of: Page, Words: "fetched lately", Remedy: "--min-refetch 0s fetches them all the same", Known: true,
+		Of: Page, Words: "fetched lately", Remedy: "--set min_refetch=0s fetches them all the same", Known: true,
 	},
 	Trap: {
 		Of: Page, Words: "parts of endless spaces", Remedy: "mosey why URL tells which, and a page that is seeded is fetched all the same",
@@ -87,11 +87,11 @@ var table = map[Reason]Row{
 		Unwanted: true, Again: []Event{SettingsChanged, SeedGiven},
 	},
 	Extension: {
-		Of: Page, Words: "their names say that they cannot be read", Remedy: "--skip-extensions=false fetches them all the same",
+		Of: Page, Words: "their names say that they cannot be read", Remedy: "--set skip=variants fetches them all the same",
 		Unwanted: true, Again: []Event{SettingsChanged, SeedGiven, ImageFound},
 	},
 	Variant: {
-		Of: Page, Words: "known variants of other pages", Remedy: "--skip-known-variants=false fetches them all the same",
+		Of: Page, Words: "known variants of other pages", Remedy: "--set skip=extensions fetches them all the same",
 		Unwanted: true, Again: []Event{SettingsChanged, SeedGiven},
 	},
 	Scheme: {
@@ -99,11 +99,11 @@ var table = map[Reason]Row{
 		Unwanted: true, Again: []Event{LinkFound},
 	},
 	DepthBudget: {
-		Of: Page, Words: "pages over the budget of their depth", Remedy: "a larger --max-pages-per-depth fetches them",
+		Of: Page, Words: "pages over the budget of their depth", Remedy: "a larger max_pages_per_depth fetches them",
 		Again: []Event{SettingsChanged},
 	},
 	ImageBudget: {
-		Of: Image, Words: "over the budget of their domain", Remedy: "a larger --max-images-per-domain fetches them",
+		Of: Image, Words: "over the budget of their domain", Remedy: "a larger max_images_per_domain fetches them",
 		Again: []Event{SettingsChanged},
 	},
 	ImagesOff: {

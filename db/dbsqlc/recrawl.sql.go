@@ -126,7 +126,7 @@ SELECT d.recrawl, r.settings FROM domains AS d
 INNER JOIN run_domains AS rd ON d.domain = rd.domain
 INNER JOIN crawl_runs AS r ON rd.run_id = r.id
 WHERE
-    d.domain = $1 AND r.status = 'running' AND r.settings ->> 'recrawl' = 'true'
+    d.domain = $1 AND r.status = 'running' AND r.settings ->> 'when_done' = 'recrawl'
     AND (d.planned_at IS NULL OR d.planned_at < now() - ms_interval($2::bigint))
 LIMIT 10
 `

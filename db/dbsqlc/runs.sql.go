@@ -1108,7 +1108,7 @@ ON CONFLICT (name) DO UPDATE SET
     )) END,
     opens_at = NULL,
     revisits_from = CASE
-        WHEN (r.settings || $3::jsonb ->> 'recrawl')::boolean AND NOT coalesce((r.settings ->> 'recrawl')::boolean, false) THEN 0
+        WHEN r.settings || $3::jsonb ->> 'when_done' = 'recrawl' AND r.settings ->> 'when_done' IS DISTINCT FROM 'recrawl' THEN 0
         ELSE r.revisits_from
     END,
     updated_at = now()

@@ -25,7 +25,7 @@ BEGIN
     ELSE
         INSERT INTO revisits AS v (page_id, run_id, due_at, every)
         SELECT dead.page_id, r.id, clock_timestamp() + interval '1 day', interval '1 day' FROM crawl_runs r
-        WHERE r.id = dead.run_id AND (r.settings ->> 'recrawl')::boolean
+        WHERE r.id = dead.run_id AND r.settings ->> 'when_done' = 'recrawl'
         ON CONFLICT (page_id, run_id) DO UPDATE SET due_at = clock_timestamp() + v.every WHERE v.due_at IS NULL;
         IF kind_image(dead.kind) THEN
             UPDATE images SET download_success = false, problem = 'not answered' WHERE page_id = dead.page_id;

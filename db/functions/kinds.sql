@@ -4,7 +4,7 @@
 
 -- Whether requests of a kind count as pages of their run.
 CREATE OR REPLACE FUNCTION kind_counted(p_kind text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
-    SELECT p_kind IN ('page', 'favicon')
+    SELECT p_kind = 'page'
 $$;
 
 -- Whether they count as images of their run.

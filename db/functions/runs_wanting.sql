@@ -8,7 +8,7 @@ BEGIN
         OR r.status = 'running' AND (r.looked_at IS NULL OR r.looked_at < now() - p_grace) AND (
             r.widening IS NOT NULL
             OR (r.opens_at IS NULL OR r.opens_at <= now()) AND run_due_count(r.id, 1) > 0
-            OR r.spent = '' AND (r.settings ->> 'recrawl')::boolean AND (
+            OR r.spent = '' AND r.settings ->> 'when_done' = 'recrawl' AND (
                 r.revisits_from IS NOT NULL OR EXISTS (SELECT 1 FROM revisits v WHERE v.run_id = r.id AND v.due_at <= now())
             )
             OR run_idle(r.id)
@@ -21,7 +21,7 @@ $$;
 CREATE OR REPLACE FUNCTION run_idle(p_run_id bigint) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (
-        SELECT r.spent <> '' OR NOT ((r.settings ->> 'standing')::boolean OR (r.settings ->> 'recrawl')::boolean)
+        SELECT r.spent <> '' OR r.settings ->> 'when_done' = 'end'
         FROM crawl_runs r WHERE r.id = p_run_id
     ) AND run_due_count(p_run_id, 1) = 0 AND run_held(p_run_id, 1) = 0 AND (SELECT c.busy FROM run_claims(p_run_id) c) = 0;
 END

@@ -13,7 +13,7 @@ SELECT d.recrawl, r.settings FROM domains AS d
 INNER JOIN run_domains AS rd ON d.domain = rd.domain
 INNER JOIN crawl_runs AS r ON rd.run_id = r.id
 WHERE
-    d.domain = @domain AND r.status = 'running' AND r.settings ->> 'recrawl' = 'true'
+    d.domain = @domain AND r.status = 'running' AND r.settings ->> 'when_done' = 'recrawl'
     AND (d.planned_at IS NULL OR d.planned_at < now() - ms_interval(@span_ms::bigint))
 LIMIT 10;
 

@@ -276,8 +276,7 @@ func (c *collector) page(pageURL urls.URL) Page {
 	page.Language, page.Metas, page.LinksDropped = c.language, c.metas, c.refsDropped
 	page.Login = c.passwords == 1 && (LoginURL(pageURL) || namesLogin(page.Title) || len(page.Text) < loginTextBytes)
 	page.Canonical = firstValid(base, c.canonicals).String()
-	page.Icon = firstValid(base, c.icons)
-	page.Signals.Icon = page.Icon.String()
+	page.Icon = firstValid(base, c.icons).String()
 	page.Feeds = validFeeds(base, c.feeds)
 	page.Declared = c.declaredLanguages(base, pageURL)
 	c.said.signals(&page.Signals, c)

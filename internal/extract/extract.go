@@ -128,10 +128,6 @@ type Page struct {
 	// most 8, which need not be tags.
 	Declared []string
 
-	// Icon is the first valid link rel=icon, resolved and canonical; the zero value
-	// if there is none.
-	Icon urls.URL
-
 	// LinksDropped counts the references that are not in Links because they
 	// are malformed, or beyond Limits.MaxLinks; beyond it, the same reference
 	// may count again. References of other schemes (mailto, javascript, …)

@@ -292,7 +292,7 @@ func TestHTMLIcon(t *testing.T) {
 			`<link rel=apple-touch-icon href=/i.png>`:                          "",
 			`<link rel=icon>`: "",
 		} {
-			require.Equal(t, want, mustHTML(t, head, limits).Icon.String(), head)
+			require.Equal(t, want, mustHTML(t, head, limits).Icon, head)
 		}
 	})
 }

@@ -59,8 +59,8 @@ func (l Limits) WithDefaults() Limits {
 
 // Options says what is wanted of one picture.
 type Options struct {
-	// MinWidth and MinHeight are how large it must be at least as it is shown, in pixels.
-	MinWidth, MinHeight int
+	// MinSize is the least width and height as it is shown, in pixels.
+	MinSize int
 	// Thumbnail asks for a small copy.
 	Thumbnail bool
 }
@@ -145,8 +145,8 @@ func (r *Reader) check(result *Result, options Options) error {
 	switch {
 	case int64(width) > r.limits.MaxPixels/int64(height):
 		return fmt.Errorf("%w: found %d×%d, at most %d are read", ErrTooManyPixels, width, height, r.limits.MaxPixels)
-	case width < options.MinWidth, height < options.MinHeight:
-		return fmt.Errorf("%w: found %d×%d, want %d×%d at least", ErrTooSmall, width, height, options.MinWidth, options.MinHeight)
+	case min(width, height) < options.MinSize:
+		return fmt.Errorf("%w: found %d×%d, want %d at least of both", ErrTooSmall, width, height, options.MinSize)
 	}
 	return nil
 }

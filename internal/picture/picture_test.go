@@ -25,7 +25,7 @@ func Example() {
 	if err := jpeg.Encode(&file, drawKind(1, 1, 640, 480), nil); err != nil {
 		panic(err)
 	}
-	got, err := reader.Read(context.Background(), bytes.NewReader(file.Bytes()), int64(file.Len()), picture.Options{MinWidth: 200})
+	got, err := reader.Read(context.Background(), bytes.NewReader(file.Bytes()), int64(file.Len()), picture.Options{MinSize: 200})
 	fmt.Println(got.Format, got.Width, got.Height, got.Flat, err)
 	// Output: jpeg 640 480 false <nil>
 }
@@ -105,8 +105,8 @@ func TestRefusals(t *testing.T) {
 		"ICO":         {[]byte("\x00\x00\x01\x00\x01\x00"), picture.Limits{}, picture.Options{}, picture.ErrUnsupported, "image/x-icon"},
 		"SVG":         {[]byte("<?xml version='1.0'?><svg/>"), picture.Limits{}, picture.Options{}, picture.ErrSVG, ""},
 		"ManyPixels":  {sound, picture.Limits{MaxPixels: 120*90 - 1}, picture.Options{}, picture.ErrTooManyPixels, "120×90"},
-		"Narrow":      {sound, picture.Limits{}, picture.Options{MinWidth: 121}, picture.ErrTooSmall, "120×90"},
-		"Low":         {sound, picture.Limits{}, picture.Options{MinHeight: 91}, picture.ErrTooSmall, "120×90"},
+		"Small":       {sound, picture.Limits{}, picture.Options{MinSize: 121}, picture.ErrTooSmall, "120×90"},
+		"Low":         {sound, picture.Limits{}, picture.Options{MinSize: 91}, picture.ErrTooSmall, "120×90"},
 		"CutOff":      {sound[:len(sound)/2], picture.Limits{}, picture.Options{}, picture.ErrMalformed, "png"},
 		"OnlyAHeader": {sound[:33], picture.Limits{}, picture.Options{}, picture.ErrMalformed, "png"},
 	} {
@@ -120,7 +120,7 @@ func TestRefusals(t *testing.T) {
 	t.Run("KeepsWhatIsKnown", func(t *testing.T) {
 		t.Parallel()
 		got, err := picture.New(picture.Limits{}).
-			Read(t.Context(), bytes.NewReader(sound), int64(len(sound)), picture.Options{MinWidth: 1000})
+			Read(t.Context(), bytes.NewReader(sound), int64(len(sound)), picture.Options{MinSize: 1000})
 		require.ErrorIs(t, err, picture.ErrTooSmall)
 		require.Equal(t, crawl.ImagePNG, got.Format)
 		require.Equal(t, 120, got.Width)

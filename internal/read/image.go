@@ -66,7 +66,7 @@ func (r *reading) readPicture(ctx context.Context, at *crawl.Attempt, resp *fetc
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pictureSpan)
 	defer cancel()
 	read, err := r.Pictures.Read(ctx, bodyOf(resp), bodySize(resp), picture.Options{
-		MinWidth: *set.ImageMinWidth, MinHeight: *set.ImageMinHeight, Thumbnail: *set.Thumbnails,
+		MinSize: *set.ImageMinSize, Thumbnail: *set.Thumbnails,
 	})
 	if problem := problemOf(err); problem != "" {
 		at.Image.Problem, at.Error = problem, err.Error()

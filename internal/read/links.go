@@ -22,18 +22,14 @@ func (r *reading) links(ctx context.Context, page extract.Page, said usage.Usage
 	if err != nil {
 		return nil, false, err
 	}
-	other := make(map[string]bool, len(links)+len(page.Images)+1) // as pages they are not worth a request
+	other := make(map[string]bool, len(links)+len(page.Images)) // as pages they are not worth a request
 	for _, l := range links {
 		other[l.URL] = true
-	}
-	wanted := *r.d.Run.Settings.Favicons && page.Icon != (urls.URL{})
-	if wanted {
-		other[page.Icon.String()] = true
 	}
 	for _, i := range page.Images {
 		other[i.URL.String()] = true
 	}
-	links = slices.Grow(links, len(page.Links)+1)
+	links = slices.Grow(links, len(page.Links))
 	var unseen []crawl.Link
 	for _, l := range page.Links {
 		if len(other) > 0 && other[l.URL.String()] {
@@ -47,13 +43,7 @@ func (r *reading) links(ctx context.Context, page extract.Page, said usage.Usage
 		}
 		links = append(links, link)
 	}
-	links = append(links, unseen...)
-	if wanted {
-		icon := r.linkTo(page.Icon, said.NoFollow.Said(), now)
-		icon.Kind = kinds.Favicon
-		links = append(links, icon)
-	}
-	return links, allSitemaps, nil
+	return append(links, unseen...), allSitemaps, nil
 }
 
 // linkTo is a link as it is recorded.

@@ -132,7 +132,7 @@ func (r *reading) announced(
 // tell keeps what is said of a page, if that has changed since this was read last.
 func (r *reading) tell(e announcement) {
 	last := r.d.Crawl.Visit.At
-	if *r.d.Run.Settings.Recrawl && !last.IsZero() && e.changed.After(last) && len(r.news) < crawl.NewsMax {
+	if r.d.Run.Settings.Recrawls() && !last.IsZero() && e.changed.After(last) && len(r.news) < crawl.NewsMax {
 		r.news = append(r.news, crawl.News{Domain: e.url.Domain(), URL: e.url.String(), Changed: e.changed})
 	}
 }

@@ -31,7 +31,7 @@ func BenchmarkDispatchSpentBudgets(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			store := dbtest.New(b)
 			run, err := store.EnsureRun(b.Context(), "bench", "test", crawl.Settings{
-				MaxPagesPerDomain: new(int64(0)), Standing: new(true),
+				MaxPagesPerDomain: new(int64(0)), WhenDone: new(crawl.WhenDoneWait),
 			})
 			require.NoError(b, err)
 			fill(b, store, run.ID, domains, c.pending)

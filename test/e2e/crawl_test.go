@@ -24,7 +24,7 @@ const (
 )
 
 func crawlArgs(s site, dir string, extra ...string) []string {
-	args := []string{"--data-dir", dir, "crawl", s.seeds, "--delay", delay.String(), "--ip-delay", "0s", "--json"}
+	args := []string{"--data-dir", dir, "crawl", s.seeds, "--delay", delay.String(), "--set", "ip_delay=0s", "--json"}
 	return append(append(args, s.workerFlags()...), extra...)
 }
 
@@ -108,7 +108,7 @@ func TestCrawl(t *testing.T) {
 		t.Parallel()
 		beside(t)
 		s := newSite(t, web.Options{Sites: web.Uniform(4, web.Site{Pages: 10})})
-		p := start(t, environ(), moseyBin, crawlArgs(s, up.Dir(t), "--pages-per-activity", "20")...)
+		p := start(t, environ(), moseyBin, crawlArgs(s, up.Dir(t), "--set", "pages_per_activity=20")...)
 		require.Zero(t, p.wait(t, crawlLimit), p.out)
 		s.judge(t, web.Expectations{Delay: delay, UserAgent: "mosey/"})
 	})
@@ -117,7 +117,7 @@ func TestCrawl(t *testing.T) {
 		t.Parallel()
 		beside(t)
 		s := newSite(t, web.Options{Sites: web.Uniform(4, web.Site{Pages: 3, Plain: true}), SitesPerIP: 4})
-		p := start(t, environ(), moseyBin, crawlArgs(s, up.Dir(t), "--ip-delay", "200ms")...)
+		p := start(t, environ(), moseyBin, crawlArgs(s, up.Dir(t), "--set", "ip_delay=200ms")...)
 		require.Zero(t, p.wait(t, crawlLimit), p.out)
 		s.judge(t, web.Expectations{Delay: delay, IPDelay: 200 * time.Millisecond, UserAgent: "mosey/"})
 	})

@@ -163,8 +163,8 @@ func TestDocuments(t *testing.T) {
 		byOrigin[m.origin] = m
 	}
 	require.NoError(t, os.WriteFile(seeds, []byte(list.String()), 0o600))
-	p := start(t, environ(), moseyBin, "--data-dir", dir, "crawl", seeds, "--delay", "0s", "--ip-delay", "0s",
-		"--latency-factor", "0", "--allow-network", "127.0.0.0/8", "--json")
+	p := start(t, environ(), moseyBin, "--data-dir", dir, "crawl", seeds, "--delay", "0s", "--set", "ip_delay=0s",
+		"--set", "latency_factor=0", "--allow-network", "127.0.0.0/8", "--json")
 	require.Zero(t, p.wait(t, 2*crawlLimit), p.out)
 
 	var pages, titled, named, silent, bare int

@@ -160,7 +160,7 @@ func (w *World) wholeSpent(r *Run, rows Rows) bool {
 // something, so that its dispatcher has to end it. Work behind a pause keeps it going.
 func (w *World) MustEnd(r *Run, rows Rows) bool {
 	set := r.Settings
-	if *set.Standing || *set.Recrawl || r.Status != crawl.RunRunning {
+	if set.Stays() || r.Status != crawl.RunRunning {
 		return false
 	}
 	spent := w.wholeSpent(r, rows)
@@ -249,10 +249,10 @@ func (w *World) Recrawlable(rows Rows) (lost []string) {
 	for _, row := range rows.Pages {
 		r := w.Runs[row.Run]
 		p := r.Pages[row.URL]
-		if !*r.Settings.Recrawl || r.Status != crawl.RunRunning || row.Open > 0 || p.Outcome != GivenUp && !p.Good {
+		if !r.Settings.Recrawls() || r.Status != crawl.RunRunning || row.Open > 0 || p.Outcome != GivenUp && !p.Good {
 			continue
 		}
-		if by := w.Runs[row.Recrawler]; row.NextDue == 0 || by == nil || by.Status != crawl.RunRunning || !*by.Settings.Recrawl {
+		if by := w.Runs[row.Recrawler]; row.NextDue == 0 || by == nil || by.Status != crawl.RunRunning || !by.Settings.Recrawls() {
 			lost = append(lost, fmt.Sprintf("%s is never asked for again, though run %s crawls its pages again", row.URL, row.Run))
 		}
 	}

@@ -220,8 +220,8 @@ func (g *generator) domain() string { return fmt.Sprintf("d%d", g.r.IntN(g.domai
 func (g *generator) first() string {
 	words := []string{}
 	for range g.r.IntN(4) {
-		words = append(words, g.one("images=metadata", "recrawl=true", "max_active_domains=1 yield_after=1", "delay=10s", "scope=seeds",
-			"max_depth=2", "pages_per_activity=auto", "standing=true", g.budget()))
+		words = append(words, g.one("images=metadata", "when_done=recrawl", "max_active_domains=1 yield_after=1", "delay=10s", "scope=seeds",
+			"max_depth=2", "pages_per_activity=auto", "when_done=wait", g.budget()))
 	}
 	return strings.Join(words, " ")
 }
@@ -258,13 +258,13 @@ func (g *generator) step() string {
 	case n < 80:
 		return "stop " + g.run()
 	case n < 84:
-		return "set " + g.run() + " " + g.one(g.budget(), g.budget(), "recrawl=true", "recrawl=false", "max_active_domains=5", "yield_after=0", "max_depth=1", "max_depth=-1")
+		return "set " + g.run() + " " + g.one(g.budget(), g.budget(), "when_done=recrawl", "when_done=end", "max_active_domains=5", "yield_after=0", "max_depth=1", "max_depth=-1")
 	case n < 86:
 		return g.one("delay "+g.domain()+" 5s", "budget "+g.domain()+" 3", "budget "+g.domain()+" -1")
 	case n < 88:
 		return "window " + g.one(g.domain(), g.run()) + g.one(" closed", " open")
 	case n < 91:
-		return "seed " + g.run() + g.one("", " "+g.domain()+"/e", " "+g.domain()+"/c recrawl=true", " recrawl=true")
+		return "seed " + g.run() + g.one("", " "+g.domain()+"/e", " "+g.domain()+"/c when_done=recrawl", " when_done=recrawl")
 	case n < 92:
 		return g.one("schedule "+g.run()+" "+g.domain()+"/", "add "+g.run()+" "+g.domain()+"/e", "recrawl "+g.run()+" 1h")
 	default:

@@ -67,7 +67,7 @@ func (p *Page) revisit() {
 // settings that want it now, or a further visit. It returns false if there is none.
 func (p *Page) again(r *Run) bool {
 	switch {
-	case *r.Settings.Recrawl || r.Recrawled:
+	case r.Settings.Recrawls() || r.Recrawled:
 		p.revisit()
 	case p.Outcome == Skipped:
 		p.reopen()

@@ -65,7 +65,7 @@ func (b *bench) calm() bool {
 		return false
 	}
 	for _, r := range b.world.Runs {
-		stands := *r.Settings.Recrawl || *r.Settings.Standing
+		stands := r.Settings.Stays()
 		if r.Status == crawl.RunRunning && !stands || len(r.Owed()) > 0 {
 			return false
 		}
@@ -229,8 +229,8 @@ func limitsOf(r *model.Run) (pairs []string) {
 	if *set.Window != "" {
 		pairs = append(pairs, "window=")
 	}
-	if *set.MaxDomains < crawl.MaxDomainsDefault {
-		pairs = append(pairs, fmt.Sprint("max_active_domains=", crawl.MaxDomainsDefault))
+	if usual := *(crawl.Settings{}).WithDefaults().MaxDomains; *set.MaxDomains < usual {
+		pairs = append(pairs, fmt.Sprint("max_active_domains=", usual))
 	}
 	if *set.YieldAfter > 0 {
 		pairs = append(pairs, "yield_after=0")
@@ -276,8 +276,8 @@ func (b *bench) recrawled() error {
 	b.world.Now = rows.Now
 	b.fail(b.world.Recrawlable(rows)...)
 	for _, name := range b.runs {
-		if r := b.world.Runs[name]; r != nil && b.last.Runs[name].Status != "" && (*r.Settings.Recrawl || *r.Settings.Standing) && r.Status == crawl.RunRunning {
-			if err := b.set(name, []string{"recrawl=false", "standing=false"}); err != nil {
+		if r := b.world.Runs[name]; r != nil && b.last.Runs[name].Status != "" && (r.Settings.Stays()) && r.Status == crawl.RunRunning {
+			if err := b.set(name, []string{"when_done=end"}); err != nil {
 				return err
 			}
 		}
@@ -329,7 +329,7 @@ func (b *bench) goesOn(run string) {
 
 // looked counts the looks of a dispatcher at a run that has nothing left.
 func (b *bench) looked(run string) {
-	if r := b.world.Runs[run]; r == nil || *r.Settings.Standing || *r.Settings.Recrawl {
+	if r := b.world.Runs[run]; r == nil || r.Settings.Stays() {
 		return
 	}
 	rows, err := b.rows(b.ctx)

@@ -47,7 +47,7 @@ func newDatabase(t *testing.T) *database {
 	t.Helper()
 	store := dbtest.New(t)
 	large := crawl.Settings{
-		Delay: new(crawl.Duration(time.Second)), Recrawl: new(true), Standing: new(true), MaxPagesPerDomain: new(int64(1_000_000)),
+		Delay: new(crawl.Duration(time.Second)), WhenDone: new(crawl.WhenDoneRecrawl), MaxPagesPerDomain: new(int64(1_000_000)),
 	}
 	small := crawl.Settings{
 		Delay: new(crawl.Duration(time.Second)), Images: new(crawl.ImagesMetadata), MaxPages: new(int64(100_000)),

@@ -34,6 +34,7 @@ func NewParser(flags any, env Env, files []string, options ...kong.Option) (*kon
 		kong.ValueFormatter(helpWithEnv),
 		kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFunc(decodeDuration)),
 		kong.TypeMapper(reflect.TypeFor[netip.Prefix](), kong.MapperFunc(decodeNetwork)),
+		kong.KindMapper(reflect.Bool, onOff{}),
 		kong.Resolvers(settings{env: env}),
 		kong.Configuration(load, files...),
 	}, options...)...)
@@ -108,8 +109,8 @@ func decodeDuration(ctx *kong.DecodeContext, target reflect.Value) error {
 }
 
 // settings are those of the environment, and, unless it sets them, of a YAML file.
-// There a key is a flag's name without the dashes; below a command's name it is for
-// that command alone.
+// There a key is a flag's name without the dashes in front; the others may be written as
+// underscores. Below a command's name it is for that command alone.
 type settings struct {
 	env  Env
 	name string // of the file
@@ -129,7 +130,7 @@ func (s *setting) UnmarshalYAML(n *yaml.Node) error {
 	s.given = true
 	switch n.Kind {
 	case yaml.MappingNode:
-		return n.Decode(&s.section)
+		return decodeKeys(n, &s.section)
 	case yaml.SequenceNode:
 		// lists are repeated flags
 		var parts []setting
@@ -145,6 +146,23 @@ func (s *setting) UnmarshalYAML(n *yaml.Node) error {
 		return s.UnmarshalYAML(n.Alias)
 	default:
 		s.text = n.Value
+	}
+	return nil
+}
+
+// decodeKeys reads a section. Its keys get the dashes that flags have.
+func decodeKeys(n *yaml.Node, into *map[string]setting) error {
+	var section map[string]setting
+	if err := n.Decode(&section); err != nil {
+		return err
+	}
+	*into = make(map[string]setting, len(section))
+	for key, value := range section {
+		name := strings.ReplaceAll(key, "_", "-")
+		if _, twice := (*into)[name]; twice {
+			return fmt.Errorf("line %d: %s is given twice", n.Line, name)
+		}
+		(*into)[name] = value
 	}
 	return nil
 }
@@ -167,7 +185,7 @@ func loadSettings(r io.Reader, env Env) (kong.Resolver, error) {
 	if root := text.Content[0]; root.Kind != yaml.MappingNode && root.Tag != "!!null" {
 		return refuse(fmt.Errorf("line %d: want settings, such as delay: 20s", root.Line))
 	}
-	if err := text.Decode(&s.file); err != nil {
+	if err := decodeKeys(&text, &s.file); err != nil {
 		return refuse(err)
 	}
 	return s, nil

@@ -68,7 +68,7 @@ func TestSettingsFile(t *testing.T) {
 	t.Run("GivesWhatNoFlagGives", func(t *testing.T) {
 		t.Parallel()
 		c, err := parse(t, "# ours\ndata-dir: /srv/mosey\ntimeout: 1m\nmax-fetches: 100000\nrun: small-web\n"+
-			"crawl:\n  contact: you@example.org\n  delay: 1h30m\n  max-pages: -1\n  standing: true\n",
+			"crawl:\n  contact: you@example.org\n  delay: 1h30m\n  max-pages: -1\n  standing: on\n",
 			"crawl", "--max-fetches", "7")
 		require.NoError(t, err)
 		require.Equal(t, "/srv/mosey", c.DataDir)
@@ -109,7 +109,7 @@ func TestSettingsFile(t *testing.T) {
 			"allow-network:\n  - 10.0.0.0/8\n  - 'fd00::/8'\n":                   {a, b},
 			"crawl: {allow-network: 10.0.0.0/8}\n":                               {a},
 			"allow-network: []\n":                                                nil,
-			"allow-network: 10.0.0.0/8\nup: {no-worker: true}\n":                 {a},
+			"allow-network: 10.0.0.0/8\nup: {no-worker: on}\n":                   {a},
 			"allow-network: 10.0.0.0/8\ncrawl: {contact: 'https://a.example'}\n": {a},
 		} {
 			c, err := parse(t, file, "crawl")
@@ -123,7 +123,7 @@ func TestSettingsFile(t *testing.T) {
 
 	t.Run("HasASectionForEachCommand", func(t *testing.T) {
 		t.Parallel()
-		const file = "contact: all@a.example\nno-worker: true\nup: {contact: up@a.example}\n"
+		const file = "contact: all@a.example\nno-worker: on\nup: {contact: up@a.example}\n"
 		c, err := parse(t, file, "up")
 		require.NoError(t, err)
 		require.Equal(t, "up@a.example", c.Up.Contact)

@@ -34,18 +34,19 @@ import (
 )
 
 // FetchFlags are the settings of a worker's requests. They belong to the worker,
-// not to a run: starting a run must not open a network.
+// not to a run: starting a run must not open a network. Those that few need are marked
+// expert.
 type FetchFlags struct {
-	UserAgent       string         `help:"User-Agent to send; its first word is the name robots.txt is read for. Default: mosey/VERSION and the contact." placeholder:"TEXT"`
+	UserAgent       string         `help:"User-Agent to send; its first word is the name robots.txt is read for. Default: mosey/VERSION and the contact." expert:"" placeholder:"TEXT"`
 	Contact         string         `help:"Address where site owners reach you, a URL or mail address, sent with each request." placeholder:"URL|MAIL"`
-	DNSServer       []string       `name:"dns-server" help:"Name server to ask instead of the system's. Repeatable: another is asked when one fails." placeholder:"HOST:PORT"`
-	AllowNetwork    []netip.Prefix `help:"Private network or address that may be crawled, such as 10.0.0.0/8. Repeatable." placeholder:"CIDR"`
-	FrontEnds       string         `name:"front-ends" help:"File of networks of shared front ends, one CIDR a line: --ip-delay and --subnet-delay do not hold there." placeholder:"FILE"`
-	MalformedRobots string         `name:"malformed-robots" help:"What a robots.txt that cannot be understood does: disallow or allow. Default: disallow." enum:"disallow,allow" default:"disallow" placeholder:"disallow|allow"`
-	SeedDir         string         `help:"Directory of the lists of seeds that SeedWorkflow may name as file. Default: none." placeholder:"DIR"`
-	ImageStore      string         `help:"Where the bytes of images are kept (--images store, --thumbnails): a directory, or the URL of a bucket (s3://). Default: images in the data directory, where there is one." placeholder:"DIR|URL"`
-	Timeout         time.Duration  `help:"Longest time one request may take. Default: 30s." default:"30s" placeholder:"DURATION"`
-	MaxFetches      int            `help:"Requests in flight in this process. Default: 256." default:"256" placeholder:"N"`
+	DNSServer       []string       `name:"dns-server" help:"Name server to ask instead of the system's. Repeatable: another is asked when one fails." expert:"" placeholder:"HOST:PORT"`
+	AllowNetwork    []netip.Prefix `help:"Private network or address that may be crawled, such as 10.0.0.0/8. Repeatable." expert:"" placeholder:"CIDR"`
+	FrontEnds       string         `name:"front-ends" help:"File of networks of shared front ends, one CIDR a line: ip_delay and subnet_delay do not hold there." expert:"" placeholder:"FILE"`
+	MalformedRobots string         `name:"malformed-robots" help:"What a robots.txt that cannot be understood does: disallow or allow. Default: disallow." enum:"disallow,allow" default:"disallow" expert:"" placeholder:"disallow|allow"`
+	SeedDir         string         `help:"Directory of the lists of seeds that SeedWorkflow may name as file. Default: none." expert:"" placeholder:"DIR"`
+	ImageStore      string         `help:"Where the bytes of images are kept (--images store, and thumbnails): a directory, or the URL of a bucket (s3://). Default: images in the data directory, where there is one." expert:"" placeholder:"DIR|URL"`
+	Timeout         time.Duration  `help:"Longest time one request may take. Default: 30s." default:"30s" expert:"" placeholder:"DURATION"`
+	MaxFetches      int            `help:"Requests in flight in this process. Default: 256." default:"256" expert:"" placeholder:"N"`
 }
 
 // Agent is the User-Agent to send.

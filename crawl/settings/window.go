@@ -1,4 +1,4 @@
-package crawl
+package settings
 
 import (
 	"fmt"
@@ -59,8 +59,8 @@ func ParseWindows(texts ...string) ([]Window, error) {
 	zoned := 0
 	for _, text := range texts {
 		if len(text) > windowTextMax {
-			return nil, fmt.Errorf("%w: window %q: %d bytes long, at most %d allowed",
-				ErrInvalid, shorten(text), len(text), windowTextMax)
+			return nil, fmt.Errorf("%w: window %.50q: %d bytes long, at most %d allowed",
+				ErrInvalid, text, len(text), windowTextMax)
 		}
 		days := ""
 		for part := range strings.SplitSeq(text, ",") {

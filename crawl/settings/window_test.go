@@ -1,4 +1,4 @@
-package crawl_test
+package settings_test
 
 import (
 	"testing"
@@ -6,14 +6,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // What is read as windows, and what is refused, is tested where windows are used:
 // in package politeness.
 func TestParseWindowsReadsNoZones(t *testing.T) {
 	t.Parallel()
-	windows, err := crawl.ParseWindows("Mon-Wed 22:00-6:00 Etc/GMT+3, Sun 00:00-24:00 No/Such_Zone")
+	windows, err := settings.ParseWindows("Mon-Wed 22:00-6:00 Etc/GMT+3, Sun 00:00-24:00 No/Such_Zone")
 	require.NoError(t, err)
 	require.Len(t, windows, 2)
 	w := windows[0]
@@ -25,15 +25,15 @@ func TestParseWindowsReadsNoZones(t *testing.T) {
 	require.EqualError(t, windows[1].UnknownZone(), `invalid input: window "Sun 00:00-24:00 No/Such_Zone": `+
 		`time zone "No/Such_Zone" is not known: want an IANA name, such as Europe/Berlin or UTC`)
 
-	windows, err = crawl.ParseWindows("Mon 22:00-06:00")
+	windows, err = settings.ParseWindows("Mon 22:00-06:00")
 	require.NoError(t, err)
 	require.Empty(t, windows[0].Zone)
 	require.Equal(t, "Mon 22:00-06:00 UTC", windows[0].String())
-	require.NoError(t, crawl.Settings{Window: new("Mon 22:00-06:00 No/Such_Zone")}.Validate())
+	require.NoError(t, settings.Settings{Window: new("Mon 22:00-06:00 No/Such_Zone")}.Validate())
 
 	for _, zone := range []string{"Local", "../../etc/localtime", "Europe/Berlin;", "Zürich"} {
-		_, err := crawl.ParseWindows("Mon 22:00-06:00 " + zone)
-		require.ErrorIs(t, err, crawl.ErrInvalid, zone)
+		_, err := settings.ParseWindows("Mon 22:00-06:00 " + zone)
+		require.ErrorIs(t, err, settings.ErrInvalid, zone)
 		require.ErrorContains(t, err, "is not known: want an IANA name", zone)
 	}
 }

@@ -1,0 +1,216 @@
+package settings
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Setting is what the tags of a field of [Settings] declare.
+type Setting struct {
+	// Name is that in JSON, such as max_depth.
+	Name  string
+	Group string
+	Help  string
+	// Default is written as people write it.
+	Default string
+	// Values are those that it may have, or the names in a map; none without such a list.
+	Values []string
+	Unit   string
+	// Flag is set if mosey crawl has a flag for it, Expert if hardly anybody changes it.
+	Flag, Expert bool
+
+	index     int
+	kind      reflect.Type // of the value
+	low, high reflect.Value
+	word      string
+	wordValue reflect.Value
+	check     func(name string, value any) error
+}
+
+// All are the settings in the order in which they are declared.
+func All() []Setting { return slices.Clone(table) }
+
+// Lookup returns the setting of a name.
+func Lookup(name string) (Setting, bool) {
+	at, known := byName[name]
+	if !known {
+		return Setting{}, false
+	}
+	return table[at], true
+}
+
+// List reports whether it has several values.
+func (d Setting) List() bool { return d.kind.Kind() == reflect.Slice || d.kind.Kind() == reflect.Map }
+
+// table and byName hold the declarations; defaults has all fields set.
+var (
+	table    = declarations()
+	byName   = names(table)
+	defaults = defaultsOf(table)
+)
+
+// declarations reads the tags. It panics on one that cannot be read: tests see that.
+func declarations() (all []Setting) {
+	for field := range reflect.TypeFor[Settings]().Fields() {
+		if field.IsExported() {
+			all = append(all, declared(field))
+		}
+	}
+	return all
+}
+
+func declared(field reflect.StructField) Setting {
+	name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+	d := Setting{
+		Name: name, Group: field.Tag.Get("group"), Help: field.Tag.Get("help"), Default: field.Tag.Get("default"),
+		Unit: field.Tag.Get("unit"), index: field.Index[0], kind: field.Type.Elem(),
+	}
+	_, d.Flag = field.Tag.Lookup("flag")
+	_, d.Expert = field.Tag.Lookup("expert")
+	if values := field.Tag.Get("values"); values != "" {
+		d.Values = strings.Split(values, ",")
+	}
+	d.low, d.high = d.bound(field, "min"), d.bound(field, "max")
+	if word, text, found := strings.Cut(field.Tag.Get("word"), ":"); found {
+		d.word, d.wordValue = word, must(scalar(text, d.kind))
+	}
+	if check, found := field.Tag.Lookup("check"); found {
+		if d.check = checks[check]; d.check == nil {
+			panic("there is no check " + check)
+		}
+	}
+	if d.Name == "" || d.Group == "" || d.Help == "" {
+		panic("a setting needs a name, a group and help: " + field.Name)
+	}
+	return d
+}
+
+// bound reads the bound of a number, or of the numbers in a map.
+func (d Setting) bound(field reflect.StructField, tag string) reflect.Value {
+	text := field.Tag.Get(tag)
+	if text == "" {
+		return reflect.Value{}
+	}
+	kind := d.kind
+	if kind.Kind() == reflect.Map {
+		kind = kind.Elem()
+	}
+	return must(scalar(text, kind))
+}
+
+func must(v reflect.Value, ok bool) reflect.Value {
+	if !ok {
+		panic("a setting's tag cannot be read")
+	}
+	return v
+}
+
+func names(all []Setting) map[string]int {
+	known := make(map[string]int, len(all))
+	for i, d := range all {
+		if _, twice := known[d.Name]; twice {
+			panic("two settings have the name " + d.Name)
+		}
+		known[d.Name] = i
+	}
+	return known
+}
+
+func defaultsOf(all []Setting) (s Settings) {
+	for _, d := range all {
+		value, err := d.parse(d.Default)
+		if err == nil {
+			err = d.validate(value)
+		}
+		if err != nil {
+			panic(fmt.Sprintf("the default of a setting: %v", err))
+		}
+		d.of(&s).Set(pointer(value))
+	}
+	return s
+}
+
+// of is the setting's field.
+func (d Setting) of(s *Settings) reflect.Value { return reflect.ValueOf(s).Elem().Field(d.index) }
+
+func pointer(value reflect.Value) reflect.Value {
+	p := reflect.New(value.Type())
+	p.Elem().Set(value)
+	return p
+}
+
+// WithDefaults returns a copy in which every field is set.
+func (s Settings) WithDefaults() Settings {
+	for _, d := range table {
+		if field := d.of(&s); field.IsNil() {
+			value := d.of(&defaults).Elem()
+			if d.List() {
+				value, _ = d.parse(d.Default) // one of its own
+			}
+			field.Set(pointer(value))
+		}
+	}
+	return s
+}
+
+// durationType is that of lengths of time, which are numbers to package reflect.
+var durationType = reflect.TypeFor[Duration]()
+
+// Bounds say in words what values it may have.
+func (d Setting) Bounds() string {
+	switch {
+	case d.kind.Kind() == reflect.Bool:
+		return "on or off"
+	case d.kind.Kind() == reflect.Map:
+		return "some of " + strings.Join(d.Values, ", ") + ", each " + d.span()
+	case d.List() && d.Values != nil:
+		return "some of " + strings.Join(d.Values, ", ") + "; or none"
+	case d.Values != nil:
+		return orList(d.Values)
+	case d.low.IsValid():
+		return d.span()
+	}
+	return ""
+}
+
+// span is the range of a number: 1 to 20.
+func (d Setting) span() string {
+	text := numberText(d.low)
+	if d.word != "" {
+		text = d.word + " or " + text
+	}
+	if !d.high.IsValid() {
+		return text + " or more"
+	}
+	return text + " to " + numberText(d.high)
+}
+
+// numberText writes whole hours as such.
+func numberText(v reflect.Value) string {
+	text, whole := strings.CutSuffix(fmt.Sprint(v), "h0m0s")
+	if whole {
+		text += "h"
+	}
+	return text
+}
+
+// orList joins words: a, b or c.
+func orList(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// Duration reports whether it is a length of time.
+func (d Setting) Duration() bool { return d.kind == durationType }
+
+// timeOf is a duration for the messages of package time.
+func timeOf(text string) (Duration, bool) {
+	v, err := time.ParseDuration(text)
+	return Duration(v), err == nil
+}

@@ -1,0 +1,180 @@
+package settings
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Parse reads settings as people give them one by one, name=value. The parts of a list
+// are divided by commas; none is an empty one. A name may have - for _. Errors wrap ErrInvalid. Bounds are left to
+// [Settings.Validate].
+func Parse(pairs []string) (Settings, error) {
+	var s Settings
+	for _, pair := range pairs {
+		name, text, found := strings.Cut(pair, "=")
+		if !found {
+			return Settings{}, fmt.Errorf("%w: setting %q: want name=value, such as delay=5s", ErrInvalid, pair)
+		}
+		d, known := Lookup(strings.ReplaceAll(name, "-", "_"))
+		if !known {
+			return Settings{}, fmt.Errorf("%w: there is no setting %q: docs/settings.md lists all", ErrInvalid, name)
+		}
+		if !d.of(&s).IsNil() {
+			return Settings{}, fmt.Errorf("%w: setting %s is given twice", ErrInvalid, name)
+		}
+		value, err := d.parse(text)
+		if err != nil {
+			return Settings{}, err
+		}
+		d.of(&s).Set(pointer(value))
+	}
+	return s, nil
+}
+
+// none is an empty list.
+const none = "none"
+
+// CheckText reports what is wrong with the text of a value, bounds aside.
+func (d Setting) CheckText(text string) error {
+	_, err := d.parse(text)
+	return err
+}
+
+// parse reads a value as people write it.
+func (d Setting) parse(text string) (reflect.Value, error) {
+	value, ok := reflect.Value{}, false
+	switch {
+	case d.word != "" && text == d.word:
+		return d.wordValue, nil
+	case d.kind.Kind() == reflect.Slice:
+		return reflect.ValueOf(parts(text)), nil
+	case d.kind.Kind() == reflect.Map:
+		value, ok = weights(text)
+	default:
+		value, ok = scalar(text, d.kind)
+		// what the word stands for is no number to write
+		ok = ok && (d.word == "" || !less(value, d.low) && !less(d.high, value))
+	}
+	if !ok {
+		return value, d.refuse(strconv.Quote(text), d.wants())
+	}
+	return value, nil
+}
+
+// wants says what kind of text a value is read from.
+func (d Setting) wants() string {
+	switch kind := d.kind.Kind(); {
+	case d.kind == durationType:
+		return wantDuration
+	case kind == reflect.Bool:
+		return "on or off"
+	case kind == reflect.Map:
+		return "name:number, such as " + d.Values[0] + ":2," + d.Values[1] + ":0.5"
+	case d.word != "":
+		return d.span()
+	}
+	return "a number"
+}
+
+func (d Setting) refuse(value, want string) error {
+	return fmt.Errorf("%w: %s %s: want %s", ErrInvalid, d.Name, value, want)
+}
+
+// scalar reads a value that is neither a list nor a map.
+func scalar(text string, kind reflect.Type) (reflect.Value, bool) {
+	v := reflect.New(kind).Elem()
+	switch kind.Kind() { //nolint:exhaustive // those that settings have
+	case reflect.Bool:
+		v.SetBool(text == "on")
+		return v, text == "on" || text == "off"
+	case reflect.Int, reflect.Int64:
+		if kind == durationType {
+			span, ok := timeOf(text)
+			return reflect.ValueOf(span), ok
+		}
+		n, err := strconv.ParseInt(text, 10, kind.Bits())
+		v.SetInt(n)
+		return v, err == nil
+	case reflect.Float64:
+		n, err := strconv.ParseFloat(text, 64)
+		v.SetFloat(n)
+		return v, err == nil && n-n == 0 // neither infinite nor no number
+	default:
+		v.SetString(text)
+		return v, true
+	}
+}
+
+// parts divides a list.
+func parts(text string) []string {
+	if text == none {
+		return []string{}
+	}
+	return slices.DeleteFunc(strings.Split(text, ","), func(part string) bool { return part == "" })
+}
+
+// weights reads numbers with names, such as rank:2,errors:0.5.
+func weights(text string) (reflect.Value, bool) {
+	read := map[string]float64{}
+	for _, part := range parts(text) {
+		name, number, found := strings.Cut(part, ":")
+		weight, err := strconv.ParseFloat(number, 64)
+		if !found || err != nil {
+			return reflect.Value{}, false
+		}
+		read[name] = weight
+	}
+	return reflect.ValueOf(read), true
+}
+
+// Text is the value of a setting, stored as JSON, as Parse reads it. What is no setting, as
+// one of a version before, is returned as it is.
+func Text(name string, data json.RawMessage) string {
+	d, known := Lookup(name)
+	if !known {
+		return string(data)
+	}
+	value := reflect.New(d.kind)
+	if json.Unmarshal(data, value.Interface()) != nil {
+		return string(data)
+	}
+	return d.text(value.Elem())
+}
+
+// Of is the setting's value of some that are all set, as Parse reads it.
+func (d Setting) Of(s Settings) string { return d.text(d.of(&s).Elem()) }
+
+func (d Setting) text(value reflect.Value) string {
+	switch v := value.Interface().(type) {
+	case bool:
+		if v {
+			return "on"
+		}
+		return "off"
+	case []string:
+		if len(v) == 0 {
+			return none
+		}
+		return strings.Join(v, ",")
+	case map[string]float64:
+		list := make([]string, 0, len(v))
+		for _, name := range sorted(v) {
+			list = append(list, fmt.Sprintf("%s:%g", name, v[name]))
+		}
+		return d.text(reflect.ValueOf(list))
+	}
+	if d.word != "" && value.Equal(d.wordValue) {
+		return d.word
+	}
+	return fmt.Sprint(value)
+}
+
+func sorted(v map[string]float64) []string {
+	//workflowcheck:ignore they are sorted
+	return slices.Sorted(maps.Keys(v))
+}
