@@ -145,5 +145,5 @@ func TestNamesInTheDatabaseExist(t *testing.T) {
 	}
 }
 
-// foreign are names that are others': of the web, of Postgres.
-const foreign = " prev_next session_id unavailable_after pool_max_conns image_src image_url pg_walinspect "
+// foreign are names that are others': of the web, of Postgres, of S3.
+const foreign = " prev_next session_id unavailable_after pool_max_conns image_src image_url pg_walinspect use_path_style disable_https "
