@@ -32,7 +32,7 @@ func TestSubdomains(t *testing.T) {
 		b.seed(t, "https://d.farm.example/")
 		require.Contains(t, taken(t, b), "d.farm.example", "a person wants it")
 
-		report, err := b.RunReport(t.Context(), b.run)
+		report, err := b.RunReport(t.Context(), b.run, 5)
 		require.NoError(t, err)
 		require.Equal(t, []crawl.RunSubdomains{{Registered: "farm.example", Domains: 3}}, report.Subdomains)
 
