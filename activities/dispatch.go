@@ -80,7 +80,7 @@ const (
 
 // Dispatch claims domains that have due work, up to the run's cap, and starts
 // their workflows or wakes them. One that cannot be started harms no other. Where
-// nothing is active, due or paused it ends the run, unless it is a standing one.
+// nothing is active, due or paused it ends the run, unless it waits or recrawls.
 func (a *Activities) Dispatch(ctx context.Context, in DispatchInput) (DispatchResult, error) {
 	run, err := a.store.Run(ctx, in.Run)
 	if err != nil {

@@ -43,12 +43,12 @@ const (
 	changesShown = 20
 )
 
-// RunReport returns a run in detail.
-func (s *Store) RunReport(ctx context.Context, run crawl.Run) (r crawl.RunReport, err error) {
+// RunReport returns a run in detail. It names at most so many domains in trouble.
+func (s *Store) RunReport(ctx context.Context, run crawl.Run, named int) (r crawl.RunReport, err error) {
 	if r.Progress, err = s.Progress(ctx, run); err != nil {
 		return r, err
 	}
-	if r.Detail, err = s.Detail(ctx, run.ID, worstShown); err != nil {
+	if r.Detail, err = s.Detail(ctx, run.ID, named); err != nil {
 		return r, err
 	}
 	if r.Changes, err = s.RunChanges(ctx, run.ID, changesShown); err != nil {

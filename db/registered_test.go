@@ -32,13 +32,13 @@ func TestSubdomains(t *testing.T) {
 		b.seed(t, "https://d.farm.example/")
 		require.Contains(t, taken(t, b), "d.farm.example", "a person wants it")
 
-		report, err := b.RunReport(t.Context(), b.run)
+		report, err := b.RunReport(t.Context(), b.run, 5)
 		require.NoError(t, err)
 		require.Equal(t, []crawl.RunSubdomains{{Registered: "farm.example", Domains: 3}}, report.Subdomains)
 
 		f := b.page(t, "https://b.farm.example/").Finders
 		require.Len(t, f, 1)
-		require.Contains(t, decide.NotFollowed(f[0]), "has 3 domains of its registered domain already (--max-subdomains)")
+		require.Contains(t, decide.NotFollowed(f[0]), "has 3 domains of its registered domain already (max_subdomains)")
 		f = b.page(t, "https://a.farm.example/1").Finders
 		require.Empty(t, decide.NotFollowed(f[0]))
 	})
@@ -137,7 +137,7 @@ func TestDepthBudget(t *testing.T) {
 	d := decide.Crawl(decide.Facts{Facts: n.Facts}, n.Now)
 	require.Equal(t, decide.Skip, d.Do)
 	require.Equal(t, crawl.ReasonDepthBudget, d.Reason)
-	require.Equal(t, "the run asks its domain for 2 pages that are 1 link from a seed (--max-pages-per-depth)", d.Why)
+	require.Equal(t, "the run asks its domain for 2 pages that are 1 link from a seed (max_pages_per_depth)", d.Why)
 	require.JSONEq(t, `{"1": 2}`, one[string](t, b, "SELECT depths::text FROM run_domains"))
 	for range 2 {
 		n = b.next(t, "deep.example")

@@ -80,7 +80,7 @@ func TestAudit(t *testing.T) {
 		require.NoError(t, err)
 		ContainsOnSameLine(t, r.Print("audit", "--run", "other"), "domains ", "0 requests")
 		require.Equal(t, wiring.ExitFailed, r.Execute("audit", "--run", "small-web").Code)
-		r.Refuse([]string{"audit", "--run", "none"}, `run "none" does not exist; mosey runs lists all`)
+		r.Refuse([]string{"audit", "--run", "none"}, `run "none" does not exist; mosey status lists all`)
 	})
 }
 

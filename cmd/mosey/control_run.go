@@ -88,7 +88,7 @@ func resumeRun(ctx context.Context, e *env, name string) error {
 // setRun changes settings of a run.
 func setRun(ctx context.Context, e *env, name, reason string, pairs []string) error {
 	if len(pairs) == 0 {
-		return wiring.Usagef("set run:%s: nothing to set: want name=value, such as delay=5s; mosey run %s shows the settings", name, name)
+		return wiring.Usagef("set run:%s: nothing to set: want name=value, such as delay=5s; mosey status %s shows the settings", name, name)
 	}
 	set, err := crawl.ParseSettings(pairs)
 	if err == nil {

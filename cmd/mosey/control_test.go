@@ -172,7 +172,7 @@ func TestSet(t *testing.T) {
 		}{
 			{"--delay=-1s", []string{"--delay -1s: want 0s to "}},
 			{"--delay=60", []string{"--delay: ", `"60" is no duration: want a number and a unit, such as 10s or 1h30m`}},
-			{"--max-pages=-2", []string{"--max-pages -2: want -1 to "}},
+			{"--max-pages=-2", []string{"--max-pages -2: want -1 or more"}},
 			{"--window=at night", []string{`--window "at night": `, "want"}},
 		} {
 			h.Refuse([]string{"set", aDomain, c.flag}, c.want...)

@@ -86,7 +86,7 @@ func (c *crawlCmd) Run(ctx context.Context, e *env) (err error) {
 	if warning := c.NoContact(); warning != "" && !c.Detach {
 		view.note("Warning: " + warning + ".")
 	}
-	view.begin(run, m.stack.UIURL, len(seeds.urls), before.Totals)
+	view.begin(run, m.stack.UIURL, len(seeds.urls), before.Totals, c.Detach)
 	if c.For > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, c.For)
@@ -98,7 +98,7 @@ func (c *crawlCmd) Run(ctx context.Context, e *env) (err error) {
 	}
 	switch {
 	case c.Detach && ctx.Err() != nil:
-		view.note(fmt.Sprintf("Left. Run %s goes on without this command. To see it, and to stop it:\n  mosey run %s\n  mosey stop run:%s",
+		view.note(fmt.Sprintf("Left. Run %s goes on without this command. To see it, and to stop it:\n  mosey status %s\n  mosey stop run:%s",
 			run.Name, run.Name, run.Name))
 	case last.Status == crawl.RunRunning:
 		stopped = true

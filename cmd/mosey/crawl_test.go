@@ -230,7 +230,7 @@ func TestEmbedded(t *testing.T) {
 	require.Eventually(t, func() bool { return len(s.Log().Pages()) > 0 || len(s.Log()) > 1 }, patience, 5*time.Millisecond)
 
 	// what other commands see of one that runs
-	require.Contains(t, h.Print("status"), "Run default is running")
+	require.Contains(t, h.Print("status", "default"), "Run default is running")
 	h.Fail([]string{"up"}, "data directory "+h.dir+" is in use by another Mosey (pid ", "or choose another directory with --data-dir")
 	ContainsOnSameLine(t, h.Execute("crawl", aPage).Stderr, "  TEMPORAL_ADDRESS=127.0.0.1:", " DATABASE_URL='postgres://", "' mosey crawl …")
 	require.Equal(t, wiring.ExitFailed, h.Execute("migrate").Code)
@@ -252,7 +252,7 @@ func TestEmbedded(t *testing.T) {
 	require.Less(t, filesSynced(t, h.dir), 200)
 
 	// afterwards commands start the database by themselves
-	require.Contains(t, h.Print("status"), "Run default is stopped (stopped by ")
+	require.Contains(t, h.Print("status", "default"), "Run default is stopped (stopped by ")
 	require.Contains(t, h.Print("why", "site-001.test"), "each run may request 1 page of it")
 }
 

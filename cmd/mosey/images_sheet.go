@@ -169,7 +169,7 @@ func (p *sheetPictures) report(w io.Writer, name string, rows int) {
 			count(p.damaged, "image"), are, p.example)
 	}
 	if p.kept+int(p.damaged) < rows {
-		fmt.Fprintln(w, "Pictures are kept by crawls with --thumbnails or --images store.")
+		fmt.Fprintln(w, "Pictures are kept by crawls with --set thumbnails=on or --images store.")
 	}
 }
 

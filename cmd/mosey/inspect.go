@@ -65,84 +65,30 @@ func withNewStore(ctx context.Context, e *env, fn func(*db.Store) error) error {
 	return withStore(ctx, e, fn)
 }
 
-// statusCmd shows how runs are getting on.
-type statusCmd struct {
-	Name string `arg:"" optional:"" help:"Only this run, in detail."`
-	Run_ string `name:"run" help:"The same." placeholder:"NAME"` //nolint:revive // Run is the method
-	JSON bool   `name:"json" help:"Print one JSON object a run."`
-}
-
-// Run prints the progress of one run, or of all.
-func (s *statusCmd) Run(ctx context.Context, e *env) error {
-	return withStore(ctx, e, func(store *db.Store) error {
-		runs, err := s.runs(ctx, store)
-		if err != nil {
-			return err
-		}
-		if len(runs) == 0 {
-			fmt.Fprintln(e.stderr, "No runs yet. Begin with mosey crawl https://example.org/")
-		}
-		named := namedShort
-		if s.name() != "" {
-			named = namedLong
-		}
-		waiting, err := store.KeywordsWaiting(ctx, crawl.KeywordsBound)
-		if err != nil {
-			return err
-		}
-		for _, run := range runs {
-			p, err := store.Progress(ctx, run)
-			if err != nil {
-				return err
-			}
-			p.KeywordsWaiting = waiting
-			if p.Detail, err = store.Detail(ctx, run.ID, named); err != nil {
-				return err
-			}
-			if s.JSON {
-				if err := json.NewEncoder(e.stdout).Encode(p); err != nil {
-					return fmt.Errorf("print: %w", err)
-				}
-				continue
-			}
-			printStatus(e.stdout, p)
-		}
-		if !s.JSON && waiting > 0 {
-			fmt.Fprintln(e.stdout, keywordsLine(waiting))
-		}
-		return nil
-	})
-}
-
-func (s *statusCmd) runs(ctx context.Context, store *db.Store) ([]crawl.Run, error) {
-	if s.name() == "" {
-		return store.Runs(ctx)
-	}
-	run, err := namedRun(ctx, store, s.name())
-	return []crawl.Run{run}, err
-}
-
-// name is the run that was asked about; empty is all of them.
-func (s *statusCmd) name() string { return cmp.Or(s.Name, s.Run_) }
-
 func printStatus(w io.Writer, p crawl.Progress) {
 	took := time.Since(p.StartedAt)
 	if !p.FinishedAt.IsZero() {
 		took = p.FinishedAt.Sub(p.StartedAt)
 	}
 	fmt.Fprint(w, summary(p, p.Totals, took))
+	for _, line := range moves(p, time.Now()) {
+		fmt.Fprintf(w, "  %s\n", line)
+	}
+}
+
+// moves says what a run is doing, and what it waits for.
+func moves(p crawl.Progress, now time.Time) (lines []string) {
 	for _, o := range p.Outages {
-		fmt.Fprintf(w, "  the network %s\n", outageLine(o))
+		lines = append(lines, "the network "+outageLine(o))
 	}
-	if p.Status == crawl.RunRunning {
-		fmt.Fprintf(w, "  %s active, %s in flight\n", count(p.Active, "domain"), count(p.InFlight, "page"))
-		for _, wait := range p.Waiting {
-			fmt.Fprintf(w, "  %s\n", waitLine(wait, time.Now()))
-		}
-		for _, line := range standsStill(p, time.Now()) {
-			fmt.Fprintf(w, "  %s\n", line)
-		}
+	if p.Status != crawl.RunRunning {
+		return lines
 	}
+	lines = append(lines, fmt.Sprintf("%s active, %s in flight", count(p.Active, "domain"), count(p.InFlight, "page")))
+	for _, wait := range p.Waiting {
+		lines = append(lines, waitLine(wait, now))
+	}
+	return append(lines, standsStill(p, now)...)
 }
 
 // keywordsLine says how many pages are not found by a search yet.

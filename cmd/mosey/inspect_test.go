@@ -35,11 +35,12 @@ func TestStatus(t *testing.T) {
 		_, err = r.store.EndRun(t.Context(), other.ID, "nothing left that is due")
 		require.NoError(t, err)
 		out := r.Print("status")
-		ContainsOnSameLine(t, out, "Run small-web is running after ", "1 page of 1 domain, 1.5 kB")
-		ContainsOnSameLine(t, out, "  1 success")
-		ContainsOnSameLine(t, out, "Run other is done (nothing left that is due) after ")
-		one := r.Print("status", "--run", "small-web")
+		ContainsOnSameLine(t, out, "small-web  running ")
+		ContainsOnSameLine(t, out, "other      done ", "nothing left that is due")
+		one := r.Print("status", "small-web")
 		require.NotContains(t, one, "other")
+		ContainsOnSameLine(t, one, "Run small-web is running after ", "1 page of 1 domain, 1.5 kB")
+		ContainsOnSameLine(t, one, "  1 success")
 		lines := strings.Split(strings.TrimSpace(r.Print("status", "--json")), "\n")
 		require.Len(t, lines, 2)
 		var p crawl.Progress
@@ -68,9 +69,10 @@ func TestStatus(t *testing.T) {
 		r.slot(time.Hour, crawl.ReasonCrawlDelay)
 		r.exec("UPDATE domains SET next_crawl_after = now() + interval '1 day', status_reason = 'retry-after' WHERE domain = 'b.example'")
 		r.exec("UPDATE page_crawls SET scheduled_for = now() + interval '1 day' WHERE domain = 'b.example'")
-		out := r.Print("status")
+		out := r.Print("status", "small-web")
 		ContainsOnSameLine(t, out, "  3 pages pending, 1 of them deferred")
 		ContainsOnSameLine(t, out, "  b.example is deferred until ", ": retry-after")
+		out = r.Print("status")
 		ContainsOnSameLine(t, out, "  1 domain active, 0 pages in flight")
 		ContainsOnSameLine(t, out, "  a.example for ", "m", "(crawl-delay)")
 	})
@@ -96,7 +98,7 @@ func TestStatus(t *testing.T) {
 	t.Run("OfARunThatIsNotThereIsRefused", func(t *testing.T) {
 		t.Parallel()
 		h, _ := newHarnessWithDatabase(t)
-		h.Refuse([]string{"status", "--run", "other"}, `run "other" does not exist; mosey runs lists all`)
+		h.Refuse([]string{"status", "other"}, `run "other" does not exist; mosey status lists all`)
 	})
 }
 

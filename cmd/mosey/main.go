@@ -25,37 +25,34 @@ type cli struct {
 	Config  wiring.ConfigFlag `help:"Further settings file (YAML); it wins over mosey/config.yaml in the user's configuration directory." placeholder:"FILE"`
 	DataDir string            `help:"Where Mosey keeps its database and Temporal's. Default: the user's data directory." placeholder:"DIR"`
 
-	Crawl     crawlCmd     `cmd:"" help:"Crawl pages and what they link to, until done."`
-	Seed      seedCmd      `cmd:"" help:"Make pages part of a run: a few, or lists of millions."`
-	Up        upCmd        `cmd:"" help:"Run the embedded stack and a worker until stopped."`
-	Status    statusCmd    `cmd:"" help:"Show how runs are getting on."`
-	Runs      runsCmd      `cmd:"" help:"List runs."`
-	RunInfo   runCmd       `cmd:"" name:"run" help:"Show a run: totals, rate, how requests end, what takes longest, settings and who changed them."`
-	Queue     queueCmd     `cmd:"" help:"Show what is pending, by domain."`
-	Domains   domainsCmd   `cmd:"" help:"List domains, by what is known of them."`
-	Domain    domainCmd    `cmd:"" help:"Show what is known about a domain."`
-	Page      pageCmd      `cmd:"" help:"Show what is known about a page."`
-	Links     linksCmd     `cmd:"" help:"Show what a page or a domain links to, and what links to it."`
-	Crawls    crawlsCmd    `cmd:"" help:"Show the history of requests."`
-	Rank      rankCmd      `cmd:"" help:"Work out what domains and pages are worth by who links to them."`
-	Search    searchCmd    `cmd:"" help:"Find pages by what they say."`
-	Images    imagesCmd    `cmd:"" help:"Show the images that were found, and those that look alike."`
-	Export    exportCmd    `cmd:"" help:"Write pages, links, crawls, domains, images or provenance to files for other programs."`
-	Why       whyCmd       `cmd:"" help:"Explain why a page or domain is crawled or not, and when next."`
-	Audit     auditCmd     `cmd:"" help:"Prove from the stored rows how hosts were treated."`
-	Pause     pauseCmd     `cmd:"" help:"Make no request to a domain for a while, in all runs, or none of a run."`
-	Resume    resumeCmd    `cmd:"" help:"End a pause, or have a run go on."`
-	Stop      stopCmd      `cmd:"" help:"Stop a run until it is resumed, or a domain until it is seeded again."`
-	Block     blockCmd     `cmd:"" help:"Keep away from a domain, in all runs, from the next request on."`
-	Unblock   unblockCmd   `cmd:"" help:"End a block."`
-	Retry     retryCmd     `cmd:"" help:"Ask a domain again that was given up, or whose robots.txt could not be read."`
-	List      listCmd      `cmd:"" help:"Change and show the lists of what may be crawled at all."`
-	Set       setCmd       `cmd:"" help:"Set a domain's own delay, budget or window, for all runs, or settings of a run."`
-	Recrawl   recrawlCmd   `cmd:"" help:"Fetch pages again that were fetched long ago."`
-	Schedule  scheduleCmd  `cmd:"" help:"Have Temporal seed or fetch again at its times."`
-	Reprocess reprocessCmd `cmd:"" help:"Fetch pages again on which there is more to find now."`
-	Maintain  maintainCmd  `cmd:"" help:"Delete stored images that a crash has left, and note those that are lost."`
-	Migrate   migrateCmd   `cmd:"" help:"Bring the database to the newest schema."`
+	Crawl    crawlCmd    `cmd:"" help:"Crawl pages and what they link to, until done."`
+	Seed     seedCmd     `cmd:"" help:"Make pages part of a run: a few, or lists of millions."`
+	Up       upCmd       `cmd:"" help:"Run the embedded stack and a worker until stopped."`
+	Status   statusCmd   `cmd:"" help:"List the runs, or show one: totals, rate, how requests end, what takes longest, settings and who changed them."`
+	Queue    queueCmd    `cmd:"" help:"Show what is pending, by domain."`
+	Domains  domainsCmd  `cmd:"" help:"List domains, by what is known of them."`
+	Domain   domainCmd   `cmd:"" help:"Show what is known about a domain."`
+	Page     pageCmd     `cmd:"" help:"Show what is known about a page."`
+	Links    linksCmd    `cmd:"" help:"Show what a page or a domain links to, and what links to it."`
+	Crawls   crawlsCmd   `cmd:"" help:"Show the history of requests."`
+	Rank     rankCmd     `cmd:"" help:"Work out what domains and pages are worth by who links to them."`
+	Search   searchCmd   `cmd:"" help:"Find pages by what they say."`
+	Images   imagesCmd   `cmd:"" help:"Show the images that were found, and those that look alike."`
+	Export   exportCmd   `cmd:"" help:"Write pages, links, crawls, domains, images or provenance to files for other programs."`
+	Why      whyCmd      `cmd:"" help:"Explain why a page or domain is crawled or not, and when next."`
+	Audit    auditCmd    `cmd:"" help:"Prove from the stored rows how hosts were treated."`
+	Pause    pauseCmd    `cmd:"" help:"Make no request to a domain for a while, in all runs, or none of a run."`
+	Resume   resumeCmd   `cmd:"" help:"End a pause, or have a run go on."`
+	Stop     stopCmd     `cmd:"" help:"Stop a run until it is resumed, or a domain until it is seeded again."`
+	Block    blockCmd    `cmd:"" help:"Keep away from a domain, in all runs, from the next request on."`
+	Unblock  unblockCmd  `cmd:"" help:"End a block."`
+	Retry    retryCmd    `cmd:"" help:"Ask a domain again that was given up, or whose robots.txt could not be read."`
+	List     listCmd     `cmd:"" help:"Change and show the lists of what may be crawled at all."`
+	Set      setCmd      `cmd:"" help:"Set a domain's own delay, budget or window, for all runs, or settings of a run."`
+	Recrawl  recrawlCmd  `cmd:"" help:"Fetch pages again that were fetched long ago, or on which there is more to find now."`
+	Schedule scheduleCmd `cmd:"" help:"Have Temporal seed or fetch again at its times."`
+	Maintain maintainCmd `cmd:"" help:"Delete stored images that a crash has left, and note those that are lost."`
+	Migrate  migrateCmd  `cmd:"" help:"Bring the database to the newest schema."`
 }
 
 // newCLI is a command line to be parsed.

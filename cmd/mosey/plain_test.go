@@ -31,7 +31,7 @@ func TestTerminalsAreLeftAlone(t *testing.T) {
 	require.NoError(t, err)
 
 	for _, args := range [][]string{
-		{"status"},
+		{"status", "small-web"},
 		{"domain", aDomain},
 		{"domain", "b.example"},
 		{"page", aPage},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,28 +14,40 @@ import (
 
 // recrawlCmd asks for pages again.
 type recrawlCmd struct {
-	OlderThan string `help:"Pages that were fetched longer ago, such as 30d or 12h." required:"" placeholder:"DURATION"`
-	Run_      string `name:"run" help:"Run whose pages to fetch again. Default: default." default:"default" placeholder:"NAME"` //nolint:revive // Run is the method
+	wiring.FetchFlags
+
+	OlderThan string `help:"Pages of a run that were fetched longer ago, such as 30d or 12h." xor:"which" required:"" placeholder:"DURATION"`
+	Outdated  bool   `help:"Pages on which there is more to find now than when they were read: fetches them in a run of their own." xor:"which" required:""`
+	Run_      string `name:"run" help:"Run whose pages to fetch again. Default: default; with --outdated a new one, outdated- and the day." placeholder:"NAME"` //nolint:revive // Run is the method
 	Domain    string `help:"Only pages of this domain." placeholder:"DOMAIN"`
+
+	DryRun bool          `help:"With --outdated: only say how many they are."`
+	For    time.Duration `help:"With --outdated: stop after this long, as Ctrl-C does." placeholder:"DURATION"`
+	JSON   bool          `name:"json" help:"With --outdated: print one JSON object a line."`
 }
 
 // Run makes the pages pending. It can be ended and begun again at any time.
-func (r *recrawlCmd) Run(ctx context.Context, e *env) error {
+func (r *recrawlCmd) Run(ctx context.Context, e *env) (err error) {
+	if r.Domain, err = domainFlag(r.Domain); err != nil {
+		return err
+	}
+	if r.Outdated {
+		return r.outdated(ctx, e)
+	}
+	if r.DryRun || r.For != 0 || r.JSON {
+		return wiring.Usagef("--dry-run, --for and --json are for --outdated")
+	}
 	age, err := parseDays(r.OlderThan)
 	if err != nil {
 		return wiring.Usagef("--older-than %q: %w", r.OlderThan, err)
 	}
-	domain, err := domainFlag(r.Domain)
-	if err != nil {
-		return err
-	}
 	return withStore(ctx, e, func(store *db.Store) error {
-		run, err := namedRun(ctx, store, r.Run_)
+		run, err := namedRun(ctx, store, cmp.Or(r.Run_, "default"))
 		if err != nil {
 			return err
 		}
 		line, pending := newProgressLine(e), 0
-		err = store.RecrawlOlder(ctx, run.ID, domain, time.Now().Add(-age), crawl.RecrawlProgress{}, func(p crawl.RecrawlProgress) {
+		err = store.RecrawlOlder(ctx, run.ID, r.Domain, time.Now().Add(-age), crawl.RecrawlProgress{}, func(p crawl.RecrawlProgress) {
 			pending = p.Pending
 			line.show(func(time.Time) string { return count(int64(pending), "page") + " pending" })
 		})
@@ -65,4 +78,57 @@ func parseDays(text string) (time.Duration, error) {
 		return 0, errors.New("want a number and a unit, such as 30d or 12h")
 	}
 	return time.Duration(days)*24*time.Hour + span, nil
+}
+
+// outdated says how many pages were read before there was as much to find on them as there
+// is now, and fetches them.
+func (r *recrawlCmd) outdated(ctx context.Context, e *env) error {
+	r.Run_ = cmp.Or(r.Run_, "outdated-"+time.Now().UTC().Format(time.DateOnly))
+	again := &crawlCmd{
+		FetchFlags: r.FetchFlags, Run_: r.Run_, For: r.For, JSON: r.JSON,
+		// the pages themselves, whenever they were fetched
+		runSettings: runSettings{settings: crawl.Settings{MaxDepth: new(0), MinRefetch: new(crawl.Duration(0))}},
+	}
+	if err := again.validate(); err != nil {
+		return err
+	}
+	due, err := r.stageOutdated(ctx, e, again)
+	if err != nil {
+		return err
+	}
+	if err := r.printOutdated(e, due); err != nil || r.DryRun || due.Pages == 0 {
+		return err
+	}
+	return again.Run(ctx, e)
+}
+
+// stageOutdated counts the pages and, unless that is all, makes them seeds of the run.
+func (r *recrawlCmd) stageOutdated(ctx context.Context, e *env, again *crawlCmd) (due crawl.Outdated, err error) {
+	err = withStore(ctx, e, func(store *db.Store) error {
+		if due, err = store.Outdated(ctx, r.Domain); err != nil || r.DryRun || due.Pages == 0 {
+			return err
+		}
+		run, err := store.EnsureRun(ctx, r.Run_, whoami(), again.settings)
+		if err != nil {
+			return err
+		}
+		_, err = store.StageOutdated(ctx, run.ID, r.Domain)
+		return err
+	})
+	return due, err
+}
+
+func (r *recrawlCmd) printOutdated(e *env, due crawl.Outdated) error {
+	if r.JSON {
+		return printJSON(e.stdout, due)
+	}
+	if due.Pages == 0 {
+		fmt.Fprintln(e.stdout, "No page has to be read again.")
+	} else {
+		fmt.Fprintf(e.stdout, "%s of %s to be read again.\n", count(due.Pages, "page"), count(due.Domains, "domain"))
+	}
+	if due.Closed > 0 {
+		fmt.Fprintf(e.stdout, "%s more of domains that are paused, stopped, blocked or given up.\n", count(due.Closed, "page"))
+	}
+	return nil
 }

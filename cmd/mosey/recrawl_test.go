@@ -33,5 +33,7 @@ func TestRecrawl(t *testing.T) {
 		}
 		r.Refuse([]string{"recrawl", "--older-than", "1d", "--run", "nobody"}, `run "nobody" does not exist`)
 		r.Refuse([]string{"recrawl"}, "--older-than")
+		r.Refuse([]string{"recrawl", "--older-than", "1d", "--outdated"}, "--older-than and --outdated")
+		r.Refuse([]string{"recrawl", "--older-than", "1d", "--dry-run"}, "are for --outdated")
 	})
 }

@@ -176,7 +176,7 @@ func TestReasonOfAStop(t *testing.T) {
 	r := c.Wait()
 	require.Zero(t, r.Code, r.Stderr)
 	ContainsOnSameLine(t, r.Stdout, "Run default is stopped (stopped by the workflow crawl/default: enough for today)")
-	ContainsOnSameLine(t, h.Print("status"), "Run default is stopped (stopped by the workflow crawl/default: enough for today)")
+	ContainsOnSameLine(t, h.Print("status", "default"), "Run default is stopped (stopped by the workflow crawl/default: enough for today)")
 	var res workflows.CrawlResult
 	require.NoError(t, temporal.GetWorkflow(t.Context(), crawl.CrawlWorkflowID("default"), "").Get(t.Context(), &res))
 	require.Equal(t, "stopped by the workflow crawl/default: enough for today", res.Reason)

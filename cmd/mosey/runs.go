@@ -18,66 +18,85 @@ import (
 	"github.com/mosey-web/mosey/db"
 )
 
-// runsCmd lists runs.
-type runsCmd struct {
-	JSON bool `name:"json" help:"Print one JSON object a line."`
+// statusCmd shows how runs are getting on.
+type statusCmd struct {
+	Name string `arg:"" optional:"" help:"Only this run, in detail."`
+	JSON bool   `name:"json" help:"Print one JSON object a run."`
 }
 
-// Run prints the runs, oldest first.
-func (r *runsCmd) Run(ctx context.Context, e *env) error {
+// Run lists the runs, oldest first, or shows one.
+func (s *statusCmd) Run(ctx context.Context, e *env) error {
 	return withStore(ctx, e, func(store *db.Store) error {
-		runs, err := store.Runs(ctx)
+		waiting, err := store.KeywordsWaiting(ctx, crawl.KeywordsBound)
 		if err != nil {
 			return err
 		}
-		var all []crawl.Progress
-		for _, run := range runs {
-			p, err := store.Progress(ctx, run)
-			if err != nil {
-				return err
-			}
-			all = append(all, p)
+		if s.Name == "" {
+			err = s.list(ctx, e, store, waiting)
+		} else {
+			err = s.show(ctx, e, store, waiting)
 		}
-		if r.JSON {
-			return printLines(e.stdout, all)
+		if err == nil && !s.JSON && waiting > 0 {
+			fmt.Fprintln(e.stdout, keywordsLine(waiting))
 		}
-		if len(all) == 0 {
-			fmt.Fprintln(e.stderr, "No runs yet. Begin with mosey crawl https://example.org/")
-			return nil
-		}
-		t := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(t, "RUN\tSTATUS\tSTARTED\tREQUESTS\tPAGES\tPENDING\tDOMAINS\tACTIVE\tWHY")
-		for _, p := range all {
-			fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s\n", p.Name, p.Status, stamp(p.StartedAt), p.Requests(), p.Success,
-				p.Pending, p.Domains, p.Active, oneLine(p.Reason))
-		}
-		return flush(t)
+		return err
 	})
 }
 
-// runCmd shows a run.
-type runCmd struct {
-	Name string `arg:"" help:"Name of the run."`
-	JSON bool   `name:"json" help:"Print JSON."`
+func (s *statusCmd) list(ctx context.Context, e *env, store *db.Store, waiting int) error {
+	runs, err := store.Runs(ctx)
+	if err != nil {
+		return err
+	}
+	var all []crawl.Progress
+	for _, run := range runs {
+		p, err := store.Progress(ctx, run)
+		if err != nil {
+			return err
+		}
+		p.KeywordsWaiting = waiting
+		if p.Detail, err = store.Detail(ctx, run.ID, namedShort); err != nil {
+			return err
+		}
+		all = append(all, p)
+	}
+	if len(all) == 0 {
+		fmt.Fprintln(e.stderr, "No runs yet. Begin with mosey crawl https://example.org/")
+	}
+	if s.JSON || len(all) == 0 {
+		return printLines(e.stdout, all)
+	}
+	t := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "RUN\tSTATUS\tSTARTED\tREQUESTS\tPAGES\tPENDING\tDOMAINS\tACTIVE\tWHY")
+	for _, p := range all {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s\n", p.Name, p.Status, stamp(p.StartedAt), p.Requests(), p.Success,
+			p.Pending, p.Domains, p.Active, oneLine(p.Reason))
+	}
+	if err := flush(t); err != nil {
+		return err
+	}
+	for _, p := range all {
+		if lines := moves(p, time.Now()); len(lines) > 0 {
+			fmt.Fprintf(e.stdout, "%s:\n  %s\n", p.Name, strings.Join(lines, "\n  "))
+		}
+	}
+	return nil
 }
 
-// Run prints the run.
-func (r *runCmd) Run(ctx context.Context, e *env) error {
-	name := strings.TrimPrefix(r.Name, runPrefix)
-	return withStore(ctx, e, func(store *db.Store) error {
-		run, err := namedRun(ctx, store, name)
-		if err != nil {
-			return err
-		}
-		report, err := store.RunReport(ctx, run)
-		if err != nil {
-			return err
-		}
-		if r.JSON {
-			return printJSON(e.stdout, report)
-		}
-		return printRun(e.stdout, report)
-	})
+func (s *statusCmd) show(ctx context.Context, e *env, store *db.Store, waiting int) error {
+	run, err := namedRun(ctx, store, strings.TrimPrefix(s.Name, runPrefix))
+	if err != nil {
+		return err
+	}
+	report, err := store.RunReport(ctx, run, namedLong)
+	if err != nil {
+		return err
+	}
+	report.KeywordsWaiting = waiting
+	if s.JSON {
+		return printJSON(e.stdout, report)
+	}
+	return printRun(e.stdout, report)
 }
 
 // namedRun is the run that an argument or a flag names.
@@ -90,7 +109,7 @@ func namedRun(ctx context.Context, store *db.Store, name string) (crawl.Run, err
 }
 
 func unknownRun(name string) error {
-	return wiring.Usagef("run %q does not exist; mosey runs lists all", name)
+	return wiring.Usagef("run %q does not exist; mosey status lists all", name)
 }
 
 func printRun(w io.Writer, r crawl.RunReport) error {

@@ -17,11 +17,11 @@ func TestRuns(t *testing.T) {
 		t.Parallel()
 		r := newRows(t, crawl.Settings{})
 		r.Print("pause", "run:small-web", "--reason", "a quiet night")
-		out := r.Print("runs")
+		out := r.Print("status")
 		ContainsOnSameLine(t, out, "RUN", "STATUS", "PENDING", "WHY")
 		ContainsOnSameLine(t, out, "small-web", "paused", "paused by "+whoami()+": a quiet night")
 		var p crawl.Progress
-		r.Decode(&p, "runs", "--json")
+		r.Decode(&p, "status", "--json")
 		require.Equal(t, crawl.RunPaused, p.Status)
 	})
 
@@ -40,7 +40,7 @@ func TestRuns(t *testing.T) {
 		ContainsOnSameLine(t, r.Print("stop", "run:small-web"), "Run small-web is stopped; what is pending is kept. To have it go on:")
 		require.Equal(t, crawl.RunStopped, status())
 		r.Fail([]string{"pause", "run:small-web", "--reason", "x"}, "it is stopped: only what runs can be paused")
-		r.Refuse([]string{"resume", "run:nobody"}, `run "nobody" does not exist; mosey runs lists all`)
+		r.Refuse([]string{"resume", "run:nobody"}, `run "nobody" does not exist; mosey status lists all`)
 		r.Refuse([]string{"stop", "run:no body"}, "no body")
 	})
 
@@ -52,7 +52,7 @@ func TestRuns(t *testing.T) {
 		run, err := r.store.Run(t.Context(), "small-web")
 		require.NoError(t, err)
 		require.Equal(t, time.Minute, time.Duration(*run.Settings.Delay))
-		ContainsOnSameLine(t, r.Print("run", "small-web"), whoami(), "set", "delay=10s → 1m0s max_pages=-1 → 7 they asked")
+		ContainsOnSameLine(t, r.Print("status", "small-web"), whoami(), "set", "delay=10s → 1m0s max_pages=-1 → 7 they asked")
 		r.Print("stop", "run:small-web")
 		ContainsOnSameLine(t, r.Print("set", "run:small-web", "max_pages=9"), "It is stopped. To have it go on:")
 		r.Refuse([]string{"set", "run:small-web", "max_pages=many"}, `set run:small-web: `, `max_pages "many": want a number`)
@@ -67,7 +67,7 @@ func TestRuns(t *testing.T) {
 		r := newRows(t, crawl.Settings{}, aPage, aOrigin+"/2", "https://b.example/")
 		r.exec("UPDATE run_domains SET success = 30, timeout = 10, requests = 40 WHERE domain = 'a.example'")
 		r.exec("UPDATE domains SET avg_response_ms = 1500 WHERE domain = 'b.example'")
-		out := r.Print("run", "run:small-web")
+		out := r.Print("status", "run:small-web")
 		ContainsOnSameLine(t, out, "success", "30", "75.0 %", strings.Repeat("█", 30))
 		ContainsOnSameLine(t, out, "timeout", "10", "25.0 %", strings.Repeat("█", 10))
 		ContainsOnSameLine(t, out, "longest queue", "a.example", "2 pages, 2 of them due")
@@ -77,10 +77,10 @@ func TestRuns(t *testing.T) {
 		ContainsOnSameLine(t, out, "  priority_weights=")
 		ContainsOnSameLine(t, out, "test", "create")
 		var report crawl.RunReport
-		r.Decode(&report, "run", "small-web", "--json")
+		r.Decode(&report, "status", "small-web", "--json")
 		require.EqualValues(t, 3, report.Pending)
 		require.Len(t, report.Longest, 2)
-		r.Refuse([]string{"run", "nobody"}, `run "nobody" does not exist`)
+		r.Refuse([]string{"status", "nobody"}, `run "nobody" does not exist`)
 	})
 }
 

@@ -66,7 +66,7 @@ func (c *searchCmd) Run(ctx context.Context, e *env) error {
 		}
 		if len(results) == 0 {
 			fmt.Fprintln(e.stderr, "Nothing found. Pages that an older Mosey has fetched are found once they are fetched again: "+
-				"see mosey reprocess --dry-run.")
+				"see mosey recrawl --outdated --dry-run.")
 		}
 		printResults(e.stdout, results)
 		return nil

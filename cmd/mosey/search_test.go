@@ -82,27 +82,27 @@ func TestParseSince(t *testing.T) {
 	}
 }
 
-func TestReprocess(t *testing.T) {
+func TestRecrawlOutdated(t *testing.T) {
 	t.Parallel()
 	h, store := newHarnessWithStack(t)
-	s := newSite(t, 2, 1) // reprocess waits as long as between any two requests: 10 s
+	s := newSite(t, 2, 1) // it waits as long as between any two requests: 10 s
 	r := h.Execute(s.crawl(s.Seeds()...)...)
 	require.Zero(t, r.Code, r.Stderr)
-	require.Equal(t, "No page has to be read again.\n", h.Print("reprocess", "--dry-run"))
+	require.Equal(t, "No page has to be read again.\n", h.Print("recrawl", "--outdated", "--dry-run"))
 
 	_, err := store.Pool().Exec(t.Context(), "UPDATE pages SET extractor = NULL")
 	require.NoError(t, err)
 	require.Contains(t, h.Print("block", s.Hosts()[1], "--reason", "test"), s.Hosts()[1])
 	require.Equal(t, "2 pages of 1 domain to be read again.\n2 pages more of domains that are paused, stopped, blocked or given up.\n",
-		h.Print("reprocess", "--dry-run"))
+		h.Print("recrawl", "--outdated", "--dry-run"))
 	before := len(s.Log().Pages())
-	r = h.Execute(append([]string{"reprocess", "--run", "again"}, s.flags()...)...)
+	r = h.Execute(append([]string{"recrawl", "--outdated", "--run", "again"}, s.flags()...)...)
 	require.Zero(t, r.Code, r.Stderr)
 	ContainsOnSameLine(t, r.Stdout, "2 pages of 1 domain to be read again.")
 	ContainsOnSameLine(t, r.Stdout, "Run again is done")
 	require.Len(t, s.Log().Pages(), before+2, "fetched though they were fetched a moment ago")
-	require.Contains(t, h.Print("reprocess", "--dry-run"), "No page has to be read again.")
-	h.Refuse([]string{"reprocess", "--domain", "not a domain"}, "not a domain")
+	require.Contains(t, h.Print("recrawl", "--outdated", "--dry-run"), "No page has to be read again.")
+	h.Refuse([]string{"recrawl", "--outdated", "--domain", "not a domain"}, "not a domain")
 }
 
 // secret is a page whose text must not be kept.

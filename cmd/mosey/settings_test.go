@@ -12,23 +12,23 @@ import (
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	// a command that fails at once, and says what settings it was given
-	status := []string{"status", "--run", "a"}
+	queue := []string{"queue", "--run", "a"}
 
 	t.Run("ComeFromAFileThatIsNamed", func(t *testing.T) {
 		t.Parallel()
 		h, _ := newHarnessWithDatabase(t)
-		file := h.WriteFile("mine.yaml", "status: {run: from-file}\n")
-		h.Refuse([]string{"--config", file, "status"}, `run "from-file" does not exist`)
+		file := h.WriteFile("mine.yaml", "queue: {run: from-file}\n")
+		h.Refuse([]string{"--config", file, "queue"}, `run "from-file" does not exist`)
 		h.Setenv("MOSEY_CONFIG", file)
-		h.Refuse([]string{"status"}, `run "from-file" does not exist`)
-		h.Refuse(status, `run "a" does not exist`)
+		h.Refuse([]string{"queue"}, `run "from-file" does not exist`)
+		h.Refuse(queue, `run "a" does not exist`)
 	})
 
 	t.Run("ComeFromTheUsualFiles", func(t *testing.T) {
 		t.Parallel()
 		h, _ := newHarnessWithDatabase(t)
 		h.settings = []string{h.WriteFile("system.yaml", "run: of-all\n"), h.WriteFile("own.yaml", "run: own\n")}
-		h.Refuse([]string{"status"}, `run "own" does not exist`)
+		h.Refuse([]string{"queue"}, `run "own" does not exist`)
 	})
 
 	t.Run("ComeFromTheEnvironment", func(t *testing.T) {
@@ -36,8 +36,8 @@ func TestSettings(t *testing.T) {
 		h, _ := newHarnessWithDatabase(t)
 		h.settings = []string{h.WriteFile("own.yaml", "run: from-file\n")}
 		h.Setenv("MOSEY_RUN", "from-environment")
-		h.Refuse([]string{"status"}, `run "from-environment" does not exist`)
-		h.Refuse(status, `run "a" does not exist`)
+		h.Refuse([]string{"queue"}, `run "from-environment" does not exist`)
+		h.Refuse(queue, `run "a" does not exist`)
 	})
 
 	t.Run("OfTheEnvironmentThatAreEmptyAreNotGiven", func(t *testing.T) {
@@ -47,10 +47,10 @@ func TestSettings(t *testing.T) {
 		h.Setenv("MOSEY_RUN", "")
 		h.Setenv("MOSEY_DELAY", "")
 		h.Setenv("MOSEY_CONFIG", "")
-		h.Refuse([]string{"status"}, `run "from-file" does not exist`)
+		h.Refuse([]string{"queue"}, `run "from-file" does not exist`)
 		h.Setenv("DATABASE_URL", "")
 		h.settings = nil
-		h.Fail([]string{"status"}, h.dir, "nothing has been crawled yet")
+		h.Fail([]string{"queue"}, h.dir, "nothing has been crawled yet")
 	})
 
 	t.Run("ThatAreBadAreRefusedByTheirPlace", func(t *testing.T) {

@@ -29,7 +29,7 @@ func TestHelp(t *testing.T) {
 		t.Parallel()
 		out := newHarness(t).Print("--help")
 		names := commands(t)
-		require.Len(t, names, 31)
+		require.Len(t, names, 28)
 		for _, name := range names {
 			ContainsOnSameLine(t, out, "  "+name+" ")
 		}
@@ -98,7 +98,7 @@ func TestUsage(t *testing.T) {
 			args []string
 			want []string
 		}{
-			{nil, []string{`expected one of "crawl", "seed", "up", "status", "runs", ...`}},
+			{nil, []string{`expected one of "crawl", "seed", "up", "status", "queue", ...`}},
 			{[]string{"fly"}, []string{"unexpected argument fly"}},
 			{[]string{"statsu"}, []string{"unexpected argument statsu", `did you mean "status"`}},
 			{[]string{"crawl", aPage, "--speed", "9"}, []string{"unknown flag --speed"}},

@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // view shows a crawl: live on a terminal, as plain lines elsewhere, as JSON on
@@ -60,7 +62,7 @@ func (l viewLog) Write(p []byte) (int, error) {
 }
 
 // begin shows what is crawled. before is what earlier calls have done of it.
-func (v *view) begin(run crawl.Run, uiURL string, seeds int, before crawl.Totals) {
+func (v *view) begin(run crawl.Run, uiURL string, seeds int, before crawl.Totals, detached bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.uiURL, v.before = uiURL, before
@@ -69,10 +71,36 @@ func (v *view) begin(run crawl.Run, uiURL string, seeds int, before crawl.Totals
 		v.emit(map[string]any{"event": "started", "run": run.Name, "seeds": seeds, "ui": uiURL, "settings": run.Settings})
 		return
 	}
-	fmt.Fprintf(v.e.stdout, "Run %s: %s, delay %s, scope %s\n", run.Name, count(int64(seeds), "seed"), run.Settings.Delay, *run.Settings.Scope)
+	for _, line := range plan(run, seeds, detached) {
+		fmt.Fprintln(v.e.stdout, line)
+	}
 	if uiURL != "" {
 		fmt.Fprintf(v.e.stdout, "Temporal UI: %s\n", uiURL)
 	}
+}
+
+// plan says what a crawl is about to do. There is no limit by default, as one that ends a
+// run unseen would leave holes in an index; so it says that there is none.
+func plan(run crawl.Run, seeds int, detached bool) []string {
+	set, usual := run.Settings, crawl.Settings{}.WithDefaults()
+	lines := []string{fmt.Sprintf("Run %s: %s, delay %s, scope %s", run.Name, count(int64(seeds), "seed"), set.Delay, *set.Scope)}
+	var others []string
+	for _, s := range settings.All() {
+		if value := s.Of(set); value != s.Of(usual) && s.Name != "delay" && s.Name != "scope" {
+			others = append(others, s.Name+"="+oneLine(value))
+		}
+	}
+	if len(others) > 0 {
+		lines = append(lines, "Settings: "+strings.Join(others, " "))
+	}
+	last := "Ctrl-C stops; everything is kept."
+	if detached {
+		last = "Ctrl-C leaves the run going."
+	}
+	if *set.MaxPages < 0 {
+		last = "No limit of pages (--max-pages N sets one). " + last
+	}
+	return append(lines, last)
 }
 
 // progress shows how far the run has come, as often as suits the medium.

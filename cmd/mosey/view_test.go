@@ -16,8 +16,24 @@ func newTestView(t *testing.T, terminal, asJSON bool) (v *view, stdout, stderr *
 	t.Helper()
 	stdout, stderr = &output.Buffer{}, &output.Buffer{}
 	v = newView(&env{stdout: stdout, stderr: stderr, terminal: terminal}, asJSON)
-	v.begin(crawl.Run{Name: "small-web", Settings: crawl.Settings{}.WithDefaults()}, "http://127.0.0.1:8233", 2, crawl.Totals{})
+	v.begin(crawl.Run{Name: "small-web", Settings: crawl.Settings{}.WithDefaults()}, "http://127.0.0.1:8233", 2, crawl.Totals{}, false)
 	return v, stdout, stderr
+}
+
+func TestPlan(t *testing.T) {
+	t.Parallel()
+	of := func(set crawl.Settings) crawl.Run { return crawl.Run{Name: "small-web", Settings: set.WithDefaults()} }
+	require.Equal(t, []string{
+		"Run small-web: 2 seeds, delay 10s, scope seeds",
+		"No limit of pages (--max-pages N sets one). Ctrl-C stops; everything is kept.",
+	}, plan(of(crawl.Settings{}), 2, false))
+	require.Equal(t, []string{
+		"Run small-web: 1 seed, delay 1s, scope web",
+		"Settings: max_depth=2 skip=none max_pages=9",
+		"Ctrl-C leaves the run going.",
+	}, plan(of(crawl.Settings{
+		Delay: new(crawl.Duration(time.Second)), Scope: new(crawl.ScopeWeb), MaxPages: new(int64(9)), MaxDepth: new(2), Skip: &[]string{},
+	}), 1, true))
 }
 
 // waiting is the progress of a run that has done so many pages and waits for many

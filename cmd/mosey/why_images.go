@@ -12,7 +12,7 @@ func notWantedImage(i crawl.ImageReport) string {
 	if i.Discovery == crawl.DiscoveryIcon {
 		return answer + "icons are not asked for"
 	}
-	return answer + "its host was beyond the run's --image-scope, or its limits, when the page that names it was read"
+	return answer + "its host was beyond the run's image_scope, or its limits, when the page that names it was read"
 }
 
 // explainImage says who names a page as an image, and what has become of it.

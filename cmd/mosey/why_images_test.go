@@ -11,7 +11,7 @@ import (
 func TestWhyImage(t *testing.T) {
 	t.Parallel()
 	r := newExported(t) // whose page was read by a run that asks for none of its images
-	const beyond = ": known as an image, but no run wants it: its host was beyond the run's --image-scope, or its limits, " +
+	const beyond = ": known as an image, but no run wants it: its host was beyond the run's image_scope, or its limits, " +
 		"when the page that names it was read"
 	for _, url := range []string{aPage + "a.jpg", "https://cdn.example/b.png"} {
 		out := r.Print("why", url)

@@ -334,7 +334,7 @@ func skip(now time.Time, d *Decision) bool {
 		return d.pass(reason, why)
 	}
 	if depthSpent(*d.Run, *c) {
-		return d.pass(crawl.ReasonDepthBudget, fmt.Sprintf("the run asks its domain for %s that %s from a seed (--max-pages-per-depth)",
+		return d.pass(crawl.ReasonDepthBudget, fmt.Sprintf("the run asks its domain for %s that %s from a seed (max_pages_per_depth)",
 			counted(*d.Run.Settings.MaxPagesPerDepth, "page"), linksAway(c.Depth)))
 	}
 	if wasNews(*c) {

@@ -33,7 +33,7 @@ func NotFollowed(f crawl.Finder) string {
 	case follow.SeedsOnly && !f.Run.Seed:
 		return fmt.Sprintf("its domain is not a seed of run %s, which crawls no others (--scope)", f.Run.Name)
 	case !f.Taken && follow.MaxSubdomains != nil && f.Subdomains >= *follow.MaxSubdomains:
-		return fmt.Sprintf("run %s has %d domains of its registered domain already (--max-subdomains)", f.Run.Name, f.Subdomains)
+		return fmt.Sprintf("run %s has %d domains of its registered domain already (max_subdomains)", f.Run.Name, f.Subdomains)
 	}
 	return ""
 }

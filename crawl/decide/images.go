@@ -15,7 +15,7 @@ func skipImage(d *Decision) bool {
 	case !set.TakesImages():
 		return d.pass(crawl.ReasonImagesOff, "the run takes no images any more (--images)")
 	case spent(d.Run.ImagesStarted, budget):
-		return d.pass(crawl.ReasonImageBudget, "the run asks its domain for "+counted(*budget, "image")+" (--max-images-per-domain)")
+		return d.pass(crawl.ReasonImageBudget, "the run asks its domain for "+counted(*budget, "image")+" (max_images_per_domain)")
 	}
 	u, err := urls.Parse(d.Crawl.URL)
 	if err != nil {
