@@ -16,8 +16,13 @@ SELECT
     r.closed::boolean AS closed,
     r.news::boolean AS news,
     r.facts::jsonb AS facts
-FROM attempts_record($1::jsonb) AS r
+FROM attempts_record($1::jsonb, $2::bigint) AS r
 `
+
+type AttemptsRecordParams struct {
+	Attempts []byte
+	WaitMs   int64
+}
 
 type AttemptsRecordRow struct {
 	N      int32
@@ -26,8 +31,8 @@ type AttemptsRecordRow struct {
 	Facts  []byte
 }
 
-func (q *Queries) AttemptsRecord(ctx context.Context, attempts []byte) ([]AttemptsRecordRow, error) {
-	rows, err := q.db.Query(ctx, attemptsRecord, attempts)
+func (q *Queries) AttemptsRecord(ctx context.Context, arg AttemptsRecordParams) ([]AttemptsRecordRow, error) {
+	rows, err := q.db.Query(ctx, attemptsRecord, arg.Attempts, arg.WaitMs)
 	if err != nil {
 		return nil, err
 	}
@@ -35,47 +40,6 @@ func (q *Queries) AttemptsRecord(ctx context.Context, attempts []byte) ([]Attemp
 	var items []AttemptsRecordRow
 	for rows.Next() {
 		var i AttemptsRecordRow
-		if err := rows.Scan(
-			&i.N,
-			&i.Closed,
-			&i.News,
-			&i.Facts,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const attemptsRecordGroup = `-- name: AttemptsRecordGroup :many
-SELECT
-    r.n::integer AS n,
-    r.closed::boolean AS closed,
-    r.news::boolean AS news,
-    r.facts::jsonb AS facts
-FROM attempts_record_group($1::jsonb) AS r
-`
-
-type AttemptsRecordGroupRow struct {
-	N      int32
-	Closed bool
-	News   bool
-	Facts  []byte
-}
-
-func (q *Queries) AttemptsRecordGroup(ctx context.Context, attempts []byte) ([]AttemptsRecordGroupRow, error) {
-	rows, err := q.db.Query(ctx, attemptsRecordGroup, attempts)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []AttemptsRecordGroupRow
-	for rows.Next() {
-		var i AttemptsRecordGroupRow
 		if err := rows.Scan(
 			&i.N,
 			&i.Closed,

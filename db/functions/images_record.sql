@@ -242,22 +242,6 @@ BEGIN
 END
 $$;
 
--- Counts attempts at images in their runs' totals of the domains.
-CREATE OR REPLACE FUNCTION images_total(v closed_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    UPDATE run_domains r SET
-        bytes = r.bytes + coalesce((a.doc ->> 'bytes')::bigint, 0),
-        images_stored = r.images_stored + (a.doc #> '{image,content}' IS NOT NULL)::integer,
-        skips = CASE WHEN a.doc ->> 'skipped' IN ('image-budget', 'images-off', 'excluded') THEN
-            r.skips || jsonb_build_object(a.doc ->> 'skipped', coalesce((r.skips ->> (a.doc ->> 'skipped'))::bigint, 0) + 1)
-        ELSE r.skips END,
-        updated_at = clock_timestamp()
-    FROM unnest(v) a
-    WHERE r.domain = ANY (ARRAY(SELECT x.domain FROM unnest(v) x)) AND r.run_id = a.run_id AND r.domain = a.domain
-        AND a.kind = 'image' AND NOT a.prerequisite;
-END
-$$;
-
 -- Notes that what an image redirects to is an image of the same pages. The redirect itself
 -- is a link (links_record).
 CREATE OR REPLACE FUNCTION images_moved(v closed_attempt[]) RETURNS void LANGUAGE plpgsql AS $$

@@ -11,7 +11,7 @@
 -- in its queue (tail): one request fits between two places. p_queued means that
 -- the caller has waited for its place; it then only waits for the slots themselves.
 --
--- This and slots_release run on the database's clock, read after the rows are
+-- This and attempts_record run on the database's clock, read after the rows are
 -- locked, so that a worker's own clock never matters. Slots are locked before any
 -- other row, in key order, which rules out deadlocks.
 CREATE OR REPLACE FUNCTION slot_take(

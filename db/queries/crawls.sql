@@ -30,15 +30,7 @@ SELECT
     r.closed::boolean AS closed,
     r.news::boolean AS news,
     r.facts::jsonb AS facts
-FROM attempts_record(@attempts::jsonb) AS r;
-
--- name: AttemptsRecordGroup :many
-SELECT
-    r.n::integer AS n,
-    r.closed::boolean AS closed,
-    r.news::boolean AS news,
-    r.facts::jsonb AS facts
-FROM attempts_record_group(@attempts::jsonb) AS r;
+FROM attempts_record(@attempts::jsonb, @wait_ms::bigint) AS r;
 
 -- name: SlotReleaseShared :one
 SELECT slot_release_shared(
