@@ -11,7 +11,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mosey-web/mosey/crawl"
-	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/crawl/traps"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
@@ -287,18 +286,10 @@ func (s *Store) domainRun(r dbsqlc.DomainTotalsRow) (crawl.DomainRun, error) {
 			return crawl.DomainRun{}, fmt.Errorf("read the totals of run %s: %w", r.Run, err)
 		}
 	}
-	facts := crawl.RunFacts{
-		Settings: set, PagesStarted: r.RunStarted, DomainStarted: r.PagesStarted, Growths: int(r.BudgetGrowths),
-		RegisteredStarted: r.RegisteredStarted,
-	}
-	if r.Budget >= 0 {
-		facts.Budget = &r.Budget
-	}
-	budgets := decide.BudgetsOf(facts)
 	return crawl.DomainRun{
 		Run: r.Run, Status: crawl.RunStatus(r.RunStatus), Seed: r.Seed, Window: *set.Window,
-		Started: r.PagesStarted, Budget: orUnlimited(budgets.OfDomain), RunStarted: r.RunStarted, RunBudget: orUnlimited(budgets.InAll),
-		BudgetSpent: decide.BudgetSpent(facts),
+		Started: r.PagesStarted, Budget: r.Budget, RunStarted: r.RunStarted, RunBudget: *set.MaxPages,
+		BudgetSpent: r.Spent,
 		Totals: crawl.Totals{
 			Success: r.Success, BlockedRobots: r.BlockedRobots, Blocked4xx: r.Blocked4xx,
 			Blocked5xx: r.Blocked5xx, Timeout: r.Timeout, Failed: r.Failed, Skipped: r.Skipped, Bytes: r.Bytes,
@@ -306,11 +297,4 @@ func (s *Store) domainRun(r dbsqlc.DomainTotalsRow) (crawl.DomainRun, error) {
 			ImagesFound: r.ImagesFound, ImagesAsked: r.ImagesStarted, ImagesStored: r.ImagesStored,
 		},
 	}, nil
-}
-
-func orUnlimited(n *int64) int64 {
-	if n == nil {
-		return crawl.Unlimited
-	}
-	return *n
 }

@@ -242,7 +242,7 @@ func idle(f crawl.Facts, now time.Time, d Decision) Decision {
 	}
 	var due time.Time
 	for _, r := range f.Runs {
-		if at := dueAt(r); !at.IsZero() && (due.IsZero() || at.Before(due)) {
+		if at := r.Due; !at.IsZero() && (due.IsZero() || at.Before(due)) {
 			due = at
 		}
 	}

@@ -177,7 +177,7 @@ func (q *Queries) CrawlsBegin(ctx context.Context, starts []byte) ([]CrawlsBegin
 }
 
 const domainFacts = `-- name: DomainFacts :one
-SELECT domain_facts($1::text)::jsonb AS facts
+SELECT (domain_facts(ARRAY[$1::text]))[1]::jsonb AS facts
 `
 
 func (q *Queries) DomainFacts(ctx context.Context, domain string) ([]byte, error) {
@@ -229,7 +229,28 @@ func (q *Queries) OriginDefer(ctx context.Context, arg OriginDeferParams) (int64
 }
 
 const pageFacts = `-- name: PageFacts :one
-SELECT page_facts($1::text, $2::text)::jsonb AS facts
+SELECT
+    jsonb_build_object(
+        'now', clock_timestamp(),
+        'domain', (domain_state(ARRAY[$1::text]))[1],
+        'runs', (
+            SELECT coalesce(jsonb_agg(jsonb_build_object(
+                'id', r.id, 'name', r.name, 'status', r.status, 'settings', r.settings, 'seed', rd.seed,
+                'domain_started', rd.pages_started, 'spent', requests_spent(r, rd, domain_budget(rd.domain)),
+                'budget', pages_budget(r.settings, rd.budget_growths, domain_budget(rd.domain)), 'depths', rd.depths,
+                'growths', rd.budget_growths, 'images_started', rd.images_started,
+                'crawl', (crawl_facts(ARRAY[(
+                    SELECT c.id FROM page_crawls AS c
+                    WHERE c.page_id = p.id AND c.run_id = r.id AND NOT c.prerequisite
+                    ORDER BY c.created_at DESC, c.id DESC LIMIT 1
+                )]))[1]
+            ) ORDER BY r.id), '[]')
+            FROM pages AS p
+            INNER JOIN run_domains AS rd ON p.domain = rd.domain
+            INNER JOIN crawl_runs AS r ON rd.run_id = r.id
+            WHERE p.domain = $1 AND p.url = $2::text
+        )
+    )::jsonb AS facts
 `
 
 type PageFactsParams struct {
@@ -237,6 +258,8 @@ type PageFactsParams struct {
 	Url    string
 }
 
+// The facts of one page in each run, whatever has become of it there: what
+// explains it.
 func (q *Queries) PageFacts(ctx context.Context, arg PageFactsParams) ([]byte, error) {
 	row := q.db.QueryRow(ctx, pageFacts, arg.Domain, arg.Url)
 	var facts []byte

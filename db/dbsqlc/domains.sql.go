@@ -98,7 +98,7 @@ func (q *Queries) DomainFinish(ctx context.Context, arg DomainFinishParams) erro
 
 const domainGet = `-- name: DomainGet :one
 SELECT
-    d.id, d.domain, d.status, d.status_reason, d.priority_score, d.priority_computed_at, d.next_crawl_after, d.opens_at, d.claimed_by, d.claim_expires_at, d.last_crawl_run_id, d.created_at, d.updated_at, d.refused_ip, d.refused_since, d.bare, d.source, d.seed_rank, d.pages_crawled, d.pages_discovered, d.images_found, d.images_stored, d.bytes, d.error_rate, d.yield_rate, d.avg_response_ms, d.avg_page_bytes, d.first_crawled_at, d.last_crawled_at, d.counted_at, d.version, d.recrawl, d.planned_at, domain_state(d.domain)::jsonb AS state,
+    d.id, d.domain, d.status, d.status_reason, d.priority_score, d.priority_computed_at, d.next_crawl_after, d.opens_at, d.claimed_by, d.claim_expires_at, d.last_crawl_run_id, d.created_at, d.updated_at, d.refused_ip, d.refused_since, d.bare, d.source, d.seed_rank, d.pages_crawled, d.pages_discovered, d.images_found, d.images_stored, d.bytes, d.error_rate, d.yield_rate, d.avg_response_ms, d.avg_page_bytes, d.first_crawled_at, d.last_crawled_at, d.counted_at, d.version, d.recrawl, d.planned_at, (domain_state(ARRAY[d.domain]))[1]::jsonb AS state,
     coalesce((SELECT r.name FROM crawl_runs AS r WHERE r.id = d.last_crawl_run_id), '')::text AS last_run
 FROM domains AS d WHERE d.domain = $1
 `
@@ -526,37 +526,37 @@ SELECT
     r.id, r.name AS run, r.status AS run_status, r.settings, rd.seed, rd.pages_started, rd.requests, rd.skips, rd.nofollow, rd.success, rd.failed, rd.skipped,
     rd.timeout, rd.blocked_robots, rd.blocked_4xx, rd.blocked_5xx, rd.bytes, r.pages_started AS run_started, rd.budget_growths,
     rd.images_found, rd.images_started, rd.images_stored,
-    registered_counted(r.settings, r.id, coalesce(rd.registered, rd.domain))::bigint AS registered_started,
+    (requests_spent(r, rd, domain_budget(rd.domain)) <> '')::boolean AS spent,
     coalesce(pages_budget(r.settings, rd.budget_growths, domain_budget(rd.domain)), -1)::bigint AS budget
 FROM run_domains AS rd INNER JOIN crawl_runs AS r ON rd.run_id = r.id
 WHERE rd.domain = $1 ORDER BY r.id
 `
 
 type DomainTotalsRow struct {
-	ID                int64
-	Run               string
-	RunStatus         RunStatus
-	Settings          []byte
-	Seed              bool
-	PagesStarted      int64
-	Requests          int64
-	Skips             []byte
-	Nofollow          int64
-	Success           int64
-	Failed            int64
-	Skipped           int64
-	Timeout           int64
-	BlockedRobots     int64
-	Blocked4xx        int64
-	Blocked5xx        int64
-	Bytes             int64
-	RunStarted        int64
-	BudgetGrowths     int16
-	ImagesFound       int64
-	ImagesStarted     int64
-	ImagesStored      int64
-	RegisteredStarted int64
-	Budget            int64
+	ID            int64
+	Run           string
+	RunStatus     RunStatus
+	Settings      []byte
+	Seed          bool
+	PagesStarted  int64
+	Requests      int64
+	Skips         []byte
+	Nofollow      int64
+	Success       int64
+	Failed        int64
+	Skipped       int64
+	Timeout       int64
+	BlockedRobots int64
+	Blocked4xx    int64
+	Blocked5xx    int64
+	Bytes         int64
+	RunStarted    int64
+	BudgetGrowths int16
+	ImagesFound   int64
+	ImagesStarted int64
+	ImagesStored  int64
+	Spent         bool
+	Budget        int64
 }
 
 func (q *Queries) DomainTotals(ctx context.Context, domain string) ([]DomainTotalsRow, error) {
@@ -591,7 +591,7 @@ func (q *Queries) DomainTotals(ctx context.Context, domain string) ([]DomainTota
 			&i.ImagesFound,
 			&i.ImagesStarted,
 			&i.ImagesStored,
-			&i.RegisteredStarted,
+			&i.Spent,
 			&i.Budget,
 		); err != nil {
 			return nil, err

@@ -224,13 +224,6 @@ BEGIN
 END
 $$;
 
--- The same where the settings of the run limit it; else 0.
-CREATE OR REPLACE FUNCTION registered_counted(p_settings jsonb, p_run_id bigint, p_registered text) RETURNS bigint
-LANGUAGE sql STABLE AS $$
-    SELECT CASE WHEN (p_settings ->> 'max_pages_per_registered_domain')::bigint >= 0
-        THEN registered_started(p_run_id, p_registered) ELSE 0 END
-$$;
-
 -- Gives slots back for which no request was made, or none that counts: they are free
 -- after a delay each. p_spared says that the domain could not be reached.
 CREATE OR REPLACE FUNCTION slot_undo(

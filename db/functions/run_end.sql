@@ -76,9 +76,10 @@ $$;
 CREATE OR REPLACE FUNCTION run_domain_wants(rd run_domains, p_settings jsonb, p_open text) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    v_images CONSTANT boolean := p_open = 'images' OR pages_spent(rd, p_settings, domain_budget(rd.domain));
+    v_spent CONSTANT text := domain_spent(rd, p_settings, domain_budget(rd.domain));
+    v_images CONSTANT boolean := p_open = 'images' OR v_spent = 'pages';
 BEGIN
-    IF p_open <> 'nothing' AND NOT domain_spent(rd, p_settings) AND (CASE WHEN v_images THEN EXISTS (
+    IF p_open <> 'nothing' AND v_spent <> 'all' AND (CASE WHEN v_images THEN EXISTS (
         SELECT 1 FROM page_crawls c
         WHERE c.domain = rd.domain AND c.run_id = rd.run_id AND c.outcome IS NULL AND c.locked_at IS NULL
             AND c.priority > 0 AND c.kind = 'image'

@@ -52,7 +52,7 @@ SELECT domain_retry(@domain::text)::boolean AS lifted;
 
 -- name: DomainGet :one
 SELECT
-    d.*, domain_state(d.domain)::jsonb AS state,
+    d.*, (domain_state(ARRAY[d.domain]))[1]::jsonb AS state,
     coalesce((SELECT r.name FROM crawl_runs AS r WHERE r.id = d.last_crawl_run_id), '')::text AS last_run
 FROM domains AS d WHERE d.domain = @domain;
 
@@ -61,7 +61,7 @@ SELECT
     r.id, r.name AS run, r.status AS run_status, r.settings, rd.seed, rd.pages_started, rd.requests, rd.skips, rd.nofollow, rd.success, rd.failed, rd.skipped,
     rd.timeout, rd.blocked_robots, rd.blocked_4xx, rd.blocked_5xx, rd.bytes, r.pages_started AS run_started, rd.budget_growths,
     rd.images_found, rd.images_started, rd.images_stored,
-    registered_counted(r.settings, r.id, coalesce(rd.registered, rd.domain))::bigint AS registered_started,
+    (requests_spent(r, rd, domain_budget(rd.domain)) <> '')::boolean AS spent,
     coalesce(pages_budget(r.settings, rd.budget_growths, domain_budget(rd.domain)), -1)::bigint AS budget
 FROM run_domains AS rd INNER JOIN crawl_runs AS r ON rd.run_id = r.id
 WHERE rd.domain = @domain ORDER BY r.id;
