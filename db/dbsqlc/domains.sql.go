@@ -479,17 +479,6 @@ func (q *Queries) DomainResetPatterns(ctx context.Context, domain string) error 
 	return err
 }
 
-const domainRetry = `-- name: DomainRetry :one
-SELECT domain_retry($1::text)::boolean AS lifted
-`
-
-func (q *Queries) DomainRetry(ctx context.Context, domain string) (bool, error) {
-	row := q.db.QueryRow(ctx, domainRetry, domain)
-	var lifted bool
-	err := row.Scan(&lifted)
-	return lifted, err
-}
-
 const domainRuns = `-- name: DomainRuns :many
 SELECT r.name FROM run_domains AS rd INNER JOIN crawl_runs AS r ON rd.run_id = r.id
 WHERE rd.domain = $1 AND r.status = 'running' ORDER BY r.id LIMIT $2

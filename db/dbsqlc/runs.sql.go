@@ -840,9 +840,22 @@ func (q *Queries) RunSettings(ctx context.Context, name string) ([]byte, error) 
 }
 
 const runSkippedReturn = `-- name: RunSkippedReturn :exec
-SELECT run_skipped_return($1::bigint)
+SELECT due_update(crawls_repeat(d.domains, ARRAY(
+    SELECT c.id FROM page_crawls AS c
+    WHERE
+        c.domain = ANY(d.domains) AND c.run_id = $1::bigint AND c.outcome = 'skipped'
+        AND c.skipped IN ('excluded', 'extension', 'variant', 'depth-budget', 'image-budget', 'images-off')
+)))
+FROM (
+    SELECT ARRAY(
+        SELECT rd.domain FROM run_domains AS rd
+        WHERE rd.run_id = $1::bigint AND (rd.skipped > 0 OR rd.skips <> '{}') ORDER BY rd.domain
+    ) AS domains
+) AS d
 `
 
+// Has pages of a run decided again that it has skipped for what their URLs are: its settings have
+// changed.
 func (q *Queries) RunSkippedReturn(ctx context.Context, id int64) error {
 	_, err := q.db.Exec(ctx, runSkippedReturn, id)
 	return err

@@ -199,3 +199,33 @@ BEGIN
     WHERE c.id = r.id AND c.completed_at IS NULL AND c.locked_at IS NULL;
 END
 $$;
+
+-- Has closed crawls of domains decided again, unless others follow them already. Returns the domains
+-- of those that are pending now.
+CREATE OR REPLACE FUNCTION crawls_repeat(p_domains text[], p_crawls bigint[]) RETURNS text[] LANGUAGE plpgsql AS $$
+DECLARE
+    v_domains text[];
+BEGIN
+    -- as in crawls_add: finishing a domain sees these crawls, or is seen
+    PERFORM 1 FROM domains d WHERE d.domain = ANY (p_domains) ORDER BY d.domain FOR KEY SHARE;
+    WITH n AS (
+        INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, redirects)
+        SELECT c.page_id, c.domain, c.priority, c.run_id, c.id, c.url, c.kind, c.depth, c.redirects
+        FROM page_crawls c WHERE c.id = ANY (p_crawls)
+        ON CONFLICT DO NOTHING RETURNING page_crawls.domain
+    )
+    SELECT coalesce(array_agg(DISTINCT n.domain), '{}') INTO v_domains FROM n;
+    UPDATE domains SET status = 'pending', status_reason = '' WHERE domain = ANY (v_domains) AND status = 'exhausted';
+    RETURN v_domains;
+END
+$$;
+
+-- Makes due what is pending of origins and was put off.
+CREATE OR REPLACE FUNCTION crawls_hasten(p_domains text[], p_origins text[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE page_crawls c SET scheduled_for = now()
+    FROM pages p
+    WHERE p.id = c.page_id AND c.domain = ANY (p_domains) AND p.origin = ANY (p_origins)
+        AND c.outcome IS NULL AND c.locked_at IS NULL AND c.scheduled_for > now();
+END
+$$;

@@ -66,29 +66,6 @@ BEGIN
 END
 $$;
 
--- Changes the status of a domain as the state machine allows it (domains_transition), for a
--- person or a program that has read the row: p_version is what it was then, null whatever it
--- is. Returns the new version.
-CREATE OR REPLACE FUNCTION transition_domain_status(
-    p_domain text, p_status domain_status, p_version bigint DEFAULT NULL, p_reason text DEFAULT ''
-) RETURNS bigint LANGUAGE plpgsql AS $$
-DECLARE
-    v_version bigint;
-BEGIN
-    SELECT d.version INTO v_version FROM domains d WHERE d.domain = p_domain FOR UPDATE;
-    IF NOT FOUND THEN
-        RAISE EXCEPTION 'domain %: it is not known', p_domain USING ERRCODE = 'no_data_found';
-    END IF;
-    IF v_version <> p_version THEN
-        RAISE EXCEPTION 'domain %: version % has become %', p_domain, p_version, v_version
-            USING ERRCODE = 'serialization_failure';
-    END IF;
-    UPDATE domains d SET status = p_status, status_reason = p_reason WHERE d.domain = p_domain
-    RETURNING d.version INTO v_version;
-    RETURN v_version;
-END
-$$;
-
 -- Has claims on domains run out: those given, or, where that is null, those that should
 -- have been renewed. A workflow that runs all the same keeps its place, as each domain has
 -- one only. Returns the domains.

@@ -110,3 +110,29 @@ BEGIN
     RETURN FOUND;
 END
 $$;
+
+-- Makes a run go on, whatever it was, unless it is paused. One that had not been running
+-- asks its domains in trouble again.
+CREATE OR REPLACE FUNCTION run_start(p_run_id bigint) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_was CONSTANT run_status := (SELECT r.status FROM crawl_runs r WHERE r.id = p_run_id FOR UPDATE);
+    v_lifted text[];
+BEGIN
+    UPDATE crawl_runs SET status = 'running', status_reason = '', finished_at = NULL, updated_at = now()
+    WHERE id = p_run_id AND status <> 'paused';
+    IF v_was IN ('running', 'paused') THEN
+        RETURN;
+    END IF;
+    v_lifted := troubles_lift(ARRAY(
+        SELECT rd.domain FROM run_domains rd INNER JOIN domains d ON rd.domain = d.domain
+        WHERE rd.run_id = p_run_id AND rd.next_due_at IS NOT NULL AND (
+            d.status IN ('blocked', 'unreachable')
+            OR EXISTS (
+                SELECT 1 FROM robots r
+                WHERE r.domain = rd.domain AND r.verdict = 'unreachable' AND r.expires_at > now()
+            )
+        )
+    ));
+    PERFORM due_update(v_lifted);
+END
+$$;

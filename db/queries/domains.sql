@@ -47,9 +47,6 @@ SELECT domain_control(
 -- name: DomainLift :one
 SELECT domain_lift(@domain::text, @kinds::text [], @by::text)::boolean AS lifted;
 
--- name: DomainRetry :one
-SELECT domain_retry(@domain::text)::boolean AS lifted;
-
 -- name: DomainGet :one
 SELECT
     d.*, domain_state(d.domain)::jsonb AS state,

@@ -26,8 +26,21 @@ SELECT settings FROM crawl_runs WHERE name = @name FOR NO KEY UPDATE;
 -- name: RunRegisteredForget :exec
 DELETE FROM run_registered WHERE run_id = @id;
 
+-- Has pages of a run decided again that it has skipped for what their URLs are: its settings have
+-- changed.
 -- name: RunSkippedReturn :exec
-SELECT run_skipped_return(@id::bigint);
+SELECT due_update(crawls_repeat(d.domains, ARRAY(
+    SELECT c.id FROM page_crawls AS c
+    WHERE
+        c.domain = ANY(d.domains) AND c.run_id = @id::bigint AND c.outcome = 'skipped'
+        AND c.skipped IN ('excluded', 'extension', 'variant', 'depth-budget', 'image-budget', 'images-off')
+)))
+FROM (
+    SELECT ARRAY(
+        SELECT rd.domain FROM run_domains AS rd
+        WHERE rd.run_id = @id::bigint AND (rd.skipped > 0 OR rd.skips <> '{}') ORDER BY rd.domain
+    ) AS domains
+) AS d;
 
 -- Has the links of what a run has crawled looked at again.
 -- name: RunWiden :exec
