@@ -722,7 +722,8 @@ func (q *Queries) DomainsRelease(ctx context.Context, domains []string) ([]strin
 }
 
 const runCrowd = `-- name: RunCrowd :exec
-SELECT run_crowd($1::bigint, $2::boolean)
+UPDATE crawl_runs AS r SET crowded = NOT r.crowded
+WHERE r.id = $1::bigint AND r.crowded <> ($2::boolean AND run_due_count($1::bigint, 1) > 0)
 `
 
 type RunCrowdParams struct {
@@ -730,6 +731,8 @@ type RunCrowdParams struct {
 	IsFull bool
 }
 
+// Notes whether a run has more domains that are due than may be active, which those are to
+// make room for. is_full says that no more may be.
 func (q *Queries) RunCrowd(ctx context.Context, arg RunCrowdParams) error {
 	_, err := q.db.Exec(ctx, runCrowd, arg.RunID, arg.IsFull)
 	return err

@@ -53,7 +53,7 @@ BEGIN
     v_crawls := crawl_facts(ARRAY(SELECT r.crawl FROM unnest(v_runs) r));
     v_due := ARRAY(SELECT u FROM domains_due(ARRAY(
         SELECT DISTINCT p_domains[r.n] FROM unnest(v_runs) r WHERE r.more OR r.locked_at IS NOT NULL
-    )) u);
+    ), false) u);
     RETURN ARRAY(
         SELECT jsonb_build_object('now', t, 'domain', d.state, 'runs', coalesce(r.runs, '[]'))
         FROM unnest(v_states) WITH ORDINALITY AS d (state, n) LEFT JOIN (

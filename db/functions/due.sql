@@ -77,15 +77,15 @@ CREATE OR REPLACE FUNCTION domain_spent(rd run_domains, p_settings jsonb) RETURN
     SELECT (p_settings ->> 'max_bytes_per_domain')::bigint >= 0 AND rd.bytes >= (p_settings ->> 'max_bytes_per_domain')::bigint
 $$;
 
--- When domains are due, for one run or, where that is null, for each that they are part of.
--- A claim is not looked at.
-CREATE OR REPLACE FUNCTION domains_due(p_domains text[], p_run_id bigint DEFAULT NULL) RETURNS SETOF run_due
+-- When domains are due, for each run that they are part of. With p_unclaimed, those that are claimed
+-- are never due.
+CREATE OR REPLACE FUNCTION domains_due(p_domains text[], p_unclaimed boolean) RETURNS SETOF run_due
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     t CONSTANT timestamptz := clock_timestamp();
 BEGIN
-    RETURN QUERY SELECT w.run_id, w.domain, greatest(w.at, CASE WHEN w.at IS NOT NULL THEN w.gate END),
-        greatest(w.images_at, CASE WHEN w.images_at IS NOT NULL THEN w.gate END),
+    RETURN QUERY SELECT w.run_id, w.domain, CASE WHEN w.at IS NOT NULL THEN greatest(w.at, w.gate) END,
+        CASE WHEN w.images_at IS NOT NULL THEN greatest(w.images_at, w.gate) END,
         CASE
             WHEN w.at IS NULL THEN ''
             WHEN w.gate >= w.at AND w.gate > t THEN w.gate_reason
@@ -95,33 +95,35 @@ BEGIN
         END
     FROM (
         SELECT rd.run_id, k.domain, g.at AS gate, g.reason AS gate_reason, f.free_at AS flying, i.at AS images_at, least(f.free_at, CASE
-            WHEN s.everything OR s.pages AND i.pending IS NULL THEN CASE WHEN n.pending THEN 'infinity'::timestamptz END
+            WHEN s.everything OR s.pages AND i.pending IS NULL THEN CASE WHEN n.at IS NOT NULL THEN 'infinity'::timestamptz END
             WHEN s.pages THEN i.pending
             ELSE n.at
         END) AS at
-        FROM unnest(p_domains) AS k (domain)
+        FROM (
+            SELECT u.domain, p_unclaimed AND (SELECT x.claimed_by IS NOT NULL FROM domains x WHERE x.domain = u.domain) AS claimed
+            FROM unnest(p_domains) AS u (domain) OFFSET 0
+        ) k
         CROSS JOIN LATERAL (SELECT x.at, x.reason FROM domain_gate(k.domain) x OFFSET 0) g
         CROSS JOIN LATERAL (SELECT domain_budget(k.domain) AS own OFFSET 0) b
         CROSS JOIN LATERAL (
-            SELECT x AS rd, x.run_id FROM run_domains x
-            WHERE x.domain = k.domain AND (p_run_id IS NULL OR x.run_id = p_run_id) OFFSET 0
+            SELECT x AS rd, x.run_id FROM run_domains x WHERE x.domain = k.domain OFFSET 0
         ) rd
         CROSS JOIN LATERAL (
             SELECT x.settings, (x.settings ->> 'max_pages')::bigint >= 0 AND x.settings ->> 'images' <> 'off' AS both_kinds
             FROM crawl_runs x WHERE x.id = rd.run_id LIMIT 1
         ) r
-        CROSS JOIN LATERAL (SELECT x.at, x.pending FROM crawls_due(k.domain, rd.run_id, t) x OFFSET 0) n
+        CROSS JOIN LATERAL (SELECT CASE WHEN NOT k.claimed THEN crawls_due(k.domain, rd.run_id, t, false) END AS at OFFSET 0) n
         -- of most of the runs that a domain has been part of nothing is pending
         CROSS JOIN LATERAL (
-            SELECT n.pending AND domain_spent(rd.rd, r.settings) AS everything,
-                CASE WHEN n.pending THEN pages_spent(rd.rd, r.settings, b.own) ELSE false END AS pages OFFSET 0
+            SELECT n.at IS NOT NULL AND domain_spent(rd.rd, r.settings) AS everything,
+                CASE WHEN n.at IS NOT NULL THEN pages_spent(rd.rd, r.settings, b.own) ELSE false END AS pages OFFSET 0
         ) s
         CROSS JOIN LATERAL (
             SELECT CASE WHEN r.both_kinds AND NOT s.everything THEN x.at END AS at, x.at AS pending FROM (
-                SELECT CASE WHEN n.pending AND (r.both_kinds OR s.pages) THEN images_due(k.domain, rd.run_id, t) END AS at
+                SELECT CASE WHEN n.at IS NOT NULL AND (r.both_kinds OR s.pages) THEN crawls_due(k.domain, rd.run_id, t, true) END AS at
             ) x OFFSET 0
         ) i
-        CROSS JOIN LATERAL (SELECT crawl_flying(k.domain, rd.run_id) AS free_at OFFSET 0) f
+        CROSS JOIN LATERAL (SELECT CASE WHEN NOT k.claimed THEN crawl_flying(k.domain, rd.run_id) END AS free_at OFFSET 0) f
     ) w;
 END
 $$;
@@ -140,36 +142,23 @@ BEGIN
 END
 $$;
 
--- When the first pending crawl of a domain is due in a run, of whatever kind, and whether there
--- is one. Where some are due already it is one of these, at the cost of one step along an index.
-CREATE OR REPLACE FUNCTION crawls_due(p_domain text, p_run_id bigint, p_now timestamptz, OUT at timestamptz, OUT pending boolean)
-LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    SELECT c.scheduled_for INTO at FROM page_crawls c
-    WHERE c.domain = p_domain AND c.run_id = p_run_id AND c.outcome IS NULL AND c.locked_at IS NULL AND c.scheduled_for <= p_now
-    ORDER BY c.priority DESC, c.scheduled_for, c.id LIMIT 1;
-    IF at IS NULL THEN
-        SELECT min(c.scheduled_for) INTO at FROM page_crawls c
-        WHERE c.domain = p_domain AND c.run_id = p_run_id AND c.outcome IS NULL AND c.locked_at IS NULL;
-    END IF;
-    pending := at IS NOT NULL;
-END
-$$;
-
--- The same of images alone, which come before all else.
-CREATE OR REPLACE FUNCTION images_due(p_domain text, p_run_id bigint, p_now timestamptz) RETURNS timestamptz
+-- When the first pending crawl of a domain is due in a run, of images alone or of whatever kind;
+-- null is that nothing is pending. Where some are due already it is one of these, at the cost of
+-- one step along an index. Images come before all else, so that they are found by their priority.
+CREATE OR REPLACE FUNCTION crawls_due(p_domain text, p_run_id bigint, p_now timestamptz, p_images boolean) RETURNS timestamptz
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
+    c_least CONSTANT smallint := (CASE WHEN p_images THEN 1 ELSE -32768 END)::smallint;
     v_at timestamptz;
 BEGIN
     SELECT c.scheduled_for INTO v_at FROM page_crawls c
     WHERE c.domain = p_domain AND c.run_id = p_run_id AND c.outcome IS NULL AND c.locked_at IS NULL AND c.scheduled_for <= p_now
-        AND c.priority > 0 AND c.kind = 'image'
+        AND c.priority >= c_least AND (c.kind = 'image' OR NOT p_images)
     ORDER BY c.priority DESC, c.scheduled_for, c.id LIMIT 1;
     IF v_at IS NULL THEN
         SELECT min(c.scheduled_for) INTO v_at FROM page_crawls c
         WHERE c.domain = p_domain AND c.run_id = p_run_id AND c.outcome IS NULL AND c.locked_at IS NULL
-            AND c.priority > 0 AND c.kind = 'image';
+            AND c.priority >= c_least AND (c.kind = 'image' OR NOT p_images);
     END IF;
     RETURN v_at;
 END
@@ -183,7 +172,7 @@ $$;
 CREATE OR REPLACE FUNCTION due_update(p_domains text[]) RETURNS bigint[] LANGUAGE plpgsql AS $$
 DECLARE
     t CONSTANT timestamptz := clock_timestamp();
-    v run_due[] := due_claimed(p_domains);
+    v run_due[] := ARRAY(SELECT u FROM domains_due(p_domains, true) u ORDER BY u.domain, u.run_id);
     v_later text[];
     v_sooner bigint[];
 BEGIN
@@ -202,7 +191,7 @@ BEGIN
     WHERE due_differs(rd.noted, u, t);
     IF v_later IS NOT NULL THEN
         PERFORM 1 FROM domains d WHERE d.domain = ANY (v_later) ORDER BY d.domain FOR UPDATE;
-        v := due_claimed(v_later);
+        v := ARRAY(SELECT u FROM domains_due(v_later, true) u ORDER BY u.domain, u.run_id);
         UPDATE run_domains rd SET next_due_at = u.at, images_due_at = u.images_at, waits = u.reason
         FROM unnest(v) u
         WHERE rd.domain = ANY (v_later) AND rd.run_id = u.run_id AND rd.domain = u.domain
@@ -212,29 +201,11 @@ BEGIN
 END
 $$;
 
--- Whether two instants are the same to who looks for what is due: all that are past are.
-CREATE OR REPLACE FUNCTION due_same(p_a timestamptz, p_b timestamptz, p_now timestamptz) RETURNS boolean
-LANGUAGE sql IMMUTABLE AS $$
-    SELECT p_a IS NOT DISTINCT FROM p_b OR coalesce(p_a <= p_now AND p_b <= p_now, false)
-$$;
-
--- Whether what is noted of a domain in a run is not what is so.
+-- Whether what is noted of a domain in a run is not what is so. All instants that are past are the
+-- same to whoever looks for what is due.
 CREATE OR REPLACE FUNCTION due_differs(rd run_domains, u run_due, p_now timestamptz) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
-    SELECT NOT due_same(rd.next_due_at, u.at, p_now) OR NOT due_same(rd.images_due_at, u.images_at, p_now) OR rd.waits <> u.reason
-$$;
-
--- When domains are due, but for those that are claimed.
-CREATE OR REPLACE FUNCTION due_claimed(p_domains text[]) RETURNS run_due[] LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    RETURN ARRAY(
-        SELECT (u.run_id, u.domain, CASE WHEN d.free THEN u.at END, CASE WHEN d.free THEN u.images_at END,
-            CASE WHEN d.free THEN u.reason ELSE '' END)::run_due
-        FROM domains_due(p_domains) u CROSS JOIN LATERAL (
-            SELECT x.claimed_by IS NULL AS free FROM domains x WHERE x.domain = u.domain LIMIT 1
-        ) d
-        ORDER BY u.domain, u.run_id
-    );
-END
+    SELECT (rd.next_due_at IS NULL, greatest(rd.next_due_at, p_now), rd.images_due_at IS NULL, greatest(rd.images_due_at, p_now), rd.waits)
+        IS DISTINCT FROM (u.at IS NULL, greatest(u.at, p_now), u.images_at IS NULL, greatest(u.images_at, p_now), u.reason)
 $$;
 
 -- Waits for domains that are just being finished, of a run or, where that is null, of all:
@@ -268,34 +239,29 @@ BEGIN
 END
 $$;
 
--- A run's windows hold for a domain while the run goes on: whatever changes its status, it is
--- decided anew when its domains' windows open.
+-- Has it decided anew when the windows of a run's domains open, where its window has changed, or
+-- holds no longer, or again.
 CREATE OR REPLACE FUNCTION crawl_runs_windows() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    PERFORM run_windows_forget(NEW.id);
-    RETURN NULL;
-END
-$$;
-
-CREATE OR REPLACE TRIGGER crawl_runs_windows AFTER UPDATE OF status ON crawl_runs
-FOR EACH ROW WHEN (OLD.status <> NEW.status AND NEW.settings ->> 'window' <> '') EXECUTE FUNCTION crawl_runs_windows();
-
--- Has it decided anew when the windows of a run's domains open. The caller has changed what
--- windows hold there.
-CREATE OR REPLACE FUNCTION run_windows_forget(p_run_id bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_domains text[];
 BEGIN
-    PERFORM finishes_await(p_run_id);
+    PERFORM finishes_await(NEW.id);
     WITH forgotten AS (
         UPDATE domains d SET opens_at = NULL
         WHERE d.opens_at IS NOT NULL
-            AND EXISTS (SELECT 1 FROM run_domains rd WHERE rd.run_id = p_run_id AND rd.domain = d.domain)
+            AND EXISTS (SELECT 1 FROM run_domains rd WHERE rd.run_id = NEW.id AND rd.domain = d.domain)
         RETURNING d.domain
     )
     SELECT array_agg(f.domain ORDER BY f.domain) INTO v_domains FROM forgotten f;
     IF v_domains IS NOT NULL THEN
         PERFORM due_update(v_domains);
     END IF;
+    RETURN NULL;
 END
 $$;
+
+CREATE OR REPLACE TRIGGER crawl_runs_windows AFTER UPDATE OF status, settings ON crawl_runs
+FOR EACH ROW WHEN (
+    OLD.settings ->> 'window' IS DISTINCT FROM NEW.settings ->> 'window'
+    OR OLD.status <> NEW.status AND NEW.settings ->> 'window' <> ''
+) EXECUTE FUNCTION crawl_runs_windows();

@@ -1,8 +1,11 @@
 -- name: DomainsClaim :one
 SELECT domains_claim(@run_id::bigint, @max::integer, ms_interval(@claim_ms::bigint))::text [] AS domains;
 
+-- Notes whether a run has more domains that are due than may be active, which those are to
+-- make room for. is_full says that no more may be.
 -- name: RunCrowd :exec
-SELECT run_crowd(@run_id::bigint, @is_full::boolean);
+UPDATE crawl_runs AS r SET crowded = NOT r.crowded
+WHERE r.id = @run_id::bigint AND r.crowded <> (@is_full::boolean AND run_due_count(@run_id::bigint, 1) > 0);
 
 -- name: DomainsPrioritize :exec
 SELECT domains_prioritize(NULL, @after::bigint, @upto::bigint);

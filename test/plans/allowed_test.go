@@ -63,7 +63,7 @@ var allowed = []allowance{
 	// what looks at all claims, of which there are at most as many as domains may be active
 	{"run_claims", "FROM domains d", 5_000, "it counts the claims that a run has something to ask of"},
 	{"finishes_await", "", 5_000, "it waits for those that are claimed"},
-	{"run_windows_forget", "forgotten", 5_000, "it looks at all domains whose windows are closed"},
+	{"crawl_runs_windows", "forgotten", 5_000, "it looks at all domains whose windows are closed"},
 	{"domains_claim", "next_due_at <= now()", 60_000, "it sorts up to 20,000 that are due"},
 	{"registered_started", "", 5_000, "it adds up what the domains of a registered domain have begun, once for each"},
 	{"patterns_reset", "crawls_repeat", 100_000, "it looks at all that was asked of the domain whose counts are forgotten"},
@@ -83,7 +83,7 @@ var allowed = []allowance{
 	{"RevisitsMissing", "", 10_000, "it looks up a batch of pages, of which few belong to the run"},
 	{"recrawls_add", "SELECT DISTINCT p.domain", 5_000, "it finds the domains of a batch of pages"},
 	{"RecrawlsOlder", "", 1_000_000, "it sorts the pages of a domain by their ids"},
-	{"run_prioritize", "", 3_000, "it looks up a batch of domains, of which few belong to the run"},
+	{"domains_prioritize", "run_id = ANY", 3_000, "it looks up a batch of domains, of which few belong to the run"},
 	{"images_near", "", 5_000, "it makes 250 steps along each of three indexes"},
 	{"pages_search", "looked", 200_000, "it looks at up to p_looked pages, which are 30,000"},
 	{"patterns_charge", "LIMIT 2000", 30_000, "it looks at the first 2,000 pending pages, each time that a bad pattern has doubled"},

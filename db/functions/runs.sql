@@ -13,6 +13,39 @@ BEGIN
 END
 $$;
 
+-- How many domains are due for a run that may be asked for it, up to a bound.
+CREATE OR REPLACE FUNCTION run_due_count(p_run_id bigint, p_most integer) RETURNS bigint
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_open CONSTANT text := run_open(p_run_id);
+BEGIN
+    RETURN (SELECT count(*) FROM (
+        (
+            SELECT 1 FROM run_domains rd
+            WHERE v_open = 'all' AND rd.run_id = p_run_id AND rd.next_due_at <= now() ORDER BY rd.next_due_at LIMIT p_most
+        ) UNION ALL (
+            SELECT 1 FROM run_domains rd
+            WHERE v_open = 'images' AND rd.run_id = p_run_id AND rd.images_due_at <= now() ORDER BY rd.images_due_at LIMIT p_most
+        )
+    ) x);
+END
+$$;
+
+-- For how many domains a run waits, up to a bound, that a person has paused, or whose window is
+-- closed: as far as it may ask anything of them then.
+CREATE OR REPLACE FUNCTION run_held(p_run_id bigint, p_most integer) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_open CONSTANT text := run_open(p_run_id);
+BEGIN
+    RETURN (SELECT count(*) FROM (
+        SELECT 1 FROM run_domains rd
+        WHERE rd.run_id = p_run_id AND rd.waits IN ('paused', 'window', 'in flight') AND v_open <> 'nothing'
+            AND CASE v_open WHEN 'images' THEN rd.images_due_at ELSE rd.next_due_at END > now()
+        LIMIT p_most
+    ) x);
+END
+$$;
+
 -- How many claimed domains a run has something to ask of. active counts those that its own
 -- dispatcher has claimed, busy those that any has. A domain that the run has done with does not
 -- count, though another run goes on there. One of its own that no run asks is about to be
@@ -27,68 +60,41 @@ DECLARE
     v_plain CONSTANT boolean := v_open = 'all' AND (v_settings ->> 'max_pages_per_domain')::bigint < 0
         AND (v_settings ->> 'max_pages_per_registered_domain')::bigint < 0 AND (v_settings ->> 'max_bytes_per_domain')::bigint < 0
         AND NOT EXISTS (SELECT 1 FROM domain_controls c WHERE c.kind = 'budget' AND c.lifted_at IS NULL);
-BEGIN
-    SELECT count(*) INTO active FROM (
+    v_few CONSTANT boolean := v_open <> 'nothing' AND p_most > (SELECT count(*) FROM (
         SELECT 1 FROM domains d WHERE d.claimed_by IS NOT NULL AND d.last_crawl_run_id = p_run_id LIMIT p_most
-    ) x;
-    IF active < p_most AND v_open <> 'nothing' THEN
-        SELECT count(*) INTO busy FROM (
-            SELECT 1 FROM domains d CROSS JOIN LATERAL (
-                SELECT x AS rd FROM run_domains x WHERE x.run_id = p_run_id AND x.domain = d.domain LIMIT 1
-            ) r
-            WHERE d.claimed_by IS NOT NULL AND (v_plain AND (
-                    SELECT c.id FROM page_crawls c
-                    WHERE c.domain = d.domain AND c.run_id = p_run_id AND c.outcome IS NULL AND c.locked_at IS NULL LIMIT 1
-                ) IS NOT NULL
-                OR run_domain_wants(r.rd, v_settings, v_open) OR d.last_crawl_run_id = p_run_id AND NOT domain_wanted(d.domain))
-            LIMIT 1
-        ) x;
-        RETURN;
-    END IF;
-    SELECT count(*) FILTER (WHERE x.own AND x.wants), count(*) FILTER (WHERE x.wants OR x.own AND NOT domain_wanted(x.domain))
-    INTO active, busy FROM (
-        SELECT d.domain, d.last_crawl_run_id = p_run_id AS own,
-            v_plain AND (
-                    SELECT c.id FROM page_crawls c
-                    WHERE c.domain = d.domain AND c.run_id = p_run_id AND c.outcome IS NULL AND c.locked_at IS NULL LIMIT 1
-                ) IS NOT NULL OR run_domain_wants(r.rd, v_settings, v_open) AS wants
+    ) x);
+BEGIN
+    SELECT count(*) FILTER (WHERE x.own AND x.wants), count(*) INTO active, busy FROM (
+        SELECT d.last_crawl_run_id = p_run_id AS own, w.wants
         FROM domains d CROSS JOIN LATERAL (
             SELECT x AS rd FROM run_domains x WHERE x.run_id = p_run_id AND x.domain = d.domain LIMIT 1
-        ) r
-        WHERE d.claimed_by IS NOT NULL OFFSET 0
+        ) r CROSS JOIN LATERAL (
+            SELECT v_plain AND (
+                SELECT c.id FROM page_crawls c
+                WHERE c.domain = d.domain AND c.run_id = p_run_id AND c.outcome IS NULL AND c.locked_at IS NULL LIMIT 1
+            ) IS NOT NULL OR run_domain_wants(r.rd, v_settings, v_open) AS wants OFFSET 0
+        ) w
+        WHERE d.claimed_by IS NOT NULL AND (w.wants OR d.last_crawl_run_id = p_run_id AND NOT EXISTS (
+            SELECT 1 FROM run_domains y CROSS JOIN LATERAL (
+                SELECT z.settings FROM crawl_runs z WHERE z.id = y.run_id AND z.status = 'running' LIMIT 1
+            ) o
+            WHERE y.domain = d.domain AND run_domain_wants(y, o.settings, run_open(y.run_id))
+        ))
+        LIMIT CASE WHEN v_few THEN 1 END
     ) x;
-END
-$$;
-
--- Whether any run has something to ask of a domain that is claimed.
-CREATE OR REPLACE FUNCTION domain_wanted(p_domain text) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    RETURN EXISTS (
-        SELECT 1 FROM run_domains rd CROSS JOIN LATERAL (
-            SELECT r.settings FROM crawl_runs r WHERE r.id = rd.run_id AND r.status = 'running' LIMIT 1
-        ) r
-        WHERE rd.domain = p_domain AND run_domain_wants(rd, r.settings, run_open(rd.run_id))
-    );
+    IF v_few THEN
+        SELECT count(*) INTO active FROM domains d WHERE d.claimed_by IS NOT NULL AND d.last_crawl_run_id = p_run_id;
+    END IF;
 END
 $$;
 
 -- Whether a run has something to ask of a domain that is claimed, or is just asking.
 CREATE OR REPLACE FUNCTION run_domain_wants(rd run_domains, p_settings jsonb, p_open text) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
-DECLARE
-    v_images CONSTANT boolean := p_open = 'images' OR pages_spent(rd, p_settings, domain_budget(rd.domain));
 BEGIN
-    IF p_open <> 'nothing' AND NOT domain_spent(rd, p_settings) AND (CASE WHEN v_images THEN EXISTS (
-        SELECT 1 FROM page_crawls c
-        WHERE c.domain = rd.domain AND c.run_id = rd.run_id AND c.outcome IS NULL AND c.locked_at IS NULL
-            AND c.priority > 0 AND c.kind = 'image'
-    ) ELSE EXISTS (
-        SELECT 1 FROM page_crawls c
-        WHERE c.domain = rd.domain AND c.run_id = rd.run_id AND c.outcome IS NULL AND c.locked_at IS NULL
-    ) END) THEN
-        RETURN true;
-    END IF;
-    RETURN crawl_flying(rd.domain, rd.run_id) IS NOT NULL;
+    RETURN p_open <> 'nothing' AND NOT domain_spent(rd, p_settings) AND crawls_due(
+        rd.domain, rd.run_id, now(), p_open = 'images' OR pages_spent(rd, p_settings, domain_budget(rd.domain))
+    ) IS NOT NULL OR crawl_flying(rd.domain, rd.run_id) IS NOT NULL;
 END
 $$;
 
