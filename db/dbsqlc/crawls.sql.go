@@ -95,7 +95,7 @@ func (q *Queries) AttemptsRecordGroup(ctx context.Context, attempts []byte) ([]A
 const crawlAbandon = `-- name: CrawlAbandon :exec
 SELECT crawl_abandon(
     $1::bigint, $2::text, $3::text [], $4::text, $5::bigint, $6::bigint [],
-    $7::boolean
+    $7::boolean, $8::bigint
 )
 `
 
@@ -107,6 +107,7 @@ type CrawlAbandonParams struct {
 	DelayMs       int64
 	SharedDelayMs []int64
 	Spared        bool
+	RobotsVersion *int64
 }
 
 func (q *Queries) CrawlAbandon(ctx context.Context, arg CrawlAbandonParams) error {
@@ -118,6 +119,7 @@ func (q *Queries) CrawlAbandon(ctx context.Context, arg CrawlAbandonParams) erro
 		arg.DelayMs,
 		arg.SharedDelayMs,
 		arg.Spared,
+		arg.RobotsVersion,
 	)
 	return err
 }
@@ -163,38 +165,6 @@ type CrawlKeepParams struct {
 
 func (q *Queries) CrawlKeep(ctx context.Context, arg CrawlKeepParams) error {
 	_, err := q.db.Exec(ctx, crawlKeep, arg.HoldMs, arg.Domain, arg.CrawlID)
-	return err
-}
-
-const crawlTakeBack = `-- name: CrawlTakeBack :exec
-SELECT crawl_take_back(
-    $1::bigint, $2::text, $3::text [], $4::text, $5::bigint, $6::bigint [],
-    $7::boolean, $8::bigint
-)
-`
-
-type CrawlTakeBackParams struct {
-	CrawlID       int64
-	Domain        string
-	Shared        []string
-	Why           string
-	DelayMs       int64
-	SharedDelayMs []int64
-	Spared        bool
-	RobotsVersion int64
-}
-
-func (q *Queries) CrawlTakeBack(ctx context.Context, arg CrawlTakeBackParams) error {
-	_, err := q.db.Exec(ctx, crawlTakeBack,
-		arg.CrawlID,
-		arg.Domain,
-		arg.Shared,
-		arg.Why,
-		arg.DelayMs,
-		arg.SharedDelayMs,
-		arg.Spared,
-		arg.RobotsVersion,
-	)
 	return err
 }
 

@@ -44,7 +44,7 @@ BEGIN
             END AS more OFFSET 0
         ) q LEFT JOIN LATERAL (
             SELECT x.locked_at FROM page_crawls x
-            WHERE x.id = holder_crawl((SELECT s.holder FROM politeness_slots s WHERE s.key = 'domain:' || d.domain))
+            WHERE x.id = (SELECT substr(s.holder, 7)::bigint FROM politeness_slots s WHERE s.key = 'domain:' || d.domain)
                 AND x.run_id = rd.run_id LIMIT 1
         ) f ON true
         WHERE c.id IS NOT NULL OR q.more OR f.locked_at IS NOT NULL

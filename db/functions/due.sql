@@ -135,7 +135,7 @@ BEGIN
     RETURN (
         SELECT greatest(s.free_at, c.locked_at) FROM politeness_slots s CROSS JOIN LATERAL (
             SELECT x.locked_at FROM page_crawls x
-            WHERE x.id = holder_crawl(s.holder) AND x.run_id = p_run_id AND x.completed_at IS NULL AND NOT x.prerequisite LIMIT 1
+            WHERE x.id = substr(s.holder, 7)::bigint AND x.run_id = p_run_id AND x.completed_at IS NULL AND NOT x.prerequisite LIMIT 1
         ) c
         WHERE s.key = 'domain:' || p_domain AND s.holder IS NOT NULL
     );

@@ -52,13 +52,7 @@ WHERE key = 'domain:' || @domain::text AND holder = 'crawl:' || @crawl_id::bigin
 -- name: CrawlAbandon :exec
 SELECT crawl_abandon(
     @crawl_id::bigint, @domain::text, @shared::text [], @why::text, @delay_ms::bigint, @shared_delay_ms::bigint [],
-    @spared::boolean
-);
-
--- name: CrawlTakeBack :exec
-SELECT crawl_take_back(
-    @crawl_id::bigint, @domain::text, @shared::text [], @why::text, @delay_ms::bigint, @shared_delay_ms::bigint [],
-    @spared::boolean, @robots_version::bigint
+    @spared::boolean, sqlc.narg('robots_version')::bigint
 );
 
 -- Puts off what is pending for an origin.

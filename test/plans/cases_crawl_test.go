@@ -59,9 +59,9 @@ func crawlCases(changing changes) {
 			CrawlID: crawlID(siteOther, 20), Domain: site(siteOther), Shared: []string{"ip:198.18.0.1", "subnet:198.18.0.0/24"}, Why: "test",
 			SharedDelayMs: []int64{100, 50}, Spared: true,
 		}))
-		c.done(c.q.CrawlTakeBack(ctx, dbsqlc.CrawlTakeBackParams{
+		c.done(c.q.CrawlAbandon(ctx, dbsqlc.CrawlAbandonParams{
 			CrawlID: crawlID(sitePlain, 20), Domain: site(sitePlain), Shared: []string{}, Why: "test", DelayMs: 1000,
-			SharedDelayMs: []int64{}, RobotsVersion: 2,
+			SharedDelayMs: []int64{}, RobotsVersion: new(int64(2)),
 		}))
 		c.done(c.q.CrawlAbandon(ctx, dbsqlc.CrawlAbandonParams{
 			CrawlID: crawlID(20, 31), Domain: site(20), Shared: []string{}, Why: "test", SharedDelayMs: []int64{},
