@@ -98,7 +98,7 @@ func (q *Queries) DomainFinish(ctx context.Context, arg DomainFinishParams) erro
 
 const domainGet = `-- name: DomainGet :one
 SELECT
-    d.id, d.domain, d.status, d.status_reason, d.priority_score, d.next_crawl_after, d.claimed_by, d.claim_expires_at, d.last_crawl_run_id, d.created_at, d.updated_at, d.refused_ip, d.refused_since, d.bare, d.source, d.seed_rank, d.pages_crawled, d.pages_discovered, d.images_found, d.images_stored, d.bytes, d.error_rate, d.avg_response_ms, d.avg_page_bytes, d.first_crawled_at, d.last_crawled_at, d.counted_at, d.version, d.yield_rate, d.priority_computed_at, d.recrawl, d.planned_at, d.opens_at, domain_state(d.domain)::jsonb AS state,
+    d.id, d.domain, d.status, d.status_reason, d.priority_score, d.next_crawl_after, d.claimed_by, d.claim_expires_at, d.last_crawl_run_id, d.created_at, d.updated_at, d.refused_ip, d.refused_since, d.bare, d.source, d.seed_rank, d.pages_crawled, d.pages_discovered, d.images_found, d.images_stored, d.bytes, d.error_rate, d.avg_response_ms, d.avg_page_bytes, d.first_crawled_at, d.last_crawled_at, d.counted_at, d.version, d.yield_rate, d.priority_computed_at, d.recrawl, d.planned_at, d.opens_at, (domain_state(ARRAY[d.domain]))[1]::jsonb AS state,
     coalesce((SELECT r.name FROM crawl_runs AS r WHERE r.id = d.last_crawl_run_id), '')::text AS last_run
 FROM domains AS d WHERE d.domain = $1
 `
@@ -644,20 +644,13 @@ func (q *Queries) DomainsClaim(ctx context.Context, arg DomainsClaimParams) ([]s
 	return domains, err
 }
 
-const domainsCountAfter = `-- name: DomainsCountAfter :one
-SELECT domains_count_after($1::bigint, $2::integer)::bigint AS last
+const domainsCount = `-- name: DomainsCount :exec
+SELECT domains_count($1::text [])
 `
 
-type DomainsCountAfterParams struct {
-	After int64
-	Most  int32
-}
-
-func (q *Queries) DomainsCountAfter(ctx context.Context, arg DomainsCountAfterParams) (int64, error) {
-	row := q.db.QueryRow(ctx, domainsCountAfter, arg.After, arg.Most)
-	var last int64
-	err := row.Scan(&last)
-	return last, err
+func (q *Queries) DomainsCount(ctx context.Context, domains []string) error {
+	_, err := q.db.Exec(ctx, domainsCount, domains)
+	return err
 }
 
 const domainsGroup = `-- name: DomainsGroup :exec

@@ -12,7 +12,18 @@ DECLARE
 BEGIN
     added := 0;
     IF EXISTS (SELECT 1 FROM unnest(p) f WHERE f.priority > 0 AND f.kind <> 'image') THEN
-        PERFORM crawls_raise(p);
+        -- those that are pending come earlier, where what has found them says so
+        UPDATE page_crawls c SET priority = r.priority
+        FROM (
+            SELECT x.id, f.priority FROM unnest(p) f CROSS JOIN LATERAL (
+                SELECT y.id FROM page_crawls y
+                WHERE y.page_id = f.page_id AND y.run_id = f.run_id AND NOT y.prerequisite AND y.completed_at IS NULL
+                    AND y.locked_at IS NULL AND y.previous_id IS NULL AND y.priority < f.priority
+            ) x
+            WHERE f.priority > 0 AND f.kind <> 'image' AND jsonb_typeof(f.follow) = 'object'
+            ORDER BY x.id
+        ) r
+        WHERE c.id = r.id AND c.completed_at IS NULL AND c.locked_at IS NULL;
     END IF;
     SELECT array_agg(f ORDER BY f.page_id) INTO v FROM unnest(p) f
     WHERE jsonb_typeof(f.follow) = 'object'
@@ -180,24 +191,6 @@ CREATE OR REPLACE FUNCTION page_penalties(p_page_id bigint) RETURNS SETOF intege
         WHERE x.domain = p.domain AND x.pattern = p.patterns [cardinality(p.patterns)] LIMIT 1
     ) u
     WHERE p.id = p_page_id
-$$;
-
--- Has pending crawls that are found anew come earlier, where what has found them says so.
--- Those in flight are left alone.
-CREATE OR REPLACE FUNCTION crawls_raise(p found_page[]) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    UPDATE page_crawls c SET priority = r.priority
-    FROM (
-        SELECT x.id, f.priority FROM unnest(p) f CROSS JOIN LATERAL (
-            SELECT y.id FROM page_crawls y
-            WHERE y.page_id = f.page_id AND y.run_id = f.run_id AND NOT y.prerequisite AND y.completed_at IS NULL
-                AND y.locked_at IS NULL AND y.previous_id IS NULL AND y.priority < f.priority
-        ) x
-        WHERE f.priority > 0 AND f.kind <> 'image' AND jsonb_typeof(f.follow) = 'object'
-        ORDER BY x.id
-    ) r
-    WHERE c.id = r.id AND c.completed_at IS NULL AND c.locked_at IS NULL;
-END
 $$;
 
 -- Has closed crawls of domains decided again, unless others follow them already. Returns the domains

@@ -76,18 +76,11 @@ BEGIN
 END
 $$;
 
--- The same for one domain.
-CREATE OR REPLACE FUNCTION domain_facts(p_domain text) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    RETURN (domain_facts(ARRAY[p_domain]))[1];
-END
-$$;
-
--- The same after closing what dead workers have left.
+-- The same for one domain, after closing what dead workers have left.
 CREATE OR REPLACE FUNCTION domain_next(p_domain text) RETURNS jsonb LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM domain_reap(p_domain);
-    RETURN domain_facts(p_domain);
+    RETURN (domain_facts(ARRAY[p_domain]))[1];
 END
 $$;
 
@@ -122,13 +115,6 @@ BEGIN
         ) s ON true
         ORDER BY k.n
     );
-END
-$$;
-
--- The same for one domain.
-CREATE OR REPLACE FUNCTION domain_state(p_domain text) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    RETURN (domain_state(ARRAY[p_domain]))[1];
 END
 $$;
 
@@ -199,13 +185,6 @@ BEGIN
         )
         FROM images i INNER JOIN image_contents c ON c.sha256_hash = i.sha256_hash WHERE i.page_id = p_page_id
     );
-END
-$$;
-
--- The same for one crawl.
-CREATE OR REPLACE FUNCTION crawl_facts(p_crawl_id bigint) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    RETURN (crawl_facts(ARRAY[p_crawl_id]))[1];
 END
 $$;
 
@@ -284,35 +263,6 @@ BEGIN
             WHERE n.list AND n.hops < 4
         )
         SELECT jsonb_agg(DISTINCT v.domain) FROM (SELECT n.domain FROM named n WHERE n.domain IS NOT NULL LIMIT 1000) v
-    );
-END
-$$;
-
--- The facts of one page in each run, whatever has become of it there: what
--- explains it.
-CREATE OR REPLACE FUNCTION page_facts(p_domain text, p_url text) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    RETURN jsonb_build_object(
-        'now', clock_timestamp(),
-        'domain', domain_state(p_domain),
-        'runs', (
-            SELECT coalesce(jsonb_agg(jsonb_build_object(
-                'id', r.id, 'name', r.name, 'status', r.status, 'settings', r.settings, 'seed', rd.seed,
-                'pages_started', r.pages_started, 'domain_started', rd.pages_started, 'spent', r.spent, 'domain_bytes', rd.bytes,
-                'registered_started', registered_counted(r.settings, r.id, coalesce(rd.registered, p_domain)),
-                'budget', pages_budget(r.settings, rd.budget_growths, domain_budget(p_domain)), 'depths', rd.depths, 'growths', rd.budget_growths,
-                'images_started', rd.images_started,
-                'crawl', crawl_facts((
-                    SELECT c.id FROM page_crawls c
-                    WHERE c.page_id = p.id AND c.run_id = r.id AND NOT c.prerequisite
-                    ORDER BY c.created_at DESC, c.id DESC LIMIT 1
-                ))
-            ) ORDER BY r.id), '[]')
-            FROM pages p
-            INNER JOIN run_domains rd ON rd.domain = p.domain
-            INNER JOIN crawl_runs r ON r.id = rd.run_id
-            WHERE p.domain = p_domain AND p.url = p_url
-        )
     );
 END
 $$;

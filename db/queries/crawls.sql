@@ -2,10 +2,32 @@
 SELECT domain_next(@domain::text)::jsonb AS facts;
 
 -- name: DomainFacts :one
-SELECT domain_facts(@domain::text)::jsonb AS facts;
+SELECT (domain_facts(ARRAY[@domain::text]))[1]::jsonb AS facts;
 
+-- The facts of one page in each run, whatever has become of it there: what explains it.
 -- name: PageFacts :one
-SELECT page_facts(@domain::text, @url::text)::jsonb AS facts;
+SELECT jsonb_build_object(
+    'now', clock_timestamp(),
+    'domain', (domain_state(ARRAY[@domain::text]))[1],
+    'runs', (
+        SELECT coalesce(jsonb_agg(jsonb_build_object(
+            'id', r.id, 'name', r.name, 'status', r.status, 'settings', r.settings, 'seed', rd.seed,
+            'pages_started', r.pages_started, 'domain_started', rd.pages_started, 'spent', r.spent, 'domain_bytes', rd.bytes,
+            'registered_started', registered_counted(r.settings, r.id, coalesce(rd.registered, rd.domain)),
+            'budget', pages_budget(r.settings, rd.budget_growths, domain_budget(rd.domain)),
+            'depths', rd.depths, 'growths', rd.budget_growths, 'images_started', rd.images_started,
+            'crawl', (crawl_facts(ARRAY[(
+                SELECT c.id FROM page_crawls AS c
+                WHERE c.page_id = p.id AND c.run_id = r.id AND NOT c.prerequisite
+                ORDER BY c.created_at DESC, c.id DESC LIMIT 1
+            )]))[1]
+        ) ORDER BY r.id), '[]')
+        FROM pages AS p
+        INNER JOIN run_domains AS rd ON p.domain = rd.domain
+        INNER JOIN crawl_runs AS r ON rd.run_id = r.id
+        WHERE p.domain = @domain::text AND p.url = @url::text
+    )
+)::jsonb AS facts;
 
 -- name: CrawlBegin :one
 SELECT
@@ -30,15 +52,7 @@ SELECT
     r.closed::boolean AS closed,
     r.news::boolean AS news,
     r.facts::jsonb AS facts
-FROM attempts_record(@attempts::jsonb) AS r;
-
--- name: AttemptsRecordGroup :many
-SELECT
-    r.n::integer AS n,
-    r.closed::boolean AS closed,
-    r.news::boolean AS news,
-    r.facts::jsonb AS facts
-FROM attempts_record_group(@attempts::jsonb) AS r;
+FROM attempts_record(@attempts::jsonb, @hurried::boolean) AS r;
 
 -- name: SlotReleaseShared :one
 SELECT slot_release_shared(

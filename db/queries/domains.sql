@@ -52,7 +52,7 @@ SELECT domain_lift(@domain::text, @kinds::text [], @by::text)::boolean AS lifted
 
 -- name: DomainGet :one
 SELECT
-    d.*, domain_state(d.domain)::jsonb AS state,
+    d.*, (domain_state(ARRAY[d.domain]))[1]::jsonb AS state,
     coalesce((SELECT r.name FROM crawl_runs AS r WHERE r.id = d.last_crawl_run_id), '')::text AS last_run
 FROM domains AS d WHERE d.domain = @domain;
 
@@ -114,8 +114,8 @@ ORDER BY
     END NULLS LAST, d.domain
 LIMIT @max;
 
--- name: DomainsCountAfter :one
-SELECT domains_count_after(@after::bigint, @most::integer)::bigint AS last;
+-- name: DomainsCount :exec
+SELECT domains_count(@domains::text []);
 
 -- name: DomainsRelease :one
 SELECT domains_release(sqlc.narg('domains')::text [])::text [] AS released;
