@@ -39,6 +39,8 @@ func crawlCases(changing changes) {
 		c.fly(siteHosted, 20)
 		c.exec("UPDATE politeness_slots SET free_at = now() - interval '1 minute' WHERE key = $1", "domain:"+site(siteHosted))
 		c.begin(siteHosted, 21, nil)
+		c.exec("UPDATE politeness_slots SET free_at = now() - interval '1 minute' WHERE key = $1", "domain:"+site(siteHosted))
+		c.begin(siteHosted, 22, object{"shared": []object{{"key": "ip:198.18.0.1", "delay_ms": 100}}})
 	}
 	changing["CrawlBegin"] = func(t *testing.T, c change) {
 		ctx := t.Context()
