@@ -51,21 +51,11 @@ func (s *Store) Abandon(
 	return s.abandon(ctx, start, dbsqlc.CrawlAbandonParams{CrawlID: crawlID, Why: why, DelayMs: ms(delay), Spared: spared})
 }
 
-// TakeBack is Abandon for an attempt that had a connection to the site. It is kept
-// as a row, so that every request is one, and counts for nothing. robots names the
-// robots.txt that allowed it.
-func (s *Store) TakeBack(
-	ctx context.Context, start crawl.Start, crawlID int64, delay time.Duration, spared bool, why string, robots int64,
-) error {
-	return s.abandon(ctx, start, dbsqlc.CrawlAbandonParams{
-		CrawlID: crawlID, Why: why, DelayMs: ms(delay), Spared: spared, RobotsVersion: &robots,
-	})
-}
-
+// abandon fills in what the attempt began with.
 func (s *Store) abandon(ctx context.Context, start crawl.Start, p dbsqlc.CrawlAbandonParams) error {
 	p.Domain = start.Domain
 	p.Shared, p.SharedDelayMs = sharedFor(start.Shared, p.DelayMs)
-	_, err := retryConflicts(ctx, "take back crawl "+strconv.FormatInt(p.CrawlID, 10), func() (struct{}, error) {
+	_, err := retryConflicts(ctx, "abandon crawl "+strconv.FormatInt(p.CrawlID, 10), func() (struct{}, error) {
 		return struct{}{}, s.q.CrawlAbandon(ctx, p)
 	})
 	return err
@@ -76,6 +66,17 @@ func (s *Store) abandon(ctx context.Context, start crawl.Start, p dbsqlc.CrawlAb
 func (s *Store) Keep(ctx context.Context, domain string, crawlID int64, hold time.Duration) error {
 	op := "keep the lease of crawl " + strconv.FormatInt(crawlID, 10)
 	return translate(op, s.q.CrawlKeep(ctx, dbsqlc.CrawlKeepParams{Domain: domain, CrawlID: crawlID, HoldMs: ms(hold)}))
+}
+
+// TakeBack is Abandon for an attempt that had a connection to the site. It is kept
+// as a row, so that every request is one, and counts for nothing. robots names the
+// robots.txt that allowed it.
+func (s *Store) TakeBack(
+	ctx context.Context, start crawl.Start, crawlID int64, delay time.Duration, spared bool, why string, robots int64,
+) error {
+	return s.abandon(ctx, start, dbsqlc.CrawlAbandonParams{
+		CrawlID: crawlID, Why: why, DelayMs: ms(delay), Spared: spared, RobotsVersion: &robots,
+	})
 }
 
 // sharedFor names shared slots with their delays in milliseconds, of which none is longer

@@ -97,7 +97,8 @@ func (s *Store) FinishDomain(
 // where there is nothing of the kind. What a server has asked for, and what a person
 // has decided, holds all the same.
 func (s *Store) RetryDomain(ctx context.Context, domain string) error {
-	lifted, err := retryConflicts(ctx, "retry "+domain, func() (bool, error) { return s.q.DomainRetry(ctx, domain) })
+	p := dbsqlc.DomainLiftParams{Domain: domain, Kinds: []string{}}
+	lifted, err := retryConflicts(ctx, "retry "+domain, func() (bool, error) { return s.q.DomainLift(ctx, p) })
 	if err == nil && !lifted {
 		return fmt.Errorf("trouble of %s: %w", domain, crawl.ErrNotFound)
 	}

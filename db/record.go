@@ -64,14 +64,11 @@ func (s *Store) releaseShared(ctx context.Context, a crawl.Attempt) (time.Time, 
 	return s.q.SlotReleaseShared(ctx, p)
 }
 
-// lockWait is how long a group of attempts waits for what another transaction has locked.
-const lockWait = 500 * time.Millisecond
-
 // newRecords groups attempts that are to be recorded.
 func newRecords(q *dbsqlc.Queries) *groups[dbsqlc.AttemptsRecordRow] {
 	return newGroups(
 		func(ctx context.Context, docs []byte) (map[int]dbsqlc.AttemptsRecordRow, error) {
-			rows, err := q.AttemptsRecord(ctx, dbsqlc.AttemptsRecordParams{Attempts: docs, WaitMs: ms(lockWait)})
+			rows, err := q.AttemptsRecord(ctx, dbsqlc.AttemptsRecordParams{Attempts: docs, Hurried: true})
 			recorded := make(map[int]dbsqlc.AttemptsRecordRow, len(rows))
 			for _, r := range rows {
 				recorded[int(r.N)] = r

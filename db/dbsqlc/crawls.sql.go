@@ -16,12 +16,12 @@ SELECT
     r.closed::boolean AS closed,
     r.news::boolean AS news,
     r.facts::jsonb AS facts
-FROM attempts_record($1::jsonb, $2::bigint) AS r
+FROM attempts_record($1::jsonb, $2::boolean) AS r
 `
 
 type AttemptsRecordParams struct {
 	Attempts []byte
-	WaitMs   int64
+	Hurried  bool
 }
 
 type AttemptsRecordRow struct {
@@ -32,7 +32,7 @@ type AttemptsRecordRow struct {
 }
 
 func (q *Queries) AttemptsRecord(ctx context.Context, arg AttemptsRecordParams) ([]AttemptsRecordRow, error) {
-	rows, err := q.db.Query(ctx, attemptsRecord, arg.Attempts, arg.WaitMs)
+	rows, err := q.db.Query(ctx, attemptsRecord, arg.Attempts, arg.Hurried)
 	if err != nil {
 		return nil, err
 	}

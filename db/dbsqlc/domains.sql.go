@@ -479,17 +479,6 @@ func (q *Queries) DomainResetPatterns(ctx context.Context, domain string) error 
 	return err
 }
 
-const domainRetry = `-- name: DomainRetry :one
-SELECT domain_retry($1::text)::boolean AS lifted
-`
-
-func (q *Queries) DomainRetry(ctx context.Context, domain string) (bool, error) {
-	row := q.db.QueryRow(ctx, domainRetry, domain)
-	var lifted bool
-	err := row.Scan(&lifted)
-	return lifted, err
-}
-
 const domainRuns = `-- name: DomainRuns :many
 SELECT r.name FROM run_domains AS rd INNER JOIN crawl_runs AS r ON rd.run_id = r.id
 WHERE rd.domain = $1 AND r.status = 'running' ORDER BY r.id LIMIT $2
@@ -655,20 +644,13 @@ func (q *Queries) DomainsClaim(ctx context.Context, arg DomainsClaimParams) ([]s
 	return domains, err
 }
 
-const domainsCountAfter = `-- name: DomainsCountAfter :one
-SELECT domains_count_after($1::bigint, $2::integer)::bigint AS last
+const domainsCount = `-- name: DomainsCount :exec
+SELECT domains_count($1::text [])
 `
 
-type DomainsCountAfterParams struct {
-	After int64
-	Most  int32
-}
-
-func (q *Queries) DomainsCountAfter(ctx context.Context, arg DomainsCountAfterParams) (int64, error) {
-	row := q.db.QueryRow(ctx, domainsCountAfter, arg.After, arg.Most)
-	var last int64
-	err := row.Scan(&last)
-	return last, err
+func (q *Queries) DomainsCount(ctx context.Context, domains []string) error {
+	_, err := q.db.Exec(ctx, domainsCount, domains)
+	return err
 }
 
 const domainsGroup = `-- name: DomainsGroup :exec
@@ -733,7 +715,8 @@ func (q *Queries) DomainsRelease(ctx context.Context, domains []string) ([]strin
 }
 
 const runCrowd = `-- name: RunCrowd :exec
-SELECT run_crowd($1::bigint, $2::boolean)
+UPDATE crawl_runs AS r SET crowded = NOT r.crowded
+WHERE r.id = $1::bigint AND r.crowded <> ($2::boolean AND run_due_count($1::bigint, 1) > 0)
 `
 
 type RunCrowdParams struct {
@@ -741,6 +724,8 @@ type RunCrowdParams struct {
 	IsFull bool
 }
 
+// Notes whether a run has more domains that are due than may be active, which those are to
+// make room for. is_full says that no more may be.
 func (q *Queries) RunCrowd(ctx context.Context, arg RunCrowdParams) error {
 	_, err := q.db.Exec(ctx, runCrowd, arg.RunID, arg.IsFull)
 	return err

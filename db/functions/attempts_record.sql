@@ -5,16 +5,17 @@
 --
 -- Returns for each attempt what its domain's facts are now, whether this call closed the
 -- crawl, and whether it made other domains of its run due that the dispatcher does not
--- know of. With p_wait_ms it fails after waiting so long for what another transaction has
--- locked; 0 is no limit.
+-- know of.
+--
+-- With p_hurried it does not wait for long for what another transaction has locked: each
+-- attempt is recorded alone then.
 --
 -- Each statement is for the whole group, in the order of its keys, so that two groups do
 -- not deadlock as a rule. Those that change rows name all their keys at once, and no
 -- condition of a partial index, or they could be planned to look for each pending row
 -- among the attempts. What is rare is looked for in the document: that costs less than
 -- to begin a statement that finds nothing.
-CREATE OR REPLACE FUNCTION attempts_record(p jsonb, p_wait_ms bigint DEFAULT 0) RETURNS SETOF recorded_attempt
-LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION attempts_record(p jsonb, p_hurried boolean) RETURNS SETOF recorded_attempt LANGUAGE plpgsql AS $$
 DECLARE
     t CONSTANT timestamptz := clock_timestamp();
     v CONSTANT attempt[] := ARRAY(
@@ -28,12 +29,13 @@ DECLARE
     v_news integer[];
     v_facts jsonb[];
     v_unserved text[];
-    v_robots jsonb;
+    d jsonb;
 BEGIN
-    IF p_wait_ms > 0 THEN
-        PERFORM set_config('lock_timeout', p_wait_ms::text, true);
+    IF p_hurried THEN
+        PERFORM set_config('lock_timeout', '500ms', true);
     END IF;
-    -- a slot that is given back stays closed for its delay, counted from the end of the request
+    -- Slots are given back: each stays closed for its delay, counted from the end of the request.
+    -- Whoever has lost the lease gives nothing back.
     WITH released AS (
         UPDATE politeness_slots s SET
             free_at = a.ended + ms_interval((a.doc ->> 'delay_ms')::bigint), reason = a.doc ->> 'reason',
@@ -45,30 +47,7 @@ BEGIN
         RETURNING a.n
     )
     SELECT coalesce(array_agg(r.n), '{}') INTO v_held FROM released r;
-    -- what an audit needs is written only if the lease was still held
-    WITH x AS (
-        UPDATE page_crawls c SET
-            locked_at = NULL, completed_at = a.ended, outcome = (a.doc ->> 'outcome')::crawl_outcome,
-            status_code = (a.doc ->> 'status_code')::smallint, error_message = a.doc ->> 'error',
-            duration_ms = (a.doc ->> 'duration_ms')::integer, bytes = (a.doc ->> 'bytes')::bigint,
-            truncated = (a.doc ->> 'truncated')::boolean, lost = a.doc ? 'outlasted',
-            content_type = a.doc ->> 'content_type', ip = (a.doc ->> 'ip')::inet,
-            skipped = a.doc ->> 'skipped', unchanged = a.doc ->> 'unchanged',
-            robots_version = (a.doc ->> 'robots_version')::bigint,
-            delay_ms = CASE WHEN a.n = ANY (v_held) THEN (a.doc ->> 'delay_ms')::bigint END,
-            delay_reason = CASE WHEN a.n = ANY (v_held) THEN a.doc ->> 'reason' END,
-            ip_delay_ms = (a.doc ->> 'ip_delay_ms')::bigint,
-            subnet = (a.doc ->> 'subnet')::cidr, subnet_delay_ms = (a.doc ->> 'subnet_delay_ms')::bigint,
-            registered = a.doc ->> 'registered', registered_delay_ms = (a.doc ->> 'registered_delay_ms')::bigint,
-            retry_after_ms = (a.doc ->> 'retry_after_ms')::bigint
-        FROM unnest(v) a
-        WHERE c.id = ANY (ARRAY(SELECT x.crawl_id FROM unnest(v) x)) AND c.id = a.crawl_id
-            AND c.completed_at IS NULL AND (c.locked_at IS NOT NULL) = a.requested
-        RETURNING a.n, a.doc, a.domain, c.id, a.ended, a.n = ANY (v_held) AS held, c.run_id, c.page_id, c.url, c.kind,
-            c.priority, c.depth, c.redirects, c.prerequisite
-    )
-    SELECT coalesce(array_agg((x.*, y.fetched_at, y.duplicate)::closed_attempt ORDER BY x.domain), '{}') INTO v_closed
-    FROM x CROSS JOIN LATERAL (SELECT z.fetched_at, z.duplicate FROM pages z WHERE z.id = x.page_id LIMIT 1) y;
+    v_closed := attempts_close(v, v_held);
     IF cardinality(v_held) > 0 THEN
         INSERT INTO domain_health (domain, health)
         SELECT a.domain, a.doc -> 'health' FROM unnest(v) a
@@ -83,9 +62,8 @@ BEGIN
             PERFORM images_record(v_closed);
         END IF;
         IF jsonb_path_exists(p, '$[*].retry_in_ms') THEN
-            INSERT INTO page_crawls (
-                page_id, domain, priority, scheduled_for, run_id, previous_id, url, kind, depth, redirects, again, bare, attempt
-            )
+            INSERT INTO page_crawls
+                (page_id, domain, priority, scheduled_for, run_id, previous_id, url, kind, depth, redirects, again, bare, attempt)
             SELECT a.page_id, a.domain, coalesce((a.doc ->> 'retry_priority')::smallint, a.priority),
                 a.ended + ms_interval((a.doc ->> 'retry_in_ms')::bigint), a.run_id, a.crawl_id, a.url,
                 a.kind, a.depth, a.redirects, c.again, c.bare, c.attempt + 1
@@ -100,20 +78,20 @@ BEGIN
         PERFORM totals_add(v_closed);
         IF jsonb_path_exists(p, '$[*].verdict') THEN
             -- domains are given up that have earned it
-            UPDATE domains d SET
+            UPDATE domains x SET
                 status = (a.doc ->> 'verdict')::domain_status, status_reason = a.doc ->> 'verdict_reason',
                 next_crawl_after = a.ended + ms_interval(coalesce((a.doc ->> 'verdict_ms')::bigint, 3600000))
             FROM unnest(v_closed) a
-            WHERE d.domain = ANY (ARRAY(SELECT x.domain FROM unnest(v_closed) x))
-                AND a.held AND a.doc ? 'verdict' AND d.domain = a.domain AND d.status IN ('pending', 'active');
+            WHERE x.domain = ANY (ARRAY(SELECT y.domain FROM unnest(v_closed) y))
+                AND a.held AND a.doc ? 'verdict' AND x.domain = a.domain AND x.status IN ('pending', 'active');
         END IF;
     END IF;
     IF jsonb_path_exists(p, '$[*].robots') THEN
-        FOR v_robots IN
+        FOR d IN
             SELECT a.doc -> 'robots' FROM unnest(v) a
             WHERE a.doc ? 'robots' AND (NOT a.requested OR a.n IN (SELECT c.n FROM unnest(v_closed) c))
         LOOP
-            PERFORM robots_save(v_robots);
+            PERFORM robots_save(d);
         END LOOP;
     END IF;
     -- who has no claim does not finish the domain: a filter of seeds, or a worker taken for dead
@@ -130,20 +108,53 @@ BEGIN
 END
 $$;
 
+-- Closes the rows. What an audit needs is written only if the lease was still held.
+CREATE OR REPLACE FUNCTION attempts_close(v attempt[], p_held integer[]) RETURNS closed_attempt[]
+LANGUAGE plpgsql AS $$
+DECLARE
+    v_closed closed_attempt[];
+BEGIN
+    WITH x AS (
+        UPDATE page_crawls c SET
+            locked_at = NULL, completed_at = a.ended, outcome = (a.doc ->> 'outcome')::crawl_outcome,
+            status_code = (a.doc ->> 'status_code')::smallint, error_message = a.doc ->> 'error',
+            duration_ms = (a.doc ->> 'duration_ms')::integer, bytes = (a.doc ->> 'bytes')::bigint,
+            truncated = (a.doc ->> 'truncated')::boolean, lost = a.doc ? 'outlasted',
+            content_type = a.doc ->> 'content_type', ip = (a.doc ->> 'ip')::inet,
+            skipped = a.doc ->> 'skipped', unchanged = a.doc ->> 'unchanged',
+            robots_version = (a.doc ->> 'robots_version')::bigint,
+            delay_ms = CASE WHEN a.n = ANY (p_held) THEN (a.doc ->> 'delay_ms')::bigint END,
+            delay_reason = CASE WHEN a.n = ANY (p_held) THEN a.doc ->> 'reason' END,
+            ip_delay_ms = (a.doc ->> 'ip_delay_ms')::bigint,
+            subnet = (a.doc ->> 'subnet')::cidr, subnet_delay_ms = (a.doc ->> 'subnet_delay_ms')::bigint,
+            registered = a.doc ->> 'registered', registered_delay_ms = (a.doc ->> 'registered_delay_ms')::bigint,
+            retry_after_ms = (a.doc ->> 'retry_after_ms')::bigint
+        FROM unnest(v) a
+        WHERE c.id = ANY (ARRAY(SELECT x.crawl_id FROM unnest(v) x)) AND c.id = a.crawl_id
+            AND c.completed_at IS NULL AND (c.locked_at IS NOT NULL) = a.requested
+        RETURNING a.n, a.doc, a.domain, c.id, a.ended, a.n = ANY (p_held) AS held, c.run_id, c.page_id, c.url, c.kind,
+            c.priority, c.depth, c.redirects, c.prerequisite
+    )
+    SELECT coalesce(array_agg((x.*, y.fetched_at, y.duplicate)::closed_attempt ORDER BY x.domain), '{}') INTO v_closed
+    FROM x CROSS JOIN LATERAL (SELECT p.fetched_at, p.duplicate FROM pages p WHERE p.id = x.page_id LIMIT 1) y;
+    RETURN v_closed;
+END
+$$;
+
 -- Whether a crawl is part of its run's totals. What only lists pages is in the history
 -- alone: that most sites have no sitemap is nothing that a run has met. Images are counted
--- apart (totals_add).
+-- apart (images_record).
 CREATE OR REPLACE FUNCTION crawl_counts(p_prerequisite boolean, p_kind text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT NOT p_prerequisite AND p_kind NOT IN ('sitemap', 'feed', 'image')
 $$;
 
--- Counts attempts in their runs' totals of the domains. Of images their bytes, those that were
--- recorded, and why their run passed them over. What is deeper than 50 (crawl.DepthsMax) is
--- counted there.
+-- Counts attempts in their runs' totals of the domains. Of images, which have budgets of their own,
+-- only what was stored counts, and why some were passed over. What is deeper than 50
+-- (crawl.DepthsMax) is counted there.
 CREATE OR REPLACE FUNCTION totals_add(v closed_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE run_domains r SET
-        requests = r.requests + (o.counts AND a.doc ? 'requested')::integer,
+        requests = r.requests + o.asked::integer,
         nofollow = r.nofollow + (o.outcome = 'success' AND coalesce((a.doc #>> '{page,nofollow}')::boolean, false))::integer,
         skips = CASE WHEN o.skipped IS NULL THEN r.skips ELSE
             r.skips || jsonb_build_object(o.skipped, coalesce((r.skips ->> o.skipped)::bigint, 0) + 1)
@@ -155,17 +166,18 @@ BEGIN
         blocked_robots = r.blocked_robots + (o.outcome = 'blocked_robots')::integer,
         blocked_4xx = r.blocked_4xx + (o.outcome = 'blocked_4xx')::integer,
         blocked_5xx = r.blocked_5xx + (o.outcome = 'blocked_5xx')::integer,
-        depths = CASE WHEN o.counts AND a.doc ? 'requested' AND a.depth > 0 THEN
+        depths = CASE WHEN o.asked AND a.depth > 0 THEN
             r.depths || jsonb_build_object(least(a.depth, 50), coalesce((r.depths ->> least(a.depth, 50)::text)::bigint, 0) + 1)
         ELSE r.depths END,
-        images_stored = r.images_stored + (NOT o.counts AND a.doc #> '{image,content}' IS NOT NULL)::integer,
+        images_stored = r.images_stored + (a.kind = 'image' AND a.doc #> '{image,content}' IS NOT NULL)::integer,
         bytes = r.bytes + coalesce((a.doc ->> 'bytes')::bigint, 0), updated_at = clock_timestamp()
-    FROM unnest(v) a CROSS JOIN LATERAL (SELECT crawl_counts(a.prerequisite, a.kind) AS counts OFFSET 0) c CROSS JOIN LATERAL (
-        SELECT c.counts, CASE WHEN c.counts THEN a.doc ->> 'outcome' ELSE '' END AS outcome,
-            CASE WHEN c.counts OR a.doc ->> 'skipped' IN ('image-budget', 'images-off', 'excluded') THEN a.doc ->> 'skipped' END AS skipped
+    FROM unnest(v) a CROSS JOIN LATERAL (
+        SELECT NOT i.image AND a.doc ? 'requested' AS asked, CASE WHEN i.image THEN '' ELSE a.doc ->> 'outcome' END AS outcome,
+            CASE WHEN NOT i.image OR a.doc ->> 'skipped' IN ('image-budget', 'images-off', 'excluded') THEN a.doc ->> 'skipped' END AS skipped
+        FROM (SELECT a.kind = 'image' AS image) i
     ) o
     WHERE r.domain = ANY (ARRAY(SELECT x.domain FROM unnest(v) x)) AND r.run_id = a.run_id AND r.domain = a.domain
-        AND (o.counts OR a.kind = 'image' AND NOT a.prerequisite);
+        AND (crawl_counts(a.prerequisite, a.kind) OR a.kind = 'image' AND NOT a.prerequisite);
     -- many domains share this row: it is the price of a budget of bytes, paid only by runs that
     -- set one
     UPDATE crawl_runs r SET bytes = r.bytes + b.bytes

@@ -21,15 +21,17 @@ DECLARE
     v_run bigint := (p ->> 'run_id')::bigint;
     a slot_answer;
 BEGIN
-    a.reason := domain_forbidden(v_domain);
-    IF a.reason IS NOT NULL THEN
-        RETURN (false, 0, a.reason, 0, NULL)::slot_answer;
-    END IF;
     IF v_prerequisite THEN
         v_id := nextval(pg_get_serial_sequence('page_crawls', 'id'));
     END IF;
-    a := slot_take(v_domain, v_shared, v_delays, 'crawl:' || v_id, (p ->> 'hold_ms')::bigint,
-        (p ->> 'span_ms')::bigint, (p ->> 'queued')::boolean);
+    IF v_shared = '{}' THEN
+        SELECT x.reason IS NULL, coalesce(x.wait_ms, 0), coalesce(x.reason, ''), 0::bigint, NULL::text INTO a FROM unnest(slots_take(ARRAY[
+            (1, v_domain, v_id, NULL, ms_interval((p ->> 'hold_ms')::bigint), NULL, NULL, NULL, NULL)::start_attempt
+        ])) x;
+    ELSE
+        a := slot_take(v_domain, v_shared, v_delays, 'crawl:' || v_id, (p ->> 'hold_ms')::bigint,
+            (p ->> 'span_ms')::bigint, (p ->> 'queued')::boolean);
+    END IF;
     IF NOT a.granted THEN
         RETURN a;
     END IF;
@@ -56,7 +58,7 @@ BEGIN
         END IF;
         UPDATE page_crawls SET locked_at = NULL WHERE id = v_id;
     END IF;
-    PERFORM slot_undo(v_domain, v_shared, 'crawl:' || v_id, 0, '{}', false);
+    PERFORM slot_undo(v_domain, v_shared, 'crawl:' || v_id, 0, '{}');
     RETURN (false, 0, 'stale', 0, NULL)::slot_answer;
 END
 $$;
@@ -67,33 +69,15 @@ $$;
 CREATE OR REPLACE FUNCTION crawls_begin(p jsonb) RETURNS SETOF begun_attempt LANGUAGE plpgsql
 SET lock_timeout = '500ms' AS $$
 DECLARE
-    keys CONSTANT text[] := ARRAY(SELECT 'domain:' || (e ->> 'domain') FROM jsonb_array_elements(p) e ORDER BY 1);
     v start_attempt[];
     v_begun bigint[];
-    t timestamptz;
 BEGIN
-    IF EXISTS (SELECT 1 FROM unnest(keys) k WHERE (SELECT s.key FROM politeness_slots s WHERE s.key = k) IS NULL) THEN
-        INSERT INTO politeness_slots (key) SELECT k FROM unnest(keys) k ORDER BY k ON CONFLICT (key) DO NOTHING;
-    END IF;
-    -- as slot_take does for one
-    PERFORM 1 FROM unnest(keys) k CROSS JOIN LATERAL (SELECT 1 FROM politeness_slots s WHERE s.key = k FOR UPDATE) l;
-    t := clock_timestamp();
-    v := ARRAY(
+    v := slots_take(ARRAY(
         SELECT (e.n, e.doc ->> 'domain', (e.doc ->> 'crawl_id')::bigint, (e.doc ->> 'final')::boolean,
             ms_interval((e.doc ->> 'hold_ms')::bigint), ms_interval((e.doc ->> 'claim_ms')::bigint),
-            CASE WHEN f.kind IS NULL THEN s.holder END,
-            CASE WHEN f.kind IS NULL AND s.free_at > t THEN ms_between(t, s.free_at) END,
-            coalesce(f.kind, CASE WHEN s.free_at > t THEN s.reason END))::start_attempt
-        FROM jsonb_array_elements(p) WITH ORDINALITY AS e (doc, n) CROSS JOIN LATERAL (
-            SELECT x.free_at, x.reason, x.holder FROM politeness_slots x WHERE x.key = 'domain:' || (e.doc ->> 'domain') LIMIT 1
-        ) s CROSS JOIN LATERAL (SELECT domain_forbidden(e.doc ->> 'domain') AS kind) f
-        ORDER BY e.doc ->> 'domain'
-    );
-    UPDATE politeness_slots s
-    SET free_at = t + a.hold, holder = 'crawl:' || a.crawl_id, reason = 'in flight', updated_at = t
-    FROM unnest(v) a
-    WHERE s.key = ANY (keys) AND s.key = 'domain:' || a.domain AND a.reason IS NULL;
-    PERFORM crawl_reap(a.was) FROM unnest(v) a WHERE a.reason IS NULL AND a.was IS NOT NULL;
+            NULL, NULL, NULL)::start_attempt
+        FROM jsonb_array_elements(p) WITH ORDINALITY AS e (doc, n) ORDER BY e.doc ->> 'domain'
+    ));
     PERFORM claims_renew(array_agg(a.domain ORDER BY a.domain), max(a.claim), true) FROM unnest(v) a WHERE a.reason IS NULL;
     WITH x AS (
         UPDATE page_crawls c SET locked_at = clock_timestamp(), final = a.final
@@ -112,7 +96,7 @@ BEGIN
     )
     SELECT coalesce(array_agg(x.id), '{}') INTO v_begun FROM x;
     IF cardinality(v_begun) < cardinality(v) THEN
-        PERFORM slot_undo(a.domain, '{}', 'crawl:' || a.crawl_id, 0, '{}', false)
+        PERFORM slot_undo(a.domain, '{}', 'crawl:' || a.crawl_id, 0, '{}')
         FROM unnest(v) a WHERE a.reason IS NULL AND a.crawl_id <> ALL (v_begun);
     END IF;
     RETURN QUERY SELECT a.n, a.crawl_id = ANY (v_begun), coalesce(a.wait_ms, 0),
@@ -138,12 +122,13 @@ BEGIN
 END
 $$;
 
--- Counts one request against the budgets that p, a crawl.Start, has for its kind. Returns false,
--- and counts nothing, if one is spent. What lists pages costs no budget.
+-- Counts one request against the budgets of crawl.Start; null is no limit. Returns false, and
+-- counts nothing, if one is spent. What lists pages costs none.
 CREATE OR REPLACE FUNCTION budget_take(p_run_id bigint, p_domain text, p jsonb) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     v_image CONSTANT boolean := p ->> 'kind' = 'image';
-    v_budget CONSTANT bigint := (CASE WHEN v_image THEN p ->> 'image_budget' ELSE p ->> 'domain_budget' END)::bigint;
+    v_of_run CONSTANT bigint := (p ->> 'run_budget')::bigint;
+    v_of_registered CONSTANT bigint := (p ->> 'registered_budget')::bigint;
     v_registered text;
     v_within boolean := true;
 BEGIN
@@ -151,29 +136,31 @@ BEGIN
         RETURN true;
     END IF;
     UPDATE run_domains SET
-        images_started = images_started + v_image::integer, pages_started = pages_started + (NOT v_image)::integer,
+        pages_started = pages_started + (NOT v_image)::integer, images_started = images_started + v_image::integer,
         updated_at = clock_timestamp()
-    WHERE run_id = p_run_id AND domain = p_domain
-        AND (v_budget IS NULL OR CASE WHEN v_image THEN images_started ELSE pages_started END < v_budget)
+    WHERE run_id = p_run_id AND domain = p_domain AND coalesce(CASE
+        WHEN v_image THEN images_started < (p ->> 'image_budget')::bigint ELSE pages_started < (p ->> 'domain_budget')::bigint
+    END, true)
     RETURNING coalesce(registered, domain) INTO v_registered;
-    IF v_image OR NOT FOUND THEN
+    IF NOT FOUND OR v_image THEN
         RETURN FOUND;
     END IF;
-    IF p ? 'registered_budget' THEN
+    IF v_of_registered IS NOT NULL THEN
+        -- all domains of a registered domain share its budget
         IF NOT EXISTS (SELECT 1 FROM run_registered g WHERE g.run_id = p_run_id AND g.registered = v_registered) THEN
             INSERT INTO run_registered (run_id, registered, pages_started)
-            VALUES (p_run_id, v_registered, registered_started(p_run_id, v_registered) - 1) -- without the one above
+            VALUES (p_run_id, v_registered, registered_started(p_run_id, v_registered) - 1)
             ON CONFLICT (run_id, registered) DO NOTHING;
         END IF;
         UPDATE run_registered g SET pages_started = g.pages_started + 1
-        WHERE g.run_id = p_run_id AND g.registered = v_registered AND g.pages_started < (p ->> 'registered_budget')::bigint;
+        WHERE g.run_id = p_run_id AND g.registered = v_registered AND g.pages_started < v_of_registered;
         v_within := FOUND;
     END IF;
-    IF v_within AND p ? 'run_budget' THEN
+    IF v_within AND v_of_run IS NOT NULL THEN
         -- many domains share this row: it is the price of an exact budget, paid only by
         -- runs that set one
         UPDATE crawl_runs SET pages_started = pages_started + 1
-        WHERE id = p_run_id AND pages_started < (p ->> 'run_budget')::bigint;
+        WHERE id = p_run_id AND pages_started < v_of_run;
         v_within := FOUND;
         IF NOT v_within THEN
             UPDATE run_registered g SET pages_started = g.pages_started - 1
@@ -184,28 +171,6 @@ BEGIN
         UPDATE run_domains SET pages_started = pages_started - 1 WHERE run_id = p_run_id AND domain = p_domain;
     END IF;
     RETURN v_within;
-END
-$$;
-
--- Takes back what budget_take has counted.
-CREATE OR REPLACE FUNCTION budget_refund(p_run_id bigint, p_domain text, p_kind text) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-    v_image CONSTANT boolean := p_kind = 'image';
-    v_registered text;
-BEGIN
-    IF NOT v_image AND NOT crawl_counts(false, p_kind) THEN
-        RETURN;
-    END IF;
-    UPDATE run_domains SET images_started = images_started - v_image::integer, pages_started = pages_started - (NOT v_image)::integer
-    WHERE run_id = p_run_id AND domain = p_domain
-    RETURNING coalesce(registered, domain) INTO v_registered;
-    IF v_image THEN
-        RETURN;
-    END IF;
-    UPDATE run_registered g SET pages_started = g.pages_started - 1
-    WHERE g.run_id = p_run_id AND g.registered = v_registered AND g.pages_started > 0;
-    UPDATE crawl_runs SET pages_started = pages_started - 1
-    WHERE id = p_run_id AND pages_started > 0 AND coalesce((settings ->> 'max_pages')::bigint, -1) >= 0;
 END
 $$;
 
@@ -224,29 +189,10 @@ BEGIN
 END
 $$;
 
--- Gives slots back for which no request was made, or none that counts: they are free
--- after a delay each. p_spared says that the domain could not be reached.
-CREATE OR REPLACE FUNCTION slot_undo(
-    p_domain text, p_shared text[], p_holder text, p_delay_ms bigint, p_shared_delay_ms bigint[], p_spared boolean
-) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    PERFORM 1 FROM politeness_slots s
-    WHERE s.key = ANY ('domain:' || p_domain || p_shared) AND s.holder = p_holder ORDER BY s.key FOR UPDATE;
-    UPDATE politeness_slots s SET
-        free_at = clock_timestamp() + ms_interval(
-            coalesce(p_shared_delay_ms[array_position(p_shared, s.key)], p_delay_ms)
-        ),
-        ended_at = CASE WHEN p_delay_ms > 0 THEN clock_timestamp() ELSE ended_at END,
-        reason = CASE WHEN p_delay_ms > 0 THEN 'delay' ELSE '' END, holder = NULL, updated_at = clock_timestamp(),
-        spared_since = coalesce(spared_since, CASE WHEN p_spared AND key = 'domain:' || p_domain THEN clock_timestamp() END)
-    WHERE s.key = ANY ('domain:' || p_domain || p_shared) AND s.holder = p_holder;
-END
-$$;
-
--- Takes an attempt back that was begun but could not be made, through no fault of the page: it is
--- pending again, and its budgets are refunded. p_robots_version is set where the site may have
--- seen the request. That attempt is kept as a row for an audit, and counts for nothing. That of a
--- prerequisite is closed.
+-- Takes an attempt back that was begun, through no fault of the page: the page is pending again
+-- and its budgets are refunded. Where the site may have seen the request, p_robots_version is of the
+-- robots.txt that allowed it: then the attempt is kept as a row, for an audit, and counts for
+-- nothing. That of a prerequisite is kept always. p_spared says that the domain could not be reached.
 CREATE OR REPLACE FUNCTION crawl_abandon(
     p_crawl_id bigint, p_domain text, p_shared text[], p_why text, p_delay_ms bigint, p_shared_delay_ms bigint[],
     p_spared boolean, p_robots_version bigint
@@ -255,18 +201,22 @@ DECLARE
     t CONSTANT timestamptz := clock_timestamp();
     v_seen CONSTANT boolean := p_robots_version IS NOT NULL;
     c page_crawls;
+    v_registered text;
 BEGIN
-    PERFORM slot_undo(p_domain, p_shared, 'crawl:' || p_crawl_id, p_delay_ms, p_shared_delay_ms, p_spared);
+    IF p_spared THEN
+        UPDATE politeness_slots SET spared_since = t
+        WHERE key = 'domain:' || p_domain AND holder = 'crawl:' || p_crawl_id AND spared_since IS NULL;
+    END IF;
+    PERFORM slot_undo(p_domain, p_shared, 'crawl:' || p_crawl_id, p_delay_ms, p_shared_delay_ms);
     -- Where a crawl is looked up by its id or page, here and elsewhere, completed_at says whether
     -- it is open. outcome says the same, but partial indexes have it as their condition. With
     -- statistics of when little was pending, the planner would read all of such an index.
     UPDATE page_crawls SET
         locked_at = NULL, outcome = 'skipped', skipped = CASE WHEN v_seen THEN 'taken back' ELSE 'not made' END,
-        completed_at = t, error_message = p_why,
+        completed_at = t, error_message = p_why, robots_version = p_robots_version,
         duration_ms = CASE WHEN v_seen THEN least(ms_between(locked_at, t), 2147483647)::integer END,
-        delay_ms = CASE WHEN v_seen THEN p_delay_ms END, delay_reason = CASE WHEN v_seen THEN 'delay' END,
-        robots_version = p_robots_version
-    WHERE id = p_crawl_id AND completed_at IS NULL AND locked_at IS NOT NULL AND (v_seen OR prerequisite)
+        delay_ms = CASE WHEN v_seen THEN p_delay_ms END, delay_reason = CASE WHEN v_seen THEN 'delay' END
+    WHERE id = p_crawl_id AND completed_at IS NULL AND locked_at IS NOT NULL AND (prerequisite OR v_seen)
     RETURNING * INTO c;
     IF NOT FOUND THEN
         UPDATE page_crawls SET locked_at = NULL
@@ -276,8 +226,16 @@ BEGIN
         INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, redirects, again, bare, attempt)
         VALUES (c.page_id, c.domain, c.priority, c.run_id, c.id, c.url, c.kind, c.depth, c.redirects, c.again, c.bare, c.attempt);
     END IF;
-    IF NOT c.prerequisite THEN
-        PERFORM budget_refund(c.run_id, p_domain, c.kind);
+    -- what budget_take has counted
+    IF c.kind = 'image' THEN
+        UPDATE run_domains SET images_started = images_started - 1 WHERE run_id = c.run_id AND domain = p_domain;
+    ELSIF crawl_counts(c.prerequisite, c.kind) THEN
+        UPDATE run_domains SET pages_started = pages_started - 1 WHERE run_id = c.run_id AND domain = p_domain
+        RETURNING coalesce(registered, domain) INTO v_registered;
+        UPDATE run_registered g SET pages_started = g.pages_started - 1
+        WHERE g.run_id = c.run_id AND g.registered = v_registered AND g.pages_started > 0;
+        UPDATE crawl_runs SET pages_started = pages_started - 1
+        WHERE id = c.run_id AND pages_started > 0 AND coalesce((settings ->> 'max_pages')::bigint, -1) >= 0;
     END IF;
 END
 $$;

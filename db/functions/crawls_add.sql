@@ -12,7 +12,18 @@ DECLARE
 BEGIN
     added := 0;
     IF EXISTS (SELECT 1 FROM unnest(p) f WHERE f.priority > 0 AND f.kind <> 'image') THEN
-        PERFORM crawls_raise(p);
+        -- those that are pending come earlier, where what has found them says so
+        UPDATE page_crawls c SET priority = r.priority
+        FROM (
+            SELECT x.id, f.priority FROM unnest(p) f CROSS JOIN LATERAL (
+                SELECT y.id FROM page_crawls y
+                WHERE y.page_id = f.page_id AND y.run_id = f.run_id AND NOT y.prerequisite AND y.completed_at IS NULL
+                    AND y.locked_at IS NULL AND y.previous_id IS NULL AND y.priority < f.priority
+            ) x
+            WHERE f.priority > 0 AND f.kind <> 'image' AND jsonb_typeof(f.follow) = 'object'
+            ORDER BY x.id
+        ) r
+        WHERE c.id = r.id AND c.completed_at IS NULL AND c.locked_at IS NULL;
     END IF;
     SELECT array_agg(f ORDER BY f.page_id) INTO v FROM unnest(p) f
     WHERE jsonb_typeof(f.follow) = 'object'
@@ -182,20 +193,32 @@ CREATE OR REPLACE FUNCTION page_penalties(p_page_id bigint) RETURNS SETOF intege
     WHERE p.id = p_page_id
 $$;
 
--- Has pending crawls that are found anew come earlier, where what has found them says so.
--- Those in flight are left alone.
-CREATE OR REPLACE FUNCTION crawls_raise(p found_page[]) RETURNS void LANGUAGE plpgsql AS $$
+-- Has closed crawls of domains decided again, unless others follow them already. Returns the domains
+-- of those that are pending now.
+CREATE OR REPLACE FUNCTION crawls_repeat(p_domains text[], p_crawls bigint[]) RETURNS text[] LANGUAGE plpgsql AS $$
+DECLARE
+    v_domains text[];
 BEGIN
-    UPDATE page_crawls c SET priority = r.priority
-    FROM (
-        SELECT x.id, f.priority FROM unnest(p) f CROSS JOIN LATERAL (
-            SELECT y.id FROM page_crawls y
-            WHERE y.page_id = f.page_id AND y.run_id = f.run_id AND NOT y.prerequisite AND y.completed_at IS NULL
-                AND y.locked_at IS NULL AND y.previous_id IS NULL AND y.priority < f.priority
-        ) x
-        WHERE f.priority > 0 AND f.kind <> 'image' AND jsonb_typeof(f.follow) = 'object'
-        ORDER BY x.id
-    ) r
-    WHERE c.id = r.id AND c.completed_at IS NULL AND c.locked_at IS NULL;
+    -- as in crawls_add: finishing a domain sees these crawls, or is seen
+    PERFORM 1 FROM domains d WHERE d.domain = ANY (p_domains) ORDER BY d.domain FOR KEY SHARE;
+    WITH n AS (
+        INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, redirects)
+        SELECT c.page_id, c.domain, c.priority, c.run_id, c.id, c.url, c.kind, c.depth, c.redirects
+        FROM page_crawls c WHERE c.id = ANY (p_crawls)
+        ON CONFLICT DO NOTHING RETURNING page_crawls.domain
+    )
+    SELECT coalesce(array_agg(DISTINCT n.domain), '{}') INTO v_domains FROM n;
+    UPDATE domains SET status = 'pending', status_reason = '' WHERE domain = ANY (v_domains) AND status = 'exhausted';
+    RETURN v_domains;
+END
+$$;
+
+-- Makes due what is pending of origins and was put off.
+CREATE OR REPLACE FUNCTION crawls_hasten(p_domains text[], p_origins text[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE page_crawls c SET scheduled_for = now()
+    FROM pages p
+    WHERE p.id = c.page_id AND c.domain = ANY (p_domains) AND p.origin = ANY (p_origins)
+        AND c.outcome IS NULL AND c.locked_at IS NULL AND c.scheduled_for > now();
 END
 $$;

@@ -43,7 +43,9 @@ BEGIN
             END AS more OFFSET 0
         ) q LEFT JOIN LATERAL (
             SELECT x.locked_at FROM page_crawls x
-            WHERE x.id = holder_crawl((SELECT s.holder FROM politeness_slots s WHERE s.key = 'domain:' || d.domain))
+            WHERE x.id = substr((
+                    SELECT s.holder FROM politeness_slots s WHERE s.key = 'domain:' || d.domain
+                ), 7)::bigint
                 AND x.run_id = rd.run_id LIMIT 1
         ) f ON true
         WHERE c.id IS NOT NULL OR q.more OR f.locked_at IS NOT NULL

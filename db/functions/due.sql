@@ -144,16 +144,16 @@ BEGIN
     RETURN (
         SELECT greatest(s.free_at, c.locked_at) FROM politeness_slots s CROSS JOIN LATERAL (
             SELECT x.locked_at FROM page_crawls x
-            WHERE x.id = holder_crawl(s.holder) AND x.run_id = p_run_id AND x.completed_at IS NULL AND NOT x.prerequisite LIMIT 1
+            WHERE x.id = substr(s.holder, 7)::bigint AND x.run_id = p_run_id AND x.completed_at IS NULL AND NOT x.prerequisite LIMIT 1
         ) c
         WHERE s.key = 'domain:' || p_domain AND s.holder IS NOT NULL
     );
 END
 $$;
 
--- When the first pending crawl of a domain is due in a run, of whatever kind or, with p_images, of
--- images, which come before all else; null is that none is pending. Where some are due already it
--- is one of these, at the cost of one step along an index.
+-- When the first pending crawl of a domain is due in a run, of images alone or of whatever kind;
+-- null is that nothing is pending. Where some are due already it is one of these, at the cost of
+-- one step along an index. Images come before all else, so that they are found by their priority.
 CREATE OR REPLACE FUNCTION crawls_due(p_domain text, p_run_id bigint, p_now timestamptz, p_images boolean) RETURNS timestamptz
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -210,8 +210,8 @@ BEGIN
 END
 $$;
 
--- Whether what is noted of a domain in a run is not what is so. Instants that are past are the same
--- to what looks for what is due.
+-- Whether what is noted of a domain in a run is not what is so. All instants that are past are the
+-- same to what looks for what is due.
 CREATE OR REPLACE FUNCTION due_differs(rd run_domains, u run_due, p_now timestamptz) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT (rd.next_due_at IS NULL, greatest(rd.next_due_at, p_now), rd.images_due_at IS NULL, greatest(rd.images_due_at, p_now), rd.waits)
         IS DISTINCT FROM (u.at IS NULL, greatest(u.at, p_now), u.images_at IS NULL, greatest(u.images_at, p_now), u.reason)
@@ -248,34 +248,29 @@ BEGIN
 END
 $$;
 
--- A run's windows hold for a domain while the run goes on: whatever changes its status, it is
--- decided anew when its domains' windows open.
+-- Has it decided anew when the windows of a run's domains open, where its window has changed, or
+-- holds no longer, or again.
 CREATE OR REPLACE FUNCTION crawl_runs_windows() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    PERFORM run_windows_forget(NEW.id);
-    RETURN NULL;
-END
-$$;
-
-CREATE OR REPLACE TRIGGER crawl_runs_windows AFTER UPDATE OF status ON crawl_runs
-FOR EACH ROW WHEN (OLD.status <> NEW.status AND NEW.settings ->> 'window' <> '') EXECUTE FUNCTION crawl_runs_windows();
-
--- Has it decided anew when the windows of a run's domains open. The caller has changed what
--- windows hold there.
-CREATE OR REPLACE FUNCTION run_windows_forget(p_run_id bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_domains text[];
 BEGIN
-    PERFORM finishes_await(p_run_id);
+    PERFORM finishes_await(NEW.id);
     WITH forgotten AS (
         UPDATE domains d SET opens_at = NULL
         WHERE d.opens_at IS NOT NULL
-            AND EXISTS (SELECT 1 FROM run_domains rd WHERE rd.run_id = p_run_id AND rd.domain = d.domain)
+            AND EXISTS (SELECT 1 FROM run_domains rd WHERE rd.run_id = NEW.id AND rd.domain = d.domain)
         RETURNING d.domain
     )
     SELECT array_agg(f.domain ORDER BY f.domain) INTO v_domains FROM forgotten f;
     IF v_domains IS NOT NULL THEN
         PERFORM due_update(v_domains);
     END IF;
+    RETURN NULL;
 END
 $$;
+
+CREATE OR REPLACE TRIGGER crawl_runs_windows AFTER UPDATE OF status, settings ON crawl_runs
+FOR EACH ROW WHEN (
+    OLD.settings ->> 'window' IS DISTINCT FROM NEW.settings ->> 'window'
+    OR OLD.status <> NEW.status AND NEW.settings ->> 'window' <> ''
+) EXECUTE FUNCTION crawl_runs_windows();

@@ -28,7 +28,20 @@ BEGIN
         FROM unnest(v_images) i WHERE i.doc ? 'registered';
     END IF;
     PERFORM images_add(ARRAY(SELECT i.page_id FROM unnest(v_images) i));
-    PERFORM provenance_add(v, v_images || images_redirected(v_images));
+    -- what images are known to redirect to, over any redirects in between, is an image of the same
+    -- pages, without a place among those that a page names
+    PERFORM provenance_add(v, v_images || ARRAY(
+        WITH RECURSIVE moved (n, page_id, doc, hops) AS (
+            SELECT f.n, f.page_id, f.doc, 0 FROM unnest(v_images) f
+            UNION
+            SELECT m.n, l.to_page_id, m.doc, m.hops + 1 FROM moved m CROSS JOIN LATERAL (
+                SELECT x.to_page_id FROM page_links x
+                WHERE x.from_page_id = m.page_id AND x.kind = 'redirect' AND x.gone_at IS NULL LIMIT 10
+            ) l
+            WHERE m.hops < 20
+        )
+        SELECT (m.n, NULL, m.page_id, m.doc)::found_image FROM moved m WHERE m.hops > 0
+    ));
     IF EXISTS (SELECT 1 FROM unnest(v) a WHERE a.doc ? 'images_forbidden') THEN
         PERFORM images_forget(v);
     END IF;
@@ -103,25 +116,6 @@ BEGIN
 END
 $$;
 
--- What images are known to redirect to, over any redirects in between: images of the same
--- pages. They have no place among those that a page names.
-CREATE OR REPLACE FUNCTION images_redirected(p found_image[]) RETURNS found_image[] LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    RETURN ARRAY(
-        WITH RECURSIVE moved (n, page_id, doc, hops) AS (
-            SELECT f.n, f.page_id, f.doc, 0 FROM unnest(p) f
-            UNION
-            SELECT m.n, l.to_page_id, m.doc, m.hops + 1 FROM moved m CROSS JOIN LATERAL (
-                SELECT x.to_page_id FROM page_links x
-                WHERE x.from_page_id = m.page_id AND x.kind = 'redirect' AND x.gone_at IS NULL LIMIT 10
-            ) l
-            WHERE m.hops < 20
-        )
-        SELECT (m.n, NULL, m.page_id, m.doc)::found_image FROM moved m WHERE m.hops > 0
-    );
-END
-$$;
-
 -- Forgets what was recorded of images of pages whose publisher forbids it now, and that no
 -- other page names.
 CREATE OR REPLACE FUNCTION images_forget(v closed_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
@@ -135,7 +129,9 @@ DECLARE
     );
     v_contents CONSTANT text[] := ARRAY(SELECT i.sha256_hash FROM images i WHERE i.id = ANY (v_images));
 BEGIN
-    PERFORM image_contents_lock(v_contents);
+    -- Contents are locked before images, as in images_record, so that two transactions do not
+    -- deadlock. What was recorded meanwhile is seen then.
+    PERFORM 1 FROM image_contents c WHERE c.sha256_hash = ANY (v_contents) ORDER BY c.sha256_hash FOR NO KEY UPDATE;
     UPDATE images i SET
         sha256_hash = NULL, width = NULL, height = NULL, format = NULL, file_size_bytes = NULL, phash = NULL, dhash = NULL,
         content_type = NULL, download_success = false, problem = 'forbidden'
@@ -144,37 +140,12 @@ BEGIN
 END
 $$;
 
--- Waits for who records images with some contents, in their order. As in images_record
--- contents are locked before images, so that two transactions do not deadlock.
-CREATE OR REPLACE FUNCTION image_contents_lock(p_contents text[]) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    PERFORM 1 FROM image_contents c WHERE c.sha256_hash = ANY (p_contents) ORDER BY c.sha256_hash FOR NO KEY UPDATE;
-END
-$$;
-
--- Forgets what contents show and say that no image has any more. They are locked: what was
--- recorded meanwhile is seen.
+-- Forgets what contents show and say that no image has any more. The caller has locked them.
 CREATE OR REPLACE FUNCTION image_contents_forget(p_contents text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE image_contents c SET
         phash = NULL, dhash = NULL, camera = NULL, taken_at = NULL, creator = NULL, credit = NULL, copyright = NULL, license = NULL
     WHERE c.sha256_hash = ANY (p_contents) AND NOT EXISTS (SELECT 1 FROM images i WHERE i.sha256_hash = c.sha256_hash);
-END
-$$;
-
--- The images that pages are known to name from their last visit, which are to be part of
--- runs.
-CREATE OR REPLACE FUNCTION images_known(v closed_attempt[]) RETURNS found_page[] LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    RETURN ARRAY(
-        SELECT (a.run_id, i.page_id, i.domain, i.url, 'image', a.domain, a.doc #> '{follow_known,image}', false, 0,
-            image_priority())::found_page
-        FROM unnest(v) a CROSS JOIN LATERAL (
-            SELECT o.image_id FROM provenance o
-            WHERE o.page_id = a.page_id AND o.gone_at IS NULL AND o.discovery_type <> 'icon' OFFSET 0
-        ) o CROSS JOIN LATERAL (SELECT x.page_id, x.domain, x.url FROM images x WHERE x.id = o.image_id LIMIT 1) i
-        WHERE a.doc #> '{follow_known,image}' IS NOT NULL
-    );
 END
 $$;
 
@@ -216,7 +187,7 @@ BEGIN
         OR c.stored_at IS NULL AND excluded.stored_at IS NOT NULL
         OR c.thumbnail_at IS NULL AND excluded.thumbnail_at IS NOT NULL;
     IF cardinality(v_forgotten) > 0 THEN
-        PERFORM image_contents_lock(v_forgotten);
+        PERFORM 1 FROM image_contents c WHERE c.sha256_hash = ANY (v_forgotten) ORDER BY c.sha256_hash FOR NO KEY UPDATE;
     END IF;
     UPDATE images i SET
         sha256_hash = CASE WHEN u.kept THEN i.sha256_hash ELSE c.sha256_hash END,

@@ -20,7 +20,12 @@ BEGIN
         FROM unnest(v_links) l GROUP BY l.from_id, l.id, link_kind(l.redirect, l.kind) ORDER BY l.from_id, l.id
         ON CONFLICT DO NOTHING;
         IF jsonb_path_exists(p, '$[*].links[*].trap') THEN
-            PERFORM traps_note(v_links);
+            UPDATE pages x SET trap = k.trap, trap_evidence = k.trap_evidence, updated_at = clock_timestamp()
+            FROM (
+                SELECT DISTINCT ON (l.id) l.id, l.trap, l.trap_evidence FROM unnest(v_links) l
+                WHERE l.trap IS NOT NULL ORDER BY l.id, l.from_id, l.after DESC
+            ) k
+            WHERE x.id = ANY (ARRAY(SELECT y.id FROM unnest(v_links) y WHERE y.trap IS NOT NULL)) AND x.id = k.id AND x.trap IS NULL;
         END IF;
         v_found := ARRAY(
             SELECT (l.run_id, l.id, l.domain, l.url, l.kind, l.own, l.follow, l.is_new, l.after, l.priority)::found_page
@@ -51,7 +56,16 @@ BEGIN
         v_found := v_found || images_find(v);
     END IF;
     IF jsonb_path_exists(p, '$[*].follow_known.image') THEN
-        v_found := v_found || images_known(v);
+        -- the images that pages are known to name from their last visit
+        v_found := v_found || ARRAY(
+            SELECT (a.run_id, i.page_id, i.domain, i.url, 'image', a.domain, a.doc #> '{follow_known,image}', false, 0,
+                image_priority())::found_page
+            FROM unnest(v) a CROSS JOIN LATERAL (
+                SELECT o.image_id FROM provenance o
+                WHERE o.page_id = a.page_id AND o.gone_at IS NULL AND o.discovery_type <> 'icon' OFFSET 0
+            ) o CROSS JOIN LATERAL (SELECT x.page_id, x.domain, x.url FROM images x WHERE x.id = o.image_id LIMIT 1) i
+            WHERE a.doc #> '{follow_known,image}' IS NOT NULL
+        );
     END IF;
     IF cardinality(v_found) = 0 THEN
         RETURN NULL;
@@ -148,17 +162,5 @@ BEGIN
             l.rel, l.priority)::found_link
         FROM unnest(v_links) l
     );
-END
-$$;
-
--- Notes which of the pages that were found are parts of an endless space.
-CREATE OR REPLACE FUNCTION traps_note(v found_link[]) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    UPDATE pages x SET trap = k.trap, trap_evidence = k.trap_evidence, updated_at = clock_timestamp()
-    FROM (
-        SELECT DISTINCT ON (l.id) l.id, l.trap, l.trap_evidence FROM unnest(v) l
-        WHERE l.trap IS NOT NULL ORDER BY l.id, l.from_id, l.after DESC
-    ) k
-    WHERE x.id = ANY (ARRAY(SELECT y.id FROM unnest(v) y WHERE y.trap IS NOT NULL)) AND x.id = k.id AND x.trap IS NULL;
 END
 $$;

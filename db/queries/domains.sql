@@ -1,8 +1,11 @@
 -- name: DomainsClaim :one
 SELECT domains_claim(@run_id::bigint, @max::integer, ms_interval(@claim_ms::bigint))::text [] AS domains;
 
+-- Notes whether a run has more domains that are due than may be active, which those are to
+-- make room for. is_full says that no more may be.
 -- name: RunCrowd :exec
-SELECT run_crowd(@run_id::bigint, @is_full::boolean);
+UPDATE crawl_runs AS r SET crowded = NOT r.crowded
+WHERE r.id = @run_id::bigint AND r.crowded <> (@is_full::boolean AND run_due_count(@run_id::bigint, 1) > 0);
 
 -- name: DomainsPrioritize :exec
 SELECT domains_prioritize(NULL, @after::bigint, @upto::bigint);
@@ -46,9 +49,6 @@ SELECT domain_control(
 
 -- name: DomainLift :one
 SELECT domain_lift(@domain::text, @kinds::text [], @by::text)::boolean AS lifted;
-
--- name: DomainRetry :one
-SELECT domain_retry(@domain::text)::boolean AS lifted;
 
 -- name: DomainGet :one
 SELECT
@@ -114,8 +114,8 @@ ORDER BY
     END NULLS LAST, d.domain
 LIMIT @max;
 
--- name: DomainsCountAfter :one
-SELECT domains_count_after(@after::bigint, @most::integer)::bigint AS last;
+-- name: DomainsCount :exec
+SELECT domains_count(@domains::text []);
 
 -- name: DomainsRelease :one
 SELECT domains_release(sqlc.narg('domains')::text [])::text [] AS released;

@@ -39,6 +39,8 @@ func crawlCases(changing changes) {
 		c.fly(siteHosted, 20)
 		c.exec("UPDATE politeness_slots SET free_at = now() - interval '1 minute' WHERE key = $1", "domain:"+site(siteHosted))
 		c.begin(siteHosted, 21, nil)
+		c.exec("UPDATE politeness_slots SET free_at = now() - interval '1 minute' WHERE key = $1", "domain:"+site(siteHosted))
+		c.begin(siteHosted, 22, object{"shared": []object{{"key": "ip:198.18.0.1", "delay_ms": 100}}})
 	}
 	changing["CrawlBegin"] = func(t *testing.T, c change) {
 		ctx := t.Context()
@@ -83,7 +85,7 @@ func crawlCases(changing changes) {
 				"links": linksOf(s, 20), "all_links": true, "follow": follow, "index": index, "charge": charge,
 			}))
 		}
-		rows, err := c.q.AttemptsRecord(t.Context(), dbsqlc.AttemptsRecordParams{Attempts: doc(attempts), WaitMs: 500})
+		rows, err := c.q.AttemptsRecord(t.Context(), dbsqlc.AttemptsRecordParams{Attempts: doc(attempts), Hurried: true})
 		require.NoError(t, err)
 		require.True(t, rows[0].Closed)
 		// of a site with many pages pending
