@@ -654,7 +654,24 @@ func (q *Queries) DomainsCount(ctx context.Context, domains []string) error {
 }
 
 const domainsGroup = `-- name: DomainsGroup :exec
-SELECT domains_group($1::text [], $2::text [])
+WITH given AS (
+    SELECT u.domain, nullif(u.registered, u.domain) AS registered
+    FROM (SELECT unnest($1::text []) AS domain, unnest($2::text []) AS registered) AS u
+),
+
+dropped AS (
+    DELETE FROM registered_domains AS g USING given AS u WHERE g.domain = u.domain AND u.registered IS NULL
+),
+
+grouped AS (
+    INSERT INTO registered_domains AS g (domain, registered)
+    SELECT u.domain, u.registered FROM given AS u WHERE u.registered IS NOT NULL ORDER BY u.domain
+    ON CONFLICT (domain) DO UPDATE SET registered = excluded.registered WHERE g.registered <> excluded.registered
+)
+
+UPDATE run_domains AS rd SET registered = u.registered
+FROM given AS u
+WHERE rd.domain = u.domain AND rd.registered IS DISTINCT FROM u.registered
 `
 
 type DomainsGroupParams struct {
@@ -662,6 +679,7 @@ type DomainsGroupParams struct {
 	Registered []string
 }
 
+// Notes which registered domains domains are part of; one that is its own is registered itself.
 func (q *Queries) DomainsGroup(ctx context.Context, arg DomainsGroupParams) error {
 	_, err := q.db.Exec(ctx, domainsGroup, arg.Domains, arg.Registered)
 	return err
@@ -690,7 +708,7 @@ func (q *Queries) DomainsPermit(ctx context.Context, networks []string) (int32, 
 }
 
 const domainsPrioritize = `-- name: DomainsPrioritize :exec
-SELECT domains_prioritize(NULL, $1::bigint, $2::bigint)
+SELECT domains_prioritize(ARRAY(SELECT d.domain FROM domains AS d WHERE d.id > $1::bigint AND d.id <= $2::bigint))
 `
 
 type DomainsPrioritizeParams struct {

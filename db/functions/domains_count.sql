@@ -77,19 +77,3 @@ BEGIN
     ORDER BY u.domain ON CONFLICT (domain) DO NOTHING;
 END
 $$;
-
--- Notes which registered domains domains are part of; one that is its own is registered
--- itself.
-CREATE OR REPLACE FUNCTION domains_group(p_domains text[], p_registered text[]) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    DELETE FROM registered_domains g USING unnest(p_domains, p_registered) AS u (domain, registered)
-    WHERE g.domain = u.domain AND u.domain = u.registered;
-    INSERT INTO registered_domains AS g (domain, registered)
-    SELECT u.domain, u.registered FROM unnest(p_domains, p_registered) AS u (domain, registered)
-    WHERE u.domain <> u.registered ORDER BY u.domain
-    ON CONFLICT (domain) DO UPDATE SET registered = excluded.registered WHERE g.registered <> excluded.registered;
-    UPDATE run_domains rd SET registered = nullif(u.registered, u.domain)
-    FROM unnest(p_domains, p_registered) AS u (domain, registered)
-    WHERE rd.domain = u.domain AND rd.registered IS DISTINCT FROM nullif(u.registered, u.domain);
-END
-$$;

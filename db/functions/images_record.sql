@@ -8,8 +8,8 @@ CREATE OR REPLACE FUNCTION uuid_v7() RETURNS uuid LANGUAGE sql VOLATILE AS $$
 $$;
 
 -- Stores the images that attempts have found on their pages: as pages of their own, as
--- images, and which page names them. Returns those that are to be part of runs, as the
--- attempts' follow_images say. Sorted, so that two transactions that find the same images
+-- images, and which pages name them, or have them no more. Counts those that are new. Returns
+-- those that are to be part of runs, as the attempts' follow_images say. Sorted, so that two transactions that find the same images
 -- wait for each other instead of deadlocking.
 CREATE OR REPLACE FUNCTION images_find(v closed_attempt[]) RETURNS found_page[] LANGUAGE plpgsql AS $$
 DECLARE
@@ -22,6 +22,9 @@ DECLARE
         SELECT ((i.doc ->> 'n')::integer, (i.doc ->> 'place')::bigint, v_ids[i.place], i.doc)::found_image
         FROM jsonb_array_elements(v_docs) WITH ORDINALITY AS i (doc, place)
     );
+    v_named found_image[];
+    v_forbidden uuid[];
+    v_contents text[];
 BEGIN
     IF EXISTS (SELECT 1 FROM unnest(v_images) i WHERE i.doc ? 'registered') THEN
         PERFORM registered_add(array_agg(i.doc ->> 'domain'), array_agg(i.doc ->> 'registered'))
@@ -30,7 +33,7 @@ BEGIN
     PERFORM images_add(ARRAY(SELECT i.page_id FROM unnest(v_images) i));
     -- what images are known to redirect to, over any redirects in between, is an image of the same
     -- pages, without a place among those that a page names
-    PERFORM provenance_add(v, v_images || ARRAY(
+    v_named := v_images || ARRAY(
         WITH RECURSIVE moved (n, page_id, doc, hops) AS (
             SELECT f.n, f.page_id, f.doc, 0 FROM unnest(v_images) f
             UNION
@@ -41,46 +44,11 @@ BEGIN
             WHERE m.hops < 20
         )
         SELECT (m.n, NULL, m.page_id, m.doc)::found_image FROM moved m WHERE m.hops > 0
-    ));
-    IF EXISTS (SELECT 1 FROM unnest(v) a WHERE a.doc ? 'images_forbidden') THEN
-        PERFORM images_forget(v);
-    END IF;
-    RETURN ARRAY(
-        SELECT (a.run_id, i.page_id, i.doc ->> 'domain', i.doc ->> 'url', 'image', a.domain, a.doc -> 'follow_images', false,
-            jsonb_array_length(a.doc -> 'images') - i.place, image_priority())::found_page
-        FROM unnest(v_images) i INNER JOIN unnest(v) a ON a.n = i.n
-        WHERE a.doc ? 'follow_images' AND i.doc ->> 'discovery' <> 'icon'
     );
-END
-$$;
-
--- The priority of the crawl of an image: before that of any page, so that the images of a
--- page come with it, and a budget of pages that is spent does not hide them. What is tried
--- again has one less (decide.RetryPriority).
-CREATE OR REPLACE FUNCTION image_priority() RETURNS smallint LANGUAGE sql IMMUTABLE AS $$
-    SELECT 3::smallint
-$$;
-
--- Makes pages known as images.
-CREATE OR REPLACE FUNCTION images_add(p_pages bigint[]) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    INSERT INTO images (id, page_id, url, domain)
-    SELECT uuid_v7(), x.id, x.url, x.domain
-    FROM (SELECT DISTINCT u.id FROM unnest(p_pages) AS u (id)) u
-    CROSS JOIN LATERAL (SELECT y.id, y.url, y.domain FROM pages y WHERE y.id = u.id LIMIT 1) x
-    WHERE (SELECT i.id FROM images i WHERE i.page_id = u.id) IS NULL
-    ORDER BY x.id ON CONFLICT DO NOTHING;
-END
-$$;
-
--- Notes which images pages name, and which they have no more; counts those that are new.
--- p_images are those that they name, and what these redirect to.
-CREATE OR REPLACE FUNCTION provenance_add(v closed_attempt[], p_images found_image[]) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
     WITH found AS (
         SELECT DISTINCT ON (a.page_id, i.id) a.n, i.id AS image_id, a.page_id, a.url, a.domain, a.run_id, f.doc,
             f.place IS NOT NULL AS named
-        FROM unnest(p_images) f INNER JOIN unnest(v) a ON a.n = f.n
+        FROM unnest(v_named) f INNER JOIN unnest(v) a ON a.n = f.n
         CROSS JOIN LATERAL (SELECT x.id FROM images x WHERE x.page_id = f.page_id LIMIT 1) i
         ORDER BY a.page_id, i.id, f.place
     ), added AS (
@@ -110,33 +78,54 @@ BEGIN
     FROM unnest(v) a
     WHERE o.page_id = ANY (ARRAY(SELECT x.page_id FROM unnest(v) x WHERE x.doc ? 'all_images' AND x.fetched_at IS NOT NULL))
         AND o.page_id = a.page_id AND a.doc ? 'all_images' AND o.gone_at IS NULL AND NOT EXISTS (
-            SELECT 1 FROM unnest(p_images) f INNER JOIN images i ON i.page_id = f.page_id
+            SELECT 1 FROM unnest(v_named) f INNER JOIN images i ON i.page_id = f.page_id
             WHERE f.n = a.n AND i.id = o.image_id
         );
+    IF EXISTS (SELECT 1 FROM unnest(v) a WHERE a.doc ? 'images_forbidden') THEN
+        -- what was recorded of images of pages whose publisher forbids it now, and that no other page
+        -- names, is forgotten
+        v_forbidden := ARRAY(
+            SELECT i.id FROM unnest(v) a
+            INNER JOIN provenance o ON o.page_id = a.page_id INNER JOIN images i ON i.id = o.image_id
+            WHERE a.doc ? 'images_forbidden' AND o.gone_at = a.ended AND i.sha256_hash IS NOT NULL
+                AND NOT EXISTS (SELECT 1 FROM provenance x WHERE x.image_id = i.id AND x.gone_at IS NULL)
+            ORDER BY i.id
+        );
+        v_contents := ARRAY(SELECT i.sha256_hash FROM images i WHERE i.id = ANY (v_forbidden));
+        -- Contents are locked before images, as in images_record, so that two transactions do not
+        -- deadlock. What was recorded meanwhile is seen then.
+        PERFORM 1 FROM image_contents c WHERE c.sha256_hash = ANY (v_contents) ORDER BY c.sha256_hash FOR NO KEY UPDATE;
+        UPDATE images i SET
+            sha256_hash = NULL, width = NULL, height = NULL, format = NULL, file_size_bytes = NULL, phash = NULL, dhash = NULL,
+            content_type = NULL, download_success = false, problem = 'forbidden'
+        WHERE i.id = ANY (v_forbidden);
+        PERFORM image_contents_forget(v_contents);
+    END IF;
+    RETURN ARRAY(
+        SELECT (a.run_id, i.page_id, i.doc ->> 'domain', i.doc ->> 'url', 'image', a.domain, a.doc -> 'follow_images', false,
+            jsonb_array_length(a.doc -> 'images') - i.place, image_priority())::found_page
+        FROM unnest(v_images) i INNER JOIN unnest(v) a ON a.n = i.n
+        WHERE a.doc ? 'follow_images' AND i.doc ->> 'discovery' <> 'icon'
+    );
 END
 $$;
 
--- Forgets what was recorded of images of pages whose publisher forbids it now, and that no
--- other page names.
-CREATE OR REPLACE FUNCTION images_forget(v closed_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-    v_images CONSTANT uuid[] := ARRAY(
-        SELECT i.id FROM unnest(v) a
-        INNER JOIN provenance o ON o.page_id = a.page_id INNER JOIN images i ON i.id = o.image_id
-        WHERE a.doc ? 'images_forbidden' AND o.gone_at = a.ended AND i.sha256_hash IS NOT NULL
-            AND NOT EXISTS (SELECT 1 FROM provenance x WHERE x.image_id = i.id AND x.gone_at IS NULL)
-        ORDER BY i.id
-    );
-    v_contents CONSTANT text[] := ARRAY(SELECT i.sha256_hash FROM images i WHERE i.id = ANY (v_images));
+-- The priority of the crawl of an image: before that of any page, so that the images of a
+-- page come with it, and a budget of pages that is spent does not hide them. What is tried
+-- again has one less (decide.RetryPriority).
+CREATE OR REPLACE FUNCTION image_priority() RETURNS smallint LANGUAGE sql IMMUTABLE AS $$
+    SELECT 3::smallint
+$$;
+
+-- Makes pages known as images.
+CREATE OR REPLACE FUNCTION images_add(p_pages bigint[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    -- Contents are locked before images, as in images_record, so that two transactions do not
-    -- deadlock. What was recorded meanwhile is seen then.
-    PERFORM 1 FROM image_contents c WHERE c.sha256_hash = ANY (v_contents) ORDER BY c.sha256_hash FOR NO KEY UPDATE;
-    UPDATE images i SET
-        sha256_hash = NULL, width = NULL, height = NULL, format = NULL, file_size_bytes = NULL, phash = NULL, dhash = NULL,
-        content_type = NULL, download_success = false, problem = 'forbidden'
-    WHERE i.id = ANY (v_images);
-    PERFORM image_contents_forget(v_contents);
+    INSERT INTO images (id, page_id, url, domain)
+    SELECT uuid_v7(), x.id, x.url, x.domain
+    FROM (SELECT DISTINCT u.id FROM unnest(p_pages) AS u (id)) u
+    CROSS JOIN LATERAL (SELECT y.id, y.url, y.domain FROM pages y WHERE y.id = u.id LIMIT 1) x
+    WHERE (SELECT i.id FROM images i WHERE i.page_id = u.id) IS NULL
+    ORDER BY x.id ON CONFLICT DO NOTHING;
 END
 $$;
 
@@ -157,6 +146,7 @@ DECLARE
         SELECT i.sha256_hash FROM unnest(v) a INNER JOIN images i ON i.page_id = a.page_id
         WHERE a.doc #> '{image,forget}' IS NOT NULL AND i.sha256_hash IS NOT NULL
     );
+    v_moved bigint[];
 BEGIN
     INSERT INTO image_contents AS c (
         sha256_hash, file_size_bytes, format, width, height, frames, phash, dhash, undecoded, flat, camera, taken_at,
@@ -209,36 +199,25 @@ BEGIN
     IF cardinality(v_forgotten) > 0 THEN
         PERFORM image_contents_forget(v_forgotten);
     END IF;
-    PERFORM images_moved(v);
-END
-$$;
-
--- Notes that what an image redirects to is an image of the same pages. The redirect itself
--- is a link (links_record).
-CREATE OR REPLACE FUNCTION images_moved(v closed_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-    v_from CONSTANT bigint[] := ARRAY(SELECT a.page_id FROM unnest(v) a WHERE a.kind = 'image' AND a.doc ? 'redirect');
-    v_to bigint[];
-BEGIN
-    IF cardinality(v_from) = 0 THEN
-        RETURN;
+    v_moved := ARRAY(SELECT a.page_id FROM unnest(v) a WHERE a.kind = 'image' AND a.doc ? 'redirect');
+    IF cardinality(v_moved) > 0 THEN
+        -- what they redirect to is an image of the same pages; the redirect is a link (links_record)
+        PERFORM images_add(ARRAY(
+            SELECT l.to_page_id FROM page_links l
+            WHERE l.from_page_id = ANY (v_moved) AND l.kind = 'redirect' AND l.gone_at IS NULL
+        ));
+        INSERT INTO provenance AS p (
+            id, image_id, page_id, source_page_url, source_domain, discovery_type, alt, caption, width, height, variants
+        )
+        SELECT DISTINCT ON (o.page_id, t.id) uuid_v7(), t.id, o.page_id, o.source_page_url, o.source_domain, o.discovery_type,
+            o.alt, o.caption, o.width, o.height, o.variants
+        FROM page_links l INNER JOIN images t ON t.page_id = l.to_page_id INNER JOIN images f ON f.page_id = l.from_page_id
+        CROSS JOIN LATERAL (
+            SELECT x.* FROM provenance x WHERE x.image_id = f.id AND x.gone_at IS NULL ORDER BY x.id LIMIT 1000
+        ) o
+        WHERE l.from_page_id = ANY (v_moved) AND l.kind = 'redirect' AND l.gone_at IS NULL
+        ORDER BY o.page_id, t.id ON CONFLICT (page_id, image_id) DO UPDATE SET gone_at = NULL WHERE p.gone_at IS NOT NULL;
     END IF;
-    v_to := ARRAY(
-        SELECT l.to_page_id FROM page_links l
-        WHERE l.from_page_id = ANY (v_from) AND l.kind = 'redirect' AND l.gone_at IS NULL
-    );
-    PERFORM images_add(v_to);
-    INSERT INTO provenance AS p (
-        id, image_id, page_id, source_page_url, source_domain, discovery_type, alt, caption, width, height, variants
-    )
-    SELECT DISTINCT ON (o.page_id, t.id) uuid_v7(), t.id, o.page_id, o.source_page_url, o.source_domain, o.discovery_type,
-        o.alt, o.caption, o.width, o.height, o.variants
-    FROM page_links l INNER JOIN images t ON t.page_id = l.to_page_id INNER JOIN images f ON f.page_id = l.from_page_id
-    CROSS JOIN LATERAL (
-        SELECT x.* FROM provenance x WHERE x.image_id = f.id AND x.gone_at IS NULL ORDER BY x.id LIMIT 1000
-    ) o
-    WHERE l.from_page_id = ANY (v_from) AND l.kind = 'redirect' AND l.gone_at IS NULL
-    ORDER BY o.page_id, t.id ON CONFLICT (page_id, image_id) DO UPDATE SET gone_at = NULL WHERE p.gone_at IS NOT NULL;
 END
 $$;
 

@@ -26,60 +26,42 @@ CREATE OR REPLACE FUNCTION domain_priority(
     )::real
 $$;
 
--- Works out when the turn of domains comes: those named, or where that is null those with
--- ids after one and up to another. Rows that stay about the same are not written. Returns
+-- Works out when the turn of domains comes. Rows that stay about the same are not written. Returns
 -- how many domains have changed.
-CREATE OR REPLACE FUNCTION domains_prioritize(p_domains text[], p_after bigint DEFAULT 0, p_upto bigint DEFAULT 0)
-RETURNS integer LANGUAGE plpgsql SET enable_hashjoin = on AS $$
+CREATE OR REPLACE FUNCTION domains_prioritize(p_domains text[]) RETURNS integer LANGUAGE plpgsql SET enable_hashjoin = on AS $$
 DECLARE
     t CONSTANT timestamptz := clock_timestamp();
-    v_changed integer;
     -- the runs with weights of their own
     v_weighted CONSTANT bigint[] := ARRAY(
         SELECT r.id FROM crawl_runs r WHERE r.settings -> 'priority_weights' <> '{}' AND r.status <> 'done'
     );
     v_ids bigint[];
     v_names text[];
+    v_runs bigint[];
     v_scores real[];
+    v_changed integer;
 BEGIN
-    IF p_domains IS NULL THEN
-        v_ids := ARRAY(SELECT d.id FROM domains d WHERE d.id > p_after AND d.id <= p_upto);
-    ELSE
-        v_ids := ARRAY(
-            SELECT d.id FROM unnest(p_domains) u (domain) CROSS JOIN LATERAL (
-                SELECT x.id FROM domains x WHERE x.domain = u.domain LIMIT 1
-            ) d
-        );
-    END IF;
-    SELECT array_agg(x.id), array_agg(x.domain), array_agg(domain_priority(
+    SELECT array_agg(x.id), array_agg(x.domain), array_agg(w.run_id), array_agg(domain_priority(
         x.seed_rank, (SELECT k.score FROM domain_ranks k WHERE k.domain = x.domain), x.yield_rate,
         (x.images_stored::real / greatest(x.pages_crawled, 1))::real,
-        x.pages_discovered - x.pages_crawled, (extract(EPOCH FROM t - x.last_crawled_at) / 86400)::real, x.error_rate, NULL
+        x.pages_discovered - x.pages_crawled, (extract(EPOCH FROM t - x.last_crawled_at) / 86400)::real, x.error_rate,
+        (SELECT r.settings -> 'priority_weights' FROM crawl_runs r WHERE r.id = w.run_id)
     ))
-    INTO v_ids, v_names, v_scores
+    INTO v_ids, v_names, v_runs, v_scores
     FROM (
-        SELECT d.* FROM unnest(v_ids) u (id) CROSS JOIN LATERAL (SELECT x.* FROM domains x WHERE x.id = u.id LIMIT 1) d
+        SELECT d.* FROM unnest(p_domains) u (domain) CROSS JOIN LATERAL (SELECT x.* FROM domains x WHERE x.domain = u.domain LIMIT 1) d
         ORDER BY d.id
-    ) x;
+    ) x CROSS JOIN unnest(NULL::bigint || v_weighted) AS w (run_id); -- null is for all other runs
     -- each is looked up by its key: few domains or many, and whatever the planner takes the
     -- tables for
     UPDATE domains d SET priority_score = s.score, priority_computed_at = t
-    FROM unnest(v_ids, v_scores) AS s (id, score)
-    WHERE d.id = s.id AND (abs(d.priority_score - s.score) > 0.001 OR d.priority_computed_at IS NULL);
+    FROM unnest(v_ids, v_runs, v_scores) AS s (id, run_id, score)
+    WHERE d.id = s.id AND s.run_id IS NULL AND (abs(d.priority_score - s.score) > 0.001 OR d.priority_computed_at IS NULL);
     GET DIAGNOSTICS v_changed = ROW_COUNT;
     UPDATE run_domains rd SET priority = s.score
-    FROM unnest(v_names, v_scores) AS s (domain, score)
-    WHERE rd.domain = s.domain AND abs(rd.priority - s.score) > 0.001 AND rd.run_id <> ALL (v_weighted);
-    IF cardinality(v_weighted) > 0 THEN
-        UPDATE run_domains rd SET priority = domain_priority(
-            d.seed_rank, (SELECT k.score FROM domain_ranks k WHERE k.domain = d.domain), d.yield_rate,
-            (d.images_stored::real / greatest(d.pages_crawled, 1))::real,
-            d.pages_discovered - d.pages_crawled, (extract(EPOCH FROM t - d.last_crawled_at) / 86400)::real, d.error_rate,
-            (SELECT r.settings -> 'priority_weights' FROM crawl_runs r WHERE r.id = rd.run_id)
-        )
-        FROM domains d
-        WHERE rd.run_id = ANY (v_weighted) AND rd.domain = ANY (v_names) AND d.domain = rd.domain;
-    END IF;
+    FROM unnest(v_names, v_runs, v_scores) AS s (domain, run_id, score)
+    WHERE rd.domain = s.domain AND abs(rd.priority - s.score) > 0.001
+        AND (rd.run_id = s.run_id OR s.run_id IS NULL AND rd.run_id <> ALL (v_weighted));
     RETURN v_changed;
 END
 $$;

@@ -8,7 +8,7 @@ UPDATE crawl_runs AS r SET crowded = NOT r.crowded
 WHERE r.id = @run_id::bigint AND r.crowded <> (@is_full::boolean AND run_due_count(@run_id::bigint, 1) > 0);
 
 -- name: DomainsPrioritize :exec
-SELECT domains_prioritize(NULL, @after::bigint, @upto::bigint);
+SELECT domains_prioritize(ARRAY(SELECT d.domain FROM domains AS d WHERE d.id > @after::bigint AND d.id <= @upto::bigint));
 
 -- name: DomainsLast :one
 SELECT coalesce(max(id), 0)::bigint AS last FROM domains;
@@ -123,5 +123,23 @@ SELECT domains_release(sqlc.narg('domains')::text [])::text [] AS released;
 -- name: DomainsAfter :many
 SELECT id, domain FROM domains WHERE id > @after::bigint ORDER BY id LIMIT @most;
 
+-- Notes which registered domains domains are part of; one that is its own is registered itself.
 -- name: DomainsGroup :exec
-SELECT domains_group(@domains::text [], @registered::text []);
+WITH given AS (
+    SELECT u.domain, nullif(u.registered, u.domain) AS registered
+    FROM (SELECT unnest(@domains::text []) AS domain, unnest(@registered::text []) AS registered) AS u
+),
+
+dropped AS (
+    DELETE FROM registered_domains AS g USING given AS u WHERE g.domain = u.domain AND u.registered IS NULL
+),
+
+grouped AS (
+    INSERT INTO registered_domains AS g (domain, registered)
+    SELECT u.domain, u.registered FROM given AS u WHERE u.registered IS NOT NULL ORDER BY u.domain
+    ON CONFLICT (domain) DO UPDATE SET registered = excluded.registered WHERE g.registered <> excluded.registered
+)
+
+UPDATE run_domains AS rd SET registered = u.registered
+FROM given AS u
+WHERE rd.domain = u.domain AND rd.registered IS DISTINCT FROM u.registered;
