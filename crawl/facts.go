@@ -165,7 +165,8 @@ type Answered struct {
 	Status int       `json:"status"`
 }
 
-// PatternFacts is how much news the pages of a pattern of URLs have brought.
+// PatternFacts is how much news the pages of a pattern of URLs have brought, as a run sees it:
+// each further run forgets half of it (pattern_count in the database).
 type PatternFacts struct {
 	Pattern string `json:"pattern"`
 	// Seen counts its pages that were read, Duplicates those that brought nothing new,
@@ -174,8 +175,6 @@ type PatternFacts struct {
 	Seen       int `json:"seen"`
 	Duplicates int `json:"duplicates"`
 	Copies     int `json:"copies,omitempty"`
-	// Run is the last run that counted.
-	Run int64 `json:"run_id,omitempty"`
 	// Shared and Fingerprints are what a page of it is compared with, see traps.Memory;
 	// only the widest pattern of a page that is to be judged has them.
 	Shared       []byte `json:"shared,omitempty"`

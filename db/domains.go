@@ -199,7 +199,7 @@ func (s *Store) Domain(ctx context.Context, domain string) (crawl.DomainReport, 
 	if open.Open > 0 {
 		rep.NextDue = open.NextDue
 	}
-	rep.Traps = stopped(patterns, latestRun(runs))
+	rep.Traps = stopped(patterns)
 	for _, r := range robots {
 		rep.Robots = append(rep.Robots, robotsReport(r))
 	}
@@ -224,20 +224,13 @@ func (s *Store) Domain(ctx context.Context, domain string) (crawl.DomainReport, 
 // patternsRead bounds the patterns that a report looks at.
 const patternsRead = 200
 
-func latestRun(runs []dbsqlc.DomainTotalsRow) (id int64) {
-	for _, r := range runs {
-		id = max(id, r.ID)
-	}
-	return id
-}
-
-// stopped are the patterns of which a run requests no more, at most recentShown.
-func stopped(rows []dbsqlc.DomainPatternsRow, run int64) (found []crawl.Trap) {
+// stopped are the patterns of which the latest run requests no more, at most recentShown.
+func stopped(rows []dbsqlc.DomainPatternsRow) (found []crawl.Trap) {
 	known := make(map[string]crawl.PatternFacts, len(rows))
 	wider := make(map[string]bool)
 	for _, r := range rows {
 		known[r.Pattern] = crawl.PatternFacts{
-			Pattern: r.Pattern, Seen: int(r.Seen), Duplicates: int(r.Duplicates), Copies: int(r.Copies), Run: r.RunID,
+			Pattern: r.Pattern, Seen: int(r.Seen), Duplicates: int(r.Duplicates), Copies: int(r.Copies),
 		}
 		for _, p := range traps.Parents(r.Pattern) {
 			wider[p] = true
@@ -251,7 +244,7 @@ func stopped(rows []dbsqlc.DomainPatternsRow, run int64) (found []crawl.Trap) {
 		for _, p := range append(traps.Parents(r.Pattern), r.Pattern) {
 			patterns = append(patterns, known[p])
 		}
-		if trap, spent := traps.FindPattern(traps.In(run, patterns)); spent && len(found) < recentShown {
+		if trap, spent := traps.FindPattern(patterns); spent && len(found) < recentShown {
 			found = append(found, trap)
 		}
 	}

@@ -351,7 +351,7 @@ func skip(now time.Time, d *Decision) bool {
 	if wasNews(*c) {
 		return false // what was good before stays so
 	}
-	if trap, found := traps.FindPattern(traps.In(d.Run.ID, c.Patterns)); found {
+	if trap, found := traps.FindPattern(c.Patterns); found {
 		d.Trap = trap
 		return d.pass(crawl.ReasonTrap, string(trap.Kind)+": "+trap.Evidence)
 	}

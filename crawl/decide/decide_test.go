@@ -164,13 +164,13 @@ func TestDecide(t *testing.T) {
 		},
 
 		"ATrapIsSkipped": {func(f *decide.Facts) {
-			page(f).Patterns = []crawl.PatternFacts{{Pattern: "/cal/N", Seen: 50, Duplicates: 50, Run: runID}}
+			page(f).Patterns = []crawl.PatternFacts{{Pattern: "/cal/N", Seen: 50, Duplicates: 50}}
 		}, decide.Skip, crawl.ReasonTrap, time.Time{}, "50 of 50 pages like /cal/N had nothing new"},
 		"APatternWithBudgetLeftIsNoTrap": {func(f *decide.Facts) {
-			page(f).Patterns = []crawl.PatternFacts{{Pattern: "/cal/N", Seen: 50, Duplicates: 49, Run: runID}}
+			page(f).Patterns = []crawl.PatternFacts{{Pattern: "/cal/N", Seen: 50, Duplicates: 49}}
 		}, decide.Request, "", time.Time{}, ""},
 		"ASeedIsNoTrap": {func(f *decide.Facts) {
-			page(f).Depth, page(f).Patterns = 0, []crawl.PatternFacts{{Pattern: "/cal/N", Seen: 50, Duplicates: 50, Run: runID}}
+			page(f).Depth, page(f).Patterns = 0, []crawl.PatternFacts{{Pattern: "/cal/N", Seen: 50, Duplicates: 50}}
 		}, decide.Request, "", time.Time{}, ""},
 
 		"RobotsFirst": {

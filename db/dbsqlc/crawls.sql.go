@@ -16,11 +16,12 @@ SELECT
     r.closed::boolean AS closed,
     r.news::boolean AS news,
     r.facts::jsonb AS facts
-FROM attempts_record($1::jsonb, $2::boolean) AS r
+FROM attempts_record($1::jsonb, $2::integer, $3::boolean) AS r
 `
 
 type AttemptsRecordParams struct {
 	Attempts []byte
+	Depths   int32
 	Hurried  bool
 }
 
@@ -32,7 +33,7 @@ type AttemptsRecordRow struct {
 }
 
 func (q *Queries) AttemptsRecord(ctx context.Context, arg AttemptsRecordParams) ([]AttemptsRecordRow, error) {
-	rows, err := q.db.Query(ctx, attemptsRecord, arg.Attempts, arg.Hurried)
+	rows, err := q.db.Query(ctx, attemptsRecord, arg.Attempts, arg.Depths, arg.Hurried)
 	if err != nil {
 		return nil, err
 	}

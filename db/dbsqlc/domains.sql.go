@@ -343,8 +343,12 @@ func (q *Queries) DomainOpen(ctx context.Context, arg DomainOpenParams) (DomainO
 }
 
 const domainPatterns = `-- name: DomainPatterns :many
-SELECT pattern, seen, duplicates, copies, coalesce(run_id, 0)::bigint AS run_id FROM url_patterns
-WHERE domain = $1 AND duplicates + copies > 0 ORDER BY duplicates + copies DESC, pattern LIMIT $2
+SELECT
+    u.pattern, pattern_count(u.seen, u.run_id, r.latest)::integer AS seen,
+    pattern_count(u.duplicates, u.run_id, r.latest)::integer AS duplicates,
+    pattern_count(u.copies, u.run_id, r.latest)::integer AS copies
+FROM url_patterns AS u CROSS JOIN (SELECT max(rd.run_id) AS latest FROM run_domains AS rd WHERE rd.domain = $1) AS r
+WHERE u.domain = $1 AND u.duplicates + u.copies > 0 ORDER BY u.duplicates + u.copies DESC, u.pattern LIMIT $2
 `
 
 type DomainPatternsParams struct {
@@ -357,10 +361,9 @@ type DomainPatternsRow struct {
 	Seen       int32
 	Duplicates int32
 	Copies     int32
-	RunID      int64
 }
 
-// Patterns of a domain's URLs that have brought duplicates.
+// Patterns of a domain's URLs that have brought duplicates, as the latest of its runs sees them.
 func (q *Queries) DomainPatterns(ctx context.Context, arg DomainPatternsParams) ([]DomainPatternsRow, error) {
 	rows, err := q.db.Query(ctx, domainPatterns, arg.Domain, arg.Max)
 	if err != nil {
@@ -375,7 +378,6 @@ func (q *Queries) DomainPatterns(ctx context.Context, arg DomainPatternsParams) 
 			&i.Seen,
 			&i.Duplicates,
 			&i.Copies,
-			&i.RunID,
 		); err != nil {
 			return nil, err
 		}
@@ -742,8 +744,8 @@ type RunCrowdParams struct {
 	IsFull bool
 }
 
-// Notes whether a run has more domains that are due than may be active, which those are to
-// make room for. is_full says that no more may be.
+// Notes whether domains of a run wait that are due: no more may be active (is_full). The active
+// ones then make room.
 func (q *Queries) RunCrowd(ctx context.Context, arg RunCrowdParams) error {
 	_, err := q.db.Exec(ctx, runCrowd, arg.RunID, arg.IsFull)
 	return err

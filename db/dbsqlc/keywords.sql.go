@@ -42,9 +42,9 @@ type KeywordsLexemesParams struct {
 	Terms   []string
 }
 
-// What a term is in the index, as a tsvector: the one place that decides it, for keywords and
-// for queries alike, since websearch_to_tsquery uses the same parser and dictionaries. A last
-// lexeme '1' has the place that a term after it would have.
+// Terms as the index has them, as tsvectors. Only this decides it, for keywords and for queries
+// alike: websearch_to_tsquery uses the same parser and dictionaries. A last lexeme '1' has the
+// place that a term after it would have.
 func (q *Queries) KeywordsLexemes(ctx context.Context, arg KeywordsLexemesParams) ([]string, error) {
 	rows, err := q.db.Query(ctx, keywordsLexemes, arg.Configs, arg.Terms)
 	if err != nil {

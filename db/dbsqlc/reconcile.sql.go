@@ -89,9 +89,9 @@ WHERE
 ORDER BY r.id
 `
 
-// Runs whose dispatcher is to look, though nobody may have told it: something is due, a change of
-// settings is not carried out, a pause is over, or there is nothing left to do. One that has
-// looked within a span knows by itself. A run that waits for its window is not among them.
+// Runs whose dispatcher has something to do that it may not know of. Something is due, a change of
+// settings is not carried out, a pause is over, or nothing is left. A dispatcher that has looked
+// within a span knows by itself. A run that waits for its window is left out.
 func (q *Queries) RunsWanting(ctx context.Context, graceMs int64) ([]string, error) {
 	rows, err := q.db.Query(ctx, runsWanting, graceMs)
 	if err != nil {

@@ -321,8 +321,8 @@ type RevisitsMissingRow struct {
 }
 
 // Pages that a run has crawled, with ids after one: when they were fetched, and what visits have
-// told of them. Of some a time is noted for the run already. last is the last page that was looked
-// at, whether the run knows it or not; 0 where there is none.
+// told of them. Some have a time for the run already. last is the last page that was looked at,
+// known to the run or not, and 0 at the end.
 func (q *Queries) RevisitsMissing(ctx context.Context, arg RevisitsMissingParams) ([]RevisitsMissingRow, error) {
 	rows, err := q.db.Query(ctx, revisitsMissing, arg.RunID, arg.After, arg.Most)
 	if err != nil {

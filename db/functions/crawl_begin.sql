@@ -208,8 +208,8 @@ BEGIN
         WHERE key = 'domain:' || p_domain AND holder = 'crawl:' || p_crawl_id AND spared_since IS NULL;
     END IF;
     PERFORM slot_undo(p_domain, p_shared, 'crawl:' || p_crawl_id, p_delay_ms, p_shared_delay_ms);
-    -- Where a crawl is looked up by its id or page, here and elsewhere, completed_at says whether
-    -- it is open. outcome says the same, but partial indexes have it as their condition. With
+    -- Where a crawl is looked up by its id or page, here and elsewhere, it is open if completed_at
+    -- is null. So is outcome then, but partial indexes have that as their condition. With
     -- statistics of when little was pending, the planner would read all of such an index.
     UPDATE page_crawls SET
         locked_at = NULL, outcome = 'skipped', skipped = CASE WHEN v_seen THEN 'taken back' ELSE 'not made' END,

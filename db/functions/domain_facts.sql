@@ -137,8 +137,9 @@ BEGIN
             ) END,
             'patterns', (
                 SELECT jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
-                    'pattern', k.pattern, 'seen', coalesce(u.seen, 0), 'duplicates', coalesce(u.duplicates, 0),
-                    'copies', u.copies, 'run_id', u.run_id,
+                    'pattern', k.pattern, 'seen', coalesce(pattern_count(u.seen, u.run_id, c.run_id), 0),
+                    'duplicates', coalesce(pattern_count(u.duplicates, u.run_id, c.run_id), 0),
+                    'copies', pattern_count(u.copies, u.run_id, c.run_id),
                     'shared', CASE WHEN k.n = 1 AND (p.fetched_at IS NULL OR p.duplicate) THEN encode(u.shared, 'base64') END,
                     'fingerprints',
                     CASE WHEN k.n = 1 AND (p.fetched_at IS NULL OR p.duplicate) THEN encode(u.fingerprints, 'base64') END

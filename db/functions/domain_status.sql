@@ -35,9 +35,9 @@ BEGIN
 END
 $$;
 
--- Defers a domain of which no address may be asked by this process's own rule: it
--- was not told to allow the network. That is nothing about the domain: nothing of it
--- is closed, and what its robots.txt says stays as it was.
+-- Defers a domain whose addresses this process may not ask: it was not told to allow their
+-- network. That is nothing about the domain: nothing of it is closed, and what its robots.txt
+-- says stays as it was.
 CREATE OR REPLACE FUNCTION domain_refuse(p_domain text, p_ip inet, p_wait_ms bigint, p_reason text) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN

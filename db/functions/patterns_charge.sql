@@ -37,7 +37,6 @@ BEGIN
         RETURN ARRAY[]::charged_attempt[];
     END IF;
     FOR v_row IN
-    -- A run later than the last one forgets half of what was counted before (traps.In).
     INSERT INTO url_patterns AS u (domain, pattern, seen, duplicates, copies, run_id, fingerprints, shared)
     SELECT a.domain, k.pattern, 1, (g.duplicate AND NOT k.copy)::integer, (g.duplicate AND k.copy)::integer, a.run_id,
         CASE WHEN k.n = 1 AND NOT g.duplicate THEN decode(a.doc #>> '{charge,fingerprints}', 'base64') END,
@@ -57,9 +56,9 @@ BEGIN
     ) k
     ORDER BY a.domain, k.pattern
     ON CONFLICT (domain, pattern) DO UPDATE SET
-        seen = u.seen / (1 + coalesce(u.run_id < excluded.run_id, false)::integer) + 1,
-        duplicates = u.duplicates / (1 + coalesce(u.run_id < excluded.run_id, false)::integer) + excluded.duplicates,
-        copies = u.copies / (1 + coalesce(u.run_id < excluded.run_id, false)::integer) + excluded.copies,
+        seen = pattern_count(u.seen, u.run_id, excluded.run_id) + 1,
+        duplicates = pattern_count(u.duplicates, u.run_id, excluded.run_id) + excluded.duplicates,
+        copies = pattern_count(u.copies, u.run_id, excluded.run_id) + excluded.copies,
         run_id = greatest(u.run_id, excluded.run_id),
         fingerprints = coalesce(excluded.fingerprints, u.fingerprints), shared = coalesce(excluded.shared, u.shared),
         updated_at = clock_timestamp()
@@ -89,6 +88,12 @@ BEGIN
     END LOOP;
     RETURN v_charged;
 END
+$$;
+
+-- What was counted of a pattern, as a run sees it: each further run than the last that has counted
+-- forgets half of it, so that whatever was stopped is tried again.
+CREATE OR REPLACE FUNCTION pattern_count(p_count integer, p_last bigint, p_run_id bigint) RETURNS integer LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN p_last < p_run_id THEN p_count / 2 ELSE p_count END
 $$;
 
 -- The patterns of the domain's pages that led to a page first, over any redirects in

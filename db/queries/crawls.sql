@@ -53,7 +53,7 @@ SELECT
     r.closed::boolean AS closed,
     r.news::boolean AS news,
     r.facts::jsonb AS facts
-FROM attempts_record(@attempts::jsonb, @hurried::boolean) AS r;
+FROM attempts_record(@attempts::jsonb, @depths::integer, @hurried::boolean) AS r;
 
 -- name: SlotReleaseShared :one
 SELECT slot_release_shared(

@@ -1,8 +1,8 @@
 -- name: DomainsClaim :one
 SELECT domains_claim(@run_id::bigint, @max::integer, ms_interval(@claim_ms::bigint))::text [] AS domains;
 
--- Notes whether a run has more domains that are due than may be active, which those are to
--- make room for. is_full says that no more may be.
+-- Notes whether domains of a run wait that are due: no more may be active (is_full). The active
+-- ones then make room.
 -- name: RunCrowd :exec
 UPDATE crawl_runs AS r SET crowded = NOT r.crowded
 WHERE r.id = @run_id::bigint AND r.crowded <> (@is_full::boolean AND run_due_count(@run_id::bigint, 1) > 0);
@@ -83,10 +83,14 @@ FROM (
     WHERE c.domain = @domain AND c.outcome IS NULL LIMIT @bound
 ) AS o;
 
--- Patterns of a domain's URLs that have brought duplicates.
+-- Patterns of a domain's URLs that have brought duplicates, as the latest of its runs sees them.
 -- name: DomainPatterns :many
-SELECT pattern, seen, duplicates, copies, coalesce(run_id, 0)::bigint AS run_id FROM url_patterns
-WHERE domain = @domain AND duplicates + copies > 0 ORDER BY duplicates + copies DESC, pattern LIMIT @max;
+SELECT
+    u.pattern, pattern_count(u.seen, u.run_id, r.latest)::integer AS seen,
+    pattern_count(u.duplicates, u.run_id, r.latest)::integer AS duplicates,
+    pattern_count(u.copies, u.run_id, r.latest)::integer AS copies
+FROM url_patterns AS u CROSS JOIN (SELECT max(rd.run_id) AS latest FROM run_domains AS rd WHERE rd.domain = @domain) AS r
+WHERE u.domain = @domain AND u.duplicates + u.copies > 0 ORDER BY u.duplicates + u.copies DESC, u.pattern LIMIT @max;
 
 -- name: DomainResetPatterns :exec
 SELECT patterns_reset(@domain::text);

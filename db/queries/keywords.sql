@@ -10,9 +10,9 @@ RETURNING
     coalesce(k.title, '')::text AS title, coalesce(k.headings, '')::text AS headings,
     coalesce(k.description, '')::text AS description, coalesce(k.body, '')::text AS body;
 
--- What a term is in the index, as a tsvector: the one place that decides it, for keywords and
--- for queries alike, since websearch_to_tsquery uses the same parser and dictionaries. A last
--- lexeme '1' has the place that a term after it would have.
+-- Terms as the index has them, as tsvectors. Only this decides it, for keywords and for queries
+-- alike: websearch_to_tsquery uses the same parser and dictionaries. A last lexeme '1' has the
+-- place that a term after it would have.
 -- name: KeywordsLexemes :many
 SELECT to_tsvector(x.config::regconfig, x.term || ' 1')::text AS lexemes
 FROM (SELECT unnest(@configs::text []) AS config, unnest(@terms::text []) AS term) AS x;

@@ -86,8 +86,8 @@ WHERE v.page_id = (u.doc ->> 'id')::bigint AND v.run_id = @run_id::bigint AND v.
 SELECT revisits_from FROM crawl_runs WHERE id = @run_id;
 
 -- Pages that a run has crawled, with ids after one: when they were fetched, and what visits have
--- told of them. Of some a time is noted for the run already. last is the last page that was looked
--- at, whether the run knows it or not; 0 where there is none.
+-- told of them. Some have a time for the run already. last is the last page that was looked at,
+-- known to the run or not, and 0 at the end.
 -- name: RevisitsMissing :many
 WITH looked AS (
     SELECT p.id, p.fetched_at, p.failed_at, p.history FROM pages AS p WHERE p.id > @after ORDER BY p.id LIMIT @most
