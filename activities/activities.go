@@ -6,21 +6,19 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"runtime"
 	"time"
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/worker"
-	"golang.org/x/sync/semaphore"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/crawl/politeness"
-	"github.com/mosey-web/mosey/internal/extract"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/internal/language"
 	"github.com/mosey-web/mosey/internal/network"
 	"github.com/mosey-web/mosey/internal/picture"
+	"github.com/mosey-web/mosey/internal/read"
 	"github.com/mosey-web/mosey/internal/request"
 	"github.com/mosey-web/mosey/internal/ruling"
 )
@@ -31,6 +29,9 @@ type Resolver = request.Resolver
 // Fetcher makes one bounded request to an address.
 type Fetcher = request.Fetcher
 
+// ImageStore is where the bytes of images are kept.
+type ImageStore = read.ImageStore
+
 // Starter starts workflows, or wakes those that run already.
 type Starter interface {
 	StartCrawl(ctx context.Context, run string) error
@@ -40,6 +41,7 @@ type Starter interface {
 // Store is the rows behind the activities.
 type Store interface {
 	request.Store
+	read.Store
 	PageStore
 	RobotsStore
 	DomainStore
@@ -48,7 +50,6 @@ type Store interface {
 	SeedStore
 	SeedListStore
 	RecrawlStore
-	ImageRowStore
 }
 
 // Config is what Activities need.
@@ -91,6 +92,7 @@ const MaxFetchesDefault = 256
 type Activities struct {
 	store    Store
 	requests *request.Client
+	reader   *read.Reader
 	rulings  *ruling.Reader
 	starter  Starter
 	waker    *waker
@@ -99,17 +101,8 @@ type Activities struct {
 	// allowMalformed is Config.AllowMalformed
 	allowMalformed bool
 	log            *slog.Logger
-	// parses bounds the CPU and memory that pages take.
-	parses *semaphore.Weighted
-	limits extract.Limits
-	// languages names the languages of pages
-	languages language.Detector
-	jitter    func() float64
-	seedLists SeedLists
-	// pictures bounds the CPU and memory that images take
-	pictures    *picture.Reader
-	imageStore  ImageStore
-	storeHealth storeHealth
+	jitter         func() float64
+	seedLists      SeedLists
 }
 
 // New makes the activities.
@@ -151,9 +144,10 @@ func New(cfg Config) (*Activities, error) {
 		store: cfg.Store, requests: requests, rulings: rulings, starter: cfg.Starter,
 		waker: newWaker(cfg.Starter, cfg.Logger), ease: newEase(time.Now()),
 		agent: cfg.Agent, allowMalformed: cfg.AllowMalformed, log: cfg.Logger,
-		parses:    semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0))),
-		seedLists: cfg.SeedLists, jitter: rand.Float64, limits: extract.Limits{}.WithDefaults(), languages: cfg.Languages,
-		pictures: cfg.Pictures, imageStore: cfg.Images,
+		seedLists: cfg.SeedLists, jitter: rand.Float64,
+		reader: read.New(read.Config{
+			Store: cfg.Store, Languages: cfg.Languages, Pictures: cfg.Pictures, Images: cfg.Images, Warn: warn,
+		}),
 	}, nil
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/reasons"
 )
 
 const (
@@ -96,9 +97,7 @@ func (b *batch) notGranted(ctx context.Context, facts crawl.Facts, d decide.Deci
 }
 
 // isQueue reports whether a wait was for a place in a queue of domains.
-func isQueue(why crawl.Reason) bool {
-	return why == crawl.ReasonIP || why == crawl.ReasonSubnet || why == crawl.ReasonRegistered
-}
+func isQueue(why crawl.Reason) bool { return why.Row().Of == reasons.SharedSlot }
 
 // waitOrDefer ends the batch with a wait for the slot, or with deferring the domain
 // if its server asked to be left alone for too long.

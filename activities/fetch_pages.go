@@ -9,7 +9,6 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
-	"github.com/mosey-web/mosey/crawl/freshness"
 	"github.com/mosey-web/mosey/crawl/politeness"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/internal/request"
@@ -177,8 +176,8 @@ func (b *batch) step(ctx context.Context, facts crawl.Facts) (crawl.Facts, bool,
 			b.then(StepFetch, d.Crawl.URL, 0, facts.Domain.SlotReason)
 			return facts, true, nil
 		}
-		if d.Crawl.Kind == crawl.KindImage {
-			if err := b.storeReady(ctx, *d.Run); err != nil {
+		if d.Crawl.Kind.Image() {
+			if err := b.reader.CanStore(ctx, d.Run.Settings); err != nil {
 				return b.stepWithout(ctx, facts, d.Run.ID, err)
 			}
 		}
@@ -228,7 +227,7 @@ func closing(d decide.Decision, domain string) crawl.Attempt {
 	at.Recrawl = decide.AgainUnasked(d, at.EndedAt)
 	if d.Do == decide.Refuse {
 		at.Page = &crawl.PageUpdate{Failed: true}
-		if d.Crawl.Kind == crawl.KindImage {
+		if d.Crawl.Kind.Image() {
 			at.Image = &crawl.ImageUpdate{Problem: crawl.ImageForbidden, Forget: d.ByUse}
 		}
 		return at
@@ -239,7 +238,7 @@ func closing(d decide.Decision, domain string) crawl.Attempt {
 		return at
 	}
 	// What an answer of 4xx linked to, if it ever did, is gone with it.
-	if decide.Unwanted(d.Reason) || d.Reason == crawl.ReasonScheme || d.Crawl.Answered != nil {
+	if d.Reason.Row().Unwanted || d.Crawl.Answered != nil {
 		return at
 	}
 	at.Error = ""
@@ -299,24 +298,16 @@ func (b *batch) attempt(ctx context.Context, f decide.Facts, d decide.Decision) 
 	if err != nil {
 		return b.pass(ctx, b.failing(d, err))
 	}
-	kind := kindOf(*d.Crawl)
-	run, c, last := *d.Run, *d.Crawl, decide.LastAttempt(*d.Run, *d.Crawl)
-	visit := decide.LastVisit(run, c)
-	reader := &pageReader{Activities: b.Activities, d: d, kind: kind, url: u, last: visit, facts: f.Facts}
-	start := crawl.Start{
-		CrawlID: c.ID, RunID: run.ID, Domain: b.in.Domain, Origin: c.Origin, URL: c.URL, Kind: c.Kind,
-		Final: last, Queued: b.in.Queued,
-	}
-	budgets := decide.BudgetsOf(run)
-	if c.Kind == crawl.KindImage {
-		start.ImageBudget = budgets.OfImages
+	ask := b.reader.Crawl(f.Facts, d, u)
+	last := decide.LastAttempt(*d.Run, *d.Crawl)
+	ask.Retry, ask.Start.Final = !last, last
+	budgets := decide.BudgetsOf(*d.Run)
+	if d.Crawl.Kind.Image() {
+		ask.Start.ImageBudget = budgets.OfImages
 	} else {
-		start.RunBudget, start.DomainBudget, start.RegisteredBudget = budgets.InAll, budgets.OfDomain, budgets.OfRegistered
+		ask.Start.RunBudget, ask.Start.DomainBudget, ask.Start.RegisteredBudget = budgets.InAll, budgets.OfDomain, budgets.OfRegistered
 	}
-	x, facts, done, err := b.ask(ctx, f, d, request.Ask{
-		Kind: kind.Kind, Start: start, URL: u, Header: conditions(visit), WantBody: kind.wantBody(visit),
-		Retry: !last, Read: reader.read, Settle: reader.settle,
-	})
+	x, facts, done, err := b.ask(ctx, f, d, ask)
 	// Trouble that is the page's own leaves the others their turn.
 	if x == nil || x.Attempt.RetryIn == nil || x.Trouble < politeness.TroubleServer {
 		return facts, done, err
@@ -329,6 +320,7 @@ func (b *batch) attempt(ctx context.Context, f decide.Facts, d decide.Decision) 
 func (b *batch) ask(
 	ctx context.Context, f decide.Facts, d decide.Decision, ask request.Ask,
 ) (x *request.Exchange, facts crawl.Facts, done bool, err error) {
+	ask.Start.Domain, ask.Start.Queued = b.in.Domain, b.in.Queued
 	ask.Pace, ask.Health, ask.Run, ask.Probe = d.Pace, f.Domain.Health, *d.Run, true
 	ask.Now, ask.Spared, ask.Worked = f.Now, sparedFor(f.Facts), worked(f.Facts)
 	res, err := b.requests.Do(ctx, ask)
@@ -402,11 +394,4 @@ func cause(at crawl.Attempt) string {
 		return at.Error
 	}
 	return fmt.Sprintf("%d %s", at.StatusCode, http.StatusText(at.StatusCode))
-}
-
-// conditions makes a request one that the server can answer with 304.
-func conditions(last crawl.Visit) http.Header {
-	h := http.Header{}
-	freshness.Conditions(last, h)
-	return h
 }

@@ -15,13 +15,13 @@ import (
 	"github.com/mosey-web/mosey/crawl/politeness"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/internal/fetch"
+	"github.com/mosey-web/mosey/internal/read"
 	"github.com/mosey-web/mosey/internal/request"
-	"github.com/mosey-web/mosey/internal/robots"
 )
 
 // RobotsStore is the rows of robots.txt.
 type RobotsStore interface {
-	Robots(ctx context.Context, origin string) (crawl.Robots, error)
+	read.RobotsStore
 	SaveRobots(ctx context.Context, r crawl.Robots) (failures int, err error)
 }
 
@@ -57,10 +57,6 @@ type FetchRobotsResult struct {
 	// redirect leads, has asked to be left alone for too long to sleep it in the workflow.
 	Defer bool `json:"defer,omitempty"`
 }
-
-// robotsKind reads one octet more than counts, which shows that the last line is
-// cut.
-var robotsKind = request.Kind{Accept: "text/plain,*/*;q=0.5", MaxBytes: robots.MaxBytes + 1}
 
 // originFetch is one request for what an origin says about all its pages.
 type originFetch struct {
@@ -124,7 +120,7 @@ func (a *Activities) newOriginFetch(ctx context.Context, in FetchRobotsInput) (*
 	}
 	raw := in.URL
 	if raw == "" {
-		raw = in.Origin + originPath(kind)
+		raw = in.Origin + kind.Traits().Path
 	}
 	u, err := urls.Parse(raw)
 	if err != nil {
@@ -214,7 +210,7 @@ func (f *originFetch) ask(ctx context.Context) (FetchRobotsResult, error) {
 		health, spared = f.other.Domain.Health, sparedFor(f.other)
 	}
 	ask := request.Ask{
-		Kind: robotsKind, URL: f.url, FactsOf: f.in.Domain, Header: f.conditions(),
+		URL: f.url, FactsOf: f.in.Domain, Header: f.conditions(),
 		Start: crawl.Start{
 			RunID: f.run.ID, Domain: f.domain, Origin: f.url.Origin(), URL: f.url.String(), Kind: f.kind,
 			Prerequisite: true, Final: true, Queued: f.in.Queued,
@@ -223,7 +219,7 @@ func (f *originFetch) ask(ctx context.Context) (FetchRobotsResult, error) {
 		// A hop to another domain keeps to the stricter of both domains' delays.
 		Pace: decide.PaceOf(f.facts).And(decide.PaceOf(f.other)), Health: health, Run: f.run, Now: f.facts.Now, Spared: spared,
 		// a robots.txt that was read long ago says little about now
-		Worked: f.domain == f.in.Domain && f.stored.Age >= 0 && f.stored.Age < robotsFresh && worked(f.facts),
+		Worked: f.domain == f.in.Domain && f.stored.Age >= 0 && f.stored.Age < read.RobotsFresh && worked(f.facts),
 		Wanted: func(ctx context.Context) (bool, error) {
 			known, err := f.known(ctx)
 			return !known, err

@@ -49,7 +49,6 @@ func openImages(t *testing.T) *imagestore.Store {
 	t.Helper()
 	images, err := imagestore.Open(t.Context(), filepath.Join(t.TempDir(), "images"))
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, images.Close()) })
 	return images
 }
 

@@ -18,10 +18,6 @@ type RecrawlStore interface {
 		ctx context.Context, domain string,
 		plan func(histories []json.RawMessage, least time.Duration, kept crawl.DomainRecrawl) (json.RawMessage, error),
 	) error
-	HintRecrawl(
-		ctx context.Context, runID int64, told []crawl.ListNews,
-		hint func(history json.RawMessage, fetched time.Time) (json.RawMessage, time.Time, error),
-	) error
 	RecrawlOlder(
 		ctx context.Context, runID int64, domain string, before time.Time, from crawl.RecrawlProgress, told func(crawl.RecrawlProgress),
 	) error

@@ -1,97 +1,50 @@
 package activities
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
-	"github.com/mosey-web/mosey/crawl/freshness"
 	"github.com/mosey-web/mosey/crawl/politeness"
-	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/crawl/usage"
 	"github.com/mosey-web/mosey/internal/dns"
 	"github.com/mosey-web/mosey/internal/fetch"
+	"github.com/mosey-web/mosey/internal/read"
 	"github.com/mosey-web/mosey/internal/request"
-	"github.com/mosey-web/mosey/internal/robots"
 )
 
-const (
-	// robotsFresh is how long a robots.txt holds at the most (RFC 9309 §2.4), and
-	// robotsFreshLeast how long at the least, whatever its Cache-Control: to ask
-	// before each page would not be polite.
-	robotsFresh      = 24 * time.Hour
-	robotsFreshLeast = 10 * time.Minute
-	// robotsHops is how many redirects are followed (RFC 9309 §2.3.1.2).
-	robotsHops = 5
-	// schemePutOff is for how long https is left alone at the least once http is asked in
-	// its place: until the seeds without a scheme are passed over.
-	schemePutOff = time.Minute
-	// malformedDelay is the delay where robots.txt cannot be understood.
-	malformedDelay = time.Second
-	// robotsReasonMax bounds what is stored of an error.
-	robotsReasonMax = 500
-	// sitemapsMax bounds how many Sitemap lines are kept.
-	sitemapsMax = 100
-)
+// schemePutOff is for how long https is left alone at the least once http is asked in its
+// place: until the seeds without a scheme are passed over.
+const schemePutOff = time.Minute
 
-// originPath is where an origin has what it says about all its pages.
-func originPath(kind crawl.Kind) string {
-	if kind == crawl.KindTDM {
-		return usage.TDMPath
-	}
-	return "/robots.txt"
-}
-
-// read turns an answer into a verdict (RFC 9309 §2.3.1).
+// read has what the answer says recorded, or followed.
 func (f *originFetch) read(ctx context.Context, x *request.Exchange) error {
 	if x.Interrupted {
 		return nil // it tells nothing about the site
 	}
-	if f.kind == crawl.KindTDM {
-		return f.readTDM(ctx, x)
-	}
-	resp := x.Response
+	said, err := read.Origin{
+		Store: f.store, Kind: f.kind, URL: f.url, Hops: f.in.Hops, Name: f.in.Origin, Domain: f.in.Domain,
+		Stored: f.stored, Conditional: len(f.conditions()) > 0, Agent: f.agent, AllowMalformed: f.allowMalformed,
+		Outdated: f.outdated,
+	}.Read(ctx, x)
 	switch {
-	case x.Err != nil:
-		f.failing(x, x.Err.Error())
-	case resp.Status >= 200 && resp.Status < 300:
-		f.readRules(x)
-	case resp.Status == http.StatusNotModified && len(f.conditions()) > 0:
-		f.notModified(x)
-	case resp.Status >= 300 && resp.Status < 400:
-		f.redirected(x)
-	case request.Overloaded(resp.Status):
-		f.failing(x, fmt.Sprintf("answered %d", resp.Status))
+	case err != nil:
+		return err
+	case said.Unreachable != "":
+		f.failing(x, said.Unreachable)
+	case said.First != "":
+		f.res = FetchRobotsResult{Origin: said.First, Kind: crawl.KindRobots}
+	case said.Redirect != nil:
+		f.res = FetchRobotsResult{Kind: f.in.Kind, URL: said.Redirect.String(), Hops: f.in.Hops + 1}
 	default:
-		f.found(x, crawl.Robots{
-			Verdict: crawl.RobotsAllowAll, Reason: fmt.Sprintf("answered %d: all is allowed", resp.Status),
-			StatusCode: request.KnownStatus(resp.Status), Fresh: crawl.Millis(robotsFreshness(resp)),
-		})
+		r := f.named(*said.Robots)
+		x.Attempt.Robots, f.res = &r, f.verdict(r)
 	}
 	return nil
-}
-
-// robotsFreshness is how long an answer holds.
-func robotsFreshness(resp *fetch.Response) time.Duration {
-	fresh, said := freshness.Lifetime(resp.Header, resp.EndedAt)
-	if !said {
-		return robotsFresh
-	}
-	return min(max(fresh, robotsFreshLeast), robotsFresh)
-}
-
-// found has a verdict recorded with the attempt.
-func (f *originFetch) found(x *request.Exchange, r crawl.Robots) {
-	r = f.named(r)
-	x.Attempt.Robots = &r
-	f.res = f.verdict(r)
 }
 
 // named fills in whose verdict it is.
@@ -109,87 +62,17 @@ func (f *originFetch) verdict(r crawl.Robots) FetchRobotsResult {
 	return FetchRobotsResult{Done: true, Verdict: r.Verdict, Detail: r.Reason}
 }
 
-// readRules reads a robots.txt. Its Crawl-delay holds from this answer on.
-func (f *originFetch) readRules(x *request.Exchange) {
-	resp := x.Response
-	file := robots.Parse(resp.Body)
-	v := freshness.NewVisit(resp.Header, resp.EndedAt, crawl.ContentHash{})
-	r := crawl.Robots{
-		Verdict: crawl.RobotsRules, StatusCode: resp.Status, Fresh: crawl.Millis(robotsFreshness(resp)),
-		Sitemaps: sitemaps(file.Sitemaps()), ETag: v.ETag, LastModified: v.LastModified,
-		Body: bytes.Clone(resp.Body), // the response's own is used again
-	}
-	delay, ok := malformedDelay, true
-	switch malformed, why := file.Malformed(); {
-	case malformed && f.allowMalformed:
-		r.Verdict, r.Reason = crawl.RobotsAllowAll, "is "+why+": all is allowed, as --malformed-robots says"
-	case malformed:
-		r.Verdict, r.Reason = crawl.RobotsDisallowAll, "is "+why+": nothing is allowed"
-	default:
-		rules := file.Rules(f.agent)
-		r.Rules = rules.String()
-		delay, ok = rules.CrawlDelay()
-	}
-	if ok {
-		ms := crawl.Millis(delay)
-		r.CrawlDelay, x.CrawlDelay = &ms, delay
-	}
-	f.found(x, r)
-}
-
-// notModified has what is stored hold for longer.
-func (f *originFetch) notModified(x *request.Exchange) {
-	resp, r := x.Response, f.stored
-	v := freshness.Revalidated(crawl.Visit{ETag: r.ETag, LastModified: r.LastModified}, resp.Header, resp.EndedAt)
-	r.ETag, r.LastModified = v.ETag, v.LastModified
-	r.Fresh, r.StatusCode, r.Failed, r.TDM = crawl.Millis(robotsFreshness(resp)), resp.Status, false, nil
-	if r.Reason = ""; r.Verdict == crawl.RobotsDisallowAll {
-		r.Reason = "still cannot be understood: nothing is allowed"
-	}
-	f.found(x, r)
-}
-
-// sitemaps keeps the Sitemap lines that are URLs.
-func sitemaps(raw []string) []string {
-	var kept []string
-	for _, s := range raw {
-		if u, err := urls.Parse(s); err == nil && len(kept) < sitemapsMax {
-			kept = append(kept, u.String())
-		}
-	}
-	return kept
-}
-
-func (f *originFetch) redirected(x *request.Exchange) {
-	to, why := f.hop(x)
-	if why != "" {
-		f.failing(x, why)
-		return
-	}
-	f.res = FetchRobotsResult{URL: to.String(), Hops: f.in.Hops + 1}
-}
-
-// hop is where a redirect leads, or why it is not followed.
-func (f *originFetch) hop(x *request.Exchange) (to urls.URL, why string) {
-	to, err := f.url.Resolve(x.Response.Header.Get("Location"))
-	switch {
-	case err != nil:
-		return to, "redirects to an unusable location: " + err.Error()
-	case f.in.Hops >= robotsHops:
-		return to, fmt.Sprintf("redirects more than %d times", robotsHops)
-	}
-	// It travels in payloads, where JSON writes an "&" in six bytes.
-	if text, err := json.Marshal(to.String()); err != nil || len(text) > urls.MaxLength {
-		return to, "redirects to too long a location"
-	}
-	return to, ""
+// missesTDM reports whether an origin's tdmrep.json matters and has not been asked
+// for. It is a page like others to robots.txt.
+func (f *originFetch) missesTDM(r crawl.Robots) bool {
+	return f.run.ID != 0 && decide.WantsTDM(f.run) && len(r.TDM) == 0 && read.Allows(r, usage.TDMPath)
 }
 
 // failing notes that robots.txt could not be read; settle knows for how long. It is
 // trouble of the domain, not of a page: nothing is fetched without it.
 func (f *originFetch) failing(x *request.Exchange, why string) {
 	x.Trouble = max(x.Trouble, politeness.TroubleServer)
-	f.res = FetchRobotsResult{Detail: crawl.CleanText(why, robotsReasonMax)}
+	f.res = FetchRobotsResult{Detail: crawl.CleanText(why, read.RobotsReasonMax)}
 	f.trouble = errUnreachable
 }
 
@@ -290,8 +173,8 @@ func (f *originFetch) putOff(failures int, delay, after time.Duration) time.Dura
 func (f *originFetch) unreachable(why string, status, tries int, wait time.Duration) (r crawl.Robots, soon bool) {
 	if f.holdsCopy() {
 		r = f.stored
-		left := robotsFresh - f.stored.Age
-		r.Fresh, r.StatusCode, r.Failed = crawl.Millis(min(max(wait, robotsFreshLeast), left)), status, true
+		left := read.RobotsFresh - f.stored.Age
+		r.Fresh, r.StatusCode, r.Failed = crawl.Millis(min(max(wait, read.RobotsFreshLeast), left)), status, true
 		r.Reason = fmt.Sprintf("%s: the copy read %s ago holds", why, f.stored.Age.Round(time.Second))
 		return f.named(r), false
 	}
@@ -317,7 +200,7 @@ func (f *originFetch) refused(ctx context.Context, r crawl.Refusal) (FetchRobots
 
 // unasked stores that robots.txt cannot be asked for: no request was made.
 func (f *originFetch) unasked(ctx context.Context, why string) (FetchRobotsResult, error) {
-	why = crawl.CleanText(why, robotsReasonMax)
+	why = crawl.CleanText(why, read.RobotsReasonMax)
 	tries := f.stored.Failures + 1
 	normal, _ := politeness.Delay(decide.PaceOf(f.facts).Waits)
 	penalty := politeness.Backoff(politeness.TroubleSetup, tries, normal, f.jitter())
@@ -336,7 +219,7 @@ func (f *originFetch) unasked(ctx context.Context, why string) (FetchRobotsResul
 func (f *originFetch) holdsCopy() bool {
 	switch f.stored.Verdict {
 	case crawl.RobotsRules, crawl.RobotsAllowAll, crawl.RobotsDisallowAll:
-		return !f.outdated(f.stored) && f.stored.Age >= 0 && f.stored.Age < robotsFresh
+		return !f.outdated(f.stored) && f.stored.Age >= 0 && f.stored.Age < read.RobotsFresh
 	case crawl.RobotsUnknown, crawl.RobotsUnreachable:
 	}
 	return false

@@ -2,28 +2,11 @@ package activities
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
 )
-
-// storeReady returns why the images of a run cannot be stored now; nil where they can, or
-// are not to be. Nothing is asked for meanwhile: it would have to be asked for again.
-func (a *Activities) storeReady(ctx context.Context, run crawl.RunFacts) error {
-	set := run.Settings
-	switch {
-	case *set.Images != crawl.ImagesStore && !*set.Thumbnails:
-		return nil
-	case a.imageStore == nil:
-		return errNoImageStore
-	}
-	return a.storeHealth.ready(ctx, a.imageStore)
-}
-
-// errNoImageStore is that a run wants images stored, and this worker does not know where.
-var errNoImageStore = errors.New("the run stores images, and this worker has no place for them: start it with --image-store")
 
 // stepWithout is the step of the domain's other runs, where one cannot go on, for err: the
 // trouble that one has with its store is not theirs.

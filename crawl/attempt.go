@@ -83,8 +83,8 @@ type Attempt struct {
 	// AllLinks says that Links are all that the page links to now: those that it had
 	// before are gone.
 	AllLinks bool `json:"all_links,omitempty"`
-	// AllLists says it of the sitemaps and feeds among them.
-	AllLists bool `json:"all_lists,omitempty"`
+	// AllSitemaps says it of the sitemaps and feeds among them.
+	AllSitemaps bool `json:"all_sitemaps,omitempty"`
 	// Redirect says that Links is the one target of a redirect.
 	Redirect bool `json:"redirect,omitempty"`
 	// Follow says how the links become part of the run; nil is not at all.
@@ -125,7 +125,7 @@ func (a Attempt) Bare(why string) Attempt {
 	a.Error = CleanText("the database refused the rest of the record: "+why, attemptErrorMax)
 	a.ContentType, a.VerdictReason, a.Unchanged = "", "", ""
 	a.Charge, a.Links, a.Follow, a.FollowKnown, a.Index = nil, nil, nil, nil, nil
-	a.AllLinks, a.AllLists = false, false
+	a.AllLinks, a.AllSitemaps = false, false
 	a.Images, a.FollowImages, a.AllImages, a.ImagesForbidden, a.Image = nil, nil, false, false, nil
 	if a.Page != nil {
 		page := PageUpdate{Failed: a.Page.Failed}

@@ -31,12 +31,12 @@ type RecrawlProgress struct {
 	Pending int `json:"pending"`
 }
 
-// ListNews is what a list says of a page: that it was changed at an instant.
-type ListNews struct {
+// News is what a sitemap or a feed says of a page: that it was changed at an instant.
+type News struct {
 	Domain  string    `json:"domain"`
 	URL     string    `json:"url"`
 	Changed time.Time `json:"changed"`
 }
 
-// ListNewsMax caps how much of that is taken from one list.
-const ListNewsMax = 1000
+// NewsMax caps how much of that is taken from one sitemap or feed.
+const NewsMax = 1000

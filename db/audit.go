@@ -12,9 +12,9 @@ import (
 // violationsShown bounds the violations of a kind in an audit.
 const violationsShown = 20
 
-// AuditGaps computes from the log of requests every gap between two requests to
-// the same domain, address, subnet or registered domain. runID, where not nil, limits it to the
-// domains of a run; what domains share is always judged over all runs, which share them.
+// AuditGaps computes every gap between two requests to the same domain, address, subnet or
+// registered domain, from the log of requests. runID, if not nil, limits it to the domains of a
+// run. Runs share addresses, subnets and registered domains, so those are judged over all runs.
 func (s *Store) AuditGaps(ctx context.Context, runID *int64) (a crawl.Audit, err error) {
 	err = s.readingAll(ctx, func(q *dbsqlc.Queries) error {
 		a, err = auditGaps(ctx, q, runID)

@@ -13,8 +13,8 @@ import (
 // says what to wait for. The slots stay closed even if the process dies.
 //
 // Attempts at pages that share no slot and have no budget are begun in groups, as they
-// are recorded. Such a one is begun even if the context ends meanwhile: a lease that
-// nobody uses would keep its domain waiting.
+// are recorded. Begin waits for its group even if ctx ends, since a lease that nobody
+// uses would keep its domain waiting.
 func (s *Store) Begin(ctx context.Context, start crawl.Start) (crawl.Lease, error) {
 	op := "begin crawl of " + start.URL
 	doc, err := document("the start of a crawl", start)

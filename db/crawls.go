@@ -40,11 +40,10 @@ func (s *Store) PageFacts(ctx context.Context, domain, url string) (crawl.Facts,
 	return s.facts(data)
 }
 
-// Abandon takes an attempt back that was begun but could not be made, through no
-// fault of the page. The page is pending again. Its domain is left alone for the
-// delay, and what it shares with others for theirs; where the delay is 0 the slots
-// are free at once. spared says that the domain could not be reached, and nothing told
-// whose fault that was.
+// Abandon takes back an attempt that was begun but could not be made, through no fault
+// of the page. The page is pending again. Its domain is left alone for the delay, and
+// shared slots for their own delays; with a delay of 0 all slots are free at once.
+// spared is set if the domain was out of reach for an unknown reason.
 func (s *Store) Abandon(
 	ctx context.Context, start crawl.Start, crawlID int64, delay time.Duration, spared bool, why string,
 ) error {

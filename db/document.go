@@ -6,9 +6,9 @@ import (
 	"fmt"
 )
 
-// document writes a document as the database takes it. What foreign servers send
-// is in it, so that it is made fit to store here, once: invalid UTF-8 is U+FFFD in
-// JSON anyway, and so is NUL, which Postgres cannot store in text.
+// document writes a document as the database takes it. Text of foreign servers is
+// made fit to store here, once: JSON makes invalid UTF-8 U+FFFD anyway, and NUL,
+// which Postgres cannot store in text, becomes U+FFFD too.
 func document(what string, v any) ([]byte, error) {
 	doc, err := json.Marshal(v)
 	if err != nil {

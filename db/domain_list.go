@@ -103,9 +103,9 @@ func (s *Store) PrioritizeDomains(ctx context.Context, told func(domains int64))
 	return group.Wait()
 }
 
-// GroupDomains looks up again which registered domains all domains are part of, as
-// CountDomains counts: what is stored was known to the list of public suffixes of the
-// version that found them.
+// GroupDomains looks up the registered domain of all domains again, in steps like
+// CountDomains. The stored ones are from the list of public suffixes of the version
+// that found them.
 func (s *Store) GroupDomains(ctx context.Context, told func(domains int64)) error {
 	return batches(ctx, "group domains", domainsPrioritized, told, func(after int64) (int64, error) {
 		rows, err := s.q.DomainsAfter(ctx, dbsqlc.DomainsAfterParams{After: after, Most: domainsPrioritized})
@@ -134,8 +134,8 @@ func batches(ctx context.Context, what string, size int64, told func(int64), nex
 	}
 }
 
-// ReleaseDomains has claims run out: those of the domains that are named, or, where none
-// is, those that should have been renewed. It returns the domains.
+// ReleaseDomains ends claims: those of the named domains, or without names those that
+// should have been renewed. It returns the domains.
 func (s *Store) ReleaseDomains(ctx context.Context, domains []string) ([]string, error) {
 	return retryConflicts(ctx, "release claims", func() ([]string, error) { return s.q.DomainsRelease(ctx, domains) })
 }

@@ -21,7 +21,7 @@ const (
 )
 
 // ExportPages reads the next pages after a key, by id, or of one domain by URL. A batch
-// may be empty where the filter leaves all of it out; where nothing follows, next is after.
+// may be empty if the filter leaves all of it out; where nothing follows, next is after.
 func (s *Store) ExportPages(
 	ctx context.Context, f crawl.ExportFilter, after crawl.ExportKey,
 ) (pages []crawl.PageRow, next crawl.ExportKey, err error) {
@@ -122,8 +122,8 @@ func (s *Store) ExportLinks(
 	return links, next, nil
 }
 
-// ExportCrawls does for closed crawls what ExportPages does for pages; those of one domain
-// come in the order in which they ended.
+// ExportCrawls reads closed crawls, as ExportPages reads pages. Those of one domain come
+// in the order in which they ended.
 func (s *Store) ExportCrawls(
 	ctx context.Context, f crawl.ExportFilter, after crawl.ExportKey,
 ) (crawls []crawl.CrawlRow, next crawl.ExportKey, err error) {

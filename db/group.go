@@ -31,9 +31,8 @@ const (
 
 // groups has documents of different domains share transactions: those that come while
 // others are under way go together next. A document that has time waits a little for
-// others, any other for nothing. The documents of a group that fails are taken alone, so
-// that a bad one harms only itself.
-// R is what becomes of a document.
+// others; one without time does not wait. The documents of a group that fails are taken
+// alone, so that a bad one harms only itself. R is the result of a document.
 //
 // It has goroutines only while there is something to do.
 type groups[R any] struct {

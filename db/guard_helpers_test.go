@@ -19,7 +19,7 @@ type view struct {
 	crawl.Facts
 	decide.Pace
 
-	// CrawlID is 0 where nothing is due that may be requested.
+	// CrawlID is 0 if nothing is due that may be requested.
 	CrawlID int64
 	Run     string
 	URL     string

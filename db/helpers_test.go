@@ -212,7 +212,7 @@ func (b *bundle) race(t *testing.T, first string, second func() error) {
 	require.NoError(t, <-done)
 }
 
-// blocked says whether a session of this database waits for another's lock.
+// blocked reports whether a session of this database waits for another's lock.
 func (b *bundle) blocked(t *testing.T) bool {
 	t.Helper()
 	return one[bool](t, b, `SELECT EXISTS (SELECT 1 FROM pg_stat_activity

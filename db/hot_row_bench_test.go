@@ -11,9 +11,9 @@ import (
 	"github.com/mosey-web/mosey/db/dbtest"
 )
 
-// BenchmarkLinkedByAll has eight workers record pages of 10,000 domains that all link to
-// one page, and then such that each link to a page of their own: nothing is written to a
-// page because another links to it, so that one that all link to slows nobody down.
+// BenchmarkLinkedByAll has eight workers record pages of 10,000 domains, first with
+// links to one page, then each with a link to another page. Recording a link does not
+// write the page that it leads to, so a page that all link to slows nothing down.
 func BenchmarkLinkedByAll(b *testing.B) {
 	for name, target := range map[string]string{"one": "https://hub.example/", "each": "https://hub.example/%d"} {
 		b.Run(name, func(b *testing.B) {

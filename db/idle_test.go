@@ -99,7 +99,7 @@ func TestAnIdleDispatchCostsNothing(t *testing.T) {
 	claimed, err := q.DomainsClaim(t.Context(), dbsqlc.DomainsClaimParams{RunID: b.run.ID, Max: 500, ClaimMs: 60_000})
 	require.NoError(t, err)
 	require.Empty(t, claimed)
-	// it is a function, of which only the blocks are told
+	// it is a function, for which the plan only shows blocks
 	require.Less(t, blocks(explain(t, b, l.heard[0])), 20.0)
 	l.heard = nil
 	activity, err := q.RunActivity(t.Context(), dbsqlc.RunActivityParams{RunID: b.run.ID, Bound: 1000})

@@ -100,10 +100,10 @@ func (s *Store) ImageHash(ctx context.Context, sha256, url string) (crawl.ImageC
 	}, nil
 }
 
-// ImagesNear finds the contents that look like one: whose pHash differs from its own in at
-// most distance bits, from 0 to ImageDistanceMax, and whose dHash, if it has one, in at most
-// ImageDHashMax. The most alike come first, each by the first URL that has it. Flat pictures
-// are left out.
+// ImagesNear finds contents that look like a given one. Their pHash differs in at most
+// distance bits, from 0 to ImageDistanceMax, and their dHash, if to has one, in at most
+// ImageDHashMax. The most similar come first, each by its first URL. Flat pictures are left
+// out.
 func (s *Store) ImagesNear(ctx context.Context, to crawl.ImageContent, distance, most int) ([]crawl.ImageNear, error) {
 	//nolint:gosec // bounded by the caller
 	found, err := s.q.ImagesNear(ctx, dbsqlc.ImagesNearParams{
@@ -152,8 +152,8 @@ func (s *Store) ImageCopies(ctx context.Context, alike bool, most int) ([]crawl.
 	return all, translate("list images that are the same", err)
 }
 
-// StoredImages are those of some contents of which the bytes, or a small picture, should be
-// in the object store.
+// StoredImages returns those of some contents that should have their bytes, or a small
+// picture, in the object store.
 func (s *Store) StoredImages(ctx context.Context, sha256 []string) ([]string, error) {
 	stored, err := s.q.ImagesStored(ctx, sha256)
 	return stored, translate("look up images that are stored", err)
@@ -173,9 +173,8 @@ func (s *Store) LoseImages(ctx context.Context, sha256 []string, all bool) error
 	return translate("note images that are lost", s.q.ImagesLost(ctx, dbsqlc.ImagesLostParams{Hashes: sha256, AllOfIt: all}))
 }
 
-// LoseUnusedImages notes of those contents among some that no image has that they are not in the
-// object store: call it before they are deleted there, so that who comes to need one of them
-// stores it.
+// LoseUnusedImages notes that unused contents among some are not in the object store. Call it
+// before they are deleted there, so that a worker that needs one again stores it.
 func (s *Store) LoseUnusedImages(ctx context.Context, sha256 []string) error {
 	return translate("note images that are not needed", s.q.ImagesLostUnused(ctx, sha256))
 }
@@ -186,8 +185,8 @@ func (s *Store) ImagesClock(ctx context.Context) (time.Time, error) {
 	return now, translate("read the database's clock", err)
 }
 
-// ExportImages does for images what ExportPages does for pages; those of one domain are
-// those that its pages name.
+// ExportImages reads images, as ExportPages reads pages. With a domain it reads the
+// images that its pages name.
 func (s *Store) ExportImages(
 	ctx context.Context, f crawl.ExportFilter, after crawl.ExportKey,
 ) (images []crawl.ImageRow, next crawl.ExportKey, err error) {
@@ -212,7 +211,7 @@ func (s *Store) ExportImages(
 	return images, next, nil
 }
 
-// ExportProvenance does for which pages name which images what ExportLinks does for links.
+// ExportProvenance reads which pages name which images, as ExportLinks reads links.
 func (s *Store) ExportProvenance(
 	ctx context.Context, f crawl.ExportFilter, after crawl.ExportKey,
 ) (rows []crawl.ProvenanceRow, next crawl.ExportKey, err error) {

@@ -31,9 +31,9 @@ func (s *Store) keywordsWait() {
 	}
 }
 
-// WriteKeywords makes the terms of at most so many pages that wait their keywords, in one
-// transaction: of the first pages after one, by their ids, but for those that another process
-// is writing. It returns the last of them and how many they were.
+// WriteKeywords makes keywords of the terms of at most so many waiting pages, in one
+// transaction. It takes the first pages after one, by their ids, except those that another
+// process is writing. It returns the last page and how many there were.
 func (s *Store) WriteKeywords(ctx context.Context, after int64, most int) (last int64, n int, err error) {
 	s.keywords.mu.Lock()
 	defer s.keywords.mu.Unlock()
@@ -83,7 +83,7 @@ func (s *Store) keywordsOf(ctx context.Context, q *dbsqlc.Queries, waiting []dbs
 }
 
 // GiveUpKeywords gives the terms up of the first page that waits after one, which cannot be
-// stored, and returns it; 0 where none waits. The page counts as one that an earlier
+// stored, and returns it; 0 if none waits. The page counts as one that an earlier
 // extractor has read, so that it is read anew.
 func (s *Store) GiveUpKeywords(ctx context.Context, after int64) (int64, error) {
 	id, err := s.q.KeywordsGiveUp(ctx, after)

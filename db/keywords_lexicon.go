@@ -53,7 +53,7 @@ type lexeme struct {
 	serial, index int
 }
 
-// find returns what a term is; nil where that is not known.
+// find returns what a term is; nil if that is not known.
 func (l *lexicon) find(config, term string) *termEntry {
 	if e := l.young.entries[config][term]; e != nil {
 		return e

@@ -16,9 +16,8 @@ import (
 	"github.com/mosey-web/mosey/internal/terms"
 )
 
-// alphabet is what words of a test are made of: letters of several scripts, of which some
-// are parts of stop words, digits, marks and what the parser of Postgres takes for more
-// than one word.
+// alphabet has the parts of a test's words: letters of several scripts, parts of stop
+// words, digits, marks, and texts that Postgres' parser splits into several words.
 var alphabet = []string{
 	"t", "he", "s", "a", "n", "d", "ing", "ed", "o", "x", "e5", "1", "20", "0", "é", "ü", "ß", "ж", "ть", "я", "ال", "كتاب", "हि", "न्दी",
 	"ση", "京", "都", "서", "²", "½", "ⅷ", "٣", "i", "ł", "'", `\`, "-", ".", "/",

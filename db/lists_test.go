@@ -37,7 +37,7 @@ func entries(t *testing.T, texts []string) (all []lists.Entry) {
 	return all
 }
 
-// listed is by which entry of which list a domain is kept from being crawled.
+// listed is the list and the entry that keep a domain from being crawled.
 func (b *bundle) listed(t *testing.T, domain string) string {
 	t.Helper()
 	facts, err := b.Facts(t.Context(), domain)

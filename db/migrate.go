@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -21,8 +22,9 @@ import (
 // Tables are made by numbered migrations, which only go forward. Functions, views
 // and triggers are repeatable: each is what its file says, and all files are run
 // again when one has changed, or a migration was added, in the order of their
-// names.
+// names, generated ones first.
 //
+//go:generate go run ../internal/declare -dir functions
 //go:embed migrations/*.sql functions/*.sql roles.sql
 var files embed.FS
 
@@ -112,15 +114,22 @@ func readFunctions(from fs.FS) (scripts []script, hash string, err error) {
 	}
 	sum := sha256.New()
 	fmt.Fprintln(sum, migrations)
+	var generated []script
 	for _, name := range append(names, "roles.sql") {
 		text, err := fs.ReadFile(from, name)
 		if err != nil {
 			return nil, "", fmt.Errorf("read the functions: %w", err)
 		}
-		scripts = append(scripts, script{name, string(text)})
+		if s := (script{name, string(text)}); strings.HasPrefix(s.text, "-- Code generated") {
+			generated = append(generated, s)
+		} else {
+			scripts = append(scripts, s)
+		}
 		fmt.Fprintf(sum, "%s %d %s", name, len(text), text)
 	}
-	return scripts, hex.EncodeToString(sum.Sum(nil)), nil
+	// The declared tables come first: SQL-language functions that call them are checked
+	// when they are made.
+	return append(generated, scripts...), hex.EncodeToString(sum.Sum(nil)), nil
 }
 
 // Schema is what a program and its database know of each other.

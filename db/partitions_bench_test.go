@@ -17,10 +17,10 @@ var (
 	partitionMany = flag.Int("partitions.number", 16, "partitions of BenchmarkPartitions")
 )
 
-// BenchmarkPartitions compares pages as one table with pages in hash partitions by domain:
-// rows stored in lots of five domains each, as crawls find them, rows looked for by their
-// domain and URL as links are, rows looked for by their id alone as a crawl's page is, and
-// a VACUUM after every tenth row was changed.
+// BenchmarkPartitions compares pages as one table with pages in hash partitions by domain.
+// It stores rows of five domains at a time, as crawls find them. It looks for rows by
+// domain and URL, as for links, and by id alone, as for a crawl's page. Then it runs a
+// VACUUM after every tenth row was changed.
 func BenchmarkPartitions(b *testing.B) {
 	for name, number := range map[string]int{"one": 0, "partitions": *partitionMany} {
 		b.Run(name, func(b *testing.B) {

@@ -25,10 +25,9 @@ const domainsDropped = 2_000
 // they lead to.
 const notCounted = int32(crawl.RelUGC | crawl.RelSponsored | crawl.RelAlternate)
 
-// countedLinks are links that count: those that readers see or that name a page's
-// original, that do not say that they do not count, and of which nobody but the page's
-// publisher is the author. There may be many millions of them, which sqlc would read at
-// once.
+// countedLinks are the links that count for ranking: visible or canonical, without
+// nofollow, ugc or sponsored. There may be many millions of them, which sqlc would read
+// at once.
 const countedLinks = `
 	SELECT l.from_page_id, l.to_page_id FROM page_links AS l
 	WHERE l.gone_at IS NULL AND NOT l.nofollow AND l.kind IN ('link', 'redirect') AND coalesce(l.rel, 0) & $1::integer = 0`
@@ -143,9 +142,9 @@ func (s *Store) StorePageRanks(ctx context.Context, ranks crawl.PageRanks) (chan
 	return int(n), int(m), err
 }
 
-// Anchors are what other domains call the pages of some ranks, and those between them that
-// were called something when FoldAnchors was last called: these are there without any where
-// they are not any more.
+// Anchors returns the texts of links from other domains for the pages of some ranks. It
+// also has the pages between them that had such texts at the last FoldAnchors, without
+// texts if they have lost them.
 func (s *Store) Anchors(ctx context.Context, ranks crawl.PageRanks) ([]crawl.Anchors, error) {
 	rows, err := s.q.RankAnchors(ctx, dbsqlc.RankAnchorsParams{
 		Rel: notCounted, After: ranks.After, Upto: ranks.Upto, Pages: ranks.IDs(),
@@ -165,8 +164,8 @@ func (s *Store) Anchors(ctx context.Context, ranks crawl.PageRanks) ([]crawl.Anc
 	return all, nil
 }
 
-// FoldAnchors makes terms part of what pages are found by, in place of those it gave them
-// before, and returns how many have changed.
+// FoldAnchors adds terms to the keywords of pages, in place of those that it added
+// before, and returns how many pages have changed.
 func (s *Store) FoldAnchors(ctx context.Context, terms []crawl.AnchorTerms) (changed int, err error) {
 	for some := range slices.Chunk(terms, anchorsFolded) {
 		doc, err := json.Marshal(some)
@@ -182,8 +181,8 @@ func (s *Store) FoldAnchors(ctx context.Context, terms []crawl.AnchorTerms) (cha
 	return changed, nil
 }
 
-// RankFound gives the pages with ids after one, at most most, the worth by which they are
-// found, and returns the last of them; 0 is that there are none.
+// RankFound copies their worth to the keywords of the next pages after one, at most most.
+// It returns the last of them; 0 if there are no more.
 func (s *Store) RankFound(ctx context.Context, after int64, most int) (last int64, err error) {
 	return retryConflicts(ctx, "rank what is found", func() (int64, error) {
 		return s.q.RankKeywords(ctx, dbsqlc.RankKeywordsParams{After: after, Most: int32Of(most)})
@@ -214,7 +213,7 @@ func rankOf(inlinks int32, score float32) crawl.Rank {
 	return crawl.Rank{Domains: int(inlinks), Score: math.Round(float64(score)*1000) / 1000}
 }
 
-// BestDomains are those that are worth most, at most most.
+// BestDomains returns the domains with the highest worth, at most most.
 func (s *Store) BestDomains(ctx context.Context, most int) ([]crawl.RankedDomain, error) {
 	rows, err := s.q.BestDomains(ctx, int32(most)) //nolint:gosec // the caller bounds it
 	if err != nil {

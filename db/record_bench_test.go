@@ -28,7 +28,7 @@ func BenchmarkRecord(b *testing.B) { benchmarkRecord(b, nil) }
 
 // BenchmarkRecordIndexed is BenchmarkRecord of pages that are found by 900 words, as
 // frequent as those of a language. It also prints how fast the last tenth of the pages
-// was recorded, as a share of the first: -benchtime 200000x tells whether the index
+// was recorded, as a share of the first: -benchtime 200000x reports whether the index
 // keeps up.
 func BenchmarkRecordIndexed(b *testing.B) { benchmarkRecord(b, indexOf) }
 

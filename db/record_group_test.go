@@ -190,7 +190,8 @@ func mixed(t *testing.T, b *bundle) []crawl.Attempt {
 	return a
 }
 
-// told is what is stored, without what depends on when and in which order it was.
+// told is what is stored, without what depends on the time and the order of
+// storing.
 func (b *bundle) told(t *testing.T) map[string][]string {
 	t.Helper()
 	all := map[string][]string{}

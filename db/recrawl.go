@@ -10,8 +10,8 @@ import (
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-// RecrawlDue makes up to most pages pending of a run that crawls its pages again, of which
-// the time has come, and returns how many those were.
+// RecrawlDue makes up to most pages pending whose time has come, in a run that crawls its
+// pages again. It returns how many.
 func (s *Store) RecrawlDue(ctx context.Context, runID int64, most int) (int, error) {
 	row, err := retryConflicts(ctx, "look for pages that are due again", func() (dbsqlc.RecrawlsDueRow, error) {
 		return s.q.RecrawlsDue(ctx, dbsqlc.RecrawlsDueParams{RunID: runID, Max: int32Of(most)})
@@ -42,9 +42,9 @@ func (s *Store) RecrawlOlder(
 	}
 }
 
-// ScheduleRevisits notes when a run that has lately begun to ask for pages again does so of
-// those that it has crawled before, as due says of each by its history; zero is never. It
-// looks at some thousand pages, and returns whether all were looked at.
+// ScheduleRevisits sets the next visits of pages that a run crawled before it began to ask
+// for pages again. due returns the time of each by its history; zero means never. It looks
+// at some thousand pages, and returns whether all were looked at.
 func (s *Store) ScheduleRevisits(
 	ctx context.Context, runID int64, due func(history json.RawMessage, fetched time.Time) (time.Time, error),
 ) (done bool, err error) {
@@ -90,20 +90,20 @@ func (s *Store) ScheduleRevisits(
 // revisitsChunk is how many pages one call looks at.
 const revisitsChunk = 5000
 
-// HintRecrawl has hint say when pages of a run are due that a list says have changed since
-// they were fetched. Those that are pending, or that the run does not ask for again, are
-// left alone. Told is what the list says, at most some thousand pages.
+// HintRecrawl updates when pages of a run are due that a sitemap or a feed says have
+// changed; hint computes it. Pages that are pending, or that the run does not ask for again,
+// are left alone. told is what it says, for at most crawl.NewsMax pages.
 func (s *Store) HintRecrawl(
-	ctx context.Context, runID int64, told []crawl.ListNews,
+	ctx context.Context, runID int64, told []crawl.News,
 	hint func(history json.RawMessage, fetched time.Time) (json.RawMessage, time.Time, error),
 ) error {
-	data, err := document("news of a list", told)
+	data, err := document("news of pages", told)
 	if err != nil {
 		return err
 	}
 	rows, err := s.q.RecrawlNews(ctx, dbsqlc.RecrawlNewsParams{RunID: runID, Told: data})
 	if err != nil || len(rows) == 0 {
-		return translate("look for news of a list", err)
+		return translate("look for news of pages", err)
 	}
 	type hinted struct {
 		ID      int64           `json:"id"`
@@ -120,10 +120,10 @@ func (s *Store) HintRecrawl(
 			set = append(set, hinted{r.ID, history, due})
 		}
 	}
-	if data, err = document("hints of a list", set); err != nil {
+	if data, err = document("hints of pages", set); err != nil {
 		return err
 	}
-	_, err = retryConflicts(ctx, "keep news of a list", func() (struct{}, error) {
+	_, err = retryConflicts(ctx, "keep news of pages", func() (struct{}, error) {
 		return struct{}{}, s.q.RecrawlHint(ctx, dbsqlc.RecrawlHintParams{RunID: runID, Hints: data})
 	})
 	return err
@@ -136,9 +136,8 @@ const (
 	planPages = 20_000
 )
 
-// PlanRecrawl has plan say how the requests to a domain are spent on its pages, if some
-// run crawls them again and that was not said lately. least is the shortest delay of such
-// runs.
+// PlanRecrawl makes a new plan of a domain's requests by plan, if some run crawls its
+// pages again and the last plan is old. least is the shortest delay of such runs.
 func (s *Store) PlanRecrawl(
 	ctx context.Context, domain string,
 	plan func(histories []json.RawMessage, least time.Duration, kept crawl.DomainRecrawl) (json.RawMessage, error),

@@ -84,7 +84,7 @@ func addRunChange(ctx context.Context, q *dbsqlc.Queries, id int64, c crawl.RunC
 	})
 }
 
-// documentOrNil is settings as JSON; nil are none.
+// documentOrNil is settings as JSON; nil means none.
 func documentOrNil(settings map[string]json.RawMessage) ([]byte, error) {
 	if len(settings) == 0 {
 		return nil, nil

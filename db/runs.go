@@ -204,9 +204,9 @@ func (s *Store) StartRun(ctx context.Context, id int64) error {
 // TroubledMost bounds what Troubled returns.
 const TroubledMost = 1000
 
-// Troubled returns up to most, at most TroubledMost, of what keeps a run from
-// requesting pages that are pending, those asked again soonest first, and how many
-// there are in all.
+// Troubled returns what keeps a run from requesting pending pages, up to most and
+// TroubledMost entries, those asked again soonest first, and how many there are in
+// all.
 func (s *Store) Troubled(ctx context.Context, runID int64, most int) (list []crawl.Troubled, total int, err error) {
 	rows, err := s.q.RunTroubled(ctx, dbsqlc.RunTroubledParams{
 		RunID: runID, Max: int32(min(max(most, 1), TroubledMost)),
@@ -223,8 +223,8 @@ func (s *Store) Troubled(ctx context.Context, runID int64, most int) (list []cra
 	return list, total, nil
 }
 
-// StopRun makes a run stop that runs or is paused: none of its pages is requested any
-// more. It returns whether it was. Who does so for a person uses ChangeRun.
+// StopRun stops a run, for other reasons than a person's decision, which goes through
+// ChangeRun. It returns false if the run neither ran nor was paused.
 func (s *Store) StopRun(ctx context.Context, id int64, reason string) (bool, error) {
 	n, err := s.q.RunStop(ctx, dbsqlc.RunStopParams{ID: id, Reason: reason})
 	return n > 0, translate("stop run", err)
@@ -273,8 +273,8 @@ func (s *Store) RunLooked(ctx context.Context, runID int64, opens time.Time) err
 	return translate("note when a run is looked at", err)
 }
 
-// NextDue returns when a run has something due next that is not due yet and that it may ask,
-// zero is never, and what time it is now, both on the database's clock.
+// NextDue returns when something will next become due that the run may ask, and the present
+// time, both on the database's clock. A zero due means never.
 func (s *Store) NextDue(ctx context.Context, runID int64) (due, now time.Time, err error) {
 	row, err := s.q.RunNextDue(ctx, runID)
 	if err != nil {
@@ -375,7 +375,7 @@ func (s *Store) Detail(ctx context.Context, runID int64, most int) (*crawl.Detai
 }
 
 // SpendRun notes which budget of a run is spent, but for that of pages, and returns it; then
-// nothing of it is asked any more. A time of 0 is no limit; it counts from the first call.
+// nothing of it is asked any more. A time of 0 means no limit; it counts from the first call.
 func (s *Store) SpendRun(ctx context.Context, runID int64, maxTime time.Duration) (crawl.Budget, error) {
 	spent, err := retryConflicts(ctx, "look at the budgets of a run", func() (string, error) {
 		return s.q.RunSpend(ctx, dbsqlc.RunSpendParams{RunID: runID, MaxTimeMs: ms(maxTime)})

@@ -25,8 +25,8 @@ func (s *Store) AddSeeds(ctx context.Context, runID int64, pages []urls.URL) (in
 }
 
 // StoreSeeds stores seeds of a source and makes them part of a run, in one transaction; one
-// that the run already has is left alone, and so is one that a list keeps from being
-// crawled. Bare ones become http where their site was lately found to be reached by it alone.
+// that the run already has is left alone, and so is one that a list keeps from being crawled.
+// Bare seeds become http if their site was recently reached by http alone.
 func (s *Store) StoreSeeds(ctx context.Context, runID int64, source seeds.Source, all []seeds.Seed) (seeds.Stored, error) {
 	all, err := s.byHTTP(ctx, all)
 	if err != nil {
@@ -83,7 +83,7 @@ func (s *Store) byHTTP(ctx context.Context, all []seeds.Seed) ([]seeds.Seed, err
 }
 
 // SeedListStored is how many entries of a version of a list were stored for a run before
-// that was interrupted; 0 where it was not.
+// that was interrupted; 0 if it was not.
 func (s *Store) SeedListStored(ctx context.Context, runID int64, list, version string) (int64, error) {
 	n, err := s.q.SeedListStored(ctx, dbsqlc.SeedListStoredParams{RunID: runID, List: list, Version: version})
 	if err = translate("how far a list was stored", err); errors.Is(err, crawl.ErrNotFound) {

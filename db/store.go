@@ -84,7 +84,8 @@ func open(ctx context.Context, url string, connected func(context.Context, *pgx.
 	return NewStore(pool), nil
 }
 
-// wholeTableScans are the settings of the planner for what only an audit should do.
+// wholeTableScans are the planner's settings for whole-table scans, which only an
+// audit should do.
 var wholeTableScans = []string{"enable_seqscan", "enable_hashjoin", "enable_mergejoin"}
 
 // forWholeTables is what such a statement has instead: a plan of its own for what it asks,

@@ -59,7 +59,7 @@ const malformedUser = "its user name or password is malformed: percent-encode sp
 
 var passwordParameter = regexp.MustCompile(`[a-z]*password=[^&]*`)
 
-// reason is what pgx says of a URL without secrets; empty where it can be read.
+// reason is what pgx says of a URL without secrets; empty if it can be read.
 func reason(url string) string {
 	if _, err := pgxpool.ParseConfig(url); err != nil {
 		return err.Error()

@@ -1,14 +1,15 @@
-// Package search finds pages in Mosey's database by what they say: what mosey search
-// does, for programs.
+// Package search searches the pages in Mosey's database: it is mosey search for
+// programs.
 //
 //	store, err := db.Open(ctx, "postgres://mosey@localhost:5432/mosey")
 //	…
 //	results, err := search.New(store).Search(ctx, search.Query{Text: `"durable politeness" -temporal`})
 //
-// A query is words, all of which have to be on a page in some form; "or" between two,
-// "phrases in quotes" and -words that must not be there mean what they mean to search
-// engines. The words are looked for in every language, accents and case do not count.
+// All words of a query have to be on a page, in any of their forms. As in other
+// search engines, "or" between two words makes them alternatives, quotes make a
+// phrase, and -word excludes pages. Words are looked for in every language; accents
+// and case do not count.
 //
-// What a publisher forbids is obeyed: pages with noindex, or past their
-// unavailable_after, are not found, and of one with nosnippet there is no description.
+// Publishers' signals are obeyed: pages with noindex, or past their unavailable_after,
+// are not found, and a page with nosnippet has no description.
 package search

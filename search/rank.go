@@ -30,10 +30,11 @@ type RankStore interface {
 	RankFound(ctx context.Context, after int64, most int) (last int64, err error)
 }
 
-// Rank computes what domains and pages are worth by who links to them (PageRank of the
-// registered domains) and stores it: for searches, for the order in which pages and
-// domains are crawled, and with what others call a page among what it is found by. It can
-// be ended at any time and begun again, beside crawls. progress is called often.
+// Rank computes the worth of domains and pages by who links to them (PageRank of the
+// registered domains) and stores it. Searches use it, and it decides the order in which
+// pages and domains are crawled. It also adds the texts of links to the keywords of the
+// pages that they lead to. It may run beside crawls, and be stopped and started again at
+// any time. progress is called often.
 func Rank(ctx context.Context, store RankStore, progress func(crawl.RankReport)) (crawl.RankReport, error) {
 	r := ranking{store: store, progress: progress}
 	for _, step := range []struct {
@@ -155,7 +156,7 @@ func (r *ranking) fold(ctx context.Context, ranks crawl.PageRanks) error {
 	return err
 }
 
-// termsOf are the terms of what other registered domains call a page.
+// termsOf are the terms of links to a page from other registered domains.
 func termsOf(a crawl.Anchors) string {
 	own, seen, texts := urls.Registered(a.Domain), map[crawl.Anchor]bool{}, map[string]int{}
 	for _, said := range a.Said {

@@ -25,11 +25,11 @@ const (
 const (
 	// perDomain is how many results there are of a domain at the most.
 	perDomain = 2
-	// nearDuplicate is in how many bits at the most fingerprints of near-duplicates
-	// differ (Manku, Jain and Das Sarma, "Detecting Near-Duplicates for Web Crawling",
-	// WWW 2007).
+	// nearDuplicate is the most bits in which fingerprints of near-duplicates differ
+	// (Manku, Jain and Das Sarma, "Detecting Near-Duplicates for Web Crawling", WWW
+	// 2007).
 	nearDuplicate = 3
-	// otherLanguage is what a page is worth that is not in the query's language.
+	// otherLanguage weighs pages that are not in the query's language.
 	otherLanguage = 0.6
 	// spare is how many times more pages are read than are shown, for those that are
 	// left out.
@@ -53,8 +53,8 @@ type Query struct {
 	// Since finds only pages that have a date of then or later: as they say themselves,
 	// else that of their last fetch. Zero is any time.
 	Since time.Time
-	// Prefer is the language that the query is in, if that is known: pages in it come
-	// before others that are as good. Empty leaves it to Searcher.Guess.
+	// Prefer is the query's language, if known: pages in it come before others that
+	// are as good. Empty leaves it to Searcher.Guess.
 	Prefer string
 	// Limit is how many results are wanted, LimitDefault where it is 0, at most
 	// LimitMax; Offset is how many to pass over, at most OffsetMax.
@@ -65,13 +65,13 @@ type Query struct {
 type Result struct {
 	URL   string `json:"url"`
 	Title string `json:"title"`
-	// Language is a tag of BCP 47; empty is undetermined.
+	// Language is a tag of BCP 47; empty means undetermined.
 	Language string `json:"language"`
 	Domain   string `json:"domain"`
-	// Description is what the page says it is about; empty where it does not, or where
+	// Description is what the page says it is about; empty if it does not, or where
 	// its publisher wants no snippet shown.
 	Description string `json:"description"`
-	// Date is when it was published, else changed, as the page says; zero where it does
+	// Date is when it was published, else changed, as the page says; zero if it does
 	// not.
 	Date time.Time `json:"date,omitzero"`
 	// Score orders results of one query: more is better.

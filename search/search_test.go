@@ -42,8 +42,8 @@ type page struct {
 	title    string
 	text     string
 	signals  crawl.Signals
-	content  byte  // of the content hash; 0 is none
-	simhash  int64 // 0 is none
+	content  byte  // of the content hash; 0 means none
+	simhash  int64 // 0 means none
 	noindex  bool
 	usage    string
 }

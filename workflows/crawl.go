@@ -20,10 +20,10 @@ type CrawlResult struct {
 	Reason string `json:"reason"`
 }
 
-// CrawlWorkflow keeps the domains of a run going: it starts those that have due
-// work, then sleeps until something is due next or a signal wakes it. It ends when
-// nothing is active and nothing is due. To cancel it stops the run; one that was
-// terminated is started again by package reconcile. While the run is paused it waits.
+// CrawlWorkflow keeps the domains of a run going: it starts those that have due work,
+// then sleeps until something is due next or a signal wakes it. It ends when nothing
+// is active and nothing is due. Cancelling it stops the run. Package reconcile starts
+// it again if it was terminated. While the run is paused it waits.
 func CrawlWorkflow(ctx workflow.Context, in CrawlInput) (CrawlResult, error) {
 	d := &dispatcher{run: in.Run, wake: workflow.GetSignalChannel(ctx, SignalWake)}
 	if err := d.handle(ctx); err != nil {
@@ -61,7 +61,7 @@ func CrawlWorkflow(ctx workflow.Context, in CrawlInput) (CrawlResult, error) {
 type dispatcher struct {
 	run  string
 	wake workflow.ReceiveChannel
-	// changed says that a person has changed the run since the last look.
+	// changed is set if a person has changed the run since the last look.
 	changed bool
 }
 

@@ -19,14 +19,13 @@ type DatabaseInput struct {
 // memoDatabase is the memo of the DatabaseWorkflow, which has the same.
 const memoDatabase = "database"
 
-// DatabaseWorkflow tells, by its memo, which database the workflows of its namespace are
-// about. It waits until somebody ends it, who so gives the namespace free, and makes no
-// events meanwhile.
+// DatabaseWorkflow names in its memo the database that its namespace belongs to. It
+// waits without events until somebody ends it, which frees the namespace.
 func DatabaseWorkflow(ctx workflow.Context, _ DatabaseInput) error {
 	return workflow.Await(ctx, func() bool { return false })
 }
 
-// NamespaceOwner is the database that the namespace belongs to; empty is none.
+// NamespaceOwner is the database that the namespace belongs to; empty means none.
 func (s Starter) NamespaceOwner(ctx context.Context) (database string, err error) {
 	d, err := s.Client.DescribeWorkflowExecution(ctx, crawl.DatabaseWorkflowID, "")
 	if NotFound(err) {
@@ -46,8 +45,8 @@ func (s Starter) NamespaceOwner(ctx context.Context) (database string, err error
 	return database, nil
 }
 
-// ClaimNamespace makes the namespace that of a database, if it belongs to none, and returns
-// to which it belongs. No worker is needed for that.
+// ClaimNamespace gives the namespace to a database, unless it belongs to one already, and
+// returns its owner. That needs no worker.
 func (s Starter) ClaimNamespace(ctx context.Context, database string) (owner string, err error) {
 	if owner, err = s.NamespaceOwner(ctx); err != nil || owner != "" {
 		return owner, err

@@ -149,9 +149,9 @@ func finishSummary(in activities.FinishDomainInput) string {
 	return "finish: " + in.Reason
 }
 
-// unfinishedWait is how long to wait before looking again for what FetchPages has
-// said is not there, and FinishDomain so many times that it is: not at all once,
-// since it may have come in between, then ever longer.
+// unfinishedWait is how long to wait if FetchPages has found no work and
+// FinishDomain has found some, so many times in a row. Once it is 0, since the
+// work may have come in between; then it grows.
 func unfinishedWait(times int) crawl.Duration {
 	const least, most = time.Second, time.Minute
 	if times == 0 {
@@ -165,8 +165,8 @@ func (d *domain) fetchNext() {
 	d.state.Next, d.state.Wait, d.state.Defer = activities.StepFetch, 0, false
 }
 
-// leave gives the claim back when the workflow ends otherwise than by having
-// nothing to do: when it is cancelled. The dispatcher may start it again.
+// leave gives the claim back when the workflow is cancelled. The dispatcher may
+// start it again.
 func (d *domain) leave(ctx workflow.Context, cause error) error {
 	if !temporal.IsCanceledError(cause) {
 		return cause

@@ -1,7 +1,9 @@
 package workflows
 
 import (
+	"cmp"
 	"fmt"
+	"path"
 	"slices"
 
 	"go.temporal.io/sdk/workflow"
@@ -42,8 +44,8 @@ type domain struct {
 	pages int
 	state DomainState
 	wake  workflow.ReceiveChannel
-	// news says that work may have come since FetchPages was last called, and decided
-	// that a person has changed what holds: whatever is waited for may be another now.
+	// news is set if work may have come since FetchPages was last called. decided is
+	// set if a person has changed what holds. Both may change what to wait for.
 	news, decided bool
 	// unfinished counts how often in a row FinishDomain has found work where
 	// FetchPages has found none.
@@ -64,9 +66,9 @@ func newDomain(ctx workflow.Context, in DomainInput) (*domain, error) {
 	return d, d.handle(ctx)
 }
 
-// takeWakes takes the signals that are there. News ends a wait for work, and no
-// other: a closed slot is still closed. A person's decision ends any: the guard,
-// which is asked again, knows what is left of it.
+// takeWakes takes the waiting signals. News only ends a wait for work: a closed
+// slot is still closed. A person's decision ends any wait: the guard is asked
+// again and knows the rest of it.
 func (d *domain) takeWakes() {
 	d.news = d.news || d.wake.Len() > 0
 	if w := drain(d.wake); w.PagesPerActivity != 0 {
@@ -77,9 +79,10 @@ func (d *domain) takeWakes() {
 	}
 }
 
-// endsWithNews reports whether what is waited for may be another by now.
+// endsWithNews reports whether the workflow waits for something that news may
+// change.
 func (s DomainState) endsWithNews() bool {
-	return s.Next != activities.StepFinish && (s.Reason == crawl.ReasonScheduled || s.Reason == crawl.ReasonWindow)
+	return s.Next != activities.StepFinish && s.Reason.Row().EndsWithNews
 }
 
 func (d *domain) waitSummary() string {
@@ -99,10 +102,7 @@ func (d *domain) waitSummary() string {
 
 // prerequisite names what is fetched of an origin.
 func (d *domain) prerequisite() string {
-	if d.state.Kind == crawl.KindTDM {
-		return "tdmrep.json of " + d.state.Origin
-	}
-	return "robots.txt of " + d.state.Origin
+	return path.Base(cmp.Or(d.state.Kind, crawl.KindRobots).Traits().Path) + " of " + d.state.Origin
 }
 
 func (d *domain) fetchSummary() string {
@@ -166,27 +166,13 @@ func (d *domain) describe(ctx workflow.Context) error {
 // status is what a domain does, in a word. The delay between two pages is part of
 // crawling.
 func (s DomainState) status() string {
-	switch s.Reason {
-	case crawl.ReasonPaused, crawl.ReasonStopped, crawl.ReasonBlocked:
-		return StatusPaused
-	case crawl.ReasonGraylist:
-		if s.Wait > 0 {
-			return StatusGraylisted
-		}
-	case crawl.ReasonDeferred:
+	switch status := s.Reason.Row().Status; {
+	case status == StatusPaused, status == StatusDeferred, status == StatusGraylisted && s.Wait > 0:
+		return status
+	case status == StatusWaiting && s.Defer:
 		return StatusDeferred
-	case crawl.ReasonWindow, crawl.ReasonScheduled, crawl.ReasonRetryAfter, crawl.ReasonBackoff, crawl.ReasonRobots:
-		switch {
-		case s.Defer:
-			return StatusDeferred
-		case s.Wait > 0 && s.Next != activities.StepFinish:
-			return StatusWaiting
-		}
-	case crawl.ReasonDelay, crawl.ReasonDomain, crawl.ReasonCrawlDelay, crawl.ReasonLatency, crawl.ReasonSlowdown,
-		crawl.ReasonIP, crawl.ReasonSubnet, crawl.ReasonRegistered, crawl.ReasonInFlight, crawl.ReasonFresh, crawl.ReasonTrap,
-		crawl.ReasonMinRefetch, crawl.ReasonStale, crawl.ReasonExcluded, crawl.ReasonExtension, crawl.ReasonVariant,
-		crawl.ReasonScheme, crawl.ReasonYields, crawl.ReasonDepthBudget,
-		crawl.ReasonImageBudget, crawl.ReasonImagesOff, crawl.ReasonListed, crawl.ReasonBudget:
+	case status == StatusWaiting && s.Wait > 0 && s.Next != activities.StepFinish:
+		return status
 	}
 	return StatusCrawling
 }

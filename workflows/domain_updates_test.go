@@ -15,7 +15,7 @@ import (
 	"github.com/mosey-web/mosey/workflows"
 )
 
-// The ways in which FetchPages says that a person lets nothing be requested.
+// FetchPages' results if a person's decision forbids all requests.
 var (
 	pausedNow  = activities.FetchPagesResult{Next: activities.StepFinish, Reason: crawl.ReasonPaused}
 	stoppedNow = activities.FetchPagesResult{Next: activities.StepFinish, Reason: crawl.ReasonStopped}

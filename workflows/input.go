@@ -8,9 +8,9 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// input is what is wrong with the JSON of an update's input. It is kept for the
-// update's validator, which can say so clearly and is not asked in a replay: what
-// was accepted once must stay readable.
+// input holds the faults in the JSON of an update's input. They are kept for the
+// update's validator, which has clear words for them and does not run in a
+// replay, since an input that was accepted once must stay readable.
 type input struct {
 	read  bool
 	fault error
@@ -39,8 +39,8 @@ func readInput[T any](data []byte, into *T, wanted ...string) input {
 	return in
 }
 
-// hasField reports whether an object has a field as package json finds it: in
-// whatever case.
+// hasField reports whether an object has a field, without regard to case, as
+// package json does.
 func hasField(fields map[string]json.RawMessage, name string) bool {
 	for field := range fields {
 		if strings.EqualFold(field, name) {

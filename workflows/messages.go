@@ -36,7 +36,7 @@ const (
 	QueryStarted = "started"
 )
 
-// TypeUnavailable is the type of an update's error if what it decides could not be
+// TypeUnavailable is the type of an update's error if its decision could not be
 // stored in time, because the database was away. It can be sent again.
 const TypeUnavailable = "Unavailable"
 
@@ -61,7 +61,7 @@ func wakeWith(pagesPerActivity int) Wake {
 // Pause says why a domain or a run is paused.
 type Pause struct {
 	Reason string `json:"reason"`
-	// Until is when the pause ends by itself; nil is not before resume.
+	// Until is when the pause ends by itself; nil means not before resume.
 	Until *time.Time `json:"until,omitempty"`
 
 	input input

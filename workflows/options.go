@@ -13,9 +13,9 @@ import (
 // Every time-out of every activity and workflow is in this file.
 
 const (
-	// heartbeatTimeout is how soon a dead worker is noticed whose machine starts none
-	// again. A heartbeat costs Temporal as much as a third of an activity, and so does
-	// looking for it: at 20 s that of 2,000 domains was most of its work.
+	// heartbeatTimeout is how soon a dead worker is noticed, unless its machine starts
+	// another. A heartbeat costs Temporal a third of an activity, and its timer as
+	// much: at 20 s those of 2,000 domains were most of its work.
 	heartbeatTimeout = 3 * time.Minute
 	// updateTimeout is how long a person's update is tried if the database is away.
 	updateTimeout = 30 * time.Second
@@ -32,8 +32,8 @@ func ownTrouble() *temporal.RetryPolicy {
 	}
 }
 
-// withFetchOptions is for a batch of pages: up to five minutes of beginning new
-// ones, then the longest that one page and its record can take.
+// withFetchOptions is for a batch of pages: new ones are begun for up to five
+// minutes, and the last may take as long as one page and its record can.
 func withFetchOptions(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: 12 * time.Minute,
@@ -95,8 +95,8 @@ func withSeedOptions(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
-// withFilterOptions is for a minute of beginning requests for robots.txt, then the
-// longest that one and its record can take.
+// withFilterOptions is for robots.txt of seeds: requests are begun for a minute,
+// and the last may take as long as one and its record can.
 func withFilterOptions(ctx workflow.Context, summary string) workflow.Context {
 	return withRobotsOptions(ctx, summary)
 }

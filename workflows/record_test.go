@@ -36,9 +36,10 @@ const (
 	recordedMax = 400 << 10
 )
 
-// TestRecordHistories writes the histories that TestReplay reads, from whatever
-// has run on the Temporal that the TEMPORAL_* variables name. tools/replay-record
-// runs it on the code of a release, which must be what ran there.
+// TestRecordHistories writes the histories that TestReplay reads, from all
+// workflows on the Temporal that the TEMPORAL_* variables name.
+// tools/replay-record runs it on the code of a release, which must also have run
+// these workflows.
 func TestRecordHistories(t *testing.T) {
 	t.Parallel()
 	dir := os.Getenv("MOSEY_REPLAY_RECORD")

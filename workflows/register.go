@@ -11,12 +11,10 @@ import (
 
 // Names of the workflows. Do not rename: histories and schedules hold them.
 const (
-	SeedWorkflowName   = "SeedWorkflow"
-	CrawlWorkflowName  = "CrawlWorkflow"
-	DomainWorkflowName = "DomainWorkflow"
-	// RecrawlWorkflowName has pages fetched again.
-	RecrawlWorkflowName = "RecrawlWorkflow"
-	// DatabaseWorkflowName tells whose a namespace is.
+	SeedWorkflowName     = "SeedWorkflow"
+	CrawlWorkflowName    = "CrawlWorkflow"
+	DomainWorkflowName   = "DomainWorkflow"
+	RecrawlWorkflowName  = "RecrawlWorkflow"
 	DatabaseWorkflowName = "DatabaseWorkflow"
 )
 

@@ -31,7 +31,7 @@ type Schedule struct {
 	Recrawl *activities.RecrawlInput `json:"recrawl,omitempty"`
 }
 
-// Scheduled is a schedule that there is.
+// Scheduled is an existing schedule.
 type Scheduled struct {
 	Name     string    `json:"name"`
 	Workflow string    `json:"workflow"`
@@ -64,8 +64,8 @@ func (s Schedule) Validate() error {
 // use.
 const catchUp = time.Hour
 
-// AddSchedule makes a schedule. What is still going when its time comes again is left to
-// finish, and that time left out.
+// AddSchedule makes a schedule. If its workflow still runs when its time comes again,
+// that time is left out.
 func (s Starter) AddSchedule(ctx context.Context, schedule Schedule) error {
 	action := &client.ScheduleWorkflowAction{TaskQueue: crawl.TaskQueue}
 	var run string

@@ -32,7 +32,7 @@ const (
 )
 
 // script plays the activities for one workflow: each call takes the next answer
-// of its kind, and when there are none left the one that ends the workflow.
+// of its kind. After the last one it gets the answer that ends the workflow.
 type script struct {
 	t     *testing.T
 	env   *testsuite.TestWorkflowEnvironment

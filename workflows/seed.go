@@ -12,8 +12,8 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
-// SeedInput asks to make pages part of a run. Without any it changes the settings of
-// a run that there is, and has it go on. It is meant to be written by hand:
+// SeedInput asks to make pages part of a run. Without pages it changes the settings
+// of an existing run, and has it go on. It is meant to be written by hand:
 //
 //	{"run":"small-web","urls":["https://example.org/"],"settings":{"delay":"10s"}}
 type SeedInput struct {
@@ -21,16 +21,16 @@ type SeedInput struct {
 	URLs []string `json:"urls,omitempty"`
 	// Settings are given to a new run, and change those of an existing one.
 	Settings crawl.Settings `json:"settings,omitzero"`
-	// Source, where it is set, names a list of seeds for a worker to read:
+	// Source, if set, names a list of seeds for a worker to read:
 	//
 	//	{"run":"top","source":"tranco","limit":1000}
 	activities.SeedList
-	// Staged says that a command line has handed over more seeds in the database.
+	// Staged is set if a command line has handed over more seeds in the database.
 	Staged bool `json:"staged,omitempty"`
 
 	// unreadable is what is wrong with the JSON.
 	unreadable error
-	// unknown is a field of the JSON that is none of these.
+	// unknown is a field of the JSON that has no place here.
 	unknown string
 }
 

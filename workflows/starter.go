@@ -71,8 +71,8 @@ func NotFound(err error) bool {
 	return notFound
 }
 
-// WakeDomain has a domain's workflow decide again, if one runs: what it waits for
-// may be another by now.
+// WakeDomain has a domain's workflow decide again, if one runs, since its reason
+// to wait may have changed.
 func (s Starter) WakeDomain(ctx context.Context, domain string) error {
 	return s.wake(ctx, crawl.DomainWorkflowID(domain))
 }
@@ -105,7 +105,7 @@ func (s Starter) StartSeed(ctx context.Context, n int64, in SeedInput) (client.W
 const startedPoll = 50 * time.Millisecond
 
 // AwaitStarted waits until a seeding has stored its seeds and started its run, or has
-// failed. What it does beside the run is not waited for.
+// failed. It does not wait for what the seeding does beside the run.
 func (s Starter) AwaitStarted(ctx context.Context, seeding client.WorkflowRun) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

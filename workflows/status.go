@@ -5,6 +5,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mosey-web/mosey/activities"
+	"github.com/mosey-web/mosey/crawl/reasons"
 )
 
 // Values of the search attribute MoseyStatus.
@@ -13,16 +14,12 @@ const (
 	StatusRunning = "running"
 	// StatusCrawling is a domain whose pages are being fetched, politely.
 	StatusCrawling = "crawling"
-	// StatusWaiting is a domain that sleeps: for its window, for a page's time, or
-	// because its server asked for it.
-	StatusWaiting = "waiting"
-	// StatusGraylisted is a domain that rests: its answers were mostly errors or slow.
-	StatusGraylisted = "graylisted"
-	// StatusDeferred is a domain whose workflow ends until an instant.
-	StatusDeferred = "deferred"
-	// StatusPaused is a domain of which a person lets nothing be asked, or a dispatcher
-	// whose run is paused.
-	StatusPaused = "paused"
+	// StatusWaiting and those that follow are of a domain that waits, see their row in
+	// the table of reasons. StatusPaused is also of a dispatcher whose run is paused.
+	StatusWaiting    = reasons.StatusWaiting
+	StatusGraylisted = reasons.StatusGraylisted
+	StatusDeferred   = reasons.StatusDeferred
+	StatusPaused     = reasons.StatusPaused
 	// StatusFinished is a domain whose workflow has ended: nothing is due, or others had
 	// to have their turn.
 	StatusFinished = "finished"
@@ -34,14 +31,15 @@ const (
 	StatusFailed = "failed"
 )
 
-// The changes by which the status tells what has ended, and that a run is paused.
+// The changes since which the status shows how a workflow ended, and that a run
+// is paused.
 const (
 	endsWithStatus = "status-when-it-ends"
 	showsPause     = "status-while-paused"
 )
 
-// setStatus makes a status that of the workflow, if its history has the change by which
-// that is done.
+// setStatus sets the workflow's status, if its history was written with this change or
+// a later one.
 func setStatus(ctx workflow.Context, change, status string) error {
 	if workflow.GetVersion(ctx, change, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
 		return nil
@@ -49,8 +47,7 @@ func setStatus(ctx workflow.Context, change, status string) error {
 	return workflow.UpsertTypedSearchAttributes(ctx, attrStatus.ValueSet(status))
 }
 
-// endAs gives a workflow that ends now, with a result and perhaps an error, a status. The
-// error is returned.
+// endAs sets the status of a workflow that ends now. It returns cause, which may be nil.
 func endAs(ctx workflow.Context, status string, cause error) error {
 	if err := setStatus(ctx, endsWithStatus, status); cause == nil {
 		return err
@@ -78,7 +75,7 @@ func endRun(ctx workflow.Context, res activities.DispatchResult) error {
 	return endAs(ctx, StatusDone, nil)
 }
 
-// showPause has the status of a run that goes on tell whether it is paused.
+// showPause sets the status of a run that goes on to paused or running.
 func showPause(ctx workflow.Context, res activities.DispatchResult) error {
 	status, _ := workflow.GetTypedSearchAttributes(ctx).GetKeyword(attrStatus)
 	switch was := status == StatusPaused; {
@@ -90,8 +87,8 @@ func showPause(ctx workflow.Context, res activities.DispatchResult) error {
 	return nil
 }
 
-// end gives a domain whose workflow ends a status, unless it has that of one that ends: one
-// that is paused, deferred or rests says so before.
+// end sets the status of a domain whose workflow ends, unless its status says so already:
+// paused, deferred or graylisted.
 func (d *domain) end(ctx workflow.Context) error {
 	switch d.state.Status {
 	case StatusCrawling, StatusWaiting:

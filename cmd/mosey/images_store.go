@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -13,7 +12,7 @@ import (
 
 // imageStoreFlag names the place where images are stored, for commands that read it.
 type imageStoreFlag struct {
-	ImageStore string `help:"Where the bytes of images are kept: a directory, or the URL of a bucket (s3://, gs://, azblob://). Default: images in the data directory." placeholder:"DIR|URL"`
+	ImageStore string `help:"Where the bytes of images are kept: a directory, or the URL of a bucket (s3://). Default: images in the data directory." placeholder:"DIR|URL"`
 }
 
 // open opens it.
@@ -44,13 +43,13 @@ func imageStoreOf(e *env, where string) (string, error) {
 	return filepath.Join(dir, "images"), nil
 }
 
-// withImages hands out the store of images, and closes it.
+// withImages hands out the store of images.
 func (f imageStoreFlag) withImages(ctx context.Context, e *env, do func(*imagestore.Store) error) error {
 	store, err := f.open(ctx, e)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(do(store), store.Close()); err != nil {
+	if err := do(store); err != nil {
 		return fmt.Errorf("images in %s: %w", store, err)
 	}
 	return nil

@@ -184,20 +184,7 @@ func untilText(at time.Time) string {
 }
 
 // notDueText says in words why a domain is not due.
-func notDueText(why crawl.Reason) string {
-	texts := map[crawl.Reason]string{
-		crawl.ReasonPaused:    "a person has paused it",
-		crawl.ReasonStopped:   "a person has stopped it",
-		crawl.ReasonBlocked:   "a person has blocked it",
-		crawl.ReasonListed:    "a list keeps it from being crawled",
-		crawl.ReasonDeferred:  "its server asked for that, or it could not be reached",
-		crawl.ReasonWindow:    "its window is closed",
-		crawl.ReasonBudget:    "the budget for it is spent",
-		crawl.ReasonScheduled: "its pages are not due yet",
-		crawl.ReasonInFlight:  "a request may still be in flight",
-	}
-	return cmp.Or(texts[why], string(why))
-}
+func notDueText(why crawl.Reason) string { return cmp.Or(why.Row().Words, string(why)) }
 
 // domainCmd shows what is known about a domain.
 type domainCmd struct {

@@ -159,7 +159,6 @@ func newMaintenance(t *testing.T) (*commandHarness, *maintenance) {
 	h, store := newHarnessWithDatabase(t)
 	images, err := imagestore.Open(t.Context(), filepath.Join(h.dir, "images"))
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, images.Close()) })
 	h.Setenv("MOSEY_IMAGE_STORE", images.String())
 	return h, &maintenance{
 		maintainCmd: &maintainCmd{OlderThan: imagestore.DeleteAgeMin}, store: store, images: images,

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
 )
 
 // outcomes lists the outcomes that occurred.
@@ -90,21 +91,6 @@ func wholeRun(t crawl.Totals) string {
 	return fmt.Sprintf("%s, %s; %s", count(t.Requests(), "page"), size(t.Bytes), tally(t))
 }
 
-// whySkipped says what a reason to skip a page means, and how to have it requested all
-// the same.
-var whySkipped = map[crawl.Reason]string{
-	crawl.ReasonFresh:       "their servers said that they stay as they are; mosey why URL tells until when",
-	crawl.ReasonMinRefetch:  "fetched lately; --min-refetch 0s fetches them all the same",
-	crawl.ReasonExcluded:    "the run's --include and --exclude leave them out; to give other ones decides again",
-	crawl.ReasonExtension:   "their names say that they cannot be read; --skip-extensions=false fetches them all the same",
-	crawl.ReasonDepthBudget: "pages over the budget of their depth; a larger --max-pages-per-depth fetches them",
-	crawl.ReasonImageBudget: "over the budget of their domain; a larger --max-images-per-domain fetches them",
-	crawl.ReasonImagesOff:   "the run does not fetch them any more; --images metadata does",
-	crawl.ReasonVariant:     "known variants of other pages; --skip-known-variants=false fetches them all the same",
-	crawl.ReasonScheme:      "https cannot be reached, and http is asked instead; a seed that says https:// is not asked by http",
-	crawl.ReasonTrap:        "parts of endless spaces; mosey why URL tells which, and a page that is seeded is fetched all the same",
-}
-
 // notRequested says why pages were closed without a request, and what to do about it.
 func notRequested(t crawl.Totals) []string {
 	var lines []string
@@ -112,12 +98,13 @@ func notRequested(t crawl.Totals) []string {
 		return cmp.Or(cmp.Compare(t.Skips[b], t.Skips[a]), cmp.Compare(a, b))
 	}) {
 		what := "page"
-		if reason == crawl.ReasonImageBudget || reason == crawl.ReasonImagesOff {
+		row := reason.Row()
+		if row.Of == reasons.Image {
 			what = "image"
 		}
 		line := fmt.Sprintf("%s skipped: %s", count(t.Skips[reason], what), reason)
-		if why, known := whySkipped[reason]; known {
-			line += " (" + why + ")"
+		if row.Remedy != "" {
+			line += " (" + row.Words + "; " + row.Remedy + ")"
 		}
 		lines = append(lines, line)
 	}

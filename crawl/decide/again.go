@@ -11,10 +11,6 @@ import (
 	"github.com/mosey-web/mosey/crawl/recrawl"
 )
 
-// listAgain is how long a list of pages is not asked for at the most: it is there to tell
-// what is new.
-const listAgain = 24 * time.Hour
-
 // Again says when the page of an attempt that ended it is asked for again, and keeps what
 // the attempt has told of how often it changes; nil if its run asks for no page again.
 func Again(dom crawl.DomainFacts, run crawl.RunFacts, c crawl.CrawlFacts, at crawl.Attempt, now time.Time) (*crawl.Recrawl, error) {
@@ -43,8 +39,8 @@ func Again(dom crawl.DomainFacts, run crawl.RunFacts, c crawl.CrawlFacts, at cra
 	if wait == recrawl.Never {
 		return again, nil
 	}
-	if (c.Kind == crawl.KindSitemap || c.Kind == crawl.KindFeed) && h.Missing == 0 {
-		wait = min(wait, listAgain)
+	if most := c.Kind.Traits().AgainWithin; most > 0 && h.Missing == 0 {
+		wait = min(wait, most)
 	}
 	if at.Page != nil && at.Page.Visit != nil {
 		wait = max(wait, time.Duration(at.Page.Visit.Fresh))
@@ -98,15 +94,7 @@ func FirstAgain(history json.RawMessage, fetched time.Time) (time.Time, error) {
 
 // comesAgain reports whether a run asks for the page of a crawl again.
 func comesAgain(run crawl.RunFacts, c crawl.CrawlFacts) bool {
-	if run.Settings.Recrawl == nil || !*run.Settings.Recrawl {
-		return false
-	}
-	switch c.Kind {
-	case crawl.KindPage, crawl.KindFeed, crawl.KindSitemap, crawl.KindImage:
-		return true
-	case crawl.KindRobots, crawl.KindFavicon, crawl.KindTDM:
-	}
-	return false
+	return run.Settings.Recrawl != nil && *run.Settings.Recrawl && c.Kind.Traits().Again
 }
 
 // visitOf is what an attempt has found, as far as it tells of changes.

@@ -32,7 +32,7 @@ func spent(begun int64, budget *int64) bool { return budget != nil && begun >= *
 // BudgetSpent reports whether the budgets leave no further request for what is first in line.
 // Those of pages do not bear on images.
 func BudgetSpent(run crawl.RunFacts) bool {
-	image := run.Crawl != nil && run.Crawl.Kind == crawl.KindImage
+	image := run.Crawl != nil && run.Crawl.Kind.Image()
 	return run.Spent == crawl.SpentAll || run.Spent == crawl.SpentPages && !image
 }
 

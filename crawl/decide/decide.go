@@ -7,6 +7,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/freshness"
 	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/traps"
 	"github.com/mosey-web/mosey/crawl/usage"
 )
@@ -170,7 +171,7 @@ func Closed(dom crawl.DomainFacts, now time.Time) (why string, is bool) {
 // closed reports whether nothing of the domain may be requested, whatever is due.
 func closed(dom crawl.DomainFacts, now time.Time, d *Decision) bool {
 	if c, forbidden := dom.Controls.Forbidding(now); forbidden {
-		d.Do, d.Until, d.Reason = Finish, c.Until, ReasonOf(c.Kind)
+		d.Do, d.Until, d.Reason = Finish, c.Until, reasons.OfControl(string(c.Kind))
 		d.Why = explainControl(c)
 		return true
 	}
@@ -198,18 +199,6 @@ func closed(dom crawl.DomainFacts, now time.Time, d *Decision) bool {
 		return true
 	}
 	return false
-}
-
-// ReasonOf is what a control that forbids requests makes of a domain.
-func ReasonOf(kind crawl.ControlKind) crawl.Reason {
-	switch kind {
-	case crawl.ControlPause:
-		return crawl.ReasonPaused
-	case crawl.ControlStop:
-		return crawl.ReasonStopped
-	case crawl.ControlBlock, crawl.ControlDelay, crawl.ControlBudget, crawl.ControlWindow:
-	}
-	return crawl.ReasonBlocked
 }
 
 func explainControl(c crawl.Control) string {
@@ -300,7 +289,7 @@ func probe(f Facts, c crawl.CrawlFacts) string {
 	switch {
 	case c.Worked != "" && f.Ruling.WorkedAllowed:
 		return c.Worked
-	case f.Ruling.FrontAllowed && (c.Kind != crawl.KindImage || c.Pages):
+	case f.Ruling.FrontAllowed && (!c.Kind.Image() || c.Pages):
 		return front
 	}
 	return c.URL
@@ -334,11 +323,11 @@ func skip(now time.Time, d *Decision) bool {
 			return d.pass(crawl.ReasonMinRefetch, fmt.Sprintf("it answered %d less than %s ago", a.Status, least))
 		}
 	}
-	if c.Kind == crawl.KindImage {
+	if c.Kind.Image() {
 		return skipImage(d)
 	}
-	// Seeds are a person's decision, and every kind but a page has a bound of its own.
-	if c.Depth == 0 || c.Kind != crawl.KindPage {
+	// Seeds are a person's decision, and what is not a document has bounds of its own.
+	if c.Depth == 0 || !c.Kind.Document() {
 		return false
 	}
 	if why, reason := unwanted(d.Run.Settings, c.URL); reason != "" {
@@ -365,22 +354,15 @@ func linksAway(depth int) string {
 	return "are " + counted(int64(depth), "link")
 }
 
-// feedMinRefetch is how many times as often as a page a feed may be asked for: it is
-// there to be asked for news.
-const feedMinRefetch = 24
-
 // minRefetch is how lately what a run has of one kind may have been fetched.
 func minRefetch(run crawl.RunFacts, c crawl.CrawlFacts) time.Duration {
-	least := time.Duration(*run.Settings.MinRefetch)
 	switch {
 	case wantsMore(run, c):
 		return 0 // what was fetched is not what the run wants
 	case c.Again:
 		return 0 // how often the page changes has said when
-	case c.Kind == crawl.KindFeed:
-		return least / feedMinRefetch
 	}
-	return least
+	return time.Duration(*run.Settings.MinRefetch) / time.Duration(max(c.Kind.Traits().Oftener, 1))
 }
 
 // pass decides to close the crawl without a request. It returns true.

@@ -71,8 +71,8 @@ const retryAfterFresh = 10_000
 // RetryPriority is the priority of a crawl that is tried again: after all that have
 // not been tried, so that a few pages that fail do not hold the others up.
 func RetryPriority(c crawl.CrawlFacts) int {
-	if c.Kind == crawl.KindImage {
-		return imageRetryPriority
+	if fixed := c.Kind.Traits().Priority; fixed != 0 {
+		return fixed - 1
 	}
 	if c.Priority <= -retryAfterFresh {
 		return c.Priority

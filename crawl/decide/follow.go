@@ -48,7 +48,7 @@ func FollowRedirect(run crawl.RunFacts, c crawl.CrawlFacts) *crawl.Follow {
 	}
 	follow := crawl.Follow{Depth: c.Depth, Redirects: c.Redirects + 1, Seed: c.Depth == 0}
 	switch {
-	case c.Kind == crawl.KindImage:
+	case c.Kind.Image():
 		follow.Seed = false
 		return imageScope(run, follow)
 	case follow.Seed:
@@ -66,9 +66,9 @@ func further(run crawl.RunFacts, follow crawl.Follow) *crawl.Follow {
 	return &follow
 }
 
-// FollowListed says it for the pages that a sitemap or a feed lists: they are as far from
-// a seed as that is, however many lists lead to it, and never seeds themselves.
-func FollowListed(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage) (follow *crawl.Follow, stored bool) {
+// FollowAnnounced says it for the pages that a sitemap or a feed announces: they are as far from
+// a seed as that is, however many sitemaps lead to it, and never seeds themselves.
+func FollowAnnounced(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage) (follow *crawl.Follow, stored bool) {
 	if allowed, _ := usage.Allows(*run.Settings.Purpose, said); !allowed {
 		return nil, false
 	}
@@ -85,7 +85,7 @@ const indexesMax = 4
 
 // FollowIndexed says it for the sitemaps that one lists.
 func FollowIndexed(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage) (follow *crawl.Follow, stored bool) {
-	follow, stored = FollowListed(run, c, said)
+	follow, stored = FollowAnnounced(run, c, said)
 	if follow == nil || c.Redirects >= indexesMax || !*run.Settings.Sitemaps {
 		return nil, stored
 	}
@@ -97,8 +97,8 @@ func FollowIndexed(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage) (fo
 // last visit, it links to now.
 func FollowKnown(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage) *crawl.KnownLinks {
 	known := &crawl.KnownLinks{Redirect: FollowRedirect(run, c)}
-	if c.Kind == crawl.KindSitemap || c.Kind == crawl.KindFeed {
-		known.Link, _ = FollowListed(run, c, said)
+	if c.Kind.Announces() {
+		known.Link, _ = FollowAnnounced(run, c, said)
 		known.Sitemap, _ = FollowIndexed(run, c, said)
 		return known
 	}

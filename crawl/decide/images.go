@@ -7,14 +7,6 @@ import (
 	"github.com/mosey-web/mosey/crawl/variants"
 )
 
-// The priorities of the crawls of images, which come before those of any page, of news too
-// (image_priority in the database), and of those that are tried again, which come after the
-// others.
-const (
-	ImagePriority      = 3
-	imageRetryPriority = ImagePriority - 1
-)
-
 // skipImage closes the crawl of an image that its run does not want, or whose budget is
 // spent.
 func skipImage(d *Decision) bool {

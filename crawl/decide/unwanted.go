@@ -35,15 +35,6 @@ func unwanted(set crawl.Settings, raw string) (why string, reason crawl.Reason) 
 	return "", ""
 }
 
-// Unwanted reports whether a page was passed over for what its URL is.
-func Unwanted(reason crawl.Reason) bool {
-	switch reason { //nolint:exhaustive // all others are not
-	case crawl.ReasonExcluded, crawl.ReasonExtension, crawl.ReasonVariant:
-		return true
-	}
-	return false
-}
-
 // WantsOthers reports whether a run's new settings want other URLs than its old ones, or
 // more at a depth, or more images: what it has passed over is to be decided again.
 func WantsOthers(before, after crawl.Settings) bool {

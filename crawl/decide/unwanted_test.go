@@ -51,9 +51,9 @@ func TestUnwantedPagesAreSkipped(t *testing.T) {
 				require.Equal(t, crawl.OutcomeSkipped, d.Outcome)
 				require.Equal(t, c.reason, d.Reason)
 				require.Equal(t, c.why, d.Why)
-				require.True(t, decide.Unwanted(d.Reason))
+				require.True(t, d.Reason.Row().Unwanted)
 			}
 		})
 	}
-	require.False(t, decide.Unwanted(crawl.ReasonFresh))
+	require.False(t, crawl.ReasonFresh.Row().Unwanted)
 }

@@ -6,7 +6,7 @@ import "github.com/mosey-web/mosey/crawl"
 // extractor has read, or that has left out what the run wants, that is only when it was:
 // however fresh or unchanged the page is, only the page itself tells what there is to find.
 func LastVisit(run crawl.RunFacts, c crawl.CrawlFacts) crawl.Visit {
-	unread := c.Kind == crawl.KindImage && c.Image == nil // it was a page, or had a problem
+	unread := c.Kind.Image() && c.Image == nil // it was a page, or had a problem
 	if c.Extractor >= crawl.ExtractorVersion && !unread && !wantsMore(run, c) {
 		return c.Visit
 	}
@@ -20,9 +20,9 @@ func wantsMore(run crawl.RunFacts, c crawl.CrawlFacts) bool {
 	switch {
 	case c.Visit.At.IsZero() || !set.TakesImages():
 		return false
-	case c.Kind == crawl.KindPage:
+	case c.Kind.Document():
 		return !c.Images
-	case c.Kind == crawl.KindImage && c.Image != nil:
+	case c.Kind.Image() && c.Image != nil:
 		return *set.Images == crawl.ImagesStore && !c.Image.Stored || *set.Thumbnails && !c.Image.Thumbnail
 	}
 	return false

@@ -20,15 +20,16 @@ const (
 	Max = 30 * 24 * time.Hour
 	// etagMax caps an entity tag, in bytes, which is sent back with each request.
 	etagMax = 1000
-	// clockSlack is by how much the clocks of a server and ours, or of two servers
-	// behind one name, may differ when they decide that a page is unchanged.
+	// clockSlack is how far the clocks of a server and ours, or of two servers
+	// behind one name, may differ without affecting whether a page counts as
+	// unchanged.
 	clockSlack = time.Minute
 	// maxSeconds is the largest whole number of seconds a Duration holds, with
 	// room left to add to it.
 	maxSeconds = math.MaxInt64 / int64(time.Second) / 2
 )
 
-// NewVisit is what to remember of an answer of 200 that had arrived at an instant.
+// NewVisit returns what to remember of a 200 answer that arrived at an instant.
 func NewVisit(h http.Header, answered time.Time, content crawl.ContentHash) crawl.Visit {
 	v := crawl.Visit{At: answered, ETag: entityTag(h.Get("ETag")), Content: content}
 	if fresh, _ := Lifetime(h, answered); fresh > 0 {
@@ -40,8 +41,8 @@ func NewVisit(h http.Header, answered time.Time, content crawl.ContentHash) craw
 	return v
 }
 
-// Revalidated is what to remember after an answer of 304 (RFC 9111 §4.3.4): what
-// it says anew, else what was known.
+// Revalidated updates a visit by a 304 answer (RFC 9111 §4.3.4): new values from
+// its header, else the known ones.
 func Revalidated(v crawl.Visit, h http.Header, answered time.Time) crawl.Visit {
 	next := NewVisit(h, answered, v.Content)
 	if next.ETag == "" {
@@ -53,10 +54,10 @@ func Revalidated(v crawl.Visit, h http.Header, answered time.Time) crawl.Visit {
 	return next
 }
 
-// ShouldFetch reports whether a page is to be asked for again: always where it never
-// was; not while its server says that it is fresh, and not within minRefetch of
-// the last visit. The reason is why not, crawl.ReasonFresh or
-// crawl.ReasonMinRefetch, empty where it is to be.
+// ShouldFetch reports whether to ask for a page again: not while its server says
+// that it is fresh, and not within minRefetch of the last visit. Without a visit it
+// is true. If it is false, the reason is crawl.ReasonFresh or
+// crawl.ReasonMinRefetch.
 func ShouldFetch(v crawl.Visit, now time.Time, minRefetch time.Duration) (bool, crawl.Reason) {
 	due, why := Due(v, minRefetch)
 	if now.Before(due) {
@@ -65,8 +66,8 @@ func ShouldFetch(v crawl.Visit, now time.Time, minRefetch time.Duration) (bool, 
 	return true, ""
 }
 
-// Due is from when on a page is to be asked for again, and what decides it; the
-// zero time where it never was.
+// Due is when a page may be asked for again, and which rule decides that; the
+// zero time if there was no visit.
 func Due(v crawl.Visit, minRefetch time.Duration) (time.Time, crawl.Reason) {
 	if v.At.IsZero() {
 		return time.Time{}, ""
@@ -82,9 +83,9 @@ func Due(v crawl.Visit, minRefetch time.Duration) (time.Time, crawl.Reason) {
 	return due, crawl.ReasonMinRefetch
 }
 
-// FinalAnswer reports whether a status says for a while what a page is: that it is
-// gone, or not for us. The 4xx that ask to come again do not (RFC 9110 §15.5.9,
-// RFC 8470, RFC 6585).
+// FinalAnswer reports whether a status settles for a while that a page is gone, or
+// not for us. A 4xx that asks to try again does not (RFC 9110 §15.5.9, RFC 8470,
+// RFC 6585).
 func FinalAnswer(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
@@ -93,13 +94,13 @@ func FinalAnswer(status int) bool {
 	return status >= 400 && status < 500
 }
 
-// Conditions adds to a request's header what makes the server answer 304, without
-// a body, if the page is unchanged since: If-None-Match (RFC 9110 §13.1.2), for
-// which a weak tag is as good as a strong one, and If-Modified-Since (§13.1.3),
-// which only those servers read that know no tags.
+// Conditions adds conditional headers to a request, so that the server answers
+// 304, without a body, if the page is unchanged: If-None-Match (RFC 9110
+// §13.1.2), where a weak tag is as good as a strong one, and If-Modified-Since
+// (§13.1.3), for servers without tags.
 //
-// Apache marks the tag of what it compresses, and then does not know its own mark:
-// such a tag is sent with and without it.
+// Apache adds a suffix to the tag of a compressed answer, and later does not
+// recognise the suffix. Such a tag is sent with and without it.
 func Conditions(v crawl.Visit, h http.Header) {
 	if v.ETag != "" {
 		tags := v.ETag
@@ -113,16 +114,17 @@ func Conditions(v crawl.Visit, h http.Header) {
 	}
 }
 
-// Unchanged says in words why an answer means that the page is as it was at the
-// last visit, be it that the server knows no conditional requests; empty where
-// it has changed, or where there was no visit. next is what NewVisit made of the
-// answer; of a 304 only the status counts.
+// Unchanged says in words why an answer shows that the page has not changed
+// since the last visit, also if the server ignores conditional requests. It is
+// empty if the page has changed, or if there was no visit. next is the NewVisit
+// of the answer; a 304 needs only its status.
 //
-// An answer of 200 says so only by the same validator, or the same content: a date
-// before the last visit does not, since files keep theirs when they are copied to
-// the server (rsync, tar, a package). The date is the validator where not both
-// answers have a tag, and where the page had rested when it was fetched: twice
-// changed within its second, it has the same date (RFC 9110 §8.8.2.2).
+// A 200 answer shows it only by the same validator or the same content. A date
+// before the last visit does not, since files keep their dates when they are
+// copied to the server (rsync, tar, a package). The date is the validator unless
+// both answers have a tag, but only if the page had not just changed when it was
+// fetched: a page that changes twice within a second keeps its date (RFC 9110
+// §8.8.2.2).
 func Unchanged(v crawl.Visit, status int, next crawl.Visit) string {
 	switch {
 	case v.At.IsZero():
@@ -143,11 +145,11 @@ func Unchanged(v crawl.Visit, status int, next crawl.Visit) string {
 	return ""
 }
 
-// codings are how Apache's mod_deflate and mod_brotli mark the tag of an answer that
-// they have compressed.
+// codings are the suffixes that Apache's mod_deflate and mod_brotli add to the tag
+// of a compressed answer.
 var codings = []string{"-gzip", "-br"}
 
-// withoutCoding is a tag without such a mark.
+// withoutCoding is a tag without such a suffix.
 func withoutCoding(tag string) string {
 	for _, coding := range codings {
 		if plain, found := strings.CutSuffix(tag, coding+`"`); found {
@@ -157,17 +159,16 @@ func withoutCoding(tag string) string {
 	return tag
 }
 
-// opaqueTag is what two tags have in common that mean the same state of a page,
-// whichever way it was sent.
+// opaqueTag is equal for two tags of the same state of a page, sent compressed
+// or not.
 func opaqueTag(tag string) string { return strings.TrimPrefix(withoutCoding(tag), "W/") }
 
-// Lifetime is how long from now on an answer that arrived at an instant says
-// that it will not change, at most Max; said is false, and it is 0, where the
-// answer does not say. It is the lifetime of RFC 9111 §4.2.1, from max-age, else
-// from Expires and Date, less the Age that the answer already had (§4.2.3).
-// no-store, no-cache, `Vary: *` and what is malformed promise nothing. s-maxage
-// is for caches that are shared (§5.2.2.10), and heuristics (§4.2.2) are the
-// minimum refetch time's part.
+// Lifetime is how long an answer that arrived at an instant stays fresh from now
+// on, at most Max; said is false if the answer does not say. It is the lifetime
+// of RFC 9111 §4.2.1, from max-age, else from Expires and Date, less the Age of
+// the answer (§4.2.3). With no-store, no-cache, `Vary: *` and malformed values
+// it is 0. s-maxage is for shared caches and ignored (§5.2.2.10). Heuristics
+// (§4.2.2) are ignored, since the minimum refetch time takes their place.
 func Lifetime(h http.Header, answered time.Time) (fresh time.Duration, said bool) {
 	if strings.Contains(strings.Join(h.Values("Vary"), ","), "*") {
 		return 0, true
@@ -192,8 +193,8 @@ func Lifetime(h http.Header, answered time.Time) (fresh time.Duration, said bool
 	return min(max(max(lifetime, 0)-age, 0), Max), true
 }
 
-// cacheControl is the lifetime that Cache-Control gives; said is false where
-// Expires decides. Of directives given twice the first holds (§4.2.1).
+// cacheControl is the lifetime by Cache-Control; said is false if Expires
+// decides. If a directive is given twice, the first holds (§4.2.1).
 func cacheControl(h http.Header) (lifetime time.Duration, said bool) {
 	for directive := range strings.SplitSeq(strings.Join(h.Values("Cache-Control"), ","), ",") {
 		name, value, _ := strings.Cut(strings.TrimSpace(directive), "=")
@@ -233,8 +234,8 @@ func date(h http.Header, answered time.Time) time.Time {
 	return answered
 }
 
-// entityTag is a tag (RFC 9110 §8.8.3) that may be sent back; empty where it is
-// malformed or too long, or not UTF-8: it is stored as text, and would come back
+// entityTag is a tag (RFC 9110 §8.8.3) that may be sent back. It is empty if it
+// is malformed, too long, or not UTF-8, since stored as text it would come back
 // as another tag.
 func entityTag(tag string) string {
 	opaque, quoted := strings.CutPrefix(strings.TrimPrefix(tag, "W/"), `"`)

@@ -1,4 +1,3 @@
-// Package lists reads the entries of the two lists that say what may be crawled at all:
-// nothing that is on the block list, and where the allow list has entries only what is on
-// that.
+// Package lists reads the entries of the block list and the allow list. Nothing on the
+// block list is crawled. If the allow list has entries, only what is on it is crawled.
 package lists

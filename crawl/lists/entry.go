@@ -13,7 +13,7 @@ import (
 // List is one of the two lists. The values are stored.
 type List string
 
-// The lists there are.
+// The lists.
 const (
 	Allow List = "allow"
 	Block List = "block"
@@ -102,8 +102,8 @@ func refuse(text string, err error) error {
 }
 
 // ParseLine reads a line of a file of entries: an entry, perhaps with a comment after a
-// "#", or a line of a hosts file ("0.0.0.0 ads.example.org"), as many lists of what to
-// block are given away. A line with nothing has no entry.
+// "#", or a line of a hosts file ("0.0.0.0 ads.example.org"). found is false for a line
+// without an entry.
 func ParseLine(line string) (e Entry, found bool, err error) {
 	line, _, _ = strings.Cut(line, "#")
 	fields := strings.Fields(strings.TrimPrefix(line, "\ufeff"))
@@ -119,7 +119,7 @@ func ParseLine(line string) (e Entry, found bool, err error) {
 	return e, err == nil, err
 }
 
-// isNowhere reports whether a hosts file sends a name to nowhere by an address.
+// isNowhere reports whether an address in a hosts file blocks a name.
 func isNowhere(text string) bool {
 	addr, err := netip.ParseAddr(text)
 	return err == nil && (addr.IsUnspecified() || addr.IsLoopback())

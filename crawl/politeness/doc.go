@@ -1,4 +1,4 @@
-// Package politeness says how long a host is to be left alone: by what its runs,
-// its owner, its robots.txt and its last answers ask for, by how it bears them,
-// by the clock on its wall, and with whom it shares a machine.
+// Package politeness computes how long to leave a host alone: from its runs,
+// people's decisions, its robots.txt, its last answers, the time of day, and the
+// addresses that it shares with others.
 package politeness

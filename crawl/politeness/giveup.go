@@ -6,14 +6,14 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// How long a domain or an origin that does not answer is given up for, at first and
-// at the most. Nothing is given up for good.
+// How long a domain or an origin that does not answer is given up, at first and at
+// the most. Nothing is given up for good.
 const (
 	GiveUpFirst = time.Hour
 	GiveUpMost  = 30 * 24 * time.Hour
 )
 
-// GiveUp is how long to leave alone what has been found out of reach so many times
+// GiveUp is how long to leave a domain alone that was out of reach so many times
 // in a row, from 1: GiveUpFirst, doubled each time, up to GiveUpMost.
 func GiveUp(times int) time.Duration {
 	wait := GiveUpFirst
@@ -23,12 +23,12 @@ func GiveUp(times int) time.Duration {
 	return min(wait, GiveUpMost)
 }
 
-// noNameLeast is for how long a name has to be missing before it counts: a zone may
-// be broken for a while.
+// noNameLeast is how long a name has to be missing before it counts, since a zone
+// may be broken for a while.
 const noNameLeast = time.Hour
 
-// NameGone reports whether a domain's name, which was looked up in vain at an
-// instant, has been missing for so long that the domain is out of reach.
+// NameGone reports whether a domain is out of reach, because its name, which
+// was just looked up in vain, has been missing for long enough.
 func NameGone(h crawl.Health, now time.Time) bool {
 	return !h.NoNameSince.IsZero() && now.Sub(h.NoNameSince) >= noNameLeast
 }
@@ -44,17 +44,17 @@ func ObserveName(h crawl.Health, missing bool, now time.Time) crawl.Health {
 	return h
 }
 
-// awayMost is for how long a domain to which no connection can be made is asked in vain, and
-// awayForgotten how many times as long ago a failure says nothing about now.
+// awayMost is how long a domain is asked in vain if no connection to it can be made. A
+// failure that is awayForgotten times as old no longer counts.
 const (
 	awayMost      = 6 * time.Minute
 	awayForgotten = 10
 )
 
-// ObserveAway is the health after a request that was asked for in vain since an instant, if
-// it was away, that is, had no connection. It also reports whether the domain is to be given
-// up: by the next try, after a wait, it would have been away for too long. A domain that is
-// rarely asked, for its delay, has three chances.
+// ObserveAway is the health after a request that has been tried since an instant; away means
+// that no connection could be made. It also reports whether to give the domain up: after the
+// wait, at the next try, it would have been away for too long. A domain with a long delay,
+// which is rarely asked, has three tries.
 func ObserveAway(h crawl.Health, away bool, since, now time.Time, wait, delay time.Duration) (crawl.Health, bool) {
 	if !away {
 		h.AwaySince = time.Time{}

@@ -15,20 +15,22 @@ const (
 	HealthSamples = 20
 	// healthLeast is how many of them it takes to judge a domain.
 	healthLeast = 5
-	// failuresInARow is how many URLs have to fail one after the other for what looks
-	// like the pages' own trouble to be the domain's.
+	// failuresInARow is how many URLs have to fail one after the other before trouble
+	// of single pages counts as the domain's.
 	failuresInARow = 3
 
 	// BreakerErrors is the share of errors above which a domain is graylisted, and
 	// BreakerSlow the 95th percentile of the answer times.
 	BreakerErrors = 0.5
 	BreakerSlow   = 10 * time.Second
-	// graylistGrowth is how much longer a graylisting can get, in doublings.
+	// graylistGrowth bounds the length of a graylisting, as a multiple of its
+	// first.
 	graylistGrowth = 3
 
 	// SlowdownMax caps the delay that rising answer times earn.
 	SlowdownMax = time.Minute
-	// slowdownLeast is a 95th percentile that is fast whatever it was before.
+	// slowdownLeast is the 95th percentile below which a domain never counts as
+	// slow.
 	slowdownLeast = 500 * time.Millisecond
 )
 
@@ -36,27 +38,28 @@ const (
 type Answer struct {
 	crawl.Sample
 
-	// Trouble classes it for the back-off. Hinted says that the server has named a wait
-	// itself.
+	// Trouble classes the answer for the back-off. Hinted is set if the server has
+	// named a wait itself.
 	Trouble Trouble
 	Hinted  bool
-	// Probe says that the answer tells how the domain is, as one for a page does: unlike
-	// one for robots.txt, which many sites give to those whom they refuse the rest.
+	// Probe is set if the answer shows the health of the domain, as that of a page does.
+	// An answer for robots.txt does not, since many sites give it even to crawlers that
+	// they refuse everything else.
 	Probe bool
 }
 
 // Judgement is what a breaker makes of an answer.
 type Judgement struct {
-	// Trouble is that of the answer, or worse: that of one page is the domain's where
+	// Trouble is the answer's, or worse: a page's trouble becomes the domain's if
 	// others fail too.
 	Trouble Trouble
-	// Graylist is how long the domain is to be left alone; 0 is not at all.
+	// Graylist is how long to leave the domain alone; 0 means not graylisted.
 	Graylist time.Duration
-	// Verdict is crawl.DomainUnreachable or crawl.DomainBlocked when the domain is
-	// given up, else empty, and For how long that is.
+	// Verdict is crawl.DomainUnreachable or crawl.DomainBlocked if the domain is
+	// given up, else empty. For is how long it is given up.
 	Verdict crawl.DomainStatus
 	For     time.Duration
-	// Why, in words, where one of them is set.
+	// Why is the reason in words, if Graylist or Verdict is set.
 	Why string
 }
 
@@ -67,9 +70,9 @@ func URLKey(url string) uint32 {
 	return h.Sum32()
 }
 
-// Observe is the health after an answer, and what the breaker makes of it. Each URL
-// counts once, with its last answer. delay is the domain's normal one; jitter is in
-// [0,1).
+// Observe returns the health after an answer, and the breaker's judgement. Each URL
+// counts once, with its last answer. delay is the domain's normal delay; jitter is
+// in [0,1).
 func Observe(
 	h crawl.Health, a Answer, delay time.Duration, jitter float64, set crawl.BreakerSettings,
 ) (crawl.Health, Judgement) {
@@ -97,13 +100,13 @@ func failingInARow(h crawl.Health) bool {
 	return len(last) == failuresInARow && !slices.ContainsFunc(last, func(s crawl.Sample) bool { return !s.Error })
 }
 
-// Penalty is the wait that failures have earned a domain. A failure doubles it
+// Penalty is the wait of a domain after failures. A failure doubles it
 // ([TroubleServer]) or quadruples it ([TroubleSetup]), from BackoffBase or the
-// delay if that is larger, with jitter in [0,1) adding up to a quarter, capped at
-// BackoffMax or the delay. A success halves it, and forgets it below BackoffBase:
-// a server that has just recovered is not to be run into the ground again. A
-// failure for which the server has named a wait itself, or that is the page's own
-// ([TroublePage]), leaves it.
+// delay if that is larger. Jitter in [0,1) adds up to a quarter. The cap is
+// BackoffMax, or the delay if that is larger. A success halves the penalty, and
+// drops it below BackoffBase, so that a server that has just recovered is not
+// overloaded again. A failure with a wait named by the server, or of the page
+// alone ([TroublePage]), leaves it unchanged.
 func Penalty(prev time.Duration, tr Trouble, hinted bool, delay time.Duration, jitter float64) time.Duration {
 	switch {
 	case tr == TroubleNone:
@@ -117,12 +120,12 @@ func Penalty(prev time.Duration, tr Trouble, hinted bool, delay time.Duration, j
 	return jittered(backoff(tr, float64(prev), delay), delay, jitter)
 }
 
-// adapt moves the slowdown: while the 95th percentile is double what it is in calm
-// times, each further answer that slow makes it grow by half, from the delay, up
-// to SlowdownMax; once the percentile is down again it shrinks by a tenth with
-// each answer. What counts as calm falls at once and rises slowly, so that a site
-// that is always slow is not taken for one in trouble. Errors are often quick, and
-// so may not pass for calm (as in Scrapy's AutoThrottle); they earn a penalty.
+// adapt moves the slowdown. While the 95th percentile is twice that of calm times,
+// each further slow answer makes the slowdown grow by half, from the delay, up to
+// SlowdownMax. Once the percentile is down again, each answer shrinks it by a
+// tenth. The calm time falls at once and rises slowly, so that a site that is
+// always slow does not count as one in trouble. Errors do not count as calm, since
+// they are often quick (as in Scrapy's AutoThrottle); they earn a penalty.
 func adapt(h crawl.Health, s crawl.Sample, delay time.Duration) crawl.Health {
 	took := answerTimes(h)
 	if s.Error || len(took) < healthLeast {
@@ -151,7 +154,7 @@ func adapt(h crawl.Health, s crawl.Sample, delay time.Duration) crawl.Health {
 }
 
 // judge is the breaker. It is open while Probing is set: the domain rests, then
-// one probe decides. What else is asked meanwhile, such as robots.txt, does not.
+// one probe decides. Other requests, such as for robots.txt, do not decide.
 func judge(h crawl.Health, a Answer, set crawl.BreakerSettings) (crawl.Health, Judgement) {
 	good := a.Good() && time.Duration(a.Took) <= BreakerSlow
 	why := trouble(h)
@@ -174,7 +177,7 @@ func judge(h crawl.Health, a Answer, set crawl.BreakerSettings) (crawl.Health, J
 	return h, Judgement{}
 }
 
-// open has the domain rest, or gives it up for a while.
+// open graylists the domain, or gives it up for a while.
 func open(h crawl.Health, why string, set crawl.BreakerSettings) (crawl.Health, Judgement) {
 	h.Graylistings++
 	h.Probing = true
@@ -193,7 +196,7 @@ func open(h crawl.Health, why string, set crawl.BreakerSettings) (crawl.Health, 
 	return h, Judgement{Graylist: wait, Why: why}
 }
 
-// Describe says in words how a domain is.
+// Describe says in words how healthy a domain is.
 func Describe(h crawl.Health) string {
 	if len(h.Samples) == 0 {
 		return "not known yet"
@@ -218,7 +221,7 @@ func Describe(h crawl.Health) string {
 	return text
 }
 
-// trouble says in words why the breaker opens; empty where it does not.
+// trouble says in words why the breaker opens; empty if it does not.
 func trouble(h crawl.Health) string {
 	took := answerTimes(h)
 	switch {
@@ -233,8 +236,8 @@ func trouble(h crawl.Health) string {
 }
 
 // ErrorShare is the share of errors among the samples, from 0 to 1. Refusals are
-// errors where nothing was answered well beside them: a site may have pages that are
-// not for everybody.
+// errors only if no sample was answered well: a site may have pages that are not for
+// everybody.
 func ErrorShare(h crawl.Health) float64 {
 	welcome := slices.ContainsFunc(h.Samples, crawl.Sample.Good)
 	return share(h, func(s crawl.Sample) bool { return s.Error || s.Refused && !welcome })
@@ -258,14 +261,14 @@ func share(h crawl.Health, is func(crawl.Sample) bool) float64 {
 	return float64(n) / float64(len(h.Samples))
 }
 
-// P95 is the 95th percentile of the times that answers took, errors left out; 0
-// where there are none. Of HealthSamples that is the second longest (nearest rank).
-// So it is of fewer, of which the nearest rank would be the longest: one slow answer
-// is never to decide.
+// P95 is the 95th percentile of the answer times, without errors; 0 without answers.
+// Of HealthSamples that is the second longest (nearest rank). Of fewer samples it is
+// also the second longest, although the nearest rank would be the longest, so that
+// one slow answer never decides.
 func P95(h crawl.Health) time.Duration { return percentile95(answerTimes(h)) }
 
-// Occupies is the same of all requests, with an answer or without: how long they
-// keep a place busy.
+// Occupies is the same percentile over all requests, answered or not: how long
+// they keep a place busy.
 func Occupies(h crawl.Health) time.Duration {
 	took := make([]crawl.Duration, len(h.Samples))
 	for i, s := range h.Samples {
@@ -293,8 +296,8 @@ func percentile95(took []crawl.Duration) time.Duration {
 	return time.Duration(took[max(len(took)-2, 0)])
 }
 
-// LatencyDelay is how long to wait for what an answer took: factor times as long
-// (Heritrix's delayFactor). A factor of 0 turns it off.
+// LatencyDelay is the wait after an answer that took so long: factor times as
+// long (Heritrix's delayFactor). A factor of 0 turns it off.
 func LatencyDelay(took time.Duration, factor float64) time.Duration {
 	return time.Duration(min(float64(max(took, 0))*max(factor, 0), float64(crawl.DelayMax)))
 }

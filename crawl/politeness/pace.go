@@ -6,8 +6,8 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// Delay is how long a domain must be left alone: the largest of the waits, and
-// the rule it came from. Ties go to the rule named first in [crawl.Waits].
+// Delay is how long a domain must be left alone, the largest of the waits, and
+// the rule that asks for it. Ties go to the rule named first in [crawl.Waits].
 func Delay(w crawl.Waits) (time.Duration, crawl.Reason) {
 	delay, reason := max(w.Configured, 0), crawl.ReasonDelay
 	for _, c := range []struct {
@@ -37,8 +37,8 @@ const (
 	// TroubleNone needs no retry: the attempt succeeded or failed for good.
 	TroubleNone Trouble = iota
 	// TroublePage is a 5xx other than 503, or an answer that does not come or end in
-	// time: the page's own trouble, as long as others are answered. The page is tried
-	// again later, the domain is not slowed down.
+	// time. It is the page's own trouble as long as other pages are answered: the
+	// page is tried again later, the domain is not slowed down.
 	TroublePage
 	// TroubleServer is a 429, a 503, any answer with a Retry-After, or a broken
 	// connection: the wait of the domain doubles.
@@ -95,12 +95,8 @@ func jittered(wait float64, delay time.Duration, jitter float64) time.Duration {
 
 // Defers reports whether a wait is so long that the domain is deferred: its
 // workflow ends, and the dispatcher starts it again in time. Only a server's own
-// wish to be left alone counts; a Crawl-delay of any size is slept through.
+// wish to be left alone counts. During a Crawl-delay of any size the workflow
+// sleeps.
 func Defers(wait time.Duration, reason crawl.Reason, after time.Duration) bool {
-	switch reason {
-	case crawl.ReasonRetryAfter, crawl.ReasonRobots, crawl.ReasonScheduled, crawl.ReasonBackoff:
-		return wait > after
-	default:
-		return false
-	}
+	return reason.Row().Defers && wait > after
 }

@@ -8,9 +8,9 @@ import (
 )
 
 // ParseRetryAfter reads a Retry-After header (RFC 9110 §10.2.3): seconds, or an
-// HTTP date measured from now. It returns false where there is none, where it
-// cannot be read, or where it is zero, negative or past: such a server gave
-// no usable hint. Large values are not clamped, only kept from overflowing.
+// HTTP date measured from now. It returns false if the header is missing,
+// malformed, zero, negative or past. Large values are not clamped, only kept
+// from overflowing.
 func ParseRetryAfter(header string, now time.Time) (time.Duration, bool) {
 	header = strings.TrimSpace(header)
 	if header == "" {

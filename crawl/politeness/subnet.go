@@ -12,15 +12,15 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
-// The networks that count as one neighbourhood: what one customer of a provider
+// The networks that count as one subnet: what one customer of a provider
 // usually gets.
 const (
 	subnetBits4 = 24
 	subnetBits6 = 48
 )
 
-// Subnet is the neighbourhood of an address, such as 192.0.2.0/24 or
-// 2001:db8::/48. It is empty for an invalid address.
+// Subnet is the subnet of an address, such as 192.0.2.0/24 or 2001:db8::/48. It
+// is empty for an invalid address.
 func Subnet(addr netip.Addr) string {
 	addr = addr.Unmap().WithZone("")
 	bits := subnetBits6
@@ -34,7 +34,8 @@ func Subnet(addr netip.Addr) string {
 	return prefix.String()
 }
 
-// Networks is a set of networks.
+// Networks are the networks of large front ends, where addresses share no
+// machine.
 type Networks []netip.Prefix
 
 // Contains reports whether an address is in one of the networks.

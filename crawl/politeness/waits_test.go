@@ -94,9 +94,9 @@ func TestP95(t *testing.T) {
 	require.Equal(t, crawl.Duration(20*time.Second), h.Samples[0].Took, "the order stays")
 }
 
-// FuzzHealth shows a domain any sequence of answers, one a byte: its two low bits
-// are the trouble, the third a Retry-After, the fourth a refusal, the others how
-// long it took, the fifth also that it is no probe.
+// FuzzHealth observes any sequence of answers, one a byte. Its two low bits are
+// the trouble, the third a Retry-After, the fourth a refusal, the others the
+// answer time; the fifth also makes it an answer that is not a probe.
 func FuzzHealth(f *testing.F) {
 	f.Add([]byte("\x00\x00\x00\x00\x00\x00\x01\x01\x01\x01\x01\x01\x00\x01\x02\x01\x01"), int64(10*time.Second), int64(5*time.Minute), 5, 0.5)
 	f.Add([]byte("\x00\xf0\xf0\xf0\xf0\xf0\xf0\xf0\x00\x00\x00\x00\x00\x09\x09\x09\x09\x09\x09"), int64(0), int64(0), 0, 2.0)

@@ -12,15 +12,14 @@ import (
 // who want to be visited at night or at weekends only. The zero value is open
 // always.
 //
-// A window is a clock on the wall of its time zone: it is open whenever that
+// A window follows the local clock of its time zone: it is open whenever that
 // clock shows a time from its start to just before its end. So a window within
-// the hour that summer time skips does not open that day, one within the hour
-// that winter time repeats is open twice, and one around either is an hour
-// shorter or longer. Windows that overlap or touch are one.
+// the hour that summer time skips does not open that day, a window within the
+// hour that winter time repeats opens twice, and a window around either is an
+// hour shorter or longer. Windows that overlap or touch count as one.
 //
-// The rules of the time zones are those of the machine, or, where it has none,
-// those that the program was linked with; so a program that offers windows should
-// import [time/tzdata].
+// Time zones are the machine's, or if it has none, those linked into the program;
+// so a program that offers windows should import [time/tzdata].
 type Windows struct {
 	windows []window
 }
@@ -37,8 +36,8 @@ const (
 	week = 7 * day
 )
 
-// ParseWindows reads windows as [crawl.ParseWindows] does, and refuses a time
-// zone that is not known.
+// ParseWindows reads windows as [crawl.ParseWindows] does, and refuses unknown
+// time zones.
 func ParseWindows(texts ...string) (Windows, error) {
 	parsed, err := crawl.ParseWindows(texts...)
 	if err != nil {
@@ -78,14 +77,14 @@ func ValidateSettings(s crawl.Settings) error {
 // windowHorizon is how far ahead Closes looks.
 const windowHorizon = 31 * day
 
-// Wait is how long it is from now until a window is open; 0 where one is.
+// Wait is the time from now until a window opens; 0 if one is open.
 func (w Windows) Wait(now time.Time) time.Duration {
 	if len(w.windows) == 0 {
 		return 0
 	}
-	// Each turn goes to the start of a window or to a change of a zone's clock. It
-	// ends, because only clocks that change every week could keep a weekly window
-	// from opening.
+	// Each step goes to the start of a window or to a change of a zone's clock.
+	// The loop ends, because only clocks that change every week could keep a
+	// weekly window from opening.
 	now = now.Round(0) // the wall clock alone, as zones have no other
 	for at := now; ; {
 		next := time.Time{}
@@ -102,9 +101,8 @@ func (w Windows) Wait(now time.Time) time.Duration {
 	}
 }
 
-// WaitAll is how long it is from now until all windows are open at once; 0 where
-// they are. Where they are not within a month it is that month: windows may never
-// meet.
+// WaitAll is the time from now until all windows are open at once; 0 if they are.
+// It is at most a month, since windows may never meet.
 func WaitAll(now time.Time, all []Windows) time.Duration {
 	at := now
 	for at.Sub(now) < windowHorizon {
@@ -120,8 +118,8 @@ func WaitAll(now time.Time, all []Windows) time.Duration {
 	return min(at.Sub(now), windowHorizon)
 }
 
-// Closes is when the windows that are open now will all have closed: now itself
-// where none is open. It returns false where that is more than a month away or
+// Closes is when all windows that are open now will have closed; now itself if
+// no window is open. It returns false if that is more than a month away or
 // never happens.
 func (w Windows) Closes(now time.Time) (time.Time, bool) {
 	if len(w.windows) == 0 {
@@ -143,8 +141,8 @@ func (w Windows) Closes(now time.Time) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// at reports whether the window is open at an instant, and until when, later than
-// that, this is certain: until it starts or ends or its zone's clock is changed.
+// at reports whether the window is open at an instant, and until when that surely
+// holds: until the window starts or ends, or its zone's clock changes.
 func (w window) at(t time.Time) (open bool, until time.Time) {
 	local := t.In(w.zone)
 	hour, minute, second := local.Clock()

@@ -95,8 +95,8 @@ func TestFreshnessIsThatOfThePaper(t *testing.T) {
 	require.InDelta(t, 0.62, freshness(optimum(w, month)), 0.01)
 }
 
-// BenchmarkFreshness prints the sweep over request rates of each web: the share of pages that
-// are current under uniform over the last half of 180 days, and those of the others as
+// BenchmarkFreshness prints a sweep over request rates for each web: the share of current
+// pages under the uniform policy, over the last half of 180 days, and the other policies as
 // multiples of it; in brackets over all days. A web takes half a minute.
 func BenchmarkFreshness(b *testing.B) {
 	for _, web := range syntheticWebs {

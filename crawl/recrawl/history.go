@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// The rule that knows one page only: First to begin with, half of it after a visit
-// that found a change, half as much again after one that found none, between Least
-// and Most.
+// The rule for one page alone: First to begin with, half of it after a visit that
+// found a change, half as much again after one that did not, between Least and
+// Most.
 const (
 	First = 7 * 24 * time.Hour
 	Least = time.Hour
@@ -17,9 +17,10 @@ const (
 const (
 	// FadeMissing is after how many 404 in a row a page fades out.
 	FadeMissing = 5
-	// FadeGone is after how many 410 in a row it does: one can be a mistake.
+	// FadeGone is the same for 410: one can be a mistake.
 	FadeGone = 2
-	// PassMost is how rarely it is looked whether a page is still passed over.
+	// PassMost is the longest time until a page that is passed over is looked
+	// at again.
 	PassMost = 30 * 24 * time.Hour
 )
 
@@ -37,13 +38,13 @@ const (
 )
 
 const (
-	// memory is what a visit leaves of what earlier ones told, so that about the last
-	// thirty count: pages calm down, and wake up.
+	// memory is the factor by which each visit discounts earlier ones, so that about
+	// the last thirty count: pages calm down, and wake up.
 	memory = 0.97
 	// gapClasses is how many classes of gaps there are: 1 h, 2 h, 4 h, … 4096 h.
 	gapClasses = 13
-	// dateLeast is how long before a visit a date has to be to be the page's: a server
-	// that makes pages as they are asked for says that they are of this moment.
+	// dateLeast is how long before a visit a date has to be to count as the page's. A
+	// server that makes pages on request dates them at this moment.
 	dateLeast = time.Minute
 )
 
@@ -52,66 +53,66 @@ type Found int
 
 // What a visit finds.
 const (
-	// Failed is an answer that says nothing of the page: none at all, 429, 5xx.
+	// Failed says nothing about the page: no answer, 429, 5xx.
 	Failed Found = iota
 	// Unchanged is the page as it was at the last visit: see freshness.Unchanged.
 	Unchanged
 	// Changed is another page than at the last visit.
 	Changed
-	// Missing is a 404, or what stands for it.
+	// Missing is a 404, or an answer that counts as one.
 	Missing
 	// Gone is a 410.
 	Gone
 )
 
-// Visit is what counts of one visit.
+// Visit is the evidence of one visit.
 type Visit struct {
 	Found Found
 	// Since is the time since the last visit that found the page; 0 at the first, which
-	// tells nothing.
+	// is no evidence.
 	Since time.Duration
-	// ChangedAgo is how long before this visit the page last changed, if its Last-Modified
-	// or a list says so and is believed; 0 if it is not known. Less than a minute is not
-	// believed, and neither is what was before the last visit.
+	// ChangedAgo is how long before this visit the page last changed, by its Last-Modified
+	// or by a list that is believed; 0 if unknown. Less than a minute is not believed, and
+	// a time before the last visit is not either.
 	ChangedAgo time.Duration
 }
 
-// History is what visits to a page, and lists that name it, have told of how often it
-// changes. The zero value is a page that was visited once. It is bounded, about 150
-// bytes of JSON, which is an on-disk format.
+// History sums up what visits to a page, and lists that name it, have shown of how
+// often it changes. The zero value is a page that was visited once. It is bounded,
+// about 150 bytes of JSON, which is an on-disk format.
 type History struct {
-	// Visits is how many visits after the first found the page, Changes how many of them
+	// Visits counts the visits after the first that found the page, Changes those that
 	// found it changed.
 	Visits  int `json:"visits,omitzero"`
 	Changes int `json:"changes,omitzero"`
 	// Days is the interval of the rule; 0 is First.
 	Days float64 `json:"days,omitzero"`
-	// Quiet is for how many days the page is known not to have changed. What is old counts
-	// less, as in Dated and Gaps.
+	// Quiet is for how many days the page is known not to have changed. Old evidence
+	// counts less, as in Dated and Gaps.
 	Quiet float64 `json:"quiet,omitzero"`
 	// Dated is how many changes there were whose time is known.
 	Dated float64 `json:"dated,omitzero"`
-	// Gaps are the changes whose time is not known: the i-th is how many came within
+	// Gaps counts the changes without a known time: the i-th element those within
 	// gaps of 2^i hours.
 	Gaps []float64 `json:"gaps,omitempty"`
-	// Missing is how many 404 and 410 there were in a row up to now, Gone how many of
-	// them were 410.
+	// Missing counts the last 404 and 410 in a row, Gone the 410 among them.
 	Missing int `json:"missing,omitzero"`
 	Gone    int `json:"gone,omitzero"`
 	// Passed is how often in a row its time came and it was passed over, without a request.
 	Passed int `json:"passed,omitzero"`
-	// Listed is how many days after the last visit a list was read that names the page.
+	// Listed is how many days after the last visit a list that names the page was read.
 	Listed float64 `json:"listed,omitzero"`
 	// News is whether that list says that the page has changed since the last visit.
 	News bool `json:"news,omitzero"`
-	// Odds is by how much the list's word multiplies the odds that it has: see [Source].
+	// Odds is the factor by which the list multiplies the odds that the page has
+	// changed: see [Source].
 	Odds float64 `json:"odds,omitzero"`
-	// Calm is for how many days after the last visit the page has not changed by the word of
+	// Calm is for how many days after the last visit the page has not changed, according to
 	// a list that is believed.
 	Calm float64 `json:"calm,omitzero"`
 }
 
-// Visit is the history after a visit. It settles what lists have said before it.
+// Visit is the history after a visit. The hints of lists before it are used up.
 func (h History) Visit(v Visit) History {
 	if v.Found == Failed {
 		return h
@@ -141,7 +142,7 @@ func (h History) Visit(v Visit) History {
 	return h.observe(v, calm, news)
 }
 
-// observe adds what a visit tells of the rate of changes.
+// observe adds the evidence of a visit on the rate of changes.
 func (h History) observe(v Visit, calm float64, news bool) History {
 	h.Quiet *= memory
 	h.Dated *= memory
@@ -167,9 +168,9 @@ func (h History) observe(v Visit, calm float64, news bool) History {
 	return h
 }
 
-// Pass is the history of a page whose time came and that was passed over, because of
-// robots.txt or what its URL is, and when it is looked at again: ever more rarely, down to
-// once in PassMost, or less if the page changes less.
+// Pass is the history of a page that was due and was passed over, because of robots.txt or
+// its URL. It also returns when to look again: ever more rarely, down to once in PassMost,
+// or less often if the page changes less often.
 func (h History) Pass() (History, time.Duration) {
 	wait := h.ruleDays() * math.Pow(onNone, float64(h.Passed))
 	h.Passed++
@@ -203,12 +204,12 @@ func compact(gaps []float64) []float64 {
 	return gaps[:last:last]
 }
 
-// Faded reports whether the page is asked for no more.
+// Faded reports whether the page is no longer asked for by itself.
 func (h History) Faded() bool { return h.Missing >= FadeMissing || h.Gone >= FadeGone }
 
-// Again is the history of a page that is named anew: by a seed, by a link that was not
-// there before, or by a list that says that it has changed. If the page had faded out,
-// it is asked for once more, and fades out at once if it is still missing.
+// Again is the history of a page that is named anew: by a seed, by a new link, or by a
+// list that announces a change. If the page had faded out, it is asked for once more,
+// and fades out at once if it is still missing.
 func (h History) Again() History {
 	h.Missing = min(h.Missing, FadeMissing-1)
 	h.Gone = min(h.Gone, FadeGone-1)
@@ -225,7 +226,7 @@ func (h History) ruleDays() float64 {
 	return min(max(h.Days, leastDays), mostDays)
 }
 
-// short rounds to three decimals, which is all that is worth storing.
+// short rounds to three decimals, which are enough to store.
 func short(x float64) float64 { return math.Round(x*1000) / 1000 }
 
 func days(d time.Duration) float64 { return d.Hours() / 24 }

@@ -9,26 +9,26 @@ import (
 const Never = time.Duration(math.MaxInt64)
 
 const (
-	// leastShare is how many even shares a page waits at the most, whatever its value: one
-	// that changes too fast gets what is left over. It is enough to notice that such a page
-	// has calmed down, and cheap, where all that can be had from the page is that.
+	// leastShare is the most even shares that a page waits, for pages that change too fast
+	// to be worth a visit. It is enough to notice that such a page has calmed down, and
+	// cheap.
 	leastShare = 16
-	// probes is how many times a page that always changed is looked at after less than its
-	// value asks for, and probe by how much less of an even share each time.
+	// probes is how many times a page that always changed is looked at early. probe is
+	// the factor by which its interval shrinks each time.
 	probes = 2
 	probe  = 0.25
-	// scarce is the even share, in days, above which requests are too few for probes: what
-	// is learned would not pay for them within a year.
+	// scarce is the even share, in days, above which requests are too few for probes: they
+	// would not pay for themselves within a year.
 	scarce = 45.0
-	// newsBelieved is by how much news have to multiply the odds of a change to make a page
-	// due where there is no threshold. Those of an unknown list do.
+	// newsBelieved is how much news have to multiply the odds of a change to make a page
+	// due without a threshold. News of an unknown list do.
 	newsBelieved = 1.5
 	// bisections find an interval among all within a percent.
 	bisections = 10
 )
 
-// Due is from when on a page is to be asked for again that was last visited at an
-// instant; the zero time if it has faded out.
+// Due is when a page that was last visited at an instant is to be asked for
+// again; the zero time if it has faded out.
 func Due(last time.Time, h History, importance float64, p Plan) time.Time {
 	wait := Interval(h, importance, p)
 	if wait == Never {
@@ -38,16 +38,17 @@ func Due(last time.Time, h History, importance float64, p Plan) time.Time {
 }
 
 // Interval is how long after its last visit a page is to be asked for again: between
-// Least and Most, or Never. Importance is how much the page counts against others of the
-// domain, such as 1 for all; what is not above zero counts next to nothing.
+// Least and Most, or Never. Importance is the weight of the page among those of the
+// domain, such as 1 for all; zero or less weighs next to nothing.
 //
-// It is the time at which the value of asking, times the importance, reaches the plan's
-// threshold; news from a list may bring it at once. The first interval is the domain's
-// even share, and n visits allow for 1+n times as much or as little, so that it is not
-// chance that decides. Only a page that always changed is asked for sooner, twice.
+// The page is due when the value of asking, times the importance, reaches the plan's
+// threshold; news from a list may make it due at once. The first interval is the
+// domain's even share. After n visits it may be up to 1+n times as long or as short, so
+// that chance does not decide. Only a page that always changed is asked for sooner,
+// twice.
 //
-// A page that is missing and all pages of a domain without a plan follow the rule, the
-// latter until there are news.
+// A missing page follows the rule. So do all pages of a domain without a plan, until
+// there are news.
 func Interval(h History, importance float64, p Plan) time.Duration {
 	switch {
 	case h.Faded():
@@ -109,13 +110,12 @@ func bounds(h History, p Plan) (low, high float64) {
 	return min(max(low, leastDays), mostDays), min(max(high, leastDays), mostDays)
 }
 
-// belief is what a visit would be worth at each of the rates, by what is believed of the
-// page.
+// belief is what a visit would be worth at each rate, weighed by how likely the rate is.
 type belief struct {
 	worth  shares // of each rate: how likely it is, times the time between two changes
 	listed float64
-	// less is by how much less likely the page is current at each rate by what a list has
-	// said, and logLess its logarithm; told is whether one has.
+	// less is how much less likely a list makes it, at each rate, that the page is
+	// current: a factor. logLess is its logarithm. told is set if a list has spoken.
 	told          bool
 	less, logLess [rateClasses]float64
 }
@@ -138,13 +138,13 @@ func believe(likely *shares, h History) (b belief) {
 
 // value is what it is worth to ask for the page t days after the last visit, in days.
 //
-// With changes as a Poisson process of rate r the page is still current with a chance of
-// f = e^-rt, and asking is worth (1 - f (1+rt)) / r: the value that all pages share where
-// as many as possible are current (Cho and Garcia-Molina 2003, Azar et al. 2018). It
-// grows with t to 1/r, so that what changes too fast is never worth the threshold. It is
-// the mean over the rates that are likely, which is what the mean share of current pages
-// asks for. What a list says makes another f, and the value is that of the time that gives
-// this f: so Busa-Fekete et al. (2025) do it with signals of known errors.
+// With changes as a Poisson process of rate r the page is still current with a chance of f
+// = e^-rt, and asking is worth (1 - f (1+rt)) / r. If this value is the same for all
+// pages, as many as possible are current (Cho and Garcia-Molina 2003, Azar et al. 2018).
+// It grows with t to 1/r, so that a page that changes too fast never reaches the
+// threshold. The result is the mean over the rates, by their likelihood. A list's word
+// changes f, and the value is taken at the time that has this f, as Busa-Fekete et al.
+// (2025) do for signals with known errors.
 func (b *belief) value(t float64) float64 {
 	f := math.Exp(-slowest * t) // rates double from class to class, so that f is squared
 	sum := 0.0

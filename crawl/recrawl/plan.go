@@ -2,30 +2,31 @@ package recrawl
 
 import "math"
 
-// Plan says how the requests to a domain are spent on its pages. The zero value is no
-// plan: each page follows the rule. It is an on-disk format, of a domain's row.
+// Plan shares the requests to a domain out among its pages. With the zero value each
+// page follows the rule. It is an on-disk format, stored in the domain's row.
 type Plan struct {
-	// Threshold is the value at which a page is due, in days: see Interval. 0 is no plan.
+	// Threshold is the value at which a page is due, in days: see Interval. 0 means no
+	// plan.
 	Threshold float64 `json:"threshold,omitzero"`
 	// Even is how many days would lie between two visits to a page if all had the same.
 	Even float64 `json:"even,omitzero"`
-	// Rates is what the pages are like.
+	// Rates is how often the pages change.
 	Rates Rates `json:"rates,omitempty"`
-	// Lean is for how many times the requests allowed the threshold is made, because fewer
-	// were made, or more, than the pages seem to ask for. 0 is 1.
+	// Lean corrects for making fewer or more requests than the pages seem to ask for: the
+	// threshold is made for Lean times the requests allowed. 0 is 1.
 	Lean float64 `json:"lean,omitzero"`
 }
 
 // Page is a page of a plan.
 type Page struct {
 	History History
-	// Importance is that of Interval.
+	// Importance is as in Interval.
 	Importance float64
 }
 
 const (
-	// leanGain is how much of what was made too little or too much the next plan makes
-	// up for, between leanLeast and leanMost times what is allowed.
+	// leanGain is the share of a deviation that the next plan corrects, between
+	// leanLeast and leanMost times the requests allowed.
 	leanGain  = 0.3
 	leanLeast = 0.1
 	leanMost  = 4.0
@@ -36,13 +37,13 @@ const (
 	thresholdExact = 1.01
 )
 
-// NewPlan spends perDay requests a day on the pages of a domain; those for its robots.txt
-// and lists are not among them. A sample of the pages will do, with their part of the
-// requests. Pages that have faded out do not count; without any, or without requests, there
-// is no plan.
+// NewPlan shares perDay requests a day out among the pages of a domain, not counting those
+// for robots.txt and lists. A sample of the pages will do, with their part of the requests.
+// Pages that have faded out do not count; without pages, or without requests, there is no
+// plan.
 //
-// It goes on from the last plan, under which so many requests a day were made; below
-// zero if that is not known, or says nothing yet. It takes some 20 µs a page.
+// It corrects the last plan by the number of requests a day that were made under it;
+// below zero if that is unknown or too early to say. It takes some 20 µs a page.
 func NewPlan(pages []Page, perDay float64, last Plan, made float64) Plan {
 	pages, likely := living(pages)
 	if len(pages) == 0 || !(perDay > 0) {
@@ -57,10 +58,10 @@ func NewPlan(pages []Page, perDay float64, last Plan, made float64) Plan {
 	return p
 }
 
-// Threshold is the value at which the pages together ask for perDay requests a day, in
-// days, with all else as in the plan. What lists say of the pages does not count, for
-// it is over by the next visit. It is bounded, where no threshold has them ask for as
-// many or as few.
+// Threshold is the value, in days, at which the pages together ask for perDay requests
+// a day, with all else as in the plan. Hints of lists do not count, since they are
+// used up at the next visit. It is bounded, since the pages cannot ask for every
+// number of requests.
 func Threshold(pages []Page, perDay float64, p Plan) float64 {
 	pages, likely := living(pages)
 	return threshold(pages, likely, perDay, p)
@@ -89,9 +90,8 @@ func (p Plan) lean(perDay, made float64) float64 {
 	return min(max(lean, leanLeast), leanMost)
 }
 
-// RulePerDay is how many requests a day the rule makes for the pages, each of them at
-// most one: what a person expects who knows the rule, but for its chase after pages
-// that change by the hour.
+// RulePerDay is how many requests a day the rule makes for the pages, each page at
+// most one, so that pages that change every hour do not count for more.
 func RulePerDay(pages []Page) float64 {
 	sum := 0.0
 	for _, page := range pages {
@@ -102,7 +102,7 @@ func RulePerDay(pages []Page) float64 {
 	return sum
 }
 
-// living are the pages that have not faded out, and their likelihoods.
+// living returns the pages that have not faded out, and their likelihoods.
 func living(pages []Page) ([]Page, []shares) {
 	alive := make([]Page, 0, len(pages))
 	likely := make([]shares, 0, len(pages))

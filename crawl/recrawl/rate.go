@@ -10,10 +10,10 @@ const (
 	slowest = 1.0 / 1024
 )
 
-// Rates is how the pages of a domain are spread over the rates at which they change:
-// shares that add up to 1, of the pages that change once in 1024 days, in 512 days, … 32
-// times a day. It is what a page is believed to be like until its own visits say more. Nil
-// is what is known of the web at large. It is an on-disk format.
+// Rates is how the pages of a domain are distributed over rates of change: shares that add
+// up to 1, of the pages that change once in 1024 days, in 512 days, … 32 times a day. A
+// page is believed to be like this until its own visits show more. Nil is the distribution
+// of the web at large. It is an on-disk format.
 type Rates []float64
 
 // rates are the classes' rates, in changes a day.
@@ -33,11 +33,11 @@ var logChanged = func() (t [rateClasses + gapClasses - 1]float64) {
 	return t
 }()
 
-// web is the shares of Rates where nothing is known: log-normal, with the median at a
-// change in 30 days, so wide that all from minutes to years is possible. Cho and
+// web is the distribution if nothing is known: log-normal, with the median at a change
+// in 30 days, and so wide that all from minutes to years is possible. Cho and
 // Garcia-Molina (2000) saw half of the pages change within 50 days and a quarter of them
-// every day, Adar et al. (2009) more of those that people visit, Ntoulas et al. (2004)
-// half of them never in a year.
+// every day. Adar et al. (2009) saw more changes of pages that people visit. Ntoulas et
+// al. (2004) saw half of the pages never change in a year.
 var web = func() (w shares) {
 	const median, spread = 30, 3
 	sum := 0.0
@@ -55,12 +55,12 @@ var web = func() (w shares) {
 // shares is how likely, or how common, each class of rates is.
 type shares [rateClasses]float64
 
-// likelihood is how well each class explains what the visits found, compared with the
-// best one. With changes as a Poisson process of rate r, a visit that finds none after t
-// has a likelihood of e^-rt, one that finds some 1 - e^-rt, and a change known to be s
-// ago r e^-rs (Cho and Garcia-Molina, "Estimating frequency of change", 2003, for visits
-// at irregular intervals). A choice of classes is not biased where all visits found a change,
-// as their estimators are.
+// likelihood is how well each class explains the visits, compared with the best one. With
+// changes as a Poisson process of rate r, a visit after t that finds no change has a
+// likelihood of e^-rt, one that finds a change 1 - e^-rt, and a change known to be s ago r
+// e^-rs (Cho and Garcia-Molina, "Estimating frequency of change", 2003, for visits at
+// irregular intervals). Unlike their estimators, classes are not biased if all visits found a
+// change.
 func likelihood(h History) (l shares) {
 	best := math.Inf(-1)
 	for k := range l {
@@ -92,7 +92,7 @@ func (l shares) given(prior *shares) shares {
 // rareShare is the least share of a class, so that no page is impossible.
 const rareShare = 1e-6
 
-// prior is the shares of the web at large where r holds none.
+// prior is r, or the shares of the web at large if r is empty.
 func (r Rates) prior() *shares {
 	if len(r) != rateClasses {
 		return &web
@@ -108,14 +108,13 @@ const (
 	// fitRounds is how often the shares are fitted. Each plan goes on from the last, so
 	// that a few do.
 	fitRounds = 10
-	// fitDoubt is for how many pages the web at large counts in a domain's shares.
+	// fitDoubt is the weight of the web at large in a domain's shares, in pages.
 	fitDoubt = 5
 )
 
-// fit is how pages are spread over the rates, from their likelihoods and from the last
-// shares: what is expected of each page by these shares makes the next (expectation and
-// maximization). It is empirical Bayes: the pages of a domain tell together what none of
-// them can tell by its few visits.
+// fit estimates how pages are distributed over the rates, from their likelihoods and the
+// last shares, by expectation and maximization. It is empirical Bayes: the pages of a
+// domain show together what a single page cannot show by its few visits.
 func fit(likely []shares, last Rates) Rates {
 	prior := *last.prior()
 	for range fitRounds {
@@ -138,8 +137,8 @@ func fit(likely []shares, last Rates) Rates {
 	return fitted
 }
 
-// Rate is how often a page changes, in changes a day, by its history and by what the
-// pages of its domain are like: the geometric mean of what is likely.
+// Rate is how often a page changes, in changes a day, by its history and its
+// domain's rates: the geometric mean of the likely rates.
 func Rate(h History, domain Rates) float64 {
 	mean := 0.0
 	for k, share := range likelihood(h).given(domain.prior()) {

@@ -2,36 +2,37 @@ package recrawl
 
 import "time"
 
-// Source is how far a sitemap or a feed is believed: how often it said that a page had
-// changed which had, and which had not. The zero value is a list that nobody knows yet.
-// It is an on-disk format, of the row of a list or of its domain.
+// Source counts how often a sitemap or a feed was right about changes, and so how far
+// it is believed. The zero value is an unknown list. It is an on-disk format, stored in
+// the row of a list or of its domain.
 //
-// A list that says of every page that it has changed just now says nothing, and neither
-// does one whose dates never move: their word is as common where it is wrong. So it is
-// never asked why a list is wrong, and a list that lies gains nothing by it.
+// A list that announces a change of every page is no evidence, and a list with fixed
+// dates is not either: both are wrong as often as they are right. So the cause of a
+// wrong list does not matter, and a list gains nothing by lying.
 type Source struct {
-	// Told is how many changes visits found of which the list had spoken, Missed how many
-	// of which it had not. What is old counts less, as in Alarms and Quiet.
+	// Told counts changes that a visit found and the list had announced. Missed counts
+	// changes that the list had not announced. Old visits count less, as in Alarms and
+	// Quiet.
 	Told   float64 `json:"told,omitzero"`
 	Missed float64 `json:"missed,omitzero"`
-	// Alarms is how many visits found no change where the list had spoken of one, Quiet
-	// how many where it had not.
+	// Alarms counts visits that found no change although the list had announced one.
+	// Quiet counts visits without a change and without an announcement.
 	Alarms float64 `json:"alarms,omitzero"`
 	Quiet  float64 `json:"quiet,omitzero"`
 }
 
 const (
-	// sourceMemory is what a visit leaves of what a source was known for, so that about
-	// the last hundred visits count.
+	// sourceMemory is the factor by which each visit discounts earlier ones, so that
+	// about the last hundred count.
 	sourceMemory = 0.99
-	// believed is what no news have to make of the odds of a change for the time to count
-	// as one without.
+	// believed bounds the odds of a change after a list without news: below it the time
+	// counts as time without a change.
 	believed = 0.5
 	// leastListed is the shortest time that is kept, in days.
 	leastListed = 0.001
 )
 
-// Visit is the source after a visit to a page that it names; h is the page's history
+// Visit is the source after a visit to a page that it names. h is the page's history
 // before the visit.
 func (s Source) Visit(h History, v Visit) Source {
 	if h.Listed <= 0 || v.Since <= 0 || (v.Found != Changed && v.Found != Unchanged) {
@@ -55,8 +56,8 @@ func (s Source) Visit(h History, v Visit) Source {
 	return Source{Told: short(s.Told), Missed: short(s.Missed), Alarms: short(s.Alarms), Quiet: short(s.Quiet)}
 }
 
-// odds is by how much the source's word multiplies the odds that a page has changed. Of
-// an unknown source, news double them, and no news mean little.
+// odds is the factor by which the source's word multiplies the odds that a page has
+// changed. News of an unknown source double them; no news change them little.
 func (s Source) odds(news bool) float64 {
 	told := (s.Told + 1) / (s.Told + s.Missed + 2)
 	alarms := (s.Alarms + 0.5) / (s.Alarms + s.Quiet + 2)
@@ -66,19 +67,19 @@ func (s Source) odds(news bool) float64 {
 	return (1 - told) / (1 - alarms)
 }
 
-// Hint is what a list says of a page that it names.
+// Hint is what a list says about a page.
 type Hint struct {
 	// Since is how long after the page's last visit the list was read.
 	Since time.Duration
-	// News is whether the list says that the page has changed since that visit: a lastmod
-	// that is later, or an entry of a feed that is new. A date without a time of day is
-	// news from the next day on.
+	// News is set if the list says that the page has changed since that visit: by a later
+	// lastmod, or by a new entry of a feed. A date without a time of day is news from the
+	// next day on.
 	News   bool
 	Source Source
 }
 
-// Hint is the history after a list was read. The word of the last list counts, but once
-// there are news, only news that are believed more.
+// Hint is the history after a list was read. The last list counts. Once there are news,
+// only more credible news replace them.
 func (h History) Hint(hint Hint) History {
 	since := days(hint.Since)
 	odds := hint.Source.odds(hint.News)

@@ -9,8 +9,8 @@ import (
 	"github.com/mosey-web/mosey/crawl/recrawl"
 )
 
-// known is a source after as many rounds of a page that changed and one that did not, of
-// which it said what it says.
+// known is a source after so many rounds. In each it speaks about a page that changed
+// and one that did not, always in the same way.
 func known(rounds int, saysOfChanged, saysOfUnchanged bool) recrawl.Source {
 	s := recrawl.Source{}
 	for range rounds {

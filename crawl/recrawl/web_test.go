@@ -70,10 +70,10 @@ var sampledClasses = []struct{ share, rate float64 }{
 	{0.23, 1}, {0.15, 1. / 7}, {0.16, 1. / 30}, {0.16, 1. / 120}, {0.30, 1. / 365},
 }
 
-// visited is like the pages that people go back to (Adar, Teevan, Dumais and Elsas, "The
-// web changes everything", 2009): 34 % did not change in five weeks, the others every 123
-// hours on average, and a large part of them more than hourly. A log-normal with
-// a mean of 123 hours has a fourth of them below one hour if its deviation is 2.5.
+// visited is like the pages that people revisit (Adar, Teevan, Dumais and Elsas, "The web
+// changes everything", 2009): 34 % did not change in five weeks. The others changed every
+// 123 hours on average, many of them more than hourly. A log-normal with a mean of 123
+// hours has a fourth of them below one hour if its deviation is 2.5.
 func visited(r *rand.Rand) float64 {
 	const mean, deviation = 123. / 24, 2.5
 	if r.Float64() < 0.34 {

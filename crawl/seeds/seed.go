@@ -29,15 +29,15 @@ const (
 type Seed struct {
 	URL    string `json:"url"`
 	Domain string `json:"domain"`
-	// Registered is the registered domain that Domain is part of; empty where it is one.
+	// Registered is the registered domain that Domain is part of; empty if it is one.
 	Registered string `json:"registered,omitempty"`
 	Origin     string `json:"origin"`
 	// Kind is empty for a page.
 	Kind     crawl.Kind `json:"kind,omitempty"`
 	Patterns []string   `json:"patterns,omitempty"`
-	// Rank is the domain's place on its list, from 1; 0 is none.
+	// Rank is the domain's place on its list, from 1; 0 means none.
 	Rank int32 `json:"rank,omitempty"`
-	// Bare says that it was given without a scheme: where https cannot be reached, http
+	// Bare is set if it was given without a scheme: where https cannot be reached, http
 	// is meant.
 	Bare bool `json:"bare,omitempty"`
 }

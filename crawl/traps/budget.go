@@ -6,7 +6,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// The law of Budget.
+// The constants of Budget.
 const (
 	// PatternGrace is how many pages without news every pattern may bring.
 	PatternGrace = 50
@@ -15,21 +15,20 @@ const (
 	// PatternTrial is the grace of a pattern without news if a wider one that it
 	// belongs to has used up its own.
 	PatternTrial = 5
-	// PatternDebt is how far beyond its grace that wider pattern can be for the trial
-	// to be given still.
+	// PatternDebt is how far the wider pattern may be beyond its grace for a trial to
+	// be given.
 	PatternDebt = 50
-	// CopiesPerDuplicate is how many duplicates that name another page as their
-	// canonical URL weigh as much as one that does not. They are not to blame, but may
-	// be without end all the same.
+	// CopiesPerDuplicate is how many duplicates with a canonical URL of another page
+	// count as one page without news. They are legitimate, but may be endless all the
+	// same.
 	CopiesPerDuplicate = 4
 )
 
-// Balance is how many more pages of a pattern are worth a request by itself:
-// PatternGrace, and PatternCredit for each page that was new, less one for each
-// that was not.
+// Balance is how many more pages a pattern may bring by itself: PatternGrace,
+// plus PatternCredit for each page with news, less one for each without.
 //
 // So a calendar of empty months costs PatternGrace requests, while a pattern
-// never ends of which at least a quarter is new.
+// never ends if at least a quarter of its pages has news.
 func Balance(p crawl.PatternFacts) int {
 	seen := max(p.Seen, 0)
 	copies := min(max(p.Copies, 0), seen)
@@ -38,10 +37,10 @@ func Balance(p crawl.PatternFacts) int {
 	return PatternGrace + PatternCredit*news - duplicates - copies/CopiesPerDuplicate
 }
 
-// Budget is how many more pages are worth a request of the last of the patterns,
-// the whole one. The others, which it belongs to (see [Patterns]), only shorten
-// what it is given before it has brought news: so that filters which combine in
-// any order, each a pattern of its own, do not get a grace for each combination.
+// Budget is how many more pages the last of the patterns, the whole one, may
+// bring. The wider patterns (see [Patterns]) only shorten its grace until it has
+// brought news. So filters that combine in any order, each combination a pattern
+// of its own, do not each get a full grace.
 func Budget(patterns []crawl.PatternFacts) int {
 	if len(patterns) == 0 {
 		return PatternGrace

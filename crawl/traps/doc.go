@@ -1,3 +1,3 @@
-// Package traps recognises endless spaces: by a URL alone, by what the pages of
-// its pattern have brought so far, and by texts that say the same again.
+// Package traps recognises endless spaces: by a URL alone, by how much news the
+// pages of its pattern have brought, and by texts that repeat each other.
 package traps

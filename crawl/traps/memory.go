@@ -9,36 +9,37 @@ import (
 
 // The bounds of a Memory. Encoded it has at most 6 KB.
 const (
-	// chunksMost is how many hashes of what the pages have in common are kept, four
-	// bytes each; a page has chunksPage of them at most, or its chunks are made larger.
+	// chunksMost is how many hashes of text that the pages share are kept, four bytes
+	// each. A page has at most chunksPage of them; if it has more, its chunks are made
+	// larger.
 	chunksMost, chunksPage = 1024, 640
 	// titlesMost is how many titles are kept, four bytes each, and lastMost how many
 	// fingerprints, twelve bytes each.
 	titlesMost, lastMost = 256, 64
-	// pagesAged is how many pages are counted before half of it is forgotten, and
-	// pagesEach how many are all learned from: later ones one in learnOneIn.
+	// pagesAged is how many pages are counted before half of the count is
+	// forgotten. The first pagesEach pages are all learned from, later ones one
+	// in learnOneIn.
 	pagesAged, pagesEach, learnOneIn = 64, 16, 4
-	// sharedOneIn is of how many of its pages one must have a text at least that counts
-	// as shared by them.
+	// sharedOneIn is the share of pages, one in so many, that must have a text for it
+	// to count as shared.
 	sharedOneIn = 8
 )
 
-// OwnLeast is how many words, or how many numbers, of a page its pattern's pages must
-// not share for the page to say something of its own: about what one or two changed
-// words are taken for, as a text is compared in pieces of some words.
+// OwnLeast is how many words, or how many numbers, a page must have that its
+// pattern's pages do not share, to say something of its own. Texts are compared in
+// pieces of some words, so that one or two changed words count as about this many.
 const OwnLeast = 12
 
-// nearLeast is from how many words on fingerprints that differ by a few bits are
-// those of the same text. Of fewer words each decides too many bits.
+// nearLeast is how many words a text needs for fingerprints that differ in a few
+// bits to count as the same. In a shorter text each word decides too many bits.
 const nearLeast = 100
 
 // Memory is what pages of a pattern are compared with: the text that they share, and
-// the titles and the fingerprints of what the last of those that brought news had
-// beside it. It is a value that is stored with the pattern; the zero value is that of
-// a pattern without pages.
+// the titles and fingerprints of the last pages with news, without the shared text.
+// It is stored with the pattern; the zero value is for a pattern without pages.
 type Memory struct {
-	// level is how large the chunks are, pages how many were learned from, halved now
-	// and then as the counts are.
+	// level is the size of the chunks. pages is how many pages were learned from,
+	// halved together with the counts.
 	level, pages int
 	// chunks are sorted by hash.
 	chunks []chunkCount
@@ -52,17 +53,16 @@ type chunkCount struct {
 	pages uint8
 }
 
-// own is what a page said beside what its pattern shares.
+// own is the text of a page without what its pattern shares.
 type own struct {
 	hash crawl.SimHash
-	// canonical is the hash of the page that it names as its canonical URL; 0 is none
-	// but itself.
+	// canonical is the hash of its canonical URL if that is another page; else 0.
 	canonical uint32
 }
 
-// News reports whether a page says something that no page of its pattern has: a
-// title, or a text beside what they share. One that has too little text to tell counts
-// as news, and so does the page that one of the last names as its canonical URL.
+// News reports whether a page has a title, or a text beside the shared one, that no
+// page of its pattern has had. A page with too little text to tell counts as news, and
+// so does the canonical URL of one of the last pages.
 func (m Memory) News(s *Said, url string) bool {
 	if s.title != 0 && !slices.Contains(m.titles, s.title) || len(s.words) < SimHashWordsLeast {
 		return true
@@ -79,9 +79,9 @@ func (m Memory) News(s *Said, url string) bool {
 	return enough && !slices.ContainsFunc(m.last, func(o own) bool { return o.hash.Distance(mine) <= near })
 }
 
-// own fingerprints what a page says that its pattern does not share, and reports
-// of how many words that is, and whether it is enough to be told apart by. It fills
-// the page's index.
+// own fingerprints the text of a page that its pattern does not share. It returns
+// how many words that is, and whether they are enough to judge. It fills the page's
+// index.
 func (m Memory) own(s *Said) (hash crawl.SimHash, words int, enough bool) {
 	s.index.fill(m.chunks)
 	var f fingerprint
@@ -108,7 +108,8 @@ func (m Memory) own(s *Said) (hash crawl.SimHash, words int, enough bool) {
 	return f.simHash(), f.count, plain >= OwnLeast || numbers >= OwnLeast
 }
 
-// shares reports whether the pages share a text. All share what is none.
+// shares reports whether the pages share a text. An empty text is always
+// shared.
 func (m Memory) shares(x *index, hash uint32) bool {
 	if hash == 0 {
 		return true
@@ -117,8 +118,8 @@ func (m Memory) shares(x *index, hash uint32) bool {
 	return found && int(m.chunks[i].pages) >= min(m.pages, max(2, (m.pages+sharedOneIn-1)/sharedOneIn))
 }
 
-// index finds chunks by their hashes: 0 is an empty place, else a place has 1 and the
-// chunk's position, at the hash or at the next place that is free.
+// index finds chunks by their hashes. A place holds the chunk's position plus 1, at
+// the hash or at the next free place; 0 is an empty place.
 type index [2 * chunksMost]uint16
 
 func (x *index) fill(chunks []chunkCount) {
@@ -141,9 +142,9 @@ func (x *index) find(chunks []chunkCount, hash uint32) (int, bool) {
 	return 0, false
 }
 
-// Learn is the memory with a page that brought news, and named another as its
-// canonical URL or, if empty, none. It reports whether what the pages share is to be
-// stored anew.
+// Learn returns the memory with a page that brought news; canonical is another page
+// that it names as its canonical URL, or empty. It reports whether the shared text
+// has to be stored anew.
 func (m Memory) Learn(s *Said, canonical string) (Memory, bool) {
 	if s.title != 0 && !slices.Contains(m.titles, s.title) {
 		m.titles = newest(s.title, m.titles, titlesMost)
@@ -208,7 +209,7 @@ func (m Memory) share(s *Said) Memory {
 	return m
 }
 
-// merged adds hashes that one page has to counts, which have room for them. Both are
+// merged adds the hashes of one page to counts, which have room for them. Both are
 // sorted, and so is the result.
 func merged(counts []chunkCount, fresh []uint32) []chunkCount {
 	at := len(counts) - 1
@@ -225,12 +226,12 @@ func merged(counts []chunkCount, fresh []uint32) []chunkCount {
 	return counts
 }
 
-// memoryFormat is the first byte of what is stored. What has another is read as
-// nothing.
+// memoryFormat is the first byte of a stored part. A part with another one is
+// ignored.
 const memoryFormat = 1
 
-// Shared is the part of the memory that seldom changes, as it is stored: its format,
-// the level, the pages, and for each chunk its hash and how many pages have it.
+// Shared encodes the part of the memory that seldom changes: its format, the level,
+// the pages, and for each chunk its hash and how many pages have it.
 func (m Memory) Shared() []byte {
 	b := make([]byte, 0, 3+4*len(m.chunks))
 	b = append(b, memoryFormat, byte(m.level), byte(m.pages)) //nolint:gosec // at most levelMost and pagesAged
@@ -240,8 +241,8 @@ func (m Memory) Shared() []byte {
 	return b
 }
 
-// Fingerprints is the other part: its format, how many titles, the titles, and for
-// each fingerprint its hash and that of the canonical URL.
+// Fingerprints encodes the other part: its format, how many titles, the titles,
+// and for each fingerprint its hash and that of the canonical URL.
 func (m Memory) Fingerprints() []byte {
 	b := make([]byte, 0, 3+4*len(m.titles)+12*len(m.last))
 	b = binary.BigEndian.AppendUint16(append(b, memoryFormat), uint16(len(m.titles))) //nolint:gosec // at most titlesMost
@@ -255,8 +256,8 @@ func (m Memory) Fingerprints() []byte {
 	return b
 }
 
-// Remember reads what [Memory.Shared] and [Memory.Fingerprints] have written. A part
-// that is empty, or that cannot be read, is nothing remembered.
+// Remember reads what [Memory.Shared] and [Memory.Fingerprints] have written. An
+// empty or unreadable part counts as nothing remembered.
 func Remember(shared, fingerprints []byte) (m Memory) {
 	if len(shared) >= 3 && shared[0] == memoryFormat {
 		m.level, m.pages = min(int(shared[1]), levelMost), min(int(shared[2]), pagesAged)

@@ -8,9 +8,9 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
-// Pattern is what a URL has in common with those that differ in numbers only: its
-// path, and the names of its query's parameters with those values that are words,
-// with D for a date, X for what was drawn at random (a UUID, a long hexadecimal
+// Pattern is what a URL has in common with URLs that differ only in numbers. It
+// has the path and the names of the query's parameters, with those values that are
+// words. D stands for a date, X for a random part (a UUID, a long hexadecimal
 // number, letters and digits in turn), and N for any other number. Parameters are
 // sorted, and given once. Scheme and host are left out, since patterns are counted
 // by domain. It is never longer than the URL.
@@ -19,10 +19,10 @@ func Pattern(u urls.URL) string {
 	return string(appendPathPattern(nil, path)) + queryPattern(query, true)
 }
 
-// Patterns are the patterns of a URL that others may have too, from what most have
-// in common to the whole [Pattern], which alone is enforced: that of its path, the
-// same with the names of its parameters, and with those of their values that are
-// words. A path in words is shared with nobody.
+// Patterns are the patterns of a URL that other URLs may share, the widest first:
+// its path, the path with the names of its parameters, and the whole [Pattern],
+// the only one that is enforced. A path of words alone is not shared, and has no
+// pattern.
 func Patterns(u urls.URL) []string {
 	path, query, _ := strings.Cut(u.RequestTarget(), "?")
 	var space [256]byte // most need no more, and many no string
@@ -57,11 +57,12 @@ func appendPathPattern(b []byte, path string) []byte {
 	return b
 }
 
-// wordMax is how long a value may be, in bytes, that says what a page is, such as
-// action=history. What is longer is a text.
+// wordMax is how long a value may be, in bytes, to count as a word, as in
+// action=history. A longer one is a text.
 const wordMax = 40
 
-// queryPattern is a query with its question mark; empty where there is none.
+// queryPattern is the pattern of a query with its question mark; empty without
+// a query.
 func queryPattern(query string, words bool) string {
 	if query == "" {
 		return ""
@@ -81,7 +82,7 @@ func queryPattern(query string, words bool) string {
 }
 
 // isWord reports whether a value, as it stands in a URL, is a word: letters, with
-// numbers beside them or not, but no date and nothing drawn at random.
+// or without numbers, but not a date or a random value.
 func isWord(value string) bool {
 	if value == "" || len(value) > wordMax || urls.IsDrawn(value, 8, 2) || isHexNumber(value) {
 		return false
@@ -97,7 +98,7 @@ func isWord(value string) bool {
 	return false
 }
 
-// Parents are the patterns that a pattern belongs to, the widest first.
+// Parents are the wider patterns of a pattern, the widest first.
 func Parents(pattern string) []string {
 	path, query, found := strings.Cut(pattern, "?")
 	if !found {
@@ -121,7 +122,7 @@ func appendPattern(b []byte, s string) []byte {
 			b = append(b, 'X')
 			end = i + urls.LeadingUUID(s[i:])
 		case c == '%':
-			// the digits of an escape are none of the text's
+			// the digits of an escape are not part of the text
 			end = min(i+3, len(s))
 			b = append(b, s[i:end]...)
 		case isDigit(c) || isAlpha(c):
@@ -169,7 +170,7 @@ func isHexNumber(word string) bool {
 	return letters > 0 && numbers > 0 && len(word) >= 8
 }
 
-// yearMonth is what of a date counts here.
+// yearMonth is a date without its day, which does not count here.
 type yearMonth struct {
 	year  int
 	month time.Month
@@ -228,9 +229,8 @@ func bareDate(s string) (yearMonth, bool) {
 	return yearMonth{}, false
 }
 
-// dateOf reads the parts of a date. Other years are taken for mere numbers: a
-// calendar goes from month to month and so does not get there without passing
-// through these.
+// dateOf reads the parts of a date. Other years count as mere numbers: a
+// calendar goes from month to month, so it is stopped before it gets there.
 func dateOf(year, month, day string) (yearMonth, bool) {
 	y, ok1 := number(year, 1900, 2199)
 	m, ok2 := number(month, 1, 12)
@@ -260,8 +260,8 @@ func calendarName(segment string) bool {
 	return segment == "cal"
 }
 
-// onlyCalendar reports whether a path segment is called as nothing but a calendar
-// would be: what has happened may well be in a folder of events.
+// onlyCalendar reports whether only a calendar would call a path segment so. A
+// folder of events may also have reports on the past.
 func onlyCalendar(segment string) bool {
 	segment = strings.ToLower(segment)
 	return segment == "cal" || strings.Contains(segment, "calend") || strings.Contains(segment, "kalend")

@@ -9,10 +9,11 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
-// Said is what a page says, word for word as hashes: enough to tell whether another
-// says it too. It is made by [Read].
+// Said is the text of a page, word for word as hashes: enough to tell whether
+// another page says the same. [Read] makes it.
 type Said struct {
-	// title is a hash of what the title says beyond the URL; 0 where that is nothing.
+	// title is a hash of the title's words that are not in the URL; 0 without such
+	// words.
 	title uint32
 	words []word
 
@@ -24,17 +25,18 @@ type Said struct {
 	fresh []uint32
 }
 
-// word is a word of a text. What the URL says already (echo) is no news of the page,
+// word is a word of a text. A word that is also in the URL (echo) is not news,
 // wherever it stands.
 type word struct {
 	hash         uint64
 	number, echo bool
 }
 
-// saids are kept for the next pages: they are all that reading one allocates.
+// saids are kept for the next pages, so that reading a page allocates nothing
+// else.
 var saids = sync.Pool{New: func() any { return new(Said) }}
 
-// A Said of a text of more words or chunks is not kept: most pages have a tenth.
+// A Said with more words or chunks is not kept: most pages have a tenth.
 const wordsKept, chunksKept = 16 << 10, 8 << 10
 
 func newSaid() *Said {
@@ -51,8 +53,8 @@ func (s *Said) Release() {
 	}
 }
 
-// Read reads a page's title and text, which the caller bounds, in time linear in
-// both. Each is read once.
+// Read reads a page's title and text once, in time linear in both. The caller
+// bounds their length.
 func Read(u urls.URL, title, text string) *Said {
 	s := newSaid()
 	plain, err := url.PathUnescape(u.String())
@@ -88,7 +90,7 @@ func (s *Said) SimHash() (h crawl.SimHash, words int) {
 // wordSet is a few words.
 type wordSet struct {
 	sorted []uint64
-	// mask has a bit for each of them: most words are told to be others by it.
+	// mask has a bit for each of them, by which most other words are excluded.
 	mask uint64
 }
 
@@ -110,16 +112,16 @@ func (s *wordSet) has(hash uint64) bool {
 	return found
 }
 
-// chunk is some words in a row. Where one ends is decided by its words alone, so that
-// what is written between two chunks leaves them as they are.
+// chunk is some words in a row. Its words alone decide where it ends, so that text
+// inserted between two chunks leaves them unchanged.
 type chunk struct {
 	words []word
-	// wording is a hash of the words that are no numbers, and full of all; 0 where there
-	// are none, or all words are in wording.
+	// wording is a hash of the words that are not numbers, and full of all words.
+	// wording is 0 without such words, full is 0 if all words are in wording.
 	wording, full uint32
-	// plain and numbers count the words of each sort that are no echo.
+	// plain and numbers count the words and numbers that are not an echo.
 	plain, numbers int32
-	// onlyNumbers says that a Memory shares the wording but not the numbers.
+	// onlyNumbers is set if a Memory shares the wording but not the numbers.
 	onlyNumbers bool
 }
 
@@ -131,7 +133,7 @@ const (
 	chunkWords, chunkNumbers = 8, 24
 )
 
-// chunks cuts what a page says. Numbers do not decide where.
+// chunks cuts the text into chunks. Numbers do not decide where.
 func (s *Said) chunks(level int) []chunk {
 	if len(s.cut) > 0 && s.level == level {
 		return s.cut
@@ -194,7 +196,7 @@ func one(yes bool) int32 {
 	return 0
 }
 
-// entryHash cuts a hash to what a Memory keeps of it; 0 stays 0, and nothing else is.
+// entryHash cuts a hash to the bits that a Memory keeps. Only 0 becomes 0.
 func entryHash(h uint64) uint32 {
 	if h == 0 {
 		return 0
@@ -202,7 +204,7 @@ func entryHash(h uint64) uint32 {
 	return max(uint32(h>>40), 1)
 }
 
-// hashOf is a short hash of a URL; 0 is of none.
+// hashOf is a short hash of a URL; 0 for an empty one.
 func hashOf(url string) uint32 {
 	if url == "" {
 		return 0

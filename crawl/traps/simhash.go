@@ -9,7 +9,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// HashContent is the hash of a content, of an empty one too.
+// HashContent is the hash of a content, also of an empty one.
 func HashContent(content []byte) crawl.ContentHash {
 	sum := sha256.Sum256(content)
 	return crawl.ContentHash(sum[:len(crawl.ContentHash{})])
@@ -125,9 +125,9 @@ const (
 	fnvPrime  = 1099511628211
 )
 
-// asciiWord is the lower case of the ASCII characters that words are made of, and 0
-// of all else. alphabetWord is that of the characters that follow, up to those of Latin,
-// Greek and Cyrillic that are used today.
+// asciiWord is the lower case of each ASCII character that is part of words, and 0 for
+// all others. alphabetWord is the same for the characters after ASCII, up to today's
+// Latin, Greek and Cyrillic letters.
 var (
 	asciiWord = func() (lower [utf8.RuneSelf]byte) {
 		for c := range lower {
@@ -144,8 +144,8 @@ var (
 	}()
 )
 
-// wordLower is the lower case of a character that is part of a word, and whether it is a
-// word alone; 0 of others.
+// wordLower is the lower case of a character that is part of words, and whether it is a
+// word by itself; 0 for other characters.
 func wordLower(r rune) (lower rune, alone bool) {
 	if int(r) < len(alphabetWord) {
 		return alphabetWord[r], false
@@ -221,8 +221,8 @@ func wordRune(r rune) (part, alone bool) {
 	return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r), false
 }
 
-// mix spreads a hash over all bits (the finalizer of MurmurHash3), which FNV
-// does not: each bit is to vote by itself.
+// mix spreads a hash over all bits (the finalizer of MurmurHash3), so that each
+// bit votes by itself. FNV does not do that.
 func mix(h uint64) uint64 {
 	h ^= h >> 33
 	h *= 0xff51afd7ed558ccd

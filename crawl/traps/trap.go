@@ -28,8 +28,8 @@ const (
 	DateBackMax  = 100 * 366 * day
 )
 
-// Find reports whether a URL looks like a trap by itself: it takes no notice of
-// other pages. The evidence is at most 300 bytes of printable text, fit to store.
+// Find reports whether a URL looks like a trap by itself, without regard to other
+// pages. The evidence is at most 300 bytes of printable text, fit to store.
 func Find(u urls.URL, now time.Time) (crawl.Trap, bool) {
 	path, query, _ := strings.Cut(u.RequestTarget(), "?")
 	segments := strings.Split(strings.Trim(path, "/"), "/")
@@ -92,8 +92,8 @@ func repeatTrap(segments []string) crawl.Trap {
 	return crawl.Trap{}
 }
 
-// dateTrap looks for a date that is too far from now. What could be a page of an
-// item, such as /items/2050/3, is left to the pattern's budget.
+// dateTrap looks for a date that is too far from now. A number that could also
+// name an item, as in /items/2050/3, is left to the pattern's budget.
 func dateTrap(segments []string, params []param, now time.Time) crawl.Trap {
 	far := farDate{now: now, calendar: slices.ContainsFunc(segments, onlyCalendar)}
 	for i, s := range segments {
@@ -140,7 +140,8 @@ func (f farDate) trap(text string, d yearMonth) crawl.Trap {
 	return crawl.Trap{}
 }
 
-// sessionTrap looks for what is not dropped by package urls for its name.
+// sessionTrap looks for session ids that package urls does not drop by their
+// name.
 func sessionTrap(segments []string, params []param) crawl.Trap {
 	for _, p := range params {
 		if sessionName(p.name) && urls.IsSessionID(p.value) {
@@ -165,8 +166,8 @@ func sessionTrap(segments []string, params []param) crawl.Trap {
 	return crawl.Trap{}
 }
 
-// sessionName reports whether a parameter's name may be a session's. The id of news
-// is none, nor that of an assessment.
+// sessionName reports whether a parameter's name may be a session's. newsid and
+// assessmentid, for instance, are not.
 func sessionName(name string) bool {
 	lower := strings.ToLower(name)
 	if before, _, found := strings.Cut(lower, "sess"); found {

@@ -76,8 +76,8 @@ func registrable(key string) string {
 	return key[strings.LastIndexByte(key[:len(key)-len(suffix)-1], '.')+1:]
 }
 
-// PartOf is the registered domain that the URL's domain is part of, see
-// [RegistrableDomain]; empty where it is one itself.
+// PartOf is the registered domain above the URL's domain, see
+// [RegistrableDomain]; empty if the domain is registered itself.
 func (u URL) PartOf() string {
 	key := u.Domain()
 	if registered := registrable(key); registered != key {

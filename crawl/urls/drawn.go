@@ -26,7 +26,7 @@ func IsDrawn(s string, length, changes int) bool {
 }
 
 // LeadingUUID is the length of the UUID that a text begins with, if that ends
-// there; 0 where there is none.
+// there; 0 if there is none.
 func LeadingUUID(s string) int {
 	if len(s) < uuidLength || len(s) > uuidLength && (isDigit(s[uuidLength]) || isAlpha(s[uuidLength])) {
 		return 0

@@ -6,12 +6,13 @@ import "bytes"
 // name below has, so that a name that is cut equals none of them.
 const maxParamName = 20
 
-// isSessionParam reports whether a parameter, its name in whatever case, carries a
-// session id: the names that Apache Nutch (regex-normalize.xml) and Heritrix
-// (StripSessionIDs, StripSessionCFIDs) remove, and those of a few more widespread
-// programs. A page has as many URLs as visits where they stay. A name that also
-// serves for other things, as sid does for stories and session_id for the talks of
-// a conference, counts only with a value that looks like a session's.
+// isSessionParam reports whether a parameter carries a session id, by its name
+// without regard to case. The names are those that Apache Nutch
+// (regex-normalize.xml) and Heritrix (StripSessionIDs, StripSessionCFIDs) remove,
+// and those of a few more common programs. If they stayed, each visit would make a
+// new URL of a page. A name with other uses, such as sid for stories and
+// session_id for the talks of a conference, counts only with a value that looks
+// like a session's.
 func isSessionParam(name, value []byte) bool {
 	var space [maxParamName]byte
 	switch name = lowerParam(space[:0], name); string(name) {
@@ -27,11 +28,11 @@ func isSessionParam(name, value []byte) bool {
 	return bytes.HasPrefix(name, []byte("aspsessionid"))
 }
 
-// isTrackingParam reports whether a query parameter of this name, in whatever
-// case, tells the site where a visitor came from or who he is, and nothing
-// about the page: click and mail ids, as the query-stripping lists of Firefox
-// and Brave have them, and the campaign parameters that the makers of web
-// analytics document.
+// isTrackingParam reports whether a query parameter, by its name without regard
+// to case, identifies a visitor or where they came from, and says nothing about
+// the page. These are the click and mail ids on the query-stripping lists of
+// Firefox and Brave, and the campaign parameters that makers of web analytics
+// document.
 func isTrackingParam(name []byte) bool {
 	var space [maxParamName]byte
 	switch name = lowerParam(space[:0], name); string(name) {

@@ -37,14 +37,14 @@ func ParseSeed(raw string) (URL, error) {
 	return bare, nil
 }
 
-// WithHTTP is the same page by http, on the same port unless that is the default.
+// WithHTTP is the same page by http. A default port becomes http's default.
 func (u URL) WithHTTP() (URL, error) {
 	return Parse("http" + strings.TrimPrefix(u.String(), "https"))
 }
 
-// IsRegistered reports whether the host is below a public suffix on the list that is
-// compiled in, or is an IP address: that it is meant for a host, and not for a file
-// such as seeds.txt.
+// IsRegistered reports whether the host is an IP address or is below a public suffix
+// of the compiled-in list. Then it is likely a host, and not a file such as
+// seeds.txt.
 func (u URL) IsRegistered() bool {
 	host := u.Host()
 	if last := host[strings.LastIndexByte(host, '.')+1:]; strings.Contains(host, ":") || last != "" && isDigit(last[0]) {

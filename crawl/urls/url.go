@@ -9,9 +9,9 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// MaxLength caps the canonical form of a URL, in bytes. RFC 9110, section
-// 4.1 asks for 8,000 to be supported; what is longer than this is, in practice,
-// a trap or a data structure, not the address of a page.
+// MaxLength caps the canonical form of a URL, in bytes. RFC 9110, section 4.1
+// asks for 8,000 to be supported; in practice a longer one is a trap or a data
+// structure, not the address of a page.
 const MaxLength = 2048
 
 // maxRawLength caps what is parsed at all, in bytes: far above MaxLength,
@@ -61,9 +61,9 @@ func refuse(input string, reason error) *Error {
 	return &Error{Input: strings.Clone(input), Reason: reason}
 }
 
-// withoutCredentials leaves the user name and password out of what is not a valid
-// URL: an error is printed and stored where they must not be. The authority of such a
-// text cannot be trusted to end where it seems to, as in https://user:a/b@host/.
+// withoutCredentials removes the user name and password from an invalid URL, because
+// errors are printed and stored. The authority of such a text cannot be trusted to
+// end where it seems to, as in https://user:a/b@host/.
 func withoutCredentials(input string) string {
 	at := strings.LastIndexByte(input, '@')
 	if at < 0 {

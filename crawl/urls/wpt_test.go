@@ -13,9 +13,9 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
-// Browsers' own conformance tests: what a browser refuses is refused, and what
-// it accepts has the canonical form of the URL that the browser makes of it,
-// unless we are stricter by design.
+// Browsers' own conformance tests: a URL that a browser refuses is refused, and
+// one that it accepts has the canonical form of the browser's result, unless we
+// are stricter by design.
 func TestParseWebPlatformTests(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("testdata/wpt_urls.json")

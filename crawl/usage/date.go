@@ -8,7 +8,7 @@ import (
 // parseDate reads the date of an unavailable_after in "a widely adopted date/time
 // format including, but not limited to, RFC 822, RFC 850, and ISO 8601", as
 // Google puts it. Without a zone, or with one that RFC 822 does not know, it is
-// in UTC. Dates before 1970 and after 9999 are none.
+// in UTC. Dates before 1970 and after 9999 are refused.
 func parseDate(value string) (time.Time, bool) {
 	const longest = 64 // "Wednesday, 30 September 2026 15:00:00.000000000 +0000" has 53
 	if len(value) > longest {

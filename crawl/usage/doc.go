@@ -15,12 +15,12 @@
 //
 // # Merging
 //
-// The most restrictive signal wins, in whatever medium and to whichever crawler
-// it is addressed: for different rules to all crawlers and to one Google documents
-// "the sum of the negative rules". So "index" to us does not lift a "noindex" to
-// all. Likewise a tdm-reservation of 0 does not lift a 1 of another medium,
-// which is stricter than the TDM Reservation Protocol, where the page supersedes
-// the header and the header the file.
+// The most restrictive signal wins, in any medium, and whether it is addressed to
+// all crawlers or to us: for this case Google documents "the sum of the negative
+// rules". So "index" to us does not lift a "noindex" to all. Likewise a
+// tdm-reservation of 0 does not lift a 1 of another medium, which is stricter than
+// the TDM Reservation Protocol, where the page supersedes the header and the
+// header the file.
 //
 // # What forbids what
 //
@@ -31,11 +31,12 @@
 //	Content-Signal search     no         -          -
 //	noarchive                 -          -          forbidden
 //
-// The rest forbids none of the purposes. noindex and a passed unavailable_after
-// are for [Indexable]: the page may be fetched and what it says recorded, but it
-// belongs in no index. nofollow is for [FollowLinks]. noimageai, nosnippet,
-// noimageindex and Content-Signal ai-input are about what Mosey does not do;
-// they are kept for those who use what it has stored.
+// The other signals forbid no purpose. With noindex, or a passed
+// unavailable_after, a page may be fetched and recorded, but belongs in no
+// index: see [Indexable]. nofollow is for [FollowLinks]. noimageai and
+// noimageindex are for [AllowsImages]. nosnippet and Content-Signal ai-input are
+// stored for those who use the data.
 //
-// Everything is bounded, and nothing fails: a signal that cannot be read is none.
+// Everything is bounded, and nothing fails: a signal that cannot be read is
+// ignored.
 package usage

@@ -28,8 +28,8 @@ const (
 	No    Answer = "no"
 )
 
-// add reads a list such as "search=yes, ai-train=no". What is neither a known
-// signal nor yes or no says nothing.
+// add reads a list such as "search=yes, ai-train=no". Unknown signals and
+// values are ignored.
 func (c *ContentSignals) add(list string, by Source) {
 	for field := range strings.SplitSeq(bounded(list), ",") {
 		name, value, _ := strings.Cut(field, "=")

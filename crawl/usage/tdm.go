@@ -8,10 +8,12 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/mosey-web/mosey/crawl/kinds"
 )
 
 // TDMPath is where an origin has its file of TDM rules.
-const TDMPath = "/.well-known/tdmrep.json"
+const TDMPath = kinds.TDMPath
 
 const (
 	// MaxTDMBytes is the size of the largest tdmrep.json that is read.
@@ -29,8 +31,8 @@ const (
 // TDM is a tdmrep.json: the rules of one origin, in their order.
 type TDM []TDMRule
 
-// TDMRule reports whether the rights to text and data mining are reserved at some
-// paths of an origin.
+// TDMRule says for some paths of an origin whether the rights to text and data
+// mining are reserved.
 type TDMRule struct {
 	// Location is a pattern of paths, as in robots.txt.
 	Location string `json:"location"`
@@ -42,9 +44,9 @@ type TDMRule struct {
 }
 
 // ParseTDM reads the body of a tdmrep.json. Rules without a usable location and
-// tdm-reservation are skipped. It returns an error for what is no array, as for
-// the HTML page that many servers answer any request with: such an origin has
-// no rules.
+// tdm-reservation are skipped. It returns an error if the body is not an array,
+// such as the HTML page that many servers send for every path: such an origin
+// has no rules.
 func ParseTDM(body []byte) (TDM, error) {
 	if len(body) > MaxTDMBytes {
 		return nil, fmt.Errorf("tdmrep.json has %d bytes: at most %d are read", len(body), MaxTDMBytes)
@@ -69,8 +71,8 @@ func ParseTDM(body []byte) (TDM, error) {
 	return rules, nil
 }
 
-// Match returns the rule for a path with its query, as in a request target: the
-// first whose location matches, as the protocol has it. matches compares a
+// Match returns the rule for a path with its query, as in a request target. By
+// the protocol that is the first whose location matches. matches compares a
 // location with the path by the rules for robots.txt.
 func (t TDM) Match(pathAndQuery string, matches func(pattern, pathAndQuery string) bool) (TDMRule, bool) {
 	for _, rule := range t {

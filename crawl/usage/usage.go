@@ -74,15 +74,15 @@ type Usage struct {
 	ContentSignals ContentSignals `json:"content_signals,omitzero"`
 }
 
-// What is kept with a page of what was said about it. What robots.txt and
-// tdmrep.json say is known anew at each visit.
+// The signals that are stored with a page. Those of robots.txt and tdmrep.json
+// are known anew at each visit.
 var (
 	saidOnPage   = []Source{SourceMetaRobots, SourceMetaToken, SourceMetaTDM}
 	saidByHeader = []Source{SourceHeader, SourceHeaderToken, SourceHeaderTDM, SourceHeaderSignal}
 )
 
-// AddKept adds what was said at the last visit of a page that has not changed: in
-// the page, and also in its header where this answer may leave that out.
+// AddKept adds the signals of the last visit to a page that has not changed:
+// those in the page, and those in its header if this answer may leave them out.
 func (p *Usage) AddKept(last Usage, header bool) {
 	kept := func(by Source) bool {
 		return slices.Contains(saidOnPage, by) || header && slices.Contains(saidByHeader, by)

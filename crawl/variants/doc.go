@@ -1,4 +1,4 @@
-// Package variants knows which URLs are not worth a request by what they are: other
-// views of pages that the common software also shows otherwise, files that cannot be
-// parsed, and what a person has excluded.
+// Package variants recognises URLs that are not worth a request: other views of
+// pages, as common software makes them, files that cannot be parsed, and URLs that a
+// person has excluded.
 package variants

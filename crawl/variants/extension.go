@@ -26,9 +26,9 @@ var extensions = func() map[string]string {
 	return all
 }()
 
-// Extension says what a URL leads to, in words, if its path ends as one of a file
-// that cannot be parsed; empty where it does not. A name with a colon is a page about
-// the file, such as File:Map.png of a wiki.
+// Extension says in words what kind of file a URL leads to, if its extension is
+// known and the file cannot be parsed; else it is empty. A name with a colon is a
+// page about the file, such as File:Map.png of a wiki.
 func Extension(u urls.URL) string {
 	path, _, _ := strings.Cut(u.RequestTarget(), "?")
 	name := path[strings.LastIndexByte(path, '/')+1:]

@@ -59,7 +59,7 @@ type variant struct {
 }
 
 // known are the variants of common software, documented in docs/politeness.md. Each
-// asks for so much that a page of other software is unlikely to look like it.
+// rule is so narrow that a page of other software is unlikely to match.
 var known = []variant{
 	{"a directory sorted otherwise (Apache, nginx)", func(p page) bool {
 		return strings.HasSuffix(p.path, "/") && (oneOf(p.params["c"], "NMSD") && oneOf(p.params["o"], "AD") && len(p.params) == 2 ||

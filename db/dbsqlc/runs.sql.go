@@ -304,7 +304,7 @@ CROSS JOIN LATERAL (
         SELECT 1 FROM page_crawls AS y
         WHERE
             y.page_id = x.page_id AND y.run_id = x.run_id AND NOT y.prerequisite
-            AND (y.outcome = 'success' OR y.skipped IN ('fresh', 'min-refetch'))
+            AND (y.outcome = 'success' OR y.skipped = ANY (reasons('known')))
     ) AS known
     FROM page_crawls AS x
     WHERE
@@ -844,7 +844,7 @@ SELECT due_update(crawls_repeat(d.domains, ARRAY(
     SELECT c.id FROM page_crawls AS c
     WHERE
         c.domain = ANY(d.domains) AND c.run_id = $1::bigint AND c.outcome = 'skipped'
-        AND c.skipped IN ('excluded', 'extension', 'variant', 'depth-budget', 'image-budget', 'images-off')
+        AND c.skipped = ANY (reasons('settings changed'))
 )))
 FROM (
     SELECT ARRAY(

@@ -58,7 +58,7 @@ BEGIN
         PERFORM pages_update(v_closed, patterns_charge(v_closed));
         PERFORM keywords_record(p, v_closed);
         v_news := links_record(p, v_closed);
-        IF EXISTS (SELECT 1 FROM unnest(v_closed) a WHERE a.kind = 'image') THEN
+        IF EXISTS (SELECT 1 FROM unnest(v_closed) a WHERE kind_image(a.kind)) THEN
             PERFORM images_record(v_closed);
         END IF;
         IF jsonb_path_exists(p, '$[*].retry_in_ms') THEN
@@ -141,15 +141,9 @@ BEGIN
 END
 $$;
 
--- Whether a crawl is part of its run's totals. What only lists pages is in the history
--- alone: that most sites have no sitemap is nothing that a run has met. Images are counted
--- apart (images_record).
-CREATE OR REPLACE FUNCTION crawl_counts(p_prerequisite boolean, p_kind text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
-    SELECT NOT p_prerequisite AND p_kind NOT IN ('sitemap', 'feed', 'image')
-$$;
-
 -- Counts attempts in their runs' totals of the domains. Of images, which have budgets of their own,
--- only what was stored counts, and why some were passed over. What is deeper than
+-- only what was stored counts, and why some were passed over. What only announces pages is in the
+-- history alone: most sites have no sitemap, which says nothing of the run. What is deeper than
 -- p_depths is counted there.
 CREATE OR REPLACE FUNCTION totals_add(v closed_attempt[], p_depths integer) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
@@ -169,21 +163,21 @@ BEGIN
         depths = CASE WHEN o.asked AND a.depth > 0 THEN
             r.depths || jsonb_build_object(least(a.depth, p_depths), coalesce((r.depths ->> least(a.depth, p_depths)::text)::bigint, 0) + 1)
         ELSE r.depths END,
-        images_stored = r.images_stored + (a.kind = 'image' AND a.doc #> '{image,content}' IS NOT NULL)::integer,
+        images_stored = r.images_stored + (kind_image(a.kind) AND a.doc #> '{image,content}' IS NOT NULL)::integer,
         bytes = r.bytes + coalesce((a.doc ->> 'bytes')::bigint, 0), updated_at = clock_timestamp()
     FROM unnest(v) a CROSS JOIN LATERAL (
         SELECT NOT i.image AND a.doc ? 'requested' AS asked, CASE WHEN i.image THEN '' ELSE a.doc ->> 'outcome' END AS outcome,
-            CASE WHEN NOT i.image OR a.doc ->> 'skipped' IN ('image-budget', 'images-off', 'excluded') THEN a.doc ->> 'skipped' END AS skipped
-        FROM (SELECT a.kind = 'image' AS image) i
+            CASE WHEN NOT i.image OR a.doc ->> 'skipped' <> ALL (reasons('known')) THEN a.doc ->> 'skipped' END AS skipped
+        FROM (SELECT kind_image(a.kind) AS image) i
     ) o
     WHERE r.domain = ANY (ARRAY(SELECT x.domain FROM unnest(v) x)) AND r.run_id = a.run_id AND r.domain = a.domain
-        AND (crawl_counts(a.prerequisite, a.kind) OR a.kind = 'image' AND NOT a.prerequisite);
+        AND NOT a.prerequisite AND (kind_counted(a.kind) OR kind_image(a.kind));
     -- many domains share this row: it is the price of a budget of bytes, paid only by runs that
     -- set one
     UPDATE crawl_runs r SET bytes = r.bytes + b.bytes
     FROM (
         SELECT a.run_id, sum((a.doc ->> 'bytes')::bigint) AS bytes FROM unnest(v) a
-        WHERE crawl_counts(a.prerequisite, a.kind) OR a.kind = 'image' GROUP BY a.run_id ORDER BY a.run_id
+        WHERE NOT a.prerequisite AND (kind_counted(a.kind) OR kind_image(a.kind)) GROUP BY a.run_id ORDER BY a.run_id
     ) b
     WHERE r.id = b.run_id AND r.bytes IS NOT NULL AND b.bytes > 0;
 END

@@ -20,21 +20,21 @@ BEGIN
     END IF;
     IF NOT dead.final THEN
         INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, redirects, again, bare, attempt)
-        VALUES (dead.page_id, dead.domain, CASE WHEN dead.kind = 'image' THEN image_priority() - 1 ELSE dead.priority END,
+        VALUES (dead.page_id, dead.domain, coalesce(kind_priority(dead.kind) - 1, dead.priority),
             dead.run_id, dead.id, dead.url, dead.kind, dead.depth, dead.redirects, dead.again, dead.bare, dead.attempt + 1);
     ELSE
         INSERT INTO revisits AS v (page_id, run_id, due_at, every)
         SELECT dead.page_id, r.id, clock_timestamp() + interval '1 day', interval '1 day' FROM crawl_runs r
         WHERE r.id = dead.run_id AND (r.settings ->> 'recrawl')::boolean
         ON CONFLICT (page_id, run_id) DO UPDATE SET due_at = clock_timestamp() + v.every WHERE v.due_at IS NULL;
-        IF dead.kind = 'image' THEN
+        IF kind_image(dead.kind) THEN
             UPDATE images SET download_success = false, problem = 'not answered' WHERE page_id = dead.page_id;
         END IF;
         UPDATE pages SET status = 'failed', failed_at = clock_timestamp(), updated_at = clock_timestamp()
         WHERE id = dead.page_id;
     END IF;
     UPDATE run_domains SET failed = failed + 1, requests = requests + 1, updated_at = clock_timestamp()
-    WHERE run_id = dead.run_id AND domain = dead.domain AND crawl_counts(dead.prerequisite, dead.kind);
+    WHERE run_id = dead.run_id AND domain = dead.domain AND kind_counted(dead.kind);
 END
 $$;
 

@@ -12,7 +12,7 @@ DECLARE
     v_joining found_page[];
 BEGIN
     added := 0;
-    IF EXISTS (SELECT 1 FROM unnest(p) f WHERE f.priority > 0 AND f.kind <> 'image') THEN
+    IF EXISTS (SELECT 1 FROM unnest(p) f WHERE f.priority > 0 AND kind_priority(f.kind) IS NULL) THEN
         -- those that are pending come earlier, where what has found them says so
         UPDATE page_crawls c SET priority = r.priority
         FROM (
@@ -21,7 +21,7 @@ BEGIN
                 WHERE y.page_id = f.page_id AND y.run_id = f.run_id AND NOT y.prerequisite AND y.completed_at IS NULL
                     AND y.locked_at IS NULL AND y.previous_id IS NULL AND y.priority < f.priority
             ) x
-            WHERE f.priority > 0 AND f.kind <> 'image' AND jsonb_typeof(f.follow) = 'object'
+            WHERE f.priority > 0 AND kind_priority(f.kind) IS NULL AND jsonb_typeof(f.follow) = 'object'
             ORDER BY x.id
         ) r
         WHERE c.id = r.id AND c.completed_at IS NULL AND c.locked_at IS NULL;
@@ -35,8 +35,8 @@ BEGIN
             SELECT c.id FROM page_crawls c
             WHERE c.page_id = f.page_id AND c.run_id = f.run_id
                 AND coalesce(c.previous_id, CASE WHEN c.prerequisite THEN -c.id ELSE 0 END) = 0
-                AND c.skipped IS DISTINCT FROM 'scheme'
-        ) IS NULL OR f.kind = 'image' AND crawl_passed_over(f.page_id, f.run_id, f.kind) IS NOT NULL);
+                AND (c.skipped IS NULL OR c.skipped <> ALL (reasons('link found')))
+        ) IS NULL OR kind_image(f.kind) AND crawl_passed_over(f.page_id, f.run_id, true) IS NOT NULL);
     v_domains := domains_listed(ARRAY(SELECT f.domain FROM unnest(v) f WHERE f.domain <> f.own));
     IF cardinality(v_domains) > 0 THEN
         SELECT array_agg(f ORDER BY f.page_id) INTO v FROM unnest(v) f WHERE f.domain <> ALL (v_domains) OR f.domain = f.own;
@@ -111,11 +111,11 @@ BEGIN
     -- in the order in which they were found: what a page names first is asked for first.
     INSERT INTO page_crawls (page_id, domain, priority, scheduled_for, run_id, previous_id, url, kind, depth, redirects)
     SELECT DISTINCT ON (f.page_id, f.run_id) f.page_id, f.domain,
-        coalesce(f.priority, CASE WHEN f.is_new OR f.kind <> 'page' THEN -(f.follow ->> 'depth')::smallint ELSE
+        coalesce(f.priority, CASE WHEN f.is_new OR NOT kind_document(f.kind) THEN -(f.follow ->> 'depth')::smallint ELSE
             page_priority((f.follow ->> 'depth')::integer, (SELECT r.score FROM page_ranks r WHERE r.page_id = f.page_id))
-        END - CASE WHEN f.kind = 'page' AND (f.follow ->> 'depth')::integer > 0 THEN coalesce(k.penalty, 0) ELSE 0 END),
+        END - CASE WHEN kind_document(f.kind) AND (f.follow ->> 'depth')::integer > 0 THEN coalesce(k.penalty, 0) ELSE 0 END),
         now() - f.after * interval '1 microsecond', f.run_id,
-        CASE WHEN NOT f.is_new THEN crawl_passed_over(f.page_id, f.run_id, f.kind) END, f.url, f.kind, (f.follow ->> 'depth')::smallint,
+        CASE WHEN NOT f.is_new THEN crawl_passed_over(f.page_id, f.run_id, kind_image(f.kind)) END, f.url, f.kind, (f.follow ->> 'depth')::smallint,
         coalesce((f.follow ->> 'redirects')::smallint, 0)
     FROM unnest(v) f LEFT JOIN LATERAL (
         -- others of its pattern have brought nothing new
@@ -137,7 +137,7 @@ BEGIN
     -- that nobody serves.
     SELECT array_agg(DISTINCT k.domain) INTO v_domains
     FROM (
-        SELECT f.run_id, f.domain, bool_or(f.kind = 'image') AS image FROM unnest(v) f WHERE f.domain <> f.own GROUP BY f.run_id, f.domain
+        SELECT f.run_id, f.domain, bool_or(kind_image(f.kind)) AS image FROM unnest(v) f WHERE f.domain <> f.own GROUP BY f.run_id, f.domain
     ) k CROSS JOIN LATERAL (
         SELECT x.next_due_at, x.images_due_at FROM run_domains x WHERE x.run_id = k.run_id AND x.domain = k.domain LIMIT 1
     ) r CROSS JOIN LATERAL (
@@ -156,13 +156,13 @@ $$;
 -- found; null is none. There are two such pages. An image was linked to as a page before a page
 -- was found to show it. A page of https was a seed without a scheme, and http was asked instead.
 -- The question is asked of each image that a page shows, most of them on each of a site's pages.
-CREATE OR REPLACE FUNCTION crawl_passed_over(p_page_id bigint, p_run_id bigint, p_kind text) RETURNS bigint LANGUAGE sql STABLE AS $$
+CREATE OR REPLACE FUNCTION crawl_passed_over(p_page_id bigint, p_run_id bigint, p_image boolean) RETURNS bigint LANGUAGE sql STABLE AS $$
     SELECT (
         SELECT c.id FROM (
-            SELECT x.id, x.kind, x.skipped FROM page_crawls x
+            SELECT x.id, x.skipped FROM page_crawls x
             WHERE x.page_id = p_page_id AND x.run_id = p_run_id AND NOT x.prerequisite ORDER BY x.id DESC LIMIT 1
         ) c
-        WHERE c.skipped = 'scheme' OR p_kind = 'image' AND c.kind = 'page' AND c.skipped = 'extension'
+        WHERE c.skipped = ANY (reasons('link found')) OR p_image AND c.skipped = ANY (reasons('image found'))
     )
 $$;
 

@@ -34,7 +34,7 @@ BEGIN
             avg((x.outcome = 'success' AND x.unchanged IS NULL AND NOT x.refused)::integer)::real AS yields, avg(x.duration_ms)::integer AS took, avg(x.bytes)::integer AS bytes, max(x.completed_at) AS last
         FROM (
             SELECT c.outcome, c.unchanged, c.duration_ms, c.bytes, c.completed_at,
-                c.kind = 'image' AND c.error_message IS NOT NULL AS refused
+                kind_image(c.kind) AND c.error_message IS NOT NULL AS refused
             FROM page_crawls c
             WHERE c.domain = k.domain AND c.outcome IS NOT NULL AND c.delay_ms IS NOT NULL
             ORDER BY c.completed_at DESC LIMIT 100

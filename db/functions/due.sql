@@ -95,9 +95,7 @@ BEGIN
                 -- Until when nothing may be asked, for whichever run, and why (crawl.Reason). Of several
                 -- reasons it is the one that lasts longest.
                 SELECT x.at, x.reason FROM (
-                    SELECT coalesce(c.until, 'infinity') AS at,
-                        CASE c.kind WHEN 'block' THEN 'blocked' WHEN 'stop' THEN 'stopped' ELSE 'paused' END AS reason,
-                        control_order(c.kind) AS n
+                    SELECT coalesce(c.until, 'infinity') AS at, control_reason(c.kind) AS reason, control_order(c.kind) AS n
                     FROM domain_controls c
                     WHERE c.domain = k.domain AND c.lifted_at IS NULL AND c.kind IN ('pause', 'stop', 'block')
                     UNION ALL
@@ -162,12 +160,12 @@ DECLARE
 BEGIN
     SELECT c.scheduled_for INTO v_at FROM page_crawls c
     WHERE c.domain = p_domain AND c.run_id = p_run_id AND c.outcome IS NULL AND c.locked_at IS NULL AND c.scheduled_for <= p_now
-        AND c.priority >= c_least AND (c.kind = 'image' OR NOT p_images)
+        AND c.priority >= c_least AND (kind_image(c.kind) OR NOT p_images)
     ORDER BY c.priority DESC, c.scheduled_for, c.id LIMIT 1;
     IF v_at IS NULL THEN
         SELECT min(c.scheduled_for) INTO v_at FROM page_crawls c
         WHERE c.domain = p_domain AND c.run_id = p_run_id AND c.outcome IS NULL AND c.locked_at IS NULL
-            AND c.priority >= c_least AND (c.kind = 'image' OR NOT p_images);
+            AND c.priority >= c_least AND (kind_image(c.kind) OR NOT p_images);
     END IF;
     RETURN v_at;
 END

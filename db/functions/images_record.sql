@@ -103,18 +103,11 @@ BEGIN
     END IF;
     RETURN ARRAY(
         SELECT (a.run_id, i.page_id, i.doc ->> 'domain', i.doc ->> 'url', 'image', a.domain, a.doc -> 'follow_images', false,
-            jsonb_array_length(a.doc -> 'images') - i.place, image_priority())::found_page
+            jsonb_array_length(a.doc -> 'images') - i.place, kind_priority('image'))::found_page
         FROM unnest(v_images) i INNER JOIN unnest(v) a ON a.n = i.n
         WHERE a.doc ? 'follow_images' AND i.doc ->> 'discovery' <> 'icon'
     );
 END
-$$;
-
--- The priority of the crawl of an image: before that of any page, so that the images of a
--- page come with it, and a budget of pages that is spent does not hide them. What is tried
--- again has one less (decide.RetryPriority).
-CREATE OR REPLACE FUNCTION image_priority() RETURNS smallint LANGUAGE sql IMMUTABLE AS $$
-    SELECT 3::smallint
 $$;
 
 -- Makes pages known as images.
@@ -199,7 +192,7 @@ BEGIN
     IF cardinality(v_forgotten) > 0 THEN
         PERFORM image_contents_forget(v_forgotten);
     END IF;
-    v_moved := ARRAY(SELECT a.page_id FROM unnest(v) a WHERE a.kind = 'image' AND a.doc ? 'redirect');
+    v_moved := ARRAY(SELECT a.page_id FROM unnest(v) a WHERE kind_image(a.kind) AND a.doc ? 'redirect');
     IF cardinality(v_moved) > 0 THEN
         -- what they redirect to is an image of the same pages; the redirect is a link (links_record)
         PERFORM images_add(ARRAY(

@@ -77,7 +77,7 @@ BEGIN
         UPDATE page_links x SET gone_at = a.ended, last_seen = a.fetched_at
         FROM unnest(v) a
         WHERE x.from_page_id = ANY (v_again) AND a.page_id = ANY (v_again) AND x.from_page_id = a.page_id AND x.gone_at IS NULL
-            AND (x.kind NOT IN ('sitemap', 'feed') OR a.doc ? 'all_lists')
+            AND (NOT kind_announces(x.kind) OR a.doc ? 'all_sitemaps')
             AND NOT EXISTS (
                 SELECT 1 FROM unnest(v_links) l
                 WHERE l.from_id = x.from_page_id AND l.id = x.to_page_id AND link_kind(l.redirect, l.kind) = x.kind
@@ -106,7 +106,7 @@ BEGIN
         -- the images that pages are known to name from their last visit
         v_found := v_found || ARRAY(
             SELECT (a.run_id, i.page_id, i.domain, i.url, 'image', a.domain, a.doc #> '{follow_known,image}', false, 0,
-                image_priority())::found_page
+                kind_priority('image'))::found_page
             FROM unnest(v) a CROSS JOIN LATERAL (
                 SELECT o.image_id FROM provenance o
                 WHERE o.page_id = a.page_id AND o.gone_at IS NULL AND o.discovery_type <> 'icon' OFFSET 0
@@ -125,12 +125,12 @@ BEGIN
 END
 $$;
 
--- What is asked for where a link of a kind leads to a page of another: a page that
--- somebody has once named as a list of pages, or as an image, is a page all the same.
+-- The kind that is asked for by a link of one kind to a page of another. A plain link leads
+-- to a page, even if somebody has once named its target as a sitemap or an image.
 CREATE OR REPLACE FUNCTION crawl_kind(p_link text, p_page text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE
-        WHEN p_link IN ('sitemap', 'feed') THEN p_link
-        WHEN p_link = 'link' AND p_page IN ('sitemap', 'feed', 'image') THEN 'page'
+        WHEN kind_announces(p_link) THEN p_link
+        WHEN p_link = 'link' AND NOT kind_counted(p_page) THEN 'page'
         ELSE p_page
     END
 $$;
@@ -138,10 +138,10 @@ $$;
 -- The priority of the nth of the sitemaps that are known from the last visit, as a worker
 -- gives it to those that it reads; null is what the depth makes of it.
 CREATE OR REPLACE FUNCTION list_priority(p_link text, p_follow jsonb, n bigint) RETURNS smallint LANGUAGE sql IMMUTABLE AS $$
-    SELECT CASE WHEN p_link = 'sitemap' THEN greatest(1 - n - (p_follow ->> 'depth')::bigint, -5000)::smallint END
+    SELECT CASE WHEN kind_nested(p_link) THEN greatest(1 - n - (p_follow ->> 'depth')::bigint, -5000)::smallint END
 $$;
 
 -- What a link is, by what it leads to.
 CREATE OR REPLACE FUNCTION link_kind(redirect boolean, kind text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
-    SELECT CASE WHEN redirect THEN 'redirect' WHEN kind IN ('sitemap', 'feed') THEN kind ELSE 'link' END
+    SELECT CASE WHEN redirect THEN 'redirect' WHEN kind_announces(kind) THEN kind ELSE 'link' END
 $$;

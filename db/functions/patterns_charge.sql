@@ -81,7 +81,7 @@ BEGIN
             ) x CROSS JOIN LATERAL (
                 SELECT p.patterns FROM pages p WHERE p.id = x.page_id LIMIT 1
             ) p
-            WHERE x.kind = 'page' AND p.patterns [cardinality(p.patterns)] = v_row.pattern
+            WHERE kind_document(x.kind) AND p.patterns [cardinality(p.patterns)] = v_row.pattern
             ORDER BY x.id
         ) d
         WHERE c.id = d.id AND c.completed_at IS NULL AND c.locked_at IS NULL;
@@ -129,7 +129,7 @@ BEGIN
     WHERE domain = p_domain AND (duplicate OR trap = 'pattern');
     PERFORM domains_wake(crawls_repeat(ARRAY[p_domain], ARRAY(
         SELECT c.id FROM page_crawls c
-        WHERE c.domain = p_domain AND c.outcome = 'skipped' AND c.skipped = 'trap'
+        WHERE c.domain = p_domain AND c.outcome = 'skipped' AND c.skipped = ANY (reasons('traps reset'))
             AND (SELECT r.status FROM crawl_runs r WHERE r.id = c.run_id) = 'running'
     )));
 END

@@ -40,10 +40,10 @@ BEGIN
     PERFORM 1 FROM unnest(v_domains) f CROSS JOIN LATERAL (SELECT 1 FROM domains x WHERE x.domain = f FOR KEY SHARE) d;
     UPDATE revisits r SET due_at = NULL WHERE r.page_id = ANY (p_pages) AND r.run_id = p_run_id AND r.due_at IS NOT NULL;
     INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, again)
-    SELECT p.id, p.domain, CASE WHEN c.kind = 'image' THEN image_priority() ELSE
+    SELECT p.id, p.domain, coalesce(kind_priority(c.kind),
             page_priority(c.depth, (SELECT r.score FROM page_ranks r WHERE r.page_id = p.id))
-        END, p_run_id, c.id, p.url,
-        CASE WHEN c.kind IN ('page', 'image') THEN c.kind ELSE p.kind END, c.depth, true
+        ), p_run_id, c.id, p.url,
+        CASE WHEN kind_announces(c.kind) THEN p.kind ELSE c.kind END, c.depth, true
     FROM unnest(p_pages) AS u (id) CROSS JOIN LATERAL (
         SELECT y.id, y.domain, y.url, y.kind FROM pages y WHERE y.id = u.id LIMIT 1
     ) p CROSS JOIN LATERAL (

@@ -39,7 +39,7 @@ DECLARE
 BEGIN
     RETURN (SELECT count(*) FROM (
         SELECT 1 FROM run_domains rd
-        WHERE rd.run_id = p_run_id AND rd.waits IN ('paused', 'window', 'in flight') AND v_open <> 'nothing'
+        WHERE rd.run_id = p_run_id AND rd.waits = ANY (reasons('holds run')) AND v_open <> 'nothing'
             AND CASE v_open WHEN 'images' THEN rd.images_due_at ELSE rd.next_due_at END > now()
         LIMIT p_most
     ) x);

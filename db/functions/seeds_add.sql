@@ -84,7 +84,7 @@ BEGIN
         AND (x.source IS NULL OR s.rank IS NOT NULL AND x.seed_rank IS DISTINCT FROM s.rank OR s.bare AND NOT x.bare);
     PERFORM domains_prioritize(domains_seeded);
     SELECT a.added INTO added FROM crawls_add(ARRAY(
-        SELECT (p_run_id, x.id, x.domain, x.url, crawl_kind(coalesce(nullif(i.kind, 'page'), 'link'), x.kind), '',
+        SELECT (p_run_id, x.id, x.domain, x.url, crawl_kind(link_kind(false, i.kind), x.kind), '',
             '{"depth": 0, "seed": true}', false, cardinality(ids) - i.n, NULL)::found_page
         FROM ROWS FROM (unnest(ids), unnest(ARRAY(SELECT s.kind FROM unnest(v) s))) WITH ORDINALITY AS i (id, kind, n)
         CROSS JOIN LATERAL (SELECT y.id, y.domain, y.url, y.kind FROM pages y WHERE y.id = i.id LIMIT 1) x
@@ -94,7 +94,7 @@ BEGIN
         INSERT INTO page_crawls (page_id, domain, run_id, previous_id, url, kind)
         SELECT c.page_id, c.domain, c.run_id, c.id, c.url, c.kind FROM page_crawls c
         WHERE c.page_id = ANY (ids) AND c.run_id = p_run_id AND c.outcome = 'skipped'
-            AND c.skipped IN ('trap', 'excluded', 'extension', 'variant')
+            AND c.skipped = ANY (reasons('seed given'))
         ON CONFLICT DO NOTHING RETURNING page_crawls.domain
     )
     SELECT array_agg(DISTINCT n.domain), (added + count(*))::integer INTO again, added FROM n;

@@ -34,7 +34,7 @@ type finding struct {
 	// addrs are at most maxAddrs, sorted, each once.
 	addrs []netip.Addr
 
-	// denial is why there are none; nil if there are.
+	// denial is why there are no addresses; nil if there are.
 	denial error
 
 	// ttl is how long that holds, before it is clamped.
@@ -96,8 +96,8 @@ func (c *chain) follow(records []dns.RR) error {
 	}
 }
 
-// alias gives the record that says what the chain's end is an alias of; nil if
-// there is none. A name with two, which cannot be, has the first.
+// alias gives the CNAME record of the chain's end; nil if there is none. If
+// there are two, against the rules, the first counts.
 func (c *chain) alias(records []dns.RR) *dns.CNAME {
 	for _, rr := range records {
 		if alias, ok := rr.(*dns.CNAME); ok && c.owns(rr) {
@@ -107,7 +107,7 @@ func (c *chain) alias(records []dns.RR) *dns.CNAME {
 	return nil
 }
 
-// owns tells whether a record belongs to the chain's end.
+// owns reports whether a record belongs to the chain's end.
 func (c *chain) owns(rr dns.RR) bool {
 	h := rr.Header()
 	return h.Class == dns.ClassINET && strings.EqualFold(h.Name, c.end())
@@ -127,7 +127,8 @@ func (c *chain) addresses(records []dns.RR, qtype uint16) []netip.Addr {
 }
 
 // addressOf gives the address in a record of the type; invalid if there is
-// none. An IPv4 address in an AAAA record is none: no web server is reached so.
+// none. An IPv4 address in an AAAA record is ignored, as no web server is
+// reached by it.
 func addressOf(rr dns.RR, qtype uint16) netip.Addr {
 	var bytes []byte
 	switch rr := rr.(type) {

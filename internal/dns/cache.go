@@ -9,9 +9,9 @@ import (
 	"github.com/miekg/dns"
 )
 
-// failureTTL is how long a failure is remembered of a host without old
-// addresses: the least that RFC 9520, section 3.2, allows, so that a page's
-// tries are not spent on what is only remembered.
+// failureTTL is how long a failure is remembered for a host without old
+// addresses. It is the least that RFC 9520, section 3.2, allows, so that a
+// page's tries are not spent on a remembered failure.
 const failureTTL = time.Second
 
 // families are the types of address records, in the order of a record.
@@ -45,7 +45,7 @@ func (a answer) usable(now time.Time) bool { return len(a.addrs) > 0 && now.Befo
 // the cache.
 type record [len(families)]answer
 
-// fresh tells whether no name server needs to be asked.
+// fresh reports whether no name server needs to be asked.
 func (r record) fresh(now time.Time) bool { return now.Before(r.askAt()) }
 
 // askAt is when the first of the families is to be asked for again.
@@ -116,9 +116,9 @@ func newCache(size int64) (*otter.Cache[string, record], error) {
 	return cache, nil
 }
 
-// remember makes the answer that is cached of what was found for a family.
-// otherHas says that the host has addresses of the other family: then it can do
-// without these, and they are asked for as seldom as the config allows.
+// remember makes the cached answer from a finding for a family. otherHas is set
+// if the host has addresses of the other family. Then these are not needed, and
+// are asked for as seldom as the config allows.
 func (r *Resolver) remember(old answer, found finding, err error, otherHas bool) answer {
 	now, c := r.now(), r.config
 	switch {

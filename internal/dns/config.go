@@ -95,8 +95,8 @@ type Config struct {
 	// Empty means those of the system.
 	Servers []string
 
-	// StalePause is how long the servers are not asked again for a host of
-	// which they had no usable answer and whose old addresses are given.
+	// StalePause is how long the servers are not asked again for a host while
+	// its old addresses are given for want of a usable answer.
 	//
 	// Defaults to 30 seconds (RFC 8767, section 5).
 	StalePause time.Duration

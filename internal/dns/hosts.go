@@ -11,8 +11,8 @@ import (
 type hosts map[string]*[len(families)][]netip.Addr
 
 // parseHosts reads a hosts(5). Lines that it does not understand, and addresses
-// that mean something on one network interface only, are skipped. A name has at
-// most maxAddrs addresses of a family, in their order.
+// with a zone of a network interface, are skipped. A name has at most maxAddrs
+// addresses of a family, in their order.
 func parseHosts(text []byte) hosts {
 	known := make(hosts)
 	for line := range bytes.Lines(text) {

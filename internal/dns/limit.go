@@ -40,8 +40,8 @@ func newLimiter(perSecond float64) *rate.Limiter {
 }
 
 // wait returns when a query for a fully qualified name may be sent, or at once
-// with ErrLimited if that were after the end of ctx. The domain comes first: who
-// waits for it takes nothing from the others.
+// with ErrLimited if that were after the end of ctx. The domain's limit comes
+// first, so that waiting for it takes nothing from other domains.
 func (l *limits) wait(ctx context.Context, name string) error {
 	domain := registrable(name)
 	limiter, _ := l.domains.ComputeIfAbsent(domain, func() (*rate.Limiter, bool) {

@@ -9,10 +9,10 @@ import (
 	"github.com/miekg/dns"
 )
 
-// find asks for one family of a host's addresses. A single label is looked for
-// in the domains of the system's search list first, up to one where the name
-// exists: were its lack of one family passed over, the addresses would be those
-// of two hosts.
+// find asks for one family of a host's addresses. A single label is first
+// looked for in the domains of the system's search list, up to the first where
+// the name exists, even without addresses of this family. Otherwise the
+// addresses of the two families could belong to different hosts.
 func (r *Resolver) find(ctx context.Context, name string, qtype uint16) (finding, error) {
 	sys := r.system(r.now())
 	if !strings.Contains(name, ".") {
@@ -46,8 +46,8 @@ func (r *Resolver) walk(ctx context.Context, sys *system, name string, qtype uin
 	}
 }
 
-// ask gives the first usable answer of a server. One that answers with a
-// failure has had its say; one that does not answer is asked again.
+// ask gives the first usable answer of a server. A server that answers with a
+// failure is not asked again; one that does not answer is.
 func (r *Resolver) ask(ctx context.Context, sys *system, name string, qtype uint16) (*dns.Msg, error) {
 	pending := sys.order(r.now())
 	var last error

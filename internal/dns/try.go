@@ -13,8 +13,8 @@ import (
 // triedMost is how many names are kept to try the name servers with.
 const triedMost = 8
 
-// trials are names that were found, each of another registered domain: a sample of all
-// that were, so that most are old and no owner has many.
+// trials are a sample of all names that were found, each of another registered domain,
+// so that most are old and no owner has many.
 type trials struct {
 	heard func(host string, answered, known bool)
 
@@ -29,9 +29,9 @@ type trial struct {
 	until time.Time
 }
 
-// Watch names the function that hears of each host that the name servers were asked for.
-// answered reports whether they had an answer, if only that there is no such host. known reports
-// whether the host was found before. Watch is to be called before anything else.
+// Watch sets a function that is called after each look-up at the name servers. answered is true
+// if they had an answer, even "no such host". known is true if the host was found before. Call
+// Watch before anything else.
 func (r *Resolver) Watch(heard func(host string, answered, known bool)) { r.trials.heard = heard }
 
 // Know says of hosts that they were found before, by another process.
@@ -43,7 +43,7 @@ func (r *Resolver) Know(hosts []string) {
 	}
 }
 
-// tell says what came of asking for a name. That we ask too much says nothing.
+// tell reports the result of asking for a name, unless we only asked too often.
 func (t *trials) tell(name string, err error, known bool) {
 	if t.heard != nil && !errors.Is(err, ErrLimited) {
 		t.heard(name, err == nil, known)
@@ -71,8 +71,8 @@ func (t *trials) keep(name string, until time.Time) {
 	t.names[owner] = trial{name: name, until: until}
 }
 
-// due are the names for which no cache on the way may answer any more; all of them
-// while that is none.
+// due are the names for which no cache on the way can answer any more; all names
+// if there are no such ones.
 func (t *trials) due(now time.Time) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -90,7 +90,7 @@ func (t *trials) due(now time.Time) []string {
 }
 
 // Try asks the name servers again for some names that were found before, whatever is
-// cached here. What comes of it is told to the function of Watch.
+// cached here. The function given to Watch hears the results.
 func (r *Resolver) Try(ctx context.Context) {
 	var trying sync.WaitGroup
 	for _, name := range r.trials.due(r.now()) {

@@ -23,9 +23,9 @@ const (
 type Column struct {
 	Name string
 	Type Type
-	// Null says that values may be missing.
+	// Null is set if values may be missing.
 	Null bool
-	// Few says that there are few different values: a Parquet file names each once.
+	// Few is set if there are few different values: a Parquet file names each once.
 	Few bool
 	// Doc is a line that says what its values mean.
 	Doc string
@@ -61,7 +61,7 @@ func text[R any](name, doc string, get func(*R) string) column[R] {
 	return declare(Text, false, name, doc, func(r *R) value { return value{text: get(r)} })
 }
 
-// maybeText is null where it is empty.
+// maybeText is null if it is empty.
 func maybeText[R any](name, doc string, get func(*R) string) column[R] {
 	return declare(Text, true, name, doc, func(r *R) value {
 		s := get(r)
@@ -73,7 +73,7 @@ func number[R any](name, doc string, get func(*R) int64) column[R] {
 	return declare(Int, false, name, doc, func(r *R) value { return value{num: get(r)} })
 }
 
-// maybeNumber is null where it is nil.
+// maybeNumber is null if it is nil.
 func maybeNumber[R any](name, doc string, get func(*R) *int64) column[R] {
 	return declare(Int, true, name, doc, func(r *R) value {
 		if n := get(r); n != nil {
@@ -83,7 +83,7 @@ func maybeNumber[R any](name, doc string, get func(*R) *int64) column[R] {
 	})
 }
 
-// positive is null where it is zero.
+// positive is null if it is zero.
 func positive[R any](name, doc string, get func(*R) int64) column[R] {
 	return declare(Int, true, name, doc, func(r *R) value {
 		n := get(r)
@@ -91,7 +91,7 @@ func positive[R any](name, doc string, get func(*R) int64) column[R] {
 	})
 }
 
-// maybeMillis is null where it is nil.
+// maybeMillis is null if it is nil.
 func maybeMillis[R any](name, doc string, get func(*R) *crawl.Millis) column[R] {
 	return maybeNumber(name, doc, func(r *R) *int64 {
 		if m := get(r); m != nil {
@@ -110,7 +110,7 @@ func flag[R any](name, doc string, get func(*R) bool) column[R] {
 	})
 }
 
-// maybeFlag is null where it is nil.
+// maybeFlag is null if it is nil.
 func maybeFlag[R any](name, doc string, get func(*R) *bool) column[R] {
 	return declare(Bool, true, name, doc, func(r *R) value {
 		switch b := get(r); {
@@ -127,7 +127,7 @@ func instant[R any](name, doc string, get func(*R) time.Time) column[R] {
 	return declare(Time, false, name, doc, func(r *R) value { return value{num: get(r).UnixMicro()} })
 }
 
-// maybeInstant is null where it is zero.
+// maybeInstant is null if it is zero.
 func maybeInstant[R any](name, doc string, get func(*R) time.Time) column[R] {
 	return declare(Time, true, name, doc, func(r *R) value {
 		at := get(r)
@@ -135,7 +135,7 @@ func maybeInstant[R any](name, doc string, get func(*R) time.Time) column[R] {
 	})
 }
 
-// texts is null where it is empty.
+// texts is null if it is empty.
 func texts[R any](name, doc string, get func(*R) []string) column[R] {
 	return declare(Texts, true, name, doc, func(r *R) value {
 		list := get(r)

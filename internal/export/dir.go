@@ -18,10 +18,10 @@ const RowsPerFileDefault = 1_000_000
 // RowsPerFileMin is the least: a file ends with a batch.
 const RowsPerFileMin = 10_000
 
-// ToDir writes all rows to files of a directory, which it makes: no more than rowsPerFile
-// to a file, as far as its last batch lets it. Where an earlier call was stopped it goes
-// on after the last file that is whole. A ctx that ends makes the file whole that is being
-// written. A directory that has something else is crawl.ErrInvalid unless Force is set.
+// ToDir writes all rows to files of a directory, which it creates: about rowsPerFile to a
+// file, in whole batches. It continues an interrupted call after the last complete file.
+// When ctx ends, the present file is completed. A directory with something else in it is
+// crawl.ErrInvalid unless Force is set.
 func (e *Export) ToDir(ctx context.Context, dir string, rowsPerFile int64) (p Progress, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return e.progress, err

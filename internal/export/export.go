@@ -13,8 +13,8 @@ type Export struct {
 	Kind   Kind
 	Format Format
 	Filter crawl.ExportFilter
-	// Asked is the filter as a person has given it, for instance --since as 30d: what is
-	// resumed is an export for which the same was asked.
+	// Asked is the filter as a person has given it, for instance --since as 30d. An
+	// export is resumed only with the same one.
 	Asked map[string]string
 	// Force lets what is there be replaced.
 	Force bool
@@ -24,7 +24,7 @@ type Export struct {
 	progress Progress
 }
 
-// Progress is how much was written, earlier calls left out, and what those had written.
+// Progress is how much this call has written, and what earlier calls had.
 type Progress struct {
 	Rows  int64
 	Bytes int64

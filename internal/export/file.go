@@ -13,8 +13,8 @@ import (
 // partEnd is what the name of a file that is not whole ends in.
 const partEnd = ".part"
 
-// ToFile writes all rows to a file, which is there when it is whole and not before. A
-// file that exists is crawl.ErrInvalid unless Force is set.
+// ToFile writes all rows to a file, which appears only when it is complete. An
+// existing file is crawl.ErrInvalid unless Force is set.
 func (e *Export) ToFile(ctx context.Context, path string) (Progress, error) {
 	if err := e.vacant(path); err != nil {
 		return e.progress, err

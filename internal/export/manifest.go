@@ -16,7 +16,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// manifest says what a directory has of an export: KIND.json.
+// manifest lists the complete files of an export in a directory: KIND.json.
 type manifest struct {
 	Kind    Kind               `json:"kind"`
 	Format  Format             `json:"format"`
@@ -24,7 +24,7 @@ type manifest struct {
 	Filter  crawl.ExportFilter `json:"filter"`
 	Columns []string           `json:"columns"`
 	Files   []file             `json:"files"`
-	// Whole says that nothing is missing.
+	// Whole is set if nothing is missing.
 	Whole bool `json:"whole"`
 }
 

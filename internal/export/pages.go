@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/kinds"
 	"github.com/mosey-web/mosey/crawl/usage"
 )
 
@@ -66,7 +67,7 @@ func pageColumns() []column[page] {
 		text("url", "canonical URL", func(p *page) string { return p.URL }),
 		few(text("domain", "host, without `www.`", func(p *page) string { return p.Domain })),
 		few(text("origin", "scheme, host and port", func(p *page) string { return p.Origin })),
-		few(text("kind", "what is fetched: `page`, `robots`, `tdm`, `sitemap`, `feed`, `favicon`, `image`",
+		few(text("kind", "what is fetched: "+kinds.Names(),
 			func(p *page) string { return string(p.Kind) })),
 		few(text("status", "`discovered`, `fetched`, `failed`", func(p *page) string { return p.Status })),
 		few(maybeText("outcome", "that of the last attempt, as in `crawls`, skipped ones apart",

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/kinds"
 )
 
 func linkColumns() []column[crawl.LinkRow] {
@@ -43,7 +44,7 @@ func crawlColumns() []column[crawl.CrawlRow] {
 		few(text("run", "name of the run", func(r *row) string { return r.Run })),
 		few(text("domain", "domain that was asked", func(r *row) string { return r.Domain })),
 		text("url", "what was asked for", func(r *row) string { return r.URL }),
-		few(text("kind", "`page`, `robots`, `tdm`, `sitemap`, `feed`, `favicon`, `image`", func(r *row) string { return string(r.Kind) })),
+		few(text("kind", kinds.Names(), func(r *row) string { return string(r.Kind) })),
 		flag("prerequisite", "whether it was made for another page's sake", func(r *row) bool { return r.Prerequisite }),
 		few(text("outcome", "`success`, `failed`, `timeout`, `blocked_robots`, `blocked_4xx`, `blocked_5xx`, `skipped`",
 			func(r *row) string { return string(r.Outcome) })),

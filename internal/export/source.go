@@ -23,7 +23,7 @@ const (
 func Kinds() []Kind { return []Kind{Pages, Links, Crawls, Domains, Images, Provenance} }
 
 // Store reads rows in batches: those that follow a key, and the key after them. A batch
-// may be empty; where nothing follows, next is after.
+// may be empty. If nothing follows, next equals after.
 type Store interface {
 	ExportPages(ctx context.Context, f crawl.ExportFilter, after crawl.ExportKey) (pages []crawl.PageRow, next crawl.ExportKey, err error)
 	ExportLinks(ctx context.Context, f crawl.ExportFilter, after crawl.ExportKey) (links []crawl.LinkRow, next crawl.ExportKey, err error)

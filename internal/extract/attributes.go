@@ -72,7 +72,7 @@ func hasToken(list, token string) bool {
 
 // refreshTarget returns the URL in the content of a meta refresh, such as
 // "5; url='next.html'", by the shared declarative refresh steps of HTML. It is
-// empty where the page only reloads itself.
+// empty if the page only reloads itself.
 func refreshTarget(content string) string {
 	const space = " \t\n\f\r"
 	rest := strings.TrimLeft(content, space)

@@ -100,9 +100,9 @@ func roleOf(tag atom.Atom, attrs attributes) role {
 	}
 }
 
-// around reports whether one of an element's classes, or its id, is what everybody calls
-// that which stands around a page. A name that only contains it, such as "with-sidebar"
-// or "cookie-recipe", is the page's own as often as not.
+// around reports whether one of an element's classes, or its id, is a common name for
+// what stands around a page. A name that only contains one, such as "with-sidebar" or
+// "cookie-recipe", is as often of the page itself.
 func around(names string) bool {
 	for name := range strings.FieldsSeq(names) {
 		name = strings.ToLower(name[:min(len(name), 60)])

@@ -40,7 +40,7 @@ type collector struct {
 	refIndex    map[string]int // into refs
 	linkIndex   map[string]int // into Page.Links, by canonical URL
 	refsDropped int
-	linked      int // 1 + the place in refs of the link that has begun; 0 is none
+	linked      int // 1 + the place in refs of the link that has begun; 0 means none
 	scratch     textBuffer
 	images      *imageCollector // nil if none are asked for
 }

@@ -42,7 +42,7 @@ type cssParser struct {
 	images []cssImage
 	wanted bool // the declaration is of a background
 	depth  int  // of blocks
-	// set is the depth inside the image-set() that has begun; 0 is none. In it, next is the
+	// set is the depth inside the image-set() that has begun; 0 means none. In it, next is the
 	// candidate that has begun.
 	set  int
 	next cssCandidate
@@ -155,7 +155,7 @@ func (p *cssParser) ident() string {
 	})
 }
 
-// text reads a string. A line break ends it, and it is none.
+// text reads a string. It reports false if a line break ends it.
 func (p *cssParser) text() (string, bool) {
 	quote := p.rest[0]
 	p.rest = p.rest[1:]

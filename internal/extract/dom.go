@@ -23,10 +23,10 @@ const (
 
 var errTooSlow = errors.New("building the DOM takes too long")
 
-// fromDOM collects from the page's DOM. It returns false if there can be none
+// fromDOM collects from the page's DOM. It returns false if there is no DOM
 // within the limits: html.Parse refuses to nest deeper than 512 elements, and
-// takes quadratic time for some input, such as an html start tag repeated with
-// ever new attributes.
+// takes quadratic time for some input, such as html start tags with ever new
+// attributes.
 func fromDOM(body []byte, limits Limits) (*collector, bool) {
 	if len(body) > limits.MaxDOMBytes || bytes.Count(body, []byte("<")) > limits.MaxDOMTags {
 		return nil, false

@@ -37,7 +37,7 @@ const maxMetas = 16
 // RFC 5646, section 4.4.1 asks to support has 35 bytes.
 const maxLanguageBytes = 35
 
-// errNoBase: links cannot be resolved against a URL that is none.
+// errNoBase: links cannot be resolved without a base.
 var errNoBase = errors.New("extract: the page's URL is the zero value")
 
 // Limits bounds what is taken from one page. Zero fields mean the defaults.
@@ -99,29 +99,27 @@ type Page struct {
 	// publisher's work and only passes through: Mosey never stores it.
 	Text string
 
-	// Content tells whether two pages look the same to a reader: the hash of the title
-	// and of the whole text that Text begins with. What else differs (scripts, tokens
-	// in forms, comments) does not count. Zero where a reader sees nothing.
+	// Content is equal for two pages that look the same to a reader: the hash of the
+	// title and of the whole text that Text begins with. Other differences (scripts,
+	// tokens in forms, comments) do not count. Zero if a reader sees nothing.
 	Content crawl.ContentHash
 
-	// Login says that the page is likely to be there only to ask who the reader
-	// is: it has exactly one field for a password, where forms to register have
-	// two, and its URL or its title is named like a login (see [LoginURL]), or
-	// it has less than 1 KiB of text, which a page with a login form beside its
-	// content seldom has. It is a heuristic, and says nothing about whether the
-	// page is where one would expect a login.
+	// Login is set if the page is likely a login page. It must have exactly one
+	// field for a password, since forms to register have two. And its URL or
+	// title must be named like a login (see [LoginURL]), or it must have less
+	// than 1 KiB of text, since a page with a login form beside its content has
+	// more. It is a heuristic.
 	Login bool
 
 	// Links are the distinct links in the order in which they first appear,
 	// resolved against the base element and canonical.
 	Links []Link
 
-	// Main is what the page is about, in normal form C: Text without what stands around
-	// it on every page of a site, a line for each block; all that is visible where next
-	// to nothing is left. At most MaxMainRunes characters. Headings are the headings in
-	// it, and Prose those blocks that are sentences, by which a language can be told:
-	// neither code nor menus; both a few kilobytes at most. They pass through as Text
-	// does.
+	// Main is the main text in normal form C, a line for each block: Text without what
+	// stands around it on every page of a site, or all visible text if next to nothing
+	// is left. It has at most MaxMainRunes characters. Headings are the headings in it.
+	// Prose is the blocks of sentences, without code and menus, for telling the
+	// language. Both have a few kilobytes at most. Like Text, they only pass through.
 	Main     string
 	Headings string
 	Prose    string
@@ -175,13 +173,13 @@ type Meta struct {
 type Link struct {
 	URL urls.URL
 
-	// NoFollow says that every occurrence of the link is marked rel=nofollow.
+	// NoFollow is set if every occurrence of the link is marked rel=nofollow.
 	// The marks "ugc" and "sponsored" say who is behind a link, not that it
 	// should not be followed, and do not count.
 	NoFollow bool
 
-	// Rel is those two marks, and what the link is where it is in the page's head, as far
-	// as every occurrence that a reader sees has them.
+	// Rel has those two marks, and marks of links in the page's head. A mark counts if
+	// every occurrence that a reader sees has it.
 	Rel crawl.Rel
 
 	// Anchor is the text of its first occurrence that has any, else what stands for an

@@ -26,7 +26,7 @@ const (
 	formatSVG
 )
 
-// formatOf is the format of a media type, or if there is none, what the URL's path ends in.
+// formatOf is the format of a media type, or without one that of the URL's extension.
 func formatOf(mediaType, ref string) format {
 	path := ref
 	if i := strings.IndexAny(path, "?#"); i >= 0 {
@@ -65,7 +65,7 @@ type group struct {
 	data, bad bool
 }
 
-// add takes a URL as it is written, unless it is none that could be fetched.
+// add takes a URL as it is written, unless it could not be fetched.
 func (g *group) add(ref string, c candidate) {
 	const maxRef = 8 << 10 // what urls parses
 	c.ref = strings.Trim(ref, htmlSpace)
@@ -102,9 +102,8 @@ func isTemplate(ref string) bool {
 	return strings.Contains(ref, "{{") || strings.Contains(ref, "${") || strings.Contains(ref, "{width}")
 }
 
-// sort has the URL to fetch first, and drops what stands for the image only until a
-// script has filled it in, and drawings where there is a picture. cssWidth is the image's
-// width, 0 if it is not declared.
+// sort puts the URL to fetch first. It drops placeholders that a script replaces, and
+// drawings if there is a picture. cssWidth is the image's width, 0 if it is not declared.
 func (g *group) sort(cssWidth int) {
 	if len(g.list) > 1 { // of these, one at most is a src
 		g.list = slices.DeleteFunc(g.list, func(c candidate) bool { return c.by == crawl.DiscoveryImg && isPlaceholder(c.ref) })
@@ -140,8 +139,8 @@ func (a candidate) pixels(cssWidth int) int {
 	return int(min(a.density, MaxImageWidth) * float64(cssWidth))
 }
 
-// isPlaceholder reports whether a URL is named like what scripts put in the place of an
-// image that is yet to come into view: blank.gif, spacer.gif, 1x1.png.
+// isPlaceholder reports whether a URL is named like a placeholder that a script
+// replaces when the image comes into view: blank.gif, spacer.gif, 1x1.png.
 func isPlaceholder(ref string) bool {
 	if i := strings.IndexAny(ref, "?#"); i >= 0 {
 		ref = ref[:i]

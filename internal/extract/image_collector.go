@@ -159,7 +159,7 @@ func (c *imageCollector) lazy(g *group, more *imageAttributes, by crawl.Discover
 	}
 }
 
-// source takes a source element of a picture; those of videos are none.
+// source takes a source element of a picture, not of a video.
 func (c *imageCollector) source(attrs attributes, more *imageAttributes) {
 	if !c.inPicture {
 		return

@@ -59,8 +59,8 @@ func drawPage(draw func(n int) int, depth int) string {
 	for range draw(6) {
 		piece := imagePieces[draw(len(imagePieces))]
 		before, after, nested := strings.Cut(piece, "|")
-		// What a paragraph may not hold ends it, and the end of a template or noscript inside
-		// another one is that of the other to tags.
+		// An element that a paragraph may not contain ends it. Tag by tag, the end of a
+		// template or noscript inside another one ends the outer one.
 		b.WriteString(before)
 		flat := strings.HasPrefix(piece, "<p ") || strings.HasPrefix(piece, "<noscript") || strings.HasPrefix(piece, "<template")
 		if nested && depth > 0 && !flat {

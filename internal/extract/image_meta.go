@@ -10,7 +10,7 @@ import (
 // metaImage is the image that the meta elements of one vocabulary have named last: what
 // follows describes it.
 type metaImage struct {
-	at int // into imageCollector.list; -1 is none
+	at int // into imageCollector.list; -1 means none
 	// named are the properties that have given its URL.
 	named []string
 }
@@ -56,8 +56,8 @@ func (c *imageCollector) metaImage(m *metaImage, property, content string, by cr
 	}
 }
 
-// metaURL takes a URL: another of the same image, of which a secure one is preferred, or
-// that of the next image.
+// metaURL takes a URL: another one of the same image, with https preferred, or that of
+// the next image.
 func (c *imageCollector) metaURL(m *metaImage, property, content string, by crawl.Discovery) {
 	var g group
 	g.add(content, candidate{by: by, density: 1})

@@ -12,11 +12,10 @@ import (
 // most, in bytes: labels, a privacy notice, the links of a footer.
 const loginTextBytes = 1024
 
-// LoginURL reports whether a URL is named like a place to log in: by the first
-// label of its host ("login.example.org") or by a segment of its path, whose
-// extension, case, "-" and "_" do not count ("/user/Sign-In", "/wp-login.php").
-// A redirect from another URL to such a one means that the server asks who we
-// are.
+// LoginURL reports whether a URL is named like a login: by the first label of
+// its host ("login.example.org") or by a segment of its path ("/user/Sign-In",
+// "/wp-login.php"), without regard to case, extension, "-" and "_". If another
+// URL redirects to such a one, the server asks for a login.
 func LoginURL(u urls.URL) bool {
 	label, _, _ := strings.Cut(u.Host(), ".")
 	if isLoginName(label) {

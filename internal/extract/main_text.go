@@ -10,17 +10,18 @@ import (
 const MaxMainRunes = 100_000
 
 const (
-	// maxHeadingsBytes caps Page.Headings, and maxProseBytes Page.Prose, of which a
-	// language is told by a few hundred.
+	// maxHeadingsBytes caps Page.Headings, and maxProseBytes Page.Prose; a few
+	// hundred bytes of it suffice to tell a language.
 	maxHeadingsBytes = 4 << 10
 	maxProseBytes    = 8 << 10
 
-	// mainEnough is how much text, in bytes, the elements that are for what a page is
-	// about must have to be believed, and mainLeast how much main text, for less is
-	// none: then all that is visible counts.
+	// mainEnough is how much text, in bytes, elements such as main and article must
+	// have to be believed. mainLeast is the least main text; if there is less, all
+	// visible text counts.
 	mainEnough = 250
 	mainLeast  = 140
-	// proseLeast is how much prose there has to be for what is preformatted to be none.
+	// proseLeast is how much prose there has to be for preformatted text not to count
+	// as prose.
 	proseLeast = 200
 )
 
@@ -30,12 +31,11 @@ type mainText struct {
 	main, headings, prose string
 }
 
-// mainOf tells by the length of blocks, by how much of them is links and by what is
-// beside them, which are what the page is about: the rules that Kohlschütter,
-// Fankhauser and Nejdl have learned in "Boilerplate Detection using Shallow Text
-// Features" (WSDM 2010, figure 3). What the page's elements say comes before. Short
-// blocks between two that count do so, too, if they are not links: rows of a table,
-// terms of a list.
+// mainOf finds the blocks of the main text by their length, their share of links
+// and the blocks beside them. The rules are from Kohlschütter, Fankhauser and
+// Nejdl, "Boilerplate Detection using Shallow Text Features" (WSDM 2010, figure
+// 3). The page's elements decide first. Short blocks between two that count also
+// count, if they are not links: rows of a table, terms of a list.
 func (m *builder) mainOf(text string, list []block) mainText {
 	content := classify(text, list)
 	within, all := 0, 0
@@ -186,7 +186,7 @@ func (s shape) content(previous, next shape) bool {
 	}
 }
 
-// isProse reports whether a block is sentences, by which a language can be told.
+// isProse reports whether a block is sentences, which show the language.
 func isProse(text string, bl block) bool {
 	const (
 		wordsLeast = 8

@@ -99,7 +99,8 @@ func (c *srcsetCandidate) describe(descriptors string) bool {
 
 func isHTMLSpace(r rune) bool { return strings.ContainsRune(htmlSpace, r) }
 
-// positive is a valid non-negative integer, at most math.MaxInt32; 0 if it is none.
+// positive parses a non-negative integer, at most math.MaxInt32; 0 if it is not
+// valid.
 func positive(s string) int {
 	if strings.Trim(s, "0123456789") != "" {
 		return 0
@@ -111,7 +112,7 @@ func positive(s string) int {
 	return n
 }
 
-// floating is a valid floating-point number of HTML: neither "+1" nor "1.", "Inf" or
+// floating parses a floating-point number of HTML. It refuses "+1", "1.", "Inf" and
 // "0x1", which Go takes.
 func floating(s string) (float64, bool) {
 	digits := strings.TrimPrefix(s, "-")

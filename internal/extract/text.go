@@ -18,7 +18,7 @@ import (
 // escapes), cut between characters.
 type textBuffer struct {
 	limit int
-	// hashed says that all of the text is to be hashed, also what is beyond limit.
+	// hashed is set if all of the text is to be hashed, also what is beyond limit.
 	hashed bool
 	// sum is set once there is something beyond limit.
 	sum hash.Hash

@@ -12,8 +12,6 @@ import (
 	"strings"
 	"syscall"
 
-	"gocloud.dev/gcerrors"
-
 	"github.com/mosey-web/mosey/crawl"
 )
 
@@ -57,13 +55,32 @@ func (s *Store) notFound(what string) error {
 	return fmt.Errorf("%w: %s in %s", crawl.ErrNotFound, what, s.name)
 }
 
-// missing reports whether an object is not there. The drivers also say so of a host that
-// cannot be found, of a bucket elsewhere, and of what they may not read.
+// answer is what a service says in an error: its HTTP status, and its own word for it. The
+// status is 0 if no service has answered.
+func answer(err error) (status int, code string) {
+	if said, ok := errors.AsType[interface {
+		error
+		HTTPStatusCode() int
+	}](err); ok {
+		status = said.HTTPStatusCode()
+	}
+	if said, ok := errors.AsType[interface {
+		error
+		ErrorCode() string
+	}](err); ok {
+		code = said.ErrorCode()
+	}
+	return status, code
+}
+
+// missing reports whether it is the object that is not there.
 func missing(err error) bool {
 	status, code := answer(err)
-	return gcerrors.Code(err) == gcerrors.NotFound && !unreachable(err) && !noBucket(status, code) &&
-		(status == 0 || status == http.StatusNotFound)
+	return errors.Is(err, fs.ErrNotExist) || status == http.StatusNotFound && code != noBucket
 }
+
+// noBucket is S3's word for a bucket that is not there.
+const noBucket = "NoSuchBucket"
 
 // reason is why something failed, and what helps; empty where that is not known.
 func reason(err error) string {
@@ -77,7 +94,7 @@ func reason(err error) string {
 		return "the disk is mounted read-only: mount it for writing"
 	case errors.Is(err, fs.ErrPermission):
 		return "access is denied: give this process the right to read and write there"
-	case noBucket(status, code):
+	case code == noBucket:
 		return "there is no such bucket: create it"
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return "the service denies access: check the credentials, and that they may read, write, list and delete objects"
@@ -100,24 +117,9 @@ func unreachable(err error) bool {
 	return errors.As(err, &op) || errors.As(err, &dns) || errors.As(err, &web) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// detail is the text of an error on one line, without what the drivers' library adds, and
-// without the parameters of URLs: Azure's may carry a signature.
+// detail is the text of an error on one line, and not too long.
 func detail(err error) string {
-	if library, ok := err.(interface {
-		fmt.Formatter
-		Unwrap() []error
-	}); ok {
-		if inner := library.Unwrap(); len(inner) > 0 && inner[0] != nil {
-			err = inner[0]
-		}
-	}
-	text := err.Error()
-	if web, ok := errors.AsType[*url.Error](err); ok {
-		if _, query, found := strings.Cut(web.URL, "?"); found && query != "" {
-			text = strings.ReplaceAll(text, query, "…")
-		}
-	}
-	text = strings.Join(strings.Fields(text), " ")
+	text := strings.Join(strings.Fields(err.Error()), " ")
 	if len(text) > detailBytesMax {
 		text = strings.ToValidUTF8(text[:detailBytesMax], "") + "…"
 	}

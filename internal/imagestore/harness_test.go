@@ -117,7 +117,6 @@ func open(t *testing.T, where string) *imagestore.Store {
 	t.Helper()
 	s, err := imagestore.Open(t.Context(), where)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
 }
 

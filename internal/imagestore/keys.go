@@ -48,10 +48,10 @@ func ofKey(ok bool, o Object) (Object, bool) {
 	return o, true
 }
 
-// cutTemporary cuts off what fileblob (v0.47) adds to the name of a file until it is
-// whole: the time in nanoseconds, which has 16 hexadecimal digits from 2006 to 2262.
+// cutTemporary cuts off what the name of a file has in addition until it is whole: the time
+// in nanoseconds, which has 16 hexadecimal digits from 2006 to 2262, and ".tmp".
 func cutTemporary(key string) (rest string, temporary bool) {
-	rest, ok := strings.CutSuffix(key, ".tmp")
+	rest, ok := strings.CutSuffix(key, temporarySuffix)
 	dot := strings.LastIndexByte(rest, '.')
 	if !ok || dot < 0 {
 		return key, false

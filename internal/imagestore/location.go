@@ -1,6 +1,7 @@
 package imagestore
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/url"
@@ -13,13 +14,19 @@ import (
 
 // location is where a store is.
 type location struct {
-	driver driver
-	// url is that of a bucket; nil for a directory.
-	url *url.URL
+	// bucket is the URL of a bucket; nil for a directory.
+	bucket *url.URL
 	// dir is the path of a directory, absolute; empty for a bucket.
 	dir string
 	// name is what errors call it. It has no credentials.
 	name string
+}
+
+// remedies are what to do in place of schemes that other programs know.
+var remedies = map[string]string{
+	"gs": "Google's storage speaks S3's protocol: make an HMAC key, " + accessS3 + ", and use " +
+		"s3://BUCKET?region=auto&endpoint=https://storage.googleapis.com&use_path_style=true",
+	"azblob": "Azure's storage does not speak S3's protocol: name a directory, or a bucket of a service that does",
 }
 
 // Validate checks that a text names a place where images can be kept, as Open reads it. An
@@ -36,61 +43,61 @@ func parseLocation(text string) (location, error) {
 		return location{}, refuse("images", "no place to keep them is named", "name a directory or a URL")
 	}
 	scheme, rest, found := strings.Cut(text, ":")
-	if _, known := drivers[strings.ToLower(scheme)]; found && known && !strings.HasPrefix(rest, "//") {
+	if kind := strings.ToLower(scheme); found && (kind == "s3" || kind == "file") && !strings.HasPrefix(rest, "//") {
 		return location{}, refuse(scheme+":…", "two slashes are missing", "write "+scheme+"://")
 	}
 	if !strings.Contains(text, "://") {
-		return directory(text)
+		return inDirectory(text)
 	}
 	u, err := url.Parse(text)
 	if err != nil { // whose text quotes what may be a password
 		return location{}, refuse(scheme+"://…", "it cannot be read as a URL",
 			"write what is special in a part of it as % and two hexadecimal digits")
 	}
-	d, known := drivers[u.Scheme]
 	name := hidden(u)
 	switch {
-	case !known:
-		return location{}, refuse(name, "nothing is known of "+u.Scheme+"://", "name a directory, or use "+schemes())
+	case u.Scheme != "s3" && u.Scheme != "file":
+		return location{}, refuse(name, "nothing is known of "+u.Scheme+"://",
+			cmp.Or(remedies[u.Scheme], "name a directory, or use file://, s3://"))
 	case u.User != nil:
-		return location{}, refuse(name, "it has credentials, which end up in logs", d.access)
+		return location{}, refuse(name, "it has credentials, which end up in logs", accessS3)
 	}
-	if err := checkParams(u, d, name); err != nil {
+	if err := checkParams(u, name); err != nil {
 		return location{}, err
 	}
 	if u.Scheme == "file" {
 		if (u.Host != "" && u.Host != "localhost") || u.Path == "" {
 			return location{}, refuse(name, "a file URL has three slashes and an absolute path", "write file:///var/lib/mosey/images")
 		}
-		return directory(filepath.FromSlash(u.Path))
+		return inDirectory(filepath.FromSlash(u.Path))
 	}
 	if u.Host == "" || u.Port() != "" || strings.Trim(u.Path, "/") != "" || u.Fragment != "" {
-		return location{}, refuse(name, "it names more or less than a bucket", "write "+d.example)
+		return location{}, refuse(name, "it names more or less than a bucket", "write "+exampleS3)
 	}
-	return location{driver: d, url: u, name: u.String()}, nil
+	return location{bucket: u, name: u.String()}, nil
 }
 
-func directory(path string) (location, error) {
+func inDirectory(path string) (location, error) {
 	dir, err := filepath.Abs(path)
 	if err != nil {
 		return location{}, fmt.Errorf("%w: directory %q: %w", crawl.ErrInvalid, path, err)
 	}
-	return location{driver: drivers["file"], dir: dir, name: dir}, nil
+	return location{dir: dir, name: dir}, nil
 }
 
-// checkParams refuses parameters that the driver does not have: the drivers' own errors
-// quote the whole URL.
-func checkParams(u *url.URL, d driver, name string) error {
+// checkParams refuses parameters that are not known. Of an unknown one it quotes only the
+// name.
+func checkParams(u *url.URL, name string) error {
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
 		return refuse(name, "its parameters cannot be read", "write what is special in them as % and two hexadecimal digits")
 	}
+	known, remedy := paramsS3, "use "+strings.Join(paramsS3, ", ")
+	if u.Scheme == "file" {
+		known, remedy = nil, "leave it out"
+	}
 	for _, param := range slices.Sorted(maps.Keys(query)) {
-		if !slices.Contains(d.params, param) {
-			remedy := "leave it out"
-			if len(d.params) > 0 {
-				remedy = "use " + strings.Join(d.params, ", ")
-			}
+		if !slices.Contains(known, param) {
 			return refuse(name, fmt.Sprintf("it has the unknown parameter %q", param[:min(len(param), 50)]), remedy)
 		}
 	}
@@ -115,11 +122,6 @@ func hidden(u *url.URL) string {
 		text += "?…"
 	}
 	return text
-}
-
-// schemes lists those that work.
-func schemes() string {
-	return strings.Join(slices.Sorted(maps.Keys(drivers)), "://, ") + "://"
 }
 
 func refuse(name, reason, remedy string) error {

@@ -8,32 +8,33 @@ import (
 	"fmt"
 	"hash"
 	"io"
-
-	"gocloud.dev/blob"
 )
 
 // Get returns the bytes of an image, to be closed, and how many they are. One that is not
 // stored is crawl.ErrNotFound. They are hashed as they are read: where they are not what the
 // key says, the last Read is ErrCorrupt in place of io.EOF. ctx is for reading them too.
 func (s *Store) Get(ctx context.Context, sha256 string) (io.ReadCloser, int64, error) {
-	return s.read(ctx, sha256, imageKey, "image ", true)
+	if err := checkSHA(sha256); err != nil {
+		return nil, 0, err
+	}
+	return s.read(ctx, imageKey(sha256), "image "+sha256, sha256)
 }
 
 // Thumbnail returns the thumbnail of an image as Get does the image, but nothing says what
 // its bytes ought to be.
 func (s *Store) Thumbnail(ctx context.Context, sha256 string) (io.ReadCloser, int64, error) {
-	return s.read(ctx, sha256, thumbnailKey, "the thumbnail of image ", false)
-}
-
-func (s *Store) read(ctx context.Context, sha string, key func(string) string, what string, verified bool) (io.ReadCloser, int64, error) {
-	if err := checkSHA(sha); err != nil {
+	if err := checkSHA(sha256); err != nil {
 		return nil, 0, err
 	}
-	what += sha
+	return s.read(ctx, thumbnailKey(sha256), "the thumbnail of image "+sha256, "")
+}
+
+// read opens an object. Its bytes have to have the SHA-256 sha, if that is not empty.
+func (s *Store) read(ctx context.Context, key, what, sha string) (io.ReadCloser, int64, error) {
 	if err := ctx.Err(); err != nil { // a directory does not ask
 		return nil, 0, s.trouble("read "+what, err)
 	}
-	in, err := s.bucket.NewReader(ctx, key(sha), nil)
+	in, size, err := s.place.read(ctx, key)
 	switch {
 	case err == nil:
 	case missing(err):
@@ -41,16 +42,16 @@ func (s *Store) read(ctx context.Context, sha string, key func(string) string, w
 	default:
 		return nil, 0, s.trouble("read "+what, err)
 	}
-	r := &reader{in: in, store: s, what: what, stopped: ctx.Err}
-	if verified {
-		r.sha, r.hash = sha, sha256.New()
+	r := &reader{in: in, store: s, what: what, stopped: ctx.Err, sha: sha}
+	if sha != "" {
+		r.hash = sha256.New()
 	}
-	return r, in.Size(), nil
+	return r, size, nil
 }
 
 // reader reads what is stored.
 type reader struct {
-	in      *blob.Reader
+	in      io.ReadCloser
 	store   *Store
 	what    string
 	stopped func() error

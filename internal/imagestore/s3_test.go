@@ -29,42 +29,90 @@ func countWrites(s *s3) *atomic.Int64 {
 func TestS3(t *testing.T) {
 	t.Parallel()
 
-	for name, size := range map[string]int{"OneRequest": 10 << 20, "Several": 20 << 20} {
-		t.Run("GoesAwayInTheMiddleOf"+name+"AndComesBack", func(t *testing.T) {
-			t.Parallel()
-			server := newS3(t)
-			s := open(t, server.url(bucket))
-			data, sha := image(1, size)
-			var once sync.Once
-			gone := make(chan struct{})
-			server.on(func(_ http.ResponseWriter, r *http.Request) {
-				if r.Method != http.MethodPut {
-					return
-				}
-				_, _ = io.CopyN(io.Discard, r.Body, 1<<20)
-				once.Do(func() {
-					go func() {
-						server.CloseClientConnections()
-						server.Close()
-						close(gone)
-					}()
-				})
-				panic(http.ErrAbortHandler)
+	t.Run("GoesAwayInTheMiddleAndComesBack", func(t *testing.T) {
+		t.Parallel()
+		server := newS3(t)
+		s := open(t, server.url(bucket))
+		data, sha := image(1, 20<<20)
+		var once sync.Once
+		gone := make(chan struct{})
+		server.on(func(_ http.ResponseWriter, r *http.Request) {
+			if r.Method != http.MethodPut {
+				return
+			}
+			_, _ = io.CopyN(io.Discard, r.Body, 1<<20)
+			once.Do(func() {
+				go func() {
+					server.CloseClientConnections()
+					server.Close()
+					close(gone)
+				}()
 			})
-			err := put(t.Context(), s, data, sha)
-			require.ErrorContains(t, err, "the service cannot be reached")
-			require.ErrorContains(t, err, sha)
-			<-gone
-			_, _, err = s.Get(t.Context(), sha)
-			require.ErrorContains(t, err, "the service cannot be reached")
-			require.NotErrorIs(t, err, crawl.ErrNotFound)
-			server.before.Store(nil)
-			server.restart(t)
-			requireMissing(t, s, sha)
-			require.NoError(t, put(t.Context(), s, data, sha))
-			requireStored(t, s, data, sha)
+			panic(http.ErrAbortHandler)
 		})
-	}
+		err := put(t.Context(), s, data, sha)
+		require.ErrorContains(t, err, "the service cannot be reached")
+		require.ErrorContains(t, err, sha)
+		<-gone
+		_, _, err = s.Get(t.Context(), sha)
+		require.ErrorContains(t, err, "the service cannot be reached")
+		require.NotErrorIs(t, err, crawl.ErrNotFound)
+		server.before.Store(nil)
+		server.restart(t)
+		requireMissing(t, s, sha)
+		require.NoError(t, put(t.Context(), s, data, sha))
+		requireStored(t, s, data, sha)
+	})
+
+	t.Run("IsAskedInAWayThatAllServicesUnderstand", func(t *testing.T) {
+		t.Parallel()
+		server := newS3(t)
+		s := open(t, server.url(bucket)+"&ssetype=aes256")
+		data, sha := image(1, 1<<20)
+		var uploads atomic.Int64
+		server.on(func(_ http.ResponseWriter, r *http.Request) {
+			if !strings.HasSuffix(r.URL.Path, sha) {
+				return
+			}
+			// Google's servers change this header on its way.
+			require.NotContains(t, r.Header, "Accept-Encoding")
+			require.NotContains(t, r.Header.Get("Authorization"), "accept-encoding")
+			for name := range r.Header {
+				require.NotContains(t, name, "Checksum")
+				require.NotContains(t, name, "Trailer")
+			}
+			if r.Method == http.MethodPut {
+				uploads.Add(1)
+				require.Equal(t, sha, r.Header.Get("X-Amz-Content-Sha256"))
+				require.Contains(t, r.Header.Get("Authorization"), "x-amz-content-sha256")
+				require.Equal(t, "AES256", r.Header.Get("X-Amz-Server-Side-Encryption"))
+				require.Equal(t, "image/png", r.Header.Get("Content-Type"))
+				require.EqualValues(t, len(data), r.ContentLength)
+			}
+		})
+		require.NoError(t, put(t.Context(), s, data, sha))
+		requireStored(t, s, data, sha)
+		require.EqualValues(t, 1, uploads.Load())
+	})
+
+	t.Run("IsSentAnImageAgainThatItCouldNotTake", func(t *testing.T) {
+		t.Parallel()
+		server := newS3(t)
+		s := open(t, server.url(bucket))
+		data, sha := image(1, 1<<20)
+		var once sync.Once
+		server.on(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPut {
+				once.Do(func() {
+					_, _ = io.CopyN(io.Discard, r.Body, 1<<19)
+					w.WriteHeader(http.StatusServiceUnavailable)
+					panic(http.ErrAbortHandler)
+				})
+			}
+		})
+		require.NoError(t, put(t.Context(), s, data, sha))
+		requireStored(t, s, data, sha)
+	})
 
 	t.Run("WaitsNoLongerThanTheContext", func(t *testing.T) {
 		t.Parallel()

@@ -3,12 +3,11 @@ package imagestore
 import (
 	"bytes"
 	"context"
-	"crypto/md5" //nolint:gosec // a service's check of what it was sent; SHA-256 is ours
 	"crypto/rand"
+	"errors"
 	"fmt"
+	"io"
 	"time"
-
-	"gocloud.dev/blob"
 
 	"github.com/mosey-web/mosey/crawl"
 )
@@ -20,12 +19,22 @@ const (
 	cleanUpSpan = 10 * time.Second
 )
 
+// place is where objects are kept. It may ignore that a context has ended. An object that is
+// not there is an error that missing recognizes.
+type place interface {
+	// write stores an object whole, or not at all. It reads body from its start.
+	write(ctx context.Context, o object, body io.ReadSeeker) error
+	read(ctx context.Context, key string) (in io.ReadCloser, size int64, err error)
+	stat(ctx context.Context, key string) (size int64, written time.Time, err error)
+	remove(ctx context.Context, key string) error
+	// list is List, but an error may be anybody's.
+	list(ctx context.Context, yield func(Object) error) (others int, err error)
+}
+
 // Store keeps images. It is safe for use by several goroutines.
 type Store struct {
-	bucket *blob.Bucket
-	driver driver
-	name   string
-	dir    string // empty for a bucket
+	place place
+	name  string
 }
 
 // Open opens the store at a URL, or in the directory of that path, which it makes, readable
@@ -36,21 +45,22 @@ type Store struct {
 //	file:///var/lib/mosey/images
 //	s3://BUCKET?region=REGION
 //	s3://BUCKET?region=us-east-1&endpoint=http://minio:9000&use_path_style=true
-//	gs://BUCKET
-//	azblob://CONTAINER
 func Open(ctx context.Context, where string) (*Store, error) {
 	l, err := parseLocation(where)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, openSpan)
-	defer cancel()
-	s := &Store{driver: l.driver, name: l.name, dir: l.dir}
-	if s.bucket, err = l.driver.open(ctx, l); err != nil {
-		if s.dir != "" {
+	s := &Store{name: l.name}
+	if l.bucket == nil {
+		if s.place, err = openDirectory(l.dir); err != nil {
 			return nil, s.trouble("open the store of images", err)
 		}
-		// Nothing is asked of the service yet: the driver says what is missing.
+		return s, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, openSpan)
+	defer cancel()
+	if s.place, err = openBucket(ctx, l.bucket); err != nil {
+		// The service has not been asked yet, so the error is about the URL or the environment.
 		return nil, &failure{text: fmt.Sprintf("open the store of images in %s: %s", s.name, detail(err)), err: err}
 	}
 	return s, nil
@@ -59,14 +69,6 @@ func Open(ctx context.Context, where string) (*Store, error) {
 // String is where the store is, without credentials.
 func (s *Store) String() string { return s.name }
 
-// Close gives up what the store has open.
-func (s *Store) Close() error {
-	if err := s.bucket.Close(); err != nil {
-		return s.trouble("close the store of images", err)
-	}
-	return nil
-}
-
 // Check reports whether the store can be written, read and deleted from: it does so with
 // an object under a name of its own, of so many bytes or a few more. Call it when a process
 // starts.
@@ -74,8 +76,7 @@ func (s *Store) Check(ctx context.Context, size int64) (err error) {
 	text := rand.Text()
 	key := probePrefix + text
 	trial := bytes.Repeat([]byte(text), max(1, int(size)/len(text)+1))
-	o := object{key: key, what: "a trial object", mediaType: "text/plain", size: int64(len(trial))}
-	o.md5 = md5.Sum(trial) //nolint:gosec // see the import
+	o := newObject(key, "a trial object", "text/plain", trial)
 	if err := s.write(ctx, o, bytes.NewReader(trial)); err != nil {
 		return err
 	}
@@ -86,14 +87,12 @@ func (s *Store) Check(ctx context.Context, size int64) (err error) {
 			err = e
 		}
 	}()
-	got, err := s.bucket.ReadAll(ctx, key)
+	in, _, err := s.read(ctx, key, o.what, o.sha)
 	if err != nil {
-		return s.trouble("read "+o.what, err)
+		return err
 	}
-	if !bytes.Equal(got, trial) {
-		return s.trouble("read "+o.what, fmt.Errorf("it is not what was written: %w", ErrCorrupt))
-	}
-	return nil
+	_, err = io.Copy(io.Discard, in)
+	return errors.Join(err, in.Close())
 }
 
 // DeleteAgeMin is how old an object has to be for Delete, where nothing refers to it: a Put
@@ -108,9 +107,9 @@ func (s *Store) Delete(ctx context.Context, o Object) (gone bool, err error) {
 		return false, fmt.Errorf("%w: image %s: want an object that was listed", crawl.ErrInvalid, o.SHA256)
 	}
 	what := fmt.Sprintf("the object %q", o.key)
-	attributes, err := s.bucket.Attributes(ctx, o.key)
+	_, written, err := s.place.stat(ctx, o.key)
 	switch {
-	case err == nil && attributes.ModTime.After(o.Written):
+	case err == nil && written.After(o.Written):
 		return false, nil
 	case err == nil:
 		err = s.remove(ctx, o.key, what)
@@ -126,23 +125,10 @@ func (s *Store) remove(ctx context.Context, key, what string) error {
 	if err := ctx.Err(); err != nil { // a directory does not ask
 		return s.trouble("delete "+what, err)
 	}
-	if err := s.bucket.Delete(ctx, key); err != nil && !missing(err) {
+	if err := s.place.remove(ctx, key); err != nil && !missing(err) {
 		return s.trouble("delete "+what, err)
 	}
 	return nil
-}
-
-// size is that of what is stored under a key, or crawl.ErrNotFound.
-func (s *Store) size(ctx context.Context, o object) (int64, error) {
-	attributes, err := s.bucket.Attributes(ctx, o.key)
-	switch {
-	case err == nil:
-		return attributes.Size, nil
-	case missing(err):
-		return 0, s.notFound(o.what)
-	default:
-		return 0, s.trouble("look for "+o.what, err)
-	}
 }
 
 // rewriteAfter is how old an object may be that is left alone. One that is older may be an
@@ -152,10 +138,10 @@ const rewriteAfter = time.Hour
 // isThere reports whether an object is stored that need not be written: it has the size
 // that it should have, and is young.
 func (s *Store) isThere(ctx context.Context, o object) (bool, error) {
-	attributes, err := s.bucket.Attributes(ctx, o.key)
+	size, written, err := s.place.stat(ctx, o.key)
 	switch {
 	case err == nil:
-		return attributes.Size == o.size && time.Since(attributes.ModTime) < rewriteAfter, nil
+		return size == o.size && time.Since(written) < rewriteAfter, nil
 	case missing(err):
 		return false, nil
 	}

@@ -13,25 +13,53 @@ import (
 )
 
 // errBody is for trouble with what was given to be stored, rather than with the store.
-var errBody = errors.New("its bytes cannot be stored")
+const errBody = bodyError("its bytes cannot be stored")
 
-// body reads what is to be stored, and fails where that is not what its key says: at its
-// end at the latest, so that nobody takes it for whole.
+type bodyError string
+
+func (e bodyError) Error() string { return string(e) }
+
+// RetryableError tells the library of S3 that sending them again would not help.
+func (bodyError) RetryableError() bool { return false }
+
+// body reads what is to be stored. It fails if that is not what its key says, before it
+// gives out the last byte: nobody ever has all of what is wrong.
 type body struct {
-	in      io.Reader
+	in      io.ReadSeeker
+	object  object
 	stopped func() error
-	sha     string
-	size    int64
 	read    int64
 	hash    hash.Hash
 }
 
-// newBody reads from the start of in.
-func newBody(ctx context.Context, sha string, in io.ReadSeeker, size int64) (*body, error) {
-	if _, err := in.Seek(0, io.SeekStart); err != nil {
-		return nil, fmt.Errorf("%w: go to their start: %w", errBody, err)
+func newBody(ctx context.Context, o object, in io.ReadSeeker) *body {
+	return &body{in: in, object: o, stopped: ctx.Err, hash: sha256.New()}
+}
+
+// rewind goes to the start.
+func (b *body) rewind() error {
+	if _, err := b.in.Seek(0, io.SeekStart); err != nil {
+		return fmt.Errorf("%w: go to their start: %w", errBody, err)
 	}
-	return &body{in: in, stopped: ctx.Err, sha: sha, size: size, hash: sha256.New()}, nil
+	b.read = 0
+	b.hash.Reset()
+	return nil
+}
+
+// Seek knows where a body is and ends, and goes to its start: what a client of HTTP needs to
+// send it again.
+func (b *body) Seek(offset int64, whence int) (int64, error) {
+	switch {
+	case whence == io.SeekCurrent && offset == 0:
+		return b.read, nil
+	case whence == io.SeekEnd && offset == 0:
+		return b.object.size, nil
+	case whence != io.SeekStart || offset != 0:
+		return 0, fmt.Errorf("seek to %d (%d): %w", offset, whence, errors.ErrUnsupported)
+	case b.read == 0:
+		return 0, nil
+	}
+	return 0, b.rewind()
 }
 
 func (b *body) Read(p []byte) (int, error) {
@@ -41,15 +69,16 @@ func (b *body) Read(p []byte) (int, error) {
 	n, err := b.in.Read(p)
 	b.read += int64(n)
 	b.hash.Write(p[:n])
+	end := errors.Is(err, io.EOF)
 	switch {
-	case b.read > b.size:
-		return 0, fmt.Errorf("%w: %w: they are more than the %d that were announced", errBody, crawl.ErrInvalid, b.size)
-	case errors.Is(err, io.EOF):
-		if sum := hex.EncodeToString(b.hash.Sum(nil)); b.read < b.size || sum != b.sha {
-			return 0, fmt.Errorf("%w: %w: %d bytes of %d have the SHA-256 %s", errBody, crawl.ErrInvalid, b.read, b.size, sum)
+	case err != nil && !end:
+		return n, fmt.Errorf("%w: read them: %w", errBody, err)
+	case b.read > b.object.size:
+		return 0, fmt.Errorf("%w: %w: they are more than the %d that were announced", errBody, crawl.ErrInvalid, b.object.size)
+	case end || b.read == b.object.size:
+		if sum := hex.EncodeToString(b.hash.Sum(nil)); b.read < b.object.size || sum != b.object.sha {
+			return 0, fmt.Errorf("%w: %w: %d bytes of %d have the SHA-256 %s", errBody, crawl.ErrInvalid, b.read, b.object.size, sum)
 		}
-	case err != nil:
-		err = fmt.Errorf("%w: read them: %w", errBody, err)
 	}
 	return n, err
 }

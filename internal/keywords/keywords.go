@@ -1,7 +1,7 @@
-// Package keywords writes what pages are found by, beside the crawl. The transaction that
+// Package keywords writes the keywords of pages, beside the crawl. The transaction that
 // records a page only notes its terms, in a row that waits. A Writer makes the keywords of
-// many such rows at once, about a second later. A process that dies in between loses none:
-// the rows still wait, and the next Writer on the database takes them.
+// many such rows at once, about a second later. If a process dies in between, nothing is
+// lost: the rows still wait, and the next Writer on the database takes them.
 //
 // Any number of processes may write at the same time. They take different rows.
 package keywords
@@ -16,18 +16,19 @@ import (
 )
 
 const (
-	// gather is how long pages are waited for once there is one: the more are written
-	// together, the less each costs.
+	// gather is how long a page waits for others: the more are written together, the
+	// less each costs.
 	gather = time.Second
-	// every is how often it is looked for what another process has left.
+	// every is how often the writer looks for rows that another process has
+	// left.
 	every = 10 * time.Second
 	// batch is how many pages one transaction takes.
 	batch = 125
 	// passMost is how many transactions follow each other before the pages with the
 	// lowest ids have their turn again.
 	passMost = 40
-	// behind is how many pages may wait before somebody is told, and lookEvery how often
-	// that is looked for.
+	// behind is how many pages may wait before the log warns, and lookEvery how often
+	// they are counted.
 	behind    = crawl.KeywordsBound
 	lookEvery = time.Minute
 )
@@ -72,8 +73,8 @@ func (w *Writer) Run(ctx context.Context) {
 	}
 }
 
-// Write writes the keywords of all pages that wait, and returns once none does that nobody
-// else is writing.
+// Write writes the keywords of all waiting pages, except those that another process is
+// writing.
 func (w *Writer) Write(ctx context.Context) error {
 	for {
 		after := int64(0)
@@ -111,7 +112,8 @@ func (w *Writer) singly(ctx context.Context, after int64) (last int64, n int, er
 	return last, n, nil
 }
 
-// tell says, at most once a minute, that more pages are crawled than are made findable.
+// tell warns, at most once a minute, that pages are crawled faster than their keywords
+// are written.
 func (w *Writer) tell(ctx context.Context) error {
 	if time.Since(w.looked) < lookEvery {
 		return nil

@@ -10,26 +10,28 @@ import (
 // How much text is needed, in letters; one of Chinese, Japanese or Korean counts for
 // three.
 const (
-	// lettersLeast is below which nothing is said, whatever is declared: a label or two.
+	// lettersLeast is the least for any answer, whatever is declared: fewer are a label
+	// or two.
 	lettersLeast = 40
-	// lettersEnough is from which on models know. Below it a few words decide, names
-	// for instance.
+	// lettersEnough is how many the models need. Below it a few words would decide,
+	// names for instance.
 	lettersEnough = 120
 )
 
-// How sure models have to be. Measured: what they name with 0.9 is right, and of three
-// windows of a text 0.8 on average.
+// How sure models have to be. Measured: a language named with 0.9 is right, and one
+// with 0.8 on average of three windows.
 const (
 	sureAlone    = 0.9
 	sureTogether = 0.8
 )
 
-// Models know languages by texts.
+// Models tell languages by their letters.
 type Models interface {
-	// Likely are the languages that a short text is most likely in, by their codes of
-	// ISO 639-1 in lower case, and how sure that is, between 0 and 1; none for a script
-	// that they do not know. It is in one of among, two languages or more, which must
-	// not change; none stands for all. What it costs grows with their number.
+	// Likely returns the most likely languages of a short text, by their codes of ISO
+	// 639-1 in lower case, and how sure they are, between 0 and 1. It is empty for an
+	// unknown script. The text is taken to be in one of among, two languages or more,
+	// or in any if among is empty. among must not change. The cost grows with the
+	// number of languages.
 	Likely(text string, among []string) map[string]float64
 }
 
@@ -42,10 +44,10 @@ type Detector struct {
 // the script of the text agrees, and the language of a script that only one has.
 func New(models Models) Detector { return Detector{models: models} }
 
-// Detect names the language of a text. prose is running text, in normal form C, without
-// what is not written by and for people: menus, code. declared are the tags that the
-// page and its header declare, the most trusted first; what is no tag is passed over.
-// The answer has at most 35 characters. It is empty where the language is undetermined.
+// Detect names the language of a text. prose is running text in normal form C, without
+// menus and code. declared has the tags of the page and its header, the most trusted
+// first; malformed ones are ignored. The answer has at most 35 characters. It is empty
+// if the language is undetermined.
 func (d Detector) Detect(prose string, declared ...string) string {
 	tags, s := parse(declared), scriptsOf(prose)
 	if s.letters < lettersLeast {
@@ -69,9 +71,9 @@ type candidate struct {
 	sure float64
 }
 
-// find tells the language of a text by its frequent words, or asks the models. Where the
-// words are those of a language, but not clearly, they are asked about it and those like it,
-// by less text, and about all if they say another.
+// find tells the language of a text by its frequent words, or asks the models. If the words
+// point to a language, but not clearly, the models are asked about it and similar ones, with
+// less text; and if they name another, about all.
 func (d Detector) find(prose string, s scripts, w *words) []candidate {
 	switch lang, family, sure := w.leader(); {
 	case lang == "":
@@ -91,10 +93,9 @@ func (d Detector) find(prose string, s scripts, w *words) []candidate {
 	return d.candidates(windows(prose, windowLetters), s, nil)
 }
 
-// candidates are the two languages that the models hold for the most likely by pieces of a
-// text, or the one that is certain. There may be none. They are of among if that names any.
-// A piece in another script than most of the text is not of its language, such as a
-// paragraph that was not translated.
+// candidates are the two most likely languages by pieces of a text, or the one that is
+// certain. There may be none. They are of among if that names any. A piece in another
+// script than most of the text does not count, such as a paragraph that was not translated.
 func (d Detector) candidates(pieces []string, s scripts, among []string) []candidate {
 	sum := map[string]float64{}
 	read := 0.0

@@ -7,7 +7,7 @@ const (
 	guessSure    = 0.6
 )
 
-// Guess names the language of a few words, such as a query; empty where that is open.
+// Guess names the language of a few words, such as a query; empty if that is open.
 func (d Detector) Guess(text string) string {
 	s := scriptsOf(text)
 	if s.oneLanguage() {

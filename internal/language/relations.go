@@ -17,8 +17,8 @@ func alike(a, b string) bool {
 	})
 }
 
-// mixtures are what the models take a text in two languages for, such as one with
-// paragraphs that were not translated.
+// mixtures are languages that the models name for a text in two languages, such
+// as one with untranslated paragraphs.
 var mixtures = []string{"tl", "la", "eo"}
 
 // doubtful reports whether one piece of a text is not enough to name a language.
@@ -27,7 +27,7 @@ func doubtful(base string) bool {
 		slices.ContainsFunc(groups, func(group []string) bool { return slices.Contains(group, base) })
 }
 
-// neighbours are languages that there is no model of, and those that the models take
+// neighbours are languages without a model, and the languages that the models take
 // them for.
 var neighbours = map[string][]string{
 	"an": {"es", "ca"}, "ast": {"es", "pt"}, "ba": {"kk", "mn"}, "ban": {"id", "ms"}, "bho": {"hi", "mr"}, "br": {"fr", "cy"},

@@ -11,9 +11,10 @@ import (
 type scripts struct {
 	// letters counts them, see lettersLeast; it is not exact beyond scriptRunes.
 	letters int
-	// main is that of most letters, as ISO 15924 names it; empty where there are none.
+	// main is the script of most letters, by its name in ISO 15924; empty without
+	// letters.
 	main string
-	// traditional says that Chinese is written in traditional characters.
+	// traditional is set if Chinese is written in traditional characters.
 	traditional bool
 }
 
@@ -67,7 +68,7 @@ const (
 	hangul
 )
 
-// only are the scripts that one language has, as good as alone.
+// only are the scripts that practically one language has.
 var only = map[string]string{
 	"Hang": "ko", "Kana": "ja", "Grek": "el", "Hebr": "he", "Thai": "th", "Taml": "ta", "Telu": "te", "Gujr": "gu", "Guru": "pa",
 	"Geor": "ka", "Armn": "hy", "Khmr": "km", "Laoo": "lo", "Mymr": "my", "Sinh": "si", "Mlym": "ml", "Knda": "kn", "Orya": "or",
@@ -138,7 +139,7 @@ func scriptsOf(text string) scripts {
 // oneLanguage reports whether the script is as good as a language's own.
 func (s scripts) oneLanguage() bool { return only[s.main] != "" }
 
-// language is the one that has the script for itself; "und" where there is none.
+// language is the only language of the script; "und" if there is none.
 func (s scripts) language() string {
 	if name := only[s.main]; name != "" {
 		return name

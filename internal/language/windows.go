@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// windowLetters is how much of a text the models read at once: 97 % of all texts
-	// are named rightly by 200 letters, and 500 cost eight times as much.
+	// windowLetters is how much of a text the models read at once. With 200 letters
+	// 97 % of all texts are named rightly, and 500 cost eight times as much.
 	windowLetters = 220
 	// confirmLetters is enough to tell a few languages from each other.
 	confirmLetters = 100
@@ -18,9 +18,9 @@ const (
 	scanBytes = 8 << 10
 )
 
-// windows are pieces of a text, of about so many letters, at a quarter, at three fifths and
-// at its beginning, where it is most likely to be what it is everywhere: words without
-// digits and URLs. Those of a text that is too short for several are the whole of it.
+// windows are pieces of about so many letters, of words without digits and URLs: at a
+// quarter, at three fifths and at the beginning of a text. A text that is too short for
+// several is one window.
 func windows(text string, letters int) []string {
 	if len(text) <= letters {
 		return []string{window(text, 0, letters)}

@@ -2,7 +2,7 @@
 // cannot be reached.
 //
 // A site that cannot be reached looks the same whether its server or our network is
-// down. What differs is how others of its kind fare. Targets are of three kinds, judged
+// down. Others of its kind show the difference. Targets are of three kinds, judged
 // apart: names that a resolver has to find, IPv4 addresses and IPv6 addresses. A failure
 // is judged by these rules, the first that fits:
 //
@@ -17,9 +17,9 @@
 //     then it is its fault. So a run that has nothing left but sites that were never
 //     reached, or a few that have died, comes to an end.
 //
-// A failure waits some seconds for what becomes of others before it is judged. No site is
-// asked for that: only names are looked up again. A site that is held to be at fault, here
-// or by what is stored of it, is not one that worked before.
+// A failure waits some seconds for the results of others before it is judged. No site is
+// asked for that; only names are looked up again. A site that was at fault, here or by
+// what is stored, does not count as one that worked before.
 //
 // While rule 2 holds for a kind only a few requests of it, the canaries, are let through,
 // until one of them reaches its target.

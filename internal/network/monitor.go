@@ -12,10 +12,10 @@ import (
 const (
 	// lately is how long what became of a target counts.
 	lately = time.Minute
-	// second is when what asks for a connection is sent for the second time: the
-	// network was there if another target was reached later than that.
+	// second is when a request for a connection is sent again. If another target
+	// was reached later than that, the network was there.
 	second = time.Second
-	// patience is how long a failure waits for what becomes of other targets.
+	// patience is how long a failure waits for the results of other targets.
 	patience = 10 * time.Second
 	// look is how often it looks meanwhile.
 	look = 250 * time.Millisecond
@@ -26,31 +26,32 @@ const (
 	// our fault: few where nothing else is known, many where names are found.
 	few, many = 3, 10
 	// share is the part of the targets, one in so many, that must be reached for the
-	// network to count as there: where fewer are, it is failing.
+	// network to count as working.
 	share = 10
 	// spared is how often a target that could not be reached is spared while some
 	// others could, so that a list of mostly dead sites comes to an end.
 	spared = 5
 	// canaries is how many requests at a time are let through during an outage.
 	canaries = 3
-	// again is after how long a request that is not let through is tried again, at the
-	// least; twice more at the most.
+	// again is the least wait of a request that is not let through; the most is three
+	// times as long.
 	again = 10 * time.Second
-	// memory is how long a target is remembered that was not asked, but in an outage.
+	// memory is how long a target is remembered without being asked, outside of
+	// outages.
 	memory = 10 * time.Minute
 )
 
 // Config is what a Monitor needs.
 type Config struct {
-	// Changed, where set, is told of an outage, and of its end: then its Since is
-	// zero, and its Reason, where set, says why it was none. It must not block, nor
-	// call the Monitor.
+	// Changed, if set, is called when an outage begins or ends. At the end Since is
+	// zero, and Reason, if set, says why it was not an outage after all. It must
+	// not block or call the Monitor.
 	Changed func(crawl.Outage)
 	// Jitter returns numbers in [0,1).
 	Jitter func() float64
-	// Patience and Doubt replace 10 s and 3 min, how long a failure waits for what
-	// becomes of other targets and how long a target is spared while nothing tells whose
-	// fault it is; 0 keeps them. A negative Doubt spares none.
+	// Patience is how long a failure waits for the results of other targets; 0 means 10
+	// s. Doubt is how long a target is spared while nothing decides whose fault it is; 0
+	// means 3 min, negative means that no target is spared.
 	Patience, Doubt time.Duration
 }
 
@@ -63,8 +64,8 @@ type Names interface {
 	Try(ctx context.Context)
 }
 
-// Monitor knows which targets could be reached lately. A target is an address, or a
-// host whose address is looked up. It is safe for concurrent use.
+// Monitor knows which targets could be reached in the last minutes. A target is an
+// address, or a host whose address is looked up. It is safe for concurrent use.
 type Monitor struct {
 	Config
 
@@ -96,8 +97,7 @@ func New(cfg Config) *Monitor {
 	return m
 }
 
-// Listen has the monitor go by what becomes of names. It is to be called before anything
-// else.
+// Listen has the monitor hear of look-ups of names. Call it before anything else.
 func (m *Monitor) Listen(names Names) {
 	m.names = names
 	names.Watch(func(host string, answered, known bool) {
@@ -123,16 +123,16 @@ func (d *Down) Error() string {
 		d.Outage.Since.UTC().Format(time.TimeOnly), d.Outage.Reason)
 }
 
-// Outage is what is known of an outage; its Since is zero where there is none.
+// Outage returns the present outage; its Since is zero without one.
 func (m *Monitor) Outage() crawl.Outage {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.current
 }
 
-// Admit lets a target be asked, or says that there is an outage of its kind: a *Down. It
-// is to be followed by leave, once the request is done. A name that was found before is
-// known without a name server, and an empty key is none.
+// Admit lets a target be asked, or returns a *Down while there is an outage of its kind.
+// Call leave once the request is done. A name that was found before needs no name server
+// and is always admitted. So is an empty key, which names no target.
 func (m *Monitor) Admit(key string) (leave func(), err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -157,8 +157,8 @@ func (m *Monitor) down() *Down {
 	return &Down{Outage: m.current, RetryIn: wait}
 }
 
-// Reached notes that a target was reached: it answered, if only by refusing. That
-// ends an outage of its kind.
+// Reached notes that a target answered, if only by refusing. That ends an outage
+// of its kind.
 func (m *Monitor) Reached(key string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -189,22 +189,21 @@ func (m *Monitor) end(s *side, why string) {
 type Failure struct {
 	// Key is the target, and Why what was seen.
 	Key, Why string
-	// Waited is for how long there was no sign of the target.
+	// Waited is how long there was no sign of the target.
 	Waited time.Duration
-	// Spared is for how long attempts for it were taken back already, by whichever
-	// worker, since it was reached.
+	// Spared is how long attempts for it have been taken back, by all workers,
+	// since it was last reached.
 	Spared time.Duration
-	// Worked says that it was reached lately, and nothing was held against it since, by what
-	// is stored.
+	// Worked is set if, by what is stored, it was reached before and not at fault since.
 	Worked bool
-	// Connected is of a target that was connected to, and then went silent: it is spared
-	// only if there is an outage for certain.
+	// Connected is set if a connection was made and then went silent. Such a target is
+	// spared only during a certain outage.
 	Connected bool
 }
 
-// Failed judges a failure. It returns nil if that is the target's fault, and a *Down
-// if it is taken for an outage of ours. It may take some seconds to tell, until the
-// context ends at the latest.
+// Failed judges a failure. It returns nil if it is the target's fault, and a *Down
+// if it counts as an outage of ours. It may wait some seconds, at most until the
+// context ends.
 func (m *Monitor) Failed(ctx context.Context, f Failure) error {
 	ended := time.Now()
 	if down := m.caught(f.Key, ended.Add(-f.Waited)); down != nil {
@@ -267,8 +266,8 @@ func (m *Monitor) try(since time.Time) <-chan struct{} {
 	return tried
 }
 
-// caught returns an outage that ended after an attempt had begun: that others were
-// reached since says nothing about it.
+// caught returns an outage that ended after an attempt had begun. That others were
+// reached since says nothing about the attempt.
 func (m *Monitor) caught(key string, began time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -355,7 +354,7 @@ func (m *Monitor) charge(s *side, key string) {
 	}
 }
 
-// explained ends an outage of which there is no sign but targets that are at fault
+// explained ends an outage if all its signs are targets that are at fault
 // themselves.
 func (m *Monitor) explained(s *side, key string) {
 	if !s.out {

@@ -1,16 +1,16 @@
-// Package picture reads one image file and returns what it says: its format and size,
-// its metadata, and two perceptual hashes by which the picture is found again after it
-// was made smaller or saved anew.
+// Package picture reads one image file. It returns its format, its size, its metadata,
+// and two perceptual hashes, by which the picture is found again after it was made
+// smaller or saved anew.
 //
 // # Hostile files
 //
 // A file is a stranger's. Its structure is read first, from front to back in small
-// pieces; then its size is held against the limits, and what decoding will take is
+// pieces. Then its size is compared with the limits, and the memory for decoding is
 // estimated from its headers. All pictures that are decoded at a time share one budget
-// of memory and a number of places. A file is read at most about twice in all by each
-// step, however often it points at its own bytes. A decoder that panics costs one
-// picture. Metadata are read within bounds of their own, and a fault in them is no fault
-// of the picture.
+// of memory and a number of places. Each step reads a file at most about twice, however
+// often it points at its own bytes. A decoder that panics costs one picture. Metadata
+// are read within bounds of their own, and malformed metadata do not make the picture
+// malformed.
 //
 // JPEG, PNG, GIF, WebP, BMP and TIFF are decoded. Of AVIF and HEIC, for which there is
 // no decoder in Go, the size and the metadata are read. Of an animation, the first frame
@@ -37,18 +37,18 @@
 //  6. pHash: at 32×32, a two-dimensional DCT-II, in integers of 2^-20. Of its 8×8 lowest
 //     frequencies, a bit for each that is greater than the median of the 64, row by row.
 //
-// Of 200 pictures, of which 180 have less than 1,024 pixels in each direction, 197 have
-// the same pHash as Pillow and SciPy give them and 195 the same dHash; none differs in
-// more than two bits (TestReference). Were 256 cells kept rather than 512, that would be
-// 195 and 180, and the dHash of single colours under noise would differ in up to five.
+// Of 200 pictures, 197 have the same pHash as with Pillow and SciPy and 195 the same
+// dHash; no hash differs in more than two bits (TestReference). 180 of them have less
+// than 1,024 pixels in each direction. With 256 cells in place of 512 it would be 195
+// and 180, and the dHash of single colours under noise would differ in up to five bits.
 //
-// Pictures are alike up to a distance of 8. Of pages of text, those that are laid out
-// alike are alike to pHash: what both hashes find is right (TestPrecision).
+// Pictures are similar up to a distance of 8. Pages of text with the same layout are
+// similar by pHash alone; pictures that both hashes find are right (TestPrecision).
 //
 // # Flat pictures
 //
-// A picture is flat if its hashes say nothing, since their bits are decided by noise or
-// by a few shapes that many pictures have. Two measures of the 32×32 plane tell:
+// A picture is flat if noise, or a few shapes that many pictures have, decide the bits
+// of its hashes. Two measures of the 32×32 plane show that:
 //
 //   - the entropy of its shades is less than 2 bits; or
 //   - fewer than 32 of its 63 lowest frequencies, the mean not among them, are farther

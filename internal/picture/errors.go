@@ -2,8 +2,8 @@ package picture
 
 import "errors"
 
-// What can be said against a file. An error of [Reader.Read] is one of these, with what
-// was found, or a fault of the file's storage or of the context.
+// The faults of a file. An error of [Reader.Read] wraps one of these, or is an error of
+// the file's storage or of the context.
 var (
 	// ErrUnsupported: it is not in a format that is read.
 	ErrUnsupported = errors.New("not an image in a format that is read")

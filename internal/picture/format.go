@@ -26,8 +26,8 @@ var magics = []struct {
 }
 
 // Format returns the format of a file by its magic number, which is in the first 64
-// bytes. It reports false for what is not a format of [crawl.ImageFormat], SVG and ICO
-// among it.
+// bytes. It reports false for formats that are not in [crawl.ImageFormat], such as SVG
+// and ICO.
 func Format(head []byte) (crawl.ImageFormat, bool) {
 	for _, m := range magics {
 		if bytes.HasPrefix(head, []byte(m.prefix)) {

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// reducedCells is how far a large picture is reduced at most before it is resized:
-	// to eight cells for each that pHash looks at.
+	// reducedCells is how many cells a large picture keeps at least before it is
+	// resized.
 	reducedCells = 512
 	// pHashSide is the side of the plane that is transformed, hashSide that of what is
 	// kept of it.
@@ -102,8 +102,8 @@ const (
 	standingOutMin = 32
 )
 
-// isFlat reports whether there is too little in a picture for its hashes to tell it from
-// others. See the package comment for the measure, and TestFlat for what it gives.
+// isFlat reports whether a picture is flat. The package comment has the measure, and
+// TestFlat its results.
 func isFlat(p plane, frequencies [hashSide * hashSide]int64) bool {
 	return entropy(p) < entropyMin || standingOut(frequencies) < standingOutMin
 }

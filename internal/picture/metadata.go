@@ -12,8 +12,8 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// What is read of metadata: of each text the bytes that are kept, and of a file tags,
-// tags of such a length, and so many bytes in so many reads.
+// The bounds of metadata: the bytes that are kept of a text, and for a file the
+// number of tags, the length of a tag, and the bytes and reads.
 const (
 	textBytesMax  = 500
 	tagsMax       = 1_000
@@ -30,8 +30,8 @@ type metadata struct {
 	orientation orientation
 }
 
-// readMetadata reads what the survey found, or, of TIFF, whose metadata can be anywhere,
-// the file. What is wrong with metadata is no fault of the picture.
+// readMetadata reads the metadata that the survey found. For TIFF, where they can be
+// anywhere, it reads the file. Malformed metadata do not make the picture malformed.
 func readMetadata(found *survey, src *source) metadata {
 	t := &texts{orientation: 1, exif: map[string]string{}, xmp: map[string]string{}, iptc: map[string]string{}}
 	if found.format == crawl.ImageTIFF {
@@ -56,9 +56,9 @@ func readMetadata(found *survey, src *source) metadata {
 	return t.metadata()
 }
 
-// metadata allows what metadata may take. The library that reads them does not bound
-// that: it follows directories that point at each other, and items of no bytes. It does
-// read anew after each step that it takes, which is what is counted.
+// metadata grants the reads for metadata. The library that reads them has no bounds of
+// its own: it follows directories that point at each other, and items of no bytes. But
+// each of its steps is a read, which is counted.
 func (s *source) metadata() *io.SectionReader { return s.grant(metaBytesMax, metaReadsMax) }
 
 // tiffSize reads the size of a TIFF for which there is no decoder.
@@ -74,11 +74,12 @@ func (s *survey) tiffSize(src *source) error {
 type texts struct {
 	orientation     orientation
 	exif, xmp, iptc map[string]string
-	// xmpRead says that a packet was read: there is one in a file.
+	// xmpRead is set if a packet was read: there is one in a file.
 	xmpRead bool
 }
 
-// read has a file's tags read that are wanted. Where it was taken is not among them.
+// read reads the wanted tags of a file. The place where it was taken is not among
+// them.
 func (t *texts) read(file io.ReadSeeker, format imagemeta.ImageFormat, from imagemeta.Source) {
 	// What can be read before a fault counts.
 	_, _ = imagemeta.Decode(imagemeta.Options{

@@ -29,9 +29,9 @@ type Limits struct {
 	// Defaults to 40,000,000.
 	MaxPixels int64
 
-	// MaxMemory bounds the bytes that all pictures take which are decoded at a time, by
-	// an estimate from their headers. One that alone takes more is not decoded. What the
-	// garbage collector has not freed yet comes on top.
+	// MaxMemory bounds the bytes of all pictures that are decoded at a time, by an
+	// estimate from their headers. A picture that alone takes more is not decoded.
+	// Garbage that is not collected yet comes on top.
 	//
 	// Defaults to 320,000,000.
 	MaxMemory int64
@@ -42,7 +42,8 @@ type Limits struct {
 	MaxDecodes int
 }
 
-// WithDefaults returns a copy with every field set to its default that is not positive.
+// WithDefaults returns a copy with the defaults in place of fields that are not
+// positive.
 func (l Limits) WithDefaults() Limits {
 	if l.MaxPixels <= 0 {
 		l.MaxPixels = MaxPixelsDefault
@@ -64,11 +65,11 @@ type Options struct {
 	Thumbnail bool
 }
 
-// Result is what a file says.
+// Result is what was read of a file.
 type Result struct {
 	crawl.ImageContent
 	// Thumbnail is a JPEG with the longest side of at most 256 pixels, the right way up
-	// and on white; nil where none was asked for or the picture was not decoded.
+	// and on white; nil if none was asked for or the picture was not decoded.
 	Thumbnail []byte
 }
 
@@ -175,9 +176,9 @@ func (r *Reader) look(
 	return r.print(src, found, turned, options, result)
 }
 
-// collectedFrom is how many bytes a picture takes whose memory is collected at once, which
-// costs a small part of what decoding so many does. Left to the collector, a few large ones
-// lie beside each other, and the limit of the process grows with those that are alive.
+// collectedFrom is the size of a picture, in bytes, from which on its memory is collected
+// at once, at a small part of the cost of decoding it. Otherwise a few large ones would lie
+// beside each other, and the limit of the process would grow with them.
 const collectedFrom = 64 << 20
 
 // print decodes the picture, and fills in its fingerprints and its thumbnail. What is
@@ -212,8 +213,8 @@ type printed struct {
 	thumbnail []byte
 }
 
-// blame returns the fault of the storage or the context where there was one, or else
-// says that the file is malformed.
+// blame returns the error of the storage or the context if there was one, else that
+// the file is malformed.
 func (s *source) blame(err error) error {
 	if s.err != nil {
 		return s.err

@@ -15,15 +15,16 @@ const bufferBytes = 64 << 10
 // again, as the strips of a TIFF can.
 var errReadTooOften = errors.New("it has its bytes read over and over")
 
-// source is a file that is read within bounds: no more once the context has ended, and
-// no more bytes and no more often than were granted. It is for one goroutine.
+// source reads a file within bounds: no more bytes and reads than were granted, and
+// nothing once the context has ended. It is for one goroutine.
 type source struct {
 	ended func() error
 	file  io.ReaderAt
 	size  int64
 	// bytes and reads are what is left of the grant.
 	bytes, reads int64
-	// err is the fault of the file or the context rather than of what is in the file.
+	// err is the first error of the storage or the context, not of the file's
+	// contents.
 	err error
 }
 

@@ -19,9 +19,9 @@ type survey struct {
 	frames        int
 	// memory estimates the bytes that decoding takes, at most memoryMax.
 	memory int64
-	// undecodable says why there is no decoder for it; empty where there is.
+	// undecodable says why there is no decoder for it; empty if there is.
 	undecodable string
-	// grey says that a PNG has no colours.
+	// grey is set if a PNG has no colours.
 	grey bool
 	// first is where the first frame of an animated WebP is.
 	first webpFrame

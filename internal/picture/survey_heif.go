@@ -114,7 +114,7 @@ func (f *fields) version() (version, flags uint64) {
 	return both >> 24, both & 0xffffff
 }
 
-// either is a number of two bytes, or of four where that is so.
+// either is a number of four bytes if four is set, else of two.
 func (f *fields) either(four bool) uint64 {
 	if four {
 		return f.next(4)
@@ -135,7 +135,7 @@ type heifPlace struct{ offset, length uint64 }
 
 type heifProperty struct {
 	width, height uint64
-	// onItsSide says that the picture is turned by one or three quarters.
+	// onItsSide is set if the picture is turned by one or three quarters.
 	onItsSide bool
 }
 

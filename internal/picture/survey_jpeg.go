@@ -67,8 +67,8 @@ func (s *survey) jpeg(r *bufio.Reader) error {
 	}
 }
 
-// nextMarker returns the next marker, and passes over what is before it: the data of a
-// scan, in which a byte of ones is followed by a zero or by the mark of a restart.
+// nextMarker returns the next marker, and passes over the data of a scan before it. In
+// such data a byte of ones is followed by a zero or by the mark of a restart.
 func nextMarker(r *bufio.Reader) (byte, error) {
 	for {
 		if _, err := r.ReadSlice(0xff); errors.Is(err, bufio.ErrBufferFull) {
@@ -130,7 +130,7 @@ type jpegFrame struct {
 	// samples is how many there are in all components, and components their number.
 	samples    int64
 	components int
-	// rgb says that the decoder may convert it.
+	// rgb is set if the decoder may convert it.
 	rgb bool
 }
 

@@ -57,8 +57,8 @@ func (s *survey) webp(src *source) error {
 	return nil
 }
 
-// once refuses a second chunk of a kind that there is one of, and a canvas after what is
-// on it: the size that the decoder goes by could be another one than was checked.
+// once refuses a second chunk of a kind that may occur once, and a canvas after its
+// contents, since the decoder could go by another size than the one that was checked.
 func once(seen map[string]bool, kind string) error {
 	is := kind
 	switch kind {
@@ -118,8 +118,9 @@ func (s *survey) webpChunk(r *bufio.Reader, kind string, at, n int64) (err error
 	return errors.Join(err, discard(r, n))
 }
 
-// What decoding a pixel takes: of VP8 its samples and what is known of its block, of
-// VP8L the picture, a copy with its colours looked up, and the pictures of its transforms.
+// The memory for decoding a pixel: for VP8 its samples and its share of a block's state;
+// for VP8L the picture, a copy with its colours looked up, and the pictures of its
+// transforms.
 const (
 	vp8PixelBytes  = 2
 	vp8lPixelBytes = 10

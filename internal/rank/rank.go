@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	// damping is the share of what a domain is worth that it gives on; the rest is
-	// everybody's, in equal parts.
+	// damping is the share of its worth that a domain gives on; the rest goes to
+	// all domains, in equal parts.
 	damping = 0.85
 	// roundsMost bounds the iteration, which ends where a round changes less than
 	// changeLeast of all that there is.
 	roundsMost  = 100
 	changeLeast = 1e-6
-	// decades is how many times ten times as much is a score of 1.
+	// decades is how many factors of ten make a score of 1.
 	decades = 5
 )
 
@@ -144,7 +144,8 @@ func count(ofOne []pair) {
 	}
 }
 
-// iterate is what each node is worth, and what one that nobody links to is; the mean is 1.
+// iterate returns the worth of each node, and of a node without links to it; the mean is
+// 1.
 func iterate(pairs []pair, nodes int) (worth []float64, least float64, rounds int) {
 	worth, next := make([]float64, nodes), make([]float64, nodes)
 	linking := make([]bool, nodes)

@@ -1,6 +1,6 @@
 // Package reconcile compares what the rows want with what runs, and starts, wakes and ends what
-// differs. Whoever changes something writes rows; a signal only hurries. So a wake-up may be
-// lost, a client may crash and Temporal may be away: each costs less than a minute.
+// differs. Each change is a row first, and a signal only hurries. So if a wake-up is lost, a
+// client crashes or Temporal is away, that costs less than a minute.
 //
 // It looks for
 //
@@ -9,11 +9,11 @@
 //   - claims that have run out, and claims on domains that have no workflow;
 //   - workflows of domains that nobody has claimed.
 //
-// What Temporal lists may lag behind, and what was claimed just now is about to be started. So
-// what differs is believed when it still differs at the next look.
+// Temporal's lists may lag behind, and a domain that was just claimed is about to be started.
+// So a difference counts only if it is still there at the next look.
 //
-// Of all processes on a database one reconciles at a time. A look that finds nothing writes
-// nothing, neither to Postgres nor to a workflow's history.
+// One process on a database reconciles at a time. A look that finds nothing writes nothing,
+// neither to Postgres nor to a workflow's history.
 package reconcile
 
 import (
@@ -26,10 +26,10 @@ import (
 const (
 	// Every is how often the rows are compared with what runs.
 	Every = 15 * time.Second
-	// First is when that is first done by a process that has just been started: the command
-	// that has started it is about to have its run go on.
+	// First is how soon a new process compares for the first time. It is short since the
+	// command is about to continue its run.
 	First = 3 * time.Second
-	// grace is how lately a dispatcher may have looked to be left alone.
+	// grace is how long a dispatcher is left alone after it has looked.
 	grace = 10 * time.Second
 )
 
@@ -91,8 +91,8 @@ func (r *Reconciler) Look(ctx context.Context) error {
 	return each(ctx, wanting, r.Workflows.StartCrawl)
 }
 
-// Doubts reports whether something differed at the last look that is believed if it still does
-// at the next.
+// Doubts reports whether the last look found a difference that counts if the next look finds
+// it again.
 func (r *Reconciler) Doubts() bool {
 	return len(r.dispatcherGone)+len(r.dispatcherLeft)+len(r.workflowGone)+len(r.workflowLeft) > 0
 }
@@ -153,8 +153,8 @@ func (r *Reconciler) domains(ctx context.Context) error {
 	return each(ctx, left, r.Workflows.WakeDomain)
 }
 
-// still returns those of some names that are not among others, and were not at the last look
-// either, and all that are not.
+// still returns the names that are not among others. twice has those that were not there at
+// the last look either, now all of them.
 func still(names, others []string, before map[string]bool) (twice []string, now map[string]bool) {
 	has := make(map[string]bool, len(others))
 	for _, name := range others {

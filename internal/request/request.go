@@ -8,22 +8,11 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/kinds"
 	"github.com/mosey-web/mosey/crawl/politeness"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/internal/fetch"
 )
-
-// Kind is how one kind of request is made.
-type Kind struct {
-	// Accept is the header of that name.
-	Accept string
-	// MaxBytes caps the body; 0 is the Fetcher's own limit.
-	MaxBytes int64
-	// Large keeps bodies in files, and leaves other kinds most of the places for requests:
-	// one takes long. Its place is kept until the attempt is recorded, so that what was
-	// fetched and not read yet is bounded, too.
-	Large bool
-}
 
 // LargeReadSpan is how long what was fetched of a large kind may take to be read: so long the
 // attempt is not taken for dead.
@@ -34,9 +23,7 @@ const keepSpan = 10 * time.Second
 
 // Ask is one request to be made.
 type Ask struct {
-	Kind
-
-	// Start names the crawl, or the prerequisite. Shared, Hold, Span and Claim are
+	// Start names the crawl, or the prerequisite, and its kind. Shared, Hold, Span and Claim are
 	// filled in.
 	Start crawl.Start
 	URL   urls.URL
@@ -72,6 +59,8 @@ type Ask struct {
 	// Settle, where set, is called once it is, just before the attempt is recorded.
 	Settle func(*Exchange)
 }
+
+func kindOf(ask Ask) *kinds.Traits { return ask.Start.Kind.Traits() }
 
 // Exchange is a request that was made, or tried.
 type Exchange struct {
@@ -116,7 +105,7 @@ func (c *Client) Do(ctx context.Context, ask Ask) (Result, error) {
 		return Result{}, err
 	}
 	defer leaveName()
-	if ask.Large {
+	if kindOf(ask).Large {
 		if err := c.large.Acquire(ctx, 1); err != nil {
 			return Result{}, err
 		}
@@ -171,7 +160,7 @@ func (c *Client) Do(ctx context.Context, ask Ask) (Result, error) {
 // at an instant: another attempt would be taken for it, and this one for dead. A lease that is
 // kept in small steps costs its domain little if this process dies.
 func (c *Client) read(ctx context.Context, ask Ask, x *Exchange, until time.Time) error {
-	if !ask.Large {
+	if !kindOf(ask).Large {
 		return ask.Read(ctx, x)
 	}
 	keeping, stop := context.WithTimeout(context.WithoutCancel(ctx), LargeReadSpan)
@@ -223,14 +212,14 @@ func (c *Client) start(ask Ask, t target) crawl.Start {
 // our own making, on the site's account.
 func (c *Client) exchange(ctx context.Context, ask Ask, t target, began time.Time) *Exchange {
 	x := &Exchange{Attempt: crawl.Attempt{Requested: true, RobotsVersion: robotsVersion(ask)}}
-	asked := time.Now()
+	asked, kind := time.Now(), kindOf(ask)
 	if x.Err = t.dnsErr; x.Err == nil {
 		deadline := began.Add(c.span())
 		ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
 		defer cancel()
 		x.Response, x.Err = c.Fetcher.Do(ctx, fetch.Request{
-			URL: ask.URL.String(), Addr: t.addr, Deadline: deadline, Accept: ask.Accept,
-			MaxBodyBytes: ask.MaxBytes, Header: ask.Header, WantBody: ask.WantBody, ToFile: ask.Large,
+			URL: ask.URL.String(), Addr: t.addr, Deadline: deadline, Accept: kind.Accept,
+			MaxBodyBytes: kind.MaxBytes, Header: ask.Header, WantBody: ask.WantBody, ToFile: kind.Large,
 		})
 		c.noteAddress(t.addr, x.Err)
 	}

@@ -3,9 +3,9 @@
 // [Parse] takes the body of a robots.txt, however broken, and never fails;
 // [File.Rules] picks the group that binds one product token; [Rules.Decide]
 // answers for one path. [Rules.String] and [Restore] keep only that group
-// between two visits. The package does no I/O and knows no clock. What the
-// status of the response means (4xx, 429, 5xx, network errors) is judged by
-// the caller, before there is a body to read.
+// between two visits. The package does no I/O and knows no clock. The caller
+// judges the status of the response (4xx, 429, 5xx, network errors), before
+// there is a body to read.
 //
 // # Reading
 //
@@ -34,13 +34,13 @@
 //
 // # Choices
 //
-// Where the RFC is silent or the crawlers in the field disagree: rules and
-// paths are decoded alike, so "/%62ar" binds "/bar" (Google compares as
-// written); "index.html" is not the directory (Google only); "/*" is longer
-// than "/"; Google's list of misspelled field names is understood.
+// The RFC is silent, or crawlers disagree, on some points. Rules and paths are
+// decoded alike, so "/%62ar" binds "/bar" (Google compares as written).
+// "index.html" is not the directory (only Google says so). "/*" is longer than
+// "/". Google's list of misspelled field names is understood.
 //
-// What is not well-formed is read as strictly as it can be meant. A "%" that
-// begins no escape, as in "Disallow: /*%" or "/a%2", stands for itself and for the
-// beginning of any escape. A Disallow without its leading slash gets one, and
-// "Disallow; /a" is one; an Allow with such a slip allows nothing.
+// Malformed rules are read as strictly as they can be meant. A "%" that begins no
+// escape, as in "Disallow: /*%" or "/a%2", stands for itself and for the beginning
+// of any escape. A Disallow without its leading slash gets one, and "Disallow; /a"
+// counts as one; an Allow with such a mistake allows nothing.
 package robots

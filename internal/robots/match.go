@@ -33,15 +33,15 @@ func match(pattern, path string) bool {
 	return !anchored || path == ""
 }
 
-// normalizePattern brings the value of a rule into the form it is compared in:
-// as normalizePath, but with "*" and a final "$" as wildcards (RFC 9309
-// §2.2.3), runs of "*" shortened to one, and a slash in front where one is
-// missing. In the result "*" and "$" are nothing but wildcards.
+// normalizePattern brings the value of a rule into the form it is compared in.
+// It does what normalizePath does, but keeps "*" and a final "$" as wildcards
+// (RFC 9309 §2.2.3), shortens runs of "*" to one, and adds a missing leading
+// slash. In the result "*" and "$" are always wildcards.
 func normalizePattern(value string) string { return pattern(value, "%25") }
 
-// rawPattern is the same where a "%" that begins no escape is to match the one that
-// begins an escape in the path: it stays as it is, and a hexadecimal digit behind
-// it, which begins one, is in upper case.
+// rawPattern is the same, but a "%" that begins no escape matches the beginning of
+// an escape in the path: it stays as it is, and a hexadecimal digit after it
+// becomes upper case.
 func rawPattern(value string) string { return pattern(value, "%") }
 
 // pattern is a pattern in the form it is compared in, with a bare "%" as it is

@@ -48,7 +48,7 @@ const (
 )
 
 // Parse reads the body of a robots.txt. It never fails: what cannot be
-// understood is skipped (RFC 9309 §2.2), and [File.Malformed] tells whether the
+// understood is skipped (RFC 9309 §2.2), and [File.Malformed] reports whether the
 // body was a robots.txt at all. Beyond [MaxBytes] nothing is read, and a line
 // that crosses that border is dropped whole, since half a rule is another rule:
 // of a longer body, pass at least one octet more. The body is not retained.
@@ -145,17 +145,17 @@ func trim(s string) string {
 	return s
 }
 
-// isBlank judges a character, or the octet that is none.
+// isBlank judges a character, or an octet that is not UTF-8.
 func isBlank(r rune, octet byte) bool {
 	return unicode.IsSpace(r) || unicode.IsControl(r) || r == utf8.RuneError && octet == 0xa0
 }
 
-// splitLine takes a line apart into its field and value, both without blanks
-// around them and without the comment.
+// splitLine splits a line into field and value, without surrounding blanks and
+// without the comment.
 func splitLine(line string) (field, string) {
 	line, _, _ = strings.Cut(line, "#")
-	// "Disallow; /a" is a slip that forbids; an Allow is not to open by one what
-	// others forbid.
+	// "Disallow; /a" is a mistake that still forbids; an Allow with it must not
+	// open what other rules forbid.
 	if name, value, found := strings.Cut(line, ";"); found {
 		if field := fieldOf(trim(name)); field != fieldUnknown && field != fieldAllow {
 			return field, trim(strings.TrimPrefix(trim(value), ":"))

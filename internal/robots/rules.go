@@ -57,11 +57,11 @@ type Decision struct {
 	Line int
 }
 
-// Rules returns the rules for the crawler with a product token such as "mosey":
-// those of all groups that name the token, in any case, else those of all
-// groups for "*", else none (RFC 9309 §2.2.1). A token is made of letters, "-"
-// and "_" and is compared whole; with anything else in it, a version or a blank
-// say, it is named by no group.
+// Rules returns the rules for a product token such as "mosey" (RFC 9309
+// §2.2.1): those of all groups that name the token, in upper or lower case;
+// else those of all groups for "*"; else no rules. A token consists of letters,
+// "-" and "_" and is compared as a whole. No group names a token with anything
+// else in it, such as a version or a blank.
 func (f *File) Rules(token string) *Rules {
 	named := func(r record) bool {
 		return r.field == fieldUserAgent && r.value != "" && strings.EqualFold(r.value, token)
@@ -112,8 +112,8 @@ func (g *group) join(named func(record) bool, r record) {
 	g.closed = false
 }
 
-// readings are what a line means: one rule as a rule, none or two where it is
-// written against the RFC. In doubt it forbids:
+// readings are the rules that a line means: usually one, but none or two if it
+// breaks the RFC. In doubt it forbids:
 //
 //   - A path without its leading slash matches nothing as it is written. A
 //     Disallow gets the slash; an Allow, which would open what others forbid, does
@@ -205,9 +205,9 @@ func (r *Rules) ContentSignals() []string {
 }
 
 // String renders the group as a robots.txt of its own, bound to "*": printable,
-// valid UTF-8, each rule on the line it had, so that [Restore] and, up to its
-// limits, [Parse] give the same decisions, delay and signals again. It is "" for
-// a group that asks for nothing.
+// valid UTF-8, each rule on its old line. [Restore] of it, and [Parse] within
+// its limits, give the same decisions, delay and signals. It is "" for a group
+// that asks for nothing.
 func (r *Rules) String() string {
 	type numbered struct {
 		line int

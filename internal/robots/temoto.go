@@ -9,8 +9,8 @@ import (
 
 // Within these bounds one decision of temoto/robotstxt costs at most some
 // millions of steps, even on patterns built to be slow: its regular expressions
-// take time in the length of the pattern times that of the path. Nearly all
-// groups in the field are far inside.
+// take time proportional to pattern length times path length. Nearly all groups
+// in the field are far inside.
 const (
 	temotoMaxRules          = 1000
 	temotoMaxWildcardRules  = 30
@@ -38,7 +38,7 @@ type temoto struct {
 	prefix string
 }
 
-// newTemoto returns nil where the rules, sorted by strength, are out of bounds.
+// newTemoto returns nil if the rules, sorted by strength, are out of bounds.
 func newTemoto(rules []rule) *temoto {
 	if len(rules) == 0 || !temotoBounded(rules) {
 		return nil
@@ -100,9 +100,8 @@ func temotoBounded(rules []rule) bool {
 // temotoPadStar is what the "*" before the ">" is in a regular expression.
 const temotoPadStar = ".*"
 
-// temotoExcess returns by how much the regular expression that temoto makes of
-// a pattern is longer than the pattern. It is -1 at least, as temoto drops a
-// final "*".
+// temotoExcess returns how much longer temoto's regular expression is than its
+// pattern. It is -1 at least, as temoto drops a final "*".
 func temotoExcess(pattern string) int {
 	kept := strings.TrimSuffix(pattern, "*")
 	// QuoteMeta makes two octets of "*", and so does temoto; but one of "$".

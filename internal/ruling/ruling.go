@@ -1,5 +1,5 @@
 // Package ruling reads the texts that a decision needs beside its facts: the rules
-// of robots.txt and tdmrep.json, and windows. It keeps what it has parsed, so that
+// of robots.txt and tdmrep.json, and windows. It caches the parsed texts, so that
 // a page costs no query and no parsing for them.
 package ruling
 
@@ -85,8 +85,8 @@ func (r *Reader) Facts(ctx context.Context, f crawl.Facts, c *crawl.CrawlFacts) 
 	return full, err
 }
 
-// read says what a crawl's origin says about its page and, where its domain is to be
-// probed, about those that may be asked for that.
+// read returns the ruling of a crawl's origin on its page and, if its domain is to
+// be probed, on the pages that may be used for that.
 func (r *Reader) read(ctx context.Context, c crawl.CrawlFacts, probing bool) (*decide.Ruling, error) {
 	u, err := urls.Parse(c.URL)
 	if err != nil {

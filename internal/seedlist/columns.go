@@ -38,8 +38,8 @@ func (t *table) begin() error {
 	return err
 }
 
-// isHeader reports whether a first record has names that only a header has: those asked
-// for; or usual ones, unless there is a seed too, of which one is a category.
+// isHeader reports whether a first record is a header: if it has the names asked for,
+// or usual names and not a seed too.
 func (t *table) isHeader(first []string) bool {
 	for _, asked := range []string{t.o.Column, t.o.RankColumn} {
 		if asked != "" && !isColumnNumber(asked) && indexOf(first, asked) != unknown {

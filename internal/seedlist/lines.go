@@ -24,8 +24,8 @@ func newLines(in io.Reader) *lines {
 
 // peek returns the line that begins some bytes after what is taken, without its end, and
 // its size with that. It holds until the next call. The bytes before it must not be more
-// than a record has. The error is io.EOF, errLineLong, or the input's, before which
-// whatever is not a whole line is not one.
+// than a record may have. The error is io.EOF, errLineLong, or the input's; a last line
+// that the input's error has cut off is not returned.
 func (l *lines) peek(after int) (line []byte, size int, err error) {
 	for searched := after; ; {
 		if i := bytes.IndexByte(l.buf[l.from+searched:l.to], '\n'); i >= 0 {

@@ -16,7 +16,7 @@ const (
 	reasonBytesMax = 120
 )
 
-// errEnough ends a list of which as many entries are read as were asked for.
+// errEnough ends a list once the limit of entries is reached.
 var errEnough = errors.New("enough entries are read")
 
 // Reasons for which a text is not a seed although [urls.ParseSeed] may take it for one.
@@ -92,9 +92,8 @@ func (l *list) done() error {
 	return nil
 }
 
-// parse is [urls.ParseSeed] but for what a browser makes sense of and a list does not
-// mean: it drops tabs, so that two columns become one host, and takes a rank for an IPv4
-// address.
+// parse is [urls.ParseSeed] without two habits of browsers: dropping tabs, by which
+// two columns would become one host, and reading a rank as an IPv4 address.
 func parse(seed string) (urls.URL, error) {
 	switch {
 	case seed == "":

@@ -134,7 +134,7 @@ func (t *tokens) next() (xml.Token, error) {
 	return t.decoder.RawToken()
 }
 
-// line is that of the next token.
+// line is the line of the next token.
 func (t *tokens) line() int64 {
 	line, _ := t.decoder.InputPos()
 	return int64(line)

@@ -44,9 +44,9 @@ type Options struct {
 	Source seeds.Source
 
 	// Column is, for CSV alone, where the seeds are: a name in the header, whatever its
-	// case, or a number from 1. Where it is empty it is the first of the usual names that
-	// the header has, such as url, domain or host; or else the first column of the first
-	// record that holds a URL or a host.
+	// case, or a number from 1. If it is empty, it is the first of the usual names in the
+	// header, such as url, domain or host; else the first column of the first record that
+	// holds a URL or a host.
 	Column string
 	// RankColumn is, for CSV alone, where the ranks are. Where it is empty it is what the
 	// header calls rank or GlobalRank, if there is such a column.
@@ -54,7 +54,7 @@ type Options struct {
 
 	// Offset is how many entries are skipped before the first. Bad lines count as entries.
 	Offset int64
-	// Limit is how many entries are read at most, bad lines among them. 0 is no limit.
+	// Limit is how many entries are read at most, bad lines among them. 0 means no limit.
 	Limit int64
 }
 
@@ -105,9 +105,9 @@ type Entry struct {
 	Seed string
 	// URL is what [urls.ParseSeed] takes Seed for.
 	URL urls.URL
-	// Bare says that Seed has no scheme.
+	// Bare is set if Seed has no scheme.
 	Bare bool
-	// Feed says that it is a feed, not a page.
+	// Feed is set if it is a feed, not a page.
 	Feed bool
 	// Rank is its place in the list from 1; 0 if the list does not say.
 	Rank int64

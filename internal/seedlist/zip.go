@@ -13,8 +13,8 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// zipDirectoryBytesMax bounds what is read to find out what is in an archive: some 20,000
-// files, each of which takes memory.
+// zipDirectoryBytesMax bounds the directory of an archive: some 20,000 files, each of
+// which takes memory.
 const zipDirectoryBytesMax = 1 << 20
 
 // encrypted is the flag of a file for which a password is needed.

@@ -1,8 +1,9 @@
-// Package sitemap reads what lists the pages of a site: sitemaps as sitemaps.org says, files
-// of URLs in XML or as plain text, and indexes of such files, compressed or not; and feeds.
+// Package sitemap reads lists of a site's pages: feeds, and sitemaps as in sitemaps.org,
+// which are files of URLs in XML or plain text, and indexes of such files, compressed or
+// not.
 //
-// What is read is a stranger's: a file counts up to [MaxBytes] after it is unpacked and
-// [MaxEntries] URLs, is read from front to back without being held as a tree, and one that
-// is cut off or malformed counts as far as it can be read. The package does no I/O, and
-// whose URLs a sitemap may name is for the caller to judge.
+// A file is a stranger's. It counts up to [MaxBytes] after it is unpacked, and up to
+// [MaxEntries] URLs. It is read from front to back and never held as a tree. A file that
+// is cut off or malformed counts as far as it can be read. The package does no I/O. The
+// caller judges whose URLs a sitemap may name.
 package sitemap

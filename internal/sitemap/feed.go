@@ -29,7 +29,7 @@ const (
 type News struct {
 	// Link is the URL of its page as written, which may be relative to the feed's.
 	Link string
-	// Published is when it was published, or changed since; zero where the feed does not
+	// Published is when it was published, or changed since; zero if the feed does not
 	// say.
 	Published time.Time
 }
@@ -41,8 +41,8 @@ func ReadFeed(body []byte) (news []News, err error) {
 	if err := harmless(body); err != nil {
 		return nil, fmt.Errorf("read the feed: %w", err)
 	}
-	// The parser is not ours, and what it reads is a stranger's: what it does not expect
-	// must cost one feed, not the worker.
+	// The parser is not ours, and a feed is a stranger's: a panic must cost one feed,
+	// not the worker.
 	defer func() {
 		if p := recover(); p != nil {
 			news, err = nil, fmt.Errorf("read the feed: its parser panicked: %v", p)
@@ -67,8 +67,8 @@ func ReadFeed(body []byte) (news []News, err error) {
 	return news, nil
 }
 
-// harmless says why a feed is not given to the parser. One that is malformed is: what of
-// it can be read is the parser's to tell.
+// harmless says why a feed is not given to the parser. A malformed feed is given to it:
+// the parser reads what it can.
 func harmless(body []byte) error {
 	if trimmed := bytes.TrimSpace(body); len(trimmed) > 0 && trimmed[0] == '{' {
 		if !json.Valid(trimmed) { // which bounds how deep it is

@@ -21,7 +21,7 @@ const (
 	MaxBytes   = 50 << 20
 	MaxEntries = 50_000
 
-	// priorityDefault is that of a URL for which none is given.
+	// priorityDefault is the priority of a URL without one.
 	priorityDefault = 0.5
 
 	// valueBytesMax bounds the text of an element. A URL has at most 2,048 characters.
@@ -35,7 +35,7 @@ type Kind int
 
 // The kinds of files.
 const (
-	// Unknown is no sitemap.
+	// Unknown is not a sitemap.
 	Unknown Kind = iota
 	// URLs names pages.
 	URLs
@@ -53,7 +53,7 @@ var errNoSitemap = errors.New("it is no sitemap")
 type Entry struct {
 	// Loc is the URL as written.
 	Loc string
-	// LastMod is when the page was changed, or published as news; zero where the
+	// LastMod is when the page was changed, or published as news; zero if the
 	// sitemap does not say.
 	LastMod time.Time
 	// Priority is from 0 to 1; 0.5 where the sitemap does not say.
@@ -240,7 +240,8 @@ var fields = map[string]func(*Entry, string){
 	},
 }
 
-// alternate takes the page in another language: <xhtml:link rel="alternate" hreflang="…">.
+// alternate takes the URL of the page in another language: <xhtml:link rel="alternate"
+// hreflang="…">.
 func (r *reader) alternate(attrs []xml.Attr) {
 	var rel, href, lang string
 	for _, a := range attrs {

@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 )
 
-// fullDisk also gives to told what Temporal logs because the disk is full: nothing goes on
-// then, and all else waits for Temporal without a word, for minutes. Before all is ready
-// it is the error of the start, which is told by who started it.
+// fullDisk also hands to told what Temporal logs because the disk is full. Nothing goes on
+// then, and all else waits for Temporal in silence, for minutes. Before all is ready it is
+// the error of the start, which the caller reports.
 type fullDisk struct {
 	slog.Handler
 

@@ -251,8 +251,8 @@ func (s *Stack) Close(ctx context.Context) error {
 }
 
 // Settle has our own Postgres write what it has in memory to the disk, in the background.
-// Close has to wait for that otherwise: after the tables were made it is some hundred
-// files, each of which takes as long as a busy disk or processor has it wait.
+// Otherwise Close has to wait for that: after the tables were made it is some hundred
+// files, and each may be slow on a busy disk or processor.
 func (s *Stack) Settle() {
 	if s.postgres == nil {
 		return

@@ -14,8 +14,8 @@ const (
 	anchorTerms = 300
 )
 
-// Anchors are the terms of what others call a page: texts of links to it, each with how
-// many domains have it, of which those count that most of them have.
+// Anchors are the terms of the texts of links to a page. texts has each text with the
+// number of domains that use it; the most used ones count.
 func Anchors(texts map[string]int) string {
 	list := slices.SortedFunc(maps.Keys(texts), func(a, b string) int {
 		return cmp.Or(cmp.Compare(texts[b], texts[a]), cmp.Compare(a, b))

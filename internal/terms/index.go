@@ -10,8 +10,8 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// How many terms of a page are kept. A position in a tsvector is 16,383 at the most, and
-// the batch that adds what others call a page needs some of them.
+// How many terms of a page are kept. A position in a tsvector is at most 16,383, and the
+// texts of links to the page need some of the positions.
 const (
 	titleTerms       = 100
 	headingTerms     = 900
@@ -21,7 +21,7 @@ const (
 
 // Page is the texts by which a page is found.
 type Page struct {
-	// Language is a tag of BCP 47; empty is undetermined.
+	// Language is a tag of BCP 47; empty means undetermined.
 	Language string
 
 	Title, Headings, Description, Text string
@@ -29,7 +29,7 @@ type Page struct {
 
 var indexers = sync.Pool{New: func() any { return new(indexer) }}
 
-// Index is what a page is found by.
+// Index returns the terms of a page for the index.
 func Index(p Page) *crawl.Index {
 	x, _ := indexers.Get().(*indexer) // there is nothing else
 	defer indexers.Put(x)
@@ -45,7 +45,7 @@ type indexer struct {
 	cut    []byte
 	of     map[string]int // the place of a term in found
 	found  []found
-	next   []int // of each term of the text, the next that is the same; 0 is none
+	next   []int // of each term of the text, the next that is the same; 0 means none
 	out    []byte
 }
 

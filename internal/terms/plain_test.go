@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is taken letter by letter makes the terms that it makes otherwise: a soft hyphen,
-// which is no part of a word, is in the way of the short cut.
+// The short cut for plain letters makes the same terms as without it. A soft hyphen,
+// which is not part of a word, turns the short cut off.
 func TestPlainLetters(t *testing.T) {
 	t.Parallel()
 	const soft = "\u00ad"

@@ -13,16 +13,16 @@ const (
 	// textBytesMax is how long the terms of a text may be together, in bytes: a tsvector
 	// holds 1 MiB, positions included.
 	textBytesMax = 600 << 10
-	// foreignMax is how much is normalized at once, in bytes. Where that is in the
-	// middle of a word, there is no blank for longer than a word has.
+	// foreignMax is how much is normalized at once, in bytes. A piece only ends
+	// within a word if that is longer than any word may be.
 	foreignMax = 4 << 10
 )
 
 // Cutter cuts texts into terms. It keeps its memory for the next text; one is for one
 // goroutine. The zero value is ready.
 type Cutter struct {
-	// Whole leaves out the single character that ends a run without blanks, if it is
-	// part of a pair: what is looked for need not be at the end of one.
+	// Whole leaves out the single character at the end of a run without blanks, if
+	// it is part of a pair: a query need not match at the end of a run.
 	Whole bool
 
 	out  []byte
@@ -30,7 +30,7 @@ type Cutter struct {
 
 	word  []byte
 	runes int // in word
-	// marked says that word, or the run, has marks that may be composed with what they
+	// marked is set if word, or the run, has marks that may be composed with what they
 	// are on.
 	marked bool
 	// The last two characters of a run without blanks, with their marks.
@@ -240,8 +240,8 @@ var spelled = map[rune]string{
 	'ς': "σ", 'ٱ': "ا", 'ى': "ي",
 }
 
-// mark adds an accent, a vowel sign or a tone to the character before it. It is left out
-// where those who type a word leave it out.
+// mark adds an accent, a vowel sign or a tone to the character before it. Marks that
+// people leave out when they type a word are left out.
 func (c *Cutter) mark(base, mark rune) {
 	switch {
 	case len(c.pending) > 0:
@@ -340,7 +340,7 @@ func paired(r rune) bool {
 }
 
 // Paired reports whether a term is a single character of a script that is cut into
-// pairs: what has it begins with it.
+// pairs. Terms of pages that contain it begin with it.
 func Paired(term string) bool {
 	r, size := utf8.DecodeRuneInString(term)
 	if !paired(r) {

@@ -23,8 +23,8 @@ import (
 )
 
 // meter stands between a worker and Postgres and times each statement, from its last
-// byte on the way to Postgres to the end of its answer: the round trip as the worker
-// sees it, but for two more hops over a local socket.
+// byte on the way to Postgres to the end of its answer. That is the round trip as
+// the worker sees it, plus two hops over a local socket.
 type meter struct {
 	url           string // where to find Postgres through it
 	network, addr string // Postgres

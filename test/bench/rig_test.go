@@ -27,11 +27,11 @@ import (
 type rig struct {
 	web      *web.Web
 	up       *exec.Cmd
-	worker   *exec.Cmd // nil where it runs in the process of the stack
+	worker   *exec.Cmd // nil if it runs in the process of the stack
 	temporal string
 	database string
 	meter    *meter // nil where statements are not timed
-	profile  string // the worker's CPU profile; empty where it has no process of its own
+	profile  string // the worker's CPU profile; empty if it has no process of its own
 	ready    time.Duration
 }
 

@@ -26,9 +26,9 @@ func BenchmarkOneSite(b *testing.B) {
 const chainShown = 20 * time.Microsecond
 
 // reportChain splits the time from the end of a request to the end of the next: the
-// request as the site sees it, the round trips of each statement, and all else, which
-// is the worker and Temporal. What is done beside a request is counted twice, and
-// makes the rest smaller than it is.
+// request as the site sees it, the round trips of each statement, and the rest, which
+// is the worker and Temporal. Work beside a request is counted twice, so that the
+// rest comes out smaller than it is.
 func (i interval) reportChain(b *testing.B) {
 	b.Helper()
 	var fetch time.Duration

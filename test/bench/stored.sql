@@ -1,7 +1,7 @@
--- What a crawl leaves that is over: each of some hosts has robots.txt and as many
--- fetched pages, with about 11 links a page, stored in the order of a crawl that takes
--- the hosts in turn. Robots.txt has expired, and nothing leads to these pages: a crawl of
--- the same hosts asks for all that it would ask for without them.
+-- The rows of a crawl that is over: each host has robots.txt and as many fetched pages,
+-- with about 11 links a page, stored in the order of a crawl that takes the hosts in
+-- turn. Robots.txt has expired, and nothing links to these pages, so that a crawl of the
+-- same hosts makes the same requests as without them.
 --
 -- Settings: stored.hosts (names, with blanks between), stored.port, stored.each (pages
 -- of a host) and stored.settings (of the run). The database must be new, and triggers

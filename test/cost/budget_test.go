@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// growthMost is by which share a page may cost more after 12,000 pages than after 3,000.
+	// growthMost is the share by which a page may cost more after 12,000 pages than after
+	// 3,000.
 	growthMost = 0.10
-	// slackMost is by how much a count may be below its budget: else the budget no longer
-	// says what a page costs, and lets it grow unseen.
+	// slackMost is the share by which a count may be below its budget. With more slack a
+	// count could grow unseen.
 	slackMost = 0.15
-	// leastToCompare is below what a count a page is too small for shares of it to mean
-	// anything.
+	// leastToCompare is the least count a page for which shares mean anything.
 	leastToCompare = 0.05
 )
 

@@ -1,7 +1,7 @@
-// Package cost counts what a page costs and compares it with a budget in a file: rows,
-// index entries, buffers and bytes of the log of Postgres, statements and round trips,
-// what Go allocates, and Temporal's events. A count does not depend on how fast the
-// machine is, so that one that has grown is a change of ours and no bad luck.
+// Package cost counts what a page costs and compares it with a budget in a file:
+// Postgres' rows, index entries, buffers and bytes of the log, statements and round
+// trips, Go's allocations, and Temporal's events. A count does not depend on the speed
+// of the machine, so if it has grown, a change of ours has caused it.
 //
 //	go test ./test/cost -v             # prints the table
 //	go test ./test/cost -v -update     # writes what it has measured to budget.txt

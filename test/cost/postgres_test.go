@@ -146,7 +146,7 @@ func (d database) since(e database) map[string]relation {
 }
 
 // readLog is what the log has between two positions: bytes, and records by their kind. The
-// kinds are nil where the extension that reads them is not installed.
+// kinds are nil if the extension that reads them is not installed.
 func readLog(t *testing.T, url, from, to string) (bytes int64, kinds map[string]logged) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)

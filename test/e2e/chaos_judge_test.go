@@ -97,16 +97,16 @@ func (c *chaos) keepLog(t *testing.T) {
 	require.NoError(t, f.Close())
 }
 
-// heldByFrozen breaks off the requests that a worker had in flight when it froze
-// and that outlasted its patience: a stopped process cannot close a connection, nor
-// read what comes on it, but cannot ask for anything either. It returns how many
-// those were.
+// heldByFrozen ends, in the log, the requests that a worker had in flight when it
+// froze and that outlasted its patience. A stopped process cannot close or read a
+// connection, but it cannot ask for anything either. It returns how many there
+// were.
 func (c *chaos) heldByFrozen(log web.Log) (web.Log, int) {
 	held := 0
 	for i, r := range log {
 		began, ended := r.Time, r.Time.Add(r.End-r.Start)
 		for _, f := range c.frozen {
-			// a connection on which nothing was said yet does not tell whose it is
+			// a connection without a request does not show its owner
 			his := r.UserAgent == "" || strings.HasPrefix(r.UserAgent, f.agent+" ")
 			if his && began.Before(f.from) && ended.After(f.from.Add(requestTimeout)) {
 				// a short answer waits at its socket, and may be read once it runs again

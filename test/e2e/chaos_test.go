@@ -85,13 +85,13 @@ type freeze struct {
 }
 
 // TestChaos crawls healthy and hostile sites with three workers, one of them with
-// a wrong clock, while workers, Temporal and Postgres are killed at random,
-// workers are frozen for longer than Temporal waits for them, and second workflows
-// run for domains that have one. Whatever happens, no promise may be broken and
-// no page lost: the web's log says so, and the audit has to say the same.
+// a wrong clock. It kills workers, Temporal and Postgres at random, freezes
+// workers for longer than Temporal waits for them, and starts second workflows for
+// domains that have one. No promise may be broken and no page lost by the web's
+// log, and the audit has to agree with it.
 //
-// What waits for its time after the last blow, a name server that is silent above all, does
-// so beside other tests.
+// After the last blow the crawl waits, mostly for a silent name server, while other tests
+// run.
 func TestChaos(t *testing.T) {
 	t.Parallel()
 	release := alone(t)

@@ -47,8 +47,8 @@ type claims struct {
 // dispatcher go the same way. No domain may be served twice at a time for that and none be
 // forgotten: the web's log says so.
 //
-// What is done to the crawl goes by how much of it is done, and not by a clock: a slow
-// machine has no more of it than a fast one.
+// The progress of the crawl, and not a clock, decides when it is disturbed, so that a
+// slow machine has no more of it than a fast one.
 func TestClaims(t *testing.T) {
 	t.Parallel()
 	alone(t)
@@ -129,8 +129,8 @@ func (c *claims) claimed(t *testing.T, most int) []string {
 	return ids
 }
 
-// terminate terminates those workflows that run. Where Temporal is too busy to answer it
-// is left at that: what counts is that it happens, and not to which.
+// terminate terminates those workflows that run. It does not retry if Temporal is too
+// busy: that some are terminated counts, not which.
 func (c *claims) terminate(t *testing.T, ids ...string) {
 	t.Helper()
 	var group sync.WaitGroup

@@ -1,4 +1,4 @@
-// Package e2e tests Mosey as it ships: the built binaries, the embedded Temporal
-// and Postgres, worker processes that are killed, and the synthetic web of
-// test/web, whose log is the only judge.
+// Package e2e tests Mosey as it ships: the built binaries, with the embedded
+// Temporal and Postgres and with worker processes that are killed. The log of
+// the synthetic web (test/web) is the only judge.
 package e2e

@@ -84,10 +84,10 @@ var (
 	tagPattern   = regexp.MustCompile(`(?s)<[^>]*>`)
 )
 
-// truth is what a file of a manual says, by rules as plain as can be: its title, and its
-// languages; none where it has next to no paragraphs. What has not been translated is
-// English, paragraphs most of whose words are in the same file in English: a page of which
-// they are more than a fifth may be either, and one of which they are most is English.
+// truth returns the title and the languages of a file of a manual, by simple rules; no
+// language if it has next to no paragraphs. A paragraph counts as untranslated if most of
+// its words are in the English version of the file. If more than a fifth of a page is
+// untranslated, it may be in either language; if most of it is, it is English.
 func (m manual) truth(t *testing.T, name string) (title string, langs []string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(m.dir, name))

@@ -78,8 +78,8 @@ var hostileRows = []struct {
 	}},
 }
 
-// closedHosts are those of which no page is asked for, and why: what their
-// robots.txt comes to.
+// closedHosts are the hosts without a request for a page, with the verdict on
+// their robots.txt.
 var closedHosts = map[string]string{
 	"tarpit-001":      "fetch: timeout",
 	"tls-expired":     "certificate has expired",

@@ -7,7 +7,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// spent says which budget leaves no request of a kind to a domain; empty is none.
+// spent says which budget leaves no request of a kind to a domain; empty means none.
 func (w *World) spent(r *Run, domain string, image bool) string {
 	set := r.Settings
 	over := func(begun, most int64) bool { return most >= 0 && begun >= most }
@@ -164,7 +164,7 @@ func (w *World) Answer(run, domain, url string, prerequisite bool, reply Reply) 
 func (p *Page) close(o Outcome) { p.Closed, p.Outcome = true, o }
 
 // Skip is a page that was closed without a request, for a reason. It returns why that
-// reason does not hold; empty where it does.
+// reason does not hold; empty if it does.
 func (w *World) Skip(r *Run, url, reason string) string {
 	p := r.Pages[url]
 	if p == nil {

@@ -51,7 +51,7 @@ type WorkRow struct {
 	Images int64   `json:"images"`
 	Bytes  int64   `json:"bytes"`
 	// NextPage and NextImage are the least scheduled_for of what is pending and not in
-	// flight, of images and of all else; 0 is none. Flying says that something is in flight.
+	// flight, of images and of all else; 0 means none. Flying says that something is in flight.
 	NextPage  Instant `json:"next_page"`
 	NextImage Instant `json:"next_image"`
 	Flying    bool    `json:"flying"`
@@ -77,7 +77,7 @@ type PageRow struct {
 	Recrawler string  `json:"recrawler"`
 }
 
-// Due is when a domain is due for a run, from primary rows alone: 0 where the run has nothing
+// Due is when a domain is due for a run, from primary rows alone: 0 if the run has nothing
 // pending there, Never where it is not before somebody changes something. The budgets and the
 // status of the whole run are no part of it: they are looked at when the run dispatches.
 func (w *World) Due(rows Rows, work WorkRow) Instant {
@@ -120,11 +120,11 @@ func (d *DomainRow) notBefore(now Instant) (least Instant) {
 	return max(least, d.Deferred, d.Opens)
 }
 
-// Claimed says that a workflow has the right to serve a domain.
+// Claimed reports whether a workflow has the right to serve a domain.
 func (d *DomainRow) Claimed(now Instant) bool { return d.Claim > now }
 
-// MayEnd says why a run that is not a standing one must not be done now; empty is that it
-// may: nothing of it is due, or nothing of it may be asked whatever is due.
+// MayEnd says why a run, if not a standing one, must not be done now. It is empty if the
+// run may end: nothing of it is due, or nothing of it may be asked.
 func (w *World) MayEnd(r *Run, rows Rows) (why string) {
 	if w.wholeSpent(r, rows) {
 		return ""
@@ -145,7 +145,8 @@ func (w *World) MayEnd(r *Run, rows Rows) (why string) {
 	return ""
 }
 
-// wholeSpent says that a budget of the whole run leaves no request for a page.
+// wholeSpent reports whether a budget of the whole run leaves no request for a
+// page.
 func (w *World) wholeSpent(r *Run, rows Rows) bool {
 	all := int64(0)
 	for _, n := range r.Begun {
@@ -155,8 +156,8 @@ func (w *World) wholeSpent(r *Run, rows Rows) bool {
 	return rows.Runs[r.Name].Spent != "" || most >= 0 && all >= most
 }
 
-// MustEnd says that a run has nothing left that can be asked for before somebody changes
-// something, so that its dispatcher has to end it. What a pause keeps back keeps it going.
+// MustEnd reports whether a run has nothing left to ask for until somebody changes
+// something, so that its dispatcher has to end it. Work behind a pause keeps it going.
 func (w *World) MustEnd(r *Run, rows Rows) bool {
 	set := r.Settings
 	if *set.Standing || *set.Recrawl || r.Status != crawl.RunRunning {
@@ -180,8 +181,7 @@ func (w *World) MustEnd(r *Run, rows Rows) bool {
 	return true
 }
 
-// Starved names what is due and may be asked, and is not, though nothing is in its way but
-// that nobody looks.
+// Starved names what is due and may be asked, but nobody looks.
 func (w *World) Starved(rows Rows) (starved []string) {
 	for _, work := range rows.Work {
 		r, d := w.Runs[work.Run], rows.Domains[work.Domain]
@@ -197,8 +197,8 @@ func (w *World) Starved(rows Rows) (starved []string) {
 	return starved
 }
 
-// Unreachable says that nothing of a run is pending but on domains of which there has been no
-// sign for ten minutes.
+// Unreachable reports whether all that is pending of a run is on domains without a sign of
+// life for ten minutes.
 func (w *World) Unreachable(r *Run, rows Rows) bool {
 	gone := 0
 	for _, work := range rows.Work {
@@ -243,7 +243,8 @@ func in(t, now Instant) string {
 	return fmt.Sprintf("%d ms", (t-now)/1000)
 }
 
-// Recrawlable names pages of runs that crawl their pages again of which no run ever will.
+// Recrawlable names pages that no run will ever ask for again, although theirs crawls its
+// pages again.
 func (w *World) Recrawlable(rows Rows) (lost []string) {
 	for _, row := range rows.Pages {
 		r := w.Runs[row.Run]

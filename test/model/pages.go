@@ -17,7 +17,7 @@ func (r *Run) want(url string, p *Page) {
 type Found struct {
 	URL, Domain string
 	Image       bool
-	// Moved says that the page is there now.
+	// Moved is set if the page is there now.
 	Moved bool
 }
 
@@ -85,8 +85,8 @@ func deeper(depth int) int {
 	return depth
 }
 
-// widen makes part of a run what its pages have named, as far as its settings let it be by
-// now. That is looked at beside the crawl: there may be much of it.
+// widen takes up what the run's pages have named, as far as its present settings let it.
+// It goes on beside the crawl, since there may be much of it.
 func (r *Run) widen() {
 	for more := true; more; {
 		known := len(r.Pages)

@@ -79,7 +79,7 @@ func (b *bench) calm() bool {
 	return true
 }
 
-// nextTimer is when some workflow has something to do by itself; 0 is never.
+// nextTimer is when some workflow has something to do by itself; 0 means never.
 func (b *bench) nextTimer() (next model.Instant) {
 	for _, f := range b.temporal.flows {
 		if f.until != 0 && (next == 0 || f.until < next) {

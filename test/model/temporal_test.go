@@ -32,12 +32,12 @@ type flow struct {
 	id string
 	// wakes are signals that are pending.
 	wakes int
-	// until is when its timer is up; 0 is none. Retrying says that it waits for an activity
+	// until is when its timer is up; 0 means none. Retrying says that it waits for an activity
 	// to be run again, and no signal changes that.
 	until    model.Instant
 	waiting  bool
 	retrying bool
-	// hears says that a signal ends the wait.
+	// hears is set if a signal ends the wait.
 	hears bool
 }
 
@@ -60,7 +60,7 @@ func (f *flow) wait(now model.Instant, span time.Duration, hears bool) {
 	}
 }
 
-// again has an activity that failed run again as Temporal does. It returns false where it
+// again has an activity that failed run again as Temporal does. It returns false if it
 // is not: the workflow fails.
 func (f *flow) again(now model.Instant, err error) bool {
 	wait := time.Second
@@ -89,7 +89,7 @@ var errLost = errors.New("the worker is gone")
 type cluster struct {
 	mu    sync.Mutex
 	flows map[string]*flow
-	// away says that nobody reaches it and it does nothing; lose is how many signals and
+	// away is set if nobody reaches it and it does nothing; lose is how many signals and
 	// starts are lost on their way.
 	away bool
 	lose int

@@ -34,7 +34,7 @@ type Run struct {
 	Begun, Images map[string]int64
 	// Started is when it was first to go on; 0 is not yet.
 	Started Instant
-	// Recrawled says that a person has had it ask for its pages again.
+	// Recrawled is set if a person has had it ask for its pages again.
 	Recrawled bool
 }
 
@@ -42,23 +42,23 @@ type Run struct {
 type Page struct {
 	Domain string
 	Image  bool
-	// Bare says that it was seeded without a scheme.
+	// Bare is set if it was seeded without a scheme.
 	Bare  bool
 	Depth int
 	// Asked counts the requests that were begun for it and count: what was taken back does
 	// not. Tried are those of the present visit.
 	Asked, Tried int
-	// Closed says that the visit has come to its end, by Outcome.
+	// Closed is set if the visit has come to its end, by Outcome.
 	Closed  bool
 	Outcome Outcome
 	// Skip is why it was closed without a request.
 	Skip string
-	// Good says that it was read when it was answered last, and found is what it named.
+	// Good is set if it was read when it was answered last, and found is what it named.
 	Good  bool
 	found []Found
-	// Late says that it may not have a row yet.
+	// Late is set if it may not have a row yet.
 	Late bool
-	// Again says that the present visit is a further one, and Visits counts those.
+	// Again is set if the present visit is a further one, and Visits counts those.
 	Again  bool
 	Visits int
 }
@@ -82,18 +82,18 @@ const (
 type Domain struct {
 	// Controls are the ends of what people have decided, by kind; Never is no end.
 	Controls map[crawl.ControlKind]Instant
-	// Budget is the domain's own, nil is none, and Delay its own least delay, in microseconds.
+	// Budget is the domain's own, nil means none, and Delay its own least delay, in microseconds.
 	Budget *int64
 	Delay  Instant
-	// Closed says that its window is.
+	// Closed is set if its window is.
 	Closed bool
-	// Flying says that a request is in flight; Free is when the next may begin at the
+	// Flying is set if a request is in flight; Free is when the next may begin at the
 	// earliest, as far as is certain.
 	Flying bool
 	Free   Instant
 	// Gone is since when nothing of it could be reached; 0 is that it could.
 	Gone Instant
-	// Ruled says that its robots.txt was answered.
+	// Ruled is set if its robots.txt was answered.
 	Ruled bool
 	// Read is when each page was last answered, by whichever run.
 	Read map[string]Instant
@@ -171,7 +171,7 @@ func (w *World) Control(domain string, kind crawl.ControlKind, until Instant) {
 }
 
 // Forbids says what lets nothing be asked of a domain now: a block before a stop before a
-// pause; empty is nothing.
+// pause; empty means nothing.
 func (d *Domain) Forbids(now Instant) crawl.ControlKind {
 	for _, kind := range []crawl.ControlKind{crawl.ControlBlock, crawl.ControlStop, crawl.ControlPause} {
 		if end, is := d.Controls[kind]; is && end > now {

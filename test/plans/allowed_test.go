@@ -2,9 +2,9 @@ package plans
 
 import "strings"
 
-// allowance lets a statement read more than 100 rows for each that it needs: that query, or
-// the statement of that function that has text in it. upTo bounds the rows that it reads, so
-// that a plan which is worse all the same is found.
+// allowance lets a statement read more than 100 rows for each that it needs. It is a query,
+// or the statement of a function that contains text. upTo bounds the rows that it may read,
+// so that an even worse plan is found.
 type allowance struct {
 	in, text string
 	upTo     float64

@@ -127,7 +127,7 @@ func crawlCases(changing changes) {
 			}
 		}
 		record(attempt(sitePlain, c.again(sitePlain, 4), object{
-			"links": linksOf(sitePlain, 4)[:8], "all_links": true, "all_lists": true, "follow": follow, "index": index, "charge": charge,
+			"links": linksOf(sitePlain, 4)[:8], "all_links": true, "all_sitemaps": true, "follow": follow, "index": index, "charge": charge,
 			"recrawl":       object{"history": object{"visits": 4}, "in_ms": 86400000, "source": object{"feed": true}},
 			"images":        []object{{"url": pageURL(sitePlain, 15), "domain": site(sitePlain), "origin": origin(sitePlain), "discovery": "img"}},
 			"follow_images": object{"depth": 2}, "all_images": true,

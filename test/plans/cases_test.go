@@ -180,9 +180,9 @@ func attempt(s int64, id int64, more object) object {
 	return a
 }
 
-// linksOf are links from a page of a site: to ten that are known, of which one is of another
-// site, and to four that are new: a page, a subdomain, a part of an endless space, and what a
-// list keeps from being crawled.
+// linksOf are links from a page of a site. Ten lead to known pages, one of them on another
+// site. Four lead to new ones: a page, a subdomain, a part of an endless space, and a page
+// on a block list.
 func linksOf(s, o int64) []object {
 	links, subdomain := []object{}, fmt.Sprintf("new-%d.hosting.example", s)
 	for i := range int64(9) {

@@ -1,11 +1,12 @@
--- Adds pages and sites to the database of TestPlans, as a crawl would have left them: the
--- pages with ids after plans.pages_from and up to plans.pages_upto, and what is stored of the
--- sites from plans.sites_from on, up to but without plans.sites_upto.
+-- Adds pages and sites to the database of TestPlans, as a crawl would have left them. The
+-- pages have the ids after plans.pages_from up to plans.pages_upto, the sites those from
+-- plans.sites_from to before plans.sites_upto.
 --
--- Of 20 pages that follow one another four are of site 0, two of site 1, one of site 2, and
--- 13 of small sites in turn: 200,000, 100,000 and 50,000 of a million, and some 32 each.
--- Of each site about 60 % of the pages were fetched by run 1, the others are pending there.
--- Run 2 is over and has read the first five pages of each site. Run 3 has 300 small sites.
+-- Of 20 pages in a row four belong to site 0, two to site 1, one to site 2, and 13 to small
+-- sites in turn. So of a million pages these three have 200,000, 100,000 and 50,000, and a
+-- small site some 32. Run 1 has fetched about 60 % of the pages of each site, the others
+-- are pending there. Run 2 is over and has read the first five pages of each site. Run 3
+-- has 300 small sites.
 --
 -- Triggers must be off. The three runs must exist.
 

@@ -42,9 +42,9 @@ func (n *planNode) all(yield func(*planNode)) {
 // total is how many rows the node has handed on.
 func (n *planNode) total() float64 { return n.Rows * n.Loops }
 
-// read is how many rows of a table or entries of an index the node itself has looked at, or
-// how many blocks, where these are more: what an index alone leaves out is not counted as
-// rows.
+// read is how many rows of a table or entries of an index the node itself has looked at. If
+// it has looked at more blocks, it is those, since Postgres does not count entries that the
+// index itself skips.
 func (n *planNode) read() float64 {
 	switch n.Type {
 	case "Seq Scan", "Index Scan", "Index Only Scan", "Bitmap Index Scan", "Bitmap Heap Scan", "Tid Scan":
@@ -64,10 +64,9 @@ func (n *planNode) read() float64 {
 // collects are aggregates that keep what goes into them.
 var collects = []string{"array_agg(", "jsonb_agg(", "string_agg(", "jsonb_object_agg("}
 
-// needs is how many rows a statement is about: those that it returns or changes, those that
-// it is given in arrays or documents, those that sub-selects return for an expression, and
-// those that it collects in an array. A row that is only counted, summed up, sorted away or
-// found not to match is not needed. Nor is one that is hashed to look others up in it.
+// needs is how many rows a statement needs: those that it returns or changes, gets in
+// arrays or documents, selects for an expression, or collects in an array. A row that is
+// only counted, summed up, sorted away, hashed or found not to match is not needed.
 func needs(root *planNode) float64 {
 	text := strings.Builder{}
 	root.all(func(n *planNode) { text.WriteString(n.Filter + strings.Join(n.Output, " ")) })
@@ -98,7 +97,7 @@ func needs(root *planNode) float64 {
 	return needed
 }
 
-// verdict is what a plan has read, and what is wrong with that; empty is nothing.
+// verdict is what a plan has read, and what is wrong with that; empty means nothing.
 type verdict struct {
 	read, ratio float64
 	fault       string

@@ -13,9 +13,9 @@ import (
 )
 
 // TestPlans runs each statement of db/queries and each inside db/functions on a database of a
-// million pages, with statistics that are stale, fresh and absent, and fails where a plan
-// reads more than 100 rows for each one that it needs, unless it is listed in allowed. It
-// plans as Mosey's own connections do (db.Open). What reads whole tables is run once.
+// million pages, with statistics that are stale, fresh and absent. It fails if a plan reads
+// more than 100 rows for each one that it needs, unless allowed lists it. Statements are
+// planned as on Mosey's own connections (db.Open). Those that read whole tables run once.
 func TestPlans(t *testing.T) {
 	t.Parallel()
 	race.SkipSerial(t)

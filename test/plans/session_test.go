@@ -119,7 +119,7 @@ func (s *session) notice(n *pgconn.Notice) {
 	}
 }
 
-// place is the function that a notice's context names first; false is none.
+// place is the function that a notice's context names first; false means none.
 func place(where string) (statement, bool) {
 	for line := range strings.Lines(where) {
 		if m := inPlpgsql.FindStringSubmatch(line); m != nil {

@@ -3,8 +3,9 @@ package race
 
 import "testing"
 
-// SkipSerial skips a test under the race detector that computes for long and shares nothing
-// between goroutines: the detector sees nothing in it, and makes it ten times as long.
+// SkipSerial skips a test under the race detector. It is for tests that compute for long
+// and share nothing between goroutines: the detector would find nothing, and make them ten
+// times as long.
 func SkipSerial(t testing.TB) {
 	t.Helper()
 	if Enabled {

@@ -22,7 +22,7 @@ type Behaviour interface {
 
 // Truth is the answer that settles a page.
 type Truth struct {
-	// Links tells that the answer is the page with its links.
+	// Links is set if the answer is the page with its links.
 	Links bool
 
 	// Location is where the answer redirects to, as sent.
@@ -182,9 +182,8 @@ func (Stall) Serve(v *Visit) {
 // Truth implements Behaviour.
 func (Stall) Truth() Truth { return Truth{} }
 
-// Redirect answers with a Location of To, sent as it is but for {port}, which
-// stands for the port of the web as a URL of http has it, colon included, or not
-// at all where that is 80. Code defaults to 301.
+// Redirect answers with To as its Location. In To, {port} stands for the port of
+// the web with its colon, or for nothing if it is 80. Code defaults to 301.
 type Redirect struct {
 	Code int
 	To   string

@@ -114,8 +114,8 @@ func (b Login) Serve(v *Visit) {
 // Truth implements Behaviour.
 func (b Login) Truth() Truth { return Truth{Status: b.Code} }
 
-// Cookies sends whoever has no cookie to the root with one, and so a client
-// that keeps none round in a circle.
+// Cookies redirects a client without a cookie to the root and sets one there,
+// so that a client that keeps no cookies goes round in a circle.
 type Cookies struct{}
 
 // Serve implements Behaviour.

@@ -19,8 +19,8 @@ import (
 // more than a worker may use.
 const bombBytes = 256 << 20
 
-// Bomb answers with a page of zeros that is a thousand times larger than what
-// is sent, or much more. Bombs has them.
+// Bomb answers with a page of zeros that unpacks to at least a thousand times
+// what is sent. Bombs lists them.
 type Bomb struct {
 	body     func() []byte
 	encoding string
@@ -68,7 +68,7 @@ func Bombs() []Named {
 	}
 }
 
-// part is what of a bomb is packed in earnest, since the rest is the same.
+// part is how much of a bomb is really packed, since the rest is the same.
 const part = 1 << 20
 
 // repeated is a bomb in a coding whose streams may follow one another: the

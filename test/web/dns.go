@@ -44,7 +44,7 @@ func (m DNSMode) known() bool {
 	return false
 }
 
-// partly tells whether the site's address is among the answers, but not the
+// partly reports whether the site's address is among the answers, but not the
 // only one: it is the crawler's choice whether it has to do with such a host.
 func (m DNSMode) partly() bool { return m == DNSMixed || m == DNSRebind }
 

@@ -132,7 +132,7 @@ func extractLinks(pageURL, body string) []string {
 }
 
 // canonical is a small canonicaliser of its own for the oracle; "" when the
-// reference is none for a crawler.
+// reference is not for a crawler.
 func canonical(base, ref string) string {
 	b, err := url.Parse(base)
 	if err != nil {
@@ -283,7 +283,7 @@ func (c *crawler) retryAfter(name, header string) time.Duration {
 	return wait
 }
 
-// readRobots follows the robots.txt of an origin and tells whether its rules
+// readRobots follows the robots.txt of an origin and reports whether its rules
 // are known.
 func (c *crawler) readRobots(t *testing.T, name string) bool {
 	t.Helper()

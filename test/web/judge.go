@@ -35,9 +35,9 @@ type Expectations struct {
 	// coverage is judged.
 	Plan *Plan
 
-	// Refetches is how many answers of 200 beyond the first of their URL are
-	// no violation: a crawler killed between the answer and its record has
-	// to ask again, once for each request then in flight.
+	// Refetches is how many further 200 answers to a URL are allowed. A crawler
+	// killed between an answer and its record has to ask again, once for each
+	// request then in flight.
 	Refetches int
 
 	// Rules are the choices that change what is to be fetched.
@@ -47,9 +47,9 @@ type Expectations struct {
 	// subnets.
 	SubnetDelay time.Duration
 
-	// Tolerance is for the reading of clocks: by how much a gap may be short
-	// or an interval overlap. Defaults to 1 ms. After a connection that the client
-	// has closed without an answer, which is seen late, it is 15 ms more.
+	// Tolerance is how much a gap may be short, or an interval overlap, because of
+	// the reading of clocks. Defaults to 1 ms. It is 15 ms more after a connection
+	// that the client has closed without an answer, which is seen late.
 	Tolerance time.Duration
 
 	// UserAgent has to be part of every User-Agent. Defaults to "mosey/".
@@ -189,9 +189,9 @@ func (j *judge) userAgents() {
 	}
 }
 
-// duplicates judges that a URL is answered with 200 once. A robots.txt that
-// others redirect to is theirs too, and so is not counted, nor is one that may
-// not be kept, nor an answer that settles nothing.
+// duplicates judges that a URL is answered with 200 once. Three things are not
+// counted: a robots.txt that others redirect to, which is theirs too; one that
+// may not be kept; and an answer that settles nothing.
 func (j *judge) duplicates() {
 	shared := make(map[string]bool)
 	if p := j.expect.Plan; p != nil {
@@ -225,7 +225,7 @@ func (j *judge) duplicates() {
 	}
 }
 
-// unsettled tells whether no answer of a URL settles it, see Truth.Status.
+// unsettled reports whether no answer of a URL settles it, see Truth.Status.
 func (j *judge) unsettled(u string) bool {
 	if j.expect.Plan == nil {
 		return false

@@ -41,7 +41,7 @@ func (j *judge) coverage() {
 	}
 }
 
-// asked are the URLs whose links count; nil is all.
+// asked are the URLs whose links count; nil means all.
 func (j *judge) asked() map[string]bool {
 	if !j.expect.AskedOnly {
 		return nil

@@ -145,7 +145,7 @@ func (j *judge) crawlDelays() map[string][]crawlDelay {
 	return told
 }
 
-// steady tells whether a crawler that has work goes on after an answer as soon
+// steady reports whether a crawler that has work goes on after an answer as soon
 // as it may, instead of backing off.
 func (j *judge) steady(r Record) bool {
 	return r.Answered() && r.Status < 500 && r.Status != 429

@@ -53,8 +53,8 @@ const (
 	knowRules
 )
 
-// knowledge tells what the requests that had ended at an instant told, and the
-// answer that counts.
+// knowledge returns what a crawler knows at an instant from the requests that
+// have ended, and the answer that counts.
 func (j *judge) knowledge(asked map[string]Log, name string, at time.Duration) (knowledge, Record) {
 	chain := j.expect.Plan.robotsChain(name)
 	if len(chain) > maxRobotsRedirects+1 {
@@ -91,7 +91,7 @@ func (j *judge) knowledge(asked map[string]Log, name string, at time.Duration) (
 // unavailable says that an answer tells nothing (RFC 9309 section 2.3.1.4).
 func unavailable(r Record) bool { return !told(r) || r.Status == 429 || r.Status >= 500 }
 
-// told tells whether enough of a robots.txt was sent: a crawler may hang up past
+// told reports whether enough of a robots.txt was sent: a crawler may hang up past
 // what it has to read of a long one (RFC 9309 section 2.5).
 func told(r Record) bool {
 	return r.Answered() || (r.Status == 200 && !r.InFlight && r.Bytes >= robotsLimit)

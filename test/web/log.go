@@ -14,7 +14,7 @@ import (
 // durations since the start of the web, on its monotonic clock; in JSON they
 // are nanoseconds.
 type Record struct {
-	// Aborted tells that there was no complete answer. End is then when the
+	// Aborted is set if there was no complete answer. End is then when the
 	// connection was seen to be closed.
 	Aborted bool `json:"aborted,omitempty"`
 
@@ -39,7 +39,7 @@ type Record struct {
 	// Host is the Host header, in lower case; empty when no request came.
 	Host string `json:"host"`
 
-	// InFlight tells that the request had not ended when the log was taken,
+	// InFlight is set if the request had not ended when the log was taken,
 	// which is what End then is.
 	InFlight bool `json:"in_flight,omitempty"`
 
@@ -68,7 +68,7 @@ type Record struct {
 	// Target is the request target as sent: path and query.
 	Target string `json:"target"`
 
-	// TLS tells that the request came over TLS.
+	// TLS is set if the request came over TLS.
 	TLS bool `json:"tls,omitempty"`
 
 	// Time is Start by the wall clock.
@@ -95,7 +95,7 @@ func (r Record) Domain() string { return DomainKey(r.Host) }
 // connections without a request.
 func (r Record) IsPage() bool { return r.Host != "" && !isRobots(r.Target) }
 
-// Answered tells whether a complete answer was sent.
+// Answered reports whether a complete answer was sent.
 func (r Record) Answered() bool { return !r.Aborted && !r.InFlight && r.Status != 0 }
 
 // id tells records apart: a connection has one request at a time.

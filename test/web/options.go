@@ -14,7 +14,7 @@ type Options struct {
 	AddrsPerSubnet int
 
 	// CrossLinks is the share of a page's filling links that lead to other
-	// sites, from 0 to 1. -1 is none. Defaults to 0.1.
+	// sites, from 0 to 1. -1 means none. Defaults to 0.1.
 	CrossLinks float64
 
 	// Links is about how many links a page has. A page has more when the
@@ -50,7 +50,7 @@ type Site struct {
 	Behaviour Behaviour
 
 	// CrawlDelay is stated in every robots.txt of the site that has rules,
-	// in seconds with up to three decimals. 0 is none, except for
+	// in seconds with up to three decimals. 0 means none, except for
 	// RobotsCrawlDelay, where it defaults to 2 s.
 	CrawlDelay time.Duration
 
@@ -73,13 +73,13 @@ type Site struct {
 	// Options.SitesPerIP.
 	IPGroup string
 
-	// Onward has the filling links of a page lead only to pages that are known by
-	// then to a crawl that takes them in their order: so that each page brings
-	// four new ones, however many came before, for benchmarks that are long.
+	// Onward makes the filling links of a page lead only to pages that a crawl in
+	// order knows already. So each page brings four new ones, however many came
+	// before, for long benchmarks.
 	Onward bool
 
 	// Pages is how many pages the site has besides its root. 0 is
-	// Options.Pages, -1 is none.
+	// Options.Pages, -1 means none.
 	Pages int
 
 	// Paths overrides the behaviour of single request targets (path and
@@ -235,9 +235,9 @@ func Uniform(n int, template Site) []Site {
 	return sites
 }
 
-// Zoo returns one site of every robots.txt kind, one of every registered
-// behaviour and one of every DNS mode, plus a host below another, a host
-// with a www. alias, two on one address and one that is out of scope.
+// Zoo returns a site of every kind of robots.txt, of every registered behaviour
+// and of every DNS mode; and a host below another, a host with a www. alias,
+// two hosts on one address and one out of scope.
 func Zoo() []Site {
 	sites := []Site{
 		{Host: "plain.zoo.test", WWW: true},

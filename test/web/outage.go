@@ -76,7 +76,7 @@ func (w *Web) Disconnect(hosts ...string) error {
 // FailNames has the name server answer all questions with a failure, or not any more.
 func (w *Web) FailNames(fail bool) { w.dns.failing.Store(fail) }
 
-// isOf tells whether a listener has the address of one of the hosts, or there are none.
+// isOf reports whether a listener has the address of one of the hosts, or there are none.
 func (w *Web) isOf(l net.Listener, hosts []string) bool {
 	return len(hosts) == 0 || slices.ContainsFunc(hosts, func(host string) bool {
 		addr, _ := w.Addr(host)

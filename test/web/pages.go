@@ -135,7 +135,7 @@ func (p *Plan) links(s *site, target string, res resource) []link {
 	return w.links
 }
 
-// hasBase tells whether a page has a <base>, as every third does.
+// hasBase reports whether a page has a <base>, as every third does.
 func hasBase(s *site, res resource) bool {
 	return !s.Plain && res.index%3 == 1
 }

@@ -124,7 +124,7 @@ func (p *Plan) Hosts() []string {
 	return names
 }
 
-// Page is the page at a canonical URL of this web; nil where there is no host for it.
+// Page is the page at a canonical URL of this web; nil if there is no host for it.
 func (p *Plan) Page(rawURL string) []byte {
 	name, target, ok := p.split(rawURL)
 	if !ok {
@@ -176,7 +176,7 @@ func (p *Plan) Addrs() []netip.Addr {
 	return slices.SortedFunc(maps.Keys(distinct), netip.Addr.Compare)
 }
 
-// Allowed tells whether robots.txt, once it was read, allows mosey to fetch a
+// Allowed reports whether robots.txt, once it was read, allows mosey to fetch a
 // canonical URL of this web. It is false for hosts this web does not have, and
 // where robots.txt cannot be read. Of a robots.txt that turns it is the first.
 func (p *Plan) Allowed(rawURL string) bool {
@@ -238,7 +238,7 @@ func (p *Plan) robotsChain(name string) []string {
 
 func hopPath(hop int) string { return "/r/" + strconv.Itoa(hop) }
 
-// isRobots tells whether a target serves to read a robots.txt.
+// isRobots reports whether a target serves to read a robots.txt.
 func isRobots(target string) bool {
 	return target == robotsPath || strings.HasPrefix(target, "/r/")
 }

@@ -30,12 +30,12 @@ type Expected struct {
 	// Depth is the least number of links and redirects from a seed.
 	Depth int
 
-	// Optional tells that the crawl may as well leave it: its site never
-	// gives a page, so that a crawler may have given it up, or its robots.txt
-	// may not be answered in time or turns, or only such pages lead to it.
+	// Optional is set if a crawl may leave it out. Its site never answers with
+	// a page, so that a crawler may have given it up; or its robots.txt may be
+	// late or may change; or only such pages link to it.
 	Optional bool
 
-	// Robots tells that it is a robots.txt or a redirect on the way to one.
+	// Robots is set if it is a robots.txt or a redirect on the way to one.
 	Robots bool
 
 	// Status is the answer the crawl has to get in the end; 0 when it only
@@ -45,10 +45,10 @@ type Expected struct {
 	URL string
 }
 
-// Reachable is every URL that a complete crawl from the seeds has to fetch, and
-// those it may, by canonical URL: the closure over the links this package
-// itself wrote, less what robots.txt denies and what is in traps, plus the
-// robots.txt files.
+// Reachable returns every URL that a complete crawl from the seeds has to fetch
+// or may fetch, by canonical URL. It follows the links of this web, without
+// those that robots.txt denies and those into traps, and adds the robots.txt
+// files.
 func (p *Plan) Reachable(rules Rules) map[string]Expected { return p.reachable(rules, nil) }
 
 // reachable is Reachable, over the links of the pages that were asked for only,
@@ -67,7 +67,7 @@ func (p *Plan) reachable(rules Rules, asked map[string]bool) map[string]Expected
 type closure struct {
 	plan     *Plan
 	rules    Rules
-	asked    map[string]bool // whose links are followed; nil is all
+	asked    map[string]bool // whose links are followed; nil means all
 	found    map[string]Expected
 	loose    [][]string // where optional pages lead, by depth
 	optional bool       // all that is found from now on
@@ -167,7 +167,7 @@ func (c *closure) visit(u string, depth int) []string {
 	return to
 }
 
-// optional tells whether a crawl may leave the pages of a site, see
+// optional reports whether a crawl may leave the pages of a site, see
 // Expected.Optional.
 func (s *site) optional(depth int) bool {
 	robots, ok := s.Paths[robotsPath]
@@ -177,7 +177,7 @@ func (s *site) optional(depth int) bool {
 	return depth > 0 && s.Behaviour.Truth().fails()
 }
 
-// fails tells whether a crawler has to take an answer for a failure of the
+// fails reports whether a crawler has to take an answer for a failure of the
 // site, and not of the one page.
 func (t Truth) fails() bool {
 	switch t.Status {

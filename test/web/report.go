@@ -45,10 +45,9 @@ type Report struct {
 	// Missing are the expected URLs that were not fetched.
 	Missing []string
 
-	// Overshoot is how much longer than the delay the gaps were, where the
-	// crawler had no other reason to wait: after a complete answer that was
-	// no error, on a domain that does not share its address (when addresses
-	// have a delay).
+	// Overshoot is how much longer than the delay the gaps were. It counts gaps
+	// after a complete answer without an error; with a delay for addresses only
+	// on domains with an address of their own.
 	Overshoot Distribution
 
 	// Pages is how many requests for pages got a complete answer.

@@ -83,7 +83,7 @@ type robotsKind struct {
 	hops      int                 // redirects on the site before the text
 }
 
-// isOneText tells whether a kind is a text at /robots.txt itself.
+// isOneText reports whether a kind is a text at /robots.txt itself.
 func (k robotsKind) isOneText(name RobotsKind) bool {
 	return k.behaviour == nil && k.hops == 0 && name != RobotsWWW && name != RobotsOther
 }
@@ -160,7 +160,7 @@ func (s *site) robotsText(n int) string {
 	return robotsKinds[s.Robots].text(s.Site)
 }
 
-// turned tells whether the n-th answer disallows everything, see RobotsTurns.
+// turned reports whether the n-th answer disallows everything, see RobotsTurns.
 func (s *site) turned(n int) bool { return s.RobotsTurns > 0 && n > s.RobotsTurns }
 
 // rules is a text with the site's Crawl-delay in the last of its groups.

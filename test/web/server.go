@@ -139,8 +139,8 @@ func (w *Web) listen(ctx context.Context, opts Options) error {
 	return err
 }
 
-// anyPort is one that no system gives to who asks for any: there nobody else has been, who
-// might come back, such as a client of a server that is gone, and be taken for the crawler.
+// anyPort is a port outside the ranges from which systems hand out free ports. So no client
+// of an earlier server on the port can come back and be taken for the crawler.
 func anyPort() int { return 11_000 + rand.IntN(20_000) }
 
 func listenAll(ctx context.Context, addrs []netip.Addr, port int) ([]net.Listener, error) {

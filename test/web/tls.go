@@ -47,7 +47,7 @@ func (k TLSKind) known() bool {
 	return false
 }
 
-// broken tells whether a crawler has to refuse the certificate.
+// broken reports whether a crawler has to refuse the certificate.
 func (k TLSKind) broken() bool { return k != TLSNone && k != TLSValid }
 
 // certificates are those of one web, by address. A web without https has none.

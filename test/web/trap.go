@@ -16,7 +16,7 @@ type TrapKind string
 
 // The kinds.
 const (
-	// TrapNone is none.
+	// TrapNone means no trap.
 	TrapNone TrapKind = ""
 	// TrapCalendar is a calendar whose months lead to the next and the one
 	// before, in any year.

@@ -71,7 +71,7 @@ func (v *Visit) Wait(d time.Duration) {
 	}
 }
 
-// Secure tells whether the request came by https.
+// Secure reports whether the request came by https.
 func (v *Visit) Secure() bool { return v.conn.secure }
 
 // Abort closes the connection without completing the answer. It does not
@@ -84,9 +84,9 @@ func (v *Visit) Reset() {
 	v.Abort()
 }
 
-// Raw takes the connection from net/http for talk, which says what it likes,
-// and closes it afterwards. talk must return when a write fails or gone is
-// closed, which is when the client leaves.
+// Raw takes the connection from net/http, hands it to talk, and closes it
+// afterwards. talk must return when a write fails or gone is closed, which is
+// when the client leaves.
 func (v *Visit) Raw(talk func(w io.Writer, gone <-chan struct{})) {
 	c, _, err := http.NewResponseController(v.W).Hijack()
 	if err != nil {

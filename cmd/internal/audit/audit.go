@@ -1,5 +1,6 @@
-// Package audit computes from stored rows alone how hosts were treated: what an
-// operator can show a site owner. Robots.txt files it reads for itself.
+// Package audit computes from stored rows alone how hosts were treated, so that
+// an operator can show it to a site owner. It has a reader of robots.txt of its
+// own.
 package audit
 
 import (
@@ -20,7 +21,7 @@ type Store interface {
 
 const (
 	// expiryGrace is how long after its robots.txt has expired a request may
-	// begin: it was decided on before, and has waited for its slot since.
+	// begin, since it waits for its slot after the decision.
 	expiryGrace = time.Minute
 	// violationsShown bounds the robots violations that are listed.
 	violationsShown = 20
@@ -60,8 +61,8 @@ type judge struct {
 	readings map[version]reading
 }
 
-// fault says what was wrong with a request by the robots.txt that was known when
-// it was made; empty is nothing.
+// fault says how a request broke the robots.txt that was known when it was made;
+// empty if it did not.
 func (j *judge) fault(ctx context.Context, p crawl.AuditedPage) (string, error) {
 	switch {
 	case p.Verdict == crawl.RobotsUnknown:
@@ -86,8 +87,8 @@ func (j *judge) fault(ctx context.Context, p crawl.AuditedPage) (string, error) 
 	return r.forbids(u.RequestTarget()), nil
 }
 
-// readingOf reads the robots.txt that a request was decided by, as it was sent. Of one
-// from before that was kept there is only the group that was gone by.
+// readingOf reads the robots.txt by which a request was decided, as it was sent. For
+// old requests only the group that was obeyed is stored.
 func (j *judge) readingOf(ctx context.Context, p crawl.AuditedPage) (reading, error) {
 	v := version{p.Origin, p.Version}
 	if r, ok := j.readings[v]; ok {

@@ -210,8 +210,8 @@ func TestRobots(t *testing.T) {
 	}
 }
 
-// What was requested is judged by the file that was sent, not by what the crawler had
-// made of it: here by a matcher that is broken.
+// Requests are judged by the file that was sent, not by the crawler's reading of it,
+// which is broken here.
 func TestFaultOfTheMatcherShows(t *testing.T) {
 	t.Parallel()
 	const origin = "https://a.example"

@@ -12,8 +12,8 @@ import (
 
 // reading is a robots.txt as an audit reads it: by RFC 9309 and the choices that
 // docs/politeness.md names, from the file as it was sent. It shares no code with
-// package robots, which has decided what was requested, so that a fault of that one
-// shows. It is plain and slow, and in doubt it forbids.
+// package robots, which decided about the requests, so that it shows a fault of
+// that package. It is simple and slow, and in doubt it forbids.
 type reading struct {
 	rules []rule
 }
@@ -22,7 +22,7 @@ type reading struct {
 type rule struct {
 	allow   bool
 	pattern string
-	// encoded says that the pattern is compared with a path in one percent-encoded
+	// encoded is set if the pattern is compared with a path in one percent-encoded
 	// form, else with the path as it was requested.
 	encoded bool
 	line    int
@@ -67,8 +67,8 @@ func read(body []byte, token string) reading {
 	return reading{all}
 }
 
-// forbids says which line forbids a path with its query; empty is none. The longest
-// rule that matches decides, Allow before Disallow.
+// forbids returns the line that forbids a path with its query; empty if no line does.
+// The longest rule that matches decides, Allow before Disallow.
 func (r reading) forbids(target string) string {
 	if target == "/robots.txt" {
 		return ""
@@ -196,9 +196,9 @@ func productToken(value string) string {
 	return value
 }
 
-// rulesOf are the ways to read a line: compared in one percent-encoded form, as the
-// RFC has it, and where it forbids also as it is written, as Google does, and with a
-// "%" that is no escape as the beginning of any.
+// rulesOf are the ways to read a line. It is compared in one percent-encoded form,
+// as in the RFC. A line that forbids is also compared as it is written, as Google
+// does, and with a "%" that begins no escape as the beginning of any.
 func rulesOf(allow bool, value string, line int) []rule {
 	switch {
 	case value == "":
@@ -222,9 +222,9 @@ func rulesOf(allow bool, value string, line int) []rule {
 	return []rule{one, written, open}
 }
 
-// encode is the one form of a path, or of a pattern, in which two of them are
-// compared (§2.2.2): each octet raw where it may be, else as %XX. A "%" that is no
-// escape becomes bare.
+// encode brings a path or a pattern into the form in which they are compared
+// (§2.2.2): each octet raw if allowed, else as %XX. A "%" that is no escape
+// becomes bare.
 func encode(s, bare string, pattern bool) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

@@ -47,7 +47,7 @@ func corpus(tb testing.TB) []corpusCase {
 	return cases
 }
 
-// targetOf is what is requested of a URL; false where there is no such request.
+// targetOf is what is requested of a URL; false if there is no such request.
 func targetOf(raw string) (string, bool) {
 	u, err := urls.Parse(raw)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 // leave it, counts as not set.
 type Env []string
 
-// Get is a variable's value; empty where it is not set.
+// Get is a variable's value; empty if it is not set.
 func (e Env) Get(name string) string {
 	value, _ := e.LookupEnv(name)
 	return value

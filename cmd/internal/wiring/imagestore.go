@@ -8,8 +8,8 @@ import (
 	"github.com/mosey-web/mosey/internal/imagestore"
 )
 
-// imageStore opens the store of images when it is first needed: most workers never do, and
-// one that cannot be opened is trouble of those runs alone that store images.
+// imageStore opens the store of images when it is first needed. Most workers never need
+// it, and a store that cannot be opened must only affect runs that store images.
 type imageStore struct {
 	where string
 
@@ -55,14 +55,4 @@ func (s *imageStore) Check(ctx context.Context, size int64) error {
 		return err
 	}
 	return store.Check(ctx, size)
-}
-
-// close gives up what is open.
-func (s *imageStore) close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.store == nil {
-		return nil
-	}
-	return s.store.Close()
 }

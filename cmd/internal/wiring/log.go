@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// untilStopped leaves out what the SDK warns of although it is what stopping is: that
-// a worker polls no more, and that an activity ended while its heartbeat was on its
-// way. Each activity in flight sends one when a worker is stopped.
+// untilStopped leaves out the SDK's warnings about normal stopping: that a worker no
+// longer polls, and that an activity ended while its heartbeat was on its way. Each
+// activity in flight sends one when a worker stops.
 type untilStopped struct{ slog.Handler }
 
 // Handle passes on what is worth it.

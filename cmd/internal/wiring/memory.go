@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// What Go's memory may grow to before collections become as frequent as Go's default
-// has them, in bytes; less on a machine of less than four times as much.
+// The size of Go's memory, in bytes, up to which collections are rarer than Go's
+// default; on a small machine at most a quarter of its memory.
 const (
 	// MemoryOfAll is for a process with the embedded Temporal.
 	MemoryOfAll = 448 << 20
@@ -29,12 +29,12 @@ const (
 	memoryEvery = 5 * time.Second
 )
 
-// LimitMemory holds this process's memory to a number of bytes, or one and three quarters
-// of what is in use where that is more, and to three quarters of what the machine or its
-// control group has. Up to there it collects seldom. The limit follows what is in use, since
-// one that is too low would have the process do nothing but collect. What the
-// environment says wins: GOMEMLIMIT is the limit then, none if it is "off", and GOGC how
-// often is collected. Call stop in the end.
+// LimitMemory limits this process's memory to a number of bytes, or to one and three
+// quarters of what is in use if that is more, but at most to three quarters of the memory of
+// the machine or its control group. Below the limit it collects seldom. The limit follows
+// what is in use, since with a low limit the process would do nothing but collect. The
+// environment wins: GOMEMLIMIT sets the limit, "off" for no limit, and GOGC the rate of
+// collections. Call stop in the end.
 func LimitMemory(env Env, bytes int64) (stop func()) {
 	limit := env.Get("GOMEMLIMIT")
 	if env.Get("GOGC") == "" && limit != "off" {
@@ -59,9 +59,9 @@ func LimitMemory(env Env, bytes int64) (stop func()) {
 	})
 }
 
-// memoryLimit is the limit for so many bytes that are alive in the heap and so many
-// beside it, on a machine of so many; 0 is not known. It is at least the floor, where
-// the machine has four times as much.
+// memoryLimit computes the limit from the bytes alive in the heap, those beside it,
+// and the machine's memory, 0 if unknown. It is at least the floor if the machine has
+// four times as much.
 func memoryLimit(floor, live, beside, machine int64) int64 {
 	most := int64(1) << 62
 	if machine > 0 {
@@ -100,7 +100,7 @@ func machineMemory(root string) int64 {
 	}
 	if text, err := os.ReadFile(filepath.Join(root, "proc/meminfo")); err == nil {
 		if fields := strings.Fields(string(text)); len(fields) > 1 && fields[0] == "MemTotal:" {
-			kB, _ := strconv.ParseInt(fields[1], 10, 64) // 0 where it is not a number
+			kB, _ := strconv.ParseInt(fields[1], 10, 64) // 0 if it is not a number
 			consider(kB * 1024)
 		}
 	}

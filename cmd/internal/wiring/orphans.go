@@ -39,9 +39,10 @@ const (
 // started is about when this process was.
 var started = time.Now()
 
-// orphans are activities that processes of this machine had under way when they died.
-// They would else be missed only when no heartbeat has come for minutes. Nobody is
-// hurried if a process is taken for dead by mistake: its requests hold their slots.
+// orphans are activities that were under way in processes of this machine when they
+// died. Otherwise Temporal would notice only after minutes without a heartbeat. If a
+// process is taken for dead by mistake, no site is hurried: its requests hold their
+// slots.
 type orphans struct {
 	client *Client
 	logger *slog.Logger

@@ -24,8 +24,8 @@ type Flags struct {
 	Version kong.VersionFlag `help:"Print the version." env:"-"`
 }
 
-// NewParser makes the parser of a command line. What no flag gives comes from the
-// environment (MOSEY_*), else from files, of which the last wins.
+// NewParser makes the parser of a command line. A value that no flag gives comes
+// from the environment (MOSEY_*), else from files, the last of which wins.
 func NewParser(flags any, env Env, files []string, options ...kong.Option) (*kong.Kong, error) {
 	load := func(r io.Reader) (kong.Resolver, error) { return loadSettings(r, env) }
 	parser, err := kong.New(flags, append([]kong.Option{

@@ -34,7 +34,7 @@ import (
 )
 
 // FetchFlags are the settings of a worker's requests. They belong to the worker,
-// not to a run: who starts a run must not be able to open a network.
+// not to a run: starting a run must not open a network.
 type FetchFlags struct {
 	UserAgent       string         `help:"User-Agent to send; its first word is the name robots.txt is read for. Default: mosey/VERSION and the contact." placeholder:"TEXT"`
 	Contact         string         `help:"Address where site owners reach you, a URL or mail address, sent with each request." placeholder:"URL|MAIL"`
@@ -43,7 +43,7 @@ type FetchFlags struct {
 	FrontEnds       string         `name:"front-ends" help:"File of networks of shared front ends, one CIDR a line: --ip-delay and --subnet-delay do not hold there." placeholder:"FILE"`
 	MalformedRobots string         `name:"malformed-robots" help:"What a robots.txt that cannot be understood does: disallow or allow. Default: disallow." enum:"disallow,allow" default:"disallow" placeholder:"disallow|allow"`
 	SeedDir         string         `help:"Directory of the lists of seeds that SeedWorkflow may name as file. Default: none." placeholder:"DIR"`
-	ImageStore      string         `help:"Where the bytes of images are kept (--images store, --thumbnails): a directory, or the URL of a bucket (s3://, gs://, azblob://). Default: images in the data directory, where there is one." placeholder:"DIR|URL"`
+	ImageStore      string         `help:"Where the bytes of images are kept (--images store, --thumbnails): a directory, or the URL of a bucket (s3://). Default: images in the data directory, where there is one." placeholder:"DIR|URL"`
 	Timeout         time.Duration  `help:"Longest time one request may take. Default: 30s." default:"30s" placeholder:"DURATION"`
 	MaxFetches      int            `help:"Requests in flight in this process. Default: 256." default:"256" placeholder:"N"`
 }
@@ -201,10 +201,8 @@ func NewWorker(
 	journal := network.NewJournal(store, identity(), logger)
 	monitor := network.New(network.Config{Changed: journal.Changed, Jitter: rand.Float64})
 	var images activities.ImageStore
-	closeImages := func() error { return nil }
 	if f.ImageStore != "" {
-		store := &imageStore{where: f.ImageStore}
-		images, closeImages = store, store.close
+		images = &imageStore{where: f.ImageStore}
 	}
 	acts, err := activities.New(activities.Config{
 		Store: store, Fetcher: fetcher, Resolver: resolver, Starter: workflows.Starter{Client: c}, Agent: token,
@@ -228,9 +226,9 @@ func NewWorker(
 	}
 	worker.SetStickyWorkflowCacheSize(cacheSize(runs))
 	fetches := worker.New(c.Client, crawl.TaskQueue, worker.Options{
-		// An activity mostly waits: for its slot, for a server. Where Temporal is not at
-		// ease each active domain has one for minutes, and one without a place would
-		// have no turn. What bounds work is MaxFetches.
+		// An activity mostly waits: for its slot, for a server. While Temporal is late
+		// each active domain has one for minutes, and a domain without a place would
+		// have no turn. MaxFetches bounds the work.
 		MaxConcurrentActivityExecutionSize: activitiesMax,
 		// The SDK sends one at four fifths of each activity's time-out, if that allows.
 		MaxHeartbeatThrottleInterval: 10 * time.Minute,
@@ -252,7 +250,7 @@ func NewWorker(
 		orphans:     orphans{client: c, logger: logger},
 		claimant:    claimant{client: c, store: store, logger: logger},
 		keywords:    keywords.Writer{Store: store, Logger: logger},
-		stopLooking: func() {}, closeImages: closeImages, logger: logger,
+		stopLooking: func() {}, logger: logger,
 	}, nil
 }
 
@@ -303,7 +301,6 @@ type Worker struct {
 	claimant         claimant
 	keywords         keywords.Writer
 	stopLooking      func() // of the four above
-	closeImages      func() error
 	logger           *slog.Logger
 }
 
@@ -329,9 +326,6 @@ func (w *Worker) Stop() {
 	activities.Wait(w.acts)
 	w.writeLast()
 	w.stopJournal()
-	if err := w.closeImages(); err != nil {
-		w.logger.Warn("could not close the store of images", "error", err)
-	}
 }
 
 var _ activities.Store = (*db.Store)(nil)

@@ -1,6 +1,6 @@
-// Package datadir owns the directory in which Mosey keeps its state: where it
-// lies on each platform, who may use it, and how one process finds the stack
-// that another one runs in it.
+// Package datadir owns the directory of Mosey's state: its place on each
+// platform, the right to use it, and how a process finds the stack that another
+// process runs in it.
 //
 // One process at a time holds a data directory, by an advisory lock on the file
 // mosey.lock. The lock belongs to the process, so that it is gone the moment

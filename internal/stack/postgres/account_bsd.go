@@ -13,7 +13,7 @@ import (
 // setDeathSignal does nothing: only Linux can. The next start stops an orphan.
 func setDeathSignal(*syscall.SysProcAttr, syscall.Signal) {}
 
-// isPostmaster tells whether a process is a live postmaster of a data directory.
+// isPostmaster reports whether a process is a live postmaster of a data directory.
 // Process ids are reused, so that one in a file proves nothing.
 func isPostmaster(pid int, data string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), helperPatience)

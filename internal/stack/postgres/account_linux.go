@@ -15,9 +15,9 @@ func setDeathSignal(attr *syscall.SysProcAttr, signal syscall.Signal) {
 	attr.Pdeathsig = signal
 }
 
-// isPostmaster tells whether a process is a live postmaster of a data directory.
+// isPostmaster reports whether a process is a live postmaster of a data directory.
 // Process ids are reused, so that one in a file proves nothing. A zombie has no
-// command line, and is none.
+// command line, and does not count.
 func isPostmaster(pid int, data string) bool {
 	proc := fmt.Sprintf("/proc/%d/", pid)
 	line, err := os.ReadFile(proc + "cmdline")

@@ -174,8 +174,8 @@ func missing(major int, found []binaries, cause error) error {
 // could be downloaded.
 var ErrNoBinaries = errors.New("no usable Postgres")
 
-// VersionError says that the existing cluster is of a major version for which
-// there are no binaries. The cluster is untouched.
+// VersionError says that no binaries of the existing cluster's major version
+// were found. The cluster is untouched.
 type VersionError struct {
 	// Cluster is the major version that the cluster needs.
 	Cluster int

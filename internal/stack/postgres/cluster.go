@@ -36,8 +36,8 @@ func (e *ClosedError) Error() string {
 		"Mosey as a plain user", e.User, e.Dir, e.Path, e.Dir)
 }
 
-// clusterMajor reads the major version of the existing cluster. It fails with
-// ErrNoCluster where there is none, and changes nothing.
+// clusterMajor reads the major version of the existing cluster, or returns
+// ErrNoCluster. It changes nothing.
 func clusterMajor(dir string) (int, error) {
 	data := dataDir(dir)
 	if _, err := os.Stat(data); errors.Is(err, fs.ErrNotExist) {
@@ -62,7 +62,7 @@ func clusterMajor(dir string) (int, error) {
 	return major, nil
 }
 
-// prepare finds binaries that fit the cluster, and makes the cluster where there
+// prepare finds binaries that fit the cluster, and creates the cluster if there
 // is none.
 func prepare(ctx context.Context, cfg Config, user account) (binaries, error) {
 	if err := user.canReach(clusterDir(cfg.Dir)); err != nil {
@@ -246,8 +246,8 @@ func syncDir(path string) error {
 // fullDisk is what Postgres says where the disk is full, in whatever comes of it.
 var fullDisk = regexp.MustCompile(`.*(No space left on device|Check free disk space).*`)
 
-// reason is what a program of Postgres failed for, as far as what it printed tells: the
-// last lines, unless one before them says that the disk is full.
+// reason is why a program of Postgres failed, by its output: the last lines, or an
+// earlier one that reports a full disk.
 func reason(out []byte) string {
 	if line := fullDisk.Find(out); line != nil {
 		return string(line)

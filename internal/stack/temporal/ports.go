@@ -57,8 +57,9 @@ func awaitTurn(ctx context.Context, file string) (release func() error, err erro
 }
 
 // turnFile is the file to lock: one for all data directories of this user, in a folder
-// that no other user can write to. Where there is none it is in the data directory,
-// which keeps nobody away: a rare start then fails, rather than every one.
+// that no other user can write to. Without such a folder the file is in the data
+// directory, where it does not keep other Moseys away: then a start may fail, though
+// rarely.
 func turnFile(dir string) string {
 	const name = "ports.lock"
 	if cache, err := os.UserCacheDir(); err == nil {

@@ -113,8 +113,8 @@ func settings() dynamicconfig.StaticClient {
 		dynamicconfig.ReplicationLowPriorityProcessorSchedulerWorkerCount.Key(): 1,
 		// Workflows kept in memory. Most that are beyond it just sleep.
 		dynamicconfig.HistoryCacheHostLevelMaxSize.Key(): 16384,
-		// Looking through each event for payloads that are stored elsewhere, of which
-		// there are none, takes a twentieth of the server's work.
+		// No payloads are stored elsewhere. Looking through each event for them would
+		// take a twentieth of the server's work.
 		dynamicconfig.ExternalPayloadsEnabled.Key(): false,
 		// It would tell the vendor's server which version runs here.
 		dynamicconfig.EnableServerVersionCheck.Key(): false,

@@ -1,4 +1,4 @@
-package activities
+package read
 
 import (
 	"bytes"
@@ -12,7 +12,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
-	"golang.org/x/sync/semaphore"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
@@ -59,18 +58,18 @@ func BenchmarkReadPage(b *testing.B) {
 	require.NoError(b, err)
 	settings := crawl.Settings{}.WithDefaults()
 	d := decide.Decision{Run: &crawl.RunFacts{Settings: settings}, Crawl: &crawl.CrawlFacts{URL: u.String()}}
-	a := &Activities{parses: semaphore.NewWeighted(1), limits: extract.Limits{}.WithDefaults()}
+	a := New(Config{})
 	pattern := crawl.PatternFacts{Pattern: "/article/N"}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		d.Crawl.Patterns = []crawl.PatternFacts{pattern}
-		r := &pageReader{Activities: a, d: d, kind: frontierKinds[crawl.KindPage], url: u}
+		r := &reading{Reader: a, d: d, url: u}
 		at := crawl.Attempt{}
 		resp := &fetch.Response{
 			Status: http.StatusOK, Header: http.Header{}, MediaType: "text/html", ContentType: "text/html; charset=utf-8",
 			Body: pages[i%len(pages)], EndedAt: time.Now(),
 		}
-		require.NoError(b, r.readBody(b.Context(), &at, resp, crawl.Visit{}))
+		require.NoError(b, r.page(b.Context(), &at, resp, crawl.Visit{}))
 		require.Len(b, at.Links, 10)
 		if len(at.Charge.Shared) > 0 {
 			pattern.Shared = at.Charge.Shared
@@ -100,9 +99,9 @@ func BenchmarkSplit(b *testing.B) {
 	limits := extract.Limits{}.WithDefaults()
 	page, err := extract.HTML(w.Bytes(), u, limits)
 	require.NoError(b, err)
-	a := &Activities{limits: limits}
+	a := New(Config{})
 	settings := crawl.Settings{}.WithDefaults()
-	r := &pageReader{Activities: a, url: u, d: decide.Decision{Run: &crawl.RunFacts{Settings: settings}, Crawl: &crawl.CrawlFacts{URL: u.String()}}}
+	r := &reading{Reader: a, url: u, d: decide.Decision{Run: &crawl.RunFacts{Settings: settings}, Crawl: &crawl.CrawlFacts{URL: u.String()}}}
 	for name, part := range map[string]func(){
 		"parse": func() { _, err = html.Parse(bytes.NewReader(w.Bytes())) },
 		"text":  func() { page, err = extract.HTML(w.Bytes(), u, limits) }, // parse included

@@ -1,4 +1,4 @@
-package activities
+package read
 
 import (
 	"bytes"
@@ -8,12 +8,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sync/semaphore"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/crawl/urls"
-	"github.com/mosey-web/mosey/internal/extract"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/internal/language"
 	"github.com/mosey-web/mosey/internal/language/models"
@@ -32,9 +30,7 @@ func BenchmarkReadProse(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			sites := proseSites(b, edit)
-			a := &Activities{
-				parses: semaphore.NewWeighted(1), limits: extract.Limits{}.WithDefaults(), languages: language.New(models.Models{}),
-			}
+			a := New(Config{Languages: language.New(models.Models{})})
 			for _, s := range sites {
 				s.read(b, a)
 			}
@@ -74,20 +70,20 @@ func proseSites(b *testing.B, edit func([]byte) []byte) []*proseSite {
 }
 
 // read reads the site's next page.
-func (s *proseSite) read(b *testing.B, a *Activities) {
+func (s *proseSite) read(b *testing.B, a *Reader) {
 	b.Helper()
 	d := decide.Decision{
 		Run:   &crawl.RunFacts{Settings: crawl.Settings{}.WithDefaults()},
 		Crawl: &crawl.CrawlFacts{URL: s.url.String(), Patterns: []crawl.PatternFacts{s.pattern}},
 	}
-	r := &pageReader{Activities: a, d: d, kind: frontierKinds[crawl.KindPage], url: s.url}
+	r := &reading{Reader: a, d: d, url: s.url}
 	at := crawl.Attempt{}
 	resp := &fetch.Response{
 		Status: http.StatusOK, Header: http.Header{}, MediaType: "text/html", ContentType: "text/html; charset=utf-8",
 		Body: s.pages[s.next%len(s.pages)], EndedAt: time.Now(),
 	}
 	s.next++
-	require.NoError(b, r.readBody(b.Context(), &at, resp, crawl.Visit{}))
+	require.NoError(b, r.page(b.Context(), &at, resp, crawl.Visit{}))
 	require.NotEmpty(b, at.Links)
 	require.NotEmpty(b, at.Page.Language)
 	if len(at.Charge.Shared) > 0 {

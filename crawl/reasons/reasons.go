@@ -1,0 +1,117 @@
+package reasons
+
+// Reason is the rule that decided a wait or a skip. The values are stored with slots,
+// domains and crawls, and shown to people.
+type Reason string
+
+// The reasons. What each means is in the table.
+const (
+	Delay       Reason = "delay"
+	Domain      Reason = "domain delay"
+	CrawlDelay  Reason = "crawl-delay"
+	RetryAfter  Reason = "retry-after"
+	Backoff     Reason = "back-off"
+	Latency     Reason = "latency"
+	Slowdown    Reason = "slowdown"
+	Graylist    Reason = "graylisted"
+	InFlight    Reason = "in flight"
+	IP          Reason = "ip"
+	Subnet      Reason = "subnet"
+	Registered  Reason = "registered"
+	Robots      Reason = "robots.txt unreachable"
+	Window      Reason = "window"
+	Scheduled   Reason = "scheduled"
+	Yields      Reason = "yields"
+	Deferred    Reason = "deferred"
+	Paused      Reason = "paused"
+	Stopped     Reason = "stopped"
+	Blocked     Reason = "blocked"
+	Listed      Reason = "listed"
+	Budget      Reason = "budget"
+	Fresh       Reason = "fresh"
+	MinRefetch  Reason = "min-refetch"
+	Trap        Reason = "trap"
+	Excluded    Reason = "excluded"
+	Extension   Reason = "extension"
+	Variant     Reason = "variant"
+	Scheme      Reason = "scheme"
+	DepthBudget Reason = "depth-budget"
+	ImageBudget Reason = "image-budget"
+	ImagesOff   Reason = "images-off"
+	Stale       Reason = "stale"
+	TakenBack   Reason = "taken back"
+	NotMade     Reason = "not made"
+)
+
+// table has one row a reason.
+var table = map[Reason]Row{
+	// What a slot is closed for.
+	Delay:      {Of: Slot, Words: "the run's delay is not over"},
+	Domain:     {Of: Slot, Words: "the delay that a person has set for it is not over"},
+	CrawlDelay: {Of: Slot, Words: "the Crawl-delay of its robots.txt is not over"},
+	RetryAfter: {Of: Slot, Words: "its server asked for a wait (RFC 9110 §10.2.3)", Status: StatusWaiting, Defers: true},
+	Backoff:    {Of: Slot, Words: "its last requests failed", Status: StatusWaiting, Defers: true},
+	Latency:    {Of: Slot, Words: "its last answer took long"},
+	Slowdown:   {Of: Slot, Words: "its answers take longer than they did"},
+	Graylist:   {Of: Slot, Words: "its answers were mostly errors or slow", Status: StatusGraylisted},
+	InFlight:   {Of: Slot, Words: "a request may still be in flight", HoldsRun: true},
+	IP:         {Of: SharedSlot, Words: "another domain has the same address"},
+	Subnet:     {Of: SharedSlot, Words: "another domain is in the same subnet"},
+	Registered: {Of: SharedSlot, Words: "another host belongs to the same registered domain"},
+	Robots:     {Of: Slot, Words: "its robots.txt could not be fetched", Status: StatusWaiting, Defers: true},
+
+	// Why a domain is not asked.
+	Window:    {Of: Site, Words: "its window is closed", Status: StatusWaiting, EndsWithNews: true, HoldsRun: true},
+	Scheduled: {Of: Site, Words: "its pages are not due yet", Status: StatusWaiting, EndsWithNews: true, Defers: true},
+	Yields:    {Of: Site, Words: "it makes room for others that wait"},
+	Deferred:  {Of: Site, Words: "its server asked for that, or it could not be reached", Status: StatusDeferred},
+	Paused:    {Of: Site, Words: "a person has paused it", Control: "pause", Status: StatusPaused, HoldsRun: true},
+	Stopped:   {Of: Site, Words: "a person has stopped it", Control: "stop", Status: StatusPaused},
+	Blocked:   {Of: Site, Words: "a person has blocked it", Control: "block", Status: StatusPaused},
+	Listed:    {Of: Site, Words: "a list keeps it from being crawled"},
+	Budget:    {Of: Site, Words: "the budget for it is spent"},
+
+	// Why a page is skipped.
+	Fresh: {
+		Of: Page, Words: "their servers said that they stay as they are", Remedy: "mosey why URL tells until when", Known: true,
+	},
+	MinRefetch: {
+		Of: Page, Words: "fetched lately", Remedy: "--min-refetch 0s fetches them all the same", Known: true,
+	},
+	Trap: {
+		Of: Page, Words: "parts of endless spaces", Remedy: "mosey why URL tells which, and a page that is seeded is fetched all the same",
+		Again: []Event{SeedGiven, TrapsReset},
+	},
+	Excluded: {
+		Of: Page, Words: "the run's --include and --exclude leave them out", Remedy: "to give other ones decides again",
+		Unwanted: true, Again: []Event{SettingsChanged, SeedGiven},
+	},
+	Extension: {
+		Of: Page, Words: "their names say that they cannot be read", Remedy: "--skip-extensions=false fetches them all the same",
+		Unwanted: true, Again: []Event{SettingsChanged, SeedGiven, ImageFound},
+	},
+	Variant: {
+		Of: Page, Words: "known variants of other pages", Remedy: "--skip-known-variants=false fetches them all the same",
+		Unwanted: true, Again: []Event{SettingsChanged, SeedGiven},
+	},
+	Scheme: {
+		Of: Page, Words: "https cannot be reached, and http is asked instead", Remedy: "a seed that says https:// is not asked by http",
+		Unwanted: true, Again: []Event{LinkFound},
+	},
+	DepthBudget: {
+		Of: Page, Words: "pages over the budget of their depth", Remedy: "a larger --max-pages-per-depth fetches them",
+		Again: []Event{SettingsChanged},
+	},
+	ImageBudget: {
+		Of: Image, Words: "over the budget of their domain", Remedy: "a larger --max-images-per-domain fetches them",
+		Again: []Event{SettingsChanged},
+	},
+	ImagesOff: {
+		Of: Image, Words: "the run does not fetch them any more", Remedy: "--images metadata does", Again: []Event{SettingsChanged},
+	},
+
+	// Why an attempt was not made, or counts for nothing.
+	Stale:     {Of: Attempt, Words: "another worker has it, its run has stopped, or a budget is spent"},
+	TakenBack: {Of: Attempt, Words: "trouble of our own ended it"},
+	NotMade:   {Of: Attempt, Words: "trouble of our own came before the request"},
+}

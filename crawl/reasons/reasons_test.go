@@ -1,0 +1,35 @@
+package reasons
+
+import (
+	"os"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestTable(t *testing.T) {
+	t.Parallel()
+	source, err := os.ReadFile("reasons.go")
+	require.NoError(t, err)
+	require.Len(t, table, len(regexp.MustCompile(`(?m)^\t\w+ +Reason = "`).FindAll(source, -1)), "a reason has no row")
+	for r, row := range table {
+		require.NotEmpty(t, row.Words, r)
+		require.Positive(t, row.Of, r)
+		if row.Of == Page || row.Of == Image {
+			require.NotEmpty(t, row.Remedy, "%s: a person wants to know how to have it all the same", r)
+		} else {
+			require.Empty(t, row.Again, "%s: only what was skipped is decided again", r)
+		}
+	}
+	require.Zero(t, Reason("of a later version").Row())
+	require.Equal(t, Stopped, OfControl("stop"))
+	require.Empty(t, OfControl("budget"))
+	require.Empty(t, OfControl(""))
+}
+
+// The index is one of a migration, which cannot read the table.
+func TestReasonsOfTheIndexRunDomainsHeld(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, []Reason{InFlight, Paused, Window}, that(func(r Row) bool { return r.HoldsRun }))
+}

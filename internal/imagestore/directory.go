@@ -1,0 +1,145 @@
+package imagestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"time"
+)
+
+const (
+	// dirMode lets the group read, for backups and web servers; nobody else.
+	dirMode = 0o750
+	// temporarySuffix ends the name of a file that is not whole yet.
+	temporarySuffix = ".tmp"
+)
+
+// directory is a place of files. It is the path, absolute.
+type directory string
+
+func openDirectory(path string) (directory, error) {
+	if err := os.MkdirAll(path, dirMode); err != nil {
+		return "", err
+	}
+	info, err := os.Stat(path)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is not a directory", path)
+	}
+	return directory(path), err
+}
+
+func (d directory) path(key string) string {
+	return filepath.Join(string(d), filepath.FromSlash(key))
+}
+
+// write writes a file beside its place, and moves it there when all of it is on the disk.
+func (d directory) write(_ context.Context, o object, body io.ReadSeeker) (err error) {
+	path := d.path(o.key)
+	if err := os.MkdirAll(filepath.Dir(path), dirMode); err != nil {
+		return err
+	}
+	file, err := createTemporary(path)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(file, body)
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(file.Name()))
+	}
+	return syncDirectory(filepath.Dir(path))
+}
+
+// createTemporary makes a file whose name tells parseKey what it was to become.
+func createTemporary(path string) (*os.File, error) {
+	for {
+		stamp := strconv.FormatInt(time.Now().UnixNano(), 16)
+		file, err := os.OpenFile(path+"."+stamp+temporarySuffix, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666) //nolint:gosec // less the umask
+		if !errors.Is(err, fs.ErrExist) {
+			return file, err
+		}
+	}
+}
+
+// syncDirectory makes the name of a file survive a loss of power, as its bytes do already.
+func syncDirectory(path string) error {
+	if runtime.GOOS == "windows" { // which cannot do that
+		return nil
+	}
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+func (d directory) read(_ context.Context, key string) (io.ReadCloser, int64, error) {
+	file, err := os.Open(d.path(key))
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return nil, 0, errors.Join(err, file.Close())
+	}
+	return file, info.Size(), nil
+}
+
+func (d directory) stat(_ context.Context, key string) (int64, time.Time, error) {
+	info, err := os.Stat(d.path(key))
+	if err != nil {
+		return 0, time.Time{}, err
+	}
+	return info.Size(), info.ModTime(), nil
+}
+
+func (d directory) remove(_ context.Context, key string) error { return os.Remove(d.path(key)) }
+
+func (d directory) list(ctx context.Context, yield func(Object) error) (others int, err error) {
+	err = filepath.WalkDir(string(d), func(path string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) && path != string(d) { // deleted meanwhile
+			return nil
+		}
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return err
+		}
+		key, err := filepath.Rel(string(d), path)
+		if err != nil {
+			return err
+		}
+		key = filepath.ToSlash(key)
+		if entry.IsDir() {
+			if key == "." || mayHaveKeys(key) {
+				return nil
+			}
+			others++
+			return fs.SkipDir
+		}
+		found, ok := parseKey(key)
+		if !ok || !entry.Type().IsRegular() {
+			others++
+			return nil
+		}
+		info, err := entry.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		found.Bytes, found.Written = info.Size(), info.ModTime().UTC()
+		return yield(found)
+	})
+	return others, err
+}

@@ -1,0 +1,163 @@
+package read
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/freshness"
+	"github.com/mosey-web/mosey/crawl/traps"
+	"github.com/mosey-web/mosey/internal/extract"
+	"github.com/mosey-web/mosey/internal/fetch"
+	"github.com/mosey-web/mosey/internal/request"
+)
+
+// answer reads a successful answer.
+func (r *reading) answer(ctx context.Context, x *request.Exchange) error {
+	at, resp := &x.Attempt, x.Response
+	if at.Outcome != crawl.OutcomeSuccess {
+		return nil
+	}
+	last, c := r.last, r.d.Crawl
+	read, sameBytes := readerOf(c.Kind), c.Kind.Traits().SameBytes
+	switch {
+	case resp.Status == http.StatusNotModified && last.At.IsZero():
+		at.Outcome, at.Error = crawl.OutcomeFailed, "answered 304 to a request without conditions"
+		return nil
+	case resp.Status == http.StatusNotModified:
+		return r.unchanged(ctx, at, resp, freshness.Revalidated(last, resp.Header, resp.EndedAt))
+	case resp.Status >= 300 && resp.Status < 400:
+		r.redirect(at, resp)
+		return r.keepUsage(at, r.said(resp))
+	}
+	visit := freshness.NewVisit(resp.Header, resp.EndedAt, crawl.ContentHash{})
+	if len(resp.Body) > 0 && sameBytes {
+		visit.Content = traps.HashContent(resp.Body)
+	}
+	switch {
+	case freshness.Unchanged(last, resp.Status, visit) != "":
+		return r.unchanged(ctx, at, resp, visit)
+	case read == nil || len(resp.Body) == 0 && sameBytes:
+		at.Page = r.pageUpdate(visit, crawl.Signals{})
+		return r.setUsage(at, r.said(resp))
+	}
+	return read(r, ctx, at, resp, visit)
+}
+
+// unchanged takes over what is known of a page that has not changed, but for what
+// its header says about its use. A 200 has its whole header; of a 304 what it
+// leaves out still holds.
+func (r *reading) unchanged(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
+	run, c := *r.d.Run, *r.d.Crawl
+	at.Unchanged = freshness.Unchanged(r.last, resp.Status, visit)
+	at.Page = &crawl.PageUpdate{Visit: visitUpdate(visit)}
+	kept, readable := decide.KeptUsage(c)
+	if !readable {
+		// what it forbids is not known: it stays, and the links are left alone
+		at.Error, at.FollowKnown = "what its publisher said last cannot be read", decide.FollowSkipped(run, c)
+		return nil
+	}
+	said := r.said(resp)
+	said.AddKept(kept, resp.Status == http.StatusNotModified)
+	at.FollowKnown = decide.FollowKnown(run, c, said)
+	if c.Kind.Image() {
+		r.unchangedImage(at, said)
+	} else {
+		r.forbidsImages(at, said)
+	}
+	if r.front() {
+		// the site may name other sitemaps now
+		if at.Follow, _ = decide.FollowLinks(run, c, said); at.Follow != nil {
+			var err error
+			if at.Links, err = r.sitemapLinks(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	at.Page.Said = true
+	at.Page.Unlisted = !listed(said, resp.EndedAt)
+	at.Page.Outdated = !at.Page.Unlisted && !listed(kept, resp.EndedAt)
+	if !c.Kind.Image() {
+		at.Charge = decide.ChargeUnchanged(c, r.url)
+	}
+	return r.setUsage(at, said)
+}
+
+// pageUpdate is what was read of a page.
+func (r *reading) pageUpdate(visit crawl.Visit, signals crawl.Signals) *crawl.PageUpdate {
+	return &crawl.PageUpdate{
+		Visit: visitUpdate(visit), Signals: &signals, Extractor: crawl.ExtractorVersion, Images: r.d.Run.Settings.TakesImages(),
+	}
+}
+
+func visitUpdate(v crawl.Visit) *crawl.VisitUpdate {
+	u := &crawl.VisitUpdate{ETag: v.ETag, LastModified: v.LastModified, Content: v.Content}
+	if !v.FreshUntil.IsZero() {
+		u.Fresh = crawl.Millis(v.FreshUntil.Sub(v.At))
+	}
+	return u
+}
+
+// redirect turns a redirect into a link to its target: it is crawled in its own
+// time, so that the gap holds.
+func (r *reading) redirect(at *crawl.Attempt, resp *fetch.Response) {
+	at.Page = r.pageUpdate(crawl.Visit{}, crawl.Signals{})
+	kind := r.d.Crawl.Kind
+	if kind.Image() {
+		at.Image = &crawl.ImageUpdate{Problem: crawl.ImageUnanswered} // unless the redirect is followed
+	}
+	location := resp.Header.Get("Location")
+	if location == "" {
+		return
+	}
+	to, err := r.url.Resolve(location)
+	if err != nil {
+		at.Error = "redirect not followed: " + err.Error()
+		return
+	}
+	if to == r.url {
+		at.Error = "redirect to itself"
+		return
+	}
+	at.Redirect, at.AllLinks = true, true
+	at.Login = extract.LoginURL(to) && !extract.LoginURL(r.url)
+	at.Links = []crawl.Link{r.linkTo(to, false, time.Now())}
+	at.Links[0].Trap, at.Links[0].TrapEvidence = "", ""
+	if !kind.Document() {
+		at.Links[0].Kind = kind
+	}
+	at.Follow = decide.FollowRedirect(*r.d.Run, *r.d.Crawl)
+	if p := kind.Traits().Priority; p != 0 {
+		at.Links[0].Priority = &p
+	}
+	if kind.Image() {
+		if at.Follow != nil {
+			at.Image.Problem = ""
+		}
+		return
+	}
+	at.Charge = decide.ChargeRedirect(*r.d.Crawl, r.url, to)
+}
+
+// settle marks a page that is not tried again as failed, and has one that is come
+// after the others.
+func (r *reading) settle(x *request.Exchange) {
+	at := &x.Attempt
+	if at.RetryIn != nil {
+		at.RetryPriority = decide.RetryPriority(*r.d.Crawl)
+		return
+	}
+	if at.Outcome != crawl.OutcomeSuccess {
+		at.Page = &crawl.PageUpdate{Failed: true}
+		if r.d.Crawl.Kind.Image() {
+			at.Image = &crawl.ImageUpdate{Problem: crawl.ImageUnanswered}
+		}
+	}
+	var err error
+	if at.Recrawl, err = decide.Again(r.facts.Domain, *r.d.Run, *r.d.Crawl, *at, r.facts.Now); err != nil {
+		// what is stored cannot be read: the page begins anew
+		at.Recrawl = decide.AgainUnasked(r.d, r.facts.Now)
+	}
+}

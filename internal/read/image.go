@@ -1,0 +1,161 @@
+package read
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/freshness"
+	"github.com/mosey-web/mosey/crawl/kinds"
+	"github.com/mosey-web/mosey/crawl/usage"
+	"github.com/mosey-web/mosey/internal/fetch"
+	"github.com/mosey-web/mosey/internal/picture"
+)
+
+// pictureSpan is how long it may take to read an image, to wait for its turn for the most
+// part; storeSpan to store it, and thumbnailSpan its thumbnail. With a trial after each
+// of the two, they stay within request.LargeReadSpan.
+const (
+	pictureSpan   = 90 * time.Second
+	storeSpan     = 60 * time.Second
+	thumbnailSpan = 10 * time.Second
+)
+
+// unchangedImage is an image that is what it was at the last visit, unless its publisher
+// forbids it now.
+func (r *reading) unchangedImage(at *crawl.Attempt, said usage.Usage) {
+	at.Image = &crawl.ImageUpdate{}
+	if allowed, why := usage.AllowsImages(*r.d.Run.Settings.Purpose, said); !allowed {
+		at.Image.Problem, at.Image.Forget, at.Error = crawl.ImageForbidden, true, why
+		at.Page.Visit = &crawl.VisitUpdate{}
+	}
+}
+
+// image reads an image that is new, or has changed.
+func (r *reading) image(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
+	said := r.said(resp)
+	at.Image = &crawl.ImageUpdate{}
+	if at.Image.Problem, at.Error = r.unreadable(resp, said); at.Image.Problem == "" {
+		if err := r.readPicture(ctx, at, resp, &visit); err != nil {
+			return err
+		}
+	}
+	at.Image.Forget = at.Image.Problem == crawl.ImageForbidden
+	if at.Image.Problem != "" {
+		visit = crawl.Visit{} // it is looked at as a whole when it is asked for next
+	}
+	at.Page = r.pageUpdate(visit, crawl.Signals{})
+	return r.keepUsage(at, said)
+}
+
+// readPicture reads the picture, and keeps of it what the run wants.
+func (r *reading) readPicture(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit *crawl.Visit) error {
+	set := r.d.Run.Settings
+	if format, is := r.format(resp); is && !picture.Agrees(format, resp.MediaType) {
+		at.Image.Problem = crawl.ImageMismatch
+		at.Error = fmt.Sprintf("its Content-Type is %s, and its first bytes are those of %s",
+			crawl.CleanText(resp.MediaType, contentTypeShown), format)
+		return nil
+	}
+	// Its record must not be lost because the worker is told to stop meanwhile.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pictureSpan)
+	defer cancel()
+	read, err := r.Pictures.Read(ctx, bodyOf(resp), bodySize(resp), picture.Options{
+		MinWidth: *set.ImageMinWidth, MinHeight: *set.ImageMinHeight, Thumbnail: *set.Thumbnails,
+	})
+	if problem := problemOf(err); problem != "" {
+		at.Image.Problem, at.Error = problem, err.Error()
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the image %s: %w", r.url, err)
+	}
+	if _, err := hex.Decode(visit.Content[:], []byte(read.SHA256[:hex.EncodedLen(len(visit.Content))])); err != nil {
+		return fmt.Errorf("read the image %s: its SHA-256 %q: %w", r.url, read.SHA256, err)
+	}
+	if at.Unchanged = freshness.Unchanged(r.last, resp.Status, *visit); at.Unchanged == "" {
+		at.Image.Content = new(read.ImageContent)
+	}
+	return r.keepImage(ctx, at, resp, read)
+}
+
+// format is that of an image by its first bytes.
+func (r *reading) format(resp *fetch.Response) (crawl.ImageFormat, bool) {
+	head := make([]byte, 64)
+	n, _ := bodyOf(resp).ReadAt(head, 0) // who reads all of it meets the error
+	return picture.Format(head[:n])
+}
+
+// unreadable says why an image is not read, by the header of its answer and by how much of
+// its body there is.
+func (r *reading) unreadable(resp *fetch.Response, said usage.Usage) (problem crawl.ImageProblem, why string) {
+	if allowed, why := usage.AllowsImages(*r.d.Run.Settings.Purpose, said); !allowed {
+		return crawl.ImageForbidden, why
+	}
+	most := kinds.Image.Traits().MaxBytes
+	switch {
+	case resp.MediaType == "image/svg+xml":
+		return crawl.ImageSVG, "it is a drawing (SVG), which is not read"
+	case !kinds.Image.Traits().Takes(resp.MediaType):
+		return crawl.ImageNotAnImage, "its Content-Type is " + crawl.CleanText(resp.MediaType, contentTypeShown)
+	case resp.Truncated || tooLong(resp, most):
+		return crawl.ImageTooLarge, fmt.Sprintf("its file has more than %d bytes", most)
+	case bodySize(resp) == 0:
+		return crawl.ImageNotAnImage, "it is empty"
+	}
+	return "", ""
+}
+
+// contentTypeShown bounds what is shown of a media type.
+const contentTypeShown = 100
+
+// tooLong reports whether an answer says that its body is longer than is read of one. It
+// is that of its coding, which is no longer than what it stands for by more than a little.
+func tooLong(resp *fetch.Response, most int64) bool {
+	return resp.ContentLength > most
+}
+
+// body is the body of an answer, wherever it is kept.
+type body interface {
+	io.ReadSeeker
+	io.ReaderAt
+}
+
+func bodyOf(resp *fetch.Response) body {
+	if resp.File != nil {
+		return io.NewSectionReader(resp.File, 0, resp.FileSize)
+	}
+	return bytes.NewReader(resp.Body)
+}
+
+func bodySize(resp *fetch.Response) int64 {
+	if resp.File != nil {
+		return resp.FileSize
+	}
+	return int64(len(resp.Body))
+}
+
+// problemOf is what an error of package picture says of the image; empty is that it is
+// trouble of our own.
+func problemOf(err error) crawl.ImageProblem {
+	for _, known := range []struct {
+		err     error
+		problem crawl.ImageProblem
+	}{
+		{picture.ErrSVG, crawl.ImageSVG},
+		{picture.ErrUnsupported, crawl.ImageNotAnImage},
+		{picture.ErrTooSmall, crawl.ImageTooSmall},
+		{picture.ErrTooManyPixels, crawl.ImageTooLarge},
+		{picture.ErrMalformed, crawl.ImageMalformed},
+	} {
+		if errors.Is(err, known.err) {
+			return known.problem
+		}
+	}
+	return ""
+}

@@ -1,0 +1,149 @@
+package read
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/kinds"
+	"github.com/mosey-web/mosey/crawl/traps"
+	"github.com/mosey-web/mosey/crawl/urls"
+	"github.com/mosey-web/mosey/crawl/usage"
+	"github.com/mosey-web/mosey/internal/extract"
+)
+
+// links are the links of a page as they are recorded: sitemaps and feeds come
+// first, and what no reader sees comes last. The second value is that of announcers.
+func (r *reading) links(ctx context.Context, page extract.Page, said usage.Usage) ([]crawl.Link, bool, error) {
+	now := time.Now()
+	links, allSitemaps, err := r.announcers(ctx, page, said)
+	if err != nil {
+		return nil, false, err
+	}
+	other := make(map[string]bool, len(links)+len(page.Images)+1) // as pages they are not worth a request
+	for _, l := range links {
+		other[l.URL] = true
+	}
+	wanted := *r.d.Run.Settings.Favicons && page.Icon != (urls.URL{})
+	if wanted {
+		other[page.Icon.String()] = true
+	}
+	for _, i := range page.Images {
+		other[i.URL.String()] = true
+	}
+	links = slices.Grow(links, len(page.Links)+1)
+	var unseen []crawl.Link
+	for _, l := range page.Links {
+		if len(other) > 0 && other[l.URL.String()] {
+			continue
+		}
+		link := r.linkTo(l.URL, l.NoFollow || said.NoFollow.Said(), now)
+		link.Rel, link.Anchor = l.Rel, l.Anchor
+		if l.Rel.InHead() {
+			unseen = append(unseen, link)
+			continue
+		}
+		links = append(links, link)
+	}
+	links = append(links, unseen...)
+	if wanted {
+		icon := r.linkTo(page.Icon, said.NoFollow.Said(), now)
+		icon.Kind = kinds.Favicon
+		links = append(links, icon)
+	}
+	return links, allSitemaps, nil
+}
+
+// linkTo is a link as it is recorded.
+func (r *reading) linkTo(u urls.URL, nofollow bool, now time.Time) crawl.Link {
+	trap, _ := traps.Find(u, now)
+	return crawl.Link{
+		URL: u.String(), Domain: u.Domain(), Origin: u.Origin(), Patterns: traps.Patterns(u), NoFollow: nofollow,
+		Registered: r.registered(u), Trap: trap.Kind, TrapEvidence: trap.Evidence,
+	}
+}
+
+// registered is the registered domain that what a page leads to is part of; empty where it
+// is one, or where the page's own domain is led to.
+func (r *reading) registered(u urls.URL) string {
+	if u.Domain() == r.url.Domain() {
+		return ""
+	}
+	return u.PartOf()
+}
+
+// priorityLeast bounds that of the last sitemaps of a long index: what is tried again comes
+// after them (decide.RetryPriority).
+const priorityLeast = -5_000
+
+// front reports whether the page may name the sitemaps and feeds of its site: it is a seed,
+// or the front page of its origin. Others name the same, or feeds of a few pages.
+func (r *reading) front() bool {
+	return r.d.Crawl.Kind.Document() && (r.d.Crawl.Depth == 0 || r.url.RequestTarget() == "/")
+}
+
+// announcers are the sitemaps and feeds that a page leads to, and whether they are all that
+// it has.
+func (r *reading) announcers(ctx context.Context, page extract.Page, said usage.Usage) (links []crawl.Link, all bool, err error) {
+	if !r.front() {
+		return nil, false, nil
+	}
+	links, err = r.sitemapLinks(ctx)
+	if err != nil || !*r.d.Run.Settings.Feeds {
+		return links, false, err
+	}
+	for _, raw := range page.Feeds {
+		u, err := urls.Parse(raw)
+		if err != nil || slices.ContainsFunc(links, func(l crawl.Link) bool { return l.URL == u.String() }) {
+			continue
+		}
+		link := r.linkTo(u, said.NoFollow.Said(), time.Now())
+		link.Kind = kinds.Feed
+		links = append(links, link)
+	}
+	return links, *r.d.Run.Settings.Sitemaps, nil
+}
+
+// sitemapLinks lead to those that the robots.txt of the page's origin names, or the one that may
+// be there where it names none.
+func (r *reading) sitemapLinks(ctx context.Context) ([]crawl.Link, error) {
+	if !*r.d.Run.Settings.Sitemaps {
+		return nil, nil
+	}
+	rules, err := r.Store.Robots(ctx, r.url.Origin())
+	switch {
+	case errors.Is(err, crawl.ErrNotFound):
+		return nil, nil // lost since: the next visit will know
+	case err != nil:
+		return nil, err
+	}
+	names := rules.Sitemaps
+	if len(names) == 0 {
+		names = []string{r.url.Origin() + sitemapPath}
+	}
+	links := make([]crawl.Link, 0, len(names))
+	for _, name := range names {
+		u, err := urls.Parse(name)
+		if err != nil || u == r.url || slices.ContainsFunc(links, func(l crawl.Link) bool { return l.URL == u.String() }) {
+			continue
+		}
+		links = append(links, r.sitemapLink(u, len(links)))
+	}
+	return links, nil
+}
+
+// sitemapLink leads to a sitemap, the nth of those that are named in one place. The first
+// comes with the pages that are linked to there, each further one after all pages that
+// are a link deeper: a site with hundreds of them is not asked for all before its pages.
+func (r *reading) sitemapLink(u urls.URL, n int) crawl.Link {
+	link := r.linkTo(u, false, time.Now())
+	link.Kind, link.Trap, link.TrapEvidence = kinds.Sitemap, "", ""
+	depth := r.d.Crawl.Depth
+	if r.d.Crawl.Kind.Document() {
+		depth++
+	}
+	link.Priority = new(max(-depth-n, priorityLeast))
+	return link
+}

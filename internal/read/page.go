@@ -1,0 +1,126 @@
+package read
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/freshness"
+	"github.com/mosey-web/mosey/crawl/kinds"
+	"github.com/mosey-web/mosey/crawl/traps"
+	"github.com/mosey-web/mosey/crawl/usage"
+	"github.com/mosey-web/mosey/internal/extract"
+	"github.com/mosey-web/mosey/internal/fetch"
+	"github.com/mosey-web/mosey/internal/terms"
+)
+
+// page reads a page that is new, or has changed.
+func (r *reading) page(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
+	page, err := r.parse(ctx, at, resp)
+	if err != nil {
+		return err
+	}
+	said := r.said(resp)
+	for _, m := range page.Metas {
+		said.AddMeta(m.Name, m.Content)
+	}
+	page.Published, page.Modified = notAhead(page.Published, resp.EndedAt), notAhead(page.Modified, resp.EndedAt)
+	at.Page = r.pageUpdate(visit, page.Signals)
+	if at.Login = page.Login && !extract.LoginURL(r.url); at.Login && *r.d.Run.Settings.BlockOnLogin {
+		at.Error = "a login page in place of the page"
+	}
+	var stored bool
+	if at.Follow, stored = decide.FollowLinks(*r.d.Run, *r.d.Crawl, said); stored {
+		if at.Links, at.AllSitemaps, err = r.links(ctx, page, said); err != nil {
+			return err
+		}
+		at.AllLinks = at.Error == "" && !at.Truncated && !at.Login && page.LinksDropped == 0
+	}
+	r.addImages(at, page, said)
+	if len(resp.Body) > 0 && !at.Login {
+		r.index(at, resp, page, said)
+	}
+	text := traps.Read(r.url, page.Title, page.Text)
+	defer text.Release()
+	hash, words := text.SimHash()
+	switch {
+	case len(resp.Body) == 0:
+		return r.setUsage(at, said)
+	case words >= traps.SimHashWordsLeast:
+		bits := int64(hash) //nolint:gosec // the same 64 bits
+		at.Page.SimHash, visit.Content = &bits, page.Content
+	default:
+		visit.Content = traps.HashContent(resp.Body)
+	}
+	at.Charge = decide.ChargePage(*r.d.Crawl, r.url, text, page.Canonical)
+	at.Page.Visit = visitUpdate(visit)
+	// It has been read: its links, for one, may have changed all the same.
+	at.Unchanged = freshness.Unchanged(r.d.Crawl.Visit, resp.Status, visit)
+	return r.setUsage(at, said)
+}
+
+// notAhead is a date that a page gives, if it is not in the future: a day ahead is where
+// its clock or its time zone may be.
+func notAhead(date, now time.Time) time.Time {
+	if date.After(now.Add(24 * time.Hour)) {
+		return time.Time{}
+	}
+	return date
+}
+
+// parse reads the page, which is empty where there is none.
+func (r *reading) parse(ctx context.Context, at *crawl.Attempt, resp *fetch.Response) (extract.Page, error) {
+	var page extract.Page
+	if len(resp.Body) == 0 {
+		return page, nil
+	}
+	mediaType := resp.MediaType
+	if mediaType == "" {
+		mediaType, _, _ = strings.Cut(http.DetectContentType(resp.Body), ";")
+	}
+	if !kinds.Page.Traits().Takes(mediaType) {
+		return page, nil
+	}
+	// The page is bounded, so this ends; and its record must not be lost because
+	// the worker is told to stop meanwhile.
+	if err := r.parses.Acquire(context.WithoutCancel(ctx), 1); err != nil {
+		return page, err
+	}
+	defer r.parses.Release(1)
+	limits := r.limits
+	limits.Images = r.d.Run.Settings.TakesImages()
+	text, _, err := fetch.ToUTF8(resp.Body, resp.ContentType)
+	switch {
+	case err != nil:
+	case mediaType == "text/plain":
+		page = extract.Plain(text, limits)
+	default:
+		page, err = extract.HTML(text, r.url, limits)
+	}
+	if err != nil {
+		at.Error = err.Error()
+	}
+	return page, nil
+}
+
+// index adds to an attempt in which language the page is and what it is found by, unless
+// its publisher wants it not to be found.
+func (r *reading) index(at *crawl.Attempt, resp *fetch.Response, page extract.Page, said usage.Usage) {
+	declared := slices.Concat(page.Declared, resp.Header.Values("Content-Language"))
+	at.Page.Language = r.Languages.Detect(page.Prose, declared...)
+	if listed(said, resp.EndedAt) {
+		at.Index = terms.Index(terms.Page{
+			Language: at.Page.Language, Title: page.Title, Headings: page.Headings,
+			Description: page.Description, Text: page.Main,
+		})
+	}
+}
+
+// isHTML reports whether a body is a page in HTML, whatever was asked for.
+func isHTML(mediaType string) bool {
+	return mediaType == "text/html" || mediaType == "application/xhtml+xml"
+}

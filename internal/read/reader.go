@@ -1,0 +1,149 @@
+package read
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"runtime"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/freshness"
+	"github.com/mosey-web/mosey/crawl/kinds"
+	"github.com/mosey-web/mosey/crawl/urls"
+	"github.com/mosey-web/mosey/internal/extract"
+	"github.com/mosey-web/mosey/internal/fetch"
+	"github.com/mosey-web/mosey/internal/language"
+	"github.com/mosey-web/mosey/internal/picture"
+	"github.com/mosey-web/mosey/internal/request"
+)
+
+// Store is the rows that an answer is read with.
+type Store interface {
+	RobotsStore
+	// ImageContent is what is stored of a content; the zero value is nothing.
+	ImageContent(ctx context.Context, sha256 string) (crawl.ImageFacts, error)
+	// HintRecrawl has hint say when pages of a run are due that have changed.
+	HintRecrawl(
+		ctx context.Context, runID int64, told []crawl.News,
+		hint func(history json.RawMessage, fetched time.Time) (json.RawMessage, time.Time, error),
+	) error
+}
+
+// RobotsStore is the rows of robots.txt.
+type RobotsStore interface {
+	// Robots is what is stored for an origin. It is crawl.ErrNotFound if nothing is.
+	Robots(ctx context.Context, origin string) (crawl.Robots, error)
+}
+
+// Config is what a Reader needs.
+type Config struct {
+	Store Store
+	// Languages names the languages of pages. The zero value knows what they declare.
+	Languages language.Detector
+	// Pictures reads images, within bounds of CPU and memory.
+	Pictures *picture.Reader
+	// Images is where images are stored; nil is nowhere: runs that want them stored wait.
+	Images ImageStore
+	// Warn is told what goes wrong and is got over.
+	Warn func(ctx context.Context, message string, args ...any)
+}
+
+// Reader reads answers. It is safe for concurrent use.
+type Reader struct {
+	Config
+
+	limits extract.Limits
+	// parses bounds the CPU and memory that pages take
+	parses *semaphore.Weighted
+	health storeHealth
+}
+
+// New makes a reader.
+func New(cfg Config) *Reader {
+	return &Reader{
+		Config: cfg, limits: extract.Limits{}.WithDefaults(), parses: semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0))),
+	}
+}
+
+// bodyReader reads a body that is new, or has changed.
+type bodyReader = func(*reading, context.Context, *crawl.Attempt, *fetch.Response, crawl.Visit) error
+
+// readers are those of the kinds. What has none is only remembered as far as it takes to ask
+// for it again.
+var readers = map[kinds.Kind]bodyReader{
+	kinds.Sitemap: (*reading).sitemap, kinds.Feed: (*reading).feed, kinds.Image: (*reading).image,
+}
+
+func readerOf(k kinds.Kind) bodyReader {
+	if k.Document() {
+		return (*reading).page
+	}
+	return readers[k]
+}
+
+// reading is one answer that is read for a crawl.
+type reading struct {
+	*Reader
+
+	d   decide.Decision
+	url urls.URL
+	// last is what is known from the last visit as far as it still counts.
+	last crawl.Visit
+	// facts are those that the decision was made from.
+	facts crawl.Facts
+	// news is what a sitemap or a feed says of pages that may have been fetched before.
+	news []crawl.News
+}
+
+// Crawl asks for the page of a decision's crawl, and reads the answer.
+func (r *Reader) Crawl(facts crawl.Facts, d decide.Decision, u urls.URL) request.Ask {
+	run, c := *d.Run, *d.Crawl
+	last := decide.LastVisit(run, c)
+	one := &reading{Reader: r, d: d, url: u, last: last, facts: facts}
+	header := http.Header{}
+	freshness.Conditions(last, header) // the server can answer 304
+	return request.Ask{
+		URL: u, Header: header, WantBody: wantBody(c.Kind.Traits(), last), Read: one.answer, Settle: one.settle,
+		Start: crawl.Start{CrawlID: c.ID, RunID: run.ID, Origin: c.Origin, URL: c.URL, Kind: c.Kind},
+	}
+}
+
+// Probe asks for another page of the crawl's origin, to see how a domain is that has rested.
+// It costs no budget, and what it finds is not stored.
+func (r *Reader) Probe(d decide.Decision, u urls.URL) request.Ask {
+	one := &reading{Reader: r, d: d, url: u}
+	return request.Ask{
+		URL: u, WantBody: wantBody(kinds.Page.Traits(), crawl.Visit{}), Read: one.probe,
+		Start: crawl.Start{
+			RunID: d.Run.ID, Origin: d.Crawl.Origin, URL: u.String(), Kind: kinds.Page, Prerequisite: true, Final: true,
+		},
+	}
+}
+
+// wantBody decides whether a body is read: one of use, unless its header says that it is
+// what it was at the last visit.
+func wantBody(k *kinds.Traits, last crawl.Visit) func(*fetch.Response) bool {
+	return func(r *fetch.Response) bool {
+		return r.Status >= 200 && r.Status < 300 && k.Takes(r.MediaType) && (!k.Large || !tooLong(r, k.MaxBytes)) &&
+			freshness.Unchanged(last, r.Status, freshness.NewVisit(r.Header, time.Now(), crawl.ContentHash{})) == ""
+	}
+}
+
+// probe notes a login page, or the way to one.
+func (r *reading) probe(ctx context.Context, x *request.Exchange) error {
+	at, resp := &x.Attempt, x.Response
+	if at.Outcome != crawl.OutcomeSuccess || extract.LoginURL(r.url) {
+		return nil
+	}
+	if to, err := r.url.Resolve(resp.Header.Get("Location")); err == nil && resp.Status >= 300 {
+		at.Login = extract.LoginURL(to)
+		return nil
+	}
+	page, err := r.parse(ctx, at, resp)
+	at.Login = page.Login
+	return err
+}

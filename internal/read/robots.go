@@ -1,0 +1,188 @@
+package read
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/freshness"
+	"github.com/mosey-web/mosey/crawl/kinds"
+	"github.com/mosey-web/mosey/crawl/urls"
+	"github.com/mosey-web/mosey/internal/fetch"
+	"github.com/mosey-web/mosey/internal/request"
+	"github.com/mosey-web/mosey/internal/robots"
+)
+
+const (
+	// RobotsFresh is how long a robots.txt holds at the most (RFC 9309 §2.4), and
+	// RobotsFreshLeast how long at the least, whatever its Cache-Control: to ask
+	// before each page would not be polite.
+	RobotsFresh      = 24 * time.Hour
+	RobotsFreshLeast = 10 * time.Minute
+	// RobotsReasonMax bounds what is stored of an error, in bytes.
+	RobotsReasonMax = 500
+	// robotsHops is how many redirects are followed (RFC 9309 §2.3.1.2).
+	robotsHops = 5
+	// malformedDelay is the delay where robots.txt cannot be understood.
+	malformedDelay = time.Second
+	// sitemapsMax bounds how many Sitemap lines are kept.
+	sitemapsMax = 100
+)
+
+// Origin is an origin whose robots.txt, or tdmrep.json, was asked for.
+type Origin struct {
+	Store RobotsStore
+	// Kind is what was asked for, at URL: where Hops redirects have led.
+	Kind kinds.Kind
+	URL  urls.URL
+	Hops int
+	// Name is the origin itself, and Domain its domain.
+	Name, Domain string
+	// Stored is what is known of its robots.txt; its Age is below zero if nothing is.
+	Stored crawl.Robots
+	// Conditional is set where the server could answer that Stored still holds.
+	Conditional bool
+	// Agent is the product token that robots.txt is read for.
+	Agent string
+	// AllowMalformed takes a robots.txt that cannot be understood for one that allows all.
+	AllowMalformed bool
+	// Outdated reports whether what is stored has to be read anew.
+	Outdated func(crawl.Robots) bool
+}
+
+// Said is what an answer of an origin comes to: one of its fields is set.
+type Said struct {
+	// Robots is to be recorded.
+	Robots *crawl.Robots
+	// Redirect is to be asked next.
+	Redirect *urls.URL
+	// First is an origin whose robots.txt is to be known first.
+	First string
+	// Unreachable is why robots.txt could not be read.
+	Unreachable string
+}
+
+// Read turns the exchange for an origin's robots.txt or tdmrep.json into what it says.
+func (o Origin) Read(ctx context.Context, x *request.Exchange) (Said, error) {
+	if o.Kind == kinds.TDM {
+		return o.tdm(ctx, x)
+	}
+	return o.robots(x), nil
+}
+
+// robots turns an answer into a verdict (RFC 9309 §2.3.1).
+func (o Origin) robots(x *request.Exchange) Said {
+	resp := x.Response
+	switch {
+	case x.Err != nil:
+		return Said{Unreachable: x.Err.Error()}
+	case resp.Status >= 200 && resp.Status < 300:
+		return o.rules(x)
+	case resp.Status == http.StatusNotModified && o.Conditional:
+		return o.notModified(resp)
+	case resp.Status >= 300 && resp.Status < 400:
+		to, why := o.hop(resp)
+		if why != "" {
+			return Said{Unreachable: why}
+		}
+		return Said{Redirect: &to}
+	case request.Overloaded(resp.Status):
+		return Said{Unreachable: fmt.Sprintf("answered %d", resp.Status)}
+	}
+	return Said{Robots: &crawl.Robots{
+		Verdict: crawl.RobotsAllowAll, Reason: fmt.Sprintf("answered %d: all is allowed", resp.Status),
+		StatusCode: request.KnownStatus(resp.Status), Fresh: crawl.Millis(robotsFreshness(resp)),
+	}}
+}
+
+// robotsFreshness is how long an answer holds.
+func robotsFreshness(resp *fetch.Response) time.Duration {
+	fresh, said := freshness.Lifetime(resp.Header, resp.EndedAt)
+	if !said {
+		return RobotsFresh
+	}
+	return min(max(fresh, RobotsFreshLeast), RobotsFresh)
+}
+
+// rules reads a robots.txt. Its Crawl-delay holds from this answer on.
+func (o Origin) rules(x *request.Exchange) Said {
+	resp := x.Response
+	file := robots.Parse(resp.Body)
+	v := freshness.NewVisit(resp.Header, resp.EndedAt, crawl.ContentHash{})
+	r := crawl.Robots{
+		Verdict: crawl.RobotsRules, StatusCode: resp.Status, Fresh: crawl.Millis(robotsFreshness(resp)),
+		Sitemaps: namedSitemaps(file.Sitemaps()), ETag: v.ETag, LastModified: v.LastModified,
+		Body: bytes.Clone(resp.Body), // the response's own is used again
+	}
+	delay, ok := malformedDelay, true
+	switch malformed, why := file.Malformed(); {
+	case malformed && o.AllowMalformed:
+		r.Verdict, r.Reason = crawl.RobotsAllowAll, "is "+why+": all is allowed, as --malformed-robots says"
+	case malformed:
+		r.Verdict, r.Reason = crawl.RobotsDisallowAll, "is "+why+": nothing is allowed"
+	default:
+		rules := file.Rules(o.Agent)
+		r.Rules = rules.String()
+		delay, ok = rules.CrawlDelay()
+	}
+	if ok {
+		ms := crawl.Millis(delay)
+		r.CrawlDelay, x.CrawlDelay = &ms, delay
+	}
+	return Said{Robots: &r}
+}
+
+// notModified has what is stored hold for longer.
+func (o Origin) notModified(resp *fetch.Response) Said {
+	r := o.Stored
+	v := freshness.Revalidated(crawl.Visit{ETag: r.ETag, LastModified: r.LastModified}, resp.Header, resp.EndedAt)
+	r.ETag, r.LastModified = v.ETag, v.LastModified
+	r.Fresh, r.StatusCode, r.Failed, r.TDM = crawl.Millis(robotsFreshness(resp)), resp.Status, false, nil
+	if r.Reason = ""; r.Verdict == crawl.RobotsDisallowAll {
+		r.Reason = "still cannot be understood: nothing is allowed"
+	}
+	return Said{Robots: &r}
+}
+
+// namedSitemaps keeps the Sitemap lines that are URLs.
+func namedSitemaps(raw []string) []string {
+	var kept []string
+	for _, s := range raw {
+		if u, err := urls.Parse(s); err == nil && len(kept) < sitemapsMax {
+			kept = append(kept, u.String())
+		}
+	}
+	return kept
+}
+
+// hop is where a redirect leads, or why it is not followed.
+func (o Origin) hop(resp *fetch.Response) (to urls.URL, why string) {
+	to, err := o.URL.Resolve(resp.Header.Get("Location"))
+	switch {
+	case err != nil:
+		return to, "redirects to an unusable location: " + err.Error()
+	case o.Hops >= robotsHops:
+		return to, fmt.Sprintf("redirects more than %d times", robotsHops)
+	}
+	// It travels in payloads, where JSON writes an "&" in six bytes.
+	if text, err := json.Marshal(to.String()); err != nil || len(text) > urls.MaxLength {
+		return to, "redirects to too long a location"
+	}
+	return to, ""
+}
+
+// Allows reports whether a stored robots.txt allows a path.
+func Allows(r crawl.Robots, target string) bool {
+	switch r.Verdict {
+	case crawl.RobotsAllowAll:
+		return true
+	case crawl.RobotsRules:
+		return robots.Restore(r.Rules).Decide(target).Allowed
+	case crawl.RobotsDisallowAll, crawl.RobotsUnreachable, crawl.RobotsUnknown:
+	}
+	return false
+}

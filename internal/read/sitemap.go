@@ -1,0 +1,206 @@
+package read
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/kinds"
+	"github.com/mosey-web/mosey/crawl/urls"
+	"github.com/mosey-web/mosey/crawl/usage"
+	"github.com/mosey-web/mosey/internal/fetch"
+	"github.com/mosey-web/mosey/internal/sitemap"
+)
+
+// sitemapPath is where a site may have a sitemap that its robots.txt does not name.
+const sitemapPath = "/sitemap.xml"
+
+// sitemap reads a sitemap.
+func (r *reading) sitemap(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
+	return r.announced(ctx, at, resp, visit, r.recordSitemap)
+}
+
+// recordSitemap takes the pages that a sitemap lists, those first that it calls most
+// important and that were changed last, or the sitemaps that an index does. It may list
+// pages of its own domain and of those that have named it as theirs (sitemaps.org,
+// "Sitemap file location"): others would have their frontier filled by strangers.
+func (r *reading) recordSitemap(at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
+	var entries []announcement
+	var strange int
+	kind, err := sitemap.Read(resp.Body, func(e sitemap.Entry) bool {
+		for _, raw := range append([]string{e.Loc}, e.Alternates...) {
+			u, err := r.url.Resolve(raw)
+			switch {
+			case err != nil:
+			case !r.mayName(u):
+				strange++
+			default:
+				entries = append(entries, announcement{u, notAhead(e.LastMod, resp.EndedAt), e.Priority})
+			}
+		}
+		return len(entries) < announcedMax
+	})
+	if kind == sitemap.Feed {
+		return r.recordFeed(at, resp, visit)
+	}
+	slices.SortStableFunc(entries, func(a, b announcement) int {
+		return cmp.Or(cmp.Compare(b.priority, a.priority), b.changed.Compare(a.changed))
+	})
+	switch {
+	case err != nil:
+		at.Error = "as a sitemap: " + err.Error()
+	case strange > 0:
+		at.Error = fmt.Sprintf("as a sitemap: %d of its URLs are of domains whose robots.txt does not name it", strange)
+		visit = crawl.Visit{At: visit.At} // they may name it until the next visit, which has to read it then
+	}
+	all := announcements{entries: entries, follow: decide.FollowAnnounced, whole: err == nil && len(entries) < announcedMax}
+	if kind == sitemap.Index {
+		all.follow = decide.FollowIndexed
+	}
+	return r.recordAnnounced(at, visit, r.said(resp), all, func(u urls.URL, n int) crawl.Link {
+		if kind == sitemap.Index {
+			return r.sitemapLink(u, n)
+		}
+		return r.linkTo(u, false, resp.EndedAt)
+	})
+}
+
+// newsPriority is that of the pages that a feed names: before those of any depth.
+const newsPriority = 1
+
+// feed reads a feed.
+func (r *reading) feed(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
+	return r.announced(ctx, at, resp, visit, r.recordFeed)
+}
+
+// recordFeed takes the pages that a feed names. Those of its own domain are first in line:
+// a feed tells of news.
+func (r *reading) recordFeed(at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
+	announced, err := sitemap.ReadFeed(resp.Body)
+	if err != nil {
+		at.Error = "as a feed: " + err.Error()
+	}
+	var entries []announcement
+	for _, e := range announced {
+		if u, err := r.url.Resolve(e.Link); err == nil && r.mayName(u) {
+			entries = append(entries, announcement{url: u, changed: notAhead(e.Published, resp.EndedAt)})
+		}
+	}
+	all := announcements{entries: entries, follow: decide.FollowAnnounced, whole: err == nil}
+	return r.recordAnnounced(at, visit, r.said(resp), all, func(u urls.URL, _ int) crawl.Link {
+		link := r.linkTo(u, false, resp.EndedAt)
+		if u.Domain() == r.url.Domain() {
+			link.Priority = new(newsPriority)
+		}
+		return link
+	})
+}
+
+const (
+	// announcedBytesMax bounds the URLs that are taken from one sitemap, together: they are
+	// recorded in one transaction, and as one document.
+	announcedBytesMax = 8 << 20
+	// announcedMax bounds what is held of a sitemap before that is cut to its best.
+	announcedMax = 2 * sitemap.MaxEntries
+)
+
+// announced records what a sitemap or a feed names, unless a page came in its place.
+func (r *reading) announced(
+	ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit,
+	record func(*crawl.Attempt, *fetch.Response, crawl.Visit) error,
+) error {
+	if isHTML(resp.MediaType) {
+		return r.pageInstead(ctx, at, resp, visit)
+	}
+	if err := r.parses.Acquire(context.WithoutCancel(ctx), 1); err != nil {
+		return err
+	}
+	defer r.parses.Release(1)
+	if err := record(at, resp, visit); err != nil || len(r.news) == 0 {
+		return err
+	}
+	return r.Store.HintRecrawl(ctx, r.d.Run.ID, r.news, func(history json.RawMessage, fetched time.Time) (json.RawMessage, time.Time, error) {
+		return decide.Hinted(r.facts.Domain, history, fetched, r.facts.Now)
+	})
+}
+
+// tell keeps what is said of a page, if that has changed since this was read last.
+func (r *reading) tell(e announcement) {
+	last := r.d.Crawl.Visit.At
+	if *r.d.Run.Settings.Recrawl && !last.IsZero() && e.changed.After(last) && len(r.news) < crawl.NewsMax {
+		r.news = append(r.news, crawl.News{Domain: e.url.Domain(), URL: e.url.String(), Changed: e.changed})
+	}
+}
+
+// mayName reports whether what is read may name a page: a sitemap those of its own domain,
+// and of the domains that have named it.
+func (r *reading) mayName(u urls.URL) bool {
+	return !r.d.Crawl.Kind.Traits().Nested || u.Domain() == r.url.Domain() || slices.Contains(r.d.Crawl.Vouched, u.Domain())
+}
+
+// pageInstead reads a page that is where a sitemap or a feed should be: it is read as what
+// it is. At the place where a sitemap might be it is only what the server has for what is
+// not there.
+func (r *reading) pageInstead(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
+	if r.url.RequestTarget() == sitemapPath {
+		at.Page = r.pageUpdate(visit, crawl.Signals{})
+		return r.setUsage(at, r.said(resp))
+	}
+	c := *r.d.Crawl
+	c.Kind, r.d.Crawl = kinds.Page, &c
+	visit.Content = crawl.ContentHash{}
+	if err := r.page(ctx, at, resp, visit); err != nil {
+		return err
+	}
+	at.Page.IsPage = true
+	return nil
+}
+
+// announcement is a page, or a sitemap, that a sitemap or a feed names.
+type announcement struct {
+	url      urls.URL
+	changed  time.Time
+	priority float64
+}
+
+// announcements are what one sitemap or feed names.
+type announcements struct {
+	entries []announcement
+	follow  func(crawl.RunFacts, crawl.CrawlFacts, usage.Usage) (*crawl.Follow, bool)
+	// whole is set where all of it was read: what it named before and does not any more is
+	// gone.
+	whole bool
+}
+
+// recordAnnounced records what is named. link makes a link of the nth URL.
+func (r *reading) recordAnnounced(
+	at *crawl.Attempt, visit crawl.Visit, said usage.Usage, all announcements, link func(u urls.URL, n int) crawl.Link,
+) error {
+	at.Page = r.pageUpdate(visit, crawl.Signals{})
+	var stored bool
+	if at.Follow, stored = all.follow(*r.d.Run, *r.d.Crawl, said); stored {
+		seen := make(map[urls.URL]bool, len(all.entries))
+		at.Links = make([]crawl.Link, 0, min(len(all.entries), sitemap.MaxEntries))
+		left := announcedBytesMax
+		for _, e := range all.entries {
+			if e.url == r.url || seen[e.url] {
+				continue
+			}
+			if left -= len(e.url.String()); left < 0 || len(at.Links) == sitemap.MaxEntries {
+				all.whole = false
+				break
+			}
+			seen[e.url] = true
+			r.tell(e)
+			at.Links = append(at.Links, link(e.url, len(at.Links)))
+		}
+		at.AllLinks = all.whole && !at.Truncated
+		at.AllSitemaps = at.AllLinks
+	}
+	return r.setUsage(at, said)
+}
