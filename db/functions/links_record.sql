@@ -18,7 +18,7 @@ BEGIN
         SELECT array_agg((a.page_id, a.run_id, a.domain, a.doc ? 'redirect', a.doc -> 'follow',
             jsonb_array_length(a.doc -> 'links') - l.place, y.id, y.id IS NULL, l.url, l.domain, l.origin,
             coalesce(l.kind, 'page'), l.patterns, coalesce(l.nofollow, false), l.trap, l.trap_evidence, l.anchor,
-            l.rel, l.priority)::found_link)
+            l.rel, coalesce(l.priority, list_priority(l.kind, a.doc -> 'follow', l.place)))::found_link)
         INTO v_links
         FROM unnest(v) a CROSS JOIN LATERAL ROWS FROM (
             jsonb_to_recordset(a.doc -> 'links') AS (
@@ -135,8 +135,10 @@ CREATE OR REPLACE FUNCTION crawl_kind(p_link text, p_page text) RETURNS text LAN
     END
 $$;
 
--- The priority of the nth of the sitemaps that are known from the last visit, as a worker
--- gives it to those that it reads; null is what the depth makes of it.
+-- The priority of the nth of the sitemaps that one page or sitemap names; null is what the depth
+-- makes of it. The first comes with the pages that are linked to there, each further one after all
+-- pages that are a link deeper: a site with hundreds of them is not asked for all before its pages.
+-- What is tried again comes after the last (decide.RetryPriority).
 CREATE OR REPLACE FUNCTION list_priority(p_link text, p_follow jsonb, n bigint) RETURNS smallint LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN kind_nested(p_link) THEN greatest(1 - n - (p_follow ->> 'depth')::bigint, -5000)::smallint END
 $$;
