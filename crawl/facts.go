@@ -58,25 +58,19 @@ type RunFacts struct {
 	Settings Settings        `json:"-"`
 	// Seed says that the run has seeds on the domain.
 	Seed bool `json:"seed"`
-	// PagesStarted counts requests of the run, while it has a budget, and
-	// DomainStarted those to the domain.
-	PagesStarted  int64 `json:"pages_started"`
+	// Spent is which requests the budgets of the run, and of the domain in it, leave none of, as
+	// the database says (functions/due.sql).
+	Spent Spent `json:"spent,omitempty"`
+	// DomainStarted counts requests for pages to the domain, and ImagesStarted those for images.
 	DomainStarted int64 `json:"domain_started"`
-	// DomainBytes is what was read of bodies there, and Spent the budget of the whole run
-	// that leaves no further request, but for that of pages; empty is none.
-	DomainBytes int64  `json:"domain_bytes,omitempty"`
-	Spent       Budget `json:"spent,omitempty"`
+	ImagesStarted int64 `json:"images_started,omitempty"`
 	// Budget is how many pages of the domain the run may ask for, as it is set or as a
 	// person has said for the domain; nil is no limit.
 	Budget *int64 `json:"budget,omitempty"`
-	// RegisteredStarted counts requests to all domains of its registered domain, while
-	// the run has a budget of that, and Depths those to it by depth, up to DepthsMax,
-	// while the run has one of that. Growths is how often its budget of pages has grown.
-	// ImagesStarted counts requests for images to the domain.
-	ImagesStarted     int64         `json:"images_started,omitempty"`
-	RegisteredStarted int64         `json:"registered_started,omitempty"`
-	Depths            map[int]int64 `json:"depths,omitempty"`
-	Growths           int           `json:"growths,omitempty"`
+	// Depths counts requests to the domain by depth, up to DepthsMax, while the run has a
+	// budget of that. Growths is how often its budget of pages has grown.
+	Depths  map[int]int64 `json:"depths,omitempty"`
+	Growths int           `json:"growths,omitempty"`
 	// Crowded says that the run has more domains that are due than may be active, and
 	// TurnStarted what DomainStarted was when its dispatcher claimed the domain. Yielded says
 	// that the domain has made room for others, and has not had its turn since.
@@ -87,13 +81,22 @@ type RunFacts struct {
 	// since when one is in flight; zero where none is.
 	Crawl    *CrawlFacts `json:"crawl"`
 	LockedAt time.Time   `json:"locked_at,omitzero"`
-	// Due is when the domain is due for the run, as the database says (functions/due.sql), and
-	// Waits why it is not yet. It is set where no Crawl is, or the budgets may leave none but
-	// an image; zero is not before something changes. ImagesDue is the same of images alone.
-	Due       time.Time `json:"due,omitzero"`
-	ImagesDue time.Time `json:"images_due,omitzero"`
-	Waits     Reason    `json:"waits,omitempty"`
+	// Due is when the domain is due for what the budgets of the run leave, as the database
+	// says, and Waits why it is not yet. It is set where no Crawl is, or the budgets leave none
+	// but an image; zero is not before something changes.
+	Due   time.Time `json:"due,omitzero"`
+	Waits Reason    `json:"waits,omitempty"`
 }
+
+// Spent is which requests budgets leave none of; empty is neither.
+type Spent string
+
+// What budgets may leave none of.
+const (
+	SpentPages Spent = "pages"
+	// SpentAll is requests of every kind.
+	SpentAll Spent = "all"
+)
 
 // CrawlFacts is what is stored about a crawl and its page.
 type CrawlFacts struct {
@@ -162,7 +165,8 @@ type Answered struct {
 	Status int       `json:"status"`
 }
 
-// PatternFacts is how much news the pages of a pattern of URLs have brought.
+// PatternFacts is how much news the pages of a pattern of URLs have brought, as a run sees it:
+// each further run forgets half of it (pattern_count in the database).
 type PatternFacts struct {
 	Pattern string `json:"pattern"`
 	// Seen counts its pages that were read, Duplicates those that brought nothing new,
@@ -171,8 +175,6 @@ type PatternFacts struct {
 	Seen       int `json:"seen"`
 	Duplicates int `json:"duplicates"`
 	Copies     int `json:"copies,omitempty"`
-	// Run is the last run that counted.
-	Run int64 `json:"run_id,omitempty"`
 	// Shared and Fingerprints are what a page of it is compared with, see traps.Memory;
 	// only the widest pattern of a page that is to be judged has them.
 	Shared       []byte `json:"shared,omitempty"`

@@ -117,6 +117,19 @@ func TestDomainBudget(t *testing.T) {
 		return []string{"https://" + domain + "/1", "https://" + domain + "/2", "https://" + domain + "/3"}
 	}
 
+	t.Run("OfBytesIsSpentByTheLastOfThem", func(t *testing.T) {
+		t.Parallel()
+		b := shared.in(t, "bytes", crawl.Settings{MaxBytesPerDomain: new(int64(1000))})
+		b.seed(t, seeds("bytes.example")...)
+		read := func(bytes int64) view {
+			a := attempted(b.begin(t, "bytes.example"), "bytes.example")
+			a.Bytes = bytes
+			return b.finish(t, a)
+		}
+		require.NotZero(t, read(999).CrawlID)
+		require.Zero(t, read(1).CrawlID)
+	})
+
 	t.Run("BoundsEachDomain", func(t *testing.T) {
 		t.Parallel()
 		b := shared.in(t, "each", crawl.Settings{MaxPagesPerDomain: new(int64(2))})

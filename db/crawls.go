@@ -47,9 +47,14 @@ func (s *Store) PageFacts(ctx context.Context, domain, url string) (crawl.Facts,
 func (s *Store) Abandon(
 	ctx context.Context, start crawl.Start, crawlID int64, delay time.Duration, spared bool, why string,
 ) error {
-	p := dbsqlc.CrawlAbandonParams{CrawlID: crawlID, Domain: start.Domain, Why: why, DelayMs: ms(delay), Spared: spared}
+	return s.abandon(ctx, start, dbsqlc.CrawlAbandonParams{CrawlID: crawlID, Why: why, DelayMs: ms(delay), Spared: spared})
+}
+
+// abandon fills in what the attempt began with.
+func (s *Store) abandon(ctx context.Context, start crawl.Start, p dbsqlc.CrawlAbandonParams) error {
+	p.Domain = start.Domain
 	p.Shared, p.SharedDelayMs = sharedFor(start.Shared, p.DelayMs)
-	_, err := retryConflicts(ctx, "abandon crawl "+strconv.FormatInt(crawlID, 10), func() (struct{}, error) {
+	_, err := retryConflicts(ctx, "abandon crawl "+strconv.FormatInt(p.CrawlID, 10), func() (struct{}, error) {
 		return struct{}{}, s.q.CrawlAbandon(ctx, p)
 	})
 	return err
@@ -68,14 +73,9 @@ func (s *Store) Keep(ctx context.Context, domain string, crawlID int64, hold tim
 func (s *Store) TakeBack(
 	ctx context.Context, start crawl.Start, crawlID int64, delay time.Duration, spared bool, why string, robots int64,
 ) error {
-	p := dbsqlc.CrawlTakeBackParams{
-		CrawlID: crawlID, Domain: start.Domain, Why: why, DelayMs: ms(delay), Spared: spared, RobotsVersion: robots,
-	}
-	p.Shared, p.SharedDelayMs = sharedFor(start.Shared, p.DelayMs)
-	_, err := retryConflicts(ctx, "take back crawl "+strconv.FormatInt(crawlID, 10), func() (struct{}, error) {
-		return struct{}{}, s.q.CrawlTakeBack(ctx, p)
+	return s.abandon(ctx, start, dbsqlc.CrawlAbandonParams{
+		CrawlID: crawlID, Why: why, DelayMs: ms(delay), Spared: spared, RobotsVersion: &robots,
 	})
-	return err
 }
 
 // sharedFor names shared slots with their delays in milliseconds, of which none is longer

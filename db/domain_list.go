@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -61,7 +62,16 @@ const domainsCounted = 500
 // how many have been looked at.
 func (s *Store) CountDomains(ctx context.Context, told func(domains int64)) error {
 	return batches(ctx, "count domains", domainsCounted, told, func(after int64) (int64, error) {
-		return s.q.DomainsCountAfter(ctx, dbsqlc.DomainsCountAfterParams{After: after, Most: domainsCounted})
+		rows, err := s.q.DomainsAfter(ctx, dbsqlc.DomainsAfterParams{After: after, Most: domainsCounted})
+		if err != nil || len(rows) == 0 {
+			return 0, err
+		}
+		names := make([]string, len(rows))
+		for i, r := range rows {
+			names[i] = r.Domain
+		}
+		slices.Sort(names) // rows are locked in the order of their names
+		return rows[len(rows)-1].ID, s.q.DomainsCount(ctx, names)
 	})
 }
 

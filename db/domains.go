@@ -11,7 +11,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mosey-web/mosey/crawl"
-	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/crawl/traps"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
@@ -98,7 +97,8 @@ func (s *Store) FinishDomain(
 // where there is nothing of the kind. What a server has asked for, and what a person
 // has decided, holds all the same.
 func (s *Store) RetryDomain(ctx context.Context, domain string) error {
-	lifted, err := retryConflicts(ctx, "retry "+domain, func() (bool, error) { return s.q.DomainRetry(ctx, domain) })
+	p := dbsqlc.DomainLiftParams{Domain: domain, Kinds: []string{}}
+	lifted, err := retryConflicts(ctx, "retry "+domain, func() (bool, error) { return s.q.DomainLift(ctx, p) })
 	if err == nil && !lifted {
 		return fmt.Errorf("trouble of %s: %w", domain, crawl.ErrNotFound)
 	}
@@ -199,7 +199,7 @@ func (s *Store) Domain(ctx context.Context, domain string) (crawl.DomainReport, 
 	if open.Open > 0 {
 		rep.NextDue = open.NextDue
 	}
-	rep.Traps = stopped(patterns, latestRun(runs))
+	rep.Traps = stopped(patterns)
 	for _, r := range robots {
 		rep.Robots = append(rep.Robots, robotsReport(r))
 	}
@@ -224,20 +224,13 @@ func (s *Store) Domain(ctx context.Context, domain string) (crawl.DomainReport, 
 // patternsRead bounds the patterns that a report looks at.
 const patternsRead = 200
 
-func latestRun(runs []dbsqlc.DomainTotalsRow) (id int64) {
-	for _, r := range runs {
-		id = max(id, r.ID)
-	}
-	return id
-}
-
-// stopped are the patterns of which a run requests no more, at most recentShown.
-func stopped(rows []dbsqlc.DomainPatternsRow, run int64) (found []crawl.Trap) {
+// stopped are the patterns of which the latest run requests no more, at most recentShown.
+func stopped(rows []dbsqlc.DomainPatternsRow) (found []crawl.Trap) {
 	known := make(map[string]crawl.PatternFacts, len(rows))
 	wider := make(map[string]bool)
 	for _, r := range rows {
 		known[r.Pattern] = crawl.PatternFacts{
-			Pattern: r.Pattern, Seen: int(r.Seen), Duplicates: int(r.Duplicates), Copies: int(r.Copies), Run: r.RunID,
+			Pattern: r.Pattern, Seen: int(r.Seen), Duplicates: int(r.Duplicates), Copies: int(r.Copies),
 		}
 		for _, p := range traps.Parents(r.Pattern) {
 			wider[p] = true
@@ -251,7 +244,7 @@ func stopped(rows []dbsqlc.DomainPatternsRow, run int64) (found []crawl.Trap) {
 		for _, p := range append(traps.Parents(r.Pattern), r.Pattern) {
 			patterns = append(patterns, known[p])
 		}
-		if trap, spent := traps.FindPattern(traps.In(run, patterns)); spent && len(found) < recentShown {
+		if trap, spent := traps.FindPattern(patterns); spent && len(found) < recentShown {
 			found = append(found, trap)
 		}
 	}
@@ -287,18 +280,10 @@ func (s *Store) domainRun(r dbsqlc.DomainTotalsRow) (crawl.DomainRun, error) {
 			return crawl.DomainRun{}, fmt.Errorf("read the totals of run %s: %w", r.Run, err)
 		}
 	}
-	facts := crawl.RunFacts{
-		Settings: set, PagesStarted: r.RunStarted, DomainStarted: r.PagesStarted, Growths: int(r.BudgetGrowths),
-		RegisteredStarted: r.RegisteredStarted,
-	}
-	if r.Budget >= 0 {
-		facts.Budget = &r.Budget
-	}
-	budgets := decide.BudgetsOf(facts)
 	return crawl.DomainRun{
 		Run: r.Run, Status: crawl.RunStatus(r.RunStatus), Seed: r.Seed, Window: *set.Window,
-		Started: r.PagesStarted, Budget: orUnlimited(budgets.OfDomain), RunStarted: r.RunStarted, RunBudget: orUnlimited(budgets.InAll),
-		BudgetSpent: decide.BudgetSpent(facts),
+		Started: r.PagesStarted, Budget: r.Budget, RunStarted: r.RunStarted, RunBudget: *set.MaxPages,
+		BudgetSpent: r.Spent,
 		Totals: crawl.Totals{
 			Success: r.Success, BlockedRobots: r.BlockedRobots, Blocked4xx: r.Blocked4xx,
 			Blocked5xx: r.Blocked5xx, Timeout: r.Timeout, Failed: r.Failed, Skipped: r.Skipped, Bytes: r.Bytes,
@@ -306,11 +291,4 @@ func (s *Store) domainRun(r dbsqlc.DomainTotalsRow) (crawl.DomainRun, error) {
 			ImagesFound: r.ImagesFound, ImagesAsked: r.ImagesStarted, ImagesStored: r.ImagesStored,
 		},
 	}, nil
-}
-
-func orUnlimited(n *int64) int64 {
-	if n == nil {
-		return crawl.Unlimited
-	}
-	return *n
 }

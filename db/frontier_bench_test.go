@@ -146,7 +146,7 @@ func (f *frontier) claim(b *testing.B) {
 	f.found["claim-p50-ms"], f.found["claim-p95-ms"] = quantile(claims, 0.5), quantile(claims, 0.95)
 }
 
-// fillFrontier stores domains with pages that are pending, as seeds_add and links_find do.
+// fillFrontier stores domains with pages that are pending, as seeds_add and links_record do.
 // Those of a domain lie apart, and so do domains that are claimed together.
 func fillFrontier(b *testing.B, store *db.Store, runID int64, domains, each int) {
 	b.Helper()

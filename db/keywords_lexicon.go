@@ -140,7 +140,7 @@ func (l *lexicon) read(waiting []dbsqlc.KeywordsTakeRow) ([]readTerms, unknownTe
 }
 
 // learn takes what each of the unknown terms is in the index, as the function
-// keywords_lexemes of the database says. Where that cannot be known, forget must be called.
+// KeywordsLexemes says. Where that cannot be known, forget must be called.
 func (l *lexicon) learn(u unknownTerms, vectors []string) error {
 	if len(vectors) != len(u.terms) {
 		return fmt.Errorf("%d terms of the index for %d", len(vectors), len(u.terms))

@@ -129,7 +129,7 @@ func TestKeywordsWait(t *testing.T) {
 	defer func() { require.Error(t, tx.Rollback(context.Background())) }()
 	var id int64
 	var session int
-	require.NoError(t, tx.QueryRow(t.Context(), "SELECT page_id, pg_backend_pid() FROM keywords_take(0, 10)").Scan(&id, &session))
+	require.NoError(t, tx.QueryRow(t.Context(), "DELETE FROM keywords_waiting RETURNING page_id, pg_backend_pid()").Scan(&id, &session))
 	last, n, err := b.WriteKeywords(t.Context(), 0, 10)
 	require.NoError(t, err)
 	require.Zero(t, n, "another process is writing them")
@@ -158,7 +158,7 @@ func TestKeywordsOfAPageThatMustNotBeFound(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.ErrorIs(t, tx.Rollback(context.Background()), pgx.ErrTxClosed) }()
 	var id int64
-	require.NoError(t, tx.QueryRow(t.Context(), "SELECT page_id FROM keywords_take(0, 10)").Scan(&id))
+	require.NoError(t, tx.QueryRow(t.Context(), "DELETE FROM keywords_waiting RETURNING page_id").Scan(&id))
 	_, err = tx.Exec(t.Context(), `INSERT INTO page_keywords (page_id, domain, config, keywords_tsv) VALUES ($1, 'site.example', 'simple', 'water')`, id)
 	require.NoError(t, err)
 	again := crawl.Settings{MinRefetch: new(crawl.Duration(0))}

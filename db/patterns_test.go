@@ -104,8 +104,8 @@ func TestPatternsKeepWhatTheyShare(t *testing.T) {
 	b.seed(t, "https://a.example/i?n=5&k=other")
 	n := b.next(t, domainA)
 	require.Equal(t, []crawl.PatternFacts{
-		{Pattern: "/i", Seen: 4, Duplicates: 1, Run: b.run.ID, Shared: []byte("shared"), Fingerprints: []byte("three")},
-		{Pattern: "/i?k&n", Seen: 4, Duplicates: 1, Run: b.run.ID},
+		{Pattern: "/i", Seen: 4, Duplicates: 1, Shared: []byte("shared"), Fingerprints: []byte("three")},
+		{Pattern: "/i?k&n", Seen: 4, Duplicates: 1},
 		{Pattern: "/i?k=other&n"},
 	}, n.Runs[0].Crawl.Patterns)
 }
@@ -187,6 +187,28 @@ func TestStoppedPatternsAreTheWholeOnes(t *testing.T) {
 	b.exec(t, `INSERT INTO url_patterns (domain, pattern, seen, duplicates, run_id)
 		SELECT $1, p, s, d, $2 FROM (VALUES ('/v.php', 400, 60), ('/v.php?p', 60, 60), ('/v.php?t', 340, 0)) x (p, s, d)`, domainA, b.run.ID)
 	require.Equal(t, []crawl.Trap{{Kind: crawl.TrapPattern, Evidence: "60 of 60 pages like /v.php?p had nothing new"}}, b.domain(t, domainA).Traps)
+}
+
+// What was stopped is tried again by each further run, and by no other.
+func TestPatternsRecoverWithEachRun(t *testing.T) {
+	t.Parallel()
+	b := setup(t, crawl.Settings{})
+	last := b.in(t, "last", crawl.Settings{})
+	next := b.in(t, "next", crawl.Settings{})
+	b.exec(t, "INSERT INTO url_patterns (domain, pattern, seen, duplicates, copies, run_id) VALUES ($1, '/p', 101, 61, 41, $2)", domainA, last.run.ID)
+	for n, run := range []*bundle{b, last, next} {
+		run.seed(t, fmt.Sprintf("https://a.example/p?run=%d", n))
+	}
+	b.exec(t, "UPDATE pages SET patterns = '{/p}'")
+	counted := map[int64]crawl.PatternFacts{}
+	for _, r := range b.next(t, domainA).Runs {
+		counted[r.ID] = r.Crawl.Patterns[0]
+	}
+	before := crawl.PatternFacts{Pattern: "/p", Seen: 101, Duplicates: 61, Copies: 41}
+	require.Equal(t, map[int64]crawl.PatternFacts{
+		b.run.ID: before, last.run.ID: before, next.run.ID: {Pattern: "/p", Seen: 50, Duplicates: 30, Copies: 20},
+	}, counted)
+	require.Empty(t, b.domain(t, domainA).Traps, "the latest run tries again")
 }
 
 // TestPatternsThatBringLittleComeLater is about pages that are pending, and those found later.

@@ -103,8 +103,8 @@ func (s *Store) StoreDomainRanks(ctx context.Context, ranks []crawl.RankedDomain
 	for _, r := range ranks {
 		p.Domains, p.Inlinks, p.Scores = append(p.Domains, r.Domain), append(p.Inlinks, int32Of(r.Domains)), append(p.Scores, float32(r.Score))
 	}
-	n, err := retryConflicts(ctx, "store ranks of domains", func() (int32, error) { return s.q.RankDomains(ctx, p) })
-	return int(n), err
+	row, err := retryConflicts(ctx, "store ranks of domains", func() (dbsqlc.RankDomainsRow, error) { return s.q.RankDomains(ctx, p) })
+	return int(row.Changed), err
 }
 
 // DropDomainRanks forgets what the domains are worth that known does not know, and returns
@@ -117,8 +117,8 @@ func (s *Store) DropDomainRanks(ctx context.Context, known func(domain string) b
 	gone := slices.DeleteFunc(all, known)
 	slices.Sort(gone)
 	for some := range slices.Chunk(gone, domainsDropped) {
-		if _, err := retryConflicts(ctx, "drop ranks of domains", func() (struct{}, error) {
-			return struct{}{}, s.q.RankDomainsGone(ctx, some)
+		if _, err := retryConflicts(ctx, "drop ranks of domains", func() (int32, error) {
+			return s.q.RankDomainsGone(ctx, some)
 		}); err != nil {
 			return dropped, err
 		}
@@ -138,7 +138,7 @@ func (s *Store) StorePageRanks(ctx context.Context, ranks crawl.PageRanks) (chan
 	if err != nil {
 		return 0, 0, err
 	}
-	m, err := retryConflicts(ctx, "order pending pages", func() (int32, error) { return s.q.RankRaisePages(ctx, p.Pages) })
+	m, err := retryConflicts(ctx, "order pending pages", func() (int64, error) { return s.q.RankRaisePages(ctx, p.Pages) })
 	return int(n), int(m), err
 }
 

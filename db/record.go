@@ -68,15 +68,15 @@ func (s *Store) releaseShared(ctx context.Context, a crawl.Attempt) (time.Time, 
 func newRecords(q *dbsqlc.Queries) *groups[dbsqlc.AttemptsRecordRow] {
 	return newGroups(
 		func(ctx context.Context, docs []byte) (map[int]dbsqlc.AttemptsRecordRow, error) {
-			rows, err := q.AttemptsRecordGroup(ctx, docs)
+			rows, err := q.AttemptsRecord(ctx, dbsqlc.AttemptsRecordParams{Attempts: docs, Depths: crawl.DepthsMax, Hurried: true})
 			recorded := make(map[int]dbsqlc.AttemptsRecordRow, len(rows))
 			for _, r := range rows {
-				recorded[int(r.N)] = dbsqlc.AttemptsRecordRow(r)
+				recorded[int(r.N)] = r
 			}
 			return recorded, err
 		},
 		func(ctx context.Context, docs []byte) (dbsqlc.AttemptsRecordRow, error) {
-			rows, err := q.AttemptsRecord(ctx, docs)
+			rows, err := q.AttemptsRecord(ctx, dbsqlc.AttemptsRecordParams{Attempts: docs, Depths: crawl.DepthsMax})
 			if err != nil {
 				return dbsqlc.AttemptsRecordRow{}, err
 			}

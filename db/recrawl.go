@@ -13,10 +13,10 @@ import (
 // RecrawlDue makes up to most pages pending whose time has come, in a run that crawls its
 // pages again. It returns how many.
 func (s *Store) RecrawlDue(ctx context.Context, runID int64, most int) (int, error) {
-	n, err := retryConflicts(ctx, "look for pages that are due again", func() (int32, error) {
+	row, err := retryConflicts(ctx, "look for pages that are due again", func() (dbsqlc.RecrawlsDueRow, error) {
 		return s.q.RecrawlsDue(ctx, dbsqlc.RecrawlsDueParams{RunID: runID, Max: int32Of(most)})
 	})
-	return int(n), err
+	return int(row.Looked), err
 }
 
 // recrawlChunk is how many pages one transaction looks at.

@@ -88,11 +88,6 @@ func (s *Store) applyChanges(ctx context.Context, q *dbsqlc.Queries, row dbsqlc.
 			return err
 		}
 	}
-	if *before.Window != *after.Window {
-		if err := q.RunWindowsForget(ctx, row.ID); err != nil {
-			return err
-		}
-	}
 	if decide.Widens(before, after) {
 		return q.RunWiden(ctx, row.ID)
 	}

@@ -38,7 +38,7 @@ func BenchmarkSize(b *testing.B) {
 			{"finish a domain", "SELECT domain_finish((SELECT domain FROM domains WHERE claimed_by IS NOT NULL AND $1::bigint IS NOT NULL LIMIT 1), NULL, NULL, '')"},
 			{"count a domain", "SELECT domain_counted((SELECT domain FROM domains WHERE claimed_by IS NOT NULL AND $1::bigint IS NOT NULL LIMIT 1), '{}')"},
 			{"end the run", "SELECT run_end($1, 'no')"},
-			{"what runs want", "SELECT * FROM runs_wanting(interval '10 s') WHERE $1::bigint IS NOT NULL"},
+			{"whether a run is idle", "SELECT run_due_count($1, 1), run_held($1, 1), (SELECT c.busy FROM run_claims($1) c)"},
 			{"why it is not due (10,000)", `SELECT x.waits, count(*) FROM (SELECT rd.waits FROM run_domains rd
 				WHERE rd.run_id = $1 AND rd.next_due_at > now() ORDER BY rd.next_due_at LIMIT 10000) x GROUP BY 1`},
 			{"totals of the run", "SELECT sum(requests), sum(bytes) FROM run_domains WHERE run_id = $1"},

@@ -104,7 +104,7 @@ func TestWorkersRights(t *testing.T) {
 			"ALTER TABLE page_crawls DISABLE TRIGGER ALL",
 			"ALTER TABLE pages ADD COLUMN x text",
 			"DROP TABLE robots_history",
-			"CREATE OR REPLACE FUNCTION page_crawls_append_only() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'",
+			"CREATE OR REPLACE FUNCTION history_append_only() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'",
 			"DELETE FROM page_crawls", "TRUNCATE page_crawls",
 			"DELETE FROM pages", "TRUNCATE pages CASCADE",
 			"DELETE FROM crawl_runs",

@@ -1,10 +1,6 @@
 package decide
 
-import (
-	"time"
-
-	"github.com/mosey-web/mosey/crawl"
-)
+import "github.com/mosey-web/mosey/crawl"
 
 // Budgets are how many requests a run may have begun; nil is no limit.
 type Budgets struct {
@@ -33,32 +29,11 @@ func limit(n int64) *int64 {
 
 func spent(begun int64, budget *int64) bool { return budget != nil && begun >= *budget }
 
-// BudgetSpent reports whether a budget, of the run or of the domain in it, leaves no
-// further request for what is first in line there. Those of pages do not bear on images.
+// BudgetSpent reports whether the budgets leave no further request for what is first in line.
+// Those of pages do not bear on images.
 func BudgetSpent(run crawl.RunFacts) bool {
-	if run.Crawl != nil && run.Crawl.Kind.Image() {
-		return spentForAll(run)
-	}
-	b := BudgetsOf(run)
-	return spentForAll(run) || spent(run.PagesStarted, b.InAll) || spent(run.DomainStarted, b.OfDomain) ||
-		spent(run.RegisteredStarted, b.OfRegistered)
-}
-
-// dueAt is when a domain is due for a run, as far as what holds for the whole run lets it;
-// zero is not before something changes.
-func dueAt(run crawl.RunFacts) time.Time {
-	switch {
-	case spentForAll(run):
-		return time.Time{}
-	case spent(run.PagesStarted, BudgetsOf(run).InAll):
-		return run.ImagesDue
-	}
-	return run.Due
-}
-
-// spentForAll reports whether a budget leaves no further request of any kind.
-func spentForAll(run crawl.RunFacts) bool {
-	return run.Spent != "" || spent(run.DomainBytes, limit(*run.Settings.MaxBytesPerDomain))
+	image := run.Crawl != nil && run.Crawl.Kind.Image()
+	return run.Spent == crawl.SpentAll || run.Spent == crawl.SpentPages && !image
 }
 
 // growing are the runs whose budget of pages for a domain is spent, and may grow. One that

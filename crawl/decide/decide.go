@@ -231,7 +231,7 @@ func idle(f crawl.Facts, now time.Time, d Decision) Decision {
 	}
 	var due time.Time
 	for _, r := range f.Runs {
-		if at := dueAt(r); !at.IsZero() && (due.IsZero() || at.Before(due)) {
+		if at := r.Due; !at.IsZero() && (due.IsZero() || at.Before(due)) {
 			due = at
 		}
 	}
@@ -340,7 +340,7 @@ func skip(now time.Time, d *Decision) bool {
 	if wasNews(*c) {
 		return false // what was good before stays so
 	}
-	if trap, found := traps.FindPattern(traps.In(d.Run.ID, c.Patterns)); found {
+	if trap, found := traps.FindPattern(c.Patterns); found {
 		d.Trap = trap
 		return d.pass(crawl.ReasonTrap, string(trap.Kind)+": "+trap.Evidence)
 	}

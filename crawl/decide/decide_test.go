@@ -109,7 +109,7 @@ func TestDecide(t *testing.T) {
 			"nothing is due",
 		},
 		"ASpentBudgetFinishes": {func(f *decide.Facts) {
-			run(f).Budget, run(f).DomainStarted = new(int64(5)), 5
+			run(f).Spent = crawl.SpentPages
 		}, decide.Finish, crawl.ReasonScheduled, time.Time{}, "nothing is due"},
 		"WhatIsDueSoonIsWaitedFor": {
 			func(f *decide.Facts) { run(f).Crawl, run(f).Due = nil, now.Add(30*time.Second) },
@@ -164,13 +164,13 @@ func TestDecide(t *testing.T) {
 		},
 
 		"ATrapIsSkipped": {func(f *decide.Facts) {
-			page(f).Patterns = []crawl.PatternFacts{{Pattern: "/cal/N", Seen: 50, Duplicates: 50, Run: runID}}
+			page(f).Patterns = []crawl.PatternFacts{{Pattern: "/cal/N", Seen: 50, Duplicates: 50}}
 		}, decide.Skip, crawl.ReasonTrap, time.Time{}, "50 of 50 pages like /cal/N had nothing new"},
 		"APatternWithBudgetLeftIsNoTrap": {func(f *decide.Facts) {
-			page(f).Patterns = []crawl.PatternFacts{{Pattern: "/cal/N", Seen: 50, Duplicates: 49, Run: runID}}
+			page(f).Patterns = []crawl.PatternFacts{{Pattern: "/cal/N", Seen: 50, Duplicates: 49}}
 		}, decide.Request, "", time.Time{}, ""},
 		"ASeedIsNoTrap": {func(f *decide.Facts) {
-			page(f).Depth, page(f).Patterns = 0, []crawl.PatternFacts{{Pattern: "/cal/N", Seen: 50, Duplicates: 50, Run: runID}}
+			page(f).Depth, page(f).Patterns = 0, []crawl.PatternFacts{{Pattern: "/cal/N", Seen: 50, Duplicates: 50}}
 		}, decide.Request, "", time.Time{}, ""},
 
 		"RobotsFirst": {
@@ -316,7 +316,7 @@ func TestCrawl(t *testing.T) {
 		"WhatNoRunWantsIsDone":      {func(f *decide.Facts) { run(f).Crawl = nil }, decide.Done, "no run wants it"},
 		"WhatIsInFlightIsWaited":    {func(f *decide.Facts) { page(f).LockedAt = now }, decide.Wait, "being requested"},
 		"AStoppedRunFinishes":       {func(f *decide.Facts) { run(f).Status = crawl.RunStopped }, decide.Finish, "its run small-web is stopped"},
-		"ASpentBudgetFinishes":      {func(f *decide.Facts) { run(f).Settings.MaxPages, run(f).PagesStarted = new(int64(1)), 1 }, decide.Finish, "budget"},
+		"ASpentBudgetFinishes":      {func(f *decide.Facts) { run(f).Spent = crawl.SpentPages }, decide.Finish, "budget"},
 		"WhatIsNotDueIsWaitedFor":   {func(f *decide.Facts) { page(f).ScheduledFor = now.Add(time.Hour) }, decide.Wait, "its time has not come"},
 		"AnUnreachableDomainSaysSo": {func(f *decide.Facts) { f.Domain.Status = crawl.DomainUnreachable }, decide.Finish, "the domain is unreachable"},
 		"WhatIsDueIsRequested":      {func(*decide.Facts) {}, decide.Request, "it is due"},
@@ -347,10 +347,10 @@ func TestPick(t *testing.T) {
 	require.EqualValues(t, 8, pick(), "what is due for longer")
 	first.Priority = 1
 	require.EqualValues(t, runID, pick(), "what is more important")
-	f.Runs[0].Settings.MaxPages, f.Runs[0].PagesStarted = new(int64(3)), 3
+	f.Runs[0].Spent = crawl.SpentPages
 	require.EqualValues(t, 8, pick(), "not what has no budget")
-	f.Runs[1].Budget = new(int64(0))
-	require.Nil(t, decide.Pick(f.Facts, now), "nor what has none for the domain")
+	f.Runs[1].Spent = crawl.SpentAll
+	require.Nil(t, decide.Pick(f.Facts, now), "nor what has none of any kind")
 }
 
 func TestPaceIsTheStrictest(t *testing.T) {

@@ -46,7 +46,7 @@ func before(a, b crawl.CrawlFacts) bool {
 // all of them count.
 func wanting(f crawl.Facts) []crawl.RunFacts {
 	runs := slices.DeleteFunc(slices.Clone(f.Runs), func(r crawl.RunFacts) bool {
-		return BudgetSpent(r) && dueAt(r).IsZero()
+		return BudgetSpent(r) && r.Due.IsZero()
 	})
 	if len(runs) == 0 {
 		return f.Runs
@@ -57,7 +57,7 @@ func wanting(f crawl.Facts) []crawl.RunFacts {
 // Wanting names the runs that may still make requests of a domain.
 func Wanting(f crawl.Facts) (names []string) {
 	for _, r := range f.Runs {
-		if !r.LockedAt.IsZero() || r.Crawl != nil && !BudgetSpent(r) || !dueAt(r).IsZero() {
+		if !r.LockedAt.IsZero() || r.Crawl != nil && !BudgetSpent(r) || !r.Due.IsZero() {
 			names = append(names, r.Name)
 		}
 	}

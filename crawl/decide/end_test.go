@@ -29,7 +29,7 @@ func due(minutes int) crawl.RunFacts {
 }
 
 func spent(r crawl.RunFacts) crawl.RunFacts {
-	r.Settings.MaxPages, r.PagesStarted = new(int64(3)), 3
+	r.Spent = crawl.SpentPages
 	return r
 }
 
@@ -138,14 +138,6 @@ func TestYields(t *testing.T) {
 
 func TestBudgetsOfBytesAndTime(t *testing.T) {
 	t.Parallel()
-	run := runs(due(0))[0]
-	run.Settings.MaxBytesPerDomain, run.DomainBytes = new(int64(1000)), 999
-	require.False(t, decide.BudgetSpent(run))
-	run.DomainBytes = 1000
-	require.True(t, decide.BudgetSpent(run))
-	run.DomainBytes, run.Spent = 0, crawl.BudgetTime
-	require.True(t, decide.BudgetSpent(run))
-
 	set := crawl.Settings{MaxTime: new(crawl.Duration(time.Hour)), MaxBytes: new(int64(5))}.WithDefaults()
 	require.Equal(t, "its time of 1h0m0s is over (max_time)", decide.EndOfRun(set, crawl.Left{Pending: true, Budget: crawl.BudgetTime}))
 	require.Equal(t, "its budget of 5 bytes is spent (max_bytes)", decide.EndOfRun(set, crawl.Left{Pending: true, Budget: crawl.BudgetBytes}))

@@ -26,8 +26,7 @@ func TestImages(t *testing.T) {
 	}{
 		"AreRequested": {func(*decide.Facts) {}, decide.Request, ""},
 		"AreNotPages": {func(f *decide.Facts) {
-			s := &run(f).Settings
-			s.MaxPages, s.MaxPagesPerDomain, s.Include = new(int64(0)), new(int64(0)), &[]string{"/wiki/"}
+			run(f).Spent, run(f).Settings.Include = crawl.SpentPages, &[]string{"/wiki/"}
 			run(f).Crawl.URL = "https://example.org/a.jpg"
 		}, decide.Request, ""},
 		"HaveABudget": {func(f *decide.Facts) {
@@ -38,7 +37,7 @@ func TestImages(t *testing.T) {
 			run(f).Settings.Images = new(crawl.ImagesOff)
 		}, decide.Skip, crawl.ReasonImagesOff},
 		"CountAsBytes": {func(f *decide.Facts) {
-			run(f).Settings.MaxBytesPerDomain, run(f).DomainBytes = new(int64(5)), 5
+			run(f).Spent = crawl.SpentAll
 		}, decide.Finish, crawl.ReasonScheduled},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -55,12 +54,12 @@ func TestImagesOutliveTheBudgetOfPages(t *testing.T) {
 	t.Parallel()
 	later := now.Add(time.Minute)
 	f := facts(func(f *decide.Facts) {
-		run(f).Settings.MaxPages, run(f).ImagesDue = new(int64(0)), later
+		run(f).Spent, run(f).Due = crawl.SpentPages, later
 	})
 	d := decide.Decide(f, now)
 	require.Equal(t, decide.Wait, d.Do, d.Why)
 	require.Equal(t, later, d.Until)
-	run(&f).Spent = crawl.BudgetTime
+	run(&f).Spent, run(&f).Due = crawl.SpentAll, time.Time{}
 	require.Equal(t, decide.Finish, decide.Decide(f, now).Do)
 }
 

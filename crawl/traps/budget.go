@@ -62,19 +62,6 @@ func grace(wider []crawl.PatternFacts) int {
 	return grace
 }
 
-// In returns the patterns as a run counts them: each further run forgets half of
-// what was counted, so that stopped patterns are tried again.
-func In(run int64, patterns []crawl.PatternFacts) []crawl.PatternFacts {
-	counted := make([]crawl.PatternFacts, len(patterns))
-	for i, p := range patterns {
-		if p.Run != 0 && p.Run < run {
-			p.Seen, p.Duplicates, p.Copies = p.Seen/2, p.Duplicates/2, p.Copies/2
-		}
-		counted[i] = p
-	}
-	return counted
-}
-
 // FindPattern reports whether a page's patterns have used up its budget.
 func FindPattern(patterns []crawl.PatternFacts) (crawl.Trap, bool) {
 	if Budget(patterns) > 0 {

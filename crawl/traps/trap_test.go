@@ -272,19 +272,6 @@ func TestBudget(t *testing.T) {
 	})
 }
 
-// What was stopped is tried again by each further run, and by no other.
-func TestPatternsRecoverWithEachRun(t *testing.T) {
-	t.Parallel()
-	facts := []crawl.PatternFacts{{Pattern: "/s", Seen: 100, Duplicates: 60, Copies: 40, Run: 3}, {Pattern: "/s?a", Seen: 55, Duplicates: 55, Run: 3}}
-	require.Equal(t, facts, traps.In(3, facts))
-	require.Equal(t, facts, traps.In(2, facts), "one that began before")
-	require.Zero(t, traps.Budget(facts))
-	again := traps.In(4, facts)
-	require.Equal(t, crawl.PatternFacts{Pattern: "/s", Seen: 50, Duplicates: 30, Copies: 20, Run: 3}, again[0])
-	require.Equal(t, traps.PatternGrace-27, traps.Budget(again))
-	require.Equal(t, 100, facts[0].Seen, "the facts are as they were")
-}
-
 // TestTrapsEnd crawls endless spaces without any news, as a crawler would that
 // asks Find and FindPattern before each request.
 func TestTrapsEnd(t *testing.T) {

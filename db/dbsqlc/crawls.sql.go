@@ -16,8 +16,14 @@ SELECT
     r.closed::boolean AS closed,
     r.news::boolean AS news,
     r.facts::jsonb AS facts
-FROM attempts_record($1::jsonb) AS r
+FROM attempts_record($1::jsonb, $2::integer, $3::boolean) AS r
 `
+
+type AttemptsRecordParams struct {
+	Attempts []byte
+	Depths   int32
+	Hurried  bool
+}
 
 type AttemptsRecordRow struct {
 	N      int32
@@ -26,8 +32,8 @@ type AttemptsRecordRow struct {
 	Facts  []byte
 }
 
-func (q *Queries) AttemptsRecord(ctx context.Context, attempts []byte) ([]AttemptsRecordRow, error) {
-	rows, err := q.db.Query(ctx, attemptsRecord, attempts)
+func (q *Queries) AttemptsRecord(ctx context.Context, arg AttemptsRecordParams) ([]AttemptsRecordRow, error) {
+	rows, err := q.db.Query(ctx, attemptsRecord, arg.Attempts, arg.Depths, arg.Hurried)
 	if err != nil {
 		return nil, err
 	}
@@ -51,51 +57,10 @@ func (q *Queries) AttemptsRecord(ctx context.Context, attempts []byte) ([]Attemp
 	return items, nil
 }
 
-const attemptsRecordGroup = `-- name: AttemptsRecordGroup :many
-SELECT
-    r.n::integer AS n,
-    r.closed::boolean AS closed,
-    r.news::boolean AS news,
-    r.facts::jsonb AS facts
-FROM attempts_record_group($1::jsonb) AS r
-`
-
-type AttemptsRecordGroupRow struct {
-	N      int32
-	Closed bool
-	News   bool
-	Facts  []byte
-}
-
-func (q *Queries) AttemptsRecordGroup(ctx context.Context, attempts []byte) ([]AttemptsRecordGroupRow, error) {
-	rows, err := q.db.Query(ctx, attemptsRecordGroup, attempts)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []AttemptsRecordGroupRow
-	for rows.Next() {
-		var i AttemptsRecordGroupRow
-		if err := rows.Scan(
-			&i.N,
-			&i.Closed,
-			&i.News,
-			&i.Facts,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const crawlAbandon = `-- name: CrawlAbandon :exec
 SELECT crawl_abandon(
     $1::bigint, $2::text, $3::text [], $4::text, $5::bigint, $6::bigint [],
-    $7::boolean
+    $7::boolean, $8::bigint
 )
 `
 
@@ -107,6 +72,7 @@ type CrawlAbandonParams struct {
 	DelayMs       int64
 	SharedDelayMs []int64
 	Spared        bool
+	RobotsVersion *int64
 }
 
 func (q *Queries) CrawlAbandon(ctx context.Context, arg CrawlAbandonParams) error {
@@ -118,6 +84,7 @@ func (q *Queries) CrawlAbandon(ctx context.Context, arg CrawlAbandonParams) erro
 		arg.DelayMs,
 		arg.SharedDelayMs,
 		arg.Spared,
+		arg.RobotsVersion,
 	)
 	return err
 }
@@ -166,38 +133,6 @@ func (q *Queries) CrawlKeep(ctx context.Context, arg CrawlKeepParams) error {
 	return err
 }
 
-const crawlTakeBack = `-- name: CrawlTakeBack :exec
-SELECT crawl_take_back(
-    $1::bigint, $2::text, $3::text [], $4::text, $5::bigint, $6::bigint [],
-    $7::boolean, $8::bigint
-)
-`
-
-type CrawlTakeBackParams struct {
-	CrawlID       int64
-	Domain        string
-	Shared        []string
-	Why           string
-	DelayMs       int64
-	SharedDelayMs []int64
-	Spared        bool
-	RobotsVersion int64
-}
-
-func (q *Queries) CrawlTakeBack(ctx context.Context, arg CrawlTakeBackParams) error {
-	_, err := q.db.Exec(ctx, crawlTakeBack,
-		arg.CrawlID,
-		arg.Domain,
-		arg.Shared,
-		arg.Why,
-		arg.DelayMs,
-		arg.SharedDelayMs,
-		arg.Spared,
-		arg.RobotsVersion,
-	)
-	return err
-}
-
 const crawlsBegin = `-- name: CrawlsBegin :many
 SELECT
     a.n::integer AS n,
@@ -243,7 +178,7 @@ func (q *Queries) CrawlsBegin(ctx context.Context, starts []byte) ([]CrawlsBegin
 }
 
 const domainFacts = `-- name: DomainFacts :one
-SELECT domain_facts($1::text)::jsonb AS facts
+SELECT (domain_facts(ARRAY[$1::text]))[1]::jsonb AS facts
 `
 
 func (q *Queries) DomainFacts(ctx context.Context, domain string) ([]byte, error) {
@@ -295,7 +230,28 @@ func (q *Queries) OriginDefer(ctx context.Context, arg OriginDeferParams) (int64
 }
 
 const pageFacts = `-- name: PageFacts :one
-SELECT page_facts($1::text, $2::text)::jsonb AS facts
+SELECT
+    jsonb_build_object(
+        'now', clock_timestamp(),
+        'domain', (domain_state(ARRAY[$1::text]))[1],
+        'runs', (
+            SELECT coalesce(jsonb_agg(jsonb_build_object(
+                'id', r.id, 'name', r.name, 'status', r.status, 'settings', r.settings, 'seed', rd.seed,
+                'domain_started', rd.pages_started, 'spent', requests_spent(r, rd, domain_budget(rd.domain)),
+                'budget', pages_budget(r.settings, rd.budget_growths, domain_budget(rd.domain)), 'depths', rd.depths,
+                'growths', rd.budget_growths, 'images_started', rd.images_started,
+                'crawl', (crawl_facts(ARRAY[(
+                    SELECT c.id FROM page_crawls AS c
+                    WHERE c.page_id = p.id AND c.run_id = r.id AND NOT c.prerequisite
+                    ORDER BY c.created_at DESC, c.id DESC LIMIT 1
+                )]))[1]
+            ) ORDER BY r.id), '[]')
+            FROM pages AS p
+            INNER JOIN run_domains AS rd ON p.domain = rd.domain
+            INNER JOIN crawl_runs AS r ON rd.run_id = r.id
+            WHERE p.domain = $1 AND p.url = $2::text
+        )
+    )::jsonb AS facts
 `
 
 type PageFactsParams struct {
@@ -303,6 +259,8 @@ type PageFactsParams struct {
 	Url    string
 }
 
+// The facts of one page in each run, whatever has become of it there: what
+// explains it.
 func (q *Queries) PageFacts(ctx context.Context, arg PageFactsParams) ([]byte, error) {
 	row := q.db.QueryRow(ctx, pageFacts, arg.Domain, arg.Url)
 	var facts []byte

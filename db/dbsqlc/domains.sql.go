@@ -98,7 +98,7 @@ func (q *Queries) DomainFinish(ctx context.Context, arg DomainFinishParams) erro
 
 const domainGet = `-- name: DomainGet :one
 SELECT
-    d.id, d.domain, d.status, d.status_reason, d.priority_score, d.priority_computed_at, d.next_crawl_after, d.opens_at, d.claimed_by, d.claim_expires_at, d.last_crawl_run_id, d.created_at, d.updated_at, d.refused_ip, d.refused_since, d.bare, d.source, d.seed_rank, d.pages_crawled, d.pages_discovered, d.images_found, d.images_stored, d.bytes, d.error_rate, d.yield_rate, d.avg_response_ms, d.avg_page_bytes, d.first_crawled_at, d.last_crawled_at, d.counted_at, d.version, d.recrawl, d.planned_at, domain_state(d.domain)::jsonb AS state,
+    d.id, d.domain, d.status, d.status_reason, d.priority_score, d.priority_computed_at, d.next_crawl_after, d.opens_at, d.claimed_by, d.claim_expires_at, d.last_crawl_run_id, d.created_at, d.updated_at, d.refused_ip, d.refused_since, d.bare, d.source, d.seed_rank, d.pages_crawled, d.pages_discovered, d.images_found, d.images_stored, d.bytes, d.error_rate, d.yield_rate, d.avg_response_ms, d.avg_page_bytes, d.first_crawled_at, d.last_crawled_at, d.counted_at, d.version, d.recrawl, d.planned_at, (domain_state(ARRAY[d.domain]))[1]::jsonb AS state,
     coalesce((SELECT r.name FROM crawl_runs AS r WHERE r.id = d.last_crawl_run_id), '')::text AS last_run
 FROM domains AS d WHERE d.domain = $1
 `
@@ -343,8 +343,12 @@ func (q *Queries) DomainOpen(ctx context.Context, arg DomainOpenParams) (DomainO
 }
 
 const domainPatterns = `-- name: DomainPatterns :many
-SELECT pattern, seen, duplicates, copies, coalesce(run_id, 0)::bigint AS run_id FROM url_patterns
-WHERE domain = $1 AND duplicates + copies > 0 ORDER BY duplicates + copies DESC, pattern LIMIT $2
+SELECT
+    u.pattern, pattern_count(u.seen, u.run_id, r.latest)::integer AS seen,
+    pattern_count(u.duplicates, u.run_id, r.latest)::integer AS duplicates,
+    pattern_count(u.copies, u.run_id, r.latest)::integer AS copies
+FROM url_patterns AS u CROSS JOIN (SELECT max(rd.run_id) AS latest FROM run_domains AS rd WHERE rd.domain = $1) AS r
+WHERE u.domain = $1 AND u.duplicates + u.copies > 0 ORDER BY u.duplicates + u.copies DESC, u.pattern LIMIT $2
 `
 
 type DomainPatternsParams struct {
@@ -357,10 +361,9 @@ type DomainPatternsRow struct {
 	Seen       int32
 	Duplicates int32
 	Copies     int32
-	RunID      int64
 }
 
-// Patterns of a domain's URLs that have brought duplicates.
+// Patterns of a domain's URLs that have brought duplicates, as the latest of its runs sees them.
 func (q *Queries) DomainPatterns(ctx context.Context, arg DomainPatternsParams) ([]DomainPatternsRow, error) {
 	rows, err := q.db.Query(ctx, domainPatterns, arg.Domain, arg.Max)
 	if err != nil {
@@ -375,7 +378,6 @@ func (q *Queries) DomainPatterns(ctx context.Context, arg DomainPatternsParams) 
 			&i.Seen,
 			&i.Duplicates,
 			&i.Copies,
-			&i.RunID,
 		); err != nil {
 			return nil, err
 		}
@@ -479,17 +481,6 @@ func (q *Queries) DomainResetPatterns(ctx context.Context, domain string) error 
 	return err
 }
 
-const domainRetry = `-- name: DomainRetry :one
-SELECT domain_retry($1::text)::boolean AS lifted
-`
-
-func (q *Queries) DomainRetry(ctx context.Context, domain string) (bool, error) {
-	row := q.db.QueryRow(ctx, domainRetry, domain)
-	var lifted bool
-	err := row.Scan(&lifted)
-	return lifted, err
-}
-
 const domainRuns = `-- name: DomainRuns :many
 SELECT r.name FROM run_domains AS rd INNER JOIN crawl_runs AS r ON rd.run_id = r.id
 WHERE rd.domain = $1 AND r.status = 'running' ORDER BY r.id LIMIT $2
@@ -526,37 +517,37 @@ SELECT
     r.id, r.name AS run, r.status AS run_status, r.settings, rd.seed, rd.pages_started, rd.requests, rd.skips, rd.nofollow, rd.success, rd.failed, rd.skipped,
     rd.timeout, rd.blocked_robots, rd.blocked_4xx, rd.blocked_5xx, rd.bytes, r.pages_started AS run_started, rd.budget_growths,
     rd.images_found, rd.images_started, rd.images_stored,
-    registered_counted(r.settings, r.id, coalesce(rd.registered, rd.domain))::bigint AS registered_started,
+    (requests_spent(r, rd, domain_budget(rd.domain)) <> '')::boolean AS spent,
     coalesce(pages_budget(r.settings, rd.budget_growths, domain_budget(rd.domain)), -1)::bigint AS budget
 FROM run_domains AS rd INNER JOIN crawl_runs AS r ON rd.run_id = r.id
 WHERE rd.domain = $1 ORDER BY r.id
 `
 
 type DomainTotalsRow struct {
-	ID                int64
-	Run               string
-	RunStatus         RunStatus
-	Settings          []byte
-	Seed              bool
-	PagesStarted      int64
-	Requests          int64
-	Skips             []byte
-	Nofollow          int64
-	Success           int64
-	Failed            int64
-	Skipped           int64
-	Timeout           int64
-	BlockedRobots     int64
-	Blocked4xx        int64
-	Blocked5xx        int64
-	Bytes             int64
-	RunStarted        int64
-	BudgetGrowths     int16
-	ImagesFound       int64
-	ImagesStarted     int64
-	ImagesStored      int64
-	RegisteredStarted int64
-	Budget            int64
+	ID            int64
+	Run           string
+	RunStatus     RunStatus
+	Settings      []byte
+	Seed          bool
+	PagesStarted  int64
+	Requests      int64
+	Skips         []byte
+	Nofollow      int64
+	Success       int64
+	Failed        int64
+	Skipped       int64
+	Timeout       int64
+	BlockedRobots int64
+	Blocked4xx    int64
+	Blocked5xx    int64
+	Bytes         int64
+	RunStarted    int64
+	BudgetGrowths int16
+	ImagesFound   int64
+	ImagesStarted int64
+	ImagesStored  int64
+	Spent         bool
+	Budget        int64
 }
 
 func (q *Queries) DomainTotals(ctx context.Context, domain string) ([]DomainTotalsRow, error) {
@@ -591,7 +582,7 @@ func (q *Queries) DomainTotals(ctx context.Context, domain string) ([]DomainTota
 			&i.ImagesFound,
 			&i.ImagesStarted,
 			&i.ImagesStored,
-			&i.RegisteredStarted,
+			&i.Spent,
 			&i.Budget,
 		); err != nil {
 			return nil, err
@@ -655,24 +646,34 @@ func (q *Queries) DomainsClaim(ctx context.Context, arg DomainsClaimParams) ([]s
 	return domains, err
 }
 
-const domainsCountAfter = `-- name: DomainsCountAfter :one
-SELECT domains_count_after($1::bigint, $2::integer)::bigint AS last
+const domainsCount = `-- name: DomainsCount :exec
+SELECT domains_count($1::text [])
 `
 
-type DomainsCountAfterParams struct {
-	After int64
-	Most  int32
-}
-
-func (q *Queries) DomainsCountAfter(ctx context.Context, arg DomainsCountAfterParams) (int64, error) {
-	row := q.db.QueryRow(ctx, domainsCountAfter, arg.After, arg.Most)
-	var last int64
-	err := row.Scan(&last)
-	return last, err
+func (q *Queries) DomainsCount(ctx context.Context, domains []string) error {
+	_, err := q.db.Exec(ctx, domainsCount, domains)
+	return err
 }
 
 const domainsGroup = `-- name: DomainsGroup :exec
-SELECT domains_group($1::text [], $2::text [])
+WITH given AS (
+    SELECT u.domain, nullif(u.registered, u.domain) AS registered
+    FROM (SELECT unnest($1::text []) AS domain, unnest($2::text []) AS registered) AS u
+),
+
+dropped AS (
+    DELETE FROM registered_domains AS g USING given AS u WHERE g.domain = u.domain AND u.registered IS NULL
+),
+
+grouped AS (
+    INSERT INTO registered_domains AS g (domain, registered)
+    SELECT u.domain, u.registered FROM given AS u WHERE u.registered IS NOT NULL ORDER BY u.domain
+    ON CONFLICT (domain) DO UPDATE SET registered = excluded.registered WHERE g.registered <> excluded.registered
+)
+
+UPDATE run_domains AS rd SET registered = u.registered
+FROM given AS u
+WHERE rd.domain = u.domain AND rd.registered IS DISTINCT FROM u.registered
 `
 
 type DomainsGroupParams struct {
@@ -680,6 +681,7 @@ type DomainsGroupParams struct {
 	Registered []string
 }
 
+// Notes which registered domains domains are part of; one that is its own is registered itself.
 func (q *Queries) DomainsGroup(ctx context.Context, arg DomainsGroupParams) error {
 	_, err := q.db.Exec(ctx, domainsGroup, arg.Domains, arg.Registered)
 	return err
@@ -708,7 +710,7 @@ func (q *Queries) DomainsPermit(ctx context.Context, networks []string) (int32, 
 }
 
 const domainsPrioritize = `-- name: DomainsPrioritize :exec
-SELECT domains_prioritize(NULL, $1::bigint, $2::bigint)
+SELECT domains_prioritize(ARRAY(SELECT d.domain FROM domains AS d WHERE d.id > $1::bigint AND d.id <= $2::bigint))
 `
 
 type DomainsPrioritizeParams struct {
@@ -733,7 +735,8 @@ func (q *Queries) DomainsRelease(ctx context.Context, domains []string) ([]strin
 }
 
 const runCrowd = `-- name: RunCrowd :exec
-SELECT run_crowd($1::bigint, $2::boolean)
+UPDATE crawl_runs AS r SET crowded = NOT r.crowded
+WHERE r.id = $1::bigint AND r.crowded <> ($2::boolean AND run_due_count($1::bigint, 1) > 0)
 `
 
 type RunCrowdParams struct {
@@ -741,6 +744,8 @@ type RunCrowdParams struct {
 	IsFull bool
 }
 
+// Notes whether domains of a run wait that are due: no more may be active (is_full). The active
+// ones then make room.
 func (q *Queries) RunCrowd(ctx context.Context, arg RunCrowdParams) error {
 	_, err := q.db.Exec(ctx, runCrowd, arg.RunID, arg.IsFull)
 	return err

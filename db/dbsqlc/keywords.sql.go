@@ -12,10 +12,19 @@ import (
 )
 
 const keywordsGiveUp = `-- name: KeywordsGiveUp :one
-SELECT keywords_give_up($1::bigint)::bigint AS page_id
+WITH taken AS (
+    DELETE FROM keywords_waiting AS k WHERE k.page_id = ANY(ARRAY(
+        SELECT w.page_id FROM keywords_waiting AS w WHERE w.page_id > $1 ORDER BY w.page_id LIMIT 1 FOR UPDATE SKIP LOCKED
+    ))
+    RETURNING k.page_id
+), outdated AS (
+    UPDATE pages AS p SET extractor = NULL WHERE p.id = ANY(ARRAY(SELECT t.page_id FROM taken AS t))
+)
+SELECT coalesce(max(t.page_id), 0)::bigint AS page_id FROM taken AS t
 `
 
-// Gives up a page's terms, so that the page counts as one that must be read anew.
+// Gives up the terms of the first page that waits after one, which cannot be stored: the page
+// counts as one that must be read anew. Returns the page, 0 where none waits.
 func (q *Queries) KeywordsGiveUp(ctx context.Context, after int64) (int64, error) {
 	row := q.db.QueryRow(ctx, keywordsGiveUp, after)
 	var page_id int64
@@ -24,7 +33,8 @@ func (q *Queries) KeywordsGiveUp(ctx context.Context, after int64) (int64, error
 }
 
 const keywordsLexemes = `-- name: KeywordsLexemes :many
-SELECT l::text AS lexemes FROM keywords_lexemes($1::text [], $2::text []) AS l
+SELECT to_tsvector(x.config::regconfig, x.term || ' 1')::text AS lexemes
+FROM (SELECT unnest($1::text []) AS config, unnest($2::text []) AS term) AS x
 `
 
 type KeywordsLexemesParams struct {
@@ -32,6 +42,9 @@ type KeywordsLexemesParams struct {
 	Terms   []string
 }
 
+// Terms as the index has them, as tsvectors. Only this decides it, for keywords and for queries
+// alike: websearch_to_tsquery uses the same parser and dictionaries. A last lexeme '1' has the
+// place that a term after it would have.
 func (q *Queries) KeywordsLexemes(ctx context.Context, arg KeywordsLexemesParams) ([]string, error) {
 	rows, err := q.db.Query(ctx, keywordsLexemes, arg.Configs, arg.Terms)
 	if err != nil {
@@ -76,11 +89,14 @@ func (q *Queries) KeywordsStore(ctx context.Context, arg KeywordsStoreParams) er
 }
 
 const keywordsTake = `-- name: KeywordsTake :many
-SELECT
-    w.page_id::bigint AS page_id, w.domain::text AS domain, coalesce(w.language, '')::text AS language, w.config::text AS config,
-    coalesce(w.title, '')::text AS title, coalesce(w.headings, '')::text AS headings,
-    coalesce(w.description, '')::text AS description, coalesce(w.body, '')::text AS body
-FROM keywords_take($1::bigint, $2::integer) AS w
+DELETE FROM keywords_waiting AS k WHERE k.page_id = ANY(ARRAY(
+    SELECT w.page_id FROM keywords_waiting AS w WHERE w.page_id > $1
+    ORDER BY w.page_id LIMIT $2 FOR UPDATE SKIP LOCKED
+))
+RETURNING
+    k.page_id, k.domain, coalesce(k.language, '')::text AS language, k.config,
+    coalesce(k.title, '')::text AS title, coalesce(k.headings, '')::text AS headings,
+    coalesce(k.description, '')::text AS description, coalesce(k.body, '')::text AS body
 `
 
 type KeywordsTakeParams struct {
@@ -99,6 +115,8 @@ type KeywordsTakeRow struct {
 	Body        string
 }
 
+// Takes terms that wait, in the order of their pages. Whoever takes them stores them in the same
+// transaction.
 func (q *Queries) KeywordsTake(ctx context.Context, arg KeywordsTakeParams) ([]KeywordsTakeRow, error) {
 	rows, err := q.db.Query(ctx, keywordsTake, arg.After, arg.Most)
 	if err != nil {

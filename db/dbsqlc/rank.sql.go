@@ -135,7 +135,18 @@ func (q *Queries) RankAnchors(ctx context.Context, arg RankAnchorsParams) ([]Ran
 }
 
 const rankDomains = `-- name: RankDomains :one
-SELECT domain_ranks_store($1::text [], $2::integer [], $3::real [])::integer AS changed
+WITH changed AS (
+    INSERT INTO domain_ranks AS r (domain, inlinks, score)
+    SELECT u.domain, u.inlinks, u.score
+    FROM (
+        SELECT unnest($1::text []) AS domain, unnest($2::integer []) AS inlinks, unnest($3::real []) AS score
+    ) AS u
+    ORDER BY u.domain
+    ON CONFLICT (domain) DO UPDATE SET inlinks = excluded.inlinks, score = excluded.score
+    WHERE r.inlinks <> excluded.inlinks OR abs(r.score - excluded.score) > 0.001
+    RETURNING r.domain
+)
+SELECT count(*)::integer AS changed, domains_prioritize(coalesce(array_agg(c.domain), '{}'))::integer AS moved FROM changed AS c
 `
 
 type RankDomainsParams struct {
@@ -144,20 +155,30 @@ type RankDomainsParams struct {
 	Scores  []float32
 }
 
-func (q *Queries) RankDomains(ctx context.Context, arg RankDomainsParams) (int32, error) {
-	row := q.db.QueryRow(ctx, rankDomains, arg.Domains, arg.Inlinks, arg.Scores)
-	var changed int32
-	err := row.Scan(&changed)
-	return changed, err
+type RankDomainsRow struct {
+	Changed int32
+	Moved   int32
 }
 
-const rankDomainsGone = `-- name: RankDomainsGone :exec
-SELECT domain_ranks_drop($1::text [])
+// Stores what domains are worth, and has the dispatcher take those sooner that are worth more.
+func (q *Queries) RankDomains(ctx context.Context, arg RankDomainsParams) (RankDomainsRow, error) {
+	row := q.db.QueryRow(ctx, rankDomains, arg.Domains, arg.Inlinks, arg.Scores)
+	var i RankDomainsRow
+	err := row.Scan(&i.Changed, &i.Moved)
+	return i, err
+}
+
+const rankDomainsGone = `-- name: RankDomainsGone :one
+WITH gone AS (DELETE FROM domain_ranks AS r WHERE r.domain = ANY($1::text []) RETURNING r.domain)
+SELECT domains_prioritize(coalesce(array_agg(g.domain), '{}'))::integer AS moved FROM gone AS g
 `
 
-func (q *Queries) RankDomainsGone(ctx context.Context, domains []string) error {
-	_, err := q.db.Exec(ctx, rankDomainsGone, domains)
-	return err
+// Drops the ranks of domains to which nothing links any more.
+func (q *Queries) RankDomainsGone(ctx context.Context, domains []string) (int32, error) {
+	row := q.db.QueryRow(ctx, rankDomainsGone, domains)
+	var moved int32
+	err := row.Scan(&moved)
+	return moved, err
 }
 
 const rankFold = `-- name: RankFold :one
@@ -172,7 +193,21 @@ func (q *Queries) RankFold(ctx context.Context, terms []byte) (int32, error) {
 }
 
 const rankKeywords = `-- name: RankKeywords :one
-SELECT coalesce(keywords_rank($1::bigint, $2::integer), 0)::bigint AS last
+WITH looked AS (
+    SELECT max(y.page_id) AS last FROM (
+        SELECT k.page_id FROM page_keywords AS k WHERE k.page_id > $1::bigint ORDER BY k.page_id LIMIT $2
+    ) AS y
+), ranked AS (
+    UPDATE page_keywords AS k SET rank = x.worth
+    FROM (
+        SELECT y.page_id, w.worth
+        FROM page_keywords AS y CROSS JOIN LATERAL page_worths(y.page_id, y.domain) AS w (worth)
+        WHERE y.page_id > $1::bigint AND y.page_id <= (SELECT l.last FROM looked AS l) AND abs(y.rank - w.worth) > 0.001
+        ORDER BY y.page_id FOR NO KEY UPDATE OF y
+    ) AS x
+    WHERE k.page_id = x.page_id -- with the range, too, each of x would be compared with all of it
+)
+SELECT coalesce(l.last, 0)::bigint AS last FROM looked AS l
 `
 
 type RankKeywordsParams struct {
@@ -180,7 +215,7 @@ type RankKeywordsParams struct {
 	Most  int32
 }
 
-// Gives pages that are found their worth; returns the last of them that was looked at, 0
+// Gives pages the worth by which they are found; returns the last of them that was looked at, 0
 // at the end.
 func (q *Queries) RankKeywords(ctx context.Context, arg RankKeywordsParams) (int64, error) {
 	row := q.db.QueryRow(ctx, rankKeywords, arg.After, arg.Most)
@@ -190,7 +225,29 @@ func (q *Queries) RankKeywords(ctx context.Context, arg RankKeywordsParams) (int
 }
 
 const rankPages = `-- name: RankPages :one
-SELECT page_ranks_store($1::bigint, $2::bigint, $3::bigint [], $4::integer [], $5::real [])::integer AS changed
+WITH gone AS (
+    -- EXCEPT, which is hashed whatever the planner takes the tables for
+    DELETE FROM page_ranks AS r WHERE r.page_id = ANY(ARRAY(
+        SELECT x.page_id FROM page_ranks AS x WHERE x.page_id > $1::bigint AND x.page_id <= $2::bigint
+        EXCEPT SELECT unnest($3::bigint [])
+    ))
+    RETURNING r.page_id
+), lowered AS (
+    UPDATE page_crawls AS c SET priority = -c.depth
+    WHERE
+        c.page_id = ANY(ARRAY(SELECT g.page_id FROM gone AS g)) AND c.completed_at IS NULL AND c.locked_at IS NULL
+        AND c.previous_id IS NULL AND NOT c.prerequisite AND kind_document(c.kind) AND c.priority > -c.depth AND c.priority <= 0
+), stored AS (
+    INSERT INTO page_ranks AS r (page_id, inlinks, score)
+    SELECT u.page_id, u.inlinks, u.score
+    FROM (
+        SELECT unnest($3::bigint []) AS page_id, unnest($4::integer []) AS inlinks, unnest($5::real []) AS score
+    ) AS u
+    ON CONFLICT (page_id) DO UPDATE SET inlinks = excluded.inlinks, score = excluded.score
+    WHERE r.inlinks <> excluded.inlinks OR abs(r.score - excluded.score) > 0.001
+    RETURNING r.page_id
+)
+SELECT ((SELECT count(*) FROM gone) + (SELECT count(*) FROM stored))::integer AS changed
 `
 
 type RankPagesParams struct {
@@ -201,7 +258,8 @@ type RankPagesParams struct {
 	Scores  []float32
 }
 
-// The ranks of all pages with ids after one and up to another.
+// Stores what the pages with ids after one and up to another are worth: all others of them are
+// worth nothing, and come in their turn again.
 func (q *Queries) RankPages(ctx context.Context, arg RankPagesParams) (int32, error) {
 	row := q.db.QueryRow(ctx, rankPages,
 		arg.After,
@@ -215,15 +273,32 @@ func (q *Queries) RankPages(ctx context.Context, arg RankPagesParams) (int32, er
 	return changed, err
 }
 
-const rankRaisePages = `-- name: RankRaisePages :one
-SELECT page_ranks_raise($1::bigint [])::integer AS changed
+const rankRaisePages = `-- name: RankRaisePages :execrows
+UPDATE page_crawls AS c SET priority = x.priority
+FROM (
+    SELECT y.id, page_priority(y.depth, r.score) AS priority
+    FROM unnest($1::bigint []) AS u (page_id) CROSS JOIN LATERAL (
+        SELECT s.page_id, s.score FROM page_ranks AS s WHERE s.page_id = u.page_id LIMIT 1
+    ) AS r CROSS JOIN LATERAL (
+        SELECT z.id, z.depth, z.priority FROM page_crawls AS z
+        WHERE
+            z.page_id = r.page_id AND z.completed_at IS NULL AND z.locked_at IS NULL AND z.previous_id IS NULL
+            AND NOT z.prerequisite AND kind_document(z.kind) AND z.priority BETWEEN -z.depth AND 0
+    ) AS y
+    WHERE y.priority <> page_priority(y.depth, r.score)
+    ORDER BY y.id
+) AS x
+WHERE c.id = x.id AND c.completed_at IS NULL AND c.locked_at IS NULL
 `
 
-func (q *Queries) RankRaisePages(ctx context.Context, pages []int64) (int32, error) {
-	row := q.db.QueryRow(ctx, rankRaisePages, pages)
-	var changed int32
-	err := row.Scan(&changed)
-	return changed, err
+// Has the pages that are pending come in the order of what they are worth now. Those that are tried
+// again, that a feed has named, or that come later for their pattern, stay where they are.
+func (q *Queries) RankRaisePages(ctx context.Context, pages []int64) (int64, error) {
+	result, err := q.db.Exec(ctx, rankRaisePages, pages)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const rankedDomains = `-- name: RankedDomains :many

@@ -73,10 +73,25 @@ func (q *Queries) RunsLive(ctx context.Context) ([]string, error) {
 }
 
 const runsWanting = `-- name: RunsWanting :many
-SELECT w.name::text AS name FROM runs_wanting(ms_interval($1::bigint)) AS w (name)
+SELECT r.name FROM crawl_runs AS r
+WHERE
+    r.status = 'paused' AND r.paused_until <= now()
+    OR r.status = 'running' AND (r.looked_at IS NULL OR r.looked_at < now() - ms_interval($1::bigint)) AND (
+        r.widening IS NOT NULL
+        OR (r.opens_at IS NULL OR r.opens_at <= now()) AND run_due_count(r.id, 1) > 0
+        OR r.spent = '' AND r.settings ->> 'when_done' = 'recrawl' AND (
+            r.revisits_from IS NOT NULL OR EXISTS (SELECT 1 FROM revisits AS v WHERE v.run_id = r.id AND v.due_at <= now())
+        )
+        -- it has nothing to do, and does not stay for that
+        OR (r.spent <> '' OR r.settings ->> 'when_done' = 'end')
+        AND run_due_count(r.id, 1) = 0 AND run_held(r.id, 1) = 0 AND (SELECT c.busy FROM run_claims(r.id) AS c) = 0
+    )
+ORDER BY r.id
 `
 
-// Runs whose dispatcher has something to do that it does not know of.
+// Runs whose dispatcher has something to do that it may not know of. Something is due, a change of
+// settings is not carried out, a pause is over, or nothing is left. A dispatcher that has looked
+// within a span knows by itself. A run that waits for its window is left out.
 func (q *Queries) RunsWanting(ctx context.Context, graceMs int64) ([]string, error) {
 	rows, err := q.db.Query(ctx, runsWanting, graceMs)
 	if err != nil {

@@ -165,7 +165,14 @@ func (q *Queries) RecrawlPlanDue(ctx context.Context, arg RecrawlPlanDueParams) 
 }
 
 const recrawlsDue = `-- name: RecrawlsDue :one
-SELECT recrawls_due($1::bigint, $2::integer)::integer AS looked
+WITH due AS (
+    SELECT r.page_id FROM revisits AS r WHERE r.run_id = $1 AND r.due_at <= now()
+    ORDER BY r.due_at LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED
+)
+SELECT
+    cardinality(d.pages)::integer AS looked,
+    CASE WHEN d.pages <> '{}' THEN recrawls_add($1, d.pages) ELSE 0 END::integer AS added
+FROM (SELECT ARRAY(SELECT x.page_id FROM due AS x) AS pages) AS d
 `
 
 type RecrawlsDueParams struct {
@@ -173,22 +180,50 @@ type RecrawlsDueParams struct {
 	Max   int32
 }
 
-func (q *Queries) RecrawlsDue(ctx context.Context, arg RecrawlsDueParams) (int32, error) {
+type RecrawlsDueRow struct {
+	Looked int32
+	Added  int32
+}
+
+// Makes pages pending whose time has come, those first that are due longest.
+func (q *Queries) RecrawlsDue(ctx context.Context, arg RecrawlsDueParams) (RecrawlsDueRow, error) {
 	row := q.db.QueryRow(ctx, recrawlsDue, arg.RunID, arg.Max)
-	var looked int32
-	err := row.Scan(&looked)
-	return looked, err
+	var i RecrawlsDueRow
+	err := row.Scan(&i.Looked, &i.Added)
+	return i, err
 }
 
 const recrawlsOlder = `-- name: RecrawlsOlder :one
-SELECT coalesce(o.last, 0)::bigint AS last, o.added::integer AS added
-FROM recrawls_older($1::bigint, $2::text, $3::timestamptz, $4::bigint, $5::integer) AS o
+SELECT o.last::bigint AS last, CASE WHEN o.pages IS NOT NULL THEN recrawls_add($1::bigint, o.pages) ELSE 0 END::integer AS added
+FROM (
+    SELECT
+        coalesce(max(p.id), 0) AS last,
+        array_agg(p.id ORDER BY p.id) FILTER (WHERE
+            p.fetched_at < $2::timestamptz
+            AND (kind_document(p.kind) OR kind_image(p.kind) AND (SELECT r.settings ->> 'images' <> 'off' FROM crawl_runs AS r WHERE r.id = $1))
+            AND EXISTS (SELECT 1 FROM page_crawls AS c WHERE c.page_id = p.id AND c.run_id = $1)
+        ) AS pages
+    FROM (
+        (
+            SELECT x.id, x.fetched_at, x.kind FROM pages AS x
+            WHERE $3::text IS NULL AND x.id > $4::bigint ORDER BY x.id LIMIT $5
+        )
+        UNION ALL
+        (
+            -- along the domain's own index, sorted: in the order of ids all pages would be read
+            SELECT d.id, d.fetched_at, d.kind FROM (
+                SELECT x.id, x.fetched_at, x.kind FROM pages AS x WHERE x.domain = $3::text OFFSET 0
+            ) AS d
+            WHERE d.id > $4::bigint ORDER BY d.id LIMIT $5
+        )
+    ) AS p
+) AS o
 `
 
 type RecrawlsOlderParams struct {
 	RunID  int64
-	Domain *string
 	Before time.Time
+	Domain *string
 	After  int64
 	Max    int32
 }
@@ -198,11 +233,14 @@ type RecrawlsOlderRow struct {
 	Added int32
 }
 
+// Has a run ask again for its pages that were fetched before an instant: those of one domain or,
+// where that is null, of all. It looks at some pages, of whichever run. Images are among them if
+// the run takes images. last is the last page that it has looked at, 0 at the end.
 func (q *Queries) RecrawlsOlder(ctx context.Context, arg RecrawlsOlderParams) (RecrawlsOlderRow, error) {
 	row := q.db.QueryRow(ctx, recrawlsOlder,
 		arg.RunID,
-		arg.Domain,
 		arg.Before,
+		arg.Domain,
 		arg.After,
 		arg.Max,
 	)
@@ -212,22 +250,35 @@ func (q *Queries) RecrawlsOlder(ctx context.Context, arg RecrawlsOlderParams) (R
 }
 
 const revisitsAdd = `-- name: RevisitsAdd :exec
-SELECT revisits_add($1::bigint, $2::jsonb, $3::bigint, $4::bigint)
+WITH added AS (
+    INSERT INTO revisits AS r (page_id, run_id, due_at, every)
+    SELECT (u.doc ->> 'id')::bigint, $2, (u.doc ->> 'due')::timestamptz, ms_interval((u.doc ->> 'every_ms')::bigint)
+    FROM jsonb_array_elements($4::jsonb) AS u (doc)
+    WHERE NOT EXISTS (
+        SELECT 1 FROM page_crawls AS c
+        WHERE c.page_id = (u.doc ->> 'id')::bigint AND c.run_id = $2 AND c.completed_at IS NULL AND NOT c.prerequisite
+    )
+    ORDER BY 1
+    ON CONFLICT (page_id, run_id) DO UPDATE SET due_at = excluded.due_at, every = excluded.every WHERE r.due_at IS NULL
+)
+UPDATE crawl_runs AS c SET revisits_from = $1::bigint WHERE c.id = $2::bigint AND c.revisits_from = $3::bigint
 `
 
 type RevisitsAddParams struct {
-	RunID int64
-	Pages []byte
-	Was   int64
 	Next  *int64
+	RunID int64
+	Was   int64
+	Pages []byte
 }
 
+// Notes when a run asks again for pages that it knows. Pages that are pending there are left
+// out, and those that have a time already. next is how far that has come; null means: done.
 func (q *Queries) RevisitsAdd(ctx context.Context, arg RevisitsAddParams) error {
 	_, err := q.db.Exec(ctx, revisitsAdd,
-		arg.RunID,
-		arg.Pages,
-		arg.Was,
 		arg.Next,
+		arg.RunID,
+		arg.Was,
+		arg.Pages,
 	)
 	return err
 }
@@ -245,10 +296,15 @@ func (q *Queries) RevisitsFrom(ctx context.Context, runID int64) (*int64, error)
 }
 
 const revisitsMissing = `-- name: RevisitsMissing :many
+WITH looked AS (
+    SELECT p.id, p.fetched_at, p.failed_at, p.history FROM pages AS p WHERE p.id > $2 ORDER BY p.id LIMIT $3
+)
 SELECT
-    coalesce(m.last, 0)::bigint AS last, coalesce(m.page_id, 0)::bigint AS page_id,
-    coalesce(m.fetched_at, 'epoch')::timestamptz AS fetched_at, coalesce(m.history, '{}')::jsonb AS history
-FROM revisits_missing($1::bigint, $2::bigint, $3::integer) AS m
+    coalesce((SELECT max(x.id) FROM looked AS x), 0)::bigint AS last, coalesce(k.id, 0)::bigint AS page_id,
+    coalesce(k.fetched_at, k.failed_at, 'epoch')::timestamptz AS fetched_at, coalesce(k.history, '{}')::jsonb AS history
+FROM (SELECT 1) AS one LEFT JOIN looked AS k ON EXISTS (
+    SELECT 1 FROM page_crawls AS c WHERE c.page_id = k.id AND c.run_id = $1::bigint AND NOT c.prerequisite
+)
 `
 
 type RevisitsMissingParams struct {
@@ -264,6 +320,9 @@ type RevisitsMissingRow struct {
 	History   []byte
 }
 
+// Pages that a run has crawled, with ids after one: when they were fetched, and what visits have
+// told of them. Some have a time for the run already. last is the last page that was looked at,
+// known to the run or not, and 0 at the end.
 func (q *Queries) RevisitsMissing(ctx context.Context, arg RevisitsMissingParams) ([]RevisitsMissingRow, error) {
 	rows, err := q.db.Query(ctx, revisitsMissing, arg.RunID, arg.After, arg.Most)
 	if err != nil {

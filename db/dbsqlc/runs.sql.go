@@ -840,9 +840,22 @@ func (q *Queries) RunSettings(ctx context.Context, name string) ([]byte, error) 
 }
 
 const runSkippedReturn = `-- name: RunSkippedReturn :exec
-SELECT run_skipped_return($1::bigint)
+SELECT due_update(crawls_repeat(d.domains, ARRAY(
+    SELECT c.id FROM page_crawls AS c
+    WHERE
+        c.domain = ANY(d.domains) AND c.run_id = $1::bigint AND c.outcome = 'skipped'
+        AND c.skipped = ANY (reasons('settings changed'))
+)))
+FROM (
+    SELECT ARRAY(
+        SELECT rd.domain FROM run_domains AS rd
+        WHERE rd.run_id = $1::bigint AND (rd.skipped > 0 OR rd.skips <> '{}') ORDER BY rd.domain
+    ) AS domains
+) AS d
 `
 
+// Has pages of a run decided again that it has skipped for what their URLs are: its settings have
+// changed.
 func (q *Queries) RunSkippedReturn(ctx context.Context, id int64) error {
 	_, err := q.db.Exec(ctx, runSkippedReturn, id)
 	return err
@@ -881,16 +894,26 @@ func (q *Queries) RunSkips(ctx context.Context, runID int64) ([]RunSkipsRow, err
 }
 
 const runSpend = `-- name: RunSpend :one
-SELECT run_spend($1::bigint, $2::bigint)::text AS spent
+UPDATE crawl_runs AS r SET
+    began_at = coalesce(r.began_at, now()),
+    spent = CASE
+        WHEN $1::bigint > 0 AND coalesce(r.began_at, now()) + ms_interval($1::bigint) <= now() THEN 'time'
+        WHEN r.bytes >= (r.settings ->> 'max_bytes')::bigint THEN 'bytes'
+        ELSE ''
+    END
+WHERE r.id = $2 RETURNING r.spent
 `
 
 type RunSpendParams struct {
-	RunID     int64
 	MaxTimeMs int64
+	RunID     int64
 }
 
+// Notes which budget of a whole run but that of pages is spent (crawl.Budget), and returns it;
+// empty where none is. While one is, nothing of the run is begun, whatever is due. The time counts
+// from when the run's dispatcher first looked; 0 is no limit.
 func (q *Queries) RunSpend(ctx context.Context, arg RunSpendParams) (string, error) {
-	row := q.db.QueryRow(ctx, runSpend, arg.RunID, arg.MaxTimeMs)
+	row := q.db.QueryRow(ctx, runSpend, arg.MaxTimeMs, arg.RunID)
 	var spent string
 	err := row.Scan(&spent)
 	return spent, err
@@ -1211,17 +1234,33 @@ func (q *Queries) RunWiden(ctx context.Context, id int64) error {
 }
 
 const runWidenFrom = `-- name: RunWidenFrom :one
-SELECT run_widen($1::bigint, $2::bigint [], $3::jsonb)::integer AS added
+SELECT a.added::integer AS added FROM crawls_add(ARRAY(
+    SELECT DISTINCT ON (x.id)
+        ($1::bigint, x.id, x.domain, x.url, crawl_kind(k.key, x.kind), '', k.value, false, 0,
+        list_priority(k.key, k.value, row_number() OVER (PARTITION BY f.id, k.key ORDER BY x.id)))::found_page
+    FROM jsonb_each($2::jsonb) AS k
+    CROSS JOIN unnest($3::bigint []) AS f (id)
+    CROSS JOIN LATERAL (
+        SELECT y.to_page_id, y.nofollow FROM page_links AS y
+        WHERE y.from_page_id = f.id AND y.kind = k.key AND y.gone_at IS NULL OFFSET 0
+    ) AS l
+    CROSS JOIN LATERAL (
+        SELECT y.id, y.domain, y.url, y.kind, y.trap FROM pages AS y WHERE y.id = l.to_page_id LIMIT 1
+    ) AS x
+    WHERE NOT l.nofollow AND coalesce(x.trap, 'pattern') = 'pattern'
+    ORDER BY x.id, k.key
+)) AS a
 `
 
 type RunWidenFromParams struct {
 	RunID int64
-	Pages []int64
 	Links []byte
+	Pages []int64
 }
 
+// Makes the pages that some pages link to part of a run, as crawl.KnownLinks lets it.
 func (q *Queries) RunWidenFrom(ctx context.Context, arg RunWidenFromParams) (int32, error) {
-	row := q.db.QueryRow(ctx, runWidenFrom, arg.RunID, arg.Pages, arg.Links)
+	row := q.db.QueryRow(ctx, runWidenFrom, arg.RunID, arg.Links, arg.Pages)
 	var added int32
 	err := row.Scan(&added)
 	return added, err
@@ -1252,15 +1291,6 @@ func (q *Queries) RunWidening(ctx context.Context, id int64) ([]byte, error) {
 	var widening []byte
 	err := row.Scan(&widening)
 	return widening, err
-}
-
-const runWindowsForget = `-- name: RunWindowsForget :exec
-SELECT run_windows_forget($1::bigint)
-`
-
-func (q *Queries) RunWindowsForget(ctx context.Context, runID int64) error {
-	_, err := q.db.Exec(ctx, runWindowsForget, runID)
-	return err
 }
 
 const runWorst = `-- name: RunWorst :many

@@ -7,12 +7,15 @@
 -- crawl, and whether it made other domains of its run due that the dispatcher does not
 -- know of.
 --
+-- With p_hurried it does not wait for long for what another transaction has locked: each
+-- attempt is recorded alone then.
+--
 -- Each statement is for the whole group, in the order of its keys, so that two groups do
 -- not deadlock as a rule. Those that change rows name all their keys at once, and no
 -- condition of a partial index, or they could be planned to look for each pending row
 -- among the attempts. What is rare is looked for in the document: that costs less than
 -- to begin a statement that finds nothing.
-CREATE OR REPLACE FUNCTION attempts_record(p jsonb) RETURNS SETOF recorded_attempt LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION attempts_record(p jsonb, p_depths integer, p_hurried boolean) RETURNS SETOF recorded_attempt LANGUAGE plpgsql AS $$
 DECLARE
     t CONSTANT timestamptz := clock_timestamp();
     v CONSTANT attempt[] := ARRAY(
@@ -28,7 +31,22 @@ DECLARE
     v_unserved text[];
     d jsonb;
 BEGIN
-    v_held := slots_release(v);
+    IF p_hurried THEN
+        PERFORM set_config('lock_timeout', '500ms', true);
+    END IF;
+    -- Slots are given back: each stays closed for its delay, counted from the end of the request.
+    -- Whoever has lost the lease gives nothing back.
+    WITH released AS (
+        UPDATE politeness_slots s SET
+            free_at = a.ended + ms_interval((a.doc ->> 'delay_ms')::bigint), reason = a.doc ->> 'reason',
+            holder = NULL, updated_at = clock_timestamp(),
+            spared_since = CASE WHEN NOT a.doc ? 'reached' THEN s.spared_since END
+        FROM unnest(v) a
+        WHERE s.key = ANY (ARRAY(SELECT 'domain:' || x.domain FROM unnest(v) x))
+            AND a.requested AND s.key = 'domain:' || a.domain AND s.holder = 'crawl:' || a.crawl_id
+        RETURNING a.n
+    )
+    SELECT coalesce(array_agg(r.n), '{}') INTO v_held FROM released r;
     v_closed := attempts_close(v, v_held);
     IF cardinality(v_held) > 0 THEN
         INSERT INTO domain_health (domain, health)
@@ -42,17 +60,30 @@ BEGIN
         v_news := links_record(p, v_closed);
         IF EXISTS (SELECT 1 FROM unnest(v_closed) a WHERE kind_image(a.kind)) THEN
             PERFORM images_record(v_closed);
-            PERFORM images_total(v_closed);
         END IF;
         IF jsonb_path_exists(p, '$[*].retry_in_ms') THEN
-            PERFORM attempts_retry(v_closed);
+            INSERT INTO page_crawls
+                (page_id, domain, priority, scheduled_for, run_id, previous_id, url, kind, depth, redirects, again, bare, attempt)
+            SELECT a.page_id, a.domain, coalesce((a.doc ->> 'retry_priority')::smallint, a.priority),
+                a.ended + ms_interval((a.doc ->> 'retry_in_ms')::bigint), a.run_id, a.crawl_id, a.url,
+                a.kind, a.depth, a.redirects, c.again, c.bare, c.attempt + 1
+            FROM unnest(v_closed) a CROSS JOIN LATERAL (
+                SELECT x.again, x.bare, x.attempt FROM page_crawls x WHERE x.id = a.crawl_id LIMIT 1
+            ) c
+            WHERE a.doc ? 'retry_in_ms';
         END IF;
         IF jsonb_path_exists(p, '$[*].recrawl') THEN
             PERFORM recrawls_record(v_closed);
         END IF;
-        PERFORM totals_add(v_closed);
+        PERFORM totals_add(v_closed, p_depths);
         IF jsonb_path_exists(p, '$[*].verdict') THEN
-            PERFORM verdicts_pass(v_closed);
+            -- domains are given up that have earned it
+            UPDATE domains x SET
+                status = (a.doc ->> 'verdict')::domain_status, status_reason = a.doc ->> 'verdict_reason',
+                next_crawl_after = a.ended + ms_interval(coalesce((a.doc ->> 'verdict_ms')::bigint, 3600000))
+            FROM unnest(v_closed) a
+            WHERE x.domain = ANY (ARRAY(SELECT y.domain FROM unnest(v_closed) y))
+                AND a.held AND a.doc ? 'verdict' AND x.domain = a.domain AND x.status IN ('pending', 'active');
         END IF;
     END IF;
     IF jsonb_path_exists(p, '$[*].robots') THEN
@@ -74,36 +105,6 @@ BEGIN
     v_facts := domain_facts(ARRAY(SELECT coalesce(a.doc ->> 'facts_of', a.domain) FROM unnest(v) a));
     RETURN QUERY SELECT a.n, a.n IN (SELECT c.n FROM unnest(v_closed) c), coalesce(a.n = ANY (v_news), false), v_facts[a.place]
     FROM unnest(v) WITH ORDINALITY AS a (n, doc, domain, crawl_id, requested, ended, place);
-END
-$$;
-
--- The same for a group, which does not wait for long for what another transaction has
--- locked: each of its attempts is recorded alone then.
-CREATE OR REPLACE FUNCTION attempts_record_group(p jsonb) RETURNS SETOF recorded_attempt LANGUAGE plpgsql
-SET lock_timeout = '500ms' AS $$
-BEGIN
-    RETURN QUERY SELECT * FROM attempts_record(p);
-END
-$$;
-
--- Gives back the slots of domains: each stays closed for its delay, counted from the end
--- of the request. Returns the attempts whose lease was not lost.
-CREATE OR REPLACE FUNCTION slots_release(v attempt[]) RETURNS integer[] LANGUAGE plpgsql AS $$
-DECLARE
-    v_held integer[];
-BEGIN
-    WITH released AS (
-        UPDATE politeness_slots s SET
-            free_at = a.ended + ms_interval((a.doc ->> 'delay_ms')::bigint), reason = a.doc ->> 'reason',
-            holder = NULL, updated_at = clock_timestamp(),
-            spared_since = CASE WHEN NOT a.doc ? 'reached' THEN s.spared_since END
-        FROM unnest(v) a
-        WHERE s.key = ANY (ARRAY(SELECT 'domain:' || x.domain FROM unnest(v) x))
-            AND a.requested AND s.key = 'domain:' || a.domain AND s.holder = 'crawl:' || a.crawl_id
-        RETURNING a.n
-    )
-    SELECT coalesce(array_agg(r.n), '{}') INTO v_held FROM released r;
-    RETURN v_held;
 END
 $$;
 
@@ -140,27 +141,14 @@ BEGIN
 END
 $$;
 
--- Makes the crawls that try again.
-CREATE OR REPLACE FUNCTION attempts_retry(v closed_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    INSERT INTO page_crawls
-        (page_id, domain, priority, scheduled_for, run_id, previous_id, url, kind, depth, redirects, again, bare, attempt)
-    SELECT a.page_id, a.domain, coalesce((a.doc ->> 'retry_priority')::smallint, a.priority),
-        a.ended + ms_interval((a.doc ->> 'retry_in_ms')::bigint), a.run_id, a.crawl_id, a.url,
-        a.kind, a.depth, a.redirects, c.again, c.bare,
-        c.attempt + 1
-    FROM unnest(v) a CROSS JOIN LATERAL (SELECT x.again, x.bare, x.attempt FROM page_crawls x WHERE x.id = a.crawl_id LIMIT 1) c WHERE a.doc ? 'retry_in_ms';
-END
-$$;
-
--- Counts attempts in their runs' totals of the domains. Images are counted apart
--- (images_total), and what only lists pages is in the history alone: most sites have no
--- sitemap, which says nothing of the run. What is deeper than 50
--- (crawl.DepthsMax) is counted there.
-CREATE OR REPLACE FUNCTION totals_add(v closed_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
+-- Counts attempts in their runs' totals of the domains. Of images, which have budgets of their own,
+-- only what was stored counts, and why some were passed over. What only announces pages is in the
+-- history alone: most sites have no sitemap, which says nothing of the run. What is deeper than
+-- p_depths is counted there.
+CREATE OR REPLACE FUNCTION totals_add(v closed_attempt[], p_depths integer) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE run_domains r SET
-        requests = r.requests + (a.doc ? 'requested')::integer,
+        requests = r.requests + o.asked::integer,
         nofollow = r.nofollow + (o.outcome = 'success' AND coalesce((a.doc #>> '{page,nofollow}')::boolean, false))::integer,
         skips = CASE WHEN o.skipped IS NULL THEN r.skips ELSE
             r.skips || jsonb_build_object(o.skipped, coalesce((r.skips ->> o.skipped)::bigint, 0) + 1)
@@ -172,15 +160,18 @@ BEGIN
         blocked_robots = r.blocked_robots + (o.outcome = 'blocked_robots')::integer,
         blocked_4xx = r.blocked_4xx + (o.outcome = 'blocked_4xx')::integer,
         blocked_5xx = r.blocked_5xx + (o.outcome = 'blocked_5xx')::integer,
-        depths = CASE WHEN a.doc ? 'requested' AND a.depth > 0 THEN
-            r.depths || jsonb_build_object(least(a.depth, 50), coalesce((r.depths ->> least(a.depth, 50)::text)::bigint, 0) + 1)
+        depths = CASE WHEN o.asked AND a.depth > 0 THEN
+            r.depths || jsonb_build_object(least(a.depth, p_depths), coalesce((r.depths ->> least(a.depth, p_depths)::text)::bigint, 0) + 1)
         ELSE r.depths END,
+        images_stored = r.images_stored + (kind_image(a.kind) AND a.doc #> '{image,content}' IS NOT NULL)::integer,
         bytes = r.bytes + coalesce((a.doc ->> 'bytes')::bigint, 0), updated_at = clock_timestamp()
     FROM unnest(v) a CROSS JOIN LATERAL (
-        SELECT a.doc ->> 'outcome' AS outcome, a.doc ->> 'skipped' AS skipped
+        SELECT NOT i.image AND a.doc ? 'requested' AS asked, CASE WHEN i.image THEN '' ELSE a.doc ->> 'outcome' END AS outcome,
+            CASE WHEN NOT i.image OR a.doc ->> 'skipped' <> ALL (reasons('known')) THEN a.doc ->> 'skipped' END AS skipped
+        FROM (SELECT kind_image(a.kind) AS image) i
     ) o
-    WHERE r.domain = ANY (ARRAY(SELECT x.domain FROM unnest(v) x))
-        AND NOT a.prerequisite AND kind_counted(a.kind) AND r.run_id = a.run_id AND r.domain = a.domain;
+    WHERE r.domain = ANY (ARRAY(SELECT x.domain FROM unnest(v) x)) AND r.run_id = a.run_id AND r.domain = a.domain
+        AND NOT a.prerequisite AND (kind_counted(a.kind) OR kind_image(a.kind));
     -- many domains share this row: it is the price of a budget of bytes, paid only by runs that
     -- set one
     UPDATE crawl_runs r SET bytes = r.bytes + b.bytes
@@ -189,17 +180,5 @@ BEGIN
         WHERE NOT a.prerequisite AND (kind_counted(a.kind) OR kind_image(a.kind)) GROUP BY a.run_id ORDER BY a.run_id
     ) b
     WHERE r.id = b.run_id AND r.bytes IS NOT NULL AND b.bytes > 0;
-END
-$$;
-
--- Gives domains up that have earned it.
-CREATE OR REPLACE FUNCTION verdicts_pass(v closed_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    UPDATE domains d SET
-        status = (a.doc ->> 'verdict')::domain_status, status_reason = a.doc ->> 'verdict_reason',
-        next_crawl_after = a.ended + ms_interval(coalesce((a.doc ->> 'verdict_ms')::bigint, 3600000))
-    FROM unnest(v) a
-    WHERE d.domain = ANY (ARRAY(SELECT x.domain FROM unnest(v) x))
-        AND a.held AND a.doc ? 'verdict' AND d.domain = a.domain AND d.status IN ('pending', 'active');
 END
 $$;

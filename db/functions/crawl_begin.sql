@@ -19,18 +19,19 @@ DECLARE
     v_prerequisite CONSTANT boolean := coalesce((p ->> 'prerequisite')::boolean, false);
     v_id bigint := (p ->> 'crawl_id')::bigint;
     v_run bigint := (p ->> 'run_id')::bigint;
-    v_within boolean;
     a slot_answer;
 BEGIN
-    a.reason := domain_forbidden(v_domain);
-    IF a.reason IS NOT NULL THEN
-        RETURN (false, 0, a.reason, 0, NULL)::slot_answer;
-    END IF;
     IF v_prerequisite THEN
         v_id := nextval(pg_get_serial_sequence('page_crawls', 'id'));
     END IF;
-    a := slot_take(v_domain, v_shared, v_delays, 'crawl:' || v_id, (p ->> 'hold_ms')::bigint,
-        (p ->> 'span_ms')::bigint, (p ->> 'queued')::boolean);
+    IF v_shared = '{}' THEN
+        SELECT x.reason IS NULL, coalesce(x.wait_ms, 0), coalesce(x.reason, ''), 0::bigint, NULL::text INTO a FROM unnest(slots_take(ARRAY[
+            (1, v_domain, v_id, NULL, ms_interval((p ->> 'hold_ms')::bigint), NULL, NULL, NULL, NULL)::start_attempt
+        ])) x;
+    ELSE
+        a := slot_take(v_domain, v_shared, v_delays, 'crawl:' || v_id, (p ->> 'hold_ms')::bigint,
+            (p ->> 'span_ms')::bigint, (p ->> 'queued')::boolean);
+    END IF;
     IF NOT a.granted THEN
         RETURN a;
     END IF;
@@ -52,21 +53,56 @@ BEGIN
         AND (SELECT d.status FROM domains d WHERE d.domain = v_domain) NOT IN ('blocked', 'unreachable')
     RETURNING c.run_id INTO v_run;
     IF FOUND THEN
-        IF kind_image(p ->> 'kind') THEN
-            v_within := image_budget_take(v_run, v_domain, (p ->> 'image_budget')::bigint);
-        ELSIF kind_counted(p ->> 'kind') THEN
-            v_within := budget_take(v_run, v_domain, (p ->> 'run_budget')::bigint, (p ->> 'domain_budget')::bigint,
-                (p ->> 'registered_budget')::bigint);
-        ELSE
-            v_within := true; -- what lists pages costs no budget of pages
-        END IF;
-        IF v_within THEN
+        IF budget_take(v_run, v_domain, p) THEN
             RETURN a;
         END IF;
         UPDATE page_crawls SET locked_at = NULL WHERE id = v_id;
     END IF;
     PERFORM slot_undo(v_domain, v_shared, 'crawl:' || v_id, 0, '{}');
     RETURN (false, 0, 'stale', 0, NULL)::slot_answer;
+END
+$$;
+
+-- Begins attempts of different domains, as crawl_begin does: those of pages that share no
+-- slot and have no budget. The document is an array of crawl.Start. It does not wait for
+-- long for what another transaction has locked: each is begun alone then.
+CREATE OR REPLACE FUNCTION crawls_begin(p jsonb) RETURNS SETOF begun_attempt LANGUAGE plpgsql
+SET lock_timeout = '500ms' AS $$
+DECLARE
+    v start_attempt[];
+    v_begun bigint[];
+BEGIN
+    v := slots_take(ARRAY(
+        SELECT (e.n, e.doc ->> 'domain', (e.doc ->> 'crawl_id')::bigint, (e.doc ->> 'final')::boolean,
+            ms_interval((e.doc ->> 'hold_ms')::bigint), ms_interval((e.doc ->> 'claim_ms')::bigint),
+            NULL, NULL, NULL)::start_attempt
+        FROM jsonb_array_elements(p) WITH ORDINALITY AS e (doc, n) ORDER BY e.doc ->> 'domain'
+    ));
+    PERFORM claims_renew(array_agg(a.domain ORDER BY a.domain), max(a.claim), true) FROM unnest(v) a WHERE a.reason IS NULL;
+    WITH x AS (
+        UPDATE page_crawls c SET locked_at = clock_timestamp(), final = a.final
+        FROM unnest(v) a
+        WHERE c.id = ANY (ARRAY(SELECT x.crawl_id FROM unnest(v) x)) AND c.id = a.crawl_id AND a.reason IS NULL
+            AND c.completed_at IS NULL AND c.locked_at IS NULL
+            AND (SELECT r.status FROM crawl_runs r WHERE r.id = c.run_id) = 'running'
+            AND (SELECT d.status FROM domains d WHERE d.domain = c.domain) NOT IN ('blocked', 'unreachable')
+        RETURNING c.id, c.run_id, c.domain, c.kind
+    ), counted AS (
+        UPDATE run_domains r SET
+            pages_started = r.pages_started + kind_counted(x.kind)::integer,
+            images_started = r.images_started + kind_image(x.kind)::integer, updated_at = clock_timestamp()
+        FROM x
+        WHERE r.domain = ANY (ARRAY(SELECT y.domain FROM unnest(v) y)) AND r.run_id = x.run_id AND r.domain = x.domain
+    )
+    SELECT coalesce(array_agg(x.id), '{}') INTO v_begun FROM x;
+    IF cardinality(v_begun) < cardinality(v) THEN
+        PERFORM slot_undo(a.domain, '{}', 'crawl:' || a.crawl_id, 0, '{}')
+        FROM unnest(v) a WHERE a.reason IS NULL AND a.crawl_id <> ALL (v_begun);
+    END IF;
+    RETURN QUERY SELECT a.n, a.crawl_id = ANY (v_begun), coalesce(a.wait_ms, 0),
+        CASE WHEN a.crawl_id = ANY (v_begun) THEN '' ELSE coalesce(a.reason, 'stale') END,
+        CASE WHEN a.crawl_id = ANY (v_begun) THEN a.crawl_id ELSE 0 END
+    FROM unnest(v) a;
 END
 $$;
 
@@ -86,71 +122,55 @@ BEGIN
 END
 $$;
 
--- Counts one request against the budgets; null is no limit. Returns false, and
--- counts nothing, if one is spent.
-CREATE OR REPLACE FUNCTION budget_take(
-    p_run_id bigint, p_domain text, p_run_budget bigint, p_domain_budget bigint, p_registered_budget bigint
-) RETURNS boolean LANGUAGE plpgsql AS $$
+-- Counts one request against the budgets of crawl.Start; null is no limit. Returns false, and
+-- counts nothing, if one is spent. What lists pages costs none.
+CREATE OR REPLACE FUNCTION budget_take(p_run_id bigint, p_domain text, p jsonb) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
+    v_image CONSTANT boolean := kind_image(p ->> 'kind');
+    v_of_run CONSTANT bigint := (p ->> 'run_budget')::bigint;
+    v_of_registered CONSTANT bigint := (p ->> 'registered_budget')::bigint;
     v_registered text;
+    v_within boolean := true;
 BEGIN
-    UPDATE run_domains SET pages_started = pages_started + 1, updated_at = clock_timestamp()
-    WHERE run_id = p_run_id AND domain = p_domain
-        AND (p_domain_budget IS NULL OR pages_started < p_domain_budget)
-    RETURNING coalesce(registered, domain) INTO v_registered;
-    IF NOT FOUND THEN
-        RETURN false;
+    IF NOT v_image AND NOT kind_counted(p ->> 'kind') THEN
+        RETURN true;
     END IF;
-    IF p_registered_budget IS NULL OR registered_take(p_run_id, v_registered, p_registered_budget) THEN
-        IF p_run_budget IS NULL THEN
-            RETURN true;
+    UPDATE run_domains SET
+        pages_started = pages_started + (NOT v_image)::integer, images_started = images_started + v_image::integer,
+        updated_at = clock_timestamp()
+    WHERE run_id = p_run_id AND domain = p_domain AND coalesce(CASE
+        WHEN v_image THEN images_started < (p ->> 'image_budget')::bigint ELSE pages_started < (p ->> 'domain_budget')::bigint
+    END, true)
+    RETURNING coalesce(registered, domain) INTO v_registered;
+    IF NOT FOUND OR v_image THEN
+        RETURN FOUND;
+    END IF;
+    IF v_of_registered IS NOT NULL THEN
+        -- all domains of a registered domain share its budget
+        IF NOT EXISTS (SELECT 1 FROM run_registered g WHERE g.run_id = p_run_id AND g.registered = v_registered) THEN
+            INSERT INTO run_registered (run_id, registered, pages_started)
+            VALUES (p_run_id, v_registered, registered_started(p_run_id, v_registered) - 1)
+            ON CONFLICT (run_id, registered) DO NOTHING;
         END IF;
+        UPDATE run_registered g SET pages_started = g.pages_started + 1
+        WHERE g.run_id = p_run_id AND g.registered = v_registered AND g.pages_started < v_of_registered;
+        v_within := FOUND;
+    END IF;
+    IF v_within AND v_of_run IS NOT NULL THEN
         -- many domains share this row: it is the price of an exact budget, paid only by
         -- runs that set one
         UPDATE crawl_runs SET pages_started = pages_started + 1
-        WHERE id = p_run_id AND pages_started < p_run_budget;
-        IF FOUND THEN
-            RETURN true;
+        WHERE id = p_run_id AND pages_started < v_of_run;
+        v_within := FOUND;
+        IF NOT v_within THEN
+            UPDATE run_registered g SET pages_started = g.pages_started - 1
+            WHERE g.run_id = p_run_id AND g.registered = v_registered AND g.pages_started > 0;
         END IF;
-        PERFORM registered_refund(p_run_id, v_registered);
     END IF;
-    UPDATE run_domains SET pages_started = pages_started - 1
-    WHERE run_id = p_run_id AND domain = p_domain;
-    RETURN false;
-END
-$$;
-
--- The same of a request for an image, which costs no budget of pages.
-CREATE OR REPLACE FUNCTION image_budget_take(p_run_id bigint, p_domain text, p_budget bigint) RETURNS boolean
-LANGUAGE plpgsql AS $$
-BEGIN
-    UPDATE run_domains SET images_started = images_started + 1, updated_at = clock_timestamp()
-    WHERE run_id = p_run_id AND domain = p_domain AND (p_budget IS NULL OR images_started < p_budget);
-    RETURN FOUND;
-END
-$$;
-
--- Counts one request against the budget of a registered domain, which all its domains
--- share. The caller has counted it in the domain's own row.
-CREATE OR REPLACE FUNCTION registered_take(p_run_id bigint, p_registered text, p_budget bigint) RETURNS boolean
-LANGUAGE plpgsql AS $$
-BEGIN
-    IF NOT EXISTS (SELECT 1 FROM run_registered g WHERE g.run_id = p_run_id AND g.registered = p_registered) THEN
-        INSERT INTO run_registered (run_id, registered, pages_started)
-        VALUES (p_run_id, p_registered, registered_started(p_run_id, p_registered) - 1)
-        ON CONFLICT (run_id, registered) DO NOTHING;
+    IF NOT v_within THEN
+        UPDATE run_domains SET pages_started = pages_started - 1 WHERE run_id = p_run_id AND domain = p_domain;
     END IF;
-    UPDATE run_registered g SET pages_started = g.pages_started + 1
-    WHERE g.run_id = p_run_id AND g.registered = p_registered AND g.pages_started < p_budget;
-    RETURN FOUND;
-END
-$$;
-
--- Takes back what registered_take has counted.
-CREATE OR REPLACE FUNCTION registered_refund(p_run_id bigint, p_registered text) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    UPDATE run_registered g SET pages_started = g.pages_started - 1
-    WHERE g.run_id = p_run_id AND g.registered = p_registered AND g.pages_started > 0;
+    RETURN v_within;
 END
 $$;
 
@@ -169,112 +189,53 @@ BEGIN
 END
 $$;
 
--- The same where the settings of the run limit it; else 0.
-CREATE OR REPLACE FUNCTION registered_counted(p_settings jsonb, p_run_id bigint, p_registered text) RETURNS bigint
-LANGUAGE sql STABLE AS $$
-    SELECT CASE WHEN (p_settings ->> 'max_pages_per_registered_domain')::bigint >= 0
-        THEN registered_started(p_run_id, p_registered) ELSE 0 END
-$$;
-
--- Gives slots back for which no request was made, or none that counts: they are free
--- after a delay each.
-CREATE OR REPLACE FUNCTION slot_undo(
-    p_domain text, p_shared text[], p_holder text, p_delay_ms bigint, p_shared_delay_ms bigint[]
-) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    PERFORM 1 FROM politeness_slots s
-    WHERE s.key = ANY ('domain:' || p_domain || p_shared) AND s.holder = p_holder ORDER BY s.key FOR UPDATE;
-    UPDATE politeness_slots s SET
-        free_at = clock_timestamp() + ms_interval(
-            coalesce(p_shared_delay_ms[array_position(p_shared, s.key)], p_delay_ms)
-        ),
-        ended_at = CASE WHEN p_delay_ms > 0 THEN clock_timestamp() ELSE ended_at END,
-        reason = CASE WHEN p_delay_ms > 0 THEN 'delay' ELSE '' END, holder = NULL, updated_at = clock_timestamp()
-    WHERE s.key = ANY ('domain:' || p_domain || p_shared) AND s.holder = p_holder;
-END
-$$;
-
--- The same for an attempt that is taken back. p_spared says that the domain could not
--- be reached.
-CREATE OR REPLACE FUNCTION slot_abandon(
-    p_domain text, p_shared text[], p_holder text, p_delay_ms bigint, p_shared_delay_ms bigint[], p_spared boolean
-) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    IF p_spared THEN
-        UPDATE politeness_slots SET spared_since = clock_timestamp()
-        WHERE key = 'domain:' || p_domain AND holder = p_holder AND spared_since IS NULL;
-    END IF;
-    PERFORM slot_undo(p_domain, p_shared, p_holder, p_delay_ms, p_shared_delay_ms);
-END
-$$;
-
--- Takes an attempt back that was begun but could not be made, through no fault of
--- the page: the row is pending again and its budgets are refunded. That of a
--- prerequisite is closed. p_spared says that the domain could not be reached.
+-- Takes an attempt back that was begun, through no fault of the page: the page is pending again
+-- and its budgets are refunded. Where the site may have seen the request, p_robots_version is of the
+-- robots.txt that allowed it: then the attempt is kept as a row, for an audit, and counts for
+-- nothing. That of a prerequisite is kept always. p_spared says that the domain could not be reached.
 CREATE OR REPLACE FUNCTION crawl_abandon(
-    p_crawl_id bigint, p_domain text, p_shared text[], p_why text, p_delay_ms bigint, p_shared_delay_ms bigint[],
-    p_spared boolean
-) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-    c record;
-BEGIN
-    PERFORM slot_abandon(p_domain, p_shared, 'crawl:' || p_crawl_id, p_delay_ms, p_shared_delay_ms, p_spared);
-    -- Where a crawl is looked up by its id or page, here and elsewhere, completed_at says whether
-    -- it is open. outcome says the same, but partial indexes have it as their condition. With
-    -- statistics of when little was pending, the planner would read all of such an index.
-    UPDATE page_crawls SET
-        locked_at = NULL, outcome = 'skipped', skipped = 'not made', completed_at = clock_timestamp(), error_message = p_why
-    WHERE id = p_crawl_id AND completed_at IS NULL AND prerequisite;
-    UPDATE page_crawls SET locked_at = NULL
-    WHERE id = p_crawl_id AND completed_at IS NULL AND locked_at IS NOT NULL
-    RETURNING run_id, kind INTO c;
-    IF FOUND THEN
-        PERFORM budget_refund(c.run_id, p_domain, c.kind);
-    END IF;
-END
-$$;
-
--- The same of an attempt whose request the site may have seen: it is kept as a row, for
--- an audit, and counts for nothing. The page is pending again.
-CREATE OR REPLACE FUNCTION crawl_take_back(
     p_crawl_id bigint, p_domain text, p_shared text[], p_why text, p_delay_ms bigint, p_shared_delay_ms bigint[],
     p_spared boolean, p_robots_version bigint
 ) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     t CONSTANT timestamptz := clock_timestamp();
+    v_seen CONSTANT boolean := p_robots_version IS NOT NULL;
     c page_crawls;
-BEGIN
-    PERFORM slot_abandon(p_domain, p_shared, 'crawl:' || p_crawl_id, p_delay_ms, p_shared_delay_ms, p_spared);
-    UPDATE page_crawls SET
-        locked_at = NULL, outcome = 'skipped', skipped = 'taken back', completed_at = t, error_message = p_why,
-        duration_ms = least(ms_between(locked_at, t), 2147483647)::integer,
-        delay_ms = p_delay_ms, delay_reason = 'delay', robots_version = p_robots_version
-    WHERE id = p_crawl_id AND completed_at IS NULL AND locked_at IS NOT NULL
-    RETURNING * INTO c;
-    IF NOT FOUND OR c.prerequisite THEN
-        RETURN;
-    END IF;
-    INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, redirects, again, bare, attempt)
-    VALUES (c.page_id, c.domain, c.priority, c.run_id, c.id, c.url, c.kind, c.depth, c.redirects, c.again, c.bare, c.attempt);
-    PERFORM budget_refund(c.run_id, p_domain, c.kind);
-END
-$$;
-
--- Takes back what budget_take, or image_budget_take, has counted.
-CREATE OR REPLACE FUNCTION budget_refund(p_run_id bigint, p_domain text, p_kind text) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
     v_registered text;
 BEGIN
-    IF kind_image(p_kind) THEN
-        UPDATE run_domains SET images_started = images_started - 1 WHERE run_id = p_run_id AND domain = p_domain;
-        RETURN;
-    ELSIF NOT kind_counted(p_kind) THEN
-        RETURN;
+    IF p_spared THEN
+        UPDATE politeness_slots SET spared_since = t
+        WHERE key = 'domain:' || p_domain AND holder = 'crawl:' || p_crawl_id AND spared_since IS NULL;
     END IF;
-    UPDATE run_domains SET pages_started = pages_started - 1 WHERE run_id = p_run_id AND domain = p_domain
-    RETURNING coalesce(registered, domain) INTO v_registered;
-    PERFORM registered_refund(p_run_id, v_registered);
-    UPDATE crawl_runs SET pages_started = pages_started - 1
-    WHERE id = p_run_id AND pages_started > 0 AND coalesce((settings ->> 'max_pages')::bigint, -1) >= 0;
+    PERFORM slot_undo(p_domain, p_shared, 'crawl:' || p_crawl_id, p_delay_ms, p_shared_delay_ms);
+    -- Where a crawl is looked up by its id or page, here and elsewhere, it is open if completed_at
+    -- is null. So is outcome then, but partial indexes have that as their condition. With
+    -- statistics of when little was pending, the planner would read all of such an index.
+    UPDATE page_crawls SET
+        locked_at = NULL, outcome = 'skipped', skipped = CASE WHEN v_seen THEN 'taken back' ELSE 'not made' END,
+        completed_at = t, error_message = p_why, robots_version = p_robots_version,
+        duration_ms = CASE WHEN v_seen THEN least(ms_between(locked_at, t), 2147483647)::integer END,
+        delay_ms = CASE WHEN v_seen THEN p_delay_ms END, delay_reason = CASE WHEN v_seen THEN 'delay' END
+    WHERE id = p_crawl_id AND completed_at IS NULL AND locked_at IS NOT NULL AND (prerequisite OR v_seen)
+    RETURNING * INTO c;
+    IF NOT FOUND THEN
+        UPDATE page_crawls SET locked_at = NULL
+        WHERE id = p_crawl_id AND completed_at IS NULL AND locked_at IS NOT NULL
+        RETURNING * INTO c;
+    ELSIF NOT c.prerequisite THEN
+        INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, redirects, again, bare, attempt)
+        VALUES (c.page_id, c.domain, c.priority, c.run_id, c.id, c.url, c.kind, c.depth, c.redirects, c.again, c.bare, c.attempt);
+    END IF;
+    -- what budget_take has counted
+    IF kind_image(c.kind) THEN
+        UPDATE run_domains SET images_started = images_started - 1 WHERE run_id = c.run_id AND domain = p_domain;
+    ELSIF NOT c.prerequisite AND kind_counted(c.kind) THEN
+        UPDATE run_domains SET pages_started = pages_started - 1 WHERE run_id = c.run_id AND domain = p_domain
+        RETURNING coalesce(registered, domain) INTO v_registered;
+        UPDATE run_registered g SET pages_started = g.pages_started - 1
+        WHERE g.run_id = c.run_id AND g.registered = v_registered AND g.pages_started > 0;
+        UPDATE crawl_runs SET pages_started = pages_started - 1
+        WHERE id = c.run_id AND pages_started > 0 AND coalesce((settings ->> 'max_pages')::bigint, -1) >= 0;
+    END IF;
 END
 $$;

@@ -1,4 +1,4 @@
--- Closes an attempt whose worker died: the one that held a domain's slot (p_holder) when
+-- Closes an attempt whose worker died: the one that held a domain's slot (p_holder, crawl:<id>) when
 -- its lease ran out. Only to be called with the slot locked and free: then the request
 -- cannot be in flight, and a locked row is one that nothing will ever close. The attempt
 -- counts; whether the page is tried again was decided when it began (final).
@@ -13,7 +13,7 @@ BEGIN
         duration_ms = least(ms_between(locked_at, clock_timestamp()), 2147483647)::integer,
         error_message = 'the worker died during the attempt',
         delay_ms = 0, delay_reason = ''
-    WHERE id = holder_crawl(p_holder) AND locked_at IS NOT NULL
+    WHERE id = substr(p_holder, 7)::bigint AND locked_at IS NOT NULL
     RETURNING * INTO dead;
     IF NOT FOUND OR dead.prerequisite THEN
         RETURN;
@@ -35,13 +35,6 @@ BEGIN
     END IF;
     UPDATE run_domains SET failed = failed + 1, requests = requests + 1, updated_at = clock_timestamp()
     WHERE run_id = dead.run_id AND domain = dead.domain AND kind_counted(dead.kind);
-END
-$$;
-
--- The crawl that holds a slot.
-CREATE OR REPLACE FUNCTION holder_crawl(p_holder text) RETURNS bigint LANGUAGE plpgsql IMMUTABLE STRICT AS $$
-BEGIN
-    RETURN substr(p_holder, 7)::bigint; -- crawl:<id>
 END
 $$;
 

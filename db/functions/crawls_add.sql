@@ -8,11 +8,23 @@ CREATE OR REPLACE FUNCTION crawls_add(p found_page[], OUT added integer, OUT new
 DECLARE
     v found_page[];
     v_domains text[];
-    v_listed text[];
+    v_out jsonb[];
+    v_joining found_page[];
 BEGIN
     added := 0;
     IF EXISTS (SELECT 1 FROM unnest(p) f WHERE f.priority > 0 AND kind_priority(f.kind) IS NULL) THEN
-        PERFORM crawls_raise(p);
+        -- those that are pending come earlier, where what has found them says so
+        UPDATE page_crawls c SET priority = r.priority
+        FROM (
+            SELECT x.id, f.priority FROM unnest(p) f CROSS JOIN LATERAL (
+                SELECT y.id FROM page_crawls y
+                WHERE y.page_id = f.page_id AND y.run_id = f.run_id AND NOT y.prerequisite AND y.completed_at IS NULL
+                    AND y.locked_at IS NULL AND y.previous_id IS NULL AND y.priority < f.priority
+            ) x
+            WHERE f.priority > 0 AND kind_priority(f.kind) IS NULL AND jsonb_typeof(f.follow) = 'object'
+            ORDER BY x.id
+        ) r
+        WHERE c.id = r.id AND c.completed_at IS NULL AND c.locked_at IS NULL;
     END IF;
     SELECT array_agg(f ORDER BY f.page_id) INTO v FROM unnest(p) f
     WHERE jsonb_typeof(f.follow) = 'object'
@@ -25,19 +37,69 @@ BEGIN
                 AND coalesce(c.previous_id, CASE WHEN c.prerequisite THEN -c.id ELSE 0 END) = 0
                 AND (c.skipped IS NULL OR c.skipped <> ALL (reasons('link found')))
         ) IS NULL OR kind_image(f.kind) AND crawl_passed_over(f.page_id, f.run_id, true) IS NOT NULL);
-    v_listed := domains_listed(ARRAY(SELECT f.domain FROM unnest(v) f WHERE f.domain <> f.own));
-    IF cardinality(v_listed) > 0 THEN
-        SELECT array_agg(f ORDER BY f.page_id) INTO v FROM unnest(v) f WHERE f.domain <> ALL (v_listed) OR f.domain = f.own;
+    v_domains := domains_listed(ARRAY(SELECT f.domain FROM unnest(v) f WHERE f.domain <> f.own));
+    IF cardinality(v_domains) > 0 THEN
+        SELECT array_agg(f ORDER BY f.page_id) INTO v FROM unnest(v) f WHERE f.domain <> ALL (v_domains) OR f.domain = f.own;
     END IF;
     IF EXISTS (SELECT 1 FROM unnest(v) f WHERE f.domain <> f.own AND f.follow ? 'max_subdomains') THEN
-        v := subdomains_bound(v);
+        -- new domains whose registered domain has as many of them in the run as their finder lets it
+        -- have, each with its place among those that are found here
+        v_out := ARRAY(
+            SELECT jsonb_build_array(n.run_id, n.domain) FROM (
+                SELECT k.run_id, k.domain, k.registered, k.most,
+                    row_number() OVER (PARTITION BY k.run_id, k.registered ORDER BY k.domain) AS n
+                FROM (
+                    SELECT f.run_id, f.domain, g.registered, max((f.follow ->> 'max_subdomains')::bigint) AS most
+                    FROM unnest(v) f CROSS JOIN LATERAL (
+                        SELECT x.registered FROM registered_domains x WHERE x.domain = f.domain LIMIT 1
+                    ) g
+                    WHERE f.domain <> f.own AND NOT f.follow ? 'seed'
+                        AND (SELECT rd.run_id FROM run_domains rd WHERE rd.run_id = f.run_id AND rd.domain = f.domain) IS NULL
+                    GROUP BY f.run_id, f.domain, g.registered
+                    HAVING bool_and(f.follow ? 'max_subdomains')
+                ) k
+            ) n
+            WHERE n.n > n.most - (SELECT count(*) FROM (
+                SELECT 1 FROM run_domains rd WHERE rd.run_id = n.run_id AND rd.registered = n.registered LIMIT n.most
+            ) y)
+        );
+        IF cardinality(v_out) > 0 THEN
+            SELECT array_agg(f ORDER BY f.page_id) INTO v FROM unnest(v) f WHERE jsonb_build_array(f.run_id, f.domain) <> ALL (v_out);
+        END IF;
     END IF;
     IF v IS NULL THEN
         RETURN;
     END IF;
     SELECT array_agg(DISTINCT f.domain ORDER BY f.domain) INTO v_domains FROM unnest(v) f WHERE f.domain <> f.own;
     IF v_domains IS NOT NULL THEN
-        PERFORM run_domains_add(v);
+        SELECT array_agg(k.f ORDER BY k.domain) INTO v_joining FROM (
+            SELECT DISTINCT ON (f.domain, f.run_id) f AS f, f.domain FROM unnest(v) f
+            WHERE f.domain <> f.own AND (f.follow ? 'seed' OR (
+                SELECT r.run_id FROM run_domains r WHERE r.run_id = f.run_id AND r.domain = f.domain
+            ) IS NULL)
+            ORDER BY f.domain, f.run_id, f.follow ? 'seed' DESC
+        ) k;
+        IF v_joining IS NOT NULL THEN
+            INSERT INTO domains (domain)
+            SELECT DISTINCT f.domain FROM unnest(v_joining) f
+            WHERE (SELECT d.id FROM domains d WHERE d.domain = f.domain) IS NULL
+            ORDER BY f.domain ON CONFLICT (domain) DO NOTHING;
+            INSERT INTO run_domains (run_id, domain, registered, seed, priority)
+            SELECT f.run_id, f.domain, (SELECT g.registered FROM registered_domains g WHERE g.domain = f.domain),
+                f.follow ? 'seed', (SELECT d.priority_score FROM domains d WHERE d.domain = f.domain)
+            FROM unnest(v_joining) f ORDER BY f.domain, f.run_id
+            ON CONFLICT (run_id, domain) DO UPDATE SET seed = true
+            WHERE excluded.seed AND NOT run_domains.seed;
+            -- a run that finds a domain asks it, even if another has given it up
+            PERFORM troubles_lift(ARRAY(
+                SELECT DISTINCT f.domain FROM unnest(v_joining) f
+                CROSS JOIN LATERAL (SELECT x.status FROM domains x WHERE x.domain = f.domain) d
+                WHERE NOT f.follow ? 'seed'
+                    AND (d.status IN ('blocked', 'unreachable') OR EXISTS (
+                        SELECT 1 FROM robots r WHERE r.domain = f.domain AND r.verdict = 'unreachable' AND r.expires_at > now()
+                    ))
+            ));
+        END IF;
         -- Finishing a domain locks its row FOR UPDATE: with this, either it sees the
         -- crawls added here or the updates below see it finished. The caller's own
         -- domain cannot be finished while its attempt is open.
@@ -55,7 +117,14 @@ BEGIN
         now() - f.after * interval '1 microsecond', f.run_id,
         CASE WHEN NOT f.is_new THEN crawl_passed_over(f.page_id, f.run_id, kind_image(f.kind)) END, f.url, f.kind, (f.follow ->> 'depth')::smallint,
         coalesce((f.follow ->> 'redirects')::smallint, 0)
-    FROM unnest(v) f LEFT JOIN LATERAL page_penalties(f.page_id) AS k (penalty) ON true
+    FROM unnest(v) f LEFT JOIN LATERAL (
+        -- others of its pattern have brought nothing new
+        SELECT pattern_penalty(u.seen, u.duplicates + u.copies) AS penalty FROM pages x CROSS JOIN LATERAL (
+            SELECT y.seen, y.duplicates, y.copies FROM url_patterns y
+            WHERE y.domain = x.domain AND y.pattern = x.patterns [cardinality(x.patterns)] LIMIT 1
+        ) u
+        WHERE x.id = f.page_id
+    ) k ON true
     ORDER BY f.page_id, f.run_id, f.after DESC
     ON CONFLICT DO NOTHING;
     GET DIAGNOSTICS added = ROW_COUNT;
@@ -97,105 +166,38 @@ CREATE OR REPLACE FUNCTION crawl_passed_over(p_page_id bigint, p_run_id bigint, 
     )
 $$;
 
--- Pages but those of new domains whose registered domain has as many of them in the run as
--- their finder lets it have.
-CREATE OR REPLACE FUNCTION subdomains_bound(p found_page[]) RETURNS found_page[] LANGUAGE plpgsql STABLE AS $$
-DECLARE
-    -- each with its place among those of its registered domain that are found here
-    v_out jsonb[] := ARRAY(
-        SELECT jsonb_build_array(n.run_id, n.domain) FROM (
-            SELECT k.run_id, k.domain, k.registered, k.most,
-                row_number() OVER (PARTITION BY k.run_id, k.registered ORDER BY k.domain) AS n
-            FROM (
-                SELECT f.run_id, f.domain, g.registered, max((f.follow ->> 'max_subdomains')::bigint) AS most
-                FROM unnest(p) f CROSS JOIN LATERAL (
-                    SELECT x.registered FROM registered_domains x WHERE x.domain = f.domain LIMIT 1
-                ) g
-                WHERE f.domain <> f.own AND NOT f.follow ? 'seed'
-                    AND (SELECT rd.run_id FROM run_domains rd WHERE rd.run_id = f.run_id AND rd.domain = f.domain) IS NULL
-                GROUP BY f.run_id, f.domain, g.registered
-                HAVING bool_and(f.follow ? 'max_subdomains')
-            ) k
-        ) n
-        WHERE n.n > n.most - (SELECT count(*) FROM (
-            SELECT 1 FROM run_domains rd WHERE rd.run_id = n.run_id AND rd.registered = n.registered LIMIT n.most
-        ) y)
-    );
-BEGIN
-    IF cardinality(v_out) = 0 THEN
-        RETURN p;
-    END IF;
-    RETURN (SELECT array_agg(f ORDER BY f.page_id) FROM unnest(p) f WHERE jsonb_build_array(f.run_id, f.domain) <> ALL (v_out));
-END
-$$;
-
--- Makes the domains of pages part of their runs, but for the callers' own.
-CREATE OR REPLACE FUNCTION run_domains_add(p found_page[]) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-    v found_page[];
-BEGIN
-    SELECT array_agg(k.f ORDER BY k.domain) INTO v FROM (
-        SELECT DISTINCT ON (f.domain, f.run_id) f AS f, f.domain FROM unnest(p) f
-        WHERE f.domain <> f.own AND (f.follow ? 'seed' OR (
-            SELECT r.run_id FROM run_domains r WHERE r.run_id = f.run_id AND r.domain = f.domain
-        ) IS NULL)
-        ORDER BY f.domain, f.run_id, f.follow ? 'seed' DESC
-    ) k;
-    IF v IS NULL THEN
-        RETURN;
-    END IF;
-    INSERT INTO domains (domain)
-    SELECT DISTINCT f.domain FROM unnest(v) f
-    WHERE (SELECT d.id FROM domains d WHERE d.domain = f.domain) IS NULL
-    ORDER BY f.domain ON CONFLICT (domain) DO NOTHING;
-    INSERT INTO run_domains (run_id, domain, registered, seed, priority)
-    SELECT f.run_id, f.domain, (SELECT g.registered FROM registered_domains g WHERE g.domain = f.domain), f.follow ? 'seed', (SELECT d.priority_score FROM domains d WHERE d.domain = f.domain)
-    FROM unnest(v) f ORDER BY f.domain, f.run_id
-    ON CONFLICT (run_id, domain) DO UPDATE SET seed = true
-    WHERE excluded.seed AND NOT run_domains.seed;
-    -- a run that finds a domain asks it, even if another has given it up
-    PERFORM troubles_lift(ARRAY(
-        SELECT DISTINCT f.domain FROM unnest(v) f
-        CROSS JOIN LATERAL (SELECT x.status FROM domains x WHERE x.domain = f.domain) d
-        WHERE NOT f.follow ? 'seed'
-            AND (d.status IN ('blocked', 'unreachable') OR EXISTS (
-                SELECT 1 FROM robots r WHERE r.domain = f.domain AND r.verdict = 'unreachable' AND r.expires_at > now()
-            ))
-    ));
-END
-$$;
-
 -- By how many links pages of a pattern come later, of which some have brought nothing new:
 -- 4 if none has, and nothing before 8 of them were read.
 CREATE OR REPLACE FUNCTION pattern_penalty(p_seen integer, p_nothing integer) RETURNS integer LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN p_seen >= 8 THEN floor(4.0 * p_nothing / p_seen)::integer ELSE 0 END
 $$;
 
--- By how many links a page comes later because others of its pattern have brought nothing
--- new; no row where none has. As a set it is made part of the plan of what calls it, once for
--- all pages.
-CREATE OR REPLACE FUNCTION page_penalties(p_page_id bigint) RETURNS SETOF integer LANGUAGE sql STABLE AS $$
-    SELECT pattern_penalty(u.seen, u.duplicates + u.copies) FROM pages p CROSS JOIN LATERAL (
-        SELECT x.seen, x.duplicates, x.copies FROM url_patterns x
-        WHERE x.domain = p.domain AND x.pattern = p.patterns [cardinality(p.patterns)] LIMIT 1
-    ) u
-    WHERE p.id = p_page_id
+-- Has closed crawls of domains decided again, unless others follow them already. Returns the domains
+-- of those that are pending now.
+CREATE OR REPLACE FUNCTION crawls_repeat(p_domains text[], p_crawls bigint[]) RETURNS text[] LANGUAGE plpgsql AS $$
+DECLARE
+    v_domains text[];
+BEGIN
+    -- as in crawls_add: finishing a domain sees these crawls, or is seen
+    PERFORM 1 FROM domains d WHERE d.domain = ANY (p_domains) ORDER BY d.domain FOR KEY SHARE;
+    WITH n AS (
+        INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, redirects)
+        SELECT c.page_id, c.domain, c.priority, c.run_id, c.id, c.url, c.kind, c.depth, c.redirects
+        FROM page_crawls c WHERE c.id = ANY (p_crawls)
+        ON CONFLICT DO NOTHING RETURNING page_crawls.domain
+    )
+    SELECT coalesce(array_agg(DISTINCT n.domain), '{}') INTO v_domains FROM n;
+    UPDATE domains SET status = 'pending', status_reason = '' WHERE domain = ANY (v_domains) AND status = 'exhausted';
+    RETURN v_domains;
+END
 $$;
 
--- Has pending crawls that are found anew come earlier, where what has found them says so.
--- Those in flight are left alone.
-CREATE OR REPLACE FUNCTION crawls_raise(p found_page[]) RETURNS void LANGUAGE plpgsql AS $$
+-- Makes due what is pending of origins and was put off.
+CREATE OR REPLACE FUNCTION crawls_hasten(p_domains text[], p_origins text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    UPDATE page_crawls c SET priority = r.priority
-    FROM (
-        SELECT x.id, f.priority FROM unnest(p) f CROSS JOIN LATERAL (
-            SELECT y.id FROM page_crawls y
-            WHERE y.page_id = f.page_id AND y.run_id = f.run_id AND NOT y.prerequisite AND y.completed_at IS NULL
-                AND y.locked_at IS NULL AND y.previous_id IS NULL AND y.priority < f.priority
-        ) x
-        WHERE f.priority > 0 AND kind_priority(f.kind) IS NULL AND jsonb_typeof(f.follow) = 'object'
-        ORDER BY x.id
-    ) r
-    WHERE c.id = r.id AND c.completed_at IS NULL AND c.locked_at IS NULL;
+    UPDATE page_crawls c SET scheduled_for = now()
+    FROM pages p
+    WHERE p.id = c.page_id AND c.domain = ANY (p_domains) AND p.origin = ANY (p_origins)
+        AND c.outcome IS NULL AND c.locked_at IS NULL AND c.scheduled_for > now();
 END
 $$;

@@ -1,8 +1,30 @@
+-- These are plpgsql, like all that a page calls: the plan of an SQL function is made
+-- anew in every transaction.
+
+-- Which of several decisions of a person counts: a block before a stop before a pause, as
+-- crawl.Controls.Forbidding has it.
+CREATE OR REPLACE FUNCTION control_order(p_kind text) RETURNS integer LANGUAGE sql IMMUTABLE AS $$
+    SELECT array_position(ARRAY['block', 'stop', 'pause'], p_kind)
+$$;
+
+-- What a person has decided that forbids requests to a domain now: pause, stop or
+-- block, which a list does, too; null is nothing.
+CREATE OR REPLACE FUNCTION domain_forbidden(p_domain text) RETURNS text
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN coalesce(CASE WHEN domain_listed(p_domain) IS NOT NULL THEN 'block' END, (
+        SELECT c.kind FROM domain_controls c
+        WHERE c.domain = p_domain AND c.lifted_at IS NULL AND c.kind IN ('pause', 'stop', 'block')
+            AND (c.until IS NULL OR c.until > clock_timestamp())
+        ORDER BY control_order(c.kind) LIMIT 1
+    ));
+END
+$$;
+
 -- Stores a person's decision about a domain, known or not, in place of an earlier
 -- one of its kind. A stop or block that has no end also sets the domain's status.
 -- p_decision, if not empty, names the decision: one that is stored already is not
 -- stored again, and so does not undo what was decided since.
-DROP FUNCTION IF EXISTS domain_control(text, text, jsonb, text, text, timestamptz);
 CREATE OR REPLACE FUNCTION domain_control(
     p_domain text, p_kind text, p_value jsonb, p_reason text, p_by text, p_until timestamptz, p_decision text DEFAULT ''
 ) RETURNS void LANGUAGE plpgsql AS $$
@@ -22,13 +44,13 @@ BEGIN
     IF p_kind IN ('pause', 'stop', 'block') THEN
         PERFORM due_update(ARRAY[p_domain]);
     ELSE
-        PERFORM domain_wake(p_domain);
+        PERFORM domains_wake(ARRAY[p_domain]);
     END IF;
 END
 $$;
 
--- Takes a decision back, and returns whether there was one in force. With the last
--- stop or block the domain may be crawled again, also if it was given up.
+-- Takes decisions of some kinds back, and returns whether there was one in force. With the last
+-- stop or block, or where no kinds are given, the domain is asked again, also if it was given up.
 CREATE OR REPLACE FUNCTION domain_lift(p_domain text, p_kinds text[], p_by text) RETURNS boolean
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -38,10 +60,12 @@ BEGIN
     UPDATE domain_controls SET lifted_at = now(), lifted_by = p_by
     WHERE domain = p_domain AND kind = ANY (p_kinds) AND lifted_at IS NULL;
     lifted := FOUND;
-    IF p_kinds && ARRAY['stop', 'block'] THEN
-        lifted := domain_retry(p_domain) OR lifted;
+    IF p_kinds = '{}' OR p_kinds && ARRAY['stop', 'block'] THEN
+        lifted := cardinality(troubles_lift(ARRAY[p_domain])) > 0 OR lifted;
     END IF;
-    PERFORM domain_wake(p_domain);
+    IF lifted OR p_kinds <> '{}' THEN
+        PERFORM domains_wake(ARRAY[p_domain]);
+    END IF;
     RETURN lifted;
 END
 $$;

@@ -11,21 +11,23 @@ DECLARE
 BEGIN
     -- Of each run a step along page_crawls_next, and another where nothing is due.
     v_runs := ARRAY(
-        SELECT (d.n, c.id, rd.run_id, u.name, u.settings, rd.seed, u.pages_started, rd.pages_started,
-            registered_counted(u.settings, rd.run_id, coalesce(rd.registered, d.domain)),
-            pages_budget(u.settings, rd.budget_growths, b.own),
-            CASE WHEN (u.settings ->> 'max_pages_per_depth')::bigint >= 0 THEN rd.depths END, rd.budget_growths, rd.images_started,
-            q.more, f.locked_at, u.crowded, u.spent, rd.turn_started, rd.bytes)::domain_run
+        SELECT (d.n, c.id, rd.run_id, q.more OR f.locked_at IS NOT NULL, b.run_pages, jsonb_build_object(
+            'id', rd.run_id, 'name', u.name, 'settings', u.settings, 'seed', rd.seed, 'spent', b.spent,
+            'domain_started', rd.pages_started, 'images_started', rd.images_started, 'budget', b.budget,
+            'depths', CASE WHEN (u.settings ->> 'max_pages_per_depth')::bigint >= 0 THEN rd.depths END,
+            'growths', rd.budget_growths, 'crowded', u.crowded, 'turn_started', rd.turn_started,
+            'yielded', rd.turn_started IS NULL, 'locked_at', f.locked_at
+        ))::domain_run
         FROM unnest(p_domains) WITH ORDINALITY AS d (domain, n)
-        CROSS JOIN LATERAL (SELECT domain_budget(d.domain) AS own OFFSET 0) b
+        CROSS JOIN LATERAL (SELECT domain_budget(d.domain) AS own OFFSET 0) o
+        CROSS JOIN LATERAL (SELECT x.*, x AS row FROM run_domains x WHERE x.domain = d.domain OFFSET 0) rd
         CROSS JOIN LATERAL (
-            SELECT x.run_id, x.seed, x.pages_started, x.images_started, x.turn_started, x.bytes, x.registered, x.depths,
-                x.budget_growths
-            FROM run_domains x WHERE x.domain = d.domain OFFSET 0
-        ) rd CROSS JOIN LATERAL (
-            SELECT x.name, x.settings, x.pages_started, x.crowded, x.spent FROM crawl_runs x
+            SELECT x.name, x.settings, x.crowded, x AS row FROM crawl_runs x
             WHERE x.id = rd.run_id AND x.status = 'running' LIMIT 1
-        ) u LEFT JOIN LATERAL (
+        ) u CROSS JOIN LATERAL (
+            SELECT requests_spent(u.row, rd.row, o.own) AS spent, run_pages_spent(u.row) AS run_pages,
+                pages_budget(u.settings, rd.budget_growths, o.own) AS budget OFFSET 0
+        ) b LEFT JOIN LATERAL (
             SELECT x.id, x.kind FROM page_crawls x
             WHERE x.domain = d.domain AND x.run_id = rd.run_id AND x.outcome IS NULL
                 AND x.locked_at IS NULL AND x.scheduled_for <= t
@@ -37,37 +39,32 @@ BEGIN
                     SELECT 1 FROM page_crawls x
                     WHERE x.domain = d.domain AND x.run_id = rd.run_id AND x.outcome IS NULL AND x.locked_at IS NULL
                 )
-                ELSE NOT kind_image(c.kind) AND u.settings ->> 'images' <> 'off' AND coalesce(
-                    rd.pages_started >= pages_budget(u.settings, rd.budget_growths, b.own)
-                    OR (u.settings ->> 'max_pages')::bigint BETWEEN 0 AND u.pages_started
-                    OR (u.settings ->> 'max_pages_per_registered_domain')::bigint >= 0, false)
+                ELSE NOT kind_image(c.kind) AND u.settings ->> 'images' <> 'off' AND b.spent = 'pages'
             END AS more OFFSET 0
         ) q LEFT JOIN LATERAL (
             SELECT x.locked_at FROM page_crawls x
-            WHERE x.id = holder_crawl((SELECT s.holder FROM politeness_slots s WHERE s.key = 'domain:' || d.domain))
+            WHERE x.id = substr((
+                    SELECT s.holder FROM politeness_slots s WHERE s.key = 'domain:' || d.domain
+                ), 7)::bigint
                 AND x.run_id = rd.run_id LIMIT 1
         ) f ON true
         WHERE c.id IS NOT NULL OR q.more OR f.locked_at IS NOT NULL
         ORDER BY d.n, rd.run_id
     );
     v_crawls := crawl_facts(ARRAY(SELECT r.crawl FROM unnest(v_runs) r));
-    v_due := ARRAY(SELECT u FROM domains_due(ARRAY(
-        SELECT DISTINCT p_domains[r.n] FROM unnest(v_runs) r WHERE r.more OR r.locked_at IS NOT NULL
-    )) u);
+    v_due := domains_due(ARRAY(SELECT DISTINCT p_domains[r.n] FROM unnest(v_runs) r WHERE r.waits), false);
     RETURN ARRAY(
         SELECT jsonb_build_object('now', t, 'domain', d.state, 'runs', coalesce(r.runs, '[]'))
         FROM unnest(v_states) WITH ORDINALITY AS d (state, n) LEFT JOIN (
-            SELECT x.n, jsonb_agg(jsonb_build_object(
-                'id', x.run_id, 'name', x.name, 'settings', x.settings, 'seed', x.seed, 'pages_started', x.pages_started,
-                'domain_started', x.domain_started, 'crawl', x.facts, 'due', nullif(u.at, 'infinity'), 'images_due', nullif(u.images_at, 'infinity'), 'waits', u.reason,
-                'images_started', x.images_started, 'locked_at', x.locked_at,
-                'registered_started', x.registered_started, 'budget', x.budget, 'depths', x.depths, 'growths', x.growths,
-                'crowded', x.crowded, 'spent', x.spent, 'turn_started', x.turn_started, 'yielded', x.turn_started IS NULL, 'domain_bytes', x.bytes
+            SELECT x.n, jsonb_agg(x.doc || jsonb_build_object(
+                'crawl', x.facts, 'waits', u.reason, 'due', nullif(CASE
+                    WHEN x.doc ->> 'spent' = 'all' THEN NULL
+                    WHEN x.run_pages THEN u.images_at
+                    ELSE u.at
+                END, 'infinity')
             ) ORDER BY x.i) AS runs
             FROM ROWS FROM (unnest(v_runs), unnest(v_crawls)) WITH ORDINALITY
-                AS x (n, crawl, run_id, name, settings, seed, pages_started, domain_started, registered_started,
-                    budget, depths, growths, images_started, more, locked_at,
-                    crowded, spent, turn_started, bytes, facts, i)
+                AS x (n, crawl, run_id, waits, run_pages, doc, facts, i)
             LEFT JOIN unnest(v_due) u ON u.run_id = x.run_id AND u.domain = p_domains[x.n]
             GROUP BY x.n
         ) r ON r.n = d.n
@@ -76,18 +73,11 @@ BEGIN
 END
 $$;
 
--- The same for one domain.
-CREATE OR REPLACE FUNCTION domain_facts(p_domain text) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    RETURN (domain_facts(ARRAY[p_domain]))[1];
-END
-$$;
-
--- The same after closing what dead workers have left.
+-- The same of one domain, after closing what dead workers have left.
 CREATE OR REPLACE FUNCTION domain_next(p_domain text) RETURNS jsonb LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM domain_reap(p_domain);
-    RETURN domain_facts(p_domain);
+    RETURN (domain_facts(ARRAY[p_domain]))[1];
 END
 $$;
 
@@ -125,13 +115,6 @@ BEGIN
 END
 $$;
 
--- The same for one domain.
-CREATE OR REPLACE FUNCTION domain_state(p_domain text) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    RETURN (domain_state(ARRAY[p_domain]))[1];
-END
-$$;
-
 -- What is stored about crawls and their pages: crawl.CrawlFacts, in their order; null is
 -- of none.
 CREATE OR REPLACE FUNCTION crawl_facts(p_crawl_ids bigint[]) RETURNS jsonb[] LANGUAGE plpgsql STABLE AS $$
@@ -146,11 +129,17 @@ BEGIN
                 'content', encode(p.content_hash, 'hex')
             )),
             'extractor', p.extractor, 'duplicate', p.duplicate, 'again', c.again, 'images', p.images,
-            'image', CASE WHEN kind_image(c.kind) THEN image_facts(p.id) END,
+            'image', CASE WHEN kind_image(c.kind) THEN (
+                SELECT jsonb_build_object(
+                    'stored', x.stored_at IS NOT NULL, 'thumbnail', x.thumbnail_at IS NOT NULL OR x.undecoded IS NOT NULL
+                )
+                FROM images i INNER JOIN image_contents x ON x.sha256_hash = i.sha256_hash WHERE i.page_id = p.id
+            ) END,
             'patterns', (
                 SELECT jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
-                    'pattern', k.pattern, 'seen', coalesce(u.seen, 0), 'duplicates', coalesce(u.duplicates, 0),
-                    'copies', u.copies, 'run_id', u.run_id,
+                    'pattern', k.pattern, 'seen', coalesce(pattern_count(u.seen, u.run_id, c.run_id), 0),
+                    'duplicates', coalesce(pattern_count(u.duplicates, u.run_id, c.run_id), 0),
+                    'copies', pattern_count(u.copies, u.run_id, c.run_id),
                     'shared', CASE WHEN k.n = 1 AND (p.fetched_at IS NULL OR p.duplicate) THEN encode(u.shared, 'base64') END,
                     'fingerprints',
                     CASE WHEN k.n = 1 AND (p.fetched_at IS NULL OR p.duplicate) THEN encode(u.fingerprints, 'base64') END
@@ -160,15 +149,17 @@ BEGIN
                     WHERE x.domain = p.domain AND x.pattern = k.pattern LIMIT 1
                 ) u ON true
             ),
-            'worked', CASE
-                WHEN (SELECT (h.health ->> 'probing')::boolean FROM domain_health h WHERE h.domain = c.domain)
-                    THEN page_worked(c.domain, p.origin)
-            END,
-            'pages', CASE
-                WHEN kind_image(c.kind) AND (SELECT (h.health ->> 'probing')::boolean FROM domain_health h WHERE h.domain = c.domain)
-                    THEN origin_has_pages(c.domain, p.origin)
-            END,
-            'answered', CASE WHEN p.status = 'failed' THEN page_answered(p.id) END,
+            'answered', CASE WHEN p.status = 'failed' THEN (
+                SELECT jsonb_build_object('at', x.completed_at, 'status', x.status_code) FROM (
+                    -- OFFSET 0: of the page's crawls the last, instead of the last crawls until one is of the page
+                    SELECT z.completed_at, z.status_code, z.outcome FROM (
+                        SELECT y.id, y.completed_at, y.status_code, y.outcome FROM page_crawls y
+                        WHERE y.page_id = p.id AND y.outcome NOT IN ('skipped', 'blocked_robots') AND NOT y.prerequisite OFFSET 0
+                    ) z
+                    ORDER BY z.id DESC LIMIT 1
+                ) x
+                WHERE x.outcome = 'blocked_4xx'
+            ) END,
             'vouched', CASE WHEN kind_nested(c.kind) THEN sitemap_vouchers(p.id) END,
             'robots', (
                 SELECT jsonb_build_object(
@@ -179,7 +170,13 @@ BEGIN
             )
         ) || CASE WHEN p.usage IS NULL THEN '{}' ELSE jsonb_build_object('usage', p.usage) END
             || CASE WHEN p.history IS NULL THEN '{}' ELSE jsonb_build_object('history', p.history) END
-            || CASE WHEN c.bare THEN '{"bare": true}'::jsonb ELSE '{}' END END
+            || CASE WHEN c.bare THEN '{"bare": true}'::jsonb ELSE '{}' END
+            || CASE
+                WHEN (SELECT (h.health ->> 'probing')::boolean FROM domain_health h WHERE h.domain = c.domain)
+                    THEN origin_known(c.domain, p.origin)
+                ELSE '{}'
+            END
+        END
         FROM unnest(p_crawl_ids) WITH ORDINALITY AS i (id, n) LEFT JOIN LATERAL (
             SELECT x.* FROM page_crawls x WHERE x.id = i.id LIMIT 1
         ) c ON true LEFT JOIN LATERAL (
@@ -190,77 +187,36 @@ BEGIN
 END
 $$;
 
--- What is stored of an image: crawl.ImageFacts; null is nothing.
-CREATE OR REPLACE FUNCTION image_facts(p_page_id bigint) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+-- What is known of an origin that is probed: the page or image that was answered well last, among
+-- the domain's latest requests, and whether it has pages, and not images alone: one was fetched
+-- among those, or is among the first that are pending. Images come before all of these.
+CREATE OR REPLACE FUNCTION origin_known(p_domain text, p_origin text) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (
-        SELECT jsonb_build_object(
-            'stored', c.stored_at IS NOT NULL, 'thumbnail', c.thumbnail_at IS NOT NULL OR c.undecoded IS NOT NULL
+        WITH latest AS NOT MATERIALIZED (
+            SELECT x.* FROM (
+                SELECT y.url, y.page_id, y.kind, y.outcome, y.status_code, y.error_message, y.completed_at, y.prerequisite
+                FROM page_crawls y WHERE y.domain = p_domain AND y.outcome IS NOT NULL
+                ORDER BY y.completed_at DESC LIMIT 1000
+            ) x INNER JOIN pages p ON p.id = x.page_id
+            WHERE x.outcome = 'success' AND p.origin = p_origin
         )
-        FROM images i INNER JOIN image_contents c ON c.sha256_hash = i.sha256_hash WHERE i.page_id = p_page_id
-    );
-END
-$$;
-
--- The same for one crawl.
-CREATE OR REPLACE FUNCTION crawl_facts(p_crawl_id bigint) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    RETURN (crawl_facts(ARRAY[p_crawl_id]))[1];
-END
-$$;
-
--- The page or image of an origin that was answered well last, among the domain's latest
--- requests; null is none.
-CREATE OR REPLACE FUNCTION page_worked(p_domain text, p_origin text) RETURNS text LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    RETURN (
-        SELECT x.url FROM (
-            SELECT y.url, y.page_id, y.kind, y.outcome, y.status_code, y.error_message, y.completed_at
-            FROM page_crawls y WHERE y.domain = p_domain AND y.outcome IS NOT NULL
-            ORDER BY y.completed_at DESC LIMIT 1000
-        ) x INNER JOIN pages p ON p.id = x.page_id
-        WHERE (kind_document(x.kind) OR kind_image(x.kind)) AND x.outcome = 'success' AND x.error_message IS NULL AND p.origin = p_origin
-            AND (x.status_code BETWEEN 200 AND 299 OR x.status_code = 304)
-        ORDER BY x.completed_at DESC LIMIT 1
-    );
-END
-$$;
-
--- Whether an origin has pages, and not images alone: one was fetched, among the domain's
--- latest requests, or is among the first that are pending. Images come before all of these.
-CREATE OR REPLACE FUNCTION origin_has_pages(p_domain text, p_origin text) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    RETURN EXISTS (
-        SELECT 1 FROM (
-            SELECT y.page_id, y.kind, y.outcome, y.prerequisite FROM page_crawls y WHERE y.domain = p_domain AND y.outcome IS NOT NULL
-            ORDER BY y.completed_at DESC LIMIT 1000
-        ) x INNER JOIN pages p ON p.id = x.page_id
-        WHERE kind_document(x.kind) AND x.outcome = 'success' AND NOT x.prerequisite AND p.origin = p_origin
-    ) OR EXISTS (
-        SELECT 1 FROM run_domains rd CROSS JOIN LATERAL (
-            SELECT y.page_id, y.kind FROM page_crawls y
-            WHERE y.domain = rd.domain AND y.run_id = rd.run_id AND y.outcome IS NULL AND y.priority < kind_priority('image') - 1
-            ORDER BY y.priority DESC, y.scheduled_for, y.id LIMIT 1000
-        ) x INNER JOIN pages p ON p.id = x.page_id
-        WHERE rd.domain = p_domain AND kind_document(x.kind) AND p.origin = p_origin
-    );
-END
-$$;
-
--- The answer from 400 to 499 that the last request for a page had: crawl.Answered;
--- null is another one, or none.
-CREATE OR REPLACE FUNCTION page_answered(p_page_id bigint) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    RETURN (
-        SELECT jsonb_build_object('at', x.completed_at, 'status', x.status_code) FROM (
-            -- OFFSET 0: of the page's crawls the last, instead of the last crawls until one is of the page
-            SELECT z.completed_at, z.status_code, z.outcome FROM (
-                SELECT y.id, y.completed_at, y.status_code, y.outcome FROM page_crawls y
-                WHERE y.page_id = p_page_id AND y.outcome NOT IN ('skipped', 'blocked_robots') AND NOT y.prerequisite OFFSET 0
-            ) z
-            ORDER BY z.id DESC LIMIT 1
-        ) x
-        WHERE x.outcome = 'blocked_4xx'
+        SELECT jsonb_build_object(
+            'worked', (
+                SELECT x.url FROM latest x
+                WHERE (kind_document(x.kind) OR kind_image(x.kind)) AND x.error_message IS NULL
+                    AND (x.status_code BETWEEN 200 AND 299 OR x.status_code = 304)
+                ORDER BY x.completed_at DESC LIMIT 1
+            ),
+            'pages', EXISTS (SELECT 1 FROM latest x WHERE kind_document(x.kind) AND NOT x.prerequisite) OR EXISTS (
+                SELECT 1 FROM run_domains rd CROSS JOIN LATERAL (
+                    SELECT y.page_id, y.kind FROM page_crawls y
+                    WHERE y.domain = rd.domain AND y.run_id = rd.run_id AND y.outcome IS NULL AND y.priority < kind_priority('image') - 1
+                    ORDER BY y.priority DESC, y.scheduled_for, y.id LIMIT 1000
+                ) x INNER JOIN pages p ON p.id = x.page_id
+                WHERE rd.domain = p_domain AND kind_document(x.kind) AND p.origin = p_origin
+            )
+        )
     );
 END
 $$;
@@ -284,35 +240,6 @@ BEGIN
             WHERE n.list AND n.hops < 4
         )
         SELECT jsonb_agg(DISTINCT v.domain) FROM (SELECT n.domain FROM named n WHERE n.domain IS NOT NULL LIMIT 1000) v
-    );
-END
-$$;
-
--- The facts of one page in each run, whatever has become of it there: what
--- explains it.
-CREATE OR REPLACE FUNCTION page_facts(p_domain text, p_url text) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    RETURN jsonb_build_object(
-        'now', clock_timestamp(),
-        'domain', domain_state(p_domain),
-        'runs', (
-            SELECT coalesce(jsonb_agg(jsonb_build_object(
-                'id', r.id, 'name', r.name, 'status', r.status, 'settings', r.settings, 'seed', rd.seed,
-                'pages_started', r.pages_started, 'domain_started', rd.pages_started, 'spent', r.spent, 'domain_bytes', rd.bytes,
-                'registered_started', registered_counted(r.settings, r.id, coalesce(rd.registered, p_domain)),
-                'budget', pages_budget(r.settings, rd.budget_growths, domain_budget(p_domain)), 'depths', rd.depths, 'growths', rd.budget_growths,
-                'images_started', rd.images_started,
-                'crawl', crawl_facts((
-                    SELECT c.id FROM page_crawls c
-                    WHERE c.page_id = p.id AND c.run_id = r.id AND NOT c.prerequisite
-                    ORDER BY c.created_at DESC, c.id DESC LIMIT 1
-                ))
-            ) ORDER BY r.id), '[]')
-            FROM pages p
-            INNER JOIN run_domains rd ON rd.domain = p.domain
-            INNER JOIN crawl_runs r ON r.id = rd.run_id
-            WHERE p.domain = p_domain AND p.url = p_url
-        )
     );
 END
 $$;

@@ -1,9 +1,7 @@
--- Counts what is known of domains over all runs, and returns how many those are. Of the
+-- Counts what is known of domains over all runs. Of the
 -- pages of one no more than a million are counted, and of what they say of images no more
 -- than 100,000 rows.
-CREATE OR REPLACE FUNCTION domains_count(p_domains text[]) RETURNS integer LANGUAGE plpgsql AS $$
-DECLARE
-    v_counted integer;
+CREATE OR REPLACE FUNCTION domains_count(p_domains text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE domains d SET
         pages_crawled = r.crawled, bytes = r.bytes, pages_discovered = p.found, error_rate = h.errors,
@@ -43,49 +41,6 @@ BEGIN
         ) x
     ) h
     WHERE d.domain = ANY (p_domains) AND d.domain = k.domain;
-    GET DIAGNOSTICS v_counted = ROW_COUNT;
-    RETURN v_counted;
-END
-$$;
-
--- Counts those of all domains with ids after one, at most so many that have something to
--- count. Returns the last that was looked at; 0 is that there are none.
-CREATE OR REPLACE FUNCTION domains_count_after(p_after bigint, p_most integer) RETURNS bigint LANGUAGE plpgsql AS $$
-DECLARE
-    v_domains text[];
-    v_last bigint;
-BEGIN
-    SELECT array_agg(x.domain ORDER BY x.domain), max(x.id) INTO v_domains, v_last FROM (
-        SELECT d.id, d.domain FROM domains d WHERE d.id > p_after ORDER BY d.id LIMIT p_most
-    ) x;
-    IF v_last IS NULL THEN
-        RETURN 0::bigint;
-    END IF;
-    PERFORM domains_count(v_domains);
-    RETURN v_last;
-END
-$$;
-
--- Changes the status of a domain as the state machine allows it (domains_transition), for a
--- person or a program that has read the row: p_version is what it was then, null whatever it
--- is. Returns the new version.
-CREATE OR REPLACE FUNCTION transition_domain_status(
-    p_domain text, p_status domain_status, p_version bigint DEFAULT NULL, p_reason text DEFAULT ''
-) RETURNS bigint LANGUAGE plpgsql AS $$
-DECLARE
-    v_version bigint;
-BEGIN
-    SELECT d.version INTO v_version FROM domains d WHERE d.domain = p_domain FOR UPDATE;
-    IF NOT FOUND THEN
-        RAISE EXCEPTION 'domain %: it is not known', p_domain USING ERRCODE = 'no_data_found';
-    END IF;
-    IF v_version <> p_version THEN
-        RAISE EXCEPTION 'domain %: version % has become %', p_domain, p_version, v_version
-            USING ERRCODE = 'serialization_failure';
-    END IF;
-    UPDATE domains d SET status = p_status, status_reason = p_reason WHERE d.domain = p_domain
-    RETURNING d.version INTO v_version;
-    RETURN v_version;
 END
 $$;
 
@@ -120,21 +75,5 @@ BEGIN
     SELECT DISTINCT ON (u.domain) u.domain, u.registered FROM unnest(p_domains, p_registered) AS u (domain, registered)
     WHERE (SELECT g.domain FROM registered_domains g WHERE g.domain = u.domain) IS NULL
     ORDER BY u.domain ON CONFLICT (domain) DO NOTHING;
-END
-$$;
-
--- Notes which registered domains domains are part of; one that is its own is registered
--- itself.
-CREATE OR REPLACE FUNCTION domains_group(p_domains text[], p_registered text[]) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    DELETE FROM registered_domains g USING unnest(p_domains, p_registered) AS u (domain, registered)
-    WHERE g.domain = u.domain AND u.domain = u.registered;
-    INSERT INTO registered_domains AS g (domain, registered)
-    SELECT u.domain, u.registered FROM unnest(p_domains, p_registered) AS u (domain, registered)
-    WHERE u.domain <> u.registered ORDER BY u.domain
-    ON CONFLICT (domain) DO UPDATE SET registered = excluded.registered WHERE g.registered <> excluded.registered;
-    UPDATE run_domains rd SET registered = nullif(u.registered, u.domain)
-    FROM unnest(p_domains, p_registered) AS u (domain, registered)
-    WHERE rd.domain = u.domain AND rd.registered IS DISTINCT FROM nullif(u.registered, u.domain);
 END
 $$;

@@ -13,27 +13,6 @@
 --
 -- A row may say too early. Then the domain is looked at in vain, once. It never says too late.
 
--- Until when nothing of a domain may be asked, for whichever run, and why (crawl.Reason). Null
--- is not at all. Of several reasons it is the one that lasts longest.
-CREATE OR REPLACE FUNCTION domain_gate(p_domain text, OUT at timestamptz, OUT reason text) LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    SELECT g.at, g.reason INTO at, reason FROM (
-        SELECT coalesce(c.until, 'infinity') AS at, control_reason(c.kind) AS reason, control_order(c.kind) AS n
-        FROM domain_controls c
-        WHERE c.domain = p_domain AND c.lifted_at IS NULL AND c.kind IN ('pause', 'stop', 'block')
-        UNION ALL
-        SELECT 'infinity', 'listed', 0 WHERE domain_listed(p_domain) IS NOT NULL
-        UNION ALL
-        SELECT CASE WHEN d.status IN ('blocked', 'unreachable') THEN coalesce(d.next_crawl_after, 'infinity') ELSE d.next_crawl_after END,
-            'deferred', 4
-        FROM domains d WHERE d.domain = p_domain
-        UNION ALL
-        SELECT d.opens_at, 'window', 5 FROM domains d WHERE d.domain = p_domain
-    ) g
-    WHERE g.at IS NOT NULL ORDER BY g.at DESC, g.n LIMIT 1;
-END
-$$;
-
 -- How many pages a run may ask for of a domain. Null means: no limit. p_own is what a person has
 -- set for the domain. p_growths is how often the run's own budget has grown there. Each time it
 -- grows by one page at least.
@@ -60,67 +39,99 @@ BEGIN
 END
 $$;
 
--- Whether a budget of a domain in a run leaves no further page.
-CREATE OR REPLACE FUNCTION pages_spent(rd run_domains, p_settings jsonb, p_own bigint) RETURNS boolean
-LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    RETURN coalesce(rd.pages_started >= pages_budget(p_settings, rd.budget_growths, p_own), false)
-        OR (p_settings ->> 'max_pages_per_registered_domain')::bigint >= 0
-        AND registered_started(rd.run_id, coalesce(rd.registered, rd.domain)) >= (p_settings ->> 'max_pages_per_registered_domain')::bigint;
-END
+-- Which requests the budgets of a domain in a run leave none of: 'pages', 'all', or '' for neither.
+CREATE OR REPLACE FUNCTION domain_spent(rd run_domains, p_settings jsonb, p_own bigint) RETURNS text LANGUAGE sql STABLE AS $$
+    SELECT CASE
+        WHEN (p_settings ->> 'max_bytes_per_domain')::bigint BETWEEN 0 AND rd.bytes THEN 'all'
+        WHEN rd.pages_started >= pages_budget(p_settings, rd.budget_growths, p_own)
+            OR (p_settings ->> 'max_pages_per_registered_domain')::bigint >= 0
+            AND (p_settings ->> 'max_pages_per_registered_domain')::bigint <= registered_started(rd.run_id, coalesce(rd.registered, rd.domain))
+            THEN 'pages'
+        ELSE ''
+    END
 $$;
 
--- Whether a budget of a domain in a run leaves no further request of any kind.
-CREATE OR REPLACE FUNCTION domain_spent(rd run_domains, p_settings jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
-    SELECT (p_settings ->> 'max_bytes_per_domain')::bigint >= 0 AND rd.bytes >= (p_settings ->> 'max_bytes_per_domain')::bigint
+-- Whether the budget of pages of a whole run is spent.
+CREATE OR REPLACE FUNCTION run_pages_spent(r crawl_runs) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+    SELECT (r.settings ->> 'max_pages')::bigint BETWEEN 0 AND r.pages_started
 $$;
 
--- When domains are due, for one run or, where that is null, for each that they are part of.
--- A claim is not looked at.
-CREATE OR REPLACE FUNCTION domains_due(p_domains text[], p_run_id bigint DEFAULT NULL) RETURNS SETOF run_due
-LANGUAGE plpgsql STABLE AS $$
+-- The same as domain_spent, with the budgets of the whole run.
+CREATE OR REPLACE FUNCTION requests_spent(r crawl_runs, rd run_domains, p_own bigint) RETURNS text LANGUAGE sql STABLE AS $$
+    SELECT CASE
+        WHEN r.spent <> '' THEN 'all'
+        ELSE coalesce(nullif(domain_spent(rd, r.settings, p_own), ''), CASE WHEN run_pages_spent(r) THEN 'pages' ELSE '' END)
+    END
+$$;
+
+-- When domains are due, in their order, for each of their runs. With p_claims nothing is due of
+-- those that are claimed, as their workflows look by themselves; else a claim is not looked at.
+CREATE OR REPLACE FUNCTION domains_due(p_domains text[], p_claims boolean) RETURNS run_due[] LANGUAGE plpgsql STABLE AS $$
 DECLARE
     t CONSTANT timestamptz := clock_timestamp();
 BEGIN
-    RETURN QUERY SELECT w.run_id, w.domain, greatest(w.at, CASE WHEN w.at IS NOT NULL THEN w.gate END),
-        greatest(w.images_at, CASE WHEN w.images_at IS NOT NULL THEN w.gate END),
-        CASE
-            WHEN w.at IS NULL THEN ''
-            WHEN w.gate >= w.at AND w.gate > t THEN w.gate_reason
-            WHEN w.at = 'infinity' THEN 'budget'
-            WHEN w.at > t THEN CASE WHEN w.at = w.flying THEN 'in flight' ELSE 'scheduled' END
-            ELSE ''
-        END
-    FROM (
-        SELECT rd.run_id, k.domain, g.at AS gate, g.reason AS gate_reason, f.free_at AS flying, i.at AS images_at, least(f.free_at, CASE
-            WHEN s.everything OR s.pages AND i.pending IS NULL THEN CASE WHEN n.pending THEN 'infinity'::timestamptz END
-            WHEN s.pages THEN i.pending
-            ELSE n.at
-        END) AS at
-        FROM unnest(p_domains) AS k (domain)
-        CROSS JOIN LATERAL (SELECT x.at, x.reason FROM domain_gate(k.domain) x OFFSET 0) g
-        CROSS JOIN LATERAL (SELECT domain_budget(k.domain) AS own OFFSET 0) b
-        CROSS JOIN LATERAL (
-            SELECT x AS rd, x.run_id FROM run_domains x
-            WHERE x.domain = k.domain AND (p_run_id IS NULL OR x.run_id = p_run_id) OFFSET 0
-        ) rd
-        CROSS JOIN LATERAL (
-            SELECT x.settings, (x.settings ->> 'max_pages')::bigint >= 0 AND x.settings ->> 'images' <> 'off' AS both_kinds
-            FROM crawl_runs x WHERE x.id = rd.run_id LIMIT 1
-        ) r
-        CROSS JOIN LATERAL (SELECT x.at, x.pending FROM crawls_due(k.domain, rd.run_id, t) x OFFSET 0) n
-        -- of most of the runs that a domain has been part of nothing is pending
-        CROSS JOIN LATERAL (
-            SELECT n.pending AND domain_spent(rd.rd, r.settings) AS everything,
-                CASE WHEN n.pending THEN pages_spent(rd.rd, r.settings, b.own) ELSE false END AS pages OFFSET 0
-        ) s
-        CROSS JOIN LATERAL (
-            SELECT CASE WHEN r.both_kinds AND NOT s.everything THEN x.at END AS at, x.at AS pending FROM (
-                SELECT CASE WHEN n.pending AND (r.both_kinds OR s.pages) THEN images_due(k.domain, rd.run_id, t) END AS at
-            ) x OFFSET 0
-        ) i
-        CROSS JOIN LATERAL (SELECT crawl_flying(k.domain, rd.run_id) AS free_at OFFSET 0) f
-    ) w;
+    RETURN ARRAY(
+        SELECT (w.run_id, w.domain, greatest(w.at, CASE WHEN w.at IS NOT NULL THEN w.gate END),
+            greatest(w.images_at, CASE WHEN w.images_at IS NOT NULL THEN w.gate END),
+            CASE
+                WHEN w.at IS NULL THEN ''
+                WHEN w.gate >= w.at AND w.gate > t THEN w.gate_reason
+                WHEN w.at = 'infinity' THEN 'budget'
+                WHEN w.at > t THEN CASE WHEN w.at = w.flying THEN 'in flight' ELSE 'scheduled' END
+                ELSE ''
+            END)::run_due
+        FROM (
+            SELECT rd.run_id, k.domain, g.at AS gate, g.reason AS gate_reason, f.free_at AS flying, i.at AS images_at,
+                least(f.free_at, CASE
+                    WHEN s.spent = 'all' OR s.spent = 'pages' AND i.pending IS NULL THEN CASE WHEN n.at IS NOT NULL THEN 'infinity'::timestamptz END
+                    WHEN s.spent = 'pages' THEN i.pending
+                    ELSE n.at
+                END) AS at
+            FROM unnest(p_domains) AS k (domain)
+            CROSS JOIN LATERAL (
+                SELECT p_claims AND x.claimed_by IS NOT NULL AS served, x.status, x.next_crawl_after, x.opens_at
+                FROM domains x WHERE x.domain = k.domain LIMIT 1
+            ) d LEFT JOIN LATERAL (
+                -- Until when nothing may be asked, for whichever run, and why (crawl.Reason). Of several
+                -- reasons it is the one that lasts longest.
+                SELECT x.at, x.reason FROM (
+                    SELECT coalesce(c.until, 'infinity') AS at, control_reason(c.kind) AS reason, control_order(c.kind) AS n
+                    FROM domain_controls c
+                    WHERE c.domain = k.domain AND c.lifted_at IS NULL AND c.kind IN ('pause', 'stop', 'block')
+                    UNION ALL
+                    SELECT 'infinity', 'listed', 0 WHERE domain_listed(k.domain) IS NOT NULL
+                    UNION ALL
+                    SELECT coalesce(d.next_crawl_after, CASE WHEN d.status IN ('blocked', 'unreachable') THEN 'infinity'::timestamptz END),
+                        'deferred', 4
+                    UNION ALL
+                    SELECT d.opens_at, 'window', 5
+                ) x
+                WHERE x.at IS NOT NULL ORDER BY x.at DESC, x.n LIMIT 1
+            ) g ON true
+            CROSS JOIN LATERAL (SELECT domain_budget(k.domain) AS own OFFSET 0) b
+            CROSS JOIN LATERAL (SELECT x AS row, x.run_id FROM run_domains x WHERE x.domain = k.domain OFFSET 0) rd
+            CROSS JOIN LATERAL (
+                SELECT x.settings, (x.settings ->> 'max_pages')::bigint >= 0 AND x.settings ->> 'images' <> 'off' AS both_kinds
+                FROM crawl_runs x WHERE x.id = rd.run_id LIMIT 1
+            ) r
+            CROSS JOIN LATERAL (
+                SELECT CASE WHEN NOT d.served THEN crawls_due(k.domain, rd.run_id, t, false) END AS at OFFSET 0
+            ) n
+            -- of most of the runs that a domain has been part of nothing is pending
+            CROSS JOIN LATERAL (
+                SELECT CASE WHEN n.at IS NOT NULL THEN domain_spent(rd.row, r.settings, b.own) ELSE '' END AS spent OFFSET 0
+            ) s
+            CROSS JOIN LATERAL (
+                SELECT CASE WHEN r.both_kinds AND s.spent <> 'all' THEN x.at END AS at, x.at AS pending FROM (
+                    SELECT CASE WHEN n.at IS NOT NULL AND (r.both_kinds OR s.spent = 'pages') THEN crawls_due(k.domain, rd.run_id, t, true) END AS at
+                ) x OFFSET 0
+            ) i
+            CROSS JOIN LATERAL (
+                SELECT CASE WHEN NOT d.served THEN crawl_flying(k.domain, rd.run_id) END AS free_at OFFSET 0
+            ) f
+        ) w
+        ORDER BY w.domain, w.run_id
+    );
 END
 $$;
 
@@ -131,43 +142,30 @@ BEGIN
     RETURN (
         SELECT greatest(s.free_at, c.locked_at) FROM politeness_slots s CROSS JOIN LATERAL (
             SELECT x.locked_at FROM page_crawls x
-            WHERE x.id = holder_crawl(s.holder) AND x.run_id = p_run_id AND x.completed_at IS NULL AND NOT x.prerequisite LIMIT 1
+            WHERE x.id = substr(s.holder, 7)::bigint AND x.run_id = p_run_id AND x.completed_at IS NULL AND NOT x.prerequisite LIMIT 1
         ) c
         WHERE s.key = 'domain:' || p_domain AND s.holder IS NOT NULL
     );
 END
 $$;
 
--- When the first pending crawl of a domain is due in a run, of whatever kind, and whether there
--- is one. Where some are due already it is one of these, at the cost of one step along an index.
-CREATE OR REPLACE FUNCTION crawls_due(p_domain text, p_run_id bigint, p_now timestamptz, OUT at timestamptz, OUT pending boolean)
-LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    SELECT c.scheduled_for INTO at FROM page_crawls c
-    WHERE c.domain = p_domain AND c.run_id = p_run_id AND c.outcome IS NULL AND c.locked_at IS NULL AND c.scheduled_for <= p_now
-    ORDER BY c.priority DESC, c.scheduled_for, c.id LIMIT 1;
-    IF at IS NULL THEN
-        SELECT min(c.scheduled_for) INTO at FROM page_crawls c
-        WHERE c.domain = p_domain AND c.run_id = p_run_id AND c.outcome IS NULL AND c.locked_at IS NULL;
-    END IF;
-    pending := at IS NOT NULL;
-END
-$$;
-
--- The same of images alone, which come before all else.
-CREATE OR REPLACE FUNCTION images_due(p_domain text, p_run_id bigint, p_now timestamptz) RETURNS timestamptz
+-- When the first pending crawl of a domain is due in a run, of images alone or of whatever kind;
+-- null is that nothing is pending. Where some are due already it is one of these, at the cost of
+-- one step along an index. Images come before all else, so that they are found by their priority.
+CREATE OR REPLACE FUNCTION crawls_due(p_domain text, p_run_id bigint, p_now timestamptz, p_images boolean) RETURNS timestamptz
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
+    c_least CONSTANT smallint := (CASE WHEN p_images THEN 1 ELSE -32768 END)::smallint;
     v_at timestamptz;
 BEGIN
     SELECT c.scheduled_for INTO v_at FROM page_crawls c
     WHERE c.domain = p_domain AND c.run_id = p_run_id AND c.outcome IS NULL AND c.locked_at IS NULL AND c.scheduled_for <= p_now
-        AND c.priority > 0 AND kind_image(c.kind)
+        AND c.priority >= c_least AND (kind_image(c.kind) OR NOT p_images)
     ORDER BY c.priority DESC, c.scheduled_for, c.id LIMIT 1;
     IF v_at IS NULL THEN
         SELECT min(c.scheduled_for) INTO v_at FROM page_crawls c
         WHERE c.domain = p_domain AND c.run_id = p_run_id AND c.outcome IS NULL AND c.locked_at IS NULL
-            AND c.priority > 0 AND kind_image(c.kind);
+            AND c.priority >= c_least AND (kind_image(c.kind) OR NOT p_images);
     END IF;
     RETURN v_at;
 END
@@ -181,7 +179,7 @@ $$;
 CREATE OR REPLACE FUNCTION due_update(p_domains text[]) RETURNS bigint[] LANGUAGE plpgsql AS $$
 DECLARE
     t CONSTANT timestamptz := clock_timestamp();
-    v run_due[] := due_claimed(p_domains);
+    v run_due[] := domains_due(p_domains, true);
     v_later text[];
     v_sooner bigint[];
 BEGIN
@@ -200,7 +198,7 @@ BEGIN
     WHERE due_differs(rd.noted, u, t);
     IF v_later IS NOT NULL THEN
         PERFORM 1 FROM domains d WHERE d.domain = ANY (v_later) ORDER BY d.domain FOR UPDATE;
-        v := due_claimed(v_later);
+        v := domains_due(v_later, true);
         UPDATE run_domains rd SET next_due_at = u.at, images_due_at = u.images_at, waits = u.reason
         FROM unnest(v) u
         WHERE rd.domain = ANY (v_later) AND rd.run_id = u.run_id AND rd.domain = u.domain
@@ -210,29 +208,11 @@ BEGIN
 END
 $$;
 
--- Whether two instants are the same to who looks for what is due: all that are past are.
-CREATE OR REPLACE FUNCTION due_same(p_a timestamptz, p_b timestamptz, p_now timestamptz) RETURNS boolean
-LANGUAGE sql IMMUTABLE AS $$
-    SELECT p_a IS NOT DISTINCT FROM p_b OR coalesce(p_a <= p_now AND p_b <= p_now, false)
-$$;
-
--- Whether what is noted of a domain in a run is not what is so.
+-- Whether what is noted of a domain in a run is not what is so. All instants that are past are the
+-- same to what looks for what is due.
 CREATE OR REPLACE FUNCTION due_differs(rd run_domains, u run_due, p_now timestamptz) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
-    SELECT NOT due_same(rd.next_due_at, u.at, p_now) OR NOT due_same(rd.images_due_at, u.images_at, p_now) OR rd.waits <> u.reason
-$$;
-
--- When domains are due, but for those that are claimed.
-CREATE OR REPLACE FUNCTION due_claimed(p_domains text[]) RETURNS run_due[] LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    RETURN ARRAY(
-        SELECT (u.run_id, u.domain, CASE WHEN d.free THEN u.at END, CASE WHEN d.free THEN u.images_at END,
-            CASE WHEN d.free THEN u.reason ELSE '' END)::run_due
-        FROM domains_due(p_domains) u CROSS JOIN LATERAL (
-            SELECT x.claimed_by IS NULL AS free FROM domains x WHERE x.domain = u.domain LIMIT 1
-        ) d
-        ORDER BY u.domain, u.run_id
-    );
-END
+    SELECT (rd.next_due_at IS NULL, greatest(rd.next_due_at, p_now), rd.images_due_at IS NULL, greatest(rd.images_due_at, p_now), rd.waits)
+        IS DISTINCT FROM (u.at IS NULL, greatest(u.at, p_now), u.images_at IS NULL, greatest(u.images_at, p_now), u.reason)
 $$;
 
 -- Waits for domains that are just being finished, of a run or, where that is null, of all:
@@ -266,34 +246,29 @@ BEGIN
 END
 $$;
 
--- A run's windows hold for a domain while the run goes on: whatever changes its status, it is
--- decided anew when its domains' windows open.
+-- Has it decided anew when the windows of a run's domains open, where its window has changed, or
+-- holds no longer, or again.
 CREATE OR REPLACE FUNCTION crawl_runs_windows() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    PERFORM run_windows_forget(NEW.id);
-    RETURN NULL;
-END
-$$;
-
-CREATE OR REPLACE TRIGGER crawl_runs_windows AFTER UPDATE OF status ON crawl_runs
-FOR EACH ROW WHEN (OLD.status <> NEW.status AND NEW.settings ->> 'window' <> '') EXECUTE FUNCTION crawl_runs_windows();
-
--- Has it decided anew when the windows of a run's domains open. The caller has changed what
--- windows hold there.
-CREATE OR REPLACE FUNCTION run_windows_forget(p_run_id bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_domains text[];
 BEGIN
-    PERFORM finishes_await(p_run_id);
+    PERFORM finishes_await(NEW.id);
     WITH forgotten AS (
         UPDATE domains d SET opens_at = NULL
         WHERE d.opens_at IS NOT NULL
-            AND EXISTS (SELECT 1 FROM run_domains rd WHERE rd.run_id = p_run_id AND rd.domain = d.domain)
+            AND EXISTS (SELECT 1 FROM run_domains rd WHERE rd.run_id = NEW.id AND rd.domain = d.domain)
         RETURNING d.domain
     )
     SELECT array_agg(f.domain ORDER BY f.domain) INTO v_domains FROM forgotten f;
     IF v_domains IS NOT NULL THEN
         PERFORM due_update(v_domains);
     END IF;
+    RETURN NULL;
 END
 $$;
+
+CREATE OR REPLACE TRIGGER crawl_runs_windows AFTER UPDATE OF status, settings ON crawl_runs
+FOR EACH ROW WHEN (
+    OLD.settings ->> 'window' IS DISTINCT FROM NEW.settings ->> 'window'
+    OR OLD.status <> NEW.status AND NEW.settings ->> 'window' <> ''
+) EXECUTE FUNCTION crawl_runs_windows();

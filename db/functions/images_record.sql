@@ -8,8 +8,8 @@ CREATE OR REPLACE FUNCTION uuid_v7() RETURNS uuid LANGUAGE sql VOLATILE AS $$
 $$;
 
 -- Stores the images that attempts have found on their pages: as pages of their own, as
--- images, and which page names them. Returns those that are to be part of runs, as the
--- attempts' follow_images say. Sorted, so that two transactions that find the same images
+-- images, and which pages name them, or have them no more. Counts those that are new. Returns
+-- those that are to be part of runs, as the attempts' follow_images say. Sorted, so that two transactions that find the same images
 -- wait for each other instead of deadlocking.
 CREATE OR REPLACE FUNCTION images_find(v closed_attempt[]) RETURNS found_page[] LANGUAGE plpgsql AS $$
 DECLARE
@@ -22,45 +22,33 @@ DECLARE
         SELECT ((i.doc ->> 'n')::integer, (i.doc ->> 'place')::bigint, v_ids[i.place], i.doc)::found_image
         FROM jsonb_array_elements(v_docs) WITH ORDINALITY AS i (doc, place)
     );
+    v_named found_image[];
+    v_forbidden uuid[];
+    v_contents text[];
 BEGIN
     IF EXISTS (SELECT 1 FROM unnest(v_images) i WHERE i.doc ? 'registered') THEN
         PERFORM registered_add(array_agg(i.doc ->> 'domain'), array_agg(i.doc ->> 'registered'))
         FROM unnest(v_images) i WHERE i.doc ? 'registered';
     END IF;
     PERFORM images_add(ARRAY(SELECT i.page_id FROM unnest(v_images) i));
-    PERFORM provenance_add(v, v_images || images_redirected(v_images));
-    IF EXISTS (SELECT 1 FROM unnest(v) a WHERE a.doc ? 'images_forbidden') THEN
-        PERFORM images_forget(v);
-    END IF;
-    RETURN ARRAY(
-        SELECT (a.run_id, i.page_id, i.doc ->> 'domain', i.doc ->> 'url', 'image', a.domain, a.doc -> 'follow_images', false,
-            jsonb_array_length(a.doc -> 'images') - i.place, kind_priority('image'))::found_page
-        FROM unnest(v_images) i INNER JOIN unnest(v) a ON a.n = i.n
-        WHERE a.doc ? 'follow_images' AND i.doc ->> 'discovery' <> 'icon'
+    -- what images are known to redirect to, over any redirects in between, is an image of the same
+    -- pages, without a place among those that a page names
+    v_named := v_images || ARRAY(
+        WITH RECURSIVE moved (n, page_id, doc, hops) AS (
+            SELECT f.n, f.page_id, f.doc, 0 FROM unnest(v_images) f
+            UNION
+            SELECT m.n, l.to_page_id, m.doc, m.hops + 1 FROM moved m CROSS JOIN LATERAL (
+                SELECT x.to_page_id FROM page_links x
+                WHERE x.from_page_id = m.page_id AND x.kind = 'redirect' AND x.gone_at IS NULL LIMIT 10
+            ) l
+            WHERE m.hops < 20
+        )
+        SELECT (m.n, NULL, m.page_id, m.doc)::found_image FROM moved m WHERE m.hops > 0
     );
-END
-$$;
-
--- Makes pages known as images.
-CREATE OR REPLACE FUNCTION images_add(p_pages bigint[]) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    INSERT INTO images (id, page_id, url, domain)
-    SELECT uuid_v7(), x.id, x.url, x.domain
-    FROM (SELECT DISTINCT u.id FROM unnest(p_pages) AS u (id)) u
-    CROSS JOIN LATERAL (SELECT y.id, y.url, y.domain FROM pages y WHERE y.id = u.id LIMIT 1) x
-    WHERE (SELECT i.id FROM images i WHERE i.page_id = u.id) IS NULL
-    ORDER BY x.id ON CONFLICT DO NOTHING;
-END
-$$;
-
--- Notes which images pages name, and which they have no more; counts those that are new.
--- p_images are those that they name, and what these redirect to.
-CREATE OR REPLACE FUNCTION provenance_add(v closed_attempt[], p_images found_image[]) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
     WITH found AS (
         SELECT DISTINCT ON (a.page_id, i.id) a.n, i.id AS image_id, a.page_id, a.url, a.domain, a.run_id, f.doc,
             f.place IS NOT NULL AS named
-        FROM unnest(p_images) f INNER JOIN unnest(v) a ON a.n = f.n
+        FROM unnest(v_named) f INNER JOIN unnest(v) a ON a.n = f.n
         CROSS JOIN LATERAL (SELECT x.id FROM images x WHERE x.page_id = f.page_id LIMIT 1) i
         ORDER BY a.page_id, i.id, f.place
     ), added AS (
@@ -90,84 +78,56 @@ BEGIN
     FROM unnest(v) a
     WHERE o.page_id = ANY (ARRAY(SELECT x.page_id FROM unnest(v) x WHERE x.doc ? 'all_images' AND x.fetched_at IS NOT NULL))
         AND o.page_id = a.page_id AND a.doc ? 'all_images' AND o.gone_at IS NULL AND NOT EXISTS (
-            SELECT 1 FROM unnest(p_images) f INNER JOIN images i ON i.page_id = f.page_id
+            SELECT 1 FROM unnest(v_named) f INNER JOIN images i ON i.page_id = f.page_id
             WHERE f.n = a.n AND i.id = o.image_id
         );
-END
-$$;
-
--- What images are known to redirect to, over any redirects in between: images of the same
--- pages. They have no place among those that a page names.
-CREATE OR REPLACE FUNCTION images_redirected(p found_image[]) RETURNS found_image[] LANGUAGE plpgsql STABLE AS $$
-BEGIN
+    IF EXISTS (SELECT 1 FROM unnest(v) a WHERE a.doc ? 'images_forbidden') THEN
+        -- what was recorded of images of pages whose publisher forbids it now, and that no other page
+        -- names, is forgotten
+        v_forbidden := ARRAY(
+            SELECT i.id FROM unnest(v) a
+            INNER JOIN provenance o ON o.page_id = a.page_id INNER JOIN images i ON i.id = o.image_id
+            WHERE a.doc ? 'images_forbidden' AND o.gone_at = a.ended AND i.sha256_hash IS NOT NULL
+                AND NOT EXISTS (SELECT 1 FROM provenance x WHERE x.image_id = i.id AND x.gone_at IS NULL)
+            ORDER BY i.id
+        );
+        v_contents := ARRAY(SELECT i.sha256_hash FROM images i WHERE i.id = ANY (v_forbidden));
+        -- Contents are locked before images, as in images_record, so that two transactions do not
+        -- deadlock. What was recorded meanwhile is seen then.
+        PERFORM 1 FROM image_contents c WHERE c.sha256_hash = ANY (v_contents) ORDER BY c.sha256_hash FOR NO KEY UPDATE;
+        UPDATE images i SET
+            sha256_hash = NULL, width = NULL, height = NULL, format = NULL, file_size_bytes = NULL, phash = NULL, dhash = NULL,
+            content_type = NULL, download_success = false, problem = 'forbidden'
+        WHERE i.id = ANY (v_forbidden);
+        PERFORM image_contents_forget(v_contents);
+    END IF;
     RETURN ARRAY(
-        WITH RECURSIVE moved (n, page_id, doc, hops) AS (
-            SELECT f.n, f.page_id, f.doc, 0 FROM unnest(p) f
-            UNION
-            SELECT m.n, l.to_page_id, m.doc, m.hops + 1 FROM moved m CROSS JOIN LATERAL (
-                SELECT x.to_page_id FROM page_links x
-                WHERE x.from_page_id = m.page_id AND x.kind = 'redirect' AND x.gone_at IS NULL LIMIT 10
-            ) l
-            WHERE m.hops < 20
-        )
-        SELECT (m.n, NULL, m.page_id, m.doc)::found_image FROM moved m WHERE m.hops > 0
+        SELECT (a.run_id, i.page_id, i.doc ->> 'domain', i.doc ->> 'url', 'image', a.domain, a.doc -> 'follow_images', false,
+            jsonb_array_length(a.doc -> 'images') - i.place, kind_priority('image'))::found_page
+        FROM unnest(v_images) i INNER JOIN unnest(v) a ON a.n = i.n
+        WHERE a.doc ? 'follow_images' AND i.doc ->> 'discovery' <> 'icon'
     );
 END
 $$;
 
--- Forgets what was recorded of images of pages whose publisher forbids it now, and that no
--- other page names.
-CREATE OR REPLACE FUNCTION images_forget(v closed_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-    v_images CONSTANT uuid[] := ARRAY(
-        SELECT i.id FROM unnest(v) a
-        INNER JOIN provenance o ON o.page_id = a.page_id INNER JOIN images i ON i.id = o.image_id
-        WHERE a.doc ? 'images_forbidden' AND o.gone_at = a.ended AND i.sha256_hash IS NOT NULL
-            AND NOT EXISTS (SELECT 1 FROM provenance x WHERE x.image_id = i.id AND x.gone_at IS NULL)
-        ORDER BY i.id
-    );
-    v_contents CONSTANT text[] := ARRAY(SELECT i.sha256_hash FROM images i WHERE i.id = ANY (v_images));
+-- Makes pages known as images.
+CREATE OR REPLACE FUNCTION images_add(p_pages bigint[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM image_contents_lock(v_contents);
-    UPDATE images i SET
-        sha256_hash = NULL, width = NULL, height = NULL, format = NULL, file_size_bytes = NULL, phash = NULL, dhash = NULL,
-        content_type = NULL, download_success = false, problem = 'forbidden'
-    WHERE i.id = ANY (v_images);
-    PERFORM image_contents_forget(v_contents);
+    INSERT INTO images (id, page_id, url, domain)
+    SELECT uuid_v7(), x.id, x.url, x.domain
+    FROM (SELECT DISTINCT u.id FROM unnest(p_pages) AS u (id)) u
+    CROSS JOIN LATERAL (SELECT y.id, y.url, y.domain FROM pages y WHERE y.id = u.id LIMIT 1) x
+    WHERE (SELECT i.id FROM images i WHERE i.page_id = u.id) IS NULL
+    ORDER BY x.id ON CONFLICT DO NOTHING;
 END
 $$;
 
--- Waits for who records images with some contents, in their order. As in images_record
--- contents are locked before images, so that two transactions do not deadlock.
-CREATE OR REPLACE FUNCTION image_contents_lock(p_contents text[]) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    PERFORM 1 FROM image_contents c WHERE c.sha256_hash = ANY (p_contents) ORDER BY c.sha256_hash FOR NO KEY UPDATE;
-END
-$$;
-
--- Forgets what contents show and say that no image has any more. They are locked: what was
--- recorded meanwhile is seen.
+-- Forgets what contents show and say that no image has any more. The caller has locked them.
 CREATE OR REPLACE FUNCTION image_contents_forget(p_contents text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE image_contents c SET
         phash = NULL, dhash = NULL, camera = NULL, taken_at = NULL, creator = NULL, credit = NULL, copyright = NULL, license = NULL
     WHERE c.sha256_hash = ANY (p_contents) AND NOT EXISTS (SELECT 1 FROM images i WHERE i.sha256_hash = c.sha256_hash);
-END
-$$;
-
--- The images that pages are known to name from their last visit, which are to be part of
--- runs.
-CREATE OR REPLACE FUNCTION images_known(v closed_attempt[]) RETURNS found_page[] LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    RETURN ARRAY(
-        SELECT (a.run_id, i.page_id, i.domain, i.url, 'image', a.domain, a.doc #> '{follow_known,image}', false, 0,
-            kind_priority('image'))::found_page
-        FROM unnest(v) a CROSS JOIN LATERAL (
-            SELECT o.image_id FROM provenance o
-            WHERE o.page_id = a.page_id AND o.gone_at IS NULL AND o.discovery_type <> 'icon' OFFSET 0
-        ) o CROSS JOIN LATERAL (SELECT x.page_id, x.domain, x.url FROM images x WHERE x.id = o.image_id LIMIT 1) i
-        WHERE a.doc #> '{follow_known,image}' IS NOT NULL
-    );
 END
 $$;
 
@@ -179,6 +139,7 @@ DECLARE
         SELECT i.sha256_hash FROM unnest(v) a INNER JOIN images i ON i.page_id = a.page_id
         WHERE a.doc #> '{image,forget}' IS NOT NULL AND i.sha256_hash IS NOT NULL
     );
+    v_moved bigint[];
 BEGIN
     INSERT INTO image_contents AS c (
         sha256_hash, file_size_bytes, format, width, height, frames, phash, dhash, undecoded, flat, camera, taken_at,
@@ -209,7 +170,7 @@ BEGIN
         OR c.stored_at IS NULL AND excluded.stored_at IS NOT NULL
         OR c.thumbnail_at IS NULL AND excluded.thumbnail_at IS NOT NULL;
     IF cardinality(v_forgotten) > 0 THEN
-        PERFORM image_contents_lock(v_forgotten);
+        PERFORM 1 FROM image_contents c WHERE c.sha256_hash = ANY (v_forgotten) ORDER BY c.sha256_hash FOR NO KEY UPDATE;
     END IF;
     UPDATE images i SET
         sha256_hash = CASE WHEN u.kept THEN i.sha256_hash ELSE c.sha256_hash END,
@@ -231,52 +192,25 @@ BEGIN
     IF cardinality(v_forgotten) > 0 THEN
         PERFORM image_contents_forget(v_forgotten);
     END IF;
-    PERFORM images_moved(v);
-END
-$$;
-
--- Counts attempts at images in their runs' totals of the domains.
-CREATE OR REPLACE FUNCTION images_total(v closed_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    UPDATE run_domains r SET
-        bytes = r.bytes + coalesce((a.doc ->> 'bytes')::bigint, 0),
-        images_stored = r.images_stored + (a.doc #> '{image,content}' IS NOT NULL)::integer,
-        skips = CASE WHEN a.doc ->> 'skipped' <> ALL (reasons('known')) THEN
-            r.skips || jsonb_build_object(a.doc ->> 'skipped', coalesce((r.skips ->> (a.doc ->> 'skipped'))::bigint, 0) + 1)
-        ELSE r.skips END,
-        updated_at = clock_timestamp()
-    FROM unnest(v) a
-    WHERE r.domain = ANY (ARRAY(SELECT x.domain FROM unnest(v) x)) AND r.run_id = a.run_id AND r.domain = a.domain
-        AND kind_image(a.kind) AND NOT a.prerequisite;
-END
-$$;
-
--- Notes that what an image redirects to is an image of the same pages. The redirect itself
--- is a link (links_record).
-CREATE OR REPLACE FUNCTION images_moved(v closed_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-    v_from CONSTANT bigint[] := ARRAY(SELECT a.page_id FROM unnest(v) a WHERE kind_image(a.kind) AND a.doc ? 'redirect');
-    v_to bigint[];
-BEGIN
-    IF cardinality(v_from) = 0 THEN
-        RETURN;
+    v_moved := ARRAY(SELECT a.page_id FROM unnest(v) a WHERE kind_image(a.kind) AND a.doc ? 'redirect');
+    IF cardinality(v_moved) > 0 THEN
+        -- what they redirect to is an image of the same pages; the redirect is a link (links_record)
+        PERFORM images_add(ARRAY(
+            SELECT l.to_page_id FROM page_links l
+            WHERE l.from_page_id = ANY (v_moved) AND l.kind = 'redirect' AND l.gone_at IS NULL
+        ));
+        INSERT INTO provenance AS p (
+            id, image_id, page_id, source_page_url, source_domain, discovery_type, alt, caption, width, height, variants
+        )
+        SELECT DISTINCT ON (o.page_id, t.id) uuid_v7(), t.id, o.page_id, o.source_page_url, o.source_domain, o.discovery_type,
+            o.alt, o.caption, o.width, o.height, o.variants
+        FROM page_links l INNER JOIN images t ON t.page_id = l.to_page_id INNER JOIN images f ON f.page_id = l.from_page_id
+        CROSS JOIN LATERAL (
+            SELECT x.* FROM provenance x WHERE x.image_id = f.id AND x.gone_at IS NULL ORDER BY x.id LIMIT 1000
+        ) o
+        WHERE l.from_page_id = ANY (v_moved) AND l.kind = 'redirect' AND l.gone_at IS NULL
+        ORDER BY o.page_id, t.id ON CONFLICT (page_id, image_id) DO UPDATE SET gone_at = NULL WHERE p.gone_at IS NOT NULL;
     END IF;
-    v_to := ARRAY(
-        SELECT l.to_page_id FROM page_links l
-        WHERE l.from_page_id = ANY (v_from) AND l.kind = 'redirect' AND l.gone_at IS NULL
-    );
-    PERFORM images_add(v_to);
-    INSERT INTO provenance AS p (
-        id, image_id, page_id, source_page_url, source_domain, discovery_type, alt, caption, width, height, variants
-    )
-    SELECT DISTINCT ON (o.page_id, t.id) uuid_v7(), t.id, o.page_id, o.source_page_url, o.source_domain, o.discovery_type,
-        o.alt, o.caption, o.width, o.height, o.variants
-    FROM page_links l INNER JOIN images t ON t.page_id = l.to_page_id INNER JOIN images f ON f.page_id = l.from_page_id
-    CROSS JOIN LATERAL (
-        SELECT x.* FROM provenance x WHERE x.image_id = f.id AND x.gone_at IS NULL ORDER BY x.id LIMIT 1000
-    ) o
-    WHERE l.from_page_id = ANY (v_from) AND l.kind = 'redirect' AND l.gone_at IS NULL
-    ORDER BY o.page_id, t.id ON CONFLICT (page_id, image_id) DO UPDATE SET gone_at = NULL WHERE p.gone_at IS NOT NULL;
 END
 $$;
 

@@ -29,29 +29,6 @@ BEGIN
 END
 $$;
 
--- Takes terms that wait, in the order of their pages after p_after. Whoever takes them stores
--- them in the same transaction.
-CREATE OR REPLACE FUNCTION keywords_take(p_after bigint, p_most integer) RETURNS SETOF keywords_waiting
-LANGUAGE plpgsql AS $$
-BEGIN
-    RETURN QUERY
-    DELETE FROM keywords_waiting k WHERE k.page_id = ANY (ARRAY(
-        SELECT w.page_id FROM keywords_waiting w WHERE w.page_id > p_after
-        ORDER BY w.page_id LIMIT p_most FOR UPDATE SKIP LOCKED
-    ))
-    RETURNING k.*;
-END
-$$;
-
--- What a term is in the index, as a tsvector: the one place that decides it, for keywords and
--- for queries alike, since websearch_to_tsquery uses the same parser and dictionaries. A last
--- lexeme '1' has the place that a term after it would have.
-CREATE OR REPLACE FUNCTION keywords_lexemes(p_configs text [], p_terms text []) RETURNS SETOF text
-LANGUAGE sql STABLE AS $$
-    SELECT to_tsvector(x.config::regconfig, x.term || ' 1')::text
-    FROM unnest(p_configs, p_terms) WITH ORDINALITY AS x (config, term, n) ORDER BY x.n
-$$;
-
 -- Stores keywords, but for those of pages whose keywords have not changed.
 CREATE OR REPLACE FUNCTION keywords_store(
     p_pages bigint [], p_domains text [], p_languages text [], p_configs text [], p_terms tsvector []
@@ -68,17 +45,5 @@ BEGIN
         own_positions = CASE WHEN k.own_positions IS NOT NULL THEN keywords_end(excluded.keywords_tsv) END
     WHERE k.keywords_tsv <> keywords_keep(excluded.keywords_tsv, k.keywords_tsv, k.own_positions)
         OR k.language IS DISTINCT FROM excluded.language;
-END
-$$;
-
--- Gives up the terms of the first page that waits after p_after, which cannot be stored: the
--- page counts as one that must be read anew. Returns the page, 0 where none waits.
-CREATE OR REPLACE FUNCTION keywords_give_up(p_after bigint) RETURNS bigint LANGUAGE plpgsql AS $$
-DECLARE
-    v_page bigint;
-BEGIN
-    SELECT w.page_id INTO v_page FROM keywords_take(p_after, 1) w;
-    UPDATE pages p SET extractor = NULL WHERE p.id = v_page;
-    RETURN coalesce(v_page, 0);
 END
 $$;

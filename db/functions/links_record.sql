@@ -6,6 +6,7 @@
 CREATE OR REPLACE FUNCTION links_record(p jsonb, v closed_attempt[]) RETURNS integer[] LANGUAGE plpgsql AS $$
 DECLARE
     v_links found_link[];
+    v_again bigint[];
     v_found found_page[] := ARRAY[]::found_page[];
     v_added record;
 BEGIN
@@ -14,13 +15,47 @@ BEGIN
             PERFORM registered_add(array_agg(l ->> 'domain'), array_agg(l ->> 'registered'))
             FROM unnest(v) a CROSS JOIN jsonb_array_elements(a.doc -> 'links') AS l WHERE l ? 'registered';
         END IF;
-        v_links := links_find(v);
+        SELECT array_agg((a.page_id, a.run_id, a.domain, a.doc ? 'redirect', a.doc -> 'follow',
+            jsonb_array_length(a.doc -> 'links') - l.place, y.id, y.id IS NULL, l.url, l.domain, l.origin,
+            coalesce(l.kind, 'page'), l.patterns, coalesce(l.nofollow, false), l.trap, l.trap_evidence, l.anchor,
+            l.rel, coalesce(l.priority, list_priority(l.kind, a.doc -> 'follow', l.place)))::found_link)
+        INTO v_links
+        FROM unnest(v) a CROSS JOIN LATERAL ROWS FROM (
+            jsonb_to_recordset(a.doc -> 'links') AS (
+                url text, domain text, origin text, kind text, patterns text[], nofollow boolean, trap text, trap_evidence text,
+                anchor text, rel smallint, priority smallint
+            )
+        ) WITH ORDINALITY
+            AS l (url, domain, origin, kind, patterns, nofollow, trap, trap_evidence, anchor, rel, priority, place)
+        LEFT JOIN LATERAL (
+            SELECT x.id FROM pages x WHERE x.domain = l.domain AND x.url = l.url LIMIT 1
+        ) y ON true;
+        IF EXISTS (SELECT 1 FROM unnest(v_links) l WHERE l.is_new) THEN
+            -- sorted, so that two transactions that find the same pages wait for each other instead
+            -- of deadlocking
+            INSERT INTO pages (url, domain, origin, kind, patterns)
+            SELECT DISTINCT ON (l.domain, l.url) l.url, l.domain, l.origin, l.kind, l.patterns
+            FROM unnest(v_links) l WHERE l.is_new ORDER BY l.domain, l.url
+            ON CONFLICT (domain, url) DO NOTHING;
+            v_links := ARRAY(
+                SELECT (l.from_id, l.run_id, l.own, l.redirect, l.follow, l.after,
+                    coalesce(l.id, (SELECT x.id FROM pages x WHERE x.domain = l.domain AND x.url = l.url)),
+                    l.is_new, l.url, l.domain, l.origin, l.kind, l.patterns, l.nofollow, l.trap, l.trap_evidence, l.anchor,
+                    l.rel, l.priority)::found_link
+                FROM unnest(v_links) l
+            );
+        END IF;
         INSERT INTO page_links (from_page_id, to_page_id, kind, nofollow, anchor, rel)
         SELECT l.from_id, l.id, link_kind(l.redirect, l.kind) AS kind, bool_and(l.nofollow), min(l.anchor), min(l.rel)
         FROM unnest(v_links) l GROUP BY l.from_id, l.id, link_kind(l.redirect, l.kind) ORDER BY l.from_id, l.id
         ON CONFLICT DO NOTHING;
         IF jsonb_path_exists(p, '$[*].links[*].trap') THEN
-            PERFORM traps_note(v_links);
+            UPDATE pages x SET trap = k.trap, trap_evidence = k.trap_evidence, updated_at = clock_timestamp()
+            FROM (
+                SELECT DISTINCT ON (l.id) l.id, l.trap, l.trap_evidence FROM unnest(v_links) l
+                WHERE l.trap IS NOT NULL ORDER BY l.id, l.from_id, l.after DESC
+            ) k
+            WHERE x.id = ANY (ARRAY(SELECT y.id FROM unnest(v_links) y WHERE y.trap IS NOT NULL)) AND x.id = k.id AND x.trap IS NULL;
         END IF;
         v_found := ARRAY(
             SELECT (l.run_id, l.id, l.domain, l.url, l.kind, l.own, l.follow, l.is_new, l.after, l.priority)::found_page
@@ -28,8 +63,25 @@ BEGIN
             WHERE NOT l.nofollow AND l.trap IS NULL AND l.follow IS NOT NULL
         );
     END IF;
-    IF EXISTS (SELECT 1 FROM unnest(v) a WHERE a.fetched_at IS NOT NULL AND a.doc ? 'all_links') THEN
-        PERFORM links_renew(v, coalesce(v_links, '{}'));
+    v_again := ARRAY(SELECT a.page_id FROM unnest(v) a WHERE a.fetched_at IS NOT NULL AND a.doc ? 'all_links');
+    IF cardinality(v_again) > 0 THEN
+        -- of pages that were read before: links say something else, are there again, or are gone
+        UPDATE page_links x SET nofollow = f.nofollow, anchor = f.anchor, rel = f.rel, gone_at = NULL, last_seen = NULL
+        FROM (
+            SELECT l.from_id, l.id, link_kind(l.redirect, l.kind) AS kind,
+                bool_and(l.nofollow) AS nofollow, min(l.anchor) AS anchor, min(l.rel) AS rel
+            FROM unnest(v_links) l WHERE l.from_id = ANY (v_again) GROUP BY l.from_id, l.id, link_kind(l.redirect, l.kind)
+        ) f
+        WHERE x.from_page_id = ANY (v_again) AND x.from_page_id = f.from_id AND x.to_page_id = f.id AND x.kind = f.kind
+            AND (x.nofollow, x.anchor, x.rel, x.gone_at) IS DISTINCT FROM (f.nofollow, f.anchor, f.rel, NULL);
+        UPDATE page_links x SET gone_at = a.ended, last_seen = a.fetched_at
+        FROM unnest(v) a
+        WHERE x.from_page_id = ANY (v_again) AND a.page_id = ANY (v_again) AND x.from_page_id = a.page_id AND x.gone_at IS NULL
+            AND (NOT kind_announces(x.kind) OR a.doc ? 'all_sitemaps')
+            AND NOT EXISTS (
+                SELECT 1 FROM unnest(v_links) l
+                WHERE l.from_id = x.from_page_id AND l.id = x.to_page_id AND link_kind(l.redirect, l.kind) = x.kind
+            );
     END IF;
     IF jsonb_path_exists(p, '$[*].follow_known') THEN
         v_found := v_found || ARRAY(
@@ -51,7 +103,16 @@ BEGIN
         v_found := v_found || images_find(v);
     END IF;
     IF jsonb_path_exists(p, '$[*].follow_known.image') THEN
-        v_found := v_found || images_known(v);
+        -- the images that pages are known to name from their last visit
+        v_found := v_found || ARRAY(
+            SELECT (a.run_id, i.page_id, i.domain, i.url, 'image', a.domain, a.doc #> '{follow_known,image}', false, 0,
+                kind_priority('image'))::found_page
+            FROM unnest(v) a CROSS JOIN LATERAL (
+                SELECT o.image_id FROM provenance o
+                WHERE o.page_id = a.page_id AND o.gone_at IS NULL AND o.discovery_type <> 'icon' OFFSET 0
+            ) o CROSS JOIN LATERAL (SELECT x.page_id, x.domain, x.url FROM images x WHERE x.id = o.image_id LIMIT 1) i
+            WHERE a.doc #> '{follow_known,image}' IS NOT NULL
+        );
     END IF;
     IF cardinality(v_found) = 0 THEN
         RETURN NULL;
@@ -74,8 +135,10 @@ CREATE OR REPLACE FUNCTION crawl_kind(p_link text, p_page text) RETURNS text LAN
     END
 $$;
 
--- The priority of the nth of the sitemaps that are known from the last visit, as a worker
--- gives it to those that it reads; null is what the depth makes of it.
+-- The priority of the nth of the sitemaps that one page or sitemap names; null is what the depth
+-- makes of it. The first comes with the pages that are linked to there, each further one after all
+-- pages that are a link deeper: a site with hundreds of them is not asked for all before its pages.
+-- What is tried again comes after the last (decide.RetryPriority).
 CREATE OR REPLACE FUNCTION list_priority(p_link text, p_follow jsonb, n bigint) RETURNS smallint LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN kind_nested(p_link) THEN greatest(1 - n - (p_follow ->> 'depth')::bigint, -5000)::smallint END
 $$;
@@ -83,82 +146,4 @@ $$;
 -- What a link is, by what it leads to.
 CREATE OR REPLACE FUNCTION link_kind(redirect boolean, kind text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN redirect THEN 'redirect' WHEN kind_announces(kind) THEN kind ELSE 'link' END
-$$;
-
--- Notes what has become of the links of pages that were read before: which say something
--- else now, which are there again, and which are gone.
-CREATE OR REPLACE FUNCTION links_renew(v closed_attempt[], p_links found_link[]) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-    v_pages CONSTANT bigint[] := ARRAY(
-        SELECT a.page_id FROM unnest(v) a WHERE a.fetched_at IS NOT NULL AND a.doc ? 'all_links'
-    );
-BEGIN
-    UPDATE page_links x SET nofollow = f.nofollow, anchor = f.anchor, rel = f.rel, gone_at = NULL, last_seen = NULL
-    FROM (
-        SELECT l.from_id, l.id, link_kind(l.redirect, l.kind) AS kind,
-            bool_and(l.nofollow) AS nofollow, min(l.anchor) AS anchor, min(l.rel) AS rel
-        FROM unnest(p_links) l WHERE l.from_id = ANY (v_pages) GROUP BY l.from_id, l.id, link_kind(l.redirect, l.kind)
-    ) f
-    WHERE x.from_page_id = ANY (v_pages) AND x.from_page_id = f.from_id AND x.to_page_id = f.id AND x.kind = f.kind
-        AND (x.nofollow, x.anchor, x.rel, x.gone_at) IS DISTINCT FROM (f.nofollow, f.anchor, f.rel, NULL);
-    UPDATE page_links x SET gone_at = a.ended, last_seen = a.fetched_at
-    FROM unnest(v) a
-    WHERE x.from_page_id = ANY (v_pages) AND a.page_id = ANY (v_pages) AND x.from_page_id = a.page_id AND x.gone_at IS NULL
-        AND (NOT kind_announces(x.kind) OR a.doc ? 'all_sitemaps')
-        AND NOT EXISTS (
-            SELECT 1 FROM unnest(p_links) l
-            WHERE l.from_id = x.from_page_id AND l.id = x.to_page_id AND link_kind(l.redirect, l.kind) = x.kind
-        );
-END
-$$;
-
--- The links of attempts with the ids of their pages, which are stored if they are new:
--- sorted, so that two transactions that find the same pages wait for each other instead
--- of deadlocking.
-CREATE OR REPLACE FUNCTION links_find(v closed_attempt[]) RETURNS found_link[] LANGUAGE plpgsql AS $$
-DECLARE
-    v_links found_link[];
-BEGIN
-    SELECT array_agg((a.page_id, a.run_id, a.domain, a.doc ? 'redirect', a.doc -> 'follow',
-        jsonb_array_length(a.doc -> 'links') - l.place, p.id, p.id IS NULL, l.url, l.domain, l.origin,
-        coalesce(l.kind, 'page'), l.patterns, coalesce(l.nofollow, false), l.trap, l.trap_evidence, l.anchor,
-        l.rel, l.priority)::found_link)
-    INTO v_links
-    FROM unnest(v) a CROSS JOIN LATERAL ROWS FROM (
-        jsonb_to_recordset(a.doc -> 'links') AS (
-            url text, domain text, origin text, kind text, patterns text[], nofollow boolean, trap text, trap_evidence text,
-            anchor text, rel smallint, priority smallint
-        )
-    ) WITH ORDINALITY
-        AS l (url, domain, origin, kind, patterns, nofollow, trap, trap_evidence, anchor, rel, priority, place)
-    LEFT JOIN LATERAL (
-        SELECT x.id FROM pages x WHERE x.domain = l.domain AND x.url = l.url LIMIT 1
-    ) p ON true;
-    IF NOT EXISTS (SELECT 1 FROM unnest(v_links) l WHERE l.is_new) THEN
-        RETURN v_links;
-    END IF;
-    INSERT INTO pages (url, domain, origin, kind, patterns)
-    SELECT DISTINCT ON (l.domain, l.url) l.url, l.domain, l.origin, l.kind, l.patterns
-    FROM unnest(v_links) l WHERE l.is_new ORDER BY l.domain, l.url
-    ON CONFLICT (domain, url) DO NOTHING;
-    RETURN ARRAY(
-        SELECT (l.from_id, l.run_id, l.own, l.redirect, l.follow, l.after,
-            coalesce(l.id, (SELECT x.id FROM pages x WHERE x.domain = l.domain AND x.url = l.url)),
-            l.is_new, l.url, l.domain, l.origin, l.kind, l.patterns, l.nofollow, l.trap, l.trap_evidence, l.anchor,
-            l.rel, l.priority)::found_link
-        FROM unnest(v_links) l
-    );
-END
-$$;
-
--- Notes which of the pages that were found are parts of an endless space.
-CREATE OR REPLACE FUNCTION traps_note(v found_link[]) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    UPDATE pages x SET trap = k.trap, trap_evidence = k.trap_evidence, updated_at = clock_timestamp()
-    FROM (
-        SELECT DISTINCT ON (l.id) l.id, l.trap, l.trap_evidence FROM unnest(v) l
-        WHERE l.trap IS NOT NULL ORDER BY l.id, l.from_id, l.after DESC
-    ) k
-    WHERE x.id = ANY (ARRAY(SELECT y.id FROM unnest(v) y WHERE y.trap IS NOT NULL)) AND x.id = k.id AND x.trap IS NULL;
-END
 $$;

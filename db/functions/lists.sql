@@ -30,34 +30,33 @@ BEGIN
 END
 $$;
 
--- An entry as the crawl.Control that it is; null is none.
-CREATE OR REPLACE FUNCTION list_control(e list_entries) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE AS $$
-BEGIN
-    RETURN CASE WHEN e.list IS NOT NULL THEN jsonb_build_object(
-        'kind', 'block', 'list', e.list, 'entry', e.entry, 'reason', coalesce(e.reason, ''), 'set_by', e.set_by,
-        'set_at', e.set_at
-    ) END;
-END
-$$;
-
--- What the lists say against crawling a domain, as crawl.Control; null is nothing. A domain
--- that is not on the allow list by its name may be by its address, if that has networks.
-CREATE OR REPLACE FUNCTION domain_listed(p_domain text) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+-- What the lists say against crawling a domain or, with p_ip, against asking that address for
+-- it, as crawl.Control; null is nothing. A domain that is not on the allow list by its name may
+-- be by its address, if that list has networks: then the address decides.
+CREATE OR REPLACE FUNCTION domain_listed(p_domain text, p_ip inet DEFAULT NULL) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 DECLARE
     e list_entries;
 BEGIN
     IF NOT EXISTS (SELECT 1 FROM list_entries) THEN
         RETURN NULL;
+    ELSIF p_ip IS NULL THEN
+        e := list_entry('block', p_domain);
+    ELSE
+        SELECT x.* INTO e FROM list_entries x
+        WHERE x.list = 'block' AND x.kind = 'network' AND x.network >>= p_ip ORDER BY masklen(x.network) DESC LIMIT 1;
     END IF;
-    e := list_entry('block', p_domain);
     IF e.list IS NULL AND EXISTS (SELECT 1 FROM list_entries x WHERE x.list = 'allow')
-        AND NOT EXISTS (SELECT 1 FROM list_entries x WHERE x.list = 'allow' AND x.kind = 'network')
+        AND EXISTS (SELECT 1 FROM list_entries x WHERE x.list = 'allow' AND x.kind = 'network') = (p_ip IS NOT NULL)
+        AND NOT EXISTS (SELECT 1 FROM list_entries x WHERE x.list = 'allow' AND x.kind = 'network' AND x.network >>= p_ip)
         AND (list_entry('allow', p_domain)).list IS NULL
     THEN
         SELECT 'allow', '', x.set_by, x.set_at INTO e.list, e.entry, e.set_by, e.set_at
         FROM list_entries x WHERE x.list = 'allow' LIMIT 1;
     END IF;
-    RETURN list_control(e);
+    RETURN CASE WHEN e.list IS NOT NULL THEN jsonb_build_object(
+        'kind', 'block', 'list', e.list, 'entry', e.entry, 'reason', coalesce(e.reason, ''), 'set_by', e.set_by,
+        'set_at', e.set_at
+    ) END;
 END
 $$;
 
@@ -119,23 +118,5 @@ BEGIN
     ));
     PERFORM domains_permit(ARRAY['0.0.0.0/0', '::/0']);
     UPDATE crawl_runs r SET widening = '{}' WHERE r.status = 'running' AND r.settings ->> 'scope' = 'web';
-END
-$$;
-
--- What the lists say against asking an address for a domain, as domain_listed does.
-CREATE OR REPLACE FUNCTION address_listed(p_domain text, p_ip inet) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
-DECLARE
-    e list_entries;
-BEGIN
-    SELECT x.* INTO e FROM list_entries x
-    WHERE x.list = 'block' AND x.kind = 'network' AND x.network >>= p_ip ORDER BY masklen(x.network) DESC LIMIT 1;
-    IF e.list IS NULL AND EXISTS (SELECT 1 FROM list_entries x WHERE x.list = 'allow' AND x.kind = 'network')
-        AND NOT EXISTS (SELECT 1 FROM list_entries x WHERE x.list = 'allow' AND x.kind = 'network' AND x.network >>= p_ip)
-        AND (list_entry('allow', p_domain)).list IS NULL
-    THEN
-        SELECT 'allow', '', x.set_by, x.set_at INTO e.list, e.entry, e.set_by, e.set_at
-        FROM list_entries x WHERE x.list = 'allow' AND x.kind = 'network' LIMIT 1;
-    END IF;
-    RETURN list_control(e);
 END
 $$;

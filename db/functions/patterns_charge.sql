@@ -15,7 +15,15 @@ BEGIN
     ) h CROSS JOIN LATERAL (
         SELECT CASE
             -- judged when its target is, if that is not known
-            WHEN a.doc -> 'charge' ? 'redirect' THEN CASE WHEN redirect_known(a.page_id, a.doc) THEN true END
+            WHEN a.doc -> 'charge' ? 'redirect' THEN CASE WHEN EXISTS (
+                SELECT 1 FROM pages t
+                WHERE t.domain = a.doc #>> '{links,0,domain}' AND t.url = a.doc #>> '{links,0,url}'
+                    -- known without it: fetched, or another redirect led there before
+                    AND (t.fetched_at IS NOT NULL OR EXISTS (
+                        SELECT 1 FROM page_links l
+                        WHERE l.to_page_id = t.id AND l.kind = 'redirect' AND l.from_page_id <> a.page_id
+                    ))
+            ) THEN true END
             WHEN a.doc -> 'charge' ? 'duplicate' THEN true
             ELSE EXISTS (
                 SELECT 1 FROM pages y
@@ -29,7 +37,6 @@ BEGIN
         RETURN ARRAY[]::charged_attempt[];
     END IF;
     FOR v_row IN
-    -- A run later than the last one forgets half of what was counted before (traps.In).
     INSERT INTO url_patterns AS u (domain, pattern, seen, duplicates, copies, run_id, fingerprints, shared)
     SELECT a.domain, k.pattern, 1, (g.duplicate AND NOT k.copy)::integer, (g.duplicate AND k.copy)::integer, a.run_id,
         CASE WHEN k.n = 1 AND NOT g.duplicate THEN decode(a.doc #>> '{charge,fingerprints}', 'base64') END,
@@ -49,61 +56,44 @@ BEGIN
     ) k
     ORDER BY a.domain, k.pattern
     ON CONFLICT (domain, pattern) DO UPDATE SET
-        seen = u.seen / (1 + coalesce(u.run_id < excluded.run_id, false)::integer) + 1,
-        duplicates = u.duplicates / (1 + coalesce(u.run_id < excluded.run_id, false)::integer) + excluded.duplicates,
-        copies = u.copies / (1 + coalesce(u.run_id < excluded.run_id, false)::integer) + excluded.copies,
+        seen = pattern_count(u.seen, u.run_id, excluded.run_id) + 1,
+        duplicates = pattern_count(u.duplicates, u.run_id, excluded.run_id) + excluded.duplicates,
+        copies = pattern_count(u.copies, u.run_id, excluded.run_id) + excluded.copies,
         run_id = greatest(u.run_id, excluded.run_id),
         fingerprints = coalesce(excluded.fingerprints, u.fingerprints), shared = coalesce(excluded.shared, u.shared),
         updated_at = clock_timestamp()
     RETURNING u.domain, u.pattern, u.seen, pattern_penalty(u.seen, u.duplicates + u.copies) AS penalty
     LOOP
-        -- as often as it has doubled: what is demoted stays so
-        IF v_row.penalty > 0 AND v_row.seen & (v_row.seen - 1) = 0 THEN
-            PERFORM pattern_demote(v_row.domain, v_row.pattern, v_row.penalty);
-        END IF;
+        -- Pages of the pattern that are pending come later, those among the first in line, as often
+        -- as it has doubled: others follow then, and what is demoted stays so.
+        CONTINUE WHEN v_row.penalty = 0 OR v_row.seen & (v_row.seen - 1) <> 0;
+        UPDATE page_crawls c SET priority = -c.depth - v_row.penalty
+        FROM (
+            SELECT x.id FROM (
+                SELECT rd.run_id FROM run_domains rd INNER JOIN crawl_runs r ON r.id = rd.run_id
+                WHERE rd.domain = v_row.domain AND r.status <> 'done'
+            ) n CROSS JOIN LATERAL (
+                SELECT y.id, y.page_id, y.kind FROM page_crawls y
+                WHERE y.domain = v_row.domain AND y.run_id = n.run_id AND y.outcome IS NULL AND y.locked_at IS NULL
+                    AND y.previous_id IS NULL AND NOT y.prerequisite AND y.depth > 0
+                    AND y.priority <= 0 AND y.priority > -y.depth - v_row.penalty
+                ORDER BY y.priority DESC, y.scheduled_for, y.id LIMIT 2000
+            ) x CROSS JOIN LATERAL (
+                SELECT p.patterns FROM pages p WHERE p.id = x.page_id LIMIT 1
+            ) p
+            WHERE kind_document(x.kind) AND p.patterns [cardinality(p.patterns)] = v_row.pattern
+            ORDER BY x.id
+        ) d
+        WHERE c.id = d.id AND c.completed_at IS NULL AND c.locked_at IS NULL;
     END LOOP;
     RETURN v_charged;
 END
 $$;
 
--- Has pages of a pattern that are pending come later, those among the first in line: others
--- follow when it is looked at again.
-CREATE OR REPLACE FUNCTION pattern_demote(p_domain text, p_pattern text, p_penalty integer) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    UPDATE page_crawls c SET priority = -c.depth - p_penalty
-    FROM (
-        SELECT x.id FROM (
-            SELECT rd.run_id FROM run_domains rd INNER JOIN crawl_runs r ON r.id = rd.run_id
-            WHERE rd.domain = p_domain AND r.status <> 'done'
-        ) n CROSS JOIN LATERAL (
-            SELECT y.id, y.page_id, y.kind FROM page_crawls y
-            WHERE y.domain = p_domain AND y.run_id = n.run_id AND y.outcome IS NULL AND y.locked_at IS NULL
-                AND y.previous_id IS NULL AND NOT y.prerequisite AND y.depth > 0
-                AND y.priority <= 0 AND y.priority > -y.depth - p_penalty
-            ORDER BY y.priority DESC, y.scheduled_for, y.id LIMIT 2000
-        ) x CROSS JOIN LATERAL (
-            SELECT p.patterns FROM pages p WHERE p.id = x.page_id LIMIT 1
-        ) p
-        WHERE kind_document(x.kind) AND p.patterns [cardinality(p.patterns)] = p_pattern
-        ORDER BY x.id
-    ) d
-    WHERE c.id = d.id AND c.completed_at IS NULL AND c.locked_at IS NULL;
-END
-$$;
-
--- Whether a redirect leads to what is known without it: a page that was fetched, or to
--- which another redirect led before.
-CREATE OR REPLACE FUNCTION redirect_known(p_page_id bigint, p jsonb) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    RETURN EXISTS (
-        SELECT 1 FROM pages t
-        WHERE t.domain = p #>> '{links,0,domain}' AND t.url = p #>> '{links,0,url}'
-            AND (t.fetched_at IS NOT NULL OR EXISTS (
-                SELECT 1 FROM page_links l
-                WHERE l.to_page_id = t.id AND l.kind = 'redirect' AND l.from_page_id <> p_page_id
-            ))
-    );
-END
+-- What was counted of a pattern, as a run sees it: each further run than the last that has counted
+-- forgets half of it, so that whatever was stopped is tried again.
+CREATE OR REPLACE FUNCTION pattern_count(p_count integer, p_last bigint, p_run_id bigint) RETURNS integer LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN p_last < p_run_id THEN p_count / 2 ELSE p_count END
 $$;
 
 -- The patterns of the domain's pages that led to a page first, over any redirects in
@@ -131,52 +121,16 @@ $$;
 -- again.
 CREATE OR REPLACE FUNCTION patterns_reset(p_domain text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    -- as in crawls_add: finishing the domain sees these crawls, or is seen
-    PERFORM 1 FROM domains WHERE domain = p_domain FOR KEY SHARE;
     UPDATE url_patterns SET seen = 0, duplicates = 0, copies = 0, shared = NULL, fingerprints = NULL,
         updated_at = clock_timestamp()
     WHERE domain = p_domain;
     UPDATE pages SET duplicate = false, trap = nullif(trap, 'pattern'),
         trap_evidence = CASE WHEN trap <> 'pattern' THEN trap_evidence END, updated_at = clock_timestamp()
     WHERE domain = p_domain AND (duplicate OR trap = 'pattern');
-    IF p_domain = ANY (skipped_return(ARRAY[p_domain], NULL, reasons('traps reset'))) THEN
-        PERFORM domain_wake(p_domain);
-    END IF;
-END
-$$;
-
--- Has pages of a run decided again that it has skipped for what their URLs are: its
--- settings have changed.
-CREATE OR REPLACE FUNCTION run_skipped_return(p_run_id bigint) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-    v_domains CONSTANT text[] := ARRAY(
-        SELECT rd.domain FROM run_domains rd WHERE rd.run_id = p_run_id AND (rd.skipped > 0 OR rd.skips <> '{}') ORDER BY rd.domain
-    );
-BEGIN
-    PERFORM 1 FROM domains d WHERE d.domain = ANY (v_domains) ORDER BY d.domain FOR KEY SHARE;
-    PERFORM due_update(skipped_return(v_domains, p_run_id, reasons('settings changed')));
-END
-$$;
-
--- Has pages of domains decided again that a run has skipped for one of the reasons, or,
--- where it is null, any run that is running. Returns the domains of which there are some.
-CREATE OR REPLACE FUNCTION skipped_return(p_domains text[], p_run_id bigint, p_reasons text[]) RETURNS text[]
-LANGUAGE plpgsql AS $$
-DECLARE
-    v_returned text[];
-BEGIN
-    WITH n AS (
-        INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, redirects)
-        SELECT c.page_id, c.domain, c.priority, c.run_id, c.id, c.url, c.kind, c.depth, c.redirects
-        FROM page_crawls c
-        WHERE c.domain = ANY (p_domains) AND c.outcome = 'skipped' AND c.skipped = ANY (p_reasons)
-            AND (c.run_id = p_run_id OR p_run_id IS NULL
-                AND (SELECT r.status FROM crawl_runs r WHERE r.id = c.run_id) = 'running')
-            AND NOT crawl_followed(c)
-        ON CONFLICT DO NOTHING RETURNING page_crawls.domain
-    )
-    SELECT coalesce(array_agg(DISTINCT n.domain), '{}') INTO v_returned FROM n;
-    UPDATE domains SET status = 'pending', status_reason = '' WHERE domain = ANY (v_returned) AND status = 'exhausted';
-    RETURN v_returned;
+    PERFORM domains_wake(crawls_repeat(ARRAY[p_domain], ARRAY(
+        SELECT c.id FROM page_crawls c
+        WHERE c.domain = p_domain AND c.outcome = 'skipped' AND c.skipped = ANY (reasons('traps reset'))
+            AND (SELECT r.status FROM crawl_runs r WHERE r.id = c.run_id) = 'running'
+    )));
 END
 $$;

@@ -26,70 +26,43 @@ CREATE OR REPLACE FUNCTION domain_priority(
     )::real
 $$;
 
--- Works out when the turn of domains comes: those named, or where that is null those with
--- ids after one and up to another. Rows that stay about the same are not written. Returns
+-- Works out when the turn of domains comes. Rows that stay about the same are not written. Returns
 -- how many domains have changed.
-CREATE OR REPLACE FUNCTION domains_prioritize(p_domains text[], p_after bigint DEFAULT 0, p_upto bigint DEFAULT 0)
-RETURNS integer LANGUAGE plpgsql SET enable_hashjoin = on AS $$
+CREATE OR REPLACE FUNCTION domains_prioritize(p_domains text[]) RETURNS integer LANGUAGE plpgsql SET enable_hashjoin = on AS $$
 DECLARE
     t CONSTANT timestamptz := clock_timestamp();
-    v_changed integer;
     -- the runs with weights of their own
     v_weighted CONSTANT bigint[] := ARRAY(
         SELECT r.id FROM crawl_runs r WHERE r.settings -> 'priority_weights' <> '{}' AND r.status <> 'done'
     );
     v_ids bigint[];
     v_names text[];
+    v_runs bigint[];
     v_scores real[];
+    v_changed integer;
 BEGIN
-    IF p_domains IS NULL THEN
-        v_ids := ARRAY(SELECT d.id FROM domains d WHERE d.id > p_after AND d.id <= p_upto);
-    ELSE
-        v_ids := ARRAY(
-            SELECT d.id FROM unnest(p_domains) u (domain) CROSS JOIN LATERAL (
-                SELECT x.id FROM domains x WHERE x.domain = u.domain LIMIT 1
-            ) d
-        );
-    END IF;
-    SELECT array_agg(x.id), array_agg(x.domain), array_agg(domain_priority(
+    SELECT array_agg(x.id), array_agg(x.domain), array_agg(w.run_id), array_agg(domain_priority(
         x.seed_rank, (SELECT k.score FROM domain_ranks k WHERE k.domain = x.domain), x.yield_rate,
         (x.images_stored::real / greatest(x.pages_crawled, 1))::real,
-        x.pages_discovered - x.pages_crawled, (extract(EPOCH FROM t - x.last_crawled_at) / 86400)::real, x.error_rate, NULL
+        x.pages_discovered - x.pages_crawled, (extract(EPOCH FROM t - x.last_crawled_at) / 86400)::real, x.error_rate,
+        (SELECT r.settings -> 'priority_weights' FROM crawl_runs r WHERE r.id = w.run_id)
     ))
-    INTO v_ids, v_names, v_scores
+    INTO v_ids, v_names, v_runs, v_scores
     FROM (
-        SELECT d.* FROM unnest(v_ids) u (id) CROSS JOIN LATERAL (SELECT x.* FROM domains x WHERE x.id = u.id LIMIT 1) d
+        SELECT d.* FROM unnest(p_domains) u (domain) CROSS JOIN LATERAL (SELECT x.* FROM domains x WHERE x.domain = u.domain LIMIT 1) d
         ORDER BY d.id
-    ) x;
+    ) x CROSS JOIN unnest(NULL::bigint || v_weighted) AS w (run_id); -- null is for all other runs
     -- each is looked up by its key: few domains or many, and whatever the planner takes the
     -- tables for
     UPDATE domains d SET priority_score = s.score, priority_computed_at = t
-    FROM unnest(v_ids, v_scores) AS s (id, score)
-    WHERE d.id = s.id AND (abs(d.priority_score - s.score) > 0.001 OR d.priority_computed_at IS NULL);
+    FROM unnest(v_ids, v_runs, v_scores) AS s (id, run_id, score)
+    WHERE d.id = s.id AND s.run_id IS NULL AND (abs(d.priority_score - s.score) > 0.001 OR d.priority_computed_at IS NULL);
     GET DIAGNOSTICS v_changed = ROW_COUNT;
     UPDATE run_domains rd SET priority = s.score
-    FROM unnest(v_names, v_scores) AS s (domain, score)
-    WHERE rd.domain = s.domain AND abs(rd.priority - s.score) > 0.001 AND rd.run_id <> ALL (v_weighted);
-    IF cardinality(v_weighted) > 0 THEN
-        PERFORM run_prioritize(r, v_names) FROM unnest(v_weighted) r;
-    END IF;
+    FROM unnest(v_names, v_runs, v_scores) AS s (domain, run_id, score)
+    WHERE rd.domain = s.domain AND abs(rd.priority - s.score) > 0.001
+        AND (rd.run_id = s.run_id OR s.run_id IS NULL AND rd.run_id <> ALL (v_weighted));
     RETURN v_changed;
-END
-$$;
-
--- The same of domains of a run that has weights of its own.
-CREATE OR REPLACE FUNCTION run_prioritize(p_run_id bigint, p_domains text[]) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-    t CONSTANT timestamptz := clock_timestamp();
-    v_weights CONSTANT jsonb := (SELECT r.settings -> 'priority_weights' FROM crawl_runs r WHERE r.id = p_run_id);
-BEGIN
-    UPDATE run_domains rd SET priority = domain_priority(
-        d.seed_rank, (SELECT k.score FROM domain_ranks k WHERE k.domain = d.domain), d.yield_rate,
-        (d.images_stored::real / greatest(d.pages_crawled, 1))::real,
-        d.pages_discovered - d.pages_crawled, (extract(EPOCH FROM t - d.last_crawled_at) / 86400)::real, d.error_rate, v_weights
-    )
-    FROM domains d
-    WHERE rd.run_id = p_run_id AND rd.domain = ANY (p_domains) AND d.domain = rd.domain;
 END
 $$;
 
@@ -108,6 +81,7 @@ DECLARE
     v_images CONSTANT boolean := run_open(p_run_id) = 'images';
     v_lost text[];
     v_taken text[];
+    v_free text[];
 BEGIN
     IF v_due = 0 THEN
         RETURN '{}'::text[];
@@ -123,43 +97,31 @@ BEGIN
         WHERE CASE WHEN v_images THEN rd.images_due_at ELSE rd.next_due_at END <= now()
         ORDER BY d.domain LIMIT p_most
     );
-    IF v_images THEN
-        v_taken := ARRAY(
-            SELECT rd.domain FROM run_domains rd WHERE rd.run_id = p_run_id AND rd.images_due_at <= now()
+    v_taken := ARRAY(
+        (
+            SELECT rd.domain FROM run_domains rd WHERE v_images AND rd.run_id = p_run_id AND rd.images_due_at <= now()
             ORDER BY rd.images_due_at LIMIT p_most
-        );
-    ELSIF v_due > c_few THEN
-        v_taken := ARRAY(
+        ) UNION ALL (
             SELECT rd.domain FROM run_domains rd
-            WHERE rd.run_id = p_run_id AND rd.next_due_at < 'infinity' AND rd.next_due_at <= now()
+            WHERE NOT v_images AND v_due > c_few AND rd.run_id = p_run_id AND rd.next_due_at < 'infinity' AND rd.next_due_at <= now()
             ORDER BY rd.turns, rd.priority DESC, rd.domain LIMIT p_most
-        );
-    ELSE
-        v_taken := ARRAY(
-            SELECT rd.domain FROM run_domains rd WHERE rd.run_id = p_run_id AND rd.next_due_at <= now()
+        ) UNION ALL (
+            SELECT rd.domain FROM run_domains rd
+            WHERE NOT v_images AND v_due <= c_few AND rd.run_id = p_run_id AND rd.next_due_at <= now()
             ORDER BY rd.turns, rd.priority DESC, rd.domain LIMIT p_most
-        );
-    END IF;
+        )
+    );
     v_taken := (v_lost || ARRAY(
         SELECT u.domain FROM unnest(v_taken) WITH ORDINALITY AS u (domain, n) WHERE u.domain <> ALL (v_lost) ORDER BY u.n
     )) [:p_most];
-    RETURN domains_take(p_run_id, v_taken, p_claim);
-END
-$$;
-
--- Takes the claims on domains that nobody serves, for a run, and returns those, in their order.
-CREATE OR REPLACE FUNCTION domains_take(p_run_id bigint, p_domains text[], p_claim interval) RETURNS text[]
-LANGUAGE plpgsql AS $$
-DECLARE
-    v_names CONSTANT text[] := ARRAY(
-        SELECT d.domain FROM domains d WHERE d.domain = ANY (p_domains) AND d.claimed_by IS NULL AND d.status <> 'exhausted'
+    v_free := ARRAY(
+        SELECT d.domain FROM domains d WHERE d.domain = ANY (v_taken) AND d.claimed_by IS NULL AND d.status <> 'exhausted'
         ORDER BY d.domain FOR UPDATE SKIP LOCKED
     );
-    v_taken CONSTANT text[] := ARRAY(
-        SELECT u.domain FROM unnest(p_domains) WITH ORDINALITY AS u (domain, n)
-        WHERE u.domain IN (SELECT unnest(v_names)) ORDER BY u.n
+    v_taken := ARRAY(
+        SELECT u.domain FROM unnest(v_taken) WITH ORDINALITY AS u (domain, n)
+        WHERE u.domain IN (SELECT unnest(v_free)) ORDER BY u.n
     );
-BEGIN
     UPDATE domains d SET
         status = 'active', status_reason = '', claimed_by = 'domain/' || d.domain, claim_expires_at = now() + p_claim,
         last_crawl_run_id = p_run_id, next_crawl_after = NULL, opens_at = NULL
@@ -169,26 +131,6 @@ BEGIN
         turn_started = CASE WHEN rd.run_id = p_run_id THEN rd.pages_started + rd.images_started ELSE rd.turn_started END
     WHERE rd.domain = ANY (v_taken) AND (rd.next_due_at IS NOT NULL OR rd.run_id = p_run_id);
     RETURN v_taken;
-END
-$$;
-
--- How many domains are due for a run that may be asked for it, up to a bound.
-CREATE OR REPLACE FUNCTION run_due_count(p_run_id bigint, p_most integer) RETURNS bigint
-LANGUAGE plpgsql STABLE AS $$
-DECLARE
-    v_open CONSTANT text := run_open(p_run_id);
-BEGIN
-    IF v_open = 'nothing' THEN
-        RETURN 0::bigint;
-    ELSIF v_open = 'images' THEN
-        RETURN (SELECT count(*) FROM (
-            SELECT 1 FROM run_domains rd
-            WHERE rd.run_id = p_run_id AND rd.images_due_at <= now() ORDER BY rd.images_due_at LIMIT p_most
-        ) x);
-    END IF;
-    RETURN (SELECT count(*) FROM (
-        SELECT 1 FROM run_domains rd WHERE rd.run_id = p_run_id AND rd.next_due_at <= now() ORDER BY rd.next_due_at LIMIT p_most
-    ) x);
 END
 $$;
 
@@ -220,15 +162,5 @@ BEGIN
         PERFORM due_update(v_domains);
     END IF;
     RETURN cardinality(v_domains);
-END
-$$;
-
--- Notes whether a run has more domains that are due than may be active, which those are to
--- make room for. p_full says that no more may be.
-CREATE OR REPLACE FUNCTION run_crowd(p_run_id bigint, p_full boolean) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-    v_crowded CONSTANT boolean := p_full AND run_due_count(p_run_id, 1) > 0;
-BEGIN
-    UPDATE crawl_runs r SET crowded = v_crowded WHERE r.id = p_run_id AND r.crowded <> v_crowded;
 END
 $$;

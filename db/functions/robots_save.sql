@@ -45,32 +45,17 @@ BEGIN
     VALUES (new.origin, new.version, new.verdict, new.agent, new.rules_hash, new.body_hash, new.fetched_at,
         new.expires_at);
     IF NOT v_failed AND old.origin IS NOT NULL AND (old.verdict, old.rules_hash) <> (new.verdict, new.rules_hash) THEN
-        PERFORM disallowed_return(new.domain, new.origin);
+        PERFORM domains_wake(crawls_repeat(ARRAY[new.domain], ARRAY(
+            SELECT c.id FROM page_crawls c
+            WHERE c.domain = new.domain AND c.outcome = 'blocked_robots'
+                AND (SELECT p.origin FROM pages p WHERE p.id = c.page_id) = new.origin
+                AND (SELECT r.status FROM crawl_runs r WHERE r.id = c.run_id) = 'running'
+        )));
     END IF;
     IF new.verdict <> 'unreachable' AND old.verdict = 'unreachable' THEN
         PERFORM crawls_hasten(ARRAY[new.domain], ARRAY[new.origin]);
         PERFORM due_update(ARRAY[new.domain]);
     END IF;
     RETURN new.failures;
-END
-$$;
-
--- Has pages of an origin that its robots.txt disallowed decided again.
-CREATE OR REPLACE FUNCTION disallowed_return(p_domain text, p_origin text) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    -- as in crawls_add: finishing the domain sees these crawls, or is seen
-    PERFORM 1 FROM domains WHERE domain = p_domain FOR KEY SHARE;
-    INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, redirects)
-    SELECT c.page_id, c.domain, c.priority, c.run_id, c.id, c.url, c.kind, c.depth, c.redirects
-    FROM page_crawls c
-    WHERE c.domain = p_domain AND c.outcome = 'blocked_robots'
-        AND (SELECT p.origin FROM pages p WHERE p.id = c.page_id) = p_origin
-        AND (SELECT r.status FROM crawl_runs r WHERE r.id = c.run_id) = 'running'
-        AND NOT crawl_followed(c)
-    ON CONFLICT DO NOTHING;
-    IF FOUND THEN
-        UPDATE domains SET status = 'pending', status_reason = '' WHERE domain = p_domain AND status = 'exhausted';
-        PERFORM domain_wake(p_domain);
-    END IF;
 END
 $$;

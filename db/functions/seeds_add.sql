@@ -12,7 +12,9 @@ DECLARE
             AS x (url text, domain text, registered text, origin text, kind text, patterns text[], rank integer, bare boolean)
     );
     v_listed CONSTANT text[] := domains_listed(ARRAY(SELECT s.domain FROM unnest(v) s));
-    v_fresh text[];
+    v_weights CONSTANT jsonb := (SELECT r.settings -> 'priority_weights' FROM crawl_runs r WHERE r.id = p_run_id);
+    v_new text[];
+    v_fresh seed[];
 BEGIN
     listed := 0;
     IF cardinality(v_listed) > 0 THEN
@@ -28,50 +30,36 @@ BEGIN
         ) s LEFT JOIN LATERAL (SELECT y.score FROM domain_ranks y WHERE y.domain = s.domain LIMIT 1) k ON true
         ON CONFLICT (domain) DO NOTHING RETURNING domain
     )
-    SELECT coalesce(array_agg(d.domain), '{}') INTO v_fresh FROM d;
-    added := seeds_add_fresh(p_run_id, ARRAY(
-        SELECT s FROM unnest(v) s INNER JOIN unnest(v_fresh) f (domain) ON f.domain = s.domain
-    ));
+    SELECT coalesce(array_agg(d.domain), '{}') INTO v_new FROM d;
+    v_fresh := ARRAY(SELECT s FROM unnest(v) s INNER JOIN unnest(v_new) f (domain) ON f.domain = s.domain);
     v := ARRAY(
-        SELECT s FROM unnest(v) s LEFT JOIN unnest(v_fresh) f (domain) ON f.domain = s.domain WHERE f.domain IS NULL ORDER BY s.n
+        SELECT s FROM unnest(v) s LEFT JOIN unnest(v_new) f (domain) ON f.domain = s.domain WHERE f.domain IS NULL ORDER BY s.n
     );
-    IF cardinality(v) > 0 THEN
-        added := added + seeds_add_known(p_run_id, p_source, v);
-    END IF;
-    IF added > 0 THEN
-        PERFORM run_go_on(p_run_id);
-    END IF;
-END
-$$;
-
--- Stores the seeds of domains that this transaction has made: nobody else knows them, and
--- nothing was decided about them.
-CREATE OR REPLACE FUNCTION seeds_add_fresh(p_run_id bigint, v seed[]) RETURNS integer LANGUAGE plpgsql
-SET enable_hashjoin = on AS $$
-DECLARE
-    v_last CONSTANT bigint := (SELECT max(s.n) FROM unnest(v) s);
-    v_weights CONSTANT jsonb := (SELECT r.settings -> 'priority_weights' FROM crawl_runs r WHERE r.id = p_run_id);
-    v_added integer;
-BEGIN
+    -- nobody else knows the domains that this transaction has made, and nothing was decided about them
     INSERT INTO pages (url, domain, origin, kind, patterns)
-    SELECT DISTINCT ON (s.domain, s.url) s.url, s.domain, s.origin, s.kind, s.patterns FROM unnest(v) s ORDER BY s.domain, s.url
+    SELECT DISTINCT ON (s.domain, s.url) s.url, s.domain, s.origin, s.kind, s.patterns FROM unnest(v_fresh) s ORDER BY s.domain, s.url
     ON CONFLICT (domain, url) DO NOTHING;
     INSERT INTO run_domains (run_id, domain, registered, seed, next_due_at, priority)
     -- as due_update would say
     SELECT p_run_id, s.domain, s.registered, true, now(), domain_priority(s.rank, k.score, NULL, NULL, NULL, NULL, NULL, v_weights)
     FROM (
-        SELECT x.domain, min(x.registered) AS registered, min(x.rank) AS rank FROM unnest(v) x GROUP BY x.domain ORDER BY x.domain
+        SELECT x.domain, min(x.registered) AS registered, min(x.rank) AS rank FROM unnest(v_fresh) x GROUP BY x.domain ORDER BY x.domain
     ) s
     LEFT JOIN LATERAL (SELECT y.score FROM domain_ranks y WHERE y.domain = s.domain LIMIT 1) k ON true
     ON CONFLICT (run_id, domain) DO UPDATE SET seed = true;
     -- due in the order in which they were given
     INSERT INTO page_crawls (page_id, domain, scheduled_for, run_id, url, kind, bare)
-    SELECT p.id, s.domain, now() - (v_last - s.n) * interval '1 microsecond', p_run_id, s.url, s.kind, nullif(s.bare, false)
-    FROM (SELECT DISTINCT ON (x.domain, x.url) x.* FROM unnest(v) x ORDER BY x.domain, x.url, x.bare, x.n) s
+    SELECT p.id, s.domain, now() - ((SELECT max(x.n) FROM unnest(v_fresh) x) - s.n) * interval '1 microsecond', p_run_id, s.url, s.kind, nullif(s.bare, false)
+    FROM (SELECT DISTINCT ON (x.domain, x.url) x.* FROM unnest(v_fresh) x ORDER BY x.domain, x.url, x.bare, x.n) s
     CROSS JOIN LATERAL (SELECT y.id FROM pages y WHERE y.domain = s.domain AND y.url = s.url LIMIT 1) p
     ON CONFLICT DO NOTHING;
-    GET DIAGNOSTICS v_added = ROW_COUNT;
-    RETURN v_added;
+    GET DIAGNOSTICS added = ROW_COUNT;
+    IF cardinality(v) > 0 THEN
+        added := added + seeds_add_known(p_run_id, p_source, v);
+    END IF;
+    IF added > 0 AND (SELECT r.status FROM crawl_runs r WHERE r.id = p_run_id) = 'done' THEN
+        PERFORM run_start(p_run_id);
+    END IF;
 END
 $$;
 
@@ -86,7 +74,7 @@ DECLARE
     domains_seeded CONSTANT text[] := ARRAY(SELECT DISTINCT s.domain AS d FROM unnest(v) s ORDER BY d);
     added integer;
     again text[];
-    d record;
+    v_woken text[];
 BEGIN
     UPDATE domains x SET source = p_source, seed_rank = coalesce(s.rank, x.seed_rank), bare = x.bare OR s.bare
     FROM (
@@ -107,7 +95,6 @@ BEGIN
         SELECT c.page_id, c.domain, c.run_id, c.id, c.url, c.kind FROM page_crawls c
         WHERE c.page_id = ANY (ids) AND c.run_id = p_run_id AND c.outcome = 'skipped'
             AND c.skipped = ANY (reasons('seed given'))
-            AND NOT crawl_followed(c)
         ON CONFLICT DO NOTHING RETURNING page_crawls.domain
     )
     SELECT array_agg(DISTINCT n.domain), (added + count(*))::integer INTO again, added FROM n;
@@ -120,20 +107,19 @@ BEGIN
     WHERE c.page_id = ANY (ids) AND c.page_id = s.id AND c.run_id = p_run_id AND c.completed_at IS NULL AND c.locked_at IS NULL
         AND NOT c.prerequisite AND c.depth = 0 AND c.redirects = 0 AND coalesce(c.bare, false) <> s.bare;
     UPDATE domains SET status = 'pending', status_reason = '' WHERE domain = ANY (again) AND status = 'exhausted';
-    FOR d IN
+    v_woken := ARRAY(
         SELECT x.domain FROM domains x
         WHERE x.domain = ANY (domains_seeded)
             AND (x.domain = ANY (again) OR x.status IN ('blocked', 'unreachable') OR x.next_crawl_after IS NOT NULL
                 OR x.opens_at IS NOT NULL OR domain_forbidden(x.domain) IS NOT NULL
                 OR EXISTS (SELECT 1 FROM robots r WHERE r.domain = x.domain AND r.verdict = 'unreachable'))
         ORDER BY x.domain
-    LOOP
-        UPDATE domain_controls SET lifted_at = now(), lifted_by = 'seed'
-        WHERE domain = d.domain AND kind = 'stop' AND lifted_at IS NULL;
-        CONTINUE WHEN coalesce(domain_forbidden(d.domain), '') = 'block';
-        PERFORM troubles_lift(ARRAY[d.domain]);
-        PERFORM domain_wake(d.domain);
-    END LOOP;
+    );
+    UPDATE domain_controls SET lifted_at = now(), lifted_by = 'seed'
+    WHERE domain = ANY (v_woken) AND kind = 'stop' AND lifted_at IS NULL;
+    v_woken := ARRAY(SELECT f FROM unnest(v_woken) f WHERE coalesce(domain_forbidden(f), '') <> 'block' ORDER BY f);
+    PERFORM troubles_lift(v_woken);
+    PERFORM domains_wake(v_woken);
     RETURN added;
 END
 $$;

@@ -783,25 +783,12 @@ CREATE TYPE domain_run AS (
     n integer,
     crawl bigint,
     run_id bigint,
-    name text,
-    settings jsonb,
-    seed boolean,
-    -- of the run, of the domain in it, and of its registered domain
-    pages_started bigint,
-    domain_started bigint,
-    registered_started bigint,
-    -- how many pages may be asked for of the domain
-    budget bigint,
-    depths jsonb,
-    growths smallint,
-    images_started bigint,
-    -- whether it has something pending of which the crawl tells nothing
-    more boolean,
-    locked_at timestamptz,
-    crowded boolean,
-    spent text,
-    turn_started bigint,
-    bytes bigint
+    -- something is in flight, or pending of which the crawl tells nothing
+    waits boolean,
+    -- the run's own budget leaves no page
+    run_pages boolean,
+    -- crawl.RunFacts, but for what is due
+    doc jsonb
 );
 
 -- When a domain is due for a run: null is that the run has nothing pending there, infinity

@@ -2,10 +2,33 @@
 SELECT domain_next(@domain::text)::jsonb AS facts;
 
 -- name: DomainFacts :one
-SELECT domain_facts(@domain::text)::jsonb AS facts;
+SELECT (domain_facts(ARRAY[@domain::text]))[1]::jsonb AS facts;
 
+-- The facts of one page in each run, whatever has become of it there: what
+-- explains it.
 -- name: PageFacts :one
-SELECT page_facts(@domain::text, @url::text)::jsonb AS facts;
+SELECT
+    jsonb_build_object(
+        'now', clock_timestamp(),
+        'domain', (domain_state(ARRAY[@domain::text]))[1],
+        'runs', (
+            SELECT coalesce(jsonb_agg(jsonb_build_object(
+                'id', r.id, 'name', r.name, 'status', r.status, 'settings', r.settings, 'seed', rd.seed,
+                'domain_started', rd.pages_started, 'spent', requests_spent(r, rd, domain_budget(rd.domain)),
+                'budget', pages_budget(r.settings, rd.budget_growths, domain_budget(rd.domain)), 'depths', rd.depths,
+                'growths', rd.budget_growths, 'images_started', rd.images_started,
+                'crawl', (crawl_facts(ARRAY[(
+                    SELECT c.id FROM page_crawls AS c
+                    WHERE c.page_id = p.id AND c.run_id = r.id AND NOT c.prerequisite
+                    ORDER BY c.created_at DESC, c.id DESC LIMIT 1
+                )]))[1]
+            ) ORDER BY r.id), '[]')
+            FROM pages AS p
+            INNER JOIN run_domains AS rd ON p.domain = rd.domain
+            INNER JOIN crawl_runs AS r ON rd.run_id = r.id
+            WHERE p.domain = @domain AND p.url = @url::text
+        )
+    )::jsonb AS facts;
 
 -- name: CrawlBegin :one
 SELECT
@@ -30,15 +53,7 @@ SELECT
     r.closed::boolean AS closed,
     r.news::boolean AS news,
     r.facts::jsonb AS facts
-FROM attempts_record(@attempts::jsonb) AS r;
-
--- name: AttemptsRecordGroup :many
-SELECT
-    r.n::integer AS n,
-    r.closed::boolean AS closed,
-    r.news::boolean AS news,
-    r.facts::jsonb AS facts
-FROM attempts_record_group(@attempts::jsonb) AS r;
+FROM attempts_record(@attempts::jsonb, @depths::integer, @hurried::boolean) AS r;
 
 -- name: SlotReleaseShared :one
 SELECT slot_release_shared(
@@ -52,13 +67,7 @@ WHERE key = 'domain:' || @domain::text AND holder = 'crawl:' || @crawl_id::bigin
 -- name: CrawlAbandon :exec
 SELECT crawl_abandon(
     @crawl_id::bigint, @domain::text, @shared::text [], @why::text, @delay_ms::bigint, @shared_delay_ms::bigint [],
-    @spared::boolean
-);
-
--- name: CrawlTakeBack :exec
-SELECT crawl_take_back(
-    @crawl_id::bigint, @domain::text, @shared::text [], @why::text, @delay_ms::bigint, @shared_delay_ms::bigint [],
-    @spared::boolean, @robots_version::bigint
+    @spared::boolean, sqlc.narg('robots_version')::bigint
 );
 
 -- Puts off what is pending for an origin.

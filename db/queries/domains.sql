@@ -1,11 +1,14 @@
 -- name: DomainsClaim :one
 SELECT domains_claim(@run_id::bigint, @max::integer, ms_interval(@claim_ms::bigint))::text [] AS domains;
 
+-- Notes whether domains of a run wait that are due: no more may be active (is_full). The active
+-- ones then make room.
 -- name: RunCrowd :exec
-SELECT run_crowd(@run_id::bigint, @is_full::boolean);
+UPDATE crawl_runs AS r SET crowded = NOT r.crowded
+WHERE r.id = @run_id::bigint AND r.crowded <> (@is_full::boolean AND run_due_count(@run_id::bigint, 1) > 0);
 
 -- name: DomainsPrioritize :exec
-SELECT domains_prioritize(NULL, @after::bigint, @upto::bigint);
+SELECT domains_prioritize(ARRAY(SELECT d.domain FROM domains AS d WHERE d.id > @after::bigint AND d.id <= @upto::bigint));
 
 -- name: DomainsLast :one
 SELECT coalesce(max(id), 0)::bigint AS last FROM domains;
@@ -47,12 +50,9 @@ SELECT domain_control(
 -- name: DomainLift :one
 SELECT domain_lift(@domain::text, @kinds::text [], @by::text)::boolean AS lifted;
 
--- name: DomainRetry :one
-SELECT domain_retry(@domain::text)::boolean AS lifted;
-
 -- name: DomainGet :one
 SELECT
-    d.*, domain_state(d.domain)::jsonb AS state,
+    d.*, (domain_state(ARRAY[d.domain]))[1]::jsonb AS state,
     coalesce((SELECT r.name FROM crawl_runs AS r WHERE r.id = d.last_crawl_run_id), '')::text AS last_run
 FROM domains AS d WHERE d.domain = @domain;
 
@@ -61,7 +61,7 @@ SELECT
     r.id, r.name AS run, r.status AS run_status, r.settings, rd.seed, rd.pages_started, rd.requests, rd.skips, rd.nofollow, rd.success, rd.failed, rd.skipped,
     rd.timeout, rd.blocked_robots, rd.blocked_4xx, rd.blocked_5xx, rd.bytes, r.pages_started AS run_started, rd.budget_growths,
     rd.images_found, rd.images_started, rd.images_stored,
-    registered_counted(r.settings, r.id, coalesce(rd.registered, rd.domain))::bigint AS registered_started,
+    (requests_spent(r, rd, domain_budget(rd.domain)) <> '')::boolean AS spent,
     coalesce(pages_budget(r.settings, rd.budget_growths, domain_budget(rd.domain)), -1)::bigint AS budget
 FROM run_domains AS rd INNER JOIN crawl_runs AS r ON rd.run_id = r.id
 WHERE rd.domain = @domain ORDER BY r.id;
@@ -83,10 +83,14 @@ FROM (
     WHERE c.domain = @domain AND c.outcome IS NULL LIMIT @bound
 ) AS o;
 
--- Patterns of a domain's URLs that have brought duplicates.
+-- Patterns of a domain's URLs that have brought duplicates, as the latest of its runs sees them.
 -- name: DomainPatterns :many
-SELECT pattern, seen, duplicates, copies, coalesce(run_id, 0)::bigint AS run_id FROM url_patterns
-WHERE domain = @domain AND duplicates + copies > 0 ORDER BY duplicates + copies DESC, pattern LIMIT @max;
+SELECT
+    u.pattern, pattern_count(u.seen, u.run_id, r.latest)::integer AS seen,
+    pattern_count(u.duplicates, u.run_id, r.latest)::integer AS duplicates,
+    pattern_count(u.copies, u.run_id, r.latest)::integer AS copies
+FROM url_patterns AS u CROSS JOIN (SELECT max(rd.run_id) AS latest FROM run_domains AS rd WHERE rd.domain = @domain) AS r
+WHERE u.domain = @domain AND u.duplicates + u.copies > 0 ORDER BY u.duplicates + u.copies DESC, u.pattern LIMIT @max;
 
 -- name: DomainResetPatterns :exec
 SELECT patterns_reset(@domain::text);
@@ -114,8 +118,8 @@ ORDER BY
     END NULLS LAST, d.domain
 LIMIT @max;
 
--- name: DomainsCountAfter :one
-SELECT domains_count_after(@after::bigint, @most::integer)::bigint AS last;
+-- name: DomainsCount :exec
+SELECT domains_count(@domains::text []);
 
 -- name: DomainsRelease :one
 SELECT domains_release(sqlc.narg('domains')::text [])::text [] AS released;
@@ -123,5 +127,23 @@ SELECT domains_release(sqlc.narg('domains')::text [])::text [] AS released;
 -- name: DomainsAfter :many
 SELECT id, domain FROM domains WHERE id > @after::bigint ORDER BY id LIMIT @most;
 
+-- Notes which registered domains domains are part of; one that is its own is registered itself.
 -- name: DomainsGroup :exec
-SELECT domains_group(@domains::text [], @registered::text []);
+WITH given AS (
+    SELECT u.domain, nullif(u.registered, u.domain) AS registered
+    FROM (SELECT unnest(@domains::text []) AS domain, unnest(@registered::text []) AS registered) AS u
+),
+
+dropped AS (
+    DELETE FROM registered_domains AS g USING given AS u WHERE g.domain = u.domain AND u.registered IS NULL
+),
+
+grouped AS (
+    INSERT INTO registered_domains AS g (domain, registered)
+    SELECT u.domain, u.registered FROM given AS u WHERE u.registered IS NOT NULL ORDER BY u.domain
+    ON CONFLICT (domain) DO UPDATE SET registered = excluded.registered WHERE g.registered <> excluded.registered
+)
+
+UPDATE run_domains AS rd SET registered = u.registered
+FROM given AS u
+WHERE rd.domain = u.domain AND rd.registered IS DISTINCT FROM u.registered;

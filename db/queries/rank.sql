@@ -1,23 +1,90 @@
+-- Stores what domains are worth, and has the dispatcher take those sooner that are worth more.
 -- name: RankDomains :one
-SELECT domain_ranks_store(@domains::text [], @inlinks::integer [], @scores::real [])::integer AS changed;
+WITH changed AS (
+    INSERT INTO domain_ranks AS r (domain, inlinks, score)
+    SELECT u.domain, u.inlinks, u.score
+    FROM (
+        SELECT unnest(@domains::text []) AS domain, unnest(@inlinks::integer []) AS inlinks, unnest(@scores::real []) AS score
+    ) AS u
+    ORDER BY u.domain
+    ON CONFLICT (domain) DO UPDATE SET inlinks = excluded.inlinks, score = excluded.score
+    WHERE r.inlinks <> excluded.inlinks OR abs(r.score - excluded.score) > 0.001
+    RETURNING r.domain
+)
+SELECT count(*)::integer AS changed, domains_prioritize(coalesce(array_agg(c.domain), '{}'))::integer AS moved FROM changed AS c;
 
--- name: RankDomainsGone :exec
-SELECT domain_ranks_drop(@domains::text []);
+-- Drops the ranks of domains to which nothing links any more.
+-- name: RankDomainsGone :one
+WITH gone AS (DELETE FROM domain_ranks AS r WHERE r.domain = ANY(@domains::text []) RETURNING r.domain)
+SELECT domains_prioritize(coalesce(array_agg(g.domain), '{}'))::integer AS moved FROM gone AS g;
 
 -- name: RankedDomains :many
 SELECT domain FROM domain_ranks;
 
--- The ranks of all pages with ids after one and up to another.
+-- Stores what the pages with ids after one and up to another are worth: all others of them are
+-- worth nothing, and come in their turn again.
 -- name: RankPages :one
-SELECT page_ranks_store(@after::bigint, @upto::bigint, @pages::bigint [], @inlinks::integer [], @scores::real [])::integer AS changed;
+WITH gone AS (
+    -- EXCEPT, which is hashed whatever the planner takes the tables for
+    DELETE FROM page_ranks AS r WHERE r.page_id = ANY(ARRAY(
+        SELECT x.page_id FROM page_ranks AS x WHERE x.page_id > @after::bigint AND x.page_id <= @upto::bigint
+        EXCEPT SELECT unnest(@pages::bigint [])
+    ))
+    RETURNING r.page_id
+), lowered AS (
+    UPDATE page_crawls AS c SET priority = -c.depth
+    WHERE
+        c.page_id = ANY(ARRAY(SELECT g.page_id FROM gone AS g)) AND c.completed_at IS NULL AND c.locked_at IS NULL
+        AND c.previous_id IS NULL AND NOT c.prerequisite AND kind_document(c.kind) AND c.priority > -c.depth AND c.priority <= 0
+), stored AS (
+    INSERT INTO page_ranks AS r (page_id, inlinks, score)
+    SELECT u.page_id, u.inlinks, u.score
+    FROM (
+        SELECT unnest(@pages::bigint []) AS page_id, unnest(@inlinks::integer []) AS inlinks, unnest(@scores::real []) AS score
+    ) AS u
+    ON CONFLICT (page_id) DO UPDATE SET inlinks = excluded.inlinks, score = excluded.score
+    WHERE r.inlinks <> excluded.inlinks OR abs(r.score - excluded.score) > 0.001
+    RETURNING r.page_id
+)
+SELECT ((SELECT count(*) FROM gone) + (SELECT count(*) FROM stored))::integer AS changed;
 
--- name: RankRaisePages :one
-SELECT page_ranks_raise(@pages::bigint [])::integer AS changed;
+-- Has the pages that are pending come in the order of what they are worth now. Those that are tried
+-- again, that a feed has named, or that come later for their pattern, stay where they are.
+-- name: RankRaisePages :execrows
+UPDATE page_crawls AS c SET priority = x.priority
+FROM (
+    SELECT y.id, page_priority(y.depth, r.score) AS priority
+    FROM unnest(@pages::bigint []) AS u (page_id) CROSS JOIN LATERAL (
+        SELECT s.page_id, s.score FROM page_ranks AS s WHERE s.page_id = u.page_id LIMIT 1
+    ) AS r CROSS JOIN LATERAL (
+        SELECT z.id, z.depth, z.priority FROM page_crawls AS z
+        WHERE
+            z.page_id = r.page_id AND z.completed_at IS NULL AND z.locked_at IS NULL AND z.previous_id IS NULL
+            AND NOT z.prerequisite AND kind_document(z.kind) AND z.priority BETWEEN -z.depth AND 0
+    ) AS y
+    WHERE y.priority <> page_priority(y.depth, r.score)
+    ORDER BY y.id
+) AS x
+WHERE c.id = x.id AND c.completed_at IS NULL AND c.locked_at IS NULL;
 
--- Gives pages that are found their worth; returns the last of them that was looked at, 0
+-- Gives pages the worth by which they are found; returns the last of them that was looked at, 0
 -- at the end.
 -- name: RankKeywords :one
-SELECT coalesce(keywords_rank(@after::bigint, @most::integer), 0)::bigint AS last;
+WITH looked AS (
+    SELECT max(y.page_id) AS last FROM (
+        SELECT k.page_id FROM page_keywords AS k WHERE k.page_id > @after::bigint ORDER BY k.page_id LIMIT @most
+    ) AS y
+), ranked AS (
+    UPDATE page_keywords AS k SET rank = x.worth
+    FROM (
+        SELECT y.page_id, w.worth
+        FROM page_keywords AS y CROSS JOIN LATERAL page_worths(y.page_id, y.domain) AS w (worth)
+        WHERE y.page_id > @after::bigint AND y.page_id <= (SELECT l.last FROM looked AS l) AND abs(y.rank - w.worth) > 0.001
+        ORDER BY y.page_id FOR NO KEY UPDATE OF y
+    ) AS x
+    WHERE k.page_id = x.page_id -- with the range, too, each of x would be compared with all of it
+)
+SELECT coalesce(l.last, 0)::bigint AS last FROM looked AS l;
 
 -- What other domains call pages: those given, and those with ids after one and up to
 -- another that were called something.

@@ -1,9 +1,42 @@
+-- Makes pages pending whose time has come, those first that are due longest.
 -- name: RecrawlsDue :one
-SELECT recrawls_due(@run_id::bigint, @max::integer)::integer AS looked;
+WITH due AS (
+    SELECT r.page_id FROM revisits AS r WHERE r.run_id = @run_id AND r.due_at <= now()
+    ORDER BY r.due_at LIMIT @max FOR NO KEY UPDATE SKIP LOCKED
+)
+SELECT
+    cardinality(d.pages)::integer AS looked,
+    CASE WHEN d.pages <> '{}' THEN recrawls_add(@run_id, d.pages) ELSE 0 END::integer AS added
+FROM (SELECT ARRAY(SELECT x.page_id FROM due AS x) AS pages) AS d;
 
+-- Has a run ask again for its pages that were fetched before an instant: those of one domain or,
+-- where that is null, of all. It looks at some pages, of whichever run. Images are among them if
+-- the run takes images. last is the last page that it has looked at, 0 at the end.
 -- name: RecrawlsOlder :one
-SELECT coalesce(o.last, 0)::bigint AS last, o.added::integer AS added
-FROM recrawls_older(@run_id::bigint, sqlc.narg('domain')::text, @before::timestamptz, @after::bigint, @max::integer) AS o;
+SELECT o.last::bigint AS last, CASE WHEN o.pages IS NOT NULL THEN recrawls_add(@run_id::bigint, o.pages) ELSE 0 END::integer AS added
+FROM (
+    SELECT
+        coalesce(max(p.id), 0) AS last,
+        array_agg(p.id ORDER BY p.id) FILTER (WHERE
+            p.fetched_at < @before::timestamptz
+            AND (kind_document(p.kind) OR kind_image(p.kind) AND (SELECT r.settings ->> 'images' <> 'off' FROM crawl_runs AS r WHERE r.id = @run_id))
+            AND EXISTS (SELECT 1 FROM page_crawls AS c WHERE c.page_id = p.id AND c.run_id = @run_id)
+        ) AS pages
+    FROM (
+        (
+            SELECT x.id, x.fetched_at, x.kind FROM pages AS x
+            WHERE sqlc.narg('domain')::text IS NULL AND x.id > @after::bigint ORDER BY x.id LIMIT @max
+        )
+        UNION ALL
+        (
+            -- along the domain's own index, sorted: in the order of ids all pages would be read
+            SELECT d.id, d.fetched_at, d.kind FROM (
+                SELECT x.id, x.fetched_at, x.kind FROM pages AS x WHERE x.domain = sqlc.narg('domain')::text OFFSET 0
+            ) AS d
+            WHERE d.id > @after::bigint ORDER BY d.id LIMIT @max
+        )
+    ) AS p
+) AS o;
 
 -- Whether how requests to a domain are spent on its pages is to be planned: a run crawls
 -- them again, and the last plan is older than a span, or there is none. The shortest delay
@@ -52,11 +85,32 @@ WHERE v.page_id = (u.doc ->> 'id')::bigint AND v.run_id = @run_id::bigint AND v.
 -- name: RevisitsFrom :one
 SELECT revisits_from FROM crawl_runs WHERE id = @run_id;
 
+-- Pages that a run has crawled, with ids after one: when they were fetched, and what visits have
+-- told of them. Some have a time for the run already. last is the last page that was looked at,
+-- known to the run or not, and 0 at the end.
 -- name: RevisitsMissing :many
+WITH looked AS (
+    SELECT p.id, p.fetched_at, p.failed_at, p.history FROM pages AS p WHERE p.id > @after ORDER BY p.id LIMIT @most
+)
 SELECT
-    coalesce(m.last, 0)::bigint AS last, coalesce(m.page_id, 0)::bigint AS page_id,
-    coalesce(m.fetched_at, 'epoch')::timestamptz AS fetched_at, coalesce(m.history, '{}')::jsonb AS history
-FROM revisits_missing(@run_id::bigint, @after::bigint, @most::integer) AS m;
+    coalesce((SELECT max(x.id) FROM looked AS x), 0)::bigint AS last, coalesce(k.id, 0)::bigint AS page_id,
+    coalesce(k.fetched_at, k.failed_at, 'epoch')::timestamptz AS fetched_at, coalesce(k.history, '{}')::jsonb AS history
+FROM (SELECT 1) AS one LEFT JOIN looked AS k ON EXISTS (
+    SELECT 1 FROM page_crawls AS c WHERE c.page_id = k.id AND c.run_id = @run_id::bigint AND NOT c.prerequisite
+);
 
+-- Notes when a run asks again for pages that it knows. Pages that are pending there are left
+-- out, and those that have a time already. next is how far that has come; null means: done.
 -- name: RevisitsAdd :exec
-SELECT revisits_add(@run_id::bigint, @pages::jsonb, @was::bigint, sqlc.narg('next')::bigint);
+WITH added AS (
+    INSERT INTO revisits AS r (page_id, run_id, due_at, every)
+    SELECT (u.doc ->> 'id')::bigint, @run_id, (u.doc ->> 'due')::timestamptz, ms_interval((u.doc ->> 'every_ms')::bigint)
+    FROM jsonb_array_elements(@pages::jsonb) AS u (doc)
+    WHERE NOT EXISTS (
+        SELECT 1 FROM page_crawls AS c
+        WHERE c.page_id = (u.doc ->> 'id')::bigint AND c.run_id = @run_id AND c.completed_at IS NULL AND NOT c.prerequisite
+    )
+    ORDER BY 1
+    ON CONFLICT (page_id, run_id) DO UPDATE SET due_at = excluded.due_at, every = excluded.every WHERE r.due_at IS NULL
+)
+UPDATE crawl_runs AS c SET revisits_from = sqlc.narg('next')::bigint WHERE c.id = @run_id::bigint AND c.revisits_from = @was::bigint;

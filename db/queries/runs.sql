@@ -26,8 +26,21 @@ SELECT settings FROM crawl_runs WHERE name = @name FOR NO KEY UPDATE;
 -- name: RunRegisteredForget :exec
 DELETE FROM run_registered WHERE run_id = @id;
 
+-- Has pages of a run decided again that it has skipped for what their URLs are: its settings have
+-- changed.
 -- name: RunSkippedReturn :exec
-SELECT run_skipped_return(@id::bigint);
+SELECT due_update(crawls_repeat(d.domains, ARRAY(
+    SELECT c.id FROM page_crawls AS c
+    WHERE
+        c.domain = ANY(d.domains) AND c.run_id = @id::bigint AND c.outcome = 'skipped'
+        AND c.skipped = ANY (reasons('settings changed'))
+)))
+FROM (
+    SELECT ARRAY(
+        SELECT rd.domain FROM run_domains AS rd
+        WHERE rd.run_id = @id::bigint AND (rd.skipped > 0 OR rd.skips <> '{}') ORDER BY rd.domain
+    ) AS domains
+) AS d;
 
 -- Has the links of what a run has crawled looked at again.
 -- name: RunWiden :exec
@@ -63,15 +76,28 @@ CROSS JOIN LATERAL (
 WHERE rd.run_id = @run_id AND rd.domain >= @domain::text
 ORDER BY rd.domain, c.page_id LIMIT @max;
 
+-- Makes the pages that some pages link to part of a run, as crawl.KnownLinks lets it.
 -- name: RunWidenFrom :one
-SELECT run_widen(@run_id::bigint, @pages::bigint [], @links::jsonb)::integer AS added;
+SELECT a.added::integer AS added FROM crawls_add(ARRAY(
+    SELECT DISTINCT ON (x.id)
+        (@run_id::bigint, x.id, x.domain, x.url, crawl_kind(k.key, x.kind), '', k.value, false, 0,
+        list_priority(k.key, k.value, row_number() OVER (PARTITION BY f.id, k.key ORDER BY x.id)))::found_page
+    FROM jsonb_each(@links::jsonb) AS k
+    CROSS JOIN unnest(@pages::bigint []) AS f (id)
+    CROSS JOIN LATERAL (
+        SELECT y.to_page_id, y.nofollow FROM page_links AS y
+        WHERE y.from_page_id = f.id AND y.kind = k.key AND y.gone_at IS NULL OFFSET 0
+    ) AS l
+    CROSS JOIN LATERAL (
+        SELECT y.id, y.domain, y.url, y.kind, y.trap FROM pages AS y WHERE y.id = l.to_page_id LIMIT 1
+    ) AS x
+    WHERE NOT l.nofollow AND coalesce(x.trap, 'pattern') = 'pattern'
+    ORDER BY x.id, k.key
+)) AS a;
 
 -- Notes when the domains of a run are due whose budgets have changed.
 -- name: RunDueUpdate :exec
 SELECT run_due_update(@run_id::bigint);
-
--- name: RunWindowsForget :exec
-SELECT run_windows_forget(@run_id::bigint);
 
 -- Notes that a run's dispatcher looks now, and when the run's window opens; null where it is open.
 -- name: RunLooked :exec
@@ -228,8 +254,18 @@ SELECT s.reason::text AS reason, sum((rd.skips ->> s.reason)::bigint)::bigint AS
 FROM run_domains AS rd CROSS JOIN LATERAL jsonb_object_keys(rd.skips) AS s (reason)
 WHERE rd.run_id = @run_id AND rd.skips <> '{}' GROUP BY s.reason;
 
+-- Notes which budget of a whole run but that of pages is spent (crawl.Budget), and returns it;
+-- empty where none is. While one is, nothing of the run is begun, whatever is due. The time counts
+-- from when the run's dispatcher first looked; 0 is no limit.
 -- name: RunSpend :one
-SELECT run_spend(@run_id::bigint, @max_time_ms::bigint)::text AS spent;
+UPDATE crawl_runs AS r SET
+    began_at = coalesce(r.began_at, now()),
+    spent = CASE
+        WHEN @max_time_ms::bigint > 0 AND coalesce(r.began_at, now()) + ms_interval(@max_time_ms::bigint) <= now() THEN 'time'
+        WHEN r.bytes >= (r.settings ->> 'max_bytes')::bigint THEN 'bytes'
+        ELSE ''
+    END
+WHERE r.id = @run_id RETURNING r.spent;
 
 -- name: ClaimsExpire :one
 SELECT claims_expire(@max::integer)::integer AS expired;

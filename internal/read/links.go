@@ -64,10 +64,6 @@ func (r *reading) registered(u urls.URL) string {
 	return u.PartOf()
 }
 
-// priorityLeast bounds that of the last sitemaps of a long index: what is tried again comes
-// after them (decide.RetryPriority).
-const priorityLeast = -5_000
-
 // front reports whether the page may name the sitemaps and feeds of its site: it is a seed,
 // or the front page of its origin. Others name the same, or feeds of a few pages.
 func (r *reading) front() bool {
@@ -119,21 +115,15 @@ func (r *reading) sitemapLinks(ctx context.Context) ([]crawl.Link, error) {
 		if err != nil || u == r.url || slices.ContainsFunc(links, func(l crawl.Link) bool { return l.URL == u.String() }) {
 			continue
 		}
-		links = append(links, r.sitemapLink(u, len(links)))
+		links = append(links, r.sitemapLink(u))
 	}
 	return links, nil
 }
 
-// sitemapLink leads to a sitemap, the nth of those that are named in one place. The first
-// comes with the pages that are linked to there, each further one after all pages that
-// are a link deeper: a site with hundreds of them is not asked for all before its pages.
-func (r *reading) sitemapLink(u urls.URL, n int) crawl.Link {
+// sitemapLink leads to a sitemap. In a page's links sitemaps come before all others, in the order in
+// which they are named: each comes later than the one before (list_priority in the database).
+func (r *reading) sitemapLink(u urls.URL) crawl.Link {
 	link := r.linkTo(u, false, time.Now())
 	link.Kind, link.Trap, link.TrapEvidence = kinds.Sitemap, "", ""
-	depth := r.d.Crawl.Depth
-	if r.d.Crawl.Kind.Document() {
-		depth++
-	}
-	link.Priority = new(max(-depth-n, priorityLeast))
 	return link
 }

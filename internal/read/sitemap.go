@@ -62,9 +62,9 @@ func (r *reading) recordSitemap(at *crawl.Attempt, resp *fetch.Response, visit c
 	if kind == sitemap.Index {
 		all.follow = decide.FollowIndexed
 	}
-	return r.recordAnnounced(at, visit, r.said(resp), all, func(u urls.URL, n int) crawl.Link {
+	return r.recordAnnounced(at, visit, r.said(resp), all, func(u urls.URL) crawl.Link {
 		if kind == sitemap.Index {
-			return r.sitemapLink(u, n)
+			return r.sitemapLink(u)
 		}
 		return r.linkTo(u, false, resp.EndedAt)
 	})
@@ -92,7 +92,7 @@ func (r *reading) recordFeed(at *crawl.Attempt, resp *fetch.Response, visit craw
 		}
 	}
 	all := announcements{entries: entries, follow: decide.FollowAnnounced, whole: err == nil}
-	return r.recordAnnounced(at, visit, r.said(resp), all, func(u urls.URL, _ int) crawl.Link {
+	return r.recordAnnounced(at, visit, r.said(resp), all, func(u urls.URL) crawl.Link {
 		link := r.linkTo(u, false, resp.EndedAt)
 		if u.Domain() == r.url.Domain() {
 			link.Priority = new(newsPriority)
@@ -177,9 +177,9 @@ type announcements struct {
 	whole bool
 }
 
-// recordAnnounced records what is named. link makes a link of the nth URL.
+// recordAnnounced records what is named. link makes a link of a URL.
 func (r *reading) recordAnnounced(
-	at *crawl.Attempt, visit crawl.Visit, said usage.Usage, all announcements, link func(u urls.URL, n int) crawl.Link,
+	at *crawl.Attempt, visit crawl.Visit, said usage.Usage, all announcements, link func(u urls.URL) crawl.Link,
 ) error {
 	at.Page = r.pageUpdate(visit, crawl.Signals{})
 	var stored bool
@@ -197,7 +197,7 @@ func (r *reading) recordAnnounced(
 			}
 			seen[e.url] = true
 			r.tell(e)
-			at.Links = append(at.Links, link(e.url, len(at.Links)))
+			at.Links = append(at.Links, link(e.url))
 		}
 		at.AllLinks = all.whole && !at.Truncated
 		at.AllSitemaps = at.AllLinks

@@ -16,7 +16,8 @@ func (a allowance) of(e executed) bool {
 }
 
 // allowed are the statements that may read a lot, with the reason. A line that is not needed
-// any more fails. No statement that runs for each page is among them, but pattern_demote.
+// any more fails. No statement that runs for each page is among them, but that of
+// patterns_charge which demotes pages.
 var allowed = []allowance{
 	// an audit and a count for a person read whole tables, planned for that
 	{"AuditDomainGaps", "", 2_000_000, "an audit reads all requests"},
@@ -62,10 +63,11 @@ var allowed = []allowance{
 	// what looks at all claims, of which there are at most as many as domains may be active
 	{"run_claims", "FROM domains d", 5_000, "it counts the claims that a run has something to ask of"},
 	{"finishes_await", "", 5_000, "it waits for those that are claimed"},
-	{"run_windows_forget", "forgotten", 5_000, "it looks at all domains whose windows are closed"},
+	{"crawl_runs_windows", "forgotten", 5_000, "it looks at all domains whose windows are closed"},
 	{"domains_claim", "next_due_at <= now()", 60_000, "it sorts up to 20,000 that are due"},
 	{"registered_started", "", 5_000, "it adds up what the domains of a registered domain have begun, once for each"},
-	{"skipped_return", "INSERT INTO page_crawls", 100_000, "it looks at all that was asked of the domains whose settings have changed"},
+	{"patterns_reset", "crawls_repeat", 100_000, "it looks at all that was asked of the domain whose counts are forgotten"},
+	{"RunSkippedReturn", "", 100_000, "it looks at all that was asked of the domains whose settings have changed"},
 
 	// lists change by a person's word
 	{"ListSizes", "", 15_000, "it counts all entries"},
@@ -73,19 +75,18 @@ var allowed = []allowance{
 	{"list_add", "count(*)", 15_000, "it counts which entries are there"},
 	{"list_remove", "DELETE FROM list_entries", 30_000, "it may be asked to remove all"},
 	{"lists_allow", "'listed'", 200_000, "it looks for all domains that were listed"},
-	{"address_listed", "'block'", 1_000, "it compares an address with all networks: workers hold them in memory"},
+	{"domain_listed", "'block'", 1_000, "it compares an address with all networks: workers hold them in memory"},
 
 	// batches: the rows are looked at in their order, and few of them are wanted
 	{"ExportImageKeysOfDomain", "", 400_000, "it reads all that the pages of the domain say of images"},
 	{"ExportProvenance", "", 10_000, "it looks up a batch of pages, of which few name images"},
-	{"revisits_missing", "", 10_000, "it looks up a batch of pages, of which few belong to the run"},
-	{"keywords_rank", "max(y.page_id)", 5_000, "it finds the end of a batch"},
+	{"RevisitsMissing", "", 10_000, "it looks up a batch of pages, of which few belong to the run"},
 	{"recrawls_add", "SELECT DISTINCT p.domain", 5_000, "it finds the domains of a batch of pages"},
-	{"recrawls_older", "x.domain = p_domain", 1_000_000, "it sorts the pages of a domain by their ids"},
-	{"run_prioritize", "", 3_000, "it looks up a batch of domains, of which few belong to the run"},
+	{"RecrawlsOlder", "", 1_000_000, "it sorts the pages of a domain by their ids"},
+	{"domains_prioritize", "run_id = ANY", 3_000, "it looks up a batch of domains, of which few belong to the run"},
 	{"images_near", "", 5_000, "it makes 250 steps along each of three indexes"},
 	{"pages_search", "looked", 200_000, "it looks at up to p_looked pages, which are 30,000"},
-	{"pattern_demote", "", 30_000, "it looks at the first 2,000 pending pages, each time that a bad pattern has doubled"},
+	{"patterns_charge", "LIMIT 2000", 30_000, "it looks at the first 2,000 pending pages, each time that a bad pattern has doubled"},
 
 	{"OutageList", "", 30_000, "an outage is one row: there are few"},
 

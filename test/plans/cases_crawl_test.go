@@ -39,6 +39,8 @@ func crawlCases(changing changes) {
 		c.fly(siteHosted, 20)
 		c.exec("UPDATE politeness_slots SET free_at = now() - interval '1 minute' WHERE key = $1", "domain:"+site(siteHosted))
 		c.begin(siteHosted, 21, nil)
+		c.exec("UPDATE politeness_slots SET free_at = now() - interval '1 minute' WHERE key = $1", "domain:"+site(siteHosted))
+		c.begin(siteHosted, 22, object{"shared": []object{{"key": "ip:198.18.0.1", "delay_ms": 100}}})
 	}
 	changing["CrawlBegin"] = func(t *testing.T, c change) {
 		ctx := t.Context()
@@ -59,9 +61,9 @@ func crawlCases(changing changes) {
 			CrawlID: crawlID(siteOther, 20), Domain: site(siteOther), Shared: []string{"ip:198.18.0.1", "subnet:198.18.0.0/24"}, Why: "test",
 			SharedDelayMs: []int64{100, 50}, Spared: true,
 		}))
-		c.done(c.q.CrawlTakeBack(ctx, dbsqlc.CrawlTakeBackParams{
+		c.done(c.q.CrawlAbandon(ctx, dbsqlc.CrawlAbandonParams{
 			CrawlID: crawlID(sitePlain, 20), Domain: site(sitePlain), Shared: []string{}, Why: "test", DelayMs: 1000,
-			SharedDelayMs: []int64{}, RobotsVersion: 2,
+			SharedDelayMs: []int64{}, RobotsVersion: new(int64(2)),
 		}))
 		c.done(c.q.CrawlAbandon(ctx, dbsqlc.CrawlAbandonParams{
 			CrawlID: crawlID(20, 31), Domain: site(20), Shared: []string{}, Why: "test", SharedDelayMs: []int64{},
@@ -83,13 +85,13 @@ func crawlCases(changing changes) {
 				"links": linksOf(s, 20), "all_links": true, "follow": follow, "index": index, "charge": charge,
 			}))
 		}
-		rows, err := c.q.AttemptsRecordGroup(t.Context(), doc(attempts))
+		rows, err := c.q.AttemptsRecord(t.Context(), dbsqlc.AttemptsRecordParams{Depths: 50, Attempts: doc(attempts), Hurried: true})
 		require.NoError(t, err)
 		require.True(t, rows[0].Closed)
 		// of a site with many pages pending
-		rows2, err := c.q.AttemptsRecord(t.Context(), doc([]object{attempt(1, crawlID(1, 60000), object{
+		rows2, err := c.q.AttemptsRecord(t.Context(), dbsqlc.AttemptsRecordParams{Depths: 50, Attempts: doc([]object{attempt(1, crawlID(1, 60000), object{
 			"links": linksOf(1, 60000), "follow": object{"depth": 2, "max_subdomains": 3}, "charge": charge, "index": index,
-		})}))
+		})})})
 		require.NoError(t, err)
 		require.True(t, rows2[0].Closed)
 	}
@@ -118,7 +120,7 @@ func crawlCases(changing changes) {
 	changing["AttemptsRecordAgain"] = func(t *testing.T, c change) {
 		// pages that were read before
 		record := func(docs ...object) {
-			rows, err := c.q.AttemptsRecord(t.Context(), doc(docs))
+			rows, err := c.q.AttemptsRecord(t.Context(), dbsqlc.AttemptsRecordParams{Depths: 50, Attempts: doc(docs)})
 			require.NoError(t, err)
 			for _, r := range rows {
 				require.True(t, r.Closed)
@@ -149,7 +151,7 @@ func crawlCases(changing changes) {
 	changing["AttemptsRecordOther"] = func(t *testing.T, c change) {
 		record := func(a object) {
 			maps.DeleteFunc(a, func(_ string, v any) bool { return v == nil })
-			rows, err := c.q.AttemptsRecord(t.Context(), doc([]object{a}))
+			rows, err := c.q.AttemptsRecord(t.Context(), dbsqlc.AttemptsRecordParams{Depths: 50, Attempts: doc([]object{a})})
 			require.NoError(t, err)
 			require.True(t, rows[0].Closed, "%v", a)
 		}
@@ -192,9 +194,9 @@ func crawlCases(changing changes) {
 	}
 	changing["Demotes"] = func(t *testing.T, c change) {
 		c.exec("UPDATE url_patterns SET seen = 31, duplicates = 30 WHERE domain = $1", site(1))
-		rows, err := c.q.AttemptsRecord(t.Context(), doc([]object{attempt(1, crawlID(1, 60000), object{
+		rows, err := c.q.AttemptsRecord(t.Context(), dbsqlc.AttemptsRecordParams{Depths: 50, Attempts: doc([]object{attempt(1, crawlID(1, 60000), object{
 			"charge": object{"patterns": []string{"/section-N/page-N", "/section-3/page-N"}, "duplicate": true},
-		})}))
+		})})})
 		require.NoError(t, err)
 		require.True(t, rows[0].Closed)
 	}

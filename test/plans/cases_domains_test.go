@@ -54,11 +54,10 @@ func domainCases(changing changes, reading reads) {
 		c.ok(c.q.DomainLift(ctx, dbsqlc.DomainLiftParams{Domain: site(sitePlain), Kinds: []string{"pause", "stop", "block"}, By: "test"}))
 		c.done(c.q.DomainControl(ctx, dbsqlc.DomainControlParams{Domain: site(1), Kind: "delay", Value: doc(5000), By: "test"}))
 		c.done(c.q.DomainControl(ctx, dbsqlc.DomainControlParams{Domain: site(0), Kind: "pause", By: "test"}))
-		c.ok(c.q.DomainRetry(ctx, site(211)))
-		c.ok(c.q.DomainRetry(ctx, site(99)))
+		c.ok(c.q.DomainLift(ctx, dbsqlc.DomainLiftParams{Domain: site(211), Kinds: []string{}}))
+		c.ok(c.q.DomainLift(ctx, dbsqlc.DomainLiftParams{Domain: site(99), Kinds: []string{}}))
 		c.done(c.q.DomainResetPatterns(ctx, site(sitePlain)))
 		c.done(c.q.DomainResetPatterns(ctx, site(2)))
-		c.ok(c.Exec(ctx, "SELECT transition_domain_status($1, 'blocked', NULL, 'test')", site(sitePlain)))
 	}
 	changing["DomainReports"] = func(t *testing.T, c change) {
 		ctx := t.Context()
@@ -83,7 +82,7 @@ func domainCases(changing changes, reading reads) {
 		ctx := t.Context()
 		c.ok(c.q.DomainsLast(ctx))
 		c.ok(c.q.DomainsAfter(ctx, dbsqlc.DomainsAfterParams{After: 500, Most: 100}))
-		c.ok(c.q.DomainsCountAfter(ctx, dbsqlc.DomainsCountAfterParams{After: 500, Most: 50}))
+		c.done(c.q.DomainsCount(ctx, names(several(50))))
 		c.done(c.q.DomainsPrioritize(ctx, dbsqlc.DomainsPrioritizeParams{After: 500, Upto: 600}))
 		c.done(c.q.DomainsGroup(ctx, dbsqlc.DomainsGroupParams{
 			Domains: []string{site(sitePlain), site(siteHosted)}, Registered: []string{"other.example", site(siteHosted)},

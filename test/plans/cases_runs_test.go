@@ -69,7 +69,7 @@ func runCases(changing changes) {
 		c.done(c.q.RunRegisteredForget(ctx, runSmall))
 		c.done(c.q.RunSkippedReturn(ctx, runSmall))
 		c.done(c.q.RunDueUpdate(ctx, runSmall))
-		c.done(c.q.RunWindowsForget(ctx, runSmall))
+		c.exec(`UPDATE crawl_runs SET settings = settings || '{"window": "02:00-03:00"}' WHERE id = $1`, runSmall)
 		c.done(c.q.RunSetStatus(ctx, dbsqlc.RunSetStatusParams{Status: "paused", Until: new(ago(time.Minute)), ID: runSmall}))
 		c.ok(c.q.RunStop(ctx, dbsqlc.RunStopParams{ID: runSmall, Reason: "test"}))
 		c.done(c.q.RunStart(ctx, runSmall))

@@ -84,7 +84,7 @@ func wholeCases(changing changes, reading reads) {
 		ctx := t.Context()
 		sites := several(100)
 		c.ok(c.q.RankDomains(ctx, dbsqlc.RankDomainsParams{Domains: names(sites), Inlinks: make([]int32, 100), Scores: make([]float32, 100)}))
-		c.done(c.q.RankDomainsGone(ctx, names(sites)))
+		c.ok(c.q.RankDomainsGone(ctx, names(sites)))
 		c.ok(c.q.RankedDomains(ctx))
 		pages := pageIDs(500_000, 100)
 		c.ok(c.q.RankPages(ctx, dbsqlc.RankPagesParams{After: 500_000, Upto: 501_000, Pages: pages, Inlinks: make([]int32, 100), Scores: make([]float32, 100)}))

@@ -1,0 +1,115 @@
+-- The domain state machine, whatever makes the change. What was given up becomes
+-- active again when its time is over; what is not active cannot be exhausted.
+CREATE OR REPLACE FUNCTION domains_transition() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NEW.status <> OLD.status AND (OLD.status, NEW.status) NOT IN (
+        ('pending', 'active'), ('pending', 'blocked'), ('pending', 'unreachable'),
+        ('active', 'pending'), ('active', 'exhausted'), ('active', 'blocked'), ('active', 'unreachable'),
+        ('exhausted', 'pending'), ('exhausted', 'blocked'),
+        ('blocked', 'pending'), ('blocked', 'active'),
+        ('unreachable', 'pending'), ('unreachable', 'active'), ('unreachable', 'blocked')
+    ) THEN
+        RAISE EXCEPTION 'domain %: status % cannot become %', OLD.domain, OLD.status, NEW.status
+            USING ERRCODE = 'check_violation';
+    END IF;
+    NEW.updated_at := clock_timestamp();
+    NEW.version := OLD.version + 1;
+    RETURN NEW;
+END
+$$;
+
+CREATE OR REPLACE TRIGGER domains_transition BEFORE UPDATE ON domains
+FOR EACH ROW EXECUTE FUNCTION domains_transition();
+
+-- Has it decided anew when domains may be asked: something has changed that may make them due.
+-- What a person forbids stays put off, and so does a domain that was given up.
+CREATE OR REPLACE FUNCTION domains_wake(p_domains text[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM 1 FROM domains d WHERE d.domain = ANY (p_domains) ORDER BY d.domain FOR UPDATE;
+    UPDATE domains SET
+        opens_at = NULL,
+        next_crawl_after = CASE WHEN status IN ('blocked', 'unreachable') THEN next_crawl_after END
+    WHERE domain = ANY (p_domains)
+        AND (opens_at IS NOT NULL OR next_crawl_after IS NOT NULL AND status NOT IN ('blocked', 'unreachable'));
+    PERFORM due_update(p_domains);
+END
+$$;
+
+-- Defers a domain whose addresses this process may not ask: it was not told to allow their
+-- network. That is nothing about the domain: nothing of it is closed, and what its robots.txt
+-- says stays as it was.
+CREATE OR REPLACE FUNCTION domain_refuse(p_domain text, p_ip inet, p_wait_ms bigint, p_reason text) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE domains SET
+        next_crawl_after = now() + ms_interval(p_wait_ms), status_reason = p_reason,
+        refused_ip = p_ip, refused_since = coalesce(domain_refused_since(p_domain), now())
+    WHERE domain = p_domain AND status IN ('pending', 'active');
+    PERFORM due_update(ARRAY[p_domain]);
+END
+$$;
+
+-- Since when a domain has been refused without an answer of it between; null is not.
+CREATE OR REPLACE FUNCTION domain_refused_since(p_domain text) RETURNS timestamptz LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (
+        SELECT d.refused_since FROM domains d
+        WHERE d.domain = p_domain AND d.refused_since IS NOT NULL
+            AND coalesce((SELECT h.updated_at FROM domain_health h WHERE h.domain = p_domain), '-infinity')
+                < d.refused_since
+    );
+END
+$$;
+
+-- Lifts the deferral of domains that were refused for an address that may be asked
+-- now, and returns how many those were.
+CREATE OR REPLACE FUNCTION domains_permit(p_networks text[]) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+    v_networks CONSTANT inet[] := ARRAY(SELECT n::inet FROM unnest(p_networks) n);
+    v_lifted CONSTANT text[] := ARRAY(
+        SELECT d.domain FROM domains d
+        WHERE d.refused_ip IS NOT NULL AND d.refused_ip <<= ANY (v_networks) ORDER BY d.domain FOR UPDATE
+    );
+BEGIN
+    UPDATE domains SET
+        refused_ip = NULL, refused_since = NULL,
+        status_reason = CASE WHEN status IN ('pending', 'active') THEN '' ELSE status_reason END
+    WHERE domain = ANY (v_lifted);
+    PERFORM domains_wake(v_lifted);
+    RETURN cardinality(v_lifted);
+END
+$$;
+
+-- Has domains that were given up, and origins whose robots.txt could not be read,
+-- asked again: as if the time until then were over. What a person has stopped or
+-- blocked stays so. Returns the domains of which something was lifted. The caller
+-- notes when they are due (due_update).
+CREATE OR REPLACE FUNCTION troubles_lift(p_domains text[]) RETURNS text[] LANGUAGE plpgsql AS $$
+DECLARE
+    v_revived text[];
+    v_origins text[];
+    v_reread text[];
+BEGIN
+    IF cardinality(p_domains) = 0 THEN
+        RETURN ARRAY[]::text[];
+    END IF;
+    PERFORM 1 FROM domains d WHERE d.domain = ANY (p_domains) ORDER BY d.domain FOR UPDATE;
+    WITH revived AS (
+        UPDATE domains d SET status = 'pending', status_reason = '', next_crawl_after = NULL
+        WHERE d.domain = ANY (p_domains) AND d.status IN ('blocked', 'unreachable')
+            AND coalesce(domain_forbidden(d.domain), 'pause') = 'pause'
+        RETURNING d.domain
+    )
+    SELECT array_agg(r.domain) INTO v_revived FROM revived r;
+    WITH expired AS (
+        UPDATE robots r SET expires_at = now()
+        WHERE r.domain = ANY (p_domains) AND r.verdict = 'unreachable' AND r.expires_at > now()
+        RETURNING r.origin, r.domain
+    )
+    SELECT array_agg(e.origin), array_agg(DISTINCT e.domain) INTO v_origins, v_reread FROM expired e;
+    IF v_origins IS NOT NULL THEN
+        PERFORM crawls_hasten(v_reread, v_origins);
+    END IF;
+    RETURN ARRAY(SELECT x FROM unnest(v_revived) x UNION SELECT x FROM unnest(v_reread) x ORDER BY 1);
+END
+$$;

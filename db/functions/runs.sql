@@ -1,0 +1,146 @@
+-- What of that which is due of a run may be asked now: 'all', 'images' alone, or 'nothing'.
+CREATE OR REPLACE FUNCTION run_open(p_run_id bigint) RETURNS text LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (
+        SELECT CASE
+            WHEN r.status <> 'running' OR r.spent <> '' THEN 'nothing'
+            WHEN NOT run_pages_spent(r) THEN 'all'
+            WHEN r.settings ->> 'images' = 'off' THEN 'nothing'
+            ELSE 'images'
+        END
+        FROM crawl_runs r WHERE r.id = p_run_id
+    );
+END
+$$;
+
+-- How many domains are due for a run that may be asked for it, up to a bound.
+CREATE OR REPLACE FUNCTION run_due_count(p_run_id bigint, p_most integer) RETURNS bigint
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_open CONSTANT text := run_open(p_run_id);
+BEGIN
+    RETURN (SELECT count(*) FROM (
+        (
+            SELECT 1 FROM run_domains rd
+            WHERE v_open = 'all' AND rd.run_id = p_run_id AND rd.next_due_at <= now() ORDER BY rd.next_due_at LIMIT p_most
+        ) UNION ALL (
+            SELECT 1 FROM run_domains rd
+            WHERE v_open = 'images' AND rd.run_id = p_run_id AND rd.images_due_at <= now() ORDER BY rd.images_due_at LIMIT p_most
+        )
+    ) x);
+END
+$$;
+
+-- For how many domains a run waits, up to a bound, that a person has paused, or whose window is
+-- closed: as far as it may ask anything of them then.
+CREATE OR REPLACE FUNCTION run_held(p_run_id bigint, p_most integer) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_open CONSTANT text := run_open(p_run_id);
+BEGIN
+    RETURN (SELECT count(*) FROM (
+        SELECT 1 FROM run_domains rd
+        WHERE rd.run_id = p_run_id AND rd.waits = ANY (reasons('holds run')) AND v_open <> 'nothing'
+            AND CASE v_open WHEN 'images' THEN rd.images_due_at ELSE rd.next_due_at END > now()
+        LIMIT p_most
+    ) x);
+END
+$$;
+
+-- How many claimed domains a run has something to ask of. active counts those that its own
+-- dispatcher has claimed, busy those that any has. A domain that the run has done with does not
+-- count, though another run goes on there. One of its own that no run asks is about to be
+-- finished, and is busy still. While its dispatcher has claimed fewer than p_most, all of them
+-- count as active, and busy is at most 1. That is enough to claim more.
+CREATE OR REPLACE FUNCTION run_claims(p_run_id bigint, p_most bigint DEFAULT 0, OUT active bigint, OUT busy bigint)
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_open CONSTANT text := run_open(p_run_id);
+    v_settings CONSTANT jsonb := (SELECT r.settings FROM crawl_runs r WHERE r.id = p_run_id);
+    -- where no budget of a domain can be spent, what is pending is wanted
+    v_plain CONSTANT boolean := v_open = 'all' AND (v_settings ->> 'max_pages_per_domain')::bigint < 0
+        AND (v_settings ->> 'max_pages_per_registered_domain')::bigint < 0 AND (v_settings ->> 'max_bytes_per_domain')::bigint < 0
+        AND NOT EXISTS (SELECT 1 FROM domain_controls c WHERE c.kind = 'budget' AND c.lifted_at IS NULL);
+    v_few CONSTANT boolean := v_open <> 'nothing' AND p_most > (SELECT count(*) FROM (
+        SELECT 1 FROM domains d WHERE d.claimed_by IS NOT NULL AND d.last_crawl_run_id = p_run_id LIMIT p_most
+    ) x);
+BEGIN
+    SELECT count(*) FILTER (WHERE x.own AND x.wants), count(*) INTO active, busy FROM (
+        SELECT d.last_crawl_run_id = p_run_id AS own, w.wants
+        FROM domains d CROSS JOIN LATERAL (
+            SELECT x AS rd FROM run_domains x WHERE x.run_id = p_run_id AND x.domain = d.domain LIMIT 1
+        ) r CROSS JOIN LATERAL (
+            SELECT v_plain AND (
+                SELECT c.id FROM page_crawls c
+                WHERE c.domain = d.domain AND c.run_id = p_run_id AND c.outcome IS NULL AND c.locked_at IS NULL LIMIT 1
+            ) IS NOT NULL OR run_domain_wants(r.rd, v_settings, v_open) AS wants OFFSET 0
+        ) w
+        WHERE d.claimed_by IS NOT NULL AND (w.wants OR d.last_crawl_run_id = p_run_id AND NOT EXISTS (
+            SELECT 1 FROM run_domains y CROSS JOIN LATERAL (
+                SELECT z.settings FROM crawl_runs z WHERE z.id = y.run_id AND z.status = 'running' LIMIT 1
+            ) o
+            WHERE y.domain = d.domain AND run_domain_wants(y, o.settings, run_open(y.run_id))
+        ))
+        LIMIT CASE WHEN v_few THEN 1 END
+    ) x;
+    IF v_few THEN
+        SELECT count(*) INTO active FROM domains d WHERE d.claimed_by IS NOT NULL AND d.last_crawl_run_id = p_run_id;
+    END IF;
+END
+$$;
+
+-- Whether a run has something to ask of a domain that is claimed, or is just asking.
+CREATE OR REPLACE FUNCTION run_domain_wants(rd run_domains, p_settings jsonb, p_open text) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_spent CONSTANT text := domain_spent(rd, p_settings, domain_budget(rd.domain));
+BEGIN
+    RETURN p_open <> 'nothing' AND v_spent <> 'all'
+        AND crawls_due(rd.domain, rd.run_id, now(), p_open = 'images' OR v_spent = 'pages') IS NOT NULL
+        OR crawl_flying(rd.domain, rd.run_id) IS NOT NULL;
+END
+$$;
+
+-- Marks a running run done, unless there is something for it to do after all: a domain that is
+-- due, or one that is claimed, by whichever run, and has work for it. The caller has looked
+-- before, but something may have come since, and another dispatcher may just have been
+-- claiming the run's domain.
+CREATE OR REPLACE FUNCTION run_end(p_run_id bigint, p_reason text) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    -- Who makes the run go on has stored its work before: it is seen below, or waits
+    -- here and finds the run done.
+    PERFORM 1 FROM crawl_runs WHERE id = p_run_id FOR NO KEY UPDATE;
+    IF run_due_count(p_run_id, 1) > 0 OR (SELECT c.busy FROM run_claims(p_run_id) c) > 0 THEN
+        RETURN false;
+    END IF;
+    UPDATE crawl_runs SET
+        status = 'done', status_reason = p_reason, finished_at = now(), updated_at = now()
+    WHERE id = p_run_id AND status = 'running';
+    RETURN FOUND;
+END
+$$;
+
+-- Makes a run go on, whatever it was, unless it is paused. One that had not been running
+-- asks its domains in trouble again.
+CREATE OR REPLACE FUNCTION run_start(p_run_id bigint) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_was CONSTANT run_status := (SELECT r.status FROM crawl_runs r WHERE r.id = p_run_id FOR UPDATE);
+    v_lifted text[];
+BEGIN
+    UPDATE crawl_runs SET status = 'running', status_reason = '', finished_at = NULL, updated_at = now()
+    WHERE id = p_run_id AND status <> 'paused';
+    IF v_was IN ('running', 'paused') THEN
+        RETURN;
+    END IF;
+    v_lifted := troubles_lift(ARRAY(
+        SELECT rd.domain FROM run_domains rd INNER JOIN domains d ON rd.domain = d.domain
+        WHERE rd.run_id = p_run_id AND rd.next_due_at IS NOT NULL AND (
+            d.status IN ('blocked', 'unreachable')
+            OR EXISTS (
+                SELECT 1 FROM robots r
+                WHERE r.domain = rd.domain AND r.verdict = 'unreachable' AND r.expires_at > now()
+            )
+        )
+    ));
+    PERFORM due_update(v_lifted);
+END
+$$;
