@@ -58,27 +58,6 @@ func NewPlan(pages []Page, perDay float64, last Plan, made float64) Plan {
 	return p
 }
 
-// Threshold is the value, in days, at which the pages together ask for perDay requests
-// a day, with all else as in the plan. Hints of lists do not count, since they are
-// used up at the next visit. It is bounded, since the pages cannot ask for every
-// number of requests.
-func Threshold(pages []Page, perDay float64, p Plan) float64 {
-	pages, likely := living(pages)
-	return threshold(pages, likely, perDay, p)
-}
-
-// Adjust is the plan after a time in which so many requests a day were made and perDay
-// allowed. It looks at no page, and so costs nothing; NewPlan adjusts by itself.
-func (p Plan) Adjust(perDay, made float64) Plan {
-	if !(p.Threshold > 0) || !(perDay > 0) {
-		return p
-	}
-	was := p.lean(perDay, -1)
-	p.Lean = p.lean(perDay, made)
-	p.Threshold = min(max(p.Threshold*was/p.Lean, thresholdLeast), thresholdMost)
-	return p
-}
-
 func (p Plan) lean(perDay, made float64) float64 {
 	lean := p.Lean
 	if !(lean > 0) {

@@ -136,13 +136,3 @@ func fit(likely []shares, last Rates) Rates {
 	}
 	return fitted
 }
-
-// Rate is how often a page changes, in changes a day, by its history and its
-// domain's rates: the geometric mean of the likely rates.
-func Rate(h History, domain Rates) float64 {
-	mean := 0.0
-	for k, share := range likelihood(h).given(domain.prior()) {
-		mean += share * math.Log(rates[k])
-	}
-	return math.Exp(mean)
-}

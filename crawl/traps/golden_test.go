@@ -78,7 +78,7 @@ func TestMemoryIsAnOnDiskFormat(t *testing.T) {
 				case i%20 == 1 && i > 100:
 					rng.Shuffle(len(shared), func(a, b int) { shared[a], shared[b] = shared[b], shared[a] })
 				}
-				hash, count := traps.SimHashOf(page.text)
+				hash, count := simHashOf(page.text)
 				fmt.Fprintf(sum, "%x %d %t ", hash, count, p.judge(t, page))
 				sum.Write(p.shared)
 				sum.Write(p.fingerprints)
@@ -168,7 +168,7 @@ func TestSimHashIsAsDefined(t *testing.T) {
 func requireSimHash(t *testing.T, text string) {
 	t.Helper()
 	want, words := plainSimHash(text)
-	got, count := traps.SimHashOf(text)
+	got, count := simHashOf(text)
 	require.Equal(t, words, count, "%q", text)
 	require.Equal(t, want, got, "%q", text)
 }

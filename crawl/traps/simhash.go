@@ -27,21 +27,6 @@ const (
 	shingle = 3
 )
 
-// SimHashOf fingerprints a text and counts its words. Words are runs of letters
-// and digits, in whatever case; a character of a script that writes no spaces
-// is a word. It takes time linear in the text, which the caller bounds. A text
-// without words has the fingerprint 0.
-//
-// Charikar, "Similarity Estimation Techniques from Rounding Algorithms", STOC
-// 2002; Manku, Jain and Das Sarma, "Detecting Near-Duplicates for Web Crawling",
-// WWW 2007. Every three words in a row weigh the same, as often as they occur.
-func SimHashOf(text string) (h crawl.SimHash, count int) {
-	s := newSaid()
-	defer s.Release()
-	s.words = appendWords(s.words, text)
-	return s.SimHash()
-}
-
 // fingerprint makes a SimHash of words.
 type fingerprint struct {
 	votes votes
@@ -125,24 +110,14 @@ const (
 	fnvPrime  = 1099511628211
 )
 
-// asciiWord is the lower case of each ASCII character that is part of words, and 0 for
-// all others. alphabetWord is the same for the characters after ASCII, up to today's
-// Latin, Greek and Cyrillic letters.
-var (
-	asciiWord = func() (lower [utf8.RuneSelf]byte) {
-		for c := range lower {
-			r, _ := lowered(rune(c))
-			lower[c] = byte(r)
-		}
-		return lower
-	}()
-	alphabetWord = func() (lower [0x460]rune) {
-		for c := range lower {
-			lower[c], _ = lowered(rune(c))
-		}
-		return lower
-	}()
-)
+// alphabetWord is the lower case of the characters that words are made of, and 0 of others,
+// up to those of Latin, Greek and Cyrillic that are used today.
+var alphabetWord = func() (lower [0x460]rune) {
+	for c := range lower {
+		lower[c], _ = lowered(rune(c))
+	}
+	return lower
+}()
 
 // wordLower is the lower case of a character that is part of words, and whether it is a
 // word by itself; 0 for other characters.
@@ -169,7 +144,7 @@ func appendWords(words []word, text string) []word {
 	for i := 0; i < len(text); {
 		if c := text[i]; c < utf8.RuneSelf {
 			i++
-			lower := asciiWord[c]
+			lower := alphabetWord[c]
 			if lower != 0 {
 				hash = (hash ^ uint64(lower)) * fnvPrime
 				inWord, number = true, number && lower <= '9'

@@ -268,28 +268,6 @@ func (q *Queries) PageFacts(ctx context.Context, arg PageFactsParams) ([]byte, e
 	return facts, err
 }
 
-const slotGet = `-- name: SlotGet :one
-SELECT key, free_at, holder, reason, tail, ended_at, strict_ms, strict_until, spared_since, updated_at FROM politeness_slots WHERE key = $1
-`
-
-func (q *Queries) SlotGet(ctx context.Context, key string) (PolitenessSlot, error) {
-	row := q.db.QueryRow(ctx, slotGet, key)
-	var i PolitenessSlot
-	err := row.Scan(
-		&i.Key,
-		&i.FreeAt,
-		&i.Holder,
-		&i.Reason,
-		&i.Tail,
-		&i.EndedAt,
-		&i.StrictMs,
-		&i.StrictUntil,
-		&i.SparedSince,
-		&i.UpdatedAt,
-	)
-	return i, err
-}
-
 const slotReleaseShared = `-- name: SlotReleaseShared :one
 SELECT slot_release_shared(
     $1::text [], $2::bigint [], $3::text, $4::bigint

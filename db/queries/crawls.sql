@@ -78,6 +78,3 @@ WHERE
     p.id = c.page_id AND p.origin = @origin::text AND c.domain = @domain::text
     AND c.outcome IS NULL AND c.locked_at IS NULL AND c.scheduled_for < @until
     AND (@bare::boolean OR c.bare IS NULL);
-
--- name: SlotGet :one
-SELECT * FROM politeness_slots WHERE key = @key;

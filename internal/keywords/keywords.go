@@ -86,7 +86,7 @@ func (w *Writer) Write(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if after = max(after, last); n < batch {
+			if after = last; n < batch {
 				return nil
 			}
 		}

@@ -84,7 +84,6 @@ func (x *indexer) read(terms string) {
 	if x.of == nil {
 		x.of = map[string]int{}
 	}
-	clear(x.of)
 	x.found, x.next = x.found[:0], append(x.next[:0], 0)
 	for term := range strings.SplitSeq(terms, " ") {
 		if term == "" {

@@ -25,7 +25,6 @@ func crawlCases(changing changes) {
 			c.ok(c.q.PageFacts(ctx, dbsqlc.PageFactsParams{Domain: site(siteClaimed), Url: pageURL(siteClaimed, o)}))
 		}
 		c.ok(c.q.PageFacts(ctx, dbsqlc.PageFactsParams{Domain: site(1), Url: pageURL(1, 15)}))
-		c.ok(c.q.SlotGet(ctx, "domain:"+site(sitePlain)))
 	}
 	changing["LeaseOfDeadWorker"] = func(t *testing.T, c change) {
 		ctx := t.Context()

@@ -39,7 +39,7 @@ func TestCrash(t *testing.T) {
 		}
 		require.Contains(t, b.progress.text(), "starting it again")
 		select {
-		case <-server.Exited():
+		case <-server.ended:
 			require.Fail(t, "gave up")
 		default:
 		}

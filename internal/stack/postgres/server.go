@@ -101,9 +101,6 @@ func (s *Server) url(database string) string {
 	return s.endpoint.url(passFile(s.cfg.Dir), database)
 }
 
-// Exited is closed when Postgres has ended for good, after Stop.
-func (s *Server) Exited() <-chan struct{} { return s.ended }
-
 // Stop ends Postgres cleanly: sessions are cut off, transactions in flight are
 // rolled back. When ctx ends before that is done it is ended at once, and the
 // next start recovers; nothing committed is lost either way. Stop may be called

@@ -134,7 +134,7 @@ func TestServer(t *testing.T) {
 		stop(t, first)
 		require.False(t, isPostmaster(pid, dataDir(b.cfg.Dir)))
 		require.Error(t, connect(t.Context(), first.URL(), ""))
-		<-first.Exited()
+		<-first.ended
 
 		second := start(t, b.cfg)
 		require.Equal(t, first.URL(), second.URL())
