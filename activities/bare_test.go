@@ -62,7 +62,7 @@ func (b *testBundle) work(t *testing.T) (waited time.Duration) {
 			}
 			wait(time.Duration(robots.Wait))
 		case pages.Next == activities.StepRobots:
-			in = &activities.FetchRobotsInput{Domain: b.site, Origin: pages.URL}
+			in = &activities.FetchRobotsInput{Domain: b.site, Origin: pages.Origin}
 		case pages.Next == activities.StepFinish, time.Duration(pages.Wait) >= time.Hour:
 			return waited
 		default:
@@ -125,7 +125,7 @@ func TestSeedWithAScheme(t *testing.T) {
 	res, err := b.fetchPages(t, 50)
 	require.NoError(t, err)
 	require.Equal(t, activities.StepRobots, res.Next)
-	_, err = b.fetchRobots(t, activities.FetchRobotsInput{Domain: b.site, Origin: res.URL})
+	_, err = b.fetchRobots(t, activities.FetchRobotsInput{Domain: b.site, Origin: res.Origin})
 	requireTrouble(t, err)
 	require.Empty(t, b.pages())
 

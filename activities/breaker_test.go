@@ -146,7 +146,7 @@ func TestBreaker(t *testing.T) {
 		b.allowAll(t, b.page("/0"))
 		res, err := b.fetchPages(t, 50)
 		require.NoError(t, err)
-		require.Equal(t, activities.FetchPagesResult{Next: activities.StepFinish, Closed: 12}, res)
+		require.Equal(t, activities.FetchPagesResult{NextStep: activities.NextStep{Next: activities.StepFinish}, Closed: 12}, res)
 	})
 }
 

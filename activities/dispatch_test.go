@@ -314,7 +314,7 @@ func TestChangeDomain(t *testing.T) {
 		require.EqualValues(t, 1, budget)
 		res, err := b.fetchPages(t, 5)
 		require.NoError(t, err)
-		require.Equal(t, activities.FetchPagesResult{Next: activities.StepFinish, Closed: 1}, res, "its budget is spent")
+		require.Equal(t, activities.FetchPagesResult{NextStep: activities.NextStep{Next: activities.StepFinish}, Closed: 1}, res, "its budget is spent")
 		b.requireSlot(t, b.web.Log()[0], time.Minute, crawl.ReasonDomain)
 	})
 

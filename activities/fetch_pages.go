@@ -21,19 +21,6 @@ type PageStore interface {
 	RenewClaim(ctx context.Context, domain string, span time.Duration) error
 }
 
-// Step is what a domain's workflow should do next.
-type Step string
-
-// The steps an activity can ask for.
-const (
-	// StepFetch is to call FetchPages after Wait.
-	StepFetch Step = "fetch"
-	// StepRobots is to call FetchRobots for the origin URL after Wait.
-	StepRobots Step = "robots"
-	// StepFinish is to call FinishDomain.
-	StepFinish Step = "finish"
-)
-
 // FetchPagesInput asks for one batch of a domain's pages.
 type FetchPagesInput struct {
 	Domain string `json:"domain"`
@@ -49,24 +36,10 @@ type FetchPagesInput struct {
 
 // FetchPagesResult says what was done and what comes next.
 type FetchPagesResult struct {
+	NextStep
+
 	// Closed counts the attempts closed.
 	Closed int `json:"closed"`
-	// Next is what to do after Wait, about URL: a page, or an origin for StepRobots.
-	Next Step   `json:"next"`
-	URL  string `json:"url,omitempty"`
-	// Kind is what of the origin to fetch, with StepRobots: robots.txt, unless it is
-	// named.
-	Kind crawl.Kind `json:"kind,omitempty"`
-	// Location and Hops are those of a FetchRobotsInput, with StepRobots: how far the
-	// redirects have led.
-	Location string         `json:"location,omitempty"`
-	Hops     int            `json:"hops,omitempty"`
-	Wait     crawl.Duration `json:"wait,omitempty"`
-	Reason   crawl.Reason   `json:"reason,omitempty"`
-	// Defer, with StepFinish, is to defer the domain for Wait.
-	Defer bool `json:"defer,omitempty"`
-	// Queued is to be passed to the next FetchPages.
-	Queued bool `json:"queued,omitempty"`
 	// Runs are the runs that want something of the domain, at most runsShown.
 	Runs []string `json:"runs,omitempty"`
 }
@@ -283,8 +256,7 @@ func (b *batch) recorded(rec crawl.Recorded) {
 }
 
 func (b *batch) then(step Step, url string, wait time.Duration, why crawl.Reason) {
-	b.res.Next, b.res.URL = step, urls.Shorten(url, urlShown)
-	b.res.Wait, b.res.Reason = crawl.Duration(max(wait, 0)), why
+	b.res.NextStep = NextStep{Next: step, URL: urls.Shorten(url, urlShown), Wait: crawl.Duration(max(wait, 0)), Reason: why}
 }
 
 // urlShown bounds URLs in results that are only for people, so that a payload

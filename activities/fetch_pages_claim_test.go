@@ -140,7 +140,7 @@ func TestFetchPagesNextToAnotherWorker(t *testing.T) {
 		b.allowAll(t, b.page("/"))
 		res, err := b.fetchPages(t, 1)
 		require.NoError(t, err)
-		require.Equal(t, activities.FetchPagesResult{Next: activities.StepFinish}, res)
+		require.Equal(t, activities.FetchPagesResult{NextStep: activities.NextStep{Next: activities.StepFinish}}, res)
 		rep := b.report(t, "/")
 		require.Len(t, rep.Crawls, 1, "a row is closed once")
 		require.Contains(t, rep.Crawls[0].Error, "the worker died")

@@ -216,7 +216,7 @@ func TestFetchPagesWhenTheWorkerStops(t *testing.T) {
 		close(stop)
 		res, err := b.fetchPages(t, 1, stoppedBy(stop))
 		require.NoError(t, err)
-		require.Equal(t, activities.FetchPagesResult{Next: activities.StepFetch, URL: b.page("/")}, res)
+		require.Equal(t, activities.FetchPagesResult{NextStep: activities.NextStep{Next: activities.StepFetch, URL: b.page("/")}}, res)
 		b.requireUntouched(t)
 	})
 

@@ -22,14 +22,14 @@ func TestFetchPages(t *testing.T) {
 		res, err := b.fetchPages(t, 10)
 		require.NoError(t, err)
 		require.Equal(t, activities.FetchPagesResult{
-			Next: activities.StepRobots, URL: originOf(t, b.page("/")),
+			NextStep: activities.NextStep{Next: activities.StepRobots, Origin: originOf(t, b.page("/"))},
 		}, res)
 		require.Empty(t, b.web.Log())
 
 		b.readRobots(t)
 		res, err = b.fetchPages(t, 10)
 		require.NoError(t, err)
-		require.Equal(t, activities.FetchPagesResult{Next: activities.StepFinish, Closed: 1}, res)
+		require.Equal(t, activities.FetchPagesResult{NextStep: activities.NextStep{Next: activities.StepFinish}, Closed: 1}, res)
 		require.Equal(t, []string{"/"}, b.pages())
 	})
 
@@ -42,7 +42,8 @@ func TestFetchPages(t *testing.T) {
 		res, err := b.fetchPages(t, 10)
 		require.NoError(t, err)
 		require.Equal(t, activities.FetchPagesResult{
-			Next: activities.StepRobots, URL: originOf(t, other), Closed: 1,
+			NextStep: activities.NextStep{Next: activities.StepRobots, Origin: originOf(t, other)},
+			Closed:   1,
 		}, res, "the alias is of the same domain, but another origin")
 		require.Equal(t, []string{"/"}, b.pages())
 	})
@@ -224,7 +225,7 @@ func TestFetchPages(t *testing.T) {
 		b.allowAll(t, b.page("/"))
 		res, err := b.fetchPages(t, 10)
 		require.NoError(t, err)
-		require.Equal(t, activities.FetchPagesResult{Next: activities.StepFinish, Closed: 2}, res)
+		require.Equal(t, activities.FetchPagesResult{NextStep: activities.NextStep{Next: activities.StepFinish}, Closed: 2}, res)
 		require.Len(t, b.pages(), 2)
 	})
 
@@ -268,7 +269,8 @@ func TestFetchPagesRecords(t *testing.T) {
 		res, err := b.fetchPages(t, 1)
 		require.NoError(t, err)
 		require.Equal(t, activities.FetchPagesResult{
-			Next: activities.StepFetch, Closed: 1, URL: b.page("/a"), Reason: crawl.ReasonDelay,
+			NextStep: activities.NextStep{Next: activities.StepFetch, URL: b.page("/a"), Reason: crawl.ReasonDelay},
+			Closed:   1,
 		}, res)
 
 		logged := b.web.Log()

@@ -211,7 +211,7 @@ func TestFetchPagesGivesUpOn(t *testing.T) {
 			b.allowAll(t, b.page("/"))
 			res, err := b.fetchPages(t, 5)
 			require.NoError(t, err)
-			require.Equal(t, activities.FetchPagesResult{Next: activities.StepFinish, Closed: 1}, res)
+			require.Equal(t, activities.FetchPagesResult{NextStep: activities.NextStep{Next: activities.StepFinish}, Closed: 1}, res)
 			rep := b.report(t, "/")
 			require.Equal(t, "failed", rep.Status)
 			require.Len(t, rep.Crawls, 1)
@@ -278,7 +278,8 @@ func TestFetchPagesObeysRetryAfter(t *testing.T) {
 		res, err := b.fetchPages(t, 1)
 		require.NoError(t, err)
 		require.Equal(t, activities.FetchPagesResult{
-			Next: activities.StepFinish, Defer: true, Closed: 1, Wait: crawl.Duration(long), Reason: crawl.ReasonRetryAfter,
+			NextStep: activities.NextStep{Next: activities.StepFinish, Defer: true, Wait: crawl.Duration(long), Reason: crawl.ReasonRetryAfter},
+			Closed:   1,
 		}, res)
 		b.requireRetry(t, long, long, long)
 	})

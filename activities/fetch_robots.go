@@ -1,7 +1,6 @@
 package activities
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -104,13 +103,6 @@ func (a *Activities) fetchRobots(ctx context.Context, in FetchRobotsInput) (Fetc
 		return FetchRobotsResult{Done: true, Detail: "no run wants anything of the domain any more"}, nil
 	}
 	return f.fetch(ctx)
-}
-
-// next is the input of the call that follows.
-func (r FetchRobotsResult) next(in FetchRobotsInput) FetchRobotsInput {
-	in.Origin, in.Kind = cmp.Or(r.Origin, in.Origin), cmp.Or(r.Kind, in.Kind)
-	in.URL, in.Hops, in.Queued = r.URL, r.Hops, r.Queued
-	return in
 }
 
 func (a *Activities) newOriginFetch(ctx context.Context, in FetchRobotsInput) (*originFetch, error) {

@@ -185,7 +185,7 @@ func (f *seedFilter) ask(ctx context.Context, domain, origin string) error {
 		case err != nil || res.Done || res.Defer || wait > time.Until(f.until) || !sleep(ctx, wait):
 			return err
 		}
-		in = res.next(in)
+		in = in.Then(res).Robots(domain)
 	}
 	return nil
 }

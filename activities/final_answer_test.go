@@ -24,7 +24,7 @@ func TestFinalAnswersHoldForTheNextRun(t *testing.T) {
 		b.seed(t, "/")
 		res, err := b.fetchPages(t, 5)
 		require.NoError(t, err)
-		require.Equal(t, activities.FetchPagesResult{Next: activities.StepFinish, Closed: 1}, res)
+		require.Equal(t, activities.FetchPagesResult{NextStep: activities.NextStep{Next: activities.StepFinish}, Closed: 1}, res)
 	}
 	for name := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -27,7 +27,7 @@ func (p portal) Lookup(context.Context, string) ([]netip.Addr, error) {
 func TestRefusedAddress(t *testing.T) {
 	t.Parallel()
 
-	deferred := activities.FetchPagesResult{Next: activities.StepFinish, Reason: crawl.ReasonDeferred}
+	deferred := activities.FetchPagesResult{NextStep: activities.NextStep{Next: activities.StepFinish, Reason: crawl.ReasonDeferred}}
 	finish := func(t *testing.T, b *testBundle) {
 		t.Helper()
 		res, err := call[activities.FinishDomainResult](t, b.acts, b.acts.FinishDomain,

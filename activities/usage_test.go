@@ -47,7 +47,7 @@ func (b *testBundle) follow(t *testing.T) {
 			return
 		case activities.StepRobots:
 			in := b.robotsInput(t)
-			in.Origin, in.Kind = res.URL, res.Kind
+			in.Origin, in.Kind = res.Origin, res.Kind
 			_, err := b.followRobotsFrom(t, in)
 			require.NoError(t, err)
 		case activities.StepFetch:

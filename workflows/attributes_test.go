@@ -107,19 +107,19 @@ func TestStatusAttribute(t *testing.T) {
 		shows []string
 	}{
 		"Deferred": {
-			activities.FetchPagesResult{Reason: crawl.ReasonRetryAfter, Wait: crawl.Duration(time.Hour), Defer: true},
+			activities.FetchPagesResult{NextStep: activities.NextStep{Reason: crawl.ReasonRetryAfter, Wait: crawl.Duration(time.Hour), Defer: true}},
 			[]string{"MoseyStatus=deferred"},
 		},
-		"StillDeferred": {activities.FetchPagesResult{Reason: crawl.ReasonDeferred}, []string{"MoseyStatus=deferred"}},
+		"StillDeferred": {activities.FetchPagesResult{NextStep: activities.NextStep{Reason: crawl.ReasonDeferred}}, []string{"MoseyStatus=deferred"}},
 		"Graylisted": {
-			activities.FetchPagesResult{Reason: crawl.ReasonGraylist, Wait: crawl.Duration(time.Hour), Defer: true},
+			activities.FetchPagesResult{NextStep: activities.NextStep{Reason: crawl.ReasonGraylist, Wait: crawl.Duration(time.Hour), Defer: true}},
 			[]string{"MoseyStatus=graylisted"},
 		},
-		"Paused":          {activities.FetchPagesResult{Reason: crawl.ReasonPaused}, []string{"MoseyStatus=paused"}},
-		"Stopped":         {activities.FetchPagesResult{Reason: crawl.ReasonStopped}, []string{"MoseyStatus=paused"}},
-		"Blocked":         {activities.FetchPagesResult{Reason: crawl.ReasonBlocked}, []string{"MoseyStatus=paused"}},
-		"WithNothingLeft": {activities.FetchPagesResult{Reason: crawl.ReasonScheduled}, []string{"MoseyStatus=finished"}},
-		"ToMakeRoom":      {activities.FetchPagesResult{Reason: crawl.ReasonYields}, []string{"MoseyStatus=finished"}},
+		"Paused":          {activities.FetchPagesResult{NextStep: activities.NextStep{Reason: crawl.ReasonPaused}}, []string{"MoseyStatus=paused"}},
+		"Stopped":         {activities.FetchPagesResult{NextStep: activities.NextStep{Reason: crawl.ReasonStopped}}, []string{"MoseyStatus=paused"}},
+		"Blocked":         {activities.FetchPagesResult{NextStep: activities.NextStep{Reason: crawl.ReasonBlocked}}, []string{"MoseyStatus=paused"}},
+		"WithNothingLeft": {activities.FetchPagesResult{NextStep: activities.NextStep{Reason: crawl.ReasonScheduled}}, []string{"MoseyStatus=finished"}},
+		"ToMakeRoom":      {activities.FetchPagesResult{NextStep: activities.NextStep{Reason: crawl.ReasonYields}}, []string{"MoseyStatus=finished"}},
 	} {
 		t.Run("OfOneThatEnds"+name, func(t *testing.T) {
 			t.Parallel()

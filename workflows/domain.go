@@ -1,7 +1,6 @@
 package workflows
 
 import (
-	"cmp"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -94,10 +93,9 @@ func (d *domain) fetchPages(ctx workflow.Context) error {
 		return err
 	}
 	d.state.Closed += int64(res.Closed)
-	d.state.Next, d.state.URL, d.state.Queued = res.Next, res.URL, res.Queued
-	d.state.Wait, d.state.Reason, d.state.Defer = res.Wait, res.Reason, res.Defer
-	if res.Next == activities.StepRobots {
-		d.state.Origin, d.state.URL, d.state.Kind, d.state.Hops = res.URL, res.Location, res.Kind, res.Hops
+	d.state.NextStep = res.NextStep
+	if res.Next == activities.StepRobots && res.Origin == "" {
+		d.state.Origin, d.state.URL, d.state.Hops = res.URL, "", 0 // as a worker of v0.1.0 says it
 	}
 	if res.Next != activities.StepFinish {
 		d.unfinished = 0
@@ -106,26 +104,13 @@ func (d *domain) fetchPages(ctx workflow.Context) error {
 }
 
 func (d *domain) fetchRobots(ctx workflow.Context) error {
-	var res activities.FetchRobotsResult
+	in, res := d.state.Robots(d.name), activities.FetchRobotsResult{}
 	d.decided = false
-	err := workflow.ExecuteActivity(withRobotsOptions(ctx, d.robotsSummary()), act.FetchRobots,
-		activities.FetchRobotsInput{
-			Domain: d.name, Origin: d.state.Origin, Kind: d.state.Kind, URL: d.state.URL, Hops: d.state.Hops,
-			Queued: d.state.Queued,
-		}).Get(ctx, &res)
-	if err != nil {
-		return err
+	err := workflow.ExecuteActivity(withRobotsOptions(ctx, d.robotsSummary()), act.FetchRobots, in).Get(ctx, &res)
+	if err == nil {
+		d.state.NextStep = in.Then(res)
 	}
-	d.state.Wait, d.state.Reason, d.state.Kind = res.Wait, res.Reason, cmp.Or(res.Kind, d.state.Kind)
-	d.state.Origin = cmp.Or(res.Origin, d.state.Origin)
-	d.state.URL, d.state.Hops, d.state.Queued = res.URL, res.Hops, res.Queued
-	if res.Done || res.Defer {
-		d.state.Next, d.state.Origin, d.state.Kind = activities.StepFetch, "", ""
-	}
-	if res.Defer {
-		d.state.Next, d.state.Defer = activities.StepFinish, true
-	}
-	return nil
+	return err
 }
 
 // finish gives the domain's claim back. It returns false if something is due. What

@@ -43,8 +43,8 @@ func TestDomainWorkflowContinuesAsNew(t *testing.T) {
 		in := carry(t, s)
 		require.Empty(t, s.timers)
 		require.Equal(t, workflows.DomainInput{Domain: host, PagesPerActivity: 2, State: workflows.DomainState{
-			Next: activities.StepFetch, URL: page, Wait: crawl.Duration(time.Hour), Reason: crawl.ReasonDelay, Closed: 41,
-			Status: workflows.StatusCrawling,
+			NextStep: activities.NextStep{Next: activities.StepFetch, URL: page, Wait: crawl.Duration(time.Hour), Reason: crawl.ReasonDelay},
+			Closed:   41, Status: workflows.StatusCrawling,
 		}}, in)
 
 		next := setup(t)
@@ -123,7 +123,7 @@ func TestDomainWorkflowContinuesAsNew(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		const origin, hop = "https://example.org", "https://example.com/robots.txt"
-		s.fetches = []answer[activities.FetchPagesResult]{says(activities.FetchPagesResult{Next: activities.StepRobots, URL: origin, Kind: crawl.KindTDM})}
+		s.fetches = []answer[activities.FetchPagesResult]{says(activities.FetchPagesResult{NextStep: activities.NextStep{Next: activities.StepRobots, Origin: origin, Kind: crawl.KindTDM}})}
 		s.env.SetContinueAsNewSuggested(true)
 		s.run(workflows.DomainInput{})
 

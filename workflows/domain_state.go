@@ -16,20 +16,8 @@ import (
 // DomainState is all that a domain's workflow carries from one execution to the
 // next. It is small whatever the domain's size: the work is in Postgres.
 type DomainState struct {
-	// Next is what to do after Wait; empty is StepFetch.
-	Next   activities.Step `json:"next,omitempty"`
-	Wait   crawl.Duration  `json:"wait,omitempty"`
-	Reason crawl.Reason    `json:"reason,omitempty"`
-	// Defer, with StepFinish, defers the domain for Wait.
-	Defer bool `json:"defer,omitempty"`
-	// URL is the page that is next, for people, or robots.txt's own location.
-	URL string `json:"url,omitempty"`
-	// Origin, Kind and Hops are of the robots.txt or tdmrep.json being fetched.
-	Origin string     `json:"origin,omitempty"`
-	Kind   crawl.Kind `json:"kind,omitempty"`
-	Hops   int        `json:"hops,omitempty"`
-	// Queued is set once the domain has waited for its turn on a shared address.
-	Queued bool `json:"queued,omitempty"`
+	activities.NextStep
+
 	// Closed counts attempts, for people.
 	Closed int64 `json:"closed,omitempty"`
 	// Runs are the runs that want something of the domain, and Status is what it

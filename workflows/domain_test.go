@@ -77,8 +77,8 @@ func TestDomainWorkflow(t *testing.T) {
 	t.Run("LooksAtOnceAgainAfterWorkWasFound", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		found := activities.FetchPagesResult{Next: activities.StepFetch}
-		nothing := activities.FetchPagesResult{Next: activities.StepFinish}
+		found := activities.FetchPagesResult{NextStep: activities.NextStep{Next: activities.StepFetch}}
+		nothing := activities.FetchPagesResult{NextStep: activities.NextStep{Next: activities.StepFinish}}
 		s.fetches = []answer[activities.FetchPagesResult]{says(nothing), says(found), says(nothing)}
 		for range 2 {
 			s.finishes = append(s.finishes, says(activities.FinishDomainResult{Finished: false}))
@@ -91,13 +91,16 @@ func TestDomainWorkflow(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		s.fetches = []answer[activities.FetchPagesResult]{
-			says(activities.FetchPagesResult{Closed: 2, Next: activities.StepFetch}),
-			says(activities.FetchPagesResult{Closed: 3, Next: activities.StepFetch, URL: page, Wait: crawl.Duration(time.Minute), Reason: crawl.ReasonDelay}),
+			says(activities.FetchPagesResult{NextStep: activities.NextStep{Next: activities.StepFetch}, Closed: 2}),
+			says(activities.FetchPagesResult{
+				NextStep: activities.NextStep{Next: activities.StepFetch, URL: page, Wait: crawl.Duration(time.Minute), Reason: crawl.ReasonDelay},
+				Closed:   3,
+			}),
 		}
 		s.after(30*time.Second, func() {
 			require.Equal(t, workflows.DomainState{
-				Next: activities.StepFetch, URL: page, Wait: crawl.Duration(time.Minute), Reason: crawl.ReasonDelay, Closed: 5,
-				Status: workflows.StatusCrawling,
+				NextStep: activities.NextStep{Next: activities.StepFetch, URL: page, Wait: crawl.Duration(time.Minute), Reason: crawl.ReasonDelay},
+				Closed:   5, Status: workflows.StatusCrawling,
 			}, s.state())
 		})
 		s.finished()
@@ -108,7 +111,7 @@ func TestDomainWorkflowDefers(t *testing.T) {
 	t.Parallel()
 
 	away := activities.FetchPagesResult{
-		Next: activities.StepFinish, URL: page, Wait: crawl.Duration(2 * time.Hour), Reason: crawl.ReasonRetryAfter, Defer: true,
+		NextStep: activities.NextStep{Next: activities.StepFinish, URL: page, Wait: crawl.Duration(2 * time.Hour), Reason: crawl.ReasonRetryAfter, Defer: true},
 	}
 
 	t.Run("ForTheWaitWithoutSleepingIt", func(t *testing.T) {
@@ -136,7 +139,7 @@ func TestDomainWorkflowRobots(t *testing.T) {
 	t.Parallel()
 
 	const origin = "https://example.org"
-	ask := activities.FetchPagesResult{Next: activities.StepRobots, URL: origin, Kind: crawl.KindRobots}
+	ask := activities.FetchPagesResult{NextStep: activities.NextStep{Next: activities.StepRobots, Origin: origin, Kind: crawl.KindRobots}}
 
 	t.Run("AreFetchedForTheOriginHandedOver", func(t *testing.T) {
 		t.Parallel()
@@ -224,7 +227,7 @@ func TestDomainWorkflowRobots(t *testing.T) {
 		s := setup(t)
 		const other = "http://example.org"
 		s.fetches = []answer[activities.FetchPagesResult]{
-			says(ask), says(activities.FetchPagesResult{Next: activities.StepRobots, URL: other, Kind: crawl.KindRobots}),
+			says(ask), says(activities.FetchPagesResult{NextStep: activities.NextStep{Next: activities.StepRobots, Origin: other, Kind: crawl.KindRobots}}),
 		}
 		s.robots = []answer[activities.FetchRobotsResult]{says(activities.FetchRobotsResult{URL: page, Hops: 1})}
 		s.finished()

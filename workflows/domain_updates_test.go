@@ -17,8 +17,8 @@ import (
 
 // FetchPages' results if a person's decision forbids all requests.
 var (
-	pausedNow  = activities.FetchPagesResult{Next: activities.StepFinish, Reason: crawl.ReasonPaused}
-	stoppedNow = activities.FetchPagesResult{Next: activities.StepFinish, Reason: crawl.ReasonStopped}
+	pausedNow  = activities.FetchPagesResult{NextStep: activities.NextStep{Next: activities.StepFinish, Reason: crawl.ReasonPaused}}
+	stoppedNow = activities.FetchPagesResult{NextStep: activities.NextStep{Next: activities.StepFinish, Reason: crawl.ReasonStopped}}
 )
 
 // by is who makes the decisions that come as updates.
@@ -83,7 +83,7 @@ func TestPause(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		s.fetches = []answer[activities.FetchPagesResult]{
-			says(activities.FetchPagesResult{Next: activities.StepRobots, URL: "https://example.org"}), says(pausedNow),
+			says(activities.FetchPagesResult{NextStep: activities.NextStep{Next: activities.StepRobots, Origin: "https://example.org"}}), says(pausedNow),
 		}
 		s.robots = []answer[activities.FetchRobotsResult]{
 			says(activities.FetchRobotsResult{Wait: crawl.Duration(time.Hour), Reason: crawl.ReasonDelay}),

@@ -63,7 +63,7 @@ func TestPolitenessWaitIsNotShortened(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		s.fetches = []answer[activities.FetchPagesResult]{
-			says(activities.FetchPagesResult{Next: activities.StepRobots, URL: "https://example.org"}),
+			says(activities.FetchPagesResult{NextStep: activities.NextStep{Next: activities.StepRobots, Origin: "https://example.org"}}),
 		}
 		s.robots = []answer[activities.FetchRobotsResult]{
 			says(activities.FetchRobotsResult{Wait: crawl.Duration(time.Hour), Reason: crawl.ReasonDelay}),
@@ -100,7 +100,7 @@ func TestDecisionEndsOnlyTheWaitThatItMeets(t *testing.T) {
 		s := setup(t)
 		during := s.during(func() *outcome { return s.mustUpdate(workflows.UpdateSetDelay, workflows.SetDelay{}) })
 		s.fetches = []answer[activities.FetchPagesResult]{
-			meanwhile(during, activities.FetchPagesResult{Next: activities.StepRobots, URL: "https://example.org"}),
+			meanwhile(during, activities.FetchPagesResult{NextStep: activities.NextStep{Next: activities.StepRobots, Origin: "https://example.org"}}),
 		}
 		s.robots = []answer[activities.FetchRobotsResult]{
 			says(activities.FetchRobotsResult{Wait: crawl.Duration(time.Hour), Reason: crawl.ReasonDelay}),
@@ -157,7 +157,7 @@ func TestWake(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		s.fetches = []answer[activities.FetchPagesResult]{
-			meanwhile(func() { s.wake(workflows.Wake{}) }, activities.FetchPagesResult{Next: activities.StepFinish}),
+			meanwhile(func() { s.wake(workflows.Wake{}) }, activities.FetchPagesResult{NextStep: activities.NextStep{Next: activities.StepFinish}}),
 		}
 		s.finished()
 		require.Equal(t, []string{"FetchPages", "FinishDomain"}, s.names(), "it looks at what is due itself")
@@ -167,7 +167,7 @@ func TestWake(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		s.fetches = []answer[activities.FetchPagesResult]{says(activities.FetchPagesResult{
-			Next: activities.StepFinish, Wait: crawl.Duration(2 * time.Hour), Reason: crawl.ReasonRetryAfter, Defer: true,
+			NextStep: activities.NextStep{Next: activities.StepFinish, Wait: crawl.Duration(2 * time.Hour), Reason: crawl.ReasonRetryAfter, Defer: true},
 		})}
 		s.finishes = []answer[activities.FinishDomainResult]{
 			meanwhile(func() { s.wake(workflows.Wake{}) }, activities.FinishDomainResult{Finished: true}),

@@ -59,7 +59,9 @@ func TestActivityOptions(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		s.fetches = []answer[activities.FetchPagesResult]{
-			says(activities.FetchPagesResult{Next: activities.StepRobots, URL: "https://example.org", Kind: crawl.KindRobots}),
+			says(activities.FetchPagesResult{
+				NextStep: activities.NextStep{Next: activities.StepRobots, Origin: "https://example.org", Kind: crawl.KindRobots},
+			}),
 			says(fetched(time.Hour, crawl.ReasonDelay)), says(fetched(58*time.Minute, crawl.ReasonDelay)),
 		}
 		s.after(time.Minute, func() {

@@ -53,12 +53,12 @@ func TestPayloadsStaySmall(t *testing.T) {
 	for _, v := range []any{
 		activities.FetchPagesInput{Domain: name, MaxPages: crawl.PagesPerActivityMax, Auto: true, Queued: true},
 		activities.FetchPagesResult{
-			Closed: 1e9, Next: activities.StepRobots, URL: shown, Kind: crawl.KindRobots, Wait: longest,
-			Reason: crawl.ReasonRobots, Defer: true, Queued: true, Runs: runs,
+			NextStep: activities.NextStep{Next: activities.StepRobots, Origin: shown, Kind: crawl.KindRobots, Wait: longest, Reason: crawl.ReasonRobots, Defer: true, Queued: true},
+			Closed:   1e9, Runs: runs,
 		},
 		activities.FetchPagesResult{
-			Closed: 1e9, Next: activities.StepRobots, URL: origin, Kind: crawl.KindRobots, Wait: longest,
-			Reason: crawl.ReasonRobots, Location: robots, Hops: 5, Queued: true, Runs: runs,
+			NextStep: activities.NextStep{Next: activities.StepRobots, Origin: origin, Kind: crawl.KindRobots, Wait: longest, Reason: crawl.ReasonRobots, URL: robots, Hops: 5, Queued: true},
+			Closed:   1e9, Runs: runs,
 		},
 		activities.FetchRobotsInput{Domain: name, Origin: origin, Kind: crawl.KindRobots, URL: robots, Hops: 5, Queued: true},
 		activities.FetchRobotsResult{
@@ -84,8 +84,8 @@ func TestPayloadsStaySmall(t *testing.T) {
 		workflows.Pause{Reason: control, Until: &until},
 		workflows.Stop{Reason: control},
 		workflows.DomainInput{Domain: name, PagesPerActivity: crawl.PagesPerActivityMax, State: workflows.DomainState{
-			Next: activities.StepRobots, Wait: longest, Reason: crawl.ReasonRobots, Defer: true, URL: robots, Origin: origin,
-			Kind: crawl.KindRobots, Hops: 5, Queued: true, Closed: 1 << 62, Runs: runs, Status: workflows.StatusGraylisted,
+			NextStep: activities.NextStep{Next: activities.StepRobots, Wait: longest, Reason: crawl.ReasonRobots, Defer: true, URL: robots, Origin: origin, Kind: crawl.KindRobots, Hops: 5, Queued: true},
+			Closed:   1 << 62, Runs: runs, Status: workflows.StatusGraylisted,
 		}},
 	} {
 		t.Run(reflect.TypeOf(v).String(), func(t *testing.T) {
@@ -130,9 +130,8 @@ func TestAddURLsPayloadStaysSmall(t *testing.T) {
 func TestDomainStateSurvivesJSON(t *testing.T) {
 	t.Parallel()
 	state := workflows.DomainState{
-		Next: activities.StepRobots, Wait: crawl.Duration(time.Minute + time.Nanosecond), Reason: crawl.ReasonIP, URL: page,
-		Defer: true, Origin: "https://example.org", Kind: crawl.KindTDM, Hops: 3, Queued: true, Closed: 1 << 60,
-		Runs: []string{"<small> & “web”", runName}, Status: workflows.StatusWaiting,
+		NextStep: activities.NextStep{Next: activities.StepRobots, Wait: crawl.Duration(time.Minute + time.Nanosecond), Reason: crawl.ReasonIP, URL: page, Defer: true, Origin: "https://example.org", Kind: crawl.KindTDM, Hops: 3, Queued: true},
+		Closed:   1 << 60, Runs: []string{"<small> & “web”", runName}, Status: workflows.StatusWaiting,
 	}
 	for _, v := range reflect.ValueOf(state).Fields() {
 		require.False(t, v.IsZero(), "set every field")

@@ -127,7 +127,7 @@ func (s *script) Dispatch(ctx context.Context, in activities.DispatchInput) (act
 }
 
 func (s *script) FetchPages(ctx context.Context, in activities.FetchPagesInput) (activities.FetchPagesResult, error) {
-	return take(ctx, s, in, &s.fetches, activities.FetchPagesResult{Next: activities.StepFinish})
+	return take(ctx, s, in, &s.fetches, activities.FetchPagesResult{NextStep: activities.NextStep{Next: activities.StepFinish}})
 }
 
 func (s *script) FetchRobots(ctx context.Context, in activities.FetchRobotsInput) (activities.FetchRobotsResult, error) {
@@ -346,6 +346,7 @@ func (s *script) gap(n int) time.Duration { return s.calls[n].at - s.calls[n-1].
 // fetched is the answer of an activity that is to be followed by another fetch.
 func fetched(wait time.Duration, why crawl.Reason) activities.FetchPagesResult {
 	return activities.FetchPagesResult{
-		Closed: 1, Next: activities.StepFetch, URL: page, Wait: crawl.Duration(wait), Reason: why,
+		NextStep: activities.NextStep{Next: activities.StepFetch, URL: page, Wait: crawl.Duration(wait), Reason: why},
+		Closed:   1,
 	}
 }

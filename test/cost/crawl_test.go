@@ -103,9 +103,7 @@ func (c *crawler) begin(t *testing.T) {
 				require.Equal(t, activities.StepFetch, res.Next, "%s: %+v", host, res)
 				return
 			}
-			call[activities.FetchRobotsResult](t, c, host, c.acts.FetchRobots, activities.FetchRobotsInput{
-				Domain: host, Origin: res.URL, Kind: res.Kind, URL: res.Location, Hops: res.Hops,
-			})
+			call[activities.FetchRobotsResult](t, c, host, c.acts.FetchRobots, res.Robots(host))
 		}
 	})
 }

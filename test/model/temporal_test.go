@@ -230,9 +230,7 @@ func (d *domainFlow) fetchPages(b *bench, f *flow) (ended bool) {
 	d.res, d.next, d.span, d.reason = res, res.Next, time.Duration(res.Wait), res.Reason
 	d.fetch.Queued = res.Queued
 	if res.Next == activities.StepRobots {
-		d.robots = activities.FetchRobotsInput{
-			Domain: d.name, Origin: res.URL, Kind: res.Kind, URL: res.Location, Hops: res.Hops, Queued: res.Queued,
-		}
+		d.robots = res.Robots(d.name)
 	}
 	if res.Next != activities.StepFinish {
 		d.unfinished = 0
@@ -248,20 +246,9 @@ func (d *domainFlow) fetchRobots(b *bench, f *flow) (ended bool) {
 	if err != nil {
 		return !f.again(b.now(), err)
 	}
-	d.span, d.reason, d.fetch.Queued = time.Duration(res.Wait), res.Reason, res.Queued
-	if res.Kind != "" {
-		d.robots.Kind = res.Kind
-	}
-	if res.Origin != "" {
-		d.robots.Origin = res.Origin
-	}
-	d.robots.URL, d.robots.Hops, d.robots.Queued = res.URL, res.Hops, res.Queued
-	if res.Done {
-		d.next = activities.StepFetch
-	}
-	if res.Defer {
-		d.next, d.res.Defer = activities.StepFinish, true
-	}
+	d.res.NextStep = d.robots.Then(res)
+	d.next, d.span, d.reason, d.fetch.Queued = d.res.Next, time.Duration(res.Wait), res.Reason, res.Queued
+	d.robots = d.res.Robots(d.name)
 	return false
 }
 

@@ -1,0 +1,59 @@
+package activities
+
+import (
+	"cmp"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// Step is what a domain's workflow should do next.
+type Step string
+
+// The steps an activity can ask for.
+const (
+	// StepFetch is to call FetchPages after Wait.
+	StepFetch Step = "fetch"
+	// StepRobots is to call FetchRobots for Origin after Wait.
+	StepRobots Step = "robots"
+	// StepFinish is to call FinishDomain.
+	StepFinish Step = "finish"
+)
+
+// NextStep is what a domain's workflow does next, as an activity says and as the workflow
+// carries it.
+type NextStep struct {
+	// Next is what to do after Wait; empty is StepFetch.
+	Next   Step           `json:"next,omitempty"`
+	Wait   crawl.Duration `json:"wait,omitempty"`
+	Reason crawl.Reason   `json:"reason,omitempty"`
+	// Defer, with StepFinish, defers the domain for Wait.
+	Defer bool `json:"defer,omitempty"`
+	// URL is the page that is next, for people. With StepRobots it is where the last
+	// redirect led, empty at first.
+	URL string `json:"url,omitempty"`
+	// Origin, Kind and Hops are those of a FetchRobotsInput, with StepRobots.
+	Origin string     `json:"origin,omitempty"`
+	Kind   crawl.Kind `json:"kind,omitempty"`
+	Hops   int        `json:"hops,omitempty"`
+	// Queued is set once the domain has waited for its turn on a shared address.
+	Queued bool `json:"queued,omitempty"`
+}
+
+// Robots is the input of the FetchRobots that StepRobots asks for.
+func (n NextStep) Robots(domain string) FetchRobotsInput {
+	return FetchRobotsInput{Domain: domain, Origin: n.Origin, Kind: n.Kind, URL: n.URL, Hops: n.Hops, Queued: n.Queued}
+}
+
+// Then is what follows a FetchRobots.
+func (in FetchRobotsInput) Then(res FetchRobotsResult) NextStep {
+	n := NextStep{Next: StepRobots, Wait: res.Wait, Reason: res.Reason, URL: res.URL, Hops: res.Hops, Queued: res.Queued}
+	switch {
+	case res.Defer:
+		n.Next, n.Defer = StepFinish, true
+	case res.Done:
+		n.Next = StepFetch
+	default:
+		n.Origin, n.Kind = cmp.Or(res.Origin, in.Origin), cmp.Or(res.Kind, in.Kind)
+	}
+	return n
+}
