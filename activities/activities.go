@@ -48,7 +48,7 @@ type Store interface {
 	ControlStore
 	RunStore
 	SeedStore
-	SeedListStore
+	SeedFileStore
 	RecrawlStore
 }
 
@@ -74,8 +74,8 @@ type Config struct {
 	Network *network.Monitor
 	// Languages names the languages of pages. The zero value knows what they declare.
 	Languages language.Detector
-	// SeedLists are what lists of seeds may be read from.
-	SeedLists SeedLists
+	// SeedFiles are what seed files may be read from.
+	SeedFiles SeedFiles
 	// Pictures reads images. Defaults to one of its own.
 	Pictures *picture.Reader
 	// Images is where images are stored; nil is nowhere: runs that want them stored wait.
@@ -102,7 +102,7 @@ type Activities struct {
 	allowMalformed bool
 	log            *slog.Logger
 	jitter         func() float64
-	seedLists      SeedLists
+	seedFiles      SeedFiles
 }
 
 // New makes the activities.
@@ -144,7 +144,7 @@ func New(cfg Config) (*Activities, error) {
 		store: cfg.Store, requests: requests, rulings: rulings, starter: cfg.Starter,
 		waker: newWaker(cfg.Starter, cfg.Logger), ease: newEase(time.Now()),
 		agent: cfg.Agent, allowMalformed: cfg.AllowMalformed, log: cfg.Logger,
-		seedLists: cfg.SeedLists, jitter: rand.Float64,
+		seedFiles: cfg.SeedFiles, jitter: rand.Float64,
 		reader: read.New(read.Config{
 			Store: cfg.Store, Languages: cfg.Languages, Pictures: cfg.Pictures, Images: cfg.Images, Warn: warn,
 		}),

@@ -8,6 +8,8 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/test/web"
 )
 
@@ -28,7 +30,7 @@ func TestFetchPagesAuto(t *testing.T) {
 		t.Parallel()
 		b := setup(t, options{
 			sites:    []web.Site{{Pages: 8, Plain: true}},
-			settings: crawl.Settings{Delay: new(crawl.Duration(300 * time.Millisecond))},
+			settings: settings.Settings{Delay: new(settings.Duration(300 * time.Millisecond))},
 		})
 		b.seed(t, "/")
 		b.allowAll(t, b.page("/"))
@@ -68,7 +70,7 @@ func TestFetchPagesAuto(t *testing.T) {
 		const delay = 900 * time.Millisecond // longer than a batch of one page waits
 		b := setup(t, options{
 			sites:    []web.Site{{Pages: 2, Plain: true}},
-			settings: crawl.Settings{Delay: new(crawl.Duration(delay))},
+			settings: settings.Settings{Delay: new(settings.Duration(delay))},
 		})
 		activities.SpendEase(b.acts)
 		b.seed(t, "/")
@@ -102,7 +104,7 @@ func TestFetchPagesAuto(t *testing.T) {
 		during(func() error { return b.control(b.site, crawl.ControlPause, nil) })
 		res, err := b.fetchAuto(t)
 		require.NoError(t, err)
-		require.Equal(t, activities.FetchPagesResult{NextStep: activities.NextStep{Next: activities.StepFinish, Reason: crawl.ReasonPaused}, Closed: 1}, res)
+		require.Equal(t, activities.FetchPagesResult{NextStep: activities.NextStep{Next: activities.StepFinish, Reason: reasons.Paused}, Closed: 1}, res)
 		require.Equal(t, []string{"/"}, b.pages())
 	})
 
@@ -125,7 +127,7 @@ func TestFetchPagesAuto(t *testing.T) {
 		t.Parallel()
 		b := setup(t, options{
 			sites:    []web.Site{{Pages: 2, Plain: true, Robots: web.RobotsChain}},
-			settings: crawl.Settings{Delay: new(crawl.Duration(time.Minute))},
+			settings: settings.Settings{Delay: new(settings.Duration(time.Minute))},
 		})
 		activities.SpendEase(b.acts)
 		b.seed(t, "/")
@@ -134,7 +136,7 @@ func TestFetchPagesAuto(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, activities.StepRobots, res.Next)
 		require.Equal(t, origin, res.Origin)
-		require.Equal(t, crawl.ReasonDelay, res.Reason)
+		require.Equal(t, reasons.Delay, res.Reason)
 		require.InDelta(t, time.Minute, time.Duration(res.Wait), float64(20*time.Second))
 		require.Equal(t, 1, res.Hops)
 		require.NotEmpty(t, res.URL, "the redirect goes on from where it has led")
@@ -159,7 +161,7 @@ func TestFetchPagesAuto(t *testing.T) {
 func gated(t *testing.T) (b *testBundle, during func(do func() error)) {
 	t.Helper()
 	g := newGate()
-	b = setup(t, options{sites: one(g), settings: crawl.Settings{Delay: new(crawl.Duration(time.Second))}})
+	b = setup(t, options{sites: one(g), settings: settings.Settings{Delay: new(settings.Duration(time.Second))}})
 	activities.SpendEase(b.acts)
 	b.seed(t, "/", "/p/1")
 	b.allowAll(t, b.page("/"))

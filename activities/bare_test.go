@@ -14,6 +14,8 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/internal/dns"
 	"github.com/mosey-web/mosey/test/web"
 )
@@ -96,14 +98,14 @@ func TestSeedWithoutAScheme(t *testing.T) {
 	page, err := b.store.Page(t.Context(), b.site, secure)
 	require.NoError(t, err)
 	require.Len(t, page.Crawls, 1)
-	require.Equal(t, crawl.ReasonScheme, page.Crawls[0].Skipped)
+	require.Equal(t, reasons.Scheme, page.Crawls[0].Skipped)
 	require.Contains(t, page.Crawls[0].Error, "http is asked instead")
 	require.Equal(t, 1, b.count(t, "SELECT count(*) FROM page_crawls WHERE kind = 'robots' AND url LIKE 'https:%'"),
 		"a port that speaks no TLS need not be asked twice")
 
 	second := func(name string) {
 		t.Helper()
-		_, err := b.store.EnsureRun(t.Context(), name, "test", crawl.Settings{})
+		_, err := b.store.EnsureRun(t.Context(), name, "test", settings.Settings{})
 		require.NoError(t, err)
 		require.Equal(t, 1, b.storeSeeds(t, name, host).Added)
 	}
@@ -219,7 +221,7 @@ func TestSeedWithoutASchemeInTrouble(t *testing.T) {
 
 	t.Run("OneOfHTTPAloneIsFoundSoon", func(t *testing.T) {
 		t.Parallel()
-		s := bareSite(t, 1000, false, options{settings: crawl.Settings{Delay: new(crawl.Duration(10 * time.Second))}})
+		s := bareSite(t, 1000, false, options{settings: settings.Settings{Delay: new(settings.Duration(10 * time.Second))}})
 		waited := s.work(t)
 		s.requireCrawled(t, "http://")
 		require.EqualValues(t, 1000-4, s.broken.Load(), "as often as any robots.txt that cannot be read")

@@ -33,7 +33,7 @@ func (b *batch) wait(ctx context.Context, facts crawl.Facts, d decide.Decision) 
 	case d.Crawl == nil:
 		b.then(StepFetch, "", wait, d.Reason)
 		return facts, true, nil
-	case d.Reason == crawl.ReasonWindow:
+	case d.Reason == reasons.Window:
 		b.then(StepFetch, d.Crawl.URL, wait, d.Reason)
 		return facts, true, nil
 	case b.over || !b.sits(wait) || !sleep(ctx, wait):
@@ -97,11 +97,11 @@ func (b *batch) notGranted(ctx context.Context, facts crawl.Facts, d decide.Deci
 }
 
 // isQueue reports whether a wait was for a place in a queue of domains.
-func isQueue(why crawl.Reason) bool { return why.Row().Of == reasons.SharedSlot }
+func isQueue(why reasons.Reason) bool { return why.Row().Of == reasons.SharedSlot }
 
 // waitOrDefer ends the batch with a wait for the slot, or with deferring the domain
 // if its server asked to be left alone for too long.
-func (b *batch) waitOrDefer(run crawl.RunFacts, url string, wait time.Duration, why crawl.Reason) {
+func (b *batch) waitOrDefer(run crawl.RunFacts, url string, wait time.Duration, why reasons.Reason) {
 	if decide.DefersDomain(run, wait, why) {
 		b.then(StepFinish, url, wait, why)
 		b.res.Defer = true

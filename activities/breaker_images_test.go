@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/activities"
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/test/web"
 )
 
@@ -40,7 +41,7 @@ func TestBreakerOfAnImageHost(t *testing.T) {
 			_, port, _ := strings.Cut(v.R.Host, ":")
 			htmlOf(strings.ReplaceAll(html.String(), "{port}", ":"+port)).Serve(v)
 		})
-		set := imageSettings(crawl.ImagesMetadata)
+		set := imageSettings(settings.ImagesMetadata)
 		set.MaxAttempts, set.MaxGraylistings = new(2), new(3)
 		b := setup(t, options{settings: set, sites: []web.Site{
 			{Host: "pages.test", Pages: -1, Plain: true, Paths: map[string]web.Behaviour{"/": page}},
@@ -61,7 +62,7 @@ func TestBreakerOfAnImageHost(t *testing.T) {
 		down.Store(true)
 		for range 2 * images {
 			b.rested(t)
-			if res, _ := b.fetchPages(t, 1); res.Reason == crawl.ReasonGraylist { // an error is the wait for the next
+			if res, _ := b.fetchPages(t, 1); res.Reason == reasons.Graylist { // an error is the wait for the next
 				down.Store(false)
 				b.rested(t)
 				return

@@ -10,6 +10,8 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/test/web"
 )
 
@@ -31,7 +33,7 @@ func TestBreaker(t *testing.T) {
 	t.Run("RestsProbesAndGivesUp", func(t *testing.T) {
 		t.Parallel()
 		sites, targets := refusing(403, 12)
-		b := setup(t, options{sites: sites, settings: crawl.Settings{MaxGraylistings: new(3)}})
+		b := setup(t, options{sites: sites, settings: settings.Settings{MaxGraylistings: new(3)}})
 		b.seed(t, targets[1:]...)
 		b.allowAll(t, b.page("/1"))
 		res, err := b.fetchPages(t, 50)
@@ -80,7 +82,7 @@ func TestBreaker(t *testing.T) {
 				}
 				v.Answer()
 			})}},
-			settings: crawl.Settings{MaxGraylistings: new(1)},
+			settings: settings.Settings{MaxGraylistings: new(1)},
 		})
 		for i := range 6 {
 			b.seed(t, "/p/"+strconv.Itoa(i+1))
@@ -122,7 +124,7 @@ func TestBreaker(t *testing.T) {
 		t.Parallel()
 		sites, targets := refusing(500, 12)
 		b := setup(t, options{
-			sites: sites, settings: crawl.Settings{MaxGraylistings: new(1), MaxAttempts: new(1), MaxPages: new(int64(9))},
+			sites: sites, settings: settings.Settings{MaxGraylistings: new(1), MaxAttempts: new(1), MaxPages: new(int64(9))},
 		})
 		b.seed(t, targets...)
 		b.allowAll(t, b.page("/0"))
@@ -153,7 +155,7 @@ func TestBreaker(t *testing.T) {
 func requireGraylisted(t *testing.T, res activities.FetchPagesResult, rest time.Duration) {
 	t.Helper()
 	require.Equal(t, activities.StepFetch, res.Next)
-	require.Equal(t, crawl.ReasonGraylist, res.Reason)
+	require.Equal(t, reasons.Graylist, res.Reason)
 	require.LessOrEqual(t, time.Duration(res.Wait), rest)
 	require.Greater(t, time.Duration(res.Wait), rest-10*time.Second)
 }
@@ -168,12 +170,12 @@ func TestLatency(t *testing.T) {
 	t.Parallel()
 	b := setup(t, options{
 		sites:    []web.Site{{Pages: -1, Plain: true, Paths: map[string]web.Behaviour{"/": web.Slow{Latency: 300 * time.Millisecond}}}},
-		settings: crawl.Settings{LatencyFactor: new(20.0)},
+		settings: settings.Settings{LatencyFactor: new(20.0)},
 	})
 	b.seed(t, "/", "/x")
 	b.allowAll(t, b.page("/"))
 	res, err := b.fetchPages(t, 1)
 	require.NoError(t, err)
-	require.Equal(t, crawl.ReasonLatency, res.Reason)
+	require.Equal(t, reasons.Latency, res.Reason)
 	require.Greater(t, time.Duration(res.Wait), 4*time.Second)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // ChangeRunInput names a run, and what is done to it.
@@ -29,7 +30,7 @@ func (a *Activities) ChangeRun(ctx context.Context, in ChangeRunInput) error {
 	if err != nil {
 		return orBadInput(err)
 	}
-	if in.Kind == crawl.ChangeSet {
+	if in.Action == crawl.ChangeSet {
 		return a.wakeDomains(ctx, run)
 	}
 	return nil
@@ -52,7 +53,7 @@ func (a *Activities) StopRun(ctx context.Context, in StopRunInput) error {
 		return nil //nolint:nilerr // it is stopped, or done
 	}
 	return a.ChangeRun(ctx, ChangeRunInput{Run: in.Run, RunChange: crawl.RunChange{
-		Kind: crawl.ChangeStop, Reason: in.Reason, SetBy: byWorkflow(ctx),
+		Action: crawl.ChangeStop, Reason: in.Reason, SetBy: byWorkflow(ctx),
 	}})
 }
 
@@ -73,11 +74,11 @@ func (a *Activities) paused(ctx context.Context, run crawl.Run) (res DispatchRes
 		return res, false, err
 	}
 	if left := run.PausedUntil.Sub(now); left > 0 {
-		res.NextIn = crawl.Duration(left + time.Millisecond)
+		res.NextIn = settings.Duration(left + time.Millisecond)
 		return res, false, nil
 	}
 	_, err = a.store.ChangeRun(ctx, run.Name, crawl.RunChange{
-		Kind: crawl.ChangeResume, SetBy: byWorkflow(ctx), Reason: "its pause is over",
+		Action: crawl.ChangeResume, SetBy: byWorkflow(ctx), Reason: "its pause is over",
 	})
 	return res, true, err
 }

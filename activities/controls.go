@@ -16,7 +16,7 @@ import (
 // ControlStore is the rows of what people decide about domains.
 type ControlStore interface {
 	SetControl(ctx context.Context, domain string, c crawl.Control) error
-	LiftControls(ctx context.Context, domain, by string, kinds ...crawl.ControlKind) error
+	LiftControls(ctx context.Context, domain, by string, kinds ...crawl.ControlType) error
 }
 
 // SetControlInput is a person's decision about a domain.
@@ -31,9 +31,9 @@ type SetControlInput struct {
 // changes nothing: what was decided meanwhile stands.
 func (a *Activities) SetControl(ctx context.Context, in SetControlInput) error {
 	if string(in.Value) == "null" {
-		return a.LiftControl(ctx, LiftControlInput{Domain: in.Domain, Kinds: []crawl.ControlKind{in.Kind}, By: in.SetBy})
+		return a.LiftControl(ctx, LiftControlInput{Domain: in.Domain, Kinds: []crawl.ControlType{in.Type}, By: in.SetBy})
 	}
-	if in.Kind == crawl.ControlWindow {
+	if in.Type == crawl.ControlWindow {
 		var text string
 		if err := json.Unmarshal(in.Value, &text); err != nil {
 			return badInput(fmt.Errorf("%w: window %s: want text", crawl.ErrInvalid, in.Value))
@@ -46,14 +46,14 @@ func (a *Activities) SetControl(ctx context.Context, in SetControlInput) error {
 		return badInput(err)
 	}
 	info := activity.GetInfo(ctx)
-	in.Decision = fmt.Sprintf("%s/%s/%s", info.WorkflowExecution.RunID, info.ActivityID, in.Kind)
+	in.Decision = fmt.Sprintf("%s/%s/%s", info.WorkflowExecution.RunID, info.ActivityID, in.Type)
 	return orBadInput(a.store.SetControl(ctx, in.Domain, in.Control))
 }
 
 // LiftControlInput takes decisions of some kinds about a domain back.
 type LiftControlInput struct {
 	Domain string              `json:"domain"`
-	Kinds  []crawl.ControlKind `json:"kinds"`
+	Kinds  []crawl.ControlType `json:"kinds"`
 	By     string              `json:"by"`
 }
 

@@ -11,11 +11,12 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // RunStore is the rows of runs.
 type RunStore interface {
-	EnsureRun(ctx context.Context, name, by string, set crawl.Settings) (crawl.Run, error)
+	EnsureRun(ctx context.Context, name, by string, set settings.Settings) (crawl.Run, error)
 	Run(ctx context.Context, name string) (crawl.Run, error)
 	StartRun(ctx context.Context, id int64) error
 	EndRun(ctx context.Context, id int64, reason string) (bool, error)
@@ -57,7 +58,7 @@ type DispatchResult struct {
 	// Reason is why it ended, or is paused.
 	Reason string `json:"reason,omitempty"`
 	// NextIn is when to look again at the latest; 0 is not before a wake-up.
-	NextIn crawl.Duration `json:"next_in,omitempty"`
+	NextIn settings.Duration `json:"next_in,omitempty"`
 
 	// opens is when the run's window opens; zero where it is open.
 	opens time.Time
@@ -114,7 +115,7 @@ func (a *Activities) look(ctx context.Context, run crawl.Run) (DispatchResult, e
 	}
 	res, err := l.dispatch(ctx)
 	if err == nil && l.unprepared && !res.Ended {
-		res.NextIn = crawl.Duration(dispatchMore)
+		res.NextIn = settings.Duration(dispatchMore)
 	}
 	return res, err
 }
@@ -242,7 +243,7 @@ func (l *dispatchLook) end(ctx context.Context, res DispatchResult) (_ DispatchR
 	}
 	reason := decide.EndOfRun(l.run.Settings, left)
 	if res.Ended, err = l.store.EndRun(ctx, l.run.ID, reason); err != nil || !res.Ended {
-		res.NextIn = crawl.Duration(dispatchSoon)
+		res.NextIn = settings.Duration(dispatchSoon)
 		return res, err
 	}
 	res.Reason = reason
@@ -268,9 +269,9 @@ func (a *Activities) startDomains(ctx context.Context, domains []string, run cra
 }
 
 // next is when a dispatcher is to look again without being woken.
-func (l *dispatchLook) next(ctx context.Context, busy, more bool) (crawl.Duration, error) {
+func (l *dispatchLook) next(ctx context.Context, busy, more bool) (settings.Duration, error) {
 	if more {
-		return crawl.Duration(dispatchMore), nil
+		return settings.Duration(dispatchMore), nil
 	}
 	due, now, err := l.store.NextDue(ctx, l.run.ID)
 	if err != nil {
@@ -294,5 +295,5 @@ func (l *dispatchLook) next(ctx context.Context, busy, more bool) (crawl.Duratio
 	if busy && (next == 0 || next > dispatchBusy) {
 		next = dispatchBusy
 	}
-	return crawl.Duration(next), nil
+	return settings.Duration(next), nil
 }

@@ -10,13 +10,16 @@ import (
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
 func TestDispatch(t *testing.T) {
 	t.Parallel()
 	// prepare makes a run with due work for these domains, unclaimed.
-	prepare := func(t *testing.T, set crawl.Settings, hosts ...string) *testBundle {
+	prepare := func(t *testing.T, set settings.Settings, hosts ...string) *testBundle {
 		t.Helper()
 		b := setup(t, options{settings: set})
 		var seeds []urls.URL
@@ -54,7 +57,7 @@ func TestDispatch(t *testing.T) {
 
 	t.Run("StartsDomainsUpToTheCap", func(t *testing.T) {
 		t.Parallel()
-		b := prepare(t, crawl.Settings{MaxDomains: new(2), PagesPerActivity: new(7)}, "a.test", "b.test", "c.test")
+		b := prepare(t, settings.Settings{MaxDomains: new(2), PagesPerActivity: new(7)}, "a.test", "b.test", "c.test")
 		require.Equal(t, activities.DispatchResult{Started: 2, Active: 2}, dispatch(t, b))
 		require.ElementsMatch(t, []startedDomain{{"a.test", runName, 7}, {"b.test", runName, 7}}, b.starter.domains)
 		require.Equal(t, activities.DispatchResult{Active: 2}, dispatch(t, b), "the cap is reached")
@@ -67,15 +70,15 @@ func TestDispatch(t *testing.T) {
 
 	t.Run("StartsTheMostImportantFirst", func(t *testing.T) {
 		t.Parallel()
-		b := prepare(t, crawl.Settings{MaxDomains: new(1)}, "a.test", "b.test")
+		b := prepare(t, settings.Settings{MaxDomains: new(1)}, "a.test", "b.test")
 		b.exec(t, "UPDATE run_domains SET priority = 1 WHERE domain = 'b.test'")
 		dispatch(t, b)
-		require.Equal(t, []startedDomain{{"b.test", runName, crawl.PagesPerActivityAuto}}, b.starter.domains)
+		require.Equal(t, []startedDomain{{"b.test", runName, settings.PagesPerActivityAuto}}, b.starter.domains)
 	})
 
 	t.Run("EndsTheRunWhenNothingIsLeft", func(t *testing.T) {
 		t.Parallel()
-		b := prepare(t, crawl.Settings{}, "a.test")
+		b := prepare(t, settings.Settings{}, "a.test")
 		require.False(t, dispatch(t, b).Ended)
 		require.False(t, dispatch(t, b).Ended, "a.test is active")
 		finish(t, b, "a.test")
@@ -89,8 +92,8 @@ func TestDispatch(t *testing.T) {
 
 	t.Run("WaitsForADomainThatAnotherRunHolds", func(t *testing.T) {
 		t.Parallel()
-		b := prepare(t, crawl.Settings{}, "a.test")
-		other, err := b.store.EnsureRun(t.Context(), "other", "test", crawl.Settings{})
+		b := prepare(t, settings.Settings{}, "a.test")
+		other, err := b.store.EnsureRun(t.Context(), "other", "test", settings.Settings{})
 		require.NoError(t, err)
 		u, err := urls.Parse("https://a.test/")
 		require.NoError(t, err)
@@ -104,14 +107,14 @@ func TestDispatch(t *testing.T) {
 
 	t.Run("GoesOnWhileAnotherRunIsJustClaimingItsDomain", func(t *testing.T) {
 		t.Parallel()
-		b := prepare(t, crawl.Settings{}, "a.test")
+		b := prepare(t, settings.Settings{}, "a.test")
 		tx, err := b.store.Pool().Begin(t.Context())
 		require.NoError(t, err)
 		_, err = tx.Exec(t.Context(), "SELECT FROM domains WHERE domain = 'a.test' FOR UPDATE")
 		require.NoError(t, err)
 		res, err := call[activities.DispatchResult](t, b.acts, b.acts.Dispatch, activities.DispatchInput{Run: runName})
 		require.NoError(t, err)
-		require.Equal(t, activities.DispatchResult{NextIn: crawl.Duration(time.Second)}, res)
+		require.Equal(t, activities.DispatchResult{NextIn: settings.Duration(time.Second)}, res)
 		is, _ := status(t, b)
 		require.Equal(t, crawl.RunRunning, is)
 		require.NoError(t, tx.Rollback(t.Context()))
@@ -120,7 +123,7 @@ func TestDispatch(t *testing.T) {
 
 	t.Run("KeepsAStandingRun", func(t *testing.T) {
 		t.Parallel()
-		b := prepare(t, crawl.Settings{WhenDone: new(crawl.WhenDoneWait)})
+		b := prepare(t, settings.Settings{WhenDone: new(settings.WhenDoneWait)})
 		require.Equal(t, activities.DispatchResult{}, dispatch(t, b))
 		is, _ := status(t, b)
 		require.Equal(t, crawl.RunRunning, is)
@@ -128,7 +131,7 @@ func TestDispatch(t *testing.T) {
 
 	t.Run("DoesNothingForAStoppedRun", func(t *testing.T) {
 		t.Parallel()
-		b := prepare(t, crawl.Settings{}, "a.test")
+		b := prepare(t, settings.Settings{}, "a.test")
 		_, err := b.store.StopRun(t.Context(), b.run.ID, "enough")
 		require.NoError(t, err)
 		require.Equal(t, activities.DispatchResult{Ended: true, Stopped: true, Reason: "enough"}, dispatch(t, b))
@@ -137,9 +140,9 @@ func TestDispatch(t *testing.T) {
 
 	t.Run("WaitsWhileItsRunIsPaused", func(t *testing.T) {
 		t.Parallel()
-		b := prepare(t, crawl.Settings{}, "a.test")
+		b := prepare(t, settings.Settings{}, "a.test")
 		pause := func(until time.Time) {
-			_, err := b.store.ChangeRun(t.Context(), runName, crawl.RunChange{Kind: crawl.ChangePause, SetBy: "me", Until: until})
+			_, err := b.store.ChangeRun(t.Context(), runName, crawl.RunChange{Action: crawl.ChangePause, SetBy: "me", Until: until})
 			require.NoError(t, err)
 		}
 		pause(time.Time{})
@@ -161,7 +164,7 @@ func TestDispatch(t *testing.T) {
 
 	t.Run("EndsARunWhoseTimeIsOver", func(t *testing.T) {
 		t.Parallel()
-		b := prepare(t, crawl.Settings{MaxTime: new(crawl.Duration(time.Hour)), MaxDomains: new(1)}, "a.test", "b.test")
+		b := prepare(t, settings.Settings{MaxTime: new(settings.Duration(time.Hour)), MaxDomains: new(1)}, "a.test", "b.test")
 		require.Equal(t, 1, dispatch(t, b).Started)
 		b.exec(t, "UPDATE crawl_runs SET began_at = now() - interval '2 hours'")
 		require.Zero(t, dispatch(t, b), "what is active has no more to ask, and ends by itself")
@@ -173,17 +176,17 @@ func TestDispatch(t *testing.T) {
 		require.Equal(t, "its time of 1h0m0s is over (max_time)", res.Reason)
 
 		_, err = b.store.ChangeRun(t.Context(), runName, crawl.RunChange{
-			Kind: crawl.ChangeSet, SetBy: "me", Settings: crawl.Settings{MaxTime: new(crawl.Duration(5 * time.Hour))},
+			Action: crawl.ChangeSet, SetBy: "me", Settings: settings.Settings{MaxTime: new(settings.Duration(5 * time.Hour))},
 		})
 		require.NoError(t, err)
-		_, err = b.store.ChangeRun(t.Context(), runName, crawl.RunChange{Kind: crawl.ChangeResume, SetBy: "me"})
+		_, err = b.store.ChangeRun(t.Context(), runName, crawl.RunChange{Action: crawl.ChangeResume, SetBy: "me"})
 		require.NoError(t, err)
 		require.Equal(t, 1, dispatch(t, b).Started)
 	})
 
 	t.Run("HasDomainsMakeRoom", func(t *testing.T) {
 		t.Parallel()
-		b := prepare(t, crawl.Settings{MaxDomains: new(1)}, "a.test", "b.test")
+		b := prepare(t, settings.Settings{MaxDomains: new(1)}, "a.test", "b.test")
 		crowded := func() (is bool) {
 			require.NoError(t, b.store.Pool().QueryRow(t.Context(), "SELECT crowded FROM crawl_runs").Scan(&is))
 			return is
@@ -197,7 +200,7 @@ func TestDispatch(t *testing.T) {
 
 	t.Run("KeepsARunOfWhichADomainIsPaused", func(t *testing.T) {
 		t.Parallel()
-		b := prepare(t, crawl.Settings{}, "a.test")
+		b := prepare(t, settings.Settings{}, "a.test")
 		require.NoError(t, b.control("a.test", crawl.ControlPause, nil))
 		require.Equal(t, activities.DispatchResult{}, dispatch(t, b))
 		require.NoError(t, b.store.LiftControls(t.Context(), "a.test", "a test", crawl.ControlPause))
@@ -206,7 +209,7 @@ func TestDispatch(t *testing.T) {
 
 	t.Run("LooksAgainWhenSomethingIsDue", func(t *testing.T) {
 		t.Parallel()
-		b := prepare(t, crawl.Settings{WhenDone: new(crawl.WhenDoneWait)}, "a.test", "b.test")
+		b := prepare(t, settings.Settings{WhenDone: new(settings.WhenDoneWait)}, "a.test", "b.test")
 		look := func() time.Duration {
 			res, err := call[activities.DispatchResult](t, b.acts, b.acts.Dispatch, activities.DispatchInput{Run: runName})
 			require.NoError(t, err)
@@ -222,7 +225,7 @@ func TestDispatch(t *testing.T) {
 
 	t.Run("ReclaimsADomainWhoseStartWasLost", func(t *testing.T) {
 		t.Parallel()
-		b := prepare(t, crawl.Settings{}, "a.test")
+		b := prepare(t, settings.Settings{}, "a.test")
 		b.starter.err = errAway
 		require.Equal(t, activities.DispatchResult{Failed: 1, Active: 1}, dispatch(t, b), "which harms no other")
 		b.starter.err = nil
@@ -248,7 +251,7 @@ func TestFinishDomain(t *testing.T) {
 		require.NoError(t, err)
 		return res.Finished
 	}
-	domain := func(t *testing.T, b *testBundle) crawl.DomainReport {
+	domain := func(t *testing.T, b *testBundle) report.Domain {
 		t.Helper()
 		d, err := b.store.Domain(t.Context(), b.site)
 		require.NoError(t, err)
@@ -276,11 +279,11 @@ func TestFinishDomain(t *testing.T) {
 		b := setup(t, options{})
 		b.seed(t, "/")
 		require.True(t, finish(t, b, activities.FinishDomainInput{
-			Defer: true, Wait: crawl.Duration(2 * time.Hour), Reason: string(crawl.ReasonRetryAfter),
+			Defer: true, Wait: settings.Duration(2 * time.Hour), Reason: string(reasons.RetryAfter),
 		}))
 		d := domain(t, b)
 		require.Equal(t, crawl.DomainPending, d.Status)
-		require.Equal(t, string(crawl.ReasonRetryAfter), d.Reason)
+		require.Equal(t, string(reasons.RetryAfter), d.Reason)
 		require.Empty(t, d.Claimed)
 		require.InDelta(t, 2*time.Hour, time.Until(d.DeferredUntil), float64(time.Minute))
 		claimed, err := b.store.ClaimDomains(t.Context(), b.run.ID, 10)
@@ -305,8 +308,8 @@ func TestChangeDomain(t *testing.T) {
 		b := setup(t, options{})
 		b.seed(t, "/", "/p/1")
 		b.allowAll(t, b.page("/"))
-		b.setControl(t, crawl.Control{Kind: crawl.ControlDelay, Value: json.RawMessage("60000")})
-		b.setControl(t, crawl.Control{Kind: crawl.ControlBudget, Value: json.RawMessage("1")})
+		b.setControl(t, crawl.Control{Type: crawl.ControlDelay, Value: json.RawMessage("60000")})
+		b.setControl(t, crawl.Control{Type: crawl.ControlBudget, Value: json.RawMessage("1")})
 		d, err := b.store.Domain(t.Context(), b.site)
 		require.NoError(t, err)
 		require.Equal(t, time.Minute, d.Controls.Delay(), "what is not given stays")
@@ -315,7 +318,7 @@ func TestChangeDomain(t *testing.T) {
 		res, err := b.fetchPages(t, 5)
 		require.NoError(t, err)
 		require.Equal(t, activities.FetchPagesResult{NextStep: activities.NextStep{Next: activities.StepFinish}, Closed: 1}, res, "its budget is spent")
-		b.requireSlot(t, b.web.Log()[0], time.Minute, crawl.ReasonDomain)
+		b.requireSlot(t, b.web.Log()[0], time.Minute, reasons.Domain)
 	})
 
 	t.Run("BlocksItUntilItIsSeededAgain", func(t *testing.T) {
@@ -323,7 +326,7 @@ func TestChangeDomain(t *testing.T) {
 		b := setup(t, options{})
 		b.seed(t, "/")
 		b.allowAll(t, b.page("/"))
-		b.setControl(t, crawl.Control{Kind: crawl.ControlStop, Reason: "a wish"})
+		b.setControl(t, crawl.Control{Type: crawl.ControlStop, Reason: "a wish"})
 		d, err := b.store.Domain(t.Context(), b.site)
 		require.NoError(t, err)
 		require.Equal(t, crawl.DomainBlocked, d.Status)
@@ -342,7 +345,7 @@ func TestChangeDomain(t *testing.T) {
 		t.Parallel()
 		b := setup(t, options{})
 		b.seed(t, "/")
-		pause := crawl.Control{Kind: crawl.ControlPause, Reason: "maintenance"}
+		pause := crawl.Control{Type: crawl.ControlPause, Reason: "maintenance"}
 		b.setControl(t, pause)
 		require.NoError(t, b.store.LiftControls(t.Context(), b.site, "another", crawl.ControlPause))
 		b.setControl(t, pause) // the same activity, its answer lost
@@ -368,7 +371,7 @@ func TestChangeDomain(t *testing.T) {
 		b := setup(t, options{})
 		b.seed(t, "/")
 		in := activities.SetControlInput{Domain: b.site, Control: crawl.Control{
-			Kind: crawl.ControlWindow, Value: json.RawMessage(`"Mon 22:00-06:00 UTC, Tue 22:00-06:00 Europe/Berln"`), SetBy: "a test",
+			Type: crawl.ControlWindow, Value: json.RawMessage(`"Mon 22:00-06:00 UTC, Tue 22:00-06:00 Europe/Berln"`), SetBy: "a test",
 		}}
 		_, err := call[struct{}](t, b.acts, b.acts.SetControl, in)
 		requireBadInput(t, err, `window "Tue 22:00-06:00 Europe/Berln": time zone "Europe/Berln" is not known`)
@@ -385,7 +388,7 @@ func TestChangeDomain(t *testing.T) {
 			requireBadInput(t, err, why)
 		}
 		refused(b.acts.SetControl, activities.SetControlInput{Domain: b.site, Control: crawl.Control{
-			Kind: crawl.ControlPause, SetBy: "a test", Until: time.Now().Add(-time.Hour),
+			Type: crawl.ControlPause, SetBy: "a test", Until: time.Now().Add(-time.Hour),
 		}}, "is past")
 		refused(b.acts.AddURLs, activities.AddURLsInput{Domain: b.site, Run: "nope"}, "nope")
 		refused(b.acts.AddURLs, activities.AddURLsInput{Domain: b.site, Run: runName, URLs: []string{"no url"}}, `"no url"`)

@@ -10,6 +10,8 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/internal/request"
 )
@@ -48,7 +50,7 @@ const (
 	// batchSpan is when a batch stops beginning new pages.
 	batchSpan = 5 * time.Minute
 	// autoPagesMax is how many pages a batch requests at the most that decides itself.
-	autoPagesMax = crawl.PagesPerActivityMax
+	autoPagesMax = settings.PagesPerActivityMax
 	// runsShown bounds the runs in a result.
 	runsShown = 10
 )
@@ -162,7 +164,7 @@ func (b *batch) step(ctx context.Context, facts crawl.Facts) (crawl.Facts, bool,
 		}
 		return b.probe(ctx, f, d)
 	case decide.Skip, decide.Refuse:
-		if d.Reason == crawl.ReasonScheme {
+		if d.Reason == reasons.Scheme {
 			if err := b.seedByHTTP(ctx, d); err != nil {
 				return facts, true, err
 			}
@@ -185,7 +187,7 @@ func (b *batch) step(ctx context.Context, facts crawl.Facts) (crawl.Facts, bool,
 		b.res.Defer = true
 	case decide.Finish, decide.Done:
 		b.then(StepFinish, "", 0, d.Reason)
-		if d.Reason == crawl.ReasonScheduled {
+		if d.Reason == reasons.Scheduled {
 			b.res.Reason = "" // nothing is due: there is no more to say
 		}
 	}
@@ -206,8 +208,8 @@ func closing(d decide.Decision, domain string) crawl.Attempt {
 		return at
 	}
 	at.Skipped = d.Reason
-	if d.Trap.Kind != "" {
-		at.Page = &crawl.PageUpdate{Trap: d.Trap.Kind, TrapEvidence: d.Trap.Evidence}
+	if d.Trap.Rule != "" {
+		at.Page = &crawl.PageUpdate{Trap: d.Trap.Rule, TrapEvidence: d.Trap.Evidence}
 		return at
 	}
 	// What an answer of 4xx linked to, if it ever did, is gone with it.
@@ -255,8 +257,8 @@ func (b *batch) recorded(rec crawl.Recorded) {
 	}
 }
 
-func (b *batch) then(step Step, url string, wait time.Duration, why crawl.Reason) {
-	b.res.NextStep = NextStep{Next: step, URL: urls.Shorten(url, urlShown), Wait: crawl.Duration(max(wait, 0)), Reason: why}
+func (b *batch) then(step Step, url string, wait time.Duration, why reasons.Reason) {
+	b.res.NextStep = NextStep{Next: step, URL: urls.Shorten(url, urlShown), Wait: settings.Duration(max(wait, 0)), Reason: why}
 }
 
 // urlShown bounds URLs in results that are only for people, so that a payload
@@ -341,7 +343,7 @@ func (b *batch) troubled(
 	ctx context.Context, facts crawl.Facts, d decide.Decision, at crawl.Attempt,
 ) (crawl.Facts, bool, error) {
 	// A graylisted domain sleeps in its workflow, and one that was given up ends it.
-	if at.Reason == crawl.ReasonGraylist || at.Verdict != "" {
+	if at.Reason == reasons.Graylist || at.GiveUp != "" {
 		return facts, false, nil
 	}
 	delay := time.Duration(at.Delay)

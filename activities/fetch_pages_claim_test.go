@@ -11,6 +11,9 @@ import (
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/kinds"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/test/web"
 )
@@ -66,14 +69,14 @@ func TestFetchPagesNextToAnotherWorker(t *testing.T) {
 		var b *testBundle
 		look := serve(func(v *web.Visit) {
 			wait, why := b.slot(t)
-			if why == crawl.ReasonInFlight {
+			if why == reasons.InFlight {
 				held <- wait
 			}
 			web.Status{Code: 404}.Serve(v)
 		})
 		b = setup(t, options{
 			sites:    []web.Site{{Pages: -1, Plain: true, Behaviour: look, Paths: map[string]web.Behaviour{"/robots.txt": look}}},
-			settings: crawl.Settings{Delay: new(crawl.Duration(delay))},
+			settings: settings.Settings{Delay: new(settings.Duration(delay))},
 		})
 		b.seed(t, "/")
 		b.readRobots(t)
@@ -135,7 +138,7 @@ func TestFetchPagesNextToAnotherWorker(t *testing.T) {
 			}
 			web.Content{Type: "text/html", Body: `<title>late</title><a href="/found">`}.Serve(v)
 		})
-		b = setup(t, options{sites: one(slow), settings: crawl.Settings{MaxAttempts: new(1)}})
+		b = setup(t, options{sites: one(slow), settings: settings.Settings{MaxAttempts: new(1)}})
 		b.seed(t, "/")
 		b.allowAll(t, b.page("/"))
 		res, err := b.fetchPages(t, 1)
@@ -153,13 +156,13 @@ func TestFetchPagesNextToAnotherWorker(t *testing.T) {
 		b := setup(t, options{})
 		b.begin(t, crawl.Start{
 			RunID: b.run.ID, Domain: b.site, Origin: originOf(t, b.page("/")), URL: b.page("/robots.txt"),
-			Kind: crawl.KindRobots, Prerequisite: true, Final: true,
+			Kind: kinds.Robots, Prerequisite: true, Final: true,
 			Hold: crawl.Millis(time.Minute), Span: crawl.Millis(time.Minute), Claim: crawl.Millis(time.Minute),
 		})
 		res, err := b.fetchPages(t, 1)
 		require.NoError(t, err)
 		require.Equal(t, activities.StepFetch, res.Next)
-		require.Equal(t, crawl.ReasonInFlight, res.Reason)
+		require.Equal(t, reasons.InFlight, res.Reason)
 
 		b.exec(t, "UPDATE politeness_slots SET free_at = now() - interval '1 second'")
 		res, err = b.fetchPages(t, 1)
@@ -173,7 +176,7 @@ func TestFetchPagesNextToAnotherWorker(t *testing.T) {
 		const delay = 100 * time.Millisecond
 		b := setup(t, options{
 			sites:    []web.Site{{Pages: 6, Plain: true, Behaviour: web.Slow{Latency: 50 * time.Millisecond}}},
-			settings: crawl.Settings{Delay: new(crawl.Duration(delay))},
+			settings: settings.Settings{Delay: new(settings.Duration(delay))},
 		})
 		b.seed(t, "/", "/p/1", "/p/2", "/p/3", "/p/4", "/p/5", "/p/6")
 		b.readRobots(t)

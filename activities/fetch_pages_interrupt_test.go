@@ -14,6 +14,7 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/test/web"
 )
@@ -57,7 +58,7 @@ func TestFetchPagesWhenCancelled(t *testing.T) {
 		t.Parallel()
 		ctx, cancel := context.WithCancel(t.Context())
 		b := setup(t, options{
-			settings: crawl.Settings{MaxPages: new(int64(1))},
+			settings: settings.Settings{MaxPages: new(int64(1))},
 			wrap:     func(f activities.Fetcher) activities.Fetcher { return cancelling{f, cancel} },
 		})
 		b.seed(t, "/")
@@ -99,7 +100,7 @@ func TestFetchPagesWhenCancelled(t *testing.T) {
 		t.Parallel()
 		b := setup(t, options{
 			sites:    []web.Site{{Pages: 4, Plain: true}},
-			settings: crawl.Settings{Delay: new(crawl.Duration(5 * time.Second))},
+			settings: settings.Settings{Delay: new(settings.Duration(5 * time.Second))},
 		})
 		b.seed(t, "/")
 		b.allowAll(t, b.page("/"))
@@ -137,7 +138,7 @@ func TestFetchPagesWhenStoppedForAWhile(t *testing.T) {
 		t.Parallel()
 		b := setup(t, options{wrap: func(f activities.Fetcher) activities.Fetcher {
 			return fetcherFunc{f, func(context.Context, fetch.Request) (*fetch.Response, error) {
-				return nil, &fetch.Error{Kind: fetch.KindDeadline, Msg: "the deadline passed before the request", Sent: true, EndedAt: time.Now()}
+				return nil, &fetch.Error{Cause: fetch.CauseDeadline, Msg: "the deadline passed before the request", Sent: true, EndedAt: time.Now()}
 			}}
 		}})
 		b.seed(t, "/")
@@ -244,7 +245,7 @@ func TestFetchPagesWhenTheWorkerStops(t *testing.T) {
 		t.Parallel()
 		b := setup(t, options{
 			sites:    []web.Site{{Pages: 4, Plain: true}},
-			settings: crawl.Settings{Delay: new(crawl.Duration(5 * time.Second))},
+			settings: settings.Settings{Delay: new(settings.Duration(5 * time.Second))},
 		})
 		b.seed(t, "/")
 		b.allowAll(t, b.page("/"))

@@ -9,6 +9,8 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/test/web"
 )
 
@@ -85,7 +87,7 @@ func TestFetchPages(t *testing.T) {
 		const delay = time.Minute
 		b := setup(t, options{
 			sites:    []web.Site{{Pages: 4, Plain: true}},
-			settings: crawl.Settings{Delay: new(crawl.Duration(delay))},
+			settings: settings.Settings{Delay: new(settings.Duration(delay))},
 		})
 		b.seed(t, "/")
 		b.allowAll(t, b.page("/"))
@@ -94,10 +96,10 @@ func TestFetchPages(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, want, res.Closed)
 			require.Equal(t, activities.StepFetch, res.Next)
-			require.Equal(t, crawl.ReasonDelay, res.Reason)
+			require.Equal(t, reasons.Delay, res.Reason)
 			// the last moments are waited out in the process
 			require.InDelta(t, delay, time.Duration(res.Wait), float64(20*time.Second))
-			b.requireSlot(t, b.web.Log()[0], delay, crawl.ReasonDelay)
+			b.requireSlot(t, b.web.Log()[0], delay, reasons.Delay)
 		}
 		require.Len(t, b.pages(), 1)
 	})
@@ -107,7 +109,7 @@ func TestFetchPages(t *testing.T) {
 		const delay = 900 * time.Millisecond // longer than a slice of one page waits
 		b := setup(t, options{
 			sites:    []web.Site{{Pages: 8, Plain: true, Behaviour: web.Slow{Latency: 50 * time.Millisecond}}},
-			settings: crawl.Settings{Delay: new(crawl.Duration(delay))},
+			settings: settings.Settings{Delay: new(settings.Duration(delay))},
 		})
 		b.seed(t, "/")
 		b.readRobots(t)
@@ -131,7 +133,7 @@ func TestFetchPages(t *testing.T) {
 		res, err := b.fetchPages(t, 2)
 		require.NoError(t, err)
 		require.Equal(t, 2, res.Closed)
-		require.Equal(t, crawl.ReasonCrawlDelay, res.Reason)
+		require.Equal(t, reasons.CrawlDelay, res.Reason)
 		report := web.Judge(b.web.Log(), web.Expectations{Plan: b.web.Plan, Partial: true})
 		require.Empty(t, report.Violations())
 		require.GreaterOrEqual(t, report.Gaps.Min, delay-time.Millisecond)
@@ -145,7 +147,7 @@ func TestFetchPages(t *testing.T) {
 			sites: []web.Site{
 				{Pages: -1, Plain: true, IPGroup: "shared"}, {Pages: -1, Plain: true, IPGroup: "shared"},
 			},
-			settings: crawl.Settings{IPDelay: new(crawl.Duration(delay))},
+			settings: settings.Settings{IPDelay: new(settings.Duration(delay))},
 		})
 		other := b.web.Hosts()[1]
 		b.seedURLs(t, b.web.Seeds()...)
@@ -158,7 +160,7 @@ func TestFetchPages(t *testing.T) {
 		res, err := call[activities.FetchPagesResult](t, b.acts, b.acts.FetchPages, in)
 		require.NoError(t, err)
 		for res.Next == activities.StepFetch { // as the workflow does
-			require.Equal(t, crawl.ReasonIP, res.Reason)
+			require.Equal(t, reasons.IP, res.Reason)
 			require.True(t, res.Queued)
 			time.Sleep(time.Duration(res.Wait))
 			in.Queued = res.Queued
@@ -176,7 +178,7 @@ func TestFetchPages(t *testing.T) {
 		const delay = 500 * time.Millisecond
 		b := setup(t, options{
 			sites:    []web.Site{{Pages: -1, Plain: true, Host: "a.group.test"}, {Pages: -1, Plain: true, Host: "b.group.test"}},
-			settings: crawl.Settings{Delay: new(crawl.Duration(delay)), GroupBy: new(crawl.GroupByRegistered)},
+			settings: settings.Settings{Delay: new(settings.Duration(delay)), GroupBy: new(settings.GroupByRegistered)},
 		})
 		b.seedURLs(t, b.web.Seeds()...)
 		other := b.web.Hosts()[1]
@@ -219,7 +221,7 @@ func TestFetchPages(t *testing.T) {
 		t.Parallel()
 		b := setup(t, options{
 			sites:    []web.Site{{Pages: 8, Plain: true}},
-			settings: crawl.Settings{MaxPages: new(int64(2))},
+			settings: settings.Settings{MaxPages: new(int64(2))},
 		})
 		b.seed(t, "/")
 		b.allowAll(t, b.page("/"))
@@ -269,7 +271,7 @@ func TestFetchPagesRecords(t *testing.T) {
 		res, err := b.fetchPages(t, 1)
 		require.NoError(t, err)
 		require.Equal(t, activities.FetchPagesResult{
-			NextStep: activities.NextStep{Next: activities.StepFetch, URL: b.page("/a"), Reason: crawl.ReasonDelay},
+			NextStep: activities.NextStep{Next: activities.StepFetch, URL: b.page("/a"), Reason: reasons.Delay},
 			Closed:   1,
 		}, res)
 
@@ -307,7 +309,7 @@ func TestFetchPagesRecords(t *testing.T) {
 		t.Parallel()
 		b := setup(t, options{
 			sites:    []web.Site{{Pages: -1, Plain: true, Robots: web.RobotsDisallow}},
-			settings: crawl.Settings{Delay: new(crawl.Duration(time.Minute))},
+			settings: settings.Settings{Delay: new(settings.Duration(time.Minute))},
 		})
 		b.seed(t, "/private/1", "/private/2", "/public")
 		b.readRobots(t)

@@ -12,6 +12,9 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/test/web"
 )
@@ -86,7 +89,7 @@ func TestFetchPagesRetries(t *testing.T) {
 			if tc.page {
 				require.NoError(t, err)
 				require.Equal(t, activities.StepFetch, res.Next)
-				require.Equal(t, crawl.ReasonScheduled, res.Reason)
+				require.Equal(t, reasons.Scheduled, res.Reason)
 				b.requireRetryOfPage(t, time.Duration(res.Wait), 2*time.Second, 2500*time.Millisecond)
 			} else {
 				b.requireRetry(t, requireTrouble(t, err), 2*time.Second, 2500*time.Millisecond)
@@ -148,7 +151,7 @@ func (b *testBundle) requireRetry(t *testing.T, wait, low, high time.Duration) {
 }
 
 // requireRetryOfPage checks it for a page whose domain may be asked before.
-func (b *testBundle) requireRetryOfPage(t *testing.T, wait, low, high time.Duration) crawl.CrawlReport {
+func (b *testBundle) requireRetryOfPage(t *testing.T, wait, low, high time.Duration) report.Crawl {
 	t.Helper()
 	rep := b.report(t, "/")
 	require.Equal(t, "discovered", rep.Status, "there are attempts left")
@@ -172,7 +175,7 @@ func TestFetchPagesGivesUpOn(t *testing.T) {
 		t.Parallel()
 		b := setup(t, options{
 			sites:    []web.Site{{Pages: 1, Plain: true, Paths: map[string]web.Behaviour{"/": web.Status{Code: 503}}}},
-			settings: crawl.Settings{MaxAttempts: new(1)},
+			settings: settings.Settings{MaxAttempts: new(1)},
 		})
 		b.seed(t, "/", "/p/1")
 		b.allowAll(t, b.page("/"))
@@ -180,7 +183,7 @@ func TestFetchPagesGivesUpOn(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 1, res.Closed)
 		require.Equal(t, b.page("/p/1"), res.URL, "the loop goes on")
-		require.Equal(t, crawl.ReasonBackoff, res.Reason, "but not faster than the trouble allows")
+		require.Equal(t, reasons.Backoff, res.Reason, "but not faster than the trouble allows")
 		require.Greater(t, time.Duration(res.Wait), time.Second)
 		rep := b.report(t, "/")
 		require.Equal(t, "failed", rep.Status)
@@ -262,7 +265,7 @@ func TestFetchPagesObeysRetryAfter(t *testing.T) {
 			ended := answered.Time.Add(answered.End - answered.Start)
 			require.False(t, time.Now().Add(wait).Before(ended.Add(asked)), "NextRetryDelay is too short")
 			b.requireRetry(t, wait, asked, asked+time.Second)
-			require.ErrorContains(t, err, string(crawl.ReasonRetryAfter))
+			require.ErrorContains(t, err, string(reasons.RetryAfter))
 		})
 	}
 
@@ -271,14 +274,14 @@ func TestFetchPagesObeysRetryAfter(t *testing.T) {
 		const long = 2 * time.Hour
 		b := setup(t, options{
 			sites:    []web.Site{{Pages: -1, Plain: true, Behaviour: web.Status{Code: 503, RetryAfter: long}}},
-			settings: crawl.Settings{DeferAfter: new(crawl.Duration(time.Hour))},
+			settings: settings.Settings{DeferAfter: new(settings.Duration(time.Hour))},
 		})
 		b.seed(t, "/")
 		b.allowAll(t, b.page("/"))
 		res, err := b.fetchPages(t, 1)
 		require.NoError(t, err)
 		require.Equal(t, activities.FetchPagesResult{
-			NextStep: activities.NextStep{Next: activities.StepFinish, Defer: true, Wait: crawl.Duration(long), Reason: crawl.ReasonRetryAfter},
+			NextStep: activities.NextStep{Next: activities.StepFinish, Defer: true, Wait: settings.Duration(long), Reason: reasons.RetryAfter},
 			Closed:   1,
 		}, res)
 		b.requireRetry(t, long, long, long)
@@ -318,7 +321,7 @@ func TestFetchPagesSurvives(t *testing.T) {
 		"ACharsetThatIsNone":    {"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=nope\r\nConnection: close\r\n\r\n<a href=/a>", 200},
 		"TheStatusOfLinkedIn":   {"HTTP/1.1 999 Denied\r\nContent-Length: 0\r\n\r\n", 0},
 	}
-	lastTry := options{settings: crawl.Settings{MaxAttempts: new(1)}}
+	lastTry := options{settings: settings.Settings{MaxAttempts: new(1)}}
 	bundles := setupCases(t, lastTry, cases, func(c testCase) web.Site { return one(raw(c.answer))[0] })
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -356,7 +359,7 @@ func TestFetchPagesSurvives(t *testing.T) {
 
 	t.Run("ALinkToAForbiddenAddress", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, options{settings: crawl.Settings{Scope: new(crawl.ScopeWeb)}})
+		b := setup(t, options{settings: settings.Settings{Scope: new(settings.ScopeWeb)}})
 		trap := "http://" + netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), uint16(b.web.Port())).String() + "/trap"
 		b.seedURLs(t, trap)
 		b.allowAll(t, trap)
@@ -364,7 +367,7 @@ func TestFetchPagesSurvives(t *testing.T) {
 		res, err := call[activities.FetchPagesResult](t, b.acts, b.acts.FetchPages, in)
 		require.NoError(t, err)
 		require.Equal(t, activities.StepFinish, res.Next)
-		require.Equal(t, crawl.ReasonDeferred, res.Reason)
+		require.Equal(t, reasons.Deferred, res.Reason)
 		require.Empty(t, b.web.Log(), "not even a connection")
 	})
 }

@@ -11,7 +11,10 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/crawl/freshness"
+	"github.com/mosey-web/mosey/crawl/kinds"
 	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/internal/read"
@@ -29,7 +32,7 @@ type FetchRobotsInput struct {
 	Domain string `json:"domain"`
 	Origin string `json:"origin"`
 	// Kind is what of the origin to fetch: robots, which is the default, or tdm.
-	Kind crawl.Kind `json:"kind,omitempty"`
+	Kind kinds.Kind `json:"kind,omitempty"`
 	// URL is where the last redirect led; empty at first.
 	URL string `json:"url,omitempty"`
 	// Hops counts the redirects so far.
@@ -45,10 +48,10 @@ type FetchRobotsResult struct {
 	Done    bool                `json:"done"`
 	Verdict crawl.RobotsVerdict `json:"verdict,omitempty"`
 	Detail  string              `json:"detail,omitempty"`
-	Wait    crawl.Duration      `json:"wait,omitempty"`
-	Reason  crawl.Reason        `json:"reason,omitempty"`
+	Wait    settings.Duration   `json:"wait,omitempty"`
+	Reason  reasons.Reason      `json:"reason,omitempty"`
 	Origin  string              `json:"origin,omitempty"`
-	Kind    crawl.Kind          `json:"kind,omitempty"`
+	Kind    kinds.Kind          `json:"kind,omitempty"`
 	URL     string              `json:"url,omitempty"`
 	Hops    int                 `json:"hops,omitempty"`
 	Queued  bool                `json:"queued,omitempty"`
@@ -62,7 +65,7 @@ type originFetch struct {
 	*Activities
 
 	in     FetchRobotsInput
-	kind   crawl.Kind
+	kind   kinds.Kind
 	url    urls.URL
 	domain string // of url; differs from in.Domain after a redirect elsewhere
 	facts  crawl.Facts
@@ -106,7 +109,7 @@ func (a *Activities) fetchRobots(ctx context.Context, in FetchRobotsInput) (Fetc
 }
 
 func (a *Activities) newOriginFetch(ctx context.Context, in FetchRobotsInput) (*originFetch, error) {
-	kind := crawl.KindRobots
+	kind := kinds.Robots
 	if in.Kind != "" {
 		kind = in.Kind
 	}
@@ -160,7 +163,7 @@ func (f *originFetch) fetch(ctx context.Context) (FetchRobotsResult, error) {
 		// who asks for pages decides what becomes of a workflow whose window is closed for long
 		return FetchRobotsResult{Done: true, Verdict: f.stored.Verdict, Detail: "its window is closed"}, nil
 	case wait > 0:
-		return f.again(wait, crawl.ReasonWindow, false), nil
+		return f.again(wait, reasons.Window, false), nil
 	}
 	return f.ask(ctx)
 }
@@ -233,7 +236,7 @@ func (f *originFetch) ask(ctx context.Context) (FetchRobotsResult, error) {
 		l := res.Lease
 		ask.Start.Queued = ask.Start.Queued || isQueue(l.Reason)
 		if decide.DefersDomain(f.run, l.Wait, l.Reason) {
-			return FetchRobotsResult{Defer: true, Wait: crawl.Duration(l.Wait), Reason: l.Reason}, nil
+			return FetchRobotsResult{Defer: true, Wait: settings.Duration(l.Wait), Reason: l.Reason}, nil
 		}
 		if l.Wait <= 0 || l.Wait > inProcessWait || !sleep(ctx, l.Wait) {
 			return f.again(durableWait(l.Wait), l.Reason, isQueue(l.Reason)), nil
@@ -255,15 +258,15 @@ func (f *originFetch) settled(ctx context.Context, x *request.Exchange) (FetchRo
 }
 
 // again is to call the activity again after a wait.
-func (f *originFetch) again(wait time.Duration, why crawl.Reason, queued bool) FetchRobotsResult {
+func (f *originFetch) again(wait time.Duration, why reasons.Reason, queued bool) FetchRobotsResult {
 	return FetchRobotsResult{
-		Wait: crawl.Duration(max(wait, 0)), Reason: why, Kind: f.in.Kind, URL: f.in.URL, Hops: f.in.Hops, Queued: queued,
+		Wait: settings.Duration(max(wait, 0)), Reason: why, Kind: f.in.Kind, URL: f.in.URL, Hops: f.in.Hops, Queued: queued,
 	}
 }
 
 // conditions let the server answer 304 where what is stored still holds.
 func (f *originFetch) conditions() http.Header {
-	if f.kind != crawl.KindRobots || f.stored.Age < 0 || f.outdated(f.stored) {
+	if f.kind != kinds.Robots || f.stored.Age < 0 || f.outdated(f.stored) {
 		return nil
 	}
 	h := http.Header{}

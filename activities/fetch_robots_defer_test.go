@@ -9,6 +9,8 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/test/web"
 )
 
@@ -57,11 +59,11 @@ func TestRobotsOfADomainThatAsksToBeLeftAlone(t *testing.T) {
 			other, asked)
 		return b
 	}
-	requireDeferral := func(t *testing.T, b *testBundle, deferred bool, wait crawl.Duration, why crawl.Reason) {
+	requireDeferral := func(t *testing.T, b *testBundle, deferred bool, wait settings.Duration, why reasons.Reason) {
 		t.Helper()
 		require.True(t, deferred)
 		require.InDelta(t, asked, time.Duration(wait), float64(time.Minute))
-		require.Equal(t, crawl.ReasonRetryAfter, why)
+		require.Equal(t, reasons.RetryAfter, why)
 		require.Len(t, b.web.Log(), 1)
 	}
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/test/web"
 )
 
@@ -121,7 +122,7 @@ func TestRobotsOfADomainWithNothingDue(t *testing.T) {
 		require.True(t, hop(t, b).Done)
 		left, why := closed(t, b)
 		require.Greater(t, left, 30*time.Second)
-		require.EqualValues(t, crawl.ReasonDomain, why)
+		require.EqualValues(t, reasons.Domain, why)
 	})
 
 	t.Run("ARedirectObeysItsCrawlDelay", func(t *testing.T) {
@@ -136,7 +137,7 @@ func TestRobotsOfADomainWithNothingDue(t *testing.T) {
 		require.True(t, hop(t, b).Done)
 		left, why := closed(t, b)
 		require.Greater(t, left, 30*time.Second)
-		require.EqualValues(t, crawl.ReasonCrawlDelay, why)
+		require.EqualValues(t, reasons.CrawlDelay, why)
 	})
 
 	t.Run("ARedirectObeysItsWindow", func(t *testing.T) {
@@ -145,7 +146,7 @@ func TestRobotsOfADomainWithNothingDue(t *testing.T) {
 		require.NoError(t, b.control(other, crawl.ControlWindow, closedWindow()))
 		res := hop(t, b)
 		require.False(t, res.Done)
-		require.Equal(t, crawl.ReasonWindow, res.Reason)
+		require.Equal(t, reasons.Window, res.Reason)
 		require.Greater(t, time.Duration(res.Wait), time.Hour)
 		require.Len(t, b.web.Log(), 1)
 	})
@@ -182,7 +183,7 @@ func TestRobotsOfADomainWithNothingDue(t *testing.T) {
 		b.readRobots(t)
 		left, why := b.slot(t)
 		require.Greater(t, left, 30*time.Second)
-		require.Equal(t, crawl.ReasonDomain, why)
+		require.Equal(t, reasons.Domain, why)
 	})
 }
 

@@ -11,12 +11,14 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/internal/robots"
 	"github.com/mosey-web/mosey/test/web"
 )
 
 // robotsSite is a site with this kind of robots.txt.
-func robotsSite(kind web.RobotsKind) []web.Site {
+func robotsSite(kind web.RobotsFile) []web.Site {
 	return []web.Site{{Pages: -1, Plain: true, Robots: kind}}
 }
 
@@ -61,7 +63,7 @@ func (b *testBundle) followRobotsFrom(
 }
 
 // slot is until when the site's domain is left alone, from now on, and why.
-func (b *testBundle) slot(t *testing.T) (time.Duration, crawl.Reason) {
+func (b *testBundle) slot(t *testing.T) (time.Duration, reasons.Reason) {
 	t.Helper()
 	d, err := b.store.Domain(t.Context(), b.site)
 	require.NoError(t, err)
@@ -92,7 +94,7 @@ func TestFetchRobots(t *testing.T) {
 
 		// its Crawl-delay holds from this answer on
 		wait, reason := b.slot(t)
-		require.Equal(t, crawl.ReasonCrawlDelay, reason)
+		require.Equal(t, reasons.CrawlDelay, reason)
 		require.LessOrEqual(t, wait, 21500*time.Millisecond)
 		pages, err := b.fetchPages(t, 1)
 		require.NoError(t, err)
@@ -103,14 +105,14 @@ func TestFetchRobots(t *testing.T) {
 
 	t.Run("IsARequestOfTheDomain", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, options{settings: crawl.Settings{Delay: new(crawl.Duration(time.Minute))}})
+		b := setup(t, options{settings: settings.Settings{Delay: new(settings.Duration(time.Minute))}})
 		b.seed(t, "/")
 		b.readRobots(t)
-		b.requireSlot(t, b.web.Log()[0], time.Minute, crawl.ReasonDelay)
+		b.requireSlot(t, b.web.Log()[0], time.Minute, reasons.Delay)
 		res, err := b.fetchPages(t, 1)
 		require.NoError(t, err)
 		require.Equal(t, activities.StepFetch, res.Next)
-		require.Equal(t, crawl.ReasonDelay, res.Reason)
+		require.Equal(t, reasons.Delay, res.Reason)
 		require.Greater(t, time.Duration(res.Wait), 30*time.Second)
 		require.Empty(t, b.pages())
 
@@ -119,7 +121,7 @@ func TestFetchRobots(t *testing.T) {
 		again, err := b.fetchRobots(t, b.robotsInput(t))
 		require.NoError(t, err)
 		require.False(t, again.Done)
-		require.Equal(t, crawl.ReasonDelay, again.Reason)
+		require.Equal(t, reasons.Delay, again.Reason)
 		require.Greater(t, time.Duration(again.Wait), 30*time.Second)
 		require.Len(t, b.web.Log(), 1)
 		b.requireNothingInFlight(t)
@@ -146,7 +148,7 @@ func TestFetchRobots(t *testing.T) {
 		b.readRobots(t)
 		require.Equal(t, time.Second, time.Duration(*b.robots(t).CrawlDelay))
 		_, reason := b.slot(t)
-		require.Equal(t, crawl.ReasonCrawlDelay, reason)
+		require.Equal(t, reasons.CrawlDelay, reason)
 	})
 
 	t.Run("DropsALineThatIsCut", func(t *testing.T) {
@@ -180,7 +182,7 @@ func TestFetchRobots(t *testing.T) {
 func TestFetchRobotsReads(t *testing.T) {
 	t.Parallel()
 	type testCase struct {
-		kind    web.RobotsKind
+		kind    web.RobotsFile
 		verdict crawl.RobotsVerdict
 		says    string
 	}
@@ -224,9 +226,9 @@ func TestFetchRobotsReads(t *testing.T) {
 func TestFetchRobotsFollowsRedirects(t *testing.T) {
 	t.Parallel()
 	const delay = 300 * time.Millisecond
-	paced := crawl.Settings{Delay: new(crawl.Duration(delay)), IPDelay: new(crawl.Duration(delay))}
+	paced := settings.Settings{Delay: new(settings.Duration(delay)), IPDelay: new(settings.Duration(delay))}
 
-	for kind, hops := range map[web.RobotsKind]int{
+	for kind, hops := range map[web.RobotsFile]int{
 		web.RobotsChain: 5, web.RobotsWWW: 1, web.RobotsOther: 1,
 	} {
 		t.Run(string(kind), func(t *testing.T) {

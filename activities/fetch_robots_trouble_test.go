@@ -10,6 +10,8 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/test/web"
 )
@@ -82,7 +84,7 @@ func TestFetchRobotsThatCannotBeRead(t *testing.T) {
 			require.GreaterOrEqual(t, wait, low)
 			require.LessOrEqual(t, wait, low*5/4)
 			left, reason := b.slot(t)
-			require.Equal(t, crawl.ReasonRobots, reason)
+			require.Equal(t, reasons.Robots, reason)
 			require.InDelta(t, wait, left, float64(low/2)+float64(time.Second), "try %d", i+1)
 			b.later(t)
 		}
@@ -151,7 +153,7 @@ func TestFetchRobotsThatCannotBeRead(t *testing.T) {
 		const asked = 3 * time.Hour
 		b := setup(t, options{
 			sites:    robotsFile(web.Status{Code: 429, RetryAfter: asked}),
-			settings: crawl.Settings{DeferAfter: new(crawl.Duration(time.Hour))},
+			settings: settings.Settings{DeferAfter: new(settings.Duration(time.Hour))},
 		})
 		b.seed(t, "/")
 		res, err := b.fetchRobots(t, b.robotsInput(t))
@@ -159,7 +161,7 @@ func TestFetchRobotsThatCannotBeRead(t *testing.T) {
 		require.True(t, res.Done)
 		require.Equal(t, crawl.RobotsUnreachable, res.Verdict)
 		left, reason := b.slot(t)
-		require.Equal(t, crawl.ReasonRetryAfter, reason)
+		require.Equal(t, reasons.RetryAfter, reason)
 		require.Greater(t, left, asked-time.Minute)
 		pages, err := b.fetchPages(t, 1)
 		require.NoError(t, err)
@@ -204,7 +206,7 @@ func TestFetchRobotsWhenInterrupted(t *testing.T) {
 		t.Parallel()
 		g := newGate()
 		b := setup(t, options{
-			sites: robotsFile(g), settings: crawl.Settings{Delay: new(crawl.Duration(time.Minute))},
+			sites: robotsFile(g), settings: settings.Settings{Delay: new(settings.Duration(time.Minute))},
 		})
 		b.seed(t, "/")
 		ctx, cancel := cancelled(t)
@@ -219,7 +221,7 @@ func TestFetchRobotsWhenInterrupted(t *testing.T) {
 		require.Zero(t, b.robots(t).Failures)
 		left, reason := b.slot(t)
 		require.Greater(t, left, 30*time.Second)
-		require.Equal(t, crawl.ReasonDelay, reason)
+		require.Equal(t, reasons.Delay, reason)
 		b.requireNothingInFlight(t)
 	})
 
@@ -234,7 +236,7 @@ func TestFetchRobotsWhenInterrupted(t *testing.T) {
 		res, err := run(t, b, stoppedBy(stop))
 		require.NoError(t, err, "an activity that was cancelled is not run again: its error would fail the workflow")
 		require.Equal(t, activities.FetchRobotsResult{
-			Wait: crawl.Duration(90 * time.Second), Reason: crawl.ReasonRobots,
+			Wait: settings.Duration(90 * time.Second), Reason: reasons.Robots,
 		}, res)
 		require.Equal(t, 1, b.robots(t).Failures)
 	})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/test/web"
 )
 
@@ -36,7 +37,7 @@ func TestSeedsAreFiltered(t *testing.T) {
 		web.Site{Host: "down.test", Pages: -1, Plain: true, Robots: web.RobotsError},
 		web.Site{Host: "banned.test", Pages: -1, Plain: true, Robots: web.RobotsDisallow},
 	)
-	b := setup(t, options{sites: sites, settings: crawl.Settings{Delay: new(crawl.Duration(time.Minute))}})
+	b := setup(t, options{sites: sites, settings: settings.Settings{Delay: new(settings.Duration(time.Minute))}})
 	require.NoError(t, b.control("banned.test", crawl.ControlBlock, nil))
 	in := activities.StoreSeedsInput{Run: runName, URLs: b.web.Seeds()}
 	res, err := call[activities.StoreSeedsResult](t, b.acts, b.acts.StoreSeeds, in)

@@ -7,6 +7,8 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/test/web"
 )
 
@@ -15,9 +17,9 @@ func TestFinalAnswersHoldForTheNextRun(t *testing.T) {
 	t.Parallel()
 	cases := map[string]int{"A404": 404, "A410": 410, "A403": 403, "A401": 401}
 	bundles := setupCases(t, options{}, cases, func(code int) web.Site { return one(web.Status{Code: code})[0] })
-	next := func(t *testing.T, b *testBundle, name string, set crawl.Settings) {
+	next := func(t *testing.T, b *testBundle, name string, set settings.Settings) {
 		t.Helper()
-		set.Delay, set.IPDelay = new(crawl.Duration), new(crawl.Duration)
+		set.Delay, set.IPDelay = new(settings.Duration), new(settings.Duration)
 		var err error
 		b.run, err = b.store.EnsureRun(t.Context(), name, "test", set)
 		require.NoError(t, err)
@@ -31,17 +33,17 @@ func TestFinalAnswersHoldForTheNextRun(t *testing.T) {
 			t.Parallel()
 			b := bundles[name]
 			b.allowAll(t, b.page("/"))
-			next(t, b, "first-"+name, crawl.Settings{})
+			next(t, b, "first-"+name, settings.Settings{})
 			require.Len(t, b.pages(), 1)
-			next(t, b, "second-"+name, crawl.Settings{})
+			next(t, b, "second-"+name, settings.Settings{})
 			require.Len(t, b.pages(), 1, "it is not asked for again")
 			skipped := b.report(t, "/").Crawls[0]
 			require.Equal(t, crawl.OutcomeSkipped, skipped.Outcome)
-			require.Equal(t, crawl.ReasonMinRefetch, skipped.Skipped)
+			require.Equal(t, reasons.MinRefetch, skipped.Skipped)
 			require.Contains(t, skipped.Error, "less than 24h0m0s ago")
-			next(t, b, "third-"+name, crawl.Settings{})
+			next(t, b, "third-"+name, settings.Settings{})
 			require.Len(t, b.pages(), 1, "though the last thing that became of it is a skip")
-			next(t, b, "fourth-"+name, crawl.Settings{MinRefetch: new(crawl.Duration)})
+			next(t, b, "fourth-"+name, settings.Settings{MinRefetch: new(settings.Duration)})
 			require.Len(t, b.pages(), 2, "unless a person says so")
 		})
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // DomainStore is the rows of domains.
@@ -27,9 +28,9 @@ func (a *Activities) refuse(ctx context.Context, f crawl.Facts, host string, r c
 type FinishDomainInput struct {
 	Domain string `json:"domain"`
 	// Defer defers the domain for Wait, whatever is due.
-	Defer  bool           `json:"defer,omitempty"`
-	Wait   crawl.Duration `json:"wait,omitempty"`
-	Reason string         `json:"reason,omitempty"`
+	Defer  bool              `json:"defer,omitempty"`
+	Wait   settings.Duration `json:"wait,omitempty"`
+	Reason string            `json:"reason,omitempty"`
 }
 
 // FinishDomainResult reports whether the workflow may end. If not, something has

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/test/web"
 )
 
@@ -54,7 +55,7 @@ func TestCertificateWithHostileName(t *testing.T) {
 	t.Parallel()
 	b := setup(t, options{
 		sites:    []web.Site{{Pages: -1, TLS: web.TLSWrongHost}},
-		settings: crawl.Settings{MaxAttempts: new(1)},
+		settings: settings.Settings{MaxAttempts: new(1)},
 	})
 	b.seed(t, "/")
 	b.allowAll(t, b.page("/"))
@@ -79,7 +80,7 @@ func TestRefusedRecord(t *testing.T) {
 				t.Parallel()
 				b := setup(t, options{
 					sites:    serving(map[string]web.Behaviour{"/": page{body: `<a href="/b">b</a>`}}),
-					settings: crawl.Settings{Delay: new(crawl.Duration(time.Millisecond))},
+					settings: settings.Settings{Delay: new(settings.Duration(time.Millisecond))},
 				})
 				b.seed(t, "/")
 				b.allowAll(t, b.page("/"))

@@ -24,6 +24,9 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/db/dbtest"
@@ -65,7 +68,7 @@ type testBundle struct {
 // pages besides its root, and a run without delays.
 type options struct {
 	sites    []web.Site
-	settings crawl.Settings
+	settings settings.Settings
 	limits   fetch.Config
 	// private leaves the web's network out of those that may be asked.
 	private bool
@@ -73,7 +76,7 @@ type options struct {
 	maxFetches     int
 	allowMalformed bool
 	allow          netip.Prefix
-	seedLists      activities.SeedLists
+	seedLists      activities.SeedFiles
 	images         activities.ImageStore
 	// network is a monitor that spares no site alone, unless it is set
 	network *network.Monitor
@@ -94,10 +97,10 @@ func setup(t *testing.T, o options) *testBundle {
 	b.store = store
 
 	if o.settings.Delay == nil {
-		o.settings.Delay = new(crawl.Duration)
+		o.settings.Delay = new(settings.Duration)
 	}
 	if o.settings.IPDelay == nil {
-		o.settings.IPDelay = new(crawl.Duration)
+		o.settings.IPDelay = new(settings.Duration)
 	}
 	if o.settings.LatencyFactor == nil {
 		o.settings.LatencyFactor = new(float64)
@@ -112,7 +115,7 @@ func setup(t *testing.T, o options) *testBundle {
 
 // withoutLists turns sitemaps and feeds off where they are not turned on: they have tests
 // of their own, and others count requests.
-func withoutLists(set *crawl.Settings) {
+func withoutLists(set *settings.Settings) {
 	if set.Sitemaps == nil {
 		set.Sitemaps = new(false)
 	}
@@ -169,7 +172,7 @@ func (b *testBundle) worker(t *testing.T, o options) *activities.Activities {
 	acts, err := activities.New(activities.Config{
 		Network: o.network, Store: b.store, Fetcher: fetcher, Resolver: resolver, Starter: b.starter, Agent: agent,
 		Logger: slog.New(slog.DiscardHandler), RequestTimeout: o.limits.TotalTimeout, MaxFetches: o.maxFetches,
-		AllowMalformed: o.allowMalformed, SeedLists: o.seedLists, Images: o.images,
+		AllowMalformed: o.allowMalformed, SeedFiles: o.seedLists, Images: o.images,
 	})
 	require.NoError(t, err)
 	return acts
@@ -244,8 +247,8 @@ func (b *testBundle) fetchPages(t *testing.T, maxPages int, with ...envOption) (
 }
 
 // control stores a person's decision about a domain.
-func (b *testBundle) control(domain string, kind crawl.ControlKind, value any) error {
-	c := crawl.Control{Kind: kind, Reason: "asked to", SetBy: "a test"}
+func (b *testBundle) control(domain string, kind crawl.ControlType, value any) error {
+	c := crawl.Control{Type: kind, Reason: "asked to", SetBy: "a test"}
 	if value != nil {
 		data, err := json.Marshal(value)
 		if err != nil {
@@ -262,7 +265,7 @@ func (b *testBundle) fetchRobots(t *testing.T, in activities.FetchRobotsInput) (
 }
 
 // report is what is stored of a page of the site.
-func (b *testBundle) report(t *testing.T, target string) crawl.PageReport {
+func (b *testBundle) report(t *testing.T, target string) report.Page {
 	t.Helper()
 	rep, err := b.store.Page(t.Context(), b.site, b.page(target))
 	require.NoError(t, err)
@@ -296,7 +299,7 @@ func (b *testBundle) requireNothingInFlight(t *testing.T) {
 
 // requireSlot checks that the site's domain is left alone for a delay after a
 // request.
-func (b *testBundle) requireSlot(t *testing.T, after web.Record, delay time.Duration, why crawl.Reason) {
+func (b *testBundle) requireSlot(t *testing.T, after web.Record, delay time.Duration, why reasons.Reason) {
 	t.Helper()
 	d, err := b.store.Domain(t.Context(), b.site)
 	require.NoError(t, err)

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/test/web"
 )
 
@@ -59,7 +61,7 @@ func (p paths) list(targets ...string) {
 
 // crawled makes a web of one site of these pages and crawls it from its root, in at
 // most so many requests.
-func (p paths) crawled(t *testing.T, most int, set crawl.Settings) *testBundle {
+func (p paths) crawled(t *testing.T, most int, set settings.Settings) *testBundle {
 	t.Helper()
 	b := setup(t, options{sites: []web.Site{{Pages: -1, Plain: true, WWW: true, Paths: p}}, settings: set})
 	b.seed(t, "/")
@@ -108,7 +110,7 @@ func TestAForumIsFetchedWhole(t *testing.T) {
 				all = append(all, topic, post)
 			}
 			p.list(all...)
-			b := p.crawled(t, 2*topics+50, crawl.Settings{})
+			b := p.crawled(t, 2*topics+50, settings.Settings{})
 			require.Equal(t, topics, b.fetched("/viewtopic.php?t="))
 			if !c.postsFirst {
 				require.Less(t, b.fetched("/viewtopic.php?p="), 220, "which are copies")
@@ -135,7 +137,7 @@ func TestAShopIsFetchedWhole(t *testing.T) {
 				all = append(all, target)
 			}
 			p.list(all...)
-			b := p.crawled(t, products+50, crawl.Settings{})
+			b := p.crawled(t, products+50, settings.Settings{})
 			require.Equal(t, products, b.fetched("/product/"))
 			require.Empty(t, b.stopped(t))
 			require.Less(t, b.count(t, "SELECT max(coalesce(length(shared), 0) + coalesce(length(fingerprints), 0)) FROM url_patterns"), 6<<10)
@@ -206,7 +208,7 @@ func TestASiteBehindRedirectsIsFetchedWhole(t *testing.T) {
 			links = append(links, from)
 		}
 		p.list(links...)
-		b := p.crawled(t, 2*n+10, crawl.Settings{})
+		b := p.crawled(t, 2*n+10, settings.Settings{})
 		require.Equal(t, n, b.fetched("/story/"))
 	})
 
@@ -220,7 +222,7 @@ func TestASiteBehindRedirectsIsFetchedWhole(t *testing.T) {
 			links = append(links, from)
 		}
 		p.list(links...)
-		b := p.crawled(t, 100, crawl.Settings{})
+		b := p.crawled(t, 100, settings.Settings{})
 		require.Less(t, b.fetched("/reply/"), 60)
 		require.NotEmpty(t, b.stopped(t))
 	})
@@ -244,7 +246,7 @@ func TestOddParametersAreFetchedWhole(t *testing.T) {
 		}
 	}
 	p.list(links...)
-	b := p.crawled(t, 4*n+20, crawl.Settings{})
+	b := p.crawled(t, 4*n+20, settings.Settings{})
 	for _, prefix := range []string{"/article", "/talk", "/news", "/paper"} {
 		require.Equal(t, n, b.fetched(prefix), prefix)
 	}
@@ -266,7 +268,7 @@ func TestFacetsEnd(t *testing.T) {
 		}
 	}
 	p.list(links...)
-	b := p.crawled(t, 150, crawl.Settings{MinRefetch: new(crawl.Duration(time.Hour))})
+	b := p.crawled(t, 150, settings.Settings{MinRefetch: new(settings.Duration(time.Hour))})
 	require.LessOrEqual(t, b.fetched("/shoes?"), 110)
 }
 
@@ -283,9 +285,9 @@ func TestUnwantedPagesCostNoRequest(t *testing.T) {
 		p[l] = page
 	}
 	p.list(links...)
-	b := p.crawled(t, 50, crawl.Settings{Exclude: &[]string{"/private/"}})
+	b := p.crawled(t, 50, settings.Settings{Exclude: &[]string{"/private/"}})
 	require.ElementsMatch(t, []string{"/", "/pub/", "/wiki/A"}, b.pages())
-	for reason, n := range map[crawl.Reason]int{crawl.ReasonVariant: 5, crawl.ReasonExtension: 2, crawl.ReasonExcluded: 2} {
+	for reason, n := range map[reasons.Reason]int{reasons.Variant: 5, reasons.Extension: 2, reasons.Excluded: 2} {
 		require.Equal(t, n, b.count(t, "SELECT count(*) FROM page_crawls WHERE outcome = 'skipped' AND skipped = $1", reason), reason)
 	}
 	last := b.report(t, "/a.zip").Crawls[0]
@@ -295,7 +297,7 @@ func TestUnwantedPagesCostNoRequest(t *testing.T) {
 	b.seed(t, "/a.zip", "/private/1")
 	b.crawlAll(t, 50)
 	require.ElementsMatch(t, []string{"/", "/pub/", "/wiki/A", "/a.zip", "/private/1"}, b.pages())
-	_, err := b.store.EnsureRun(t.Context(), runName, "test", crawl.Settings{Skip: &[]string{crawl.SkipVariants}, Exclude: &[]string{}})
+	_, err := b.store.EnsureRun(t.Context(), runName, "test", settings.Settings{Skip: &[]string{settings.SkipVariants}, Exclude: &[]string{}})
 	require.NoError(t, err)
 	b.crawlAll(t, 50)
 	require.ElementsMatch(t, []string{"/", "/pub/", "/wiki/A", "/a.zip", "/private/1", "/private/2", "/photo.JPG"}, b.pages())

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/activities"
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/internal/imagestore"
 	"github.com/mosey-web/mosey/test/web"
@@ -40,7 +40,7 @@ func TestTheLeaseOfAnImageIsKept(t *testing.T) {
 	require.NoError(t, err)
 	store := &slowStore{ImageStore: images}
 	b := setup(t, options{
-		settings: imageSettings(crawl.ImagesStore), images: store, limits: fetch.Config{TotalTimeout: timeout},
+		settings: imageSettings(settings.ImagesStore), images: store, limits: fetch.Config{TotalTimeout: timeout},
 		sites: []web.Site{imagesOf(`<img src="/a.png">`, map[string]web.Behaviour{"/a.png": pngOf(t, 200, 150, 1)})},
 	})
 	b.seed(t, "/")

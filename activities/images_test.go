@@ -15,6 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/internal/imagestore"
 	"github.com/mosey-web/mosey/test/web"
 )
@@ -73,7 +76,7 @@ func (tooLong) Serve(v *web.Visit) {
 }
 
 // imageSettings has images taken.
-func imageSettings(mode crawl.Images) crawl.Settings { return crawl.Settings{Images: &mode} }
+func imageSettings(mode settings.Images) settings.Settings { return settings.Settings{Images: &mode} }
 
 // imagesOf is a site whose front page has some images.
 func imagesOf(page string, paths map[string]web.Behaviour) web.Site {
@@ -83,11 +86,11 @@ func imagesOf(page string, paths map[string]web.Behaviour) web.Site {
 }
 
 // imageRows are all images that are known, by their paths.
-func (b *testBundle) imageRows(t *testing.T) map[string]crawl.ImageRow {
+func (b *testBundle) imageRows(t *testing.T) map[string]report.ImageRow {
 	t.Helper()
-	rows := map[string]crawl.ImageRow{}
-	for _, status := range []crawl.ImageStatus{crawl.ImageRecorded, crawl.ImageFailed, crawl.ImagePending} {
-		found, err := b.store.Images(t.Context(), crawl.ImageFilter{Status: status, Most: 1000})
+	rows := map[string]report.ImageRow{}
+	for _, status := range []report.ImageStatus{report.ImageRecorded, report.ImageFailed, report.ImagePending} {
+		found, err := b.store.Images(t.Context(), report.ImageFilter{Status: status, Most: 1000})
 		require.NoError(t, err)
 		for _, r := range found {
 			_, path, _ := strings.Cut(strings.TrimPrefix(r.URL, "http://"), "/")
@@ -112,7 +115,7 @@ func TestImages(t *testing.T) {
 
 	t.Run("AreFoundFetchedAndDescribed", func(t *testing.T) {
 		t.Parallel()
-		set := imageSettings(crawl.ImagesMetadata)
+		set := imageSettings(settings.ImagesMetadata)
 		b := setup(t, options{settings: set, sites: []web.Site{imagesOf(`
 			<figure><img src="/a.png" alt="A pattern" width=200 height=150><figcaption>Fig. 1</figcaption></figure>
 			<img srcset="/b-small.jpg 100w, /b.jpg 400w"><img src="data:image/gif;base64,R0lGOD"><img src="/logo.svg">
@@ -157,7 +160,7 @@ func TestImages(t *testing.T) {
 
 	t.Run("AreOnePerURLWhateverNamesThem", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, options{settings: imageSettings(crawl.ImagesMetadata), sites: []web.Site{imagesOf(
+		b := setup(t, options{settings: imageSettings(settings.ImagesMetadata), sites: []web.Site{imagesOf(
 			`<img src="/a.png"><a href="/two">two</a>`, map[string]web.Behaviour{
 				"/a.png": pngOf(t, 200, 150, 1), "/same.png": pngOf(t, 200, 150, 1),
 				"/two": htmlOf(`<img src="/a.png" alt="again"><img src="/same.png">`),
@@ -199,7 +202,7 @@ func TestImagesThatAreNotRecorded(t *testing.T) {
 		page.WriteString(`<img src="/` + name + `">`)
 		paths["/"+name] = c.answer
 	}
-	b := setup(t, options{settings: imageSettings(crawl.ImagesMetadata), sites: []web.Site{imagesOf(page.String()+`<img src="/good.png">`, paths)}})
+	b := setup(t, options{settings: imageSettings(settings.ImagesMetadata), sites: []web.Site{imagesOf(page.String()+`<img src="/good.png">`, paths)}})
 	b.seed(t, "/")
 	b.allowAll(t, b.page("/"))
 	b.crawlAll(t, 50)
@@ -219,9 +222,9 @@ func TestImagesThatAreNotRecorded(t *testing.T) {
 }
 
 // inRun is the bundle with another run, or with other settings of its own.
-func (b *testBundle) inRun(t *testing.T, name string, set crawl.Settings) *testBundle {
+func (b *testBundle) inRun(t *testing.T, name string, set settings.Settings) *testBundle {
 	t.Helper()
-	set.Delay, set.IPDelay, set.LatencyFactor = new(crawl.Duration), new(crawl.Duration), new(float64)
+	set.Delay, set.IPDelay, set.LatencyFactor = new(settings.Duration), new(settings.Duration), new(float64)
 	withoutLists(&set)
 	run, err := b.store.EnsureRun(t.Context(), name, "test", set)
 	require.NoError(t, err)
@@ -256,7 +259,7 @@ func TestImagesAgain(t *testing.T) {
 		b.allowAll(t, b.page("/"))
 		b.crawlAll(t, 10)
 		require.Equal(t, []string{"/"}, b.pages())
-		next := b.inRun(t, "images", imageSettings(crawl.ImagesMetadata))
+		next := b.inRun(t, "images", imageSettings(settings.ImagesMetadata))
 		next.seed(t, "/")
 		next.crawlAll(t, 10)
 		require.Equal(t, []string{"/", "/", "/a.png"}, b.pages(), "at once, whatever min_refetch says")
@@ -265,12 +268,12 @@ func TestImagesAgain(t *testing.T) {
 
 	t.Run("WhatIsKnownIsPartOfALaterRun", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, options{sites: []web.Site{site(t)}, settings: imageSettings(crawl.ImagesMetadata)})
+		b := setup(t, options{sites: []web.Site{site(t)}, settings: imageSettings(settings.ImagesMetadata)})
 		b.seed(t, "/")
 		b.allowAll(t, b.page("/"))
 		b.crawlAll(t, 10)
 		b.exec(t, "UPDATE pages SET fetched_at = fetched_at - interval '2 days' WHERE kind = 'image'")
-		next := b.inRun(t, "later", imageSettings(crawl.ImagesMetadata))
+		next := b.inRun(t, "later", imageSettings(settings.ImagesMetadata))
 		next.seed(t, "/")
 		next.crawlAll(t, 10)
 		require.Equal(t, []string{"/", "/a.png", "/a.png"}, b.pages(), "the page is as it was, and its image is asked for again")
@@ -284,11 +287,11 @@ func TestImagesAgain(t *testing.T) {
 		t.Parallel()
 		images, err := imagestore.Open(t.Context(), t.TempDir())
 		require.NoError(t, err)
-		b := setup(t, options{sites: []web.Site{site(t)}, settings: imageSettings(crawl.ImagesMetadata), images: images})
+		b := setup(t, options{sites: []web.Site{site(t)}, settings: imageSettings(settings.ImagesMetadata), images: images})
 		b.seed(t, "/")
 		b.allowAll(t, b.page("/"))
 		b.crawlAll(t, 10)
-		next := b.inRun(t, "store", imageSettings(crawl.ImagesStore))
+		next := b.inRun(t, "store", imageSettings(settings.ImagesStore))
 		next.seed(t, "/")
 		next.crawlAll(t, 10)
 		require.Equal(t, 2, b.asked("/a.png"))
@@ -298,7 +301,7 @@ func TestImagesAgain(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, body.Close())
 		require.Equal(t, row.Bytes, size)
-		third := b.inRun(t, "third", imageSettings(crawl.ImagesStore))
+		third := b.inRun(t, "third", imageSettings(settings.ImagesStore))
 		third.seed(t, "/")
 		third.crawlAll(t, 10)
 		require.Equal(t, 2, b.asked("/a.png"), "it is there")
@@ -307,14 +310,14 @@ func TestImagesAgain(t *testing.T) {
 	t.Run("AnImageThatAPageHasNoMoreIsGoneFromIt", func(t *testing.T) {
 		t.Parallel()
 		turn := func(body string) func(*web.Visit) { return func(v *web.Visit) { htmlOf(body).Serve(v) } }
-		b := setup(t, options{settings: imageSettings(crawl.ImagesMetadata), sites: []web.Site{imagesOf("", map[string]web.Behaviour{
+		b := setup(t, options{settings: imageSettings(settings.ImagesMetadata), sites: []web.Site{imagesOf("", map[string]web.Behaviour{
 			"/a.png": pngOf(t, 200, 150, 1), "/b.png": pngOf(t, 200, 150, 2),
 			"/p": turns{answers: []func(*web.Visit){turn(`one <img src="/a.png">`), turn(`two <img src="/b.png">`)}},
 		})}})
 		b.seed(t, "/p")
 		b.allowAll(t, b.page("/"))
 		b.crawlAll(t, 10)
-		next := b.inRun(t, "later", crawl.Settings{Images: new(crawl.ImagesMetadata), MinRefetch: new(crawl.Duration)})
+		next := b.inRun(t, "later", settings.Settings{Images: new(settings.ImagesMetadata), MinRefetch: new(settings.Duration)})
 		next.seed(t, "/p")
 		next.crawlAll(t, 10)
 		require.Equal(t, 1, b.count(t, "SELECT count(*) FROM provenance WHERE gone_at IS NOT NULL"))
@@ -326,9 +329,9 @@ func TestImagesAgain(t *testing.T) {
 
 func TestImagesOfOtherHosts(t *testing.T) {
 	t.Parallel()
-	crawled := func(t *testing.T, scope crawl.ImageScope) (b, cdn *testBundle) {
+	crawled := func(t *testing.T, scope settings.ImageScope) (b, cdn *testBundle) {
 		t.Helper()
-		set := imageSettings(crawl.ImagesMetadata)
+		set := imageSettings(settings.ImagesMetadata)
 		set.ImageScope = &scope
 		page := func(v *web.Visit) {
 			htmlOf(`<img src="` + b.web.URL("cdn.test", "/a.png") + `"><a href="` + b.web.URL("cdn.test", "/") + `">there</a>`).Serve(v)
@@ -348,7 +351,7 @@ func TestImagesOfOtherHosts(t *testing.T) {
 
 	t.Run("NothingElseIsAskedOfThem", func(t *testing.T) {
 		t.Parallel()
-		b, cdn := crawled(t, crawl.ImageScopeAny)
+		b, cdn := crawled(t, settings.ImageScopeAny)
 		_, err := b.store.ClaimDomains(t.Context(), b.run.ID, 10)
 		require.NoError(t, err)
 		cdn.readRobots(t)
@@ -363,7 +366,7 @@ func TestImagesOfOtherHosts(t *testing.T) {
 
 	t.Run("NothingIsUnlessTheyAreSeeds", func(t *testing.T) {
 		t.Parallel()
-		b, _ := crawled(t, crawl.ImageScopeSeeds)
+		b, _ := crawled(t, settings.ImageScopeSeeds)
 		require.Zero(t, b.count(t, "SELECT count(*) FROM run_domains WHERE domain = 'cdn.test'"))
 		require.Nil(t, b.imageRows(t)["/a.png"].Success, "it is known, and pending")
 	})
@@ -371,9 +374,9 @@ func TestImagesOfOtherHosts(t *testing.T) {
 
 func TestImageBudgets(t *testing.T) {
 	t.Parallel()
-	gallery := func(t *testing.T, set crawl.Settings) *testBundle {
+	gallery := func(t *testing.T, set settings.Settings) *testBundle {
 		t.Helper()
-		set.Images = new(crawl.ImagesMetadata)
+		set.Images = new(settings.ImagesMetadata)
 		paths := map[string]web.Behaviour{}
 		var page strings.Builder
 		page.WriteString(`<a href="/next">next</a>`)
@@ -391,14 +394,14 @@ func TestImageBudgets(t *testing.T) {
 
 	t.Run("BoundTheRequestsToADomain", func(t *testing.T) {
 		t.Parallel()
-		b := gallery(t, crawl.Settings{MaxImagesPerDomain: new(int64(2))})
+		b := gallery(t, settings.Settings{MaxImagesPerDomain: new(int64(2))})
 		require.Equal(t, []string{"/", "/a.png", "/b.png", "/next"}, b.pages())
-		require.Equal(t, crawl.ReasonImageBudget, b.report(t, "/c.png").Crawls[0].Skipped)
+		require.Equal(t, reasons.ImageBudget, b.report(t, "/c.png").Crawls[0].Skipped)
 		dom, err := b.store.Domain(t.Context(), b.site)
 		require.NoError(t, err)
-		require.EqualValues(t, 2, dom.Runs[0].Skips[crawl.ReasonImageBudget])
+		require.EqualValues(t, 2, dom.Runs[0].Skips[reasons.ImageBudget])
 
-		wider := b.inRun(t, runName, crawl.Settings{MaxImagesPerDomain: new(int64(3))})
+		wider := b.inRun(t, runName, settings.Settings{MaxImagesPerDomain: new(int64(3))})
 		_, err = b.store.ClaimDomains(t.Context(), b.run.ID, 10)
 		require.NoError(t, err)
 		wider.crawlAll(t, 20)
@@ -407,27 +410,27 @@ func TestImageBudgets(t *testing.T) {
 
 	t.Run("OfPagesDoNotBearOnImages", func(t *testing.T) {
 		t.Parallel()
-		b := gallery(t, crawl.Settings{MaxPages: new(int64(1)), MaxPagesPerDomain: new(int64(1))})
+		b := gallery(t, settings.Settings{MaxPages: new(int64(1)), MaxPagesPerDomain: new(int64(1))})
 		require.Equal(t, []string{"/", "/a.png", "/b.png", "/c.png", "/d.png"}, b.pages())
 	})
 
 	t.Run("BoundWhatOnePageNames", func(t *testing.T) {
 		t.Parallel()
-		b := gallery(t, crawl.Settings{MaxImagesPerPage: new(1)})
+		b := gallery(t, settings.Settings{MaxImagesPerPage: new(1)})
 		require.Equal(t, []string{"/", "/a.png", "/next"}, b.pages())
 		require.Equal(t, 3, b.report(t, "/").Images.Dropped)
 	})
 
 	t.Run("ExcludeHoldsForImages", func(t *testing.T) {
 		t.Parallel()
-		b := gallery(t, crawl.Settings{Exclude: &[]string{"/b.png", "/c.png"}})
+		b := gallery(t, settings.Settings{Exclude: &[]string{"/b.png", "/c.png"}})
 		require.Equal(t, []string{"/", "/a.png", "/d.png", "/next"}, b.pages())
 	})
 }
 
 func TestImagesThatMove(t *testing.T) {
 	t.Parallel()
-	b := setup(t, options{settings: imageSettings(crawl.ImagesMetadata), sites: []web.Site{imagesOf(
+	b := setup(t, options{settings: imageSettings(settings.ImagesMetadata), sites: []web.Site{imagesOf(
 		`<img src="/old.png" alt="moved"><img src="/loop.png">`, map[string]web.Behaviour{
 			"/old.png": web.Redirect{To: "/new.png"}, "/new.png": pngOf(t, 200, 150, 1), "/loop.png": web.Redirect{To: "/loop.png"},
 		})}})

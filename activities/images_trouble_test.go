@@ -16,6 +16,8 @@ import (
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/internal/imagestore"
 	"github.com/mosey-web/mosey/test/web"
 )
@@ -62,7 +64,7 @@ func TestImagesThatCannotBeStored(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "images")
 		images, err := imagestore.Open(t.Context(), dir)
 		require.NoError(t, err)
-		b := setup(t, options{settings: imageSettings(crawl.ImagesStore), images: images, sites: one})
+		b := setup(t, options{settings: imageSettings(settings.ImagesStore), images: images, sites: one})
 		b.seed(t, "/")
 		b.allowAll(t, b.page("/"))
 		require.NoError(t, os.RemoveAll(dir))
@@ -94,7 +96,7 @@ func TestImagesThatCannotBeStored(t *testing.T) {
 	t.Run("AreNotGivenUpForLackOfRoom", func(t *testing.T) {
 		t.Parallel()
 		images := &crowdedStore{openImages(t), 1000, 1 << 30}
-		b := setup(t, options{settings: imageSettings(crawl.ImagesStore), images: images, sites: one})
+		b := setup(t, options{settings: imageSettings(settings.ImagesStore), images: images, sites: one})
 		b.seed(t, "/")
 		b.allowAll(t, b.page("/"))
 		_, err := b.fetchPages(t, 100)
@@ -112,7 +114,7 @@ func TestImagesThatCannotBeStored(t *testing.T) {
 	t.Run("AreRecordedWhereItTakesOthers", func(t *testing.T) {
 		t.Parallel()
 		images := &crowdedStore{openImages(t), 1 << 30, 1000}
-		set := imageSettings(crawl.ImagesStore)
+		set := imageSettings(settings.ImagesStore)
 		set.Thumbnails = new(true)
 		b := setup(t, options{settings: set, images: images, sites: one})
 		b.seed(t, "/")
@@ -127,9 +129,9 @@ func TestImagesThatCannotBeStored(t *testing.T) {
 
 	t.Run("DoNotHoldUpOtherRuns", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, options{settings: imageSettings(crawl.ImagesStore), sites: one})
+		b := setup(t, options{settings: imageSettings(settings.ImagesStore), sites: one})
 		b.exec(t, `UPDATE crawl_runs SET settings = jsonb_set(settings, '{delay}', '"100ms"')`)
-		other := b.inRun(t, "pages", crawl.Settings{YieldAfter: new(int64(1))})
+		other := b.inRun(t, "pages", settings.Settings{YieldAfter: new(int64(1))})
 		b.seed(t, "/")
 		b.allowAll(t, b.page("/"))
 		_, err := b.fetchPages(t, 100)
@@ -154,7 +156,7 @@ func TestImagesThatCannotBeStored(t *testing.T) {
 func TestImagesComeBeforeNews(t *testing.T) {
 	t.Parallel()
 	b := setup(t, options{
-		settings: crawl.Settings{Images: new(crawl.ImagesMetadata), MaxPagesPerDomain: new(int64(2)), Feeds: new(true)},
+		settings: settings.Settings{Images: new(settings.ImagesMetadata), MaxPagesPerDomain: new(int64(2)), Feeds: new(true)},
 		sites: []web.Site{{Pages: -1, Plain: true, Paths: map[string]web.Behaviour{
 			"/": page{
 				head: `<link rel="alternate" type="application/atom+xml" href="/feed">`,
@@ -184,7 +186,7 @@ func TestImagesThatAreForbiddenLater(t *testing.T) {
 	// recorded is a site whose image was recorded, and is to be asked for again.
 	recorded := func(t *testing.T, page, image web.Behaviour) *testBundle {
 		t.Helper()
-		b := setup(t, options{settings: imageSettings(crawl.ImagesMetadata), sites: []web.Site{{
+		b := setup(t, options{settings: imageSettings(settings.ImagesMetadata), sites: []web.Site{{
 			Pages: -1, Plain: true, Paths: map[string]web.Behaviour{"/": page, "/a.png": image},
 		}}})
 		b.seed(t, "/")
@@ -196,7 +198,7 @@ func TestImagesThatAreForbiddenLater(t *testing.T) {
 	}
 	again := func(t *testing.T, b *testBundle) {
 		t.Helper()
-		next := b.inRun(t, "later", crawl.Settings{Images: new(crawl.ImagesMetadata), MinRefetch: new(crawl.Duration)})
+		next := b.inRun(t, "later", settings.Settings{Images: new(settings.ImagesMetadata), MinRefetch: new(settings.Duration)})
 		next.seed(t, "/")
 		next.crawlAll(t, 10)
 	}
@@ -238,7 +240,7 @@ func TestImagesThatAreForbiddenLater(t *testing.T) {
 		t.Parallel()
 		b := recorded(t, shown, image)
 		b.exec(t, "UPDATE robots SET verdict = 'disallow_all', reason = 'it is malformed'")
-		next := b.inRun(t, "later", crawl.Settings{Images: new(crawl.ImagesMetadata), MinRefetch: new(crawl.Duration)})
+		next := b.inRun(t, "later", settings.Settings{Images: new(settings.ImagesMetadata), MinRefetch: new(settings.Duration)})
 		next.seed(t, "/")
 		b.exec(t, `INSERT INTO page_crawls (page_id, domain, priority, run_id, url, kind, depth)
 			SELECT id, domain, 3, $1, url, 'image', 1 FROM pages WHERE kind = 'image'`, next.run.ID)
@@ -254,10 +256,10 @@ func TestImagesThatAreForbiddenLater(t *testing.T) {
 // a page shows it, at whichever host.
 func TestImagesThatWerePassedOver(t *testing.T) {
 	t.Parallel()
-	crawled := func(t *testing.T, scope crawl.ImageScope) (b *testBundle) {
+	crawled := func(t *testing.T, scope settings.ImageScope) (b *testBundle) {
 		t.Helper()
-		set := imageSettings(crawl.ImagesMetadata)
-		set.ImageScope, set.Scope = &scope, new(crawl.ScopeWeb)
+		set := imageSettings(settings.ImagesMetadata)
+		set.ImageScope, set.Scope = &scope, new(settings.ScopeWeb)
 		image := func() string { return b.web.URL("cdn.test", "/a.png") }
 		answer := func(body func() string) web.Behaviour {
 			return turns{answers: []func(*web.Visit){func(v *web.Visit) { htmlOf(body()).Serve(v) }}}
@@ -273,10 +275,10 @@ func TestImagesThatWerePassedOver(t *testing.T) {
 		return b
 	}
 	for name, c := range map[string]struct {
-		scope crawl.ImageScope
+		scope settings.ImageScope
 		asked []string
 	}{
-		"AtAnyHost": {crawl.ImageScopeAny, []string{"/a.png"}}, "ButForTheScope": {crawl.ImageScopeSeeds, []string{}},
+		"AtAnyHost": {settings.ImageScopeAny, []string{"/a.png"}}, "ButForTheScope": {settings.ImageScopeSeeds, []string{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -292,7 +294,7 @@ func TestImagesThatWerePassedOver(t *testing.T) {
 			cdn.readRobots(t)
 			cdn.crawlAll(t, 5)
 			require.Empty(t, cdn.pages())
-			require.Equal(t, crawl.ReasonExtension, cdn.report(t, "/a.png").Crawls[0].Skipped)
+			require.Equal(t, reasons.Extension, cdn.report(t, "/a.png").Crawls[0].Skipped)
 			_, err = b.store.FinishDomain(t.Context(), "cdn.test", func(f crawl.Facts) (crawl.Finish, bool) {
 				return decide.End(decide.Facts{Facts: f}, "")
 			})
@@ -310,7 +312,7 @@ func TestImagesThatWerePassedOver(t *testing.T) {
 // What an image redirects to stays an image of the pages that name it.
 func TestImagesThatMoveStayOnTheirPages(t *testing.T) {
 	t.Parallel()
-	b := setup(t, options{settings: imageSettings(crawl.ImagesMetadata), sites: []web.Site{imagesOf(
+	b := setup(t, options{settings: imageSettings(settings.ImagesMetadata), sites: []web.Site{imagesOf(
 		`<img src="/old.png">`, map[string]web.Behaviour{
 			"/old.png": web.Redirect{To: "/newer.png"}, "/newer.png": web.Redirect{To: "/new.png"}, "/new.png": pngOf(t, 200, 150, 1),
 			"/other": htmlOf(`two <img src="/old.png">`),
@@ -319,7 +321,7 @@ func TestImagesThatMoveStayOnTheirPages(t *testing.T) {
 	b.allowAll(t, b.page("/"))
 	b.crawlAll(t, 10)
 	require.EqualValues(t, 1, b.imageRows(t)["/new.png"].Pages)
-	later := b.inRun(t, "later", crawl.Settings{Images: new(crawl.ImagesMetadata), MinRefetch: new(crawl.Duration)})
+	later := b.inRun(t, "later", settings.Settings{Images: new(settings.ImagesMetadata), MinRefetch: new(settings.Duration)})
 	later.seed(t, "/", "/other")
 	_, err := later.fetchPages(t, 1) // a page is read again, and none of its images
 	require.NoError(t, err)
@@ -335,8 +337,8 @@ func TestImagesThatMoveStayOnTheirPages(t *testing.T) {
 
 func TestImagesComeAgainAsImages(t *testing.T) {
 	t.Parallel()
-	set := imageSettings(crawl.ImagesMetadata)
-	set.WhenDone = new(crawl.WhenDoneRecrawl)
+	set := imageSettings(settings.ImagesMetadata)
+	set.WhenDone = new(settings.WhenDoneRecrawl)
 	b := setup(t, options{settings: set, sites: []web.Site{imagesOf(
 		`<a href="/a.png">large</a><a href="/next">next</a>`, map[string]web.Behaviour{
 			"/next": htmlOf(`<img src="/a.png">`), "/a.png": pngOf(t, 200, 150, 1),

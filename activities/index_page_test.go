@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db/dbtest"
 	"github.com/mosey-web/mosey/search"
 	"github.com/mosey-web/mosey/test/web"
@@ -100,7 +100,7 @@ func (b *inTurn) Serve(v *web.Visit) {
 // visit fetches the root in a run of its own.
 func (b *testBundle) visit(t *testing.T, n int) {
 	t.Helper()
-	b.again(t, fmt.Sprintf("visit-%d", n), 0, crawl.Settings{MinRefetch: new(crawl.Duration)})
+	b.again(t, fmt.Sprintf("visit-%d", n), 0, settings.Settings{MinRefetch: new(settings.Duration)})
 }
 
 func TestNoIndexIsObeyedWhenItComesAndGoes(t *testing.T) {

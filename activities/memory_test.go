@@ -69,7 +69,7 @@ func TestBodiesCountUntilTheirPagesAreRecorded(t *testing.T) {
 		return b.count(t, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'") == 1
 	}, time.Minute, 10*time.Millisecond, "it has been parsed, and waits to be recorded")
 	_, err = client.Do(t.Context(), again)
-	require.ErrorIs(t, err, fetch.KindLocal, "there is no memory for another")
+	require.ErrorIs(t, err, fetch.CauseLocal, "there is no memory for another")
 	require.NoError(t, hold.Rollback(t.Context()))
 	require.NoError(t, <-done)
 	resp, err := client.Do(t.Context(), again)

@@ -3,7 +3,9 @@ package activities
 import (
 	"cmp"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/kinds"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // Step is what a domain's workflow should do next.
@@ -23,9 +25,9 @@ const (
 // carries it.
 type NextStep struct {
 	// Next is what to do after Wait; empty is StepFetch.
-	Next   Step           `json:"next,omitempty"`
-	Wait   crawl.Duration `json:"wait,omitempty"`
-	Reason crawl.Reason   `json:"reason,omitempty"`
+	Next   Step              `json:"next,omitempty"`
+	Wait   settings.Duration `json:"wait,omitempty"`
+	Reason reasons.Reason    `json:"reason,omitempty"`
 	// Defer, with StepFinish, defers the domain for Wait.
 	Defer bool `json:"defer,omitempty"`
 	// URL is the page that is next, for people. With StepRobots it is where the last
@@ -33,7 +35,7 @@ type NextStep struct {
 	URL string `json:"url,omitempty"`
 	// Origin, Kind and Hops are those of a FetchRobotsInput, with StepRobots.
 	Origin string     `json:"origin,omitempty"`
-	Kind   crawl.Kind `json:"kind,omitempty"`
+	Kind   kinds.Kind `json:"kind,omitempty"`
 	Hops   int        `json:"hops,omitempty"`
 	// Queued is set once the domain has waited for its turn on a shared address.
 	Queued bool `json:"queued,omitempty"`

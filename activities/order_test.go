@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/activities"
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/test/web"
 )
 
@@ -153,7 +153,7 @@ func TestOrderPays(t *testing.T) {
 			t.Parallel()
 			b := setup(t, options{
 				sites:    m.serve(c.sitemap, c.feed),
-				settings: crawl.Settings{Sitemaps: new(c.sitemap), Feeds: new(c.feed)},
+				settings: settings.Settings{Sitemaps: new(c.sitemap), Feeds: new(c.feed)},
 			})
 			b.seed(t, "/")
 			b.allowAll(t, b.page("/"))

@@ -10,6 +10,8 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/test/web"
 )
@@ -34,7 +36,7 @@ func (b *testBundle) crawlThrough(t *testing.T) (rests int) {
 			return rests
 		case res.Next == activities.StepRobots:
 			b.readRobots(t)
-		case res.Reason == crawl.ReasonGraylist:
+		case res.Reason == reasons.Graylist:
 			rests++
 		}
 		b.exec(t, "UPDATE politeness_slots SET free_at = 'epoch' WHERE key = 'domain:' || $1", b.site)
@@ -67,7 +69,7 @@ func TestOrdinarySitesWithBrokenPages(t *testing.T) {
 		"FiveOf131BreakTheConnection": {pages: 130, broken: web.Reset{}, numbers: []int{25, 50, 75, 100, 120}, attempts: tries, slower: true},
 		"FifteenNeighboursOf61Are403": {pages: 60, broken: web.Status{Code: 403}, numbers: span(20, 34), attempts: 1},
 	}
-	o := options{settings: crawl.Settings{MaxAttempts: new(tries)}}
+	o := options{settings: settings.Settings{MaxAttempts: new(tries)}}
 	bundles := setupCases(t, o, cases, func(c testCase) web.Site { return web.Ordinary(c.pages, c.broken, c.numbers...) })
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -119,7 +121,7 @@ func TestProbesWithAPageThatHasWorked(t *testing.T) {
 		site.Paths[target] = web.Status{Code: 403}
 		targets = append(targets, target)
 	}
-	b := setup(t, options{sites: []web.Site{site}, settings: crawl.Settings{MaxPages: new(int64(26))}})
+	b := setup(t, options{sites: []web.Site{site}, settings: settings.Settings{MaxPages: new(int64(26))}})
 	b.seed(t, targets...)
 	b.allowAll(t, b.page("/"))
 	res, err := b.fetchPages(t, 50)

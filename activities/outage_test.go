@@ -14,6 +14,7 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/internal/dns"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/internal/network"
@@ -143,7 +144,7 @@ func TestADeadSiteBesideHealthyOnes(t *testing.T) {
 	t.Parallel()
 	needLinux(t)
 	o := outageOptions(web.Site{Pages: 2, Plain: true}, web.Site{Pages: 100, Plain: true})
-	o.settings.Delay = new(crawl.Duration(20 * time.Millisecond))
+	o.settings.Delay = new(settings.Duration(20 * time.Millisecond))
 	b := setup(t, o)
 	dead, healthy := b.eachSite()[0], b.eachSite()[1]
 	for _, s := range []*testBundle{dead, healthy} {
@@ -284,7 +285,7 @@ type withoutIPv6 struct{ activities.Fetcher }
 
 func (f withoutIPv6) Do(ctx context.Context, r fetch.Request) (*fetch.Response, error) {
 	if r.Addr.Is6() {
-		return nil, &fetch.Error{Kind: fetch.KindFamily, Msg: "this machine has no way to IPv6 addresses", EndedAt: time.Now()}
+		return nil, &fetch.Error{Cause: fetch.CauseFamily, Msg: "this machine has no way to IPv6 addresses", EndedAt: time.Now()}
 	}
 	return f.Fetcher.Do(ctx, r)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/kinds"
 )
 
 // prerequisite has robots.txt or tdmrep.json fetched before any page of an origin: by
@@ -13,7 +14,7 @@ import (
 // ease. Then it is the same request with the same waits.
 func (b *batch) prerequisite(ctx context.Context, facts crawl.Facts, d decide.Decision) (crawl.Facts, bool, error) {
 	b.res.NextStep = NextStep{Next: StepRobots, Origin: d.Crawl.Origin}
-	if d.Prerequisite != crawl.KindRobots {
+	if d.Prerequisite != kinds.Robots {
 		b.res.Kind = d.Prerequisite
 	}
 	if !b.in.Auto || !b.goesOn() {

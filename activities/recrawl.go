@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // RecrawlStore has runs ask for pages again.
@@ -31,9 +32,9 @@ type RecrawlStore interface {
 //
 //	{"run":"small-web","older_than":"720h"}
 type RecrawlInput struct {
-	Run       string         `json:"run"`
-	OlderThan crawl.Duration `json:"older_than"`
-	Domain    string         `json:"domain,omitempty"`
+	Run       string            `json:"run"`
+	OlderThan settings.Duration `json:"older_than"`
+	Domain    string            `json:"domain,omitempty"`
 }
 
 // RecrawlResult counts the pages that are pending by it.

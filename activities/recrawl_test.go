@@ -9,6 +9,7 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/test/web"
 )
 
@@ -52,9 +53,9 @@ func (b *testBundle) dueIn(t *testing.T, path string) (days float64) {
 func TestRecrawl(t *testing.T) {
 	t.Parallel()
 	const week = 7 * 24 * time.Hour
-	prepare := func(t *testing.T, set crawl.Settings, behaviours map[string]web.Behaviour) *testBundle {
+	prepare := func(t *testing.T, set settings.Settings, behaviours map[string]web.Behaviour) *testBundle {
 		t.Helper()
-		set.WhenDone = new(crawl.WhenDoneRecrawl)
+		set.WhenDone = new(settings.WhenDoneRecrawl)
 		b := setup(t, options{settings: set, sites: []web.Site{{Pages: 2, Plain: true, Paths: behaviours}}})
 		b.seed(t, "/")
 		b.allowAll(t, b.page("/"))
@@ -64,7 +65,7 @@ func TestRecrawl(t *testing.T) {
 
 	t.Run("AsksAgainByHowOftenAPageChanges", func(t *testing.T) {
 		t.Parallel()
-		b := prepare(t, crawl.Settings{}, map[string]web.Behaviour{"/": web.Cached{}})
+		b := prepare(t, settings.Settings{}, map[string]web.Behaviour{"/": web.Cached{}})
 		for _, path := range []string{"/", "/p/1", "/p/2"} {
 			require.InDelta(t, 7, b.dueIn(t, path), 0.01, path)
 		}
@@ -87,7 +88,7 @@ func TestRecrawl(t *testing.T) {
 
 	t.Run("CountsAttemptsOfEachVisit", func(t *testing.T) {
 		t.Parallel()
-		b := prepare(t, crawl.Settings{MaxAttempts: new(2)}, nil)
+		b := prepare(t, settings.Settings{MaxAttempts: new(2)}, nil)
 		for range 4 {
 			b.passes(t, 200*24*time.Hour)
 			require.Equal(t, 3, b.round(t))
@@ -106,7 +107,7 @@ func TestRecrawl(t *testing.T) {
 
 	t.Run("LetsWhatIsGoneFadeOut", func(t *testing.T) {
 		t.Parallel()
-		b := prepare(t, crawl.Settings{}, map[string]web.Behaviour{"/p/1": web.Status{Code: http.StatusGone}, "/p/2": web.Status{Code: http.StatusNotFound}})
+		b := prepare(t, settings.Settings{}, map[string]web.Behaviour{"/p/1": web.Status{Code: http.StatusGone}, "/p/2": web.Status{Code: http.StatusNotFound}})
 		rounds := map[string]int{"/p/1": 1, "/p/2": 1}
 		for range 8 {
 			b.passes(t, 400*24*time.Hour)
@@ -121,13 +122,13 @@ func TestRecrawl(t *testing.T) {
 
 	t.Run("WaitsWhileAServerSaysThatAPageIsFresh", func(t *testing.T) {
 		t.Parallel()
-		b := prepare(t, crawl.Settings{}, map[string]web.Behaviour{"/": web.Cached{CacheControl: "max-age=1728000"}})
+		b := prepare(t, settings.Settings{}, map[string]web.Behaviour{"/": web.Cached{CacheControl: "max-age=1728000"}})
 		require.Greater(t, b.dueIn(t, "/"), 10.0)
 	})
 
 	t.Run("PlansTheRequestsOfADomain", func(t *testing.T) {
 		t.Parallel()
-		b := prepare(t, crawl.Settings{Delay: new(crawl.Duration(time.Millisecond))}, nil)
+		b := prepare(t, settings.Settings{Delay: new(settings.Duration(time.Millisecond))}, nil)
 		var plan string
 		require.NoError(t, b.store.Pool().QueryRow(t.Context(), "SELECT recrawl #>> '{plan,even}' FROM domains WHERE domain = $1", b.site).Scan(&plan))
 		require.NotEmpty(t, plan)
@@ -137,7 +138,7 @@ func TestRecrawl(t *testing.T) {
 		t.Parallel()
 		list := urlset(entry("/a"), entry("/b"))
 		b := setup(t, options{
-			settings: crawl.Settings{WhenDone: new(crawl.WhenDoneRecrawl), Sitemaps: new(true)},
+			settings: settings.Settings{WhenDone: new(settings.WhenDoneRecrawl), Sitemaps: new(true)},
 			sites: []web.Site{{Pages: -1, Plain: true, Paths: map[string]web.Behaviour{
 				"/": page{}, "/sitemap.xml": list, "/a": page{body: "a"}, "/b": page{body: "b"},
 			}}},
@@ -172,7 +173,7 @@ func TestRecrawl(t *testing.T) {
 		}
 		news := feed(time.Now().Add(-1000 * time.Hour))
 		b := setup(t, options{
-			settings: crawl.Settings{WhenDone: new(crawl.WhenDoneRecrawl), Feeds: new(true)},
+			settings: settings.Settings{WhenDone: new(settings.WhenDoneRecrawl), Feeds: new(true)},
 			sites: []web.Site{{Pages: -1, Plain: true, Paths: map[string]web.Behaviour{
 				"/":     page{head: `<link rel="alternate" type="application/atom+xml" href="/feed">`},
 				"/feed": news, "/a": page{body: "a"}, "/b": page{body: "b"},
@@ -193,10 +194,10 @@ func TestRecrawl(t *testing.T) {
 
 	t.Run("LooksEverMoreRarelyAtWhatItPassesOver", func(t *testing.T) {
 		t.Parallel()
-		b := prepare(t, crawl.Settings{}, nil)
+		b := prepare(t, settings.Settings{}, nil)
 		b.passes(t, week+time.Minute)
 		b.exec(t, "UPDATE domains SET recrawl = NULL")
-		_, err := b.store.EnsureRun(t.Context(), runName, "test", crawl.Settings{Exclude: &[]string{"/p/1"}})
+		_, err := b.store.EnsureRun(t.Context(), runName, "test", settings.Settings{Exclude: &[]string{"/p/1"}})
 		require.NoError(t, err)
 		require.Equal(t, 2, b.round(t))
 		require.InDelta(t, 7, b.dueIn(t, "/p/1"), 0.01)

@@ -11,6 +11,7 @@ import (
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/test/web"
 )
 
@@ -27,7 +28,7 @@ func (p portal) Lookup(context.Context, string) ([]netip.Addr, error) {
 func TestRefusedAddress(t *testing.T) {
 	t.Parallel()
 
-	deferred := activities.FetchPagesResult{NextStep: activities.NextStep{Next: activities.StepFinish, Reason: crawl.ReasonDeferred}}
+	deferred := activities.FetchPagesResult{NextStep: activities.NextStep{Next: activities.StepFinish, Reason: reasons.Deferred}}
 	finish := func(t *testing.T, b *testBundle) {
 		t.Helper()
 		res, err := call[activities.FinishDomainResult](t, b.acts, b.acts.FinishDomain,

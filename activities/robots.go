@@ -9,7 +9,9 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/kinds"
 	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/usage"
 	"github.com/mosey-web/mosey/internal/dns"
 	"github.com/mosey-web/mosey/internal/fetch"
@@ -37,7 +39,7 @@ func (f *originFetch) read(ctx context.Context, x *request.Exchange) error {
 	case said.Unreachable != "":
 		f.failing(x, said.Unreachable)
 	case said.First != "":
-		f.res = FetchRobotsResult{Origin: said.First, Kind: crawl.KindRobots}
+		f.res = FetchRobotsResult{Origin: said.First, Kind: kinds.Robots}
 	case said.Redirect != nil:
 		f.res = FetchRobotsResult{Kind: f.in.Kind, URL: said.Redirect.String(), Hops: f.in.Hops + 1}
 	default:
@@ -57,7 +59,7 @@ func (f *originFetch) named(r crawl.Robots) crawl.Robots {
 // too.
 func (f *originFetch) verdict(r crawl.Robots) FetchRobotsResult {
 	if f.missesTDM(r) {
-		return FetchRobotsResult{Kind: crawl.KindTDM}
+		return FetchRobotsResult{Kind: kinds.TDM}
 	}
 	return FetchRobotsResult{Done: true, Verdict: r.Verdict, Detail: r.Reason}
 }
@@ -107,7 +109,7 @@ func (f *originFetch) settle(x *request.Exchange) {
 	soon = soon && !gone && !fallsBack
 	at.Robots, f.res, f.trouble = &r, f.verdict(r), nil
 	if soon {
-		at.Reason = crawl.ReasonRobots
+		at.Reason = reasons.Robots
 		f.res, f.trouble = FetchRobotsResult{}, f.tryAgain(tries, why, wait)
 	}
 }
@@ -150,7 +152,7 @@ func (f *originFetch) fallsBack(unreached int) bool {
 func (f *originFetch) giveUp(at *crawl.Attempt, why string) time.Duration {
 	at.Health.GivenUp++
 	wait := politeness.GiveUp(at.Health.GivenUp)
-	at.Verdict, at.VerdictReason, at.VerdictFor = crawl.DomainUnreachable, why, crawl.Millis(wait)
+	at.GiveUp, at.GiveUpReason, at.GiveUpFor = crawl.DomainUnreachable, why, crawl.Millis(wait)
 	return wait
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/activities"
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/kinds"
 	"github.com/mosey-web/mosey/crawl/seeds"
 )
 
@@ -38,7 +38,7 @@ func TestStoreSeedList(t *testing.T) {
 		fmt.Fprintf(&many, "%d,many%d.example\n", i+1, i)
 	}
 	write("top.csv", many.String())
-	b := setup(t, options{seedLists: activities.SeedLists{Dir: dir, Cache: t.TempDir()}})
+	b := setup(t, options{seedLists: activities.SeedFiles{Dir: dir, Cache: t.TempDir()}})
 
 	t.Run("ReadsAFileOfTheWorkers", func(t *testing.T) {
 		res, err := b.storeSeedList(t, activities.SeedList{Source: seeds.CSV, File: "sites.csv", Column: "site"})
@@ -56,7 +56,7 @@ func TestStoreSeedList(t *testing.T) {
 		require.NoError(t, err)
 		key := strings.Join([]string{"worker", "tranco", "", "0", "0", "top.csv", ""}, "\n")
 		version := fmt.Sprintf("%d bytes, %s", info.Size(), info.ModTime().UTC())
-		require.NoError(t, b.store.NoteSeedList(t.Context(), b.run.ID, key, version, 10_000))
+		require.NoError(t, b.store.NoteSeedFile(t.Context(), b.run.ID, key, version, 10_000))
 		res, err := b.storeSeedList(t, list)
 		require.NoError(t, err)
 		require.Equal(t, 2_000, res.Added, "10,000 were stored before")
@@ -87,7 +87,7 @@ func TestStoreSeedList(t *testing.T) {
 		require.Equal(t, 1, res.Added)
 		page, err := b.store.Page(t.Context(), "e.example", "https://e.example/sitemap.xml")
 		require.NoError(t, err)
-		require.Equal(t, crawl.KindSitemap, page.Kind)
+		require.Equal(t, kinds.Sitemap, page.Kind)
 	})
 
 	for name, c := range map[string]struct {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 func TestStoreSeeds(t *testing.T) {
@@ -24,14 +25,14 @@ func TestStoreSeeds(t *testing.T) {
 		b := setup(t, options{})
 		in := activities.StoreSeedsInput{
 			Run: "new", URLs: []string{"https://Example.org", "https://example.net/?utm_source=x", "https://example.org/#a"},
-			Settings: crawl.Settings{Delay: new(crawl.Duration(3 * time.Second))},
+			Settings: settings.Settings{Delay: new(settings.Duration(3 * time.Second))},
 		}
 		res, err := store(t, b, in)
 		require.NoError(t, err)
 		require.Equal(t, activities.StoreSeedsResult{Added: 2, Known: 1}, res)
 		run, err := b.store.Run(t.Context(), "new")
 		require.NoError(t, err)
-		require.Equal(t, crawl.Duration(3*time.Second), *run.Settings.Delay)
+		require.Equal(t, settings.Duration(3*time.Second), *run.Settings.Delay)
 		require.Equal(t, 4, *run.Settings.MaxAttempts)
 		require.Equal(t, 2, b.count(t,
 			"SELECT count(*) FROM page_crawls WHERE run_id = $1 AND depth = 0 AND outcome IS NULL", run.ID))
@@ -58,7 +59,7 @@ func TestStoreSeeds(t *testing.T) {
 		t.Parallel()
 		b := setup(t, options{})
 		_, err := store(t, b, activities.StoreSeedsInput{
-			Run: "new", URLs: []string{"https://example.org/"}, Settings: crawl.Settings{Window: new("Mon 22:00-06:00 Berlin")},
+			Run: "new", URLs: []string{"https://example.org/"}, Settings: settings.Settings{Window: new("Mon 22:00-06:00 Berlin")},
 		})
 		requireBadInput(t, err, `window "Mon 22:00-06:00 Berlin": time zone "Berlin" is not known: want an IANA name`)
 		_, err = b.store.Run(t.Context(), "new")
@@ -110,7 +111,7 @@ func TestStoreSeeds(t *testing.T) {
 		t.Parallel()
 		b := setup(t, options{})
 		require.NoError(t, b.store.StageSeeds(t.Context(), b.run.ID, []string{"https://example.org/"}))
-		_, err := b.store.EnsureRun(t.Context(), "another", "test", crawl.Settings{})
+		_, err := b.store.EnsureRun(t.Context(), "another", "test", settings.Settings{})
 		require.NoError(t, err)
 		_, err = store(t, b, activities.StoreSeedsInput{Run: "another"})
 		require.NoError(t, err)
@@ -128,7 +129,7 @@ func TestStoreSeedsWithoutAny(t *testing.T) {
 	require.ErrorIs(t, err, crawl.ErrNotFound)
 
 	res, err := call[activities.StoreSeedsResult](t, b.acts, b.acts.StoreSeeds,
-		activities.StoreSeedsInput{Run: runName, Settings: crawl.Settings{MaxPages: new(int64(7))}})
+		activities.StoreSeedsInput{Run: runName, Settings: settings.Settings{MaxPages: new(int64(7))}})
 	require.NoError(t, err)
 	require.Zero(t, res)
 	run, err := b.store.Run(t.Context(), runName)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/test/web"
 )
@@ -94,7 +94,7 @@ func TestSignalsOfKnownPages(t *testing.T) {
 		listed = append(listed, entry(p.path))
 	}
 	paths["/sitemap.xml"] = urlset(listed...)
-	b := setup(t, listing(serving(paths), crawl.Settings{MinRefetch: new(crawl.Duration)}))
+	b := setup(t, listing(serving(paths), settings.Settings{MinRefetch: new(settings.Duration)}))
 	b.seed(t, "/")
 	b.follow(t)
 	for _, p := range site {

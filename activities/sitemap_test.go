@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/test/web"
 )
 
@@ -78,7 +78,7 @@ func entry(path string, more ...string) string {
 func text(body string) *document { return &document{mediaType: "text/plain", body: body} }
 
 // listing is a run that reads sitemaps and feeds.
-func listing(sites []web.Site, set crawl.Settings) options {
+func listing(sites []web.Site, set settings.Settings) options {
 	set.Sitemaps, set.Feeds = new(true), new(true)
 	return options{sites: sites, settings: set}
 }
@@ -87,7 +87,7 @@ func TestSitemaps(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		paths    map[string]web.Behaviour
-		settings crawl.Settings
+		settings settings.Settings
 		want     []string
 	}{
 		// The front page, what lists pages, and then these in their order.
@@ -160,12 +160,12 @@ func TestSitemaps(t *testing.T) {
 		},
 		"BesideASeed": {
 			paths:    map[string]web.Behaviour{"/sitemap.xml": urlset(entry("/a"))},
-			settings: crawl.Settings{MaxDepth: new(1)},
+			settings: settings.Settings{MaxDepth: new(1)},
 			want:     []string{"/", "/sitemap.xml", "/a"},
 		},
 		"NotIfOnlySeedsAreWanted": {
 			paths:    map[string]web.Behaviour{"/": page{}, "/sitemap.xml": urlset(entry("/a"))},
-			settings: crawl.Settings{MaxDepth: new(0)},
+			settings: settings.Settings{MaxDepth: new(0)},
 			want:     []string{"/"},
 		},
 		"Forbidden": {
@@ -213,7 +213,7 @@ func TestSitemapElsewhere(t *testing.T) {
 					"/robots.txt": text("Sitemap: {site}/map"), "/": page{},
 					"/map": text("{other}/a\n{site}/b\nhttp://third.test/\n"),
 				}},
-			}, crawl.Settings{Scope: new(crawl.ScopeWeb)}))
+			}, settings.Settings{Scope: new(settings.ScopeWeb)}))
 			other := *b
 			other.site = b.web.Hosts()[1]
 			b.seed(t, "/")
@@ -238,7 +238,7 @@ func TestFeeds(t *testing.T) {
 		t.Parallel()
 		b := setup(t, listing(serving(map[string]web.Behaviour{
 			"/": front, "/feed": xmlOf(atom), "/sitemap.xml": urlset(), "/a": page{head: `<link rel="alternate" type="application/atom+xml" href="/a/feed">`},
-		}), crawl.Settings{}))
+		}), settings.Settings{}))
 		b.seed(t, "/")
 		b.follow(t)
 		require.Equal(t, []string{"/", "/sitemap.xml", "/feed", "/news/1", "/news/2", "/a"}, b.targets(),
@@ -246,7 +246,7 @@ func TestFeeds(t *testing.T) {
 	})
 	t.Run("AreAskedForMoreOftenThanPages", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, listing(serving(map[string]web.Behaviour{"/": front, "/feed": xmlOf(atom)}), crawl.Settings{}))
+		b := setup(t, listing(serving(map[string]web.Behaviour{"/": front, "/feed": xmlOf(atom)}), settings.Settings{}))
 		b.seed(t, "/")
 		b.follow(t)
 		b.exec(t, "UPDATE pages SET fetched_at = fetched_at - interval '2 hours', failed_at = failed_at - interval '2 hours'")
@@ -257,7 +257,7 @@ func TestFeeds(t *testing.T) {
 	})
 	t.Run("CanBeMalformed", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, listing(serving(map[string]web.Behaviour{"/": front, "/feed": xmlOf("<rss><channel><item>")}), crawl.Settings{}))
+		b := setup(t, listing(serving(map[string]web.Behaviour{"/": front, "/feed": xmlOf("<rss><channel><item>")}), settings.Settings{}))
 		b.seed(t, "/")
 		b.follow(t)
 		require.Contains(t, b.targets(), "/feed")
@@ -271,7 +271,7 @@ func TestListsAreReadAgain(t *testing.T) {
 	t.Parallel()
 	list := urlset(entry("/a"), entry("/b"))
 	list.header = []string{"ETag", `"1"`}
-	b := setup(t, listing(serving(map[string]web.Behaviour{"/": page{}, "/sitemap.xml": list}), crawl.Settings{MinRefetch: new(crawl.Duration)}))
+	b := setup(t, listing(serving(map[string]web.Behaviour{"/": page{}, "/sitemap.xml": list}), settings.Settings{MinRefetch: new(settings.Duration)}))
 	b.seed(t, "/")
 	b.follow(t)
 	again := func(name string) []string {
@@ -298,7 +298,7 @@ func TestManySitemapsWait(t *testing.T) {
 		paths[name] = text(fmt.Sprintf("{site}/p%d\n{site}/q%d\n", i, i))
 	}
 	paths["/robots.txt"] = text(robots.String())
-	b := setup(t, listing(serving(paths), crawl.Settings{}))
+	b := setup(t, listing(serving(paths), settings.Settings{}))
 	b.seed(t, "/")
 	b.follow(t)
 	require.Equal(t, []string{"/", "/map-0", "/p0", "/q0", "/map-1", "/p1", "/q1", "/map-2"}, b.targets()[:8])
@@ -311,7 +311,7 @@ func TestAPageThatIsCalledAList(t *testing.T) {
 		"/robots.txt": text("Sitemap: {site}/all/\n"), "/sitemap.xml": urlset(),
 		"/":     page{head: `<link rel=alternate type="application/rss+xml" href="/news/">`},
 		"/all/": page{body: `<a href="/a">a</a>`}, "/news/": page{body: `<a href="/b">b</a>`},
-	}), crawl.Settings{MinRefetch: new(crawl.Duration)}))
+	}), settings.Settings{MinRefetch: new(settings.Duration)}))
 	b.seed(t, "/")
 	b.follow(t)
 	require.Equal(t, []string{"/", "/all/", "/news/", "/a", "/b"}, b.targets())
@@ -325,11 +325,11 @@ func TestListsOutliveRunsThatDoNotWantThem(t *testing.T) {
 	front := &document{mediaType: "text/html", body: `<title>1</title><link rel=alternate type="application/rss+xml" href="/feed">`}
 	b := setup(t, listing(serving(map[string]web.Behaviour{
 		"/": front, "/feed": xmlOf(atom), "/sitemap.xml": urlset(entry("/a")),
-	}), crawl.Settings{MinRefetch: new(crawl.Duration)}))
+	}), settings.Settings{MinRefetch: new(settings.Duration)}))
 	b.seed(t, "/")
 	b.follow(t)
 	front.body = strings.Replace(front.body, "1", "2", 1)
-	b.again(t, "without", 0, crawl.Settings{MinRefetch: new(crawl.Duration), Sitemaps: new(false), Feeds: new(false)})
+	b.again(t, "without", 0, settings.Settings{MinRefetch: new(settings.Duration), Sitemaps: new(false), Feeds: new(false)})
 	require.Zero(t, b.count(t, "SELECT count(*) FROM page_links WHERE gone_at IS NOT NULL"))
 	front.body = `<title>3</title>`
 	b.again(t, "with", 0, b.run.Settings)
@@ -344,7 +344,7 @@ func TestRedirectsDoNotVouch(t *testing.T) {
 		{Pages: -1, Plain: true, Paths: map[string]web.Behaviour{
 			"/robots.txt": text("Sitemap: {other}/go"), "/": page{}, "/map": text("{other}/victim\n{site}/mine\n"),
 		}},
-	}, crawl.Settings{Scope: new(crawl.ScopeWeb)}))
+	}, settings.Settings{Scope: new(settings.ScopeWeb)}))
 	other := *b
 	other.site = b.web.Hosts()[1]
 	other.seed(t, "/")

@@ -11,28 +11,30 @@ import (
 	"sync"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/kinds"
 	"github.com/mosey-web/mosey/crawl/politeness"
 	"github.com/mosey-web/mosey/crawl/seeds"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/urls"
-	"github.com/mosey-web/mosey/internal/seedlist"
+	"github.com/mosey-web/mosey/internal/seedfile"
 )
 
-// SeedList is a list of seeds for a worker to read: a file in the directory that it was
+// SeedList is a seed file for a worker to read: a file in the directory that it was
 // told (--seed-dir), or what is downloaded from an address.
 type SeedList struct {
 	Source seeds.Source `json:"source"`
 	File   string       `json:"file,omitempty"`
 	URL    string       `json:"url,omitempty"`
 	// Column and RankColumn are of a CSV file, Limit and Offset count its entries; see
-	// seedlist.Options.
+	// seedfile.Options.
 	Column     string `json:"column,omitempty"`
 	RankColumn string `json:"rank_column,omitempty"`
 	Limit      int64  `json:"limit,omitempty"`
 	Offset     int64  `json:"offset,omitempty"`
 }
 
-func (l SeedList) options() seedlist.Options {
-	return seedlist.Options{Source: l.Source, Column: l.Column, RankColumn: l.RankColumn, Limit: l.Limit, Offset: l.Offset}
+func (l SeedList) options() seedfile.Options {
+	return seedfile.Options{Source: l.Source, Column: l.Column, RankColumn: l.RankColumn, Limit: l.Limit, Offset: l.Offset}
 }
 
 // Validate checks a list that is to be read. Errors wrap crawl.ErrInvalid.
@@ -53,8 +55,8 @@ func (l SeedList) Validate() error {
 	case l.File != "" && !filepath.IsLocal(l.File):
 		return fmt.Errorf("%w: file %q: want the name of a file in the worker's --seed-dir, such as sites.csv", crawl.ErrInvalid, l.File)
 	case l.URL != "":
-		return seedlist.ValidateURL(l.URL)
-	case l.File == "" && seedlist.Published(l.Source) == "":
+		return seedfile.ValidateURL(l.URL)
+	case l.File == "" && seedfile.Published(l.Source) == "":
 		return fmt.Errorf("%w: source %s: want its file or its url", crawl.ErrInvalid, l.Source)
 	}
 	return nil
@@ -62,24 +64,24 @@ func (l SeedList) Validate() error {
 
 // StoreSeedListInput asks to store the seeds of a list.
 type StoreSeedListInput struct {
-	Run      string         `json:"run"`
-	List     SeedList       `json:"list"`
-	Settings crawl.Settings `json:"settings"`
+	Run      string            `json:"run"`
+	List     SeedList          `json:"list"`
+	Settings settings.Settings `json:"settings"`
 }
 
-// SeedLists are what workers read lists of seeds from.
-type SeedLists struct {
+// SeedFiles are what workers read seed files from.
+type SeedFiles struct {
 	// Dir has the files that may be read; empty is none.
 	Dir string
 	// Cache is where downloaded lists are kept.
 	Cache string
 }
 
-// SeedListStore is how far lists of seeds are stored.
-type SeedListStore interface {
-	SeedListStored(ctx context.Context, runID int64, list, version string) (int64, error)
-	NoteSeedList(ctx context.Context, runID int64, list, version string, entries int64) error
-	ForgetSeedList(ctx context.Context, runID int64, list string) error
+// SeedFileStore is how far seed files are stored.
+type SeedFileStore interface {
+	SeedFileStored(ctx context.Context, runID int64, list, version string) (int64, error)
+	NoteSeedFile(ctx context.Context, runID int64, list, version string, entries int64) error
+	ForgetSeedFile(ctx context.Context, runID int64, list string) error
 }
 
 // StoreSeedList makes sure that the run exists, and stores the seeds of a list. Another
@@ -98,7 +100,7 @@ func (a *Activities) StoreSeedList(ctx context.Context, in StoreSeedListInput) (
 	if in.List.Source == seeds.Sitemap {
 		return a.storeSitemapSeed(ctx, run, in.List.URL)
 	}
-	file, version, err := a.openSeedList(ctx, in.List)
+	file, version, err := a.openSeedFile(ctx, in.List)
 	if err != nil {
 		return res, err
 	}
@@ -109,7 +111,7 @@ func (a *Activities) StoreSeedList(ctx context.Context, in StoreSeedListInput) (
 	} else if err != nil {
 		return res, err
 	}
-	return res, a.store.ForgetSeedList(ctx, run.ID, s.key())
+	return res, a.store.ForgetSeedFile(ctx, run.ID, s.key())
 }
 
 // storeSitemapSeed makes a sitemap part of a run: it is asked for as any page is.
@@ -118,19 +120,19 @@ func (a *Activities) storeSitemapSeed(ctx context.Context, run crawl.Run, url st
 	if err != nil {
 		return res, badInput(err)
 	}
-	seed.Kind = crawl.KindSitemap
+	seed.Kind = kinds.Sitemap
 	stored, err := a.store.StoreSeeds(ctx, run.ID, seeds.Sitemap, []seeds.Seed{seed})
 	res.add(stored)
 	return res, err
 }
 
-// openSeedList opens a list, and returns what tells this version of it from others.
-func (a *Activities) openSeedList(ctx context.Context, l SeedList) (_ *seedlist.File, version string, err error) {
+// openSeedFile opens a seed file, and returns what tells this version of it from others.
+func (a *Activities) openSeedFile(ctx context.Context, l SeedList) (_ *seedfile.File, version string, err error) {
 	var in *os.File
 	if l.File != "" {
-		in, err = a.openSeedFile(l.File)
+		in, err = a.openLocal(l.File)
 	} else {
-		in, err = a.downloadSeedList(ctx, l)
+		in, err = a.downloadSeedFile(ctx, l)
 	}
 	if err != nil {
 		return nil, "", err
@@ -139,7 +141,7 @@ func (a *Activities) openSeedList(ctx context.Context, l SeedList) (_ *seedlist.
 	if err != nil {
 		return nil, "", errors.Join(err, in.Close())
 	}
-	file, err := seedlist.From(ctx, in)
+	file, err := seedfile.From(ctx, in)
 	if err != nil {
 		return nil, "", badInput(errors.Join(err, in.Close()))
 	}
@@ -147,30 +149,30 @@ func (a *Activities) openSeedList(ctx context.Context, l SeedList) (_ *seedlist.
 	return file, fmt.Sprintf("%d bytes, %s", info.Size(), info.ModTime().UTC()), nil
 }
 
-// openSeedFile opens a file in the directory that may be read, and none outside, whatever
+// openLocal opens a file in the directory that may be read, and none outside, whatever
 // links there are.
-func (a *Activities) openSeedFile(name string) (*os.File, error) {
-	if a.seedLists.Dir == "" {
+func (a *Activities) openLocal(name string) (*os.File, error) {
+	if a.seedFiles.Dir == "" {
 		return nil, badInput(fmt.Errorf("%w: file %q: this worker reads no files: start it with --seed-dir, or use url", crawl.ErrInvalid, name))
 	}
-	root, err := os.OpenRoot(a.seedLists.Dir)
+	root, err := os.OpenRoot(a.seedFiles.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("--seed-dir: %w", err)
 	}
 	defer root.Close()
 	in, err := root.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, badInput(fmt.Errorf("%w: file %q: there is none in --seed-dir %s", crawl.ErrInvalid, name, a.seedLists.Dir))
+		return nil, badInput(fmt.Errorf("%w: file %q: there is none in --seed-dir %s", crawl.ErrInvalid, name, a.seedFiles.Dir))
 	}
 	return in, err
 }
 
-func (a *Activities) downloadSeedList(ctx context.Context, l SeedList) (*os.File, error) {
+func (a *Activities) downloadSeedFile(ctx context.Context, l SeedList) (*os.File, error) {
 	from := l.URL
 	if from == "" {
-		from = seedlist.Published(l.Source)
+		from = seedfile.Published(l.Source)
 	}
-	cache := a.seedLists.Cache
+	cache := a.seedFiles.Cache
 	if cache == "" {
 		dir, err := os.MkdirTemp("", "mosey-lists-")
 		if err != nil {
@@ -179,7 +181,7 @@ func (a *Activities) downloadSeedList(ctx context.Context, l SeedList) (*os.File
 		defer os.RemoveAll(dir) // the list stays readable while it is open
 		cache = dir
 	}
-	d := seedlist.Downloader{Dir: cache, Agent: a.agent, Permits: func(addr netip.Addr) error { return a.requests.Fetcher.Permits(addr) }}
+	d := seedfile.Downloader{Dir: cache, Agent: a.agent, Permits: func(addr netip.Addr) error { return a.requests.Fetcher.Permits(addr) }}
 	path, stale, err := d.Get(ctx, l.Source, from)
 	if err != nil {
 		return nil, err
@@ -207,8 +209,8 @@ func (s *storingList) key() string {
 	return "worker\n" + s.list.options().Key(s.list.File, s.list.URL)
 }
 
-func (s *storingList) load(ctx context.Context, file *seedlist.File) error {
-	before, err := s.store.SeedListStored(ctx, s.run.ID, s.key(), s.version)
+func (s *storingList) load(ctx context.Context, file *seedfile.File) error {
+	before, err := s.store.SeedFileStored(ctx, s.run.ID, s.key(), s.version)
 	if err != nil {
 		return err
 	}
@@ -216,7 +218,7 @@ func (s *storingList) load(ctx context.Context, file *seedlist.File) error {
 	if before > 0 {
 		o = o.After(before)
 	}
-	_, err = seedlist.Load(ctx, file, o, seedlist.Loading{
+	_, err = seedfile.Load(ctx, file, o, seedfile.Loading{
 		Store: func(ctx context.Context, some []seeds.Seed) error {
 			if stopping(ctx) {
 				return errors.New("the worker is stopping; what is stored stays")
@@ -227,14 +229,14 @@ func (s *storingList) load(ctx context.Context, file *seedlist.File) error {
 			s.res.add(stored)
 			return err
 		},
-		Bad: func(bad seedlist.BadLine) {
+		Bad: func(bad seedfile.BadLine) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.res.Refused++
 			s.res.Example = crawl.CleanText(fmt.Sprintf("line %d: %s: %s", bad.Line, bad.Text, bad.Reason), seedExampleMax)
 		},
 		Stored: func(entries int64) error {
-			return s.store.NoteSeedList(ctx, s.run.ID, s.key(), s.version, before+entries)
+			return s.store.NoteSeedFile(ctx, s.run.ID, s.key(), s.version, before+entries)
 		},
 	})
 	return err

@@ -12,6 +12,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/politeness"
 	"github.com/mosey-web/mosey/crawl/seeds"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
@@ -27,9 +28,9 @@ type SeedStore interface {
 // StoreSeedsInput asks to store seeds: those given, and those that a command line
 // has staged for the run.
 type StoreSeedsInput struct {
-	Run      string         `json:"run"`
-	URLs     []string       `json:"urls,omitempty"`
-	Settings crawl.Settings `json:"settings"`
+	Run      string            `json:"run"`
+	URLs     []string          `json:"urls,omitempty"`
+	Settings settings.Settings `json:"settings"`
 }
 
 // StoreSeedsResult counts what came of the seeds.

@@ -28,13 +28,13 @@ func (b *testBundle) crawlAll(t *testing.T, most int) {
 func TestTrapsEnd(t *testing.T) {
 	t.Parallel()
 	const honest = 60
-	cases := make(map[string]web.TrapKind)
-	for _, kind := range web.TrapKinds() {
+	cases := make(map[string]web.TrapShape)
+	for _, kind := range web.TrapShapes() {
 		if kind != web.TrapLinks { // a million links: see the page's own bounds
 			cases[string(kind)] = kind
 		}
 	}
-	bundles := setupCases(t, options{}, cases, func(kind web.TrapKind) web.Site {
+	bundles := setupCases(t, options{}, cases, func(kind web.TrapShape) web.Site {
 		return web.Site{Pages: honest, Plain: true, Trap: kind}
 	})
 	for name := range cases {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/test/web"
 )
 
@@ -61,7 +63,7 @@ func TestUsage(t *testing.T) {
 	const links = `<a href="/linked">linked</a>`
 
 	for name, c := range map[string]struct {
-		purpose crawl.Purpose
+		purpose settings.Purpose
 		page    page
 		// forbidden says that nothing of the page may be kept, and why
 		forbidden string
@@ -73,21 +75,21 @@ func TestUsage(t *testing.T) {
 		"NoindexIsKept":          {page: page{head: `<meta name=robots content=noindex>`}, followed: true, noIndex: true, usage: `{"noindex": "meta robots"}`},
 		"HeaderForUsAlone":       {page: page{header: []string{"X-Robots-Tag", "mosey: nofollow"}}, usage: `{"nofollow": "X-Robots-Tag to mosey"}`},
 		"HeaderForOthers":        {page: page{header: []string{"X-Robots-Tag", "otherbot: none"}}, followed: true},
-		"NoAIForbidsTraining":    {purpose: crawl.PurposeAITrain, page: page{head: `<meta name=robots content=noai>`}, forbidden: "noai", usage: `{"noai": "meta robots"}`},
+		"NoAIForbidsTraining":    {purpose: settings.PurposeAITrain, page: page{head: `<meta name=robots content=noai>`}, forbidden: "noai", usage: `{"noai": "meta robots"}`},
 		"NoAIForbidsNoSearch":    {page: page{head: `<meta name=robots content=noai>`}, followed: true, usage: `{"noai": "meta robots"}`},
-		"TDMForbidsTraining":     {purpose: crawl.PurposeAITrain, page: page{header: []string{"tdm-reservation", "1"}}, forbidden: "a TDM reservation", usage: `{"tdm_reserved": "the header tdm-reservation"}`},
-		"NoarchiveForbidsCopies": {purpose: crawl.PurposeArchive, page: page{head: `<meta name=mosey content=noarchive>`}, forbidden: "noarchive", usage: `{"noarchive": "meta mosey"}`},
+		"TDMForbidsTraining":     {purpose: settings.PurposeAITrain, page: page{header: []string{"tdm-reservation", "1"}}, forbidden: "a TDM reservation", usage: `{"tdm_reserved": "the header tdm-reservation"}`},
+		"NoarchiveForbidsCopies": {purpose: settings.PurposeArchive, page: page{head: `<meta name=mosey content=noarchive>`}, forbidden: "noarchive", usage: `{"noarchive": "meta mosey"}`},
 		"ContentSignalOfAPage":   {page: page{header: []string{"Content-Signal", "search=no"}}, forbidden: "search=no", usage: `{"content_signals": {"search": {"answer": "no", "by": "the header Content-Signal"}}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if c.purpose == "" {
-				c.purpose = crawl.PurposeSearch
+				c.purpose = settings.PurposeSearch
 			}
 			c.page.body = links
 			b := setup(t, options{
 				sites:    serving(map[string]web.Behaviour{"/": c.page, "/linked": page{}}),
-				settings: crawl.Settings{Purpose: &c.purpose},
+				settings: settings.Settings{Purpose: &c.purpose},
 			})
 			b.seed(t, "/")
 			b.follow(t)
@@ -126,24 +128,24 @@ func TestUsage(t *testing.T) {
 	const tdm = "/.well-known/tdmrep.json"
 	reserved := `[{"location": "/mine/*", "tdm-reservation": 1}, {"location": "/", "tdm-reservation": 0}]`
 	for name, c := range map[string]struct {
-		purpose crawl.Purpose
+		purpose settings.Purpose
 		robots  string
 		file    web.Behaviour
 		asked   []string
 		why     string
 	}{
-		"IsNotAskedForWhereItDoesNotMatter": {crawl.PurposeSearch, "", page{}, []string{"/", "/mine/1"}, ""},
+		"IsNotAskedForWhereItDoesNotMatter": {settings.PurposeSearch, "", page{}, []string{"/", "/mine/1"}, ""},
 		"ReservesSomePaths": {
-			crawl.PurposeAITrain, "",
+			settings.PurposeAITrain, "",
 			turns{answers: []func(*web.Visit){says(reserved)}},
 			[]string{tdm, "/"},
 			"ai-train is forbidden by a TDM reservation (/.well-known/tdmrep.json)",
 		},
-		"ThatIsAPageReservesNothing":      {crawl.PurposeAITrain, "", page{}, []string{tdm, "/", "/mine/1"}, ""},
-		"ThatIsMissingReservesNothing":    {crawl.PurposeAITrain, "", web.Status{Code: 404}, []string{tdm, "/", "/mine/1"}, ""},
-		"ThatCannotBeReadMayReserveAll":   {crawl.PurposeAITrain, "", web.Status{Code: 500}, []string{tdm}, "ai-train is forbidden by a TDM reservation"},
-		"ThatIsDisallowedMayReserveAll":   {crawl.PurposeAITrain, "User-agent: *\nDisallow: /.well-known/\n", page{}, []string{}, "is disallowed by robots.txt line 2"},
-		"IsOnlyAskedForWherePagesAllowed": {crawl.PurposeAITrain, "User-agent: *\nDisallow: /\n", page{}, []string{}, "is disallowed by robots.txt line 2"},
+		"ThatIsAPageReservesNothing":      {settings.PurposeAITrain, "", page{}, []string{tdm, "/", "/mine/1"}, ""},
+		"ThatIsMissingReservesNothing":    {settings.PurposeAITrain, "", web.Status{Code: 404}, []string{tdm, "/", "/mine/1"}, ""},
+		"ThatCannotBeReadMayReserveAll":   {settings.PurposeAITrain, "", web.Status{Code: 500}, []string{tdm}, "ai-train is forbidden by a TDM reservation"},
+		"ThatIsDisallowedMayReserveAll":   {settings.PurposeAITrain, "User-agent: *\nDisallow: /.well-known/\n", page{}, []string{}, "is disallowed by robots.txt line 2"},
+		"IsOnlyAskedForWherePagesAllowed": {settings.PurposeAITrain, "User-agent: *\nDisallow: /\n", page{}, []string{}, "is disallowed by robots.txt line 2"},
 	} {
 		t.Run("TDMFile"+name, func(t *testing.T) {
 			t.Parallel()
@@ -151,7 +153,7 @@ func TestUsage(t *testing.T) {
 				sites: serving(map[string]web.Behaviour{
 					"/": page{}, "/mine/1": page{}, tdm: c.file, "/robots.txt": turns{answers: []func(*web.Visit){says(c.robots)}},
 				}),
-				settings: crawl.Settings{Purpose: &c.purpose},
+				settings: settings.Settings{Purpose: &c.purpose},
 			})
 			b.seed(t, "/", "/mine/1")
 			b.follow(t)
@@ -196,7 +198,7 @@ func TestRedirectedTDMFile(t *testing.T) {
 					"/none": web.Status{Code: 404}, "/503": web.Status{Code: 503},
 					"/robots.txt": turns{answers: []func(*web.Visit){says(c.robots)}},
 				}),
-				settings: crawl.Settings{Purpose: new(crawl.PurposeAITrain)},
+				settings: settings.Settings{Purpose: new(settings.PurposeAITrain)},
 			})
 			b.seed(t, "/", "/mine/1")
 			b.follow(t)
@@ -216,7 +218,7 @@ func TestRedirectedTDMFile(t *testing.T) {
 		t.Parallel()
 		sites := serving(map[string]web.Behaviour{"/": page{}, "/mine/1": page{}, tdm: file})
 		sites[0].WWW = true
-		b := setup(t, options{sites: sites, settings: crawl.Settings{Purpose: new(crawl.PurposeAITrain)}})
+		b := setup(t, options{sites: sites, settings: settings.Settings{Purpose: new(settings.PurposeAITrain)}})
 		www := func(target string) string { return b.web.URL("www."+b.site, target) }
 		b.seedURLs(t, www("/"), www("/mine/1"))
 		b.follow(t)
@@ -252,7 +254,7 @@ func TestLoginPagesAreRefusals(t *testing.T) {
 				targets = append(targets, fmt.Sprintf("/secret/%c", 'a'+i))
 				paths[targets[i]] = c.behaviour
 			}
-			b := setup(t, options{sites: serving(paths), settings: crawl.Settings{
+			b := setup(t, options{sites: serving(paths), settings: settings.Settings{
 				BlockOnLogin: new(!c.off), MaxGraylistings: new(1),
 			}})
 			b.seed(t, targets...)
@@ -283,21 +285,21 @@ func TestUsageOfAnUnchangedPage(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		purpose   crawl.Purpose
+		purpose   settings.Purpose
 		first     func(*web.Visit)
 		second    func(*web.Visit)
 		usage     string
 		forbidden bool
 		followed  bool
 	}{
-		"304":                       {crawl.PurposeSearch, first, answer(304, "X-Robots-Tag", "noai"), `{"nosnippet": "meta robots", "noai": "X-Robots-Tag"}`, false, true},
-		"304ThatForbids":            {crawl.PurposeAITrain, first, answer(304, "X-Robots-Tag", "noai"), `{"nosnippet": "meta robots", "noai": "X-Robots-Tag"}`, true, false},
-		"304ThatReserves":           {crawl.PurposeAITrain, first, answer(304, "tdm-reservation", "1"), `{"nosnippet": "meta robots", "tdm_reserved": "the header tdm-reservation"}`, true, false},
-		"304ThatSaysNofollow":       {crawl.PurposeSearch, first, answer(304, "X-Robots-Tag", "nofollow"), `{"nosnippet": "meta robots", "nofollow": "X-Robots-Tag"}`, false, false},
-		"200OfTheSameTag":           {crawl.PurposeSearch, first, answer(200, "X-Robots-Tag", "noindex"), `{"nosnippet": "meta robots", "noindex": "X-Robots-Tag"}`, false, true},
-		"200OfTheSameTagThatForbid": {crawl.PurposeAITrain, first, answer(200, "X-Robots-Tag", "noai"), `{"nosnippet": "meta robots", "noai": "X-Robots-Tag"}`, true, false},
-		"304LeavesOutWhatHolds":     {crawl.PurposeSearch, says(html, "Content-Type", "text/html", "ETag", `"1"`, "X-Robots-Tag", "noindex"), answer(304), `{"nosnippet": "meta robots", "noindex": "X-Robots-Tag"}`, false, true},
-		"200TakesItBack":            {crawl.PurposeSearch, says(html, "Content-Type", "text/html", "ETag", `"1"`, "X-Robots-Tag", "noindex"), answer(200), `{"nosnippet": "meta robots"}`, false, true},
+		"304":                       {settings.PurposeSearch, first, answer(304, "X-Robots-Tag", "noai"), `{"nosnippet": "meta robots", "noai": "X-Robots-Tag"}`, false, true},
+		"304ThatForbids":            {settings.PurposeAITrain, first, answer(304, "X-Robots-Tag", "noai"), `{"nosnippet": "meta robots", "noai": "X-Robots-Tag"}`, true, false},
+		"304ThatReserves":           {settings.PurposeAITrain, first, answer(304, "tdm-reservation", "1"), `{"nosnippet": "meta robots", "tdm_reserved": "the header tdm-reservation"}`, true, false},
+		"304ThatSaysNofollow":       {settings.PurposeSearch, first, answer(304, "X-Robots-Tag", "nofollow"), `{"nosnippet": "meta robots", "nofollow": "X-Robots-Tag"}`, false, false},
+		"200OfTheSameTag":           {settings.PurposeSearch, first, answer(200, "X-Robots-Tag", "noindex"), `{"nosnippet": "meta robots", "noindex": "X-Robots-Tag"}`, false, true},
+		"200OfTheSameTagThatForbid": {settings.PurposeAITrain, first, answer(200, "X-Robots-Tag", "noai"), `{"nosnippet": "meta robots", "noai": "X-Robots-Tag"}`, true, false},
+		"304LeavesOutWhatHolds":     {settings.PurposeSearch, says(html, "Content-Type", "text/html", "ETag", `"1"`, "X-Robots-Tag", "noindex"), answer(304), `{"nosnippet": "meta robots", "noindex": "X-Robots-Tag"}`, false, true},
+		"200TakesItBack":            {settings.PurposeSearch, says(html, "Content-Type", "text/html", "ETag", `"1"`, "X-Robots-Tag", "noindex"), answer(200), `{"nosnippet": "meta robots"}`, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -305,14 +307,14 @@ func TestUsageOfAnUnchangedPage(t *testing.T) {
 				sites: serving(map[string]web.Behaviour{
 					"/": turns{answers: []func(*web.Visit){c.first, c.second}}, "/linked": page{}, "/.well-known/tdmrep.json": web.Status{Code: 404},
 				}),
-				settings: crawl.Settings{Purpose: &c.purpose},
+				settings: settings.Settings{Purpose: &c.purpose},
 			})
 			b.seed(t, "/")
 			b.follow(t)
 			b.exec(t, "UPDATE pages SET fetched_at = fetched_at - interval '25 h' WHERE fetched_at IS NOT NULL")
-			stored, err := b.store.EnsureRun(t.Context(), "second", "test", crawl.Settings{
+			stored, err := b.store.EnsureRun(t.Context(), "second", "test", settings.Settings{
 				Sitemaps: new(false),
-				Purpose:  &c.purpose, Delay: new(crawl.Duration), IPDelay: new(crawl.Duration),
+				Purpose:  &c.purpose, Delay: new(settings.Duration), IPDelay: new(settings.Duration),
 			})
 			require.NoError(t, err)
 			b.run = stored
@@ -348,11 +350,11 @@ func TestUsageOfASkippedPage(t *testing.T) {
 	b.allowAll(t, b.page("/"))
 	b.follow(t)
 	require.Equal(t, []string{"/", "/linked"}, b.pages(), "a search may follow its links")
-	stored, err := b.store.EnsureRun(t.Context(), "archive", "test", crawl.Settings{Purpose: new(crawl.PurposeArchive)})
+	stored, err := b.store.EnsureRun(t.Context(), "archive", "test", settings.Settings{Purpose: new(settings.PurposeArchive)})
 	require.NoError(t, err)
 	b.run = stored
 	b.seed(t, "/")
 	b.follow(t)
-	require.Equal(t, crawl.ReasonMinRefetch, b.report(t, "/").Crawls[0].Skipped)
+	require.Equal(t, reasons.MinRefetch, b.report(t, "/").Crawls[0].Skipped)
 	require.Len(t, b.report(t, "/linked").Crawls, 1, "an archive may not")
 }

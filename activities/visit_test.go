@@ -11,6 +11,9 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/test/web"
 )
 
@@ -20,11 +23,11 @@ type always304 struct{ web.Healthy }
 func (always304) Serve(v *web.Visit) { v.W.WriteHeader(http.StatusNotModified) }
 
 // again makes a further run of the root, as old as it says, and fetches it.
-func (b *testBundle) again(t *testing.T, run string, age time.Duration, set crawl.Settings) activities.FetchPagesResult {
+func (b *testBundle) again(t *testing.T, run string, age time.Duration, set settings.Settings) activities.FetchPagesResult {
 	t.Helper()
 	b.exec(t, `UPDATE pages SET fetched_at = fetched_at - $1::interval, fresh_until = fresh_until - $1::interval
 		WHERE domain = $2`, age, b.site)
-	set.Delay, set.IPDelay = new(crawl.Duration), new(crawl.Duration)
+	set.Delay, set.IPDelay = new(settings.Duration), new(settings.Duration)
 	withoutLists(&set)
 	stored, err := b.store.EnsureRun(t.Context(), run, "test", set)
 	require.NoError(t, err)
@@ -38,7 +41,7 @@ func (b *testBundle) again(t *testing.T, run string, age time.Duration, set craw
 }
 
 // newest is the newest attempt for the site's root.
-func (b *testBundle) newest(t *testing.T) crawl.CrawlReport {
+func (b *testBundle) newest(t *testing.T) report.Crawl {
 	t.Helper()
 	return b.report(t, "/").Crawls[0]
 }
@@ -63,26 +66,26 @@ func TestFetchesAsLittleAsPossible(t *testing.T) {
 	t.Run("NotWithinTheMinimumRefetchTime", func(t *testing.T) {
 		t.Parallel()
 		b := cached(web.Cached{})(t)
-		res := b.again(t, "second", 23*time.Hour, crawl.Settings{})
+		res := b.again(t, "second", 23*time.Hour, settings.Settings{})
 		require.Equal(t, 3, res.Closed, "the root, and what it linked to at the last visit")
 		require.Len(t, b.pages(), 3, "without a request")
-		require.Equal(t, crawl.ReasonMinRefetch, b.newest(t).Skipped)
+		require.Equal(t, reasons.MinRefetch, b.newest(t).Skipped)
 		require.Equal(t, crawl.OutcomeSkipped, b.newest(t).Outcome)
 		dom, err := b.store.Domain(t.Context(), b.site)
 		require.NoError(t, err)
 		require.EqualValues(t, 3, dom.Runs[1].Skipped)
 		require.Zero(t, dom.Runs[1].Success)
-		b.again(t, "third", 0, crawl.Settings{MinRefetch: new(crawl.Duration)})
+		b.again(t, "third", 0, settings.Settings{MinRefetch: new(settings.Duration)})
 		require.Len(t, b.pages(), 6, "a run may do without")
 	})
 
 	t.Run("NotWhileItsServerSaysItIsFresh", func(t *testing.T) {
 		t.Parallel()
 		b := cached(web.Cached{CacheControl: "max-age=172800"})(t)
-		b.again(t, "second", long, crawl.Settings{})
-		require.Equal(t, crawl.ReasonFresh, b.newest(t).Skipped)
+		b.again(t, "second", long, settings.Settings{})
+		require.Equal(t, reasons.Fresh, b.newest(t).Skipped)
 		require.Len(t, b.pages(), 5, "the two other pages are not fresh")
-		b.again(t, "third", long, crawl.Settings{})
+		b.again(t, "third", long, settings.Settings{})
 		require.Empty(t, b.newest(t).Skipped)
 	})
 
@@ -105,7 +108,7 @@ func TestFetchesAsLittleAsPossible(t *testing.T) {
 			title := b.report(t, "/").Title
 			require.NotEmpty(t, title)
 			b.exec(t, `UPDATE pages SET signals = '{"title":"before"}' WHERE domain = $1`, b.site)
-			res := b.again(t, "second", long, crawl.Settings{})
+			res := b.again(t, "second", long, settings.Settings{})
 			require.Equal(t, 3, res.Closed, "its links are followed")
 			got := b.newest(t)
 			require.Equal(t, crawl.OutcomeSuccess, got.Outcome)
@@ -117,7 +120,7 @@ func TestFetchesAsLittleAsPossible(t *testing.T) {
 			require.Equal(t, title, b.report(t, "/").Title)
 			require.WithinDuration(t, time.Now(), b.report(t, "/").FetchedAt, time.Minute)
 			// and so it is the next time
-			b.again(t, "third", long, crawl.Settings{})
+			b.again(t, "third", long, settings.Settings{})
 			require.Contains(t, b.newest(t).Unchanged, c.says)
 		})
 	}
@@ -135,10 +138,10 @@ func TestFetchesAsLittleAsPossible(t *testing.T) {
 		b.allowAll(t, b.page("/"))
 		_, err := b.fetchPages(t, 1)
 		require.NoError(t, err)
-		b.again(t, "second", long, crawl.Settings{})
+		b.again(t, "second", long, settings.Settings{})
 		require.Equal(t, "second", b.report(t, "/").Title)
 		require.Empty(t, b.newest(t).Unchanged)
-		b.again(t, "third", long, crawl.Settings{})
+		b.again(t, "third", long, settings.Settings{})
 		require.Contains(t, b.newest(t).Unchanged, "same entity tag")
 	})
 
@@ -157,7 +160,7 @@ func TestFetchesAsLittleAsPossible(t *testing.T) {
 		b.allowAll(t, b.page("/"))
 		_, err := b.fetchPages(t, 100)
 		require.NoError(t, err)
-		b.again(t, "second", long, crawl.Settings{})
+		b.again(t, "second", long, settings.Settings{})
 		require.Equal(t, "same content", b.newest(t).Unchanged)
 		require.Equal(t, []string{"/", "/one", "/", "/two"}, b.pages(), "its links are read all the same")
 	})
@@ -184,7 +187,7 @@ func TestWindows(t *testing.T) {
 	ends := func(t *testing.T, b *testBundle, res activities.FetchPagesResult) {
 		t.Helper()
 		require.Equal(t, activities.StepFinish, res.Next)
-		require.Equal(t, crawl.ReasonWindow, res.Reason)
+		require.Equal(t, reasons.Window, res.Reason)
 		require.False(t, res.Defer)
 		finished, err := call[activities.FinishDomainResult](t, b.acts, b.acts.FinishDomain,
 			activities.FinishDomainInput{Domain: b.site, Reason: string(res.Reason)})
@@ -200,7 +203,7 @@ func TestWindows(t *testing.T) {
 
 	t.Run("OfARunHoldForPagesAndRobots", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, options{settings: crawl.Settings{Window: &window}})
+		b := setup(t, options{settings: settings.Settings{Window: &window}})
 		b.seed(t, "/")
 		res, err := b.fetchPages(t, 1)
 		require.NoError(t, err)

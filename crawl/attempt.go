@@ -3,6 +3,9 @@ package crawl
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/mosey-web/mosey/crawl/kinds"
+	"github.com/mosey-web/mosey/crawl/reasons"
 )
 
 // Attempt is all there is to record of one attempt: of a request, or of a page for
@@ -44,13 +47,13 @@ type Attempt struct {
 	// Delay, IPDelay, SubnetDelay and RegisteredDelay are how long the domain, the address,
 	// its subnet and the registered domain must be left alone, counted from EndedAt, and
 	// Reason why.
-	Delay           Millis `json:"delay_ms"`
-	Reason          Reason `json:"reason"`
-	IPDelay         Millis `json:"ip_delay_ms,omitempty"`
-	Subnet          string `json:"subnet,omitempty"`
-	SubnetDelay     Millis `json:"subnet_delay_ms,omitempty"`
-	Registered      string `json:"registered,omitempty"`
-	RegisteredDelay Millis `json:"registered_delay_ms,omitempty"`
+	Delay           Millis         `json:"delay_ms"`
+	Reason          reasons.Reason `json:"reason"`
+	IPDelay         Millis         `json:"ip_delay_ms,omitempty"`
+	Subnet          string         `json:"subnet,omitempty"`
+	SubnetDelay     Millis         `json:"subnet_delay_ms,omitempty"`
+	Registered      string         `json:"registered,omitempty"`
+	RegisteredDelay Millis         `json:"registered_delay_ms,omitempty"`
 	// RetryAfter is what the server asked for; 0 is nothing.
 	RetryAfter Millis `json:"retry_after_ms,omitempty"`
 	// RetryIn is when to try again, counted from EndedAt; nil is never.
@@ -62,13 +65,13 @@ type Attempt struct {
 	// Health is what the answer has made of the domain; nil leaves it. Verdict, if not
 	// empty, is the status the domain is given up with, for VerdictReason. It is asked
 	// again after VerdictFor, counted from EndedAt.
-	Health        *Health      `json:"health,omitempty"`
-	Verdict       DomainStatus `json:"verdict,omitempty"`
-	VerdictReason string       `json:"verdict_reason,omitempty"`
-	VerdictFor    Millis       `json:"verdict_ms,omitempty"`
+	Health       *Health      `json:"health,omitempty"`
+	GiveUp       DomainStatus `json:"give_up,omitempty"`
+	GiveUpReason string       `json:"give_up_reason,omitempty"`
+	GiveUpFor    Millis       `json:"give_up_ms,omitempty"`
 
 	// Skipped is why no request was made, where the reason lies with the page.
-	Skipped Reason `json:"skipped,omitempty"`
+	Skipped reasons.Reason `json:"skipped,omitempty"`
 	// Unchanged says in words why the page counts as what it was at the last visit.
 	Unchanged string `json:"unchanged,omitempty"`
 	// Page is what was found out about the page; nil is nothing.
@@ -123,7 +126,7 @@ const bareRobotsFresh = 24 * time.Hour
 // which that is left forbids everything.
 func (a Attempt) Bare(why string) Attempt {
 	a.Error = CleanText("the database refused the rest of the record: "+why, attemptErrorMax)
-	a.ContentType, a.VerdictReason, a.Unchanged = "", "", ""
+	a.ContentType, a.GiveUpReason, a.Unchanged = "", "", ""
 	a.Charge, a.Links, a.Follow, a.FollowKnown, a.Index = nil, nil, nil, nil, nil
 	a.AllLinks, a.AllSitemaps = false, false
 	a.Images, a.FollowImages, a.AllImages, a.ImagesForbidden, a.Image = nil, nil, false, false, nil
@@ -150,7 +153,7 @@ const attemptErrorMax = 1000
 // Clean is the attempt with an error that is fit to store and to show, wherever its
 // parts come from. Its other texts are cleaned where they are read.
 func (a Attempt) Clean() Attempt {
-	a.Error, a.VerdictReason = CleanText(a.Error, attemptErrorMax), CleanText(a.VerdictReason, attemptErrorMax)
+	a.Error, a.GiveUpReason = CleanText(a.Error, attemptErrorMax), CleanText(a.GiveUpReason, attemptErrorMax)
 	return a
 }
 
@@ -191,7 +194,7 @@ type PageUpdate struct {
 	Usage json.RawMessage `json:"usage,omitempty"`
 	Said  bool            `json:"said,omitempty"`
 	// Trap is why the page is taken for a part of an endless space; empty is not.
-	Trap         TrapKind `json:"trap,omitempty"`
+	Trap         TrapRule `json:"trap,omitempty"`
 	TrapEvidence string   `json:"trap_evidence,omitempty"`
 }
 
@@ -297,11 +300,11 @@ func (r Rel) Names() []string {
 
 // Link is a page found on another.
 type Link struct {
-	URL      string   `json:"url"`
-	Domain   string   `json:"domain"`
-	Origin   string   `json:"origin"`
-	Kind     Kind     `json:"kind,omitempty"`
-	Patterns []string `json:"patterns,omitempty"`
+	URL      string     `json:"url"`
+	Domain   string     `json:"domain"`
+	Origin   string     `json:"origin"`
+	Kind     kinds.Kind `json:"kind,omitempty"`
+	Patterns []string   `json:"patterns,omitempty"`
 	// Registered is the registered domain that Domain is part of; empty where it is one, or
 	// where the link stays on its domain.
 	Registered string `json:"registered,omitempty"`
@@ -312,7 +315,7 @@ type Link struct {
 	// Priority is that of its crawl; nil is what its depth makes of it.
 	Priority *int `json:"priority,omitempty"`
 	// Trap is why it is not to be crawled; empty where it is.
-	Trap         TrapKind `json:"trap,omitempty"`
+	Trap         TrapRule `json:"trap,omitempty"`
 	TrapEvidence string   `json:"trap_evidence,omitempty"`
 }
 

@@ -8,28 +8,28 @@ import (
 	"time"
 )
 
-// ControlKind is what a person can decide about a domain. The values are stored.
-type ControlKind string
+// ControlType is what a person can decide about a domain. The values are stored.
+type ControlType string
 
 // The decisions a person can make.
 const (
 	// ControlPause makes no request until it is lifted or its time is over.
-	ControlPause ControlKind = "pause"
+	ControlPause ControlType = "pause"
 	// ControlStop makes no request until the domain is seeded again.
-	ControlStop ControlKind = "stop"
+	ControlStop ControlType = "stop"
 	// ControlBlock makes no request, in any run, until it is lifted.
-	ControlBlock ControlKind = "block"
+	ControlBlock ControlType = "block"
 	// ControlDelay sets a least delay beside those of the runs and of robots.txt.
-	ControlDelay ControlKind = "delay"
+	ControlDelay ControlType = "delay"
 	// ControlBudget sets the requests that each run may make.
-	ControlBudget ControlKind = "budget"
+	ControlBudget ControlType = "budget"
 	// ControlWindow sets when requests may be made, beside the windows of the runs.
-	ControlWindow ControlKind = "window"
+	ControlWindow ControlType = "window"
 )
 
 // Control is what a person has decided about a domain.
 type Control struct {
-	Kind ControlKind `json:"kind"`
+	Type ControlType `json:"kind"`
 	// Value is of a delay its milliseconds, of a budget its pages, of a window its
 	// text; null of others.
 	Value  json.RawMessage `json:"value,omitempty"`
@@ -70,7 +70,7 @@ func (c Control) Validate(now time.Time) error {
 
 // Forbids reports whether the control lets no request be made at an instant.
 func (c Control) Forbids(now time.Time) bool {
-	switch c.Kind {
+	switch c.Type {
 	case ControlPause, ControlStop, ControlBlock:
 		return c.inForce(now)
 	case ControlDelay, ControlBudget, ControlWindow:
@@ -106,7 +106,7 @@ type Refusal struct {
 // Forbidding returns the control that lets no request be made at an instant: a
 // block before a stop before a pause.
 func (cs Controls) Forbidding(now time.Time) (Control, bool) {
-	for _, kind := range [...]ControlKind{ControlBlock, ControlStop, ControlPause} {
+	for _, kind := range [...]ControlType{ControlBlock, ControlStop, ControlPause} {
 		if c, ok := cs.of(kind); ok && c.Forbids(now) {
 			return c, true
 		}
@@ -114,8 +114,8 @@ func (cs Controls) Forbidding(now time.Time) (Control, bool) {
 	return Control{}, false
 }
 
-func (cs Controls) of(kind ControlKind) (Control, bool) {
-	i := slices.IndexFunc(cs, func(c Control) bool { return c.Kind == kind })
+func (cs Controls) of(kind ControlType) (Control, bool) {
+	i := slices.IndexFunc(cs, func(c Control) bool { return c.Type == kind })
 	if i < 0 {
 		return Control{}, false
 	}
@@ -146,7 +146,7 @@ func (cs Controls) Window() string {
 	return text
 }
 
-func (cs Controls) value(kind ControlKind, v any) bool {
+func (cs Controls) value(kind ControlType, v any) bool {
 	c, ok := cs.of(kind)
 	return ok && json.Unmarshal(c.Value, v) == nil
 }

@@ -3,6 +3,10 @@ package crawl
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/mosey-web/mosey/crawl/kinds"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // Facts is what is stored about a domain that bears on what to do next. The
@@ -43,8 +47,8 @@ type DomainFacts struct {
 	// it is the domain's fault or ours that it cannot be reached; zero once it was.
 	SparedSince time.Time `json:"spared_since,omitzero"`
 	// SlotFree is the instant before which no request may be made, for SlotReason.
-	SlotFree   time.Time `json:"slot_free_at,omitzero"`
-	SlotReason Reason    `json:"slot_reason,omitempty"`
+	SlotFree   time.Time      `json:"slot_free_at,omitzero"`
+	SlotReason reasons.Reason `json:"slot_reason,omitempty"`
 }
 
 // RunFacts is a run's part in a domain.
@@ -54,8 +58,8 @@ type RunFacts struct {
 	// Status is empty, for running, unless a page was asked about.
 	Status RunStatus `json:"status,omitempty"`
 	// Document is Settings as stored; every field of Settings is set.
-	Document json.RawMessage `json:"settings"`
-	Settings Settings        `json:"-"`
+	Document json.RawMessage   `json:"settings"`
+	Settings settings.Settings `json:"-"`
 	// Seed says that the run has seeds on the domain.
 	Seed bool `json:"seed"`
 	// Spent is which requests the budgets of the run, and of the domain in it, leave none of, as
@@ -84,8 +88,8 @@ type RunFacts struct {
 	// Due is when the domain is due for what the budgets of the run leave, as the database
 	// says, and Waits why it is not yet. It is set where no Crawl is, or the budgets leave none
 	// but an image; zero is not before something changes.
-	Due   time.Time `json:"due,omitzero"`
-	Waits Reason    `json:"waits,omitempty"`
+	Due   time.Time      `json:"due,omitzero"`
+	Waits reasons.Reason `json:"waits,omitempty"`
 }
 
 // Spent is which requests budgets leave none of; empty is neither.
@@ -100,10 +104,10 @@ const (
 
 // CrawlFacts is what is stored about a crawl and its page.
 type CrawlFacts struct {
-	ID     int64  `json:"id"`
-	URL    string `json:"url"`
-	Kind   Kind   `json:"kind"`
-	Origin string `json:"origin"`
+	ID     int64      `json:"id"`
+	URL    string     `json:"url"`
+	Kind   kinds.Kind `json:"kind"`
+	Origin string     `json:"origin"`
 	// Attempt counts from 1 in a run.
 	Attempt int `json:"attempt"`
 	// Bare says that it is a seed without a scheme: where https cannot be reached, http is

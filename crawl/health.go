@@ -1,6 +1,10 @@
 package crawl
 
-import "time"
+import (
+	"time"
+
+	"github.com/mosey-web/mosey/crawl/settings"
+)
 
 // Health is what a domain's last answers say about how much it can bear. It is
 // stored with the domain, so that it outlives every process. Its zero value is a
@@ -11,11 +15,11 @@ type Health struct {
 	Samples []Sample `json:"samples,omitempty"`
 	// Calm is what the 95th percentile of the answer times is when the domain is
 	// at ease.
-	Calm Duration `json:"calm,omitempty"`
+	Calm settings.Duration `json:"calm,omitempty"`
 	// Slowdown is the delay that rising answer times have earned.
-	Slowdown Duration `json:"slowdown,omitempty"`
+	Slowdown settings.Duration `json:"slowdown,omitempty"`
 	// Penalty is the delay that failures have earned.
-	Penalty Duration `json:"penalty,omitempty"`
+	Penalty settings.Duration `json:"penalty,omitempty"`
 	// Graylistings counts how often in a row the breaker has opened. Probing says
 	// that the next request, once the graylisting is over, is a probe, which decides.
 	Graylistings int  `json:"graylistings,omitempty"`
@@ -32,7 +36,7 @@ type Health struct {
 
 // Sample is the last answer of one URL, or the lack of one.
 type Sample struct {
-	Took Duration `json:"took"`
+	Took settings.Duration `json:"took"`
 	// Error is an answer that counts against the domain: 429, 5xx, none in time, or
 	// none at all.
 	Error bool `json:"error,omitempty"`

@@ -1,6 +1,11 @@
 package crawl
 
-import "time"
+import (
+	"time"
+
+	"github.com/mosey-web/mosey/crawl/kinds"
+	"github.com/mosey-web/mosey/crawl/reasons"
+)
 
 // Start asks the guard for a lease: the right to make one request now. The
 // database takes it as one document.
@@ -9,10 +14,10 @@ type Start struct {
 	CrawlID int64 `json:"crawl_id"`
 	RunID   int64 `json:"run_id"`
 	// Domain is the one asked, which a redirect of robots.txt may have chosen.
-	Domain string `json:"domain"`
-	Origin string `json:"origin"`
-	URL    string `json:"url"`
-	Kind   Kind   `json:"kind"`
+	Domain string     `json:"domain"`
+	Origin string     `json:"origin"`
+	URL    string     `json:"url"`
+	Kind   kinds.Kind `json:"kind"`
 	// Prerequisite marks what is asked for because a page needs it.
 	Prerequisite bool `json:"prerequisite,omitempty"`
 	// Final says that the page is not tried again should this worker die.
@@ -33,7 +38,7 @@ type Start struct {
 	DomainBudget     *int64 `json:"domain_budget,omitempty"`
 	RegisteredBudget *int64 `json:"registered_budget,omitempty"`
 	// ImageBudget is how many requests for images the run may have begun to the domain; nil
-	// is no limit. It counts in place of the others where Kind is KindImage.
+	// is no limit. It counts in place of the others where Kind is kinds.Image.
 	ImageBudget *int64 `json:"image_budget,omitempty"`
 	// Claim is how long the domain's claim is renewed for.
 	Claim Millis `json:"claim_ms"`
@@ -51,9 +56,9 @@ type Lease struct {
 	// CrawlID is the crawl that has the lease, when granted.
 	CrawlID int64
 	// Wait is how long to wait before asking again, when not granted, and Reason what
-	// for. For ReasonStale and what a person forbids there is nothing to wait for.
+	// for. For reasons.Stale and what a person forbids there is nothing to wait for.
 	Wait   time.Duration
-	Reason Reason
+	Reason reasons.Reason
 }
 
 // How long claims last: the right of one workflow to serve a domain.

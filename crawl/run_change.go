@@ -4,31 +4,33 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
-// RunChangeKind is what is done to a run. The values are stored.
-type RunChangeKind string
+// RunAction is what is done to a run. The values are stored.
+type RunAction string
 
 // What can be done to a run.
 const (
 	// ChangeCreate makes it.
-	ChangeCreate RunChangeKind = "create"
+	ChangeCreate RunAction = "create"
 	// ChangeSet changes settings, from the next request on.
-	ChangeSet RunChangeKind = "set"
+	ChangeSet RunAction = "set"
 	// ChangePause begins nothing of it until it is resumed, or until an instant.
-	ChangePause RunChangeKind = "pause"
+	ChangePause RunAction = "pause"
 	// ChangeResume has it go on that was paused, stopped or done.
-	ChangeResume RunChangeKind = "resume"
+	ChangeResume RunAction = "resume"
 	// ChangeStop ends it until somebody has it go on.
-	ChangeStop RunChangeKind = "stop"
+	ChangeStop RunAction = "stop"
 )
 
 // RunChange is what somebody has done to a run.
 type RunChange struct {
-	Kind RunChangeKind `json:"kind"`
+	Action RunAction `json:"kind"`
 	// Settings are those that ChangeSet changes; the fields that are nil stay.
-	Settings Settings `json:"settings,omitzero"`
-	Reason   string   `json:"reason,omitempty"`
+	Settings settings.Settings `json:"settings,omitzero"`
+	Reason   string            `json:"reason,omitempty"`
 	// Until is when a pause ends by itself; zero is not before it is resumed.
 	Until time.Time `json:"until,omitzero"`
 	// SetBy names who or what made it.
@@ -54,7 +56,7 @@ func (s RunStatus) Ended() bool { return s == RunStopped || s == RunDone }
 
 // Apply returns what a run becomes by the change, or an error that wraps ErrInvalid where
 // it cannot be made to one of this status.
-func (s RunStatus) Apply(kind RunChangeKind) (RunStatus, error) {
+func (s RunStatus) Apply(kind RunAction) (RunStatus, error) {
 	switch {
 	case kind == ChangePause && !s.Ended():
 		return RunPaused, nil
@@ -69,4 +71,4 @@ func (s RunStatus) Apply(kind RunChangeKind) (RunStatus, error) {
 }
 
 // pastOf are the changes as what was done.
-var pastOf = map[RunChangeKind]string{ChangePause: "paused", ChangeStop: "stopped"}
+var pastOf = map[RunAction]string{ChangePause: "paused", ChangeStop: "stopped"}

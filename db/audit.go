@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
@@ -15,7 +16,7 @@ const violationsShown = 20
 // AuditGaps computes every gap between two requests to the same domain, address, subnet or
 // registered domain, from the log of requests. runID, if not nil, limits it to the domains of a
 // run. Runs share addresses, subnets and registered domains, so those are judged over all runs.
-func (s *Store) AuditGaps(ctx context.Context, runID *int64) (a crawl.Audit, err error) {
+func (s *Store) AuditGaps(ctx context.Context, runID *int64) (a report.Audit, err error) {
 	err = s.readingAll(ctx, func(q *dbsqlc.Queries) error {
 		a, err = auditGaps(ctx, q, runID)
 		return err
@@ -23,21 +24,21 @@ func (s *Store) AuditGaps(ctx context.Context, runID *int64) (a crawl.Audit, err
 	return a, err
 }
 
-func auditGaps(ctx context.Context, q *dbsqlc.Queries, runID *int64) (crawl.Audit, error) {
+func auditGaps(ctx context.Context, q *dbsqlc.Queries, runID *int64) (report.Audit, error) {
 	d, err := q.AuditDomainGaps(ctx, runID)
 	broken, err2 := q.AuditDomainViolations(ctx, dbsqlc.AuditDomainViolationsParams{RunID: runID, Max: violationsShown})
 	if err := errors.Join(err, err2); err != nil {
-		return crawl.Audit{}, translate("audit", err)
+		return report.Audit{}, translate("audit", err)
 	}
-	a := crawl.Audit{
-		Domains: crawl.Gaps{
+	a := report.Audit{
+		Domains: report.Gaps{
 			Requests: d.Requests, Gaps: d.Gaps, Violations: d.Violations, Min: d.GapMin,
 			P50: d.GapP50, P99: d.GapP99, OverP50: d.OverP50, OverP99: d.OverP99,
 		},
 		Lost: d.Lost, RetryAfters: d.RetryAfters, RetryAfterViolations: d.RetryAfterViolations,
 	}
 	for _, v := range broken {
-		a.Violations = append(a.Violations, crawl.Violation{
+		a.Violations = append(a.Violations, report.Violation{
 			Kind: "gap", Key: v.Domain, At: v.NextAt,
 			What: fmt.Sprintf("asked %.0f ms after the last request, %d ms were due (%s)", v.GapMs, v.DelayMs, v.DelayReason),
 		})
@@ -52,19 +53,19 @@ func auditGaps(ctx context.Context, q *dbsqlc.Queries, runID *int64) (crawl.Audi
 }
 
 // auditShared judges the gaps of what domains share.
-func auditShared(ctx context.Context, q *dbsqlc.Queries, kind string, a *crawl.Audit) (crawl.Gaps, error) {
+func auditShared(ctx context.Context, q *dbsqlc.Queries, kind string, a *report.Audit) (report.Gaps, error) {
 	g, err := q.AuditSharedGaps(ctx, kind)
 	broken, err2 := q.AuditSharedViolations(ctx, dbsqlc.AuditSharedViolationsParams{Kind: kind, Max: violationsShown})
 	if err := errors.Join(err, err2); err != nil {
-		return crawl.Gaps{}, translate("audit", err)
+		return report.Gaps{}, translate("audit", err)
 	}
 	for _, v := range broken {
-		a.Violations = append(a.Violations, crawl.Violation{
+		a.Violations = append(a.Violations, report.Violation{
 			Kind: kind + " gap", Key: v.Key, At: v.NextAt,
 			What: fmt.Sprintf("asked %.0f ms after the last request, %d ms were due", v.GapMs, v.DelayMs),
 		})
 	}
-	return crawl.Gaps{
+	return report.Gaps{
 		Requests: g.Requests, Gaps: g.Gaps, Violations: g.Violations, Min: g.GapMin,
 		P50: g.GapP50, P99: g.GapP99, OverP50: g.OverP50, OverP99: g.OverP99,
 	}, nil
@@ -75,7 +76,7 @@ const auditBatch = 1000
 
 // AuditPages calls fn for every request for a page, of a run where runID is not
 // nil, oldest first, until fn returns an error.
-func (s *Store) AuditPages(ctx context.Context, runID *int64, fn func(crawl.AuditedPage) error) error {
+func (s *Store) AuditPages(ctx context.Context, runID *int64, fn func(report.AuditedPage) error) error {
 	for after := int64(0); ; {
 		rows, err := s.q.AuditPages(ctx, dbsqlc.AuditPagesParams{After: after, RunID: runID, Max: auditBatch})
 		if err != nil {
@@ -83,7 +84,7 @@ func (s *Store) AuditPages(ctx context.Context, runID *int64, fn func(crawl.Audi
 		}
 		for _, r := range rows {
 			after = r.ID
-			err := fn(crawl.AuditedPage{
+			err := fn(report.AuditedPage{
 				RequestID: r.ID, URL: r.Url, Origin: r.Origin, StartedAt: r.StartedAt, Version: r.Version, Agent: r.Agent,
 				Verdict: crawl.RobotsVerdict(r.Verdict), FetchedAt: r.FetchedAt, ExpiresAt: r.ExpiresAt,
 			})

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
@@ -39,7 +40,7 @@ func (s *Store) Begin(ctx context.Context, start crawl.Start) (crawl.Lease, erro
 		return crawl.Lease{}, err
 	}
 	return crawl.Lease{
-		Granted: row.Granted, CrawlID: row.CrawlID, Wait: fromMS(row.WaitMs), Reason: crawl.Reason(row.Reason),
+		Granted: row.Granted, CrawlID: row.CrawlID, Wait: fromMS(row.WaitMs), Reason: reasons.Reason(row.Reason),
 	}, nil
 }
 

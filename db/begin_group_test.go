@@ -7,19 +7,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // Attempts of pages begin together as each would alone.
 func TestBeginInGroups(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{})
+	b := setup(t, settings.Settings{})
 	starts := map[string]crawl.Start{}
 	for _, name := range []string{"free", "paused", "busy", "stale", "dead", "given-up"} {
 		domain := name + ".example"
 		b.seed(t, "https://"+domain+"/1", "https://"+domain+"/2")
 		starts[name] = startOf(b.next(t, domain), domain, "")
 	}
-	require.NoError(t, b.SetControl(t.Context(), "paused.example", crawl.Control{Kind: crawl.ControlPause, SetBy: "ann"}))
+	require.NoError(t, b.SetControl(t.Context(), "paused.example", crawl.Control{Type: crawl.ControlPause, SetBy: "ann"}))
 	b.begin(t, "busy.example")
 	stale := b.begin(t, "stale.example")
 	b.finish(t, attempted(stale, "stale.example"))

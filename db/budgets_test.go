@@ -9,15 +9,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 func TestRunBudget(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, crawl.Settings{})
+	shared := setup(t, settings.Settings{})
 
 	t.Run("IsExactWhenManyDomainsRace", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "race", crawl.Settings{MaxPages: new(int64(7))})
+		b := shared.in(t, "race", settings.Settings{MaxPages: new(int64(7))})
 		const domains = 16
 		nexts := make([]view, domains)
 		name := func(i int) string { return fmt.Sprintf("race%d.example", i) }
@@ -34,7 +36,7 @@ func TestRunBudget(t *testing.T) {
 				return err
 			case p.Granted:
 				granted.Add(1)
-			case p.Reason == crawl.ReasonStale:
+			case p.Reason == reasons.Stale:
 				stale.Add(1)
 			}
 			return nil
@@ -51,7 +53,7 @@ func TestRunBudget(t *testing.T) {
 
 	t.Run("CountsRetries", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "retries", crawl.Settings{MaxPages: new(int64(2))})
+		b := shared.in(t, "retries", settings.Settings{MaxPages: new(int64(2))})
 		b.seed(t, "https://retries.example/")
 		for range 2 {
 			a := attempted(b.begin(t, "retries.example"), "retries.example")
@@ -65,21 +67,21 @@ func TestRunBudget(t *testing.T) {
 
 	t.Run("SetLateCountsWhatWasDone", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "late", crawl.Settings{})
+		b := shared.in(t, "late", settings.Settings{})
 		b.seed(t, "https://late.example/", "https://late.example/2", "https://late.example/3")
 		b.fetch(t, "late.example")
-		b.ensureRun(t, "late", crawl.Settings{MaxPages: new(int64(2))})
+		b.ensureRun(t, "late", settings.Settings{MaxPages: new(int64(2))})
 		require.NotZero(t, b.next(t, "late.example").CrawlID)
 		require.Zero(t, b.fetch(t, "late.example").CrawlID)
-		b.ensureRun(t, "late", crawl.Settings{MaxPages: new(int64(crawl.Unlimited))})
+		b.ensureRun(t, "late", settings.Settings{MaxPages: new(int64(settings.Unlimited))})
 		b.fetch(t, "late.example")
 		require.EqualValues(t, 3, b.progress(t).Success)
 	})
 
 	t.Run("IsOneRunsOwn", func(t *testing.T) {
 		t.Parallel()
-		spent := shared.in(t, "spent", crawl.Settings{MaxPages: new(int64(0)), Delay: minutes(50)})
-		b := shared.in(t, "unspent", crawl.Settings{Delay: minutes(5)})
+		spent := shared.in(t, "spent", settings.Settings{MaxPages: new(int64(0)), Delay: minutes(50)})
+		b := shared.in(t, "unspent", settings.Settings{Delay: minutes(5)})
 		spent.seed(t, "https://shared.example/")
 		require.Zero(t, b.next(t, "shared.example").CrawlID)
 		b.seed(t, "https://shared.example/")
@@ -90,7 +92,7 @@ func TestRunBudget(t *testing.T) {
 
 	t.Run("IsRefundedForWhatWasNotRequested", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "refund", crawl.Settings{MaxPages: new(int64(1)), MaxPagesPerDomain: new(int64(1))})
+		b := shared.in(t, "refund", settings.Settings{MaxPages: new(int64(1)), MaxPagesPerDomain: new(int64(1))})
 		b.seed(t, "https://refund.example/", "https://refund.example/2")
 		n := b.begin(t, "refund.example")
 		require.NoError(t, b.Abandon(t.Context(), startOf(n, "refund.example", ""), n.CrawlID, 0, false, "no route"))
@@ -103,7 +105,7 @@ func TestRunBudget(t *testing.T) {
 
 func TestDomainBudget(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, crawl.Settings{})
+	shared := setup(t, settings.Settings{})
 	fetchAll := func(t *testing.T, b *bundle, domain string) int {
 		t.Helper()
 		n := 0
@@ -119,7 +121,7 @@ func TestDomainBudget(t *testing.T) {
 
 	t.Run("OfBytesIsSpentByTheLastOfThem", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "bytes", crawl.Settings{MaxBytesPerDomain: new(int64(1000))})
+		b := shared.in(t, "bytes", settings.Settings{MaxBytesPerDomain: new(int64(1000))})
 		b.seed(t, seeds("bytes.example")...)
 		read := func(bytes int64) view {
 			a := attempted(b.begin(t, "bytes.example"), "bytes.example")
@@ -132,7 +134,7 @@ func TestDomainBudget(t *testing.T) {
 
 	t.Run("BoundsEachDomain", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "each", crawl.Settings{MaxPagesPerDomain: new(int64(2))})
+		b := shared.in(t, "each", settings.Settings{MaxPagesPerDomain: new(int64(2))})
 		b.seed(t, append(seeds("one.each.example"), seeds("two.each.example")...)...)
 		require.Equal(t, 2, fetchAll(t, b, "one.each.example"))
 		require.Equal(t, 2, fetchAll(t, b, "two.each.example"))
@@ -141,7 +143,7 @@ func TestDomainBudget(t *testing.T) {
 	t.Run("IsCheckedWhenAPageIsBegun", func(t *testing.T) {
 		t.Parallel()
 		const domain = "begun.example"
-		b := shared.in(t, "begun", crawl.Settings{MaxPagesPerDomain: new(int64(1))})
+		b := shared.in(t, "begun", settings.Settings{MaxPagesPerDomain: new(int64(1))})
 		b.seed(t, seeds(domain)...)
 		first := b.next(t, domain)
 		b.fetch(t, domain)
@@ -149,14 +151,14 @@ func TestDomainBudget(t *testing.T) {
 		stale.CrawlID = one[int64](t, b, "SELECT max(id) FROM page_crawls WHERE domain = $1", domain)
 		p, err := b.Begin(t.Context(), startOf(stale, domain, address))
 		require.NoError(t, err)
-		require.Equal(t, crawl.Lease{Reason: crawl.ReasonStale}, p)
+		require.Equal(t, crawl.Lease{Reason: reasons.Stale}, p)
 		require.True(t, b.take(t, domain, address, "other", time.Second).Granted, "who gets no page keeps no slot")
 	})
 
 	t.Run("OfOneDomainWinsOverTheRuns", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "own", crawl.Settings{MaxPagesPerDomain: new(int64(2))})
-		for domain, most := range map[string]int64{"less.example": 1, "more.example": 3, "all.example": crawl.Unlimited, "no.example": 0} {
+		b := shared.in(t, "own", settings.Settings{MaxPagesPerDomain: new(int64(2))})
+		for domain, most := range map[string]int64{"less.example": 1, "more.example": 3, "all.example": settings.Unlimited, "no.example": 0} {
 			b.seed(t, seeds(domain)...)
 			b.control(t, domain, crawl.ControlBudget, most)
 		}
@@ -170,8 +172,8 @@ func TestDomainBudget(t *testing.T) {
 // TestBegin is about rows that are not to be had.
 func TestBegin(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, crawl.Settings{})
-	refused := func(t *testing.T, b *bundle, n view, domain string, why crawl.Reason) {
+	shared := setup(t, settings.Settings{})
+	refused := func(t *testing.T, b *bundle, n view, domain string, why reasons.Reason) {
 		t.Helper()
 		p, err := b.Begin(t.Context(), startOf(n, domain, ""))
 		require.NoError(t, err)
@@ -180,22 +182,22 @@ func TestBegin(t *testing.T) {
 
 	t.Run("RefusesAClosedCrawl", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "closed", crawl.Settings{})
+		b := shared.in(t, "closed", settings.Settings{})
 		b.seed(t, "https://closed.example/")
 		n := b.next(t, "closed.example")
 		b.fetch(t, "closed.example")
-		refused(t, b, n, "closed.example", crawl.ReasonStale)
+		refused(t, b, n, "closed.example", reasons.Stale)
 	})
 
 	t.Run("RefusesAStoppedRun", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "stopped", crawl.Settings{})
+		b := shared.in(t, "stopped", settings.Settings{})
 		b.seed(t, "https://stopped.example/")
 		n := b.next(t, "stopped.example")
 		stopped, err := b.StopRun(t.Context(), b.run.ID, "enough")
 		require.NoError(t, err)
 		require.True(t, stopped)
-		refused(t, b, n, "stopped.example", crawl.ReasonStale)
+		refused(t, b, n, "stopped.example", reasons.Stale)
 		require.Zero(t, b.next(t, "stopped.example").CrawlID)
 		require.NoError(t, b.StartRun(t.Context(), b.run.ID))
 		require.Equal(t, n.CrawlID, b.begin(t, "stopped.example").CrawlID)
@@ -203,7 +205,7 @@ func TestBegin(t *testing.T) {
 
 	t.Run("RefusesABlockedDomain", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "blocked", crawl.Settings{})
+		b := shared.in(t, "blocked", settings.Settings{})
 		b.seed(t, "https://blocked.example/")
 		n := b.next(t, "blocked.example")
 		b.stop(t, "blocked.example", "asked to")
@@ -213,7 +215,7 @@ func TestBegin(t *testing.T) {
 
 	t.Run("LetsOneOfManyHaveThePage", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "many", crawl.Settings{})
+		b := shared.in(t, "many", settings.Settings{})
 		b.seed(t, "https://many.example/")
 		n := b.next(t, "many.example")
 		var granted atomic.Int64

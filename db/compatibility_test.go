@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/db/dbtest"
 )
@@ -68,7 +69,7 @@ func TestCompatibility(t *testing.T) {
 
 	t.Run("ANewerProgramWantsItsOwnSchema", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, crawl.Settings{})
+		b := setup(t, settings.Settings{})
 		schema, err := db.SchemaFiles(t.Context(), b.Pool(), newer(t, "CREATE TABLE later (id bigint);"))
 		require.NoError(t, err)
 		require.Equal(t, db.Schema{Current: schema.Current, Known: laterVersion, Oldest: 1}, schema)
@@ -78,7 +79,7 @@ func TestCompatibility(t *testing.T) {
 
 	t.Run("AProgramOlderThanServedIsRefused", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, crawl.Settings{})
+		b := setup(t, settings.Settings{})
 		_, err := db.MigrateFiles(t.Context(), b.Pool(), newer(t, fmt.Sprintf("UPDATE schema_compatibility SET oldest = %d;", laterVersion)))
 		require.NoError(t, err)
 		schema, err := db.SchemaOf(t.Context(), b.Pool())
@@ -102,7 +103,7 @@ func TestCompatibility(t *testing.T) {
 
 func TestFunctionsAreRepeatable(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{})
+	b := setup(t, settings.Settings{})
 	answer := func(t *testing.T) string {
 		t.Helper()
 		return one[string](t, b, "SELECT test_answer()")

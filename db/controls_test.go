@@ -9,17 +9,19 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // control sets a control of a domain until it is lifted; nil is no value.
-func (b *bundle) control(t *testing.T, domain string, kind crawl.ControlKind, value any) {
+func (b *bundle) control(t *testing.T, domain string, kind crawl.ControlType, value any) {
 	t.Helper()
 	b.controlUntil(t, domain, kind, value, time.Time{})
 }
 
-func (b *bundle) controlUntil(t *testing.T, domain string, kind crawl.ControlKind, value any, until time.Time) {
+func (b *bundle) controlUntil(t *testing.T, domain string, kind crawl.ControlType, value any, until time.Time) {
 	t.Helper()
-	c := crawl.Control{Kind: kind, Reason: "because", SetBy: "tester", Until: until}
+	c := crawl.Control{Type: kind, Reason: "because", SetBy: "tester", Until: until}
 	if value != nil {
 		var err error
 		c.Value, err = json.Marshal(value)
@@ -31,7 +33,7 @@ func (b *bundle) controlUntil(t *testing.T, domain string, kind crawl.ControlKin
 func (b *bundle) stop(t *testing.T, domain, reason string) {
 	t.Helper()
 	require.NoError(t, b.SetControl(t.Context(), domain, crawl.Control{
-		Kind: crawl.ControlStop, Reason: reason, SetBy: "tester",
+		Type: crawl.ControlStop, Reason: reason, SetBy: "tester",
 	}))
 }
 
@@ -45,14 +47,14 @@ func (b *bundle) pass(t *testing.T, domain string) {
 
 func TestForbiddingControls(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, crawl.Settings{})
-	for kind, reason := range map[crawl.ControlKind]crawl.Reason{
-		crawl.ControlPause: crawl.ReasonPaused, crawl.ControlStop: crawl.ReasonStopped, crawl.ControlBlock: crawl.ReasonBlocked,
+	shared := setup(t, settings.Settings{})
+	for kind, reason := range map[crawl.ControlType]reasons.Reason{
+		crawl.ControlPause: reasons.Paused, crawl.ControlStop: reasons.Stopped, crawl.ControlBlock: reasons.Blocked,
 	} {
 		t.Run(string(kind)+" HoldsFromTheNextRequestOn", func(t *testing.T) {
 			t.Parallel()
 			domain := string(kind) + ".example"
-			b := shared.in(t, string(kind), crawl.Settings{})
+			b := shared.in(t, string(kind), settings.Settings{})
 			b.seed(t, "https://"+domain+"/")
 			n := b.next(t, domain)
 			require.NotZero(t, n.CrawlID)
@@ -60,7 +62,7 @@ func TestForbiddingControls(t *testing.T) {
 			for _, s := range []crawl.Start{startOf(n, domain, address), b.prerequisite(domain, address, time.Second, 0)} {
 				l, err := b.Begin(t.Context(), s)
 				require.NoError(t, err)
-				require.Equal(t, crawl.Lease{Reason: crawl.Reason(kind)}, l)
+				require.Equal(t, crawl.Lease{Reason: reasons.Reason(kind)}, l)
 			}
 			require.Empty(t, column[string](t, b, "SELECT key FROM politeness_slots WHERE key = $1", "domain:"+domain))
 
@@ -70,7 +72,7 @@ func TestForbiddingControls(t *testing.T) {
 			require.Equal(t, decide.Finish, d.Do)
 			require.Equal(t, reason, d.Reason)
 			require.Equal(t, crawl.Controls{{
-				Kind: kind, Reason: "because", SetBy: "tester", SetAt: n.Domain.Controls[0].SetAt,
+				Type: kind, Reason: "because", SetBy: "tester", SetAt: n.Domain.Controls[0].SetAt,
 			}}, n.Domain.Controls)
 			require.Equal(t, n.Domain.Controls, b.domain(t, domain).Controls)
 			require.WithinDuration(t, n.Now, n.Domain.Controls[0].SetAt, time.Minute)
@@ -86,7 +88,7 @@ func TestForbiddingControls(t *testing.T) {
 		t.Run(string(kind)+" EndsByItself", func(t *testing.T) {
 			t.Parallel()
 			domain := "until-" + string(kind) + ".example"
-			b := shared.in(t, "until-"+string(kind), crawl.Settings{})
+			b := shared.in(t, "until-"+string(kind), settings.Settings{})
 			b.seed(t, "https://"+domain+"/")
 			until := time.Now().Add(time.Hour).Truncate(time.Microsecond)
 			b.controlUntil(t, domain, kind, nil, until)
@@ -105,26 +107,26 @@ func TestForbiddingControls(t *testing.T) {
 	t.Run("TheStrictestIsTheReason", func(t *testing.T) {
 		t.Parallel()
 		const domain = "strictest.example"
-		b := shared.in(t, "strictest", crawl.Settings{})
+		b := shared.in(t, "strictest", settings.Settings{})
 		b.seed(t, "https://strictest.example/")
 		n := b.next(t, domain)
-		for _, kind := range []crawl.ControlKind{crawl.ControlPause, crawl.ControlBlock} {
+		for _, kind := range []crawl.ControlType{crawl.ControlPause, crawl.ControlBlock} {
 			b.control(t, domain, kind, nil)
 			l, err := b.Begin(t.Context(), startOf(n, domain, ""))
 			require.NoError(t, err)
-			require.Equal(t, crawl.Reason(kind), l.Reason)
+			require.Equal(t, reasons.Reason(kind), l.Reason)
 		}
 		require.NoError(t, b.LiftControls(t.Context(), domain, "another", crawl.ControlBlock))
 		l, err := b.Begin(t.Context(), startOf(n, domain, ""))
 		require.NoError(t, err)
-		require.Equal(t, crawl.Lease{Reason: crawl.Reason(crawl.ControlPause)}, l, "one decision lifted leaves the other")
+		require.Equal(t, crawl.Lease{Reason: reasons.Reason(crawl.ControlPause)}, l, "one decision lifted leaves the other")
 		require.Empty(t, b.claim(t, 10))
 	})
 }
 
 func TestPacingControls(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{})
+	b := setup(t, settings.Settings{})
 	b.seed(t, "https://a.example/")
 
 	b.control(t, domainA, crawl.ControlDelay, 42_000)
@@ -153,7 +155,7 @@ func TestPacingControls(t *testing.T) {
 
 func TestControlsAreKept(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{})
+	b := setup(t, settings.Settings{})
 	b.control(t, domainA, crawl.ControlDelay, 1000)
 	b.control(t, domainA, crawl.ControlDelay, 2000)
 	require.NoError(t, b.LiftControls(t.Context(), domainA, "another", crawl.ControlDelay))
@@ -177,12 +179,12 @@ func TestControlsAreKept(t *testing.T) {
 
 func TestSeedingAndControls(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, crawl.Settings{})
+	shared := setup(t, settings.Settings{})
 
 	t.Run("BlocksHoldOverSeeding", func(t *testing.T) {
 		t.Parallel()
 		const domain = "ban.example"
-		b := shared.in(t, "ban", crawl.Settings{})
+		b := shared.in(t, "ban", settings.Settings{})
 		b.seed(t, "https://ban.example/")
 		b.control(t, domain, crawl.ControlBlock, nil)
 		b.seed(t, "https://ban.example/", "https://ban.example/2")
@@ -199,7 +201,7 @@ func TestSeedingAndControls(t *testing.T) {
 	t.Run("PausesHoldOverSeeding", func(t *testing.T) {
 		t.Parallel()
 		const domain = "nap.example"
-		b := shared.in(t, "nap", crawl.Settings{})
+		b := shared.in(t, "nap", settings.Settings{})
 		b.control(t, domain, crawl.ControlPause, nil)
 		b.seed(t, "https://nap.example/")
 		require.Zero(t, b.next(t, domain).CrawlID)
@@ -210,7 +212,7 @@ func TestSeedingAndControls(t *testing.T) {
 		t.Parallel()
 		for name, until := range map[string]time.Time{"forever": {}, "fortoday": time.Now().Add(time.Hour)} {
 			domain := name + ".example"
-			b := shared.in(t, name, crawl.Settings{})
+			b := shared.in(t, name, settings.Settings{})
 			b.seed(t, "https://"+domain+"/")
 			b.controlUntil(t, domain, crawl.ControlStop, nil, until)
 			require.Zero(t, b.next(t, domain).CrawlID)
@@ -225,9 +227,9 @@ func TestSeedingAndControls(t *testing.T) {
 
 	t.Run("MayComeBeforeTheDomainIsKnown", func(t *testing.T) {
 		t.Parallel()
-		for _, kind := range []crawl.ControlKind{crawl.ControlPause, crawl.ControlBlock} {
+		for _, kind := range []crawl.ControlType{crawl.ControlPause, crawl.ControlBlock} {
 			domain := string(kind) + ".unknown.example"
-			b := shared.in(t, "unknown-"+string(kind), crawl.Settings{})
+			b := shared.in(t, "unknown-"+string(kind), settings.Settings{})
 			b.control(t, domain, kind, nil)
 			b.seed(t, "https://"+domain+"/")
 			require.Zero(t, b.next(t, domain).CrawlID)

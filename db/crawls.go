@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
@@ -114,19 +115,19 @@ func (s *Store) facts(data []byte) (crawl.Facts, error) {
 const settingsKept = 1000
 
 // settingsOf reads settings, each text once: every page asks for them.
-func (s *Store) settingsOf(data []byte) (crawl.Settings, error) {
+func (s *Store) settingsOf(data []byte) (settings.Settings, error) {
 	s.settingsMu.Lock()
 	defer s.settingsMu.Unlock()
 	if set, ok := s.settings[string(data)]; ok {
 		return set, nil
 	}
-	var set crawl.Settings
+	var set settings.Settings
 	if err := json.Unmarshal(data, &set); err != nil {
 		return set, err
 	}
 	set = set.WithDefaults()
 	if s.settings == nil || len(s.settings) >= settingsKept {
-		s.settings = make(map[string]crawl.Settings)
+		s.settings = make(map[string]settings.Settings)
 	}
 	s.settings[string(data)] = set
 	return set, nil

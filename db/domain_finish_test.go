@@ -9,15 +9,17 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 func TestFinishDomain(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, crawl.Settings{})
+	shared := setup(t, settings.Settings{})
 	// claimed is a run whose one domain is claimed, and its page fetched.
 	claimed := func(t *testing.T, domain string, found ...string) *bundle {
 		t.Helper()
-		b := shared.in(t, domain, crawl.Settings{})
+		b := shared.in(t, domain, settings.Settings{})
 		b.seed(t, "https://"+domain+"/")
 		require.Equal(t, []string{domain}, b.claim(t, 10))
 		b.fetch(t, domain, found...)
@@ -51,7 +53,7 @@ func TestFinishDomain(t *testing.T) {
 		t.Parallel()
 		const domain = "flight.example"
 		b := claimed(t, domain, "https://flight.example/2")
-		b.ensureRun(t, domain, crawl.Settings{MaxPages: new(int64(2))})
+		b.ensureRun(t, domain, settings.Settings{MaxPages: new(int64(2))})
 		b.begin(t, domain) // and the budget is spent
 		require.False(t, b.end(t, domain, ""))
 		require.NotEmpty(t, b.domain(t, domain).Claimed)
@@ -97,8 +99,8 @@ func TestFinishDomain(t *testing.T) {
 		require.WithinRange(t, d.DeferredUntil, before.Add(2*time.Hour), b.clock(t).Add(2*time.Hour))
 		detail, err := b.Detail(t.Context(), b.run.ID, 9)
 		require.NoError(t, err)
-		require.Equal(t, []crawl.Troubled{{
-			Name: domain, Domain: domain, State: crawl.TroubledDeferred, Reason: "Retry-After", Until: d.DeferredUntil,
+		require.Equal(t, []report.Troubled{{
+			Name: domain, Domain: domain, State: report.TroubledDeferred, Reason: "Retry-After", Until: d.DeferredUntil,
 		}}, detail.Troubled)
 		require.Zero(t, b.progress(t).Active)
 	})
@@ -127,7 +129,7 @@ func TestFinishDomain(t *testing.T) {
 //nolint:paralleltest,tparallel // one domain's story
 func TestNoWorkIsLost(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{Scope: new(crawl.ScopeWeb)})
+	b := setup(t, settings.Settings{Scope: new(settings.ScopeWeb)})
 	b.seed(t, "https://a.example/")
 	require.Equal(t, []string{domainA}, b.claim(t, 10))
 	b.fetch(t, domainA)

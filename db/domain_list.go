@@ -7,6 +7,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
@@ -15,14 +17,14 @@ import (
 type DomainQuery struct {
 	Status crawl.DomainStatus
 	Source string
-	// Sort is one of crawl.DomainSorts.
+	// Sort is one of report.DomainSorts.
 	Sort string
 	// Limit is at least 1.
 	Limit int
 }
 
 // Domains lists domains. It reads them all.
-func (s *Store) Domains(ctx context.Context, q DomainQuery) ([]crawl.DomainListing, error) {
+func (s *Store) Domains(ctx context.Context, q DomainQuery) ([]report.DomainListing, error) {
 	p := dbsqlc.DomainListParams{Sort: q.Sort, Max: int32Of(q.Limit)}
 	if q.Status != "" {
 		p.Status = new(string(q.Status))
@@ -38,15 +40,15 @@ func (s *Store) Domains(ctx context.Context, q DomainQuery) ([]crawl.DomainListi
 	if err != nil {
 		return nil, translate("list domains", err)
 	}
-	all := make([]crawl.DomainListing, len(rows))
+	all := make([]report.DomainListing, len(rows))
 	for i, r := range rows {
-		all[i] = crawl.DomainListing{
+		all[i] = report.DomainListing{
 			Domain: r.Domain, Status: crawl.DomainStatus(r.Status), Reason: r.StatusReason, Source: textOf(r.Source),
 			Rank: int(numOf(r.SeedRank)), Score: r.PriorityScore, DeferredUntil: timeOf(r.NextCrawlAfter),
 			Claimed: textOf(r.ClaimedBy), ClaimEnd: timeOf(r.ClaimExpiresAt),
-			DomainCounts: crawl.DomainCounts{
+			DomainCounts: report.DomainCounts{
 				Crawled: r.PagesCrawled, Discovered: r.PagesDiscovered, Bytes: r.Bytes, ErrorRate: r.ErrorRate,
-				AvgResponse: crawl.Duration(fromMS(int64(numOf(r.AvgResponseMs)))), AvgBytes: int64(numOf(r.AvgPageBytes)),
+				AvgResponse: settings.Duration(fromMS(int64(numOf(r.AvgResponseMs)))), AvgBytes: int64(numOf(r.AvgPageBytes)),
 				First: timeOf(r.FirstCrawledAt), Last: timeOf(r.LastCrawledAt), CountedAt: timeOf(r.CountedAt),
 				YieldRate: r.YieldRate, ImagesFound: r.ImagesFound, ImagesStored: r.ImagesStored,
 			},

@@ -8,12 +8,14 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/seeds"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db"
 )
 
-func (b *bundle) listing(t *testing.T, q db.DomainQuery) (names []string, all []crawl.DomainListing) {
+func (b *bundle) listing(t *testing.T, q db.DomainQuery) (names []string, all []report.DomainListing) {
 	t.Helper()
 	if q.Limit == 0 {
 		q.Limit = 100
@@ -31,7 +33,7 @@ func TestDomains(t *testing.T) {
 
 	t.Run("AreCountedWhenTheirWorkflowEnds", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, crawl.Settings{})
+		b := setup(t, settings.Settings{})
 		b.seed(t, "https://a.example/", "https://b.example/")
 		b.claim(t, 10)
 		n := b.begin(t, "a.example")
@@ -61,7 +63,7 @@ func TestDomains(t *testing.T) {
 
 	t.Run("AreListedByWhatIsWanted", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, crawl.Settings{})
+		b := setup(t, settings.Settings{})
 		var some []seeds.Seed
 		for i, text := range []string{"c.example", "a.example", "b.example"} {
 			u, err := urls.ParseSeed(text)
@@ -84,7 +86,7 @@ func TestDomains(t *testing.T) {
 		require.Equal(t, "b.example", names[0])
 		names, _ = b.listing(t, db.DomainQuery{Sort: "name", Status: crawl.DomainActive})
 		require.Empty(t, names)
-		for _, sort := range crawl.DomainSorts {
+		for _, sort := range report.DomainSorts {
 			names, _ = b.listing(t, db.DomainQuery{Sort: sort})
 			require.Len(t, names, 4, sort)
 		}
@@ -92,7 +94,7 @@ func TestDomains(t *testing.T) {
 
 	t.Run("ChangeTheirStatusAsTheyMay", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, crawl.Settings{})
+		b := setup(t, settings.Settings{})
 		b.seed(t, "https://a.example/")
 		to := func(status string) (v int64, err error) {
 			err = b.Pool().QueryRow(t.Context(), `UPDATE domains SET status = $1::text::domain_status WHERE domain = 'a.example'
@@ -114,7 +116,7 @@ func TestDomains(t *testing.T) {
 
 	t.Run("AreReleasedOfClaims", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, crawl.Settings{})
+		b := setup(t, settings.Settings{})
 		b.seed(t, "https://a.example/", "https://b.example/", "https://c.example/")
 		require.Len(t, b.claim(t, 10), 3)
 		released, err := b.ReleaseDomains(t.Context(), nil)

@@ -11,6 +11,10 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/kinds"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/traps"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
@@ -127,9 +131,9 @@ func (s *Store) PermitNetworks(ctx context.Context, networks []netip.Prefix) (in
 // an earlier one of its kind. It holds from the next request on. A Decision that was
 // stored before changes nothing.
 func (s *Store) SetControl(ctx context.Context, domain string, c crawl.Control) error {
-	_, err := retryConflicts(ctx, "set the "+string(c.Kind)+" of "+domain, func() (struct{}, error) {
+	_, err := retryConflicts(ctx, "set the "+string(c.Type)+" of "+domain, func() (struct{}, error) {
 		return struct{}{}, s.q.DomainControl(ctx, dbsqlc.DomainControlParams{
-			Domain: domain, Kind: string(c.Kind), Value: c.Value, Reason: c.Reason, By: c.SetBy, Until: timeOrNil(c.Until),
+			Domain: domain, Kind: string(c.Type), Value: c.Value, Reason: c.Reason, By: c.SetBy, Until: timeOrNil(c.Until),
 			Decision: c.Decision,
 		})
 	})
@@ -138,7 +142,7 @@ func (s *Store) SetControl(ctx context.Context, domain string, c crawl.Control) 
 
 // LiftControls takes decisions about a domain back, or returns crawl.ErrNotFound if
 // none of them is in force.
-func (s *Store) LiftControls(ctx context.Context, domain, by string, kinds ...crawl.ControlKind) error {
+func (s *Store) LiftControls(ctx context.Context, domain, by string, kinds ...crawl.ControlType) error {
 	p := dbsqlc.DomainLiftParams{Domain: domain, By: by}
 	for _, k := range kinds {
 		p.Kinds = append(p.Kinds, string(k))
@@ -163,32 +167,32 @@ func (s *Store) DomainRuns(ctx context.Context, domain string) ([]string, error)
 const recentShown = 10
 
 // Domain reports what is known about a domain, or crawl.ErrNotFound.
-func (s *Store) Domain(ctx context.Context, domain string) (crawl.DomainReport, error) {
+func (s *Store) Domain(ctx context.Context, domain string) (report.Domain, error) {
 	d, err := s.q.DomainGet(ctx, domain)
 	if err != nil {
-		return crawl.DomainReport{}, translate("domain "+domain, err)
+		return report.Domain{}, translate("domain "+domain, err)
 	}
 	var state crawl.DomainFacts
 	if err := json.Unmarshal(d.State, &state); err != nil {
-		return crawl.DomainReport{}, fmt.Errorf("read the facts of %s: %w", domain, err)
+		return report.Domain{}, fmt.Errorf("read the facts of %s: %w", domain, err)
 	}
-	rep := crawl.DomainReport{
+	rep := report.Domain{
 		Domain: d.Domain, Status: crawl.DomainStatus(d.Status), Reason: d.StatusReason, Controls: state.Controls,
 		DeferredUntil: timeOf(d.NextCrawlAfter), Claimed: textOf(d.ClaimedBy), ClaimEnd: timeOf(d.ClaimExpiresAt),
 		SlotFree: state.SlotFree, SlotReason: state.SlotReason, Health: state.Health,
 		Source: textOf(d.Source), Rank: int(numOf(d.SeedRank)), Score: d.PriorityScore, ScoredAt: timeOf(d.PriorityComputedAt),
 		LastRun: d.LastRun, Version: d.Version,
-		DomainCounts: crawl.DomainCounts{
+		DomainCounts: report.DomainCounts{
 			Crawled: d.PagesCrawled, Discovered: d.PagesDiscovered, Bytes: d.Bytes, ImagesFound: d.ImagesFound,
 			ImagesStored: d.ImagesStored, ErrorRate: d.ErrorRate, YieldRate: d.YieldRate,
-			AvgResponse: crawl.Duration(fromMS(int64(numOf(d.AvgResponseMs)))), AvgBytes: int64(numOf(d.AvgPageBytes)),
+			AvgResponse: settings.Duration(fromMS(int64(numOf(d.AvgResponseMs)))), AvgBytes: int64(numOf(d.AvgPageBytes)),
 			First: timeOf(d.FirstCrawledAt), Last: timeOf(d.LastCrawledAt), CountedAt: timeOf(d.CountedAt),
 		},
 	}
 	robots, err := s.q.RobotsOfDomain(ctx, domain)
 	runs, err2 := s.q.DomainTotals(ctx, domain)
 	recent, err3 := s.q.DomainRecent(ctx, dbsqlc.DomainRecentParams{Domain: domain, Max: recentShown})
-	open, err4 := s.q.DomainOpen(ctx, dbsqlc.DomainOpenParams{Domain: domain, Bound: crawl.FrontierBound})
+	open, err4 := s.q.DomainOpen(ctx, dbsqlc.DomainOpenParams{Domain: domain, Bound: report.FrontierBound})
 	patterns, err5 := s.q.DomainPatterns(ctx, dbsqlc.DomainPatternsParams{
 		Domain: domain, Max: patternsRead,
 	})
@@ -211,11 +215,11 @@ func (s *Store) Domain(ctx context.Context, domain string) (crawl.DomainReport, 
 		rep.Runs = append(rep.Runs, run)
 	}
 	for _, c := range recent {
-		rep.Recent = append(rep.Recent, crawl.CrawlReport{
-			ID: c.ID, URL: c.Url, Kind: crawl.Kind(c.Kind), Run: c.Run, Outcome: outcomeOf(c.Outcome),
+		rep.Recent = append(rep.Recent, report.Crawl{
+			ID: c.ID, URL: c.Url, Kind: kinds.Kind(c.Kind), Run: c.Run, Outcome: outcomeOf(c.Outcome),
 			StatusCode: int16Of(c.StatusCode), Error: textOf(c.ErrorMessage), CompletedAt: timeOf(c.CompletedAt),
-			Duration: crawl.Duration(fromMS(int64(numOf(c.DurationMs)))), Bytes: numOf(c.Bytes),
-			Skipped: crawl.Reason(textOf(c.Skipped)), Unchanged: textOf(c.Unchanged),
+			Duration: settings.Duration(fromMS(int64(numOf(c.DurationMs)))), Bytes: numOf(c.Bytes),
+			Skipped: reasons.Reason(textOf(c.Skipped)), Unchanged: textOf(c.Unchanged),
 		})
 	}
 	return rep, nil
@@ -260,8 +264,8 @@ func (s *Store) ResetTraps(ctx context.Context, domain string) error {
 	return err
 }
 
-func robotsReport(r dbsqlc.RobotsOfDomainRow) crawl.RobotsReport {
-	return crawl.RobotsReport{
+func robotsReport(r dbsqlc.RobotsOfDomainRow) report.Robots {
+	return report.Robots{
 		Origin: r.Origin, Verdict: crawl.RobotsVerdict(r.Verdict), Reason: r.Reason,
 		CrawlDelay: durationOf(r.CrawlDelayMs), Sitemaps: r.Sitemaps, StatusCode: int16Of(r.StatusCode),
 		Failures: int(r.Failures), FailingAt: timeOf(r.FailingSince), ReadAt: timeOf(r.ReadAt),
@@ -269,22 +273,22 @@ func robotsReport(r dbsqlc.RobotsOfDomainRow) crawl.RobotsReport {
 	}
 }
 
-func (s *Store) domainRun(r dbsqlc.DomainTotalsRow) (crawl.DomainRun, error) {
+func (s *Store) domainRun(r dbsqlc.DomainTotalsRow) (report.DomainRun, error) {
 	set, err := s.settingsOf(r.Settings)
 	if err != nil {
-		return crawl.DomainRun{}, fmt.Errorf("read the settings of run %s: %w", r.Run, err)
+		return report.DomainRun{}, fmt.Errorf("read the settings of run %s: %w", r.Run, err)
 	}
-	var skips map[crawl.Reason]int64
+	var skips map[reasons.Reason]int64
 	if string(r.Skips) != "{}" {
 		if err := json.Unmarshal(r.Skips, &skips); err != nil {
-			return crawl.DomainRun{}, fmt.Errorf("read the totals of run %s: %w", r.Run, err)
+			return report.DomainRun{}, fmt.Errorf("read the totals of run %s: %w", r.Run, err)
 		}
 	}
-	return crawl.DomainRun{
+	return report.DomainRun{
 		Run: r.Run, Status: crawl.RunStatus(r.RunStatus), Seed: r.Seed, Window: *set.Window,
 		Started: r.PagesStarted, Budget: r.Budget, RunStarted: r.RunStarted, RunBudget: *set.MaxPages,
 		BudgetSpent: r.Spent,
-		Totals: crawl.Totals{
+		Totals: report.Totals{
 			Success: r.Success, BlockedRobots: r.BlockedRobots, Blocked4xx: r.Blocked4xx,
 			Blocked5xx: r.Blocked5xx, Timeout: r.Timeout, Failed: r.Failed, Skipped: r.Skipped, Bytes: r.Bytes,
 			Asked: r.Requests, NoFollow: r.Nofollow, Skips: skips,

@@ -11,15 +11,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 func TestClaimDomains(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, crawl.Settings{})
+	shared := setup(t, settings.Settings{})
 
 	t.Run("GivesADomainToOneDispatcher", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "race", crawl.Settings{})
+		b := shared.in(t, "race", settings.Settings{})
 		const domains = 60
 		for i := range domains {
 			b.seed(t, fmt.Sprintf("https://race%d.example/", i))
@@ -48,7 +50,7 @@ func TestClaimDomains(t *testing.T) {
 
 	t.Run("TakesFirstWhatWasActive", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "lost", crawl.Settings{})
+		b := shared.in(t, "lost", settings.Settings{})
 		b.seed(t, "https://lost1.example/", "https://lost2.example/", "https://best.example/")
 		b.exec(t, "UPDATE run_domains SET priority = CASE domain WHEN 'best.example' THEN 9 ELSE 0 END WHERE run_id = $1", b.run.ID)
 		require.Equal(t, []string{"best.example", "lost1.example", "lost2.example"}, b.claim(t, 3))
@@ -61,7 +63,7 @@ func TestClaimDomains(t *testing.T) {
 
 	t.Run("DoesNotWaitForAnother", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "skip", crawl.Settings{})
+		b := shared.in(t, "skip", settings.Settings{})
 		b.seed(t, "https://skip1.example/", "https://skip2.example/")
 		tx, err := b.Pool().Begin(t.Context())
 		require.NoError(t, err)
@@ -77,7 +79,7 @@ func TestClaimDomains(t *testing.T) {
 
 	t.Run("MarksWhatItClaims", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "marks", crawl.Settings{})
+		b := shared.in(t, "marks", settings.Settings{})
 		b.seed(t, "https://marks.example/")
 		before := b.clock(t)
 		require.Equal(t, []string{"marks.example"}, b.claim(t, 10))
@@ -92,7 +94,7 @@ func TestClaimDomains(t *testing.T) {
 
 	t.Run("TakesOverAClaimThatRanOut", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "expired", crawl.Settings{})
+		b := shared.in(t, "expired", settings.Settings{})
 		b.seed(t, "https://expired.example/")
 		require.NotEmpty(t, b.claim(t, 10))
 		require.Empty(t, b.claim(t, 10))
@@ -104,7 +106,7 @@ func TestClaimDomains(t *testing.T) {
 
 	t.Run("LeavesAloneWhatIsNotToBeCrawled", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "alone", crawl.Settings{MaxPagesPerDomain: new(int64(1))})
+		b := shared.in(t, "alone", settings.Settings{MaxPagesPerDomain: new(int64(1))})
 		b.seed(t, "https://blocked.example/", "https://away.example/", "https://done.example/", "https://later.example/",
 			"https://spent.example/", "https://spent.example/2")
 		b.stop(t, "blocked.example", "")
@@ -125,7 +127,7 @@ func TestClaimDomains(t *testing.T) {
 
 	t.Run("TakesTheImportantFirst", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "priority", crawl.Settings{})
+		b := shared.in(t, "priority", settings.Settings{})
 		b.seed(t, "https://p1.example/", "https://p2.example/", "https://p3.example/")
 		b.exec(t, "UPDATE run_domains SET priority = 5 WHERE domain = 'p2.example'")
 		require.Equal(t, []string{"p2.example"}, b.claim(t, 1))
@@ -134,7 +136,7 @@ func TestClaimDomains(t *testing.T) {
 
 	t.Run("IsRenewedByAFetch", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "renew", crawl.Settings{})
+		b := shared.in(t, "renew", settings.Settings{})
 		b.seed(t, "https://renew.example/")
 		require.NotEmpty(t, b.claim(t, 10))
 		before := b.clock(t)
@@ -148,7 +150,7 @@ func TestClaimDomains(t *testing.T) {
 
 	t.Run("BelongsToItsRun", func(t *testing.T) {
 		t.Parallel()
-		b, other := shared.in(t, "mine", crawl.Settings{}), shared.in(t, "other", crawl.Settings{})
+		b, other := shared.in(t, "mine", settings.Settings{}), shared.in(t, "other", settings.Settings{})
 		b.seed(t, "https://mine.example/")
 		require.Empty(t, other.claim(t, 10))
 		b.claim(t, 10)
@@ -159,7 +161,7 @@ func TestClaimDomains(t *testing.T) {
 	})
 }
 
-func (b *bundle) domain(t *testing.T, domain string) crawl.DomainReport {
+func (b *bundle) domain(t *testing.T, domain string) report.Domain {
 	t.Helper()
 	d, err := b.Domain(t.Context(), domain)
 	require.NoError(t, err)

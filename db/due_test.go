@@ -8,6 +8,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // nextDue is when the run has something due that is not due yet.
@@ -21,7 +22,7 @@ func (b *bundle) nextDue(t *testing.T) time.Time {
 }
 
 // claimed makes a seeded domain of a run of its own, claimed.
-func (b *bundle) claimed(t *testing.T, domain string, set crawl.Settings, paths ...string) *bundle {
+func (b *bundle) claimed(t *testing.T, domain string, set settings.Settings, paths ...string) *bundle {
 	t.Helper()
 	own := b.in(t, domain, set)
 	for _, path := range append(paths, "/") {
@@ -33,12 +34,12 @@ func (b *bundle) claimed(t *testing.T, domain string, set crawl.Settings, paths 
 
 func TestNextDue(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, crawl.Settings{})
+	shared := setup(t, settings.Settings{})
 
 	t.Run("IsWhatFinishingLeaves", func(t *testing.T) {
 		t.Parallel()
 		const domain = "later.example"
-		b := shared.claimed(t, domain, crawl.Settings{})
+		b := shared.claimed(t, domain, settings.Settings{})
 		require.Zero(t, b.nextDue(t), "what is claimed is not to be looked at")
 		a := attempted(b.begin(t, domain), domain)
 		a.Outcome, a.RetryIn = crawl.OutcomeTimeout, new(crawl.Millis(time.Hour))
@@ -48,7 +49,7 @@ func TestNextDue(t *testing.T) {
 		require.True(t, scheduled.Equal(b.nextDue(t)))
 		require.Empty(t, b.claim(t, 10))
 
-		sooner := shared.in(t, domain, crawl.Settings{})
+		sooner := shared.in(t, domain, settings.Settings{})
 		sooner.seed(t, "https://sooner.example/")
 		require.Equal(t, []string{"sooner.example"}, b.claim(t, 10))
 		b.deferred(t, "sooner.example", time.Minute, "")
@@ -59,7 +60,7 @@ func TestNextDue(t *testing.T) {
 	t.Run("IsNeverWhenNothingIsPending", func(t *testing.T) {
 		t.Parallel()
 		const domain = "done.example"
-		b := shared.claimed(t, domain, crawl.Settings{})
+		b := shared.claimed(t, domain, settings.Settings{})
 		b.fetch(t, domain)
 		require.True(t, b.end(t, domain, ""))
 		require.Zero(t, b.nextDue(t))
@@ -71,12 +72,12 @@ func TestNextDue(t *testing.T) {
 	t.Run("IsTheEndOfADeferral", func(t *testing.T) {
 		t.Parallel()
 		const domain = "deferred.example"
-		b := shared.claimed(t, domain, crawl.Settings{Scope: new(crawl.ScopeWeb)})
+		b := shared.claimed(t, domain, settings.Settings{Scope: new(settings.ScopeWeb)})
 		b.deferred(t, domain, time.Hour, "Retry-After")
 		until := b.domain(t, domain).DeferredUntil
 		require.True(t, until.Equal(b.nextDue(t)))
 
-		linker := shared.claimed(t, "linker.example", crawl.Settings{Scope: new(crawl.ScopeWeb)})
+		linker := shared.claimed(t, "linker.example", settings.Settings{Scope: new(settings.ScopeWeb)})
 		rec, err := b.Record(t.Context(), attempted(linker.begin(t, "linker.example"), "linker.example",
 			links(t, "https://deferred.example/found")...))
 		require.NoError(t, err)
@@ -89,7 +90,7 @@ func TestNextDue(t *testing.T) {
 	t.Run("IsNowForWhoIsSeededThoughDeferred", func(t *testing.T) {
 		t.Parallel()
 		const domain = "revived.example"
-		b := shared.claimed(t, domain, crawl.Settings{})
+		b := shared.claimed(t, domain, settings.Settings{})
 		b.deferred(t, domain, time.Hour, "Retry-After")
 		b.seed(t, "https://revived.example/")
 		require.Zero(t, b.domain(t, domain).DeferredUntil)
@@ -99,7 +100,7 @@ func TestNextDue(t *testing.T) {
 	t.Run("SurvivesAStoppedRun", func(t *testing.T) {
 		t.Parallel()
 		const domain = "stopped.example"
-		b := shared.claimed(t, domain, crawl.Settings{})
+		b := shared.claimed(t, domain, settings.Settings{})
 		_, err := b.StopRun(t.Context(), b.run.ID, "enough")
 		require.NoError(t, err)
 		require.True(t, b.end(t, domain, ""))
@@ -110,10 +111,10 @@ func TestNextDue(t *testing.T) {
 
 func TestSpentBudgetsAreNotDue(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, crawl.Settings{})
+	shared := setup(t, settings.Settings{})
 	spent := func(t *testing.T, domain string) *bundle {
 		t.Helper()
-		b := shared.claimed(t, domain, crawl.Settings{MaxPagesPerDomain: new(int64(1))}, "/2", "/3")
+		b := shared.claimed(t, domain, settings.Settings{MaxPagesPerDomain: new(int64(1))}, "/2", "/3")
 		b.fetch(t, domain)
 		require.True(t, b.end(t, domain, ""))
 		require.Zero(t, b.nextDue(t))
@@ -125,7 +126,7 @@ func TestSpentBudgetsAreNotDue(t *testing.T) {
 	t.Run("UntilTheRunsIsRaised", func(t *testing.T) {
 		t.Parallel()
 		b := spent(t, "run.example")
-		b.ensureRun(t, "run.example", crawl.Settings{MaxPagesPerDomain: new(int64(2))})
+		b.ensureRun(t, "run.example", settings.Settings{MaxPagesPerDomain: new(int64(2))})
 		require.Equal(t, []string{"run.example"}, b.claim(t, 10))
 	})
 
@@ -138,7 +139,7 @@ func TestSpentBudgetsAreNotDue(t *testing.T) {
 
 	t.Run("UntilTheDomainsIsLifted", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "lifted.example", crawl.Settings{})
+		b := shared.in(t, "lifted.example", settings.Settings{})
 		b.seed(t, "https://lifted.example/")
 		b.control(t, "lifted.example", crawl.ControlBudget, 0)
 		require.Empty(t, b.claim(t, 10))
@@ -157,14 +158,14 @@ func TestSpentBudgetsAreNotDue(t *testing.T) {
 		require.False(t, rec.News)
 		require.Contains(t, b.crawls(t), "https://popular.example/4")
 		require.Empty(t, b.claim(t, 10))
-		b.ensureRun(t, "popular.example", crawl.Settings{MaxPagesPerDomain: new(int64(9))})
+		b.ensureRun(t, "popular.example", settings.Settings{MaxPagesPerDomain: new(int64(9))})
 		require.Equal(t, []string{"popular.example"}, b.claim(t, 10))
 	})
 
 	t.Run("AndNothingIsSpentByOthers", func(t *testing.T) {
 		t.Parallel()
 		b := spent(t, "both.example")
-		other := shared.in(t, "both-other", crawl.Settings{})
+		other := shared.in(t, "both-other", settings.Settings{})
 		other.seed(t, "https://both.example/")
 		require.Equal(t, []string{"both.example"}, other.claim(t, 10))
 		n := b.next(t, "both.example")
@@ -176,7 +177,7 @@ func TestSpentBudgetsAreNotDue(t *testing.T) {
 // their workflow has nothing to wait for.
 func TestEndOfADomainThatIsClosed(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, crawl.Settings{})
+	shared := setup(t, settings.Settings{})
 	ended := func(t *testing.T, b *bundle, domain string) {
 		t.Helper()
 		n := b.next(t, domain)
@@ -189,7 +190,7 @@ func TestEndOfADomainThatIsClosed(t *testing.T) {
 	t.Run("BecauseItIsDeferred", func(t *testing.T) {
 		t.Parallel()
 		const domain = "deferred.example"
-		b := shared.claimed(t, domain, crawl.Settings{})
+		b := shared.claimed(t, domain, settings.Settings{})
 		b.deferred(t, domain, time.Hour, "Retry-After")
 		until := b.domain(t, domain).DeferredUntil
 		ended(t, b, domain) // by a workflow that was woken meanwhile
@@ -202,7 +203,7 @@ func TestEndOfADomainThatIsClosed(t *testing.T) {
 	t.Run("ThoughARequestWasLeftInFlight", func(t *testing.T) {
 		t.Parallel()
 		const domain = "paused.example"
-		b := shared.claimed(t, domain, crawl.Settings{}, "/2")
+		b := shared.claimed(t, domain, settings.Settings{}, "/2")
 		b.begin(t, domain) // and its worker dies
 		b.control(t, domain, crawl.ControlPause, nil)
 		ended(t, b, domain)
@@ -216,7 +217,7 @@ func TestEndOfADomainThatIsClosed(t *testing.T) {
 	t.Run("ButNotWhileAnythingElseIsInFlight", func(t *testing.T) {
 		t.Parallel()
 		const domain = "flight.example"
-		b := shared.claimed(t, domain, crawl.Settings{MaxPages: new(int64(1))}, "/2", "/3")
+		b := shared.claimed(t, domain, settings.Settings{MaxPages: new(int64(1))}, "/2", "/3")
 		b.begin(t, domain) // and the budget is spent, with more pending
 		require.False(t, b.end(t, domain, ""))
 		require.NotEmpty(t, b.domain(t, domain).Claimed)
@@ -228,7 +229,7 @@ func TestEndOfADomainThatIsClosed(t *testing.T) {
 //nolint:paralleltest,tparallel // one domain's story
 func TestNoWakeIsLost(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{MaxPagesPerDomain: new(int64(1))})
+	b := setup(t, settings.Settings{MaxPagesPerDomain: new(int64(1))})
 	b.seed(t, "https://a.example/", "https://a.example/2")
 	require.Equal(t, []string{domainA}, b.claim(t, 10))
 	b.fetch(t, domainA)
@@ -238,7 +239,7 @@ func TestNoWakeIsLost(t *testing.T) {
 
 	t.Run("OfARaisedBudget", func(t *testing.T) {
 		b.race(t, finish, func() error {
-			_, err := b.EnsureRun(t.Context(), "test", "test", crawl.Settings{MaxPagesPerDomain: new(int64(2))})
+			_, err := b.EnsureRun(t.Context(), "test", "test", settings.Settings{MaxPagesPerDomain: new(int64(2))})
 			return err
 		})
 		require.Equal(t, []string{domainA}, b.claim(t, 10))
@@ -247,7 +248,7 @@ func TestNoWakeIsLost(t *testing.T) {
 	t.Run("OfAControl", func(t *testing.T) {
 		b.race(t, finish, func() error {
 			return b.SetControl(t.Context(), domainA, crawl.Control{
-				Kind: crawl.ControlBudget, Value: []byte("3"), SetBy: "tester",
+				Type: crawl.ControlBudget, Value: []byte("3"), SetBy: "tester",
 			})
 		})
 		require.Equal(t, []string{domainA}, b.claim(t, 10))

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/kinds"
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
@@ -23,8 +25,8 @@ const (
 // ExportPages reads the next pages after a key, by id, or of one domain by URL. A batch
 // may be empty if the filter leaves all of it out; where nothing follows, next is after.
 func (s *Store) ExportPages(
-	ctx context.Context, f crawl.ExportFilter, after crawl.ExportKey,
-) (pages []crawl.PageRow, next crawl.ExportKey, err error) {
+	ctx context.Context, f report.ExportFilter, after report.ExportKey,
+) (pages []report.PageRow, next report.ExportKey, err error) {
 	var ids []int64
 	if f.Domain == "" {
 		ids, next, err = keysOf(after)(s.q.ExportPageKeys(ctx, dbsqlc.ExportPageKeysParams{After: after.ID, Max: exportBatch}))
@@ -38,10 +40,10 @@ func (s *Store) ExportPages(
 	if err != nil {
 		return nil, after, translate("read pages", err)
 	}
-	pages = make([]crawl.PageRow, len(rows))
+	pages = make([]report.PageRow, len(rows))
 	for i, r := range rows {
-		pages[i] = crawl.PageRow{
-			ID: r.ID, URL: r.Url, Domain: r.Domain, Origin: r.Origin, Kind: crawl.Kind(r.Kind), Status: string(r.Status),
+		pages[i] = report.PageRow{
+			ID: r.ID, URL: r.Url, Domain: r.Domain, Origin: r.Origin, Kind: kinds.Kind(r.Kind), Status: string(r.Status),
 			Language: textOf(r.Language), Outcome: outcomeOf(r.Outcome), StatusCode: int16Of(r.StatusCode),
 			ContentType: textOf(r.ContentType), NoIndex: r.Noindex, NoFollow: r.Nofollow, Usage: r.Usage, Duplicate: r.Duplicate,
 			Trap: textOf(r.Trap), Content: r.ContentHash, SimHash: r.Simhash, Extractor: int16Of(r.Extractor),
@@ -54,37 +56,37 @@ func (s *Store) ExportPages(
 			}
 		}
 	}
-	slices.SortFunc(pages, func(a, b crawl.PageRow) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(pages, func(a, b report.PageRow) int { return cmp.Compare(a.ID, b.ID) })
 	return pages, next, nil
 }
 
 // exportPagesOfDomain names the next pages of a domain by URL, at most most.
 func (s *Store) exportPagesOfDomain(
-	ctx context.Context, domain string, after crawl.ExportKey, most int32,
-) (ids []int64, next crawl.ExportKey, err error) {
+	ctx context.Context, domain string, after report.ExportKey, most int32,
+) (ids []int64, next report.ExportKey, err error) {
 	rows, err := s.q.ExportPageKeysOfDomain(ctx, dbsqlc.ExportPageKeysOfDomainParams{Domain: domain, After: after.URL, Max: most})
 	next = after
 	for _, r := range rows {
-		ids, next = append(ids, r.ID), crawl.ExportKey{URL: r.Url}
+		ids, next = append(ids, r.ID), report.ExportKey{URL: r.Url}
 	}
 	return ids, next, err
 }
 
 // keysOf takes what a statement has returned: ids, of which the last is the next key.
-func keysOf(after crawl.ExportKey) func(ids []int64, err error) ([]int64, crawl.ExportKey, error) {
-	return func(ids []int64, err error) ([]int64, crawl.ExportKey, error) {
+func keysOf(after report.ExportKey) func(ids []int64, err error) ([]int64, report.ExportKey, error) {
+	return func(ids []int64, err error) ([]int64, report.ExportKey, error) {
 		if len(ids) == 0 {
 			return nil, after, err
 		}
-		return ids, crawl.ExportKey{ID: ids[len(ids)-1]}, err
+		return ids, report.ExportKey{ID: ids[len(ids)-1]}, err
 	}
 }
 
 // exportPagesWith are the next pages that have links, or images, by the keys of all that do,
 // or those of a domain.
 func (s *Store) exportPagesWith(
-	ctx context.Context, f crawl.ExportFilter, after crawl.ExportKey, keys func() ([]int64, error),
-) (ids []int64, next crawl.ExportKey, err error) {
+	ctx context.Context, f report.ExportFilter, after report.ExportKey, keys func() ([]int64, error),
+) (ids []int64, next report.ExportKey, err error) {
 	if f.Domain != "" {
 		return s.exportPagesOfDomain(ctx, f.Domain, after, exportLinkPages)
 	}
@@ -94,8 +96,8 @@ func (s *Store) exportPagesWith(
 
 // ExportLinks does for links what ExportPages does for pages, by the pages that have them.
 func (s *Store) ExportLinks(
-	ctx context.Context, f crawl.ExportFilter, after crawl.ExportKey,
-) (links []crawl.LinkRow, next crawl.ExportKey, err error) {
+	ctx context.Context, f report.ExportFilter, after report.ExportKey,
+) (links []report.LinkRow, next report.ExportKey, err error) {
 	ids, next, err := s.exportPagesWith(ctx, f, after, func() ([]int64, error) {
 		return s.q.ExportLinkKeys(ctx, dbsqlc.ExportLinkKeysParams{After: after.ID, Max: exportBatch})
 	})
@@ -106,17 +108,17 @@ func (s *Store) ExportLinks(
 	if err != nil {
 		return nil, after, translate("read links", err)
 	}
-	links = make([]crawl.LinkRow, len(rows))
+	links = make([]report.LinkRow, len(rows))
 	for i, r := range rows {
-		links[i] = crawl.LinkRow{
+		links[i] = report.LinkRow{
 			FromID: r.FromID, FromURL: r.FromUrl, FromDomain: r.FromDomain, ToID: r.ToID,
-			LinkReport: linkReport(dbsqlc.LinksToPageRow{
+			Link: linkReport(dbsqlc.LinksToPageRow{
 				Url: r.Url, Domain: r.Domain, Kind: r.Kind, Nofollow: r.Nofollow, Rel: r.Rel, Anchor: r.Anchor,
 				CreatedAt: r.CreatedAt, LastSeen: r.LastSeen, GoneAt: r.GoneAt,
 			}),
 		}
 	}
-	slices.SortFunc(links, func(a, b crawl.LinkRow) int {
+	slices.SortFunc(links, func(a, b report.LinkRow) int {
 		return cmp.Or(cmp.Compare(a.FromID, b.FromID), cmp.Compare(a.ToID, b.ToID))
 	})
 	return links, next, nil
@@ -125,8 +127,8 @@ func (s *Store) ExportLinks(
 // ExportCrawls reads closed crawls, as ExportPages reads pages. Those of one domain come
 // in the order in which they ended.
 func (s *Store) ExportCrawls(
-	ctx context.Context, f crawl.ExportFilter, after crawl.ExportKey,
-) (crawls []crawl.CrawlRow, next crawl.ExportKey, err error) {
+	ctx context.Context, f report.ExportFilter, after report.ExportKey,
+) (crawls []report.CrawlRow, next report.ExportKey, err error) {
 	var ids []int64
 	if f.Domain == "" {
 		ids, next, err = keysOf(after)(s.q.ExportCrawlKeys(ctx, dbsqlc.ExportCrawlKeysParams{After: after.ID, Max: exportBatch}))
@@ -136,7 +138,7 @@ func (s *Store) ExportCrawls(
 			Domain: f.Domain, After: after.At, Max: exportBatch,
 		})
 		for _, r := range rows {
-			ids, next = append(ids, r.ID), crawl.ExportKey{At: r.CompletedAt}
+			ids, next = append(ids, r.ID), report.ExportKey{At: r.CompletedAt}
 		}
 	}
 	if err != nil || len(ids) == 0 {
@@ -146,11 +148,11 @@ func (s *Store) ExportCrawls(
 	if err != nil {
 		return nil, after, translate("read crawls", err)
 	}
-	crawls = make([]crawl.CrawlRow, len(rows))
+	crawls = make([]report.CrawlRow, len(rows))
 	for i, r := range rows {
-		crawls[i] = crawl.CrawlRow{
+		crawls[i] = report.CrawlRow{
 			ID: r.ID, PageID: r.PageID, PreviousID: r.PreviousID, Run: r.Run, Domain: r.Domain, URL: r.Url,
-			Kind: crawl.Kind(r.Kind), Prerequisite: r.Prerequisite, Outcome: outcomeOf(r.Outcome),
+			Kind: kinds.Kind(r.Kind), Prerequisite: r.Prerequisite, Outcome: outcomeOf(r.Outcome),
 			StatusCode: int16Of(r.StatusCode), Error: textOf(r.ErrorMessage), Skipped: textOf(r.Skipped),
 			Unchanged: textOf(r.Unchanged), ContentType: textOf(r.ContentType), Bytes: r.Bytes,
 			Truncated: r.Truncated != nil && *r.Truncated, IP: r.Ip, Depth: int(r.Depth), Redirects: int(r.Redirects),
@@ -158,7 +160,7 @@ func (s *Store) ExportCrawls(
 			Delay: millisOrNil(r.DelayMs), DelayReason: textOf(r.DelayReason), RetryAfter: millisOrNil(r.RetryAfterMs), Lost: r.Lost,
 		}
 	}
-	slices.SortFunc(crawls, func(a, b crawl.CrawlRow) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(crawls, func(a, b report.CrawlRow) int { return cmp.Compare(a.ID, b.ID) })
 	return crawls, next, nil
 }
 
@@ -171,8 +173,8 @@ func millisOrNil[T int32 | int64](n *T) *crawl.Millis {
 
 // ExportDomains does for domains what ExportPages does for pages.
 func (s *Store) ExportDomains(
-	ctx context.Context, f crawl.ExportFilter, after crawl.ExportKey,
-) (domains []crawl.DomainRow, next crawl.ExportKey, err error) {
+	ctx context.Context, f report.ExportFilter, after report.ExportKey,
+) (domains []report.DomainRow, next report.ExportKey, err error) {
 	var ids []int64
 	if f.Domain == "" {
 		ids, next, err = keysOf(after)(s.q.ExportDomainKeys(ctx, dbsqlc.ExportDomainKeysParams{After: after.ID, Max: exportBatch}))
@@ -186,19 +188,19 @@ func (s *Store) ExportDomains(
 	if err != nil {
 		return nil, after, translate("read domains", err)
 	}
-	domains = make([]crawl.DomainRow, len(rows))
+	domains = make([]report.DomainRow, len(rows))
 	for i, r := range rows {
-		domains[i] = crawl.DomainRow{
+		domains[i] = report.DomainRow{
 			ID: r.ID, Domain: r.Domain, Status: crawl.DomainStatus(r.Status), Reason: r.StatusReason,
 			DeferredUntil: timeOf(r.NextCrawlAfter), Controls: r.Controls, CrawlDelay: crawl.MillisOf(r.CrawlDelayMs),
 			Sitemaps: r.Sitemaps, Seed: r.Seed, Runs: r.Runs, FoundAt: r.CreatedAt,
-			Totals: crawl.Totals{
+			Totals: report.Totals{
 				Success: r.Success, BlockedRobots: r.BlockedRobots, Blocked4xx: r.Blocked4xx, Blocked5xx: r.Blocked5xx,
 				Timeout: r.Timeout, Failed: r.Failed, Skipped: r.Skipped, Bytes: r.Bytes, Asked: r.Requests, NoFollow: r.Nofollow,
 				ImagesFound: r.ImagesFound, ImagesAsked: r.ImagesStarted, ImagesStored: r.ImagesStored,
 			},
 		}
 	}
-	slices.SortFunc(domains, func(a, b crawl.DomainRow) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(domains, func(a, b report.DomainRow) int { return cmp.Compare(a.ID, b.ID) })
 	return domains, next, nil
 }

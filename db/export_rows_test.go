@@ -6,19 +6,19 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/db/dbtest"
 )
 
 // all reads batch after batch to the end, and counts how often each row came.
 func all[R any, K comparable](
-	t *testing.T, f crawl.ExportFilter, key func(R) K,
-	read func(context.Context, crawl.ExportFilter, crawl.ExportKey) ([]R, crawl.ExportKey, error),
+	t *testing.T, f report.ExportFilter, key func(R) K,
+	read func(context.Context, report.ExportFilter, report.ExportKey) ([]R, report.ExportKey, error),
 ) map[K]int {
 	t.Helper()
 	seen := map[K]int{}
 	batches := 0
-	for after := (crawl.ExportKey{}); ; batches++ {
+	for after := (report.ExportKey{}); ; batches++ {
 		rows, next, err := read(t.Context(), f, after)
 		require.NoError(t, err)
 		if next == after {
@@ -67,13 +67,13 @@ func TestExportReadsEachRowOnce(t *testing.T) {
 		_, err := store.Pool().Exec(t.Context(), sql)
 		require.NoError(t, err)
 	}
-	for _, f := range []crawl.ExportFilter{{}, {Domain: "a.example"}} {
-		requireOnce(t, pages, all(t, f, func(p crawl.PageRow) int64 { return p.ID }, store.ExportPages))
-		requireOnce(t, pages, all(t, f, func(l crawl.LinkRow) int64 { return l.FromID*1000 + l.ToID }, store.ExportLinks))
-		requireOnce(t, pages, all(t, f, func(c crawl.CrawlRow) int64 { return c.ID }, store.ExportCrawls))
-		requireOnce(t, named, all(t, f, func(r crawl.ProvenanceRow) string { return r.ID }, store.ExportProvenance))
+	for _, f := range []report.ExportFilter{{}, {Domain: "a.example"}} {
+		requireOnce(t, pages, all(t, f, func(p report.PageRow) int64 { return p.ID }, store.ExportPages))
+		requireOnce(t, pages, all(t, f, func(l report.LinkRow) int64 { return l.FromID*1000 + l.ToID }, store.ExportLinks))
+		requireOnce(t, pages, all(t, f, func(c report.CrawlRow) int64 { return c.ID }, store.ExportCrawls))
+		requireOnce(t, named, all(t, f, func(r report.ProvenanceRow) string { return r.ID }, store.ExportProvenance))
 	}
-	requireOnce(t, pages, all(t, crawl.ExportFilter{}, func(i crawl.ImageRow) int64 { return i.PageID }, store.ExportImages))
-	requireOnce(t, named, all(t, crawl.ExportFilter{Domain: "a.example"}, func(i crawl.ImageRow) int64 { return i.PageID }, store.ExportImages))
-	requireOnce(t, 6000, all(t, crawl.ExportFilter{}, func(d crawl.DomainRow) int64 { return d.ID }, store.ExportDomains))
+	requireOnce(t, pages, all(t, report.ExportFilter{}, func(i report.ImageRow) int64 { return i.PageID }, store.ExportImages))
+	requireOnce(t, named, all(t, report.ExportFilter{Domain: "a.example"}, func(i report.ImageRow) int64 { return i.PageID }, store.ExportImages))
+	requireOnce(t, 6000, all(t, report.ExportFilter{}, func(d report.DomainRow) int64 { return d.ID }, store.ExportDomains))
 }

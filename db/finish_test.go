@@ -7,17 +7,21 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/kinds"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 const domainA = "a.example"
 
 func TestRecord(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, crawl.Settings{})
+	shared := setup(t, settings.Settings{})
 
 	t.Run("Success", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "success", crawl.Settings{})
+		b := shared.in(t, "success", settings.Settings{})
 		b.seed(t, "https://success.example/")
 		n := b.beginAt(t, "success.example", address)
 		before := b.clock(t)
@@ -37,17 +41,17 @@ func TestRecord(t *testing.T) {
 		c := page.Crawls[0]
 		require.WithinRange(t, c.CompletedAt, before, b.clock(t))
 		require.True(t, page.FetchedAt.Equal(c.CompletedAt))
-		require.Equal(t, crawl.CrawlReport{
-			ID: n.CrawlID, Kind: crawl.KindPage, Run: "success", Outcome: crawl.OutcomeSuccess, StatusCode: 203, Bytes: 1234,
-			ContentType: "text/html", IP: address, Duration: crawl.Duration(56 * time.Millisecond),
+		require.Equal(t, report.Crawl{
+			ID: n.CrawlID, Kind: kinds.Page, Run: "success", Outcome: crawl.OutcomeSuccess, StatusCode: 203, Bytes: 1234,
+			ContentType: "text/html", IP: address, Duration: settings.Duration(56 * time.Millisecond),
 			ScheduledFor: c.ScheduledFor, CompletedAt: c.CompletedAt,
 		}, c)
-		require.Equal(t, crawl.Totals{Success: 1, Bytes: 1234, Asked: 1, NoFollow: 1}, b.progress(t).Totals)
+		require.Equal(t, report.Totals{Success: 1, Bytes: 1234, Asked: 1, NoFollow: 1}, b.progress(t).Totals)
 	})
 
 	t.Run("WhatCannotBeTriedAgain", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "gone", crawl.Settings{})
+		b := shared.in(t, "gone", settings.Settings{})
 		b.seed(t, "https://gone.example/")
 		a := attempted(b.begin(t, "gone.example"), "gone.example")
 		a.Outcome, a.StatusCode, a.Error = crawl.OutcomeBlocked4xx, 404, "not there"
@@ -62,12 +66,12 @@ func TestRecord(t *testing.T) {
 		require.True(t, page.FailedAt.Equal(page.Crawls[0].CompletedAt))
 		require.Equal(t, 404, page.Crawls[0].StatusCode)
 		require.Equal(t, "not there", page.Crawls[0].Error)
-		require.Equal(t, crawl.Totals{Blocked4xx: 1, Asked: 1}, b.progress(t).Totals)
+		require.Equal(t, report.Totals{Blocked4xx: 1, Asked: 1}, b.progress(t).Totals)
 	})
 
 	t.Run("WhatIsToBeTriedAgain", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "again", crawl.Settings{})
+		b := shared.in(t, "again", settings.Settings{})
 		b.seed(t, "https://again.example/")
 		first := b.begin(t, "again.example")
 		a := attempted(first, "again.example")
@@ -89,12 +93,12 @@ func TestRecord(t *testing.T) {
 		require.Equal(t, 2, second.Attempt)
 		b.finish(t, attempted(b.begin(t, "again.example"), "again.example"))
 		require.Equal(t, "fetched", b.page(t, "https://again.example/").Status)
-		require.Equal(t, crawl.Totals{Success: 1, Blocked5xx: 1, Asked: 2}, b.progress(t).Totals)
+		require.Equal(t, report.Totals{Success: 1, Blocked5xx: 1, Asked: 2}, b.progress(t).Totals)
 	})
 
 	t.Run("WhatRobotsForbidsWithoutARequest", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "robots", crawl.Settings{MaxPages: new(int64(1))})
+		b := shared.in(t, "robots", settings.Settings{MaxPages: new(int64(1))})
 		b.seed(t, "https://robots.example/no", "https://robots.example/yes")
 		n := b.next(t, "robots.example")
 		a := attempted(n, "robots.example")
@@ -103,26 +107,26 @@ func TestRecord(t *testing.T) {
 		n = b.finish(t, a)
 		require.NotZero(t, n.CrawlID, "it must not count against the budget")
 		require.Zero(t, n.SlotWait, "nor close the slot")
-		require.Equal(t, crawl.Totals{BlockedRobots: 1}, b.progress(t).Totals)
+		require.Equal(t, report.Totals{BlockedRobots: 1}, b.progress(t).Totals)
 		require.Equal(t, "failed", b.page(t, "https://robots.example/no").Status)
 	})
 
 	t.Run("EveryOutcome", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "every", crawl.Settings{})
+		b := shared.in(t, "every", settings.Settings{})
 		b.seed(t, "https://every.example/0", "https://every.example/1", "https://every.example/2", "https://every.example/3",
 			"https://every.example/4", "https://every.example/5", "https://every.example/6")
 		for i, o := range crawl.Outcomes() {
 			a := attempted(b.begin(t, "every.example"), "every.example")
 			a.Outcome, a.Bytes = o, 1<<i
 			if o == crawl.OutcomeSkipped {
-				a.Skipped = crawl.ReasonFresh
+				a.Skipped = reasons.Fresh
 			}
 			b.finish(t, a)
 		}
-		require.Equal(t, crawl.Totals{
+		require.Equal(t, report.Totals{
 			Success: 1, BlockedRobots: 1, Blocked4xx: 1, Blocked5xx: 1, Timeout: 1, Failed: 1, Skipped: 1, Bytes: 1<<7 - 1,
-			Asked: 7, Skips: map[crawl.Reason]int64{crawl.ReasonFresh: 1},
+			Asked: 7, Skips: map[reasons.Reason]int64{reasons.Fresh: 1},
 		}, b.progress(t).Totals)
 		require.ElementsMatch(t, crawl.Outcomes(),
 			column[crawl.Outcome](t, b, "SELECT outcome::text FROM page_crawls WHERE domain = 'every.example'"))
@@ -131,18 +135,18 @@ func TestRecord(t *testing.T) {
 
 func TestRecordMovesTheSlot(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{})
+	b := setup(t, settings.Settings{})
 	b.seed(t, "https://a.example/", "https://a.example/2")
 	n := b.beginAt(t, domainA, address)
 
 	a := attempted(n, domainA)
 	a.IP, a.Delay, a.IPDelay = address, crawl.Millis(time.Minute), crawl.Millis(40*time.Second)
-	a.Reason = crawl.ReasonRetryAfter
+	a.Reason = reasons.RetryAfter
 	a.EndedAt = time.Now().Add(-30 * time.Second) // it took a while to record
 	ended := b.clock(t).Add(-30 * time.Second)
 	n = b.finish(t, a)
 	require.NotZero(t, n.CrawlID)
-	require.Equal(t, crawl.ReasonRetryAfter, n.SlotReason)
+	require.Equal(t, reasons.RetryAfter, n.SlotReason)
 	require.LessOrEqual(t, n.SlotWait, 30*time.Second)
 	require.Greater(t, n.SlotWait, 10*time.Second)
 
@@ -155,16 +159,16 @@ func TestRecordMovesTheSlot(t *testing.T) {
 	p, err := b.Begin(t.Context(), startOf(n, domainA, address))
 	require.NoError(t, err)
 	require.False(t, p.Granted)
-	require.Equal(t, crawl.ReasonRetryAfter, p.Reason)
+	require.Equal(t, reasons.RetryAfter, p.Reason)
 }
 
 func TestRecordHappensOnce(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, crawl.Settings{})
+	shared := setup(t, settings.Settings{})
 
 	t.Run("AsOneOfMany", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "one", crawl.Settings{})
+		b := shared.in(t, "one", settings.Settings{})
 		b.seed(t, "https://one.example/")
 		a := attempted(b.begin(t, "one.example"), "one.example", links(t, "https://one.example/found")...)
 		a.Outcome, a.RetryIn = crawl.OutcomeTimeout, new(crawl.Millis(0))
@@ -176,13 +180,13 @@ func TestRecordHappensOnce(t *testing.T) {
 			return err
 		})
 		require.ElementsMatch(t, []bool{true, false, false, false, false, false}, closed)
-		require.Equal(t, crawl.Totals{Timeout: 1, Asked: 1}, b.progress(t).Totals)
+		require.Equal(t, report.Totals{Timeout: 1, Asked: 1}, b.progress(t).Totals)
 		require.EqualValues(t, 3, one[int64](t, b, "SELECT count(*) FROM page_crawls WHERE run_id = $1", b.run.ID))
 	})
 
 	t.Run("WithoutARequestAsWell", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, crawl.Settings{}) // its own, to see who waits
+		b := setup(t, settings.Settings{}) // its own, to see who waits
 		b.seed(t, "https://a.example/")
 		a := attempted(b.next(t, domainA), domainA)
 		a.Requested, a.StatusCode, a.Outcome = false, 0, crawl.OutcomeBlockedRobots
@@ -197,7 +201,7 @@ func TestRecordHappensOnce(t *testing.T) {
 
 	t.Run("NotAtAllForWhoWasTakenForDead", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, crawl.Settings{Scope: new(crawl.ScopeWeb)})
+		b := setup(t, settings.Settings{Scope: new(settings.ScopeWeb)})
 		b.seed(t, "https://a.example/")
 		zombie := attempted(b.begin(t, domainA), domainA, links(t, "https://b.example/")...)
 		zombie.Page.Signals.Title, zombie.Delay, zombie.RetryIn = "late", crawl.Millis(9*time.Hour), new(crawl.Millis(0))
@@ -211,12 +215,12 @@ func TestRecordHappensOnce(t *testing.T) {
 		require.False(t, rec.Closed)
 		require.Equal(t, before, b.snapshot(t))
 		b.finish(t, attempted(heir, domainA))
-		require.Equal(t, crawl.Totals{Success: 1, Failed: 1, Asked: 2}, b.progress(t).Totals)
+		require.Equal(t, report.Totals{Success: 1, Failed: 1, Asked: 2}, b.progress(t).Totals)
 	})
 
 	t.Run("NotForARowThatWasNotBegun", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, crawl.Settings{})
+		b := setup(t, settings.Settings{})
 		b.seed(t, "https://a.example/")
 		before := b.snapshot(t)
 		rec, err := b.Record(t.Context(), attempted(b.next(t, domainA), domainA))
@@ -227,7 +231,7 @@ func TestRecordHappensOnce(t *testing.T) {
 
 	t.Run("NotWithoutARequestWhereOneIsInFlight", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "flight", crawl.Settings{})
+		b := shared.in(t, "flight", settings.Settings{})
 		b.seed(t, "https://flight.example/")
 		n := b.begin(t, "flight.example")
 		// a duplicate that had read the frontier earlier, with other rules
@@ -237,6 +241,6 @@ func TestRecordHappensOnce(t *testing.T) {
 		require.NoError(t, err)
 		require.False(t, rec.Closed)
 		b.finish(t, attempted(n, "flight.example"))
-		require.Equal(t, crawl.Totals{Success: 1, Asked: 1}, b.progress(t).Totals)
+		require.Equal(t, report.Totals{Success: 1, Asked: 1}, b.progress(t).Totals)
 	})
 }

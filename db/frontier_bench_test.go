@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/db/dbtest"
 )
@@ -75,7 +76,7 @@ func newFrontier(b *testing.B, domains, each int) *frontier {
 	b.Helper()
 	f := &frontier{store: dbtest.New(b), first: (each + 3) / 5, found: map[string]float64{}}
 	run, err := f.store.EnsureRun(b.Context(), "bench", "test",
-		crawl.Settings{Delay: new(crawl.Duration(0)), IPDelay: new(crawl.Duration(0)), MaxDomains: new(domains)})
+		settings.Settings{Delay: new(settings.Duration(0)), IPDelay: new(settings.Duration(0)), MaxDomains: new(domains)})
 	require.NoError(b, err)
 	f.run = run.ID
 	fillFrontier(b, f.store, run.ID, domains, each)

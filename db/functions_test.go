@@ -5,14 +5,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // TestFunctionsCheck has plpgsql_check read every function: Postgres itself looks
 // at a statement only when it is run.
 func TestFunctionsCheck(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{})
+	b := setup(t, settings.Settings{})
 	if _, err := b.Pool().Exec(t.Context(), "CREATE EXTENSION plpgsql_check"); err != nil {
 		t.Skipf("needs the extension plpgsql_check (Debian: postgresql-15-plpgsql-check): %v", err)
 	}

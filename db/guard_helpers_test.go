@@ -10,7 +10,9 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/kinds"
 	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/usage"
 )
 
@@ -27,7 +29,7 @@ type view struct {
 	Attempt int
 	// SlotWait is how long the domain's slot stays closed.
 	SlotWait   time.Duration
-	SlotReason crawl.Reason
+	SlotReason reasons.Reason
 	// DueIn is how long until something is due; negative where nothing will be.
 	DueIn time.Duration
 
@@ -111,7 +113,7 @@ func attempted(n view, domain string, found ...crawl.Link) crawl.Attempt {
 	follow, _ := decide.FollowLinks(*n.picked, *n.picked.Crawl, usage.Usage{})
 	return crawl.Attempt{
 		CrawlID: n.CrawlID, Domain: domain, Requested: true, Outcome: crawl.OutcomeSuccess, StatusCode: 200,
-		EndedAt: time.Now(), Reason: crawl.ReasonDelay, Links: found,
+		EndedAt: time.Now(), Reason: reasons.Delay, Links: found,
 		Page:   &crawl.PageUpdate{Visit: &crawl.VisitUpdate{}, Signals: &crawl.Signals{}},
 		Follow: follow,
 	}
@@ -154,7 +156,7 @@ func (b *bundle) fetch(t *testing.T, domain string, found ...string) view {
 func (b *bundle) prerequisite(domain, ip string, ipDelay, subnetDelay time.Duration) crawl.Start {
 	return crawl.Start{
 		RunID: b.run.ID, Domain: domain, Origin: "http://" + domain, URL: "http://" + domain + "/robots.txt",
-		Kind: crawl.KindRobots, Prerequisite: true, Final: true, Shared: shared(ip, ipDelay, subnetDelay),
+		Kind: kinds.Robots, Prerequisite: true, Final: true, Shared: shared(ip, ipDelay, subnetDelay),
 		Hold: crawl.Millis(longHold), Span: crawl.Millis(longHold), Claim: crawl.Millis(crawl.ClaimRenewed),
 	}
 }
@@ -193,7 +195,7 @@ func (b *bundle) leased(domain, holder string) int64 {
 
 // release ends a request for a robots.txt, which holder has the slots for.
 func (b *bundle) release(
-	ctx context.Context, domain, ip, holder string, ended time.Time, delay, ipDelay time.Duration, why crawl.Reason,
+	ctx context.Context, domain, ip, holder string, ended time.Time, delay, ipDelay time.Duration, why reasons.Reason,
 ) error {
 	_, err := b.Record(ctx, settled(crawl.Attempt{
 		CrawlID: b.leased(domain, holder), Domain: domain, Requested: true, IP: ip,

@@ -11,6 +11,8 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/db/dbtest"
@@ -28,14 +30,14 @@ type bundle struct {
 	held *sync.Map
 }
 
-func setup(t *testing.T, set crawl.Settings) *bundle {
+func setup(t *testing.T, set settings.Settings) *bundle {
 	t.Helper()
 	b := &bundle{Store: dbtest.New(t), held: &sync.Map{}}
 	b.run = b.ensureRun(t, "test", set)
 	return b
 }
 
-func (b *bundle) ensureRun(t *testing.T, name string, set crawl.Settings) crawl.Run {
+func (b *bundle) ensureRun(t *testing.T, name string, set settings.Settings) crawl.Run {
 	t.Helper()
 	require.NoError(t, set.Validate())
 	run, err := b.EnsureRun(t.Context(), name, "test", set)
@@ -45,7 +47,7 @@ func (b *bundle) ensureRun(t *testing.T, name string, set crawl.Settings) crawl.
 
 // in is the same store with another run, for a subtest that shares a database
 // and then must keep to domains of its own.
-func (b *bundle) in(t *testing.T, name string, set crawl.Settings) *bundle {
+func (b *bundle) in(t *testing.T, name string, set settings.Settings) *bundle {
 	t.Helper()
 	return &bundle{Store: b.Store, run: b.ensureRun(t, name, set), held: b.held}
 }
@@ -219,16 +221,16 @@ func (b *bundle) blocked(t *testing.T) bool {
 		WHERE datname = current_database() AND wait_event_type = 'Lock')`)
 }
 
-func minutes(n int) *crawl.Duration { return new(crawl.Duration(time.Duration(n) * time.Minute)) }
+func minutes(n int) *settings.Duration { return new(settings.Duration(time.Duration(n) * time.Minute)) }
 
-func (b *bundle) page(t *testing.T, raw string) crawl.PageReport {
+func (b *bundle) page(t *testing.T, raw string) report.Page {
 	t.Helper()
 	page, err := b.Page(t.Context(), parse(t, raw)[0].Domain(), raw)
 	require.NoError(t, err)
 	return page
 }
 
-func (b *bundle) progress(t *testing.T) crawl.Progress {
+func (b *bundle) progress(t *testing.T) report.Progress {
 	t.Helper()
 	p, err := b.Progress(t.Context(), b.run)
 	require.NoError(t, err)

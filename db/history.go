@@ -5,13 +5,17 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/kinds"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
 // History returns closed attempts, the newest first, at most most: of one domain and
 // with one outcome, unless those are empty, and from an instant on, unless that is zero.
 // Those of all domains are in the order in which they were scheduled.
-func (s *Store) History(ctx context.Context, domain string, outcome crawl.Outcome, since time.Time, most int) ([]crawl.CrawlReport, error) {
+func (s *Store) History(ctx context.Context, domain string, outcome crawl.Outcome, since time.Time, most int) ([]report.Crawl, error) {
 	p := dbsqlc.HistoryParams{Max: int32(most)} //nolint:gosec // the caller bounds it
 	if outcome != "" {
 		p.Outcome = new(dbsqlc.CrawlOutcome(outcome))
@@ -34,14 +38,14 @@ func (s *Store) History(ctx context.Context, domain string, outcome crawl.Outcom
 			rows = append(rows, dbsqlc.HistoryRow(r))
 		}
 	}
-	list := make([]crawl.CrawlReport, len(rows))
+	list := make([]report.Crawl, len(rows))
 	for i, r := range rows {
-		list[i] = crawl.CrawlReport{
-			ID: r.ID, URL: r.Url, Domain: r.Domain, Kind: crawl.Kind(r.Kind), Run: r.Run, Outcome: outcomeOf(r.Outcome),
+		list[i] = report.Crawl{
+			ID: r.ID, URL: r.Url, Domain: r.Domain, Kind: kinds.Kind(r.Kind), Run: r.Run, Outcome: outcomeOf(r.Outcome),
 			StatusCode: int16Of(r.StatusCode), Error: textOf(r.ErrorMessage), Depth: int(r.Depth), Bytes: numOf(r.Bytes),
 			Truncated: r.Truncated != nil, ContentType: textOf(r.ContentType), IP: r.Ip,
-			Duration: crawl.Duration(fromMS(int64(numOf(r.DurationMs)))), CompletedAt: r.CompletedAt,
-			Skipped: crawl.Reason(textOf(r.Skipped)), Unchanged: textOf(r.Unchanged),
+			Duration: settings.Duration(fromMS(int64(numOf(r.DurationMs)))), CompletedAt: r.CompletedAt,
+			Skipped: reasons.Reason(textOf(r.Skipped)), Unchanged: textOf(r.Unchanged),
 		}
 	}
 	return list, nil

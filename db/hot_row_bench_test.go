@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db/dbtest"
 )
 
@@ -29,7 +29,7 @@ func recordLinksTo(b *testing.B, target string) {
 	const domains, workers = 10_000, 8
 	b.StopTimer()
 	store := dbtest.New(b)
-	run, err := store.EnsureRun(b.Context(), "bench", "test", crawl.Settings{Scope: new(crawl.ScopeWeb), IPDelay: new(crawl.Duration(0))})
+	run, err := store.EnsureRun(b.Context(), "bench", "test", settings.Settings{Scope: new(settings.ScopeWeb), IPDelay: new(settings.Duration(0))})
 	require.NoError(b, err)
 	var seeds []string
 	for i := range domains {

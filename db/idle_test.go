@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
@@ -78,7 +78,7 @@ func explain(t *testing.T, b *bundle, a asked) plan {
 // nothing can be due.
 func TestAnIdleDispatchCostsNothing(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{MaxPagesPerDomain: new(int64(0))})
+	b := setup(t, settings.Settings{MaxPagesPerDomain: new(int64(0))})
 	const domains, pages = 1000, 20
 	b.exec(t, "INSERT INTO domains (domain) SELECT 'd' || i || '.example' FROM generate_series(1, $1::int) i", domains)
 	b.exec(t, "INSERT INTO run_domains (run_id, domain, seed, next_due_at) SELECT $1, domain, true, now() FROM domains", b.run.ID)

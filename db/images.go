@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
@@ -23,13 +24,13 @@ func (s *Store) ImageContent(ctx context.Context, sha256 string) (crawl.ImageFac
 }
 
 // Images lists images, the latest first.
-func (s *Store) Images(ctx context.Context, f crawl.ImageFilter) ([]crawl.ImageRow, error) {
+func (s *Store) Images(ctx context.Context, f report.ImageFilter) ([]report.ImageRow, error) {
 	p := dbsqlc.ImageListParams{
 		Domain: textOrNull(f.Domain), Format: textOrNull(string(f.Format)), Problem: textOrNull(string(f.Problem)),
 		MinWidth: int32(f.MinWidth), MinHeight: int32(f.MinHeight), Max: int32(f.Most), //nolint:gosec // bounded by the caller
-		Failed: f.Status == crawl.ImageFailed, Pending: f.Status == crawl.ImagePending,
+		Failed: f.Status == report.ImageFailed, Pending: f.Status == report.ImagePending,
 	}
-	var rows []crawl.ImageRow
+	var rows []report.ImageRow
 	err := s.readingAll(ctx, func(q *dbsqlc.Queries) error {
 		pages, err := q.ImageList(ctx, p)
 		if err != nil {
@@ -42,14 +43,14 @@ func (s *Store) Images(ctx context.Context, f crawl.ImageFilter) ([]crawl.ImageR
 }
 
 // imageRows reads images by their pages, in that order.
-func imageRows(ctx context.Context, q *dbsqlc.Queries, pages []int64) ([]crawl.ImageRow, error) {
-	got, err := q.ImagesGet(ctx, dbsqlc.ImagesGetParams{Pages: pages, Bound: crawl.ImagePagesBound})
+func imageRows(ctx context.Context, q *dbsqlc.Queries, pages []int64) ([]report.ImageRow, error) {
+	got, err := q.ImagesGet(ctx, dbsqlc.ImagesGetParams{Pages: pages, Bound: report.ImagePagesBound})
 	if err != nil {
 		return nil, err
 	}
-	rows := make([]crawl.ImageRow, len(got))
+	rows := make([]report.ImageRow, len(got))
 	for i, r := range got {
-		rows[i] = crawl.ImageRow{
+		rows[i] = report.ImageRow{
 			ID: r.ID, PageID: r.PageID, URL: r.Url, Domain: r.Domain, ContentType: r.ContentType,
 			ImageContent: crawl.ImageContent{
 				SHA256: r.Sha256Hash, Bytes: r.FileSizeBytes, Format: crawl.ImageFormat(r.Format), Width: int(r.Width),
@@ -69,7 +70,7 @@ func imageRows(ctx context.Context, q *dbsqlc.Queries, pages []int64) ([]crawl.I
 	for i, id := range pages {
 		place[id] = i
 	}
-	slices.SortFunc(rows, func(a, b crawl.ImageRow) int { return cmp.Compare(place[a.PageID], place[b.PageID]) })
+	slices.SortFunc(rows, func(a, b report.ImageRow) int { return cmp.Compare(place[a.PageID], place[b.PageID]) })
 	return rows, nil
 }
 
@@ -104,10 +105,10 @@ func (s *Store) ImageHash(ctx context.Context, sha256, url string) (crawl.ImageC
 // distance bits, from 0 to ImageDistanceMax, and their dHash, if to has one, in at most
 // ImageDHashMax. The most similar come first, each by its first URL. Flat pictures are left
 // out.
-func (s *Store) ImagesNear(ctx context.Context, to crawl.ImageContent, distance, most int) ([]crawl.ImageNear, error) {
+func (s *Store) ImagesNear(ctx context.Context, to crawl.ImageContent, distance, most int) ([]report.ImageNear, error) {
 	//nolint:gosec // bounded by the caller
 	found, err := s.q.ImagesNear(ctx, dbsqlc.ImagesNearParams{
-		Phash: to.PHash.Bits(), Dhash: bitsOf(to.DHash), Distance: int32(distance), Max: int32(most), Bound: crawl.ImagePagesBound,
+		Phash: to.PHash.Bits(), Dhash: bitsOf(to.DHash), Distance: int32(distance), Max: int32(most), Bound: report.ImagePagesBound,
 	})
 	if err != nil {
 		return nil, translate("find images that are alike", err)
@@ -120,9 +121,9 @@ func (s *Store) ImagesNear(ctx context.Context, to crawl.ImageContent, distance,
 	if err != nil {
 		return nil, translate("read images that are alike", err)
 	}
-	near := make([]crawl.ImageNear, len(rows))
+	near := make([]report.ImageNear, len(rows))
 	for i, row := range rows {
-		near[i] = crawl.ImageNear{ImageRow: row, Distance: int(found[i].Distance), Images: found[i].Images}
+		near[i] = report.ImageNear{ImageRow: row, Distance: int(found[i].Distance), Images: found[i].Images}
 	}
 	return near, nil
 }
@@ -132,20 +133,20 @@ const imageURLsShown = 5
 
 // ImageCopies lists contents that several URLs have, those of most URLs first; with alike
 // those that look the same and have not the same bytes.
-func (s *Store) ImageCopies(ctx context.Context, alike bool, most int) ([]crawl.ImageCopies, error) {
-	var all []crawl.ImageCopies
+func (s *Store) ImageCopies(ctx context.Context, alike bool, most int) ([]report.ImageCopies, error) {
+	var all []report.ImageCopies
 	err := s.readingAll(ctx, func(q *dbsqlc.Queries) error {
 		limit := int32(most) //nolint:gosec // bounded by the caller
 		if alike {
 			rows, err := q.ImageLookalikes(ctx, dbsqlc.ImageLookalikesParams{Max: limit, Shown: imageURLsShown})
 			for _, r := range rows {
-				all = append(all, crawl.ImageCopies{PHash: hashOf(&r.Phash).String(), Contents: r.Contents, Images: r.Images, URLs: r.Urls})
+				all = append(all, report.ImageCopies{PHash: hashOf(&r.Phash).String(), Contents: r.Contents, Images: r.Images, URLs: r.Urls})
 			}
 			return err
 		}
 		rows, err := q.ImageCopies(ctx, dbsqlc.ImageCopiesParams{Max: limit, Shown: imageURLsShown})
 		for _, r := range rows {
-			all = append(all, crawl.ImageCopies{SHA256: r.Sha256Hash, Contents: 1, Images: r.Images, Domains: r.Domains, URLs: r.Urls})
+			all = append(all, report.ImageCopies{SHA256: r.Sha256Hash, Contents: 1, Images: r.Images, Domains: r.Domains, URLs: r.Urls})
 		}
 		return err
 	})
@@ -188,8 +189,8 @@ func (s *Store) ImagesClock(ctx context.Context) (time.Time, error) {
 // ExportImages reads images, as ExportPages reads pages. With a domain it reads the
 // images that its pages name.
 func (s *Store) ExportImages(
-	ctx context.Context, f crawl.ExportFilter, after crawl.ExportKey,
-) (images []crawl.ImageRow, next crawl.ExportKey, err error) {
+	ctx context.Context, f report.ExportFilter, after report.ExportKey,
+) (images []report.ImageRow, next report.ExportKey, err error) {
 	var ids []int64
 	if f.Domain == "" {
 		ids, next, err = keysOf(after)(s.q.ExportImageKeys(ctx, dbsqlc.ExportImageKeysParams{After: after.ID, Max: exportBatch}))
@@ -206,15 +207,15 @@ func (s *Store) ExportImages(
 		return nil, after, translate("read images", err)
 	}
 	if !f.Since.IsZero() {
-		images = slices.DeleteFunc(images, func(r crawl.ImageRow) bool { return r.LastSeenAt.Before(f.Since) })
+		images = slices.DeleteFunc(images, func(r report.ImageRow) bool { return r.LastSeenAt.Before(f.Since) })
 	}
 	return images, next, nil
 }
 
 // ExportProvenance reads which pages name which images, as ExportLinks reads links.
 func (s *Store) ExportProvenance(
-	ctx context.Context, f crawl.ExportFilter, after crawl.ExportKey,
-) (rows []crawl.ProvenanceRow, next crawl.ExportKey, err error) {
+	ctx context.Context, f report.ExportFilter, after report.ExportKey,
+) (rows []report.ProvenanceRow, next report.ExportKey, err error) {
 	ids, next, err := s.exportPagesWith(ctx, f, after, func() ([]int64, error) {
 		return s.q.ExportProvenanceKeys(ctx, dbsqlc.ExportProvenanceKeysParams{After: after.ID, Max: exportBatch})
 	})
@@ -225,15 +226,15 @@ func (s *Store) ExportProvenance(
 	if err != nil {
 		return nil, after, translate("read which pages name images", err)
 	}
-	rows = make([]crawl.ProvenanceRow, len(got))
+	rows = make([]report.ProvenanceRow, len(got))
 	for i, r := range got {
-		rows[i] = crawl.ProvenanceRow{
+		rows[i] = report.ProvenanceRow{
 			ID: r.ID, ImageID: r.ImageID, ImageURL: r.Url, PageID: r.PageID, PageURL: r.SourcePageUrl, Domain: r.SourceDomain,
 			Discovery: crawl.Discovery(r.DiscoveryType), Alt: r.Alt, Caption: r.Caption, Width: int(r.Width), Height: int(r.Height),
 			Variants: r.Variants, DiscoveredAt: r.DiscoveredAt, GoneAt: timeOf(r.GoneAt),
 		}
 	}
-	slices.SortFunc(rows, func(a, b crawl.ProvenanceRow) int {
+	slices.SortFunc(rows, func(a, b report.ProvenanceRow) int {
 		return cmp.Or(cmp.Compare(a.PageID, b.PageID), cmp.Compare(a.ID, b.ID))
 	})
 	return rows, next, nil

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/db/dbtest"
 )
@@ -57,12 +58,12 @@ func measureNear(b *testing.B, store *db.Store, hashes string) {
 	for n := range nearQueries {
 		to := hashOf(b, store, hashes, *imagesContents/nearQueries*n+1, n%2 == 0)
 		began := time.Now()
-		near, err := store.ImagesNear(b.Context(), to, crawl.ImageDistanceMax, 1000)
+		near, err := store.ImagesNear(b.Context(), to, report.ImageDistanceMax, 1000)
 		took = append(took, time.Since(began))
 		require.NoError(b, err)
 		found += len(near)
 		if n%2 == 0 {
-			require.GreaterOrEqual(b, len(near), crawl.ImageDistanceMax, "its copies")
+			require.GreaterOrEqual(b, len(near), report.ImageDistanceMax, "its copies")
 		}
 		if n < nearChecked {
 			requireExact(b, store, to)
@@ -146,7 +147,7 @@ func requireExact(b *testing.B, store *db.Store, to crawl.ImageContent) {
 			if _, err := tx.Exec(b.Context(), "SET LOCAL enable_seqscan = on"); err != nil {
 				return err
 			}
-			rows, err := tx.Query(b.Context(), sql, to.PHash.Bits(), crawl.ImageDistanceMax)
+			rows, err := tx.Query(b.Context(), sql, to.PHash.Bits(), report.ImageDistanceMax)
 			if err == nil {
 				found, err = pgx.CollectRows(rows, pgx.RowTo[string])
 			}
@@ -178,7 +179,7 @@ func logNear(b *testing.B, store *db.Store, to crawl.ImageContent) {
 	for _, sql := range []string{
 		"LOAD 'auto_explain'", "SET auto_explain.log_min_duration = 0", "SET auto_explain.log_analyze = on",
 		"SET auto_explain.log_buffers = on", "SET auto_explain.log_nested_statements = on", "SET client_min_messages = log",
-		fmt.Sprintf("SELECT count(*) FROM images_near(%d, NULL, %d)", to.PHash.Bits(), crawl.ImageDistanceMax),
+		fmt.Sprintf("SELECT count(*) FROM images_near(%d, NULL, %d)", to.PHash.Bits(), report.ImageDistanceMax),
 	} {
 		_, err := conn.Exec(b.Context(), sql)
 		require.NoError(b, err, sql)

@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // storeContents stores contents with some hashes, each with an image of its own, and
@@ -35,7 +37,7 @@ func (b *bundle) storeContents(t *testing.T, hashes []crawl.ImageHash, flat bool
 
 func TestImagesNear(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{})
+	b := setup(t, settings.Settings{})
 	random := rand.New(rand.NewPCG(1, 2))
 	flipped := func(h crawl.ImageHash, bits int) crawl.ImageHash {
 		for _, bit := range random.Perm(64)[:bits] {
@@ -83,7 +85,7 @@ func TestImagesNear(t *testing.T) {
 	t.Run("TellsLayoutsApartByTheOtherHash", func(t *testing.T) {
 		t.Parallel()
 		q := queries[0]
-		for bits, want := range map[int]int{0: 2, crawl.ImageDHashMax: 2, crawl.ImageDHashMax + 1: 0} {
+		for bits, want := range map[int]int{0: 2, report.ImageDHashMax: 2, report.ImageDHashMax + 1: 0} {
 			near, err := b.ImagesNear(t.Context(), crawl.ImageContent{PHash: &q, DHash: new(q ^ (1<<bits - 1))}, 0, 10)
 			require.NoError(t, err)
 			require.Len(t, near, want, "%d bits of dHash", bits)
@@ -92,7 +94,7 @@ func TestImagesNear(t *testing.T) {
 
 	t.Run("LeavesFlatPicturesOut", func(t *testing.T) {
 		t.Parallel()
-		own := setup(t, crawl.Settings{})
+		own := setup(t, settings.Settings{})
 		own.storeContents(t, []crawl.ImageHash{5}, true)
 		near, err := own.ImagesNear(t.Context(), crawl.ImageContent{PHash: new(crawl.ImageHash(5))}, 8, 10)
 		require.NoError(t, err)
@@ -102,7 +104,7 @@ func TestImagesNear(t *testing.T) {
 
 func TestLoseUnusedImages(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{})
+	b := setup(t, settings.Settings{})
 	had := b.storeContents(t, []crawl.ImageHash{1, 2, 3}, false)
 	b.exec(t, "UPDATE image_contents SET stored_at = clock_timestamp(), thumbnail_at = clock_timestamp()")
 	b.exec(t, "DELETE FROM images WHERE sha256_hash = $1", had[0])
@@ -121,7 +123,7 @@ func TestLoseUnusedImages(t *testing.T) {
 
 func TestImageIDs(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{})
+	b := setup(t, settings.Settings{})
 	ids := column[string](t, b, "SELECT uuid_v7()::text FROM generate_series(1, 3) n CROSS JOIN LATERAL pg_sleep(n * 0.002)")
 	for _, id := range ids {
 		require.Equal(t, byte('7'), id[14], "%s: its version", id)

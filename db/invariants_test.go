@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // SQLSTATE codes of what the schema refuses.
@@ -30,8 +31,8 @@ func requireRefused(t *testing.T, b *bundle, code, sql string, args ...any) {
 //nolint:paralleltest,tparallel // subtests compare all that is stored
 func TestCrawlsAreAppendOnly(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{})
-	b.ensureRun(t, "other", crawl.Settings{})
+	b := setup(t, settings.Settings{})
+	b.ensureRun(t, "other", settings.Settings{})
 	b.seed(t, "https://a.example/closed")
 	b.fetch(t, "a.example")
 	b.seed(t, "https://a.example/open")
@@ -82,7 +83,7 @@ func TestCrawlsAreAppendOnly(t *testing.T) {
 //nolint:paralleltest,tparallel // subtests compare all that is stored
 func TestDomainStateMachine(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{})
+	b := setup(t, settings.Settings{})
 	statuses := []crawl.DomainStatus{
 		crawl.DomainPending, crawl.DomainActive, crawl.DomainExhausted, crawl.DomainBlocked, crawl.DomainUnreachable,
 	}

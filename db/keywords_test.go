@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db/dbtest"
 	"github.com/mosey-web/mosey/internal/terms"
 )
@@ -102,7 +102,7 @@ func many() string {
 func TestKeywordsWait(t *testing.T) {
 	t.Parallel()
 	const url = "https://site.example/"
-	b := setup(t, crawl.Settings{MinRefetch: new(crawl.Duration(0))})
+	b := setup(t, settings.Settings{MinRefetch: new(settings.Duration(0))})
 	b.seed(t, url)
 	b.claim(t, 10)
 	record := func(t *testing.T, text string) {
@@ -146,7 +146,7 @@ func TestKeywordsWait(t *testing.T) {
 func TestKeywordsOfAPageThatMustNotBeFound(t *testing.T) {
 	t.Parallel()
 	const url = "https://site.example/"
-	b := setup(t, crawl.Settings{MinRefetch: new(crawl.Duration(0))})
+	b := setup(t, settings.Settings{MinRefetch: new(settings.Duration(0))})
 	b.seed(t, url)
 	b.claim(t, 10)
 	at := attempted(b.begin(t, "site.example"), "site.example")
@@ -161,7 +161,7 @@ func TestKeywordsOfAPageThatMustNotBeFound(t *testing.T) {
 	require.NoError(t, tx.QueryRow(t.Context(), "DELETE FROM keywords_waiting RETURNING page_id").Scan(&id))
 	_, err = tx.Exec(t.Context(), `INSERT INTO page_keywords (page_id, domain, config, keywords_tsv) VALUES ($1, 'site.example', 'simple', 'water')`, id)
 	require.NoError(t, err)
-	again := crawl.Settings{MinRefetch: new(crawl.Duration(0))}
+	again := settings.Settings{MinRefetch: new(settings.Duration(0))}
 	run, err := b.EnsureRun(t.Context(), "again", "test", again)
 	require.NoError(t, err)
 	_, err = b.AddSeeds(t.Context(), run.ID, parse(t, url))
@@ -184,7 +184,7 @@ func TestKeywordsOfAPageThatMustNotBeFound(t *testing.T) {
 
 func TestKeywordsThatCannotBeStored(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{})
+	b := setup(t, settings.Settings{})
 	b.seed(t, "https://site.example/1", "https://site.example/2", "https://site.example/3")
 	b.exec(t, "UPDATE pages SET extractor = 1")
 	b.exec(t, "INSERT INTO keywords_waiting (page_id, domain, config, body) SELECT id, domain, 'english', 'water:1' FROM pages")

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/db/dbtest"
 	"github.com/mosey-web/mosey/internal/keywords"
@@ -90,5 +90,5 @@ func (behindStore) GiveUpKeywords(context.Context, int64) (int64, error) { retur
 
 func (s behindStore) KeywordsWaiting(_ context.Context, most int) (int, error) {
 	s.counted()
-	return min(most, crawl.KeywordsBound), nil
+	return min(most, report.KeywordsBound), nil
 }

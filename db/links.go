@@ -5,12 +5,13 @@ import (
 	"errors"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
 // PageLinks reports a page's links, no more than most each way, or crawl.ErrNotFound.
-func (s *Store) PageLinks(ctx context.Context, domain, url string, most int) (crawl.PageLinks, error) {
-	links := crawl.PageLinks{URL: url, Out: []crawl.LinkReport{}, In: []crawl.LinkReport{}}
+func (s *Store) PageLinks(ctx context.Context, domain, url string, most int) (report.PageLinks, error) {
+	links := report.PageLinks{URL: url, Out: []report.Link{}, In: []report.Link{}}
 	p, err := s.q.PageGet(ctx, dbsqlc.PageGetParams{Domain: domain, Url: url})
 	if err != nil {
 		return links, translate("page "+url, err)
@@ -32,8 +33,8 @@ func (s *Store) PageLinks(ctx context.Context, domain, url string, most int) (cr
 	return links, nil
 }
 
-func linkReport(l dbsqlc.LinksToPageRow) crawl.LinkReport {
-	return crawl.LinkReport{
+func linkReport(l dbsqlc.LinksToPageRow) report.Link {
+	return report.Link{
 		URL: l.Url, Domain: l.Domain, Kind: l.Kind, Anchor: l.Anchor, NoFollow: l.Nofollow,
 		Rel:       crawl.Rel(l.Rel).Names(), //nolint:gosec // as it was stored
 		FirstSeen: l.CreatedAt, LastSeen: timeOf(l.LastSeen), GoneAt: timeOf(l.GoneAt),
@@ -44,8 +45,8 @@ func linkReport(l dbsqlc.LinksToPageRow) crawl.LinkReport {
 const linkedPages = 100_000
 
 // DomainLinks reports with which other domains one has links, no more than most each way.
-func (s *Store) DomainLinks(ctx context.Context, domain string, most int) (crawl.DomainLinks, error) {
-	links := crawl.DomainLinks{Domain: domain, Out: []crawl.LinksReport{}, In: []crawl.LinksReport{}}
+func (s *Store) DomainLinks(ctx context.Context, domain string, most int) (report.DomainLinks, error) {
+	links := report.DomainLinks{Domain: domain, Out: []report.Links{}, In: []report.Links{}}
 	limit := int32(most) //nolint:gosec // the caller bounds it
 	out, err := s.q.LinksOfDomain(ctx, dbsqlc.LinksOfDomainParams{Domain: domain, Pages: linkedPages, Max: limit})
 	in, err2 := s.q.LinksToDomain(ctx, dbsqlc.LinksToDomainParams{Domain: domain, Pages: linkedPages, Max: limit})
@@ -55,10 +56,10 @@ func (s *Store) DomainLinks(ctx context.Context, domain string, most int) (crawl
 		return links, translate("links of "+domain, err)
 	}
 	for _, l := range out {
-		links.Out = append(links.Out, crawl.LinksReport{Domain: l.Domain, Links: l.Links, NoFollow: l.Nofollow, Anchors: l.Anchors})
+		links.Out = append(links.Out, report.Links{Domain: l.Domain, Links: l.Links, NoFollow: l.Nofollow, Anchors: l.Anchors})
 	}
 	for _, l := range in {
-		links.In = append(links.In, crawl.LinksReport{Domain: l.Domain, Links: l.Links, NoFollow: l.Nofollow, Anchors: l.Anchors})
+		links.In = append(links.In, report.Links{Domain: l.Domain, Links: l.Links, NoFollow: l.Nofollow, Anchors: l.Anchors})
 	}
 	return links, nil
 }

@@ -9,18 +9,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 func TestLinksComeAndGo(t *testing.T) {
 	t.Parallel()
 	const domain, page = "life.example", "https://life.example/"
-	shared := setup(t, crawl.Settings{})
+	shared := setup(t, settings.Settings{})
 	visits := 0
 	// visit reads the page once more, in a run of its own, with links that have these texts.
 	visit := func(t *testing.T, change func(*crawl.Attempt), texts map[string]string) {
 		t.Helper()
 		visits++
-		b := shared.in(t, "visit-"+strconv.Itoa(visits), crawl.Settings{MinRefetch: new(crawl.Duration)})
+		b := shared.in(t, "visit-"+strconv.Itoa(visits), settings.Settings{MinRefetch: new(settings.Duration)})
 		b.seed(t, page)
 		var found []crawl.Link
 		for path, text := range texts {
@@ -87,21 +89,21 @@ func TestLinksComeAndGo(t *testing.T) {
 
 func TestLinksOfDomains(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{})
+	b := setup(t, settings.Settings{})
 	b.seed(t, "https://one.example/", "https://two.example/")
 	found := links(t, "https://two.example/", "https://two.example/x", "https://three.example/", "https://one.example/own")
 	found[0].Anchor, found[1].Anchor, found[1].NoFollow = "Two", "X", true
 	b.finish(t, attempted(b.begin(t, "one.example"), "one.example", found...))
 	got, err := b.DomainLinks(t.Context(), "one.example", 10)
 	require.NoError(t, err)
-	require.Equal(t, crawl.DomainLinks{
-		Domain: "one.example", In: []crawl.LinksReport{},
-		Out: []crawl.LinksReport{
+	require.Equal(t, report.DomainLinks{
+		Domain: "one.example", In: []report.Links{},
+		Out: []report.Links{
 			{Domain: "two.example", Links: 2, NoFollow: 1, Anchors: []string{"Two", "X"}},
 			{Domain: "three.example", Links: 1, Anchors: []string{}},
 		},
 	}, got)
 	got, err = b.DomainLinks(t.Context(), "two.example", 10)
 	require.NoError(t, err)
-	require.Equal(t, []crawl.LinksReport{{Domain: "one.example", Links: 2, NoFollow: 1, Anchors: []string{"Two", "X"}}}, got.In)
+	require.Equal(t, []report.Links{{Domain: "one.example", Links: 2, NoFollow: 1, Anchors: []string{"Two", "X"}}}, got.In)
 }

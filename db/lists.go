@@ -16,12 +16,12 @@ import (
 
 // ListEntry is an entry of a list, with who has put it there and why.
 type ListEntry struct {
-	List   lists.List `json:"list"`
-	Entry  string     `json:"entry"`
-	Kind   lists.Kind `json:"kind"`
-	Reason string     `json:"reason,omitempty"`
-	SetBy  string     `json:"set_by"`
-	SetAt  time.Time  `json:"set_at"`
+	List   lists.List  `json:"list"`
+	Entry  string      `json:"entry"`
+	Kind   lists.Match `json:"kind"`
+	Reason string      `json:"reason,omitempty"`
+	SetBy  string      `json:"set_by"`
+	SetAt  time.Time   `json:"set_at"`
 }
 
 const (
@@ -37,7 +37,7 @@ func (s *Store) AddToList(ctx context.Context, list lists.List, entries []lists.
 	for some := range slices.Chunk(entries, listChunk) {
 		p := dbsqlc.ListAddParams{List: string(list), Reason: reason, By: by}
 		for _, e := range some {
-			p.Entries, p.Kinds = append(p.Entries, e.Text), append(p.Kinds, string(e.Kind))
+			p.Entries, p.Kinds = append(p.Entries, e.Text), append(p.Kinds, string(e.Match))
 		}
 		n, err := retryConflicts(ctx, "add to the list", func() (int32, error) { return s.q.ListAdd(ctx, p) })
 		if err != nil {
@@ -72,7 +72,7 @@ func (s *Store) ListEntries(ctx context.Context, list lists.List, yield func(Lis
 			return translate("read the list", err)
 		}
 		for _, r := range rows {
-			e := ListEntry{List: list, Entry: r.Entry, Kind: lists.Kind(r.Kind), Reason: r.Reason, SetBy: r.SetBy, SetAt: r.SetAt}
+			e := ListEntry{List: list, Entry: r.Entry, Kind: lists.Match(r.Kind), Reason: r.Reason, SetBy: r.SetBy, SetAt: r.SetAt}
 			if err := yield(e); err != nil {
 				return err
 			}

@@ -10,6 +10,8 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/crawl/lists"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
 )
 
@@ -52,7 +54,7 @@ func TestLists(t *testing.T) {
 
 	t.Run("BlockHostsDomainsAndWhatIsBelow", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, crawl.Settings{})
+		b := setup(t, settings.Settings{})
 		require.Empty(t, b.listed(t, "example.com"))
 		require.Equal(t, 4, b.list(t, lists.Block, "example.com", "shop.example.org", "*.example.net", "other.example"))
 		require.Equal(t, 0, b.list(t, lists.Block, "example.com"), "it is there already")
@@ -80,7 +82,7 @@ func TestLists(t *testing.T) {
 
 	t.Run("AllowOnlyWhatIsOnTheAllowList", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, crawl.Settings{})
+		b := setup(t, settings.Settings{})
 		b.list(t, lists.Allow, "example.com", "*.example.net")
 		b.list(t, lists.Block, "bad.example.com")
 		for domain, want := range map[string]string{
@@ -96,7 +98,7 @@ func TestLists(t *testing.T) {
 
 	t.Run("TellAddressesByTheirNetworks", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, crawl.Settings{})
+		b := setup(t, settings.Settings{})
 		listed := func(domain, addr string) string {
 			c, _, err := b.AddressListed(t.Context(), domain, netip.MustParseAddr(addr))
 			require.NoError(t, err)
@@ -121,7 +123,7 @@ func TestListedDomains(t *testing.T) {
 
 	t.Run("AreNotAskedFromTheNextRequestOn", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, crawl.Settings{})
+		b := setup(t, settings.Settings{})
 		b.seed(t, "https://a.example.com/")
 		n := b.next(t, "a.example.com")
 		require.NotZero(t, n.CrawlID)
@@ -134,7 +136,7 @@ func TestListedDomains(t *testing.T) {
 		n = b.next(t, "a.example.com")
 		d := decide.Decide(decide.Facts{Facts: n.Facts}, n.Now)
 		require.Equal(t, decide.Finish, d.Do)
-		require.Equal(t, crawl.ReasonBlocked, d.Reason)
+		require.Equal(t, reasons.Blocked, d.Reason)
 		require.Equal(t, "the domain is on the block list (example.com), as set by tester: because", d.Why)
 
 		require.Empty(t, b.claim(t, 10))
@@ -145,7 +147,7 @@ func TestListedDomains(t *testing.T) {
 
 	t.Run("AreNotSeeded", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, crawl.Settings{})
+		b := setup(t, settings.Settings{})
 		b.list(t, lists.Block, "*.example.com")
 		b.seed(t, "https://example.com/", "https://a.example.com/", "https://b.example.com/x")
 		require.Equal(t, []string{"https://example.com/"}, b.crawls(t))
@@ -156,7 +158,7 @@ func TestListedDomains(t *testing.T) {
 
 	t.Run("AreNotFollowedButTheirLinksAreKept", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, crawl.Settings{Scope: new(crawl.ScopeWeb)})
+		b := setup(t, settings.Settings{Scope: new(settings.ScopeWeb)})
 		b.seed(t, "https://start.example/")
 		b.list(t, lists.Block, "bad.example")
 		b.fetch(t, "start.example", "https://good.example/", "https://bad.example/")
@@ -173,7 +175,7 @@ func TestListedDomains(t *testing.T) {
 
 	t.Run("AreFoundAmongManyEntries", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, crawl.Settings{})
+		b := setup(t, settings.Settings{})
 		var many []string
 		for i := range 12_000 {
 			many = append(many, fmt.Sprintf("d%d.example.com", i))

@@ -8,11 +8,14 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/kinds"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 func TestNext(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, crawl.Settings{})
+	shared := setup(t, settings.Settings{})
 
 	t.Run("KnowsNothingOfAnUnknownDomain", func(t *testing.T) {
 		t.Parallel()
@@ -27,7 +30,7 @@ func TestNext(t *testing.T) {
 	t.Run("SaysAllThatBearsOnTheDecision", func(t *testing.T) {
 		t.Parallel()
 		const always, saturdays = "Mon-Sun 00:00-24:00", "Sat 00:00-24:00"
-		set := crawl.Settings{
+		set := settings.Settings{
 			Delay: minutes(3), IPDelay: minutes(1), SubnetDelay: minutes(2), DeferAfter: minutes(30), MaxAttempts: new(7),
 			Graylist: minutes(9), LatencyFactor: new(2.5), MaxGraylistings: new(8),
 			MinRefetch: minutes(10), Window: new(always), MaxPages: new(int64(9)),
@@ -42,7 +45,7 @@ func TestNext(t *testing.T) {
 			Runs: []crawl.RunFacts{{
 				ID: b.run.ID, Name: "all", Document: run.Document, Settings: set.WithDefaults(), Seed: true,
 				Crawl: &crawl.CrawlFacts{
-					ID: n.CrawlID, URL: "https://all.example:8443/page?q", Kind: crawl.KindPage,
+					ID: n.CrawlID, URL: "https://all.example:8443/page?q", Kind: kinds.Page,
 					Origin: "https://all.example:8443", Attempt: 1, ScheduledFor: c.ScheduledFor,
 					Patterns: []crawl.PatternFacts{{Pattern: "/page"}, {Pattern: "/page?q"}},
 				},
@@ -86,9 +89,9 @@ func TestNext(t *testing.T) {
 	t.Run("TakesTheStrictestDelayOfAllRuns", func(t *testing.T) {
 		t.Parallel()
 		// the strictest is neither the first nor the last
-		quick := shared.in(t, "quick", crawl.Settings{Delay: minutes(1), IPDelay: minutes(2)})
-		slow := shared.in(t, "slow", crawl.Settings{Delay: minutes(9), IPDelay: minutes(4)})
-		later := shared.in(t, "later", crawl.Settings{Delay: minutes(1), IPDelay: minutes(2)})
+		quick := shared.in(t, "quick", settings.Settings{Delay: minutes(1), IPDelay: minutes(2)})
+		slow := shared.in(t, "slow", settings.Settings{Delay: minutes(9), IPDelay: minutes(4)})
+		later := shared.in(t, "later", settings.Settings{Delay: minutes(1), IPDelay: minutes(2)})
 		quick.seed(t, "https://strict.example/1", "https://strict.example/2", "https://strict.example/3")
 		slow.seed(t, "https://strict.example/1")
 		later.seed(t, "https://strict.example/1")
@@ -107,16 +110,16 @@ func TestNext(t *testing.T) {
 
 	t.Run("SaysWhenTheSlotIsFree", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "slot", crawl.Settings{})
+		b := shared.in(t, "slot", settings.Settings{})
 		b.seed(t, "https://slot.example/")
 		require.True(t, b.take(t, "slot.example", "", "robots", 0).Granted)
 		n := b.next(t, "slot.example")
 		require.NotZero(t, n.CrawlID)
-		require.Equal(t, crawl.ReasonInFlight, n.SlotReason)
+		require.Equal(t, reasons.InFlight, n.SlotReason)
 		require.Greater(t, n.SlotWait, longHold/2)
-		require.NoError(t, b.release(t.Context(), "slot.example", "", "robots", time.Now(), time.Minute, 0, crawl.ReasonDomain))
+		require.NoError(t, b.release(t.Context(), "slot.example", "", "robots", time.Now(), time.Minute, 0, reasons.Domain))
 		n = b.next(t, "slot.example")
-		require.Equal(t, crawl.ReasonDomain, n.SlotReason)
+		require.Equal(t, reasons.Domain, n.SlotReason)
 		require.InDelta(t, time.Minute, n.SlotWait, float64(30*time.Second))
 		b.expire(t, "domain:slot.example")
 		require.Zero(t, b.next(t, "slot.example").SlotWait)
@@ -124,7 +127,7 @@ func TestNext(t *testing.T) {
 
 	t.Run("SaysWhenSomethingWillBeDue", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "due", crawl.Settings{})
+		b := shared.in(t, "due", settings.Settings{})
 		b.seed(t, "https://due.example/1", "https://due.example/2")
 		b.exec(t, "UPDATE page_crawls SET scheduled_for = now() + interval '2 hours' WHERE domain = 'due.example'")
 		b.exec(t, "UPDATE page_crawls SET scheduled_for = now() + interval '1 hour' WHERE url = 'https://due.example/2'")
@@ -150,11 +153,11 @@ func saveRobots(
 
 func TestAbandon(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, crawl.Settings{})
+	shared := setup(t, settings.Settings{})
 
 	t.Run("GivesEverythingBack", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "back", crawl.Settings{})
+		b := shared.in(t, "back", settings.Settings{})
 		b.seed(t, "https://back.example/")
 		n := b.next(t, "back.example")
 		n.IPDelay = time.Minute
@@ -173,7 +176,7 @@ func TestAbandon(t *testing.T) {
 
 	t.Run("LeavesASiteAloneThatMayHaveNoticed", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "noticed", crawl.Settings{})
+		b := shared.in(t, "noticed", settings.Settings{})
 		b.seed(t, "https://noticed.example/")
 		n := b.next(t, "noticed.example")
 		n.IPDelay = 10 * time.Second
@@ -197,7 +200,7 @@ func TestAbandon(t *testing.T) {
 
 	t.Run("ChangesNothingForWhoWasTakenForDead", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, crawl.Settings{})
+		b := setup(t, settings.Settings{})
 		b.seed(t, "https://a.example/")
 		zombie := b.begin(t, domainA)
 		b.expire(t, "domain:a.example")

@@ -7,22 +7,26 @@ import (
 	"fmt"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/kinds"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
 // Page reports what is known about a page by its domain and canonical URL, or
 // crawl.ErrNotFound.
-func (s *Store) Page(ctx context.Context, domain, url string) (crawl.PageReport, error) {
+func (s *Store) Page(ctx context.Context, domain, url string) (report.Page, error) {
 	p, err := s.q.PageGet(ctx, dbsqlc.PageGetParams{Domain: domain, Url: url})
 	if err != nil {
-		return crawl.PageReport{}, translate("page "+url, err)
+		return report.Page{}, translate("page "+url, err)
 	}
-	rep := crawl.PageReport{
-		URL: p.Url, Domain: p.Domain, Kind: crawl.Kind(p.Kind), Status: string(p.Status),
+	rep := report.Page{
+		URL: p.Url, Domain: p.Domain, Kind: kinds.Kind(p.Kind), Status: string(p.Status),
 		Language: textOf(p.Language), Extractor: int(numOf(p.Extractor)), NoIndex: p.Noindex, NoFollow: p.Nofollow,
 		FetchedAt: timeOf(p.FetchedAt), FailedAt: timeOf(p.FailedAt), FoundAt: p.CreatedAt, FreshUntil: timeOf(p.FreshUntil),
 		Usage: p.Usage,
-		Trap:  crawl.Trap{Kind: crawl.TrapKind(textOf(p.Trap)), Evidence: textOf(p.TrapEvidence)},
+		Trap:  crawl.Trap{Rule: crawl.TrapRule(textOf(p.Trap)), Evidence: textOf(p.TrapEvidence)},
 	}
 	if len(p.Signals) > 0 {
 		if err := json.Unmarshal(p.Signals, &rep.Signals); err != nil {
@@ -43,19 +47,19 @@ func (s *Store) Page(ctx context.Context, domain, url string) (crawl.PageReport,
 	rep.LinksOut, rep.LinksIn, rep.NoFollowIn, rep.RedirectTo = links.Outgoing, links.Incoming, links.Nofollow, to
 	rep.Finders = finders
 	for _, i := range images {
-		rep.Image = &crawl.ImageReport{
+		rep.Image = &report.Image{
 			Pages: i.Pages, Source: i.Source, Discovery: i.Discovery, SHA256: i.SHA256, Format: i.Format, Width: i.Width, Height: i.Height,
 			Bytes: i.Bytes, Problem: i.Problem, StoredAt: i.StoredAt,
 		}
 	}
 	for _, c := range crawls {
-		rep.Crawls = append(rep.Crawls, crawl.CrawlReport{
-			ID: c.ID, Run: c.Run, Kind: crawl.Kind(c.Kind), Outcome: outcomeOf(c.Outcome), StatusCode: int16Of(c.StatusCode),
+		rep.Crawls = append(rep.Crawls, report.Crawl{
+			ID: c.ID, Run: c.Run, Kind: kinds.Kind(c.Kind), Outcome: outcomeOf(c.Outcome), StatusCode: int16Of(c.StatusCode),
 			Error: textOf(c.ErrorMessage), Depth: int(c.Depth), Bytes: numOf(c.Bytes),
 			Truncated: c.Truncated != nil, ContentType: textOf(c.ContentType),
-			IP: c.Ip, Duration: crawl.Duration(fromMS(int64(numOf(c.DurationMs)))), ScheduledFor: c.ScheduledFor,
+			IP: c.Ip, Duration: settings.Duration(fromMS(int64(numOf(c.DurationMs)))), ScheduledFor: c.ScheduledFor,
 			LockedAt: timeOf(c.LockedAt), CompletedAt: timeOf(c.CompletedAt),
-			Skipped: crawl.Reason(textOf(c.Skipped)), Unchanged: textOf(c.Unchanged),
+			Skipped: reasons.Reason(textOf(c.Skipped)), Unchanged: textOf(c.Unchanged),
 		})
 	}
 	return rep, nil
@@ -64,18 +68,18 @@ func (s *Store) Page(ctx context.Context, domain, url string) (crawl.PageReport,
 // linksRead bounds the links to a page that a report looks at.
 const linksRead = 1000
 
-func (s *Store) finders(ctx context.Context, page int64, domain string) ([]crawl.Finder, error) {
+func (s *Store) finders(ctx context.Context, page int64, domain string) ([]report.Finder, error) {
 	rows, err := s.q.PageFinders(ctx, dbsqlc.PageFindersParams{ID: page, Max: linksRead, Domain: domain})
 	if err != nil {
 		return nil, err
 	}
-	finders := make([]crawl.Finder, len(rows))
+	finders := make([]report.Finder, len(rows))
 	for i, r := range rows {
 		settings, err := s.settingsOf(r.Settings)
 		if err != nil {
 			return nil, fmt.Errorf("read the settings of run %s: %w", r.Name, err)
 		}
-		finders[i] = crawl.Finder{
+		finders[i] = report.Finder{
 			Run: crawl.RunFacts{Name: r.Name, Settings: settings, Seed: r.Seeded}, Depth: int(r.Depth),
 			Taken: r.Taken, Subdomains: r.Subdomains,
 		}
@@ -83,10 +87,10 @@ func (s *Store) finders(ctx context.Context, page int64, domain string) ([]crawl
 	return finders, nil
 }
 
-// KnownPages counts the pages that are stored of a domain, up to crawl.FrontierBound,
+// KnownPages counts the pages that are stored of a domain, up to report.FrontierBound,
 // and returns the URL of one of them. A domain that is known from links alone has
 // pages and nothing else.
 func (s *Store) KnownPages(ctx context.Context, domain string) (count int64, example string, err error) {
-	row, err := s.q.DomainPages(ctx, dbsqlc.DomainPagesParams{Domain: domain, Bound: crawl.FrontierBound})
+	row, err := s.q.DomainPages(ctx, dbsqlc.DomainPagesParams{Domain: domain, Bound: report.FrontierBound})
 	return row.Pages, row.First, translate("pages of "+domain, err)
 }

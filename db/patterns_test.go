@@ -10,6 +10,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/traps"
 )
 
@@ -38,7 +39,7 @@ func content(text string) func(*crawl.Attempt) {
 
 func TestPatternsAreCharged(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{})
+	b := setup(t, settings.Settings{})
 	const domain, pattern = "charged.example", "/p/N"
 	for i, step := range []struct {
 		what   string
@@ -58,7 +59,7 @@ func TestPatternsAreCharged(t *testing.T) {
 	require.Equal(t, []string{"/p/1", "/p/3", "/p/4"}, column[string](t, b,
 		"SELECT substr(url, 24) FROM pages WHERE duplicate ORDER BY url"))
 
-	again := b.in(t, "again", crawl.Settings{})
+	again := b.in(t, "again", settings.Settings{})
 	again.visit(t, "https://"+domain+"/p/0", content("one"))
 	require.Equal(t, "6 2 1", b.tally(t, domain, pattern), "what was news is charged once, however often it is fetched")
 	again.visit(t, "https://"+domain+"/p/1", content("new"))
@@ -70,7 +71,7 @@ func TestPatternsAreCharged(t *testing.T) {
 
 func TestAPageIsNoDuplicateOfWhatNamesItAsItsOriginal(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{})
+	b := setup(t, settings.Settings{})
 	b.visit(t, "https://a.example/t?p=20", func(a *crawl.Attempt) {
 		content("one")(a)
 		a.Charge.Copy, a.Page.Signals.Canonical = true, "https://a.example/t?t=1"
@@ -87,7 +88,7 @@ func TestAPageIsNoDuplicateOfWhatNamesItAsItsOriginal(t *testing.T) {
 // handed that.
 func TestPatternsKeepWhatTheyShare(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{})
+	b := setup(t, settings.Settings{})
 	learned := func(shared, fingerprints string) func(*crawl.Attempt) {
 		return func(a *crawl.Attempt) { a.Charge.Shared, a.Charge.Fingerprints = []byte(shared), []byte(fingerprints) }
 	}
@@ -112,7 +113,7 @@ func TestPatternsKeepWhatTheyShare(t *testing.T) {
 
 func TestRedirectsAreJudgedWithTheirTargets(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{})
+	b := setup(t, settings.Settings{})
 	leads := func(to string) func(*crawl.Attempt) {
 		return func(a *crawl.Attempt) {
 			a.Charge.Redirect, a.Redirect, a.Links = true, true, links(t, to)
@@ -147,7 +148,7 @@ func TestRedirectsAreJudgedWithTheirTargets(t *testing.T) {
 // What is spent is reported, and a person can reset it.
 func TestPatternsAreReset(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{})
+	b := setup(t, settings.Settings{})
 	b.visit(t, "https://a.example/p/1", content("one"))
 	b.visit(t, "https://a.example/p/2", content("one"))
 	b.seed(t, "https://a.example/")
@@ -158,14 +159,14 @@ func TestPatternsAreReset(t *testing.T) {
 
 	b.exec(t, "UPDATE url_patterns SET seen = 100, duplicates = 90")
 	n = b.next(t, domainA)
-	spent := crawl.Trap{Kind: crawl.TrapPattern, Evidence: "90 of 100 pages like /p/N had nothing new"}
+	spent := crawl.Trap{Rule: crawl.TrapPattern, Evidence: "90 of 100 pages like /p/N had nothing new"}
 	d := decide.Decide(decide.Facts{Facts: n.Facts}, n.Now)
 	require.Equal(t, decide.Skip, d.Do)
 	require.Equal(t, spent, d.Trap)
 	require.Equal(t, []crawl.Trap{spent}, b.domain(t, domainA).Traps)
 	b.finish(t, crawl.Attempt{
 		CrawlID: d.Crawl.ID, Domain: domainA, Outcome: d.Outcome, Skipped: d.Reason, EndedAt: time.Now(),
-		Page: &crawl.PageUpdate{Trap: d.Trap.Kind, TrapEvidence: d.Trap.Evidence},
+		Page: &crawl.PageUpdate{Trap: d.Trap.Rule, TrapEvidence: d.Trap.Evidence},
 	})
 	require.Nil(t, decide.Pick(b.next(t, domainA).Facts, time.Now().Add(time.Hour)))
 
@@ -182,19 +183,19 @@ func TestPatternsAreReset(t *testing.T) {
 // Of a path whose pages bring nothing new its patterns are named, not the path alone.
 func TestStoppedPatternsAreTheWholeOnes(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{})
+	b := setup(t, settings.Settings{})
 	b.seed(t, "https://a.example/")
 	b.exec(t, `INSERT INTO url_patterns (domain, pattern, seen, duplicates, run_id)
 		SELECT $1, p, s, d, $2 FROM (VALUES ('/v.php', 400, 60), ('/v.php?p', 60, 60), ('/v.php?t', 340, 0)) x (p, s, d)`, domainA, b.run.ID)
-	require.Equal(t, []crawl.Trap{{Kind: crawl.TrapPattern, Evidence: "60 of 60 pages like /v.php?p had nothing new"}}, b.domain(t, domainA).Traps)
+	require.Equal(t, []crawl.Trap{{Rule: crawl.TrapPattern, Evidence: "60 of 60 pages like /v.php?p had nothing new"}}, b.domain(t, domainA).Traps)
 }
 
 // What was stopped is tried again by each further run, and by no other.
 func TestPatternsRecoverWithEachRun(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{})
-	last := b.in(t, "last", crawl.Settings{})
-	next := b.in(t, "next", crawl.Settings{})
+	b := setup(t, settings.Settings{})
+	last := b.in(t, "last", settings.Settings{})
+	next := b.in(t, "next", settings.Settings{})
 	b.exec(t, "INSERT INTO url_patterns (domain, pattern, seen, duplicates, copies, run_id) VALUES ($1, '/p', 101, 61, 41, $2)", domainA, last.run.ID)
 	for n, run := range []*bundle{b, last, next} {
 		run.seed(t, fmt.Sprintf("https://a.example/p?run=%d", n))
@@ -214,7 +215,7 @@ func TestPatternsRecoverWithEachRun(t *testing.T) {
 // TestPatternsThatBringLittleComeLater is about pages that are pending, and those found later.
 func TestPatternsThatBringLittleComeLater(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{})
+	b := setup(t, settings.Settings{})
 	const site = "https://later.example/"
 	found := []string{site + "story", site + "p/1"}
 	for i := range 20 {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/db/dbtest"
 )
@@ -20,7 +20,7 @@ func BenchmarkPriorities(b *testing.B) {
 	store, err := db.OpenOwner(b.Context(), dbtest.URL(b))
 	require.NoError(b, err)
 	b.Cleanup(store.Close)
-	run, err := store.EnsureRun(b.Context(), "bench", "test", crawl.Settings{})
+	run, err := store.EnsureRun(b.Context(), "bench", "test", settings.Settings{})
 	require.NoError(b, err)
 	exec := func(sql string, args ...any) {
 		b.Helper()

@@ -6,11 +6,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 func TestDomainPriority(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{})
+	b := setup(t, settings.Settings{})
 	for name, c := range map[string]struct {
 		args string
 		want float64
@@ -45,9 +46,9 @@ func TestPriorities(t *testing.T) {
 
 	t.Run("AreKeptWithEachDomain", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, crawl.Settings{})
+		b := setup(t, settings.Settings{})
 		b.seed(t, "https://news.example/", "https://dead.example/")
-		weighted := b.in(t, "weighted", crawl.Settings{PriorityWeights: &map[string]float64{"yield": 10}})
+		weighted := b.in(t, "weighted", settings.Settings{PriorityWeights: &map[string]float64{"yield": 10}})
 		weighted.seed(t, "https://news.example/")
 		b.exec(t, "UPDATE domains SET yield_rate = 0.5, error_rate = 0.1, pages_crawled = 1, last_crawled_at = now() WHERE domain = 'news.example'")
 		b.exec(t, "UPDATE domains SET error_rate = 1 WHERE domain = 'dead.example'")
@@ -70,7 +71,7 @@ func TestPriorities(t *testing.T) {
 
 	t.Run("CountAfterTurns", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, crawl.Settings{YieldAfter: new(int64(2)), MaxDomains: new(1)})
+		b := setup(t, settings.Settings{YieldAfter: new(int64(2)), MaxDomains: new(1)})
 		b.seed(t, "https://great.example/1", "https://great.example/2", "https://great.example/3", "https://small.example/")
 		b.exec(t, "UPDATE run_domains SET priority = 1 WHERE domain = 'great.example'")
 		require.Equal(t, []string{"great.example"}, b.claim(t, 1))
@@ -86,7 +87,7 @@ func TestPriorities(t *testing.T) {
 
 	t.Run("CountAmongMoreDomainsThanAreSorted", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, crawl.Settings{})
+		b := setup(t, settings.Settings{})
 		b.exec(t, "INSERT INTO domains (domain) SELECT 'd' || i || '.example' FROM generate_series(1, 20500) i")
 		b.exec(t, `INSERT INTO run_domains (run_id, domain, next_due_at, priority)
 			SELECT $1, 'd' || i || '.example', now() - i * interval '1 second', i % 1000 FROM generate_series(1, 20500) i`, b.run.ID)

@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
@@ -14,18 +17,18 @@ const QueueMost = 100_000
 
 // Queue returns what is pending of a run, or, where that is nil, of all that run or are
 // paused. It looks at all of it: some seconds for ten million pages.
-func (s *Store) Queue(ctx context.Context, runID *int64, most int) (q crawl.Queue, err error) {
+func (s *Store) Queue(ctx context.Context, runID *int64, most int) (q report.Queue, err error) {
 	rows, err := s.q.Queue(ctx, dbsqlc.QueueParams{RunID: runID, Max: int32(min(max(most, 1), QueueMost))})
 	if err != nil {
 		return q, translate("what is pending", err)
 	}
 	for _, r := range rows {
 		q.Total, q.Pending, q.Due = r.Total, r.TotalPending, r.TotalDue
-		d := crawl.QueuedDomain{
+		d := report.QueuedDomain{
 			Domain: r.Domain, Status: crawl.DomainStatus(r.Status), Pending: r.Pending, Due: r.Due, InFlight: r.InFlight,
-			Oldest: r.Oldest, CrawlDelay: crawl.Duration(time.Duration(r.CrawlDelayMs) * time.Millisecond),
+			Oldest: r.Oldest, CrawlDelay: settings.Duration(time.Duration(r.CrawlDelayMs) * time.Millisecond),
 		}
-		if d.Waits = crawl.Reason(r.Waits); r.Until.Unix() != 0 {
+		if d.Waits = reasons.Reason(r.Waits); r.Until.Unix() != 0 {
 			d.Until = r.Until
 		}
 		if r.NextDue.Unix() != 0 {
@@ -44,7 +47,7 @@ const (
 )
 
 // RunReport returns a run in detail. It names at most so many domains in trouble.
-func (s *Store) RunReport(ctx context.Context, run crawl.Run, named int) (r crawl.RunReport, err error) {
+func (s *Store) RunReport(ctx context.Context, run crawl.Run, named int) (r report.Run, err error) {
 	if r.Progress, err = s.Progress(ctx, run); err != nil {
 		return r, err
 	}
@@ -59,37 +62,37 @@ func (s *Store) RunReport(ctx context.Context, run crawl.Run, named int) (r craw
 		return r, err
 	}
 	r.Longest = queue.Domains
-	asked, err := s.q.RunRate(ctx, dbsqlc.RunRateParams{RunID: run.ID, SpanMs: crawl.RateSpan.Milliseconds()})
+	asked, err := s.q.RunRate(ctx, dbsqlc.RunRateParams{RunID: run.ID, SpanMs: report.RateSpan.Milliseconds()})
 	failing, err2 := s.q.RunWorst(ctx, dbsqlc.RunWorstParams{RunID: run.ID, Max: worstShown})
 	slowest, err3 := s.q.RunWorst(ctx, dbsqlc.RunWorstParams{RunID: run.ID, Max: worstShown, Slowest: true})
 	if err := errors.Join(err, err2, err3); err != nil {
 		return r, translate("report of run "+run.Name, err)
 	}
-	if most := *run.Settings.MaxSubdomains; most >= 0 && *run.Settings.Scope == crawl.ScopeWeb {
+	if most := *run.Settings.MaxSubdomains; most >= 0 && *run.Settings.Scope == settings.ScopeWeb {
 		rows, err := s.q.RunSubdomains(ctx, dbsqlc.RunSubdomainsParams{RunID: run.ID, Least: int64(most), Max: worstShown})
 		if err != nil {
 			return r, translate("report of run "+run.Name, err)
 		}
 		for _, row := range rows {
-			r.Subdomains = append(r.Subdomains, crawl.RunSubdomains{Registered: *row.Registered, Domains: row.Domains})
+			r.Subdomains = append(r.Subdomains, report.RunSubdomains{Registered: *row.Registered, Domains: row.Domains})
 		}
 	}
 	r.Failing, r.Slowest = runDomains(failing), runDomains(slowest)
 	if run.Status == crawl.RunRunning {
-		span := min(crawl.RateSpan, max(time.Since(run.StartedAt), time.Second))
+		span := min(report.RateSpan, max(time.Since(run.StartedAt), time.Second))
 		r.PagesPerSecond = float64(asked) / span.Seconds()
 		delay := time.Duration(max(*run.Settings.Delay, *run.Settings.IPDelay))
-		r.ETA = crawl.Duration(crawl.Estimate(queue.Pending, r.PagesPerSecond, r.Longest, delay))
+		r.ETA = settings.Duration(report.Estimate(queue.Pending, r.PagesPerSecond, r.Longest, delay))
 	}
 	return r, nil
 }
 
-func runDomains(rows []dbsqlc.RunWorstRow) []crawl.RunDomain {
-	list := make([]crawl.RunDomain, len(rows))
+func runDomains(rows []dbsqlc.RunWorstRow) []report.RunDomain {
+	list := make([]report.RunDomain, len(rows))
 	for i, r := range rows {
-		list[i] = crawl.RunDomain{
+		list[i] = report.RunDomain{
 			Domain: r.Domain, Requests: r.Requests, Failed: r.Failed,
-			Response: crawl.Duration(time.Duration(r.ResponseMs) * time.Millisecond),
+			Response: settings.Duration(time.Duration(r.ResponseMs) * time.Millisecond),
 		}
 	}
 	return list

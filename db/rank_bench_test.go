@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/db/dbtest"
 	"github.com/mosey-web/mosey/search"
 )
@@ -49,7 +49,7 @@ func BenchmarkRank(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			for range b.N {
 				step, began := "", time.Now()
-				rep, err := search.Rank(b.Context(), store, func(r crawl.RankReport) {
+				rep, err := search.Rank(b.Context(), store, func(r report.Ranks) {
 					if r.Step != step {
 						step = r.Step
 						b.Logf("%s after %s", step, time.Since(began).Round(time.Second))

@@ -7,15 +7,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db/dbtest"
 	"github.com/mosey-web/mosey/internal/terms"
 	"github.com/mosey-web/mosey/search"
 )
 
 // ranked computes ranks.
-func (b *bundle) ranked(t *testing.T) crawl.RankReport {
+func (b *bundle) ranked(t *testing.T) report.Ranks {
 	t.Helper()
-	rep, err := search.Rank(t.Context(), b.Store, func(crawl.RankReport) {})
+	rep, err := search.Rank(t.Context(), b.Store, func(report.Ranks) {})
 	require.NoError(t, err)
 	require.Empty(t, rep.Step)
 	return rep
@@ -53,7 +55,7 @@ func (b *bundle) finds(t *testing.T, term string) []string {
 func TestRank(t *testing.T) {
 	t.Parallel()
 	const hub = "https://hub.example/"
-	b := setup(t, crawl.Settings{Scope: new(crawl.ScopeWeb), MinRefetch: new(crawl.Duration(0))})
+	b := setup(t, settings.Settings{Scope: new(settings.ScopeWeb), MinRefetch: new(settings.Duration(0))})
 	b.seed(t, hub, "https://hub.example/other", "https://a.example/", "https://b.example/", "https://c.example/", "https://s1.c.example/")
 	b.claim(t, 10)
 	b.reads(t, hub, "water")
@@ -65,7 +67,7 @@ func TestRank(t *testing.T) {
 	b.reads(t, "https://c.example/", "fire", append(spam, links(t, "https://s1.c.example/")...)...)
 
 	rep := b.ranked(t)
-	require.Equal(t, crawl.RankReport{
+	require.Equal(t, report.Ranks{
 		Links: 5, Pairs: 3, Domains: 6, Pages: 3, Changed: 9, Rounds: rep.Rounds, Moved: 0, Called: 1,
 	}, withoutSteps(rep))
 	domain, err := b.DomainLinks(t.Context(), "hub.example", 10)
@@ -100,7 +102,7 @@ func TestRank(t *testing.T) {
 		require.Equal(t, before, b.snapshot(t))
 	})
 	t.Run("KeepsAnchorsOfAPageThatIsReadAgain", func(t *testing.T) {
-		next := b.in(t, "next", crawl.Settings{MinRefetch: new(crawl.Duration(0))})
+		next := b.in(t, "next", settings.Settings{MinRefetch: new(settings.Duration(0))})
 		next.seed(t, hub)
 		next.reads(t, hub, "earth and more earth")
 		require.Equal(t, []string{hub}, b.finds(t, "finest"))
@@ -109,7 +111,7 @@ func TestRank(t *testing.T) {
 		require.Zero(t, b.ranked(t).Called)
 	})
 	t.Run("DropsWhatIsNotSaidAnyMore", func(t *testing.T) {
-		gone := b.in(t, "gone", crawl.Settings{MinRefetch: new(crawl.Duration(0))})
+		gone := b.in(t, "gone", settings.Settings{MinRefetch: new(settings.Duration(0))})
 		gone.seed(t, "https://a.example/", "https://b.example/")
 		gone.reads(t, "https://a.example/", "fire")
 		gone.reads(t, "https://b.example/", "fire")
@@ -123,7 +125,7 @@ func TestRank(t *testing.T) {
 	})
 }
 
-func withoutSteps(r crawl.RankReport) crawl.RankReport {
+func withoutSteps(r report.Ranks) report.Ranks {
 	r.Done, r.Of = 0, 0
 	return r
 }
@@ -132,7 +134,7 @@ func withoutSteps(r crawl.RankReport) crawl.RankReport {
 func TestRankOrdersPages(t *testing.T) {
 	t.Parallel()
 	const front, plain, linked = "https://site.example/", "https://site.example/plain", "https://site.example/linked"
-	b := setup(t, crawl.Settings{})
+	b := setup(t, settings.Settings{})
 	b.seed(t, front)
 	for i := range 200 {
 		b.seed(t, fmt.Sprintf("https://fan-%d.example/", i))
@@ -161,7 +163,7 @@ func TestRankOrdersPages(t *testing.T) {
 	b.fetch(t, "site.example")
 	b.fetch(t, "site.example")
 
-	again := b.in(t, "again", crawl.Settings{MinRefetch: new(crawl.Duration(0))})
+	again := b.in(t, "again", settings.Settings{MinRefetch: new(settings.Duration(0))})
 	again.seed(t, front)
 	again.fetch(t, "site.example", plain, linked)
 	require.Equal(t, linked, next(again))

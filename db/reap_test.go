@@ -7,22 +7,25 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 const workerDied = "the worker died during the attempt"
 
 func TestDeadWorkersAttempt(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, crawl.Settings{})
+	shared := setup(t, settings.Settings{})
 
 	t.Run("IsLeftAloneWhileItsHoldLasts", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "held", crawl.Settings{})
+		b := shared.in(t, "held", settings.Settings{})
 		b.seed(t, "https://held.example/")
 		b.begin(t, "held.example")
 		n := b.next(t, "held.example")
 		require.Zero(t, n.CrawlID)
-		require.Equal(t, crawl.ReasonInFlight, n.SlotReason)
+		require.Equal(t, reasons.InFlight, n.SlotReason)
 		require.Greater(t, n.SlotWait, longHold/2)
 		require.InDelta(t, n.SlotWait, n.DueIn, float64(time.Second), "then it can be made again")
 		require.Empty(t, b.page(t, "https://held.example/").Crawls[0].Outcome)
@@ -30,7 +33,7 @@ func TestDeadWorkersAttempt(t *testing.T) {
 
 	t.Run("IsClosedByWhoLooksForWork", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "next", crawl.Settings{})
+		b := shared.in(t, "next", settings.Settings{})
 		b.seed(t, "https://next.example/")
 		dead := b.begin(t, "next.example")
 		b.expire(t, "domain:next.example")
@@ -44,12 +47,12 @@ func TestDeadWorkersAttempt(t *testing.T) {
 		require.Equal(t, crawl.OutcomeFailed, crawls[1].Outcome)
 		require.Equal(t, workerDied, crawls[1].Error)
 		require.Equal(t, dead.CrawlID, one[int64](t, b, "SELECT previous_id FROM page_crawls WHERE id = $1", n.CrawlID))
-		require.Equal(t, crawl.Totals{Failed: 1, Asked: 1}, b.progress(t).Totals)
+		require.Equal(t, report.Totals{Failed: 1, Asked: 1}, b.progress(t).Totals)
 	})
 
 	t.Run("ThatOutlastsItsLeaseIsOnlyCounted", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "outlasts", crawl.Settings{})
+		b := shared.in(t, "outlasts", settings.Settings{})
 		b.seed(t, "https://outlasts.example/1", "https://outlasts.example/2")
 		for i, want := range []bool{true, false} {
 			at := attempted(b.begin(t, "outlasts.example"), "outlasts.example")
@@ -62,7 +65,7 @@ func TestDeadWorkersAttempt(t *testing.T) {
 
 	t.Run("AtAnImage", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "image", crawl.Settings{Images: new(crawl.ImagesMetadata)})
+		b := shared.in(t, "image", settings.Settings{Images: new(settings.ImagesMetadata)})
 		const page, image = "https://image.example/", "https://image.example/a.png"
 		b.seed(t, page)
 		at := attempted(b.begin(t, "image.example"), "image.example")
@@ -88,7 +91,7 @@ func TestDeadWorkersAttempt(t *testing.T) {
 
 	t.Run("IsClosedByWhoBeginsAnother", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "begin", crawl.Settings{})
+		b := shared.in(t, "begin", settings.Settings{})
 		b.seed(t, "https://begin.example/1", "https://begin.example/2")
 		dead := b.begin(t, "begin.example")
 		other := dead
@@ -103,7 +106,7 @@ func TestDeadWorkersAttempt(t *testing.T) {
 
 	t.Run("IsClosedWithTheSlotLocked", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, crawl.Settings{}) // its own, to see who waits
+		b := setup(t, settings.Settings{}) // its own, to see who waits
 		b.seed(t, "https://a.example/")
 		b.begin(t, domainA)
 		b.expire(t, "domain:a.example")
@@ -112,12 +115,12 @@ func TestDeadWorkersAttempt(t *testing.T) {
 			_, err := b.Begin(t.Context(), b.prerequisite(domainA, "", 0, 0))
 			return err
 		})
-		require.Equal(t, crawl.Totals{Failed: 1, Asked: 1}, b.progress(t).Totals)
+		require.Equal(t, report.Totals{Failed: 1, Asked: 1}, b.progress(t).Totals)
 	})
 
 	t.Run("IsTheLastWhenThereWereEnough", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "last", crawl.Settings{MaxAttempts: new(2)})
+		b := shared.in(t, "last", settings.Settings{MaxAttempts: new(2)})
 		b.seed(t, "https://last.example/")
 		for range 2 {
 			require.Equal(t, "discovered", b.page(t, "https://last.example/").Status)
@@ -132,12 +135,12 @@ func TestDeadWorkersAttempt(t *testing.T) {
 		require.Equal(t, "failed", page.Status)
 		require.NotZero(t, page.FailedAt)
 		require.Len(t, page.Crawls, 2)
-		require.Equal(t, crawl.Totals{Failed: 2, Asked: 2}, b.progress(t).Totals)
+		require.Equal(t, report.Totals{Failed: 2, Asked: 2}, b.progress(t).Totals)
 	})
 
 	t.Run("IsClosedOnce", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "once", crawl.Settings{})
+		b := shared.in(t, "once", settings.Settings{})
 		b.seed(t, "https://once.example/")
 		b.begin(t, "once.example")
 		b.expire(t, "domain:once.example")
@@ -146,12 +149,12 @@ func TestDeadWorkersAttempt(t *testing.T) {
 			return err
 		})
 		require.Len(t, b.page(t, "https://once.example/").Crawls, 2)
-		require.Equal(t, crawl.Totals{Failed: 1, Asked: 1}, b.progress(t).Totals)
+		require.Equal(t, report.Totals{Failed: 1, Asked: 1}, b.progress(t).Totals)
 	})
 
 	t.Run("IsWorkForTheDispatcher", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "claim", crawl.Settings{MaxPages: new(int64(1))})
+		b := shared.in(t, "claim", settings.Settings{MaxPages: new(int64(1))})
 		b.seed(t, "https://claim.example/")
 		b.begin(t, "claim.example")
 		b.exec(t, "UPDATE domains SET claim_expires_at = now() - interval '1 second' WHERE domain = 'claim.example'")

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
 )
 
@@ -13,7 +13,7 @@ import (
 // ends.
 func TestOneLeads(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{})
+	b := setup(t, settings.Settings{})
 	first, err := b.Lead(t.Context())
 	require.NoError(t, err)
 	require.NotNil(t, first)

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/db/dbtest"
 	"github.com/mosey-web/mosey/internal/terms"
@@ -52,7 +53,7 @@ func benchmarkRecord(b *testing.B, index func(*rand.Rand) *crawl.Index) {
 	const domains = 200
 	store := dbtest.New(b)
 	ctx := b.Context()
-	run, err := store.EnsureRun(ctx, "bench", "test", crawl.Settings{Delay: new(crawl.Duration(0)), IPDelay: new(crawl.Duration(0))})
+	run, err := store.EnsureRun(ctx, "bench", "test", settings.Settings{Delay: new(settings.Duration(0)), IPDelay: new(settings.Duration(0))})
 	require.NoError(b, err)
 	for i := range domains {
 		_, err := store.AddSeeds(ctx, run.ID, parse(b, siteURL(i, 0)))

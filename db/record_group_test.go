@@ -9,6 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 func nothing() {}
@@ -30,7 +33,7 @@ func TestRecordInGroups(t *testing.T) {
 
 	t.Run("IsOneTransaction", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, crawl.Settings{})
+		b := setup(t, settings.Settings{})
 		attempts := b.begun(t, 6)
 		for i := range attempts {
 			attempts[i].Links = links(t, fmt.Sprintf("https://s%d.example/2", i), "https://s5.example/shared")
@@ -47,12 +50,12 @@ func TestRecordInGroups(t *testing.T) {
 			require.Equal(t, fmt.Sprintf("https://s%d.example/2", i), viewOf(o.Facts).URL)
 		}
 		require.Equal(t, 1, one[int](t, b, "SELECT count(DISTINCT xmin::text) FROM page_crawls WHERE outcome IS NOT NULL"))
-		require.Equal(t, crawl.Totals{Success: 6, Asked: 6}, b.progress(t).Totals)
+		require.Equal(t, report.Totals{Success: 6, Asked: 6}, b.progress(t).Totals)
 	})
 
 	t.Run("ABadOneHarmsOnlyItself", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, crawl.Settings{})
+		b := setup(t, settings.Settings{})
 		attempts := b.begun(t, 4)
 		attempts[2].IP = "no address"
 		for i, o := range b.RecordTogether(t.Context(), nothing, attempts...) {
@@ -70,7 +73,7 @@ func TestRecordInGroups(t *testing.T) {
 
 	t.Run("OneThatWaitsForAnotherTransactionHoldsNobodyUp", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, crawl.Settings{})
+		b := setup(t, settings.Settings{})
 		attempts := b.begun(t, 3)
 		attempts[1].Links = links(t, "https://found.example/")
 		tx, err := b.Pool().Begin(t.Context())
@@ -92,17 +95,17 @@ func TestRecordInGroups(t *testing.T) {
 		eventually(t, "the one waits", func() bool { return b.blocked(t) })
 		require.NoError(t, tx.Commit(t.Context()))
 		<-done
-		require.Equal(t, crawl.Totals{Success: 3, Asked: 3}, b.progress(t).Totals)
+		require.Equal(t, report.Totals{Success: 3, Asked: 3}, b.progress(t).Totals)
 	})
 
 	t.Run("TwoOfADomainAreRecordedOneAfterTheOther", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, crawl.Settings{})
+		b := setup(t, settings.Settings{})
 		b.seed(t, "https://a.example/1", "https://a.example/2")
 		var attempts []crawl.Attempt
 		for _, id := range column[int64](t, b, "SELECT id FROM page_crawls ORDER BY id") {
 			attempts = append(attempts, crawl.Attempt{
-				CrawlID: id, Domain: domainA, Outcome: crawl.OutcomeSkipped, Skipped: crawl.ReasonTrap, EndedAt: time.Now(),
+				CrawlID: id, Domain: domainA, Outcome: crawl.OutcomeSkipped, Skipped: reasons.Trap, EndedAt: time.Now(),
 			})
 		}
 		for _, o := range b.RecordTogether(t.Context(), nothing, attempts...) {
@@ -114,7 +117,7 @@ func TestRecordInGroups(t *testing.T) {
 
 	t.Run("OneOfWhichTheCallerIsGoneIsLeftOut", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, crawl.Settings{})
+		b := setup(t, settings.Settings{})
 		attempts := b.begun(t, 2)
 		ctx, cancel := context.WithCancel(t.Context())
 		for _, o := range b.RecordTogether(ctx, cancel, attempts...) {
@@ -137,7 +140,7 @@ func (b *bundle) recorded(t *testing.T, a crawl.Attempt) crawl.Recorded {
 // What is stored does not depend on whether attempts were recorded together.
 func TestRecordInGroupsIsAsRecordedAlone(t *testing.T) {
 	t.Parallel()
-	alone, together := setup(t, crawl.Settings{}), setup(t, crawl.Settings{})
+	alone, together := setup(t, settings.Settings{}), setup(t, settings.Settings{})
 	for _, a := range mixed(t, alone) {
 		alone.recorded(t, a)
 	}
@@ -173,8 +176,8 @@ func mixed(t *testing.T, b *bundle) []crawl.Attempt {
 	a[3].Outcome, a[3].StatusCode, a[3].Page, a[3].RetryIn = crawl.OutcomeBlocked5xx, 503, nil, new(crawl.Millis(time.Hour))
 	a[3].RetryPriority = -9
 	a[4].Outcome, a[4].Page, a[4].Error = crawl.OutcomeFailed, &crawl.PageUpdate{Failed: true}, "reset"
-	a[4].Verdict, a[4].VerdictReason, a[4].VerdictFor = crawl.DomainUnreachable, "gone", crawl.Millis(time.Hour)
-	a[4].Health = &crawl.Health{Penalty: crawl.Duration(time.Second)}
+	a[4].GiveUp, a[4].GiveUpReason, a[4].GiveUpFor = crawl.DomainUnreachable, "gone", crawl.Millis(time.Hour)
+	a[4].Health = &crawl.Health{Penalty: settings.Duration(time.Second)}
 	a[5].Page = &crawl.PageUpdate{Visit: &crawl.VisitUpdate{ETag: `"1"`}, Said: true, NoIndex: true}
 	a[5].Unchanged = "same"
 	a[6].Page.Trap, a[6].Page.TrapEvidence = crawl.TrapPattern, "of an earlier visit"

@@ -7,11 +7,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 func TestRobotsTextsAreStoredOnce(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{})
+	b := setup(t, settings.Settings{})
 	const rules = "User-agent: mosey\nDisallow: /x\n"
 	save := func(t *testing.T, origin, rules string) crawl.Robots {
 		t.Helper()
@@ -45,7 +48,7 @@ func TestRecordOfARobotsTxt(t *testing.T) {
 
 	t.Run("IsOneTransaction", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, crawl.Settings{})
+		b := setup(t, settings.Settings{})
 		l := b.take(t, domainA, "", "robots", 0)
 		bad := robotsRecord(l.CrawlID, domainA, "User-agent: *\n")
 		bad.IP, bad.Shared, bad.Robots.Verdict = "", nil, "nonsense"
@@ -68,7 +71,7 @@ func TestRecordOfARobotsTxt(t *testing.T) {
 
 	t.Run("ChangesNothingForWhoWasTakenForDead", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, crawl.Settings{})
+		b := setup(t, settings.Settings{})
 		zombie := b.take(t, domainA, "", "zombie", 0)
 		b.expire(t, "domain:a.example")
 		require.True(t, b.take(t, domainA, "", "heir", 0).Granted)
@@ -81,12 +84,12 @@ func TestRecordOfARobotsTxt(t *testing.T) {
 
 	t.Run("IsNoPartOfTheFrontierNorOfTheTotals", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, crawl.Settings{MaxPages: new(int64(1))})
+		b := setup(t, settings.Settings{MaxPages: new(int64(1))})
 		b.seed(t, "https://a.example/")
 		for _, holder := range []string{"one", "two"} {
 			require.True(t, b.take(t, domainA, "", holder, 0).Granted)
 			require.EqualValues(t, 1, b.progress(t).Pending)
-			require.NoError(t, b.release(t.Context(), domainA, "", holder, time.Now(), 0, 0, crawl.ReasonDelay))
+			require.NoError(t, b.release(t.Context(), domainA, "", holder, time.Now(), 0, 0, reasons.Delay))
 		}
 		require.Zero(t, b.progress(t).Totals)
 		n := b.begin(t, domainA)
@@ -96,7 +99,7 @@ func TestRecordOfARobotsTxt(t *testing.T) {
 
 	t.Run("SaysWhatIsNextElsewhere", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, crawl.Settings{})
+		b := setup(t, settings.Settings{})
 		b.seed(t, "https://a.example/")
 		// its robots.txt redirects to another domain
 		l := b.take(t, "b.example", "", "robots", 0)
@@ -114,7 +117,7 @@ func TestRecordOfARobotsTxt(t *testing.T) {
 // another transaction that has found the same page.
 func TestSharedSlotsAreFreeBeforeLinksAreWritten(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{IPDelay: new(crawl.Duration(time.Millisecond))})
+	b := setup(t, settings.Settings{IPDelay: new(settings.Duration(time.Millisecond))})
 	b.seed(t, "https://a.example/")
 	a := attempted(b.beginAt(t, domainA, address), domainA, links(t, "https://a.example/found")...)
 	a.IP, a.IPDelay, a.Delay = address, crawl.Millis(time.Millisecond), crawl.Millis(time.Minute)
@@ -137,13 +140,13 @@ func TestSharedSlotsAreFreeBeforeLinksAreWritten(t *testing.T) {
 	})
 	require.NoError(t, tx.Commit(t.Context()))
 	require.NoError(t, <-done)
-	require.Equal(t, crawl.Totals{Success: 1, Asked: 1}, b.progress(t).Totals)
+	require.Equal(t, report.Totals{Success: 1, Asked: 1}, b.progress(t).Totals)
 }
 
 // TestSharedSlotsAreFreeSinceTheRecordedEnd looks at what an audit computes from.
 func TestSharedSlotsAreFreeSinceTheRecordedEnd(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{IPDelay: new(crawl.Duration(time.Second))})
+	b := setup(t, settings.Settings{IPDelay: new(settings.Duration(time.Second))})
 	b.seed(t, "https://a.example/")
 	a := attempted(b.beginAt(t, domainA, address), domainA)
 	a.IP, a.IPDelay, a.Delay = address, crawl.Millis(time.Second), crawl.Millis(time.Minute)

@@ -9,12 +9,15 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // TestSubdomains is about how many domains of one registered domain a run takes up.
 func TestSubdomains(t *testing.T) {
 	t.Parallel()
-	web := crawl.Settings{Scope: new(crawl.ScopeWeb), MaxSubdomains: new(2)}
+	web := settings.Settings{Scope: new(settings.ScopeWeb), MaxSubdomains: new(2)}
 	taken := func(t *testing.T, b *bundle) []string {
 		t.Helper()
 		return column[string](t, b, "SELECT domain FROM run_domains WHERE run_id = $1 ORDER BY domain", b.run.ID)
@@ -32,9 +35,9 @@ func TestSubdomains(t *testing.T) {
 		b.seed(t, "https://d.farm.example/")
 		require.Contains(t, taken(t, b), "d.farm.example", "a person wants it")
 
-		report, err := b.RunReport(t.Context(), b.run, 5)
+		rep, err := b.RunReport(t.Context(), b.run, 5)
 		require.NoError(t, err)
-		require.Equal(t, []crawl.RunSubdomains{{Registered: "farm.example", Domains: 3}}, report.Subdomains)
+		require.Equal(t, []report.RunSubdomains{{Registered: "farm.example", Domains: 3}}, rep.Subdomains)
 
 		f := b.page(t, "https://b.farm.example/").Finders
 		require.Len(t, f, 1)
@@ -49,7 +52,7 @@ func TestSubdomains(t *testing.T) {
 		b.seed(t, "https://first.example/")
 		b.fetch(t, "first.example", "https://a.farm.example/", "https://b.farm.example/", "https://c.farm.example/")
 		require.Equal(t, []string{"a.farm.example", "b.farm.example", "first.example"}, taken(t, b))
-		b.ensureRun(t, b.run.Name, crawl.Settings{MaxSubdomains: new(crawl.Unlimited)})
+		b.ensureRun(t, b.run.Name, settings.Settings{MaxSubdomains: new(settings.Unlimited)})
 		run, err := b.Run(t.Context(), b.run.Name)
 		require.NoError(t, err)
 		require.True(t, run.Widening)
@@ -64,14 +67,14 @@ func TestSubdomains(t *testing.T) {
 // TestRegisteredBudget is about the requests to all domains of one registered domain.
 func TestRegisteredBudget(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, crawl.Settings{})
+	shared := setup(t, settings.Settings{})
 	three := func(name string) []string {
 		return []string{"https://" + name + ".example/", "https://a." + name + ".example/", "https://b." + name + ".example/", "https://a." + name + ".example/2"}
 	}
 
 	t.Run("IsSharedByItsDomains", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "shared", crawl.Settings{MaxPagesPerRegistered: new(int64(2)), MaxPages: new(int64(100))})
+		b := shared.in(t, "shared", settings.Settings{MaxPagesPerRegistered: new(int64(2)), MaxPages: new(int64(100))})
 		b.seed(t, three("shared")...)
 		late := b.next(t, "b.shared.example")
 		b.fetch(t, "a.shared.example")
@@ -81,7 +84,7 @@ func TestRegisteredBudget(t *testing.T) {
 		}
 		p, err := b.Begin(t.Context(), startOf(late, "b.shared.example", ""))
 		require.NoError(t, err)
-		require.Equal(t, crawl.Lease{Reason: crawl.ReasonStale}, p)
+		require.Equal(t, crawl.Lease{Reason: reasons.Stale}, p)
 		require.EqualValues(t, 2, one[int64](t, b, "SELECT pages_started FROM crawl_runs WHERE id = $1", b.run.ID))
 		b.seed(t, "https://elsewhere.example/")
 		require.NotZero(t, b.begin(t, "elsewhere.example").CrawlID, "another registered domain")
@@ -89,28 +92,28 @@ func TestRegisteredBudget(t *testing.T) {
 
 	t.Run("SetLateCountsWhatWasDone", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "late", crawl.Settings{})
+		b := shared.in(t, "late", settings.Settings{})
 		b.seed(t, three("late")...)
 		b.fetch(t, "late.example")
 		b.fetch(t, "a.late.example")
-		b.ensureRun(t, "late", crawl.Settings{MaxPagesPerRegistered: new(int64(2))})
+		b.ensureRun(t, "late", settings.Settings{MaxPagesPerRegistered: new(int64(2))})
 		dom, err := b.Domain(t.Context(), "b.late.example")
 		require.NoError(t, err)
 		require.True(t, dom.Runs[0].BudgetSpent, "and is shown so, though nothing was begun since")
-		b.ensureRun(t, "late", crawl.Settings{MaxPagesPerRegistered: new(int64(3))})
+		b.ensureRun(t, "late", settings.Settings{MaxPagesPerRegistered: new(int64(3))})
 		b.fetch(t, "b.late.example")
 		require.Zero(t, b.next(t, "a.late.example").CrawlID)
-		b.ensureRun(t, "late", crawl.Settings{MaxPagesPerRegistered: new(int64(crawl.Unlimited))})
+		b.ensureRun(t, "late", settings.Settings{MaxPagesPerRegistered: new(int64(settings.Unlimited))})
 		b.fetch(t, "a.late.example")
 		b.seed(t, "https://b.late.example/3", "https://b.late.example/4")
-		b.ensureRun(t, "late", crawl.Settings{MaxPagesPerRegistered: new(int64(5))})
+		b.ensureRun(t, "late", settings.Settings{MaxPagesPerRegistered: new(int64(5))})
 		b.fetch(t, "b.late.example")
 		require.Zero(t, b.next(t, "b.late.example").CrawlID, "what was begun without a budget counts too")
 	})
 
 	t.Run("IsRefunded", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "refund", crawl.Settings{MaxPagesPerRegistered: new(int64(1))})
+		b := shared.in(t, "refund", settings.Settings{MaxPagesPerRegistered: new(int64(1))})
 		b.seed(t, "https://a.refund.example/")
 		n := b.begin(t, "a.refund.example")
 		require.NoError(t, b.Abandon(t.Context(), startOf(n, "a.refund.example", ""), n.CrawlID, 0, false, "no route"))
@@ -121,7 +124,7 @@ func TestRegisteredBudget(t *testing.T) {
 
 func TestDepthBudget(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{MaxPagesPerDepth: new(int64(2))})
+	b := setup(t, settings.Settings{MaxPagesPerDepth: new(int64(2))})
 	b.seed(t, "https://deep.example/", "https://deep.example/seed2", "https://deep.example/seed3")
 	var found []string
 	for i := range 4 {
@@ -136,18 +139,18 @@ func TestDepthBudget(t *testing.T) {
 	n := b.next(t, "deep.example")
 	d := decide.Crawl(decide.Facts{Facts: n.Facts}, n.Now)
 	require.Equal(t, decide.Skip, d.Do)
-	require.Equal(t, crawl.ReasonDepthBudget, d.Reason)
+	require.Equal(t, reasons.DepthBudget, d.Reason)
 	require.Equal(t, "the run asks its domain for 2 pages that are 1 link from a seed (max_pages_per_depth)", d.Why)
 	require.JSONEq(t, `{"1": 2}`, one[string](t, b, "SELECT depths::text FROM run_domains"))
 	for range 2 {
 		n = b.next(t, "deep.example")
-		b.finish(t, crawl.Attempt{CrawlID: n.CrawlID, Domain: "deep.example", Outcome: crawl.OutcomeSkipped, Skipped: crawl.ReasonDepthBudget})
+		b.finish(t, crawl.Attempt{CrawlID: n.CrawlID, Domain: "deep.example", Outcome: crawl.OutcomeSkipped, Skipped: reasons.DepthBudget})
 	}
 	require.Equal(t, "https://deep.example/two", b.next(t, "deep.example").URL)
 	b.fetch(t, "deep.example")
 	require.Zero(t, b.next(t, "deep.example").CrawlID)
 
-	b.ensureRun(t, b.run.Name, crawl.Settings{MaxPagesPerDepth: new(int64(3))})
+	b.ensureRun(t, b.run.Name, settings.Settings{MaxPagesPerDepth: new(int64(3))})
 	n = b.next(t, "deep.example")
 	require.NotZero(t, n.CrawlID, "they are decided again")
 	require.Equal(t, map[int]int64{1: 2, 2: 1}, n.picked.Depths)
@@ -156,7 +159,7 @@ func TestDepthBudget(t *testing.T) {
 // TestBudgetGrowth is about a budget that is spent of a domain that is worth more.
 func TestBudgetGrowth(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, crawl.Settings{})
+	shared := setup(t, settings.Settings{})
 	crawlAll := func(t *testing.T, b *bundle, domain string, outcome crawl.Outcome) (n int) {
 		t.Helper()
 		for {
@@ -182,7 +185,7 @@ func TestBudgetGrowth(t *testing.T) {
 
 	t.Run("IsForGoodDomains", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "good", crawl.Settings{MaxPagesPerDomain: new(int64(4)), BudgetGrowth: new(1.25)})
+		b := shared.in(t, "good", settings.Settings{MaxPagesPerDomain: new(int64(4)), BudgetGrowth: new(1.25)})
 		b.seed(t, pages("good.example")...)
 		b.claim(t, 1)
 		require.Equal(t, 30, crawlAll(t, b, "good.example", crawl.OutcomeSuccess), "4 × 1.25¹⁰ is 37")
@@ -190,7 +193,7 @@ func TestBudgetGrowth(t *testing.T) {
 
 	t.Run("IsNotForThoseThatFail", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "bad", crawl.Settings{MaxPagesPerDomain: new(int64(4)), BudgetGrowth: new(1.25)})
+		b := shared.in(t, "bad", settings.Settings{MaxPagesPerDomain: new(int64(4)), BudgetGrowth: new(1.25)})
 		b.seed(t, pages("bad.example")...)
 		b.claim(t, 1)
 		require.Equal(t, 4, crawlAll(t, b, "bad.example", crawl.OutcomeBlocked4xx))
@@ -198,7 +201,7 @@ func TestBudgetGrowth(t *testing.T) {
 
 	t.Run("IsNotBeyondWhatAPersonHasSet", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "own", crawl.Settings{MaxPagesPerDomain: new(int64(4)), BudgetGrowth: new(1.25)})
+		b := shared.in(t, "own", settings.Settings{MaxPagesPerDomain: new(int64(4)), BudgetGrowth: new(1.25)})
 		b.seed(t, pages("own.example")...)
 		b.control(t, "own.example", crawl.ControlBudget, 6)
 		b.claim(t, 1)
@@ -209,7 +212,7 @@ func TestBudgetGrowth(t *testing.T) {
 // TestRegisteredSlot is about domains that are asked as one.
 func TestRegisteredSlot(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{Delay: minutes(1), GroupBy: new(crawl.GroupByRegistered)})
+	b := setup(t, settings.Settings{Delay: minutes(1), GroupBy: new(settings.GroupByRegistered)})
 	b.seed(t, "https://a.group.example/", "https://b.group.example/")
 	n := b.next(t, "a.group.example")
 	require.Equal(t, time.Minute, decide.PaceOf(n.Facts).RegisteredDelay)
@@ -224,7 +227,7 @@ func TestRegisteredSlot(t *testing.T) {
 	lease, err = b.Begin(t.Context(), second)
 	require.NoError(t, err)
 	require.False(t, lease.Granted)
-	require.Equal(t, crawl.ReasonRegistered, lease.Reason)
+	require.Equal(t, reasons.Registered, lease.Reason)
 
 	a := attempted(n, "a.group.example")
 	a.Shared, a.Registered, a.RegisteredDelay = slot, "group.example", crawl.Millis(time.Minute)
@@ -244,7 +247,7 @@ func TestRegisteredSlot(t *testing.T) {
 // TestGroupDomains is about what another list of public suffixes says.
 func TestGroupDomains(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{})
+	b := setup(t, settings.Settings{})
 	b.seed(t, "https://a.group.example/", "https://group.example/", "https://b.group.example/")
 	b.exec(t, "DELETE FROM registered_domains WHERE domain = 'a.group.example'")
 	b.exec(t, "INSERT INTO registered_domains VALUES ('group.example', 'example')")

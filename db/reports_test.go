@@ -7,14 +7,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/kinds"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
 )
 
 func TestDomainReport(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{})
+	b := setup(t, settings.Settings{})
 	b.seed(t, "https://a.example/1", "https://a.example/2", "https://b.example/")
-	other := b.in(t, "other", crawl.Settings{Scope: new(crawl.ScopeWeb)})
+	other := b.in(t, "other", settings.Settings{Scope: new(settings.ScopeWeb)})
 	other.seed(t, "https://c.example/")
 	other.fetch(t, "c.example", "https://a.example/1")
 	b.claim(t, 1)
@@ -29,26 +33,26 @@ func TestDomainReport(t *testing.T) {
 	require.Empty(t, d.Recent)
 	require.Len(t, d.Robots, 1)
 	r := d.Robots[0]
-	require.Equal(t, crawl.RobotsReport{
+	require.Equal(t, report.Robots{
 		Origin: "https://a.example", Verdict: crawl.RobotsRules, Reason: "because", Sitemaps: []string{},
-		CrawlDelay: new(crawl.Duration(time.Minute)), FetchedAt: r.FetchedAt, ExpiresAt: r.ExpiresAt, ReadAt: r.FetchedAt,
+		CrawlDelay: new(settings.Duration(time.Minute)), FetchedAt: r.FetchedAt, ExpiresAt: r.ExpiresAt, ReadAt: r.FetchedAt,
 	}, r)
 
 	a := attempted(b.begin(t, domainA), domainA)
 	a.Outcome, a.StatusCode, a.Error, a.Bytes, a.Duration = crawl.OutcomeBlocked4xx, 410, "gone", 9, crawl.Span(70*time.Millisecond)
-	a.Delay, a.Reason = crawl.Millis(time.Hour), crawl.ReasonCrawlDelay
+	a.Delay, a.Reason = crawl.Millis(time.Hour), reasons.CrawlDelay
 	n := b.finish(t, a)
 	d = b.domain(t, domainA)
 	require.EqualValues(t, 2, d.Pending)
-	require.Equal(t, crawl.ReasonCrawlDelay, d.SlotReason)
+	require.Equal(t, reasons.CrawlDelay, d.SlotReason)
 	require.WithinDuration(t, b.clock(t).Add(time.Hour), d.SlotFree, 5*time.Minute)
 	require.Len(t, d.Recent, 1)
-	require.Equal(t, crawl.CrawlReport{
-		ID: a.CrawlID, URL: "https://a.example/1", Kind: crawl.KindPage, Run: "test", Outcome: crawl.OutcomeBlocked4xx, StatusCode: 410,
-		Error: "gone", Bytes: 9, Duration: crawl.Duration(70 * time.Millisecond), CompletedAt: d.Recent[0].CompletedAt,
+	require.Equal(t, report.Crawl{
+		ID: a.CrawlID, URL: "https://a.example/1", Kind: kinds.Page, Run: "test", Outcome: crawl.OutcomeBlocked4xx, StatusCode: 410,
+		Error: "gone", Bytes: 9, Duration: settings.Duration(70 * time.Millisecond), CompletedAt: d.Recent[0].CompletedAt,
 	}, d.Recent[0])
-	require.Equal(t, []crawl.DomainRun{
-		{Run: "test", Status: crawl.RunRunning, Seed: true, Started: 1, Budget: -1, RunBudget: -1, Totals: crawl.Totals{Blocked4xx: 1, Bytes: 9, Asked: 1}},
+	require.Equal(t, []report.DomainRun{
+		{Run: "test", Status: crawl.RunRunning, Seed: true, Started: 1, Budget: -1, RunBudget: -1, Totals: report.Totals{Blocked4xx: 1, Bytes: 9, Asked: 1}},
 		{Run: "other", Status: crawl.RunRunning, Budget: -1, RunBudget: -1},
 	}, d.Runs)
 	b.exec(t, "UPDATE page_crawls SET scheduled_for = $1 WHERE id = $2", time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC), n.CrawlID)
@@ -56,7 +60,7 @@ func TestDomainReport(t *testing.T) {
 	require.True(t, b.domain(t, domainA).NextDue.Equal(time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)))
 
 	p := b.progress(t)
-	require.Equal(t, []crawl.Waiting{{Domain: domainA, Reason: crawl.ReasonCrawlDelay, Until: d.SlotFree}}, p.Waiting)
+	require.Equal(t, []report.Waiting{{Domain: domainA, Reason: reasons.CrawlDelay, Until: d.SlotFree}}, p.Waiting)
 	require.EqualValues(t, 1, p.Active)
 	require.EqualValues(t, 2, p.Domains)
 	require.EqualValues(t, 2, p.Pending)
@@ -70,11 +74,11 @@ func TestDomainReport(t *testing.T) {
 
 func TestPageReport(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, crawl.Settings{})
+	shared := setup(t, settings.Settings{})
 
 	t.Run("ShowsTheNewestAttemptsFirst", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "many", crawl.Settings{})
+		b := shared.in(t, "many", settings.Settings{})
 		b.seed(t, "https://many.example/")
 		for range 12 {
 			a := attempted(b.begin(t, "many.example"), "many.example")
@@ -94,7 +98,7 @@ func TestPageReport(t *testing.T) {
 
 	t.Run("ShowsAnAttemptInFlight", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "flight", crawl.Settings{})
+		b := shared.in(t, "flight", settings.Settings{})
 		b.seed(t, "https://flight.example/")
 		require.Zero(t, b.page(t, "https://flight.example/").Crawls[0].LockedAt)
 		before := b.clock(t)

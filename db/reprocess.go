@@ -4,16 +4,17 @@ import (
 	"context"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
 // Outdated counts the pages that have to be read again, for an earlier extractor has
 // read them; of one domain, unless that is empty.
-func (s *Store) Outdated(ctx context.Context, domain string) (crawl.Outdated, error) {
-	var out crawl.Outdated
+func (s *Store) Outdated(ctx context.Context, domain string) (report.Outdated, error) {
+	var out report.Outdated
 	err := s.readingAll(ctx, func(q *dbsqlc.Queries) error {
 		row, err := q.ReprocessDue(ctx, dbsqlc.ReprocessDueParams{Extractor: crawl.ExtractorVersion, Domain: textOrNull(domain)})
-		out = crawl.Outdated{Pages: row.Due, Domains: row.Domains, Closed: row.Closed}
+		out = report.Outdated{Pages: row.Due, Domains: row.Domains, Closed: row.Closed}
 		return err
 	})
 	return out, translate("count the pages to read again", err)

@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // logged is a request as the history has it.
@@ -40,7 +42,7 @@ func (b *bundle) logged(t *testing.T, domain string) logged {
 
 func TestRequestsAreLogged(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{})
+	b := setup(t, settings.Settings{})
 
 	t.Run("WithWhatHadToPassAfterThem", func(t *testing.T) {
 		t.Parallel()
@@ -50,7 +52,7 @@ func TestRequestsAreLogged(t *testing.T) {
 		a := attempted(n, domain)
 		a.IP, a.Duration, a.EndedAt = "192.0.2.20", crawl.Span(1500*time.Millisecond), time.Now().Add(-time.Minute)
 		a.Delay, a.IPDelay, a.RetryAfter = crawl.Millis(time.Hour), crawl.Millis(time.Second), crawl.Millis(time.Hour)
-		a.Reason, a.RobotsVersion = crawl.ReasonRetryAfter, 17
+		a.Reason, a.RobotsVersion = reasons.RetryAfter, 17
 		b.finish(t, a)
 		r := b.logged(t, domain)
 		require.GreaterOrEqual(t, r.SinceEnd, time.Minute)
@@ -66,7 +68,7 @@ func TestRequestsAreLogged(t *testing.T) {
 		t.Parallel()
 		require.True(t, b.take(t, "robots.example", "", "robots:1", 0).Granted)
 		require.NoError(t, b.release(t.Context(), "robots.example", "", "robots:1", time.Now(),
-			time.Second, 0, crawl.ReasonDelay))
+			time.Second, 0, reasons.Delay))
 		r := b.logged(t, "robots.example")
 		require.Equal(t, "robots", r.Kind)
 		require.Equal(t, "http://robots.example/robots.txt", r.URL)
@@ -87,7 +89,7 @@ func TestRequestsAreLogged(t *testing.T) {
 	t.Run("AsLostThoughNobodyAsksAgain", func(t *testing.T) {
 		t.Parallel()
 		const domain = "final.example"
-		b := b.in(t, "final", crawl.Settings{MaxAttempts: new(1)})
+		b := b.in(t, "final", settings.Settings{MaxAttempts: new(1)})
 		b.seed(t, "https://final.example/")
 		n := b.begin(t, domain)
 		b.expire(t, "domain:"+domain)
@@ -119,7 +121,7 @@ func TestRequestsAreLogged(t *testing.T) {
 		b.expire(t, "domain:"+domain)
 		// by now the name has another address
 		require.True(t, b.take(t, domain, second, "robots:7", time.Second).Granted)
-		require.NoError(t, b.release(t.Context(), domain, first, "robots:6", time.Now(), time.Second, time.Second, crawl.ReasonDelay))
+		require.NoError(t, b.release(t.Context(), domain, first, "robots:6", time.Now(), time.Second, time.Second, reasons.Delay))
 		require.True(t, b.logged(t, domain).Lost)
 	})
 
@@ -140,7 +142,7 @@ func TestRequestsAreLogged(t *testing.T) {
 	t.Run("ForEver", func(t *testing.T) {
 		t.Parallel()
 		require.True(t, b.take(t, "ever.example", "", "robots:9", 0).Granted)
-		require.NoError(t, b.release(t.Context(), "ever.example", "", "robots:9", time.Now(), time.Second, 0, crawl.ReasonDelay))
+		require.NoError(t, b.release(t.Context(), "ever.example", "", "robots:9", time.Now(), time.Second, 0, reasons.Delay))
 		for _, sql := range []string{
 			"DELETE FROM page_crawls", "TRUNCATE page_crawls",
 			"DELETE FROM robots_history", "UPDATE robots_history SET agent = ''", "TRUNCATE robots_history",

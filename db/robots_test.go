@@ -10,11 +10,12 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 func TestRobots(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{})
+	b := setup(t, settings.Settings{})
 	save := func(t *testing.T, r crawl.Robots) int {
 		t.Helper()
 		failures, err := b.SaveRobots(t.Context(), r)
@@ -113,7 +114,7 @@ func TestRobots(t *testing.T) {
 
 func TestDeferOrigin(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{})
+	b := setup(t, settings.Settings{})
 	const origin = "https://a.example"
 	b.seed(t, origin+"/flight")
 	b.begin(t, domainA)

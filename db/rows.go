@@ -4,16 +4,17 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
 // What columns that may be null come to in Go: the zero value stands for null.
 
-func durationOf(n *int64) *crawl.Duration {
+func durationOf(n *int64) *settings.Duration {
 	if n == nil {
 		return nil
 	}
-	d := crawl.Duration(fromMS(*n))
+	d := settings.Duration(fromMS(*n))
 	return &d
 }
 

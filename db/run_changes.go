@@ -42,14 +42,14 @@ func (s *Store) ChangeRun(ctx context.Context, name string, c crawl.RunChange) (
 }
 
 func (s *Store) changeRun(ctx context.Context, q *dbsqlc.Queries, row dbsqlc.CrawlRun, c crawl.RunChange) (dbsqlc.CrawlRun, error) {
-	if c.Kind == crawl.ChangeSet {
+	if c.Action == crawl.ChangeSet {
 		return s.upsertRun(ctx, q, row.Name, c)
 	}
-	status, err := crawl.RunStatus(row.Status).Apply(c.Kind)
+	status, err := crawl.RunStatus(row.Status).Apply(c.Action)
 	if err != nil {
 		return row, err
 	}
-	if c.Kind == crawl.ChangeResume && row.Status != dbsqlc.RunStatusPaused {
+	if c.Action == crawl.ChangeResume && row.Status != dbsqlc.RunStatusPaused {
 		err = q.RunStart(ctx, row.ID)
 	} else {
 		reason := ""
@@ -79,7 +79,7 @@ func addRunChange(ctx context.Context, q *dbsqlc.Queries, id int64, c crawl.RunC
 		return fmt.Errorf("store a change of a run: %w", err)
 	}
 	return q.RunChangeAdd(ctx, dbsqlc.RunChangeAddParams{
-		RunID: id, Kind: string(c.Kind), Was: was, Value: value, Reason: c.Reason, Until: timeOrNil(c.Until),
+		RunID: id, Kind: string(c.Action), Was: was, Value: value, Reason: c.Reason, Until: timeOrNil(c.Until),
 		SetBy: c.SetBy, Decision: c.Decision,
 	})
 }
@@ -128,7 +128,7 @@ func (s *Store) RunChanges(ctx context.Context, runID int64, most int) ([]crawl.
 	changes := make([]crawl.RunChange, len(rows))
 	for i, r := range rows {
 		changes[i] = crawl.RunChange{
-			Kind: crawl.RunChangeKind(r.Kind), Reason: r.Reason, Until: timeOf(r.Until), SetBy: r.SetBy, SetAt: r.SetAt,
+			Action: crawl.RunAction(r.Kind), Reason: r.Reason, Until: timeOf(r.Until), SetBy: r.SetBy, SetAt: r.SetAt,
 		}
 		if err := errors.Join(unmarshalOr(r.Was, &changes[i].Was), unmarshalOr(r.Value, &changes[i].Value)); err != nil {
 			return nil, fmt.Errorf("read what was done to a run: %w", err)

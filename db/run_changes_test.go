@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 func (b *bundle) change(t *testing.T, c crawl.RunChange) crawl.Run {
@@ -20,14 +21,14 @@ func (b *bundle) change(t *testing.T, c crawl.RunChange) crawl.Run {
 
 func TestChangeRun(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, crawl.Settings{})
+	shared := setup(t, settings.Settings{})
 
 	t.Run("PausesAndResumes", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "paused", crawl.Settings{})
+		b := shared.in(t, "paused", settings.Settings{})
 		b.seed(t, "https://paused.example/")
 		until := b.clock(t).Add(time.Hour).Truncate(time.Microsecond)
-		run := b.change(t, crawl.RunChange{Kind: crawl.ChangePause, Reason: "a quiet night", Until: until})
+		run := b.change(t, crawl.RunChange{Action: crawl.ChangePause, Reason: "a quiet night", Until: until})
 		require.Equal(t, crawl.RunPaused, run.Status)
 		require.Equal(t, "paused by somebody: a quiet night", run.Reason)
 		require.WithinDuration(t, until, run.PausedUntil, 0)
@@ -40,7 +41,7 @@ func TestChangeRun(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, crawl.RunPaused, run.Status)
 
-		run = b.change(t, crawl.RunChange{Kind: crawl.ChangeResume})
+		run = b.change(t, crawl.RunChange{Action: crawl.ChangeResume})
 		require.Equal(t, crawl.RunRunning, run.Status)
 		require.Empty(t, run.Reason)
 		require.Zero(t, run.PausedUntil)
@@ -49,37 +50,37 @@ func TestChangeRun(t *testing.T) {
 
 	t.Run("ResumesWhatIsStopped", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "stopped", crawl.Settings{})
-		require.Equal(t, "stopped by somebody", b.change(t, crawl.RunChange{Kind: crawl.ChangeStop}).Reason)
-		for _, kind := range []crawl.RunChangeKind{crawl.ChangeStop, crawl.ChangePause} {
-			_, err := b.ChangeRun(t.Context(), "stopped", crawl.RunChange{Kind: kind, SetBy: "somebody"})
+		b := shared.in(t, "stopped", settings.Settings{})
+		require.Equal(t, "stopped by somebody", b.change(t, crawl.RunChange{Action: crawl.ChangeStop}).Reason)
+		for _, kind := range []crawl.RunAction{crawl.ChangeStop, crawl.ChangePause} {
+			_, err := b.ChangeRun(t.Context(), "stopped", crawl.RunChange{Action: kind, SetBy: "somebody"})
 			require.ErrorIs(t, err, crawl.ErrInvalid)
 			require.ErrorContains(t, err, "run stopped: ")
 			require.ErrorContains(t, err, "it is stopped: only what runs can be ")
 		}
-		require.Equal(t, crawl.RunRunning, b.change(t, crawl.RunChange{Kind: crawl.ChangeResume}).Status)
+		require.Equal(t, crawl.RunRunning, b.change(t, crawl.RunChange{Action: crawl.ChangeResume}).Status)
 	})
 
 	t.Run("KeepsWhoHasDoneWhat", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "kept", crawl.Settings{MaxDepth: new(3)})
-		set := crawl.Settings{Delay: minutes(2), MaxDepth: new(3)}
-		run := b.change(t, crawl.RunChange{Kind: crawl.ChangeSet, Settings: set, Reason: "they asked"})
+		b := shared.in(t, "kept", settings.Settings{MaxDepth: new(3)})
+		set := settings.Settings{Delay: minutes(2), MaxDepth: new(3)}
+		run := b.change(t, crawl.RunChange{Action: crawl.ChangeSet, Settings: set, Reason: "they asked"})
 		require.Equal(t, minutes(2), run.Settings.Delay)
-		b.change(t, crawl.RunChange{Kind: crawl.ChangePause, Reason: "for a while"})
-		b.ensureRun(t, "kept", crawl.Settings{MaxDepth: new(4)})
-		b.ensureRun(t, "kept", crawl.Settings{MaxDepth: new(4)})
+		b.change(t, crawl.RunChange{Action: crawl.ChangePause, Reason: "for a while"})
+		b.ensureRun(t, "kept", settings.Settings{MaxDepth: new(4)})
+		b.ensureRun(t, "kept", settings.Settings{MaxDepth: new(4)})
 		changes, err := b.RunChanges(t.Context(), b.run.ID, 10)
 		require.NoError(t, err)
 		type raw = map[string]json.RawMessage
 		for i, want := range []crawl.RunChange{
-			{Kind: crawl.ChangeSet, SetBy: "test", Was: raw{"max_depth": raw2("3")}, Value: raw{"max_depth": raw2("4")}},
-			{Kind: crawl.ChangePause, SetBy: "somebody", Reason: "for a while"},
+			{Action: crawl.ChangeSet, SetBy: "test", Was: raw{"max_depth": raw2("3")}, Value: raw{"max_depth": raw2("4")}},
+			{Action: crawl.ChangePause, SetBy: "somebody", Reason: "for a while"},
 			{
-				Kind: crawl.ChangeSet, SetBy: "somebody", Reason: "they asked",
+				Action: crawl.ChangeSet, SetBy: "somebody", Reason: "they asked",
 				Was: raw{"delay": raw2(`"10s"`)}, Value: raw{"delay": raw2(`"2m0s"`)},
 			},
-			{Kind: crawl.ChangeCreate, SetBy: "test", Value: raw{"max_depth": raw2("3")}},
+			{Action: crawl.ChangeCreate, SetBy: "test", Value: raw{"max_depth": raw2("3")}},
 		} {
 			require.WithinDuration(t, b.clock(t), changes[i].SetAt, time.Minute)
 			want.SetAt = changes[i].SetAt
@@ -90,18 +91,18 @@ func TestChangeRun(t *testing.T) {
 
 	t.Run("IsMadeOnceForADecision", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "once", crawl.Settings{})
-		pause := crawl.RunChange{Kind: crawl.ChangePause, Decision: "d1"}
+		b := shared.in(t, "once", settings.Settings{})
+		pause := crawl.RunChange{Action: crawl.ChangePause, Decision: "d1"}
 		b.change(t, pause)
-		b.change(t, crawl.RunChange{Kind: crawl.ChangeResume, Decision: "d2"})
+		b.change(t, crawl.RunChange{Action: crawl.ChangeResume, Decision: "d2"})
 		require.Equal(t, crawl.RunRunning, b.change(t, pause).Status, "what was decided since stands")
 	})
 
 	t.Run("RefusesWhatIsNotKnown", func(t *testing.T) {
 		t.Parallel()
-		_, err := shared.ChangeRun(t.Context(), "nobody", crawl.RunChange{Kind: crawl.ChangeStop})
+		_, err := shared.ChangeRun(t.Context(), "nobody", crawl.RunChange{Action: crawl.ChangeStop})
 		require.ErrorIs(t, err, crawl.ErrNotFound)
-		_, err = shared.ChangeRun(t.Context(), "test", crawl.RunChange{Kind: crawl.ChangePause, Until: time.Now().Add(-time.Hour)})
+		_, err = shared.ChangeRun(t.Context(), "test", crawl.RunChange{Action: crawl.ChangePause, Until: time.Now().Add(-time.Hour)})
 		require.ErrorIs(t, err, crawl.ErrInvalid)
 	})
 }
@@ -110,11 +111,11 @@ func raw2(text string) json.RawMessage { return json.RawMessage(text) }
 
 func TestSpendRun(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, crawl.Settings{})
+	shared := setup(t, settings.Settings{})
 
 	t.Run("EndsWhatIsDueOfOneWhoseTimeIsOver", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "time", crawl.Settings{})
+		b := shared.in(t, "time", settings.Settings{})
 		b.seed(t, "https://time.example/")
 		spent, err := b.SpendRun(t.Context(), b.run.ID, time.Hour)
 		require.NoError(t, err)
@@ -129,7 +130,7 @@ func TestSpendRun(t *testing.T) {
 		require.Equal(t, crawl.BudgetTime, left.Budget)
 		require.True(t, left.Pending)
 
-		b.change(t, crawl.RunChange{Kind: crawl.ChangeSet, Settings: crawl.Settings{MaxTime: minutes(120)}})
+		b.change(t, crawl.RunChange{Action: crawl.ChangeSet, Settings: settings.Settings{MaxTime: minutes(120)}})
 		spent, err = b.SpendRun(t.Context(), b.run.ID, 2*time.Hour)
 		require.NoError(t, err)
 		require.Empty(t, spent)
@@ -138,11 +139,11 @@ func TestSpendRun(t *testing.T) {
 
 	t.Run("CountsBytes", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "bytes", crawl.Settings{})
+		b := shared.in(t, "bytes", settings.Settings{})
 		b.seed(t, "https://bytes.example/", "https://more-bytes.example/")
 		b.exec(t, "UPDATE run_domains SET bytes = 50 WHERE run_id = $1", b.run.ID)
 		for _, most := range []int64{101, -1, 100, 101} {
-			b.change(t, crawl.RunChange{Kind: crawl.ChangeSet, Settings: crawl.Settings{MaxBytes: &most}})
+			b.change(t, crawl.RunChange{Action: crawl.ChangeSet, Settings: settings.Settings{MaxBytes: &most}})
 			want := crawl.Budget("")
 			if most == 100 {
 				want = crawl.BudgetBytes

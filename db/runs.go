@@ -14,16 +14,20 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/kinds"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
 // EnsureRun creates the run with its defaults, or changes the settings that are
 // set of an existing one, and returns it. The caller has validated both. Domains
 // that wait are looked at again if settings change. by names who wants that.
-func (s *Store) EnsureRun(ctx context.Context, name, by string, set crawl.Settings) (crawl.Run, error) {
+func (s *Store) EnsureRun(ctx context.Context, name, by string, set settings.Settings) (crawl.Run, error) {
 	var row dbsqlc.CrawlRun
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) (err error) {
-		row, err = s.upsertRun(ctx, s.q.WithTx(tx), name, crawl.RunChange{Kind: crawl.ChangeSet, Settings: set, SetBy: by})
+		row, err = s.upsertRun(ctx, s.q.WithTx(tx), name, crawl.RunChange{Action: crawl.ChangeSet, Settings: set, SetBy: by})
 		return err
 	})
 	if err != nil {
@@ -48,7 +52,7 @@ func (s *Store) upsertRun(ctx context.Context, q *dbsqlc.Queries, name string, c
 		return row, err
 	}
 	if old == nil {
-		c.Kind = crawl.ChangeCreate
+		c.Action = crawl.ChangeCreate
 	}
 	if c.Was, c.Value, err = changedSettings(old, row.Settings, changes); err != nil {
 		return row, err
@@ -117,7 +121,7 @@ func (s *Store) WidenRun(
 // reach is what decides about a page's links: what it is, how far from a seed, and what
 // its publisher says about its use.
 type reach struct {
-	kind             crawl.Kind
+	kind             kinds.Kind
 	depth, redirects int16
 	said             string
 }
@@ -139,7 +143,7 @@ func (s *Store) widenFrom(
 	}
 	pages := map[reach][]int64{}
 	for _, r := range rows {
-		if at := (reach{crawl.Kind(r.Kind), r.Depth, r.Redirects, string(r.Said)}); r.Known {
+		if at := (reach{kinds.Kind(r.Kind), r.Depth, r.Redirects, string(r.Said)}); r.Known {
 			pages[at] = append(pages[at], r.PageID)
 		}
 	}
@@ -207,7 +211,7 @@ const TroubledMost = 1000
 // Troubled returns what keeps a run from requesting pending pages, up to most and
 // TroubledMost entries, those asked again soonest first, and how many there are in
 // all.
-func (s *Store) Troubled(ctx context.Context, runID int64, most int) (list []crawl.Troubled, total int, err error) {
+func (s *Store) Troubled(ctx context.Context, runID int64, most int) (list []report.Troubled, total int, err error) {
 	rows, err := s.q.RunTroubled(ctx, dbsqlc.RunTroubledParams{
 		RunID: runID, Max: int32(min(max(most, 1), TroubledMost)),
 	})
@@ -216,8 +220,8 @@ func (s *Store) Troubled(ctx context.Context, runID int64, most int) (list []cra
 	}
 	for _, r := range rows {
 		total = int(r.Total)
-		list = append(list, crawl.Troubled{
-			Name: r.Name, Domain: r.Domain, State: crawl.TroubleState(r.State), Until: r.Until, Reason: r.Reason,
+		list = append(list, report.Troubled{
+			Name: r.Name, Domain: r.Domain, State: report.TroubleState(r.State), Until: r.Until, Reason: r.Reason,
 		})
 	}
 	return list, total, nil
@@ -303,10 +307,10 @@ const recrawlEvery = time.Minute
 const waitsShown = 10
 
 // Progress reports how far a run has come.
-func (s *Store) Progress(ctx context.Context, r crawl.Run) (crawl.Progress, error) {
-	p := crawl.Progress{Run: r}
+func (s *Store) Progress(ctx context.Context, r crawl.Run) (report.Progress, error) {
+	p := report.Progress{Run: r}
 	totals, err := s.q.RunTotals(ctx, r.ID)
-	frontier, err2 := s.q.RunFrontier(ctx, dbsqlc.RunFrontierParams{RunID: r.ID, Bound: crawl.FrontierBound})
+	frontier, err2 := s.q.RunFrontier(ctx, dbsqlc.RunFrontierParams{RunID: r.ID, Bound: report.FrontierBound})
 	activity, err3 := s.q.RunActivity(ctx, dbsqlc.RunActivityParams{RunID: r.ID, Bound: crawl.LeftBound})
 	waits, err4 := s.q.RunWaits(ctx, dbsqlc.RunWaitsParams{RunID: &r.ID, Max: waitsShown})
 	skips, err5 := s.q.RunSkips(ctx, r.ID)
@@ -315,20 +319,20 @@ func (s *Store) Progress(ctx context.Context, r crawl.Run) (crawl.Progress, erro
 		return p, translate("progress of run "+r.Name, err)
 	}
 	p.Outages = outages
-	notDue, err := s.q.RunNotDue(ctx, dbsqlc.RunNotDueParams{RunID: r.ID, Bound: crawl.NotDueBound})
+	notDue, err := s.q.RunNotDue(ctx, dbsqlc.RunNotDueParams{RunID: r.ID, Bound: report.NotDueBound})
 	due, err2 := s.q.RunDueCount(ctx, dbsqlc.RunDueCountParams{RunID: r.ID, Bound: crawl.LeftBound})
 	if err := errors.Join(err, err2); err != nil {
 		return p, translate("progress of run "+r.Name, err)
 	}
 	p.Due = due
 	for _, n := range notDue {
-		d := crawl.NotDue{Reason: crawl.Reason(n.Waits), Domains: n.Domains, Domain: n.Domain}
+		d := report.NotDue{Reason: reasons.Reason(n.Waits), Domains: n.Domains, Domain: n.Domain}
 		if n.Until.Unix() != 0 {
 			d.Until = n.Until
 		}
 		p.NotDue = append(p.NotDue, d)
 	}
-	p.Totals = crawl.Totals{
+	p.Totals = report.Totals{
 		Success: totals.Success, BlockedRobots: totals.BlockedRobots, Blocked4xx: totals.Blocked4xx,
 		Blocked5xx: totals.Blocked5xx, Timeout: totals.Timeout, Failed: totals.Failed,
 		Skipped: totals.Skipped, Bytes: totals.Bytes, Asked: totals.Requests, NoFollow: totals.Nofollow,
@@ -336,23 +340,23 @@ func (s *Store) Progress(ctx context.Context, r crawl.Run) (crawl.Progress, erro
 	}
 	for _, skip := range skips {
 		if p.Skips == nil {
-			p.Skips = make(map[crawl.Reason]int64)
+			p.Skips = make(map[reasons.Reason]int64)
 		}
-		p.Skips[crawl.Reason(skip.Reason)] = skip.Pages
+		p.Skips[reasons.Reason(skip.Reason)] = skip.Pages
 	}
 	p.Domains, p.SeedDomains, p.Active = totals.Domains, totals.SeedDomains, activity.Active
 	p.Pending, p.InFlight, p.Deferred = frontier.Open, frontier.InFlight, frontier.Deferred
 	for _, w := range waits {
-		p.Waiting = append(p.Waiting, crawl.Waiting{
-			Domain: w.Domain, Reason: crawl.Reason(w.Reason), InFlight: w.InFlight, Until: w.FreeAt,
+		p.Waiting = append(p.Waiting, report.Waiting{
+			Domain: w.Domain, Reason: reasons.Reason(w.Reason), InFlight: w.InFlight, Until: w.FreeAt,
 		})
 	}
 	return p, nil
 }
 
 // Detail names up to most of each kind of what keeps a run from more.
-func (s *Store) Detail(ctx context.Context, runID int64, most int) (*crawl.Detail, error) {
-	var d crawl.Detail
+func (s *Store) Detail(ctx context.Context, runID int64, most int) (*report.Detail, error) {
+	var d report.Detail
 	var err error
 	if d.Troubled, d.TroubledTotal, err = s.Troubled(ctx, runID, most); err != nil {
 		return nil, err
@@ -364,8 +368,8 @@ func (s *Store) Detail(ctx context.Context, runID int64, most int) (*crawl.Detai
 	}
 	for _, f := range forbidden {
 		d.ForbiddenTotal = int(f.Total)
-		d.Forbidden = append(d.Forbidden, crawl.Forbidden{Domain: f.Domain, Control: crawl.Control{
-			Kind: crawl.ControlKind(f.Kind), Reason: f.Reason, SetBy: f.SetBy, SetAt: f.SetAt, Until: timeOf(f.Until),
+		d.Forbidden = append(d.Forbidden, report.Forbidden{Domain: f.Domain, Control: crawl.Control{
+			Type: crawl.ControlType(f.Kind), Reason: f.Reason, SetBy: f.SetBy, SetAt: f.SetAt, Until: timeOf(f.Until),
 		}})
 	}
 	if d.NoFollowDomains, err = s.q.RunNoFollow(ctx, dbsqlc.RunNoFollowParams{RunID: runID, Max: limit}); err != nil {

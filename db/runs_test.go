@@ -8,17 +8,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 func TestEnsureRun(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, crawl.Settings{})
+	shared := setup(t, settings.Settings{})
 
 	t.Run("FillsInDefaults", func(t *testing.T) {
 		t.Parallel()
 		before := shared.clock(t)
-		run := shared.ensureRun(t, "defaults", crawl.Settings{})
-		require.Equal(t, crawl.Settings{}.WithDefaults(), run.Settings)
+		run := shared.ensureRun(t, "defaults", settings.Settings{})
+		require.Equal(t, settings.Settings{}.WithDefaults(), run.Settings)
 		require.Equal(t, "defaults", run.Name)
 		require.Equal(t, crawl.RunRunning, run.Status)
 		require.WithinRange(t, run.StartedAt, before, shared.clock(t))
@@ -27,8 +28,8 @@ func TestEnsureRun(t *testing.T) {
 
 	t.Run("ChangesWhatIsSet", func(t *testing.T) {
 		t.Parallel()
-		want := shared.ensureRun(t, "change", crawl.Settings{Delay: minutes(3), MaxDepth: new(4)})
-		for why, set := range map[string]crawl.Settings{
+		want := shared.ensureRun(t, "change", settings.Settings{Delay: minutes(3), MaxDepth: new(4)})
+		for why, set := range map[string]settings.Settings{
 			"delay":      {Delay: minutes(1)},
 			"ip delay":   {IPDelay: minutes(2)},
 			"deferring":  {DeferAfter: minutes(4)},
@@ -42,8 +43,8 @@ func TestEnsureRun(t *testing.T) {
 			"pages":      {MaxPages: new(int64(9))},
 			"per domain": {MaxPagesPerDomain: new(int64(10))},
 			"slice":      {PagesPerActivity: new(11)},
-			"scope":      {Scope: new(crawl.ScopeWeb)},
-			"standing":   {WhenDone: new(crawl.WhenDoneWait)},
+			"scope":      {Scope: new(settings.ScopeWeb)},
+			"standing":   {WhenDone: new(settings.WhenDoneWait)},
 			"nothing":    {},
 		} {
 			got := shared.ensureRun(t, "change", set)
@@ -54,9 +55,9 @@ func TestEnsureRun(t *testing.T) {
 
 	t.Run("KeepsTheOrderOfRuns", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, crawl.Settings{})
-		b.ensureRun(t, "a", crawl.Settings{})
-		b.ensureRun(t, "test", crawl.Settings{})
+		b := setup(t, settings.Settings{})
+		b.ensureRun(t, "a", settings.Settings{})
+		b.ensureRun(t, "test", settings.Settings{})
 		runs, err := b.Runs(t.Context())
 		require.NoError(t, err)
 		require.Len(t, runs, 2)
@@ -65,7 +66,7 @@ func TestEnsureRun(t *testing.T) {
 
 	t.Run("CountsSeedings", func(t *testing.T) {
 		t.Parallel()
-		run := shared.ensureRun(t, "seedings", crawl.Settings{})
+		run := shared.ensureRun(t, "seedings", settings.Settings{})
 		for i := range int64(3) {
 			n, err := shared.NextSeeding(t.Context(), run.ID)
 			require.NoError(t, err)
@@ -82,7 +83,7 @@ func TestEnsureRun(t *testing.T) {
 }
 
 // overlay is s with the fields that are set in o, independently of the database.
-func overlay(t *testing.T, s, o crawl.Settings) crawl.Settings {
+func overlay(t *testing.T, s, o settings.Settings) settings.Settings {
 	t.Helper()
 	given, err := json.Marshal(o)
 	require.NoError(t, err)
@@ -92,7 +93,7 @@ func overlay(t *testing.T, s, o crawl.Settings) crawl.Settings {
 
 func TestRunStatus(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{})
+	b := setup(t, settings.Settings{})
 	status := func(t *testing.T) (crawl.RunStatus, string, time.Time) {
 		t.Helper()
 		run, err := b.Run(t.Context(), "test")

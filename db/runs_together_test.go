@@ -9,6 +9,8 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/kinds"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // waits is when a domain is due for the run, and why it is not.
@@ -24,14 +26,14 @@ func (b *bundle) waits(t *testing.T, domain string) (due, reason string) {
 // A pause that replaces another holds for as long as the last one says, be it shorter.
 func TestThePauseThatCounts(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, crawl.Settings{})
+	shared := setup(t, settings.Settings{})
 	for name, ends := range map[string][]time.Duration{
 		"WithoutEndThenWithOne": {0, time.Minute}, "ALongerThenAShorter": {time.Hour, time.Minute}, "AShorterThenALonger": {time.Minute, time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			domain := name + ".example"
-			b := shared.in(t, name, crawl.Settings{})
+			b := shared.in(t, name, settings.Settings{})
 			b.seed(t, "https://"+domain+"/")
 			for _, d := range ends {
 				until := time.Time{}
@@ -39,7 +41,7 @@ func TestThePauseThatCounts(t *testing.T) {
 					until = time.Now().Add(d)
 				}
 				require.NoError(t, b.SetControl(t.Context(), parse(t, "https://"+domain+"/")[0].Domain(),
-					crawl.Control{Kind: crawl.ControlPause, SetBy: "tester", Until: until}))
+					crawl.Control{Type: crawl.ControlPause, SetBy: "tester", Until: until}))
 			}
 			domain = parse(t, "https://"+domain+"/")[0].Domain()
 			_, reason := b.waits(t, domain)
@@ -57,13 +59,13 @@ func TestThePauseThatCounts(t *testing.T) {
 // Two runs share a domain; what the one is done with, it does not wait for.
 func TestRunsOnOneDomain(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, crawl.Settings{})
+	shared := setup(t, settings.Settings{})
 
 	t.Run("ASmallOneEndsBesideABigOne", func(t *testing.T) {
 		t.Parallel()
 		const domain = "both.example"
-		small := shared.in(t, "small", crawl.Settings{MaxPages: new(int64(1)), MinRefetch: new(crawl.Duration(0))})
-		big := shared.in(t, "big", crawl.Settings{MinRefetch: new(crawl.Duration(0))})
+		small := shared.in(t, "small", settings.Settings{MaxPages: new(int64(1)), MinRefetch: new(settings.Duration(0))})
+		big := shared.in(t, "big", settings.Settings{MinRefetch: new(settings.Duration(0))})
 		small.seed(t, "https://both.example/", "https://both.example/2")
 		big.seed(t, "https://both.example/", "https://both.example/2", "https://both.example/3")
 		require.Equal(t, []string{domain}, small.claim(t, 10))
@@ -97,8 +99,8 @@ func TestRunsOnOneDomain(t *testing.T) {
 	t.Run("OneThatMakesRoomLeavesTheOtherItsTurn", func(t *testing.T) {
 		t.Parallel()
 		const domain = "turns.example"
-		crowded := shared.in(t, "crowded", crawl.Settings{YieldAfter: new(int64(1)), MaxDomains: new(1), MinRefetch: new(crawl.Duration(0))})
-		other := shared.in(t, "other", crawl.Settings{MinRefetch: new(crawl.Duration(0))})
+		crowded := shared.in(t, "crowded", settings.Settings{YieldAfter: new(int64(1)), MaxDomains: new(1), MinRefetch: new(settings.Duration(0))})
+		other := shared.in(t, "other", settings.Settings{MinRefetch: new(settings.Duration(0))})
 		crowded.seed(t, "https://turns.example/", "https://turns.example/2", "https://turns.example/3", "https://waits.example/")
 		require.Equal(t, []string{domain}, crowded.claim(t, 1))
 		require.NoError(t, crowded.CrowdRun(t.Context(), crowded.run.ID, true))
@@ -132,7 +134,7 @@ func TestRunsOnOneDomain(t *testing.T) {
 	t.Run("EachThatCrawlsAgainHasATimeOfItsOwn", func(t *testing.T) {
 		t.Parallel()
 		const domain = "again.example"
-		set := crawl.Settings{WhenDone: new(crawl.WhenDoneRecrawl), MinRefetch: new(crawl.Duration(0))}
+		set := settings.Settings{WhenDone: new(settings.WhenDoneRecrawl), MinRefetch: new(settings.Duration(0))}
 		a, b := shared.in(t, "again-a", set), shared.in(t, "again-b", set)
 		for _, run := range []*bundle{a, b} {
 			run.seed(t, "https://again.example/")
@@ -143,7 +145,7 @@ func TestRunsOnOneDomain(t *testing.T) {
 			run.expire(t, "domain:"+domain)
 			require.True(t, run.end(t, domain, ""))
 		}
-		b.change(t, crawl.RunChange{Kind: crawl.ChangeStop, SetBy: "tester"})
+		b.change(t, crawl.RunChange{Action: crawl.ChangeStop, SetBy: "tester"})
 		a.exec(t, "UPDATE revisits SET due_at = now() WHERE run_id = $1", a.run.ID)
 		n, err := a.RecrawlDue(t.Context(), a.run.ID, 10)
 		require.NoError(t, err)
@@ -155,7 +157,7 @@ func TestRunsOnOneDomain(t *testing.T) {
 // A run that begins to ask for pages again does so of those that it knows.
 func TestRecrawlOfAFinishedRun(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{})
+	b := setup(t, settings.Settings{})
 	b.seed(t, "https://a.example/", "https://a.example/2", "https://a.example/3")
 	require.Equal(t, []string{domainA}, b.claim(t, 10))
 	b.fetch(t, domainA)
@@ -172,11 +174,11 @@ func TestRecrawlOfAFinishedRun(t *testing.T) {
 		return one[int](t, b, "SELECT count(*) FROM revisits WHERE run_id = $1 AND due_at > now()", b.run.ID)
 	}
 	require.Zero(t, schedule(), "it does not ask for pages again")
-	b.set(t, crawl.Settings{WhenDone: new(crawl.WhenDoneRecrawl)})
+	b.set(t, settings.Settings{WhenDone: new(settings.WhenDoneRecrawl)})
 	require.Equal(t, 2, schedule(), "but for the one that is pending")
-	b.set(t, crawl.Settings{WhenDone: new(crawl.WhenDoneEnd)})
+	b.set(t, settings.Settings{WhenDone: new(settings.WhenDoneEnd)})
 	b.exec(t, "UPDATE revisits SET due_at = NULL")
-	b.set(t, crawl.Settings{WhenDone: new(crawl.WhenDoneRecrawl)})
+	b.set(t, settings.Settings{WhenDone: new(settings.WhenDoneRecrawl)})
 	require.Equal(t, 2, schedule(), "also after it was turned off")
 	due, _, err := b.NextDue(t.Context(), b.run.ID)
 	require.NoError(t, err)
@@ -186,10 +188,10 @@ func TestRecrawlOfAFinishedRun(t *testing.T) {
 // What belongs to a visit that comes again is kept by the crawls that try it once more.
 func TestAnotherTryOfAVisitThatComesAgain(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, crawl.Settings{})
-	again := func(t *testing.T, domain string, set crawl.Settings) *bundle {
+	shared := setup(t, settings.Settings{})
+	again := func(t *testing.T, domain string, set settings.Settings) *bundle {
 		t.Helper()
-		set.WhenDone = new(crawl.WhenDoneRecrawl)
+		set.WhenDone = new(settings.WhenDoneRecrawl)
 		b := shared.in(t, domain, set)
 		b.seed(t, "https://"+domain+"/")
 		require.Equal(t, []string{domain}, b.claim(t, 10))
@@ -207,7 +209,7 @@ func TestAnotherTryOfAVisitThatComesAgain(t *testing.T) {
 
 	t.Run("AfterTrouble", func(t *testing.T) {
 		t.Parallel()
-		b := again(t, "trouble.example", crawl.Settings{})
+		b := again(t, "trouble.example", settings.Settings{})
 		at := attempted(b.begin(t, "trouble.example"), "trouble.example")
 		at.Outcome, at.RetryIn = crawl.OutcomeBlocked5xx, new(crawl.Millis(0))
 		b.finish(t, at)
@@ -219,7 +221,7 @@ func TestAnotherTryOfAVisitThatComesAgain(t *testing.T) {
 
 	t.Run("AfterAWorkersDeath", func(t *testing.T) {
 		t.Parallel()
-		b := again(t, "death.example", crawl.Settings{})
+		b := again(t, "death.example", settings.Settings{})
 		b.begin(t, "death.example")
 		b.expire(t, "domain:death.example")
 		require.True(t, b.next(t, "death.example").picked.Crawl.Again)
@@ -227,7 +229,7 @@ func TestAnotherTryOfAVisitThatComesAgain(t *testing.T) {
 
 	t.Run("AfterTheDeathOfItsLastTry", func(t *testing.T) {
 		t.Parallel()
-		b := again(t, "last.example", crawl.Settings{MaxAttempts: new(1)})
+		b := again(t, "last.example", settings.Settings{MaxAttempts: new(1)})
 		b.begin(t, "last.example")
 		b.expire(t, "domain:last.example")
 		require.Nil(t, b.next(t, "last.example").picked)
@@ -237,7 +239,7 @@ func TestAnotherTryOfAVisitThatComesAgain(t *testing.T) {
 
 	t.Run("AfterItWasTakenBack", func(t *testing.T) {
 		t.Parallel()
-		b := again(t, "back.example", crawl.Settings{})
+		b := again(t, "back.example", settings.Settings{})
 		n := b.begin(t, "back.example")
 		require.NoError(t, b.TakeBack(t.Context(), startOf(n, "back.example", ""), n.CrawlID, 0, false, "our fault", 0))
 		b.expire(t, "domain:back.example")
@@ -248,12 +250,12 @@ func TestAnotherTryOfAVisitThatComesAgain(t *testing.T) {
 // An image is asked for where the budget of pages is spent, whichever was found first.
 func TestAnImageFoundWhereTheBudgetOfPagesIsSpent(t *testing.T) {
 	t.Parallel()
-	for name, set := range map[string]crawl.Settings{
+	for name, set := range map[string]settings.Settings{
 		"OfTheDomain": {MaxPagesPerDomain: new(int64(1))}, "OfTheRun": {MaxPages: new(int64(1))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			set.Images = new(crawl.ImagesMetadata)
+			set.Images = new(settings.ImagesMetadata)
 			b := setup(t, set)
 			b.seed(t, "https://a.example/", "https://a.example/2")
 			require.Equal(t, []string{domainA}, b.claim(t, 10))
@@ -267,7 +269,7 @@ func TestAnImageFoundWhereTheBudgetOfPagesIsSpent(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, []string{domainA}, b.claim(t, 10))
 			b.expire(t, "domain:"+domainA)
-			require.Equal(t, crawl.KindImage, b.next(t, domainA).picked.Crawl.Kind)
+			require.Equal(t, kinds.Image, b.next(t, domainA).picked.Crawl.Kind)
 			activity, err := b.Activity(t.Context(), b.run.ID)
 			require.NoError(t, err)
 			require.Equal(t, 1, activity.Busy, "the run waits for it")
@@ -278,7 +280,7 @@ func TestAnImageFoundWhereTheBudgetOfPagesIsSpent(t *testing.T) {
 // What lists pages costs no budget of pages.
 func TestListsCostNoPages(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{MaxPages: new(int64(1))})
+	b := setup(t, settings.Settings{MaxPages: new(int64(1))})
 	b.seed(t, "https://a.example/")
 	b.exec(t, "UPDATE pages SET kind = 'sitemap'")
 	_, err := b.Pool().Exec(t.Context(), "SET session_replication_role = replica; UPDATE page_crawls SET kind = 'sitemap'; RESET session_replication_role")
@@ -296,7 +298,7 @@ func TestListsCostNoPages(t *testing.T) {
 // beside it.
 func TestTheStrictestControlCounts(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{})
+	b := setup(t, settings.Settings{})
 	b.seed(t, "https://a.example/")
 	b.control(t, domainA, crawl.ControlPause, nil)
 	b.stop(t, domainA, "for good")

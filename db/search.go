@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
@@ -18,7 +18,7 @@ const (
 )
 
 // Search finds pages, the best first.
-func (s *Store) Search(ctx context.Context, q crawl.SearchQuery) ([]crawl.SearchHit, error) {
+func (s *Store) Search(ctx context.Context, q report.SearchQuery) ([]report.SearchHit, error) {
 	p := dbsqlc.PagesSearchParams{
 		Configs: q.Configs, Terms: q.Terms, Loose: q.Loose, Prefixes: q.Prefixes,
 		Looked: searchLooked, Ranked: searchRanked, Most: int32(min(q.Most, math.MaxInt32)), //nolint:gosec // bounded
@@ -39,7 +39,7 @@ func (s *Store) Search(ctx context.Context, q crawl.SearchQuery) ([]crawl.Search
 	if err != nil {
 		return nil, translate("search", err)
 	}
-	hits := make([]crawl.SearchHit, len(rows))
+	hits := make([]report.SearchHit, len(rows))
 	for i, doc := range rows {
 		if err := json.Unmarshal(doc, &hits[i]); err != nil {
 			return nil, fmt.Errorf("read what was found: %w", err)

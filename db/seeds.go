@@ -84,8 +84,8 @@ func (s *Store) byHTTP(ctx context.Context, all []seeds.Seed) ([]seeds.Seed, err
 
 // SeedListStored is how many entries of a version of a list were stored for a run before
 // that was interrupted; 0 if it was not.
-func (s *Store) SeedListStored(ctx context.Context, runID int64, list, version string) (int64, error) {
-	n, err := s.q.SeedListStored(ctx, dbsqlc.SeedListStoredParams{RunID: runID, List: list, Version: version})
+func (s *Store) SeedFileStored(ctx context.Context, runID int64, list, version string) (int64, error) {
+	n, err := s.q.SeedFileStored(ctx, dbsqlc.SeedFileStoredParams{RunID: runID, List: list, Version: version})
 	if err = translate("how far a list was stored", err); errors.Is(err, crawl.ErrNotFound) {
 		return 0, nil
 	}
@@ -93,14 +93,14 @@ func (s *Store) SeedListStored(ctx context.Context, runID int64, list, version s
 }
 
 // NoteSeedList notes it.
-func (s *Store) NoteSeedList(ctx context.Context, runID int64, list, version string, entries int64) error {
-	p := dbsqlc.SeedListNoteParams{RunID: runID, List: list, Version: version, Entries: entries}
-	return translate("note how far a list is stored", s.q.SeedListNote(ctx, p))
+func (s *Store) NoteSeedFile(ctx context.Context, runID int64, list, version string, entries int64) error {
+	p := dbsqlc.SeedFileNoteParams{RunID: runID, List: list, Version: version, Entries: entries}
+	return translate("note how far a list is stored", s.q.SeedFileNote(ctx, p))
 }
 
 // ForgetSeedList forgets it: the whole list is stored.
-func (s *Store) ForgetSeedList(ctx context.Context, runID int64, list string) error {
-	return translate("forget how far a list was stored", s.q.SeedListForget(ctx, dbsqlc.SeedListForgetParams{RunID: runID, List: list}))
+func (s *Store) ForgetSeedFile(ctx context.Context, runID int64, list string) error {
+	return translate("forget how far a list was stored", s.q.SeedFileForget(ctx, dbsqlc.SeedFileForgetParams{RunID: runID, List: list}))
 }
 
 // StageSeeds hands raw seeds over to the run's next SeedWorkflow.

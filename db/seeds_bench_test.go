@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db/dbtest"
 )
@@ -25,7 +25,7 @@ func BenchmarkAddSeeds(b *testing.B) {
 	for range b.N {
 		b.StopTimer()
 		store := dbtest.New(b)
-		run, err := store.EnsureRun(b.Context(), "bench", "test", crawl.Settings{})
+		run, err := store.EnsureRun(b.Context(), "bench", "test", settings.Settings{})
 		require.NoError(b, err)
 		b.StartTimer()
 		group, ctx := errgroup.WithContext(b.Context())

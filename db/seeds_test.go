@@ -8,12 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
 func TestAddSeeds(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, crawl.Settings{})
+	shared := setup(t, settings.Settings{})
 	add := func(t *testing.T, b *bundle, urls ...string) int {
 		t.Helper()
 		n, err := b.AddSeeds(t.Context(), b.run.ID, parse(t, urls...))
@@ -23,7 +24,7 @@ func TestAddSeeds(t *testing.T) {
 
 	t.Run("StoresEachOnce", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "once", crawl.Settings{})
+		b := shared.in(t, "once", settings.Settings{})
 		require.Equal(t, 2, add(t, b, "https://once.example/", "https://once.example/", "http://once.example/"))
 		require.Equal(t, 1, add(t, b, "https://once.example/", "https://once.example/new"))
 		require.Zero(t, add(t, b))
@@ -39,7 +40,7 @@ func TestAddSeeds(t *testing.T) {
 
 	t.Run("CountsOneOfManyAtOnce", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "many", crawl.Settings{})
+		b := shared.in(t, "many", settings.Settings{})
 		const pages, callers = 40, 6
 		seeds := make([][]urls.URL, callers)
 		for c := range callers {
@@ -60,7 +61,7 @@ func TestAddSeeds(t *testing.T) {
 
 	t.Run("MakesAFoundDomainASeed", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "found", crawl.Settings{Scope: new(crawl.ScopeWeb)})
+		b := shared.in(t, "found", settings.Settings{Scope: new(settings.ScopeWeb)})
 		add(t, b, "https://finder.example/")
 		b.fetch(t, "finder.example", "https://found.example/")
 		require.False(t, b.domain(t, "found.example").Runs[0].Seed)
@@ -70,7 +71,7 @@ func TestAddSeeds(t *testing.T) {
 
 	t.Run("RevivesADomain", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "revive", crawl.Settings{})
+		b := shared.in(t, "revive", settings.Settings{})
 		for _, status := range []string{"blocked", "exhausted", "unreachable"} {
 			domain := status + ".revive.example"
 			add(t, b, "https://"+domain+"/")
@@ -88,7 +89,7 @@ func TestAddSeeds(t *testing.T) {
 
 	t.Run("DoesNotReviveAnotherRunsTask", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "link", crawl.Settings{Scope: new(crawl.ScopeWeb)})
+		b := shared.in(t, "link", settings.Settings{Scope: new(settings.ScopeWeb)})
 		add(t, b, "https://linker.example/", "https://stopped.example/")
 		b.stop(t, "stopped.example", "asked to")
 		b.fetch(t, "linker.example", "https://stopped.example/found")
@@ -98,8 +99,8 @@ func TestAddSeeds(t *testing.T) {
 
 func TestStagedSeeds(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{})
-	other := b.in(t, "other", crawl.Settings{})
+	b := setup(t, settings.Settings{})
+	other := b.in(t, "other", settings.Settings{})
 	staged := func(t *testing.T, run *bundle, most int) ([]string, int64) {
 		t.Helper()
 		seeds, err := b.StagedSeeds(t.Context(), run.run.ID, most)

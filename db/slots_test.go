@@ -12,13 +12,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 const address = "192.0.2.7"
 
 func TestDomainSlot(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{})
+	b := setup(t, settings.Settings{})
 
 	t.Run("OneOfManyGetsIt", func(t *testing.T) {
 		t.Parallel()
@@ -34,7 +36,7 @@ func TestDomainSlot(t *testing.T) {
 				granted++
 				continue
 			}
-			require.Equal(t, crawl.ReasonInFlight, p.Reason)
+			require.Equal(t, reasons.InFlight, p.Reason)
 			require.Greater(t, p.Wait, longHold/2)
 			require.LessOrEqual(t, p.Wait, longHold)
 		}
@@ -46,10 +48,10 @@ func TestDomainSlot(t *testing.T) {
 		const domain = "gap.example"
 		require.True(t, b.take(t, domain, "", "a", 0).Granted)
 		require.NoError(t, b.release(t.Context(), domain, "", "a", time.Now().Add(-30*time.Second),
-			time.Minute, 0, crawl.ReasonCrawlDelay))
+			time.Minute, 0, reasons.CrawlDelay))
 		p := b.take(t, domain, "", "b", 0)
 		require.False(t, p.Granted)
-		require.Equal(t, crawl.ReasonCrawlDelay, p.Reason)
+		require.Equal(t, reasons.CrawlDelay, p.Reason)
 		require.LessOrEqual(t, p.Wait, 30*time.Second)
 		require.Greater(t, p.Wait, 10*time.Second)
 	})
@@ -59,7 +61,7 @@ func TestDomainSlot(t *testing.T) {
 		const domain = "passed.example"
 		require.True(t, b.take(t, domain, "", "a", 0).Granted)
 		require.NoError(t, b.release(t.Context(), domain, "", "a", time.Now().Add(-time.Minute),
-			30*time.Second, 0, crawl.ReasonDelay))
+			30*time.Second, 0, reasons.Delay))
 		require.True(t, b.take(t, domain, "", "b", 0).Granted)
 	})
 
@@ -93,11 +95,11 @@ func TestDomainSlot(t *testing.T) {
 		require.True(t, b.take(t, domain, "", "zombie", 0).Granted)
 		b.expire(t, "domain:"+domain)
 		require.True(t, b.take(t, domain, "", "heir", 0).Granted)
-		require.NoError(t, b.release(t.Context(), domain, "", "zombie", time.Now(), 0, 0, crawl.ReasonDelay))
+		require.NoError(t, b.release(t.Context(), domain, "", "zombie", time.Now(), 0, 0, reasons.Delay))
 		p := b.take(t, domain, "", "third", 0)
 		require.False(t, p.Granted)
-		require.Equal(t, crawl.ReasonInFlight, p.Reason)
-		require.NoError(t, b.release(t.Context(), domain, "", "heir", time.Now(), 0, 0, crawl.ReasonDelay))
+		require.Equal(t, reasons.InFlight, p.Reason)
+		require.NoError(t, b.release(t.Context(), domain, "", "heir", time.Now(), 0, 0, reasons.Delay))
 		require.True(t, b.take(t, domain, "", "third", 0).Granted)
 	})
 
@@ -116,7 +118,7 @@ type span struct{ began, ended time.Time }
 // judges by its own clock.
 func TestSlotsKeepGaps(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{})
+	b := setup(t, settings.Settings{})
 	const workers, each, delay, ipDelay = 6, 3, 40 * time.Millisecond, 15 * time.Millisecond
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -154,9 +156,9 @@ func request(
 			began := time.Now()
 			ended := time.Now()
 			return span{began, ended},
-				b.release(ctx, domain, address, holder, ended, delay, ipDelay, crawl.ReasonDelay)
+				b.release(ctx, domain, address, holder, ended, delay, ipDelay, reasons.Delay)
 		}
-		start.Queued = p.Reason == crawl.ReasonIP
+		start.Queued = p.Reason == reasons.IP
 		<-time.After(min(p.Wait, 10*time.Millisecond))
 	}
 }
@@ -172,7 +174,7 @@ func requireGaps(t *testing.T, spans []span, n int, gap time.Duration) {
 
 func TestAddressSlot(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{})
+	b := setup(t, settings.Settings{})
 
 	t.Run("IsSharedByDomains", func(t *testing.T) {
 		t.Parallel()
@@ -180,7 +182,7 @@ func TestAddressSlot(t *testing.T) {
 		require.True(t, b.take(t, "a.shared.example", address, "a", time.Minute).Granted)
 		p := b.take(t, "b.shared.example", address, "b", time.Minute)
 		require.False(t, p.Granted)
-		require.Equal(t, crawl.ReasonIP, p.Reason)
+		require.Equal(t, reasons.IP, p.Reason)
 		require.Equal(t, time.Minute, p.Wait, "a request in flight ends long before its hold")
 		require.True(t, b.take(t, "c.shared.example", "192.0.2.8", "c", time.Minute).Granted, "another address")
 		require.True(t, b.take(t, "b.shared.example", "", "b", time.Minute).Granted,
@@ -192,17 +194,17 @@ func TestAddressSlot(t *testing.T) {
 		const address = "192.0.2.11"
 		require.True(t, b.take(t, "a.ended.example", address, "a", time.Minute).Granted)
 		require.NoError(t, b.release(t.Context(), "a.ended.example", address, "a", time.Now().Add(-20*time.Second),
-			10*time.Minute, time.Minute, crawl.ReasonDelay))
+			10*time.Minute, time.Minute, reasons.Delay))
 		p := b.take(t, "b.ended.example", address, "b", time.Minute)
-		require.Equal(t, crawl.ReasonIP, p.Reason)
+		require.Equal(t, reasons.IP, p.Reason)
 		require.LessOrEqual(t, p.Wait, 40*time.Second)
 		require.Greater(t, p.Wait, 10*time.Second)
 		p = b.take(t, "a.ended.example", address, "a", time.Minute)
-		require.Equal(t, crawl.ReasonDelay, p.Reason, "the domain's own delay is longer")
+		require.Equal(t, reasons.Delay, p.Reason, "the domain's own delay is longer")
 		require.Greater(t, p.Wait, 5*time.Minute)
 		b.expire(t, "ip:"+address)
 		p = b.take(t, "c.ended.example", address, "c", time.Minute)
-		require.Equal(t, crawl.ReasonIP, p.Reason, "who comes later must not overtake who waits")
+		require.Equal(t, reasons.IP, p.Reason, "who comes later must not overtake who waits")
 		require.True(t, b.takeQueued(t, "b.ended.example", address, "b", time.Minute).Granted)
 	})
 
@@ -244,7 +246,7 @@ func TestAddressSlot(t *testing.T) {
 			requireUntil(t, b, b.takeQueued(t, "a.place.example", address, "a", gap), before, free)
 		}
 		p := b.take(t, "closed.place.example", address, "x", gap)
-		require.Equal(t, crawl.ReasonCrawlDelay, p.Reason, "its own domain is what it waits for")
+		require.Equal(t, reasons.CrawlDelay, p.Reason, "its own domain is what it waits for")
 		before = b.clock(t)
 		requireUntil(t, b, b.take(t, "b.place.example", address, "b", gap), before, free.Add(gap))
 	})
@@ -259,7 +261,7 @@ func TestAddressSlot(t *testing.T) {
 
 	t.Run("IsLockedAfterANewDomain", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, crawl.Settings{}) // its own, to see who waits
+		b := setup(t, settings.Settings{}) // its own, to see who waits
 		require.True(t, b.take(t, "a.example", address, "a", time.Second).Granted)
 		b.expire(t, "ip:"+address)
 		tx, err := b.Pool().Begin(t.Context())
@@ -297,7 +299,7 @@ func closedAddress(t *testing.T, b *bundle, domain, address string) time.Time {
 	t.Helper()
 	require.True(t, b.take(t, domain, address, "first", time.Second).Granted)
 	require.NoError(t, b.release(t.Context(), domain, address, "first", time.Now(),
-		longHold, 10*time.Minute, crawl.ReasonCrawlDelay))
+		longHold, 10*time.Minute, reasons.CrawlDelay))
 	return one[time.Time](t, b, "SELECT free_at FROM politeness_slots WHERE key = 'ip:"+address+"'")
 }
 
@@ -306,14 +308,14 @@ func closedAddress(t *testing.T, b *bundle, domain, address string) time.Time {
 func requireUntil(t *testing.T, b *bundle, p crawl.Lease, before, until time.Time) {
 	t.Helper()
 	require.False(t, p.Granted)
-	require.Equal(t, crawl.ReasonIP, p.Reason)
+	require.Equal(t, reasons.IP, p.Reason)
 	require.GreaterOrEqual(t, p.Wait, until.Sub(b.clock(t)), "sent too early")
 	require.LessOrEqual(t, p.Wait, until.Sub(before)+time.Millisecond, "sent too late")
 }
 
 func TestSubnetSlot(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{})
+	b := setup(t, settings.Settings{})
 	take := func(domain, ip string, subnetDelay time.Duration) crawl.Lease {
 		p, err := b.takeSlots(t.Context(), b.prerequisite(domain, ip, time.Second, subnetDelay), domain)
 		require.NoError(t, err)
@@ -322,7 +324,7 @@ func TestSubnetSlot(t *testing.T) {
 	require.True(t, take("a.example", "192.0.2.1", time.Minute).Granted)
 	p := take("b.example", "192.0.2.2", time.Minute)
 	require.False(t, p.Granted)
-	require.Equal(t, crawl.ReasonSubnet, p.Reason)
+	require.Equal(t, reasons.Subnet, p.Reason)
 	require.Equal(t, time.Minute, p.Wait)
 	require.Greater(t, take("c.example", "192.0.2.3", time.Minute).Wait, 90*time.Second, "the next place")
 	require.True(t, take("d.example", "192.0.3.1", time.Minute).Granted, "another subnet")

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
@@ -21,7 +22,7 @@ type Store struct {
 
 	settingsMu sync.Mutex
 	// settings holds those that were read, by their text
-	settings map[string]crawl.Settings
+	settings map[string]settings.Settings
 
 	networks listedNetworks
 

@@ -7,24 +7,26 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // Two runs with different delays for one address keep to the stricter, no matter which of them asks
 // first.
 func TestTheStricterDelayHoldsForAnAddress(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{})
+	b := setup(t, settings.Settings{})
 	const strict, lax = time.Minute, time.Second
 	request := func(t *testing.T, domain, address string, ended time.Time, delay time.Duration) {
 		t.Helper()
 		require.True(t, b.takeQueued(t, domain, address, "x", delay).Granted)
-		require.NoError(t, b.release(t.Context(), domain, address, "x", ended, 0, delay, crawl.ReasonDelay))
+		require.NoError(t, b.release(t.Context(), domain, address, "x", ended, 0, delay, reasons.Delay))
 	}
 	requireClosed := func(t *testing.T, domain, address string, delay, left time.Duration) {
 		t.Helper()
 		p := b.takeQueued(t, domain, address, "y", delay)
 		require.False(t, p.Granted)
-		require.Equal(t, crawl.ReasonIP, p.Reason)
+		require.Equal(t, reasons.IP, p.Reason)
 		require.Greater(t, p.Wait, left-15*time.Second)
 		require.LessOrEqual(t, p.Wait, left)
 	}
@@ -77,9 +79,9 @@ func TestTheStricterDelayHoldsForAnAddress(t *testing.T) {
 
 func TestADecisionIsStoredOnce(t *testing.T) {
 	t.Parallel()
-	b := setup(t, crawl.Settings{})
+	b := setup(t, settings.Settings{})
 	const domain = "once.example"
-	pause := crawl.Control{Kind: crawl.ControlPause, Reason: "maintenance", SetBy: "tester", Decision: "run/7"}
+	pause := crawl.Control{Type: crawl.ControlPause, Reason: "maintenance", SetBy: "tester", Decision: "run/7"}
 	rows := func() int {
 		return one[int](t, b, "SELECT count(*)::int FROM domain_controls WHERE domain = $1", domain)
 	}

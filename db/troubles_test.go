@@ -8,6 +8,8 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // givenUp has a domain given up by the answer to its first page.
@@ -16,7 +18,7 @@ func (b *bundle) givenUp(t *testing.T, domain string, wait time.Duration) {
 	b.seed(t, "https://"+domain+"/", "https://"+domain+"/2")
 	require.Contains(t, b.claim(t, 10), domain)
 	a := attempted(b.begin(t, domain), domain)
-	a.Verdict, a.VerdictReason, a.VerdictFor = crawl.DomainUnreachable, "the probe failed", crawl.Millis(wait)
+	a.GiveUp, a.GiveUpReason, a.GiveUpFor = crawl.DomainUnreachable, "the probe failed", crawl.Millis(wait)
 	b.finish(t, a)
 	require.True(t, b.end(t, domain, ""))
 	require.Equal(t, crawl.DomainUnreachable, b.domain(t, domain).Status)
@@ -42,7 +44,7 @@ func (b *bundle) putOff(t *testing.T, domain string, wait time.Duration) {
 	require.Empty(t, b.claim(t, 10))
 }
 
-func (b *bundle) troubled(t *testing.T) []crawl.Troubled {
+func (b *bundle) troubled(t *testing.T) []report.Troubled {
 	t.Helper()
 	list, total, err := b.Troubled(t.Context(), b.run.ID, 10)
 	require.NoError(t, err)
@@ -52,18 +54,18 @@ func (b *bundle) troubled(t *testing.T) []crawl.Troubled {
 
 func TestGivenUp(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, crawl.Settings{})
+	shared := setup(t, settings.Settings{})
 
 	t.Run("IsAskedAgainByItself", func(t *testing.T) {
 		t.Parallel()
 		const domain = "itself.example"
-		b := shared.in(t, "itself", crawl.Settings{})
+		b := shared.in(t, "itself", settings.Settings{})
 		b.givenUp(t, domain, time.Hour)
 		d := b.domain(t, domain)
 		require.WithinDuration(t, b.clock(t).Add(time.Hour), d.DeferredUntil, time.Minute)
 		require.True(t, d.DeferredUntil.Equal(b.nextDue(t)), "then the dispatcher looks at it")
-		require.Equal(t, []crawl.Troubled{{
-			Name: domain, Domain: domain, State: crawl.TroubledUnreachable, Until: d.DeferredUntil, Reason: "the probe failed",
+		require.Equal(t, []report.Troubled{{
+			Name: domain, Domain: domain, State: report.TroubledUnreachable, Until: d.DeferredUntil, Reason: "the probe failed",
 		}}, b.troubled(t))
 
 		b.exec(t, "UPDATE domains SET next_crawl_after = now() WHERE domain = $1", domain)
@@ -77,7 +79,7 @@ func TestGivenUp(t *testing.T) {
 	t.Run("IsAskedAgainAfterItsTimeWhateverElseIsSet", func(t *testing.T) {
 		t.Parallel()
 		const domain = "set.example"
-		b := shared.in(t, "set", crawl.Settings{})
+		b := shared.in(t, "set", settings.Settings{})
 		b.givenUp(t, domain, time.Hour)
 		until := b.domain(t, domain).DeferredUntil
 		b.control(t, domain, crawl.ControlDelay, crawl.Millis(time.Second))
@@ -98,7 +100,7 @@ func TestGivenUp(t *testing.T) {
 	t.Run("IsLiftedByARetry", func(t *testing.T) {
 		t.Parallel()
 		const domain = "retry.example"
-		b := shared.in(t, "retry", crawl.Settings{})
+		b := shared.in(t, "retry", settings.Settings{})
 		require.ErrorIs(t, b.RetryDomain(t.Context(), domain), crawl.ErrNotFound)
 		b.givenUp(t, domain, time.Hour)
 		require.NoError(t, b.RetryDomain(t.Context(), domain))
@@ -109,7 +111,7 @@ func TestGivenUp(t *testing.T) {
 	t.Run("IsLiftedAsABlockIs", func(t *testing.T) {
 		t.Parallel()
 		const domain = "unblock.example"
-		b := shared.in(t, "unblock", crawl.Settings{})
+		b := shared.in(t, "unblock", settings.Settings{})
 		b.givenUp(t, domain, time.Hour)
 		require.NoError(t, b.LiftControls(t.Context(), domain, "another", crawl.ControlBlock, crawl.ControlStop))
 		require.Equal(t, []string{domain}, b.claim(t, 10))
@@ -118,7 +120,7 @@ func TestGivenUp(t *testing.T) {
 	t.Run("StaysBlockedByAPerson", func(t *testing.T) {
 		t.Parallel()
 		const domain = "person.example"
-		b := shared.in(t, "person", crawl.Settings{})
+		b := shared.in(t, "person", settings.Settings{})
 		b.givenUp(t, domain, time.Hour)
 		b.control(t, domain, crawl.ControlBlock, nil)
 		require.Empty(t, b.troubled(t))
@@ -131,7 +133,7 @@ func TestGivenUp(t *testing.T) {
 	t.Run("IsLiftedByASeed", func(t *testing.T) {
 		t.Parallel()
 		const domain = "seed.example"
-		b := shared.in(t, "seed", crawl.Settings{})
+		b := shared.in(t, "seed", settings.Settings{})
 		b.givenUp(t, domain, time.Hour)
 		b.seed(t, "https://seed.example/")
 		require.Equal(t, []string{domain}, b.claim(t, 10))
@@ -140,7 +142,7 @@ func TestGivenUp(t *testing.T) {
 	t.Run("IsLiftedByARunThatGoesOn", func(t *testing.T) {
 		t.Parallel()
 		const domain = "goeson.example"
-		b := shared.in(t, "goeson", crawl.Settings{})
+		b := shared.in(t, "goeson", settings.Settings{})
 		b.givenUp(t, domain, time.Hour)
 		require.NoError(t, b.StartRun(t.Context(), b.run.ID))
 		require.Empty(t, b.claim(t, 10), "it was running all the time")
@@ -153,9 +155,9 @@ func TestGivenUp(t *testing.T) {
 	t.Run("IsLiftedByANewRunThatFindsIt", func(t *testing.T) {
 		t.Parallel()
 		const domain = "found.example"
-		b := shared.in(t, "found", crawl.Settings{})
+		b := shared.in(t, "found", settings.Settings{})
 		b.givenUp(t, domain, time.Hour)
-		other := shared.in(t, "finder", crawl.Settings{Scope: new(crawl.ScopeWeb)})
+		other := shared.in(t, "finder", settings.Settings{Scope: new(settings.ScopeWeb)})
 		other.seed(t, "https://finder.example/", "https://finder.example/2")
 		require.Equal(t, []string{"finder.example"}, other.claim(t, 10))
 		find := func(url string) {
@@ -170,18 +172,18 @@ func TestGivenUp(t *testing.T) {
 
 func TestRobotsPutOff(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, crawl.Settings{})
+	shared := setup(t, settings.Settings{})
 
 	t.Run("IsNamed", func(t *testing.T) {
 		t.Parallel()
 		const domain = "named.example"
-		b := shared.in(t, "named", crawl.Settings{})
+		b := shared.in(t, "named", settings.Settings{})
 		b.putOff(t, domain, 2*time.Hour)
 		list := b.troubled(t)
 		require.Len(t, list, 1)
 		require.WithinDuration(t, b.clock(t).Add(2*time.Hour), list[0].Until, time.Minute)
-		require.Equal(t, crawl.Troubled{
-			Name: "https://named.example", Domain: domain, State: crawl.TroubledRobots, Until: list[0].Until, Reason: "answered 503",
+		require.Equal(t, report.Troubled{
+			Name: "https://named.example", Domain: domain, State: report.TroubledRobots, Until: list[0].Until, Reason: "answered 503",
 		}, list[0])
 		require.True(t, list[0].Until.Equal(b.nextDue(t)), "then it is asked for again, by itself")
 	})
@@ -199,7 +201,7 @@ func TestRobotsPutOff(t *testing.T) {
 		t.Run("IsLiftedBy "+name, func(t *testing.T) {
 			t.Parallel()
 			domain := name + ".robots.example"
-			b := shared.in(t, "robots-"+name, crawl.Settings{})
+			b := shared.in(t, "robots-"+name, settings.Settings{})
 			b.putOff(t, domain, 2*time.Hour)
 			lift(t, b, domain)
 			require.Equal(t, []string{domain}, b.claim(t, 10))
@@ -212,7 +214,7 @@ func TestRobotsPutOff(t *testing.T) {
 	t.Run("BringsItsPagesBackOnceItIsRead", func(t *testing.T) {
 		t.Parallel()
 		const domain = "back.robots.example"
-		b := shared.in(t, "robots-back", crawl.Settings{})
+		b := shared.in(t, "robots-back", settings.Settings{})
 		b.putOff(t, domain, 2*time.Hour)
 		_, err := b.SaveRobots(t.Context(), crawl.Robots{
 			Origin: "https://" + domain, Domain: domain, Agent: "mosey", Verdict: crawl.RobotsAllowAll, Fresh: crawl.Millis(time.Hour),

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // widen looks at one chunk of what the bundle's run has crawled.
@@ -23,7 +24,7 @@ func (b *bundle) widen(t *testing.T) (added int, done bool) {
 }
 
 // set changes settings of the bundle's run.
-func (b *bundle) set(t *testing.T, s crawl.Settings) {
+func (b *bundle) set(t *testing.T, s settings.Settings) {
 	t.Helper()
 	var err error
 	b.run, err = b.EnsureRun(t.Context(), b.run.Name, "test", s)
@@ -33,18 +34,18 @@ func (b *bundle) set(t *testing.T, s crawl.Settings) {
 // A run whose depth or scope is widened has what it knows of already.
 func TestWidenRun(t *testing.T) {
 	t.Parallel()
-	shared := setup(t, crawl.Settings{})
+	shared := setup(t, settings.Settings{})
 
 	t.Run("ByDepth", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "deeper", crawl.Settings{MaxDepth: new(0)})
+		b := shared.in(t, "deeper", settings.Settings{MaxDepth: new(0)})
 		b.seed(t, "https://deeper.example/")
 		b.fetch(t, "deeper.example", "https://deeper.example/1", "https://elsewhere.example/")
 		require.True(t, b.end(t, "deeper.example", ""))
 		_, done := b.widen(t)
 		require.True(t, done, "nothing has been widened")
 
-		b.set(t, crawl.Settings{MaxDepth: new(1)})
+		b.set(t, settings.Settings{MaxDepth: new(1)})
 		added, done := b.widen(t)
 		require.True(t, done)
 		require.Equal(t, 1, added)
@@ -52,10 +53,10 @@ func TestWidenRun(t *testing.T) {
 		require.Equal(t, []string{"deeper.example"}, b.claim(t, 9), "it is due again")
 		b.fetch(t, "deeper.example", "https://deeper.example/2")
 		require.Len(t, b.crawls(t), 2)
-		b.set(t, crawl.Settings{MaxDepth: new(1)})
+		b.set(t, settings.Settings{MaxDepth: new(1)})
 		added, _ = b.widen(t)
 		require.Zero(t, added, "the same again widens nothing")
-		b.set(t, crawl.Settings{MaxDepth: new(crawl.Unlimited)})
+		b.set(t, settings.Settings{MaxDepth: new(settings.Unlimited)})
 		added, _ = b.widen(t)
 		require.Equal(t, 1, added)
 		require.Equal(t, 2, one[int](t, b, "SELECT depth FROM page_crawls WHERE url = 'https://deeper.example/2'"))
@@ -63,12 +64,12 @@ func TestWidenRun(t *testing.T) {
 
 	t.Run("ByScope", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "wider", crawl.Settings{})
+		b := shared.in(t, "wider", settings.Settings{})
 		b.seed(t, "https://wider.example/")
 		found := links(t, "https://other.example/", "https://nofollow.example/")
 		found[1].NoFollow = true
 		b.finish(t, attempted(b.begin(t, "wider.example"), "wider.example", found...))
-		b.set(t, crawl.Settings{Scope: new(crawl.ScopeWeb)})
+		b.set(t, settings.Settings{Scope: new(settings.ScopeWeb)})
 		added, done := b.widen(t)
 		require.True(t, done)
 		require.Equal(t, 1, added)
@@ -78,18 +79,18 @@ func TestWidenRun(t *testing.T) {
 
 	t.Run("NotByAPageThatForbidsIt", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "forbidden", crawl.Settings{MaxDepth: new(0)})
+		b := shared.in(t, "forbidden", settings.Settings{MaxDepth: new(0)})
 		b.seed(t, "https://forbidden.example/")
 		b.fetch(t, "forbidden.example", "https://forbidden.example/1")
 		b.exec(t, `UPDATE pages SET usage = '{"nofollow": "meta robots"}' WHERE url = 'https://forbidden.example/'`)
-		b.set(t, crawl.Settings{MaxDepth: new(9)})
+		b.set(t, settings.Settings{MaxDepth: new(9)})
 		added, _ := b.widen(t)
 		require.Zero(t, added)
 	})
 
 	t.Run("InChunksThatGoOn", func(t *testing.T) {
 		t.Parallel()
-		b := shared.in(t, "chunks", crawl.Settings{MaxDepth: new(0)})
+		b := shared.in(t, "chunks", settings.Settings{MaxDepth: new(0)})
 		const pages = 230
 		var seeds []string
 		for i := range pages {
@@ -103,7 +104,7 @@ func TestWidenRun(t *testing.T) {
 			FROM page_crawls c WHERE c.run_id = $1`, b.run.ID)
 		b.exec(t, `INSERT INTO page_links (from_page_id, to_page_id) SELECT c.page_id, p.id
 			FROM page_crawls c JOIN pages p ON p.domain = c.domain AND p.url = c.url || '/x' WHERE c.run_id = $1`, b.run.ID)
-		b.set(t, crawl.Settings{MaxDepth: new(1)})
+		b.set(t, settings.Settings{MaxDepth: new(1)})
 		total := 0
 		for chunk := 1; ; chunk++ {
 			added, done := b.widen(t)

@@ -9,6 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/db/dbtest"
 )
@@ -20,7 +23,7 @@ func worker(t *testing.T, url string) *bundle {
 	require.NoError(t, err)
 	t.Cleanup(store.Close)
 	b := &bundle{Store: store, held: &sync.Map{}}
-	b.run = b.ensureRun(t, "worker", crawl.Settings{MaxPages: new(int64(100))})
+	b.run = b.ensureRun(t, "worker", settings.Settings{MaxPages: new(int64(100))})
 	return b
 }
 
@@ -44,7 +47,7 @@ func crawlAll(t *testing.T, b *bundle) {
 	n := b.beginAt(t, domainA, address)
 	a := attempted(n, domainA, links(t, "https://a.example/2", "https://b.example/")...)
 	a.IP, a.IPDelay = address, crawl.Millis(time.Millisecond)
-	a.Health = &crawl.Health{Slowdown: crawl.Duration(time.Second)}
+	a.Health = &crawl.Health{Slowdown: settings.Duration(time.Second)}
 	a.Charge = &crawl.Charge{Patterns: []string{"/p/N"}, Fingerprints: []byte("of it")}
 	n = b.finish(t, a)
 	require.Equal(t, "https://a.example/2", n.URL)
@@ -60,7 +63,7 @@ func crawlAll(t *testing.T, b *bundle) {
 	require.NoError(t, b.LiftControls(t.Context(), domainA, "tester", crawl.ControlDelay))
 	require.NoError(t, b.RenewClaim(t.Context(), domainA, time.Hour))
 	require.True(t, b.end(t, domainA, ""))
-	require.Equal(t, crawl.Totals{Success: 1, Failed: 1, Asked: 2}, b.progress(t).Totals)
+	require.Equal(t, report.Totals{Success: 1, Failed: 1, Asked: 2}, b.progress(t).Totals)
 	b.domain(t, domainA)
 	b.page(t, "https://a.example/")
 	_, err = b.AuditGaps(t.Context(), nil)
@@ -74,7 +77,7 @@ func crawlAll(t *testing.T, b *bundle) {
 func robotsRecord(id int64, domain, rules string) crawl.Attempt {
 	return settled(crawl.Attempt{
 		CrawlID: id, Domain: domain, Requested: true, IP: address, Outcome: crawl.OutcomeSuccess, StatusCode: 200,
-		EndedAt: time.Now(), IPDelay: crawl.Millis(time.Millisecond), Reason: crawl.ReasonDelay,
+		EndedAt: time.Now(), IPDelay: crawl.Millis(time.Millisecond), Reason: reasons.Delay,
 		Robots: &crawl.Robots{
 			Origin: "https://" + domain, Domain: domain, Verdict: crawl.RobotsRules, Rules: rules,
 			Fresh: crawl.Millis(time.Hour),

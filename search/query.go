@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/internal/terms"
 )
 
@@ -26,9 +27,9 @@ type parsed struct {
 }
 
 // parse reads what somebody has typed.
-func parse(text string) (crawl.SearchQuery, error) {
+func parse(text string) (report.SearchQuery, error) {
 	if len(text) > TextBytesMax {
-		return crawl.SearchQuery{}, fmt.Errorf("%w: a query of %d bytes: at most %d are read", crawl.ErrInvalid, len(text), TextBytesMax)
+		return report.SearchQuery{}, fmt.Errorf("%w: a query of %d bytes: at most %d are read", crawl.ErrInvalid, len(text), TextBytesMax)
 	}
 	p := parsed{left: termsMax, cutter: terms.Cutter{Whole: true}}
 	for rest := strings.TrimSpace(text); rest != ""; rest = strings.TrimLeftFunc(rest, unicode.IsSpace) {
@@ -60,10 +61,10 @@ func parse(text string) (crawl.SearchQuery, error) {
 	}
 	p.terms, p.loose = trimOr(p.terms), trimOr(p.loose)
 	if len(p.loose) == 0 {
-		return crawl.SearchQuery{}, fmt.Errorf("%w: the query %q has no word to look for: give at least one without a minus",
+		return report.SearchQuery{}, fmt.Errorf("%w: the query %q has no word to look for: give at least one without a minus",
 			crawl.ErrInvalid, text)
 	}
-	return crawl.SearchQuery{
+	return report.SearchQuery{
 		Terms: strings.Join(p.terms, " "), Loose: strings.Join(p.loose, " "), Prefixes: p.prefixes,
 	}, nil
 }

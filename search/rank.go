@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/internal/rank"
 	"github.com/mosey-web/mosey/internal/terms"
@@ -35,7 +36,7 @@ type RankStore interface {
 // pages and domains are crawled. It also adds the texts of links to the keywords of the
 // pages that they lead to. It may run beside crawls, and be stopped and started again at
 // any time. progress is called often.
-func Rank(ctx context.Context, store RankStore, progress func(crawl.RankReport)) (crawl.RankReport, error) {
+func Rank(ctx context.Context, store RankStore, progress func(report.Ranks)) (report.Ranks, error) {
 	r := ranking{store: store, progress: progress}
 	for _, step := range []struct {
 		name string
@@ -58,8 +59,8 @@ func Rank(ctx context.Context, store RankStore, progress func(crawl.RankReport))
 
 type ranking struct {
 	store    RankStore
-	progress func(crawl.RankReport)
-	rep      crawl.RankReport
+	progress func(report.Ranks)
+	rep      report.Ranks
 	graph    *rank.Graph
 	ranks    rank.Ranks
 }

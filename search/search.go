@@ -11,6 +11,7 @@ import (
 	"golang.org/x/text/language"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/internal/terms"
 )
@@ -38,7 +39,7 @@ const (
 
 // Store is the database; *db.Store is one.
 type Store interface {
-	Search(ctx context.Context, q crawl.SearchQuery) ([]crawl.SearchHit, error)
+	Search(ctx context.Context, q report.SearchQuery) ([]report.SearchHit, error)
 }
 
 // Query is what is searched for.
@@ -130,7 +131,7 @@ func (s *Searcher) Search(ctx context.Context, q Query) ([]Result, error) {
 }
 
 // prepare checks a query, fills in its defaults, and puts it in the terms of the index.
-func prepare(q *Query) (crawl.SearchQuery, error) {
+func prepare(q *Query) (report.SearchQuery, error) {
 	wanted, err := parse(q.Text)
 	if err != nil {
 		return wanted, err
@@ -162,14 +163,14 @@ func prepare(q *Query) (crawl.SearchQuery, error) {
 }
 
 // prefer puts pages in a language before others that are as good.
-func prefer(hits []crawl.SearchHit, tag string) {
+func prefer(hits []report.SearchHit, tag string) {
 	base, _, _ := strings.Cut(tag, "-")
 	for i := range hits {
 		if of, _, _ := strings.Cut(hits[i].Language, "-"); of != base {
 			hits[i].Score *= otherLanguage
 		}
 	}
-	slices.SortStableFunc(hits, func(a, b crawl.SearchHit) int {
+	slices.SortStableFunc(hits, func(a, b report.SearchHit) int {
 		switch {
 		case a.Score > b.Score:
 			return -1
@@ -182,11 +183,11 @@ func prefer(hits []crawl.SearchHit, tag string) {
 
 // distinct leaves out what is nearly the same as a better hit, and what would be the
 // third of a domain.
-func distinct(hits []crawl.SearchHit) []crawl.SearchHit {
-	kept := make([]crawl.SearchHit, 0, len(hits))
+func distinct(hits []report.SearchHit) []report.SearchHit {
+	kept := make([]report.SearchHit, 0, len(hits))
 	of := map[string]int{}
 	for _, h := range hits {
-		if of[h.Domain] >= perDomain || slices.ContainsFunc(kept, func(k crawl.SearchHit) bool { return same(k, h) }) {
+		if of[h.Domain] >= perDomain || slices.ContainsFunc(kept, func(k report.SearchHit) bool { return same(k, h) }) {
 			continue
 		}
 		of[h.Domain]++
@@ -196,7 +197,7 @@ func distinct(hits []crawl.SearchHit) []crawl.SearchHit {
 }
 
 // same reports whether two pages say nearly the same, or say that they are one.
-func same(a, b crawl.SearchHit) bool {
+func same(a, b report.SearchHit) bool {
 	switch {
 	case a.Content == b.Content && a.Content != (crawl.ContentHash{}),
 		a.SimHash != nil && b.SimHash != nil && fingerprint(a).Distance(fingerprint(b)) <= nearDuplicate:
@@ -205,11 +206,11 @@ func same(a, b crawl.SearchHit) bool {
 	return identity(a) == identity(b)
 }
 
-func fingerprint(h crawl.SearchHit) crawl.SimHash {
+func fingerprint(h report.SearchHit) crawl.SimHash {
 	return crawl.SimHash(*h.SimHash) //nolint:gosec // the same 64 bits
 }
 
-func identity(h crawl.SearchHit) string {
+func identity(h report.SearchHit) string {
 	if h.Canonical != "" {
 		return h.Canonical
 	}

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/db/dbtest"
@@ -30,7 +32,7 @@ type library struct {
 func newLibrary(t *testing.T) *library {
 	t.Helper()
 	store := dbtest.New(t)
-	run, err := store.EnsureRun(t.Context(), "library", "test", crawl.Settings{})
+	run, err := store.EnsureRun(t.Context(), "library", "test", settings.Settings{})
 	require.NoError(t, err)
 	return &library{Searcher: search.New(store), store: store, run: run}
 }
@@ -73,7 +75,7 @@ func (l *library) add(t *testing.T, pages ...page) {
 		}
 		at := crawl.Attempt{
 			CrawlID: c.ID, Domain: u.Domain(), Requested: true, Reached: true, EndedAt: time.Now(), Outcome: crawl.OutcomeSuccess,
-			StatusCode: 200, Reason: crawl.ReasonDelay,
+			StatusCode: 200, Reason: reasons.Delay,
 			Page: &crawl.PageUpdate{
 				Visit: visit, Signals: &p.signals, Language: p.language, Extractor: crawl.ExtractorVersion, NoIndex: p.noindex,
 				Usage: []byte(p.usage),

@@ -10,7 +10,8 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/mosey-web/mosey/activities"
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/workflows"
 )
 
@@ -22,7 +23,7 @@ func TestAddURLs(t *testing.T) {
 	t.Run("SaysHowManyWereNewAndEndsAWaitForWork", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(9*time.Minute, crawl.ReasonScheduled))}
+		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(9*time.Minute, reasons.Scheduled))}
 		s.adds = []answer[activities.AddURLsResult]{says(activities.AddURLsResult{Added: 1})}
 		var o *outcome
 		s.after(time.Minute, func() { o = s.update(workflows.UpdateAddURLs, add) })
@@ -50,7 +51,7 @@ func TestAddURLs(t *testing.T) {
 		s.fetches = []answer[activities.FetchPagesResult]{meanwhile(func() {
 			begin()
 			<-added
-		}, fetched(9*time.Minute, crawl.ReasonScheduled))}
+		}, fetched(9*time.Minute, reasons.Scheduled))}
 		s.finished()
 		require.Equal(t, []string{"FetchPages", "FinishDomain"}, s.names()[len(s.calls)-2:])
 		require.Less(t, s.calls[len(s.calls)-2].at, time.Minute)
@@ -59,7 +60,7 @@ func TestAddURLs(t *testing.T) {
 	t.Run("FailsInTimeWhileTheDatabaseIsDown", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonDelay))}
+		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, reasons.Delay))}
 		for range 100 {
 			s.adds = append(s.adds, fails[activities.AddURLsResult](errors.New("the database is down")))
 		}
@@ -97,8 +98,8 @@ func TestBadUpdatesLeaveNoTrace(t *testing.T) {
 		"PauseWithALongReason":  {workflows.UpdatePause, workflows.Pause{Reason: strings.Repeat("x", long)}, "reason: 201 bytes"},
 		"PauseUntilThePast":     {workflows.UpdatePause, workflows.Pause{Until: &past}, "is past"},
 		"StopWithALongReason":   {workflows.UpdateStop, workflows.Stop{Reason: strings.Repeat("x", long)}, "reason: 201 bytes"},
-		"NegativeDelay":         {workflows.UpdateSetDelay, workflows.SetDelay{Delay: new(crawl.Duration(-1))}, "delay -1ns"},
-		"EndlessDelay":          {workflows.UpdateSetDelay, workflows.SetDelay{Delay: new(crawl.Duration(crawl.DelayMax + 1))}, "delay"},
+		"NegativeDelay":         {workflows.UpdateSetDelay, workflows.SetDelay{Delay: new(settings.Duration(-1))}, "delay -1ns"},
+		"EndlessDelay":          {workflows.UpdateSetDelay, workflows.SetDelay{Delay: new(settings.Duration(settings.DelayMax + 1))}, "delay"},
 		"NegativeBudget":        {workflows.UpdateSetBudget, workflows.SetBudget{MaxPages: new(int64(-2))}, "max_pages -2"},
 		"NoWindow":              {workflows.UpdateSetWindow, workflows.SetWindow{Window: new("at night")}, "window \"at night\""},
 		"NoRun":                 {workflows.UpdateAddURLs, workflows.AddURLs{URLs: urls(1)}, "run: a name is needed"},
@@ -111,7 +112,7 @@ func TestBadUpdatesLeaveNoTrace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := setup(t)
-			s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonScheduled))}
+			s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, reasons.Scheduled))}
 			var o *outcome
 			var before workflows.DomainState
 			s.after(time.Minute, func() {

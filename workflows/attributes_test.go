@@ -9,6 +9,8 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/workflows"
 )
 
@@ -17,7 +19,7 @@ var started = workflows.DomainInput{State: workflows.DomainState{Runs: []string{
 
 // serving is the answer of an activity with the runs that want the domain.
 func serving(runs ...string) activities.FetchPagesResult {
-	res := fetched(10*time.Second, crawl.ReasonDelay)
+	res := fetched(10*time.Second, reasons.Delay)
 	res.Runs = runs
 	return res
 }
@@ -67,9 +69,9 @@ func TestStatusAttribute(t *testing.T) {
 	t.Run("IsLeftAloneByOnePageAfterTheOther", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		for _, why := range []crawl.Reason{
-			crawl.ReasonDelay, crawl.ReasonCrawlDelay, crawl.ReasonDomain, crawl.ReasonIP, crawl.ReasonSubnet,
-			crawl.ReasonLatency, crawl.ReasonSlowdown, crawl.ReasonInFlight, "",
+		for _, why := range []reasons.Reason{
+			reasons.Delay, reasons.CrawlDelay, reasons.Domain, reasons.IP, reasons.Subnet,
+			reasons.Latency, reasons.Slowdown, reasons.InFlight, "",
 		} {
 			s.fetches = append(s.fetches, says(fetched(10*time.Second, why)))
 		}
@@ -80,21 +82,21 @@ func TestStatusAttribute(t *testing.T) {
 	})
 
 	for name, c := range map[string]struct {
-		why   crawl.Reason
+		why   reasons.Reason
 		shows []string
 	}{
-		"DuringAClosedWindow":      {crawl.ReasonWindow, []string{"MoseyStatus=waiting", "MoseyStatus=crawling"}},
-		"UntilAPagesTime":          {crawl.ReasonScheduled, []string{"MoseyStatus=waiting", "MoseyStatus=crawling"}},
-		"AsTheServerAsked":         {crawl.ReasonRetryAfter, []string{"MoseyStatus=waiting", "MoseyStatus=crawling"}},
-		"AfterFailures":            {crawl.ReasonBackoff, []string{"MoseyStatus=waiting", "MoseyStatus=crawling"}},
-		"WithoutItsRobots":         {crawl.ReasonRobots, []string{"MoseyStatus=waiting", "MoseyStatus=crawling"}},
-		"WhileItRestsIsGraylisted": {crawl.ReasonGraylist, []string{"MoseyStatus=graylisted", "MoseyStatus=crawling"}},
+		"DuringAClosedWindow":      {reasons.Window, []string{"MoseyStatus=waiting", "MoseyStatus=crawling"}},
+		"UntilAPagesTime":          {reasons.Scheduled, []string{"MoseyStatus=waiting", "MoseyStatus=crawling"}},
+		"AsTheServerAsked":         {reasons.RetryAfter, []string{"MoseyStatus=waiting", "MoseyStatus=crawling"}},
+		"AfterFailures":            {reasons.Backoff, []string{"MoseyStatus=waiting", "MoseyStatus=crawling"}},
+		"WithoutItsRobots":         {reasons.Robots, []string{"MoseyStatus=waiting", "MoseyStatus=crawling"}},
+		"WhileItRestsIsGraylisted": {reasons.Graylist, []string{"MoseyStatus=graylisted", "MoseyStatus=crawling"}},
 	} {
 		t.Run("OfOneThatSleeps"+name, func(t *testing.T) {
 			t.Parallel()
 			s := setup(t)
 			s.fetches = []answer[activities.FetchPagesResult]{
-				says(fetched(time.Minute, c.why)), says(fetched(time.Minute, crawl.ReasonDelay)),
+				says(fetched(time.Minute, c.why)), says(fetched(time.Minute, reasons.Delay)),
 			}
 			s.run(started)
 			require.NoError(t, s.env.GetWorkflowError())
@@ -107,19 +109,19 @@ func TestStatusAttribute(t *testing.T) {
 		shows []string
 	}{
 		"Deferred": {
-			activities.FetchPagesResult{NextStep: activities.NextStep{Reason: crawl.ReasonRetryAfter, Wait: crawl.Duration(time.Hour), Defer: true}},
+			activities.FetchPagesResult{NextStep: activities.NextStep{Reason: reasons.RetryAfter, Wait: settings.Duration(time.Hour), Defer: true}},
 			[]string{"MoseyStatus=deferred"},
 		},
-		"StillDeferred": {activities.FetchPagesResult{NextStep: activities.NextStep{Reason: crawl.ReasonDeferred}}, []string{"MoseyStatus=deferred"}},
+		"StillDeferred": {activities.FetchPagesResult{NextStep: activities.NextStep{Reason: reasons.Deferred}}, []string{"MoseyStatus=deferred"}},
 		"Graylisted": {
-			activities.FetchPagesResult{NextStep: activities.NextStep{Reason: crawl.ReasonGraylist, Wait: crawl.Duration(time.Hour), Defer: true}},
+			activities.FetchPagesResult{NextStep: activities.NextStep{Reason: reasons.Graylist, Wait: settings.Duration(time.Hour), Defer: true}},
 			[]string{"MoseyStatus=graylisted"},
 		},
-		"Paused":          {activities.FetchPagesResult{NextStep: activities.NextStep{Reason: crawl.ReasonPaused}}, []string{"MoseyStatus=paused"}},
-		"Stopped":         {activities.FetchPagesResult{NextStep: activities.NextStep{Reason: crawl.ReasonStopped}}, []string{"MoseyStatus=paused"}},
-		"Blocked":         {activities.FetchPagesResult{NextStep: activities.NextStep{Reason: crawl.ReasonBlocked}}, []string{"MoseyStatus=paused"}},
-		"WithNothingLeft": {activities.FetchPagesResult{NextStep: activities.NextStep{Reason: crawl.ReasonScheduled}}, []string{"MoseyStatus=finished"}},
-		"ToMakeRoom":      {activities.FetchPagesResult{NextStep: activities.NextStep{Reason: crawl.ReasonYields}}, []string{"MoseyStatus=finished"}},
+		"Paused":          {activities.FetchPagesResult{NextStep: activities.NextStep{Reason: reasons.Paused}}, []string{"MoseyStatus=paused"}},
+		"Stopped":         {activities.FetchPagesResult{NextStep: activities.NextStep{Reason: reasons.Stopped}}, []string{"MoseyStatus=paused"}},
+		"Blocked":         {activities.FetchPagesResult{NextStep: activities.NextStep{Reason: reasons.Blocked}}, []string{"MoseyStatus=paused"}},
+		"WithNothingLeft": {activities.FetchPagesResult{NextStep: activities.NextStep{Reason: reasons.Scheduled}}, []string{"MoseyStatus=finished"}},
+		"ToMakeRoom":      {activities.FetchPagesResult{NextStep: activities.NextStep{Reason: reasons.Yields}}, []string{"MoseyStatus=finished"}},
 	} {
 		t.Run("OfOneThatEnds"+name, func(t *testing.T) {
 			t.Parallel()
@@ -144,8 +146,8 @@ func TestStatusAttributeAtTheEnd(t *testing.T) {
 		}
 		return s
 	}
-	soon := activities.DispatchResult{Active: 1, NextIn: crawl.Duration(time.Second)}
-	paused := activities.DispatchResult{Paused: true, Reason: "a quiet night", NextIn: crawl.Duration(time.Hour)}
+	soon := activities.DispatchResult{Active: 1, NextIn: settings.Duration(time.Second)}
+	paused := activities.DispatchResult{Paused: true, Reason: "a quiet night", NextIn: settings.Duration(time.Hour)}
 	done := activities.DispatchResult{Ended: true, Reason: "nothing left that is due"}
 	stopped := activities.DispatchResult{Ended: true, Stopped: true, Reason: "enough"}
 
@@ -198,7 +200,7 @@ func TestStatusAttributeAtTheEnd(t *testing.T) {
 	t.Run("OfADomainWhoseWorkflowIsCancelled", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonDelay))}
+		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, reasons.Delay))}
 		s.after(time.Minute, s.env.CancelWorkflow)
 		s.run(started)
 		require.Error(t, s.env.GetWorkflowError())
@@ -221,7 +223,7 @@ func TestStatusAttributeAtTheEnd(t *testing.T) {
 	t.Run("OfARecrawl", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		s.env.ExecuteWorkflow(workflows.RecrawlWorkflowName, activities.RecrawlInput{Run: runName, OlderThan: crawl.Duration(time.Hour)})
+		s.env.ExecuteWorkflow(workflows.RecrawlWorkflowName, activities.RecrawlInput{Run: runName, OlderThan: settings.Duration(time.Hour)})
 		require.NoError(t, s.env.GetWorkflowError())
 		require.Equal(t, []string{"MoseyStatus=done"}, s.upserts)
 	})

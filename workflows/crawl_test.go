@@ -12,13 +12,14 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/workflows"
 )
 
 func TestCrawlWorkflow(t *testing.T) {
 	t.Parallel()
 
-	busy := activities.DispatchResult{Started: 2, Active: 5, NextIn: crawl.Duration(2 * time.Second)}
+	busy := activities.DispatchResult{Started: 2, Active: 5, NextIn: settings.Duration(2 * time.Second)}
 	idle := activities.DispatchResult{} // a standing run with nothing due
 	ended := activities.DispatchResult{Ended: true, Reason: "nothing left that is due"}
 	dispatch := func(s *script) {
@@ -36,7 +37,7 @@ func TestCrawlWorkflow(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		later := busy
-		later.NextIn = crawl.Duration(3 * time.Hour)
+		later.NextIn = settings.Duration(3 * time.Hour)
 		s.dispatches = []answer[activities.DispatchResult]{says(busy), says(later), says(ended)}
 		require.Equal(t, workflows.CrawlResult{Reason: ended.Reason}, ends(t, s))
 		require.Equal(t, []string{"Dispatch", "Dispatch", "Dispatch"}, s.names())
@@ -117,7 +118,7 @@ func TestCrawlWorkflow(t *testing.T) {
 		until := s.env.Now().Add(48 * time.Hour)
 		s.after(time.Second, func() { s.mustUpdate(workflows.UpdatePause, workflows.Pause{Reason: "a quiet night", Until: &until}) })
 		s.after(time.Hour, func() { s.mustUpdate(workflows.UpdateResume) })
-		set := crawl.Settings{Delay: new(crawl.Duration(time.Minute))}
+		set := settings.Settings{Delay: new(settings.Duration(time.Minute))}
 		s.after(time.Hour+time.Second, func() { s.mustUpdate(workflows.UpdateSet, workflows.Set{Settings: set, Reason: "slow"}) })
 		ends(t, s)
 		require.Equal(t, []string{"Dispatch", "ChangeRun", "Dispatch", "ChangeRun", "Dispatch", "ChangeRun", "Dispatch", "Dispatch"}, s.names())
@@ -127,11 +128,11 @@ func TestCrawlWorkflow(t *testing.T) {
 			require.Equal(t, runName, in.Run)
 			return in.RunChange
 		}
-		require.Equal(t, crawl.ChangePause, change(1).Kind)
+		require.Equal(t, crawl.ChangePause, change(1).Action)
 		require.Equal(t, "a quiet night", change(1).Reason)
 		require.WithinDuration(t, until, change(1).Until, 0)
-		require.Equal(t, crawl.ChangeResume, change(3).Kind)
-		require.Equal(t, crawl.RunChange{Kind: crawl.ChangeSet, Settings: set, Reason: "slow", SetBy: "a workflow update"}, change(5))
+		require.Equal(t, crawl.ChangeResume, change(3).Action)
+		require.Equal(t, crawl.RunChange{Action: crawl.ChangeSet, Settings: set, Reason: "slow", SetBy: "a workflow update"}, change(5))
 	})
 
 	t.Run("RefusesSettingsThatAreNone", func(t *testing.T) {

@@ -36,7 +36,7 @@ func (d *dispatcher) stop(ctx workflow.Context, m Stop) error {
 }
 
 func (d *dispatcher) pause(ctx workflow.Context, m Pause) error {
-	c := crawl.RunChange{Kind: crawl.ChangePause, Reason: m.Reason}
+	c := crawl.RunChange{Action: crawl.ChangePause, Reason: m.Reason}
 	if m.Until != nil {
 		c.Until = *m.Until
 	}
@@ -44,12 +44,12 @@ func (d *dispatcher) pause(ctx workflow.Context, m Pause) error {
 }
 
 func (d *dispatcher) resume(ctx workflow.Context) error {
-	return d.change(ctx, "resume run "+d.run, crawl.RunChange{Kind: crawl.ChangeResume})
+	return d.change(ctx, "resume run "+d.run, crawl.RunChange{Action: crawl.ChangeResume})
 }
 
 func (d *dispatcher) set(ctx workflow.Context, m Set) error {
 	return d.change(ctx, "change settings of run "+d.run,
-		crawl.RunChange{Kind: crawl.ChangeSet, Settings: m.Settings, Reason: m.Reason})
+		crawl.RunChange{Action: crawl.ChangeSet, Settings: m.Settings, Reason: m.Reason})
 }
 
 func (d *dispatcher) change(ctx workflow.Context, summary string, c crawl.RunChange) error {

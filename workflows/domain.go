@@ -7,14 +7,14 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mosey-web/mosey/activities"
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // DomainInput starts a domain's workflow, or carries it over to a new execution.
 type DomainInput struct {
 	Domain string `json:"domain"`
 	// PagesPerActivity is how many pages one activity may fetch; 0 is
-	// crawl.PagesPerActivityAuto.
+	// settings.PagesPerActivityAuto.
 	PagesPerActivity int         `json:"pages_per_activity,omitempty"`
 	State            DomainState `json:"state,omitzero"`
 }
@@ -87,7 +87,7 @@ func (d *domain) fetchPages(ctx workflow.Context) error {
 	d.news, d.decided = false, false
 	err := workflow.ExecuteActivity(withFetchOptions(ctx, d.fetchSummary()), act.FetchPages,
 		activities.FetchPagesInput{
-			Domain: d.name, MaxPages: max(d.pages, 1), Auto: d.pages == crawl.PagesPerActivityAuto, Queued: d.state.Queued,
+			Domain: d.name, MaxPages: max(d.pages, 1), Auto: d.pages == settings.PagesPerActivityAuto, Queued: d.state.Queued,
 		}).Get(ctx, &res)
 	if err != nil {
 		return err
@@ -137,12 +137,12 @@ func finishSummary(in activities.FinishDomainInput) string {
 // unfinishedWait is how long to wait if FetchPages has found no work and
 // FinishDomain has found some, so many times in a row. Once it is 0, since the
 // work may have come in between; then it grows.
-func unfinishedWait(times int) crawl.Duration {
+func unfinishedWait(times int) settings.Duration {
 	const least, most = time.Second, time.Minute
 	if times == 0 {
 		return 0
 	}
-	return crawl.Duration(min(least<<min(times-1, 6), most))
+	return settings.Duration(min(least<<min(times-1, 6), most))
 }
 
 // fetchNext has FetchPages say what to do next, at once.

@@ -11,7 +11,9 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mosey-web/mosey/activities"
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/kinds"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/workflows"
 )
 
@@ -39,11 +41,11 @@ func TestDomainWorkflowContinuesAsNew(t *testing.T) {
 	t.Run("WithItsStateBeforeTheWait", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonDelay))}
+		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, reasons.Delay))}
 		in := carry(t, s)
 		require.Empty(t, s.timers)
 		require.Equal(t, workflows.DomainInput{Domain: host, PagesPerActivity: 2, State: workflows.DomainState{
-			NextStep: activities.NextStep{Next: activities.StepFetch, URL: page, Wait: crawl.Duration(time.Hour), Reason: crawl.ReasonDelay},
+			NextStep: activities.NextStep{Next: activities.StepFetch, URL: page, Wait: settings.Duration(time.Hour), Reason: reasons.Delay},
 			Closed:   41, Status: workflows.StatusCrawling,
 		}}, in)
 
@@ -58,7 +60,7 @@ func TestDomainWorkflowContinuesAsNew(t *testing.T) {
 	t.Run("WithoutTheWaitThatAPersonsDecisionEnded", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonDelay))}
+		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, reasons.Delay))}
 		s.after(15*time.Minute, func() {
 			s.env.SetContinueAsNewSuggested(true)
 			s.mustUpdate(workflows.UpdatePause, workflows.Pause{Reason: "owner asked"})
@@ -73,7 +75,7 @@ func TestDomainWorkflowContinuesAsNew(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		during := s.during(func() *outcome { return s.mustUpdate(workflows.UpdatePause, workflows.Pause{}) })
-		s.fetches = []answer[activities.FetchPagesResult]{meanwhile(during, fetched(time.Hour, crawl.ReasonDelay))}
+		s.fetches = []answer[activities.FetchPagesResult]{meanwhile(during, fetched(time.Hour, reasons.Delay))}
 		require.Zero(t, carry(t, s).State.Wait)
 	})
 
@@ -85,17 +87,17 @@ func TestDomainWorkflowContinuesAsNew(t *testing.T) {
 				s.env.SignalWorkflowSkippingWorkflowTask(workflows.SignalWake, workflows.Wake{PagesPerActivity: n})
 			}
 			s.wake(workflows.Wake{PagesPerActivity: 50})
-		}, fetched(time.Hour, crawl.ReasonDelay))}
+		}, fetched(time.Hour, reasons.Delay))}
 		in := carry(t, s)
 		require.Equal(t, 50, in.PagesPerActivity)
-		require.Equal(t, crawl.Duration(time.Hour), in.State.Wait)
+		require.Equal(t, settings.Duration(time.Hour), in.State.Wait)
 	})
 
 	t.Run("WithoutTheWaitForWorkThatASignalEnded", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		s.fetches = []answer[activities.FetchPagesResult]{
-			meanwhile(func() { s.wake(workflows.Wake{}) }, fetched(9*time.Minute, crawl.ReasonScheduled)),
+			meanwhile(func() { s.wake(workflows.Wake{}) }, fetched(9*time.Minute, reasons.Scheduled)),
 		}
 		require.Zero(t, carry(t, s).State.Wait)
 	})
@@ -103,7 +105,7 @@ func TestDomainWorkflowContinuesAsNew(t *testing.T) {
 	t.Run("KnowingItsSearchAttributes", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		closed := fetched(time.Hour, crawl.ReasonWindow)
+		closed := fetched(time.Hour, reasons.Window)
 		closed.Runs = []string{runName}
 		s.fetches = []answer[activities.FetchPagesResult]{says(closed)}
 		s.env.SetContinueAsNewSuggested(true)
@@ -123,7 +125,7 @@ func TestDomainWorkflowContinuesAsNew(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		const origin, hop = "https://example.org", "https://example.com/robots.txt"
-		s.fetches = []answer[activities.FetchPagesResult]{says(activities.FetchPagesResult{NextStep: activities.NextStep{Next: activities.StepRobots, Origin: origin, Kind: crawl.KindTDM}})}
+		s.fetches = []answer[activities.FetchPagesResult]{says(activities.FetchPagesResult{NextStep: activities.NextStep{Next: activities.StepRobots, Origin: origin, Kind: kinds.TDM}})}
 		s.env.SetContinueAsNewSuggested(true)
 		s.run(workflows.DomainInput{})
 
@@ -131,12 +133,12 @@ func TestDomainWorkflowContinuesAsNew(t *testing.T) {
 		next.env.SetContinueAsNewSuggested(true)
 		next.robots = []answer[activities.FetchRobotsResult]{says(activities.FetchRobotsResult{URL: hop, Hops: 1, Queued: true})}
 		next.run(carried[workflows.DomainInput](t, s))
-		require.Equal(t, activities.FetchRobotsInput{Domain: host, Origin: origin, Kind: crawl.KindTDM}, next.calls[0].in)
+		require.Equal(t, activities.FetchRobotsInput{Domain: host, Origin: origin, Kind: kinds.TDM}, next.calls[0].in)
 
 		last := setup(t)
 		last.run(carried[workflows.DomainInput](t, next))
 		require.Equal(t, activities.FetchRobotsInput{
-			Domain: host, Origin: origin, Kind: crawl.KindTDM, URL: hop, Hops: 1, Queued: true,
+			Domain: host, Origin: origin, Kind: kinds.TDM, URL: hop, Hops: 1, Queued: true,
 		}, last.calls[0].in)
 	})
 
@@ -145,7 +147,7 @@ func TestDomainWorkflowContinuesAsNew(t *testing.T) {
 		s := setup(t)
 		s.others = []answer[none]{fails[none](errors.New("the database is down")), fails[none](errors.New("the database is down"))}
 		begin := s.inside(func() { s.mustUpdate(workflows.UpdateSetDelay, workflows.SetDelay{}) })
-		s.fetches = []answer[activities.FetchPagesResult]{meanwhile(begin, fetched(time.Hour, crawl.ReasonDelay))}
+		s.fetches = []answer[activities.FetchPagesResult]{meanwhile(begin, fetched(time.Hour, reasons.Delay))}
 		carry(t, s)
 		require.Len(t, inputs[activities.SetControlInput](s), 3)
 	})
@@ -167,7 +169,7 @@ func TestDomainWorkflowCancelled(t *testing.T) {
 	t.Run("WhileAsleepGivesTheClaimBack", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonDelay))}
+		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, reasons.Delay))}
 		s.after(time.Minute, s.env.CancelWorkflow)
 		gaveBack(t, s)
 	})
@@ -175,7 +177,7 @@ func TestDomainWorkflowCancelled(t *testing.T) {
 	t.Run("DuringAnUpdateGivesTheClaimBack", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonDelay))}
+		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, reasons.Delay))}
 		s.others = []answer[none]{meanwhile(s.inside(s.env.CancelWorkflow), none{})}
 		var o *outcome
 		s.after(time.Minute, func() { o = s.update(workflows.UpdatePause, workflows.Pause{}) })

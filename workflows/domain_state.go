@@ -9,7 +9,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mosey-web/mosey/activities"
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/kinds"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
@@ -60,7 +61,7 @@ func newDomain(ctx workflow.Context, in DomainInput) (*domain, error) {
 func (d *domain) takeWakes() {
 	d.news = d.news || d.wake.Len() > 0
 	if w := drain(d.wake); w.PagesPerActivity != 0 {
-		d.pages = max(w.PagesPerActivity, crawl.PagesPerActivityAuto)
+		d.pages = max(w.PagesPerActivity, settings.PagesPerActivityAuto)
 	}
 	if d.decided && d.state.Next != activities.StepFinish || d.news && d.state.endsWithNews() {
 		d.state.Wait = 0
@@ -90,7 +91,7 @@ func (d *domain) waitSummary() string {
 
 // prerequisite names what is fetched of an origin.
 func (d *domain) prerequisite() string {
-	return path.Base(cmp.Or(d.state.Kind, crawl.KindRobots).Traits().Path) + " of " + d.state.Origin
+	return path.Base(cmp.Or(d.state.Kind, kinds.Robots).Traits().Path) + " of " + d.state.Origin
 }
 
 func (d *domain) fetchSummary() string {
@@ -107,7 +108,7 @@ func (d *domain) fetchSummary() string {
 // batches says how many pages an activity fetches.
 func (d *domain) batches() string {
 	switch d.pages {
-	case crawl.PagesPerActivityAuto:
+	case settings.PagesPerActivityAuto:
 		return "one page an activity while Temporal is at ease, else more"
 	case 1:
 		return "one page an activity"

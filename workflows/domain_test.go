@@ -9,7 +9,9 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/mosey-web/mosey/activities"
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/kinds"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/workflows"
 )
 
@@ -20,8 +22,8 @@ func TestDomainWorkflow(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		s.fetches = []answer[activities.FetchPagesResult]{
-			says(fetched(10*time.Second, crawl.ReasonDelay)),
-			says(fetched(2500*time.Millisecond, crawl.ReasonCrawlDelay)),
+			says(fetched(10*time.Second, reasons.Delay)),
+			says(fetched(2500*time.Millisecond, reasons.CrawlDelay)),
 		}
 		s.finished()
 		require.Equal(t, []string{"FetchPages", "FetchPages", "FetchPages", "FinishDomain"}, s.names())
@@ -44,9 +46,9 @@ func TestDomainWorkflow(t *testing.T) {
 	t.Run("SaysWhenAnAddressQueueWasWaitedFor", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		queued := fetched(time.Second, crawl.ReasonIP)
+		queued := fetched(time.Second, reasons.IP)
 		queued.Queued = true
-		s.fetches = []answer[activities.FetchPagesResult]{says(queued), says(fetched(time.Second, crawl.ReasonDelay))}
+		s.fetches = []answer[activities.FetchPagesResult]{says(queued), says(fetched(time.Second, reasons.Delay))}
 		s.finished()
 		require.Equal(t, []activities.FetchPagesInput{
 			{Domain: host, MaxPages: 1, Auto: true},
@@ -93,13 +95,13 @@ func TestDomainWorkflow(t *testing.T) {
 		s.fetches = []answer[activities.FetchPagesResult]{
 			says(activities.FetchPagesResult{NextStep: activities.NextStep{Next: activities.StepFetch}, Closed: 2}),
 			says(activities.FetchPagesResult{
-				NextStep: activities.NextStep{Next: activities.StepFetch, URL: page, Wait: crawl.Duration(time.Minute), Reason: crawl.ReasonDelay},
+				NextStep: activities.NextStep{Next: activities.StepFetch, URL: page, Wait: settings.Duration(time.Minute), Reason: reasons.Delay},
 				Closed:   3,
 			}),
 		}
 		s.after(30*time.Second, func() {
 			require.Equal(t, workflows.DomainState{
-				NextStep: activities.NextStep{Next: activities.StepFetch, URL: page, Wait: crawl.Duration(time.Minute), Reason: crawl.ReasonDelay},
+				NextStep: activities.NextStep{Next: activities.StepFetch, URL: page, Wait: settings.Duration(time.Minute), Reason: reasons.Delay},
 				Closed:   5, Status: workflows.StatusCrawling,
 			}, s.state())
 		})
@@ -111,7 +113,7 @@ func TestDomainWorkflowDefers(t *testing.T) {
 	t.Parallel()
 
 	away := activities.FetchPagesResult{
-		NextStep: activities.NextStep{Next: activities.StepFinish, URL: page, Wait: crawl.Duration(2 * time.Hour), Reason: crawl.ReasonRetryAfter, Defer: true},
+		NextStep: activities.NextStep{Next: activities.StepFinish, URL: page, Wait: settings.Duration(2 * time.Hour), Reason: reasons.RetryAfter, Defer: true},
 	}
 
 	t.Run("ForTheWaitWithoutSleepingIt", func(t *testing.T) {
@@ -121,7 +123,7 @@ func TestDomainWorkflowDefers(t *testing.T) {
 		s.finished()
 		require.Empty(t, s.timers)
 		require.Equal(t, []activities.FinishDomainInput{
-			{Domain: host, Defer: true, Wait: crawl.Duration(2 * time.Hour), Reason: "retry-after"},
+			{Domain: host, Defer: true, Wait: settings.Duration(2 * time.Hour), Reason: "retry-after"},
 		}, inputs[activities.FinishDomainInput](s))
 	})
 
@@ -139,7 +141,7 @@ func TestDomainWorkflowRobots(t *testing.T) {
 	t.Parallel()
 
 	const origin = "https://example.org"
-	ask := activities.FetchPagesResult{NextStep: activities.NextStep{Next: activities.StepRobots, Origin: origin, Kind: crawl.KindRobots}}
+	ask := activities.FetchPagesResult{NextStep: activities.NextStep{Next: activities.StepRobots, Origin: origin, Kind: kinds.Robots}}
 
 	t.Run("AreFetchedForTheOriginHandedOver", func(t *testing.T) {
 		t.Parallel()
@@ -147,7 +149,7 @@ func TestDomainWorkflowRobots(t *testing.T) {
 		s.fetches = []answer[activities.FetchPagesResult]{says(ask)}
 		s.finished()
 		require.Equal(t, []string{"FetchPages", "FetchRobots", "FetchPages", "FinishDomain"}, s.names())
-		require.Equal(t, activities.FetchRobotsInput{Domain: host, Origin: origin, Kind: crawl.KindRobots}, s.calls[1].in)
+		require.Equal(t, activities.FetchRobotsInput{Domain: host, Origin: origin, Kind: kinds.Robots}, s.calls[1].in)
 		require.Empty(t, s.timers)
 	})
 
@@ -158,15 +160,15 @@ func TestDomainWorkflowRobots(t *testing.T) {
 		s.fetches = []answer[activities.FetchPagesResult]{says(ask)}
 		s.robots = []answer[activities.FetchRobotsResult]{
 			says(activities.FetchRobotsResult{URL: first, Hops: 1}),
-			says(activities.FetchRobotsResult{URL: first, Hops: 1, Queued: true, Wait: crawl.Duration(4 * time.Second), Reason: crawl.ReasonIP}),
+			says(activities.FetchRobotsResult{URL: first, Hops: 1, Queued: true, Wait: settings.Duration(4 * time.Second), Reason: reasons.IP}),
 			says(activities.FetchRobotsResult{URL: second, Hops: 2}),
 		}
 		s.finished()
 		require.Equal(t, []activities.FetchRobotsInput{
-			{Domain: host, Origin: origin, Kind: crawl.KindRobots},
-			{Domain: host, Origin: origin, Kind: crawl.KindRobots, URL: first, Hops: 1},
-			{Domain: host, Origin: origin, Kind: crawl.KindRobots, URL: first, Hops: 1, Queued: true},
-			{Domain: host, Origin: origin, Kind: crawl.KindRobots, URL: second, Hops: 2},
+			{Domain: host, Origin: origin, Kind: kinds.Robots},
+			{Domain: host, Origin: origin, Kind: kinds.Robots, URL: first, Hops: 1},
+			{Domain: host, Origin: origin, Kind: kinds.Robots, URL: first, Hops: 1, Queued: true},
+			{Domain: host, Origin: origin, Kind: kinds.Robots, URL: second, Hops: 2},
 		}, inputs[activities.FetchRobotsInput](s))
 		require.Equal(t, []time.Duration{4 * time.Second}, s.timers)
 		require.GreaterOrEqual(t, s.gap(3), 4*time.Second)
@@ -178,13 +180,13 @@ func TestDomainWorkflowRobots(t *testing.T) {
 		s := setup(t)
 		s.fetches = []answer[activities.FetchPagesResult]{says(ask)}
 		s.robots = []answer[activities.FetchRobotsResult]{
-			says(activities.FetchRobotsResult{Defer: true, Wait: crawl.Duration(2 * time.Hour), Reason: crawl.ReasonRetryAfter}),
+			says(activities.FetchRobotsResult{Defer: true, Wait: settings.Duration(2 * time.Hour), Reason: reasons.RetryAfter}),
 		}
 		s.finished()
 		require.Equal(t, []string{"FetchPages", "FetchRobots", "FinishDomain"}, s.names())
 		require.Empty(t, s.timers)
 		require.Equal(t, []activities.FinishDomainInput{
-			{Domain: host, Defer: true, Wait: crawl.Duration(2 * time.Hour), Reason: "retry-after"},
+			{Domain: host, Defer: true, Wait: settings.Duration(2 * time.Hour), Reason: "retry-after"},
 		}, inputs[activities.FinishDomainInput](s))
 	})
 
@@ -193,19 +195,19 @@ func TestDomainWorkflowRobots(t *testing.T) {
 		s := setup(t)
 		s.fetches = []answer[activities.FetchPagesResult]{says(ask)}
 		s.robots = []answer[activities.FetchRobotsResult]{
-			says(activities.FetchRobotsResult{Kind: crawl.KindTDM}),
-			says(activities.FetchRobotsResult{Kind: crawl.KindTDM, Wait: crawl.Duration(time.Minute), Reason: crawl.ReasonDelay}),
+			says(activities.FetchRobotsResult{Kind: kinds.TDM}),
+			says(activities.FetchRobotsResult{Kind: kinds.TDM, Wait: settings.Duration(time.Minute), Reason: reasons.Delay}),
 			says(activities.FetchRobotsResult{URL: page, Hops: 1}), // names no kind: the same
 		}
-		s.fetches = append(s.fetches, says(fetched(time.Minute, crawl.ReasonDelay)))
-		s.after(30*time.Second, func() { require.Equal(t, crawl.KindTDM, s.state().Kind) })
+		s.fetches = append(s.fetches, says(fetched(time.Minute, reasons.Delay)))
+		s.after(30*time.Second, func() { require.Equal(t, kinds.TDM, s.state().Kind) })
 		s.after(90*time.Second, func() { require.Empty(t, s.state().Kind) })
 		s.finished()
-		tdm := activities.FetchRobotsInput{Domain: host, Origin: origin, Kind: crawl.KindTDM}
+		tdm := activities.FetchRobotsInput{Domain: host, Origin: origin, Kind: kinds.TDM}
 		hop := tdm
 		hop.URL, hop.Hops = page, 1
 		require.Equal(t, []activities.FetchRobotsInput{
-			{Domain: host, Origin: origin, Kind: crawl.KindRobots}, tdm, tdm, hop,
+			{Domain: host, Origin: origin, Kind: kinds.Robots}, tdm, tdm, hop,
 		}, inputs[activities.FetchRobotsInput](s))
 		require.GreaterOrEqual(t, s.gap(3), time.Minute)
 	})
@@ -214,11 +216,11 @@ func TestDomainWorkflowRobots(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		missing := ask
-		missing.Kind = crawl.KindTDM
+		missing.Kind = kinds.TDM
 		s.fetches = []answer[activities.FetchPagesResult]{says(missing), says(ask)}
 		s.finished()
 		require.Equal(t, []activities.FetchRobotsInput{
-			{Domain: host, Origin: origin, Kind: crawl.KindTDM}, {Domain: host, Origin: origin, Kind: crawl.KindRobots},
+			{Domain: host, Origin: origin, Kind: kinds.TDM}, {Domain: host, Origin: origin, Kind: kinds.Robots},
 		}, inputs[activities.FetchRobotsInput](s))
 	})
 
@@ -227,12 +229,12 @@ func TestDomainWorkflowRobots(t *testing.T) {
 		s := setup(t)
 		const other = "http://example.org"
 		s.fetches = []answer[activities.FetchPagesResult]{
-			says(ask), says(activities.FetchPagesResult{NextStep: activities.NextStep{Next: activities.StepRobots, Origin: other, Kind: crawl.KindRobots}}),
+			says(ask), says(activities.FetchPagesResult{NextStep: activities.NextStep{Next: activities.StepRobots, Origin: other, Kind: kinds.Robots}}),
 		}
 		s.robots = []answer[activities.FetchRobotsResult]{says(activities.FetchRobotsResult{URL: page, Hops: 1})}
 		s.finished()
 		in := inputs[activities.FetchRobotsInput](s)
-		require.Equal(t, activities.FetchRobotsInput{Domain: host, Origin: other, Kind: crawl.KindRobots}, in[len(in)-1])
+		require.Equal(t, activities.FetchRobotsInput{Domain: host, Origin: other, Kind: kinds.Robots}, in[len(in)-1])
 	})
 }
 

@@ -52,7 +52,7 @@ func (d *domain) handle(ctx workflow.Context) error {
 const setBy = "a workflow update"
 
 func (d *domain) pause(ctx workflow.Context, m Pause) error {
-	c := crawl.Control{Kind: crawl.ControlPause, Reason: m.Reason}
+	c := crawl.Control{Type: crawl.ControlPause, Reason: m.Reason}
 	if m.Until != nil {
 		c.Until = *m.Until
 	}
@@ -61,12 +61,12 @@ func (d *domain) pause(ctx workflow.Context, m Pause) error {
 
 func (d *domain) resume(ctx workflow.Context) error {
 	return d.decide(ctx, "resume "+d.name, act.LiftControl, activities.LiftControlInput{
-		Domain: d.name, Kinds: []crawl.ControlKind{crawl.ControlPause}, By: setBy,
+		Domain: d.name, Kinds: []crawl.ControlType{crawl.ControlPause}, By: setBy,
 	})
 }
 
 func (d *domain) stop(ctx workflow.Context, m Stop) error {
-	return d.control(ctx, "stop "+d.name, crawl.Control{Kind: crawl.ControlStop, Reason: m.Reason})
+	return d.control(ctx, "stop "+d.name, crawl.Control{Type: crawl.ControlStop, Reason: m.Reason})
 }
 
 func (d *domain) setDelay(ctx workflow.Context, m SetDelay) error {
@@ -87,13 +87,13 @@ func (d *domain) setWindow(ctx workflow.Context, m SetWindow) error {
 }
 
 // set stores a domain's own setting; a value of nil takes it back.
-func (d *domain) set(ctx workflow.Context, summary string, kind crawl.ControlKind, value any) error {
+func (d *domain) set(ctx workflow.Context, summary string, kind crawl.ControlType, value any) error {
 	//workflowcheck:ignore a number or a text is the same JSON every time
 	data, err := json.Marshal(value)
 	if err != nil {
 		return err
 	}
-	return d.control(ctx, summary, crawl.Control{Kind: kind, Value: data})
+	return d.control(ctx, summary, crawl.Control{Type: kind, Value: data})
 }
 
 // control stores a decision, and has the workflow obey it at once.

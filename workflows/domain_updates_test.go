@@ -12,13 +12,15 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/workflows"
 )
 
 // FetchPages' results if a person's decision forbids all requests.
 var (
-	pausedNow  = activities.FetchPagesResult{NextStep: activities.NextStep{Next: activities.StepFinish, Reason: crawl.ReasonPaused}}
-	stoppedNow = activities.FetchPagesResult{NextStep: activities.NextStep{Next: activities.StepFinish, Reason: crawl.ReasonStopped}}
+	pausedNow  = activities.FetchPagesResult{NextStep: activities.NextStep{Next: activities.StepFinish, Reason: reasons.Paused}}
+	stoppedNow = activities.FetchPagesResult{NextStep: activities.NextStep{Next: activities.StepFinish, Reason: reasons.Stopped}}
 )
 
 // by is who makes the decisions that come as updates.
@@ -28,13 +30,13 @@ func TestPause(t *testing.T) {
 	t.Parallel()
 
 	pause := activities.SetControlInput{Domain: host, Control: crawl.Control{
-		Kind: crawl.ControlPause, Reason: "owner asked", SetBy: by,
+		Type: crawl.ControlPause, Reason: "owner asked", SetBy: by,
 	}}
 
 	t.Run("IsARowFirstThenEndsTheWorkflow", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonDelay)), says(pausedNow)}
+		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, reasons.Delay)), says(pausedNow)}
 		s.after(10*time.Minute, func() { s.mustUpdate(workflows.UpdatePause, workflows.Pause{Reason: "owner asked"}) })
 		s.finished()
 		require.Equal(t, []string{"FetchPages", "SetControl", "FetchPages", "FinishDomain"}, s.names())
@@ -46,7 +48,7 @@ func TestPause(t *testing.T) {
 	t.Run("MayEndByItself", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonDelay)), says(pausedNow)}
+		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, reasons.Delay)), says(pausedNow)}
 		until := s.start.Add(48 * time.Hour).UTC()
 		s.after(time.Minute, func() {
 			s.mustUpdate(workflows.UpdatePause, workflows.Pause{Reason: "owner asked", Until: &until})
@@ -62,7 +64,7 @@ func TestPause(t *testing.T) {
 		s := setup(t)
 		during := s.during(func() *outcome { return s.mustUpdate(workflows.UpdatePause, workflows.Pause{}) })
 		s.fetches = []answer[activities.FetchPagesResult]{
-			meanwhile(during, fetched(time.Hour, crawl.ReasonDelay)), says(pausedNow),
+			meanwhile(during, fetched(time.Hour, reasons.Delay)), says(pausedNow),
 		}
 		s.finished()
 		require.Empty(t, s.cancelled)
@@ -86,7 +88,7 @@ func TestPause(t *testing.T) {
 			says(activities.FetchPagesResult{NextStep: activities.NextStep{Next: activities.StepRobots, Origin: "https://example.org"}}), says(pausedNow),
 		}
 		s.robots = []answer[activities.FetchRobotsResult]{
-			says(activities.FetchRobotsResult{Wait: crawl.Duration(time.Hour), Reason: crawl.ReasonDelay}),
+			says(activities.FetchRobotsResult{Wait: settings.Duration(time.Hour), Reason: reasons.Delay}),
 		}
 		s.after(time.Minute, func() { s.mustUpdate(workflows.UpdatePause, workflows.Pause{}) })
 		s.finished()
@@ -97,7 +99,7 @@ func TestPause(t *testing.T) {
 	t.Run("IsShownInTheSearchAttributes", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonDelay)), says(pausedNow)}
+		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, reasons.Delay)), says(pausedNow)}
 		s.after(time.Minute, func() { s.mustUpdate(workflows.UpdatePause, workflows.Pause{}) })
 		s.finished()
 		require.Equal(t, []string{"MoseyStatus=paused"}, s.upserts)
@@ -107,12 +109,12 @@ func TestPause(t *testing.T) {
 func TestResume(t *testing.T) {
 	t.Parallel()
 
-	lift := activities.LiftControlInput{Domain: host, Kinds: []crawl.ControlKind{crawl.ControlPause}, By: by}
+	lift := activities.LiftControlInput{Domain: host, Kinds: []crawl.ControlType{crawl.ControlPause}, By: by}
 
 	t.Run("LiftsAPauseAndDecidesAgain", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonDelay))}
+		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, reasons.Delay))}
 		s.after(time.Minute, func() { s.mustUpdate(workflows.UpdateResume) })
 		s.finished()
 		require.Equal(t, []string{"FetchPages", "LiftControl", "FetchPages", "FinishDomain"}, s.names())
@@ -124,7 +126,7 @@ func TestResume(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		during := s.during(func() *outcome { return s.mustUpdate(workflows.UpdateResume) })
-		s.fetches = []answer[activities.FetchPagesResult]{says(pausedNow), says(fetched(time.Minute, crawl.ReasonDelay))}
+		s.fetches = []answer[activities.FetchPagesResult]{says(pausedNow), says(fetched(time.Minute, reasons.Delay))}
 		s.finishes = []answer[activities.FinishDomainResult]{
 			meanwhile(during, activities.FinishDomainResult{Finished: true}),
 		}
@@ -143,7 +145,7 @@ func TestStop(t *testing.T) {
 		return s.mustUpdate(workflows.UpdateStop, workflows.Stop{Reason: "owner asked"})
 	}
 	control := activities.SetControlInput{Domain: host, Control: crawl.Control{
-		Kind: crawl.ControlStop, Reason: "owner asked", SetBy: by,
+		Type: crawl.ControlStop, Reason: "owner asked", SetBy: by,
 	}}
 	stopped := func(t *testing.T, s *script, names ...string) {
 		t.Helper()
@@ -155,7 +157,7 @@ func TestStop(t *testing.T) {
 	t.Run("EndsAWait", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonDelay)), says(stoppedNow)}
+		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, reasons.Delay)), says(stoppedNow)}
 		s.after(time.Minute, func() { stop(s) })
 		s.finished()
 		stopped(t, s, "FetchPages", "SetControl", "FetchPages", "FinishDomain")
@@ -166,7 +168,7 @@ func TestStop(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		s.fetches = []answer[activities.FetchPagesResult]{
-			says(fetched(time.Hour, crawl.ReasonDelay)),
+			says(fetched(time.Hour, reasons.Delay)),
 			meanwhile(s.during(func() *outcome { return stop(s) }), stoppedNow),
 		}
 		s.after(time.Minute, func() { s.mustUpdate(workflows.UpdatePause, workflows.Pause{Reason: "owner asked"}) })
@@ -190,11 +192,11 @@ func TestStop(t *testing.T) {
 	t.Run("NeedsNoReason", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonDelay)), says(stoppedNow)}
+		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, reasons.Delay)), says(stoppedNow)}
 		s.after(time.Minute, func() { s.mustUpdate(workflows.UpdateStop, workflows.Stop{}) })
 		s.finished()
 		require.Equal(t, activities.SetControlInput{Domain: host, Control: crawl.Control{
-			Kind: crawl.ControlStop, SetBy: by,
+			Type: crawl.ControlStop, SetBy: by,
 		}}, s.calls[1].in)
 	})
 }
@@ -202,9 +204,9 @@ func TestStop(t *testing.T) {
 func TestSettings(t *testing.T) {
 	t.Parallel()
 
-	setting := func(kind crawl.ControlKind, value string) activities.SetControlInput {
+	setting := func(kind crawl.ControlType, value string) activities.SetControlInput {
 		return activities.SetControlInput{Domain: host, Control: crawl.Control{
-			Kind: kind, Value: json.RawMessage(value), SetBy: by,
+			Type: kind, Value: json.RawMessage(value), SetBy: by,
 		}}
 	}
 
@@ -212,15 +214,15 @@ func TestSettings(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		s.fetches = []answer[activities.FetchPagesResult]{
-			says(fetched(time.Hour, crawl.ReasonDelay)),
-			says(fetched(59*time.Minute, crawl.ReasonDelay)),
-			says(fetched(58*time.Minute, crawl.ReasonDelay)),
+			says(fetched(time.Hour, reasons.Delay)),
+			says(fetched(59*time.Minute, reasons.Delay)),
+			says(fetched(58*time.Minute, reasons.Delay)),
 		}
 		s.after(time.Minute, func() {
-			s.mustUpdate(workflows.UpdateSetDelay, workflows.SetDelay{Delay: new(crawl.Duration(30 * time.Second))})
+			s.mustUpdate(workflows.UpdateSetDelay, workflows.SetDelay{Delay: new(settings.Duration(30 * time.Second))})
 		})
 		s.after(2*time.Minute, func() {
-			s.mustUpdate(workflows.UpdateSetBudget, workflows.SetBudget{MaxPages: new(int64(crawl.Unlimited))})
+			s.mustUpdate(workflows.UpdateSetBudget, workflows.SetBudget{MaxPages: new(int64(settings.Unlimited))})
 		})
 		s.finished()
 		require.Equal(t, []activities.SetControlInput{
@@ -236,9 +238,9 @@ func TestSettings(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		const window = "Mon-Fri 22:00-06:00 Europe/Berlin, Sat-Sun 00:00-24:00 UTC"
-		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonDelay))}
+		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, reasons.Delay))}
 		s.after(time.Second, func() {
-			s.mustUpdate(workflows.UpdateSetDelay, workflows.SetDelay{Delay: new(crawl.Duration(1500 * time.Microsecond))})
+			s.mustUpdate(workflows.UpdateSetDelay, workflows.SetDelay{Delay: new(settings.Duration(1500 * time.Microsecond))})
 			s.mustUpdate(workflows.UpdateSetBudget, workflows.SetBudget{MaxPages: new(int64(0))})
 			s.mustUpdate(workflows.UpdateSetWindow, workflows.SetWindow{Window: new(window)})
 		})
@@ -257,7 +259,7 @@ func TestSettings(t *testing.T) {
 	t.Run("ThatCannotBeStoredFailTheUpdateAndNothingElse", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonDelay))}
+		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, reasons.Delay))}
 		s.others = []answer[none]{fails[none](temporal.NewNonRetryableApplicationError("no such domain", activities.TypeBadInput, nil))}
 		var o *outcome
 		s.after(time.Minute, func() { o = s.update(workflows.UpdateSetDelay, workflows.SetDelay{}) })
@@ -274,7 +276,7 @@ func TestSettings(t *testing.T) {
 	t.Run("ThatCannotBeStoredInTimeFailTheUpdateAndNothingElse", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonDelay))}
+		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, reasons.Delay))}
 		for range 100 {
 			s.others = append(s.others, fails[none](errors.New("the database is down")))
 		}
@@ -291,7 +293,7 @@ func TestSettings(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		const window = "Mon-Fri 22:00-06:00 Mars/Olympus_Mons"
-		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonDelay))}
+		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, reasons.Delay))}
 		s.after(time.Minute, func() { s.mustUpdate(workflows.UpdateSetWindow, workflows.SetWindow{Window: new(window)}) })
 		s.finished()
 		require.Equal(t, []activities.SetControlInput{setting(crawl.ControlWindow, `"`+window+`"`)},
@@ -301,7 +303,7 @@ func TestSettings(t *testing.T) {
 	t.Run("ABudgetEndsAWaitForWork", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(9*time.Minute, crawl.ReasonScheduled))}
+		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(9*time.Minute, reasons.Scheduled))}
 		s.after(time.Minute, func() { s.mustUpdate(workflows.UpdateSetBudget, workflows.SetBudget{MaxPages: new(int64(5))}) })
 		s.finished()
 		require.Equal(t, []string{"FetchPages", "SetControl", "FetchPages", "FinishDomain"}, s.names())

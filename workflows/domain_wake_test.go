@@ -9,6 +9,8 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/workflows"
 )
 
@@ -16,9 +18,9 @@ import (
 func TestPolitenessWaitIsNotShortened(t *testing.T) {
 	t.Parallel()
 
-	for _, why := range []crawl.Reason{
-		crawl.ReasonDelay, crawl.ReasonDomain, crawl.ReasonCrawlDelay, crawl.ReasonRetryAfter, crawl.ReasonBackoff,
-		crawl.ReasonIP, crawl.ReasonInFlight, crawl.ReasonRobots, "",
+	for _, why := range []reasons.Reason{
+		reasons.Delay, reasons.Domain, reasons.CrawlDelay, reasons.RetryAfter, reasons.Backoff,
+		reasons.IP, reasons.InFlight, reasons.Robots, "",
 	} {
 		t.Run("ByWakesDuring "+string(why), func(t *testing.T) {
 			t.Parallel()
@@ -41,8 +43,8 @@ func TestPolitenessWaitIsNotShortened(t *testing.T) {
 		s := setup(t)
 		// what a person decides is asked about at once; the guard knows the rest of the wait
 		s.fetches = []answer[activities.FetchPagesResult]{
-			says(fetched(time.Hour, crawl.ReasonDelay)), says(fetched(50*time.Minute, crawl.ReasonDelay)),
-			says(fetched(40*time.Minute, crawl.ReasonDelay)), says(fetched(20*time.Minute, crawl.ReasonDelay)),
+			says(fetched(time.Hour, reasons.Delay)), says(fetched(50*time.Minute, reasons.Delay)),
+			says(fetched(40*time.Minute, reasons.Delay)), says(fetched(20*time.Minute, reasons.Delay)),
 		}
 		s.after(10*time.Minute, func() { s.mustUpdate(workflows.UpdateSetDelay, workflows.SetDelay{}) })
 		s.after(20*time.Minute, func() { s.mustUpdate(workflows.UpdateSetBudget, workflows.SetBudget{MaxPages: new(int64(9))}) })
@@ -66,7 +68,7 @@ func TestPolitenessWaitIsNotShortened(t *testing.T) {
 			says(activities.FetchPagesResult{NextStep: activities.NextStep{Next: activities.StepRobots, Origin: "https://example.org"}}),
 		}
 		s.robots = []answer[activities.FetchRobotsResult]{
-			says(activities.FetchRobotsResult{Wait: crawl.Duration(time.Hour), Reason: crawl.ReasonDelay}),
+			says(activities.FetchRobotsResult{Wait: settings.Duration(time.Hour), Reason: reasons.Delay}),
 		}
 		s.after(time.Minute, func() { s.wake(workflows.Wake{}) })
 		s.after(2*time.Minute, func() {
@@ -88,7 +90,7 @@ func TestDecisionEndsOnlyTheWaitThatItMeets(t *testing.T) {
 		s := setup(t)
 		during := s.during(func() *outcome { return s.mustUpdate(workflows.UpdateSetDelay, workflows.SetDelay{}) })
 		s.fetches = []answer[activities.FetchPagesResult]{
-			meanwhile(during, fetched(time.Hour, crawl.ReasonDelay)), says(fetched(time.Hour, crawl.ReasonDelay)),
+			meanwhile(during, fetched(time.Hour, reasons.Delay)), says(fetched(time.Hour, reasons.Delay)),
 		}
 		s.finished()
 		require.Equal(t, []string{"FetchPages", "SetControl", "FetchPages", "FetchPages", "FinishDomain"}, s.names())
@@ -103,7 +105,7 @@ func TestDecisionEndsOnlyTheWaitThatItMeets(t *testing.T) {
 			meanwhile(during, activities.FetchPagesResult{NextStep: activities.NextStep{Next: activities.StepRobots, Origin: "https://example.org"}}),
 		}
 		s.robots = []answer[activities.FetchRobotsResult]{
-			says(activities.FetchRobotsResult{Wait: crawl.Duration(time.Hour), Reason: crawl.ReasonDelay}),
+			says(activities.FetchRobotsResult{Wait: settings.Duration(time.Hour), Reason: reasons.Delay}),
 		}
 		s.finished()
 		require.Equal(t, []time.Duration{time.Hour}, s.timers)
@@ -113,7 +115,7 @@ func TestDecisionEndsOnlyTheWaitThatItMeets(t *testing.T) {
 func TestWake(t *testing.T) {
 	t.Parallel()
 
-	idle := fetched(9*time.Minute, crawl.ReasonScheduled)
+	idle := fetched(9*time.Minute, reasons.Scheduled)
 
 	t.Run("EndsAWaitForWork", func(t *testing.T) {
 		t.Parallel()
@@ -167,7 +169,7 @@ func TestWake(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		s.fetches = []answer[activities.FetchPagesResult]{says(activities.FetchPagesResult{
-			NextStep: activities.NextStep{Next: activities.StepFinish, Wait: crawl.Duration(2 * time.Hour), Reason: crawl.ReasonRetryAfter, Defer: true},
+			NextStep: activities.NextStep{Next: activities.StepFinish, Wait: settings.Duration(2 * time.Hour), Reason: reasons.RetryAfter, Defer: true},
 		})}
 		s.finishes = []answer[activities.FinishDomainResult]{
 			meanwhile(func() { s.wake(workflows.Wake{}) }, activities.FinishDomainResult{Finished: true}),
@@ -190,7 +192,7 @@ func TestWake(t *testing.T) {
 	t.Run("BringsItsRunsPagesPerActivity", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		pause := fetched(time.Minute, crawl.ReasonDelay)
+		pause := fetched(time.Minute, reasons.Delay)
 		s.fetches = []answer[activities.FetchPagesResult]{says(pause), says(pause), says(pause)}
 		s.after(30*time.Second, func() {
 			s.wake(workflows.Wake{PagesPerActivity: 20})
@@ -212,7 +214,7 @@ func TestWake(t *testing.T) {
 func TestWindowIsSleptThrough(t *testing.T) {
 	t.Parallel()
 	const night = 14 * time.Hour
-	closed := fetched(night, crawl.ReasonWindow)
+	closed := fetched(night, reasons.Window)
 
 	t.Run("ToItsEnd", func(t *testing.T) {
 		t.Parallel()
@@ -232,7 +234,7 @@ func TestWindowIsSleptThrough(t *testing.T) {
 		s.finished()
 		require.Equal(t, []string{"FetchPages", "SetControl", "FetchPages", "FinishDomain"}, s.names())
 		require.Equal(t, []activities.SetControlInput{{Domain: host, Control: crawl.Control{
-			Kind: crawl.ControlWindow, Value: json.RawMessage(`"` + window + `"`), SetBy: by,
+			Type: crawl.ControlWindow, Value: json.RawMessage(`"` + window + `"`), SetBy: by,
 		}}}, inputs[activities.SetControlInput](s))
 		require.Less(t, s.calls[2].at-s.calls[0].at, 2*time.Hour)
 	})

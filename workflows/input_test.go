@@ -9,6 +9,8 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/workflows"
 )
 
@@ -46,7 +48,7 @@ func TestUpdateInputs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := setup(t)
-			s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonScheduled))}
+			s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, reasons.Scheduled))}
 			var args []any
 			if c.input != nothing {
 				args = append(args, json.RawMessage(c.input))
@@ -64,7 +66,7 @@ func TestUpdateInputs(t *testing.T) {
 	t.Run("OfARunsStop", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		s.dispatches = []answer[activities.DispatchResult]{says(activities.DispatchResult{NextIn: crawl.Duration(time.Hour)})}
+		s.dispatches = []answer[activities.DispatchResult]{says(activities.DispatchResult{NextIn: settings.Duration(time.Hour)})}
 		var o *outcome
 		s.after(time.Minute, func() { o = s.update(workflows.UpdateStop, json.RawMessage(`{"why":"enough"}`)) })
 		s.env.ExecuteWorkflow(workflows.CrawlWorkflowName, workflows.CrawlInput{Run: runName})
@@ -76,18 +78,18 @@ func TestUpdateInputs(t *testing.T) {
 	t.Run("NullTakesASettingBack", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonDelay))}
+		s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, reasons.Delay))}
 		s.after(time.Minute, func() {
 			s.mustUpdate(workflows.UpdateSetDelay, json.RawMessage(`{"delay":null}`))
 			s.mustUpdate(workflows.UpdateSetBudget, json.RawMessage(`{"max_pages":null}`))
 			s.mustUpdate(workflows.UpdateSetWindow, json.RawMessage(`{"Window":null}`))
 		})
 		s.finished()
-		var kinds []crawl.ControlKind
+		var kinds []crawl.ControlType
 		for _, in := range inputs[activities.SetControlInput](s) {
 			require.JSONEq(t, "null", string(in.Value))
-			kinds = append(kinds, in.Kind)
+			kinds = append(kinds, in.Type)
 		}
-		require.ElementsMatch(t, []crawl.ControlKind{crawl.ControlDelay, crawl.ControlBudget, crawl.ControlWindow}, kinds)
+		require.ElementsMatch(t, []crawl.ControlType{crawl.ControlDelay, crawl.ControlBudget, crawl.ControlWindow}, kinds)
 	})
 }

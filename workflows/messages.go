@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
@@ -47,12 +48,12 @@ type Wake struct {
 	PagesPerActivity int `json:"pages_per_activity,omitempty"`
 }
 
-// wakeAuto is crawl.PagesPerActivityAuto in a Wake.
+// wakeAuto is settings.PagesPerActivityAuto in a Wake.
 const wakeAuto = -1
 
 // wakeWith is a wake-up that carries a run's setting.
 func wakeWith(pagesPerActivity int) Wake {
-	if pagesPerActivity == crawl.PagesPerActivityAuto {
+	if pagesPerActivity == settings.PagesPerActivityAuto {
 		return Wake{PagesPerActivity: wakeAuto}
 	}
 	return Wake{PagesPerActivity: pagesPerActivity}
@@ -76,7 +77,7 @@ func (m *Pause) UnmarshalJSON(data []byte) error {
 
 // validate checks a pause at an instant.
 func (m Pause) validate(now time.Time) error {
-	c := crawl.Control{Kind: crawl.ControlPause}
+	c := crawl.Control{Type: crawl.ControlPause}
 	if m.Until != nil {
 		c.Until = *m.Until
 	}
@@ -103,8 +104,8 @@ func (m Stop) validate() error {
 
 // Set changes those settings of a run that it has.
 type Set struct {
-	Settings crawl.Settings `json:"settings"`
-	Reason   string         `json:"reason,omitempty"`
+	Settings settings.Settings `json:"settings"`
+	Reason   string            `json:"reason,omitempty"`
 
 	input input
 }
@@ -123,7 +124,7 @@ func (m Set) validate() error {
 // SetDelay is a domain's own least delay; it cannot undercut its runs' or
 // robots.txt's. Null takes it back.
 type SetDelay struct {
-	Delay *crawl.Duration `json:"delay"`
+	Delay *settings.Duration `json:"delay"`
 
 	input input
 }
@@ -139,8 +140,8 @@ func (m SetDelay) validate() error {
 	if err := m.input.check(`{"delay":"1m"}, or null to take it back`); err != nil || m.Delay == nil {
 		return err
 	}
-	if *m.Delay < 0 || time.Duration(*m.Delay) > crawl.DelayMax {
-		return fmt.Errorf("%w: delay %s: want 0s to %s", crawl.ErrInvalid, *m.Delay, crawl.DelayMax)
+	if *m.Delay < 0 || time.Duration(*m.Delay) > settings.DelayMax {
+		return fmt.Errorf("%w: delay %s: want 0s to %s", crawl.ErrInvalid, *m.Delay, settings.DelayMax)
 	}
 	return nil
 }
@@ -164,13 +165,13 @@ func (m SetBudget) validate() error {
 	if err := m.input.check(`{"max_pages":200}, -1 for no limit, or null to take it back`); err != nil || m.MaxPages == nil {
 		return err
 	}
-	if *m.MaxPages < crawl.Unlimited {
+	if *m.MaxPages < settings.Unlimited {
 		return fmt.Errorf("%w: max_pages %d: want -1 or more", crawl.ErrInvalid, *m.MaxPages)
 	}
 	return nil
 }
 
-// SetWindow is when a domain may be asked, as crawl.ParseWindows reads it. Null
+// SetWindow is when a domain may be asked, as settings.ParseWindows reads it. Null
 // takes it back. Its runs' windows hold beside it. Whether its time zones are known
 // is found by the activity that stores it.
 type SetWindow struct {
@@ -191,7 +192,7 @@ func (m SetWindow) validate() error {
 	if err != nil || m.Window == nil {
 		return err
 	}
-	_, err = crawl.ParseWindows(*m.Window)
+	_, err = settings.ParseWindows(*m.Window)
 	return err
 }
 

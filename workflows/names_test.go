@@ -18,6 +18,8 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/kinds"
+	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/workflows"
 )
 
@@ -164,17 +166,17 @@ func TestNames(t *testing.T) {
 	for _, step := range []activities.Step{activities.StepFetch, activities.StepRobots, activities.StepFinish} {
 		n.add("step", string(step))
 	}
-	for _, kind := range []crawl.Kind{crawl.KindRobots, crawl.KindTDM} {
+	for _, kind := range []kinds.Kind{kinds.Robots, kinds.TDM} {
 		n.add("kind", string(kind))
 	}
-	for _, kind := range []crawl.ControlKind{
+	for _, kind := range []crawl.ControlType{
 		crawl.ControlPause, crawl.ControlStop, crawl.ControlDelay, crawl.ControlBudget, crawl.ControlWindow,
 	} {
 		n.add("control", string(kind))
 	}
-	for _, decides := range []crawl.Reason{
-		crawl.ReasonScheduled, crawl.ReasonWindow, crawl.ReasonPaused, crawl.ReasonStopped, crawl.ReasonBlocked,
-		crawl.ReasonDeferred, crawl.ReasonGraylist, crawl.ReasonRetryAfter, crawl.ReasonBackoff, crawl.ReasonRobots,
+	for _, decides := range []reasons.Reason{
+		reasons.Scheduled, reasons.Window, reasons.Paused, reasons.Stopped, reasons.Blocked,
+		reasons.Deferred, reasons.Graylist, reasons.RetryAfter, reasons.Backoff, reasons.Robots,
 	} {
 		n.add("reason", string(decides))
 	}
@@ -204,7 +206,7 @@ func TestEveryHandlerIsNamed(t *testing.T) {
 	known := strings.Split(string(golden), "\n")
 	var handlers []string
 	s := setup(t)
-	s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, crawl.ReasonDelay))}
+	s.fetches = []answer[activities.FetchPagesResult]{says(fetched(time.Hour, reasons.Delay))}
 	s.after(time.Minute, func() {
 		v, err := s.env.QueryWorkflow("__temporal_workflow_metadata")
 		require.NoError(t, err)

@@ -8,6 +8,8 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/kinds"
+	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/workflows"
 )
 
@@ -60,9 +62,9 @@ func TestActivityOptions(t *testing.T) {
 		s := setup(t)
 		s.fetches = []answer[activities.FetchPagesResult]{
 			says(activities.FetchPagesResult{
-				NextStep: activities.NextStep{Next: activities.StepRobots, Origin: "https://example.org", Kind: crawl.KindRobots},
+				NextStep: activities.NextStep{Next: activities.StepRobots, Origin: "https://example.org", Kind: kinds.Robots},
 			}),
-			says(fetched(time.Hour, crawl.ReasonDelay)), says(fetched(58*time.Minute, crawl.ReasonDelay)),
+			says(fetched(time.Hour, reasons.Delay)), says(fetched(58*time.Minute, reasons.Delay)),
 		}
 		s.after(time.Minute, func() {
 			s.mustUpdate(workflows.UpdateAddURLs, workflows.AddURLs{Run: runName, URLs: []string{page}})

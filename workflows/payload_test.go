@@ -12,6 +12,9 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/kinds"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/workflows"
 )
@@ -29,7 +32,7 @@ const (
 	shownMax = 300
 	// robotsMax is the most that a location of robots.txt may take in JSON.
 	robotsMax = urls.MaxLength
-	longest   = crawl.Duration(crawl.DelayMax + 999999999)
+	longest   = settings.Duration(settings.DelayMax + 999999999)
 )
 
 func TestPayloadsStaySmall(t *testing.T) {
@@ -47,27 +50,27 @@ func TestPayloadsStaySmall(t *testing.T) {
 	}
 	until := time.Now().Add(time.Duration(longest))
 	set := crawl.Control{
-		Kind: crawl.ControlBudget, Value: json.RawMessage("-9223372036854775808"), Reason: control,
+		Type: crawl.ControlBudget, Value: json.RawMessage("-9223372036854775808"), Reason: control,
 		SetBy: "a workflow update", SetAt: until, Until: until,
 	}
 	for _, v := range []any{
-		activities.FetchPagesInput{Domain: name, MaxPages: crawl.PagesPerActivityMax, Auto: true, Queued: true},
+		activities.FetchPagesInput{Domain: name, MaxPages: settings.PagesPerActivityMax, Auto: true, Queued: true},
 		activities.FetchPagesResult{
-			NextStep: activities.NextStep{Next: activities.StepRobots, Origin: shown, Kind: crawl.KindRobots, Wait: longest, Reason: crawl.ReasonRobots, Defer: true, Queued: true},
+			NextStep: activities.NextStep{Next: activities.StepRobots, Origin: shown, Kind: kinds.Robots, Wait: longest, Reason: reasons.Robots, Defer: true, Queued: true},
 			Closed:   1e9, Runs: runs,
 		},
 		activities.FetchPagesResult{
-			NextStep: activities.NextStep{Next: activities.StepRobots, Origin: origin, Kind: crawl.KindRobots, Wait: longest, Reason: crawl.ReasonRobots, URL: robots, Hops: 5, Queued: true},
+			NextStep: activities.NextStep{Next: activities.StepRobots, Origin: origin, Kind: kinds.Robots, Wait: longest, Reason: reasons.Robots, URL: robots, Hops: 5, Queued: true},
 			Closed:   1e9, Runs: runs,
 		},
-		activities.FetchRobotsInput{Domain: name, Origin: origin, Kind: crawl.KindRobots, URL: robots, Hops: 5, Queued: true},
+		activities.FetchRobotsInput{Domain: name, Origin: origin, Kind: kinds.Robots, URL: robots, Hops: 5, Queued: true},
 		activities.FetchRobotsResult{
-			Wait: longest, Reason: crawl.ReasonRobots, Kind: crawl.KindRobots, URL: robots, Hops: 5, Queued: true,
+			Wait: longest, Reason: reasons.Robots, Kind: kinds.Robots, URL: robots, Hops: 5, Queued: true,
 		},
-		activities.FinishDomainInput{Domain: name, Defer: true, Wait: longest, Reason: string(crawl.ReasonRobots)},
+		activities.FinishDomainInput{Domain: name, Defer: true, Wait: longest, Reason: string(reasons.Robots)},
 		activities.FinishDomainResult{Finished: true},
 		activities.SetControlInput{Domain: name, Control: set},
-		activities.LiftControlInput{Domain: name, Kinds: []crawl.ControlKind{crawl.ControlPause}, By: "a workflow update"},
+		activities.LiftControlInput{Domain: name, Kinds: []crawl.ControlType{crawl.ControlPause}, By: "a workflow update"},
 		activities.AddURLsResult{Added: 20},
 		activities.DispatchInput{Run: run},
 		activities.DispatchResult{
@@ -80,11 +83,11 @@ func TestPayloadsStaySmall(t *testing.T) {
 			FilterSeedsResult: activities.FilterSeedsResult{Disallowed: 1e9},
 		},
 		activities.StopRunInput{Run: run, Reason: control},
-		workflows.Wake{PagesPerActivity: crawl.PagesPerActivityMax},
+		workflows.Wake{PagesPerActivity: settings.PagesPerActivityMax},
 		workflows.Pause{Reason: control, Until: &until},
 		workflows.Stop{Reason: control},
-		workflows.DomainInput{Domain: name, PagesPerActivity: crawl.PagesPerActivityMax, State: workflows.DomainState{
-			NextStep: activities.NextStep{Next: activities.StepRobots, Wait: longest, Reason: crawl.ReasonRobots, Defer: true, URL: robots, Origin: origin, Kind: crawl.KindRobots, Hops: 5, Queued: true},
+		workflows.DomainInput{Domain: name, PagesPerActivity: settings.PagesPerActivityMax, State: workflows.DomainState{
+			NextStep: activities.NextStep{Next: activities.StepRobots, Wait: longest, Reason: reasons.Robots, Defer: true, URL: robots, Origin: origin, Kind: kinds.Robots, Hops: 5, Queued: true},
 			Closed:   1 << 62, Runs: runs, Status: workflows.StatusGraylisted,
 		}},
 	} {
@@ -130,7 +133,7 @@ func TestAddURLsPayloadStaysSmall(t *testing.T) {
 func TestDomainStateSurvivesJSON(t *testing.T) {
 	t.Parallel()
 	state := workflows.DomainState{
-		NextStep: activities.NextStep{Next: activities.StepRobots, Wait: crawl.Duration(time.Minute + time.Nanosecond), Reason: crawl.ReasonIP, URL: page, Defer: true, Origin: "https://example.org", Kind: crawl.KindTDM, Hops: 3, Queued: true},
+		NextStep: activities.NextStep{Next: activities.StepRobots, Wait: settings.Duration(time.Minute + time.Nanosecond), Reason: reasons.IP, URL: page, Defer: true, Origin: "https://example.org", Kind: kinds.TDM, Hops: 3, Queued: true},
 		Closed:   1 << 60, Runs: []string{"<small> & “web”", runName}, Status: workflows.StatusWaiting,
 	}
 	for _, v := range reflect.ValueOf(state).Fields() {

@@ -9,7 +9,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/mosey-web/mosey/activities"
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/workflows"
 )
 
@@ -20,7 +20,7 @@ func TestRecrawlWorkflow(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		s.recrawls = []answer[activities.RecrawlResult]{says(activities.RecrawlResult{Pending: 3})}
-		in := activities.RecrawlInput{Run: runName, OlderThan: crawl.Duration(time.Hour), Domain: "example.org"}
+		in := activities.RecrawlInput{Run: runName, OlderThan: settings.Duration(time.Hour), Domain: "example.org"}
 		s.env.ExecuteWorkflow(workflows.RecrawlWorkflowName, in)
 		var res activities.RecrawlResult
 		require.NoError(t, s.env.GetWorkflowResult(&res))

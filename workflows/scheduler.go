@@ -17,6 +17,7 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // Schedule is what Temporal does again and again, by its Schedules.
@@ -24,8 +25,8 @@ type Schedule struct {
 	Name string `json:"name"`
 	// Every is the span between two times, or Cron says when, in UTC (a cron line of five
 	// fields): one of them is set.
-	Every crawl.Duration `json:"every,omitempty"`
-	Cron  string         `json:"cron,omitempty"`
+	Every settings.Duration `json:"every,omitempty"`
+	Cron  string            `json:"cron,omitempty"`
 	// Seed or Recrawl is what is done.
 	Seed    *SeedInput               `json:"seed,omitempty"`
 	Recrawl *activities.RecrawlInput `json:"recrawl,omitempty"`

@@ -20,6 +20,8 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/workflows"
 )
 
@@ -344,9 +346,9 @@ func inputs[In any](s *script) []In {
 func (s *script) gap(n int) time.Duration { return s.calls[n].at - s.calls[n-1].at }
 
 // fetched is the answer of an activity that is to be followed by another fetch.
-func fetched(wait time.Duration, why crawl.Reason) activities.FetchPagesResult {
+func fetched(wait time.Duration, why reasons.Reason) activities.FetchPagesResult {
 	return activities.FetchPagesResult{
-		NextStep: activities.NextStep{Next: activities.StepFetch, URL: page, Wait: crawl.Duration(wait), Reason: why},
+		NextStep: activities.NextStep{Next: activities.StepFetch, URL: page, Wait: settings.Duration(wait), Reason: why},
 		Closed:   1,
 	}
 }

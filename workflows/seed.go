@@ -9,6 +9,7 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
@@ -20,8 +21,8 @@ type SeedInput struct {
 	Run  string   `json:"run"`
 	URLs []string `json:"urls,omitempty"`
 	// Settings are given to a new run, and change those of an existing one.
-	Settings crawl.Settings `json:"settings,omitzero"`
-	// Source, if set, names a list of seeds for a worker to read:
+	Settings settings.Settings `json:"settings,omitzero"`
+	// Source, if set, names a seed file for a worker to read:
 	//
 	//	{"run":"top","source":"tranco","limit":1000}
 	activities.SeedList
@@ -91,7 +92,7 @@ func seed(ctx workflow.Context, in SeedInput) (SeedResult, error) {
 	}
 	var listed activities.StoreSeedsResult
 	if in.SeedList != (activities.SeedList{}) {
-		err = workflow.ExecuteActivity(withSeedOptions(ctx, "store a list of seeds of run "+in.Run), act.StoreSeedList,
+		err = workflow.ExecuteActivity(withSeedOptions(ctx, "store a seed file of run "+in.Run), act.StoreSeedList,
 			activities.StoreSeedListInput{Run: in.Run, List: in.SeedList, Settings: in.Settings}).Get(ctx, &listed)
 		if err != nil {
 			return res, err
@@ -111,6 +112,6 @@ func seed(ctx workflow.Context, in SeedInput) (SeedResult, error) {
 	started = true
 	// beside the crawl: one slow seed must not hold the others up
 	err = workflow.ExecuteActivity(withFilterOptions(ctx, "robots.txt of the seeds of run "+in.Run), act.FilterSeeds,
-		activities.FilterSeedsInput{Run: in.Run, Wake: in.Settings != (crawl.Settings{})}).Get(ctx, &res.FilterSeedsResult)
+		activities.FilterSeedsInput{Run: in.Run, Wake: in.Settings != (settings.Settings{})}).Get(ctx, &res.FilterSeedsResult)
 	return res, err
 }

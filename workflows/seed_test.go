@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/mosey-web/mosey/activities"
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/workflows"
 )
 
@@ -20,11 +20,11 @@ func TestSeedWorkflow(t *testing.T) {
 	t.Run("StoresTheSeedsThenStartsTheRunThenFiltersTheSeeds", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		delay := crawl.Duration(time.Minute)
+		delay := settings.Duration(time.Minute)
 		counts := activities.StoreSeedsResult{Added: 3, Known: 2, Refused: 1, Example: "no URL"}
 		s.seeds = []answer[activities.StoreSeedsResult]{says(counts)}
 		s.filters = []answer[activities.FilterSeedsResult]{says(activities.FilterSeedsResult{Disallowed: 2})}
-		in := workflows.SeedInput{Run: runName, URLs: []string{page}, Settings: crawl.Settings{Delay: &delay}}
+		in := workflows.SeedInput{Run: runName, URLs: []string{page}, Settings: settings.Settings{Delay: &delay}}
 		s.env.ExecuteWorkflow(workflows.SeedWorkflowName, in)
 		var res workflows.SeedResult
 		require.NoError(t, s.env.GetWorkflowResult(&res))

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/cmd/internal/audit"
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/db"
 )
 
@@ -51,8 +51,8 @@ func (c *auditCmd) Run(ctx context.Context, e *env) error {
 	})
 }
 
-func printAudit(w io.Writer, a crawl.Audit) {
-	gaps := func(name string, g crawl.Gaps) {
+func printAudit(w io.Writer, a report.Audit) {
+	gaps := func(name string, g report.Gaps) {
 		fmt.Fprintf(w, "%-12s %s, %s, %s\n", name,
 			count(g.Requests, "request"), count(g.Gaps, "gap"), count(g.Violations, "violation"))
 		if g.Gaps > 0 {

@@ -8,6 +8,9 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 func TestAudit(t *testing.T) {
@@ -17,7 +20,7 @@ func TestAudit(t *testing.T) {
 	// is opened by force.
 	asked := func(t *testing.T, first crawl.Attempt) *rows {
 		t.Helper()
-		r := newRows(t, crawl.Settings{}, aPage, aOrigin+"/more").allowed()
+		r := newRows(t, settings.Settings{}, aPage, aOrigin+"/more").allowed()
 		version := r.version()
 		first.RobotsVersion = version
 		r.fetched(first)
@@ -27,7 +30,7 @@ func TestAudit(t *testing.T) {
 
 	t.Run("IsCleanWhereEveryPromiseWasKept", func(t *testing.T) {
 		t.Parallel()
-		r := asked(t, crawl.Attempt{Delay: 0, Reason: crawl.ReasonDelay})
+		r := asked(t, crawl.Attempt{Delay: 0, Reason: reasons.Delay})
 		out := r.Print("audit")
 		ContainsOnSameLine(t, out, "domains ", "2 requests, 1 gap, 0 violations")
 		ContainsOnSameLine(t, out, "min ", ", median ", "; beyond what was due: ")
@@ -36,7 +39,7 @@ func TestAudit(t *testing.T) {
 		ContainsOnSameLine(t, out, "retry-after ", "0 answers asked for a wait, 0 not obeyed")
 		ContainsOnSameLine(t, out, "robots.txt ", "2 page requests decided again, 0 violations")
 		require.NotContains(t, out, "lost")
-		var a crawl.Audit
+		var a report.Audit
 		r.Decode(&a, "audit", "--json")
 		require.True(t, a.Clean())
 		require.EqualValues(t, 2, a.Domains.Requests)
@@ -44,7 +47,7 @@ func TestAudit(t *testing.T) {
 
 	t.Run("FailsWithEachViolation", func(t *testing.T) {
 		t.Parallel()
-		r := asked(t, crawl.Attempt{Delay: crawl.Millis(10 * time.Second), Reason: crawl.ReasonDelay})
+		r := asked(t, crawl.Attempt{Delay: crawl.Millis(10 * time.Second), Reason: reasons.Delay})
 		got := r.Execute("audit")
 		require.Equal(t, wiring.ExitFailed, got.Code)
 		require.Equal(t, "mosey: there are violations; please report them\n", got.Stderr)
@@ -57,7 +60,7 @@ func TestAudit(t *testing.T) {
 
 	t.Run("FailsWhereARobotsWasNotObeyed", func(t *testing.T) {
 		t.Parallel()
-		r := newRows(t, crawl.Settings{}).allowed().fetched(crawl.Attempt{})
+		r := newRows(t, settings.Settings{}).allowed().fetched(crawl.Attempt{})
 		got := r.Execute("audit")
 		require.Equal(t, wiring.ExitFailed, got.Code)
 		ContainsOnSameLine(t, got.Stdout, "robots: https://a.example/: requested without a robots.txt")
@@ -65,7 +68,7 @@ func TestAudit(t *testing.T) {
 
 	t.Run("CountsWhatWasLost", func(t *testing.T) {
 		t.Parallel()
-		r := newRows(t, crawl.Settings{}).allowed()
+		r := newRows(t, settings.Settings{}).allowed()
 		r.begin()
 		r.slot(0, "")
 		_, err := r.store.Next(t.Context(), aDomain)
@@ -75,8 +78,8 @@ func TestAudit(t *testing.T) {
 
 	t.Run("IsOfOneRun", func(t *testing.T) {
 		t.Parallel()
-		r := asked(t, crawl.Attempt{Delay: crawl.Millis(10 * time.Second), Reason: crawl.ReasonDelay})
-		_, err := r.store.EnsureRun(t.Context(), "other", "test", crawl.Settings{})
+		r := asked(t, crawl.Attempt{Delay: crawl.Millis(10 * time.Second), Reason: reasons.Delay})
+		_, err := r.store.EnsureRun(t.Context(), "other", "test", settings.Settings{})
 		require.NoError(t, err)
 		ContainsOnSameLine(t, r.Print("audit", "--run", "other"), "domains ", "0 requests")
 		require.Equal(t, wiring.ExitFailed, r.Execute("audit", "--run", "small-web").Code)

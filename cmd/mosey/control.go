@@ -40,12 +40,12 @@ func (p *pauseCmd) Run(ctx context.Context, e *env) error {
 	if name, is, err := runArgument(p.Name); err != nil {
 		return err
 	} else if is {
-		change := crawl.RunChange{Kind: crawl.ChangePause, Reason: p.Reason, Until: until}
+		change := crawl.RunChange{Action: crawl.ChangePause, Reason: p.Reason, Until: until}
 		return changeRun(ctx, e, name, change, func(run crawl.Run) string {
 			return fmt.Sprintf("Run %s is paused%s. To undo it:\n  mosey resume run:%s", run.Name, end, run.Name)
 		})
 	}
-	return control(ctx, e, p.Name, crawl.Control{Kind: crawl.ControlPause, Reason: p.Reason, Until: until}, func(name string) {
+	return control(ctx, e, p.Name, crawl.Control{Type: crawl.ControlPause, Reason: p.Reason, Until: until}, func(name string) {
 		fmt.Fprintf(e.stdout, "%s is paused in all runs%s. To undo it:\n  mosey resume %s\n", name, end, name)
 	})
 }
@@ -89,7 +89,7 @@ type blockCmd struct {
 
 // Run blocks the domain for all runs, from the next request on.
 func (b *blockCmd) Run(ctx context.Context, e *env) error {
-	return control(ctx, e, b.Name, crawl.Control{Kind: crawl.ControlBlock, Reason: b.Reason}, func(name string) {
+	return control(ctx, e, b.Name, crawl.Control{Type: crawl.ControlBlock, Reason: b.Reason}, func(name string) {
 		fmt.Fprintf(e.stdout, "%s is blocked in all runs. To undo it:\n  mosey unblock %s\n", name, name)
 	})
 }
@@ -172,7 +172,7 @@ func (s *setCmd) Run(ctx context.Context, e *env) error {
 		return wiring.Usagef("set %s: nothing to set: want --delay, --max-pages, --window or --reset-traps", name)
 	}
 	// the bounds are those of the settings of the same names
-	bounds := crawl.Settings{Delay: (*crawl.Duration)(s.Delay), MaxPages: s.MaxPages, Window: s.Window}
+	bounds := settings.Settings{Delay: (*settings.Duration)(s.Delay), MaxPages: s.MaxPages, Window: s.Window}
 	if err := politeness.ValidateSettings(bounds); err != nil {
 		return wiring.Usagef("%w", asFlag(err, nil))
 	}
@@ -203,12 +203,12 @@ func (s *setCmd) Run(ctx context.Context, e *env) error {
 
 func (s *setCmd) controls() []crawl.Control {
 	var all []crawl.Control
-	add := func(kind crawl.ControlKind, value any) {
+	add := func(kind crawl.ControlType, value any) {
 		data, err := json.Marshal(value)
 		if err != nil {
 			panic(err) // numbers and text always can be
 		}
-		all = append(all, crawl.Control{Kind: kind, Value: data, Reason: s.Reason, SetBy: whoami()})
+		all = append(all, crawl.Control{Type: kind, Value: data, Reason: s.Reason, SetBy: whoami()})
 	}
 	if s.Delay != nil {
 		add(crawl.ControlDelay, crawl.Millis(*s.Delay))
@@ -284,7 +284,7 @@ func checkReason(text string, least int) error {
 }
 
 // lift takes a person's decisions about a domain back.
-func lift(ctx context.Context, e *env, text, state string, kinds ...crawl.ControlKind) error {
+func lift(ctx context.Context, e *env, text, state string, kinds ...crawl.ControlType) error {
 	name, err := domainArgument(text)
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/workflows"
 )
@@ -45,7 +46,7 @@ func changeRun(ctx context.Context, e *env, name string, c crawl.RunChange, said
 			return err
 		}
 		fmt.Fprintln(e.stdout, said(run))
-		tellRun(ctx, e, store, run, c.Kind == crawl.ChangeSet)
+		tellRun(ctx, e, store, run, c.Action == crawl.ChangeSet)
 		return nil
 	})
 }
@@ -80,7 +81,7 @@ const wakeParallel = 16
 
 // resumeRun has a run go on that was paused, stopped or done.
 func resumeRun(ctx context.Context, e *env, name string) error {
-	return changeRun(ctx, e, name, crawl.RunChange{Kind: crawl.ChangeResume}, func(run crawl.Run) string {
+	return changeRun(ctx, e, name, crawl.RunChange{Action: crawl.ChangeResume}, func(run crawl.Run) string {
 		return fmt.Sprintf("Run %s goes on, with mosey up, or with\n  mosey crawl --run %s", run.Name, run.Name)
 	})
 }
@@ -90,14 +91,14 @@ func setRun(ctx context.Context, e *env, name, reason string, pairs []string) er
 	if len(pairs) == 0 {
 		return wiring.Usagef("set run:%s: nothing to set: want name=value, such as delay=5s; mosey status %s shows the settings", name, name)
 	}
-	set, err := crawl.ParseSettings(pairs)
+	set, err := settings.Parse(pairs)
 	if err == nil {
 		err = politeness.ValidateSettings(set)
 	}
 	if err != nil {
 		return wiring.Usagef("set run:%s: %w", name, err)
 	}
-	return changeRun(ctx, e, name, crawl.RunChange{Kind: crawl.ChangeSet, Settings: set, Reason: reason}, func(run crawl.Run) string {
+	return changeRun(ctx, e, name, crawl.RunChange{Action: crawl.ChangeSet, Settings: set, Reason: reason}, func(run crawl.Run) string {
 		said := fmt.Sprintf("Run %s is set, from the next request on.", run.Name)
 		if run.Status != crawl.RunRunning {
 			said += fmt.Sprintf(" It is %s. To have it go on:\n  mosey resume run:%s", run.Status, run.Name)
@@ -120,14 +121,14 @@ func (s *stopCmd) Run(ctx context.Context, e *env) error {
 	case err != nil:
 		return err
 	case is:
-		return changeRun(ctx, e, name, crawl.RunChange{Kind: crawl.ChangeStop, Reason: s.Reason}, func(run crawl.Run) string {
+		return changeRun(ctx, e, name, crawl.RunChange{Action: crawl.ChangeStop, Reason: s.Reason}, func(run crawl.Run) string {
 			return fmt.Sprintf("Run %s is stopped; what is pending is kept. To have it go on:\n  mosey resume run:%s", run.Name, run.Name)
 		})
 	}
 	if err := checkReason(s.Reason, 0); err != nil {
 		return err
 	}
-	return control(ctx, e, s.Name, crawl.Control{Kind: crawl.ControlStop, Reason: s.Reason}, func(name string) {
+	return control(ctx, e, s.Name, crawl.Control{Type: crawl.ControlStop, Reason: s.Reason}, func(name string) {
 		fmt.Fprintf(e.stdout, "%s is stopped in all runs until it is seeded again. To undo it:\n  mosey unblock %s\n", name, name)
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // controls are those in force for the domain.
@@ -23,12 +24,12 @@ func TestPause(t *testing.T) {
 
 	t.Run("HoldsUntilItIsResumed", func(t *testing.T) {
 		t.Parallel()
-		r := newRows(t, crawl.Settings{})
+		r := newRows(t, settings.Settings{})
 		require.Equal(t, "a.example is paused in all runs. To undo it:\n  mosey resume a.example\n",
 			r.Print("pause", "www.a.example", "--reason", "the owner asked"))
 		c, forbidden := r.controls().Forbidding(time.Now())
 		require.True(t, forbidden)
-		require.Equal(t, crawl.ControlPause, c.Kind)
+		require.Equal(t, crawl.ControlPause, c.Type)
 		require.Equal(t, "the owner asked", c.Reason)
 		require.Equal(t, whoami(), c.SetBy)
 		require.Zero(t, c.Until)
@@ -39,7 +40,7 @@ func TestPause(t *testing.T) {
 
 	t.Run("EndsAtATimeOrAfterADuration", func(t *testing.T) {
 		t.Parallel()
-		r := newRows(t, crawl.Settings{})
+		r := newRows(t, settings.Settings{})
 		at := time.Now().Add(48 * time.Hour).Truncate(time.Second)
 		ContainsOnSameLine(t, r.Print("pause", aDomain, "--reason", "x", "--until", at.Format(time.RFC3339)),
 			"a.example is paused in all runs until "+stamp(at)+". To undo it:")
@@ -66,7 +67,7 @@ func TestBlock(t *testing.T) {
 
 	t.Run("HoldsUntilItIsEnded", func(t *testing.T) {
 		t.Parallel()
-		r := newRows(t, crawl.Settings{})
+		r := newRows(t, settings.Settings{})
 		require.Equal(t, "a.example is blocked in all runs. To undo it:\n  mosey unblock a.example\n",
 			r.Print("block", aDomain, "--reason", "the owner asked"))
 		ContainsOnSameLine(t, r.Print("domain", aDomain), "status ", "blocked the owner asked")
@@ -84,7 +85,7 @@ func TestBlock(t *testing.T) {
 
 	t.Run("SaysWhatElseForbidsRequests", func(t *testing.T) {
 		t.Parallel()
-		r := newRows(t, crawl.Settings{})
+		r := newRows(t, settings.Settings{})
 		r.Print("pause", aDomain, "--reason", "a quiet night")
 		r.Print("block", aDomain, "--reason", "the owner asked")
 		ContainsOnSameLine(t, r.Print("unblock", aDomain), "a.example is still not crawled: it is paused: ", ": a quiet night")
@@ -92,7 +93,7 @@ func TestBlock(t *testing.T) {
 
 	t.Run("EndsAStopToo", func(t *testing.T) {
 		t.Parallel()
-		r := newRows(t, crawl.Settings{}).control(crawl.Control{Kind: crawl.ControlStop, Reason: "the owner asked us to leave"})
+		r := newRows(t, settings.Settings{}).control(crawl.Control{Type: crawl.ControlStop, Reason: "the owner asked us to leave"})
 		ContainsOnSameLine(t, r.Print("unblock", aDomain), "a.example may be crawled again")
 	})
 }
@@ -131,7 +132,7 @@ func TestSet(t *testing.T) {
 
 	t.Run("StoresWhatIsGivenAndLeavesTheRest", func(t *testing.T) {
 		t.Parallel()
-		r := newRows(t, crawl.Settings{})
+		r := newRows(t, settings.Settings{})
 		require.Equal(t, "a.example is set. To see what holds:\n  mosey why a.example\n",
 			r.Print("set", aDomain, "--delay", "1m", "--reason", "a small server"))
 		require.Equal(t, time.Minute, r.controls().Delay())
@@ -150,7 +151,7 @@ func TestSet(t *testing.T) {
 
 	t.Run("TakesValuesBackWithEmptyOnes", func(t *testing.T) {
 		t.Parallel()
-		r := newRows(t, crawl.Settings{}).allowed()
+		r := newRows(t, settings.Settings{}).allowed()
 		r.Print("set", aDomain, "--delay", "1m", "--max-pages", "0", "--window", closedWindow())
 		ContainsOnSameLine(t, r.Print("why", aDomain), "a.example: no run that is running has a page of it left to request")
 		r.Print("set", aDomain, "--delay", "0s", "--max-pages=-1", "--window", "")
@@ -187,7 +188,7 @@ func TestRetry(t *testing.T) {
 	for _, command := range []string{"retry", "unblock"} {
 		t.Run("AsksADomainAgainThatWasGivenUpBy "+command, func(t *testing.T) {
 			t.Parallel()
-			r := newRows(t, crawl.Settings{})
+			r := newRows(t, settings.Settings{})
 			r.exec("UPDATE domains SET status = 'unreachable', status_reason = 'the probe failed', next_crawl_after = now() + interval '1 day'")
 			ContainsOnSameLine(t, r.Print("why", aDomain), "not crawled until ", "the domain is unreachable (the probe failed)")
 			ContainsOnSameLine(t, r.Print(command, aDomain), "a.example may be crawled again")

@@ -12,6 +12,8 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/workflows"
 )
@@ -122,7 +124,7 @@ const (
 )
 
 // idle is the error of a call that could request nothing though there are pages left.
-func idle(before, last crawl.Progress) error {
+func idle(before, last report.Progress) error {
 	if last.Status != crawl.RunDone || last.Attempts() > before.Attempts() || last.Detail == nil || last.TroubledTotal == 0 {
 		return nil
 	}
@@ -135,7 +137,7 @@ func (c *crawlCmd) resumeCommand(e *env) string {
 
 // begin stores the settings and seeds and gets the run going. before is how far the
 // run had come until then.
-func (c *crawlCmd) begin(ctx context.Context, e *env, m *crawler, seeds []string) (run crawl.Run, before crawl.Progress, err error) {
+func (c *crawlCmd) begin(ctx context.Context, e *env, m *crawler, seeds []string) (run crawl.Run, before report.Progress, err error) {
 	if err := m.checkNamespace(ctx, e); err != nil {
 		return run, before, err
 	}
@@ -158,7 +160,7 @@ func (c *crawlCmd) begin(ctx context.Context, e *env, m *crawler, seeds []string
 		if c.ImageStore, err = imageStoreOf(e, c.ImageStore); err != nil {
 			return run, before, err
 		}
-		if set := run.Settings; c.ImageStore == "" && (*set.Images == crawl.ImagesStore || *set.Thumbnails) {
+		if set := run.Settings; c.ImageStore == "" && (*set.Images == settings.ImagesStore || *set.Thumbnails) {
 			return run, before, wiring.Usagef("run %s stores images, and there is no place for them: "+
 				"name the directory or the bucket that the workers of this cluster store them in with --image-store", run.Name)
 		}
@@ -185,7 +187,7 @@ func (c *crawlCmd) seed(ctx context.Context, m *crawler, run crawl.Run) error {
 // startSeeding starts a run's next SeedWorkflow. Without new seeds that still stores those
 // that an interrupted command has staged, and makes the run go on.
 func startSeeding(
-	ctx context.Context, store *db.Store, starter workflows.Starter, run crawl.Run, set crawl.Settings,
+	ctx context.Context, store *db.Store, starter workflows.Starter, run crawl.Run, set settings.Settings,
 ) (client.WorkflowRun, error) {
 	n, err := store.NextSeeding(ctx, run.ID)
 	if err != nil {
@@ -208,12 +210,12 @@ func describeStart(err error) error {
 }
 
 // stop stops the run and the worker, and returns how far the run has come.
-func (*crawlCmd) stop(m *crawler, run crawl.Run) (crawl.Progress, error) {
+func (*crawlCmd) stop(m *crawler, run crawl.Run) (report.Progress, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
-	change := crawl.RunChange{Kind: crawl.ChangeStop, SetBy: whoami(), Reason: "its command was ended"}
+	change := crawl.RunChange{Action: crawl.ChangeStop, SetBy: whoami(), Reason: "its command was ended"}
 	if _, err := m.store.ChangeRun(ctx, run.Name, change); err != nil && !errors.Is(err, crawl.ErrInvalid) {
-		return crawl.Progress{}, err // it is done otherwise
+		return report.Progress{}, err // it is done otherwise
 	}
 	m.wakeDispatcher(run.Name)
 	m.awaitDispatcher(run.Name)

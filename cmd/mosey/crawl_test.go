@@ -14,6 +14,7 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/test/web"
 )
 
@@ -182,7 +183,7 @@ func TestWake(t *testing.T) {
 
 	t.Run("OfATemporalThatDoesNotAnswerIsOnlyNoted", func(t *testing.T) {
 		t.Parallel()
-		r := newRows(t, crawl.Settings{})
+		r := newRows(t, settings.Settings{})
 		r.Setenv("TEMPORAL_ADDRESS", "127.0.0.1:1")
 		got := r.Execute("set", aDomain, "--delay", "1m")
 		require.Zero(t, got.Code)

@@ -9,11 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 func TestCrawls(t *testing.T) {
 	t.Parallel()
-	r := newRows(t, crawl.Settings{}, aPage, aPage+"second").allowed()
+	r := newRows(t, settings.Settings{}, aPage, aPage+"second").allowed()
 	r.fetched(found("First", "one"))
 	r.exec("UPDATE politeness_slots SET free_at = now() - interval '1 second'")
 	r.fetched(crawl.Attempt{Outcome: crawl.OutcomeBlocked4xx, StatusCode: 404, Error: "gone\x1b[31m", Page: &crawl.PageUpdate{Failed: true}})
@@ -29,7 +31,7 @@ func TestCrawls(t *testing.T) {
 	require.Equal(t, 2, strings.Count(r.Print("crawls", "--since", "1h"), "\n"))
 	require.Empty(t, r.Print("crawls", "--since", time.Now().Add(time.Hour).Format(time.RFC3339)))
 	require.Empty(t, r.Print("crawls", "--domain", "other.example"))
-	var newest crawl.CrawlReport
+	var newest report.Crawl
 	require.NoError(t, json.Unmarshal([]byte(strings.Split(r.Print("crawls", "--json", "--domain", aDomain), "\n")[0]), &newest))
 	require.Equal(t, 404, newest.StatusCode)
 	require.Equal(t, aDomain, newest.Domain)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/db"
 )
 
@@ -43,8 +44,8 @@ func (d *domainsListCmd) Run(ctx context.Context, e *env) error {
 	switch {
 	case status != "" && !slices.Contains(domainStatuses, status):
 		return wiring.Usagef("--status %q: want one of %v", d.Status, domainStatuses)
-	case !slices.Contains(crawl.DomainSorts, d.Sort):
-		return wiring.Usagef("--sort %q: want one of %v", d.Sort, crawl.DomainSorts)
+	case !slices.Contains(report.DomainSorts, d.Sort):
+		return wiring.Usagef("--sort %q: want one of %v", d.Sort, report.DomainSorts)
 	case d.Limit < 1 || d.Limit > domainsMost:
 		return wiring.Usagef("--limit %d: want 1 to %d", d.Limit, domainsMost)
 	}
@@ -64,7 +65,7 @@ func (d *domainsListCmd) Run(ctx context.Context, e *env) error {
 	})
 }
 
-func printListing(e *env, all []crawl.DomainListing) error {
+func printListing(e *env, all []report.DomainListing) error {
 	t := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "DOMAIN\tSTATUS\tSCORE\tRANK\tPAGES\tFOUND\tERRORS\tANSWERS IN\tLAST CRAWLED\tWHY")
 	for _, d := range all {

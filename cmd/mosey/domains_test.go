@@ -6,7 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 func TestDomains(t *testing.T) {
@@ -14,11 +15,11 @@ func TestDomains(t *testing.T) {
 
 	t.Run("ListsThem", func(t *testing.T) {
 		t.Parallel()
-		r := newRows(t, crawl.Settings{})
+		r := newRows(t, settings.Settings{})
 		out := r.Print("domains")
 		ContainsOnSameLine(t, out, "DOMAIN", "STATUS", "SCORE", "RANK", "PAGES", "LAST CRAWLED")
 		ContainsOnSameLine(t, out, aDomain, "pending", "0.000", "-")
-		var d crawl.DomainListing
+		var d report.DomainListing
 		require.NoError(t, json.Unmarshal([]byte(r.Print("domains", "--json", "--sort", "name", "--status", "pending")), &d))
 		require.Equal(t, aDomain, d.Domain)
 		none := r.Execute("domains", "--status", "unreachable")
@@ -30,7 +31,7 @@ func TestDomains(t *testing.T) {
 
 	t.Run("ReleasesClaims", func(t *testing.T) {
 		t.Parallel()
-		r := newRows(t, crawl.Settings{})
+		r := newRows(t, settings.Settings{})
 		require.Equal(t, "0 claims ended.\n", r.Print("domains", "release"))
 		r.Fail([]string{"domains", "release", aDomain}, "no claim on a.example: mosey domain a.example tells what holds")
 	})

@@ -70,8 +70,8 @@ func (c *exportCmd) Run(ctx context.Context, e *env) error {
 
 // export is what the flags say.
 func (c *exportCmd) export(now time.Time) (x *export.Export, err error) {
-	x = &export.Export{Kind: export.Kind(c.What), Format: export.Format(c.Format), Force: c.Force, Asked: map[string]string{}}
-	if !slices.Contains(export.Kinds(), x.Kind) {
+	x = &export.Export{Kind: export.Table(c.What), Format: export.Format(c.Format), Force: c.Force, Asked: map[string]string{}}
+	if !slices.Contains(export.Tables(), x.Kind) {
 		return nil, wiring.Usagef("export %q: want pages, links, crawls, domains, images or provenance", c.What)
 	}
 	if c.Out == "" {

@@ -31,7 +31,7 @@ func BenchmarkExport(b *testing.B) {
 	require.NoError(b, err)
 	b.Cleanup(store.Close)
 	storeLinks(b, store, *benchLinks)
-	for _, kind := range []export.Kind{export.Links, export.Pages} {
+	for _, kind := range []export.Table{export.Links, export.Pages} {
 		for _, format := range export.Formats() {
 			b.Run(string(kind)+"/"+string(format), func(b *testing.B) {
 				rows, size := 0, 0

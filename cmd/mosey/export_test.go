@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/export"
 )
@@ -40,7 +41,7 @@ var aHash = strings.Repeat("ab", 32)
 // was fetched, a page that failed, and others that are known.
 func newExported(t *testing.T) *rows {
 	t.Helper()
-	r := newRows(t, crawl.Settings{}, aPage, aPage+"second", "https://b.example/").robots(crawl.Robots{
+	r := newRows(t, settings.Settings{}, aPage, aPage+"second", "https://b.example/").robots(crawl.Robots{
 		Verdict: crawl.RobotsAllowAll, Sitemaps: []string{aPage + "sitemap.xml"}, CrawlDelay: new(crawl.Millis(5 * time.Second)),
 	})
 	at := found("First, \"one\"", "one")
@@ -66,7 +67,7 @@ func newExported(t *testing.T) *rows {
 		content_type = 'image/jpeg', last_seen_at = now(), download_success = true WHERE domain = $1`, aDomain)
 	r.exec("UPDATE politeness_slots SET free_at = now() - interval '1 second'")
 	r.fetched(crawl.Attempt{Outcome: crawl.OutcomeBlocked4xx, StatusCode: 404, Error: "gone", Page: &crawl.PageUpdate{Failed: true}})
-	r.control(crawl.Control{Kind: crawl.ControlPause, Reason: "quiet"})
+	r.control(crawl.Control{Type: crawl.ControlPause, Reason: "quiet"})
 	return r
 }
 
@@ -221,7 +222,7 @@ func TestExport(t *testing.T) {
 		t.Parallel()
 		r := newExported(t)
 		dir := t.TempDir()
-		for _, kind := range export.Kinds() {
+		for _, kind := range export.Tables() {
 			for _, format := range export.Formats() {
 				name := filepath.Join(dir, string(kind)+"."+string(format))
 				got := r.Execute("export", string(kind), "--out", name)
@@ -335,7 +336,7 @@ func runsAsMosey() {
 func TestExportGoesOnAfterAKill(t *testing.T) {
 	t.Parallel()
 	const links = 400_000
-	r := newRows(t, crawl.Settings{})
+	r := newRows(t, settings.Settings{})
 	storeLinks(t, r.store, links)
 	dir := t.TempDir()
 	args := []string{"export", "links", "--out", dir, "--format", "csv", "--rows-per-file", "20000"}
@@ -379,7 +380,7 @@ func TestExportGoesOnAfterAKill(t *testing.T) {
 
 func TestExportStops(t *testing.T) {
 	t.Parallel()
-	r := newRows(t, crawl.Settings{})
+	r := newRows(t, settings.Settings{})
 	storeLinks(t, r.store, 400_000)
 
 	t.Run("WithWhatIsThereAndHowToGoOn", func(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/picture"
@@ -37,26 +38,26 @@ type imageFilter struct {
 	Limit     int               `default:"100" help:"How many." placeholder:"N"`
 }
 
-func (f imageFilter) filter() (crawl.ImageFilter, error) {
+func (f imageFilter) filter() (report.ImageFilter, error) {
 	domain, err := domainFlag(f.Domain)
 	if err != nil {
-		return crawl.ImageFilter{}, err
+		return report.ImageFilter{}, err
 	}
 	switch f.Format {
 	case "", crawl.ImageJPEG, crawl.ImagePNG, crawl.ImageGIF, crawl.ImageWebP, crawl.ImageBMP, crawl.ImageTIFF,
 		crawl.ImageAVIF, crawl.ImageHEIC:
 	default:
-		return crawl.ImageFilter{}, wiring.Usagef("--format %q: want jpeg, png, gif, webp, bmp, tiff, avif or heic", f.Format)
+		return report.ImageFilter{}, wiring.Usagef("--format %q: want jpeg, png, gif, webp, bmp, tiff, avif or heic", f.Format)
 	}
 	for name, pixels := range map[string]int{"--min-width": f.MinWidth, "--min-height": f.MinHeight} {
 		if pixels < 0 || pixels > pixelsMost {
-			return crawl.ImageFilter{}, wiring.Usagef("%s %d: want 0 to %d pixels", name, pixels, pixelsMost)
+			return report.ImageFilter{}, wiring.Usagef("%s %d: want 0 to %d pixels", name, pixels, pixelsMost)
 		}
 	}
 	if err := checkLimit(f.Limit); err != nil {
-		return crawl.ImageFilter{}, err
+		return report.ImageFilter{}, err
 	}
-	return crawl.ImageFilter{Domain: domain, MinWidth: f.MinWidth, MinHeight: f.MinHeight, Format: f.Format, Most: f.Limit}, nil
+	return report.ImageFilter{Domain: domain, MinWidth: f.MinWidth, MinHeight: f.MinHeight, Format: f.Format, Most: f.Limit}, nil
 }
 
 // pixelsMost is beyond any side of a picture that is read.
@@ -86,9 +87,9 @@ func (c *imagesListCmd) Run(ctx context.Context, e *env) error {
 	case c.Problem != "" && c.Pending:
 		return wiring.Usagef("--problem %q: images that are pending have none yet; leave out --pending", c.Problem)
 	case c.Failed || c.Problem != "":
-		f.Status = crawl.ImageFailed
+		f.Status = report.ImageFailed
 	case c.Pending:
-		f.Status = crawl.ImagePending
+		f.Status = report.ImagePending
 	}
 	return withStore(ctx, e, func(store *db.Store) error {
 		rows, err := store.Images(ctx, f)
@@ -131,7 +132,7 @@ func (c *imagesListCmd) none() string {
 	return "No images. A crawl takes them with --images metadata or --images store."
 }
 
-func printImages(w io.Writer, rows []crawl.ImageRow) error {
+func printImages(w io.Writer, rows []report.ImageRow) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, r := range rows {
 		fmt.Fprintf(t, "%s\t%s\n", imageFacts(r), imageWords(r))
@@ -140,7 +141,7 @@ func printImages(w io.Writer, rows []crawl.ImageRow) error {
 }
 
 // imageFacts are its size and format, or why there are none.
-func imageFacts(r crawl.ImageRow) string {
+func imageFacts(r report.ImageRow) string {
 	switch {
 	case r.Problem != "":
 		return string(r.Problem) + "\t\t"
@@ -155,7 +156,7 @@ func imageFacts(r crawl.ImageRow) string {
 }
 
 // imageWords are its URL, and what the page says that names it.
-func imageWords(r crawl.ImageRow) string {
+func imageWords(r report.ImageRow) string {
 	words := []string{oneLine(r.URL)}
 	for _, text := range []string{r.Alt, r.Caption} {
 		if text != "" {
@@ -200,7 +201,7 @@ type imageDoc struct {
 	Images   int64 `json:"images,omitempty"`
 }
 
-func imageDocs(rows []crawl.ImageRow) []imageDoc {
+func imageDocs(rows []report.ImageRow) []imageDoc {
 	docs := make([]imageDoc, len(rows))
 	for i, r := range rows {
 		docs[i] = imageDocOf(r)
@@ -208,7 +209,7 @@ func imageDocs(rows []crawl.ImageRow) []imageDoc {
 	return docs
 }
 
-func imageDocOf(r crawl.ImageRow) imageDoc {
+func imageDocOf(r report.ImageRow) imageDoc {
 	d := imageDoc{
 		ID: r.ID, URL: r.URL, Domain: r.Domain, SHA256: r.SHA256, Width: r.Width, Height: r.Height, Format: r.Format,
 		ContentType: r.ContentType, Bytes: r.Bytes, Frames: r.Frames, Flat: r.Flat, Undecoded: r.Undecoded,
@@ -234,8 +235,8 @@ type imagesSimilarCmd struct {
 
 // Run prints images that look alike, the most alike first.
 func (c *imagesSimilarCmd) Run(ctx context.Context, e *env) error {
-	if c.Distance < 0 || c.Distance > crawl.ImageDistanceMax {
-		return wiring.Usagef("--distance %d: want 0 to %d bits", c.Distance, crawl.ImageDistanceMax)
+	if c.Distance < 0 || c.Distance > report.ImageDistanceMax {
+		return wiring.Usagef("--distance %d: want 0 to %d bits", c.Distance, report.ImageDistanceMax)
 	}
 	if err := checkLimit(c.Limit); err != nil {
 		return err

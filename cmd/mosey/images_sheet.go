@@ -15,6 +15,7 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/imagestore"
 	"github.com/mosey-web/mosey/internal/picture"
@@ -139,7 +140,7 @@ type sheetPictures struct {
 }
 
 // all are images as they are on the sheet.
-func (p *sheetPictures) all(ctx context.Context, e *env, rows []crawl.ImageRow) ([]sheetImage, error) {
+func (p *sheetPictures) all(ctx context.Context, e *env, rows []report.ImageRow) ([]sheetImage, error) {
 	view := newProgressLine(e)
 	defer view.clear()
 	shown := make([]sheetImage, len(rows))
@@ -174,7 +175,7 @@ func (p *sheetPictures) report(w io.Writer, name string, rows int) {
 }
 
 // of is the picture of an image as a data: URL; empty where none is kept.
-func (p *sheetPictures) of(ctx context.Context, r crawl.ImageRow) (template.URL, error) {
+func (p *sheetPictures) of(ctx context.Context, r report.ImageRow) (template.URL, error) {
 	jpeg, err := p.thumbnail(ctx, r)
 	if err != nil || len(jpeg) == 0 {
 		return "", err
@@ -183,7 +184,7 @@ func (p *sheetPictures) of(ctx context.Context, r crawl.ImageRow) (template.URL,
 	return template.URL("data:image/jpeg;base64," + base64.StdEncoding.EncodeToString(jpeg)), nil //nolint:gosec // see above
 }
 
-func (p *sheetPictures) thumbnail(ctx context.Context, r crawl.ImageRow) ([]byte, error) {
+func (p *sheetPictures) thumbnail(ctx context.Context, r report.ImageRow) ([]byte, error) {
 	if !r.ThumbnailAt.IsZero() {
 		body, err := readAll(p.images.Thumbnail(ctx, r.SHA256))
 		if !errors.Is(err, crawl.ErrNotFound) {

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/internal/picture"
 )
 
@@ -93,11 +94,11 @@ func TestImages(t *testing.T) {
 		lines = strings.Split(i.Print("images", "duplicates", "--alike"), "\n")
 		require.Equal(t, "3 URLs: 2 files that look the same, "+i.docs("images")["/large.png"].PHash, lines[0])
 		require.ElementsMatch(t, append(twice, "  "+i.url("/large.png"), ""), lines[1:])
-		var same crawl.ImageCopies
+		var same report.ImageCopies
 		i.Decode(&same, "images", "duplicates", "--json")
 		require.ElementsMatch(t, []string{i.url("/harbour.png"), i.url("/copy.png")}, same.URLs)
 		same.URLs = nil
-		require.Equal(t, crawl.ImageCopies{SHA256: shaOf(i.harbour), Contents: 1, Images: 2, Domains: 1}, same)
+		require.Equal(t, report.ImageCopies{SHA256: shaOf(i.harbour), Contents: 1, Images: 2, Domains: 1}, same)
 		i.Refuse([]string{"images", "duplicates", "--limit", "0"}, "--limit 0: want 1 to 100000")
 	})
 
@@ -134,7 +135,7 @@ func TestImages(t *testing.T) {
 		ContainsOnSameLine(t, out, "image ", "named as an image by 1 page, first "+i.url("/"))
 		ContainsOnSameLine(t, out, "content ", "640×480 png, ")
 		ContainsOnSameLine(t, i.Print("page", i.url("/tiny.png")), "problem ", "too small")
-		var rep crawl.PageReport
+		var rep report.Page
 		i.Decode(&rep, "page", i.url("/harbour.png"), "--json")
 		require.NotNil(t, rep.Image)
 		require.Equal(t, shaOf(i.harbour), rep.Image.SHA256)
@@ -236,7 +237,7 @@ func testImagesSimilar(t *testing.T, i *images) {
 		require.Regexp(t, `\d bits?  +640×480  +png .*\.png.*\(and 1 URL with the same bytes\)\n`, i.Print("images", "similar", file))
 		one := similar(i, file)["/harbour.png"]
 		require.NotNil(t, one.Distance)
-		require.LessOrEqual(t, *one.Distance, crawl.ImageDistanceMax)
+		require.LessOrEqual(t, *one.Distance, report.ImageDistanceMax)
 		require.EqualValues(t, 2, one.Images)
 	})
 

@@ -15,6 +15,8 @@ import (
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/stack/datadir"
@@ -65,7 +67,7 @@ func withNewStore(ctx context.Context, e *env, fn func(*db.Store) error) error {
 	return withStore(ctx, e, fn)
 }
 
-func printStatus(w io.Writer, p crawl.Progress) {
+func printStatus(w io.Writer, p report.Progress) {
 	took := time.Since(p.StartedAt)
 	if !p.FinishedAt.IsZero() {
 		took = p.FinishedAt.Sub(p.StartedAt)
@@ -77,7 +79,7 @@ func printStatus(w io.Writer, p crawl.Progress) {
 }
 
 // moves says what a run is doing, and what it waits for.
-func moves(p crawl.Progress, now time.Time) (lines []string) {
+func moves(p report.Progress, now time.Time) (lines []string) {
 	for _, o := range p.Outages {
 		lines = append(lines, "the network "+outageLine(o))
 	}
@@ -94,14 +96,14 @@ func moves(p crawl.Progress, now time.Time) (lines []string) {
 // keywordsLine says how many pages are not found by a search yet.
 func keywordsLine(waiting int) string {
 	many := count(int64(waiting), "page")
-	if waiting >= crawl.KeywordsBound {
+	if waiting >= report.KeywordsBound {
 		many += " or more"
 	}
 	return many + " fetched and not found by a search yet: a worker writes their keywords, within seconds unless the crawl is faster"
 }
 
 // standsStill says why domains of a run are not asked, and until when.
-func standsStill(p crawl.Progress, now time.Time) (lines []string) {
+func standsStill(p report.Progress, now time.Time) (lines []string) {
 	switch {
 	case p.OpensAt.After(now):
 		lines = append(lines, "the window of the run is closed"+untilText(p.OpensAt))
@@ -130,7 +132,7 @@ func untilText(at time.Time) string {
 }
 
 // notDueText says in words why a domain is not due.
-func notDueText(why crawl.Reason) string { return cmp.Or(why.Row().Words, string(why)) }
+func notDueText(why reasons.Reason) string { return cmp.Or(why.Row().Words, string(why)) }
 
 // domainCmd shows what is known about a domain.
 type domainCmd struct {
@@ -173,7 +175,7 @@ func workflowURL(e *env, id string) string {
 	return info.UIURL + "/namespaces/" + cmp.Or(e.environ.Get("TEMPORAL_NAMESPACE"), "default") + "/workflows/" + url.PathEscape(id)
 }
 
-func printDomain(w io.Writer, r crawl.DomainReport) error {
+func printDomain(w io.Writer, r report.Domain) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := rowTo(t)
 	row("domain", "%s", r.Domain)
@@ -184,7 +186,7 @@ func printDomain(w io.Writer, r crawl.DomainReport) error {
 	if !r.DeferredUntil.IsZero() {
 		row("deferred until", "%s", stamp(r.DeferredUntil))
 	}
-	if left := time.Until(r.SlotFree); left > 0 && r.SlotReason == crawl.ReasonInFlight {
+	if left := time.Until(r.SlotFree); left > 0 && r.SlotReason == reasons.InFlight {
 		row("next request", "one is in flight, and is over by %s at the latest", stamp(r.SlotFree))
 	} else if left > 0 {
 		row("next request", "not before %s, in %s (%s)", stamp(r.SlotFree), left.Round(100*time.Millisecond), r.SlotReason)
@@ -222,7 +224,7 @@ func printDomain(w io.Writer, r crawl.DomainReport) error {
 }
 
 // printCounts prints what is counted of a domain, and what its priority comes of.
-func printCounts(row func(name, format string, args ...any), r crawl.DomainReport) {
+func printCounts(row func(name, format string, args ...any), r report.Domain) {
 	if r.Source != "" {
 		rank := ""
 		if r.Rank > 0 {
@@ -246,7 +248,7 @@ func printCounts(row func(name, format string, args ...any), r crawl.DomainRepor
 }
 
 // result is how an attempt stands, in a word or two.
-func result(c crawl.CrawlReport) string {
+func result(c report.Crawl) string {
 	switch {
 	case c.Skipped != "":
 		return "skipped (" + string(c.Skipped) + ")"

@@ -11,6 +11,9 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db/dbtest"
 	"github.com/mosey-web/mosey/test/output"
 )
@@ -29,8 +32,8 @@ func TestStatus(t *testing.T) {
 
 	t.Run("ShowsEveryRun", func(t *testing.T) {
 		t.Parallel()
-		r := newRows(t, crawl.Settings{}).allowed().fetched(crawl.Attempt{Bytes: 1500})
-		other, err := r.store.EnsureRun(t.Context(), "other", "test", crawl.Settings{})
+		r := newRows(t, settings.Settings{}).allowed().fetched(crawl.Attempt{Bytes: 1500})
+		other, err := r.store.EnsureRun(t.Context(), "other", "test", settings.Settings{})
 		require.NoError(t, err)
 		_, err = r.store.EndRun(t.Context(), other.ID, "nothing left that is due")
 		require.NoError(t, err)
@@ -43,7 +46,7 @@ func TestStatus(t *testing.T) {
 		ContainsOnSameLine(t, one, "  1 success")
 		lines := strings.Split(strings.TrimSpace(r.Print("status", "--json")), "\n")
 		require.Len(t, lines, 2)
-		var p crawl.Progress
+		var p report.Progress
 		require.NoError(t, json.Unmarshal([]byte(lines[0]), &p))
 		require.Equal(t, "small-web", p.Name)
 		require.EqualValues(t, 1, p.Success)
@@ -51,7 +54,7 @@ func TestStatus(t *testing.T) {
 
 	t.Run("SaysThatTheNetworkIsDown", func(t *testing.T) {
 		t.Parallel()
-		r := newRows(t, crawl.Settings{})
+		r := newRows(t, settings.Settings{})
 		require.NoError(t, r.store.SaveOutage(t.Context(), crawl.Outage{
 			Worker: "mosey/1 7@host", Since: time.Now(), Reason: "none of 9 asked lately could be reached",
 		}))
@@ -63,10 +66,10 @@ func TestStatus(t *testing.T) {
 
 	t.Run("SaysWhatARunWaitsFor", func(t *testing.T) {
 		t.Parallel()
-		r := newRows(t, crawl.Settings{}, aPage, "https://b.example/", "https://c.example/")
+		r := newRows(t, settings.Settings{}, aPage, "https://b.example/", "https://c.example/")
 		_, err := r.store.ClaimDomains(t.Context(), r.run.ID, 1)
 		require.NoError(t, err)
-		r.slot(time.Hour, crawl.ReasonCrawlDelay)
+		r.slot(time.Hour, reasons.CrawlDelay)
 		r.exec("UPDATE domains SET next_crawl_after = now() + interval '1 day', status_reason = 'retry-after' WHERE domain = 'b.example'")
 		r.exec("UPDATE page_crawls SET scheduled_for = now() + interval '1 day' WHERE domain = 'b.example'")
 		out := r.Print("status", "small-web")
@@ -79,17 +82,17 @@ func TestStatus(t *testing.T) {
 
 	t.Run("SaysWhyARunDoesNotMove", func(t *testing.T) {
 		t.Parallel()
-		r := newRows(t, crawl.Settings{MaxPagesPerDomain: new(int64(0))}, "https://b.example/")
+		r := newRows(t, settings.Settings{MaxPagesPerDomain: new(int64(0))}, "https://b.example/")
 		r.exec("SELECT due_update(ARRAY['b.example'])")
 		ContainsOnSameLine(t, r.Print("status"), "  1 domain not asked: the budget for it is spent (such as b.example)")
 		ContainsOnSameLine(t, r.Print("queue"), "b.example ", " budget")
-		r.control(crawl.Control{Kind: crawl.ControlPause, Reason: "a quiet night", Until: time.Now().Add(time.Hour)})
+		r.control(crawl.Control{Type: crawl.ControlPause, Reason: "a quiet night", Until: time.Now().Add(time.Hour)})
 		r.exec("UPDATE crawl_runs SET settings = settings || '{\"max_pages_per_domain\": 5}'")
 		r.exec("SELECT due_update(ARRAY['a.example', 'b.example'])")
 		ContainsOnSameLine(t, r.Print("status"), "  1 domain due, and nobody crawls: mosey up, or mosey crawl --run small-web")
 		var p struct {
-			Due    int64          `json:"due_domains"`
-			NotDue []crawl.NotDue `json:"not_due"`
+			Due    int64           `json:"due_domains"`
+			NotDue []report.NotDue `json:"not_due"`
 		}
 		r.Decode(&p, "status", "--json")
 		require.EqualValues(t, 1, p.Due)
@@ -107,14 +110,14 @@ func TestDomain(t *testing.T) {
 
 	t.Run("ShowsAllThatIsKnown", func(t *testing.T) {
 		t.Parallel()
-		r := newRows(t, crawl.Settings{}, aPage, aOrigin+"/more").robots(crawl.Robots{
+		r := newRows(t, settings.Settings{}, aPage, aOrigin+"/more").robots(crawl.Robots{
 			Verdict: crawl.RobotsRules, CrawlDelay: new(crawl.Millis(30 * time.Second)), Reason: "answered 200",
 		})
 		r.fetched(crawl.Attempt{
 			Outcome: crawl.OutcomeBlocked5xx, StatusCode: 503, Error: "overloaded",
-			Health: &crawl.Health{Samples: []crawl.Sample{{Took: crawl.Duration(time.Second), Error: true}}},
+			Health: &crawl.Health{Samples: []crawl.Sample{{Took: settings.Duration(time.Second), Error: true}}},
 		})
-		r.control(crawl.Control{Kind: crawl.ControlPause, Reason: "the owner asked"})
+		r.control(crawl.Control{Type: crawl.ControlPause, Reason: "the owner asked"})
 		r.exec("UPDATE domains SET next_crawl_after = now() + interval '1 day'")
 		_, err := r.store.ClaimDomains(t.Context(), r.run.ID, 1)
 		require.NoError(t, err)
@@ -132,7 +135,7 @@ func TestDomain(t *testing.T) {
 		for line := range strings.Lines(out) {
 			require.NotRegexp(t, `\s\n$`, line)
 		}
-		var report crawl.DomainReport
+		var report report.Domain
 		r.Decode(&report, "domain", aDomain, "--json")
 		require.Equal(t, aDomain, report.Domain)
 		require.Len(t, report.Controls, 1)
@@ -140,7 +143,7 @@ func TestDomain(t *testing.T) {
 
 	t.Run("ShowsItsWorkflow", func(t *testing.T) {
 		t.Parallel()
-		r := newRows(t, crawl.Settings{})
+		r := newRows(t, settings.Settings{})
 		_, err := r.store.ClaimDomains(t.Context(), r.run.ID, 1)
 		require.NoError(t, err)
 		ContainsOnSameLine(t, r.Print("domain", aDomain), "workflow ", "domain/a.example, claim until ")
@@ -160,7 +163,7 @@ func TestPage(t *testing.T) {
 
 	t.Run("ShowsEveryAttempt", func(t *testing.T) {
 		t.Parallel()
-		r := newRows(t, crawl.Settings{}).allowed()
+		r := newRows(t, settings.Settings{}).allowed()
 		ContainsOnSameLine(t, r.Print("page", aPage), "crawl ", "pending in run small-web")
 		id := r.begin()
 		ContainsOnSameLine(t, r.Print("page", aPage), "crawl ", "in flight in run small-web")
@@ -188,7 +191,7 @@ func TestPage(t *testing.T) {
 		ContainsOnSameLine(t, out, "links ", "1 out, 0 in")
 		ContainsOnSameLine(t, out, "crawl ", "success 200 in run small-web, 120ms, 192.0.2.1")
 		ContainsOnSameLine(t, out, "crawl ", "timeout in run small-web", "no answer in 30s")
-		var report crawl.PageReport
+		var report report.Page
 		r.Decode(&report, "page", aPage, "--json")
 		require.Len(t, report.Crawls, 2)
 	})
@@ -206,7 +209,7 @@ func TestOutput(t *testing.T) {
 
 	t.Run("ThatCannotBeWrittenIsAnError", func(t *testing.T) {
 		t.Parallel()
-		r := newRows(t, crawl.Settings{})
+		r := newRows(t, settings.Settings{})
 		for _, args := range [][]string{
 			{"status", "--json"},
 			{"domain", aDomain},

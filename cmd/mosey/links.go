@@ -10,6 +10,7 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/db"
 )
 
@@ -69,7 +70,7 @@ func printRank(w io.Writer, r crawl.Rank) {
 	}
 }
 
-func printLinks(w io.Writer, heading string, links []crawl.LinkReport) error {
+func printLinks(w io.Writer, heading string, links []report.Link) error {
 	domains := map[string]bool{}
 	for _, l := range links {
 		domains[l.Domain] = true
@@ -119,7 +120,7 @@ func (c *linksCmd) ofDomain(ctx context.Context, e *env) error {
 	})
 }
 
-func printDomains(w io.Writer, heading string, domains []crawl.LinksReport) error {
+func printDomains(w io.Writer, heading string, domains []report.Links) error {
 	fmt.Fprintf(w, "%s %s\n", heading, count(int64(len(domains)), "domain"))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, d := range domains {

@@ -6,11 +6,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 func TestLinks(t *testing.T) {
 	t.Parallel()
-	r := newRows(t, crawl.Settings{}).allowed()
+	r := newRows(t, settings.Settings{}).allowed()
 	at := found("First", "one")
 	at.AllLinks = true
 	at.Links = []crawl.Link{
@@ -23,14 +25,14 @@ func TestLinks(t *testing.T) {
 	ContainsOnSameLine(t, out, "  https://other.example/", `"Other[31m" nofollow ugc`)
 	ContainsOnSameLine(t, out, "is linked from 0 pages of 0 domains")
 	ContainsOnSameLine(t, r.Print("links", "https://other.example/"), "  "+aPage, `"Other[31m" nofollow ugc`)
-	var links crawl.PageLinks
+	var links report.PageLinks
 	r.Decode(&links, "links", aPage, "--json")
 	require.Len(t, links.Out, 2)
 
 	out = r.Print("links", aDomain)
 	ContainsOnSameLine(t, out, "links to 1 domain")
 	ContainsOnSameLine(t, out, "  other.example", "1 link, 1 nofollow", `"Other[31m"`)
-	var domains crawl.DomainLinks
+	var domains report.DomainLinks
 	r.Decode(&domains, "links", "other.example", "--json")
 	require.Equal(t, aDomain, domains.In[0].Domain)
 

@@ -10,6 +10,7 @@ import (
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/lists"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/workflows"
 )
@@ -215,7 +216,7 @@ func goOnAll(ctx context.Context, e *env, store *db.Store) {
 				if run.Status != crawl.RunRunning {
 					continue
 				}
-				if _, err := startSeeding(ctx, store, starter, run, crawl.Settings{}); err != nil {
+				if _, err := startSeeding(ctx, store, starter, run, settings.Settings{}); err != nil {
 					return err
 				}
 			}

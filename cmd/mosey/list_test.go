@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
 )
 
@@ -16,7 +16,7 @@ func TestList(t *testing.T) {
 
 	t.Run("BlocksAndTakesItBack", func(t *testing.T) {
 		t.Parallel()
-		r := newRows(t, crawl.Settings{})
+		r := newRows(t, settings.Settings{})
 		require.Equal(t, "Nothing is on the allow or block list.\n", r.Print("list", "show"))
 		require.Equal(t, "2 entries on the block list, 2 of them new.\n",
 			r.Print("list", "add", "block", "www.A.example", "192.0.2.7", "--reason", "the owner asked"))
@@ -33,7 +33,7 @@ func TestList(t *testing.T) {
 
 	t.Run("SaysWhatTheFirstEntryOfTheAllowListDoes", func(t *testing.T) {
 		t.Parallel()
-		r := newRows(t, crawl.Settings{})
+		r := newRows(t, settings.Settings{})
 		require.Equal(t, "1 entry on the allow list, 1 of them new.\n"+
 			"Only what is on the allow list is crawled now, in all runs. To undo it:\n  mosey list remove allow --all\n",
 			r.Print("list", "add", "allow", "example.org"))
@@ -43,7 +43,7 @@ func TestList(t *testing.T) {
 
 	t.Run("ImportsFilesWithBadLines", func(t *testing.T) {
 		t.Parallel()
-		r := newRows(t, crawl.Settings{})
+		r := newRows(t, settings.Settings{})
 		file := r.WriteFile("hosts", "# a hosts file\n0.0.0.0 ads.example.org\n\nhttp://no/\n*.example.net # all\n")
 		done := r.Execute("list", "import", "block", file)
 		require.Zero(t, done.Code)

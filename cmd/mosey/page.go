@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/db"
 )
 
@@ -37,7 +38,7 @@ func (p *pageCmd) Run(ctx context.Context, e *env) error {
 	})
 }
 
-func printPage(w io.Writer, r crawl.PageReport) error {
+func printPage(w io.Writer, r report.Page) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := rowTo(t)
 	row("url", "%s", r.URL)
@@ -75,8 +76,8 @@ func printPage(w io.Writer, r crawl.PageReport) error {
 	if !r.FreshUntil.IsZero() {
 		row("fresh until", "%s", stamp(r.FreshUntil))
 	}
-	if r.Trap.Kind != "" {
-		row("trap", "%s: %s", r.Trap.Kind, r.Trap.Evidence)
+	if r.Trap.Rule != "" {
+		row("trap", "%s: %s", r.Trap.Rule, r.Trap.Evidence)
 	}
 	if r.Images != nil {
 		row("images", "%s", imageCounts(*r.Images))

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // Rows that an older version has written may hold what a terminal obeys: no command
@@ -15,7 +16,7 @@ import (
 func TestTerminalsAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	const hostile = "evil\x1b[2J\x1b]0;owned\x07\u009b31m\u202e\r\nFAKE line"
-	r := newRows(t, crawl.Settings{}, aPage, "https://b.example/").robots(crawl.Robots{
+	r := newRows(t, settings.Settings{}, aPage, "https://b.example/").robots(crawl.Robots{
 		Verdict: crawl.RobotsRules, Rules: "User-agent: *\nDisallow: /\u009b31m\u202e\n", Reason: hostile,
 	}).fetched(crawl.Attempt{
 		Error: hostile, ContentType: hostile, Unchanged: hostile, RobotsVersion: 1,
@@ -24,7 +25,7 @@ func TestTerminalsAreLeftAlone(t *testing.T) {
 			Trap: "x", TrapEvidence: hostile,
 		},
 	})
-	r.control(crawl.Control{Kind: crawl.ControlPause, Reason: hostile})
+	r.control(crawl.Control{Type: crawl.ControlPause, Reason: hostile})
 	r.exec("UPDATE domains SET next_crawl_after = now() + interval '1 day', status_reason = $1 WHERE domain = 'b.example'", hostile)
 	r.exec("UPDATE page_crawls SET scheduled_for = now() + interval '1 day' WHERE domain = 'b.example'")
 	_, err := r.store.EndRun(t.Context(), r.run.ID, hostile)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/keywords"
 	"github.com/mosey-web/mosey/search"
@@ -26,9 +28,9 @@ const rankTop = 100_000
 
 // ranked is what the command prints as JSON.
 type ranked struct {
-	crawl.RankReport
+	report.Ranks
 
-	Took crawl.Duration       `json:"took"`
+	Took settings.Duration    `json:"took"`
 	Top  []crawl.RankedDomain `json:"top"`
 }
 
@@ -44,7 +46,7 @@ func (c *rankCmd) Run(ctx context.Context, e *env) error {
 		if err := (&keywords.Writer{Store: store, Logger: newLogger(e.stderr, slog.LevelWarn)}).Write(ctx); err != nil {
 			return err
 		}
-		rep, err := search.Rank(ctx, store, func(r crawl.RankReport) { line.show(func(time.Time) string { return rankStep(r) }) })
+		rep, err := search.Rank(ctx, store, func(r report.Ranks) { line.show(func(time.Time) string { return rankStep(r) }) })
 		line.clear()
 		switch {
 		case errors.Is(err, context.Canceled):
@@ -52,7 +54,7 @@ func (c *rankCmd) Run(ctx context.Context, e *env) error {
 		case err != nil:
 			return err
 		}
-		out := ranked{RankReport: rep, Took: crawl.Duration(time.Since(began).Round(time.Millisecond))}
+		out := ranked{Ranks: rep, Took: settings.Duration(time.Since(began).Round(time.Millisecond))}
 		if out.Top, err = store.BestDomains(ctx, c.Top); err != nil {
 			return err
 		}
@@ -64,7 +66,7 @@ func (c *rankCmd) Run(ctx context.Context, e *env) error {
 }
 
 // rankStep is how far the computation is, for people.
-func rankStep(r crawl.RankReport) string {
+func rankStep(r report.Ranks) string {
 	if r.Of == 0 {
 		return fmt.Sprintf("%s: %d", r.Step, r.Done)
 	}

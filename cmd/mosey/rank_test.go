@@ -6,11 +6,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 func TestRank(t *testing.T) {
 	t.Parallel()
-	r := newRows(t, crawl.Settings{}).allowed()
+	r := newRows(t, settings.Settings{}).allowed()
 	out := r.Print("rank")
 	ContainsOnSameLine(t, out, "0 links between 0 domains to 0 pages")
 	ContainsOnSameLine(t, out, "there is nothing to rank by")
@@ -27,7 +29,7 @@ func TestRank(t *testing.T) {
 	ContainsOnSameLine(t, r.Print("links", "https://other.example/"), "score 0.", "by links from 1 registered domain")
 
 	var rep struct {
-		crawl.RankReport
+		report.Ranks
 
 		Top []crawl.RankedDomain `json:"top"`
 	}

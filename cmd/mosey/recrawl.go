@@ -9,6 +9,8 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
 )
 
@@ -87,7 +89,7 @@ func (r *recrawlCmd) outdated(ctx context.Context, e *env) error {
 	again := &crawlCmd{
 		FetchFlags: r.FetchFlags, Run_: r.Run_, For: r.For, JSON: r.JSON,
 		// the pages themselves, whenever they were fetched
-		runSettings: runSettings{settings: crawl.Settings{MaxDepth: new(0), MinRefetch: new(crawl.Duration(0))}},
+		runSettings: runSettings{settings: settings.Settings{MaxDepth: new(0), MinRefetch: new(settings.Duration(0))}},
 	}
 	if err := again.validate(); err != nil {
 		return err
@@ -103,7 +105,7 @@ func (r *recrawlCmd) outdated(ctx context.Context, e *env) error {
 }
 
 // stageOutdated counts the pages and, unless that is all, makes them seeds of the run.
-func (r *recrawlCmd) stageOutdated(ctx context.Context, e *env, again *crawlCmd) (due crawl.Outdated, err error) {
+func (r *recrawlCmd) stageOutdated(ctx context.Context, e *env, again *crawlCmd) (due report.Outdated, err error) {
 	err = withStore(ctx, e, func(store *db.Store) error {
 		if due, err = store.Outdated(ctx, r.Domain); err != nil || r.DryRun || due.Pages == 0 {
 			return err
@@ -118,7 +120,7 @@ func (r *recrawlCmd) stageOutdated(ctx context.Context, e *env, again *crawlCmd)
 	return due, err
 }
 
-func (r *recrawlCmd) printOutdated(e *env, due crawl.Outdated) error {
+func (r *recrawlCmd) printOutdated(e *env, due report.Outdated) error {
 	if r.JSON {
 		return printJSON(e.stdout, due)
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 func TestRecrawl(t *testing.T) {
@@ -13,7 +13,7 @@ func TestRecrawl(t *testing.T) {
 
 	t.Run("MakesWhatIsOldPending", func(t *testing.T) {
 		t.Parallel()
-		r := newRows(t, crawl.Settings{}, aPage, aOrigin+"/new", "https://b.example/")
+		r := newRows(t, settings.Settings{}, aPage, aOrigin+"/new", "https://b.example/")
 		r.exec("UPDATE page_crawls SET outcome = 'success', completed_at = now()")
 		r.exec("UPDATE pages SET status = 'fetched', fetched_at = now() - CASE WHEN url LIKE '%/new' THEN interval '1 day' ELSE interval '40 days' END")
 		require.Equal(t, "1 page of run small-web to fetch again.\n",
@@ -27,7 +27,7 @@ func TestRecrawl(t *testing.T) {
 
 	t.Run("RefusesWhatIsNone", func(t *testing.T) {
 		t.Parallel()
-		r := newRows(t, crawl.Settings{})
+		r := newRows(t, settings.Settings{})
 		for _, age := range []string{"30", "d", "-3d", "-1h", "1.5d", "99999d"} {
 			r.Refuse([]string{"recrawl", "--older-than=" + age}, `--older-than "`+age+`": want a number and a unit, such as 30d or 12h`)
 		}

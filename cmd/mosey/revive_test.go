@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/workflows"
 )
@@ -57,7 +58,7 @@ func TestDispatcherThatIsGone(t *testing.T) {
 		h, store := newHarnessWithStack(t)
 		s := newSite(t, 1, 2)
 		// all that is left of a run whose Temporal has lost its state
-		run, err := store.EnsureRun(t.Context(), "default", "test", crawl.Settings{Delay: new(crawl.Duration(10 * time.Millisecond))})
+		run, err := store.EnsureRun(t.Context(), "default", "test", settings.Settings{Delay: new(settings.Duration(10 * time.Millisecond))})
 		require.NoError(t, err)
 		u, err := urls.Parse(s.Seeds()[0])
 		require.NoError(t, err)

@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db"
 )
@@ -27,7 +29,7 @@ type rows struct {
 
 // newRows is a world with a run that has the seeds, the page alone where none are
 // given.
-func newRows(t *testing.T, set crawl.Settings, seeds ...string) *rows {
+func newRows(t *testing.T, set settings.Settings, seeds ...string) *rows {
 	t.Helper()
 	h, store := newHarnessWithDatabase(t)
 	r := &rows{commandHarness: h, store: store}
@@ -80,7 +82,7 @@ func (r *rows) allowed() *rows {
 
 // slot closes the domain's slot for a while. Who has not given it back has died, if that
 // while is over.
-func (r *rows) slot(span time.Duration, why crawl.Reason) {
+func (r *rows) slot(span time.Duration, why reasons.Reason) {
 	r.t.Helper()
 	r.exec(`INSERT INTO politeness_slots (key, free_at, reason) VALUES ('domain:' || $1, now() + $2::interval, $3)
 		ON CONFLICT (key) DO UPDATE SET free_at = excluded.free_at, reason = excluded.reason`,
@@ -120,7 +122,7 @@ func (r *rows) fetched(a crawl.Attempt) *rows {
 		a.Outcome, a.StatusCode = crawl.OutcomeSuccess, 200
 	}
 	if a.Reason == "" {
-		a.Delay, a.Reason = crawl.Millis(10*time.Second), crawl.ReasonDelay
+		a.Delay, a.Reason = crawl.Millis(10*time.Second), reasons.Delay
 	}
 	recorded, err := r.store.Record(r.t.Context(), a)
 	require.NoError(r.t, err)

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // runSettingsOf are the settings that a command line, an environment and a file give.
@@ -50,8 +50,8 @@ func TestRunSettings(t *testing.T) {
 		r, err := runSettingsOf(t, wiring.Env{"MOSEY_MAX_REDIRECTS=3", "MOSEY_GRAYLIST=1m"},
 			"ip-delay: 2s\ncrawl:\n  max_attempts: 2\n  graylist: 9m\n  sitemaps: off\n", "--set", "feeds=off", "--set=skip=none")
 		require.NoError(t, err)
-		require.Equal(t, crawl.Settings{
-			MaxRedirects: new(3), Graylist: new(crawl.Duration(time.Minute)), IPDelay: new(crawl.Duration(2 * time.Second)),
+		require.Equal(t, settings.Settings{
+			MaxRedirects: new(3), Graylist: new(settings.Duration(time.Minute)), IPDelay: new(settings.Duration(2 * time.Second)),
 			MaxAttempts: new(2), Sitemaps: new(false), Feeds: new(false), Skip: &[]string{},
 		}, r.settings)
 	})
@@ -60,7 +60,7 @@ func TestRunSettings(t *testing.T) {
 		t.Parallel()
 		r, err := runSettingsOf(t, wiring.Env{"MOSEY_MAX_DEPTH=3"}, "max-attempts: 2\ndelay: 7s\n", "--set=max-attempts=5", "--set=max_depth=1", "--delay=1s")
 		require.NoError(t, err)
-		require.Equal(t, crawl.Settings{MaxDepth: new(1), MaxAttempts: new(5), Delay: new(crawl.Duration(time.Second))}, r.settings)
+		require.Equal(t, settings.Settings{MaxDepth: new(1), MaxAttempts: new(5), Delay: new(settings.Duration(time.Second))}, r.settings)
 	})
 
 	t.Run("AreRefusedAsTheyWereGiven", func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
 )
@@ -27,7 +28,7 @@ type statusCmd struct {
 // Run lists the runs, oldest first, or shows one.
 func (s *statusCmd) Run(ctx context.Context, e *env) error {
 	return withStore(ctx, e, func(store *db.Store) error {
-		waiting, err := store.KeywordsWaiting(ctx, crawl.KeywordsBound)
+		waiting, err := store.KeywordsWaiting(ctx, report.KeywordsBound)
 		if err != nil {
 			return err
 		}
@@ -48,7 +49,7 @@ func (s *statusCmd) list(ctx context.Context, e *env, store *db.Store, waiting i
 	if err != nil {
 		return err
 	}
-	var all []crawl.Progress
+	var all []report.Progress
 	for _, run := range runs {
 		p, err := store.Progress(ctx, run)
 		if err != nil {
@@ -112,7 +113,7 @@ func unknownRun(name string) error {
 	return wiring.Usagef("run %q does not exist; mosey status lists all", name)
 }
 
-func printRun(w io.Writer, r crawl.RunReport) error {
+func printRun(w io.Writer, r report.Run) error {
 	printStatus(w, r.Progress)
 	if r.PagesPerSecond > 0 {
 		fmt.Fprintf(w, "  %.1f pages/s of late", r.PagesPerSecond)
@@ -144,7 +145,7 @@ func printRun(w io.Writer, r crawl.RunReport) error {
 const histogramWidth = 40
 
 // printHistogram draws how requests have ended.
-func printHistogram(w io.Writer, t crawl.Totals) {
+func printHistogram(w io.Writer, t report.Totals) {
 	all := t.Attempts()
 	if all == 0 {
 		return
@@ -171,7 +172,7 @@ func printHistogram(w io.Writer, t crawl.Totals) {
 }
 
 // printSettings lists a run's settings.
-func printSettings(w io.Writer, set crawl.Settings) {
+func printSettings(w io.Writer, set settings.Settings) {
 	fmt.Fprintln(w, "Settings (mosey set run:NAME key=value)")
 	for _, s := range settings.All() {
 		fmt.Fprintf(w, "  %s=%s\n", s.Name, oneLine(s.Of(set)))
@@ -186,7 +187,7 @@ func printChanges(w io.Writer, changes []crawl.RunChange) error {
 	fmt.Fprintln(w, "Changes")
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, c := range changes {
-		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n", stamp(c.SetAt), oneLine(c.SetBy), c.Kind, oneLine(changeText(c)))
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n", stamp(c.SetAt), oneLine(c.SetBy), c.Action, oneLine(changeText(c)))
 	}
 	return flush(t)
 }
@@ -252,7 +253,7 @@ func (q *queueCmd) Run(ctx context.Context, e *env) error {
 	})
 }
 
-func printQueue(e *env, q crawl.Queue) error {
+func printQueue(e *env, q report.Queue) error {
 	if q.Total == 0 {
 		fmt.Fprintln(e.stderr, "Nothing is pending.")
 		return nil

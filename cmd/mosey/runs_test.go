@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 func TestRuns(t *testing.T) {
@@ -15,19 +17,19 @@ func TestRuns(t *testing.T) {
 
 	t.Run("AreListed", func(t *testing.T) {
 		t.Parallel()
-		r := newRows(t, crawl.Settings{})
+		r := newRows(t, settings.Settings{})
 		r.Print("pause", "run:small-web", "--reason", "a quiet night")
 		out := r.Print("status")
 		ContainsOnSameLine(t, out, "RUN", "STATUS", "PENDING", "WHY")
 		ContainsOnSameLine(t, out, "small-web", "paused", "paused by "+whoami()+": a quiet night")
-		var p crawl.Progress
+		var p report.Progress
 		r.Decode(&p, "status", "--json")
 		require.Equal(t, crawl.RunPaused, p.Status)
 	})
 
 	t.Run("ArePausedStoppedAndResumed", func(t *testing.T) {
 		t.Parallel()
-		r := newRows(t, crawl.Settings{})
+		r := newRows(t, settings.Settings{})
 		status := func() crawl.RunStatus {
 			run, err := r.store.Run(t.Context(), "small-web")
 			require.NoError(t, err)
@@ -46,7 +48,7 @@ func TestRuns(t *testing.T) {
 
 	t.Run("AreSet", func(t *testing.T) {
 		t.Parallel()
-		r := newRows(t, crawl.Settings{})
+		r := newRows(t, settings.Settings{})
 		require.Equal(t, "Run small-web is set, from the next request on.\n",
 			r.Print("set", "run:small-web", "delay=1m", "max_pages=7", "--reason", "they asked"))
 		run, err := r.store.Run(t.Context(), "small-web")
@@ -64,7 +66,7 @@ func TestRuns(t *testing.T) {
 
 	t.Run("AreShown", func(t *testing.T) {
 		t.Parallel()
-		r := newRows(t, crawl.Settings{}, aPage, aOrigin+"/2", "https://b.example/")
+		r := newRows(t, settings.Settings{}, aPage, aOrigin+"/2", "https://b.example/")
 		r.exec("UPDATE run_domains SET success = 30, timeout = 10, requests = 40 WHERE domain = 'a.example'")
 		r.exec("UPDATE domains SET avg_response_ms = 1500 WHERE domain = 'b.example'")
 		out := r.Print("status", "run:small-web")
@@ -76,7 +78,7 @@ func TestRuns(t *testing.T) {
 		ContainsOnSameLine(t, out, "  pages_per_activity=auto")
 		ContainsOnSameLine(t, out, "  priority_weights=")
 		ContainsOnSameLine(t, out, "test", "create")
-		var report crawl.RunReport
+		var report report.Run
 		r.Decode(&report, "status", "small-web", "--json")
 		require.EqualValues(t, 3, report.Pending)
 		require.Len(t, report.Longest, 2)
@@ -86,14 +88,14 @@ func TestRuns(t *testing.T) {
 
 func TestQueue(t *testing.T) {
 	t.Parallel()
-	r := newRows(t, crawl.Settings{}, aPage, aOrigin+"/2", "https://b.example/")
+	r := newRows(t, settings.Settings{}, aPage, aOrigin+"/2", "https://b.example/")
 	r.exec("UPDATE page_crawls SET scheduled_for = now() + interval '1 hour' WHERE url = $1", aPage)
 	out := r.Print("queue")
 	require.True(t, strings.HasPrefix(out, "3 pages pending on 2 domains: 2 due now, 1 later\n"), out)
 	lines := strings.Split(out, "\n")
 	require.Equal(t, []string{"a.example", "pending", "2", "1", "1", "0"}, strings.Fields(lines[2])[:6])
 	require.Equal(t, []string{"b.example", "pending", "1", "1", "0", "0"}, strings.Fields(lines[3])[:6])
-	var q crawl.Queue
+	var q report.Queue
 	r.Decode(&q, "queue", "--json", "--limit", "1", "--run", "small-web")
 	require.EqualValues(t, 2, q.Total)
 	require.Len(t, q.Domains, 1)

@@ -11,6 +11,7 @@ import (
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/seeds"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/workflows"
 )
 
@@ -42,7 +43,7 @@ type scheduleAddCmd struct {
 
 // schedule is what the flags say.
 func (s *scheduleAddCmd) schedule() (workflows.Schedule, error) {
-	out := workflows.Schedule{Name: s.Name, Every: crawl.Duration(s.Every), Cron: s.Cron}
+	out := workflows.Schedule{Name: s.Name, Every: settings.Duration(s.Every), Cron: s.Cron}
 	list := activities.SeedList{Source: seeds.Source(s.Source), File: s.File, URL: s.URL, Column: s.Column, Limit: s.Limit}
 	seeding := len(s.URLs) > 0 || list != (activities.SeedList{})
 	if seeding == (s.OlderThan != "") {
@@ -60,7 +61,7 @@ func (s *scheduleAddCmd) schedule() (workflows.Schedule, error) {
 	if err != nil {
 		return out, err
 	}
-	out.Recrawl = &activities.RecrawlInput{Run: s.Run_, OlderThan: crawl.Duration(age), Domain: domain}
+	out.Recrawl = &activities.RecrawlInput{Run: s.Run_, OlderThan: settings.Duration(age), Domain: domain}
 	return out, out.Validate()
 }
 

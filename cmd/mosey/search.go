@@ -11,6 +11,7 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/language"
 	"github.com/mosey-web/mosey/internal/language/models"
@@ -54,7 +55,7 @@ func (c *searchCmd) Run(ctx context.Context, e *env) error {
 		if err != nil {
 			return err
 		}
-		waiting, err := store.KeywordsWaiting(ctx, crawl.KeywordsBound)
+		waiting, err := store.KeywordsWaiting(ctx, report.KeywordsBound)
 		if err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db/dbtest"
 	"github.com/mosey-web/mosey/internal/terms"
 	"github.com/mosey-web/mosey/search"
@@ -32,7 +33,7 @@ func found(title, text string) crawl.Attempt {
 
 func TestSearch(t *testing.T) {
 	t.Parallel()
-	r := newRows(t, crawl.Settings{}).allowed()
+	r := newRows(t, settings.Settings{}).allowed()
 	r.fetched(found("Lighthouses & lamps", "The keeper lights the lamp."))
 	waiting := r.Execute("search", "lamps", "keeper")
 	require.Contains(t, waiting.Stderr, "1 page fetched and not found by a search yet")

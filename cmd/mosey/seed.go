@@ -10,9 +10,11 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/kinds"
 	"github.com/mosey-web/mosey/crawl/seeds"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
-	"github.com/mosey-web/mosey/internal/seedlist"
+	"github.com/mosey-web/mosey/internal/seedfile"
 	"github.com/mosey-web/mosey/workflows"
 )
 
@@ -41,8 +43,8 @@ type seeded struct {
 	seeds.Stored
 
 	// Bad are entries that are no seeds.
-	Bad  int64          `json:"bad,omitempty"`
-	Took crawl.Duration `json:"took"`
+	Bad  int64             `json:"bad,omitempty"`
+	Took settings.Duration `json:"took"`
 }
 
 // Run stores the seeds. What is stored stays, however it ends.
@@ -73,7 +75,7 @@ func (s *seedCmd) Run(ctx context.Context, e *env) error {
 		}
 		return nil
 	})
-	out.Took = crawl.Duration(time.Since(began).Round(time.Millisecond))
+	out.Took = settings.Duration(time.Since(began).Round(time.Millisecond))
 	switch {
 	case errors.Is(err, context.Canceled):
 		return fmt.Errorf("stopped after %s; what is stored stays, and the same command goes on from there",
@@ -135,15 +137,15 @@ func seedArgument(arg string, source seeds.Source) (seeds.Seed, error) {
 	switch source {
 	case seeds.URLs:
 	case seeds.Sitemap:
-		seed.Kind = crawl.KindSitemap
+		seed.Kind = kinds.Sitemap
 	default:
 		return seed, wiring.Usagef("seed %q: --source %s is read from files: give %s with --source urls", arg, source, u)
 	}
 	return seed, nil
 }
 
-func (s *seedCmd) options(in seedInput) seedlist.Options {
-	return seedlist.Options{Source: in.source, Column: s.Column, RankColumn: s.RankColumn, Limit: s.Limit, Offset: s.Offset}
+func (s *seedCmd) options(in seedInput) seedfile.Options {
+	return seedfile.Options{Source: in.source, Column: s.Column, RankColumn: s.RankColumn, Limit: s.Limit, Offset: s.Offset}
 }
 
 // run is the run that the seeds become part of. A new one waits until it is started.
@@ -152,7 +154,7 @@ func (s *seedCmd) run(ctx context.Context, store *db.Store) (crawl.Run, error) {
 	if !errors.Is(err, crawl.ErrNotFound) {
 		return run, err
 	}
-	if run, err = store.EnsureRun(ctx, s.Run_, whoami(), crawl.Settings{}); err != nil || s.Start {
+	if run, err = store.EnsureRun(ctx, s.Run_, whoami(), settings.Settings{}); err != nil || s.Start {
 		return run, err
 	}
 	if _, err := store.StopRun(ctx, run.ID, "it was seeded, and not started yet"); err != nil {
@@ -199,7 +201,7 @@ func (s *seedCmd) start(ctx context.Context, e *env) error {
 			if err != nil {
 				return err
 			}
-			_, err = startSeeding(ctx, store, starter, run, crawl.Settings{})
+			_, err = startSeeding(ctx, store, starter, run, settings.Settings{})
 			return err
 		})
 	})
@@ -223,7 +225,7 @@ type seedInput struct {
 
 // key names the list where it is noted how far it has been stored; empty where it cannot
 // be read again.
-func (in seedInput) key(o seedlist.Options) string {
+func (in seedInput) key(o seedfile.Options) string {
 	if in.name == "-" {
 		return ""
 	}
@@ -234,9 +236,9 @@ func (in seedInput) key(o seedlist.Options) string {
 	return o.Key(path)
 }
 
-func (in seedInput) open(ctx context.Context, stdin io.Reader) (*seedlist.File, error) {
+func (in seedInput) open(ctx context.Context, stdin io.Reader) (*seedfile.File, error) {
 	if in.name == "-" {
-		return seedlist.From(ctx, stdin)
+		return seedfile.From(ctx, stdin)
 	}
-	return seedlist.Open(ctx, in.name)
+	return seedfile.Open(ctx, in.name)
 }

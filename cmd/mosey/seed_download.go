@@ -9,7 +9,7 @@ import (
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl/seeds"
 	"github.com/mosey-web/mosey/internal/fetch"
-	"github.com/mosey-web/mosey/internal/seedlist"
+	"github.com/mosey-web/mosey/internal/seedfile"
 	"github.com/mosey-web/mosey/internal/stack/datadir"
 )
 
@@ -17,13 +17,13 @@ import (
 func (s *seedCmd) published(source seeds.Source) (seedInput, error) {
 	from := s.URL
 	if from == "" {
-		from = seedlist.Published(source)
+		from = seedfile.Published(source)
 	}
 	if from == "" {
 		return seedInput{}, wiring.Usagef("seed: nothing to read: want URLs or hosts, --file, " +
 			"or a list that is published (--source tranco or majestic)")
 	}
-	if err := seedlist.ValidateURL(from); err != nil {
+	if err := seedfile.ValidateURL(from); err != nil {
 		return seedInput{}, wiring.Usagef("%w", asFlag(err, nil))
 	}
 	if err := s.Validate(); err != nil {
@@ -44,7 +44,7 @@ func downloaded(ctx context.Context, e *env, in seedInput) (string, error) {
 	}
 	line := newProgressLine(e)
 	defer line.clear()
-	d := seedlist.Downloader{Dir: filepath.Join(dir, "lists"), Agent: in.flags.Agent(), Permits: guard.Permits, Tell: func(n int64) {
+	d := seedfile.Downloader{Dir: filepath.Join(dir, "lists"), Agent: in.flags.Agent(), Permits: guard.Permits, Tell: func(n int64) {
 		line.show(func(time.Time) string { return fmt.Sprintf("downloading %s: %.1f MB", in.url, float64(n)/1e6) })
 	}}
 	path, stale, err := d.Get(ctx, in.source, in.url)

@@ -12,13 +12,13 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/seeds"
 	"github.com/mosey-web/mosey/db"
-	"github.com/mosey-web/mosey/internal/seedlist"
+	"github.com/mosey-web/mosey/internal/seedfile"
 )
 
 // seedNoteEvery is how often it is noted how far a list has been stored.
 const seedNoteEvery = 2 * time.Second
 
-// seedLoad stores lists of seeds.
+// seedLoad stores seed files.
 type seedLoad struct {
 	e     *env
 	store *db.Store
@@ -50,7 +50,7 @@ func (l *seedLoad) add(ctx context.Context, source seeds.Source, some []seeds.Se
 
 // read stores a list. If that was interrupted before, and the list is what it was, it goes
 // on where it was.
-func (l *seedLoad) read(ctx context.Context, in seedInput, o seedlist.Options) error {
+func (l *seedLoad) read(ctx context.Context, in seedInput, o seedfile.Options) error {
 	if in.name == "" {
 		path, err := downloaded(ctx, l.e, in)
 		if err != nil {
@@ -67,7 +67,7 @@ func (l *seedLoad) read(ctx context.Context, in seedInput, o seedlist.Options) e
 	if in.source == seeds.Sitemap {
 		return l.readSitemap(ctx, in, file)
 	}
-	list := &listOfSeeds{seedLoad: l, in: in, file: file, key: in.key(o), version: versionOf(in.name, file)}
+	list := &storingFile{seedLoad: l, in: in, file: file, key: in.key(o), version: versionOf(in.name, file)}
 	if o, err = list.resume(ctx, o); err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (l *seedLoad) read(ctx context.Context, in seedInput, o seedlist.Options) e
 	if list.key == "" {
 		return nil
 	}
-	return l.store.ForgetSeedList(ctx, l.run.ID, list.key)
+	return l.store.ForgetSeedFile(ctx, l.run.ID, list.key)
 }
 
 var wantedOf = map[seeds.Source]string{
@@ -107,12 +107,12 @@ func (l *seedLoad) showBad(name string) {
 	l.bad = badLines{}
 }
 
-// listOfSeeds is one list that is being stored.
-type listOfSeeds struct {
+// storingFile is one list that is being stored.
+type storingFile struct {
 	*seedLoad
 
 	in   seedInput
-	file *seedlist.File
+	file *seedfile.File
 	key  string
 	// version tells the list from what it was before it was changed.
 	version string
@@ -122,11 +122,11 @@ type listOfSeeds struct {
 }
 
 // resume leaves out what was stored before.
-func (l *listOfSeeds) resume(ctx context.Context, o seedlist.Options) (seedlist.Options, error) {
+func (l *storingFile) resume(ctx context.Context, o seedfile.Options) (seedfile.Options, error) {
 	if l.key == "" {
 		return o, nil
 	}
-	before, err := l.store.SeedListStored(ctx, l.run.ID, l.key, l.version)
+	before, err := l.store.SeedFileStored(ctx, l.run.ID, l.key, l.version)
 	if err != nil || before == 0 {
 		return o, err
 	}
@@ -135,15 +135,15 @@ func (l *listOfSeeds) resume(ctx context.Context, o seedlist.Options) (seedlist.
 	return o.After(before), nil
 }
 
-func versionOf(name string, file *seedlist.File) string {
+func versionOf(name string, file *seedfile.File) string {
 	_, size := file.Progress()
 	return fmt.Sprintf("%d bytes, %s", size, modified(name))
 }
 
-func (l *listOfSeeds) read(ctx context.Context, o seedlist.Options) (entries int64, err error) {
-	return seedlist.Load(ctx, l.file, o, seedlist.Loading{
+func (l *storingFile) read(ctx context.Context, o seedfile.Options) (entries int64, err error) {
+	return seedfile.Load(ctx, l.file, o, seedfile.Loading{
 		Store: func(ctx context.Context, some []seeds.Seed) error { return l.add(ctx, l.in.source, some) },
-		Bad: func(bad seedlist.BadLine) {
+		Bad: func(bad seedfile.BadLine) {
 			l.bad.add(fmt.Sprintf("%d: %s: %s", bad.Line, bad.Text, bad.Reason))
 		},
 		Stored: func(entries int64) error {
@@ -158,17 +158,17 @@ func (l *listOfSeeds) read(ctx context.Context, o seedlist.Options) (entries int
 }
 
 // note stores how many entries are stored, without a gap.
-func (l *listOfSeeds) note(ctx context.Context) error {
+func (l *storingFile) note(ctx context.Context) error {
 	if l.key == "" || l.upto == 0 {
 		return nil
 	}
-	return l.store.NoteSeedList(ctx, l.run.ID, l.key, l.version, l.upto)
+	return l.store.NoteSeedFile(ctx, l.run.ID, l.key, l.version, l.upto)
 }
 
 // barWidth is that of the bar in a progress line.
 const barWidth = 20
 
-func (l *listOfSeeds) show() {
+func (l *storingFile) show() {
 	l.line.show(func(now time.Time) string {
 		l.mu.Lock()
 		stored := l.stored.Added + l.stored.Known + l.stored.Listed

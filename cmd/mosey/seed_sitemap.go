@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/kinds"
 	"github.com/mosey-web/mosey/crawl/seeds"
-	"github.com/mosey-web/mosey/internal/seedlist"
+	"github.com/mosey-web/mosey/internal/seedfile"
 	"github.com/mosey-web/mosey/internal/sitemap"
 )
 
@@ -20,7 +20,7 @@ const sitemapChunk = 5_000
 
 // readSitemap stores the pages that a sitemap in a file lists. Of an index the sitemaps
 // become seeds, which the crawl asks for.
-func (l *seedLoad) readSitemap(ctx context.Context, in seedInput, file *seedlist.File) error {
+func (l *seedLoad) readSitemap(ctx context.Context, in seedInput, file *seedfile.File) error {
 	body, err := io.ReadAll(io.LimitReader(file, sitemap.MaxBytes+1))
 	if err != nil {
 		return wiring.Usagef("seed file: %w", err)
@@ -41,7 +41,7 @@ func (l *seedLoad) readSitemap(ctx context.Context, in seedInput, file *seedlist
 			continue
 		}
 		if kind == sitemap.Index {
-			seed.Kind = crawl.KindSitemap
+			seed.Kind = kinds.Sitemap
 		}
 		all = append(all, seed)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
-// seedList is what the seed arguments came to.
-type seedList struct {
+// seedArguments is what the seed arguments came to.
+type seedArguments struct {
 	urls []string
 	// bad lines of files are skipped; the first few are shown.
 	bad badLines
@@ -29,8 +29,8 @@ const (
 // readSeeds reads the seed arguments: a URL or host, a file of them, or - for
 // standard input. A bad URL as an argument is a usage error; bad lines of a file are
 // skipped and counted, unless nothing is left.
-func readSeeds(args []string, stdin io.Reader) (seedList, error) {
-	var list seedList
+func readSeeds(args []string, stdin io.Reader) (seedArguments, error) {
+	var list seedArguments
 	for _, arg := range args {
 		switch {
 		case arg == "-":
@@ -89,7 +89,7 @@ func parseArgument(arg string) (urls.URL, error) {
 }
 
 // add keeps whether a seed has a scheme: of one without, the site decides.
-func (l *seedList) add(raw string, u urls.URL) {
+func (l *seedArguments) add(raw string, u urls.URL) {
 	text := u.String()
 	if urls.IsBare(raw) {
 		text = strings.TrimPrefix(text, "https://")
@@ -97,7 +97,7 @@ func (l *seedList) add(raw string, u urls.URL) {
 	l.urls = append(l.urls, text)
 }
 
-func (l *seedList) readFile(name string) error {
+func (l *seedArguments) readFile(name string) error {
 	f, err := os.Open(name)
 	if err != nil {
 		return wiring.Usagef("seed file: %w", err)
@@ -106,7 +106,7 @@ func (l *seedList) readFile(name string) error {
 	return l.read(name, f)
 }
 
-func (l *seedList) read(name string, r io.Reader) error {
+func (l *seedArguments) read(name string, r io.Reader) error {
 	return eachLine(name, r, "one URL a line", func(n int, line string) {
 		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "#") {

@@ -23,7 +23,7 @@ type runSettings struct {
 
 	Set []string `help:"Setting that has no flag of its own. Repeatable. mosey set --help lists all." placeholder:"NAME=VALUE" sep:"none" env:"-"`
 
-	settings crawl.Settings
+	settings settings.Settings
 	// typed are the settings whose flags the command line has.
 	typed []string
 }

@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/converter"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/workflows"
 )
 
@@ -18,10 +19,10 @@ func TestStartDomain(t *testing.T) {
 	h, _ := newHarnessWithStack(t)
 	c := h.client()
 	starter := workflows.Starter{Client: c}
-	require.NoError(t, starter.StartDomain(t.Context(), "example.org", "small-web", crawl.PagesPerActivityAuto))
+	require.NoError(t, starter.StartDomain(t.Context(), "example.org", "small-web", settings.PagesPerActivityAuto))
 	require.Empty(t, wakes(t, c))
 	require.NoError(t, starter.StartDomain(t.Context(), "example.org", "other", 50))
-	require.NoError(t, starter.StartDomain(t.Context(), "example.org", "small-web", crawl.PagesPerActivityAuto))
+	require.NoError(t, starter.StartDomain(t.Context(), "example.org", "small-web", settings.PagesPerActivityAuto))
 	require.Equal(t, []workflows.Wake{{PagesPerActivity: 50}, {PagesPerActivity: -1}}, wakes(t, c))
 }
 

@@ -10,10 +10,11 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/report"
 )
 
 // outcomes lists the outcomes that occurred.
-func outcomes(t crawl.Totals) string {
+func outcomes(t report.Totals) string {
 	var parts []string
 	for _, o := range []struct {
 		n    int64
@@ -38,7 +39,7 @@ func outcomes(t crawl.Totals) string {
 }
 
 // tally is the outcomes, and what has become of images where there were any.
-func tally(t crawl.Totals) string {
+func tally(t report.Totals) string {
 	if images := imageTotals(t); images != "" {
 		return outcomes(t) + "; images: " + images
 	}
@@ -46,7 +47,7 @@ func tally(t crawl.Totals) string {
 }
 
 // imageTotals counts images, which are not among the outcomes; empty where there were none.
-func imageTotals(t crawl.Totals) string {
+func imageTotals(t report.Totals) string {
 	if t.ImagesFound == 0 && t.ImagesAsked == 0 && t.ImagesStored == 0 {
 		return ""
 	}
@@ -55,7 +56,7 @@ func imageTotals(t crawl.Totals) string {
 
 // summary tells how a run stands. call is the part of its totals that the time was
 // spent on: all of it, or what one command has done.
-func summary(p crawl.Progress, call crawl.Totals, took time.Duration) string {
+func summary(p report.Progress, call report.Totals, took time.Duration) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Run %s is %s", p.Name, p.Status)
 	if p.Reason != "" {
@@ -87,14 +88,14 @@ func summary(p crawl.Progress, call crawl.Totals, took time.Duration) string {
 }
 
 // wholeRun is what all calls together have done of a run.
-func wholeRun(t crawl.Totals) string {
+func wholeRun(t report.Totals) string {
 	return fmt.Sprintf("%s, %s; %s", count(t.Requests(), "page"), size(t.Bytes), tally(t))
 }
 
 // notRequested says why pages were closed without a request, and what to do about it.
-func notRequested(t crawl.Totals) []string {
+func notRequested(t report.Totals) []string {
 	var lines []string
-	for _, reason := range slices.SortedFunc(maps.Keys(t.Skips), func(a, b crawl.Reason) int {
+	for _, reason := range slices.SortedFunc(maps.Keys(t.Skips), func(a, b reasons.Reason) int {
 		return cmp.Or(cmp.Compare(t.Skips[b], t.Skips[a]), cmp.Compare(a, b))
 	}) {
 		what := "page"
@@ -116,7 +117,7 @@ func notRequested(t crawl.Totals) []string {
 }
 
 // keptBack names what keeps a run from more.
-func keptBack(p crawl.Progress) []string {
+func keptBack(p report.Progress) []string {
 	if p.Detail == nil {
 		return nil
 	}
@@ -140,9 +141,9 @@ func keptBack(p crawl.Progress) []string {
 	return lines
 }
 
-func troubledLine(t crawl.Troubled) string {
+func troubledLine(t report.Troubled) string {
 	until := t.Until.Local().Format(time.DateTime)
-	if t.State == crawl.TroubledRobots {
+	if t.State == report.TroubledRobots {
 		return fmt.Sprintf("%s: its robots.txt cannot be read, and is asked for again from %s on: %s", t.Name, until, oneLine(t.Reason))
 	}
 	return fmt.Sprintf("%s is %s until %s: %s", t.Name, t.State, until, oneLine(t.Reason))

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/test/web"
 )
 
@@ -85,7 +85,7 @@ func TestLastWords(t *testing.T) {
 		ContainsOnSameLine(t, h.Print("status", "default"), "  site-002.test is deferred until ", ": retry-after")
 		h.Print("pause", "site-002.test", "--reason", "a quiet night")
 		ContainsOnSameLine(t, h.Print("status", "default"), "  site-002.test: it is paused: set by ", ": a quiet night")
-		var p crawl.Progress
+		var p report.Progress
 		h.Decode(&p, "status", "default", "--json")
 		require.Equal(t, 1, p.TroubledTotal)
 		h.Refuse([]string{"status", "other"}, `run "other" does not exist`)

@@ -6,12 +6,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // What a pattern has stopped is shown, and a person can have it decided again.
 func TestSetResetsTraps(t *testing.T) {
 	t.Parallel()
-	r := newRows(t, crawl.Settings{}).allowed().fetched(crawl.Attempt{
+	r := newRows(t, settings.Settings{}).allowed().fetched(crawl.Attempt{
 		Links:  []crawl.Link{{URL: aOrigin + "/p/1", Domain: aDomain, Origin: aOrigin, Patterns: []string{"/p/N"}}},
 		Follow: &crawl.Follow{Depth: 1},
 	})

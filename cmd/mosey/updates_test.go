@@ -39,12 +39,12 @@ func TestUpdates(t *testing.T) {
 	id := crawl.DomainWorkflowID(domain)
 	c := h.Start(s.crawl(s.Seeds()[0], "--delay", "1h", "--when-done", "wait")...)
 	require.Eventually(t, func() bool { return len(s.Log()) > 0 }, patience, 5*time.Millisecond)
-	controls := func() map[crawl.ControlKind]string {
+	controls := func() map[crawl.ControlType]string {
 		d, err := store.Domain(t.Context(), domain)
 		require.NoError(t, err)
-		set := map[crawl.ControlKind]string{}
+		set := map[crawl.ControlType]string{}
 		for _, c := range d.Controls {
-			set[c.Kind] = string(c.Value)
+			set[c.Type] = string(c.Value)
 		}
 		return set
 	}
@@ -52,7 +52,7 @@ func TestUpdates(t *testing.T) {
 	require.NoError(t, h.update(id, workflows.UpdateSetDelay, `{"delay":"2h"}`))
 	require.NoError(t, h.update(id, workflows.UpdateSetBudget, `{"max_pages":9}`))
 	require.NoError(t, h.update(id, workflows.UpdateSetWindow, `{"window":"Mon-Sun 00:00-24:00 UTC"}`))
-	set := map[crawl.ControlKind]string{
+	set := map[crawl.ControlType]string{
 		crawl.ControlDelay: "7200000", crawl.ControlBudget: "9", crawl.ControlWindow: `"Mon-Sun 00:00-24:00 UTC"`,
 	}
 	require.Equal(t, set, controls())

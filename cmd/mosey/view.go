@@ -11,6 +11,7 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
@@ -25,8 +26,8 @@ type view struct {
 	drawn    int // lines on the terminal to draw over
 	printed  time.Time
 	rate     rate
-	last     int64        // requests on the last plain line, those for images among them; -1 before
-	before   crawl.Totals // what earlier calls have done of the run
+	last     int64         // requests on the last plain line, those for images among them; -1 before
+	before   report.Totals // what earlier calls have done of the run
 	finished bool
 }
 
@@ -62,7 +63,7 @@ func (l viewLog) Write(p []byte) (int, error) {
 }
 
 // begin shows what is crawled. before is what earlier calls have done of it.
-func (v *view) begin(run crawl.Run, uiURL string, seeds int, before crawl.Totals, detached bool) {
+func (v *view) begin(run crawl.Run, uiURL string, seeds int, before report.Totals, detached bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.uiURL, v.before = uiURL, before
@@ -82,7 +83,7 @@ func (v *view) begin(run crawl.Run, uiURL string, seeds int, before crawl.Totals
 // plan says what a crawl is about to do. There is no limit by default, as one that ends a
 // run unseen would leave holes in an index; so it says that there is none.
 func plan(run crawl.Run, seeds int, detached bool) []string {
-	set, usual := run.Settings, crawl.Settings{}.WithDefaults()
+	set, usual := run.Settings, settings.Settings{}.WithDefaults()
 	lines := []string{fmt.Sprintf("Run %s: %s, delay %s, scope %s", run.Name, count(int64(seeds), "seed"), set.Delay, *set.Scope)}
 	var others []string
 	for _, s := range settings.All() {
@@ -104,7 +105,7 @@ func plan(run crawl.Run, seeds int, detached bool) []string {
 }
 
 // progress shows how far the run has come, as often as suits the medium.
-func (v *view) progress(p crawl.Progress) {
+func (v *view) progress(p report.Progress) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	now, call := time.Now(), p.Since(v.before)
@@ -124,7 +125,7 @@ func (v *view) progress(p crawl.Progress) {
 }
 
 // end prints the summary.
-func (v *view) end(p crawl.Progress) {
+func (v *view) end(p report.Progress) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.clear()
@@ -145,10 +146,10 @@ func (v *view) close() {
 // event is one line of JSON.
 type event struct {
 	Event string `json:"event"`
-	crawl.Progress
+	report.Progress
 	// Call is the part of the totals that this command has done.
-	Call           crawl.Totals `json:"call"`
-	PagesPerSecond float64      `json:"pages_per_second"`
+	Call           report.Totals `json:"call"`
+	PagesPerSecond float64       `json:"pages_per_second"`
 }
 
 func (v *view) emit(x any) {
@@ -157,7 +158,7 @@ func (v *view) emit(x any) {
 	}
 }
 
-func (v *view) line(p crawl.Progress, call crawl.Totals) string {
+func (v *view) line(p report.Progress, call report.Totals) string {
 	text := fmt.Sprintf("%s  %s (%.1f/s), %s active, %d pending, %d in flight; %s",
 		time.Since(v.began).Round(time.Second), count(call.Requests(), "page"), v.rate.perSecond(),
 		count(p.Active, "domain"), p.Pending, p.InFlight, tally(call))
@@ -182,7 +183,7 @@ func (v *view) clear() {
 	}
 }
 
-func (v *view) draw(p crawl.Progress, call crawl.Totals, now time.Time) {
+func (v *view) draw(p report.Progress, call report.Totals, now time.Time) {
 	lines := []string{
 		fmt.Sprintf("%-8s %s, %.1f pages/s, %s",
 			time.Since(v.began).Round(time.Second), count(call.Requests(), "page"), v.rate.perSecond(), size(call.Bytes)),
@@ -222,7 +223,7 @@ func outageLine(o crawl.Outage) string {
 		o.Since.Local().Format(time.TimeOnly), oneLine(o.Reason), o.Worker)
 }
 
-func waitLine(w crawl.Waiting, now time.Time) string {
+func waitLine(w report.Waiting, now time.Time) string {
 	if left := w.Until.Sub(now); left > 0 && !w.InFlight {
 		return fmt.Sprintf("%s for %s (%s)", w.Domain, left.Round(100*time.Millisecond), w.Reason)
 	}

@@ -8,6 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/test/output"
 )
 
@@ -16,36 +19,38 @@ func newTestView(t *testing.T, terminal, asJSON bool) (v *view, stdout, stderr *
 	t.Helper()
 	stdout, stderr = &output.Buffer{}, &output.Buffer{}
 	v = newView(&env{stdout: stdout, stderr: stderr, terminal: terminal}, asJSON)
-	v.begin(crawl.Run{Name: "small-web", Settings: crawl.Settings{}.WithDefaults()}, "http://127.0.0.1:8233", 2, crawl.Totals{}, false)
+	v.begin(crawl.Run{Name: "small-web", Settings: settings.Settings{}.WithDefaults()}, "http://127.0.0.1:8233", 2, report.Totals{}, false)
 	return v, stdout, stderr
 }
 
 func TestPlan(t *testing.T) {
 	t.Parallel()
-	of := func(set crawl.Settings) crawl.Run { return crawl.Run{Name: "small-web", Settings: set.WithDefaults()} }
+	of := func(set settings.Settings) crawl.Run {
+		return crawl.Run{Name: "small-web", Settings: set.WithDefaults()}
+	}
 	require.Equal(t, []string{
 		"Run small-web: 2 seeds, delay 10s, scope seeds",
 		"No limit of pages (--max-pages N sets one). Ctrl-C stops; everything is kept.",
-	}, plan(of(crawl.Settings{}), 2, false))
+	}, plan(of(settings.Settings{}), 2, false))
 	require.Equal(t, []string{
 		"Run small-web: 1 seed, delay 1s, scope web",
 		"Settings: max_depth=2 skip=none max_pages=9",
 		"Ctrl-C leaves the run going.",
-	}, plan(of(crawl.Settings{
-		Delay: new(crawl.Duration(time.Second)), Scope: new(crawl.ScopeWeb), MaxPages: new(int64(9)), MaxDepth: new(2), Skip: &[]string{},
+	}, plan(of(settings.Settings{
+		Delay: new(settings.Duration(time.Second)), Scope: new(settings.ScopeWeb), MaxPages: new(int64(9)), MaxDepth: new(2), Skip: &[]string{},
 	}), 1, true))
 }
 
 // waiting is the progress of a run that has done so many pages and waits for many
 // domains.
-func waiting(pages int64) crawl.Progress {
-	p := crawl.Progress{
+func waiting(pages int64) report.Progress {
+	p := report.Progress{
 		Run:    crawl.Run{Name: "small-web", Status: crawl.RunRunning},
-		Totals: crawl.Totals{Success: pages, Asked: pages, Bytes: 1500}, Domains: 10, Active: 1, Pending: 1,
+		Totals: report.Totals{Success: pages, Asked: pages, Bytes: 1500}, Domains: 10, Active: 1, Pending: 1,
 	}
 	for range 10 {
-		p.Waiting = append(p.Waiting, crawl.Waiting{
-			Domain: strings.Repeat("long.", 20) + "example", Reason: crawl.ReasonDelay, Until: time.Now().Add(time.Hour),
+		p.Waiting = append(p.Waiting, report.Waiting{
+			Domain: strings.Repeat("long.", 20) + "example", Reason: reasons.Delay, Until: time.Now().Add(time.Hour),
 		})
 	}
 	return p
@@ -146,14 +151,14 @@ func TestSummary(t *testing.T) {
 	head := "Run small-web is stopped (stopped from the command line) after 1m5.2s: 3 pages of 10 domains, 1.5 kB\n  3 success\n"
 	require.Equal(t, head+"  1 page pending, 1 of them deferred\n", summary(p, p.Totals, took))
 
-	p.Detail = &crawl.Detail{
-		Troubled: []crawl.Troubled{
-			{Name: "b.example", State: crawl.TroubledDeferred, Reason: "retry-after", Until: until},
-			{Name: "https://c.example", Domain: "c.example", State: crawl.TroubledRobots, Reason: "answered 500", Until: until},
+	p.Detail = &report.Detail{
+		Troubled: []report.Troubled{
+			{Name: "b.example", State: report.TroubledDeferred, Reason: "retry-after", Until: until},
+			{Name: "https://c.example", Domain: "c.example", State: report.TroubledRobots, Reason: "answered 500", Until: until},
 		},
 		TroubledTotal: 7,
-		Forbidden: []crawl.Forbidden{{Domain: "d.example", Control: crawl.Control{
-			Kind: crawl.ControlPause, Reason: "a quiet night", SetBy: "ann", SetAt: until,
+		Forbidden: []report.Forbidden{{Domain: "d.example", Control: crawl.Control{
+			Type: crawl.ControlPause, Reason: "a quiet night", SetBy: "ann", SetAt: until,
 		}}},
 		ForbiddenTotal:  1,
 		NoFollowDomains: []string{"e.example"},
@@ -167,9 +172,9 @@ func TestSummary(t *testing.T) {
 		summary(p, p.Totals, took))
 
 	p.Detail, p.Pending = nil, 0
-	before := crawl.Totals{Success: 1, Asked: 1, Bytes: 500, Skipped: 1, Skips: map[crawl.Reason]int64{crawl.ReasonTrap: 1}}
+	before := report.Totals{Success: 1, Asked: 1, Bytes: 500, Skipped: 1, Skips: map[reasons.Reason]int64{reasons.Trap: 1}}
 	p.Skipped, p.BlockedRobots = 6, 2
-	p.Skips = map[crawl.Reason]int64{crawl.ReasonTrap: 1, crawl.ReasonMinRefetch: 3, crawl.ReasonFresh: 2}
+	p.Skips = map[reasons.Reason]int64{reasons.Trap: 1, reasons.MinRefetch: 3, reasons.Fresh: 2}
 	require.Equal(t, "Run small-web is stopped (stopped from the command line) after 1m5.2s: 2 pages of 10 domains, 1.0 kB\n"+
 		"  2 success, 2 blocked_robots, 5 skipped\n"+
 		"  3 pages skipped: min-refetch (fetched lately; --set min_refetch=0s fetches them all the same)\n"+
@@ -179,8 +184,8 @@ func TestSummary(t *testing.T) {
 		summary(p, p.Since(before), took))
 
 	p.Skipped, p.BlockedRobots, p.ImagesFound, p.ImagesAsked, p.ImagesStored = 0, 0, 33, 21, 16
-	p.Skips = map[crawl.Reason]int64{crawl.ReasonImageBudget: 12, crawl.ReasonImagesOff: 1}
-	before = crawl.Totals{Success: 2, Asked: 2, Bytes: 500, ImagesFound: 3, ImagesAsked: 20}
+	p.Skips = map[reasons.Reason]int64{reasons.ImageBudget: 12, reasons.ImagesOff: 1}
+	before = report.Totals{Success: 2, Asked: 2, Bytes: 500, ImagesFound: 3, ImagesAsked: 20}
 	require.Equal(t, "Run small-web is stopped (stopped from the command line) after 1m5.2s: 1 page of 10 domains, 1.0 kB\n"+
 		"  1 success\n"+
 		"  images: named 30 times, 1 request, 16 recorded\n"+
@@ -193,7 +198,7 @@ func TestSummary(t *testing.T) {
 func TestWaitLine(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	w := crawl.Waiting{Domain: "a.example", Reason: crawl.ReasonDelay, Until: now.Add(time.Second)}
+	w := report.Waiting{Domain: "a.example", Reason: reasons.Delay, Until: now.Add(time.Second)}
 	require.Equal(t, "a.example for 1s (delay)", waitLine(w, now))
 	require.Equal(t, "a.example is being asked", waitLine(w, now.Add(time.Second)))
 	w.InFlight = true
@@ -202,9 +207,9 @@ func TestWaitLine(t *testing.T) {
 
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "none yet", outcomes(crawl.Totals{}))
+	require.Equal(t, "none yet", outcomes(report.Totals{}))
 	require.Equal(t, "1 success, 2 blocked_robots, 3 blocked_4xx, 4 blocked_5xx, 5 timeout, 6 failed, 7 skipped",
-		outcomes(crawl.Totals{
+		outcomes(report.Totals{
 			Success: 1, BlockedRobots: 2, Blocked4xx: 3, Blocked5xx: 4, Timeout: 5, Failed: 6, Skipped: 7,
 		}))
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/workflows"
 )
@@ -22,8 +23,8 @@ const (
 )
 
 // watch shows the run's progress until it is over or the context ends.
-func (c *crawlCmd) watch(ctx context.Context, m *crawler, run crawl.Run, view *view) (crawl.Progress, error) {
-	var last crawl.Progress
+func (c *crawlCmd) watch(ctx context.Context, m *crawler, run crawl.Run, view *view) (report.Progress, error) {
+	var last report.Progress
 	last.Run = run
 	last.Status = crawl.RunRunning
 	answered := time.Now()
@@ -89,10 +90,10 @@ func (c *crawler) awaitDispatcher(run string) {
 	_ = c.client.GetWorkflow(ctx, crawl.CrawlWorkflowID(run), "").Get(ctx, nil) // only to wait
 }
 
-func progress(ctx context.Context, m *crawler, name string) (crawl.Progress, error) {
+func progress(ctx context.Context, m *crawler, name string) (report.Progress, error) {
 	run, err := m.store.Run(ctx, name)
 	if err != nil {
-		return crawl.Progress{}, err
+		return report.Progress{}, err
 	}
 	return m.store.Progress(ctx, run)
 }

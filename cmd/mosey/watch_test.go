@@ -7,13 +7,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // Between two looks at what a run has done, its end is noticed at once.
 func TestAwaitEndReturnsWhenTheRunHasEnded(t *testing.T) {
 	t.Parallel()
 	_, store := newHarnessWithDatabase(t)
-	run, err := store.EnsureRun(t.Context(), "watched", "a test", crawl.Settings{})
+	run, err := store.EnsureRun(t.Context(), "watched", "a test", settings.Settings{})
 	require.NoError(t, err)
 	ended := make(chan struct{})
 	go func() {
@@ -25,7 +26,7 @@ func TestAwaitEndReturnsWhenTheRunHasEnded(t *testing.T) {
 		require.Fail(t, "the run has not ended")
 	case <-time.After(3 * endEvery): // it has looked
 	}
-	_, err = store.ChangeRun(t.Context(), run.Name, crawl.RunChange{Kind: crawl.ChangeStop, SetBy: "a test", Reason: "over"})
+	_, err = store.ChangeRun(t.Context(), run.Name, crawl.RunChange{Action: crawl.ChangeStop, SetBy: "a test", Reason: "over"})
 	require.NoError(t, err)
 	select {
 	case <-ended:

@@ -12,6 +12,9 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/crawl/usage"
 	"github.com/mosey-web/mosey/db"
@@ -99,7 +102,7 @@ func explain(ctx context.Context, store *db.Store, name string, page *urls.URL) 
 
 // explainDomain says what is to become of a domain: what the activity that fetches
 // its pages decides from the same facts.
-func explainDomain(ctx context.Context, store *db.Store, reader *ruling.Reader, w *why, dom crawl.DomainReport) error {
+func explainDomain(ctx context.Context, store *db.Store, reader *ruling.Reader, w *why, dom report.Domain) error {
 	facts, err := store.Facts(ctx, dom.Domain)
 	if err != nil {
 		return err
@@ -114,7 +117,7 @@ func explainDomain(ctx context.Context, store *db.Store, reader *ruling.Reader, 
 	}
 	d := decide.Decide(full, facts.Now)
 	w.Answer = answer(d, facts.Now)
-	if d.Do == decide.Finish && d.Reason == crawl.ReasonScheduled && d.Until.IsZero() {
+	if d.Do == decide.Finish && d.Reason == reasons.Scheduled && d.Until.IsZero() {
 		w.Answer = "no run that is running has a page of it left to request"
 	}
 	if d.Do == decide.Request && dom.Claimed == "" {
@@ -135,7 +138,7 @@ func explainDomain(ctx context.Context, store *db.Store, reader *ruling.Reader, 
 
 // explainPage says what is to become of a page, in the run that has it next.
 func explainPage(
-	ctx context.Context, store *db.Store, reader *ruling.Reader, w *why, u urls.URL, dom crawl.DomainReport,
+	ctx context.Context, store *db.Store, reader *ruling.Reader, w *why, u urls.URL, dom report.Domain,
 ) error {
 	facts, err := store.PageFacts(ctx, u.Domain(), u.String())
 	if err != nil {
@@ -167,7 +170,7 @@ func explainPage(
 }
 
 // decidePage answers with the run that has the page open, else the last that had it.
-func decidePage(ctx context.Context, reader *ruling.Reader, w *why, facts crawl.Facts, rep crawl.PageReport) error {
+func decidePage(ctx context.Context, reader *ruling.Reader, w *why, facts crawl.Facts, rep report.Page) error {
 	w.Answer = notWanted(rep)
 	for _, run := range facts.Runs {
 		if run.Crawl == nil {
@@ -189,7 +192,7 @@ func decidePage(ctx context.Context, reader *ruling.Reader, w *why, facts crawl.
 		w.Answer = answer(d, facts.Now)
 		return nil
 	}
-	if rep.Trap.Kind != "" {
+	if rep.Trap.Rule != "" {
 		w.Answer = "not crawled: it is taken for a part of an endless space"
 	} else if len(rep.Crawls) > 0 {
 		last := rep.Crawls[0]
@@ -219,9 +222,9 @@ func answer(d decide.Decision, now time.Time) string {
 		return "its domain is deferred" + until + " (" + string(d.Reason) + ")"
 	case decide.Wait:
 		switch {
-		case d.Reason == crawl.ReasonInFlight && d.Crawl != nil && d.Crawl.LockedAt.IsZero():
+		case d.Reason == reasons.InFlight && d.Crawl != nil && d.Crawl.LockedAt.IsZero():
 			return "pending: a request to its domain is in flight just now"
-		case d.Reason == crawl.ReasonInFlight:
+		case d.Reason == reasons.InFlight:
 			return "in flight: " + d.Why
 		case d.Until.IsZero():
 			return "waiting: " + d.Why
@@ -230,9 +233,9 @@ func answer(d decide.Decision, now time.Time) string {
 	case decide.Finish, decide.Done:
 	}
 	switch d.Reason { //nolint:exhaustive // the others are not waited for
-	case crawl.ReasonScheduled:
+	case reasons.Scheduled:
 		return "waiting" + until + ": " + d.Why
-	case crawl.ReasonWindow:
+	case reasons.Window:
 		return fmt.Sprintf("waiting%s: %s (%s)", until, d.Why, d.Reason)
 	}
 	return "not crawled" + until + ": " + d.Why
@@ -250,7 +253,7 @@ func rulingLine(r decide.Ruling) string {
 	}
 }
 
-func explainRobots(w *why, d crawl.DomainReport) {
+func explainRobots(w *why, d report.Domain) {
 	if len(d.Robots) == 0 {
 		w.addf("its robots.txt has not been fetched yet; that comes before any page")
 	}
@@ -259,7 +262,7 @@ func explainRobots(w *why, d crawl.DomainReport) {
 	}
 }
 
-func robotsLine(r crawl.RobotsReport) string {
+func robotsLine(r report.Robots) string {
 	line := fmt.Sprintf("robots.txt of %s: %s", r.Origin, r.Verdict)
 	if r.CrawlDelay != nil {
 		line += ", crawl-delay " + r.CrawlDelay.String()
@@ -274,7 +277,7 @@ func robotsLine(r crawl.RobotsReport) string {
 }
 
 // explainHistory tells what has become of a page so far.
-func explainHistory(w *why, p crawl.PageReport) {
+func explainHistory(w *why, p report.Page) {
 	for _, c := range p.Crawls {
 		if c.Outcome == "" {
 			since := "since"
@@ -290,8 +293,8 @@ func explainHistory(w *why, p crawl.PageReport) {
 		}
 		w.addf("%s", line)
 	}
-	if p.Trap.Kind != "" {
-		w.addf("it is taken for a trap by its %s: %s; seeding it has it crawled all the same", p.Trap.Kind, p.Trap.Evidence)
+	if p.Trap.Rule != "" {
+		w.addf("it is taken for a trap by its %s: %s; seeding it has it crawled all the same", p.Trap.Rule, p.Trap.Evidence)
 	}
 	switch {
 	case !p.FetchedAt.IsZero() && p.Extractor < crawl.ExtractorVersion:
@@ -314,7 +317,7 @@ func explainHistory(w *why, p crawl.PageReport) {
 }
 
 // explainState tells how a domain is, whatever is next.
-func explainState(w *why, d crawl.DomainReport) {
+func explainState(w *why, d report.Domain) {
 	status := fmt.Sprintf("domain %s is %s", d.Domain, d.Status)
 	if d.Reason != "" {
 		status += " (" + d.Reason + ")"
@@ -326,7 +329,7 @@ func explainState(w *why, d crawl.DomainReport) {
 	if time.Until(d.DeferredUntil) > 0 {
 		w.addf("it is deferred until %s", stamp(d.DeferredUntil))
 	}
-	if left := time.Until(d.SlotFree); left > 0 && d.SlotReason == crawl.ReasonInFlight {
+	if left := time.Until(d.SlotFree); left > 0 && d.SlotReason == reasons.InFlight {
 		w.addf("a request to it is in flight, and is over by %s at the latest", stamp(d.SlotFree))
 	} else if left > 0 {
 		w.addf("it may not be asked before %s, in %s: %s", stamp(d.SlotFree), left.Round(100*time.Millisecond), d.SlotReason)
@@ -356,22 +359,22 @@ func explainState(w *why, d crawl.DomainReport) {
 func telling(cs crawl.Controls) crawl.Controls {
 	return slices.DeleteFunc(slices.Clone(cs), func(c crawl.Control) bool {
 		one := crawl.Controls{c}
-		return c.Kind == crawl.ControlDelay && one.Delay() == 0 || c.Kind == crawl.ControlWindow && one.Window() == ""
+		return c.Type == crawl.ControlDelay && one.Delay() == 0 || c.Type == crawl.ControlWindow && one.Window() == ""
 	})
 }
 
 // controlLine tells what a person has decided.
 func controlLine(c crawl.Control) string {
 	one := crawl.Controls{c}
-	what := map[crawl.ControlKind]string{
+	what := map[crawl.ControlType]string{
 		crawl.ControlPause: "it is paused", crawl.ControlStop: "it is stopped until it is seeded again",
 		crawl.ControlBlock: "it is blocked in all runs",
 		crawl.ControlDelay: "its delay is at least " + one.Delay().String(),
-	}[c.Kind]
+	}[c.Type]
 	if listed := c.Listed(); listed != "" {
 		what = "it is " + listed
 	}
-	switch c.Kind {
+	switch c.Type {
 	case crawl.ControlBudget:
 		pages, _ := one.Budget()
 		what = fmt.Sprintf("each run may request %s of it", count(pages, "page"))
@@ -410,7 +413,7 @@ func windowLine(what, text string) string {
 }
 
 // explainUsage says what the page's publisher forbids.
-func explainUsage(w *why, r crawl.PageReport) {
+func explainUsage(w *why, r report.Page) {
 	if len(r.Usage) == 0 {
 		return
 	}
@@ -419,7 +422,7 @@ func explainUsage(w *why, r crawl.PageReport) {
 		w.addf("what its publisher says cannot be read: %s", err)
 		return
 	}
-	for _, purpose := range []crawl.Purpose{crawl.PurposeSearch, crawl.PurposeAITrain, crawl.PurposeArchive} {
+	for _, purpose := range []settings.Purpose{settings.PurposeSearch, settings.PurposeAITrain, settings.PurposeArchive} {
 		if allowed, why := usage.Allows(purpose, p); !allowed {
 			w.addf("%s", why)
 		}

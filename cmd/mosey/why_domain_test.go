@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // requireWhy asserts the answer about a domain or a page, and lines of what it is
@@ -32,7 +34,7 @@ func TestWhyDomain(t *testing.T) {
 	tomorrow := time.Now().Add(24 * time.Hour).Truncate(time.Second)
 
 	for name, c := range map[string]struct {
-		settings crawl.Settings
+		settings settings.Settings
 		prepare  func(r *rows)
 		answer   string
 		because  []string
@@ -69,7 +71,7 @@ func TestWhyDomain(t *testing.T) {
 			},
 		},
 		"WaitsForItsSlot": {
-			prepare: func(r *rows) { r.allowed().slot(time.Hour, crawl.ReasonCrawlDelay) },
+			prepare: func(r *rows) { r.allowed().slot(time.Hour, reasons.CrawlDelay) },
 			answer:  "waiting until ",
 			because: []string{"it may not be asked before "},
 		},
@@ -83,7 +85,7 @@ func TestWhyDomain(t *testing.T) {
 			answer:  "in flight: a request is in flight",
 		},
 		"AsksToBeLeftAloneForLong": {
-			prepare: func(r *rows) { r.allowed().slot(2*time.Hour, crawl.ReasonRetryAfter) },
+			prepare: func(r *rows) { r.allowed().slot(2*time.Hour, reasons.RetryAfter) },
 			answer:  "its domain is deferred until ",
 		},
 		"IsDeferred": {
@@ -94,14 +96,14 @@ func TestWhyDomain(t *testing.T) {
 			because: []string{"it is deferred until " + stamp(tomorrow), "domain a.example is pending (retry-after)"},
 		},
 		"HasAWindowOfItsRun": {
-			settings: crawl.Settings{Window: new(closedWindow())},
+			settings: settings.Settings{Window: new(closedWindow())},
 			prepare:  func(r *rows) { r.allowed() },
 			answer:   "waiting until ",
 			because:  []string{"run small-web crawls only " + closedWindow() + ": not before "},
 		},
 		"HasAWindowOfItsOwn": {
 			prepare: func(r *rows) {
-				r.allowed().control(crawl.Control{Kind: crawl.ControlWindow, Value: []byte(`"` + closedWindow() + `"`)})
+				r.allowed().control(crawl.Control{Type: crawl.ControlWindow, Value: []byte(`"` + closedWindow() + `"`)})
 			},
 			answer:  "waiting until ",
 			because: []string{"it may be asked only " + closedWindow() + ": not before "},
@@ -109,37 +111,37 @@ func TestWhyDomain(t *testing.T) {
 		"HasAWindowThatIsOpen": {
 			prepare: func(r *rows) {
 				open := time.Now().UTC().Weekday().String()[:3] + " 00:00-24:00 UTC"
-				r.allowed().control(crawl.Control{Kind: crawl.ControlWindow, Value: []byte(`"` + open + `"`)})
+				r.allowed().control(crawl.Control{Type: crawl.ControlWindow, Value: []byte(`"` + open + `"`)})
 			},
 			answer:  "due: ",
 			because: []string{"it may be asked only "},
 		},
 		"HasAWindowThatNeverCloses": {
 			prepare: func(r *rows) {
-				r.allowed().control(crawl.Control{Kind: crawl.ControlWindow, Value: []byte(`"Mon-Sun 00:00-24:00"`)})
+				r.allowed().control(crawl.Control{Type: crawl.ControlWindow, Value: []byte(`"Mon-Sun 00:00-24:00"`)})
 			},
 			answer:  "due: ",
 			because: []string{"it may be asked only Mon-Sun 00:00-24:00: now: set by "},
 		},
 		"IsPaused": {
-			prepare: func(r *rows) { r.control(crawl.Control{Kind: crawl.ControlPause, Reason: "a quiet night"}) },
+			prepare: func(r *rows) { r.control(crawl.Control{Type: crawl.ControlPause, Reason: "a quiet night"}) },
 			answer:  "not crawled: the domain is paused by ann@example.org: a quiet night",
 			because: []string{"it is paused: set by ann@example.org on "},
 		},
 		"IsPausedForAWhile": {
 			prepare: func(r *rows) {
-				r.control(crawl.Control{Kind: crawl.ControlPause, Reason: "a quiet night", Until: tomorrow})
+				r.control(crawl.Control{Type: crawl.ControlPause, Reason: "a quiet night", Until: tomorrow})
 			},
 			answer:  "not crawled until " + stamp(tomorrow) + ", in ",
 			because: []string{"it is paused: set by ann@example.org on "},
 		},
 		"IsBlocked": {
-			prepare: func(r *rows) { r.control(crawl.Control{Kind: crawl.ControlBlock, Reason: "the owner asked"}) },
+			prepare: func(r *rows) { r.control(crawl.Control{Type: crawl.ControlBlock, Reason: "the owner asked"}) },
 			answer:  "not crawled: the domain is blocked by ann@example.org: the owner asked",
 			because: []string{"it is blocked in all runs: set by "},
 		},
 		"IsStopped": {
-			prepare: func(r *rows) { r.control(crawl.Control{Kind: crawl.ControlStop}) },
+			prepare: func(r *rows) { r.control(crawl.Control{Type: crawl.ControlStop}) },
 			answer:  "not crawled: the domain is stopped until it is seeded again by ann@example.org",
 			because: []string{"it is stopped until it is seeded again: set by "},
 		},
@@ -151,7 +153,7 @@ func TestWhyDomain(t *testing.T) {
 			because: []string{"domain a.example is unreachable (5 graylistings in a row)"},
 		},
 		"HasSpentItsBudget": {
-			settings: crawl.Settings{MaxPagesPerDomain: new(int64(0))},
+			settings: settings.Settings{MaxPagesPerDomain: new(int64(0))},
 			prepare:  func(r *rows) { r.allowed() },
 			answer:   "no run that is running has a page of it left to request",
 			because:  []string{"run small-web is running, its budget is spent, 0 of 0 pages of this domain requested: none yet"},
@@ -190,15 +192,15 @@ func TestWhyDomain(t *testing.T) {
 
 	t.Run("NamesTheRuleOfAWait", func(t *testing.T) {
 		t.Parallel()
-		r := newRows(t, crawl.Settings{}).allowed()
-		r.slot(time.Hour, crawl.ReasonCrawlDelay)
+		r := newRows(t, settings.Settings{}).allowed()
+		r.slot(time.Hour, reasons.CrawlDelay)
 		ContainsOnSameLine(t, r.Print("why", aDomain), ", in ", ": the domain may not be asked before (crawl-delay)")
 		ContainsOnSameLine(t, r.Print("why", aDomain), "- it may not be asked before ", ", in ", ": crawl-delay")
 	})
 
 	t.Run("IsNotKnown", func(t *testing.T) {
 		t.Parallel()
-		r := newRows(t, crawl.Settings{})
+		r := newRows(t, settings.Settings{})
 		r.requireWhy("b.example", "not known: it was never seeded, and no crawled page links to it")
 	})
 

@@ -4,10 +4,11 @@ import (
 	"fmt"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
 )
 
 // notWantedImage answers for an image that pages name, and that is part of no run.
-func notWantedImage(i crawl.ImageReport) string {
+func notWantedImage(i report.Image) string {
 	const answer = "known as an image, but no run wants it: "
 	if i.Discovery == crawl.DiscoveryIcon {
 		return answer + "icons are not asked for"
@@ -16,7 +17,7 @@ func notWantedImage(i crawl.ImageReport) string {
 }
 
 // explainImage says who names a page as an image, and what has become of it.
-func explainImage(w *why, p crawl.PageReport) {
+func explainImage(w *why, p report.Page) {
 	if p.Image == nil {
 		return
 	}
@@ -30,7 +31,7 @@ func explainImage(w *why, p crawl.PageReport) {
 }
 
 // imageNamed says how many pages name an image.
-func imageNamed(i crawl.ImageReport) string {
+func imageNamed(i report.Image) string {
 	if i.Pages == 0 {
 		return "named as an image by no page any more"
 	}
@@ -38,14 +39,14 @@ func imageNamed(i crawl.ImageReport) string {
 	if i.Discovery == crawl.DiscoveryIcon {
 		what = "an icon"
 	}
-	if i.Pages >= crawl.ImagePagesBound {
+	if i.Pages >= report.ImagePagesBound {
 		many = "at least " + many
 	}
 	return fmt.Sprintf("named as %s by %s, first %s", what, many, i.Source)
 }
 
 // imageContent is what was recorded of an image.
-func imageContent(i crawl.ImageReport) string {
+func imageContent(i report.Image) string {
 	text := fmt.Sprintf("%d×%d %s, %s", i.Width, i.Height, i.Format, size(i.Bytes))
 	if !i.StoredAt.IsZero() {
 		text += ", stored as " + i.SHA256

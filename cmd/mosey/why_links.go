@@ -6,6 +6,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db"
 )
@@ -33,7 +34,7 @@ func explainLinked(ctx context.Context, store *db.Store, name string, page *urls
 	w.Answer = notWanted(rep)
 	if page == nil {
 		many := count(known, "page")
-		if known >= crawl.FrontierBound {
+		if known >= report.FrontierBound {
 			many = "at least " + many
 		}
 		w.Answer = "known from links alone, to " + many + " of it, and no run wants it"
@@ -47,7 +48,7 @@ func explainLinked(ctx context.Context, store *db.Store, name string, page *urls
 }
 
 // notWanted answers for a page that is known from links and part of no run.
-func notWanted(p crawl.PageReport) string {
+func notWanted(p report.Page) string {
 	if p.Image != nil && p.LinksIn == 0 {
 		return notWantedImage(*p.Image)
 	}
@@ -64,7 +65,7 @@ func notWanted(p crawl.PageReport) string {
 }
 
 // explainFinders tells for each run that has found a page why it leaves it alone.
-func explainFinders(w *why, p crawl.PageReport) {
+func explainFinders(w *why, p report.Page) {
 	if p.NoFollowIn > 0 {
 		w.addf("%d of %s to it say nofollow", p.NoFollowIn, count(p.LinksIn, "link"))
 	}

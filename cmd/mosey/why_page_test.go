@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // rules is what a robots.txt of three lines says.
@@ -16,10 +18,10 @@ const rules = "User-agent: *\nDisallow: /\nAllow: /open\n"
 func TestWhyPage(t *testing.T) {
 	t.Parallel()
 	tomorrow := time.Now().Add(24 * time.Hour).Truncate(time.Second)
-	training := crawl.Settings{Purpose: new(crawl.PurposeAITrain)}
+	training := settings.Settings{Purpose: new(settings.PurposeAITrain)}
 
 	for name, c := range map[string]struct {
-		settings crawl.Settings
+		settings settings.Settings
 		prepare  func(r *rows)
 		answer   string
 		because  []string
@@ -85,7 +87,7 @@ func TestWhyPage(t *testing.T) {
 			prepare: func(r *rows) {
 				r.allowed().exec("UPDATE pages SET fetched_at = now() - interval '1 hour', fresh_until = now() + interval '1 day', extractor = $1", crawl.ExtractorVersion)
 			},
-			settings: crawl.Settings{MinRefetch: new(crawl.Duration(0))},
+			settings: settings.Settings{MinRefetch: new(settings.Duration(0))},
 			answer:   "pending, but it will be skipped: its server said that it stays as it is",
 			because:  []string{"its server said on "},
 		},
@@ -104,16 +106,16 @@ func TestWhyPage(t *testing.T) {
 			because: []string{"it was last fetched on "},
 		},
 		"WaitsForItsDomain": {
-			prepare: func(r *rows) { r.allowed().slot(time.Hour, crawl.ReasonDelay) },
+			prepare: func(r *rows) { r.allowed().slot(time.Hour, reasons.Delay) },
 			answer:  "waiting until ",
 			because: []string{"it may not be asked before "},
 		},
 		"HasADomainThatIsToBeLeftAloneForLong": {
-			prepare: func(r *rows) { r.allowed().slot(2*time.Hour, crawl.ReasonRetryAfter) },
+			prepare: func(r *rows) { r.allowed().slot(2*time.Hour, reasons.RetryAfter) },
 			answer:  "its domain is deferred until ",
 		},
 		"HasAWindow": {
-			settings: crawl.Settings{Window: new(closedWindow())},
+			settings: settings.Settings{Window: new(closedWindow())},
 			prepare:  func(r *rows) { r.allowed() },
 			answer:   "waiting until ",
 			because:  []string{"run small-web crawls only "},
@@ -136,12 +138,12 @@ func TestWhyPage(t *testing.T) {
 		},
 		"HasADomainThatIsPaused": {
 			prepare: func(r *rows) {
-				r.control(crawl.Control{Kind: crawl.ControlPause, Reason: "a quiet night", Until: tomorrow})
+				r.control(crawl.Control{Type: crawl.ControlPause, Reason: "a quiet night", Until: tomorrow})
 			},
 			answer: "not crawled until " + stamp(tomorrow) + ", in ",
 		},
 		"HasADomainThatIsBlocked": {
-			prepare: func(r *rows) { r.control(crawl.Control{Kind: crawl.ControlBlock, Reason: "the owner asked"}) },
+			prepare: func(r *rows) { r.control(crawl.Control{Type: crawl.ControlBlock, Reason: "the owner asked"}) },
 			answer:  "not crawled: the domain is blocked by ann@example.org: the owner asked",
 		},
 		"HasADomainThatIsDeferred": {
@@ -156,7 +158,7 @@ func TestWhyPage(t *testing.T) {
 			answer: "not crawled: its run small-web is stopped",
 		},
 		"HasARunWhoseBudgetIsSpent": {
-			settings: crawl.Settings{MaxPages: new(int64(0))},
+			settings: settings.Settings{MaxPages: new(int64(0))},
 			prepare:  func(r *rows) { r.allowed() },
 			answer:   "not crawled: the budget of run small-web is spent",
 		},
@@ -200,7 +202,7 @@ func TestWhyPageFoundByLinks(t *testing.T) {
 	t.Parallel()
 
 	// found is a world where a page was found on the seed.
-	found := func(t *testing.T, set crawl.Settings, link crawl.Link, follow *crawl.Follow) *rows {
+	found := func(t *testing.T, set settings.Settings, link crawl.Link, follow *crawl.Follow) *rows {
 		t.Helper()
 		link.Domain, link.Origin = aDomain, aOrigin
 		return newRows(t, set).allowed().fetched(crawl.Attempt{Links: []crawl.Link{link}, Follow: follow})
@@ -208,7 +210,7 @@ func TestWhyPageFoundByLinks(t *testing.T) {
 
 	t.Run("IsOutOfScope", func(t *testing.T) {
 		t.Parallel()
-		r := newRows(t, crawl.Settings{}).allowed().fetched(crawl.Attempt{
+		r := newRows(t, settings.Settings{}).allowed().fetched(crawl.Attempt{
 			Links:  []crawl.Link{{URL: "https://b.example/more", Domain: "b.example", Origin: "https://b.example"}},
 			Follow: &crawl.Follow{Depth: 1, SeedsOnly: true},
 		})
@@ -220,27 +222,27 @@ func TestWhyPageFoundByLinks(t *testing.T) {
 
 	t.Run("IsTooDeep", func(t *testing.T) {
 		t.Parallel()
-		r := found(t, crawl.Settings{MaxDepth: new(0)}, crawl.Link{URL: aOrigin + "/more"}, nil)
+		r := found(t, settings.Settings{MaxDepth: new(0)}, crawl.Link{URL: aOrigin + "/more"}, nil)
 		r.requireWhy(aOrigin+"/more", "known from links, but no run wants it: it is more than 0 links from a seed of run small-web (--max-depth)",
 			"links to it: 1")
 	})
 
 	t.Run("IsNotToBeFollowed", func(t *testing.T) {
 		t.Parallel()
-		r := found(t, crawl.Settings{}, crawl.Link{URL: aOrigin + "/more", NoFollow: true}, &crawl.Follow{Depth: 1, SeedsOnly: true})
+		r := found(t, settings.Settings{}, crawl.Link{URL: aOrigin + "/more", NoFollow: true}, &crawl.Follow{Depth: 1, SeedsOnly: true})
 		r.requireWhy(aOrigin+"/more", "known from links, but no run wants it: every link to it says nofollow",
 			"links to it: 1", "1 of 1 link to it say nofollow")
 	})
 
 	t.Run("IsLeftAloneForAnotherReason", func(t *testing.T) {
 		t.Parallel()
-		r := found(t, crawl.Settings{}, crawl.Link{URL: aOrigin + "/more"}, nil)
+		r := found(t, settings.Settings{}, crawl.Link{URL: aOrigin + "/more"}, nil)
 		r.requireWhy(aOrigin+"/more", "known from links, but no run wants it: it was not followed when the link to it was read; seeding it has it crawled")
 	})
 
 	t.Run("IsATrapByItself", func(t *testing.T) {
 		t.Parallel()
-		r := found(t, crawl.Settings{}, crawl.Link{
+		r := found(t, settings.Settings{}, crawl.Link{
 			URL: aOrigin + "/9999/1/1", Trap: crawl.TrapDate, TrapEvidence: "the year 9999",
 		}, &crawl.Follow{Depth: 1})
 		r.requireWhy(aOrigin+"/9999/1/1", "not crawled: it is taken for a part of an endless space",
@@ -249,7 +251,7 @@ func TestWhyPageFoundByLinks(t *testing.T) {
 
 	t.Run("IsATrapByItsPattern", func(t *testing.T) {
 		t.Parallel()
-		r := found(t, crawl.Settings{}, crawl.Link{URL: aOrigin + "/p/1", Patterns: []string{"/p/N"}}, &crawl.Follow{Depth: 1})
+		r := found(t, settings.Settings{}, crawl.Link{URL: aOrigin + "/p/1", Patterns: []string{"/p/N"}}, &crawl.Follow{Depth: 1})
 		r.exec("INSERT INTO url_patterns (domain, pattern, seen, duplicates) VALUES ($1, '/p/N', 60, 60)", aDomain)
 		r.slot(0, "")
 		r.requireWhy(aOrigin+"/p/1", "pending, but it will be skipped: pattern: 60 of 60 pages like /p/N had nothing new",
@@ -258,11 +260,11 @@ func TestWhyPageFoundByLinks(t *testing.T) {
 
 	t.Run("WasSkipped", func(t *testing.T) {
 		t.Parallel()
-		r := newRows(t, crawl.Settings{}).allowed()
+		r := newRows(t, settings.Settings{}).allowed()
 		facts, err := r.store.Facts(t.Context(), aDomain)
 		require.NoError(t, err)
 		_, err = r.store.Record(t.Context(), crawl.Attempt{
-			CrawlID: facts.Runs[0].Crawl.ID, Domain: aDomain, Outcome: crawl.OutcomeSkipped, Skipped: crawl.ReasonFresh, EndedAt: time.Now(),
+			CrawlID: facts.Runs[0].Crawl.ID, Domain: aDomain, Outcome: crawl.OutcomeSkipped, Skipped: reasons.Fresh, EndedAt: time.Now(),
 		})
 		require.NoError(t, err)
 		r.requireWhy(aPage, "done in run small-web: skipped (fresh) on ", "run small-web is running: 1 skipped")
@@ -270,8 +272,8 @@ func TestWhyPageFoundByLinks(t *testing.T) {
 
 	t.Run("IsAnsweredForTheRunThatHasItOpen", func(t *testing.T) {
 		t.Parallel()
-		r := found(t, crawl.Settings{MinRefetch: new(crawl.Duration(0))}, crawl.Link{URL: aOrigin + "/more"}, nil)
-		again, err := r.store.EnsureRun(t.Context(), "again", "test", crawl.Settings{MinRefetch: new(crawl.Duration(0))})
+		r := found(t, settings.Settings{MinRefetch: new(settings.Duration(0))}, crawl.Link{URL: aOrigin + "/more"}, nil)
+		again, err := r.store.EnsureRun(t.Context(), "again", "test", settings.Settings{MinRefetch: new(settings.Duration(0))})
 		require.NoError(t, err)
 		r.seed(again, aPage)
 		r.slot(0, "")
@@ -280,8 +282,8 @@ func TestWhyPageFoundByLinks(t *testing.T) {
 
 	t.Run("SpeaksOfNoWindowWhereThereIsNone", func(t *testing.T) {
 		t.Parallel()
-		r := newRows(t, crawl.Settings{}).allowed()
-		for _, reason := range []crawl.Reason{crawl.ReasonDelay, crawl.ReasonRetryAfter, crawl.ReasonInFlight} {
+		r := newRows(t, settings.Settings{}).allowed()
+		for _, reason := range []reasons.Reason{reasons.Delay, reasons.RetryAfter, reasons.InFlight} {
 			r.slot(2*time.Hour, reason)
 			for _, about := range []string{aPage, aDomain} {
 				require.NotContains(t, r.Print("why", about), "window", reason)
@@ -291,7 +293,7 @@ func TestWhyPageFoundByLinks(t *testing.T) {
 
 	t.Run("IsNotKnown", func(t *testing.T) {
 		t.Parallel()
-		r := newRows(t, crawl.Settings{})
+		r := newRows(t, settings.Settings{})
 		r.requireWhy(aOrigin+"/nowhere", "not known: it was never seeded, and no crawled page links to it")
 		r.requireWhy("https://b.example/", "not known: it was never seeded, and no crawled page links to it")
 	})

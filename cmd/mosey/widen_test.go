@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/workflows"
 )
 
@@ -67,7 +68,7 @@ func TestAddURLsToARunThatIsOver(t *testing.T) {
 	require.Eventually(t, func() bool { return status("over") == crawl.RunDone }, patience, 10*time.Millisecond)
 	rep, err := store.Page(t.Context(), siteDomain, page)
 	require.NoError(t, err)
-	require.True(t, slices.ContainsFunc(rep.Crawls, func(c crawl.CrawlReport) bool { return c.Run == "over" && c.Outcome != "" }))
+	require.True(t, slices.ContainsFunc(rep.Crawls, func(c report.Crawl) bool { return c.Run == "over" && c.Outcome != "" }))
 	require.Zero(t, up.Stop().Code)
 }
 

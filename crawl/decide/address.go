@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
 )
 
 const (
@@ -27,7 +28,7 @@ func RefuseAddress(f crawl.Facts, host string, r crawl.Refusal) Decision {
 		wait = min(max(f.Now.Sub(since), refusedLeast), refusedMost)
 	}
 	return Decision{
-		Do: DeferDomain, Until: f.Now.Add(wait), Reason: crawl.ReasonDeferred, Pace: PaceOf(f),
+		Do: DeferDomain, Until: f.Now.Add(wait), Reason: reasons.Deferred, Pace: PaceOf(f),
 		Why: fmt.Sprintf("%s has the address %s, which is %s", host, r.Addr, explainRefusal(r)),
 	}
 }

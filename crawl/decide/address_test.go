@@ -9,6 +9,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/reasons"
 )
 
 func TestRefuseAddress(t *testing.T) {
@@ -30,7 +31,7 @@ func TestRefuseAddress(t *testing.T) {
 			d := decide.RefuseAddress(f, "www.example.org", crawl.Refusal{Addr: addr})
 			require.Equal(t, decide.DeferDomain, d.Do)
 			require.Equal(t, f.Now.Add(c.wait), d.Until)
-			require.Equal(t, crawl.ReasonDeferred, d.Reason)
+			require.Equal(t, reasons.Deferred, d.Reason)
 			require.Equal(t, "www.example.org has the address 10.1.2.3, which is not public: "+
 				"only with --allow-network 10.1.2.3/32 is it asked", d.Why)
 		})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/freshness"
+	"github.com/mosey-web/mosey/crawl/kinds"
 	"github.com/mosey-web/mosey/crawl/politeness"
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/traps"
@@ -83,12 +84,12 @@ type Decision struct {
 	Crawl *crawl.CrawlFacts
 	// Prerequisite is what to fetch with FetchPrerequisite, and URL what to ask with
 	// Probe.
-	Prerequisite crawl.Kind
+	Prerequisite kinds.Kind
 	URL          string
 	// Until is when a wait or a deferral ends; zero where that is not known.
 	Until time.Time
 	// Reason is the rule that decided, and Why says it in words.
-	Reason crawl.Reason
+	Reason reasons.Reason
 	Why    string
 	// Outcome is what Skip and Refuse record, and Trap the verdict with it.
 	Outcome crawl.Outcome
@@ -125,7 +126,7 @@ func Decide(f Facts, now time.Time) Decision {
 	}
 	d.Run, d.Crawl = run, run.Crawl
 	d = decideCrawl(f, now, d)
-	if d.Do == Wait && d.Reason == crawl.ReasonWindow && d.Until.Sub(now) > staysFor(d.Pace) {
+	if d.Do == Wait && d.Reason == reasons.Window && d.Until.Sub(now) > staysFor(d.Pace) {
 		d.Do = Finish
 	}
 	return d
@@ -145,14 +146,14 @@ func Crawl(f Facts, now time.Time) Decision {
 	case c.Outcome != "":
 		d.Do, d.Why = Done, "it is done"
 	case !c.LockedAt.IsZero():
-		d.Do, d.Reason, d.Why = Wait, crawl.ReasonInFlight, "it is being requested just now"
+		d.Do, d.Reason, d.Why = Wait, reasons.InFlight, "it is being requested just now"
 	case d.Run.Status != "" && d.Run.Status != crawl.RunRunning:
 		d.Do, d.Why = Finish, fmt.Sprintf("its run %s is %s", d.Run.Name, d.Run.Status)
 	case closed(f.Domain, now, &d):
 	case BudgetSpent(*d.Run):
 		d.Do, d.Why = Finish, fmt.Sprintf("the budget of run %s is spent", d.Run.Name)
 	case c.ScheduledFor.After(now):
-		d.Do, d.Until, d.Reason = Wait, c.ScheduledFor, crawl.ReasonScheduled
+		d.Do, d.Until, d.Reason = Wait, c.ScheduledFor, reasons.Scheduled
 		d.Why = "its time has not come"
 	default:
 		return decideCrawl(f, now, d)
@@ -171,7 +172,7 @@ func Closed(dom crawl.DomainFacts, now time.Time) (why string, is bool) {
 // closed reports whether nothing of the domain may be requested, whatever is due.
 func closed(dom crawl.DomainFacts, now time.Time, d *Decision) bool {
 	if c, forbidden := dom.Controls.Forbidding(now); forbidden {
-		d.Do, d.Until, d.Reason = Finish, c.Until, reasons.OfControl(string(c.Kind))
+		d.Do, d.Until, d.Reason = Finish, c.Until, reasons.OfControl(string(c.Type))
 		d.Why = explainControl(c)
 		return true
 	}
@@ -181,7 +182,7 @@ func closed(dom crawl.DomainFacts, now time.Time, d *Decision) bool {
 			if !until.After(now) {
 				return false // it is time to ask again
 			}
-			d.Until, d.Reason = until, crawl.ReasonDeferred
+			d.Until, d.Reason = until, reasons.Deferred
 		}
 		d.Do, d.Why = Finish, "the domain is "+string(dom.Status)
 		if dom.Reason != "" {
@@ -191,7 +192,7 @@ func closed(dom crawl.DomainFacts, now time.Time, d *Decision) bool {
 	case crawl.DomainPending, crawl.DomainActive, crawl.DomainExhausted, "":
 	}
 	if dom.DeferredUntil.After(now) {
-		d.Do, d.Until, d.Reason = Finish, dom.DeferredUntil, crawl.ReasonDeferred
+		d.Do, d.Until, d.Reason = Finish, dom.DeferredUntil, reasons.Deferred
 		d.Why = "the domain is deferred"
 		if dom.Reason != "" {
 			d.Why += " (" + dom.Reason + ")"
@@ -202,9 +203,9 @@ func closed(dom crawl.DomainFacts, now time.Time, d *Decision) bool {
 }
 
 func explainControl(c crawl.Control) string {
-	verb := map[crawl.ControlKind]string{
+	verb := map[crawl.ControlType]string{
 		crawl.ControlPause: "paused", crawl.ControlStop: "stopped until it is seeded again", crawl.ControlBlock: "blocked",
-	}[c.Kind]
+	}[c.Type]
 	if listed := c.Listed(); listed != "" {
 		verb = listed + ", as set"
 	}
@@ -218,14 +219,14 @@ func explainControl(c crawl.Control) string {
 // idle decides for a domain of which nothing is due.
 func idle(f crawl.Facts, now time.Time, d Decision) Decision {
 	free := f.Domain.SlotFree
-	if free.After(now) && f.Domain.SlotReason == crawl.ReasonInFlight {
+	if free.After(now) && f.Domain.SlotReason == reasons.InFlight {
 		// The worker that holds the lease may have died. Look again when it ends: only
 		// then is its page tried again.
-		d.Do, d.Until, d.Reason, d.Why = Wait, free, crawl.ReasonInFlight, "a request is in flight"
+		d.Do, d.Until, d.Reason, d.Why = Wait, free, reasons.InFlight, "a request is in flight"
 		return d
 	}
 	if _, run := yielding(f, now); run != nil {
-		d.Do, d.Until, d.Reason, d.Run, d.Crawl = Finish, now, crawl.ReasonYields, run, run.Crawl
+		d.Do, d.Until, d.Reason, d.Run, d.Crawl = Finish, now, reasons.Yields, run, run.Crawl
 		d.Why = fmt.Sprintf("it has had %s, and other domains of run %s wait", counted(*run.Settings.YieldAfter, "request"), run.Name)
 		return d
 	}
@@ -236,11 +237,11 @@ func idle(f crawl.Facts, now time.Time, d Decision) Decision {
 		}
 	}
 	if due.IsZero() || due.Sub(now) > staysFor(d.Pace) {
-		d.Do, d.Until, d.Reason, d.Why = Finish, due, crawl.ReasonScheduled, "nothing is due"
+		d.Do, d.Until, d.Reason, d.Why = Finish, due, reasons.Scheduled, "nothing is due"
 		return d
 	}
 	// Something due that cannot be had is being fetched elsewhere just now.
-	d.Do, d.Reason, d.Why = Wait, crawl.ReasonScheduled, "nothing is due yet"
+	d.Do, d.Reason, d.Why = Wait, reasons.Scheduled, "nothing is due yet"
 	d.Until = latest(due, free, now.Add(time.Second))
 	return d
 }
@@ -255,7 +256,7 @@ func decideCrawl(f Facts, now time.Time, d Decision) Decision {
 		return d
 	}
 	if opens := windowsOpen(f, now); !opens.IsZero() {
-		d.Do, d.Until, d.Reason, d.Why = Wait, opens, crawl.ReasonWindow, "its window is closed"
+		d.Do, d.Until, d.Reason, d.Why = Wait, opens, reasons.Window, "its window is closed"
 		return d
 	}
 	wait := f.Domain.SlotFree.Sub(now)
@@ -298,7 +299,7 @@ func probe(f Facts, c crawl.CrawlFacts) string {
 // DefersDomain reports whether a wait is so long that the domain is deferred: its
 // workflow ends meanwhile. Only a server's own wish to be left alone counts; a
 // Crawl-delay of any size is slept through.
-func DefersDomain(run crawl.RunFacts, wait time.Duration, why crawl.Reason) bool {
+func DefersDomain(run crawl.RunFacts, wait time.Duration, why reasons.Reason) bool {
 	return politeness.Defers(wait, why, time.Duration(*run.Settings.DeferAfter))
 }
 
@@ -311,7 +312,7 @@ func skip(now time.Time, d *Decision) bool {
 	fetch, why := freshness.ShouldFetch(visit, now, least)
 	if !fetch {
 		d.Until, _ = freshness.Due(visit, least)
-		if why == crawl.ReasonMinRefetch {
+		if why == reasons.MinRefetch {
 			return d.pass(why, "it was fetched less than "+least.String()+" ago")
 		}
 		return d.pass(why, "its server said that it stays as it is")
@@ -320,7 +321,7 @@ func skip(now time.Time, d *Decision) bool {
 		least := time.Duration(*d.Run.Settings.MinRefetch)
 		if due := a.At.Add(least); now.Before(due) {
 			d.Until = due
-			return d.pass(crawl.ReasonMinRefetch, fmt.Sprintf("it answered %d less than %s ago", a.Status, least))
+			return d.pass(reasons.MinRefetch, fmt.Sprintf("it answered %d less than %s ago", a.Status, least))
 		}
 	}
 	if c.Kind.Image() {
@@ -334,7 +335,7 @@ func skip(now time.Time, d *Decision) bool {
 		return d.pass(reason, why)
 	}
 	if depthSpent(*d.Run, *c) {
-		return d.pass(crawl.ReasonDepthBudget, fmt.Sprintf("the run asks its domain for %s that %s from a seed (max_pages_per_depth)",
+		return d.pass(reasons.DepthBudget, fmt.Sprintf("the run asks its domain for %s that %s from a seed (max_pages_per_depth)",
 			counted(*d.Run.Settings.MaxPagesPerDepth, "page"), linksAway(c.Depth)))
 	}
 	if wasNews(*c) {
@@ -342,7 +343,7 @@ func skip(now time.Time, d *Decision) bool {
 	}
 	if trap, found := traps.FindPattern(c.Patterns); found {
 		d.Trap = trap
-		return d.pass(crawl.ReasonTrap, string(trap.Kind)+": "+trap.Evidence)
+		return d.pass(reasons.Trap, string(trap.Rule)+": "+trap.Evidence)
 	}
 	return false
 }
@@ -366,7 +367,7 @@ func minRefetch(run crawl.RunFacts, c crawl.CrawlFacts) time.Duration {
 }
 
 // pass decides to close the crawl without a request. It returns true.
-func (d *Decision) pass(reason crawl.Reason, why string) bool {
+func (d *Decision) pass(reason reasons.Reason, why string) bool {
 	d.Do, d.Outcome, d.Reason, d.Why = Skip, crawl.OutcomeSkipped, reason, why
 	return true
 }

@@ -9,7 +9,10 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/kinds"
 	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/usage"
 )
 
@@ -28,9 +31,9 @@ func facts(change ...func(*decide.Facts)) decide.Facts {
 			Now:    now,
 			Domain: crawl.DomainFacts{Name: "example.org", Status: crawl.DomainActive},
 			Runs: []crawl.RunFacts{{
-				ID: runID, Name: "small-web", Settings: crawl.Settings{}.WithDefaults(), Seed: true,
+				ID: runID, Name: "small-web", Settings: settings.Settings{}.WithDefaults(), Seed: true,
 				Crawl: &crawl.CrawlFacts{
-					ID: 1, URL: "https://example.org/a", Kind: crawl.KindPage, Origin: "https://example.org", Attempt: 1, Depth: 1,
+					ID: 1, URL: "https://example.org/a", Kind: kinds.Page, Origin: "https://example.org", Attempt: 1, Depth: 1,
 					ScheduledFor: now.Add(-time.Minute),
 					Robots: &crawl.RobotsFacts{
 						Verdict: crawl.RobotsRules, Version: 3, ExpiresAt: now.Add(time.Hour), Agent: "mosey",
@@ -49,8 +52,8 @@ func run(f *decide.Facts) *crawl.RunFacts       { return &f.Runs[0] }
 func page(f *decide.Facts) *crawl.CrawlFacts    { return f.Runs[0].Crawl }
 func robots(f *decide.Facts) *crawl.RobotsFacts { return page(f).Robots }
 
-func control(kind crawl.ControlKind, value string, until time.Time) crawl.Control {
-	c := crawl.Control{Kind: kind, SetBy: "root@host", Reason: "asked to", Until: until}
+func control(kind crawl.ControlType, value string, until time.Time) crawl.Control {
+	c := crawl.Control{Type: kind, SetBy: "root@host", Reason: "asked to", Until: until}
 	if value != "" {
 		c.Value = json.RawMessage(value)
 	}
@@ -70,7 +73,7 @@ func TestDecide(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*decide.Facts)
 		do     decide.Action
-		reason crawl.Reason
+		reason reasons.Reason
 		until  time.Time
 		why    string
 	}{
@@ -78,13 +81,13 @@ func TestDecide(t *testing.T) {
 
 		"ABlockedDomainFinishes": {func(f *decide.Facts) {
 			f.Domain.Controls = crawl.Controls{control(crawl.ControlBlock, "", time.Time{})}
-		}, decide.Finish, crawl.ReasonBlocked, time.Time{}, "blocked by root@host: asked to"},
+		}, decide.Finish, reasons.Blocked, time.Time{}, "blocked by root@host: asked to"},
 		"AStoppedDomainFinishes": {func(f *decide.Facts) {
 			f.Domain.Controls = crawl.Controls{control(crawl.ControlStop, "", time.Time{})}
-		}, decide.Finish, crawl.ReasonStopped, time.Time{}, "stopped until it is seeded again"},
+		}, decide.Finish, reasons.Stopped, time.Time{}, "stopped until it is seeded again"},
 		"APausedDomainFinishesUntilItsTime": {func(f *decide.Facts) {
 			f.Domain.Controls = crawl.Controls{control(crawl.ControlPause, "", later)}
-		}, decide.Finish, crawl.ReasonPaused, later, "paused by root@host"},
+		}, decide.Finish, reasons.Paused, later, "paused by root@host"},
 		"APauseWhoseTimeIsOverIsNone": {func(f *decide.Facts) {
 			f.Domain.Controls = crawl.Controls{control(crawl.ControlPause, "", now)}
 		}, decide.Request, "", time.Time{}, "it is due"},
@@ -93,59 +96,59 @@ func TestDecide(t *testing.T) {
 		}, decide.Finish, "", time.Time{}, "the domain is unreachable (the probe failed)"},
 		"ADomainThatWasGivenUpFinishesUntilItsTime": {func(f *decide.Facts) {
 			f.Domain.Status, f.Domain.Reason, f.Domain.DeferredUntil = crawl.DomainUnreachable, "the probe failed", later
-		}, decide.Finish, crawl.ReasonDeferred, later, "the domain is unreachable (the probe failed)"},
+		}, decide.Finish, reasons.Deferred, later, "the domain is unreachable (the probe failed)"},
 		"ThenItIsAskedAgain": {func(f *decide.Facts) {
 			f.Domain.Status, f.Domain.DeferredUntil = crawl.DomainBlocked, now
 		}, decide.Request, "", time.Time{}, ""},
 		"ADeferredDomainFinishes": {
 			func(f *decide.Facts) { f.Domain.DeferredUntil = later },
-			decide.Finish, crawl.ReasonDeferred, later, "deferred",
+			decide.Finish, reasons.Deferred, later, "deferred",
 		},
 
 		"NothingPendingFinishes": {
 			func(f *decide.Facts) { f.Runs = nil },
-			decide.Finish, crawl.ReasonScheduled,
+			decide.Finish, reasons.Scheduled,
 			time.Time{},
 			"nothing is due",
 		},
 		"ASpentBudgetFinishes": {func(f *decide.Facts) {
 			run(f).Spent = crawl.SpentPages
-		}, decide.Finish, crawl.ReasonScheduled, time.Time{}, "nothing is due"},
+		}, decide.Finish, reasons.Scheduled, time.Time{}, "nothing is due"},
 		"WhatIsDueSoonIsWaitedFor": {
 			func(f *decide.Facts) { run(f).Crawl, run(f).Due = nil, now.Add(30*time.Second) },
-			decide.Wait, crawl.ReasonScheduled, now.Add(30 * time.Second), "nothing is due yet",
+			decide.Wait, reasons.Scheduled, now.Add(30 * time.Second), "nothing is due yet",
 		},
 		"APageThatIsTriedAgainIsWaitedFor": {
 			func(f *decide.Facts) { run(f).Crawl, run(f).Due = nil, now.Add(politeness.BackoffMax) },
-			decide.Wait, crawl.ReasonScheduled, now.Add(politeness.BackoffMax), "nothing is due yet",
+			decide.Wait, reasons.Scheduled, now.Add(politeness.BackoffMax), "nothing is due yet",
 		},
 		"AlsoWithALongDelay": {func(f *decide.Facts) {
-			run(f).Crawl, run(f).Due, run(f).Settings.Delay = nil, later, new(crawl.Duration(2*time.Hour))
-		}, decide.Wait, crawl.ReasonScheduled, later, "nothing is due yet"},
+			run(f).Crawl, run(f).Due, run(f).Settings.Delay = nil, later, new(settings.Duration(2*time.Hour))
+		}, decide.Wait, reasons.Scheduled, later, "nothing is due yet"},
 		"WhatIsDueLateIsNot": {
 			func(f *decide.Facts) { run(f).Crawl, run(f).Due = nil, later },
-			decide.Finish, crawl.ReasonScheduled, later, "nothing is due",
+			decide.Finish, reasons.Scheduled, later, "nothing is due",
 		},
 		"ARequestInFlightIsWaitedFor": {func(f *decide.Facts) {
 			run(f).Crawl, run(f).LockedAt = nil, now
-			f.Domain.SlotFree, f.Domain.SlotReason = later, crawl.ReasonInFlight
-		}, decide.Wait, crawl.ReasonInFlight, later, "in flight"},
+			f.Domain.SlotFree, f.Domain.SlotReason = later, reasons.InFlight
+		}, decide.Wait, reasons.InFlight, later, "in flight"},
 
 		"AFreshPageIsSkipped": {func(f *decide.Facts) {
 			page(f).Visit = crawl.Visit{At: now.Add(-48 * time.Hour), FreshUntil: later}
 			page(f).Extractor = crawl.ExtractorVersion
-		}, decide.Skip, crawl.ReasonFresh, later, "its server said"},
+		}, decide.Skip, reasons.Fresh, later, "its server said"},
 		"AFreshPageThatAnOlderExtractorHasReadIsRequested": {func(f *decide.Facts) {
 			page(f).Visit = crawl.Visit{At: now.Add(-48 * time.Hour), FreshUntil: later}
 			page(f).Extractor = crawl.ExtractorVersion - 1
 		}, decide.Request, "", time.Time{}, "it is due"},
 		"APageFetchedLatelyIsSkipped": {
 			func(f *decide.Facts) { page(f).Visit = crawl.Visit{At: now.Add(-time.Hour)} },
-			decide.Skip, crawl.ReasonMinRefetch, now.Add(23 * time.Hour), "less than 24h0m0s ago",
+			decide.Skip, reasons.MinRefetch, now.Add(23 * time.Hour), "less than 24h0m0s ago",
 		},
 		"APageThatIsGoneIsSkipped": {
 			func(f *decide.Facts) { page(f).Answered = &crawl.Answered{At: now.Add(-time.Hour), Status: 404} },
-			decide.Skip, crawl.ReasonMinRefetch, now.Add(23 * time.Hour), "it answered 404 less than 24h0m0s ago",
+			decide.Skip, reasons.MinRefetch, now.Add(23 * time.Hour), "it answered 404 less than 24h0m0s ago",
 		},
 		"NotForLong": {
 			func(f *decide.Facts) { page(f).Answered = &crawl.Answered{At: now.Add(-24 * time.Hour), Status: 404} },
@@ -154,7 +157,7 @@ func TestDecide(t *testing.T) {
 			"",
 		},
 		"NotWithoutAMinRefetch": {func(f *decide.Facts) {
-			page(f).Answered, run(f).Settings.MinRefetch = &crawl.Answered{At: now, Status: 403}, new(crawl.Duration(0))
+			page(f).Answered, run(f).Settings.MinRefetch = &crawl.Answered{At: now, Status: 403}, new(settings.Duration(0))
 		}, decide.Request, "", time.Time{}, ""},
 		"NotOneThatAskedToComeAgain": {
 			func(f *decide.Facts) { page(f).Answered = &crawl.Answered{At: now, Status: 429} },
@@ -165,7 +168,7 @@ func TestDecide(t *testing.T) {
 
 		"ATrapIsSkipped": {func(f *decide.Facts) {
 			page(f).Patterns = []crawl.PatternFacts{{Pattern: "/cal/N", Seen: 50, Duplicates: 50}}
-		}, decide.Skip, crawl.ReasonTrap, time.Time{}, "50 of 50 pages like /cal/N had nothing new"},
+		}, decide.Skip, reasons.Trap, time.Time{}, "50 of 50 pages like /cal/N had nothing new"},
 		"APatternWithBudgetLeftIsNoTrap": {func(f *decide.Facts) {
 			page(f).Patterns = []crawl.PatternFacts{{Pattern: "/cal/N", Seen: 50, Duplicates: 49}}
 		}, decide.Request, "", time.Time{}, ""},
@@ -198,58 +201,58 @@ func TestDecide(t *testing.T) {
 			"",
 		},
 		"RobotsAreNotWaitedForWhereTheDomainIsLeftAloneForLong": {func(f *decide.Facts) {
-			page(f).Robots, f.Domain.SlotFree, f.Domain.SlotReason = nil, later, crawl.ReasonRetryAfter
-		}, decide.DeferDomain, crawl.ReasonRetryAfter, later, "may not be asked before"},
+			page(f).Robots, f.Domain.SlotFree, f.Domain.SlotReason = nil, later, reasons.RetryAfter
+		}, decide.DeferDomain, reasons.RetryAfter, later, "may not be asked before"},
 		"ThatIsNoMatterOfALongDelay": {func(f *decide.Facts) {
-			page(f).Robots, f.Domain.SlotFree, f.Domain.SlotReason = nil, later, crawl.ReasonCrawlDelay
+			page(f).Robots, f.Domain.SlotFree, f.Domain.SlotReason = nil, later, reasons.CrawlDelay
 		}, decide.FetchPrerequisite, "", time.Time{}, "robots.txt is fetched first"},
 		"AnUnreachableRobotsPutsTheOriginOff": {func(f *decide.Facts) {
 			robots(f).Verdict, robots(f).Reason = crawl.RobotsUnreachable, "answered 503"
-		}, decide.DeferOrigin, crawl.ReasonRobots, now.Add(time.Hour), "answered 503"},
+		}, decide.DeferOrigin, reasons.Robots, now.Add(time.Hour), "answered 503"},
 		"ADisallowedPageIsRefused": {
 			func(f *decide.Facts) { f.Ruling = &decide.Ruling{Line: 2, Rule: "Disallow: /a"} },
-			decide.Refuse, crawl.ReasonRobots,
+			decide.Refuse, reasons.Robots,
 			time.Time{},
 			"robots.txt line 2: Disallow: /a",
 		},
 		"AMalformedRobotsRefusesAll": {func(f *decide.Facts) {
 			robots(f).Verdict, robots(f).Reason = crawl.RobotsDisallowAll, "is HTML"
-		}, decide.Refuse, crawl.ReasonRobots, time.Time{}, "robots.txt: is HTML"},
+		}, decide.Refuse, reasons.Robots, time.Time{}, "robots.txt: is HTML"},
 		"AMalformedRobotsMayBeReadAgain": {func(f *decide.Facts) {
 			robots(f).Verdict, f.AllowMalformed = crawl.RobotsDisallowAll, true
 		}, decide.FetchPrerequisite, "", time.Time{}, ""},
 		"AForbiddenUsageIsRefused": {func(f *decide.Facts) {
-			run(f).Settings.Purpose, robots(f).TDMKnown = new(crawl.PurposeAITrain), true
+			run(f).Settings.Purpose, robots(f).TDMKnown = new(settings.PurposeAITrain), true
 			f.Ruling.Usage = usage.Usage{TDMReserved: usage.SourceFileTDM}
-		}, decide.Refuse, crawl.ReasonRobots, time.Time{}, "tdmrep.json"},
+		}, decide.Refuse, reasons.Robots, time.Time{}, "tdmrep.json"},
 
 		"AWindowThatIsClosedForLongEndsTheWorkflow": {
 			func(f *decide.Facts) { f.Windows = windows(t, "Sun 00:00-24:00 UTC") },
-			decide.Finish, crawl.ReasonWindow, now.Add(12 * time.Hour), "its window is closed",
+			decide.Finish, reasons.Window, now.Add(12 * time.Hour), "its window is closed",
 		},
 		"AWindowThatOpensSoonIsWaitedFor": {
 			func(f *decide.Facts) { f.Windows = windows(t, "Sat 12:04-13:00 UTC") },
-			decide.Wait, crawl.ReasonWindow, now.Add(4 * time.Minute), "its window is closed",
+			decide.Wait, reasons.Window, now.Add(4 * time.Minute), "its window is closed",
 		},
 		"AWindowHoldsForRobotsToo": {func(f *decide.Facts) {
 			page(f).Robots, f.Windows = nil, windows(t, "Sun 00:00-24:00 UTC")
-		}, decide.Finish, crawl.ReasonWindow, now.Add(12 * time.Hour), "its window is closed"},
+		}, decide.Finish, reasons.Window, now.Add(12 * time.Hour), "its window is closed"},
 		"AWindowThatClosesBeforeTheSlotIsFreeIsClosed": {func(f *decide.Facts) {
 			f.Domain.SlotFree, f.Windows = later, windows(t, "Sat 00:00-13:00 UTC")
-		}, decide.Finish, crawl.ReasonWindow, now.Add(7*24*time.Hour - 12*time.Hour), "its window is closed"},
+		}, decide.Finish, reasons.Window, now.Add(7*24*time.Hour - 12*time.Hour), "its window is closed"},
 		"ADisallowedPageNeedsNoWindow": {func(f *decide.Facts) {
 			f.Ruling, f.Windows = &decide.Ruling{Line: 2, Rule: "Disallow: /a"}, windows(t, "Sun 00:00-24:00 UTC")
-		}, decide.Refuse, crawl.ReasonRobots, time.Time{}, ""},
+		}, decide.Refuse, reasons.Robots, time.Time{}, ""},
 
 		"ATakenSlotIsWaitedFor": {func(f *decide.Facts) {
-			f.Domain.SlotFree, f.Domain.SlotReason = now.Add(9*time.Second), crawl.ReasonDelay
-		}, decide.Wait, crawl.ReasonDelay, now.Add(9 * time.Second), "may not be asked before"},
+			f.Domain.SlotFree, f.Domain.SlotReason = now.Add(9*time.Second), reasons.Delay
+		}, decide.Wait, reasons.Delay, now.Add(9 * time.Second), "may not be asked before"},
 		"ALongRetryAfterDefersTheDomain": {func(f *decide.Facts) {
-			f.Domain.SlotFree, f.Domain.SlotReason = later, crawl.ReasonRetryAfter
-		}, decide.DeferDomain, crawl.ReasonRetryAfter, later, ""},
+			f.Domain.SlotFree, f.Domain.SlotReason = later, reasons.RetryAfter
+		}, decide.DeferDomain, reasons.RetryAfter, later, ""},
 		"ALongCrawlDelayDoesNot": {func(f *decide.Facts) {
-			f.Domain.SlotFree, f.Domain.SlotReason = later, crawl.ReasonCrawlDelay
-		}, decide.Wait, crawl.ReasonCrawlDelay, later, ""},
+			f.Domain.SlotFree, f.Domain.SlotReason = later, reasons.CrawlDelay
+		}, decide.Wait, reasons.CrawlDelay, later, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -281,8 +284,8 @@ func TestDecide(t *testing.T) {
 		d = decide.Decide(facts(rested, func(f *decide.Facts) { page(f).Worked = page(f).URL }), now)
 		require.Equal(t, decide.Request, d.Do, "it is that very page")
 		image := func(f *decide.Facts) {
-			page(f).Worked, page(f).Kind, page(f).URL = "", crawl.KindImage, "https://example.org/a.png"
-			run(f).Settings.Images = new(crawl.ImagesMetadata)
+			page(f).Worked, page(f).Kind, page(f).URL = "", kinds.Image, "https://example.org/a.png"
+			run(f).Settings.Images = new(settings.ImagesMetadata)
 		}
 		d = decide.Decide(facts(rested, image), now)
 		require.Equal(t, decide.Request, d.Do, "a host of images alone has no front page")
@@ -293,10 +296,10 @@ func TestDecide(t *testing.T) {
 
 	t.Run("AsksForTDMWhereItMatters", func(t *testing.T) {
 		t.Parallel()
-		train := func(f *decide.Facts) { run(f).Settings.Purpose = new(crawl.PurposeAITrain) }
+		train := func(f *decide.Facts) { run(f).Settings.Purpose = new(settings.PurposeAITrain) }
 		d := decide.Decide(facts(train), now)
 		require.Equal(t, decide.FetchPrerequisite, d.Do)
-		require.Equal(t, crawl.KindTDM, d.Prerequisite)
+		require.Equal(t, kinds.TDM, d.Prerequisite)
 		d = decide.Decide(facts(train, func(f *decide.Facts) { f.Ruling.TDMAllowed, f.Ruling.TDMLine = false, 4 }), now)
 		require.Equal(t, decide.Refuse, d.Do)
 		require.Contains(t, d.Why, "disallowed by robots.txt line 4")
@@ -357,7 +360,7 @@ func TestPaceIsTheStrictest(t *testing.T) {
 	t.Parallel()
 	f := facts(func(f *decide.Facts) {
 		other := *run(f)
-		other.Settings.Delay, other.Settings.IPDelay = new(crawl.Duration(time.Minute)), new(crawl.Duration(0))
+		other.Settings.Delay, other.Settings.IPDelay = new(settings.Duration(time.Minute)), new(settings.Duration(0))
 		f.Runs = append(f.Runs, other)
 		f.Domain.CrawlDelay = crawl.Millis(20 * time.Second)
 		f.Domain.Controls = crawl.Controls{control(crawl.ControlDelay, "30000", time.Time{})}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/usage"
 )
 
@@ -42,9 +43,9 @@ func TestFollow(t *testing.T) {
 	require.Equal(t, &crawl.Follow{Depth: 3, SeedsOnly: true}, links())
 	require.Equal(t, &crawl.Follow{Depth: 2, Redirects: 1, SeedsOnly: true}, decide.FollowRedirect(r, c))
 
-	r.Settings.Scope = new(crawl.ScopeWeb)
+	r.Settings.Scope = new(settings.ScopeWeb)
 	require.Equal(t, &crawl.Follow{Depth: 3, MaxSubdomains: new(int64(1000))}, links())
-	r.Settings.MaxSubdomains = new(crawl.Unlimited)
+	r.Settings.MaxSubdomains = new(settings.Unlimited)
 	require.Equal(t, &crawl.Follow{Depth: 3}, links())
 	r.Settings.MaxDepth = new(2)
 	require.Nil(t, links(), "the depth is reached")
@@ -54,7 +55,7 @@ func TestFollow(t *testing.T) {
 	require.Nil(t, decide.FollowRedirect(r, c))
 	require.Equal(t, &crawl.KnownLinks{}, decide.FollowKnown(r, c, usage.Usage{}))
 
-	c.Depth, c.Redirects, r.Settings.Scope = 0, 0, new(crawl.ScopeSeeds)
+	c.Depth, c.Redirects, r.Settings.Scope = 0, 0, new(settings.ScopeSeeds)
 	require.Equal(t, &crawl.Follow{Redirects: 1, Seed: true}, decide.FollowRedirect(r, c), "a seed that has moved takes its scope along")
 }
 
@@ -66,15 +67,15 @@ func TestFollowByUsage(t *testing.T) {
 	redirect := decide.FollowRedirect(r, c)
 	for name, c := range map[string]struct {
 		said    usage.Usage
-		purpose crawl.Purpose
+		purpose settings.Purpose
 		stored  bool
 		known   bool
 	}{
-		"NothingSaid":       {usage.Usage{}, crawl.PurposeAITrain, true, true},
-		"ForbidsThePurpose": {usage.Usage{NoAI: usage.SourceHeader}, crawl.PurposeAITrain, false, false},
-		"ForbidsAnother":    {usage.Usage{NoAI: usage.SourceHeader}, crawl.PurposeSearch, true, true},
+		"NothingSaid":       {usage.Usage{}, settings.PurposeAITrain, true, true},
+		"ForbidsThePurpose": {usage.Usage{NoAI: usage.SourceHeader}, settings.PurposeAITrain, false, false},
+		"ForbidsAnother":    {usage.Usage{NoAI: usage.SourceHeader}, settings.PurposeSearch, true, true},
 		// a link by link matter where the page is read: see readBody
-		"NoFollow": {usage.Usage{NoFollow: usage.SourceHeader}, crawl.PurposeSearch, true, false},
+		"NoFollow": {usage.Usage{NoFollow: usage.SourceHeader}, settings.PurposeSearch, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -9,6 +9,8 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/kinds"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/traps"
 	"github.com/mosey-web/mosey/crawl/urls"
 )
@@ -81,9 +83,9 @@ func TestChargeRedirect(t *testing.T) {
 // What is skipped as a trap and traps.Budget are one law.
 func TestPatternsAreSpentByBudget(t *testing.T) {
 	t.Parallel()
-	c := crawl.CrawlFacts{ID: 1, URL: "https://a.example/p/1", Kind: crawl.KindPage, Depth: 1, ScheduledFor: now}
+	c := crawl.CrawlFacts{ID: 1, URL: "https://a.example/p/1", Kind: kinds.Page, Depth: 1, ScheduledFor: now}
 	decided := func(c crawl.CrawlFacts) decide.Decision {
-		facts := crawl.RunFacts{ID: 1, Settings: crawl.Settings{}.WithDefaults(), Crawl: &c}
+		facts := crawl.RunFacts{ID: 1, Settings: settings.Settings{}.WithDefaults(), Crawl: &c}
 		return decide.Decide(decide.Facts{Facts: crawl.Facts{Now: now, Runs: []crawl.RunFacts{facts}}}, now)
 	}
 	n := 0
@@ -91,7 +93,7 @@ func TestPatternsAreSpentByBudget(t *testing.T) {
 		for duplicates := range seen + 1 {
 			c.Patterns = []crawl.PatternFacts{{Pattern: "/p/N", Seen: seen, Duplicates: duplicates}}
 			d := decided(c)
-			spent := d.Do == decide.Skip && d.Outcome == crawl.OutcomeSkipped && d.Trap.Kind == crawl.TrapPattern
+			spent := d.Do == decide.Skip && d.Outcome == crawl.OutcomeSkipped && d.Trap.Rule == crawl.TrapPattern
 			require.Equal(t, traps.Budget(c.Patterns) == 0, spent, "%d seen, %d duplicates", seen, duplicates)
 			n++
 		}

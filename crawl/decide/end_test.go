@@ -8,6 +8,8 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // in is an instant so many minutes from now.
@@ -38,8 +40,8 @@ func locked(r crawl.RunFacts) crawl.RunFacts {
 	return r
 }
 
-func controls(kind crawl.ControlKind, until time.Time) crawl.DomainFacts {
-	return crawl.DomainFacts{Controls: crawl.Controls{{Kind: kind, Until: until}}}
+func controls(kind crawl.ControlType, until time.Time) crawl.DomainFacts {
+	return crawl.DomainFacts{Controls: crawl.Controls{{Type: kind, Until: until}}}
 }
 
 func TestEndOfADomain(t *testing.T) {
@@ -55,8 +57,8 @@ func TestEndOfADomain(t *testing.T) {
 		"Later":             {runs: runs(due(5), due(9)), ends: true},
 		"OneDueOneLater":    {runs: runs(due(5), due(0))},
 		"Spent":             {runs: runs(spent(due(0)), due(9)), ends: true},
-		"InFlight":          {domain: crawl.DomainFacts{SlotFree: in(3), SlotReason: crawl.ReasonInFlight}, runs: runs(locked(crawl.RunFacts{}))},
-		"InFlightAndSpent":  {domain: crawl.DomainFacts{SlotFree: in(3), SlotReason: crawl.ReasonInFlight}, runs: runs(locked(spent(due(0))))},
+		"InFlight":          {domain: crawl.DomainFacts{SlotFree: in(3), SlotReason: reasons.InFlight}, runs: runs(locked(crawl.RunFacts{}))},
+		"InFlightAndSpent":  {domain: crawl.DomainFacts{SlotFree: in(3), SlotReason: reasons.InFlight}, runs: runs(locked(spent(due(0))))},
 		"Abandoned":         {runs: runs(locked(due(0)))},
 		"Paused":            {domain: controls(crawl.ControlPause, time.Time{}), runs: runs(due(0)), ends: true},
 		"PausedUntil":       {domain: controls(crawl.ControlPause, in(7)), runs: runs(due(0), due(9)), ends: true},
@@ -106,7 +108,7 @@ func TestYields(t *testing.T) {
 
 	d := decide.Decide(f, now)
 	require.Equal(t, decide.Finish, d.Do)
-	require.Equal(t, crawl.ReasonYields, d.Reason)
+	require.Equal(t, reasons.Yields, d.Reason)
 	require.Equal(t, "it has had 10 requests, and other domains of run small-web wait", d.Why)
 	end, ends := decide.End(f, "yields")
 	require.True(t, ends)
@@ -138,7 +140,7 @@ func TestYields(t *testing.T) {
 
 func TestBudgetsOfBytesAndTime(t *testing.T) {
 	t.Parallel()
-	set := crawl.Settings{MaxTime: new(crawl.Duration(time.Hour)), MaxBytes: new(int64(5))}.WithDefaults()
+	set := settings.Settings{MaxTime: new(settings.Duration(time.Hour)), MaxBytes: new(int64(5))}.WithDefaults()
 	require.Equal(t, "its time of 1h0m0s is over (max_time)", decide.EndOfRun(set, crawl.Left{Pending: true, Budget: crawl.BudgetTime}))
 	require.Equal(t, "its budget of 5 bytes is spent (max_bytes)", decide.EndOfRun(set, crawl.Left{Pending: true, Budget: crawl.BudgetBytes}))
 	require.Equal(t, "nothing left that is due", decide.EndOfRun(set, crawl.Left{Budget: crawl.BudgetTime}))
@@ -147,7 +149,7 @@ func TestBudgetsOfBytesAndTime(t *testing.T) {
 func TestPaceIsThatOfRunsThatMayGoOn(t *testing.T) {
 	t.Parallel()
 	slow, quick := due(0), due(0)
-	slow.Settings.Delay, quick.Settings.Delay = new(crawl.Duration(time.Hour)), new(crawl.Duration(time.Minute))
+	slow.Settings.Delay, quick.Settings.Delay = new(settings.Duration(time.Hour)), new(settings.Duration(time.Minute))
 	slow.Settings.Window, quick.Settings.Window = new("slow"), new("quick")
 	f := crawl.Facts{Now: now, Runs: runs(slow, quick)}
 	require.Equal(t, time.Hour, decide.PaceOf(f).Waits.Configured)

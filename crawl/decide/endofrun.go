@@ -5,10 +5,11 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // EndOfRun says why a run ends of which nothing is due and no domain is active.
-func EndOfRun(set crawl.Settings, left crawl.Left) string {
+func EndOfRun(set settings.Settings, left crawl.Left) string {
 	const nothing = "nothing left that is due"
 	switch budget := limit(*set.MaxPages); {
 	case left.Pending && left.Budget == crawl.BudgetTime:

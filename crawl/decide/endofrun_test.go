@@ -7,6 +7,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 func TestEndOfRun(t *testing.T) {
@@ -28,7 +29,7 @@ func TestEndOfRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			set := crawl.Settings{MaxPages: &c.budget}.WithDefaults()
+			set := settings.Settings{MaxPages: &c.budget}.WithDefaults()
 			require.Equal(t, c.says, decide.EndOfRun(set, c.left))
 		})
 	}

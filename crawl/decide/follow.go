@@ -6,6 +6,8 @@ import (
 	"math"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/usage"
 )
 
@@ -25,7 +27,7 @@ func FollowLinks(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage) (foll
 
 // NotFollowed says why a page is not part of a run that has found a link to it: what
 // FollowLinks decides, in words. It is empty where the run would follow the link.
-func NotFollowed(f crawl.Finder) string {
+func NotFollowed(f report.Finder) string {
 	follow, _ := FollowLinks(f.Run, crawl.CrawlFacts{Depth: f.Depth}, usage.Usage{})
 	switch {
 	case follow == nil:
@@ -59,7 +61,7 @@ func FollowRedirect(run crawl.RunFacts, c crawl.CrawlFacts) *crawl.Follow {
 
 // further has a run's scope bound to which domains links are followed.
 func further(run crawl.RunFacts, follow crawl.Follow) *crawl.Follow {
-	follow.SeedsOnly = *run.Settings.Scope != crawl.ScopeWeb
+	follow.SeedsOnly = *run.Settings.Scope != settings.ScopeWeb
 	if !follow.SeedsOnly {
 		follow.MaxSubdomains = limit(int64(*run.Settings.MaxSubdomains))
 	}
@@ -83,8 +85,8 @@ func FollowAnnounced(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage) (
 // sitemaps.org allows one level.
 const indexesMax = 4
 
-// FollowIndexed says it for the sitemaps that one lists.
-func FollowIndexed(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage) (follow *crawl.Follow, stored bool) {
+// FollowSitemapIndex says it for the sitemaps that one lists.
+func FollowSitemapIndex(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage) (follow *crawl.Follow, stored bool) {
 	follow, stored = FollowAnnounced(run, c, said)
 	if follow == nil || c.Redirects >= indexesMax || !*run.Settings.Sitemaps {
 		return nil, stored
@@ -99,7 +101,7 @@ func FollowKnown(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage) *craw
 	known := &crawl.KnownLinks{Redirect: FollowRedirect(run, c)}
 	if c.Kind.Announces() {
 		known.Link, _ = FollowAnnounced(run, c, said)
-		known.Sitemap, _ = FollowIndexed(run, c, said)
+		known.Sitemap, _ = FollowSitemapIndex(run, c, said)
 		return known
 	}
 	links, _ := FollowLinks(run, c, said)
@@ -139,16 +141,16 @@ func KeptUsage(c crawl.CrawlFacts) (said usage.Usage, readable bool) {
 
 // Widens reports whether a run's new settings have links followed that its old ones
 // have not: what it has crawled is to be looked at again.
-func Widens(before, after crawl.Settings) bool {
+func Widens(before, after settings.Settings) bool {
 	deeper := beyond(*before.MaxDepth, *after.MaxDepth)
-	wider := *before.Scope != crawl.ScopeWeb && *after.Scope == crawl.ScopeWeb
-	more := *after.Scope == crawl.ScopeWeb && beyond(*before.MaxSubdomains, *after.MaxSubdomains)
+	wider := *before.Scope != settings.ScopeWeb && *after.Scope == settings.ScopeWeb
+	more := *after.Scope == settings.ScopeWeb && beyond(*before.MaxSubdomains, *after.MaxSubdomains)
 	return deeper || wider || more || *after.MaxRedirects > *before.MaxRedirects
 }
 
 // BearsOnDue reports whether a change of settings makes domains due sooner or later: one of
 // the budgets that functions/due.sql looks at.
-func BearsOnDue(before, after crawl.Settings) bool {
+func BearsOnDue(before, after settings.Settings) bool {
 	return *before.MaxPagesPerDomain != *after.MaxPagesPerDomain || *before.BudgetGrowth != *after.BudgetGrowth ||
 		*before.MaxPagesPerRegistered != *after.MaxPagesPerRegistered || *before.MaxBytesPerDomain != *after.MaxBytesPerDomain ||
 		(*before.MaxPages < 0) != (*after.MaxPages < 0) || before.TakesImages() != after.TakesImages()
@@ -156,5 +158,5 @@ func BearsOnDue(before, after crawl.Settings) bool {
 
 // beyond reports whether a limit is past another; -1 is none.
 func beyond[T int | int64](before, after T) bool {
-	return before != crawl.Unlimited && (after == crawl.Unlimited || after > before)
+	return before != settings.Unlimited && (after == settings.Unlimited || after > before)
 }

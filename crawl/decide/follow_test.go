@@ -7,24 +7,26 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 func TestNotFollowed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		set    crawl.Settings
-		finder crawl.Finder
+		set    settings.Settings
+		finder report.Finder
 		want   string
 	}{
-		"Followed":      {crawl.Settings{}, crawl.Finder{Run: crawl.RunFacts{Seed: true}}, ""},
-		"FollowedToAll": {crawl.Settings{Scope: new(crawl.ScopeWeb)}, crawl.Finder{Depth: 9}, ""},
-		"OutOfScope":    {crawl.Settings{}, crawl.Finder{}, "its domain is not a seed of run small-web, which crawls no others (--scope)"},
+		"Followed":      {settings.Settings{}, report.Finder{Run: crawl.RunFacts{Seed: true}}, ""},
+		"FollowedToAll": {settings.Settings{Scope: new(settings.ScopeWeb)}, report.Finder{Depth: 9}, ""},
+		"OutOfScope":    {settings.Settings{}, report.Finder{}, "its domain is not a seed of run small-web, which crawls no others (--scope)"},
 		"JustDeepEnough": {
-			crawl.Settings{MaxDepth: new(2)}, crawl.Finder{Depth: 1, Run: crawl.RunFacts{Seed: true}}, "",
+			settings.Settings{MaxDepth: new(2)}, report.Finder{Depth: 1, Run: crawl.RunFacts{Seed: true}}, "",
 		},
 		"TooDeep": {
-			crawl.Settings{MaxDepth: new(2)},
-			crawl.Finder{Depth: 2, Run: crawl.RunFacts{Seed: true}},
+			settings.Settings{MaxDepth: new(2)},
+			report.Finder{Depth: 2, Run: crawl.RunFacts{Seed: true}},
 			"it is more than 2 links from a seed of run small-web (--max-depth)",
 		},
 	} {

@@ -10,6 +10,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // FuzzDecide decides from any document that the database could hand out, and
@@ -34,7 +35,7 @@ func FuzzDecide(f *testing.F) {
 			return
 		}
 		for i := range stored.Runs {
-			var set crawl.Settings
+			var set settings.Settings
 			// what cannot be read or is not valid is never stored
 			if json.Unmarshal(stored.Runs[i].Document, &set) == nil && set.Validate() == nil {
 				stored.Runs[i].Settings = set

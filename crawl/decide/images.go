@@ -2,6 +2,8 @@ package decide
 
 import (
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/crawl/usage"
 	"github.com/mosey-web/mosey/crawl/variants"
@@ -13,16 +15,16 @@ func skipImage(d *Decision) bool {
 	set := d.Run.Settings
 	switch budget := limit(*set.MaxImagesPerDomain); {
 	case !set.TakesImages():
-		return d.pass(crawl.ReasonImagesOff, "the run takes no images any more (--images)")
+		return d.pass(reasons.ImagesOff, "the run takes no images any more (--images)")
 	case spent(d.Run.ImagesStarted, budget):
-		return d.pass(crawl.ReasonImageBudget, "the run asks its domain for "+counted(*budget, "image")+" (max_images_per_domain)")
+		return d.pass(reasons.ImageBudget, "the run asks its domain for "+counted(*budget, "image")+" (max_images_per_domain)")
 	}
 	u, err := urls.Parse(d.Crawl.URL)
 	if err != nil {
 		return false // the request says so
 	}
 	if p, found := variants.Match(u, *set.Exclude); found {
-		return d.pass(crawl.ReasonExcluded, "the run excludes "+p+" (--exclude)")
+		return d.pass(reasons.Excluded, "the run excludes "+p+" (--exclude)")
 	}
 	return false
 }
@@ -39,7 +41,7 @@ func FollowImages(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage) (fol
 
 // imageScope has a run's scope of images bound which domains are asked for them.
 func imageScope(run crawl.RunFacts, follow crawl.Follow) *crawl.Follow {
-	if *run.Settings.ImageScope == crawl.ImageScopeSeeds {
+	if *run.Settings.ImageScope == settings.ImageScopeSeeds {
 		follow.SeedsOnly = true
 		return &follow
 	}

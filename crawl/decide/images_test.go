@@ -8,13 +8,16 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/kinds"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/usage"
 )
 
 // anImage makes what is due an image, of a run that takes images.
 func anImage(f *decide.Facts) {
-	run(f).Crawl.Kind, run(f).Crawl.Depth = crawl.KindImage, 1
-	run(f).Settings.Images = new(crawl.ImagesMetadata)
+	run(f).Crawl.Kind, run(f).Crawl.Depth = kinds.Image, 1
+	run(f).Settings.Images = new(settings.ImagesMetadata)
 }
 
 func TestImages(t *testing.T) {
@@ -22,7 +25,7 @@ func TestImages(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*decide.Facts)
 		do     decide.Action
-		reason crawl.Reason
+		reason reasons.Reason
 	}{
 		"AreRequested": {func(*decide.Facts) {}, decide.Request, ""},
 		"AreNotPages": {func(f *decide.Facts) {
@@ -31,14 +34,14 @@ func TestImages(t *testing.T) {
 		}, decide.Request, ""},
 		"HaveABudget": {func(f *decide.Facts) {
 			run(f).Settings.MaxImagesPerDomain, run(f).ImagesStarted = new(int64(3)), 3
-		}, decide.Skip, crawl.ReasonImageBudget},
-		"MayBeExcluded": {func(f *decide.Facts) { run(f).Settings.Exclude = &[]string{"/"} }, decide.Skip, crawl.ReasonExcluded},
+		}, decide.Skip, reasons.ImageBudget},
+		"MayBeExcluded": {func(f *decide.Facts) { run(f).Settings.Exclude = &[]string{"/"} }, decide.Skip, reasons.Excluded},
 		"MayBeTurnedOff": {func(f *decide.Facts) {
-			run(f).Settings.Images = new(crawl.ImagesOff)
-		}, decide.Skip, crawl.ReasonImagesOff},
+			run(f).Settings.Images = new(settings.ImagesOff)
+		}, decide.Skip, reasons.ImagesOff},
 		"CountAsBytes": {func(f *decide.Facts) {
 			run(f).Spent = crawl.SpentAll
-		}, decide.Finish, crawl.ReasonScheduled},
+		}, decide.Finish, reasons.Scheduled},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -65,14 +68,14 @@ func TestImagesOutliveTheBudgetOfPages(t *testing.T) {
 
 func TestLastVisitOfWhatIsWanted(t *testing.T) {
 	t.Parallel()
-	visited := func(kind crawl.Kind) crawl.CrawlFacts {
+	visited := func(kind kinds.Kind) crawl.CrawlFacts {
 		return crawl.CrawlFacts{Kind: kind, Extractor: crawl.ExtractorVersion, Visit: crawl.Visit{At: now, ETag: "e"}}
 	}
-	wants := func(images crawl.Images, thumbnails bool) crawl.RunFacts {
-		set := crawl.Settings{Images: &images, Thumbnails: &thumbnails}.WithDefaults()
+	wants := func(images settings.Images, thumbnails bool) crawl.RunFacts {
+		set := settings.Settings{Images: &images, Thumbnails: &thumbnails}.WithDefaults()
 		return crawl.RunFacts{Settings: set}
 	}
-	withImages, stored, known := visited(crawl.KindPage), visited(crawl.KindImage), visited(crawl.KindImage)
+	withImages, stored, known := visited(kinds.Page), visited(kinds.Image), visited(kinds.Image)
 	withImages.Images = true
 	stored.Image, known.Image = &crawl.ImageFacts{Stored: true}, &crawl.ImageFacts{}
 	for name, c := range map[string]struct {
@@ -80,15 +83,15 @@ func TestLastVisitOfWhatIsWanted(t *testing.T) {
 		crawl  crawl.CrawlFacts
 		counts bool
 	}{
-		"PageForAnHTMLCrawl":        {wants(crawl.ImagesOff, false), visited(crawl.KindPage), true},
-		"PageWithoutItsImages":      {wants(crawl.ImagesMetadata, false), visited(crawl.KindPage), false},
-		"PageWithItsImages":         {wants(crawl.ImagesMetadata, false), withImages, true},
-		"ImageForItsMetadata":       {wants(crawl.ImagesMetadata, false), known, true},
-		"ImageForItsBytes":          {wants(crawl.ImagesStore, false), known, false},
-		"ImageThatIsStored":         {wants(crawl.ImagesStore, false), stored, true},
-		"ImageForItsSmallPicture":   {wants(crawl.ImagesStore, true), stored, false},
-		"ImageThatWasNotRecorded":   {wants(crawl.ImagesMetadata, false), visited(crawl.KindImage), false},
-		"OtherKindsAreNotConcerned": {wants(crawl.ImagesStore, true), visited(crawl.KindFeed), true},
+		"PageForAnHTMLCrawl":        {wants(settings.ImagesOff, false), visited(kinds.Page), true},
+		"PageWithoutItsImages":      {wants(settings.ImagesMetadata, false), visited(kinds.Page), false},
+		"PageWithItsImages":         {wants(settings.ImagesMetadata, false), withImages, true},
+		"ImageForItsMetadata":       {wants(settings.ImagesMetadata, false), known, true},
+		"ImageForItsBytes":          {wants(settings.ImagesStore, false), known, false},
+		"ImageThatIsStored":         {wants(settings.ImagesStore, false), stored, true},
+		"ImageForItsSmallPicture":   {wants(settings.ImagesStore, true), stored, false},
+		"ImageThatWasNotRecorded":   {wants(settings.ImagesMetadata, false), visited(kinds.Image), false},
+		"OtherKindsAreNotConcerned": {wants(settings.ImagesStore, true), visited(kinds.Feed), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -99,21 +102,21 @@ func TestLastVisitOfWhatIsWanted(t *testing.T) {
 
 func TestFollowImages(t *testing.T) {
 	t.Parallel()
-	follow := func(change func(*crawl.Settings), said usage.Usage) (*crawl.Follow, bool) {
-		set := crawl.Settings{Images: new(crawl.ImagesMetadata), MaxDepth: new(0)}.WithDefaults()
+	follow := func(change func(*settings.Settings), said usage.Usage) (*crawl.Follow, bool) {
+		set := settings.Settings{Images: new(settings.ImagesMetadata), MaxDepth: new(0)}.WithDefaults()
 		change(&set)
 		return decide.FollowImages(crawl.RunFacts{Settings: set}, crawl.CrawlFacts{Depth: 2}, said)
 	}
-	got, stored := follow(func(*crawl.Settings) {}, usage.Usage{NoFollow: usage.SourceMetaRobots})
+	got, stored := follow(func(*settings.Settings) {}, usage.Usage{NoFollow: usage.SourceMetaRobots})
 	require.True(t, stored)
 	require.Equal(t, &crawl.Follow{Depth: 2, MaxSubdomains: new(int64(1000))}, got, "whatever the depth, and what is said of links")
-	got, _ = follow(func(s *crawl.Settings) { s.ImageScope = new(crawl.ImageScopeSeeds) }, usage.Usage{})
+	got, _ = follow(func(s *settings.Settings) { s.ImageScope = new(settings.ImageScopeSeeds) }, usage.Usage{})
 	require.Equal(t, &crawl.Follow{Depth: 2, SeedsOnly: true}, got)
 	for _, said := range []usage.Usage{{NoImageIndex: usage.SourceHeader}, {NoIndex: usage.SourceMetaRobots}} {
-		got, stored = follow(func(*crawl.Settings) {}, said)
+		got, stored = follow(func(*settings.Settings) {}, said)
 		require.Nil(t, got)
 		require.False(t, stored)
 	}
-	_, stored = follow(func(s *crawl.Settings) { s.Images = new(crawl.ImagesOff) }, usage.Usage{})
+	_, stored = follow(func(s *settings.Settings) { s.Images = new(settings.ImagesOff) }, usage.Usage{})
 	require.False(t, stored)
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // Pace is how a domain may be asked: the strictest of all runs that want something
@@ -29,7 +30,7 @@ func PaceOf(f crawl.Facts) Pace {
 			Waits:   crawl.Waits{Configured: time.Duration(*r.Settings.Delay)},
 			IPDelay: time.Duration(*r.Settings.IPDelay), SubnetDelay: time.Duration(*r.Settings.SubnetDelay),
 		}
-		if *r.Settings.GroupBy == crawl.GroupByRegistered {
+		if *r.Settings.GroupBy == settings.GroupByRegistered {
 			of.RegisteredDelay = time.Duration(*r.Settings.Delay)
 		}
 		p = p.And(of)

@@ -5,6 +5,9 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/kinds"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/usage"
 )
 
@@ -24,18 +27,18 @@ const (
 // what else the origin says about the use of its pages.
 func robots(f Facts, now time.Time, d *Decision) robotsAnswer {
 	r := d.Crawl.Robots
-	d.Prerequisite = crawl.KindRobots
+	d.Prerequisite = kinds.Robots
 	if r == nil || r.Verdict == crawl.RobotsUnknown || !r.ExpiresAt.After(now) || Outdated(f, r.Agent, r.Verdict) {
 		d.Why = "robots.txt is fetched first"
 		return robotsUnknown
 	}
 	refuse := func(format string, args ...any) robotsAnswer {
-		d.Do, d.Outcome, d.Reason, d.Why = Refuse, crawl.OutcomeBlockedRobots, crawl.ReasonRobots, fmt.Sprintf(format, args...)
+		d.Do, d.Outcome, d.Reason, d.Why = Refuse, crawl.OutcomeBlockedRobots, reasons.Robots, fmt.Sprintf(format, args...)
 		return robotsRefused
 	}
 	switch r.Verdict {
 	case crawl.RobotsUnreachable:
-		d.Do, d.Until, d.Reason = DeferOrigin, r.ExpiresAt, crawl.ReasonRobots
+		d.Do, d.Until, d.Reason = DeferOrigin, r.ExpiresAt, reasons.Robots
 		d.Why = "robots.txt: " + r.Reason
 		return robotsDeferred
 	case crawl.RobotsDisallowAll:
@@ -48,7 +51,7 @@ func robots(f Facts, now time.Time, d *Decision) robotsAnswer {
 	}
 	if WantsTDM(*d.Run) && !r.TDMKnown {
 		if f.Ruling.TDMAllowed {
-			d.Prerequisite, d.Why = crawl.KindTDM, usage.TDMPath+" is fetched first"
+			d.Prerequisite, d.Why = kinds.TDM, usage.TDMPath+" is fetched first"
 			return robotsUnknown
 		}
 		return refuse("%s, which may forbid it, is disallowed by robots.txt line %d", usage.TDMPath, f.Ruling.TDMLine)
@@ -72,4 +75,4 @@ func Outdated(f Facts, agent string, v crawl.RobotsVerdict) bool {
 
 // WantsTDM reports whether a run has to know its origins' tdmrep.json: where that
 // forbids nothing that the run does, it is not asked for.
-func WantsTDM(run crawl.RunFacts) bool { return *run.Settings.Purpose == crawl.PurposeAITrain }
+func WantsTDM(run crawl.RunFacts) bool { return *run.Settings.Purpose == settings.PurposeAITrain }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
 )
 
 const (
@@ -31,6 +32,6 @@ func scheme(now time.Time, d *Decision) bool {
 	if !c.Bare || c.Robots == nil || !c.Robots.ExpiresAt.After(now) || !FallsBack(c.Origin, *c.Robots) {
 		return false
 	}
-	return d.pass(crawl.ReasonScheme,
+	return d.pass(reasons.Scheme,
 		"it was seeded without https://, which cannot be reached ("+c.Robots.Reason+"): http is asked instead")
 }

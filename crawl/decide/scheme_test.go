@@ -8,6 +8,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/reasons"
 )
 
 func TestFallsBack(t *testing.T) {
@@ -30,7 +31,7 @@ func TestSeedsThatFallBackAreSkipped(t *testing.T) {
 	})
 	d := decide.Decide(f, now)
 	require.Equal(t, decide.Skip, d.Do)
-	require.Equal(t, crawl.ReasonScheme, d.Reason)
+	require.Equal(t, reasons.Scheme, d.Reason)
 	require.Contains(t, d.Why, "(no TLS): http is asked instead")
 
 	robots(&f).Unreached = 1

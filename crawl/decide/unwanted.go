@@ -3,33 +3,34 @@ package decide
 import (
 	"slices"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/crawl/variants"
 )
 
 // unwanted says why a run does not want a URL for what it is, in words and as a
 // reason; both are empty where it does.
-func unwanted(set crawl.Settings, raw string) (why string, reason crawl.Reason) {
+func unwanted(set settings.Settings, raw string) (why string, reason reasons.Reason) {
 	u, err := urls.Parse(raw)
 	if err != nil {
 		return "", "" // the request says so
 	}
 	if p, found := variants.Match(u, *set.Exclude); found {
-		return "the run excludes " + p + " (--exclude)", crawl.ReasonExcluded
+		return "the run excludes " + p + " (--exclude)", reasons.Excluded
 	}
 	if _, found := variants.Match(u, *set.Include); !found && len(*set.Include) > 0 {
-		return "it is none of what the run includes (--include)", crawl.ReasonExcluded
+		return "it is none of what the run includes (--include)", reasons.Excluded
 	}
 	const override = ", unless it is seeded or the run has "
-	if set.Skips(crawl.SkipExtensions) {
+	if set.Skips(settings.SkipExtensions) {
 		if what := variants.Extension(u); what != "" {
-			return "it is " + what + ", which cannot be parsed" + override + "--set skip=variants", crawl.ReasonExtension
+			return "it is " + what + ", which cannot be parsed" + override + "--set skip=variants", reasons.Extension
 		}
 	}
-	if set.Skips(crawl.SkipVariants) {
+	if set.Skips(settings.SkipVariants) {
 		if what := variants.Known(u); what != "" {
-			return "it is " + what + override + "--set skip=extensions", crawl.ReasonVariant
+			return "it is " + what + override + "--set skip=extensions", reasons.Variant
 		}
 	}
 	return "", ""
@@ -37,10 +38,10 @@ func unwanted(set crawl.Settings, raw string) (why string, reason crawl.Reason) 
 
 // WantsOthers reports whether a run's new settings want other URLs than its old ones, or
 // more at a depth, or more images: what it has passed over is to be decided again.
-func WantsOthers(before, after crawl.Settings) bool {
+func WantsOthers(before, after settings.Settings) bool {
 	return !slices.Equal(*before.Exclude, *after.Exclude) || !slices.Equal(*before.Include, *after.Include) ||
-		before.Skips(crawl.SkipExtensions) != after.Skips(crawl.SkipExtensions) ||
-		before.Skips(crawl.SkipVariants) != after.Skips(crawl.SkipVariants) ||
+		before.Skips(settings.SkipExtensions) != after.Skips(settings.SkipExtensions) ||
+		before.Skips(settings.SkipVariants) != after.Skips(settings.SkipVariants) ||
 		beyond(*before.MaxPagesPerDepth, *after.MaxPagesPerDepth) ||
 		beyond(*before.MaxImagesPerDomain, *after.MaxImagesPerDomain) || !before.TakesImages() && after.TakesImages()
 }

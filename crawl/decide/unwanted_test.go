@@ -7,6 +7,9 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/kinds"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 func TestUnwantedPagesAreSkipped(t *testing.T) {
@@ -14,30 +17,30 @@ func TestUnwantedPagesAreSkipped(t *testing.T) {
 	for name, c := range map[string]struct {
 		url    string
 		change func(*decide.Facts)
-		reason crawl.Reason
+		reason reasons.Reason
 		why    string
 	}{
 		"AnImage": {
-			"https://example.org/a.png", nil, crawl.ReasonExtension,
+			"https://example.org/a.png", nil, reasons.Extension,
 			"it is an image by its extension (.png), which cannot be parsed, unless it is seeded or the run has --set skip=variants",
 		},
-		"UnlessTheyAreWanted": {"https://example.org/a.png", func(f *decide.Facts) { run(f).Settings.Skip = &[]string{crawl.SkipVariants} }, "", ""},
+		"UnlessTheyAreWanted": {"https://example.org/a.png", func(f *decide.Facts) { run(f).Settings.Skip = &[]string{settings.SkipVariants} }, "", ""},
 		"ASortLink": {
-			"https://example.org/pub/?C=N;O=D", nil, crawl.ReasonVariant,
+			"https://example.org/pub/?C=N;O=D", nil, reasons.Variant,
 			"it is a directory sorted otherwise (Apache, nginx), unless it is seeded or the run has --set skip=extensions",
 		},
 		"UnlessVariantsAreWanted": {
-			"https://example.org/pub/?C=N;O=D", func(f *decide.Facts) { run(f).Settings.Skip = &[]string{crawl.SkipExtensions} }, "", "",
+			"https://example.org/pub/?C=N;O=D", func(f *decide.Facts) { run(f).Settings.Skip = &[]string{settings.SkipExtensions} }, "", "",
 		},
 		"UnlessItIsASeed": {"https://example.org/pub/?C=N;O=D", func(f *decide.Facts) { page(f).Depth = 0 }, "", ""},
-		"ButNotAFeed":     {"https://example.org/a.png", func(f *decide.Facts) { page(f).Kind = crawl.KindFeed }, "", ""},
-		"WhatIsExcluded":  {"https://example.org/private/1", func(f *decide.Facts) { run(f).Settings.Exclude = &[]string{"/private/"} }, crawl.ReasonExcluded, "the run excludes /private/ (--exclude)"},
+		"ButNotAFeed":     {"https://example.org/a.png", func(f *decide.Facts) { page(f).Kind = kinds.Feed }, "", ""},
+		"WhatIsExcluded":  {"https://example.org/private/1", func(f *decide.Facts) { run(f).Settings.Exclude = &[]string{"/private/"} }, reasons.Excluded, "the run excludes /private/ (--exclude)"},
 		"NotASeed":        {"https://example.org/private/1", func(f *decide.Facts) { page(f).Depth, run(f).Settings.Exclude = 0, &[]string{"/"} }, "", ""},
 		"WhatIsIncluded":  {"https://example.org/wiki/A", func(f *decide.Facts) { run(f).Settings.Include = &[]string{"/b", "/wiki/"} }, "", ""},
-		"WhatIsNot":       {"https://example.org/a", func(f *decide.Facts) { run(f).Settings.Include = &[]string{"/wiki/"} }, crawl.ReasonExcluded, "it is none of what the run includes (--include)"},
+		"WhatIsNot":       {"https://example.org/a", func(f *decide.Facts) { run(f).Settings.Include = &[]string{"/wiki/"} }, reasons.Excluded, "it is none of what the run includes (--include)"},
 		"ExcludedAndAlsoIn": {"https://example.org/a", func(f *decide.Facts) {
 			run(f).Settings.Include, run(f).Settings.Exclude = &[]string{"/a"}, &[]string{"*"}
-		}, crawl.ReasonExcluded, "the run excludes * (--exclude)"},
+		}, reasons.Excluded, "the run excludes * (--exclude)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -55,5 +58,5 @@ func TestUnwantedPagesAreSkipped(t *testing.T) {
 			}
 		})
 	}
-	require.False(t, crawl.ReasonFresh.Row().Unwanted)
+	require.False(t, reasons.Fresh.Row().Unwanted)
 }

@@ -1,6 +1,9 @@
 package decide
 
-import "github.com/mosey-web/mosey/crawl"
+import (
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
+)
 
 // LastVisit is what counts of a page's last visit, for a run. Of one that an earlier
 // extractor has read, or that has left out what the run wants, that is only when it was:
@@ -23,7 +26,7 @@ func wantsMore(run crawl.RunFacts, c crawl.CrawlFacts) bool {
 	case c.Kind.Document():
 		return !c.Images
 	case c.Kind.Image() && c.Image != nil:
-		return *set.Images == crawl.ImagesStore && !c.Image.Stored || *set.Thumbnails && !c.Image.Thumbnail
+		return *set.Images == settings.ImagesStore && !c.Image.Stored || *set.Thumbnails && !c.Image.Thumbnail
 	}
 	return false
 }

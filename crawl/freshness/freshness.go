@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
@@ -56,9 +57,9 @@ func Revalidated(v crawl.Visit, h http.Header, answered time.Time) crawl.Visit {
 
 // ShouldFetch reports whether to ask for a page again: not while its server says
 // that it is fresh, and not within minRefetch of the last visit. Without a visit it
-// is true. If it is false, the reason is crawl.ReasonFresh or
-// crawl.ReasonMinRefetch.
-func ShouldFetch(v crawl.Visit, now time.Time, minRefetch time.Duration) (bool, crawl.Reason) {
+// is true. If it is false, the reason is reasons.Fresh or
+// reasons.MinRefetch.
+func ShouldFetch(v crawl.Visit, now time.Time, minRefetch time.Duration) (bool, reasons.Reason) {
 	due, why := Due(v, minRefetch)
 	if now.Before(due) {
 		return false, why
@@ -68,7 +69,7 @@ func ShouldFetch(v crawl.Visit, now time.Time, minRefetch time.Duration) (bool, 
 
 // Due is when a page may be asked for again, and which rule decides that; the
 // zero time if there was no visit.
-func Due(v crawl.Visit, minRefetch time.Duration) (time.Time, crawl.Reason) {
+func Due(v crawl.Visit, minRefetch time.Duration) (time.Time, reasons.Reason) {
 	if v.At.IsZero() {
 		return time.Time{}, ""
 	}
@@ -78,9 +79,9 @@ func Due(v crawl.Visit, minRefetch time.Duration) (time.Time, crawl.Reason) {
 		fresh = latest
 	}
 	if fresh.After(due) {
-		return fresh, crawl.ReasonFresh
+		return fresh, reasons.Fresh
 	}
-	return due, crawl.ReasonMinRefetch
+	return due, reasons.MinRefetch
 }
 
 // FinalAnswer reports whether a status settles for a while that a page is gone, or

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/freshness"
+	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/traps"
 )
 
@@ -90,20 +91,20 @@ func TestShouldFetch(t *testing.T) {
 		after  time.Duration
 		least  time.Duration
 		fetch  bool
-		reason crawl.Reason
+		reason reasons.Reason
 	}{
 		"never fetched":                       {crawl.Visit{}, 0, day, true, ""},
 		"never fetched, but said to be fresh": {crawl.Visit{FreshUntil: answeredAt.Add(day)}, 0, day, true, ""},
-		"fetched just now":                    {plain, 0, day, false, crawl.ReasonMinRefetch},
-		"fetched almost a day ago":            {plain, day - 1, day, false, crawl.ReasonMinRefetch},
+		"fetched just now":                    {plain, 0, day, false, reasons.MinRefetch},
+		"fetched almost a day ago":            {plain, day - 1, day, false, reasons.MinRefetch},
 		"fetched a day ago":                   {plain, day, day, true, ""},
-		"fetched before now, by our clock":    {plain, -time.Hour, day, false, crawl.ReasonMinRefetch},
+		"fetched before now, by our clock":    {plain, -time.Hour, day, false, reasons.MinRefetch},
 		"no minimum":                          {plain, 0, 0, true, ""},
 		"a minimum below zero":                {plain, 0, -day, true, ""},
-		"fresh for longer than the minimum":   {fresh, day, day, false, crawl.ReasonFresh},
+		"fresh for longer than the minimum":   {fresh, day, day, false, reasons.Fresh},
 		"fresh until now":                     {fresh, 2 * day, day, true, ""},
-		"fresh for less than the minimum":     {fresh, 2 * day, 3 * day, false, crawl.ReasonMinRefetch},
-		"fresh for a hundred years":           {forged, 29 * day, day, false, crawl.ReasonFresh},
+		"fresh for less than the minimum":     {fresh, 2 * day, 3 * day, false, reasons.MinRefetch},
+		"fresh for a hundred years":           {forged, 29 * day, day, false, reasons.Fresh},
 		"no page is for more than the cap":    {forged, freshness.Max, day, true, ""},
 	} {
 		t.Run(why, func(t *testing.T) {

@@ -19,27 +19,27 @@ const (
 	Block List = "block"
 )
 
-// Kind is what an entry is about. The values are stored.
-type Kind string
+// Match is what an entry is about. The values are stored.
+type Match string
 
 // The kinds of entries.
 const (
-	// KindHost is one host, "shop.example.org", with or without "www.".
-	KindHost Kind = "host"
-	// KindDomain is a registered domain, "example.org", and all below it.
-	KindDomain Kind = "domain"
-	// KindBelow is all below a host, "*.example.org", and not the host itself.
-	KindBelow Kind = "below"
-	// KindNetwork is the addresses of a network, "192.0.2.0/24".
-	KindNetwork Kind = "network"
+	// MatchHost is one host, "shop.example.org", with or without "www.".
+	MatchHost Match = "host"
+	// MatchDomain is a registered domain, "example.org", and all below it.
+	MatchDomain Match = "domain"
+	// MatchBelow is all below a host, "*.example.org", and not the host itself.
+	MatchBelow Match = "below"
+	// MatchNetwork is the addresses of a network, "192.0.2.0/24".
+	MatchNetwork Match = "network"
 )
 
 // Entry is an entry of a list.
 type Entry struct {
 	// Text is its canonical form, by which it is stored and taken off the list again.
-	Text string
-	Kind Kind
-	// Network is set of a KindNetwork only.
+	Text  string
+	Match Match
+	// Network is set of a MatchNetwork only.
 	Network netip.Prefix
 }
 
@@ -54,7 +54,7 @@ var errEntry = errors.New("want a host (shop.example.org), a registered domain (
 func Parse(text string) (Entry, error) {
 	text = strings.TrimSpace(text)
 	if network, ok := parseNetwork(text); ok {
-		return Entry{Text: network.String(), Kind: KindNetwork, Network: network}, nil
+		return Entry{Text: network.String(), Match: MatchNetwork, Network: network}, nil
 	}
 	host, below := strings.CutPrefix(text, "*.")
 	if strings.ContainsAny(host, "*/@ \t") {
@@ -68,10 +68,10 @@ func Parse(text string) (Entry, error) {
 		if _, isAddress := parseNetwork(domain); isAddress {
 			return Entry{}, refuse(text, errEntry)
 		}
-		return Entry{Text: "*." + domain, Kind: KindBelow}, nil
+		return Entry{Text: "*." + domain, Match: MatchBelow}, nil
 	}
 	if network, ok := parseNetwork(domain); ok { // "0x7f.1" is an address, too
-		return Entry{Text: network.String(), Kind: KindNetwork, Network: network}, nil
+		return Entry{Text: network.String(), Match: MatchNetwork, Network: network}, nil
 	}
 	registered, err := urls.RegistrableDomain(domain)
 	if err != nil {
@@ -79,9 +79,9 @@ func Parse(text string) (Entry, error) {
 	}
 	u, err := urls.Parse("http://" + domain + "/")
 	if err == nil && registered == domain && u.IsRegistered() {
-		return Entry{Text: domain, Kind: KindDomain}, nil
+		return Entry{Text: domain, Match: MatchDomain}, nil
 	}
-	return Entry{Text: domain, Kind: KindHost}, nil
+	return Entry{Text: domain, Match: MatchHost}, nil
 }
 
 // parseNetwork reads a network or a single address.

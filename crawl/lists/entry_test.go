@@ -13,28 +13,28 @@ import (
 func TestParse(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]lists.Entry{
-		"example.org":           {Text: "example.org", Kind: lists.KindDomain},
-		"\tWWW.Example.ORG.\n":  {Text: "example.org", Kind: lists.KindDomain},
-		"example.co.uk":         {Text: "example.co.uk", Kind: lists.KindDomain},
-		"alice.github.io":       {Text: "alice.github.io", Kind: lists.KindDomain},
-		"bücher.example":        {Text: "xn--bcher-kva.example", Kind: lists.KindHost},
-		"shop.example.org":      {Text: "shop.example.org", Kind: lists.KindHost},
-		"co.uk":                 {Text: "co.uk", Kind: lists.KindHost},
-		"localhost":             {Text: "localhost", Kind: lists.KindHost},
-		"*.example.org":         {Text: "*.example.org", Kind: lists.KindBelow},
-		"*.Shop.example.org":    {Text: "*.shop.example.org", Kind: lists.KindBelow},
-		"*.org":                 {Text: "*.org", Kind: lists.KindBelow},
-		"192.0.2.0/24":          {Text: "192.0.2.0/24", Kind: lists.KindNetwork},
-		"192.0.2.77/24":         {Text: "192.0.2.0/24", Kind: lists.KindNetwork},
-		"192.0.2.7":             {Text: "192.0.2.7/32", Kind: lists.KindNetwork},
-		"2001:db8::/32":         {Text: "2001:db8::/32", Kind: lists.KindNetwork},
-		"[2001:db8::1]":         {Text: "2001:db8::1/128", Kind: lists.KindNetwork},
-		"*.xn--bcher-kva.de":    {Text: "*.xn--bcher-kva.de", Kind: lists.KindBelow},
-		"sub.blog.example.com.": {Text: "sub.blog.example.com", Kind: lists.KindHost},
+		"example.org":           {Text: "example.org", Match: lists.MatchDomain},
+		"\tWWW.Example.ORG.\n":  {Text: "example.org", Match: lists.MatchDomain},
+		"example.co.uk":         {Text: "example.co.uk", Match: lists.MatchDomain},
+		"alice.github.io":       {Text: "alice.github.io", Match: lists.MatchDomain},
+		"bücher.example":        {Text: "xn--bcher-kva.example", Match: lists.MatchHost},
+		"shop.example.org":      {Text: "shop.example.org", Match: lists.MatchHost},
+		"co.uk":                 {Text: "co.uk", Match: lists.MatchHost},
+		"localhost":             {Text: "localhost", Match: lists.MatchHost},
+		"*.example.org":         {Text: "*.example.org", Match: lists.MatchBelow},
+		"*.Shop.example.org":    {Text: "*.shop.example.org", Match: lists.MatchBelow},
+		"*.org":                 {Text: "*.org", Match: lists.MatchBelow},
+		"192.0.2.0/24":          {Text: "192.0.2.0/24", Match: lists.MatchNetwork},
+		"192.0.2.77/24":         {Text: "192.0.2.0/24", Match: lists.MatchNetwork},
+		"192.0.2.7":             {Text: "192.0.2.7/32", Match: lists.MatchNetwork},
+		"2001:db8::/32":         {Text: "2001:db8::/32", Match: lists.MatchNetwork},
+		"[2001:db8::1]":         {Text: "2001:db8::1/128", Match: lists.MatchNetwork},
+		"*.xn--bcher-kva.de":    {Text: "*.xn--bcher-kva.de", Match: lists.MatchBelow},
+		"sub.blog.example.com.": {Text: "sub.blog.example.com", Match: lists.MatchHost},
 	} {
 		e, err := lists.Parse(text)
 		require.NoError(t, err, text)
-		require.Equal(t, want.Kind == lists.KindNetwork, e.Network.IsValid(), text)
+		require.Equal(t, want.Match == lists.MatchNetwork, e.Network.IsValid(), text)
 		e.Network = want.Network
 		require.Equal(t, want, e, text)
 		again, err := lists.Parse(e.Text)

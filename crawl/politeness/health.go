@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // The laws of [crawl.Health].
@@ -57,8 +58,8 @@ type Judgement struct {
 	Graylist time.Duration
 	// Verdict is crawl.DomainUnreachable or crawl.DomainBlocked if the domain is
 	// given up, else empty. For is how long it is given up.
-	Verdict crawl.DomainStatus
-	For     time.Duration
+	GiveUp crawl.DomainStatus
+	For    time.Duration
 	// Why is the reason in words, if Graylist or Verdict is set.
 	Why string
 }
@@ -88,7 +89,7 @@ func Observe(
 	if tr == TroublePage && failingInARow(h) {
 		tr = TroubleServer
 	}
-	h.Penalty = crawl.Duration(Penalty(time.Duration(h.Penalty), tr, a.Hinted, delay, jitter))
+	h.Penalty = settings.Duration(Penalty(time.Duration(h.Penalty), tr, a.Hinted, delay, jitter))
 	h, j := judge(adapt(h, a.Sample, delay), a, set)
 	j.Trouble = tr
 	return h, j
@@ -137,7 +138,7 @@ func adapt(h crawl.Health, s crawl.Sample, delay time.Duration) crawl.Health {
 	} else {
 		calm += (p95 - calm) / 50
 	}
-	h.Calm = crawl.Duration(calm)
+	h.Calm = settings.Duration(calm)
 	slow := time.Duration(h.Slowdown)
 	limit := max(2*calm, slowdownLeast)
 	switch {
@@ -149,7 +150,7 @@ func adapt(h crawl.Health, s crawl.Sample, delay time.Duration) crawl.Health {
 		// only new evidence counts: one slow answer stays among the last for long
 		slow = min(max(slow, delay, BackoffBase)*3/2, max(SlowdownMax, delay))
 	}
-	h.Slowdown = crawl.Duration(slow)
+	h.Slowdown = settings.Duration(slow)
 	return h
 }
 
@@ -187,7 +188,7 @@ func open(h crawl.Health, why string, set crawl.BreakerSettings) (crawl.Health, 
 		if refused(h) {
 			verdict = crawl.DomainBlocked
 		}
-		return h, Judgement{Verdict: verdict, For: GiveUp(h.GivenUp), Why: why}
+		return h, Judgement{GiveUp: verdict, For: GiveUp(h.GivenUp), Why: why}
 	}
 	wait := set.Graylist
 	for range h.Graylistings - 1 {
@@ -270,15 +271,15 @@ func P95(h crawl.Health) time.Duration { return percentile95(answerTimes(h)) }
 // Occupies is the same percentile over all requests, answered or not: how long
 // they keep a place busy.
 func Occupies(h crawl.Health) time.Duration {
-	took := make([]crawl.Duration, len(h.Samples))
+	took := make([]settings.Duration, len(h.Samples))
 	for i, s := range h.Samples {
 		took[i] = s.Took
 	}
 	return percentile95(took)
 }
 
-func answerTimes(h crawl.Health) []crawl.Duration {
-	var took []crawl.Duration
+func answerTimes(h crawl.Health) []settings.Duration {
+	var took []settings.Duration
 	for _, s := range h.Samples {
 		if !s.Error {
 			took = append(took, s.Took)
@@ -288,7 +289,7 @@ func answerTimes(h crawl.Health) []crawl.Duration {
 }
 
 // percentile95 sorts took.
-func percentile95(took []crawl.Duration) time.Duration {
+func percentile95(took []settings.Duration) time.Duration {
 	if len(took) == 0 {
 		return 0
 	}
@@ -299,5 +300,5 @@ func percentile95(took []crawl.Duration) time.Duration {
 // LatencyDelay is the wait after an answer that took so long: factor times as
 // long (Heritrix's delayFactor). A factor of 0 turns it off.
 func LatencyDelay(took time.Duration, factor float64) time.Duration {
-	return time.Duration(min(float64(max(took, 0))*max(factor, 0), float64(crawl.DelayMax)))
+	return time.Duration(min(float64(max(took, 0))*max(factor, 0), float64(settings.DelayMax)))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 var breaker = crawl.BreakerSettings{Graylist: 5 * time.Minute, Most: 5}
@@ -33,7 +34,7 @@ func (p *patient) observe(a politeness.Answer) (j politeness.Judgement) {
 
 func (p *patient) answer(took time.Duration, n int) (j politeness.Judgement) {
 	for range n {
-		j = p.observe(politeness.Answer{Sample: crawl.Sample{Took: crawl.Duration(took)}})
+		j = p.observe(politeness.Answer{Sample: crawl.Sample{Took: settings.Duration(took)}})
 	}
 	return j
 }
@@ -42,7 +43,7 @@ func (p *patient) answer(took time.Duration, n int) (j politeness.Judgement) {
 func (p *patient) fail(n int, refused bool) (j politeness.Judgement) {
 	for range n {
 		a := politeness.Answer{
-			Sample: crawl.Sample{Took: crawl.Duration(time.Millisecond), Error: !refused, Refused: refused},
+			Sample: crawl.Sample{Took: settings.Duration(time.Millisecond), Error: !refused, Refused: refused},
 		}
 		if !refused {
 			a.Trouble = politeness.TroubleServer
@@ -57,7 +58,7 @@ func (p *patient) fail(n int, refused bool) (j politeness.Judgement) {
 func (p *patient) hang(urls ...uint32) (j politeness.Judgement) {
 	for _, u := range urls {
 		j = p.observe(politeness.Answer{
-			Sample:  crawl.Sample{Took: crawl.Duration(30 * time.Second), Error: true, URL: u},
+			Sample:  crawl.Sample{Took: settings.Duration(30 * time.Second), Error: true, URL: u},
 			Trouble: politeness.TroublePage,
 		})
 	}
@@ -116,7 +117,7 @@ func TestBreaker(t *testing.T) {
 		for range 20 {
 			j := p.hang(1001, 1002)
 			require.Zero(t, j.Graylist)
-			require.Empty(t, j.Verdict)
+			require.Empty(t, j.GiveUp)
 		}
 		require.Len(t, p.h.Samples, 8)
 	})
@@ -187,7 +188,7 @@ func TestBreaker(t *testing.T) {
 		}
 		require.Equal(t, []time.Duration{5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 15 * time.Minute}, rests)
 		j := p.fail(1, false)
-		require.Equal(t, crawl.DomainUnreachable, j.Verdict)
+		require.Equal(t, crawl.DomainUnreachable, j.GiveUp)
 		require.Zero(t, j.Graylist)
 	})
 
@@ -196,7 +197,7 @@ func TestBreaker(t *testing.T) {
 		p := patient{t: t}
 		p.fail(5, true)
 		p.fail(3, true)
-		require.Equal(t, crawl.DomainBlocked, p.fail(1, true).Verdict)
+		require.Equal(t, crawl.DomainBlocked, p.fail(1, true).GiveUp)
 	})
 
 	t.Run("IsSlowToTakeASlowProbeForAGoodOne", func(t *testing.T) {
@@ -267,7 +268,7 @@ func TestTroubleOfOnePage(t *testing.T) {
 	require.Equal(t, politeness.TroublePage, p.hang(1002).Trouble)
 	require.Zero(t, p.h.Penalty, "the domain is not slowed down")
 	require.Equal(t, politeness.TroubleServer, p.hang(1003).Trouble, "many fail: it is the domain's")
-	require.Equal(t, crawl.Duration(2*time.Second), p.h.Penalty)
+	require.Equal(t, settings.Duration(2*time.Second), p.h.Penalty)
 	p.answer(time.Millisecond, 1)
 	require.Equal(t, politeness.TroublePage, p.hang(1004).Trouble)
 }
@@ -330,7 +331,7 @@ func TestSlowdown(t *testing.T) {
 		require.Zero(t, p.h.Slowdown)
 		p.answer(3*time.Second, 2)
 		first := p.h.Slowdown
-		require.Equal(t, crawl.Duration(3*time.Second), first, "half more than the delay")
+		require.Equal(t, settings.Duration(3*time.Second), first, "half more than the delay")
 		p.answer(3*time.Second, 1)
 		require.Greater(t, p.h.Slowdown, first)
 		high := p.h.Slowdown
@@ -381,5 +382,5 @@ func TestLatencyDelay(t *testing.T) {
 	require.Equal(t, 10*time.Second, politeness.LatencyDelay(2*time.Second, 5))
 	require.Zero(t, politeness.LatencyDelay(2*time.Second, 0))
 	require.Zero(t, politeness.LatencyDelay(-time.Second, 5))
-	require.Equal(t, crawl.DelayMax, politeness.LatencyDelay(1<<62, 1000))
+	require.Equal(t, settings.DelayMax, politeness.LatencyDelay(1<<62, 1000))
 }

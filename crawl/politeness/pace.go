@@ -4,23 +4,24 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
 )
 
 // Delay is how long a domain must be left alone, the largest of the waits, and
 // the rule that asks for it. Ties go to the rule named first in [crawl.Waits].
-func Delay(w crawl.Waits) (time.Duration, crawl.Reason) {
-	delay, reason := max(w.Configured, 0), crawl.ReasonDelay
+func Delay(w crawl.Waits) (time.Duration, reasons.Reason) {
+	delay, reason := max(w.Configured, 0), reasons.Delay
 	for _, c := range []struct {
 		d time.Duration
-		r crawl.Reason
+		r reasons.Reason
 	}{
-		{w.Domain, crawl.ReasonDomain},
-		{w.CrawlDelay, crawl.ReasonCrawlDelay},
-		{w.Latency, crawl.ReasonLatency},
-		{w.Slowdown, crawl.ReasonSlowdown},
-		{w.RetryAfter, crawl.ReasonRetryAfter},
-		{w.Backoff, crawl.ReasonBackoff},
-		{w.Graylist, crawl.ReasonGraylist},
+		{w.Domain, reasons.Domain},
+		{w.CrawlDelay, reasons.CrawlDelay},
+		{w.Latency, reasons.Latency},
+		{w.Slowdown, reasons.Slowdown},
+		{w.RetryAfter, reasons.RetryAfter},
+		{w.Backoff, reasons.Backoff},
+		{w.Graylist, reasons.Graylist},
 	} {
 		if c.d > delay {
 			delay, reason = c.d, c.r
@@ -97,6 +98,6 @@ func jittered(wait float64, delay time.Duration, jitter float64) time.Duration {
 // workflow ends, and the dispatcher starts it again in time. Only a server's own
 // wish to be left alone counts. During a Crawl-delay of any size the workflow
 // sleeps.
-func Defers(wait time.Duration, reason crawl.Reason, after time.Duration) bool {
+func Defers(wait time.Duration, reason reasons.Reason, after time.Duration) bool {
 	return reason.Row().Defers && wait > after
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 func TestDelay(t *testing.T) {
@@ -15,18 +17,18 @@ func TestDelay(t *testing.T) {
 	for why, c := range map[string]struct {
 		waits  crawl.Waits
 		delay  time.Duration
-		reason crawl.Reason
+		reason reasons.Reason
 	}{
-		"nothing bears on it":       {crawl.Waits{}, 0, crawl.ReasonDelay},
-		"a negative wait is none":   {crawl.Waits{Configured: -1, Backoff: -5}, 0, crawl.ReasonDelay},
-		"the configured delay":      {crawl.Waits{Configured: 9, Domain: 8, CrawlDelay: 7, RetryAfter: 6, Backoff: 5}, 9, crawl.ReasonDelay},
-		"the domain's own delay":    {crawl.Waits{Configured: 1, Domain: 9, CrawlDelay: 7, RetryAfter: 6, Backoff: 5}, 9, crawl.ReasonDomain},
-		"a Crawl-delay":             {crawl.Waits{Configured: 1, Domain: 2, CrawlDelay: 9, RetryAfter: 6, Backoff: 5}, 9, crawl.ReasonCrawlDelay},
-		"a Retry-After":             {crawl.Waits{Configured: 1, Domain: 2, CrawlDelay: 3, RetryAfter: 9, Backoff: 5}, 9, crawl.ReasonRetryAfter},
-		"the back-off":              {crawl.Waits{Configured: 1, Domain: 2, CrawlDelay: 3, RetryAfter: 4, Backoff: 9}, 9, crawl.ReasonBackoff},
-		"a Retry-After of any size": {crawl.Waits{Configured: 1, RetryAfter: 1 << 62}, 1 << 62, crawl.ReasonRetryAfter},
-		"a tie goes to the first":   {crawl.Waits{Configured: 4, Domain: 4, CrawlDelay: 4, RetryAfter: 4, Backoff: 4}, 4, crawl.ReasonDelay},
-		"a tie of the last":         {crawl.Waits{RetryAfter: 4, Backoff: 4}, 4, crawl.ReasonRetryAfter},
+		"nothing bears on it":       {crawl.Waits{}, 0, reasons.Delay},
+		"a negative wait is none":   {crawl.Waits{Configured: -1, Backoff: -5}, 0, reasons.Delay},
+		"the configured delay":      {crawl.Waits{Configured: 9, Domain: 8, CrawlDelay: 7, RetryAfter: 6, Backoff: 5}, 9, reasons.Delay},
+		"the domain's own delay":    {crawl.Waits{Configured: 1, Domain: 9, CrawlDelay: 7, RetryAfter: 6, Backoff: 5}, 9, reasons.Domain},
+		"a Crawl-delay":             {crawl.Waits{Configured: 1, Domain: 2, CrawlDelay: 9, RetryAfter: 6, Backoff: 5}, 9, reasons.CrawlDelay},
+		"a Retry-After":             {crawl.Waits{Configured: 1, Domain: 2, CrawlDelay: 3, RetryAfter: 9, Backoff: 5}, 9, reasons.RetryAfter},
+		"the back-off":              {crawl.Waits{Configured: 1, Domain: 2, CrawlDelay: 3, RetryAfter: 4, Backoff: 9}, 9, reasons.Backoff},
+		"a Retry-After of any size": {crawl.Waits{Configured: 1, RetryAfter: 1 << 62}, 1 << 62, reasons.RetryAfter},
+		"a tie goes to the first":   {crawl.Waits{Configured: 4, Domain: 4, CrawlDelay: 4, RetryAfter: 4, Backoff: 4}, 4, reasons.Delay},
+		"a tie of the last":         {crawl.Waits{RetryAfter: 4, Backoff: 4}, 4, reasons.RetryAfter},
 	} {
 		t.Run(why, func(t *testing.T) {
 			t.Parallel()
@@ -58,7 +60,7 @@ func TestBackoff(t *testing.T) {
 			{politeness.TroubleServer, 1, time.Millisecond, 2 * time.Second},
 			{politeness.TroubleServer, 9, 0, politeness.BackoffMax},
 			{politeness.TroubleServer, 1, time.Hour, time.Hour},
-			{politeness.TroubleSetup, 1 << 30, crawl.DelayMax, crawl.DelayMax},
+			{politeness.TroubleSetup, 1 << 30, settings.DelayMax, settings.DelayMax},
 		} {
 			require.Equal(t, c.want, politeness.Backoff(c.trouble, c.failures, c.delay, 0), "%+v", c)
 		}
@@ -82,7 +84,7 @@ func TestBackoff(t *testing.T) {
 	t.Run("StaysInBounds", func(t *testing.T) {
 		t.Parallel()
 		for _, trouble := range []politeness.Trouble{politeness.TroubleServer, politeness.TroubleSetup} {
-			for _, delay := range []time.Duration{0, time.Second, 10 * time.Second, 299 * time.Second, time.Hour, crawl.DelayMax} {
+			for _, delay := range []time.Duration{0, time.Second, 10 * time.Second, 299 * time.Second, time.Hour, settings.DelayMax} {
 				least := time.Duration(0)
 				for failures := 1; failures <= 40; failures++ {
 					low := politeness.Backoff(trouble, failures, delay, 0)
@@ -103,10 +105,10 @@ func TestBackoff(t *testing.T) {
 
 func TestDefers(t *testing.T) {
 	t.Parallel()
-	for reason, away := range map[crawl.Reason]bool{
-		crawl.ReasonRetryAfter: true, crawl.ReasonRobots: true, crawl.ReasonScheduled: true, crawl.ReasonBackoff: true,
-		crawl.ReasonDelay: false, crawl.ReasonDomain: false, crawl.ReasonCrawlDelay: false, crawl.ReasonIP: false,
-		crawl.ReasonInFlight: false, crawl.ReasonStale: false,
+	for reason, away := range map[reasons.Reason]bool{
+		reasons.RetryAfter: true, reasons.Robots: true, reasons.Scheduled: true, reasons.Backoff: true,
+		reasons.Delay: false, reasons.Domain: false, reasons.CrawlDelay: false, reasons.IP: false,
+		reasons.InFlight: false, reasons.Stale: false,
 	} {
 		t.Run(string(reason), func(t *testing.T) {
 			t.Parallel()

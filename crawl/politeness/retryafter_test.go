@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 var retryNow = time.Date(2026, time.November, 21, 7, 28, 0, 0, time.UTC)
@@ -82,8 +82,8 @@ func FuzzParseRetryAfter(f *testing.F) {
 			return
 		}
 		require.Positive(t, wait)
-		require.Less(t, wait, time.Duration(math.MaxInt64)-crawl.DelayMax, "room for another wait")
-		if wait < crawl.DelayMax {
+		require.Less(t, wait, time.Duration(math.MaxInt64)-settings.DelayMax, "room for another wait")
+		if wait < settings.DelayMax {
 			again, ok := politeness.ParseRetryAfter(header, now.Add(-time.Hour))
 			require.True(t, ok)
 			require.GreaterOrEqual(t, again, wait, "asked earlier, it is as long or longer")

@@ -10,6 +10,8 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 func FuzzDelay(f *testing.F) {
@@ -21,10 +23,10 @@ func FuzzDelay(f *testing.F) {
 			Backoff: time.Duration(backoff), Graylist: time.Duration(graylist),
 		}
 		delay, reason := politeness.Delay(w)
-		of := map[crawl.Reason]time.Duration{
-			crawl.ReasonDelay: max(w.Configured, 0), crawl.ReasonDomain: w.Domain, crawl.ReasonCrawlDelay: w.CrawlDelay,
-			crawl.ReasonLatency: w.Latency, crawl.ReasonSlowdown: w.Slowdown, crawl.ReasonRetryAfter: w.RetryAfter,
-			crawl.ReasonBackoff: w.Backoff, crawl.ReasonGraylist: w.Graylist,
+		of := map[reasons.Reason]time.Duration{
+			reasons.Delay: max(w.Configured, 0), reasons.Domain: w.Domain, reasons.CrawlDelay: w.CrawlDelay,
+			reasons.Latency: w.Latency, reasons.Slowdown: w.Slowdown, reasons.RetryAfter: w.RetryAfter,
+			reasons.Backoff: w.Backoff, reasons.Graylist: w.Graylist,
 		}
 		require.Equal(t, of[reason], delay, "the rule named is the one that decided")
 		for rule, wait := range of {
@@ -55,7 +57,7 @@ func TestSlowdownNeedsEvidence(t *testing.T) {
 		p.answer(100*time.Millisecond, 20)
 		p.answer(3*time.Second, 3)
 		high := p.h.Slowdown
-		require.Equal(t, crawl.Duration(22500*time.Millisecond), high)
+		require.Equal(t, settings.Duration(22500*time.Millisecond), high)
 		p.answer(100*time.Millisecond, 10)
 		require.Equal(t, high, p.h.Slowdown, "the slow answers are among the last still, and earn nothing twice")
 		p.answer(100*time.Millisecond, 10)
@@ -69,7 +71,7 @@ func TestSlowdownNeedsEvidence(t *testing.T) {
 		calm := p.h.Calm
 		for range 100 {
 			a := politeness.Answer{
-				Sample: crawl.Sample{Took: crawl.Duration(time.Millisecond), Error: true}, Trouble: politeness.TroubleServer,
+				Sample: crawl.Sample{Took: settings.Duration(time.Millisecond), Error: true}, Trouble: politeness.TroubleServer,
 			}
 			p.h, _ = politeness.Observe(p.h, a, p.delay, 0, crawl.BreakerSettings{})
 		}
@@ -84,14 +86,14 @@ func TestP95(t *testing.T) {
 	require.Zero(t, politeness.P95(crawl.Health{}))
 	var h crawl.Health
 	for i := 1; i <= 20; i++ {
-		h.Samples = append(h.Samples, crawl.Sample{Took: crawl.Duration(time.Duration(21-i) * time.Second)})
+		h.Samples = append(h.Samples, crawl.Sample{Took: settings.Duration(time.Duration(21-i) * time.Second)})
 		if i == 1 {
 			require.Equal(t, 20*time.Second, politeness.P95(h))
 			continue
 		}
 		require.Equal(t, 19*time.Second, politeness.P95(h), "of %d", i)
 	}
-	require.Equal(t, crawl.Duration(20*time.Second), h.Samples[0].Took, "the order stays")
+	require.Equal(t, settings.Duration(20*time.Second), h.Samples[0].Took, "the order stays")
 }
 
 // FuzzHealth observes any sequence of answers, one a byte. Its two low bits are
@@ -104,14 +106,14 @@ func FuzzHealth(f *testing.F) {
 		if math.IsNaN(jitter) {
 			return
 		}
-		delay := time.Duration(delayed) % (crawl.DelayMax + 1)
-		set := crawl.BreakerSettings{Graylist: time.Duration(graylisted) % (crawl.DelayMax + 1), Most: most}
+		delay := time.Duration(delayed) % (settings.DelayMax + 1)
+		set := crawl.BreakerSettings{Graylist: time.Duration(graylisted) % (settings.DelayMax + 1), Most: most}
 		delay, set.Graylist = max(delay, -delay), max(set.Graylist, -set.Graylist)
 		var h crawl.Health
 		for _, a := range answers[:min(len(answers), 500)] {
 			tr := politeness.Trouble(a & 3)
 			s := crawl.Sample{
-				Took: crawl.Duration(time.Duration(a>>4) * time.Second), Error: tr != politeness.TroubleNone, Refused: a&8 != 0,
+				Took: settings.Duration(time.Duration(a>>4) * time.Second), Error: tr != politeness.TroubleNone, Refused: a&8 != 0,
 				URL: uint32(a) << 24,
 			}
 			before := h
@@ -125,9 +127,9 @@ func FuzzHealth(f *testing.F) {
 			require.Less(t, len(stored), 2000, "a state is small")
 
 			require.LessOrEqual(t, len(next.Samples), politeness.HealthSamples)
-			require.GreaterOrEqual(t, next.Penalty, crawl.Duration(0))
+			require.GreaterOrEqual(t, next.Penalty, settings.Duration(0))
 			require.LessOrEqual(t, time.Duration(next.Penalty), max(politeness.BackoffMax, delay))
-			require.GreaterOrEqual(t, next.Slowdown, crawl.Duration(0))
+			require.GreaterOrEqual(t, next.Slowdown, settings.Duration(0))
 			require.LessOrEqual(t, time.Duration(next.Slowdown), max(politeness.SlowdownMax, delay))
 			if tr == politeness.TroubleNone {
 				require.LessOrEqual(t, next.Penalty, before.Penalty, "a success adds nothing")
@@ -135,16 +137,16 @@ func FuzzHealth(f *testing.F) {
 				require.GreaterOrEqual(t, next.Penalty, before.Penalty, "a failure takes nothing off")
 			}
 
-			require.False(t, j.Graylist > 0 && j.Verdict != "", "one or the other")
-			require.Equal(t, j.Graylist > 0 || j.Verdict != "", j.Why != "", "what is decided has a reason")
-			require.Equal(t, j.Verdict != "", j.For > 0, "what is given up is asked again")
+			require.False(t, j.Graylist > 0 && j.GiveUp != "", "one or the other")
+			require.Equal(t, j.Graylist > 0 || j.GiveUp != "", j.Why != "", "what is decided has a reason")
+			require.Equal(t, j.GiveUp != "", j.For > 0, "what is given up is asked again")
 			require.GreaterOrEqual(t, j.Trouble, tr, "one page's trouble can be the domain's, nothing gets better")
 			require.LessOrEqual(t, j.Graylist, 3*set.Graylist)
 			if j.Graylist > 0 {
 				require.GreaterOrEqual(t, j.Graylist, set.Graylist)
 				require.True(t, next.Probing)
 			}
-			if j.Verdict != "" {
+			if j.GiveUp != "" {
 				require.GreaterOrEqual(t, next.Graylistings, most)
 			}
 			require.NotEmpty(t, politeness.Describe(next))

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // Windows are the times of the week at which a domain may be asked, for owners
@@ -26,7 +26,7 @@ type Windows struct {
 
 // window is one window of the week.
 type window struct {
-	days     crawl.Weekdays
+	days     settings.Weekdays
 	from, to time.Duration
 	zone     *time.Location
 }
@@ -36,10 +36,10 @@ const (
 	week = 7 * day
 )
 
-// ParseWindows reads windows as [crawl.ParseWindows] does, and refuses unknown
+// ParseWindows reads windows as [settings.ParseWindows] does, and refuses unknown
 // time zones.
 func ParseWindows(texts ...string) (Windows, error) {
-	parsed, err := crawl.ParseWindows(texts...)
+	parsed, err := settings.ParseWindows(texts...)
 	if err != nil {
 		return Windows{}, err
 	}
@@ -47,7 +47,7 @@ func ParseWindows(texts ...string) (Windows, error) {
 }
 
 // locate looks up the time zones.
-func locate(parsed []crawl.Window) (Windows, error) {
+func locate(parsed []settings.Window) (Windows, error) {
 	var w Windows
 	for _, p := range parsed {
 		zone, err := time.LoadLocation(p.Zone)
@@ -61,12 +61,12 @@ func locate(parsed []crawl.Window) (Windows, error) {
 
 // ValidateSettings checks settings as their own method does, and that the time
 // zones of their window are known.
-func ValidateSettings(s crawl.Settings) error {
+func ValidateSettings(s settings.Settings) error {
 	faults := s.Validate()
 	if s.Window == nil || *s.Window == "" {
 		return faults
 	}
-	parsed, err := crawl.ParseWindows(*s.Window)
+	parsed, err := settings.ParseWindows(*s.Window)
 	if err != nil {
 		return faults // of which it is one
 	}
@@ -182,7 +182,7 @@ func (w window) length() time.Duration {
 func (w Windows) String() string {
 	texts := make([]string, len(w.windows))
 	for i, win := range w.windows {
-		texts[i] = crawl.Window{Days: win.days, From: win.from, To: win.to, Zone: win.zone.String()}.String()
+		texts[i] = settings.Window{Days: win.days, From: win.from, To: win.to, Zone: win.zone.String()}.String()
 	}
 	return strings.Join(texts, ", ")
 }

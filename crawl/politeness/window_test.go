@@ -11,6 +11,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
@@ -101,7 +102,7 @@ func TestParseWindows(t *testing.T) {
 func TestValidateSettings(t *testing.T) {
 	t.Parallel()
 	for _, window := range []*string{nil, new(""), new("Mon 22:00-06:00"), new("Mon 22:00-06:00 Europe/Berlin")} {
-		require.NoError(t, politeness.ValidateSettings(crawl.Settings{Window: window}))
+		require.NoError(t, politeness.ValidateSettings(settings.Settings{Window: window}))
 	}
 
 	t.Run("NamesEachFaultOnce", func(t *testing.T) {
@@ -110,7 +111,7 @@ func TestValidateSettings(t *testing.T) {
 			"Mon 22:00-06:00 Berlin": `window "Mon 22:00-06:00 Berlin": time zone "Berlin" is not known: want an IANA name`,
 			"at night":               `window "at night": days "at"`,
 		} {
-			err := politeness.ValidateSettings(crawl.Settings{MaxAttempts: new(0), Window: &window})
+			err := politeness.ValidateSettings(settings.Settings{MaxAttempts: new(0), Window: &window})
 			require.ErrorIs(t, err, crawl.ErrInvalid)
 			require.ErrorContains(t, err, "max_attempts 0: want 1 to 20")
 			require.Equal(t, 1, strings.Count(err.Error(), why), err)

@@ -1,7 +1,7 @@
 package seeds
 
 import (
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/kinds"
 	"github.com/mosey-web/mosey/crawl/traps"
 	"github.com/mosey-web/mosey/crawl/urls"
 )
@@ -33,7 +33,7 @@ type Seed struct {
 	Registered string `json:"registered,omitempty"`
 	Origin     string `json:"origin"`
 	// Kind is empty for a page.
-	Kind     crawl.Kind `json:"kind,omitempty"`
+	Kind     kinds.Kind `json:"kind,omitempty"`
 	Patterns []string   `json:"patterns,omitempty"`
 	// Rank is the domain's place on its list, from 1; 0 means none.
 	Rank int32 `json:"rank,omitempty"`

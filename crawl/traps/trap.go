@@ -45,17 +45,17 @@ func Find(u urls.URL, now time.Time) (crawl.Trap, bool) {
 	default:
 		t = firstTrap(repeatTrap(segments), dateTrap(segments, params, now), sessionTrap(segments, params))
 	}
-	return t, t.Kind != ""
+	return t, t.Rule != ""
 }
 
 // trap is one with its evidence.
-func trap(kind crawl.TrapKind, evidence string, args ...any) crawl.Trap {
-	return crawl.Trap{Kind: kind, Evidence: fmt.Sprintf(evidence, args...)}
+func trap(kind crawl.TrapRule, evidence string, args ...any) crawl.Trap {
+	return crawl.Trap{Rule: kind, Evidence: fmt.Sprintf(evidence, args...)}
 }
 
 func firstTrap(found ...crawl.Trap) crawl.Trap {
 	for _, t := range found {
-		if t.Kind != "" {
+		if t.Rule != "" {
 			return t
 		}
 	}
@@ -105,7 +105,7 @@ func dateTrap(segments []string, params []param, now time.Time) crawl.Trap {
 		} else if d, rest, ok := leadingDate(s); ok {
 			t = far.trap(strings.TrimSuffix(s, rest), d)
 		}
-		if t.Kind != "" {
+		if t.Rule != "" {
 			return t
 		}
 	}
@@ -115,7 +115,7 @@ func dateTrap(segments []string, params []param, now time.Time) crawl.Trap {
 			d, ok = bareDate(p.value)
 		}
 		if ok {
-			if t := far.trap(p.name+"="+strings.TrimSuffix(p.value, rest), d); t.Kind != "" {
+			if t := far.trap(p.name+"="+strings.TrimSuffix(p.value, rest), d); t.Rule != "" {
 				return t
 			}
 		}
@@ -152,7 +152,7 @@ func sessionTrap(segments []string, params []param) crawl.Trap {
 		// ASP.NET without cookies: /(S(lit3py55t21z5v55vlm25s55))/
 		if inner, found := strings.CutPrefix(s, "(S("); found && strings.HasSuffix(inner, "))") &&
 			urls.IsSessionID(strings.TrimSuffix(inner, "))")) {
-			return crawl.Trap{Kind: crawl.TrapSession, Evidence: shown(s) + " looks like a session id"}
+			return crawl.Trap{Rule: crawl.TrapSession, Evidence: shown(s) + " looks like a session id"}
 		}
 		if !strings.Contains(s, ";") {
 			continue

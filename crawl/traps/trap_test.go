@@ -29,40 +29,40 @@ func mustURL(t testing.TB, target string) urls.URL {
 func TestFind(t *testing.T) {
 	t.Parallel()
 	for target, want := range map[string]crawl.Trap{
-		strings.Repeat("/a1/b2/c3", 7):  {Kind: crawl.TrapDepth, Evidence: "21 path segments, at most 20 are taken for a page"},
-		"/" + strings.Repeat("a", 1024): {Kind: crawl.TrapLength, Evidence: "a path of 1025 bytes, at most 1024 are taken for a page"},
+		strings.Repeat("/a1/b2/c3", 7):  {Rule: crawl.TrapDepth, Evidence: "21 path segments, at most 20 are taken for a page"},
+		"/" + strings.Repeat("a", 1024): {Rule: crawl.TrapLength, Evidence: "a path of 1025 bytes, at most 1024 are taken for a page"},
 		"/?" + strings.Repeat("a=1&", 20) + "b": {
-			Kind: crawl.TrapQuery, Evidence: "21 query parameters, at most 20 are taken for a page",
+			Rule: crawl.TrapQuery, Evidence: "21 query parameters, at most 20 are taken for a page",
 		},
 
-		"/a/a/a":                   {Kind: crawl.TrapRepeat, Evidence: "a is in the path 3 times in a row"},
-		"/x/a/a/a/y/z/":            {Kind: crawl.TrapRepeat, Evidence: "a is in the path 3 times in a row"},
-		"/a/b/a/b":                 {Kind: crawl.TrapRepeat, Evidence: "a/b is in the path 2 times in a row"},
-		"/x/a/b/c/a/b/c/y":         {Kind: crawl.TrapRepeat, Evidence: "a/b/c is in the path 2 times in a row"},
-		"/p/1/p/1/":                {Kind: crawl.TrapRepeat, Evidence: "p/1 is in the path 2 times in a row"},
-		"/%E6%BC%A2/x/%E6%BC%A2/x": {Kind: crawl.TrapRepeat, Evidence: "%E6%BC%A2/x is in the path 2 times in a row"},
+		"/a/a/a":                   {Rule: crawl.TrapRepeat, Evidence: "a is in the path 3 times in a row"},
+		"/x/a/a/a/y/z/":            {Rule: crawl.TrapRepeat, Evidence: "a is in the path 3 times in a row"},
+		"/a/b/a/b":                 {Rule: crawl.TrapRepeat, Evidence: "a/b is in the path 2 times in a row"},
+		"/x/a/b/c/a/b/c/y":         {Rule: crawl.TrapRepeat, Evidence: "a/b/c is in the path 2 times in a row"},
+		"/p/1/p/1/":                {Rule: crawl.TrapRepeat, Evidence: "p/1 is in the path 2 times in a row"},
+		"/%E6%BC%A2/x/%E6%BC%A2/x": {Rule: crawl.TrapRepeat, Evidence: "%E6%BC%A2/x is in the path 2 times in a row"},
 
-		"/cal/2029/01/":                 {Kind: crawl.TrapDate, Evidence: "2029/01 is a date more than 2 years ahead"},
-		"/Events/2029/3":                {Kind: crawl.TrapDate, Evidence: "2029/3 is a date more than 2 years ahead"},
-		"/cal/2029/1/3":                 {Kind: crawl.TrapDate, Evidence: "2029/1/3 is a date more than 2 years ahead"},
-		"/cal/2029-01":                  {Kind: crawl.TrapDate, Evidence: "2029-01 is a date more than 2 years ahead"},
-		"/cal/2029-01-31-party":         {Kind: crawl.TrapDate, Evidence: "2029-01-31 is a date more than 2 years ahead"},
-		"/cal?m=2029-01":                {Kind: crawl.TrapDate, Evidence: "m=2029-01 is a date more than 2 years ahead"},
-		"/cal?x=1&t=2029-01-31T10%3A00": {Kind: crawl.TrapDate, Evidence: "t=2029-01-31 is a date more than 2 years ahead"},
-		"/cal?month=202901":             {Kind: crawl.TrapDate, Evidence: "month=202901 is a date more than 2 years ahead"},
-		"/cal?Date=20290131":            {Kind: crawl.TrapDate, Evidence: "Date=20290131 is a date more than 2 years ahead"},
-		"/cal?year=2099&month=1":        {Kind: crawl.TrapDate, Evidence: "year=2099 is a date more than 2 years ahead"},
-		"/?forum_sid=0a1b2c3d4e5f6071":  {Kind: crawl.TrapSession, Evidence: "forum_sid=0a1b2c3d4e5f6071 looks like a session id"},
-		"/?forumSid=0a1b2c3d4e5f6071":   {Kind: crawl.TrapSession, Evidence: "forumSid=0a1b2c3d4e5f6071 looks like a session id"},
-		"/calendar?d=1920-05-01":        {Kind: crawl.TrapDate, Evidence: "d=1920-05-01 is a date more than 100 years ago"},
-		"/cal/1920/05/":                 {Kind: crawl.TrapDate, Evidence: "1920/05 is a date more than 100 years ago"},
+		"/cal/2029/01/":                 {Rule: crawl.TrapDate, Evidence: "2029/01 is a date more than 2 years ahead"},
+		"/Events/2029/3":                {Rule: crawl.TrapDate, Evidence: "2029/3 is a date more than 2 years ahead"},
+		"/cal/2029/1/3":                 {Rule: crawl.TrapDate, Evidence: "2029/1/3 is a date more than 2 years ahead"},
+		"/cal/2029-01":                  {Rule: crawl.TrapDate, Evidence: "2029-01 is a date more than 2 years ahead"},
+		"/cal/2029-01-31-party":         {Rule: crawl.TrapDate, Evidence: "2029-01-31 is a date more than 2 years ahead"},
+		"/cal?m=2029-01":                {Rule: crawl.TrapDate, Evidence: "m=2029-01 is a date more than 2 years ahead"},
+		"/cal?x=1&t=2029-01-31T10%3A00": {Rule: crawl.TrapDate, Evidence: "t=2029-01-31 is a date more than 2 years ahead"},
+		"/cal?month=202901":             {Rule: crawl.TrapDate, Evidence: "month=202901 is a date more than 2 years ahead"},
+		"/cal?Date=20290131":            {Rule: crawl.TrapDate, Evidence: "Date=20290131 is a date more than 2 years ahead"},
+		"/cal?year=2099&month=1":        {Rule: crawl.TrapDate, Evidence: "year=2099 is a date more than 2 years ahead"},
+		"/?forum_sid=0a1b2c3d4e5f6071":  {Rule: crawl.TrapSession, Evidence: "forum_sid=0a1b2c3d4e5f6071 looks like a session id"},
+		"/?forumSid=0a1b2c3d4e5f6071":   {Rule: crawl.TrapSession, Evidence: "forumSid=0a1b2c3d4e5f6071 looks like a session id"},
+		"/calendar?d=1920-05-01":        {Rule: crawl.TrapDate, Evidence: "d=1920-05-01 is a date more than 100 years ago"},
+		"/cal/1920/05/":                 {Rule: crawl.TrapDate, Evidence: "1920/05 is a date more than 100 years ago"},
 
-		"/?mysession=0a1b2c3d4e5f6071": {Kind: crawl.TrapSession, Evidence: "mysession=0a1b2c3d4e5f6071 looks like a session id"},
+		"/?mysession=0a1b2c3d4e5f6071": {Rule: crawl.TrapSession, Evidence: "mysession=0a1b2c3d4e5f6071 looks like a session id"},
 		"/?a=1&WSID=123e4567-e89b-12d3-a456-426614174000": {
-			Kind: crawl.TrapSession, Evidence: "WSID=123e4567-e89b-12d3-a456-426614174000 looks like a session id",
+			Rule: crawl.TrapSession, Evidence: "WSID=123e4567-e89b-12d3-a456-426614174000 looks like a session id",
 		},
-		"/x;mysid=4x8lk2m9qp3vw7zt/y":     {Kind: crawl.TrapSession, Evidence: ";mysid=4x8lk2m9qp3vw7zt looks like a session id"},
-		"/(S(lit3py55t21z5v55vlm25s5))/a": {Kind: crawl.TrapSession, Evidence: "(S(lit3py55t21z5v55vlm25s5)) looks like a session id"},
+		"/x;mysid=4x8lk2m9qp3vw7zt/y":     {Rule: crawl.TrapSession, Evidence: ";mysid=4x8lk2m9qp3vw7zt looks like a session id"},
+		"/(S(lit3py55t21z5v55vlm25s5))/a": {Rule: crawl.TrapSession, Evidence: "(S(lit3py55t21z5v55vlm25s5)) looks like a session id"},
 	} {
 		t.Run(urls.Shorten(target, 60), func(t *testing.T) {
 			t.Parallel()
@@ -195,7 +195,7 @@ func TestBudget(t *testing.T) {
 		require.Zero(t, budget(traps.PatternGrace, traps.PatternGrace))
 		trap, found := traps.FindPattern([]crawl.PatternFacts{spent("/cal/D", 50, 50)})
 		require.True(t, found)
-		require.Equal(t, crawl.Trap{Kind: crawl.TrapPattern, Evidence: "50 of 50 pages like /cal/D had nothing new"}, trap)
+		require.Equal(t, crawl.Trap{Rule: crawl.TrapPattern, Evidence: "50 of 50 pages like /cal/D had nothing new"}, trap)
 	})
 
 	t.Run("NeverStopsWhatIsAQuarterNew", func(t *testing.T) {

@@ -4,24 +4,24 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // Allows reports whether a page may be used for a purpose, by the table in the
 // package's documentation, and if not why in words. An unknown purpose is never
 // allowed.
-func Allows(purpose crawl.Purpose, p Usage) (bool, string) {
+func Allows(purpose settings.Purpose, p Usage) (bool, string) {
 	switch purpose {
-	case crawl.PurposeSearch:
+	case settings.PurposeSearch:
 		return unless(purpose, objection{"search=no", p.ContentSignals.Search.refusal()})
-	case crawl.PurposeAITrain:
+	case settings.PurposeAITrain:
 		return unless(
 			purpose,
 			objection{"noai", p.NoAI},
 			objection{"a TDM reservation", p.TDMReserved},
 			objection{"ai-train=no", p.ContentSignals.AITrain.refusal()},
 		)
-	case crawl.PurposeArchive:
+	case settings.PurposeArchive:
 		return unless(purpose, objection{"noarchive", p.NoArchive})
 	}
 	return false, fmt.Sprintf("%q is no known purpose", purpose)
@@ -29,15 +29,15 @@ func Allows(purpose crawl.Purpose, p Usage) (bool, string) {
 
 // AllowsImages reports whether the images that a page names may be used for a purpose, and
 // if not why. It is also for an image by itself: by what its own header says, and its origin.
-func AllowsImages(purpose crawl.Purpose, p Usage) (bool, string) {
+func AllowsImages(purpose settings.Purpose, p Usage) (bool, string) {
 	switch purpose {
-	case crawl.PurposeSearch:
+	case settings.PurposeSearch:
 		return unless(purpose,
 			objection{"search=no", p.ContentSignals.Search.refusal()},
 			objection{"noindex", p.NoIndex},
 			objection{"noimageindex", p.NoImageIndex},
 		)
-	case crawl.PurposeAITrain:
+	case settings.PurposeAITrain:
 		return unless(
 			purpose,
 			objection{"noai", p.NoAI},
@@ -45,7 +45,7 @@ func AllowsImages(purpose crawl.Purpose, p Usage) (bool, string) {
 			objection{"a TDM reservation", p.TDMReserved},
 			objection{"ai-train=no", p.ContentSignals.AITrain.refusal()},
 		)
-	case crawl.PurposeArchive:
+	case settings.PurposeArchive:
 		return unless(purpose, objection{"noarchive", p.NoArchive})
 	}
 	return Allows(purpose, p)

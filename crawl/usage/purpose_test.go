@@ -8,25 +8,25 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/usage"
 )
 
 // The table in the package's documentation, one signal at a time.
 func TestAllows(t *testing.T) {
 	t.Parallel()
-	purposes := []crawl.Purpose{crawl.PurposeSearch, crawl.PurposeAITrain, crawl.PurposeArchive}
+	purposes := []settings.Purpose{settings.PurposeSearch, settings.PurposeAITrain, settings.PurposeArchive}
 	for _, c := range []struct {
 		key, value string
-		forbids    crawl.Purpose
+		forbids    settings.Purpose
 		reason     string
 	}{
-		{"X-Robots-Tag", "noai", crawl.PurposeAITrain, "ai-train is forbidden by noai (X-Robots-Tag)"},
-		{"X-Robots-Tag", "mosey: noai", crawl.PurposeAITrain, "ai-train is forbidden by noai (X-Robots-Tag to mosey)"},
-		{"Tdm-Reservation", "1", crawl.PurposeAITrain, "ai-train is forbidden by a TDM reservation (the header tdm-reservation)"},
-		{"Content-Signal", "ai-train=no", crawl.PurposeAITrain, "ai-train is forbidden by ai-train=no (the header Content-Signal)"},
-		{"Content-Signal", "search=no", crawl.PurposeSearch, "search is forbidden by search=no (the header Content-Signal)"},
-		{"X-Robots-Tag", "noarchive", crawl.PurposeArchive, "archive is forbidden by noarchive (X-Robots-Tag)"},
+		{"X-Robots-Tag", "noai", settings.PurposeAITrain, "ai-train is forbidden by noai (X-Robots-Tag)"},
+		{"X-Robots-Tag", "mosey: noai", settings.PurposeAITrain, "ai-train is forbidden by noai (X-Robots-Tag to mosey)"},
+		{"Tdm-Reservation", "1", settings.PurposeAITrain, "ai-train is forbidden by a TDM reservation (the header tdm-reservation)"},
+		{"Content-Signal", "ai-train=no", settings.PurposeAITrain, "ai-train is forbidden by ai-train=no (the header Content-Signal)"},
+		{"Content-Signal", "search=no", settings.PurposeSearch, "search is forbidden by search=no (the header Content-Signal)"},
+		{"X-Robots-Tag", "noarchive", settings.PurposeArchive, "archive is forbidden by noarchive (X-Robots-Tag)"},
 		{"X-Robots-Tag", "none, nosnippet, noimageindex, noimageai, unavailable_after: 2000-01-01", "", ""},
 		{"Tdm-Reservation", "0", "", ""},
 		{"Content-Signal", "ai-train=yes, search=yes, ai-input=no", "", ""},
@@ -85,19 +85,19 @@ func TestFollowLinks(t *testing.T) {
 
 func TestAllowsImages(t *testing.T) {
 	t.Parallel()
-	for value, forbidden := range map[string][]crawl.Purpose{
-		"noimageindex": {crawl.PurposeSearch},
-		"noindex":      {crawl.PurposeSearch},
-		"noimageai":    {crawl.PurposeAITrain},
-		"noai":         {crawl.PurposeAITrain},
-		"noarchive":    {crawl.PurposeArchive},
+	for value, forbidden := range map[string][]settings.Purpose{
+		"noimageindex": {settings.PurposeSearch},
+		"noindex":      {settings.PurposeSearch},
+		"noimageai":    {settings.PurposeAITrain},
+		"noai":         {settings.PurposeAITrain},
+		"noarchive":    {settings.PurposeArchive},
 		"nofollow":     nil,
 	} {
 		t.Run(value, func(t *testing.T) {
 			t.Parallel()
 			var p usage.Usage
 			p.AddHeader(http.Header{"X-Robots-Tag": {value}})
-			for _, purpose := range []crawl.Purpose{crawl.PurposeSearch, crawl.PurposeAITrain, crawl.PurposeArchive} {
+			for _, purpose := range []settings.Purpose{settings.PurposeSearch, settings.PurposeAITrain, settings.PurposeArchive} {
 				allowed, why := usage.AllowsImages(purpose, p)
 				require.Equal(t, !slices.Contains(forbidden, purpose), allowed, purpose)
 				if !allowed {
@@ -108,7 +108,7 @@ func TestAllowsImages(t *testing.T) {
 	}
 	var reserved usage.Usage
 	reserved.AddHeader(http.Header{"Tdm-Reservation": {"1"}})
-	allowed, _ := usage.AllowsImages(crawl.PurposeAITrain, reserved)
+	allowed, _ := usage.AllowsImages(settings.PurposeAITrain, reserved)
 	require.False(t, allowed)
 	allowed, _ = usage.AllowsImages("unknown", usage.Usage{})
 	require.False(t, allowed)

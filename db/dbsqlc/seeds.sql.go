@@ -10,36 +10,36 @@ import (
 	"time"
 )
 
-const seedListForget = `-- name: SeedListForget :exec
+const seedFileForget = `-- name: SeedFileForget :exec
 DELETE FROM seed_lists WHERE run_id = $1 AND list = $2
 `
 
-type SeedListForgetParams struct {
+type SeedFileForgetParams struct {
 	RunID int64
 	List  string
 }
 
-func (q *Queries) SeedListForget(ctx context.Context, arg SeedListForgetParams) error {
-	_, err := q.db.Exec(ctx, seedListForget, arg.RunID, arg.List)
+func (q *Queries) SeedFileForget(ctx context.Context, arg SeedFileForgetParams) error {
+	_, err := q.db.Exec(ctx, seedFileForget, arg.RunID, arg.List)
 	return err
 }
 
-const seedListNote = `-- name: SeedListNote :exec
+const seedFileNote = `-- name: SeedFileNote :exec
 INSERT INTO seed_lists AS l (run_id, list, version, entries) VALUES ($1, $2, $3, $4)
 ON CONFLICT (run_id, list) DO UPDATE SET
     version = excluded.version, updated_at = now(),
     entries = CASE WHEN l.version = excluded.version THEN greatest(l.entries, excluded.entries) ELSE excluded.entries END
 `
 
-type SeedListNoteParams struct {
+type SeedFileNoteParams struct {
 	RunID   int64
 	List    string
 	Version string
 	Entries int64
 }
 
-func (q *Queries) SeedListNote(ctx context.Context, arg SeedListNoteParams) error {
-	_, err := q.db.Exec(ctx, seedListNote,
+func (q *Queries) SeedFileNote(ctx context.Context, arg SeedFileNoteParams) error {
+	_, err := q.db.Exec(ctx, seedFileNote,
 		arg.RunID,
 		arg.List,
 		arg.Version,
@@ -48,18 +48,18 @@ func (q *Queries) SeedListNote(ctx context.Context, arg SeedListNoteParams) erro
 	return err
 }
 
-const seedListStored = `-- name: SeedListStored :one
+const seedFileStored = `-- name: SeedFileStored :one
 SELECT entries FROM seed_lists WHERE run_id = $1 AND list = $2 AND version = $3
 `
 
-type SeedListStoredParams struct {
+type SeedFileStoredParams struct {
 	RunID   int64
 	List    string
 	Version string
 }
 
-func (q *Queries) SeedListStored(ctx context.Context, arg SeedListStoredParams) (int64, error) {
-	row := q.db.QueryRow(ctx, seedListStored, arg.RunID, arg.List, arg.Version)
+func (q *Queries) SeedFileStored(ctx context.Context, arg SeedFileStoredParams) (int64, error) {
+	row := q.db.QueryRow(ctx, seedFileStored, arg.RunID, arg.List, arg.Version)
 	var entries int64
 	err := row.Scan(&entries)
 	return entries, err

@@ -76,14 +76,14 @@ BEGIN
             PERFORM recrawls_record(v_closed);
         END IF;
         PERFORM totals_add(v_closed, p_depths);
-        IF jsonb_path_exists(p, '$[*].verdict') THEN
+        IF jsonb_path_exists(p, '$[*].give_up') THEN
             -- domains are given up that have earned it
             UPDATE domains x SET
-                status = (a.doc ->> 'verdict')::domain_status, status_reason = a.doc ->> 'verdict_reason',
-                next_crawl_after = a.ended + ms_interval(coalesce((a.doc ->> 'verdict_ms')::bigint, 3600000))
+                status = (a.doc ->> 'give_up')::domain_status, status_reason = a.doc ->> 'give_up_reason',
+                next_crawl_after = a.ended + ms_interval(coalesce((a.doc ->> 'give_up_ms')::bigint, 3600000))
             FROM unnest(v_closed) a
             WHERE x.domain = ANY (ARRAY(SELECT y.domain FROM unnest(v_closed) y))
-                AND a.held AND a.doc ? 'verdict' AND x.domain = a.domain AND x.status IN ('pending', 'active');
+                AND a.held AND a.doc ? 'give_up' AND x.domain = a.domain AND x.status IN ('pending', 'active');
         END IF;
     END IF;
     IF jsonb_path_exists(p, '$[*].robots') THEN

@@ -92,7 +92,7 @@ BEGIN
                 SELECT p_claims AND x.claimed_by IS NOT NULL AS served, x.status, x.next_crawl_after, x.opens_at
                 FROM domains x WHERE x.domain = k.domain LIMIT 1
             ) d LEFT JOIN LATERAL (
-                -- Until when nothing may be asked, for whichever run, and why (crawl.Reason). Of several
+                -- Until when nothing may be asked, for whichever run, and why (reasons.Reason). Of several
                 -- reasons it is the one that lasts longest.
                 SELECT x.at, x.reason FROM (
                     SELECT coalesce(c.until, 'infinity') AS at, control_reason(c.kind) AS reason, control_order(c.kind) AS n

@@ -1,4 +1,4 @@
--- The pages that are found by some terms, as crawl.SearchHit, the best first, at most
+-- The pages that are found by some terms, as report.SearchHit, the best first, at most
 -- p_most. p_terms is what websearch_to_tsquery reads; p_loose is the same without what
 -- only leaves pages out, as phrases and negations do, so that the index alone tells what
 -- may be found. A term of p_prefixes stands for all that begin with it. Each of p_configs

@@ -1,6 +1,6 @@
 -- How soon a domain's turn comes, the higher the sooner: a sum of what speaks for it, each
 -- part from 0 to 1 times its weight, and of its errors against it.
---   rank       its place on a list of seeds: 1 is 1, 1,000 is 0.57, 10,000,000 and none 0
+--   rank       its place on a seed file: 1 is 1, 1,000 is 0.57, 10,000,000 and none 0
 --   inlinks    what it is worth by who links to it, from 0 to 1 (domain_ranks.score)
 --   yield      the share of its last requests that brought something new
 --   images     how many images its pages have brought whose content was recorded, a page:

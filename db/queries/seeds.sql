@@ -32,14 +32,14 @@ WHERE
         WHERE r.origin = b.origin AND r.read_at IS NULL AND r.unreached >= @tries::integer AND r.fetched_at > now() - ms_interval(@lately_ms::bigint)
     );
 
--- name: SeedListStored :one
+-- name: SeedFileStored :one
 SELECT entries FROM seed_lists WHERE run_id = @run_id AND list = @list AND version = @version;
 
--- name: SeedListNote :exec
+-- name: SeedFileNote :exec
 INSERT INTO seed_lists AS l (run_id, list, version, entries) VALUES (@run_id, @list, @version, @entries)
 ON CONFLICT (run_id, list) DO UPDATE SET
     version = excluded.version, updated_at = now(),
     entries = CASE WHEN l.version = excluded.version THEN greatest(l.entries, excluded.entries) ELSE excluded.entries END;
 
--- name: SeedListForget :exec
+-- name: SeedFileForget :exec
 DELETE FROM seed_lists WHERE run_id = @run_id AND list = @list;

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/internal/export"
 )
 
@@ -186,10 +187,10 @@ func TestDirectory(t *testing.T) {
 type filters struct {
 	export.Store
 
-	last crawl.ExportFilter
+	last report.ExportFilter
 }
 
-func (f *filters) ExportLinks(ctx context.Context, by crawl.ExportFilter, after crawl.ExportKey) ([]crawl.LinkRow, crawl.ExportKey, error) {
+func (f *filters) ExportLinks(ctx context.Context, by report.ExportFilter, after report.ExportKey) ([]report.LinkRow, report.ExportKey, error) {
 	f.last = by
 	return f.Store.ExportLinks(ctx, by, after)
 }

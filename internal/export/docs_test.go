@@ -13,7 +13,7 @@ import (
 )
 
 // documented is how docs/export.md lists the columns of a kind.
-func documented(kind export.Kind) string {
+func documented(kind export.Table) string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "### %s\n\n| column | type | null | |\n|---|---|---|---|\n", kind)
 	for _, c := range kind.Columns() {
@@ -30,7 +30,7 @@ func TestColumnsAreDocumented(t *testing.T) {
 	t.Parallel()
 	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "export.md"))
 	require.NoError(t, err)
-	for _, kind := range export.Kinds() {
+	for _, kind := range export.Tables() {
 		want := documented(kind)
 		require.True(t, strings.Contains(string(doc), want+"\n") || strings.HasSuffix(string(doc), want), "docs/export.md lacks:\n\n%s", want)
 		names := map[string]bool{}

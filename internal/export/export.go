@@ -4,15 +4,15 @@ import (
 	"context"
 	"io"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
 )
 
 // Export is rows to be written.
 type Export struct {
 	Store  Store
-	Kind   Kind
+	Kind   Table
 	Format Format
-	Filter crawl.ExportFilter
+	Filter report.ExportFilter
 	// Asked is the filter as a person has given it, for instance --since as 30d. An
 	// export is resumed only with the same one.
 	Asked map[string]string
@@ -47,7 +47,7 @@ func (e *Export) ToWriter(ctx context.Context, w io.Writer) (Progress, error) {
 	if err != nil {
 		return e.progress, err
 	}
-	err = e.eachBatch(ctx, src, e.Filter, crawl.ExportKey{}, func(b batch) error {
+	err = e.eachBatch(ctx, src, e.Filter, report.ExportKey{}, func(b batch) error {
 		if err := b.each(enc.write); err != nil {
 			return err
 		}
@@ -83,7 +83,7 @@ func (c *counted) Write(p []byte) (int, error) {
 
 // eachBatch hands out the batches that follow a key, while the next one is being read.
 func (e *Export) eachBatch(
-	ctx context.Context, src source, filter crawl.ExportFilter, after crawl.ExportKey, do func(batch) error,
+	ctx context.Context, src source, filter report.ExportFilter, after report.ExportKey, do func(batch) error,
 ) error {
 	ctx, cancel := context.WithCancel(ctx)
 	type read struct {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/kinds"
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/internal/export"
 )
 
@@ -22,23 +24,23 @@ var noon = time.Date(2026, time.November, 22, 12, 0, 0, 123_456_000, time.UTC)
 // awkward is text that a format may stumble over.
 const awkward = "\"quoted\", comma; \\back\\ \nnew line\r\n\ttab ü 灯台 👩‍💻 <&> 'end'"
 
-func next[R any](s stored, after crawl.ExportKey, row func(id int64) R) (rows []R, key crawl.ExportKey, err error) {
+func next[R any](s stored, after report.ExportKey, row func(id int64) R) (rows []R, key report.ExportKey, err error) {
 	if s.read != nil {
 		if err := s.read(after.ID); err != nil {
 			return nil, after, err
 		}
 	}
 	for id := after.ID + 1; id <= int64(s.rows) && len(rows) < s.batch; id++ {
-		rows, after = append(rows, row(id)), crawl.ExportKey{ID: id}
+		rows, after = append(rows, row(id)), report.ExportKey{ID: id}
 	}
 	return rows, after, nil
 }
 
-func (s stored) ExportPages(_ context.Context, _ crawl.ExportFilter, after crawl.ExportKey) ([]crawl.PageRow, crawl.ExportKey, error) {
-	return next(s, after, func(id int64) crawl.PageRow {
-		p := crawl.PageRow{
+func (s stored) ExportPages(_ context.Context, _ report.ExportFilter, after report.ExportKey) ([]report.PageRow, report.ExportKey, error) {
+	return next(s, after, func(id int64) report.PageRow {
+		p := report.PageRow{
 			ID: id, URL: fmt.Sprintf("https://a.example/%d?a=1&b=2", id), Domain: "a.example", Origin: "https://a.example",
-			Kind: crawl.KindPage, Status: "discovered", FoundAt: noon,
+			Kind: kinds.Page, Status: "discovered", FoundAt: noon,
 		}
 		if id%2 == 1 {
 			p.Status, p.Outcome, p.StatusCode, p.ContentType, p.Language = "fetched", crawl.OutcomeSuccess, 200, "text/html", "pt-BR"
@@ -52,21 +54,21 @@ func (s stored) ExportPages(_ context.Context, _ crawl.ExportFilter, after crawl
 	})
 }
 
-func (s stored) ExportLinks(_ context.Context, _ crawl.ExportFilter, after crawl.ExportKey) ([]crawl.LinkRow, crawl.ExportKey, error) {
-	return next(s, after, func(id int64) crawl.LinkRow {
-		return crawl.LinkRow{
+func (s stored) ExportLinks(_ context.Context, _ report.ExportFilter, after report.ExportKey) ([]report.LinkRow, report.ExportKey, error) {
+	return next(s, after, func(id int64) report.LinkRow {
+		return report.LinkRow{
 			FromID: id, FromURL: fmt.Sprintf("https://a.example/%d", id), FromDomain: "a.example", ToID: id + 1,
-			LinkReport: crawl.LinkReport{
+			Link: report.Link{
 				URL: "https://b.example/", Domain: "b.example", Kind: []string{"link", "redirect"}[(id+1)%2], Anchor: "=1+1", Rel: []string{"ugc"}, FirstSeen: noon, GoneAt: noon,
 			},
 		}
 	})
 }
 
-func (s stored) ExportCrawls(_ context.Context, _ crawl.ExportFilter, after crawl.ExportKey) ([]crawl.CrawlRow, crawl.ExportKey, error) {
-	return next(s, after, func(id int64) crawl.CrawlRow {
-		c := crawl.CrawlRow{
-			ID: id, PageID: id, Run: "small-web", Domain: "a.example", URL: "https://a.example/", Kind: crawl.KindPage,
+func (s stored) ExportCrawls(_ context.Context, _ report.ExportFilter, after report.ExportKey) ([]report.CrawlRow, report.ExportKey, error) {
+	return next(s, after, func(id int64) report.CrawlRow {
+		c := report.CrawlRow{
+			ID: id, PageID: id, Run: "small-web", Domain: "a.example", URL: "https://a.example/", Kind: kinds.Page,
 			Outcome: crawl.OutcomeSkipped, Skipped: "fresh", ScheduledFor: noon, CompletedAt: noon,
 		}
 		if id%2 == 1 {
@@ -77,18 +79,18 @@ func (s stored) ExportCrawls(_ context.Context, _ crawl.ExportFilter, after craw
 	})
 }
 
-func (s stored) ExportDomains(_ context.Context, _ crawl.ExportFilter, after crawl.ExportKey) ([]crawl.DomainRow, crawl.ExportKey, error) {
-	return next(s, after, func(id int64) crawl.DomainRow {
-		return crawl.DomainRow{
+func (s stored) ExportDomains(_ context.Context, _ report.ExportFilter, after report.ExportKey) ([]report.DomainRow, report.ExportKey, error) {
+	return next(s, after, func(id int64) report.DomainRow {
+		return report.DomainRow{
 			ID: id, Domain: fmt.Sprintf("d%d.example", id), Status: crawl.DomainPending, Reason: "call Ann", Controls: []string{"block", "delay"},
-			Totals: crawl.Totals{Success: id, Bytes: 1 << 40}, FoundAt: noon,
+			Totals: report.Totals{Success: id, Bytes: 1 << 40}, FoundAt: noon,
 		}
 	})
 }
 
-func (s stored) ExportImages(_ context.Context, _ crawl.ExportFilter, after crawl.ExportKey) ([]crawl.ImageRow, crawl.ExportKey, error) {
-	return next(s, after, func(id int64) crawl.ImageRow {
-		i := crawl.ImageRow{
+func (s stored) ExportImages(_ context.Context, _ report.ExportFilter, after report.ExportKey) ([]report.ImageRow, report.ExportKey, error) {
+	return next(s, after, func(id int64) report.ImageRow {
+		i := report.ImageRow{
 			ID: fmt.Sprintf("019aabb0-0000-7000-8000-%012d", id), PageID: id, URL: fmt.Sprintf("https://cdn.example/%d.jpg?w=1&h=2", id),
 			Domain: "cdn.example", DiscoveredAt: noon,
 		}
@@ -110,10 +112,10 @@ func (s stored) ExportImages(_ context.Context, _ crawl.ExportFilter, after craw
 }
 
 func (s stored) ExportProvenance(
-	_ context.Context, _ crawl.ExportFilter, after crawl.ExportKey,
-) ([]crawl.ProvenanceRow, crawl.ExportKey, error) {
-	return next(s, after, func(id int64) crawl.ProvenanceRow {
-		p := crawl.ProvenanceRow{
+	_ context.Context, _ report.ExportFilter, after report.ExportKey,
+) ([]report.ProvenanceRow, report.ExportKey, error) {
+	return next(s, after, func(id int64) report.ProvenanceRow {
+		p := report.ProvenanceRow{
 			ID: fmt.Sprintf("019aabb0-0000-7000-8000-%012d", id), ImageID: "019aabb0-0000-7000-9000-000000000001", ImageURL: "https://cdn.example/1.jpg",
 			PageID: id, PageURL: fmt.Sprintf("https://a.example/%d", id), Domain: "a.example", Discovery: crawl.DiscoverySrcset, DiscoveredAt: noon,
 		}

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
 )
 
 // partEnd is what the name of a file that is not whole ends in.
@@ -24,7 +25,7 @@ func (e *Export) ToFile(ctx context.Context, path string) (Progress, error) {
 	if err != nil {
 		return e.progress, err
 	}
-	err = e.eachBatch(ctx, src, e.Filter, crawl.ExportKey{}, func(b batch) error {
+	err = e.eachBatch(ctx, src, e.Filter, report.ExportKey{}, func(b batch) error {
 		return e.add(f, b)
 	})
 	if err != nil {
@@ -57,7 +58,7 @@ type part struct {
 	rows  int64
 	bytes int64
 	// next is the key after its rows.
-	next crawl.ExportKey
+	next report.ExportKey
 }
 
 func (e *Export) create(path string, columns []Column) (*part, error) {

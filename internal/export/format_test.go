@@ -18,7 +18,7 @@ import (
 )
 
 // written is what an export writes.
-func written(t *testing.T, kind export.Kind, format export.Format, rows int) []byte {
+func written(t *testing.T, kind export.Table, format export.Format, rows int) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	x := &export.Export{Store: stored{rows: rows, batch: 7}, Kind: kind, Format: format}
@@ -45,7 +45,7 @@ func objects(t *testing.T, data []byte) (list []map[string]any) {
 func TestEveryFormatHasTheSameRows(t *testing.T) {
 	t.Parallel()
 	const rows = 20
-	for _, kind := range export.Kinds() {
+	for _, kind := range export.Tables() {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			columns := kind.Columns()

@@ -4,10 +4,11 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
 )
 
-func imageColumns() []column[crawl.ImageRow] {
-	type row = crawl.ImageRow
+func imageColumns() []column[report.ImageRow] {
+	type row = report.ImageRow
 	said := func(name, doc string, get func(*crawl.ImageMeta) string) column[row] {
 		return maybeText(name, doc, func(r *row) string { return get(&r.Meta) })
 	}
@@ -63,8 +64,8 @@ const (
 		"`image_src`, `icon`"
 )
 
-func provenanceColumns() []column[crawl.ProvenanceRow] {
-	type row = crawl.ProvenanceRow
+func provenanceColumns() []column[report.ProvenanceRow] {
+	type row = report.ProvenanceRow
 	return []column[row]{
 		text("id", "names the pair of image and page: a UUID", func(r *row) string { return r.ID }),
 		text("image_id", "`id` of the image", func(r *row) string { return r.ImageID }),

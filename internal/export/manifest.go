@@ -14,16 +14,17 @@ import (
 	"strings"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
 )
 
 // manifest lists the complete files of an export in a directory: KIND.json.
 type manifest struct {
-	Kind    Kind               `json:"kind"`
-	Format  Format             `json:"format"`
-	Asked   map[string]string  `json:"asked"`
-	Filter  crawl.ExportFilter `json:"filter"`
-	Columns []string           `json:"columns"`
-	Files   []file             `json:"files"`
+	Kind    Table               `json:"kind"`
+	Format  Format              `json:"format"`
+	Asked   map[string]string   `json:"asked"`
+	Filter  report.ExportFilter `json:"filter"`
+	Columns []string            `json:"columns"`
+	Files   []file              `json:"files"`
 	// Whole is set if nothing is missing.
 	Whole bool `json:"whole"`
 }
@@ -34,13 +35,13 @@ type file struct {
 	Rows  int64  `json:"rows"`
 	Bytes int64  `json:"bytes"`
 	// Next is where the next file begins.
-	Next crawl.ExportKey `json:"next"`
+	Next report.ExportKey `json:"next"`
 }
 
 // next is where the export goes on.
-func (m *manifest) next() crawl.ExportKey {
+func (m *manifest) next() report.ExportKey {
 	if len(m.Files) == 0 {
-		return crawl.ExportKey{}
+		return report.ExportKey{}
 	}
 	return m.Files[len(m.Files)-1].Next
 }

@@ -9,18 +9,20 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/kinds"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/usage"
 )
 
 // page is a page with what its publisher says about its use.
 type page struct {
-	crawl.PageRow
+	report.PageRow
 
 	said usage.Usage
 }
 
 // pageOf leaves out what must not be shown at a time.
-func pageOf(r crawl.PageRow, now time.Time) (page, error) {
+func pageOf(r report.PageRow, now time.Time) (page, error) {
 	p := page{PageRow: r}
 	if r.Usage != nil {
 		if err := json.Unmarshal(r.Usage, &p.said); err != nil {
@@ -28,7 +30,7 @@ func pageOf(r crawl.PageRow, now time.Time) (page, error) {
 		}
 	}
 	indexable, _ := usage.Indexable(p.said, now)
-	allowed, _ := usage.Allows(crawl.PurposeSearch, p.said)
+	allowed, _ := usage.Allows(settings.PurposeSearch, p.said)
 	if r.NoIndex || !indexable || !allowed {
 		p.Language, p.Signals = "", crawl.Signals{}
 	}
@@ -40,7 +42,7 @@ func pageOf(r crawl.PageRow, now time.Time) (page, error) {
 
 // readPages reads pages and leaves out what must not be shown.
 func readPages(s Store) reader[page] {
-	return func(ctx context.Context, f crawl.ExportFilter, after crawl.ExportKey) ([]page, crawl.ExportKey, error) {
+	return func(ctx context.Context, f report.ExportFilter, after report.ExportKey) ([]page, report.ExportKey, error) {
 		rows, next, err := s.ExportPages(ctx, f, after)
 		if err != nil {
 			return nil, after, err

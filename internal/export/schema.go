@@ -6,10 +6,11 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/kinds"
+	"github.com/mosey-web/mosey/crawl/report"
 )
 
-func linkColumns() []column[crawl.LinkRow] {
-	type row = crawl.LinkRow
+func linkColumns() []column[report.LinkRow] {
+	type row = report.LinkRow
 	return []column[row]{
 		number("from_id", "`id` of the page that has the link", func(r *row) int64 { return r.FromID }),
 		text("from_url", "its URL", func(r *row) string { return r.FromURL }),
@@ -31,12 +32,12 @@ func linkColumns() []column[crawl.LinkRow] {
 }
 
 // marked reports whether a link has a mark of crawl.Rel.
-func marked(name string) func(*crawl.LinkRow) bool {
-	return func(r *crawl.LinkRow) bool { return slices.Contains(r.Rel, name) }
+func marked(name string) func(*report.LinkRow) bool {
+	return func(r *report.LinkRow) bool { return slices.Contains(r.Rel, name) }
 }
 
-func crawlColumns() []column[crawl.CrawlRow] {
-	type row = crawl.CrawlRow
+func crawlColumns() []column[report.CrawlRow] {
+	type row = report.CrawlRow
 	return []column[row]{
 		number("id", "names the attempt", func(r *row) int64 { return r.ID }),
 		number("page_id", "`id` of the page", func(r *row) int64 { return r.PageID }),
@@ -69,9 +70,9 @@ func crawlColumns() []column[crawl.CrawlRow] {
 	}
 }
 
-func domainColumns() []column[crawl.DomainRow] {
-	type row = crawl.DomainRow
-	total := func(name, doc string, get func(*crawl.Totals) int64) column[row] {
+func domainColumns() []column[report.DomainRow] {
+	type row = report.DomainRow
+	total := func(name, doc string, get func(*report.Totals) int64) column[row] {
 		return number(name, doc, func(r *row) int64 { return get(&r.Totals) })
 	}
 	return []column[row]{
@@ -92,20 +93,20 @@ func domainColumns() []column[crawl.DomainRow] {
 		texts("sitemaps", "URLs that its robots.txt files name", func(r *row) []string { return r.Sitemaps }),
 		flag("seed", "whether it was seeded", func(r *row) bool { return r.Seed }),
 		number("runs", "runs that know it; what follows is summed over them", func(r *row) int64 { return r.Runs }),
-		total("requests", "requests that were made or tried", func(t *crawl.Totals) int64 { return t.Asked }),
-		total("success", "attempts with this outcome", func(t *crawl.Totals) int64 { return t.Success }),
-		total("failed", "the same", func(t *crawl.Totals) int64 { return t.Failed }),
-		total("timeout", "the same", func(t *crawl.Totals) int64 { return t.Timeout }),
-		total("blocked_robots", "the same", func(t *crawl.Totals) int64 { return t.BlockedRobots }),
-		total("blocked_4xx", "the same", func(t *crawl.Totals) int64 { return t.Blocked4xx }),
-		total("blocked_5xx", "the same", func(t *crawl.Totals) int64 { return t.Blocked5xx }),
-		total("skipped", "the same", func(t *crawl.Totals) int64 { return t.Skipped }),
-		total("nofollow", "pages that let no link be followed", func(t *crawl.Totals) int64 { return t.NoFollow }),
-		total("bytes", "body bytes on the wire", func(t *crawl.Totals) int64 { return t.Bytes }),
-		total("images_found", "images that its pages name", func(t *crawl.Totals) int64 { return t.ImagesFound }),
+		total("requests", "requests that were made or tried", func(t *report.Totals) int64 { return t.Asked }),
+		total("success", "attempts with this outcome", func(t *report.Totals) int64 { return t.Success }),
+		total("failed", "the same", func(t *report.Totals) int64 { return t.Failed }),
+		total("timeout", "the same", func(t *report.Totals) int64 { return t.Timeout }),
+		total("blocked_robots", "the same", func(t *report.Totals) int64 { return t.BlockedRobots }),
+		total("blocked_4xx", "the same", func(t *report.Totals) int64 { return t.Blocked4xx }),
+		total("blocked_5xx", "the same", func(t *report.Totals) int64 { return t.Blocked5xx }),
+		total("skipped", "the same", func(t *report.Totals) int64 { return t.Skipped }),
+		total("nofollow", "pages that let no link be followed", func(t *report.Totals) int64 { return t.NoFollow }),
+		total("bytes", "body bytes on the wire", func(t *report.Totals) int64 { return t.Bytes }),
+		total("images_found", "images that its pages name", func(t *report.Totals) int64 { return t.ImagesFound }),
 		total("images_requests", "requests to it for images, which are not among the others",
-			func(t *crawl.Totals) int64 { return t.ImagesAsked }),
-		total("images_stored", "images from it whose content was recorded", func(t *crawl.Totals) int64 { return t.ImagesStored }),
+			func(t *report.Totals) int64 { return t.ImagesAsked }),
+		total("images_stored", "images from it whose content was recorded", func(t *report.Totals) int64 { return t.ImagesStored }),
 		instant("found_at", "when it was first heard of", func(r *row) time.Time { return r.FoundAt }),
 	}
 }

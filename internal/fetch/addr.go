@@ -63,7 +63,7 @@ func prefixes(texts ...string) []netip.Prefix {
 }
 
 // Permits tells whether addr may be asked: it is public, or in
-// Config.AllowNetworks. Otherwise it returns an *Error of KindForbiddenAddr.
+// Config.AllowNetworks. Otherwise it returns an *Error of CauseForbiddenAddr.
 //
 // It judges IPv4-mapped addresses as the IPv4 address, NAT64 and 6to4 ones also
 // by the address inside.
@@ -72,7 +72,7 @@ func (c *Client) Permits(addr netip.Addr) error {
 	if c.allowed(addr) || isPublic(addr) {
 		return nil
 	}
-	return fail(KindForbiddenAddr, fmt.Sprintf("%s is not a public address", addr), nil)
+	return fail(CauseForbiddenAddr, fmt.Sprintf("%s is not a public address", addr), nil)
 }
 
 // permitsPort is Permits, with the port judged too.
@@ -82,7 +82,7 @@ func (c *Client) permitsPort(to netip.AddrPort) error {
 	}
 	_, bad := slices.BinarySearch(badPorts, to.Port())
 	if bad && !c.allowed(to.Addr().Unmap().WithZone("")) {
-		return fail(KindForbiddenAddr, fmt.Sprintf("port %d is not the web's", to.Port()), nil)
+		return fail(CauseForbiddenAddr, fmt.Sprintf("port %d is not the web's", to.Port()), nil)
 	}
 	return nil
 }

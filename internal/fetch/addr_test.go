@@ -45,7 +45,7 @@ func TestPermits(t *testing.T) {
 
 func requireForbidden(t *testing.T, err error, addr string) {
 	t.Helper()
-	require.ErrorIs(t, err, fetch.KindForbiddenAddr, addr)
+	require.ErrorIs(t, err, fetch.CauseForbiddenAddr, addr)
 	var failure *fetch.Error
 	require.ErrorAs(t, err, &failure, addr)
 	require.False(t, failure.Sent, addr)
@@ -83,7 +83,7 @@ func TestDoRefusesForbiddenAddresses(t *testing.T) {
 					Addr: netip.MustParseAddr(addr),
 					URL:  fmt.Sprintf("%s://www.example.org:%d/", scheme, s.at.Port()),
 				})
-				require.False(t, requireKind(t, fetch.KindForbiddenAddr, err).Sent)
+				require.False(t, requireKind(t, fetch.CauseForbiddenAddr, err).Sent)
 			}
 		}
 		require.Zero(t, s.accepted.Load())
@@ -97,7 +97,7 @@ func TestDoRefusesForbiddenAddresses(t *testing.T) {
 				Addr: netip.MustParseAddr("192.0.43.8"),
 				URL:  fmt.Sprintf("http://www.example.org:%d/", port),
 			})
-			require.False(t, requireKind(t, fetch.KindForbiddenAddr, err).Sent, port)
+			require.False(t, requireKind(t, fetch.CauseForbiddenAddr, err).Sent, port)
 		}
 	})
 
@@ -111,6 +111,6 @@ func TestDoRefusesForbiddenAddresses(t *testing.T) {
 		_, err = newClient(t).Do(t.Context(), fetch.Request{
 			Addr: netip.MustParseAddr("127.0.0.1"), URL: "http://www.example.org:6697/",
 		})
-		requireKind(t, fetch.KindConnect, err)
+		requireKind(t, fetch.CauseConnect, err)
 	})
 }

@@ -30,7 +30,7 @@ var boms = []struct{ mark, name string }{
 // removed. The result takes at most three times the body's bytes, and may share
 // its memory. NUL stays.
 //
-// The error is an *Error of KindDecode.
+// The error is an *Error of CauseDecode.
 func ToUTF8(body []byte, contentType string) (text []byte, name string, err error) {
 	name, mark := determine(body, contentType)
 	body = body[mark:]
@@ -40,7 +40,7 @@ func ToUTF8(body []byte, contentType string) (text []byte, name string, err erro
 	encoding, _ := charset.Lookup(name)
 	text, err = encoding.NewDecoder().Bytes(body)
 	if err != nil {
-		return nil, name, fail(KindDecode, "the body is not "+name, err)
+		return nil, name, fail(CauseDecode, "the body is not "+name, err)
 	}
 	return text, name, nil
 }

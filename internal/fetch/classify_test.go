@@ -30,26 +30,26 @@ func TestClassify(t *testing.T) {
 
 	for name, test := range map[string]struct {
 		caller, total func() context.Context
-		otherwise     Kind
+		otherwise     Cause
 		err           error
-		want          Kind
+		want          Cause
 	}{
-		"OutOfFiles":           {live, live, KindConnect, system(syscall.EMFILE), KindLocal},
-		"OutOfPorts":           {live, live, KindConnect, system(syscall.EADDRNOTAVAIL), KindLocal},
-		"Unreachable":          {live, live, KindConnect, system(syscall.EHOSTUNREACH), KindConnect},
-		"ResetWhileDialing":    {live, live, KindConnect, system(syscall.ECONNRESET), KindConnect},
-		"NoAnswerToPackets":    {live, live, KindProtocol, system(syscall.ETIMEDOUT), KindTimeout},
-		"ResetLater":           {live, live, KindProtocol, fmt.Errorf("read: %w", system(syscall.ECONNRESET)), KindReset},
-		"EndLater":             {live, live, KindProtocol, fmt.Errorf("read: %w", io.ErrUnexpectedEOF), KindReset},
-		"Nonsense":             {live, live, KindProtocol, errors.New("malformed"), KindProtocol},
-		"TotalTimePassed":      {live, ended, KindProtocol, io.ErrUnexpectedEOF, KindTimeout},
-		"CallerLeft":           {ended, ended, KindProtocol, io.ErrUnexpectedEOF, KindCanceled},
-		"AlreadyClassified":    {ended, ended, KindProtocol, fail(KindBomb, "", nil), KindBomb},
-		"ClassifiedAndWrapped": {live, live, KindTLS, fmt.Errorf("tls: %w", fail(KindDeadline, "", nil)), KindDeadline},
+		"OutOfFiles":           {live, live, CauseConnect, system(syscall.EMFILE), CauseLocal},
+		"OutOfPorts":           {live, live, CauseConnect, system(syscall.EADDRNOTAVAIL), CauseLocal},
+		"Unreachable":          {live, live, CauseConnect, system(syscall.EHOSTUNREACH), CauseConnect},
+		"ResetWhileDialing":    {live, live, CauseConnect, system(syscall.ECONNRESET), CauseConnect},
+		"NoAnswerToPackets":    {live, live, CauseProtocol, system(syscall.ETIMEDOUT), CauseTimeout},
+		"ResetLater":           {live, live, CauseProtocol, fmt.Errorf("read: %w", system(syscall.ECONNRESET)), CauseReset},
+		"EndLater":             {live, live, CauseProtocol, fmt.Errorf("read: %w", io.ErrUnexpectedEOF), CauseReset},
+		"Nonsense":             {live, live, CauseProtocol, errors.New("malformed"), CauseProtocol},
+		"TotalTimePassed":      {live, ended, CauseProtocol, io.ErrUnexpectedEOF, CauseTimeout},
+		"CallerLeft":           {ended, ended, CauseProtocol, io.ErrUnexpectedEOF, CauseCanceled},
+		"AlreadyClassified":    {ended, ended, CauseProtocol, fail(CauseBomb, "", nil), CauseBomb},
+		"ClassifiedAndWrapped": {live, live, CauseTLS, fmt.Errorf("tls: %w", fail(CauseDeadline, "", nil)), CauseDeadline},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			require.Equal(t, test.want, classify(test.caller(), test.total(), test.otherwise, "", test.err).Kind)
+			require.Equal(t, test.want, classify(test.caller(), test.total(), test.otherwise, "", test.err).Cause)
 		})
 	}
 }

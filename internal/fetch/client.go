@@ -182,9 +182,9 @@ type exchange struct {
 // Do returns.
 //
 // A body longer than the limit is cut, not refused. A body whose coding is
-// broken, or ends early, is refused with KindDecode even if a part could be
+// broken, or ends early, is refused with CauseDecode even if a part could be
 // read: half a page, recorded as a whole, would silently lose its links. So
-// is one cut short by the connection, with KindReset.
+// is one cut short by the connection, with CauseReset.
 //
 // The error is always an *Error.
 func (c *Client) Do(ctx context.Context, request Request) (*Response, error) {
@@ -224,7 +224,7 @@ func (c *Client) run(caller context.Context, x *exchange) (*Response, *Error) {
 
 	request, err := c.prepare(total, x)
 	if err != nil {
-		return nil, fail(KindInvalid, "bad request", err)
+		return nil, fail(CauseInvalid, "bad request", err)
 	}
 	if x.request.ToFile {
 		if err := tryFile(); err != nil {
@@ -236,14 +236,14 @@ func (c *Client) run(caller context.Context, x *exchange) (*Response, *Error) {
 	}
 	answer, err := c.transport.RoundTrip(request)
 	if err != nil {
-		return nil, classify(caller, total, KindProtocol, "no answer", err)
+		return nil, classify(caller, total, CauseProtocol, "no answer", err)
 	}
 	defer func() { _ = answer.Body.Close() }()
 	x.status = answer.StatusCode
 	if answer.StatusCode < http.StatusOK {
 		// Interim answers are skipped by http.Transport. What is left is a
 		// switch of protocols, which nobody asked for, and no status at all.
-		return nil, fail(KindProtocol, "not a final status: "+answer.Status, nil)
+		return nil, fail(CauseProtocol, "not a final status: "+answer.Status, nil)
 	}
 	contentType := answer.Header.Get("Content-Type")
 	response := &Response{
@@ -275,7 +275,7 @@ func (c *Client) run(caller context.Context, x *exchange) (*Response, *Error) {
 	response.Body, response.File, response.FileSize, response.Truncated = read.body, read.file, read.size, read.truncated
 	if err != nil {
 		response.release()
-		return nil, classify(caller, total, KindProtocol, "the body broke off", err)
+		return nil, classify(caller, total, CauseProtocol, "the body broke off", err)
 	}
 	return response, nil
 }

@@ -132,7 +132,7 @@ func TestDo(t *testing.T) {
 			hang(conn)
 		})
 		_, err := newClient(t).Do(ctx, s.get("/"))
-		requireKind(t, fetch.KindCanceled, err)
+		requireKind(t, fetch.CauseCanceled, err)
 		require.ErrorIs(t, err, context.Canceled)
 	})
 }
@@ -224,7 +224,7 @@ func TestDoRefusesAWrongRequest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := client.Do(t.Context(), request)
-			require.False(t, requireKind(t, fetch.KindInvalid, err).Sent)
+			require.False(t, requireKind(t, fetch.CauseInvalid, err).Sent)
 		})
 	}
 }
@@ -238,7 +238,7 @@ func TestDeadline(t *testing.T) {
 		request := s.get("/")
 		request.Deadline = time.Now()
 		_, err := newClient(t).Do(t.Context(), request)
-		require.False(t, requireKind(t, fetch.KindDeadline, err).Sent)
+		require.False(t, requireKind(t, fetch.CauseDeadline, err).Sent)
 		require.Zero(t, s.accepted.Load())
 	})
 
@@ -248,7 +248,7 @@ func TestDeadline(t *testing.T) {
 		request := s.get("/")
 		request.Deadline = time.Now().Add(-time.Second).Round(0)
 		_, err := newClient(t).Do(t.Context(), request)
-		requireKind(t, fetch.KindDeadline, err)
+		requireKind(t, fetch.CauseDeadline, err)
 		require.Zero(t, s.accepted.Load())
 	})
 
@@ -266,7 +266,7 @@ func TestDeadline(t *testing.T) {
 		request := s.getTLS()
 		request.Deadline = deadline
 		_, err := newClient(t, authority.trust).Do(t.Context(), request)
-		require.True(t, requireKind(t, fetch.KindDeadline, err).Sent)
+		require.True(t, requireKind(t, fetch.CauseDeadline, err).Sent)
 		require.False(t, <-requests)
 	})
 

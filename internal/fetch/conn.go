@@ -27,10 +27,10 @@ func (c *Client) dial(caller, total context.Context, x *exchange) *Error {
 	}
 	raw, err := dialer.DialContext(ctx, "tcp", netip.AddrPortFrom(x.request.Addr, x.target.port).String())
 	if err != nil && familyAway(ctx, err, x.request.Addr, hasWay) {
-		return fail(KindFamily, "this machine has no way to "+familyOf(x.request.Addr)+" addresses", err)
+		return fail(CauseFamily, "this machine has no way to "+familyOf(x.request.Addr)+" addresses", err)
 	}
 	if err != nil {
-		return classify(caller, total, KindConnect, "no connection", err)
+		return classify(caller, total, CauseConnect, "no connection", err)
 	}
 	x.guard = &guard{Conn: raw, deadline: x.request.Deadline}
 	x.link = &link{Conn: x.guard, spoken: make(chan struct{})}
@@ -41,7 +41,7 @@ func (c *Client) dial(caller, total context.Context, x *exchange) *Error {
 	config.ServerName = x.target.url.Hostname()
 	secure := tls.Client(x.guard, config)
 	if err := secure.HandshakeContext(ctx); err != nil {
-		return classify(caller, total, KindTLS, "no TLS handshake", err)
+		return classify(caller, total, CauseTLS, "no TLS handshake", err)
 	}
 	x.link.Conn = secure
 	return nil
@@ -51,13 +51,13 @@ func (c *Client) dial(caller, total context.Context, x *exchange) *Error {
 func (c *Client) admit(x *exchange, address string) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {
-		return fail(KindForbiddenAddr, "not an address and port", err)
+		return fail(CauseForbiddenAddr, "not an address and port", err)
 	}
 	if err := c.permitsPort(to); err != nil {
 		return err
 	}
 	if expired(x.request.Deadline) {
-		return fail(KindDeadline, "the deadline passed before the connection", nil)
+		return fail(CauseDeadline, "the deadline passed before the connection", nil)
 	}
 	x.sent = true
 	return nil
@@ -90,7 +90,7 @@ func (g *guard) Read(p []byte) (int, error) {
 
 func (g *guard) Write(p []byte) (int, error) {
 	if expired(g.deadline) {
-		return 0, fail(KindDeadline, "the deadline passed before the request", nil)
+		return 0, fail(CauseDeadline, "the deadline passed before the request", nil)
 	}
 	return g.Conn.Write(p)
 }

@@ -66,7 +66,7 @@ func readBody(answer *http.Response, buffer *bytes.Buffer, limits bodyLimits) (r
 	limit := limits.bytes
 	codings, err := contentCodings(answer.Header.Values("Content-Encoding"))
 	if err != nil {
-		return readResult{}, fail(KindDecode, "unusable Content-Encoding", err)
+		return readResult{}, fail(CauseDecode, "unusable Content-Encoding", err)
 	}
 	wire := &wireReader{source: answer.Body, left: limit + wireSlack, idle: limits.idle, link: limits.link}
 	var decoded io.Reader = wire
@@ -126,7 +126,7 @@ func bodyEnd(wire *wireReader, part []byte, err error) (readResult, error) {
 	case wire.err != nil:
 		return readResult{}, wire.err
 	default:
-		return readResult{}, fail(KindDecode, "the body is not as its Content-Encoding says", err)
+		return readResult{}, fail(CauseDecode, "the body is not as its Content-Encoding says", err)
 	}
 }
 
@@ -277,7 +277,7 @@ func (r *ratioReader) Read(p []byte) (int, error) {
 	n, err := r.source.Read(p)
 	r.out += int64(n)
 	if r.out > ratioFree && r.out/r.maxRatio > r.wire.read {
-		return n, fail(KindBomb, fmt.Sprintf("the body decompresses more than %d-fold", r.maxRatio), nil)
+		return n, fail(CauseBomb, fmt.Sprintf("the body decompresses more than %d-fold", r.maxRatio), nil)
 	}
 	return n, err
 }

@@ -140,7 +140,7 @@ func TestBrokenCodings(t *testing.T) {
 			t.Parallel()
 			s := serve(t, answerBody(test.header, test.body))
 			_, err := newClient(t).Do(t.Context(), s.get("/"))
-			failure := requireKind(t, fetch.KindDecode, err)
+			failure := requireKind(t, fetch.CauseDecode, err)
 			require.Equal(t, 200, failure.Status)
 		})
 	}
@@ -155,7 +155,7 @@ func TestBombs(t *testing.T) {
 			t.Parallel()
 			s := serve(t, answerBody(codings, encode(t, codings, zeros)))
 			_, err := newClient(t).Do(t.Context(), s.get("/"))
-			requireKind(t, fetch.KindBomb, err)
+			requireKind(t, fetch.CauseBomb, err)
 		})
 	}
 
@@ -164,7 +164,7 @@ func TestBombs(t *testing.T) {
 		members := bytes.Repeat(encode(t, "gzip", nil), 200_000)
 		s := serve(t, answerBody("gzip, gzip", encode(t, "gzip", members)))
 		_, err := newClient(t).Do(t.Context(), s.get("/"))
-		requireKind(t, fetch.KindBomb, err)
+		requireKind(t, fetch.CauseBomb, err)
 	})
 
 	t.Run("WithoutEndThatDecodesToNothing", func(t *testing.T) {
@@ -217,7 +217,7 @@ func TestBombs(t *testing.T) {
 		frame := []byte("\x28\xb5\x2f\xfd\x00\xa0\x29\x00\x00hello")
 		s := serve(t, answerBody("zstd", frame))
 		_, err := newClient(t).Do(t.Context(), s.get("/"))
-		requireKind(t, fetch.KindDecode, err)
+		requireKind(t, fetch.CauseDecode, err)
 		require.ErrorIs(t, err, zstd.ErrWindowSizeExceeded)
 	})
 }

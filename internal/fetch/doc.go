@@ -21,5 +21,5 @@
 //
 // Any HTTP status is a [Response], 3xx, 4xx and 5xx included. Everything else
 // is an [*Error] whose [Kind] says what went wrong, and which can be tested by
-// errors.Is(err, fetch.KindTimeout).
+// errors.Is(err, fetch.CauseTimeout).
 package fetch

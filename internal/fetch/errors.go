@@ -12,61 +12,61 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// Kind is the class of a failure. Its values are stored and shown, and so
+// Cause is the class of a failure. Its values are stored and shown, and so
 // never change. A Kind is an error only so that it can be the target of
 // errors.Is.
-type Kind string
+type Cause string
 
 const (
-	// KindBomb: the body decompresses by more than Config.MaxRatio.
-	KindBomb Kind = "bomb"
+	// CauseBomb: the body decompresses by more than Config.MaxRatio.
+	CauseBomb Cause = "bomb"
 
-	// KindCanceled: the caller's context ended before the request did.
-	KindCanceled Kind = "canceled"
+	// CauseCanceled: the caller's context ended before the request did.
+	CauseCanceled Cause = "canceled"
 
-	// KindConnect: no connection: refused, unreachable, or reset.
-	KindConnect Kind = "connect"
+	// CauseConnect: no connection: refused, unreachable, or reset.
+	CauseConnect Cause = "connect"
 
-	// KindDeadline: Request.Deadline passed before the request was sent.
-	KindDeadline Kind = "deadline"
+	// CauseDeadline: Request.Deadline passed before the request was sent.
+	CauseDeadline Cause = "deadline"
 
-	// KindDecode: the body is not in the content coding that it claims, or in
+	// CauseDecode: the body is not in the content coding that it claims, or in
 	// one that was not offered.
-	KindDecode Kind = "decode"
+	CauseDecode Cause = "decode"
 
-	// KindDNS: the host has no address. Do never returns it, for it does not
+	// CauseDNS: the host has no address. Do never returns it, for it does not
 	// resolve; it is here so that a caller that does has one list of kinds.
-	KindDNS Kind = "dns"
+	CauseDNS Cause = "dns"
 
-	// KindFamily: this machine has no way to addresses of this family, IPv4 or IPv6, but
+	// CauseFamily: this machine has no way to addresses of this family, IPv4 or IPv6, but
 	// one to the other. Nothing was sent.
-	KindFamily Kind = "family"
+	CauseFamily Cause = "family"
 
-	// KindForbiddenAddr: the address is not public, or the port not the web's.
-	KindForbiddenAddr Kind = "forbidden_addr"
+	// CauseForbiddenAddr: the address is not public, or the port not the web's.
+	CauseForbiddenAddr Cause = "forbidden_addr"
 
-	// KindInvalid: the Request itself is wrong. Nothing was sent.
-	KindInvalid Kind = "invalid"
+	// CauseInvalid: the Request itself is wrong. Nothing was sent.
+	CauseInvalid Cause = "invalid"
 
-	// KindLocal: this machine ran out of something (files, ports, memory), or has no
+	// CauseLocal: this machine ran out of something (files, ports, memory), or has no
 	// network interface that is up. The site is not to blame.
-	KindLocal Kind = "local"
+	CauseLocal Cause = "local"
 
-	// KindProtocol: the answer is not HTTP/1.x, or its header is too large.
-	KindProtocol Kind = "protocol"
+	// CauseProtocol: the answer is not HTTP/1.x, or its header is too large.
+	CauseProtocol Cause = "protocol"
 
-	// KindReset: the connection broke before the answer was complete.
-	KindReset Kind = "reset"
+	// CauseReset: the connection broke before the answer was complete.
+	CauseReset Cause = "reset"
 
-	// KindTimeout: a limit of Config passed: connect, first byte or total.
-	KindTimeout Kind = "timeout"
+	// CauseTimeout: a limit of Config passed: connect, first byte or total.
+	CauseTimeout Cause = "timeout"
 
-	// KindTLS: no TLS: a bad certificate, no common version, not TLS at all.
-	KindTLS Kind = "tls"
+	// CauseTLS: no TLS: a bad certificate, no common version, not TLS at all.
+	CauseTLS Cause = "tls"
 )
 
 // Error gives the kind.
-func (k Kind) Error() string { return string(k) }
+func (k Cause) Error() string { return string(k) }
 
 // maxErrorLength bounds Error.Error in bytes: the text may quote the site.
 const maxErrorLength = 512
@@ -81,8 +81,8 @@ type Error struct {
 	// Err is the cause. May be nil.
 	Err error
 
-	// Kind is the class of the failure.
-	Kind Kind
+	// Cause is the class of the failure.
+	Cause Cause
 
 	// Msg says what happened, for people.
 	Msg string
@@ -101,7 +101,7 @@ type Error struct {
 // Error gives kind, message and cause, of at most 512 bytes, fit to store and to
 // show: the names in a certificate, for one, are the site's.
 func (e *Error) Error() string {
-	text := "fetch: " + string(e.Kind) + ": " + e.Msg
+	text := "fetch: " + string(e.Cause) + ": " + e.Msg
 	if e.Err != nil {
 		text += ": " + e.Err.Error()
 	}
@@ -111,15 +111,15 @@ func (e *Error) Error() string {
 // Brief gives the kind and, where the system said no more than a word or two, that.
 func (e *Error) Brief() string {
 	if no, ok := errors.AsType[syscall.Errno](e.Err); ok {
-		return string(e.Kind) + ": " + no.Error()
+		return string(e.Cause) + ": " + no.Error()
 	}
-	return string(e.Kind)
+	return string(e.Cause)
 }
 
 // Is tells whether target is the error's Kind.
 func (e *Error) Is(target error) bool {
-	kind, ok := target.(Kind)
-	return ok && kind == e.Kind
+	kind, ok := target.(Cause)
+	return ok && kind == e.Cause
 }
 
 // Unwrap gives the cause.
@@ -129,14 +129,14 @@ func (e *Error) Unwrap() error { return e.Err }
 // machine knows: there was no connection, and it was not refused. That says as
 // little about the site as about the network between.
 func (e *Error) Unreached() bool {
-	return e.Kind == KindFamily || e.Sent && !e.Connected && (e.Kind == KindConnect || e.Kind == KindTimeout) &&
+	return e.Cause == CauseFamily || e.Sent && !e.Connected && (e.Cause == CauseConnect || e.Cause == CauseTimeout) &&
 		!errors.Is(e.Err, syscall.ECONNREFUSED)
 }
 
 // Refused tells whether the connection was refused: the machine is there, and nothing
 // listens on the port.
 func (e *Error) Refused() bool {
-	return e.Kind == KindConnect && errors.Is(e.Err, syscall.ECONNREFUSED)
+	return e.Cause == CauseConnect && errors.Is(e.Err, syscall.ECONNREFUSED)
 }
 
 // NoTLS tells whether the port has no TLS for us, and will have none when it is asked
@@ -145,34 +145,34 @@ func (e *Error) Refused() bool {
 func (e *Error) NoTLS() bool {
 	op, ok := errors.AsType[*net.OpError](e.Err)
 	alert := ok && op.Op == "remote error" // as package crypto/tls names what a server refuses
-	return e.Kind == KindTLS && (alert || !isHangup(e.Err))
+	return e.Cause == CauseTLS && (alert || !isHangup(e.Err))
 }
 
-func fail(kind Kind, msg string, err error) *Error {
-	return &Error{Kind: kind, Msg: msg, Err: err}
+func fail(kind Cause, msg string, err error) *Error {
+	return &Error{Cause: kind, Msg: msg, Err: err}
 }
 
 // classify turns err, from an exchange under total, which is derived from
 // caller, into an *Error. The kind otherwise is for what no rule recognises.
-func classify(caller, total context.Context, otherwise Kind, msg string, err error) *Error {
+func classify(caller, total context.Context, otherwise Cause, msg string, err error) *Error {
 	if known, ok := errors.AsType[*Error](err); ok {
 		return known
 	}
 	if caller.Err() != nil {
-		return fail(KindCanceled, "given up by the caller", context.Cause(caller))
+		return fail(CauseCanceled, "given up by the caller", context.Cause(caller))
 	}
 	if total.Err() != nil {
-		return fail(KindTimeout, "the answer is not complete in time", err)
+		return fail(CauseTimeout, "the answer is not complete in time", err)
 	}
 	if isLocal(err) {
-		return fail(KindLocal, msg, err)
+		return fail(CauseLocal, msg, err)
 	}
 	var timeout net.Error
 	if errors.As(err, &timeout) && timeout.Timeout() {
-		return fail(KindTimeout, msg, err)
+		return fail(CauseTimeout, msg, err)
 	}
-	if otherwise == KindProtocol && isHangup(err) {
-		return fail(KindReset, msg, err)
+	if otherwise == CauseProtocol && isHangup(err) {
+		return fail(CauseReset, msg, err)
 	}
 	return fail(otherwise, msg, err)
 }

@@ -17,9 +17,9 @@ func TestError(t *testing.T) {
 
 	t.Run("IsItsKindAndItsCause", func(t *testing.T) {
 		t.Parallel()
-		err := error(&fetch.Error{Kind: fetch.KindReset, Msg: "the body broke off", Err: io.ErrUnexpectedEOF})
-		require.ErrorIs(t, err, fetch.KindReset)
-		require.NotErrorIs(t, err, fetch.KindTimeout)
+		err := error(&fetch.Error{Cause: fetch.CauseReset, Msg: "the body broke off", Err: io.ErrUnexpectedEOF})
+		require.ErrorIs(t, err, fetch.CauseReset)
+		require.NotErrorIs(t, err, fetch.CauseTimeout)
 		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 		require.EqualError(t, err, "fetch: reset: the body broke off: unexpected EOF")
 	})
@@ -28,7 +28,7 @@ func TestError(t *testing.T) {
 		t.Parallel()
 		for shift := range utf8.UTFMax {
 			hostile := strings.Repeat("x", shift) + strings.Repeat("\xff€", 10_000)
-			text := (&fetch.Error{Kind: fetch.KindProtocol, Err: errors.New(hostile)}).Error()
+			text := (&fetch.Error{Cause: fetch.CauseProtocol, Err: errors.New(hostile)}).Error()
 			require.LessOrEqual(t, len(text), 512)
 			require.Greater(t, len(text), 500)
 			require.True(t, utf8.ValidString(text))

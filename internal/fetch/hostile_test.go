@@ -59,7 +59,7 @@ func TestTimeouts(t *testing.T) {
 			s := serve(t, test.talk)
 			start := time.Now()
 			_, err := newClient(t, test.limit).Do(t.Context(), s.get("/"))
-			failure := requireKind(t, fetch.KindTimeout, err)
+			failure := requireKind(t, fetch.CauseTimeout, err)
 			require.Less(t, failure.EndedAt.Sub(start), patience, "another, longer limit ended it")
 			require.Equal(t, test.status, failure.Status)
 		})
@@ -73,70 +73,70 @@ func TestBrokenAnswers(t *testing.T) {
 
 	for name, test := range map[string]struct {
 		talk   func(net.Conn)
-		want   fetch.Kind
+		want   fetch.Cause
 		status int
 	}{
-		"ClosedAtOnce":       {func(net.Conn) {}, fetch.KindReset, 0},
-		"ClosedAfterRequest": {answer(""), fetch.KindReset, 0},
+		"ClosedAtOnce":       {func(net.Conn) {}, fetch.CauseReset, 0},
+		"ClosedAfterRequest": {answer(""), fetch.CauseReset, 0},
 		"ResetAfterRequest": {func(conn net.Conn) {
 			answer("")(conn)
 			reset(conn)
-		}, fetch.KindReset, 0},
-		"ClosedInHeader": {answer(ok + "Content-Type: te"), fetch.KindReset, 0},
+		}, fetch.CauseReset, 0},
+		"ClosedInHeader": {answer(ok + "Content-Type: te"), fetch.CauseReset, 0},
 		"ResetInBody": {func(conn net.Conn) {
 			answer(ok + "Content-Length: 1000000\r\n\r\nhello")(conn)
 			reset(conn)
-		}, fetch.KindReset, http.StatusOK},
-		"ContentLengthTooLong": {answer(ok + "Content-Length: 6\r\n\r\nhello"), fetch.KindReset, http.StatusOK},
+		}, fetch.CauseReset, http.StatusOK},
+		"ContentLengthTooLong": {answer(ok + "Content-Length: 6\r\n\r\nhello"), fetch.CauseReset, http.StatusOK},
 		"LastChunkMissing": {
-			answer(ok + "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"), fetch.KindReset, http.StatusOK,
+			answer(ok + "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"), fetch.CauseReset, http.StatusOK,
 		},
 		"HalfAGzipAndNoMore": {
 			answer(ok + "Content-Encoding: gzip\r\nContent-Length: 100\r\n\r\n" +
-				string(encode(t, "gzip", []byte("hello"))[:15])), fetch.KindReset, http.StatusOK,
+				string(encode(t, "gzip", []byte("hello"))[:15])), fetch.CauseReset, http.StatusOK,
 		},
 		"BadChunkSize": {
-			answer(ok + "Transfer-Encoding: chunked\r\n\r\nzz\r\nhello\r\n"), fetch.KindProtocol, http.StatusOK,
+			answer(ok + "Transfer-Encoding: chunked\r\n\r\nzz\r\nhello\r\n"), fetch.CauseProtocol, http.StatusOK,
 		},
 		"EndlessChunkSize": {func(conn net.Conn) {
 			answer(ok + "Transfer-Encoding: chunked\r\n\r\n")(conn)
 			repeat(conn, "0")
-		}, fetch.KindProtocol, http.StatusOK},
+		}, fetch.CauseProtocol, http.StatusOK},
 		"EndlessTrailer": {func(conn net.Conn) {
 			answer(ok + "Transfer-Encoding: chunked\r\n\r\n0\r\n")(conn)
 			repeat(conn, "A: b\r\n")
-		}, fetch.KindProtocol, http.StatusOK},
-		"TwoContentLengths": {answer(ok + "Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello"), fetch.KindProtocol, 0},
-		"BadContentLength":  {answer(ok + "Content-Length: many\r\n\r\nhello"), fetch.KindProtocol, 0},
-		"BadHeaderLine":     {answer(ok + "no colon here\r\n\r\nhello"), fetch.KindProtocol, 0},
-		"BadStatus":         {answer("HTTP/1.1 OK\r\n\r\n"), fetch.KindProtocol, 0},
-		"StatusZero":        {answer("HTTP/1.1 000 What\r\n\r\n"), fetch.KindProtocol, 0},
+		}, fetch.CauseProtocol, http.StatusOK},
+		"TwoContentLengths": {answer(ok + "Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello"), fetch.CauseProtocol, 0},
+		"BadContentLength":  {answer(ok + "Content-Length: many\r\n\r\nhello"), fetch.CauseProtocol, 0},
+		"BadHeaderLine":     {answer(ok + "no colon here\r\n\r\nhello"), fetch.CauseProtocol, 0},
+		"BadStatus":         {answer("HTTP/1.1 OK\r\n\r\n"), fetch.CauseProtocol, 0},
+		"StatusZero":        {answer("HTTP/1.1 000 What\r\n\r\n"), fetch.CauseProtocol, 0},
 		"SwitchesProtocols": {
-			answer("HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"), fetch.KindProtocol, 101,
+			answer("HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"), fetch.CauseProtocol, 101,
 		},
-		"HTTP09": {answer("<html><body>\nhello</body></html>\n"), fetch.KindProtocol, 0},
+		"HTTP09": {answer("<html><body>\nhello</body></html>\n"), fetch.CauseProtocol, 0},
 		"AnotherProtocol": {func(conn net.Conn) {
 			_, _ = io.WriteString(conn, "SSH-2.0-OpenSSH_9.9\r\n")
 			hang(conn)
-		}, fetch.KindProtocol, 0},
-		"Noise": {func(conn net.Conn) { repeat(conn, "\xff\x00\x1b") }, fetch.KindProtocol, 0},
+		}, fetch.CauseProtocol, 0},
+		"Noise": {func(conn net.Conn) { repeat(conn, "\xff\x00\x1b") }, fetch.CauseProtocol, 0},
 		"EndlessStatusLine": {func(conn net.Conn) {
 			answer("HTTP/1.1 200 ")(conn)
 			repeat(conn, "O")
-		}, fetch.KindProtocol, 0},
+		}, fetch.CauseProtocol, 0},
 		"EndlessHeaders": {func(conn net.Conn) {
 			answer(ok)(conn)
 			repeat(conn, "A: b\r\n")
-		}, fetch.KindProtocol, 0},
+		}, fetch.CauseProtocol, 0},
 		"EndlessHeaderLine": {func(conn net.Conn) {
 			answer(ok + "A: ")(conn)
 			repeat(conn, "b")
-		}, fetch.KindProtocol, 0},
+		}, fetch.CauseProtocol, 0},
 		"EndlessInterimAnswers": {func(conn net.Conn) {
 			repeat(conn, "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n")
-		}, fetch.KindProtocol, 0},
+		}, fetch.CauseProtocol, 0},
 		"HeaderOfOneMB": {
-			answer(ok + "A: " + strings.Repeat("b", 1<<20) + "\r\n\r\nhello"), fetch.KindProtocol, 0,
+			answer(ok + "A: " + strings.Repeat("b", 1<<20) + "\r\n\r\nhello"), fetch.CauseProtocol, 0,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -161,7 +161,7 @@ func TestRefusedConnection(t *testing.T) {
 	require.NoError(t, listener.Close())
 
 	_, err = newClient(t).Do(t.Context(), (&site{at: at}).get("/"))
-	failure := requireKind(t, fetch.KindConnect, err)
+	failure := requireKind(t, fetch.CauseConnect, err)
 	require.True(t, failure.Sent)
 	require.True(t, failure.Refused())
 }
@@ -227,13 +227,13 @@ func TestBodyLimit(t *testing.T) {
 		second, err := c.Do(t.Context(), s.get("/"))
 		require.NoError(t, err)
 		_, err = c.Do(t.Context(), s.get("/"))
-		require.ErrorContains(t, requireKind(t, fetch.KindLocal, err).Err, "context deadline exceeded")
+		require.ErrorContains(t, requireKind(t, fetch.CauseLocal, err).Err, "context deadline exceeded")
 		second.Release()
 		second.Release()
 		third, err := c.Do(t.Context(), s.get("/"))
 		require.NoError(t, err)
 		_, err = c.Do(t.Context(), s.get("/"))
-		requireKind(t, fetch.KindLocal, err)
+		requireKind(t, fetch.CauseLocal, err)
 		first.Release()
 		third.Release()
 	})

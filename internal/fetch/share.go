@@ -23,7 +23,7 @@ type share struct {
 // take waits for the share. That it takes too long is our fault, not the site's.
 func (s *share) take() error {
 	if err := s.memory.Acquire(s.ctx, s.size); err != nil {
-		return fail(KindLocal, fmt.Sprintf("no memory for a body of up to %d bytes in time", s.size), err)
+		return fail(CauseLocal, fmt.Sprintf("no memory for a body of up to %d bytes in time", s.size), err)
 	}
 	s.taken = true
 	return nil

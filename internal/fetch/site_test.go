@@ -140,12 +140,12 @@ func drip(conn net.Conn, b string) {
 func hang(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
 
 // requireKind checks what every failure promises, and gives it.
-func requireKind(tb testing.TB, want fetch.Kind, err error) fetch.Error {
+func requireKind(tb testing.TB, want fetch.Cause, err error) fetch.Error {
 	tb.Helper()
 	require.ErrorIs(tb, err, want)
 	var failure *fetch.Error
 	require.ErrorAs(tb, err, &failure)
-	require.Equal(tb, want, failure.Kind, err)
+	require.Equal(tb, want, failure.Cause, err)
 	require.False(tb, failure.EndedAt.IsZero())
 	require.LessOrEqual(tb, len(err.Error()), 512)
 	return *failure

@@ -46,7 +46,7 @@ func tryFile() error {
 }
 
 func spoolFailed(err error) *Error {
-	return fail(KindLocal, fmt.Sprintf("keep a body in a file (%s is where TMPDIR says)", os.TempDir()), err)
+	return fail(CauseLocal, fmt.Sprintf("keep a body in a file (%s is where TMPDIR says)", os.TempDir()), err)
 }
 
 // closeSpool gives back the room of a file. Nothing is lost if that fails.

@@ -77,6 +77,6 @@ func TestBodiesInFilesWithoutADirectory(t *testing.T) {
 	_, err := newClient(t).Do(t.Context(), request)
 	failure := new(fetch.Error)
 	require.ErrorAs(t, err, &failure)
-	require.Equal(t, fetch.KindLocal, failure.Kind)
+	require.Equal(t, fetch.CauseLocal, failure.Cause)
 	require.ErrorIs(t, err, os.ErrNotExist)
 }

@@ -143,7 +143,7 @@ func TestTLS(t *testing.T) {
 			t.Parallel()
 			s := serve(t, talk)
 			_, err := newClient(t, authority.trust).Do(t.Context(), s.getTLS())
-			failure := requireKind(t, fetch.KindTLS, err)
+			failure := requireKind(t, fetch.CauseTLS, err)
 			require.True(t, failure.Sent)
 			require.Equal(t, name != "RefusesAHangup", failure.NoTLS(), "what breaks off may be there the next time")
 			require.False(t, failure.Refused())
@@ -155,7 +155,7 @@ func TestTLS(t *testing.T) {
 		alert := []byte{21, 3, 3, 0, 2, 2, 70} // fatal: protocol_version (RFC 8446 §6.2)
 		s := serve(t, func(conn net.Conn) { _, _ = conn.Write(alert) })
 		_, err := newClient(t, authority.trust).Do(t.Context(), s.getTLS())
-		failure := requireKind(t, fetch.KindTLS, err)
+		failure := requireKind(t, fetch.CauseTLS, err)
 		require.True(t, failure.NoTLS())
 	})
 
@@ -164,6 +164,6 @@ func TestTLS(t *testing.T) {
 		s := serve(t, hang)
 		client := newClient(t, func(c *fetch.Config) { c.ConnectTimeout = 50 * time.Millisecond })
 		_, err := client.Do(t.Context(), s.getTLS())
-		require.True(t, requireKind(t, fetch.KindTimeout, err).Sent)
+		require.True(t, requireKind(t, fetch.CauseTimeout, err).Sent)
 	})
 }

@@ -17,49 +17,49 @@ import (
 // hostileAnswers are what comes of the roots of web.HostileBehaviours: a kind of
 // failure, or a status. The zero value is 200.
 func hostileAnswers() map[string]hostileAnswer {
-	broken := func(kind fetch.Kind) hostileAnswer { return hostileAnswer{kind: kind} }
+	broken := func(kind fetch.Cause) hostileAnswer { return hostileAnswer{kind: kind} }
 	return map[string]hostileAnswer{
 		"always-451":      {status: 451},
 		"always-500":      {status: 500},
 		"binary":          {},
 		"body-50mb":       {truncated: true},
 		"body-endless":    {truncated: true},
-		"body-stall":      broken(fetch.KindTimeout),
-		"bomb-brotli":     broken(fetch.KindBomb),
-		"bomb-gzip":       broken(fetch.KindBomb),
-		"bomb-mixed":      broken(fetch.KindBomb),
-		"bomb-nested":     broken(fetch.KindBomb),
-		"bomb-tenfold":    broken(fetch.KindDecode),
-		"bomb-zstd":       broken(fetch.KindBomb),
-		"chunk-endless":   broken(fetch.KindProtocol),
+		"body-stall":      broken(fetch.CauseTimeout),
+		"bomb-brotli":     broken(fetch.CauseBomb),
+		"bomb-gzip":       broken(fetch.CauseBomb),
+		"bomb-mixed":      broken(fetch.CauseBomb),
+		"bomb-nested":     broken(fetch.CauseBomb),
+		"bomb-tenfold":    broken(fetch.CauseDecode),
+		"bomb-zstd":       broken(fetch.CauseBomb),
+		"chunk-endless":   broken(fetch.CauseProtocol),
 		"cookies":         {status: 302},
 		"deep":            {},
-		"drip":            broken(fetch.KindTimeout),
-		"half-gzip":       broken(fetch.KindDecode),
-		"hang":            broken(fetch.KindTimeout),
-		"header-1mb":      broken(fetch.KindProtocol),
-		"header-1mb-line": broken(fetch.KindProtocol),
-		"headers-endless": broken(fetch.KindProtocol),
-		"headers-slow":    broken(fetch.KindTimeout),
-		"http-0.9":        broken(fetch.KindProtocol),
-		"http-garbage":    broken(fetch.KindProtocol),
-		"http-invalid":    broken(fetch.KindProtocol),
-		"interim-endless": broken(fetch.KindProtocol),
-		"length-long":     broken(fetch.KindReset),
+		"drip":            broken(fetch.CauseTimeout),
+		"half-gzip":       broken(fetch.CauseDecode),
+		"hang":            broken(fetch.CauseTimeout),
+		"header-1mb":      broken(fetch.CauseProtocol),
+		"header-1mb-line": broken(fetch.CauseProtocol),
+		"headers-endless": broken(fetch.CauseProtocol),
+		"headers-slow":    broken(fetch.CauseTimeout),
+		"http-0.9":        broken(fetch.CauseProtocol),
+		"http-garbage":    broken(fetch.CauseProtocol),
+		"http-invalid":    broken(fetch.CauseProtocol),
+		"interim-endless": broken(fetch.CauseProtocol),
+		"length-long":     broken(fetch.CauseReset),
 		"length-short":    {},
-		"length-twice":    broken(fetch.KindProtocol),
+		"length-twice":    broken(fetch.CauseProtocol),
 		"links":           {truncated: true},
 		"login-200":       {},
 		"login-401":       {status: 401},
 		"login-403":       {status: 403},
-		"reset":           broken(fetch.KindReset),
+		"reset":           broken(fetch.CauseReset),
 		"rising":          {},
-		"silent-close":    broken(fetch.KindReset),
+		"silent-close":    broken(fetch.CauseReset),
 	}
 }
 
 type hostileAnswer struct {
-	kind      fetch.Kind
+	kind      fetch.Cause
 	status    int
 	truncated bool
 }
@@ -121,10 +121,10 @@ func TestHostileWeb(t *testing.T) {
 		})
 	}
 
-	for name, want := range map[string]fetch.Kind{
-		"tls-expired":     fetch.KindTLS,
-		"tls-self-signed": fetch.KindTLS,
-		"tls-wrong-host":  fetch.KindTLS,
+	for name, want := range map[string]fetch.Cause{
+		"tls-expired":     fetch.CauseTLS,
+		"tls-self-signed": fetch.CauseTLS,
+		"tls-wrong-host":  fetch.CauseTLS,
 		"tls-valid":       "",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -150,7 +150,7 @@ func TestForbiddenAddressesHearNothing(t *testing.T) {
 			request := b.root(t, name)
 			request.Addr = addr
 			_, err := b.client.Do(t.Context(), request)
-			require.False(t, requireKind(t, fetch.KindForbiddenAddr, err).Sent, "%s at %v", name, addr)
+			require.False(t, requireKind(t, fetch.CauseForbiddenAddr, err).Sent, "%s at %v", name, addr)
 		}
 	}
 	require.Empty(t, b.web.Log())

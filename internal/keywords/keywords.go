@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
 )
 
 const (
@@ -29,7 +30,7 @@ const (
 	passMost = 40
 	// behind is how many pages may wait before the log warns, and lookEvery how often
 	// they are counted.
-	behind    = crawl.KeywordsBound
+	behind    = report.KeywordsBound
 	lookEvery = time.Minute
 )
 

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/image/draw"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/internal/picture"
 	"github.com/mosey-web/mosey/test/race"
 )
@@ -107,7 +108,7 @@ func TestRecall(t *testing.T) {
 		for i, img := range originals {
 			p, d, flat := picture.Hashes(c.change(img))
 			distances += p.Distance(pHashes[i])
-			byP, byD := !flat && p.Distance(pHashes[i]) <= near, !flat && d.Distance(dHashes[i]) <= crawl.ImageDHashMax
+			byP, byD := !flat && p.Distance(pHashes[i]) <= near, !flat && d.Distance(dHashes[i]) <= report.ImageDHashMax
 			if byP {
 				pFound++
 			}
@@ -174,7 +175,7 @@ func TestPrecision(t *testing.T) {
 			if !isText(i) {
 				count(&byPWithoutText, i == j)
 			}
-			if one.dQuery.Distance(other.dHash) <= crawl.ImageDHashMax {
+			if one.dQuery.Distance(other.dHash) <= report.ImageDHashMax {
 				count(&byBoth, i == j)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/internal/picture"
 )
@@ -26,9 +27,9 @@ type ImageStore interface {
 
 // CanStore returns why the images of a run cannot be stored now; nil where they can, or are
 // not to be. None is to be asked for meanwhile: it would have to be asked for again.
-func (r *Reader) CanStore(ctx context.Context, set crawl.Settings) error {
+func (r *Reader) CanStore(ctx context.Context, set settings.Settings) error {
 	switch {
-	case *set.Images != crawl.ImagesStore && !*set.Thumbnails:
+	case *set.Images != settings.ImagesStore && !*set.Thumbnails:
 		return nil
 	case r.Images == nil:
 		return errNoImageStore
@@ -43,7 +44,7 @@ var errNoImageStore = errors.New("the run stores images, and this worker has no 
 // wants that and they are not yet.
 func (r *reading) keepImage(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, read picture.Result) error {
 	set := r.d.Run.Settings
-	wanted := *set.Images == crawl.ImagesStore
+	wanted := *set.Images == settings.ImagesStore
 	if !wanted && len(read.Thumbnail) == 0 {
 		return nil
 	}

@@ -51,7 +51,7 @@ func (r *reading) linkTo(u urls.URL, nofollow bool, now time.Time) crawl.Link {
 	trap, _ := traps.Find(u, now)
 	return crawl.Link{
 		URL: u.String(), Domain: u.Domain(), Origin: u.Origin(), Patterns: traps.Patterns(u), NoFollow: nofollow,
-		Registered: r.registered(u), Trap: trap.Kind, TrapEvidence: trap.Evidence,
+		Registered: r.registered(u), Trap: trap.Rule, TrapEvidence: trap.Evidence,
 	}
 }
 

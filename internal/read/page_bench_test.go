@@ -15,6 +15,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/crawl/usage"
 	"github.com/mosey-web/mosey/internal/extract"
@@ -56,7 +57,7 @@ func BenchmarkReadPage(b *testing.B) {
 	}
 	u, err := urls.Parse("https://example.org/article/17")
 	require.NoError(b, err)
-	settings := crawl.Settings{}.WithDefaults()
+	settings := settings.Settings{}.WithDefaults()
 	d := decide.Decision{Run: &crawl.RunFacts{Settings: settings}, Crawl: &crawl.CrawlFacts{URL: u.String()}}
 	a := New(Config{})
 	pattern := crawl.PatternFacts{Pattern: "/article/N"}
@@ -100,7 +101,7 @@ func BenchmarkSplit(b *testing.B) {
 	page, err := extract.HTML(w.Bytes(), u, limits)
 	require.NoError(b, err)
 	a := New(Config{})
-	settings := crawl.Settings{}.WithDefaults()
+	settings := settings.Settings{}.WithDefaults()
 	r := &reading{Reader: a, url: u, d: decide.Decision{Run: &crawl.RunFacts{Settings: settings}, Crawl: &crawl.CrawlFacts{URL: u.String()}}}
 	for name, part := range map[string]func(){
 		"parse": func() { _, err = html.Parse(bytes.NewReader(w.Bytes())) },

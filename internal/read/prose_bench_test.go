@@ -11,6 +11,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/internal/language"
@@ -73,7 +74,7 @@ func proseSites(b *testing.B, edit func([]byte) []byte) []*proseSite {
 func (s *proseSite) read(b *testing.B, a *Reader) {
 	b.Helper()
 	d := decide.Decision{
-		Run:   &crawl.RunFacts{Settings: crawl.Settings{}.WithDefaults()},
+		Run:   &crawl.RunFacts{Settings: settings.Settings{}.WithDefaults()},
 		Crawl: &crawl.CrawlFacts{URL: s.url.String(), Patterns: []crawl.PatternFacts{s.pattern}},
 	}
 	r := &reading{Reader: a, d: d, url: s.url}

@@ -60,7 +60,7 @@ func (r *reading) recordSitemap(at *crawl.Attempt, resp *fetch.Response, visit c
 	}
 	all := announcements{entries: entries, follow: decide.FollowAnnounced, whole: err == nil && len(entries) < announcedMax}
 	if kind == sitemap.Index {
-		all.follow = decide.FollowIndexed
+		all.follow = decide.FollowSitemapIndex
 	}
 	return r.recordAnnounced(at, visit, r.said(resp), all, func(u urls.URL) crawl.Link {
 		if kind == sitemap.Index {

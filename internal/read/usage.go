@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/usage"
 	"github.com/mosey-web/mosey/internal/fetch"
 )
@@ -49,6 +50,6 @@ func (r *reading) setUsage(at *crawl.Attempt, said usage.Usage) error {
 // purpose of the run that reads it.
 func listed(said usage.Usage, now time.Time) bool {
 	indexable, _ := usage.Indexable(said, now)
-	search, _ := usage.Allows(crawl.PurposeSearch, said)
+	search, _ := usage.Allows(settings.PurposeSearch, said)
 	return indexable && search
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/internal/dns"
 	"github.com/mosey-web/mosey/internal/fetch"
 )
@@ -26,19 +28,19 @@ func failed(x *Exchange, asked time.Time) {
 	}
 	at.EndedAt, at.StatusCode = f.EndedAt, KnownStatus(f.Status)
 	at.Duration = crawl.Span(f.EndedAt.Sub(asked))
-	switch f.Kind {
-	case fetch.KindTimeout:
+	switch f.Cause {
+	case fetch.CauseTimeout:
 		at.Outcome = crawl.OutcomeTimeout
 		if x.Trouble = politeness.TroubleServer; f.Connected {
 			x.Trouble = politeness.TroublePage // it hangs, as others need not
 		}
-	case fetch.KindConnect, fetch.KindReset:
+	case fetch.CauseConnect, fetch.CauseReset:
 		x.Trouble = politeness.TroubleServer
-	case fetch.KindCanceled, fetch.KindDeadline, fetch.KindLocal:
+	case fetch.CauseCanceled, fetch.CauseDeadline, fetch.CauseLocal:
 		x.Interrupted = true
-	case fetch.KindTLS, fetch.KindDNS, fetch.KindFamily:
+	case fetch.CauseTLS, fetch.CauseDNS, fetch.CauseFamily:
 		x.Trouble = politeness.TroubleSetup
-	case fetch.KindBomb, fetch.KindDecode, fetch.KindForbiddenAddr, fetch.KindInvalid, fetch.KindProtocol:
+	case fetch.CauseBomb, fetch.CauseDecode, fetch.CauseForbiddenAddr, fetch.CauseInvalid, fetch.CauseProtocol:
 	}
 }
 
@@ -87,14 +89,14 @@ func (c *Client) pace(ask Ask, x *Exchange) {
 	refuses := refused(at.StatusCode) || at.Login && *ask.Run.Settings.BlockOnLogin
 	answer := politeness.Answer{
 		Sample: crawl.Sample{
-			Took: crawl.Duration(at.Duration), Refused: refuses, Error: x.Trouble != politeness.TroubleNone,
+			Took: settings.Duration(at.Duration), Refused: refuses, Error: x.Trouble != politeness.TroubleNone,
 			URL: politeness.URLKey(ask.URL.String()),
 		},
 		Trouble: x.Trouble, Hinted: hinted, Probe: ask.Probe,
 	}
 	health, j := politeness.Observe(observeName(ask, x), answer, normal, 0, decide.Breaker(ask.Run))
 	x.Trouble = j.Trouble
-	at.Health, at.Verdict, at.VerdictReason, at.VerdictFor = &health, j.Verdict, j.Why, crawl.Millis(j.For)
+	at.Health, at.GiveUp, at.GiveUpReason, at.GiveUpFor = &health, j.GiveUp, j.Why, crawl.Millis(j.For)
 	if x.Response != nil {
 		w.Latency = politeness.LatencyDelay(time.Duration(at.Duration), *ask.Run.Settings.LatencyFactor)
 	}
@@ -128,13 +130,13 @@ func away(ask Ask, x *Exchange, delay, normal time.Duration) {
 	}
 	at := &x.Attempt
 	*at.Health, x.Away = politeness.ObserveAway(*at.Health, unconnected(x.Err), ask.Now.Add(-ask.Spared), ask.Now, delay, normal)
-	if !x.Away || ask.Start.Prerequisite || at.Verdict != "" {
+	if !x.Away || ask.Start.Prerequisite || at.GiveUp != "" {
 		return
 	}
 	at.Health.GivenUp++
 	at.Health.Probing = true
-	at.Verdict, at.VerdictFor = crawl.DomainUnreachable, crawl.Millis(politeness.GiveUp(at.Health.GivenUp))
-	at.VerdictReason = fmt.Sprintf("out of reach for %s: %s",
+	at.GiveUp, at.GiveUpFor = crawl.DomainUnreachable, crawl.Millis(politeness.GiveUp(at.Health.GivenUp))
+	at.GiveUpReason = fmt.Sprintf("out of reach for %s: %s",
 		ask.Now.Sub(at.Health.AwaySince).Round(time.Second), crawl.CleanText(x.Err.Error(), verdictErrorMax))
 }
 
@@ -147,7 +149,7 @@ func unconnected(err error) bool {
 	if !ok {
 		return errors.Is(err, dns.ErrTemporary)
 	}
-	return !f.Connected && (f.Kind == fetch.KindConnect || f.Unreached())
+	return !f.Connected && (f.Cause == fetch.CauseConnect || f.Unreached())
 }
 
 // interrupted paces after a request that we have broken off. It says nothing about
@@ -162,7 +164,7 @@ func interrupted(ask Ask, at *crawl.Attempt, w crawl.Waits) {
 
 // earned is how long a domain is left alone after a request that says nothing about it: as
 // its earlier answers have it.
-func earned(ask Ask, w crawl.Waits) (time.Duration, crawl.Reason) {
+func earned(ask Ask, w crawl.Waits) (time.Duration, reasons.Reason) {
 	w.Slowdown, w.Backoff = time.Duration(ask.Health.Slowdown), time.Duration(ask.Health.Penalty)
 	return politeness.Delay(w)
 }

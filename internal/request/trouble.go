@@ -29,14 +29,14 @@ func (c *Client) ownTrouble(ctx context.Context, x *Exchange, ask Ask, t target,
 		return c.Network.Failed(ctx, failed)
 	case f == nil: // the name servers say that there is no such host
 		return nil
-	case f.Kind == fetch.KindLocal, !f.Sent && (f.Kind == fetch.KindDeadline || f.Kind == fetch.KindCanceled):
+	case f.Cause == fetch.CauseLocal, !f.Sent && (f.Cause == fetch.CauseDeadline || f.Cause == fetch.CauseCanceled):
 		return x.Err
-	case f.Kind == fetch.KindCanceled:
+	case f.Cause == fetch.CauseCanceled:
 		return nil
 	case f.Unreached():
 		failed.Waited, failed.Why = f.EndedAt.Sub(began), f.Brief()
 		return c.Network.Failed(ctx, failed)
-	case f.Kind == fetch.KindTimeout:
+	case f.Cause == fetch.CauseTimeout:
 		failed.Waited, failed.Connected, failed.Why = silence, true, f.Brief()
 		return c.Network.Failed(ctx, failed)
 	case !f.Sent:

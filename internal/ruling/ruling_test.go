@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/usage"
 	"github.com/mosey-web/mosey/internal/robots"
 	"github.com/mosey-web/mosey/internal/ruling"
@@ -32,7 +33,7 @@ func factsOf(url string, version int64, verdict crawl.RobotsVerdict) (crawl.Fact
 	}
 	return crawl.Facts{
 		Domain: crawl.DomainFacts{Name: "example.org"},
-		Runs:   []crawl.RunFacts{{Settings: crawl.Settings{}.WithDefaults(), Crawl: c}},
+		Runs:   []crawl.RunFacts{{Settings: settings.Settings{}.WithDefaults(), Crawl: c}},
 	}, c
 }
 
@@ -106,7 +107,7 @@ func TestFacts(t *testing.T) {
 		require.NoError(t, err)
 		f, c := factsOf("https://example.org/", 1, crawl.RobotsDisallowAll)
 		f.Runs[0].Settings.Window = new("Mon 22:00-06:00 Europe/Berlin")
-		f.Domain.Controls = crawl.Controls{{Kind: crawl.ControlWindow, Value: json.RawMessage(`"Sun 00:00-24:00"`)}}
+		f.Domain.Controls = crawl.Controls{{Type: crawl.ControlWindow, Value: json.RawMessage(`"Sun 00:00-24:00"`)}}
 		full, err := r.Facts(t.Context(), f, c)
 		require.NoError(t, err)
 		require.Len(t, full.Windows, 2)

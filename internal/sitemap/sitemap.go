@@ -30,13 +30,13 @@ const (
 	alternatesMax = 64
 )
 
-// Kind is what a file is.
-type Kind int
+// Format is what a file is.
+type Format int
 
 // The kinds of files.
 const (
 	// Unknown is not a sitemap.
-	Unknown Kind = iota
+	Unknown Format = iota
 	// URLs names pages.
 	URLs
 	// Index names other sitemaps.
@@ -66,7 +66,7 @@ type Entry struct {
 // Read reads a file and calls yield for each of its entries, until that returns false.
 // An error says that it is no sitemap, or why what comes after the entries that were
 // yielded was not read.
-func Read(body []byte, yield func(Entry) bool) (Kind, error) {
+func Read(body []byte, yield func(Entry) bool) (Format, error) {
 	var in io.Reader = bytes.NewReader(body)
 	if bytes.HasPrefix(body, []byte{0x1f, 0x8b}) {
 		unpacked, err := gzip.NewReader(in)
@@ -130,7 +130,7 @@ func readText(r io.Reader, yield func(Entry) bool) error {
 // their namespaces, which many files have wrong.
 type reader struct {
 	yield func(Entry) bool
-	kind  Kind
+	kind  Format
 	depth int
 	entry Entry
 	// value is the text of the element that is read, into which to store it; nil of one
@@ -148,7 +148,7 @@ const (
 	extensionDepth
 )
 
-func readXML(in io.Reader, yield func(Entry) bool) (Kind, error) {
+func readXML(in io.Reader, yield func(Entry) bool) (Format, error) {
 	tokens, r := newTokens(in), &reader{yield: yield}
 	for !r.done {
 		token, err := tokens.next()

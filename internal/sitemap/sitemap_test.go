@@ -13,7 +13,7 @@ import (
 	"github.com/mosey-web/mosey/internal/sitemap"
 )
 
-func read(body []byte) (sitemap.Kind, []sitemap.Entry, error) {
+func read(body []byte) (sitemap.Format, []sitemap.Entry, error) {
 	var entries []sitemap.Entry
 	kind, err := sitemap.Read(body, func(e sitemap.Entry) bool {
 		entries = append(entries, e)
@@ -55,7 +55,7 @@ func TestRead(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		body string
-		kind sitemap.Kind
+		kind sitemap.Format
 		want []sitemap.Entry
 		err  string
 	}{

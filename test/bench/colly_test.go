@@ -94,9 +94,9 @@ func (s scenario) reportColly(b *testing.B, w *web.Web, i interval, peak float64
 	b.ReportMetric(millis(late.P50), "late-p50-ms")
 	b.ReportMetric(millis(late.P99), "late-p99-ms")
 	report := web.Judge(w.Log(), web.Expectations{Plan: w.Plan, Delay: s.delay, Partial: true, AskedOnly: true, UserAgent: "colly"})
-	kinds := map[web.Kind]int{}
+	kinds := map[web.Breach]int{}
 	for _, v := range report.Violations() {
-		kinds[v.Kind]++
+		kinds[v.Breach]++
 	}
 	b.ReportMetric(float64(len(report.Violations())), "broken")
 	b.Logf("%s; broken promises: %v", machine(), kinds)

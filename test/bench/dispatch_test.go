@@ -10,6 +10,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/db/dbtest"
 )
@@ -30,8 +31,8 @@ func BenchmarkDispatchSpentBudgets(b *testing.B) {
 	}{{"pending=1", 1}, {"pending=many", *pendingEach}} {
 		b.Run(c.name, func(b *testing.B) {
 			store := dbtest.New(b)
-			run, err := store.EnsureRun(b.Context(), "bench", "test", crawl.Settings{
-				MaxPagesPerDomain: new(int64(0)), WhenDone: new(crawl.WhenDoneWait),
+			run, err := store.EnsureRun(b.Context(), "bench", "test", settings.Settings{
+				MaxPagesPerDomain: new(int64(0)), WhenDone: new(settings.WhenDoneWait),
 			})
 			require.NoError(b, err)
 			fill(b, store, run.ID, domains, c.pending)

@@ -18,7 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/test/up"
 	"github.com/mosey-web/mosey/test/web"
 )
@@ -75,8 +75,8 @@ func holdImages(b *testing.B, bin string, served servedImage, apart bool) {
 	}
 	const delay = time.Second
 	began := time.Now()
-	r.seed(b, crawl.Settings{
-		Delay: new(crawl.Duration(delay)), IPDelay: new(crawl.Duration(0)), Images: new(crawl.ImagesMetadata),
+	r.seed(b, settings.Settings{
+		Delay: new(settings.Duration(delay)), IPDelay: new(settings.Duration(0)), Images: new(settings.ImagesMetadata),
 	})
 	conn := r.connect(b)
 	defer closeConn(b, conn)
@@ -157,11 +157,11 @@ func besideImages(b *testing.B, bin string, served servedImage, hosts int) (page
 	r := startUp(b, bin, up.Dir(b))
 	r.web = w
 	r.startWorker(b, bin, r.database)
-	settings := crawl.Settings{Delay: new(crawl.Duration(delay)), IPDelay: new(crawl.Duration(0))}
-	r.seedRun(b, "pages", w.Seeds()[:healthy], settings)
+	set := settings.Settings{Delay: new(settings.Duration(delay)), IPDelay: new(settings.Duration(0))}
+	r.seedRun(b, "pages", w.Seeds()[:healthy], set)
 	if hosts > 0 {
-		settings.Delay, settings.Images = new(crawl.Duration(imageDelay)), new(crawl.ImagesMetadata)
-		r.seedRun(b, "images", w.Seeds()[healthy:], settings)
+		set.Delay, set.Images = new(settings.Duration(imageDelay)), new(settings.ImagesMetadata)
+		r.seedRun(b, "images", w.Seeds()[healthy:], set)
 	}
 	of := make(map[string]bool, healthy)
 	for _, host := range w.Hosts()[:healthy] {

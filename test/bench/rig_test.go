@@ -15,7 +15,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/test/up"
 	"github.com/mosey-web/mosey/test/web"
@@ -135,7 +135,7 @@ const firstRequest = 2 * time.Minute
 
 // seed hands all seeds over in the database, as the command line does, starts the run's
 // SeedWorkflow and waits for the first request. The workflow goes on beside the crawl.
-func (r *rig) seed(b *testing.B, settings crawl.Settings) {
+func (r *rig) seed(b *testing.B, settings settings.Settings) {
 	b.Helper()
 	r.seedRun(b, "bench", r.web.Seeds(), settings)
 	for began := time.Now(); r.web.Requests() == 0; background(b.Context(), 10*time.Millisecond) {
@@ -144,7 +144,7 @@ func (r *rig) seed(b *testing.B, settings crawl.Settings) {
 }
 
 // seedRun hands the seeds of one run over, and waits for nothing.
-func (r *rig) seedRun(b *testing.B, name string, seeds []string, settings crawl.Settings) {
+func (r *rig) seedRun(b *testing.B, name string, seeds []string, settings settings.Settings) {
 	b.Helper()
 	store, err := db.Open(b.Context(), r.database)
 	require.NoError(b, err)

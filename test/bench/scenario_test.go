@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/test/up"
 	"github.com/mosey-web/mosey/test/web"
 )
@@ -36,7 +36,7 @@ type scenario struct {
 	prose    bool // pages as heavy as real ones: proseLinks links, eight languages
 	links    int  // a page
 	perIP    int  // sites on one address
-	settings crawl.Settings
+	settings settings.Settings
 	stored   int  // pages that an earlier run has left
 	metered  bool // the worker's statements are timed; apart must be set
 
@@ -64,7 +64,7 @@ const proseLinks = 17
 func (s scenario) withDefaults() scenario {
 	s.warmUp = cmp.Or(*warmUpFlag, s.warmUp, warmUpDefault)
 	s.measured = cmp.Or(*measuredFlag, s.measured, measuredDefault)
-	s.settings.Delay, s.settings.IPDelay = new(crawl.Duration(s.delay)), new(crawl.Duration(0))
+	s.settings.Delay, s.settings.IPDelay = new(settings.Duration(s.delay)), new(settings.Duration(0))
 	s.settings.MaxDomains = new(max(s.domains, 1000))
 	if s.pages > 0 {
 		s.settings.PagesPerActivity = new(s.pages)

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // BenchmarkOneSite measures how fast one site is crawled that wants no delay: one
@@ -15,7 +15,7 @@ import (
 func BenchmarkOneSite(b *testing.B) {
 	site := scenario{
 		domains: 1, apart: true, onward: true, links: typicalLinks,
-		settings: crawl.Settings{LatencyFactor: new(0.0)},
+		settings: settings.Settings{LatencyFactor: new(0.0)},
 	}
 	metered, many := site, site
 	metered.metered, many.pages = true, 50

@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db/dbtest"
 )
 
@@ -70,7 +70,7 @@ func (r *rig) store(b *testing.B, pages int) {
 // leave has stored.sql store pages, as many on each host.
 func leave(t testing.TB, conn *pgx.Conn, hosts []string, port, pages int) {
 	t.Helper()
-	settings, err := json.Marshal(crawl.Settings{}.WithDefaults())
+	settings, err := json.Marshal(settings.Settings{}.WithDefaults())
 	require.NoError(t, err)
 	for name, value := range map[string]string{
 		"stored.hosts":             strings.Join(hosts, " "),

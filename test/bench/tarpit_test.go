@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/test/up"
 	"github.com/mosey-web/mosey/test/web"
 )
@@ -43,8 +43,8 @@ func healthyRate(b *testing.B, bin string, hosts int, others []web.Site, delay t
 	r := startUp(b, bin, up.Dir(b))
 	r.web = w
 	r.startWorker(b, bin, r.database)
-	r.seed(b, crawl.Settings{
-		Delay: new(crawl.Duration(delay)), IPDelay: new(crawl.Duration(0)), PagesPerActivity: new(50),
+	r.seed(b, settings.Settings{
+		Delay: new(settings.Duration(delay)), IPDelay: new(settings.Duration(0)), PagesPerActivity: new(50),
 	})
 	healthy := make(map[string]bool, hosts)
 	for _, host := range w.Hosts()[:hosts] {

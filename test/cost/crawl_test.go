@@ -14,7 +14,7 @@ import (
 	"go.temporal.io/sdk/testsuite"
 
 	"github.com/mosey-web/mosey/activities"
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/dns"
@@ -79,8 +79,8 @@ func (nobody) StartDomain(context.Context, string, string, int) error { return n
 // seed makes a run of all sites, each as a dispatcher would have found it.
 func (c *crawler) seed(t *testing.T) {
 	t.Helper()
-	run, err := c.store.EnsureRun(t.Context(), "cost", "test", crawl.Settings{
-		Delay: new(crawl.Duration(0)), IPDelay: new(crawl.Duration(0)), LatencyFactor: new(float64),
+	run, err := c.store.EnsureRun(t.Context(), "cost", "test", settings.Settings{
+		Delay: new(settings.Duration(0)), IPDelay: new(settings.Duration(0)), LatencyFactor: new(float64),
 	})
 	require.NoError(t, err)
 	seeds, err := urls.ParseAll(c.web.Seeds())

@@ -16,7 +16,7 @@ import (
 // settings make counts repeatable. Nothing runs that comes when the clock says so. After a checkpoint the first change of a block puts
 // all of it into the log, which is no cost of a page: there are no checkpoints, and no whole
 // blocks. What is written need not survive.
-var settings = map[string]string{
+var set = map[string]string{
 	"autovacuum": "off", "checkpoint_timeout": "1d", "max_wal_size": "64GB", "full_page_writes": "off",
 	"fsync": "off", "track_functions": "all",
 }
@@ -31,7 +31,7 @@ func startPostgres(t *testing.T) string {
 		defer cancel()
 		require.NoError(t, server.Stop(ctx))
 	})
-	for name, value := range settings {
+	for name, value := range set {
 		execute(t, server.URL(), "ALTER SYSTEM SET "+name+" = '"+value+"'")
 	}
 	execute(t, server.URL(), "SELECT pg_reload_conf()")

@@ -14,7 +14,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/test/race"
 	"github.com/mosey-web/mosey/test/up"
@@ -66,8 +66,8 @@ func startRun(t *testing.T, c client.Client, database string, seeds []string) {
 	store, err := db.Open(t.Context(), database)
 	require.NoError(t, err)
 	defer store.Close()
-	run, err := store.EnsureRun(t.Context(), "cost", "test", crawl.Settings{
-		Delay: new(crawl.Duration(time.Second)), IPDelay: new(crawl.Duration(0)), PagesPerActivity: new(1),
+	run, err := store.EnsureRun(t.Context(), "cost", "test", settings.Settings{
+		Delay: new(settings.Duration(time.Second)), IPDelay: new(settings.Duration(0)), PagesPerActivity: new(1),
 	})
 	require.NoError(t, err)
 	require.NoError(t, store.StageSeeds(t.Context(), run.ID, seeds))

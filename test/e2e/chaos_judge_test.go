@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/workflowservice/v1"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/test/web"
 	"github.com/mosey-web/mosey/workflows"
 )
@@ -70,7 +70,7 @@ func (c *chaos) judge(t *testing.T) {
 	require.Positive(t, lost, "nothing that was done hit a request")
 	for _, v := range report.Violations() {
 		// a seed that moves takes its scope along, which the plan does not know
-		if v.Kind != web.KindExtra || v.Key != "away.hostile.test" {
+		if v.Breach != web.BreachExtra || v.Key != "away.hostile.test" {
 			t.Error(v)
 		}
 	}
@@ -121,7 +121,7 @@ func (c *chaos) heldByFrozen(log web.Log) (web.Log, int) {
 }
 
 // audit is what `mosey audit` says.
-func (c *chaos) audit(t *testing.T) (a crawl.Audit) {
+func (c *chaos) audit(t *testing.T) (a report.Audit) {
 	t.Helper()
 	p := start(t, environ("DATABASE_URL="+c.database), moseyBin, "audit", "--json")
 	p.wait(t, time.Minute)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/test/up"
 	"github.com/mosey-web/mosey/test/web"
 )
@@ -32,7 +32,7 @@ func crawlArgs(s site, dir string, extra ...string) []string {
 type summary struct {
 	Event  string `json:"event"`
 	Status string `json:"status"`
-	crawl.Totals
+	report.Totals
 }
 
 func summaryOf(t *testing.T, p *process) summary {
@@ -72,7 +72,7 @@ func auditAgrees(t *testing.T, s site, dir string) {
 	require.Equal(t, asked, int(a.RobotsChecked))
 }
 
-func audit(t *testing.T, dir string) (a crawl.Audit) {
+func audit(t *testing.T, dir string) (a report.Audit) {
 	t.Helper()
 	p := start(t, environ(), moseyBin, "--data-dir", dir, "audit", "--json")
 	require.Zero(t, p.wait(t, time.Minute), p.out)

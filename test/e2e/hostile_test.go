@@ -60,7 +60,7 @@ func TestHostile(t *testing.T) {
 	require.Zero(t, r.Forbidden)
 	for _, v := range r.Violations() {
 		// a seed that moves takes its scope along, which the plan does not know
-		if v.Kind != web.KindExtra || v.Key != redirectsAway {
+		if v.Breach != web.BreachExtra || v.Key != redirectsAway {
 			require.Fail(t, v.String())
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
 )
 
 // spent says which budget leaves no request of a kind to a domain; empty means none.
@@ -176,27 +177,27 @@ func (w *World) Skip(r *Run, url, reason string) string {
 	p.close(Skipped)
 	p.Skip = reason
 	set := r.Settings
-	switch crawl.Reason(reason) {
-	case crawl.ReasonMinRefetch, crawl.ReasonFresh:
+	switch reasons.Reason(reason) {
+	case reasons.MinRefetch, reasons.Fresh:
 		if read, is := w.Domain(p.Domain).Read[url]; is && !p.Again && w.Now < read+micros(*set.MinRefetch) {
 			return ""
 		}
 		return fmt.Sprintf("again %t, and not read within %s", p.Again, set.MinRefetch)
-	case crawl.ReasonDepthBudget:
+	case reasons.DepthBudget:
 		if *set.MaxPagesPerDepth >= 0 && p.Depth > 0 {
 			return ""
 		}
-	case crawl.ReasonImageBudget:
+	case reasons.ImageBudget:
 		if w.spent(r, p.Domain, true) != "" {
 			return ""
 		}
-	case crawl.ReasonScheme:
+	case reasons.Scheme:
 		// it was seeded without one, and cannot be reached by https
 		if p.Bare {
 			r.want(strings.Replace(url, "https:", "http:", 1), &Page{Domain: p.Domain})
 			return ""
 		}
-	case crawl.ReasonImagesOff:
+	case reasons.ImagesOff:
 		if !set.TakesImages() {
 			return ""
 		}

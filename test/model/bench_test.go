@@ -16,6 +16,7 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/kinds"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/network"
 	"github.com/mosey-web/mosey/internal/reconcile"
@@ -119,7 +120,7 @@ func (g *guarded) Begin(ctx context.Context, s crawl.Start) (crawl.Lease, error)
 	b.idle[s.Domain] = 0
 	b.trace("    asks %s for %s", s.URL, run)
 	b.world.Now = b.now()
-	b.fail(b.world.Ask(run, s.Domain, s.URL, s.Prerequisite, s.Kind == crawl.KindImage)...)
+	b.fail(b.world.Ask(run, s.Domain, s.URL, s.Prerequisite, s.Kind == kinds.Image)...)
 	return lease, nil
 }
 

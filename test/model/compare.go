@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
 )
 
 // Compare says what the rows say that the model does not, in words. What the rows alone
@@ -39,7 +40,7 @@ func (w *World) Compare(rows Rows) (wrong []string) {
 		}
 	}
 	for name, d := range rows.Domains {
-		for _, kind := range []crawl.ControlKind{crawl.ControlStop, crawl.ControlBlock} {
+		for _, kind := range []crawl.ControlType{crawl.ControlStop, crawl.ControlBlock} {
 			if w.Domain(name).Controls[kind] == Never && d.Status != "blocked" {
 				wrong = append(wrong, fmt.Sprintf("%s is %s, though it is under %s", name, d.Status, kind))
 			}
@@ -109,7 +110,7 @@ func (r *Run) Owed() (owed []string) {
 		switch {
 		case !p.Closed:
 			owed = append(owed, url+" was never asked for")
-		case p.Skip == string(crawl.ReasonDepthBudget), p.Skip == string(crawl.ReasonImageBudget):
+		case p.Skip == string(reasons.DepthBudget), p.Skip == string(reasons.ImageBudget):
 			owed = append(owed, url+" is passed over for a "+p.Skip+" that there is no more")
 		}
 	}

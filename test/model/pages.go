@@ -3,7 +3,8 @@ package model
 import (
 	"math"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // want makes a page part of a run, once.
@@ -36,11 +37,11 @@ func (r *Run) follow(from *Page, found []Found, late bool) {
 			r.want(f.URL, &Page{Domain: f.Domain, Late: late})
 		case from.Image && !f.Moved:
 		case f.Image || from.Image:
-			if set.TakesImages() && (*set.ImageScope == crawl.ImageScopeAny || r.Seeded[f.Domain]) {
+			if set.TakesImages() && (*set.ImageScope == settings.ImageScopeAny || r.Seeded[f.Domain]) {
 				r.want(f.URL, &Page{Domain: f.Domain, Image: true, Depth: depth, Late: late})
 			}
 		case *set.MaxDepth >= 0 && depth > *set.MaxDepth:
-		case *set.Scope == crawl.ScopeWeb || r.Seeded[f.Domain]:
+		case *set.Scope == settings.ScopeWeb || r.Seeded[f.Domain]:
 			r.want(f.URL, &Page{Domain: f.Domain, Depth: depth, Late: late})
 		}
 	}
@@ -48,7 +49,7 @@ func (r *Run) follow(from *Page, found []Found, late bool) {
 
 // meant has a page asked for after all that was passed over as not reached by https.
 func (r *Run) meant(url string) {
-	if p := r.Pages[url]; p != nil && p.Skip == string(crawl.ReasonScheme) {
+	if p := r.Pages[url]; p != nil && p.Skip == string(reasons.Scheme) {
 		p.reopen()
 	}
 }

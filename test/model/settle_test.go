@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/test/model"
 )
 
@@ -229,7 +230,7 @@ func limitsOf(r *model.Run) (pairs []string) {
 	if *set.Window != "" {
 		pairs = append(pairs, "window=")
 	}
-	if usual := *(crawl.Settings{}).WithDefaults().MaxDomains; *set.MaxDomains < usual {
+	if usual := *(settings.Settings{}).WithDefaults().MaxDomains; *set.MaxDomains < usual {
 		pairs = append(pairs, fmt.Sprint("max_active_domains=", usual))
 	}
 	if *set.YieldAfter > 0 {
@@ -276,7 +277,7 @@ func (b *bench) recrawled() error {
 	b.world.Now = rows.Now
 	b.fail(b.world.Recrawlable(rows)...)
 	for _, name := range b.runs {
-		if r := b.world.Runs[name]; r != nil && b.last.Runs[name].Status != "" && (r.Settings.Stays()) && r.Status == crawl.RunRunning {
+		if r := b.world.Runs[name]; r != nil && b.last.Runs[name].Status != "" && r.Settings.Stays() && r.Status == crawl.RunRunning {
 			if err := b.set(name, []string{"when_done=end"}); err != nil {
 				return err
 			}

@@ -186,16 +186,16 @@ func (s *sites) Do(_ context.Context, r fetch.Request) (*fetch.Response, error) 
 	if after > 0 {
 		answer.Header.Set("Retry-After", strconv.Itoa(int(after.Seconds())))
 	}
-	fail := func(kind fetch.Kind) (*fetch.Response, error) {
-		return nil, &fetch.Error{EndedAt: time.Now(), Kind: kind, Msg: "as scripted", Sent: true, Connected: true}
+	fail := func(kind fetch.Cause) (*fetch.Response, error) {
+		return nil, &fetch.Error{EndedAt: time.Now(), Cause: kind, Msg: "as scripted", Sent: true, Connected: true}
 	}
 	switch mode {
 	case "timeout":
-		return fail(fetch.KindTimeout)
+		return fail(fetch.CauseTimeout)
 	case "reset":
-		return fail(fetch.KindReset)
+		return fail(fetch.CauseReset)
 	case "local":
-		return fail(fetch.KindLocal)
+		return fail(fetch.CauseLocal)
 	case "to-https":
 		answer.Status = http.StatusMovedPermanently
 		answer.Header.Set("Location", byHTTPS(a.url))

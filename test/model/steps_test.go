@@ -12,6 +12,7 @@ import (
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/internal/network"
 	"github.com/mosey-web/mosey/test/model"
 )
@@ -144,7 +145,7 @@ var quiet = []string{
 	"max_attempts=2", "scope=web", "pages_per_activity=1",
 }
 
-func (b *bench) settings(run string, args []string) (crawl.Settings, error) {
+func (b *bench) settings(run string, args []string) (settings.Settings, error) {
 	given := map[string]string{}
 	var order []string
 	add := func(pairs []string) {
@@ -167,7 +168,7 @@ func (b *bench) settings(run string, args []string) (crawl.Settings, error) {
 	for i, name := range order {
 		pairs[i] = name + "=" + given[name]
 	}
-	return crawl.ParseSettings(pairs)
+	return settings.Parse(pairs)
 }
 
 func (b *bench) applyRun(do, run string, args []string) error {
@@ -184,7 +185,7 @@ func (b *bench) applyRun(do, run string, args []string) error {
 		}
 		b.calls++
 		r.Recrawled = true
-		older := crawl.Duration(span(args[0]))
+		older := settings.Duration(span(args[0]))
 		b.start(&seeding{run: run, kind: "recrawl", recrawl: activities.RecrawlInput{Run: run, OlderThan: older}})
 		return nil
 	case "add":
@@ -212,11 +213,11 @@ func (b *bench) applyRun(do, run string, args []string) error {
 		return b.set(run, args)
 	}
 	at, end := until(args)
-	kind := crawl.RunChangeKind(do)
+	kind := crawl.RunAction(do)
 	if !r.Change(kind, end) {
 		return nil
 	}
-	_, err := b.store.ChangeRun(b.ctx, run, crawl.RunChange{Kind: kind, Until: at, SetBy: "a person"})
+	_, err := b.store.ChangeRun(b.ctx, run, crawl.RunChange{Action: kind, Until: at, SetBy: "a person"})
 	if err == nil {
 		_ = b.temporal.StartCrawl(b.ctx, run) // as cmd/mosey does: it is told if it can be
 	}
@@ -274,7 +275,7 @@ func (b *bench) set(run string, args []string) error {
 		return err
 	}
 	b.world.Ensure(run, set)
-	row, err := b.store.ChangeRun(b.ctx, run, crawl.RunChange{Kind: crawl.ChangeSet, Settings: set, SetBy: "a person"})
+	row, err := b.store.ChangeRun(b.ctx, run, crawl.RunChange{Action: crawl.ChangeSet, Settings: set, SetBy: "a person"})
 	if err != nil || row.Status == crawl.RunDone || b.temporal.StartCrawl(b.ctx, run) != nil {
 		return err
 	}
@@ -303,8 +304,8 @@ func (b *bench) applyDomain(do, domain string, args []string) error {
 		return err
 	case "pause", "stop", "block":
 		at, end := until(args)
-		b.world.Control(domain, crawl.ControlKind(do), end)
-		return b.store.SetControl(b.ctx, domain, crawl.Control{Kind: crawl.ControlKind(do), Until: at, Reason: "as scripted", SetBy: "a person"})
+		b.world.Control(domain, crawl.ControlType(do), end)
+		return b.store.SetControl(b.ctx, domain, crawl.Control{Type: crawl.ControlType(do), Until: at, Reason: "as scripted", SetBy: "a person"})
 	case "resume":
 		return b.lift(domain, crawl.ControlPause)
 	case "unblock":
@@ -327,17 +328,17 @@ func (b *bench) applyDomain(do, domain string, args []string) error {
 }
 
 // setDomain changes what holds for a domain, as cmd/mosey does.
-func (b *bench) setDomain(domain string, kind crawl.ControlKind, value any) error {
+func (b *bench) setDomain(domain string, kind crawl.ControlType, value any) error {
 	data, err := json.Marshal(value)
 	if err != nil {
 		return err
 	}
-	err = b.store.SetControl(b.ctx, domain, crawl.Control{Kind: kind, Value: data, SetBy: "a person"})
+	err = b.store.SetControl(b.ctx, domain, crawl.Control{Type: kind, Value: data, SetBy: "a person"})
 	b.told(domain)
 	return err
 }
 
-func (b *bench) lift(domain string, kinds ...crawl.ControlKind) error {
+func (b *bench) lift(domain string, kinds ...crawl.ControlType) error {
 	for _, kind := range kinds {
 		delete(b.world.Domain(domain).Controls, kind)
 	}

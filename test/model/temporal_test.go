@@ -11,6 +11,8 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/test/model"
 )
 
@@ -181,7 +183,7 @@ type domainFlow struct {
 	// robots is what StepRobots asks for.
 	robots        activities.FetchRobotsInput
 	span          time.Duration
-	reason        crawl.Reason
+	reason        reasons.Reason
 	news, decided bool
 	unfinished    int
 }
@@ -189,12 +191,12 @@ type domainFlow struct {
 func newDomainFlow(name string, pages int) *domainFlow {
 	return &domainFlow{
 		name: name, pages: pages, next: activities.StepFetch,
-		fetch: activities.FetchPagesInput{Domain: name, MaxPages: max(pages, 1), Auto: pages == crawl.PagesPerActivityAuto},
+		fetch: activities.FetchPagesInput{Domain: name, MaxPages: max(pages, 1), Auto: pages == settings.PagesPerActivityAuto},
 	}
 }
 
 func (d *domainFlow) endsWithNews() bool {
-	return d.next != activities.StepFinish && (d.reason == crawl.ReasonScheduled || d.reason == crawl.ReasonWindow)
+	return d.next != activities.StepFinish && (d.reason == reasons.Scheduled || d.reason == reasons.Window)
 }
 
 func (d *domainFlow) step(b *bench, f *flow) (ended bool) {
@@ -255,7 +257,7 @@ func (d *domainFlow) fetchRobots(b *bench, f *flow) (ended bool) {
 func (d *domainFlow) finish(b *bench, f *flow) (ended bool) {
 	d.news, d.decided = false, false
 	in := activities.FinishDomainInput{
-		Domain: d.name, Defer: d.res.Defer, Wait: crawl.Duration(d.span), Reason: string(d.reason),
+		Domain: d.name, Defer: d.res.Defer, Wait: settings.Duration(d.span), Reason: string(d.reason),
 	}
 	res, err := callFor(b, f.id, func(ctx context.Context, a *activities.Activities) (activities.FinishDomainResult, error) {
 		return a.FinishDomain(ctx, in)
@@ -297,7 +299,7 @@ func (s *seeding) step(b *bench, f *flow) (ended bool) {
 			}
 			return struct{}{}, err
 		case s.stage == 2:
-			_, err := a.FilterSeeds(stopping(ctx), activities.FilterSeedsInput{Run: s.run, Wake: s.store.Settings != (crawl.Settings{})})
+			_, err := a.FilterSeeds(stopping(ctx), activities.FilterSeedsInput{Run: s.run, Wake: s.store.Settings != (settings.Settings{})})
 			return struct{}{}, err
 		case s.kind == "recrawl":
 			res, err := a.Recrawl(ctx, s.recrawl)

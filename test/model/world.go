@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // Instant is a time on the database's clock, in microseconds since the epoch.
@@ -24,7 +25,7 @@ type World struct {
 type Run struct {
 	Name     string
 	Status   crawl.RunStatus
-	Settings crawl.Settings
+	Settings settings.Settings
 	// Until is when its pause ends; Never is not by itself.
 	Until Instant
 	// Seeded are the domains that a person has named.
@@ -81,7 +82,7 @@ const (
 // Domain is what is known of a domain.
 type Domain struct {
 	// Controls are the ends of what people have decided, by kind; Never is no end.
-	Controls map[crawl.ControlKind]Instant
+	Controls map[crawl.ControlType]Instant
 	// Budget is the domain's own, nil means none, and Delay its own least delay, in microseconds.
 	Budget *int64
 	Delay  Instant
@@ -108,7 +109,7 @@ func NewWorld() *World {
 func (w *World) Domain(name string) *Domain {
 	d := w.Domains[name]
 	if d == nil {
-		d = &Domain{Controls: map[crawl.ControlKind]Instant{}, Read: map[string]Instant{}}
+		d = &Domain{Controls: map[crawl.ControlType]Instant{}, Read: map[string]Instant{}}
 		w.Domains[name] = d
 	}
 	return d
@@ -140,7 +141,7 @@ func (w *World) Pass(span Instant) {
 }
 
 // Ensure makes a run, or changes its settings.
-func (w *World) Ensure(name string, set crawl.Settings) *Run {
+func (w *World) Ensure(name string, set settings.Settings) *Run {
 	r := w.Runs[name]
 	if r == nil {
 		r = &Run{
@@ -152,7 +153,7 @@ func (w *World) Ensure(name string, set crawl.Settings) *Run {
 	}
 	was := r.Settings
 	r.Settings = overlay(r.Settings, set)
-	if deeper(*r.Settings.MaxDepth) > deeper(*was.MaxDepth) || *r.Settings.Scope != *was.Scope && *r.Settings.Scope == crawl.ScopeWeb {
+	if deeper(*r.Settings.MaxDepth) > deeper(*was.MaxDepth) || *r.Settings.Scope != *was.Scope && *r.Settings.Scope == settings.ScopeWeb {
 		r.widen()
 	}
 	return r
@@ -166,14 +167,14 @@ func (w *World) Seed(r *Run, domain, url string, bare bool) {
 }
 
 // Control stores a person's decision about a domain: the last of a kind holds.
-func (w *World) Control(domain string, kind crawl.ControlKind, until Instant) {
+func (w *World) Control(domain string, kind crawl.ControlType, until Instant) {
 	w.Domain(domain).Controls[kind] = until
 }
 
 // Forbids says what lets nothing be asked of a domain now: a block before a stop before a
 // pause; empty means nothing.
-func (d *Domain) Forbids(now Instant) crawl.ControlKind {
-	for _, kind := range []crawl.ControlKind{crawl.ControlBlock, crawl.ControlStop, crawl.ControlPause} {
+func (d *Domain) Forbids(now Instant) crawl.ControlType {
+	for _, kind := range []crawl.ControlType{crawl.ControlBlock, crawl.ControlStop, crawl.ControlPause} {
 		if end, is := d.Controls[kind]; is && end > now {
 			return kind
 		}
@@ -182,7 +183,7 @@ func (d *Domain) Forbids(now Instant) crawl.ControlKind {
 }
 
 // Change does to a run what a person says, and reports whether that can be done to it.
-func (r *Run) Change(kind crawl.RunChangeKind, until Instant) bool {
+func (r *Run) Change(kind crawl.RunAction, until Instant) bool {
 	next, err := r.Status.Apply(kind)
 	if err != nil {
 		return false
@@ -213,10 +214,10 @@ func (r *Run) status(now Instant) crawl.RunStatus {
 	return r.Status
 }
 
-func micros(d crawl.Duration) Instant { return Instant(d / 1000) }
+func micros(d settings.Duration) Instant { return Instant(d / 1000) }
 
 // overlay is settings with those that are set of others.
-func overlay(set, with crawl.Settings) crawl.Settings {
+func overlay(set, with settings.Settings) settings.Settings {
 	into, from := reflect.ValueOf(&set).Elem(), reflect.ValueOf(with)
 	for i := range into.NumField() {
 		if f := from.Field(i); f.Kind() == reflect.Pointer && !f.IsNil() {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
@@ -46,7 +47,7 @@ func wholeCases(changing changes, reading reads) {
 	reading["Images"] = func(t *testing.T, s *db.Store) {
 		ctx := t.Context()
 		for _, domain := range []string{"", site(sitePlain)} {
-			_, err := s.Images(ctx, crawl.ImageFilter{Domain: domain, Most: 20})
+			_, err := s.Images(ctx, report.ImageFilter{Domain: domain, Most: 20})
 			require.NoError(t, err)
 		}
 		for _, alike := range []bool{false, true} {

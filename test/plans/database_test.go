@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db/dbtest"
 )
 
@@ -46,15 +46,15 @@ type database struct {
 func newDatabase(t *testing.T) *database {
 	t.Helper()
 	store := dbtest.New(t)
-	large := crawl.Settings{
-		Delay: new(crawl.Duration(time.Second)), WhenDone: new(crawl.WhenDoneRecrawl), MaxPagesPerDomain: new(int64(1_000_000)),
+	large := settings.Settings{
+		Delay: new(settings.Duration(time.Second)), WhenDone: new(settings.WhenDoneRecrawl), MaxPagesPerDomain: new(int64(1_000_000)),
 	}
-	small := crawl.Settings{
-		Delay: new(crawl.Duration(time.Second)), Images: new(crawl.ImagesMetadata), MaxPages: new(int64(100_000)),
+	small := settings.Settings{
+		Delay: new(settings.Duration(time.Second)), Images: new(settings.ImagesMetadata), MaxPages: new(int64(100_000)),
 		MaxPagesPerDomain: new(int64(25)), MaxPagesPerRegistered: new(int64(1000)), Window: new("00:00-23:59"),
-		PriorityWeights: &map[string]float64{"yield": 2}, MaxBytes: new(int64(1 << 40)), Scope: new(crawl.ScopeWeb),
+		PriorityWeights: &map[string]float64{"yield": 2}, MaxBytes: new(int64(1 << 40)), Scope: new(settings.ScopeWeb),
 	}
-	for i, set := range []crawl.Settings{large, {}, small} {
+	for i, set := range []settings.Settings{large, {}, small} {
 		run, err := store.EnsureRun(t.Context(), "run-"+strconv.Itoa(i+1), "test", set)
 		require.NoError(t, err)
 		require.Equal(t, int64(i+1), run.ID)

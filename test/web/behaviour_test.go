@@ -155,17 +155,17 @@ func TestBehaviours(t *testing.T) {
 func TestRobotsKinds(t *testing.T) {
 	t.Parallel()
 	var sites []Site
-	for _, kind := range RobotsKinds() {
+	for _, kind := range RobotsFiles() {
 		sites = append(sites, Site{Host: string(kind) + ".test", Robots: kind, CrawlDelay: 1500 * time.Millisecond})
 	}
 	w := StartT(t, Options{Sites: sites})
 	client := newClient(w)
-	statuses := map[RobotsKind]int{
+	statuses := map[RobotsFile]int{
 		RobotsNone: 404, RobotsError: 500, RobotsUnavailable: 503, RobotsTooMany: 429,
 		RobotsForbidden: 403, RobotsUnauthorized: 401,
 		RobotsWWW: 301, RobotsOther: 301, RobotsChain: 301, RobotsMany: 301,
 	}
-	for _, kind := range RobotsKinds() {
+	for _, kind := range RobotsFiles() {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			host := string(kind) + ".test"
@@ -185,7 +185,7 @@ func TestRobotsKinds(t *testing.T) {
 				u = resolve(u, a.header.Get("Location"))
 				a = mustAsk(t, client, u)
 			}
-			require.Equal(t, map[RobotsKind]int{
+			require.Equal(t, map[RobotsFile]int{
 				RobotsWWW: 1, RobotsOther: 1, RobotsChain: 5, RobotsMany: 6,
 			}[kind], redirects)
 			if w.crawlDelay(host) > 0 {

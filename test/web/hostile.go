@@ -93,10 +93,10 @@ func Hostile() []Site {
 	}
 	add(Site{Host: "landing", Pages: 3, Plain: true})
 	add(Site{Host: "away", Pages: 3, Plain: true, Unseeded: true})
-	for _, kind := range TrapKinds() {
+	for _, kind := range TrapShapes() {
 		add(Site{Host: "trap-" + string(kind), Pages: 3, Plain: true, Trap: kind})
 	}
-	for _, kind := range tlsKinds {
+	for _, kind := range tlsCertificates {
 		add(Site{Host: "tls-" + string(kind), Pages: 3, Plain: true, TLS: kind})
 	}
 	for _, mode := range []DNSMode{DNSForbidden, DNSMixed, DNSRebind} {

@@ -57,7 +57,7 @@ func TestCorrectCrawlerSurvivesTheHostileWeb(t *testing.T) {
 		t.Parallel()
 		report := crawl(t, slices.DeleteFunc(Hostile(), isBusy))
 		require.Greater(t, report.Covered, 100)
-		require.GreaterOrEqual(t, len(report.Traps), len(TrapKinds()))
+		require.GreaterOrEqual(t, len(report.Traps), len(TrapShapes()))
 		require.LessOrEqual(t, report.TrapPages, maxTrapped*len(report.Traps))
 	})
 }
@@ -103,10 +103,10 @@ func TestHostileHasEverything(t *testing.T) {
 	for _, b := range HostileBehaviours() {
 		want = append(want, b.Name)
 	}
-	for _, kind := range TrapKinds() {
+	for _, kind := range TrapShapes() {
 		want = append(want, "trap-"+string(kind))
 	}
-	for _, kind := range tlsKinds {
+	for _, kind := range tlsCertificates {
 		want = append(want, "tls-"+string(kind))
 	}
 	for _, mode := range []DNSMode{DNSForbidden, DNSMixed, DNSRebind} {
@@ -173,7 +173,7 @@ func TestHostileDNS(t *testing.T) {
 	b.add("http://rebind.test:8080/robots.txt", 0, 10, 200)
 	b.add("http://rebind.test:8080/", 20, 30, 200)
 	b.add("http://rebind.test:8080/nowhere", 40, 50, 404)
-	require.Equal(t, []Kind{KindExtra}, b.kinds(Expectations{}), "or with the pages it has")
+	require.Equal(t, []Breach{BreachExtra}, b.kinds(Expectations{}), "or with the pages it has")
 }
 
 func TestRobotsTurn(t *testing.T) {

@@ -73,41 +73,41 @@ func (e Expectations) withDefaults() Expectations {
 	return e
 }
 
-// Kind is what a violation breaks.
-type Kind string
+// Breach is what a violation breaks.
+type Breach string
 
 // The kinds of violation.
 const (
-	// KindBeforeRobots is a page asked for before its robots.txt was answered.
-	KindBeforeRobots Kind = "before-robots"
-	// KindDisallowed is a page that robots.txt disallows.
-	KindDisallowed Kind = "disallowed"
-	// KindDuplicate is a URL answered with 200 again.
-	KindDuplicate Kind = "duplicate"
-	// KindExtra is a URL that was not to be fetched for another reason: it is
+	// BreachBeforeRobots is a page asked for before its robots.txt was answered.
+	BreachBeforeRobots Breach = "before-robots"
+	// BreachDisallowed is a page that robots.txt disallows.
+	BreachDisallowed Breach = "disallowed"
+	// BreachDuplicate is a URL answered with 200 again.
+	BreachDuplicate Breach = "duplicate"
+	// BreachExtra is a URL that was not to be fetched for another reason: it is
 	// out of scope, behind nofollow, or not canonical.
-	KindExtra Kind = "extra"
-	// KindForbidden is a connection to an address outside the web, where
+	BreachExtra Breach = "extra"
+	// BreachForbidden is a connection to an address outside the web, where
 	// nothing of its sites is.
-	KindForbidden Kind = "forbidden"
-	// KindGap is a request to a domain before its time.
-	KindGap Kind = "gap"
-	// KindIPGap is a request to an address before its time.
-	KindIPGap Kind = "ip-gap"
-	// KindMissing is a URL that was to be fetched and was not.
-	KindMissing Kind = "missing"
-	// KindOverlap is a request to a domain while another is in flight.
-	KindOverlap Kind = "overlap"
-	// KindRetryAfter is a request to a domain before the time that an answer
+	BreachForbidden Breach = "forbidden"
+	// BreachGap is a request to a domain before its time.
+	BreachGap Breach = "gap"
+	// BreachIPGap is a request to an address before its time.
+	BreachIPGap Breach = "ip-gap"
+	// BreachMissing is a URL that was to be fetched and was not.
+	BreachMissing Breach = "missing"
+	// BreachOverlap is a request to a domain while another is in flight.
+	BreachOverlap Breach = "overlap"
+	// BreachRetryAfter is a request to a domain before the time that an answer
 	// of 429 or 503 gave.
-	KindRetryAfter Kind = "retry-after"
-	// KindRobotsUnavailable is a page of an origin whose robots.txt cannot
+	BreachRetryAfter Breach = "retry-after"
+	// BreachRobotsUnavailable is a page of an origin whose robots.txt cannot
 	// be read: 429, 5xx, no answer or too many redirects.
-	KindRobotsUnavailable Kind = "robots-unavailable"
-	// KindSubnetGap is a request to a subnet before its time.
-	KindSubnetGap Kind = "subnet-gap"
-	// KindUserAgent is a request that does not say who asks.
-	KindUserAgent Kind = "user-agent"
+	BreachRobotsUnavailable Breach = "robots-unavailable"
+	// BreachSubnetGap is a request to a subnet before its time.
+	BreachSubnetGap Breach = "subnet-gap"
+	// BreachUserAgent is a request that does not say who asks.
+	BreachUserAgent Breach = "user-agent"
 )
 
 // Violation is one broken promise.
@@ -116,13 +116,13 @@ type Violation struct {
 	At     time.Duration
 	Detail string
 	// Key is the domain or the address.
-	Key  string
-	Kind Kind
-	URL  string
+	Key    string
+	Breach Breach
+	URL    string
 }
 
 func (v Violation) String() string {
-	return fmt.Sprintf("%s at %.3fs: %s %s: %s", v.Kind, v.At.Seconds(), v.Key, v.URL, v.Detail)
+	return fmt.Sprintf("%s at %.3fs: %s %s: %s", v.Breach, v.At.Seconds(), v.Key, v.URL, v.Detail)
 }
 
 // Judge compares a log with what is expected.
@@ -153,9 +153,9 @@ type judge struct {
 	report Report
 }
 
-func (j *judge) violatef(kind Kind, key string, r Record, format string, args ...any) {
+func (j *judge) violatef(kind Breach, key string, r Record, format string, args ...any) {
 	j.report.violations = append(j.report.violations, Violation{
-		At: r.Start, Detail: fmt.Sprintf(format, args...), Key: key, Kind: kind, URL: r.URL(),
+		At: r.Start, Detail: fmt.Sprintf(format, args...), Key: key, Breach: kind, URL: r.URL(),
 	})
 }
 
@@ -184,7 +184,7 @@ func (j *judge) userAgents() {
 	want := strings.ToLower(j.expect.UserAgent)
 	for _, r := range j.log {
 		if r.Host != "" && !strings.Contains(strings.ToLower(r.UserAgent), want) {
-			j.violatef(KindUserAgent, r.Domain(), r, "User-Agent is %q", r.UserAgent)
+			j.violatef(BreachUserAgent, r.Domain(), r, "User-Agent is %q", r.UserAgent)
 		}
 	}
 }
@@ -221,7 +221,7 @@ func (j *judge) duplicates() {
 			spare--
 			continue
 		}
-		j.violatef(KindDuplicate, r.Domain(), r, "answered with 200 for the %s time", ordinal(seen[u]))
+		j.violatef(BreachDuplicate, r.Domain(), r, "answered with 200 for the %s time", ordinal(seen[u]))
 	}
 }
 

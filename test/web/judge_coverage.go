@@ -35,7 +35,7 @@ func (j *judge) coverage() {
 		if !j.expect.Partial {
 			name, _, _ := p.split(u)
 			j.report.violations = append(j.report.violations, Violation{
-				Detail: missingDetail(want), Key: DomainKey(name), Kind: KindMissing, URL: u,
+				Detail: missingDetail(want), Key: DomainKey(name), Breach: BreachMissing, URL: u,
 			})
 		}
 	}
@@ -71,7 +71,7 @@ func (j *judge) extra(r Record) {
 		return
 	}
 	j.report.Extra = append(j.report.Extra, r.URL())
-	j.violatef(KindExtra, r.Domain(), r, "%s", why)
+	j.violatef(BreachExtra, r.Domain(), r, "%s", why)
 }
 
 // needless is why a request that was not expected was wrong, "" if it was not.

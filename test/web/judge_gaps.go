@@ -88,9 +88,9 @@ func (j *judge) domain(key string, log Log, told []crawlDelay, crowded bool) {
 			gaps = append(gaps, gap)
 			switch {
 			case gap < -j.tolerance(prev):
-				j.violatef(KindOverlap, key, r, "began %v before the end of %s", -gap, prev.URL())
+				j.violatef(BreachOverlap, key, r, "began %v before the end of %s", -gap, prev.URL())
 			case gap < delay-j.tolerance(prev):
-				j.violatef(KindGap, key, r, "%v after %s, want %v", gap, prev.URL(), delay)
+				j.violatef(BreachGap, key, r, "%v after %s, want %v", gap, prev.URL(), delay)
 			case j.steady(prev) && !crowded:
 				j.report.overshoots = append(j.report.overshoots, gap-delay)
 			}
@@ -154,17 +154,17 @@ func (j *judge) steady(r Record) bool {
 // place is what requests of several domains have in common.
 type place struct {
 	delay time.Duration
-	kind  Kind
+	kind  Breach
 	of    func(Record) string
 	stats *[]KeyStats
 }
 
 func (j *judge) places() []place {
 	return []place{{
-		delay: j.expect.IPDelay, kind: KindIPGap, stats: &j.report.IPs,
+		delay: j.expect.IPDelay, kind: BreachIPGap, stats: &j.report.IPs,
 		of: func(r Record) string { return r.LocalAddr.Addr().String() },
 	}, {
-		delay: j.expect.SubnetDelay, kind: KindSubnetGap, stats: &j.report.Subnets,
+		delay: j.expect.SubnetDelay, kind: BreachSubnetGap, stats: &j.report.Subnets,
 		of: func(r Record) string { return subnetOf(r.LocalAddr.Addr()).String() },
 	}}
 }

@@ -40,7 +40,7 @@ func (j *judge) retried(key string, r Record, w *retryAfter) {
 		j.report.retries = append(j.report.retries, r.Start-w.until)
 	}
 	if r.Start < w.until-j.expect.Tolerance {
-		j.violatef(KindRetryAfter, key, r, "%v before the Retry-After of %v of %s has passed",
+		j.violatef(BreachRetryAfter, key, r, "%v before the Retry-After of %v of %s has passed",
 			w.until-r.Start, w.asked, w.from)
 	}
 }
@@ -51,7 +51,7 @@ func (j *judge) forbidden() {
 		if isForbidden(r) {
 			j.report.Forbidden++
 			addr := r.LocalAddr.Addr()
-			j.violatef(KindForbidden, addr.String(), r, "%v is outside the web", addr)
+			j.violatef(BreachForbidden, addr.String(), r, "%v is outside the web", addr)
 		}
 	}
 }

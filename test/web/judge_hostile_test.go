@@ -26,7 +26,7 @@ func TestJudgeRetryAfter(t *testing.T) {
 		b.add("http://a.test:8080/p/1", 2030, 2040, 200)
 		require.Empty(t, b.kinds(Expectations{}))
 		b.log[2].Start = 2028 * time.Millisecond
-		require.Equal(t, []Kind{KindRetryAfter}, b.kinds(Expectations{}))
+		require.Equal(t, []Breach{BreachRetryAfter}, b.kinds(Expectations{}))
 	})
 	t.Run("HoldsForTheDomainNotTheURL", func(t *testing.T) {
 		t.Parallel()
@@ -35,7 +35,7 @@ func TestJudgeRetryAfter(t *testing.T) {
 		} {
 			b := setup(t, 429)
 			b.add(u, 1000, 1010, 301)
-			require.Equal(t, []Kind{KindRetryAfter}, b.kinds(Expectations{}), u)
+			require.Equal(t, []Breach{BreachRetryAfter}, b.kinds(Expectations{}), u)
 		}
 		b := setup(t, 429)
 		b.add("http://b.test:8080/robots.txt", 1000, 1010, 200)
@@ -47,27 +47,27 @@ func TestJudgeRetryAfter(t *testing.T) {
 		b.add("http://a.test:8080/p/1", 500, 510, 200)
 		b.add("http://a.test:8080/p/2", 1000, 1010, 200)
 		b.add("http://a.test:8080/p/3", 2030, 2040, 200)
-		require.Equal(t, []Kind{KindRetryAfter, KindRetryAfter}, b.kinds(Expectations{}))
+		require.Equal(t, []Breach{BreachRetryAfter, BreachRetryAfter}, b.kinds(Expectations{}))
 	})
 	t.Run("ShorterOneDoesNotReplaceIt", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, 503)
 		b.add("http://a.test:8080/p/2", 40, 50, 503).RetryAfter = time.Second
 		b.add("http://a.test:8080/", 1500, 1510, 200)
-		require.Equal(t, []Kind{KindRetryAfter, KindRetryAfter}, b.kinds(Expectations{}))
+		require.Equal(t, []Breach{BreachRetryAfter, BreachRetryAfter}, b.kinds(Expectations{}))
 	})
 	t.Run("SilentConnectionCounts", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, 503)
 		r := b.add("http://a.test:8080/p/1", 1000, 1010, 0)
 		r.Host, r.Target, r.Aborted = "", "", true
-		require.Equal(t, []Kind{KindRetryAfter}, b.kinds(Expectations{}))
+		require.Equal(t, []Breach{BreachRetryAfter}, b.kinds(Expectations{}))
 	})
 	t.Run("RequestOnItsWayCouldNotKnow", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, 503)
 		b.add("http://a.test:8080/p/1", 25, 40, 200)
-		require.Equal(t, []Kind{KindOverlap}, b.kinds(Expectations{}))
+		require.Equal(t, []Breach{BreachOverlap}, b.kinds(Expectations{}))
 	})
 	t.Run("OnlyOf429And503ThatWereAnswered", func(t *testing.T) {
 		t.Parallel()
@@ -103,7 +103,7 @@ func TestJudgeSubnets(t *testing.T) {
 	b.add("http://b.test:8080/robots.txt", 500, 510, 200)
 	second := Expectations{SubnetDelay: time.Second}
 	require.Empty(t, b.kinds(Expectations{Delay: time.Second, IPDelay: time.Second}))
-	require.Equal(t, []Kind{KindSubnetGap}, b.kinds(second))
+	require.Equal(t, []Breach{BreachSubnetGap}, b.kinds(second))
 	report := Judge(b.log, second)
 	require.Len(t, report.Subnets, 2)
 	require.Equal(t, KeyStats{
@@ -140,11 +140,11 @@ func TestJudgeForbidden(t *testing.T) {
 		b.add("http://a.test:8080/", 20, 30, 200)
 		require.Empty(t, b.kinds(Expectations{}))
 		b.log[1].LocalAddr = netip.AddrPortFrom(addr, 8080)
-		require.Equal(t, []Kind{KindForbidden}, b.kinds(Expectations{}), addr)
+		require.Equal(t, []Breach{BreachForbidden}, b.kinds(Expectations{}), addr)
 
 		// Connecting is enough.
 		b.log[1].Host, b.log[1].Target = "", ""
-		require.Equal(t, []Kind{KindForbidden}, b.kinds(Expectations{}), addr)
+		require.Equal(t, []Breach{BreachForbidden}, b.kinds(Expectations{}), addr)
 		report := Judge(b.log, Expectations{})
 		require.Equal(t, 1, report.Forbidden)
 		require.Equal(t, addr.String(), report.Violations()[0].Key)
@@ -176,7 +176,7 @@ func TestJudgeRobotsThatTurn(t *testing.T) {
 	b.add("http://a.test:8080/robots.txt", 40, 50, 200).Attempt = 2
 	require.Empty(t, b.kinds(Expectations{}), "asking for it again is no duplicate")
 	b.add("http://a.test:8080/p/1", 60, 70, 200)
-	require.Equal(t, []Kind{KindDisallowed}, b.kinds(Expectations{}))
+	require.Equal(t, []Breach{BreachDisallowed}, b.kinds(Expectations{}))
 	b.log[3].Start = 35 * time.Millisecond
 	b.log[3].End = 36 * time.Millisecond
 	require.Empty(t, b.kinds(Expectations{}), "it was asked for before the turn")

@@ -27,16 +27,16 @@ func (j *judge) robots() {
 		known, answer := j.knowledge(asked, name, r.Start)
 		switch known {
 		case knowNothing:
-			j.violatef(KindBeforeRobots, r.Domain(), r, "robots.txt had not been answered")
+			j.violatef(BreachBeforeRobots, r.Domain(), r, "robots.txt had not been answered")
 		case knowUnavailable:
-			j.violatef(KindRobotsUnavailable, r.Domain(), r, "robots.txt is unavailable")
+			j.violatef(BreachRobotsUnavailable, r.Domain(), r, "robots.txt is unavailable")
 		case knowRules:
 			h := j.expect.Plan.hosts[name]
 			switch {
 			case h.site.turned(answer.Attempt):
-				j.violatef(KindDisallowed, r.Domain(), r, "robots.txt disallows everything by now")
+				j.violatef(BreachDisallowed, r.Domain(), r, "robots.txt disallows everything by now")
 			case !j.expect.Plan.allowed(h, target):
-				j.violatef(KindDisallowed, r.Domain(), r, "robots.txt disallows it")
+				j.violatef(BreachDisallowed, r.Domain(), r, "robots.txt disallows it")
 			}
 		case knowAllowed:
 		}

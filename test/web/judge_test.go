@@ -46,12 +46,12 @@ func (b *logBundle) add(u string, start, end, status int) *Record {
 }
 
 // kinds judges and lists what was violated, in order of time.
-func (b *logBundle) kinds(e Expectations) []Kind {
+func (b *logBundle) kinds(e Expectations) []Breach {
 	b.t.Helper()
 	e.Plan, e.Partial = b.plan, true
-	var kinds []Kind
+	var kinds []Breach
 	for _, v := range Judge(b.log, e).Violations() {
-		kinds = append(kinds, v.Kind)
+		kinds = append(kinds, v.Breach)
 	}
 	return kinds
 }
@@ -75,14 +75,14 @@ func TestJudgeGaps(t *testing.T) {
 		b.add("http://a.test:8080/", 1009, 1020, 200)
 		require.Empty(t, b.kinds(second))
 		b.add("http://a.test:8080/p/1", 2018, 2020, 200)
-		require.Equal(t, []Kind{KindGap}, b.kinds(second))
+		require.Equal(t, []Breach{BreachGap}, b.kinds(second))
 	})
 	t.Run("AliasIsTheSameDomain", func(t *testing.T) {
 		t.Parallel()
 		b := setupLog(t, one)
 		b.add("http://www.a.test:8080/robots.txt", 0, 10, 200)
 		b.add("http://a.test:8080/robots.txt", 500, 510, 200)
-		require.Equal(t, []Kind{KindGap}, b.kinds(second))
+		require.Equal(t, []Breach{BreachGap}, b.kinds(second))
 	})
 	t.Run("EveryRequestCounts", func(t *testing.T) {
 		t.Parallel()
@@ -91,7 +91,7 @@ func TestJudgeGaps(t *testing.T) {
 			b.add("http://a.test:8080/robots.txt", 0, 10, 200)
 			b.add("http://a.test:8080/", 1100, 1110, 200)
 			b.add("http://a.test:8080"+target, 1900, 1910, 301)
-			require.Equal(t, []Kind{KindGap}, b.kinds(second), target)
+			require.Equal(t, []Breach{BreachGap}, b.kinds(second), target)
 		}
 	})
 	t.Run("LongRequestShieldsTheShortOnesInIt", func(t *testing.T) {
@@ -100,7 +100,7 @@ func TestJudgeGaps(t *testing.T) {
 		b.add("http://a.test:8080/robots.txt", 0, 5000, 200)
 		b.add("http://a.test:8080/robots.txt", 100, 110, 301)
 		b.add("http://a.test:8080/robots.txt", 5500, 5510, 301)
-		require.Equal(t, []Kind{KindOverlap, KindGap}, b.kinds(second))
+		require.Equal(t, []Breach{BreachOverlap, BreachGap}, b.kinds(second))
 		require.Equal(t, 2, Judge(b.log, second).Domains[0].Peak)
 	})
 	t.Run("AbortedRequestEndsWhenItWasClosed", func(t *testing.T) {
@@ -109,7 +109,7 @@ func TestJudgeGaps(t *testing.T) {
 		r := b.add("http://a.test:8080/robots.txt", 0, 10_000, 0)
 		r.Aborted = true
 		b.add("http://a.test:8080/robots.txt", 10_500, 10_510, 200)
-		require.Equal(t, []Kind{KindGap}, b.kinds(second))
+		require.Equal(t, []Breach{BreachGap}, b.kinds(second))
 	})
 	t.Run("ClosedConnectionIsSeenLate", func(t *testing.T) {
 		t.Parallel()
@@ -118,7 +118,7 @@ func TestJudgeGaps(t *testing.T) {
 		b.add("http://a.test:8080/robots.txt", 2984, 2990, 200)
 		require.Empty(t, b.kinds(second))
 		b.add("http://a.test:8080/", 3980, 3990, 200)
-		require.Equal(t, []Kind{KindGap}, b.kinds(second), "after an answer")
+		require.Equal(t, []Breach{BreachGap}, b.kinds(second), "after an answer")
 	})
 	t.Run("RequestInFlightOverlaps", func(t *testing.T) {
 		t.Parallel()
@@ -126,7 +126,7 @@ func TestJudgeGaps(t *testing.T) {
 		r := b.add("http://a.test:8080/robots.txt", 0, 9000, 0)
 		r.InFlight = true
 		b.add("http://a.test:8080/robots.txt", 5000, 5010, 200)
-		require.Equal(t, []Kind{KindOverlap}, b.kinds(second))
+		require.Equal(t, []Breach{BreachOverlap}, b.kinds(second))
 	})
 	t.Run("SharedAddressHasItsOwnDelay", func(t *testing.T) {
 		t.Parallel()
@@ -134,14 +134,14 @@ func TestJudgeGaps(t *testing.T) {
 		b.add("http://b.test:8080/robots.txt", 0, 10, 200)
 		b.add("http://c.test:8080/robots.txt", 500, 510, 200)
 		require.Empty(t, b.kinds(second))
-		require.Equal(t, []Kind{KindIPGap}, b.kinds(Expectations{Delay: time.Second, IPDelay: time.Second}))
+		require.Equal(t, []Breach{BreachIPGap}, b.kinds(Expectations{Delay: time.Second, IPDelay: time.Second}))
 	})
 	t.Run("OrderOfTheLogDoesNotMatter", func(t *testing.T) {
 		t.Parallel()
 		b := setupLog(t, one)
 		b.add("http://a.test:8080/", 500, 510, 200)
 		b.add("http://a.test:8080/robots.txt", 0, 10, 200)
-		require.Equal(t, []Kind{KindGap}, b.kinds(second))
+		require.Equal(t, []Breach{BreachGap}, b.kinds(second))
 	})
 	t.Run("CrawlDelayHoldsOnceItIsKnown", func(t *testing.T) {
 		t.Parallel()
@@ -151,7 +151,7 @@ func TestJudgeGaps(t *testing.T) {
 		b.add("http://a.test:8080/", 6020, 6030, 200)
 		require.Empty(t, b.kinds(second))
 		b.add("http://a.test:8080/p/1", 11_000, 11_010, 200)
-		require.Equal(t, []Kind{KindGap}, b.kinds(second))
+		require.Equal(t, []Breach{BreachGap}, b.kinds(second))
 		require.Equal(t, 5*time.Second, Judge(b.log, Expectations{Plan: b.plan}).Domains[0].Delay)
 	})
 	t.Run("CrawlDelayBehindARedirectHoldsForTheSite", func(t *testing.T) {
@@ -162,7 +162,7 @@ func TestJudgeGaps(t *testing.T) {
 		b.add("http://a.test:8080/", 5010, 5020, 200)
 		require.Empty(t, b.kinds(second))
 		b.log[2].Start = 4 * time.Second
-		require.Equal(t, []Kind{KindGap}, b.kinds(second))
+		require.Equal(t, []Breach{BreachGap}, b.kinds(second))
 	})
 	t.Run("LongerDelayThanCrawlDelayHolds", func(t *testing.T) {
 		t.Parallel()
@@ -170,7 +170,7 @@ func TestJudgeGaps(t *testing.T) {
 		b.add("http://a.test:8080/robots.txt", 0, 10, 200)
 		b.add("http://a.test:8080/", 1500, 1510, 200)
 		require.Empty(t, b.kinds(second))
-		require.Equal(t, []Kind{KindGap}, b.kinds(Expectations{Delay: 2 * time.Second}))
+		require.Equal(t, []Breach{BreachGap}, b.kinds(Expectations{Delay: 2 * time.Second}))
 	})
 }
 
@@ -199,14 +199,14 @@ func TestJudgeRobots(t *testing.T) {
 		b.add("http://a.test:8080/", 9, 20, 200)
 		require.Empty(t, b.kinds(Expectations{}))
 		b.log[1].Start = 5 * time.Millisecond
-		require.Equal(t, []Kind{KindBeforeRobots, KindOverlap}, sortedKinds(b.kinds(Expectations{})))
+		require.Equal(t, []Breach{BreachBeforeRobots, BreachOverlap}, sortedKinds(b.kinds(Expectations{})))
 	})
 	t.Run("RobotsOfAnotherOriginIsNoExcuse", func(t *testing.T) {
 		t.Parallel()
 		b := setupLog(t, Options{Sites: []Site{{Host: "a.test", WWW: true}}})
 		b.add("http://a.test:8080/robots.txt", 0, 10, 200)
 		b.add("http://www.a.test:8080/p/1", 20, 30, 301)
-		require.Equal(t, []Kind{KindBeforeRobots}, b.kinds(Expectations{}))
+		require.Equal(t, []Breach{BreachBeforeRobots}, b.kinds(Expectations{}))
 	})
 	t.Run("LastAnswerCounts", func(t *testing.T) {
 		t.Parallel()
@@ -216,10 +216,10 @@ func TestJudgeRobots(t *testing.T) {
 		b.add("http://a.test:8080/", 40, 50, 200)
 		require.Empty(t, b.kinds(Expectations{}))
 		b.log[1].Status = 429
-		require.Equal(t, []Kind{KindRobotsUnavailable}, b.kinds(Expectations{}))
+		require.Equal(t, []Breach{BreachRobotsUnavailable}, b.kinds(Expectations{}))
 		b.log[1].Status = 200
 		b.log[1].Aborted = true
-		require.Equal(t, []Kind{KindRobotsUnavailable}, b.kinds(Expectations{}))
+		require.Equal(t, []Breach{BreachRobotsUnavailable}, b.kinds(Expectations{}))
 	})
 	t.Run("EnoughOfALongFileCounts", func(t *testing.T) {
 		t.Parallel()
@@ -227,9 +227,9 @@ func TestJudgeRobots(t *testing.T) {
 		b.add("http://a.test:8080/robots.txt", 0, 10, 200)
 		b.add("http://a.test:8080/private/1", 20, 30, 200)
 		b.log[0].Aborted, b.log[0].Bytes = true, robotsLimit
-		require.Equal(t, []Kind{KindDisallowed}, b.kinds(Expectations{}))
+		require.Equal(t, []Breach{BreachDisallowed}, b.kinds(Expectations{}))
 		b.log[0].Bytes--
-		require.Equal(t, []Kind{KindRobotsUnavailable}, b.kinds(Expectations{}))
+		require.Equal(t, []Breach{BreachRobotsUnavailable}, b.kinds(Expectations{}))
 	})
 	t.Run("MissingFileAllowsAll", func(t *testing.T) {
 		t.Parallel()
@@ -240,9 +240,9 @@ func TestJudgeRobots(t *testing.T) {
 	})
 	t.Run("SixRedirectsAreTooMany", func(t *testing.T) {
 		t.Parallel()
-		for kind, want := range map[RobotsKind][]Kind{
+		for kind, want := range map[RobotsFile][]Breach{
 			RobotsChain: nil,
-			RobotsMany:  {KindRobotsUnavailable},
+			RobotsMany:  {BreachRobotsUnavailable},
 		} {
 			b := setupLog(t, Options{Sites: []Site{{Host: "a.test", Robots: kind}}})
 			chain := b.plan.robotsChain("a.test")
@@ -259,9 +259,9 @@ func TestJudgeRobots(t *testing.T) {
 	})
 }
 
-func sortedKinds(kinds []Kind) []Kind {
+func sortedKinds(kinds []Breach) []Breach {
 	if len(kinds) == 2 && kinds[0] > kinds[1] {
-		return []Kind{kinds[1], kinds[0]}
+		return []Breach{kinds[1], kinds[0]}
 	}
 	return kinds
 }
@@ -284,7 +284,7 @@ func TestJudgeCoverage(t *testing.T) {
 		"http://a.test:8080/p/1", "http://a.test:8080/p/2", "http://a.test:8080/p/3",
 	}, report.Missing)
 	require.Len(t, report.Violations(), 3)
-	require.Equal(t, KindMissing, report.Violations()[0].Kind)
+	require.Equal(t, BreachMissing, report.Violations()[0].Breach)
 	require.Equal(t, "never answered with 200 OK", report.Violations()[0].Detail)
 
 	partial := Judge(b.log, Expectations{Plan: b.plan, Partial: true})
@@ -301,7 +301,7 @@ func TestJudgeAskedOnly(t *testing.T) {
 	b.add("http://a.test:8080/p/20", 30, 31, 200)
 	require.Empty(t, b.kinds(Expectations{AskedOnly: true}))
 	b.add("http://a.test:8080/p/85", 40, 41, 200) // only /p/21 links to it
-	require.Equal(t, []Kind{KindExtra}, b.kinds(Expectations{AskedOnly: true}))
+	require.Equal(t, []Breach{BreachExtra}, b.kinds(Expectations{AskedOnly: true}))
 }
 
 func TestJudgeDuplicates(t *testing.T) {
@@ -316,17 +316,17 @@ func TestJudgeDuplicates(t *testing.T) {
 	require.Empty(t, b.kinds(Expectations{}))
 	b.add("http://a.test:8080/", 60, 61, 200)
 	b.add("http://a.test:8080/", 70, 71, 200)
-	require.Equal(t, []Kind{KindDuplicate, KindDuplicate}, b.kinds(Expectations{}))
-	require.Equal(t, []Kind{KindDuplicate}, b.kinds(Expectations{Refetches: 1}))
+	require.Equal(t, []Breach{BreachDuplicate, BreachDuplicate}, b.kinds(Expectations{}))
+	require.Equal(t, []Breach{BreachDuplicate}, b.kinds(Expectations{Refetches: 1}))
 	require.Equal(t, 2, Judge(b.log, Expectations{Plan: b.plan, Refetches: 2}).Refetched)
 }
 
 func TestJudgeUserAgent(t *testing.T) {
 	t.Parallel()
-	for agent, want := range map[string][]Kind{
+	for agent, want := range map[string][]Breach{
 		"Mosey/1.0 (+mailto:a@example.org)": nil,
-		"Go-http-client/1.1":                {KindUserAgent},
-		"":                                  {KindUserAgent},
+		"Go-http-client/1.1":                {BreachUserAgent},
+		"":                                  {BreachUserAgent},
 	} {
 		b := setupLog(t, Options{Sites: []Site{{Host: "a.test"}}})
 		b.add("http://a.test:8080/robots.txt", 0, 1, 200).UserAgent = agent

@@ -91,7 +91,7 @@ type Site struct {
 	Plain bool
 
 	// Robots is the kind of robots.txt. Defaults to RobotsAllow.
-	Robots RobotsKind
+	Robots RobotsFile
 
 	// RobotsTurns is how many answers of /robots.txt are of the kind Robots,
 	// and may be kept for a second only; later ones disallow everything. 0
@@ -104,14 +104,14 @@ type Site struct {
 	Subnet string
 
 	// TLS makes it a site of https. It then has an address of its own.
-	TLS TLSKind
+	TLS Certificate
 
 	// TLSOrHTTP has a site of https be asked by http too, on the same port. Its
 	// behaviours tell the two apart by Visit.Secure.
 	TLSOrHTTP bool
 
 	// Trap is an endless space of pages that the root links to.
-	Trap TrapKind
+	Trap TrapShape
 
 	// Unseeded keeps the site out of Seeds: it is found only through links,
 	// and is out of scope for a crawl of ScopeSeeds.
@@ -207,7 +207,7 @@ func (o Options) Validate() error {
 	check(len(o.Sites) <= maxSites,
 		"Sites are %d, want at most %d", len(o.Sites), maxSites)
 	for i, s := range o.Sites {
-		kind, known := robotsKinds[s.Robots]
+		kind, known := robotsFiles[s.Robots]
 		check(known, "Sites[%d].Robots is %q, which is no kind", i, s.Robots)
 		check(s.RobotsTurns >= 0, "Sites[%d].RobotsTurns is negative", i)
 		check(s.RobotsTurns == 0 || kind.isOneText(s.Robots),
@@ -246,7 +246,7 @@ func Zoo() []Site {
 		{Host: "shared-2.zoo.test", IPGroup: "shared"},
 		{Host: "outside.zoo.test", Unseeded: true},
 	}
-	for _, kind := range RobotsKinds() {
+	for _, kind := range RobotsFiles() {
 		sites = append(sites, Site{
 			Host:   "robots-" + string(kind) + ".zoo.test",
 			Robots: kind,

@@ -13,24 +13,24 @@ const branching = 4
 // resource is what there is at a request target.
 type resource struct {
 	behaviour Behaviour
-	content   string   // of type ctype; "" for a page or robots.txt
-	ctype     string   // media type of content
-	href      string   // how links here are written; "" is the path
-	index     int      // of a numbered page, -1 for others
-	image     bool     // numbered pages have it as an image
-	linked    linkKind // how numbered pages link here
-	meta      string   // a tag for the head of the page
-	missing   bool     // there is nothing
-	nofollow  bool     // meta forbids to follow the links
-	robots    bool     // the site's robots.txt text
-	to        []string // paths this page links to, besides the root
-	trap      bool     // it is in the site's trap
+	content   string    // of type ctype; "" for a page or robots.txt
+	ctype     string    // media type of content
+	href      string    // how links here are written; "" is the path
+	index     int       // of a numbered page, -1 for others
+	image     bool      // numbered pages have it as an image
+	linked    linkStyle // how numbered pages link here
+	meta      string    // a tag for the head of the page
+	missing   bool      // there is nothing
+	nofollow  bool      // meta forbids to follow the links
+	robots    bool      // the site's robots.txt text
+	to        []string  // paths this page links to, besides the root
+	trap      bool      // it is in the site's trap
 }
 
-type linkKind int
+type linkStyle int
 
 const (
-	linkNone linkKind = iota
+	linkNone linkStyle = iota
 	linkPlain
 	linkNofollow
 )

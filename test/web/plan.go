@@ -188,7 +188,7 @@ func (p *Plan) Allowed(rawURL string) bool {
 }
 
 func (p *Plan) allowed(h host, target string) bool {
-	kind := robotsKinds[h.site.Robots]
+	kind := robotsFiles[h.site.Robots]
 	switch {
 	case h.role == roleRules:
 		return allowPublic(target)
@@ -230,7 +230,7 @@ func (p *Plan) robotsChain(name string) []string {
 	case RobotsOther:
 		chain = append(chain, p.URL("rules."+name, robotsPath))
 	}
-	for i := range robotsKinds[h.site.Robots].hops {
+	for i := range robotsFiles[h.site.Robots].hops {
 		chain = append(chain, p.URL(name, hopPath(i+1)))
 	}
 	return chain
@@ -246,7 +246,7 @@ func isRobots(target string) bool {
 // robots answers for /robots.txt and its hops, ok being false for a hop that
 // is not there.
 func (p *Plan) robots(h host, target string) (res resource, ok bool) {
-	s, kind := h.site, robotsKinds[h.site.Robots]
+	s, kind := h.site, robotsFiles[h.site.Robots]
 	text := resource{behaviour: Healthy{}, robots: true}
 	if h.role == roleRules {
 		return text, target == robotsPath
@@ -278,7 +278,7 @@ func (p *Plan) robots(h host, target string) (res resource, ok bool) {
 // crawlDelay is what the robots.txt of an origin asks for.
 func (p *Plan) crawlDelay(name string) time.Duration {
 	h, ok := p.hosts[name]
-	if !ok || robotsKinds[h.site.Robots].text == nil {
+	if !ok || robotsFiles[h.site.Robots].text == nil {
 		return 0
 	}
 	if h.site.Robots == RobotsBinary || h.site.Robots == RobotsHTML {

@@ -149,7 +149,7 @@ func TestReachable(t *testing.T) {
 	})
 	t.Run("ClosedAndLostSitesHaveNoPages", func(t *testing.T) {
 		t.Parallel()
-		closed := []RobotsKind{
+		closed := []RobotsFile{
 			RobotsBinary, RobotsDeny, RobotsError, RobotsHTML, RobotsHang, RobotsMany,
 			RobotsReset, RobotsTokenDeny, RobotsTooMany, RobotsUnavailable,
 		}
@@ -185,7 +185,7 @@ func TestAddresses(t *testing.T) {
 func TestZooHasEveryKind(t *testing.T) {
 	t.Parallel()
 	p := newPlan(t, Options{Sites: Zoo()})
-	for _, kind := range RobotsKinds() {
+	for _, kind := range RobotsFiles() {
 		require.Contains(t, p.Hosts(), "robots-"+string(kind)+".zoo.test")
 	}
 	for _, b := range Behaviours() {
@@ -210,6 +210,6 @@ func TestPagesHaveTheirOwnImages(t *testing.T) {
 	b.add(b.plan.URL(host, "/image/4"), 20, 30, 200)
 	require.Empty(t, b.kinds(Expectations{}))
 	b.add(b.plan.URL(host, "/image/5"), 40, 50, 404)
-	require.Equal(t, []Kind{KindExtra}, b.kinds(Expectations{}), "no page has it")
+	require.Equal(t, []Breach{BreachExtra}, b.kinds(Expectations{}), "no page has it")
 	require.ErrorContains(t, Options{Sites: []Site{{Images: 1}}}.WithDefaults().Validate(), "Images is 1")
 }

@@ -202,9 +202,9 @@ func (r Report) counts() string {
 	if len(r.violations) == 0 {
 		return "none"
 	}
-	count := make(map[Kind]int)
+	count := make(map[Breach]int)
 	for _, v := range r.violations {
-		count[v.Kind]++
+		count[v.Breach]++
 	}
 	var parts []string
 	for kind, n := range count {

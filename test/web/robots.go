@@ -9,60 +9,60 @@ import (
 	"time"
 )
 
-// RobotsKind names what a site's /robots.txt is.
-type RobotsKind string
+// RobotsFile names what a site's /robots.txt is.
+type RobotsFile string
 
 // The kinds. "Closed" is a file that leaves a polite crawler nothing to fetch.
 const (
 	// RobotsAllow allows everything.
-	RobotsAllow RobotsKind = "allow"
+	RobotsAllow RobotsFile = "allow"
 	// RobotsBOM is RobotsDisallow with a byte order mark and CRLF.
-	RobotsBOM RobotsKind = "bom"
+	RobotsBOM RobotsFile = "bom"
 	// RobotsBinary is 4 KiB of binary; closed.
-	RobotsBinary RobotsKind = "binary"
+	RobotsBinary RobotsFile = "binary"
 	// RobotsChain is RobotsDisallow behind the five redirects that RFC 9309
 	// section 2.3.1.2 asks a crawler to follow.
-	RobotsChain RobotsKind = "chain"
+	RobotsChain RobotsFile = "chain"
 	// RobotsCrawlDelay allows everything, with the site's Crawl-delay.
-	RobotsCrawlDelay RobotsKind = "crawl-delay"
+	RobotsCrawlDelay RobotsFile = "crawl-delay"
 	// RobotsDeny disallows everything; closed.
-	RobotsDeny RobotsKind = "deny"
+	RobotsDeny RobotsFile = "deny"
 	// RobotsDisallow disallows /private/.
-	RobotsDisallow RobotsKind = "disallow"
+	RobotsDisallow RobotsFile = "disallow"
 	// RobotsError answers 500; closed.
-	RobotsError RobotsKind = "500"
+	RobotsError RobotsFile = "500"
 	// RobotsForbidden answers 403: all allowed.
-	RobotsForbidden RobotsKind = "403"
+	RobotsForbidden RobotsFile = "403"
 	// RobotsHTML is a page instead, with status 200; closed.
-	RobotsHTML RobotsKind = "html"
+	RobotsHTML RobotsFile = "html"
 	// RobotsHang never answers; closed.
-	RobotsHang RobotsKind = "hang"
+	RobotsHang RobotsFile = "hang"
 	// RobotsHuge is longer than 500 KiB, the rule of RobotsDisallow being
 	// among the last lines before that.
-	RobotsHuge RobotsKind = "huge"
+	RobotsHuge RobotsFile = "huge"
 	// RobotsMany is a chain of six redirects, one more than is followed;
 	// closed.
-	RobotsMany RobotsKind = "many"
+	RobotsMany RobotsFile = "many"
 	// RobotsNone answers 404: all allowed.
-	RobotsNone RobotsKind = "none"
+	RobotsNone RobotsFile = "none"
 	// RobotsOther redirects to the RobotsDisallow of rules.<host>.
-	RobotsOther RobotsKind = "other"
+	RobotsOther RobotsFile = "other"
 	// RobotsReset resets the connection; closed.
-	RobotsReset RobotsKind = "reset"
+	RobotsReset RobotsFile = "reset"
 	// RobotsToken allows mosey all but /private/ and others nothing.
-	RobotsToken RobotsKind = "token"
+	RobotsToken RobotsFile = "token"
 	// RobotsTokenDeny denies mosey everything and others nothing; closed.
-	RobotsTokenDeny RobotsKind = "token-deny"
+	RobotsTokenDeny RobotsFile = "token-deny"
 	// RobotsTooMany answers 429 with a Retry-After; closed.
-	RobotsTooMany RobotsKind = "429"
+	RobotsTooMany RobotsFile = "429"
 	// RobotsUnauthorized answers 401: all allowed.
-	RobotsUnauthorized RobotsKind = "401"
+	RobotsUnauthorized RobotsFile = "401"
 	// RobotsUnavailable answers 503; closed.
-	RobotsUnavailable RobotsKind = "503"
+	RobotsUnavailable RobotsFile = "503"
 	// RobotsWWW redirects to the RobotsDisallow of www.<host>.
-	RobotsWWW RobotsKind = "www"
+	RobotsWWW RobotsFile = "www"
 	// RobotsWildcard has rules with * and $ and an Allow among them.
-	RobotsWildcard RobotsKind = "wildcard"
+	RobotsWildcard RobotsFile = "wildcard"
 )
 
 const (
@@ -75,8 +75,8 @@ const (
 	robotsLimit = 500 << 10 // RFC 9309 section 2.5
 )
 
-// robotsKind is what a kind serves and, by construction, means for mosey.
-type robotsKind struct {
+// robotsFile is what a kind serves and, by construction, means for mosey.
+type robotsFile struct {
 	allowed   func(target string) bool
 	behaviour Behaviour           // nil: the text
 	text      func(s Site) string // nil: never read
@@ -84,7 +84,7 @@ type robotsKind struct {
 }
 
 // isOneText reports whether a kind is a text at /robots.txt itself.
-func (k robotsKind) isOneText(name RobotsKind) bool {
+func (k robotsFile) isOneText(name RobotsFile) bool {
 	return k.behaviour == nil && k.hops == 0 && name != RobotsWWW && name != RobotsOther
 }
 
@@ -116,7 +116,7 @@ const wildcardRules = "User-agent: *\n" +
 	"Allow: /private/open\n" +
 	"Disallow: /q?\n"
 
-var robotsKinds = map[RobotsKind]robotsKind{
+var robotsFiles = map[RobotsFile]robotsFile{
 	RobotsAllow:        {allowed: allowAll, text: rules("User-agent: *\nDisallow:\n")},
 	RobotsBOM:          {allowed: allowPublic, text: bomText},
 	RobotsBinary:       {allowed: allowNone, text: binaryText},
@@ -142,10 +142,10 @@ var robotsKinds = map[RobotsKind]robotsKind{
 	RobotsWildcard:     {allowed: allowWildcard, text: rules(wildcardRules)},
 }
 
-// RobotsKinds lists all kinds, in order of name.
-func RobotsKinds() []RobotsKind {
-	kinds := make([]RobotsKind, 0, len(robotsKinds))
-	for kind := range robotsKinds {
+// RobotsFiles lists all kinds, in order of name.
+func RobotsFiles() []RobotsFile {
+	kinds := make([]RobotsFile, 0, len(robotsFiles))
+	for kind := range robotsFiles {
 		kinds = append(kinds, kind)
 	}
 	slices.Sort(kinds)
@@ -155,9 +155,9 @@ func RobotsKinds() []RobotsKind {
 // robotsText is the n-th answer of a site's /robots.txt.
 func (s *site) robotsText(n int) string {
 	if s.turned(n) {
-		return robotsKinds[RobotsDeny].text(s.Site)
+		return robotsFiles[RobotsDeny].text(s.Site)
 	}
-	return robotsKinds[s.Robots].text(s.Site)
+	return robotsFiles[s.Robots].text(s.Site)
 }
 
 // turned reports whether the n-th answer disallows everything, see RobotsTurns.

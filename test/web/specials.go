@@ -81,7 +81,7 @@ func (p *Plan) addPages(add func(string, resource)) {
 }
 
 func (p *Plan) addRedirects(s *site, add func(string, resource)) {
-	redirect := func(path string, kind linkKind, b Redirect) {
+	redirect := func(path string, kind linkStyle, b Redirect) {
 		add(path, resource{behaviour: b, linked: kind})
 	}
 	redirect("/redirect/301", linkPlain, Redirect{To: "/landing/1"})

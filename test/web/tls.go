@@ -15,31 +15,31 @@ import (
 	"time"
 )
 
-// TLSKind is what a site's certificate is worth.
-type TLSKind string
+// Certificate is what a site's certificate is worth.
+type Certificate string
 
 // The kinds.
 const (
 	// TLSNone is a site of http.
-	TLSNone TLSKind = ""
+	TLSNone Certificate = ""
 	// TLSValid is issued by Web.RootCA.
-	TLSValid TLSKind = "valid"
+	TLSValid Certificate = "valid"
 	// TLSExpired has been valid until an hour ago.
-	TLSExpired TLSKind = "expired"
+	TLSExpired Certificate = "expired"
 	// TLSSelfSigned is issued by itself.
-	TLSSelfSigned TLSKind = "self-signed"
+	TLSSelfSigned Certificate = "self-signed"
 	// TLSWrongHost is for another name.
-	TLSWrongHost TLSKind = "wrong-host"
+	TLSWrongHost Certificate = "wrong-host"
 )
 
-// tlsKinds are the kinds that are TLS.
-var tlsKinds = [...]TLSKind{TLSValid, TLSExpired, TLSSelfSigned, TLSWrongHost}
+// tlsCertificates are the kinds that are TLS.
+var tlsCertificates = [...]Certificate{TLSValid, TLSExpired, TLSSelfSigned, TLSWrongHost}
 
-func (k TLSKind) known() bool {
+func (k Certificate) known() bool {
 	if k == TLSNone {
 		return true
 	}
-	for _, known := range tlsKinds {
+	for _, known := range tlsCertificates {
 		if k == known {
 			return true
 		}
@@ -48,7 +48,7 @@ func (k TLSKind) known() bool {
 }
 
 // broken reports whether a crawler has to refuse the certificate.
-func (k TLSKind) broken() bool { return k != TLSNone && k != TLSValid }
+func (k Certificate) broken() bool { return k != TLSNone && k != TLSValid }
 
 // certificates are those of one web, by address. A web without https has none.
 type certificates struct {

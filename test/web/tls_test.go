@@ -15,7 +15,7 @@ import (
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	var sites []Site
-	for _, kind := range tlsKinds {
+	for _, kind := range tlsCertificates {
 		sites = append(sites, Site{Host: string(kind) + ".test", Pages: 3, TLS: kind, WWW: true})
 	}
 	w := StartT(t, Options{Sites: append(sites, Site{Host: "plain.test"})})
@@ -46,7 +46,7 @@ func TestTLS(t *testing.T) {
 	t.Run("NothingOfTheOthersIsExpected", func(t *testing.T) {
 		t.Parallel()
 		reachable := w.Reachable(Rules{})
-		for _, kind := range tlsKinds {
+		for _, kind := range tlsCertificates {
 			require.Equal(t, kind == TLSValid, reachable[w.URL(string(kind)+".test", "/")].URL != "", kind)
 			require.Equal(t, kind == TLSValid, reachable[w.URL(string(kind)+".test", robotsPath)].URL != "", kind)
 		}
@@ -136,5 +136,5 @@ func TestUntrustedPageIsExtra(t *testing.T) {
 	b := setupLog(t, Options{Sites: []Site{{Host: "bad.test", TLS: TLSExpired}}})
 	b.add("https://bad.test:8080/robots.txt", 0, 10, 200)
 	b.add("https://bad.test:8080/", 20, 30, 200)
-	require.Equal(t, []Kind{KindExtra, KindExtra}, b.kinds(Expectations{}))
+	require.Equal(t, []Breach{BreachExtra, BreachExtra}, b.kinds(Expectations{}))
 }

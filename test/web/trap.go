@@ -8,32 +8,32 @@ import (
 	"strings"
 )
 
-// TrapKind is an endless space of pages. Each of them is a function of its URL,
+// TrapShape is an endless space of pages. Each of them is a function of its URL,
 // answers with 200 (but for TrapRedirects) and leads to more; what the pages
 // say is the same, or nearly so. No crawl can be asked to fetch all of them,
 // nor blamed for any, so the judge only counts them.
-type TrapKind string
+type TrapShape string
 
 // The kinds.
 const (
 	// TrapNone means no trap.
-	TrapNone TrapKind = ""
+	TrapNone TrapShape = ""
 	// TrapCalendar is a calendar whose months lead to the next and the one
 	// before, in any year.
-	TrapCalendar TrapKind = "calendar"
+	TrapCalendar TrapShape = "calendar"
 	// TrapLinks is what the million links of ManyLinks lead to.
-	TrapLinks TrapKind = "links"
+	TrapLinks TrapShape = "links"
 	// TrapPaths is one page whose relative links append to its path:
 	// /a/b/a/b/ and so on.
-	TrapPaths TrapKind = "paths"
+	TrapPaths TrapShape = "paths"
 	// TrapQuery is a search whose filters combine in any order.
-	TrapQuery TrapKind = "query"
+	TrapQuery TrapShape = "query"
 	// TrapRedirects is a chain of redirects without end.
-	TrapRedirects TrapKind = "redirects"
+	TrapRedirects TrapShape = "redirects"
 	// TrapSession has a few pages whose links carry a new sid= each time.
-	TrapSession TrapKind = "session"
+	TrapSession TrapShape = "session"
 	// TrapSessionPath is TrapSession with the id as a segment of the path.
-	TrapSessionPath TrapKind = "session-path"
+	TrapSessionPath TrapShape = "session-path"
 )
 
 // trap is what a kind means.
@@ -45,7 +45,7 @@ type trap struct {
 }
 
 // traps has all kinds but TrapNone.
-var traps = map[TrapKind]trap{
+var traps = map[TrapShape]trap{
 	TrapCalendar:    {enter: "/calendar/2026/11", page: calendarPage},
 	TrapLinks:       {enter: "/l/0", page: linkPage},
 	TrapPaths:       {enter: "/a/b/", page: pathPage},
@@ -55,9 +55,9 @@ var traps = map[TrapKind]trap{
 	TrapSessionPath: {enter: "/s/0/shop/1", page: sessionPathPage},
 }
 
-// TrapKinds lists all kinds but TrapNone, in order of name.
-func TrapKinds() []TrapKind {
-	kinds := make([]TrapKind, 0, len(traps))
+// TrapShapes lists all kinds but TrapNone, in order of name.
+func TrapShapes() []TrapShape {
+	kinds := make([]TrapShape, 0, len(traps))
 	for kind := range traps {
 		kinds = append(kinds, kind)
 	}

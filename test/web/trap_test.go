@@ -12,7 +12,7 @@ import (
 // to an end, and the plan calls all of them a trap.
 func TestTrapsHaveNoEnd(t *testing.T) {
 	t.Parallel()
-	for _, kind := range TrapKinds() {
+	for _, kind := range TrapShapes() {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			w := StartT(t, Options{CrossLinks: -1, Sites: []Site{{Host: "a.test", Trap: kind, Plain: true, Pages: 2}}})
@@ -83,7 +83,7 @@ func TestTrapPagesAreAlike(t *testing.T) {
 
 func TestTrapTargets(t *testing.T) {
 	t.Parallel()
-	for kind, targets := range map[TrapKind]map[string]bool{
+	for kind, targets := range map[TrapShape]map[string]bool{
 		TrapCalendar: {
 			"/calendar/2026/1": true, "/calendar/0/12": true, "/calendar/2026/13": false, "/calendar/2026/0": false,
 			"/calendar/2026/01": false, "/calendar/2026": false, "/calendar/9999999999/1": false, "/calendar/-1/1": false,

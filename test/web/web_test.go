@@ -34,7 +34,7 @@ func TestCorrectCrawlerHasNoViolations(t *testing.T) {
 		{Host: "gone.test", DNS: DNSMissing},
 		{Host: "later.test", Paths: map[string]Behaviour{"/p/3": Hang{}, "/p/4": Reset{}}},
 	}
-	for _, kind := range RobotsKinds() {
+	for _, kind := range RobotsFiles() {
 		site := Site{Host: "robots-" + string(kind) + ".test", Robots: kind, Pages: 7}
 		if kind == RobotsCrawlDelay {
 			site.CrawlDelay = 20 * time.Millisecond
@@ -61,12 +61,12 @@ func TestCorrectCrawlerHasNoViolations(t *testing.T) {
 
 func TestJudgeCatchesRealRequests(t *testing.T) {
 	t.Parallel()
-	kinds := func(t *testing.T, w *Web, e Expectations) []Kind {
+	kinds := func(t *testing.T, w *Web, e Expectations) []Breach {
 		t.Helper()
 		e.Plan, e.Partial = w.Plan, true
-		var kinds []Kind
+		var kinds []Breach
 		for _, v := range Judge(w.Log(), e).Violations() {
-			kinds = append(kinds, v.Kind)
+			kinds = append(kinds, v.Breach)
 		}
 		return kinds
 	}
@@ -80,18 +80,18 @@ func TestJudgeCatchesRealRequests(t *testing.T) {
 		t.Parallel()
 		w, client := start(t, Site{})
 		mustAsk(t, client, w.URL("site-001.test", "/"))
-		require.Equal(t, []Kind{KindBeforeRobots}, kinds(t, w, Expectations{}))
+		require.Equal(t, []Breach{BreachBeforeRobots}, kinds(t, w, Expectations{}))
 	})
 	t.Run("DisallowedPage", func(t *testing.T) {
 		t.Parallel()
 		w, client := start(t, Site{Robots: RobotsDisallow})
 		mustAsk(t, client, w.URL("site-001.test", "/robots.txt"))
 		mustAsk(t, client, w.URL("site-001.test", "/private/1"))
-		require.Equal(t, []Kind{KindDisallowed}, kinds(t, w, Expectations{}))
+		require.Equal(t, []Breach{BreachDisallowed}, kinds(t, w, Expectations{}))
 	})
 	t.Run("RobotsUnavailable", func(t *testing.T) {
 		t.Parallel()
-		for _, kind := range []RobotsKind{
+		for _, kind := range []RobotsFile{
 			RobotsUnavailable, RobotsError, RobotsTooMany, RobotsHang, RobotsReset,
 		} {
 			w, client := start(t, Site{Robots: kind})
@@ -102,20 +102,20 @@ func TestJudgeCatchesRealRequests(t *testing.T) {
 			require.Eventually(t, func() bool { return !w.Log()[0].InFlight },
 				5*time.Second, time.Millisecond)
 			mustAsk(t, client, w.URL("site-001.test", "/"))
-			want := []Kind{KindRobotsUnavailable}
+			want := []Breach{BreachRobotsUnavailable}
 			if kind == RobotsTooMany {
-				want = []Kind{KindRetryAfter, KindRobotsUnavailable}
+				want = []Breach{BreachRetryAfter, BreachRobotsUnavailable}
 			}
 			require.Equal(t, want, kinds(t, w, Expectations{}), kind)
 		}
 	})
 	t.Run("RedirectedRobotsNotFollowed", func(t *testing.T) {
 		t.Parallel()
-		for _, kind := range []RobotsKind{RobotsWWW, RobotsOther, RobotsChain} {
+		for _, kind := range []RobotsFile{RobotsWWW, RobotsOther, RobotsChain} {
 			w, client := start(t, Site{Robots: kind})
 			mustAsk(t, client, w.URL("site-001.test", "/robots.txt"))
 			mustAsk(t, client, w.URL("site-001.test", "/"))
-			require.Equal(t, []Kind{KindBeforeRobots}, kinds(t, w, Expectations{}), kind)
+			require.Equal(t, []Breach{BreachBeforeRobots}, kinds(t, w, Expectations{}), kind)
 		}
 	})
 	t.Run("GapTooShort", func(t *testing.T) {
@@ -123,18 +123,18 @@ func TestJudgeCatchesRealRequests(t *testing.T) {
 		w, client := start(t, Site{})
 		mustAsk(t, client, w.URL("site-001.test", "/robots.txt"))
 		mustAsk(t, client, w.URL("site-001.test", "/"))
-		require.Equal(t, []Kind{KindGap}, kinds(t, w, Expectations{Delay: time.Minute}))
-		require.Equal(t, []Kind{KindGap}, kinds(t, w, Expectations{
+		require.Equal(t, []Breach{BreachGap}, kinds(t, w, Expectations{Delay: time.Minute}))
+		require.Equal(t, []Breach{BreachGap}, kinds(t, w, Expectations{
 			Delays: map[string]time.Duration{"site-001.test": time.Minute},
 		}))
-		require.Equal(t, []Kind{KindIPGap}, kinds(t, w, Expectations{IPDelay: time.Minute}))
+		require.Equal(t, []Breach{BreachIPGap}, kinds(t, w, Expectations{IPDelay: time.Minute}))
 	})
 	t.Run("CrawlDelayIgnored", func(t *testing.T) {
 		t.Parallel()
 		w, client := start(t, Site{Robots: RobotsCrawlDelay})
 		mustAsk(t, client, w.URL("site-001.test", "/robots.txt"))
 		mustAsk(t, client, w.URL("site-001.test", "/"))
-		require.Equal(t, []Kind{KindGap}, kinds(t, w, Expectations{}))
+		require.Equal(t, []Breach{BreachGap}, kinds(t, w, Expectations{}))
 	})
 	t.Run("Overlap", func(t *testing.T) {
 		t.Parallel()
@@ -148,7 +148,7 @@ func TestJudgeCatchesRealRequests(t *testing.T) {
 		require.Eventually(t, func() bool { return len(w.Log()) == 2 }, 5*time.Second, time.Millisecond)
 		mustAsk(t, client, w.URL("site-001.test", "/robots.txt"))
 		require.Error(t, <-done)
-		require.Equal(t, []Kind{KindOverlap}, kinds(t, w, Expectations{Refetches: 1}))
+		require.Equal(t, []Breach{BreachOverlap}, kinds(t, w, Expectations{Refetches: 1}))
 	})
 	t.Run("Extras", func(t *testing.T) {
 		t.Parallel()
@@ -162,7 +162,7 @@ func TestJudgeCatchesRealRequests(t *testing.T) {
 		report := Judge(w.Log(), Expectations{Plan: w.Plan, Partial: true})
 		var why []string
 		for _, v := range report.Violations() {
-			require.Equal(t, KindExtra, v.Kind)
+			require.Equal(t, BreachExtra, v.Breach)
 			why = append(why, v.Detail)
 		}
 		require.Equal(t, []string{
@@ -181,7 +181,7 @@ func TestJudgeCatchesRealRequests(t *testing.T) {
 		mustAsk(t, client, w.URL("site-001.test", "/robots.txt"))
 		mustAsk(t, client, w.URL("site-001.test", "/"))
 		mustAsk(t, client, w.URL("site-001.test", "/"))
-		require.Equal(t, []Kind{KindDuplicate}, kinds(t, w, Expectations{}))
+		require.Equal(t, []Breach{BreachDuplicate}, kinds(t, w, Expectations{}))
 		require.Empty(t, kinds(t, w, Expectations{Refetches: 1}))
 	})
 	t.Run("RetryAfter", func(t *testing.T) {
@@ -190,13 +190,13 @@ func TestJudgeCatchesRealRequests(t *testing.T) {
 		mustAsk(t, client, w.URL("site-001.test", "/robots.txt"))
 		require.Equal(t, 503, mustAsk(t, client, w.URL("site-001.test", "/")).status)
 		require.Equal(t, 200, mustAsk(t, client, w.URL("site-001.test", "/")).status)
-		require.Equal(t, []Kind{KindRetryAfter}, kinds(t, w, Expectations{}))
+		require.Equal(t, []Breach{BreachRetryAfter}, kinds(t, w, Expectations{}))
 	})
 	t.Run("UserAgent", func(t *testing.T) {
 		t.Parallel()
 		w, client := start(t, Site{})
 		mustAsk(t, client, w.URL("site-001.test", "/robots.txt"))
-		require.Equal(t, []Kind{KindUserAgent}, kinds(t, w, Expectations{UserAgent: "other/"}))
+		require.Equal(t, []Breach{BreachUserAgent}, kinds(t, w, Expectations{UserAgent: "other/"}))
 	})
 }
 

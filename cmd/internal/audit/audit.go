@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
 // Store is the rows that an audit reads.
 type Store interface {
-	AuditGaps(ctx context.Context, runID *int64) (crawl.Audit, error)
-	AuditPages(ctx context.Context, runID *int64, fn func(crawl.AuditedPage) error) error
+	AuditGaps(ctx context.Context, runID *int64) (report.Audit, error)
+	AuditPages(ctx context.Context, runID *int64, fn func(report.AuditedPage) error) error
 	RobotsText(ctx context.Context, origin string, version int64) (crawl.RobotsText, error)
 }
 
@@ -30,20 +31,20 @@ const (
 )
 
 // Run audits everything stored, or one run where runID is not nil.
-func Run(ctx context.Context, store Store, runID *int64) (crawl.Audit, error) {
+func Run(ctx context.Context, store Store, runID *int64) (report.Audit, error) {
 	a, err := store.AuditGaps(ctx, runID)
 	if err != nil {
 		return a, err
 	}
 	j := judge{store: store, readings: map[version]reading{}}
-	err = store.AuditPages(ctx, runID, func(p crawl.AuditedPage) error {
+	err = store.AuditPages(ctx, runID, func(p report.AuditedPage) error {
 		a.RobotsChecked++
 		what, err := j.fault(ctx, p)
 		if err != nil || what == "" {
 			return err
 		}
 		if a.RobotsViolations++; a.RobotsViolations <= violationsShown {
-			a.Violations = append(a.Violations, crawl.Violation{Kind: "robots", Key: p.URL, At: p.StartedAt, What: what})
+			a.Violations = append(a.Violations, report.Violation{Kind: "robots", Key: p.URL, At: p.StartedAt, What: what})
 		}
 		return nil
 	})
@@ -63,7 +64,7 @@ type judge struct {
 
 // fault says how a request broke the robots.txt that was known when it was made;
 // empty if it did not.
-func (j *judge) fault(ctx context.Context, p crawl.AuditedPage) (string, error) {
+func (j *judge) fault(ctx context.Context, p report.AuditedPage) (string, error) {
 	switch {
 	case p.Verdict == crawl.RobotsUnknown:
 		return "requested without a robots.txt", nil
@@ -89,7 +90,7 @@ func (j *judge) fault(ctx context.Context, p crawl.AuditedPage) (string, error) 
 
 // readingOf reads the robots.txt by which a request was decided, as it was sent. For
 // old requests only the group that was obeyed is stored.
-func (j *judge) readingOf(ctx context.Context, p crawl.AuditedPage) (reading, error) {
+func (j *judge) readingOf(ctx context.Context, p report.AuditedPage) (reading, error) {
 	v := version{p.Origin, p.Version}
 	if r, ok := j.readings[v]; ok {
 		return r, nil

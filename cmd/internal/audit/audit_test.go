@@ -8,6 +8,8 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/internal/audit"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/db/dbtest"
@@ -26,7 +28,7 @@ type history struct {
 func newHistory(t *testing.T) *history {
 	t.Helper()
 	store := dbtest.New(t)
-	run, err := store.EnsureRun(t.Context(), "test", "test", crawl.Settings{})
+	run, err := store.EnsureRun(t.Context(), "test", "test", settings.Settings{})
 	require.NoError(t, err)
 	return &history{t: t, store: store, run: run, began: time.Now().Add(-time.Hour).Truncate(time.Second)}
 }
@@ -81,7 +83,7 @@ func (h *history) page(r request) {
 		delay.Milliseconds(), r.ipDelay.Milliseconds(), after, r.lost, r.subnet)
 }
 
-func (h *history) audit() crawl.Audit {
+func (h *history) audit() report.Audit {
 	h.t.Helper()
 	a, err := audit.Run(h.t.Context(), h.store, nil)
 	require.NoError(h.t, err)

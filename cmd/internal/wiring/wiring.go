@@ -43,7 +43,7 @@ type FetchFlags struct {
 	AllowNetwork    []netip.Prefix `help:"Private network or address that may be crawled, such as 10.0.0.0/8. Repeatable." expert:"" placeholder:"CIDR"`
 	FrontEnds       string         `name:"front-ends" help:"File of networks of shared front ends, one CIDR a line: ip_delay and subnet_delay do not hold there." expert:"" placeholder:"FILE"`
 	MalformedRobots string         `name:"malformed-robots" help:"What a robots.txt that cannot be understood does: disallow or allow. Default: disallow." enum:"disallow,allow" default:"disallow" expert:"" placeholder:"disallow|allow"`
-	SeedDir         string         `help:"Directory of the lists of seeds that SeedWorkflow may name as file. Default: none." expert:"" placeholder:"DIR"`
+	SeedDir         string         `help:"Directory of the seed files that SeedWorkflow may name as file. Default: none." expert:"" placeholder:"DIR"`
 	ImageStore      string         `help:"Where the bytes of images are kept (--images store, and thumbnails): a directory, or the URL of a bucket (s3://). Default: images in the data directory, where there is one." expert:"" placeholder:"DIR|URL"`
 	Timeout         time.Duration  `help:"Longest time one request may take. Default: 30s." default:"30s" expert:"" placeholder:"DURATION"`
 	MaxFetches      int            `help:"Requests in flight in this process. Default: 256." default:"256" expert:"" placeholder:"N"`
@@ -150,9 +150,9 @@ func Dial(
 	return &Client{c, cmp.Or(opts.Namespace, client.DefaultNamespace)}, nil
 }
 
-// listCache is where lists of seeds are kept that workers download; empty where this user
+// seedFileCache is where seed files are kept that workers download; empty where this user
 // has no place for such.
-func listCache() string {
+func seedFileCache() string {
 	dir, err := os.UserCacheDir()
 	if err != nil {
 		return ""
@@ -208,7 +208,7 @@ func NewWorker(
 	acts, err := activities.New(activities.Config{
 		Store: store, Fetcher: fetcher, Resolver: resolver, Starter: workflows.Starter{Client: c}, Agent: token,
 		Logger: logger, MaxFetches: f.MaxFetches, RequestTimeout: f.Timeout, FrontEnds: frontEnds,
-		SeedLists:      activities.SeedLists{Dir: f.SeedDir, Cache: listCache()},
+		SeedFiles:      activities.SeedFiles{Dir: f.SeedDir, Cache: seedFileCache()},
 		AllowMalformed: f.MalformedRobots == "allow", Network: monitor, Languages: language.New(models),
 		Images: images,
 	})

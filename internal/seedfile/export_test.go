@@ -1,4 +1,4 @@
-package seedlist
+package seedfile
 
 // FromBounded is From with another bound than MaxUnpackedBytes.
 var FromBounded = from

@@ -1,6 +1,12 @@
-package crawl
+package report
 
-import "time"
+import (
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
+)
 
 // Queue is what is pending of running runs, or of one run.
 type Queue struct {
@@ -13,8 +19,8 @@ type Queue struct {
 
 // QueuedDomain is what is pending of a domain.
 type QueuedDomain struct {
-	Domain string       `json:"domain"`
-	Status DomainStatus `json:"status"`
+	Domain string             `json:"domain"`
+	Status crawl.DomainStatus `json:"status"`
 	// Pending counts crawls that are not closed; of these Due have no time in the future,
 	// and InFlight are being made.
 	Pending  int64 `json:"pending"`
@@ -26,19 +32,19 @@ type QueuedDomain struct {
 	NextDue time.Time `json:"next_due,omitzero"`
 	// Waits is why the domain is not asked, and Until until when; empty where it is due or
 	// served, zero where that is not before something changes.
-	Waits      Reason    `json:"waits,omitempty"`
-	Until      time.Time `json:"until,omitzero"`
-	CrawlDelay Duration  `json:"crawl_delay,omitempty"`
+	Waits      reasons.Reason    `json:"waits,omitempty"`
+	Until      time.Time         `json:"until,omitzero"`
+	CrawlDelay settings.Duration `json:"crawl_delay,omitempty"`
 }
 
-// RunReport is a run in detail.
-type RunReport struct {
+// Run is a run in detail.
+type Run struct {
 	Progress
 
 	// PagesPerSecond is the rate of the last minutes, of the domains that are active, and ETA
 	// about how long what is pending takes; 0 is not known. What is found meanwhile adds to it.
-	PagesPerSecond float64  `json:"pages_per_second"`
-	ETA            Duration `json:"eta,omitempty"`
+	PagesPerSecond float64           `json:"pages_per_second"`
+	ETA            settings.Duration `json:"eta,omitempty"`
 	// Longest are the domains with most pending, Failing those of which most requests failed,
 	// and Slowest those that take longest to answer.
 	Longest []QueuedDomain `json:"longest,omitempty"`
@@ -48,7 +54,7 @@ type RunReport struct {
 	// settings let it take up by links, or more.
 	Subdomains []RunSubdomains `json:"at_max_subdomains,omitempty"`
 	// Changes are what people and workflows have done to it, the latest first.
-	Changes []RunChange `json:"changes,omitempty"`
+	Changes []crawl.RunChange `json:"changes,omitempty"`
 }
 
 // RunSubdomains is a registered domain of a run, and how many below it the run has.
@@ -59,10 +65,10 @@ type RunSubdomains struct {
 
 // RunDomain is a domain of a run.
 type RunDomain struct {
-	Domain   string   `json:"domain"`
-	Requests int64    `json:"requests"`
-	Failed   int64    `json:"failed"`
-	Response Duration `json:"avg_response,omitempty"`
+	Domain   string            `json:"domain"`
+	Requests int64             `json:"requests"`
+	Failed   int64             `json:"failed"`
+	Response settings.Duration `json:"avg_response,omitempty"`
 }
 
 // RateSpan is what the rate of a run looks back on.

@@ -1,16 +1,16 @@
-package seedlist_test
+package seedfile_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/mosey-web/mosey/internal/seedlist"
+	"github.com/mosey-web/mosey/internal/seedfile"
 )
 
 func TestReadOPML(t *testing.T) {
 	t.Parallel()
 	const stopped = "the XML is not read any further: "
-	check(t, seedlist.OPML, map[string]wants{
+	check(t, seedfile.OPML, map[string]wants{
 		"TakesSitesAndFeeds": {
 			list: `<?xml version="1.0" encoding="UTF-8"?>
 <opml version="2.0"><head><title>Blogs &amp; more</title></head><body>
@@ -53,7 +53,7 @@ func TestReadOPML(t *testing.T) {
 			want: []string{"2 a.example", "3 b.example feed", "4! : " + stopped + "it ends before its elements do"},
 		},
 		"TakesWhatIsBeforeALongTag": {
-			list: "<opml>\n<outline htmlUrl='a.example'/>\n<outline text='" + strings.Repeat("x", seedlist.MaxRecordBytes) + "'/>",
+			list: "<opml>\n<outline htmlUrl='a.example'/>\n<outline text='" + strings.Repeat("x", seedfile.MaxRecordBytes) + "'/>",
 			want: []string{"2 a.example", "3! : " + stopped + "a tag or a text is longer than 64 KiB"},
 		},
 		"TakesOneEncoding": {
@@ -67,12 +67,12 @@ func TestReadOPML(t *testing.T) {
 		},
 		"SkipsAndStops": {
 			list: "<opml><outline htmlUrl='a.example' xmlUrl='b.example'/><outline htmlUrl='word' xmlUrl='c.example'/>",
-			o:    seedlist.Options{Offset: 1, Limit: 2},
+			o:    seedfile.Options{Offset: 1, Limit: 2},
 			want: []string{"1 b.example feed", "1! word: " + neither},
 		},
 		"TellsThatItIsMalformedPastAnyOffset": {
 			list: "<opml><outline htmlUrl='a.example'/>",
-			o:    seedlist.Options{Offset: 5},
+			o:    seedfile.Options{Offset: 5},
 			want: []string{"1! : " + stopped + "it ends before its elements do"},
 		},
 	})

@@ -1,4 +1,4 @@
-package seedlist
+package seedfile
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package seedlist_test
+package seedfile_test
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mosey-web/mosey/internal/seedlist"
+	"github.com/mosey-web/mosey/internal/seedfile"
 )
 
 const (
@@ -17,8 +17,8 @@ const (
 
 func TestReadCSV(t *testing.T) {
 	t.Parallel()
-	check(t, seedlist.CSV, map[string]wants{
-		"ReadsNothingOfNothing": {list: "\n# c\n", o: seedlist.Options{Column: "url"}},
+	check(t, seedfile.CSV, map[string]wants{
+		"ReadsNothingOfNothing": {list: "\n# c\n", o: seedfile.Options{Column: "url"}},
 		"FindsTheUsualNames": {
 			list: "Rank,Name,Root Domain\n1,owl,a.example\n2,node.js,b.example\n",
 			want: []string{"2 a.example #1", "3 b.example #2"},
@@ -45,27 +45,27 @@ func TestReadCSV(t *testing.T) {
 		},
 		"TakesTheColumnAskedForByName": {
 			list: "url,Feed_URL\na.example,b.example\n",
-			o:    seedlist.Options{Column: "feed url"},
+			o:    seedfile.Options{Column: "feed url"},
 			want: []string{"2 b.example"},
 		},
 		"TakesTheColumnsAskedForByNumber": {
 			list: "a.example;b.example;3\nc.example;d.example;x\ne.example;f.example;-1\ng.example;h.example\n",
-			o:    seedlist.Options{Column: "2", RankColumn: "3"},
+			o:    seedfile.Options{Column: "2", RankColumn: "3"},
 			want: []string{"1 b.example #3", "2 d.example", "3 f.example", "4 h.example"},
 		},
 		"TakesTheRankAskedForByName": {
 			list: "domain,tld.rank,rank\na.example, 5 ,1\n",
-			o:    seedlist.Options{RankColumn: "TLD.Rank"},
+			o:    seedfile.Options{RankColumn: "TLD.Rank"},
 			want: []string{"2 a.example #5"},
 		},
 		"TakesForASeparatorWhatIsRareInURLs": {
 			list: "https://a.example/x;y,5\nhttps://b.example/x;y,6\n",
-			o:    seedlist.Options{RankColumn: "2"},
+			o:    seedfile.Options{RankColumn: "2"},
 			want: []string{"1 https://a.example/x;y #5", "2 https://b.example/x;y #6"},
 		},
 		"TakesTabsBeforeCommas": {
 			list: "https://a.example/x,y\t5\n",
-			o:    seedlist.Options{RankColumn: "2"},
+			o:    seedfile.Options{RankColumn: "2"},
 			want: []string{"1 https://a.example/x,y #5"},
 		},
 		"KeepsTheLineEndsOfQuotes": {
@@ -106,16 +106,16 @@ func TestReadCSV(t *testing.T) {
 		},
 		"LosesNoMoreThanTheLineOfAQuoteThatIsCountless": {
 			list: "name,url\n\"a,a.example\n" + strings.Repeat("b,b.example\n", 150) + "\"c\",c.example\n",
-			o:    seedlist.Options{Limit: 2},
+			o:    seedfile.Options{Limit: 2},
 			want: []string{"2! \"a,a.example: " + notClosed, "3 b.example"},
 		},
 		"LosesNoMoreThanTheLineOfAQuoteThatIsHuge": {
 			list: "name,url\n\"a,a.example\n" + strings.Repeat(strings.Repeat("b", 2000)+",b.example\n", 50) + "\"c\",c.example\n",
-			o:    seedlist.Options{Limit: 2},
+			o:    seedfile.Options{Limit: 2},
 			want: []string{"2! \"a,a.example: " + notClosed, "3 b.example"},
 		},
 		"LosesNoMoreThanTheLineBeforeALongOne": {
-			list: "name,url\n\"a,a.example\nb,b.example\n" + strings.Repeat("x", seedlist.MaxRecordBytes+1) + "\nc,c.example\n",
+			list: "name,url\n\"a,a.example\nb,b.example\n" + strings.Repeat("x", seedfile.MaxRecordBytes+1) + "\nc,c.example\n",
 			want: []string{
 				"2! \"a,a.example: " + notClosed, "3 b.example", "4! " + strings.Repeat("x", 77) + "…: " + long, "5 c.example",
 			},
@@ -134,12 +134,12 @@ func TestReadCSV(t *testing.T) {
 		},
 		"CountsBrokenRecordsWhenItSkips": {
 			list: "name,url\n\"a\"b,a.example\nb\nc,c.example\nd,d.example\ne,e.example\n",
-			o:    seedlist.Options{Offset: 3, Limit: 1},
+			o:    seedfile.Options{Offset: 3, Limit: 1},
 			want: []string{"5 d.example"},
 		},
 		"FindsTheColumnByARecordThatIsSkipped": {
 			list: "1,x,example.org\n2,b.example,c.example\n",
-			o:    seedlist.Options{Offset: 1},
+			o:    seedfile.Options{Offset: 1},
 			want: []string{"2 c.example"},
 		},
 	})
@@ -147,7 +147,7 @@ func TestReadCSV(t *testing.T) {
 
 func TestReadTranco(t *testing.T) {
 	t.Parallel()
-	check(t, seedlist.Tranco, map[string]wants{
+	check(t, seedfile.Tranco, map[string]wants{
 		"TakesRankAndDomain": {
 			list: "1,google.com\r\n2,xn--80ak6aa92e.com\r\n3,a\r\n4\r\n5,b.example\r\n",
 			want: []string{
@@ -164,7 +164,7 @@ func TestReadTranco(t *testing.T) {
 		},
 		"SkipsAndStops": {
 			list: "1,a.example\n2,b.example\n3,c.example\n",
-			o:    seedlist.Options{Offset: 1, Limit: 1},
+			o:    seedfile.Options{Offset: 1, Limit: 1},
 			want: []string{"2 b.example #2"},
 		},
 	})
@@ -173,7 +173,7 @@ func TestReadTranco(t *testing.T) {
 func TestReadMajestic(t *testing.T) {
 	t.Parallel()
 	const header = "GlobalRank,TldRank,Domain,TLD,RefSubNets,RefIPs,IDN_Domain,IDN_TLD,PrevGlobalRank,PrevTldRank,PrevRefSubNets,PrevRefIPs\n"
-	check(t, seedlist.Majestic, map[string]wants{
+	check(t, seedfile.Majestic, map[string]wants{
 		"TakesRankAndDomain": {
 			list: header + "1,1,google.com,com,495826,2357714,google.com,com,1,1,496196,2361230\n" +
 				"2,2,facebook.com,com,485064,2246110,facebook.com,com,2,2,485406,2248928\n",
@@ -194,7 +194,7 @@ func TestReadCSVTakesManyRecords(t *testing.T) {
 		fmt.Fprintf(&list, "\"%s\n\",%d.example.org,%d\n", strings.Repeat("x", i%50), i, i+1)
 		want = append(want, fmt.Sprintf("%d %d.example.org #%d", 2*i+1, i, i+1))
 	}
-	got, err := read(t, seedlist.Options{Source: seedlist.CSV, Column: "2", RankColumn: "3"}, strings.NewReader(list.String()))
+	got, err := read(t, seedfile.Options{Source: seedfile.CSV, Column: "2", RankColumn: "3"}, strings.NewReader(list.String()))
 	require.NoError(t, err)
 	require.Equal(t, want, got)
 }

@@ -1,6 +1,10 @@
-package crawl
+package report
 
-import "time"
+import (
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+)
 
 // SearchQuery is what pages are looked for by, as package search makes it of what
 // somebody has typed.
@@ -32,10 +36,10 @@ type SearchHit struct {
 	// Canonical is the URL that the page gives itself; empty where it gives none.
 	Canonical string `json:"canonical_url"`
 	// Published and Modified are as the page says; zero where it does not.
-	Published time.Time   `json:"published,omitzero"`
-	Modified  time.Time   `json:"modified,omitzero"`
-	FetchedAt time.Time   `json:"fetched_at,omitzero"`
-	Content   ContentHash `json:"content,omitzero"`
+	Published time.Time         `json:"published,omitzero"`
+	Modified  time.Time         `json:"modified,omitzero"`
+	FetchedAt time.Time         `json:"fetched_at,omitzero"`
+	Content   crawl.ContentHash `json:"content,omitzero"`
 	// SimHash is the bits of a [SimHash]; nil for a page of few words.
 	SimHash *int64 `json:"simhash"`
 	// Score orders hits: more is better.

@@ -1,4 +1,4 @@
-package seedlist_test
+package seedfile_test
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl/seeds"
 	"github.com/mosey-web/mosey/crawl/urls"
-	"github.com/mosey-web/mosey/internal/seedlist"
+	"github.com/mosey-web/mosey/internal/seedfile"
 )
 
 // BenchmarkRead reads a million entries each time. The heap is the most that is in use, as
@@ -25,13 +25,13 @@ func BenchmarkRead(b *testing.B) {
 		head   string
 		line   string // with # for its number
 	}{
-		{"URLs", seedlist.URLs, "", "https://www.site-#.example.org/a/b.html\n"},
-		{"Hosts", seedlist.URLs, "", "site-#.example.org\n"},
-		{"Tranco", seedlist.Tranco, "", "#,site-#.example.org\n"},
-		{"Majestic", seedlist.Majestic, "GlobalRank,TldRank,Domain,TLD,RefSubNets,RefIPs\n", "#,#,site-#.com,com,495826,2357714\n"},
-		{"Quoted", seedlist.CSV, "name,url\n", "\"Site \"\"#\"\"\",\"https://site-#.example.org/\"\n"},
-		{"Bad", seedlist.URLs, "", "this line # is no seed\n"},
-		{"OPML", seedlist.OPML, "<opml>", "<outline text='Site' type='rss' xmlUrl='https://site-#.example.org/feed'/>\n"},
+		{"URLs", seedfile.URLs, "", "https://www.site-#.example.org/a/b.html\n"},
+		{"Hosts", seedfile.URLs, "", "site-#.example.org\n"},
+		{"Tranco", seedfile.Tranco, "", "#,site-#.example.org\n"},
+		{"Majestic", seedfile.Majestic, "GlobalRank,TldRank,Domain,TLD,RefSubNets,RefIPs\n", "#,#,site-#.com,com,495826,2357714\n"},
+		{"Quoted", seedfile.CSV, "name,url\n", "\"Site \"\"#\"\"\",\"https://site-#.example.org/\"\n"},
+		{"Bad", seedfile.URLs, "", "this line # is no seed\n"},
+		{"OPML", seedfile.OPML, "<opml>", "<outline text='Site' type='rss' xmlUrl='https://site-#.example.org/feed'/>\n"},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
@@ -47,8 +47,8 @@ func BenchmarkRead(b *testing.B) {
 			for b.Loop() {
 				entries = 0
 				list := &numbered{line: []byte(c.line), left: count, text: []byte(c.head)}
-				_ = seedlist.Read(b.Context(), list, seedlist.Options{Source: c.source},
-					func(seedlist.Entry) error { sample(); return nil }, func(seedlist.BadLine) error { sample(); return nil })
+				_ = seedfile.Read(b.Context(), list, seedfile.Options{Source: c.source},
+					func(seedfile.Entry) error { sample(); return nil }, func(seedfile.BadLine) error { sample(); return nil })
 				require.GreaterOrEqual(b, entries, count)
 			}
 			b.ReportMetric(float64(count*b.N)/b.Elapsed().Seconds(), "lines/s")
@@ -109,7 +109,7 @@ func BenchmarkFrom(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(list.Len()))
 			for b.Loop() {
-				f, err := seedlist.From(b.Context(), strings.NewReader(packed))
+				f, err := seedfile.From(b.Context(), strings.NewReader(packed))
 				require.NoError(b, err)
 				_, err = io.Copy(io.Discard, f)
 				require.NoError(b, err)

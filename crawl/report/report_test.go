@@ -1,4 +1,4 @@
-package crawl_test
+package report_test
 
 import (
 	"encoding/json"
@@ -9,32 +9,35 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 func TestTotals(t *testing.T) {
 	t.Parallel()
-	totals := crawl.Totals{
+	totals := report.Totals{
 		Success: 1, BlockedRobots: 2, Blocked4xx: 4, Blocked5xx: 8, Timeout: 16, Failed: 32, Skipped: 64, Bytes: 128, Asked: 256,
 	}
 	require.EqualValues(t, 256, totals.Requests(), "what is closed without a request is not counted")
 	require.EqualValues(t, 1+2+4+8+16+32+64, totals.Attempts())
-	require.Zero(t, crawl.Totals{}.Attempts())
+	require.Zero(t, report.Totals{}.Attempts())
 }
 
 func TestTotalsSince(t *testing.T) {
 	t.Parallel()
-	before := crawl.Totals{
+	before := report.Totals{
 		Success: 1, BlockedRobots: 2, Blocked4xx: 3, Blocked5xx: 4, Timeout: 5, Failed: 6, Skipped: 7, Bytes: 8, Asked: 9, NoFollow: 10,
 		ImagesFound: 11, ImagesAsked: 12, ImagesStored: 13,
-		Skips: map[crawl.Reason]int64{crawl.ReasonFresh: 4, crawl.ReasonTrap: 3},
+		Skips: map[reasons.Reason]int64{reasons.Fresh: 4, reasons.Trap: 3},
 	}
 	for _, v := range reflect.ValueOf(before).Fields() {
 		require.False(t, v.IsZero(), "set every field")
 	}
 	after := before
 	after.Success, after.Asked = 11, 20
-	after.Skips = map[crawl.Reason]int64{crawl.ReasonFresh: 4, crawl.ReasonTrap: 5}
-	require.Equal(t, crawl.Totals{Success: 10, Asked: 11, Skips: map[crawl.Reason]int64{crawl.ReasonTrap: 2}}, after.Since(before))
+	after.Skips = map[reasons.Reason]int64{reasons.Fresh: 4, reasons.Trap: 5}
+	require.Equal(t, report.Totals{Success: 10, Asked: 11, Skips: map[reasons.Reason]int64{reasons.Trap: 2}}, after.Since(before))
 	require.Zero(t, before.Since(before))
 }
 
@@ -42,17 +45,17 @@ func TestTotalsSince(t *testing.T) {
 func TestProgressJSON(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, time.November, 21, 7, 28, 0, 0, time.UTC)
-	data, err := json.Marshal(crawl.Progress{
+	data, err := json.Marshal(report.Progress{
 		Run: crawl.Run{
 			ID: 7, Name: "small-web", Status: crawl.RunRunning, StartedAt: at,
-			Settings: crawl.Settings{Delay: new(crawl.Duration(time.Second))},
+			Settings: settings.Settings{Delay: new(settings.Duration(time.Second))},
 		},
-		Totals:  crawl.Totals{Success: 1, BlockedRobots: 2, Blocked4xx: 3, Blocked5xx: 4, Timeout: 5, Failed: 6, Skipped: 14, Bytes: 7, Asked: 19},
+		Totals:  report.Totals{Success: 1, BlockedRobots: 2, Blocked4xx: 3, Blocked5xx: 4, Timeout: 5, Failed: 6, Skipped: 14, Bytes: 7, Asked: 19},
 		Domains: 8, SeedDomains: 9, Active: 10, Pending: 11, InFlight: 12, Deferred: 13, Due: 15, KeywordsWaiting: 17,
-		NotDue:  []crawl.NotDue{{Reason: crawl.ReasonPaused, Domains: 16, Domain: "c.example", Until: at}},
-		Waiting: []crawl.Waiting{{Domain: "a.example", Reason: crawl.ReasonCrawlDelay, Until: at}},
-		Detail: &crawl.Detail{
-			Troubled:      []crawl.Troubled{{Name: "b.example", Domain: "b.example", State: crawl.TroubledDeferred, Reason: "503", Until: at}},
+		NotDue:  []report.NotDue{{Reason: reasons.Paused, Domains: 16, Domain: "c.example", Until: at}},
+		Waiting: []report.Waiting{{Domain: "a.example", Reason: reasons.CrawlDelay, Until: at}},
+		Detail: &report.Detail{
+			Troubled:      []report.Troubled{{Name: "b.example", Domain: "b.example", State: report.TroubledDeferred, Reason: "503", Until: at}},
 			TroubledTotal: 1,
 		},
 	})
@@ -70,11 +73,11 @@ func TestProgressJSON(t *testing.T) {
 
 func TestEstimate(t *testing.T) {
 	t.Parallel()
-	longest := []crawl.QueuedDomain{{Pending: 50}, {Pending: 30, CrawlDelay: crawl.Duration(time.Minute)}}
-	require.Equal(t, 10*time.Second, crawl.Estimate(100, 10, nil, time.Second))
-	require.Equal(t, 50*time.Second, crawl.Estimate(100, 10, longest[:1], time.Second), "of one domain")
-	require.Equal(t, 30*time.Minute, crawl.Estimate(100, 10, longest, time.Second), "which asks for a longer delay")
-	require.Zero(t, crawl.Estimate(0, 10, nil, time.Second))
-	require.Zero(t, crawl.Estimate(100, 0, nil, time.Second))
-	require.Positive(t, crawl.Estimate(1<<62, 1e-9, nil, time.Second))
+	longest := []report.QueuedDomain{{Pending: 50}, {Pending: 30, CrawlDelay: settings.Duration(time.Minute)}}
+	require.Equal(t, 10*time.Second, report.Estimate(100, 10, nil, time.Second))
+	require.Equal(t, 50*time.Second, report.Estimate(100, 10, longest[:1], time.Second), "of one domain")
+	require.Equal(t, 30*time.Minute, report.Estimate(100, 10, longest, time.Second), "which asks for a longer delay")
+	require.Zero(t, report.Estimate(0, 10, nil, time.Second))
+	require.Zero(t, report.Estimate(100, 0, nil, time.Second))
+	require.Positive(t, report.Estimate(1<<62, 1e-9, nil, time.Second))
 }

@@ -1,4 +1,4 @@
-package seedlist_test
+package seedfile_test
 
 import (
 	"archive/zip"
@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
-	"github.com/mosey-web/mosey/internal/seedlist"
+	"github.com/mosey-web/mosey/internal/seedfile"
 )
 
 func gzipped(t testing.TB, text string) string {
@@ -74,7 +74,7 @@ func TestOpen(t *testing.T) {
 	} {
 		t.Run("Unpacks"+name, func(t *testing.T) {
 			t.Parallel()
-			f, err := seedlist.Open(t.Context(), asFile(t, c.packed))
+			f, err := seedfile.Open(t.Context(), asFile(t, c.packed))
 			require.NoError(t, err)
 			got, err := io.ReadAll(f)
 			require.NoError(t, err)
@@ -85,7 +85,7 @@ func TestOpen(t *testing.T) {
 			require.NoError(t, f.Close())
 			require.NoError(t, f.Close())
 
-			f, err = seedlist.From(t.Context(), pipe(c.packed))
+			f, err = seedfile.From(t.Context(), pipe(c.packed))
 			require.NoError(t, err)
 			got, err = io.ReadAll(f)
 			require.NoError(t, err)
@@ -116,10 +116,10 @@ func TestOpen(t *testing.T) {
 		t.Run("Refuses"+name, func(t *testing.T) {
 			t.Parallel()
 			path := asFile(t, c.packed)
-			_, err := seedlist.Open(t.Context(), path)
+			_, err := seedfile.Open(t.Context(), path)
 			require.ErrorIs(t, err, crawl.ErrInvalid)
 			require.ErrorContains(t, err, path+": invalid input: "+c.want)
-			_, err = seedlist.From(t.Context(), pipe(c.packed))
+			_, err = seedfile.From(t.Context(), pipe(c.packed))
 			require.ErrorIs(t, err, crawl.ErrInvalid)
 			require.ErrorContains(t, err, c.want)
 		})
@@ -127,13 +127,13 @@ func TestOpen(t *testing.T) {
 
 	t.Run("TellsWhatCannotBeOpened", func(t *testing.T) {
 		t.Parallel()
-		_, err := seedlist.Open(t.Context(), filepath.Join(t.TempDir(), "none"))
+		_, err := seedfile.Open(t.Context(), filepath.Join(t.TempDir(), "none"))
 		require.ErrorIs(t, err, os.ErrNotExist)
-		_, err = seedlist.Open(t.Context(), t.TempDir())
+		_, err = seedfile.Open(t.Context(), t.TempDir())
 		require.ErrorContains(t, err, "is a directory")
-		_, err = seedlist.Open(t.Context(), asFile(t, "\x1f\x8bx"))
+		_, err = seedfile.Open(t.Context(), asFile(t, "\x1f\x8bx"))
 		require.ErrorContains(t, err, "unpack the list")
-		_, err = seedlist.Open(t.Context(), asFile(t, "PK\x03\x04x"))
+		_, err = seedfile.Open(t.Context(), asFile(t, "PK\x03\x04x"))
 		require.ErrorContains(t, err, "unpack the list")
 	})
 
@@ -144,10 +144,10 @@ func TestOpen(t *testing.T) {
 			fmt.Fprintf(&list, "%x.example\n", uint32(i)*2654435761)
 		}
 		packed := gzipped(t, list.String())
-		f, err := seedlist.Open(t.Context(), asFile(t, packed[:len(packed)/2]))
+		f, err := seedfile.Open(t.Context(), asFile(t, packed[:len(packed)/2]))
 		require.NoError(t, err)
 		defer f.Close()
-		got, err := read(t, seedlist.Options{Source: seedlist.URLs}, f)
+		got, err := read(t, seedfile.Options{Source: seedfile.URLs}, f)
 		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 		require.ErrorContains(t, err, "unpack the list")
 		require.Greater(t, len(got), 10_000)
@@ -155,7 +155,7 @@ func TestOpen(t *testing.T) {
 
 	t.Run("ClosesWhatItOpened", func(t *testing.T) {
 		t.Parallel()
-		f, err := seedlist.Open(t.Context(), asFile(t, strings.Repeat("#", 1<<20)))
+		f, err := seedfile.Open(t.Context(), asFile(t, strings.Repeat("#", 1<<20)))
 		require.NoError(t, err)
 		require.NoError(t, f.Close())
 		_, err = io.ReadAll(f)
@@ -171,7 +171,7 @@ func TestOpen(t *testing.T) {
 		_, err = io.Copy(w, repeated("a.example\n", 4<<20))
 		require.NoError(t, err)
 		require.NoError(t, z.Close())
-		f, err := seedlist.Open(t.Context(), asFile(t, packed.String()))
+		f, err := seedfile.Open(t.Context(), asFile(t, packed.String()))
 		require.NoError(t, err)
 		size, err := io.Copy(io.Discard, f)
 		require.NoError(t, err)
@@ -186,7 +186,7 @@ func TestOpen(t *testing.T) {
 		defer in.Close()
 		_, err = in.Seek(int64(len("skip ")), io.SeekStart)
 		require.NoError(t, err)
-		f, err := seedlist.From(t.Context(), in)
+		f, err := seedfile.From(t.Context(), in)
 		require.NoError(t, err)
 		got, err := io.ReadAll(f)
 		require.NoError(t, err)
@@ -208,14 +208,14 @@ func TestProgress(t *testing.T) {
 	} {
 		t.Run("GrowsFromNothingToAllOf"+name, func(t *testing.T) {
 			t.Parallel()
-			f, err := seedlist.Open(t.Context(), asFile(t, packed))
+			f, err := seedfile.Open(t.Context(), asFile(t, packed))
 			require.NoError(t, err)
 			defer f.Close()
 			before, total := f.Progress()
 			require.Less(t, before, total/2)
 			require.InDelta(t, len(packed), total, 200)
 			count := 0
-			require.NoError(t, seedlist.Read(t.Context(), f, seedlist.Options{Source: seedlist.URLs}, func(seedlist.Entry) error {
+			require.NoError(t, seedfile.Read(t.Context(), f, seedfile.Options{Source: seedfile.URLs}, func(seedfile.Entry) error {
 				now, all := f.Progress()
 				require.GreaterOrEqual(t, now, before)
 				require.Equal(t, total, all)
@@ -232,7 +232,7 @@ func TestProgress(t *testing.T) {
 	t.Run("KnowsNoTotalOfAPipe", func(t *testing.T) {
 		t.Parallel()
 		packed := gzipped(t, list.String())
-		f, err := seedlist.From(t.Context(), pipe(packed))
+		f, err := seedfile.From(t.Context(), pipe(packed))
 		require.NoError(t, err)
 		_, err = io.Copy(io.Discard, f)
 		require.NoError(t, err)
@@ -253,14 +253,14 @@ func TestOpenEndsABomb(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f, err := seedlist.FromBounded(t.Context(), pipe(pack(exact)), bound)
+			f, err := seedfile.FromBounded(t.Context(), pipe(pack(exact)), bound)
 			require.NoError(t, err)
 			got, err := io.ReadAll(f)
 			require.NoError(t, err)
 			require.Equal(t, exact, string(got))
 			require.NoError(t, f.Close())
 
-			f, err = seedlist.FromBounded(t.Context(), pipe(pack(bomb)), bound)
+			f, err = seedfile.FromBounded(t.Context(), pipe(pack(bomb)), bound)
 			if name == "GZIP" { // which does not say at once
 				require.NoError(t, err)
 				got, err = io.ReadAll(f)
@@ -278,13 +278,13 @@ func TestOpenEndsABomb(t *testing.T) {
 		// The size once unpacked, in the directory.
 		at := bytes.LastIndex(packed, []byte("PK\x01\x02")) + 24
 		copy(packed[at:], []byte{9, 0, 0, 0})
-		_, err := seedlist.FromBounded(t.Context(), bytes.NewReader(packed), bound)
+		_, err := seedfile.FromBounded(t.Context(), bytes.NewReader(packed), bound)
 		require.ErrorIs(t, err, zip.ErrFormat)
 	})
 
 	t.Run("ZIPThatIsTooLongToBeCopied", func(t *testing.T) {
 		t.Parallel()
-		_, err := seedlist.FromBounded(t.Context(), io.MultiReader(strings.NewReader("PK\x03\x04"), &endless{text: []byte("x")}), bound)
+		_, err := seedfile.FromBounded(t.Context(), io.MultiReader(strings.NewReader("PK\x03\x04"), &endless{text: []byte("x")}), bound)
 		require.ErrorIs(t, err, crawl.ErrInvalid)
 		require.ErrorContains(t, err, "the zip is longer than 1048576 bytes; want it in parts")
 	})
@@ -299,7 +299,7 @@ func TestFromLeavesNoCopy(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, left)
 	}
-	f, err := seedlist.From(t.Context(), pipe(zipped(t, "list", someHosts)))
+	f, err := seedfile.From(t.Context(), pipe(zipped(t, "list", someHosts)))
 	require.NoError(t, err)
 	got, err := io.ReadAll(f)
 	require.NoError(t, err)
@@ -307,13 +307,13 @@ func TestFromLeavesNoCopy(t *testing.T) {
 	require.NoError(t, f.Close())
 	empty(t)
 
-	_, err = seedlist.From(t.Context(), pipe(zipped(t)+"x"))
+	_, err = seedfile.From(t.Context(), pipe(zipped(t)+"x"))
 	require.Error(t, err)
 	empty(t)
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = seedlist.From(ctx, pipe(zipped(t, "list", someHosts)))
+	_, err = seedfile.From(ctx, pipe(zipped(t, "list", someHosts)))
 	require.ErrorIs(t, err, context.Canceled)
 	empty(t)
 }

@@ -1,4 +1,4 @@
-package seedlist_test
+package seedfile_test
 
 import (
 	"bytes"
@@ -14,16 +14,16 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/seeds"
 	"github.com/mosey-web/mosey/crawl/urls"
-	"github.com/mosey-web/mosey/internal/seedlist"
+	"github.com/mosey-web/mosey/internal/seedfile"
 )
 
 func FuzzRead(f *testing.F) {
 	for source, list := range map[seeds.Source]string{
-		seedlist.URLs:     "\ufeff# c\r\n\r\nhttps://a.example/\r\nb.example\nme:pw@c.example\n1\n\xff",
-		seedlist.CSV:      "rank;url\n1;\"a.example\n\"\n\"2;b.example\n3;\"c\"\"\"d\n;;\n4\t5,6",
-		seedlist.Tranco:   "1,a.example\n2,b\n3",
-		seedlist.Majestic: "GlobalRank,TldRank,Domain\n1,1,a.example\n",
-		seedlist.OPML: "<?xml version='1.0' encoding='latin1'?><opml>\n<outline htmlUrl='a.example' xmlUrl='&amp;'>" +
+		seedfile.URLs:     "\ufeff# c\r\n\r\nhttps://a.example/\r\nb.example\nme:pw@c.example\n1\n\xff",
+		seedfile.CSV:      "rank;url\n1;\"a.example\n\"\n\"2;b.example\n3;\"c\"\"\"d\n;;\n4\t5,6",
+		seedfile.Tranco:   "1,a.example\n2,b\n3",
+		seedfile.Majestic: "GlobalRank,TldRank,Domain\n1,1,a.example\n",
+		seedfile.OPML: "<?xml version='1.0' encoding='latin1'?><opml>\n<outline htmlUrl='a.example' xmlUrl='&amp;'>" +
 			"<![CDATA[x]]></outline><!-- --></opml>",
 	} {
 		f.Add(string(source), "", []byte(list), int64(0), int64(0))
@@ -33,11 +33,11 @@ func FuzzRead(f *testing.F) {
 	f.Add("csv", strings.Repeat("x", 9000), []byte("a,b\nc,d\n"), int64(0), int64(0))
 	f.Add("csv", "url", []byte("a,\"url\"\n\"b\n"), int64(0), int64(0))
 	f.Fuzz(func(t *testing.T, source, column string, list []byte, offset, limit int64) {
-		o := seedlist.Options{Source: seeds.Source(source), Column: column, Offset: offset, Limit: limit}
+		o := seedfile.Options{Source: seeds.Source(source), Column: column, Offset: offset, Limit: limit}
 		last, count := int64(1), int64(0)
 		next := func(line int64) {
 			require.GreaterOrEqual(t, line, last)
-			if o.Source != seedlist.OPML && count > 0 {
+			if o.Source != seedfile.OPML && count > 0 {
 				require.Greater(t, line, last, "one entry a line")
 			}
 			require.LessOrEqual(t, line, int64(bytes.Count(list, []byte("\n")))+1)
@@ -45,18 +45,18 @@ func FuzzRead(f *testing.F) {
 			count++
 		}
 		var seeds []string
-		err := seedlist.Read(t.Context(), bytes.NewReader(list), o, func(e seedlist.Entry) error {
+		err := seedfile.Read(t.Context(), bytes.NewReader(list), o, func(e seedfile.Entry) error {
 			next(e.Line)
 			u, err := urls.ParseSeed(e.Seed)
 			require.NoError(t, err)
 			require.Equal(t, u, e.URL)
 			require.Equal(t, strings.TrimSpace(e.Seed), e.Seed)
 			require.True(t, utf8.ValidString(e.Seed))
-			require.LessOrEqual(t, len(e.Seed), seedlist.MaxRecordBytes)
+			require.LessOrEqual(t, len(e.Seed), seedfile.MaxRecordBytes)
 			require.GreaterOrEqual(t, e.Rank, int64(0))
 			seeds = append(seeds, e.Seed)
 			return nil
-		}, func(b seedlist.BadLine) error {
+		}, func(b seedfile.BadLine) error {
 			next(b.Line)
 			require.LessOrEqual(t, len(b.Text), 80)
 			require.Equal(t, crawl.CleanText(b.Text, 80), b.Text)
@@ -68,17 +68,17 @@ func FuzzRead(f *testing.F) {
 			require.ErrorIs(t, err, crawl.ErrInvalid, "it can be read")
 			require.Less(t, len(err.Error()), 4<<10)
 		}
-		if limit > 0 && o.Source != seedlist.OPML {
+		if limit > 0 && o.Source != seedfile.OPML {
 			require.LessOrEqual(t, count, limit)
 		}
 
 		// Stopped at each seed, it gives the same.
 		stop := errors.New("stop")
 		if len(seeds) > 0 {
-			again := seedlist.Read(t.Context(), bytes.NewReader(list), o, func(e seedlist.Entry) error {
+			again := seedfile.Read(t.Context(), bytes.NewReader(list), o, func(e seedfile.Entry) error {
 				require.Equal(t, seeds[0], e.Seed)
 				return stop
-			}, func(seedlist.BadLine) error { return nil })
+			}, func(seedfile.BadLine) error { return nil })
 			require.ErrorIs(t, again, stop)
 		}
 	})
@@ -92,7 +92,7 @@ func FuzzFrom(f *testing.F) {
 	f.Add([]byte("PK\x03\x06" + strings.Repeat("\n", 1_100))) // no archive, for its fourth byte
 	f.Fuzz(func(t *testing.T, packed []byte) {
 		const bound = 1 << 10
-		file, err := seedlist.FromBounded(t.Context(), bytes.NewReader(packed), bound)
+		file, err := seedfile.FromBounded(t.Context(), bytes.NewReader(packed), bound)
 		if err != nil {
 			return
 		}

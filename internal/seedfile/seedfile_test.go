@@ -1,4 +1,4 @@
-package seedlist_test
+package seedfile_test
 
 import (
 	"bytes"
@@ -16,15 +16,15 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/seeds"
 	"github.com/mosey-web/mosey/crawl/urls"
-	"github.com/mosey-web/mosey/internal/seedlist"
+	"github.com/mosey-web/mosey/internal/seedfile"
 )
 
 // read reads a list. An entry is told as "line seed", with its rank if it has one and
 // whether it is a feed, a bad line as "line! text: reason".
-func read(t *testing.T, o seedlist.Options, r io.Reader) ([]string, error) {
+func read(t *testing.T, o seedfile.Options, r io.Reader) ([]string, error) {
 	t.Helper()
 	var got []string
-	err := seedlist.Read(t.Context(), r, o, func(e seedlist.Entry) error {
+	err := seedfile.Read(t.Context(), r, o, func(e seedfile.Entry) error {
 		u, err := urls.ParseSeed(e.Seed)
 		require.NoError(t, err)
 		require.Equal(t, u, e.URL)
@@ -38,7 +38,7 @@ func read(t *testing.T, o seedlist.Options, r io.Reader) ([]string, error) {
 		}
 		got = append(got, text)
 		return nil
-	}, func(b seedlist.BadLine) error {
+	}, func(b seedfile.BadLine) error {
 		got = append(got, fmt.Sprintf("%d! %s: %s", b.Line, b.Text, b.Reason))
 		return nil
 	})
@@ -48,7 +48,7 @@ func read(t *testing.T, o seedlist.Options, r io.Reader) ([]string, error) {
 // wants is a list and what is read of it.
 type wants struct {
 	list string
-	o    seedlist.Options
+	o    seedfile.Options
 	want []string
 }
 
@@ -77,8 +77,8 @@ const (
 
 func TestReadURLs(t *testing.T) {
 	t.Parallel()
-	atLimit := "https://a.example/#" + strings.Repeat("x", seedlist.MaxRecordBytes-19)
-	check(t, seedlist.URLs, map[string]wants{
+	atLimit := "https://a.example/#" + strings.Repeat("x", seedfile.MaxRecordBytes-19)
+	check(t, seedfile.URLs, map[string]wants{
 		"TakesURLsAndHosts": {
 			list: "https://a.example/x\nb.example:8443/y\n[2001:db8::1]\n192.0.2.7\nbücher.example",
 			want: []string{"1 https://a.example/x", "2 b.example:8443/y", "3 [2001:db8::1]", "4 192.0.2.7", "5 bücher.example"},
@@ -133,8 +133,8 @@ func TestReadURLs(t *testing.T) {
 			want: []string{"1! [31m" + strings.Repeat("ä", 36) + "…: there is a tab, a line end or another control character in it"},
 		},
 		"PassesALineThatIsTooLong": {
-			list: "a.example\n" + strings.Repeat("x", seedlist.MaxRecordBytes+1) + "\nb.example\n" +
-				"#" + strings.Repeat("x", 5*seedlist.MaxRecordBytes) + "\nc.example\n" + strings.Repeat("y", 9*seedlist.MaxRecordBytes),
+			list: "a.example\n" + strings.Repeat("x", seedfile.MaxRecordBytes+1) + "\nb.example\n" +
+				"#" + strings.Repeat("x", 5*seedfile.MaxRecordBytes) + "\nc.example\n" + strings.Repeat("y", 9*seedfile.MaxRecordBytes),
 			want: []string{
 				"1 a.example", "2! " + strings.Repeat("x", 77) + "…: " + long, "3 b.example", "5 c.example",
 				"6! " + strings.Repeat("y", 77) + "…: " + long,
@@ -151,29 +151,29 @@ func TestReadURLs(t *testing.T) {
 		},
 		"SkipsAndStops": {
 			list: "# c\na.example\nword\n\nb.example\nword\nc.example\nd.example\n",
-			o:    seedlist.Options{Offset: 1, Limit: 4},
+			o:    seedfile.Options{Offset: 1, Limit: 4},
 			want: []string{"3! word: " + neither, "5 b.example", "6! word: " + neither, "7 c.example"},
 		},
 		"CountsLongLinesWhenItSkips": {
-			list: strings.Repeat("x", seedlist.MaxRecordBytes+1) + "\na.example\nb.example\n",
-			o:    seedlist.Options{Offset: 1, Limit: 1},
+			list: strings.Repeat("x", seedfile.MaxRecordBytes+1) + "\na.example\nb.example\n",
+			o:    seedfile.Options{Offset: 1, Limit: 1},
 			want: []string{"2 a.example"},
 		},
 		"ReadsNothingPastTheEnd": {
 			list: "a.example\nb.example\n",
-			o:    seedlist.Options{Offset: 3},
+			o:    seedfile.Options{Offset: 3},
 		},
 	})
 }
 
 func TestReadStops(t *testing.T) {
 	t.Parallel()
-	ignore := func(seedlist.BadLine) error { return nil }
+	ignore := func(seedfile.BadLine) error { return nil }
 
 	t.Run("AtTheLimitWithoutReadingOn", func(t *testing.T) {
 		t.Parallel()
 		in := io.MultiReader(strings.NewReader("a.example\nb.example\n"), iotest.ErrReader(errors.New("read on")))
-		got, err := read(t, seedlist.Options{Source: seedlist.URLs, Limit: 2}, in)
+		got, err := read(t, seedfile.Options{Source: seedfile.URLs, Limit: 2}, in)
 		require.NoError(t, err)
 		require.Equal(t, []string{"1 a.example", "2 b.example"}, got)
 	})
@@ -182,19 +182,19 @@ func TestReadStops(t *testing.T) {
 		t.Parallel()
 		stop := errors.New("stop")
 		for source, list := range map[seeds.Source]string{
-			seedlist.URLs: "a.example\nword\n", seedlist.CSV: "url\na.example\nword\n",
-			seedlist.OPML: `<opml><outline htmlUrl="a.example"/><outline xmlUrl="word"/></opml>`,
+			seedfile.URLs: "a.example\nword\n", seedfile.CSV: "url\na.example\nword\n",
+			seedfile.OPML: `<opml><outline htmlUrl="a.example"/><outline xmlUrl="word"/></opml>`,
 		} {
-			o := seedlist.Options{Source: source}
+			o := seedfile.Options{Source: source}
 			count := 0
-			err := seedlist.Read(t.Context(), strings.NewReader(list), o, func(seedlist.Entry) error {
+			err := seedfile.Read(t.Context(), strings.NewReader(list), o, func(seedfile.Entry) error {
 				count++
 				return stop
 			}, ignore)
 			require.ErrorIs(t, err, stop)
 			require.Equal(t, 1, count)
-			err = seedlist.Read(t.Context(), strings.NewReader(list), o, func(seedlist.Entry) error { return nil },
-				func(seedlist.BadLine) error { return stop })
+			err = seedfile.Read(t.Context(), strings.NewReader(list), o, func(seedfile.Entry) error { return nil },
+				func(seedfile.BadLine) error { return stop })
 			require.ErrorIs(t, err, stop)
 		}
 	})
@@ -202,15 +202,15 @@ func TestReadStops(t *testing.T) {
 	t.Run("WhenTheContextIsDone", func(t *testing.T) {
 		t.Parallel()
 		for source, list := range map[seeds.Source]string{
-			seedlist.URLs: "a.example\n", seedlist.CSV: "a.example\n", seedlist.OPML: `<outline htmlUrl="a.example"/>`,
+			seedfile.URLs: "a.example\n", seedfile.CSV: "a.example\n", seedfile.OPML: `<outline htmlUrl="a.example"/>`,
 		} {
 			ctx, cancel := context.WithCancel(t.Context())
 			in := repeated(list, 1<<40)
-			if source == seedlist.OPML {
+			if source == seedfile.OPML {
 				in = io.MultiReader(strings.NewReader("<opml>"), in)
 			}
 			count := 0
-			err := seedlist.Read(ctx, in, seedlist.Options{Source: source}, func(seedlist.Entry) error {
+			err := seedfile.Read(ctx, in, seedfile.Options{Source: source}, func(seedfile.Entry) error {
 				if count++; count == 3 {
 					cancel()
 				}
@@ -220,7 +220,7 @@ func TestReadStops(t *testing.T) {
 			require.Equal(t, 3, count)
 
 			// Nothing is an entry that would notice.
-			err = seedlist.Read(ctx, &endless{text: []byte("#\n")}, seedlist.Options{Source: source}, nil, nil)
+			err = seedfile.Read(ctx, &endless{text: []byte("#\n")}, seedfile.Options{Source: source}, nil, nil)
 			require.ErrorIs(t, err, context.Canceled)
 		}
 	})
@@ -229,22 +229,22 @@ func TestReadStops(t *testing.T) {
 		t.Parallel()
 		broken := errors.New("broken")
 		for source, list := range map[seeds.Source]string{
-			seedlist.URLs:     "a.example\nb.exam",
-			seedlist.CSV:      "a.example\n\"b.exam",
-			seedlist.Tranco:   "1,a.example\n2,b.exam",
-			seedlist.Majestic: "GlobalRank,Domain\n1,b.exam",
-			seedlist.OPML:     "<opml>\n<outline htmlUrl='a.exam",
+			seedfile.URLs:     "a.example\nb.exam",
+			seedfile.CSV:      "a.example\n\"b.exam",
+			seedfile.Tranco:   "1,a.example\n2,b.exam",
+			seedfile.Majestic: "GlobalRank,Domain\n1,b.exam",
+			seedfile.OPML:     "<opml>\n<outline htmlUrl='a.exam",
 		} {
-			got, err := read(t, seedlist.Options{Source: source}, io.MultiReader(strings.NewReader(list), iotest.ErrReader(broken)))
+			got, err := read(t, seedfile.Options{Source: source}, io.MultiReader(strings.NewReader(list), iotest.ErrReader(broken)))
 			require.ErrorIs(t, err, broken)
 			require.ErrorContains(t, err, "line 2")
 			for _, line := range got {
 				require.NotContains(t, line, "b.exam", "half a host is another host")
 			}
 		}
-		_, err := read(t, seedlist.Options{Source: seedlist.URLs}, iotest.ErrReader(broken))
+		_, err := read(t, seedfile.Options{Source: seedfile.URLs}, iotest.ErrReader(broken))
 		require.ErrorIs(t, err, broken)
-		_, err = read(t, seedlist.Options{Source: seedlist.URLs}, idle{})
+		_, err = read(t, seedfile.Options{Source: seedfile.URLs}, idle{})
 		require.ErrorIs(t, err, io.ErrNoProgress)
 	})
 }
@@ -252,58 +252,58 @@ func TestReadStops(t *testing.T) {
 func TestReadRefusesOptions(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		o    seedlist.Options
+		o    seedfile.Options
 		list string
 		want string
 	}{
-		"NoSource":       {seedlist.Options{}, "", `source "": unknown; want one of [urls csv tranco majestic opml]`},
-		"UnknownSource":  {seedlist.Options{Source: "xls"}, "", `source "xls": unknown`},
-		"NegativeOffset": {seedlist.Options{Source: seedlist.URLs, Offset: -1}, "", "offset -1: is negative; want 0 or more"},
-		"NegativeLimit":  {seedlist.Options{Source: seedlist.URLs, Limit: -1}, "", "limit -1: is negative"},
-		"ColumnOfLines":  {seedlist.Options{Source: seedlist.URLs, Column: "2"}, "", `column "2": only a list of the source csv has columns`},
-		"RankOfLines":    {seedlist.Options{Source: seedlist.OPML, RankColumn: "2"}, "", `rank column "2": only a list of the source csv`},
-		"UTF16":          {seedlist.Options{Source: seedlist.URLs}, "\xff\xfea\x00", "the list is in UTF-16; want UTF-8"},
-		"UTF16BigEndian": {seedlist.Options{Source: seedlist.OPML}, "\xfe\xff\x00<", "the list is in UTF-16; want UTF-8"},
+		"NoSource":       {seedfile.Options{}, "", `source "": unknown; want one of [urls csv tranco majestic opml]`},
+		"UnknownSource":  {seedfile.Options{Source: "xls"}, "", `source "xls": unknown`},
+		"NegativeOffset": {seedfile.Options{Source: seedfile.URLs, Offset: -1}, "", "offset -1: is negative; want 0 or more"},
+		"NegativeLimit":  {seedfile.Options{Source: seedfile.URLs, Limit: -1}, "", "limit -1: is negative"},
+		"ColumnOfLines":  {seedfile.Options{Source: seedfile.URLs, Column: "2"}, "", `column "2": only a list of the source csv has columns`},
+		"RankOfLines":    {seedfile.Options{Source: seedfile.OPML, RankColumn: "2"}, "", `rank column "2": only a list of the source csv`},
+		"UTF16":          {seedfile.Options{Source: seedfile.URLs}, "\xff\xfea\x00", "the list is in UTF-16; want UTF-8"},
+		"UTF16BigEndian": {seedfile.Options{Source: seedfile.OPML}, "\xfe\xff\x00<", "the list is in UTF-16; want UTF-8"},
 		"NoColumnOfThatName": {
-			seedlist.Options{Source: seedlist.CSV, Column: "city"},
+			seedfile.Options{Source: seedfile.CSV, Column: "city"},
 			"rank,address\n1,a.example\n",
 			`column "city": the list has no such column; want "rank", "address", or a number from 1 to 2`,
 		},
 		"NoColumnOfThatNumber": {
-			seedlist.Options{Source: seedlist.CSV, Column: "3"},
+			seedfile.Options{Source: seedfile.CSV, Column: "3"},
 			"1,a.example\n",
 			`column "3": the list has no such column; want a number from 1 to 2, since it has no header`,
 		},
 		"NoColumnZero": {
-			seedlist.Options{Source: seedlist.CSV, Column: "0"},
+			seedfile.Options{Source: seedfile.CSV, Column: "0"},
 			"a.example\n",
 			`column "0": the list has no such column; want 1, its only column, since it has no header`,
 		},
 		"NoColumnOfAHugeNumber": {
-			seedlist.Options{Source: seedlist.CSV, Column: "99999999999999999999"}, "a.example\n", "the list has no such column",
+			seedfile.Options{Source: seedfile.CSV, Column: "99999999999999999999"}, "a.example\n", "the list has no such column",
 		},
 		"NoRankColumn": {
-			seedlist.Options{Source: seedlist.CSV, RankColumn: "place"},
+			seedfile.Options{Source: seedfile.CSV, RankColumn: "place"},
 			"url;n\na.example;1\n",
 			`rank column "place": the list has no such column; want "url", "n", or`,
 		},
 		"NoSeeds": {
-			seedlist.Options{Source: seedlist.CSV},
+			seedfile.Options{Source: seedfile.CSV},
 			"name,colour\nowl,\x1b[1mbrown\n",
 			`column: nothing in line 2 of the list is a URL or a host; want the column to be named: "name", "colour", or a number`,
 		},
 		"ManyColumns": {
-			seedlist.Options{Source: seedlist.CSV, Column: "y"}, strings.Repeat("x,", 29) + "x\n", `"x", 10 others, or a number from 1 to 30`,
+			seedfile.Options{Source: seedfile.CSV, Column: "y"}, strings.Repeat("x,", 29) + "x\n", `"x", 10 others, or a number from 1 to 30`,
 		},
-		"NoTranco":   {seedlist.Options{Source: seedlist.Tranco}, "a.example\n", "source tranco: the list has no column 2; want another source"},
-		"NoMajestic": {seedlist.Options{Source: seedlist.Majestic}, "1,a.example\n", "source majestic: the list has no column Domain; want"},
+		"NoTranco":   {seedfile.Options{Source: seedfile.Tranco}, "a.example\n", "source tranco: the list has no column 2; want another source"},
+		"NoMajestic": {seedfile.Options{Source: seedfile.Majestic}, "1,a.example\n", "source majestic: the list has no column Domain; want"},
 		"HalfMajestic": {
-			seedlist.Options{Source: seedlist.Majestic}, "Rank,Domain\n1,a.example\n", "source majestic: the list has no column GlobalRank; want",
+			seedfile.Options{Source: seedfile.Majestic}, "Rank,Domain\n1,a.example\n", "source majestic: the list has no column GlobalRank; want",
 		},
 		"NoOPML": {
-			seedlist.Options{Source: seedlist.OPML}, "<html><body>", `source opml: the list begins with the element "html"; want OPML`,
+			seedfile.Options{Source: seedfile.OPML}, "<html><body>", `source opml: the list begins with the element "html"; want OPML`,
 		},
-		"NoXML": {seedlist.Options{Source: seedlist.OPML}, "a.example\n", "source opml: the list has no element"},
+		"NoXML": {seedfile.Options{Source: seedfile.OPML}, "a.example\n", "source opml: the list has no element"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -325,15 +325,15 @@ func TestReadHoldsOneRecord(t *testing.T) {
 		source seeds.Source
 		list   io.Reader
 	}{
-		"ALine":      {seedlist.URLs, repeated("x", size)},
-		"AComment":   {seedlist.URLs, repeated("#", size)},
-		"ARecord":    {seedlist.CSV, repeated("x,", size)},
-		"AQuote":     {seedlist.CSV, repeated(`"`, size)},
-		"AnOpenLine": {seedlist.CSV, io.MultiReader(strings.NewReader("url\na.example\n\""), repeated("x", size))},
-		"ATag":       {seedlist.OPML, io.MultiReader(strings.NewReader("<opml "), repeated("a ", size))},
-		"AText":      {seedlist.OPML, io.MultiReader(strings.NewReader("<opml>"), repeated("a ", size))},
-		"Depth":      {seedlist.OPML, io.MultiReader(strings.NewReader("<opml>"), repeated("<outline>", size/10))},
-		"Encodings": {seedlist.OPML, io.MultiReader(
+		"ALine":      {seedfile.URLs, repeated("x", size)},
+		"AComment":   {seedfile.URLs, repeated("#", size)},
+		"ARecord":    {seedfile.CSV, repeated("x,", size)},
+		"AQuote":     {seedfile.CSV, repeated(`"`, size)},
+		"AnOpenLine": {seedfile.CSV, io.MultiReader(strings.NewReader("url\na.example\n\""), repeated("x", size))},
+		"ATag":       {seedfile.OPML, io.MultiReader(strings.NewReader("<opml "), repeated("a ", size))},
+		"AText":      {seedfile.OPML, io.MultiReader(strings.NewReader("<opml>"), repeated("a ", size))},
+		"Depth":      {seedfile.OPML, io.MultiReader(strings.NewReader("<opml>"), repeated("<outline>", size/10))},
+		"Encodings": {seedfile.OPML, io.MultiReader(
 			repeated(`<?xml version="1.0" encoding="latin1"?>`, size/10), strings.NewReader("<opml></opml>"),
 		)},
 	} {
@@ -343,7 +343,7 @@ func TestReadHoldsOneRecord(t *testing.T) {
 			var before runtime.MemStats
 			runtime.GC()
 			runtime.ReadMemStats(&before)
-			_, err := read(t, seedlist.Options{Source: c.source}, list)
+			_, err := read(t, seedfile.Options{Source: c.source}, list)
 			if err != nil {
 				require.ErrorIs(t, err, crawl.ErrInvalid)
 			}

@@ -1,4 +1,4 @@
-package seedlist
+package seedfile
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/kinds"
 	"github.com/mosey-web/mosey/crawl/seeds"
 )
 
@@ -82,7 +82,7 @@ func seedOf(e Entry) seeds.Seed {
 		s.Rank = int32(e.Rank) //nolint:gosec // see above
 	}
 	if e.Feed {
-		s.Kind = crawl.KindFeed
+		s.Kind = kinds.Feed
 	}
 	return s
 }

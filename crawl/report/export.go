@@ -1,8 +1,11 @@
-package crawl
+package report
 
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/kinds"
 )
 
 // ExportFilter leaves rows out of an export; zero values do not.
@@ -26,18 +29,18 @@ type ExportKey struct {
 
 // PageRow is a page as it is exported. Zero values are unknown.
 type PageRow struct {
-	Signals
+	crawl.Signals
 
 	ID       int64
 	URL      string
 	Domain   string
 	Origin   string
-	Kind     Kind
+	Kind     kinds.Kind
 	Status   string
 	Language string
 	// Outcome, StatusCode and ContentType are those of the last crawl that was not
 	// skipped.
-	Outcome     Outcome
+	Outcome     crawl.Outcome
 	StatusCode  int
 	ContentType string
 	// NoIndex and NoFollow are as they were at the last visit.
@@ -61,7 +64,7 @@ type PageRow struct {
 
 // LinkRow is a link as it is exported: LinkReport is of the page that it leads to.
 type LinkRow struct {
-	LinkReport
+	Link
 
 	FromID     int64
 	FromURL    string
@@ -77,9 +80,9 @@ type CrawlRow struct {
 	Run          string
 	Domain       string
 	URL          string
-	Kind         Kind
+	Kind         kinds.Kind
 	Prerequisite bool
-	Outcome      Outcome
+	Outcome      crawl.Outcome
 	StatusCode   int
 	Error        string
 	Skipped      string
@@ -93,12 +96,12 @@ type CrawlRow struct {
 	ScheduledFor time.Time
 	CompletedAt  time.Time
 	// Duration is nil where no request was made.
-	Duration *Millis
+	Duration *crawl.Millis
 	// Delay is the time that had to pass afterwards before the domain was asked again,
 	// for DelayReason; RetryAfter is what the server asked for.
-	Delay       *Millis
+	Delay       *crawl.Millis
 	DelayReason string
-	RetryAfter  *Millis
+	RetryAfter  *crawl.Millis
 	// Lost says that the worker died: the request may have been made.
 	Lost bool
 }
@@ -107,13 +110,13 @@ type CrawlRow struct {
 type DomainRow struct {
 	ID            int64
 	Domain        string
-	Status        DomainStatus
+	Status        crawl.DomainStatus
 	Reason        string
 	DeferredUntil time.Time
 	// Controls are the kinds of what people have decided about it, in force.
 	Controls []string
 	// CrawlDelay is the largest of its robots.txt files; zero where none has any.
-	CrawlDelay Millis
+	CrawlDelay crawl.Millis
 	Sitemaps   []string
 	Seed       bool
 	Runs       int64

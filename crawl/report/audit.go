@@ -1,6 +1,10 @@
-package crawl
+package report
 
-import "time"
+import (
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+)
 
 // Gaps is what an audit found about the gaps between requests to the same keys.
 // Times are in milliseconds. A gap is from the end of one request to the start
@@ -63,6 +67,6 @@ type AuditedPage struct {
 	// Agent is the product token that the robots.txt was read for.
 	Agent string
 	// Verdict is empty where no robots.txt is known for the request.
-	Verdict              RobotsVerdict
+	Verdict              crawl.RobotsVerdict
 	FetchedAt, ExpiresAt time.Time
 }

@@ -1,12 +1,17 @@
-package crawl
+package report
 
-import "time"
+import (
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
+)
 
 // DomainListing is a domain among others. What is counted is as of the last count.
 type DomainListing struct {
-	Domain string       `json:"domain"`
-	Status DomainStatus `json:"status"`
-	Reason string       `json:"reason,omitempty"`
+	Domain string             `json:"domain"`
+	Status crawl.DomainStatus `json:"status"`
+	Reason string             `json:"reason,omitempty"`
 	// Source is the kind of list that has named it, and Rank its place there; empty and 0
 	// are none.
 	Source string `json:"source,omitempty"`
@@ -34,11 +39,11 @@ type DomainCounts struct {
 	// made. AvgResponse and AvgBytes are of the same.
 	ErrorRate *float32 `json:"error_rate,omitempty"`
 	// YieldRate is the share of them that brought something new.
-	YieldRate   *float32  `json:"yield_rate,omitempty"`
-	AvgResponse Duration  `json:"avg_response,omitempty"`
-	AvgBytes    int64     `json:"avg_page_bytes,omitempty"`
-	First       time.Time `json:"first_crawled_at,omitzero"`
-	Last        time.Time `json:"last_crawled_at,omitzero"`
+	YieldRate   *float32          `json:"yield_rate,omitempty"`
+	AvgResponse settings.Duration `json:"avg_response,omitempty"`
+	AvgBytes    int64             `json:"avg_page_bytes,omitempty"`
+	First       time.Time         `json:"first_crawled_at,omitzero"`
+	Last        time.Time         `json:"last_crawled_at,omitzero"`
 	// CountedAt is when this was counted; zero is never.
 	CountedAt time.Time `json:"counted_at,omitzero"`
 }

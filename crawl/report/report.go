@@ -1,0 +1,326 @@
+package report
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/kinds"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
+)
+
+// Totals counts attempts by how they ended.
+type Totals struct {
+	Success       int64 `json:"success"`
+	BlockedRobots int64 `json:"blocked_robots"`
+	Blocked4xx    int64 `json:"blocked_4xx"`
+	Blocked5xx    int64 `json:"blocked_5xx"`
+	Timeout       int64 `json:"timeout"`
+	Failed        int64 `json:"failed"`
+	// Skipped counts those closed without a request: fresh, fetched lately, or traps;
+	// Skips is the same by reason.
+	Skipped int64                    `json:"skipped"`
+	Skips   map[reasons.Reason]int64 `json:"skips,omitempty"`
+	Bytes   int64                    `json:"bytes"`
+	// Asked counts those for which a request was made, or tried.
+	Asked int64 `json:"requests"`
+	// NoFollow counts pages whose publisher lets none of their links be followed.
+	NoFollow int64 `json:"nofollow,omitempty"`
+	// ImagesFound counts the images that pages name, ImagesAsked requests for images, which
+	// are not among the others, and ImagesStored those whose content was recorded.
+	ImagesFound  int64 `json:"images_found,omitempty"`
+	ImagesAsked  int64 `json:"images_requests,omitempty"`
+	ImagesStored int64 `json:"images_stored,omitempty"`
+}
+
+// Since is what has come after earlier totals of the same.
+func (t Totals) Since(before Totals) Totals {
+	t.Success -= before.Success
+	t.BlockedRobots -= before.BlockedRobots
+	t.Blocked4xx -= before.Blocked4xx
+	t.Blocked5xx -= before.Blocked5xx
+	t.Timeout -= before.Timeout
+	t.Failed -= before.Failed
+	t.Skipped -= before.Skipped
+	t.Bytes -= before.Bytes
+	t.Asked -= before.Asked
+	t.NoFollow -= before.NoFollow
+	t.ImagesFound -= before.ImagesFound
+	t.ImagesAsked -= before.ImagesAsked
+	t.ImagesStored -= before.ImagesStored
+	var skips map[reasons.Reason]int64
+	for reason, n := range t.Skips {
+		if n -= before.Skips[reason]; n != 0 {
+			if skips == nil {
+				skips = make(map[reasons.Reason]int64)
+			}
+			skips[reason] = n
+		}
+	}
+	t.Skips = skips
+	return t
+}
+
+// Attempts is the number of closed crawls.
+func (t Totals) Attempts() int64 {
+	return t.Success + t.Blocked4xx + t.Blocked5xx + t.Timeout + t.Failed + t.BlockedRobots + t.Skipped
+}
+
+// Requests is the number of attempts for which a request was made, or tried.
+func (t Totals) Requests() int64 { return t.Asked }
+
+// FrontierBound is where reports stop counting what is pending.
+const FrontierBound = 1_000_000
+
+// KeywordsBound is how far pages are counted that wait for their keywords.
+const KeywordsBound = 20_000
+
+// Progress is how far a run has come.
+type Progress struct {
+	crawl.Run
+	Totals
+
+	Domains     int64 `json:"domains"`
+	SeedDomains int64 `json:"seed_domains"`
+	// Active is the number of domains with a workflow.
+	Active int64 `json:"active_domains"`
+	// Pending counts crawls that are not closed, up to FrontierBound; of these
+	// InFlight are being made and Deferred have a time in the future.
+	Pending  int64 `json:"pending"`
+	InFlight int64 `json:"in_flight"`
+	Deferred int64 `json:"deferred"`
+	// Due counts the domains that are due and that nobody serves, up to LeftBound.
+	Due int64 `json:"due_domains"`
+	// Waiting lists active domains, those asked soonest first.
+	Waiting []Waiting `json:"waiting,omitempty"`
+	// NotDue says why other domains with something pending are not asked, by reason, of the
+	// first NotDueBound of them.
+	NotDue []NotDue `json:"not_due,omitempty"`
+	// Outages lists workers that cannot reach anything just now, whatever their run.
+	Outages []crawl.Outage `json:"outages,omitempty"`
+	// KeywordsWaiting is how many pages, of whatever run, have been fetched and are not found
+	// by a search yet, up to KeywordsBound. It is set where it was asked for, as Detail is.
+	KeywordsWaiting int `json:"keywords_waiting"`
+	*Detail
+}
+
+// Waiting is what an active domain waits for.
+type Waiting struct {
+	Domain string         `json:"domain"`
+	Reason reasons.Reason `json:"reason"`
+	// InFlight says that it is being asked just now.
+	InFlight bool      `json:"in_flight,omitempty"`
+	Until    time.Time `json:"until"`
+}
+
+// NotDue are domains with something pending that are not asked, for one reason.
+type NotDue struct {
+	Reason  reasons.Reason `json:"reason"`
+	Domains int64          `json:"domains"`
+	// Domain is one of them, and Until when the first may be asked; zero is not before
+	// something changes.
+	Domain string    `json:"domain"`
+	Until  time.Time `json:"until,omitzero"`
+}
+
+// NotDueBound is how many domains NotDue looks at.
+const NotDueBound = 10_000
+
+// Detail names what keeps a run from more. Each list is bounded, and its total is not.
+type Detail struct {
+	// Troubled cannot be asked now.
+	Troubled      []Troubled `json:"troubled,omitempty"`
+	TroubledTotal int        `json:"troubled_total,omitempty"`
+	// Forbidden are domains that a person lets not be asked.
+	Forbidden      []Forbidden `json:"forbidden,omitempty"`
+	ForbiddenTotal int         `json:"forbidden_total,omitempty"`
+	// NoFollowDomains are seeded domains of which no page lets a link be followed.
+	NoFollowDomains []string `json:"nofollow_domains,omitempty"`
+}
+
+// Forbidden is a domain that a person has paused, stopped or blocked.
+type Forbidden struct {
+	Domain string `json:"domain"`
+	crawl.Control
+}
+
+// TroubleState is how a domain or an origin is that a run cannot ask now.
+type TroubleState string
+
+// The states of what is in trouble.
+const (
+	// TroubledUnreachable is a domain that was given up because it did not answer as
+	// it should, and TroubledBlocked one because it refused all we asked for.
+	TroubledUnreachable TroubleState = "unreachable"
+	TroubledBlocked     TroubleState = "blocked"
+	// TroubledDeferred is a domain whose server has asked for a long wait.
+	TroubledDeferred TroubleState = "deferred"
+	// TroubledRobots is an origin whose robots.txt cannot be read.
+	TroubledRobots TroubleState = "robots.txt unreachable"
+)
+
+// Troubled is a domain or an origin of which a run has pages pending that cannot be
+// requested now.
+type Troubled struct {
+	// Name is the domain, or the origin of TroubledRobots, which Domain is of.
+	Name   string       `json:"name"`
+	Domain string       `json:"domain"`
+	State  TroubleState `json:"state"`
+	// Until is when it is asked again by itself, without a person or a new run.
+	Until  time.Time `json:"until"`
+	Reason string    `json:"reason"`
+}
+
+// Domain is what is known about a domain.
+type Domain struct {
+	Domain string             `json:"domain"`
+	Status crawl.DomainStatus `json:"status"`
+	Reason string             `json:"reason,omitempty"`
+	// Controls are what people have decided about it.
+	Controls      crawl.Controls `json:"controls,omitempty"`
+	DeferredUntil time.Time      `json:"deferred_until,omitzero"`
+	Claimed       string         `json:"claimed_by,omitempty"`
+	ClaimEnd      time.Time      `json:"claim_expires_at,omitzero"`
+	// SlotFree is the instant before which no request may be made, for SlotReason.
+	SlotFree   time.Time      `json:"slot_free_at,omitzero"`
+	SlotReason reasons.Reason `json:"slot_reason,omitempty"`
+	Health     crawl.Health   `json:"health"`
+	Pending    int64          `json:"pending"`
+	NextDue    time.Time      `json:"next_due,omitzero"`
+	// Source is the kind of list that has named it, and Rank its place there; empty and 0
+	// are none. Score is its priority, worked out at ScoredAt.
+	Source   string    `json:"source,omitempty"`
+	Rank     int       `json:"seed_rank,omitempty"`
+	Score    float64   `json:"priority_score"`
+	ScoredAt time.Time `json:"priority_computed_at,omitzero"`
+	// LastRun is the run that has claimed it last, and Version grows with each change of
+	// its row.
+	LastRun string `json:"last_crawl_run,omitempty"`
+	Version int64  `json:"version"`
+	DomainCounts
+	// UI is the address of its workflow in Temporal's web UI, where that is known.
+	UI string `json:"ui,omitempty"`
+	// Traps are patterns of URLs that are no longer requested, at most ten.
+	Traps  []crawl.Trap `json:"traps,omitempty"`
+	Robots []Robots     `json:"robots"`
+	Runs   []DomainRun  `json:"runs"`
+	Recent []Crawl      `json:"recent"`
+}
+
+// Robots is what is known about an origin's robots.txt.
+type Robots struct {
+	Origin     string              `json:"origin"`
+	Verdict    crawl.RobotsVerdict `json:"verdict"`
+	Reason     string              `json:"reason,omitempty"`
+	CrawlDelay *settings.Duration  `json:"crawl_delay,omitempty"`
+	Sitemaps   []string            `json:"sitemaps,omitempty"`
+	StatusCode int                 `json:"status_code,omitempty"`
+	Failures   int                 `json:"failures,omitempty"`
+	FailingAt  time.Time           `json:"failing_since,omitzero"`
+	ReadAt     time.Time           `json:"read_at,omitzero"`
+	FetchedAt  time.Time           `json:"fetched_at"`
+	ExpiresAt  time.Time           `json:"expires_at"`
+}
+
+// DomainRun is a domain's part in a run.
+type DomainRun struct {
+	Run    string          `json:"run"`
+	Status crawl.RunStatus `json:"status"`
+	Seed   bool            `json:"seed"`
+	// Started counts page requests against Budget; -1 is no limit. The run's own
+	// are counted only where it has a budget.
+	Started    int64 `json:"pages_started"`
+	Budget     int64 `json:"max_pages"`
+	RunStarted int64 `json:"run_pages_started"`
+	RunBudget  int64 `json:"run_max_pages"`
+	// BudgetSpent says that a budget leaves no further request.
+	BudgetSpent bool `json:"budget_spent,omitempty"`
+	// Window is the run's.
+	Window string `json:"window,omitempty"`
+	Totals
+}
+
+// Page is what is known about a page, newest attempt first.
+type Page struct {
+	URL    string     `json:"url"`
+	Domain string     `json:"domain"`
+	Kind   kinds.Kind `json:"kind"`
+	Status string     `json:"status"`
+	// Language is a tag of BCP 47; empty is undetermined.
+	Language string `json:"language,omitempty"`
+	crawl.Signals
+	RedirectTo string `json:"redirect_to,omitempty"`
+	NoIndex    bool   `json:"noindex"`
+	NoFollow   bool   `json:"nofollow"`
+	// Usage is what its publisher says about its use.
+	Usage json.RawMessage `json:"usage,omitempty"`
+	// Extractor is the ExtractorVersion that has read it; 0 where none has.
+	Extractor int `json:"extractor,omitempty"`
+	// FreshUntil is until when its server said that it does not change.
+	FreshUntil time.Time `json:"fresh_until,omitzero"`
+	// Trap is why it is taken for a part of an endless space.
+	Trap     crawl.Trap `json:"trap,omitzero"`
+	LinksOut int64      `json:"links_out"`
+	LinksIn  int64      `json:"links_in"`
+	// NoFollowIn is how many of the links to it say nofollow.
+	NoFollowIn int64 `json:"nofollow_in,omitempty"`
+	// Image is what is known of it as an image; nil where no page was found to name it as one.
+	Image *Image `json:"image,omitempty"`
+	// Finders are runs that have read a page which links to it.
+	Finders   []Finder  `json:"-"`
+	FetchedAt time.Time `json:"fetched_at,omitzero"`
+	FailedAt  time.Time `json:"failed_at,omitzero"`
+	FoundAt   time.Time `json:"found_at"`
+	Crawls    []Crawl   `json:"crawls"`
+}
+
+// Image is what is known of an image. Zero values are unknown.
+type Image struct {
+	// Pages is how many pages name it, up to ImagePagesBound, and Source the first of them.
+	Pages     int64              `json:"pages"`
+	Source    string             `json:"source_page_url,omitempty"`
+	Discovery crawl.Discovery    `json:"discovery_type,omitempty"`
+	SHA256    string             `json:"sha256_hash,omitempty"`
+	Format    crawl.ImageFormat  `json:"format,omitempty"`
+	Width     int                `json:"width,omitempty"`
+	Height    int                `json:"height,omitempty"`
+	Bytes     int64              `json:"file_size_bytes,omitempty"`
+	Problem   crawl.ImageProblem `json:"problem,omitempty"`
+	StoredAt  time.Time          `json:"stored_at,omitzero"`
+}
+
+// Finder is a run that has found a page by a link, and did not have to leave it alone
+// for a nofollow.
+type Finder struct {
+	Run crawl.RunFacts
+	// Depth is the least one of its pages that link to the page.
+	Depth int
+	// Taken says that the page's domain is part of the run, and Subdomains counts the
+	// domains of its registered domain that are.
+	Taken      bool
+	Subdomains int64
+}
+
+// Crawl is one attempt, open or closed.
+type Crawl struct {
+	ID           int64             `json:"id"`
+	Domain       string            `json:"domain,omitempty"`
+	URL          string            `json:"url,omitempty"`
+	Kind         kinds.Kind        `json:"kind"`
+	Run          string            `json:"run"`
+	Outcome      crawl.Outcome     `json:"outcome,omitempty"`
+	StatusCode   int               `json:"status_code,omitempty"`
+	Error        string            `json:"error,omitempty"`
+	Skipped      reasons.Reason    `json:"skipped,omitempty"`
+	Unchanged    string            `json:"unchanged,omitempty"`
+	Depth        int               `json:"depth"`
+	Bytes        int64             `json:"bytes,omitempty"`
+	Truncated    bool              `json:"truncated,omitempty"`
+	ContentType  string            `json:"content_type,omitempty"`
+	IP           string            `json:"ip,omitempty"`
+	Duration     settings.Duration `json:"duration,omitzero"`
+	ScheduledFor time.Time         `json:"scheduled_for,omitzero"`
+	LockedAt     time.Time         `json:"locked_at,omitzero"`
+	CompletedAt  time.Time         `json:"completed_at,omitzero"`
+}
