@@ -96,7 +96,7 @@ func (h *commandHarness) Refuse(args []string, pieces ...string) {
 	r := h.Execute(args...)
 	require.Equal(h.t, wiring.ExitUsage, r.Code, "%v: %s", args, r.Stderr)
 	require.Empty(h.t, r.Stdout, "%v", args)
-	ContainsOnSameLine(h.t, r.Stderr, append([]string{"mosey: "}, pieces...)...)
+	output.ContainsOnSameLine(h.t, r.Stderr, append([]string{"mosey: "}, pieces...)...)
 }
 
 // Fail is Refuse for what is no mistake of the command line: exit code 1.
@@ -104,7 +104,7 @@ func (h *commandHarness) Fail(args []string, pieces ...string) {
 	h.t.Helper()
 	r := h.Execute(args...)
 	require.Equal(h.t, wiring.ExitFailed, r.Code, "%v: %s", args, r.Stderr)
-	ContainsOnSameLine(h.t, r.Stderr, append([]string{"mosey: "}, pieces...)...)
+	output.ContainsOnSameLine(h.t, r.Stderr, append([]string{"mosey: "}, pieces...)...)
 }
 
 // Print runs a command that works and says nothing on standard error, and returns
@@ -200,24 +200,4 @@ func (c *command) Field(name string) (value string) {
 	}
 	require.FailNow(c.t, "no such line", "%s: %s", name, &c.stdout)
 	return ""
-}
-
-// ContainsOnSameLine asserts that one line of a text has all pieces, in this order.
-func ContainsOnSameLine(t *testing.T, text string, pieces ...string) {
-	t.Helper()
-	for line := range strings.Lines(text) {
-		found := true
-		for _, piece := range pieces {
-			_, rest, ok := strings.Cut(line, piece)
-			if !ok {
-				found = false
-				break
-			}
-			line = rest
-		}
-		if found {
-			return
-		}
-	}
-	require.FailNow(t, "no such line", "%q in\n%s", pieces, text)
 }

@@ -64,10 +64,10 @@ func TestView(t *testing.T) {
 		v, stdout, stderr := newTestView(t, true, false)
 		v.progress(waiting(1))
 		first := stdout.String()
-		ContainsOnSameLine(t, first, "Temporal UI: http://127.0.0.1:8233")
-		ContainsOnSameLine(t, first, "1 page, 0.0 pages/s, 1.5 kB")
-		ContainsOnSameLine(t, first, "domains  1 active of 10 found; 1 page pending, 0 in flight, 0 deferred")
-		ContainsOnSameLine(t, first, "ui       http://127.0.0.1:8233")
+		output.ContainsOnSameLine(t, first, "Temporal UI: http://127.0.0.1:8233")
+		output.ContainsOnSameLine(t, first, "1 page, 0.0 pages/s, 1.5 kB")
+		output.ContainsOnSameLine(t, first, "domains  1 active of 10 found; 1 page pending, 0 in flight, 0 deferred")
+		output.ContainsOnSameLine(t, first, "ui       http://127.0.0.1:8233")
 		require.Equal(t, waitsDrawn, strings.Count(first, "waiting  "))
 		for line := range strings.Lines(first) {
 			require.LessOrEqual(t, len([]rune(line)), 80, line)
@@ -87,12 +87,12 @@ func TestView(t *testing.T) {
 		v, stdout, _ := newTestView(t, false, false)
 		v.progress(waiting(1))
 		v.progress(waiting(2))
-		ContainsOnSameLine(t, stdout.String(), "1 page (0.0/s), 1 domain active, 1 pending, 0 in flight; 1 success")
+		output.ContainsOnSameLine(t, stdout.String(), "1 page (0.0/s), 1 domain active, 1 pending, 0 in flight; 1 success")
 		require.NotContains(t, stdout.String(), "2 success", "it is too early for another line")
 		require.NotContains(t, stdout.String(), "waiting: ", "something moves")
 		v.printed = time.Time{}
 		v.progress(waiting(1))
-		ContainsOnSameLine(t, stdout.String(), "; 1 success; waiting: long.", ".example for ", " (delay)")
+		output.ContainsOnSameLine(t, stdout.String(), "; 1 success; waiting: long.", ".example for ", " (delay)")
 	})
 
 	t.Run("HasImagesWhereThereAreSome", func(t *testing.T) {
@@ -101,10 +101,10 @@ func TestView(t *testing.T) {
 		p.ImagesFound, p.ImagesAsked, p.ImagesStored = 33, 21, 16
 		v, stdout, _ := newTestView(t, true, false)
 		v.progress(p)
-		ContainsOnSameLine(t, stdout.String(), "images   named 33 times, 21 requests, 16 recorded")
+		output.ContainsOnSameLine(t, stdout.String(), "images   named 33 times, 21 requests, 16 recorded")
 		v, stdout, _ = newTestView(t, false, false)
 		v.progress(p)
-		ContainsOnSameLine(t, stdout.String(), "; 1 success; images: named 33 times, 21 requests, 16 recorded\n")
+		output.ContainsOnSameLine(t, stdout.String(), "; 1 success; images: named 33 times, 21 requests, 16 recorded\n")
 		v.printed = time.Time{}
 		p.ImagesAsked++
 		v.progress(p)
@@ -117,7 +117,7 @@ func TestView(t *testing.T) {
 		v.progress(waiting(1))
 		v.progress(waiting(2))
 		v.end(waiting(3))
-		all := events(t, stdout.String())
+		all := output.Lines[event](t, stdout.String())
 		require.Len(t, all, 3)
 		require.Equal(t, "started", all[0].Event)
 		require.EqualValues(t, 1, all[1].Success)
@@ -128,7 +128,7 @@ func TestView(t *testing.T) {
 	t.Run("ThatCannotBeWrittenIsNoted", func(t *testing.T) {
 		t.Parallel()
 		stderr := &output.Buffer{}
-		v := newView(&env{stdout: brokenPipe{}, stderr: stderr}, true)
+		v := newView(&env{stdout: output.Broken{}, stderr: stderr}, true)
 		v.end(waiting(1))
 		require.Equal(t, "mosey: the pipe is broken\n", stderr.String())
 	})
@@ -137,7 +137,7 @@ func TestView(t *testing.T) {
 		t.Parallel()
 		v, _, stderr := newTestView(t, true, false)
 		newLogger(v.logs(), errorsOnly).Error("out of order")
-		ContainsOnSameLine(t, stderr.String(), "level=ERROR", `msg="out of order"`)
+		output.ContainsOnSameLine(t, stderr.String(), "level=ERROR", `msg="out of order"`)
 		require.Equal(t, 1, strings.Count(stderr.String(), "\n"))
 	})
 }

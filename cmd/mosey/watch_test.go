@@ -8,12 +8,13 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/db/dbtest"
 )
 
 // Between two looks at what a run has done, its end is noticed at once.
 func TestAwaitEndReturnsWhenTheRunHasEnded(t *testing.T) {
 	t.Parallel()
-	_, store := newHarnessWithDatabase(t)
+	store := dbtest.New(t)
 	run, err := store.EnsureRun(t.Context(), "watched", "a test", settings.Settings{})
 	require.NoError(t, err)
 	ended := make(chan struct{})
@@ -30,7 +31,7 @@ func TestAwaitEndReturnsWhenTheRunHasEnded(t *testing.T) {
 	require.NoError(t, err)
 	select {
 	case <-ended:
-	case <-time.After(patience):
+	case <-time.After(time.Minute):
 		require.Fail(t, "the run's end is not noticed")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/test/output"
 )
 
 // requireWhy asserts the answer about a domain or a page, and lines of what it is
@@ -21,7 +22,7 @@ func (r *rows) requireWhy(about, answer string, because ...string) {
 	first, _, _ := strings.Cut(out, "\n")
 	require.True(r.t, strings.HasPrefix(first, about+": "+answer), "%s", out)
 	for _, line := range because {
-		ContainsOnSameLine(r.t, out, "- "+line)
+		output.ContainsOnSameLine(r.t, out, "- "+line)
 	}
 	var w why
 	r.Decode(&w, "why", about, "--json")
@@ -194,8 +195,8 @@ func TestWhyDomain(t *testing.T) {
 		t.Parallel()
 		r := newRows(t, settings.Settings{}).allowed()
 		r.slot(time.Hour, reasons.CrawlDelay)
-		ContainsOnSameLine(t, r.Print("why", aDomain), ", in ", ": the domain may not be asked before (crawl-delay)")
-		ContainsOnSameLine(t, r.Print("why", aDomain), "- it may not be asked before ", ", in ", ": crawl-delay")
+		output.ContainsOnSameLine(t, r.Print("why", aDomain), ", in ", ": the domain may not be asked before (crawl-delay)")
+		output.ContainsOnSameLine(t, r.Print("why", aDomain), "- it may not be asked before ", ", in ", ": crawl-delay")
 	})
 
 	t.Run("IsNotKnown", func(t *testing.T) {
