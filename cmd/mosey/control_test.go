@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/test/output"
@@ -32,7 +33,7 @@ func TestPause(t *testing.T) {
 		require.True(t, forbidden)
 		require.Equal(t, crawl.ControlPause, c.Type)
 		require.Equal(t, "the owner asked", c.Reason)
-		require.Equal(t, whoami(), c.SetBy)
+		require.Equal(t, command.Whoami(), c.SetBy)
 		require.Zero(t, c.Until)
 		require.Equal(t, "a.example may be crawled again; what was pending goes on with its runs.\n", r.Print("resume", aDomain))
 		require.Empty(t, r.controls())
@@ -44,7 +45,7 @@ func TestPause(t *testing.T) {
 		r := newRows(t, settings.Settings{})
 		at := time.Now().Add(48 * time.Hour).Truncate(time.Second)
 		output.ContainsOnSameLine(t, r.Print("pause", aDomain, "--reason", "x", "--until", at.Format(time.RFC3339)),
-			"a.example is paused in all runs until "+stamp(at)+". To undo it:")
+			"a.example is paused in all runs until "+command.Stamp(at)+". To undo it:")
 		require.WithinDuration(t, at, r.controls()[0].Until, 0)
 		r.Print("pause", aDomain, "--reason", "x", "--until", "12h")
 		require.WithinDuration(t, time.Now().Add(12*time.Hour), r.controls()[0].Until, time.Minute)
@@ -145,7 +146,7 @@ func TestSet(t *testing.T) {
 		require.EqualValues(t, 200, pages)
 		require.Equal(t, "Sat-Sun 00:00-24:00 UTC", r.controls().Window())
 		out := r.Print("why", aDomain)
-		output.ContainsOnSameLine(t, out, "- its delay is at least 1m0s: set by "+whoami(), ": a small server")
+		output.ContainsOnSameLine(t, out, "- its delay is at least 1m0s: set by "+command.Whoami(), ": a small server")
 		output.ContainsOnSameLine(t, out, "- each run may request 200 pages of it: set by ")
 		output.ContainsOnSameLine(t, out, "- it may be asked only Sat-Sun 00:00-24:00 UTC: ")
 	})

@@ -12,6 +12,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/cmd/mosey/seed"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/test/output"
@@ -31,7 +32,7 @@ func TestCrawl(t *testing.T) {
 		require.Zero(t, r.Code, r.Stderr)
 		output.ContainsOnSameLine(t, r.Stderr, "skipped: "+file+`:3: URL "no URL": `)
 		require.Equal(t, 1, strings.Count(r.Stderr, "\n"), r.Stderr)
-		all := output.Lines[event](t, r.Stdout)
+		all := output.Lines[seed.Event](t, r.Stdout)
 		require.Equal(t, "started", all[0].Event)
 		require.Contains(t, r.Stdout, `"seeds":3`)
 		require.Equal(t, "progress", all[1].Event)
@@ -102,7 +103,7 @@ func TestCrawl(t *testing.T) {
 		r := c.Stop()
 		require.Zero(t, r.Code, r.Stderr)
 		output.ContainsOnSameLine(t, r.Stdout, "pages pending")
-		all := output.Lines[event](t, h.Print(s.crawl("--json")...))
+		all := output.Lines[seed.Event](t, h.Print(s.crawl("--json")...))
 		require.Equal(t, "10ms", all[0].Settings.Delay.String(), "a setting that was given again")
 		last := all[len(all)-1]
 		require.Equal(t, crawl.RunDone, last.Status)

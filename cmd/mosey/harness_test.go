@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/db/dbtest"
 	"github.com/mosey-web/mosey/test/output"
@@ -126,8 +127,8 @@ func (h *commandHarness) Decode(value any, args ...string) {
 	require.False(h.t, d.More(), "more than one value: %s", out)
 }
 
-// command is one that runs.
-type command struct {
+// started is one that runs.
+type started struct {
 	t              *testing.T
 	stdout, stderr output.Buffer
 	cancel         context.CancelFunc
@@ -136,13 +137,13 @@ type command struct {
 }
 
 // Start starts a command, which ends with the test at the latest.
-func (h *commandHarness) Start(args ...string) *command {
+func (h *commandHarness) Start(args ...string) *started {
 	h.t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(h.t.Context()))
-	c := &command{t: h.t, cancel: cancel, done: make(chan struct{})}
-	e := &env{
-		stdin: strings.NewReader(h.stdin), stdout: &c.stdout, stderr: &c.stderr, terminal: h.terminal,
-		environ: h.environ, settings: h.settings,
+	c := &started{t: h.t, cancel: cancel, done: make(chan struct{})}
+	e := &command.Env{
+		Stdin: strings.NewReader(h.stdin), Stdout: &c.stdout, Stderr: &c.stderr, Terminal: h.terminal,
+		Environ: h.environ, Settings: h.settings,
 	}
 	if h.dir != "" {
 		args = append([]string{"--data-dir", h.dir}, args...)
@@ -159,14 +160,14 @@ func (h *commandHarness) Start(args ...string) *command {
 }
 
 // Stop ends the command as Ctrl-C does, and waits for it.
-func (c *command) Stop() execution {
+func (c *started) Stop() execution {
 	c.t.Helper()
 	c.cancel()
 	return c.Wait()
 }
 
 // Wait waits for the command's end.
-func (c *command) Wait() execution {
+func (c *started) Wait() execution {
 	c.t.Helper()
 	select {
 	case <-c.done:
@@ -177,7 +178,7 @@ func (c *command) Wait() execution {
 }
 
 // Await waits until the command has printed a text on standard output.
-func (c *command) Await(text string) {
+func (c *started) Await(text string) {
 	c.t.Helper()
 	require.Eventually(c.t, func() bool {
 		select {
@@ -190,7 +191,7 @@ func (c *command) Await(text string) {
 }
 
 // Field is the rest of the line that begins with a name, which is waited for.
-func (c *command) Field(name string) (value string) {
+func (c *started) Field(name string) (value string) {
 	c.t.Helper()
 	c.Await(name)
 	for line := range strings.Lines(c.stdout.String()) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mosey-web/mosey/cmd/mosey/images"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/internal/picture"
@@ -215,9 +216,9 @@ func TestImages(t *testing.T) {
 }
 
 // testImagesSimilar is a part of TestImages, for one crawl is enough.
-func testImagesSimilar(t *testing.T, i *images) {
+func testImagesSimilar(t *testing.T, i *imagesHarness) {
 	t.Helper()
-	similar := func(i *images, args ...string) map[string]imageDoc {
+	similar := func(i *imagesHarness, args ...string) map[string]images.ImageDoc {
 		found := i.docs(append([]string{"images", "similar"}, args...)...)
 		// one of two that have the same bytes is named
 		if same, is := found["/copy.png"]; is {
@@ -227,7 +228,7 @@ func testImagesSimilar(t *testing.T, i *images) {
 		}
 		return found
 	}
-	found := func(i *images, args ...string) []string { return slices.Sorted(maps.Keys(similar(i, args...))) }
+	found := func(i *imagesHarness, args ...string) []string { return slices.Sorted(maps.Keys(similar(i, args...))) }
 	harbour := []string{"/harbour.png", "/large.png", "/small.jpg"}
 
 	t.Run("FindsAPictureOfAnotherSizeAndQuality", func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/report"
@@ -218,7 +219,7 @@ func TestOutput(t *testing.T) {
 			{"audit", "--json"},
 		} {
 			var stderr output.Buffer
-			code := run(t.Context(), args, &env{stdout: output.Broken{}, stderr: &stderr, environ: r.environ})
+			code := run(t.Context(), args, &command.Env{Stdout: output.Broken{}, Stderr: &stderr, Environ: r.environ})
 			require.Equal(t, wiring.ExitFailed, code, args)
 			require.Equal(t, "mosey: print: the pipe is broken\n", stderr.String(), args)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mosey-web/mosey/cmd/mosey/images"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/test/output"
@@ -74,9 +75,9 @@ func TestMaintain(t *testing.T) {
 	require.Contains(t, dry, "1 image missing: to be noted\n")
 	require.Contains(t, dry, "1 object not Mosey's: left alone\n")
 	require.FileExists(t, old)
-	var found maintained
+	var found images.Maintained
 	i.Decode(&found, "maintain", "--dry-run", "--json")
-	require.Equal(t, maintained{
+	require.Equal(t, images.Maintained{
 		Objects: 11, Bytes: found.Bytes, Orphans: 1, OrphanBytes: 13, Leftovers: 2, LeftoverBytes: 12, Lost: 1, Others: 1, DryRun: true,
 	}, found)
 	require.NotZero(t, i.docs("images")["/harbour.png"].StoredAt, "nothing is noted")
@@ -167,7 +168,7 @@ func TestAKillLeavesNoImageWithoutItsObject(t *testing.T) {
 	h, store := newHarnessWithStack(t)
 	h.Setenv("MOSEY_IMAGE_STORE", filepath.Join(h.dir, "images"))
 	body := pngOf(t, painting(300, 200, 1))
-	i := &images{commandHarness: h, store: store, site: newGallery(t, `<img src="/a.png">`, map[string]web.Behaviour{"/a.png": pngContent(body)})}
+	i := &imagesHarness{commandHarness: h, store: store, site: newGallery(t, `<img src="/a.png">`, map[string]web.Behaviour{"/a.png": pngContent(body)})}
 
 	// who records this content now waits until this transaction ends
 	block, err := store.Pool().Begin(t.Context())
@@ -211,9 +212,9 @@ func TestAKillLeavesNoImageWithoutItsObject(t *testing.T) {
 	require.NotZero(t, i.docs("images")["/a.png"].StoredAt)
 	require.FileExists(t, object)
 	ageRows(t, store)
-	var found maintained
+	var found images.Maintained
 	h.Decode(&found, "maintain", "--json")
-	require.Equal(t, maintained{Objects: 2, Bytes: found.Bytes}, found)
+	require.Equal(t, images.Maintained{Objects: 2, Bytes: found.Bytes}, found)
 	output.ContainsOnSameLine(t, h.Print("page", i.url("/a.png")), string(crawl.OutcomeSuccess))
 	require.NotContains(t, out.String(), "panic")
 }

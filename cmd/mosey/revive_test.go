@@ -110,7 +110,7 @@ func TestChangesWhileMoseyIsDown(t *testing.T) {
 	t.Parallel()
 	h, store := newHarnessWithStack(t)
 	s := newSite(t, 1, 3)
-	up := func() *command { return h.Start(append([]string{"up"}, s.flags()...)...) }
+	up := func() *started { return h.Start(append([]string{"up"}, s.flags()...)...) }
 	pages := func(n int) func() bool { return func() bool { return len(s.Log().Pages()) == n } }
 	c := up()
 	c.Await("Ready.")

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mosey-web/mosey/cmd/mosey/seed"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/test/output"
 	"github.com/mosey-web/mosey/test/web"
@@ -15,7 +16,8 @@ import (
 type served func(http.ResponseWriter)
 
 func (s served) Serve(v *web.Visit) { s(v.W) }
-func (served) Truth() web.Truth     { return web.Truth{} }
+
+func (served) Truth() web.Truth { return web.Truth{} }
 
 // What a command prints last is about that command, and says what keeps the run from
 // more.
@@ -37,7 +39,7 @@ func TestLastWords(t *testing.T) {
 		output.ContainsOnSameLine(t, r.Stdout, "(nothing left that is due: the budget of 1 domain is spent) after ", ": 2 pages of 1 domain")
 		output.ContainsOnSameLine(t, r.Stdout, "  2 success")
 		output.ContainsOnSameLine(t, r.Stdout, "  in all calls: 5 pages, ", "; 5 success")
-		last := output.Lines[event](t, h.Print(s.crawl("--max-pages-per-domain=-1", "--json")...))
+		last := output.Lines[seed.Event](t, h.Print(s.crawl("--max-pages-per-domain=-1", "--json")...))
 		end := last[len(last)-1]
 		require.EqualValues(t, 10, end.Success)
 		require.EqualValues(t, 5, end.Call.Success)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/test/output"
 )
@@ -64,7 +65,7 @@ func TestHelp(t *testing.T) {
 		t.Parallel()
 		parser, err := kong.New(newCLI())
 		require.NoError(t, err)
-		hideExpert(parser.Model)
+		command.HideExpert(parser.Model)
 		own := 0
 		for _, flag := range parser.Model.Children[0].Flags {
 			if !flag.Hidden {

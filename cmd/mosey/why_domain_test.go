@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mosey-web/mosey/cmd/mosey/command"
+	"github.com/mosey-web/mosey/cmd/mosey/show"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/settings"
@@ -24,7 +26,7 @@ func (r *rows) requireWhy(about, answer string, because ...string) {
 	for _, line := range because {
 		output.ContainsOnSameLine(r.t, out, "- "+line)
 	}
-	var w why
+	var w show.Why
 	r.Decode(&w, "why", about, "--json")
 	require.Equal(r.t, about, w.About)
 	require.NotEmpty(r.t, w.Answer)
@@ -93,8 +95,8 @@ func TestWhyDomain(t *testing.T) {
 			prepare: func(r *rows) {
 				r.exec("UPDATE domains SET next_crawl_after = $1, status_reason = 'retry-after'", tomorrow)
 			},
-			answer:  "not crawled until " + stamp(tomorrow) + ", in ",
-			because: []string{"it is deferred until " + stamp(tomorrow), "domain a.example is pending (retry-after)"},
+			answer:  "not crawled until " + command.Stamp(tomorrow) + ", in ",
+			because: []string{"it is deferred until " + command.Stamp(tomorrow), "domain a.example is pending (retry-after)"},
 		},
 		"HasAWindowOfItsRun": {
 			settings: settings.Settings{Window: new(closedWindow())},
@@ -133,7 +135,7 @@ func TestWhyDomain(t *testing.T) {
 			prepare: func(r *rows) {
 				r.control(crawl.Control{Type: crawl.ControlPause, Reason: "a quiet night", Until: tomorrow})
 			},
-			answer:  "not crawled until " + stamp(tomorrow) + ", in ",
+			answer:  "not crawled until " + command.Stamp(tomorrow) + ", in ",
 			because: []string{"it is paused: set by ann@example.org on "},
 		},
 		"IsBlocked": {
@@ -150,7 +152,7 @@ func TestWhyDomain(t *testing.T) {
 			prepare: func(r *rows) {
 				r.exec("UPDATE domains SET status = 'unreachable', status_reason = '5 graylistings in a row', next_crawl_after = $1", tomorrow)
 			},
-			answer:  "not crawled until " + stamp(tomorrow) + ", in ",
+			answer:  "not crawled until " + command.Stamp(tomorrow) + ", in ",
 			because: []string{"domain a.example is unreachable (5 graylistings in a row)"},
 		},
 		"HasSpentItsBudget": {
@@ -169,7 +171,7 @@ func TestWhyDomain(t *testing.T) {
 		},
 		"HasSomethingDueLater": {
 			prepare: func(r *rows) { r.exec("UPDATE page_crawls SET scheduled_for = $1", tomorrow) },
-			answer:  "waiting until " + stamp(tomorrow) + ", in ",
+			answer:  "waiting until " + command.Stamp(tomorrow) + ", in ",
 		},
 		"HasAPageDueSoon": {
 			prepare: func(r *rows) { r.exec("UPDATE page_crawls SET scheduled_for = now() + interval '50 seconds'") },

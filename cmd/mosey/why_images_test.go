@@ -5,7 +5,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/test/output"
 )
 
@@ -26,11 +25,4 @@ func TestWhyImage(t *testing.T) {
 	r.exec("UPDATE provenance SET gone_at = now()")
 	output.ContainsOnSameLine(t, r.Print("why", "https://cdn.example/b.png"), "- named as an image by no page any more")
 	require.NotContains(t, r.Print("why", aPage), "named as an image")
-}
-
-func TestImageCounts(t *testing.T) {
-	t.Parallel()
-	require.Equal(t, "0 named", imageCounts(crawl.ImageCounts{}))
-	require.Equal(t, "7 named, 2 left out, 3 in the page itself, 1 drawing (SVG)",
-		imageCounts(crawl.ImageCounts{Named: 7, Dropped: 2, Data: 3, SVG: 1}))
 }
