@@ -23,7 +23,7 @@ type RunSettings struct {
 
 	Set []string `help:"Setting that has no flag of its own. Repeatable. mosey set --help lists all." placeholder:"NAME=VALUE" sep:"none" env:"-"`
 
-	Settings settings.Settings
+	Settings settings.Settings `kong:"-"`
 	// typed are the settings whose flags the command line has.
 	typed []string
 }
