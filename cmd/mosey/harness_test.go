@@ -25,6 +25,12 @@ const patience = 2 * time.Minute
 func TestMain(m *testing.M) {
 	runsAsMosey()
 	code := dbtest.Main(m)
+	if dir := os.Getenv("MOSEY_REPLAY_RECORD"); dir != "" && code == 0 {
+		if err := recordHistories(dir, temporalStack.info.TemporalAddress); err != nil {
+			fmt.Fprintln(os.Stderr, "record histories:", err)
+			code = 1
+		}
+	}
 	if err := temporalStack.stop(); err != nil {
 		fmt.Fprintln(os.Stderr, "stop the test's Temporal:", err)
 		code = max(code, 1)
