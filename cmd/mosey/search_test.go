@@ -99,8 +99,8 @@ func (b secret) Serve(v *web.Visit) {
 	v.Write([]byte("<!doctype html><title>A page</title><h1>Heading</h1><p>" + strings.Repeat(b.phrase+". ", 3)))
 }
 
-// Whatever is searched in the end, the text of a page is nowhere: not in the files of
-// the database nor its log of writes, not in Temporal's, not in what is printed.
+// The text of a page is stored nowhere: not in the files of the database or its log of
+// writes, not in Temporal's files, not in what is printed.
 func TestNothingOfAPagesTextIsKept(t *testing.T) {
 	t.Parallel()
 	const phrase, place = "Vexing quartz zebras jumped briskly over forty lazy dwarfs", "/where-the-text-was"

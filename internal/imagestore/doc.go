@@ -7,8 +7,8 @@
 //
 // Give every context a deadline: a service that is slow to answer is waited for until then.
 //
-// S3 is spoken by minio-go. AWS's own library would add 5.7 MB more to the worker; both find
-// credentials in the same places: the environment, profiles with single sign-on or another
-// program, roles, and what a machine, a container or a pod has. gocloud.dev's blob, which is
-// built on AWS's, adds 16 MB and 40 modules more.
+// S3 is spoken by minio-go. AWS's own library would make the worker 5.7 MB larger. Both
+// libraries find credentials in the same places: the environment, profiles (with single
+// sign-on or another program), roles, and the machine, container or pod. gocloud.dev's
+// blob, which is built on AWS's, adds 16 MB and 40 modules more.
 package imagestore

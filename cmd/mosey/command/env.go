@@ -63,8 +63,8 @@ func WithStore(ctx context.Context, e *Env, fn func(*db.Store) error) (err error
 
 var errNothingYet = errors.New("nothing has been crawled yet")
 
-// WithNewStore is withStore for what may be the first that a database is used for: it is
-// made where there is none, and migrated where that was named.
+// WithNewStore is WithStore for commands that may be the first to use a database: it
+// starts a private one, or migrates the one that DATABASE_URL names.
 func WithNewStore(ctx context.Context, e *Env, fn func(*db.Store) error) error {
 	if e.Environ.Get("DATABASE_URL") == "" {
 		err := WithStore(ctx, e, fn)

@@ -10,9 +10,9 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// ProcessFlags are the flags that a command line has given and that belong to the
-// process, not to a run: a command that goes on with the run has to give them again.
-// What the environment or a settings file says holds for that command too.
+// ProcessFlags are the given flags that belong to the process, not to a run. A command
+// that goes on with the run has to give them again. What the environment or a settings
+// file says holds for that command too.
 func ProcessFlags(ctx *kong.Context) (words []string) {
 	var seen []*kong.Flag
 	for _, p := range ctx.Path {

@@ -126,8 +126,8 @@ func (c *Crawler) CheckNamespace(ctx context.Context, e *Env) error {
 	return describeForeign(e, wiring.CheckNamespace(ctx, c.Client, c.Store))
 }
 
-// describeForeign tells what to do where the namespace of another database is that of the
-// data directory's own Temporal, which does not run once this command has failed.
+// describeForeign tells what to do if the data directory's own Temporal has the namespace
+// of another database. That Temporal stops with this command.
 func describeForeign(e *Env, err error) error {
 	foreign, is := errors.AsType[*wiring.ForeignNamespaceError](err)
 	if !is || e.Environ.Get("TEMPORAL_ADDRESS") != "" {

@@ -205,8 +205,8 @@ func (m *maintenance) delete(ctx context.Context, objects []imagestore.Object) (
 	return deleted, bytes, nil
 }
 
-// noteLost notes those images that are not there, of some that nothing referred to a moment
-// ago: a worker that had found one stored may have recorded that just now.
+// noteLost notes the images that are missing among those just deleted. Nothing referred
+// to them a moment ago, but a worker may have recorded one since.
 func (m *maintenance) noteLost(ctx context.Context, hashes []string) error {
 	named, err := m.store.StoredImages(ctx, hashes)
 	for _, sha := range named {

@@ -135,7 +135,7 @@ type sheetPictures struct {
 	reader *picture.Reader
 	// kept counts those that were found.
 	kept int
-	// damaged counts images whose stored bytes are not theirs, of which example is one.
+	// damaged counts images whose stored bytes are wrong; example names one.
 	damaged int64
 	example string
 }

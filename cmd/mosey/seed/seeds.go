@@ -70,9 +70,9 @@ func isFile(arg string) bool {
 	return err == nil || !errors.Is(err, fs.ErrNotExist)
 }
 
-// parseArgument reads an argument that is not a file. A host without a scheme is taken
-// for one if it is below a known suffix: else it may be a file whose name is
-// mistyped, and no request is made for that.
+// parseArgument reads an argument that is not a file. A name without a scheme is a host
+// if it is below a known suffix. Otherwise it may be a mistyped file name, and no request
+// is made for it.
 func parseArgument(arg string) (urls.URL, error) {
 	u, err := urls.ParseSeed(arg)
 	switch {

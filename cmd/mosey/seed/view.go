@@ -81,8 +81,8 @@ func (v *view) begin(run crawl.Run, uiURL string, seeds int, before report.Total
 	}
 }
 
-// plan says what a crawl is about to do. There is no limit by default, as one that ends a
-// run unseen would leave holes in an index; so it says that there is none.
+// plan says what a crawl is about to do. It says so if no limit is set. A default limit
+// would end a run unseen and leave holes in an index.
 func plan(run crawl.Run, seeds int, detached bool) []string {
 	set, usual := run.Settings, settings.Settings{}.WithDefaults()
 	lines := []string{fmt.Sprintf("Run %s: %s, delay %s, scope %s", run.Name, command.Count(int64(seeds), "seed"), set.Delay, *set.Scope)}
