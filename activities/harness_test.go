@@ -76,7 +76,7 @@ type options struct {
 	maxFetches     int
 	allowMalformed bool
 	allow          netip.Prefix
-	seedLists      activities.SeedFiles
+	seedFiles      activities.SeedFiles
 	images         activities.ImageStore
 	// network is a monitor that spares no site alone, unless it is set
 	network *network.Monitor
@@ -172,7 +172,7 @@ func (b *testBundle) worker(t *testing.T, o options) *activities.Activities {
 	acts, err := activities.New(activities.Config{
 		Network: o.network, Store: b.store, Fetcher: fetcher, Resolver: resolver, Starter: b.starter, Agent: agent,
 		Logger: slog.New(slog.DiscardHandler), RequestTimeout: o.limits.TotalTimeout, MaxFetches: o.maxFetches,
-		AllowMalformed: o.allowMalformed, SeedFiles: o.seedLists, Images: o.images,
+		AllowMalformed: o.allowMalformed, SeedFiles: o.seedFiles, Images: o.images,
 	})
 	require.NoError(t, err)
 	return acts

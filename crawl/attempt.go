@@ -62,9 +62,9 @@ type Attempt struct {
 	RetryPriority int `json:"retry_priority,omitempty"`
 	// RobotsVersion names the robots.txt that allowed the request.
 	RobotsVersion int64 `json:"robots_version,omitempty"`
-	// Health is what the answer has made of the domain; nil leaves it. Verdict, if not
-	// empty, is the status the domain is given up with, for VerdictReason. It is asked
-	// again after VerdictFor, counted from EndedAt.
+	// Health is the domain's health after the answer; nil leaves it. GiveUp, if not
+	// empty, is the status with which the domain is given up, for GiveUpReason. It is
+	// asked again after GiveUpFor, counted from EndedAt.
 	Health       *Health      `json:"health,omitempty"`
 	GiveUp       DomainStatus `json:"give_up,omitempty"`
 	GiveUpReason string       `json:"give_up_reason,omitempty"`

@@ -23,8 +23,8 @@ const (
 	TrapPattern TrapRule = "pattern"
 )
 
-// Trap is the verdict that a URL is part of an endless space, and the evidence
-// for it in words. The zero value is no trap.
+// Trap names the rule by which a URL is part of an endless space, and the evidence in
+// words. The zero value is no trap.
 type Trap struct {
 	Rule     TrapRule `json:"kind"`
 	Evidence string   `json:"evidence"`

@@ -84,23 +84,23 @@ func (s *Store) byHTTP(ctx context.Context, all []seeds.Seed) ([]seeds.Seed, err
 
 // SeedFileStored is how many entries of a version of a list were stored for a run before
 // that was interrupted; 0 if it was not.
-func (s *Store) SeedFileStored(ctx context.Context, runID int64, list, version string) (int64, error) {
-	n, err := s.q.SeedFileStored(ctx, dbsqlc.SeedFileStoredParams{RunID: runID, List: list, Version: version})
-	if err = translate("how far a list was stored", err); errors.Is(err, crawl.ErrNotFound) {
+func (s *Store) SeedFileStored(ctx context.Context, runID int64, file, version string) (int64, error) {
+	n, err := s.q.SeedFileStored(ctx, dbsqlc.SeedFileStoredParams{RunID: runID, File: file, Version: version})
+	if err = translate("how far a file was stored", err); errors.Is(err, crawl.ErrNotFound) {
 		return 0, nil
 	}
 	return n, err
 }
 
 // NoteSeedFile notes it.
-func (s *Store) NoteSeedFile(ctx context.Context, runID int64, list, version string, entries int64) error {
-	p := dbsqlc.SeedFileNoteParams{RunID: runID, List: list, Version: version, Entries: entries}
-	return translate("note how far a list is stored", s.q.SeedFileNote(ctx, p))
+func (s *Store) NoteSeedFile(ctx context.Context, runID int64, file, version string, entries int64) error {
+	p := dbsqlc.SeedFileNoteParams{RunID: runID, File: file, Version: version, Entries: entries}
+	return translate("note how far a file is stored", s.q.SeedFileNote(ctx, p))
 }
 
-// ForgetSeedFile forgets it: the whole list is stored.
-func (s *Store) ForgetSeedFile(ctx context.Context, runID int64, list string) error {
-	return translate("forget how far a list was stored", s.q.SeedFileForget(ctx, dbsqlc.SeedFileForgetParams{RunID: runID, List: list}))
+// ForgetSeedFile forgets it: the whole file is stored.
+func (s *Store) ForgetSeedFile(ctx context.Context, runID int64, file string) error {
+	return translate("forget how far a file was stored", s.q.SeedFileForget(ctx, dbsqlc.SeedFileForgetParams{RunID: runID, File: file}))
 }
 
 // StageSeeds hands raw seeds over to the run's next SeedWorkflow.

@@ -25,7 +25,7 @@ type SeedInput struct {
 	// Source, if set, names a seed file for a worker to read:
 	//
 	//	{"run":"top","source":"tranco","limit":1000}
-	activities.SeedList
+	activities.SeedFile
 	// Staged is set if a command line has handed over more seeds in the database.
 	Staged bool `json:"staged,omitempty"`
 
@@ -63,7 +63,7 @@ func (in SeedInput) validate() error {
 	if err := in.Settings.Validate(); err != nil {
 		return err
 	}
-	if list := in.SeedList; list != (activities.SeedList{}) {
+	if list := in.SeedFile; list != (activities.SeedFile{}) {
 		if err := list.Validate(); err != nil {
 			return err
 		}
@@ -91,9 +91,9 @@ func seed(ctx workflow.Context, in SeedInput) (SeedResult, error) {
 		return res, err
 	}
 	var listed activities.StoreSeedsResult
-	if in.SeedList != (activities.SeedList{}) {
-		err = workflow.ExecuteActivity(withSeedOptions(ctx, "store a seed file of run "+in.Run), act.StoreSeedList,
-			activities.StoreSeedListInput{Run: in.Run, List: in.SeedList, Settings: in.Settings}).Get(ctx, &listed)
+	if in.SeedFile != (activities.SeedFile{}) {
+		err = workflow.ExecuteActivity(withSeedOptions(ctx, "store a seed file of run "+in.Run), act.StoreSeedFile,
+			activities.StoreSeedFileInput{Run: in.Run, File: in.SeedFile, Settings: in.Settings}).Get(ctx, &listed)
 		if err != nil {
 			return res, err
 		}

@@ -91,7 +91,7 @@ type Decision struct {
 	// Reason is the rule that decided, and Why says it in words.
 	Reason reasons.Reason
 	Why    string
-	// Outcome is what Skip and Refuse record, and Trap the verdict with it.
+	// Outcome is what Skip and Refuse record, with the Trap if it is one.
 	Outcome crawl.Outcome
 	Trap    crawl.Trap
 	// ByUse says that Refuse is for what the publisher says of the page's use, and not of

@@ -56,11 +56,11 @@ type Judgement struct {
 	Trouble Trouble
 	// Graylist is how long to leave the domain alone; 0 means not graylisted.
 	Graylist time.Duration
-	// Verdict is crawl.DomainUnreachable or crawl.DomainBlocked if the domain is
-	// given up, else empty. For is how long it is given up.
+	// GiveUp is crawl.DomainUnreachable or crawl.DomainBlocked if the domain is given up,
+	// else empty. For is how long.
 	GiveUp crawl.DomainStatus
 	For    time.Duration
-	// Why is the reason in words, if Graylist or Verdict is set.
+	// Why is the reason in words, if Graylist or GiveUp is set.
 	Why string
 }
 
@@ -184,11 +184,11 @@ func open(h crawl.Health, why string, set crawl.BreakerSettings) (crawl.Health, 
 	h.Probing = true
 	if h.Graylistings >= set.Most {
 		h.GivenUp++
-		verdict := crawl.DomainUnreachable
+		giveUp := crawl.DomainUnreachable
 		if refused(h) {
-			verdict = crawl.DomainBlocked
+			giveUp = crawl.DomainBlocked
 		}
-		return h, Judgement{GiveUp: verdict, For: GiveUp(h.GivenUp), Why: why}
+		return h, Judgement{GiveUp: giveUp, For: GiveUp(h.GivenUp), Why: why}
 	}
 	wait := set.Graylist
 	for range h.Graylistings - 1 {

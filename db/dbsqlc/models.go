@@ -657,9 +657,9 @@ type SchemaCompatibility struct {
 	Functions string
 }
 
-type SeedList struct {
+type SeedFile struct {
 	RunID     int64
-	List      string
+	File      string
 	Version   string
 	Entries   int64
 	UpdatedAt time.Time

@@ -11,29 +11,29 @@ import (
 )
 
 const seedFileForget = `-- name: SeedFileForget :exec
-DELETE FROM seed_lists WHERE run_id = $1 AND list = $2
+DELETE FROM seed_files WHERE run_id = $1 AND file = $2
 `
 
 type SeedFileForgetParams struct {
 	RunID int64
-	List  string
+	File  string
 }
 
 func (q *Queries) SeedFileForget(ctx context.Context, arg SeedFileForgetParams) error {
-	_, err := q.db.Exec(ctx, seedFileForget, arg.RunID, arg.List)
+	_, err := q.db.Exec(ctx, seedFileForget, arg.RunID, arg.File)
 	return err
 }
 
 const seedFileNote = `-- name: SeedFileNote :exec
-INSERT INTO seed_lists AS l (run_id, list, version, entries) VALUES ($1, $2, $3, $4)
-ON CONFLICT (run_id, list) DO UPDATE SET
+INSERT INTO seed_files AS l (run_id, file, version, entries) VALUES ($1, $2, $3, $4)
+ON CONFLICT (run_id, file) DO UPDATE SET
     version = excluded.version, updated_at = now(),
     entries = CASE WHEN l.version = excluded.version THEN greatest(l.entries, excluded.entries) ELSE excluded.entries END
 `
 
 type SeedFileNoteParams struct {
 	RunID   int64
-	List    string
+	File    string
 	Version string
 	Entries int64
 }
@@ -41,7 +41,7 @@ type SeedFileNoteParams struct {
 func (q *Queries) SeedFileNote(ctx context.Context, arg SeedFileNoteParams) error {
 	_, err := q.db.Exec(ctx, seedFileNote,
 		arg.RunID,
-		arg.List,
+		arg.File,
 		arg.Version,
 		arg.Entries,
 	)
@@ -49,17 +49,17 @@ func (q *Queries) SeedFileNote(ctx context.Context, arg SeedFileNoteParams) erro
 }
 
 const seedFileStored = `-- name: SeedFileStored :one
-SELECT entries FROM seed_lists WHERE run_id = $1 AND list = $2 AND version = $3
+SELECT entries FROM seed_files WHERE run_id = $1 AND file = $2 AND version = $3
 `
 
 type SeedFileStoredParams struct {
 	RunID   int64
-	List    string
+	File    string
 	Version string
 }
 
 func (q *Queries) SeedFileStored(ctx context.Context, arg SeedFileStoredParams) (int64, error) {
-	row := q.db.QueryRow(ctx, seedFileStored, arg.RunID, arg.List, arg.Version)
+	row := q.db.QueryRow(ctx, seedFileStored, arg.RunID, arg.File, arg.Version)
 	var entries int64
 	err := row.Scan(&entries)
 	return entries, err

@@ -664,15 +664,15 @@ CREATE TABLE staged_seeds (
 
 CREATE INDEX staged_seeds_run ON staged_seeds (run_id, id);
 
--- How many entries of a list of seeds are stored, while it is being stored: what was
--- interrupted goes on from there, if the list is still that version.
-CREATE TABLE seed_lists (
+-- How many entries of a seed file are stored while it is being stored. A storing that was
+-- interrupted goes on from there if the file is still the same version.
+CREATE TABLE seed_files (
     run_id bigint NOT NULL,
-    list text NOT NULL,
+    file text NOT NULL,
     version text NOT NULL,
     entries bigint NOT NULL,
     updated_at timestamptz NOT NULL DEFAULT now(),
-    PRIMARY KEY (run_id, list)
+    PRIMARY KEY (run_id, file)
 );
 
 -- What the bytes of images say (crawl.ImageContent): one row for all URLs that have the

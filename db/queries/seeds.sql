@@ -33,13 +33,13 @@ WHERE
     );
 
 -- name: SeedFileStored :one
-SELECT entries FROM seed_lists WHERE run_id = @run_id AND list = @list AND version = @version;
+SELECT entries FROM seed_files WHERE run_id = @run_id AND file = @file AND version = @version;
 
 -- name: SeedFileNote :exec
-INSERT INTO seed_lists AS l (run_id, list, version, entries) VALUES (@run_id, @list, @version, @entries)
-ON CONFLICT (run_id, list) DO UPDATE SET
+INSERT INTO seed_files AS l (run_id, file, version, entries) VALUES (@run_id, @file, @version, @entries)
+ON CONFLICT (run_id, file) DO UPDATE SET
     version = excluded.version, updated_at = now(),
     entries = CASE WHEN l.version = excluded.version THEN greatest(l.entries, excluded.entries) ELSE excluded.entries END;
 
 -- name: SeedFileForget :exec
-DELETE FROM seed_lists WHERE run_id = @run_id AND list = @list;
+DELETE FROM seed_files WHERE run_id = @run_id AND file = @file;

@@ -110,9 +110,9 @@ func runCases(changing changes) {
 		c.done(c.q.SeedsUnstage(ctx, dbsqlc.SeedsUnstageParams{RunID: runLarge, LastID: 1000}))
 		c.exec("UPDATE page_crawls SET bare = true WHERE id = $1", crawlID(sitePlain, 20))
 		c.ok(c.q.SeedsOpen(ctx, dbsqlc.SeedsOpenParams{RunID: runLarge, After: 0, Max: 100}))
-		c.ok(c.q.SeedFileStored(ctx, dbsqlc.SeedFileStoredParams{RunID: runLarge, List: "list-50", Version: "1"}))
-		c.done(c.q.SeedFileNote(ctx, dbsqlc.SeedFileNoteParams{RunID: runLarge, List: "list-50", Version: "2", Entries: 5}))
-		c.done(c.q.SeedFileForget(ctx, dbsqlc.SeedFileForgetParams{RunID: runLarge, List: "list-50"}))
+		c.ok(c.q.SeedFileStored(ctx, dbsqlc.SeedFileStoredParams{RunID: runLarge, File: "list-50", Version: "1"}))
+		c.done(c.q.SeedFileNote(ctx, dbsqlc.SeedFileNoteParams{RunID: runLarge, File: "list-50", Version: "2", Entries: 5}))
+		c.done(c.q.SeedFileForget(ctx, dbsqlc.SeedFileForgetParams{RunID: runLarge, File: "list-50"}))
 	}
 	changing["Recrawls"] = func(t *testing.T, c change) {
 		ctx := t.Context()

@@ -266,7 +266,7 @@ UNION ALL SELECT 'block', n::text, 'network', n, 'test' FROM sites AS x CROSS JO
 WHERE x.s % 100 = 0;
 
 INSERT INTO staged_seeds (run_id, url) SELECT 1 + x.s % 3, 'https://new-' || x.s || '.example/' FROM sites AS x WHERE x.s % 2 = 0;
-INSERT INTO seed_lists (run_id, list, version, entries) SELECT 1, 'list-' || x.s, '1', 100 FROM sites AS x WHERE x.s % 50 = 0;
+INSERT INTO seed_files (run_id, file, version, entries) SELECT 1, 'list-' || x.s, '1', 100 FROM sites AS x WHERE x.s % 50 = 0;
 INSERT INTO run_changes (run_id, kind, set_by, decision) SELECT 1 + x.s % 3, 'set', 'test', 'd' || x.s FROM sites AS x WHERE x.s % 10 = 0;
 INSERT INTO outages (worker, began_at, ended_at, reason)
 SELECT 'worker-' || x.s % 7, now() - x.s * interval '1 minute', CASE WHEN x.s > 5 THEN now() END, 'test' FROM sites AS x WHERE x.s % 10 < 6;

@@ -46,13 +46,13 @@ type scheduleAddCmd struct {
 // schedule is what the flags say.
 func (s *scheduleAddCmd) schedule() (workflows.Schedule, error) {
 	out := workflows.Schedule{Name: s.Name, Every: settings.Duration(s.Every), Cron: s.Cron}
-	list := activities.SeedList{Source: seeds.Source(s.Source), File: s.File, URL: s.URL, Column: s.Column, Limit: s.Limit}
-	seeding := len(s.URLs) > 0 || list != (activities.SeedList{})
+	list := activities.SeedFile{Source: seeds.Source(s.Source), File: s.File, URL: s.URL, Column: s.Column, Limit: s.Limit}
+	seeding := len(s.URLs) > 0 || list != (activities.SeedFile{})
 	if seeding == (s.OlderThan != "") {
 		return out, errors.New("want seeds, as --source or URLs, or --older-than")
 	}
 	if seeding {
-		out.Seed = &workflows.SeedInput{Run: s.Run_, URLs: s.URLs, SeedList: list}
+		out.Seed = &workflows.SeedInput{Run: s.Run_, URLs: s.URLs, SeedFile: list}
 		return out, out.Validate()
 	}
 	age, err := seed.ParseDays(s.OlderThan)

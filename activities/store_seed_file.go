@@ -19,9 +19,9 @@ import (
 	"github.com/mosey-web/mosey/internal/seedfile"
 )
 
-// SeedList is a seed file for a worker to read: a file in the directory that it was
+// SeedFile is a seed file for a worker to read: a file in the directory that it was
 // told (--seed-dir), or what is downloaded from an address.
-type SeedList struct {
+type SeedFile struct {
 	Source seeds.Source `json:"source"`
 	File   string       `json:"file,omitempty"`
 	URL    string       `json:"url,omitempty"`
@@ -33,12 +33,12 @@ type SeedList struct {
 	Offset     int64  `json:"offset,omitempty"`
 }
 
-func (l SeedList) options() seedfile.Options {
+func (l SeedFile) options() seedfile.Options {
 	return seedfile.Options{Source: l.Source, Column: l.Column, RankColumn: l.RankColumn, Limit: l.Limit, Offset: l.Offset}
 }
 
-// Validate checks a list that is to be read. Errors wrap crawl.ErrInvalid.
-func (l SeedList) Validate() error {
+// Validate checks a seed file that is to be read. Errors wrap crawl.ErrInvalid.
+func (l SeedFile) Validate() error {
 	if l.Source == seeds.Sitemap {
 		if l.File != "" || l.URL == "" {
 			return fmt.Errorf("%w: source sitemap: want the url of one, which the crawl asks for", crawl.ErrInvalid)
@@ -62,10 +62,10 @@ func (l SeedList) Validate() error {
 	return nil
 }
 
-// StoreSeedListInput asks to store the seeds of a list.
-type StoreSeedListInput struct {
+// StoreSeedFileInput asks to store the seeds of a seed file.
+type StoreSeedFileInput struct {
 	Run      string            `json:"run"`
-	List     SeedList          `json:"list"`
+	File     SeedFile          `json:"file"`
 	Settings settings.Settings `json:"settings"`
 }
 
@@ -79,33 +79,33 @@ type SeedFiles struct {
 
 // SeedFileStore is how far seed files are stored.
 type SeedFileStore interface {
-	SeedFileStored(ctx context.Context, runID int64, list, version string) (int64, error)
-	NoteSeedFile(ctx context.Context, runID int64, list, version string, entries int64) error
-	ForgetSeedFile(ctx context.Context, runID int64, list string) error
+	SeedFileStored(ctx context.Context, runID int64, file, version string) (int64, error)
+	NoteSeedFile(ctx context.Context, runID int64, file, version string, entries int64) error
+	ForgetSeedFile(ctx context.Context, runID int64, file string) error
 }
 
-// StoreSeedList makes sure that the run exists, and stores the seeds of a list. Another
+// StoreSeedFile makes sure that the run exists, and stores the seeds of a seed file. Another
 // attempt goes on where the last was interrupted, and counts what it has stored itself. A
-// list that cannot be read fails it for good, a download that fails does not.
-func (a *Activities) StoreSeedList(ctx context.Context, in StoreSeedListInput) (StoreSeedsResult, error) {
+// file that cannot be read fails it for good, a download that fails does not.
+func (a *Activities) StoreSeedFile(ctx context.Context, in StoreSeedFileInput) (StoreSeedsResult, error) {
 	defer heartbeat(ctx)()
 	var res StoreSeedsResult
-	if err := errors.Join(in.List.Validate(), politeness.ValidateSettings(in.Settings)); err != nil {
+	if err := errors.Join(in.File.Validate(), politeness.ValidateSettings(in.Settings)); err != nil {
 		return res, badInput(err)
 	}
 	run, err := a.store.EnsureRun(ctx, in.Run, byWorkflow(ctx), in.Settings)
 	if err != nil {
 		return res, err
 	}
-	if in.List.Source == seeds.Sitemap {
-		return a.storeSitemapSeed(ctx, run, in.List.URL)
+	if in.File.Source == seeds.Sitemap {
+		return a.storeSitemapSeed(ctx, run, in.File.URL)
 	}
-	file, version, err := a.openSeedFile(ctx, in.List)
+	file, version, err := a.openSeedFile(ctx, in.File)
 	if err != nil {
 		return res, err
 	}
 	defer file.Close()
-	s := &storingList{Activities: a, run: run, list: in.List, version: version, res: &res}
+	s := &storingList{Activities: a, run: run, list: in.File, version: version, res: &res}
 	if err := s.load(ctx, file); errors.Is(err, crawl.ErrInvalid) {
 		return res, badInput(err)
 	} else if err != nil {
@@ -127,7 +127,7 @@ func (a *Activities) storeSitemapSeed(ctx context.Context, run crawl.Run, url st
 }
 
 // openSeedFile opens a seed file, and returns what tells this version of it from others.
-func (a *Activities) openSeedFile(ctx context.Context, l SeedList) (_ *seedfile.File, version string, err error) {
+func (a *Activities) openSeedFile(ctx context.Context, l SeedFile) (_ *seedfile.File, version string, err error) {
 	var in *os.File
 	if l.File != "" {
 		in, err = a.openLocal(l.File)
@@ -167,7 +167,7 @@ func (a *Activities) openLocal(name string) (*os.File, error) {
 	return in, err
 }
 
-func (a *Activities) downloadSeedFile(ctx context.Context, l SeedList) (*os.File, error) {
+func (a *Activities) downloadSeedFile(ctx context.Context, l SeedFile) (*os.File, error) {
 	from := l.URL
 	if from == "" {
 		from = seedfile.Published(l.Source)
@@ -197,7 +197,7 @@ type storingList struct {
 	*Activities
 
 	run     crawl.Run
-	list    SeedList
+	list    SeedFile
 	version string
 
 	mu  sync.Mutex

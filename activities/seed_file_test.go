@@ -18,13 +18,13 @@ import (
 	"github.com/mosey-web/mosey/crawl/seeds"
 )
 
-func (b *testBundle) storeSeedList(t *testing.T, list activities.SeedList) (activities.StoreSeedsResult, error) {
+func (b *testBundle) storeSeedFile(t *testing.T, list activities.SeedFile) (activities.StoreSeedsResult, error) {
 	t.Helper()
-	return call[activities.StoreSeedsResult](t, b.acts, b.acts.StoreSeedList, activities.StoreSeedListInput{Run: b.run.Name, List: list})
+	return call[activities.StoreSeedsResult](t, b.acts, b.acts.StoreSeedFile, activities.StoreSeedFileInput{Run: b.run.Name, File: list})
 }
 
 //nolint:paralleltest,tparallel // its parts store seeds in one run, one after the other
-func TestStoreSeedList(t *testing.T) {
+func TestStoreSeedFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write := func(name, text string) {
@@ -38,29 +38,29 @@ func TestStoreSeedList(t *testing.T) {
 		fmt.Fprintf(&many, "%d,many%d.example\n", i+1, i)
 	}
 	write("top.csv", many.String())
-	b := setup(t, options{seedLists: activities.SeedFiles{Dir: dir, Cache: t.TempDir()}})
+	b := setup(t, options{seedFiles: activities.SeedFiles{Dir: dir, Cache: t.TempDir()}})
 
 	t.Run("ReadsAFileOfTheWorkers", func(t *testing.T) {
-		res, err := b.storeSeedList(t, activities.SeedList{Source: seeds.CSV, File: "sites.csv", Column: "site"})
+		res, err := b.storeSeedFile(t, activities.SeedFile{Source: seeds.CSV, File: "sites.csv", Column: "site"})
 		require.NoError(t, err)
 		require.Equal(t, activities.StoreSeedsResult{Added: 2, Refused: 1, Example: res.Example}, res)
 		require.Contains(t, res.Example, "line 3: no site: ")
-		res, err = b.storeSeedList(t, activities.SeedList{Source: seeds.CSV, File: "sites.csv"})
+		res, err = b.storeSeedFile(t, activities.SeedFile{Source: seeds.CSV, File: "sites.csv"})
 		require.NoError(t, err)
 		require.Equal(t, 2, res.Known)
 	})
 
 	t.Run("GoesOnWhereItWasInterrupted", func(t *testing.T) {
-		list := activities.SeedList{Source: seeds.Tranco, File: "top.csv"}
+		list := activities.SeedFile{Source: seeds.Tranco, File: "top.csv"}
 		info, err := os.Stat(filepath.Join(dir, "top.csv"))
 		require.NoError(t, err)
 		key := strings.Join([]string{"worker", "tranco", "", "0", "0", "top.csv", ""}, "\n")
 		version := fmt.Sprintf("%d bytes, %s", info.Size(), info.ModTime().UTC())
 		require.NoError(t, b.store.NoteSeedFile(t.Context(), b.run.ID, key, version, 10_000))
-		res, err := b.storeSeedList(t, list)
+		res, err := b.storeSeedFile(t, list)
 		require.NoError(t, err)
 		require.Equal(t, 2_000, res.Added, "10,000 were stored before")
-		res, err = b.storeSeedList(t, list)
+		res, err = b.storeSeedFile(t, list)
 		require.NoError(t, err)
 		require.Equal(t, activities.StoreSeedsResult{Added: 10_000, Known: 2_000}, res, "whole, it begins anew")
 	})
@@ -74,15 +74,15 @@ func TestStoreSeedList(t *testing.T) {
 		server.Listener = listener
 		server.Start()
 		t.Cleanup(server.Close)
-		res, err := b.storeSeedList(t, activities.SeedList{Source: seeds.URLs, URL: server.URL})
+		res, err := b.storeSeedFile(t, activities.SeedFile{Source: seeds.URLs, URL: server.URL})
 		require.NoError(t, err)
 		require.Equal(t, 1, res.Added)
-		_, err = b.storeSeedList(t, activities.SeedList{Source: seeds.URLs, URL: "http://10.1.2.3/list"})
+		_, err = b.storeSeedFile(t, activities.SeedFile{Source: seeds.URLs, URL: "http://10.1.2.3/list"})
 		require.ErrorContains(t, err, "10.1.2.3 is not a public address")
 	})
 
 	t.Run("MakesASitemapPartOfTheRun", func(t *testing.T) {
-		res, err := b.storeSeedList(t, activities.SeedList{Source: seeds.Sitemap, URL: "https://e.example/sitemap.xml"})
+		res, err := b.storeSeedFile(t, activities.SeedFile{Source: seeds.Sitemap, URL: "https://e.example/sitemap.xml"})
 		require.NoError(t, err)
 		require.Equal(t, 1, res.Added)
 		page, err := b.store.Page(t.Context(), "e.example", "https://e.example/sitemap.xml")
@@ -91,25 +91,25 @@ func TestStoreSeedList(t *testing.T) {
 	})
 
 	for name, c := range map[string]struct {
-		list activities.SeedList
+		list activities.SeedFile
 		want string
 	}{
-		"AFileOutside":         {activities.SeedList{Source: seeds.URLs, File: "../secret"}, `file "../secret": want the name of a file in the worker's --seed-dir`},
-		"AFileThatIsNotThere":  {activities.SeedList{Source: seeds.URLs, File: "none"}, `file "none": there is none in --seed-dir`},
-		"NoFile":               {activities.SeedList{Source: seeds.CSV}, "source csv: want its file or its url"},
-		"TwoLists":             {activities.SeedList{Source: seeds.URLs, File: "a", URL: "https://a.example/"}, "want one of them"},
-		"AnUnknownSource":      {activities.SeedList{Source: "best", File: "a"}, `source "best": unknown`},
-		"AColumnThatIsNot":     {activities.SeedList{Source: seeds.CSV, File: "sites.csv", Column: "home"}, `column "home": the list has no such column`},
-		"ASitemapWithoutItsAt": {activities.SeedList{Source: seeds.Sitemap}, "source sitemap: want the url of one"},
+		"AFileOutside":         {activities.SeedFile{Source: seeds.URLs, File: "../secret"}, `file "../secret": want the name of a file in the worker's --seed-dir`},
+		"AFileThatIsNotThere":  {activities.SeedFile{Source: seeds.URLs, File: "none"}, `file "none": there is none in --seed-dir`},
+		"NoFile":               {activities.SeedFile{Source: seeds.CSV}, "source csv: want its file or its url"},
+		"TwoLists":             {activities.SeedFile{Source: seeds.URLs, File: "a", URL: "https://a.example/"}, "want one of them"},
+		"AnUnknownSource":      {activities.SeedFile{Source: "best", File: "a"}, `source "best": unknown`},
+		"AColumnThatIsNot":     {activities.SeedFile{Source: seeds.CSV, File: "sites.csv", Column: "home"}, `column "home": the list has no such column`},
+		"ASitemapWithoutItsAt": {activities.SeedFile{Source: seeds.Sitemap}, "source sitemap: want the url of one"},
 	} {
 		t.Run("Refuses"+name, func(t *testing.T) {
-			_, err := b.storeSeedList(t, c.list)
+			_, err := b.storeSeedFile(t, c.list)
 			requireBadInput(t, err, c.want)
 		})
 	}
 
 	t.Run("ReadsNothingThroughALinkOutside", func(t *testing.T) {
-		_, err := b.storeSeedList(t, activities.SeedList{Source: seeds.URLs, File: "link"})
+		_, err := b.storeSeedFile(t, activities.SeedFile{Source: seeds.URLs, File: "link"})
 		require.ErrorContains(t, err, "escapes")
 	})
 }
