@@ -37,9 +37,8 @@ BEGIN
                 AND coalesce(c.previous_id, CASE WHEN c.prerequisite THEN -c.id ELSE 0 END) = 0
                 AND (c.skipped IS NULL OR c.skipped <> ALL (reasons('link found')))
         ) IS NULL OR kind_image(f.kind) AND crawl_passed_over(f.page_id, f.run_id, true) IS NOT NULL);
-    v_domains := domains_listed(ARRAY(SELECT f.domain FROM unnest(v) f WHERE f.domain <> f.own));
-    IF cardinality(v_domains) > 0 THEN
-        SELECT array_agg(f ORDER BY f.page_id) INTO v FROM unnest(v) f WHERE f.domain <> ALL (v_domains) OR f.domain = f.own;
+    IF EXISTS (SELECT 1 FROM list_entries) THEN
+        SELECT array_agg(f ORDER BY f.page_id) INTO v FROM unnest(v) f WHERE f.domain = f.own OR domain_listed(f.domain) IS NULL;
     END IF;
     IF EXISTS (SELECT 1 FROM unnest(v) f WHERE f.domain <> f.own AND f.follow ? 'max_subdomains') THEN
         -- new domains whose registered domain has as many of them in the run as their finder lets it

@@ -25,7 +25,7 @@ BEGIN
             SELECT x.name, x.settings, x.crowded, x AS row FROM crawl_runs x
             WHERE x.id = rd.run_id AND x.status = 'running' LIMIT 1
         ) u CROSS JOIN LATERAL (
-            SELECT requests_spent(u.row, rd.row, o.own) AS spent, run_pages_spent(u.row) AS run_pages,
+            SELECT budget_spent(rd.row, u.settings, o.own, u.row) AS spent, run_pages_spent(u.row) AS run_pages,
                 pages_budget(u.settings, rd.budget_growths, o.own) AS budget OFFSET 0
         ) b LEFT JOIN LATERAL (
             SELECT x.id, x.kind FROM page_crawls x

@@ -39,28 +39,22 @@ BEGIN
 END
 $$;
 
--- Which requests the budgets of a domain in a run leave none of: 'pages', 'all', or '' for neither.
-CREATE OR REPLACE FUNCTION domain_spent(rd run_domains, p_settings jsonb, p_own bigint) RETURNS text LANGUAGE sql STABLE AS $$
-    SELECT CASE
-        WHEN (p_settings ->> 'max_bytes_per_domain')::bigint BETWEEN 0 AND rd.bytes THEN 'all'
-        WHEN rd.pages_started >= pages_budget(p_settings, rd.budget_growths, p_own)
-            OR (p_settings ->> 'max_pages_per_registered_domain')::bigint >= 0
-            AND (p_settings ->> 'max_pages_per_registered_domain')::bigint <= registered_started(rd.run_id, coalesce(rd.registered, rd.domain))
-            THEN 'pages'
-        ELSE ''
-    END
-$$;
-
 -- Whether the budget of pages of a whole run is spent.
 CREATE OR REPLACE FUNCTION run_pages_spent(r crawl_runs) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT (r.settings ->> 'max_pages')::bigint BETWEEN 0 AND r.pages_started
 $$;
 
--- The same as domain_spent, with the budgets of the whole run.
-CREATE OR REPLACE FUNCTION requests_spent(r crawl_runs, rd run_domains, p_own bigint) RETURNS text LANGUAGE sql STABLE AS $$
+-- Which requests the budgets of a domain in a run leave none of: 'pages', 'all', or '' for neither.
+-- With r the budgets of the whole run count, too.
+CREATE OR REPLACE FUNCTION budget_spent(rd run_domains, p_settings jsonb, p_own bigint, r crawl_runs DEFAULT NULL) RETURNS text
+LANGUAGE sql STABLE AS $$
     SELECT CASE
-        WHEN r.spent <> '' THEN 'all'
-        ELSE coalesce(nullif(domain_spent(rd, r.settings, p_own), ''), CASE WHEN run_pages_spent(r) THEN 'pages' ELSE '' END)
+        WHEN r.spent <> '' OR (p_settings ->> 'max_bytes_per_domain')::bigint BETWEEN 0 AND rd.bytes THEN 'all'
+        WHEN rd.pages_started >= pages_budget(p_settings, rd.budget_growths, p_own) OR run_pages_spent(r)
+            OR (p_settings ->> 'max_pages_per_registered_domain')::bigint >= 0
+            AND (p_settings ->> 'max_pages_per_registered_domain')::bigint <= registered_started(rd.run_id, coalesce(rd.registered, rd.domain))
+            THEN 'pages'
+        ELSE ''
     END
 $$;
 
@@ -119,7 +113,7 @@ BEGIN
             ) n
             -- of most of the runs that a domain has been part of nothing is pending
             CROSS JOIN LATERAL (
-                SELECT CASE WHEN n.at IS NOT NULL THEN domain_spent(rd.row, r.settings, b.own) ELSE '' END AS spent OFFSET 0
+                SELECT CASE WHEN n.at IS NOT NULL THEN budget_spent(rd.row, r.settings, b.own) ELSE '' END AS spent OFFSET 0
             ) s
             CROSS JOIN LATERAL (
                 SELECT CASE WHEN r.both_kinds AND s.spent <> 'all' THEN x.at END AS at, x.at AS pending FROM (
@@ -225,24 +219,6 @@ BEGIN
         OR EXISTS (SELECT 1 FROM run_domains rd WHERE rd.run_id = p_run_id AND rd.domain = d.domain))
     -- with || '' they are sorted: for the order alone, all domains would be read by their names
     ORDER BY d.domain || '' FOR KEY SHARE;
-END
-$$;
-
--- The same for all domains of a run, some at a time.
-CREATE OR REPLACE FUNCTION run_due_update(p_run_id bigint) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-    v_domains text[];
-    v_last text := '';
-BEGIN
-    PERFORM finishes_await(p_run_id);
-    LOOP
-        v_domains := ARRAY(
-            SELECT rd.domain FROM run_domains rd WHERE rd.run_id = p_run_id AND rd.domain > v_last ORDER BY rd.domain LIMIT 10000
-        );
-        EXIT WHEN cardinality(v_domains) = 0;
-        PERFORM due_update(v_domains);
-        v_last := v_domains[cardinality(v_domains)];
-    END LOOP;
 END
 $$;
 

@@ -18,3 +18,14 @@ BEGIN
     );
 END
 $$;
+
+-- Notes which registered domains domains are part of that are found; what is known of them
+-- stays.
+CREATE OR REPLACE FUNCTION registered_add(p_domains text[], p_registered text[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO registered_domains (domain, registered)
+    SELECT DISTINCT ON (u.domain) u.domain, u.registered FROM unnest(p_domains, p_registered) AS u (domain, registered)
+    WHERE (SELECT g.domain FROM registered_domains g WHERE g.domain = u.domain) IS NULL
+    ORDER BY u.domain ON CONFLICT (domain) DO NOTHING;
+END
+$$;

@@ -116,21 +116,3 @@ BEGIN
     END LOOP;
 END
 $$;
-
--- Forgets what was counted of a domain's patterns, and has what they stopped decided
--- again.
-CREATE OR REPLACE FUNCTION patterns_reset(p_domain text) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    UPDATE url_patterns SET seen = 0, duplicates = 0, copies = 0, shared = NULL, fingerprints = NULL,
-        updated_at = clock_timestamp()
-    WHERE domain = p_domain;
-    UPDATE pages SET duplicate = false, trap = nullif(trap, 'pattern'),
-        trap_evidence = CASE WHEN trap <> 'pattern' THEN trap_evidence END, updated_at = clock_timestamp()
-    WHERE domain = p_domain AND (duplicate OR trap = 'pattern');
-    PERFORM domains_wake(crawls_repeat(ARRAY[p_domain], ARRAY(
-        SELECT c.id FROM page_crawls c
-        WHERE c.domain = p_domain AND c.outcome = 'skipped' AND c.skipped = ANY (reasons('traps reset'))
-            AND (SELECT r.status FROM crawl_runs r WHERE r.id = c.run_id) = 'running'
-    )));
-END
-$$;

@@ -229,10 +229,13 @@ func crawlCases(changing changes) {
 		c.ok(c.q.ListAdd(ctx, dbsqlc.ListAddParams{
 			List: "block", Entries: []string{site(sitePlain), "hosting.example"}, Kinds: []string{"host", "domain"}, Reason: "test", By: "test",
 		}))
+		c.done(c.q.ListForbids(ctx, []string{site(sitePlain), "hosting.example"}))
 		c.ok(c.q.ListRemove(ctx, dbsqlc.ListRemoveParams{List: "block", Entries: []string{site(sitePlain)}}))
 		c.ok(c.q.ListAdd(ctx, dbsqlc.ListAddParams{List: "allow", Entries: []string{site(0), "10.1.0.0/16"}, Kinds: []string{"host", "network"}, By: "test"}))
 		c.ok(c.q.AddressListed(ctx, dbsqlc.AddressListedParams{Domain: site(sitePlain), Ip: netip.MustParseAddr("198.51.100.1")}))
-		c.ok(c.q.ListClear(ctx, "allow"))
+		c.ok(c.q.ListRemove(ctx, dbsqlc.ListRemoveParams{List: "allow"}))
+		c.done(c.q.FinishesAwait(ctx, nil))
+		c.done(c.q.ListsAllow(ctx))
 	}
 	changing["AllowList"] = func(t *testing.T, c change) {
 		c.exec("INSERT INTO list_entries (list, entry, kind, set_by) VALUES ('allow', $1, 'host', 'test')", site(0))
