@@ -19,8 +19,8 @@ import (
 func TestBreakerOfAnImageHost(t *testing.T) {
 	t.Parallel()
 	const images = 10
-	// shown is such a host, of which all images are down while that is set, and whose pages
-	// were crawled. The bundle is about it.
+	// shown is such a host. Its pages were crawled, and its images are down while the
+	// flag is set. The bundle is about it.
 	shown := func(t *testing.T) (*testBundle, *atomic.Bool) {
 		t.Helper()
 		down := new(atomic.Bool)

@@ -33,9 +33,9 @@ const (
 	usualMost = wakeEarly / 2
 	// usualSpan is for how long the earliest step is remembered.
 	usualSpan = 5 * time.Minute
-	// easeGrowth is how much faster the rate grows, as a share a second, for each
-	// second in which more steps were wanted and Temporal was at ease: it doubles in
-	// 37 s. easeGrowthMost is the fastest.
+	// easeGrowth speeds the growth of the rate up, as a share a second, for each second
+	// in which more steps are wanted and Temporal is at ease: the rate doubles in 37 s.
+	// easeGrowthMost is the fastest growth.
 	easeGrowth     = 0.001
 	easeGrowthMost = 0.1
 	// expectedMost bounds the steps that are waited for.

@@ -55,8 +55,8 @@ type FetchRobotsResult struct {
 	URL     string              `json:"url,omitempty"`
 	Hops    int                 `json:"hops,omitempty"`
 	Queued  bool                `json:"queued,omitempty"`
-	// Defer is to defer the domain for Wait: its server, or that of the domain where a
-	// redirect leads, has asked to be left alone for too long to sleep it in the workflow.
+	// Defer defers the domain for Wait: its server, or the server of a redirect's target,
+	// asks to be left alone for longer than a workflow sleeps.
 	Defer bool `json:"defer,omitempty"`
 }
 

@@ -22,7 +22,7 @@ func plainly(secure string) string { return "http" + strings.TrimPrefix(secure, 
 func TestRobotsOfADomainThatAsksToBeLeftAlone(t *testing.T) {
 	t.Parallel()
 	const asked = 2 * time.Hour
-	// away is a domain with two origins, of which that of https asks for a wait.
+	// away is a domain with two origins. The https one asks for a wait.
 	away := func(t *testing.T) *testBundle {
 		t.Helper()
 		o := options{sites: []web.Site{{

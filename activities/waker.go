@@ -16,10 +16,10 @@ const wakeTimeout = 30 * time.Second
 
 // waker wakes the dispatchers of runs that have something new to look at.
 //
-// Of one dispatcher it makes one wake-up at a time. Temporal writes them to the
-// workflow one after the other, and what the workflow itself does waits among them:
-// where Temporal is slow and each process makes one a second all the same, a
-// dispatcher stands still for as long as they pile up.
+// Of one dispatcher it makes one wake-up at a time. Temporal writes wake-ups to the
+// workflow one after the other, and the workflow's own steps wait in the same queue. If
+// Temporal is slow and each process sends a wake-up a second, they pile up and the
+// dispatcher stands still.
 type waker struct {
 	starter Starter
 	log     *slog.Logger

@@ -101,8 +101,8 @@ type Attempt struct {
 	Images       []FoundImage `json:"images,omitempty"`
 	FollowImages *Follow      `json:"follow_images,omitempty"`
 	AllImages    bool         `json:"all_images,omitempty"`
-	// ImagesForbidden says that its publisher forbids what the run is for: what it said of
-	// those that it named before is forgotten.
+	// ImagesForbidden is true if the publisher forbids the purpose of the run. What the
+	// page said of its images before is forgotten then.
 	ImagesForbidden bool `json:"images_forbidden,omitempty"`
 	// Image is what was found out about the image that was fetched; nil is nothing.
 	Image *ImageUpdate `json:"image,omitempty"`

@@ -9,13 +9,12 @@
 //
 // # The politeness contract
 //
-// A domain is the unit of politeness: see urls.DomainOf. Between the end of one
-// request to a domain and the start of the next there is at least the domain's
-// delay, whatever the request is for (a page, robots.txt, one hop of a redirect,
-// a retry) and whichever worker makes it (another one, the same one after a
-// crash, a duplicate workflow). At most one request to a domain is in flight. The same
-// holds for an IP address with the run's IP delay. politeness.Delay says how
-// long the wait is and which rule decided it.
+// A domain is the unit of politeness: see urls.DomainOf. Between the end of one request
+// to a domain and the start of the next there is at least the domain's delay. That holds
+// for every request: a page, robots.txt, one hop of a redirect, a retry. It holds for
+// every worker: another one, the same one after a crash, a duplicate workflow. At most
+// one request to a domain is in flight. The same holds for an IP address with the run's
+// IP delay. politeness.Delay says how long the wait is and which rule decided it.
 //
 // The promise is kept in two places. A Temporal timer makes the domain's workflow
 // sleep, durably, so that nothing spins and a person can see what is waited for.

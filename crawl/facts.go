@@ -126,9 +126,8 @@ type CrawlFacts struct {
 	// Extractor is the ExtractorVersion that has read the page; 0 where none has.
 	Extractor int             `json:"extractor,omitempty"`
 	Usage     json.RawMessage `json:"usage,omitempty"`
-	// History is what visits have told of how often the page changes, as stored (Recrawl),
-	// and Again says that its run asks for it again because its time has come, or a person
-	// wants it.
+	// History is how often visits found the page changed, as stored (Recrawl). Again is
+	// true if the run asks for the page again: its time has come, or a person wants it.
 	History json.RawMessage `json:"history,omitempty"`
 	Again   bool            `json:"again,omitempty"`
 	// Images says that the images of the page were recorded when it was read last.

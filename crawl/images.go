@@ -68,8 +68,8 @@ const (
 	ImageHEIC ImageFormat = "heic"
 )
 
-// ImageHash is a perceptual hash of 64 bits, the first of which is the most significant:
-// pictures that look alike have hashes that differ in few bits.
+// ImageHash is a perceptual hash of 64 bits, the most significant first. Hashes of
+// pictures that look alike differ in few bits.
 type ImageHash uint64
 
 // Distance is the number of bits in which two hashes differ (Hamming), from 0 to 64.
@@ -170,8 +170,8 @@ const (
 
 // ImageCounts counts the images of a page.
 type ImageCounts struct {
-	// Named are those that have a URL, of which Dropped were left out: beyond what is taken
-	// from one page, too small to be seen, or without a URL that is valid.
+	// Named counts images that have a URL. Dropped counts those of them that were left
+	// out: beyond the limit of a page, too small to be seen, or with an invalid URL.
 	Named   int `json:"named"`
 	Dropped int `json:"dropped,omitempty"`
 	// Data are those that are in the page itself (data: URLs), and SVG drawings: neither is

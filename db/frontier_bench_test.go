@@ -133,8 +133,8 @@ func (f *frontier) cost(b *testing.B, name string, index func(*rand.Rand) *crawl
 	f.first++
 }
 
-// claim crawls a page of each of the claimed domains that were not crawled yet, or of all
-// if there are none left, one at a time and in no order.
+// claim crawls a page of each claimed domain that was not crawled yet, in random order.
+// Once all were crawled it crawls a page of all.
 func (f *frontier) claim(b *testing.B) {
 	b.Helper()
 	sites := f.sites[len(f.sites)-max(frontierClaim, len(f.sites)-frontierClaim):]

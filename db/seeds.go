@@ -82,7 +82,7 @@ func (s *Store) byHTTP(ctx context.Context, all []seeds.Seed) ([]seeds.Seed, err
 	return all, nil
 }
 
-// SeedListStored is how many entries of a version of a list were stored for a run before
+// SeedFileStored is how many entries of a version of a list were stored for a run before
 // that was interrupted; 0 if it was not.
 func (s *Store) SeedFileStored(ctx context.Context, runID int64, list, version string) (int64, error) {
 	n, err := s.q.SeedFileStored(ctx, dbsqlc.SeedFileStoredParams{RunID: runID, List: list, Version: version})
@@ -92,13 +92,13 @@ func (s *Store) SeedFileStored(ctx context.Context, runID int64, list, version s
 	return n, err
 }
 
-// NoteSeedList notes it.
+// NoteSeedFile notes it.
 func (s *Store) NoteSeedFile(ctx context.Context, runID int64, list, version string, entries int64) error {
 	p := dbsqlc.SeedFileNoteParams{RunID: runID, List: list, Version: version, Entries: entries}
 	return translate("note how far a list is stored", s.q.SeedFileNote(ctx, p))
 }
 
-// ForgetSeedList forgets it: the whole list is stored.
+// ForgetSeedFile forgets it: the whole list is stored.
 func (s *Store) ForgetSeedFile(ctx context.Context, runID int64, list string) error {
 	return translate("forget how far a list was stored", s.q.SeedFileForget(ctx, dbsqlc.SeedFileForgetParams{RunID: runID, List: list}))
 }

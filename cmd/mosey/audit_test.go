@@ -11,6 +11,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/test/output"
 )
 
 func TestAudit(t *testing.T) {
@@ -32,12 +33,12 @@ func TestAudit(t *testing.T) {
 		t.Parallel()
 		r := asked(t, crawl.Attempt{Delay: 0, Reason: reasons.Delay})
 		out := r.Print("audit")
-		ContainsOnSameLine(t, out, "domains ", "2 requests, 1 gap, 0 violations")
-		ContainsOnSameLine(t, out, "min ", ", median ", "; beyond what was due: ")
-		ContainsOnSameLine(t, out, "addresses ", "0 requests")
-		ContainsOnSameLine(t, out, "subnets ", "0 requests")
-		ContainsOnSameLine(t, out, "retry-after ", "0 answers asked for a wait, 0 not obeyed")
-		ContainsOnSameLine(t, out, "robots.txt ", "2 page requests decided again, 0 violations")
+		output.ContainsOnSameLine(t, out, "domains ", "2 requests, 1 gap, 0 violations")
+		output.ContainsOnSameLine(t, out, "min ", ", median ", "; beyond what was due: ")
+		output.ContainsOnSameLine(t, out, "addresses ", "0 requests")
+		output.ContainsOnSameLine(t, out, "subnets ", "0 requests")
+		output.ContainsOnSameLine(t, out, "retry-after ", "0 answers asked for a wait, 0 not obeyed")
+		output.ContainsOnSameLine(t, out, "robots.txt ", "2 page requests decided again, 0 violations")
 		require.NotContains(t, out, "lost")
 		var a report.Audit
 		r.Decode(&a, "audit", "--json")
@@ -51,8 +52,8 @@ func TestAudit(t *testing.T) {
 		got := r.Execute("audit")
 		require.Equal(t, wiring.ExitFailed, got.Code)
 		require.Equal(t, "mosey: there are violations; please report them\n", got.Stderr)
-		ContainsOnSameLine(t, got.Stdout, "domains ", "1 violation")
-		ContainsOnSameLine(t, got.Stdout, ": a.example: asked ", " after the last request, 10000 ms were due (delay)")
+		output.ContainsOnSameLine(t, got.Stdout, "domains ", "1 violation")
+		output.ContainsOnSameLine(t, got.Stdout, ": a.example: asked ", " after the last request, 10000 ms were due (delay)")
 		inJSON := r.Execute("audit", "--json")
 		require.Equal(t, wiring.ExitFailed, inJSON.Code)
 		require.Contains(t, inJSON.Stdout, `"violations"`)
@@ -63,7 +64,7 @@ func TestAudit(t *testing.T) {
 		r := newRows(t, settings.Settings{}).allowed().fetched(crawl.Attempt{})
 		got := r.Execute("audit")
 		require.Equal(t, wiring.ExitFailed, got.Code)
-		ContainsOnSameLine(t, got.Stdout, "robots: https://a.example/: requested without a robots.txt")
+		output.ContainsOnSameLine(t, got.Stdout, "robots: https://a.example/: requested without a robots.txt")
 	})
 
 	t.Run("CountsWhatWasLost", func(t *testing.T) {
@@ -73,7 +74,7 @@ func TestAudit(t *testing.T) {
 		r.slot(0, "")
 		_, err := r.store.Next(t.Context(), aDomain)
 		require.NoError(t, err)
-		ContainsOnSameLine(t, r.Print("audit"), "lost ", "1 request of workers that died")
+		output.ContainsOnSameLine(t, r.Print("audit"), "lost ", "1 request of workers that died")
 	})
 
 	t.Run("IsOfOneRun", func(t *testing.T) {
@@ -81,7 +82,7 @@ func TestAudit(t *testing.T) {
 		r := asked(t, crawl.Attempt{Delay: crawl.Millis(10 * time.Second), Reason: reasons.Delay})
 		_, err := r.store.EnsureRun(t.Context(), "other", "test", settings.Settings{})
 		require.NoError(t, err)
-		ContainsOnSameLine(t, r.Print("audit", "--run", "other"), "domains ", "0 requests")
+		output.ContainsOnSameLine(t, r.Print("audit", "--run", "other"), "domains ", "0 requests")
 		require.Equal(t, wiring.ExitFailed, r.Execute("audit", "--run", "small-web").Code)
 		r.Refuse([]string{"audit", "--run", "none"}, `run "none" does not exist; mosey status lists all`)
 	})

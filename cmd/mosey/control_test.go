@@ -7,8 +7,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/test/output"
 )
 
 // controls are those in force for the domain.
@@ -31,7 +33,7 @@ func TestPause(t *testing.T) {
 		require.True(t, forbidden)
 		require.Equal(t, crawl.ControlPause, c.Type)
 		require.Equal(t, "the owner asked", c.Reason)
-		require.Equal(t, whoami(), c.SetBy)
+		require.Equal(t, command.Whoami(), c.SetBy)
 		require.Zero(t, c.Until)
 		require.Equal(t, "a.example may be crawled again; what was pending goes on with its runs.\n", r.Print("resume", aDomain))
 		require.Empty(t, r.controls())
@@ -42,8 +44,8 @@ func TestPause(t *testing.T) {
 		t.Parallel()
 		r := newRows(t, settings.Settings{})
 		at := time.Now().Add(48 * time.Hour).Truncate(time.Second)
-		ContainsOnSameLine(t, r.Print("pause", aDomain, "--reason", "x", "--until", at.Format(time.RFC3339)),
-			"a.example is paused in all runs until "+stamp(at)+". To undo it:")
+		output.ContainsOnSameLine(t, r.Print("pause", aDomain, "--reason", "x", "--until", at.Format(time.RFC3339)),
+			"a.example is paused in all runs until "+command.Stamp(at)+". To undo it:")
 		require.WithinDuration(t, at, r.controls()[0].Until, 0)
 		r.Print("pause", aDomain, "--reason", "x", "--until", "12h")
 		require.WithinDuration(t, time.Now().Add(12*time.Hour), r.controls()[0].Until, time.Minute)
@@ -70,9 +72,9 @@ func TestBlock(t *testing.T) {
 		r := newRows(t, settings.Settings{})
 		require.Equal(t, "a.example is blocked in all runs. To undo it:\n  mosey unblock a.example\n",
 			r.Print("block", aDomain, "--reason", "the owner asked"))
-		ContainsOnSameLine(t, r.Print("domain", aDomain), "status ", "blocked the owner asked")
-		ContainsOnSameLine(t, r.Print("unblock", aDomain), "a.example may be crawled again")
-		ContainsOnSameLine(t, r.Print("domain", aDomain), "status ", "pending")
+		output.ContainsOnSameLine(t, r.Print("domain", aDomain), "status ", "blocked the owner asked")
+		output.ContainsOnSameLine(t, r.Print("unblock", aDomain), "a.example may be crawled again")
+		output.ContainsOnSameLine(t, r.Print("domain", aDomain), "status ", "pending")
 		r.Fail([]string{"unblock", aDomain}, "a.example is neither blocked, stopped nor given up; mosey why a.example tells what holds")
 	})
 
@@ -80,7 +82,7 @@ func TestBlock(t *testing.T) {
 		t.Parallel()
 		h, _ := newHarnessWithDatabase(t)
 		h.Print("block", aDomain, "--reason", "the owner asked")
-		ContainsOnSameLine(t, h.Print("why", aDomain), "a.example: not crawled: the domain is blocked by ", ": the owner asked")
+		output.ContainsOnSameLine(t, h.Print("why", aDomain), "a.example: not crawled: the domain is blocked by ", ": the owner asked")
 	})
 
 	t.Run("SaysWhatElseForbidsRequests", func(t *testing.T) {
@@ -88,13 +90,13 @@ func TestBlock(t *testing.T) {
 		r := newRows(t, settings.Settings{})
 		r.Print("pause", aDomain, "--reason", "a quiet night")
 		r.Print("block", aDomain, "--reason", "the owner asked")
-		ContainsOnSameLine(t, r.Print("unblock", aDomain), "a.example is still not crawled: it is paused: ", ": a quiet night")
+		output.ContainsOnSameLine(t, r.Print("unblock", aDomain), "a.example is still not crawled: it is paused: ", ": a quiet night")
 	})
 
 	t.Run("EndsAStopToo", func(t *testing.T) {
 		t.Parallel()
 		r := newRows(t, settings.Settings{}).control(crawl.Control{Type: crawl.ControlStop, Reason: "the owner asked us to leave"})
-		ContainsOnSameLine(t, r.Print("unblock", aDomain), "a.example may be crawled again")
+		output.ContainsOnSameLine(t, r.Print("unblock", aDomain), "a.example may be crawled again")
 	})
 }
 
@@ -144,22 +146,22 @@ func TestSet(t *testing.T) {
 		require.EqualValues(t, 200, pages)
 		require.Equal(t, "Sat-Sun 00:00-24:00 UTC", r.controls().Window())
 		out := r.Print("why", aDomain)
-		ContainsOnSameLine(t, out, "- its delay is at least 1m0s: set by "+whoami(), ": a small server")
-		ContainsOnSameLine(t, out, "- each run may request 200 pages of it: set by ")
-		ContainsOnSameLine(t, out, "- it may be asked only Sat-Sun 00:00-24:00 UTC: ")
+		output.ContainsOnSameLine(t, out, "- its delay is at least 1m0s: set by "+command.Whoami(), ": a small server")
+		output.ContainsOnSameLine(t, out, "- each run may request 200 pages of it: set by ")
+		output.ContainsOnSameLine(t, out, "- it may be asked only Sat-Sun 00:00-24:00 UTC: ")
 	})
 
 	t.Run("TakesValuesBackWithEmptyOnes", func(t *testing.T) {
 		t.Parallel()
 		r := newRows(t, settings.Settings{}).allowed()
 		r.Print("set", aDomain, "--delay", "1m", "--max-pages", "0", "--window", closedWindow())
-		ContainsOnSameLine(t, r.Print("why", aDomain), "a.example: no run that is running has a page of it left to request")
+		output.ContainsOnSameLine(t, r.Print("why", aDomain), "a.example: no run that is running has a page of it left to request")
 		r.Print("set", aDomain, "--delay", "0s", "--max-pages=-1", "--window", "")
 		require.Zero(t, r.controls().Delay())
 		require.Empty(t, r.controls().Window())
 		out := r.Print("why", aDomain)
-		ContainsOnSameLine(t, out, "a.example: due: its run asks for it within seconds")
-		ContainsOnSameLine(t, out, "- each run may request any number of pages of it: ")
+		output.ContainsOnSameLine(t, out, "a.example: due: its run asks for it within seconds")
+		output.ContainsOnSameLine(t, out, "- each run may request any number of pages of it: ")
 		require.NotContains(t, out, "its delay is at least 0s")
 		require.NotContains(t, out, "may be asked only")
 	})
@@ -190,9 +192,9 @@ func TestRetry(t *testing.T) {
 			t.Parallel()
 			r := newRows(t, settings.Settings{})
 			r.exec("UPDATE domains SET status = 'unreachable', status_reason = 'the probe failed', next_crawl_after = now() + interval '1 day'")
-			ContainsOnSameLine(t, r.Print("why", aDomain), "not crawled until ", "the domain is unreachable (the probe failed)")
-			ContainsOnSameLine(t, r.Print(command, aDomain), "a.example may be crawled again")
-			ContainsOnSameLine(t, r.Print("domain", aDomain), "status ", "pending")
+			output.ContainsOnSameLine(t, r.Print("why", aDomain), "not crawled until ", "the domain is unreachable (the probe failed)")
+			output.ContainsOnSameLine(t, r.Print(command, aDomain), "a.example may be crawled again")
+			output.ContainsOnSameLine(t, r.Print("domain", aDomain), "status ", "pending")
 			r.Fail([]string{command, aDomain}, "mosey why a.example tells what holds")
 		})
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"os"
 	"regexp"
 	"strconv"
@@ -13,21 +12,12 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/cmd/mosey/seed"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/test/output"
 	"github.com/mosey-web/mosey/test/web"
 )
-
-// events are the lines that --json prints.
-func events(t *testing.T, out string) (all []event) {
-	t.Helper()
-	for line := range strings.Lines(out) {
-		var e event
-		require.NoError(t, json.Unmarshal([]byte(line), &e), line)
-		all = append(all, e)
-	}
-	return all
-}
 
 func TestCrawl(t *testing.T) {
 	t.Parallel()
@@ -40,9 +30,9 @@ func TestCrawl(t *testing.T) {
 		h.stdin = s.Seeds()[2] + "\n"
 		r := h.Execute(s.crawl(s.Seeds()[0], file, "-", "--json", "--run", "small-web")...)
 		require.Zero(t, r.Code, r.Stderr)
-		ContainsOnSameLine(t, r.Stderr, "skipped: "+file+`:3: URL "no URL": `)
+		output.ContainsOnSameLine(t, r.Stderr, "skipped: "+file+`:3: URL "no URL": `)
 		require.Equal(t, 1, strings.Count(r.Stderr, "\n"), r.Stderr)
-		all := events(t, r.Stdout)
+		all := output.Lines[seed.Event](t, r.Stdout)
 		require.Equal(t, "started", all[0].Event)
 		require.Contains(t, r.Stdout, `"seeds":3`)
 		require.Equal(t, "progress", all[1].Event)
@@ -62,11 +52,11 @@ func TestCrawl(t *testing.T) {
 		file := h.WriteFile("seeds", s.Seeds()[0]+strings.Repeat("\nno URL", 7))
 		r := h.Execute(s.crawl(file)...)
 		require.Zero(t, r.Code, r.Stderr)
-		ContainsOnSameLine(t, r.Stderr, "skipped: 7 lines in all that are no URLs")
-		ContainsOnSameLine(t, r.Stdout, "Run default: 1 seed, delay 10ms, scope seeds")
-		ContainsOnSameLine(t, r.Stdout, " page", " (", " active, ", " in flight; ")
-		ContainsOnSameLine(t, r.Stdout, "Run default is done (nothing left that is due) after ", ": 3 pages of 1 domain, ")
-		ContainsOnSameLine(t, r.Stdout, "  3 success")
+		output.ContainsOnSameLine(t, r.Stderr, "skipped: 7 lines in all that are no URLs")
+		output.ContainsOnSameLine(t, r.Stdout, "Run default: 1 seed, delay 10ms, scope seeds")
+		output.ContainsOnSameLine(t, r.Stdout, " page", " (", " active, ", " in flight; ")
+		output.ContainsOnSameLine(t, r.Stdout, "Run default is done (nothing left that is due) after ", ": 3 pages of 1 domain, ")
+		output.ContainsOnSameLine(t, r.Stdout, "  3 success")
 		require.NotContains(t, r.Stdout, "\x1b")
 	})
 
@@ -86,9 +76,9 @@ func TestCrawl(t *testing.T) {
 			{"outcomes "},
 			{"waiting  site-00", ".test for ", "(delay)"},
 		} {
-			ContainsOnSameLine(t, r.Stdout, pieces...)
+			output.ContainsOnSameLine(t, r.Stdout, pieces...)
 		}
-		ContainsOnSameLine(t, r.Stderr, "Stopping: requests in flight are finished first.")
+		output.ContainsOnSameLine(t, r.Stderr, "Stopping: requests in flight are finished first.")
 	})
 
 	t.Run("StopsWhenItsTimeIsOver", func(t *testing.T) {
@@ -100,8 +90,8 @@ func TestCrawl(t *testing.T) {
 		require.Equal(t, "Stopping: requests in flight are finished first.\n"+
 			"Stopped. Everything is kept. To go on:\n  mosey crawl --run timed --data-dir "+h.dir+
 			" "+strings.Join(s.flags(), " ")+"\n", r.Stderr)
-		ContainsOnSameLine(t, r.Stdout, "Run timed is stopped (stopped by ", "its command was ended) after ")
-		ContainsOnSameLine(t, r.Stdout, "  1 page pending")
+		output.ContainsOnSameLine(t, r.Stdout, "Run timed is stopped (stopped by ", "its command was ended) after ")
+		output.ContainsOnSameLine(t, r.Stdout, "  1 page pending")
 	})
 
 	t.Run("GoesOnWhereItWasStopped", func(t *testing.T) {
@@ -112,8 +102,8 @@ func TestCrawl(t *testing.T) {
 		require.Eventually(t, func() bool { return len(s.Log().Pages()) >= 2 }, patience, 5*time.Millisecond)
 		r := c.Stop()
 		require.Zero(t, r.Code, r.Stderr)
-		ContainsOnSameLine(t, r.Stdout, "pages pending")
-		all := events(t, h.Print(s.crawl("--json")...))
+		output.ContainsOnSameLine(t, r.Stdout, "pages pending")
+		all := output.Lines[seed.Event](t, h.Print(s.crawl("--json")...))
 		require.Equal(t, "10ms", all[0].Settings.Delay.String(), "a setting that was given again")
 		last := all[len(all)-1]
 		require.Equal(t, crawl.RunDone, last.Status)
@@ -173,7 +163,7 @@ func TestWake(t *testing.T) {
 		c := h.Start(s.crawl(s.Seeds()[0], "--when-done", "wait")...)
 		c.Await(" pending, ")
 		require.Empty(t, s.Log())
-		ContainsOnSameLine(t, h.Print("why", s.Seeds()[0]), ": not crawled: the domain is paused by ", ": a quiet night")
+		output.ContainsOnSameLine(t, h.Print("why", s.Seeds()[0]), ": not crawled: the domain is paused by ", ": a quiet night")
 		h.Print("resume", name)
 		require.Eventually(t, func() bool { return len(s.Log().Pages()) == 3 }, patience, 5*time.Millisecond)
 		r := c.Stop()
@@ -188,7 +178,7 @@ func TestWake(t *testing.T) {
 		got := r.Execute("set", aDomain, "--delay", "1m")
 		require.Zero(t, got.Code)
 		require.Contains(t, got.Stdout, "a.example is set.")
-		ContainsOnSameLine(t, got.Stderr, "mosey: could not tell the running crawl, which finds out by itself: reach Temporal at 127.0.0.1:1: ")
+		output.ContainsOnSameLine(t, got.Stderr, "mosey: could not tell the running crawl, which finds out by itself: reach Temporal at 127.0.0.1:1: ")
 	})
 }
 
@@ -233,7 +223,7 @@ func TestEmbedded(t *testing.T) {
 	// what other commands see of one that runs
 	require.Contains(t, h.Print("status", "default"), "Run default is running")
 	h.Fail([]string{"up"}, "data directory "+h.dir+" is in use by another Mosey (pid ", "or choose another directory with --data-dir")
-	ContainsOnSameLine(t, h.Execute("crawl", aPage).Stderr, "  TEMPORAL_ADDRESS=127.0.0.1:", " DATABASE_URL='postgres://", "' mosey crawl …")
+	output.ContainsOnSameLine(t, h.Execute("crawl", aPage).Stderr, "  TEMPORAL_ADDRESS=127.0.0.1:", " DATABASE_URL='postgres://", "' mosey crawl …")
 	require.Equal(t, wiring.ExitFailed, h.Execute("migrate").Code)
 
 	// and what they tell it, which they say nothing about

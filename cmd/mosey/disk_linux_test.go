@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/test/output"
 )
 
 // newHarnessOnDisk is a world whose data directory is a small disk of its own.
@@ -46,7 +48,7 @@ func TestFullDisk(t *testing.T) {
 			r := h.Execute("up", "--no-worker")
 			require.Equal(t, 1, r.Code)
 			require.Equal(t, 1, strings.Count(strings.TrimPrefix(r.Stderr, "creating the database\n"), "\n"), r.Stderr)
-			ContainsOnSameLine(t, r.Stderr, "mosey: the disk is full: free some space and give the command again; all that was stored is kept (")
+			output.ContainsOnSameLine(t, r.Stderr, "mosey: the disk is full: free some space and give the command again; all that was stored is kept (")
 		}
 	})
 
@@ -68,7 +70,7 @@ func TestFullDisk(t *testing.T) {
 		r := c.Stop()
 		require.Zero(t, r.Code, r.Stderr)
 		const notice = `level=ERROR msg="the disk is full: free some space, and the crawl goes on by itself with all that it has (`
-		ContainsOnSameLine(t, r.Stderr, notice)
+		output.ContainsOnSameLine(t, r.Stderr, notice)
 		// Once a minute. A poll that Temporal has left without an answer for that long is
 		// the SDK's to tell, and a wake-up that was, the worker's.
 		told := strings.Count(r.Stderr, notice) + strings.Count(r.Stderr, `msg="Failed to poll`) +

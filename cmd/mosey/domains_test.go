@@ -8,6 +8,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/test/output"
 )
 
 func TestDomains(t *testing.T) {
@@ -17,16 +18,16 @@ func TestDomains(t *testing.T) {
 		t.Parallel()
 		r := newRows(t, settings.Settings{})
 		out := r.Print("domains")
-		ContainsOnSameLine(t, out, "DOMAIN", "STATUS", "SCORE", "RANK", "PAGES", "LAST CRAWLED")
-		ContainsOnSameLine(t, out, aDomain, "pending", "0.000", "-")
+		output.ContainsOnSameLine(t, out, "DOMAIN", "STATUS", "SCORE", "RANK", "PAGES", "LAST CRAWLED")
+		output.ContainsOnSameLine(t, out, aDomain, "pending", "0.000", "-")
 		var d report.DomainListing
 		require.NoError(t, json.Unmarshal([]byte(r.Print("domains", "--json", "--sort", "name", "--status", "pending")), &d))
 		require.Equal(t, aDomain, d.Domain)
 		none := r.Execute("domains", "--status", "unreachable")
 		require.Zero(t, none.Code)
 		require.Equal(t, "No such domains.\n", none.Stderr)
-		ContainsOnSameLine(t, r.Print("domains", "recalculate"), "All domains are counted and put in order, in ")
-		ContainsOnSameLine(t, r.Print("domains", "list", "--sort", "found"), aDomain, " 1 ")
+		output.ContainsOnSameLine(t, r.Print("domains", "recalculate"), "All domains are counted and put in order, in ")
+		output.ContainsOnSameLine(t, r.Print("domains", "list", "--sort", "found"), aDomain, " 1 ")
 	})
 
 	t.Run("ReleasesClaims", func(t *testing.T) {

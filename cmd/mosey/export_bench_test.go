@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/db/dbtest"
 	"github.com/mosey-web/mosey/internal/export"
@@ -39,8 +40,8 @@ func BenchmarkExport(b *testing.B) {
 				for b.Loop() {
 					var stderr bytes.Buffer
 					file := filepath.Join(b.TempDir(), "rows."+string(format))
-					code := run(b.Context(), []string{"export", string(kind), "--out", file}, &env{
-						stdout: &stderr, stderr: &stderr, environ: []string{"DATABASE_URL=" + url},
+					code := run(b.Context(), []string{"export", string(kind), "--out", file}, &command.Env{
+						Stdout: &stderr, Stderr: &stderr, Environ: []string{"DATABASE_URL=" + url},
 					})
 					require.Zero(b, code, "%s", &stderr)
 					found := regexp.MustCompile(`(?m)^(\d+) \w+ in 1 file`).FindStringSubmatch(stderr.String())

@@ -37,8 +37,8 @@ func (h *commandHarness) exported(args ...string) (rows []map[string]any) {
 // aHash is the SHA-256 of an image.
 var aHash = strings.Repeat("ab", 32)
 
-// newExported is a world of two domains: a page that links and names images, one of which
-// was fetched, a page that failed, and others that are known.
+// newExported is a world of two domains. One page links and names images, and one of its
+// images was fetched. Another page failed, and further pages are known.
 func newExported(t *testing.T) *rows {
 	t.Helper()
 	r := newRows(t, settings.Settings{}, aPage, aPage+"second", "https://b.example/").robots(crawl.Robots{

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/db/dbtest"
 	"github.com/mosey-web/mosey/test/output"
@@ -24,6 +25,12 @@ const patience = 2 * time.Minute
 func TestMain(m *testing.M) {
 	runsAsMosey()
 	code := dbtest.Main(m)
+	if dir := os.Getenv("MOSEY_REPLAY_RECORD"); dir != "" && code == 0 {
+		if err := recordHistories(dir, temporalStack.info.TemporalAddress); err != nil {
+			fmt.Fprintln(os.Stderr, "record histories:", err)
+			code = 1
+		}
+	}
 	if err := temporalStack.stop(); err != nil {
 		fmt.Fprintln(os.Stderr, "stop the test's Temporal:", err)
 		code = max(code, 1)
@@ -96,7 +103,7 @@ func (h *commandHarness) Refuse(args []string, pieces ...string) {
 	r := h.Execute(args...)
 	require.Equal(h.t, wiring.ExitUsage, r.Code, "%v: %s", args, r.Stderr)
 	require.Empty(h.t, r.Stdout, "%v", args)
-	ContainsOnSameLine(h.t, r.Stderr, append([]string{"mosey: "}, pieces...)...)
+	output.ContainsOnSameLine(h.t, r.Stderr, append([]string{"mosey: "}, pieces...)...)
 }
 
 // Fail is Refuse for what is no mistake of the command line: exit code 1.
@@ -104,7 +111,7 @@ func (h *commandHarness) Fail(args []string, pieces ...string) {
 	h.t.Helper()
 	r := h.Execute(args...)
 	require.Equal(h.t, wiring.ExitFailed, r.Code, "%v: %s", args, r.Stderr)
-	ContainsOnSameLine(h.t, r.Stderr, append([]string{"mosey: "}, pieces...)...)
+	output.ContainsOnSameLine(h.t, r.Stderr, append([]string{"mosey: "}, pieces...)...)
 }
 
 // Print runs a command that works and says nothing on standard error, and returns
@@ -126,8 +133,8 @@ func (h *commandHarness) Decode(value any, args ...string) {
 	require.False(h.t, d.More(), "more than one value: %s", out)
 }
 
-// command is one that runs.
-type command struct {
+// started is one that runs.
+type started struct {
 	t              *testing.T
 	stdout, stderr output.Buffer
 	cancel         context.CancelFunc
@@ -136,13 +143,13 @@ type command struct {
 }
 
 // Start starts a command, which ends with the test at the latest.
-func (h *commandHarness) Start(args ...string) *command {
+func (h *commandHarness) Start(args ...string) *started {
 	h.t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(h.t.Context()))
-	c := &command{t: h.t, cancel: cancel, done: make(chan struct{})}
-	e := &env{
-		stdin: strings.NewReader(h.stdin), stdout: &c.stdout, stderr: &c.stderr, terminal: h.terminal,
-		environ: h.environ, settings: h.settings,
+	c := &started{t: h.t, cancel: cancel, done: make(chan struct{})}
+	e := &command.Env{
+		Stdin: strings.NewReader(h.stdin), Stdout: &c.stdout, Stderr: &c.stderr, Terminal: h.terminal,
+		Environ: h.environ, Settings: h.settings,
 	}
 	if h.dir != "" {
 		args = append([]string{"--data-dir", h.dir}, args...)
@@ -159,14 +166,14 @@ func (h *commandHarness) Start(args ...string) *command {
 }
 
 // Stop ends the command as Ctrl-C does, and waits for it.
-func (c *command) Stop() execution {
+func (c *started) Stop() execution {
 	c.t.Helper()
 	c.cancel()
 	return c.Wait()
 }
 
 // Wait waits for the command's end.
-func (c *command) Wait() execution {
+func (c *started) Wait() execution {
 	c.t.Helper()
 	select {
 	case <-c.done:
@@ -177,7 +184,7 @@ func (c *command) Wait() execution {
 }
 
 // Await waits until the command has printed a text on standard output.
-func (c *command) Await(text string) {
+func (c *started) Await(text string) {
 	c.t.Helper()
 	require.Eventually(c.t, func() bool {
 		select {
@@ -190,7 +197,7 @@ func (c *command) Await(text string) {
 }
 
 // Field is the rest of the line that begins with a name, which is waited for.
-func (c *command) Field(name string) (value string) {
+func (c *started) Field(name string) (value string) {
 	c.t.Helper()
 	c.Await(name)
 	for line := range strings.Lines(c.stdout.String()) {
@@ -200,24 +207,4 @@ func (c *command) Field(name string) (value string) {
 	}
 	require.FailNow(c.t, "no such line", "%s: %s", name, &c.stdout)
 	return ""
-}
-
-// ContainsOnSameLine asserts that one line of a text has all pieces, in this order.
-func ContainsOnSameLine(t *testing.T, text string, pieces ...string) {
-	t.Helper()
-	for line := range strings.Lines(text) {
-		found := true
-		for _, piece := range pieces {
-			_, rest, ok := strings.Cut(line, piece)
-			if !ok {
-				found = false
-				break
-			}
-			line = rest
-		}
-		if found {
-			return
-		}
-	}
-	require.FailNow(t, "no such line", "%q in\n%s", pieces, text)
 }

@@ -10,9 +10,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mosey-web/mosey/cmd/mosey/images"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/internal/picture"
+	"github.com/mosey-web/mosey/test/output"
 )
 
 func TestImages(t *testing.T) {
@@ -24,8 +26,8 @@ func TestImages(t *testing.T) {
 		i := i.in(t)
 		out := i.Print("images")
 		require.Equal(t, 6, strings.Count(out, "\n"), out)
-		ContainsOnSameLine(t, out, "640×480  png ", i.url("/harbour.png")+`  "\"><script>alert(1)</script>"`)
-		ContainsOnSameLine(t, out, "400×300  jpeg ", i.url("/market.jpg")+`  "The market"`)
+		output.ContainsOnSameLine(t, out, "640×480  png ", i.url("/harbour.png")+`  "\"><script>alert(1)</script>"`)
+		output.ContainsOnSameLine(t, out, "400×300  jpeg ", i.url("/market.jpg")+`  "The market"`)
 		one := i.docs("images")["/harbour.png"]
 		require.Equal(t, shaOf(i.harbour), one.SHA256)
 		require.Equal(t, hostileAlt, one.Alt)
@@ -63,8 +65,8 @@ func TestImages(t *testing.T) {
 			require.Equal(t, c.want, paths(c.args...), "%v", c.args)
 		}
 		require.Len(t, paths("--limit", "2"), 2)
-		ContainsOnSameLine(t, i.Print("images", "--failed"), "too small ", i.url("/tiny.png"))
-		ContainsOnSameLine(t, i.Print("images", "--pending"), "not fetched ", i.url("/icon.png"))
+		output.ContainsOnSameLine(t, i.Print("images", "--failed"), "too small ", i.url("/tiny.png"))
+		output.ContainsOnSameLine(t, i.Print("images", "--pending"), "not fetched ", i.url("/icon.png"))
 	})
 
 	t.Run("ThatAreNotThereAreNamed", func(t *testing.T) {
@@ -112,29 +114,29 @@ func TestImages(t *testing.T) {
 		i := i.in(t)
 		const counts = "images: named 9 times, 8 requests, 6 recorded"
 		for _, out := range []string{i.said, i.Print("status", "default")} {
-			ContainsOnSameLine(t, out, "Run default is done ", ": 1 page of 1 domain, ")
-			ContainsOnSameLine(t, out, "  "+counts)
+			output.ContainsOnSameLine(t, out, "Run default is done ", ": 1 page of 1 domain, ")
+			output.ContainsOnSameLine(t, out, "  "+counts)
 		}
-		ContainsOnSameLine(t, i.Print("domain", gallery), "run default ", "done: 1 success; "+counts)
-		ContainsOnSameLine(t, i.Print("why", gallery), "run default is done", ": 1 success; "+counts)
-		ContainsOnSameLine(t, i.Print("page", i.url("/")), "images ", "9 named")
+		output.ContainsOnSameLine(t, i.Print("domain", gallery), "run default ", "done: 1 success; "+counts)
+		output.ContainsOnSameLine(t, i.Print("why", gallery), "run default is done", ": 1 success; "+counts)
+		output.ContainsOnSameLine(t, i.Print("page", i.url("/")), "images ", "9 named")
 	})
 
 	t.Run("AreExplained", func(t *testing.T) {
 		t.Parallel()
 		i := i.in(t)
 		out := i.Print("why", i.url("/harbour.png"))
-		ContainsOnSameLine(t, out, i.url("/harbour.png")+": done in run default: success 200 on ")
-		ContainsOnSameLine(t, out, "- named as an image by 1 page, first "+i.url("/"))
-		ContainsOnSameLine(t, out, "- it is recorded: 640×480 png, ", ", stored as "+shaOf(i.harbour))
-		ContainsOnSameLine(t, i.Print("why", i.url("/tiny.png")), "- its last fetch brought no image to record: too small")
+		output.ContainsOnSameLine(t, out, i.url("/harbour.png")+": done in run default: success 200 on ")
+		output.ContainsOnSameLine(t, out, "- named as an image by 1 page, first "+i.url("/"))
+		output.ContainsOnSameLine(t, out, "- it is recorded: 640×480 png, ", ", stored as "+shaOf(i.harbour))
+		output.ContainsOnSameLine(t, i.Print("why", i.url("/tiny.png")), "- its last fetch brought no image to record: too small")
 		out = i.Print("why", i.url("/icon.png"))
-		ContainsOnSameLine(t, out, ": known as an image, but no run wants it: icons are not asked for")
-		ContainsOnSameLine(t, out, "- named as an icon by 1 page, first "+i.url("/"))
+		output.ContainsOnSameLine(t, out, ": known as an image, but no run wants it: icons are not asked for")
+		output.ContainsOnSameLine(t, out, "- named as an icon by 1 page, first "+i.url("/"))
 		out = i.Print("page", i.url("/harbour.png"))
-		ContainsOnSameLine(t, out, "image ", "named as an image by 1 page, first "+i.url("/"))
-		ContainsOnSameLine(t, out, "content ", "640×480 png, ")
-		ContainsOnSameLine(t, i.Print("page", i.url("/tiny.png")), "problem ", "too small")
+		output.ContainsOnSameLine(t, out, "image ", "named as an image by 1 page, first "+i.url("/"))
+		output.ContainsOnSameLine(t, out, "content ", "640×480 png, ")
+		output.ContainsOnSameLine(t, i.Print("page", i.url("/tiny.png")), "problem ", "too small")
 		var rep report.Page
 		i.Decode(&rep, "page", i.url("/harbour.png"), "--json")
 		require.NotNil(t, rep.Image)
@@ -214,9 +216,9 @@ func TestImages(t *testing.T) {
 }
 
 // testImagesSimilar is a part of TestImages, for one crawl is enough.
-func testImagesSimilar(t *testing.T, i *images) {
+func testImagesSimilar(t *testing.T, i *imagesHarness) {
 	t.Helper()
-	similar := func(i *images, args ...string) map[string]imageDoc {
+	similar := func(i *imagesHarness, args ...string) map[string]images.ImageDoc {
 		found := i.docs(append([]string{"images", "similar"}, args...)...)
 		// one of two that have the same bytes is named
 		if same, is := found["/copy.png"]; is {
@@ -226,7 +228,7 @@ func testImagesSimilar(t *testing.T, i *images) {
 		}
 		return found
 	}
-	found := func(i *images, args ...string) []string { return slices.Sorted(maps.Keys(similar(i, args...))) }
+	found := func(i *imagesHarness, args ...string) []string { return slices.Sorted(maps.Keys(similar(i, args...))) }
 	harbour := []string{"/harbour.png", "/large.png", "/small.jpg"}
 
 	t.Run("FindsAPictureOfAnotherSizeAndQuality", func(t *testing.T) {

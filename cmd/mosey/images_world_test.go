@@ -18,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mosey-web/mosey/cmd/mosey/images"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/test/web"
 )
@@ -86,11 +87,12 @@ func newGallery(t *testing.T, page string, pictures map[string]web.Behaviour) si
 	return site{web.StartT(t, web.Options{Sites: []web.Site{{Host: gallery, Pages: -1, Plain: true, Paths: paths}}, CrossLinks: -1})}
 }
 
-func pngContent(body string) web.Content  { return web.Content{Type: "image/png", Body: body} }
+func pngContent(body string) web.Content { return web.Content{Type: "image/png", Body: body} }
+
 func jpegContent(body string) web.Content { return web.Content{Type: "image/jpeg", Body: body} }
 
-// images is a world with a gallery that was crawled.
-type images struct {
+// imagesHarness is a world with a gallery that was crawled.
+type imagesHarness struct {
 	*commandHarness
 
 	store *db.Store
@@ -105,11 +107,11 @@ type images struct {
 // hostileAlt is a text that would be a script, were it not for the page that shows it.
 const hostileAlt = `"><script>alert(1)</script>`
 
-func newImages(t *testing.T) *images {
+func newImages(t *testing.T) *imagesHarness {
 	t.Helper()
 	h, store := newHarnessWithStack(t)
 	h.Setenv("MOSEY_IMAGE_STORE", filepath.Join(h.dir, "images")) // a cluster has no data directory
-	i := &images{commandHarness: h, store: store, harbour: pngOf(t, painting(640, 480, 1))}
+	i := &imagesHarness{commandHarness: h, store: store, harbour: pngOf(t, painting(640, 480, 1))}
 	i.site = newGallery(t, `
 		<img src="/harbour.png" alt="&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;"><img src="/copy.png">
 		<img src="/large.png"><img src="/small.jpg"><figure><img src="/market.jpg"><figcaption>The market</figcaption></figure>
@@ -129,26 +131,26 @@ func newImages(t *testing.T) *images {
 }
 
 // in is the same world for a part of a test, which fails for itself.
-func (i *images) in(t *testing.T) *images {
+func (i *imagesHarness) in(t *testing.T) *imagesHarness {
 	h, part := *i.commandHarness, *i
 	h.t, part.commandHarness = t, &h
 	return &part
 }
 
 // crawl is a crawl that stores images.
-func (i *images) crawl(args ...string) []string {
+func (i *imagesHarness) crawl(args ...string) []string {
 	return i.site.crawl(append([]string{"--images", "store", "--set", "thumbnails=on", "--set", "sitemaps=off"}, args...)...)
 }
 
 // url is that of a path of the gallery.
-func (i *images) url(path string) string { return i.site.URL(gallery, path) }
+func (i *imagesHarness) url(path string) string { return i.site.URL(gallery, path) }
 
 // docs are the images that a command prints as JSON, by their paths.
-func (i *images) docs(args ...string) map[string]imageDoc {
+func (i *imagesHarness) docs(args ...string) map[string]images.ImageDoc {
 	i.t.Helper()
-	found := map[string]imageDoc{}
+	found := map[string]images.ImageDoc{}
 	for line := range strings.Lines(i.Print(append(args, "--json")...)) {
-		var d imageDoc
+		var d images.ImageDoc
 		require.NoError(i.t, json.Unmarshal([]byte(line), &d))
 		found[strings.TrimPrefix(d.URL, strings.TrimSuffix(i.url("/"), "/"))] = d
 	}

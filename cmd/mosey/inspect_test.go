@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/report"
@@ -38,12 +38,12 @@ func TestStatus(t *testing.T) {
 		_, err = r.store.EndRun(t.Context(), other.ID, "nothing left that is due")
 		require.NoError(t, err)
 		out := r.Print("status")
-		ContainsOnSameLine(t, out, "small-web  running ")
-		ContainsOnSameLine(t, out, "other      done ", "nothing left that is due")
+		output.ContainsOnSameLine(t, out, "small-web  running ")
+		output.ContainsOnSameLine(t, out, "other      done ", "nothing left that is due")
 		one := r.Print("status", "small-web")
 		require.NotContains(t, one, "other")
-		ContainsOnSameLine(t, one, "Run small-web is running after ", "1 page of 1 domain, 1.5 kB")
-		ContainsOnSameLine(t, one, "  1 success")
+		output.ContainsOnSameLine(t, one, "Run small-web is running after ", "1 page of 1 domain, 1.5 kB")
+		output.ContainsOnSameLine(t, one, "  1 success")
 		lines := strings.Split(strings.TrimSpace(r.Print("status", "--json")), "\n")
 		require.Len(t, lines, 2)
 		var p report.Progress
@@ -59,7 +59,7 @@ func TestStatus(t *testing.T) {
 			Worker: "mosey/1 7@host", Since: time.Now(), Reason: "none of 9 asked lately could be reached",
 		}))
 		for _, args := range [][]string{{"status"}, {"why", "a.example"}, {"why", aPage}} {
-			ContainsOnSameLine(t, r.Print(args...), "the network seems to be down since ",
+			output.ContainsOnSameLine(t, r.Print(args...), "the network seems to be down since ",
 				"and nothing is held against sites: none of 9 asked lately could be reached, says mosey/1 7@host")
 		}
 	})
@@ -73,23 +73,23 @@ func TestStatus(t *testing.T) {
 		r.exec("UPDATE domains SET next_crawl_after = now() + interval '1 day', status_reason = 'retry-after' WHERE domain = 'b.example'")
 		r.exec("UPDATE page_crawls SET scheduled_for = now() + interval '1 day' WHERE domain = 'b.example'")
 		out := r.Print("status", "small-web")
-		ContainsOnSameLine(t, out, "  3 pages pending, 1 of them deferred")
-		ContainsOnSameLine(t, out, "  b.example is deferred until ", ": retry-after")
+		output.ContainsOnSameLine(t, out, "  3 pages pending, 1 of them deferred")
+		output.ContainsOnSameLine(t, out, "  b.example is deferred until ", ": retry-after")
 		out = r.Print("status")
-		ContainsOnSameLine(t, out, "  1 domain active, 0 pages in flight")
-		ContainsOnSameLine(t, out, "  a.example for ", "m", "(crawl-delay)")
+		output.ContainsOnSameLine(t, out, "  1 domain active, 0 pages in flight")
+		output.ContainsOnSameLine(t, out, "  a.example for ", "m", "(crawl-delay)")
 	})
 
 	t.Run("SaysWhyARunDoesNotMove", func(t *testing.T) {
 		t.Parallel()
 		r := newRows(t, settings.Settings{MaxPagesPerDomain: new(int64(0))}, "https://b.example/")
 		r.exec("SELECT due_update(ARRAY['b.example'])")
-		ContainsOnSameLine(t, r.Print("status"), "  1 domain not asked: the budget for it is spent (such as b.example)")
-		ContainsOnSameLine(t, r.Print("queue"), "b.example ", " budget")
+		output.ContainsOnSameLine(t, r.Print("status"), "  1 domain not asked: the budget for it is spent (such as b.example)")
+		output.ContainsOnSameLine(t, r.Print("queue"), "b.example ", " budget")
 		r.control(crawl.Control{Type: crawl.ControlPause, Reason: "a quiet night", Until: time.Now().Add(time.Hour)})
 		r.exec("UPDATE crawl_runs SET settings = settings || '{\"max_pages_per_domain\": 5}'")
 		r.exec("SELECT due_update(ARRAY['a.example', 'b.example'])")
-		ContainsOnSameLine(t, r.Print("status"), "  1 domain due, and nobody crawls: mosey up, or mosey crawl --run small-web")
+		output.ContainsOnSameLine(t, r.Print("status"), "  1 domain due, and nobody crawls: mosey up, or mosey crawl --run small-web")
 		var p struct {
 			Due    int64           `json:"due_domains"`
 			NotDue []report.NotDue `json:"not_due"`
@@ -122,16 +122,16 @@ func TestDomain(t *testing.T) {
 		_, err := r.store.ClaimDomains(t.Context(), r.run.ID, 1)
 		require.NoError(t, err)
 		out := r.Print("domain", "WWW.a.example")
-		ContainsOnSameLine(t, out, "domain ", aDomain)
-		ContainsOnSameLine(t, out, "status ", "active")
-		ContainsOnSameLine(t, out, "control ", "it is paused: set by ann@example.org on ", ": the owner asked")
-		ContainsOnSameLine(t, out, "deferred until ")
-		ContainsOnSameLine(t, out, "next request ", "not before ", "(delay)")
-		ContainsOnSameLine(t, out, "health ", "100 % errors of the last 1 URLs")
-		ContainsOnSameLine(t, out, "pending ", "1")
-		ContainsOnSameLine(t, out, "robots.txt ", aOrigin+": rules, crawl-delay 30s (answered 200), until ")
-		ContainsOnSameLine(t, out, "run small-web ", "running: 1 blocked_5xx")
-		ContainsOnSameLine(t, out, "blocked_5xx 503 "+aPage+" overloaded")
+		output.ContainsOnSameLine(t, out, "domain ", aDomain)
+		output.ContainsOnSameLine(t, out, "status ", "active")
+		output.ContainsOnSameLine(t, out, "control ", "it is paused: set by ann@example.org on ", ": the owner asked")
+		output.ContainsOnSameLine(t, out, "deferred until ")
+		output.ContainsOnSameLine(t, out, "next request ", "not before ", "(delay)")
+		output.ContainsOnSameLine(t, out, "health ", "100 % errors of the last 1 URLs")
+		output.ContainsOnSameLine(t, out, "pending ", "1")
+		output.ContainsOnSameLine(t, out, "robots.txt ", aOrigin+": rules, crawl-delay 30s (answered 200), until ")
+		output.ContainsOnSameLine(t, out, "run small-web ", "running: 1 blocked_5xx")
+		output.ContainsOnSameLine(t, out, "blocked_5xx 503 "+aPage+" overloaded")
 		for line := range strings.Lines(out) {
 			require.NotRegexp(t, `\s\n$`, line)
 		}
@@ -146,7 +146,7 @@ func TestDomain(t *testing.T) {
 		r := newRows(t, settings.Settings{})
 		_, err := r.store.ClaimDomains(t.Context(), r.run.ID, 1)
 		require.NoError(t, err)
-		ContainsOnSameLine(t, r.Print("domain", aDomain), "workflow ", "domain/a.example, claim until ")
+		output.ContainsOnSameLine(t, r.Print("domain", aDomain), "workflow ", "domain/a.example, claim until ")
 	})
 
 	t.Run("ThatIsNoneIsRefused", func(t *testing.T) {
@@ -164,9 +164,9 @@ func TestPage(t *testing.T) {
 	t.Run("ShowsEveryAttempt", func(t *testing.T) {
 		t.Parallel()
 		r := newRows(t, settings.Settings{}).allowed()
-		ContainsOnSameLine(t, r.Print("page", aPage), "crawl ", "pending in run small-web")
+		output.ContainsOnSameLine(t, r.Print("page", aPage), "crawl ", "pending in run small-web")
 		id := r.begin()
-		ContainsOnSameLine(t, r.Print("page", aPage), "crawl ", "in flight in run small-web")
+		output.ContainsOnSameLine(t, r.Print("page", aPage), "crawl ", "in flight in run small-web")
 		_, err := r.store.Record(t.Context(), crawl.Attempt{
 			CrawlID: id, Domain: aDomain, Requested: true, Outcome: crawl.OutcomeTimeout, Error: "no answer in 30s",
 			EndedAt: time.Now(), RetryIn: new(crawl.Millis(0)),
@@ -179,18 +179,18 @@ func TestPage(t *testing.T) {
 			Visit: &crawl.VisitUpdate{Fresh: crawl.Millis(time.Hour)}, Trap: crawl.TrapDate, TrapEvidence: "the year 9999",
 		}, Redirect: true, Links: []crawl.Link{{URL: aOrigin + "/next", Domain: aDomain, Origin: aOrigin}}})
 		out := r.Print("page", "https://A.example")
-		ContainsOnSameLine(t, out, "url ", aPage)
-		ContainsOnSameLine(t, out, "status ", "fetched")
-		ContainsOnSameLine(t, out, "title ", `"A title"`)
-		ContainsOnSameLine(t, out, "canonical ", aOrigin+"/canonical")
-		ContainsOnSameLine(t, out, "redirects to ", aOrigin+"/next")
-		ContainsOnSameLine(t, out, "meta robots ", "noindex true, nofollow false")
-		ContainsOnSameLine(t, out, "usage ", "meta robots")
-		ContainsOnSameLine(t, out, "fresh until ")
-		ContainsOnSameLine(t, out, "trap ", "far date: the year 9999")
-		ContainsOnSameLine(t, out, "links ", "1 out, 0 in")
-		ContainsOnSameLine(t, out, "crawl ", "success 200 in run small-web, 120ms, 192.0.2.1")
-		ContainsOnSameLine(t, out, "crawl ", "timeout in run small-web", "no answer in 30s")
+		output.ContainsOnSameLine(t, out, "url ", aPage)
+		output.ContainsOnSameLine(t, out, "status ", "fetched")
+		output.ContainsOnSameLine(t, out, "title ", `"A title"`)
+		output.ContainsOnSameLine(t, out, "canonical ", aOrigin+"/canonical")
+		output.ContainsOnSameLine(t, out, "redirects to ", aOrigin+"/next")
+		output.ContainsOnSameLine(t, out, "meta robots ", "noindex true, nofollow false")
+		output.ContainsOnSameLine(t, out, "usage ", "meta robots")
+		output.ContainsOnSameLine(t, out, "fresh until ")
+		output.ContainsOnSameLine(t, out, "trap ", "far date: the year 9999")
+		output.ContainsOnSameLine(t, out, "links ", "1 out, 0 in")
+		output.ContainsOnSameLine(t, out, "crawl ", "success 200 in run small-web, 120ms, 192.0.2.1")
+		output.ContainsOnSameLine(t, out, "crawl ", "timeout in run small-web", "no answer in 30s")
 		var report report.Page
 		r.Decode(&report, "page", aPage, "--json")
 		require.Len(t, report.Crawls, 2)
@@ -219,7 +219,7 @@ func TestOutput(t *testing.T) {
 			{"audit", "--json"},
 		} {
 			var stderr output.Buffer
-			code := run(t.Context(), args, &env{stdout: brokenPipe{}, stderr: &stderr, environ: r.environ})
+			code := run(t.Context(), args, &command.Env{Stdout: output.Broken{}, Stderr: &stderr, Environ: r.environ})
 			require.Equal(t, wiring.ExitFailed, code, args)
 			require.Equal(t, "mosey: print: the pipe is broken\n", stderr.String(), args)
 		}
@@ -236,7 +236,3 @@ func TestOutput(t *testing.T) {
 		newer.Fail([]string{"status"}, "which serves programs from version 1000 on, this one has ", ": use a newer Mosey")
 	})
 }
-
-type brokenPipe struct{}
-
-func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("the pipe is broken") }

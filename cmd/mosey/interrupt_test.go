@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/test/output"
 	"github.com/mosey-web/mosey/test/web"
 	"github.com/mosey-web/mosey/workflows"
 )
@@ -132,11 +133,11 @@ func TestRetryHasACrawlGoOnAtOnce(t *testing.T) {
 		d, err := store.Domain(t.Context(), name)
 		return err == nil && d.Status == crawl.DomainBlocked && d.Claimed == ""
 	}, patience, 10*time.Millisecond)
-	ContainsOnSameLine(t, h.Print("why", name), "not crawled until ", "the domain is blocked (more than half of the last answers were errors)")
+	output.ContainsOnSameLine(t, h.Print("why", name), "not crawled until ", "the domain is blocked (more than half of the last answers were errors)")
 	require.Len(t, s.Log().Pages(), 5, "its robots.txt is no welcome")
 
 	moody.kind.Store(true)
-	ContainsOnSameLine(t, h.Print("retry", name), "may be crawled again")
+	output.ContainsOnSameLine(t, h.Print("retry", name), "may be crawled again")
 	// the front page as a probe, the pages that were left, and the front page they link to
 	require.Eventually(t, func() bool { return len(s.Log().Pages()) == 5+1+4+1 }, patience, 10*time.Millisecond)
 	require.Equal(t, "/", s.Log().Pages()[5].Target)

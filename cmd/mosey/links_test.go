@@ -8,6 +8,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/test/output"
 )
 
 func TestLinks(t *testing.T) {
@@ -21,17 +22,17 @@ func TestLinks(t *testing.T) {
 	}
 	r.fetched(at)
 	out := r.Print("links", aPage)
-	ContainsOnSameLine(t, out, "links to 2 pages of 2 domains")
-	ContainsOnSameLine(t, out, "  https://other.example/", `"Other[31m" nofollow ugc`)
-	ContainsOnSameLine(t, out, "is linked from 0 pages of 0 domains")
-	ContainsOnSameLine(t, r.Print("links", "https://other.example/"), "  "+aPage, `"Other[31m" nofollow ugc`)
+	output.ContainsOnSameLine(t, out, "links to 2 pages of 2 domains")
+	output.ContainsOnSameLine(t, out, "  https://other.example/", `"Other[31m" nofollow ugc`)
+	output.ContainsOnSameLine(t, out, "is linked from 0 pages of 0 domains")
+	output.ContainsOnSameLine(t, r.Print("links", "https://other.example/"), "  "+aPage, `"Other[31m" nofollow ugc`)
 	var links report.PageLinks
 	r.Decode(&links, "links", aPage, "--json")
 	require.Len(t, links.Out, 2)
 
 	out = r.Print("links", aDomain)
-	ContainsOnSameLine(t, out, "links to 1 domain")
-	ContainsOnSameLine(t, out, "  other.example", "1 link, 1 nofollow", `"Other[31m"`)
+	output.ContainsOnSameLine(t, out, "links to 1 domain")
+	output.ContainsOnSameLine(t, out, "  other.example", "1 link, 1 nofollow", `"Other[31m"`)
 	var domains report.DomainLinks
 	r.Decode(&domains, "links", "other.example", "--json")
 	require.Equal(t, aDomain, domains.In[0].Domain)

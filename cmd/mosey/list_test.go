@@ -7,8 +7,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/test/output"
 )
 
 func TestList(t *testing.T) {
@@ -20,10 +22,10 @@ func TestList(t *testing.T) {
 		require.Equal(t, "Nothing is on the allow or block list.\n", r.Print("list", "show"))
 		require.Equal(t, "2 entries on the block list, 2 of them new.\n",
 			r.Print("list", "add", "block", "www.A.example", "192.0.2.7", "--reason", "the owner asked"))
-		ContainsOnSameLine(t, r.Print("list", "show"), "block", "a.example", whoami(), "the owner asked")
+		output.ContainsOnSameLine(t, r.Print("list", "show"), "block", "a.example", command.Whoami(), "the owner asked")
 		require.Equal(t, "Nothing is on the allow list.\n", r.Print("list", "show", "allow"))
-		ContainsOnSameLine(t, r.Print("why", aDomain), "a.example: not crawled: the domain is on the block list (a.example), as set by "+whoami()+": the owner asked")
-		ContainsOnSameLine(t, r.Print("domain", aDomain), "control", "it is on the block list (a.example): set by "+whoami())
+		output.ContainsOnSameLine(t, r.Print("why", aDomain), "a.example: not crawled: the domain is on the block list (a.example), as set by "+command.Whoami()+": the owner asked")
+		output.ContainsOnSameLine(t, r.Print("domain", aDomain), "control", "it is on the block list (a.example): set by "+command.Whoami())
 		require.Equal(t, "1 entry taken off the block list.\n", r.Print("list", "remove", "block", aDomain))
 		r.Fail([]string{"list", "remove", "block", aDomain}, "a.example is not on the block list: mosey list show block shows what is")
 		require.NotContains(t, r.Print("why", aDomain), "list")
@@ -38,7 +40,7 @@ func TestList(t *testing.T) {
 			"Only what is on the allow list is crawled now, in all runs. To undo it:\n  mosey list remove allow --all\n",
 			r.Print("list", "add", "allow", "example.org"))
 		require.Equal(t, "1 entry on the allow list, 1 of them new.\n", r.Print("list", "add", "allow", "example.net"))
-		ContainsOnSameLine(t, r.Print("why", aDomain), "a.example: not crawled: the domain is not on the allow list")
+		output.ContainsOnSameLine(t, r.Print("why", aDomain), "a.example: not crawled: the domain is not on the allow list")
 	})
 
 	t.Run("ImportsFilesWithBadLines", func(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,9 +12,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mosey-web/mosey/cmd/mosey/images"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db"
-	"github.com/mosey-web/mosey/internal/imagestore"
+	"github.com/mosey-web/mosey/test/output"
 	"github.com/mosey-web/mosey/test/web"
 )
 
@@ -75,9 +75,9 @@ func TestMaintain(t *testing.T) {
 	require.Contains(t, dry, "1 image missing: to be noted\n")
 	require.Contains(t, dry, "1 object not Mosey's: left alone\n")
 	require.FileExists(t, old)
-	var found maintained
+	var found images.Maintained
 	i.Decode(&found, "maintain", "--dry-run", "--json")
-	require.Equal(t, maintained{
+	require.Equal(t, images.Maintained{
 		Objects: 11, Bytes: found.Bytes, Orphans: 1, OrphanBytes: 13, Leftovers: 2, LeftoverBytes: 12, Lost: 1, Others: 1, DryRun: true,
 	}, found)
 	require.NotZero(t, i.docs("images")["/harbour.png"].StoredAt, "nothing is noted")
@@ -152,119 +152,6 @@ func TestMaintainRefusesTheWrongStore(t *testing.T) {
 	require.Contains(t, h.Print("maintain"), "0 images missing: ")
 }
 
-// newMaintenance is a run of the command on images that are a day old, in a database of
-// its own.
-func newMaintenance(t *testing.T) (*commandHarness, *maintenance) {
-	t.Helper()
-	h, store := newHarnessWithDatabase(t)
-	images, err := imagestore.Open(t.Context(), filepath.Join(h.dir, "images"))
-	require.NoError(t, err)
-	h.Setenv("MOSEY_IMAGE_STORE", images.String())
-	return h, &maintenance{
-		maintainCmd: &maintainCmd{OlderThan: imagestore.DeleteAgeMin}, store: store, images: images,
-		view: newProgressLine(&env{stderr: io.Discard}),
-	}
-}
-
-// stored makes rows of contents that images have, or none has.
-func (m *maintenance) stored(t *testing.T, stored string, had bool, bodies ...string) {
-	t.Helper()
-	for _, body := range bodies {
-		_, err := m.store.Pool().Exec(t.Context(), `INSERT INTO image_contents
-			(sha256_hash, file_size_bytes, format, width, height, stored_at, thumbnail_at)
-			SELECT $1, 1, 'png', 1, 1, CASE $2 WHEN 'image' THEN at END, CASE $2 WHEN 'thumbnail' THEN at END
-			FROM (VALUES (now() - interval '1 day')) AS v (at)`, shaOf(body), stored)
-		require.NoError(t, err)
-		if had {
-			m.nowHad(t, body)
-		}
-	}
-}
-
-// nowHad makes an image that has a content.
-func (m *maintenance) nowHad(t *testing.T, body string) {
-	t.Helper()
-	_, err := m.store.Pool().Exec(t.Context(), `INSERT INTO images (id, page_id, url, domain, sha256_hash)
-		VALUES (uuid_v7(), hashtextextended($1, 0), 'http://a.example/' || $1, 'a.example', $1)`, shaOf(body))
-	require.NoError(t, err)
-}
-
-// storedSince is which of some contents are noted as stored.
-func (m *maintenance) storedSince(t *testing.T, bodies ...string) (stored []bool) {
-	t.Helper()
-	for _, body := range bodies {
-		facts, err := m.store.ImageContent(t.Context(), shaOf(body))
-		require.NoError(t, err)
-		stored = append(stored, facts.Stored)
-	}
-	return stored
-}
-
-// In a large store hours pass between the look at an object and its deletion.
-func TestMaintainSparesWhatHasComeToBeNeeded(t *testing.T) {
-	t.Parallel()
-	h, m := newMaintenance(t)
-	const orphan, found, written, gone = "nobody's", "met again", "written again", "known, nobody's"
-	for _, body := range []string{orphan, found, written, gone} {
-		h.orphan(body, 24*time.Hour)
-	}
-	m.stored(t, "image", false, found, gone)
-	require.NoError(t, m.look(t.Context()))
-	require.Len(t, m.orphans, 4)
-
-	m.nowHad(t, found) // a worker has taken it for stored
-	age(t, 0, h.object(shaOf(written)))
-	require.NoError(t, m.setRight(t.Context()))
-	require.EqualValues(t, 2, m.found.Orphans, "that were deleted")
-	require.EqualValues(t, len(orphan)+len(gone), m.found.OrphanBytes)
-	require.ElementsMatch(t, []string{h.object(shaOf(found)), h.object(shaOf(written))}, h.objects())
-	require.Equal(t, []bool{true, false}, m.storedSince(t, found, gone))
-	require.Zero(t, m.found.Lost)
-}
-
-func TestMaintainNotesWhatItHasDeletedAndIsNeeded(t *testing.T) {
-	t.Parallel()
-	h, m := newMaintenance(t)
-	const gone, there, small, none = "deleted", "stored again", "a thumbnail", "not said to be stored"
-	m.stored(t, "image", true, gone, there)
-	m.stored(t, "thumbnail", true, small)
-	m.stored(t, "", true, none)
-	h.orphan(there, 0)
-	sha := shaOf(small)
-	h.file(filepath.Join(h.dir, "images", "thumbnails", sha[:2], sha[2:4], sha+".jpg"), "small", 0)
-	require.NoError(t, m.noteLost(t.Context(), []string{shaOf(gone), shaOf(there), shaOf(small), shaOf(none)}))
-	require.Equal(t, []bool{false, true}, m.storedSince(t, gone, there))
-	facts, err := m.store.ImageContent(t.Context(), sha)
-	require.NoError(t, err)
-	require.True(t, facts.Thumbnail)
-	require.EqualValues(t, 1, m.found.Lost)
-}
-
-// A row that is younger than the listing may be of an object that was not yet there.
-func TestMaintainMissesOnlyWhatWasStoredBefore(t *testing.T) {
-	t.Parallel()
-	h, m := newMaintenance(t)
-	m.stored(t, "image", true, "stored just now", "stored yesterday")
-	_, err := m.store.Pool().Exec(t.Context(), "UPDATE image_contents SET stored_at = now() WHERE sha256_hash = $1", shaOf("stored just now"))
-	require.NoError(t, err)
-	require.Contains(t, h.Print("maintain", "--older-than", "2h"), "1 image missing: noted")
-	require.Equal(t, []bool{true, false}, m.storedSince(t, "stored just now", "stored yesterday"))
-}
-
-func TestMaintainOfThumbnailsAlone(t *testing.T) {
-	t.Parallel()
-	h, m := newMaintenance(t)
-	for n := range 13 {
-		for _, body := range []string{fmt.Sprint("right ", n), fmt.Sprint("nobody's ", n)} {
-			sha := shaOf(body)
-			h.file(filepath.Join(h.dir, "images", "thumbnails", sha[:2], sha[2:4], sha+".jpg"), body, 25*time.Hour)
-		}
-		m.stored(t, "thumbnail", true, fmt.Sprint("right ", n))
-	}
-	require.Contains(t, h.Print("maintain"), "13 objects that nothing refers to, ", "as many are as they should be")
-	require.Len(t, h.objects(), 13)
-}
-
 func TestMaintainUsage(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -281,7 +168,7 @@ func TestAKillLeavesNoImageWithoutItsObject(t *testing.T) {
 	h, store := newHarnessWithStack(t)
 	h.Setenv("MOSEY_IMAGE_STORE", filepath.Join(h.dir, "images"))
 	body := pngOf(t, painting(300, 200, 1))
-	i := &images{commandHarness: h, store: store, site: newGallery(t, `<img src="/a.png">`, map[string]web.Behaviour{"/a.png": pngContent(body)})}
+	i := &imagesHarness{commandHarness: h, store: store, site: newGallery(t, `<img src="/a.png">`, map[string]web.Behaviour{"/a.png": pngContent(body)})}
 
 	// who records this content now waits until this transaction ends
 	block, err := store.Pool().Begin(t.Context())
@@ -325,9 +212,9 @@ func TestAKillLeavesNoImageWithoutItsObject(t *testing.T) {
 	require.NotZero(t, i.docs("images")["/a.png"].StoredAt)
 	require.FileExists(t, object)
 	ageRows(t, store)
-	var found maintained
+	var found images.Maintained
 	h.Decode(&found, "maintain", "--json")
-	require.Equal(t, maintained{Objects: 2, Bytes: found.Bytes}, found)
-	ContainsOnSameLine(t, h.Print("page", i.url("/a.png")), string(crawl.OutcomeSuccess))
+	require.Equal(t, images.Maintained{Objects: 2, Bytes: found.Bytes}, found)
+	output.ContainsOnSameLine(t, h.Print("page", i.url("/a.png")), string(crawl.OutcomeSuccess))
 	require.NotContains(t, out.String(), "panic")
 }

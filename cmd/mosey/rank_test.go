@@ -8,25 +8,26 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/test/output"
 )
 
 func TestRank(t *testing.T) {
 	t.Parallel()
 	r := newRows(t, settings.Settings{}).allowed()
 	out := r.Print("rank")
-	ContainsOnSameLine(t, out, "0 links between 0 domains to 0 pages")
-	ContainsOnSameLine(t, out, "there is nothing to rank by")
+	output.ContainsOnSameLine(t, out, "0 links between 0 domains to 0 pages")
+	output.ContainsOnSameLine(t, out, "there is nothing to rank by")
 
 	at := found("First", "one")
 	at.AllLinks = true
 	at.Links = []crawl.Link{{URL: "https://other.example/", Domain: "other.example", Origin: "https://other.example"}}
 	r.fetched(at)
 	out = r.Print("rank")
-	ContainsOnSameLine(t, out, "1 link between 2 domains to 1 page, in ")
-	ContainsOnSameLine(t, out, "Changed: 3 scores, the place in line of 0 pages, the anchors of 0 pages.")
-	ContainsOnSameLine(t, out, "SCORE", "LINKED FROM", "DOMAIN")
-	ContainsOnSameLine(t, out, "0.", "1 domain ", "other.example")
-	ContainsOnSameLine(t, r.Print("links", "https://other.example/"), "score 0.", "by links from 1 registered domain")
+	output.ContainsOnSameLine(t, out, "1 link between 2 domains to 1 page, in ")
+	output.ContainsOnSameLine(t, out, "Changed: 3 scores, the place in line of 0 pages, the anchors of 0 pages.")
+	output.ContainsOnSameLine(t, out, "SCORE", "LINKED FROM", "DOMAIN")
+	output.ContainsOnSameLine(t, out, "0.", "1 domain ", "other.example")
+	output.ContainsOnSameLine(t, r.Print("links", "https://other.example/"), "score 0.", "by links from 1 registered domain")
 
 	var rep struct {
 		report.Ranks

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/test/output"
 )
 
 func TestRecrawl(t *testing.T) {
@@ -20,9 +21,9 @@ func TestRecrawl(t *testing.T) {
 			r.Print("recrawl", "--run", "small-web", "--older-than", "30d", "--domain", "a.example"))
 		require.Equal(t, "1 page of run small-web to fetch again.\n", r.Print("recrawl", "--run", "small-web", "--older-than", "720h"))
 		require.Equal(t, "0 pages of run small-web to fetch again.\n", r.Print("recrawl", "--run", "small-web", "--older-than", "30d"))
-		ContainsOnSameLine(t, r.Print("queue"), "2 pages pending on 2 domains: 2 due now")
+		output.ContainsOnSameLine(t, r.Print("queue"), "2 pages pending on 2 domains: 2 due now")
 		r.Print("stop", "run:small-web")
-		ContainsOnSameLine(t, r.Print("recrawl", "--run", "small-web", "--older-than", "1h"), "It is stopped. To have it go on:")
+		output.ContainsOnSameLine(t, r.Print("recrawl", "--run", "small-web", "--older-than", "1h"), "It is stopped. To have it go on:")
 	})
 
 	t.Run("RefusesWhatIsNone", func(t *testing.T) {

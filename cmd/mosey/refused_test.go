@@ -9,6 +9,7 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/test/output"
 	"github.com/mosey-web/mosey/test/web"
 )
 
@@ -25,10 +26,10 @@ func TestForgottenNetwork(t *testing.T) {
 	requireRefused := func(r execution) {
 		t.Helper()
 		require.Equal(t, wiring.ExitFailed, r.Code, r.Stdout)
-		ContainsOnSameLine(t, r.Stdout, "  "+domain+" is deferred until ", ": "+domain+" has the address ", "which is not public")
-		ContainsOnSameLine(t, r.Stderr, "mosey: run default could not request anything: "+domain, "only with --allow-network 127.")
+		output.ContainsOnSameLine(t, r.Stdout, "  "+domain+" is deferred until ", ": "+domain+" has the address ", "which is not public")
+		output.ContainsOnSameLine(t, r.Stderr, "mosey: run default could not request anything: "+domain, "only with --allow-network 127.")
 		require.Empty(t, s.Log())
-		ContainsOnSameLine(t, h.Print("why", domain), "not crawled until ", "the domain is deferred ("+domain+" has the address ")
+		output.ContainsOnSameLine(t, h.Print("why", domain), "not crawled until ", "the domain is deferred ("+domain+" has the address ")
 		d, err := store.Domain(t.Context(), domain)
 		require.NoError(t, err)
 		require.Empty(t, d.Robots)
@@ -41,7 +42,7 @@ func TestForgottenNetwork(t *testing.T) {
 
 	r := h.Execute(s.crawl()...)
 	require.Zero(t, r.Code, r.Stderr)
-	ContainsOnSameLine(t, r.Stdout, "  6 success")
+	output.ContainsOnSameLine(t, r.Stdout, "  6 success")
 	s.requireClean(t, web.Expectations{})
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/cmd/mosey/command"
 )
 
 func TestResumeCommand(t *testing.T) {
@@ -19,7 +20,7 @@ func TestResumeCommand(t *testing.T) {
 		require.NoError(t, err)
 		ctx, err := parser.Parse(args)
 		require.NoError(t, err)
-		return strings.Join(processFlags(ctx), " ")
+		return strings.Join(command.ProcessFlags(ctx), " ")
 	}
 
 	t.Run("HasTheFlagsOfTheProcess", func(t *testing.T) {
@@ -43,7 +44,7 @@ func TestResumeCommand(t *testing.T) {
 		var all []string
 		for _, f := range parser.Model.Flags {
 			if f.Name != "help" {
-				require.False(t, storedWithRun(f), f.Name)
+				require.False(t, command.StoredWithRun(f), f.Name)
 				all = append(all, f.Name)
 			}
 		}

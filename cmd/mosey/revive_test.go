@@ -12,6 +12,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/urls"
+	"github.com/mosey-web/mosey/test/output"
 	"github.com/mosey-web/mosey/workflows"
 )
 
@@ -82,7 +83,7 @@ func TestDispatcherThatIsGone(t *testing.T) {
 		require.NoError(t, h.client().CancelWorkflow(t.Context(), crawl.CrawlWorkflowID("default"), ""))
 		r := c.Wait()
 		require.Zero(t, r.Code, r.Stderr)
-		ContainsOnSameLine(t, r.Stdout, "Run default is stopped (stopped by the workflow crawl/default: its workflow was cancelled)")
+		output.ContainsOnSameLine(t, r.Stdout, "Run default is stopped (stopped by the workflow crawl/default: its workflow was cancelled)")
 	})
 }
 
@@ -109,7 +110,7 @@ func TestChangesWhileMoseyIsDown(t *testing.T) {
 	t.Parallel()
 	h, store := newHarnessWithStack(t)
 	s := newSite(t, 1, 3)
-	up := func() *command { return h.Start(append([]string{"up"}, s.flags()...)...) }
+	up := func() *started { return h.Start(append([]string{"up"}, s.flags()...)...) }
 	pages := func(n int) func() bool { return func() bool { return len(s.Log().Pages()) == n } }
 	c := up()
 	c.Await("Ready.")
@@ -170,14 +171,14 @@ func TestReasonOfAStop(t *testing.T) {
 	require.Eventually(t, func() bool { return h.running(temporal, id) }, patience, 5*time.Millisecond)
 	require.NoError(t, h.update(id, workflows.UpdateStop, `{"reason":"the owner asked us to leave"}`))
 	require.Eventually(t, func() bool { return !h.running(temporal, id) }, patience, 5*time.Millisecond)
-	ContainsOnSameLine(t, h.Print("domain", siteDomain), "status ", "blocked the owner asked us to leave")
-	ContainsOnSameLine(t, h.Print("why", siteDomain), "stopped until it is seeded again", "the owner asked us to leave")
+	output.ContainsOnSameLine(t, h.Print("domain", siteDomain), "status ", "blocked the owner asked us to leave")
+	output.ContainsOnSameLine(t, h.Print("why", siteDomain), "stopped until it is seeded again", "the owner asked us to leave")
 
 	require.NoError(t, h.update(crawl.CrawlWorkflowID("default"), workflows.UpdateStop, `{"reason":"enough for today"}`))
 	r := c.Wait()
 	require.Zero(t, r.Code, r.Stderr)
-	ContainsOnSameLine(t, r.Stdout, "Run default is stopped (stopped by the workflow crawl/default: enough for today)")
-	ContainsOnSameLine(t, h.Print("status", "default"), "Run default is stopped (stopped by the workflow crawl/default: enough for today)")
+	output.ContainsOnSameLine(t, r.Stdout, "Run default is stopped (stopped by the workflow crawl/default: enough for today)")
+	output.ContainsOnSameLine(t, h.Print("status", "default"), "Run default is stopped (stopped by the workflow crawl/default: enough for today)")
 	var res workflows.CrawlResult
 	require.NoError(t, temporal.GetWorkflow(t.Context(), crawl.CrawlWorkflowID("default"), "").Get(t.Context(), &res))
 	require.Equal(t, "stopped by the workflow crawl/default: enough for today", res.Reason)

@@ -7,19 +7,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // runSettingsOf are the settings that a command line, an environment and a file give.
-func runSettingsOf(t *testing.T, env wiring.Env, file string, args ...string) (runSettings, error) {
+func runSettingsOf(t *testing.T, env wiring.Env, file string, args ...string) (command.RunSettings, error) {
 	t.Helper()
 	c := newCLI()
 	parser, err := wiring.NewParser(c, env, []string{newHarness(t).WriteFile("config.yaml", file)})
 	if err != nil {
-		return runSettings{}, err
+		return command.RunSettings{}, err
 	}
 	_, err = parser.Parse(append([]string{"crawl"}, args...))
-	return c.Crawl.runSettings, err
+	return c.Crawl.RunSettings, err
 }
 
 // Patterns come one by one or with commas, from wherever flags come; empty takes them
@@ -30,7 +31,7 @@ func TestPatternsOfURLs(t *testing.T) {
 		t.Helper()
 		r, err := runSettingsOf(t, env, "", args...)
 		require.NoError(t, err)
-		return r.settings.Exclude
+		return r.Settings.Exclude
 	}
 	require.Nil(t, excluded(nil))
 	require.Equal(t, &[]string{"/a", "/b", "/c?d=e"}, excluded(nil, "--exclude", "/a,/b", "--exclude=/c?d=e"))
@@ -53,14 +54,14 @@ func TestRunSettings(t *testing.T) {
 		require.Equal(t, settings.Settings{
 			MaxRedirects: new(3), Graylist: new(settings.Duration(time.Minute)), IPDelay: new(settings.Duration(2 * time.Second)),
 			MaxAttempts: new(2), Sitemaps: new(false), Feeds: new(false), Skip: &[]string{},
-		}, r.settings)
+		}, r.Settings)
 	})
 
 	t.Run("ThatAreTypedWin", func(t *testing.T) {
 		t.Parallel()
 		r, err := runSettingsOf(t, wiring.Env{"MOSEY_MAX_DEPTH=3"}, "max-attempts: 2\ndelay: 7s\n", "--set=max-attempts=5", "--set=max_depth=1", "--delay=1s")
 		require.NoError(t, err)
-		require.Equal(t, settings.Settings{MaxDepth: new(1), MaxAttempts: new(5), Delay: new(settings.Duration(time.Second))}, r.settings)
+		require.Equal(t, settings.Settings{MaxDepth: new(1), MaxAttempts: new(5), Delay: new(settings.Duration(time.Second))}, r.Settings)
 	})
 
 	t.Run("AreRefusedAsTheyWereGiven", func(t *testing.T) {
@@ -80,7 +81,7 @@ func TestRunSettings(t *testing.T) {
 		}
 		r, err := runSettingsOf(t, wiring.Env{"MOSEY_MAX_PAGES=-7"}, "", "--max-depth=-9", "--set", "max_attempts=0")
 		require.NoError(t, err)
-		err = r.validate()
+		err = r.Validate()
 		for _, want := range []string{": --max-depth -9: want -1 to 32767", ": max_attempts 0: want 1 to 20", ": max_pages -7: want -1 or more"} {
 			require.ErrorContains(t, err, want)
 		}

@@ -7,9 +7,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/test/output"
 )
 
 func TestRuns(t *testing.T) {
@@ -20,8 +22,8 @@ func TestRuns(t *testing.T) {
 		r := newRows(t, settings.Settings{})
 		r.Print("pause", "run:small-web", "--reason", "a quiet night")
 		out := r.Print("status")
-		ContainsOnSameLine(t, out, "RUN", "STATUS", "PENDING", "WHY")
-		ContainsOnSameLine(t, out, "small-web", "paused", "paused by "+whoami()+": a quiet night")
+		output.ContainsOnSameLine(t, out, "RUN", "STATUS", "PENDING", "WHY")
+		output.ContainsOnSameLine(t, out, "small-web", "paused", "paused by "+command.Whoami()+": a quiet night")
 		var p report.Progress
 		r.Decode(&p, "status", "--json")
 		require.Equal(t, crawl.RunPaused, p.Status)
@@ -35,11 +37,11 @@ func TestRuns(t *testing.T) {
 			require.NoError(t, err)
 			return run.Status
 		}
-		ContainsOnSameLine(t, r.Print("pause", "run:small-web", "--reason", "x", "--until", "12h"), "Run small-web is paused until ", "To undo it:")
+		output.ContainsOnSameLine(t, r.Print("pause", "run:small-web", "--reason", "x", "--until", "12h"), "Run small-web is paused until ", "To undo it:")
 		require.Equal(t, crawl.RunPaused, status())
-		ContainsOnSameLine(t, r.Print("resume", "run:small-web"), "Run small-web goes on")
+		output.ContainsOnSameLine(t, r.Print("resume", "run:small-web"), "Run small-web goes on")
 		require.Equal(t, crawl.RunRunning, status())
-		ContainsOnSameLine(t, r.Print("stop", "run:small-web"), "Run small-web is stopped; what is pending is kept. To have it go on:")
+		output.ContainsOnSameLine(t, r.Print("stop", "run:small-web"), "Run small-web is stopped; what is pending is kept. To have it go on:")
 		require.Equal(t, crawl.RunStopped, status())
 		r.Fail([]string{"pause", "run:small-web", "--reason", "x"}, "it is stopped: only what runs can be paused")
 		r.Refuse([]string{"resume", "run:nobody"}, `run "nobody" does not exist; mosey status lists all`)
@@ -54,9 +56,9 @@ func TestRuns(t *testing.T) {
 		run, err := r.store.Run(t.Context(), "small-web")
 		require.NoError(t, err)
 		require.Equal(t, time.Minute, time.Duration(*run.Settings.Delay))
-		ContainsOnSameLine(t, r.Print("status", "small-web"), whoami(), "set", "delay=10s → 1m0s max_pages=-1 → 7 they asked")
+		output.ContainsOnSameLine(t, r.Print("status", "small-web"), command.Whoami(), "set", "delay=10s → 1m0s max_pages=-1 → 7 they asked")
 		r.Print("stop", "run:small-web")
-		ContainsOnSameLine(t, r.Print("set", "run:small-web", "max_pages=9"), "It is stopped. To have it go on:")
+		output.ContainsOnSameLine(t, r.Print("set", "run:small-web", "max_pages=9"), "It is stopped. To have it go on:")
 		r.Refuse([]string{"set", "run:small-web", "max_pages=many"}, `set run:small-web: `, `max_pages "many": want a number`)
 		r.Refuse([]string{"set", "run:small-web", "window=Mon 9 Mars/Phobos"}, "window")
 		r.Refuse([]string{"set", "run:small-web"}, "nothing to set: want name=value, such as delay=5s")
@@ -70,14 +72,14 @@ func TestRuns(t *testing.T) {
 		r.exec("UPDATE run_domains SET success = 30, timeout = 10, requests = 40 WHERE domain = 'a.example'")
 		r.exec("UPDATE domains SET avg_response_ms = 1500 WHERE domain = 'b.example'")
 		out := r.Print("status", "run:small-web")
-		ContainsOnSameLine(t, out, "success", "30", "75.0 %", strings.Repeat("█", 30))
-		ContainsOnSameLine(t, out, "timeout", "10", "25.0 %", strings.Repeat("█", 10))
-		ContainsOnSameLine(t, out, "longest queue", "a.example", "2 pages, 2 of them due")
-		ContainsOnSameLine(t, out, "most failures", "a.example", "10 of 40 requests")
-		ContainsOnSameLine(t, out, "slowest", "b.example", "answers in 1.5s")
-		ContainsOnSameLine(t, out, "  pages_per_activity=auto")
-		ContainsOnSameLine(t, out, "  priority_weights=")
-		ContainsOnSameLine(t, out, "test", "create")
+		output.ContainsOnSameLine(t, out, "success", "30", "75.0 %", strings.Repeat("█", 30))
+		output.ContainsOnSameLine(t, out, "timeout", "10", "25.0 %", strings.Repeat("█", 10))
+		output.ContainsOnSameLine(t, out, "longest queue", "a.example", "2 pages, 2 of them due")
+		output.ContainsOnSameLine(t, out, "most failures", "a.example", "10 of 40 requests")
+		output.ContainsOnSameLine(t, out, "slowest", "b.example", "answers in 1.5s")
+		output.ContainsOnSameLine(t, out, "  pages_per_activity=auto")
+		output.ContainsOnSameLine(t, out, "  priority_weights=")
+		output.ContainsOnSameLine(t, out, "test", "create")
 		var report report.Run
 		r.Decode(&report, "status", "small-web", "--json")
 		require.EqualValues(t, 3, report.Pending)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/test/output"
 	"github.com/mosey-web/mosey/workflows"
 )
 
@@ -24,12 +25,12 @@ func TestSchedule(t *testing.T) {
 			require.Eventually(t, func() bool { return len(s.Log().Pages()) == n }, patience, 5*time.Millisecond)
 		}
 		requests(3)
-		ContainsOnSameLine(t, h.Print("schedule", "add", "monthly", "--every", "720h", "--older-than", "1h"), "Schedule monthly is added.")
-		ContainsOnSameLine(t, h.Print("schedule", "add", "weekly", s.Seeds()[0], "--run", "second", "--cron", "0 3 * * 1"), "Schedule weekly is added.")
+		output.ContainsOnSameLine(t, h.Print("schedule", "add", "monthly", "--every", "720h", "--older-than", "1h"), "Schedule monthly is added.")
+		output.ContainsOnSameLine(t, h.Print("schedule", "add", "weekly", s.Seeds()[0], "--run", "second", "--cron", "0 3 * * 1"), "Schedule weekly is added.")
 		h.Refuse([]string{"schedule", "add", "weekly", s.Seeds()[0], "--every", "1h"}, `there is a schedule "weekly" already`)
 		_, err := store.Pool().Exec(t.Context(), "UPDATE pages SET fetched_at = fetched_at - interval '2 hours' WHERE kind = 'page'")
 		require.NoError(t, err)
-		ContainsOnSameLine(t, h.Print("schedule", "trigger", "monthly"), "Schedule monthly is started.")
+		output.ContainsOnSameLine(t, h.Print("schedule", "trigger", "monthly"), "Schedule monthly is started.")
 		requests(6)
 		h.Print("schedule", "trigger", "weekly")
 		var second crawl.Run
@@ -51,9 +52,9 @@ func TestSchedule(t *testing.T) {
 		require.Equal(t, "monthly", list[0].Name)
 		require.Equal(t, "default", list[0].Run)
 		require.Equal(t, time.Monday, list[1].Next.UTC().Weekday())
-		ContainsOnSameLine(t, h.Print("schedule"), "weekly", "seeds", "second")
+		output.ContainsOnSameLine(t, h.Print("schedule"), "weekly", "seeds", "second")
 
-		ContainsOnSameLine(t, h.Print("schedule", "remove", "weekly"), "Schedule weekly is removed; what it has started goes on.")
+		output.ContainsOnSameLine(t, h.Print("schedule", "remove", "weekly"), "Schedule weekly is removed; what it has started goes on.")
 		h.Refuse([]string{"schedule", "remove", "weekly"}, `schedule "weekly" does not exist; mosey schedule lists all`)
 	})
 

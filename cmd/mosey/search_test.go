@@ -17,6 +17,7 @@ import (
 	"github.com/mosey-web/mosey/db/dbtest"
 	"github.com/mosey-web/mosey/internal/terms"
 	"github.com/mosey-web/mosey/search"
+	"github.com/mosey-web/mosey/test/output"
 	"github.com/mosey-web/mosey/test/web"
 )
 
@@ -63,26 +64,6 @@ func TestSearch(t *testing.T) {
 	r.Refuse([]string{"search", "a", "--domain", "not a domain"}, "not a domain")
 }
 
-func TestParseSince(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
-	for text, want := range map[string]time.Time{
-		"":                     {},
-		"2026-03-04":           time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC),
-		"2026-03-04T05:06:07Z": time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC),
-		"2d":                   now.Add(-48 * time.Hour),
-		"90m":                  now.Add(-90 * time.Minute),
-	} {
-		got, err := parseSince(text, now)
-		require.NoError(t, err, text)
-		require.Equal(t, want, got, text)
-	}
-	for _, text := range []string{"d", "x", "1w", "99999999999d", "2026-13-01"} {
-		_, err := parseSince(text, now)
-		require.Error(t, err, text)
-	}
-}
-
 func TestRecrawlOutdated(t *testing.T) {
 	t.Parallel()
 	h, store := newHarnessWithStack(t)
@@ -99,8 +80,8 @@ func TestRecrawlOutdated(t *testing.T) {
 	before := len(s.Log().Pages())
 	r = h.Execute(append([]string{"recrawl", "--outdated", "--run", "again"}, s.flags()...)...)
 	require.Zero(t, r.Code, r.Stderr)
-	ContainsOnSameLine(t, r.Stdout, "2 pages of 1 domain to be read again.")
-	ContainsOnSameLine(t, r.Stdout, "Run again is done")
+	output.ContainsOnSameLine(t, r.Stdout, "2 pages of 1 domain to be read again.")
+	output.ContainsOnSameLine(t, r.Stdout, "Run again is done")
 	require.Len(t, s.Log().Pages(), before+2, "fetched though they were fetched a moment ago")
 	require.Contains(t, h.Print("recrawl", "--outdated", "--dry-run"), "No page has to be read again.")
 	h.Refuse([]string{"recrawl", "--outdated", "--domain", "not a domain"}, "not a domain")
@@ -118,8 +99,8 @@ func (b secret) Serve(v *web.Visit) {
 	v.Write([]byte("<!doctype html><title>A page</title><h1>Heading</h1><p>" + strings.Repeat(b.phrase+". ", 3)))
 }
 
-// Whatever is searched in the end, the text of a page is nowhere: not in the files of
-// the database nor its log of writes, not in Temporal's, not in what is printed.
+// The text of a page is stored nowhere: not in the files of the database or its log of
+// writes, not in Temporal's files, not in what is printed.
 func TestNothingOfAPagesTextIsKept(t *testing.T) {
 	t.Parallel()
 	const phrase, place = "Vexing quartz zebras jumped briskly over forty lazy dwarfs", "/where-the-text-was"

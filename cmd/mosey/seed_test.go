@@ -13,6 +13,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/test/output"
 )
 
 // seedRow is a domain as it was seeded.
@@ -63,7 +64,7 @@ func TestSeed(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, crawl.RunStopped, run.Status)
 		require.Equal(t, "it was seeded, and not started yet", run.Reason)
-		ContainsOnSameLine(t, h.Print("seed", "example.org", "--run", "mine"), "0 seeds added", "1 known already.")
+		output.ContainsOnSameLine(t, h.Print("seed", "example.org", "--run", "mine"), "0 seeds added", "1 known already.")
 	})
 
 	t.Run("ReadsTablesFeedsAndSitemaps", func(t *testing.T) {
@@ -95,7 +96,7 @@ func TestSeed(t *testing.T) {
 		t.Parallel()
 		h, store := newHarnessWithDatabase(t)
 		h.Print("list", "add", "block", "*.example.org")
-		ContainsOnSameLine(t, h.Print("seed", "a.example.org", "b.example.org", "example.org", "--run", "mine"),
+		output.ContainsOnSameLine(t, h.Print("seed", "a.example.org", "b.example.org", "example.org", "--run", "mine"),
 			"1 seed added to run mine", ", 2 left out by the lists (mosey list show).")
 		require.Len(t, seedRows(t, store, "mine"), 1)
 	})

@@ -3,8 +3,6 @@ package main
 import (
 	"strings"
 	"testing"
-
-	"github.com/stretchr/testify/require"
 )
 
 func TestSeeds(t *testing.T) {
@@ -28,21 +26,6 @@ func TestSeeds(t *testing.T) {
 			`seed "seeds/of mine": no such file, and not a URL such as https://example.org/`)
 	})
 
-	t.Run("MayBeHosts", func(t *testing.T) {
-		t.Parallel()
-		h := newHarness(t)
-		file := h.WriteFile("seeds", "a.example\nb.example:8443/c\nhttp://d.example/\nyou:secret@e.example\n")
-		list, err := readSeeds([]string{"example.org", "www.example.co.uk/blog", "192.0.2.7", file, "-"}, strings.NewReader("f.example\n"))
-		require.NoError(t, err)
-		require.Equal(t, []string{
-			"example.org/", "www.example.co.uk/blog", "192.0.2.7/",
-			"a.example/", "b.example:8443/c", "http://d.example/", "f.example/",
-		}, list.urls, "the scheme is left to the site")
-		require.Len(t, list.bad.shown, 1)
-		require.Contains(t, list.bad.shown[0], file+":4: ")
-		require.NotContains(t, list.bad.shown[0], "secret")
-	})
-
 	t.Run("OfAFileThatCannotBeReadAreRefused", func(t *testing.T) {
 		t.Parallel()
 		h := newHarness(t)
@@ -60,26 +43,7 @@ func TestSeeds(t *testing.T) {
 		h.Refuse([]string{"crawl", "-"}, "no seeds in -: want one URL a line")
 		h.stdin = "a\n"
 		h.Refuse([]string{"crawl", "-"}, "no seed is a URL: standard input:1: ", `"a"`)
-		h.stdin = aPage + "\n" + strings.Repeat("a", seedLineMax+1)
+		h.stdin = aPage + "\n" + strings.Repeat("a", 65537)
 		h.Refuse([]string{"crawl", "-"}, "standard input:2: the line is longer than 65536 bytes: want one URL a line")
-	})
-
-	t.Run("AreReadFromAllPlacesAndBadLinesSkipped", func(t *testing.T) {
-		t.Parallel()
-		h := newHarness(t)
-		file := h.WriteFile("seeds", "# ours\n\n  https://b.example \na\nb\nc\nd\ne\nf\n")
-		list, err := readSeeds([]string{aPage, file, "-"}, strings.NewReader("https://c.example/#top\n"))
-		require.NoError(t, err)
-		require.Equal(t, []string{aPage, "https://b.example/", "https://c.example/"}, list.urls)
-		require.Equal(t, 6, list.bad.all)
-		require.Len(t, list.bad.shown, 5)
-		require.Contains(t, list.bad.shown[0], file+":4: ")
-	})
-
-	t.Run("ForAResumedRunNeedNotBeGiven", func(t *testing.T) {
-		t.Parallel()
-		list, err := readSeeds(nil, nil)
-		require.NoError(t, err)
-		require.Empty(t, list.urls)
 	})
 }

@@ -7,9 +7,7 @@ import (
 	"log/slog"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
-	"github.com/mosey-web/mosey/db"
-	"github.com/mosey-web/mosey/internal/stack/datadir"
-	"github.com/mosey-web/mosey/internal/stack/postgres"
+	"github.com/mosey-web/mosey/cmd/mosey/command"
 )
 
 // upCmd runs the embedded stack and a worker.
@@ -20,35 +18,35 @@ type upCmd struct {
 }
 
 // Run runs until the context ends.
-func (u *upCmd) Run(ctx context.Context, e *env) (err error) {
-	logger := newLogger(e.stderr, slog.LevelWarn)
-	c, err := openCrawler(ctx, e, logger, func(s string) { fmt.Fprintln(e.stderr, s) })
+func (u *upCmd) Run(ctx context.Context, e *command.Env) (err error) {
+	logger := command.NewLogger(e.Stderr, slog.LevelWarn)
+	c, err := command.OpenCrawler(ctx, e, logger, func(s string) { fmt.Fprintln(e.Stderr, s) })
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, c.close()) }()
+	defer func() { err = errors.Join(err, c.Close()) }()
 	if !u.NoWorker {
-		if err := c.startWorker(ctx, e, u.FetchFlags); err != nil {
+		if err := c.StartWorker(ctx, e, u.FetchFlags); err != nil {
 			return err
 		}
 		if warning := u.NoContact(); warning != "" {
-			fmt.Fprintln(e.stderr, "Warning: "+warning+".")
+			fmt.Fprintln(e.Stderr, "Warning: "+warning+".")
 		}
 	}
-	fmt.Fprintf(e.stdout, "Temporal   %s\n", c.stack.TemporalAddress)
-	if c.stack.UIURL != "" {
-		fmt.Fprintf(e.stdout, "Web UI     %s\n", c.stack.UIURL)
+	fmt.Fprintf(e.Stdout, "Temporal   %s\n", c.Stack.TemporalAddress)
+	if c.Stack.UIURL != "" {
+		fmt.Fprintf(e.Stdout, "Web UI     %s\n", c.Stack.UIURL)
 	}
-	if e.environ.Get("DATABASE_URL") == "" {
+	if e.Environ.Get("DATABASE_URL") == "" {
 		// one that was given holds a password that is not ours to print
-		fmt.Fprintf(e.stdout, "Database   %s\n", c.stack.DatabaseURL)
+		fmt.Fprintf(e.Stdout, "Database   %s\n", c.Stack.DatabaseURL)
 	}
-	fmt.Fprintf(e.stdout, "Ready. Start a crawl with:\n"+
+	fmt.Fprintf(e.Stdout, "Ready. Start a crawl with:\n"+
 		"  temporal workflow start --address %s --task-queue mosey --type SeedWorkflow \\\n"+
 		"    --workflow-id seed/small-web/1 --input '{\"run\":\"small-web\",\"urls\":[\"https://example.org/\"]}'\n"+
-		"Ctrl-C stops.\n", c.stack.TemporalAddress)
+		"Ctrl-C stops.\n", c.Stack.TemporalAddress)
 	<-ctx.Done()
-	fmt.Fprintln(e.stderr, "Stopping: requests in flight are finished first.")
+	fmt.Fprintln(e.Stderr, "Stopping: requests in flight are finished first.")
 	return nil
 }
 
@@ -56,35 +54,11 @@ func (u *upCmd) Run(ctx context.Context, e *env) (err error) {
 type migrateCmd struct{}
 
 // Run migrates DATABASE_URL's database, or the data directory's.
-func (*migrateCmd) Run(ctx context.Context, e *env) error {
-	schema, applied, err := migrate(ctx, e)
+func (*migrateCmd) Run(ctx context.Context, e *command.Env) error {
+	schema, applied, err := command.Migrate(ctx, e)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(e.stdout, "schema version %d, %s applied\n", schema.Current, count(int64(applied), "migration"))
+	fmt.Fprintf(e.Stdout, "schema version %d, %s applied\n", schema.Current, command.Count(int64(applied), "migration"))
 	return nil
-}
-
-// migrate brings the database to the newest schema. That of the data directory is made
-// where there is none.
-func migrate(ctx context.Context, e *env) (schema db.Schema, applied int, err error) {
-	url := e.environ.Get("DATABASE_URL")
-	if url == "" {
-		path, err := datadir.Resolve(e.dataDir)
-		if err != nil {
-			return schema, 0, err
-		}
-		dir, err := datadir.Lock(ctx, path)
-		if err != nil {
-			return schema, 0, err
-		}
-		defer func() { err = errors.Join(err, dir.Close()) }()
-		server, err := postgres.Start(ctx, postgres.Config{Dir: dir.Path()})
-		if err != nil {
-			return schema, 0, err
-		}
-		defer func() { err = errors.Join(err, server.Stop(context.WithoutCancel(ctx))) }()
-		url = server.URL()
-	}
-	return wiring.Migrate(ctx, url)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/test/output"
 	"github.com/mosey-web/mosey/workflows"
 )
 
@@ -22,10 +23,10 @@ func TestUp(t *testing.T) {
 		t.Parallel()
 		newHarnessWithStack(t)
 		out := temporalStack.out.String()
-		ContainsOnSameLine(t, out, "Temporal ", temporalStack.info.TemporalAddress)
-		ContainsOnSameLine(t, out, "Web UI ", "http://127.0.0.1:")
-		ContainsOnSameLine(t, out, "Database ", "postgres://")
-		ContainsOnSameLine(t, out, "temporal workflow start --address "+temporalStack.info.TemporalAddress)
+		output.ContainsOnSameLine(t, out, "Temporal ", temporalStack.info.TemporalAddress)
+		output.ContainsOnSameLine(t, out, "Web UI ", "http://127.0.0.1:")
+		output.ContainsOnSameLine(t, out, "Database ", "postgres://")
+		output.ContainsOnSameLine(t, out, "temporal workflow start --address "+temporalStack.info.TemporalAddress)
 	})
 
 	t.Run("TellsNobodyThePassword", func(t *testing.T) {

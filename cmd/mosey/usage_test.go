@@ -8,7 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/test/output"
 )
 
 // commands are all there are.
@@ -31,9 +33,9 @@ func TestHelp(t *testing.T) {
 		names := commands(t)
 		require.Len(t, names, 28)
 		for _, name := range names {
-			ContainsOnSameLine(t, out, "  "+name+" ")
+			output.ContainsOnSameLine(t, out, "  "+name+" ")
 		}
-		ContainsOnSameLine(t, out, "Example: mosey crawl https://example.org/")
+		output.ContainsOnSameLine(t, out, "Example: mosey crawl https://example.org/")
 	})
 
 	t.Run("TellsTheVersion", func(t *testing.T) {
@@ -51,7 +53,7 @@ func TestHelp(t *testing.T) {
 		for _, name := range commands(t) {
 			out := h.Print(name, "--help")
 			require.Contains(t, out, "Usage: mosey "+name, name)
-			ContainsOnSameLine(t, out, "--data-dir=DIR", "Where Mosey keeps its database")
+			output.ContainsOnSameLine(t, out, "--data-dir=DIR", "Where Mosey keeps its database")
 			require.NotContains(t, out, "%!", name)
 		}
 		out := strings.Join(strings.Fields(h.Print("crawl", "--help")), " ")
@@ -63,7 +65,7 @@ func TestHelp(t *testing.T) {
 		t.Parallel()
 		parser, err := kong.New(newCLI())
 		require.NoError(t, err)
-		hideExpert(parser.Model)
+		command.HideExpert(parser.Model)
 		own := 0
 		for _, flag := range parser.Model.Children[0].Flags {
 			if !flag.Hidden {
@@ -114,7 +116,7 @@ func TestUsage(t *testing.T) {
 			{[]string{"up", "--no-worker=perhaps"}, []string{"--no-worker", `"perhaps"`}},
 		} {
 			h.Refuse(c.args, c.want...)
-			ContainsOnSameLine(t, h.Execute(c.args...).Stderr, "Try: mosey --help")
+			output.ContainsOnSameLine(t, h.Execute(c.args...).Stderr, "Try: mosey --help")
 		}
 	})
 
@@ -122,9 +124,9 @@ func TestUsage(t *testing.T) {
 		t.Parallel()
 		r := newHarness(t).Execute("crawl", aPage, "--delay=-1s", "--set", "max_attempts=0", "--run", "a/b")
 		require.Equal(t, wiring.ExitUsage, r.Code)
-		ContainsOnSameLine(t, r.Stderr, `mosey: invalid input: run "a/b"`)
-		ContainsOnSameLine(t, r.Stderr, "mosey: invalid input: --delay -1s: want 0s to ")
-		ContainsOnSameLine(t, r.Stderr, "mosey: invalid input: max_attempts 0: want 1 to 20")
+		output.ContainsOnSameLine(t, r.Stderr, `mosey: invalid input: run "a/b"`)
+		output.ContainsOnSameLine(t, r.Stderr, "mosey: invalid input: --delay -1s: want 0s to ")
+		output.ContainsOnSameLine(t, r.Stderr, "mosey: invalid input: max_attempts 0: want 1 to 20")
 	})
 
 	t.Run("IsFoundBeforeAnythingStarts", func(t *testing.T) {

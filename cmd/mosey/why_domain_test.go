@@ -7,9 +7,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mosey-web/mosey/cmd/mosey/command"
+	"github.com/mosey-web/mosey/cmd/mosey/show"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/test/output"
 )
 
 // requireWhy asserts the answer about a domain or a page, and lines of what it is
@@ -21,9 +24,9 @@ func (r *rows) requireWhy(about, answer string, because ...string) {
 	first, _, _ := strings.Cut(out, "\n")
 	require.True(r.t, strings.HasPrefix(first, about+": "+answer), "%s", out)
 	for _, line := range because {
-		ContainsOnSameLine(r.t, out, "- "+line)
+		output.ContainsOnSameLine(r.t, out, "- "+line)
 	}
-	var w why
+	var w show.Why
 	r.Decode(&w, "why", about, "--json")
 	require.Equal(r.t, about, w.About)
 	require.NotEmpty(r.t, w.Answer)
@@ -92,8 +95,8 @@ func TestWhyDomain(t *testing.T) {
 			prepare: func(r *rows) {
 				r.exec("UPDATE domains SET next_crawl_after = $1, status_reason = 'retry-after'", tomorrow)
 			},
-			answer:  "not crawled until " + stamp(tomorrow) + ", in ",
-			because: []string{"it is deferred until " + stamp(tomorrow), "domain a.example is pending (retry-after)"},
+			answer:  "not crawled until " + command.Stamp(tomorrow) + ", in ",
+			because: []string{"it is deferred until " + command.Stamp(tomorrow), "domain a.example is pending (retry-after)"},
 		},
 		"HasAWindowOfItsRun": {
 			settings: settings.Settings{Window: new(closedWindow())},
@@ -132,7 +135,7 @@ func TestWhyDomain(t *testing.T) {
 			prepare: func(r *rows) {
 				r.control(crawl.Control{Type: crawl.ControlPause, Reason: "a quiet night", Until: tomorrow})
 			},
-			answer:  "not crawled until " + stamp(tomorrow) + ", in ",
+			answer:  "not crawled until " + command.Stamp(tomorrow) + ", in ",
 			because: []string{"it is paused: set by ann@example.org on "},
 		},
 		"IsBlocked": {
@@ -149,7 +152,7 @@ func TestWhyDomain(t *testing.T) {
 			prepare: func(r *rows) {
 				r.exec("UPDATE domains SET status = 'unreachable', status_reason = '5 graylistings in a row', next_crawl_after = $1", tomorrow)
 			},
-			answer:  "not crawled until " + stamp(tomorrow) + ", in ",
+			answer:  "not crawled until " + command.Stamp(tomorrow) + ", in ",
 			because: []string{"domain a.example is unreachable (5 graylistings in a row)"},
 		},
 		"HasSpentItsBudget": {
@@ -168,7 +171,7 @@ func TestWhyDomain(t *testing.T) {
 		},
 		"HasSomethingDueLater": {
 			prepare: func(r *rows) { r.exec("UPDATE page_crawls SET scheduled_for = $1", tomorrow) },
-			answer:  "waiting until " + stamp(tomorrow) + ", in ",
+			answer:  "waiting until " + command.Stamp(tomorrow) + ", in ",
 		},
 		"HasAPageDueSoon": {
 			prepare: func(r *rows) { r.exec("UPDATE page_crawls SET scheduled_for = now() + interval '50 seconds'") },
@@ -194,8 +197,8 @@ func TestWhyDomain(t *testing.T) {
 		t.Parallel()
 		r := newRows(t, settings.Settings{}).allowed()
 		r.slot(time.Hour, reasons.CrawlDelay)
-		ContainsOnSameLine(t, r.Print("why", aDomain), ", in ", ": the domain may not be asked before (crawl-delay)")
-		ContainsOnSameLine(t, r.Print("why", aDomain), "- it may not be asked before ", ", in ", ": crawl-delay")
+		output.ContainsOnSameLine(t, r.Print("why", aDomain), ", in ", ": the domain may not be asked before (crawl-delay)")
+		output.ContainsOnSameLine(t, r.Print("why", aDomain), "- it may not be asked before ", ", in ", ": crawl-delay")
 	})
 
 	t.Run("IsNotKnown", func(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/test/output"
 )
 
 func TestWhyImage(t *testing.T) {
@@ -15,21 +15,14 @@ func TestWhyImage(t *testing.T) {
 		"when the page that names it was read"
 	for _, url := range []string{aPage + "a.jpg", "https://cdn.example/b.png"} {
 		out := r.Print("why", url)
-		ContainsOnSameLine(t, out, url+beyond)
-		ContainsOnSameLine(t, out, "- named as an image by 1 page, first "+aPage)
+		output.ContainsOnSameLine(t, out, url+beyond)
+		output.ContainsOnSameLine(t, out, "- named as an image by 1 page, first "+aPage)
 	}
 	r.exec(`INSERT INTO provenance (id, image_id, page_id, source_page_url, source_domain, discovery_type)
 		SELECT uuid_v7(), i.id, 1000 + n, 'https://b.example/' || n, 'b.example', 'img'
 		FROM images i CROSS JOIN generate_series(1, 1000) n WHERE i.domain = 'cdn.example'`)
-	ContainsOnSameLine(t, r.Print("why", "https://cdn.example/b.png"), "- named as an image by at least 1000 pages, first "+aPage)
+	output.ContainsOnSameLine(t, r.Print("why", "https://cdn.example/b.png"), "- named as an image by at least 1000 pages, first "+aPage)
 	r.exec("UPDATE provenance SET gone_at = now()")
-	ContainsOnSameLine(t, r.Print("why", "https://cdn.example/b.png"), "- named as an image by no page any more")
+	output.ContainsOnSameLine(t, r.Print("why", "https://cdn.example/b.png"), "- named as an image by no page any more")
 	require.NotContains(t, r.Print("why", aPage), "named as an image")
-}
-
-func TestImageCounts(t *testing.T) {
-	t.Parallel()
-	require.Equal(t, "0 named", imageCounts(crawl.ImageCounts{}))
-	require.Equal(t, "7 named, 2 left out, 3 in the page itself, 1 drawing (SVG)",
-		imageCounts(crawl.ImageCounts{Named: 7, Dropped: 2, Data: 3, SVG: 1}))
 }

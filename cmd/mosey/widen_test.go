@@ -9,6 +9,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/test/output"
 	"github.com/mosey-web/mosey/workflows"
 )
 
@@ -88,7 +89,7 @@ func TestChangedWindow(t *testing.T) {
 		return err == nil && !run.OpensAt.IsZero()
 	}, patience, 20*time.Millisecond)
 	require.Empty(t, s.Log())
-	ContainsOnSameLine(t, h.Print("status"), "the window of the run is closed until ")
+	output.ContainsOnSameLine(t, h.Print("status"), "the window of the run is closed until ")
 	require.NoError(t, h.seed(temporal, "seed/default/2", `{"run":"default","settings":{"window":""}}`))
 	require.Eventually(t, func() bool { return len(s.Log().Pages()) == 3 }, patience, 20*time.Millisecond)
 	require.Zero(t, up.Stop().Code)

@@ -11,8 +11,9 @@ import (
 	"github.com/mosey-web/mosey/crawl/recrawl"
 )
 
-// Again says when the page of an attempt that ended it is asked for again, and keeps what
-// the attempt has told of how often it changes; nil if its run asks for no page again.
+// Again says when the page of a finished attempt is asked for again, and keeps what the
+// attempt has told of how often the page changes. It is nil if the run asks for no page
+// again.
 func Again(dom crawl.DomainFacts, run crawl.RunFacts, c crawl.CrawlFacts, at crawl.Attempt, now time.Time) (*crawl.Recrawl, error) {
 	if !comesAgain(run, c) {
 		return nil, nil //nolint:nilnil // there is nothing to keep
@@ -65,8 +66,8 @@ func AgainUnasked(d Decision, now time.Time) *crawl.Recrawl {
 	return &crawl.Recrawl{History: document(h), In: new(crawl.Millis(wait))}
 }
 
-// Hinted says when a page is due that was fetched at an instant and of which a list says now
-// that it has changed since: at once, if lists of its domain are believed.
+// Hinted says when a page is due if a sitemap says that it has changed since it was
+// fetched: at once, if the sitemaps of its domain are believed.
 func Hinted(dom crawl.DomainFacts, history json.RawMessage, fetched, now time.Time) (json.RawMessage, time.Time, error) {
 	var h recrawl.History
 	var kept crawl.DomainRecrawl
@@ -139,8 +140,8 @@ func document(doc any) json.RawMessage {
 	return data
 }
 
-// Plan spends the requests that a domain allows on its pages, of which each says by its
-// history how often it changes. least is the shortest delay between two of them.
+// Plan spends the requests that a domain allows on its pages, by how often each changes
+// as its history says. least is the shortest delay between two requests.
 func Plan(histories []json.RawMessage, least time.Duration, kept crawl.DomainRecrawl) (json.RawMessage, error) {
 	var last recrawl.Plan
 	if err := read(kept.Plan, &last); err != nil {

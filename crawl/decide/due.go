@@ -68,8 +68,8 @@ func Wanting(f crawl.Facts) (names []string) {
 // were not tried yet: more than the depth of any crawl that ends.
 const retryAfterFresh = 10_000
 
-// RetryPriority is the priority of a crawl that is tried again: after all that have
-// not been tried, so that a few pages that fail do not hold the others up.
+// RetryPriority is the priority of a crawl that is tried again. It comes after all first
+// tries, so that failing pages do not hold the others up.
 func RetryPriority(c crawl.CrawlFacts) int {
 	if fixed := c.Kind.Traits().Priority; fixed != 0 {
 		return fixed - 1
@@ -114,8 +114,8 @@ func yielding(f crawl.Facts, now time.Time) (ids []int64, first *crawl.RunFacts)
 	return ids, first
 }
 
-// End says how a domain's workflow ends; false if something is due, or in flight. A domain
-// of which nothing may be requested can always end: [Decide] says so, whatever is due.
+// End says how a domain's workflow ends; false if something is due, or in flight. A
+// domain that may not be asked at all can always end ([Decide]), even if pages are due.
 func End(f Facts, reason string) (crawl.Finish, bool) {
 	if deferred := f.Domain.DeferredUntil; deferred.After(f.Now) {
 		return crawl.Finish{Deferred: deferred, Reason: f.Domain.Reason}, true

@@ -11,10 +11,9 @@ import (
 	"github.com/mosey-web/mosey/crawl/usage"
 )
 
-// FollowLinks says how the links of a crawl's page become part of its run, and
-// whether they are stored at all: they are a part of what the page says, and so are
-// not where its publisher forbids what the run is for. Nil is not to follow them:
-// then, or where the run's depth is reached.
+// FollowLinks says how the links of a crawl's page become part of its run, and whether
+// they are stored at all. They are not stored if the page's publisher forbids the purpose
+// of the run. follow is nil then, and at the depth limit of the run.
 func FollowLinks(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage) (follow *crawl.Follow, stored bool) {
 	if allowed, _ := usage.Allows(*run.Settings.Purpose, said); !allowed {
 		return nil, false

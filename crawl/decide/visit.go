@@ -5,9 +5,9 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
-// LastVisit is what counts of a page's last visit, for a run. Of one that an earlier
-// extractor has read, or that has left out what the run wants, that is only when it was:
-// however fresh or unchanged the page is, only the page itself tells what there is to find.
+// LastVisit is what counts of a page's last visit, for a run. If an earlier extractor
+// read the page, or the visit left out what the run wants, only the time of the visit
+// counts: the page has to be read again, even if it is fresh or unchanged.
 func LastVisit(run crawl.RunFacts, c crawl.CrawlFacts) crawl.Visit {
 	unread := c.Kind.Image() && c.Image == nil // it was a page, or had a problem
 	if c.Extractor >= crawl.ExtractorVersion && !unread && !wantsMore(run, c) {

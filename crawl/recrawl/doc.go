@@ -28,8 +28,8 @@
 // to crawl", 2020). A [History] keeps what the likelihood needs, in a few numbers. A few
 // visits say little about one page, but the visits to a whole domain show what its pages
 // are like, and the estimate of each page begins there ([Rates]). A page that changed at
-// every visit is looked at twice in quick succession, unless requests are few: only that
-// tells a page that changes every week from one that changes every minute.
+// every visit is visited twice in quick succession, unless requests are few. Nothing else
+// tells a page that changes weekly from one that changes every minute.
 //
 // Sitemaps and feeds are evidence, weighed by how often they have been right ([Source]).
 // With them a page can be asked for as soon as it has changed, and left alone until then

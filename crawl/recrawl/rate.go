@@ -55,12 +55,12 @@ var web = func() (w shares) {
 // shares is how likely, or how common, each class of rates is.
 type shares [rateClasses]float64
 
-// likelihood is how well each class explains the visits, compared with the best one. With
-// changes as a Poisson process of rate r, a visit after t that finds no change has a
-// likelihood of e^-rt, one that finds a change 1 - e^-rt, and a change known to be s ago r
-// e^-rs (Cho and Garcia-Molina, "Estimating frequency of change", 2003, for visits at
-// irregular intervals). Unlike their estimators, classes are not biased if all visits found a
-// change.
+// likelihood is how well each class explains the visits, compared with the best one.
+// Changes are a Poisson process of rate r. A visit after t that finds no change has a
+// likelihood of e^-rt, and one that finds a change has 1 - e^-rt. A change known to be s
+// ago has r e^-rs. That is the estimator of Cho and Garcia-Molina for visits at irregular
+// intervals ("Estimating frequency of change", 2003). Unlike their estimators, classes
+// are not biased if all visits found a change.
 func likelihood(h History) (l shares) {
 	best := math.Inf(-1)
 	for k := range l {

@@ -6,10 +6,9 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// Gaps is what an audit found about the gaps between requests to the same keys.
-// Times are in milliseconds. A gap is from the end of one request to the start
-// of the next, as measured by the worker that made them; Over is what a gap had beyond
-// what it had to be.
+// Gaps is what an audit found about the gaps between requests to the same keys. Times are
+// in milliseconds. A gap is from the end of one request to the start of the next,
+// measured by the worker that made them. Over is how much longer a gap was than required.
 type Gaps struct {
 	Requests   int64   `json:"requests"`
 	Gaps       int64   `json:"gaps"`

@@ -10,7 +10,7 @@ import (
 
 // ExportFilter leaves rows out of an export; zero values do not.
 type ExportFilter struct {
-	// Domain is that of the rows, and of links that of the pages that have them.
+	// Domain limits the rows to a domain; links to those on its pages.
 	Domain string `json:"domain,omitempty"`
 	// Since leaves out pages that were not fetched, crawls that were not completed and
 	// links that neither came nor went at this instant or later.

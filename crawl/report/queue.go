@@ -45,8 +45,8 @@ type Run struct {
 	// about how long what is pending takes; 0 is not known. What is found meanwhile adds to it.
 	PagesPerSecond float64           `json:"pages_per_second"`
 	ETA            settings.Duration `json:"eta,omitempty"`
-	// Longest are the domains with most pending, Failing those of which most requests failed,
-	// and Slowest those that take longest to answer.
+	// Longest are the domains with most pages pending. Failing are those whose requests
+	// failed most. Slowest take longest to answer.
 	Longest []QueuedDomain `json:"longest,omitempty"`
 	Failing []RunDomain    `json:"failing,omitempty"`
 	Slowest []RunDomain    `json:"slowest,omitempty"`

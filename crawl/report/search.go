@@ -48,8 +48,8 @@ type SearchHit struct {
 
 // Outdated is how many pages have to be read again to find what they say.
 type Outdated struct {
-	// Pages are those of Domains that may be asked; Closed are those of others: domains
-	// that somebody has paused, stopped or blocked, or that were given up.
+	// Pages counts pages of the Domains that may be asked. Closed counts pages of domains
+	// that are paused, stopped, blocked or given up.
 	Pages   int64 `json:"pages"`
 	Domains int64 `json:"domains"`
 	Closed  int64 `json:"closed"`

@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// UnmarshalJSON reads settings. A field that is not known is kept in mind for
-// Validate: a delay that was mistyped must not pass for the default, while a
-// history that a later version wrote must still be readable.
+// UnmarshalJSON reads settings. It keeps unknown fields for Validate, which refuses them:
+// a mistyped delay must not pass for the default. Reading them does not fail, as a later
+// version may have written the history.
 func (s *Settings) UnmarshalJSON(data []byte) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(data, &fields); err != nil {

@@ -47,7 +47,8 @@ func (d Setting) CheckText(text string) error {
 
 // parse reads a value as people write it.
 func (d Setting) parse(text string) (reflect.Value, error) {
-	value, ok := reflect.Value{}, false
+	var value reflect.Value
+	var ok bool
 	switch {
 	case d.word != "" && text == d.word:
 		return d.wordValue, nil
@@ -88,7 +89,7 @@ func (d Setting) refuse(value, want string) error {
 // scalar reads a value that is neither a list nor a map.
 func scalar(text string, kind reflect.Type) (reflect.Value, bool) {
 	v := reflect.New(kind).Elem()
-	switch kind.Kind() { //nolint:exhaustive // those that settings have
+	switch kind.Kind() {
 	case reflect.Bool:
 		v.SetBool(text == "on")
 		return v, text == "on" || text == "off"

@@ -63,7 +63,7 @@ func (d Setting) validate(value reflect.Value) error {
 
 // within reports whether a number is not out of bounds.
 func (d Setting) within(v reflect.Value) bool {
-	if d.word != "" && v.Equal(d.wordValue) {
+	if d.word != "" && v.CanInt() && v.Int() == d.wordValue.Int() {
 		return true
 	}
 	return !less(v, d.low) && (!d.high.IsValid() || !less(d.high, v))

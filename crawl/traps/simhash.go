@@ -146,7 +146,7 @@ func appendWords(words []word, text string) []word {
 			i++
 			lower := alphabetWord[c]
 			if lower != 0 {
-				hash = (hash ^ uint64(lower)) * fnvPrime
+				hash = (hash ^ uint64(lower)) * fnvPrime //nolint:gosec // no letter is negative
 				inWord, number = true, number && lower <= '9'
 			} else if inWord {
 				words = append(words, word{hash: mix(hash), number: number})

@@ -31,11 +31,10 @@
 //	Content-Signal search     no         -          -
 //	noarchive                 -          -          forbidden
 //
-// The other signals forbid no purpose. With noindex, or a passed
-// unavailable_after, a page may be fetched and recorded, but belongs in no
-// index: see [Indexable]. nofollow is for [FollowLinks]. noimageai and
-// noimageindex are for [AllowsImages]. nosnippet and Content-Signal ai-input are
-// stored for those who use the data.
+// The other signals forbid no purpose. With noindex, or an unavailable_after that has
+// passed, a page may be fetched and recorded but belongs in no index: see [Indexable].
+// [FollowLinks] reads nofollow. [AllowsImages] reads noimageai and noimageindex.
+// nosnippet and Content-Signal ai-input are stored for those who use the data.
 //
 // Everything is bounded, and nothing fails: a signal that cannot be read is
 // ignored.

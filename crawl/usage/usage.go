@@ -58,9 +58,8 @@ type Usage struct {
 	NoAI      Source `json:"noai,omitempty"`
 	NoImageAI Source `json:"noimageai,omitempty"`
 
-	// UnavailableAfter is the earliest time after which the page should not be
-	// in an index any more, in UTC and between the years 1970 and 9999; zero if
-	// there is none.
+	// UnavailableAfter is the earliest time after which the page should leave an index,
+	// in UTC, between the years 1970 and 9999. Zero is never.
 	UnavailableAfter   time.Time `json:"unavailable_after,omitzero"`
 	UnavailableAfterBy Source    `json:"unavailable_after_by,omitempty"`
 

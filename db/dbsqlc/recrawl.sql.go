@@ -141,8 +141,8 @@ type RecrawlPlanDueRow struct {
 	Settings []byte
 }
 
-// Whether how requests to a domain are spent on its pages is to be planned: a run crawls
-// them again, and the last plan is older than a span, or there is none. The shortest delay
+// A row if the domain needs a plan of how requests are spent on its pages: a run crawls
+// them again, and the last plan is too old, or there is no plan yet. The shortest delay
 // of these runs says how many requests there can be.
 func (q *Queries) RecrawlPlanDue(ctx context.Context, arg RecrawlPlanDueParams) ([]RecrawlPlanDueRow, error) {
 	rows, err := q.db.Query(ctx, recrawlPlanDue, arg.Domain, arg.SpanMs)

@@ -109,9 +109,9 @@ CREATE TABLE domains (
     last_crawl_run_id bigint REFERENCES crawl_runs (id),
     created_at timestamptz NOT NULL DEFAULT now(),
     updated_at timestamptz NOT NULL DEFAULT now(),
-    -- A domain is deferred where none of its addresses may be asked: they are private, and
-    -- the worker was not told to allow their network. refused_ip is one of them, so that a
-    -- worker that may ask it lifts the deferral at once. refused_since is when that began.
+    -- A domain is deferred if all of its addresses are private and the worker is not told
+    -- to allow their network. refused_ip is one of them: a worker that may ask it lifts
+    -- the deferral at once. refused_since is when the deferral began.
     refused_ip inet,
     refused_since timestamptz,
     -- seeded without a scheme: where https cannot be reached, http is meant
@@ -215,10 +215,10 @@ CREATE TABLE run_domains (
     domain text NOT NULL,
     registered text,
     seed boolean NOT NULL DEFAULT false,
-    -- Null while nothing is pending, and while the domain is claimed; infinity while what is
-    -- pending cannot be due before something changes. images_due_at is the same for images
-    -- alone, set where the run limits its pages and takes images. waits is why next_due_at has
-    -- not come (reasons.Reason).
+    -- When the first pending page is due. Null while nothing is pending, and while the
+    -- domain is claimed. Infinity while something has to change before a page can be due.
+    -- images_due_at is the same for images alone, set if the run limits its pages and
+    -- takes images. waits is why next_due_at has not come (reasons.Reason).
     next_due_at timestamptz,
     images_due_at timestamptz,
     waits text NOT NULL DEFAULT '',
@@ -389,10 +389,10 @@ CREATE TABLE page_crawls (
     skipped text,
     -- why the content counts as what it was at the last visit
     unchanged text,
-    -- What an audit computes from. The robots.txt a page was decided by, see
-    -- robots_history; what had to pass before the domain, the address and the subnet
-    -- were asked again, and why; what the server itself asked for. delay_ms is null
-    -- where no request was made.
+    -- The figures that an audit computes from. robots_version is the robots.txt that
+    -- decided (robots_history). The delays are those after which the domain, the address
+    -- and the subnet could be asked again, with the reason. delay_ms is null if no
+    -- request was made. The others are what the server itself asked for.
     robots_version bigint,
     delay_ms bigint,
     delay_reason text,
@@ -454,9 +454,10 @@ CREATE TABLE revisits (
 ) WITH (fillfactor = 80);
 CREATE INDEX revisits_due ON revisits (run_id, due_at) WHERE due_at IS NOT NULL;
 
--- The link graph, over all runs. Sitemaps and feeds that a site or a page names are links of
--- kinds of their own: a run that does not want them does not follow them, and what names a
--- sitemap says whose URLs that may list. Pages are no foreign keys, as in page_crawls.
+-- The link graph, over all runs. Sitemaps and feeds that a site or a page names are links
+-- with kinds of their own. A run follows them only if it wants them. The page or site
+-- that names a sitemap decides whose URLs the sitemap may list. Pages are no foreign
+-- keys, as in page_crawls.
 CREATE TABLE page_links (
     from_page_id bigint NOT NULL,
     to_page_id bigint NOT NULL,
@@ -481,8 +482,8 @@ CREATE INDEX page_links_to ON page_links (to_page_id);
 CREATE INDEX page_links_redirects ON page_links (to_page_id) WHERE kind = 'redirect';
 
 -- What domains and pages are worth by who links to them: what mosey rank has computed
--- last (package rank). Only that writes here, so that a page to which many link is no row
--- that all who record them write.
+-- last (package rank). Nothing else writes here. So recording a link does not write to
+-- the row of its target, which many links may share.
 CREATE TABLE domain_ranks (
     domain text PRIMARY KEY,
     -- how many registered domains link to it
@@ -498,10 +499,11 @@ CREATE TABLE page_ranks (
     score real NOT NULL
 );
 
--- What pages are found by, beside them: a row is large and its index slow to write, and
--- what is asked for again is read without it. keywords_tsv has the terms of package
--- terms, the title of weight A, headings B, the description C, the text D; config is the
--- text search configuration that has made it. A page without a row is not found.
+-- The terms by which search finds pages. They have a table of their own: a row is large,
+-- its index is slow to write, and a page that is asked for again is read without it.
+-- keywords_tsv has the terms of package terms: the title with weight A, headings B, the
+-- description C, the text D. config is the text search configuration that made it. A page
+-- without a row is not found.
 CREATE TABLE page_keywords (
     page_id bigint PRIMARY KEY,
     domain text NOT NULL,
@@ -518,9 +520,9 @@ CREATE TABLE page_keywords (
 -- are read.
 ) WITH (fillfactor = 90, toast_tuple_target = 128);
 
--- New rows wait in a list until there are enough of them: the more, the more of them
--- have a term in common, for which the index is written once. A search reads the list,
--- too. functions/keywords.sql has the memory to sort it.
+-- New rows wait in a list. The index writes a term once for all rows in the list, so a
+-- longer list is cheaper. A search reads the list, too. functions/keywords.sql has the
+-- memory to sort it.
 CREATE INDEX page_keywords_terms ON page_keywords USING gin (keywords_tsv) WITH (gin_pending_list_limit = 16384);
 
 -- The terms of pages that have been recorded and are not in page_keywords yet: crawl.Index.
@@ -558,9 +560,8 @@ CREATE TABLE robots_texts (
     CONSTRAINT robots_texts_hash CHECK (hash = sha256(convert_to(rules, 'UTF8')))
 );
 
--- Bodies of robots.txt as they were sent, once for all that have the same, so that an
--- audit reads what a site has said and not what the crawler had made of it. One is
--- 500 KiB at the most, and 1 KB as a rule.
+-- Bodies of robots.txt as sites sent them, each stored once. An audit reads these bytes,
+-- not what the crawler made of them. One is 500 KiB at the most, and 1 KB as a rule.
 CREATE TABLE robots_bodies (
     hash bytea PRIMARY KEY,
     body bytea NOT NULL,
@@ -624,9 +625,9 @@ CREATE TABLE politeness_slots (
     reason text NOT NULL DEFAULT '',
     -- the end of the queue of those who wait for an address or a subnet
     tail timestamptz NOT NULL DEFAULT 'epoch',
-    -- What is shared by domains is left alone for the strictest delay that anybody wants
-    -- there: when the last request ended, the strictest delay asked for lately, and until
-    -- when that counts.
+    -- Domains that share an address or a subnet leave it alone for the strictest delay
+    -- that any of them wants. ended_at is when the last request ended, strict_ms the
+    -- strictest delay asked for lately, strict_until when that delay stops counting.
     ended_at timestamptz,
     strict_ms bigint,
     strict_until timestamptz,
@@ -905,7 +906,7 @@ CREATE TYPE found_link AS (
 );
 
 -- A page to make part of a run, as follow (crawl.Follow) says. own is the domain whose
--- claim the caller holds, if any; after is how many were found after it on the same page.
+-- claim the caller holds, if any. after counts the pages found later on the same page.
 CREATE TYPE found_page AS (
     run_id bigint,
     page_id bigint,

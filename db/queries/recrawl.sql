@@ -38,8 +38,8 @@ FROM (
     ) AS p
 ) AS o;
 
--- Whether how requests to a domain are spent on its pages is to be planned: a run crawls
--- them again, and the last plan is older than a span, or there is none. The shortest delay
+-- A row if the domain needs a plan of how requests are spent on its pages: a run crawls
+-- them again, and the last plan is too old, or there is no plan yet. The shortest delay
 -- of these runs says how many requests there can be.
 -- name: RecrawlPlanDue :many
 SELECT d.recrawl, r.settings FROM domains AS d

@@ -19,19 +19,27 @@ const (
 	Provenance Table = "provenance"
 )
 
-// Kinds lists them.
+// Tables lists them.
 func Tables() []Table { return []Table{Pages, Links, Crawls, Domains, Images, Provenance} }
 
 // Store reads rows in batches: those that follow a key, and the key after them. A batch
 // may be empty. If nothing follows, next equals after.
 type Store interface {
-	ExportPages(ctx context.Context, f report.ExportFilter, after report.ExportKey) (pages []report.PageRow, next report.ExportKey, err error)
-	ExportLinks(ctx context.Context, f report.ExportFilter, after report.ExportKey) (links []report.LinkRow, next report.ExportKey, err error)
-	ExportCrawls(ctx context.Context, f report.ExportFilter, after report.ExportKey) (crawls []report.CrawlRow, next report.ExportKey, err error)
+	ExportPages(
+		ctx context.Context, f report.ExportFilter, after report.ExportKey,
+	) (pages []report.PageRow, next report.ExportKey, err error)
+	ExportLinks(
+		ctx context.Context, f report.ExportFilter, after report.ExportKey,
+	) (links []report.LinkRow, next report.ExportKey, err error)
+	ExportCrawls(
+		ctx context.Context, f report.ExportFilter, after report.ExportKey,
+	) (crawls []report.CrawlRow, next report.ExportKey, err error)
 	ExportDomains(
 		ctx context.Context, f report.ExportFilter, after report.ExportKey,
 	) (domains []report.DomainRow, next report.ExportKey, err error)
-	ExportImages(ctx context.Context, f report.ExportFilter, after report.ExportKey) (images []report.ImageRow, next report.ExportKey, err error)
+	ExportImages(
+		ctx context.Context, f report.ExportFilter, after report.ExportKey,
+	) (images []report.ImageRow, next report.ExportKey, err error)
 	ExportProvenance(
 		ctx context.Context, f report.ExportFilter, after report.ExportKey,
 	) (rows []report.ProvenanceRow, next report.ExportKey, err error)

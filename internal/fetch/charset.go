@@ -20,11 +20,11 @@ var boms = []struct{ mark, name string }{
 	{"\xff\xfe", "utf-16le"},
 }
 
-// ToUTF8 decodes a body to valid UTF-8, and names the charset, by the Encoding
-// standard's name, that it took the body to be in: that of the byte order mark,
-// else of the Content-Type header, else, for HTML and XML, of a meta element or
-// the XML declaration; else UTF-8 if the body is that, and windows-1252 if
-// not. Names that the standard does not know are passed over.
+// ToUTF8 decodes a body to valid UTF-8, and names the charset of the body as the Encoding
+// standard does. The byte order mark names it, else the Content-Type header, else, in
+// HTML and XML, a meta element or the XML declaration. Without any of these it is UTF-8
+// if the body is valid UTF-8, else windows-1252. Names that the standard does not know
+// are passed over.
 //
 // Sequences that are invalid in the charset become U+FFFD, a byte order mark is
 // removed. The result takes at most three times the body's bytes, and may share

@@ -71,11 +71,10 @@ type Request struct {
 	// for. Required.
 	Addr netip.Addr
 
-	// Deadline is the instant from which nothing is sent any more: neither a
-	// connection nor a byte on one. It should come from time.Now, for both its
-	// clocks are obeyed: the monotonic one, and the wall clock, which goes on
-	// while a machine is suspended. It does not limit the answer; TotalTimeout
-	// does. Zero means none.
+	// Deadline is when sending ends: after it no connection is opened and no byte is
+	// sent. It should come from time.Now, for both its clocks are obeyed: the monotonic
+	// one, and the wall clock, which goes on while a machine is suspended. It does not
+	// limit the answer; TotalTimeout does. Zero means none.
 	//
 	// It is checked before each system call that sends. What the kernel was
 	// given before it, and sends again because it was lost, is not ours.
@@ -89,8 +88,8 @@ type Request struct {
 	// it may be larger than that, and at most 1 GiB.
 	MaxBodyBytes int64
 
-	// ToFile keeps a body longer than 64 KiB in a file, Response.File, in place of memory:
-	// one that is large, and of which only a part is looked at in detail.
+	// ToFile keeps a body longer than 64 KiB in a file, Response.File, rather than in
+	// memory. It is for large bodies that are read only in part.
 	ToFile bool
 
 	// URL is absolute, http or https, without user information. Its host names

@@ -167,8 +167,9 @@ func newZstd(source *bufio.Reader) (*decoder, error) {
 	}}, nil
 }
 
-// frameCounter counts the frames of zstd data by their magic number, and seldom some
-// more: each has a window of its own, of which only the first's is known.
+// frameCounter counts the frames of zstd data by their magic number; now and then it
+// counts too many. Each frame has a window of its own, and only the size of the first is
+// known.
 type frameCounter struct {
 	source io.Reader
 	last   uint32

@@ -15,11 +15,10 @@ type target struct {
 	url  *url.URL
 }
 
-// parseTarget reads an absolute http or https URL. It is more lenient than
-// url.Parse, which refuses paths that the WHATWG standard, and so a canonical
-// URL, may have, such as "/100%"; and it keeps the request target's bytes as
-// they are, so that the site is asked for exactly the URL that was stored.
-// A fragment is dropped, user information refused.
+// parseTarget reads an absolute http or https URL. It is more lenient than url.Parse,
+// which refuses paths that a canonical URL of the WHATWG standard may have, such as
+// "/100%". It keeps the bytes of the request target: the site is asked for exactly the
+// URL that was stored. A fragment is dropped, user information refused.
 func parseTarget(raw string) (target, error) {
 	scheme, rest, ok := strings.Cut(raw, "://")
 	if !ok || (scheme != "http" && scheme != "https") {

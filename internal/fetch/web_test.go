@@ -156,8 +156,8 @@ func TestForbiddenAddressesHearNothing(t *testing.T) {
 	require.Empty(t, b.web.Log())
 }
 
-// What an answer costs is bounded by the limits, whatever it claims or unpacks
-// to: 256 MiB for the bombs, no end for others.
+// The limits bound the cost of an answer, whatever it claims or unpacks to. The bombs
+// unpack to 256 MiB, and other answers never end.
 //
 //nolint:paralleltest // it measures the whole process
 func TestHostileAnswersTakeLittleMemory(t *testing.T) {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/minio/minio-go/v7"
+
 	"github.com/mosey-web/mosey/crawl"
 )
 
@@ -58,19 +60,8 @@ func (s *Store) notFound(what string) error {
 // answer is what a service says in an error: its HTTP status, and its own word for it. The
 // status is 0 if no service has answered.
 func answer(err error) (status int, code string) {
-	if said, ok := errors.AsType[interface {
-		error
-		HTTPStatusCode() int
-	}](err); ok {
-		status = said.HTTPStatusCode()
-	}
-	if said, ok := errors.AsType[interface {
-		error
-		ErrorCode() string
-	}](err); ok {
-		code = said.ErrorCode()
-	}
-	return status, code
+	said, _ := errors.AsType[minio.ErrorResponse](err)
+	return said.StatusCode, said.Code
 }
 
 // missing reports whether it is the object that is not there.

@@ -14,8 +14,8 @@ type Object struct {
 	Written time.Time
 	// Thumbnail says that it is the thumbnail, not the image.
 	Thumbnail bool
-	// Leftover says that it is neither: a file of a process that was killed while it wrote, or
-	// of one that writes just now. Nobody reads it.
+	// Leftover is true for a partial file: its process was killed while it wrote, or is
+	// still writing. Nobody reads it.
 	Leftover bool
 
 	key string

@@ -8,28 +8,23 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
-	"github.com/aws/aws-sdk-go-v2/aws/signer/v4"
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"github.com/aws/aws-sdk-go-v2/service/s3/types"
-	"github.com/aws/aws-sdk-go-v2/service/sts"
-	"github.com/aws/smithy-go/logging"
-	"github.com/aws/smithy-go/middleware"
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+	"github.com/minio/minio-go/v7/pkg/encrypt"
+	"gopkg.in/ini.v1"
 )
 
 const (
 	exampleS3 = "s3://BUCKET?region=REGION"
 	accessS3  = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
+	// triesMost is how often a request is sent that fails as one that may succeed later.
+	triesMost = 3
 )
 
 // paramsS3 are the parameters that a URL may have. No value of one is a secret.
@@ -38,10 +33,9 @@ var paramsS3 = strings.Fields(`region endpoint use_path_style profile role anony
 
 // bucket is a place in a service that speaks S3's protocol.
 type bucket struct {
-	client *s3.Client
+	client minio.Core
 	name   string
-	sse    types.ServerSideEncryption
-	kmsKey *string
+	sse    encrypt.ServerSide
 }
 
 // openBucket also finds the region and the credentials, which the library leaves for the
@@ -56,136 +50,186 @@ func openBucket(ctx context.Context, u *url.URL) (*bucket, error) {
 		}
 		on[name] = yes
 	}
-	b := &bucket{name: u.Host}
-	if kind := query.Get("ssetype"); kind != "" {
-		i := slices.IndexFunc(b.sse.Values(), func(v types.ServerSideEncryption) bool { return strings.EqualFold(string(v), kind) })
-		if i < 0 {
-			return nil, fmt.Errorf("ssetype=%s: want one of %v", kind, b.sse.Values())
-		}
-		b.sse = b.sse.Values()[i]
-	}
-	if id := query.Get("kmskeyid"); id != "" {
-		b.kmsKey = &id
-	}
-	conf, err := configure(ctx, query, on["anonymous"])
+	sse, err := encryption(query.Get("ssetype"), query.Get("kmskeyid"))
 	if err != nil {
 		return nil, err
 	}
-	b.client = s3.NewFromConfig(conf, speakPlainly, func(o *s3.Options) {
-		if endpoint := query.Get("endpoint"); endpoint != "" {
-			o.BaseEndpoint = &endpoint
-		}
-		o.UsePathStyle = on["use_path_style"]
-		o.UseAccelerate = on["accelerate"]
-		o.EndpointOptions.DisableHTTPS = on["disable_https"]
-		if on["dualstack"] {
-			o.EndpointOptions.UseDualStackEndpoint = aws.DualStackEndpointStateEnabled
-		}
-		if on["fips"] {
-			o.EndpointOptions.UseFIPSEndpoint = aws.FIPSEndpointStateEnabled
-		}
-	})
-	return b, nil
-}
-
-// configure finds the region and the credentials.
-func configure(ctx context.Context, query url.Values, anonymous bool) (aws.Config, error) {
-	options := []func(*config.LoadOptions) error{
-		config.WithLogger(logging.Nop{}),       // it would write lines of its own to stderr
-		config.WithRegion(query.Get("region")), // where it is empty, as the environment says
-		config.WithSharedConfigProfile(query.Get("profile")),
-		config.WithRetryer(func() aws.Retryer {
-			return retry.NewStandard(func(o *retry.StandardOptions) { o.RateLimiter = ratelimit.None })
-		}),
+	region := cmp.Or(query.Get("region"), os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"), profileRegion(query.Get("profile")))
+	if region == "" {
+		return nil, errors.New("it has no region: add region=REGION to the URL, or set AWS_REGION")
 	}
-	if anonymous {
-		options = append(options, config.WithCredentialsProvider(aws.AnonymousCredentials{}))
+	host, secure := "s3."+region+".amazonaws.com", !on["disable_https"]
+	if on["fips"] {
+		host = "s3-fips." + region + ".amazonaws.com"
 	}
-	conf, err := config.LoadDefaultConfig(ctx, options...)
+	endpoint := cmp.Or(query.Get("endpoint"), os.Getenv("AWS_ENDPOINT_URL_S3"), os.Getenv("AWS_ENDPOINT_URL"))
+	if e, err := url.Parse(endpoint); err == nil && e.Host != "" {
+		host, secure = e.Host, e.Scheme != "http"
+	}
+	creds, err := credentialsOf(ctx, region, query, on["anonymous"])
 	if err != nil {
-		return conf, err
+		return nil, err
 	}
-	if conf.Region == "" {
-		return conf, errors.New("it has no region: add region=REGION to the URL, or set AWS_REGION")
+	transport, err := minio.DefaultTransport(secure)
+	if err != nil {
+		return nil, err
 	}
-	if role := query.Get("role"); role != "" {
-		conf.Credentials = aws.NewCredentialsCache(stscreds.NewAssumeRoleProvider(sts.NewFromConfig(conf), role))
+	lookup := minio.BucketLookupDNS
+	if on["use_path_style"] || strings.Contains(u.Host, ".") {
+		lookup = minio.BucketLookupPath // no certificate is for a.b.s3.example
 	}
-	if anonymous && query.Get("role") == "" {
-		return conf, nil
-	}
-	if _, err := conf.Credentials.Retrieve(ctx); err != nil {
-		return conf, fmt.Errorf("it has no credentials: %s: %w", accessS3, err)
-	}
-	return conf, nil
-}
-
-// speakPlainly leaves out what services other than AWS's do not understand. CRC-32: each
-// upload has a signed SHA-256 instead, and what is read is hashed anyway. Accept-Encoding:
-// Google's servers change it, which makes the signature wrong.
-func speakPlainly(o *s3.Options) {
-	o.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
-	o.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
-	o.HTTPClient = awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) { t.DisableCompression = true })
-	o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
-		_, err := stack.Finalize.Remove("DisableAcceptEncodingGzip")
-		return err
+	client, err := minio.NewCore(host, &minio.Options{
+		Creds: creds, Secure: secure, Transport: transport, Region: region, BucketLookup: lookup, MaxRetries: triesMost,
 	})
+	if err != nil {
+		return nil, err
+	}
+	client.SetS3EnableDualstack(on["dualstack"])
+	if on["accelerate"] {
+		client.SetS3TransferAccelerate("s3-accelerate.amazonaws.com")
+	}
+	return &bucket{client: *client, name: u.Host, sse: sse}, nil
 }
 
-// write sends an object in one request, with its SHA-256, which the service checks.
+// encryption is what the service is asked to do with what it stores.
+func encryption(kind, key string) (encrypt.ServerSide, error) {
+	switch strings.ToLower(kind) {
+	case "":
+		return nil, nil //nolint:nilnil // it is left to the service
+	case "aes256":
+		return encrypt.NewSSE(), nil
+	case "aws:kms":
+		return encrypt.NewSSEKMS(key, nil)
+	}
+	return nil, fmt.Errorf("ssetype=%s: want AES256 or aws:kms", kind)
+}
+
+// credentialsOf finds the credentials where AWS's tools look for them: in the environment,
+// in a profile of the user's files, and where a machine, a container or a pod has them.
+func credentialsOf(ctx context.Context, region string, query url.Values, anonymous bool) (*credentials.Credentials, error) {
+	if anonymous {
+		return credentials.NewStatic("", "", "", credentials.SignatureAnonymous), nil
+	}
+	providers := []credentials.Provider{&credentials.FileAWSCredentials{Profile: query.Get("profile")}}
+	if query.Get("profile") == "" {
+		providers = []credentials.Provider{&credentials.EnvAWS{}, providers[0]}
+		if !strings.EqualFold(os.Getenv("AWS_EC2_METADATA_DISABLED"), "true") || inContainer() {
+			providers = append(providers, &credentials.IAM{Region: region})
+		}
+	}
+	creds := credentials.NewChainCredentials(providers)
+	if arn := query.Get("role"); arn != "" {
+		creds = credentials.New(&role{base: creds, arn: arn, region: region, client: &http.Client{Timeout: openSpan}})
+	}
+	found := make(chan error, 1)
+	go func() { // a machine that has no credentials is slow to say so
+		value, err := creds.GetWithContext(nil)
+		if err == nil && value.AccessKeyID == "" {
+			err = errors.New("none found")
+		}
+		found <- err
+	}()
+	select {
+	case err := <-found:
+		if err != nil {
+			return nil, fmt.Errorf("it has no credentials: %s: %w", accessS3, err)
+		}
+		return creds, nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("it has no credentials: %s: %w", accessS3, ctx.Err())
+	}
+}
+
+// inContainer reports whether a container or a pod has credentials of its own.
+func inContainer() bool {
+	return cmp.Or(os.Getenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"), os.Getenv("AWS_CONTAINER_CREDENTIALS_FULL_URI"),
+		os.Getenv("AWS_WEB_IDENTITY_TOKEN_FILE")) != ""
+}
+
+// profileRegion is the region that AWS's file of settings has for a profile; empty if that
+// names none.
+func profileRegion(profile string) string {
+	home, _ := os.UserHomeDir() // without one there is no such file
+	file, err := ini.Load(cmp.Or(os.Getenv("AWS_CONFIG_FILE"), filepath.Join(home, ".aws", "config")))
+	if err != nil {
+		return ""
+	}
+	section := "default"
+	if profile = cmp.Or(profile, os.Getenv("AWS_PROFILE")); profile != "" {
+		section = "profile " + profile
+	}
+	return file.Section(section).Key("region").String()
+}
+
+// role assumes a role of AWS with other credentials, anew whenever it expires.
+type role struct {
+	credentials.Expiry
+
+	base        *credentials.Credentials
+	arn, region string
+	client      *http.Client
+}
+
+func (r *role) Retrieve() (credentials.Value, error) { return r.RetrieveWithCredContext(nil) }
+
+// RetrieveWithCredContext asks AWS's security token service.
+func (r *role) RetrieveWithCredContext(cc *credentials.CredContext) (credentials.Value, error) {
+	own, err := r.base.GetWithContext(cc)
+	if err != nil {
+		return credentials.Value{}, err
+	}
+	sts := credentials.STSAssumeRole{
+		Client:      r.client,
+		STSEndpoint: cmp.Or(os.Getenv("AWS_ENDPOINT_URL_STS"), os.Getenv("AWS_ENDPOINT_URL"), "https://sts."+r.region+".amazonaws.com"),
+		Options: credentials.STSAssumeRoleOptions{
+			AccessKey: own.AccessKeyID, SecretKey: own.SecretAccessKey, SessionToken: own.SessionToken,
+			Location: r.region, RoleARN: r.arn, RoleSessionName: "mosey",
+		},
+	}
+	value, err := sts.RetrieveWithCredContext(cc)
+	if err != nil {
+		return value, fmt.Errorf("AssumeRole %s: %w", r.arn, err)
+	}
+	r.SetExpiration(value.Expiration, credentials.DefaultExpiryWindow)
+	return value, nil
+}
+
+// write sends an object in one request, with its SHA-256, which the service checks. It has
+// none of the checksums that services other than AWS's do not understand.
 func (b *bucket) write(ctx context.Context, o object, body io.ReadSeeker) error {
-	_, err := b.client.PutObject(ctx, &s3.PutObjectInput{
-		Bucket: &b.name, Key: &o.key, Body: body, ContentLength: &o.size, ContentType: &o.mediaType,
-		ServerSideEncryption: b.sse, SSEKMSKeyId: b.kmsKey,
-	}, s3.WithAPIOptions(func(stack *middleware.Stack) error {
-		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("SHA256", func(
-			ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
-		) (middleware.InitializeOutput, middleware.Metadata, error) {
-			return next.HandleInitialize(v4.SetPayloadHash(ctx, o.sha), in)
-		}), middleware.After)
-	}))
+	_, err := b.client.PutObject(ctx, b.name, o.key, body, o.size, "", o.sha, minio.PutObjectOptions{
+		ContentType: o.mediaType, ServerSideEncryption: b.sse, DisableContentSha256: true,
+	})
 	return err
 }
 
 func (b *bucket) read(ctx context.Context, key string) (io.ReadCloser, int64, error) {
-	out, err := b.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &b.name, Key: &key})
-	if err != nil {
-		return nil, 0, err
-	}
-	return out.Body, aws.ToInt64(out.ContentLength), nil
+	body, info, _, err := b.client.GetObject(ctx, b.name, key, minio.GetObjectOptions{})
+	return body, info.Size, err
 }
 
 func (b *bucket) stat(ctx context.Context, key string) (int64, time.Time, error) {
-	out, err := b.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &b.name, Key: &key})
-	if err != nil {
-		return 0, time.Time{}, err
-	}
-	return aws.ToInt64(out.ContentLength), aws.ToTime(out.LastModified), nil
+	info, err := b.client.StatObject(ctx, b.name, key, minio.StatObjectOptions{})
+	return info.Size, info.LastModified, err
 }
 
 func (b *bucket) remove(ctx context.Context, key string) error {
-	_, err := b.client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &b.name, Key: &key})
-	return err
+	return b.client.RemoveObject(ctx, b.name, key, minio.RemoveObjectOptions{})
 }
 
 func (b *bucket) list(ctx context.Context, yield func(Object) error) (others int, err error) {
-	pages := s3.NewListObjectsV2Paginator(b.client, &s3.ListObjectsV2Input{Bucket: &b.name})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return others, err
+	for o := range b.client.ListObjectsIter(ctx, b.name, minio.ListObjectsOptions{Recursive: true}) {
+		if o.Err != nil {
+			return others, o.Err
 		}
-		for _, o := range page.Contents {
-			found, ok := parseKey(aws.ToString(o.Key))
-			if !ok {
-				others++
-				continue
-			}
-			found.Bytes, found.Written = aws.ToInt64(o.Size), aws.ToTime(o.LastModified).UTC()
-			if err := yield(found); err != nil {
-				return others, err
-			}
+		found, ok := parseKey(o.Key)
+		if !ok {
+			others++
+			continue
+		}
+		found.Bytes, found.Written = o.Size, o.LastModified.UTC()
+		if err := yield(found); err != nil {
+			return others, err
 		}
 	}
 	return others, nil

@@ -4,10 +4,12 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -141,6 +143,7 @@ func TestS3(t *testing.T) {
 		server.on(func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodGet {
 				w.Header().Set("Content-Length", "1048576")
+				w.Header().Set("Last-Modified", time.Now().UTC().Format(http.TimeFormat))
 				_, _ = w.Write(data[:1<<19])
 				panic(http.ErrAbortHandler)
 			}
@@ -172,8 +175,11 @@ func TestS3(t *testing.T) {
 		require.NoError(t, put(t.Context(), s, data, sha))
 		objects, _ := list(t, s)
 		server.on(func(w http.ResponseWriter, _ *http.Request) {
+			text := "<Error><Code>AccessDenied</Code><Message>" + strings.Repeat("no\n", 10_000) + "</Message></Error>"
+			w.Header().Set("Content-Length", strconv.Itoa(len(text)))
 			w.WriteHeader(http.StatusForbidden)
-			_, _ = io.WriteString(w, "<Error><Code>AccessDenied</Code><Message>"+strings.Repeat("no\n", 10_000)+"</Message></Error>")
+			_, _ = io.WriteString(w, text)
+			require.NoError(t, http.NewResponseController(w).Flush())
 			panic(http.ErrAbortHandler)
 		})
 		_, _, getErr := s.Get(t.Context(), sha)

@@ -19,9 +19,6 @@ type bodyError string
 
 func (e bodyError) Error() string { return string(e) }
 
-// RetryableError tells the library of S3 that sending them again would not help.
-func (bodyError) RetryableError() bool { return false }
-
 // body reads what is to be stored. It fails if that is not what its key says, before it
 // gives out the last byte: nobody ever has all of what is wrong.
 type body struct {
@@ -30,6 +27,7 @@ type body struct {
 	stopped func() error
 	read    int64
 	hash    hash.Hash
+	err     error // for which sending it again would not help
 }
 
 func newBody(ctx context.Context, o object, in io.ReadSeeker) *body {
@@ -50,6 +48,8 @@ func (b *body) rewind() error {
 // send it again.
 func (b *body) Seek(offset int64, whence int) (int64, error) {
 	switch {
+	case b.err != nil:
+		return 0, b.err
 	case whence == io.SeekCurrent && offset == 0:
 		return b.read, nil
 	case whence == io.SeekEnd && offset == 0:
@@ -62,23 +62,26 @@ func (b *body) Seek(offset int64, whence int) (int64, error) {
 	return 0, b.rewind()
 }
 
-func (b *body) Read(p []byte) (int, error) {
+func (b *body) Read(p []byte) (n int, err error) {
 	if err := b.stopped(); err != nil {
 		return 0, err
 	}
-	n, err := b.in.Read(p)
+	n, err = b.in.Read(p)
 	b.read += int64(n)
 	b.hash.Write(p[:n])
 	end := errors.Is(err, io.EOF)
 	switch {
 	case err != nil && !end:
-		return n, fmt.Errorf("%w: read them: %w", errBody, err)
+		b.err = fmt.Errorf("%w: read them: %w", errBody, err)
 	case b.read > b.object.size:
-		return 0, fmt.Errorf("%w: %w: they are more than the %d that were announced", errBody, crawl.ErrInvalid, b.object.size)
+		b.err = fmt.Errorf("%w: %w: they are more than the %d that were announced", errBody, crawl.ErrInvalid, b.object.size)
 	case end || b.read == b.object.size:
 		if sum := hex.EncodeToString(b.hash.Sum(nil)); b.read < b.object.size || sum != b.object.sha {
-			return 0, fmt.Errorf("%w: %w: %d bytes of %d have the SHA-256 %s", errBody, crawl.ErrInvalid, b.read, b.object.size, sum)
+			b.err = fmt.Errorf("%w: %w: %d bytes of %d have the SHA-256 %s", errBody, crawl.ErrInvalid, b.read, b.object.size, sum)
 		}
+	}
+	if b.err != nil {
+		return 0, b.err
 	}
 	return n, err
 }

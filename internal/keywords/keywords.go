@@ -102,7 +102,8 @@ func (w *Writer) singly(ctx context.Context, after int64) (last int64, n int, er
 			reason := err
 			if id, err = w.Store.GiveUpKeywords(ctx, last); err == nil && id != 0 {
 				took = 1
-				w.Logger.WarnContext(ctx, "a page's keywords cannot be stored; it is read anew by `mosey recrawl --outdated`", "page", id, "error", reason)
+				w.Logger.WarnContext(ctx, "a page's keywords cannot be stored; it is read anew by `mosey recrawl --outdated`",
+					"page", id, "error", reason)
 			}
 		}
 		if err != nil || took == 0 {

@@ -24,8 +24,9 @@ import (
 	"github.com/mosey-web/mosey/internal/terms"
 )
 
-// What it costs to read a page of 12 KB, 1,200 words and 10 links, of a pattern whose
-// pages have much in common: all that is done between its request and its record.
+// BenchmarkReadPage reads a page of 12 KB, 1,200 words and 10 links, of a pattern whose
+// pages have much in common. It measures all that is done between the request and the
+// record.
 func BenchmarkReadPage(b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	word := func(w *bytes.Buffer) {
@@ -81,10 +82,10 @@ func BenchmarkReadPage(b *testing.B) {
 	}
 }
 
-// BenchmarkSplit is what the parts of reading a page cost: one of English prose, 900 words
-// in paragraphs, and 40 links, which declares its language. What Postgres does with them
-// tells BenchmarkRecord of package db, and naming a language that is not declared that of
-// package models.
+// BenchmarkSplit is what the parts of reading a page cost: one of English prose, 900
+// words in paragraphs, and 40 links, which declares its language. BenchmarkRecord of
+// package db measures what Postgres does with them. The benchmark of package models
+// measures naming a language that is not declared.
 func BenchmarkSplit(b *testing.B) {
 	text := strings.Fields("the crawler asks for a page and waits until the host may be asked again so that nobody is hurried " +
 		"what it has found is written to the database in one transaction with the links of the page and their texts")

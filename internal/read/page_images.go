@@ -7,8 +7,8 @@ import (
 	"github.com/mosey-web/mosey/internal/extract"
 )
 
-// images are those of a page, as they are recorded: at most so many as the run takes from
-// one page, and the icons of its site. all is set if the page has no others.
+// images are the images of a page as they are recorded: at most as many as the run takes
+// from one page, and the icons of the site. all is true if none is left out.
 func (r *reading) images(page extract.Page) (found []crawl.FoundImage, all bool) {
 	left := *r.d.Run.Settings.MaxImagesPerPage
 	all = page.ImagesDropped == 0

@@ -156,9 +156,9 @@ func (c *Client) Do(ctx context.Context, ask Ask) (Result, error) {
 	return Result{Lease: lease, Exchange: x, Recorded: rec}, err
 }
 
-// read has the answer read. What takes long to be read keeps its lease meanwhile, which ends
-// at an instant: another attempt would be taken for it, and this one for dead. A lease that is
-// kept in small steps costs its domain little if this process dies.
+// read has the answer read. An answer that takes long to read renews its lease meanwhile:
+// once the lease ends, this attempt counts as dead and another one begins. A lease that
+// is kept in small steps costs its domain little if this process dies.
 func (c *Client) read(ctx context.Context, ask Ask, x *Exchange, until time.Time) error {
 	if !kindOf(ask).Large {
 		return ask.Read(ctx, x)

@@ -216,10 +216,9 @@ func KnownStatus(code int) int {
 	return code
 }
 
-// retryAfter is what an answer asks for. A date is measured by the server's own
-// clock (the Date header, RFC 9110 §6.6.1) or by ours, whichever leaves the longer
-// wait: neither of them need be right, and a server that stretches the wait could
-// have asked for it.
+// retryAfter is what an answer asks for. The wait until a date is the longer of two: by
+// the server's own clock (the Date header, RFC 9110 §6.6.1) and by ours, as either can be
+// wrong. A server whose clock makes the wait longer could have asked for that wait.
 func retryAfter(resp *fetch.Response) (time.Duration, bool) {
 	now := resp.EndedAt
 	if date, err := http.ParseTime(resp.Header.Get("Date")); err == nil && date.Before(now) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"image"
 	"image/png"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -24,7 +25,10 @@ const (
 )
 
 func crawlArgs(s site, dir string, extra ...string) []string {
-	args := []string{"--data-dir", dir, "crawl", s.seeds, "--delay", delay.String(), "--set", "ip_delay=0s", "--json"}
+	args := []string{"--data-dir", dir, "crawl", s.seeds, "--delay", delay.String(), "--json"}
+	if !slices.ContainsFunc(extra, func(arg string) bool { return strings.HasPrefix(arg, "ip_delay=") }) {
+		args = append(args, "--set", "ip_delay=0s")
+	}
 	return append(append(args, s.workerFlags()...), extra...)
 }
 

@@ -7,6 +7,6 @@
 // derives what the rows of the database must be ([World.Compare]).
 //
 // The tests drive a real Postgres and the real activities with random sequences of such
-// events, with a Temporal in memory that loses whatever it may lose, and compare after
-// each event.
+// events, and compare after each event. The Temporal is in memory and loses whatever
+// Temporal may lose.
 package model

@@ -141,7 +141,7 @@ func closedWindow() string {
 
 // quiet are the settings of a run that has no others: it is not the delays that are tried.
 var quiet = []string{
-	"delay=0s", "ip_delay=0s", "latency_factor=0", "graylist=0s", "sitemaps=false", "feeds=false", "min_refetch=0s",
+	"delay=0s", "ip_delay=0s", "latency_factor=0", "graylist=0s", "sitemaps=off", "feeds=off", "min_refetch=0s",
 	"max_attempts=2", "scope=web", "pages_per_activity=1",
 }
 

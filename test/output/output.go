@@ -3,7 +3,13 @@ package output
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
 	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // Buffer is what has been printed so far. It may be read while it is written to.
@@ -24,4 +30,41 @@ func (b *Buffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.buf.String()
+}
+
+// Lines decodes text that has one JSON value a line.
+func Lines[T any](t testing.TB, text string) (all []T) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		var value T
+		require.NoError(t, json.Unmarshal([]byte(line), &value), line)
+		all = append(all, value)
+	}
+	return all
+}
+
+// Broken is a pipe that nobody reads from.
+type Broken struct{}
+
+// Write fails.
+func (Broken) Write([]byte) (int, error) { return 0, errors.New("the pipe is broken") }
+
+// ContainsOnSameLine asserts that one line of a text has all pieces, in this order.
+func ContainsOnSameLine(t testing.TB, text string, pieces ...string) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		found := true
+		for _, piece := range pieces {
+			_, rest, ok := strings.Cut(line, piece)
+			if !ok {
+				found = false
+				break
+			}
+			line = rest
+		}
+		if found {
+			return
+		}
+	}
+	require.FailNow(t, "no such line", "%q in\n%s", pieces, text)
 }

@@ -156,7 +156,7 @@ func crawlCases(changing changes) {
 		}
 		record(attempt(16, c.fly(16, 20), object{"outcome": "timeout", "page": nil, "retry_in_ms": 60000, "retry_priority": -9, "error": "no answer"}))
 		record(attempt(24, c.fly(24, 20), object{
-			"outcome": "failed", "page": object{"failed": true}, "verdict": "unreachable", "verdict_reason": "test", "verdict_ms": 3600000,
+			"outcome": "failed", "page": object{"failed": true}, "give_up": "unreachable", "give_up_reason": "test", "give_up_ms": 3600000,
 		}))
 		record(attempt(28, c.fly(28, 20), object{
 			"status_code": 301, "redirect": true, "links": linksOf(28, 20)[:1], "follow": follow,

@@ -1,0 +1,117 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/stack/datadir"
+	"github.com/mosey-web/mosey/internal/stack/postgres"
+)
+
+// RunningMosey is what the Mosey tells of itself that has the data directory, if one does.
+func RunningMosey(e *Env) (info datadir.Info, running bool, err error) {
+	dir, err := datadir.Resolve(e.DataDir)
+	if err != nil {
+		return info, false, err
+	}
+	return datadir.Running(dir)
+}
+
+// ImageStoreOf is where images are stored, as a flag says or by default; empty is nowhere.
+func ImageStoreOf(e *Env, where string) (string, error) {
+	if where != "" || e.Environ.Get("DATABASE_URL") != "" && e.Environ.Get("TEMPORAL_ADDRESS") != "" {
+		return where, nil // a cluster has no data directory
+	}
+	dir, err := datadir.Resolve(e.DataDir)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "images"), nil
+}
+
+// WithStore opens the database of a running Mosey, or starts the data directory's
+// own for as long as fn runs.
+func WithStore(ctx context.Context, e *Env, fn func(*db.Store) error) (err error) {
+	url := e.Environ.Get("DATABASE_URL")
+	if url == "" {
+		dir, err := datadir.Resolve(e.DataDir)
+		if err != nil {
+			return err
+		}
+		attached, err := postgres.Attach(ctx, postgres.Config{Dir: dir})
+		if errors.Is(err, postgres.ErrNoCluster) {
+			return fmt.Errorf("%s: %w: begin with mosey crawl https://example.org/", dir, errNothingYet)
+		}
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, attached.Close(context.WithoutCancel(ctx))) }()
+		url = attached.URL()
+	}
+	store, err := wiring.OpenStore(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	return fn(store)
+}
+
+var errNothingYet = errors.New("nothing has been crawled yet")
+
+// WithNewStore is WithStore for commands that may be the first to use a database: it
+// starts a private one, or migrates the one that DATABASE_URL names.
+func WithNewStore(ctx context.Context, e *Env, fn func(*db.Store) error) error {
+	if e.Environ.Get("DATABASE_URL") == "" {
+		err := WithStore(ctx, e, fn)
+		if !errors.Is(err, errNothingYet) {
+			return err
+		}
+	}
+	if _, _, err := Migrate(ctx, e); err != nil {
+		return err
+	}
+	return WithStore(ctx, e, fn)
+}
+
+// Env is what a command touches of the world.
+type Env struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	// Terminal says that stdout is one.
+	Terminal bool
+	Environ  wiring.Env
+	// Settings are the files that settings are read from, where they exist.
+	Settings []string
+	DataDir  string
+	// Process is the flags that were given and belong to the process, quoted.
+	Process []string
+}
+
+// Migrate brings the database to the newest schema. That of the data directory is made
+// where there is none.
+func Migrate(ctx context.Context, e *Env) (schema db.Schema, applied int, err error) {
+	url := e.Environ.Get("DATABASE_URL")
+	if url == "" {
+		path, err := datadir.Resolve(e.DataDir)
+		if err != nil {
+			return schema, 0, err
+		}
+		dir, err := datadir.Lock(ctx, path)
+		if err != nil {
+			return schema, 0, err
+		}
+		defer func() { err = errors.Join(err, dir.Close()) }()
+		server, err := postgres.Start(ctx, postgres.Config{Dir: dir.Path()})
+		if err != nil {
+			return schema, 0, err
+		}
+		defer func() { err = errors.Join(err, server.Stop(context.WithoutCancel(ctx))) }()
+		url = server.URL()
+	}
+	return wiring.Migrate(ctx, url)
+}

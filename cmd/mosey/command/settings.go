@@ -1,0 +1,170 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/settings"
+)
+
+// RunSettings are the settings of a run as a command line, the environment and settings
+// files give them.
+type RunSettings struct {
+	// Plugins has a flag for each setting, which settingFlags makes.
+	kong.Plugins
+
+	Set []string `help:"Setting that has no flag of its own. Repeatable. mosey set --help lists all." placeholder:"NAME=VALUE" sep:"none" env:"-"`
+
+	Settings settings.Settings `kong:"-"`
+	// typed are the settings whose flags the command line has.
+	typed []string
+}
+
+// settingFlag is the flag of a setting. Each setting has one, so that the environment and
+// settings files can give it; the command line takes only those that the table says.
+type settingFlag struct{ text *string }
+
+// SettingFlags makes the flags from the table of settings.
+func SettingFlags() kong.Plugins {
+	var fields []reflect.StructField
+	for i, s := range settings.All() {
+		hidden := ""
+		if !s.Flag {
+			hidden = ` hidden:""`
+		}
+		fields = append(fields, reflect.StructField{
+			Name: fmt.Sprintf("Setting%d", i), Type: reflect.TypeFor[settingFlag](),
+			Tag: reflect.StructTag(fmt.Sprintf(`name:%q help:%q placeholder:%q%s`, flagName(s.Name), settingHelp(s), placeholder(s), hidden)),
+		})
+	}
+	return kong.Plugins{reflect.New(reflect.StructOf(fields)).Interface()}
+}
+
+// HideExpert leaves the flags that few need out of the help of all commands but up.
+func HideExpert(app *kong.Application) {
+	for _, command := range app.Children {
+		for _, flag := range command.Flags {
+			flag.Hidden = flag.Hidden || command.Name != "up" && flag.Tag.Has("expert")
+		}
+	}
+}
+
+func flagName(setting string) string { return strings.ReplaceAll(setting, "_", "-") }
+
+// settingHelp is a setting's help with its default.
+func settingHelp(s settings.Setting) string {
+	text := s.Help
+	if s.List() && s.Flag {
+		text += " Several with commas, or several times."
+	}
+	switch s.Default {
+	case "", "-1", "0s":
+		return text // the help says what it means
+	}
+	return text + " Default: " + s.Default + "."
+}
+
+func placeholder(s settings.Setting) string {
+	switch {
+	case s.List():
+		return "PATTERN"
+	case s.Values != nil:
+		return strings.Join(s.Values, "|")
+	case s.Duration():
+		return "DURATION"
+	case s.Unit != "":
+		return "N"
+	}
+	return "DAYS TIMES ZONE"
+}
+
+// Decode reads a value; kong calls it.
+func (f *settingFlag) Decode(ctx *kong.DecodeContext) error {
+	var text string
+	s := settingOf(ctx.Value)
+	if err := ctx.Scan.PopValueInto(s.Name, &text); err != nil {
+		return err
+	}
+	if err := s.CheckText(text); err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), crawl.ErrInvalid.Error()+": "+s.Name+" "))
+	}
+	if f.text != nil && s.List() {
+		text = *f.text + "," + text
+	}
+	f.text = &text
+	return nil
+}
+
+func settingOf(v *kong.Value) settings.Setting {
+	s, _ := settings.Lookup(strings.ReplaceAll(v.Name, "-", "_"))
+	return s
+}
+
+// AfterApply puts the settings together; kong calls it.
+func (r *RunSettings) AfterApply(ctx *kong.Context) error {
+	given := map[string]string{}
+	for _, p := range ctx.Path {
+		if p.Flag == nil {
+			continue
+		}
+		flag, is := reflect.TypeAssert[settingFlag](p.Flag.Target)
+		if !is {
+			continue
+		}
+		s := settingOf(p.Flag.Value)
+		given[s.Name] = *flag.text
+		switch {
+		case p.Resolved:
+		case !s.Flag:
+			return fmt.Errorf("--%s is no flag: want --set %s=%s", p.Flag.Name, s.Name, *flag.text)
+		default:
+			r.typed = append(r.typed, s.Name)
+		}
+	}
+	pairs := slices.Clone(r.Set)
+	for _, pair := range pairs {
+		name, _, _ := strings.Cut(pair, "=")
+		name = strings.ReplaceAll(name, "-", "_")
+		if slices.Contains(r.typed, name) {
+			return fmt.Errorf("--set %s: --%s is given too", pair, flagName(name))
+		}
+		delete(given, name) // what is typed wins
+	}
+	for name, text := range given {
+		pairs = append(pairs, name+"="+text)
+	}
+	var err error
+	r.Settings, err = settings.Parse(pairs)
+	return err
+}
+
+// Validate checks the settings; a fault names the flag, if that was typed.
+func (r *RunSettings) Validate() error {
+	return AsFlag(politeness.ValidateSettings(r.Settings), func(name string) bool { return slices.Contains(r.typed, name) })
+}
+
+// AsFlag names what is at fault as its flag, max_depth as --max-depth, if is says that it is
+// one; without is all are.
+func AsFlag(err error, is func(name string) bool) error {
+	if err == nil {
+		return nil
+	}
+	return errors.New(atFault.ReplaceAllStringFunc(err.Error(), func(text string) string {
+		prefix := crawl.ErrInvalid.Error() + ": "
+		name := strings.TrimPrefix(text, prefix)
+		if is != nil && !is(name) {
+			return text
+		}
+		return prefix + "--" + flagName(name)
+	}))
+}
+
+var atFault = regexp.MustCompile(crawl.ErrInvalid.Error() + `: [a-z_]+`)

@@ -1,0 +1,197 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"os"
+	"path/filepath"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"golang.org/x/term"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/language/models"
+	"github.com/mosey-web/mosey/internal/stack"
+	"github.com/mosey-web/mosey/internal/stack/datadir"
+)
+
+// Crawler is the stack, the database and the Temporal client of one command.
+type Crawler struct {
+	Stack  *stack.Stack
+	Store  *db.Store
+	Client *wiring.Client
+	Worker *wiring.Worker
+	// unlimit ends the watch over this process's memory
+	unlimit func()
+	Logger  *slog.Logger
+}
+
+// AttachCrawler connects to the Mosey that runs, and starts none.
+func AttachCrawler(ctx context.Context, e *Env, logger *slog.Logger, progress func(string)) (*Crawler, error) {
+	database, temporal := e.Environ.Get("DATABASE_URL"), e.Environ.Get("TEMPORAL_ADDRESS")
+	if database == "" && temporal == "" {
+		dir, err := datadir.Resolve(e.DataDir)
+		if err != nil {
+			return nil, err
+		}
+		info, running, err := datadir.Running(dir)
+		if err != nil {
+			return nil, err
+		}
+		if !running || info.DatabaseURL == "" || info.TemporalAddress == "" {
+			return nil, fmt.Errorf("--detach: no Mosey runs in %s: start one with mosey up, and leave it running", dir)
+		}
+		database, temporal = info.DatabaseURL, info.TemporalAddress
+	}
+	if database == "" || temporal == "" {
+		return nil, wiring.Usagef("--detach: want both DATABASE_URL and TEMPORAL_ADDRESS, or neither")
+	}
+	return connectCrawler(ctx, e, stack.Options{DatabaseURL: database, TemporalAddress: temporal, Logger: logger, Progress: progress})
+}
+
+// OpenCrawler starts what the environment does not name, and connects to it all.
+func OpenCrawler(ctx context.Context, e *Env, logger *slog.Logger, progress func(string)) (*Crawler, error) {
+	var err error
+	opts := stack.Options{
+		DatabaseURL:     e.Environ.Get("DATABASE_URL"),
+		TemporalAddress: e.Environ.Get("TEMPORAL_ADDRESS"),
+		Logger:          logger,
+		Progress:        progress,
+		SearchAttributes: map[string]enumspb.IndexedValueType{
+			crawl.AttrDomain: enumspb.INDEXED_VALUE_TYPE_KEYWORD,
+			crawl.AttrRun:    enumspb.INDEXED_VALUE_TYPE_KEYWORD_LIST,
+			crawl.AttrStatus: enumspb.INDEXED_VALUE_TYPE_KEYWORD,
+		},
+	}
+	if opts.DatabaseURL == "" || opts.TemporalAddress == "" {
+		if opts.DataDir, err = datadir.Resolve(e.DataDir); err != nil {
+			return nil, err
+		}
+	}
+	return connectCrawler(ctx, e, opts)
+}
+
+// connectCrawler starts what the options leave to us, and connects to it all.
+func connectCrawler(ctx context.Context, e *Env, opts stack.Options) (_ *Crawler, err error) {
+	logger := opts.Logger
+	c := &Crawler{Logger: logger, unlimit: wiring.LimitMemory(e.Environ, wiring.MemoryOfAll)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.Close())
+		}
+	}()
+	if c.Stack, err = stack.Up(ctx, opts); err != nil {
+		if inUse, ok := errors.AsType[*datadir.InUseError](err); ok {
+			return nil, describeInUse(inUse)
+		}
+		return nil, err
+	}
+	_, applied, err := wiring.Migrate(ctx, c.Stack.DatabaseURL)
+	if err != nil {
+		return nil, err
+	}
+	if applied > 0 {
+		c.Stack.Settle()
+	}
+	if c.Store, err = wiring.OpenStore(ctx, c.Stack.DatabaseURL); err != nil {
+		return nil, err
+	}
+	address := ""
+	if e.Environ.Get("TEMPORAL_ADDRESS") == "" {
+		address = c.Stack.TemporalAddress
+	}
+	c.Client, err = wiring.Dial(ctx, e.Environ, address, logger, c.Stack.DialOptions()...)
+	return c, err
+}
+
+// describeInUse tells how to work with the Mosey that has the directory.
+func describeInUse(inUse *datadir.InUseError) error {
+	info, running, err := datadir.Running(inUse.Dir)
+	if err != nil || !running || info.TemporalAddress == "" || info.DatabaseURL == "" {
+		return inUse
+	}
+	return fmt.Errorf("%w\nTo have it crawl, and to crawl beside it:\n  mosey crawl --detach …\n"+
+		"  TEMPORAL_ADDRESS=%s DATABASE_URL='%s' mosey crawl …", inUse, info.TemporalAddress, info.DatabaseURL)
+}
+
+// CheckNamespace refuses a Temporal whose namespace belongs to another database.
+func (c *Crawler) CheckNamespace(ctx context.Context, e *Env) error {
+	return describeForeign(e, wiring.CheckNamespace(ctx, c.Client, c.Store))
+}
+
+// describeForeign tells what to do if the data directory's own Temporal has the namespace
+// of another database. That Temporal stops with this command.
+func describeForeign(e *Env, err error) error {
+	foreign, is := errors.AsType[*wiring.ForeignNamespaceError](err)
+	if !is || e.Environ.Get("TEMPORAL_ADDRESS") != "" {
+		return err
+	}
+	dir, resolveErr := datadir.Resolve(e.DataDir)
+	if resolveErr != nil {
+		return err
+	}
+	return fmt.Errorf("%s: choose another data directory with --data-dir, or, if the other database is gone for good, "+
+		"delete %s, which holds nothing that a database lacks", foreign.Whose(), filepath.Join(dir, "temporal"))
+}
+
+// StartWorker starts a worker in this process.
+func (c *Crawler) StartWorker(ctx context.Context, e *Env, f wiring.FetchFlags) (err error) {
+	if f.ImageStore, err = ImageStoreOf(e, f.ImageStore); err != nil {
+		return err
+	}
+	w, err := wiring.NewWorker(ctx, c.Client, c.Store, f, models.Models{}, c.Logger)
+	if err != nil {
+		return describeForeign(e, err)
+	}
+	if err := w.Start(); err != nil {
+		return fmt.Errorf("start the worker: %w", err)
+	}
+	c.Worker = w
+	return nil
+}
+
+// CloseTimeout bounds how long the stack may take to stop. It is killed then, which
+// loses nothing.
+const CloseTimeout = 30 * time.Second
+
+// Close stops everything: the worker first, which finishes requests in flight.
+func (c *Crawler) Close() error {
+	defer c.unlimit()
+	if c.Worker != nil {
+		c.Worker.Stop()
+	}
+	if c.Client != nil {
+		c.Client.Close()
+	}
+	if c.Store != nil {
+		c.Store.Close()
+	}
+	if c.Stack == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), CloseTimeout)
+	defer cancel()
+	return c.Stack.Close(ctx)
+}
+
+// ErrorsOnly keeps a command's short use of Temporal silent.
+const ErrorsOnly = slog.LevelError
+
+// NewLogger logs warnings for people; the embedded servers have files of their
+// own.
+func NewLogger(w io.Writer, level slog.Level) *slog.Logger {
+	return wiring.NewLogger(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
+}
+
+// IsTerminal returns whether w is one.
+func IsTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && f.Fd() <= math.MaxInt32 && term.IsTerminal(int(f.Fd()))
+}

@@ -1,0 +1,121 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/user"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/workflows"
+)
+
+// Whoami names the person at the command line: user@host.
+func Whoami() string {
+	name := "somebody"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	if host, err := os.Hostname(); err == nil {
+		name += "@" + host
+	}
+	return name[:min(len(name), crawl.ControlByMax)]
+}
+
+// wakeTimeout bounds how long a command tries to reach Temporal.
+const wakeTimeout = 5 * time.Second
+
+// WakeDomain has the dispatchers of a domain's runs look at it now. Without a
+// Temporal that runs there is nothing to wake; one that cannot be reached is
+// noted, and its dispatchers find out by themselves.
+func WakeDomain(ctx context.Context, e *Env, store *db.Store, domain string) {
+	Tell(ctx, e, "crawl, which finds out by itself", func(ctx context.Context) error { return wakeRuns(ctx, e, store, domain) })
+}
+
+// Tell tries for a while to tell who crawls, and notes where that fails.
+func Tell(ctx context.Context, e *Env, whom string, try func(context.Context) error) {
+	ctx, cancel := context.WithTimeout(ctx, wakeTimeout)
+	defer cancel()
+	if err := try(ctx); err != nil {
+		fmt.Fprintf(e.Stderr, "mosey: could not tell the running %s: %v\n", whom, err)
+	}
+}
+
+func wakeRuns(ctx context.Context, e *Env, store *db.Store, domain string) error {
+	runs, err := store.DomainRuns(ctx, domain)
+	if err != nil || len(runs) == 0 {
+		return err
+	}
+	return WithTemporal(ctx, e, func(starter workflows.Starter) error {
+		if err := starter.WakeDomain(ctx, domain); err != nil {
+			return err
+		}
+		for _, run := range runs {
+			if err := starter.StartCrawl(ctx, run); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// WithTemporal calls fn if there is a Temporal that is known to run.
+func WithTemporal(ctx context.Context, e *Env, fn func(workflows.Starter) error) error {
+	address := ""
+	if e.Environ.Get("TEMPORAL_ADDRESS") == "" {
+		if e.Environ.Get("DATABASE_URL") != "" {
+			return nil // which Temporal is not known
+		}
+		info, running, err := RunningMosey(e)
+		if err != nil || !running {
+			return err
+		}
+		address = info.TemporalAddress
+	}
+	c, err := wiring.Dial(ctx, e.Environ, address, NewLogger(e.Stderr, ErrorsOnly))
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	// Both are given: they may not belong together.
+	if e.Environ.Get("DATABASE_URL") != "" {
+		err := WithStore(ctx, e, func(store *db.Store) error { return wiring.CheckNamespace(ctx, c, store) })
+		if err != nil {
+			return err
+		}
+	}
+	return fn(workflows.Starter{Client: c})
+}
+
+// TellRun has a run's dispatcher look at it now, and, where its settings were changed, its
+// domains that sleep decide again.
+func TellRun(ctx context.Context, e *Env, store *db.Store, run crawl.Run, wake bool) {
+	if run.Status == crawl.RunDone {
+		return
+	}
+	Tell(ctx, e, "crawl, which finds out by itself", func(ctx context.Context) error {
+		return WithTemporal(ctx, e, func(starter workflows.Starter) error {
+			if err := starter.StartCrawl(ctx, run.Name); err != nil || !wake {
+				return err
+			}
+			claimed, err := store.ClaimedDomains(ctx, run.ID)
+			if err != nil {
+				return err
+			}
+			var group errgroup.Group
+			group.SetLimit(wakeParallel)
+			for _, d := range claimed {
+				group.Go(func() error { return starter.StartDomain(ctx, d, run.Name, *run.Settings.PagesPerActivity) })
+			}
+			return group.Wait()
+		})
+	})
+}
+
+// wakeParallel is how many workflows are woken at once.
+const wakeParallel = 16

@@ -1,0 +1,279 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/cmd/mosey/command"
+	"github.com/mosey-web/mosey/cmd/mosey/show"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/db"
+)
+
+// PauseCmd makes no request to a domain, or of a run, for a while.
+type PauseCmd struct {
+	Name   string `arg:"" help:"Domain, such as example.org, or run:NAME."`
+	Reason string `help:"Why, for those who ask later." required:"" placeholder:"TEXT"`
+	Until  string `help:"When it ends by itself: a time such as 2030-12-01T06:00:00Z, or how long from now, such as 12h. Default: with mosey resume." placeholder:"TIME|DURATION"`
+}
+
+// Run pauses the domain in all runs, or the run, from the next request on.
+func (p *PauseCmd) Run(ctx context.Context, e *command.Env) error {
+	until, err := parseUntil(p.Until, time.Now())
+	if err != nil {
+		return err
+	}
+	end := ""
+	if !until.IsZero() {
+		end = " until " + command.Stamp(until)
+	}
+	if name, is, err := runArgument(p.Name); err != nil {
+		return err
+	} else if is {
+		change := crawl.RunChange{Action: crawl.ChangePause, Reason: p.Reason, Until: until}
+		return changeRun(ctx, e, name, change, func(run crawl.Run) string {
+			return fmt.Sprintf("Run %s is paused%s. To undo it:\n  mosey resume run:%s", run.Name, end, run.Name)
+		})
+	}
+	return control(ctx, e, p.Name, crawl.Control{Type: crawl.ControlPause, Reason: p.Reason, Until: until}, func(name string) {
+		fmt.Fprintf(e.Stdout, "%s is paused in all runs%s. To undo it:\n  mosey resume %s\n", name, end, name)
+	})
+}
+
+func parseUntil(text string, now time.Time) (at time.Time, err error) {
+	if text == "" {
+		return at, nil
+	}
+	const want = "want a time to come, such as 2030-12-01T06:00:00Z, or a duration, such as 12h"
+	if d, err := time.ParseDuration(text); err == nil {
+		at = now.Add(d)
+	} else if at, err = time.Parse(time.RFC3339, text); err != nil {
+		return at, wiring.Usagef("--until %q: %s", text, want)
+	}
+	if !at.After(now) {
+		return at, wiring.Usagef("--until %s is past: %s", text, want)
+	}
+	return at, nil
+}
+
+// ResumeCmd ends a pause, or has a run go on.
+type ResumeCmd struct {
+	Name string `arg:"" help:"Domain, such as example.org, or run:NAME."`
+}
+
+// Run ends the pause of a domain, or has a run go on that was paused, stopped or done.
+func (r *ResumeCmd) Run(ctx context.Context, e *command.Env) error {
+	if name, is, err := runArgument(r.Name); err != nil {
+		return err
+	} else if is {
+		return resumeRun(ctx, e, name)
+	}
+	return lift(ctx, e, r.Name, "not paused", crawl.ControlPause)
+}
+
+// BlockCmd keeps Mosey away from a domain.
+type BlockCmd struct {
+	Name   string `arg:"" help:"Domain, such as example.org."`
+	Reason string `help:"Why, for those who ask later." required:"" placeholder:"TEXT"`
+}
+
+// Run blocks the domain for all runs, from the next request on.
+func (b *BlockCmd) Run(ctx context.Context, e *command.Env) error {
+	return control(ctx, e, b.Name, crawl.Control{Type: crawl.ControlBlock, Reason: b.Reason}, func(name string) {
+		fmt.Fprintf(e.Stdout, "%s is blocked in all runs. To undo it:\n  mosey unblock %s\n", name, name)
+	})
+}
+
+// UnblockCmd ends a block, or a stop.
+type UnblockCmd struct {
+	Name string `arg:"" help:"Domain, such as example.org."`
+}
+
+// Run lets the domain be crawled again, also if it was given up.
+func (u *UnblockCmd) Run(ctx context.Context, e *command.Env) error {
+	return lift(ctx, e, u.Name, "neither blocked, stopped nor given up", crawl.ControlBlock, crawl.ControlStop)
+}
+
+// RetryCmd asks a domain again that is in trouble.
+type RetryCmd struct {
+	Name string `arg:"" help:"Domain, such as example.org."`
+}
+
+// Run has the domain probed now, instead of when its time has come.
+func (r *RetryCmd) Run(ctx context.Context, e *command.Env) error {
+	name, err := command.DomainArgument(r.Name)
+	if err != nil {
+		return err
+	}
+	return command.WithStore(ctx, e, func(store *db.Store) error {
+		err := store.RetryDomain(ctx, name)
+		if errors.Is(err, crawl.ErrNotFound) {
+			return fmt.Errorf("%s is not given up, and its robots.txt can be read; mosey why %s tells what holds", name, name)
+		}
+		if err != nil {
+			return err
+		}
+		return lifted(ctx, e, store, name)
+	})
+}
+
+// SetCmd changes what holds for one domain, or settings of a run.
+type SetCmd struct {
+	Name     string         `arg:"" help:"Domain, such as example.org, or run:NAME."`
+	Settings []string       `arg:"" optional:"" name:"setting" help:"Of a run: name=value, such as delay=5s or max_pages=1000."`
+	Delay    *time.Duration `help:"Least time between two requests; 0s leaves the runs' own." placeholder:"DURATION"`
+	MaxPages *int64         `help:"Requests a run; -1 is no limit." placeholder:"N"`
+	Window   *string        `help:"When it may be asked, such as 'Mon-Fri 22:00-06:00 Europe/Berlin'; empty is always." placeholder:"DAYS TIMES ZONE"`
+	Reason   string         `help:"Why, for those who ask later." placeholder:"TEXT"`
+
+	ResetTraps bool `help:"Forget which patterns of its URLs have brought nothing new; what they stopped is decided again."`
+}
+
+// Help lists the settings of runs.
+func (*SetCmd) Help() string {
+	var text strings.Builder
+	text.WriteString("Settings of a run, with their defaults:\n")
+	for _, s := range settings.All() {
+		fmt.Fprintf(&text, "\n    %s=%s\n\n%s\n", s.Name, s.Default, s.Help)
+	}
+	return text.String()
+}
+
+// Run stores what was given, for the next request on.
+func (s *SetCmd) Run(ctx context.Context, e *command.Env) error {
+	none := s.Delay == nil && s.MaxPages == nil && s.Window == nil && !s.ResetTraps
+	if run, is, err := runArgument(s.Name); err != nil {
+		return err
+	} else if is {
+		if !none {
+			return wiring.Usagef("set %s: flags are for domains: want name=value, such as delay=5s", s.Name)
+		}
+		return setRun(ctx, e, run, s.Reason, s.Settings)
+	}
+	name, err := command.DomainArgument(s.Name)
+	if err != nil {
+		return err
+	}
+	if len(s.Settings) > 0 {
+		return wiring.Usagef("set %s %s: want --delay, --max-pages, --window or --reset-traps; name=value is for runs: run:NAME",
+			name, s.Settings[0])
+	}
+	if none {
+		return wiring.Usagef("set %s: nothing to set: want --delay, --max-pages, --window or --reset-traps", name)
+	}
+	// the bounds are those of the settings of the same names
+	bounds := settings.Settings{Delay: (*settings.Duration)(s.Delay), MaxPages: s.MaxPages, Window: s.Window}
+	if err := politeness.ValidateSettings(bounds); err != nil {
+		return wiring.Usagef("%w", command.AsFlag(err, nil))
+	}
+	if err := checkReason(s.Reason, 0); err != nil {
+		return err
+	}
+	return command.WithStore(ctx, e, func(store *db.Store) error {
+		if _, err := store.Domain(ctx, name); errors.Is(err, crawl.ErrNotFound) {
+			return fmt.Errorf("domain %s is not known: seed a page of it first, such as mosey crawl https://%s/", name, name)
+		} else if err != nil {
+			return err
+		}
+		for _, c := range s.controls() {
+			if err := store.SetControl(ctx, name, c); err != nil {
+				return err
+			}
+		}
+		if s.ResetTraps {
+			if err := store.ResetTraps(ctx, name); err != nil {
+				return err
+			}
+		}
+		command.WakeDomain(ctx, e, store, name)
+		fmt.Fprintf(e.Stdout, "%s is set. To see what holds:\n  mosey why %s\n", name, name)
+		return nil
+	})
+}
+
+func (s *SetCmd) controls() []crawl.Control {
+	var all []crawl.Control
+	add := func(kind crawl.ControlType, value any) {
+		data, err := json.Marshal(value)
+		if err != nil {
+			panic(err) // numbers and text always can be
+		}
+		all = append(all, crawl.Control{Type: kind, Value: data, Reason: s.Reason, SetBy: command.Whoami()})
+	}
+	if s.Delay != nil {
+		add(crawl.ControlDelay, crawl.Millis(*s.Delay))
+	}
+	if s.MaxPages != nil {
+		add(crawl.ControlBudget, *s.MaxPages)
+	}
+	if s.Window != nil {
+		add(crawl.ControlWindow, *s.Window)
+	}
+	return all
+}
+
+// control stores a person's decision that forbids requests to a domain.
+func control(ctx context.Context, e *command.Env, text string, c crawl.Control, done func(name string)) error {
+	name, err := command.DomainArgument(text)
+	if err != nil {
+		return err
+	}
+	if err := checkReason(c.Reason, 1); err != nil {
+		return err
+	}
+	c.SetBy = command.Whoami()
+	return command.WithStore(ctx, e, func(store *db.Store) error {
+		if err := store.SetControl(ctx, name, c); err != nil {
+			return err
+		}
+		done(name)
+		return nil
+	})
+}
+
+func checkReason(text string, least int) error {
+	if len(text) < least || len(text) > crawl.ControlReasonMax {
+		return wiring.Usagef("--reason: %d bytes: want %d to %d", len(text), least, crawl.ControlReasonMax)
+	}
+	return nil
+}
+
+// lift takes a person's decisions about a domain back.
+func lift(ctx context.Context, e *command.Env, text, state string, kinds ...crawl.ControlType) error {
+	name, err := command.DomainArgument(text)
+	if err != nil {
+		return err
+	}
+	return command.WithStore(ctx, e, func(store *db.Store) error {
+		err := store.LiftControls(ctx, name, command.Whoami(), kinds...)
+		if errors.Is(err, crawl.ErrNotFound) {
+			return fmt.Errorf("%s is %s; mosey why %s tells what holds", name, state, name)
+		}
+		if err != nil {
+			return err
+		}
+		return lifted(ctx, e, store, name)
+	})
+}
+
+// lifted says what holds now, and has the domain's runs look at it.
+func lifted(ctx context.Context, e *command.Env, store *db.Store, name string) error {
+	facts, err := store.Facts(ctx, name)
+	if err != nil {
+		return err
+	}
+	if c, forbidden := facts.Domain.Controls.Forbidding(facts.Now); forbidden {
+		fmt.Fprintf(e.Stdout, "%s is still not crawled: %s\n", name, show.ControlLine(c))
+		return nil
+	}
+	command.WakeDomain(ctx, e, store, name)
+	fmt.Fprintf(e.Stdout, "%s may be crawled again; what was pending goes on with its runs.\n", name)
+	return nil
+}

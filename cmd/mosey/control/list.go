@@ -1,0 +1,254 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"text/tabwriter"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/cmd/mosey/command"
+	"github.com/mosey-web/mosey/cmd/mosey/seed"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/lists"
+	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/workflows"
+)
+
+// ListCmd changes and shows the lists of what may be crawled at all.
+type ListCmd struct {
+	Add    listAddCmd    `cmd:"" help:"Put hosts, domains or networks on a list."`
+	Import listImportCmd `cmd:"" help:"Put the entries of files on a list, one a line; hosts files can be read, too."`
+	Remove listRemoveCmd `cmd:"" help:"Take entries off a list."`
+	Show   listShowCmd   `cmd:"" help:"Show the entries of a list, or of both."`
+}
+
+// listArg names one of the lists.
+type listArg struct {
+	List string `arg:"" enum:"allow,block" help:"allow or block. Nothing on the block list is asked; where the allow list has entries, only what is on it."`
+}
+
+func (l listArg) list() lists.List { return lists.List(l.List) }
+
+// listAddCmd puts entries on a list.
+type listAddCmd struct {
+	listArg
+
+	Entries []string `arg:"" name:"entry" help:"example.org (with all below it), shop.example.org, *.example.org, 192.0.2.0/24."`
+	Reason  string   `help:"Why, for those who ask later." placeholder:"TEXT"`
+}
+
+// Run puts the entries on the list, for the next request on.
+func (l *listAddCmd) Run(ctx context.Context, e *command.Env) error {
+	entries, err := listEntries(l.Entries)
+	if err == nil {
+		err = checkReason(l.Reason, 0)
+	}
+	if err != nil {
+		return err
+	}
+	return command.WithNewStore(ctx, e, func(store *db.Store) error { return addToList(ctx, e, store, l.list(), entries, l.Reason) })
+}
+
+func listEntries(texts []string) ([]lists.Entry, error) {
+	var entries []lists.Entry
+	for _, text := range texts {
+		entry, err := lists.Parse(text)
+		if err != nil {
+			return nil, wiring.Usagef("%w", err)
+		}
+		entries = append(entries, entry)
+	}
+	return entries, nil
+}
+
+// addToList stores entries, and says what that means.
+func addToList(ctx context.Context, e *command.Env, store *db.Store, list lists.List, entries []lists.Entry, reason string) error {
+	sizes, err := store.ListSizes(ctx)
+	if err != nil {
+		return err
+	}
+	added, err := store.AddToList(ctx, list, entries, reason, command.Whoami())
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(e.Stdout, "%s on the %s list, %d of them new.\n", command.Count(int64(len(entries)), "entry"), list, added)
+	if list == lists.Allow && sizes[lists.Allow] == 0 {
+		fmt.Fprintln(e.Stdout, "Only what is on the allow list is crawled now, in all runs. To undo it:\n  mosey list remove allow --all")
+	}
+	if list == lists.Allow {
+		goOnAll(ctx, e, store)
+	}
+	return nil
+}
+
+// listImportCmd puts the entries of files on a list.
+type listImportCmd struct {
+	listArg
+
+	Files  []string `arg:"" name:"file" help:"File of entries, one a line, or - for standard input. # begins a comment."`
+	Reason string   `help:"Why, for those who ask later. Default: the file's name." placeholder:"TEXT"`
+}
+
+// Run reads the files, and puts what they have on the list.
+func (l *listImportCmd) Run(ctx context.Context, e *command.Env) error {
+	if err := checkReason(l.Reason, 0); err != nil {
+		return err
+	}
+	for _, name := range l.Files {
+		entries, bad, err := readListFile(name, e.Stdin)
+		if err != nil {
+			return err
+		}
+		for _, line := range bad.Shown {
+			fmt.Fprintln(e.Stderr, "skipped: "+line)
+		}
+		if bad.All > len(bad.Shown) {
+			fmt.Fprintf(e.Stderr, "skipped: %d lines in all that are no entries\n", bad.All)
+		}
+		if len(entries) == 0 {
+			return wiring.Usagef("no entries in %s: want one a line, such as example.org, *.example.org or 192.0.2.0/24", name)
+		}
+		reason := l.Reason
+		if reason == "" {
+			reason = name[:min(len(name), crawl.ControlReasonMax)]
+		}
+		if err := command.WithNewStore(ctx, e, func(store *db.Store) error {
+			return addToList(ctx, e, store, l.list(), entries, reason)
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func readListFile(name string, stdin io.Reader) (entries []lists.Entry, bad seed.BadLines, err error) {
+	if name == "-" {
+		return readList("standard input", stdin)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, bad, wiring.Usagef("list file: %w", err)
+	}
+	defer f.Close()
+	return readList(name, f)
+}
+
+func readList(name string, r io.Reader) (entries []lists.Entry, bad seed.BadLines, err error) {
+	err = seed.EachLine(name, r, "one entry a line", func(n int, line string) {
+		entry, found, err := lists.ParseLine(line)
+		switch {
+		case err != nil:
+			bad.Add(fmt.Sprintf("%s:%d: %v", name, n, err))
+		case found:
+			entries = append(entries, entry)
+		}
+	})
+	if err != nil {
+		return nil, bad, err
+	}
+	return entries, bad, nil
+}
+
+// listRemoveCmd takes entries off a list.
+type listRemoveCmd struct {
+	listArg
+
+	Entries []string `arg:"" optional:"" name:"entry" help:"Entries as mosey list show has them."`
+	All     bool     `help:"All of them."`
+}
+
+// Run takes the entries off, and has what they kept from being crawled looked at again.
+func (l *listRemoveCmd) Run(ctx context.Context, e *command.Env) error {
+	if l.All == (len(l.Entries) > 0) {
+		return wiring.Usagef("list remove %s: want entries, such as example.org, or --all", l.List)
+	}
+	entries, err := listEntries(l.Entries)
+	if err != nil {
+		return err
+	}
+	return command.WithStore(ctx, e, func(store *db.Store) error {
+		removed, err := store.RemoveFromList(ctx, l.list(), l.All, entries)
+		if err != nil {
+			return err
+		}
+		if removed == 0 {
+			return fmt.Errorf("%s on the %s list: mosey list show %s shows what is", noneOf(l.Entries), l.List, l.List)
+		}
+		fmt.Fprintf(e.Stdout, "%s taken off the %s list.\n", command.Count(int64(removed), "entry"), l.List)
+		goOnAll(ctx, e, store)
+		return nil
+	})
+}
+
+func noneOf(entries []string) string {
+	switch len(entries) {
+	case 0:
+		return "nothing is"
+	case 1:
+		return entries[0] + " is not"
+	}
+	return "none of these is"
+}
+
+// goOnAll has the runs that are going look at what the lists do not keep from being
+// crawled any more.
+func goOnAll(ctx context.Context, e *command.Env, store *db.Store) {
+	command.Tell(ctx, e, "crawls, which find out by themselves", func(ctx context.Context) error {
+		runs, err := store.Runs(ctx)
+		if err != nil {
+			return err
+		}
+		return command.WithTemporal(ctx, e, func(starter workflows.Starter) error {
+			for _, run := range runs {
+				if run.Status != crawl.RunRunning {
+					continue
+				}
+				if _, err := seed.StartSeeding(ctx, store, starter, run, settings.Settings{}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+}
+
+// listShowCmd shows the lists.
+type listShowCmd struct {
+	List string `arg:"" optional:"" enum:"allow,block,both" default:"both" help:"allow or block. Default: both."`
+	JSON bool   `name:"json" help:"Print one JSON object a line."`
+}
+
+// Run prints the entries.
+func (l *listShowCmd) Run(ctx context.Context, e *command.Env) error {
+	which, named := []lists.List{lists.Allow, lists.Block}, "allow or block"
+	if l.List != "both" {
+		which, named = []lists.List{lists.List(l.List)}, l.List
+	}
+	return command.WithStore(ctx, e, func(store *db.Store) error {
+		t, shown := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0), false
+		for _, list := range which {
+			err := store.ListEntries(ctx, list, func(entry db.ListEntry) error {
+				if l.JSON {
+					return command.PrintLines(e.Stdout, []db.ListEntry{entry})
+				}
+				if !shown {
+					fmt.Fprintln(t, "LIST\tENTRY\tSET BY\tON\tREASON")
+				}
+				shown = true
+				_, err := fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n",
+					list, entry.Entry, command.OneLine(entry.SetBy), command.Stamp(entry.SetAt), command.OneLine(entry.Reason))
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+		if !shown && !l.JSON {
+			fmt.Fprintf(e.Stdout, "Nothing is on the %s list.\n", named)
+		}
+		return command.Flush(t)
+	})
+}

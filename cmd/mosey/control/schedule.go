@@ -1,0 +1,174 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/mosey-web/mosey/activities"
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/cmd/mosey/command"
+	"github.com/mosey-web/mosey/cmd/mosey/seed"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/seeds"
+	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/workflows"
+)
+
+// ScheduleCmd has Temporal do things at their times, by its Schedules.
+type ScheduleCmd struct {
+	Add     scheduleAddCmd     `cmd:"" help:"Add a schedule: it seeds a run from a list (--source) or URLs, or fetches pages again (--older-than)."`
+	List    scheduleListCmd    `cmd:"" default:"withargs" help:"List schedules."`
+	Remove  scheduleRemoveCmd  `cmd:"" help:"Remove a schedule."`
+	Trigger scheduleTriggerCmd `cmd:"" help:"Do now what a schedule does at its times."`
+}
+
+// scheduleAddCmd adds a schedule.
+type scheduleAddCmd struct {
+	Name string   `arg:"" help:"Name of the schedule."`
+	URLs []string `arg:"" optional:"" name:"url" help:"Seeds."`
+
+	Run_  string        `name:"run" help:"Name of the run. Default: default." default:"default" placeholder:"NAME"` //nolint:revive // Run is the method
+	Every time.Duration `help:"Span between two times, such as 168h." placeholder:"DURATION"`
+	Cron  string        `help:"When, in UTC: a cron line of five fields, such as '0 3 * * 1'." placeholder:"LINE"`
+
+	Source    string `help:"List to seed: tranco, majestic, or urls, csv or opml of --url or of --file." placeholder:"SOURCE"`
+	File      string `help:"Name of a file in the workers' --seed-dir." placeholder:"FILE"`
+	URL       string `name:"url" help:"Where to download the list." placeholder:"URL"`
+	Column    string `help:"Column of a CSV file with the seeds." placeholder:"NAME|N"`
+	Limit     int64  `help:"Entries to read; 0 is all." placeholder:"N"`
+	OlderThan string `help:"Fetch pages again that were fetched longer ago, such as 30d." placeholder:"DURATION"`
+	Domain    string `help:"With --older-than: only pages of this domain." placeholder:"DOMAIN"`
+}
+
+// schedule is what the flags say.
+func (s *scheduleAddCmd) schedule() (workflows.Schedule, error) {
+	out := workflows.Schedule{Name: s.Name, Every: settings.Duration(s.Every), Cron: s.Cron}
+	list := activities.SeedList{Source: seeds.Source(s.Source), File: s.File, URL: s.URL, Column: s.Column, Limit: s.Limit}
+	seeding := len(s.URLs) > 0 || list != (activities.SeedList{})
+	if seeding == (s.OlderThan != "") {
+		return out, errors.New("want seeds, as --source or URLs, or --older-than")
+	}
+	if seeding {
+		out.Seed = &workflows.SeedInput{Run: s.Run_, URLs: s.URLs, SeedList: list}
+		return out, out.Validate()
+	}
+	age, err := seed.ParseDays(s.OlderThan)
+	if err != nil {
+		return out, fmt.Errorf("--older-than %q: %w", s.OlderThan, err)
+	}
+	domain, err := command.DomainFlag(s.Domain)
+	if err != nil {
+		return out, err
+	}
+	out.Recrawl = &activities.RecrawlInput{Run: s.Run_, OlderThan: settings.Duration(age), Domain: domain}
+	return out, out.Validate()
+}
+
+// Run adds the schedule.
+func (s *scheduleAddCmd) Run(ctx context.Context, e *command.Env) error {
+	schedule, err := s.schedule()
+	if err != nil {
+		return wiring.Usagef("schedule add %s: %w", s.Name, err)
+	}
+	return withSchedules(ctx, e, func(starter workflows.Starter) error {
+		err := starter.AddSchedule(ctx, schedule)
+		if errors.Is(err, crawl.ErrInvalid) {
+			return wiring.Usagef("%w", err)
+		}
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(e.Stdout, "Schedule %s is added. To do it now as well:\n  mosey schedule trigger %s\n", s.Name, s.Name)
+		return nil
+	})
+}
+
+// scheduleListCmd lists schedules.
+type scheduleListCmd struct {
+	JSON bool `name:"json" help:"Print one JSON object a line."`
+}
+
+// Run lists the schedules.
+func (s *scheduleListCmd) Run(ctx context.Context, e *command.Env) error {
+	return withSchedules(ctx, e, func(starter workflows.Starter) error {
+		all, err := starter.Schedules(ctx)
+		if err != nil {
+			return err
+		}
+		if s.JSON {
+			return command.PrintLines(e.Stdout, all)
+		}
+		if len(all) == 0 {
+			fmt.Fprintln(e.Stderr, "No schedules.")
+			return nil
+		}
+		t := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(t, "SCHEDULE\tDOES\tRUN\tLAST\tNEXT")
+		at := func(t time.Time) string {
+			if t.IsZero() {
+				return "-"
+			}
+			return command.Stamp(t)
+		}
+		for _, one := range all {
+			does := map[string]string{workflows.SeedWorkflowName: "seeds", workflows.RecrawlWorkflowName: "fetches again"}[one.Workflow]
+			if one.Paused {
+				does += " (paused)"
+			}
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", command.OneLine(one.Name), does, command.OneLine(one.Run), at(one.Last), at(one.Next))
+		}
+		return command.Flush(t)
+	})
+}
+
+// scheduleRemoveCmd removes a schedule.
+type scheduleRemoveCmd struct {
+	Name string `arg:"" help:"Name of the schedule."`
+}
+
+// Run removes it.
+func (s *scheduleRemoveCmd) Run(ctx context.Context, e *command.Env) error {
+	return withSchedule(ctx, e, s.Name, "removed; what it has started goes on", workflows.Starter.RemoveSchedule)
+}
+
+// scheduleTriggerCmd does now what a schedule does at its times.
+type scheduleTriggerCmd struct {
+	Name string `arg:"" help:"Name of the schedule."`
+}
+
+// Run does it.
+func (s *scheduleTriggerCmd) Run(ctx context.Context, e *command.Env) error {
+	return withSchedule(ctx, e, s.Name, "started", workflows.Starter.TriggerSchedule)
+}
+
+// withSchedule does something with a schedule, and says what.
+func withSchedule(
+	ctx context.Context, e *command.Env, name, done string, do func(workflows.Starter, context.Context, string) error,
+) error {
+	return withSchedules(ctx, e, func(starter workflows.Starter) error {
+		err := do(starter, ctx, name)
+		if errors.Is(err, crawl.ErrNotFound) {
+			return wiring.Usagef("schedule %q does not exist; mosey schedule lists all", name)
+		}
+		if err == nil {
+			fmt.Fprintf(e.Stdout, "Schedule %s is %s.\n", name, done)
+		}
+		return err
+	})
+}
+
+// withSchedules calls fn with the Temporal that runs; there has to be one.
+func withSchedules(ctx context.Context, e *command.Env, fn func(workflows.Starter) error) error {
+	called := false
+	err := command.WithTemporal(ctx, e, func(starter workflows.Starter) error {
+		called = true
+		return fn(starter)
+	})
+	if err == nil && !called {
+		return errors.New("no Temporal runs that is known: start one with mosey up, or set TEMPORAL_ADDRESS")
+	}
+	return err
+}

@@ -1,0 +1,2 @@
+// Package images has the commands about images and the store of their bytes.
+package images

@@ -1,0 +1,373 @@
+package images
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/cmd/mosey/command"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/urls"
+	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/picture"
+)
+
+// Cmd shows the images that were found.
+type Cmd struct {
+	List       imagesListCmd       `cmd:"" default:"withargs" help:"List images, the latest first."`
+	Similar    imagesSimilarCmd    `cmd:"" help:"Find images that look like a file, an image that is known, or a hash."`
+	Duplicates imagesDuplicatesCmd `cmd:"" help:"Show images that several URLs have."`
+	Sheet      imagesSheetCmd      `cmd:"" help:"Write a page that shows images beside each other."`
+}
+
+// imageFilter is which images are shown.
+type imageFilter struct {
+	Domain    string            `help:"Only images that pages of this domain name." placeholder:"DOMAIN"`
+	MinWidth  int               `help:"Only images so wide at least, in pixels." placeholder:"N"`
+	MinHeight int               `help:"Only images so high at least." placeholder:"N"`
+	Format    crawl.ImageFormat `help:"Only images of this format: jpeg, png, gif, webp, bmp, tiff, avif or heic." placeholder:"FORMAT"`
+	Limit     int               `default:"100" help:"How many." placeholder:"N"`
+}
+
+func (f imageFilter) filter() (report.ImageFilter, error) {
+	domain, err := command.DomainFlag(f.Domain)
+	if err != nil {
+		return report.ImageFilter{}, err
+	}
+	switch f.Format {
+	case "", crawl.ImageJPEG, crawl.ImagePNG, crawl.ImageGIF, crawl.ImageWebP, crawl.ImageBMP, crawl.ImageTIFF,
+		crawl.ImageAVIF, crawl.ImageHEIC:
+	default:
+		return report.ImageFilter{}, wiring.Usagef("--format %q: want jpeg, png, gif, webp, bmp, tiff, avif or heic", f.Format)
+	}
+	for name, pixels := range map[string]int{"--min-width": f.MinWidth, "--min-height": f.MinHeight} {
+		if pixels < 0 || pixels > pixelsMost {
+			return report.ImageFilter{}, wiring.Usagef("%s %d: want 0 to %d pixels", name, pixels, pixelsMost)
+		}
+	}
+	if err := command.CheckLimit(f.Limit); err != nil {
+		return report.ImageFilter{}, err
+	}
+	return report.ImageFilter{Domain: domain, MinWidth: f.MinWidth, MinHeight: f.MinHeight, Format: f.Format, Most: f.Limit}, nil
+}
+
+// pixelsMost is beyond any side of a picture that is read.
+const pixelsMost = 1_000_000
+
+// imagesListCmd lists images.
+type imagesListCmd struct {
+	imageFilter
+
+	Failed  bool               `xor:"status" help:"Images of which the last fetch brought nothing, and why, in place of those that were recorded."`
+	Pending bool               `xor:"status" help:"Images that were found and not fetched yet, and icons."`
+	Problem crawl.ImageProblem `help:"Only images that were not recorded for this: not answered, not an image, svg, mismatch, too small, too large, malformed or forbidden." placeholder:"WHY"`
+	JSON    bool               `name:"json" help:"Print one JSON object an image."`
+}
+
+// Run prints images.
+func (c *imagesListCmd) Run(ctx context.Context, e *command.Env) error {
+	f, err := c.filter()
+	if err != nil {
+		return err
+	}
+	f.Problem = c.Problem
+	switch {
+	case c.Problem != "" && !slices.Contains(imageProblems, c.Problem):
+		return wiring.Usagef("--problem %q: want not answered, not an image, svg, mismatch, too small, too large, malformed or forbidden",
+			c.Problem)
+	case c.Problem != "" && c.Pending:
+		return wiring.Usagef("--problem %q: images that are pending have none yet; leave out --pending", c.Problem)
+	case c.Failed || c.Problem != "":
+		f.Status = report.ImageFailed
+	case c.Pending:
+		f.Status = report.ImagePending
+	}
+	return command.WithStore(ctx, e, func(store *db.Store) error {
+		rows, err := store.Images(ctx, f)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return command.PrintLines(e.Stdout, imageDocs(rows))
+		}
+		if len(rows) == 0 {
+			fmt.Fprintln(e.Stderr, c.none())
+		}
+		return printImages(e.Stdout, rows)
+	})
+}
+
+// imageProblems are those that --problem may name.
+var imageProblems = []crawl.ImageProblem{
+	crawl.ImageUnanswered, crawl.ImageNotAnImage, crawl.ImageSVG, crawl.ImageMismatch, crawl.ImageTooSmall, crawl.ImageTooLarge,
+	crawl.ImageMalformed, crawl.ImageForbidden,
+}
+
+// none says which images there are none of.
+func (c *imagesListCmd) none() string {
+	what := "No images"
+	switch {
+	case c.Problem != "":
+		what = fmt.Sprintf("No images with the problem %q", c.Problem)
+	case c.Failed:
+		what = "No images that failed"
+	case c.Pending:
+		what = "No images that are pending"
+	}
+	switch f := c.imageFilter; {
+	case f.Domain != "" || f.MinWidth > 0 || f.MinHeight > 0 || f.Format != "":
+		return what + " match the flags."
+	case c.Failed || c.Pending || c.Problem != "":
+		return what + "."
+	}
+	return "No images. A crawl takes them with --images metadata or --images store."
+}
+
+func printImages(w io.Writer, rows []report.ImageRow) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, r := range rows {
+		fmt.Fprintf(t, "%s\t%s\n", imageFacts(r), imageWords(r))
+	}
+	return command.Flush(t)
+}
+
+// imageFacts are its size and format, or why there are none.
+func imageFacts(r report.ImageRow) string {
+	switch {
+	case r.Problem != "":
+		return string(r.Problem) + "\t\t"
+	case r.Width == 0:
+		return "not fetched\t\t"
+	}
+	format := string(r.Format)
+	if r.Frames > 1 {
+		format += fmt.Sprintf(" (%d frames)", r.Frames)
+	}
+	return fmt.Sprintf("%d×%d\t%s\t%s", r.Width, r.Height, format, command.Size(r.Bytes))
+}
+
+// imageWords are its URL, and what the page says that names it.
+func imageWords(r report.ImageRow) string {
+	words := []string{command.OneLine(r.URL)}
+	for _, text := range []string{r.Alt, r.Caption} {
+		if text != "" {
+			words = append(words, strconv.Quote(command.Fit(command.OneLine(text), imageTextShown)))
+		}
+	}
+	return strings.Join(words, "  ")
+}
+
+// imageTextShown is how much of a text is printed, in characters.
+const imageTextShown = 60
+
+// ImageDoc is an image as JSON has it, with the names of the columns.
+type ImageDoc struct {
+	ID           string             `json:"id"`
+	URL          string             `json:"url"`
+	Domain       string             `json:"domain"`
+	SHA256       string             `json:"sha256_hash,omitempty"`
+	Width        int                `json:"width,omitempty"`
+	Height       int                `json:"height,omitempty"`
+	Format       crawl.ImageFormat  `json:"format,omitempty"`
+	ContentType  string             `json:"content_type,omitempty"`
+	Bytes        int64              `json:"file_size_bytes,omitempty"`
+	Frames       int                `json:"frames,omitempty"`
+	PHash        string             `json:"phash,omitempty"`
+	DHash        string             `json:"dhash,omitempty"`
+	Flat         bool               `json:"flat,omitempty"`
+	Undecoded    string             `json:"undecoded,omitempty"`
+	DiscoveredAt time.Time          `json:"discovered_at"`
+	LastSeenAt   time.Time          `json:"last_seen_at,omitzero"`
+	Success      *bool              `json:"download_success"`
+	Problem      crawl.ImageProblem `json:"problem,omitempty"`
+	StoredAt     time.Time          `json:"stored_at,omitzero"`
+	Pages        int64              `json:"pages"`
+	Source       string             `json:"source_page_url,omitempty"`
+	Discovery    crawl.Discovery    `json:"discovery_type,omitempty"`
+	Alt          string             `json:"alt,omitempty"`
+	Caption      string             `json:"caption,omitempty"`
+	crawl.ImageMeta
+	// Distance and Images are of an image that was looked for by another.
+	Distance *int  `json:"distance,omitempty"`
+	Images   int64 `json:"images,omitempty"`
+}
+
+func imageDocs(rows []report.ImageRow) []ImageDoc {
+	docs := make([]ImageDoc, len(rows))
+	for i, r := range rows {
+		docs[i] = imageDocOf(r)
+	}
+	return docs
+}
+
+func imageDocOf(r report.ImageRow) ImageDoc {
+	d := ImageDoc{
+		ID: r.ID, URL: r.URL, Domain: r.Domain, SHA256: r.SHA256, Width: r.Width, Height: r.Height, Format: r.Format,
+		ContentType: r.ContentType, Bytes: r.Bytes, Frames: r.Frames, Flat: r.Flat, Undecoded: r.Undecoded,
+		DiscoveredAt: r.DiscoveredAt, LastSeenAt: r.LastSeenAt, Success: r.Success, Problem: r.Problem, StoredAt: r.StoredAt,
+		Pages: r.Pages, Source: r.Source, Discovery: r.Discovery, Alt: r.Alt, Caption: r.Caption, ImageMeta: r.Meta,
+	}
+	if r.PHash != nil {
+		d.PHash = r.PHash.String()
+	}
+	if r.DHash != nil {
+		d.DHash = r.DHash.String()
+	}
+	return d
+}
+
+// imagesSimilarCmd finds images that look like one.
+type imagesSimilarCmd struct {
+	What     string `arg:"" name:"file|url|sha" help:"A file with a picture; the URL of an image, or the SHA-256 of its bytes; or a pHash of 16 hexadecimal digits."`
+	Distance int    `default:"8" help:"How many of the 64 bits of the hashes may differ, up to 8: 0 is the same picture, more is less alike." placeholder:"N"`
+	Limit    int    `default:"100" help:"How many." placeholder:"N"`
+	JSON     bool   `name:"json" help:"Print one JSON object an image."`
+}
+
+// Run prints images that look alike, the most alike first.
+func (c *imagesSimilarCmd) Run(ctx context.Context, e *command.Env) error {
+	if c.Distance < 0 || c.Distance > report.ImageDistanceMax {
+		return wiring.Usagef("--distance %d: want 0 to %d bits", c.Distance, report.ImageDistanceMax)
+	}
+	if err := command.CheckLimit(c.Limit); err != nil {
+		return err
+	}
+	return command.WithStore(ctx, e, func(store *db.Store) error {
+		to, err := c.content(ctx, store)
+		if err != nil {
+			return err
+		}
+		near, err := store.ImagesNear(ctx, to, c.Distance, c.Limit)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			docs := make([]ImageDoc, len(near))
+			for i, n := range near {
+				docs[i] = imageDocOf(n.ImageRow)
+				docs[i].Distance, docs[i].Images = &near[i].Distance, n.Images
+			}
+			return command.PrintLines(e.Stdout, docs)
+		}
+		if len(near) == 0 {
+			fmt.Fprintf(e.Stderr, "Nothing looks like it: no hash differs from %s in %d bits or fewer.\n", to.PHash, c.Distance)
+		}
+		t := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
+		for _, n := range near {
+			words := imageWords(n.ImageRow)
+			if n.Images > 1 {
+				words += fmt.Sprintf("  (and %s with the same bytes)", command.Count(n.Images-1, "URL"))
+			}
+			fmt.Fprintf(t, "%s\t%s\t%s\n", command.Count(int64(n.Distance), "bit"), imageFacts(n.ImageRow), words)
+		}
+		return command.Flush(t)
+	})
+}
+
+var shaDigits = regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
+
+// content is that of what was given, with its hashes.
+func (c *imagesSimilarCmd) content(ctx context.Context, store *db.Store) (crawl.ImageContent, error) {
+	if hash, err := crawl.ParseImageHash(c.What); err == nil {
+		return crawl.ImageContent{PHash: &hash}, nil
+	}
+	var known crawl.ImageContent
+	var err error
+	switch {
+	case shaDigits.MatchString(c.What):
+		known, err = store.ImageHash(ctx, strings.ToLower(c.What), "")
+	case strings.Contains(c.What, "://"):
+		var u urls.URL
+		if u, err = command.PageArgument(c.What); err == nil {
+			known, err = store.ImageHash(ctx, "", u.String())
+		}
+	default:
+		known, err = pictureIn(ctx, c.What)
+	}
+	if err == nil && known.PHash == nil && known.Undecoded == "" {
+		err = crawl.ErrNotFound // its publisher has had it forgotten
+	}
+	switch {
+	case errors.Is(err, crawl.ErrNotFound) && shaDigits.MatchString(c.What):
+		return known, fmt.Errorf("%s: no image with that SHA-256 was recorded; mosey images --json lists those that were", c.What)
+	case errors.Is(err, crawl.ErrNotFound):
+		// Its request may have failed, or be still to come.
+		what := command.OneLine(c.What)
+		return known, fmt.Errorf("%s: no image was recorded under that; mosey why %s says what became of it", what, what)
+	case err != nil:
+		return known, err
+	case known.PHash == nil:
+		return known, fmt.Errorf("%s: it has no hash: %s", command.OneLine(c.What), known.Undecoded)
+	case known.Flat:
+		return known, fmt.Errorf("%s: there is too little in the picture to tell it from others", command.OneLine(c.What))
+	}
+	return known, nil
+}
+
+// pictureIn reads the picture in a file.
+func pictureIn(ctx context.Context, name string) (content crawl.ImageContent, err error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return content, wiring.Usagef("%w: want a file with a picture, a URL, or a SHA-256 of 64 hexadecimal digits", err)
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	info, err := file.Stat()
+	if err != nil {
+		return content, fmt.Errorf("%s: %w", name, err)
+	}
+	if !info.Mode().IsRegular() {
+		return content, wiring.Usagef("%s: not a file: want one with a picture", name)
+	}
+	read, err := picture.New(picture.Limits{}).Read(ctx, file, info.Size(), picture.Options{})
+	if err != nil {
+		return content, wiring.Usagef("%s: %w", name, err)
+	}
+	return read.ImageContent, nil
+}
+
+// imagesDuplicatesCmd shows images that several URLs have.
+type imagesDuplicatesCmd struct {
+	Alike bool `help:"Pictures that look the same and have not the same bytes, as in other sizes."`
+	Limit int  `default:"100" help:"How many." placeholder:"N"`
+	JSON  bool `name:"json" help:"Print one JSON object a picture."`
+}
+
+// Run prints them, those of most URLs first.
+func (c *imagesDuplicatesCmd) Run(ctx context.Context, e *command.Env) error {
+	if err := command.CheckLimit(c.Limit); err != nil {
+		return err
+	}
+	return command.WithStore(ctx, e, func(store *db.Store) error {
+		copies, err := store.ImageCopies(ctx, c.Alike, c.Limit)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return command.PrintLines(e.Stdout, copies)
+		}
+		if len(copies) == 0 {
+			fmt.Fprintln(e.Stderr, "No image is there twice.")
+		}
+		for _, i := range copies {
+			what := "the same bytes, " + i.SHA256
+			if c.Alike {
+				what = fmt.Sprintf("%s that look the same, %s", command.Count(i.Contents, "file"), i.PHash)
+			}
+			fmt.Fprintf(e.Stdout, "%s: %s\n", command.Count(i.Images, "URL"), what)
+			for _, u := range i.URLs {
+				fmt.Fprintf(e.Stdout, "  %s\n", command.OneLine(u))
+			}
+		}
+		return nil
+	})
+}

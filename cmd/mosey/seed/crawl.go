@@ -1,0 +1,226 @@
+package seed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"go.temporal.io/sdk/client"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/cmd/mosey/command"
+	"github.com/mosey-web/mosey/cmd/mosey/show"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/workflows"
+)
+
+// CrawlCmd crawls until the run is done.
+type CrawlCmd struct {
+	wiring.FetchFlags
+
+	Seeds []string `arg:"" optional:"" name:"seed" help:"URL or host, file of them (one a line), or - for standard input. None resumes the run."`
+	Run_  string   `name:"run" help:"Name of the run. The same name again resumes it. Default: default." default:"default" placeholder:"NAME"` //nolint:revive // Run is the method
+
+	command.RunSettings
+
+	For    time.Duration `help:"Stop after this long, as Ctrl-C does." placeholder:"DURATION"`
+	Detach bool          `help:"Have the Mosey that runs crawl (mosey up, or that of DATABASE_URL and TEMPORAL_ADDRESS); Ctrl-C leaves the run going instead of stopping it."`
+	JSON   bool          `name:"json" help:"Print one JSON object a line."`
+}
+
+// Help says where the other settings and flags are listed.
+func (*CrawlCmd) Help() string {
+	return "Every other setting of the run is given with --set: mosey set --help lists all. The flags of requests, " +
+		"such as --user-agent, --timeout and --allow-network, hold here too: mosey up --help lists them."
+}
+
+func (c *CrawlCmd) validate() error {
+	err := errors.Join(crawl.ValidateRunName(c.Run_), c.RunSettings.Validate())
+	if err == nil && c.For < 0 {
+		err = fmt.Errorf("--for %s: want a duration above zero", c.For)
+	}
+	if err != nil {
+		return wiring.Usagef("%w", err)
+	}
+	return nil
+}
+
+// Run crawls until the run is done, the context ends or --for is over.
+func (c *CrawlCmd) Run(ctx context.Context, e *command.Env) (err error) {
+	if err := c.validate(); err != nil {
+		return err
+	}
+	seeds, err := readSeeds(c.Seeds, e.Stdin)
+	if err != nil {
+		return err
+	}
+	view := newView(e, c.JSON)
+	defer view.close()
+	for _, bad := range seeds.bad.Shown {
+		view.note("skipped: " + bad)
+	}
+	if seeds.bad.All > len(seeds.bad.Shown) {
+		view.note(fmt.Sprintf("skipped: %d lines in all that are no URLs", seeds.bad.All))
+	}
+	open := command.OpenCrawler
+	if c.Detach {
+		open = command.AttachCrawler
+	}
+	m, err := open(ctx, e, command.NewLogger(view.logs(), slog.LevelWarn), view.note)
+	if err != nil {
+		return err
+	}
+	stopped := false
+	defer func() {
+		err = errors.Join(err, m.Close())
+		if stopped && err == nil {
+			view.note("Stopped. Everything is kept. To go on:\n  " + c.resumeCommand(e))
+		}
+	}()
+	run, before, err := c.begin(ctx, e, m, seeds.urls)
+	if err != nil {
+		return err
+	}
+	if warning := c.NoContact(); warning != "" && !c.Detach {
+		view.note("Warning: " + warning + ".")
+	}
+	view.begin(run, m.Stack.UIURL, len(seeds.urls), before.Totals, c.Detach)
+	if c.For > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.For)
+		defer cancel()
+	}
+	last, err := c.watch(ctx, m, run, view)
+	if err != nil {
+		return err
+	}
+	switch {
+	case c.Detach && ctx.Err() != nil:
+		view.note(fmt.Sprintf("Left. Run %s goes on without this command. To see it, and to stop it:\n  mosey status %s\n  mosey stop run:%s",
+			run.Name, run.Name, run.Name))
+	case last.Status == crawl.RunRunning:
+		stopped = true
+		view.note("Stopping: requests in flight are finished first.")
+		last, err = c.stop(m, run)
+	case !c.Detach && last.Status.Ended():
+		awaitDispatcher(m, run.Name)
+	}
+	var detailErr error
+	if err == nil {
+		last.Detail, detailErr = m.Store.Detail(context.WithoutCancel(ctx), run.ID, command.NamedShort)
+	}
+	view.end(last)
+	return errors.Join(err, detailErr, idle(before, last))
+}
+
+// idle is the error of a call that could request nothing though there are pages left.
+func idle(before, last report.Progress) error {
+	if last.Status != crawl.RunDone || last.Attempts() > before.Attempts() || last.Detail == nil || last.TroubledTotal == 0 {
+		return nil
+	}
+	return fmt.Errorf("run %s could not request anything: %s", last.Name, show.TroubledLine(last.Troubled[0]))
+}
+
+func (c *CrawlCmd) resumeCommand(e *command.Env) string {
+	return strings.Join(append([]string{"mosey crawl --run", c.Run_}, e.Process...), " ")
+}
+
+// begin stores the settings and seeds and gets the run going. before is how far the
+// run had come until then.
+func (c *CrawlCmd) begin(
+	ctx context.Context, e *command.Env, m *command.Crawler, seeds []string,
+) (run crawl.Run, before report.Progress, err error) {
+	if err := m.CheckNamespace(ctx, e); err != nil {
+		return run, before, err
+	}
+	switch run, err = m.Store.Run(ctx, c.Run_); {
+	case errors.Is(err, crawl.ErrNotFound) && len(seeds) == 0:
+		return run, before, wiring.Usagef("run %q does not exist yet: give a URL to begin with, such as https://example.org/", c.Run_)
+	case err == nil && run.Status == crawl.RunPaused:
+		return run, before, fmt.Errorf("run %s is %s; to have it go on: mosey resume run:%s", run.Name, run.Reason, run.Name)
+	}
+	if run, err = m.Store.EnsureRun(ctx, c.Run_, command.Whoami(), c.Settings); err != nil {
+		return run, before, err
+	}
+	if before, err = m.Store.Progress(ctx, run); err != nil {
+		return run, before, err
+	}
+	if err := m.Store.StageSeeds(ctx, run.ID, seeds); err != nil {
+		return run, before, err
+	}
+	if !c.Detach {
+		if c.ImageStore, err = command.ImageStoreOf(e, c.ImageStore); err != nil {
+			return run, before, err
+		}
+		if set := run.Settings; c.ImageStore == "" && (*set.Images == settings.ImagesStore || *set.Thumbnails) {
+			return run, before, wiring.Usagef("run %s stores images, and there is no place for them: "+
+				"name the directory or the bucket that the workers of this cluster store them in with --image-store", run.Name)
+		}
+		if err := m.StartWorker(ctx, e, c.FetchFlags); err != nil {
+			return run, before, err
+		}
+	}
+	return run, before, c.seed(ctx, m, run)
+}
+
+// seed has what is staged stored, and the run go on.
+func (c *CrawlCmd) seed(ctx context.Context, m *command.Crawler, run crawl.Run) error {
+	starter := workflows.Starter{Client: m.Client}
+	seeding, err := StartSeeding(ctx, m.Store, starter, run, c.Settings)
+	if err != nil {
+		return err
+	}
+	if err := starter.AwaitStarted(ctx, seeding); err != nil && ctx.Err() == nil {
+		return fmt.Errorf("store the seeds: %w", err)
+	}
+	return nil
+}
+
+// StartSeeding starts a run's next SeedWorkflow. Without new seeds that still stores those
+// that an interrupted command has staged, and makes the run go on.
+func StartSeeding(
+	ctx context.Context, store *db.Store, starter workflows.Starter, run crawl.Run, set settings.Settings,
+) (client.WorkflowRun, error) {
+	n, err := store.NextSeeding(ctx, run.ID)
+	if err != nil {
+		return nil, err
+	}
+	seeding, err := starter.StartSeed(ctx, n, workflows.SeedInput{Run: run.Name, Staged: true, Settings: set})
+	if err != nil {
+		return nil, describeStart(err)
+	}
+	return seeding, nil
+}
+
+// describeStart adds what to do about a Temporal that was not prepared for Mosey.
+func describeStart(err error) error {
+	if !strings.Contains(err.Error(), "search attribute") {
+		return err
+	}
+	return fmt.Errorf("%w: Mosey needs %s and %s (Keyword) and %s (KeywordList): create them with "+
+		"temporal operator search-attribute create", err, crawl.AttrDomain, crawl.AttrStatus, crawl.AttrRun)
+}
+
+// stop stops the run and the worker, and returns how far the run has come.
+func (*CrawlCmd) stop(m *command.Crawler, run crawl.Run) (report.Progress, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), command.CloseTimeout)
+	defer cancel()
+	change := crawl.RunChange{Action: crawl.ChangeStop, SetBy: command.Whoami(), Reason: "its command was ended"}
+	if _, err := m.Store.ChangeRun(ctx, run.Name, change); err != nil && !errors.Is(err, crawl.ErrInvalid) {
+		return report.Progress{}, err // it is done otherwise
+	}
+	wakeDispatcher(m, run.Name)
+	awaitDispatcher(m, run.Name)
+	m.Worker.Stop()
+	m.Worker = nil
+	// requests that were in flight have taken their time
+	ctx, cancel = context.WithTimeout(context.Background(), command.CloseTimeout)
+	defer cancel()
+	return progress(ctx, m, run.Name)
+}

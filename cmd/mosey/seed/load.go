@@ -1,0 +1,185 @@
+package seed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/cmd/mosey/command"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/seeds"
+	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/seedfile"
+)
+
+// seedNoteEvery is how often it is noted how far a list has been stored.
+const seedNoteEvery = 2 * time.Second
+
+// seedLoad stores seed files.
+type seedLoad struct {
+	e     *command.Env
+	store *db.Store
+	run   crawl.Run
+	line  *command.ProgressLine
+	began time.Time
+
+	mu     sync.Mutex
+	stored seeds.Stored
+	bad    BadLines
+	badAll int64
+}
+
+func newSeedLoad(e *command.Env, store *db.Store, run crawl.Run) *seedLoad {
+	return &seedLoad{e: e, store: store, run: run, line: command.NewProgressLine(e), began: time.Now()}
+}
+
+// add stores seeds.
+func (l *seedLoad) add(ctx context.Context, source seeds.Source, some []seeds.Seed) error {
+	if len(some) == 0 {
+		return nil
+	}
+	stored, err := l.store.StoreSeeds(ctx, l.run.ID, source, some)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stored.Add(stored)
+	return err
+}
+
+// read stores a list. If that was interrupted before, and the list is what it was, it goes
+// on where it was.
+func (l *seedLoad) read(ctx context.Context, in seedInput, o seedfile.Options) error {
+	if in.name == "" {
+		path, err := downloaded(ctx, l.e, in)
+		if err != nil {
+			return err
+		}
+		in.name = path
+	}
+	file, err := in.open(ctx, l.e.Stdin)
+	if err != nil {
+		return wiring.Usagef("seed file: %w", err)
+	}
+	defer file.Close()
+	defer l.line.Clear()
+	if in.source == seeds.Sitemap {
+		return l.readSitemap(ctx, in, file)
+	}
+	list := &storingFile{seedLoad: l, in: in, file: file, key: in.key(o), version: versionOf(in.name, file)}
+	if o, err = list.resume(ctx, o); err != nil {
+		return err
+	}
+	entries, err := list.read(ctx, o)
+	l.line.Clear()
+	l.showBad(in.name)
+	switch {
+	case err == nil:
+	case errors.Is(err, crawl.ErrInvalid):
+		return wiring.Usagef("%s: %w", in.name, command.AsFlag(err, nil))
+	default:
+		return errors.Join(err, list.note(context.WithoutCancel(ctx)))
+	}
+	if entries == 0 && list.before == 0 {
+		return wiring.Usagef("no seeds in %s: want %s", in.name, wantedOf[in.source])
+	}
+	if list.key == "" {
+		return nil
+	}
+	return l.store.ForgetSeedFile(ctx, l.run.ID, list.key)
+}
+
+var wantedOf = map[seeds.Source]string{
+	seeds.URLs: "one URL or host a line, such as https://example.org/", seeds.CSV: "a column of URLs or hosts (--column)",
+	seeds.Tranco: "lines such as 1,example.org", seeds.Majestic: "a column Domain", seeds.OPML: "outlines with htmlUrl or xmlUrl",
+}
+
+// showBad tells of entries that are no seeds: the first few of a list, and how many.
+func (l *seedLoad) showBad(name string) {
+	for _, bad := range l.bad.Shown {
+		fmt.Fprintf(l.e.Stderr, "skipped: %s:%s\n", name, bad)
+	}
+	if l.bad.All > len(l.bad.Shown) {
+		fmt.Fprintf(l.e.Stderr, "skipped: %d lines in all of %s that are no seeds\n", l.bad.All, name)
+	}
+	l.badAll += int64(l.bad.All)
+	l.bad = BadLines{}
+}
+
+// storingFile is one list that is being stored.
+type storingFile struct {
+	*seedLoad
+
+	in   seedInput
+	file *seedfile.File
+	key  string
+	// version tells the list from what it was before it was changed.
+	version string
+	// before is how many of its entries were stored before, and upto how many are now.
+	before, upto int64
+	noted        time.Time
+}
+
+// resume leaves out what was stored before.
+func (l *storingFile) resume(ctx context.Context, o seedfile.Options) (seedfile.Options, error) {
+	if l.key == "" {
+		return o, nil
+	}
+	before, err := l.store.SeedFileStored(ctx, l.run.ID, l.key, l.version)
+	if err != nil || before == 0 {
+		return o, err
+	}
+	fmt.Fprintf(l.e.Stderr, "%s: going on after %d entries that were stored before.\n", l.in.name, before)
+	l.before, l.upto = before, before
+	return o.After(before), nil
+}
+
+func versionOf(name string, file *seedfile.File) string {
+	_, size := file.Progress()
+	return fmt.Sprintf("%d bytes, %s", size, modified(name))
+}
+
+func (l *storingFile) read(ctx context.Context, o seedfile.Options) (entries int64, err error) {
+	return seedfile.Load(ctx, l.file, o, seedfile.Loading{
+		Store: func(ctx context.Context, some []seeds.Seed) error { return l.add(ctx, l.in.source, some) },
+		Bad: func(bad seedfile.BadLine) {
+			l.bad.Add(fmt.Sprintf("%d: %s: %s", bad.Line, bad.Text, bad.Reason))
+		},
+		Stored: func(entries int64) error {
+			if l.upto = l.before + entries; time.Since(l.noted) < seedNoteEvery {
+				return nil
+			}
+			l.noted = time.Now()
+			return l.note(ctx)
+		},
+		Read: l.show,
+	})
+}
+
+// note stores how many entries are stored, without a gap.
+func (l *storingFile) note(ctx context.Context) error {
+	if l.key == "" || l.upto == 0 {
+		return nil
+	}
+	return l.store.NoteSeedFile(ctx, l.run.ID, l.key, l.version, l.upto)
+}
+
+// barWidth is that of the bar in a progress line.
+const barWidth = 20
+
+func (l *storingFile) show() {
+	l.line.Show(func(now time.Time) string {
+		l.mu.Lock()
+		stored := l.stored.Added + l.stored.Known + l.stored.Listed
+		l.mu.Unlock()
+		line := fmt.Sprintf("%d seeds stored, %.0f/s", stored, float64(stored)/now.Sub(l.began).Seconds())
+		read, total := l.file.Progress()
+		if total == 0 {
+			return line
+		}
+		done := int(min(read*barWidth/total, barWidth))
+		return fmt.Sprintf("[%s%s] %3d %%  %s", strings.Repeat("#", done), strings.Repeat("-", barWidth-done), read*100/total, line)
+	})
+}

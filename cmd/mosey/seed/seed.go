@@ -1,0 +1,246 @@
+package seed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/cmd/mosey/command"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/kinds"
+	"github.com/mosey-web/mosey/crawl/seeds"
+	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/seedfile"
+	"github.com/mosey-web/mosey/workflows"
+)
+
+// Cmd makes pages part of a run without crawling them.
+type Cmd struct {
+	wiring.FetchFlags
+
+	Seeds []string `arg:"" optional:"" name:"seed" help:"URL or host, file of them, or - for standard input."`
+	Run_  string   `name:"run" help:"Name of the run. Default: default." default:"default" placeholder:"NAME"` //nolint:revive // Run is the method
+
+	Source     string   `help:"What the files are: urls (one URL or host a line), csv, tranco, majestic, opml or sitemap. Tranco and Majestic are downloaded where no file is given. Default: urls." default:"urls" placeholder:"urls|csv|tranco|majestic|opml|sitemap"`
+	File       []string `help:"File to read, as it is or packed by gzip or zip." placeholder:"FILE"`
+	URL        string   `name:"url" help:"Where to download the list instead of from its publisher." placeholder:"URL"`
+	Column     string   `help:"Column of a CSV file with the seeds: its name, or its number from 1. Default: that which looks like it." placeholder:"NAME|N"`
+	RankColumn string   `help:"Column of a CSV file with their ranks. Default: the one called rank." placeholder:"NAME|N"`
+	Limit      int64    `help:"Entries to read of each file; 0 is all." placeholder:"N"`
+	Offset     int64    `help:"Entries of each file to skip first." placeholder:"N"`
+
+	Start bool `help:"Also start the run, or let it go on."`
+	JSON  bool `name:"json" help:"Print one JSON object."`
+}
+
+// seeded is what the command prints as JSON.
+type seeded struct {
+	Run string `json:"run"`
+	seeds.Stored
+
+	// Bad are entries that are no seeds.
+	Bad  int64             `json:"bad,omitempty"`
+	Took settings.Duration `json:"took"`
+}
+
+// Run stores the seeds. What is stored stays, however it ends.
+func (s *Cmd) Run(ctx context.Context, e *command.Env) error {
+	inputs, given, err := s.inputs()
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	out := seeded{Run: s.Run_}
+	err = command.WithNewStore(ctx, e, func(store *db.Store) error {
+		run, err := s.run(ctx, store)
+		if err != nil {
+			return err
+		}
+		l := newSeedLoad(e, store, run)
+		defer func() { out.Stored, out.Bad = l.stored, l.badAll }()
+		if err := l.add(ctx, seeds.URLs, given); err != nil {
+			return err
+		}
+		for _, in := range inputs {
+			if err := l.read(ctx, in, s.options(in)); err != nil {
+				return err
+			}
+		}
+		if !s.Start && run.Status == crawl.RunRunning {
+			s.wake(ctx, e)
+		}
+		return nil
+	})
+	out.Took = settings.Duration(time.Since(began).Round(time.Millisecond))
+	switch {
+	case errors.Is(err, context.Canceled):
+		return fmt.Errorf("stopped after %s; what is stored stays, and the same command goes on from there",
+			command.Count(int64(out.Added+out.Known+out.Listed), "seed"))
+	case err != nil:
+		return err
+	}
+	if err := s.print(e, out); err != nil || !s.Start {
+		return err
+	}
+	return s.start(ctx, e)
+}
+
+// inputs are the lists to read, and the seeds that were given themselves.
+func (s *Cmd) inputs() (lists []seedInput, given []seeds.Seed, err error) {
+	if err := crawl.ValidateRunName(s.Run_); err != nil {
+		return nil, nil, wiring.Usagef("%w", err)
+	}
+	source := seeds.Source(s.Source)
+	if source != seeds.Sitemap {
+		if err := s.options(seedInput{source: source}).Validate(); err != nil {
+			return nil, nil, wiring.Usagef("%w", command.AsFlag(err, nil))
+		}
+	}
+	for _, name := range s.File {
+		lists = append(lists, seedInput{source: source, name: name})
+	}
+	for _, arg := range s.Seeds {
+		if arg == "-" || isFile(arg) {
+			lists = append(lists, seedInput{source: source, name: arg})
+			continue
+		}
+		seed, err := seedArgument(arg, source)
+		if err != nil {
+			return nil, nil, err
+		}
+		given = append(given, seed)
+	}
+	if len(lists)+len(given) == 0 || s.URL != "" {
+		from, err := s.published(source)
+		if err != nil {
+			return nil, nil, err
+		}
+		lists = append(lists, from)
+	}
+	return lists, given, nil
+}
+
+// seedArgument reads a seed that was given as it is: a page, or a sitemap of a site.
+func seedArgument(arg string, source seeds.Source) (seeds.Seed, error) {
+	u, err := parseArgument(arg)
+	if err != nil {
+		return seeds.Seed{}, err
+	}
+	seed, err := seeds.Parse(arg)
+	if err != nil {
+		return seed, command.NotAbsolute(err)
+	}
+	switch source {
+	case seeds.URLs:
+	case seeds.Sitemap:
+		seed.Kind = kinds.Sitemap
+	default:
+		return seed, wiring.Usagef("seed %q: --source %s is read from files: give %s with --source urls", arg, source, u)
+	}
+	return seed, nil
+}
+
+func (s *Cmd) options(in seedInput) seedfile.Options {
+	return seedfile.Options{Source: in.source, Column: s.Column, RankColumn: s.RankColumn, Limit: s.Limit, Offset: s.Offset}
+}
+
+// run is the run that the seeds become part of. A new one waits until it is started.
+func (s *Cmd) run(ctx context.Context, store *db.Store) (crawl.Run, error) {
+	run, err := store.Run(ctx, s.Run_)
+	if !errors.Is(err, crawl.ErrNotFound) {
+		return run, err
+	}
+	if run, err = store.EnsureRun(ctx, s.Run_, command.Whoami(), settings.Settings{}); err != nil || s.Start {
+		return run, err
+	}
+	if _, err := store.StopRun(ctx, run.ID, "it was seeded, and not started yet"); err != nil {
+		return run, err
+	}
+	return store.Run(ctx, s.Run_)
+}
+
+// wake has the run's dispatcher look at what is new, if a Temporal runs.
+func (s *Cmd) wake(ctx context.Context, e *command.Env) {
+	command.Tell(ctx, e, "crawl, which finds out by itself", func(ctx context.Context) error {
+		return command.WithTemporal(ctx, e, func(starter workflows.Starter) error { return starter.StartCrawl(ctx, s.Run_) })
+	})
+}
+
+func (s *Cmd) print(e *command.Env, out seeded) error {
+	if s.JSON {
+		return command.PrintJSON(e.Stdout, out)
+	}
+	line := fmt.Sprintf("%s added to run %s in %s",
+		command.Count(int64(out.Added), "seed"), s.Run_, time.Duration(out.Took).Round(time.Second/10))
+	if out.Known > 0 {
+		line += fmt.Sprintf(", %d known already", out.Known)
+	}
+	if out.Listed > 0 {
+		line += fmt.Sprintf(", %d left out by the lists (mosey list show)", out.Listed)
+	}
+	if out.Bad > 0 {
+		line += fmt.Sprintf(", %d that are no seeds", out.Bad)
+	}
+	fmt.Fprintln(e.Stdout, line+".")
+	if !s.Start {
+		fmt.Fprintf(e.Stdout, "To crawl them:\n  mosey crawl --run %s\n", s.Run_)
+	}
+	return nil
+}
+
+// start has a Mosey that runs start the run, or crawls it itself.
+func (s *Cmd) start(ctx context.Context, e *command.Env) error {
+	started := false
+	err := command.WithTemporal(ctx, e, func(starter workflows.Starter) error {
+		started = true
+		return command.WithStore(ctx, e, func(store *db.Store) error {
+			run, err := store.Run(ctx, s.Run_)
+			if err != nil {
+				return err
+			}
+			_, err = StartSeeding(ctx, store, starter, run, settings.Settings{})
+			return err
+		})
+	})
+	if err != nil || started {
+		if err == nil && !s.JSON {
+			fmt.Fprintf(e.Stdout, "Run %s is started. To look at it:\n  mosey status %s\n", s.Run_, s.Run_)
+		}
+		return err
+	}
+	return (&CrawlCmd{FetchFlags: s.FetchFlags, Run_: s.Run_, JSON: s.JSON}).Run(ctx, e)
+}
+
+// seedInput is a list to read.
+type seedInput struct {
+	source seeds.Source
+	// name is a file, or - for standard input; empty is what is downloaded from url.
+	name  string
+	url   string
+	flags wiring.FetchFlags
+}
+
+// key names the list where it is noted how far it has been stored; empty where it cannot
+// be read again.
+func (in seedInput) key(o seedfile.Options) string {
+	if in.name == "-" {
+		return ""
+	}
+	path, err := filepath.Abs(in.name)
+	if err != nil {
+		return ""
+	}
+	return o.Key(path)
+}
+
+func (in seedInput) open(ctx context.Context, stdin io.Reader) (*seedfile.File, error) {
+	if in.name == "-" {
+		return seedfile.From(ctx, stdin)
+	}
+	return seedfile.Open(ctx, in.name)
+}

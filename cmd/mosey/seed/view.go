@@ -1,0 +1,219 @@
+package seed
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/cmd/mosey/command"
+	"github.com/mosey-web/mosey/cmd/mosey/show"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
+)
+
+const (
+	jsonEvery = 2 * time.Second
+	// waitsDrawn is how many waits the live view lists.
+	waitsDrawn = 4
+)
+
+// view shows a crawl: live on a terminal, as plain lines elsewhere, as JSON on
+// request.
+type view struct {
+	mu       sync.Mutex
+	e        *command.Env
+	json     bool
+	uiURL    string
+	began    time.Time
+	drawn    int // lines on the terminal to draw over
+	printed  time.Time
+	rate     command.Rate
+	last     int64         // requests on the last plain line, those for images among them; -1 before
+	before   report.Totals // what earlier calls have done of the run
+	finished bool
+}
+
+func newView(e *command.Env, asJSON bool) *view {
+	return &view{e: e, json: asJSON, began: time.Now(), last: -1}
+}
+
+func (v *view) live() bool { return v.e.Terminal && !v.json }
+
+// note prints a line that is not part of the report.
+func (v *view) note(s string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.clear()
+	fmt.Fprintln(v.e.Stderr, s)
+}
+
+// logs is where logging goes, so that it does not tear the live view.
+func (v *view) logs() io.Writer { return viewLog{v} }
+
+type viewLog struct{ v *view }
+
+func (l viewLog) Write(p []byte) (int, error) {
+	l.v.note(string(bytes.TrimRight(p, "\n")))
+	return len(p), nil
+}
+
+// begin shows what is crawled. before is what earlier calls have done of it.
+func (v *view) begin(run crawl.Run, uiURL string, seeds int, before report.Totals, detached bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.uiURL, v.before = uiURL, before
+	v.rate.Add(time.Now(), -1)
+	if v.json {
+		v.emit(map[string]any{"event": "started", "run": run.Name, "seeds": seeds, "ui": uiURL, "settings": run.Settings})
+		return
+	}
+	for _, line := range plan(run, seeds, detached) {
+		fmt.Fprintln(v.e.Stdout, line)
+	}
+	if uiURL != "" {
+		fmt.Fprintf(v.e.Stdout, "Temporal UI: %s\n", uiURL)
+	}
+}
+
+// plan says what a crawl is about to do. It says so if no limit is set. A default limit
+// would end a run unseen and leave holes in an index.
+func plan(run crawl.Run, seeds int, detached bool) []string {
+	set, usual := run.Settings, settings.Settings{}.WithDefaults()
+	lines := []string{fmt.Sprintf("Run %s: %s, delay %s, scope %s", run.Name, command.Count(int64(seeds), "seed"), set.Delay, *set.Scope)}
+	var others []string
+	for _, s := range settings.All() {
+		if value := s.Of(set); value != s.Of(usual) && s.Name != "delay" && s.Name != "scope" {
+			others = append(others, s.Name+"="+command.OneLine(value))
+		}
+	}
+	if len(others) > 0 {
+		lines = append(lines, "Settings: "+strings.Join(others, " "))
+	}
+	last := "Ctrl-C stops; everything is kept."
+	if detached {
+		last = "Ctrl-C leaves the run going."
+	}
+	if *set.MaxPages < 0 {
+		last = "No limit of pages (--max-pages N sets one). " + last
+	}
+	return append(lines, last)
+}
+
+// progress shows how far the run has come, as often as suits the medium.
+func (v *view) progress(p report.Progress) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	now, call := time.Now(), p.Since(v.before)
+	v.rate.Add(now, call.Requests())
+	switch {
+	case v.json:
+		if now.Sub(v.printed) >= jsonEvery {
+			v.printed = now
+			v.emit(Event{Event: "progress", Progress: p, Call: call, PagesPerSecond: v.rate.PerSecond()})
+		}
+	case v.live():
+		v.draw(p, call, now)
+	case now.Sub(v.printed) >= command.PlainEvery:
+		v.printed = now
+		fmt.Fprintln(v.e.Stdout, v.line(p, call))
+	}
+}
+
+// end prints the summary.
+func (v *view) end(p report.Progress) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.clear()
+	v.finished = true
+	if v.json {
+		v.emit(Event{Event: "summary", Progress: p, Call: p.Since(v.before), PagesPerSecond: v.rate.Overall()})
+		return
+	}
+	fmt.Fprint(v.e.Stdout, show.Summary(p, p.Since(v.before), time.Since(v.began)))
+}
+
+func (v *view) close() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.clear()
+}
+
+// Event is one line of JSON.
+type Event struct {
+	Event string `json:"event"`
+	report.Progress
+	// Call is the part of the totals that this command has done.
+	Call           report.Totals `json:"call"`
+	PagesPerSecond float64       `json:"pages_per_second"`
+}
+
+func (v *view) emit(x any) {
+	if err := json.NewEncoder(v.e.Stdout).Encode(x); err != nil {
+		fmt.Fprintln(v.e.Stderr, "mosey:", err)
+	}
+}
+
+func (v *view) line(p report.Progress, call report.Totals) string {
+	text := fmt.Sprintf("%s  %s (%.1f/s), %s active, %d pending, %d in flight; %s",
+		time.Since(v.began).Round(time.Second), command.Count(call.Requests(), "page"), v.rate.PerSecond(),
+		command.Count(p.Active, "domain"), p.Pending, p.InFlight, show.Tally(call))
+	if len(p.Outages) > 0 {
+		text += "; the network " + show.OutageLine(p.Outages[0])
+	}
+	// where nothing moves, say what is waited for
+	asked := call.Requests() + call.ImagesAsked
+	if stuck := asked == v.last; stuck && len(p.Waiting) > 0 {
+		text += "; waiting: " + show.WaitLine(p.Waiting[0], time.Now())
+	}
+	v.last = asked
+	return text
+}
+
+// clear removes the live view from the terminal.
+func (v *view) clear() {
+	if v.drawn > 0 {
+		// to the first column, since a terminal echoes ^C
+		fmt.Fprintf(wiring.Raw(v.e.Stdout), "\r\x1b[%dA\x1b[J", v.drawn)
+		v.drawn = 0
+	}
+}
+
+func (v *view) draw(p report.Progress, call report.Totals, now time.Time) {
+	lines := []string{
+		fmt.Sprintf("%-8s %s, %.1f pages/s, %s",
+			time.Since(v.began).Round(time.Second), command.Count(call.Requests(), "page"), v.rate.PerSecond(), command.Size(call.Bytes)),
+		fmt.Sprintf("%-8s %d active of %d found; %s pending, %d in flight, %d deferred",
+			"domains", p.Active, p.Domains, command.Count(p.Pending, "page"), p.InFlight, p.Deferred),
+		fmt.Sprintf("%-8s %s", "outcomes", show.Outcomes(call)),
+	}
+	if images := show.ImageTotals(call); images != "" {
+		lines = append(lines, fmt.Sprintf("%-8s %s", "images", images))
+	}
+	if v.before.Attempts() > 0 {
+		lines = append(lines, fmt.Sprintf("%-8s %s", "in all", show.WholeRun(p.Totals)))
+	}
+	for i, w := range p.Waiting {
+		if i == waitsDrawn {
+			break
+		}
+		lines = append(lines, fmt.Sprintf("%-8s %s", "waiting", show.WaitLine(w, now)))
+	}
+	for _, o := range p.Outages {
+		lines = append(lines, fmt.Sprintf("%-8s %s", "network", show.OutageLine(o)))
+	}
+	if v.uiURL != "" {
+		lines = append(lines, fmt.Sprintf("%-8s %s", "ui", v.uiURL))
+	}
+	v.clear()
+	for _, l := range lines {
+		// a line that wraps would tear the view
+		fmt.Fprintln(v.e.Stdout, command.Fit(l, command.TerminalWidth(v.e.Stdout)))
+	}
+	v.drawn = len(lines)
+}

@@ -1,0 +1,261 @@
+package seed
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/cmd/mosey/command"
+	"github.com/mosey-web/mosey/cmd/mosey/show"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/test/output"
+)
+
+// newTestView is a view and what it prints.
+func newTestView(t *testing.T, terminal, asJSON bool) (v *view, stdout, stderr *output.Buffer) {
+	t.Helper()
+	stdout, stderr = &output.Buffer{}, &output.Buffer{}
+	v = newView(&command.Env{Stdout: stdout, Stderr: stderr, Terminal: terminal}, asJSON)
+	v.begin(crawl.Run{Name: "small-web", Settings: settings.Settings{}.WithDefaults()}, "http://127.0.0.1:8233", 2, report.Totals{}, false)
+	return v, stdout, stderr
+}
+
+func TestPlan(t *testing.T) {
+	t.Parallel()
+	of := func(set settings.Settings) crawl.Run {
+		return crawl.Run{Name: "small-web", Settings: set.WithDefaults()}
+	}
+	require.Equal(t, []string{
+		"Run small-web: 2 seeds, delay 10s, scope seeds",
+		"No limit of pages (--max-pages N sets one). Ctrl-C stops; everything is kept.",
+	}, plan(of(settings.Settings{}), 2, false))
+	require.Equal(t, []string{
+		"Run small-web: 1 seed, delay 1s, scope web",
+		"Settings: max_depth=2 skip=none max_pages=9",
+		"Ctrl-C leaves the run going.",
+	}, plan(of(settings.Settings{
+		Delay: new(settings.Duration(time.Second)), Scope: new(settings.ScopeWeb), MaxPages: new(int64(9)), MaxDepth: new(2), Skip: &[]string{},
+	}), 1, true))
+}
+
+// waiting is the progress of a run that has done so many pages and waits for many
+// domains.
+func waiting(pages int64) report.Progress {
+	p := report.Progress{
+		Run:    crawl.Run{Name: "small-web", Status: crawl.RunRunning},
+		Totals: report.Totals{Success: pages, Asked: pages, Bytes: 1500}, Domains: 10, Active: 1, Pending: 1,
+	}
+	for range 10 {
+		p.Waiting = append(p.Waiting, report.Waiting{
+			Domain: strings.Repeat("long.", 20) + "example", Reason: reasons.Delay, Until: time.Now().Add(time.Hour),
+		})
+	}
+	return p
+}
+
+func TestView(t *testing.T) {
+	t.Parallel()
+
+	t.Run("OnATerminalIsDrawnOverAndFits", func(t *testing.T) {
+		t.Parallel()
+		v, stdout, stderr := newTestView(t, true, false)
+		v.progress(waiting(1))
+		first := stdout.String()
+		output.ContainsOnSameLine(t, first, "Temporal UI: http://127.0.0.1:8233")
+		output.ContainsOnSameLine(t, first, "1 page, 0.0 pages/s, 1.5 kB")
+		output.ContainsOnSameLine(t, first, "domains  1 active of 10 found; 1 page pending, 0 in flight, 0 deferred")
+		output.ContainsOnSameLine(t, first, "ui       http://127.0.0.1:8233")
+		require.Equal(t, waitsDrawn, strings.Count(first, "waiting  "))
+		for line := range strings.Lines(first) {
+			require.LessOrEqual(t, len([]rune(line)), 80, line)
+		}
+		v.progress(waiting(2))
+		require.Contains(t, stdout.String(), "\r\x1b[8A\x1b[J", "what was drawn is cleared: 8 lines")
+		v.note("a note")
+		require.True(t, strings.HasSuffix(stdout.String(), "\x1b[J"), "a note stands above what is drawn next")
+		require.Equal(t, "a note\n", stderr.String())
+		before := stdout.String()
+		v.close()
+		require.Equal(t, before, stdout.String(), "nothing is drawn that would have to be cleared")
+	})
+
+	t.Run("ElsewhereIsALineNowAndThen", func(t *testing.T) {
+		t.Parallel()
+		v, stdout, _ := newTestView(t, false, false)
+		v.progress(waiting(1))
+		v.progress(waiting(2))
+		output.ContainsOnSameLine(t, stdout.String(), "1 page (0.0/s), 1 domain active, 1 pending, 0 in flight; 1 success")
+		require.NotContains(t, stdout.String(), "2 success", "it is too early for another line")
+		require.NotContains(t, stdout.String(), "waiting: ", "something moves")
+		v.printed = time.Time{}
+		v.progress(waiting(1))
+		output.ContainsOnSameLine(t, stdout.String(), "; 1 success; waiting: long.", ".example for ", " (delay)")
+	})
+
+	t.Run("HasImagesWhereThereAreSome", func(t *testing.T) {
+		t.Parallel()
+		p := waiting(1)
+		p.ImagesFound, p.ImagesAsked, p.ImagesStored = 33, 21, 16
+		v, stdout, _ := newTestView(t, true, false)
+		v.progress(p)
+		output.ContainsOnSameLine(t, stdout.String(), "images   named 33 times, 21 requests, 16 recorded")
+		v, stdout, _ = newTestView(t, false, false)
+		v.progress(p)
+		output.ContainsOnSameLine(t, stdout.String(), "; 1 success; images: named 33 times, 21 requests, 16 recorded\n")
+		v.printed = time.Time{}
+		p.ImagesAsked++
+		v.progress(p)
+		require.NotContains(t, stdout.String(), "waiting: ", "an image moves, too")
+	})
+
+	t.Run("AsJSONIsALineNowAndThen", func(t *testing.T) {
+		t.Parallel()
+		v, stdout, _ := newTestView(t, true, true)
+		v.progress(waiting(1))
+		v.progress(waiting(2))
+		v.end(waiting(3))
+		all := output.Lines[Event](t, stdout.String())
+		require.Len(t, all, 3)
+		require.Equal(t, "started", all[0].Event)
+		require.EqualValues(t, 1, all[1].Success)
+		require.Equal(t, "summary", all[2].Event)
+		require.EqualValues(t, 3, all[2].Success)
+	})
+
+	t.Run("ThatCannotBeWrittenIsNoted", func(t *testing.T) {
+		t.Parallel()
+		stderr := &output.Buffer{}
+		v := newView(&command.Env{Stdout: output.Broken{}, Stderr: stderr}, true)
+		v.end(waiting(1))
+		require.Equal(t, "mosey: the pipe is broken\n", stderr.String())
+	})
+
+	t.Run("LogsBesideWhatIsDrawn", func(t *testing.T) {
+		t.Parallel()
+		v, _, stderr := newTestView(t, true, false)
+		command.NewLogger(v.logs(), command.ErrorsOnly).Error("out of order")
+		output.ContainsOnSameLine(t, stderr.String(), "level=ERROR", `msg="out of order"`)
+		require.Equal(t, 1, strings.Count(stderr.String(), "\n"))
+	})
+}
+
+func TestSummary(t *testing.T) {
+	t.Parallel()
+	until := time.Unix(0, 0)
+	p := waiting(3)
+	p.Status, p.Reason, p.Deferred = crawl.RunStopped, "stopped from the command line", 1
+	const took = 65_210 * time.Millisecond
+	head := "Run small-web is stopped (stopped from the command line) after 1m5.2s: 3 pages of 10 domains, 1.5 kB\n  3 success\n"
+	require.Equal(t, head+"  1 page pending, 1 of them deferred\n", show.Summary(p, p.Totals, took))
+
+	p.Detail = &report.Detail{
+		Troubled: []report.Troubled{
+			{Name: "b.example", State: report.TroubledDeferred, Reason: "retry-after", Until: until},
+			{Name: "https://c.example", Domain: "c.example", State: report.TroubledRobots, Reason: "answered 500", Until: until},
+		},
+		TroubledTotal: 7,
+		Forbidden: []report.Forbidden{{Domain: "d.example", Control: crawl.Control{
+			Type: crawl.ControlPause, Reason: "a quiet night", SetBy: "ann", SetAt: until,
+		}}},
+		ForbiddenTotal:  1,
+		NoFollowDomains: []string{"e.example"},
+	}
+	require.Equal(t, head+"  1 page pending, 1 of them deferred\n"+
+		"  b.example is deferred until "+command.Stamp(until)+": retry-after\n"+
+		"  https://c.example: its robots.txt cannot be read, and is asked for again from "+command.Stamp(until)+" on: answered 500\n"+
+		"  and 5 more: mosey status small-web names them\n"+
+		"  d.example: it is paused: set by ann on "+command.Stamp(until)+": a quiet night\n"+
+		"  e.example: its publisher lets no link be followed (nofollow) on any page that was read; mosey why URL tells by what\n",
+		show.Summary(p, p.Totals, took))
+
+	p.Detail, p.Pending = nil, 0
+	before := report.Totals{Success: 1, Asked: 1, Bytes: 500, Skipped: 1, Skips: map[reasons.Reason]int64{reasons.Trap: 1}}
+	p.Skipped, p.BlockedRobots = 6, 2
+	p.Skips = map[reasons.Reason]int64{reasons.Trap: 1, reasons.MinRefetch: 3, reasons.Fresh: 2}
+	require.Equal(t, "Run small-web is stopped (stopped from the command line) after 1m5.2s: 2 pages of 10 domains, 1.0 kB\n"+
+		"  2 success, 2 blocked_robots, 5 skipped\n"+
+		"  3 pages skipped: min-refetch (fetched lately; --set min_refetch=0s fetches them all the same)\n"+
+		"  2 pages skipped: fresh (their servers said that they stay as they are; mosey why URL tells until when)\n"+
+		"  2 pages not requested: robots.txt, or what else their publisher says, forbids it (mosey why URL tells by which line)\n"+
+		"  in all calls: 3 pages, 1.5 kB; 3 success, 2 blocked_robots, 6 skipped\n",
+		show.Summary(p, p.Since(before), took))
+
+	p.Skipped, p.BlockedRobots, p.ImagesFound, p.ImagesAsked, p.ImagesStored = 0, 0, 33, 21, 16
+	p.Skips = map[reasons.Reason]int64{reasons.ImageBudget: 12, reasons.ImagesOff: 1}
+	before = report.Totals{Success: 2, Asked: 2, Bytes: 500, ImagesFound: 3, ImagesAsked: 20}
+	require.Equal(t, "Run small-web is stopped (stopped from the command line) after 1m5.2s: 1 page of 10 domains, 1.0 kB\n"+
+		"  1 success\n"+
+		"  images: named 30 times, 1 request, 16 recorded\n"+
+		"  12 images skipped: image-budget (over the budget of their domain; a larger max_images_per_domain fetches them)\n"+
+		"  1 image skipped: images-off (the run does not fetch them any more; --images metadata does)\n"+
+		"  in all calls: 3 pages, 1.5 kB; 3 success; images: named 33 times, 21 requests, 16 recorded\n",
+		show.Summary(p, p.Since(before), took))
+}
+
+func TestWaitLine(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	w := report.Waiting{Domain: "a.example", Reason: reasons.Delay, Until: now.Add(time.Second)}
+	require.Equal(t, "a.example for 1s (delay)", show.WaitLine(w, now))
+	require.Equal(t, "a.example is being asked", show.WaitLine(w, now.Add(time.Second)))
+	w.InFlight = true
+	require.Equal(t, "a.example is being asked", show.WaitLine(w, now))
+}
+
+func TestOutcomes(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "none yet", show.Outcomes(report.Totals{}))
+	require.Equal(t, "1 success, 2 blocked_robots, 3 blocked_4xx, 4 blocked_5xx, 5 timeout, 6 failed, 7 skipped",
+		show.Outcomes(report.Totals{
+			Success: 1, BlockedRobots: 2, Blocked4xx: 3, Blocked5xx: 4, Timeout: 5, Failed: 6, Skipped: 7,
+		}))
+}
+
+func TestFormat(t *testing.T) {
+	t.Parallel()
+
+	t.Run("Sizes", func(t *testing.T) {
+		t.Parallel()
+		for n, want := range map[int64]string{
+			0: "0 B", 999: "999 B", 1000: "1.0 kB", 1_500_000: "1.5 MB", 2_000_000_000_000_000_000: "2000.0 PB",
+		} {
+			require.Equal(t, want, command.Size(n))
+		}
+	})
+
+	t.Run("Counts", func(t *testing.T) {
+		t.Parallel()
+		require.Equal(t, "0 pages", command.Count(0, "page"))
+		require.Equal(t, "1 page", command.Count(1, "page"))
+		require.Equal(t, "-1 pages", command.Count(-1, "page"))
+	})
+
+	t.Run("Widths", func(t *testing.T) {
+		t.Parallel()
+		require.Equal(t, "äöü", command.Fit("äöü", 4))
+		require.Equal(t, "äö…", command.Fit("äöüß", 4))
+		require.Equal(t, "…", command.Fit("äöüß", 1))
+		require.Equal(t, 80, command.TerminalWidth(&output.Buffer{}))
+		require.False(t, command.IsTerminal(&output.Buffer{}))
+	})
+
+	t.Run("Rates", func(t *testing.T) {
+		t.Parallel()
+		var r command.Rate
+		now := time.Unix(0, 0)
+		r.Add(now, -1)
+		require.Zero(t, r.PerSecond())
+		require.Zero(t, r.Overall())
+		for second := range 21 {
+			// 1 a second at first, then 3
+			r.Add(now.Add(time.Duration(second)*time.Second), int64(second+2*max(second-10, 0)))
+		}
+		require.InDelta(t, 3, r.PerSecond(), 0.01, "of the last ten seconds")
+		require.InDelta(t, 2, r.Overall(), 0.01)
+	})
+}

@@ -1,0 +1,83 @@
+package show
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/mosey-web/mosey/cmd/internal/audit"
+	"github.com/mosey-web/mosey/cmd/mosey/command"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/db"
+)
+
+// AuditCmd proves from the stored rows how hosts were treated.
+type AuditCmd struct {
+	Run_ string `name:"run" help:"Only the domains and pages of this run." placeholder:"NAME"` //nolint:revive // Run is the method
+	JSON bool   `name:"json" help:"Print JSON."`
+}
+
+// errViolations makes the command exit with a failure.
+var errViolations = errors.New("there are violations; please report them")
+
+// Run prints the audit. Violations make it fail.
+func (c *AuditCmd) Run(ctx context.Context, e *command.Env) error {
+	return command.WithStore(ctx, e, func(store *db.Store) error {
+		var runID *int64
+		if c.Run_ != "" {
+			run, err := command.NamedRun(ctx, store, c.Run_)
+			if err != nil {
+				return err
+			}
+			runID = &run.ID
+		}
+		a, err := audit.Run(ctx, store, runID)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			if err := json.NewEncoder(e.Stdout).Encode(a); err != nil {
+				return fmt.Errorf("print: %w", err)
+			}
+		} else {
+			printAudit(e.Stdout, a)
+		}
+		if !a.Clean() {
+			return errViolations
+		}
+		return nil
+	})
+}
+
+func printAudit(w io.Writer, a report.Audit) {
+	gaps := func(name string, g report.Gaps) {
+		fmt.Fprintf(w, "%-12s %s, %s, %s\n", name,
+			command.Count(g.Requests, "request"), command.Count(g.Gaps, "gap"), command.Count(g.Violations, "violation"))
+		if g.Gaps > 0 {
+			fmt.Fprintf(w, "%-12s min %s, median %s, p99 %s; beyond what was due: median %s, p99 %s\n", "",
+				millis(g.Min), millis(g.P50), millis(g.P99), millis(g.OverP50), millis(g.OverP99))
+		}
+	}
+	gaps("domains", a.Domains)
+	gaps("addresses", a.IPs)
+	gaps("subnets", a.Subnets)
+	if a.Registered.Requests > 0 {
+		gaps("registered", a.Registered)
+	}
+	fmt.Fprintf(w, "%-12s %s asked for a wait, %d not obeyed\n", "retry-after", command.Count(a.RetryAfters, "answer"), a.RetryAfterViolations)
+	fmt.Fprintf(w, "%-12s %s decided again, %s\n", "robots.txt",
+		command.Count(a.RobotsChecked, "page request"), command.Count(a.RobotsViolations, "violation"))
+	if a.Lost > 0 {
+		fmt.Fprintf(w, "%-12s %s of workers that died\n", "lost", command.Count(a.Lost, "request"))
+	}
+	for _, v := range a.Violations {
+		fmt.Fprintf(w, "%s  %s: %s: %s\n", v.At.Local().Format(time.DateTime), v.Kind, v.Key, command.OneLine(v.What))
+	}
+}
+
+func millis(ms float64) time.Duration {
+	return time.Duration(ms * float64(time.Millisecond)).Round(time.Millisecond)
+}

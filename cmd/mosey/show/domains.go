@@ -1,0 +1,156 @@
+package show
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/cmd/mosey/command"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/db"
+)
+
+// DomainsCmd lists domains, and puts right what is kept of them.
+type DomainsCmd struct {
+	List        domainsListCmd        `cmd:"" default:"withargs" help:"List domains."`
+	Recalculate domainsRecalculateCmd `cmd:"" help:"Count what is known of all domains anew."`
+	Release     domainsReleaseCmd     `cmd:"" help:"End claims on domains that should have been renewed, or those that are named."`
+}
+
+// domainsListCmd lists domains.
+type domainsListCmd struct {
+	Status string `help:"Only those: pending, active, exhausted, blocked or unreachable." placeholder:"STATUS"`
+	Source string `help:"Only those that a list of this kind has named, such as tranco." placeholder:"SOURCE"`
+	Sort   string `help:"By score, name, rank, pages, found, bytes, errors, slow or last. Default: score." default:"score" placeholder:"WHAT"`
+	Limit  int    `help:"How many to list at most. Default: 20." default:"20" placeholder:"N"`
+	JSON   bool   `name:"json" help:"Print one JSON object a line."`
+}
+
+// domainsMost caps --limit.
+const domainsMost = 1_000_000
+
+var domainStatuses = []crawl.DomainStatus{
+	crawl.DomainPending, crawl.DomainActive, crawl.DomainExhausted, crawl.DomainBlocked, crawl.DomainUnreachable,
+}
+
+// Run prints the domains.
+func (d *domainsListCmd) Run(ctx context.Context, e *command.Env) error {
+	status := crawl.DomainStatus(d.Status)
+	switch {
+	case status != "" && !slices.Contains(domainStatuses, status):
+		return wiring.Usagef("--status %q: want one of %v", d.Status, domainStatuses)
+	case !slices.Contains(report.DomainSorts, d.Sort):
+		return wiring.Usagef("--sort %q: want one of %v", d.Sort, report.DomainSorts)
+	case d.Limit < 1 || d.Limit > domainsMost:
+		return wiring.Usagef("--limit %d: want 1 to %d", d.Limit, domainsMost)
+	}
+	return command.WithStore(ctx, e, func(store *db.Store) error {
+		all, err := store.Domains(ctx, db.DomainQuery{Status: status, Source: d.Source, Sort: d.Sort, Limit: d.Limit})
+		if err != nil {
+			return err
+		}
+		if d.JSON {
+			return command.PrintLines(e.Stdout, all)
+		}
+		if len(all) == 0 {
+			fmt.Fprintln(e.Stderr, "No such domains.")
+			return nil
+		}
+		return printListing(e, all)
+	})
+}
+
+func printListing(e *command.Env, all []report.DomainListing) error {
+	t := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "DOMAIN\tSTATUS\tSCORE\tRANK\tPAGES\tFOUND\tERRORS\tANSWERS IN\tLAST CRAWLED\tWHY")
+	for _, d := range all {
+		rank, errs, took, last := "-", "-", "-", "-"
+		if d.Rank > 0 {
+			rank = strconv.Itoa(d.Rank)
+		}
+		if d.ErrorRate != nil {
+			errs, took = fmt.Sprintf("%.0f %%", *d.ErrorRate*100), time.Duration(d.AvgResponse).String()
+		}
+		if !d.Last.IsZero() {
+			last = command.Stamp(d.Last)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%.3f\t%s\t%d\t%d\t%s\t%s\t%s\t%s\n",
+			command.OneLine(d.Domain), d.Status, d.Score, rank, d.Crawled, d.Discovered, errs, took, last, command.OneLine(d.Reason))
+	}
+	return command.Flush(t)
+}
+
+// domainsRecalculateCmd counts what is known of domains.
+type domainsRecalculateCmd struct {
+	PrioritiesOnly bool `help:"Only work out by what the dispatcher takes them, from what was counted last."`
+}
+
+// Run counts, and can be ended and begun again at any time.
+func (d *domainsRecalculateCmd) Run(ctx context.Context, e *command.Env) error {
+	return command.WithStore(ctx, e, func(store *db.Store) error {
+		line, began, looked := command.NewProgressLine(e), time.Now(), int64(0)
+		told := func(what string) func(int64) {
+			return func(n int64) {
+				looked = n
+				line.Show(func(time.Time) string { return fmt.Sprintf("about %d domains %s", n, what) })
+			}
+		}
+		var err error
+		if !d.PrioritiesOnly {
+			if err = store.GroupDomains(ctx, told("grouped")); err == nil {
+				err = store.CountDomains(ctx, told("counted"))
+			}
+		}
+		if err == nil {
+			err = store.PrioritizeDomains(ctx, told("put in order"))
+		}
+		line.Clear()
+		if err != nil {
+			return fmt.Errorf("stopped after about %d domains: %w", looked, err)
+		}
+		what := "counted and put in order"
+		if d.PrioritiesOnly {
+			what = "put in order"
+		}
+		fmt.Fprintf(e.Stdout, "All domains are %s, in %s.\n", what, time.Since(began).Round(time.Second/10))
+		return nil
+	})
+}
+
+// domainsReleaseCmd ends claims.
+type domainsReleaseCmd struct {
+	Names []string `arg:"" optional:"" name:"domain" help:"Domains whose claim ends now. Default: all whose claim has run out."`
+}
+
+// Run ends the claims. Each domain has one workflow at the most, so that none is crawled
+// twice for it.
+func (d *domainsReleaseCmd) Run(ctx context.Context, e *command.Env) error {
+	var names []string
+	for _, text := range d.Names {
+		name, err := command.DomainArgument(text)
+		if err != nil {
+			return err
+		}
+		names = append(names, name)
+	}
+	return command.WithStore(ctx, e, func(store *db.Store) error {
+		released, err := store.ReleaseDomains(ctx, names)
+		if err != nil {
+			return err
+		}
+		if len(names) > 0 && len(released) == 0 {
+			return fmt.Errorf("no claim on %s: mosey domain %s tells what holds", strings.Join(names, ", "), names[0])
+		}
+		fmt.Fprintf(e.Stdout, "%s ended.\n", command.Count(int64(len(released)), "claim"))
+		for _, name := range released {
+			command.WakeDomain(ctx, e, store, name)
+		}
+		return nil
+	})
+}

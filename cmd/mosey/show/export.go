@@ -1,0 +1,217 @@
+package show
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/text/language"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/cmd/mosey/command"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/export"
+)
+
+// ExportCmd writes rows to files.
+type ExportCmd struct {
+	What        string `arg:"" name:"pages|links|crawls|domains|images|provenance" help:"What to export."`
+	Out         string `required:"" help:"Where to: a file, a directory (one that exists, or ends in /) for files of a bounded size, or - for standard output. Only into a directory does the same command go on where it was stopped." placeholder:"FILE|DIR|-"`
+	Format      string `help:"parquet, jsonl or csv. Default: as the file's name ends; parquet in a directory." placeholder:"FORMAT"`
+	Domain      string `help:"Only rows of this domain; of links, those on its pages; of images, those that its pages name." placeholder:"DOMAIN"`
+	Since       string `help:"Only pages fetched, crawls completed, links found or gone and images answered then or later: a date such as 2026-11-01, or an age such as 30d or 12h." placeholder:"WHEN"`
+	Lang        string `help:"Only pages in this language, such as en or pt-BR." placeholder:"TAG"`
+	RowsPerFile int64  `default:"1000000" help:"How many rows a file in a directory has at the most." placeholder:"N"`
+	Force       bool   `help:"Replace the file, or begin the directory anew."`
+}
+
+// ErrReaderGone is that nobody reads standard output any more, as head has it.
+var ErrReaderGone = errors.New("standard output is closed")
+
+// ExitReaderGone is what a shell makes of a program that ends by SIGPIPE.
+const ExitReaderGone = 128 + int(syscall.SIGPIPE)
+
+// stdoutName is what --out calls standard output.
+const stdoutName = "-"
+
+// Run writes the rows and says on standard error how far it is.
+func (c *ExportCmd) Run(ctx context.Context, e *command.Env) error {
+	x, err := c.export(time.Now())
+	if err != nil {
+		return err
+	}
+	if c.Out == stdoutName && x.Format == export.Parquet && e.Terminal {
+		return wiring.Usagef("--format parquet: a terminal cannot show it: name a file with --out, or a program behind a pipe")
+	}
+	return command.WithStore(ctx, e, func(store *db.Store) error {
+		x.Store = store
+		view := newExportView(e, c.What)
+		x.Watch = view.progress
+		p, err := c.write(ctx, e, x)
+		view.Clear()
+		switch {
+		case errors.Is(err, crawl.ErrInvalid):
+			return wiring.Usagef("%w", err)
+		case err == nil:
+			fmt.Fprintln(e.Stderr, view.summary(p))
+		case ctx.Err() != nil:
+			return c.stopped(p)
+		}
+		return err
+	})
+}
+
+// export is what the flags say.
+func (c *ExportCmd) export(now time.Time) (x *export.Export, err error) {
+	x = &export.Export{Kind: export.Table(c.What), Format: export.Format(c.Format), Force: c.Force, Asked: map[string]string{}}
+	if !slices.Contains(export.Tables(), x.Kind) {
+		return nil, wiring.Usagef("export %q: want pages, links, crawls, domains, images or provenance", c.What)
+	}
+	if c.Out == "" {
+		return nil, wiring.Usagef("--out is empty: want a file, a directory, or - for standard output")
+	}
+	if x.Format, err = c.format(); err != nil {
+		return nil, err
+	}
+	if x.Filter.Domain, err = command.DomainFlag(c.Domain); err != nil {
+		return nil, err
+	}
+	if x.Filter.Since, err = parseSince(c.Since, now); err != nil {
+		return nil, err
+	}
+	if c.Since != "" && x.Kind == export.Domains {
+		return nil, wiring.Usagef("--since %s: domains have no day; leave it out, or export crawls", c.Since)
+	}
+	if c.Lang != "" && x.Kind != export.Pages {
+		return nil, wiring.Usagef("--lang %s: there is none of %s; leave it out, or export pages", c.Lang, x.Kind)
+	}
+	if c.Lang != "" {
+		tag, err := language.BCP47.Parse(c.Lang)
+		if err != nil {
+			return nil, wiring.Usagef("--lang %q: want a tag such as en or pt-BR", c.Lang)
+		}
+		x.Filter.Language = tag.String()
+	}
+	if c.RowsPerFile < export.RowsPerFileMin {
+		return nil, wiring.Usagef("--rows-per-file %d: want %d or more", c.RowsPerFile, export.RowsPerFileMin)
+	}
+	for name, value := range map[string]string{"--domain": x.Filter.Domain, "--since": c.Since, "--lang": x.Filter.Language} {
+		if value != "" {
+			x.Asked[name] = value
+		}
+	}
+	return x, nil
+}
+
+// format is the one that was given, or that --out stands for.
+func (c *ExportCmd) format() (export.Format, error) {
+	const want = "want parquet, jsonl or csv"
+	switch {
+	case c.Format != "":
+		if f := export.Format(c.Format); slices.Contains(export.Formats(), f) {
+			return f, nil
+		}
+		return "", wiring.Usagef("--format %q: %s", c.Format, want)
+	case c.Out == stdoutName:
+		return "", wiring.Usagef("--out -: standard output has no name that tells the format: add --format, %s", want)
+	case c.directory():
+		return export.Parquet, nil
+	}
+	f, err := export.FormatOf(c.Out)
+	if err != nil {
+		return "", wiring.Usagef("--out %s: the name does not tell the format: let it end so, or end in / for a directory, or add --format, %s",
+			c.Out, want)
+	}
+	return f, nil
+}
+
+// directory reports whether --out names one.
+func (c *ExportCmd) directory() bool {
+	if c.Out == stdoutName {
+		return false
+	}
+	if strings.HasSuffix(c.Out, "/") || strings.HasSuffix(c.Out, string(filepath.Separator)) {
+		return true
+	}
+	info, err := os.Stat(c.Out)
+	return err == nil && info.IsDir()
+}
+
+func (c *ExportCmd) write(ctx context.Context, e *command.Env, x *export.Export) (export.Progress, error) {
+	switch {
+	case c.directory():
+		return x.ToDir(ctx, c.Out, c.RowsPerFile)
+	case c.Out != stdoutName:
+		return x.ToFile(ctx, c.Out)
+	}
+	// A closed pipe ends this process only after the database was closed.
+	pipe := make(chan os.Signal, 1)
+	signal.Notify(pipe, syscall.SIGPIPE)
+	defer signal.Stop(pipe)
+	out := wiring.Raw(e.Stdout)
+	if e.Terminal {
+		out = e.Stdout // without control characters
+	}
+	p, err := x.ToWriter(ctx, out)
+	if errors.Is(err, syscall.EPIPE) {
+		err = ErrReaderGone
+	}
+	return p, err
+}
+
+// stopped says what is left of an export that was stopped, and how to go on.
+func (c *ExportCmd) stopped(p export.Progress) error {
+	rows := p.Before.Rows + p.Rows
+	switch {
+	case c.directory():
+		return fmt.Errorf("stopped: %s has %d %s in %s; the same command goes on from there",
+			c.Out, rows, c.What, command.Count(int64(p.Before.Files+p.Files), "file"))
+	case c.Out == stdoutName:
+		return fmt.Errorf("stopped after %d %s", rows, c.What)
+	}
+	return fmt.Errorf("stopped: %s is not written; with --out DIR/ an export goes on where it was stopped", c.Out)
+}
+
+// exportView shows how far an export is, on standard error.
+type exportView struct {
+	*command.ProgressLine
+
+	what  string
+	rate  command.Rate
+	began time.Time
+}
+
+func newExportView(e *command.Env, what string) *exportView {
+	now := time.Now()
+	v := &exportView{ProgressLine: command.NewProgressLine(e), what: what, began: now}
+	v.rate.Add(now, 0)
+	return v
+}
+
+func (v *exportView) progress(p export.Progress) {
+	v.Show(func(now time.Time) string {
+		v.rate.Add(now, p.Rows)
+		return fmt.Sprintf("%d %s, %s, %.0f a second", p.Before.Rows+p.Rows, v.what, command.Size(p.Bytes), v.rate.PerSecond())
+	})
+}
+
+func (v *exportView) summary(p export.Progress) string {
+	took := time.Since(v.began)
+	line := fmt.Sprintf("%d %s", p.Rows, v.what)
+	if p.Files > 0 {
+		line += " in " + command.Count(int64(p.Files), "file")
+	}
+	line += fmt.Sprintf(", %s, in %s (%.0f a second)", command.Size(p.Bytes), took.Round(10*time.Millisecond), command.PerSecond(p.Rows, took))
+	if p.Before.Files > 0 {
+		line += fmt.Sprintf("; with %d from before in %s", p.Before.Rows, command.Count(int64(p.Before.Files), "file"))
+	}
+	return line
+}

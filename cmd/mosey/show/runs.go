@@ -1,0 +1,267 @@
+package show
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
+	"github.com/mosey-web/mosey/cmd/mosey/command"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/db"
+)
+
+// StatusCmd shows how runs are getting on.
+type StatusCmd struct {
+	Name string `arg:"" optional:"" help:"Only this run, in detail."`
+	JSON bool   `name:"json" help:"Print one JSON object a run."`
+}
+
+// Run lists the runs, oldest first, or shows one.
+func (s *StatusCmd) Run(ctx context.Context, e *command.Env) error {
+	return command.WithStore(ctx, e, func(store *db.Store) error {
+		waiting, err := store.KeywordsWaiting(ctx, report.KeywordsBound)
+		if err != nil {
+			return err
+		}
+		if s.Name == "" {
+			err = s.list(ctx, e, store, waiting)
+		} else {
+			err = s.show(ctx, e, store, waiting)
+		}
+		if err == nil && !s.JSON && waiting > 0 {
+			fmt.Fprintln(e.Stdout, keywordsLine(waiting))
+		}
+		return err
+	})
+}
+
+func (s *StatusCmd) list(ctx context.Context, e *command.Env, store *db.Store, waiting int) error {
+	runs, err := store.Runs(ctx)
+	if err != nil {
+		return err
+	}
+	var all []report.Progress
+	for _, run := range runs {
+		p, err := store.Progress(ctx, run)
+		if err != nil {
+			return err
+		}
+		p.KeywordsWaiting = waiting
+		if p.Detail, err = store.Detail(ctx, run.ID, command.NamedShort); err != nil {
+			return err
+		}
+		all = append(all, p)
+	}
+	if len(all) == 0 {
+		fmt.Fprintln(e.Stderr, "No runs yet. Begin with mosey crawl https://example.org/")
+	}
+	if s.JSON || len(all) == 0 {
+		return command.PrintLines(e.Stdout, all)
+	}
+	t := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "RUN\tSTATUS\tSTARTED\tREQUESTS\tPAGES\tPENDING\tDOMAINS\tACTIVE\tWHY")
+	for _, p := range all {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s\n", p.Name, p.Status, command.Stamp(p.StartedAt), p.Requests(), p.Success,
+			p.Pending, p.Domains, p.Active, command.OneLine(p.Reason))
+	}
+	if err := command.Flush(t); err != nil {
+		return err
+	}
+	for _, p := range all {
+		if lines := moves(p, time.Now()); len(lines) > 0 {
+			fmt.Fprintf(e.Stdout, "%s:\n  %s\n", p.Name, strings.Join(lines, "\n  "))
+		}
+	}
+	return nil
+}
+
+func (s *StatusCmd) show(ctx context.Context, e *command.Env, store *db.Store, waiting int) error {
+	run, err := command.NamedRun(ctx, store, strings.TrimPrefix(s.Name, command.RunPrefix))
+	if err != nil {
+		return err
+	}
+	report, err := store.RunReport(ctx, run, command.NamedLong)
+	if err != nil {
+		return err
+	}
+	report.KeywordsWaiting = waiting
+	if s.JSON {
+		return command.PrintJSON(e.Stdout, report)
+	}
+	return printRun(e.Stdout, report)
+}
+
+func printRun(w io.Writer, r report.Run) error {
+	printStatus(w, r.Progress)
+	if r.PagesPerSecond > 0 {
+		fmt.Fprintf(w, "  %.1f pages/s of late", r.PagesPerSecond)
+		if r.ETA > 0 {
+			fmt.Fprintf(w, "; what is pending takes about %s", roughly(time.Duration(r.ETA)))
+		}
+		fmt.Fprintln(w)
+	}
+	printHistogram(w, r.Totals)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, d := range r.Longest {
+		fmt.Fprintf(t, "longest queue\t%s\t%s, %d of them due\n", command.OneLine(d.Domain), command.Count(d.Pending, "page"), d.Due)
+	}
+	for _, d := range r.Failing {
+		fmt.Fprintf(t, "most failures\t%s\t%d of %s\n", command.OneLine(d.Domain), d.Failed, command.Count(d.Requests, "request"))
+	}
+	for _, d := range r.Slowest {
+		fmt.Fprintf(t, "slowest\t%s\tanswers in %s\n", command.OneLine(d.Domain), time.Duration(d.Response))
+	}
+	for _, d := range r.Subdomains {
+		fmt.Fprintf(t, "no more hosts of\t%s\tit has %s here (max_subdomains)\n",
+			command.OneLine(d.Registered), command.Count(d.Domains, "domain"))
+	}
+	err := command.Flush(t)
+	printSettings(w, r.Settings)
+	return errors.Join(err, printChanges(w, r.Changes))
+}
+
+// histogramWidth is that of the longest bar.
+const histogramWidth = 40
+
+// printHistogram draws how requests have ended.
+func printHistogram(w io.Writer, t report.Totals) {
+	all := t.Attempts()
+	if all == 0 {
+		return
+	}
+	fmt.Fprintln(w, "Outcomes")
+	for _, o := range []struct {
+		name crawl.Outcome
+		n    int64
+	}{
+		{crawl.OutcomeSuccess, t.Success},
+		{crawl.OutcomeBlocked4xx, t.Blocked4xx},
+		{crawl.OutcomeBlocked5xx, t.Blocked5xx},
+		{crawl.OutcomeTimeout, t.Timeout},
+		{crawl.OutcomeFailed, t.Failed},
+		{crawl.OutcomeBlockedRobots, t.BlockedRobots},
+		{crawl.OutcomeSkipped, t.Skipped},
+	} {
+		if o.n == 0 {
+			continue
+		}
+		bar := strings.Repeat("█", int(max(1, (o.n*histogramWidth+all/2)/all)))
+		fmt.Fprintf(w, "  %-14s %10d %5.1f %%  %s\n", o.name, o.n, 100*float64(o.n)/float64(all), bar)
+	}
+}
+
+// printSettings lists a run's settings.
+func printSettings(w io.Writer, set settings.Settings) {
+	fmt.Fprintln(w, "Settings (mosey set run:NAME key=value)")
+	for _, s := range settings.All() {
+		fmt.Fprintf(w, "  %s=%s\n", s.Name, command.OneLine(s.Of(set)))
+	}
+}
+
+// printChanges lists what was done to a run.
+func printChanges(w io.Writer, changes []crawl.RunChange) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w, "Changes")
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, c := range changes {
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n", command.Stamp(c.SetAt), command.OneLine(c.SetBy), c.Action, command.OneLine(changeText(c)))
+	}
+	return command.Flush(t)
+}
+
+func changeText(c crawl.RunChange) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(c.Value)) {
+		was := ""
+		if old, had := c.Was[name]; had {
+			was = settings.Text(name, old) + " → "
+		}
+		parts = append(parts, name+"="+was+settings.Text(name, c.Value[name]))
+	}
+	if !c.Until.IsZero() {
+		parts = append(parts, "until "+command.Stamp(c.Until))
+	}
+	return strings.Join(append(parts, cmp.Or(c.Reason, "")), " ")
+}
+
+// roughly is a span for people: two of its units.
+func roughly(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d >= 365*day:
+		return "years"
+	case d >= 2*day:
+		return fmt.Sprintf("%d days", (d+day/2)/day)
+	case d >= time.Hour:
+		return fmt.Sprintf("%dh%dm", d/time.Hour, d%time.Hour/time.Minute)
+	}
+	return d.Round(time.Second).String()
+}
+
+// QueueCmd shows what is pending.
+type QueueCmd struct {
+	Run_  string `name:"run" help:"Only of this run. Default: all that run or are paused." placeholder:"NAME"` //nolint:revive // Run is the method
+	Limit int    `help:"How many domains to list at most. Default: 20." default:"20" placeholder:"N"`
+	JSON  bool   `name:"json" help:"Print JSON."`
+}
+
+// Run prints the domains with most pending.
+func (q *QueueCmd) Run(ctx context.Context, e *command.Env) error {
+	if q.Limit < 1 || q.Limit > db.QueueMost {
+		return wiring.Usagef("--limit %d: want 1 to %d", q.Limit, db.QueueMost)
+	}
+	return command.WithStore(ctx, e, func(store *db.Store) error {
+		var id *int64
+		if q.Run_ != "" {
+			run, err := command.NamedRun(ctx, store, q.Run_)
+			if err != nil {
+				return err
+			}
+			id = &run.ID
+		}
+		queue, err := store.Queue(ctx, id, q.Limit)
+		if err != nil {
+			return err
+		}
+		if q.JSON {
+			return command.PrintJSON(e.Stdout, queue)
+		}
+		return printQueue(e, queue)
+	})
+}
+
+func printQueue(e *command.Env, q report.Queue) error {
+	if q.Total == 0 {
+		fmt.Fprintln(e.Stderr, "Nothing is pending.")
+		return nil
+	}
+	fmt.Fprintf(e.Stdout, "%s pending on %s: %d due now, %d later\n",
+		command.Count(q.Pending, "page"), command.Count(q.Total, "domain"), q.Due, q.Pending-q.Due)
+	t := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "DOMAIN\tSTATUS\tPENDING\tDUE NOW\tDUE LATER\tIN FLIGHT\tOLDEST\tNEXT LATER\tWAITS")
+	for _, d := range q.Domains {
+		next := "-"
+		if !d.NextDue.IsZero() {
+			next = command.Stamp(d.NextDue)
+		}
+		waits := "-"
+		if d.Waits != "" {
+			waits = string(d.Waits) + untilText(d.Until)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\t%s\n", command.OneLine(d.Domain), d.Status, d.Pending, d.Due, d.Pending-d.Due,
+			d.InFlight, command.Stamp(d.Oldest), next, waits)
+	}
+	return command.Flush(t)
+}
