@@ -64,11 +64,11 @@ BEGIN
         IF jsonb_path_exists(p, '$[*].retry_in_ms') THEN
             INSERT INTO page_crawls
                 (page_id, domain, priority, scheduled_for, run_id, previous_id, url, kind, depth, redirects, again, bare, attempt)
-            SELECT a.page_id, a.domain, coalesce((a.doc ->> 'retry_priority')::smallint, a.priority),
+            SELECT a.page_id, a.domain, coalesce(c.retry_priority, a.priority),
                 a.ended + ms_interval((a.doc ->> 'retry_in_ms')::bigint), a.run_id, a.crawl_id, a.url,
                 a.kind, a.depth, a.redirects, c.again, c.bare, c.attempt + 1
             FROM unnest(v_closed) a CROSS JOIN LATERAL (
-                SELECT x.again, x.bare, x.attempt FROM page_crawls x WHERE x.id = a.crawl_id LIMIT 1
+                SELECT x.again, x.bare, x.attempt, x.retry_priority FROM page_crawls x WHERE x.id = a.crawl_id LIMIT 1
             ) c
             WHERE a.doc ? 'retry_in_ms';
         END IF;

@@ -41,13 +41,13 @@ BEGIN
     END IF;
     PERFORM claims_renew(ARRAY[v_domain], ms_interval((p ->> 'claim_ms')::bigint), NOT v_prerequisite);
     IF v_prerequisite THEN
-        INSERT INTO page_crawls (id, page_id, domain, run_id, url, kind, prerequisite, final, locked_at)
+        INSERT INTO page_crawls (id, page_id, domain, run_id, url, kind, prerequisite, locked_at)
         OVERRIDING SYSTEM VALUE
-        SELECT v_id, i, v_domain, v_run, p ->> 'url', p ->> 'kind', true, true, clock_timestamp()
+        SELECT v_id, i, v_domain, v_run, p ->> 'url', p ->> 'kind', true, clock_timestamp()
         FROM unnest(pages_add(jsonb_build_array(p))) i;
         RETURN a;
     END IF;
-    UPDATE page_crawls c SET locked_at = clock_timestamp(), final = (p ->> 'final')::boolean
+    UPDATE page_crawls c SET locked_at = clock_timestamp(), retry_priority = (p ->> 'retry_priority')::smallint
     WHERE c.id = v_id AND c.completed_at IS NULL AND c.locked_at IS NULL
         AND (SELECT r.status FROM crawl_runs r WHERE r.id = c.run_id) = 'running'
         AND (SELECT d.status FROM domains d WHERE d.domain = v_domain) NOT IN ('blocked', 'unreachable')
@@ -73,14 +73,14 @@ DECLARE
     v_begun bigint[];
 BEGIN
     v := slots_take(ARRAY(
-        SELECT (e.n, e.doc ->> 'domain', (e.doc ->> 'crawl_id')::bigint, (e.doc ->> 'final')::boolean,
+        SELECT (e.n, e.doc ->> 'domain', (e.doc ->> 'crawl_id')::bigint, (e.doc ->> 'retry_priority')::smallint,
             ms_interval((e.doc ->> 'hold_ms')::bigint), ms_interval((e.doc ->> 'claim_ms')::bigint),
             NULL, NULL, NULL)::start_attempt
         FROM jsonb_array_elements(p) WITH ORDINALITY AS e (doc, n) ORDER BY e.doc ->> 'domain'
     ));
     PERFORM claims_renew(array_agg(a.domain ORDER BY a.domain), max(a.claim), true) FROM unnest(v) a WHERE a.reason IS NULL;
     WITH x AS (
-        UPDATE page_crawls c SET locked_at = clock_timestamp(), final = a.final
+        UPDATE page_crawls c SET locked_at = clock_timestamp(), retry_priority = a.retry_priority
         FROM unnest(v) a
         WHERE c.id = ANY (ARRAY(SELECT x.crawl_id FROM unnest(v) x)) AND c.id = a.crawl_id AND a.reason IS NULL
             AND c.completed_at IS NULL AND c.locked_at IS NULL

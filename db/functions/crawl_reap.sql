@@ -1,7 +1,7 @@
 -- Closes an attempt whose worker died: the one that held a domain's slot (p_holder, crawl:<id>) when
 -- its lease ran out. Only to be called with the slot locked and free: then the request
 -- cannot be in flight, and a locked row is one that nothing will ever close. The attempt
--- counts; whether the page is tried again was decided when it began (final).
+-- counts; whether the page is tried again was decided when it began (retry_priority).
 CREATE OR REPLACE FUNCTION crawl_reap(p_holder text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     dead page_crawls;
@@ -18,10 +18,10 @@ BEGIN
     IF NOT FOUND OR dead.prerequisite THEN
         RETURN;
     END IF;
-    IF NOT dead.final THEN
+    IF dead.retry_priority IS NOT NULL THEN
         INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, redirects, again, bare, attempt)
-        VALUES (dead.page_id, dead.domain, coalesce(kind_priority(dead.kind) - 1, dead.priority),
-            dead.run_id, dead.id, dead.url, dead.kind, dead.depth, dead.redirects, dead.again, dead.bare, dead.attempt + 1);
+        VALUES (dead.page_id, dead.domain, dead.retry_priority, dead.run_id, dead.id, dead.url, dead.kind,
+            dead.depth, dead.redirects, dead.again, dead.bare, dead.attempt + 1);
     ELSE
         INSERT INTO revisits AS v (page_id, run_id, due_at, every)
         SELECT dead.page_id, r.id, clock_timestamp() + interval '1 day', interval '1 day' FROM crawl_runs r

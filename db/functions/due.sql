@@ -89,18 +89,18 @@ BEGIN
                 -- Until when nothing may be asked, for whichever run, and why (reasons.Reason). Of several
                 -- reasons it is the one that lasts longest.
                 SELECT x.at, x.reason FROM (
-                    SELECT coalesce(c.until, 'infinity') AS at, control_reason(c.kind) AS reason, control_order(c.kind) AS n
+                    SELECT coalesce(c.until, 'infinity') AS at, control_reason(c.kind) AS reason
                     FROM domain_controls c
-                    WHERE c.domain = k.domain AND c.lifted_at IS NULL AND c.kind IN ('pause', 'stop', 'block')
+                    WHERE c.domain = k.domain AND c.lifted_at IS NULL AND control_reason(c.kind) IS NOT NULL
                     UNION ALL
-                    SELECT 'infinity', 'listed', 0 WHERE domain_listed(k.domain) IS NOT NULL
+                    SELECT 'infinity', 'listed' WHERE domain_listed(k.domain) IS NOT NULL
                     UNION ALL
                     SELECT coalesce(d.next_crawl_after, CASE WHEN d.status IN ('blocked', 'unreachable') THEN 'infinity'::timestamptz END),
-                        'deferred', 4
+                        'deferred'
                     UNION ALL
-                    SELECT d.opens_at, 'window', 5
+                    SELECT d.opens_at, 'window'
                 ) x
-                WHERE x.at IS NOT NULL ORDER BY x.at DESC, x.n LIMIT 1
+                WHERE x.at IS NOT NULL ORDER BY x.at DESC, array_position(reasons('by rank'), x.reason) LIMIT 1
             ) g ON true
             CROSS JOIN LATERAL (SELECT domain_budget(k.domain) AS own OFFSET 0) b
             CROSS JOIN LATERAL (SELECT x AS row, x.run_id FROM run_domains x WHERE x.domain = k.domain OFFSET 0) rd

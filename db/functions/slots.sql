@@ -112,7 +112,7 @@ BEGIN
     PERFORM 1 FROM unnest(keys) k CROSS JOIN LATERAL (SELECT 1 FROM politeness_slots s WHERE s.key = k FOR UPDATE) l;
     t := clock_timestamp();
     v := ARRAY(
-        SELECT (a.n, a.domain, a.crawl_id, a.final, a.hold, a.claim, CASE WHEN f.kind IS NULL THEN s.holder END,
+        SELECT (a.n, a.domain, a.crawl_id, a.retry_priority, a.hold, a.claim, CASE WHEN f.kind IS NULL THEN s.holder END,
             CASE WHEN f.kind IS NULL AND s.free_at > t THEN ms_between(t, s.free_at) END,
             coalesce(f.kind, CASE WHEN s.free_at > t THEN s.reason END))::start_attempt
         FROM unnest(p) a CROSS JOIN LATERAL (

@@ -303,7 +303,7 @@ FROM crawl_runs AS r WHERE r.id = @id;
 SELECT c.domain, c.kind, c.reason, c.set_by, c.set_at, c.until, (count(*) OVER ())::bigint AS total
 FROM domain_controls AS c INNER JOIN run_domains AS rd ON c.domain = rd.domain
 WHERE
-    rd.run_id = @run_id AND rd.next_due_at IS NOT NULL AND c.kind IN ('pause', 'stop', 'block')
+    rd.run_id = @run_id AND rd.next_due_at IS NOT NULL AND control_reason(c.kind) IS NOT NULL
     AND c.lifted_at IS NULL AND (c.until IS NULL OR c.until > now())
 ORDER BY c.domain LIMIT @max;
 
