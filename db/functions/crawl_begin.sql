@@ -89,8 +89,8 @@ BEGIN
         RETURNING c.id, c.run_id, c.domain, c.kind
     ), counted AS (
         UPDATE run_domains r SET
-            pages_started = r.pages_started + kind_counted(x.kind)::integer,
-            images_started = r.images_started + kind_image(x.kind)::integer, updated_at = clock_timestamp()
+            pages_started = r.pages_started + (x.kind = ANY (kinds('counted')))::integer,
+            images_started = r.images_started + (x.kind = ANY (kinds('image')))::integer, updated_at = clock_timestamp()
         FROM x
         WHERE r.domain = ANY (ARRAY(SELECT y.domain FROM unnest(v) y)) AND r.run_id = x.run_id AND r.domain = x.domain
     )
@@ -126,13 +126,13 @@ $$;
 -- counts nothing, if one is spent. What lists pages costs none.
 CREATE OR REPLACE FUNCTION budget_take(p_run_id bigint, p_domain text, p jsonb) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
-    v_image CONSTANT boolean := kind_image(p ->> 'kind');
+    v_image CONSTANT boolean := p ->> 'kind' = ANY (kinds('image'));
     v_of_run CONSTANT bigint := (p ->> 'run_budget')::bigint;
     v_of_registered CONSTANT bigint := (p ->> 'registered_budget')::bigint;
     v_registered text;
     v_within boolean := true;
 BEGIN
-    IF NOT v_image AND NOT kind_counted(p ->> 'kind') THEN
+    IF NOT v_image AND p ->> 'kind' <> ALL (kinds('counted')) THEN
         RETURN true;
     END IF;
     UPDATE run_domains SET
@@ -227,9 +227,9 @@ BEGIN
         VALUES (c.page_id, c.domain, c.priority, c.run_id, c.id, c.url, c.kind, c.depth, c.redirects, c.again, c.bare, c.attempt);
     END IF;
     -- what budget_take has counted
-    IF kind_image(c.kind) THEN
+    IF c.kind = ANY (kinds('image')) THEN
         UPDATE run_domains SET images_started = images_started - 1 WHERE run_id = c.run_id AND domain = p_domain;
-    ELSIF NOT c.prerequisite AND kind_counted(c.kind) THEN
+    ELSIF NOT c.prerequisite AND c.kind = ANY (kinds('counted')) THEN
         UPDATE run_domains SET pages_started = pages_started - 1 WHERE run_id = c.run_id AND domain = p_domain
         RETURNING coalesce(registered, domain) INTO v_registered;
         UPDATE run_registered g SET pages_started = g.pages_started - 1

@@ -27,14 +27,14 @@ BEGIN
         SELECT dead.page_id, r.id, clock_timestamp() + interval '1 day', interval '1 day' FROM crawl_runs r
         WHERE r.id = dead.run_id AND r.settings ->> 'when_done' = 'recrawl'
         ON CONFLICT (page_id, run_id) DO UPDATE SET due_at = clock_timestamp() + v.every WHERE v.due_at IS NULL;
-        IF kind_image(dead.kind) THEN
+        IF dead.kind = ANY (kinds('image')) THEN
             UPDATE images SET download_success = false, problem = 'not answered' WHERE page_id = dead.page_id;
         END IF;
         UPDATE pages SET status = 'failed', failed_at = clock_timestamp(), updated_at = clock_timestamp()
         WHERE id = dead.page_id;
     END IF;
     UPDATE run_domains SET failed = failed + 1, requests = requests + 1, updated_at = clock_timestamp()
-    WHERE run_id = dead.run_id AND domain = dead.domain AND kind_counted(dead.kind);
+    WHERE run_id = dead.run_id AND domain = dead.domain AND dead.kind = ANY (kinds('counted'));
 END
 $$;
 

@@ -154,12 +154,12 @@ DECLARE
 BEGIN
     SELECT c.scheduled_for INTO v_at FROM page_crawls c
     WHERE c.domain = p_domain AND c.run_id = p_run_id AND c.outcome IS NULL AND c.locked_at IS NULL AND c.scheduled_for <= p_now
-        AND c.priority >= c_least AND (kind_image(c.kind) OR NOT p_images)
+        AND c.priority >= c_least AND (c.kind = ANY (kinds('image')) OR NOT p_images)
     ORDER BY c.priority DESC, c.scheduled_for, c.id LIMIT 1;
     IF v_at IS NULL THEN
         SELECT min(c.scheduled_for) INTO v_at FROM page_crawls c
         WHERE c.domain = p_domain AND c.run_id = p_run_id AND c.outcome IS NULL AND c.locked_at IS NULL
-            AND c.priority >= c_least AND (kind_image(c.kind) OR NOT p_images);
+            AND c.priority >= c_least AND (c.kind = ANY (kinds('image')) OR NOT p_images);
     END IF;
     RETURN v_at;
 END

@@ -81,7 +81,7 @@ BEGIN
             ) x CROSS JOIN LATERAL (
                 SELECT p.patterns FROM pages p WHERE p.id = x.page_id LIMIT 1
             ) p
-            WHERE kind_document(x.kind) AND p.patterns [cardinality(p.patterns)] = v_row.pattern
+            WHERE x.kind = ANY (kinds('document')) AND p.patterns [cardinality(p.patterns)] = v_row.pattern
             ORDER BY x.id
         ) d
         WHERE c.id = d.id AND c.completed_at IS NULL AND c.locked_at IS NULL;
