@@ -350,7 +350,7 @@ CREATE TABLE url_patterns (
 -- flight when it is set.
 --
 -- page_id, run_id and previous_id are no foreign keys. Pages, runs and crawls are never
--- deleted (functions/history_append_only.sql), and their ids are stored by the functions
+-- deleted (functions/history.sql), and their ids are stored by the functions
 -- that have just read or made the rows. The checks would find nothing, and each would lock
 -- a row, that of crawl_runs one that all pages share.
 CREATE TABLE page_crawls (

@@ -116,3 +116,9 @@ BEGIN
     END LOOP;
 END
 $$;
+
+-- By how many links pages of a pattern come later, of which some have brought nothing new:
+-- 4 if none has, and nothing before 8 of them were read.
+CREATE OR REPLACE FUNCTION pattern_penalty(p_seen integer, p_nothing integer) RETURNS integer LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN p_seen >= 8 THEN floor(4.0 * p_nothing / p_seen)::integer ELSE 0 END
+$$;

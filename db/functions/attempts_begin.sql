@@ -106,89 +106,6 @@ BEGIN
 END
 $$;
 
--- Renews the claims on domains of which requests begin, unless they last for long. Who asks for
--- a page serves the domain: with p_take it takes the claim where that has run out meanwhile.
-CREATE OR REPLACE FUNCTION claims_renew(p_domains text[], p_span interval, p_take boolean) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    UPDATE domains d SET
-        claimed_by = 'domain/' || d.domain, claim_expires_at = now() + p_span,
-        status = CASE WHEN d.status = 'pending' THEN 'active' ELSE d.status END
-    WHERE d.domain = ANY (p_domains) AND (d.claim_expires_at < now() + p_span * 2 / 3 OR p_take AND d.claimed_by IS NULL);
-    IF FOUND THEN
-        -- next_due_at alone is the condition of a partial index, which would be read instead
-        UPDATE run_domains rd SET next_due_at = NULL, images_due_at = NULL, waits = ''
-        WHERE rd.domain = ANY (p_domains) AND (rd.next_due_at IS NOT NULL OR rd.images_due_at IS NOT NULL);
-    END IF;
-END
-$$;
-
--- Counts one request against the budgets of crawl.Start; null is no limit. Returns false, and
--- counts nothing, if one is spent. What lists pages costs none.
-CREATE OR REPLACE FUNCTION budget_take(p_run_id bigint, p_domain text, p jsonb) RETURNS boolean LANGUAGE plpgsql AS $$
-DECLARE
-    v_image CONSTANT boolean := p ->> 'kind' = ANY (kinds('image'));
-    v_of_run CONSTANT bigint := (p ->> 'run_budget')::bigint;
-    v_of_registered CONSTANT bigint := (p ->> 'registered_budget')::bigint;
-    v_registered text;
-    v_within boolean := true;
-BEGIN
-    IF NOT v_image AND p ->> 'kind' <> ALL (kinds('counted')) THEN
-        RETURN true;
-    END IF;
-    UPDATE run_domains SET
-        pages_started = pages_started + (NOT v_image)::integer, images_started = images_started + v_image::integer,
-        updated_at = clock_timestamp()
-    WHERE run_id = p_run_id AND domain = p_domain AND coalesce(CASE
-        WHEN v_image THEN images_started < (p ->> 'image_budget')::bigint ELSE pages_started < (p ->> 'domain_budget')::bigint
-    END, true)
-    RETURNING coalesce(registered, domain) INTO v_registered;
-    IF NOT FOUND OR v_image THEN
-        RETURN FOUND;
-    END IF;
-    IF v_of_registered IS NOT NULL THEN
-        -- all domains of a registered domain share its budget
-        IF NOT EXISTS (SELECT 1 FROM run_registered g WHERE g.run_id = p_run_id AND g.registered = v_registered) THEN
-            INSERT INTO run_registered (run_id, registered, pages_started)
-            VALUES (p_run_id, v_registered, registered_started(p_run_id, v_registered) - 1)
-            ON CONFLICT (run_id, registered) DO NOTHING;
-        END IF;
-        UPDATE run_registered g SET pages_started = g.pages_started + 1
-        WHERE g.run_id = p_run_id AND g.registered = v_registered AND g.pages_started < v_of_registered;
-        v_within := FOUND;
-    END IF;
-    IF v_within AND v_of_run IS NOT NULL THEN
-        -- many domains share this row: it is the price of an exact budget, paid only by
-        -- runs that set one
-        UPDATE crawl_runs SET pages_started = pages_started + 1
-        WHERE id = p_run_id AND pages_started < v_of_run;
-        v_within := FOUND;
-        IF NOT v_within THEN
-            UPDATE run_registered g SET pages_started = g.pages_started - 1
-            WHERE g.run_id = p_run_id AND g.registered = v_registered AND g.pages_started > 0;
-        END IF;
-    END IF;
-    IF NOT v_within THEN
-        UPDATE run_domains SET pages_started = pages_started - 1 WHERE run_id = p_run_id AND domain = p_domain;
-    END IF;
-    RETURN v_within;
-END
-$$;
-
--- How many requests a run has begun to all domains of a registered domain.
-CREATE OR REPLACE FUNCTION registered_started(p_run_id bigint, p_registered text) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    RETURN coalesce((
-        SELECT g.pages_started FROM run_registered g WHERE g.run_id = p_run_id AND g.registered = p_registered
-    ), (
-        SELECT coalesce(sum(x.pages_started), 0)::bigint FROM (
-            SELECT rd.pages_started FROM run_domains rd WHERE rd.run_id = p_run_id AND rd.registered = p_registered
-            UNION ALL
-            SELECT rd.pages_started FROM run_domains rd WHERE rd.run_id = p_run_id AND rd.domain = p_registered
-        ) x
-    ));
-END
-$$;
-
 -- Takes an attempt back that was begun, through no fault of the page: the page is pending again
 -- and its budgets are refunded. Where the site may have seen the request, p_robots_version is of the
 -- robots.txt that allowed it: then the attempt is kept as a row, for an audit, and counts for
@@ -236,6 +153,65 @@ BEGIN
         WHERE g.run_id = c.run_id AND g.registered = v_registered AND g.pages_started > 0;
         UPDATE crawl_runs SET pages_started = pages_started - 1
         WHERE id = c.run_id AND pages_started > 0 AND coalesce((settings ->> 'max_pages')::bigint, -1) >= 0;
+    END IF;
+END
+$$;
+
+-- Closes an attempt whose worker died: the one that held a domain's slot (p_holder, crawl:<id>) when
+-- its lease ran out. Only to be called with the slot locked and free: then the request
+-- cannot be in flight, and a locked row is one that nothing will ever close. The attempt
+-- counts; whether the page is tried again was decided when it began (retry_priority).
+CREATE OR REPLACE FUNCTION crawl_reap(p_holder text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    dead page_crawls;
+BEGIN
+    UPDATE page_crawls SET
+        locked_at = NULL, outcome = 'failed', lost = true,
+        -- the request can only have been made in this span
+        completed_at = clock_timestamp(),
+        duration_ms = least(ms_between(locked_at, clock_timestamp()), 2147483647)::integer,
+        error_message = 'the worker died during the attempt',
+        delay_ms = 0, delay_reason = ''
+    WHERE id = substr(p_holder, 7)::bigint AND locked_at IS NOT NULL
+    RETURNING * INTO dead;
+    IF NOT FOUND OR dead.prerequisite THEN
+        RETURN;
+    END IF;
+    IF dead.retry_priority IS NOT NULL THEN
+        INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, redirects, again, bare, attempt)
+        VALUES (dead.page_id, dead.domain, dead.retry_priority, dead.run_id, dead.id, dead.url, dead.kind,
+            dead.depth, dead.redirects, dead.again, dead.bare, dead.attempt + 1);
+    ELSE
+        INSERT INTO revisits AS v (page_id, run_id, due_at, every)
+        SELECT dead.page_id, r.id, clock_timestamp() + interval '1 day', interval '1 day' FROM crawl_runs r
+        WHERE r.id = dead.run_id AND r.settings ->> 'when_done' = 'recrawl'
+        ON CONFLICT (page_id, run_id) DO UPDATE SET due_at = clock_timestamp() + v.every WHERE v.due_at IS NULL;
+        IF dead.kind = ANY (kinds('image')) THEN
+            UPDATE images SET download_success = false, problem = 'not answered' WHERE page_id = dead.page_id;
+        END IF;
+        UPDATE pages SET status = 'failed', failed_at = clock_timestamp(), updated_at = clock_timestamp()
+        WHERE id = dead.page_id;
+    END IF;
+    UPDATE run_domains SET failed = failed + 1, requests = requests + 1, updated_at = clock_timestamp()
+    WHERE run_id = dead.run_id AND domain = dead.domain AND dead.kind = ANY (kinds('counted'));
+END
+$$;
+
+-- The same where it is called for: if the domain's slot is free and was not given back.
+CREATE OR REPLACE FUNCTION domain_reap(p_domain text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    k_domain CONSTANT text := 'domain:' || p_domain;
+    v_holder text;
+BEGIN
+    IF (SELECT s.holder FROM politeness_slots s WHERE s.key = k_domain AND s.free_at <= clock_timestamp()) IS NULL THEN
+        RETURN;
+    END IF;
+    -- again under the lock: another may have taken the slot meanwhile
+    SELECT s.holder INTO v_holder FROM politeness_slots s
+    WHERE s.key = k_domain AND s.free_at <= clock_timestamp() FOR UPDATE;
+    IF v_holder IS NOT NULL THEN
+        PERFORM crawl_reap(v_holder);
+        UPDATE politeness_slots SET holder = NULL WHERE key = k_domain;
     END IF;
 END
 $$;

@@ -165,12 +165,6 @@ CREATE OR REPLACE FUNCTION crawl_passed_over(p_page_id bigint, p_run_id bigint, 
     )
 $$;
 
--- By how many links pages of a pattern come later, of which some have brought nothing new:
--- 4 if none has, and nothing before 8 of them were read.
-CREATE OR REPLACE FUNCTION pattern_penalty(p_seen integer, p_nothing integer) RETURNS integer LANGUAGE sql IMMUTABLE AS $$
-    SELECT CASE WHEN p_seen >= 8 THEN floor(4.0 * p_nothing / p_seen)::integer ELSE 0 END
-$$;
-
 -- Has closed crawls of domains decided again, unless others follow them already. Returns the domains
 -- of those that are pending now.
 CREATE OR REPLACE FUNCTION crawls_repeat(p_domains text[], p_crawls bigint[]) RETURNS text[] LANGUAGE plpgsql AS $$
