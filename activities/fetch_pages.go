@@ -273,8 +273,9 @@ func (b *batch) attempt(ctx context.Context, f decide.Facts, d decide.Decision) 
 		return b.pass(ctx, b.failing(d, err))
 	}
 	ask := b.reader.Crawl(f.Facts, d, u)
-	last := decide.LastAttempt(*d.Run, *d.Crawl)
-	ask.Retry, ask.Start.Final = !last, last
+	if ask.Retry = !decide.LastAttempt(*d.Run, *d.Crawl); ask.Retry {
+		ask.Start.RetryPriority = new(decide.RetryPriority(*d.Crawl))
+	}
 	budgets := decide.BudgetsOf(*d.Run)
 	if d.Crawl.Kind.Image() {
 		ask.Start.ImageBudget = budgets.OfImages

@@ -28,7 +28,7 @@ func (b *testBundle) anotherWorker(t *testing.T, hold time.Duration) crawl.Lease
 	require.NotNil(t, run)
 	return b.begin(t, crawl.Start{
 		CrawlID: run.Crawl.ID, RunID: run.ID, Domain: b.site, Origin: run.Crawl.Origin, URL: run.Crawl.URL,
-		Kind: run.Crawl.Kind, Final: decide.LastAttempt(*run, *run.Crawl),
+		Kind: run.Crawl.Kind, RetryPriority: new(decide.RetryPriority(*run.Crawl)),
 		Hold: crawl.Millis(hold), Span: crawl.Millis(hold), Claim: crawl.Millis(crawl.ClaimRenewed),
 	})
 }
@@ -156,7 +156,7 @@ func TestFetchPagesNextToAnotherWorker(t *testing.T) {
 		b := setup(t, options{})
 		b.begin(t, crawl.Start{
 			RunID: b.run.ID, Domain: b.site, Origin: originOf(t, b.page("/")), URL: b.page("/robots.txt"),
-			Kind: kinds.Robots, Prerequisite: true, Final: true,
+			Kind: kinds.Robots, Prerequisite: true,
 			Hold: crawl.Millis(time.Minute), Span: crawl.Millis(time.Minute), Claim: crawl.Millis(time.Minute),
 		})
 		res, err := b.fetchPages(t, 1)

@@ -208,7 +208,7 @@ func (f *originFetch) ask(ctx context.Context) (FetchRobotsResult, error) {
 		URL: f.url, FactsOf: f.in.Domain, Header: f.conditions(),
 		Start: crawl.Start{
 			RunID: f.run.ID, Domain: f.domain, Origin: f.url.Origin(), URL: f.url.String(), Kind: f.kind,
-			Prerequisite: true, Final: true, Queued: f.in.Queued,
+			Prerequisite: true, Queued: f.in.Queued,
 		},
 		WantBody: func(r *fetch.Response) bool { return r.Status >= 200 && r.Status < 300 },
 		// A hop to another domain keeps to the stricter of both domains' delays.

@@ -58,8 +58,6 @@ type Attempt struct {
 	RetryAfter Millis `json:"retry_after_ms,omitempty"`
 	// RetryIn is when to try again, counted from EndedAt; nil is never.
 	RetryIn *Millis `json:"retry_in_ms,omitempty"`
-	// RetryPriority is that of the crawl which tries again.
-	RetryPriority int `json:"retry_priority,omitempty"`
 	// RobotsVersion names the robots.txt that allowed the request.
 	RobotsVersion int64 `json:"robots_version,omitempty"`
 	// Health is the domain's health after the answer; nil leaves it. GiveUp, if not

@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"slices"
 	"time"
+
+	"github.com/mosey-web/mosey/crawl/reasons"
 )
 
 // ControlType is what a person can decide about a domain. The values are stored.
@@ -70,12 +72,7 @@ func (c Control) Validate(now time.Time) error {
 
 // Forbids reports whether the control lets no request be made at an instant.
 func (c Control) Forbids(now time.Time) bool {
-	switch c.Type {
-	case ControlPause, ControlStop, ControlBlock:
-		return c.inForce(now)
-	case ControlDelay, ControlBudget, ControlWindow:
-	}
-	return false
+	return reasons.OfControl(string(c.Type)) != "" && c.inForce(now)
 }
 
 func (c Control) inForce(now time.Time) bool { return c.Until.IsZero() || c.Until.After(now) }
@@ -103,15 +100,16 @@ type Refusal struct {
 	Listed Control
 }
 
-// Forbidding returns the control that lets no request be made at an instant: a
-// block before a stop before a pause.
-func (cs Controls) Forbidding(now time.Time) (Control, bool) {
-	for _, kind := range [...]ControlType{ControlBlock, ControlStop, ControlPause} {
-		if c, ok := cs.of(kind); ok && c.Forbids(now) {
-			return c, true
+// Forbidding returns the control that lets no request be made at an instant: of several the
+// one whose reason comes first by its rank.
+func (cs Controls) Forbidding(now time.Time) (first Control, found bool) {
+	rank := func(c Control) int { return reasons.OfControl(string(c.Type)).Row().Rank }
+	for _, c := range cs {
+		if c.Forbids(now) && (!found || rank(c) < rank(first)) {
+			first, found = c, true
 		}
 	}
-	return Control{}, false
+	return first, found
 }
 
 func (cs Controls) of(kind ControlType) (Control, bool) {

@@ -20,8 +20,9 @@ type Start struct {
 	Kind   kinds.Kind `json:"kind"`
 	// Prerequisite marks what is asked for because a page needs it.
 	Prerequisite bool `json:"prerequisite,omitempty"`
-	// Final says that the page is not tried again should this worker die.
-	Final bool `json:"final"`
+	// RetryPriority is that of the crawl which tries the page again if this attempt fails, or
+	// if the worker dies; nil is never.
+	RetryPriority *int `json:"retry_priority,omitempty"`
 	// Shared are the slots that the request shares with other domains.
 	Shared []SharedSlot `json:"shared"`
 	// Hold is how long the domain's slot stays closed if nothing releases it, and

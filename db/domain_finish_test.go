@@ -139,15 +139,12 @@ func TestNoWorkIsLost(t *testing.T) {
 		require.Equal(t, []string{domain}, b.claim(t, 10))
 		return attempted(b.begin(t, domain), domain, links(t, found)...)
 	}
-	// what FinishDomain does where the facts say that nothing is due
-	const finish = `SELECT FROM domains WHERE domain = 'a.example' FOR UPDATE;
-		SELECT domain_finish('a.example', NULL, NULL, '')`
 	seed := func(url string) string {
 		return fmt.Sprintf(`SELECT seeds_add(%d, 'urls', '[{"url": %q, "domain": "a.example", "origin": "https://a.example"}]')`, b.run.ID, url)
 	}
 
 	t.Run("FinishingBeforeSeeding", func(t *testing.T) {
-		b.race(t, finish, func() error {
+		b.raceWith(t, finishing(t), func() error {
 			_, err := b.AddSeeds(t.Context(), b.run.ID, parse(t, "https://a.example/1"))
 			return err
 		})
@@ -166,7 +163,7 @@ func TestNoWorkIsLost(t *testing.T) {
 	t.Run("FinishingBeforeALinkIsFound", func(t *testing.T) {
 		b.fetch(t, domainA)
 		found := finder(t, "f1.example", "https://a.example/3")
-		b.race(t, finish, func() error {
+		b.raceWith(t, finishing(t), func() error {
 			_, err := b.Record(t.Context(), found)
 			return err
 		})

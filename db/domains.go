@@ -56,44 +56,41 @@ func (s *Store) FinishDomain(
 	ctx context.Context, domain string, decide func(crawl.Facts) (crawl.Finish, bool),
 ) (finished bool, err error) {
 	var grows []int64
-	finished, err = retryConflicts(ctx, "finish domain "+domain, func() (bool, error) {
-		finished := false
-		err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-			q := s.q.WithTx(tx)
-			if _, err := q.DomainLock(ctx, domain); errors.Is(err, pgx.ErrNoRows) {
-				finished = true // a domain that is not stored
-				return nil
-			} else if err != nil {
-				return err
-			}
-			data, err := q.DomainFacts(ctx, domain)
-			if err != nil {
-				return err
-			}
-			facts, err := s.facts(data)
-			if err != nil {
-				return err
-			}
-			var end crawl.Finish
-			if end, finished = decide(facts); !finished {
-				return nil
-			}
-			grows = end.Grows
-			return q.DomainFinish(ctx, dbsqlc.DomainFinishParams{
-				Domain: domain, Deferred: timeOrNil(end.Deferred), Opens: timeOrNil(end.Opens), Reason: end.Reason,
-				Yields: end.Yields,
-			})
+	err = s.change(ctx, "finish domain "+domain, func(q *dbsqlc.Queries) error {
+		if _, err := q.DomainLock(ctx, domain); errors.Is(err, pgx.ErrNoRows) {
+			finished = true // a domain that is not stored
+			return nil
+		} else if err != nil {
+			return err
+		}
+		data, err := q.DomainFacts(ctx, domain)
+		if err != nil {
+			return err
+		}
+		facts, err := s.facts(data)
+		if err != nil {
+			return err
+		}
+		var end crawl.Finish
+		if end, finished = decide(facts); !finished {
+			return nil
+		}
+		grows = end.Grows
+		return q.DomainFinish(ctx, dbsqlc.DomainFinishParams{
+			Domain: domain, Deferred: timeOrNil(end.Deferred), Opens: timeOrNil(end.Opens), Reason: end.Reason,
+			Yields: end.Yields,
 		})
-		return finished, err
 	})
 	if err != nil || !finished {
 		return finished, err
 	}
-	// apart from the transaction above, whose lock others wait for
-	_, err = retryConflicts(ctx, "count domain "+domain, func() (struct{}, error) {
-		return struct{}{}, s.q.DomainCounted(ctx, dbsqlc.DomainCountedParams{Domain: domain, Grows: grows})
+	// apart from the transaction above, whose lock others wait for: it takes long where a domain has many pages
+	return true, retry(ctx, "count domain "+domain, func() error {
+		if err := s.q.DomainsCount(ctx, []string{domain}); err != nil || len(grows) == 0 {
+			return err
+		}
+		return s.q.DomainGrow(ctx, dbsqlc.DomainGrowParams{Domain: domain, Runs: grows})
 	})
-	return true, err
 }
 
 // RetryDomain has a domain that was given up, and its origins whose robots.txt could
@@ -131,13 +128,12 @@ func (s *Store) PermitNetworks(ctx context.Context, networks []netip.Prefix) (in
 // an earlier one of its kind. It holds from the next request on. A Decision that was
 // stored before changes nothing.
 func (s *Store) SetControl(ctx context.Context, domain string, c crawl.Control) error {
-	_, err := retryConflicts(ctx, "set the "+string(c.Type)+" of "+domain, func() (struct{}, error) {
-		return struct{}{}, s.q.DomainControl(ctx, dbsqlc.DomainControlParams{
+	return retry(ctx, "set the "+string(c.Type)+" of "+domain, func() error {
+		return s.q.DomainControl(ctx, dbsqlc.DomainControlParams{
 			Domain: domain, Kind: string(c.Type), Value: c.Value, Reason: c.Reason, By: c.SetBy, Until: timeOrNil(c.Until),
 			Decision: c.Decision,
 		})
 	})
-	return err
 }
 
 // LiftControls takes decisions about a domain back, or returns crawl.ErrNotFound if
@@ -258,10 +254,7 @@ func stopped(rows []dbsqlc.DomainPatternsRow) (found []crawl.Trap) {
 // ResetTraps forgets what was counted of the patterns of a domain's URLs; what they
 // have stopped in the running runs is decided again.
 func (s *Store) ResetTraps(ctx context.Context, domain string) error {
-	_, err := retryConflicts(ctx, "reset the traps of "+domain, func() (struct{}, error) {
-		return struct{}{}, s.q.DomainResetPatterns(ctx, domain)
-	})
-	return err
+	return retry(ctx, "reset the traps of "+domain, func() error { return s.q.DomainResetPatterns(ctx, domain) })
 }
 
 func robotsReport(r dbsqlc.RobotsOfDomainRow) report.Robots {

@@ -233,12 +233,9 @@ func TestNoWakeIsLost(t *testing.T) {
 	b.seed(t, "https://a.example/", "https://a.example/2")
 	require.Equal(t, []string{domainA}, b.claim(t, 10))
 	b.fetch(t, domainA)
-	// what FinishDomain does where the facts say that nothing is due
-	const finish = `SELECT FROM domains WHERE domain = 'a.example' FOR UPDATE;
-		SELECT domain_finish('a.example', NULL, NULL, '')`
 
 	t.Run("OfARaisedBudget", func(t *testing.T) {
-		b.race(t, finish, func() error {
+		b.raceWith(t, finishing(t), func() error {
 			_, err := b.EnsureRun(t.Context(), "test", "test", settings.Settings{MaxPagesPerDomain: new(int64(2))})
 			return err
 		})
@@ -246,7 +243,7 @@ func TestNoWakeIsLost(t *testing.T) {
 	})
 
 	t.Run("OfAControl", func(t *testing.T) {
-		b.race(t, finish, func() error {
+		b.raceWith(t, finishing(t), func() error {
 			return b.SetControl(t.Context(), domainA, crawl.Control{
 				Type: crawl.ControlBudget, Value: []byte("3"), SetBy: "tester",
 			})
@@ -260,7 +257,7 @@ func TestNoWakeIsLost(t *testing.T) {
 		a := attempted(n, domainA)
 		a.Requested, a.StatusCode, a.Outcome = false, 0, crawl.OutcomeBlockedRobots
 		require.Zero(t, b.finish(t, a).CrawlID)
-		b.race(t, finish, func() error {
+		b.raceWith(t, finishing(t), func() error {
 			_, err := b.SaveRobots(t.Context(), crawl.Robots{
 				Origin: "https://a.example", Domain: domainA, Verdict: crawl.RobotsAllowAll, Fresh: crawl.Millis(time.Hour),
 			})

@@ -83,7 +83,7 @@ func subnet(ip string) string { return politeness.Subnet(netip.MustParseAddr(ip)
 func startOf(n view, domain, ip string) crawl.Start {
 	s := crawl.Start{
 		CrawlID: n.CrawlID, RunID: n.picked.ID, Domain: domain, Origin: n.Origin, URL: n.URL, Kind: n.picked.Crawl.Kind,
-		Final: decide.LastAttempt(*n.picked, *n.picked.Crawl), Shared: shared(ip, n.IPDelay, n.SubnetDelay),
+		RetryPriority: retryPriority(*n.picked), Shared: shared(ip, n.IPDelay, n.SubnetDelay),
 		Hold: crawl.Millis(longHold), Span: crawl.Millis(longHold), Claim: crawl.Millis(crawl.ClaimRenewed),
 	}
 	budgets := decide.BudgetsOf(*n.picked)
@@ -156,7 +156,7 @@ func (b *bundle) fetch(t *testing.T, domain string, found ...string) view {
 func (b *bundle) prerequisite(domain, ip string, ipDelay, subnetDelay time.Duration) crawl.Start {
 	return crawl.Start{
 		RunID: b.run.ID, Domain: domain, Origin: "http://" + domain, URL: "http://" + domain + "/robots.txt",
-		Kind: kinds.Robots, Prerequisite: true, Final: true, Shared: shared(ip, ipDelay, subnetDelay),
+		Kind: kinds.Robots, Prerequisite: true, Shared: shared(ip, ipDelay, subnetDelay),
 		Hold: crawl.Millis(longHold), Span: crawl.Millis(longHold), Claim: crawl.Millis(crawl.ClaimRenewed),
 	}
 }
@@ -210,4 +210,12 @@ func (b *bundle) giveBack(t *testing.T, domain, ip, holder string) {
 	t.Helper()
 	s := b.prerequisite(domain, ip, time.Second, time.Second)
 	require.NoError(t, b.Abandon(t.Context(), s, b.leased(domain, holder), 0, false, "not wanted any more"))
+}
+
+// retryPriority is what FetchPages begins an attempt with.
+func retryPriority(run crawl.RunFacts) *int {
+	if decide.LastAttempt(run, *run.Crawl) {
+		return nil
+	}
+	return new(decide.RetryPriority(*run.Crawl))
 }

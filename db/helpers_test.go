@@ -15,6 +15,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/db/dbsqlc"
 	"github.com/mosey-web/mosey/db/dbtest"
 )
 
@@ -202,11 +203,28 @@ func eventually(t *testing.T, what string, ok func() bool) {
 // committed.
 func (b *bundle) race(t *testing.T, first string, second func() error) {
 	t.Helper()
+	b.raceWith(t, func(tx pgx.Tx) error {
+		_, err := tx.Exec(t.Context(), first)
+		return err
+	}, second)
+}
+
+// finishing gives domainA back, as FinishDomain does where the facts say that nothing is due.
+func finishing(t *testing.T) func(pgx.Tx) error {
+	t.Helper()
+	return func(tx pgx.Tx) error {
+		q := dbsqlc.New(tx)
+		_, err := q.DomainLock(t.Context(), domainA)
+		return errors.Join(err, q.DomainFinish(t.Context(), dbsqlc.DomainFinishParams{Domain: domainA}))
+	}
+}
+
+func (b *bundle) raceWith(t *testing.T, first func(pgx.Tx) error, second func() error) {
+	t.Helper()
 	tx, err := b.Pool().Begin(t.Context())
 	require.NoError(t, err)
 	defer tx.Rollback(t.Context()) //nolint:errcheck // it was committed
-	_, err = tx.Exec(t.Context(), first)
-	require.NoError(t, err, first)
+	require.NoError(t, first(tx))
 	done := make(chan error, 1)
 	go func() { done <- second() }()
 	eventually(t, "the second waits for the first", func() bool { return b.blocked(t) })

@@ -88,7 +88,9 @@ func TestAnIdleDispatchCostsNothing(t *testing.T) {
 	b.exec(t, "INSERT INTO page_crawls (page_id, domain, run_id, url) SELECT id, domain, $1, url FROM pages", b.run.ID)
 	require.Len(t, b.claim(t, domains), domains)
 	require.True(t, b.end(t, "d1.example", ""))
-	b.exec(t, "SELECT domain_finish(domain, NULL, NULL, '') FROM domains WHERE claimed_by IS NOT NULL")
+	for _, domain := range column[string](t, b, "SELECT domain FROM domains WHERE claimed_by IS NOT NULL") {
+		require.NoError(t, dbsqlc.New(b.Pool()).DomainFinish(t.Context(), dbsqlc.DomainFinishParams{Domain: domain}))
+	}
 	require.EqualValues(t, domains, one[int64](t, b, "SELECT count(*) FROM run_domains WHERE next_due_at = 'infinity'"))
 	// what autovacuum does in time
 	_, err := b.Pool().Exec(t.Context(), "VACUUM ANALYZE domains, run_domains, page_crawls")

@@ -39,7 +39,16 @@ func (s *Store) AddToList(ctx context.Context, list lists.List, entries []lists.
 		for _, e := range some {
 			p.Entries, p.Kinds = append(p.Entries, e.Text), append(p.Kinds, string(e.Match))
 		}
-		n, err := retryConflicts(ctx, "add to the list", func() (int32, error) { return s.q.ListAdd(ctx, p) })
+		var n int32
+		err := s.change(ctx, "add to the list", func(q *dbsqlc.Queries) (err error) {
+			if n, err = q.ListAdd(ctx, p); err != nil {
+				return err
+			}
+			if list == lists.Allow {
+				return listsAllow(ctx, q)
+			}
+			return q.ListForbids(ctx, p.Entries)
+		})
 		if err != nil {
 			return added, err
 		}
@@ -51,17 +60,34 @@ func (s *Store) AddToList(ctx context.Context, list lists.List, entries []lists.
 // RemoveFromList takes entries off a list, or all of them, and returns how many those
 // were. What they kept from being crawled is looked at again.
 func (s *Store) RemoveFromList(ctx context.Context, list lists.List, all bool, entries []lists.Entry) (removed int, err error) {
-	texts := make([]string, len(entries))
-	for i, e := range entries {
-		texts[i] = e.Text
-	}
-	n, err := retryConflicts(ctx, "remove from the list", func() (int32, error) {
-		if all {
-			return s.q.ListClear(ctx, string(list))
+	p := dbsqlc.ListRemoveParams{List: string(list)}
+	if !all {
+		p.Entries = make([]string, len(entries))
+		for i, e := range entries {
+			p.Entries[i] = e.Text
 		}
-		return s.q.ListRemove(ctx, dbsqlc.ListRemoveParams{List: string(list), Entries: texts})
+	}
+	err = s.change(ctx, "remove from the list", func(q *dbsqlc.Queries) error {
+		n, err := q.ListRemove(ctx, p)
+		if err != nil {
+			return err
+		}
+		removed = int(n)
+		return listsAllow(ctx, q)
 	})
-	return int(n), err
+	return removed, err
+}
+
+// listsAllow looks again at what the lists have kept from being crawled.
+func listsAllow(ctx context.Context, q *dbsqlc.Queries) error {
+	if err := q.FinishesAwait(ctx, nil); err != nil {
+		return err
+	}
+	if err := q.ListsAllow(ctx); err != nil {
+		return err
+	}
+	_, err := q.DomainsPermit(ctx, []string{"0.0.0.0/0", "::/0"})
+	return err
 }
 
 // ListEntries calls yield for the entries of a list, in the order of their texts.

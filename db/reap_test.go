@@ -75,7 +75,9 @@ func TestDeadWorkersAttempt(t *testing.T) {
 		die := func(final bool) {
 			t.Helper()
 			s := startOf(b.next(t, "image.example"), "image.example", "")
-			s.Final = final
+			if final {
+				s.RetryPriority = nil
+			}
 			l, err := b.Begin(t.Context(), s)
 			require.NoError(t, err)
 			require.True(t, l.Granted)

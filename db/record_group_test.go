@@ -174,7 +174,6 @@ func mixed(t *testing.T, b *bundle) []crawl.Attempt {
 	a[2].Links, a[2].Redirect = links(t, "https://s2.example/to"), true
 	a[2].Charge = &crawl.Charge{Patterns: []string{"/go"}, Redirect: true}
 	a[3].Outcome, a[3].StatusCode, a[3].Page, a[3].RetryIn = crawl.OutcomeBlocked5xx, 503, nil, new(crawl.Millis(time.Hour))
-	a[3].RetryPriority = -9
 	a[4].Outcome, a[4].Page, a[4].Error = crawl.OutcomeFailed, &crawl.PageUpdate{Failed: true}, "reset"
 	a[4].GiveUp, a[4].GiveUpReason, a[4].GiveUpFor = crawl.DomainUnreachable, "gone", crawl.Millis(time.Hour)
 	a[4].Health = &crawl.Health{Penalty: settings.Duration(time.Second)}

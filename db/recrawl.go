@@ -81,9 +81,7 @@ func (s *Store) ScheduleRevisits(
 	if p.Pages, err = document("pages to ask for again", pages); err != nil {
 		return false, err
 	}
-	_, err = retryConflicts(ctx, "note pages to ask for again", func() (struct{}, error) {
-		return struct{}{}, s.q.RevisitsAdd(ctx, p)
-	})
+	err = retry(ctx, "note pages to ask for again", func() error { return s.q.RevisitsAdd(ctx, p) })
 	return p.Next == nil, err
 }
 
@@ -123,10 +121,7 @@ func (s *Store) HintRecrawl(
 	if data, err = document("hints of pages", set); err != nil {
 		return err
 	}
-	_, err = retryConflicts(ctx, "keep news of pages", func() (struct{}, error) {
-		return struct{}{}, s.q.RecrawlHint(ctx, dbsqlc.RecrawlHintParams{RunID: runID, Hints: data})
-	})
-	return err
+	return retry(ctx, "keep news of pages", func() error { return s.q.RecrawlHint(ctx, dbsqlc.RecrawlHintParams{RunID: runID, Hints: data}) })
 }
 
 const (

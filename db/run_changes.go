@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
@@ -21,22 +22,19 @@ func (s *Store) ChangeRun(ctx context.Context, name string, c crawl.RunChange) (
 	if err := c.Validate(time.Now()); err != nil {
 		return crawl.Run{}, err
 	}
-	row, err := retryConflicts(ctx, "change a run", func() (row dbsqlc.CrawlRun, err error) {
-		err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-			q := s.q.WithTx(tx)
-			if row, err = q.RunLock(ctx, name); err != nil {
-				return err
-			}
-			if decided, err := q.RunDecided(ctx, dbsqlc.RunDecidedParams{RunID: row.ID, Decision: c.Decision}); err != nil || decided {
-				return err
-			}
-			row, err = s.changeRun(ctx, q, row, c)
+	var row dbsqlc.CrawlRun
+	err := s.change(ctx, "run "+name, func(q *dbsqlc.Queries) (err error) {
+		if row, err = q.RunLock(ctx, name); err != nil {
 			return err
-		})
-		return row, err
+		}
+		if decided, err := q.RunDecided(ctx, dbsqlc.RunDecidedParams{RunID: row.ID, Decision: c.Decision}); err != nil || decided {
+			return err
+		}
+		row, err = s.changeRun(ctx, q, row, c)
+		return err
 	})
 	if err != nil {
-		return crawl.Run{}, translate("run "+name, err)
+		return crawl.Run{}, err
 	}
 	return s.run(row)
 }
@@ -70,6 +68,82 @@ func (s *Store) changeRun(ctx context.Context, q *dbsqlc.Queries, row dbsqlc.Cra
 		return row, err
 	}
 	return q.RunByName(ctx, row.Name)
+}
+
+// upsertRun creates a run or changes its settings, and notes who has.
+func (s *Store) upsertRun(ctx context.Context, q *dbsqlc.Queries, name string, c crawl.RunChange) (row dbsqlc.CrawlRun, err error) {
+	all, err1 := json.Marshal(c.Settings.WithDefaults())
+	changes, err2 := json.Marshal(c.Settings)
+	if err := errors.Join(err1, err2); err != nil {
+		return row, fmt.Errorf("settings: %w", err)
+	}
+	old, err := q.RunSettings(ctx, name)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return row, err
+	}
+	row, err = q.RunUpsert(ctx, dbsqlc.RunUpsertParams{Name: name, Settings: all, Changes: changes})
+	if err != nil {
+		return row, err
+	}
+	if old == nil {
+		c.Action = crawl.ChangeCreate
+	}
+	if c.Was, c.Value, err = changedSettings(old, row.Settings, changes); err != nil {
+		return row, err
+	}
+	if len(c.Value) > 0 || old == nil || c.Decision != "" {
+		if err := addRunChange(ctx, q, row.ID, c); err != nil {
+			return row, err
+		}
+	}
+	if string(changes) == "{}" || old == nil {
+		return row, nil
+	}
+	return row, s.applyChanges(ctx, q, row, old)
+}
+
+// applyChanges has what a run has crawled or passed over decided again, as far as its
+// new settings want more than the old ones.
+func (s *Store) applyChanges(ctx context.Context, q *dbsqlc.Queries, row dbsqlc.CrawlRun, old []byte) error {
+	before, err := s.settingsOf(old)
+	after, err2 := s.settingsOf(row.Settings)
+	if err := errors.Join(err, err2); err != nil {
+		return err
+	}
+	if *before.MaxPagesPerRegistered < 0 && *after.MaxPagesPerRegistered >= 0 {
+		// what was counted under an earlier budget has gone on uncounted
+		if err := q.RunRegisteredForget(ctx, row.ID); err != nil {
+			return err
+		}
+	}
+	if decide.WantsOthers(before, after) {
+		if err := q.RunSkippedReturn(ctx, row.ID); err != nil {
+			return err
+		}
+	}
+	if decide.BearsOnDue(before, after) {
+		if err := runDueUpdate(ctx, q, row.ID); err != nil {
+			return err
+		}
+	}
+	if decide.Widens(before, after) {
+		return q.RunWiden(ctx, row.ID)
+	}
+	return nil
+}
+
+// runDueUpdate notes when all domains of a run are due, some at a time.
+func runDueUpdate(ctx context.Context, q *dbsqlc.Queries, id int64) error {
+	if err := q.FinishesAwait(ctx, &id); err != nil {
+		return err
+	}
+	for after := ""; ; {
+		last, err := q.RunDueUpdate(ctx, dbsqlc.RunDueUpdateParams{RunID: id, After: after})
+		if err != nil || last == "" {
+			return err
+		}
+		after = last
+	}
 }
 
 func addRunChange(ctx context.Context, q *dbsqlc.Queries, id int64, c crawl.RunChange) error {

@@ -13,7 +13,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mosey-web/mosey/crawl"
-	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/crawl/kinds"
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/report"
@@ -36,68 +35,6 @@ func (s *Store) EnsureRun(ctx context.Context, name, by string, set settings.Set
 	return s.run(row)
 }
 
-// upsertRun creates a run or changes its settings, and notes who has.
-func (s *Store) upsertRun(ctx context.Context, q *dbsqlc.Queries, name string, c crawl.RunChange) (row dbsqlc.CrawlRun, err error) {
-	all, err1 := json.Marshal(c.Settings.WithDefaults())
-	changes, err2 := json.Marshal(c.Settings)
-	if err := errors.Join(err1, err2); err != nil {
-		return row, fmt.Errorf("settings: %w", err)
-	}
-	old, err := q.RunSettings(ctx, name)
-	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		return row, err
-	}
-	row, err = q.RunUpsert(ctx, dbsqlc.RunUpsertParams{Name: name, Settings: all, Changes: changes})
-	if err != nil {
-		return row, err
-	}
-	if old == nil {
-		c.Action = crawl.ChangeCreate
-	}
-	if c.Was, c.Value, err = changedSettings(old, row.Settings, changes); err != nil {
-		return row, err
-	}
-	if len(c.Value) > 0 || old == nil || c.Decision != "" {
-		if err := addRunChange(ctx, q, row.ID, c); err != nil {
-			return row, err
-		}
-	}
-	if string(changes) == "{}" || old == nil {
-		return row, nil
-	}
-	return row, s.applyChanges(ctx, q, row, old)
-}
-
-// applyChanges has what a run has crawled or passed over decided again, as far as its
-// new settings want more than the old ones.
-func (s *Store) applyChanges(ctx context.Context, q *dbsqlc.Queries, row dbsqlc.CrawlRun, old []byte) error {
-	before, err := s.settingsOf(old)
-	after, err2 := s.settingsOf(row.Settings)
-	if err := errors.Join(err, err2); err != nil {
-		return err
-	}
-	if *before.MaxPagesPerRegistered < 0 && *after.MaxPagesPerRegistered >= 0 {
-		// what was counted under an earlier budget has gone on uncounted
-		if err := q.RunRegisteredForget(ctx, row.ID); err != nil {
-			return err
-		}
-	}
-	if decide.WantsOthers(before, after) {
-		if err := q.RunSkippedReturn(ctx, row.ID); err != nil {
-			return err
-		}
-	}
-	if decide.BearsOnDue(before, after) {
-		if err := q.RunDueUpdate(ctx, row.ID); err != nil {
-			return err
-		}
-	}
-	if decide.Widens(before, after) {
-		return q.RunWiden(ctx, row.ID)
-	}
-	return nil
-}
-
 // widenChunk is how many pages' links one transaction looks at.
 const widenChunk = 100
 
@@ -107,13 +44,9 @@ const widenChunk = 100
 func (s *Store) WidenRun(
 	ctx context.Context, id int64, follow func(crawl.CrawlFacts) *crawl.KnownLinks,
 ) (added int, done bool, err error) {
-	_, err = retryConflicts(ctx, "widen a run", func() (struct{}, error) {
-		added = 0
-		return struct{}{}, pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-			var err error
-			added, done, err = s.widenFrom(ctx, s.q.WithTx(tx), id, follow)
-			return err
-		})
+	err = s.change(ctx, "widen a run", func(q *dbsqlc.Queries) (err error) {
+		added, done, err = s.widenFrom(ctx, q, id, follow)
+		return err
 	})
 	return added, done, err
 }
@@ -201,8 +134,7 @@ func (s *Store) Runs(ctx context.Context) ([]crawl.Run, error) {
 // those of its domains that were given up, and for the robots.txt that could not be
 // read.
 func (s *Store) StartRun(ctx context.Context, id int64) error {
-	_, err := retryConflicts(ctx, "start run", func() (struct{}, error) { return struct{}{}, s.q.RunStart(ctx, id) })
-	return err
+	return retry(ctx, "start run", func() error { return s.q.RunStart(ctx, id) })
 }
 
 // TroubledMost bounds what Troubled returns.
@@ -237,8 +169,15 @@ func (s *Store) StopRun(ctx context.Context, id int64, reason string) (bool, err
 // EndRun marks a running run done, and returns whether it did: not if a domain is due
 // or being served after all.
 func (s *Store) EndRun(ctx context.Context, id int64, reason string) (bool, error) {
-	ended, err := s.q.RunEnd(ctx, dbsqlc.RunEndParams{ID: id, Reason: reason})
-	return ended, translate("end run", err)
+	var n int64
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) (err error) {
+		q := s.q.WithTx(tx)
+		if err = q.RunLockByID(ctx, id); err == nil {
+			n, err = q.RunEnd(ctx, dbsqlc.RunEndParams{ID: id, Reason: reason})
+		}
+		return err
+	})
+	return n > 0, translate("end run", err)
 }
 
 // claimedMost bounds the claimed domains that are named.

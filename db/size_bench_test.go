@@ -35,9 +35,7 @@ func BenchmarkSize(b *testing.B) {
 			{"what keeps the run", "SELECT run_held($1, 1000)"},
 			{"end claims that ran out", "SELECT claims_expire(10000) WHERE $1::bigint IS NOT NULL"},
 			{"what is due next", "SELECT next_due_at FROM run_domains WHERE run_id = $1 AND next_due_at > now() AND next_due_at < 'infinity' ORDER BY next_due_at LIMIT 1"},
-			{"finish a domain", "SELECT domain_finish((SELECT domain FROM domains WHERE claimed_by IS NOT NULL AND $1::bigint IS NOT NULL LIMIT 1), NULL, NULL, '')"},
-			{"count a domain", "SELECT domain_counted((SELECT domain FROM domains WHERE claimed_by IS NOT NULL AND $1::bigint IS NOT NULL LIMIT 1), '{}')"},
-			{"end the run", "SELECT run_end($1, 'no')"},
+			{"note when a domain is due", "SELECT due_update(ARRAY(SELECT domain FROM domains WHERE claimed_by IS NOT NULL AND $1::bigint IS NOT NULL LIMIT 1))"},
 			{"whether a run is idle", "SELECT run_due_count($1, 1), run_held($1, 1), (SELECT c.busy FROM run_claims($1) c)"},
 			{"why it is not due (10,000)", `SELECT x.waits, count(*) FROM (SELECT rd.waits FROM run_domains rd
 				WHERE rd.run_id = $1 AND rd.next_due_at > now() ORDER BY rd.next_due_at LIMIT 10000) x GROUP BY 1`},

@@ -141,6 +141,19 @@ func retryConflicts[T any](ctx context.Context, op string, fn func() (T, error))
 	}
 }
 
+// retry does it for what returns nothing else.
+func retry(ctx context.Context, op string, fn func() error) error {
+	_, err := retryConflicts(ctx, op, func() (struct{}, error) { return struct{}{}, fn() })
+	return err
+}
+
+// change makes changes in one transaction, once more if others were in the way.
+func (s *Store) change(ctx context.Context, op string, fn func(*dbsqlc.Queries) error) error {
+	return retry(ctx, op, func() error {
+		return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return fn(s.q.WithTx(tx)) })
+	})
+}
+
 // ms is a duration in whole milliseconds, rounded up.
 func ms(d time.Duration) int64 { return crawl.Millis(d).Count() }
 

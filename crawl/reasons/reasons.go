@@ -61,14 +61,14 @@ var table = map[Reason]Row{
 	Robots:     {Of: Slot, Words: "its robots.txt could not be fetched", Status: StatusWaiting, Defers: true},
 
 	// Why a domain is not asked.
-	Window:    {Of: Site, Words: "its window is closed", Status: StatusWaiting, EndsWithNews: true, HoldsRun: true},
+	Window:    {Of: Site, Words: "its window is closed", Rank: 6, Status: StatusWaiting, EndsWithNews: true, HoldsRun: true},
 	Scheduled: {Of: Site, Words: "its pages are not due yet", Status: StatusWaiting, EndsWithNews: true, Defers: true},
 	Yields:    {Of: Site, Words: "it makes room for others that wait"},
-	Deferred:  {Of: Site, Words: "its server asked for that, or it could not be reached", Status: StatusDeferred},
-	Paused:    {Of: Site, Words: "a person has paused it", Control: "pause", Status: StatusPaused, HoldsRun: true},
-	Stopped:   {Of: Site, Words: "a person has stopped it", Control: "stop", Status: StatusPaused},
-	Blocked:   {Of: Site, Words: "a person has blocked it", Control: "block", Status: StatusPaused},
-	Listed:    {Of: Site, Words: "a list keeps it from being crawled"},
+	Deferred:  {Of: Site, Words: "its server asked for that, or it could not be reached", Rank: 5, Status: StatusDeferred},
+	Paused:    {Of: Site, Words: "a person has paused it", Control: "pause", Rank: 4, Status: StatusPaused, HoldsRun: true},
+	Stopped:   {Of: Site, Words: "a person has stopped it", Control: "stop", Rank: 3, Status: StatusPaused},
+	Blocked:   {Of: Site, Words: "a person has blocked it", Control: "block", Rank: 2, Status: StatusPaused},
+	Listed:    {Of: Site, Words: "a list keeps it from being crawled", Rank: 1},
 	Budget:    {Of: Site, Words: "the budget for it is spent"},
 
 	// Why a page is skipped.

@@ -13,6 +13,9 @@ type Row struct {
 	Words, Remedy string
 	// Control is the kind of a person's control that forbids requests for this reason.
 	Control string
+	// Rank says which of several reasons that keep a domain from being asked for equally long is
+	// named: the one with the lowest rank. Zero is of what keeps no domain from that.
+	Rank int
 	// Status is what Temporal's UI shows of a domain that waits; empty is crawling.
 	Status string
 	// EndsWithNews is set if new work may end the wait.

@@ -14,14 +14,17 @@ func SQL() string {
 CREATE OR REPLACE FUNCTION reasons(p_column text) RETURNS text[] LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE p_column
 `)
-	column := func(name string, has func(Row) bool) {
-		fmt.Fprintf(&b, "        WHEN %s THEN ARRAY[%s]\n", quote(name), strings.Join(quoted(that(has)), ", "))
+	column := func(name string, those []Reason) {
+		fmt.Fprintf(&b, "        WHEN %s THEN ARRAY[%s]\n", quote(name), strings.Join(quoted(those), ", "))
 	}
 	for _, e := range []Event{SettingsChanged, SeedGiven, TrapsReset, LinkFound, ImageFound} {
-		column(string(e), func(r Row) bool { return slices.Contains(r.Again, e) })
+		column(string(e), that(func(r Row) bool { return slices.Contains(r.Again, e) }))
 	}
-	column("known", func(r Row) bool { return r.Known })
-	column("holds run", func(r Row) bool { return r.HoldsRun })
+	column("known", that(func(r Row) bool { return r.Known }))
+	column("holds run", that(func(r Row) bool { return r.HoldsRun }))
+	ranked := that(func(r Row) bool { return r.Rank > 0 })
+	slices.SortFunc(ranked, func(a, b Reason) int { return a.Row().Rank - b.Row().Rank })
+	column("by rank", ranked)
 	b.WriteString(`        ELSE ('no column ' || p_column)::text[]
     END
 $$;

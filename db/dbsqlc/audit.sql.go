@@ -138,7 +138,7 @@ SELECT
 FROM page_crawls AS c
 INNER JOIN pages AS p ON c.page_id = p.id
 LEFT JOIN robots_history AS h ON p.origin = h.origin AND c.robots_version = h.version
-WHERE c.delay_ms IS NOT NULL AND NOT c.lost AND (NOT c.prerequisite OR kind_document(c.kind)) AND c.id > $1::bigint
+WHERE c.delay_ms IS NOT NULL AND NOT c.lost AND (NOT c.prerequisite OR c.kind = ANY (kinds('document'))) AND c.id > $1::bigint
     AND ($2::bigint IS NULL OR c.run_id = $2::bigint)
 ORDER BY c.id LIMIT $3
 `

@@ -237,7 +237,7 @@ SELECT
         'runs', (
             SELECT coalesce(jsonb_agg(jsonb_build_object(
                 'id', r.id, 'name', r.name, 'status', r.status, 'settings', r.settings, 'seed', rd.seed,
-                'domain_started', rd.pages_started, 'spent', requests_spent(r, rd, domain_budget(rd.domain)),
+                'domain_started', rd.pages_started, 'spent', budget_spent(rd, r.settings, domain_budget(rd.domain), r),
                 'budget', pages_budget(r.settings, rd.budget_growths, domain_budget(rd.domain)), 'depths', rd.depths,
                 'growths', rd.budget_growths, 'images_started', rd.images_started,
                 'crawl', (crawl_facts(ARRAY[(
@@ -269,24 +269,41 @@ func (q *Queries) PageFacts(ctx context.Context, arg PageFactsParams) ([]byte, e
 }
 
 const slotReleaseShared = `-- name: SlotReleaseShared :one
-SELECT slot_release_shared(
-    $1::text [], $2::bigint [], $3::text, $4::bigint
-)::timestamptz AS ended_at
+WITH ended AS MATERIALIZED (
+    SELECT statement_timestamp() - ms_interval($1::bigint) AS at
+), held AS (
+    SELECT s.key FROM politeness_slots AS s
+    WHERE s.key = ANY($2::text []) AND s.holder = $3::text ORDER BY s.key FOR UPDATE
+), released AS (
+    UPDATE politeness_slots AS s SET
+        free_at = e.at + ms_interval(greatest(
+            ($4::bigint [])[array_position($2::text [], s.key)],
+            CASE WHEN s.strict_until > statement_timestamp() THEN s.strict_ms END
+        )),
+        ended_at = e.at, reason = split_part(s.key, ':', 1), holder = NULL, updated_at = statement_timestamp()
+    FROM ended AS e WHERE s.key = ANY(ARRAY(SELECT h.key FROM held AS h)) AND s.holder = $3::text
+)
+SELECT e.at::timestamptz AS ended_at FROM ended AS e
 `
 
 type SlotReleaseSharedParams struct {
-	Shared        []string
-	SharedDelayMs []int64
-	Holder        string
 	SinceEndMs    int64
+	Shared        []string
+	Holder        string
+	SharedDelayMs []int64
 }
 
+// Gives back what a domain shares with others: each slot stays closed for its delay. It
+// is a transaction of its own, before the attempt is recorded, so that neighbours on an
+// address do not wait for this domain's links to be written. Returns when the request
+// had ended: the attempt is recorded with the same instant, so that an audit finds the
+// gap that was kept.
 func (q *Queries) SlotReleaseShared(ctx context.Context, arg SlotReleaseSharedParams) (time.Time, error) {
 	row := q.db.QueryRow(ctx, slotReleaseShared,
-		arg.Shared,
-		arg.SharedDelayMs,
-		arg.Holder,
 		arg.SinceEndMs,
+		arg.Shared,
+		arg.Holder,
+		arg.SharedDelayMs,
 	)
 	var ended_at time.Time
 	err := row.Scan(&ended_at)

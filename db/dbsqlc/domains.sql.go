@@ -57,40 +57,51 @@ func (q *Queries) DomainControl(ctx context.Context, arg DomainControlParams) er
 	return err
 }
 
-const domainCounted = `-- name: DomainCounted :exec
-SELECT domain_counted($1::text, $2::bigint [])
-`
-
-type DomainCountedParams struct {
-	Domain string
-	Grows  []int64
-}
-
-func (q *Queries) DomainCounted(ctx context.Context, arg DomainCountedParams) error {
-	_, err := q.db.Exec(ctx, domainCounted, arg.Domain, arg.Grows)
-	return err
-}
-
 const domainFinish = `-- name: DomainFinish :exec
-SELECT domain_finish(
-    $1::text, $2::timestamptz, $3::timestamptz, $4::text, $5::bigint []
+WITH given_back AS (
+    UPDATE domains AS d SET
+        claimed_by = NULL, claim_expires_at = NULL, opens_at = $1::timestamptz,
+        status = CASE
+            WHEN d.status NOT IN ('pending', 'active') THEN d.status
+            WHEN EXISTS (SELECT 1 FROM page_crawls AS c WHERE c.domain = d.domain AND c.outcome IS NULL)
+                THEN 'pending'
+            WHEN d.status = 'active' THEN 'exhausted'
+            ELSE d.status
+        END,
+        status_reason = CASE WHEN d.status IN ('pending', 'active') THEN $2::text ELSE d.status_reason END,
+        -- a domain that was given up is, for as long as was said then
+        next_crawl_after = CASE
+            WHEN d.status IN ('blocked', 'unreachable') THEN d.next_crawl_after
+            ELSE $3::timestamptz
+        END
+    WHERE d.domain = $4::text
+    RETURNING d.domain
+), yielded AS (
+    UPDATE run_domains AS rd SET turns = rd.turns + 1, turn_started = NULL
+    WHERE rd.domain = $4::text AND rd.run_id = ANY($5::bigint []) AND rd.turn_started IS NOT NULL
+    RETURNING rd.domain
 )
+SELECT due_update(ARRAY(SELECT g.domain FROM given_back AS g UNION SELECT y.domain FROM yielded AS y))
 `
 
 type DomainFinishParams struct {
-	Domain   string
-	Deferred *time.Time
 	Opens    *time.Time
 	Reason   string
+	Deferred *time.Time
+	Domain   string
 	Yields   []int64
 }
 
+// Gives a domain's claim back. The caller holds the lock on the domain's row and has decided
+// from the facts read under it. deferred is until when the domain is deferred, and opens until
+// when its windows are closed; null means: not. In the runs that yields names the domain makes
+// room for others that wait. Each such turn is counted once.
 func (q *Queries) DomainFinish(ctx context.Context, arg DomainFinishParams) error {
 	_, err := q.db.Exec(ctx, domainFinish,
-		arg.Domain,
-		arg.Deferred,
 		arg.Opens,
 		arg.Reason,
+		arg.Deferred,
+		arg.Domain,
 		arg.Yields,
 	)
 	return err
@@ -182,6 +193,30 @@ func (q *Queries) DomainGet(ctx context.Context, domain string) (DomainGetRow, e
 		&i.LastRun,
 	)
 	return i, err
+}
+
+const domainGrow = `-- name: DomainGrow :exec
+WITH grown AS (
+    UPDATE run_domains AS rd SET budget_growths = rd.budget_growths + 1
+    WHERE
+        rd.domain = $1::text AND rd.run_id = ANY($2::bigint []) AND rd.waits = 'budget' AND EXISTS (
+            SELECT 1 FROM domains AS d
+            WHERE d.domain = $1::text AND d.status = 'pending' AND d.yield_rate >= 0.5 AND d.error_rate <= 0.1
+        )
+    RETURNING rd.domain
+)
+SELECT due_update(ARRAY(SELECT DISTINCT g.domain FROM grown AS g))
+`
+
+type DomainGrowParams struct {
+	Domain string
+	Runs   []int64
+}
+
+// Has the budgets grow of runs that have spent them for a domain, if the domain is good.
+func (q *Queries) DomainGrow(ctx context.Context, arg DomainGrowParams) error {
+	_, err := q.db.Exec(ctx, domainGrow, arg.Domain, arg.Runs)
+	return err
 }
 
 const domainLift = `-- name: DomainLift :one
@@ -452,30 +487,57 @@ func (q *Queries) DomainRecent(ctx context.Context, arg DomainRecentParams) ([]D
 }
 
 const domainRefuse = `-- name: DomainRefuse :exec
-SELECT domain_refuse($1::text, $2::inet, $3::bigint, $4::text)
+WITH refused AS (
+    UPDATE domains AS d SET
+        next_crawl_after = now() + ms_interval($1::bigint), status_reason = $2::text,
+        refused_ip = $3::inet, refused_since = coalesce(domain_refused_since(d.domain), now())
+    WHERE d.domain = $4::text AND d.status IN ('pending', 'active')
+    RETURNING d.domain
+)
+SELECT due_update(ARRAY(SELECT r.domain FROM refused AS r))
 `
 
 type DomainRefuseParams struct {
-	Domain string
-	Ip     netip.Addr
 	WaitMs int64
 	Reason string
+	Ip     netip.Addr
+	Domain string
 }
 
+// Defers a domain whose addresses this process may not ask: it was not told to allow their
+// network. That is nothing about the domain: nothing of it is closed, and what its robots.txt
+// says stays as it was.
 func (q *Queries) DomainRefuse(ctx context.Context, arg DomainRefuseParams) error {
 	_, err := q.db.Exec(ctx, domainRefuse,
-		arg.Domain,
-		arg.Ip,
 		arg.WaitMs,
 		arg.Reason,
+		arg.Ip,
+		arg.Domain,
 	)
 	return err
 }
 
 const domainResetPatterns = `-- name: DomainResetPatterns :exec
-SELECT patterns_reset($1::text)
+WITH forgotten AS (
+    UPDATE url_patterns SET
+        seen = 0, duplicates = 0, copies = 0, shared = NULL, fingerprints = NULL, updated_at = clock_timestamp()
+    WHERE domain = $1::text
+), freed AS (
+    UPDATE pages SET
+        duplicate = false, trap = nullif(trap, 'pattern'),
+        trap_evidence = CASE WHEN trap <> 'pattern' THEN trap_evidence END, updated_at = clock_timestamp()
+    WHERE domain = $1::text AND (duplicate OR trap = 'pattern')
+)
+SELECT domains_wake(crawls_repeat(ARRAY[$1::text], ARRAY(
+    SELECT c.id FROM page_crawls AS c
+    WHERE
+        c.domain = $1::text AND c.outcome = 'skipped' AND c.skipped = ANY (reasons('traps reset'))
+        AND (SELECT r.status FROM crawl_runs AS r WHERE r.id = c.run_id) = 'running'
+)))
 `
 
+// Forgets what was counted of a domain's patterns, and has what they stopped decided
+// again.
 func (q *Queries) DomainResetPatterns(ctx context.Context, domain string) error {
 	_, err := q.db.Exec(ctx, domainResetPatterns, domain)
 	return err
@@ -517,7 +579,7 @@ SELECT
     r.id, r.name AS run, r.status AS run_status, r.settings, rd.seed, rd.pages_started, rd.requests, rd.skips, rd.nofollow, rd.success, rd.failed, rd.skipped,
     rd.timeout, rd.blocked_robots, rd.blocked_4xx, rd.blocked_5xx, rd.bytes, r.pages_started AS run_started, rd.budget_growths,
     rd.images_found, rd.images_started, rd.images_stored,
-    (requests_spent(r, rd, domain_budget(rd.domain)) <> '')::boolean AS spent,
+    (budget_spent(rd, r.settings, domain_budget(rd.domain), r) <> '')::boolean AS spent,
     coalesce(pages_budget(r.settings, rd.budget_growths, domain_budget(rd.domain)), -1)::bigint AS budget
 FROM run_domains AS rd INNER JOIN crawl_runs AS r ON rd.run_id = r.id
 WHERE rd.domain = $1 ORDER BY r.id
@@ -647,9 +709,55 @@ func (q *Queries) DomainsClaim(ctx context.Context, arg DomainsClaimParams) ([]s
 }
 
 const domainsCount = `-- name: DomainsCount :exec
-SELECT domains_count($1::text [])
+WITH counted AS (
+    UPDATE domains AS d SET
+        pages_crawled = r.crawled, bytes = r.bytes, pages_discovered = p.found, error_rate = h.errors,
+        yield_rate = h.yields, images_found = i.found, images_stored = i.stored,
+        avg_response_ms = h.took, avg_page_bytes = h.bytes, last_crawled_at = h.last,
+        first_crawled_at = coalesce(d.first_crawled_at, CASE WHEN h.last IS NOT NULL THEN (
+            SELECT c.completed_at FROM page_crawls AS c
+            WHERE c.domain = d.domain AND c.outcome IS NOT NULL AND c.delay_ms IS NOT NULL ORDER BY c.completed_at LIMIT 1
+        ) END),
+        counted_at = clock_timestamp()
+    FROM unnest($1::text []) AS k (domain) CROSS JOIN LATERAL (
+        SELECT coalesce(sum(x.success), 0)::bigint AS crawled, coalesce(sum(x.bytes), 0)::bigint AS bytes
+        FROM run_domains AS x WHERE x.domain = k.domain
+    ) AS r CROSS JOIN LATERAL (
+        -- by indexes alone, as the domain may be locked: those that are images are many
+        SELECT least(greatest((
+            SELECT count(*) FROM (SELECT 1 FROM pages AS x WHERE x.domain = k.domain LIMIT 2000000) AS y
+        ) - (
+            SELECT count(*) FROM (SELECT 1 FROM images AS x WHERE x.domain = k.domain LIMIT 2000000) AS y
+        ), 0), 1000000) AS found
+    ) AS p CROSS JOIN LATERAL (
+        SELECT count(*) AS found, count(*) FILTER (WHERE y.stored) AS stored FROM (
+            SELECT DISTINCT x.image_id, EXISTS (
+                SELECT 1 FROM images AS s WHERE s.id = x.image_id AND s.sha256_hash IS NOT NULL
+            ) AS stored
+            FROM (SELECT z.image_id FROM provenance AS z WHERE z.source_domain = k.domain LIMIT 100000) AS x
+        ) AS y
+    ) AS i CROSS JOIN LATERAL (
+        SELECT
+            avg((x.outcome IN ('failed', 'timeout', 'blocked_4xx', 'blocked_5xx'))::integer)::real AS errors,
+            avg((x.outcome = 'success' AND x.unchanged IS NULL AND NOT x.refused)::integer)::real AS yields,
+            avg(x.duration_ms)::integer AS took, avg(x.bytes)::integer AS bytes, max(x.completed_at) AS last
+        FROM (
+            SELECT c.outcome, c.unchanged, c.duration_ms, c.bytes, c.completed_at,
+                c.kind = ANY (kinds('image')) AND c.error_message IS NOT NULL AS refused
+            FROM page_crawls AS c
+            WHERE c.domain = k.domain AND c.outcome IS NOT NULL AND c.delay_ms IS NOT NULL
+            ORDER BY c.completed_at DESC LIMIT 100
+        ) AS x
+    ) AS h
+    WHERE d.domain = ANY($1::text []) AND d.domain = k.domain
+    RETURNING d.domain
+)
+SELECT domains_prioritize(ARRAY(SELECT c.domain FROM counted AS c))
 `
 
+// Counts what is known of domains over all runs, and works out when their turn comes. Of the
+// pages of one no more than a million are counted, and of what they say of images no more
+// than 100,000 rows.
 func (q *Queries) DomainsCount(ctx context.Context, domains []string) error {
 	_, err := q.db.Exec(ctx, domainsCount, domains)
 	return err
@@ -699,9 +807,25 @@ func (q *Queries) DomainsLast(ctx context.Context) (int64, error) {
 }
 
 const domainsPermit = `-- name: DomainsPermit :one
-SELECT domains_permit($1::text [])::integer AS lifted
+WITH lifted AS (
+    UPDATE domains AS d SET
+        refused_ip = NULL, refused_since = NULL,
+        status_reason = CASE WHEN d.status IN ('pending', 'active') THEN '' ELSE d.status_reason END
+    FROM (
+        SELECT x.id FROM domains AS x
+        WHERE x.refused_ip IS NOT NULL AND x.refused_ip <<= ANY(ARRAY(SELECT n::inet FROM unnest($1::text []) AS n))
+        ORDER BY x.domain FOR UPDATE
+    ) AS o
+    WHERE d.id = o.id
+    RETURNING d.domain
+)
+SELECT x.lifted FROM (
+    SELECT count(*)::integer AS lifted, domains_wake(coalesce(array_agg(l.domain), '{}')) FROM lifted AS l
+) AS x
 `
 
+// Lifts the deferral of domains that were refused for an address that may be asked
+// now, and returns how many those were.
 func (q *Queries) DomainsPermit(ctx context.Context, networks []string) (int32, error) {
 	row := q.db.QueryRow(ctx, domainsPermit, networks)
 	var lifted int32
@@ -724,9 +848,27 @@ func (q *Queries) DomainsPrioritize(ctx context.Context, arg DomainsPrioritizePa
 }
 
 const domainsRelease = `-- name: DomainsRelease :one
-SELECT domains_release($1::text [])::text [] AS released
+WITH stale AS (
+    SELECT d.id FROM domains AS d
+    WHERE d.claimed_by IS NOT NULL AND (
+        CASE
+            WHEN $1::text [] IS NULL THEN d.claim_expires_at < now()
+            ELSE d.domain = ANY($1::text [])
+        END
+    ) ORDER BY d.domain || '' FOR UPDATE -- see finishes_await
+), released AS (
+    UPDATE domains AS d SET
+        claimed_by = NULL, claim_expires_at = NULL, status = CASE WHEN d.status = 'active' THEN 'pending' ELSE d.status END
+    FROM stale AS s WHERE d.id = s.id RETURNING d.domain
+)
+SELECT x.released FROM (
+    SELECT coalesce(array_agg(r.domain ORDER BY r.domain), '{}')::text [] AS released, due_update(array_agg(r.domain)) FROM released AS r
+) AS x
 `
 
+// Has claims on domains run out: those given, or, where that is null, those that should
+// have been renewed. A workflow that runs all the same keeps its place, as each domain has
+// one only. Returns the domains.
 func (q *Queries) DomainsRelease(ctx context.Context, domains []string) ([]string, error) {
 	row := q.db.QueryRow(ctx, domainsRelease, domains)
 	var released []string

@@ -27,40 +27,46 @@ func (q *Queries) AddressListed(ctx context.Context, arg AddressListedParams) ([
 	return listed, err
 }
 
+const finishesAwait = `-- name: FinishesAwait :exec
+SELECT finishes_await($1::bigint)
+`
+
+func (q *Queries) FinishesAwait(ctx context.Context, runID *int64) error {
+	_, err := q.db.Exec(ctx, finishesAwait, runID)
+	return err
+}
+
 const listAdd = `-- name: ListAdd :one
-SELECT list_add($1::text, $2::text [], $3::text [], $4::text, $5::text)::integer AS added
+WITH given AS (
+    INSERT INTO list_entries AS e (list, entry, kind, network, reason, set_by)
+    SELECT DISTINCT ON (x.entry) $1::text, x.entry, x.kind, CASE WHEN x.kind = 'network' THEN x.entry::cidr END, $2::text, $3::text
+    FROM (SELECT unnest($4::text []) AS entry, unnest($5::text []) AS kind) AS x ORDER BY x.entry
+    ON CONFLICT (list, entry) DO UPDATE SET reason = excluded.reason, set_by = excluded.set_by, set_at = now()
+    RETURNING e.xmax = 0 AS is_new
+)
+SELECT count(*) FILTER (WHERE g.is_new)::integer AS added FROM given AS g
 `
 
 type ListAddParams struct {
 	List    string
-	Entries []string
-	Kinds   []string
 	Reason  string
 	By      string
+	Entries []string
+	Kinds   []string
 }
 
+// Puts entries on a list, or says anew why they are on it. Returns how many are new.
 func (q *Queries) ListAdd(ctx context.Context, arg ListAddParams) (int32, error) {
 	row := q.db.QueryRow(ctx, listAdd,
 		arg.List,
-		arg.Entries,
-		arg.Kinds,
 		arg.Reason,
 		arg.By,
+		arg.Entries,
+		arg.Kinds,
 	)
 	var added int32
 	err := row.Scan(&added)
 	return added, err
-}
-
-const listClear = `-- name: ListClear :one
-SELECT list_remove($1::text, NULL)::integer AS removed
-`
-
-func (q *Queries) ListClear(ctx context.Context, list string) (int32, error) {
-	row := q.db.QueryRow(ctx, listClear, list)
-	var removed int32
-	err := row.Scan(&removed)
-	return removed, err
 }
 
 const listEntries = `-- name: ListEntries :many
@@ -108,8 +114,23 @@ func (q *Queries) ListEntries(ctx context.Context, arg ListEntriesParams) ([]Lis
 	return items, nil
 }
 
-const listRemove = `-- name: ListRemove :one
-SELECT list_remove($1::text, $2::text [])::integer AS removed
+const listForbids = `-- name: ListForbids :exec
+SELECT due_update(ARRAY(
+    SELECT DISTINCT rd.domain FROM run_domains AS rd
+    WHERE rd.next_due_at < 'infinity' AND domain_keys(rd.domain) && $1::text [] ORDER BY rd.domain
+))
+`
+
+// Notes which domains are not due any more that the entries of the block list forbid; of what
+// only an address tells the worker finds out.
+func (q *Queries) ListForbids(ctx context.Context, entries []string) error {
+	_, err := q.db.Exec(ctx, listForbids, entries)
+	return err
+}
+
+const listRemove = `-- name: ListRemove :execrows
+DELETE FROM list_entries AS x
+WHERE x.list = $1::text AND ($2::text [] IS NULL OR x.entry = ANY($2::text []))
 `
 
 type ListRemoveParams struct {
@@ -117,11 +138,13 @@ type ListRemoveParams struct {
 	Entries []string
 }
 
-func (q *Queries) ListRemove(ctx context.Context, arg ListRemoveParams) (int32, error) {
-	row := q.db.QueryRow(ctx, listRemove, arg.List, arg.Entries)
-	var removed int32
-	err := row.Scan(&removed)
-	return removed, err
+// Takes entries off a list; null is all of them.
+func (q *Queries) ListRemove(ctx context.Context, arg ListRemoveParams) (int64, error) {
+	result, err := q.db.Exec(ctx, listRemove, arg.List, arg.Entries)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const listSizes = `-- name: ListSizes :many
@@ -151,6 +174,20 @@ func (q *Queries) ListSizes(ctx context.Context) ([]ListSizesRow, error) {
 		return nil, err
 	}
 	return items, nil
+}
+
+const listsAllow = `-- name: ListsAllow :exec
+WITH widened AS (
+    UPDATE crawl_runs SET widening = '{}' WHERE status = 'running' AND settings ->> 'scope' = 'web'
+)
+SELECT due_update(ARRAY(SELECT DISTINCT rd.domain FROM run_domains AS rd WHERE rd.waits = 'listed' ORDER BY rd.domain))
+`
+
+// Notes when domains are due that the lists do not keep from being crawled any more, and has
+// the runs look at the links that were not followed for them.
+func (q *Queries) ListsAllow(ctx context.Context) error {
+	_, err := q.db.Exec(ctx, listsAllow)
+	return err
 }
 
 const listsHaveNetworks = `-- name: ListsHaveNetworks :one

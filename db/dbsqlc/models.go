@@ -463,7 +463,7 @@ type PageCrawl struct {
 	Url               string
 	Kind              string
 	Prerequisite      bool
-	Final             bool
+	RetryPriority     *int16
 	Depth             int16
 	Redirects         int16
 	DurationMs        *int32

@@ -32,7 +32,7 @@ func (q *Queries) RecrawlHint(ctx context.Context, arg RecrawlHintParams) error 
 }
 
 const recrawlHistories = `-- name: RecrawlHistories :many
-SELECT history FROM pages WHERE domain = $1 AND history IS NOT NULL AND kind_document(kind) LIMIT $2
+SELECT history FROM pages WHERE domain = $1 AND history IS NOT NULL AND kind = ANY (kinds('document')) LIMIT $2
 `
 
 type RecrawlHistoriesParams struct {
@@ -200,7 +200,7 @@ FROM (
         coalesce(max(p.id), 0) AS last,
         array_agg(p.id ORDER BY p.id) FILTER (WHERE
             p.fetched_at < $2::timestamptz
-            AND (kind_document(p.kind) OR kind_image(p.kind) AND (SELECT r.settings ->> 'images' <> 'off' FROM crawl_runs AS r WHERE r.id = $1))
+            AND (p.kind = ANY (kinds('document')) OR p.kind = ANY (kinds('image')) AND (SELECT r.settings ->> 'images' <> 'off' FROM crawl_runs AS r WHERE r.id = $1))
             AND EXISTS (SELECT 1 FROM page_crawls AS c WHERE c.page_id = p.id AND c.run_id = $1)
         ) AS pages
     FROM (

@@ -21,7 +21,7 @@ CROSS JOIN LATERAL (
     ) AS closed
 ) AS o
 WHERE
-    kind_document(p.kind) AND p.status = 'fetched' AND coalesce(p.extractor, 0) < $1::integer
+    p.kind = ANY (kinds('document')) AND p.status = 'fetched' AND coalesce(p.extractor, 0) < $1::integer
     AND (p.domain = $2::text OR $2::text IS NULL)
 `
 
@@ -50,7 +50,7 @@ INSERT INTO staged_seeds (run_id, url)
 SELECT $1::bigint, p.url
 FROM pages AS p
 WHERE
-    kind_document(p.kind) AND p.status = 'fetched' AND coalesce(p.extractor, 0) < $2::integer
+    p.kind = ANY (kinds('document')) AND p.status = 'fetched' AND coalesce(p.extractor, 0) < $2::integer
     AND (p.domain = $3::text OR $3::text IS NULL)
     AND domain_forbidden(p.domain) IS NULL
     AND NOT EXISTS (SELECT 1 FROM domains AS d WHERE d.domain = p.domain AND d.status IN ('blocked', 'unreachable'))

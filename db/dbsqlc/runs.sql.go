@@ -402,37 +402,53 @@ func (q *Queries) RunDueCount(ctx context.Context, arg RunDueCountParams) (int64
 	return due, err
 }
 
-const runDueUpdate = `-- name: RunDueUpdate :exec
-SELECT run_due_update($1::bigint)
+const runDueUpdate = `-- name: RunDueUpdate :one
+SELECT x.last FROM (
+    SELECT coalesce(max(d.domain), '')::text AS last, due_update(coalesce(array_agg(d.domain), '{}')) FROM (
+        SELECT rd.domain FROM run_domains AS rd WHERE rd.run_id = $1::bigint AND rd.domain > $2::text ORDER BY rd.domain LIMIT 10000
+    ) AS d
+) AS x
 `
 
-// Notes when the domains of a run are due whose budgets have changed.
-func (q *Queries) RunDueUpdate(ctx context.Context, runID int64) error {
-	_, err := q.db.Exec(ctx, runDueUpdate, runID)
-	return err
+type RunDueUpdateParams struct {
+	RunID int64
+	After string
 }
 
-const runEnd = `-- name: RunEnd :one
-SELECT run_end($1::bigint, $2::text)::boolean AS ended
+// Notes when the next domains of a run are due whose budgets have changed. Returns the last of
+// them, empty at the end.
+func (q *Queries) RunDueUpdate(ctx context.Context, arg RunDueUpdateParams) (string, error) {
+	row := q.db.QueryRow(ctx, runDueUpdate, arg.RunID, arg.After)
+	var last string
+	err := row.Scan(&last)
+	return last, err
+}
+
+const runEnd = `-- name: RunEnd :execrows
+UPDATE crawl_runs SET status = 'done', status_reason = $1, finished_at = now(), updated_at = now()
+WHERE id = $2 AND status = 'running' AND run_due_count(id, 1) = 0 AND (SELECT c.busy FROM run_claims(id) AS c) = 0
 `
 
 type RunEndParams struct {
-	ID     int64
 	Reason string
+	ID     int64
 }
 
-func (q *Queries) RunEnd(ctx context.Context, arg RunEndParams) (bool, error) {
-	row := q.db.QueryRow(ctx, runEnd, arg.ID, arg.Reason)
-	var ended bool
-	err := row.Scan(&ended)
-	return ended, err
+// Marks a running run done, unless there is something for it to do after all: a domain that is
+// due, or one that is claimed, by whichever run, and has work for it. The caller holds the lock.
+func (q *Queries) RunEnd(ctx context.Context, arg RunEndParams) (int64, error) {
+	result, err := q.db.Exec(ctx, runEnd, arg.Reason, arg.ID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const runForbidden = `-- name: RunForbidden :many
 SELECT c.domain, c.kind, c.reason, c.set_by, c.set_at, c.until, (count(*) OVER ())::bigint AS total
 FROM domain_controls AS c INNER JOIN run_domains AS rd ON c.domain = rd.domain
 WHERE
-    rd.run_id = $1 AND rd.next_due_at IS NOT NULL AND c.kind IN ('pause', 'stop', 'block')
+    rd.run_id = $1 AND rd.next_due_at IS NOT NULL AND control_reason(c.kind) IS NOT NULL
     AND c.lifted_at IS NULL AND (c.until IS NULL OR c.until > now())
 ORDER BY c.domain LIMIT $2
 `
@@ -630,6 +646,17 @@ func (q *Queries) RunLock(ctx context.Context, name string) (CrawlRun, error) {
 		&i.UpdatedAt,
 	)
 	return i, err
+}
+
+const runLockByID = `-- name: RunLockByID :exec
+SELECT FROM crawl_runs WHERE id = $1 FOR NO KEY UPDATE
+`
+
+// Who makes a run go on has stored its work before: whoever holds this lock sees it, or the
+// other waits and finds the run as it is then.
+func (q *Queries) RunLockByID(ctx context.Context, id int64) error {
+	_, err := q.db.Exec(ctx, runLockByID, id)
+	return err
 }
 
 const runLooked = `-- name: RunLooked :exec

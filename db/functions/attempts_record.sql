@@ -58,17 +58,17 @@ BEGIN
         PERFORM pages_update(v_closed, patterns_charge(v_closed));
         PERFORM keywords_record(p, v_closed);
         v_news := links_record(p, v_closed);
-        IF EXISTS (SELECT 1 FROM unnest(v_closed) a WHERE kind_image(a.kind)) THEN
+        IF EXISTS (SELECT 1 FROM unnest(v_closed) a WHERE a.kind = ANY (kinds('image'))) THEN
             PERFORM images_record(v_closed);
         END IF;
         IF jsonb_path_exists(p, '$[*].retry_in_ms') THEN
             INSERT INTO page_crawls
                 (page_id, domain, priority, scheduled_for, run_id, previous_id, url, kind, depth, redirects, again, bare, attempt)
-            SELECT a.page_id, a.domain, coalesce((a.doc ->> 'retry_priority')::smallint, a.priority),
+            SELECT a.page_id, a.domain, coalesce(c.retry_priority, a.priority),
                 a.ended + ms_interval((a.doc ->> 'retry_in_ms')::bigint), a.run_id, a.crawl_id, a.url,
                 a.kind, a.depth, a.redirects, c.again, c.bare, c.attempt + 1
             FROM unnest(v_closed) a CROSS JOIN LATERAL (
-                SELECT x.again, x.bare, x.attempt FROM page_crawls x WHERE x.id = a.crawl_id LIMIT 1
+                SELECT x.again, x.bare, x.attempt, x.retry_priority FROM page_crawls x WHERE x.id = a.crawl_id LIMIT 1
             ) c
             WHERE a.doc ? 'retry_in_ms';
         END IF;
@@ -163,21 +163,21 @@ BEGIN
         depths = CASE WHEN o.asked AND a.depth > 0 THEN
             r.depths || jsonb_build_object(least(a.depth, p_depths), coalesce((r.depths ->> least(a.depth, p_depths)::text)::bigint, 0) + 1)
         ELSE r.depths END,
-        images_stored = r.images_stored + (kind_image(a.kind) AND a.doc #> '{image,content}' IS NOT NULL)::integer,
+        images_stored = r.images_stored + (a.kind = ANY (kinds('image')) AND a.doc #> '{image,content}' IS NOT NULL)::integer,
         bytes = r.bytes + coalesce((a.doc ->> 'bytes')::bigint, 0), updated_at = clock_timestamp()
     FROM unnest(v) a CROSS JOIN LATERAL (
         SELECT NOT i.image AND a.doc ? 'requested' AS asked, CASE WHEN i.image THEN '' ELSE a.doc ->> 'outcome' END AS outcome,
             CASE WHEN NOT i.image OR a.doc ->> 'skipped' <> ALL (reasons('known')) THEN a.doc ->> 'skipped' END AS skipped
-        FROM (SELECT kind_image(a.kind) AS image) i
+        FROM (SELECT a.kind = ANY (kinds('image')) AS image) i
     ) o
     WHERE r.domain = ANY (ARRAY(SELECT x.domain FROM unnest(v) x)) AND r.run_id = a.run_id AND r.domain = a.domain
-        AND NOT a.prerequisite AND (kind_counted(a.kind) OR kind_image(a.kind));
+        AND NOT a.prerequisite AND (a.kind = ANY (kinds('counted')) OR a.kind = ANY (kinds('image')));
     -- many domains share this row: it is the price of a budget of bytes, paid only by runs that
     -- set one
     UPDATE crawl_runs r SET bytes = r.bytes + b.bytes
     FROM (
         SELECT a.run_id, sum((a.doc ->> 'bytes')::bigint) AS bytes FROM unnest(v) a
-        WHERE NOT a.prerequisite AND (kind_counted(a.kind) OR kind_image(a.kind)) GROUP BY a.run_id ORDER BY a.run_id
+        WHERE NOT a.prerequisite AND (a.kind = ANY (kinds('counted')) OR a.kind = ANY (kinds('image'))) GROUP BY a.run_id ORDER BY a.run_id
     ) b
     WHERE r.id = b.run_id AND r.bytes IS NOT NULL AND b.bytes > 0;
 END

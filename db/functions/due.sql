@@ -13,57 +13,6 @@
 --
 -- A row may say too early. Then the domain is looked at in vain, once. It never says too late.
 
--- How many pages a run may ask for of a domain. Null means: no limit. p_own is what a person has
--- set for the domain. p_growths is how often the run's own budget has grown there. Each time it
--- grows by one page at least.
-CREATE OR REPLACE FUNCTION pages_budget(p_settings jsonb, p_growths integer, p_own bigint) RETURNS bigint
-LANGUAGE sql IMMUTABLE AS $$
-    SELECT CASE
-        WHEN p_own >= 0 THEN p_own
-        WHEN p_own < 0 OR (p_settings ->> 'max_pages_per_domain')::bigint < 0 THEN NULL
-        WHEN p_growths > 0 THEN greatest(
-            (p_settings ->> 'max_pages_per_domain')::bigint + p_growths,
-            least((p_settings ->> 'max_pages_per_domain')::bigint * (p_settings ->> 'budget_growth')::float8 ^ p_growths, 1e18)::bigint
-        )
-        ELSE (p_settings ->> 'max_pages_per_domain')::bigint
-    END
-$$;
-
--- The budget of pages that a person has set for a domain; null is none.
-CREATE OR REPLACE FUNCTION domain_budget(p_domain text) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    RETURN (
-        SELECT (c.value #>> '{}')::bigint FROM domain_controls c
-        WHERE c.domain = p_domain AND c.kind = 'budget' AND c.lifted_at IS NULL AND (c.until IS NULL OR c.until > clock_timestamp())
-    );
-END
-$$;
-
--- Which requests the budgets of a domain in a run leave none of: 'pages', 'all', or '' for neither.
-CREATE OR REPLACE FUNCTION domain_spent(rd run_domains, p_settings jsonb, p_own bigint) RETURNS text LANGUAGE sql STABLE AS $$
-    SELECT CASE
-        WHEN (p_settings ->> 'max_bytes_per_domain')::bigint BETWEEN 0 AND rd.bytes THEN 'all'
-        WHEN rd.pages_started >= pages_budget(p_settings, rd.budget_growths, p_own)
-            OR (p_settings ->> 'max_pages_per_registered_domain')::bigint >= 0
-            AND (p_settings ->> 'max_pages_per_registered_domain')::bigint <= registered_started(rd.run_id, coalesce(rd.registered, rd.domain))
-            THEN 'pages'
-        ELSE ''
-    END
-$$;
-
--- Whether the budget of pages of a whole run is spent.
-CREATE OR REPLACE FUNCTION run_pages_spent(r crawl_runs) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
-    SELECT (r.settings ->> 'max_pages')::bigint BETWEEN 0 AND r.pages_started
-$$;
-
--- The same as domain_spent, with the budgets of the whole run.
-CREATE OR REPLACE FUNCTION requests_spent(r crawl_runs, rd run_domains, p_own bigint) RETURNS text LANGUAGE sql STABLE AS $$
-    SELECT CASE
-        WHEN r.spent <> '' THEN 'all'
-        ELSE coalesce(nullif(domain_spent(rd, r.settings, p_own), ''), CASE WHEN run_pages_spent(r) THEN 'pages' ELSE '' END)
-    END
-$$;
-
 -- When domains are due, in their order, for each of their runs. With p_claims nothing is due of
 -- those that are claimed, as their workflows look by themselves; else a claim is not looked at.
 CREATE OR REPLACE FUNCTION domains_due(p_domains text[], p_claims boolean) RETURNS run_due[] LANGUAGE plpgsql STABLE AS $$
@@ -95,18 +44,18 @@ BEGIN
                 -- Until when nothing may be asked, for whichever run, and why (reasons.Reason). Of several
                 -- reasons it is the one that lasts longest.
                 SELECT x.at, x.reason FROM (
-                    SELECT coalesce(c.until, 'infinity') AS at, control_reason(c.kind) AS reason, control_order(c.kind) AS n
+                    SELECT coalesce(c.until, 'infinity') AS at, control_reason(c.kind) AS reason
                     FROM domain_controls c
-                    WHERE c.domain = k.domain AND c.lifted_at IS NULL AND c.kind IN ('pause', 'stop', 'block')
+                    WHERE c.domain = k.domain AND c.lifted_at IS NULL AND control_reason(c.kind) IS NOT NULL
                     UNION ALL
-                    SELECT 'infinity', 'listed', 0 WHERE domain_listed(k.domain) IS NOT NULL
+                    SELECT 'infinity', 'listed' WHERE domain_listed(k.domain) IS NOT NULL
                     UNION ALL
                     SELECT coalesce(d.next_crawl_after, CASE WHEN d.status IN ('blocked', 'unreachable') THEN 'infinity'::timestamptz END),
-                        'deferred', 4
+                        'deferred'
                     UNION ALL
-                    SELECT d.opens_at, 'window', 5
+                    SELECT d.opens_at, 'window'
                 ) x
-                WHERE x.at IS NOT NULL ORDER BY x.at DESC, x.n LIMIT 1
+                WHERE x.at IS NOT NULL ORDER BY x.at DESC, array_position(reasons('by rank'), x.reason) LIMIT 1
             ) g ON true
             CROSS JOIN LATERAL (SELECT domain_budget(k.domain) AS own OFFSET 0) b
             CROSS JOIN LATERAL (SELECT x AS row, x.run_id FROM run_domains x WHERE x.domain = k.domain OFFSET 0) rd
@@ -119,7 +68,7 @@ BEGIN
             ) n
             -- of most of the runs that a domain has been part of nothing is pending
             CROSS JOIN LATERAL (
-                SELECT CASE WHEN n.at IS NOT NULL THEN domain_spent(rd.row, r.settings, b.own) ELSE '' END AS spent OFFSET 0
+                SELECT CASE WHEN n.at IS NOT NULL THEN budget_spent(rd.row, r.settings, b.own) ELSE '' END AS spent OFFSET 0
             ) s
             CROSS JOIN LATERAL (
                 SELECT CASE WHEN r.both_kinds AND s.spent <> 'all' THEN x.at END AS at, x.at AS pending FROM (
@@ -160,12 +109,12 @@ DECLARE
 BEGIN
     SELECT c.scheduled_for INTO v_at FROM page_crawls c
     WHERE c.domain = p_domain AND c.run_id = p_run_id AND c.outcome IS NULL AND c.locked_at IS NULL AND c.scheduled_for <= p_now
-        AND c.priority >= c_least AND (kind_image(c.kind) OR NOT p_images)
+        AND c.priority >= c_least AND (c.kind = ANY (kinds('image')) OR NOT p_images)
     ORDER BY c.priority DESC, c.scheduled_for, c.id LIMIT 1;
     IF v_at IS NULL THEN
         SELECT min(c.scheduled_for) INTO v_at FROM page_crawls c
         WHERE c.domain = p_domain AND c.run_id = p_run_id AND c.outcome IS NULL AND c.locked_at IS NULL
-            AND c.priority >= c_least AND (kind_image(c.kind) OR NOT p_images);
+            AND c.priority >= c_least AND (c.kind = ANY (kinds('image')) OR NOT p_images);
     END IF;
     RETURN v_at;
 END
@@ -225,24 +174,6 @@ BEGIN
         OR EXISTS (SELECT 1 FROM run_domains rd WHERE rd.run_id = p_run_id AND rd.domain = d.domain))
     -- with || '' they are sorted: for the order alone, all domains would be read by their names
     ORDER BY d.domain || '' FOR KEY SHARE;
-END
-$$;
-
--- The same for all domains of a run, some at a time.
-CREATE OR REPLACE FUNCTION run_due_update(p_run_id bigint) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-    v_domains text[];
-    v_last text := '';
-BEGIN
-    PERFORM finishes_await(p_run_id);
-    LOOP
-        v_domains := ARRAY(
-            SELECT rd.domain FROM run_domains rd WHERE rd.run_id = p_run_id AND rd.domain > v_last ORDER BY rd.domain LIMIT 10000
-        );
-        EXIT WHEN cardinality(v_domains) = 0;
-        PERFORM due_update(v_domains);
-        v_last := v_domains[cardinality(v_domains)];
-    END LOOP;
 END
 $$;
 

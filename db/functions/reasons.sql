@@ -11,6 +11,7 @@ CREATE OR REPLACE FUNCTION reasons(p_column text) RETURNS text[] LANGUAGE sql IM
         WHEN 'image found' THEN ARRAY['extension']
         WHEN 'known' THEN ARRAY['fresh', 'min-refetch']
         WHEN 'holds run' THEN ARRAY['in flight', 'paused', 'window']
+        WHEN 'by rank' THEN ARRAY['listed', 'blocked', 'stopped', 'paused', 'deferred', 'window']
         ELSE ('no column ' || p_column)::text[]
     END
 $$;

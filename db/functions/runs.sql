@@ -92,30 +92,11 @@ $$;
 CREATE OR REPLACE FUNCTION run_domain_wants(rd run_domains, p_settings jsonb, p_open text) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    v_spent CONSTANT text := domain_spent(rd, p_settings, domain_budget(rd.domain));
+    v_spent CONSTANT text := budget_spent(rd, p_settings, domain_budget(rd.domain));
 BEGIN
     RETURN p_open <> 'nothing' AND v_spent <> 'all'
         AND crawls_due(rd.domain, rd.run_id, now(), p_open = 'images' OR v_spent = 'pages') IS NOT NULL
         OR crawl_flying(rd.domain, rd.run_id) IS NOT NULL;
-END
-$$;
-
--- Marks a running run done, unless there is something for it to do after all: a domain that is
--- due, or one that is claimed, by whichever run, and has work for it. The caller has looked
--- before, but something may have come since, and another dispatcher may just have been
--- claiming the run's domain.
-CREATE OR REPLACE FUNCTION run_end(p_run_id bigint, p_reason text) RETURNS boolean LANGUAGE plpgsql AS $$
-BEGIN
-    -- Who makes the run go on has stored its work before: it is seen below, or waits
-    -- here and finds the run done.
-    PERFORM 1 FROM crawl_runs WHERE id = p_run_id FOR NO KEY UPDATE;
-    IF run_due_count(p_run_id, 1) > 0 OR (SELECT c.busy FROM run_claims(p_run_id) c) > 0 THEN
-        RETURN false;
-    END IF;
-    UPDATE crawl_runs SET
-        status = 'done', status_reason = p_reason, finished_at = now(), updated_at = now()
-    WHERE id = p_run_id AND status = 'running';
-    RETURN FOUND;
 END
 $$;
 

@@ -112,7 +112,7 @@ BEGIN
     PERFORM 1 FROM unnest(keys) k CROSS JOIN LATERAL (SELECT 1 FROM politeness_slots s WHERE s.key = k FOR UPDATE) l;
     t := clock_timestamp();
     v := ARRAY(
-        SELECT (a.n, a.domain, a.crawl_id, a.final, a.hold, a.claim, CASE WHEN f.kind IS NULL THEN s.holder END,
+        SELECT (a.n, a.domain, a.crawl_id, a.retry_priority, a.hold, a.claim, CASE WHEN f.kind IS NULL THEN s.holder END,
             CASE WHEN f.kind IS NULL AND s.free_at > t THEN ms_between(t, s.free_at) END,
             coalesce(f.kind, CASE WHEN s.free_at > t THEN s.reason END))::start_attempt
         FROM unnest(p) a CROSS JOIN LATERAL (
@@ -125,30 +125,6 @@ BEGIN
     WHERE s.key = ANY (keys) AND s.key = 'domain:' || a.domain AND a.reason IS NULL;
     PERFORM crawl_reap(a.was) FROM unnest(v) a WHERE a.reason IS NULL AND a.was IS NOT NULL;
     RETURN v;
-END
-$$;
-
--- Gives back what a domain shares with others: each slot stays closed for its delay. It
--- is a transaction of its own, before the attempt is recorded, so that neighbours on an
--- address do not wait for this domain's links to be written. Returns when the request
--- had ended: the attempt is recorded with the same instant, so that an audit finds the
--- gap that was kept.
-CREATE OR REPLACE FUNCTION slot_release_shared(
-    p_shared text[], p_shared_delay_ms bigint[], p_holder text, p_since_end_ms bigint
-) RETURNS timestamptz LANGUAGE plpgsql AS $$
-DECLARE
-    t CONSTANT timestamptz := clock_timestamp();
-    v_ended CONSTANT timestamptz := t - ms_interval(p_since_end_ms);
-BEGIN
-    PERFORM 1 FROM politeness_slots s
-    WHERE s.key = ANY (p_shared) AND s.holder = p_holder ORDER BY s.key FOR UPDATE;
-    UPDATE politeness_slots s SET
-        free_at = v_ended + ms_interval(greatest(
-            p_shared_delay_ms[array_position(p_shared, s.key)], CASE WHEN s.strict_until > t THEN s.strict_ms END
-        )),
-        ended_at = v_ended, reason = split_part(s.key, ':', 1), holder = NULL, updated_at = t
-    WHERE s.key = ANY (p_shared) AND s.holder = p_holder;
-    RETURN v_ended;
 END
 $$;
 

@@ -350,7 +350,7 @@ CREATE TABLE url_patterns (
 -- flight when it is set.
 --
 -- page_id, run_id and previous_id are no foreign keys. Pages, runs and crawls are never
--- deleted (functions/history_append_only.sql), and their ids are stored by the functions
+-- deleted (functions/history.sql), and their ids are stored by the functions
 -- that have just read or made the rows. The checks would find nothing, and each would lock
 -- a row, that of crawl_runs one that all pages share.
 CREATE TABLE page_crawls (
@@ -375,8 +375,8 @@ CREATE TABLE page_crawls (
     kind text NOT NULL DEFAULT 'page',
     -- asked for because a page needs it, as robots.txt is: not part of the frontier
     prerequisite boolean NOT NULL DEFAULT false,
-    -- if its worker dies, the page is not tried again
-    final boolean NOT NULL DEFAULT false,
+    -- of the crawl that tries the page again if this one fails, or its worker dies; null is none
+    retry_priority smallint,
     -- links from a seed, and redirects since the last link
     depth smallint NOT NULL DEFAULT 0,
     redirects smallint NOT NULL DEFAULT 0,
@@ -819,7 +819,7 @@ CREATE TYPE start_attempt AS (
     n integer,
     domain text,
     crawl_id bigint,
-    final boolean,
+    retry_priority smallint,
     hold interval,
     claim interval,
     was text,

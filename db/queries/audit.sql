@@ -104,7 +104,7 @@ SELECT
 FROM page_crawls AS c
 INNER JOIN pages AS p ON c.page_id = p.id
 LEFT JOIN robots_history AS h ON p.origin = h.origin AND c.robots_version = h.version
-WHERE c.delay_ms IS NOT NULL AND NOT c.lost AND (NOT c.prerequisite OR kind_document(c.kind)) AND c.id > @after::bigint
+WHERE c.delay_ms IS NOT NULL AND NOT c.lost AND (NOT c.prerequisite OR c.kind = ANY (kinds('document'))) AND c.id > @after::bigint
     AND (sqlc.narg('run_id')::bigint IS NULL OR c.run_id = sqlc.narg('run_id')::bigint)
 ORDER BY c.id LIMIT @max;
 

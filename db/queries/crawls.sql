@@ -14,7 +14,7 @@ SELECT
         'runs', (
             SELECT coalesce(jsonb_agg(jsonb_build_object(
                 'id', r.id, 'name', r.name, 'status', r.status, 'settings', r.settings, 'seed', rd.seed,
-                'domain_started', rd.pages_started, 'spent', requests_spent(r, rd, domain_budget(rd.domain)),
+                'domain_started', rd.pages_started, 'spent', budget_spent(rd, r.settings, domain_budget(rd.domain), r),
                 'budget', pages_budget(r.settings, rd.budget_growths, domain_budget(rd.domain)), 'depths', rd.depths,
                 'growths', rd.budget_growths, 'images_started', rd.images_started,
                 'crawl', (crawl_facts(ARRAY[(
@@ -55,10 +55,27 @@ SELECT
     r.facts::jsonb AS facts
 FROM attempts_record(@attempts::jsonb, @depths::integer, @hurried::boolean) AS r;
 
+-- Gives back what a domain shares with others: each slot stays closed for its delay. It
+-- is a transaction of its own, before the attempt is recorded, so that neighbours on an
+-- address do not wait for this domain's links to be written. Returns when the request
+-- had ended: the attempt is recorded with the same instant, so that an audit finds the
+-- gap that was kept.
 -- name: SlotReleaseShared :one
-SELECT slot_release_shared(
-    @shared::text [], @shared_delay_ms::bigint [], @holder::text, @since_end_ms::bigint
-)::timestamptz AS ended_at;
+WITH ended AS MATERIALIZED (
+    SELECT statement_timestamp() - ms_interval(@since_end_ms::bigint) AS at
+), held AS (
+    SELECT s.key FROM politeness_slots AS s
+    WHERE s.key = ANY(@shared::text []) AND s.holder = @holder::text ORDER BY s.key FOR UPDATE
+), released AS (
+    UPDATE politeness_slots AS s SET
+        free_at = e.at + ms_interval(greatest(
+            (@shared_delay_ms::bigint [])[array_position(@shared::text [], s.key)],
+            CASE WHEN s.strict_until > statement_timestamp() THEN s.strict_ms END
+        )),
+        ended_at = e.at, reason = split_part(s.key, ':', 1), holder = NULL, updated_at = statement_timestamp()
+    FROM ended AS e WHERE s.key = ANY(ARRAY(SELECT h.key FROM held AS h)) AND s.holder = @holder::text
+)
+SELECT e.at::timestamptz AS ended_at FROM ended AS e;
 
 -- name: CrawlKeep :exec
 UPDATE politeness_slots SET free_at = greatest(free_at, clock_timestamp() + ms_interval(@hold_ms::bigint))

@@ -22,19 +22,80 @@ WHERE domain = @domain AND claimed_by IS NOT NULL;
 -- name: DomainLock :one
 SELECT domain FROM domains WHERE domain = @domain FOR UPDATE;
 
+-- Gives a domain's claim back. The caller holds the lock on the domain's row and has decided
+-- from the facts read under it. deferred is until when the domain is deferred, and opens until
+-- when its windows are closed; null means: not. In the runs that yields names the domain makes
+-- room for others that wait. Each such turn is counted once.
 -- name: DomainFinish :exec
-SELECT domain_finish(
-    @domain::text, sqlc.narg('deferred')::timestamptz, sqlc.narg('opens')::timestamptz, @reason::text, @yields::bigint []
-);
+WITH given_back AS (
+    UPDATE domains AS d SET
+        claimed_by = NULL, claim_expires_at = NULL, opens_at = sqlc.narg('opens')::timestamptz,
+        status = CASE
+            WHEN d.status NOT IN ('pending', 'active') THEN d.status
+            WHEN EXISTS (SELECT 1 FROM page_crawls AS c WHERE c.domain = d.domain AND c.outcome IS NULL)
+                THEN 'pending'
+            WHEN d.status = 'active' THEN 'exhausted'
+            ELSE d.status
+        END,
+        status_reason = CASE WHEN d.status IN ('pending', 'active') THEN @reason::text ELSE d.status_reason END,
+        -- a domain that was given up is, for as long as was said then
+        next_crawl_after = CASE
+            WHEN d.status IN ('blocked', 'unreachable') THEN d.next_crawl_after
+            ELSE sqlc.narg('deferred')::timestamptz
+        END
+    WHERE d.domain = @domain::text
+    RETURNING d.domain
+), yielded AS (
+    UPDATE run_domains AS rd SET turns = rd.turns + 1, turn_started = NULL
+    WHERE rd.domain = @domain::text AND rd.run_id = ANY(@yields::bigint []) AND rd.turn_started IS NOT NULL
+    RETURNING rd.domain
+)
+SELECT due_update(ARRAY(SELECT g.domain FROM given_back AS g UNION SELECT y.domain FROM yielded AS y));
 
--- name: DomainCounted :exec
-SELECT domain_counted(@domain::text, @grows::bigint []);
+-- Has the budgets grow of runs that have spent them for a domain, if the domain is good.
+-- name: DomainGrow :exec
+WITH grown AS (
+    UPDATE run_domains AS rd SET budget_growths = rd.budget_growths + 1
+    WHERE
+        rd.domain = @domain::text AND rd.run_id = ANY(@runs::bigint []) AND rd.waits = 'budget' AND EXISTS (
+            SELECT 1 FROM domains AS d
+            WHERE d.domain = @domain::text AND d.status = 'pending' AND d.yield_rate >= 0.5 AND d.error_rate <= 0.1
+        )
+    RETURNING rd.domain
+)
+SELECT due_update(ARRAY(SELECT DISTINCT g.domain FROM grown AS g));
 
+-- Defers a domain whose addresses this process may not ask: it was not told to allow their
+-- network. That is nothing about the domain: nothing of it is closed, and what its robots.txt
+-- says stays as it was.
 -- name: DomainRefuse :exec
-SELECT domain_refuse(@domain::text, @ip::inet, @wait_ms::bigint, @reason::text);
+WITH refused AS (
+    UPDATE domains AS d SET
+        next_crawl_after = now() + ms_interval(@wait_ms::bigint), status_reason = @reason::text,
+        refused_ip = @ip::inet, refused_since = coalesce(domain_refused_since(d.domain), now())
+    WHERE d.domain = @domain::text AND d.status IN ('pending', 'active')
+    RETURNING d.domain
+)
+SELECT due_update(ARRAY(SELECT r.domain FROM refused AS r));
 
+-- Lifts the deferral of domains that were refused for an address that may be asked
+-- now, and returns how many those were.
 -- name: DomainsPermit :one
-SELECT domains_permit(@networks::text [])::integer AS lifted;
+WITH lifted AS (
+    UPDATE domains AS d SET
+        refused_ip = NULL, refused_since = NULL,
+        status_reason = CASE WHEN d.status IN ('pending', 'active') THEN '' ELSE d.status_reason END
+    FROM (
+        SELECT x.id FROM domains AS x
+        WHERE x.refused_ip IS NOT NULL AND x.refused_ip <<= ANY(ARRAY(SELECT n::inet FROM unnest(@networks::text []) AS n))
+        ORDER BY x.domain FOR UPDATE
+    ) AS o
+    WHERE d.id = o.id
+    RETURNING d.domain
+)
+SELECT x.lifted FROM (
+    SELECT count(*)::integer AS lifted, domains_wake(coalesce(array_agg(l.domain), '{}')) FROM lifted AS l
+) AS x;
 
 -- The running runs that have something pending on a domain.
 -- name: DomainRuns :many
@@ -61,7 +122,7 @@ SELECT
     r.id, r.name AS run, r.status AS run_status, r.settings, rd.seed, rd.pages_started, rd.requests, rd.skips, rd.nofollow, rd.success, rd.failed, rd.skipped,
     rd.timeout, rd.blocked_robots, rd.blocked_4xx, rd.blocked_5xx, rd.bytes, r.pages_started AS run_started, rd.budget_growths,
     rd.images_found, rd.images_started, rd.images_stored,
-    (requests_spent(r, rd, domain_budget(rd.domain)) <> '')::boolean AS spent,
+    (budget_spent(rd, r.settings, domain_budget(rd.domain), r) <> '')::boolean AS spent,
     coalesce(pages_budget(r.settings, rd.budget_growths, domain_budget(rd.domain)), -1)::bigint AS budget
 FROM run_domains AS rd INNER JOIN crawl_runs AS r ON rd.run_id = r.id
 WHERE rd.domain = @domain ORDER BY r.id;
@@ -92,8 +153,25 @@ SELECT
 FROM url_patterns AS u CROSS JOIN (SELECT max(rd.run_id) AS latest FROM run_domains AS rd WHERE rd.domain = @domain) AS r
 WHERE u.domain = @domain AND u.duplicates + u.copies > 0 ORDER BY u.duplicates + u.copies DESC, u.pattern LIMIT @max;
 
+-- Forgets what was counted of a domain's patterns, and has what they stopped decided
+-- again.
 -- name: DomainResetPatterns :exec
-SELECT patterns_reset(@domain::text);
+WITH forgotten AS (
+    UPDATE url_patterns SET
+        seen = 0, duplicates = 0, copies = 0, shared = NULL, fingerprints = NULL, updated_at = clock_timestamp()
+    WHERE domain = @domain::text
+), freed AS (
+    UPDATE pages SET
+        duplicate = false, trap = nullif(trap, 'pattern'),
+        trap_evidence = CASE WHEN trap <> 'pattern' THEN trap_evidence END, updated_at = clock_timestamp()
+    WHERE domain = @domain::text AND (duplicate OR trap = 'pattern')
+)
+SELECT domains_wake(crawls_repeat(ARRAY[@domain::text], ARRAY(
+    SELECT c.id FROM page_crawls AS c
+    WHERE
+        c.domain = @domain::text AND c.outcome = 'skipped' AND c.skipped = ANY (reasons('traps reset'))
+        AND (SELECT r.status FROM crawl_runs AS r WHERE r.id = c.run_id) = 'running'
+)));
 
 -- Domains, as mosey domains lists them. The totals are those of the last count.
 -- name: DomainList :many
@@ -118,11 +196,75 @@ ORDER BY
     END NULLS LAST, d.domain
 LIMIT @max;
 
+-- Counts what is known of domains over all runs, and works out when their turn comes. Of the
+-- pages of one no more than a million are counted, and of what they say of images no more
+-- than 100,000 rows.
 -- name: DomainsCount :exec
-SELECT domains_count(@domains::text []);
+WITH counted AS (
+    UPDATE domains AS d SET
+        pages_crawled = r.crawled, bytes = r.bytes, pages_discovered = p.found, error_rate = h.errors,
+        yield_rate = h.yields, images_found = i.found, images_stored = i.stored,
+        avg_response_ms = h.took, avg_page_bytes = h.bytes, last_crawled_at = h.last,
+        first_crawled_at = coalesce(d.first_crawled_at, CASE WHEN h.last IS NOT NULL THEN (
+            SELECT c.completed_at FROM page_crawls AS c
+            WHERE c.domain = d.domain AND c.outcome IS NOT NULL AND c.delay_ms IS NOT NULL ORDER BY c.completed_at LIMIT 1
+        ) END),
+        counted_at = clock_timestamp()
+    FROM unnest(@domains::text []) AS k (domain) CROSS JOIN LATERAL (
+        SELECT coalesce(sum(x.success), 0)::bigint AS crawled, coalesce(sum(x.bytes), 0)::bigint AS bytes
+        FROM run_domains AS x WHERE x.domain = k.domain
+    ) AS r CROSS JOIN LATERAL (
+        -- by indexes alone, as the domain may be locked: those that are images are many
+        SELECT least(greatest((
+            SELECT count(*) FROM (SELECT 1 FROM pages AS x WHERE x.domain = k.domain LIMIT 2000000) AS y
+        ) - (
+            SELECT count(*) FROM (SELECT 1 FROM images AS x WHERE x.domain = k.domain LIMIT 2000000) AS y
+        ), 0), 1000000) AS found
+    ) AS p CROSS JOIN LATERAL (
+        SELECT count(*) AS found, count(*) FILTER (WHERE y.stored) AS stored FROM (
+            SELECT DISTINCT x.image_id, EXISTS (
+                SELECT 1 FROM images AS s WHERE s.id = x.image_id AND s.sha256_hash IS NOT NULL
+            ) AS stored
+            FROM (SELECT z.image_id FROM provenance AS z WHERE z.source_domain = k.domain LIMIT 100000) AS x
+        ) AS y
+    ) AS i CROSS JOIN LATERAL (
+        SELECT
+            avg((x.outcome IN ('failed', 'timeout', 'blocked_4xx', 'blocked_5xx'))::integer)::real AS errors,
+            avg((x.outcome = 'success' AND x.unchanged IS NULL AND NOT x.refused)::integer)::real AS yields,
+            avg(x.duration_ms)::integer AS took, avg(x.bytes)::integer AS bytes, max(x.completed_at) AS last
+        FROM (
+            SELECT c.outcome, c.unchanged, c.duration_ms, c.bytes, c.completed_at,
+                c.kind = ANY (kinds('image')) AND c.error_message IS NOT NULL AS refused
+            FROM page_crawls AS c
+            WHERE c.domain = k.domain AND c.outcome IS NOT NULL AND c.delay_ms IS NOT NULL
+            ORDER BY c.completed_at DESC LIMIT 100
+        ) AS x
+    ) AS h
+    WHERE d.domain = ANY(@domains::text []) AND d.domain = k.domain
+    RETURNING d.domain
+)
+SELECT domains_prioritize(ARRAY(SELECT c.domain FROM counted AS c));
 
+-- Has claims on domains run out: those given, or, where that is null, those that should
+-- have been renewed. A workflow that runs all the same keeps its place, as each domain has
+-- one only. Returns the domains.
 -- name: DomainsRelease :one
-SELECT domains_release(sqlc.narg('domains')::text [])::text [] AS released;
+WITH stale AS (
+    SELECT d.id FROM domains AS d
+    WHERE d.claimed_by IS NOT NULL AND (
+        CASE
+            WHEN sqlc.narg('domains')::text [] IS NULL THEN d.claim_expires_at < now()
+            ELSE d.domain = ANY(sqlc.narg('domains')::text [])
+        END
+    ) ORDER BY d.domain || '' FOR UPDATE -- see finishes_await
+), released AS (
+    UPDATE domains AS d SET
+        claimed_by = NULL, claim_expires_at = NULL, status = CASE WHEN d.status = 'active' THEN 'pending' ELSE d.status END
+    FROM stale AS s WHERE d.id = s.id RETURNING d.domain
+)
+SELECT x.released FROM (
+    SELECT coalesce(array_agg(r.domain ORDER BY r.domain), '{}')::text [] AS released, due_update(array_agg(r.domain)) FROM released AS r
+) AS x;
 
 -- name: DomainsAfter :many
 SELECT id, domain FROM domains WHERE id > @after::bigint ORDER BY id LIMIT @most;

@@ -1,11 +1,37 @@
+-- Puts entries on a list, or says anew why they are on it. Returns how many are new.
 -- name: ListAdd :one
-SELECT list_add(@list::text, @entries::text [], @kinds::text [], @reason::text, @by::text)::integer AS added;
+WITH given AS (
+    INSERT INTO list_entries AS e (list, entry, kind, network, reason, set_by)
+    SELECT DISTINCT ON (x.entry) @list::text, x.entry, x.kind, CASE WHEN x.kind = 'network' THEN x.entry::cidr END, @reason::text, @by::text
+    FROM (SELECT unnest(@entries::text []) AS entry, unnest(@kinds::text []) AS kind) AS x ORDER BY x.entry
+    ON CONFLICT (list, entry) DO UPDATE SET reason = excluded.reason, set_by = excluded.set_by, set_at = now()
+    RETURNING e.xmax = 0 AS is_new
+)
+SELECT count(*) FILTER (WHERE g.is_new)::integer AS added FROM given AS g;
 
--- name: ListRemove :one
-SELECT list_remove(@list::text, @entries::text [])::integer AS removed;
+-- Notes which domains are not due any more that the entries of the block list forbid; of what
+-- only an address tells the worker finds out.
+-- name: ListForbids :exec
+SELECT due_update(ARRAY(
+    SELECT DISTINCT rd.domain FROM run_domains AS rd
+    WHERE rd.next_due_at < 'infinity' AND domain_keys(rd.domain) && @entries::text [] ORDER BY rd.domain
+));
 
--- name: ListClear :one
-SELECT list_remove(@list::text, NULL)::integer AS removed;
+-- Takes entries off a list; null is all of them.
+-- name: ListRemove :execrows
+DELETE FROM list_entries AS x
+WHERE x.list = @list::text AND (sqlc.narg('entries')::text [] IS NULL OR x.entry = ANY(sqlc.narg('entries')::text []));
+
+-- Notes when domains are due that the lists do not keep from being crawled any more, and has
+-- the runs look at the links that were not followed for them.
+-- name: ListsAllow :exec
+WITH widened AS (
+    UPDATE crawl_runs SET widening = '{}' WHERE status = 'running' AND settings ->> 'scope' = 'web'
+)
+SELECT due_update(ARRAY(SELECT DISTINCT rd.domain FROM run_domains AS rd WHERE rd.waits = 'listed' ORDER BY rd.domain));
+
+-- name: FinishesAwait :exec
+SELECT finishes_await(sqlc.narg('run_id')::bigint);
 
 -- name: ListEntries :many
 SELECT entry, kind, reason, set_by, set_at FROM list_entries

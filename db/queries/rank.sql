@@ -35,7 +35,7 @@ WITH gone AS (
     UPDATE page_crawls AS c SET priority = -c.depth
     WHERE
         c.page_id = ANY(ARRAY(SELECT g.page_id FROM gone AS g)) AND c.completed_at IS NULL AND c.locked_at IS NULL
-        AND c.previous_id IS NULL AND NOT c.prerequisite AND kind_document(c.kind) AND c.priority > -c.depth AND c.priority <= 0
+        AND c.previous_id IS NULL AND NOT c.prerequisite AND c.kind = ANY (kinds('document')) AND c.priority > -c.depth AND c.priority <= 0
 ), stored AS (
     INSERT INTO page_ranks AS r (page_id, inlinks, score)
     SELECT u.page_id, u.inlinks, u.score
@@ -60,7 +60,7 @@ FROM (
         SELECT z.id, z.depth, z.priority FROM page_crawls AS z
         WHERE
             z.page_id = r.page_id AND z.completed_at IS NULL AND z.locked_at IS NULL AND z.previous_id IS NULL
-            AND NOT z.prerequisite AND kind_document(z.kind) AND z.priority BETWEEN -z.depth AND 0
+            AND NOT z.prerequisite AND z.kind = ANY (kinds('document')) AND z.priority BETWEEN -z.depth AND 0
     ) AS y
     WHERE y.priority <> page_priority(y.depth, r.score)
     ORDER BY y.id

@@ -19,7 +19,7 @@ FROM (
         coalesce(max(p.id), 0) AS last,
         array_agg(p.id ORDER BY p.id) FILTER (WHERE
             p.fetched_at < @before::timestamptz
-            AND (kind_document(p.kind) OR kind_image(p.kind) AND (SELECT r.settings ->> 'images' <> 'off' FROM crawl_runs AS r WHERE r.id = @run_id))
+            AND (p.kind = ANY (kinds('document')) OR p.kind = ANY (kinds('image')) AND (SELECT r.settings ->> 'images' <> 'off' FROM crawl_runs AS r WHERE r.id = @run_id))
             AND EXISTS (SELECT 1 FROM page_crawls AS c WHERE c.page_id = p.id AND c.run_id = @run_id)
         ) AS pages
     FROM (
@@ -51,7 +51,7 @@ WHERE
 LIMIT 10;
 
 -- name: RecrawlHistories :many
-SELECT history FROM pages WHERE domain = @domain AND history IS NOT NULL AND kind_document(kind) LIMIT @max;
+SELECT history FROM pages WHERE domain = @domain AND history IS NOT NULL AND kind = ANY (kinds('document')) LIMIT @max;
 
 -- name: RecrawlPlan :exec
 UPDATE domains SET recrawl = coalesce(recrawl, '{}') || jsonb_build_object('plan', @plan::jsonb), planned_at = now()

@@ -12,7 +12,7 @@ CROSS JOIN LATERAL (
     ) AS closed
 ) AS o
 WHERE
-    kind_document(p.kind) AND p.status = 'fetched' AND coalesce(p.extractor, 0) < @extractor::integer
+    p.kind = ANY (kinds('document')) AND p.status = 'fetched' AND coalesce(p.extractor, 0) < @extractor::integer
     AND (p.domain = sqlc.narg(domain)::text OR sqlc.narg(domain)::text IS NULL);
 
 -- Hands those of domains that may be asked over to a run's next SeedWorkflow.
@@ -21,7 +21,7 @@ INSERT INTO staged_seeds (run_id, url)
 SELECT @run_id::bigint, p.url
 FROM pages AS p
 WHERE
-    kind_document(p.kind) AND p.status = 'fetched' AND coalesce(p.extractor, 0) < @extractor::integer
+    p.kind = ANY (kinds('document')) AND p.status = 'fetched' AND coalesce(p.extractor, 0) < @extractor::integer
     AND (p.domain = sqlc.narg(domain)::text OR sqlc.narg(domain)::text IS NULL)
     AND domain_forbidden(p.domain) IS NULL
     AND NOT EXISTS (SELECT 1 FROM domains AS d WHERE d.domain = p.domain AND d.status IN ('blocked', 'unreachable'))

@@ -95,9 +95,14 @@ SELECT a.added::integer AS added FROM crawls_add(ARRAY(
     ORDER BY x.id, k.key
 )) AS a;
 
--- Notes when the domains of a run are due whose budgets have changed.
--- name: RunDueUpdate :exec
-SELECT run_due_update(@run_id::bigint);
+-- Notes when the next domains of a run are due whose budgets have changed. Returns the last of
+-- them, empty at the end.
+-- name: RunDueUpdate :one
+SELECT x.last FROM (
+    SELECT coalesce(max(d.domain), '')::text AS last, due_update(coalesce(array_agg(d.domain), '{}')) FROM (
+        SELECT rd.domain FROM run_domains AS rd WHERE rd.run_id = @run_id::bigint AND rd.domain > @after::text ORDER BY rd.domain LIMIT 10000
+    ) AS d
+) AS x;
 
 -- Notes that a run's dispatcher looks now, and when the run's window opens; null where it is open.
 -- name: RunLooked :exec
@@ -214,8 +219,16 @@ CROSS JOIN LATERAL (
 LEFT JOIN LATERAL (SELECT max(x.crawl_delay_ms) AS crawl_delay_ms FROM robots AS x WHERE x.domain = q.domain) AS o ON true
 ORDER BY q.pending DESC, q.domain LIMIT @max;
 
--- name: RunEnd :one
-SELECT run_end(@id::bigint, @reason::text)::boolean AS ended;
+-- Who makes a run go on has stored its work before: whoever holds this lock sees it, or the
+-- other waits and finds the run as it is then.
+-- name: RunLockByID :exec
+SELECT FROM crawl_runs WHERE id = @id FOR NO KEY UPDATE;
+
+-- Marks a running run done, unless there is something for it to do after all: a domain that is
+-- due, or one that is claimed, by whichever run, and has work for it. The caller holds the lock.
+-- name: RunEnd :execrows
+UPDATE crawl_runs SET status = 'done', status_reason = @reason, finished_at = now(), updated_at = now()
+WHERE id = @id AND status = 'running' AND run_due_count(id, 1) = 0 AND (SELECT c.busy FROM run_claims(id) AS c) = 0;
 
 -- Claimed domains, by whichever run, that are part of a run.
 -- name: RunClaimed :many
@@ -290,7 +303,7 @@ FROM crawl_runs AS r WHERE r.id = @id;
 SELECT c.domain, c.kind, c.reason, c.set_by, c.set_at, c.until, (count(*) OVER ())::bigint AS total
 FROM domain_controls AS c INNER JOIN run_domains AS rd ON c.domain = rd.domain
 WHERE
-    rd.run_id = @run_id AND rd.next_due_at IS NOT NULL AND c.kind IN ('pause', 'stop', 'block')
+    rd.run_id = @run_id AND rd.next_due_at IS NOT NULL AND control_reason(c.kind) IS NOT NULL
     AND c.lifted_at IS NULL AND (c.until IS NULL OR c.until > now())
 ORDER BY c.domain LIMIT @max;
 

@@ -141,12 +141,10 @@ func (r *reading) redirect(at *crawl.Attempt, resp *fetch.Response) {
 	at.Charge = decide.ChargeRedirect(*r.d.Crawl, r.url, to)
 }
 
-// settle marks a page that is not tried again as failed, and has one that is come
-// after the others.
+// settle marks a page that is not tried again as failed.
 func (r *reading) settle(x *request.Exchange) {
 	at := &x.Attempt
 	if at.RetryIn != nil {
-		at.RetryPriority = decide.RetryPriority(*r.d.Crawl)
 		return
 	}
 	if at.Outcome != crawl.OutcomeSuccess {

@@ -119,7 +119,7 @@ func (r *Reader) Probe(d decide.Decision, u urls.URL) request.Ask {
 	return request.Ask{
 		URL: u, WantBody: wantBody(kinds.Page.Traits(), crawl.Visit{}), Read: one.probe,
 		Start: crawl.Start{
-			RunID: d.Run.ID, Origin: d.Crawl.Origin, URL: u.String(), Kind: kinds.Page, Prerequisite: true, Final: true,
+			RunID: d.Run.ID, Origin: d.Crawl.Origin, URL: u.String(), Kind: kinds.Page, Prerequisite: true,
 		},
 	}
 }

@@ -45,7 +45,7 @@ FROM host AS h CROSS JOIN generate_series(1, current_setting('stored.each')::big
 ORDER BY 1;
 
 INSERT INTO page_crawls (
-    id, page_id, domain, run_id, url, kind, prerequisite, final, depth, scheduled_for, completed_at, outcome,
+    id, page_id, domain, run_id, url, kind, prerequisite, retry_priority, depth, scheduled_for, completed_at, outcome,
     status_code, duration_ms, bytes, content_type, ip, robots_version, delay_ms, delay_reason, created_at
 )
 OVERRIDING SYSTEM VALUE

@@ -52,7 +52,7 @@ var allowed = []allowance{
 	{"DomainOpen", "", 400_000, "it counts up to a bound"},
 	{"DomainPages", "", 3_000, "it counts up to a bound"},
 	{"run_due_count", "next_due_at", 60_000, "it counts up to a bound: of domains_claim 20,001"},
-	{"domains_count", "UPDATE domains d SET", 1_500_000, "it counts the pages of a domain up to 2,000,000, once in a while"},
+	{"DomainsCount", "", 1_500_000, "it counts the pages of a domain up to 2,000,000, once in a while"},
 	{"DomainPatterns", "", 30_000, "it sorts the patterns of the domain"},
 	{"LinksOfDomain", "", 3_000, "it counts links by domain, of so many pages at the most"},
 	{"LinksToDomain", "", 1_500_000, "the same of the links to pages: some have half a million"},
@@ -66,15 +66,14 @@ var allowed = []allowance{
 	{"crawl_runs_windows", "forgotten", 5_000, "it looks at all domains whose windows are closed"},
 	{"domains_claim", "next_due_at <= now()", 60_000, "it sorts up to 20,000 that are due"},
 	{"registered_started", "", 5_000, "it adds up what the domains of a registered domain have begun, once for each"},
-	{"patterns_reset", "crawls_repeat", 100_000, "it looks at all that was asked of the domain whose counts are forgotten"},
+	{"DomainResetPatterns", "", 200_000, "it looks at all that was asked of the domain whose counts are forgotten"},
 	{"RunSkippedReturn", "", 100_000, "it looks at all that was asked of the domains whose settings have changed"},
 
 	// lists change by a person's word
 	{"ListSizes", "", 15_000, "it counts all entries"},
-	{"list_add", "domain_keys(rd.domain) && p_entries", 150_000, "it looks among all domains for those on the list"},
-	{"list_add", "count(*)", 15_000, "it counts which entries are there"},
-	{"list_remove", "DELETE FROM list_entries", 30_000, "it may be asked to remove all"},
-	{"lists_allow", "'listed'", 200_000, "it looks for all domains that were listed"},
+	{"ListForbids", "", 150_000, "it looks among all domains for those on the list"},
+	{"ListRemove", "", 30_000, "it may be asked to remove all"},
+	{"ListsAllow", "", 200_000, "it looks for all domains that were listed"},
 	{"domain_listed", "'block'", 1_000, "it compares an address with all networks: workers hold them in memory"},
 
 	// batches: the rows are looked at in their order, and few of them are wanted

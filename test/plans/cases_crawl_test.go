@@ -31,7 +31,7 @@ func crawlCases(changing changes) {
 		c.exec("UPDATE politeness_slots SET free_at = now() - interval '1 minute' WHERE key = $1", "domain:"+site(siteClaimed))
 		c.ok(c.q.DomainNext(ctx, site(siteClaimed)))
 		// of an attempt that was the last
-		c.exec("UPDATE page_crawls SET final = true WHERE id = $1", c.fly(siteOther, 31))
+		c.exec("UPDATE page_crawls SET retry_priority = NULL WHERE id = $1", c.fly(siteOther, 31))
 		c.exec("UPDATE politeness_slots SET free_at = now() - interval '1 minute' WHERE key = $1", "domain:"+site(siteOther))
 		c.ok(c.q.DomainNext(ctx, site(siteOther)))
 		c.ok(c.q.ClaimsExpire(ctx, 1000))
@@ -154,7 +154,7 @@ func crawlCases(changing changes) {
 			require.NoError(t, err)
 			require.True(t, rows[0].Closed, "%v", a)
 		}
-		record(attempt(16, c.fly(16, 20), object{"outcome": "timeout", "page": nil, "retry_in_ms": 60000, "retry_priority": -9, "error": "no answer"}))
+		record(attempt(16, c.fly(16, 20), object{"outcome": "timeout", "page": nil, "retry_in_ms": 60000, "error": "no answer"}))
 		record(attempt(24, c.fly(24, 20), object{
 			"outcome": "failed", "page": object{"failed": true}, "give_up": "unreachable", "give_up_reason": "test", "give_up_ms": 3600000,
 		}))
@@ -229,10 +229,13 @@ func crawlCases(changing changes) {
 		c.ok(c.q.ListAdd(ctx, dbsqlc.ListAddParams{
 			List: "block", Entries: []string{site(sitePlain), "hosting.example"}, Kinds: []string{"host", "domain"}, Reason: "test", By: "test",
 		}))
+		c.done(c.q.ListForbids(ctx, []string{site(sitePlain), "hosting.example"}))
 		c.ok(c.q.ListRemove(ctx, dbsqlc.ListRemoveParams{List: "block", Entries: []string{site(sitePlain)}}))
 		c.ok(c.q.ListAdd(ctx, dbsqlc.ListAddParams{List: "allow", Entries: []string{site(0), "10.1.0.0/16"}, Kinds: []string{"host", "network"}, By: "test"}))
 		c.ok(c.q.AddressListed(ctx, dbsqlc.AddressListedParams{Domain: site(sitePlain), Ip: netip.MustParseAddr("198.51.100.1")}))
-		c.ok(c.q.ListClear(ctx, "allow"))
+		c.ok(c.q.ListRemove(ctx, dbsqlc.ListRemoveParams{List: "allow"}))
+		c.done(c.q.FinishesAwait(ctx, nil))
+		c.done(c.q.ListsAllow(ctx))
 	}
 	changing["AllowList"] = func(t *testing.T, c change) {
 		c.exec("INSERT INTO list_entries (list, entry, kind, set_by) VALUES ('allow', $1, 'host', 'test')", site(0))

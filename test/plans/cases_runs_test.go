@@ -23,6 +23,7 @@ func runCases(changing changes) {
 			c.done(c.q.RunLooked(ctx, dbsqlc.RunLookedParams{ID: run}))
 			c.ok(c.q.RunSpend(ctx, dbsqlc.RunSpendParams{RunID: run, MaxTimeMs: 1 << 40}))
 			c.ok(c.q.RunLeft(ctx, dbsqlc.RunLeftParams{Bound: 100, ID: run}))
+			c.done(c.q.RunLockByID(ctx, run))
 			c.ok(c.q.RunEnd(ctx, dbsqlc.RunEndParams{ID: run, Reason: "test"}))
 			c.ok(c.q.RunByName(ctx, "run-1"))
 		}
@@ -68,7 +69,8 @@ func runCases(changing changes) {
 		c.done(c.q.RunChangeAdd(ctx, dbsqlc.RunChangeAddParams{RunID: runSmall, Kind: "pause", SetBy: "test", Decision: "x"}))
 		c.done(c.q.RunRegisteredForget(ctx, runSmall))
 		c.done(c.q.RunSkippedReturn(ctx, runSmall))
-		c.done(c.q.RunDueUpdate(ctx, runSmall))
+		c.done(c.q.FinishesAwait(ctx, new(runSmall)))
+		c.ok(c.q.RunDueUpdate(ctx, dbsqlc.RunDueUpdateParams{RunID: runSmall}))
 		c.exec(`UPDATE crawl_runs SET settings = settings || '{"window": "02:00-03:00"}' WHERE id = $1`, runSmall)
 		c.done(c.q.RunSetStatus(ctx, dbsqlc.RunSetStatusParams{Status: "paused", Until: new(ago(time.Minute)), ID: runSmall}))
 		c.ok(c.q.RunStop(ctx, dbsqlc.RunStopParams{ID: runSmall, Reason: "test"}))

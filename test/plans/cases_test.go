@@ -131,7 +131,7 @@ func doc(v any) []byte {
 func (c change) fly(s, o int64) int64 {
 	c.t.Helper()
 	id := crawlID(s, o)
-	c.exec("UPDATE page_crawls SET locked_at = now() WHERE id = $1", id)
+	c.exec("UPDATE page_crawls SET locked_at = now(), retry_priority = -9 WHERE id = $1", id)
 	c.exec("UPDATE politeness_slots SET holder = 'crawl:' || $1::text, free_at = now() + interval '1 hour' WHERE key = $2",
 		strconv.FormatInt(id, 10), "domain:"+site(s))
 	return id
@@ -151,7 +151,7 @@ func (c change) again(s, o int64) (id int64) {
 func start(s, o int64, more object) object {
 	a := object{
 		"crawl_id": crawlID(s, o), "run_id": runLarge, "domain": site(s), "origin": origin(s), "url": pageURL(s, o), "kind": "page",
-		"final": false, "shared": []object{}, "hold_ms": 60000, "span_ms": 60000, "queued": false, "claim_ms": 600000,
+		"retry_priority": -9, "shared": []object{}, "hold_ms": 60000, "span_ms": 60000, "queued": false, "claim_ms": 600000,
 	}
 	maps.Copy(a, more)
 	return a

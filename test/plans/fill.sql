@@ -84,13 +84,13 @@ FROM made AS m ORDER BY m.id;
 -- Run 1 has a crawl of each page, of which a tenth has been asked for again. Run 2 has read
 -- five pages of each site; run 3 the first ten of each of its own, and has the others pending.
 INSERT INTO page_crawls (
-    id, page_id, domain, run_id, previous_id, again, url, kind, prerequisite, final, depth, scheduled_for, locked_at,
+    id, page_id, domain, run_id, previous_id, again, url, kind, prerequisite, retry_priority, depth, scheduled_for, locked_at,
     completed_at, outcome, status_code, error_message, skipped, duration_ms, bytes, content_type, ip, subnet, registered,
     robots_version, delay_ms, delay_reason, ip_delay_ms, subnet_delay_ms, registered_delay_ms, lost, created_at
 )
 OVERRIDING SYSTEM VALUE
 SELECT
-    c.id, m.id, m.domain, c.run_id, c.previous_id, c.previous_id IS NOT NULL, m.url, m.kind, m.kind = 'robots', false,
+    c.id, m.id, m.domain, c.run_id, c.previous_id, c.previous_id IS NOT NULL, m.url, m.kind, m.kind = 'robots', -9,
     CASE WHEN m.o <= 1 THEN 0 ELSE least(6, 1 + m.o % 5) END,
     CASE WHEN c.outcome IS NULL AND m.s % 4 = 1 AND m.o % 8 <> 4 THEN now() + interval '1 hour' ELSE c.at END,
     CASE WHEN c.outcome IS NULL AND c.run_id = 1 AND pg_temp.claimed(m.s) AND m.o = pg_temp.asked(m.s) THEN now() END,

@@ -192,7 +192,7 @@ BEGIN
     IF cardinality(v_forgotten) > 0 THEN
         PERFORM image_contents_forget(v_forgotten);
     END IF;
-    v_moved := ARRAY(SELECT a.page_id FROM unnest(v) a WHERE kind_image(a.kind) AND a.doc ? 'redirect');
+    v_moved := ARRAY(SELECT a.page_id FROM unnest(v) a WHERE a.kind = ANY (kinds('image')) AND a.doc ? 'redirect');
     IF cardinality(v_moved) > 0 THEN
         -- what they redirect to is an image of the same pages; the redirect is a link (links_record)
         PERFORM images_add(ARRAY(

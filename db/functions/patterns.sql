@@ -81,7 +81,7 @@ BEGIN
             ) x CROSS JOIN LATERAL (
                 SELECT p.patterns FROM pages p WHERE p.id = x.page_id LIMIT 1
             ) p
-            WHERE kind_document(x.kind) AND p.patterns [cardinality(p.patterns)] = v_row.pattern
+            WHERE x.kind = ANY (kinds('document')) AND p.patterns [cardinality(p.patterns)] = v_row.pattern
             ORDER BY x.id
         ) d
         WHERE c.id = d.id AND c.completed_at IS NULL AND c.locked_at IS NULL;
@@ -117,20 +117,8 @@ BEGIN
 END
 $$;
 
--- Forgets what was counted of a domain's patterns, and has what they stopped decided
--- again.
-CREATE OR REPLACE FUNCTION patterns_reset(p_domain text) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    UPDATE url_patterns SET seen = 0, duplicates = 0, copies = 0, shared = NULL, fingerprints = NULL,
-        updated_at = clock_timestamp()
-    WHERE domain = p_domain;
-    UPDATE pages SET duplicate = false, trap = nullif(trap, 'pattern'),
-        trap_evidence = CASE WHEN trap <> 'pattern' THEN trap_evidence END, updated_at = clock_timestamp()
-    WHERE domain = p_domain AND (duplicate OR trap = 'pattern');
-    PERFORM domains_wake(crawls_repeat(ARRAY[p_domain], ARRAY(
-        SELECT c.id FROM page_crawls c
-        WHERE c.domain = p_domain AND c.outcome = 'skipped' AND c.skipped = ANY (reasons('traps reset'))
-            AND (SELECT r.status FROM crawl_runs r WHERE r.id = c.run_id) = 'running'
-    )));
-END
+-- By how many links pages of a pattern come later, of which some have brought nothing new:
+-- 4 if none has, and nothing before 8 of them were read.
+CREATE OR REPLACE FUNCTION pattern_penalty(p_seen integer, p_nothing integer) RETURNS integer LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN p_seen >= 8 THEN floor(4.0 * p_nothing / p_seen)::integer ELSE 0 END
 $$;

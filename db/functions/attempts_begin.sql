@@ -41,13 +41,13 @@ BEGIN
     END IF;
     PERFORM claims_renew(ARRAY[v_domain], ms_interval((p ->> 'claim_ms')::bigint), NOT v_prerequisite);
     IF v_prerequisite THEN
-        INSERT INTO page_crawls (id, page_id, domain, run_id, url, kind, prerequisite, final, locked_at)
+        INSERT INTO page_crawls (id, page_id, domain, run_id, url, kind, prerequisite, locked_at)
         OVERRIDING SYSTEM VALUE
-        SELECT v_id, i, v_domain, v_run, p ->> 'url', p ->> 'kind', true, true, clock_timestamp()
+        SELECT v_id, i, v_domain, v_run, p ->> 'url', p ->> 'kind', true, clock_timestamp()
         FROM unnest(pages_add(jsonb_build_array(p))) i;
         RETURN a;
     END IF;
-    UPDATE page_crawls c SET locked_at = clock_timestamp(), final = (p ->> 'final')::boolean
+    UPDATE page_crawls c SET locked_at = clock_timestamp(), retry_priority = (p ->> 'retry_priority')::smallint
     WHERE c.id = v_id AND c.completed_at IS NULL AND c.locked_at IS NULL
         AND (SELECT r.status FROM crawl_runs r WHERE r.id = c.run_id) = 'running'
         AND (SELECT d.status FROM domains d WHERE d.domain = v_domain) NOT IN ('blocked', 'unreachable')
@@ -73,14 +73,14 @@ DECLARE
     v_begun bigint[];
 BEGIN
     v := slots_take(ARRAY(
-        SELECT (e.n, e.doc ->> 'domain', (e.doc ->> 'crawl_id')::bigint, (e.doc ->> 'final')::boolean,
+        SELECT (e.n, e.doc ->> 'domain', (e.doc ->> 'crawl_id')::bigint, (e.doc ->> 'retry_priority')::smallint,
             ms_interval((e.doc ->> 'hold_ms')::bigint), ms_interval((e.doc ->> 'claim_ms')::bigint),
             NULL, NULL, NULL)::start_attempt
         FROM jsonb_array_elements(p) WITH ORDINALITY AS e (doc, n) ORDER BY e.doc ->> 'domain'
     ));
     PERFORM claims_renew(array_agg(a.domain ORDER BY a.domain), max(a.claim), true) FROM unnest(v) a WHERE a.reason IS NULL;
     WITH x AS (
-        UPDATE page_crawls c SET locked_at = clock_timestamp(), final = a.final
+        UPDATE page_crawls c SET locked_at = clock_timestamp(), retry_priority = a.retry_priority
         FROM unnest(v) a
         WHERE c.id = ANY (ARRAY(SELECT x.crawl_id FROM unnest(v) x)) AND c.id = a.crawl_id AND a.reason IS NULL
             AND c.completed_at IS NULL AND c.locked_at IS NULL
@@ -89,8 +89,8 @@ BEGIN
         RETURNING c.id, c.run_id, c.domain, c.kind
     ), counted AS (
         UPDATE run_domains r SET
-            pages_started = r.pages_started + kind_counted(x.kind)::integer,
-            images_started = r.images_started + kind_image(x.kind)::integer, updated_at = clock_timestamp()
+            pages_started = r.pages_started + (x.kind = ANY (kinds('counted')))::integer,
+            images_started = r.images_started + (x.kind = ANY (kinds('image')))::integer, updated_at = clock_timestamp()
         FROM x
         WHERE r.domain = ANY (ARRAY(SELECT y.domain FROM unnest(v) y)) AND r.run_id = x.run_id AND r.domain = x.domain
     )
@@ -103,89 +103,6 @@ BEGIN
         CASE WHEN a.crawl_id = ANY (v_begun) THEN '' ELSE coalesce(a.reason, 'stale') END,
         CASE WHEN a.crawl_id = ANY (v_begun) THEN a.crawl_id ELSE 0 END
     FROM unnest(v) a;
-END
-$$;
-
--- Renews the claims on domains of which requests begin, unless they last for long. Who asks for
--- a page serves the domain: with p_take it takes the claim where that has run out meanwhile.
-CREATE OR REPLACE FUNCTION claims_renew(p_domains text[], p_span interval, p_take boolean) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    UPDATE domains d SET
-        claimed_by = 'domain/' || d.domain, claim_expires_at = now() + p_span,
-        status = CASE WHEN d.status = 'pending' THEN 'active' ELSE d.status END
-    WHERE d.domain = ANY (p_domains) AND (d.claim_expires_at < now() + p_span * 2 / 3 OR p_take AND d.claimed_by IS NULL);
-    IF FOUND THEN
-        -- next_due_at alone is the condition of a partial index, which would be read instead
-        UPDATE run_domains rd SET next_due_at = NULL, images_due_at = NULL, waits = ''
-        WHERE rd.domain = ANY (p_domains) AND (rd.next_due_at IS NOT NULL OR rd.images_due_at IS NOT NULL);
-    END IF;
-END
-$$;
-
--- Counts one request against the budgets of crawl.Start; null is no limit. Returns false, and
--- counts nothing, if one is spent. What lists pages costs none.
-CREATE OR REPLACE FUNCTION budget_take(p_run_id bigint, p_domain text, p jsonb) RETURNS boolean LANGUAGE plpgsql AS $$
-DECLARE
-    v_image CONSTANT boolean := kind_image(p ->> 'kind');
-    v_of_run CONSTANT bigint := (p ->> 'run_budget')::bigint;
-    v_of_registered CONSTANT bigint := (p ->> 'registered_budget')::bigint;
-    v_registered text;
-    v_within boolean := true;
-BEGIN
-    IF NOT v_image AND NOT kind_counted(p ->> 'kind') THEN
-        RETURN true;
-    END IF;
-    UPDATE run_domains SET
-        pages_started = pages_started + (NOT v_image)::integer, images_started = images_started + v_image::integer,
-        updated_at = clock_timestamp()
-    WHERE run_id = p_run_id AND domain = p_domain AND coalesce(CASE
-        WHEN v_image THEN images_started < (p ->> 'image_budget')::bigint ELSE pages_started < (p ->> 'domain_budget')::bigint
-    END, true)
-    RETURNING coalesce(registered, domain) INTO v_registered;
-    IF NOT FOUND OR v_image THEN
-        RETURN FOUND;
-    END IF;
-    IF v_of_registered IS NOT NULL THEN
-        -- all domains of a registered domain share its budget
-        IF NOT EXISTS (SELECT 1 FROM run_registered g WHERE g.run_id = p_run_id AND g.registered = v_registered) THEN
-            INSERT INTO run_registered (run_id, registered, pages_started)
-            VALUES (p_run_id, v_registered, registered_started(p_run_id, v_registered) - 1)
-            ON CONFLICT (run_id, registered) DO NOTHING;
-        END IF;
-        UPDATE run_registered g SET pages_started = g.pages_started + 1
-        WHERE g.run_id = p_run_id AND g.registered = v_registered AND g.pages_started < v_of_registered;
-        v_within := FOUND;
-    END IF;
-    IF v_within AND v_of_run IS NOT NULL THEN
-        -- many domains share this row: it is the price of an exact budget, paid only by
-        -- runs that set one
-        UPDATE crawl_runs SET pages_started = pages_started + 1
-        WHERE id = p_run_id AND pages_started < v_of_run;
-        v_within := FOUND;
-        IF NOT v_within THEN
-            UPDATE run_registered g SET pages_started = g.pages_started - 1
-            WHERE g.run_id = p_run_id AND g.registered = v_registered AND g.pages_started > 0;
-        END IF;
-    END IF;
-    IF NOT v_within THEN
-        UPDATE run_domains SET pages_started = pages_started - 1 WHERE run_id = p_run_id AND domain = p_domain;
-    END IF;
-    RETURN v_within;
-END
-$$;
-
--- How many requests a run has begun to all domains of a registered domain.
-CREATE OR REPLACE FUNCTION registered_started(p_run_id bigint, p_registered text) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    RETURN coalesce((
-        SELECT g.pages_started FROM run_registered g WHERE g.run_id = p_run_id AND g.registered = p_registered
-    ), (
-        SELECT coalesce(sum(x.pages_started), 0)::bigint FROM (
-            SELECT rd.pages_started FROM run_domains rd WHERE rd.run_id = p_run_id AND rd.registered = p_registered
-            UNION ALL
-            SELECT rd.pages_started FROM run_domains rd WHERE rd.run_id = p_run_id AND rd.domain = p_registered
-        ) x
-    ));
 END
 $$;
 
@@ -227,15 +144,74 @@ BEGIN
         VALUES (c.page_id, c.domain, c.priority, c.run_id, c.id, c.url, c.kind, c.depth, c.redirects, c.again, c.bare, c.attempt);
     END IF;
     -- what budget_take has counted
-    IF kind_image(c.kind) THEN
+    IF c.kind = ANY (kinds('image')) THEN
         UPDATE run_domains SET images_started = images_started - 1 WHERE run_id = c.run_id AND domain = p_domain;
-    ELSIF NOT c.prerequisite AND kind_counted(c.kind) THEN
+    ELSIF NOT c.prerequisite AND c.kind = ANY (kinds('counted')) THEN
         UPDATE run_domains SET pages_started = pages_started - 1 WHERE run_id = c.run_id AND domain = p_domain
         RETURNING coalesce(registered, domain) INTO v_registered;
         UPDATE run_registered g SET pages_started = g.pages_started - 1
         WHERE g.run_id = c.run_id AND g.registered = v_registered AND g.pages_started > 0;
         UPDATE crawl_runs SET pages_started = pages_started - 1
         WHERE id = c.run_id AND pages_started > 0 AND coalesce((settings ->> 'max_pages')::bigint, -1) >= 0;
+    END IF;
+END
+$$;
+
+-- Closes an attempt whose worker died: the one that held a domain's slot (p_holder, crawl:<id>) when
+-- its lease ran out. Only to be called with the slot locked and free: then the request
+-- cannot be in flight, and a locked row is one that nothing will ever close. The attempt
+-- counts; whether the page is tried again was decided when it began (retry_priority).
+CREATE OR REPLACE FUNCTION crawl_reap(p_holder text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    dead page_crawls;
+BEGIN
+    UPDATE page_crawls SET
+        locked_at = NULL, outcome = 'failed', lost = true,
+        -- the request can only have been made in this span
+        completed_at = clock_timestamp(),
+        duration_ms = least(ms_between(locked_at, clock_timestamp()), 2147483647)::integer,
+        error_message = 'the worker died during the attempt',
+        delay_ms = 0, delay_reason = ''
+    WHERE id = substr(p_holder, 7)::bigint AND locked_at IS NOT NULL
+    RETURNING * INTO dead;
+    IF NOT FOUND OR dead.prerequisite THEN
+        RETURN;
+    END IF;
+    IF dead.retry_priority IS NOT NULL THEN
+        INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, redirects, again, bare, attempt)
+        VALUES (dead.page_id, dead.domain, dead.retry_priority, dead.run_id, dead.id, dead.url, dead.kind,
+            dead.depth, dead.redirects, dead.again, dead.bare, dead.attempt + 1);
+    ELSE
+        INSERT INTO revisits AS v (page_id, run_id, due_at, every)
+        SELECT dead.page_id, r.id, clock_timestamp() + interval '1 day', interval '1 day' FROM crawl_runs r
+        WHERE r.id = dead.run_id AND r.settings ->> 'when_done' = 'recrawl'
+        ON CONFLICT (page_id, run_id) DO UPDATE SET due_at = clock_timestamp() + v.every WHERE v.due_at IS NULL;
+        IF dead.kind = ANY (kinds('image')) THEN
+            UPDATE images SET download_success = false, problem = 'not answered' WHERE page_id = dead.page_id;
+        END IF;
+        UPDATE pages SET status = 'failed', failed_at = clock_timestamp(), updated_at = clock_timestamp()
+        WHERE id = dead.page_id;
+    END IF;
+    UPDATE run_domains SET failed = failed + 1, requests = requests + 1, updated_at = clock_timestamp()
+    WHERE run_id = dead.run_id AND domain = dead.domain AND dead.kind = ANY (kinds('counted'));
+END
+$$;
+
+-- The same where it is called for: if the domain's slot is free and was not given back.
+CREATE OR REPLACE FUNCTION domain_reap(p_domain text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    k_domain CONSTANT text := 'domain:' || p_domain;
+    v_holder text;
+BEGIN
+    IF (SELECT s.holder FROM politeness_slots s WHERE s.key = k_domain AND s.free_at <= clock_timestamp()) IS NULL THEN
+        RETURN;
+    END IF;
+    -- again under the lock: another may have taken the slot meanwhile
+    SELECT s.holder INTO v_holder FROM politeness_slots s
+    WHERE s.key = k_domain AND s.free_at <= clock_timestamp() FOR UPDATE;
+    IF v_holder IS NOT NULL THEN
+        PERFORM crawl_reap(v_holder);
+        UPDATE politeness_slots SET holder = NULL WHERE key = k_domain;
     END IF;
 END
 $$;

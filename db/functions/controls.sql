@@ -1,12 +1,6 @@
 -- These are plpgsql, like all that a page calls: the plan of an SQL function is made
 -- anew in every transaction.
 
--- Which of several decisions of a person counts: a block before a stop before a pause, as
--- crawl.Controls.Forbidding has it.
-CREATE OR REPLACE FUNCTION control_order(p_kind text) RETURNS integer LANGUAGE sql IMMUTABLE AS $$
-    SELECT array_position(ARRAY['block', 'stop', 'pause'], p_kind)
-$$;
-
 -- What a person has decided that forbids requests to a domain now: pause, stop or
 -- block, which a list does, too; null is nothing.
 CREATE OR REPLACE FUNCTION domain_forbidden(p_domain text) RETURNS text
@@ -14,9 +8,9 @@ LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN coalesce(CASE WHEN domain_listed(p_domain) IS NOT NULL THEN 'block' END, (
         SELECT c.kind FROM domain_controls c
-        WHERE c.domain = p_domain AND c.lifted_at IS NULL AND c.kind IN ('pause', 'stop', 'block')
+        WHERE c.domain = p_domain AND c.lifted_at IS NULL AND control_reason(c.kind) IS NOT NULL
             AND (c.until IS NULL OR c.until > clock_timestamp())
-        ORDER BY control_order(c.kind) LIMIT 1
+        ORDER BY array_position(reasons('by rank'), control_reason(c.kind)) LIMIT 1
     ));
 END
 $$;
@@ -41,7 +35,7 @@ BEGIN
     IF p_kind IN ('stop', 'block') AND p_until IS NULL THEN
         UPDATE domains SET status = 'blocked', status_reason = p_reason, next_crawl_after = NULL WHERE domain = p_domain;
     END IF;
-    IF p_kind IN ('pause', 'stop', 'block') THEN
+    IF control_reason(p_kind) IS NOT NULL THEN
         PERFORM due_update(ARRAY[p_domain]);
     ELSE
         PERFORM domains_wake(ARRAY[p_domain]);

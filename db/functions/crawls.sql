@@ -36,10 +36,9 @@ BEGIN
             WHERE c.page_id = f.page_id AND c.run_id = f.run_id
                 AND coalesce(c.previous_id, CASE WHEN c.prerequisite THEN -c.id ELSE 0 END) = 0
                 AND (c.skipped IS NULL OR c.skipped <> ALL (reasons('link found')))
-        ) IS NULL OR kind_image(f.kind) AND crawl_passed_over(f.page_id, f.run_id, true) IS NOT NULL);
-    v_domains := domains_listed(ARRAY(SELECT f.domain FROM unnest(v) f WHERE f.domain <> f.own));
-    IF cardinality(v_domains) > 0 THEN
-        SELECT array_agg(f ORDER BY f.page_id) INTO v FROM unnest(v) f WHERE f.domain <> ALL (v_domains) OR f.domain = f.own;
+        ) IS NULL OR f.kind = ANY (kinds('image')) AND crawl_passed_over(f.page_id, f.run_id, true) IS NOT NULL);
+    IF EXISTS (SELECT 1 FROM list_entries) THEN
+        SELECT array_agg(f ORDER BY f.page_id) INTO v FROM unnest(v) f WHERE f.domain = f.own OR domain_listed(f.domain) IS NULL;
     END IF;
     IF EXISTS (SELECT 1 FROM unnest(v) f WHERE f.domain <> f.own AND f.follow ? 'max_subdomains') THEN
         -- new domains whose registered domain has as many of them in the run as their finder lets it
@@ -111,11 +110,11 @@ BEGIN
     -- in the order in which they were found: what a page names first is asked for first.
     INSERT INTO page_crawls (page_id, domain, priority, scheduled_for, run_id, previous_id, url, kind, depth, redirects)
     SELECT DISTINCT ON (f.page_id, f.run_id) f.page_id, f.domain,
-        coalesce(f.priority, CASE WHEN f.is_new OR NOT kind_document(f.kind) THEN -(f.follow ->> 'depth')::smallint ELSE
+        coalesce(f.priority, CASE WHEN f.is_new OR f.kind <> ALL (kinds('document')) THEN -(f.follow ->> 'depth')::smallint ELSE
             page_priority((f.follow ->> 'depth')::integer, (SELECT r.score FROM page_ranks r WHERE r.page_id = f.page_id))
-        END - CASE WHEN kind_document(f.kind) AND (f.follow ->> 'depth')::integer > 0 THEN coalesce(k.penalty, 0) ELSE 0 END),
+        END - CASE WHEN f.kind = ANY (kinds('document')) AND (f.follow ->> 'depth')::integer > 0 THEN coalesce(k.penalty, 0) ELSE 0 END),
         now() - f.after * interval '1 microsecond', f.run_id,
-        CASE WHEN NOT f.is_new THEN crawl_passed_over(f.page_id, f.run_id, kind_image(f.kind)) END, f.url, f.kind, (f.follow ->> 'depth')::smallint,
+        CASE WHEN NOT f.is_new THEN crawl_passed_over(f.page_id, f.run_id, f.kind = ANY (kinds('image'))) END, f.url, f.kind, (f.follow ->> 'depth')::smallint,
         coalesce((f.follow ->> 'redirects')::smallint, 0)
     FROM unnest(v) f LEFT JOIN LATERAL (
         -- others of its pattern have brought nothing new
@@ -137,7 +136,7 @@ BEGIN
     -- that nobody serves.
     SELECT array_agg(DISTINCT k.domain) INTO v_domains
     FROM (
-        SELECT f.run_id, f.domain, bool_or(kind_image(f.kind)) AS image FROM unnest(v) f WHERE f.domain <> f.own GROUP BY f.run_id, f.domain
+        SELECT f.run_id, f.domain, bool_or(f.kind = ANY (kinds('image'))) AS image FROM unnest(v) f WHERE f.domain <> f.own GROUP BY f.run_id, f.domain
     ) k CROSS JOIN LATERAL (
         SELECT x.next_due_at, x.images_due_at FROM run_domains x WHERE x.run_id = k.run_id AND x.domain = k.domain LIMIT 1
     ) r CROSS JOIN LATERAL (
@@ -164,12 +163,6 @@ CREATE OR REPLACE FUNCTION crawl_passed_over(p_page_id bigint, p_run_id bigint, 
         ) c
         WHERE c.skipped = ANY (reasons('link found')) OR p_image AND c.skipped = ANY (reasons('image found'))
     )
-$$;
-
--- By how many links pages of a pattern come later, of which some have brought nothing new:
--- 4 if none has, and nothing before 8 of them were read.
-CREATE OR REPLACE FUNCTION pattern_penalty(p_seen integer, p_nothing integer) RETURNS integer LANGUAGE sql IMMUTABLE AS $$
-    SELECT CASE WHEN p_seen >= 8 THEN floor(4.0 * p_nothing / p_seen)::integer ELSE 0 END
 $$;
 
 -- Has closed crawls of domains decided again, unless others follow them already. Returns the domains

@@ -35,7 +35,11 @@ BEGIN
         SELECT k.page_id, k.config, k.rank FROM page_keywords k
         WHERE k.keywords_tsv @@ v_any AND (p_domain IS NULL OR k.domain = p_domain)
             AND (p_language IS NULL OR k.language = p_language OR k.language LIKE p_language || '-%')
-            AND (p_since IS NULL OR (SELECT page_date(p) FROM pages p WHERE p.id = k.page_id) >= p_since)
+            AND (p_since IS NULL OR (
+                -- as it says itself, else when it was fetched last
+                SELECT coalesce((p.signals ->> 'published')::timestamptz, (p.signals ->> 'modified')::timestamptz, p.fetched_at)
+                FROM pages p WHERE p.id = k.page_id
+            ) >= p_since)
         LIMIT p_looked
     ), best AS MATERIALIZED (
         SELECT l.page_id, l.config, l.rank FROM looked l ORDER BY l.rank DESC, l.page_id DESC LIMIT p_ranked
@@ -78,12 +82,5 @@ BEGIN
         v := replace(v, quote_literal(v_prefix), quote_literal(v_prefix) || ':*');
     END LOOP;
     RETURN v::tsquery;
-END
-$$;
-
--- Of which day a page is: as it says itself, else when it was fetched last.
-CREATE OR REPLACE FUNCTION page_date(p pages) RETURNS timestamptz LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    RETURN coalesce((p.signals ->> 'published')::timestamptz, (p.signals ->> 'modified')::timestamptz, p.fetched_at);
 END
 $$;

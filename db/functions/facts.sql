@@ -25,7 +25,7 @@ BEGIN
             SELECT x.name, x.settings, x.crowded, x AS row FROM crawl_runs x
             WHERE x.id = rd.run_id AND x.status = 'running' LIMIT 1
         ) u CROSS JOIN LATERAL (
-            SELECT requests_spent(u.row, rd.row, o.own) AS spent, run_pages_spent(u.row) AS run_pages,
+            SELECT budget_spent(rd.row, u.settings, o.own, u.row) AS spent, run_pages_spent(u.row) AS run_pages,
                 pages_budget(u.settings, rd.budget_growths, o.own) AS budget OFFSET 0
         ) b LEFT JOIN LATERAL (
             SELECT x.id, x.kind FROM page_crawls x
@@ -39,7 +39,7 @@ BEGIN
                     SELECT 1 FROM page_crawls x
                     WHERE x.domain = d.domain AND x.run_id = rd.run_id AND x.outcome IS NULL AND x.locked_at IS NULL
                 )
-                ELSE NOT kind_image(c.kind) AND u.settings ->> 'images' <> 'off' AND b.spent = 'pages'
+                ELSE c.kind <> ALL (kinds('image')) AND u.settings ->> 'images' <> 'off' AND b.spent = 'pages'
             END AS more OFFSET 0
         ) q LEFT JOIN LATERAL (
             SELECT x.locked_at FROM page_crawls x
@@ -129,7 +129,7 @@ BEGIN
                 'content', encode(p.content_hash, 'hex')
             )),
             'extractor', p.extractor, 'duplicate', p.duplicate, 'again', c.again, 'images', p.images,
-            'image', CASE WHEN kind_image(c.kind) THEN (
+            'image', CASE WHEN c.kind = ANY (kinds('image')) THEN (
                 SELECT jsonb_build_object(
                     'stored', x.stored_at IS NOT NULL, 'thumbnail', x.thumbnail_at IS NOT NULL OR x.undecoded IS NOT NULL
                 )
@@ -160,7 +160,7 @@ BEGIN
                 ) x
                 WHERE x.outcome = 'blocked_4xx'
             ) END,
-            'vouched', CASE WHEN kind_nested(c.kind) THEN sitemap_vouchers(p.id) END,
+            'vouched', CASE WHEN c.kind = ANY (kinds('nested')) THEN sitemap_vouchers(p.id) END,
             'robots', (
                 SELECT jsonb_build_object(
                     'verdict', r.verdict, 'version', r.version, 'expires_at', r.expires_at, 'reason', r.reason,
@@ -204,17 +204,17 @@ BEGIN
         SELECT jsonb_build_object(
             'worked', (
                 SELECT x.url FROM latest x
-                WHERE (kind_document(x.kind) OR kind_image(x.kind)) AND x.error_message IS NULL
+                WHERE (x.kind = ANY (kinds('document')) OR x.kind = ANY (kinds('image'))) AND x.error_message IS NULL
                     AND (x.status_code BETWEEN 200 AND 299 OR x.status_code = 304)
                 ORDER BY x.completed_at DESC LIMIT 1
             ),
-            'pages', EXISTS (SELECT 1 FROM latest x WHERE kind_document(x.kind) AND NOT x.prerequisite) OR EXISTS (
+            'pages', EXISTS (SELECT 1 FROM latest x WHERE x.kind = ANY (kinds('document')) AND NOT x.prerequisite) OR EXISTS (
                 SELECT 1 FROM run_domains rd CROSS JOIN LATERAL (
                     SELECT y.page_id, y.kind FROM page_crawls y
                     WHERE y.domain = rd.domain AND y.run_id = rd.run_id AND y.outcome IS NULL AND y.priority < kind_priority('image') - 1
                     ORDER BY y.priority DESC, y.scheduled_for, y.id LIMIT 1000
                 ) x INNER JOIN pages p ON p.id = x.page_id
-                WHERE rd.domain = p_domain AND kind_document(x.kind) AND p.origin = p_origin
+                WHERE rd.domain = p_domain AND x.kind = ANY (kinds('document')) AND p.origin = p_origin
             )
         )
     );
@@ -231,10 +231,10 @@ BEGIN
             SELECT p_page_id, 0, true, NULL::text
             UNION
             SELECT l.id, n.hops + 1, l.list, l.domain FROM named n CROSS JOIN LATERAL (
-                SELECT f.id, kind_nested(f.kind) AS list, CASE WHEN kind_nested(x.kind) THEN f.domain END AS domain
+                SELECT f.id, f.kind = ANY (kinds('nested')) AS list, CASE WHEN x.kind = ANY (kinds('nested')) THEN f.domain END AS domain
                 FROM page_links x INNER JOIN pages f ON f.id = x.from_page_id
                 WHERE x.to_page_id = n.id AND x.gone_at IS NULL
-                    AND (kind_nested(x.kind) OR x.kind = 'redirect' AND kind_nested(f.kind))
+                    AND (x.kind = ANY (kinds('nested')) OR x.kind = 'redirect' AND f.kind = ANY (kinds('nested')))
                 LIMIT 1000
             ) l
             WHERE n.list AND n.hops < 4

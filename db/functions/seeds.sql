@@ -11,15 +11,15 @@ DECLARE
         FROM jsonb_to_recordset(p_seeds)
             AS x (url text, domain text, registered text, origin text, kind text, patterns text[], rank integer, bare boolean)
     );
-    v_listed CONSTANT text[] := domains_listed(ARRAY(SELECT s.domain FROM unnest(v) s));
     v_weights CONSTANT jsonb := (SELECT r.settings -> 'priority_weights' FROM crawl_runs r WHERE r.id = p_run_id);
     v_new text[];
     v_fresh seed[];
 BEGIN
     listed := 0;
-    IF cardinality(v_listed) > 0 THEN
-        listed := (SELECT count(*)::integer FROM unnest(v) s WHERE s.domain = ANY (v_listed));
-        v := ARRAY(SELECT s FROM unnest(v) s WHERE s.domain <> ALL (v_listed));
+    IF EXISTS (SELECT 1 FROM list_entries) THEN
+        listed := cardinality(v);
+        v := ARRAY(SELECT s FROM unnest(v) s WHERE domain_listed(s.domain) IS NULL);
+        listed := listed - cardinality(v);
     END IF;
     PERFORM registered_add(array_agg(s.domain), array_agg(s.registered)) FROM unnest(v) s WHERE s.registered IS NOT NULL;
     WITH d AS (

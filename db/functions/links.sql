@@ -77,7 +77,7 @@ BEGIN
         UPDATE page_links x SET gone_at = a.ended, last_seen = a.fetched_at
         FROM unnest(v) a
         WHERE x.from_page_id = ANY (v_again) AND a.page_id = ANY (v_again) AND x.from_page_id = a.page_id AND x.gone_at IS NULL
-            AND (NOT kind_announces(x.kind) OR a.doc ? 'all_sitemaps')
+            AND (x.kind <> ALL (kinds('announces')) OR a.doc ? 'all_sitemaps')
             AND NOT EXISTS (
                 SELECT 1 FROM unnest(v_links) l
                 WHERE l.from_id = x.from_page_id AND l.id = x.to_page_id AND link_kind(l.redirect, l.kind) = x.kind
@@ -129,8 +129,8 @@ $$;
 -- to a page, even if somebody has once named its target as a sitemap or an image.
 CREATE OR REPLACE FUNCTION crawl_kind(p_link text, p_page text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE
-        WHEN kind_announces(p_link) THEN p_link
-        WHEN p_link = 'link' AND NOT kind_counted(p_page) THEN 'page'
+        WHEN p_link = ANY (kinds('announces')) THEN p_link
+        WHEN p_link = 'link' AND p_page <> ALL (kinds('counted')) THEN 'page'
         ELSE p_page
     END
 $$;
@@ -140,10 +140,10 @@ $$;
 -- pages that are a link deeper: a site with hundreds of them is not asked for all before its pages.
 -- What is tried again comes after the last (decide.RetryPriority).
 CREATE OR REPLACE FUNCTION list_priority(p_link text, p_follow jsonb, n bigint) RETURNS smallint LANGUAGE sql IMMUTABLE AS $$
-    SELECT CASE WHEN kind_nested(p_link) THEN greatest(1 - n - (p_follow ->> 'depth')::bigint, -5000)::smallint END
+    SELECT CASE WHEN p_link = ANY (kinds('nested')) THEN greatest(1 - n - (p_follow ->> 'depth')::bigint, -5000)::smallint END
 $$;
 
 -- What a link is, by what it leads to.
 CREATE OR REPLACE FUNCTION link_kind(redirect boolean, kind text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
-    SELECT CASE WHEN redirect THEN 'redirect' WHEN kind_announces(kind) THEN kind ELSE 'link' END
+    SELECT CASE WHEN redirect THEN 'redirect' WHEN kind = ANY (kinds('announces')) THEN kind ELSE 'link' END
 $$;

@@ -1,0 +1,111 @@
+-- How many pages a run may ask for of a domain. Null means: no limit. p_own is what a person has
+-- set for the domain. p_growths is how often the run's own budget has grown there. Each time it
+-- grows by one page at least.
+CREATE OR REPLACE FUNCTION pages_budget(p_settings jsonb, p_growths integer, p_own bigint) RETURNS bigint
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE
+        WHEN p_own >= 0 THEN p_own
+        WHEN p_own < 0 OR (p_settings ->> 'max_pages_per_domain')::bigint < 0 THEN NULL
+        WHEN p_growths > 0 THEN greatest(
+            (p_settings ->> 'max_pages_per_domain')::bigint + p_growths,
+            least((p_settings ->> 'max_pages_per_domain')::bigint * (p_settings ->> 'budget_growth')::float8 ^ p_growths, 1e18)::bigint
+        )
+        ELSE (p_settings ->> 'max_pages_per_domain')::bigint
+    END
+$$;
+
+-- The budget of pages that a person has set for a domain; null is none.
+CREATE OR REPLACE FUNCTION domain_budget(p_domain text) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (
+        SELECT (c.value #>> '{}')::bigint FROM domain_controls c
+        WHERE c.domain = p_domain AND c.kind = 'budget' AND c.lifted_at IS NULL AND (c.until IS NULL OR c.until > clock_timestamp())
+    );
+END
+$$;
+
+-- Whether the budget of pages of a whole run is spent.
+CREATE OR REPLACE FUNCTION run_pages_spent(r crawl_runs) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+    SELECT (r.settings ->> 'max_pages')::bigint BETWEEN 0 AND r.pages_started
+$$;
+
+-- How many requests a run has begun to all domains of a registered domain.
+CREATE OR REPLACE FUNCTION registered_started(p_run_id bigint, p_registered text) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN coalesce((
+        SELECT g.pages_started FROM run_registered g WHERE g.run_id = p_run_id AND g.registered = p_registered
+    ), (
+        SELECT coalesce(sum(x.pages_started), 0)::bigint FROM (
+            SELECT rd.pages_started FROM run_domains rd WHERE rd.run_id = p_run_id AND rd.registered = p_registered
+            UNION ALL
+            SELECT rd.pages_started FROM run_domains rd WHERE rd.run_id = p_run_id AND rd.domain = p_registered
+        ) x
+    ));
+END
+$$;
+
+-- Which requests the budgets of a domain in a run leave none of: 'pages', 'all', or '' for neither.
+-- With r the budgets of the whole run count, too.
+CREATE OR REPLACE FUNCTION budget_spent(rd run_domains, p_settings jsonb, p_own bigint, r crawl_runs DEFAULT NULL) RETURNS text
+LANGUAGE sql STABLE AS $$
+    SELECT CASE
+        WHEN r.spent <> '' OR (p_settings ->> 'max_bytes_per_domain')::bigint BETWEEN 0 AND rd.bytes THEN 'all'
+        WHEN rd.pages_started >= pages_budget(p_settings, rd.budget_growths, p_own) OR run_pages_spent(r)
+            OR (p_settings ->> 'max_pages_per_registered_domain')::bigint >= 0
+            AND (p_settings ->> 'max_pages_per_registered_domain')::bigint <= registered_started(rd.run_id, coalesce(rd.registered, rd.domain))
+            THEN 'pages'
+        ELSE ''
+    END
+$$;
+
+-- Counts one request against the budgets of crawl.Start; null is no limit. Returns false, and
+-- counts nothing, if one is spent. What lists pages costs none.
+CREATE OR REPLACE FUNCTION budget_take(p_run_id bigint, p_domain text, p jsonb) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    v_image CONSTANT boolean := p ->> 'kind' = ANY (kinds('image'));
+    v_of_run CONSTANT bigint := (p ->> 'run_budget')::bigint;
+    v_of_registered CONSTANT bigint := (p ->> 'registered_budget')::bigint;
+    v_registered text;
+    v_within boolean := true;
+BEGIN
+    IF NOT v_image AND p ->> 'kind' <> ALL (kinds('counted')) THEN
+        RETURN true;
+    END IF;
+    UPDATE run_domains SET
+        pages_started = pages_started + (NOT v_image)::integer, images_started = images_started + v_image::integer,
+        updated_at = clock_timestamp()
+    WHERE run_id = p_run_id AND domain = p_domain AND coalesce(CASE
+        WHEN v_image THEN images_started < (p ->> 'image_budget')::bigint ELSE pages_started < (p ->> 'domain_budget')::bigint
+    END, true)
+    RETURNING coalesce(registered, domain) INTO v_registered;
+    IF NOT FOUND OR v_image THEN
+        RETURN FOUND;
+    END IF;
+    IF v_of_registered IS NOT NULL THEN
+        -- all domains of a registered domain share its budget
+        IF NOT EXISTS (SELECT 1 FROM run_registered g WHERE g.run_id = p_run_id AND g.registered = v_registered) THEN
+            INSERT INTO run_registered (run_id, registered, pages_started)
+            VALUES (p_run_id, v_registered, registered_started(p_run_id, v_registered) - 1)
+            ON CONFLICT (run_id, registered) DO NOTHING;
+        END IF;
+        UPDATE run_registered g SET pages_started = g.pages_started + 1
+        WHERE g.run_id = p_run_id AND g.registered = v_registered AND g.pages_started < v_of_registered;
+        v_within := FOUND;
+    END IF;
+    IF v_within AND v_of_run IS NOT NULL THEN
+        -- many domains share this row: it is the price of an exact budget, paid only by
+        -- runs that set one
+        UPDATE crawl_runs SET pages_started = pages_started + 1
+        WHERE id = p_run_id AND pages_started < v_of_run;
+        v_within := FOUND;
+        IF NOT v_within THEN
+            UPDATE run_registered g SET pages_started = g.pages_started - 1
+            WHERE g.run_id = p_run_id AND g.registered = v_registered AND g.pages_started > 0;
+        END IF;
+    END IF;
+    IF NOT v_within THEN
+        UPDATE run_domains SET pages_started = pages_started - 1 WHERE run_id = p_run_id AND domain = p_domain;
+    END IF;
+    RETURN v_within;
+END
+$$;

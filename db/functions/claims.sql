@@ -1,0 +1,114 @@
+-- Claims domains that have due work for a run: those first that were active when their
+-- claim ran out, then those that have had the fewest turns, by priority, skipping those
+-- that another dispatcher is just claiming. Of a run whose budget of pages is spent only
+-- images are due.
+-- Where few are due they are looked up by when they are, else by whose turn it is: either
+-- looks at few that it does not take.
+CREATE OR REPLACE FUNCTION domains_claim(p_run_id bigint, p_most integer, p_claim interval) RETURNS text[]
+LANGUAGE plpgsql AS $$
+DECLARE
+    -- how many that are due are sorted at the most
+    c_few CONSTANT integer := 20000;
+    v_due CONSTANT bigint := run_due_count(p_run_id, c_few + 1);
+    v_images CONSTANT boolean := run_open(p_run_id) = 'images';
+    v_lost text[];
+    v_taken text[];
+    v_free text[];
+BEGIN
+    IF v_due = 0 THEN
+        RETURN '{}'::text[];
+    END IF;
+    v_lost := ARRAY(
+        -- OFFSET 0: along domains_lost, and not through all domains in the order of their names
+        SELECT d.domain FROM (
+            SELECT x.domain FROM domains x
+            WHERE x.last_crawl_run_id = p_run_id AND x.status = 'active' AND x.claimed_by IS NULL OFFSET 0
+        ) d CROSS JOIN LATERAL (
+            SELECT x.next_due_at, x.images_due_at FROM run_domains x WHERE x.run_id = p_run_id AND x.domain = d.domain LIMIT 1
+        ) rd
+        WHERE CASE WHEN v_images THEN rd.images_due_at ELSE rd.next_due_at END <= now()
+        ORDER BY d.domain LIMIT p_most
+    );
+    v_taken := ARRAY(
+        (
+            SELECT rd.domain FROM run_domains rd WHERE v_images AND rd.run_id = p_run_id AND rd.images_due_at <= now()
+            ORDER BY rd.images_due_at LIMIT p_most
+        ) UNION ALL (
+            SELECT rd.domain FROM run_domains rd
+            WHERE NOT v_images AND v_due > c_few AND rd.run_id = p_run_id AND rd.next_due_at < 'infinity' AND rd.next_due_at <= now()
+            ORDER BY rd.turns, rd.priority DESC, rd.domain LIMIT p_most
+        ) UNION ALL (
+            SELECT rd.domain FROM run_domains rd
+            WHERE NOT v_images AND v_due <= c_few AND rd.run_id = p_run_id AND rd.next_due_at <= now()
+            ORDER BY rd.turns, rd.priority DESC, rd.domain LIMIT p_most
+        )
+    );
+    v_taken := (v_lost || ARRAY(
+        SELECT u.domain FROM unnest(v_taken) WITH ORDINALITY AS u (domain, n) WHERE u.domain <> ALL (v_lost) ORDER BY u.n
+    )) [:p_most];
+    v_free := ARRAY(
+        SELECT d.domain FROM domains d WHERE d.domain = ANY (v_taken) AND d.claimed_by IS NULL AND d.status <> 'exhausted'
+        ORDER BY d.domain FOR UPDATE SKIP LOCKED
+    );
+    v_taken := ARRAY(
+        SELECT u.domain FROM unnest(v_taken) WITH ORDINALITY AS u (domain, n)
+        WHERE u.domain IN (SELECT unnest(v_free)) ORDER BY u.n
+    );
+    UPDATE domains d SET
+        status = 'active', status_reason = '', claimed_by = 'domain/' || d.domain, claim_expires_at = now() + p_claim,
+        last_crawl_run_id = p_run_id, next_crawl_after = NULL, opens_at = NULL
+    WHERE d.domain = ANY (v_taken);
+    UPDATE run_domains rd SET
+        next_due_at = NULL, images_due_at = NULL, waits = '',
+        turn_started = CASE WHEN rd.run_id = p_run_id THEN rd.pages_started + rd.images_started ELSE rd.turn_started END
+    WHERE rd.domain = ANY (v_taken) AND (rd.next_due_at IS NOT NULL OR rd.run_id = p_run_id);
+    RETURN v_taken;
+END
+$$;
+
+-- Renews the claims on domains of which requests begin, unless they last for long. Who asks for
+-- a page serves the domain: with p_take it takes the claim where that has run out meanwhile.
+CREATE OR REPLACE FUNCTION claims_renew(p_domains text[], p_span interval, p_take boolean) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE domains d SET
+        claimed_by = 'domain/' || d.domain, claim_expires_at = now() + p_span,
+        status = CASE WHEN d.status = 'pending' THEN 'active' ELSE d.status END
+    WHERE d.domain = ANY (p_domains) AND (d.claim_expires_at < now() + p_span * 2 / 3 OR p_take AND d.claimed_by IS NULL);
+    IF FOUND THEN
+        -- next_due_at alone is the condition of a partial index, which would be read instead
+        UPDATE run_domains rd SET next_due_at = NULL, images_due_at = NULL, waits = ''
+        WHERE rd.domain = ANY (p_domains) AND (rd.next_due_at IS NOT NULL OR rd.images_due_at IS NOT NULL);
+    END IF;
+END
+$$;
+
+-- Ends claims that have run out, at most so many: the workflow has died, or was never started.
+-- One that runs all the same takes its claim again with its next request. What a dead worker
+-- has left in flight is closed, once its lease is over. The domains stay active, so that their
+-- turn comes first. Returns how many those were.
+CREATE OR REPLACE FUNCTION claims_expire(p_most integer) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+    v_domains text[] := ARRAY(
+        SELECT x.domain FROM (
+            SELECT d.domain, (
+                SELECT s.free_at FROM politeness_slots s WHERE s.key = 'domain:' || d.domain AND s.holder IS NOT NULL
+            ) AS lease
+            FROM domains d WHERE d.claimed_by IS NOT NULL AND d.claim_expires_at < now() ORDER BY d.claim_expires_at LIMIT p_most
+        ) x
+        WHERE x.lease IS NULL OR x.lease <= clock_timestamp() ORDER BY x.domain
+    );
+BEGIN
+    IF cardinality(v_domains) > 0 THEN
+        -- slots are locked before any other row
+        PERFORM domain_reap(u.domain) FROM unnest(v_domains) u (domain);
+        v_domains := ARRAY(
+            SELECT d.domain FROM domains d
+            WHERE d.domain = ANY (v_domains) AND d.claimed_by IS NOT NULL AND d.claim_expires_at < now()
+            ORDER BY d.domain FOR UPDATE SKIP LOCKED
+        );
+        UPDATE domains d SET claimed_by = NULL, claim_expires_at = NULL WHERE d.domain = ANY (v_domains);
+        PERFORM due_update(v_domains);
+    END IF;
+    RETURN cardinality(v_domains);
+END
+$$;
