@@ -5,29 +5,93 @@ import (
 	"time"
 )
 
-// timeLayouts are those of HTML (section 2.3.5), ISO 8601 and what else is common.
-var timeLayouts = []string{
-	time.RFC3339, "2006-01-02T15:04:05-0700", "2006-01-02T15:04Z07:00", "2006-01-02T15:04-0700", "2006-01-02T15:04:05",
-	"2006-01-02T15:04", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 -0700", "2006-01-02 15:04:05", "2006-01-02 15:04",
-	"2006-01-02", "2006/01/02", "20060102", "2006-01", time.RFC1123, time.RFC1123Z, "January 2, 2006", "2 January 2006",
+// The forms of a date with a zone that is a part of it, and of one without.
+var (
+	zonedLayouts = []string{
+		time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05-0700", "2006-01-02T15:04-0700", "2006-01-02 15:04:05Z07:00",
+	}
+	dateLayouts = []string{
+		"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02",
+		"2006/01/02", "20060102", "2006-01",
+		"2 Jan 2006 15:04:05", "2 Jan 2006 15:04", "2 Jan 2006",
+		"2 January 2006 15:04:05", "2 January 2006 15:04", "2 January 2006", "January 2, 2006",
+		"2 Jan 06 15:04:05", "2 Jan 06 15:04",
+		"2-Jan-06 15:04:05", "2-Jan-2006 15:04:05", "2-Jan-2006 15:04", "2-Jan-2006",
+	}
+)
+
+// ParseTime is [ParseDate] for when something was written, between the years 1980 and 2100.
+func ParseTime(text string) time.Time {
+	if at := ParseDate(text); 1980 <= at.Year() && at.Year() <= 2100 {
+		return at
+	}
+	return time.Time{}
 }
 
-// ParseTime reads a date as pages, feeds and sitemaps have it: RFC 3339, the forms of HTML
-// (section 2.3.5) and what else is common. It is in UTC, between the years 1980 and 2100;
-// zero where the text is no such date.
-func ParseTime(text string) time.Time {
-	const longest = 40
-	text = strings.TrimSpace(text)
+// ParseDate reads a date as pages, headers, feeds and sitemaps have it: RFC 3339, RFC 822,
+// RFC 850, the forms of HTML (section 2.3.5) and what else is common. Without a zone, or with
+// one that RFC 822 does not know, it is in UTC. It returns the date in UTC, between the years
+// 1970 and 9999, which JSON and Postgres can hold; zero if the text is no such date.
+func ParseDate(text string) time.Time {
+	const longest = 64 // "Wednesday, 30 September 2026 15:00:00.000000000 +0000" has 53
 	if text == "" || len(text) > longest {
 		return time.Time{}
 	}
-	for _, layout := range timeLayouts {
+	if day, date, found := strings.Cut(text, ","); found && IsWeekday(day) {
+		text = date
+	}
+	text = strings.Join(strings.Fields(text), " ")
+	at, ok := parseAny(text, zonedLayouts)
+	if !ok {
+		date, zone := cutZone(text)
+		at, ok = parseAny(date, dateLayouts)
+		at = at.Add(-zone)
+	}
+	if at = at.UTC(); !ok || at.Year() < 1970 || at.Year() > 9999 {
+		return time.Time{}
+	}
+	return at
+}
+
+func parseAny(text string, layouts []string) (time.Time, bool) {
+	for _, layout := range layouts {
 		if at, err := time.Parse(layout, text); err == nil {
-			if at = at.UTC(); 1980 <= at.Year() && at.Year() <= 2100 {
-				return at
-			}
-			return time.Time{}
+			return at, true
 		}
 	}
-	return time.Time{}
+	return time.Time{}, false
+}
+
+// zones are the names of RFC 822, section 5.1, that are not UTC: their hours from it.
+var zones = map[string]int{
+	"EDT": -4, "EST": -5, "CDT": -5, "CST": -6, "MDT": -6, "MST": -7, "PDT": -7, "PST": -8,
+}
+
+// cutZone takes the zone off the end of a date: "-0700", or a name. It returns its offset
+// from UTC.
+func cutZone(text string) (date string, offset time.Duration) {
+	at := strings.LastIndexByte(text, ' ')
+	if at < 0 {
+		return text, 0
+	}
+	zone := strings.ToUpper(text[at+1:])
+	if numeric, err := time.Parse("-0700", zone); err == nil {
+		_, seconds := numeric.Zone()
+		return text[:at], time.Duration(seconds) * time.Second
+	}
+	if strings.Trim(zone, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
+		return text, 0 // a year or a time
+	}
+	return text[:at], time.Duration(zones[zone]) * time.Hour
+}
+
+// IsWeekday reports whether a text is the name of a day, or its first three letters.
+func IsWeekday(text string) bool {
+	text = strings.TrimSpace(text)
+	for day := time.Sunday; day <= time.Saturday; day++ {
+		if name := day.String(); strings.EqualFold(text, name) || strings.EqualFold(text, name[:3]) {
+			return true
+		}
+	}
+	return false
 }

@@ -2,7 +2,6 @@ package politeness
 
 import (
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl/settings"
@@ -175,32 +174,4 @@ func (w window) length() time.Duration {
 		return w.to - w.from
 	}
 	return w.to - w.from + day
-}
-
-// String is the windows as ParseWindows reads them: days in ranges, hours in two
-// digits, every zone named. It is empty for the zero value.
-func (w Windows) String() string {
-	texts := make([]string, len(w.windows))
-	for i, win := range w.windows {
-		texts[i] = settings.Window{Days: win.days, From: win.from, To: win.to, Zone: win.zone.String()}.String()
-	}
-	return strings.Join(texts, ", ")
-}
-
-// MarshalText writes the windows as String does.
-func (w Windows) MarshalText() ([]byte, error) { return []byte(w.String()), nil }
-
-// UnmarshalText reads what ParseWindows reads, or the zero value from an empty
-// text.
-func (w *Windows) UnmarshalText(text []byte) error {
-	*w = Windows{}
-	if len(text) == 0 {
-		return nil
-	}
-	parsed, err := ParseWindows(string(text))
-	if err != nil {
-		return err
-	}
-	*w = parsed
-	return nil
 }

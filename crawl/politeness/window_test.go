@@ -1,7 +1,6 @@
 package politeness_test
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -118,20 +117,6 @@ func TestValidateSettings(t *testing.T) {
 			require.Equal(t, 2, strings.Count(err.Error(), crawl.ErrInvalid.Error()), err)
 		}
 	})
-}
-
-func TestWindowsTravelAsText(t *testing.T) {
-	t.Parallel()
-	w := mustWindows(t, "Mon-Fri 22:00-06:00 Europe/Berlin")
-	data, err := json.Marshal(w)
-	require.NoError(t, err)
-	require.JSONEq(t, `"Mon-Fri 22:00-06:00 Europe/Berlin"`, string(data))
-	var got politeness.Windows
-	require.NoError(t, json.Unmarshal(data, &got))
-	require.Equal(t, w, got)
-	require.NoError(t, json.Unmarshal([]byte(`""`), &got))
-	require.Equal(t, politeness.Windows{}, got)
-	require.ErrorIs(t, json.Unmarshal([]byte(`"always"`), &got), crawl.ErrInvalid)
 }
 
 func TestWindowsWait(t *testing.T) {

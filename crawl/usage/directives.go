@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/mosey-web/mosey/crawl"
 )
 
 // addMetaRobots reads the content of a meta element that is addressed to us.
@@ -38,7 +40,7 @@ func (d *directives) read(list string) {
 			d.words(words[:at])
 			name := strings.TrimSpace(words[at:])
 			if strings.EqualFold(name, "unavailable_after") {
-				if isWeekday(value) && more { // "Friday, 25-Jun-10 15:00:00 UTC"
+				if crawl.IsWeekday(value) && more { // "Friday, 25-Jun-10 15:00:00 UTC"
 					value, rest, more = strings.Cut(rest, ",")
 				}
 				d.unavailableAfter(value)
@@ -98,8 +100,8 @@ func (d *directives) words(text string) {
 }
 
 func (d *directives) unavailableAfter(value string) {
-	if after, ok := parseDate(value); ok && d.by.Said() {
-		d.said.setUnavailable(after, d.by)
+	if d.by.Said() {
+		d.said.setUnavailable(crawl.ParseDate(value), d.by)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 	"golang.org/x/text/unicode/norm"
 
@@ -63,21 +62,21 @@ func newImageCollector(limits Limits) *imageCollector {
 }
 
 // begin takes a start tag.
-func (c *imageCollector) begin(tag atom.Atom, attrs attributes, more *imageAttributes) {
+func (c *imageCollector) begin(tag atom.Atom, attrs attributes) {
 	c.caption.separate()
-	c.backgrounds(more)
+	c.backgrounds(attrs)
 	switch tag {
 	case atom.Img:
-		c.img(attrs, more)
+		c.img(attrs)
 	case atom.Image: // the parser makes an img of it, but in a drawing, where it has no src
-		if attrs.src != "" {
-			c.img(attrs, more)
+		if attrs.get("src") != "" {
+			c.img(attrs)
 		}
 	case atom.Picture:
 		c.endPicture()
 		c.inPicture = true
 	case atom.Source:
-		c.source(attrs, more)
+		c.source(attrs)
 	case atom.Figure:
 		if len(c.figures) >= maxFigures {
 			c.beyond++
@@ -92,7 +91,7 @@ func (c *imageCollector) begin(tag atom.Atom, attrs attributes, more *imageAttri
 			c.caption.reset(MaxImageTextBytes, false)
 		}
 	case atom.Link:
-		c.link(attrs, more)
+		c.link(attrs)
 	case atom.Meta:
 		c.meta(attrs)
 	default: // has no image but in its style
@@ -134,12 +133,21 @@ func (c *imageCollector) finish() {
 
 // img takes an img element. Where nothing is said of sizes, what a browser prefers comes
 // first, and what a script fills in before what it replaces.
-func (c *imageCollector) img(attrs attributes, more *imageAttributes) {
-	found := foundImage{alt: c.clean(attrs.alt), width: dimension(more.width), height: dimension(more.height)}
+func (c *imageCollector) img(attrs attributes) {
+	const fine = 2 // pixels to a CSS pixel
+	found := foundImage{
+		alt: c.clean(attrs.get("alt")), width: dimension(attrs.get("width")), height: dimension(attrs.get("height")),
+	}
 	found.group, c.picture = c.picture, group{}
-	c.lazy(&found.group, more, crawl.DiscoveryLazy)
-	found.addSet(more.srcset, candidate{by: crawl.DiscoverySrcset})
-	found.add(attrs.src, candidate{by: crawl.DiscoveryImg, density: 1})
+	for _, set := range attrs.lazy(lazySets) {
+		found.addSet(set, candidate{by: crawl.DiscoveryLazy})
+	}
+	found.add(attrs.get("data-hi-res-src"), candidate{by: crawl.DiscoveryLazy, density: fine})
+	for _, ref := range attrs.lazy(lazySources) {
+		found.add(ref, candidate{by: crawl.DiscoveryLazy, density: 1})
+	}
+	found.addSet(attrs.get("srcset"), candidate{by: crawl.DiscoverySrcset})
+	found.add(attrs.get("src"), candidate{by: crawl.DiscoveryImg, density: 1})
 	if i := c.add(found); i >= 0 && len(c.figures) > 0 {
 		if f := &c.figures[len(c.figures)-1]; len(f.images) < maxFigureImages {
 			f.images = append(f.images, i)
@@ -147,28 +155,16 @@ func (c *imageCollector) img(attrs attributes, more *imageAttributes) {
 	}
 }
 
-// lazy takes what a script fills in.
-func (c *imageCollector) lazy(g *group, more *imageAttributes, by crawl.Discovery) {
-	const fine = 2
-	for _, set := range more.lazySets {
-		g.addSet(set, candidate{by: by})
-	}
-	g.add(more.fine, candidate{by: by, density: fine})
-	for _, ref := range more.lazy {
-		g.add(ref, candidate{by: by, density: 1})
-	}
-}
-
 // source takes a source element of a picture, not of a video.
-func (c *imageCollector) source(attrs attributes, more *imageAttributes) {
+func (c *imageCollector) source(attrs attributes) {
 	if !c.inPicture {
 		return
 	}
-	source := candidate{by: crawl.DiscoveryPicture, format: formatOf(attrs.kind, "")}
-	for _, set := range more.lazySets {
+	source := candidate{by: crawl.DiscoveryPicture, format: formatOf(attrs.get("type"), "")}
+	for _, set := range attrs.lazy(lazySets) {
 		c.picture.addSet(set, source)
 	}
-	c.picture.addSet(more.srcset, source)
+	c.picture.addSet(attrs.get("srcset"), source)
 }
 
 // endPicture takes the sources of a picture whose img is yet to be made by a script.
@@ -178,9 +174,9 @@ func (c *imageCollector) endPicture() {
 }
 
 // backgrounds takes those of an element.
-func (c *imageCollector) backgrounds(more *imageAttributes) {
-	c.style(more.style, crawl.DiscoveryCSS)
-	for _, lazy := range more.backgrounds {
+func (c *imageCollector) backgrounds(attrs attributes) {
+	c.style(attrs.get("style"), crawl.DiscoveryCSS)
+	for _, lazy := range attrs.lazy(lazyBackgrounds) {
 		switch {
 		case strings.Contains(lazy, "("):
 			c.style("background:"+lazy, crawl.DiscoveryLazy)
@@ -190,9 +186,9 @@ func (c *imageCollector) backgrounds(more *imageAttributes) {
 			c.add(foundImage{group: g})
 		}
 	}
-	if more.backgroundSet != "" {
+	if set := attrs.get("data-bgset"); set != "" { // of a plugin of lazysizes
 		var g group
-		for srcset, mediaType := range backgroundSets(more.backgroundSet) {
+		for srcset, mediaType := range backgroundSets(set) {
 			g.addSet(srcset, candidate{by: crawl.DiscoveryLazy, format: formatOf(mediaType, "")})
 		}
 		c.add(foundImage{group: g})
@@ -279,35 +275,8 @@ func (f *foundImage) fill(other foundImage) {
 
 // clean makes a text fit to show.
 func (c *imageCollector) clean(text string) string {
-	if text == "" {
-		return ""
-	}
-	c.scratch.reset(MaxImageTextBytes, false)
-	c.scratch.add(text)
-	return normal(c.scratch.String())
+	return normal(c.scratch.clean(text, MaxImageTextBytes))
 }
 
 // normal is the normal form C of a text, which may be longer than the text.
 func normal(text string) string { return prefix(norm.NFC.String(text), MaxImageTextBytes) }
-
-// tree takes what is in a node. html.Parse keeps trees shallow enough to descend into.
-func (c *imageCollector) tree(node *html.Node, visible bool) {
-	for child := node.FirstChild; child != nil; child = child.NextSibling {
-		switch child.Type {
-		case html.TextNode:
-			if visible {
-				c.text(child.Data)
-			}
-		case html.ElementNode:
-			tag := child.DataAtom
-			if child.Namespace != "" {
-				tag = 0 // part of a drawing or a formula
-			}
-			more := imageAttributesOf(child.Attr)
-			c.begin(tag, attributesOf(child.Attr), &more)
-			c.tree(child, visible && !invisible(child.DataAtom))
-			c.end(tag)
-		default: // comments say nothing
-		}
-	}
-}

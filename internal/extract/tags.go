@@ -48,29 +48,31 @@ func (c *collector) tags(body []byte) int {
 			if tag == atom.Noscript {
 				z.NextIsNotRawText()
 			}
-			attrs := c.startTag(z, tag, more)
+			attrs := c.attributesOf(z, tag, more)
 			inData = tag == atom.Script && linkedData(attrs)
-			c.element(tag, attrs)
-			c.text.separate()
+			c.begin(tag, tag, attrs)
 			c.text.hide(tag)
 			if kind == html.StartTagToken {
-				c.begin(tag, attrs)
+				if tag == atom.A {
+					c.endLink() // one is not inside another
+				}
+				c.open(tag, roleOf(tag, anyLink), attrs)
 			}
 		case html.EndTagToken:
 			inTitle, inData = false, false
-			c.text.separate()
 			name, _ := z.TagName()
 			tag := atom.Lookup(name)
 			c.text.show(tag)
-			c.finish(tag)
-			if c.images != nil {
-				c.images.end(tag)
-			}
+			c.close(roleOf(tag, anyLink))
+			c.end(tag)
 		case html.TextToken:
-			if inData {
+			switch {
+			case inData:
 				c.said.readLinkedData(string(z.Text()))
-			} else {
-				c.characters(z, inTitle)
+			case inTitle:
+				c.setTitle(string(z.Text()))
+			case c.text.hidden == 0:
+				c.characters(string(z.Text()))
 			}
 			inTitle, inData = false, false
 		default:
@@ -85,39 +87,9 @@ func (c *collector) tags(body []byte) int {
 	}
 }
 
-// begin and finish tell the blocks of start and end tags. Of an end tag only the name is
-// known, so that the name alone counts: every element a has a link.
-func (c *collector) begin(tag atom.Atom, attrs attributes) {
-	c.blocks.open(roleOf(tag, attributes{href: "any"}), len(c.text.text))
-	if tag == atom.A {
-		c.endLink() // one is not inside another
-		c.beginLink(attrs.href)
-	}
-	if tag == atom.Img {
-		c.image(attrs.alt)
-	}
-}
-
-func (c *collector) finish(tag atom.Atom) {
-	c.blocks.close(roleOf(tag, attributes{href: "any"}), len(c.text.text))
-	if tag == atom.A {
-		c.endLink()
-	}
-}
-
-// characters takes the text that z stands at.
-func (c *collector) characters(z *html.Tokenizer, inTitle bool) {
-	switch {
-	case inTitle:
-		c.setTitle(string(z.Text()))
-	case c.text.wanted():
-		text := string(z.Text())
-		c.text.add(text)
-		if c.images != nil {
-			c.images.text(text)
-		}
-	}
-}
+// anyLink stands for the attributes of all elements. Of an end tag only the name is known,
+// so that the name alone counts: every element a has a link.
+var anyLink = attributes{{Key: "href", Val: "any"}}
 
 // skipToken returns where reading may go on after the token at start, which is
 // too long or the last: at the first tag beyond it, or at the end.
@@ -129,40 +101,21 @@ func skipToken(body []byte, start int) int {
 	return len(body)
 }
 
-// startTag returns the attributes of the tag that z stands at, and takes its images if
-// they are asked for.
-func (c *collector) startTag(z *html.Tokenizer, tag atom.Atom, more bool) attributes {
-	if c.images == nil {
-		return tagAttributes(z, tag, more, nil)
-	}
-	var ofImages imageAttributes
-	attrs := tagAttributes(z, tag, more, &ofImages)
-	c.images.begin(tag, attrs, &ofImages)
-	return attrs
-}
-
-// tagAttributes returns the attributes of the tag that z stands at, for the
-// elements that have any of interest. Those of images are for all elements, and are
-// only read into ofImages if it is not nil.
-func tagAttributes(z *html.Tokenizer, tag atom.Atom, more bool, ofImages *imageAttributes) attributes {
-	var a attributes
+// attributesOf returns the attributes of the tag that z stands at, up to the next tag, for
+// the elements that have any of interest. All have if images are asked for.
+func (c *collector) attributesOf(z *html.Tokenizer, tag atom.Atom, more bool) attributes {
 	switch tag {
 	case atom.A, atom.Area, atom.Base, atom.Frame, atom.Html, atom.Iframe, atom.Img, atom.Input, atom.Link, atom.Meta, atom.Script, atom.Time:
 	default:
-		if ofImages == nil {
-			return a
+		if c.images == nil {
+			return nil
 		}
 	}
+	c.attrs = c.attrs[:0]
 	for more {
 		var key, value []byte
 		key, value, more = z.TagAttr()
-		if ofImages != nil {
-			ofImages.set(string(key), string(value))
-		}
-		switch string(key) {
-		case "alt", "content", "datetime", "href", "hreflang", "http-equiv", "itemprop", "lang", "name", "property", "rel", "src", "type":
-			a.set(string(key), string(value))
-		}
+		c.attrs = append(c.attrs, html.Attribute{Key: atom.String(key), Val: string(value)})
 	}
-	return a
+	return c.attrs
 }

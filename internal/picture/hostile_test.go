@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/image/bmp"
@@ -321,4 +322,34 @@ func FuzzRead(f *testing.F) {
 			require.Equal(t, crawl.CleanText(text, 500), text)
 		}
 	})
+}
+
+// The index of an AVIF or HEIC file can have items of no bytes, and count more of them than
+// there are.
+func TestIndexOfNothing(t *testing.T) {
+	t.Parallel()
+	be := binary.BigEndian
+	locations := box("iloc", numbers(0), []byte{0, 0, 0xff, 0xff}, bytes.Repeat([]byte{0, 2, 0, 0, 0xff, 0xff}, 20_000))
+	items := box("iinf", numbers(1<<24, 1<<31), box("infe", numbers(2<<24), []byte{0, 2, 0, 0}, []byte("Exif\x00")))
+	for name, more := range map[string][]byte{
+		"Extents":    locations,
+		"Items":      append(items, box("infe", bytes.Repeat(numbers(2<<24), 50_000))...),
+		"Length":     be.AppendUint32(be.AppendUint32(nil, 1), be.Uint32([]byte("free"))),
+		"Properties": box("iprp", box("ipco", bytes.Repeat(box("irot", []byte{1}), 100_000)), box("ipma", numbers(1, 1<<31))),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := heif("avif", 640, 480, 0, more)
+			counted := &failing{file: bytes.NewReader(file)}
+			start := time.Now()
+			got, err := picture.New(picture.Limits{}).Read(t.Context(), counted, int64(len(file)), picture.Options{})
+			t.Logf("%d bytes: %d reads, %v", len(file), counted.reads, time.Since(start).Round(time.Millisecond))
+			require.Less(t, counted.reads, 5_000)
+			if err != nil {
+				requireOurs(t, err)
+				return
+			}
+			require.Equal(t, 640, got.Width)
+		})
+	}
 }

@@ -2,7 +2,6 @@ package picture
 
 import (
 	"bytes"
-	"encoding/binary"
 	"io"
 	"strings"
 	"time"
@@ -30,28 +29,25 @@ type metadata struct {
 	orientation orientation
 }
 
-// readMetadata reads the metadata that the survey found. For TIFF, where they can be
-// anywhere, it reads the file. Malformed metadata do not make the picture malformed.
+// readMetadata reads the metadata of the file, those in chunks as the survey found them.
+// Malformed metadata do not make the picture malformed.
 func readMetadata(found *survey, src *source) metadata {
 	t := &texts{orientation: 1, exif: map[string]string{}, xmp: map[string]string{}, iptc: map[string]string{}}
-	if found.format == crawl.ImageTIFF {
+	switch found.format {
+	case crawl.ImageJPEG:
+		t.read(src.metadata(), imagemeta.JPEG, imagemeta.EXIF|imagemeta.XMP|imagemeta.IPTC)
+	case crawl.ImageTIFF:
 		t.read(src.metadata(), imagemeta.TIFF, imagemeta.EXIF|imagemeta.XMP|imagemeta.IPTC)
-		return t.metadata()
+	case crawl.ImageAVIF, crawl.ImageHEIC:
+		t.read(src.metadata(), imagemeta.HEIF, imagemeta.EXIF|imagemeta.XMP)
+		t.orientation = 1 // a box tells it, which the size includes
+	case crawl.ImagePNG, crawl.ImageGIF, crawl.ImageWebP, crawl.ImageBMP:
 	}
 	if len(found.exif) > 0 { // which is a TIFF without a picture
 		t.read(src.of(found.exif).metadata(), imagemeta.TIFF, imagemeta.EXIF)
 	}
 	if len(found.xmp) > 0 {
 		readXMP(bytes.NewReader(found.xmp), t.xmp)
-	}
-	if len(found.iptc) > 0 { // which is read as a JPEG that has nothing else
-		file := []byte{0xff, jpegSOI, 0xff, jpegAPP13}
-		file = binary.BigEndian.AppendUint16(file, uint16(2+len(iptcMark)+len(found.iptc))) //nolint:gosec // it was in such a segment
-		file = append(append(append(file, iptcMark...), found.iptc...), 0xff, jpegSOS)
-		t.read(src.of(file).metadata(), imagemeta.JPEG, imagemeta.IPTC)
-	}
-	if found.format == crawl.ImageAVIF || found.format == crawl.ImageHEIC {
-		t.orientation = 1 // a box tells it, which the size includes
 	}
 	return t.metadata()
 }
@@ -61,11 +57,9 @@ func readMetadata(found *survey, src *source) metadata {
 // each of its steps is a read, which is counted.
 func (s *source) metadata() *io.SectionReader { return s.grant(metaBytesMax, metaReadsMax) }
 
-// tiffSize reads the size of a TIFF for which there is no decoder.
-func (s *survey) tiffSize(src *source) error {
-	result, err := imagemeta.Decode(imagemeta.Options{
-		R: src.metadata(), ImageFormat: imagemeta.TIFF, Sources: imagemeta.CONFIG,
-	})
+// sizeOf reads the size of a file for which there is no decoder.
+func (s *survey) sizeOf(file io.ReadSeeker, format imagemeta.ImageFormat) error {
+	result, err := imagemeta.Decode(imagemeta.Options{R: file, ImageFormat: format, Sources: imagemeta.CONFIG})
 	s.width, s.height = result.ImageConfig.Width, result.ImageConfig.Height
 	return err
 }
@@ -188,6 +182,3 @@ func firstTime(texts ...string) time.Time {
 	}
 	return time.Time{}
 }
-
-// trimExifMark cuts off what some writers put before EXIF in a WebP.
-func trimExifMark(data []byte) []byte { return bytes.TrimPrefix(data, []byte(exifMark)) }

@@ -122,7 +122,12 @@ func (r *Reader) read(ctx context.Context, src *source, options Options, result 
 	if err != nil {
 		return src.blame(fmt.Errorf("%s: %w", format, err))
 	}
+	// The library that reads metadata takes memory for what a file claims to have.
+	if err := r.slots.Acquire(ctx, 1); err != nil {
+		return err
+	}
 	meta := readMetadata(found, src)
+	r.slots.Release(1)
 	if src.err != nil {
 		return src.err
 	}

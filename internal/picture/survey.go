@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/bep/imagemeta"
 	"golang.org/x/image/bmp"
 
 	"github.com/mosey-web/mosey/crawl"
@@ -25,12 +26,11 @@ type survey struct {
 	grey bool
 	// first is where the first frame of an animated WebP is.
 	first webpFrame
-	// exif, xmp and iptc are what a file of segments or chunks carries of each.
-	exif, xmp, iptc []byte
+	// exif and xmp are what a file of chunks carries of each.
+	exif, xmp []byte
 }
 
-// sectionBytesMax bounds a section of metadata. A longer one is passed over. A segment of
-// a JPEG cannot be as long; a chunk of a PNG or a WebP can.
+// sectionBytesMax bounds a section of metadata. A longer one is passed over.
 const sectionBytesMax = 1 << 20
 
 // memoryMax is an estimate that is more than there is: they are made of numbers that a
@@ -86,6 +86,24 @@ func product(factors ...int64) int64 {
 	}
 	return n
 }
+
+// heif reads the size of an AVIF or HEIC file (ISO/IEC 23008-12), as it is shown. There is
+// no decoder for either.
+func (s *survey) heif(src *source) error {
+	s.undecodable = "no decoder for " + string(s.format)
+	var head [12]byte
+	if _, err := src.whole().ReadAt(head[:], 0); err != nil {
+		return err
+	}
+	switch string(head[8:]) {
+	case "avis", "msf1", "hevc", "hevx":
+		s.frames = 0 // a sequence, of a length that only its samples tell
+	}
+	return s.sizeOf(src.grant(heifIndexMax, metaReadsMax), imagemeta.HEIF)
+}
+
+// heifIndexMax bounds what is read of the index of an AVIF or HEIC file for its size.
+const heifIndexMax = 1 << 20
 
 // bmp reads the header of a BMP, also of a kind for which there is no decoder.
 func (s *survey) bmp(src *source) error {

@@ -2,7 +2,6 @@ package picture
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -21,16 +20,7 @@ const (
 	jpegSOI   = 0xd8
 	jpegEOI   = 0xd9
 	jpegSOS   = 0xda
-	jpegAPP1  = 0xe1
-	jpegAPP13 = 0xed
 	jpegAPP14 = 0xee
-)
-
-// What begins a section of metadata in a segment of a JPEG.
-const (
-	exifMark = "Exif\x00\x00"
-	xmpMark  = "http://ns.adobe.com/xap/1.0/\x00"
-	iptcMark = "Photoshop 3.0\x00"
 )
 
 // jpegScansMax bounds the scans of a progressive JPEG: an encoder makes ten or so. Each
@@ -61,7 +51,7 @@ func (s *survey) jpeg(r *bufio.Reader) error {
 		if n < 0 {
 			return errors.New("it has a segment without a length")
 		}
-		if err := s.segment(r, marker, n, &frame); err != nil {
+		if err := frame.segment(r, marker, n); err != nil {
 			return err
 		}
 	}
@@ -92,32 +82,17 @@ func nextMarker(r *bufio.Reader) (byte, error) {
 }
 
 // segment reads a segment of n bytes.
-func (s *survey) segment(r *bufio.Reader, marker byte, n int64, frame *jpegFrame) error {
+func (f *jpegFrame) segment(r *bufio.Reader, marker byte, n int64) error {
 	switch {
 	case marker >= jpegSOF0 && marker <= jpegSOF15 && marker != jpegDHT && marker != jpegJPG && marker != jpegDAC:
 		header, err := section(r, n, "")
 		if err != nil {
 			return err
 		}
-		return frame.read(marker, header)
-	case marker == jpegAPP1:
-		data, err := section(r, n, "")
-		if exif, ok := bytes.CutPrefix(data, []byte(exifMark)); ok && s.exif == nil {
-			s.exif = exif
-		}
-		if xmp, ok := bytes.CutPrefix(data, []byte(xmpMark)); ok && s.xmp == nil {
-			s.xmp = xmp
-		}
-		return err
-	case marker == jpegAPP13:
-		data, err := section(r, n, iptcMark)
-		if s.iptc == nil {
-			s.iptc = data
-		}
-		return err
+		return f.read(marker, header)
 	case marker == jpegAPP14:
 		data, err := section(r, n, "Adobe")
-		frame.rgb = frame.rgb || len(data) >= 7 && data[6] == 0
+		f.rgb = f.rgb || len(data) >= 7 && data[6] == 0
 		return err
 	}
 	return discard(r, n)

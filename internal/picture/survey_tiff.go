@@ -7,6 +7,7 @@ import (
 	"image/color"
 	"io"
 
+	"github.com/bep/imagemeta"
 	"golang.org/x/image/tiff"
 )
 
@@ -23,7 +24,7 @@ func (s *survey) tiff(src *source) error {
 	config, err := tiff.DecodeConfig(src.whole())
 	if unsupported, ok := errors.AsType[tiff.UnsupportedError](err); ok {
 		s.undecodable = "no decoder for this kind of tiff: " + string(unsupported)
-		return s.tiffSize(src)
+		return s.sizeOf(src.metadata(), imagemeta.TIFF)
 	}
 	s.width, s.height = config.Width, config.Height
 	if err != nil {

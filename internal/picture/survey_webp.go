@@ -2,6 +2,7 @@ package picture
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -90,7 +91,7 @@ func (s *survey) webpChunk(r *bufio.Reader, kind string, at, n int64) (err error
 	switch kind {
 	case "EXIF":
 		data, err = section(r, n, "")
-		s.exif = trimExifMark(data)
+		s.exif = bytes.TrimPrefix(data, []byte("Exif\x00\x00")) // which some writers put before it
 		return err
 	case "XMP ":
 		s.xmp, err = section(r, n, "")

@@ -87,8 +87,7 @@ func (a account) command(cmd *exec.Cmd, deathSignal syscall.Signal) {
 	cmd.Env = environment("PATH", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 }
 
-// canReach fails with a *ClosedError when the account may not pass through one
-// of the directories above path. Mode bits tell; finer rights, such as access
+// canReach fails when the account may not pass through one of the directories above path. Mode bits tell; finer rights, such as access
 // control lists, are for the account's programs to find out.
 func (a account) canReach(path string) error {
 	if !a.other {
@@ -100,7 +99,10 @@ func (a account) canReach(path string) error {
 			return err
 		}
 		if !a.canPass(stat) {
-			return &ClosedError{Dir: dir, User: a.name, Path: path}
+			return fmt.Errorf("postgres does not run as root and would run as user %s, "+
+				"to whom the directory %s is closed, and with it %s: choose another data "+
+				"directory with --data-dir, let others pass (chmod o+x %s), or start "+
+				"Mosey as a plain user", a.name, dir, path, dir)
 		}
 		if dir == filepath.Dir(dir) {
 			return nil

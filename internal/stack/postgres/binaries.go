@@ -162,38 +162,16 @@ func missing(major int, found []binaries, cause error) error {
 		versions = "only Postgres " + strings.Join(slices.Compact(names), ", ")
 	}
 	if major != 0 {
-		return &VersionError{Cluster: major, Found: versions, cause: cause}
+		return fmt.Errorf("the database in the data directory needs Postgres %d, "+
+			"but %s found (%w): install Postgres %d or name the folder of its "+
+			"programs in %s; the data is untouched",
+			major, versions, cause, major, binVariable)
 	}
-	return fmt.Errorf("%w: %s found on this machine, and downloading one failed "+
+	return fmt.Errorf("no usable Postgres: %s found on this machine, and downloading one failed "+
 		"(%w): install Postgres %d or newer, name the folder of its programs in "+
 		"%s, or set DATABASE_URL to a database of yours",
-		ErrNoBinaries, versions, cause, minMajor, binVariable)
+		versions, cause, minMajor, binVariable)
 }
-
-// ErrNoBinaries says that no usable Postgres is on the machine and that none
-// could be downloaded.
-var ErrNoBinaries = errors.New("no usable Postgres")
-
-// VersionError says that no binaries of the existing cluster's major version
-// were found. The cluster is untouched.
-type VersionError struct {
-	// Cluster is the major version that the cluster needs.
-	Cluster int
-	// Found says, in words, what there is instead.
-	Found string
-
-	cause error
-}
-
-func (e *VersionError) Error() string {
-	return fmt.Sprintf("the database in the data directory needs Postgres %d, "+
-		"but %s found (%v): install Postgres %d or name the folder of its "+
-		"programs in %s; the data is untouched",
-		e.Cluster, e.Found, e.cause, e.Cluster, binVariable)
-}
-
-// Unwrap gives the reason why none could be downloaded.
-func (e *VersionError) Unwrap() error { return e.cause }
 
 // versionPattern matches what "postgres --version" prints, for example
 // "postgres (PostgreSQL) 16.4 (Debian 16.4-1)" or "... 18beta1".

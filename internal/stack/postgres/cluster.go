@@ -20,22 +20,6 @@ import (
 // ErrNoCluster says that the data directory holds no database yet.
 var ErrNoCluster = errors.New("no database in the data directory yet")
 
-// ClosedError says that the user that Postgres must run as cannot reach the
-// data directory.
-type ClosedError struct {
-	// Dir is the directory that stands in the way, above Path.
-	Dir  string
-	User string
-	Path string
-}
-
-func (e *ClosedError) Error() string {
-	return fmt.Sprintf("postgres does not run as root and would run as user %s, "+
-		"to whom the directory %s is closed, and with it %s: choose another data "+
-		"directory with --data-dir, let others pass (chmod o+x %s), or start "+
-		"Mosey as a plain user", e.User, e.Dir, e.Path, e.Dir)
-}
-
 // clusterMajor reads the major version of the existing cluster, or returns
 // ErrNoCluster. It changes nothing.
 func clusterMajor(dir string) (int, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/netip"
 	"net/url"
 	"path/filepath"
 	"runtime"
@@ -41,18 +42,8 @@ func chooseEndpoint(ctx context.Context, dir string) (endpoint, error) {
 	if err != nil {
 		return endpoint{}, fmt.Errorf("find a free port for Postgres: %w", err)
 	}
-	_, port, err := net.SplitHostPort(listener.Addr().String())
-	if err != nil {
-		return endpoint{}, fmt.Errorf("find a free port for Postgres: %w", err)
-	}
-	if err := listener.Close(); err != nil {
-		return endpoint{}, fmt.Errorf("find a free port for Postgres: %w", err)
-	}
-	number, err := strconv.Atoi(port)
-	if err != nil {
-		return endpoint{}, fmt.Errorf("find a free port for Postgres: %w", err)
-	}
-	return endpoint{port: number}, nil
+	addr, _ := netip.ParseAddrPort(listener.Addr().String()) // of a listener it always is one
+	return endpoint{port: int(addr.Port())}, listener.Close()
 }
 
 // settings are the command line's part of the configuration.

@@ -37,8 +37,7 @@ type Server struct {
 
 // Start starts the cluster in cfg.Dir, which it creates the first time, and
 // returns when it takes connections and has the database. That takes as long as
-// it takes: recovery after a crash has no bound but ctx. Start fails with a
-// *VersionError, a *ClosedError or ErrNoBinaries where those describe it.
+// it takes: recovery after a crash has no bound but ctx.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
 	cfg = cfg.withDefaults()
 	user, err := chooseAccount(cfg.Dir)

@@ -253,10 +253,7 @@ func TestStart(t *testing.T) {
 		before := listing(t, b.cfg.Dir)
 
 		_, err := Start(t.Context(), b.cfg)
-		var version *VersionError
-		require.ErrorAs(t, err, &version)
-		require.Equal(t, 9, version.Cluster)
-		require.ErrorContains(t, err, "Postgres 9")
+		require.ErrorContains(t, err, "needs Postgres 9")
 		require.ErrorContains(t, err, binVariable)
 		require.Equal(t, before, listing(t, b.cfg.Dir))
 	})

@@ -15,15 +15,11 @@ import (
 
 const loopback = "127.0.0.1"
 
-// listen takes a port of the loopback address: the one asked for, or, if that
-// is 0, the preferred one or any that is free.
-func listen(ctx context.Context, port, preferred int) (net.Listener, error) {
-	if port != 0 {
-		preferred = port
-	}
+// listen takes a port of the loopback address: the preferred one, or any that is free.
+func listen(ctx context.Context, preferred int) (net.Listener, error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp4", address(preferred))
-	if err != nil && port == 0 {
+	if err != nil {
 		listener, err = config.Listen(ctx, "tcp4", address(0))
 	}
 	if err != nil {
@@ -83,22 +79,18 @@ type ports struct{ frontend, history, matching, worker int }
 // choosePorts finds ports for the server. They are all held until all are
 // known, so that no two are the same; awaitTurn keeps others of our kind away until
 // the server takes them.
-func choosePorts(ctx context.Context, frontend int) (p ports, err error) {
-	for _, wanted := range []struct {
-		port             *int
-		asked, preferred int
-	}{
-		{&p.frontend, frontend, FrontendPortDefault},
-		{port: &p.history},
-		{port: &p.matching},
-		{port: &p.worker},
-	} {
-		listener, listenErr := listen(ctx, wanted.asked, wanted.preferred)
+func choosePorts(ctx context.Context) (p ports, err error) {
+	for _, port := range []*int{&p.frontend, &p.history, &p.matching, &p.worker} {
+		preferred := 0
+		if port == &p.frontend {
+			preferred = FrontendPortDefault
+		}
+		listener, listenErr := listen(ctx, preferred)
 		if listenErr != nil {
 			return ports{}, errors.Join(err, listenErr)
 		}
 		defer func() { err = errors.Join(err, listener.Close()) }()
-		*wanted.port = portOf(listener)
+		*port = portOf(listener)
 	}
 	return p, nil
 }

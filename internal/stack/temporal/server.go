@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -34,8 +35,8 @@ type Server struct {
 // namespace with its search attributes.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
 	cfg = cfg.withDefaults()
-	if err := cfg.validate(); err != nil {
-		return nil, fmt.Errorf("start Temporal: %w", err)
+	if !filepath.IsAbs(cfg.Dir) {
+		return nil, fmt.Errorf("start Temporal: its directory %q is not an absolute path", cfg.Dir)
 	}
 	path, err := prepareDatabase(ctx, cfg.Dir)
 	if err != nil {
@@ -58,7 +59,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 
 // start chooses ports and starts the server on them.
 func start(ctx context.Context, cfg Config, store *config.SQL) (*Server, error) {
-	p, err := choosePorts(ctx, cfg.FrontendPort)
+	p, err := choosePorts(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("start Temporal: %w", err)
 	}
@@ -119,7 +120,7 @@ func createNamespace(store *config.SQL, cfg Config) error {
 	if err != nil {
 		return fmt.Errorf("describe namespace %q: %w", cfg.Namespace, err)
 	}
-	namespace.Detail.Config.Retention = durationpb.New(cfg.Retention)
+	namespace.Detail.Config.Retention = durationpb.New(retention)
 	namespace.Detail.Config.CustomSearchAttributeAliases = columns(cfg.SearchAttributes)
 	if err := sqliteschema.CreateNamespaces(store, namespace); err != nil {
 		return fmt.Errorf("create namespace %q: %w", cfg.Namespace, err)
