@@ -85,9 +85,6 @@ func (d *dispatcher) look(ctx workflow.Context) (res activities.DispatchResult, 
 	return res, workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) })
 }
 
-// cancelStops names the change by which a cancelled dispatcher stops its run.
-const cancelStops = "cancel-stops-the-run"
-
 // leave stops the run when the workflow is cancelled: without a dispatcher it would
 // seem to run for ever.
 func (d *dispatcher) leave(ctx workflow.Context, cause error) error {
@@ -96,9 +93,6 @@ func (d *dispatcher) leave(ctx workflow.Context, cause error) error {
 	}
 	ctx, cancel := workflow.NewDisconnectedContext(ctx)
 	defer cancel()
-	if workflow.GetVersion(ctx, cancelStops, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
-		return cause
-	}
 	err := workflow.ExecuteActivity(withRecordOptions(ctx, "stop run "+d.run), act.StopRun,
 		activities.StopRunInput{Run: d.run, Reason: "its workflow was cancelled"}).Get(ctx, nil)
 	if err != nil {

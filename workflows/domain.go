@@ -94,9 +94,6 @@ func (d *domain) fetchPages(ctx workflow.Context) error {
 	}
 	d.state.Closed += int64(res.Closed)
 	d.state.NextStep = res.NextStep
-	if res.Next == activities.StepRobots && res.Origin == "" {
-		d.state.Origin, d.state.URL, d.state.Hops = res.URL, "", 0 // as a worker of v0.1.0 says it
-	}
 	if res.Next != activities.StepFinish {
 		d.unfinished = 0
 	}

@@ -2,184 +2,110 @@ package workflows_test
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
-	"maps"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
-	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/operatorservice/v1"
 	taskqueuepb "go.temporal.io/api/taskqueue/v1"
-	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/contrib/envconfig"
+	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/mosey-web/mosey/crawl"
-	"github.com/mosey-web/mosey/workflows"
 )
 
-const (
-	// recordedMax bounds the bytes kept of a workflow type's histories, each of which
-	// shows something that the others do not.
-	recordedMax = 400 << 10
-)
+// recordPatience bounds what is waited for.
+const recordPatience = time.Minute
 
-// TestRecordHistories writes the histories that TestReplay reads, from all
-// workflows on the Temporal that the TEMPORAL_* variables name.
-// tools/replay-record runs it on the code of a release, which must also have run
-// these workflows.
-func TestRecordHistories(t *testing.T) {
+// TestRecordHistories writes the histories that TestReplay reads. It runs the workflows in
+// played, on the Temporal that the TEMPORAL_* variables name, in a new namespace.
+// tools/replay-record runs it on the code of a release.
+func TestRecordHistories(t *testing.T) { //nolint:tparallel // its subtests are in perform
 	t.Parallel()
 	dir := os.Getenv("MOSEY_REPLAY_RECORD")
 	if dir == "" {
 		t.Skip("set MOSEY_REPLAY_RECORD to a directory to record histories")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*recordPatience)
 	defer cancel()
+	c := newNamespace(ctx, t)
+	defer c.Close()
+	require.NoError(t, os.MkdirAll(dir, 0o755))
+	plays := played()
+	perform(ctx, t, c, plays)
+	for _, one := range plays {
+		name := strings.ReplaceAll(one.id, "/", "-") + ".json"
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), recorded(ctx, t, c, one.id), 0o644))
+	}
+}
+
+// newNamespace makes a namespace for this recording, with the search attributes, and
+// returns a client of it.
+func newNamespace(ctx context.Context, t *testing.T) client.Client {
+	t.Helper()
 	opts, err := envconfig.LoadDefaultClientOptions()
 	require.NoError(t, err)
+	opts.Namespace = "replay-record-" + strconv.FormatInt(time.Now().UnixNano(), 36)
+	opts.Logger = log.NewStructuredLogger(slog.New(slog.DiscardHandler))
 	c, err := client.DialContext(ctx, opts)
 	require.NoError(t, err)
-	defer c.Close()
-
-	require.NoError(t, os.MkdirAll(dir, 0o755))
-	for _, kind := range []string{workflows.SeedWorkflowName, workflows.CrawlWorkflowName, workflows.DomainWorkflowName} {
-		histories := distinct(histories(ctx, t, c, kind))
-		require.NotEmpty(t, histories, "no %s has run there", kind)
-		for name, text := range histories {
-			require.NoError(t, os.WriteFile(filepath.Join(dir, name+".json"), text, 0o644))
-		}
-	}
-}
-
-// history is a recorded execution.
-type history struct {
-	name     string
-	text     []byte
-	activity string // the last one
-	seen     map[string]bool
-}
-
-// histories are the executions of a workflow type, the oldest first.
-func histories(ctx context.Context, t *testing.T, c client.Client, kind string) []history {
-	t.Helper()
-	var list []history
-	for _, e := range executions(ctx, t, c, kind) {
-		h := history{name: strings.ReplaceAll(e.GetExecution().GetWorkflowId(), "/", "-"), seen: map[string]bool{}}
-		events := c.GetWorkflowHistory(ctx, e.GetExecution().GetWorkflowId(), e.GetExecution().GetRunId(), false,
-			enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
-		for events.HasNext() {
-			event, err := events.Next()
-			require.NoError(t, err)
-			h.add(t, event)
-		}
-		h.text = append(h.text, "\n]}\n"...)
-		t.Logf("%s: %d bytes", h.name, len(h.text))
-		list = append(list, h)
-	}
-	return list
-}
-
-func executions(ctx context.Context, t *testing.T, c client.Client, kind string) []*workflowpb.WorkflowExecutionInfo {
-	t.Helper()
-	var list []*workflowpb.WorkflowExecutionInfo
-	in := &workflowservice.ListWorkflowExecutionsRequest{Query: `WorkflowType = "` + kind + `"`}
-	for {
-		page, err := c.ListWorkflow(ctx, in)
-		require.NoError(t, err)
-		list = append(list, page.GetExecutions()...)
-		if in.NextPageToken = page.GetNextPageToken(); len(in.GetNextPageToken()) == 0 {
-			break
-		}
-	}
-	slices.SortFunc(list, func(a, b *workflowpb.WorkflowExecutionInfo) int {
-		return cmp.Or(a.GetStartTime().AsTime().Compare(b.GetStartTime().AsTime()),
-			cmp.Compare(a.GetExecution().GetRunId(), b.GetExecution().GetRunId()))
+	_, err = c.WorkflowService().RegisterNamespace(ctx, &workflowservice.RegisterNamespaceRequest{
+		Namespace: opts.Namespace, WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour),
 	})
-	return list
-}
-
-// add writes an event as JSON on a line of its own, which keeps diffs readable.
-func (h *history) add(t *testing.T, event *historypb.HistoryEvent) {
-	t.Helper()
-	anonymize(event.ProtoReflect())
-	text, err := protojson.Marshal(event)
 	require.NoError(t, err)
-	separator := ",\n"
-	if len(h.text) == 0 {
-		separator = `{"events":[` + "\n"
+	attributes := map[string]enumspb.IndexedValueType{
+		crawl.AttrDomain: enumspb.INDEXED_VALUE_TYPE_KEYWORD,
+		crawl.AttrRun:    enumspb.INDEXED_VALUE_TYPE_KEYWORD_LIST,
+		crawl.AttrStatus: enumspb.INDEXED_VALUE_TYPE_KEYWORD,
 	}
-	line := bytes.NewBufferString(separator)
-	require.NoError(t, json.Compact(line, text)) // protojson's spaces are random
-	h.text = append(h.text, line.Bytes()...)
-	before := h.activity
-	if name := event.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName(); name != "" {
-		h.activity = name
-	}
-	h.seen[fmt.Sprint(event.GetEventType(), before, h.activity)] = true
-	h.seen[fmt.Sprint(
-		event.GetActivityTaskStartedEventAttributes().GetAttempt() > 1,
-		event.GetWorkflowExecutionStartedEventAttributes().GetContinuedExecutionRunId() != "",
-		event.GetWorkflowExecutionUpdateAcceptedEventAttributes().GetAcceptedRequest().GetInput().GetName(),
-	)] = true
-	h.seen[fmt.Sprint(
-		branches(event.GetActivityTaskCompletedEventAttributes().GetResult()),
-		string(event.GetUpsertWorkflowSearchAttributesEventAttributes().GetSearchAttributes().
-			GetIndexedFields()[crawl.AttrStatus].GetData()),
-	)] = true
+	require.Eventually(t, func() bool { // a server takes a while to notice a namespace
+		_, err := c.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{
+			Namespace: opts.Namespace, SearchAttributes: attributes,
+		})
+		return err == nil
+	}, recordPatience, time.Second)
+	probe := client.StartWorkflowOptions{ID: "probe", TaskQueue: "probe", TypedSearchAttributes: temporal.NewSearchAttributes(
+		temporal.NewSearchAttributeKeyKeyword(crawl.AttrStatus).ValueSet("probe"),
+	)}
+	require.Eventually(t, func() bool { // and to notice search attributes
+		_, err := c.ExecuteWorkflow(ctx, probe, "probe")
+		return err == nil
+	}, recordPatience, time.Second)
+	return c
 }
 
-// branches is what a workflow decides by in an activity's result.
-func branches(result *commonpb.Payloads) map[string]any {
-	fields := map[string]any{}
-	for _, p := range result.GetPayloads() {
-		if json.Unmarshal(p.GetData(), &fields) != nil {
-			return nil // no object
-		}
+// recorded is the history of an execution as JSON, an event a line, which keeps diffs
+// readable.
+func recorded(ctx context.Context, t *testing.T, c client.Client, id string) []byte {
+	t.Helper()
+	var lines [][]byte
+	events := c.GetWorkflowHistory(ctx, id, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for events.HasNext() {
+		event, err := events.Next()
+		require.NoError(t, err)
+		anonymize(event.ProtoReflect())
+		text, err := protojson.Marshal(event)
+		require.NoError(t, err)
+		var line bytes.Buffer
+		require.NoError(t, json.Compact(&line, text)) // protojson's spaces are random
+		lines = append(lines, line.Bytes())
 	}
-	if fields["next_in"] != nil {
-		fields["next_in"] = "some time"
-	}
-	maps.DeleteFunc(fields, func(name string, _ any) bool {
-		return !slices.Contains([]string{"next", "kind", "hops", "defer", "done", "finished", "ended", "next_in"}, name)
-	})
-	return fields
-}
-
-// shape is the set of what happens in a history.
-func (h *history) shape() string { return strings.Join(slices.Sorted(maps.Keys(h.seen)), "\n") }
-
-// distinct keeps the shortest of each shape, as far as there is room, by file name.
-func distinct(all []history) map[string][]byte {
-	slices.SortStableFunc(all, func(a, b history) int { return cmp.Compare(len(a.text), len(b.text)) })
-	shapes := map[string]bool{}
-	kept := map[string][]byte{}
-	size := 0
-	for _, h := range all {
-		if shapes[h.shape()] || size+len(h.text) > recordedMax {
-			continue
-		}
-		size += len(h.text)
-		shapes[h.shape()] = true
-		name := h.name
-		for n := 'b'; kept[name] != nil; n++ {
-			name = h.name + "-" + string(n) // another execution of the same workflow
-		}
-		kept[name] = h.text
-	}
-	return kept
+	return slices.Concat([]byte("{\"events\":[\n"), bytes.Join(lines, []byte(",\n")), []byte("\n]}\n"))
 }
 
 // anonymize takes out what tells of the machine that the history comes from.

@@ -31,25 +31,14 @@ const (
 	StatusFailed = "failed"
 )
 
-// The changes since which the status shows how a workflow ended, and that a run
-// is paused.
-const (
-	endsWithStatus = "status-when-it-ends"
-	showsPause     = "status-while-paused"
-)
-
-// setStatus sets the workflow's status, if its history was written with this change or
-// a later one.
-func setStatus(ctx workflow.Context, change, status string) error {
-	if workflow.GetVersion(ctx, change, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
-		return nil
-	}
+// setStatus sets the workflow's status.
+func setStatus(ctx workflow.Context, status string) error {
 	return workflow.UpsertTypedSearchAttributes(ctx, attrStatus.ValueSet(status))
 }
 
 // endAs sets the status of a workflow that ends now. It returns cause, which may be nil.
 func endAs(ctx workflow.Context, status string, cause error) error {
-	if err := setStatus(ctx, endsWithStatus, status); cause == nil {
+	if err := setStatus(ctx, status); cause == nil {
 		return err
 	}
 	return cause
@@ -80,9 +69,9 @@ func showPause(ctx workflow.Context, res activities.DispatchResult) error {
 	status, _ := workflow.GetTypedSearchAttributes(ctx).GetKeyword(attrStatus)
 	switch was := status == StatusPaused; {
 	case res.Paused && !was:
-		return setStatus(ctx, showsPause, StatusPaused)
+		return setStatus(ctx, StatusPaused)
 	case was && !res.Paused && !res.Ended:
-		return setStatus(ctx, showsPause, StatusRunning)
+		return setStatus(ctx, StatusRunning)
 	}
 	return nil
 }
