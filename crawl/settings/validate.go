@@ -20,6 +20,8 @@ var checks = map[string]func(name string, value any) error{"patterns": checkPatt
 
 // Validate checks the fields that are set. It joins all faults; each names its
 // setting and wraps ErrInvalid.
+//
+//workflowcheck:ignore what package reflect says of the fields is the same every time
 func (s Settings) Validate() error {
 	var faults []error
 	for _, d := range table {
