@@ -149,7 +149,7 @@ func (d *domain) describe(ctx workflow.Context) error {
 		return nil
 	}
 	d.state.Status = status
-	return workflow.UpsertTypedSearchAttributes(ctx, attrStatus.ValueSet(status))
+	return setStatus(ctx, status)
 }
 
 // status is what a domain does, in a word. The delay between two pages is part of

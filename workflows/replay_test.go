@@ -19,7 +19,7 @@ func TestReplay(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join("testdata", "replay", "*", "*.json"))
 	require.NoError(t, err)
-	for _, kind := range []string{"seed-", "crawl-", "domain-"} {
+	for _, kind := range []string{"seed-", "crawl-", "domain-", "recrawl-"} {
 		require.Contains(t, strings.Join(files, "\n"), string(filepath.Separator)+kind, "no such history")
 	}
 	for _, file := range files {

@@ -41,7 +41,9 @@ func recordHistories(dir, address string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	for _, kind := range []string{workflows.SeedWorkflowName, workflows.CrawlWorkflowName, workflows.DomainWorkflowName} {
+	for _, kind := range []string{
+		workflows.SeedWorkflowName, workflows.CrawlWorkflowName, workflows.DomainWorkflowName, workflows.RecrawlWorkflowName,
+	} {
 		var all []history
 		for n := range int64(namespaces) {
 			list, err := histories(ctx, address, namespaceName(n+1), kind)

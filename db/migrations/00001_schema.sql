@@ -472,8 +472,7 @@ CREATE TABLE page_links (
     -- before, with the link. Null while it is there: then its page's last visit saw it.
     gone_at timestamptz,
     last_seen timestamptz,
-    PRIMARY KEY (from_page_id, to_page_id, kind),
-    CONSTRAINT page_links_kind_known CHECK (kind IN ('link', 'redirect', 'sitemap', 'feed'))
+    PRIMARY KEY (from_page_id, to_page_id, kind)
 );
 
 CREATE INDEX page_links_to ON page_links (to_page_id);
