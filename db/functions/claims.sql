@@ -1,7 +1,7 @@
--- Claims domains that have due work for a run: those first that were active when their
--- claim ran out, then those that have had the fewest turns, by priority, skipping those
--- that another dispatcher is just claiming. Of a run whose budget of pages is spent only
--- images are due.
+-- Claims domains that have due work for a run. Domains whose claim ran out while they were
+-- active come first, then those with the fewest turns, by priority. Domains that another
+-- dispatcher is just claiming are skipped. Of a run whose budget of pages is spent only images
+-- are due.
 -- Where few are due they are looked up by when they are, else by whose turn it is: either
 -- looks at few that it does not take.
 CREATE OR REPLACE FUNCTION domains_claim(p_run_id bigint, p_most integer, p_claim interval) RETURNS text[]
