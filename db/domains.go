@@ -28,9 +28,22 @@ func (s *Store) CrowdRun(ctx context.Context, runID int64, full bool) error {
 // expireMost bounds the claims that one call ends.
 const expireMost = 10_000
 
-// ExpireClaims ends the claims on domains that have run out, and returns how many those were.
+// ExpireClaims ends the claims on domains that have run out, and returns how many those were. A
+// workflow that runs all the same takes its claim again with its next request.
 func (s *Store) ExpireClaims(ctx context.Context) (int, error) {
-	n, err := retryConflicts(ctx, "end claims", func() (int32, error) { return s.q.ClaimsExpire(ctx, expireMost) })
+	var n int32
+	err := s.change(ctx, "end claims", func(q *dbsqlc.Queries) error {
+		domains, err := q.ClaimsExpired(ctx, expireMost)
+		if err != nil || len(domains) == 0 {
+			return err
+		}
+		// slots are locked before any other row
+		if err := q.DomainsReap(ctx, domains); err != nil {
+			return err
+		}
+		n, err = q.ClaimsEnd(ctx, domains)
+		return err
+	})
 	return int(n), err
 }
 
@@ -93,19 +106,6 @@ func (s *Store) FinishDomain(
 	})
 }
 
-// RetryDomain has a domain that was given up, and its origins whose robots.txt could
-// not be read, asked again: one request decides then. It returns crawl.ErrNotFound
-// where there is nothing of the kind. What a server has asked for, and what a person
-// has decided, holds all the same.
-func (s *Store) RetryDomain(ctx context.Context, domain string) error {
-	p := dbsqlc.DomainLiftParams{Domain: domain, Kinds: []string{}}
-	lifted, err := retryConflicts(ctx, "retry "+domain, func() (bool, error) { return s.q.DomainLift(ctx, p) })
-	if err == nil && !lifted {
-		return fmt.Errorf("trouble of %s: %w", domain, crawl.ErrNotFound)
-	}
-	return err
-}
-
 // RefuseDomain defers a domain of which no address may be asked, addr among them, by
 // this process's own rule.
 func (s *Store) RefuseDomain(ctx context.Context, domain string, addr netip.Addr, wait time.Duration, reason string) error {
@@ -122,32 +122,6 @@ func (s *Store) PermitNetworks(ctx context.Context, networks []netip.Prefix) (in
 	}
 	n, err := retryConflicts(ctx, "permit networks", func() (int32, error) { return s.q.DomainsPermit(ctx, texts) })
 	return int(n), err
-}
-
-// SetControl stores a person's decision about a domain, known or not, in place of
-// an earlier one of its kind. It holds from the next request on. A Decision that was
-// stored before changes nothing.
-func (s *Store) SetControl(ctx context.Context, domain string, c crawl.Control) error {
-	return retry(ctx, "set the "+string(c.Type)+" of "+domain, func() error {
-		return s.q.DomainControl(ctx, dbsqlc.DomainControlParams{
-			Domain: domain, Kind: string(c.Type), Value: c.Value, Reason: c.Reason, By: c.SetBy, Until: timeOrNil(c.Until),
-			Decision: c.Decision,
-		})
-	})
-}
-
-// LiftControls takes decisions about a domain back, or returns crawl.ErrNotFound if
-// none of them is in force.
-func (s *Store) LiftControls(ctx context.Context, domain, by string, kinds ...crawl.ControlType) error {
-	p := dbsqlc.DomainLiftParams{Domain: domain, By: by}
-	for _, k := range kinds {
-		p.Kinds = append(p.Kinds, string(k))
-	}
-	lifted, err := retryConflicts(ctx, "lift the control of "+domain, func() (bool, error) { return s.q.DomainLift(ctx, p) })
-	if err == nil && !lifted {
-		return fmt.Errorf("control of %s: %w", domain, crawl.ErrNotFound)
-	}
-	return err
 }
 
 // runsMost bounds the runs that are named for a domain.

@@ -33,7 +33,6 @@ func BenchmarkSize(b *testing.B) {
 			{"claims of the run, 2,000", "SELECT * FROM run_claims($1)"},
 			{"the same where there is room", "SELECT * FROM run_claims($1, 1000000)"},
 			{"what keeps the run", "SELECT run_held($1, 1000)"},
-			{"end claims that ran out", "SELECT claims_expire(10000) WHERE $1::bigint IS NOT NULL"},
 			{"what is due next", "SELECT next_due_at FROM run_domains WHERE run_id = $1 AND next_due_at > now() AND next_due_at < 'infinity' ORDER BY next_due_at LIMIT 1"},
 			{"note when a domain is due", "SELECT due_update(ARRAY(SELECT domain FROM domains WHERE claimed_by IS NOT NULL AND $1::bigint IS NOT NULL LIMIT 1))"},
 			{"whether a run is idle", "SELECT run_due_count($1, 1), run_held($1, 1), (SELECT c.busy FROM run_claims($1) c)"},

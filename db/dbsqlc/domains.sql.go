@@ -11,6 +11,93 @@ import (
 	"time"
 )
 
+const controlAdd = `-- name: ControlAdd :exec
+INSERT INTO domain_controls (domain, kind, value, reason, set_by, until, decision)
+VALUES ($1, $2, $3, $4, $5, $6, nullif($7::text, ''))
+`
+
+type ControlAddParams struct {
+	Domain   string
+	Kind     string
+	Value    []byte
+	Reason   string
+	SetBy    string
+	Until    *time.Time
+	Decision string
+}
+
+func (q *Queries) ControlAdd(ctx context.Context, arg ControlAddParams) error {
+	_, err := q.db.Exec(ctx, controlAdd,
+		arg.Domain,
+		arg.Kind,
+		arg.Value,
+		arg.Reason,
+		arg.SetBy,
+		arg.Until,
+		arg.Decision,
+	)
+	return err
+}
+
+const controlDecided = `-- name: ControlDecided :one
+SELECT EXISTS (SELECT 1 FROM domain_controls WHERE domain = $1 AND decision = $2::text)
+`
+
+type ControlDecidedParams struct {
+	Domain   string
+	Decision string
+}
+
+// Whether a decision about a domain was stored before.
+func (q *Queries) ControlDecided(ctx context.Context, arg ControlDecidedParams) (bool, error) {
+	row := q.db.QueryRow(ctx, controlDecided, arg.Domain, arg.Decision)
+	var exists bool
+	err := row.Scan(&exists)
+	return exists, err
+}
+
+const controlsLift = `-- name: ControlsLift :execrows
+UPDATE domain_controls SET lifted_at = now(), lifted_by = $1::text
+WHERE domain = $2 AND kind = ANY($3::text []) AND lifted_at IS NULL
+`
+
+type ControlsLiftParams struct {
+	By     string
+	Domain string
+	Kinds  []string
+}
+
+func (q *Queries) ControlsLift(ctx context.Context, arg ControlsLiftParams) (int64, error) {
+	result, err := q.db.Exec(ctx, controlsLift, arg.By, arg.Domain, arg.Kinds)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const domainAdd = `-- name: DomainAdd :exec
+INSERT INTO domains (domain) VALUES ($1) ON CONFLICT (domain) DO NOTHING
+`
+
+func (q *Queries) DomainAdd(ctx context.Context, domain string) error {
+	_, err := q.db.Exec(ctx, domainAdd, domain)
+	return err
+}
+
+const domainBlock = `-- name: DomainBlock :exec
+UPDATE domains SET status = 'blocked', status_reason = $1, next_crawl_after = NULL WHERE domain = $2
+`
+
+type DomainBlockParams struct {
+	Reason string
+	Domain string
+}
+
+func (q *Queries) DomainBlock(ctx context.Context, arg DomainBlockParams) error {
+	_, err := q.db.Exec(ctx, domainBlock, arg.Reason, arg.Domain)
+	return err
+}
+
 const domainClaimRenew = `-- name: DomainClaimRenew :exec
 UPDATE domains SET claim_expires_at = now() + ms_interval($1)
 WHERE domain = $2 AND claimed_by IS NOT NULL
@@ -24,36 +111,6 @@ type DomainClaimRenewParams struct {
 // Keeps a claim over a wait.
 func (q *Queries) DomainClaimRenew(ctx context.Context, arg DomainClaimRenewParams) error {
 	_, err := q.db.Exec(ctx, domainClaimRenew, arg.ClaimMs, arg.Domain)
-	return err
-}
-
-const domainControl = `-- name: DomainControl :exec
-SELECT domain_control(
-    $1::text, $2::text, $3::jsonb, $4::text, $5::text, $6::timestamptz,
-    $7::text
-)
-`
-
-type DomainControlParams struct {
-	Domain   string
-	Kind     string
-	Value    []byte
-	Reason   string
-	By       string
-	Until    *time.Time
-	Decision string
-}
-
-func (q *Queries) DomainControl(ctx context.Context, arg DomainControlParams) error {
-	_, err := q.db.Exec(ctx, domainControl,
-		arg.Domain,
-		arg.Kind,
-		arg.Value,
-		arg.Reason,
-		arg.By,
-		arg.Until,
-		arg.Decision,
-	)
 	return err
 }
 
@@ -217,23 +274,6 @@ type DomainGrowParams struct {
 func (q *Queries) DomainGrow(ctx context.Context, arg DomainGrowParams) error {
 	_, err := q.db.Exec(ctx, domainGrow, arg.Domain, arg.Runs)
 	return err
-}
-
-const domainLift = `-- name: DomainLift :one
-SELECT domain_lift($1::text, $2::text [], $3::text)::boolean AS lifted
-`
-
-type DomainLiftParams struct {
-	Domain string
-	Kinds  []string
-	By     string
-}
-
-func (q *Queries) DomainLift(ctx context.Context, arg DomainLiftParams) (bool, error) {
-	row := q.db.QueryRow(ctx, domainLift, arg.Domain, arg.Kinds, arg.By)
-	var lifted bool
-	err := row.Scan(&lifted)
-	return lifted, err
 }
 
 const domainList = `-- name: DomainList :many
@@ -876,6 +916,24 @@ func (q *Queries) DomainsRelease(ctx context.Context, domains []string) ([]strin
 	return released, err
 }
 
+const domainsWake = `-- name: DomainsWake :exec
+SELECT domains_wake($1::text [])
+`
+
+func (q *Queries) DomainsWake(ctx context.Context, domains []string) error {
+	_, err := q.db.Exec(ctx, domainsWake, domains)
+	return err
+}
+
+const dueUpdate = `-- name: DueUpdate :exec
+SELECT due_update($1::text [])
+`
+
+func (q *Queries) DueUpdate(ctx context.Context, domains []string) error {
+	_, err := q.db.Exec(ctx, dueUpdate, domains)
+	return err
+}
+
 const runCrowd = `-- name: RunCrowd :exec
 UPDATE crawl_runs AS r SET crowded = NOT r.crowded
 WHERE r.id = $1::bigint AND r.crowded <> ($2::boolean AND run_due_count($1::bigint, 1) > 0)
@@ -891,4 +949,15 @@ type RunCrowdParams struct {
 func (q *Queries) RunCrowd(ctx context.Context, arg RunCrowdParams) error {
 	_, err := q.db.Exec(ctx, runCrowd, arg.RunID, arg.IsFull)
 	return err
+}
+
+const troublesLift = `-- name: TroublesLift :one
+SELECT cardinality(troubles_lift($1::text []))::bigint AS lifted
+`
+
+func (q *Queries) TroublesLift(ctx context.Context, domains []string) (int64, error) {
+	row := q.db.QueryRow(ctx, troublesLift, domains)
+	var lifted int64
+	err := row.Scan(&lifted)
+	return lifted, err
 }

@@ -10,15 +10,70 @@ import (
 	"time"
 )
 
-const claimsExpire = `-- name: ClaimsExpire :one
-SELECT claims_expire($1::integer)::integer AS expired
+const claimsEnd = `-- name: ClaimsEnd :one
+WITH ended AS (
+    UPDATE domains AS d SET claimed_by = NULL, claim_expires_at = NULL
+    WHERE d.id = ANY(ARRAY(
+        SELECT x.id FROM domains AS x
+        WHERE x.domain = ANY($1::text []) AND x.claimed_by IS NOT NULL AND x.claim_expires_at < now()
+        ORDER BY x.domain FOR UPDATE SKIP LOCKED
+    ))
+    RETURNING d.domain
+)
+SELECT x.ended FROM (
+    SELECT count(*)::integer AS ended, due_update(coalesce(array_agg(e.domain ORDER BY e.domain), '{}')) FROM ended AS e
+) AS x
 `
 
-func (q *Queries) ClaimsExpire(ctx context.Context, max int32) (int32, error) {
-	row := q.db.QueryRow(ctx, claimsExpire, max)
-	var expired int32
-	err := row.Scan(&expired)
-	return expired, err
+// Ends claims that have run out. The domains stay active, so that their turn comes first. Returns
+// how many those were.
+func (q *Queries) ClaimsEnd(ctx context.Context, domains []string) (int32, error) {
+	row := q.db.QueryRow(ctx, claimsEnd, domains)
+	var ended int32
+	err := row.Scan(&ended)
+	return ended, err
+}
+
+const claimsExpired = `-- name: ClaimsExpired :many
+SELECT x.domain FROM (
+    SELECT d.domain, (
+        SELECT s.free_at FROM politeness_slots AS s WHERE s.key = 'domain:' || d.domain AND s.holder IS NOT NULL
+    ) AS lease
+    FROM domains AS d WHERE d.claimed_by IS NOT NULL AND d.claim_expires_at < now() ORDER BY d.claim_expires_at LIMIT $1
+) AS x
+WHERE x.lease IS NULL OR x.lease <= clock_timestamp() ORDER BY x.domain
+`
+
+// Domains whose claims have run out, at most so many: the workflow has died, or was never
+// started. Those are left out of which a request may be in flight.
+func (q *Queries) ClaimsExpired(ctx context.Context, max int32) ([]string, error) {
+	rows, err := q.db.Query(ctx, claimsExpired, max)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var domain string
+		if err := rows.Scan(&domain); err != nil {
+			return nil, err
+		}
+		items = append(items, domain)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const domainsReap = `-- name: DomainsReap :exec
+SELECT domain_reap(u.domain) FROM unnest($1::text []) AS u (domain)
+`
+
+// Closes what dead workers have left in flight.
+func (q *Queries) DomainsReap(ctx context.Context, domains []string) error {
+	_, err := q.db.Exec(ctx, domainsReap, domains)
+	return err
 }
 
 const queue = `-- name: Queue :many

@@ -1,7 +1,7 @@
--- Claims domains that have due work for a run: those first that were active when their
--- claim ran out, then those that have had the fewest turns, by priority, skipping those
--- that another dispatcher is just claiming. Of a run whose budget of pages is spent only
--- images are due.
+-- Claims domains that have due work for a run. Domains whose claim ran out while they were
+-- active come first, then those with the fewest turns, by priority. Domains that another
+-- dispatcher is just claiming are skipped. Of a run whose budget of pages is spent only images
+-- are due.
 -- Where few are due they are looked up by when they are, else by whose turn it is: either
 -- looks at few that it does not take.
 CREATE OR REPLACE FUNCTION domains_claim(p_run_id bigint, p_most integer, p_claim interval) RETURNS text[]
@@ -79,36 +79,5 @@ BEGIN
         UPDATE run_domains rd SET next_due_at = NULL, images_due_at = NULL, waits = ''
         WHERE rd.domain = ANY (p_domains) AND (rd.next_due_at IS NOT NULL OR rd.images_due_at IS NOT NULL);
     END IF;
-END
-$$;
-
--- Ends claims that have run out, at most so many: the workflow has died, or was never started.
--- One that runs all the same takes its claim again with its next request. What a dead worker
--- has left in flight is closed, once its lease is over. The domains stay active, so that their
--- turn comes first. Returns how many those were.
-CREATE OR REPLACE FUNCTION claims_expire(p_most integer) RETURNS integer LANGUAGE plpgsql AS $$
-DECLARE
-    v_domains text[] := ARRAY(
-        SELECT x.domain FROM (
-            SELECT d.domain, (
-                SELECT s.free_at FROM politeness_slots s WHERE s.key = 'domain:' || d.domain AND s.holder IS NOT NULL
-            ) AS lease
-            FROM domains d WHERE d.claimed_by IS NOT NULL AND d.claim_expires_at < now() ORDER BY d.claim_expires_at LIMIT p_most
-        ) x
-        WHERE x.lease IS NULL OR x.lease <= clock_timestamp() ORDER BY x.domain
-    );
-BEGIN
-    IF cardinality(v_domains) > 0 THEN
-        -- slots are locked before any other row
-        PERFORM domain_reap(u.domain) FROM unnest(v_domains) u (domain);
-        v_domains := ARRAY(
-            SELECT d.domain FROM domains d
-            WHERE d.domain = ANY (v_domains) AND d.claimed_by IS NOT NULL AND d.claim_expires_at < now()
-            ORDER BY d.domain FOR UPDATE SKIP LOCKED
-        );
-        UPDATE domains d SET claimed_by = NULL, claim_expires_at = NULL WHERE d.domain = ANY (v_domains);
-        PERFORM due_update(v_domains);
-    END IF;
-    RETURN cardinality(v_domains);
 END
 $$;

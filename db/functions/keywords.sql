@@ -1,5 +1,5 @@
--- The part of a page's terms that is its own, and the part that others have given it, of
--- which the positions begin at 1.
+-- The terms with positions after one and up to another: first come a page's own terms, then
+-- those that others have given it. Positions begin at 1 again.
 CREATE OR REPLACE FUNCTION keywords_part(p tsvector, p_after integer, p_upto integer) RETURNS tsvector
 LANGUAGE sql IMMUTABLE AS $$
     SELECT coalesce(string_agg(

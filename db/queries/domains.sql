@@ -102,14 +102,32 @@ SELECT x.lifted FROM (
 SELECT r.name FROM run_domains AS rd INNER JOIN crawl_runs AS r ON rd.run_id = r.id
 WHERE rd.domain = @domain AND r.status = 'running' ORDER BY r.id LIMIT @max;
 
--- name: DomainControl :exec
-SELECT domain_control(
-    @domain::text, @kind::text, sqlc.narg('value')::jsonb, @reason::text, @by::text, sqlc.narg('until')::timestamptz,
-    @decision::text
-);
+-- name: DomainAdd :exec
+INSERT INTO domains (domain) VALUES (@domain) ON CONFLICT (domain) DO NOTHING;
 
--- name: DomainLift :one
-SELECT domain_lift(@domain::text, @kinds::text [], @by::text)::boolean AS lifted;
+-- name: DomainBlock :exec
+UPDATE domains SET status = 'blocked', status_reason = @reason, next_crawl_after = NULL WHERE domain = @domain;
+
+-- Whether a decision about a domain was stored before.
+-- name: ControlDecided :one
+SELECT EXISTS (SELECT 1 FROM domain_controls WHERE domain = @domain AND decision = @decision::text);
+
+-- name: ControlAdd :exec
+INSERT INTO domain_controls (domain, kind, value, reason, set_by, until, decision)
+VALUES (@domain, @kind, @value, @reason, @set_by, @until, nullif(@decision::text, ''));
+
+-- name: ControlsLift :execrows
+UPDATE domain_controls SET lifted_at = now(), lifted_by = @by::text
+WHERE domain = @domain AND kind = ANY(@kinds::text []) AND lifted_at IS NULL;
+
+-- name: TroublesLift :one
+SELECT cardinality(troubles_lift(@domains::text []))::bigint AS lifted;
+
+-- name: DomainsWake :exec
+SELECT domains_wake(@domains::text []);
+
+-- name: DueUpdate :exec
+SELECT due_update(@domains::text []);
 
 -- name: DomainGet :one
 SELECT

@@ -280,8 +280,36 @@ UPDATE crawl_runs AS r SET
     END
 WHERE r.id = @run_id RETURNING r.spent;
 
--- name: ClaimsExpire :one
-SELECT claims_expire(@max::integer)::integer AS expired;
+-- Domains whose claims have run out, at most so many: the workflow has died, or was never
+-- started. Those are left out of which a request may be in flight.
+-- name: ClaimsExpired :many
+SELECT x.domain FROM (
+    SELECT d.domain, (
+        SELECT s.free_at FROM politeness_slots AS s WHERE s.key = 'domain:' || d.domain AND s.holder IS NOT NULL
+    ) AS lease
+    FROM domains AS d WHERE d.claimed_by IS NOT NULL AND d.claim_expires_at < now() ORDER BY d.claim_expires_at LIMIT @max
+) AS x
+WHERE x.lease IS NULL OR x.lease <= clock_timestamp() ORDER BY x.domain;
+
+-- Closes what dead workers have left in flight.
+-- name: DomainsReap :exec
+SELECT domain_reap(u.domain) FROM unnest(@domains::text []) AS u (domain);
+
+-- Ends claims that have run out. The domains stay active, so that their turn comes first. Returns
+-- how many those were.
+-- name: ClaimsEnd :one
+WITH ended AS (
+    UPDATE domains AS d SET claimed_by = NULL, claim_expires_at = NULL
+    WHERE d.id = ANY(ARRAY(
+        SELECT x.id FROM domains AS x
+        WHERE x.domain = ANY(@domains::text []) AND x.claimed_by IS NOT NULL AND x.claim_expires_at < now()
+        ORDER BY x.domain FOR UPDATE SKIP LOCKED
+    ))
+    RETURNING d.domain
+)
+SELECT x.ended FROM (
+    SELECT count(*)::integer AS ended, due_update(coalesce(array_agg(e.domain ORDER BY e.domain), '{}')) FROM ended AS e
+) AS x;
 
 -- What of a run is left when nothing is due: whether anything is pending, and how many
 -- domains, up to a bound, have no more budget for what is.

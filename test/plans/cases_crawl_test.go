@@ -34,7 +34,7 @@ func crawlCases(changing changes) {
 		c.exec("UPDATE page_crawls SET retry_priority = NULL WHERE id = $1", c.fly(siteOther, 31))
 		c.exec("UPDATE politeness_slots SET free_at = now() - interval '1 minute' WHERE key = $1", "domain:"+site(siteOther))
 		c.ok(c.q.DomainNext(ctx, site(siteOther)))
-		c.ok(c.q.ClaimsExpire(ctx, 1000))
+		endClaims(t, c)
 		c.fly(siteHosted, 20)
 		c.exec("UPDATE politeness_slots SET free_at = now() - interval '1 minute' WHERE key = $1", "domain:"+site(siteHosted))
 		c.begin(siteHosted, 21, nil)

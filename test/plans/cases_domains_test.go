@@ -51,13 +51,19 @@ func domainCases(changing changes, reading reads) {
 	changing["Controls"] = func(t *testing.T, c change) {
 		ctx := t.Context()
 		for _, kind := range []string{"pause", "stop", "block"} {
-			c.done(c.q.DomainControl(ctx, dbsqlc.DomainControlParams{Domain: site(sitePlain), Kind: kind, By: "test", Decision: "a" + kind}))
+			c.ok(c.q.ControlDecided(ctx, dbsqlc.ControlDecidedParams{Domain: site(sitePlain), Decision: "a" + kind}))
+			c.done(c.q.ControlAdd(ctx, dbsqlc.ControlAddParams{Domain: site(sitePlain), Kind: kind, SetBy: "test", Decision: "a" + kind}))
 		}
-		c.ok(c.q.DomainLift(ctx, dbsqlc.DomainLiftParams{Domain: site(sitePlain), Kinds: []string{"pause", "stop", "block"}, By: "test"}))
-		c.done(c.q.DomainControl(ctx, dbsqlc.DomainControlParams{Domain: site(1), Kind: "delay", Value: doc(5000), By: "test"}))
-		c.done(c.q.DomainControl(ctx, dbsqlc.DomainControlParams{Domain: site(0), Kind: "pause", By: "test"}))
-		c.ok(c.q.DomainLift(ctx, dbsqlc.DomainLiftParams{Domain: site(211), Kinds: []string{}}))
-		c.ok(c.q.DomainLift(ctx, dbsqlc.DomainLiftParams{Domain: site(99), Kinds: []string{}}))
+		c.done(c.q.DomainAdd(ctx, site(sitePlain)))
+		c.done(c.q.DomainBlock(ctx, dbsqlc.DomainBlockParams{Domain: site(sitePlain), Reason: "test"}))
+		c.done(c.q.DueUpdate(ctx, names([]int64{sitePlain, 1, 0})))
+		c.ok(c.q.ControlsLift(ctx, dbsqlc.ControlsLiftParams{Domain: site(sitePlain), Kinds: []string{"pause", "stop", "block"}, By: "test"}))
+		c.done(c.q.ControlAdd(ctx, dbsqlc.ControlAddParams{Domain: site(1), Kind: "delay", Value: doc(5000), SetBy: "test"}))
+		c.done(c.q.ControlAdd(ctx, dbsqlc.ControlAddParams{Domain: site(0), Kind: "pause", SetBy: "test"}))
+		for _, s := range []int64{sitePlain, 0, 211, 99} {
+			c.ok(c.q.TroublesLift(ctx, []string{site(s)}))
+			c.done(c.q.DomainsWake(ctx, []string{site(s)}))
+		}
 		c.done(c.q.DomainResetPatterns(ctx, site(sitePlain)))
 		c.done(c.q.DomainResetPatterns(ctx, site(2)))
 	}

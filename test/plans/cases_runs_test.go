@@ -28,7 +28,7 @@ func runCases(changing changes) {
 			c.ok(c.q.RunByName(ctx, "run-1"))
 		}
 		c.ok(c.q.DatabaseIdentity(ctx))
-		c.ok(c.q.ClaimsExpire(ctx, 1000))
+		endClaims(t, c)
 	}
 	changing["RunEnds"] = func(t *testing.T, c change) {
 		c.exec("UPDATE run_domains SET next_due_at = NULL, images_due_at = NULL, waits = '' WHERE run_id = 3")
@@ -143,4 +143,13 @@ func runCases(changing changes) {
 		}
 		c.done(c.q.RevisitsAdd(ctx, dbsqlc.RevisitsAddParams{RunID: runLarge, Pages: doc(pages), Was: 0, Next: new(int64(1000))}))
 	}
+}
+
+// endClaims is what ExpireClaims does.
+func endClaims(t *testing.T, c change) {
+	t.Helper()
+	expired, err := c.q.ClaimsExpired(t.Context(), 1000)
+	c.ok(expired, err)
+	c.done(c.q.DomainsReap(t.Context(), expired))
+	c.ok(c.q.ClaimsEnd(t.Context(), expired))
 }
