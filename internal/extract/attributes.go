@@ -1,23 +1,62 @@
 package extract
 
 import (
-	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
 )
 
-// attributes are those of an element. Their keys are in lower case.
-type attributes []html.Attribute
+// attributes holds the values of the attributes that matter.
+type attributes struct {
+	alt, class, content, datetime, href, hreflang, httpEquiv, id, itemprop, kind, lang, name, property, rel, role, src string
+}
 
-// get is the value of an attribute, the last one if it is given more than once.
-func (a attributes) get(key string) string {
-	for _, attr := range slices.Backward(a) {
-		if attr.Key == key && attr.Namespace == "" {
-			return attr.Val
+// set stores the value of an attribute whose key is in lower case.
+func (a *attributes) set(key, value string) {
+	switch key {
+	case "alt":
+		a.alt = value
+	case "class":
+		a.class = value
+	case "content":
+		a.content = value
+	case "datetime":
+		a.datetime = value
+	case "href":
+		a.href = value
+	case "hreflang":
+		a.hreflang = value
+	case "http-equiv":
+		a.httpEquiv = value
+	case "id":
+		a.id = value
+	case "itemprop":
+		a.itemprop = value
+	case "lang":
+		a.lang = value
+	case "name":
+		a.name = value
+	case "property":
+		a.property = value
+	case "rel":
+		a.rel = value
+	case "role":
+		a.role = value
+	case "src":
+		a.src = value
+	case "type":
+		a.kind = value
+	}
+}
+
+func attributesOf(attrs []html.Attribute) attributes {
+	var a attributes
+	for _, attr := range attrs {
+		if attr.Namespace == "" {
+			a.set(attr.Key, attr.Val)
 		}
 	}
-	return ""
+	return a
 }
 
 // hasToken reports whether a list of tokens separated by white space has token, in

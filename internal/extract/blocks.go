@@ -23,13 +23,13 @@ type place uint8
 
 const (
 	// inMain: in an element that is for what the page is about.
-	inMain place = 1 << roleMain
+	inMain place = 1 << iota
 	// inFrame: in an element for what stands around it: menus, footers, forms.
-	inFrame place = 1 << roleFrame
+	inFrame
 	// inHeading: a heading.
-	inHeading place = 1 << roleHeading
+	inHeading
 	// inPre: preformatted, as code is mostly, and whole mails are.
-	inPre place = 1 << rolePre
+	inPre
 )
 
 // maxBlocks caps the blocks of a page. What follows is one.
@@ -39,10 +39,10 @@ const maxBlocks = 20_000
 type blocks struct {
 	list  []block
 	start int // of the block that has begun
-	// depth is how many elements of each role are open.
-	depth [roles]int
-	// bytes is how much of the block is in links and in code, up to counted.
-	bytes, counted [roles]int
+	// How many elements of each sort are open.
+	mains, frames, headings, pres, links, codes int
+	linkStart, codeStart                        int
+	linkBytes, codeBytes                        int
 }
 
 func (b *blocks) reset() { *b = blocks{list: b.list[:0]} }
@@ -59,12 +59,11 @@ const (
 	rolePre
 	roleLink
 	roleCode
-	roles // how many there are
 )
 
 // roleOf is the role of an element, as its name and attributes say.
 func roleOf(tag atom.Atom, attrs attributes) role {
-	switch strings.ToLower(attrs.get("role")) {
+	switch strings.ToLower(attrs.role) {
 	case "main", "article":
 		return roleMain
 	case "navigation", "banner", "contentinfo", "complementary", "search", "menu", "menubar", "dialog", "alertdialog":
@@ -72,7 +71,7 @@ func roleOf(tag atom.Atom, attrs attributes) role {
 	}
 	switch tag {
 	case atom.A:
-		if attrs.get("href") != "" {
+		if attrs.href != "" {
 			return roleLink
 		}
 		return roleInline
@@ -87,7 +86,7 @@ func roleOf(tag atom.Atom, attrs attributes) role {
 	case atom.Nav, atom.Footer, atom.Aside, atom.Menu, atom.Button, atom.Select, atom.Dialog:
 		return roleFrame
 	case atom.Div, atom.Section, atom.Ul:
-		if around(attrs.get("class")) || around(attrs.get("id")) {
+		if around(attrs.class) || around(attrs.id) {
 			return roleFrame
 		}
 		return roleBlock
@@ -126,37 +125,60 @@ func contains(name string, parts ...string) bool {
 
 // open begins an element; at is how much text precedes it.
 func (b *blocks) open(r role, at int) {
-	switch {
-	case r == roleInline:
+	switch r {
+	case roleInline:
 		return
-	case !r.inBlock():
-		b.flush(at)
-	case b.depth[r] == 0:
-		b.counted[r] = at
+	case roleLink:
+		if b.links++; b.links == 1 {
+			b.linkStart = at
+		}
+		return
+	case roleCode:
+		if b.codes++; b.codes == 1 {
+			b.codeStart = at
+		}
+		return
+	case roleBlock, roleMain, roleFrame, roleHeading, rolePre:
 	}
-	b.depth[r]++
+	b.flush(at)
+	b.count(r, 1)
 }
 
 // close ends it.
 func (b *blocks) close(r role, at int) {
-	if r == roleInline {
+	switch r {
+	case roleInline:
 		return
+	case roleLink:
+		if b.links = max(b.links-1, 0); b.links == 0 {
+			b.linkBytes += at - min(b.linkStart, at)
+			b.linkStart = at
+		}
+		return
+	case roleCode:
+		if b.codes = max(b.codes-1, 0); b.codes == 0 {
+			b.codeBytes += at - min(b.codeStart, at)
+			b.codeStart = at
+		}
+		return
+	case roleBlock, roleMain, roleFrame, roleHeading, rolePre:
 	}
-	if !r.inBlock() {
-		b.flush(at)
-	}
-	if b.depth[r] = max(b.depth[r]-1, 0); b.depth[r] == 0 {
-		b.count(r, at)
-	}
+	b.flush(at)
+	b.count(r, -1)
 }
 
-// inBlock reports whether elements of the role are parts of a block.
-func (r role) inBlock() bool { return r == roleLink || r == roleCode }
-
-// count adds what was not counted yet of an element.
-func (b *blocks) count(r role, at int) {
-	b.bytes[r] += at - min(b.counted[r], at)
-	b.counted[r] = at
+func (b *blocks) count(r role, by int) {
+	switch r {
+	case roleMain:
+		b.mains = max(b.mains+by, 0)
+	case roleFrame:
+		b.frames = max(b.frames+by, 0)
+	case roleHeading:
+		b.headings = max(b.headings+by, 0)
+	case rolePre:
+		b.pres = max(b.pres+by, 0)
+	case roleInline, roleBlock, roleLink, roleCode:
+	}
 }
 
 // flush ends the block that has begun.
@@ -164,19 +186,29 @@ func (b *blocks) flush(at int) {
 	if at <= b.start || len(b.list) >= maxBlocks {
 		return
 	}
-	for _, r := range [...]role{roleLink, roleCode} {
-		if b.depth[r] > 0 {
-			b.count(r, at)
-		}
+	if b.links > 0 {
+		b.linkBytes += at - min(b.linkStart, at)
+		b.linkStart = at
+	}
+	if b.codes > 0 {
+		b.codeBytes += at - min(b.codeStart, at)
+		b.codeStart = at
 	}
 	var p place
-	for r := roleMain; r <= rolePre; r++ {
-		if b.depth[r] > 0 {
-			p |= 1 << r
-		}
+	if b.mains > 0 {
+		p |= inMain
 	}
-	b.list = append(b.list, block{start: b.start, end: at, links: b.bytes[roleLink], code: b.bytes[roleCode], place: p})
-	b.start, b.bytes = at, [roles]int{}
+	if b.frames > 0 {
+		p |= inFrame
+	}
+	if b.headings > 0 {
+		p |= inHeading
+	}
+	if b.pres > 0 {
+		p |= inPre
+	}
+	b.list = append(b.list, block{start: b.start, end: at, links: b.linkBytes, code: b.codeBytes, place: p})
+	b.start, b.linkBytes, b.codeBytes = at, 0, 0
 }
 
 // words estimates how many words a text has, those of a language without blanks too.

@@ -42,7 +42,6 @@ type collector struct {
 	refsDropped int
 	linked      int // 1 + the place in refs of the link that has begun; 0 means none
 	scratch     textBuffer
-	attrs       attributes      // those of the tag that is read, tag by tag
 	images      *imageCollector // nil if none are asked for
 }
 
@@ -91,63 +90,23 @@ func (c *collector) release() {
 	collectors.Put(c)
 }
 
-// begin and end take the start and the end of an element, whether or not a reader sees it.
-// ofHTML is 0 for a part of a drawing.
-func (c *collector) begin(tag, ofHTML atom.Atom, attrs attributes) {
-	c.element(tag, attrs)
-	c.text.separate()
-	if c.images != nil {
-		c.images.begin(ofHTML, attrs)
-	}
-}
-
-func (c *collector) end(ofHTML atom.Atom) {
-	c.text.separate()
-	if c.images != nil {
-		c.images.end(ofHTML)
-	}
-}
-
-// open and close take the start and the end of an element for the text in it.
-func (c *collector) open(tag atom.Atom, r role, attrs attributes) {
-	c.blocks.open(r, len(c.text.text))
-	switch {
-	case r == roleLink:
-		c.beginLink(attrs.get("href"))
-	case tag == atom.Img:
-		c.image(attrs.get("alt"))
-	}
-}
-
-func (c *collector) close(r role) {
-	c.blocks.close(r, len(c.text.text))
-	if r == roleLink {
-		c.endLink()
-	}
-}
-
-// characters takes text that a reader sees.
-func (c *collector) characters(text string) {
-	c.text.add(text)
-	if c.images != nil {
-		c.images.text(text)
-	}
-}
-
 // element takes what is of interest in an element's start tag.
 func (c *collector) element(tag atom.Atom, attrs attributes) {
 	switch tag {
 	case atom.A, atom.Area:
-		rel := attrs.get("rel")
-		c.addRef(attrs.get("href"), hasToken(rel, "nofollow"), relOf(rel))
+		c.addRef(attrs.href, hasToken(attrs.rel, "nofollow"), relOf(attrs.rel))
 	case atom.Iframe, atom.Frame:
-		c.addRef(attrs.get("src"), false, 0)
+		c.addRef(attrs.src, false, 0)
 	case atom.Base:
-		first(&c.base, attrs.get("href"))
+		if c.base == "" {
+			c.base = attrs.href
+		}
 	case atom.Html:
-		first(&c.language, cleanLanguage(attrs.get("lang")))
+		if c.language == "" {
+			c.language = cleanLanguage(attrs.lang)
+		}
 	case atom.Input:
-		if strings.EqualFold(strings.TrimSpace(attrs.get("type")), "password") {
+		if strings.EqualFold(strings.TrimSpace(attrs.kind), "password") {
 			c.passwords++
 		}
 	case atom.Link:
@@ -165,34 +124,32 @@ func (c *collector) link(attrs attributes) {
 		maxCanonicals = 8 // pages with more than one are confused already
 		maxIcons      = 8
 	)
-	href, rel := attrs.get("href"), attrs.get("rel")
 	switch {
-	case hasToken(rel, "icon"):
-		if href != "" && len(c.icons) < maxIcons {
-			c.icons = append(c.icons, href)
+	case hasToken(attrs.rel, "icon"):
+		if attrs.href != "" && len(c.icons) < maxIcons {
+			c.icons = append(c.icons, attrs.href)
 		}
-	case hasToken(rel, "canonical"):
-		if href != "" && len(c.canonicals) < maxCanonicals {
-			c.canonicals = append(c.canonicals, href)
-			c.addRef(href, false, crawl.RelCanonical)
+	case hasToken(attrs.rel, "canonical"):
+		if attrs.href != "" && len(c.canonicals) < maxCanonicals {
+			c.canonicals = append(c.canonicals, attrs.href)
+			c.addRef(attrs.href, false, crawl.RelCanonical)
 		}
-	case hasToken(rel, "next"), hasToken(rel, "prev"), hasToken(rel, "previous"):
-		c.addRef(href, hasToken(rel, "nofollow"), 0)
-	case hasToken(rel, "alternate"):
+	case hasToken(attrs.rel, "next"), hasToken(attrs.rel, "prev"), hasToken(attrs.rel, "previous"):
+		c.addRef(attrs.href, hasToken(attrs.rel, "nofollow"), 0)
+	case hasToken(attrs.rel, "alternate"):
 		c.alternate(attrs)
 	}
 }
 
 func (c *collector) meta(attrs attributes) {
-	content := attrs.get("content")
-	if strings.EqualFold(strings.TrimSpace(attrs.get("http-equiv")), "refresh") {
-		c.addRef(refreshTarget(content), false, 0)
+	if strings.EqualFold(strings.TrimSpace(attrs.httpEquiv), "refresh") {
+		c.addRef(refreshTarget(attrs.content), false, 0)
 	}
-	name := strings.TrimSpace(attrs.get("name"))
+	name := strings.TrimSpace(attrs.name)
 	if strings.EqualFold(name, "generator") && c.signals.Generator == "" {
-		c.signals.Generator = c.clean(content)
+		c.signals.Generator = c.clean(attrs.content)
 	}
-	c.addMeta(name, content)
+	c.addMeta(name, attrs.content)
 	c.describe(attrs)
 }
 
@@ -214,7 +171,9 @@ func (c *collector) setTitle(text string) {
 
 // clean makes text fit to show: as a title is cleaned, and as long at the most.
 func (c *collector) clean(text string) string {
-	return c.scratch.clean(text, c.limits.MaxTitleBytes)
+	c.scratch.reset(c.limits.MaxTitleBytes, false)
+	c.scratch.add(text)
+	return c.scratch.String()
 }
 
 func (c *collector) addRef(href string, noFollow bool, rel crawl.Rel) {
@@ -287,7 +246,9 @@ func (c *collector) image(alt string) {
 // anchor is the text of a link.
 func (c *collector) anchor(ref reference) string {
 	if ref.anchor.end <= ref.anchor.start || ref.anchor.end > len(c.text.text) {
-		return c.scratch.clean(ref.alt, maxAnchorBytes)
+		c.scratch.reset(maxAnchorBytes, false)
+		c.scratch.add(ref.alt)
+		return c.scratch.String()
 	}
 	text := strings.TrimSpace(string(c.text.text[ref.anchor.start:ref.anchor.end]))
 	return norm.NFC.String(prefix(text, maxAnchorBytes))

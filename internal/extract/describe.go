@@ -1,7 +1,6 @@
 package extract
 
 import (
-	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -26,7 +25,7 @@ const (
 // descriptions is what a page says of itself in its head, by who says it: what comes
 // first in a list is believed first.
 type descriptions struct {
-	title       string    // og
+	title       [1]string // og
 	description [4]string // meta, og, twitter, JSON-LD
 	published   [4]time.Time
 	modified    [4]time.Time
@@ -46,52 +45,51 @@ type alternate struct{ href, lang string }
 
 // alternate takes a feed, or a translation.
 func (c *collector) alternate(attrs attributes) {
-	href, lang := attrs.get("href"), attrs.get("hreflang")
-	switch mediaType, _, _ := strings.Cut(attrs.get("type"), ";"); strings.ToLower(strings.TrimSpace(mediaType)) {
+	switch mediaType, _, _ := strings.Cut(attrs.kind, ";"); strings.ToLower(strings.TrimSpace(mediaType)) {
 	case "application/rss+xml", "application/atom+xml", "application/feed+json", "application/rdf+xml":
-		if href != "" && len(c.feeds) < 2*crawl.FeedsMax {
-			c.feeds = append(c.feeds, href)
+		if attrs.href != "" && len(c.feeds) < 2*crawl.FeedsMax {
+			c.feeds = append(c.feeds, attrs.href)
 		}
 		return
 	}
-	if lang != "" && href != "" && len(c.alternates) < maxAlternates {
-		c.alternates = append(c.alternates, alternate{href: href, lang: lang})
-		c.addRef(href, false, crawl.RelAlternate)
+	if attrs.hreflang != "" && attrs.href != "" && len(c.alternates) < maxAlternates {
+		c.alternates = append(c.alternates, alternate{href: attrs.href, lang: attrs.hreflang})
+		c.addRef(attrs.href, false, crawl.RelAlternate)
 	}
 }
 
 // describe takes what a meta element says of the page. Its name is in "name", "property"
 // or "itemprop", whatever is right.
 func (c *collector) describe(attrs attributes) {
-	d, content := &c.said, attrs.get("content")
-	for _, name := range [...]string{attrs.get("name"), attrs.get("property"), attrs.get("itemprop")} {
+	d := &c.said
+	for _, name := range [...]string{attrs.name, attrs.property, attrs.itemprop} {
 		if name == "" || len(name) > 40 {
 			continue
 		}
 		switch strings.ToLower(strings.TrimSpace(name)) {
 		case "description", "dc.description", "dcterms.description":
-			first(&d.description[0], content)
+			first(&d.description[0], attrs.content)
 		case "og:description":
-			first(&d.description[1], content)
+			first(&d.description[1], attrs.content)
 		case "twitter:description":
-			first(&d.description[2], content)
+			first(&d.description[2], attrs.content)
 		case "og:title":
-			first(&d.title, content)
+			first(&d.title[0], attrs.content)
 		case "og:locale", "dc.language", "dcterms.language", "inlanguage":
-			c.declare(content)
+			c.declare(attrs.content)
 		case "article:published_time", "og:published_time", "dcterms.created", "dcterms.issued", "dc.date.issued", "dc.date", "date",
 			"citation_publication_date", "parsely-pub-date":
-			firstTime(&d.published[byMeta], content)
+			firstTime(&d.published[byMeta], attrs.content)
 		case "article:modified_time", "og:updated_time", "dcterms.modified", "last-modified", "revised":
-			firstTime(&d.modified[byMeta], content)
+			firstTime(&d.modified[byMeta], attrs.content)
 		case "datepublished", "datecreated":
-			firstTime(&d.published[byItem], content)
+			firstTime(&d.published[byItem], attrs.content)
 		case "datemodified":
-			firstTime(&d.modified[byItem], content)
+			firstTime(&d.modified[byItem], attrs.content)
 		}
 	}
-	if strings.EqualFold(strings.TrimSpace(attrs.get("http-equiv")), "content-language") {
-		c.declare(content)
+	if strings.EqualFold(strings.TrimSpace(attrs.httpEquiv), "content-language") {
+		c.declare(attrs.content)
 	}
 }
 
@@ -104,14 +102,14 @@ func (c *collector) declare(tag string) {
 // time takes the date of a time element: the first of a page is when it was published,
 // as a rule.
 func (c *collector) time(attrs attributes) {
-	d, item, at := &c.said, attrs.get("itemprop"), attrs.get("datetime")
+	d := &c.said
 	switch {
-	case strings.EqualFold(item, "dateModified"), hasToken(attrs.get("class"), "updated"):
-		firstTime(&d.modified[byItem], at)
-	case strings.EqualFold(item, "datePublished"):
-		firstTime(&d.published[byItem], at)
+	case strings.EqualFold(attrs.itemprop, "dateModified"), hasToken(attrs.class, "updated"):
+		firstTime(&d.modified[byItem], attrs.datetime)
+	case strings.EqualFold(attrs.itemprop, "datePublished"):
+		firstTime(&d.published[byItem], attrs.datetime)
 	default:
-		firstTime(&d.published[byTime], at)
+		firstTime(&d.published[byTime], attrs.datetime)
 	}
 }
 
@@ -129,7 +127,7 @@ func firstTime(to *time.Time, text string) {
 
 // linkedData reports whether a script element holds JSON-LD.
 func linkedData(attrs attributes) bool {
-	mediaType, _, _ := strings.Cut(attrs.get("type"), ";")
+	mediaType, _, _ := strings.Cut(attrs.kind, ";")
 	return strings.EqualFold(strings.TrimSpace(mediaType), "application/ld+json")
 }
 
@@ -169,14 +167,21 @@ func (d *descriptions) linked(v any, deep int) {
 // signals adds what is said.
 func (d *descriptions) signals(s *crawl.Signals, c *collector) {
 	if s.Title == "" {
-		s.Title = c.clean(d.title)
+		s.Title = c.clean(d.title[0])
 	}
 	for _, text := range d.description {
 		if s.Description == "" {
 			s.Description = c.clean(text)
 		}
 	}
-	s.Published, s.Modified = cmp.Or(d.published[:]...), cmp.Or(d.modified[:]...)
+	earliest := func(dates [4]time.Time) time.Time {
+		i := slices.IndexFunc(dates[:], func(t time.Time) bool { return !t.IsZero() })
+		if i < 0 {
+			return time.Time{}
+		}
+		return dates[i]
+	}
+	s.Published, s.Modified = earliest(d.published), earliest(d.modified)
 }
 
 // validFeeds are the first references that resolve, each once.

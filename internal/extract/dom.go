@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"strings"
 	"time"
 
+	"github.com/PuerkitoBio/goquery"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 )
@@ -38,58 +38,66 @@ func fromDOM(body []byte, limits Limits) (*collector, bool) {
 		return nil, false
 	}
 	c := newCollector(limits)
-	c.tree(root, true)
+	document := goquery.NewDocumentFromNode(root)
+	found := document.FindMatcher(elementsOfInterest{})
+	for i, node := range found.Nodes {
+		switch {
+		case node.DataAtom == atom.Script:
+			if linkedData(attributesOf(node.Attr)) {
+				c.said.readLinkedData(found.Eq(i).Text())
+			}
+		case node.DataAtom != atom.Title:
+			c.element(node.DataAtom, attributesOf(node.Attr))
+		case node.Namespace == "": // an SVG drawing has titles, too
+			c.setTitle(found.Eq(i).Text())
+		}
+	}
+	c.addTree(root)
+	if c.images != nil {
+		c.images.tree(root, true)
+	}
 	return c, true
 }
 
-// tree collects from what is in a node, which html.Parse keeps shallow enough to descend
-// into. visible is set where a reader sees the text.
-func (c *collector) tree(parent *html.Node, visible bool) {
-	for node := range parent.ChildNodes() {
-		switch {
-		case node.Type == html.ElementNode:
-			c.node(node, visible)
-		case node.Type == html.TextNode && visible:
-			c.characters(node.Data)
-		} // comments are no words, and separate none
+// elementsOfInterest matches the elements that collector.element and setTitle read. A
+// selector would do the same, at five times the cost.
+type elementsOfInterest struct{}
+
+// Match reports whether a node is such an element.
+func (elementsOfInterest) Match(node *html.Node) bool {
+	if node.Type != html.ElementNode {
+		return false
+	}
+	switch node.DataAtom {
+	case atom.A, atom.Area, atom.Base, atom.Frame, atom.Html, atom.Iframe, atom.Input, atom.Link, atom.Meta, atom.Script,
+		atom.Time, atom.Title:
+		return true
+	default:
+		return false
 	}
 }
 
-// node collects from an element and what is in it.
-func (c *collector) node(node *html.Node, visible bool) {
-	tag, attrs := node.DataAtom, attributes(node.Attr)
-	ofHTML := tag
-	if node.Namespace != "" {
-		ofHTML = 0 // part of a drawing or a formula
+// MatchAll returns those of a tree, in the order of the document.
+func (m elementsOfInterest) MatchAll(root *html.Node) (found []*html.Node) {
+	if m.Match(root) {
+		found = append(found, root)
 	}
-	switch {
-	case tag == atom.Script && linkedData(attrs):
-		c.said.readLinkedData(textIn(node))
-	case ofHTML == atom.Title: // a drawing has titles, too
-		c.setTitle(textIn(node))
-	}
-	c.begin(tag, ofHTML, attrs)
-	visible = visible && !invisible(tag)
-	r := roleOf(tag, attrs)
-	if visible {
-		c.open(tag, r, attrs)
-	}
-	c.tree(node, visible)
-	if visible {
-		c.close(r)
-	}
-	c.end(ofHTML)
-}
-
-// textIn is all text in a node.
-func textIn(node *html.Node) string {
-	var text strings.Builder
-	for n := range node.Descendants() {
-		if n.Type == html.TextNode {
-			text.WriteString(n.Data)
+	for node := range root.Descendants() {
+		if m.Match(node) {
+			found = append(found, node)
 		}
 	}
-	return text.String()
+	return found
+}
+
+// Filter returns those of some nodes.
+func (m elementsOfInterest) Filter(nodes []*html.Node) (found []*html.Node) {
+	for _, node := range nodes {
+		if m.Match(node) {
+			found = append(found, node)
+		}
+	}
+	return found
 }
 
 // patientReader reads a page chunk by chunk, until its deadline.

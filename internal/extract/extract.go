@@ -1,7 +1,6 @@
 package extract
 
 import (
-	"cmp"
 	"errors"
 
 	"github.com/mosey-web/mosey/crawl"
@@ -70,12 +69,21 @@ type Limits struct {
 // WithDefaults returns a copy in which the fields that are not positive have
 // their defaults.
 func (l Limits) WithDefaults() Limits {
-	l.MaxDOMBytes = cmp.Or(max(l.MaxDOMBytes, 0), MaxDOMBytesDefault)
-	l.MaxDOMTags = cmp.Or(max(l.MaxDOMTags, 0), MaxDOMTagsDefault)
-	l.MaxLinks = cmp.Or(max(l.MaxLinks, 0), MaxLinksDefault)
-	l.MaxTextBytes = cmp.Or(max(l.MaxTextBytes, 0), MaxTextBytesDefault)
-	l.MaxTitleBytes = cmp.Or(max(l.MaxTitleBytes, 0), MaxTitleBytesDefault)
-	l.MaxImages = cmp.Or(max(l.MaxImages, 0), MaxImagesDefault)
+	for _, field := range []struct {
+		value    *int
+		fallback int
+	}{
+		{&l.MaxDOMBytes, MaxDOMBytesDefault},
+		{&l.MaxDOMTags, MaxDOMTagsDefault},
+		{&l.MaxLinks, MaxLinksDefault},
+		{&l.MaxTextBytes, MaxTextBytesDefault},
+		{&l.MaxTitleBytes, MaxTitleBytesDefault},
+		{&l.MaxImages, MaxImagesDefault},
+	} {
+		if *field.value <= 0 {
+			*field.value = field.fallback
+		}
+	}
 	return l
 }
 

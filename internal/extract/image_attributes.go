@@ -1,43 +1,91 @@
 package extract
 
 import (
-	"slices"
 	"strings"
+
+	"golang.org/x/net/html"
 )
 
-// The attributes from which a script fills in a URL. The scripts are named where they have
-// names of their own; data-src and data-srcset are those of lazysizes, lozad,
-// vanilla-lazyload, and of most plugins of WordPress.
-var (
-	lazySources = []string{
-		"data-src", "data-original", "data-lazy", // jquery.lazyload; slick
-		"data-lazy-src",              // Jetpack, WP Rocket
-		"data-lazyload",              // Slider Revolution
-		"data-cfsrc",                 // Cloudflare Mirage
-		"data-ezsrc",                 // Ezoic
-		"data-flickity-lazyload",     // Flickity
-		"data-opt-src",               // Optimole
-		"data-orig-src",              // Avada
-		"data-pagespeed-lazy-src",    // mod_pagespeed
-		"data-wpfc-original-src",     // WP Fastest Cache
-		"data-flickity-lazyload-src", // Flickity, with a srcset
-	}
-	lazySets = []string{
-		"data-srcset", "data-lazy-srcset", "data-original-set", "data-flickity-lazyload-srcset", "data-wpfc-original-srcset",
-	}
-	lazyBackgrounds = []string{"data-bg", "data-background-image", "data-background"} // lazysizes, vanilla-lazyload; lozad; many others
-)
+// maxLazy caps the attributes of one element from which a script may fill in a URL.
+const maxLazy = 4
 
-// lazy are the values of an element's attributes that a script fills in, as they follow
-// each other, at most 4.
-func (a attributes) lazy(keys []string) (values []string) {
-	const most = 4
-	for _, attr := range a {
-		if strings.HasPrefix(attr.Key, "data-") && attr.Namespace == "" && len(values) < most && slices.Contains(keys, attr.Key) {
-			values = append(values, attr.Val)
+// imageAttributes holds the values of the attributes that matter to images alone. They are
+// apart from attributes because they are read only if images are asked for.
+type imageAttributes struct {
+	height, sizes, srcset, style, width string
+	// lazy are URLs that a script fills in as src, lazySets those it fills in as srcset, and
+	// backgrounds what it fills in as a background.
+	lazy        []string
+	lazySets    []string
+	backgrounds []string
+	// backgroundSet is what a script fills in as the background that fits.
+	backgroundSet string
+	// fine is a URL for screens of two pixels to a CSS pixel.
+	fine string
+}
+
+// set stores the value of an attribute whose key is in lower case.
+func (a *imageAttributes) set(key, value string) {
+	switch key {
+	case "height":
+		a.height = value
+	case "sizes":
+		a.sizes = value
+	case "srcset":
+		a.srcset = value
+	case "style":
+		a.style = value
+	case "width":
+		a.width = value
+	default:
+		if strings.HasPrefix(key, "data-") {
+			a.setLazy(key[len("data-"):], value)
 		}
 	}
-	return values
+}
+
+// setLazy stores the value of an attribute of a script. The scripts are named where they
+// have names of their own; data-src and data-srcset are those of lazysizes, lozad,
+// vanilla-lazyload, and of most plugins of WordPress.
+func (a *imageAttributes) setLazy(key, value string) {
+	switch key {
+	case "src", "original", "lazy", // jquery.lazyload; slick
+		"lazy-src",              // Jetpack, WP Rocket
+		"lazyload",              // Slider Revolution
+		"cfsrc",                 // Cloudflare Mirage
+		"ezsrc",                 // Ezoic
+		"flickity-lazyload",     // Flickity
+		"opt-src",               // Optimole
+		"orig-src",              // Avada
+		"pagespeed-lazy-src",    // mod_pagespeed
+		"wpfc-original-src",     // WP Fastest Cache
+		"flickity-lazyload-src": // Flickity, with a srcset
+		if len(a.lazy) < maxLazy {
+			a.lazy = append(a.lazy, value)
+		}
+	case "srcset", "lazy-srcset", "original-set", "flickity-lazyload-srcset", "wpfc-original-srcset":
+		if len(a.lazySets) < maxLazy {
+			a.lazySets = append(a.lazySets, value)
+		}
+	case "bg", "background-image", "background": // lazysizes, vanilla-lazyload; lozad; many others
+		if len(a.backgrounds) < maxLazy {
+			a.backgrounds = append(a.backgrounds, value)
+		}
+	case "bgset": // a plugin of lazysizes
+		a.backgroundSet = value
+	case "hi-res-src":
+		a.fine = value
+	}
+}
+
+func imageAttributesOf(attrs []html.Attribute) imageAttributes {
+	var a imageAttributes
+	for _, attr := range attrs {
+		if attr.Namespace == "" {
+			a.set(attr.Key, attr.Val)
+		}
+	}
+	return a
 }
 
 // dimension is a width or height in pixels; 0 for a percentage, for what is no number, and

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 	"golang.org/x/text/unicode/norm"
 
@@ -62,21 +63,21 @@ func newImageCollector(limits Limits) *imageCollector {
 }
 
 // begin takes a start tag.
-func (c *imageCollector) begin(tag atom.Atom, attrs attributes) {
+func (c *imageCollector) begin(tag atom.Atom, attrs attributes, more *imageAttributes) {
 	c.caption.separate()
-	c.backgrounds(attrs)
+	c.backgrounds(more)
 	switch tag {
 	case atom.Img:
-		c.img(attrs)
+		c.img(attrs, more)
 	case atom.Image: // the parser makes an img of it, but in a drawing, where it has no src
-		if attrs.get("src") != "" {
-			c.img(attrs)
+		if attrs.src != "" {
+			c.img(attrs, more)
 		}
 	case atom.Picture:
 		c.endPicture()
 		c.inPicture = true
 	case atom.Source:
-		c.source(attrs)
+		c.source(attrs, more)
 	case atom.Figure:
 		if len(c.figures) >= maxFigures {
 			c.beyond++
@@ -91,7 +92,7 @@ func (c *imageCollector) begin(tag atom.Atom, attrs attributes) {
 			c.caption.reset(MaxImageTextBytes, false)
 		}
 	case atom.Link:
-		c.link(attrs)
+		c.link(attrs, more)
 	case atom.Meta:
 		c.meta(attrs)
 	default: // has no image but in its style
@@ -133,21 +134,12 @@ func (c *imageCollector) finish() {
 
 // img takes an img element. Where nothing is said of sizes, what a browser prefers comes
 // first, and what a script fills in before what it replaces.
-func (c *imageCollector) img(attrs attributes) {
-	const fine = 2 // pixels to a CSS pixel
-	found := foundImage{
-		alt: c.clean(attrs.get("alt")), width: dimension(attrs.get("width")), height: dimension(attrs.get("height")),
-	}
+func (c *imageCollector) img(attrs attributes, more *imageAttributes) {
+	found := foundImage{alt: c.clean(attrs.alt), width: dimension(more.width), height: dimension(more.height)}
 	found.group, c.picture = c.picture, group{}
-	for _, set := range attrs.lazy(lazySets) {
-		found.addSet(set, candidate{by: crawl.DiscoveryLazy})
-	}
-	found.add(attrs.get("data-hi-res-src"), candidate{by: crawl.DiscoveryLazy, density: fine})
-	for _, ref := range attrs.lazy(lazySources) {
-		found.add(ref, candidate{by: crawl.DiscoveryLazy, density: 1})
-	}
-	found.addSet(attrs.get("srcset"), candidate{by: crawl.DiscoverySrcset})
-	found.add(attrs.get("src"), candidate{by: crawl.DiscoveryImg, density: 1})
+	c.lazy(&found.group, more, crawl.DiscoveryLazy)
+	found.addSet(more.srcset, candidate{by: crawl.DiscoverySrcset})
+	found.add(attrs.src, candidate{by: crawl.DiscoveryImg, density: 1})
 	if i := c.add(found); i >= 0 && len(c.figures) > 0 {
 		if f := &c.figures[len(c.figures)-1]; len(f.images) < maxFigureImages {
 			f.images = append(f.images, i)
@@ -155,16 +147,28 @@ func (c *imageCollector) img(attrs attributes) {
 	}
 }
 
+// lazy takes what a script fills in.
+func (c *imageCollector) lazy(g *group, more *imageAttributes, by crawl.Discovery) {
+	const fine = 2
+	for _, set := range more.lazySets {
+		g.addSet(set, candidate{by: by})
+	}
+	g.add(more.fine, candidate{by: by, density: fine})
+	for _, ref := range more.lazy {
+		g.add(ref, candidate{by: by, density: 1})
+	}
+}
+
 // source takes a source element of a picture, not of a video.
-func (c *imageCollector) source(attrs attributes) {
+func (c *imageCollector) source(attrs attributes, more *imageAttributes) {
 	if !c.inPicture {
 		return
 	}
-	source := candidate{by: crawl.DiscoveryPicture, format: formatOf(attrs.get("type"), "")}
-	for _, set := range attrs.lazy(lazySets) {
+	source := candidate{by: crawl.DiscoveryPicture, format: formatOf(attrs.kind, "")}
+	for _, set := range more.lazySets {
 		c.picture.addSet(set, source)
 	}
-	c.picture.addSet(attrs.get("srcset"), source)
+	c.picture.addSet(more.srcset, source)
 }
 
 // endPicture takes the sources of a picture whose img is yet to be made by a script.
@@ -174,9 +178,9 @@ func (c *imageCollector) endPicture() {
 }
 
 // backgrounds takes those of an element.
-func (c *imageCollector) backgrounds(attrs attributes) {
-	c.style(attrs.get("style"), crawl.DiscoveryCSS)
-	for _, lazy := range attrs.lazy(lazyBackgrounds) {
+func (c *imageCollector) backgrounds(more *imageAttributes) {
+	c.style(more.style, crawl.DiscoveryCSS)
+	for _, lazy := range more.backgrounds {
 		switch {
 		case strings.Contains(lazy, "("):
 			c.style("background:"+lazy, crawl.DiscoveryLazy)
@@ -186,9 +190,9 @@ func (c *imageCollector) backgrounds(attrs attributes) {
 			c.add(foundImage{group: g})
 		}
 	}
-	if set := attrs.get("data-bgset"); set != "" { // of a plugin of lazysizes
+	if more.backgroundSet != "" {
 		var g group
-		for srcset, mediaType := range backgroundSets(set) {
+		for srcset, mediaType := range backgroundSets(more.backgroundSet) {
 			g.addSet(srcset, candidate{by: crawl.DiscoveryLazy, format: formatOf(mediaType, "")})
 		}
 		c.add(foundImage{group: g})
@@ -275,8 +279,35 @@ func (f *foundImage) fill(other foundImage) {
 
 // clean makes a text fit to show.
 func (c *imageCollector) clean(text string) string {
-	return normal(c.scratch.clean(text, MaxImageTextBytes))
+	if text == "" {
+		return ""
+	}
+	c.scratch.reset(MaxImageTextBytes, false)
+	c.scratch.add(text)
+	return normal(c.scratch.String())
 }
 
 // normal is the normal form C of a text, which may be longer than the text.
 func normal(text string) string { return prefix(norm.NFC.String(text), MaxImageTextBytes) }
+
+// tree takes what is in a node. html.Parse keeps trees shallow enough to descend into.
+func (c *imageCollector) tree(node *html.Node, visible bool) {
+	for child := node.FirstChild; child != nil; child = child.NextSibling {
+		switch child.Type {
+		case html.TextNode:
+			if visible {
+				c.text(child.Data)
+			}
+		case html.ElementNode:
+			tag := child.DataAtom
+			if child.Namespace != "" {
+				tag = 0 // part of a drawing or a formula
+			}
+			more := imageAttributesOf(child.Attr)
+			c.begin(tag, attributesOf(child.Attr), &more)
+			c.tree(child, visible && !invisible(child.DataAtom))
+			c.end(tag)
+		default: // comments say nothing
+		}
+	}
+}

@@ -242,6 +242,9 @@ func Plain(body []byte, limits Limits) Page {
 		c.text.add(paragraph)
 		c.text.separate()
 		c.blocks.flush(len(c.text.text))
+		if c.text.done() {
+			break
+		}
 	}
 	return c.plain()
 }

@@ -48,31 +48,29 @@ func (c *collector) tags(body []byte) int {
 			if tag == atom.Noscript {
 				z.NextIsNotRawText()
 			}
-			attrs := c.attributesOf(z, tag, more)
+			attrs := c.startTag(z, tag, more)
 			inData = tag == atom.Script && linkedData(attrs)
-			c.begin(tag, tag, attrs)
+			c.element(tag, attrs)
+			c.text.separate()
 			c.text.hide(tag)
 			if kind == html.StartTagToken {
-				if tag == atom.A {
-					c.endLink() // one is not inside another
-				}
-				c.open(tag, roleOf(tag, anyLink), attrs)
+				c.begin(tag, attrs)
 			}
 		case html.EndTagToken:
 			inTitle, inData = false, false
+			c.text.separate()
 			name, _ := z.TagName()
 			tag := atom.Lookup(name)
 			c.text.show(tag)
-			c.close(roleOf(tag, anyLink))
-			c.end(tag)
+			c.finish(tag)
+			if c.images != nil {
+				c.images.end(tag)
+			}
 		case html.TextToken:
-			switch {
-			case inData:
+			if inData {
 				c.said.readLinkedData(string(z.Text()))
-			case inTitle:
-				c.setTitle(string(z.Text()))
-			case c.text.hidden == 0:
-				c.characters(string(z.Text()))
+			} else {
+				c.characters(z, inTitle)
 			}
 			inTitle, inData = false, false
 		default:
@@ -87,9 +85,39 @@ func (c *collector) tags(body []byte) int {
 	}
 }
 
-// anyLink stands for the attributes of all elements. Of an end tag only the name is known,
-// so that the name alone counts: every element a has a link.
-var anyLink = attributes{{Key: "href", Val: "any"}}
+// begin and finish tell the blocks of start and end tags. Of an end tag only the name is
+// known, so that the name alone counts: every element a has a link.
+func (c *collector) begin(tag atom.Atom, attrs attributes) {
+	c.blocks.open(roleOf(tag, attributes{href: "any"}), len(c.text.text))
+	if tag == atom.A {
+		c.endLink() // one is not inside another
+		c.beginLink(attrs.href)
+	}
+	if tag == atom.Img {
+		c.image(attrs.alt)
+	}
+}
+
+func (c *collector) finish(tag atom.Atom) {
+	c.blocks.close(roleOf(tag, attributes{href: "any"}), len(c.text.text))
+	if tag == atom.A {
+		c.endLink()
+	}
+}
+
+// characters takes the text that z stands at.
+func (c *collector) characters(z *html.Tokenizer, inTitle bool) {
+	switch {
+	case inTitle:
+		c.setTitle(string(z.Text()))
+	case c.text.wanted():
+		text := string(z.Text())
+		c.text.add(text)
+		if c.images != nil {
+			c.images.text(text)
+		}
+	}
+}
 
 // skipToken returns where reading may go on after the token at start, which is
 // too long or the last: at the first tag beyond it, or at the end.
@@ -101,21 +129,40 @@ func skipToken(body []byte, start int) int {
 	return len(body)
 }
 
-// attributesOf returns the attributes of the tag that z stands at, up to the next tag, for
-// the elements that have any of interest. All have if images are asked for.
-func (c *collector) attributesOf(z *html.Tokenizer, tag atom.Atom, more bool) attributes {
+// startTag returns the attributes of the tag that z stands at, and takes its images if
+// they are asked for.
+func (c *collector) startTag(z *html.Tokenizer, tag atom.Atom, more bool) attributes {
+	if c.images == nil {
+		return tagAttributes(z, tag, more, nil)
+	}
+	var ofImages imageAttributes
+	attrs := tagAttributes(z, tag, more, &ofImages)
+	c.images.begin(tag, attrs, &ofImages)
+	return attrs
+}
+
+// tagAttributes returns the attributes of the tag that z stands at, for the
+// elements that have any of interest. Those of images are for all elements, and are
+// only read into ofImages if it is not nil.
+func tagAttributes(z *html.Tokenizer, tag atom.Atom, more bool, ofImages *imageAttributes) attributes {
+	var a attributes
 	switch tag {
 	case atom.A, atom.Area, atom.Base, atom.Frame, atom.Html, atom.Iframe, atom.Img, atom.Input, atom.Link, atom.Meta, atom.Script, atom.Time:
 	default:
-		if c.images == nil {
-			return nil
+		if ofImages == nil {
+			return a
 		}
 	}
-	c.attrs = c.attrs[:0]
 	for more {
 		var key, value []byte
 		key, value, more = z.TagAttr()
-		c.attrs = append(c.attrs, html.Attribute{Key: atom.String(key), Val: string(value)})
+		if ofImages != nil {
+			ofImages.set(string(key), string(value))
+		}
+		switch string(key) {
+		case "alt", "content", "datetime", "href", "hreflang", "http-equiv", "itemprop", "lang", "name", "property", "rel", "src", "type":
+			a.set(string(key), string(value))
+		}
 	}
-	return c.attrs
+	return a
 }

@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
 	"github.com/mosey-web/mosey/crawl"
@@ -35,13 +36,6 @@ func (b *textBuffer) reset(limit int, hashed bool) {
 
 func (b *textBuffer) String() string {
 	return string(b.text)
-}
-
-// clean returns what of a text fits into so many bytes, in the buffer's place.
-func (b *textBuffer) clean(text string, limit int) string {
-	b.reset(limit, false)
-	b.add(text)
-	return b.String()
 }
 
 // separate makes what follows another word.
@@ -204,6 +198,39 @@ func (b *textBuffer) content(title string) crawl.ContentHash {
 	return crawl.ContentHash(sum[:len(crawl.ContentHash{})])
 }
 
+// addTree appends the visible text of a tree, which html.Parse keeps shallow
+// enough to descend into.
+func (c *collector) addTree(node *html.Node) {
+	b := &c.text
+	switch node.Type {
+	case html.TextNode:
+		b.add(node.Data)
+	case html.ElementNode, html.DocumentNode:
+		b.separate()
+		if invisible(node.DataAtom) {
+			return
+		}
+		attrs := attributesOf(node.Attr)
+		r := roleOf(node.DataAtom, attrs)
+		c.blocks.open(r, len(b.text))
+		switch {
+		case r == roleLink:
+			c.beginLink(attrs.href)
+		case node.DataAtom == atom.Img:
+			c.image(attrs.alt)
+		}
+		for child := node.FirstChild; child != nil && !b.done(); child = child.NextSibling {
+			c.addTree(child)
+		}
+		c.blocks.close(r, len(b.text))
+		if r == roleLink {
+			c.endLink()
+		}
+		b.separate()
+	default: // comments are no words, and separate none
+	}
+}
+
 // hide and show tell of start and end tags, for reading without a tree. Elements
 // of the same kind inside each other, of which only templates are seen, count
 // as one.
@@ -217,6 +244,11 @@ func (b *textBuffer) show(tag atom.Atom) {
 	if b.hidden == tag {
 		b.hidden = 0
 	}
+}
+
+// wanted reports whether visible text may still be added.
+func (b *textBuffer) wanted() bool {
+	return !b.done() && b.hidden == 0
 }
 
 // invisible reports whether an element's text is not part of what a page says.
