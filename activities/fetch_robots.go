@@ -190,9 +190,9 @@ func (f *originFetch) known(ctx context.Context) (bool, error) {
 // ask takes the lease, asks, and judges the answer. A short wait for the lease is
 // spent in the process.
 func (f *originFetch) ask(ctx context.Context) (FetchRobotsResult, error) {
-	health, spared := f.Facts.Domain.Health, sparedFor(f.Facts)
+	health, spared := f.Facts.Domain.Health, f.Facts.Spared()
 	if f.asked != f.Domain {
-		health, spared = f.other.Domain.Health, sparedFor(f.other)
+		health, spared = f.other.Domain.Health, f.other.Spared()
 	}
 	ask := request.Ask{
 		URL: f.URL, FactsOf: f.Domain, Header: f.Conditions(),
@@ -204,7 +204,7 @@ func (f *originFetch) ask(ctx context.Context) (FetchRobotsResult, error) {
 		// A hop to another domain keeps to the stricter of both domains' delays.
 		Pace: decide.PaceOf(f.Facts).And(decide.PaceOf(f.other)), Health: health, Run: f.Run, Now: f.Facts.Now, Spared: spared,
 		// a robots.txt that was read long ago says little about now
-		Worked: f.asked == f.Domain && f.Lately() && worked(f.Facts),
+		Worked: f.asked == f.Domain && f.Lately() && f.Facts.Worked(),
 		Wanted: func(ctx context.Context) (bool, error) {
 			known, err := f.known(ctx)
 			return !known, err
