@@ -55,10 +55,7 @@ func (s *Store) Abandon(
 func (s *Store) abandon(ctx context.Context, start crawl.Start, p dbsqlc.CrawlAbandonParams) error {
 	p.Domain = start.Domain
 	p.Shared, p.SharedDelayMs = sharedFor(start.Shared, p.DelayMs)
-	_, err := retryConflicts(ctx, "abandon crawl "+strconv.FormatInt(p.CrawlID, 10), func() (struct{}, error) {
-		return struct{}{}, s.q.CrawlAbandon(ctx, p)
-	})
-	return err
+	return retry(ctx, "abandon crawl "+strconv.FormatInt(p.CrawlID, 10), func() error { return s.q.CrawlAbandon(ctx, p) })
 }
 
 // Keep has the lease that an attempt has of its domain end after hold from now on, unless

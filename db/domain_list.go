@@ -96,10 +96,7 @@ func (s *Store) PrioritizeDomains(ctx context.Context, told func(domains int64))
 		told(min(after, last))
 		p := dbsqlc.DomainsPrioritizeParams{After: after, Upto: after + domainsPrioritized}
 		group.Go(func() error {
-			_, err := retryConflicts(ctx, "work out priorities", func() (struct{}, error) {
-				return struct{}{}, s.q.DomainsPrioritize(ctx, p)
-			})
-			return err
+			return retry(ctx, "work out priorities", func() error { return s.q.DomainsPrioritize(ctx, p) })
 		})
 	}
 	return group.Wait()

@@ -11,7 +11,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mosey-web/mosey/crawl"
-	"github.com/mosey-web/mosey/crawl/kinds"
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/settings"
@@ -90,10 +89,9 @@ func (s *Store) FinishDomain(
 		return finished, err
 	}
 	// apart from the transaction above, whose lock others wait for
-	_, err = retryConflicts(ctx, "count domain "+domain, func() (struct{}, error) {
-		return struct{}{}, s.q.DomainCounted(ctx, dbsqlc.DomainCountedParams{Domain: domain, Grows: grows})
+	return true, retry(ctx, "count domain "+domain, func() error {
+		return s.q.DomainCounted(ctx, dbsqlc.DomainCountedParams{Domain: domain, Grows: grows})
 	})
-	return true, err
 }
 
 // RetryDomain has a domain that was given up, and its origins whose robots.txt could
@@ -131,13 +129,12 @@ func (s *Store) PermitNetworks(ctx context.Context, networks []netip.Prefix) (in
 // an earlier one of its kind. It holds from the next request on. A Decision that was
 // stored before changes nothing.
 func (s *Store) SetControl(ctx context.Context, domain string, c crawl.Control) error {
-	_, err := retryConflicts(ctx, "set the "+string(c.Type)+" of "+domain, func() (struct{}, error) {
-		return struct{}{}, s.q.DomainControl(ctx, dbsqlc.DomainControlParams{
+	return retry(ctx, "set the "+string(c.Type)+" of "+domain, func() error {
+		return s.q.DomainControl(ctx, dbsqlc.DomainControlParams{
 			Domain: domain, Kind: string(c.Type), Value: c.Value, Reason: c.Reason, By: c.SetBy, Until: timeOrNil(c.Until),
 			Decision: c.Decision,
 		})
 	})
-	return err
 }
 
 // LiftControls takes decisions about a domain back, or returns crawl.ErrNotFound if
@@ -191,7 +188,7 @@ func (s *Store) Domain(ctx context.Context, domain string) (report.Domain, error
 	}
 	robots, err := s.q.RobotsOfDomain(ctx, domain)
 	runs, err2 := s.q.DomainTotals(ctx, domain)
-	recent, err3 := s.q.DomainRecent(ctx, dbsqlc.DomainRecentParams{Domain: domain, Max: recentShown})
+	recent, err3 := s.History(ctx, domain, "", time.Time{}, recentShown)
 	open, err4 := s.q.DomainOpen(ctx, dbsqlc.DomainOpenParams{Domain: domain, Bound: report.FrontierBound})
 	patterns, err5 := s.q.DomainPatterns(ctx, dbsqlc.DomainPatternsParams{
 		Domain: domain, Max: patternsRead,
@@ -199,7 +196,7 @@ func (s *Store) Domain(ctx context.Context, domain string) (report.Domain, error
 	if err := errors.Join(err, err2, err3, err4, err5); err != nil {
 		return rep, translate("domain "+domain, err)
 	}
-	rep.Pending = open.Open
+	rep.Pending, rep.Recent = open.Open, recent
 	if open.Open > 0 {
 		rep.NextDue = open.NextDue
 	}
@@ -213,14 +210,6 @@ func (s *Store) Domain(ctx context.Context, domain string) (report.Domain, error
 			return rep, err
 		}
 		rep.Runs = append(rep.Runs, run)
-	}
-	for _, c := range recent {
-		rep.Recent = append(rep.Recent, report.Crawl{
-			ID: c.ID, URL: c.Url, Kind: kinds.Kind(c.Kind), Run: c.Run, Outcome: outcomeOf(c.Outcome),
-			StatusCode: int16Of(c.StatusCode), Error: textOf(c.ErrorMessage), CompletedAt: timeOf(c.CompletedAt),
-			Duration: settings.Duration(fromMS(int64(numOf(c.DurationMs)))), Bytes: numOf(c.Bytes),
-			Skipped: reasons.Reason(textOf(c.Skipped)), Unchanged: textOf(c.Unchanged),
-		})
 	}
 	return rep, nil
 }
@@ -258,10 +247,7 @@ func stopped(rows []dbsqlc.DomainPatternsRow) (found []crawl.Trap) {
 // ResetTraps forgets what was counted of the patterns of a domain's URLs; what they
 // have stopped in the running runs is decided again.
 func (s *Store) ResetTraps(ctx context.Context, domain string) error {
-	_, err := retryConflicts(ctx, "reset the traps of "+domain, func() (struct{}, error) {
-		return struct{}{}, s.q.DomainResetPatterns(ctx, domain)
-	})
-	return err
+	return retry(ctx, "reset the traps of "+domain, func() error { return s.q.DomainResetPatterns(ctx, domain) })
 }
 
 func robotsReport(r dbsqlc.RobotsOfDomainRow) report.Robots {
@@ -291,7 +277,7 @@ func (s *Store) domainRun(r dbsqlc.DomainTotalsRow) (report.DomainRun, error) {
 		Totals: report.Totals{
 			Success: r.Success, BlockedRobots: r.BlockedRobots, Blocked4xx: r.Blocked4xx,
 			Blocked5xx: r.Blocked5xx, Timeout: r.Timeout, Failed: r.Failed, Skipped: r.Skipped, Bytes: r.Bytes,
-			Asked: r.Requests, NoFollow: r.Nofollow, Skips: skips,
+			Asked: r.Requests, NoFollow: r.NoFollow, Skips: skips,
 			ImagesFound: r.ImagesFound, ImagesAsked: r.ImagesStarted, ImagesStored: r.ImagesStored,
 		},
 	}, nil

@@ -81,10 +81,7 @@ func (s *Store) ScheduleRevisits(
 	if p.Pages, err = document("pages to ask for again", pages); err != nil {
 		return false, err
 	}
-	_, err = retryConflicts(ctx, "note pages to ask for again", func() (struct{}, error) {
-		return struct{}{}, s.q.RevisitsAdd(ctx, p)
-	})
-	return p.Next == nil, err
+	return p.Next == nil, retry(ctx, "note pages to ask for again", func() error { return s.q.RevisitsAdd(ctx, p) })
 }
 
 // revisitsChunk is how many pages one call looks at.
@@ -123,10 +120,9 @@ func (s *Store) HintRecrawl(
 	if data, err = document("hints of pages", set); err != nil {
 		return err
 	}
-	_, err = retryConflicts(ctx, "keep news of pages", func() (struct{}, error) {
-		return struct{}{}, s.q.RecrawlHint(ctx, dbsqlc.RecrawlHintParams{RunID: runID, Hints: data})
+	return retry(ctx, "keep news of pages", func() error {
+		return s.q.RecrawlHint(ctx, dbsqlc.RecrawlHintParams{RunID: runID, Hints: data})
 	})
-	return err
 }
 
 const (

@@ -107,9 +107,9 @@ const widenChunk = 100
 func (s *Store) WidenRun(
 	ctx context.Context, id int64, follow func(crawl.CrawlFacts) *crawl.KnownLinks,
 ) (added int, done bool, err error) {
-	_, err = retryConflicts(ctx, "widen a run", func() (struct{}, error) {
+	err = retry(ctx, "widen a run", func() error {
 		added = 0
-		return struct{}{}, pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 			var err error
 			added, done, err = s.widenFrom(ctx, s.q.WithTx(tx), id, follow)
 			return err
@@ -201,8 +201,7 @@ func (s *Store) Runs(ctx context.Context) ([]crawl.Run, error) {
 // those of its domains that were given up, and for the robots.txt that could not be
 // read.
 func (s *Store) StartRun(ctx context.Context, id int64) error {
-	_, err := retryConflicts(ctx, "start run", func() (struct{}, error) { return struct{}{}, s.q.RunStart(ctx, id) })
-	return err
+	return retry(ctx, "start run", func() error { return s.q.RunStart(ctx, id) })
 }
 
 // TroubledMost bounds what Troubled returns.
@@ -335,7 +334,7 @@ func (s *Store) Progress(ctx context.Context, r crawl.Run) (report.Progress, err
 	p.Totals = report.Totals{
 		Success: totals.Success, BlockedRobots: totals.BlockedRobots, Blocked4xx: totals.Blocked4xx,
 		Blocked5xx: totals.Blocked5xx, Timeout: totals.Timeout, Failed: totals.Failed,
-		Skipped: totals.Skipped, Bytes: totals.Bytes, Asked: totals.Requests, NoFollow: totals.Nofollow,
+		Skipped: totals.Skipped, Bytes: totals.Bytes, Asked: totals.Requests, NoFollow: totals.NoFollow,
 		ImagesFound: totals.ImagesFound, ImagesAsked: totals.ImagesStarted, ImagesStored: totals.ImagesStored,
 	}
 	for _, skip := range skips {

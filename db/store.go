@@ -141,6 +141,12 @@ func retryConflicts[T any](ctx context.Context, op string, fn func() (T, error))
 	}
 }
 
+// retry is retryConflicts for what returns nothing.
+func retry(ctx context.Context, op string, fn func() error) error {
+	_, err := retryConflicts(ctx, op, func() (struct{}, error) { return struct{}{}, fn() })
+	return err
+}
+
 // ms is a duration in whole milliseconds, rounded up.
 func ms(d time.Duration) int64 { return crawl.Millis(d).Count() }
 
