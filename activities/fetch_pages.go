@@ -169,7 +169,7 @@ func (b *batch) step(ctx context.Context, facts crawl.Facts) (crawl.Facts, bool,
 				return facts, true, err
 			}
 		}
-		return b.pass(ctx, closing(d, b.in.Domain))
+		return b.pass(ctx, decide.Closing(d, b.in.Domain))
 	case decide.DeferOrigin:
 		// seeds without a scheme may be asked by http instead
 		bare := !decide.FallsBack(d.Crawl.Origin, *d.Crawl.Robots)
@@ -192,33 +192,6 @@ func (b *batch) step(ctx context.Context, facts crawl.Facts) (crawl.Facts, bool,
 		}
 	}
 	return facts, true, nil
-}
-
-// closing is what to record of a crawl that ends without a request, for good.
-func closing(d decide.Decision, domain string) crawl.Attempt {
-	at := crawl.Attempt{
-		CrawlID: d.Crawl.ID, Domain: domain, Outcome: d.Outcome, Error: d.Why, EndedAt: time.Now(),
-	}
-	at.Recrawl = decide.AgainUnasked(d, at.EndedAt)
-	if d.Do == decide.Refuse {
-		at.Page = &crawl.PageUpdate{Failed: true}
-		if d.Crawl.Kind.Image() {
-			at.Image = &crawl.ImageUpdate{Problem: crawl.ImageForbidden, Forget: d.ByUse}
-		}
-		return at
-	}
-	at.Skipped = d.Reason
-	if d.Trap.Rule != "" {
-		at.Page = &crawl.PageUpdate{Trap: d.Trap.Rule, TrapEvidence: d.Trap.Evidence}
-		return at
-	}
-	// What an answer of 4xx linked to, if it ever did, is gone with it.
-	if d.Reason.Row().Unwanted || d.Crawl.Answered != nil {
-		return at
-	}
-	at.Error = ""
-	at.FollowKnown = decide.FollowSkipped(*d.Run, *d.Crawl)
-	return at
 }
 
 // seedByHTTP seeds what was seeded without a scheme by http.
@@ -270,19 +243,10 @@ const urlShown = 300
 func (b *batch) attempt(ctx context.Context, f decide.Facts, d decide.Decision) (crawl.Facts, bool, error) {
 	u, err := urls.Parse(d.Crawl.URL)
 	if err != nil {
-		return b.pass(ctx, b.failing(d, err))
+		d.Do, d.Outcome, d.Why = decide.Refuse, crawl.OutcomeFailed, err.Error()
+		return b.pass(ctx, decide.Closing(d, b.in.Domain))
 	}
-	ask := b.reader.Crawl(f.Facts, d, u)
-	if ask.Retry = !decide.LastAttempt(*d.Run, *d.Crawl); ask.Retry {
-		ask.Start.RetryPriority = new(decide.RetryPriority(*d.Crawl))
-	}
-	budgets := decide.BudgetsOf(*d.Run)
-	if d.Crawl.Kind.Image() {
-		ask.Start.ImageBudget = budgets.OfImages
-	} else {
-		ask.Start.RunBudget, ask.Start.DomainBudget, ask.Start.RegisteredBudget = budgets.InAll, budgets.OfDomain, budgets.OfRegistered
-	}
-	x, facts, done, err := b.ask(ctx, f, d, ask)
+	x, facts, done, err := b.ask(ctx, f, d, b.reader.Crawl(f.Facts, d, u))
 	// Trouble that is the page's own leaves the others their turn.
 	if x == nil || x.Attempt.RetryIn == nil || x.Trouble < politeness.TroubleServer {
 		return facts, done, err
@@ -297,7 +261,7 @@ func (b *batch) ask(
 ) (x *request.Exchange, facts crawl.Facts, done bool, err error) {
 	ask.Start.Domain, ask.Start.Queued = b.in.Domain, b.in.Queued
 	ask.Pace, ask.Health, ask.Run, ask.Probe = d.Pace, f.Domain.Health, *d.Run, true
-	ask.Now, ask.Spared, ask.Worked = f.Now, sparedFor(f.Facts), worked(f.Facts)
+	ask.Now, ask.Spared, ask.Worked = f.Now, f.Spared(), f.Worked()
 	res, err := b.requests.Do(ctx, ask)
 	switch {
 	case err != nil:
@@ -318,24 +282,37 @@ func (b *batch) ask(
 	return res.Exchange, res.Recorded.Facts, false, nil
 }
 
-// sparedFor is for how long a domain's attempts have been taken back.
-func sparedFor(f crawl.Facts) time.Duration {
-	if f.Domain.SparedSince.IsZero() {
-		return 0
+// probe asks for a page to see how the domain is that has rested. It is a request
+// like any other, and like robots.txt no part of the frontier: it costs no budget,
+// and what it finds is not stored.
+func (b *batch) probe(ctx context.Context, f decide.Facts, d decide.Decision) (crawl.Facts, bool, error) {
+	u, err := urls.Parse(d.URL)
+	if err != nil {
+		return f.Facts, true, err
 	}
-	return f.Now.Sub(f.Domain.SparedSince)
+	_, facts, done, err := b.ask(ctx, f, d, b.reader.Probe(d, u))
+	return facts, done, err
 }
 
-// worked reports whether a domain answered when it was last asked.
-func worked(f crawl.Facts) bool {
-	last := len(f.Domain.Health.Samples) - 1
-	return f.Domain.Reachable > 0 && (last < 0 || !f.Domain.Health.Samples[last].Error)
-}
-
-// failing is what to record of a page that may not be requested at all.
-func (b *batch) failing(d decide.Decision, err error) crawl.Attempt {
-	d.Do, d.Outcome, d.Why = decide.Refuse, crawl.OutcomeFailed, err.Error()
-	return closing(d, b.in.Domain)
+// stepWithout is the step of the domain's other runs, where one cannot go on, for err: the
+// trouble that one has with its store is not theirs.
+func (b *batch) stepWithout(ctx context.Context, facts crawl.Facts, run int64, err error) (crawl.Facts, bool, error) {
+	others := facts
+	others.Runs = slices.Clone(facts.Runs)
+	for i := range others.Runs {
+		if others.Runs[i].ID == run {
+			others.Runs[i].Crawl = nil // how the domain may be asked, it still has a say in
+		}
+	}
+	// A domain whose other run has had its turn would not end, for what is due of this one.
+	if next := decide.Pick(others, facts.Now); next == nil || decide.Yields(*next) {
+		return facts, true, err
+	}
+	if !b.warned {
+		warn(ctx, "the images of a run wait, and its domain goes on with other runs", "domain", b.in.Domain, "error", err)
+		b.warned = true
+	}
+	return b.step(ctx, others)
 }
 
 // troubled ends the batch after an attempt that will be made again: with an error

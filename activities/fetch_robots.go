@@ -1,16 +1,16 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"net/http"
+	"fmt"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
-	"github.com/mosey-web/mosey/crawl/freshness"
 	"github.com/mosey-web/mosey/crawl/kinds"
 	"github.com/mosey-web/mosey/crawl/politeness"
 	"github.com/mosey-web/mosey/crawl/reasons"
@@ -63,19 +63,17 @@ type FetchRobotsResult struct {
 // originFetch is one request for what an origin says about all its pages.
 type originFetch struct {
 	*Activities
+	read.Origin
 
-	in     FetchRobotsInput
-	kind   kinds.Kind
-	url    urls.URL
-	domain string // of url; differs from in.Domain after a redirect elsewhere
-	facts  crawl.Facts
-	// other is of domain, where that differs
-	other  crawl.Facts
-	run    crawl.RunFacts
-	stored crawl.Robots
+	in FetchRobotsInput
+	// asked is the domain of URL; it differs from Domain after a redirect elsewhere, and other
+	// has its facts then.
+	asked string
+	other crawl.Facts
 
-	// what the answer came to
+	// what the answer came to; unread is why robots.txt could not be read
 	res     FetchRobotsResult
+	unread  string
 	trouble error
 }
 
@@ -102,66 +100,62 @@ func (a *Activities) fetchRobots(ctx context.Context, in FetchRobotsInput) (Fetc
 	if err != nil {
 		return FetchRobotsResult{}, err
 	}
-	if f.pickRun(); f.run.ID == 0 {
+	if f.pickRun(); f.Run.ID == 0 {
 		return FetchRobotsResult{Done: true, Detail: "no run wants anything of the domain any more"}, nil
 	}
 	return f.fetch(ctx)
 }
 
 func (a *Activities) newOriginFetch(ctx context.Context, in FetchRobotsInput) (*originFetch, error) {
-	kind := kinds.Robots
-	if in.Kind != "" {
-		kind = in.Kind
-	}
-	raw := in.URL
-	if raw == "" {
-		raw = in.Origin + kind.Traits().Path
-	}
-	u, err := urls.Parse(raw)
+	kind := cmp.Or(in.Kind, kinds.Robots)
+	u, err := urls.Parse(cmp.Or(in.URL, in.Origin+kind.Traits().Path))
 	if err != nil {
 		return nil, badInput(err)
 	}
-	f := &originFetch{Activities: a, in: in, kind: kind, url: u, domain: u.Domain()}
-	if f.facts, err = a.store.Next(ctx, in.Domain); err == nil && f.domain != in.Domain {
-		f.other, err = a.store.Next(ctx, f.domain)
+	f := &originFetch{Activities: a, in: in, asked: u.Domain(), Origin: read.Origin{
+		Store: a.store, Kind: kind, URL: u, Hops: in.Hops, Name: in.Origin, Domain: in.Domain,
+		Agent: a.agent, AllowMalformed: a.allowMalformed,
+	}}
+	if f.Facts, err = a.store.Next(ctx, in.Domain); err == nil && f.asked != in.Domain {
+		f.other, err = a.store.Next(ctx, f.asked)
 	}
 	return f, err
 }
 
 // pickRun finds the run that the request is made for: the one whose page is next.
 func (f *originFetch) pickRun() {
-	if run := decide.Pick(f.facts, f.facts.Now); run != nil {
-		f.run = *run
-	} else if len(f.facts.Runs) > 0 {
-		f.run = f.facts.Runs[0]
+	if run := decide.Pick(f.Facts, f.Facts.Now); run != nil {
+		f.Run = *run
+	} else if len(f.Facts.Runs) > 0 {
+		f.Run = f.Facts.Runs[0]
 	}
 }
 
 // bind has the request made for a run that need not be running yet.
 func (f *originFetch) bind(run crawl.Run) {
-	f.run = crawl.RunFacts{ID: run.ID, Name: run.Name, Settings: run.Settings}
-	f.facts.Runs = append(f.facts.Runs, f.run)
+	f.Run = crawl.RunFacts{ID: run.ID, Name: run.Name, Settings: run.Settings}
+	f.Facts.Runs = append(f.Facts.Runs, f.Run)
 }
 
 // fetch makes the request, if there is one to be made.
 func (f *originFetch) fetch(ctx context.Context) (FetchRobotsResult, error) {
 	if known, err := f.known(ctx); err != nil || known {
-		return f.verdict(f.stored), err
+		return f.verdict(f.Stored), err
 	}
-	if why, closed := decide.Closed(f.facts.Domain, f.facts.Now); closed {
+	if why, closed := decide.Closed(f.Facts.Domain, f.Facts.Now); closed {
 		// by now: nothing of the domain is due any more
-		return FetchRobotsResult{Done: true, Verdict: f.stored.Verdict, Detail: why}, nil
+		return FetchRobotsResult{Done: true, Verdict: f.Stored.Verdict, Detail: why}, nil
 	}
-	if why, closed := decide.Closed(f.other.Domain, f.facts.Now); closed {
-		return f.unasked(ctx, "redirects to "+f.domain+", which is not asked: "+why)
+	if why, closed := decide.Closed(f.other.Domain, f.Facts.Now); closed {
+		return f.unasked(ctx, "redirects to "+f.asked+", which is not asked: "+why)
 	}
 	wait, err := f.windowWait(ctx)
 	switch {
 	case err != nil:
 		return FetchRobotsResult{}, err
-	case wait > decide.IdleMost && f.domain == f.in.Domain:
+	case wait > decide.IdleMost && f.asked == f.Domain:
 		// who asks for pages decides what becomes of a workflow whose window is closed for long
-		return FetchRobotsResult{Done: true, Verdict: f.stored.Verdict, Detail: "its window is closed"}, nil
+		return FetchRobotsResult{Done: true, Verdict: f.Stored.Verdict, Detail: "its window is closed"}, nil
 	case wait > 0:
 		return f.again(wait, reasons.Window, false), nil
 	}
@@ -170,56 +164,52 @@ func (f *originFetch) fetch(ctx context.Context) (FetchRobotsResult, error) {
 
 // windowWait is how long it is until the windows of both domains are open.
 func (f *originFetch) windowWait(ctx context.Context) (time.Duration, error) {
-	own, err := f.completeFor(ctx, f.facts, nil)
+	own, err := f.completeFor(ctx, f.Facts, nil)
 	other, err2 := f.completeFor(ctx, f.other, nil)
 	if err := errors.Join(err, err2); err != nil {
 		return 0, err
 	}
-	return politeness.WaitAll(f.facts.Now, append(own.Windows, other.Windows...)), nil
+	return politeness.WaitAll(f.Facts.Now, append(own.Windows, other.Windows...)), nil
 }
 
 // known reads what is stored, and reports whether that is all there is to know: as
 // it is if another worker, or an earlier attempt of this very call, has been here.
 func (f *originFetch) known(ctx context.Context) (bool, error) {
-	stored, err := f.store.Robots(ctx, f.in.Origin)
+	stored, err := f.store.Robots(ctx, f.Name)
 	switch {
 	case errors.Is(err, crawl.ErrNotFound):
-		f.stored.Age = -1
+		f.Stored.Age = -1
 		return false, nil
 	case err != nil:
 		return false, err
 	}
-	f.stored = stored
-	return f.in.Hops == 0 && stored.Fresh > 0 && !f.outdated(stored) && !f.missesTDM(stored), nil
-}
-
-func (f *originFetch) outdated(r crawl.Robots) bool {
-	return decide.Outdated(decide.Facts{Agent: f.agent, AllowMalformed: f.allowMalformed}, r.Agent, r.Verdict)
+	f.Stored = stored
+	return f.Hops == 0 && stored.Fresh > 0 && !f.Outdated(stored) && !f.MissesTDM(stored), nil
 }
 
 // ask takes the lease, asks, and judges the answer. A short wait for the lease is
 // spent in the process.
 func (f *originFetch) ask(ctx context.Context) (FetchRobotsResult, error) {
-	health, spared := f.facts.Domain.Health, sparedFor(f.facts)
-	if f.domain != f.in.Domain {
-		health, spared = f.other.Domain.Health, sparedFor(f.other)
+	health, spared := f.Facts.Domain.Health, f.Facts.Spared()
+	if f.asked != f.Domain {
+		health, spared = f.other.Domain.Health, f.other.Spared()
 	}
 	ask := request.Ask{
-		URL: f.url, FactsOf: f.in.Domain, Header: f.conditions(),
+		URL: f.URL, FactsOf: f.Domain, Header: f.Conditions(),
 		Start: crawl.Start{
-			RunID: f.run.ID, Domain: f.domain, Origin: f.url.Origin(), URL: f.url.String(), Kind: f.kind,
+			RunID: f.Run.ID, Domain: f.asked, Origin: f.URL.Origin(), URL: f.URL.String(), Kind: f.Kind,
 			Prerequisite: true, Queued: f.in.Queued,
 		},
 		WantBody: func(r *fetch.Response) bool { return r.Status >= 200 && r.Status < 300 },
 		// A hop to another domain keeps to the stricter of both domains' delays.
-		Pace: decide.PaceOf(f.facts).And(decide.PaceOf(f.other)), Health: health, Run: f.run, Now: f.facts.Now, Spared: spared,
+		Pace: decide.PaceOf(f.Facts).And(decide.PaceOf(f.other)), Health: health, Run: f.Run, Now: f.Facts.Now, Spared: spared,
 		// a robots.txt that was read long ago says little about now
-		Worked: f.domain == f.in.Domain && f.stored.Age >= 0 && f.stored.Age < read.RobotsFresh && worked(f.facts),
+		Worked: f.asked == f.Domain && f.Lately() && f.Facts.Worked(),
 		Wanted: func(ctx context.Context) (bool, error) {
 			known, err := f.known(ctx)
 			return !known, err
 		},
-		Read: f.read, Settle: f.settle,
+		Read: f.answer, Settle: f.settle,
 	}
 	for {
 		res, err := f.requests.Do(ctx, ask)
@@ -229,13 +219,13 @@ func (f *originFetch) ask(ctx context.Context) (FetchRobotsResult, error) {
 		case res.Refused != nil:
 			return f.refused(ctx, *res.Refused)
 		case res.Unwanted:
-			return f.verdict(f.stored), nil
+			return f.verdict(f.Stored), nil
 		case res.Exchange != nil:
 			return f.settled(ctx, res.Exchange)
 		}
 		l := res.Lease
 		ask.Start.Queued = ask.Start.Queued || isQueue(l.Reason)
-		if decide.DefersDomain(f.run, l.Wait, l.Reason) {
+		if decide.DefersDomain(f.Run, l.Wait, l.Reason) {
 			return FetchRobotsResult{Defer: true, Wait: settings.Duration(l.Wait), Reason: l.Reason}, nil
 		}
 		if l.Wait <= 0 || l.Wait > inProcessWait || !sleep(ctx, l.Wait) {
@@ -264,12 +254,75 @@ func (f *originFetch) again(wait time.Duration, why reasons.Reason, queued bool)
 	}
 }
 
-// conditions let the server answer 304 where what is stored still holds.
-func (f *originFetch) conditions() http.Header {
-	if f.kind != kinds.Robots || f.stored.Age < 0 || f.outdated(f.stored) {
-		return nil
+// answer has what the answer says recorded, or followed.
+func (f *originFetch) answer(ctx context.Context, x *request.Exchange) error {
+	if x.Interrupted {
+		return nil // it tells nothing about the site
 	}
-	h := http.Header{}
-	freshness.Conditions(crawl.Visit{ETag: f.stored.ETag, LastModified: f.stored.LastModified}, h)
-	return h
+	said, err := f.Read(ctx, x)
+	switch {
+	case err != nil:
+		return err
+	case said.Unreachable != "":
+		f.unread = said.Unreachable
+	case said.First != "":
+		f.res = FetchRobotsResult{Origin: said.First, Kind: kinds.Robots}
+	case said.Redirect != nil:
+		f.res = FetchRobotsResult{Kind: f.in.Kind, URL: said.Redirect.String(), Hops: f.Hops + 1}
+	default:
+		x.Attempt.Robots, f.res = said.Robots, f.verdict(*said.Robots)
+	}
+	return nil
+}
+
+// settle decides, once it is known how long the domain is left alone, what becomes
+// of a robots.txt that could not be read.
+func (f *originFetch) settle(x *request.Exchange) {
+	if f.unread == "" {
+		return
+	}
+	u := f.Failed(x, f.unread)
+	x.Attempt.Robots = &u.Robots
+	if u.Soon {
+		x.Attempt.Reason = reasons.Robots
+	}
+	f.res, f.trouble = f.untold(u, f.unread)
+}
+
+// untold is what to do about a robots.txt that could not be read.
+func (f *originFetch) untold(u read.Unread, why string) (FetchRobotsResult, error) {
+	if !u.Soon {
+		return f.verdict(u.Robots), nil
+	}
+	return FetchRobotsResult{}, siteTrouble(fmt.Sprintf("%s/robots.txt: try %d of %d: %s; again in %s",
+		f.Name, u.Try, decide.RobotsTries, why, u.Wait.Round(time.Millisecond)), u.Wait)
+}
+
+// verdict is the result for what is known now: done, unless tdmrep.json is wanted
+// too.
+func (f *originFetch) verdict(r crawl.Robots) FetchRobotsResult {
+	if f.MissesTDM(r) {
+		return FetchRobotsResult{Kind: kinds.TDM}
+	}
+	return FetchRobotsResult{Done: true, Verdict: r.Verdict, Detail: r.Reason}
+}
+
+// refused is for a host of which no address may be asked. That is our own rule: its
+// domain is deferred, and nothing said of its robots.txt. One that a robots.txt
+// redirects to is no part of the web, which is that site's fault.
+func (f *originFetch) refused(ctx context.Context, r crawl.Refusal) (FetchRobotsResult, error) {
+	if f.asked != f.Domain {
+		return f.unasked(ctx, fmt.Sprintf("redirects to %s, whose address %s is %s", f.asked, r.Addr, cmp.Or(r.Listed.Listed(), "not public")))
+	}
+	d, err := f.refuse(ctx, f.Facts, f.URL.Host(), r)
+	return FetchRobotsResult{Done: true, Detail: d.Why}, err
+}
+
+// unasked stores that robots.txt cannot be asked for: no request was made.
+func (f *originFetch) unasked(ctx context.Context, why string) (FetchRobotsResult, error) {
+	u := f.Unasked(why, f.jitter())
+	if _, err := f.store.SaveRobots(ctx, u.Robots); err != nil {
+		return FetchRobotsResult{}, err
+	}
+	return f.untold(u, crawl.CleanText(why, read.RobotsReasonMax))
 }

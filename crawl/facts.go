@@ -19,6 +19,20 @@ type Facts struct {
 	Runs []RunFacts `json:"runs"`
 }
 
+// Spared is for how long the domain's attempts have been taken back.
+func (f Facts) Spared() time.Duration {
+	if f.Domain.SparedSince.IsZero() {
+		return 0
+	}
+	return f.Now.Sub(f.Domain.SparedSince)
+}
+
+// Worked reports whether the domain answered when it was last asked.
+func (f Facts) Worked() bool {
+	last := len(f.Domain.Health.Samples) - 1
+	return f.Domain.Reachable > 0 && (last < 0 || !f.Domain.Health.Samples[last].Error)
+}
+
 // DomainFacts is what is stored about a domain itself.
 type DomainFacts struct {
 	Name string `json:"name"`

@@ -32,8 +32,8 @@ func auditGaps(ctx context.Context, q *dbsqlc.Queries, runID *int64) (report.Aud
 	}
 	a := report.Audit{
 		Domains: report.Gaps{
-			Requests: d.Requests, Gaps: d.Gaps, Violations: d.Violations, Min: d.GapMin,
-			P50: d.GapP50, P99: d.GapP99, OverP50: d.OverP50, OverP99: d.OverP99,
+			Requests: d.Requests, Gaps: d.Gaps, Violations: d.Violations, Min: d.Min,
+			P50: d.P50, P99: d.P99, OverP50: d.OverP50, OverP99: d.OverP99,
 		},
 		Lost: d.Lost, RetryAfters: d.RetryAfters, RetryAfterViolations: d.RetryAfterViolations,
 	}
@@ -65,10 +65,7 @@ func auditShared(ctx context.Context, q *dbsqlc.Queries, kind string, a *report.
 			What: fmt.Sprintf("asked %.0f ms after the last request, %d ms were due", v.GapMs, v.DelayMs),
 		})
 	}
-	return report.Gaps{
-		Requests: g.Requests, Gaps: g.Gaps, Violations: g.Violations, Min: g.GapMin,
-		P50: g.GapP50, P99: g.GapP99, OverP50: g.OverP50, OverP99: g.OverP99,
-	}, nil
+	return report.Gaps(g), nil
 }
 
 // auditBatch is how many pages one query of an audit returns.

@@ -11,7 +11,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mosey-web/mosey/crawl"
-	"github.com/mosey-web/mosey/crawl/kinds"
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/settings"
@@ -161,7 +160,7 @@ func (s *Store) Domain(ctx context.Context, domain string) (report.Domain, error
 	}
 	robots, err := s.q.RobotsOfDomain(ctx, domain)
 	runs, err2 := s.q.DomainTotals(ctx, domain)
-	recent, err3 := s.q.DomainRecent(ctx, dbsqlc.DomainRecentParams{Domain: domain, Max: recentShown})
+	recent, err3 := s.History(ctx, domain, "", time.Time{}, recentShown)
 	open, err4 := s.q.DomainOpen(ctx, dbsqlc.DomainOpenParams{Domain: domain, Bound: report.FrontierBound})
 	patterns, err5 := s.q.DomainPatterns(ctx, dbsqlc.DomainPatternsParams{
 		Domain: domain, Max: patternsRead,
@@ -169,7 +168,7 @@ func (s *Store) Domain(ctx context.Context, domain string) (report.Domain, error
 	if err := errors.Join(err, err2, err3, err4, err5); err != nil {
 		return rep, translate("domain "+domain, err)
 	}
-	rep.Pending = open.Open
+	rep.Pending, rep.Recent = open.Open, recent
 	if open.Open > 0 {
 		rep.NextDue = open.NextDue
 	}
@@ -183,14 +182,6 @@ func (s *Store) Domain(ctx context.Context, domain string) (report.Domain, error
 			return rep, err
 		}
 		rep.Runs = append(rep.Runs, run)
-	}
-	for _, c := range recent {
-		rep.Recent = append(rep.Recent, report.Crawl{
-			ID: c.ID, URL: c.Url, Kind: kinds.Kind(c.Kind), Run: c.Run, Outcome: outcomeOf(c.Outcome),
-			StatusCode: int16Of(c.StatusCode), Error: textOf(c.ErrorMessage), CompletedAt: timeOf(c.CompletedAt),
-			Duration: settings.Duration(fromMS(int64(numOf(c.DurationMs)))), Bytes: numOf(c.Bytes),
-			Skipped: reasons.Reason(textOf(c.Skipped)), Unchanged: textOf(c.Unchanged),
-		})
 	}
 	return rep, nil
 }
@@ -258,7 +249,7 @@ func (s *Store) domainRun(r dbsqlc.DomainTotalsRow) (report.DomainRun, error) {
 		Totals: report.Totals{
 			Success: r.Success, BlockedRobots: r.BlockedRobots, Blocked4xx: r.Blocked4xx,
 			Blocked5xx: r.Blocked5xx, Timeout: r.Timeout, Failed: r.Failed, Skipped: r.Skipped, Bytes: r.Bytes,
-			Asked: r.Requests, NoFollow: r.Nofollow, Skips: skips,
+			Asked: r.Requests, NoFollow: r.NoFollow, Skips: skips,
 			ImagesFound: r.ImagesFound, ImagesAsked: r.ImagesStarted, ImagesStored: r.ImagesStored,
 		},
 	}, nil

@@ -45,7 +45,7 @@ func (s *Store) ExportPages(
 		pages[i] = report.PageRow{
 			ID: r.ID, URL: r.Url, Domain: r.Domain, Origin: r.Origin, Kind: kinds.Kind(r.Kind), Status: string(r.Status),
 			Language: textOf(r.Language), Outcome: outcomeOf(r.Outcome), StatusCode: int16Of(r.StatusCode),
-			ContentType: textOf(r.ContentType), NoIndex: r.Noindex, NoFollow: r.Nofollow, Usage: r.Usage, Duplicate: r.Duplicate,
+			ContentType: textOf(r.ContentType), NoIndex: r.Noindex, NoFollow: r.NoFollow, Usage: r.Usage, Duplicate: r.Duplicate,
 			Trap: textOf(r.Trap), Content: r.ContentHash, SimHash: r.Simhash, Extractor: int16Of(r.Extractor),
 			LastModified: timeOf(r.LastModified), FreshUntil: timeOf(r.FreshUntil), FoundAt: r.CreatedAt,
 			FetchedAt: timeOf(r.FetchedAt), FailedAt: timeOf(r.FailedAt),
@@ -113,7 +113,7 @@ func (s *Store) ExportLinks(
 		links[i] = report.LinkRow{
 			FromID: r.FromID, FromURL: r.FromUrl, FromDomain: r.FromDomain, ToID: r.ToID,
 			Link: linkReport(dbsqlc.LinksToPageRow{
-				Url: r.Url, Domain: r.Domain, Kind: r.Kind, Nofollow: r.Nofollow, Rel: r.Rel, Anchor: r.Anchor,
+				Url: r.Url, Domain: r.Domain, Kind: r.Kind, NoFollow: r.NoFollow, Rel: r.Rel, Anchor: r.Anchor,
 				CreatedAt: r.CreatedAt, LastSeen: r.LastSeen, GoneAt: r.GoneAt,
 			}),
 		}
@@ -196,7 +196,7 @@ func (s *Store) ExportDomains(
 			Sitemaps: r.Sitemaps, Seed: r.Seed, Runs: r.Runs, FoundAt: r.CreatedAt,
 			Totals: report.Totals{
 				Success: r.Success, BlockedRobots: r.BlockedRobots, Blocked4xx: r.Blocked4xx, Blocked5xx: r.Blocked5xx,
-				Timeout: r.Timeout, Failed: r.Failed, Skipped: r.Skipped, Bytes: r.Bytes, Asked: r.Requests, NoFollow: r.Nofollow,
+				Timeout: r.Timeout, Failed: r.Failed, Skipped: r.Skipped, Bytes: r.Bytes, Asked: r.Requests, NoFollow: r.NoFollow,
 				ImagesFound: r.ImagesFound, ImagesAsked: r.ImagesStarted, ImagesStored: r.ImagesStored,
 			},
 		}

@@ -35,7 +35,7 @@ func (s *Store) PageLinks(ctx context.Context, domain, url string, most int) (re
 
 func linkReport(l dbsqlc.LinksToPageRow) report.Link {
 	return report.Link{
-		URL: l.Url, Domain: l.Domain, Kind: l.Kind, Anchor: l.Anchor, NoFollow: l.Nofollow,
+		URL: l.Url, Domain: l.Domain, Kind: l.Kind, Anchor: l.Anchor, NoFollow: l.NoFollow,
 		Rel:       crawl.Rel(l.Rel).Names(), //nolint:gosec // as it was stored
 		FirstSeen: l.CreatedAt, LastSeen: timeOf(l.LastSeen), GoneAt: timeOf(l.GoneAt),
 	}
@@ -56,10 +56,10 @@ func (s *Store) DomainLinks(ctx context.Context, domain string, most int) (repor
 		return links, translate("links of "+domain, err)
 	}
 	for _, l := range out {
-		links.Out = append(links.Out, report.Links{Domain: l.Domain, Links: l.Links, NoFollow: l.Nofollow, Anchors: l.Anchors})
+		links.Out = append(links.Out, report.Links(l))
 	}
 	for _, l := range in {
-		links.In = append(links.In, report.Links{Domain: l.Domain, Links: l.Links, NoFollow: l.Nofollow, Anchors: l.Anchors})
+		links.In = append(links.In, report.Links(l))
 	}
 	return links, nil
 }

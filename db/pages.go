@@ -23,7 +23,7 @@ func (s *Store) Page(ctx context.Context, domain, url string) (report.Page, erro
 	}
 	rep := report.Page{
 		URL: p.Url, Domain: p.Domain, Kind: kinds.Kind(p.Kind), Status: string(p.Status),
-		Language: textOf(p.Language), Extractor: int(numOf(p.Extractor)), NoIndex: p.Noindex, NoFollow: p.Nofollow,
+		Language: textOf(p.Language), Extractor: int(numOf(p.Extractor)), NoIndex: p.Noindex, NoFollow: p.NoFollow,
 		FetchedAt: timeOf(p.FetchedAt), FailedAt: timeOf(p.FailedAt), FoundAt: p.CreatedAt, FreshUntil: timeOf(p.FreshUntil),
 		Usage: p.Usage,
 		Trap:  crawl.Trap{Rule: crawl.TrapRule(textOf(p.Trap)), Evidence: textOf(p.TrapEvidence)},
@@ -44,7 +44,7 @@ func (s *Store) Page(ctx context.Context, domain, url string) (report.Page, erro
 	if err := errors.Join(err, err2, err3, err4, err5); err != nil {
 		return rep, translate("page "+url, err)
 	}
-	rep.LinksOut, rep.LinksIn, rep.NoFollowIn, rep.RedirectTo = links.Outgoing, links.Incoming, links.Nofollow, to
+	rep.LinksOut, rep.LinksIn, rep.NoFollowIn, rep.RedirectTo = links.Outgoing, links.Incoming, links.NoFollow, to
 	rep.Finders = finders
 	for _, i := range images {
 		rep.Image = &report.Image{

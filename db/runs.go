@@ -274,7 +274,7 @@ func (s *Store) Progress(ctx context.Context, r crawl.Run) (report.Progress, err
 	p.Totals = report.Totals{
 		Success: totals.Success, BlockedRobots: totals.BlockedRobots, Blocked4xx: totals.Blocked4xx,
 		Blocked5xx: totals.Blocked5xx, Timeout: totals.Timeout, Failed: totals.Failed,
-		Skipped: totals.Skipped, Bytes: totals.Bytes, Asked: totals.Requests, NoFollow: totals.Nofollow,
+		Skipped: totals.Skipped, Bytes: totals.Bytes, Asked: totals.Requests, NoFollow: totals.NoFollow,
 		ImagesFound: totals.ImagesFound, ImagesAsked: totals.ImagesStarted, ImagesStored: totals.ImagesStored,
 	}
 	for _, skip := range skips {

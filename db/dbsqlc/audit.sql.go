@@ -43,9 +43,9 @@ type AuditDomainGapsRow struct {
 	Violations           int64
 	RetryAfters          int64
 	RetryAfterViolations int64
-	GapMin               float64
-	GapP50               float64
-	GapP99               float64
+	Min                  float64
+	P50                  float64
+	P99                  float64
 	OverP50              float64
 	OverP99              float64
 }
@@ -62,9 +62,9 @@ func (q *Queries) AuditDomainGaps(ctx context.Context, runID *int64) (AuditDomai
 		&i.Violations,
 		&i.RetryAfters,
 		&i.RetryAfterViolations,
-		&i.GapMin,
-		&i.GapP50,
-		&i.GapP99,
+		&i.Min,
+		&i.P50,
+		&i.P99,
 		&i.OverP50,
 		&i.OverP99,
 	)
@@ -224,9 +224,9 @@ type AuditSharedGapsRow struct {
 	Requests   int64
 	Gaps       int64
 	Violations int64
-	GapMin     float64
-	GapP50     float64
-	GapP99     float64
+	Min        float64
+	P50        float64
+	P99        float64
 	OverP50    float64
 	OverP99    float64
 }
@@ -239,9 +239,9 @@ func (q *Queries) AuditSharedGaps(ctx context.Context, kind string) (AuditShared
 		&i.Requests,
 		&i.Gaps,
 		&i.Violations,
-		&i.GapMin,
-		&i.GapP50,
-		&i.GapP99,
+		&i.Min,
+		&i.P50,
+		&i.P99,
 		&i.OverP50,
 		&i.OverP99,
 	)

@@ -464,68 +464,6 @@ func (q *Queries) DomainPatterns(ctx context.Context, arg DomainPatternsParams) 
 	return items, nil
 }
 
-const domainRecent = `-- name: DomainRecent :many
-SELECT
-    c.id, c.url, c.kind, r.name AS run, c.outcome, c.status_code, c.error_message, c.completed_at,
-    c.duration_ms, c.bytes, c.skipped, c.unchanged
-FROM page_crawls AS c INNER JOIN crawl_runs AS r ON c.run_id = r.id
-WHERE c.domain = $1 AND c.outcome IS NOT NULL
-ORDER BY c.completed_at DESC LIMIT $2
-`
-
-type DomainRecentParams struct {
-	Domain string
-	Max    int32
-}
-
-type DomainRecentRow struct {
-	ID           int64
-	Url          string
-	Kind         string
-	Run          string
-	Outcome      *CrawlOutcome
-	StatusCode   *int16
-	ErrorMessage *string
-	CompletedAt  *time.Time
-	DurationMs   *int32
-	Bytes        *int64
-	Skipped      *string
-	Unchanged    *string
-}
-
-func (q *Queries) DomainRecent(ctx context.Context, arg DomainRecentParams) ([]DomainRecentRow, error) {
-	rows, err := q.db.Query(ctx, domainRecent, arg.Domain, arg.Max)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []DomainRecentRow
-	for rows.Next() {
-		var i DomainRecentRow
-		if err := rows.Scan(
-			&i.ID,
-			&i.Url,
-			&i.Kind,
-			&i.Run,
-			&i.Outcome,
-			&i.StatusCode,
-			&i.ErrorMessage,
-			&i.CompletedAt,
-			&i.DurationMs,
-			&i.Bytes,
-			&i.Skipped,
-			&i.Unchanged,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const domainRefuse = `-- name: DomainRefuse :exec
 WITH refused AS (
     UPDATE domains AS d SET
@@ -634,7 +572,7 @@ type DomainTotalsRow struct {
 	PagesStarted  int64
 	Requests      int64
 	Skips         []byte
-	Nofollow      int64
+	NoFollow      int64
 	Success       int64
 	Failed        int64
 	Skipped       int64
@@ -670,7 +608,7 @@ func (q *Queries) DomainTotals(ctx context.Context, domain string) ([]DomainTota
 			&i.PagesStarted,
 			&i.Requests,
 			&i.Skips,
-			&i.Nofollow,
+			&i.NoFollow,
 			&i.Success,
 			&i.Failed,
 			&i.Skipped,

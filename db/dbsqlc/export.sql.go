@@ -280,7 +280,7 @@ type ExportDomainsRow struct {
 	BlockedRobots  int64
 	Blocked4xx     int64
 	Blocked5xx     int64
-	Nofollow       int64
+	NoFollow       int64
 	Bytes          int64
 	ImagesFound    int64
 	ImagesStarted  int64
@@ -316,7 +316,7 @@ func (q *Queries) ExportDomains(ctx context.Context, ids []int64) ([]ExportDomai
 			&i.BlockedRobots,
 			&i.Blocked4xx,
 			&i.Blocked5xx,
-			&i.Nofollow,
+			&i.NoFollow,
 			&i.Bytes,
 			&i.ImagesFound,
 			&i.ImagesStarted,
@@ -389,7 +389,7 @@ type ExportLinksRow struct {
 	Url        string
 	Domain     string
 	Kind       string
-	Nofollow   bool
+	NoFollow   bool
 	Rel        int16
 	Anchor     string
 	CreatedAt  time.Time
@@ -414,7 +414,7 @@ func (q *Queries) ExportLinks(ctx context.Context, arg ExportLinksParams) ([]Exp
 			&i.Url,
 			&i.Domain,
 			&i.Kind,
-			&i.Nofollow,
+			&i.NoFollow,
 			&i.Rel,
 			&i.Anchor,
 			&i.CreatedAt,
@@ -533,7 +533,7 @@ type ExportPagesRow struct {
 	Language     *string
 	Signals      []byte
 	Noindex      bool
-	Nofollow     bool
+	NoFollow     bool
 	Usage        []byte
 	Duplicate    bool
 	Trap         *string
@@ -569,7 +569,7 @@ func (q *Queries) ExportPages(ctx context.Context, arg ExportPagesParams) ([]Exp
 			&i.Language,
 			&i.Signals,
 			&i.Noindex,
-			&i.Nofollow,
+			&i.NoFollow,
 			&i.Usage,
 			&i.Duplicate,
 			&i.Trap,

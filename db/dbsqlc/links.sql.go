@@ -32,7 +32,7 @@ type LinksOfDomainParams struct {
 type LinksOfDomainRow struct {
 	Domain   string
 	Links    int64
-	Nofollow int64
+	NoFollow int64
 	Anchors  []string
 }
 
@@ -50,7 +50,7 @@ func (q *Queries) LinksOfDomain(ctx context.Context, arg LinksOfDomainParams) ([
 		if err := rows.Scan(
 			&i.Domain,
 			&i.Links,
-			&i.Nofollow,
+			&i.NoFollow,
 			&i.Anchors,
 		); err != nil {
 			return nil, err
@@ -81,7 +81,7 @@ type LinksOfPageRow struct {
 	Url       string
 	Domain    string
 	Kind      string
-	Nofollow  bool
+	NoFollow  bool
 	Rel       int16
 	Anchor    string
 	CreatedAt time.Time
@@ -103,7 +103,7 @@ func (q *Queries) LinksOfPage(ctx context.Context, arg LinksOfPageParams) ([]Lin
 			&i.Url,
 			&i.Domain,
 			&i.Kind,
-			&i.Nofollow,
+			&i.NoFollow,
 			&i.Rel,
 			&i.Anchor,
 			&i.CreatedAt,
@@ -142,7 +142,7 @@ type LinksToDomainParams struct {
 type LinksToDomainRow struct {
 	Domain   string
 	Links    int64
-	Nofollow int64
+	NoFollow int64
 	Anchors  []string
 }
 
@@ -159,7 +159,7 @@ func (q *Queries) LinksToDomain(ctx context.Context, arg LinksToDomainParams) ([
 		if err := rows.Scan(
 			&i.Domain,
 			&i.Links,
-			&i.Nofollow,
+			&i.NoFollow,
 			&i.Anchors,
 		); err != nil {
 			return nil, err
@@ -190,7 +190,7 @@ type LinksToPageRow struct {
 	Url       string
 	Domain    string
 	Kind      string
-	Nofollow  bool
+	NoFollow  bool
 	Rel       int16
 	Anchor    string
 	CreatedAt time.Time
@@ -212,7 +212,7 @@ func (q *Queries) LinksToPage(ctx context.Context, arg LinksToPageParams) ([]Lin
 			&i.Url,
 			&i.Domain,
 			&i.Kind,
-			&i.Nofollow,
+			&i.NoFollow,
 			&i.Rel,
 			&i.Anchor,
 			&i.CreatedAt,

@@ -425,7 +425,7 @@ type Page struct {
 	Language     *string
 	Signals      []byte
 	Noindex      bool
-	Nofollow     bool
+	NoFollow     bool
 	Usage        []byte
 	Patterns     []string
 	Etag         *string
@@ -502,7 +502,7 @@ type PageLink struct {
 	FromPageID int64
 	ToPageID   int64
 	Kind       string
-	Nofollow   bool
+	NoFollow   bool
 	CreatedAt  time.Time
 	Anchor     *string
 	Rel        *int16
@@ -639,7 +639,7 @@ type RunDomain struct {
 	Blocked5xx    int64
 	Bytes         int64
 	Skips         []byte
-	Nofollow      int64
+	NoFollow      int64
 	ImagesFound   int64
 	ImagesStored  int64
 	UpdatedAt     time.Time

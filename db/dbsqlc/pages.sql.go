@@ -197,7 +197,7 @@ func (q *Queries) PageGet(ctx context.Context, arg PageGetParams) (Page, error) 
 		&i.Language,
 		&i.Signals,
 		&i.Noindex,
-		&i.Nofollow,
+		&i.NoFollow,
 		&i.Usage,
 		&i.Patterns,
 		&i.Etag,
@@ -229,13 +229,13 @@ SELECT
 type PageLinkCountsRow struct {
 	Outgoing int64
 	Incoming int64
-	Nofollow int64
+	NoFollow int64
 }
 
 func (q *Queries) PageLinkCounts(ctx context.Context, id int64) (PageLinkCountsRow, error) {
 	row := q.db.QueryRow(ctx, pageLinkCounts, id)
 	var i PageLinkCountsRow
-	err := row.Scan(&i.Outgoing, &i.Incoming, &i.Nofollow)
+	err := row.Scan(&i.Outgoing, &i.Incoming, &i.NoFollow)
 	return i, err
 }
 

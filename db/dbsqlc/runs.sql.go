@@ -1090,7 +1090,7 @@ type RunTotalsRow struct {
 	Domains       int64
 	SeedDomains   int64
 	Requests      int64
-	Nofollow      int64
+	NoFollow      int64
 	Success       int64
 	Failed        int64
 	Skipped       int64
@@ -1111,7 +1111,7 @@ func (q *Queries) RunTotals(ctx context.Context, runID int64) (RunTotalsRow, err
 		&i.Domains,
 		&i.SeedDomains,
 		&i.Requests,
-		&i.Nofollow,
+		&i.NoFollow,
 		&i.Success,
 		&i.Failed,
 		&i.Skipped,

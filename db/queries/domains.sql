@@ -145,14 +145,6 @@ SELECT
 FROM run_domains AS rd INNER JOIN crawl_runs AS r ON rd.run_id = r.id
 WHERE rd.domain = @domain ORDER BY r.id;
 
--- name: DomainRecent :many
-SELECT
-    c.id, c.url, c.kind, r.name AS run, c.outcome, c.status_code, c.error_message, c.completed_at,
-    c.duration_ms, c.bytes, c.skipped, c.unchanged
-FROM page_crawls AS c INNER JOIN crawl_runs AS r ON c.run_id = r.id
-WHERE c.domain = @domain AND c.outcome IS NOT NULL
-ORDER BY c.completed_at DESC LIMIT @max;
-
 -- name: DomainOpen :one
 SELECT
     count(*)::bigint AS open,

@@ -106,10 +106,20 @@ func (r *Reader) Crawl(facts crawl.Facts, d decide.Decision, u urls.URL) request
 	one := &reading{Reader: r, d: d, url: u, last: last, facts: facts}
 	header := http.Header{}
 	freshness.Conditions(last, header) // the server can answer 304
-	return request.Ask{
+	ask := request.Ask{
 		URL: u, Header: header, WantBody: wantBody(c.Kind.Traits(), last), Read: one.answer, Settle: one.settle,
 		Start: crawl.Start{CrawlID: c.ID, RunID: run.ID, Origin: c.Origin, URL: c.URL, Kind: c.Kind},
 	}
+	if ask.Retry = !decide.LastAttempt(run, c); ask.Retry {
+		ask.Start.RetryPriority = new(decide.RetryPriority(c))
+	}
+	budgets := decide.BudgetsOf(run)
+	if c.Kind.Image() {
+		ask.Start.ImageBudget = budgets.OfImages
+	} else {
+		ask.Start.RunBudget, ask.Start.DomainBudget, ask.Start.RegisteredBudget = budgets.InAll, budgets.OfDomain, budgets.OfRegistered
+	}
+	return ask
 }
 
 // Probe asks for another page of the crawl's origin, to see how a domain is that has rested.

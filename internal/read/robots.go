@@ -9,9 +9,12 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/crawl/freshness"
 	"github.com/mosey-web/mosey/crawl/kinds"
+	"github.com/mosey-web/mosey/crawl/politeness"
 	"github.com/mosey-web/mosey/crawl/urls"
+	"github.com/mosey-web/mosey/crawl/usage"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/internal/request"
 	"github.com/mosey-web/mosey/internal/robots"
@@ -44,14 +47,13 @@ type Origin struct {
 	Name, Domain string
 	// Stored is what is known of its robots.txt; its Age is below zero if nothing is.
 	Stored crawl.Robots
-	// Conditional is set where the server could answer that Stored still holds.
-	Conditional bool
 	// Agent is the product token that robots.txt is read for.
 	Agent string
 	// AllowMalformed takes a robots.txt that cannot be understood for one that allows all.
 	AllowMalformed bool
-	// Outdated reports whether what is stored has to be read anew.
-	Outdated func(crawl.Robots) bool
+	// Facts are those of Domain, and Run is the one that the request is made for.
+	Facts crawl.Facts
+	Run   crawl.RunFacts
 }
 
 // Said is what an answer of an origin comes to: one of its fields is set.
@@ -68,10 +70,53 @@ type Said struct {
 
 // Read turns the exchange for an origin's robots.txt or tdmrep.json into what it says.
 func (o Origin) Read(ctx context.Context, x *request.Exchange) (Said, error) {
+	var said Said
+	var err error
 	if o.Kind == kinds.TDM {
-		return o.tdm(ctx, x)
+		said, err = o.tdm(ctx, x)
+	} else {
+		said = o.robots(x)
 	}
-	return o.robots(x), nil
+	if said.Robots != nil {
+		*said.Robots = o.named(*said.Robots)
+	}
+	if said.Unreachable != "" {
+		// it is trouble of the domain, not of a page: nothing is fetched without it
+		x.Trouble = max(x.Trouble, politeness.TroubleServer)
+		said.Unreachable = crawl.CleanText(said.Unreachable, RobotsReasonMax)
+	}
+	return said, err
+}
+
+// named fills in whose verdict it is.
+func (o Origin) named(r crawl.Robots) crawl.Robots {
+	r.Origin, r.Domain, r.Agent = o.Name, o.Domain, o.Agent
+	return r
+}
+
+// Outdated reports whether a stored robots.txt has to be read anew.
+func (o Origin) Outdated(r crawl.Robots) bool {
+	return decide.Outdated(decide.Facts{Agent: o.Agent, AllowMalformed: o.AllowMalformed}, r.Agent, r.Verdict)
+}
+
+// Lately reports whether robots.txt was read so lately that it may still hold.
+func (o Origin) Lately() bool { return o.Stored.Age >= 0 && o.Stored.Age < RobotsFresh }
+
+// Conditions let the server answer 304 where what is stored still holds; nil where it
+// could not.
+func (o Origin) Conditions() http.Header {
+	if o.Kind != kinds.Robots || o.Stored.Age < 0 || o.Outdated(o.Stored) {
+		return nil
+	}
+	h := http.Header{}
+	freshness.Conditions(crawl.Visit{ETag: o.Stored.ETag, LastModified: o.Stored.LastModified}, h)
+	return h
+}
+
+// MissesTDM reports whether an origin's tdmrep.json matters and has not been asked for. It
+// is a page like others to robots.txt.
+func (o Origin) MissesTDM(r crawl.Robots) bool {
+	return o.Run.ID != 0 && decide.WantsTDM(o.Run) && len(r.TDM) == 0 && Allows(r, usage.TDMPath)
 }
 
 // robots turns an answer into a verdict (RFC 9309 §2.3.1).
@@ -82,7 +127,7 @@ func (o Origin) robots(x *request.Exchange) Said {
 		return Said{Unreachable: x.Err.Error()}
 	case resp.Status >= 200 && resp.Status < 300:
 		return o.rules(x)
-	case resp.Status == http.StatusNotModified && o.Conditional:
+	case resp.Status == http.StatusNotModified && len(o.Conditions()) > 0:
 		return o.notModified(resp)
 	case resp.Status >= 300 && resp.Status < 400:
 		to, why := o.hop(resp)

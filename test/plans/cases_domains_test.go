@@ -72,7 +72,6 @@ func domainCases(changing changes, reading reads) {
 		for _, s := range []int64{0, sitePlain, siteHosted} {
 			c.ok(c.q.DomainGet(ctx, site(s)))
 			c.ok(c.q.DomainTotals(ctx, site(s)))
-			c.ok(c.q.DomainRecent(ctx, dbsqlc.DomainRecentParams{Domain: site(s), Max: 20}))
 			c.ok(c.q.DomainOpen(ctx, dbsqlc.DomainOpenParams{Domain: site(s), Bound: 100}))
 			c.ok(c.q.DomainPatterns(ctx, dbsqlc.DomainPatternsParams{Domain: site(s), Max: 10}))
 			c.ok(c.q.DomainPages(ctx, dbsqlc.DomainPagesParams{Domain: site(s), Bound: 1000}))

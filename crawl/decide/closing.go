@@ -1,0 +1,34 @@
+package decide
+
+import (
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// Closing is what to record of a crawl that ends without a request, for good.
+func Closing(d Decision, domain string) crawl.Attempt {
+	at := crawl.Attempt{
+		CrawlID: d.Crawl.ID, Domain: domain, Outcome: d.Outcome, Error: d.Why, EndedAt: time.Now(),
+	}
+	at.Recrawl = AgainUnasked(d, at.EndedAt)
+	if d.Do == Refuse {
+		at.Page = &crawl.PageUpdate{Failed: true}
+		if d.Crawl.Kind.Image() {
+			at.Image = &crawl.ImageUpdate{Problem: crawl.ImageForbidden, Forget: d.ByUse}
+		}
+		return at
+	}
+	at.Skipped = d.Reason
+	if d.Trap.Rule != "" {
+		at.Page = &crawl.PageUpdate{Trap: d.Trap.Rule, TrapEvidence: d.Trap.Evidence}
+		return at
+	}
+	// What an answer of 4xx linked to, if it ever did, is gone with it.
+	if d.Reason.Row().Unwanted || d.Crawl.Answered != nil {
+		return at
+	}
+	at.Error = ""
+	at.FollowKnown = FollowSkipped(*d.Run, *d.Crawl)
+	return at
+}

@@ -1,0 +1,147 @@
+package read
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/internal/dns"
+	"github.com/mosey-web/mosey/internal/fetch"
+	"github.com/mosey-web/mosey/internal/request"
+)
+
+// schemePutOff is for how long https is left alone at the least once http is asked in its
+// place: until the seeds without a scheme are passed over.
+const schemePutOff = time.Minute
+
+// Unread is what becomes of a robots.txt that could not be read.
+type Unread struct {
+	// Robots is to be recorded.
+	Robots crawl.Robots
+	// Soon says that the request is made again after Wait: Try is which one failed.
+	Soon bool
+	Wait time.Duration
+	Try  int
+}
+
+// Failed decides, once it is known how long the domain is left alone, what becomes of a
+// robots.txt that the exchange could not read, and why.
+func (o Origin) Failed(x *request.Exchange, why string) Unread {
+	at := &x.Attempt
+	try := o.Stored.Failures + 1
+	if x.Away {
+		try = max(try, decide.RobotsTries)
+	}
+	wait := putOff(try, time.Duration(at.Delay), time.Duration(at.RetryAfter))
+	gone := o.nameIsGone(x)
+	if gone {
+		wait = giveUp(at, "its name does not exist")
+	}
+	unreached := o.unreached(x)
+	fallsBack := o.fallsBack(unreached)
+	if fallsBack {
+		if o.Stored.Unreached < decide.RobotsTries {
+			wait = time.Duration(at.Delay) // http may redirect here in a moment
+		}
+		wait = max(wait, schemePutOff)
+	}
+	u := o.unread(why, at.StatusCode, try, wait)
+	u.Robots.Unreached = unreached
+	u.Soon = u.Soon && !gone && !fallsBack
+	return u
+}
+
+// Unasked is what becomes of a robots.txt that cannot be asked for, and why: no request was
+// made.
+func (o Origin) Unasked(why string, jitter float64) Unread {
+	try := o.Stored.Failures + 1
+	normal, _ := politeness.Delay(decide.PaceOf(o.Facts).Waits)
+	penalty := politeness.Backoff(politeness.TroubleSetup, try, normal, jitter)
+	return o.unread(crawl.CleanText(why, RobotsReasonMax), 0, try, putOff(try, max(penalty, normal), 0))
+}
+
+// unread is the verdict on a robots.txt that could not be read, and whether it is to be
+// tried again soon.
+func (o Origin) unread(why string, status, try int, wait time.Duration) Unread {
+	u := Unread{Wait: wait, Try: try}
+	if o.holdsCopy() {
+		left := RobotsFresh - o.Stored.Age
+		u.Robots = o.Stored
+		u.Robots.Fresh, u.Robots.StatusCode, u.Robots.Failed = crawl.Millis(min(max(wait, RobotsFreshLeast), left)), status, true
+		u.Robots.Reason = fmt.Sprintf("%s: the copy read %s ago holds", why, o.Stored.Age.Round(time.Second))
+	} else {
+		u.Robots = crawl.Robots{
+			Verdict: crawl.RobotsUnreachable, StatusCode: status, Fresh: crawl.Millis(wait),
+			Reason: why + ": nothing is fetched until it can be read",
+			// a host in trouble is not to be asked faster
+			CrawlDelay: o.Stored.CrawlDelay,
+		}
+		u.Soon = try < decide.RobotsTries && wait <= time.Duration(*o.Run.Settings.DeferAfter)
+	}
+	u.Robots = o.named(u.Robots)
+	return u
+}
+
+// nameIsGone reports whether the domain's name has been missing for so long, and for
+// all of its origins, that the domain is out of reach. Any other failure puts off the
+// origin alone: its domain may have others.
+func (o Origin) nameIsGone(x *request.Exchange) bool {
+	return o.URL.Domain() == o.Domain && errors.Is(x.Err, dns.ErrNotFound) &&
+		o.Facts.Domain.Reachable == 0 && politeness.NameGone(*x.Attempt.Health, o.Facts.Now)
+}
+
+// unreached is how many requests in a row the origin has not answered, this one included.
+// A name that cannot be resolved says nothing about it. A connection that is refused says
+// as much as two that are not answered, and a port that has no TLS for us as all of them.
+func (o Origin) unreached(x *request.Exchange) int {
+	failure, noAnswer := errors.AsType[*fetch.Error](x.Err)
+	switch {
+	case x.Response != nil, x.Attempt.StatusCode != 0, o.Hops > 0:
+		return 0
+	case !noAnswer:
+		return o.Stored.Unreached
+	case failure.NoTLS():
+		return max(o.Stored.Unreached, decide.RobotsTries)
+	case failure.Refused():
+		return o.Stored.Unreached + decide.RobotsTries/2
+	}
+	return o.Stored.Unreached + 1
+}
+
+// fallsBack reports whether http is asked instead for seeds that were given without a
+// scheme.
+func (o Origin) fallsBack(unreached int) bool {
+	return o.Facts.Domain.Bare && decide.FallsBack(o.Name, crawl.RobotsFacts{
+		Verdict: crawl.RobotsUnreachable, Unreached: unreached, Read: o.Stored.Age >= 0,
+	})
+}
+
+// holdsCopy reports whether what was read last may still be gone by.
+func (o Origin) holdsCopy() bool {
+	switch o.Stored.Verdict {
+	case crawl.RobotsRules, crawl.RobotsAllowAll, crawl.RobotsDisallowAll:
+		return !o.Outdated(o.Stored) && o.Lately()
+	case crawl.RobotsUnknown, crawl.RobotsUnreachable:
+	}
+	return false
+}
+
+// giveUp makes the domain unreachable, and returns for how long.
+func giveUp(at *crawl.Attempt, why string) time.Duration {
+	at.Health.GivenUp++
+	wait := politeness.GiveUp(at.Health.GivenUp)
+	at.GiveUp, at.GiveUpReason, at.GiveUpFor = crawl.DomainUnreachable, why, crawl.Millis(wait)
+	return wait
+}
+
+// putOff is how long robots.txt is not asked for again after so many failures in a
+// row: as long as the domain is left alone, later as for what was given up.
+func putOff(failures int, delay, after time.Duration) time.Duration {
+	if failures < decide.RobotsTries {
+		return max(delay, after)
+	}
+	return max(politeness.GiveUp(failures-decide.RobotsTries+1), after)
+}
