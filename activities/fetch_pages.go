@@ -169,7 +169,7 @@ func (b *batch) step(ctx context.Context, facts crawl.Facts) (crawl.Facts, bool,
 				return facts, true, err
 			}
 		}
-		return b.pass(ctx, decide.Closing(d, b.in.Domain))
+		return b.pass(ctx, decide.Closing(d, b.in.Domain, time.Now()))
 	case decide.DeferOrigin:
 		// seeds without a scheme may be asked by http instead
 		bare := !decide.FallsBack(d.Crawl.Origin, *d.Crawl.Robots)
@@ -244,7 +244,7 @@ func (b *batch) attempt(ctx context.Context, f decide.Facts, d decide.Decision) 
 	u, err := urls.Parse(d.Crawl.URL)
 	if err != nil {
 		d.Do, d.Outcome, d.Why = decide.Refuse, crawl.OutcomeFailed, err.Error()
-		return b.pass(ctx, decide.Closing(d, b.in.Domain))
+		return b.pass(ctx, decide.Closing(d, b.in.Domain, time.Now()))
 	}
 	x, facts, done, err := b.ask(ctx, f, d, b.reader.Crawl(f.Facts, d, u))
 	// Trouble that is the page's own leaves the others their turn.

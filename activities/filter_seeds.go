@@ -160,7 +160,7 @@ func (f *seedFilter) closeDisallowed(ctx context.Context, c crawl.SeedCrawl, res
 	if err != nil || d.Do != decide.Refuse {
 		return err
 	}
-	rec, err := f.store.Record(ctx, decide.Closing(d, c.Domain).Clean())
+	rec, err := f.store.Record(ctx, decide.Closing(d, c.Domain, time.Now()).Clean())
 	if rec.Closed {
 		res.Disallowed++
 	}

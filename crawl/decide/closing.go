@@ -6,12 +6,12 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// Closing is what to record of a crawl that ends without a request, for good.
-func Closing(d Decision, domain string) crawl.Attempt {
+// Closing is what to record of a crawl that ends now, for good, without a request.
+func Closing(d Decision, domain string, now time.Time) crawl.Attempt {
 	at := crawl.Attempt{
-		CrawlID: d.Crawl.ID, Domain: domain, Outcome: d.Outcome, Error: d.Why, EndedAt: time.Now(),
+		CrawlID: d.Crawl.ID, Domain: domain, Outcome: d.Outcome, Error: d.Why, EndedAt: now,
 	}
-	at.Recrawl = AgainUnasked(d, at.EndedAt)
+	at.Recrawl = AgainUnasked(d, now)
 	if d.Do == Refuse {
 		at.Page = &crawl.PageUpdate{Failed: true}
 		if d.Crawl.Kind.Image() {

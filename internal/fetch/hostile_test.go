@@ -203,15 +203,15 @@ func TestBodyLimit(t *testing.T) {
 	t.Run("KeepsASlowBodyThatIsFastEnough", func(t *testing.T) {
 		t.Parallel()
 		s := serve(t, func(conn net.Conn) {
-			answer("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")(conn)
+			answer("HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n")(conn)
 			for range 50 {
-				time.Sleep(5 * time.Millisecond)
-				_, _ = io.WriteString(conn, strings.Repeat("x", 20))
+				time.Sleep(20 * time.Millisecond) // 1 s in all
+				_, _ = io.WriteString(conn, strings.Repeat("x", 100))
 			}
 		})
-		response, err := newClient(t, func(c *fetch.Config) { c.IdleTimeout = 100 * time.Millisecond }).Do(t.Context(), s.get("/"))
+		response, err := newClient(t, func(c *fetch.Config) { c.IdleTimeout = 500 * time.Millisecond }).Do(t.Context(), s.get("/"))
 		require.NoError(t, err)
-		require.Len(t, response.Body, 1000)
+		require.Len(t, response.Body, 5000)
 	})
 
 	t.Run("ManyBodiesWaitForMemory", func(t *testing.T) {

@@ -50,7 +50,7 @@ INSERT INTO page_crawls (
 )
 OVERRIDING SYSTEM VALUE
 SELECT
-    p.id, p.id, p.domain, r.id, p.url, p.kind, p.kind = 'robots', p.kind = 'robots', 5, p.created_at, p.created_at,
+    p.id, p.id, p.domain, r.id, p.url, p.kind, p.kind = 'robots', CASE WHEN p.kind <> 'robots' THEN -9995 END, 5, p.created_at, p.created_at,
     'success', 200, 1, 6400, 'text/html; charset=utf-8', '127.64.0.1', 1, 1000, 'delay', p.created_at
 FROM pages AS p CROSS JOIN crawl_runs AS r ORDER BY p.id;
 
