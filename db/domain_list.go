@@ -32,7 +32,7 @@ func (s *Store) Domains(ctx context.Context, q DomainQuery) ([]report.DomainList
 	if q.Source != "" {
 		p.Source = &q.Source
 	}
-	var rows []dbsqlc.DomainListRow
+	var rows []dbsqlc.Domain
 	err := s.readingAll(ctx, func(q *dbsqlc.Queries) (err error) {
 		rows, err = q.DomainList(ctx, p)
 		return err
@@ -42,19 +42,23 @@ func (s *Store) Domains(ctx context.Context, q DomainQuery) ([]report.DomainList
 	}
 	all := make([]report.DomainListing, len(rows))
 	for i, r := range rows {
-		all[i] = report.DomainListing{
-			Domain: r.Domain, Status: crawl.DomainStatus(r.Status), Reason: r.StatusReason, Source: textOf(r.Source),
-			Rank: int(numOf(r.SeedRank)), Score: r.PriorityScore, DeferredUntil: timeOf(r.NextCrawlAfter),
-			Claimed: textOf(r.ClaimedBy), ClaimEnd: timeOf(r.ClaimExpiresAt),
-			DomainCounts: report.DomainCounts{
-				Crawled: r.PagesCrawled, Discovered: r.PagesDiscovered, Bytes: r.Bytes, ErrorRate: r.ErrorRate,
-				AvgResponse: settings.Duration(fromMS(int64(numOf(r.AvgResponseMs)))), AvgBytes: int64(numOf(r.AvgPageBytes)),
-				First: timeOf(r.FirstCrawledAt), Last: timeOf(r.LastCrawledAt), CountedAt: timeOf(r.CountedAt),
-				YieldRate: r.YieldRate, ImagesFound: r.ImagesFound, ImagesStored: r.ImagesStored,
-			},
-		}
+		all[i] = domainListing(r)
 	}
 	return all, nil
+}
+
+func domainListing(d dbsqlc.Domain) report.DomainListing {
+	return report.DomainListing{
+		Domain: d.Domain, Status: crawl.DomainStatus(d.Status), Reason: d.StatusReason, Source: textOf(d.Source),
+		Rank: int(numOf(d.SeedRank)), Score: d.PriorityScore, DeferredUntil: timeOf(d.NextCrawlAfter),
+		Claimed: textOf(d.ClaimedBy), ClaimEnd: timeOf(d.ClaimExpiresAt),
+		DomainCounts: report.DomainCounts{
+			Crawled: d.PagesCrawled, Discovered: d.PagesDiscovered, Bytes: d.Bytes, ErrorRate: d.ErrorRate,
+			AvgResponse: settings.Duration(fromMS(int64(numOf(d.AvgResponseMs)))), AvgBytes: int64(numOf(d.AvgPageBytes)),
+			First: timeOf(d.FirstCrawledAt), Last: timeOf(d.LastCrawledAt), CountedAt: timeOf(d.CountedAt),
+			YieldRate: d.YieldRate, ImagesFound: d.ImagesFound, ImagesStored: d.ImagesStored,
+		},
+	}
 }
 
 // domainsCounted is how many domains are counted in one transaction.

@@ -13,7 +13,6 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/report"
-	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/traps"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
@@ -146,17 +145,8 @@ func (s *Store) Domain(ctx context.Context, domain string) (report.Domain, error
 		return report.Domain{}, fmt.Errorf("read the facts of %s: %w", domain, err)
 	}
 	rep := report.Domain{
-		Domain: d.Domain, Status: crawl.DomainStatus(d.Status), Reason: d.StatusReason, Controls: state.Controls,
-		DeferredUntil: timeOf(d.NextCrawlAfter), Claimed: textOf(d.ClaimedBy), ClaimEnd: timeOf(d.ClaimExpiresAt),
-		SlotFree: state.SlotFree, SlotReason: state.SlotReason, Health: state.Health,
-		Source: textOf(d.Source), Rank: int(numOf(d.SeedRank)), Score: d.PriorityScore, ScoredAt: timeOf(d.PriorityComputedAt),
-		LastRun: d.LastRun, Version: d.Version,
-		DomainCounts: report.DomainCounts{
-			Crawled: d.PagesCrawled, Discovered: d.PagesDiscovered, Bytes: d.Bytes, ImagesFound: d.ImagesFound,
-			ImagesStored: d.ImagesStored, ErrorRate: d.ErrorRate, YieldRate: d.YieldRate,
-			AvgResponse: settings.Duration(fromMS(int64(numOf(d.AvgResponseMs)))), AvgBytes: int64(numOf(d.AvgPageBytes)),
-			First: timeOf(d.FirstCrawledAt), Last: timeOf(d.LastCrawledAt), CountedAt: timeOf(d.CountedAt),
-		},
+		DomainListing: domainListing(d.Domain), Controls: state.Controls, SlotFree: state.SlotFree, SlotReason: state.SlotReason,
+		Health: state.Health, ScoredAt: timeOf(d.Domain.PriorityComputedAt), LastRun: d.LastRun, Version: d.Domain.Version,
 	}
 	robots, err := s.q.RobotsOfDomain(ctx, domain)
 	runs, err2 := s.q.DomainTotals(ctx, domain)

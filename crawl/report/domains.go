@@ -18,7 +18,7 @@ type DomainListing struct {
 	Rank   int    `json:"seed_rank,omitempty"`
 	// Score is by what the dispatcher takes domains.
 	Score         float64   `json:"priority_score"`
-	DeferredUntil time.Time `json:"next_crawl_after,omitzero"`
+	DeferredUntil time.Time `json:"deferred_until,omitzero"`
 	Claimed       string    `json:"claimed_by,omitempty"`
 	ClaimEnd      time.Time `json:"claim_expires_at,omitzero"`
 	DomainCounts

@@ -174,31 +174,21 @@ type Troubled struct {
 
 // Domain is what is known about a domain.
 type Domain struct {
-	Domain string             `json:"domain"`
-	Status crawl.DomainStatus `json:"status"`
-	Reason string             `json:"reason,omitempty"`
+	DomainListing
 	// Controls are what people have decided about it.
-	Controls      crawl.Controls `json:"controls,omitempty"`
-	DeferredUntil time.Time      `json:"deferred_until,omitzero"`
-	Claimed       string         `json:"claimed_by,omitempty"`
-	ClaimEnd      time.Time      `json:"claim_expires_at,omitzero"`
+	Controls crawl.Controls `json:"controls,omitempty"`
 	// SlotFree is the instant before which no request may be made, for SlotReason.
 	SlotFree   time.Time      `json:"slot_free_at,omitzero"`
 	SlotReason reasons.Reason `json:"slot_reason,omitempty"`
 	Health     crawl.Health   `json:"health"`
 	Pending    int64          `json:"pending"`
 	NextDue    time.Time      `json:"next_due,omitzero"`
-	// Source is the kind of list that has named it, and Rank its place there; empty and 0
-	// are none. Score is its priority, worked out at ScoredAt.
-	Source   string    `json:"source,omitempty"`
-	Rank     int       `json:"seed_rank,omitempty"`
-	Score    float64   `json:"priority_score"`
+	// ScoredAt is when its Score was worked out.
 	ScoredAt time.Time `json:"priority_computed_at,omitzero"`
 	// LastRun is the run that has claimed it last, and Version grows with each change of
 	// its row.
 	LastRun string `json:"last_crawl_run,omitempty"`
 	Version int64  `json:"version"`
-	DomainCounts
 	// UI is the address of its workflow in Temporal's web UI, where that is known.
 	UI string `json:"ui,omitempty"`
 	// Traps are patterns of URLs that are no longer requested, at most ten.

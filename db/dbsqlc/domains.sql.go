@@ -172,80 +172,48 @@ FROM domains AS d WHERE d.domain = $1
 `
 
 type DomainGetRow struct {
-	ID                 int64
-	Domain             string
-	Status             DomainStatus
-	StatusReason       string
-	PriorityScore      float64
-	PriorityComputedAt *time.Time
-	NextCrawlAfter     *time.Time
-	OpensAt            *time.Time
-	ClaimedBy          *string
-	ClaimExpiresAt     *time.Time
-	LastCrawlRunID     *int64
-	CreatedAt          time.Time
-	UpdatedAt          time.Time
-	RefusedIp          *netip.Addr
-	RefusedSince       *time.Time
-	Bare               bool
-	Source             *string
-	SeedRank           *int32
-	PagesCrawled       int64
-	PagesDiscovered    int64
-	ImagesFound        int64
-	ImagesStored       int64
-	Bytes              int64
-	ErrorRate          *float32
-	YieldRate          *float32
-	AvgResponseMs      *int32
-	AvgPageBytes       *int32
-	FirstCrawledAt     *time.Time
-	LastCrawledAt      *time.Time
-	CountedAt          *time.Time
-	Version            int64
-	Recrawl            []byte
-	PlannedAt          *time.Time
-	State              []byte
-	LastRun            string
+	Domain  Domain
+	State   []byte
+	LastRun string
 }
 
 func (q *Queries) DomainGet(ctx context.Context, domain string) (DomainGetRow, error) {
 	row := q.db.QueryRow(ctx, domainGet, domain)
 	var i DomainGetRow
 	err := row.Scan(
-		&i.ID,
-		&i.Domain,
-		&i.Status,
-		&i.StatusReason,
-		&i.PriorityScore,
-		&i.PriorityComputedAt,
-		&i.NextCrawlAfter,
-		&i.OpensAt,
-		&i.ClaimedBy,
-		&i.ClaimExpiresAt,
-		&i.LastCrawlRunID,
-		&i.CreatedAt,
-		&i.UpdatedAt,
-		&i.RefusedIp,
-		&i.RefusedSince,
-		&i.Bare,
-		&i.Source,
-		&i.SeedRank,
-		&i.PagesCrawled,
-		&i.PagesDiscovered,
-		&i.ImagesFound,
-		&i.ImagesStored,
-		&i.Bytes,
-		&i.ErrorRate,
-		&i.YieldRate,
-		&i.AvgResponseMs,
-		&i.AvgPageBytes,
-		&i.FirstCrawledAt,
-		&i.LastCrawledAt,
-		&i.CountedAt,
-		&i.Version,
-		&i.Recrawl,
-		&i.PlannedAt,
+		&i.Domain.ID,
+		&i.Domain.Domain,
+		&i.Domain.Status,
+		&i.Domain.StatusReason,
+		&i.Domain.PriorityScore,
+		&i.Domain.PriorityComputedAt,
+		&i.Domain.NextCrawlAfter,
+		&i.Domain.OpensAt,
+		&i.Domain.ClaimedBy,
+		&i.Domain.ClaimExpiresAt,
+		&i.Domain.LastCrawlRunID,
+		&i.Domain.CreatedAt,
+		&i.Domain.UpdatedAt,
+		&i.Domain.RefusedIp,
+		&i.Domain.RefusedSince,
+		&i.Domain.Bare,
+		&i.Domain.Source,
+		&i.Domain.SeedRank,
+		&i.Domain.PagesCrawled,
+		&i.Domain.PagesDiscovered,
+		&i.Domain.ImagesFound,
+		&i.Domain.ImagesStored,
+		&i.Domain.Bytes,
+		&i.Domain.ErrorRate,
+		&i.Domain.YieldRate,
+		&i.Domain.AvgResponseMs,
+		&i.Domain.AvgPageBytes,
+		&i.Domain.FirstCrawledAt,
+		&i.Domain.LastCrawledAt,
+		&i.Domain.CountedAt,
+		&i.Domain.Version,
+		&i.Domain.Recrawl,
+		&i.Domain.PlannedAt,
 		&i.State,
 		&i.LastRun,
 	)
@@ -277,11 +245,7 @@ func (q *Queries) DomainGrow(ctx context.Context, arg DomainGrowParams) error {
 }
 
 const domainList = `-- name: DomainList :many
-SELECT
-    d.domain, d.status, d.status_reason, d.source, d.seed_rank, d.priority_score, d.next_crawl_after, d.claimed_by,
-    d.claim_expires_at, d.pages_crawled, d.pages_discovered, d.bytes, d.error_rate, d.avg_response_ms, d.avg_page_bytes,
-    d.first_crawled_at, d.last_crawled_at, d.counted_at, d.yield_rate, d.images_found, d.images_stored
-FROM domains AS d
+SELECT d.id, d.domain, d.status, d.status_reason, d.priority_score, d.priority_computed_at, d.next_crawl_after, d.opens_at, d.claimed_by, d.claim_expires_at, d.last_crawl_run_id, d.created_at, d.updated_at, d.refused_ip, d.refused_since, d.bare, d.source, d.seed_rank, d.pages_crawled, d.pages_discovered, d.images_found, d.images_stored, d.bytes, d.error_rate, d.yield_rate, d.avg_response_ms, d.avg_page_bytes, d.first_crawled_at, d.last_crawled_at, d.counted_at, d.version, d.recrawl, d.planned_at FROM domains AS d
 WHERE
     ($1::text IS NULL OR d.status = $1::text::domain_status)
     AND ($2::text IS NULL OR d.source = $2::text)
@@ -306,32 +270,8 @@ type DomainListParams struct {
 	Max    int32
 }
 
-type DomainListRow struct {
-	Domain          string
-	Status          DomainStatus
-	StatusReason    string
-	Source          *string
-	SeedRank        *int32
-	PriorityScore   float64
-	NextCrawlAfter  *time.Time
-	ClaimedBy       *string
-	ClaimExpiresAt  *time.Time
-	PagesCrawled    int64
-	PagesDiscovered int64
-	Bytes           int64
-	ErrorRate       *float32
-	AvgResponseMs   *int32
-	AvgPageBytes    *int32
-	FirstCrawledAt  *time.Time
-	LastCrawledAt   *time.Time
-	CountedAt       *time.Time
-	YieldRate       *float32
-	ImagesFound     int64
-	ImagesStored    int64
-}
-
 // Domains, as mosey domains lists them. The totals are those of the last count.
-func (q *Queries) DomainList(ctx context.Context, arg DomainListParams) ([]DomainListRow, error) {
+func (q *Queries) DomainList(ctx context.Context, arg DomainListParams) ([]Domain, error) {
 	rows, err := q.db.Query(ctx, domainList,
 		arg.Status,
 		arg.Source,
@@ -342,31 +282,43 @@ func (q *Queries) DomainList(ctx context.Context, arg DomainListParams) ([]Domai
 		return nil, err
 	}
 	defer rows.Close()
-	var items []DomainListRow
+	var items []Domain
 	for rows.Next() {
-		var i DomainListRow
+		var i Domain
 		if err := rows.Scan(
+			&i.ID,
 			&i.Domain,
 			&i.Status,
 			&i.StatusReason,
-			&i.Source,
-			&i.SeedRank,
 			&i.PriorityScore,
+			&i.PriorityComputedAt,
 			&i.NextCrawlAfter,
+			&i.OpensAt,
 			&i.ClaimedBy,
 			&i.ClaimExpiresAt,
+			&i.LastCrawlRunID,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+			&i.RefusedIp,
+			&i.RefusedSince,
+			&i.Bare,
+			&i.Source,
+			&i.SeedRank,
 			&i.PagesCrawled,
 			&i.PagesDiscovered,
+			&i.ImagesFound,
+			&i.ImagesStored,
 			&i.Bytes,
 			&i.ErrorRate,
+			&i.YieldRate,
 			&i.AvgResponseMs,
 			&i.AvgPageBytes,
 			&i.FirstCrawledAt,
 			&i.LastCrawledAt,
 			&i.CountedAt,
-			&i.YieldRate,
-			&i.ImagesFound,
-			&i.ImagesStored,
+			&i.Version,
+			&i.Recrawl,
+			&i.PlannedAt,
 		); err != nil {
 			return nil, err
 		}

@@ -131,7 +131,7 @@ SELECT due_update(@domains::text []);
 
 -- name: DomainGet :one
 SELECT
-    d.*, (domain_state(ARRAY[d.domain]))[1]::jsonb AS state,
+    sqlc.embed(d), (domain_state(ARRAY[d.domain]))[1]::jsonb AS state,
     coalesce((SELECT r.name FROM crawl_runs AS r WHERE r.id = d.last_crawl_run_id), '')::text AS last_run
 FROM domains AS d WHERE d.domain = @domain;
 
@@ -185,11 +185,7 @@ SELECT domains_wake(crawls_repeat(ARRAY[@domain::text], ARRAY(
 
 -- Domains, as mosey domains lists them. The totals are those of the last count.
 -- name: DomainList :many
-SELECT
-    d.domain, d.status, d.status_reason, d.source, d.seed_rank, d.priority_score, d.next_crawl_after, d.claimed_by,
-    d.claim_expires_at, d.pages_crawled, d.pages_discovered, d.bytes, d.error_rate, d.avg_response_ms, d.avg_page_bytes,
-    d.first_crawled_at, d.last_crawled_at, d.counted_at, d.yield_rate, d.images_found, d.images_stored
-FROM domains AS d
+SELECT d.* FROM domains AS d
 WHERE
     (sqlc.narg('status')::text IS NULL OR d.status = sqlc.narg('status')::text::domain_status)
     AND (sqlc.narg('source')::text IS NULL OR d.source = sqlc.narg('source')::text)
