@@ -98,6 +98,7 @@ func TestPage(t *testing.T) { //nolint:paralleltest // what others allocate woul
 	execute(t, url, "VACUUM ANALYZE")
 	fresh = c.measure(t, url, slicePages/domains)
 	logDetails(t, early, late)
+	logDetails(t, late, fresh)
 	judge(t, version(t, url), findings(early, late, fresh))
 }
 
@@ -245,7 +246,8 @@ func findings(early, late, fresh measurement) (found []finding) {
 // detailsShown bounds the lines about tables and indexes.
 const detailsShown = 15
 
-// logDetails prints where counts come from, so that one that has grown is found.
+// logDetails prints where the counts of two measurements come from, so that one that has
+// grown is found.
 func logDetails(t *testing.T, early, late measurement) {
 	t.Helper()
 	var text strings.Builder
