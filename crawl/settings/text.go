@@ -11,8 +11,8 @@ import (
 )
 
 // Parse reads settings as people give them one by one, name=value. The parts of a list
-// are divided by commas; none is an empty one. A name may have - for _. Errors wrap ErrInvalid. Bounds are left to
-// [Settings.Validate].
+// are divided by commas; none is an empty one. A name may have - for _. Errors wrap
+// ErrInvalid. Bounds are left to [Settings.Validate].
 func Parse(pairs []string) (Settings, error) {
 	var s Settings
 	for _, pair := range pairs {
@@ -22,7 +22,7 @@ func Parse(pairs []string) (Settings, error) {
 		}
 		d, known := Lookup(strings.ReplaceAll(name, "-", "_"))
 		if !known {
-			return Settings{}, fmt.Errorf("%w: there is no setting %q: docs/settings.md lists all", ErrInvalid, name)
+			return Settings{}, noSetting(name)
 		}
 		if !d.of(&s).IsNil() {
 			return Settings{}, fmt.Errorf("%w: setting %s is given twice", ErrInvalid, name)
@@ -34,6 +34,11 @@ func Parse(pairs []string) (Settings, error) {
 		d.of(&s).Set(pointer(value))
 	}
 	return s, nil
+}
+
+// noSetting refuses a name.
+func noSetting(name string) error {
+	return fmt.Errorf("%w: there is no setting %q: mosey set --help and docs/settings.md list all", ErrInvalid, name)
 }
 
 // none is an empty list.

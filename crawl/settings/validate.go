@@ -28,7 +28,7 @@ func (s Settings) Validate() error {
 		}
 	}
 	if s.unknown != "" {
-		faults = append(faults, fmt.Errorf("%w: there is no setting %q", ErrInvalid, s.unknown))
+		faults = append(faults, noSetting(s.unknown))
 	}
 	return errors.Join(faults...)
 }

@@ -8,21 +8,15 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
-// Pattern is what a URL has in common with URLs that differ only in numbers. It
-// has the path and the names of the query's parameters, with those values that are
-// words. D stands for a date, X for a random part (a UUID, a long hexadecimal
-// number, letters and digits in turn), and N for any other number. Parameters are
-// sorted, and given once. Scheme and host are left out, since patterns are counted
-// by domain. It is never longer than the URL.
-func Pattern(u urls.URL) string {
-	path, query, _ := strings.Cut(u.RequestTarget(), "?")
-	return string(appendPathPattern(nil, path)) + queryPattern(query, true)
-}
-
-// Patterns are the patterns of a URL that other URLs may share, the widest first:
-// its path, the path with the names of its parameters, and the whole [Pattern],
-// the only one that is enforced. A path of words alone is not shared, and has no
-// pattern.
+// Patterns are what a URL has in common with URLs that differ only in numbers, the widest
+// first: its path, the path with the names of its parameters, and the whole pattern, the only
+// one that is enforced. A path of words alone is not shared, and has no pattern.
+//
+// The whole pattern has the path and the names of the query's parameters, with those values
+// that are words. D stands for a date, X for a random part (a UUID, a long hexadecimal number,
+// letters and digits in turn), and N for any other number. Parameters are sorted, and given
+// once. Scheme and host are left out, since patterns are counted by domain. A pattern is never
+// longer than the URL.
 func Patterns(u urls.URL) []string {
 	path, query, _ := strings.Cut(u.RequestTarget(), "?")
 	var space [256]byte // most need no more, and many no string

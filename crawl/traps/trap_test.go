@@ -366,7 +366,7 @@ func FuzzTrap(f *testing.F) {
 	})
 }
 
-func ExamplePattern() {
+func ExamplePatterns() {
 	for _, raw := range []string{
 		"https://example.org/calendar/2026/11/21?view=day&lang=en",
 		"https://example.org/calendar/1999/1/1?lang=de&view=week",
@@ -375,11 +375,11 @@ func ExamplePattern() {
 		if err != nil {
 			panic(err)
 		}
-		fmt.Println(traps.Pattern(u))
+		fmt.Println(strings.Join(traps.Patterns(u), " "))
 	}
 	// Output:
-	// /calendar/D?lang=en&view=day
-	// /calendar/D?lang=de&view=week
+	// /calendar/D /calendar/D?lang&view /calendar/D?lang=en&view=day
+	// /calendar/D /calendar/D?lang&view /calendar/D?lang=de&view=week
 }
 
 // What each link of a page costs.

@@ -35,6 +35,10 @@ func clean(s string) string {
 // parseAbsolute follows the states of the WHATWG basic URL parser that the
 // schemes http and https can reach without a base. It returns the reason for
 // which it refuses s. s must be clean.
+//
+// nlnwa/whatwg-url v0.6.2, which parses the hosts that are hard and is compared in a test
+// with the whole, takes 3.9 µs and 90 allocations for a usual link. This takes 0.3 µs and 1,
+// with the canonical form. A page has hundreds of links.
 func parseAbsolute(s string) (URL, error) {
 	scheme, rest := cutScheme(s)
 	if scheme != "http" && scheme != "https" {
