@@ -27,7 +27,7 @@ import (
 )
 
 var (
-	sequencesFlag = flag.Int("model.sequences", 300, "how many random sequences to try")
+	sequencesFlag = flag.Int("model.sequences", 150, "how many random sequences to try")
 	stepsFlag     = flag.Int("model.steps", 60, "how many steps each has")
 	seedFlag      = flag.Uint64("model.seed", 0, "try the sequence of this seed alone, and tell what it does")
 	withoutFlag   = flag.String("model.without", "", "leave steps out that have one of these words in them, such as away,recrawl")
