@@ -146,6 +146,7 @@ func TestAScheduleLeavesAStoppedRunAlone(t *testing.T) {
 	c.Await("Ready.")
 	temporal := h.client()
 	require.NoError(t, h.seed(temporal, "seed/default/1", `{"run":"default","urls":["`+s.Seeds()[0]+`"],"settings":{"delay":"1h"}}`))
+	require.Eventually(t, func() bool { return len(s.Log()) == 1 }, patience, 5*time.Millisecond, "robots.txt; the page has an hour to wait")
 	h.Print("stop", "run:default", "--reason", "enough")
 	asked := len(s.Log())
 	require.NoError(t, h.seed(temporal, "schedule/daily-2026-11-23T00:00:00Z", `{"run":"default","urls":["`+s.Seeds()[0]+`new"]}`))
