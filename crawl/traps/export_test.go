@@ -6,8 +6,11 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
-// Pattern is the whole pattern of a URL, of one that has no [Patterns], too.
+// Pattern is the whole pattern of a URL. That of a path of words alone is the path.
 func Pattern(u urls.URL) string {
-	path, query, _ := strings.Cut(u.RequestTarget(), "?")
-	return string(appendPathPattern(nil, path)) + queryPattern(query, true)
+	if all := Patterns(u); len(all) > 0 {
+		return all[len(all)-1]
+	}
+	path, _, _ := strings.Cut(u.RequestTarget(), "?")
+	return path
 }

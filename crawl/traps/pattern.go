@@ -9,8 +9,8 @@ import (
 )
 
 // Patterns are what a URL has in common with URLs that differ only in numbers, the widest
-// first: its path, the path with the names of its parameters, and the whole pattern, the only
-// one that is enforced. A path of words alone is not shared, and has no pattern.
+// first. They are its path, the path with the names of its parameters, and the whole pattern.
+// Only the whole pattern is enforced. A path of words alone is not shared, and has no pattern.
 //
 // The whole pattern has the path and the names of the query's parameters, with those values
 // that are words. D stands for a date, X for a random part (a UUID, a long hexadecimal number,
