@@ -234,19 +234,6 @@ type Signals struct {
 // more, or better, to find on a page.
 const ExtractorVersion = 2
 
-// Index is what a page is found by, in terms as package terms cuts them; the text itself
-// is not kept.
-type Index struct {
-	// Config is the text search configuration of Postgres for the page's language.
-	Config string `json:"config"`
-	// Title, Headings, Description and Text are terms of the weights A, B, C and D, with
-	// their places and a blank between two: "cat:2,7 the:1". They are not in their order.
-	Title       string `json:"a,omitempty"`
-	Headings    string `json:"b,omitempty"`
-	Description string `json:"c,omitempty"`
-	Text        string `json:"d,omitempty"`
-}
-
 // FeedsMax caps Signals.Feeds. Pages have two, one of posts and one of comments.
 const FeedsMax = 4
 

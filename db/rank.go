@@ -2,7 +2,6 @@ package db
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"math"
 	"slices"
@@ -13,10 +12,6 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
-
-// anchorsFolded is how many pages are given what others call them in one transaction: it
-// holds their rows, which a crawl may have to write.
-const anchorsFolded = 50
 
 // domainsDropped is how many ranks of domains are dropped in one transaction.
 const domainsDropped = 2_000
@@ -162,31 +157,6 @@ func (s *Store) Anchors(ctx context.Context, ranks crawl.PageRanks) ([]crawl.Anc
 		}
 	}
 	return all, nil
-}
-
-// FoldAnchors adds terms to the keywords of pages, in place of those that it added
-// before, and returns how many pages have changed.
-func (s *Store) FoldAnchors(ctx context.Context, terms []crawl.AnchorTerms) (changed int, err error) {
-	for some := range slices.Chunk(terms, anchorsFolded) {
-		doc, err := json.Marshal(some)
-		if err != nil {
-			return changed, err
-		}
-		n, err := retryConflicts(ctx, "fold anchors", func() (int32, error) { return s.q.RankFold(ctx, doc) })
-		if err != nil {
-			return changed, err
-		}
-		changed += int(n)
-	}
-	return changed, nil
-}
-
-// RankFound copies their worth to the keywords of the next pages after one, at most most.
-// It returns the last of them; 0 if there are no more.
-func (s *Store) RankFound(ctx context.Context, after int64, most int) (last int64, err error) {
-	return retryConflicts(ctx, "rank what is found", func() (int64, error) {
-		return s.q.RankKeywords(ctx, dbsqlc.RankKeywordsParams{After: after, Most: int32Of(most)})
-	})
 }
 
 func int32Of(n int) int32 { return int32(min(n, math.MaxInt32)) } //nolint:gosec // bounded

@@ -4,46 +4,75 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math"
 
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/db/dbsqlc"
+	"github.com/mosey-web/mosey/search/index"
 )
 
-// How much is read to answer a search. On a million pages the first takes some tens of
-// milliseconds where a word is everywhere, and so does the second.
-const (
-	searchLooked = 30_000
-	searchRanked = 300
-)
+// Index runs fn on the search index as it is at one instant.
+func (s *Store) Index(ctx context.Context, fn func(index.View) error) error {
+	var failed error
+	err := pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+		failed = fn(indexView{indexReader{s.q.WithTx(tx)}})
+		return failed
+	})
+	if failed != nil {
+		return failed
+	}
+	return translate("search", err)
+}
 
-// Search finds pages, the best first.
-func (s *Store) Search(ctx context.Context, q report.SearchQuery) ([]report.SearchHit, error) {
-	p := dbsqlc.PagesSearchParams{
-		Configs: q.Configs, Terms: q.Terms, Loose: q.Loose, Prefixes: q.Prefixes,
-		Looked: searchLooked, Ranked: searchRanked, Most: int32(min(q.Most, math.MaxInt32)), //nolint:gosec // bounded
+// indexView is the index within a transaction.
+type indexView struct{ indexReader }
+
+// Segments fulfils index.View.
+func (v indexView) Segments(ctx context.Context) ([]crawl.Segment, error) {
+	segments, err := segmentsOf(ctx, v.q)
+	return segments, translate("read the index", err)
+}
+
+// Stems fulfils index.View.
+func (v indexView) Stems(ctx context.Context, configs, terms []string) ([][]string, error) {
+	stems, err := stemsOf(ctx, v.q, configs, terms)
+	return stems, translate("find stems", err)
+}
+
+// Pages fulfils index.View.
+func (v indexView) Pages(ctx context.Context, hits []index.Hit) ([]report.SearchHit, error) {
+	p := dbsqlc.SearchPagesParams{}
+	for _, h := range hits {
+		p.Pages, p.Versions = append(p.Pages, h.Page), append(p.Versions, h.Version)
 	}
-	if p.Prefixes == nil {
-		p.Prefixes = []string{}
-	}
-	if q.Language != "" {
-		p.Language = &q.Language
-	}
-	if q.Domain != "" {
-		p.Domain = &q.Domain
-	}
-	if !q.Since.IsZero() {
-		p.Since = &q.Since
-	}
-	rows, err := s.q.PagesSearch(ctx, p)
+	rows, err := v.q.SearchPages(ctx, p)
 	if err != nil {
-		return nil, translate("search", err)
+		return nil, translate("read what was found", err)
 	}
-	hits := make([]report.SearchHit, len(rows))
-	for i, doc := range rows {
-		if err := json.Unmarshal(doc, &hits[i]); err != nil {
+	pages := make([]report.SearchHit, len(rows))
+	for i, r := range rows {
+		if err := json.Unmarshal(r.Hit, &pages[i]); err != nil {
 			return nil, fmt.Errorf("read what was found: %w", err)
 		}
+		pages[i].Score = hits[r.N-1].Score
 	}
-	return hits, nil
+	return pages, nil
+}
+
+// Sections fulfils index.View.
+func (v indexView) Sections(ctx context.Context, pages []int64) ([]report.SearchSections, error) {
+	rows, err := v.q.SearchSections(ctx, pages)
+	if err != nil {
+		return nil, translate("read headings", err)
+	}
+	out := make([]report.SearchSections, len(rows))
+	for i, r := range rows {
+		out[i] = report.SearchSections{Page: r.PageID, Text: r.Body}
+		if err := json.Unmarshal(r.Sections, &out[i].Sections); err != nil {
+			return nil, fmt.Errorf("read headings: %w", err)
+		}
+	}
+	return out, nil
 }

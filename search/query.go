@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/mosey-web/mosey/crawl"
-	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/internal/terms"
 )
 
@@ -19,100 +18,119 @@ const (
 	termsMax = 32
 )
 
-// parsed is a query in the terms of the index.
+// chunk is a word or a phrase of a query, in the terms of the index.
+type chunk struct {
+	// text is as it was typed.
+	text   string
+	quoted bool
+	terms  []terms.Placed
+	// names are several terms that are one name together: "os.path.join", "C++".
+	names []terms.Placed
+}
+
+// word reports whether the chunk is a single word, of which other forms count too.
+func (c chunk) word() bool { return !c.quoted && len(c.terms) == 1 }
+
+// name is the one that is the whole chunk; empty if there is none.
+func (c chunk) name() string {
+	for _, n := range c.names {
+		if n.At == c.terms[0].At && strings.EqualFold(n.Term, strings.Trim(c.text, ".,;:!?()[]'")) {
+			return n.Term
+		}
+	}
+	return ""
+}
+
+// parsed is what a query asks for.
 type parsed struct {
-	terms, loose, prefixes []string
-	left                   int
-	cutter                 terms.Cutter
+	// all are what a page must have: one of each list.
+	all [][]chunk
+	// not is what it must not have.
+	not []chunk
 }
 
-// parse reads what somebody has typed.
-func parse(text string) (report.SearchQuery, error) {
+// parse reads what somebody has typed. "or" joins the word before it and the one after
+// it; both belong closer together than words with nothing between them.
+func parse(text string) (parsed, error) {
+	var p parsed
 	if len(text) > TextBytesMax {
-		return report.SearchQuery{}, fmt.Errorf("%w: a query of %d bytes: at most %d are read", crawl.ErrInvalid, len(text), TextBytesMax)
+		return p, fmt.Errorf("%w: a query of %d bytes: at most %d are read", crawl.ErrInvalid, len(text), TextBytesMax)
 	}
-	p := parsed{left: termsMax, cutter: terms.Cutter{Whole: true}}
-	for rest := strings.TrimSpace(text); rest != ""; rest = strings.TrimLeftFunc(rest, unicode.IsSpace) {
-		not := false
-		if after, minus := strings.CutPrefix(rest, "-"); minus && after != "" {
-			rest, not = after, true
-		}
-		var chunk string
-		if after, quoted := strings.CutPrefix(rest, `"`); quoted {
-			chunk, rest, _ = strings.Cut(after, `"`)
-			p.add(chunk, not, true)
+	left := termsMax
+	joined := false // by "or" to what came before
+	for piece := range pieces(text) {
+		if !piece.not && !piece.quoted && strings.EqualFold(piece.text, "or") {
+			joined = len(p.all) > 0
 			continue
 		}
-		end := strings.IndexFunc(rest, func(r rune) bool { return r == '"' || unicode.IsSpace(r) })
-		if end < 0 {
-			end = len(rest)
-		}
-		if end == 0 { // a quote after a minus and another
-			_, size := utf8.DecodeRuneInString(rest)
-			rest = rest[size:]
+		c := chunk{text: piece.text, quoted: piece.quoted}
+		c.terms, c.names = terms.Split(strings.ReplaceAll(piece.text, "’", "'"), left)
+		if len(c.terms) == 0 {
 			continue
 		}
-		chunk, rest = rest[:end], rest[end:]
-		if !not && strings.EqualFold(chunk, "or") {
-			p.or()
-			continue
+		left -= len(c.terms)
+		switch {
+		case piece.not:
+			p.not = append(p.not, c)
+			continue // an "or" before it joins nothing
+		case joined:
+			last := len(p.all) - 1
+			p.all[last] = append(p.all[last], c)
+		default:
+			p.all = append(p.all, []chunk{c})
 		}
-		p.add(chunk, not, false)
+		joined = false
 	}
-	p.terms, p.loose = trimOr(p.terms), trimOr(p.loose)
-	if len(p.loose) == 0 {
-		return report.SearchQuery{}, fmt.Errorf("%w: the query %q has no word to look for: give at least one without a minus",
-			crawl.ErrInvalid, text)
+	if len(p.all) == 0 {
+		return p, fmt.Errorf("%w: the query %q has no word to look for: give at least one without a minus", crawl.ErrInvalid, text)
 	}
-	return report.SearchQuery{
-		Terms: strings.Join(p.terms, " "), Loose: strings.Join(p.loose, " "), Prefixes: p.prefixes,
-	}, nil
+	return p, nil
 }
 
-// add adds a phrase, or a word that may be several terms.
-func (p *parsed) add(chunk string, not, quoted bool) {
-	cut, n := p.cutter.Cut(nil, chunk, p.left)
-	if n == 0 {
-		return
-	}
-	p.left -= n
-	list := strings.Fields(string(cut))
-	for _, term := range list {
-		if terms.Paired(term) && !slices.Contains(p.prefixes, term) {
-			p.prefixes = append(p.prefixes, term)
-		}
-	}
-	text := string(cut)
-	if len(list) > 1 || quoted || text == "or" {
-		text = `"` + text + `"`
-	}
-	if not {
-		p.terms = append(p.terms, "-"+text)
-		return
-	}
-	p.terms = append(p.terms, text)
-	for _, term := range list {
-		if term == "or" {
-			term = `"or"`
-		}
-		p.loose = append(p.loose, term)
-	}
+// piece is what stands between blanks, or in quotes.
+type piece struct {
+	text        string
+	not, quoted bool
 }
 
-// or adds the operator, which is one between two terms only.
-func (p *parsed) or() {
-	if len(p.terms) > 0 {
-		p.terms, p.loose = append(p.terms, "or"), append(p.loose, "or")
+// pieces are those of a query, in their order.
+func pieces(text string) func(yield func(piece) bool) {
+	return func(yield func(piece) bool) {
+		for rest := strings.TrimSpace(text); rest != ""; rest = strings.TrimLeftFunc(rest, unicode.IsSpace) {
+			var p piece
+			if after, minus := strings.CutPrefix(rest, "-"); minus && after != "" {
+				rest, p.not = after, true
+			}
+			if after, quoted := cutQuote(rest); quoted {
+				p.quoted = true
+				if i := strings.IndexFunc(after, isQuote); i >= 0 {
+					_, size := utf8.DecodeRuneInString(after[i:])
+					p.text, rest = after[:i], after[i+size:]
+				} else {
+					p.text, rest = after, ""
+				}
+			} else {
+				end := strings.IndexFunc(rest, func(r rune) bool { return isQuote(r) || unicode.IsSpace(r) })
+				if end < 0 {
+					end = len(rest)
+				}
+				p.text, rest = rest[:end], rest[end:]
+			}
+			if !yield(p) {
+				return
+			}
+		}
 	}
 }
 
-// trimOr leaves out operators that have nothing to stand between.
-func trimOr(list []string) []string {
-	for len(list) > 0 && list[len(list)-1] == "or" {
-		list = list[:len(list)-1]
+// isQuote reports whether a character begins or ends a phrase, as keyboards of different
+// countries have it.
+func isQuote(r rune) bool { return slices.Contains([]rune{'"', '“', '”', '„', '«', '»'}, r) }
+
+func cutQuote(s string) (after string, quoted bool) {
+	r, size := utf8.DecodeRuneInString(s)
+	if isQuote(r) {
+		return s[size:], true
 	}
-	for len(list) > 0 && list[0] == "or" {
-		list = list[1:]
-	}
-	return slices.CompactFunc(list, func(a, b string) bool { return a == "or" && b == "or" })
+	return s, false
 }

@@ -28,7 +28,7 @@ type RankStore interface {
 	StorePageRanks(ctx context.Context, ranks crawl.PageRanks) (changed, moved int, err error)
 	Anchors(ctx context.Context, ranks crawl.PageRanks) ([]crawl.Anchors, error)
 	FoldAnchors(ctx context.Context, terms []crawl.AnchorTerms) (changed int, err error)
-	RankFound(ctx context.Context, after int64, most int) (last int64, err error)
+	RankFound(ctx context.Context, after int64) (segment int64, pages int, err error)
 }
 
 // Rank computes the worth of domains and pages by who links to them (PageRank of the
@@ -171,12 +171,13 @@ func termsOf(a crawl.Anchors) string {
 }
 
 func (r *ranking) found(ctx context.Context) error {
+	r.tell(0, 0)
 	for after := int64(0); ; {
-		last, err := r.store.RankFound(ctx, after, ranksStored)
-		if err != nil || last == 0 {
+		segment, pages, err := r.store.RankFound(ctx, after)
+		if err != nil || segment == 0 {
 			return err
 		}
-		r.tell(r.rep.Done+ranksStored, 0)
-		after = last
+		r.tell(r.rep.Done+int64(pages), 0)
+		after = segment
 	}
 }

@@ -6,33 +6,17 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// SearchQuery is what pages are looked for by, as package search makes it of what
-// somebody has typed.
-type SearchQuery struct {
-	// Terms is what websearch_to_tsquery of Postgres reads, and Loose the same without
-	// phrases and negations. Prefixes are those of their terms that stand for all that
-	// begin with them.
-	Terms, Loose string
-	Prefixes     []string
-	// Configs are the text search configurations whose pages are looked at.
-	Configs []string
-	// Language, Domain and Since leave out other pages; zero values do not. Language is
-	// the beginning of a tag, of whole subtags.
-	Language string
-	Domain   string
-	Since    time.Time
-	// Most is how many are wanted.
-	Most int
-}
-
 // SearchHit is a page that was found.
 type SearchHit struct {
+	Page   int64  `json:"page"`
 	URL    string `json:"url"`
 	Domain string `json:"domain"`
 	// Language is a tag of BCP 47; empty is undetermined.
 	Language    string `json:"language"`
 	Title       string `json:"title"`
 	Description string `json:"description"`
+	// NoSnippet is set if the publisher wants nothing of the page shown but its title.
+	NoSnippet bool `json:"no_snippet"`
 	// Canonical is the URL that the page gives itself; empty where it gives none.
 	Canonical string `json:"canonical_url"`
 	// Published and Modified are as the page says; zero where it does not.
@@ -44,6 +28,14 @@ type SearchHit struct {
 	SimHash *int64 `json:"simhash"`
 	// Score orders hits: more is better.
 	Score float64 `json:"score"`
+}
+
+// SearchSections is under which headings the terms of a page stand.
+type SearchSections struct {
+	Page int64
+	// Text is the terms of the main text with their places, as in a crawl.Index.
+	Text     string
+	Sections []crawl.Section
 }
 
 // Outdated is how many pages have to be read again to find what they say.

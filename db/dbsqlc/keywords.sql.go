@@ -7,9 +7,154 @@ package dbsqlc
 
 import (
 	"context"
-
-	"github.com/jackc/pgx/v5/pgtype"
+	"time"
 )
+
+const keywordsAgain = `-- name: KeywordsAgain :many
+SELECT
+    k.page_id, k.domain, coalesce(k.language, '')::text AS language, k.configs, coalesce(k.second, '')::text AS second,
+    coalesce(k.title, '')::text AS title, coalesce(k.headings, '')::text AS headings,
+    coalesce(k.description, '')::text AS description, coalesce(k.address, '')::text AS address,
+    coalesce(k.body, '')::text AS body, coalesce(k.anchors, '')::text AS anchors
+FROM page_keywords AS k WHERE k.page_id = ANY($1::bigint []) ORDER BY k.page_id FOR NO KEY UPDATE
+`
+
+type KeywordsAgainRow struct {
+	PageID      int64
+	Domain      string
+	Language    string
+	Configs     []string
+	Second      string
+	Title       string
+	Headings    string
+	Description string
+	Address     string
+	Body        string
+	Anchors     string
+}
+
+// The terms of pages, to be indexed anew. Their rows are locked until the transaction ends.
+func (q *Queries) KeywordsAgain(ctx context.Context, pages []int64) ([]KeywordsAgainRow, error) {
+	rows, err := q.db.Query(ctx, keywordsAgain, pages)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []KeywordsAgainRow
+	for rows.Next() {
+		var i KeywordsAgainRow
+		if err := rows.Scan(
+			&i.PageID,
+			&i.Domain,
+			&i.Language,
+			&i.Configs,
+			&i.Second,
+			&i.Title,
+			&i.Headings,
+			&i.Description,
+			&i.Address,
+			&i.Body,
+			&i.Anchors,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const keywordsAnchors = `-- name: KeywordsAnchors :many
+SELECT k.page_id, coalesce(k.anchors, '')::text AS anchors FROM page_keywords AS k
+WHERE k.page_id = ANY($1::bigint []) ORDER BY k.page_id FOR NO KEY UPDATE
+`
+
+type KeywordsAnchorsRow struct {
+	PageID  int64
+	Anchors string
+}
+
+// What others call pages that are found already. Their rows are locked until the transaction ends.
+func (q *Queries) KeywordsAnchors(ctx context.Context, pages []int64) ([]KeywordsAnchorsRow, error) {
+	rows, err := q.db.Query(ctx, keywordsAnchors, pages)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []KeywordsAnchorsRow
+	for rows.Next() {
+		var i KeywordsAnchorsRow
+		if err := rows.Scan(&i.PageID, &i.Anchors); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const keywordsCalled = `-- name: KeywordsCalled :exec
+UPDATE page_keywords AS k SET version = $1::bigint, anchors = nullif(x.anchors, '')
+FROM (SELECT unnest($2::bigint []) AS page_id, unnest($3::text []) AS anchors) AS x
+WHERE k.page_id = ANY($2::bigint []) AND k.page_id = x.page_id
+`
+
+type KeywordsCalledParams struct {
+	Version int64
+	Pages   []int64
+	Anchors []string
+}
+
+func (q *Queries) KeywordsCalled(ctx context.Context, arg KeywordsCalledParams) error {
+	_, err := q.db.Exec(ctx, keywordsCalled, arg.Version, arg.Pages, arg.Anchors)
+	return err
+}
+
+const keywordsFacts = `-- name: KeywordsFacts :many
+SELECT u.page_id::bigint AS page_id, w.worth::real AS worth, d.day::timestamptz AS day
+FROM (SELECT unnest($1::bigint []) AS page_id, unnest($2::text []) AS domain) AS u
+CROSS JOIN LATERAL page_worths(u.page_id, u.domain) AS w (worth)
+CROSS JOIN LATERAL (
+    SELECT coalesce((p.signals ->> 'published')::timestamptz, (p.signals ->> 'modified')::timestamptz, p.fetched_at, 'epoch') AS day
+    FROM pages AS p WHERE p.id = u.page_id LIMIT 1
+) AS d
+`
+
+type KeywordsFactsParams struct {
+	Pages   []int64
+	Domains []string
+}
+
+type KeywordsFactsRow struct {
+	PageID int64
+	Worth  float32
+	Day    time.Time
+}
+
+// What pages are worth, and their dates: as they say themselves, else when they were fetched last.
+func (q *Queries) KeywordsFacts(ctx context.Context, arg KeywordsFactsParams) ([]KeywordsFactsRow, error) {
+	rows, err := q.db.Query(ctx, keywordsFacts, arg.Pages, arg.Domains)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []KeywordsFactsRow
+	for rows.Next() {
+		var i KeywordsFactsRow
+		if err := rows.Scan(&i.PageID, &i.Worth, &i.Day); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
 
 const keywordsGiveUp = `-- name: KeywordsGiveUp :one
 WITH taken AS (
@@ -32,58 +177,55 @@ func (q *Queries) KeywordsGiveUp(ctx context.Context, after int64) (int64, error
 	return page_id, err
 }
 
-const keywordsLexemes = `-- name: KeywordsLexemes :many
-SELECT to_tsvector(x.config::regconfig, x.term || ' 1')::text AS lexemes
-FROM (SELECT unnest($1::text []) AS config, unnest($2::text []) AS term) AS x
-`
-
-type KeywordsLexemesParams struct {
-	Configs []string
-	Terms   []string
-}
-
-// Terms as the index has them, as tsvectors. Only this decides it, for keywords and for queries
-// alike: websearch_to_tsquery uses the same parser and dictionaries. A last lexeme '1' has the
-// place that a term after it would have.
-func (q *Queries) KeywordsLexemes(ctx context.Context, arg KeywordsLexemesParams) ([]string, error) {
-	rows, err := q.db.Query(ctx, keywordsLexemes, arg.Configs, arg.Terms)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []string
-	for rows.Next() {
-		var lexemes string
-		if err := rows.Scan(&lexemes); err != nil {
-			return nil, err
-		}
-		items = append(items, lexemes)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const keywordsStore = `-- name: KeywordsStore :exec
-SELECT keywords_store($1::bigint [], $2::text [], $3::text [], $4::text [], $5::tsvector [])
+INSERT INTO page_keywords AS k
+    (page_id, domain, language, version, configs, second, title, headings, description, address, body, sections)
+SELECT
+    x.page_id, x.domain, nullif(x.language, ''), $1::bigint, string_to_array(x.configs, ' '), nullif(x.second, ''), nullif(x.title, ''),
+    nullif(x.headings, ''), nullif(x.description, ''), nullif(x.address, ''), nullif(x.body, ''), nullif(x.sections, '')::jsonb
+FROM (
+    SELECT
+        unnest($2::bigint []) AS page_id, unnest($3::text []) AS domain, unnest($4::text []) AS language,
+        unnest($5::text []) AS configs, unnest($6::text []) AS second, unnest($7::text []) AS title,
+        unnest($8::text []) AS headings, unnest($9::text []) AS description,
+        unnest($10::text []) AS address, unnest($11::text []) AS body, unnest($12::text []) AS sections
+) AS x
+ORDER BY x.page_id
+ON CONFLICT (page_id) DO UPDATE SET
+    language = excluded.language, version = excluded.version, configs = excluded.configs, second = excluded.second,
+    title = excluded.title, headings = excluded.headings, description = excluded.description, address = excluded.address,
+    body = excluded.body, sections = excluded.sections
 `
 
 type KeywordsStoreParams struct {
-	Pages     []int64
-	Domains   []string
-	Languages []string
-	Configs   []string
-	Terms     []pgtype.TSVector
+	Version      int64
+	Pages        []int64
+	Domains      []string
+	Languages    []string
+	Configs      []string
+	Seconds      []string
+	Titles       []string
+	Headings     []string
+	Descriptions []string
+	Addresses    []string
+	Bodies       []string
+	Sections     []string
 }
 
 func (q *Queries) KeywordsStore(ctx context.Context, arg KeywordsStoreParams) error {
 	_, err := q.db.Exec(ctx, keywordsStore,
+		arg.Version,
 		arg.Pages,
 		arg.Domains,
 		arg.Languages,
 		arg.Configs,
-		arg.Terms,
+		arg.Seconds,
+		arg.Titles,
+		arg.Headings,
+		arg.Descriptions,
+		arg.Addresses,
+		arg.Bodies,
+		arg.Sections,
 	)
 	return err
 }
@@ -94,9 +236,10 @@ DELETE FROM keywords_waiting AS k WHERE k.page_id = ANY(ARRAY(
     ORDER BY w.page_id LIMIT $2 FOR UPDATE SKIP LOCKED
 ))
 RETURNING
-    k.page_id, k.domain, coalesce(k.language, '')::text AS language, k.config,
+    k.page_id, k.domain, coalesce(k.language, '')::text AS language, k.configs, coalesce(k.second, '')::text AS second,
     coalesce(k.title, '')::text AS title, coalesce(k.headings, '')::text AS headings,
-    coalesce(k.description, '')::text AS description, coalesce(k.body, '')::text AS body
+    coalesce(k.description, '')::text AS description, coalesce(k.address, '')::text AS address,
+    coalesce(k.body, '')::text AS body, k.sections
 `
 
 type KeywordsTakeParams struct {
@@ -108,11 +251,14 @@ type KeywordsTakeRow struct {
 	PageID      int64
 	Domain      string
 	Language    string
-	Config      string
+	Configs     []string
+	Second      string
 	Title       string
 	Headings    string
 	Description string
+	Address     string
 	Body        string
+	Sections    []byte
 }
 
 // Takes terms that wait, in the order of their pages. Whoever takes them stores them in the same
@@ -130,11 +276,14 @@ func (q *Queries) KeywordsTake(ctx context.Context, arg KeywordsTakeParams) ([]K
 			&i.PageID,
 			&i.Domain,
 			&i.Language,
-			&i.Config,
+			&i.Configs,
+			&i.Second,
 			&i.Title,
 			&i.Headings,
 			&i.Description,
+			&i.Address,
 			&i.Body,
+			&i.Sections,
 		); err != nil {
 			return nil, err
 		}
@@ -156,4 +305,35 @@ func (q *Queries) KeywordsWaiting(ctx context.Context, most int32) (int32, error
 	var pages int32
 	err := row.Scan(&pages)
 	return pages, err
+}
+
+const stems = `-- name: Stems :many
+SELECT coalesce(ts_lexize(x.dictionary::regdictionary, x.term), ARRAY[x.term])::text [] AS stems
+FROM (SELECT unnest($1::text []) AS dictionary, unnest($2::text []) AS term) AS x
+`
+
+type StemsParams struct {
+	Dictionaries []string
+	Terms        []string
+}
+
+// What the dictionaries of Postgres make of terms: {} of a stop word.
+func (q *Queries) Stems(ctx context.Context, arg StemsParams) ([][]string, error) {
+	rows, err := q.db.Query(ctx, stems, arg.Dictionaries, arg.Terms)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items [][]string
+	for rows.Next() {
+		var stems []string
+		if err := rows.Scan(&stems); err != nil {
+			return nil, err
+		}
+		items = append(items, stems)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

@@ -386,15 +386,38 @@ type ImageContent struct {
 	ThumbnailAt   *time.Time
 }
 
+type IndexChunk struct {
+	SegmentID int64
+	Kind      int16
+	Key       []byte
+	Data      []byte
+}
+
+type IndexMerge struct {
+	SegmentID int64
+}
+
+type IndexSegment struct {
+	ID        int64
+	Pages     int32
+	Words     int64
+	Bytes     int64
+	Languages []string
+	CreatedAt time.Time
+}
+
 type KeywordsWaiting struct {
 	PageID      int64
 	Domain      string
 	Language    *string
-	Config      string
+	Configs     []string
+	Second      *string
 	Title       *string
 	Headings    *string
 	Description *string
+	Address     *string
 	Body        *string
+	Sections    []byte
 }
 
 type ListEntry struct {
@@ -489,13 +512,19 @@ type PageCrawl struct {
 }
 
 type PageKeyword struct {
-	PageID       int64
-	Domain       string
-	Language     *string
-	Config       string
-	Rank         float32
-	KeywordsTsv  pgtype.TSVector
-	OwnPositions *int16
+	PageID      int64
+	Domain      string
+	Language    *string
+	Version     int64
+	Configs     []string
+	Second      *string
+	Title       *string
+	Headings    *string
+	Description *string
+	Address     *string
+	Body        *string
+	Anchors     *string
+	Sections    []byte
 }
 
 type PageLink struct {

@@ -82,7 +82,7 @@ FROM page_keywords AS k LEFT JOIN LATERAL (
 ) AS a ON true
 WHERE
     k.page_id > $2::bigint AND k.page_id <= $3::bigint
-    AND (k.page_id = ANY($4::bigint []) OR k.own_positions IS NOT NULL)
+    AND (k.page_id = ANY($4::bigint []) OR k.anchors IS NOT NULL)
 ORDER BY k.page_id
 `
 
@@ -179,49 +179,6 @@ func (q *Queries) RankDomainsGone(ctx context.Context, domains []string) (int32,
 	var moved int32
 	err := row.Scan(&moved)
 	return moved, err
-}
-
-const rankFold = `-- name: RankFold :one
-SELECT anchors_fold($1::jsonb)::integer AS changed
-`
-
-func (q *Queries) RankFold(ctx context.Context, terms []byte) (int32, error) {
-	row := q.db.QueryRow(ctx, rankFold, terms)
-	var changed int32
-	err := row.Scan(&changed)
-	return changed, err
-}
-
-const rankKeywords = `-- name: RankKeywords :one
-WITH looked AS (
-    SELECT max(y.page_id) AS last FROM (
-        SELECT k.page_id FROM page_keywords AS k WHERE k.page_id > $1::bigint ORDER BY k.page_id LIMIT $2
-    ) AS y
-), ranked AS (
-    UPDATE page_keywords AS k SET rank = x.worth
-    FROM (
-        SELECT y.page_id, w.worth
-        FROM page_keywords AS y CROSS JOIN LATERAL page_worths(y.page_id, y.domain) AS w (worth)
-        WHERE y.page_id > $1::bigint AND y.page_id <= (SELECT l.last FROM looked AS l) AND abs(y.rank - w.worth) > 0.001
-        ORDER BY y.page_id FOR NO KEY UPDATE OF y
-    ) AS x
-    WHERE k.page_id = x.page_id -- with the range, too, each of x would be compared with all of it
-)
-SELECT coalesce(l.last, 0)::bigint AS last FROM looked AS l
-`
-
-type RankKeywordsParams struct {
-	After int64
-	Most  int32
-}
-
-// Gives pages the worth by which they are found; returns the last of them that was looked at, 0
-// at the end.
-func (q *Queries) RankKeywords(ctx context.Context, arg RankKeywordsParams) (int64, error) {
-	row := q.db.QueryRow(ctx, rankKeywords, arg.After, arg.Most)
-	var last int64
-	err := row.Scan(&last)
-	return last, err
 }
 
 const rankPages = `-- name: RankPages :one

@@ -7,53 +7,388 @@ package dbsqlc
 
 import (
 	"context"
-	"time"
 )
 
-const pagesSearch = `-- name: PagesSearch :many
-SELECT h::jsonb AS hit FROM pages_search(
-    $1::text [], $2::text, $3::text, $4::text [], $5::text, $6::text,
-    $7::timestamptz, $8::integer, $9::integer, $10::integer
-) AS h
+const indexAdd = `-- name: IndexAdd :exec
+INSERT INTO index_segments (id, pages, words, bytes, languages) VALUES ($1, $2, $3, $4, $5)
 `
 
-type PagesSearchParams struct {
-	Configs  []string
-	Terms    string
-	Loose    string
-	Prefixes []string
-	Language *string
-	Domain   *string
-	Since    *time.Time
-	Looked   int32
-	Ranked   int32
-	Most     int32
+type IndexAddParams struct {
+	ID        int64
+	Pages     int32
+	Words     int64
+	Bytes     int64
+	Languages []string
 }
 
-func (q *Queries) PagesSearch(ctx context.Context, arg PagesSearchParams) ([][]byte, error) {
-	rows, err := q.db.Query(ctx, pagesSearch,
-		arg.Configs,
-		arg.Terms,
-		arg.Loose,
-		arg.Prefixes,
-		arg.Language,
-		arg.Domain,
-		arg.Since,
-		arg.Looked,
-		arg.Ranked,
+func (q *Queries) IndexAdd(ctx context.Context, arg IndexAddParams) error {
+	_, err := q.db.Exec(ctx, indexAdd,
+		arg.ID,
+		arg.Pages,
+		arg.Words,
+		arg.Bytes,
+		arg.Languages,
+	)
+	return err
+}
+
+const indexChunks = `-- name: IndexChunks :many
+SELECT x.n::bigint AS n, c.data
+FROM (
+    SELECT
+        unnest($1::bigint []) AS segment_id, unnest($2::smallint []) AS kind, unnest($3::bytea []) AS key,
+        generate_subscripts($1::bigint [], 1) AS n
+) AS x
+CROSS JOIN LATERAL (
+    SELECT y.data FROM index_chunks AS y WHERE y.segment_id = x.segment_id AND y.kind = x.kind AND y.key = x.key LIMIT 1
+) AS c
+`
+
+type IndexChunksParams struct {
+	Segments []int64
+	Kinds    []int16
+	Keys     [][]byte
+}
+
+type IndexChunksRow struct {
+	N    int64
+	Data []byte
+}
+
+func (q *Queries) IndexChunks(ctx context.Context, arg IndexChunksParams) ([]IndexChunksRow, error) {
+	rows, err := q.db.Query(ctx, indexChunks, arg.Segments, arg.Kinds, arg.Keys)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []IndexChunksRow
+	for rows.Next() {
+		var i IndexChunksRow
+		if err := rows.Scan(&i.N, &i.Data); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const indexDrop = `-- name: IndexDrop :exec
+WITH chunks AS (DELETE FROM index_chunks AS c WHERE c.segment_id = ANY($1::bigint []))
+DELETE FROM index_segments AS s WHERE s.id = ANY($1::bigint [])
+`
+
+// Drops segments, which another has taken the place of.
+func (q *Queries) IndexDrop(ctx context.Context, segments []int64) error {
+	_, err := q.db.Exec(ctx, indexDrop, segments)
+	return err
+}
+
+const indexMergeBegin = `-- name: IndexMergeBegin :exec
+INSERT INTO index_merges (segment_id) VALUES ($1)
+`
+
+func (q *Queries) IndexMergeBegin(ctx context.Context, segmentID int64) error {
+	_, err := q.db.Exec(ctx, indexMergeBegin, segmentID)
+	return err
+}
+
+const indexMergesEnd = `-- name: IndexMergesEnd :exec
+WITH chunks AS (
+    DELETE FROM index_chunks AS c
+    WHERE c.segment_id = ANY(ARRAY(SELECT m.segment_id FROM index_merges AS m EXCEPT SELECT s.id FROM index_segments AS s))
+)
+DELETE FROM index_merges
+`
+
+// Forgets merges, of which those that have not ended leave chunks.
+func (q *Queries) IndexMergesEnd(ctx context.Context) error {
+	_, err := q.db.Exec(ctx, indexMergesEnd)
+	return err
+}
+
+const indexNext = `-- name: IndexNext :one
+SELECT nextval(pg_get_serial_sequence('index_segments', 'id'))::bigint AS id
+`
+
+// The number of the next segment, and version of its pages.
+func (q *Queries) IndexNext(ctx context.Context) (int64, error) {
+	row := q.db.QueryRow(ctx, indexNext)
+	var id int64
+	err := row.Scan(&id)
+	return id, err
+}
+
+const indexNormsStore = `-- name: IndexNormsStore :exec
+UPDATE index_chunks AS c SET data = $1 WHERE c.segment_id = $2 AND c.kind = $3 AND c.key = $4
+`
+
+type IndexNormsStoreParams struct {
+	Data      []byte
+	SegmentID int64
+	Kind      int16
+	Key       []byte
+}
+
+func (q *Queries) IndexNormsStore(ctx context.Context, arg IndexNormsStoreParams) error {
+	_, err := q.db.Exec(ctx, indexNormsStore,
+		arg.Data,
+		arg.SegmentID,
+		arg.Kind,
+		arg.Key,
+	)
+	return err
+}
+
+const indexScan = `-- name: IndexScan :many
+SELECT y.key, y.data FROM index_chunks AS y
+WHERE y.segment_id = $1 AND y.kind = $2 AND y.key > $3
+ORDER BY y.segment_id, y.kind, y.key LIMIT $4
+`
+
+type IndexScanParams struct {
+	SegmentID int64
+	Kind      int16
+	After     []byte
+	Most      int32
+}
+
+type IndexScanRow struct {
+	Key  []byte
+	Data []byte
+}
+
+// The chunks of a kind that follow a key.
+func (q *Queries) IndexScan(ctx context.Context, arg IndexScanParams) ([]IndexScanRow, error) {
+	rows, err := q.db.Query(ctx, indexScan,
+		arg.SegmentID,
+		arg.Kind,
+		arg.After,
 		arg.Most,
 	)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items [][]byte
+	var items []IndexScanRow
 	for rows.Next() {
-		var hit []byte
-		if err := rows.Scan(&hit); err != nil {
+		var i IndexScanRow
+		if err := rows.Scan(&i.Key, &i.Data); err != nil {
 			return nil, err
 		}
-		items = append(items, hit)
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const indexSegments = `-- name: IndexSegments :many
+SELECT s.id, s.pages, s.words, s.bytes, s.languages FROM index_segments AS s ORDER BY s.id
+`
+
+type IndexSegmentsRow struct {
+	ID        int64
+	Pages     int32
+	Words     int64
+	Bytes     int64
+	Languages []string
+}
+
+// The segments of the index.
+func (q *Queries) IndexSegments(ctx context.Context) ([]IndexSegmentsRow, error) {
+	rows, err := q.db.Query(ctx, indexSegments)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []IndexSegmentsRow
+	for rows.Next() {
+		var i IndexSegmentsRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Pages,
+			&i.Words,
+			&i.Bytes,
+			&i.Languages,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const indexTerms = `-- name: IndexTerms :many
+SELECT x.n::bigint AS n, c.data
+FROM (
+    SELECT
+        unnest($1::bigint []) AS segment_id, unnest($2::bytea []) AS key,
+        generate_subscripts($1::bigint [], 1) AS n
+) AS x
+CROSS JOIN LATERAL (
+    SELECT y.data FROM index_chunks AS y WHERE y.segment_id = x.segment_id AND y.kind = $3 AND y.key <= x.key
+    ORDER BY y.segment_id DESC, y.kind DESC, y.key DESC LIMIT 1
+) AS c
+`
+
+type IndexTermsParams struct {
+	Segments []int64
+	Keys     [][]byte
+	Kind     int16
+}
+
+type IndexTermsRow struct {
+	N    int64
+	Data []byte
+}
+
+// The chunks of the dictionary that may have keys: of each segment and key that with the greatest
+// key up to it.
+func (q *Queries) IndexTerms(ctx context.Context, arg IndexTermsParams) ([]IndexTermsRow, error) {
+	rows, err := q.db.Query(ctx, indexTerms, arg.Segments, arg.Keys, arg.Kind)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []IndexTermsRow
+	for rows.Next() {
+		var i IndexTermsRow
+		if err := rows.Scan(&i.N, &i.Data); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const indexWorths = `-- name: IndexWorths :many
+SELECT coalesce(k.version, 0)::bigint AS version, coalesce(k.worth, 0)::real AS worth
+FROM unnest($1::bigint []) WITH ORDINALITY AS x (page_id, n)
+LEFT JOIN LATERAL (
+    SELECT y.version, w.worth FROM page_keywords AS y CROSS JOIN LATERAL page_worths(y.page_id, y.domain) AS w (worth)
+    WHERE y.page_id = x.page_id LIMIT 1
+) AS k ON true
+ORDER BY x.n
+`
+
+type IndexWorthsRow struct {
+	Version int64
+	Worth   float32
+}
+
+// What pages are worth, and which version of them is found; 0 of pages that are not.
+func (q *Queries) IndexWorths(ctx context.Context, pages []int64) ([]IndexWorthsRow, error) {
+	rows, err := q.db.Query(ctx, indexWorths, pages)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []IndexWorthsRow
+	for rows.Next() {
+		var i IndexWorthsRow
+		if err := rows.Scan(&i.Version, &i.Worth); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const searchPages = `-- name: SearchPages :many
+SELECT x.n::bigint AS n, jsonb_strip_nulls(jsonb_build_object(
+    'page', p.id, 'url', p.url, 'domain', p.domain, 'language', p.language, 'title', p.signals ->> 'title',
+    'description', CASE WHEN NOT coalesce(p.usage ? 'nosnippet', false) THEN p.signals ->> 'description' END,
+    'no_snippet', CASE WHEN p.usage ? 'nosnippet' THEN true END,
+    'canonical_url', p.signals ->> 'canonical_url', 'published', p.signals ->> 'published',
+    'modified', p.signals ->> 'modified', 'fetched_at', p.fetched_at,
+    'content', encode(p.content_hash, 'hex'), 'simhash', p.simhash
+))::jsonb AS hit
+FROM (
+    SELECT
+        unnest($1::bigint []) AS page_id, unnest($2::bigint []) AS version,
+        generate_subscripts($1::bigint [], 1) AS n
+) AS x
+CROSS JOIN LATERAL (
+    SELECT k.version FROM page_keywords AS k WHERE k.page_id = x.page_id LIMIT 1
+) AS k
+CROSS JOIN LATERAL (SELECT y.id, y.url, y.domain, y.origin, y.kind, y.status, y.language, y.signals, y.noindex, y.nofollow, y.usage, y.patterns, y.etag, y.last_modified, y.fresh_until, y.content_hash, y.simhash, y.trap, y.trap_evidence, y.fetched_at, y.failed_at, y.created_at, y.updated_at, y.duplicate, y.extractor, y.history, y.images FROM pages AS y WHERE y.id = x.page_id LIMIT 1) AS p
+WHERE
+    k.version = x.version AND p.status = 'fetched' AND NOT p.noindex
+    AND coalesce((p.usage ->> 'unavailable_after')::timestamptz > now(), true)
+    AND p.usage #>> '{content_signals,search,answer}' IS DISTINCT FROM 'no'
+ORDER BY x.n
+`
+
+type SearchPagesParams struct {
+	Pages    []int64
+	Versions []int64
+}
+
+type SearchPagesRow struct {
+	N   int64
+	Hit []byte
+}
+
+// The pages of some hits, as report.SearchHit, but for those that are not found in that version
+// and those that must not be shown.
+func (q *Queries) SearchPages(ctx context.Context, arg SearchPagesParams) ([]SearchPagesRow, error) {
+	rows, err := q.db.Query(ctx, searchPages, arg.Pages, arg.Versions)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []SearchPagesRow
+	for rows.Next() {
+		var i SearchPagesRow
+		if err := rows.Scan(&i.N, &i.Hit); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const searchSections = `-- name: SearchSections :many
+SELECT k.page_id, coalesce(k.body, '')::text AS body, k.sections
+FROM page_keywords AS k WHERE k.page_id = ANY($1::bigint []) AND k.sections IS NOT NULL ORDER BY k.page_id
+`
+
+type SearchSectionsRow struct {
+	PageID   int64
+	Body     string
+	Sections []byte
+}
+
+// The terms of pages and the headings under which they stand, for snippets.
+func (q *Queries) SearchSections(ctx context.Context, pages []int64) ([]SearchSectionsRow, error) {
+	rows, err := q.db.Query(ctx, searchSections, pages)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []SearchSectionsRow
+	for rows.Next() {
+		var i SearchSectionsRow
+		if err := rows.Scan(&i.PageID, &i.Body, &i.Sections); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err

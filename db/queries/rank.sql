@@ -67,25 +67,6 @@ FROM (
 ) AS x
 WHERE c.id = x.id AND c.completed_at IS NULL AND c.locked_at IS NULL;
 
--- Gives pages the worth by which they are found; returns the last of them that was looked at, 0
--- at the end.
--- name: RankKeywords :one
-WITH looked AS (
-    SELECT max(y.page_id) AS last FROM (
-        SELECT k.page_id FROM page_keywords AS k WHERE k.page_id > @after::bigint ORDER BY k.page_id LIMIT @most
-    ) AS y
-), ranked AS (
-    UPDATE page_keywords AS k SET rank = x.worth
-    FROM (
-        SELECT y.page_id, w.worth
-        FROM page_keywords AS y CROSS JOIN LATERAL page_worths(y.page_id, y.domain) AS w (worth)
-        WHERE y.page_id > @after::bigint AND y.page_id <= (SELECT l.last FROM looked AS l) AND abs(y.rank - w.worth) > 0.001
-        ORDER BY y.page_id FOR NO KEY UPDATE OF y
-    ) AS x
-    WHERE k.page_id = x.page_id -- with the range, too, each of x would be compared with all of it
-)
-SELECT coalesce(l.last, 0)::bigint AS last FROM looked AS l;
-
 -- What other domains call pages: those given, and those with ids after one and up to
 -- another that were called something.
 -- name: RankAnchors :many
@@ -105,11 +86,8 @@ FROM page_keywords AS k LEFT JOIN LATERAL (
 ) AS a ON true
 WHERE
     k.page_id > @after::bigint AND k.page_id <= @upto::bigint
-    AND (k.page_id = ANY(@pages::bigint []) OR k.own_positions IS NOT NULL)
+    AND (k.page_id = ANY(@pages::bigint []) OR k.anchors IS NOT NULL)
 ORDER BY k.page_id;
-
--- name: RankFold :one
-SELECT anchors_fold(@terms::jsonb)::integer AS changed;
 
 -- name: DomainRank :one
 SELECT inlinks, score FROM domain_ranks WHERE domain = @domain;

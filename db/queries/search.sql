@@ -1,5 +1,101 @@
--- name: PagesSearch :many
-SELECT h::jsonb AS hit FROM pages_search(
-    @configs::text [], @terms::text, @loose::text, @prefixes::text [], sqlc.narg(language)::text, sqlc.narg(domain)::text,
-    sqlc.narg(since)::timestamptz, @looked::integer, @ranked::integer, @most::integer
-) AS h;
+-- The segments of the index.
+-- name: IndexSegments :many
+SELECT s.id, s.pages, s.words, s.bytes, s.languages FROM index_segments AS s ORDER BY s.id;
+
+-- The chunks of the dictionary that may have keys: of each segment and key that with the greatest
+-- key up to it.
+-- name: IndexTerms :many
+SELECT x.n::bigint AS n, c.data
+FROM (
+    SELECT
+        unnest(@segments::bigint []) AS segment_id, unnest(@keys::bytea []) AS key,
+        generate_subscripts(@segments::bigint [], 1) AS n
+) AS x
+CROSS JOIN LATERAL (
+    SELECT y.data FROM index_chunks AS y WHERE y.segment_id = x.segment_id AND y.kind = @kind AND y.key <= x.key
+    ORDER BY y.segment_id DESC, y.kind DESC, y.key DESC LIMIT 1
+) AS c;
+
+-- name: IndexChunks :many
+SELECT x.n::bigint AS n, c.data
+FROM (
+    SELECT
+        unnest(@segments::bigint []) AS segment_id, unnest(@kinds::smallint []) AS kind, unnest(@keys::bytea []) AS key,
+        generate_subscripts(@segments::bigint [], 1) AS n
+) AS x
+CROSS JOIN LATERAL (
+    SELECT y.data FROM index_chunks AS y WHERE y.segment_id = x.segment_id AND y.kind = x.kind AND y.key = x.key LIMIT 1
+) AS c;
+
+-- The chunks of a kind that follow a key.
+-- name: IndexScan :many
+SELECT y.key, y.data FROM index_chunks AS y
+WHERE y.segment_id = @segment_id AND y.kind = @kind AND y.key > @after
+ORDER BY y.segment_id, y.kind, y.key LIMIT @most;
+
+-- The number of the next segment, and version of its pages.
+-- name: IndexNext :one
+SELECT nextval(pg_get_serial_sequence('index_segments', 'id'))::bigint AS id;
+
+-- name: IndexAdd :exec
+INSERT INTO index_segments (id, pages, words, bytes, languages) VALUES (@id, @pages, @words, @bytes, @languages);
+
+-- Drops segments, which another has taken the place of.
+-- name: IndexDrop :exec
+WITH chunks AS (DELETE FROM index_chunks AS c WHERE c.segment_id = ANY(@segments::bigint []))
+DELETE FROM index_segments AS s WHERE s.id = ANY(@segments::bigint []);
+
+-- name: IndexMergeBegin :exec
+INSERT INTO index_merges (segment_id) VALUES (@segment_id);
+
+-- Forgets merges, of which those that have not ended leave chunks.
+-- name: IndexMergesEnd :exec
+WITH chunks AS (
+    DELETE FROM index_chunks AS c
+    WHERE c.segment_id = ANY(ARRAY(SELECT m.segment_id FROM index_merges AS m EXCEPT SELECT s.id FROM index_segments AS s))
+)
+DELETE FROM index_merges;
+
+-- What pages are worth, and which version of them is found; 0 of pages that are not.
+-- name: IndexWorths :many
+SELECT coalesce(k.version, 0)::bigint AS version, coalesce(k.worth, 0)::real AS worth
+FROM unnest(@pages::bigint []) WITH ORDINALITY AS x (page_id, n)
+LEFT JOIN LATERAL (
+    SELECT y.version, w.worth FROM page_keywords AS y CROSS JOIN LATERAL page_worths(y.page_id, y.domain) AS w (worth)
+    WHERE y.page_id = x.page_id LIMIT 1
+) AS k ON true
+ORDER BY x.n;
+
+-- name: IndexNormsStore :exec
+UPDATE index_chunks AS c SET data = @data WHERE c.segment_id = @segment_id AND c.kind = @kind AND c.key = @key;
+
+-- The pages of some hits, as report.SearchHit, but for those that are not found in that version
+-- and those that must not be shown.
+-- name: SearchPages :many
+SELECT x.n::bigint AS n, jsonb_strip_nulls(jsonb_build_object(
+    'page', p.id, 'url', p.url, 'domain', p.domain, 'language', p.language, 'title', p.signals ->> 'title',
+    'description', CASE WHEN NOT coalesce(p.usage ? 'nosnippet', false) THEN p.signals ->> 'description' END,
+    'no_snippet', CASE WHEN p.usage ? 'nosnippet' THEN true END,
+    'canonical_url', p.signals ->> 'canonical_url', 'published', p.signals ->> 'published',
+    'modified', p.signals ->> 'modified', 'fetched_at', p.fetched_at,
+    'content', encode(p.content_hash, 'hex'), 'simhash', p.simhash
+))::jsonb AS hit
+FROM (
+    SELECT
+        unnest(@pages::bigint []) AS page_id, unnest(@versions::bigint []) AS version,
+        generate_subscripts(@pages::bigint [], 1) AS n
+) AS x
+CROSS JOIN LATERAL (
+    SELECT k.version FROM page_keywords AS k WHERE k.page_id = x.page_id LIMIT 1
+) AS k
+CROSS JOIN LATERAL (SELECT y.* FROM pages AS y WHERE y.id = x.page_id LIMIT 1) AS p
+WHERE
+    k.version = x.version AND p.status = 'fetched' AND NOT p.noindex
+    AND coalesce((p.usage ->> 'unavailable_after')::timestamptz > now(), true)
+    AND p.usage #>> '{content_signals,search,answer}' IS DISTINCT FROM 'no'
+ORDER BY x.n;
+
+-- The terms of pages and the headings under which they stand, for snippets.
+-- name: SearchSections :many
+SELECT k.page_id, coalesce(k.body, '')::text AS body, k.sections
+FROM page_keywords AS k WHERE k.page_id = ANY(@pages::bigint []) AND k.sections IS NOT NULL ORDER BY k.page_id;

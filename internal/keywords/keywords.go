@@ -1,15 +1,18 @@
-// Package keywords writes the keywords of pages, beside the crawl. The transaction that
-// records a page only notes its terms, in a row that waits. A Writer makes the keywords of
-// many such rows at once, about a second later. If a process dies in between, nothing is
-// lost: the rows still wait, and the next Writer on the database takes them.
+// Package keywords has pages found, beside the crawl. The transaction that records a page
+// only notes its terms, in a row that waits. A Writer makes a segment of the search index of
+// many such rows at once, about a second later, and merges segments. If a process dies in
+// between, nothing is lost: the rows still wait, and the next Writer on the database takes
+// them.
 //
-// Any number of processes may write at the same time. They take different rows.
+// Any number of processes may write at the same time. They take different rows. One of them
+// merges.
 package keywords
 
 import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
@@ -24,7 +27,11 @@ const (
 	// left.
 	every = 10 * time.Second
 	// batch is how many pages one transaction takes.
-	batch = 125
+	batch = 250
+	// mergedHere is how many pages are merged at once between two transactions: some
+	// tenths of a second. More are merged beside them.
+	mergedHere = 5_000
+	mergedMost = 2_000_000
 	// passMost is how many transactions follow each other before the pages with the
 	// lowest ids have their turn again.
 	passMost = 40
@@ -32,6 +39,8 @@ const (
 	// they are counted.
 	behind    = report.KeywordsBound
 	lookEvery = time.Minute
+	// mergeEvery is how often it is looked whether there are large segments to merge.
+	mergeEvery = 10 * time.Second
 )
 
 // Store is where terms wait; *db.Store is one.
@@ -40,6 +49,7 @@ type Store interface {
 	WriteKeywords(ctx context.Context, after int64, most int) (last int64, n int, err error)
 	GiveUpKeywords(ctx context.Context, after int64) (int64, error)
 	KeywordsWaiting(ctx context.Context, most int) (int, error)
+	MergeIndex(ctx context.Context, most int) (bool, error)
 }
 
 // Writer writes keywords. It is for one goroutine.
@@ -50,8 +60,11 @@ type Writer struct {
 	looked time.Time // when it was looked last how many wait
 }
 
-// Run writes keywords until the context ends.
+// Run has pages found until the context ends.
 func (w *Writer) Run(ctx context.Context) {
+	var merging sync.WaitGroup
+	defer merging.Wait()
+	merging.Go(func() { w.mergeLarge(ctx) })
 	for {
 		select {
 		case <-ctx.Done():
@@ -87,9 +100,31 @@ func (w *Writer) Write(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if after = last; n < batch {
+			after = last
+			if _, err := w.Store.MergeIndex(ctx, mergedHere); err != nil {
+				return err
+			}
+			if n < batch {
 				return nil
 			}
+		}
+	}
+}
+
+// mergeLarge merges segments that take long, until the context ends.
+func (w *Writer) mergeLarge(ctx context.Context) {
+	for {
+		merged, err := w.Store.MergeIndex(ctx, mergedMost)
+		if err != nil && ctx.Err() == nil {
+			w.Logger.WarnContext(ctx, "could not merge parts of the search index; tried again soon, until then searches take longer", "error", err)
+		}
+		if merged && err == nil {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(mergeEvery):
 		}
 	}
 }

@@ -14,13 +14,13 @@ const (
 	anchorTerms = 300
 )
 
-// Anchors are the terms of the texts of links to a page. texts has each text with the
-// number of domains that use it; the most used ones count.
+// Anchors are the terms of the texts of links to a page, as in a crawl.Index. texts has each
+// text with the number of domains that use it; the most used ones count.
 func Anchors(texts map[string]int) string {
 	list := slices.SortedFunc(maps.Keys(texts), func(a, b string) int {
 		return cmp.Or(cmp.Compare(texts[b], texts[a]), cmp.Compare(a, b))
 	})
-	var c Cutter
-	out, _ := c.Cut(nil, strings.Join(list[:min(len(list), anchorsMost)], "\n"), anchorTerms)
-	return string(out)
+	x, _ := indexers.Get().(*indexer) // there is nothing else
+	defer indexers.Put(x)
+	return x.zone(strings.Join(list[:min(len(list), anchorsMost)], "\n"), anchorTerms)
 }

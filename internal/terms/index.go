@@ -2,10 +2,12 @@ package terms
 
 import (
 	"cmp"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/mosey-web/mosey/crawl"
 )
@@ -13,18 +15,31 @@ import (
 // How many terms of a page are kept. A position in a tsvector is at most 16,383, and the
 // texts of links to the page need some of the positions.
 const (
-	titleTerms       = 100
+	titleTerms       = 120
 	headingTerms     = 900
 	descriptionTerms = 200
+	addressTerms     = 100
 	textTerms        = 14_800
 )
 
 // Page is the texts by which a page is found.
 type Page struct {
-	// Language is a tag of BCP 47; empty means undetermined.
-	Language string
+	// Language is a tag of BCP 47; empty means undetermined. Second is another language that
+	// much of the page is in; empty means none.
+	Language, Second string
 
 	Title, Headings, Description, Text string
+	// URL is the page's own.
+	URL string
+	// Sections are the headings of the text, in their order.
+	Sections []Section
+}
+
+// Section is a part of a text.
+type Section struct {
+	// At is the place in the text at which it begins, in bytes.
+	At      int
+	Heading string
 }
 
 var indexers = sync.Pool{New: func() any { return new(indexer) }}
@@ -33,10 +48,37 @@ var indexers = sync.Pool{New: func() any { return new(indexer) }}
 func Index(p Page) *crawl.Index {
 	x, _ := indexers.Get().(*indexer) // there is nothing else
 	defer indexers.Put(x)
-	return &crawl.Index{
-		Config: Config(p.Language), Title: x.zone(p.Title, titleTerms), Headings: x.zone(p.Headings, headingTerms),
-		Description: x.zone(p.Description, descriptionTerms), Text: x.zone(p.Text, textTerms),
+	index := &crawl.Index{
+		Configs: configsOf(p.Language, p.Second), Title: x.zone(p.Title, titleTerms), Headings: x.zone(p.Headings, headingTerms),
+		Description: x.zone(p.Description, descriptionTerms), Address: x.zone(address(p.URL), addressTerms), Second: p.Second,
 	}
+	for _, s := range p.Sections {
+		x.cutter.Marks = append(x.cutter.Marks, s.At)
+	}
+	index.Text = x.zone(p.Text, textTerms)
+	for i, s := range p.Sections {
+		index.Sections = append(index.Sections, crawl.Section{Heading: s.Heading, At: x.cutter.Marked[i]})
+	}
+	x.cutter.Marks = x.cutter.Marks[:0]
+	return index
+}
+
+// configsOf are the configurations for the languages of a page.
+func configsOf(language, second string) []string {
+	first := Config(language)
+	if other := Config(second); second != "" && other != first {
+		return []string{first, other}
+	}
+	return []string{first}
+}
+
+// address is what of a URL is words: its host without www, its path, and its query.
+func address(raw string) string {
+	_, rest, _ := strings.Cut(raw, "://")
+	if plain, err := url.PathUnescape(rest); err == nil && utf8.ValidString(plain) {
+		rest = plain
+	}
+	return strings.TrimPrefix(rest, "www.")
 }
 
 // indexer makes zones of documents. It keeps its memory for the next.
@@ -45,22 +87,26 @@ type indexer struct {
 	cut    []byte
 	of     map[string]int // the place of a term in found
 	found  []found
-	next   []int // of each term of the text, the next that is the same; 0 means none
+	places []place
 	out    []byte
 }
 
-// found is a term with where it is first and last, from 1 on.
+// found is a term with the first and the last of its places.
 type found struct {
 	term        string
 	order       uint64
 	first, last int
 }
 
+// place is one of a term's, from 1 on, and which is the next; 0 means none.
+type place struct{ at, next int }
+
 // zone is the terms of a text, each with its places: "cat:2,7 the:1". They are in the order of
 // their first letters, so that what is stored is not the text.
 func (x *indexer) zone(text string, limit int) string {
 	x.cut, _ = x.cutter.Cut(x.cut[:0], text, limit)
-	x.read(string(x.cut))
+	slices.SortStableFunc(x.cutter.side, func(a, b Placed) int { return cmp.Compare(a.At, b.At) })
+	x.read(string(x.cut), x.cutter.side)
 	slices.SortFunc(x.found, func(a, b found) int { return cmp.Compare(a.order, b.order) })
 	x.out = x.out[:0]
 	for i, f := range x.found {
@@ -68,39 +114,55 @@ func (x *indexer) zone(text string, limit int) string {
 			x.out = append(x.out, ' ')
 		}
 		x.out = append(append(x.out, f.term...), ':')
-		for at := f.first; at != 0; at = x.next[at] {
-			if at != f.first {
+		for n := f.first; n != 0; n = x.places[n].next {
+			if n != f.first {
 				x.out = append(x.out, ',')
 			}
-			x.out = strconv.AppendInt(x.out, int64(at), 10)
+			x.out = strconv.AppendInt(x.out, int64(x.places[n].at), 10)
 		}
 	}
 	clear(x.found) // they hold on to the text
 	return string(x.out)
 }
 
-// read notes where each term is.
-func (x *indexer) read(terms string) {
+// read notes where each term is, those with the place of another one included.
+func (x *indexer) read(terms string, side []Placed) {
 	if x.of == nil {
 		x.of = map[string]int{}
 	}
-	x.found, x.next = x.found[:0], append(x.next[:0], 0)
+	x.found, x.places = x.found[:0], append(x.places[:0], place{})
+	at := 0
 	for term := range strings.SplitSeq(terms, " ") {
 		if term == "" {
 			continue
 		}
-		at := len(x.next)
-		x.next = append(x.next, 0)
-		i, known := x.of[term]
-		if !known {
-			x.of[term] = len(x.found)
-			x.found = append(x.found, found{term, prefix(term), at, at})
-			continue
+		at++
+		for len(side) > 0 && side[0].At < at {
+			x.note(side[0].Term, side[0].At)
+			side = side[1:]
 		}
-		x.next[x.found[i].last] = at
-		x.found[i].last = at
+		x.note(term, at)
+	}
+	for _, s := range side {
+		x.note(s.Term, s.At)
 	}
 	clear(x.of)
+}
+
+func (x *indexer) note(term string, at int) {
+	n := len(x.places)
+	x.places = append(x.places, place{at: at})
+	i, known := x.of[term]
+	if !known {
+		x.of[term] = len(x.found)
+		x.found = append(x.found, found{term, prefix(term), n, n})
+		return
+	}
+	if x.places[x.found[i].last].at >= at {
+		return // a name that is one term, too
+	}
+	x.places[x.found[i].last].next = n
+	x.found[i].last = n
 }
 
 // prefix orders terms by their first eight bytes.

@@ -24,9 +24,18 @@ type Cutter struct {
 	// Whole leaves out the single character at the end of a run without blanks, if
 	// it is part of a pair: a query need not match at the end of a run.
 	Whole bool
+	// Marks are places in the text, in bytes and sorted. Cut sets Marked to the places
+	// that the next terms after them have.
+	Marks, Marked []int
 
 	out  []byte
 	left int // terms that may still be added
+	// at is the place of the last term, places those of all of them.
+	at     int
+	places []int
+	// side are further terms that have the place of another one.
+	side  []Placed
+	joint joint
 
 	word  []byte
 	runes int // in word
@@ -45,23 +54,39 @@ func (c *Cutter) Cut(dst []byte, text string, limit int) ([]byte, int) {
 	}
 	c.out, c.left = dst, limit
 	c.word, c.runes, c.marked, c.before, c.pending = c.word[:0], 0, false, c.before[:0], c.pending[:0]
+	c.at, c.places, c.side, c.Marked, c.joint = 0, c.places[:0], c.side[:0], c.Marked[:0], joint{}
+	marks := c.Marks
 	for i := 0; i < len(text) && c.left > 0; {
+		for len(marks) > 0 && i >= marks[0] {
+			c.end()
+			marks, c.Marked = marks[1:], append(c.Marked, c.at+1)
+		}
 		b := text[i]
 		switch {
 		case 'a' <= b && b <= 'z', '0' <= b && b <= '9':
+			c.joint.letter(i, c.at+1)
 			c.letter(rune(b))
 			i++
 		case 'A' <= b && b <= 'Z':
+			c.joint.letter(i, c.at+1)
 			c.letter(rune(b | 0x20))
 			i++
 		case b < utf8.RuneSelf:
 			c.end()
+			c.join(text, i)
 			i++
 		default:
+			c.joint = joint{spoiled: true}
 			i += c.foreign(text[i:])
 		}
 	}
 	c.end()
+	if c.left > 0 {
+		c.join(text, len(text))
+	}
+	for range marks {
+		c.Marked = append(c.Marked, c.at+1)
+	}
 	out := c.out
 	c.out = nil
 	return out, limit - c.left
@@ -270,11 +295,14 @@ func (c *Cutter) pair(r rune) {
 	c.pending = utf8.AppendRune(c.pending, r)
 }
 
-// endPair adds the pair that the last two characters are.
+// endPair adds the pair that the last two characters are, and beside it the first of them.
 func (c *Cutter) endPair() {
 	if len(c.before) > 0 && len(c.pending) > 0 {
+		first := len(c.before)
 		c.before = append(c.before, c.pending...)
-		c.add(c.before, c.marked)
+		if c.add(c.before, c.marked); !c.Whole && c.left > 0 {
+			c.side = append(c.side, Placed{Term: norm.NFC.String(string(c.before[:first])), At: c.at})
+		}
 	}
 }
 
@@ -294,8 +322,12 @@ func (c *Cutter) endWord() {
 func (c *Cutter) endRun() {
 	alone := len(c.before) == 0
 	c.endPair()
-	if len(c.pending) > 0 && (alone || !c.Whole) {
-		c.add(c.pending, c.marked)
+	if len(c.pending) > 0 {
+		if alone || !c.Whole {
+			c.add(c.pending, c.marked)
+		} else {
+			c.at++ // its place stays free
+		}
 	}
 	c.marked = false
 	c.before, c.pending = c.before[:0], c.pending[:0]
@@ -307,6 +339,8 @@ func (c *Cutter) add(term []byte, compose bool) {
 		return
 	}
 	c.left--
+	c.at++
+	c.places = append(c.places, c.at)
 	if len(c.out) > 0 {
 		c.out = append(c.out, ' ')
 	}

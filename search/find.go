@@ -1,0 +1,179 @@
+package search
+
+import (
+	"context"
+	"math"
+	"strings"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/search/index"
+)
+
+// finding is one query on one view of the index.
+type finding struct {
+	view   index.View
+	q      Query
+	parsed parsed
+
+	segments []crawl.Segment
+	search   *index.Search
+	query    index.Query
+	folder   folder
+	looked   int
+	answer   Answer
+}
+
+func (f *finding) find(ctx context.Context) (Answer, error) {
+	var err error
+	if f.segments, err = f.view.Segments(ctx); err != nil {
+		return Answer{}, err
+	}
+	for _, s := range f.segments {
+		f.answer.Indexed += s.Pages
+	}
+	if !f.q.All {
+		if f.folder.perDomain = perDomain; f.q.Domain != "" {
+			f.folder.perDomain = 0
+		}
+	}
+	f.folder.all = f.q.All
+	if err := f.open(ctx); err != nil {
+		return Answer{}, err
+	}
+	words := f.words()
+	for missing := 0; missing == 0 || words >= sureWords && missing*2 < words; missing++ {
+		if err := f.collect(ctx, missing); err != nil {
+			return Answer{}, err
+		}
+		if f.enough() {
+			break
+		}
+	}
+	if f.answer.Results, err = f.results(ctx); err != nil {
+		return Answer{}, err
+	}
+	if len(f.answer.Results) == 0 && f.q.Offset == 0 {
+		f.answer.Instead, err = f.instead(ctx)
+	}
+	return f.answer, err
+}
+
+// open looks up the words of the query.
+func (f *finding) open(ctx context.Context) error {
+	p := planner{view: f.view, configs: configsOf(f.segments)}
+	language := f.q.Language
+	if language == "" {
+		language = f.q.Prefer
+	}
+	var err error
+	if f.query, err = p.plan(ctx, f.parsed, language); err != nil {
+		return err
+	}
+	f.query.Since = f.q.Since
+	if f.q.Domain != "" {
+		f.query.Within = append(f.query.Within, []string{index.Domain(f.q.Domain)})
+	}
+	if f.q.Language != "" {
+		f.query.Within = append(f.query.Within, []string{index.Language(base(f.q.Language))})
+	}
+	if f.q.Prefer != "" {
+		f.query.Prefer = func(tag string) bool { return base(tag) == base(f.q.Prefer) }
+	}
+	f.search, err = index.Open(ctx, f.view, f.segments, f.query)
+	return err
+}
+
+func base(tag string) string {
+	b, _, _ := strings.Cut(tag, "-")
+	return b
+}
+
+// words is how many of what a page must have are single words.
+func (f *finding) words() (n int) {
+	for i, c := range f.query.Clauses {
+		if c.Optional {
+			continue
+		}
+		if len(f.parsed.all[i]) > 1 || f.parsed.all[i][0].quoted {
+			return 0 // what is asked for so exactly is meant
+		}
+		n++
+	}
+	return n
+}
+
+func (f *finding) enough() bool { return len(f.folder.kept) >= f.q.Offset+f.q.Limit }
+
+// collect takes the best pages that lack so many words until there are enough.
+func (f *finding) collect(ctx context.Context, missing int) error {
+	ranking, err := f.search.Rank(ctx, missing)
+	if err != nil {
+		return err
+	}
+	f.answer.Found += ranking.Found
+	for !f.enough() {
+		if f.looked >= lookedMost {
+			f.answer.Cut = true
+			return nil
+		}
+		hits, err := ranking.Next(lookedAtOnce)
+		if err != nil || len(hits) == 0 {
+			return err
+		}
+		f.looked += len(hits)
+		pages, err := f.view.Pages(ctx, hits)
+		if err != nil {
+			return err
+		}
+		for _, p := range pages {
+			if f.q.Language == "" || matches(f.q.Language, p.Language) {
+				f.folder.add(p)
+			}
+		}
+	}
+	f.answer.Cut = f.answer.Cut || ranking.Rough
+	return nil
+}
+
+// matches reports whether a page in a language is one in that which is asked for: "pt" is
+// "pt-BR", too.
+func matches(asked, tag string) bool {
+	return tag == asked || strings.HasPrefix(tag, asked+"-")
+}
+
+// results are what is shown.
+func (f *finding) results(ctx context.Context) ([]Result, error) {
+	hits := f.folder.pages(f.q.Offset, f.q.Limit)
+	results := make([]Result, 0, len(hits))
+	for _, h := range hits {
+		date := h.Published
+		if date.IsZero() {
+			date = h.Modified
+		}
+		results = append(results, Result{
+			URL: h.URL, Title: h.Title, Language: h.Language, Domain: h.Domain, Description: h.Description,
+			Date: date, Score: math.Round(h.Score*1e6) / 1e6,
+		})
+	}
+	return results, f.headings(ctx, hits, results)
+}
+
+// headings adds to results without a description under which heading the words stand.
+func (f *finding) headings(ctx context.Context, hits []report.SearchHit, results []Result) error {
+	var pages []int64
+	at := map[int64]int{}
+	for i, h := range hits {
+		if h.Description == "" && !h.NoSnippet {
+			pages, at[h.Page] = append(pages, h.Page), i
+		}
+	}
+	if len(pages) == 0 {
+		return nil
+	}
+	sections, err := f.view.Sections(ctx, pages)
+	for _, s := range sections {
+		results[at[s.Page]].Heading = headingOf(s, f.parsed)
+	}
+	return err
+}

@@ -1,0 +1,261 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"slices"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// Rank evaluates the query. Every page that has all clauses gets a score; with missing,
+// those that lack that many of them.
+func (s *Search) Rank(ctx context.Context, missing int) (*Ranking, error) {
+	parts := make([]*part, len(s.segments))
+	found := make([]scored, len(s.segments))
+	batch := &batcher{ctx: ctx, src: s.src, known: map[crawl.ChunkRef][]byte{}}
+	for i := range parts {
+		parts[i] = &part{s: s, segment: s.segments[i], terms: s.terms[i], batch: batch}
+	}
+	err := batch.each(len(parts), func(i int) error {
+		var err error
+		found[i], err = parts[i].rank(missing)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return newRanking(s, parts, found, batch), nil
+}
+
+// rank scores the pages of the segment that have what is asked for.
+func (p *part) rank(missing int) (scored, error) {
+	var pages []uint32
+	var required []hits
+	var err error
+	if missing == 0 {
+		pages, required, err = p.all()
+	} else {
+		pages, required, err = p.most(missing)
+	}
+	if err != nil || len(pages) == 0 {
+		return scored{}, err
+	}
+	for _, a := range p.s.q.Not {
+		out, err := p.atom(a, pages)
+		if err != nil {
+			return scored{}, err
+		}
+		pages = out.without(pages)
+	}
+	if pages, err = p.since(pages); err != nil || len(pages) == 0 {
+		return scored{}, err
+	}
+	clauses := make([][]mark, 0, len(p.s.q.Clauses))
+	for i, c := range p.s.q.Clauses {
+		h := required[i]
+		if c.Optional {
+			if h, err = p.clause(c, pages); err != nil {
+				return scored{}, err
+			}
+		}
+		clauses = append(clauses, h.on(pages))
+	}
+	lengths, factors, err := p.norms(pages)
+	if err != nil {
+		return scored{}, err
+	}
+	return score(pages, clauses, lengths, factors), nil
+}
+
+// step is something that a page must have.
+type step struct {
+	clause int // which of the query's, or -1
+	keys   []string
+	pages  int // that have it, at most
+}
+
+// steps are in the order in which they are looked up: what few pages have comes first.
+func (p *part) steps() []step {
+	var steps []step
+	for i, c := range p.s.q.Clauses {
+		if c.Optional {
+			continue
+		}
+		st := step{clause: i}
+		for _, a := range c.Any {
+			for _, w := range a.Ways {
+				least := p.terms[w.Keys[0]].pages
+				for _, k := range w.Keys {
+					least = min(least, p.terms[k].pages)
+				}
+				st.pages += least
+			}
+		}
+		steps = append(steps, st)
+	}
+	for _, keys := range p.s.q.Within {
+		st := step{clause: -1, keys: keys}
+		for _, k := range keys {
+			st.pages += p.terms[k].pages
+		}
+		steps = append(steps, st)
+	}
+	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Compare(a.pages, b.pages) })
+	return steps
+}
+
+// take returns the pages that have what a step asks for.
+func (p *part) take(st step, within []uint32) (hits, error) {
+	if st.clause >= 0 {
+		return p.clause(p.s.q.Clauses[st.clause], within)
+	}
+	var all hits
+	for _, k := range st.keys {
+		r, err := p.load(k, within)
+		if err != nil {
+			return hits{}, err
+		}
+		all = union(all, hits{pages: r.pages, marks: make([]mark, len(r.pages))})
+	}
+	return all, nil
+}
+
+// all returns the pages that have everything, and what is known of each clause.
+func (p *part) all() ([]uint32, []hits, error) {
+	required := make([]hits, len(p.s.q.Clauses))
+	var pages []uint32
+	for _, st := range p.steps() {
+		h, err := p.take(st, pages)
+		if err != nil || len(h.pages) == 0 {
+			return nil, nil, err
+		}
+		pages = h.pages
+		if st.clause >= 0 {
+			required[st.clause] = h
+		}
+	}
+	return slices.Clone(pages), required, nil
+}
+
+// most returns the pages that lack that many clauses, and no more.
+func (p *part) most(missing int) ([]uint32, []hits, error) {
+	required := make([]hits, len(p.s.q.Clauses))
+	counts := map[uint32]int{}
+	clauses := 0
+	var within []uint32
+	steps := p.steps()
+	for _, st := range steps {
+		if st.clause >= 0 {
+			continue
+		}
+		h, err := p.take(st, within)
+		if err != nil || len(h.pages) == 0 {
+			return nil, nil, err
+		}
+		within = h.pages
+	}
+	for _, st := range steps {
+		if st.clause < 0 {
+			continue
+		}
+		clauses++
+		h, err := p.take(st, within)
+		if err != nil {
+			return nil, nil, err
+		}
+		required[st.clause] = h
+		for _, page := range h.pages {
+			counts[page]++
+		}
+	}
+	var pages []uint32
+	for page, n := range counts {
+		if n == clauses-missing {
+			pages = append(pages, page)
+		}
+	}
+	slices.Sort(pages)
+	return pages, required, nil
+}
+
+// since leaves out pages of earlier days.
+func (p *part) since(pages []uint32) ([]uint32, error) {
+	if p.s.q.Since.IsZero() {
+		return pages, nil
+	}
+	from := dayOf(p.s.q.Since)
+	dates, err := p.column(kindDates, dateBytes, datePages, pages)
+	if err != nil {
+		return nil, err
+	}
+	n := 0
+	for i, page := range pages {
+		if binary.BigEndian.Uint16(dates[i*dateBytes:]) >= from {
+			pages[n] = page
+			n++
+		}
+	}
+	return pages[:n], nil
+}
+
+// norms returns how long the texts of pages are, compared with the average, and what
+// their scores are multiplied by.
+func (p *part) norms(pages []uint32) (long, factors []float32, err error) {
+	norms, err := p.column(kindNorms, normBytes, normPages, pages)
+	if err != nil {
+		return nil, nil, err
+	}
+	long, factors = make([]float32, len(pages)), make([]float32, len(pages))
+	for i := range pages {
+		long[i] = lengths[norms[i*normBytes]] / p.s.stats.average
+		factors[i] = 1 + weights.worth*float32(norms[i*normBytes+1])/255
+	}
+	if p.s.q.Prefer == nil {
+		return long, factors, nil
+	}
+	preferred := make([]bool, len(p.segment.Languages))
+	for i, tag := range p.segment.Languages {
+		preferred[i] = p.s.q.Prefer(tag)
+	}
+	numbers, err := p.column(kindLanguages, langBytes, langPages, pages)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, n := range numbers {
+		if int(n) >= len(preferred) || !preferred[n] {
+			factors[i] *= weights.otherLanguage
+		}
+	}
+	return long, factors, nil
+}
+
+// column returns what a column has of some pages.
+func (p *part) column(kind crawl.ChunkKind, size, pagesMost int, pages []uint32) ([]byte, error) {
+	var refs []crawl.ChunkRef
+	for i := 0; i < len(pages); {
+		n := int(pages[i]) / pagesMost
+		refs = append(refs, crawl.ChunkRef{Segment: p.segment.ID, Kind: kind, Key: columnKey(n)})
+		for i < len(pages) && int(pages[i])/pagesMost == n {
+			i++
+		}
+	}
+	chunks, err := p.batch.get(refs)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]byte, 0, size*len(pages))
+	at, last := -1, -1
+	for _, page := range pages {
+		if n := int(page) / pagesMost; n != last {
+			at, last = at+1, n
+		}
+		from := int(page) % pagesMost * size
+		if from+size > len(chunks[at]) {
+			return nil, ErrDamaged
+		}
+		out = append(out, chunks[at][from:from+size]...)
+	}
+	return out, nil
+}

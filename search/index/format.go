@@ -1,0 +1,127 @@
+package index
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// Kinds of chunks. KindTerms is the dictionary.
+const (
+	KindTerms crawl.ChunkKind = iota + 1
+	kindPostings
+	kindPositions
+	kindNorms
+	kindIDs
+	kindLanguages
+	kindDates
+)
+
+const (
+	// chunkMost is how large a chunk is at most, in bytes: with its key and what Postgres
+	// adds it fits into one page of 8 KB.
+	chunkMost = 7_800
+	// inlineMost is how much an entry of the dictionary holds itself.
+	inlineMost = 1_000
+)
+
+// Columns: how many pages a chunk has, and how many bytes a page takes.
+const (
+	normBytes, normPages = 2, 3_800
+	idBytes, idPages     = 20, 380
+	langBytes, langPages = 1, 7_600
+	dateBytes, datePages = 2, 3_800
+)
+
+// Prefixes of keys.
+const (
+	wordPrefix     = "w"
+	stemPrefix     = "s"
+	domainPrefix   = "d"
+	languagePrefix = "l"
+)
+
+// Word is the key of a word as it is written.
+func Word(term string) string { return wordPrefix + term }
+
+// Stem is the key of a stem.
+func Stem(stem string) string { return stemPrefix + stem }
+
+// Domain is the key of the pages of a domain.
+func Domain(domain string) string { return domainPrefix + domain }
+
+// Language is the key of the pages in a language, by the first subtag of its tag.
+func Language(base string) string { return languagePrefix + base }
+
+// feature is what is known of a term on a page: in which of the page's texts it is.
+type feature uint8
+
+// The bits of a feature. The title has two: how short it is, if the term is in it.
+const (
+	inAddress feature = 1 << iota
+	inDescription
+	inHeading
+	inAnchor
+	titleShift = iota
+	countShift = titleShift + 2
+	titleMask  = feature(3) << titleShift
+	fieldsMask = feature(1)<<countShift - 1
+	// countCoded is the largest code of how often a term is in the main text: 3 means that
+	// a byte with 3 less than that follows.
+	countCoded = 3
+	countMost  = 255
+)
+
+func (f feature) title() int { return int(f&titleMask) >> titleShift }
+
+// titleClass is how short a title of so many terms is: 3 the shortest, 1 any.
+func titleClass(terms int) feature {
+	switch {
+	case terms <= 3:
+		return 3
+	case terms <= 7:
+		return 2
+	default:
+		return 1
+	}
+}
+
+// Texts of a page have places of their own, one after the other.
+const (
+	titleBase       = 0
+	descriptionBase = 128
+	addressBase     = 384
+	headingsBase    = 512
+	anchorsBase     = 2_048
+	textBase        = 2_560
+
+	// placesMost is how many places of a term on a page are kept.
+	placesMost = 255
+)
+
+// blockKey is the key of a block of a term.
+func blockKey(term string, n int) string {
+	return string(binary.BigEndian.AppendUint32(append([]byte(term), 0), uint32(n))) //nolint:gosec // some thousand
+}
+
+// columnKey is the key of a chunk of a column.
+func columnKey(n int) string {
+	return string(binary.BigEndian.AppendUint32(nil, uint32(n))) //nolint:gosec // some thousand
+}
+
+// lengthCode is the length of a text as a byte: eight steps for each doubling.
+func lengthCode(n int) byte {
+	return byte(min(255, math.Round(8*math.Log2(float64(max(n, 0)+1)))))
+}
+
+// lengths is what lengthCode has coded.
+var lengths = func() (l [256]float32) {
+	for i := range l {
+		l[i] = float32(math.Exp2(float64(i)/8) - 1)
+	}
+	return l
+}()
+
+// worthCode is what a page is worth as a byte.
+func worthCode(worth float32) byte { return byte(min(255, max(0, math.Round(float64(worth)*255)))) }

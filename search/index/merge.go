@@ -1,0 +1,332 @@
+package index
+
+import (
+	"context"
+	"encoding/binary"
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// scanned is how many chunks are read at once.
+const scanned = 64
+
+// Scanner reads segments from their beginning to their end.
+type Scanner interface {
+	// Scan returns the next chunks of a kind after a key, in the order of their keys, at
+	// most most.
+	Scan(ctx context.Context, segment int64, kind crawl.ChunkKind, after []byte, most int) ([]crawl.Chunk, error)
+	// Chunks returns the data of chunks.
+	Chunks(ctx context.Context, refs []crawl.ChunkRef) ([][]byte, error)
+	// Worths returns what pages are worth, each with the version that is searched now; 0
+	// of pages that are not.
+	Worths(ctx context.Context, pages []int64) (versions []int64, worths []float32, err error)
+}
+
+// Merge makes one segment of several, without the pages that have newer versions or that
+// are gone.
+func Merge(ctx context.Context, src Scanner, segments []crawl.Segment, out func(crawl.Chunk) error) (crawl.Segment, error) {
+	m := merger{ctx: ctx, src: src, segments: segments, tables: tables{w: writer{out: out}}}
+	if err := m.number(); err != nil {
+		return crawl.Segment{}, err
+	}
+	if err := m.merge(); err != nil {
+		return crawl.Segment{}, err
+	}
+	return m.tables.finish()
+}
+
+type merger struct {
+	ctx      context.Context //nolint:containedctx // of one merge
+	src      Scanner
+	segments []crawl.Segment
+	tables   tables
+	// numbers are those that the pages of each segment have in the new one
+	numbers [][]uint32
+	items   []item
+	places  []byte
+	list    list
+}
+
+// gone is the number of a page that is left out.
+const gone = math.MaxUint32
+
+// number decides which pages there are, and in which order.
+func (m *merger) number() error {
+	type row struct {
+		meta
+
+		segment, at int
+		words       int
+	}
+	var rows []row
+	for n, seg := range m.segments {
+		var columns [4][]byte
+		for i, kind := range []crawl.ChunkKind{kindIDs, kindNorms, kindLanguages, kindDates} {
+			var err error
+			if columns[i], err = m.column(seg.ID, kind); err != nil {
+				return err
+			}
+		}
+		ids, norms, langs, dates := columns[0], columns[1], columns[2], columns[3]
+		if len(ids) != seg.Pages*idBytes || len(norms) != seg.Pages*normBytes || len(langs) != seg.Pages || len(dates) != seg.Pages*dateBytes {
+			return ErrDamaged
+		}
+		worths, live, err := m.worths(ids)
+		if err != nil {
+			return err
+		}
+		m.numbers = append(m.numbers, make([]uint32, seg.Pages))
+		for i := range seg.Pages {
+			m.numbers[n][i] = gone
+			if !live[i] {
+				continue
+			}
+			language := ""
+			if k := int(langs[i]); k < len(seg.Languages) {
+				language = seg.Languages[k]
+			}
+			id := ids[i*idBytes:]
+			rows = append(rows, row{meta{
+				page: int64(binary.BigEndian.Uint64(id)), version: int64(binary.BigEndian.Uint64(id[8:])), //nolint:gosec // as they were coded
+				domain: binary.BigEndian.Uint32(id[16:]), words: norms[i*normBytes], worth: worthCode(worths[i]),
+				language: language, date: binary.BigEndian.Uint16(dates[i*dateBytes:]),
+			}, n, i, int(lengths[norms[i*normBytes]])})
+		}
+	}
+	slices.SortFunc(rows, func(a, b row) int {
+		return byWorth(float32(a.worth)/255, float32(b.worth)/255, a.page, b.page)
+	})
+	for n, r := range rows {
+		m.numbers[r.segment][r.at] = uint32(n) //nolint:gosec // pages of a segment
+		m.tables.add(r.meta, r.words)
+	}
+	return nil
+}
+
+// column reads a whole column.
+func (m *merger) column(segment int64, kind crawl.ChunkKind) ([]byte, error) {
+	var all []byte
+	var after []byte
+	for {
+		chunks, err := m.src.Scan(m.ctx, segment, kind, after, scanned)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range chunks {
+			all, after = append(all, c.Data...), c.Key
+		}
+		if len(chunks) < scanned {
+			return all, nil
+		}
+	}
+}
+
+// worths says what the pages of a column of ids are worth, and which are still as they are here.
+func (m *merger) worths(ids []byte) (worths []float32, live []bool, err error) {
+	const atOnce = 5_000
+	for len(ids) > 0 {
+		some := ids[:min(len(ids), atOnce*idBytes)]
+		ids = ids[len(some):]
+		pages, versions := IDs(some)
+		now, worth, err := m.src.Worths(m.ctx, pages)
+		if err != nil {
+			return nil, nil, err
+		}
+		for i, v := range versions {
+			live = append(live, now[i] == v)
+		}
+		worths = append(worths, worth...)
+	}
+	return worths, live, nil
+}
+
+// IDs reads a chunk of ids.
+func IDs(data []byte) (pages, versions []int64) {
+	for ; len(data) >= idBytes; data = data[idBytes:] {
+		pages = append(pages, int64(binary.BigEndian.Uint64(data)))           //nolint:gosec // as it was coded
+		versions = append(versions, int64(binary.BigEndian.Uint64(data[8:]))) //nolint:gosec // likewise
+	}
+	return pages, versions
+}
+
+// merge writes the terms of all segments in the order of their keys.
+func (m *merger) merge() error {
+	var cursors []*cursor
+	for n, seg := range m.segments {
+		c := &cursor{m: m, n: n, segment: seg.ID}
+		if more, err := c.next(); err != nil {
+			return err
+		} else if more {
+			cursors = append(cursors, c)
+		}
+	}
+	for len(cursors) > 0 {
+		key := cursors[0].key
+		for _, c := range cursors[1:] {
+			key = min(key, c.key)
+		}
+		m.items, m.places = m.items[:0], m.places[:0]
+		kept := cursors[:0]
+		for _, c := range cursors {
+			if c.key == key {
+				if err := m.take(c); err != nil {
+					return err
+				}
+				if more, err := c.next(); err != nil {
+					return err
+				} else if !more {
+					continue
+				}
+			}
+			kept = append(kept, c)
+		}
+		cursors = kept
+		if err := m.write(key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// item is a posting on its way into the new segment, with its coded places in places.
+type item struct {
+	page       uint32
+	begin, end uint32
+	feat       feature
+	count      uint8
+}
+
+// take adds what a segment has of a term.
+func (m *merger) take(c *cursor) error {
+	e, err := readEntry(c.coded)
+	if err != nil {
+		return err
+	}
+	var r run
+	positions := e.inline
+	if e.blocks == nil {
+		if err := r.decode(e.inline[:e.split], e.pages, 0); err != nil {
+			return err
+		}
+		positions = e.inline[e.split:]
+	} else {
+		blocks, err := m.blocks(c, kindPostings, len(e.blocks))
+		if err != nil {
+			return err
+		}
+		for i, b := range e.blocks {
+			if err := r.decode(blocks[i], b.count, b.from); err != nil {
+				return err
+			}
+		}
+		if positions, err = m.positions(c, e); err != nil {
+			return err
+		}
+	}
+	numbers := m.numbers[c.n]
+	for i, page := range r.pages {
+		own := positions
+		if e.positions {
+			rest, err := skipPlaces(positions, 1)
+			if err != nil {
+				return err
+			}
+			own, positions = positions[:len(positions)-len(rest)], rest
+		}
+		if int(page) >= len(numbers) {
+			return ErrDamaged
+		}
+		if numbers[page] == gone {
+			continue
+		}
+		it := item{page: numbers[page], feat: r.feats[i], count: r.counts[i]}
+		if e.positions {
+			it.begin = uint32(len(m.places)) //nolint:gosec // of one term
+			m.places = append(m.places, own...)
+			it.end = uint32(len(m.places)) //nolint:gosec // likewise
+		}
+		m.items = append(m.items, it)
+	}
+	return nil
+}
+
+func (m *merger) blocks(c *cursor, kind crawl.ChunkKind, n int) ([][]byte, error) {
+	refs := make([]crawl.ChunkRef, n)
+	for i := range refs {
+		refs[i] = crawl.ChunkRef{Segment: c.segment, Kind: kind, Key: blockKey(c.key, i)}
+	}
+	return m.src.Chunks(m.ctx, refs)
+}
+
+// positions are all coded positions of a term.
+func (m *merger) positions(c *cursor, e entry) ([]byte, error) {
+	if !e.positions {
+		return nil, nil
+	}
+	blocks, err := m.blocks(c, kindPositions, len(e.begins))
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(blocks...), nil
+}
+
+// write writes what was taken of a term.
+func (m *merger) write(key string) error {
+	if len(m.items) == 0 {
+		return nil
+	}
+	if less := func(i, k int) bool { return m.items[i].page < m.items[k].page }; !sort.SliceIsSorted(m.items, less) {
+		slices.SortFunc(m.items, func(a, b item) int { return int(int64(a.page) - int64(b.page)) })
+	}
+	m.list.reset()
+	for _, it := range m.items {
+		m.list.pages, m.list.feats, m.list.counts = append(m.list.pages, it.page), append(m.list.feats, it.feat), append(m.list.counts, it.count)
+		if it.end > it.begin {
+			m.list.places = append(m.list.places, m.places[it.begin:it.end]...)
+			m.list.ends = append(m.list.ends, uint32(len(m.list.places))) //nolint:gosec // of one term
+		}
+	}
+	return m.tables.w.term(key, &m.list)
+}
+
+// cursor reads the dictionary of a segment.
+type cursor struct {
+	m       *merger
+	n       int
+	segment int64
+
+	chunks []crawl.Chunk
+	after  []byte
+	rest   bytesReader
+	last   []byte
+
+	key   string
+	coded []byte
+}
+
+// next goes to the next term; false at the end.
+func (c *cursor) next() (bool, error) {
+	for len(c.rest.b) == 0 {
+		if len(c.chunks) == 0 {
+			var err error
+			if c.chunks, err = c.m.src.Scan(c.m.ctx, c.segment, KindTerms, c.after, scanned); err != nil || len(c.chunks) == 0 {
+				return false, err
+			}
+			c.after = c.chunks[len(c.chunks)-1].Key
+		}
+		c.rest, c.last = bytesReader{b: c.chunks[0].Data}, c.last[:0]
+		c.chunks = c.chunks[1:]
+	}
+	shared := c.rest.uvarint()
+	suffix := c.rest.bytes(c.rest.uvarint())
+	c.coded = c.rest.bytes(c.rest.uvarint())
+	if c.rest.fail || shared > len(c.last) {
+		return false, ErrDamaged
+	}
+	c.last = append(c.last[:shared], suffix...)
+	c.key = string(c.last)
+	return true, nil
+}

@@ -1,0 +1,306 @@
+package index
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+)
+
+const (
+	// lookedAtOnce is how many candidates have their positions compared at once, and
+	// lookedMost for how many a ranking does so.
+	lookedAtOnce = 200
+	lookedMost   = 20_000
+)
+
+// Hit is a page that a query has found.
+type Hit struct {
+	Page, Version int64
+	// Domain is a hash of its domain.
+	Domain uint32
+	Score  float64
+}
+
+// candidate is a page in a segment.
+type candidate struct {
+	// bound is the most that its score may be
+	bound, score float32
+	part         int32
+	at           int32 // in what was found in it
+}
+
+// Ranking hands out the pages of a query, the best first.
+type Ranking struct {
+	// Found is how many pages there are, older versions of pages included.
+	Found int
+	// Rough is set if so many pages are alike that the last ones handed out were ordered
+	// without regard to how near the words are to each other.
+	Rough bool
+
+	s     *Search
+	parts []*part
+	found []scored
+	batch *batcher
+	pairs []pair
+
+	pending, ready heap
+	looked         int
+}
+
+// pair is two words that follow each other in the query.
+type pair struct {
+	first, second string
+	apart         int32
+	weight        float32
+}
+
+func newRanking(s *Search, parts []*part, found []scored, batch *batcher) *Ranking {
+	r := &Ranking{s: s, parts: parts, found: found, batch: batch, pairs: s.pairs()}
+	bonus := float32(0)
+	for _, p := range r.pairs {
+		bonus += p.weight
+	}
+	for _, f := range found {
+		r.Found += len(f.pages)
+	}
+	r.pending = make(heap, 0, r.Found)
+	for n, f := range found {
+		for i, score := range f.scores {
+			r.pending = append(r.pending, candidate{bound: score + bonus*f.factors[i], score: score, part: int32(n), at: int32(i)}) //nolint:gosec // bounded by memory
+		}
+	}
+	r.pending.init()
+	return r
+}
+
+// pairs are the words of a query that are beside each other.
+func (s *Search) pairs() []pair {
+	var pairs []pair
+	var before string
+	var weight float32
+	for _, c := range s.q.Clauses {
+		word, own := "", float32(0)
+		if len(c.Any) == 1 {
+			for _, w := range c.Any[0].Ways {
+				if len(w.Keys) == 1 && w.Keys[0][:1] == wordPrefix {
+					word, own = w.Keys[0], s.stats.of(c.Any[0])
+					break
+				}
+			}
+		}
+		if word != "" && before != "" && s.stats.having[word] > 0 && s.stats.having[before] > 0 {
+			pairs = append(pairs, pair{first: before, second: word, apart: 1, weight: weights.near * min(weight, own)})
+		}
+		before, weight = word, own
+	}
+	return pairs
+}
+
+// Next returns the next best pages, at most most; none at the end.
+func (r *Ranking) Next(most int) ([]Hit, error) {
+	var picked []candidate
+	for len(picked) < most {
+		if err := r.prepare(); err != nil {
+			return nil, err
+		}
+		if len(r.ready) == 0 {
+			break
+		}
+		picked = append(picked, r.ready.pop())
+	}
+	return r.hits(picked)
+}
+
+// prepare looks at candidates until the best that was looked at is the best of all.
+func (r *Ranking) prepare() error {
+	for len(r.pending) > 0 && (len(r.ready) == 0 || r.ready[0].bound < r.pending[0].bound) {
+		var some []candidate
+		for len(some) < lookedAtOnce && len(r.pending) > 0 {
+			some = append(some, r.pending.pop())
+		}
+		r.looked += len(some)
+		switch {
+		case len(r.pairs) == 0:
+		case r.looked > lookedMost:
+			r.Rough = true
+		default:
+			if err := r.look(some); err != nil {
+				return err
+			}
+		}
+		for _, c := range some {
+			c.bound = c.score
+			r.ready.push(c)
+		}
+	}
+	return nil
+}
+
+// look adds to the scores of candidates what words beside each other are worth.
+func (r *Ranking) look(some []candidate) error {
+	byPart := make([][]int, len(r.parts))
+	for i, c := range some {
+		byPart[c.part] = append(byPart[c.part], i)
+	}
+	return r.batch.each(len(r.parts), func(n int) error {
+		list := byPart[n]
+		if len(list) == 0 {
+			return nil
+		}
+		p, f := r.parts[n], r.found[n]
+		slices.SortFunc(list, func(a, b int) int { return int(some[a].at) - int(some[b].at) })
+		pages := make([]uint32, len(list))
+		for i, k := range list {
+			pages[i] = f.pages[some[k].at]
+		}
+		for _, pair := range r.pairs {
+			near, err := p.near(pair, pages)
+			if err != nil {
+				return err
+			}
+			for i, k := range list {
+				some[k].score += near[i] * pair.weight * f.factors[some[k].at]
+			}
+		}
+		return nil
+	})
+}
+
+// near says for pages how near two words are on them: 1 is beside each other.
+func (p *part) near(pr pair, pages []uint32) ([]float32, error) {
+	out := make([]float32, len(pages))
+	first, err := p.load(pr.first, pages)
+	if err != nil {
+		return nil, err
+	}
+	second, err := p.load(pr.second, first.pages)
+	if err != nil {
+		return nil, err
+	}
+	first.keep(second.pages)
+	places := make([][]int32, len(first.pages))
+	if err := p.places(pr.first, first, func(i int, at []int32) { places[i] = slices.Clone(at) }); err != nil {
+		return nil, err
+	}
+	at := make([]int, len(first.pages)) // of each page in pages
+	k := 0
+	for i, page := range first.pages {
+		for pages[k] < page {
+			k++
+		}
+		at[i] = k
+	}
+	err = p.places(pr.second, second, func(i int, seconds []int32) {
+		out[at[i]] = nearness(places[i], seconds, pr.apart)
+	})
+	return out, err
+}
+
+// nearness is 1 if a second place follows a first one at a distance, half if it is near.
+func nearness(firsts, seconds []int32, apart int32) float32 {
+	const window = 8
+	best := float32(0)
+	k := 0
+	for _, f := range firsts {
+		for k < len(seconds) && seconds[k] < f-window {
+			k++
+		}
+		for i := k; i < len(seconds) && seconds[i] <= f+window; i++ {
+			if seconds[i]-f == apart {
+				return 1
+			}
+			distance := math.Abs(float64(seconds[i] - f))
+			best = max(best, float32(0.5*(1-distance/(2*window))))
+		}
+	}
+	return best
+}
+
+// hits looks up which pages candidates are.
+func (r *Ranking) hits(picked []candidate) ([]Hit, error) {
+	hits := make([]Hit, len(picked))
+	byPart := make([][]int, len(r.parts))
+	for i, c := range picked {
+		byPart[c.part] = append(byPart[c.part], i)
+	}
+	err := r.batch.each(len(r.parts), func(n int) error {
+		list := byPart[n]
+		slices.SortFunc(list, func(a, b int) int { return int(picked[a].at) - int(picked[b].at) })
+		pages := make([]uint32, len(list))
+		for i, k := range list {
+			pages[i] = r.found[n].pages[picked[k].at]
+		}
+		ids, err := r.parts[n].column(kindIDs, idBytes, idPages, pages)
+		if err != nil {
+			return err
+		}
+		for i, k := range list {
+			id := ids[i*idBytes:]
+			hits[k] = Hit{
+				Page:    int64(binary.BigEndian.Uint64(id)),     //nolint:gosec // as it was coded
+				Version: int64(binary.BigEndian.Uint64(id[8:])), //nolint:gosec // likewise
+				Domain:  binary.BigEndian.Uint32(id[16:]), Score: float64(picked[k].score),
+			}
+		}
+		return nil
+	})
+	return hits, err
+}
+
+// heap has the candidate with the highest bound first.
+type heap []candidate
+
+func (h heap) init() {
+	for i := len(h)/2 - 1; i >= 0; i-- {
+		h.down(i)
+	}
+}
+
+// before orders candidates; those that are equally good by where they are.
+func (c candidate) before(d candidate) bool {
+	switch {
+	case c.bound != d.bound:
+		return c.bound > d.bound
+	case c.part != d.part:
+		return c.part < d.part
+	default:
+		return c.at < d.at
+	}
+}
+
+func (h heap) down(i int) {
+	for {
+		best := i
+		for _, k := range [2]int{2*i + 1, 2*i + 2} {
+			if k < len(h) && h[k].before(h[best]) {
+				best = k
+			}
+		}
+		if best == i {
+			return
+		}
+		h[i], h[best] = h[best], h[i]
+		i = best
+	}
+}
+
+func (h *heap) pop() candidate {
+	top := (*h)[0]
+	last := len(*h) - 1
+	(*h)[0] = (*h)[last]
+	*h = (*h)[:last]
+	h.down(0)
+	return top
+}
+
+func (h *heap) push(c candidate) {
+	*h = append(*h, c)
+	for i := len(*h) - 1; i > 0; {
+		up := (i - 1) / 2
+		if !(*h)[i].before((*h)[up]) {
+			return
+		}
+		(*h)[i], (*h)[up] = (*h)[up], (*h)[i]
+		i = up
+	}
+}

@@ -1,0 +1,254 @@
+package index
+
+import (
+	"encoding/binary"
+	"errors"
+	"iter"
+	"sort"
+)
+
+// ErrDamaged says that a chunk is not what this package writes.
+var ErrDamaged = errors.New("a chunk of the index is damaged")
+
+// entry is what the dictionary has of a term.
+type entry struct {
+	pages     int // how many have it
+	positions bool
+	// postings, and the positions behind them, if they are part of the entry
+	inline []byte
+	split  int
+	// blocks of postings, otherwise; begins has the first of the list in each block of positions
+	blocks []blockInfo
+	begins []int
+}
+
+// blockInfo is a block of postings.
+type blockInfo struct {
+	first uint32 // page
+	from  int    // place of it in the list
+	count int
+}
+
+// bytesReader reads what this package has coded. A fault is kept, and reads nothing more.
+type bytesReader struct {
+	b    []byte
+	fail bool
+}
+
+func (r *bytesReader) uvarint() int {
+	n, size := binary.Uvarint(r.b)
+	if size <= 0 || n > 1<<32 {
+		r.fail, r.b = true, nil
+		return 0
+	}
+	r.b = r.b[size:]
+	return int(n) //nolint:gosec // bounded
+}
+
+func (r *bytesReader) bytes(n int) []byte {
+	if n < 0 || n > len(r.b) {
+		r.fail, r.b = true, nil
+		return nil
+	}
+	b := r.b[:n]
+	r.b = r.b[n:]
+	return b
+}
+
+func (r *bytesReader) byte() byte {
+	if b := r.bytes(1); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+// entriesOf are the terms of a chunk of the dictionary, with their entries as they are coded.
+func entriesOf(chunk []byte) iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		r := bytesReader{b: chunk}
+		var key []byte
+		for len(r.b) > 0 {
+			shared := r.uvarint()
+			suffix := r.bytes(r.uvarint())
+			coded := r.bytes(r.uvarint())
+			if r.fail || shared > len(key) {
+				return
+			}
+			key = append(key[:shared], suffix...)
+			if !yield(string(key), coded) {
+				return
+			}
+		}
+	}
+}
+
+// find returns the entry of a term in a chunk of the dictionary; false if it has none.
+func find(chunk []byte, term string) (entry, bool, error) {
+	r := bytesReader{b: chunk}
+	var key []byte
+	for len(r.b) > 0 {
+		shared := r.uvarint()
+		suffix := r.bytes(r.uvarint())
+		coded := r.bytes(r.uvarint())
+		if r.fail || shared > len(key) {
+			return entry{}, false, ErrDamaged
+		}
+		key = append(key[:shared], suffix...)
+		switch {
+		case string(key) == term:
+			e, err := readEntry(coded)
+			return e, err == nil, err
+		case string(key) > term:
+			return entry{}, false, nil
+		}
+	}
+	return entry{}, false, nil
+}
+
+func readEntry(coded []byte) (entry, error) {
+	r := bytesReader{b: coded}
+	e := entry{pages: r.uvarint()}
+	flags := r.byte()
+	e.positions = flags&entryPositions != 0
+	if flags&entryBlocks == 0 {
+		e.split = r.uvarint()
+		e.inline = r.b
+		if r.fail || e.split > len(e.inline) {
+			return e, ErrDamaged
+		}
+		return e, nil
+	}
+	first, from := 0, 0
+	for range r.uvarint() {
+		first += r.uvarint()
+		b := blockInfo{first: uint32(first), from: from, count: r.uvarint()} //nolint:gosec // bounded by uvarint
+		if r.fail {
+			return e, ErrDamaged
+		}
+		from += b.count
+		e.blocks = append(e.blocks, b)
+	}
+	if e.positions {
+		at := 0
+		for range r.uvarint() {
+			at += r.uvarint()
+			if r.fail {
+				return e, ErrDamaged
+			}
+			e.begins = append(e.begins, at)
+		}
+	}
+	if from != e.pages || e.positions && len(e.begins) == 0 {
+		return e, ErrDamaged
+	}
+	return e, nil
+}
+
+// blocksFor are the blocks that may have some pages, which are sorted; nil pages are all.
+func (e *entry) blocksFor(pages []uint32) []int {
+	var wanted []int
+	if pages == nil {
+		for i := range e.blocks {
+			wanted = append(wanted, i)
+		}
+		return wanted
+	}
+	for len(pages) > 0 {
+		i := sort.Search(len(e.blocks), func(i int) bool { return e.blocks[i].first > pages[0] }) - 1
+		if i >= 0 {
+			wanted = append(wanted, i)
+		}
+		if i+1 == len(e.blocks) {
+			break
+		}
+		next := e.blocks[i+1].first
+		pages = pages[sort.Search(len(pages), func(k int) bool { return pages[k] >= next }):]
+	}
+	return wanted
+}
+
+// run is some of a term's postings, decoded.
+type run struct {
+	pages  []uint32
+	feats  []feature
+	counts []uint8
+	at     []uint32 // of each, its place in the term's list
+}
+
+// decode appends postings of which the first is at a place of the list.
+func (p *run) decode(data []byte, count, from int) error {
+	page := uint32(0)
+	for i := range count {
+		n, size := binary.Uvarint(data)
+		if size <= 0 || len(data) <= size {
+			return ErrDamaged
+		}
+		page += uint32(n) //nolint:gosec // as it was coded
+		f := data[size]
+		data = data[size+1:]
+		c := f >> countShift
+		if c == countCoded {
+			if len(data) == 0 {
+				return ErrDamaged
+			}
+			c += data[0]
+			data = data[1:]
+		}
+		p.pages = append(p.pages, page)
+		p.feats = append(p.feats, feature(f)&fieldsMask)
+		p.counts = append(p.counts, c)
+		p.at = append(p.at, uint32(from+i)) //nolint:gosec // a place in a list
+	}
+	return nil
+}
+
+// keep leaves only some pages, which are sorted.
+func (p *run) keep(pages []uint32) {
+	n, k := 0, 0
+	for i, page := range p.pages {
+		for k < len(pages) && pages[k] < page {
+			k++
+		}
+		if k == len(pages) {
+			break
+		}
+		if pages[k] == page {
+			p.pages[n], p.feats[n], p.counts[n], p.at[n] = page, p.feats[i], p.counts[i], p.at[i]
+			n++
+		}
+	}
+	p.pages, p.feats, p.counts, p.at = p.pages[:n], p.feats[:n], p.counts[:n], p.at[:n]
+}
+
+// skipPlaces passes over the coded places of so many pages.
+func skipPlaces(data []byte, pages int) ([]byte, error) {
+	r := bytesReader{b: data}
+	for range pages {
+		for range r.uvarint() {
+			if r.uvarint(); r.fail {
+				return nil, ErrDamaged
+			}
+		}
+	}
+	if r.fail {
+		return nil, ErrDamaged
+	}
+	return r.b, nil
+}
+
+// readPlaces appends the places of the next page to dst.
+func readPlaces(dst []int32, data []byte) ([]int32, []byte, error) {
+	r := bytesReader{b: data}
+	place := 0
+	for range r.uvarint() {
+		place += r.uvarint()
+		if r.fail {
+			return dst, nil, ErrDamaged
+		}
+		dst = append(dst, int32(place)) //nolint:gosec // small
+	}
+	if r.fail {
+		return dst, nil, ErrDamaged
+	}
+	return dst, r.b, nil
+}

@@ -1,0 +1,111 @@
+package search
+
+import (
+	"context"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mosey-web/mosey/search/index"
+)
+
+// instead is the query with the words of the index that are most like those that no page
+// has; empty if there are none.
+func (f *finding) instead(ctx context.Context) (string, error) {
+	text, changed := f.q.Text, false
+	for i, list := range f.parsed.all {
+		for k, c := range list {
+			if !c.word() || f.known(f.query.Clauses[i].Any[k]) {
+				continue
+			}
+			better, err := f.similar(ctx, c.terms[0].Term)
+			if err != nil {
+				return "", err
+			}
+			if better != "" {
+				text, changed = strings.Replace(text, c.text, better, 1), true
+			}
+		}
+	}
+	if !changed {
+		return "", nil
+	}
+	return text, nil
+}
+
+// known reports whether any page has a word.
+func (f *finding) known(a index.Atom) bool {
+	for _, w := range a.Ways {
+		if f.search.Having(w.Keys[0]) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// similar is the word that most pages have of those that differ from one by the fewest
+// letters, two at most; empty if there is none. Both begin with the same letter.
+func (f *finding) similar(ctx context.Context, word string) (string, error) {
+	runes := utf8.RuneCountInString(word)
+	if runes < 4 {
+		return "", nil
+	}
+	_, first := utf8.DecodeRuneInString(word)
+	_, second := utf8.DecodeRuneInString(word[first:])
+	having := map[string]int{}
+	for _, s := range f.segments {
+		// with the second letter first: most typing errors are behind it
+		for _, beginning := range []string{word[:first+second], word[:first]} {
+			err := index.Words(ctx, f.view, s.ID, beginning, func(w string, pages int) {
+				if d := utf8.RuneCountInString(w) - runes; d >= -2 && d <= 2 && !strings.ContainsAny(w, "._-'&") {
+					having[w] += pages
+				}
+			})
+			if err != nil {
+				return "", err
+			}
+		}
+	}
+	best, least, most := "", 3, 0
+	if runes < 6 {
+		least = 2
+	}
+	for w, pages := range having {
+		d := distance(word, w, least)
+		if d < least || d == least && best != "" && (pages > most || pages == most && w < best) {
+			best, least, most = w, d, pages
+		}
+	}
+	return best, nil
+}
+
+// distance is how many letters have to be added, left out, exchanged or swapped with their
+// neighbour to make one word the other (Damerau, "A technique for computer detection and
+// correction of spelling errors", 1964); more than most counts as one more than that.
+func distance(a, b string, most int) int {
+	x, y := []rune(a), []rune(b)
+	rows := [3][]int{make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)}
+	for k := range rows[1] {
+		rows[1][k] = k
+	}
+	for i := 1; i <= len(x); i++ {
+		before, last, row := rows[0], rows[1], rows[2]
+		row[0] = i
+		least := i
+		for k := 1; k <= len(y); k++ {
+			cost := 1
+			if x[i-1] == y[k-1] {
+				cost = 0
+			}
+			row[k] = min(last[k]+1, row[k-1]+1, last[k-1]+cost)
+			if i > 1 && k > 1 && x[i-1] == y[k-2] && x[i-2] == y[k-1] {
+				row[k] = min(row[k], before[k-2]+1)
+			}
+			least = min(least, row[k])
+		}
+		if least > most {
+			return most + 1
+		}
+		rows = [3][]int{last, row, before}
+	}
+	return min(rows[1][len(y)], most+1)
+}

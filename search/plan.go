@@ -1,0 +1,171 @@
+package search
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/internal/terms"
+	"github.com/mosey-web/mosey/search/index"
+)
+
+// How much it counts that a page has a word in another form, or spelled without umlauts.
+const (
+	stemWeight    = 0.85
+	variantWeight = 0.6
+)
+
+// planner makes a query of the index of what was typed.
+type planner struct {
+	view    index.View
+	configs []string // of the languages in question
+	// stems of each term by configuration
+	stems map[string]map[string][]string
+}
+
+// plan returns the query. language is that of the person who asks; its stop words are
+// looked for, and not asked for.
+func (p *planner) plan(ctx context.Context, q parsed, language string) (index.Query, error) {
+	var out index.Query
+	asked := map[string]bool{}
+	for _, list := range append(slices.Clone(q.all), q.not) {
+		for _, c := range list {
+			if c.word() {
+				for _, t := range variants(c.terms[0].Term) {
+					asked[t] = true
+				}
+			}
+		}
+	}
+	if err := p.learn(ctx, slices.Sorted(maps.Keys(asked)), stopConfig(language)); err != nil {
+		return out, err
+	}
+	optional := 0
+	for _, list := range q.all {
+		clause := index.Clause{Optional: len(list) == 1 && list[0].word() && p.stop(list[0].terms[0].Term, language)}
+		if clause.Optional {
+			optional++
+		}
+		for _, c := range list {
+			clause.Any = append(clause.Any, p.atom(c))
+		}
+		out.Clauses = append(out.Clauses, clause)
+	}
+	if optional == len(out.Clauses) {
+		for i := range out.Clauses {
+			out.Clauses[i].Optional = false
+		}
+	}
+	for _, c := range q.not {
+		out.Not = append(out.Not, p.atom(c))
+	}
+	return out, nil
+}
+
+// stopConfig is the configuration whose stop words are those of a language; of none,
+// those of English.
+func stopConfig(language string) string {
+	if language == "" {
+		return terms.Config("en")
+	}
+	return terms.Config(language)
+}
+
+// stop reports whether a term is a stop word.
+func (p *planner) stop(term, language string) bool {
+	config := stopConfig(language)
+	stems, known := p.stems[term][config]
+	return known && len(stems) == 0 && config != terms.Simple
+}
+
+// learn finds the stems of terms in all configurations, and in one more.
+func (p *planner) learn(ctx context.Context, list []string, more string) error {
+	configs := p.configs
+	if !slices.Contains(configs, more) {
+		configs = append(slices.Clone(configs), more)
+	}
+	var asked, of []string
+	for _, term := range list {
+		for _, config := range configs {
+			if config != terms.Simple {
+				asked, of = append(asked, config), append(of, term)
+			}
+		}
+	}
+	stems, err := p.view.Stems(ctx, asked, of)
+	if err != nil {
+		return err
+	}
+	p.stems = map[string]map[string][]string{}
+	for i, term := range of {
+		if p.stems[term] == nil {
+			p.stems[term] = map[string][]string{}
+		}
+		p.stems[term][asked[i]] = stems[i]
+	}
+	return nil
+}
+
+// atom is a word or a phrase as it is looked for.
+func (p *planner) atom(c chunk) index.Atom {
+	var a index.Atom
+	if name := c.name(); name != "" {
+		a.Ways = append(a.Ways, index.Way{Keys: []string{index.Word(name)}, At: []int{0}, Weight: 1})
+		if len(c.terms) == 1 {
+			return a // "C++" is not "C"
+		}
+	}
+	if !c.word() {
+		w := index.Way{Weight: 1}
+		for _, t := range c.terms {
+			w.Keys, w.At = append(w.Keys, index.Word(t.Term)), append(w.At, t.At-c.terms[0].At)
+		}
+		a.Ways = append(a.Ways, w)
+		return a
+	}
+	seen := map[string]bool{}
+	add := func(key string, weight float32) {
+		if !seen[key] {
+			seen[key] = true
+			a.Ways = append(a.Ways, index.Way{Keys: []string{key}, At: []int{0}, Weight: weight})
+		}
+	}
+	for i, term := range variants(c.terms[0].Term) {
+		weight := float32(1)
+		if i > 0 {
+			weight = variantWeight
+		}
+		add(index.Word(term), weight)
+		for _, config := range p.configs {
+			for _, stem := range p.stems[term][config] {
+				add(index.Stem(stem), weight*stemWeight)
+			}
+		}
+	}
+	return a
+}
+
+// umlauts are letters as they are typed without umlauts.
+var umlauts = strings.NewReplacer("ae", "a", "oe", "o", "ue", "u")
+
+// variants are a term, and what else may be meant by it.
+func variants(term string) []string {
+	if other := umlauts.Replace(term); other != term && len(term) > 3 {
+		return []string{term, other}
+	}
+	return []string{term}
+}
+
+// configsOf are the configurations of the pages in some segments.
+func configsOf(segments []crawl.Segment) []string {
+	all := map[string]bool{}
+	for _, s := range segments {
+		for _, tag := range s.Languages {
+			all[terms.Config(tag)] = true
+		}
+	}
+	delete(all, terms.Simple)
+	return slices.Sorted(maps.Keys(all))
+}

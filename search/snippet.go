@@ -1,0 +1,58 @@
+package search
+
+import (
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/mosey-web/mosey/crawl/report"
+)
+
+// headingOf is the heading under which most words of a query stand, the first of them; the
+// first heading of the page if its text has none of the words.
+func headingOf(s report.SearchSections, q parsed) string {
+	if len(s.Sections) == 0 {
+		return ""
+	}
+	found := make([]int, len(s.Sections))
+	for _, list := range q.all {
+		seen := map[int]bool{}
+		for _, c := range list {
+			for _, t := range c.terms {
+				for _, at := range placesOf(s.Text, t.Term) {
+					n := sort.Search(len(s.Sections), func(i int) bool { return s.Sections[i].At > at }) - 1
+					if n >= 0 && !seen[n] {
+						seen[n] = true
+						found[n]++
+					}
+				}
+			}
+		}
+	}
+	best := 0
+	for i, n := range found {
+		if n > found[best] {
+			best = i
+		}
+	}
+	return s.Sections[best].Heading
+}
+
+// placesOf are those of a term in a text of a crawl.Index.
+func placesOf(text, term string) []int {
+	start := 0
+	if !strings.HasPrefix(text, term+":") {
+		if start = strings.Index(text, " "+term+":"); start < 0 {
+			return nil
+		}
+		start++
+	}
+	list, _, _ := strings.Cut(text[start+len(term)+1:], " ")
+	var places []int
+	for place := range strings.SplitSeq(list, ",") {
+		if n, err := strconv.Atoi(place); err == nil {
+			places = append(places, n)
+		}
+	}
+	return places
+}
