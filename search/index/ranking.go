@@ -170,8 +170,8 @@ func (r *Ranking) look(some []candidate) error {
 func (p *part) near(pr pair, pages []uint32) ([]float32, error) {
 	out := make([]float32, len(pages))
 	first, err := p.load(pr.first, pages)
-	if err != nil {
-		return nil, err
+	if err != nil || len(first.pages) == 0 {
+		return out, err
 	}
 	second, err := p.load(pr.second, first.pages)
 	if err != nil {

@@ -1,0 +1,103 @@
+package index_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/search/index"
+)
+
+// Each page that has what is asked for is found, and no other, whatever the query and
+// however the pages are spread over segments; the order is that of the scores, and no
+// merge changes it.
+func TestQueriesAreEvaluatedWhole(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(1, 2))
+	docs := draw(rng, 1, 6_000)
+	m := newMemory()
+	for some := range slices.Chunk(docs, 1_100) {
+		m.add(t, some...)
+	}
+	again := draw(rng, 1, 500) // read again, in a newer segment
+	m.add(t, again...)
+	docs = append(again, docs[500:]...)
+	queries := make([]asked, 400)
+	before := make([][]index.Hit, len(queries))
+	for i := range queries {
+		queries[i] = ask(rng, docs)
+		before[i] = m.check(t, queries[i], docs)
+	}
+	m.merge(t)
+	require.Equal(t, len(docs), m.segments[0].Pages, "older versions are dropped")
+	for i, q := range queries {
+		after := m.check(t, q, docs)
+		require.Len(t, after, len(before[i]))
+	}
+}
+
+func (m *memory) check(t *testing.T, a asked, docs []document) []index.Hit {
+	t.Helper()
+	hits := m.all(t, a.query)
+	var found, want []int64
+	last := hits
+	for i, h := range hits {
+		found = append(found, h.Page)
+		if i > 0 {
+			require.LessOrEqual(t, h.Score, last[i-1].Score, a.text)
+		}
+	}
+	for _, d := range docs {
+		if a.has(d) {
+			want = append(want, d.page)
+		}
+	}
+	slices.Sort(found)
+	require.Equal(t, want, found, a.text)
+	return hits
+}
+
+func TestScores(t *testing.T) {
+	t.Parallel()
+	filler := func(n int) []string { return slices.Repeat([]string{"filler"}, n) }
+	m := newMemory()
+	m.add(t,
+		document{page: 7, title: []string{"harbour"}, text: filler(50)},
+		document{page: 14, title: []string{"the", "harbour", "and", "all", "that", "is", "beside", "it"}, text: filler(50)},
+		document{page: 21, text: append(filler(20), "harbour", "light", "harbour")},
+		document{page: 28, text: append(filler(20), "harbour", "x", "x", "light", "harbour")},
+		document{page: 35, text: append(filler(400), "harbour")},
+		document{page: 36, text: append(filler(400), "harbour")},
+	)
+	order := func(words ...string) (pages []int64) {
+		var q index.Query
+		for _, w := range words {
+			atom, _ := word(w)
+			q.Clauses = append(q.Clauses, index.Clause{Any: []index.Atom{atom}})
+		}
+		for _, h := range m.all(t, q) {
+			pages = append(pages, h.Page)
+		}
+		return pages
+	}
+	one := order("harbour")
+	require.Equal(t, int64(7), one[0], "a short title")
+	require.Less(t, slices.Index(one, 14), slices.Index(one, 35), "a long title")
+	require.Less(t, slices.Index(one, 21), slices.Index(one, 35), "twice in a short text")
+	require.Less(t, slices.Index(one, 36), slices.Index(one, 35), "what is worth more")
+	require.Equal(t, []int64{21, 28}, order("harbour", "light"), "words beside each other")
+}
+
+func TestToMerge(t *testing.T) {
+	t.Parallel()
+	m := newMemory()
+	rng := rand.New(rand.NewPCG(3, 4))
+	for i := range 70 {
+		m.add(t, draw(rng, 1+i*10, 10)...)
+	}
+	require.Len(t, index.ToMerge(m.segments, 1_000_000), 70, "those of a busy crawl")
+	require.Len(t, index.ToMerge(m.segments, 100), 10, "as many as are wanted")
+	require.Empty(t, index.ToMerge(m.segments[:7], 1_000))
+}
