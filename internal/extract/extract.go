@@ -95,7 +95,8 @@ type Page struct {
 	// Text is the beginning of what a reader of the page sees, for comparing
 	// pages with each other: the text between the tags, but for titles, scripts,
 	// styles, templates and the content of frames. It is cleaned like Title and
-	// cut to Limits.MaxTextBytes; every tag separates words. It is the
+	// cut to Limits.MaxTextBytes. Tags of blocks, cells, breaks, images and form
+	// controls separate words, as in a browser; those of inline elements do not. It is the
 	// publisher's work and only passes through: Mosey never stores it.
 	Text string
 

@@ -64,7 +64,6 @@ func newImageCollector(limits Limits) *imageCollector {
 
 // begin takes a start tag.
 func (c *imageCollector) begin(tag atom.Atom, attrs attributes, more *imageAttributes) {
-	c.caption.separate()
 	c.backgrounds(more)
 	switch tag {
 	case atom.Img:
@@ -101,7 +100,6 @@ func (c *imageCollector) begin(tag atom.Atom, attrs attributes, more *imageAttri
 
 // end takes an end tag.
 func (c *imageCollector) end(tag atom.Atom) {
-	c.caption.separate()
 	switch tag {
 	case atom.Picture:
 		c.endPicture()
@@ -304,9 +302,16 @@ func (c *imageCollector) tree(node *html.Node, visible bool) {
 				tag = 0 // part of a drawing or a formula
 			}
 			more := imageAttributesOf(child.Attr)
+			apart := visible && separates(child.DataAtom, child.Data)
+			if apart {
+				c.caption.separate()
+			}
 			c.begin(tag, attributesOf(child.Attr), &more)
 			c.tree(child, visible && !invisible(child.DataAtom))
 			c.end(tag)
+			if apart {
+				c.caption.separate()
+			}
 		default: // comments say nothing
 		}
 	}

@@ -289,7 +289,7 @@ func TestImagesOfFigures(t *testing.T) {
 	testImages(t, map[string]imageCase{
 		"caption after": {
 			"<figure><img src=a><figcaption>Some\n <b>bold</b>text <script>no</script>&amp; e\u0301<!-- c -->x</figcaption></figure><img src=b><figure><img src=c></figure>",
-			[]string{`img /dir/a caption="Some bold text & éx"`, "img /dir/b", "img /dir/c"},
+			[]string{`img /dir/a caption="Some boldtext & éx"`, "img /dir/b", "img /dir/c"},
 		},
 		"caption before": {`<figure><figcaption>C</figcaption><p><img src=a></p><img src=b></figure>`, []string{`img /dir/a caption="C"`, `img /dir/b caption="C"`}},
 		"only the first": {`<figure><figcaption>C</figcaption><img src=a><figcaption>D</figcaption></figure>`, []string{`img /dir/a caption="C"`}},
