@@ -129,11 +129,10 @@ type Page struct {
 	// most 8, which need not be tags.
 	Declared []string
 
-	// LinksDropped counts the references that are not in Links because they
-	// are malformed, or beyond Limits.MaxLinks; beyond it, the same reference
-	// may count again. References of other schemes (mailto, javascript, …)
-	// and those to a place on the page itself ("#…") are no links and not
-	// counted.
+	// LinksDropped counts the links that are not in Links because they are beyond
+	// Limits.MaxLinks; beyond it, the same link may count again. What can never be
+	// stored is not a link and is not counted: another scheme (mailto, javascript, …),
+	// a malformed or overlong URL, a place on the page itself ("#…").
 	LinksDropped int
 
 	// Metas are the first 16 meta elements named "robots", "mosey",
@@ -149,10 +148,11 @@ type Page struct {
 	// their URLs, in the order in which they first appear.
 	Images []Image
 
-	// ImagesDropped counts the images that are not in Images because none of their URLs is
-	// valid, or because they are beyond Limits.MaxImages; beyond it, the same image may
-	// count again.
+	// ImagesDropped counts the images that are not in Images because they are beyond
+	// Limits.MaxImages; beyond it, the same image may count again. ImagesInvalid counts
+	// those none of whose URLs is valid.
 	ImagesDropped int
+	ImagesInvalid int
 
 	// ImagesData counts the images that are not in Images because they are in the page
 	// itself, as data: URLs; ImagesSVG those that are drawings in SVG, distinct by URL.

@@ -36,6 +36,7 @@ type imageCollector struct {
 	list    []foundImage
 	known   map[candidate]int // into list, by the first URL
 	dropped int
+	invalid int
 	data    int
 
 	picture   group // of the sources before the img
@@ -241,7 +242,7 @@ func (c *imageCollector) add(found foundImage) int {
 	if len(found.list) == 0 {
 		switch {
 		case found.bad:
-			c.dropped++
+			c.invalid++
 		case found.data:
 			c.data++
 		}
@@ -256,7 +257,9 @@ func (c *imageCollector) add(found foundImage) int {
 		return i
 	}
 	if len(c.list) >= c.limit {
-		c.dropped++
+		if c.dropped > 0 || found.list[0].format != formatSVG && storable(found.list[0].ref) {
+			c.dropped++
+		}
 		return -1
 	}
 	if !known {
