@@ -98,6 +98,8 @@ func (r *reading) parse(ctx context.Context, at *crawl.Attempt, resp *fetch.Resp
 	case err != nil:
 	case mediaType == "text/plain":
 		page = extract.Plain(text, limits)
+	case mediaType == "application/xhtml+xml":
+		page, err = extract.XHTML(text, r.url, limits)
 	default:
 		page, err = extract.HTML(text, r.url, limits)
 	}
