@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -65,7 +66,8 @@ func (m *builder) mainOf(text string, list []block) mainText {
 
 // classify reports which blocks are what the page is about.
 func classify(text string, list []block) []bool {
-	content, shapes := make([]bool, len(list)), make([]shape, len(list))
+	flags, shapes := make([]bool, 2*len(list)), make([]shape, len(list))
+	content, after := flags[:len(list)], flags[len(list):]
 	for i, bl := range list {
 		if bl.place&inHeading == 0 || bl.place&inFrame != 0 {
 			shapes[i] = shapeOf(text, bl)
@@ -92,7 +94,30 @@ func classify(text string, list []block) []bool {
 		}
 		previous = current
 	}
+	spread(list, content, after, shapes)
 	return content
+}
+
+// spread has paragraphs count that are beside what counts, however short: the one sentence
+// before a table. Short blocks between them that are not links do not part them. What is
+// before a page's first heading is not beside it. Of links alone a paragraph counts between two
+// blocks that count. In an element for what the page is about all paragraphs do. after is room for which blocks have one behind them that counts.
+func spread(list []block, content, after []bool, shapes []shape) {
+	first, near := slices.Index(content, true), false
+	for i := len(list) - 1; i >= 0; i-- {
+		after[i] = near
+		content[i] = content[i] || shapes[i].paragraph(list[i], near)
+		near = content[i] || near && shapes[i].passes(list[i])
+		if i == first && list[i].place&inHeading != 0 {
+			near = false
+		}
+	}
+	near = false
+	for i, bl := range list {
+		within := near && after[i] && shapes[i].paragraphOfLinks(bl)
+		content[i] = content[i] || within || shapes[i].paragraph(bl, near)
+		near = content[i] || near && shapes[i].passes(bl)
+	}
 }
 
 // fill has the blocks of a gap count that are not links, unless most of the gap is.
@@ -184,6 +209,23 @@ func (s shape) content(previous, next shape) bool {
 	default:
 		return s.words > 40 || next.words > 17
 	}
+}
+
+// paragraph reports whether a block is a paragraph of what the page is about; near says
+// that what is beside it is about that.
+func (s shape) paragraph(bl block, near bool) bool {
+	return s.paragraphOfLinks(bl) && (bl.place&inMain != 0 || near && s.density <= 1./2)
+}
+
+// paragraphOfLinks is the same for one that may be links.
+func (s shape) paragraphOfLinks(bl block) bool {
+	const wordsLeast = 4
+	return bl.place&inParagraph != 0 && bl.place&inFrame == 0 && s.words >= wordsLeast
+}
+
+// passes reports whether a block does not part those around it.
+func (s shape) passes(bl block) bool {
+	return bl.place&inFrame == 0 && (s.density <= 1./3 || bl.place&inParagraph != 0)
 }
 
 // isProse reports whether a block is sentences, which show the language.
