@@ -325,11 +325,11 @@ func (c *collector) plain() Page {
 	text := c.text.String()
 	m := c.main.mainOf(text, c.blocks.list)
 	if !composed(text) {
-		m = mainText{main: norm.NFC.String(m.main), headings: norm.NFC.String(m.headings), prose: norm.NFC.String(m.prose)}
+		m.compose()
 	}
 	return Page{
 		Signals: c.signals, Text: prefix(text, c.limits.MaxTextBytes), Content: c.text.content(c.signals.Title),
-		Main: m.main, Headings: m.headings, Prose: m.prose,
+		Main: m.main, Headings: m.headings, Prose: m.prose, Sections: m.sections,
 	}
 }
 

@@ -125,6 +125,10 @@ type Page struct {
 	Headings string
 	Prose    string
 
+	// Sections are the parts of Main that have a heading, in their order, at most
+	// MaxSections.
+	Sections []Section
+
 	// Declared are the languages that the page declares, Language first, as written: at
 	// most 8, which need not be tags.
 	Declared []string

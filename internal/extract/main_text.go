@@ -30,6 +30,7 @@ const (
 // page of a site.
 type mainText struct {
 	main, headings, prose string
+	sections              []Section
 }
 
 // mainOf finds the blocks of the main text by their length, their share of links
@@ -57,11 +58,14 @@ func (m *builder) mainOf(text string, list []block) mainText {
 	main := text
 	if len(m.main)-len(m.headings) >= mainLeast {
 		main = string(m.main)
+	} else {
+		m.allSections(text, list)
 	}
+	main = cut(main)
 	if len(m.prose) < proseLeast {
 		m.prose = addLine(m.prose, string(m.preformatted))
 	}
-	return mainText{main: cut(main), headings: string(m.headings), prose: string(m.prose)}
+	return mainText{main: main, headings: string(m.headings), prose: string(m.prose), sections: m.sectionsOf(main)}
 }
 
 // classify reports which blocks are what the page is about.
@@ -142,11 +146,15 @@ type builder struct {
 	main, headings, prose []byte
 	// preformatted is prose that is written as code mostly is
 	preformatted []byte
+	sections     []Section
 }
 
 // reset empties the builder and keeps its room.
 func (m *builder) reset() {
-	m.main, m.headings, m.prose, m.preformatted = m.main[:0], m.headings[:0], m.prose[:0], m.preformatted[:0]
+	clear(m.sections) // they hold on to the page
+	*m = builder{
+		main: m.main[:0], headings: m.headings[:0], prose: m.prose[:0], preformatted: m.preformatted[:0], sections: m.sections[:0],
+	}
 }
 
 func (m *builder) add(text string, bl block) {
@@ -154,6 +162,7 @@ func (m *builder) add(text string, bl block) {
 	m.main = addLine(m.main, text)
 	switch {
 	case bl.place&inHeading != 0:
+		m.section(text, len(m.main)+1)
 		if len(m.headings)+len(text) < maxHeadingsBytes {
 			m.headings = addLine(m.headings, text)
 		}
