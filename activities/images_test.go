@@ -312,7 +312,7 @@ func TestImagesAgain(t *testing.T) {
 		turn := func(body string) func(*web.Visit) { return func(v *web.Visit) { htmlOf(body).Serve(v) } }
 		b := setup(t, options{settings: imageSettings(settings.ImagesMetadata), sites: []web.Site{imagesOf("", map[string]web.Behaviour{
 			"/a.png": pngOf(t, 200, 150, 1), "/b.png": pngOf(t, 200, 150, 2),
-			"/p": turns{answers: []func(*web.Visit){turn(`one <img src="/a.png">`), turn(`two <img src="/b.png">`)}},
+			"/p": turns{answers: []func(*web.Visit){turn(`one <img src="/a.png">`), turn(`two <img src="/b.png"><img src="http://">`)}},
 		})}})
 		b.seed(t, "/p")
 		b.allowAll(t, b.page("/"))

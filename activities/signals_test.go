@@ -35,6 +35,8 @@ func (p *knownPage) Serve(v *web.Visit) {
 	for _, to := range p.said() {
 		fmt.Fprintf(&body, "<p><a href=%q>to %s</a></p>", to, to)
 	}
+	// what templates and share buttons leave is not a link, and keeps none from being closed
+	fmt.Fprintf(&body, "<a href=%q>Home</a><a href='https://example.net/share?text=%s'>Share</a>", "http://", strings.Repeat("x", urls.MaxLength))
 	v.W.Header().Set("Content-Type", "text/html; charset=utf-8")
 	v.Write([]byte(body.String()))
 }

@@ -232,7 +232,7 @@ type Signals struct {
 // ExtractorVersion counts the ways in which pages have been read. A page that an earlier
 // one has read is read again at its next fetch, unchanged or not: raise it when there is
 // more, or better, to find on a page.
-const ExtractorVersion = 2
+const ExtractorVersion = 3
 
 // FeedsMax caps Signals.Feeds. Pages have two, one of posts and one of comments.
 const FeedsMax = 4

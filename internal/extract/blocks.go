@@ -30,6 +30,8 @@ const (
 	inHeading
 	// inPre: preformatted, as code is mostly, and whole mails are.
 	inPre
+	// inParagraph: a paragraph.
+	inParagraph
 )
 
 // maxBlocks caps the blocks of a page. What follows is one.
@@ -43,6 +45,9 @@ type blocks struct {
 	mains, frames, headings, pres, links, codes int
 	linkStart, codeStart                        int
 	linkBytes, codeBytes                        int
+	// paragraph is set if the last start or end of a block was the start of a paragraph: none
+	// has a block inside.
+	paragraph bool
 }
 
 func (b *blocks) reset() { *b = blocks{list: b.list[:0]} }
@@ -53,6 +58,7 @@ type role uint8
 const (
 	roleInline role = iota
 	roleBlock
+	roleParagraph
 	roleMain
 	roleFrame
 	roleHeading
@@ -77,13 +83,20 @@ func roleOf(tag atom.Atom, attrs attributes) role {
 		return roleInline
 	case atom.Code, atom.Kbd, atom.Samp:
 		return roleCode
+	case atom.P:
+		return roleParagraph
 	case atom.Pre:
 		return rolePre
 	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
 		return roleHeading
 	case atom.Main, atom.Article:
 		return roleMain
-	case atom.Nav, atom.Footer, atom.Aside, atom.Menu, atom.Button, atom.Select, atom.Dialog:
+	case atom.Aside:
+		if note(attrs) {
+			return roleBlock
+		}
+		return roleFrame
+	case atom.Nav, atom.Footer, atom.Menu, atom.Button, atom.Select, atom.Dialog:
 		return roleFrame
 	case atom.Div, atom.Section, atom.Ul:
 		if around(attrs.class) || around(attrs.id) {
@@ -92,12 +105,19 @@ func roleOf(tag atom.Atom, attrs attributes) role {
 		return roleBlock
 	case atom.Address, atom.Blockquote, atom.Body, atom.Caption, atom.Center, atom.Dd, atom.Details, atom.Dl, atom.Dt,
 		atom.Fieldset, atom.Figcaption, atom.Figure, atom.Form, atom.Header, atom.Hgroup, atom.Hr, atom.Html, atom.Legend, atom.Li,
-		atom.Ol, atom.Option, atom.P, atom.Summary, atom.Table, atom.Tbody, atom.Td, atom.Tfoot, atom.Th,
+		atom.Ol, atom.Option, atom.Summary, atom.Table, atom.Tbody, atom.Td, atom.Tfoot, atom.Th,
 		atom.Thead, atom.Tr:
 		return roleBlock
 	default:
 		return roleInline
 	}
+}
+
+// note reports whether an element aside is a note of the text, as Sphinx has them.
+func note(attrs attributes) bool {
+	return attrs.role == "note" || strings.HasPrefix(attrs.role, "doc-") ||
+		hasToken(attrs.class, "topic") || hasToken(attrs.class, "footnote") || hasToken(attrs.class, "footnote-list") ||
+		hasToken(attrs.class, "admonition")
 }
 
 // around reports whether one of an element's classes, or its id, is a common name for
@@ -138,9 +158,10 @@ func (b *blocks) open(r role, at int) {
 			b.codeStart = at
 		}
 		return
-	case roleBlock, roleMain, roleFrame, roleHeading, rolePre:
+	case roleBlock, roleParagraph, roleMain, roleFrame, roleHeading, rolePre:
 	}
 	b.flush(at)
+	b.paragraph = r == roleParagraph
 	b.count(r, 1)
 }
 
@@ -161,9 +182,10 @@ func (b *blocks) close(r role, at int) {
 			b.codeStart = at
 		}
 		return
-	case roleBlock, roleMain, roleFrame, roleHeading, rolePre:
+	case roleBlock, roleParagraph, roleMain, roleFrame, roleHeading, rolePre:
 	}
 	b.flush(at)
+	b.paragraph = false
 	b.count(r, -1)
 }
 
@@ -177,7 +199,7 @@ func (b *blocks) count(r role, by int) {
 		b.headings = max(b.headings+by, 0)
 	case rolePre:
 		b.pres = max(b.pres+by, 0)
-	case roleInline, roleBlock, roleLink, roleCode:
+	case roleInline, roleBlock, roleParagraph, roleLink, roleCode:
 	}
 }
 
@@ -206,6 +228,9 @@ func (b *blocks) flush(at int) {
 	}
 	if b.pres > 0 {
 		p |= inPre
+	}
+	if b.paragraph {
+		p |= inParagraph
 	}
 	b.list = append(b.list, block{start: b.start, end: at, links: b.linkBytes, code: b.codeBytes, place: p})
 	b.start, b.linkBytes, b.codeBytes = at, 0, 0

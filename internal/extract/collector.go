@@ -1,7 +1,6 @@
 package extract
 
 import (
-	"errors"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -186,11 +185,22 @@ func (c *collector) addRef(href string, noFollow bool, rel crawl.Rel) {
 		return
 	}
 	if len(c.refs) >= refsPerLink*c.limits.MaxLinks {
-		c.refsDropped++
+		if c.refsDropped > 0 || storable(href) {
+			c.refsDropped++
+		}
 		return
 	}
 	c.refIndex[href] = len(c.refs)
 	c.refs = append(c.refs, reference{href: href, noFollow: noFollow, rel: rel})
+}
+
+// anywhere is the base of references whose page has too many to resolve them all.
+var anywhere, _ = urls.Parse("http://example.org/")
+
+// storable reports whether a reference could be a link, or an image.
+func storable(ref string) bool {
+	_, err := anywhere.Resolve(ref)
+	return err == nil
 }
 
 // mergeRel is what two occurrences of a link say together. What a reader sees counts.
@@ -285,14 +295,8 @@ func (c *collector) page(pageURL urls.URL) Page {
 	}
 	for _, ref := range c.refs {
 		u, err := base.Resolve(ref.href)
-		switch {
-		case errors.Is(err, urls.ErrScheme):
-			continue
-		case err != nil:
-			page.LinksDropped++
-			continue
-		case u == pageURL && ref.rel.InHead():
-			continue // it is its own
+		if err != nil || u == pageURL && ref.rel.InHead() {
+			continue // it can never be a link, or is the page's own
 		}
 		if i, seen := c.linkIndex[u.String()]; seen {
 			page.Links[i].NoFollow = page.Links[i].NoFollow && ref.noFollow
@@ -321,11 +325,11 @@ func (c *collector) plain() Page {
 	text := c.text.String()
 	m := c.main.mainOf(text, c.blocks.list)
 	if !composed(text) {
-		m = mainText{main: norm.NFC.String(m.main), headings: norm.NFC.String(m.headings), prose: norm.NFC.String(m.prose)}
+		m.compose()
 	}
 	return Page{
 		Signals: c.signals, Text: prefix(text, c.limits.MaxTextBytes), Content: c.text.content(c.signals.Title),
-		Main: m.main, Headings: m.headings, Prose: m.prose,
+		Main: m.main, Headings: m.headings, Prose: m.prose, Sections: m.sections,
 	}
 }
 

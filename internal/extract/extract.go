@@ -95,7 +95,8 @@ type Page struct {
 	// Text is the beginning of what a reader of the page sees, for comparing
 	// pages with each other: the text between the tags, but for titles, scripts,
 	// styles, templates and the content of frames. It is cleaned like Title and
-	// cut to Limits.MaxTextBytes; every tag separates words. It is the
+	// cut to Limits.MaxTextBytes. Tags of blocks, cells, breaks, images and form
+	// controls separate words, as in a browser; those of inline elements do not. It is the
 	// publisher's work and only passes through: Mosey never stores it.
 	Text string
 
@@ -124,15 +125,18 @@ type Page struct {
 	Headings string
 	Prose    string
 
+	// Sections are the parts of Main that have a heading, in their order, at most
+	// MaxSections.
+	Sections []Section
+
 	// Declared are the languages that the page declares, Language first, as written: at
 	// most 8, which need not be tags.
 	Declared []string
 
-	// LinksDropped counts the references that are not in Links because they
-	// are malformed, or beyond Limits.MaxLinks; beyond it, the same reference
-	// may count again. References of other schemes (mailto, javascript, …)
-	// and those to a place on the page itself ("#…") are no links and not
-	// counted.
+	// LinksDropped counts the links that are not in Links because they are beyond
+	// Limits.MaxLinks; beyond it, the same link may count again. What can never be
+	// stored is not a link and is not counted: another scheme (mailto, javascript, …),
+	// a malformed or overlong URL, a place on the page itself ("#…").
 	LinksDropped int
 
 	// Metas are the first 16 meta elements named "robots", "mosey",
@@ -148,10 +152,11 @@ type Page struct {
 	// their URLs, in the order in which they first appear.
 	Images []Image
 
-	// ImagesDropped counts the images that are not in Images because none of their URLs is
-	// valid, or because they are beyond Limits.MaxImages; beyond it, the same image may
-	// count again.
+	// ImagesDropped counts the images that are not in Images because they are beyond
+	// Limits.MaxImages; beyond it, the same image may count again. ImagesInvalid counts
+	// those none of whose URLs is valid.
 	ImagesDropped int
+	ImagesInvalid int
 
 	// ImagesData counts the images that are not in Images because they are in the page
 	// itself, as data: URLs; ImagesSVG those that are drawings in SVG, distinct by URL.

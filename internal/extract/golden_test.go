@@ -61,6 +61,7 @@ type withoutImages struct {
 	extract.Page
 	Images        *struct{} `json:"Images,omitempty"`        //nolint:tagliatelle // hides the page's
 	ImagesDropped *struct{} `json:"ImagesDropped,omitempty"` //nolint:tagliatelle // likewise
+	ImagesInvalid *struct{} `json:"ImagesInvalid,omitempty"` //nolint:tagliatelle // likewise
 	ImagesData    *struct{} `json:"ImagesData,omitempty"`    //nolint:tagliatelle // likewise
 	ImagesSVG     *struct{} `json:"ImagesSVG,omitempty"`     //nolint:tagliatelle // likewise
 }

@@ -36,6 +36,7 @@ type imageCollector struct {
 	list    []foundImage
 	known   map[candidate]int // into list, by the first URL
 	dropped int
+	invalid int
 	data    int
 
 	picture   group // of the sources before the img
@@ -64,7 +65,6 @@ func newImageCollector(limits Limits) *imageCollector {
 
 // begin takes a start tag.
 func (c *imageCollector) begin(tag atom.Atom, attrs attributes, more *imageAttributes) {
-	c.caption.separate()
 	c.backgrounds(more)
 	switch tag {
 	case atom.Img:
@@ -101,7 +101,6 @@ func (c *imageCollector) begin(tag atom.Atom, attrs attributes, more *imageAttri
 
 // end takes an end tag.
 func (c *imageCollector) end(tag atom.Atom) {
-	c.caption.separate()
 	switch tag {
 	case atom.Picture:
 		c.endPicture()
@@ -243,7 +242,7 @@ func (c *imageCollector) add(found foundImage) int {
 	if len(found.list) == 0 {
 		switch {
 		case found.bad:
-			c.dropped++
+			c.invalid++
 		case found.data:
 			c.data++
 		}
@@ -258,7 +257,9 @@ func (c *imageCollector) add(found foundImage) int {
 		return i
 	}
 	if len(c.list) >= c.limit {
-		c.dropped++
+		if c.dropped > 0 || found.list[0].format != formatSVG && storable(found.list[0].ref) {
+			c.dropped++
+		}
 		return -1
 	}
 	if !known {
@@ -304,9 +305,16 @@ func (c *imageCollector) tree(node *html.Node, visible bool) {
 				tag = 0 // part of a drawing or a formula
 			}
 			more := imageAttributesOf(child.Attr)
+			apart := visible && separates(child.DataAtom, child.Data)
+			if apart {
+				c.caption.separate()
+			}
 			c.begin(tag, attributesOf(child.Attr), &more)
 			c.tree(child, visible && !invisible(child.DataAtom))
 			c.end(tag)
+			if apart {
+				c.caption.separate()
+			}
 		default: // comments say nothing
 		}
 	}

@@ -13,7 +13,7 @@ func TestImagesOfRealMarkup(t *testing.T) {
 			data-lazy-srcset="/wp-content/uploads/2026/01/cat-1024x768.jpg 1024w, /wp-content/uploads/2026/01/cat-300x225.jpg 300w, /wp-content/uploads/2026/01/cat.jpg 1600w" />
 			<noscript><img class="size-large wp-image-7" src="/wp-content/uploads/2026/01/cat-1024x768.jpg" alt="A cat" width="1024" height="768"></noscript></a>
 			<figcaption class="wp-caption-text">A cat, <em>asleep</em>.</figcaption></figure>`,
-			[]string{`lazy /wp-content/uploads/2026/01/cat.jpg /wp-content/uploads/2026/01/cat-1024x768.jpg /wp-content/uploads/2026/01/cat-300x225.jpg 1024x768 alt="A cat" caption="A cat, asleep ."`},
+			[]string{`lazy /wp-content/uploads/2026/01/cat.jpg /wp-content/uploads/2026/01/cat-1024x768.jpg /wp-content/uploads/2026/01/cat-300x225.jpg 1024x768 alt="A cat" caption="A cat, asleep."`},
 		},
 		"WordPress itself": {
 			`<meta property="og:image" content="https://example.org/up/dog.jpg" /><meta property="og:image:width" content="2000" /><meta property="og:image:height" content="1500" />

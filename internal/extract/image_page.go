@@ -32,7 +32,7 @@ type imageIndex struct {
 // addTo resolves what was found on the page pageURL.
 func (c *imageCollector) addTo(page *Page, base, pageURL urls.URL) {
 	c.finish()
-	page.ImagesData, page.ImagesDropped = c.data, c.dropped
+	page.ImagesData, page.ImagesDropped, page.ImagesInvalid = c.data, c.dropped, c.invalid
 	x := imageIndex{page: page, limit: c.limit / foundPerImage, places: make(map[string]int), svg: make(map[string]bool)}
 	for _, found := range c.list {
 		x.add(found, base, pageURL)
@@ -65,7 +65,7 @@ func (x *imageIndex) add(found foundImage, base, pageURL urls.URL) {
 	case image.URL != (urls.URL{}):
 		x.place(image)
 	case found.bad:
-		x.page.ImagesDropped++
+		x.page.ImagesInvalid++
 	case found.data:
 		x.page.ImagesData++
 	}

@@ -81,7 +81,8 @@ func requireSame(t *testing.T, body string) {
 	t.Helper()
 	dom := mustHTML(t, body, extract.Limits{Images: true, MaxImages: 8})
 	tags := mustHTML(t, body, extract.Limits{Images: true, MaxImages: 8, MaxDOMBytes: 1})
+	require.Equal(t, dom.Text, tags.Text, "%s", body)
 	require.Equal(t, dom.Images, tags.Images, "%s", body)
-	require.Equal(t, []int{dom.ImagesDropped, dom.ImagesData, dom.ImagesSVG}, []int{tags.ImagesDropped, tags.ImagesData, tags.ImagesSVG}, "%s", body)
+	require.Equal(t, []int{dom.ImagesDropped, dom.ImagesInvalid, dom.ImagesData, dom.ImagesSVG}, []int{tags.ImagesDropped, tags.ImagesInvalid, tags.ImagesData, tags.ImagesSVG}, "%s", body)
 	requireBounded(t, dom.Images, 8)
 }

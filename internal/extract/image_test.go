@@ -43,7 +43,7 @@ func imagesOf(tb testing.TB, body string, limits extract.Limits) (list []string)
 	for _, counted := range []struct {
 		name string
 		n    int
-	}{{"data", page.ImagesData}, {"svg", page.ImagesSVG}, {"dropped", page.ImagesDropped}} {
+	}{{"data", page.ImagesData}, {"svg", page.ImagesSVG}, {"dropped", page.ImagesDropped}, {"invalid", page.ImagesInvalid}} {
 		if counted.n > 0 {
 			list = append(list, fmt.Sprintf("%s: %d", counted.name, counted.n))
 		}
@@ -82,8 +82,8 @@ func TestImagesOfImg(t *testing.T) {
 		"what parsers take for an img": {`<image src=a.jpg>`, []string{"img /dir/a.jpg"}},
 		"empty":                        {`<img><img src><img src="#a"><img src=" "><img src="?x=1"><img srcset=" , ">`, nil},
 		"other schemes":                {`<img src="blob:https://example.org/1"><img src="javascript:a()"><img src="about:blank"><img src="ftp://example.org/a">`, nil},
-		"malformed":                    {`<img src="http://"><img src="http://a:b/"><img src="/a">`, []string{"img /a", "dropped: 2"}},
-		"too long":                     {`<img src="/` + strings.Repeat("a", 9000) + `"><img src="/` + strings.Repeat("b", 3000) + `">`, []string{"dropped: 2"}},
+		"malformed":                    {`<img src="http://"><img src="http://a:b/"><img src="/a">`, []string{"img /a", "invalid: 2"}},
+		"too long":                     {`<img src="/` + strings.Repeat("a", 9000) + `"><img src="/` + strings.Repeat("b", 3000) + `">`, []string{"invalid: 2"}},
 		"data and drawings": {
 			`<img src="data:image/png;base64,AAAA"><img src=" DATA:,x"><img src=a.svg><img src="a.svg#x"><img src="b.SVGZ?c"><img src=/svg><img src="a.svg.png">`,
 			[]string{"img /svg", "img /dir/a.svg.png", "data: 2", "svg: 2"},
@@ -271,7 +271,7 @@ func TestImagesOfTheHead(t *testing.T) {
 				`<link rel=apple-touch-icon-precomposed href=/l.png sizes=any><link rel=icon href=m.svg><link rel=icon type=image/svg+xml href=n><link rel=icon href="data:,"><link rel=mask-icon href=o.svg>`,
 			[]string{"icon /i.ico 48x48", "icon /j.png", "icon /k.png 180x180", "icon /l.png", "data: 1", "svg: 2"},
 		},
-		"empty or malformed": {`<meta property=og:image><meta property=og:image content="http://"><meta property=og:image content="data:,"><link rel=image_src>`, []string{"data: 1", "dropped: 1"}},
+		"empty or malformed": {`<meta property=og:image><meta property=og:image content="http://"><meta property=og:image content="data:,"><link rel=image_src>`, []string{"data: 1", "invalid: 1"}},
 		"the strongest way counts": {
 			`<link rel=icon href=/a><link rel=image_src href=/a><meta name=twitter:image content=/a><meta property=og:image content=/a><body><p style="background:url(/a)"><img src=x.gif data-src=/a>` +
 				`<img srcset="/a">`,
@@ -289,7 +289,7 @@ func TestImagesOfFigures(t *testing.T) {
 	testImages(t, map[string]imageCase{
 		"caption after": {
 			"<figure><img src=a><figcaption>Some\n <b>bold</b>text <script>no</script>&amp; e\u0301<!-- c -->x</figcaption></figure><img src=b><figure><img src=c></figure>",
-			[]string{`img /dir/a caption="Some bold text & éx"`, "img /dir/b", "img /dir/c"},
+			[]string{`img /dir/a caption="Some boldtext & éx"`, "img /dir/b", "img /dir/c"},
 		},
 		"caption before": {`<figure><figcaption>C</figcaption><p><img src=a></p><img src=b></figure>`, []string{`img /dir/a caption="C"`, `img /dir/b caption="C"`}},
 		"only the first": {`<figure><figcaption>C</figcaption><img src=a><figcaption>D</figcaption></figure>`, []string{`img /dir/a caption="C"`}},
@@ -339,12 +339,12 @@ func TestImagesAreOnlyWhatIsAskedFor(t *testing.T) {
 		for name, body := range corpus() {
 			without := mustHTML(t, body, limits)
 			require.Empty(t, without.Images)
-			require.Zero(t, without.ImagesData+without.ImagesSVG+without.ImagesDropped)
+			require.Zero(t, without.ImagesData+without.ImagesSVG+without.ImagesDropped+without.ImagesInvalid)
 
 			asked := limits
 			asked.Images = true
 			with := mustHTML(t, body, asked)
-			with.Images, with.ImagesData, with.ImagesSVG, with.ImagesDropped = nil, 0, 0, 0
+			with.Images, with.ImagesData, with.ImagesSVG, with.ImagesDropped, with.ImagesInvalid = nil, 0, 0, 0, 0
 			require.Equal(t, without, with, name)
 		}
 	})

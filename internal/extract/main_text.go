@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -29,6 +30,7 @@ const (
 // page of a site.
 type mainText struct {
 	main, headings, prose string
+	sections              []Section
 }
 
 // mainOf finds the blocks of the main text by their length, their share of links
@@ -56,16 +58,20 @@ func (m *builder) mainOf(text string, list []block) mainText {
 	main := text
 	if len(m.main)-len(m.headings) >= mainLeast {
 		main = string(m.main)
+	} else {
+		m.allSections(text, list)
 	}
+	main = cut(main)
 	if len(m.prose) < proseLeast {
 		m.prose = addLine(m.prose, string(m.preformatted))
 	}
-	return mainText{main: cut(main), headings: string(m.headings), prose: string(m.prose)}
+	return mainText{main: main, headings: string(m.headings), prose: string(m.prose), sections: m.sectionsOf(main)}
 }
 
 // classify reports which blocks are what the page is about.
 func classify(text string, list []block) []bool {
-	content, shapes := make([]bool, len(list)), make([]shape, len(list))
+	flags, shapes := make([]bool, 2*len(list)), make([]shape, len(list))
+	content, after := flags[:len(list)], flags[len(list):]
 	for i, bl := range list {
 		if bl.place&inHeading == 0 || bl.place&inFrame != 0 {
 			shapes[i] = shapeOf(text, bl)
@@ -92,7 +98,30 @@ func classify(text string, list []block) []bool {
 		}
 		previous = current
 	}
+	spread(list, content, after, shapes)
 	return content
+}
+
+// spread has paragraphs count that are beside what counts, however short: the one sentence
+// before a table. Short blocks between them that are not links do not part them. What is
+// before a page's first heading is not beside it. Of links alone a paragraph counts between two
+// blocks that count. In an element for what the page is about all paragraphs do. after is room for which blocks have one behind them that counts.
+func spread(list []block, content, after []bool, shapes []shape) {
+	first, near := slices.Index(content, true), false
+	for i := len(list) - 1; i >= 0; i-- {
+		after[i] = near
+		content[i] = content[i] || shapes[i].paragraph(list[i], near)
+		near = content[i] || near && shapes[i].passes(list[i])
+		if i == first && list[i].place&inHeading != 0 {
+			near = false
+		}
+	}
+	near = false
+	for i, bl := range list {
+		within := near && after[i] && shapes[i].paragraphOfLinks(bl)
+		content[i] = content[i] || within || shapes[i].paragraph(bl, near)
+		near = content[i] || near && shapes[i].passes(bl)
+	}
 }
 
 // fill has the blocks of a gap count that are not links, unless most of the gap is.
@@ -117,11 +146,15 @@ type builder struct {
 	main, headings, prose []byte
 	// preformatted is prose that is written as code mostly is
 	preformatted []byte
+	sections     []Section
 }
 
 // reset empties the builder and keeps its room.
 func (m *builder) reset() {
-	m.main, m.headings, m.prose, m.preformatted = m.main[:0], m.headings[:0], m.prose[:0], m.preformatted[:0]
+	clear(m.sections) // they hold on to the page
+	*m = builder{
+		main: m.main[:0], headings: m.headings[:0], prose: m.prose[:0], preformatted: m.preformatted[:0], sections: m.sections[:0],
+	}
 }
 
 func (m *builder) add(text string, bl block) {
@@ -129,6 +162,7 @@ func (m *builder) add(text string, bl block) {
 	m.main = addLine(m.main, text)
 	switch {
 	case bl.place&inHeading != 0:
+		m.section(text, len(m.main)+1)
 		if len(m.headings)+len(text) < maxHeadingsBytes {
 			m.headings = addLine(m.headings, text)
 		}
@@ -184,6 +218,23 @@ func (s shape) content(previous, next shape) bool {
 	default:
 		return s.words > 40 || next.words > 17
 	}
+}
+
+// paragraph reports whether a block is a paragraph of what the page is about; near says
+// that what is beside it is about that.
+func (s shape) paragraph(bl block, near bool) bool {
+	return s.paragraphOfLinks(bl) && (bl.place&inMain != 0 || near && s.density <= 1./2)
+}
+
+// paragraphOfLinks is the same for one that may be links.
+func (s shape) paragraphOfLinks(bl block) bool {
+	const wordsLeast = 4
+	return bl.place&inParagraph != 0 && bl.place&inFrame == 0 && s.words >= wordsLeast
+}
+
+// passes reports whether a block does not part those around it.
+func (s shape) passes(bl block) bool {
+	return bl.place&inFrame == 0 && (s.density <= 1./3 || bl.place&inParagraph != 0)
 }
 
 // isProse reports whether a block is sentences, which show the language.

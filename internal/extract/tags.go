@@ -36,6 +36,7 @@ func (c *collector) tags(body []byte) int {
 	for {
 		kind := z.Next()
 		if kind == html.ErrorToken {
+			c.text.separate()
 			return skipToken(body, read)
 		}
 		length := len(z.Raw())
@@ -51,16 +52,16 @@ func (c *collector) tags(body []byte) int {
 			attrs := c.startTag(z, tag, more)
 			inData = tag == atom.Script && linkedData(attrs)
 			c.element(tag, attrs)
-			c.text.separate()
+			c.separate(tag, string(name))
 			c.text.hide(tag)
 			if kind == html.StartTagToken {
 				c.begin(tag, attrs)
 			}
 		case html.EndTagToken:
 			inTitle, inData = false, false
-			c.text.separate()
 			name, _ := z.TagName()
 			tag := atom.Lookup(name)
+			c.separate(tag, string(name))
 			c.text.show(tag)
 			c.finish(tag)
 			if c.images != nil {
@@ -82,6 +83,17 @@ func (c *collector) tags(body []byte) int {
 		if length > freshTokenizer || z.Err() != nil {
 			return read
 		}
+	}
+}
+
+// separate makes what follows a visible tag another word, if its element does so.
+func (c *collector) separate(tag atom.Atom, name string) {
+	if !separates(tag, name) || c.text.hidden != 0 && c.text.hidden != tag {
+		return
+	}
+	c.text.separate()
+	if c.images != nil {
+		c.images.caption.separate()
 	}
 }
 

@@ -206,7 +206,10 @@ func (c *collector) addTree(node *html.Node) {
 	case html.TextNode:
 		b.add(node.Data)
 	case html.ElementNode, html.DocumentNode:
-		b.separate()
+		apart := separates(node.DataAtom, node.Data)
+		if apart {
+			b.separate()
+		}
 		if invisible(node.DataAtom) {
 			return
 		}
@@ -226,7 +229,9 @@ func (c *collector) addTree(node *html.Node) {
 		if r == roleLink {
 			c.endLink()
 		}
-		b.separate()
+		if apart {
+			b.separate()
+		}
 	default: // comments are no words, and separate none
 	}
 }

@@ -98,6 +98,8 @@ func (r *reading) parse(ctx context.Context, at *crawl.Attempt, resp *fetch.Resp
 	case err != nil:
 	case mediaType == "text/plain":
 		page = extract.Plain(text, limits)
+	case mediaType == "application/xhtml+xml":
+		page, err = extract.XHTML(text, r.url, limits)
 	default:
 		page, err = extract.HTML(text, r.url, limits)
 	}
@@ -112,12 +114,17 @@ func (r *reading) parse(ctx context.Context, at *crawl.Attempt, resp *fetch.Resp
 func (r *reading) index(at *crawl.Attempt, resp *fetch.Response, page extract.Page, said usage.Usage) {
 	declared := slices.Concat(page.Declared, resp.Header.Values("Content-Language"))
 	at.Page.Language = r.Languages.Detect(page.Prose, declared...)
-	if listed(said, resp.EndedAt) {
-		at.Index = terms.Index(terms.Page{
-			Language: at.Page.Language, Title: page.Title, Headings: page.Headings,
-			Description: page.Description, Text: page.Main,
-		})
+	if !listed(said, resp.EndedAt) {
+		return
 	}
+	sections := make([]terms.Section, len(page.Sections))
+	for i, s := range page.Sections {
+		sections[i] = terms.Section(s)
+	}
+	at.Index = terms.Index(terms.Page{
+		Language: at.Page.Language, Title: page.Title, Headings: page.Headings,
+		Description: page.Description, Text: page.Main, URL: r.url.String(), Sections: sections,
+	})
 }
 
 // isHTML reports whether a body is a page in HTML, whatever was asked for.

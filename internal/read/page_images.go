@@ -57,9 +57,9 @@ func (r *reading) addImages(at *crawl.Attempt, page extract.Page, said usage.Usa
 	at.Images, all = r.images(page)
 	at.FollowImages = follow
 	at.AllImages = all && at.Error == "" && !at.Truncated && !at.Login
+	named := len(page.Images) + page.ImagesDropped + page.ImagesInvalid
 	at.Page.Signals.Images = &crawl.ImageCounts{
-		Named: len(page.Images) + page.ImagesDropped, Data: page.ImagesData, SVG: page.ImagesSVG,
-		Dropped: len(page.Images) + page.ImagesDropped - len(at.Images),
+		Named: named, Data: page.ImagesData, SVG: page.ImagesSVG, Dropped: named - len(at.Images),
 	}
 }
 

@@ -24,22 +24,23 @@ const (
 
 // Page is the texts by which a page is found.
 type Page struct {
-	// Language is a tag of BCP 47; empty means undetermined. Second is another language that
-	// much of the page is in; empty means none.
+	// Language is a tag of BCP 47; empty means undetermined. Second is the other language of
+	// a page in two; empty means none.
 	Language, Second string
 
 	Title, Headings, Description, Text string
 	// URL is the page's own.
 	URL string
-	// Sections are the headings of the text, in their order.
+
+	// Sections are the parts of Text that have a heading, in their order.
 	Sections []Section
 }
 
-// Section is a part of a text.
+// Section is a part of a page's text that has a heading.
 type Section struct {
-	// At is the place in the text at which it begins, in bytes.
-	At      int
 	Heading string
+	// At is where in Page.Text the text under the heading begins, in bytes.
+	At int
 }
 
 var indexers = sync.Pool{New: func() any { return new(indexer) }}
