@@ -19,15 +19,15 @@ import (
 // keywordsLeft has pages wait that another process has recorded.
 func keywordsLeft(t *testing.T, store *db.Store, from, upto int) {
 	t.Helper()
-	_, err := store.Pool().Exec(t.Context(), `INSERT INTO keywords_waiting (page_id, domain, config, body)
-		SELECT i, 'site.example', 'english', 'harbours:1' FROM generate_series($1::int, $2::int) i`, from, upto)
+	_, err := store.Pool().Exec(t.Context(), `INSERT INTO keywords_waiting (page_id, domain, configs, body)
+		SELECT i, 'site.example', '{english}', 'harbours:1' FROM generate_series($1::int, $2::int) i`, from, upto)
 	require.NoError(t, err)
 }
 
-// keywordsWritten is how many pages are found by a term.
+// keywordsWritten is how many pages the index has.
 func keywordsWritten(t *testing.T, store *db.Store) (n int) {
 	t.Helper()
-	require.NoError(t, store.Pool().QueryRow(t.Context(), "SELECT count(*) FROM page_keywords WHERE keywords_tsv @@ 'harbour'").Scan(&n))
+	require.NoError(t, store.Pool().QueryRow(t.Context(), "SELECT coalesce(sum(pages), 0) FROM index_segments").Scan(&n))
 	return n
 }
 
@@ -83,6 +83,8 @@ type behindStore struct {
 }
 
 func (s behindStore) KeywordsWake() <-chan struct{} { return s.wake }
+
+func (behindStore) MergeIndex(context.Context, int) (bool, error) { return false, nil }
 
 func (behindStore) WriteKeywords(context.Context, int64, int) (int64, int, error) { return 0, 0, nil }
 

@@ -36,8 +36,8 @@ func BenchmarkRank(b *testing.B) {
 		`INSERT INTO page_links (from_page_id, to_page_id, anchor)
 			SELECT 1 + floor(4.0::float8 * $1 * (i - 1) / $2), 1 + floor(power(random(), 4) * 4 * $1), 'called ' || (i % 1000)
 			FROM generate_series(1, $2) i ON CONFLICT DO NOTHING`,
-		`INSERT INTO page_keywords (page_id, domain, config, keywords_tsv)
-			SELECT p.id, p.domain, 'simple', to_tsvector('simple', 'a page of ' || p.domain)
+		`INSERT INTO page_keywords (page_id, domain, version, configs, title)
+			SELECT p.id, p.domain, 1, '{simple}', 'page:1 of:2'
 			FROM pages p WHERE p.id % 10 = 0 AND $1 > 0 AND $2 > 0`,
 	} {
 		_, err := store.Pool().Exec(b.Context(), statement, *rankDomains, *rankLinks)

@@ -2,6 +2,7 @@ package db_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -44,11 +45,17 @@ func called(t *testing.T, text string, raw ...string) []crawl.Link {
 	return found
 }
 
-// finds are the pages that have a term.
+// finds are the pages that have a term, in the order of their URLs.
 func (b *bundle) finds(t *testing.T, term string) []string {
 	t.Helper()
-	return column[string](t, b, `SELECT p.url FROM page_keywords k JOIN pages p ON p.id = k.page_id
-		WHERE k.keywords_tsv @@ to_tsquery('english', $1) ORDER BY p.url`, term)
+	results, err := search.New(b.Store).Search(t.Context(), search.Query{Text: term, All: true, Limit: search.LimitMax})
+	require.NoError(t, err)
+	found := []string{}
+	for _, r := range results {
+		found = append(found, r.URL)
+	}
+	slices.Sort(found)
+	return found
 }
 
 //nolint:tparallel,paralleltest // one history, step by step
@@ -82,9 +89,10 @@ func TestRank(t *testing.T) {
 	require.Equal(t, 2, page.Rank.Domains)
 
 	t.Run("OrdersWhatIsFound", func(t *testing.T) {
-		require.Equal(t, []string{hub, "https://hub.example/other", "https://a.example/"}, column[string](t, b, `
-			SELECT p.url FROM page_keywords k JOIN pages p ON p.id = k.page_id
-			ORDER BY k.rank DESC, p.id LIMIT 3`), "its own links count, and its domain's")
+		results, err := search.New(b.Store).Search(t.Context(), search.Query{Text: "water or fire", Limit: 3})
+		require.NoError(t, err)
+		require.Equal(t, hub, results[0].URL, "its own links count, and its domain's")
+		require.Equal(t, "https://hub.example/other", results[1].URL)
 	})
 	t.Run("OrdersDomains", func(t *testing.T) {
 		require.Equal(t, "hub.example", one[string](t, b, "SELECT domain FROM domains ORDER BY priority_score DESC, id LIMIT 1"))
@@ -121,7 +129,6 @@ func TestRank(t *testing.T) {
 		require.Zero(t, one[int](t, b, "SELECT count(*) FROM page_ranks"))
 		require.Zero(t, one[int](t, b, "SELECT count(*) FROM domain_ranks WHERE domain = 'hub.example'"))
 		require.Zero(t, one[float64](t, b, "SELECT priority_score FROM domains WHERE domain = 'hub.example'"))
-		require.Zero(t, one[float32](t, b, "SELECT max(rank) FROM page_keywords"))
 	})
 }
 

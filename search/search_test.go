@@ -48,6 +48,15 @@ type page struct {
 	simhash  int64 // 0 means none
 	noindex  bool
 	usage    string
+	sections []terms.Section
+}
+
+// with is the page with headings, each followed by where its text begins.
+func (p page) with(list ...any) page {
+	for i := 0; i < len(list); i += 2 {
+		p.sections = append(p.sections, terms.Section{Heading: list[i].(string), At: list[i+1].(int)})
+	}
+	return p
 }
 
 // add records pages, as if they had just been fetched.
@@ -80,7 +89,9 @@ func (l *library) add(t *testing.T, pages ...page) {
 				Visit: visit, Signals: &p.signals, Language: p.language, Extractor: crawl.ExtractorVersion, NoIndex: p.noindex,
 				Usage: []byte(p.usage),
 			},
-			Index: terms.Index(terms.Page{Language: p.language, Title: p.title, Description: p.signals.Description, Text: p.text}),
+			Index: terms.Index(terms.Page{
+				Language: p.language, Title: p.title, Description: p.signals.Description, Text: p.text, URL: p.url, Sections: p.sections,
+			}),
 		}
 		if p.simhash != 0 {
 			at.Page.SimHash = &p.simhash
@@ -178,7 +189,10 @@ func TestSearchOrder(t *testing.T) {
 		page{url: "https://description.example/", language: "en", title: "Another", text: filler, signals: crawl.Signals{Description: "On politeness"}},
 	)
 	require.Equal(t, []string{"title.example/", "description.example/", "text.example/"}, l.urls(t, search.Query{Text: "politeness"}))
-	_, err := l.store.Pool().Exec(t.Context(), "UPDATE page_keywords SET rank = 1 WHERE domain = 'description.example'")
+	_, err := l.store.Pool().Exec(t.Context(), `WITH d AS (INSERT INTO domain_ranks VALUES ('description.example', 9, 1))
+		INSERT INTO page_ranks SELECT id, 9, 1 FROM pages WHERE domain = 'description.example'`)
+	require.NoError(t, err)
+	_, _, err = l.store.RankFound(t.Context(), 0)
 	require.NoError(t, err)
 	require.Equal(t, "description.example/", l.urls(t, search.Query{Text: "politeness"})[0], "a page that is worth more")
 }
@@ -197,12 +211,13 @@ func TestSearchLeavesOut(t *testing.T) {
 		page{url: "https://d.example/", language: "en", title: "Harbour", text: "four", simhash: 0b1001},
 		page{url: "https://e.example/", language: "en", title: "Harbour", text: "five", simhash: -1},
 		page{url: "https://f.example/", language: "en", title: "Harbour", text: "six", signals: crawl.Signals{Canonical: "https://e.example/"}},
+		page{url: "https://www.e.example/copy", language: "en", title: "Harbour", text: "seven", signals: crawl.Signals{Canonical: "https://e.example/"}},
 		page{url: "https://hidden.example/", language: "en", title: "Harbour", noindex: true},
 		page{url: "https://past.example/", language: "en", title: "Harbour", usage: `{"unavailable_after":"2020-01-01T00:00:00Z"}`},
 		page{url: "https://reserved.example/", language: "en", title: "Harbour", usage: `{"content_signals":{"search":{"answer":"no","by":"x"}}}`},
 	)
 	found := l.urls(t, search.Query{Text: "harbour", Limit: 100})
-	require.Len(t, found, 5, "%q", found)
+	require.Len(t, found, 6, "%q", found)
 	domains := map[string]int{}
 	for _, u := range found {
 		domain, _, _ := strings.Cut(u, "/")
@@ -211,10 +226,13 @@ func TestSearchLeavesOut(t *testing.T) {
 	require.Equal(t, 2, domains["many.example"], "two of a domain: %q", found)
 	require.Equal(t, 1, domains["a.example"]+domains["b.example"], "one of the same content: %q", found)
 	require.Equal(t, 1, domains["c.example"]+domains["d.example"], "one of near-duplicates: %q", found)
-	require.Equal(t, 1, domains["e.example"]+domains["f.example"], "one of a page and its copy: %q", found)
+	require.Equal(t, 1, domains["e.example"]+domains["www.e.example"], "one of a page and its copy: %q", found)
+	require.Contains(t, found, "e.example/", "the original")
+	require.Contains(t, found, "f.example/", "another site's page is not believed to be a copy")
 
-	all := l.urls(t, search.Query{Text: "harbour", Limit: 100})
-	require.Equal(t, all[2:4], l.urls(t, search.Query{Text: "harbour", Limit: 2, Offset: 2}), "pages of results")
+	require.Equal(t, found[2:4], l.urls(t, search.Query{Text: "harbour", Limit: 2, Offset: 2}), "pages of results")
+	require.Len(t, l.urls(t, search.Query{Text: "harbour", All: true, Limit: 100}), 11, "what was left out can be asked for")
+	require.Len(t, l.urls(t, search.Query{Text: "harbour", Domain: "many.example"}), 4, "all of the domain that is asked for")
 }
 
 func TestSearchByDate(t *testing.T) {

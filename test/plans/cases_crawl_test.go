@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/db/dbsqlc"
@@ -99,18 +98,24 @@ func crawlCases(changing changes) {
 		taken, err := c.q.KeywordsTake(ctx, dbsqlc.KeywordsTakeParams{After: 100, Most: 250})
 		require.NoError(t, err)
 		require.Len(t, taken, 250)
-		lexemes, err := c.q.KeywordsLexemes(ctx, dbsqlc.KeywordsLexemesParams{
-			Configs: []string{"english", "simple"}, Terms: []string{"harbours", "harbours"},
+		stems, err := c.q.Stems(ctx, dbsqlc.StemsParams{
+			Dictionaries: []string{"english_stem", "english_stem", "simple"}, Terms: []string{"harbours", "the", "harbours"},
 		})
 		require.NoError(t, err)
-		require.Equal(t, []string{"'1':2 'harbour':1", "'1':2 'harbours':1"}, lexemes)
+		require.Equal(t, [][]string{{"harbour"}, {}, {"harbours"}}, stems)
 		var p dbsqlc.KeywordsStoreParams
 		for _, k := range taken {
 			p.Pages, p.Domains = append(p.Pages, k.PageID), append(p.Domains, k.Domain)
-			p.Languages, p.Configs = append(p.Languages, k.Language), append(p.Configs, k.Config)
-			p.Terms = append(p.Terms, pgtype.TSVector{Valid: true, Lexemes: []pgtype.TSVectorLexeme{{Word: "harbour"}}})
+			p.Languages, p.Configs = append(p.Languages, k.Language), append(p.Configs, k.Configs[0])
+			p.Bodies = append(p.Bodies, "harbour:1")
 		}
+		p.Seconds, p.Titles, p.Headings = make([]string, 250), make([]string, 250), make([]string, 250)
+		p.Descriptions, p.Addresses, p.Sections = make([]string, 250), make([]string, 250), make([]string, 250)
+		c.ok(c.q.KeywordsAnchors(ctx, p.Pages))
+		c.ok(c.q.KeywordsFacts(ctx, dbsqlc.KeywordsFactsParams{Pages: p.Pages, Domains: p.Domains}))
 		c.done(c.q.KeywordsStore(ctx, p))
+		c.ok(c.q.KeywordsAgain(ctx, p.Pages))
+		c.done(c.q.KeywordsCalled(ctx, dbsqlc.KeywordsCalledParams{Pages: p.Pages, Anchors: p.Bodies, Version: 2}))
 		given, err := c.q.KeywordsGiveUp(ctx, 10_000)
 		require.NoError(t, err)
 		require.NotZero(t, given)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/db/dbsqlc"
+	searchindex "github.com/mosey-web/mosey/search/index"
 )
 
 // domainCases are about domains: to claim and finish them, what people decide, and reports.
@@ -119,15 +120,24 @@ func domainCases(changing changes, reading reads) {
 		c.ok(c.q.PageRedirect(ctx, pageID(sitePlain, 9)))
 	}
 	changing["Search"] = func(t *testing.T, c change) {
-		search := dbsqlc.PagesSearchParams{
-			Configs: []string{"english", "german"}, Terms: "common words", Loose: "common words", Prefixes: []string{}, Looked: 30000, Ranked: 300, Most: 10,
-		}
-		c.ok(c.q.PagesSearch(t.Context(), search))
-		search.Language, search.Domain, search.Since = new("en"), new(site(0)), new(ago(365*24*time.Hour))
-		c.ok(c.q.PagesSearch(t.Context(), search))
-		rare := dbsqlc.PagesSearchParams{
-			Configs: []string{"english"}, Terms: "number12 section7", Loose: "number12 section7", Prefixes: []string{"section7"}, Looked: 30000, Ranked: 300, Most: 10,
-		}
-		c.ok(c.q.PagesSearch(t.Context(), rare))
+		ctx := t.Context()
+		c.ok(c.q.IndexSegments(ctx))
+		keys := [][]byte{[]byte("wharbour"), []byte("wwords")}
+		c.ok(c.q.IndexTerms(ctx, dbsqlc.IndexTermsParams{Segments: []int64{3, 4}, Keys: keys, Kind: int16(searchindex.KindTerms)}))
+		c.ok(c.q.IndexChunks(ctx, dbsqlc.IndexChunksParams{Segments: []int64{3, 4}, Kinds: []int16{2, 2}, Keys: keys}))
+		c.ok(c.q.IndexScan(ctx, dbsqlc.IndexScanParams{SegmentID: 3, Kind: 2, After: []byte("w"), Most: 64}))
+		pages := pageIDs(100_001, 50)
+		c.ok(c.q.SearchPages(ctx, dbsqlc.SearchPagesParams{Pages: pages, Versions: make([]int64, len(pages))}))
+		c.ok(c.q.SearchSections(ctx, pages))
+		c.ok(c.q.IndexWorths(ctx, pages))
+	}
+	changing["Merge"] = func(t *testing.T, c change) {
+		ctx := t.Context()
+		c.ok(c.q.IndexNext(ctx))
+		c.done(c.q.IndexMergeBegin(ctx, 1_000_000))
+		c.done(c.q.IndexAdd(ctx, dbsqlc.IndexAddParams{ID: 1_000_001, Languages: []string{}}))
+		c.done(c.q.IndexNormsStore(ctx, dbsqlc.IndexNormsStoreParams{SegmentID: 3, Kind: 2, Key: []byte("wwords"), Data: []byte{1}}))
+		c.done(c.q.IndexDrop(ctx, []int64{3}))
+		c.done(c.q.IndexMergesEnd(ctx))
 	}
 }

@@ -200,7 +200,7 @@ func linksOf(s, o int64) []object {
 
 var (
 	follow = object{"depth": 2}
-	index  = object{"config": "english", "a": "a page", "b": "headings", "c": "what it is", "d": "common words of a page"}
+	index  = object{"configs": []string{"english"}, "a": "a page", "b": "headings", "c": "what it is", "d": "common words of a page"}
 	charge = object{"patterns": []string{"/section-N/page-N", "/section-6/page-N"}, "fingerprints": "AAAA", "shared": "AAAA"}
 )
 

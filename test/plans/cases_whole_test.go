@@ -90,13 +90,7 @@ func wholeCases(changing changes, reading reads) {
 		pages := pageIDs(500_000, 100)
 		c.ok(c.q.RankPages(ctx, dbsqlc.RankPagesParams{After: 500_000, Upto: 501_000, Pages: pages, Inlinks: make([]int32, 100), Scores: make([]float32, 100)}))
 		c.ok(c.q.RankRaisePages(ctx, pages))
-		c.ok(c.q.RankKeywords(ctx, dbsqlc.RankKeywordsParams{After: 100_000, Most: 1000}))
 		c.ok(c.q.RankAnchors(ctx, dbsqlc.RankAnchorsParams{After: 100_000, Upto: 105_000, Pages: pageIDs(100_000, 1000)}))
-		terms := []object{}
-		for i := range int64(50) {
-			terms = append(terms, object{"page_id": 100_001 + 20*i, "terms": "what others say"})
-		}
-		c.ok(c.q.RankFold(ctx, doc(terms)))
 		c.ok(c.q.DomainRank(ctx, site(3)))
 		c.ok(c.q.PageRank(ctx, pageID(3, 4)))
 		c.ok(c.q.BestDomains(ctx, 20))

@@ -133,15 +133,22 @@ WHERE m.outcome = 'success' AND m.kind = 'page' AND l.id <> m.id
 ORDER BY m.id, l.id, l.kind;
 
 -- What is found: a few of the words are on every page.
-INSERT INTO page_keywords (page_id, domain, language, config, rank, keywords_tsv, own_positions)
+INSERT INTO page_keywords (page_id, domain, language, version, configs, title, body, anchors, sections)
 SELECT
-    m.id, m.domain, 'en', 'english', 0.1 + m.id % 7 / 10.0,
-    to_tsvector('english', 'common words of page number' || m.o || ' of section' || m.id % 1000), CASE WHEN m.id % 40 = 8 THEN 4 END
+    m.id, m.domain, 'en', 3 + m.id % 20, '{english}', 'page:1', 'common:1 words:2 of:3 page:4', CASE WHEN m.id % 40 = 8 THEN 'called:1' END,
+    CASE WHEN m.id % 3 = 0 THEN '[{"h": "A heading", "at": 2}]'::jsonb END
 FROM made AS m WHERE m.outcome = 'success' AND m.kind = 'page' AND m.id % 20 IN (0, 4, 8) ORDER BY m.id;
 
-INSERT INTO keywords_waiting (page_id, domain, language, config, title, body)
-SELECT m.id, m.domain, 'en', 'english', 'page:1', 'common:1 words:2 harbours:3'
+INSERT INTO keywords_waiting (page_id, domain, language, configs, title, body)
+SELECT m.id, m.domain, 'en', '{english}', 'page:1', 'common:1 words:2 harbours:3'
 FROM made AS m WHERE m.outcome = 'success' AND m.kind = 'page' AND m.id % 20 IN (0, 4) ORDER BY m.id;
+
+-- The index: segments of some thousand chunks each.
+INSERT INTO index_segments (id, pages, words, bytes, languages) SELECT i, 5000, 100000, 10000000, '{en}' FROM generate_series(3, 22) AS i;
+
+INSERT INTO index_chunks (segment_id, kind, key, data)
+SELECT s, k, convert_to('w' || n, 'UTF8'), '\x0102030405060708'
+FROM generate_series(3, 22) AS s CROSS JOIN generate_series(1, 3) AS k CROSS JOIN generate_series(1, 1000) AS n;
 
 INSERT INTO page_ranks (page_id, inlinks, score)
 SELECT m.id, m.o % 9, 0.3 + m.o % 5 / 10.0 FROM made AS m WHERE m.s BETWEEN 3 AND 1000 AND m.kind = 'page' ORDER BY m.id;

@@ -1,0 +1,165 @@
+package search_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/search"
+)
+
+// Terms of different scripts that stand together are found together.
+func TestSearchMixedScripts(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	l.add(
+		t,
+		page{url: "https://nogi.example/", language: "ja", title: "歌", text: "乃木坂46のメンバー。平成30年度の予算。第3回。"},
+		page{url: "https://seoul.example/", language: "ko", title: "교통", text: "오늘 서울 지하철 노선도를 보았다."},
+		page{url: "https://wx.example/", language: "zh-Hans", title: "手机", text: "请到微信app下载页面。"},
+	)
+	for query, want := range map[string][]string{
+		"乃木坂46":      {"nogi.example/"},
+		"平成30年度":     {"nogi.example/"},
+		"第3回":        {"nogi.example/"},
+		`"서울 지하철"`:   {"seoul.example/"},
+		`"지하철 서울"`:   {},
+		"微信app下载":    {"wx.example/"},
+		"坂":          {"nogi.example/"},
+		"乃木46":       {},
+		"app 微信 -手机": {},
+	} {
+		require.Equal(t, want, l.urls(t, search.Query{Text: query}), query)
+	}
+}
+
+// Names are found as people type them.
+func TestSearchNames(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	l.add(
+		t,
+		page{url: "https://a.example/", language: "en", title: "Views", text: "The view pg_stat_activity has a row for each process. Don't worry."},
+		page{url: "https://b.example/", language: "en", title: "Paths", text: "os.path.join(a, b) joins paths in Python 3.11, encoded as utf-8."},
+		page{url: "https://c.example/", language: "en", title: "Languages", text: "Written in C++ and C#, by AT&T."},
+		page{url: "https://d.example/", language: "en", title: "C", text: "Written in C. A stat of activity in pg. Version 11 of 3."},
+		page{url: "https://e.example/", language: "de", title: "Straßen", text: "Die Häuser über der Müllerstraße."},
+	)
+	for query, want := range map[string][]string{
+		"pg_stat_activity": {"a.example/"},
+		"os.path.join":     {"b.example/"},
+		"path.join":        {"b.example/"},
+		"3.11":             {"b.example/"},
+		"utf-8":            {"b.example/"},
+		"UTF-8":            {"b.example/"},
+		"C++":              {"c.example/"},
+		"c#":               {"c.example/"},
+		"AT&T":             {"c.example/"},
+		"don't":            {"a.example/"},
+		"don’t":            {"a.example/"},
+		"muellerstrasse":   {"e.example/"},
+		"haeuser":          {"e.example/"},
+	} {
+		require.Equal(t, want, l.urls(t, search.Query{Text: query}), query)
+	}
+	require.ElementsMatch(t, []string{"c.example/", "d.example/"}, l.urls(t, search.Query{Text: "written c"}))
+}
+
+// One site does not hide another, however many of its pages are better.
+func TestSearchOfOneLargeSite(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	var pages []page
+	for i := range 60 {
+		pages = append(pages, page{url: fmt.Sprintf("https://big.example/%d", i), language: "en", title: fmt.Sprintf("Harbour %d", i), text: "harbour"})
+	}
+	l.add(t, append(pages, page{url: "https://small.example/", language: "en", title: "Boats", text: "There is a harbour beside the old town and its walls."})...)
+	found := l.urls(t, search.Query{Text: "harbour"})
+	require.Len(t, found, 3, "%q", found)
+	require.Equal(t, "small.example/", found[2])
+	require.Len(t, l.urls(t, search.Query{Text: "harbour", Domain: "big.example", Limit: 20}), 20)
+	require.Len(t, l.urls(t, search.Query{Text: "harbour", Domain: "big.example", Limit: 20, Offset: 50}), 10)
+}
+
+// A phrase that one of many pages with all its words has is found, and so is what a minus leaves.
+func TestSearchPhraseAmongMany(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	var pages []page
+	for i := range 400 {
+		pages = append(pages, page{url: fmt.Sprintf("https://p%d.example/", i), language: "en", title: "Boats", text: "light and house, both of them"})
+	}
+	l.add(t, append(pages, page{url: "https://one.example/", language: "en", title: "Ships", text: "far off and the house light of them"})...)
+	require.Equal(t, []string{"one.example/"}, l.urls(t, search.Query{Text: `"house light"`}))
+	require.Equal(t, []string{"one.example/"}, l.urls(t, search.Query{Text: `light -boats`}))
+}
+
+func TestSearchOperators(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	l.add(
+		t,
+		page{url: "https://cats.example/", language: "en", text: "cats sleep"},
+		page{url: "https://dogs.example/", language: "en", text: "dogs sleep"},
+		page{url: "https://fish.example/", language: "en", text: "cats eat fish"},
+		page{url: "https://update.example/", language: "en", text: "select for update locks rows"},
+		page{url: "https://updates.example/", language: "en", text: "all updates of rows"},
+	)
+	for query, want := range map[string][]string{
+		"cats or dogs -fish":  {"cats.example/", "dogs.example/"},
+		"cats OR dogs sleep":  {"cats.example/", "dogs.example/"},
+		"sleep cats or dogs":  {"cats.example/", "dogs.example/"},
+		"-fish cats":          {"cats.example/"},
+		`"for update"`:        {"update.example/"},
+		"or cats or":          {"cats.example/", "fish.example/"},
+		"the cats":            {"cats.example/", "fish.example/"},
+		"update":              {"update.example/", "updates.example/"},
+		`dogs or "eat fish"`:  {"dogs.example/", "fish.example/"},
+		`“eat fish”`:          {"fish.example/"},
+		`cats -"eat fish"`:    {"cats.example/"},
+		"sleeping cat":        {"cats.example/"},
+		"rows select updates": {"update.example/", "updates.example/"},
+	} {
+		require.ElementsMatch(t, want, l.urls(t, search.Query{Text: query}), query)
+	}
+	require.Equal(t, "update.example/", l.urls(t, search.Query{Text: "rows select updates"})[0], "a page that lacks a word comes after those that have all")
+}
+
+func TestSearchSuggests(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	l.add(
+		t,
+		page{url: "https://a.example/", language: "en", text: "a lighthouse at the harbour"},
+		page{url: "https://b.example/", language: "en", text: "the harbour, the harbor"},
+	)
+	for query, want := range map[string]string{
+		"lihgthouse harbour": "lighthouse harbour", "harbuor": "harbour", "lighthosue -x": "lighthouse -x", "zzzz": "", "harbour": "",
+	} {
+		a, err := l.Find(t.Context(), search.Query{Text: query})
+		require.NoError(t, err)
+		require.Equal(t, want, a.Instead, query)
+	}
+}
+
+// A page without a description is shown with the heading under which the words stand.
+func TestSearchHeadings(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	l.add(t, page{url: "https://a.example/", language: "en", title: "Manual", text: "To begin with. Copy the files. Then remove them. And rest."}.with(
+		"Introduction", 0, "Copying files", 15, "Removing files", 31))
+	for query, want := range map[string]string{"copy": "Copying files", "removes": "Introduction", "remove": "Removing files", "manual": "Introduction", "rest": "Removing files"} {
+		results, err := l.Search(t.Context(), search.Query{Text: query})
+		require.NoError(t, err)
+		require.Len(t, results, 1, query)
+		require.Equal(t, want, results[0].Heading, query)
+	}
+	l.add(t, page{url: "https://b.example/", language: "en", title: "Guide", text: strings.Repeat("word ", 20), signals: crawl.Signals{Description: "What it is about"}}.with("One", 0))
+	results, err := l.Search(t.Context(), search.Query{Text: "guide"})
+	require.NoError(t, err)
+	require.Equal(t, "What it is about", results[0].Description)
+	require.Empty(t, results[0].Heading)
+}
