@@ -32,9 +32,9 @@ func (b *Builder) Build(out func(crawl.Chunk) error) (crawl.Segment, error) {
 	for n := range b.pages {
 		p := &b.pages[n]
 		r := reader{lists: lists, page: uint32(n), stems: b.Stems} //nolint:gosec // some hundred
-		words := r.read(p)
+		words, title := r.read(p)
 		t.add(meta{
-			page: p.Page, version: p.Version, domain: domainHash(p.Domain), words: lengthCode(words), worth: worthCode(p.Worth),
+			page: p.Page, version: p.Version, domain: domainHash(p.Domain), words: lengthCode(words), title: titleCode(title), worth: worthCode(p.Worth),
 			language: p.Language, date: dayOf(p.Date),
 		}, words)
 		r.mark(Domain(p.Domain))
@@ -81,11 +81,10 @@ type reader struct {
 	touched []*growing
 }
 
-// read reads a page and returns how many terms its main text has.
-func (r *reader) read(p *crawl.IndexedPage) (words int) {
+// read reads a page and returns how many terms its main text and its title have.
+func (r *reader) read(p *crawl.IndexedPage) (words, title int) {
 	r.configs = p.Configs
-	title := titleClass(placesIn(p.Title)) << titleShift
-	r.text(p.Title, titleBase, title, false)
+	title = r.text(p.Title, titleBase, inTitle, false)
 	r.text(p.Description, descriptionBase, inDescription, false)
 	r.text(p.Address, addressBase, inAddress, false)
 	r.text(p.Headings, headingsBase, inHeading, false)
@@ -96,21 +95,7 @@ func (r *reader) read(p *crawl.IndexedPage) (words int) {
 		g.list.places = append(g.list.places, g.coded...)
 		g.list.ends = append(g.list.ends, uint32(len(g.list.places))) //nolint:gosec // a segment in the making is small
 	}
-	return words
-}
-
-// placesIn is how many places a text has.
-func placesIn(text string) (most int) {
-	for item := range strings.SplitSeq(text, " ") {
-		_, places, _ := strings.Cut(item, ":")
-		if i := strings.LastIndexByte(places, ','); i >= 0 {
-			places = places[i+1:]
-		}
-		if n, err := strconv.Atoi(places); err == nil {
-			most = max(most, n)
-		}
-	}
-	return most
+	return words, title
 }
 
 // text reads one text of a page, and returns its last place.
@@ -201,7 +186,8 @@ func (g *growing) count(field feature, n int) {
 type meta struct {
 	page, version int64
 	domain        uint32
-	words, worth  byte
+	words, title  byte
+	worth         byte
 	language      string
 	date          uint16
 }
@@ -220,7 +206,7 @@ type tables struct {
 func (t *tables) add(m meta, words int) {
 	t.pages++
 	t.total += int64(words)
-	t.norms = append(t.norms, m.words, m.worth)
+	t.norms = append(t.norms, m.words, m.worth, m.title)
 	t.ids = binary.BigEndian.AppendUint64(t.ids, uint64(m.page))    //nolint:gosec // an id
 	t.ids = binary.BigEndian.AppendUint64(t.ids, uint64(m.version)) //nolint:gosec // a number of a sequence
 	t.ids = binary.BigEndian.AppendUint32(t.ids, m.domain)

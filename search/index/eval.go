@@ -202,14 +202,14 @@ func (p *part) since(pages []uint32) ([]uint32, error) {
 
 // norms returns how long the texts of pages are, compared with the average, and what
 // their scores are multiplied by.
-func (p *part) norms(pages []uint32) (long, factors []float32, err error) {
+func (p *part) norms(pages []uint32) (long []length, factors []float32, err error) {
 	norms, err := p.column(kindNorms, normBytes, normPages, pages)
 	if err != nil {
 		return nil, nil, err
 	}
-	long, factors = make([]float32, len(pages)), make([]float32, len(pages))
+	long, factors = make([]length, len(pages)), make([]float32, len(pages))
 	for i := range pages {
-		long[i] = lengths[norms[i*normBytes]] / p.s.stats.average
+		long[i] = length{text: lengths[norms[i*normBytes]] / p.s.stats.average, title: max(1, float32(norms[i*normBytes+2]))}
 		factors[i] = 1 + weights.worth*float32(norms[i*normBytes+1])/255
 	}
 	if p.s.q.Prefer == nil {

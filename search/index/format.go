@@ -28,7 +28,7 @@ const (
 
 // Columns: how many pages a chunk has, and how many bytes a page takes.
 const (
-	normBytes, normPages = 2, 3_800
+	normBytes, normPages = 3, 2_500
 	idBytes, idPages     = 20, 380
 	langBytes, langPages = 1, 7_600
 	dateBytes, datePages = 2, 3_800
@@ -57,35 +57,21 @@ func Language(base string) string { return languagePrefix + base }
 // feature is what is known of a term on a page: in which of the page's texts it is.
 type feature uint8
 
-// The bits of a feature. The title has two: how short it is, if the term is in it.
+// The bits of a feature, and behind them how often the term is in the main text.
 const (
 	inAddress feature = 1 << iota
 	inDescription
 	inHeading
 	inAnchor
-	titleShift = iota
-	countShift = titleShift + 2
-	titleMask  = feature(3) << titleShift
-	fieldsMask = feature(1)<<countShift - 1
+	inTitle
+	// countShift leaves a bit to what may come.
+	countShift = iota + 1
+	fieldsMask = inTitle<<1 - 1
 	// countCoded is the largest code of how often a term is in the main text: 3 means that
 	// a byte with 3 less than that follows.
 	countCoded = 3
 	countMost  = 255
 )
-
-func (f feature) title() int { return int(f&titleMask) >> titleShift }
-
-// titleClass is how short a title of so many terms is: 3 the shortest, 1 any.
-func titleClass(terms int) feature {
-	switch {
-	case terms <= 3:
-		return 3
-	case terms <= 7:
-		return 2
-	default:
-		return 1
-	}
-}
 
 // Texts of a page have places of their own, one after the other.
 const (
@@ -125,3 +111,6 @@ var lengths = func() (l [256]float32) {
 
 // worthCode is what a page is worth as a byte.
 func worthCode(worth float32) byte { return byte(min(255, max(0, math.Round(float64(worth)*255)))) }
+
+// titleCode is how many terms a title has, as a byte.
+func titleCode(n int) byte { return byte(min(255, n)) } //nolint:gosec // bounded

@@ -91,7 +91,7 @@ func (m *merger) number() error {
 			id := ids[i*idBytes:]
 			rows = append(rows, row{meta{
 				page: int64(binary.BigEndian.Uint64(id)), version: int64(binary.BigEndian.Uint64(id[8:])), //nolint:gosec // as they were coded
-				domain: binary.BigEndian.Uint32(id[16:]), words: norms[i*normBytes], worth: worthCode(worths[i]),
+				domain: binary.BigEndian.Uint32(id[16:]), words: norms[i*normBytes], title: norms[i*normBytes+2], worth: worthCode(worths[i]),
 				language: language, date: binary.BigEndian.Uint16(dates[i*dateBytes:]),
 			}, n, i, int(lengths[norms[i*normBytes]])})
 		}

@@ -186,7 +186,7 @@ func (p *part) where(places []int32) (f feature, count uint8) {
 		case at > descriptionBase:
 			f |= inDescription
 		default:
-			f |= 2 << titleShift
+			f |= inTitle
 		}
 	}
 	return f, count
@@ -203,6 +203,7 @@ type mark struct {
 	weight float32 // of the clause
 	count  float32 // in the main text
 	fields feature
+	terms  uint8 // how many it is
 }
 
 // atom returns the pages that have an atom.
@@ -222,7 +223,7 @@ func (p *part) atom(a Atom, within []uint32) (hits, error) {
 		}
 		found := hits{pages: r.pages, marks: make([]mark, len(r.pages))}
 		for i := range r.pages {
-			found.marks[i] = mark{weight: weight * w.Weight, count: float32(r.counts[i]), fields: r.feats[i]}
+			found.marks[i] = mark{weight: weight * w.Weight, count: float32(r.counts[i]), fields: r.feats[i], terms: uint8(len(w.Keys))}
 		}
 		all = union(all, found)
 	}
@@ -265,7 +266,7 @@ func union(a, b hits) hits {
 			out.pages = append(out.pages, a.pages[i])
 			out.marks = append(out.marks, mark{
 				weight: max(x.weight, y.weight), count: max(x.count, y.count),
-				fields: (x.fields|y.fields)&^titleMask | max(x.fields&titleMask, y.fields&titleMask),
+				fields: x.fields | y.fields, terms: max(x.terms, y.terms),
 			})
 			i, k = i+1, k+1
 		}
