@@ -35,7 +35,7 @@ func (f *finding) instead(ctx context.Context) (string, error) {
 // known reports whether any page has a word.
 func (f *finding) known(a index.Atom) bool {
 	for _, w := range a.Ways {
-		if f.search.Having(w.Keys[0]) > 0 {
+		if len(w.Keys) > 0 && f.search.Having(w.Keys[0]) > 0 {
 			return true
 		}
 	}

@@ -15,6 +15,7 @@ import (
 const (
 	stemWeight    = 0.85
 	variantWeight = 0.6
+	partsWeight   = 0.5
 )
 
 // planner makes a query of the index of what was typed.
@@ -123,6 +124,13 @@ func (p *planner) atom(c chunk) index.Atom {
 			w.Keys, w.At = append(w.Keys, index.Word(t.Term)), append(w.At, t.At-c.terms[0].At)
 		}
 		a.Ways = append(a.Ways, w)
+		if parts := c.parts(); len(parts) > 1 && !c.quoted {
+			all := index.Way{Weight: partsWeight}
+			for _, part := range parts {
+				all.All = append(all.All, p.atom(part))
+			}
+			a.Ways = append(a.Ways, all)
+		}
 		return a
 	}
 	seen := map[string]bool{}

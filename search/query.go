@@ -41,6 +41,25 @@ func (c chunk) name() string {
 	return ""
 }
 
+// parts are those of a name that has dots, as "asyncio.Queue.task_done" has: pages that are
+// about it may have them apart.
+func (c chunk) parts() []chunk {
+	if len(c.names) == 0 {
+		return nil
+	}
+	var parts []chunk
+	for text := range strings.FieldsFuncSeq(c.text, func(r rune) bool { return strings.ContainsRune(".:/()", r) }) {
+		if strings.IndexFunc(text, unicode.IsLetter) < 0 {
+			return nil // a number, or a version
+		}
+		part := chunk{text: text}
+		if part.terms, part.names = terms.Split(text, termsMax); len(part.terms) > 0 {
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
 // parsed is what a query asks for.
 type parsed struct {
 	// all are what a page must have: one of each list.

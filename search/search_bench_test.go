@@ -3,6 +3,7 @@ package search_test
 import (
 	"flag"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/db/dbtest"
+	"github.com/mosey-web/mosey/internal/keywords"
+	"github.com/mosey-web/mosey/internal/terms"
 	"github.com/mosey-web/mosey/search"
 )
 
@@ -34,56 +37,64 @@ func words(rng *rand.Rand) func() string {
 	return func() string { return "w" + strconv.FormatUint(zipf.Uint64(), 36) }
 }
 
-// fill stores n pages without crawling them.
+// fill stores n pages without crawling them, and indexes them as a worker does.
 func fill(b *testing.B, store *db.Store, n int) {
 	b.Helper()
-	pool := store.Pool()
 	exec := func(sql string, args ...any) {
-		_, err := pool.Exec(b.Context(), sql, args...)
+		_, err := store.Pool().Exec(b.Context(), sql, args...)
 		require.NoError(b, err, sql)
 	}
 	exec(`INSERT INTO pages (url, domain, origin, status, language, signals, content_hash, fetched_at, extractor)
 		SELECT 'https://d' || i / $2::integer || '.example/' || i, 'd' || i / $2::integer || '.example', 'https://d' || i / $2::integer || '.example', 'fetched', 'en',
 			jsonb_build_object('title', 'Page ' || i, 'description', 'What page ' || i || ' is about'), substr(sha256(i::text::bytea), 1, 16), now(), 1
 		FROM generate_series(1, $1::integer) AS i`, n, benchDomains)
-	exec("DROP INDEX page_keywords_terms")
+	exec(`INSERT INTO page_ranks (page_id, inlinks, score) SELECT i, 1, (i * 7919 % 1000) / 1000.0 FROM generate_series(1, $1::integer) AS i`, n)
 	rng := rand.New(rand.NewPCG(1, 2))
-	word, i := words(rng), 0
-	conn, err := pool.Acquire(b.Context())
-	require.NoError(b, err)
-	defer conn.Release()
-	var line strings.Builder
-	_, err = conn.Conn().CopyFrom(b.Context(), pgx.Identifier{"bench_keywords"}, []string{"page_id", "rank", "terms"}, pgx.CopyFromFunc(func() ([]any, error) {
-		if i == n {
-			return nil, nil
+	word := words(rng)
+	text := func(n int) string {
+		var b strings.Builder
+		for range n {
+			b.WriteString(word() + " ")
 		}
-		i++
-		line.Reset()
-		for at := range benchWords {
-			weight := ""
-			if at < 5 {
-				weight = "A"
+		return b.String()
+	}
+	const some = 20_000
+	writer := keywords.Writer{Store: store, Logger: slog.New(slog.DiscardHandler)}
+	var indexing time.Duration
+	for from := 0; from < n; from += some {
+		conn, err := store.Pool().Acquire(b.Context())
+		require.NoError(b, err)
+		i := from
+		_, err = conn.Conn().CopyFrom(b.Context(), pgx.Identifier{"keywords_waiting"}, []string{"page_id", "domain", "language", "configs", "title", "body"},
+			pgx.CopyFromFunc(func() ([]any, error) {
+				if i == min(n, from+some) {
+					return nil, nil
+				}
+				i++
+				x := terms.Index(terms.Page{Language: "en", Title: text(5), Text: text(benchWords)})
+				return []any{int64(i), fmt.Sprintf("d%d.example", i/benchDomains), "en", x.Configs, x.Title, x.Text}, nil
+			}))
+		conn.Release()
+		require.NoError(b, err)
+		start := time.Now()
+		require.NoError(b, writer.Write(b.Context()))
+		for {
+			merged, err := store.MergeIndex(b.Context(), 2_000_000)
+			require.NoError(b, err)
+			if !merged {
+				break
 			}
-			fmt.Fprintf(&line, "%s:%d%s ", word(), at+1, weight)
 		}
-		return []any{int64(i), float32(rng.Float64() * rng.Float64()), line.String()}, nil
-	}))
-	require.NoError(b, err)
+		indexing += time.Since(start)
+	}
+	b.Logf("indexing took %.2f ms a page", indexing.Seconds()*1000/float64(n))
 }
 
 func BenchmarkSearch(b *testing.B) {
 	store := dbtest.New(b)
-	_, err := store.Pool().Exec(b.Context(), "CREATE UNLOGGED TABLE bench_keywords (page_id bigint, rank real, terms text)")
-	require.NoError(b, err)
 	start := time.Now()
 	fill(b, store, *benchPages)
-	for _, sql := range []string{
-		`INSERT INTO page_keywords (page_id, domain, language, config, rank, keywords_tsv)
-			SELECT k.page_id, p.domain, 'en', 'english', k.rank, k.terms::tsvector FROM bench_keywords k INNER JOIN pages p ON p.id = k.page_id`,
-		"DROP TABLE bench_keywords",
-		"SET maintenance_work_mem = '1GB'; CREATE INDEX page_keywords_terms ON page_keywords USING gin (keywords_tsv)",
-		"VACUUM ANALYZE page_keywords", "VACUUM ANALYZE pages",
-	} {
+	for _, sql := range []string{"VACUUM ANALYZE page_keywords", "VACUUM ANALYZE pages", "VACUUM ANALYZE index_chunks", "CHECKPOINT"} {
 		_, err := store.Pool().Exec(b.Context(), sql)
 		require.NoError(b, err, sql)
 	}
@@ -95,6 +106,9 @@ func BenchmarkSearch(b *testing.B) {
 		text func() string
 	}{
 		{"Frequent", func() string { return "w0" }},
+		{"TwoFrequent", func() string { return "w0 w1" }},
+		{"FrequentPhrase", func() string { return `"w0 w1"` }},
+		{"FrequentOr", func() string { return "w0 or w1 -w2" }},
 		{"Word", word},
 		{"TwoWords", func() string { return word() + " " + word() }},
 		{"Phrase", func() string { return `"` + word() + " " + word() + `"` }},
@@ -119,26 +133,15 @@ func BenchmarkSearch(b *testing.B) {
 			b.ReportMetric(float64(found)/float64(len(took)), "results")
 		})
 	}
-	plan(b, store)
 	sizes(b, store)
-}
-
-// plan logs how the pages of a frequent word are found.
-func plan(b *testing.B, store *db.Store) {
-	b.Helper()
-	rows, err := store.Pool().Query(b.Context(), `EXPLAIN (ANALYZE, BUFFERS, SUMMARY OFF)
-		SELECT k.page_id, k.config, k.rank FROM page_keywords k WHERE k.keywords_tsv @@ 'w0'::tsquery LIMIT 50000`)
-	require.NoError(b, err)
-	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	require.NoError(b, err)
-	b.Log("\n" + strings.Join(lines, "\n"))
 }
 
 // sizes logs how large the tables are.
 func sizes(b *testing.B, store *db.Store) {
 	b.Helper()
-	rows, err := store.Pool().Query(b.Context(), `SELECT c.relname || ': ' || pg_total_relation_size(c.oid) / $1::integer || ' bytes a page, indexes '
-		|| pg_indexes_size(c.oid) / $1::integer FROM pg_class c WHERE c.relname IN ('pages', 'page_keywords') ORDER BY 1`, *benchPages)
+	rows, err := store.Pool().Query(b.Context(), `SELECT c.relname || ': ' || pg_total_relation_size(c.oid) / $1::integer || ' bytes a page'
+		FROM pg_class c WHERE c.relname IN ('pages', 'page_keywords', 'index_chunks')
+		UNION ALL SELECT 'segments: ' || count(*) || ', chunks of ' || sum(bytes) / $1::integer || ' bytes a page' FROM index_segments ORDER BY 1`, *benchPages)
 	require.NoError(b, err)
 	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(b, err)

@@ -85,13 +85,7 @@ func (p *part) steps() []step {
 		}
 		st := step{clause: i}
 		for _, a := range c.Any {
-			for _, w := range a.Ways {
-				least := p.terms[w.Keys[0]].pages
-				for _, k := range w.Keys {
-					least = min(least, p.terms[k].pages)
-				}
-				st.pages += least
-			}
+			st.pages += p.having(a)
 		}
 		steps = append(steps, st)
 	}
@@ -104,6 +98,21 @@ func (p *part) steps() []step {
 	}
 	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Compare(a.pages, b.pages) })
 	return steps
+}
+
+// having is how many pages have an atom, at most.
+func (p *part) having(a Atom) (pages int) {
+	for _, w := range a.Ways {
+		least := p.segment.Pages
+		for _, k := range w.Keys {
+			least = min(least, p.terms[k].pages)
+		}
+		for _, part := range w.All {
+			least = min(least, p.having(part))
+		}
+		pages += least
+	}
+	return pages
 }
 
 // take returns the pages that have what a step asks for.

@@ -79,8 +79,8 @@ const (
 	descriptionBase = 128
 	addressBase     = 384
 	headingsBase    = 512
-	anchorsBase     = 2_048
-	textBase        = 2_560
+	anchorsBase     = 4_096
+	textBase        = 4_608
 
 	// placesMost is how many places of a term on a page are kept.
 	placesMost = 255

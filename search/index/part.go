@@ -211,21 +211,53 @@ func (p *part) atom(a Atom, within []uint32) (hits, error) {
 	weight := p.s.stats.of(a)
 	var all hits
 	for _, w := range a.Ways {
-		var r run
-		var err error
-		if len(w.Keys) == 1 {
-			r, err = p.load(w.Keys[0], within)
-		} else {
-			r, err = p.phrase(w, within)
-		}
+		found, err := p.way(w, weight*w.Weight, within)
 		if err != nil {
 			return hits{}, err
 		}
-		found := hits{pages: r.pages, marks: make([]mark, len(r.pages))}
-		for i := range r.pages {
-			found.marks[i] = mark{weight: weight * w.Weight, count: float32(r.counts[i]), fields: r.feats[i], terms: uint8(len(w.Keys))}
-		}
 		all = union(all, found)
+	}
+	return all, nil
+}
+
+// way returns the pages that have an atom in one way.
+func (p *part) way(w Way, weight float32, within []uint32) (hits, error) {
+	var r run
+	var err error
+	switch len(w.Keys) {
+	case 0:
+		return p.together(w.All, weight, within)
+	case 1:
+		r, err = p.load(w.Keys[0], within)
+	default:
+		r, err = p.phrase(w, within)
+	}
+	found := hits{pages: r.pages, marks: make([]mark, len(r.pages))}
+	for i := range r.pages {
+		found.marks[i] = mark{weight: weight, count: float32(r.counts[i]), fields: r.feats[i], terms: uint8(len(w.Keys))} //nolint:gosec // of a query
+	}
+	return found, err
+}
+
+// together returns the pages that have all of some atoms. They have them as often as the
+// rarest of them, in the texts that have all of them.
+func (p *part) together(atoms []Atom, weight float32, within []uint32) (hits, error) {
+	var all hits
+	for n, a := range atoms {
+		found, err := p.atom(a, within)
+		if err != nil || len(found.pages) == 0 {
+			return hits{}, err
+		}
+		if n > 0 {
+			for i, before := range all.on(found.pages) {
+				m := &found.marks[i]
+				m.count, m.fields, m.terms = min(m.count, before.count), m.fields&before.fields, m.terms+before.terms
+			}
+		}
+		for i := range found.marks {
+			found.marks[i].weight = weight
+		}
+		all, within = found, found.pages
 	}
 	return all, nil
 }

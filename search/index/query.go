@@ -49,6 +49,8 @@ type Way struct {
 	Keys []string
 	// At has for each key its place in the phrase.
 	At []int
+	// All, in place of keys, are atoms that a page has anywhere.
+	All []Atom
 	// Weight is how much it counts that a page has the word in this way, up to 1.
 	Weight float32
 }
@@ -65,10 +67,12 @@ func (q *Query) keys() []string {
 			}
 		}
 	}
-	atoms := func(list []Atom) {
+	var atoms func(list []Atom)
+	atoms = func(list []Atom) {
 		for _, a := range list {
 			for _, w := range a.Ways {
 				add(w.Keys)
+				atoms(w.All)
 			}
 		}
 	}
@@ -105,6 +109,9 @@ func (s *statistics) of(a Atom) float32 {
 			continue
 		}
 		sum := float32(0)
+		for _, part := range w.All {
+			sum += s.of(part)
+		}
 		for _, k := range w.Keys {
 			sum += s.idf(float64(s.having[k]))
 		}

@@ -7,10 +7,10 @@ import (
 )
 
 const (
-	// lookedAtOnce is how many candidates have their positions compared at once, and
-	// lookedMost for how many a ranking does so.
-	lookedAtOnce = 200
-	lookedMost   = 20_000
+	// lookedFirst is how many candidates have their positions compared at first, each further
+	// time four times as many; lookedMost is for how many a ranking does so.
+	lookedFirst = 200
+	lookedMost  = 50_000
 )
 
 // Hit is a page that a query has found.
@@ -115,7 +115,7 @@ func (r *Ranking) Next(most int) ([]Hit, error) {
 func (r *Ranking) prepare() error {
 	for len(r.pending) > 0 && (len(r.ready) == 0 || r.ready[0].bound < r.pending[0].bound) {
 		var some []candidate
-		for len(some) < lookedAtOnce && len(r.pending) > 0 {
+		for most := max(lookedFirst, 3*r.looked); len(some) < most && len(r.pending) > 0; {
 			some = append(some, r.pending.pop())
 		}
 		r.looked += len(some)

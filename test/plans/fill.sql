@@ -144,11 +144,13 @@ SELECT m.id, m.domain, 'en', '{english}', 'page:1', 'common:1 words:2 harbours:3
 FROM made AS m WHERE m.outcome = 'success' AND m.kind = 'page' AND m.id % 20 IN (0, 4) ORDER BY m.id;
 
 -- The index: segments of some thousand chunks each.
-INSERT INTO index_segments (id, pages, words, bytes, languages) SELECT i, 5000, 100000, 10000000, '{en}' FROM generate_series(3, 22) AS i;
+INSERT INTO index_segments (id, pages, words, bytes, languages) SELECT i, 5000, 100000, 10000000, '{en}' FROM generate_series(3, 22) AS i
+ON CONFLICT DO NOTHING;
 
 INSERT INTO index_chunks (segment_id, kind, key, data)
 SELECT s, k, convert_to('w' || n, 'UTF8'), '\x0102030405060708'
-FROM generate_series(3, 22) AS s CROSS JOIN generate_series(1, 3) AS k CROSS JOIN generate_series(1, 1000) AS n;
+FROM generate_series(3, 22) AS s CROSS JOIN generate_series(1, 3) AS k CROSS JOIN generate_series(1, 1000) AS n
+ON CONFLICT DO NOTHING;
 
 INSERT INTO page_ranks (page_id, inlinks, score)
 SELECT m.id, m.o % 9, 0.3 + m.o % 5 / 10.0 FROM made AS m WHERE m.s BETWEEN 3 AND 1000 AND m.kind = 'page' ORDER BY m.id;
