@@ -83,7 +83,6 @@ var allowed = []allowance{
 	{"recrawls_add", "SELECT DISTINCT p.domain", 5_000, "it finds the domains of a batch of pages"},
 	{"RecrawlsOlder", "", 1_000_000, "it sorts the pages of a domain by their ids"},
 	{"images_near", "", 5_000, "it makes 250 steps along each of three indexes"},
-	{"pages_search", "looked", 200_000, "it looks at up to p_looked pages, which are 30,000"},
 	{"patterns_charge", "LIMIT 2000", 30_000, "it looks at the first 2,000 pending pages, each time that a bad pattern has doubled"},
 
 	{"OutageList", "", 30_000, "an outage is one row: there are few"},
