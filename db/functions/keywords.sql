@@ -48,10 +48,17 @@ BEGIN
             AND (a.doc #> '{page,unlisted}' IS NOT NULL OR a.doc #> '{page,signals}' IS NOT NULL AND NOT p -> (a.n - 1) ? 'index')
     );
     IF cardinality(v_gone) > 0 THEN
-        -- what waits first: a worker that has just taken it has stored it once this goes on
-        DELETE FROM keywords_waiting k WHERE k.page_id = ANY (v_gone);
-        DELETE FROM page_keywords k WHERE k.page_id = ANY (v_gone);
+        PERFORM keywords_forget(v_gone);
     END IF;
+END
+$$;
+
+-- Deletes what pages are found by, what waits first: a worker that has just taken it has
+-- stored it once this goes on.
+CREATE OR REPLACE FUNCTION keywords_forget(p_pages bigint []) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM keywords_waiting k WHERE k.page_id = ANY (p_pages);
+    DELETE FROM page_keywords k WHERE k.page_id = ANY (p_pages);
 END
 $$;
 

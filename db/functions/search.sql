@@ -62,7 +62,7 @@ BEGIN
     FROM (
         SELECT p.*, a.score
         FROM answering a CROSS JOIN LATERAL (SELECT x.* FROM pages x WHERE x.id = a.page_id LIMIT 1) p
-        WHERE p.status = 'fetched' AND NOT p.noindex
+        WHERE NOT p.noindex
             AND coalesce((p.usage ->> 'unavailable_after')::timestamptz > now(), true)
             AND p.usage #>> '{content_signals,search,answer}' IS DISTINCT FROM 'no'
         ORDER BY a.score DESC, p.id LIMIT p_most

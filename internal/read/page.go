@@ -112,7 +112,7 @@ func (r *reading) parse(ctx context.Context, at *crawl.Attempt, resp *fetch.Resp
 func (r *reading) index(at *crawl.Attempt, resp *fetch.Response, page extract.Page, said usage.Usage) {
 	declared := slices.Concat(page.Declared, resp.Header.Values("Content-Language"))
 	at.Page.Language = r.Languages.Detect(page.Prose, declared...)
-	if listed(said, resp.EndedAt) {
+	if usage.Listed(said, resp.EndedAt) {
 		at.Index = terms.Index(terms.Page{
 			Language: at.Page.Language, Title: page.Title, Headings: page.Headings,
 			Description: page.Description, Text: page.Main,
