@@ -86,6 +86,9 @@ type Attempt struct {
 	AllLinks bool `json:"all_links,omitempty"`
 	// AllSitemaps says it of the sitemaps and feeds among them.
 	AllSitemaps bool `json:"all_sitemaps,omitempty"`
+	// LinksForbidden is set if the publisher forbids the purpose of the run. The links that the
+	// page had, and what it said of images, are deleted then.
+	LinksForbidden bool `json:"links_forbidden,omitempty"`
 	// Redirect says that Links is the one target of a redirect.
 	Redirect bool `json:"redirect,omitempty"`
 	// Follow says how the links become part of the run; nil is not at all.
@@ -129,7 +132,7 @@ func (a Attempt) Bare(why string) Attempt {
 	a.AllLinks, a.AllSitemaps = false, false
 	a.Images, a.FollowImages, a.AllImages, a.ImagesForbidden, a.Image = nil, nil, false, false, nil
 	if a.Page != nil {
-		page := PageUpdate{Failed: a.Page.Failed}
+		page := PageUpdate{Failed: a.Page.Failed, Unlisted: a.Page.Unlisted, Outdated: a.Page.Outdated}
 		if a.Page.Visit != nil {
 			page.Visit = &VisitUpdate{}
 		}
@@ -179,10 +182,9 @@ type PageUpdate struct {
 	Images bool `json:"images,omitempty"`
 	// IsPage says that it is a page, whatever it was taken for.
 	IsPage bool `json:"is_page,omitempty"`
-	// Outdated says that an unchanged page must be read again all the same: something
-	// that its publisher had forbidden is allowed now.
+	// Outdated is set if the page must be read at its next visit, changed or not: it is gone.
 	Outdated bool `json:"outdated,omitempty"`
-	// Unlisted says that the page must not be found any more.
+	// Unlisted is set if the page must not be found any more.
 	Unlisted bool   `json:"unlisted,omitempty"`
 	SimHash  *int64 `json:"simhash,omitempty"`
 	NoIndex  bool   `json:"noindex,omitempty"`

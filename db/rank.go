@@ -2,14 +2,17 @@ package db
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/usage"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
@@ -24,11 +27,20 @@ const notCounted = int32(crawl.RelUGC | crawl.RelSponsored | crawl.RelAlternate)
 // nofollow, ugc or sponsored. There may be many millions of them, which sqlc would read
 // at once.
 const countedLinks = `
-	SELECT l.from_page_id, l.to_page_id FROM page_links AS l
+	SELECT l.from_page_id, l.to_page_id, coalesce(l.rel, 0) & $2::integer <> 0 FROM page_links AS l
 	WHERE l.gone_at IS NULL AND NOT l.nofollow AND l.kind IN ('link', 'redirect') AND coalesce(l.rel, 0) & $1::integer = 0`
 
+// rankedPages are the pages that links lead from and to. A page is silent, its links do not
+// count, if its publisher wants none of them followed or gives a page of another domain as its
+// original: the same links are there.
+const rankedPages = `
+	SELECT id, domain, nofollow OR coalesce(
+		strpos(signals ->> 'canonical_url', '//' || domain) + strpos(signals ->> 'canonical_url', '//www.' || domain) = 0, false
+	)
+	FROM pages WHERE kind = 'page'`
+
 // CountedLinks calls yield for each link from a domain to a page of another by which ranks
-// are computed. It holds four bytes for each page that is stored: both ends of a link are
+// are computed. Of a silent page that is only the link to its original. It holds four bytes for each page that is stored: both ends of a link are
 // looked up here, as to join them in the database takes several times as long.
 func (s *Store) CountedLinks(ctx context.Context, yield func(from, to string, page int64)) error {
 	err := s.snapshot(ctx, func(tx pgx.Tx) error {
@@ -36,12 +48,16 @@ func (s *Store) CountedLinks(ctx context.Context, yield func(from, to string, pa
 		if err != nil {
 			return err
 		}
-		rows, err := tx.Query(ctx, countedLinks, notCounted)
+		rows, err := tx.Query(ctx, countedLinks, notCounted, int32(crawl.RelCanonical))
 		if err != nil {
 			return err
 		}
 		var from, to int64
-		_, err = pgx.ForEachRow(rows, []any{&from, &to}, func() error {
+		var canonical bool
+		_, err = pgx.ForEachRow(rows, []any{&from, &to, &canonical}, func() error {
+			if known.silent(from) && !canonical {
+				return nil
+			}
 			if a, b := known.of(from), known.of(to); a != b && a != 0 && b != 0 {
 				yield(known.names[a], known.names[b], to)
 			}
@@ -54,7 +70,8 @@ func (s *Store) CountedLinks(ctx context.Context, yield func(from, to string, pa
 
 // pageDomains are the domains of pages.
 type pageDomains struct {
-	// names are the domains from 1; byID says which of them that of a page is, 0 none.
+	// names are the domains from 1. byID has which of them that of a page is, 0 none, and
+	// silentBit.
 	names []string
 	byID  []uint32
 }
@@ -65,21 +82,24 @@ func readPageDomains(ctx context.Context, tx pgx.Tx) (pageDomains, error) {
 		return pageDomains{}, err
 	}
 	known := pageDomains{names: []string{""}, byID: make([]uint32, most+1)}
-	rows, err := tx.Query(ctx, "SELECT id, domain FROM pages WHERE kind = 'page'")
+	rows, err := tx.Query(ctx, rankedPages)
 	if err != nil {
 		return known, err
 	}
 	numbers := map[string]uint32{}
 	var id int64
 	var domain pgtype.DriverBytes
-	_, err = pgx.ForEachRow(rows, []any{&id, &domain}, func() error {
+	var silent bool
+	_, err = pgx.ForEachRow(rows, []any{&id, &domain, &silent}, func() error {
 		n, found := numbers[string(domain)]
 		if !found {
 			n = uint32(len(known.names)) //nolint:gosec // memory ends first
 			known.names = append(known.names, string(domain))
 			numbers[known.names[n]] = n
 		}
-		known.byID[id] = n
+		if known.byID[id] = n; silent {
+			known.byID[id] |= silentBit
+		}
 		return nil
 	})
 	return known, err
@@ -89,7 +109,14 @@ func (p pageDomains) of(page int64) uint32 {
 	if page < 0 || page >= int64(len(p.byID)) {
 		return 0
 	}
-	return p.byID[page]
+	return p.byID[page] &^ silentBit
+}
+
+// silentBit marks silent pages in pageDomains.byID.
+const silentBit = 1 << 31
+
+func (p pageDomains) silent(page int64) bool {
+	return page >= 0 && page < int64(len(p.byID)) && p.byID[page]&silentBit != 0
 }
 
 // StoreDomainRanks stores what some domains are worth, and returns how many have changed.
@@ -137,7 +164,8 @@ func (s *Store) StorePageRanks(ctx context.Context, ranks crawl.PageRanks) (chan
 	return int(n), int(m), err
 }
 
-// Anchors returns the texts of links from other domains for the pages of some ranks. It
+// Anchors returns the texts of links from other domains for the pages of some ranks: those
+// of pages that may be found themselves, and are not silent. It
 // also has the pages between them that had such texts at the last FoldAnchors, without
 // texts if they have lost them.
 func (s *Store) Anchors(ctx context.Context, ranks crawl.PageRanks) ([]crawl.Anchors, error) {
@@ -148,15 +176,25 @@ func (s *Store) Anchors(ctx context.Context, ranks crawl.PageRanks) ([]crawl.Anc
 		return nil, translate("read anchors", err)
 	}
 	var all []crawl.Anchors
+	now := time.Now()
 	for _, r := range rows {
 		if n := len(all); n == 0 || all[n-1].Page != r.PageID {
 			all = append(all, crawl.Anchors{Page: r.PageID, Domain: r.Domain})
 		}
-		if a := &all[len(all)-1]; r.Anchor != "" {
+		if a := &all[len(all)-1]; r.Anchor != "" && quotable(r.Usage, now) {
 			a.Said = append(a.Said, crawl.Anchor{Domain: r.FromDomain, Text: r.Anchor})
 		}
 	}
 	return all, nil
+}
+
+// quotable reports whether other pages may be found by what a page says, by its usage.
+func quotable(data []byte, now time.Time) bool {
+	if data == nil {
+		return true
+	}
+	var said usage.Usage
+	return json.Unmarshal(data, &said) == nil && usage.Listed(said, now)
 }
 
 func int32Of(n int) int32 { return int32(min(n, math.MaxInt32)) } //nolint:gosec // bounded

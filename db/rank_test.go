@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"testing"
@@ -130,6 +131,52 @@ func TestRank(t *testing.T) {
 		require.Zero(t, one[int](t, b, "SELECT count(*) FROM domain_ranks WHERE domain = 'hub.example'"))
 		require.Zero(t, one[float64](t, b, "SELECT priority_score FROM domains WHERE domain = 'hub.example'"))
 	})
+}
+
+// Links count only if their page speaks for itself and may be quoted.
+func TestRankCountsPagesThatSpeakForThemselves(t *testing.T) {
+	t.Parallel()
+	const hub = "https://hub.example/"
+	b := setup(t, settings.Settings{MinRefetch: new(settings.Duration(0))})
+	cases := map[string]struct {
+		change          func(*crawl.PageUpdate)
+		counted, quoted bool
+	}{
+		"plain":     {counted: true, quoted: true},
+		"original":  {change: func(p *crawl.PageUpdate) { p.Signals.Canonical = "https://www.original.example/x" }, counted: true, quoted: true},
+		"copy":      {change: func(p *crawl.PageUpdate) { p.Signals.Canonical = "https://plain.example/" }},
+		"nofollow":  {change: func(p *crawl.PageUpdate) { p.NoFollow = true }},
+		"noindex":   {change: func(p *crawl.PageUpdate) { p.Usage = json.RawMessage(`{"noindex": "meta robots"}`) }, counted: true},
+		"past":      {change: func(p *crawl.PageUpdate) { p.Usage = json.RawMessage(`{"unavailable_after": "2020-01-01T00:00:00Z", "unavailable_after_by": "X-Robots-Tag"}`) }, counted: true},
+		"unsearch":  {change: func(p *crawl.PageUpdate) { p.Usage = json.RawMessage(`{"content_signals": {"search": {"answer": "no", "by": "x"}}}`) }, counted: true},
+		"noarchive": {change: func(p *crawl.PageUpdate) { p.Usage = json.RawMessage(`{"noarchive": "meta robots"}`) }, counted: true, quoted: true},
+	}
+	b.seed(t, hub)
+	for name := range cases {
+		b.seed(t, "https://"+name+".example/")
+	}
+	b.claim(t, 20)
+	b.reads(t, hub, "water")
+	for name, c := range cases {
+		domain := name + ".example"
+		at := attempted(b.begin(t, domain), domain, called(t, name, hub)...)
+		if c.change != nil {
+			c.change(at.Page)
+		}
+		b.finish(t, at)
+	}
+	counted, quoted := map[string]bool{}, map[string]bool{}
+	require.NoError(t, b.CountedLinks(t.Context(), func(from, _ string, _ int64) { counted[from] = true }))
+	id := one[int64](t, b, "SELECT id FROM pages WHERE url = $1", hub)
+	anchors, err := b.Anchors(t.Context(), crawl.PageRanks{After: id - 1, Upto: id, Pages: []crawl.RankedPage{{ID: id}}})
+	require.NoError(t, err)
+	for _, a := range anchors[0].Said {
+		quoted[a.Domain] = true
+	}
+	for name, c := range cases {
+		require.Equal(t, c.counted, counted[name+".example"], "%s counts", name)
+		require.Equal(t, c.quoted, quoted[name+".example"], "%s is quoted", name)
+	}
 }
 
 func withoutSteps(r report.Ranks) report.Ranks {

@@ -49,8 +49,10 @@ func crawlAll(t *testing.T, b *bundle) {
 	a.IP, a.IPDelay = address, crawl.Millis(time.Millisecond)
 	a.Health = &crawl.Health{Slowdown: settings.Duration(time.Second)}
 	a.Charge = &crawl.Charge{Patterns: []string{"/p/N"}, Fingerprints: []byte("of it")}
+	a.LinksForbidden = true
 	n = b.finish(t, a)
 	require.Equal(t, "https://a.example/2", n.URL)
+	require.Zero(t, one[int](t, b, "SELECT count(*)::int FROM page_links"))
 
 	n = b.begin(t, domainA)
 	require.NoError(t, b.Abandon(t.Context(), startOf(n, domainA, ""), n.CrawlID, 0, false, "no route"))

@@ -13,10 +13,7 @@ func Closing(d Decision, domain string, now time.Time) crawl.Attempt {
 	}
 	at.Recrawl = AgainUnasked(d, now)
 	if d.Do == Refuse {
-		at.Page = &crawl.PageUpdate{Failed: true}
-		if d.Crawl.Kind.Image() {
-			at.Image = &crawl.ImageUpdate{Problem: crawl.ImageForbidden, Forget: d.ByUse}
-		}
+		refused(d, &at)
 		return at
 	}
 	at.Skipped = d.Reason
@@ -31,4 +28,21 @@ func Closing(d Decision, domain string, now time.Time) crawl.Attempt {
 	at.Error = ""
 	at.FollowKnown = FollowSkipped(*d.Run, *d.Crawl)
 	return at
+}
+
+// refused records that a page is not asked for. Only what its publisher says of it has it leave
+// the index: it stays there if that cannot be known for now.
+func refused(d Decision, at *crawl.Attempt) {
+	c := *d.Crawl
+	at.Page = &crawl.PageUpdate{Failed: true}
+	switch {
+	case c.Kind.Image():
+		at.Image = &crawl.ImageUpdate{Problem: crawl.ImageForbidden, Forget: d.ByUse}
+	case d.ByUse && leaves(c):
+		Forget(c, at)
+		said, _ := KeptUsage(c) // the page itself has said nothing new
+		at.Page.Usage, at.Page.NoIndex, at.Page.NoFollow = c.Usage, said.NoIndex.Said(), said.NoFollow.Said()
+	case d.ByRule:
+		Gone(c, at)
+	}
 }

@@ -94,9 +94,11 @@ type Decision struct {
 	// Outcome is what Skip and Refuse record, with the Trap if it is one.
 	Outcome crawl.Outcome
 	Trap    crawl.Trap
-	// ByUse says that Refuse is for what the publisher says of the page's use, and not of
-	// who may ask for it.
-	ByUse bool
+	// ByRule is set if Refuse is for a rule of robots.txt about the page, ByUse if it is for
+	// what the publisher says of the page's use. Neither is set if what the publisher says
+	// could not be read.
+	ByRule bool
+	ByUse  bool
 	// Pace is how the domain may be asked.
 	Pace Pace
 	// Usage is what is known of the page's use before it is requested.

@@ -57,10 +57,12 @@ func robots(f Facts, now time.Time, d *Decision) robotsAnswer {
 		return refuse("%s, which may forbid it, is disallowed by robots.txt line %d", usage.TDMPath, f.Ruling.TDMLine)
 	}
 	if !f.Ruling.Allowed {
+		d.ByRule = true
 		return refuse("robots.txt line %d: %s", f.Ruling.Line, f.Ruling.Rule)
 	}
 	if allowed, why := usage.Allows(*d.Run.Settings.Purpose, f.Ruling.Usage); !allowed {
-		d.ByUse = true
+		known, _ := usage.Allows(*d.Run.Settings.Purpose, f.Ruling.Usage.Known())
+		d.ByUse = !known
 		return refuse("%s", why)
 	}
 	d.Usage = f.Ruling.Usage

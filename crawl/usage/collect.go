@@ -51,7 +51,10 @@ func (p *Usage) AddRobots(lines []string) {
 
 // AddTDM adds the rule of tdmrep.json that [TDM.Match] found for the page.
 func (p *Usage) AddTDM(rule TDMRule) {
-	if rule.Reserved {
+	switch {
+	case rule.Unread:
+		mark(&p.TDMReserved, SourceUnreadTDM)
+	case rule.Reserved:
 		mark(&p.TDMReserved, SourceFileTDM)
 	}
 	p.setPolicy(policyURL(rule.Policy))

@@ -63,6 +63,14 @@ func Indexable(p Usage, now time.Time) (bool, string) {
 	return true, ""
 }
 
+// Listed reports whether a page may be found by those who search at a time, whatever the
+// purpose of the run that reads it.
+func Listed(p Usage, now time.Time) bool {
+	indexable, _ := Indexable(p, now)
+	search, _ := Allows(settings.PurposeSearch, p)
+	return indexable && search
+}
+
 // FollowLinks reports whether the links of a page may be followed, and if not why.
 // Links may be marked one by one, too, which the page's signals do not tell.
 func FollowLinks(p Usage) (bool, string) {

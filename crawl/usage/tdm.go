@@ -39,6 +39,9 @@ type TDMRule struct {
 
 	Reserved bool `json:"reserved"`
 
+	// Unread is set where the file could not be read, and may reserve all.
+	Unread bool `json:"unread,omitempty"`
+
 	// Policy is the http or https URL of the terms, or empty.
 	Policy string `json:"policy,omitempty"`
 }

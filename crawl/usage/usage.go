@@ -31,6 +31,7 @@ const (
 	SourceMetaTDM       Source = "meta tdm-reservation"
 	SourceHeaderTDM     Source = "the header tdm-reservation"
 	SourceFileTDM       Source = TDMPath
+	SourceUnreadTDM     Source = TDMPath + ", which could not be read"
 	SourceHeaderSignal  Source = "the header Content-Signal"
 	SourceRobotsSignals Source = "Content-Signal in robots.txt"
 )
@@ -115,6 +116,14 @@ func (p *Usage) AddKept(last Usage, header bool) {
 			f.to.merge(*f.from)
 		}
 	}
+}
+
+// Known is what is certain: without what a tdmrep.json may say that could not be read.
+func (p Usage) Known() Usage {
+	if p.TDMReserved == SourceUnreadTDM {
+		p.TDMReserved = ""
+	}
+	return p
 }
 
 // mark keeps the first source.

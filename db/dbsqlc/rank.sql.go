@@ -68,9 +68,9 @@ func (q *Queries) PageRank(ctx context.Context, pageID int64) (PageRankRow, erro
 const rankAnchors = `-- name: RankAnchors :many
 SELECT
     k.page_id, k.domain, coalesce(k.language, '')::text AS language, coalesce(a.from_domain, '')::text AS from_domain,
-    coalesce(a.anchor, '')::text AS anchor
+    coalesce(a.anchor, '')::text AS anchor, a.usage
 FROM page_keywords AS k LEFT JOIN LATERAL (
-    SELECT f.domain AS from_domain, l.anchor
+    SELECT f.domain AS from_domain, f.usage, l.anchor
     FROM (
         SELECT x.from_page_id, x.anchor FROM page_links AS x
         WHERE
@@ -78,7 +78,12 @@ FROM page_keywords AS k LEFT JOIN LATERAL (
             AND x.anchor IS NOT NULL AND coalesce(x.rel, 0) & $1::integer = 0
         LIMIT 100000
     ) AS l INNER JOIN pages AS f ON l.from_page_id = f.id
-    WHERE f.domain <> k.domain LIMIT 500
+    WHERE
+        f.domain <> k.domain AND NOT f.nofollow
+        AND coalesce(
+            strpos(f.signals ->> 'canonical_url', '//' || f.domain) + strpos(f.signals ->> 'canonical_url', '//www.' || f.domain) > 0, true
+        )
+    LIMIT 500
 ) AS a ON true
 WHERE
     k.page_id > $2::bigint AND k.page_id <= $3::bigint
@@ -99,10 +104,12 @@ type RankAnchorsRow struct {
 	Language   string
 	FromDomain string
 	Anchor     string
+	Usage      []byte
 }
 
 // What other domains call pages: those given, and those with ids after one and up to
-// another that were called something.
+// another that were called something. A page that gives a page of another domain as its
+// original has the same links as that. usage is what the publisher of the link says.
 func (q *Queries) RankAnchors(ctx context.Context, arg RankAnchorsParams) ([]RankAnchorsRow, error) {
 	rows, err := q.db.Query(ctx, rankAnchors,
 		arg.Rel,
@@ -123,6 +130,7 @@ func (q *Queries) RankAnchors(ctx context.Context, arg RankAnchorsParams) ([]Ran
 			&i.Language,
 			&i.FromDomain,
 			&i.Anchor,
+			&i.Usage,
 		); err != nil {
 			return nil, err
 		}

@@ -326,7 +326,7 @@ CROSS JOIN LATERAL (
 ) AS k
 CROSS JOIN LATERAL (SELECT y.id, y.url, y.domain, y.origin, y.kind, y.status, y.language, y.signals, y.noindex, y.nofollow, y.usage, y.patterns, y.etag, y.last_modified, y.fresh_until, y.content_hash, y.simhash, y.trap, y.trap_evidence, y.fetched_at, y.failed_at, y.created_at, y.updated_at, y.duplicate, y.extractor, y.history, y.images FROM pages AS y WHERE y.id = x.page_id LIMIT 1) AS p
 WHERE
-    k.version = x.version AND p.status = 'fetched' AND NOT p.noindex
+    k.version = x.version AND NOT p.noindex
     AND coalesce((p.usage ->> 'unavailable_after')::timestamptz > now(), true)
     AND p.usage #>> '{content_signals,search,answer}' IS DISTINCT FROM 'no'
 ORDER BY x.n

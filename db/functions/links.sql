@@ -102,6 +102,12 @@ BEGIN
     IF jsonb_path_exists(p, '$[*].all_images') OR jsonb_path_exists(p, '$[*].images') THEN
         v_found := v_found || images_find(v);
     END IF;
+    IF jsonb_path_exists(p, '$[*].links_forbidden') THEN
+        -- nothing is kept of what these pages have said
+        v_again := ARRAY(SELECT a.page_id FROM unnest(v) a WHERE a.doc ? 'links_forbidden');
+        DELETE FROM page_links x WHERE x.from_page_id = ANY (v_again);
+        DELETE FROM provenance o WHERE o.page_id = ANY (v_again);
+    END IF;
     IF jsonb_path_exists(p, '$[*].follow_known.image') THEN
         -- the images that pages are known to name from their last visit
         v_found := v_found || ARRAY(

@@ -68,13 +68,14 @@ FROM (
 WHERE c.id = x.id AND c.completed_at IS NULL AND c.locked_at IS NULL;
 
 -- What other domains call pages: those given, and those with ids after one and up to
--- another that were called something.
+-- another that were called something. A page that gives a page of another domain as its
+-- original has the same links as that. usage is what the publisher of the link says.
 -- name: RankAnchors :many
 SELECT
     k.page_id, k.domain, coalesce(k.language, '')::text AS language, coalesce(a.from_domain, '')::text AS from_domain,
-    coalesce(a.anchor, '')::text AS anchor
+    coalesce(a.anchor, '')::text AS anchor, a.usage
 FROM page_keywords AS k LEFT JOIN LATERAL (
-    SELECT f.domain AS from_domain, l.anchor
+    SELECT f.domain AS from_domain, f.usage, l.anchor
     FROM (
         SELECT x.from_page_id, x.anchor FROM page_links AS x
         WHERE
@@ -82,7 +83,12 @@ FROM page_keywords AS k LEFT JOIN LATERAL (
             AND x.anchor IS NOT NULL AND coalesce(x.rel, 0) & @rel::integer = 0
         LIMIT 100000
     ) AS l INNER JOIN pages AS f ON l.from_page_id = f.id
-    WHERE f.domain <> k.domain LIMIT 500
+    WHERE
+        f.domain <> k.domain AND NOT f.nofollow
+        AND coalesce(
+            strpos(f.signals ->> 'canonical_url', '//' || f.domain) + strpos(f.signals ->> 'canonical_url', '//www.' || f.domain) > 0, true
+        )
+    LIMIT 500
 ) AS a ON true
 WHERE
     k.page_id > @after::bigint AND k.page_id <= @upto::bigint

@@ -90,7 +90,7 @@ CROSS JOIN LATERAL (
 ) AS k
 CROSS JOIN LATERAL (SELECT y.* FROM pages AS y WHERE y.id = x.page_id LIMIT 1) AS p
 WHERE
-    k.version = x.version AND p.status = 'fetched' AND NOT p.noindex
+    k.version = x.version AND NOT p.noindex
     AND coalesce((p.usage ->> 'unavailable_after')::timestamptz > now(), true)
     AND p.usage #>> '{content_signals,search,answer}' IS DISTINCT FROM 'no'
 ORDER BY x.n;

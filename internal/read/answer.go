@@ -9,6 +9,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/crawl/freshness"
 	"github.com/mosey-web/mosey/crawl/traps"
+	"github.com/mosey-web/mosey/crawl/usage"
 	"github.com/mosey-web/mosey/internal/extract"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/internal/request"
@@ -23,7 +24,7 @@ func (r *reading) answer(ctx context.Context, x *request.Exchange) error {
 	last, c := r.last, r.d.Crawl
 	read, sameBytes := readerOf(c.Kind), c.Kind.Traits().SameBytes
 	switch {
-	case resp.Status == http.StatusNotModified && last.At.IsZero():
+	case resp.Status == http.StatusNotModified && !r.conditional:
 		at.Outcome, at.Error = crawl.OutcomeFailed, "answered 304 to a request without conditions"
 		return nil
 	case resp.Status == http.StatusNotModified:
@@ -37,7 +38,7 @@ func (r *reading) answer(ctx context.Context, x *request.Exchange) error {
 		visit.Content = traps.HashContent(resp.Body)
 	}
 	switch {
-	case freshness.Unchanged(last, resp.Status, visit) != "":
+	case freshness.Unchanged(r.before(resp), resp.Status, visit) != "":
 		return r.unchanged(ctx, at, resp, visit)
 	case read == nil || len(resp.Body) == 0 && sameBytes:
 		at.Page = r.pageUpdate(visit, crawl.Signals{})
@@ -53,14 +54,13 @@ func (r *reading) unchanged(ctx context.Context, at *crawl.Attempt, resp *fetch.
 	run, c := *r.d.Run, *r.d.Crawl
 	at.Unchanged = freshness.Unchanged(r.last, resp.Status, visit)
 	at.Page = &crawl.PageUpdate{Visit: visitUpdate(visit)}
-	kept, readable := decide.KeptUsage(c)
-	if !readable {
+	if _, readable := decide.KeptUsage(c); !readable {
 		// what it forbids is not known: it stays, and the links are left alone
 		at.Error, at.FollowKnown = "what its publisher said last cannot be read", decide.FollowSkipped(run, c)
 		return nil
 	}
 	said := r.said(resp)
-	said.AddKept(kept, resp.Status == http.StatusNotModified)
+	said.AddKept(r.kept, resp.Status == http.StatusNotModified)
 	at.FollowKnown = decide.FollowKnown(run, c, said)
 	if c.Kind.Image() {
 		r.unchangedImage(at, said)
@@ -77,8 +77,7 @@ func (r *reading) unchanged(ctx context.Context, at *crawl.Attempt, resp *fetch.
 		}
 	}
 	at.Page.Said = true
-	at.Page.Unlisted = !listed(said, resp.EndedAt)
-	at.Page.Outdated = !at.Page.Unlisted && !listed(kept, resp.EndedAt)
+	at.Page.Unlisted = !usage.Listed(said, resp.EndedAt)
 	if !c.Kind.Image() {
 		at.Charge = decide.ChargeUnchanged(c, r.url)
 	}
@@ -101,9 +100,10 @@ func visitUpdate(v crawl.Visit) *crawl.VisitUpdate {
 }
 
 // redirect turns a redirect into a link to its target: it is crawled in its own
-// time, so that the gap holds.
+// time, so that the gap holds. What the page said before it redirected is gone.
 func (r *reading) redirect(at *crawl.Attempt, resp *fetch.Response) {
 	at.Page = r.pageUpdate(crawl.Visit{}, crawl.Signals{})
+	decide.Gone(*r.d.Crawl, at)
 	kind := r.d.Crawl.Kind
 	if kind.Image() {
 		at.Image = &crawl.ImageUpdate{Problem: crawl.ImageUnanswered} // unless the redirect is followed
@@ -149,6 +149,9 @@ func (r *reading) settle(x *request.Exchange) {
 	}
 	if at.Outcome != crawl.OutcomeSuccess {
 		at.Page = &crawl.PageUpdate{Failed: true}
+		if decide.GoneFor(*at) {
+			decide.Gone(*r.d.Crawl, at)
+		}
 		if r.d.Crawl.Kind.Image() {
 			at.Image = &crawl.ImageUpdate{Problem: crawl.ImageUnanswered}
 		}

@@ -114,7 +114,7 @@ func (r *reading) parse(ctx context.Context, at *crawl.Attempt, resp *fetch.Resp
 func (r *reading) index(at *crawl.Attempt, resp *fetch.Response, page extract.Page, said usage.Usage) {
 	declared := slices.Concat(page.Declared, resp.Header.Values("Content-Language"))
 	at.Page.Language = r.Languages.Detect(page.Prose, declared...)
-	if !listed(said, resp.EndedAt) {
+	if !usage.Listed(said, resp.EndedAt) {
 		return
 	}
 	sections := make([]terms.Section, len(page.Sections))

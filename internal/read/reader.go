@@ -14,6 +14,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/freshness"
 	"github.com/mosey-web/mosey/crawl/kinds"
 	"github.com/mosey-web/mosey/crawl/urls"
+	"github.com/mosey-web/mosey/crawl/usage"
 	"github.com/mosey-web/mosey/internal/extract"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/internal/language"
@@ -93,6 +94,11 @@ type reading struct {
 	url urls.URL
 	// last is what is known from the last visit as far as it still counts.
 	last crawl.Visit
+	// conditional is set if the request has conditions, so that 304 may be the answer.
+	conditional bool
+	// hidden is set if the page must not be found, for what kept says.
+	hidden bool
+	kept   usage.Usage
 	// facts are those that the decision was made from.
 	facts crawl.Facts
 	// news is what a sitemap or a feed says of pages that may have been fetched before.
@@ -104,10 +110,9 @@ func (r *Reader) Crawl(facts crawl.Facts, d decide.Decision, u urls.URL) request
 	run, c := *d.Run, *d.Crawl
 	last := decide.LastVisit(run, c)
 	one := &reading{Reader: r, d: d, url: u, last: last, facts: facts}
-	header := http.Header{}
-	freshness.Conditions(last, header) // the server can answer 304
+	header := one.conditions()
 	ask := request.Ask{
-		URL: u, Header: header, WantBody: wantBody(c.Kind.Traits(), last), Read: one.answer, Settle: one.settle,
+		URL: u, Header: header, WantBody: wantBody(c.Kind.Traits(), one.before), Read: one.answer, Settle: one.settle,
 		Start: crawl.Start{CrawlID: c.ID, RunID: run.ID, Origin: c.Origin, URL: c.URL, Kind: c.Kind},
 	}
 	if ask.Retry = !decide.LastAttempt(run, c); ask.Retry {
@@ -127,19 +132,47 @@ func (r *Reader) Crawl(facts crawl.Facts, d decide.Decision, u urls.URL) request
 func (r *Reader) Probe(d decide.Decision, u urls.URL) request.Ask {
 	one := &reading{Reader: r, d: d, url: u}
 	return request.Ask{
-		URL: u, WantBody: wantBody(kinds.Page.Traits(), crawl.Visit{}), Read: one.probe,
+		URL: u, WantBody: wantBody(kinds.Page.Traits(), one.before), Read: one.probe,
 		Start: crawl.Start{
 			RunID: d.Run.ID, Origin: d.Crawl.Origin, URL: u.String(), Kind: kinds.Page, Prerequisite: true,
 		},
 	}
 }
 
+// conditions are the headers with which the server can answer 304. A page that must not be
+// found because of a header is asked for without them: a 304 may leave out that the header
+// does not say so any more.
+func (r *reading) conditions() http.Header {
+	header := http.Header{}
+	kept, readable := decide.KeptUsage(*r.d.Crawl)
+	r.kept, r.hidden = kept, readable && !usage.Listed(kept, r.facts.Now)
+	var inPage usage.Usage
+	inPage.AddKept(kept, false)
+	if !r.hidden || !usage.Listed(inPage, r.facts.Now) {
+		freshness.Conditions(r.last, header)
+	}
+	r.conditional = len(header) > 0
+	return header
+}
+
+// before is the visit with which an answer is compared. It is empty, but for its time, if the
+// page must not be found so far and may be now: then it is read, changed or not.
+func (r *reading) before(resp *fetch.Response) crawl.Visit {
+	if r.hidden {
+		said := r.said(resp)
+		if said.AddKept(r.kept, false); usage.Listed(said, r.facts.Now) {
+			return crawl.Visit{At: r.last.At}
+		}
+	}
+	return r.last
+}
+
 // wantBody decides whether a body is read: one of use, unless its header says that it is
 // what it was at the last visit.
-func wantBody(k *kinds.Traits, last crawl.Visit) func(*fetch.Response) bool {
+func wantBody(k *kinds.Traits, before func(*fetch.Response) crawl.Visit) func(*fetch.Response) bool {
 	return func(r *fetch.Response) bool {
 		return r.Status >= 200 && r.Status < 300 && k.Takes(r.MediaType) && (!k.Large || !tooLong(r, k.MaxBytes)) &&
-			freshness.Unchanged(last, r.Status, freshness.NewVisit(r.Header, time.Now(), crawl.ContentHash{})) == ""
+			freshness.Unchanged(before(r), r.Status, freshness.NewVisit(r.Header, time.Now(), crawl.ContentHash{})) == ""
 	}
 }
 

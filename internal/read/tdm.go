@@ -77,7 +77,7 @@ func (o Origin) unknownTDM(why string) (Said, error) {
 	r := o.Stored
 	r.Fresh = min(r.Fresh, crawl.Millis(tdmRetry))
 	r.Reason = crawl.CleanText(usage.TDMPath+" "+why, RobotsReasonMax) + ": all is taken for reserved"
-	return o.withTDM(r, usage.TDM{{Location: "/", Reserved: true}})
+	return o.withTDM(r, usage.TDM{{Location: "/", Reserved: true, Unread: true}})
 }
 
 func (o Origin) withTDM(r crawl.Robots, rules usage.TDM) (Said, error) {

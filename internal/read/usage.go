@@ -3,10 +3,9 @@ package read
 import (
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/mosey-web/mosey/crawl"
-	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/crawl/usage"
 	"github.com/mosey-web/mosey/internal/fetch"
 )
@@ -32,24 +31,12 @@ func (r *reading) keepUsage(at *crawl.Attempt, said usage.Usage) error {
 	return nil
 }
 
-// setUsage also obeys it. Where it forbids what the run is for, nothing of what the
-// page says is kept, nor what would make the next answer a mere 304.
+// setUsage also obeys it. If it forbids what the run is for, nothing that the page says, or
+// has said before, is kept, nor what would make the next answer a mere 304.
 func (r *reading) setUsage(at *crawl.Attempt, said usage.Usage) error {
 	if allowed, why := usage.Allows(*r.d.Run.Settings.Purpose, said); !allowed {
-		p := at.Page
-		p.Signals, p.SimHash, p.Visit, at.Error = &crawl.Signals{}, nil, &crawl.VisitUpdate{}, why
-		p.Language, at.Index = "", nil
-		if at.Charge != nil {
-			at.Charge.Shared, at.Charge.Fingerprints = nil, nil
-		}
+		decide.Forget(*r.d.Crawl, at)
+		at.Page.Visit, at.Error = &crawl.VisitUpdate{}, why
 	}
 	return r.keepUsage(at, said)
-}
-
-// listed reports whether a page may be found by what is searched for, whatever the
-// purpose of the run that reads it.
-func listed(said usage.Usage, now time.Time) bool {
-	indexable, _ := usage.Indexable(said, now)
-	search, _ := usage.Allows(settings.PurposeSearch, said)
-	return indexable && search
 }

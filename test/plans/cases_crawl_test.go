@@ -142,6 +142,7 @@ func crawlCases(changing changes) {
 		}))
 		record(attempt(sitePlain, c.again(sitePlain, 7), object{
 			"page": object{"visit": object{"content": "00"}, "signals": object{}, "unlisted": true}, "all_images": true, "images_forbidden": true,
+			"links_forbidden": true,
 		}), attempt(siteOther, c.again(siteOther, 14), object{
 			"images": []object{
 				{"url": origin(siteOther) + "/new.png", "domain": site(siteOther), "origin": origin(siteOther), "discovery": "img", "variants": []string{"x"}},
