@@ -61,7 +61,8 @@ func (d Detector) Languages(prose string, declared ...string) (first, second str
 	if d.models == nil {
 		return d.one(prose, tags), ""
 	}
-	var in divided
+	in, _ := divisions.Get().(*divided) // there is nothing else
+	defer in.release()
 	in.divide(prose)
 	largest := in.main()
 	other := in.largest(largest)

@@ -3,6 +3,7 @@ package language
 import (
 	"math/bits"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -51,12 +52,20 @@ type divided struct {
 	all  int // weight
 	// hits are the frequent words of each language in the paragraphs that may be in it.
 	hits   [rankedMost]int
-	buffer [paragraphsMost]paragraph
+}
+
+// divisions are kept for the next texts.
+var divisions = sync.Pool{New: func() any { return new(divided) }}
+
+// release gives back the memory.
+func (d *divided) release() {
+	clear(d.list) // they hold on to the text
+	*d = divided{list: d.list[:0]}
+	divisions.Put(d)
 }
 
 // divide looks at the frequent words of each paragraph.
 func (d *divided) divide(prose string) {
-	d.list = d.buffer[:0]
 	for prose != "" && len(d.list) < paragraphsMost {
 		text, rest, _ := strings.Cut(prose, "\n")
 		if len(d.list) == paragraphsMost-1 {
