@@ -16,6 +16,7 @@ import (
 	"github.com/mosey-web/mosey/internal/extract"
 	"github.com/mosey-web/mosey/internal/language"
 	"github.com/mosey-web/mosey/internal/language/models"
+	"github.com/mosey-web/mosey/test/race"
 )
 
 // translated are manuals with a directory for each language, of packages
@@ -145,6 +146,7 @@ func (j *judged) add(t *testing.T, root, lang, name string, known map[string]boo
 // the other where it is a fifth of them.
 func TestLanguagesOfManuals(t *testing.T) {
 	t.Parallel()
+	race.SkipSerial(t)
 	for _, m := range translated {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
