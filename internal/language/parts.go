@@ -51,7 +51,7 @@ type divided struct {
 	list []paragraph
 	all  int // weight
 	// hits are the frequent words of each language in the paragraphs that may be in it.
-	hits   [rankedMost]int
+	hits [rankedMost]int
 }
 
 // divisions are kept for the next texts.
