@@ -32,6 +32,8 @@ const (
 	inPre
 	// inParagraph: a paragraph.
 	inParagraph
+	// ofProse: sentences, which show the language.
+	ofProse
 )
 
 // maxBlocks caps the blocks of a page. What follows is one.

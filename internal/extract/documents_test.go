@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/internal/extract"
+	"github.com/mosey-web/mosey/test/race"
 )
 
 // documents are manuals whose markup names their text: packages python3.11-doc,
@@ -95,6 +96,7 @@ func dense(text string) string {
 // No paragraph of a manual may be lost, and little of what stands around it is taken for it.
 func TestMainTextOfDocuments(t *testing.T) {
 	t.Parallel()
+	race.SkipSerial(t)
 	for _, d := range documents {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()

@@ -3,18 +3,14 @@ package extract
 import (
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
 // MaxMainRunes caps Page.Main, in characters.
 const MaxMainRunes = 100_000
 
 const (
-	// maxHeadingsBytes caps Page.Headings, and maxProseBytes Page.Prose; a few
-	// hundred bytes of it suffice to tell a language.
+	// maxHeadingsBytes caps Page.Headings.
 	maxHeadingsBytes = 4 << 10
-	maxProseBytes    = 8 << 10
 
 	// mainEnough is how much text, in bytes, elements such as main and article must
 	// have to be believed. mainLeast is the least main text; if there is less, all
@@ -50,8 +46,13 @@ func (m *builder) mainOf(text string, list []block) mainText {
 		}
 	}
 	onlyMain := within >= mainEnough && within*4 >= all
+	for i := range list {
+		if content[i] = content[i] && (!onlyMain || list[i].place&inMain != 0); content[i] {
+			m.weigh(text, &list[i])
+		}
+	}
 	for i, bl := range list {
-		if content[i] && (!onlyMain || bl.place&inMain != 0) {
+		if content[i] {
 			m.add(text[bl.start:bl.end], bl)
 		}
 	}
@@ -147,6 +148,7 @@ type builder struct {
 	// preformatted is prose that is written as code mostly is
 	preformatted []byte
 	sections     []Section
+	sample       sample
 }
 
 // reset empties the builder and keeps its room.
@@ -170,8 +172,8 @@ func (m *builder) add(text string, bl block) {
 		if len(m.preformatted) < maxProseBytes && isProse(text, bl) {
 			m.preformatted = addLine(m.preformatted, text)
 		}
-	case len(m.prose) < maxProseBytes && isProse(text, bl):
-		m.prose = addLine(m.prose, text)
+	case bl.place&ofProse != 0:
+		m.prose = addLine(m.prose, m.sample.of(text))
 	}
 }
 
@@ -235,39 +237,6 @@ func (s shape) paragraphOfLinks(bl block) bool {
 // passes reports whether a block does not part those around it.
 func (s shape) passes(bl block) bool {
 	return bl.place&inFrame == 0 && (s.density <= 1./3 || bl.place&inParagraph != 0)
-}
-
-// isProse reports whether a block is sentences, which show the language.
-func isProse(text string, bl block) bool {
-	const (
-		wordsLeast = 8
-		linksMost  = 3 // one byte of so many
-	)
-	if bl.code*2 > bl.end-bl.start || bl.links*linksMost > bl.end-bl.start || words(text) < wordsLeast {
-		return false
-	}
-	return sentences(text)
-}
-
-// sentences reports whether a text reads like sentences rather than like code, tables
-// or lists of names: most of it letters, and few signs that programs are made of.
-func sentences(text string) bool {
-	letters, digits, signs, all := 0, 0, 0, 0
-	for _, r := range text {
-		switch {
-		case r == ' ' || r == '\n':
-			continue
-		case 'a' <= r|0x20 && r|0x20 <= 'z', r >= utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsMark(r)):
-			letters++
-		case '0' <= r && r <= '9':
-			digits++
-		case strings.ContainsRune("{}()[]<>=_/\\|&*#$@;~^+`", r):
-			signs++
-		}
-		all++
-	}
-	const lettersOf, signsOf, digitsOf = 75, 6, 12 // percent
-	return letters*100 >= all*lettersOf && signs*100 <= all*signsOf && digits*100 <= all*digitsOf
 }
 
 // cut cuts a text to MaxMainRunes.

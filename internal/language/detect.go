@@ -2,6 +2,7 @@ package language
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 
 	"golang.org/x/text/language"
@@ -44,12 +45,62 @@ type Detector struct {
 // the script of the text agrees, and the language of a script that only one has.
 func New(models Models) Detector { return Detector{models: models} }
 
-// Detect names the language of a text. prose is running text in normal form C, without
-// menus and code. declared has the tags of the page and its header, the most trusted
-// first; malformed ones are ignored. The answer has at most 35 characters. It is empty
-// if the language is undetermined.
+// Detect names the language of the largest part of a text, see [Detector.Languages].
 func (d Detector) Detect(prose string, declared ...string) string {
-	tags, s := parse(declared), scriptsOf(prose)
+	first, _ := d.Languages(prose, declared...)
+	return first
+}
+
+// Languages names the language of the largest part of a text, and another if at least a
+// fifth of the text is in it. prose is running text in normal form C, a paragraph a line,
+// without menus and code. declared has the tags of the page and its header, the most
+// trusted first; malformed ones are ignored. The answers have at most 35 characters. They
+// are empty if the language is undetermined, or there is no other.
+func (d Detector) Languages(prose string, declared ...string) (first, second string) {
+	tags := parse(declared)
+	if d.models == nil {
+		return d.one(prose, tags), ""
+	}
+	in, _ := divisions.Get().(*divided) // there is nothing else
+	defer in.release()
+	in.divide(prose)
+	largest := in.main()
+	other := in.largest(largest)
+	if other.weight*partsLeast < in.all {
+		return d.one(prose, tags), ""
+	}
+	switch first = d.one(in.text(largest), tags); {
+	case first != "":
+	case largest.lang != 0 && doubtful(ranked[bits.TrailingZeros64(largest.lang)]):
+		return "", "" // two languages that are alike
+	default:
+		return d.one(prose, tags), ""
+	}
+	taken := []part{largest}
+	for range partShare {
+		if other.weight*partShare < in.all {
+			break
+		}
+		if other.lang != 0 || other.script != in.scriptOf(largest) {
+			if second = d.one(in.text(other), tags); second != "" && !sameLine(first, second) {
+				return first, second
+			}
+		}
+		taken = append(taken, other)
+		other = in.largest(taken...)
+	}
+	return first, ""
+}
+
+// sameLine reports whether two tags are of languages that only what is declared can tell
+// from each other, or of one.
+func sameLine(a, b string) bool {
+	return lineOf(baseOf(language.Make(a))) == lineOf(baseOf(language.Make(b)))
+}
+
+// one names the language of a text that is in one.
+func (d Detector) one(prose string, tags []language.Tag) string {
+	s := scriptsOf(prose)
 	if s.letters < lettersLeast {
 		return ""
 	}

@@ -18,6 +18,9 @@ type scripts struct {
 	traditional bool
 }
 
+// ideographWeight is how many letters a character of Chinese, Japanese or Korean counts for.
+const ideographWeight = 3
+
 // scriptRunes is how much of a text is looked at.
 const scriptRunes = 4000
 
@@ -121,9 +124,8 @@ func scriptsOf(text string) scripts {
 	if counts[katakana]*10 > counts[han] {
 		counts[katakana], counts[han] = counts[katakana]+counts[han], 0
 	}
-	const ideograph = 3 // letters
 	for _, i := range [...]int{han, katakana, hangul} {
-		counts[i] *= ideograph
+		counts[i] *= ideographWeight
 	}
 	most := 0
 	for i, k := range known {

@@ -113,7 +113,8 @@ func (r *reading) parse(ctx context.Context, at *crawl.Attempt, resp *fetch.Resp
 // its publisher wants it not to be found.
 func (r *reading) index(at *crawl.Attempt, resp *fetch.Response, page extract.Page, said usage.Usage) {
 	declared := slices.Concat(page.Declared, resp.Header.Values("Content-Language"))
-	at.Page.Language = r.Languages.Detect(page.Prose, declared...)
+	var second string
+	at.Page.Language, second = r.Languages.Languages(page.Prose, declared...)
 	if !usage.Listed(said, resp.EndedAt) {
 		return
 	}
@@ -122,7 +123,7 @@ func (r *reading) index(at *crawl.Attempt, resp *fetch.Response, page extract.Pa
 		sections[i] = terms.Section(s)
 	}
 	at.Index = terms.Index(terms.Page{
-		Language: at.Page.Language, Title: page.Title, Headings: page.Headings,
+		Language: at.Page.Language, Second: second, Title: page.Title, Headings: page.Headings,
 		Description: page.Description, Text: page.Main, URL: r.url.String(), Sections: sections,
 	})
 }
