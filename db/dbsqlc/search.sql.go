@@ -98,9 +98,11 @@ func (q *Queries) IndexMergeBegin(ctx context.Context, segmentID int64) error {
 const indexMergesEnd = `-- name: IndexMergesEnd :exec
 WITH chunks AS (
     DELETE FROM index_chunks AS c
-    WHERE c.segment_id = ANY(ARRAY(SELECT m.segment_id FROM index_merges AS m EXCEPT SELECT s.id FROM index_segments AS s))
+    WHERE c.segment_id = ANY(ARRAY(
+        SELECT m.segment_id FROM index_merges AS m WHERE m.segment_id > 0 EXCEPT SELECT s.id FROM index_segments AS s WHERE s.id > 0
+    ))
 )
-DELETE FROM index_merges
+DELETE FROM index_merges AS m WHERE m.segment_id > 0
 `
 
 // Forgets merges, of which those that have not ended leave chunks.
@@ -187,7 +189,7 @@ func (q *Queries) IndexScan(ctx context.Context, arg IndexScanParams) ([]IndexSc
 }
 
 const indexSegments = `-- name: IndexSegments :many
-SELECT s.id, s.pages, s.words, s.bytes, s.languages FROM index_segments AS s ORDER BY s.id
+SELECT s.id, s.pages, s.words, s.bytes, s.languages FROM index_segments AS s WHERE s.id > 0 ORDER BY s.id
 `
 
 type IndexSegmentsRow struct {

@@ -1,6 +1,6 @@
 -- The segments of the index.
 -- name: IndexSegments :many
-SELECT s.id, s.pages, s.words, s.bytes, s.languages FROM index_segments AS s ORDER BY s.id;
+SELECT s.id, s.pages, s.words, s.bytes, s.languages FROM index_segments AS s WHERE s.id > 0 ORDER BY s.id;
 
 -- The chunks of the dictionary that may have keys: of each segment and key that with the greatest
 -- key up to it.
@@ -52,9 +52,11 @@ INSERT INTO index_merges (segment_id) VALUES (@segment_id);
 -- name: IndexMergesEnd :exec
 WITH chunks AS (
     DELETE FROM index_chunks AS c
-    WHERE c.segment_id = ANY(ARRAY(SELECT m.segment_id FROM index_merges AS m EXCEPT SELECT s.id FROM index_segments AS s))
+    WHERE c.segment_id = ANY(ARRAY(
+        SELECT m.segment_id FROM index_merges AS m WHERE m.segment_id > 0 EXCEPT SELECT s.id FROM index_segments AS s WHERE s.id > 0
+    ))
 )
-DELETE FROM index_merges;
+DELETE FROM index_merges AS m WHERE m.segment_id > 0;
 
 -- What pages are worth, and which version of them is found; 0 of pages that are not.
 -- name: IndexWorths :many

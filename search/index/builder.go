@@ -2,7 +2,6 @@ package index
 
 import (
 	"encoding/binary"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,22 +27,27 @@ func (b *Builder) Build(out func(crawl.Chunk) error) (crawl.Segment, error) {
 		return byWorth(x.Worth, y.Worth, x.Page, y.Page)
 	})
 	t := tables{w: writer{out: out}}
-	lists := map[string]*growing{}
+	r := reader{stems: b.Stems}
 	for n := range b.pages {
 		p := &b.pages[n]
-		r := reader{lists: lists, page: uint32(n), stems: b.Stems} //nolint:gosec // some hundred
+		r.page = uint32(n) //nolint:gosec // some hundred
 		words, title := r.read(p)
 		t.add(meta{
 			page: p.Page, version: p.Version, domain: domainHash(p.Domain), words: lengthCode(words), title: titleCode(title), worth: worthCode(p.Worth),
 			language: p.Language, date: dayOf(p.Date),
 		}, words)
-		r.mark(Domain(p.Domain))
+		r.domains.add(p.Domain, piece{page: r.page})
 		for _, tag := range languagesOf(p) {
-			r.mark(Language(base(tag)))
+			r.languages.add(base(tag), piece{page: r.page})
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(lists)) {
-		if err := t.w.term(key, &lists[key].list); err != nil {
+	for _, of := range []struct {
+		prefix string
+		terms  *pieces
+	}{
+		{domainPrefix, &r.domains}, {languagePrefix, &r.languages}, {stemPrefix, &r.stemmed}, {wordPrefix, &r.words},
+	} {
+		if err := r.write(&t.w, of.prefix, of.terms); err != nil {
 			return crawl.Segment{}, err
 		}
 	}
@@ -51,7 +55,7 @@ func (b *Builder) Build(out func(crawl.Chunk) error) (crawl.Segment, error) {
 }
 
 func languagesOf(p *crawl.IndexedPage) []string {
-	if p.Second != "" && p.Second != p.Language {
+	if p.Second != "" && base(p.Second) != base(p.Language) {
 		return []string{p.Language, p.Second}
 	}
 	return []string{p.Language}
@@ -63,123 +67,161 @@ func base(tag string) string {
 	return b
 }
 
-// growing is a list in the making.
-type growing struct {
-	list
-
-	seen     bool
-	coded    []byte // the places of the last page
-	n, place int    // how many they are, and the last of them
+// piece is a term in one text of a page.
+type piece struct {
+	term, page uint32
+	// begin and end are where its places are in those of the reader
+	begin, end uint32
+	field      feature
+	count      uint8
 }
 
-// reader reads a page into lists.
+// pieces are terms of one kind, in the order of their pages and, of a page, of its texts.
+type pieces struct {
+	numbers map[string]uint32
+	terms   []string
+	list    []piece
+}
+
+func (p *pieces) add(term string, x piece) {
+	n, known := p.numbers[term]
+	if !known {
+		if p.numbers == nil {
+			p.numbers = map[string]uint32{}
+		}
+		n = uint32(len(p.terms)) //nolint:gosec // a segment in the making is small
+		p.numbers[term] = n
+		p.terms = append(p.terms, term)
+	}
+	x.term = n
+	p.list = append(p.list, x)
+}
+
+// reader reads pages into pieces.
 type reader struct {
-	lists   map[string]*growing
-	page    uint32
-	stems   func(config, term string) []string
-	configs []string
-	touched []*growing
+	page  uint32
+	stems func(config, term string) []string
+
+	words, stemmed, domains, languages pieces
+
+	places []uint32
+	sorted []piece
+	list   list
+	coded  []byte
+	key    []byte
 }
 
 // read reads a page and returns how many terms its main text and its title have.
 func (r *reader) read(p *crawl.IndexedPage) (words, title int) {
-	r.configs = p.Configs
-	title = r.text(p.Title, titleBase, inTitle, false)
-	r.text(p.Description, descriptionBase, inDescription, false)
-	r.text(p.Address, addressBase, inAddress, false)
-	r.text(p.Headings, headingsBase, inHeading, false)
-	r.text(p.Anchors, anchorsBase, inAnchor, false)
-	words = r.text(p.Text, textBase, 0, true)
-	for _, g := range r.touched {
-		g.list.places = binary.AppendUvarint(g.list.places, uint64(g.n)) //nolint:gosec // at most placesMost
-		g.list.places = append(g.list.places, g.coded...)
-		g.list.ends = append(g.list.ends, uint32(len(g.list.places))) //nolint:gosec // a segment in the making is small
-	}
-	return words, title
+	title = r.text(p, p.Title, titleBase, inTitle, false)
+	r.text(p, p.Description, descriptionBase, inDescription, false)
+	r.text(p, p.Address, addressBase, inAddress, false)
+	r.text(p, p.Headings, headingsBase, inHeading, false)
+	r.text(p, p.Anchors, anchorsBase, inAnchor, false)
+	return r.text(p, p.Text, textBase, 0, true), title
 }
 
 // text reads one text of a page, and returns its last place.
-func (r *reader) text(text string, at int, field feature, counted bool) (most int) {
+func (r *reader) text(p *crawl.IndexedPage, text string, at int, field feature, counted bool) (most int) {
 	for item := range strings.SplitSeq(text, " ") {
 		term, places, _ := strings.Cut(item, ":")
 		if term == "" || strings.IndexByte(term, 0) >= 0 {
 			continue
 		}
-		g := r.placed(Word(term))
-		n := 0
+		x := piece{page: r.page, field: field, begin: uint32(len(r.places))} //nolint:gosec // a segment in the making is small
 		for place := range strings.SplitSeq(places, ",") {
 			i, err := strconv.Atoi(place)
 			if err != nil || i < 1 {
 				continue
 			}
-			n++
 			most = max(most, i)
-			g.put(at + i)
+			r.places = append(r.places, uint32(at+i)) //nolint:gosec // bounded by what is kept of a page
 		}
-		if !counted {
-			n = 0
+		x.end = uint32(len(r.places)) //nolint:gosec // likewise
+		if counted {
+			x.count = uint8(min(countMost, x.end-x.begin)) //nolint:gosec // bounded
 		}
-		g.count(field, n)
-		r.stem(term, field, n)
+		r.words.add(term, x)
+		r.stem(p.Configs, term, x)
 	}
 	return most
 }
 
 // stem adds the stems of a term.
-func (r *reader) stem(term string, field feature, n int) {
-	var before string
-	for _, config := range r.configs {
+func (r *reader) stem(configs []string, term string, x piece) {
+	x.begin, x.end = 0, 0
+	before := ""
+	for _, config := range configs {
 		for _, stem := range r.stems(config, term) {
-			if stem == before {
-				continue // both have the same
+			if stem != before { // both languages may have the same
+				before = stem
+				r.stemmed.add(stem, x)
 			}
-			before = stem
-			r.of(Stem(stem)).count(field, n)
 		}
 	}
 }
 
-// mark adds a key without counts.
-func (r *reader) mark(key string) { r.of(key).count(0, 0) }
-
-// of is the list of a key, at this page.
-func (r *reader) of(key string) *growing {
-	g := r.lists[key]
-	if g == nil {
-		g = new(growing)
-		r.lists[key] = g
+// write writes terms of one kind in the order of their keys.
+func (r *reader) write(w *writer, prefix string, p *pieces) error {
+	ends := make([]int, len(p.terms)) // of each term's pieces, once they are sorted by term
+	for _, x := range p.list {
+		ends[x.term]++
 	}
-	if last := len(g.pages) - 1; last < 0 || g.pages[last] != r.page {
-		g.pages, g.feats, g.counts = append(g.pages, r.page), append(g.feats, 0), append(g.counts, 0)
-		g.seen = false
+	total := 0
+	for i, n := range ends {
+		ends[i], total = total, total+n
 	}
-	return g
+	r.sorted = slices.Grow(r.sorted[:0], total)[:total]
+	for _, x := range p.list {
+		r.sorted[ends[x.term]] = x
+		ends[x.term]++
+	}
+	order := make([]uint32, len(p.terms))
+	for i := range order {
+		order[i] = uint32(i) //nolint:gosec // a segment in the making is small
+	}
+	slices.SortFunc(order, func(a, b uint32) int { return strings.Compare(p.terms[a], p.terms[b]) })
+	for _, n := range order {
+		begin := 0
+		if n > 0 {
+			begin = ends[n-1]
+		}
+		r.fill(r.sorted[begin:ends[n]], prefix == wordPrefix)
+		r.key = append(append(r.key[:0], prefix...), p.terms[n]...)
+		if err := w.term(r.key, &r.list); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// placed is of for a key that has positions.
-func (r *reader) placed(key string) *growing {
-	g := r.of(key)
-	if !g.seen {
-		g.seen, g.coded, g.n, g.place = true, g.coded[:0], 0, 0
-		r.touched = append(r.touched, g)
+// fill makes a list of the pieces of one term.
+func (r *reader) fill(list []piece, positions bool) {
+	l := &r.list
+	l.reset()
+	for i := 0; i < len(list); {
+		page := list[i].page
+		var f feature
+		count, n, before := 0, 0, uint32(0)
+		r.coded = r.coded[:0]
+		for ; i < len(list) && list[i].page == page; i++ {
+			x := list[i]
+			f |= x.field
+			count += int(x.count)
+			for _, place := range r.places[x.begin:x.end] {
+				if n < placesMost && place > before {
+					r.coded = binary.AppendUvarint(r.coded, uint64(place-before))
+					n, before = n+1, place
+				}
+			}
+		}
+		l.pages, l.feats, l.counts = append(l.pages, page), append(l.feats, f), append(l.counts, uint8(min(countMost, count))) //nolint:gosec // bounded
+		if positions {
+			l.places = binary.AppendUvarint(l.places, uint64(n)) //nolint:gosec // at most placesMost
+			l.places = append(l.places, r.coded...)
+			l.ends = append(l.ends, uint32(len(l.places))) //nolint:gosec // a segment in the making is small
+		}
 	}
-	return g
-}
-
-// put adds a place. Places come in their order.
-func (g *growing) put(place int) {
-	if g.n == placesMost || place <= g.place {
-		return
-	}
-	g.coded = binary.AppendUvarint(g.coded, uint64(place-g.place))
-	g.n, g.place = g.n+1, place
-}
-
-// count adds where a term is on the last page, and how often in its main text.
-func (g *growing) count(field feature, n int) {
-	last := len(g.pages) - 1
-	g.feats[last] |= field
-	g.counts[last] = uint8(min(countMost, int(g.counts[last])+n)) //nolint:gosec // bounded
 }
 
 // meta is what the columns have of a page.

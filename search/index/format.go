@@ -87,7 +87,7 @@ const (
 )
 
 // blockKey is the key of a block of a term.
-func blockKey(term string, n int) string {
+func blockKey[T string | []byte](term T, n int) string {
 	return string(binary.BigEndian.AppendUint32(append([]byte(term), 0), uint32(n))) //nolint:gosec // some thousand
 }
 

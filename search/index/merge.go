@@ -1,6 +1,7 @@
 package index
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"math"
@@ -48,6 +49,8 @@ type merger struct {
 	items   []item
 	places  []byte
 	list    list
+	run     run
+	key     []byte
 }
 
 // gone is the number of a page that is left out.
@@ -164,14 +167,16 @@ func (m *merger) merge() error {
 		}
 	}
 	for len(cursors) > 0 {
-		key := cursors[0].key
+		m.key = append(m.key[:0], cursors[0].key...)
 		for _, c := range cursors[1:] {
-			key = min(key, c.key)
+			if bytes.Compare(c.key, m.key) < 0 {
+				m.key = append(m.key[:0], c.key...)
+			}
 		}
 		m.items, m.places = m.items[:0], m.places[:0]
 		kept := cursors[:0]
 		for _, c := range cursors {
-			if c.key == key {
+			if bytes.Equal(c.key, m.key) {
 				if err := m.take(c); err != nil {
 					return err
 				}
@@ -184,7 +189,7 @@ func (m *merger) merge() error {
 			kept = append(kept, c)
 		}
 		cursors = kept
-		if err := m.write(key); err != nil {
+		if err := m.write(m.key); err != nil {
 			return err
 		}
 	}
@@ -205,7 +210,8 @@ func (m *merger) take(c *cursor) error {
 	if err != nil {
 		return err
 	}
-	var r run
+	r := &m.run
+	r.reset()
 	positions := e.inline
 	if e.blocks == nil {
 		if err := r.decode(e.inline[:e.split], e.pages, 0); err != nil {
@@ -274,7 +280,7 @@ func (m *merger) positions(c *cursor, e entry) ([]byte, error) {
 }
 
 // write writes what was taken of a term.
-func (m *merger) write(key string) error {
+func (m *merger) write(key []byte) error {
 	if len(m.items) == 0 {
 		return nil
 	}
@@ -301,9 +307,8 @@ type cursor struct {
 	chunks []crawl.Chunk
 	after  []byte
 	rest   bytesReader
-	last   []byte
 
-	key   string
+	key   []byte
 	coded []byte
 }
 
@@ -317,16 +322,15 @@ func (c *cursor) next() (bool, error) {
 			}
 			c.after = c.chunks[len(c.chunks)-1].Key
 		}
-		c.rest, c.last = bytesReader{b: c.chunks[0].Data}, c.last[:0]
+		c.rest, c.key = bytesReader{b: c.chunks[0].Data}, c.key[:0]
 		c.chunks = c.chunks[1:]
 	}
 	shared := c.rest.uvarint()
 	suffix := c.rest.bytes(c.rest.uvarint())
 	c.coded = c.rest.bytes(c.rest.uvarint())
-	if c.rest.fail || shared > len(c.last) {
+	if c.rest.fail || shared > len(c.key) {
 		return false, ErrDamaged
 	}
-	c.last = append(c.last[:shared], suffix...)
-	c.key = string(c.last)
+	c.key = append(c.key[:shared], suffix...)
 	return true, nil
 }

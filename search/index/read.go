@@ -175,6 +175,10 @@ type run struct {
 	at     []uint32 // of each, its place in the term's list
 }
 
+func (p *run) reset() {
+	p.pages, p.feats, p.counts, p.at = p.pages[:0], p.feats[:0], p.counts[:0], p.at[:0]
+}
+
 // decode appends postings of which the first is at a place of the list.
 func (p *run) decode(data []byte, count, from int) error {
 	page := uint32(0)

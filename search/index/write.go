@@ -1,6 +1,7 @@
 package index
 
 import (
+	"bytes"
 	"encoding/binary"
 
 	"github.com/mosey-web/mosey/crawl"
@@ -36,19 +37,19 @@ type writer struct {
 	out func(crawl.Chunk) error
 
 	chunk       []byte
-	first, last string // keys in the chunk
+	first, last []byte // keys in the chunk
 	bytes       int64
 
 	entry, block, places []byte
 }
 
-func (w *writer) emit(kind crawl.ChunkKind, key string, data []byte) error {
+func (w *writer) emit(kind crawl.ChunkKind, key, data []byte) error {
 	w.bytes += int64(len(key) + len(data))
-	return w.out(crawl.Chunk{Kind: kind, Key: []byte(key), Data: append([]byte(nil), data...)})
+	return w.out(crawl.Chunk{Kind: kind, Key: bytes.Clone(key), Data: bytes.Clone(data)})
 }
 
 // term adds a term with its pages.
-func (w *writer) term(key string, l *list) error {
+func (w *writer) term(key []byte, l *list) error {
 	w.entry = binary.AppendUvarint(w.entry[:0], uint64(len(l.pages)))
 	positions := len(l.ends) > 0
 	if err := w.postings(key, l, positions); err != nil {
@@ -65,9 +66,9 @@ func (w *writer) term(key string, l *list) error {
 		}
 	}
 	if len(w.chunk) == 0 {
-		w.first = key
+		w.first = append(w.first[:0], key...)
 	}
-	w.last = key
+	w.last = append(w.last[:0], key...)
 	w.chunk = binary.AppendUvarint(w.chunk, uint64(shared)) //nolint:gosec // some bytes
 	w.chunk = binary.AppendUvarint(w.chunk, uint64(len(key)-shared))
 	w.chunk = append(w.chunk, key[shared:]...)
@@ -84,7 +85,7 @@ const (
 
 // postings appends to the entry what says where a term's pages are, and emits blocks of
 // them if they are many.
-func (w *writer) postings(key string, l *list, positions bool) error {
+func (w *writer) postings(key []byte, l *list, positions bool) error {
 	w.block = appendPostings(w.block[:0], l, 0, len(l.pages))
 	var flags byte
 	if positions {
@@ -109,7 +110,7 @@ func (w *writer) postings(key string, l *list, positions bool) error {
 		w.entry = binary.AppendUvarint(w.entry, uint64(to-from)) //nolint:gosec // positive
 		before = l.pages[from]
 		w.block = appendPostings(w.block[:0], l, from, to)
-		if err := w.emit(kindPostings, blockKey(key, i), w.block); err != nil {
+		if err := w.emit(kindPostings, []byte(blockKey(key, i)), w.block); err != nil {
 			return err
 		}
 	}
@@ -139,7 +140,7 @@ func (w *writer) starts(l *list) []int {
 
 // positions emits the blocks of a term's positions, and appends to the entry with which
 // page of the list each begins.
-func (w *writer) positions(key string, l *list) error {
+func (w *writer) positions(key []byte, l *list) error {
 	starts := []int{0}
 	size := 0
 	for i := range l.pages {
@@ -162,7 +163,7 @@ func (w *writer) positions(key string, l *list) error {
 		if from > 0 {
 			begin = l.ends[from-1]
 		}
-		if err := w.emit(kindPositions, blockKey(key, i), l.places[begin:l.ends[to-1]]); err != nil {
+		if err := w.emit(kindPositions, []byte(blockKey(key, i)), l.places[begin:l.ends[to-1]]); err != nil {
 			return err
 		}
 	}
@@ -178,11 +179,11 @@ func (w *writer) flush() error {
 	return err
 }
 
-// column emits a column of so many bytes for each page.
-func (w *writer) column(kind crawl.ChunkKind, data []byte, bytes, pages int) error {
+// column emits a column of so many (each) bytes for each page.
+func (w *writer) column(kind crawl.ChunkKind, data []byte, each, pages int) error {
 	for n := 0; len(data) > 0; n++ {
-		size := min(len(data), bytes*pages)
-		if err := w.emit(kind, columnKey(n), data[:size]); err != nil {
+		size := min(len(data), each*pages)
+		if err := w.emit(kind, []byte(columnKey(n)), data[:size]); err != nil {
 			return err
 		}
 		data = data[size:]
@@ -214,7 +215,7 @@ func uvarintLen(n uint64) int {
 	return size
 }
 
-func commonPrefix(a, b string) int {
+func commonPrefix(a, b []byte) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
 		n++
