@@ -67,7 +67,7 @@ func (x *xapian) asked(folded bool) finder {
 		if !folded {
 			return x.search(ctx, query, host, poolDepth)
 		}
-		found, err := x.search(ctx, query, host, 1000)
+		found, err := x.search(ctx, query, host, xapianMost)
 		return fold(found, hostOf, perDomain), err
 	}
 }
@@ -87,19 +87,26 @@ func TestJudge(t *testing.T) {
 	began := time.Now()
 	c := load(t, docs)
 	t.Logf("%d documents were stored and indexed in %s", len(docs), time.Since(began).Round(time.Second))
-	bodies := &xapian{dir: x.dir}
+	bodies := &xapian{dir: x.dir, found: x.found}
+	open, site := contestant{"Mosey", mosey(c), false}, contestant{"Mosey, one site", mosey(c), true}
 	beside := []contestant{
 		{"Xapian", x.asked(false), false},
 		{"Xapian, two a domain", x.asked(true), false},
 		{"Xapian, one site", x.asked(false), true},
 		{"Xapian without titles", bodies.asked(false), false},
 	}
-	judgeKnown(t, docs, queries, append([]contestant{
-		{"Mosey", mosey(c), false}, {"Mosey, one site", mosey(c), true},
-	}, beside...))
-	_, err := search.Rank(t.Context(), c.store, func(report.Ranks) {})
+	judgeKnown(t, docs, queries, append([]contestant{open, site}, beside...))
+	judgePeople(t, []contestant{open, beside[0], beside[1]})
+	ranks, err := search.Rank(t.Context(), c.store, func(report.Ranks) {})
 	require.NoError(t, err)
-	judgeKnown(t, docs, queries, []contestant{{"Mosey, ranked", mosey(c), false}, {"Mosey, ranked, one site", mosey(c), true}})
+	t.Logf("ranked: %d links between registered domains, which lead to %d pages", ranks.Pairs, ranks.Pages)
+	open.name, site.name = "Mosey, ranked", "Mosey, ranked, one site"
+	judgeKnown(t, docs, queries, []contestant{open, site})
+	judgePeople(t, []contestant{open})
+	if *poolFlag != "" {
+		pool(t, docs, append([]contestant{open, site, {"Xapian, any word", x.any, false}}, beside[:2]...))
+	}
+	judgeParagraphs(t, docs, mosey(c))
 }
 
 // judgeKnown prints a table of how well each finds the documents of queries.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"os"
 	"slices"
 	"testing"
@@ -20,11 +19,9 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/db/dbtest"
-	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/internal/language"
 	"github.com/mosey-web/mosey/internal/language/models"
 	"github.com/mosey-web/mosey/internal/read"
-	"github.com/mosey-web/mosey/internal/request"
 )
 
 func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
@@ -120,17 +117,8 @@ func (l *loader) page(ctx context.Context, domain string, facts crawl.Facts) (cr
 	if !lease.Granted {
 		return facts, fmt.Errorf("%s is not granted: %+v", c.URL, lease)
 	}
-	now := time.Now()
-	x := &request.Exchange{
-		Attempt: crawl.Attempt{
-			CrawlID: c.ID, Domain: domain, Requested: true, Reached: true, EndedAt: now, Outcome: crawl.OutcomeSuccess,
-			StatusCode: http.StatusOK, Reason: reasons.Delay,
-		},
-		Response: &fetch.Response{
-			Status: http.StatusOK, Header: http.Header{}, MediaType: "text/html", ContentType: "text/html; charset=utf-8",
-			Body: body, EndedAt: now,
-		},
-	}
+	x := answered(body)
+	x.Attempt.CrawlID, x.Attempt.Domain, x.Attempt.Reason = c.ID, domain, reasons.Delay
 	if err := ask.Read(ctx, x); err != nil {
 		return facts, err
 	}

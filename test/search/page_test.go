@@ -93,7 +93,7 @@ func definition(n *html.Node) string {
 	class, id := attribute(n, "class"), attribute(n, "id")
 	switch {
 	case n.DataAtom == atom.Dt && strings.HasPrefix(class, "sig sig-object"): // Sphinx
-		return strings.TrimPrefix(strings.TrimPrefix(id, "c."), "cmdoption-")
+		return strings.TrimPrefix(strings.TrimPrefix(id, "c."), "opcode-")
 	case n.DataAtom == atom.Dt && (strings.HasPrefix(id, "GUC-") || strings.HasPrefix(id, "LIBPQ-")),
 		n.DataAtom == atom.P && class == "func_signature",
 		(n.DataAtom == atom.H2 || n.DataAtom == atom.H3) && class == "title":
@@ -142,7 +142,7 @@ func textOf(n *html.Node) string {
 // letter or digit. A token without either is left out.
 func cutWords(text string) []string {
 	var words []string
-	for w := range strings.FieldsSeq(strings.ToLower(text)) {
+	for w := range strings.FieldsSeq(strings.ReplaceAll(strings.ToLower(text), "’", "'")) { // as it is typed
 		if w = strings.TrimFunc(w, func(r rune) bool { return !unicode.In(r, unicode.L, unicode.M, unicode.N) }); w != "" {
 			words = append(words, w)
 		}
