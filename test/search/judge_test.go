@@ -21,7 +21,9 @@ import (
 var (
 	judgeFlag = flag.Bool("judge", false, "judge searches of Debian's documentation beside Xapian")
 	knownFlag = flag.Bool("judge.known", false, "with -judge, make the queries of documents anew, and write them to "+knownFile)
-	manyFlag  = flag.Int("judge.documents", 0, "with -judge, store only so many `documents`, to see that all of it works; 0 is all")
+	// missesFlag names what the numbers count
+	missesFlag = flag.Bool("judge.misses", false, "with -judge and -v, also print each query, page and paragraph that went wrong")
+	manyFlag   = flag.Int("judge.documents", 0, "with -judge, store only so many `documents`, to see that all of it works; 0 is all")
 )
 
 func judging(t *testing.T) {
@@ -133,7 +135,7 @@ func judgeKnown(t *testing.T, docs []*document, queries []known, all []contestan
 				counts[i][q.kind] = &tally{}
 			}
 			counts[i][q.kind].add(found, q.url)
-			if testing.Verbose() && *missesFlag && (len(found) == 0 || found[0] != q.url) {
+			if *missesFlag && (len(found) == 0 || found[0] != q.url) {
 				t.Logf("%s: %s: %s: wanted %s: %s", who.name, q.kind, q.query, q.url, strings.Join(found[:min(len(found), 3)], " "))
 			}
 		}
@@ -155,8 +157,6 @@ func judgeKnown(t *testing.T, docs []*document, queries []known, all []contestan
 	}
 	t.Log("\n" + strings.ReplaceAll(table.String(), "0.", "."))
 }
-
-var missesFlag = flag.Bool("judge.misses", false, "with -judge and -v, print the queries whose document is not first")
 
 // poolDepth is how many results of each are pooled, to be graded.
 const poolDepth = 20
