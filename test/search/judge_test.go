@@ -98,13 +98,13 @@ func TestJudge(t *testing.T) {
 		{"Xapian without titles", bodies.asked(false), false},
 	}
 	judgeKnown(t, docs, queries, append([]contestant{open, site}, beside...))
-	judgePeople(t, []contestant{open, beside[0], beside[1]})
+	judgePeople(t, []contestant{open, site, beside[0], beside[1], beside[2]})
 	ranks, err := search.Rank(t.Context(), c.store, func(report.Ranks) {})
 	require.NoError(t, err)
 	t.Logf("ranked: %d links between registered domains, which lead to %d pages", ranks.Pairs, ranks.Pages)
 	open.name, site.name = "Mosey, ranked", "Mosey, ranked, one site"
 	judgeKnown(t, docs, queries, []contestant{open, site})
-	judgePeople(t, []contestant{open})
+	judgePeople(t, []contestant{open, site})
 	if *poolFlag != "" {
 		pool(t, docs, append([]contestant{open, site, {"Xapian, any word", x.any, false}}, beside[:2]...))
 	}

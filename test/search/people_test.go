@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -47,8 +48,26 @@ func readGrades(t *testing.T) map[string]map[string]int {
 	return grades
 }
 
+// bestSite is the host of the document with the best grade.
+func bestSite(grades map[string]int) (host string) {
+	best, url := 0, ""
+	for u, g := range grades {
+		if g > best || g == best && u < url {
+			best, url = g, u
+		}
+	}
+	return hostOf(url)
+}
+
+// onSite are the grades of a host's documents.
+func onSite(grades map[string]int, host string) map[string]int {
+	grades = maps.Clone(grades)
+	maps.DeleteFunc(grades, func(u string, _ int) bool { return hostOf(u) != host })
+	return grades
+}
+
 // judgePeople prints the nDCG@10 of people's queries, and how many results it is computed
-// from have no grade.
+// from have no grade. One site is that of the document with the best grade.
 func judgePeople(t *testing.T, all []contestant) {
 	t.Helper()
 	grades := readGrades(t)
@@ -58,16 +77,21 @@ func judgePeople(t *testing.T, all []contestant) {
 		var sum float64
 		var queries, empty, ungraded int
 		for _, q := range readPeople(t) {
-			found, err := who.find(t.Context(), q, "")
+			host, graded := "", grades[q]
+			if who.site {
+				host = bestSite(graded)
+				graded = onSite(graded, host)
+			}
+			found, err := who.find(t.Context(), q, host)
 			require.NoError(t, err, "%s: %s", who.name, q)
-			n := ndcg(found, grades[q])
+			n := ndcg(found, graded)
 			sum += n
 			queries++
 			if len(found) == 0 {
 				empty++
 			}
 			for _, u := range found[:min(len(found), depth)] {
-				if _, is := grades[q][u]; !is {
+				if _, is := graded[u]; !is {
 					ungraded++
 				}
 			}
