@@ -87,7 +87,7 @@ func readAll(t *testing.T, manuals []manual) []*document {
 			if err != nil || !e.Type().IsRegular() || filepath.Ext(path) != ".html" || strings.Contains(path, "/_") {
 				return err
 			}
-			body, err := os.ReadFile(path) //nolint:gosec // a file of a package
+			body, err := os.ReadFile(path)
 			name, _ := filepath.Rel(m.dir, path)
 			d := &document{manual: m, url: m.url + filepath.ToSlash(name), file: path, body: body}
 			all = append(all, d)

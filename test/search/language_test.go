@@ -115,6 +115,7 @@ func TestParts(t *testing.T) {
 
 // The language of a page is that of the largest part of its paragraphs.
 func TestJudgeLanguages(t *testing.T) {
+	t.Parallel()
 	judging(t)
 	docs := readAll(t, translated(t))
 	english := map[string]*document{}

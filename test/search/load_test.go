@@ -3,7 +3,6 @@ package search_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"os"
 	"slices"
 	"testing"
@@ -76,7 +75,7 @@ func load(t *testing.T, docs []*document) *collection {
 	dbtest.WriteKeywords(t, store)
 	_, err = store.Pool().Exec(t.Context(), "ANALYZE")
 	require.NoError(t, err)
-	slog.Info("documents are stored", "documents", len(docs), "recorded in", recorded, "indexed in", time.Since(began)-recorded)
+	t.Logf("%d documents: recorded in %s, indexed in %s", len(docs), recorded.Round(time.Second), (time.Since(began) - recorded).Round(time.Second))
 	return c
 }
 

@@ -51,7 +51,7 @@ func newXapian(t *testing.T, docs []*document) *xapian {
 			require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o700))
 			require.NoError(t, os.WriteFile(name, d.body, 0o600))
 		}
-		cmd := exec.CommandContext(t.Context(), "omindex", "--db", x.dir, "--url", m.url, "--no-delete", dir) //nolint:gosec // our own
+		cmd := exec.CommandContext(t.Context(), "omindex", "--db", x.dir, "--url", m.url, "--no-delete", dir)
 		cmd.Env = ngrams
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s", out)
@@ -80,7 +80,7 @@ func (x *xapian) search(ctx context.Context, query, host string, most int) ([]st
 		args = append(args, "--boolean-prefix", "site:H")
 		query = "site:" + host + " " + query
 	}
-	cmd := exec.CommandContext(ctx, "quest", append(args, query)...) //nolint:gosec // our own
+	cmd := exec.CommandContext(ctx, "quest", append(args, query)...)
 	cmd.Env = ngrams
 	out, err := cmd.Output()
 	if err != nil {
