@@ -6,11 +6,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 )
 
 // manual is a package of Debian whose files are served under the URL that they have on the
@@ -76,6 +78,8 @@ func readAll(t *testing.T, manuals []manual) []*document {
 	for i := range manuals {
 		m := &manuals[i]
 		before := len(all)
+		var g errgroup.Group
+		g.SetLimit(runtime.GOMAXPROCS(0))
 		if _, err := os.Stat(m.dir); err != nil {
 			t.Skipf("%s is not there: apt-get install --no-install-recommends %s", m.dir, packages)
 		}
@@ -83,26 +87,27 @@ func readAll(t *testing.T, manuals []manual) []*document {
 			if err != nil || !e.Type().IsRegular() || filepath.Ext(path) != ".html" || strings.Contains(path, "/_") {
 				return err
 			}
-			body, err := os.ReadFile(path) //nolint:gosec // a file of a package
+			body, err := os.ReadFile(path)
 			name, _ := filepath.Rel(m.dir, path)
-			all = append(all, newDocument(m, name, body))
+			d := &document{manual: m, url: m.url + filepath.ToSlash(name), file: path, body: body}
+			all = append(all, d)
+			g.Go(func() error { d.parse(); return nil })
 			return err
 		}))
+		require.NoError(t, g.Wait())
 		shorten(all[before:])
 	}
 	slices.SortFunc(all, func(a, b *document) int { return cmp.Compare(a.url, b.url) })
 	return all
 }
 
-func newDocument(m *manual, name string, body []byte) *document {
-	d := &document{manual: m, url: m.url + filepath.ToSlash(name), file: filepath.Join(m.dir, name), body: body}
-	p := parsePage(bytes.NewReader(body))
+func (d *document) parse() {
+	p := parsePage(bytes.NewReader(d.body))
 	d.title, d.raw, d.defines = p.title, p.paragraphs, p.defines
 	for _, paragraph := range p.paragraphs {
 		d.prose = append(d.prose, cutWords(paragraph))
 	}
 	d.text = cutWords(p.text)
-	return d
 }
 
 // numberPattern is the number of a chapter, a section or an appendix, or that of a manual's

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -21,7 +20,9 @@ import (
 var (
 	judgeFlag = flag.Bool("judge", false, "judge searches of Debian's documentation beside Xapian")
 	knownFlag = flag.Bool("judge.known", false, "with -judge, make the queries of documents anew, and write them to "+knownFile)
-	manyFlag  = flag.Int("judge.documents", 0, "with -judge, store only so many `documents`, to see that all of it works; 0 is all")
+	// missesFlag names what the numbers count.
+	missesFlag = flag.Bool("judge.misses", false, "with -judge and -v, also print each query, page and paragraph that went wrong")
+	manyFlag   = flag.Int("judge.documents", 0, "with -judge, store only so many `documents`, to see that all of it works; 0 is all")
 )
 
 func judging(t *testing.T) {
@@ -67,12 +68,13 @@ func (x *xapian) asked(folded bool) finder {
 		if !folded {
 			return x.search(ctx, query, host, poolDepth)
 		}
-		found, err := x.search(ctx, query, host, 1000)
+		found, err := x.search(ctx, query, host, xapianMost)
 		return fold(found, hostOf, perDomain), err
 	}
 }
 
 func TestJudge(t *testing.T) {
+	t.Parallel()
 	judging(t)
 	docs := readAll(t, searched())
 	if *knownFlag {
@@ -84,22 +86,27 @@ func TestJudge(t *testing.T) {
 		docs = docs[:min(len(docs), *manyFlag)]
 	}
 	x := newXapian(t, docs)
-	began := time.Now()
 	c := load(t, docs)
-	t.Logf("%d documents were stored and indexed in %s", len(docs), time.Since(began).Round(time.Second))
-	bodies := &xapian{dir: x.dir}
+	bodies := &xapian{dir: x.dir, found: x.found}
+	open, site := contestant{"Mosey", mosey(c), false}, contestant{"Mosey, one site", mosey(c), true}
 	beside := []contestant{
 		{"Xapian", x.asked(false), false},
 		{"Xapian, two a domain", x.asked(true), false},
 		{"Xapian, one site", x.asked(false), true},
 		{"Xapian without titles", bodies.asked(false), false},
 	}
-	judgeKnown(t, docs, queries, append([]contestant{
-		{"Mosey", mosey(c), false}, {"Mosey, one site", mosey(c), true},
-	}, beside...))
-	_, err := search.Rank(t.Context(), c.store, func(report.Ranks) {})
+	judgeKnown(t, docs, queries, append([]contestant{open, site}, beside...))
+	judgePeople(t, []contestant{open, site, beside[0], beside[1], beside[2]})
+	ranks, err := search.Rank(t.Context(), c.store, func(report.Ranks) {})
 	require.NoError(t, err)
-	judgeKnown(t, docs, queries, []contestant{{"Mosey, ranked", mosey(c), false}, {"Mosey, ranked, one site", mosey(c), true}})
+	t.Logf("ranked: %d links between registered domains, which lead to %d pages", ranks.Pairs, ranks.Pages)
+	open.name, site.name = "Mosey, ranked", "Mosey, ranked, one site"
+	judgeKnown(t, docs, queries, []contestant{open, site})
+	judgePeople(t, []contestant{open, site})
+	if *poolFlag != "" {
+		pool(t, docs, append([]contestant{open, site, {"Xapian, any word", x.any, false}}, beside[:3]...))
+	}
+	judgeParagraphs(t, docs, mosey(c))
 }
 
 // judgeKnown prints a table of how well each finds the documents of queries.
@@ -126,7 +133,7 @@ func judgeKnown(t *testing.T, docs []*document, queries []known, all []contestan
 				counts[i][q.kind] = &tally{}
 			}
 			counts[i][q.kind].add(found, q.url)
-			if testing.Verbose() && *missesFlag && (len(found) == 0 || found[0] != q.url) {
+			if *missesFlag && (len(found) == 0 || found[0] != q.url) {
 				t.Logf("%s: %s: %s: wanted %s: %s", who.name, q.kind, q.query, q.url, strings.Join(found[:min(len(found), 3)], " "))
 			}
 		}
@@ -148,8 +155,6 @@ func judgeKnown(t *testing.T, docs []*document, queries []known, all []contestan
 	}
 	t.Log("\n" + strings.ReplaceAll(table.String(), "0.", "."))
 }
-
-var missesFlag = flag.Bool("judge.misses", false, "with -judge and -v, print the queries whose document is not first")
 
 // poolDepth is how many results of each are pooled, to be graded.
 const poolDepth = 20

@@ -9,6 +9,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+func newDocument(m *manual, name, body string) *document {
+	d := &document{manual: m, url: m.url + name, body: []byte(body)}
+	d.parse()
+	return d
+}
+
 // shelf is a few documents of a manual that share some words.
 func shelf() []*document {
 	m := &manual{name: "git", dir: "/d", url: "https://git.example/", language: "en"}
@@ -20,7 +26,7 @@ func shelf() []*document {
 		if i > 2 {
 			body = strings.NewReplacer("lanterns", "lamps", "git-delta", "git-same", "git-epsilon", "git-same").Replace(body)
 		}
-		docs = append(docs, newDocument(m, name+".html", []byte(body)))
+		docs = append(docs, newDocument(m, name+".html", body))
 	}
 	shorten(docs)
 	return docs
@@ -67,7 +73,7 @@ func TestMakeKnownInJapanese(t *testing.T) {
 	t.Parallel()
 	m := &manual{name: "handbook ja-JP", url: "https://ja.example/", language: "ja"}
 	body := "<title>第 6 章 メンテナンス</title><p>" + strings.Repeat("東京都の灯台守は猫を飼っている。 ", 60) + "パッケージの更新とメンテナンスについて。</p>"
-	docs := []*document{newDocument(m, "a.html", []byte(body)), newDocument(m, "b.html", []byte(strings.ReplaceAll(body, "猫", "犬")))}
+	docs := []*document{newDocument(m, "a.html", body), newDocument(m, "b.html", strings.ReplaceAll(body, "猫", "犬"))}
 	shorten(docs)
 	all := makeKnown(docs)
 	require.Len(t, all, 4, "%q", all)

@@ -295,7 +295,7 @@ func runsCJK(text string) (all []string) {
 // with # are comments.
 func readTable(t *testing.T, file string, columns int) (rows [][]string) {
 	t.Helper()
-	f, err := os.Open(file) //nolint:gosec // of the tree
+	f, err := os.Open(file)
 	require.NoError(t, err)
 	defer f.Close()
 	scan := bufio.NewScanner(f)

@@ -3,8 +3,6 @@ package search_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
-	"net/http"
 	"os"
 	"slices"
 	"testing"
@@ -20,11 +18,9 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/db/dbtest"
-	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/internal/language"
 	"github.com/mosey-web/mosey/internal/language/models"
 	"github.com/mosey-web/mosey/internal/read"
-	"github.com/mosey-web/mosey/internal/request"
 )
 
 func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
@@ -79,7 +75,7 @@ func load(t *testing.T, docs []*document) *collection {
 	dbtest.WriteKeywords(t, store)
 	_, err = store.Pool().Exec(t.Context(), "ANALYZE")
 	require.NoError(t, err)
-	slog.Info("documents are stored", "documents", len(docs), "recorded in", recorded, "indexed in", time.Since(began)-recorded)
+	t.Logf("%d documents: recorded in %s, indexed in %s", len(docs), recorded.Round(time.Second), (time.Since(began) - recorded).Round(time.Second))
 	return c
 }
 
@@ -120,17 +116,8 @@ func (l *loader) page(ctx context.Context, domain string, facts crawl.Facts) (cr
 	if !lease.Granted {
 		return facts, fmt.Errorf("%s is not granted: %+v", c.URL, lease)
 	}
-	now := time.Now()
-	x := &request.Exchange{
-		Attempt: crawl.Attempt{
-			CrawlID: c.ID, Domain: domain, Requested: true, Reached: true, EndedAt: now, Outcome: crawl.OutcomeSuccess,
-			StatusCode: http.StatusOK, Reason: reasons.Delay,
-		},
-		Response: &fetch.Response{
-			Status: http.StatusOK, Header: http.Header{}, MediaType: "text/html", ContentType: "text/html; charset=utf-8",
-			Body: body, EndedAt: now,
-		},
-	}
+	x := answered(body)
+	x.Attempt.CrawlID, x.Attempt.Domain, x.Attempt.Reason = c.ID, domain, reasons.Delay
 	if err := ask.Read(ctx, x); err != nil {
 		return facts, err
 	}

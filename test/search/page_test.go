@@ -18,6 +18,8 @@ type page struct {
 	title, text string
 	paragraphs  []string
 	defines     []string
+	// leaf leaves out paragraphs inside of what is read.
+	leaf bool
 }
 
 // parsePage reads a page by the markup that the manuals have. It is not Mosey's extractor,
@@ -66,8 +68,12 @@ func (p *page) walk(n *html.Node, around bool, text *strings.Builder) {
 		if name := definition(n); identifierPattern.MatchString(name) {
 			p.defines = append(p.defines, name)
 		}
-		if !around && (n.DataAtom == atom.P || n.DataAtom == atom.Div && attribute(n, "class") == "para") {
-			if t := textOf(n); t != "" {
+		if isParagraph(n) && p.leaf {
+			text.WriteByte(' ')
+			return
+		}
+		if isParagraph(n) && !around {
+			if t := (&page{leaf: true}).textOf(n); t != "" {
 				p.paragraphs = append(p.paragraphs, t)
 			}
 		}
@@ -79,6 +85,10 @@ func (p *page) walk(n *html.Node, around bool, text *strings.Builder) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		p.walk(c, around, text)
 	}
+}
+
+func isParagraph(n *html.Node) bool {
+	return n.DataAtom == atom.P || n.DataAtom == atom.Div && attribute(n, "class") == "para"
 }
 
 // inline are the elements that do not separate words.
@@ -93,7 +103,7 @@ func definition(n *html.Node) string {
 	class, id := attribute(n, "class"), attribute(n, "id")
 	switch {
 	case n.DataAtom == atom.Dt && strings.HasPrefix(class, "sig sig-object"): // Sphinx
-		return strings.TrimPrefix(strings.TrimPrefix(id, "c."), "cmdoption-")
+		return strings.TrimPrefix(strings.TrimPrefix(id, "c."), "opcode-")
 	case n.DataAtom == atom.Dt && (strings.HasPrefix(id, "GUC-") || strings.HasPrefix(id, "LIBPQ-")),
 		n.DataAtom == atom.P && class == "func_signature",
 		(n.DataAtom == atom.H2 || n.DataAtom == atom.H3) && class == "title":
@@ -129,9 +139,10 @@ func attribute(n *html.Node, name string) string {
 }
 
 // textOf is the text of an element, with single blanks.
-func textOf(n *html.Node) string {
+func textOf(n *html.Node) string { return new(page).textOf(n) }
+
+func (p *page) textOf(n *html.Node) string {
 	var text strings.Builder
-	var p page
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		p.walk(c, true, &text)
 	}
@@ -142,7 +153,7 @@ func textOf(n *html.Node) string {
 // letter or digit. A token without either is left out.
 func cutWords(text string) []string {
 	var words []string
-	for w := range strings.FieldsSeq(strings.ToLower(text)) {
+	for w := range strings.FieldsSeq(strings.ReplaceAll(strings.ToLower(text), "’", "'")) { // as it is typed
 		if w = strings.TrimFunc(w, func(r rune) bool { return !unicode.In(r, unicode.L, unicode.M, unicode.N) }); w != "" {
 			words = append(words, w)
 		}
@@ -159,7 +170,7 @@ func TestParsePage(t *testing.T) {
 		<p>One <b>bo</b>ld, (word).</p><div class="para">Two <p>three</p></div><script>no</script>`))
 	require.Equal(t, "T (a)", p.title)
 	require.Equal(t, []string{"core.pager", "os.path.join", "pg_stat_x", "work_mem"}, p.defines)
-	require.Equal(t, []string{"One bold, (word).", "Two three", "three"}, p.paragraphs)
+	require.Equal(t, []string{"One bold, (word).", "Two", "three"}, p.paragraphs)
 	require.Equal(t, []string{"one", "bold", "word"}, cutWords(p.paragraphs[0]))
 	require.Contains(t, p.text, "Prev")
 	require.NotContains(t, p.text, "no")

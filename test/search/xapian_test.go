@@ -3,6 +3,7 @@ package search_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net/url"
 	"os"
 	"os/exec"
@@ -19,6 +20,10 @@ type xapian struct {
 	dir string
 	// titles has the words of a query also found in titles, which omindex indexes apart.
 	titles bool
+	// or finds documents with one of the words.
+	or bool
+	// found remembers the answers.
+	found map[string][]string
 }
 
 // The environment in which Chinese, Japanese and Korean are cut into pairs and single
@@ -33,7 +38,7 @@ func newXapian(t *testing.T, docs []*document) *xapian {
 			t.Skipf("%s is not there: apt-get install --no-install-recommends %s", name, packages)
 		}
 	}
-	x := &xapian{dir: filepath.Join(t.TempDir(), "xapian"), titles: true}
+	x := &xapian{dir: filepath.Join(t.TempDir(), "xapian"), titles: true, found: map[string][]string{}}
 	of := map[*manual][]*document{}
 	for _, d := range docs {
 		of[d.manual] = append(of[d.manual], d)
@@ -46,7 +51,7 @@ func newXapian(t *testing.T, docs []*document) *xapian {
 			require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o700))
 			require.NoError(t, os.WriteFile(name, d.body, 0o600))
 		}
-		cmd := exec.CommandContext(t.Context(), "omindex", "--db", x.dir, "--url", m.url, "--no-delete", dir) //nolint:gosec // our own
+		cmd := exec.CommandContext(t.Context(), "omindex", "--db", x.dir, "--url", m.url, "--no-delete", dir)
 		cmd.Env = ngrams
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s", out)
@@ -54,9 +59,20 @@ func newXapian(t *testing.T, docs []*document) *xapian {
 	return x
 }
 
+// xapianMost is how many results are read, of which most are folded away.
+const xapianMost = 300
+
 // search returns the URLs that a query finds, the best first. A host leaves out others.
 func (x *xapian) search(ctx context.Context, query, host string, most int) ([]string, error) {
-	args := []string{"--db", x.dir, "--stemmer", "english", "--default-op", "and", "--msize", strconv.Itoa(most)}
+	op := "and"
+	if x.or {
+		op = "or"
+	}
+	key := fmt.Sprint(x.titles, op, host, query)
+	if found, known := x.found[key]; known {
+		return found[:min(len(found), most)], nil
+	}
+	args := []string{"--db", x.dir, "--stemmer", "english", "--default-op", op, "--msize", strconv.Itoa(xapianMost)}
 	if x.titles {
 		args = append(args, "--prefix", ":", "--prefix", ":S")
 	}
@@ -64,7 +80,7 @@ func (x *xapian) search(ctx context.Context, query, host string, most int) ([]st
 		args = append(args, "--boolean-prefix", "site:H")
 		query = "site:" + host + " " + query
 	}
-	cmd := exec.CommandContext(ctx, "quest", append(args, query)...) //nolint:gosec // our own
+	cmd := exec.CommandContext(ctx, "quest", append(args, query)...)
 	cmd.Env = ngrams
 	out, err := cmd.Output()
 	if err != nil {
@@ -76,7 +92,8 @@ func (x *xapian) search(ctx context.Context, query, host string, most int) ([]st
 			found = append(found, string(u))
 		}
 	}
-	return found, nil
+	x.found[key] = found
+	return found[:min(len(found), most)], nil
 }
 
 // hostOf is the host of a URL.
