@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"golang.org/x/text/language"
+
+	"github.com/mosey-web/mosey/internal/language/tags"
 )
 
 // How much text is needed, in letters; one of Chinese, Japanese or Korean counts for
@@ -164,9 +166,9 @@ func choose(found []candidate, declared []language.Tag, s scripts) language.Tag 
 	}
 	switch {
 	case certain:
-		return language.Make(top)
+		return tags.Canonical(language.Make(top))
 	case top == "":
-		return language.Make(s.language())
+		return tags.Canonical(language.Make(s.language()))
 	}
 	return language.Und
 }
