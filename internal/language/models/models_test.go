@@ -157,22 +157,6 @@ func TestModelsAreAskedOfMixtures(t *testing.T) {
 	require.Positive(t, m.some+m.all)
 }
 
-func TestGuess(t *testing.T) {
-	t.Parallel()
-	d := language.New(models.Models{})
-	for text, want := range map[string]string{
-		"when does the library open":     "en",
-		"wann öffnet die Bücherei":       "de",
-		"à quelle heure ouvre la mairie": "fr",
-		"когда открывается библиотека":   "ru",
-		"灯台の歴史":                          "ja",
-		"taxi":                           "",
-		"":                               "",
-	} {
-		require.Equal(t, want, d.Guess(text), text)
-	}
-}
-
 func BenchmarkDetect(b *testing.B) {
 	d := language.New(models.Models{})
 	list := load(b)
