@@ -15,7 +15,6 @@ import (
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/language"
-	"github.com/mosey-web/mosey/internal/language/models"
 	"github.com/mosey-web/mosey/search"
 )
 
@@ -42,14 +41,13 @@ func (c *SearchCmd) Run(ctx context.Context, e *command.Env) error {
 	if c.Limit < 1 {
 		return wiring.Usagef("--limit %d: want 1 to %d", c.Limit, search.LimitMax)
 	}
-	models.Models{}.Load() // while the database is opened
-	guesser := language.New(models.Models{})
 	return command.WithStore(ctx, e, func(store *db.Store) error {
 		searcher := search.New(store)
-		searcher.Guess = guesser.Guess
-		results, err := searcher.Search(ctx, search.Query{
+		searcher.Guess = language.Guess
+		query := search.Query{
 			Text: strings.Join(c.Query, " "), Language: c.Lang, Domain: c.Domain, Since: since, Limit: c.Limit, Offset: c.Offset,
-		})
+		}
+		results, err := searcher.Search(ctx, query)
 		if errors.Is(err, crawl.ErrInvalid) {
 			return wiring.Usagef("%w", err)
 		}
@@ -67,8 +65,11 @@ func (c *SearchCmd) Run(ctx context.Context, e *command.Env) error {
 			return command.PrintLines(e.Stdout, results)
 		}
 		if len(results) == 0 {
-			fmt.Fprintln(e.Stderr, "Nothing found. Pages that an older Mosey has fetched are found once they are fetched again: "+
-				"see mosey recrawl --outdated --dry-run.")
+			why, err := c.nothing(ctx, store, searcher, query, waiting)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(e.Stderr, why)
 		}
 		printResults(e.Stdout, results)
 		return nil
