@@ -7,6 +7,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/internal/language/tags"
 	"github.com/mosey-web/mosey/search/index"
 )
 
@@ -16,6 +17,7 @@ type finding struct {
 	q      Query
 	parsed parsed
 
+	asked    tags.Range
 	segments []crawl.Segment
 	search   *index.Search
 	query    index.Query
@@ -75,7 +77,14 @@ func (f *finding) open(ctx context.Context) error {
 		f.query.Within = append(f.query.Within, []string{index.Domain(f.q.Domain)})
 	}
 	if f.q.Language != "" {
-		f.query.Within = append(f.query.Within, []string{index.Language(base(f.q.Language))})
+		if f.asked, err = tags.Asked(f.q.Language); err != nil {
+			return err
+		}
+		var keys []string
+		for _, base := range f.asked.Bases {
+			keys = append(keys, index.Language(base))
+		}
+		f.query.Within = append(f.query.Within, keys)
 	}
 	if f.q.Prefer != "" {
 		f.query.Prefer = func(tag string) bool { return base(tag) == base(f.q.Prefer) }
@@ -127,19 +136,13 @@ func (f *finding) collect(ctx context.Context, missing int) error {
 			return err
 		}
 		for _, p := range pages {
-			if f.q.Language == "" || matches(f.q.Language, p.Language) {
+			if f.q.Language == "" || f.asked.Matches(p.Language) || p.Second != "" && f.asked.Matches(p.Second) {
 				f.folder.add(p)
 			}
 		}
 	}
 	f.answer.Cut = f.answer.Cut || ranking.Rough
 	return nil
-}
-
-// matches reports whether a page in a language is one in that which is asked for: "pt" is
-// "pt-BR", too.
-func matches(asked, tag string) bool {
-	return tag == asked || strings.HasPrefix(tag, asked+"-")
 }
 
 // results are what is shown.

@@ -5,10 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"golang.org/x/text/language"
-
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/urls"
+	"github.com/mosey-web/mosey/internal/language/tags"
 	"github.com/mosey-web/mosey/search/index"
 )
 
@@ -145,11 +144,9 @@ func (q *Query) prepare() (parsed, error) {
 		return p, fmt.Errorf("%w: an offset of %d: want 0 to %d", crawl.ErrInvalid, q.Offset, OffsetMax)
 	}
 	if q.Language != "" {
-		tag, err := language.BCP47.Parse(q.Language)
-		if err != nil {
-			return p, fmt.Errorf(`%w: language %q: want a tag such as "en" or "pt-BR"`, crawl.ErrInvalid, q.Language)
+		if _, err := tags.Asked(q.Language); err != nil {
+			return p, err
 		}
-		q.Language = tag.String()
 	}
 	if q.Domain != "" {
 		if q.Domain, err = urls.DomainOf(q.Domain); err != nil {

@@ -95,7 +95,7 @@ func run(ctx context.Context, args []string, e *command.Env) int {
 		return wiring.Fail(e.Stderr, "mosey", wiring.Usagef("%w", err))
 	}
 	command.HideExpert(parser.Model)
-	kctx, err := parser.Parse(args)
+	kctx, err := parser.Parse(show.SearchWords(parser.Model, args))
 	if exited >= 0 {
 		return exited // --help, --version
 	}

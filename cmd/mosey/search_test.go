@@ -64,6 +64,59 @@ func TestSearch(t *testing.T) {
 	r.Refuse([]string{"search", "a", "--domain", "not a domain"}, "not a domain")
 }
 
+// What is said of a query that finds nothing is true.
+func TestSearchFindsNothing(t *testing.T) {
+	t.Parallel()
+	r := newRows(t, settings.Settings{}).allowed()
+	says := func(want string, args ...string) {
+		t.Helper()
+		out := r.Execute(append([]string{"search"}, args...)...)
+		require.Zero(t, out.Code, args)
+		require.Empty(t, out.Stdout, args)
+		require.Equal(t, want, out.Stderr, args)
+	}
+	says("Nothing found: no page has been fetched yet. Begin with mosey crawl https://example.org/\n", "lamp")
+	r.fetched(found("Lighthouses", "The keeper lights the lamp."))
+	says("1 page fetched and not found by a search yet: a worker writes their keywords, within seconds unless the crawl is faster\n"+
+		"Nothing found.\n", "lamp")
+	dbtest.WriteKeywords(t, r.store)
+	says("Nothing found.\n", "harbour")
+	says("Nothing found.\n", "harbour", "--lang", "de")
+	says("Nothing found. Without --lang de 1 page is found.\n", "lamp", "--lang", "de")
+	says("Nothing found. Without --domain other.example and --since 2026-03-05 1 page is found.\n",
+		"lamp", "--since", "2026-03-05", "--domain", "other.example")
+	says("Nothing found. Without --offset 3 1 page is found.\n", "lamp", "--offset", "3")
+	r.exec("UPDATE pages SET extractor = NULL")
+	says("Nothing found. 1 page was read by an older Mosey: see mosey recrawl --outdated --dry-run.\n", "harbour")
+	says("", "harbour", "--json")
+}
+
+// A minus before a word is the query's, wherever flags stand.
+func TestSearchWithoutAWord(t *testing.T) {
+	t.Parallel()
+	r := newRows(t, settings.Settings{}).allowed()
+	r.fetched(found("Lighthouses", "The keeper lights the lamp."))
+	dbtest.WriteKeywords(t, r.store)
+	for _, args := range []string{
+		"lamp -harbour", "-harbour lamp", "lamp -harbour --lang en", "--lang en lamp -harbour", "lamp --lang en -harbour --json keeper",
+		"lamp -harbour --lang=en --limit 5", "lamp -harbour -- -quay", "-- lamp -harbour", "lamp -hill", "--json lamp -harbour", "lamp -",
+	} {
+		require.Contains(t, r.Print(append([]string{"search"}, strings.Fields(args)...)...), "Lighthouses", args)
+	}
+	for _, args := range []string{"lamp -keeper", "-keeper lamp", "lamp -keeper --lang en", "--lang en -keeper lamp", "-- lamp -keeper", "lamp -- -keeper"} {
+		out := r.Execute(append([]string{"search"}, strings.Fields(args)...)...)
+		require.Zero(t, out.Code, args)
+		require.Empty(t, out.Stdout, args)
+		require.Contains(t, out.Stderr, "Nothing found.", args)
+	}
+	require.Empty(t, r.Print("search", "lamp", `-"the keeper lights"`, "--json"))
+	require.Contains(t, r.Print("search", "lamp", "-keeper", "-h"), "Usage: mosey search")
+	r.Refuse([]string{"search", "-lamp"}, `the query "-lamp" has no word to look for`)
+	r.Refuse([]string{"search", "lamp", "-keeper", "--no-such-flag"}, "unknown flag --no-such-flag")
+	r.Refuse([]string{"search", "lamp", "-keeper", "--limit"}, "--limit")
+	r.Refuse([]string{"rank", "-lamp"}, "unknown flag -l")
+}
+
 func TestRecrawlOutdated(t *testing.T) {
 	t.Parallel()
 	h, store := newHarnessWithStack(t)

@@ -12,7 +12,9 @@ type SearchHit struct {
 	URL    string `json:"url"`
 	Domain string `json:"domain"`
 	// Language is a tag of BCP 47; empty is undetermined.
-	Language    string `json:"language"`
+	Language string `json:"language"`
+	// Second is another language of much of it; empty if there is none.
+	Second      string `json:"second"`
 	Title       string `json:"title"`
 	Description string `json:"description"`
 	// NoSnippet is set if the publisher wants nothing of the page shown but its title.

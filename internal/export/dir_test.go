@@ -170,6 +170,38 @@ func TestDirectory(t *testing.T) {
 		refused(links(s), "of another version of Mosey")
 	})
 
+	// The old files are those of an export with more rows, in another format, and of one
+	// that was killed.
+	for _, kind := range export.Tables() {
+		t.Run("BegunAnewHasNoOldFilesOf_"+string(kind), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			others := []string{string(kind) + ".jsonl", string(kind) + "-2026.csv", "more-" + string(kind) + "-00002.csv"}
+			for _, other := range export.Tables() {
+				if other != kind {
+					others = append(others, string(other)+"-00002.csv")
+				}
+			}
+			names := append([]string{string(kind) + "-00002.jsonl", string(kind) + "-00003.csv", string(kind) + "-00004.parquet.part"}, others...)
+			for _, name := range names {
+				require.NoError(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
+			}
+			x := &export.Export{Store: stored{rows: 10, batch: 3}, Kind: kind, Format: export.JSONL}
+			_, err := x.ToDir(t.Context(), dir, perFile)
+			require.ErrorIs(t, err, crawl.ErrInvalid, "another export is there")
+			x.Force = true
+			_, err = x.ToDir(t.Context(), dir, perFile)
+			require.NoError(t, err)
+			entries, err := os.ReadDir(dir)
+			require.NoError(t, err)
+			var left []string
+			for _, entry := range entries {
+				left = append(left, entry.Name())
+			}
+			require.ElementsMatch(t, append(others, "."+string(kind)+".lock", string(kind)+".json", string(kind)+"-00001.jsonl"), left)
+		})
+	}
+
 	t.Run("IsWrittenByOneAtATime", func(t *testing.T) {
 		t.Parallel()
 		dir := t.TempDir()

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -124,18 +123,26 @@ func (m *manifest) save(dir string) (err error) {
 	return os.Rename(path+partEnd, path)
 }
 
-// numbered is a file of an export, or what is left of one.
-var numbered = regexp.MustCompile(`^(pages|links|crawls|domains)-[0-9]{5,}\.(parquet|jsonl|csv)(\.part)?$`)
+// numbered reports whether a name is that of a file of this kind of export, whole or not,
+// in any format.
+func (m *manifest) numbered(name string) bool {
+	name = strings.TrimSuffix(name, partEnd)
+	format, err := FormatOf(name)
+	if err != nil {
+		return false
+	}
+	number, is := strings.CutPrefix(strings.TrimSuffix(name, "."+string(format)), string(m.Kind)+"-")
+	return is && len(number) >= 5 && strings.Trim(number, "0123456789") == ""
+}
 
 // unlisted names files of this kind of export that the manifest does not.
 func (m *manifest) unlisted(dir string) (names []string, err error) {
 	entries, err := os.ReadDir(dir)
 	for _, entry := range entries {
-		of := numbered.FindStringSubmatch(entry.Name())
-		if of == nil || of[1] != string(m.Kind) || slices.ContainsFunc(m.Files, func(f file) bool { return f.Name == entry.Name() }) {
-			continue
+		listed := func(f file) bool { return f.Name == entry.Name() }
+		if m.numbered(entry.Name()) && !slices.ContainsFunc(m.Files, listed) {
+			names = append(names, entry.Name())
 		}
-		names = append(names, entry.Name())
 	}
 	return names, err
 }

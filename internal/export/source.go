@@ -19,8 +19,40 @@ const (
 	Provenance Table = "provenance"
 )
 
-// Tables lists them.
-func Tables() []Table { return []Table{Pages, Links, Crawls, Domains, Images, Provenance} }
+// declared has each kind once, and where its rows come from. All else that depends on the
+// kind goes by it.
+var declared = []struct {
+	table  Table
+	source func(Store) source
+}{
+	{Pages, func(s Store) source {
+		return sourceOf(pageColumns(), func() reader[page] { return readPages(s) })
+	}},
+	{Links, func(s Store) source {
+		return sourceOf(linkColumns(), func() reader[report.LinkRow] { return s.ExportLinks })
+	}},
+	{Crawls, func(s Store) source {
+		return sourceOf(crawlColumns(), func() reader[report.CrawlRow] { return s.ExportCrawls })
+	}},
+	{Domains, func(s Store) source {
+		return sourceOf(domainColumns(), func() reader[report.DomainRow] { return s.ExportDomains })
+	}},
+	{Images, func(s Store) source {
+		return sourceOf(imageColumns(), func() reader[report.ImageRow] { return s.ExportImages })
+	}},
+	{Provenance, func(s Store) source {
+		return sourceOf(provenanceColumns(), func() reader[report.ProvenanceRow] { return s.ExportProvenance })
+	}},
+}
+
+// Tables lists the kinds.
+func Tables() []Table {
+	tables := make([]Table, len(declared))
+	for i, d := range declared {
+		tables[i] = d.table
+	}
+	return tables
+}
 
 // Store reads rows in batches: those that follow a key, and the key after them. A batch
 // may be empty. If nothing follows, next equals after.
@@ -63,19 +95,10 @@ type batch struct {
 }
 
 func (k Table) source(s Store) source {
-	switch k {
-	case Pages:
-		return sourceOf(pageColumns(), func() reader[page] { return readPages(s) })
-	case Links:
-		return sourceOf(linkColumns(), func() reader[report.LinkRow] { return s.ExportLinks })
-	case Crawls:
-		return sourceOf(crawlColumns(), func() reader[report.CrawlRow] { return s.ExportCrawls })
-	case Domains:
-		return sourceOf(domainColumns(), func() reader[report.DomainRow] { return s.ExportDomains })
-	case Images:
-		return sourceOf(imageColumns(), func() reader[report.ImageRow] { return s.ExportImages })
-	case Provenance:
-		return sourceOf(provenanceColumns(), func() reader[report.ProvenanceRow] { return s.ExportProvenance })
+	for _, d := range declared {
+		if d.table == k {
+			return d.source(s)
+		}
 	}
 	return source{}
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"golang.org/x/text/language"
+
+	"github.com/mosey-web/mosey/internal/language/tags"
 )
 
 const (
@@ -15,12 +17,11 @@ const (
 
 // parse reads what is declared: tags, lists of tags as in Content-Language, and locales
 // such as "pt_BR" or "de_DE.UTF-8". "und", "mul", "zxx" and what is private say nothing.
-func parse(declared []string) []language.Tag {
-	var tags []language.Tag
+func parse(declared []string) (found []language.Tag) {
 	for _, list := range declared {
 		for text := range strings.SplitSeq(list, ",") {
 			text, _, _ = strings.Cut(strings.TrimSpace(text), ".")
-			if text == "" || len(text) > tagBytesMax || len(tags) == declaredMax {
+			if text == "" || len(text) > tagBytesMax || len(found) == declaredMax {
 				continue
 			}
 			// strings such as "en-us-posix" are read as far as they are tags
@@ -28,10 +29,10 @@ func parse(declared []string) []language.Tag {
 			if base, certain := tag.Base(); err != nil || certain == language.No || !spoken(base.String()) {
 				continue
 			}
-			tags = append(tags, tag)
+			found = append(found, tags.Canonical(tag))
 		}
 	}
-	return tags
+	return found
 }
 
 func spoken(base string) bool {
@@ -42,16 +43,8 @@ func spoken(base string) bool {
 	return true
 }
 
-// baseOf is the language of a tag, where those who mean Bokmål by "no" and Filipino by
-// "fil" say what the models say.
+// baseOf is the language of a tag, by the code that the models have for it.
 func baseOf(tag language.Tag) string {
 	base, _ := tag.Base()
-	switch name := base.String(); name {
-	case "no":
-		return "nb"
-	case "fil":
-		return "tl"
-	default:
-		return name
-	}
+	return base.String()
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"golang.org/x/text/language"
+
+	"github.com/mosey-web/mosey/internal/language/tags"
 )
 
 // How much text is needed, in letters; one of Chinese, Japanese or Korean counts for
@@ -71,7 +73,7 @@ func (d Detector) Languages(prose string, declared ...string) (first, second str
 	}
 	switch first = d.one(in.text(largest), tags); {
 	case first != "":
-	case largest.lang != 0 && doubtful(ranked[bits.TrailingZeros64(largest.lang)]):
+	case largest.lang != 0 && doubtful(frequentWords().ranked[bits.TrailingZeros64(largest.lang)]):
 		return "", "" // two languages that are alike
 	default:
 		return d.one(prose, tags), ""
@@ -215,9 +217,9 @@ func choose(found []candidate, declared []language.Tag, s scripts) language.Tag 
 	}
 	switch {
 	case certain:
-		return language.Make(top)
+		return tags.Canonical(language.Make(top))
 	case top == "":
-		return language.Make(s.language())
+		return tags.Canonical(language.Make(s.language()))
 	}
 	return language.Und
 }

@@ -139,7 +139,7 @@ func (c *counted) add(word []byte) {
 		return
 	}
 	c.words++
-	for of := owners[string(word)]; of != 0; of &= of - 1 {
+	for of := frequentWords().owners[string(word)]; of != 0; of &= of - 1 {
 		c.has[bits.TrailingZeros64(of)]++
 	}
 }

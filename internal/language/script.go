@@ -5,6 +5,8 @@ import (
 	"unicode"
 
 	"golang.org/x/text/language"
+
+	"github.com/mosey-web/mosey/internal/language/tags"
 )
 
 // scripts is what a text is written in.
@@ -177,50 +179,29 @@ func (s scripts) name(tag language.Tag) string {
 	if tag == language.Und {
 		return ""
 	}
-	base := baseOf(tag)
-	parts := []any{}
-	if b, err := language.ParseBase(base); err == nil {
-		parts = append(parts, b)
-	}
+	base, _ := tag.Base()
+	code := "Hans"
 	switch {
-	case base == "zh" && s.traditional:
-		parts = append(parts, language.MustParseScript("Hant"))
-	case base == "zh":
-		parts = append(parts, language.MustParseScript("Hans"))
-	case s.main != "" && s.main != "Kana" && s.main != "Hang" && s.main != "Hani":
-		if script, err := language.ParseScript(s.main); err == nil {
-			parts = append(parts, script)
+	case base.String() == "zh" && s.traditional:
+		code = "Hant"
+	case base.String() != "zh":
+		code = s.main
+	}
+	script := tags.UsualScript(base)
+	if code != "" && code != "Kana" && code != "Hang" && code != "Hani" {
+		if parsed, err := language.ParseScript(code); err == nil {
+			script = parsed
 		}
 	}
-	if region, confidence := tag.Region(); confidence == language.Exact && region.IsCountry() {
-		parts = append(parts, region)
+	region, confidence := tag.Region()
+	if confidence != language.Exact || !region.IsCountry() {
+		region = language.Region{}
 	}
-	named, err := language.Compose(parts...)
-	if err != nil {
-		return ""
-	}
-	text := withoutLikelyScript(named, base).String()
-	if len(text) > tagBytesMax {
+	text := tags.Written(base, script, region).String()
+	if len(text) > tagBytesMax || text == "und" {
 		return ""
 	}
 	return text
-}
-
-// withoutLikelyScript leaves out the script that a reader expects of the language.
-func withoutLikelyScript(tag language.Tag, base string) language.Tag {
-	if base == "zh" {
-		return tag
-	}
-	b, s, r := tag.Raw()
-	usual, _ := language.Make(base).Script()
-	if s != usual {
-		return tag
-	}
-	plain, err := language.Compose(b, r)
-	if err != nil {
-		return tag
-	}
-	return plain
 }
 
 // Frequent characters that are written differently: the nth of one stands for the nth of

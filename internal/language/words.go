@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -17,32 +18,39 @@ import (
 //go:embed frequent.txt
 var frequent string
 
-// ranked are the languages of frequent in its order. owners are those that have a word,
-// as bits by their place in ranked.
-var ranked, owners = func() ([]string, map[string]uint64) {
-	var list []string
-	of := map[string]uint64{}
+// lists are the languages of frequent in its order, and the languages that have a word, as
+// bits by their place in ranked.
+type lists struct {
+	ranked []string
+	owners map[string]uint64
+}
+
+// frequentWords reads frequent when it is first needed.
+var frequentWords = sync.OnceValue(func() *lists {
+	l := &lists{owners: map[string]uint64{}}
 	for line := range strings.Lines(frequent) {
 		lang, words, _ := strings.Cut(line, " ")
 		for word := range strings.FieldsSeq(words) {
-			of[word] |= 1 << len(list)
+			l.owners[word] |= 1 << len(l.ranked)
 		}
-		list = append(list, lang)
+		l.ranked = append(l.ranked, lang)
 	}
-	return list, of
-}()
+	return l
+})
 
 const (
 	// rankedMost is how many lines frequent can have.
 	rankedMost = 64
-	// frequentLeast is how many words a text needs, frequentMost how many are looked at.
-	frequentLeast, frequentMost = 30, 200
+	// frequentMost is how many words of a text are looked at.
+	frequentMost = 200
 	// wordBytesMost is how much of a word is looked up.
 	wordBytesMost = 32
 )
 
 // claim is how sure frequent words have to be of a language.
 type claim struct {
+	// words is how many words a text needs.
+	words int
 	// share is how many of a text's words have to be frequent in it, in percent.
 	share int
 	// Beside any other language, least words have to be frequent in it and not in the
@@ -56,15 +64,17 @@ type claim struct {
 // also holds for a wrong one: Macedonian for two and one texts in Serbian.
 var (
 	// confirmed is enough where the language is declared.
-	confirmed = claim{share: 15, times: 2, least: 3}
+	confirmed = claim{words: 30, share: 15, times: 2, least: 3}
 	// unheard is enough for the models to be asked of its relatives alone.
-	unheard = claim{share: 15, times: 4, least: 6}
+	unheard = claim{words: 30, share: 15, times: 4, least: 6}
 	// certain needs no models.
-	certain = claim{share: 20, times: 6, least: 15}
+	certain = claim{words: 30, share: 20, times: 6, least: 15}
 )
 
 // words says how many words of a text are frequent in which language.
 type words struct {
+	*lists
+
 	read int
 	// known are the owners of each word that is frequent, so many of them.
 	known  [frequentMost]uint64
@@ -75,6 +85,7 @@ type words struct {
 // look reads words at the beginning of a text, and from the middle of the rest on, which
 // may be in another language.
 func (w *words) look(prose string) {
+	w.lists = frequentWords()
 	rest := w.take(prose, frequentMost/2)
 	w.take(rest[len(rest)/2:], frequentMost)
 }
@@ -111,7 +122,7 @@ func (w *words) add(word []byte) {
 		return
 	}
 	w.read++
-	of := owners[string(word)]
+	of := w.owners[string(word)]
 	if of == 0 {
 		return
 	}
@@ -124,10 +135,10 @@ func (w *words) add(word []byte) {
 
 // bear reports whether the words support a language of ranked as the text's.
 func (w *words) bear(lang int, c claim) bool {
-	if w.read < frequentLeast || w.has[lang]*100 < w.read*c.share {
+	if w.read < c.words || w.has[lang]*100 < w.read*c.share {
 		return false
 	}
-	for other := range ranked {
+	for other := range w.ranked {
 		if other == lang || w.has[other]*4 < w.has[lang] { // has no chance
 			continue
 		}
@@ -150,7 +161,7 @@ func (w *words) bear(lang int, c claim) bool {
 // declared is the first of the tags that the words support.
 func (w *words) declared(tags []language.Tag) (language.Tag, bool) {
 	for _, tag := range tags {
-		if i := slices.Index(ranked, lineOf(baseOf(tag))); i >= 0 && w.bear(i, confirmed) {
+		if i := slices.Index(w.ranked, lineOf(baseOf(tag))); i >= 0 && w.bear(i, confirmed) {
 			return tag, true
 		}
 	}
@@ -161,7 +172,7 @@ func (w *words) declared(tags []language.Tag) (language.Tag, bool) {
 // languages similar to it, itself included, and whether it is clear; all empty if the
 // words support no language.
 func (w *words) leader() (lang string, family []string, sure bool) {
-	for i, lang := range ranked {
+	for i, lang := range w.ranked {
 		if !w.bear(i, unheard) {
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 
 func TestFrequentWords(t *testing.T) {
 	t.Parallel()
+	ranked, owners := frequentWords().ranked, frequentWords().owners
 	require.LessOrEqual(t, len(ranked), rankedMost)
 	for i, lang := range ranked {
 		require.True(t, modelled(lang), "there is a model of %s", lang)

@@ -73,7 +73,7 @@ func (c *ExportCmd) Run(ctx context.Context, e *command.Env) error {
 func (c *ExportCmd) export(now time.Time) (x *export.Export, err error) {
 	x = &export.Export{Kind: export.Table(c.What), Format: export.Format(c.Format), Force: c.Force, Asked: map[string]string{}}
 	if !slices.Contains(export.Tables(), x.Kind) {
-		return nil, wiring.Usagef("export %q: want pages, links, crawls, domains, images or provenance", c.What)
+		return nil, wiring.Usagef("export %q: want %s", c.What, kinds())
 	}
 	if c.Out == "" {
 		return nil, wiring.Usagef("--out is empty: want a file, a directory, or - for standard output")
@@ -109,6 +109,16 @@ func (c *ExportCmd) export(now time.Time) (x *export.Export, err error) {
 		}
 	}
 	return x, nil
+}
+
+// kinds names what can be exported.
+func kinds() string {
+	var names []string
+	for _, kind := range export.Tables() {
+		names = append(names, string(kind))
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
 // format is the one that was given, or that --out stands for.

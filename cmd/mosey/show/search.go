@@ -15,7 +15,6 @@ import (
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/language"
-	"github.com/mosey-web/mosey/internal/language/models"
 	"github.com/mosey-web/mosey/search"
 )
 
@@ -27,6 +26,7 @@ type SearchCmd struct {
 	Since  string   `help:"Only pages of this day or later: a date such as 2026-11-01, or an age such as 30d or 12h." placeholder:"WHEN"`
 	Limit  int      `default:"10" help:"How many results."`
 	Offset int      `default:"0" help:"How many results to pass over."`
+	All    bool     `help:"Also pages that say nearly the same as others, and more than two of a domain."`
 	JSON   bool     `name:"json" help:"Print one JSON object a result."`
 }
 
@@ -42,14 +42,13 @@ func (c *SearchCmd) Run(ctx context.Context, e *command.Env) error {
 	if c.Limit < 1 {
 		return wiring.Usagef("--limit %d: want 1 to %d", c.Limit, search.LimitMax)
 	}
-	models.Models{}.Load() // while the database is opened
-	guesser := language.New(models.Models{})
 	return command.WithStore(ctx, e, func(store *db.Store) error {
 		searcher := search.New(store)
-		searcher.Guess = guesser.Guess
-		results, err := searcher.Search(ctx, search.Query{
-			Text: strings.Join(c.Query, " "), Language: c.Lang, Domain: c.Domain, Since: since, Limit: c.Limit, Offset: c.Offset,
-		})
+		searcher.Guess = language.Guess
+		query := search.Query{
+			Text: strings.Join(c.Query, " "), Language: c.Lang, Domain: c.Domain, Since: since, Limit: c.Limit, Offset: c.Offset, All: c.All,
+		}
+		answer, err := searcher.Find(ctx, query)
 		if errors.Is(err, crawl.ErrInvalid) {
 			return wiring.Usagef("%w", err)
 		}
@@ -63,14 +62,23 @@ func (c *SearchCmd) Run(ctx context.Context, e *command.Env) error {
 		if waiting > 0 {
 			fmt.Fprintln(e.Stderr, keywordsLine(waiting))
 		}
+		if answer.Cut {
+			fmt.Fprintln(e.Stderr, "So many pages are alike that not all of them were compared: more words tell them apart.")
+		}
+		if answer.Instead != "" {
+			fmt.Fprintf(e.Stderr, "Did you mean: %s\n", command.OneLine(answer.Instead))
+		}
 		if c.JSON {
-			return command.PrintLines(e.Stdout, results)
+			return command.PrintLines(e.Stdout, answer.Results)
 		}
-		if len(results) == 0 {
-			fmt.Fprintln(e.Stderr, "Nothing found. Pages that an older Mosey has fetched are found once they are fetched again: "+
-				"see mosey recrawl --outdated --dry-run.")
+		if len(answer.Results) == 0 {
+			why, err := c.nothing(ctx, store, searcher, query, waiting)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(e.Stderr, why)
 		}
-		printResults(e.Stdout, results)
+		printResults(e.Stdout, answer.Results)
 		return nil
 	})
 }
@@ -95,8 +103,11 @@ func printResults(w io.Writer, results []search.Result) {
 		if len(about) > 0 {
 			fmt.Fprintf(w, "  %s\n", strings.Join(about, ", "))
 		}
-		if r.Description != "" {
+		switch {
+		case r.Description != "":
 			fmt.Fprintf(w, "  %s\n", command.Fit(command.OneLine(r.Description), descriptionShown))
+		case r.Heading != "":
+			fmt.Fprintf(w, "  Under “%s”\n", command.Fit(command.OneLine(r.Heading), descriptionShown))
 		}
 	}
 }
