@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
@@ -27,7 +28,9 @@ func (b *Builder) Build(out func(crawl.Chunk) error) (crawl.Segment, error) {
 		return byWorth(x.Worth, y.Worth, x.Page, y.Page)
 	})
 	t := tables{w: writer{out: out}}
-	r := reader{stems: b.Stems}
+	r, _ := readers.Get().(*reader) // there is nothing else
+	defer r.release()
+	r.stems = b.Stems
 	for n := range b.pages {
 		p := &b.pages[n]
 		r.page = uint32(n) //nolint:gosec // some hundred
@@ -109,6 +112,20 @@ type reader struct {
 	list   list
 	coded  []byte
 	key    []byte
+}
+
+// readers keep their memory for the next segment.
+var readers = sync.Pool{New: func() any { return new(reader) }}
+
+// release forgets what was read.
+func (r *reader) release() {
+	for _, p := range []*pieces{&r.words, &r.stemmed, &r.domains, &r.languages} {
+		clear(p.numbers)
+		clear(p.terms) // they hold on to texts
+		p.terms, p.list = p.terms[:0], p.list[:0]
+	}
+	r.places, r.stems = r.places[:0], nil
+	readers.Put(r)
 }
 
 // read reads a page and returns how many terms its main text and its title have.

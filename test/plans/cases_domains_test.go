@@ -126,8 +126,11 @@ func domainCases(changing changes, reading reads) {
 		c.ok(c.q.IndexTerms(ctx, dbsqlc.IndexTermsParams{Segments: []int64{3, 4}, Keys: keys, Kind: int16(searchindex.KindTerms)}))
 		c.ok(c.q.IndexChunks(ctx, dbsqlc.IndexChunksParams{Segments: []int64{3, 4}, Kinds: []int16{2, 2}, Keys: keys}))
 		c.ok(c.q.IndexScan(ctx, dbsqlc.IndexScanParams{SegmentID: 3, Kind: 2, After: []byte("w"), Most: 64}))
-		pages := pageIDs(100_001, 50)
-		c.ok(c.q.SearchPages(ctx, dbsqlc.SearchPagesParams{Pages: pages, Versions: make([]int64, len(pages))}))
+		var pages, versions []int64 // some that are found
+		for i := range int64(50) {
+			pages, versions = append(pages, 100_004+20*i), append(versions, 3+4)
+		}
+		c.ok(c.q.SearchPages(ctx, dbsqlc.SearchPagesParams{Pages: pages, Versions: versions}))
 		c.ok(c.q.SearchSections(ctx, pages))
 		c.ok(c.q.IndexWorths(ctx, pages))
 	}
