@@ -62,25 +62,20 @@ func tables(t *testing.T) (names []string) {
 	files, err := filepath.Glob(filepath.Join(root, "db", "migrations", "*.sql"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
-	made := regexp.MustCompile(`(?im)^\s*CREATE (?:UNLOGGED )?TABLE (?:IF NOT EXISTS )?(\w+)`)
-	dropped := regexp.MustCompile(`(?im)^\s*DROP TABLE (?:IF EXISTS )?(\w+)`)
-	renamed := regexp.MustCompile(`(?im)^\s*ALTER TABLE (?:IF EXISTS )?(\w+)\s+RENAME TO (\w+)`)
+	change := regexp.MustCompile(`(?im)^\s*(?:CREATE (?:UNLOGGED )?TABLE (?:IF NOT EXISTS )?(?P<made>\w+)|` +
+		`DROP TABLE (?:IF EXISTS )?(?P<gone>\w+)|ALTER TABLE (?:IF EXISTS )?(?P<old>\w+)\s+RENAME TO (?P<new>\w+))`)
 	for _, file := range files { // in the order of their numbers
 		data, err := os.ReadFile(file)
 		require.NoError(t, err)
 		up, _, _ := strings.Cut(string(data), "-- +goose Down")
-		gone := map[string]bool{}
-		for _, match := range made.FindAllStringSubmatch(up, -1) {
-			names = append(names, match[1])
+		for _, match := range change.FindAllStringSubmatch(up, -1) {
+			if gone := match[2] + match[3]; gone != "" {
+				names = slices.DeleteFunc(names, func(name string) bool { return name == gone })
+			}
+			if made := match[1] + match[4]; made != "" {
+				names = append(names, made)
+			}
 		}
-		for _, match := range dropped.FindAllStringSubmatch(up, -1) {
-			gone[match[1]] = true
-		}
-		for _, match := range renamed.FindAllStringSubmatch(up, -1) {
-			gone[match[1]] = true
-			names = append(names, match[2])
-		}
-		names = slices.DeleteFunc(names, func(name string) bool { return gone[name] })
 	}
 	return names
 }

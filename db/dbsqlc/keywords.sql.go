@@ -100,7 +100,7 @@ func (q *Queries) KeywordsAnchors(ctx context.Context, pages []int64) ([]Keyword
 const keywordsCalled = `-- name: KeywordsCalled :exec
 UPDATE page_keywords AS k SET version = $1::bigint, anchors = nullif(x.anchors, '')
 FROM (SELECT unnest($2::bigint []) AS page_id, unnest($3::text []) AS anchors) AS x
-WHERE k.page_id = ANY($2::bigint []) AND k.page_id = x.page_id
+WHERE k.page_id = x.page_id
 `
 
 type KeywordsCalledParams struct {

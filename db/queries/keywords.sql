@@ -79,4 +79,4 @@ FROM page_keywords AS k WHERE k.page_id = ANY(@pages::bigint []) ORDER BY k.page
 -- name: KeywordsCalled :exec
 UPDATE page_keywords AS k SET version = @version::bigint, anchors = nullif(x.anchors, '')
 FROM (SELECT unnest(@pages::bigint []) AS page_id, unnest(@anchors::text []) AS anchors) AS x
-WHERE k.page_id = ANY(@pages::bigint []) AND k.page_id = x.page_id;
+WHERE k.page_id = x.page_id;
