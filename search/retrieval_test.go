@@ -137,7 +137,7 @@ func TestSearchSuggests(t *testing.T) {
 		page{url: "https://b.example/", language: "en", text: "the harbour, the harbor"},
 	)
 	for query, want := range map[string]string{
-		"lihgthouse harbour": "lighthouse harbour", "harbuor": "harbour", "lighthosue -x": "lighthouse -x", "zzzz": "", "harbour": "",
+		"lihgthouse harbour": "lighthouse harbour", "harbuor": "harbour", "lighthuse -x": "lighthouse -x", "zzzz": "", "harbour": "",
 	} {
 		a, err := l.Find(t.Context(), search.Query{Text: query})
 		require.NoError(t, err)
@@ -162,4 +162,17 @@ func TestSearchHeadings(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "What it is about", results[0].Description)
 	require.Empty(t, results[0].Heading)
+}
+
+// A phrase is found also where its words have been used hundreds of times before.
+func TestSearchPhraseInALongPage(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	l.add(t, page{
+		url: "https://long.example/", language: "en", title: "Long",
+		text: strings.Repeat("the end of the day ", 1_000) + "the keeper of the lamp " + strings.Repeat("and the night ", 10_000) + "until the dawn",
+	})
+	for _, query := range []string{`"the keeper of the lamp"`, `"until the dawn"`} {
+		require.Equal(t, []string{"long.example/"}, l.urls(t, search.Query{Text: query}), query)
+	}
 }

@@ -12,14 +12,13 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// How many terms of a page are kept. A position in a tsvector is at most 16,383, and the
-// texts of links to the page need some of the positions.
+// How many terms of a page are kept. package index has places for as many.
 const (
 	titleTerms       = 120
 	headingTerms     = 900
 	descriptionTerms = 200
 	addressTerms     = 100
-	textTerms        = 14_800
+	textTerms        = 50_000
 )
 
 // Page is the texts by which a page is found.

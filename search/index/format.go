@@ -82,8 +82,8 @@ const (
 	anchorsBase     = 4_096
 	textBase        = 4_608
 
-	// placesMost is how many places of a term on a page are kept.
-	placesMost = 255
+	// placesMost is how many places of a term on a page are kept: so many fit into a chunk.
+	placesMost = 3_800
 )
 
 // blockKey is the key of a block of a term.

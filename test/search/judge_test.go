@@ -13,7 +13,6 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/internal/language"
-	"github.com/mosey-web/mosey/internal/language/models"
 	"github.com/mosey-web/mosey/search"
 )
 
@@ -45,7 +44,7 @@ type contestant struct {
 
 func mosey(c *collection) finder {
 	s := search.New(c.store)
-	s.Guess = language.New(models.Models{}).Guess
+	s.Guess = language.Guess
 	return func(ctx context.Context, query, host string) ([]string, error) {
 		results, err := s.Search(ctx, search.Query{Text: query, Domain: host, Limit: poolDepth})
 		if errors.Is(err, crawl.ErrInvalid) {
