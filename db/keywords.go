@@ -61,7 +61,11 @@ func (s *Store) WriteKeywords(ctx context.Context, after int64, most int) (last 
 		if err := called(ctx, q, pages); err != nil {
 			return err
 		}
-		if err := q.KeywordsStore(ctx, storedKeywords(pages, version)); err != nil {
+		stored, err := storedKeywords(pages, version)
+		if err != nil {
+			return err
+		}
+		if err := q.KeywordsStore(ctx, stored); err != nil {
 			return err
 		}
 		return s.addSegment(ctx, tx, pages, version)
@@ -101,7 +105,7 @@ func called(ctx context.Context, q *dbsqlc.Queries, pages []crawl.IndexedPage) e
 }
 
 // storedKeywords are pages as page_keywords has them.
-func storedKeywords(pages []crawl.IndexedPage, version int64) dbsqlc.KeywordsStoreParams {
+func storedKeywords(pages []crawl.IndexedPage, version int64) (dbsqlc.KeywordsStoreParams, error) {
 	p := dbsqlc.KeywordsStoreParams{Version: version}
 	for _, x := range pages {
 		p.Pages, p.Domains = append(p.Pages, x.Page), append(p.Domains, x.Domain)
@@ -112,12 +116,15 @@ func storedKeywords(pages []crawl.IndexedPage, version int64) dbsqlc.KeywordsSto
 		p.Bodies = append(p.Bodies, x.Text)
 		sections := ""
 		if len(x.Sections) > 0 {
-			doc, _ := json.Marshal(x.Sections) // texts and numbers
+			doc, err := json.Marshal(x.Sections)
+			if err != nil {
+				return p, err
+			}
 			sections = string(doc)
 		}
 		p.Sections = append(p.Sections, sections)
 	}
-	return p
+	return p, nil
 }
 
 // addSegment makes a segment of pages and stores it.

@@ -40,8 +40,9 @@ const rankedPages = `
 	FROM pages WHERE kind = 'page'`
 
 // CountedLinks calls yield for each link from a domain to a page of another by which ranks
-// are computed. Of a silent page that is only the link to its original. It holds four bytes for each page that is stored: both ends of a link are
-// looked up here, as to join them in the database takes several times as long.
+// are computed. Of a silent page that is only the link to its original. It holds four
+// bytes for each page that is stored: both ends of a link are looked up here, as to join
+// them in the database takes several times as long.
 func (s *Store) CountedLinks(ctx context.Context, yield func(from, to string, page int64)) error {
 	err := s.snapshot(ctx, func(tx pgx.Tx) error {
 		known, err := readPageDomains(ctx, tx)

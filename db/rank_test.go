@@ -142,13 +142,17 @@ func TestRankCountsPagesThatSpeakForThemselves(t *testing.T) {
 		change          func(*crawl.PageUpdate)
 		counted, quoted bool
 	}{
-		"plain":     {counted: true, quoted: true},
-		"original":  {change: func(p *crawl.PageUpdate) { p.Signals.Canonical = "https://www.original.example/x" }, counted: true, quoted: true},
-		"copy":      {change: func(p *crawl.PageUpdate) { p.Signals.Canonical = "https://plain.example/" }},
-		"nofollow":  {change: func(p *crawl.PageUpdate) { p.NoFollow = true }},
-		"noindex":   {change: func(p *crawl.PageUpdate) { p.Usage = json.RawMessage(`{"noindex": "meta robots"}`) }, counted: true},
-		"past":      {change: func(p *crawl.PageUpdate) { p.Usage = json.RawMessage(`{"unavailable_after": "2020-01-01T00:00:00Z", "unavailable_after_by": "X-Robots-Tag"}`) }, counted: true},
-		"unsearch":  {change: func(p *crawl.PageUpdate) { p.Usage = json.RawMessage(`{"content_signals": {"search": {"answer": "no", "by": "x"}}}`) }, counted: true},
+		"plain":    {counted: true, quoted: true},
+		"original": {change: func(p *crawl.PageUpdate) { p.Signals.Canonical = "https://www.original.example/x" }, counted: true, quoted: true},
+		"copy":     {change: func(p *crawl.PageUpdate) { p.Signals.Canonical = "https://plain.example/" }},
+		"nofollow": {change: func(p *crawl.PageUpdate) { p.NoFollow = true }},
+		"noindex":  {change: func(p *crawl.PageUpdate) { p.Usage = json.RawMessage(`{"noindex": "meta robots"}`) }, counted: true},
+		"past": {change: func(p *crawl.PageUpdate) {
+			p.Usage = json.RawMessage(`{"unavailable_after": "2020-01-01T00:00:00Z", "unavailable_after_by": "X-Robots-Tag"}`)
+		}, counted: true},
+		"unsearch": {change: func(p *crawl.PageUpdate) {
+			p.Usage = json.RawMessage(`{"content_signals": {"search": {"answer": "no", "by": "x"}}}`)
+		}, counted: true},
 		"noarchive": {change: func(p *crawl.PageUpdate) { p.Usage = json.RawMessage(`{"noarchive": "meta robots"}`) }, counted: true, quoted: true},
 	}
 	b.seed(t, hub)

@@ -119,11 +119,12 @@ func (p *Usage) AddKept(last Usage, header bool) {
 }
 
 // Known is what is certain: without what a tdmrep.json may say that could not be read.
-func (p Usage) Known() Usage {
-	if p.TDMReserved == SourceUnreadTDM {
-		p.TDMReserved = ""
+func (p *Usage) Known() Usage {
+	known := *p
+	if known.TDMReserved == SourceUnreadTDM {
+		known.TDMReserved = ""
 	}
-	return p
+	return known
 }
 
 // mark keeps the first source.

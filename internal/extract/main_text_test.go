@@ -85,20 +85,28 @@ func TestHTMLMainOfOtherPages(t *testing.T) {
 		},
 		"one sentence before a table": {
 			`<h1>Owners</h1><p>The belonging domains are defined below.</p><table><tr><th>Name</th><td>x</td></tr></table><h2>More</h2><p>` + sentence + sentence + `</p>`,
-			[]string{"The belonging domains are defined below."}, []string{"Menu entry"}, "The keeper",
+			[]string{"The belonging domains are defined below."},
+			[]string{"Menu entry"},
+			"The keeper",
 		},
 		"sentences with links, between others": {
 			`<h1>Owners</h1><p>` + sentence + sentence + `</p><p>See <a href=/a>the other table of them</a>.</p><p><a href=/b>A guide for all owners</a></p><p>That is all of it.</p>`,
-			[]string{"the other table", "A guide for all owners", "That is all of it."}, []string{"Menu entry"}, "The keeper",
+			[]string{"the other table", "A guide for all owners", "That is all of it."},
+			[]string{"Menu entry"},
+			"The keeper",
 		},
 		"short paragraphs before the heading and menus of paragraphs": {
 			`<div><p>We like to use cookies.</p></div><p><a href=/a>One of the menu</a></p><h1>Owners</h1><p>` + sentence + sentence + `</p>` +
 				`<ul><li><a href=/c>To the top of it</a></ul><p><a href=/b>Another of the menu</a></p>`,
-			[]string{"The keeper"}, []string{"cookies", "of the menu"}, "The keeper",
+			[]string{"The keeper"},
+			[]string{"cookies", "of the menu"},
+			"The keeper",
 		},
 		"notes aside, as Sphinx has them": {
 			`<main><p>` + sentence + sentence + sentence + `</p><aside class="footnote brackets" role="note"><p>That is not so at sea.</p></aside><aside><p>Most read of all our pages</p></aside></main>`,
-			[]string{"not so at sea"}, []string{"Most read"}, "The keeper",
+			[]string{"not so at sea"},
+			[]string{"Most read"},
+			"The keeper",
 		},
 		"nothing": {"", []string{"Menu entry"}, nil, ""},
 	} {

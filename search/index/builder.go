@@ -33,11 +33,11 @@ func (b *Builder) Build(out func(crawl.Chunk) error) (crawl.Segment, error) {
 	r.stems = b.Stems
 	for n := range b.pages {
 		p := &b.pages[n]
-		r.page = uint32(n) //nolint:gosec // some hundred
+		r.page = uint32(n)
 		words, title := r.read(p)
 		t.add(meta{
-			page: p.Page, version: p.Version, domain: domainHash(p.Domain), words: lengthCode(words), title: titleCode(title), worth: worthCode(p.Worth),
-			language: p.Language, date: dayOf(p.Date),
+			page: p.Page, version: p.Version, domain: domainHash(p.Domain), words: lengthCode(words), title: titleCode(title),
+			worth: worthCode(p.Worth), language: p.Language, date: dayOf(p.Date),
 		}, words)
 		r.domains.add(p.Domain, piece{page: r.page})
 		for _, tag := range languagesOf(p) {
@@ -156,7 +156,7 @@ func (r *reader) text(p *crawl.IndexedPage, text string, at int, field feature, 
 		}
 		x.end = uint32(len(r.places)) //nolint:gosec // likewise
 		if counted {
-			x.count = uint8(min(countMost, x.end-x.begin)) //nolint:gosec // bounded
+			x.count = uint8(min(countMost, x.end-x.begin))
 		}
 		r.words.add(term, x)
 		r.stem(p.Configs, term, x)
@@ -195,7 +195,7 @@ func (r *reader) write(w *writer, prefix string, p *pieces) error {
 	}
 	order := make([]uint32, len(p.terms))
 	for i := range order {
-		order[i] = uint32(i) //nolint:gosec // a segment in the making is small
+		order[i] = uint32(i)
 	}
 	slices.SortFunc(order, func(a, b uint32) int { return strings.Compare(p.terms[a], p.terms[b]) })
 	for _, n := range order {
@@ -232,9 +232,10 @@ func (r *reader) fill(list []piece, positions bool) {
 				}
 			}
 		}
-		l.pages, l.feats, l.counts = append(l.pages, page), append(l.feats, f), append(l.counts, uint8(min(countMost, count))) //nolint:gosec // bounded
+		l.pages, l.feats = append(l.pages, page), append(l.feats, f)
+		l.counts = append(l.counts, uint8(min(countMost, count)))
 		if positions {
-			l.places = binary.AppendUvarint(l.places, uint64(n)) //nolint:gosec // at most placesMost
+			l.places = binary.AppendUvarint(l.places, uint64(n))
 			l.places = append(l.places, r.coded...)
 			l.ends = append(l.ends, uint32(len(l.places))) //nolint:gosec // a segment in the making is small
 		}
@@ -334,7 +335,7 @@ func domainHash(domain string) uint32 {
 // dayOf is the day of a date, counted from the first of 1980; 0 if there is none.
 func dayOf(t time.Time) uint16 {
 	days := t.Sub(epoch) / (24 * time.Hour)
-	return uint16(min(65_535, max(0, days))) //nolint:gosec // bounded
+	return uint16(min(65_535, max(0, days)))
 }
 
 var epoch = time.Date(1979, 12, 31, 0, 0, 0, 0, time.UTC)

@@ -1,11 +1,13 @@
 package index_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -30,11 +32,11 @@ func newMemory() *memory {
 	return &memory{chunks: map[crawl.ChunkRef][]byte{}, sorted: map[int64][]crawl.Chunk{}, pages: map[int64]int64{}}
 }
 
-func (m *memory) take(t testing.TB, make func(out func(crawl.Chunk) error) (crawl.Segment, error)) {
+func (m *memory) take(t testing.TB, build func(out func(crawl.Chunk) error) (crawl.Segment, error)) {
 	t.Helper()
 	m.next++
 	id := m.next
-	seg, err := make(func(c crawl.Chunk) error {
+	seg, err := build(func(c crawl.Chunk) error {
 		require.LessOrEqual(t, len(c.Data)+len(c.Key), 7_900, "a chunk fits into a page of Postgres")
 		ref := crawl.ChunkRef{Segment: id, Kind: c.Kind, Key: string(c.Key)}
 		require.NotContains(t, m.chunks, ref)
@@ -49,7 +51,7 @@ func (m *memory) take(t testing.TB, make func(out func(crawl.Chunk) error) (craw
 		if a.Kind != b.Kind {
 			return int(a.Kind) - int(b.Kind)
 		}
-		return strings.Compare(string(a.Key), string(b.Key))
+		return bytes.Compare(a.Key, b.Key)
 	})
 	m.segments = append(m.segments, seg)
 }
@@ -143,7 +145,7 @@ func (d document) indexed(version int64) crawl.IndexedPage {
 func zone(words []string) string {
 	at := map[string][]string{}
 	for i, w := range words {
-		at[w] = append(at[w], fmt.Sprint(i+1))
+		at[w] = append(at[w], strconv.Itoa(i+1))
 	}
 	var out []string
 	for w, places := range at {

@@ -103,7 +103,7 @@ func (m *merger) number() error {
 		return byWorth(float32(a.worth)/255, float32(b.worth)/255, a.page, b.page)
 	})
 	for n, r := range rows {
-		m.numbers[r.segment][r.at] = uint32(n) //nolint:gosec // pages of a segment
+		m.numbers[r.segment][r.at] = uint32(n)
 		m.tables.add(r.meta, r.words)
 	}
 	return nil
@@ -212,7 +212,7 @@ func (m *merger) take(c *cursor) error {
 	}
 	r := &m.run
 	r.reset()
-	positions := e.inline
+	var positions []byte
 	if e.blocks == nil {
 		if err := r.decode(e.inline[:e.split], e.pages, 0); err != nil {
 			return err

@@ -234,7 +234,9 @@ func (p *part) way(w Way, weight float32, within []uint32) (hits, error) {
 	}
 	found := hits{pages: r.pages, marks: make([]mark, len(r.pages))}
 	for i := range r.pages {
-		found.marks[i] = mark{weight: weight, count: float32(r.counts[i]), fields: r.feats[i], terms: uint8(len(w.Keys))} //nolint:gosec // of a query
+		found.marks[i] = mark{
+			weight: weight, count: float32(r.counts[i]), fields: r.feats[i], terms: uint8(len(w.Keys)), //nolint:gosec // of a query
+		}
 	}
 	return found, err
 }

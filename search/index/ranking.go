@@ -66,10 +66,12 @@ func newRanking(s *Search, parts []*part, found []scored, batch *batcher) *Ranki
 	r.pending = make(heap, 0, r.Found)
 	for n, f := range found {
 		for i, score := range f.scores {
-			r.pending = append(r.pending, candidate{bound: score + bonus*f.factors[i], score: score, part: int32(n), at: int32(i)}) //nolint:gosec // bounded by memory
+			r.pending = append(r.pending, candidate{
+				bound: score + bonus*f.factors[i], score: score, part: int32(n), at: int32(i),
+			})
 		}
 	}
-	r.pending.init()
+	r.pending.order()
 	return r
 }
 
@@ -250,8 +252,8 @@ func (r *Ranking) hits(picked []candidate) ([]Hit, error) {
 // heap has the candidate with the highest bound first.
 type heap []candidate
 
-func (h heap) init() {
-	for i := len(h)/2 - 1; i >= 0; i-- {
+func (h *heap) order() {
+	for i := len(*h)/2 - 1; i >= 0; i-- {
 		h.down(i)
 	}
 }
@@ -268,18 +270,19 @@ func (c candidate) before(d candidate) bool {
 	}
 }
 
-func (h heap) down(i int) {
+func (h *heap) down(i int) {
+	list := *h
 	for {
 		best := i
 		for _, k := range [2]int{2*i + 1, 2*i + 2} {
-			if k < len(h) && h[k].before(h[best]) {
+			if k < len(list) && list[k].before(list[best]) {
 				best = k
 			}
 		}
 		if best == i {
 			return
 		}
-		h[i], h[best] = h[best], h[i]
+		list[i], list[best] = list[best], list[i]
 		i = best
 	}
 }

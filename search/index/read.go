@@ -42,7 +42,7 @@ func (r *bytesReader) uvarint() int {
 		return 0
 	}
 	r.b = r.b[size:]
-	return int(n) //nolint:gosec // bounded
+	return int(n)
 }
 
 func (r *bytesReader) bytes(n int) []byte {

@@ -40,7 +40,7 @@ type writer struct {
 	first, last []byte // keys in the chunk
 	bytes       int64
 
-	entry, block, places []byte
+	entry, block []byte
 }
 
 func (w *writer) emit(kind crawl.ChunkKind, key, data []byte) error {
@@ -69,7 +69,7 @@ func (w *writer) term(key []byte, l *list) error {
 		w.first = append(w.first[:0], key...)
 	}
 	w.last = append(w.last[:0], key...)
-	w.chunk = binary.AppendUvarint(w.chunk, uint64(shared)) //nolint:gosec // some bytes
+	w.chunk = binary.AppendUvarint(w.chunk, uint64(shared))
 	w.chunk = binary.AppendUvarint(w.chunk, uint64(len(key)-shared))
 	w.chunk = append(w.chunk, key[shared:]...)
 	w.chunk = binary.AppendUvarint(w.chunk, uint64(len(w.entry)))

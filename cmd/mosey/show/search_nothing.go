@@ -38,7 +38,8 @@ func (c *SearchCmd) nothing(ctx context.Context, store *db.Store, searcher *sear
 		if old > 1 {
 			verb = "were"
 		}
-		lines = append(lines, fmt.Sprintf("%s %s read by an older Mosey: see mosey recrawl --outdated --dry-run.", command.Count(old, "page"), verb))
+		lines = append(lines, fmt.Sprintf("%s %s read by an older Mosey: see mosey recrawl --outdated --dry-run.",
+			command.Count(old, "page"), verb))
 	}
 	return strings.Join(lines, " "), nil
 }
