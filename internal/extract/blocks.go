@@ -50,6 +50,8 @@ type blocks struct {
 	// paragraph is set if the last start or end of a block was the start of a paragraph: none
 	// has a block inside.
 	paragraph bool
+	// docBook is set if the page is made by DocBook's stylesheets.
+	docBook bool
 }
 
 func (b *blocks) reset() { *b = blocks{list: b.list[:0]} }
@@ -113,6 +115,26 @@ func roleOf(tag atom.Atom, attrs attributes) role {
 	default:
 		return roleInline
 	}
+}
+
+// roleOf is that of an element of this page: DocBook has sidebars and paragraphs of its own,
+// which are part of the text.
+func (b *blocks) roleOf(tag atom.Atom, attrs attributes) role {
+	if b.docBook && tag == atom.Div {
+		switch {
+		case hasToken(attrs.class, "sidebar"):
+			return roleBlock
+		case hasToken(attrs.class, "para"):
+			return roleParagraph
+		}
+	}
+	return roleOf(tag, attrs)
+}
+
+// docBook reports whether a generator writes what DocBook's stylesheets do, as Publican does.
+func docBook(generator string) bool {
+	generator = strings.ToLower(generator)
+	return contains(generator, "docbook", "publican")
 }
 
 // note reports whether an element aside is a note of the text, as Sphinx has them.

@@ -147,6 +147,7 @@ func (c *collector) meta(attrs attributes) {
 	name := strings.TrimSpace(attrs.name)
 	if strings.EqualFold(name, "generator") && c.signals.Generator == "" {
 		c.signals.Generator = c.clean(attrs.content)
+		c.blocks.docBook = docBook(c.signals.Generator)
 	}
 	c.addMeta(name, attrs.content)
 	c.describe(attrs)

@@ -28,7 +28,7 @@ const MaxMetaBytes = 8 << 10
 const maxAnchorBytes = 200
 
 // mainBytes is how much text is kept to find the main text in, in bytes of UTF-8.
-const mainBytes = 256 << 10
+const mainBytes = 1 << 20
 
 // maxMetas caps Page.Metas. Pages have one or two.
 const maxMetas = 16

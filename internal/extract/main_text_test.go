@@ -108,6 +108,11 @@ func TestHTMLMainOfOtherPages(t *testing.T) {
 			[]string{"Most read"},
 			"The keeper",
 		},
+		"sidebars, as DocBook has them": {
+			`<meta name="generator" content="publican v4.3.2"><h1>Owners</h1><div class="para">` + sentence + sentence + `</div>` +
+				`<div class="sidebar"><p class="title">CAUTION</p><div class="para">That is not so at sea.</div></div>`,
+			[]string{"not so at sea"}, []string{"Menu entry"}, "The keeper",
+		},
 		"nothing": {"", []string{"Menu entry"}, nil, ""},
 	} {
 		t.Run(why, func(t *testing.T) {
@@ -130,10 +135,10 @@ func TestHTMLMainOfOtherPages(t *testing.T) {
 
 func TestHTMLMainIsBoundedAndComposed(t *testing.T) {
 	t.Parallel()
-	page := mustHTML(t, "<p>"+strings.Repeat("e\u0301te\u0301 ", 60_000), extract.Limits{})
+	page := mustHTML(t, "<p>"+strings.Repeat("e\u0301te\u0301 ", 90_000), extract.Limits{})
 	require.True(t, strings.HasPrefix(page.Main, "été été"))
 	require.LessOrEqual(t, len([]rune(page.Main)), extract.MaxMainRunes)
-	page = mustHTML(t, "<p>"+strings.Repeat("word ", 60_000), extract.Limits{})
+	page = mustHTML(t, "<p>"+strings.Repeat("word ", 90_000), extract.Limits{})
 	require.Len(t, page.Main, extract.MaxMainRunes)
 }
 

@@ -214,7 +214,7 @@ func (c *collector) addTree(node *html.Node) {
 			return
 		}
 		attrs := attributesOf(node.Attr)
-		r := roleOf(node.DataAtom, attrs)
+		r := c.blocks.roleOf(node.DataAtom, attrs)
 		c.blocks.open(r, len(b.text))
 		switch {
 		case r == roleLink:
