@@ -118,7 +118,7 @@ func TestChaos(t *testing.T) {
 		c.until(t, c.began.Add(e.at))
 		e.do(t)
 	}
-	require.NoError(t, c.twins.Wait())
+	c.awaitTwins(t)
 	release()
 	calm := time.Now()
 	c.awaitDone(t)
@@ -253,6 +253,23 @@ func (c *chaos) startTwin(t *testing.T) {
 			}
 		}
 	})
+}
+
+// awaitTwins waits until all second workflows were started, and keeps the fleet alive
+// meanwhile: the last blow may have been at Temporal.
+func (c *chaos) awaitTwins(t *testing.T) {
+	t.Helper()
+	started := make(chan error, 1)
+	go func() { started <- c.twins.Wait() }()
+	for {
+		select {
+		case err := <-started:
+			require.NoError(t, err)
+			return
+		default:
+			c.until(t, time.Now().Add(time.Second))
+		}
+	}
 }
 
 // awaitDone waits until the run has ended.
