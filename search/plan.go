@@ -5,17 +5,20 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/internal/terms"
 	"github.com/mosey-web/mosey/search/index"
 )
 
-// How much it counts that a page has a word in another form, or spelled without umlauts.
+// How much it counts that a page has a word in another form, spelled without umlauts, or
+// written as one with its neighbour; and that it has the parts of a name.
 const (
 	stemWeight    = 0.85
 	variantWeight = 0.6
 	partsWeight   = 0.5
+	joinedWeight  = 0.8
 )
 
 // planner makes a query of the index of what was typed.
@@ -59,11 +62,30 @@ func (p *planner) plan(ctx context.Context, q parsed, language string) (index.Qu
 			out.Clauses[i].Optional = false
 		}
 	}
+	joined(q.all, out.Clauses)
 	for _, c := range q.not {
 		out.Not = append(out.Not, p.atom(c))
 	}
 	return out, nil
 }
+
+// joined has two words that follow each other also found as one: "light house" as "lighthouse".
+func joined(all [][]chunk, clauses []index.Clause) {
+	plain := func(i int) bool {
+		return len(all[i]) == 1 && all[i][0].word() && !clauses[i].Optional && !strings.ContainsFunc(all[i][0].text, notLetter)
+	}
+	for i := 1; i < len(all); i++ {
+		if !plain(i-1) || !plain(i) {
+			continue
+		}
+		way := index.Way{Keys: []string{index.Word(all[i-1][0].terms[0].Term + all[i][0].terms[0].Term)}, At: []int{0}, Weight: joinedWeight}
+		for _, c := range clauses[i-1 : i+1] {
+			c.Any[0].Ways = append(c.Any[0].Ways, way)
+		}
+	}
+}
+
+func notLetter(r rune) bool { return !unicode.In(r, unicode.L, unicode.M) }
 
 // stopConfig is the configuration whose stop words are those of a language; of none,
 // those of English.

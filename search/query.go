@@ -34,7 +34,7 @@ func (c chunk) word() bool { return !c.quoted && len(c.terms) == 1 }
 // name is the one that is the whole chunk; empty if there is none.
 func (c chunk) name() string {
 	for _, n := range c.names {
-		if n.At == c.terms[0].At && strings.EqualFold(n.Term, strings.Trim(c.text, ".,;:!?()[]'")) {
+		if n.At == c.terms[0].At && n.Term == terms.Name(strings.Trim(c.text, ".,;:!?()[]'’")) {
 			return n.Term
 		}
 	}

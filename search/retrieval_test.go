@@ -47,6 +47,8 @@ func TestSearchNames(t *testing.T) {
 		page{url: "https://c.example/", language: "en", title: "Languages", text: "Written in C++ and C#, by AT&T."},
 		page{url: "https://d.example/", language: "en", title: "C", text: "Written in C. A stat of activity in pg. Version 11 of 3."},
 		page{url: "https://e.example/", language: "de", title: "Straßen", text: "Die Häuser über der Müllerstraße."},
+		page{url: "https://f.example/", language: "en", title: "Post", text: "Send an e-mail to the lighthouse."},
+		page{url: "https://g.example/", language: "en", title: "Mail", text: "All emails of the keeper, on line and by post."},
 	)
 	for query, want := range map[string][]string{
 		"pg_stat_activity": {"a.example/"},
@@ -62,6 +64,13 @@ func TestSearchNames(t *testing.T) {
 		"don’t":            {"a.example/"},
 		"muellerstrasse":   {"e.example/"},
 		"haeuser":          {"e.example/"},
+		"email":            {"f.example/", "g.example/"},
+		"e-mail":           {"f.example/"},
+		"utf8":             {"b.example/"},
+		"dont worry":       {"a.example/"},
+		"light house":      {"f.example/"},
+		"house light":      {},
+		`"light house"`:    {},
 	} {
 		require.Equal(t, want, l.urls(t, search.Query{Text: query}), query)
 	}

@@ -46,10 +46,22 @@ func (c *Cutter) join(text string, i int) {
 		}
 	}
 	if j.begun && j.joined && i-j.from <= jointBytesMax && c.at >= j.at {
-		c.side = append(c.side, Placed{Term: strings.ToLower(text[j.from:i]), At: j.at})
+		c.side = append(c.side, Placed{Term: Name(text[j.from:i]), At: j.at})
 	}
 	*j = joint{}
 }
+
+// Name is the term of a name: in lower case, and in one word if only hyphens and apostrophes
+// join its parts, so that "e-mail" is "email".
+func Name(text string) string {
+	text = strings.ToLower(strings.ReplaceAll(text, "’", "'"))
+	if strings.ContainsAny(text, "_.&+#") {
+		return text
+	}
+	return hyphens.Replace(text)
+}
+
+var hyphens = strings.NewReplacer("-", "", "'", "")
 
 func plainAlphanumeric(b byte) bool {
 	return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9'

@@ -226,7 +226,7 @@ func (r *reader) fill(list []piece, positions bool) {
 			f |= x.field
 			count += int(x.count)
 			for _, place := range r.places[x.begin:x.end] {
-				if n < placesMost && place > before {
+				if place > before {
 					r.coded = binary.AppendUvarint(r.coded, uint64(place-before))
 					n, before = n+1, place
 				}

@@ -81,9 +81,6 @@ const (
 	headingsBase    = 512
 	anchorsBase     = 4_096
 	textBase        = 4_608
-
-	// placesMost is how many places of a term on a page are kept: so many fit into a chunk.
-	placesMost = 3_800
 )
 
 // blockKey is the key of a block of a term.

@@ -1,6 +1,7 @@
 package index_test
 
 import (
+	"flag"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -10,21 +11,26 @@ import (
 	"github.com/mosey-web/mosey/search/index"
 )
 
+var (
+	pagesFlag   = flag.Int("index.pages", 6_000, "how many `pages` TestQueriesAreEvaluatedWhole reads")
+	queriesFlag = flag.Int("index.queries", 400, "how many `queries` it asks")
+)
+
 // Each page that has what is asked for is found, and no other, whatever the query and
 // however the pages are spread over segments; the order is that of the scores, and no
 // merge changes it.
 func TestQueriesAreEvaluatedWhole(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
-	docs := draw(rng, 1, 6_000)
+	docs := draw(rng, 1, *pagesFlag)
 	m := newMemory()
-	for some := range slices.Chunk(docs, 1_100) {
+	for some := range slices.Chunk(docs, *pagesFlag/6+100) {
 		m.add(t, some...)
 	}
 	again := draw(rng, 1, 500) // read again, in a newer segment
 	m.add(t, again...)
 	docs = append(again, docs[500:]...)
-	queries := make([]asked, 400)
+	queries := make([]asked, *queriesFlag)
 	before := make([][]index.Hit, len(queries))
 	for i := range queries {
 		queries[i] = ask(rng, docs)

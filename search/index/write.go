@@ -139,13 +139,13 @@ func (w *writer) starts(l *list) []int {
 }
 
 // positions emits the blocks of a term's positions, and appends to the entry with which
-// page of the list each begins.
+// page of the list each begins. A page's are never in two blocks.
 func (w *writer) positions(key []byte, l *list) error {
 	starts := []int{0}
 	size := 0
 	for i := range l.pages {
 		n := len(l.placesOf(i))
-		if size+n > chunkMost {
+		if size > 0 && size+n > chunkMost {
 			starts, size = append(starts, i), 0
 		}
 		size += n
