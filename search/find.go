@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/report"
@@ -73,6 +74,9 @@ func (f *finding) open(ctx context.Context) error {
 		return err
 	}
 	f.query.Since = f.q.Since
+	if f.q.Fresh {
+		f.query.Fresh = time.Now()
+	}
 	if f.q.Domain != "" {
 		f.query.Within = append(f.query.Within, []string{index.Domain(f.q.Domain)})
 	}

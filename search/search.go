@@ -44,6 +44,9 @@ type Query struct {
 	// Since finds only pages that have a date of then or later: as they say themselves,
 	// else that of their last fetch. Zero is any time.
 	Since time.Time
+	// Fresh puts newer pages first, of those that answer as well: one of two months ago counts
+	// half. A page's date is that of Since.
+	Fresh bool
 	// Prefer is the query's language, if known: pages in it come before others that
 	// are as good. Empty leaves it to Searcher.Guess.
 	Prefer string

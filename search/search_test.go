@@ -247,6 +247,7 @@ func TestSearchByDate(t *testing.T) {
 	)
 	require.ElementsMatch(t, []string{"new.example/", "undated.example/"}, l.urls(t, search.Query{Text: "harbour", Since: day}))
 	require.Len(t, l.urls(t, search.Query{Text: "harbour"}), 3)
+	require.Equal(t, []string{"undated.example/", "new.example/", "old.example/"}, l.urls(t, search.Query{Text: "harbour", Fresh: true}))
 }
 
 func TestSearchPrefersALanguage(t *testing.T) {

@@ -221,8 +221,8 @@ func (p *part) norms(pages []uint32) (long []length, factors []float32, err erro
 		long[i] = length{text: lengths[norms[i*normBytes]] / p.s.stats.average, title: max(1, float32(norms[i*normBytes+2]))}
 		factors[i] = 1 + weights.worth*float32(norms[i*normBytes+1])/255
 	}
-	if p.s.q.Prefer == nil {
-		return long, factors, nil
+	if err := p.fresh(pages, factors); err != nil || p.s.q.Prefer == nil {
+		return long, factors, err
 	}
 	preferred := make([]bool, len(p.segment.Languages))
 	for i, tag := range p.segment.Languages {
@@ -238,6 +238,22 @@ func (p *part) norms(pages []uint32) (long []length, factors []float32, err erro
 		}
 	}
 	return long, factors, nil
+}
+
+// fresh multiplies the factors of pages by how new they are, if the query asks for that.
+func (p *part) fresh(pages []uint32, factors []float32) error {
+	if p.s.q.Fresh.IsZero() {
+		return nil
+	}
+	now := dayOf(p.s.q.Fresh)
+	dates, err := p.column(kindDates, dateBytes, datePages, pages)
+	if err != nil {
+		return err
+	}
+	for i := range pages {
+		factors[i] *= freshness(float32(now) - float32(binary.BigEndian.Uint16(dates[i*dateBytes:])))
+	}
+	return nil
 }
 
 // column returns what a column has of some pages.

@@ -28,6 +28,8 @@ type Query struct {
 	Within [][]string
 	// Since leaves out pages with an earlier day; zero leaves out none.
 	Since time.Time
+	// Fresh, if it is set, is now: pages count the less the older their dates are.
+	Fresh time.Time
 	// Prefer reports whether a language, a tag, is the query's; nil means that none is.
 	// Pages in others are worth less.
 	Prefer func(tag string) bool

@@ -23,6 +23,13 @@ var weights = struct {
 	worth: 2, otherLanguage: 0.6,
 }
 
+// freshness is what a score is multiplied by for a date so many days ago: half of it remains
+// after freshDays, and freshLeast of a page that is very old or has no date.
+func freshness(days float32) float32 {
+	const freshDays, freshLeast = 60, 0.1
+	return max(freshLeast, freshDays/(freshDays+max(0, days)))
+}
+
 // length is how long the texts of a page are.
 type length struct {
 	text  float32 // of the average

@@ -24,6 +24,7 @@ type SearchCmd struct {
 	Lang   string   `help:"Only pages in this language, such as en or pt-BR." placeholder:"TAG"`
 	Domain string   `help:"Only pages of this domain." placeholder:"DOMAIN"`
 	Since  string   `help:"Only pages of this day or later: a date such as 2026-11-01, or an age such as 30d or 12h." placeholder:"WHEN"`
+	Fresh  bool     `help:"Newer pages first, of those that answer as well."`
 	Limit  int      `default:"10" help:"How many results."`
 	Offset int      `default:"0" help:"How many results to pass over."`
 	All    bool     `help:"Also pages that say nearly the same as others, and more than two of a domain."`
@@ -46,7 +47,8 @@ func (c *SearchCmd) Run(ctx context.Context, e *command.Env) error {
 		searcher := search.New(store)
 		searcher.Guess = language.Guess
 		query := search.Query{
-			Text: strings.Join(c.Query, " "), Language: c.Lang, Domain: c.Domain, Since: since, Limit: c.Limit, Offset: c.Offset, All: c.All,
+			Text: strings.Join(c.Query, " "), Language: c.Lang, Domain: c.Domain, Since: since, Fresh: c.Fresh,
+			Limit: c.Limit, Offset: c.Offset, All: c.All,
 		}
 		answer, err := searcher.Find(ctx, query)
 		if errors.Is(err, crawl.ErrInvalid) {
