@@ -15,9 +15,9 @@ import (
 // How much it counts that a page has a word in another form, spelled without umlauts, or
 // written as one with its neighbour; and that it has the parts of a name.
 const (
-	stemWeight    = 0.85
+	stemWeight    = 0.6
 	variantWeight = 0.6
-	partsWeight   = 0.5
+	partsWeight   = 0.3
 	joinedWeight  = 0.8
 )
 

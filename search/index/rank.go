@@ -17,10 +17,10 @@ var weights = struct {
 	// pages in other languages than the query's
 	otherLanguage float32
 }{
-	k1: 1.2, b: 0.5,
-	title: 0.85, heading: 0.45, description: 1.05, address: 0.35, anchored: 0.6, titleTerms: 6,
-	whole: 1.2, near: 0.35,
-	worth: 2, otherLanguage: 0.6,
+	k1: 2, b: 0.4,
+	title: 0.85, heading: 0.45, description: 1.05, address: 0.9, anchored: 0.6, titleTerms: 6,
+	whole: 1.2, near: 1,
+	worth: 2, otherLanguage: 0.8,
 }
 
 // freshness is what a score is multiplied by for a date so many days ago: half of it remains
