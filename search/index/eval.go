@@ -122,11 +122,11 @@ func (p *part) take(st step, within []uint32) (hits, error) {
 	}
 	var all hits
 	for _, k := range st.keys {
-		r, err := p.load(k, within)
+		h, err := p.word(k, 0, within)
 		if err != nil {
 			return hits{}, err
 		}
-		all = union(all, hits{pages: r.pages, marks: make([]mark, len(r.pages))})
+		all = union(all, h)
 	}
 	return all, nil
 }
@@ -262,7 +262,7 @@ func (p *part) column(kind crawl.ChunkKind, size, pagesMost int, pages []uint32)
 	for i := 0; i < len(pages); {
 		n := int(pages[i]) / pagesMost
 		refs = append(refs, crawl.ChunkRef{Segment: p.segment.ID, Kind: kind, Key: columnKey(n)})
-		for i < len(pages) && int(pages[i])/pagesMost == n {
+		for i < len(pages) && int(pages[i]) < (n+1)*pagesMost {
 			i++
 		}
 	}
@@ -270,17 +270,16 @@ func (p *part) column(kind crawl.ChunkKind, size, pagesMost int, pages []uint32)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]byte, 0, size*len(pages))
-	at, last := -1, -1
-	for _, page := range pages {
-		if n := int(page) / pagesMost; n != last {
-			at, last = at+1, n
+	out := make([]byte, size*len(pages))
+	for i, next := 0, 0; i < len(pages); next++ {
+		chunk, first := chunks[next], int(pages[i])/pagesMost*pagesMost
+		for ; i < len(pages) && int(pages[i])-first < pagesMost; i++ {
+			from := (int(pages[i]) - first) * size
+			if from+size > len(chunk) {
+				return nil, ErrDamaged
+			}
+			copy(out[i*size:(i+1)*size], chunk[from:])
 		}
-		from := int(page) % pagesMost * size
-		if from+size > len(chunks[at]) {
-			return nil, ErrDamaged
-		}
-		out = append(out, chunks[at][from:from+size]...)
 	}
 	return out, nil
 }

@@ -18,30 +18,47 @@ type part struct {
 // load returns the postings of a key on some pages; nil pages are all.
 func (p *part) load(key string, within []uint32) (run, error) {
 	var r run
-	e, found := p.terms[key]
-	if !found {
-		return r, nil
-	}
-	if e.blocks == nil {
-		if err := r.decode(e.inline[:e.split], e.pages, 0); err != nil {
-			return r, err
-		}
-	} else {
-		wanted := e.blocksFor(within)
-		chunks, err := p.batch.get(p.refs(kindPostings, key, wanted))
-		if err != nil {
-			return r, err
-		}
-		for i, n := range wanted {
-			if err := r.decode(chunks[i], e.blocks[n].count, e.blocks[n].from); err != nil {
-				return r, err
-			}
-		}
-	}
+	err := p.blocks(key, within, func(_ *entry, data []byte, count, from int) error { return r.decode(data, count, from) })
 	if within != nil {
 		r.keep(within)
 	}
-	return r, nil
+	return r, err
+}
+
+// word returns the pages that have a key, of some pages; nil pages are all.
+func (p *part) word(key string, weight float32, within []uint32) (hits, error) {
+	var h hits
+	err := p.blocks(key, within, func(e *entry, data []byte, count, _ int) error {
+		if within == nil {
+			h.grow(e.pages - len(h.pages))
+		}
+		return h.decode(data, count, mark{weight: weight, terms: 1})
+	})
+	if within != nil {
+		h.keep(within)
+	}
+	return h, err
+}
+
+// blocks calls yield with the coded postings of a key that may be on some pages, how many
+// they are, and the place of the first in the list.
+func (p *part) blocks(key string, within []uint32, yield func(e *entry, data []byte, count, from int) error) error {
+	e, found := p.terms[key]
+	if !found {
+		return nil
+	}
+	if e.blocks == nil {
+		return yield(&e, e.inline[:e.split], e.pages, 0)
+	}
+	wanted := e.blocksFor(within)
+	chunks, err := p.batch.get(p.refs(kindPostings, key, wanted))
+	for i, n := range wanted {
+		if err != nil {
+			return err
+		}
+		err = yield(&e, chunks[i], e.blocks[n].count, e.blocks[n].from)
+	}
+	return err
 }
 
 func (p *part) refs(kind crawl.ChunkKind, key string, blocks []int) []crawl.ChunkRef {
@@ -192,20 +209,6 @@ func (p *part) where(places []int32) (f feature, count uint8) {
 	return f, count
 }
 
-// hits are pages that have an atom or a clause, and how well.
-type hits struct {
-	pages []uint32
-	marks []mark
-}
-
-// mark is how well a page has a clause.
-type mark struct {
-	weight float32 // of the clause
-	count  float32 // in the main text
-	fields feature
-	terms  uint8 // how many it is
-}
-
 // atom returns the pages that have an atom.
 func (p *part) atom(a Atom, within []uint32) (hits, error) {
 	weight := p.s.stats.of(a)
@@ -222,21 +225,17 @@ func (p *part) atom(a Atom, within []uint32) (hits, error) {
 
 // way returns the pages that have an atom in one way.
 func (p *part) way(w Way, weight float32, within []uint32) (hits, error) {
-	var r run
-	var err error
 	switch len(w.Keys) {
 	case 0:
 		return p.together(w.All, weight, within)
 	case 1:
-		r, err = p.load(w.Keys[0], within)
-	default:
-		r, err = p.phrase(w, within)
+		return p.word(w.Keys[0], weight, within)
 	}
+	r, err := p.phrase(w, within)
 	found := hits{pages: r.pages, marks: make([]mark, len(r.pages))}
-	for i := range r.pages {
-		found.marks[i] = mark{
-			weight: weight, count: float32(r.counts[i]), fields: r.feats[i], terms: uint8(len(w.Keys)), //nolint:gosec // of a query
-		}
+	terms := uint8(len(w.Keys)) //nolint:gosec // of a query
+	for i, c := range r.counts {
+		found.marks[i] = mark{weight: weight, count: c, fields: r.feats[i], terms: terms}
 	}
 	return found, err
 }
@@ -275,62 +274,4 @@ func (p *part) clause(c Clause, within []uint32) (hits, error) {
 		all = union(all, found)
 	}
 	return all, nil
-}
-
-// union merges hits. A page that is in both is as good as the better of them.
-func union(a, b hits) hits {
-	if len(a.pages) == 0 {
-		return b
-	}
-	if len(b.pages) == 0 {
-		return a
-	}
-	out := hits{pages: make([]uint32, 0, len(a.pages)+len(b.pages)), marks: make([]mark, 0, len(a.pages)+len(b.pages))}
-	i, k := 0, 0
-	for i < len(a.pages) || k < len(b.pages) {
-		switch {
-		case k == len(b.pages) || i < len(a.pages) && a.pages[i] < b.pages[k]:
-			out.pages, out.marks = append(out.pages, a.pages[i]), append(out.marks, a.marks[i])
-			i++
-		case i == len(a.pages) || a.pages[i] > b.pages[k]:
-			out.pages, out.marks = append(out.pages, b.pages[k]), append(out.marks, b.marks[k])
-			k++
-		default:
-			x, y := a.marks[i], b.marks[k]
-			out.pages = append(out.pages, a.pages[i])
-			out.marks = append(out.marks, mark{
-				weight: max(x.weight, y.weight), count: max(x.count, y.count),
-				fields: x.fields | y.fields, terms: max(x.terms, y.terms),
-			})
-			i, k = i+1, k+1
-		}
-	}
-	return out
-}
-
-// on returns the marks of some pages, which are sorted; the zero mark of pages that are
-// not in hits.
-func (h hits) on(pages []uint32) []mark {
-	out := make([]mark, len(pages))
-	k := 0
-	for i, page := range pages {
-		for k < len(h.pages) && h.pages[k] < page {
-			k++
-		}
-		if k < len(h.pages) && h.pages[k] == page {
-			out[i] = h.marks[k]
-		}
-	}
-	return out
-}
-
-// without returns the pages that are not in hits.
-func (h hits) without(pages []uint32) []uint32 {
-	k := 0
-	return slices.DeleteFunc(pages, func(page uint32) bool {
-		for k < len(h.pages) && h.pages[k] < page {
-			k++
-		}
-		return k < len(h.pages) && h.pages[k] == page
-	})
 }

@@ -40,8 +40,8 @@ type length struct {
 func (m mark) score(l length) float32 {
 	w := &weights
 	s := float32(0)
-	if m.count > 0 {
-		s = m.count * (w.k1 + 1) / (m.count + w.k1*(1-w.b+w.b*l.text))
+	if count := float32(m.count); count > 0 {
+		s = count * (w.k1 + 1) / (count + w.k1*(1-w.b+w.b*l.text))
 	}
 	if m.fields&inTitle != 0 {
 		s += w.title * 2 / (1 + l.title/w.titleTerms)

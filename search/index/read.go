@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"iter"
+	"slices"
 	"sort"
 )
 
@@ -179,31 +180,56 @@ func (p *run) reset() {
 	p.pages, p.feats, p.counts, p.at = p.pages[:0], p.feats[:0], p.counts[:0], p.at[:0]
 }
 
+// grow makes room for so many postings.
+func (p *run) grow(n int) {
+	p.pages, p.feats = slices.Grow(p.pages, n), slices.Grow(p.feats, n)
+	p.counts, p.at = slices.Grow(p.counts, n), slices.Grow(p.at, n)
+}
+
 // decode appends postings of which the first is at a place of the list.
 func (p *run) decode(data []byte, count, from int) error {
+	if count > len(data) { // each takes two bytes at the least
+		return ErrDamaged
+	}
+	p.grow(count)
+	n := len(p.pages)
+	p.pages, p.feats, p.counts, p.at = p.pages[:n+count], p.feats[:n+count], p.counts[:n+count], p.at[:n+count]
+	pages, feats, counts, at := p.pages[n:], p.feats[n:], p.counts[n:], p.at[n:]
 	page := uint32(0)
 	for i := range count {
-		n, size := binary.Uvarint(data)
-		if size <= 0 || len(data) <= size {
+		next, f, c, rest := posting(data)
+		if rest < 0 {
 			return ErrDamaged
 		}
-		page += uint32(n) //nolint:gosec // as it was coded
-		f := data[size]
-		data = data[size+1:]
-		c := f >> countShift
-		if c == countCoded {
-			if len(data) == 0 {
-				return ErrDamaged
-			}
-			c += data[0]
-			data = data[1:]
-		}
-		p.pages = append(p.pages, page)
-		p.feats = append(p.feats, feature(f)&fieldsMask)
-		p.counts = append(p.counts, c)
-		p.at = append(p.at, uint32(from+i)) //nolint:gosec // a place in a list
+		data = data[rest:]
+		page += next
+		pages[i], feats[i], counts[i], at[i] = page, f, c, uint32(from+i) //nolint:gosec // a place in a list
 	}
 	return nil
+}
+
+// posting reads one: how far its page is from the one before, its features, and how often
+// the term is in the main text. It takes size bytes; below 0 it is damaged.
+func posting(data []byte) (distance uint32, f feature, count uint8, size int) {
+	if len(data) >= 2 && data[0] < 0x80 { // nearly all of a frequent term
+		distance, size = uint32(data[0]), 1
+	} else {
+		n, read := binary.Uvarint(data)
+		if read <= 0 || len(data) <= read {
+			return 0, 0, 0, -1
+		}
+		distance, size = uint32(n), read //nolint:gosec // as it was coded
+	}
+	coded := data[size]
+	size++
+	if count = coded >> countShift; count == countCoded {
+		if size == len(data) {
+			return 0, 0, 0, -1
+		}
+		count += data[size]
+		size++
+	}
+	return distance, feature(coded) & fieldsMask, count, size
 }
 
 // keep leaves only some pages, which are sorted.

@@ -1,0 +1,146 @@
+package index
+
+import "slices"
+
+// hits are pages that have an atom or a clause, and how well.
+type hits struct {
+	pages []uint32
+	marks []mark
+}
+
+// mark is how well a page has a clause.
+type mark struct {
+	weight float32 // of the clause
+	fields feature
+	count  uint8 // in the main text
+	terms  uint8 // how many it is
+}
+
+// grow makes room for so many more pages.
+func (h *hits) grow(n int) {
+	h.pages, h.marks = slices.Grow(h.pages, n), slices.Grow(h.marks, n)
+}
+
+// decode appends postings, each with a mark.
+func (h *hits) decode(data []byte, count int, m mark) error {
+	if count > len(data) { // each takes two bytes at the least
+		return ErrDamaged
+	}
+	h.grow(count)
+	n := len(h.pages)
+	h.pages, h.marks = h.pages[:n+count], h.marks[:n+count]
+	pages, marks := h.pages[n:], h.marks[n:]
+	page := uint32(0)
+	for i := range pages {
+		distance, f, c, size := posting(data)
+		if size < 0 {
+			return ErrDamaged
+		}
+		data = data[size:]
+		page += distance
+		m.fields, m.count = f, c
+		pages[i], marks[i] = page, m
+	}
+	return nil
+}
+
+// keep leaves only some pages, which are sorted.
+func (h *hits) keep(pages []uint32) {
+	n, k := 0, 0
+	for i, page := range h.pages {
+		for k < len(pages) && pages[k] < page {
+			k++
+		}
+		if k == len(pages) {
+			break
+		}
+		if pages[k] == page {
+			h.pages[n], h.marks[n] = page, h.marks[i]
+			n++
+		}
+	}
+	h.pages, h.marks = h.pages[:n], h.marks[:n]
+}
+
+// union merges hits, which it may overwrite. A page that is in both is as good as the better
+// of them.
+func union(a, b hits) hits {
+	if len(a.pages) < len(b.pages) {
+		a, b = b, a
+	}
+	if len(b.pages) == 0 || a.absorb(b) {
+		return a
+	}
+	out := hits{pages: make([]uint32, 0, len(a.pages)+len(b.pages)), marks: make([]mark, 0, len(a.pages)+len(b.pages))}
+	i, k := 0, 0
+	for i < len(a.pages) || k < len(b.pages) {
+		switch {
+		case k == len(b.pages) || i < len(a.pages) && a.pages[i] < b.pages[k]:
+			out.pages, out.marks = append(out.pages, a.pages[i]), append(out.marks, a.marks[i])
+			i++
+		case i == len(a.pages) || a.pages[i] > b.pages[k]:
+			out.pages, out.marks = append(out.pages, b.pages[k]), append(out.marks, b.marks[k])
+			k++
+		default:
+			out.pages = append(out.pages, a.pages[i])
+			out.marks = append(out.marks, a.marks[i].better(b.marks[k]))
+			i, k = i+1, k+1
+		}
+	}
+	return out
+}
+
+// better is how well a page has what it has in two ways.
+func (m mark) better(x mark) mark {
+	return mark{
+		weight: max(m.weight, x.weight), count: max(m.count, x.count),
+		fields: m.fields | x.fields, terms: max(m.terms, x.terms),
+	}
+}
+
+// absorb merges hits that are all on pages of these, as those of a word are on pages of its
+// stem, and reports whether they are. Marks that were merged before it was seen that one is
+// not are merged again to no effect.
+func (h hits) absorb(x hits) bool {
+	i := 0
+	for k, page := range x.pages {
+		for i < len(h.pages) && h.pages[i] < page {
+			i++
+		}
+		if i == len(h.pages) || h.pages[i] != page {
+			return false
+		}
+		h.marks[i] = h.marks[i].better(x.marks[k])
+	}
+	return true
+}
+
+// on returns the marks of some pages, which are sorted; the zero mark of pages that are
+// not in hits.
+func (h hits) on(pages []uint32) []mark {
+	if slices.Equal(h.pages, pages) {
+		return h.marks
+	}
+	out := make([]mark, len(pages))
+	k := 0
+	for i, page := range pages {
+		for k < len(h.pages) && h.pages[k] < page {
+			k++
+		}
+		if k < len(h.pages) && h.pages[k] == page {
+			out[i] = h.marks[k]
+		}
+	}
+	return out
+}
+
+// without returns the pages that are not in hits.
+func (h hits) without(pages []uint32) []uint32 {
+	k := 0
+	return slices.DeleteFunc(pages, func(page uint32) bool {
+		for k < len(h.pages) && h.pages[k] < page {
+			k++
+		}
+		return k < len(h.pages) && h.pages[k] == page
+	})
+}
