@@ -21,7 +21,10 @@ import (
 	"github.com/mosey-web/mosey/search"
 )
 
-var benchPages = flag.Int("search.pages", 20_000, "how many `pages` BenchmarkSearch searches")
+var (
+	benchPages    = flag.Int("search.pages", 20_000, "how many `pages` BenchmarkSearch searches")
+	benchDatabase = flag.String("search.database", "", "the `URL` of a database that BenchmarkSearch fills if it is empty, and keeps")
+)
 
 // What the pages of the benchmark are made of. Words are as frequent as those of a
 // language without its stop words: the most frequent is on a third of the pages.
@@ -90,8 +93,26 @@ func fill(b *testing.B, store *db.Store, n int) {
 	b.Logf("indexing took %.2f ms a page", indexing.Seconds()*1000/float64(n))
 }
 
-func BenchmarkSearch(b *testing.B) {
-	store := dbtest.New(b)
+// filled is a database that has the pages.
+func filled(b *testing.B) *db.Store {
+	b.Helper()
+	var store *db.Store
+	if *benchDatabase == "" {
+		store = dbtest.New(b)
+	} else {
+		var err error
+		store, err = db.OpenOwner(b.Context(), *benchDatabase)
+		require.NoError(b, err)
+		b.Cleanup(store.Close)
+		_, err = db.Migrate(b.Context(), store.Pool())
+		require.NoError(b, err)
+	}
+	var there int
+	require.NoError(b, store.Pool().QueryRow(b.Context(), "SELECT count(*) FROM page_keywords").Scan(&there))
+	if there == *benchPages {
+		return store
+	}
+	require.Zero(b, there, "pages in the database, not %d", *benchPages)
 	start := time.Now()
 	fill(b, store, *benchPages)
 	for _, sql := range []string{"VACUUM ANALYZE page_keywords", "VACUUM ANALYZE pages", "VACUUM ANALYZE index_chunks", "CHECKPOINT"} {
@@ -99,6 +120,11 @@ func BenchmarkSearch(b *testing.B) {
 		require.NoError(b, err, sql)
 	}
 	b.Logf("%d pages stored in %s", *benchPages, time.Since(start).Round(time.Second))
+	return store
+}
+
+func BenchmarkSearch(b *testing.B) {
+	store := filled(b)
 	s := search.New(store)
 	word := words(rand.New(rand.NewPCG(3, 4)))
 	for _, kind := range []struct {
