@@ -76,8 +76,8 @@ func answers(code int, header ...string) func(*web.Visit) {
 	}
 }
 
-// What is gone, has moved or is forbidden is not found, linked from nor shown any more, from the
-// request on that tells so; and it is all there again once the page is.
+// The request that tells that a page is gone, has moved or is forbidden takes it out of
+// searches, links and images. Once the page is back, all of it is there again.
 func TestWhatIsGoneLeavesTheIndex(t *testing.T) {
 	t.Parallel()
 	gone, forgotten := kept{closed: 1}, kept{}

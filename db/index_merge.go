@@ -13,50 +13,79 @@ import (
 	"github.com/mosey-web/mosey/search/index"
 )
 
-// mergeLock is the advisory lock of the one process that merges segments.
+// mergeLock is the advisory lock of the one process that merges small segments. The next
+// number is that of large ones.
 const mergeLock = 0x6d6f736579_06
 
-// MergeIndex merges segments of the search index of about the same size, if there are
-// enough of them and they have at most so many pages together. It reports whether there was
-// something to merge; false, too, while another process merges.
-func (s *Store) MergeIndex(ctx context.Context, most int) (merged bool, err error) {
+// MergeIndex merges segments of the search index of about the same size, small or large
+// ones, if there are enough of them. Otherwise it writes one anew that has many pages which
+// are gone, if there is such a one. It reports whether there was something to do; false, too, while
+// another process does it.
+func (s *Store) MergeIndex(ctx context.Context, large bool) (merged bool, err error) {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return false, translate("merge the index", err)
 	}
 	defer conn.Release()
-	var locked bool
-	if err := conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", mergeLock).Scan(&locked); err != nil || !locked {
+	lock, locked := int64(mergeLock), false
+	if large {
+		lock++
+	}
+	if err := conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", lock).Scan(&locked); err != nil || !locked {
 		return false, translate("merge the index", err)
 	}
 	defer func() {
 		unlock := context.WithoutCancel(ctx)
-		_, fault := conn.Exec(unlock, "SELECT pg_advisory_unlock($1)", mergeLock)
+		_, fault := conn.Exec(unlock, "SELECT pg_advisory_unlock($1)", lock)
 		err = errors.Join(err, fault)
 	}()
-	merged, err = s.mergeOnce(ctx, conn, most)
+	some, err := s.toMerge(ctx, dbsqlc.New(conn), large)
+	if err == nil && len(some) > 0 {
+		merged, err = true, s.merge(ctx, conn, some, large)
+	}
 	return merged, translate("merge the index", err)
 }
 
-func (s *Store) mergeOnce(ctx context.Context, conn *pgxpool.Conn, most int) (bool, error) {
-	q := dbsqlc.New(conn)
+// toMerge are the segments to be merged next.
+func (s *Store) toMerge(ctx context.Context, q *dbsqlc.Queries, large bool) ([]crawl.Segment, error) {
 	segments, err := segmentsOf(ctx, q)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	some := index.ToMerge(segments, most)
-	if len(some) == 0 {
-		return false, nil
+	if some := index.ToMerge(segments, large); len(some) > 0 {
+		return some, nil
 	}
-	if err := q.IndexMergesEnd(ctx); err != nil {
-		return false, err
+	least, most := index.Sizes(large)
+	row, err := q.IndexToCheck(ctx, dbsqlc.IndexToCheckParams{Least: int32Of(least), Most: int32Of(most)})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil
+	}
+	i := slices.IndexFunc(segments, func(x crawl.Segment) bool { return x.ID == row.ID })
+	if err != nil || i < 0 {
+		return nil, err
+	}
+	dead, err := index.Dead(ctx, indexReader{s.q}, segments[i])
+	if err != nil {
+		return nil, err
+	}
+	if err := q.IndexChecked(ctx, row.ID); err != nil || !index.Outlived(segments[i], dead, row.Old) {
+		return nil, err
+	}
+	return segments[i : i+1], nil
+}
+
+// merge makes one segment of several.
+func (s *Store) merge(ctx context.Context, conn *pgxpool.Conn, some []crawl.Segment, large bool) error {
+	q := dbsqlc.New(conn)
+	if err := q.IndexMergesEnd(ctx, large); err != nil {
+		return err
 	}
 	id, err := q.IndexNext(ctx)
 	if err != nil {
-		return false, err
+		return err
 	}
-	if err := q.IndexMergeBegin(ctx, id); err != nil {
-		return false, err
+	if err := q.IndexMergeBegin(ctx, dbsqlc.IndexMergeBeginParams{SegmentID: id, Large: large}); err != nil {
+		return err
 	}
 	chunks := chunkWriter{ctx: ctx, tx: conn.Conn(), segment: id}
 	segment, err := index.Merge(ctx, indexReader{s.q}, some, chunks.add)
@@ -64,14 +93,14 @@ func (s *Store) mergeOnce(ctx context.Context, conn *pgxpool.Conn, most int) (bo
 		err = chunks.flush()
 	}
 	if err != nil {
-		return false, err
+		return err
 	}
 	segment.ID = id
 	ids := make([]int64, len(some))
 	for i, x := range some {
 		ids[i] = x.ID
 	}
-	return true, pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		q := dbsqlc.New(tx)
 		if segment.Pages > 0 {
 			if err := storeSegment(ctx, q, segment); err != nil {
@@ -81,7 +110,7 @@ func (s *Store) mergeOnce(ctx context.Context, conn *pgxpool.Conn, most int) (bo
 		if err := q.IndexDrop(ctx, ids); err != nil {
 			return err
 		}
-		return q.IndexMergesEnd(ctx)
+		return q.IndexMergesEnd(ctx, large)
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -34,15 +35,19 @@ func (s *Store) keywordsWait() {
 	}
 }
 
+// keywordsBytes is how many bytes of terms are indexed in one transaction; the last page may
+// exceed it. It bounds the memory, whatever pages say.
+const keywordsBytes = 4 << 20
+
 // WriteKeywords indexes at most so many waiting pages, in one transaction and as one
 // segment. It takes the first pages after one, by their ids, except those that another
-// process is writing. It returns the last page and how many there were.
+// process is writing. It returns the last page, 0 if none waits, and how many there were.
 func (s *Store) WriteKeywords(ctx context.Context, after int64, most int) (last int64, n int, err error) {
 	s.keywords.mu.Lock()
 	defer s.keywords.mu.Unlock()
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		q := s.q.WithTx(tx)
-		rows, err := q.KeywordsTake(ctx, dbsqlc.KeywordsTakeParams{After: after, Most: int32Of(most)})
+		rows, err := q.KeywordsTake(ctx, dbsqlc.KeywordsTakeParams{After: after, Most: int32Of(most), Bytes: keywordsBytes})
 		if err != nil || len(rows) == 0 {
 			return err
 		}
@@ -232,8 +237,29 @@ func (s *Store) FoldAnchors(ctx context.Context, terms []crawl.AnchorTerms) (cha
 		said[t.Page] = t.Terms
 		ids = append(ids, t.Page)
 	}
-	return retryConflicts(ctx, "fold anchors", func() (int, error) { return s.foldAnchors(ctx, ids, said) })
+	rows, err := s.q.KeywordsSaid(ctx, ids)
+	if err != nil {
+		return 0, translate("fold anchors", err)
+	}
+	rows = slices.DeleteFunc(rows, func(r dbsqlc.KeywordsSaidRow) bool { return r.Anchors == said[r.PageID] })
+	ids = ids[:0]
+	for _, r := range rows {
+		ids = append(ids, r.PageID)
+	}
+	slices.Sort(ids)
+	for some := range slices.Chunk(ids, foldedAtOnce) {
+		n, err := retryConflicts(ctx, "fold anchors", func() (int, error) { return s.foldAnchors(ctx, some, said) })
+		if err != nil {
+			return changed, err
+		}
+		changed += n
+	}
+	return changed, nil
 }
+
+// foldedAtOnce is how many pages one transaction folds anchors into: it holds their rows,
+// which a crawl may have to delete.
+const foldedAtOnce = 50
 
 func (s *Store) foldAnchors(ctx context.Context, ids []int64, said map[int64]string) (changed int, err error) {
 	s.keywords.mu.Lock()

@@ -84,7 +84,7 @@ type behindStore struct {
 
 func (s behindStore) KeywordsWake() <-chan struct{} { return s.wake }
 
-func (behindStore) MergeIndex(context.Context, int) (bool, error) { return false, nil }
+func (behindStore) MergeIndex(context.Context, bool) (bool, error) { return false, nil }
 
 func (behindStore) WriteKeywords(context.Context, int64, int) (int64, int, error) { return 0, 0, nil }
 

@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,7 +24,8 @@ type finding struct {
 	search   *index.Search
 	query    index.Query
 	folder   folder
-	looked   int
+	looked   int // pages
+	passed   int // hits, those that are no page any more and those of full domains included
 	answer   Answer
 }
 
@@ -45,11 +47,11 @@ func (f *finding) find(ctx context.Context) (Answer, error) {
 		return Answer{}, err
 	}
 	words := f.words()
-	for missing := 0; missing == 0 || words >= sureWords && missing*2 < words; missing++ {
+	for missing := 0; missing == 0 || words >= sureWords && missing <= missingMost && missing*2 < words; missing++ {
 		if err := f.collect(ctx, missing); err != nil {
 			return Answer{}, err
 		}
-		if f.enough() {
+		if f.enough() || f.answer.Cut {
 			break
 		}
 	}
@@ -89,6 +91,7 @@ func (f *finding) open(ctx context.Context) error {
 			keys = append(keys, index.Language(base))
 		}
 		f.query.Within = append(f.query.Within, keys)
+		f.query.Drop = func(tag string) bool { return slices.Contains(f.asked.Bases, base(tag)) && !f.asked.Matches(tag) }
 	}
 	if f.q.Prefer != "" {
 		f.query.Prefer = func(tag string) bool { return base(tag) == base(f.q.Prefer) }
@@ -125,19 +128,25 @@ func (f *finding) collect(ctx context.Context, missing int) error {
 		return err
 	}
 	f.answer.Found += ranking.Found
+	more := lookedAtOnce
 	for !f.enough() {
-		if f.looked >= lookedMost {
+		if f.looked >= lookedMost || f.passed >= passedMost {
 			f.answer.Cut = true
 			return nil
 		}
-		hits, err := ranking.Next(lookedAtOnce)
+		hits, err := ranking.Next(more)
 		if err != nil || len(hits) == 0 {
 			return err
 		}
-		f.looked += len(hits)
+		n := len(hits)
+		hits = slices.DeleteFunc(hits, func(h index.Hit) bool { return f.folder.full(h.Domain) })
 		pages, err := f.view.Pages(ctx, hits)
 		if err != nil {
 			return err
+		}
+		f.looked, f.passed = f.looked+len(pages), f.passed+n
+		if len(pages) == 0 { // a site with many good pages
+			more = min(2*more, passedAtOnce)
 		}
 		for _, p := range pages {
 			if f.q.Language == "" || f.asked.Matches(p.Language) || p.Second != "" && f.asked.Matches(p.Second) {

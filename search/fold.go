@@ -6,6 +6,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/urls"
+	"github.com/mosey-web/mosey/search/index"
 )
 
 const (
@@ -49,6 +50,22 @@ func (f *folder) add(h report.SearchHit) {
 		f.count(h.Domain, 1)
 		f.kept = append(f.kept, h)
 	}
+}
+
+// full reports whether no page of a domain can change what is kept: it has as many as it may,
+// and none of these may give way to its original.
+func (f *folder) full(domain uint32) bool {
+	n := 0
+	for _, k := range f.kept {
+		if index.DomainHash(k.Domain) != domain {
+			continue
+		}
+		if k.Canonical != "" && k.Canonical != k.URL {
+			return false
+		}
+		n++
+	}
+	return f.perDomain > 0 && n >= f.perDomain
 }
 
 func (f *folder) count(domain string, n int) {

@@ -11,12 +11,13 @@ import (
 // instead is the query with the words of the index that are most like those that no page
 // has; empty if there are none.
 func (f *finding) instead(ctx context.Context) (string, error) {
-	text, changed := f.q.Text, false
+	text, changed, left := f.q.Text, false, correctedMost
 	for i, list := range f.parsed.all {
 		for k, c := range list {
-			if !c.word() || f.known(f.query.Clauses[i].Any[k]) {
+			if !c.word() || f.known(f.query.Clauses[i].Any[k]) || left == 0 {
 				continue
 			}
+			left--
 			better, err := f.similar(ctx, c.terms[0].Term)
 			if err != nil {
 				return "", err
@@ -31,6 +32,9 @@ func (f *finding) instead(ctx context.Context) (string, error) {
 	}
 	return text, nil
 }
+
+// correctedMost is how many words of a query are corrected: each reads a part of the dictionary.
+const correctedMost = 3
 
 // known reports whether any page has a word.
 func (f *finding) known(a index.Atom) bool {
@@ -79,8 +83,8 @@ func (f *finding) similar(ctx context.Context, word string) (string, error) {
 }
 
 // distance is how many letters have to be added, left out, exchanged or swapped with their
-// neighbour to make one word the other (Damerau, "A technique for computer detection and
-// correction of spelling errors", 1964); more than most counts as one more than that.
+// neighbour to make one word the other. It is most + 1 if they are more than most. (Damerau,
+// "A technique for computer detection and correction of spelling errors", 1964.)
 func distance(a, b string, most int) int {
 	x, y := []rune(a), []rune(b)
 	rows := [3][]int{make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)}

@@ -48,12 +48,12 @@ func (p *planner) plan(ctx context.Context, q parsed, language string) (index.Qu
 	}
 	optional := 0
 	for _, list := range q.all {
-		clause := index.Clause{Optional: len(list) == 1 && list[0].word() && p.stop(list[0].terms[0].Term, language)}
+		clause := index.Clause{Optional: len(list) == 1 && list[0].word() && list[0].name() == "" && p.stop(list[0].terms[0].Term, language)}
 		if clause.Optional {
 			optional++
 		}
 		for _, c := range list {
-			clause.Any = append(clause.Any, p.atom(c))
+			clause.Any = append(clause.Any, p.atom(c, true))
 		}
 		out.Clauses = append(out.Clauses, clause)
 	}
@@ -64,7 +64,7 @@ func (p *planner) plan(ctx context.Context, q parsed, language string) (index.Qu
 	}
 	joined(q.all, out.Clauses)
 	for _, c := range q.not {
-		out.Not = append(out.Not, p.atom(c))
+		out.Not = append(out.Not, p.atom(c, false))
 	}
 	return out, nil
 }
@@ -87,8 +87,8 @@ func joined(all [][]chunk, clauses []index.Clause) {
 
 func notLetter(r rune) bool { return !unicode.In(r, unicode.L, unicode.M) }
 
-// stopConfig is the configuration whose stop words are those of a language; of none,
-// those of English.
+// stopConfig is the configuration with the stop words of a language. Without a language they
+// are those of English.
 func stopConfig(language string) string {
 	if language == "" {
 		return terms.Config("en")
@@ -131,8 +131,8 @@ func (p *planner) learn(ctx context.Context, list []string, more string) error {
 	return nil
 }
 
-// atom is a word or a phrase as it is looked for.
-func (p *planner) atom(c chunk) index.Atom {
+// atom is a word or a phrase as it is looked for; wide, also as what else may be meant by it.
+func (p *planner) atom(c chunk, wide bool) index.Atom {
 	var a index.Atom
 	if name := c.name(); name != "" {
 		a.Ways = append(a.Ways, index.Way{Keys: []string{index.Word(name)}, At: []int{0}, Weight: 1})
@@ -146,10 +146,10 @@ func (p *planner) atom(c chunk) index.Atom {
 			w.Keys, w.At = append(w.Keys, index.Word(t.Term)), append(w.At, t.At-c.terms[0].At)
 		}
 		a.Ways = append(a.Ways, w)
-		if parts := c.parts(); len(parts) > 1 && !c.quoted {
+		if parts := c.parts(); wide && len(parts) > 1 && !c.quoted {
 			all := index.Way{Weight: partsWeight}
 			for _, part := range parts {
-				all.All = append(all.All, p.atom(part))
+				all.All = append(all.All, p.atom(part, true))
 			}
 			a.Ways = append(a.Ways, all)
 		}
@@ -165,6 +165,9 @@ func (p *planner) atom(c chunk) index.Atom {
 	for i, term := range variants(c.terms[0].Term) {
 		weight := float32(1)
 		if i > 0 {
+			if !wide {
+				break
+			}
 			weight = variantWeight
 		}
 		add(index.Word(term), weight)

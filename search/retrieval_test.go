@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/internal/terms"
 	"github.com/mosey-web/mosey/search"
 )
 
@@ -48,6 +49,8 @@ func TestSearchNames(t *testing.T) {
 		page{url: "https://d.example/", language: "en", title: "C", text: "Written in C. A stat of activity in pg. Version 11 of 3."},
 		page{url: "https://e.example/", language: "de", title: "Straßen", text: "Die Häuser über der Müllerstraße."},
 		page{url: "https://f.example/", language: "en", title: "Post", text: "Send an e-mail to the lighthouse."},
+		page{url: "https://h.example/", language: "en", title: "Tests", text: "A certificate named A+ in a pot."},
+		page{url: "https://i.example/", language: "en", title: "Papers", text: "A certificate in a pot."},
 		page{url: "https://g.example/", language: "en", title: "Mail", text: "All emails of the keeper, on line and by post."},
 	)
 	for query, want := range map[string][]string{
@@ -64,6 +67,8 @@ func TestSearchNames(t *testing.T) {
 		"don’t":            {"a.example/"},
 		"muellerstrasse":   {"e.example/"},
 		"haeuser":          {"e.example/"},
+		"A+ certificate":   {"h.example/"},
+		"papers -poet":     {"i.example/"},
 		"email":            {"f.example/", "g.example/"},
 		"e-mail":           {"f.example/"},
 		"utf8":             {"b.example/"},
@@ -91,6 +96,30 @@ func TestSearchOfOneLargeSite(t *testing.T) {
 	require.Equal(t, "small.example/", found[2])
 	require.Len(t, l.urls(t, search.Query{Text: "harbour", Domain: "big.example", Limit: 20}), 20)
 	require.Len(t, l.urls(t, search.Query{Text: "harbour", Domain: "big.example", Limit: 20, Offset: 50}), 10)
+}
+
+// Nor however many they are.
+func TestSearchOfAVeryLargeSite(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	x := terms.Index(terms.Page{Language: "en", Title: "Harbour", Text: "harbour"})
+	for _, sql := range []string{
+		`INSERT INTO pages (url, domain, origin, status, language, signals, content_hash, fetched_at, extractor)
+			SELECT 'https://big.example/' || i, 'big.example', 'https://big.example', 'fetched', 'en',
+				'{"title": "Harbour"}', substr(sha256(i::text::bytea), 1, 16), now(), 1 FROM generate_series(1, 6000) AS i`,
+		`INSERT INTO keywords_waiting (page_id, domain, language, configs, title, body)
+			SELECT id, domain, language, '{english}', '` + x.Title + `', '` + x.Text + `' FROM pages`,
+	} {
+		_, err := l.store.Pool().Exec(t.Context(), sql)
+		require.NoError(t, err)
+	}
+	l.add(t, page{url: "https://small.example/", language: "en", title: "Boats", text: "There is a harbour beside the old town and its walls."})
+	a, err := l.Find(t.Context(), search.Query{Text: "harbour"})
+	require.NoError(t, err)
+	require.Len(t, a.Results, 3)
+	require.Equal(t, "https://small.example/", a.Results[2].URL)
+	require.False(t, a.Cut)
+	require.Equal(t, 6001, a.Found)
 }
 
 // A phrase that one of many pages with all its words has is found, and so is what a minus leaves.
@@ -179,7 +208,7 @@ func TestSearchPhraseInALongPage(t *testing.T) {
 	l := newLibrary(t)
 	l.add(t, page{
 		url: "https://long.example/", language: "en", title: "Long",
-		text: strings.Repeat("the end of the day ", 1_000) + "the keeper of the lamp " + strings.Repeat("and the night ", 10_000) + "until the dawn",
+		text: strings.Repeat("the end of the day ", 1_000) + "the keeper of the lamp " + strings.Repeat("and the night ", 5_000) + "until the dawn",
 	})
 	for _, query := range []string{`"the keeper of the lamp"`, `"until the dawn"`} {
 		require.Equal(t, []string{"long.example/"}, l.urls(t, search.Query{Text: query}), query)

@@ -23,8 +23,14 @@ const (
 	// query: so many pages may be left out because they are the same as others.
 	lookedAtOnce = 50
 	lookedMost   = 5_000
+	// passedAtOnce and passedMost are the same for hits that need not be looked up: of a domain
+	// that has its two results.
+	passedAtOnce = 2_000
+	passedMost   = 500_000
 	// sureWords is how many words a query must have for pages that lack one to be results.
 	sureWords = 3
+	// missingMost is how many a page may lack.
+	missingMost = 2
 )
 
 // Store is the database; *db.Store is one.
@@ -97,8 +103,8 @@ type Answer struct {
 	Found int
 	// Cut is set if more pages have what was asked for than were looked at.
 	Cut bool
-	// Instead is the query with words that pages have, if nothing has those of the query;
-	// empty if there are none that are similar.
+	// Instead is the query with similar words that pages have, if no page has those of the
+	// query. Empty means that there are no similar ones.
 	Instead string
 	// Indexed is how many pages can be found at all.
 	Indexed int
@@ -111,8 +117,8 @@ func (s *Searcher) Search(ctx context.Context, q Query) ([]Result, error) {
 }
 
 // Find returns the results of a query, the best first: one of pages that say nearly the
-// same, and at most two of a domain unless Query.Domain is set. Of three words or more, pages that lack one
-// follow those that have all. A query that cannot be understood is a crawl.ErrInvalid.
+// same, and at most two of a domain unless Query.Domain is set. Of three words or more,
+// pages that lack one, then two, follow those that have all. A query that cannot be understood is a crawl.ErrInvalid.
 func (s *Searcher) Find(ctx context.Context, q Query) (Answer, error) {
 	parsed, err := q.prepare()
 	if err != nil {

@@ -51,7 +51,7 @@ func fill(b *testing.B, store *db.Store, n int) {
 		SELECT 'https://d' || i / $2::integer || '.example/' || i, 'd' || i / $2::integer || '.example', 'https://d' || i / $2::integer || '.example', 'fetched', 'en',
 			jsonb_build_object('title', 'Page ' || i, 'description', 'What page ' || i || ' is about'), substr(sha256(i::text::bytea), 1, 16), now(), 1
 		FROM generate_series(1, $1::integer) AS i`, n, benchDomains)
-	exec(`INSERT INTO page_ranks (page_id, inlinks, score) SELECT i, 1, (i * 7919 % 1000) / 1000.0 FROM generate_series(1, $1::integer) AS i`, n)
+	exec(`INSERT INTO page_ranks (page_id, inlinks, score) SELECT i, 1, (i::bigint * 7919 % 1000) / 1000.0 FROM generate_series(1, $1::integer) AS i`, n)
 	rng := rand.New(rand.NewPCG(1, 2))
 	word := words(rng)
 	text := func(n int) string {
@@ -82,7 +82,7 @@ func fill(b *testing.B, store *db.Store, n int) {
 		start := time.Now()
 		require.NoError(b, writer.Write(b.Context()))
 		for {
-			merged, err := store.MergeIndex(b.Context(), 2_000_000)
+			merged, err := store.MergeIndex(b.Context(), true)
 			require.NoError(b, err)
 			if !merged {
 				break

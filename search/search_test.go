@@ -163,6 +163,8 @@ func TestSearchLanguagesAndOperators(t *testing.T) {
 	require.Equal(t, []string{"de.example/"}, l.urls(t, search.Query{Text: "lampen", Language: "de"}))
 	require.Empty(t, l.urls(t, search.Query{Text: "lampen", Language: "de-CH"}))
 	require.Equal(t, []string{"zh.example/"}, l.urls(t, search.Query{Text: "圖書館", Language: "zh"}))
+	require.Equal(t, []string{"zh.example/"}, l.urls(t, search.Query{Text: "圖書館", Language: "zh-TW"}))
+	require.Empty(t, l.urls(t, search.Query{Text: "圖書館", Language: "zh-CN"}))
 	require.Equal(t, []string{"none.example/"}, l.urls(t, search.Query{Text: "durable", Domain: "www.none.example"}))
 }
 

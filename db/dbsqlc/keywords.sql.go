@@ -177,6 +177,36 @@ func (q *Queries) KeywordsGiveUp(ctx context.Context, after int64) (int64, error
 	return page_id, err
 }
 
+const keywordsSaid = `-- name: KeywordsSaid :many
+SELECT k.page_id, coalesce(k.anchors, '')::text AS anchors FROM page_keywords AS k WHERE k.page_id = ANY($1::bigint [])
+`
+
+type KeywordsSaidRow struct {
+	PageID  int64
+	Anchors string
+}
+
+// What others call pages.
+func (q *Queries) KeywordsSaid(ctx context.Context, pages []int64) ([]KeywordsSaidRow, error) {
+	rows, err := q.db.Query(ctx, keywordsSaid, pages)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []KeywordsSaidRow
+	for rows.Next() {
+		var i KeywordsSaidRow
+		if err := rows.Scan(&i.PageID, &i.Anchors); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const keywordsStore = `-- name: KeywordsStore :exec
 INSERT INTO page_keywords AS k
     (page_id, domain, language, version, configs, second, title, headings, description, address, body, sections)
@@ -232,8 +262,13 @@ func (q *Queries) KeywordsStore(ctx context.Context, arg KeywordsStoreParams) er
 
 const keywordsTake = `-- name: KeywordsTake :many
 DELETE FROM keywords_waiting AS k WHERE k.page_id = ANY(ARRAY(
-    SELECT w.page_id FROM keywords_waiting AS w WHERE w.page_id > $1
-    ORDER BY w.page_id LIMIT $2 FOR UPDATE SKIP LOCKED
+    SELECT s.page_id FROM (
+        SELECT t.page_id, coalesce(sum(t.size) OVER (ORDER BY t.page_id ROWS UNBOUNDED PRECEDING EXCLUDE CURRENT ROW), 0) AS before
+        FROM (
+            SELECT w.page_id, coalesce(octet_length(w.body), 0) AS size FROM keywords_waiting AS w WHERE w.page_id > $1
+            ORDER BY w.page_id LIMIT $2 FOR UPDATE SKIP LOCKED
+        ) AS t
+    ) AS s WHERE s.before < $3::bigint
 ))
 RETURNING
     k.page_id, k.domain, coalesce(k.language, '')::text AS language, k.configs, coalesce(k.second, '')::text AS second,
@@ -245,6 +280,7 @@ RETURNING
 type KeywordsTakeParams struct {
 	After int64
 	Most  int32
+	Bytes int64
 }
 
 type KeywordsTakeRow struct {
@@ -261,10 +297,10 @@ type KeywordsTakeRow struct {
 	Sections    []byte
 }
 
-// Takes terms that wait, in the order of their pages. Whoever takes them stores them in the same
-// transaction.
+// Takes terms that wait, in the order of their pages: at most so many pages, and no more once
+// they have so many bytes. The same transaction stores them.
 func (q *Queries) KeywordsTake(ctx context.Context, arg KeywordsTakeParams) ([]KeywordsTakeRow, error) {
-	rows, err := q.db.Query(ctx, keywordsTake, arg.After, arg.Most)
+	rows, err := q.db.Query(ctx, keywordsTake, arg.After, arg.Most, arg.Bytes)
 	if err != nil {
 		return nil, err
 	}

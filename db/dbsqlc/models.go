@@ -395,6 +395,7 @@ type IndexChunk struct {
 
 type IndexMerge struct {
 	SegmentID int64
+	Large     bool
 }
 
 type IndexSegment struct {
@@ -404,6 +405,7 @@ type IndexSegment struct {
 	Bytes     int64
 	Languages []string
 	CreatedAt time.Time
+	CheckedAt time.Time
 }
 
 type KeywordsWaiting struct {

@@ -32,6 +32,15 @@ func (q *Queries) IndexAdd(ctx context.Context, arg IndexAddParams) error {
 	return err
 }
 
+const indexChecked = `-- name: IndexChecked :exec
+UPDATE index_segments AS s SET checked_at = now() WHERE s.id = $1
+`
+
+func (q *Queries) IndexChecked(ctx context.Context, id int64) error {
+	_, err := q.db.Exec(ctx, indexChecked, id)
+	return err
+}
+
 const indexChunks = `-- name: IndexChunks :many
 SELECT x.n::bigint AS n, c.data
 FROM (
@@ -87,11 +96,16 @@ func (q *Queries) IndexDrop(ctx context.Context, segments []int64) error {
 }
 
 const indexMergeBegin = `-- name: IndexMergeBegin :exec
-INSERT INTO index_merges (segment_id) VALUES ($1)
+INSERT INTO index_merges (segment_id, large) VALUES ($1, $2)
 `
 
-func (q *Queries) IndexMergeBegin(ctx context.Context, segmentID int64) error {
-	_, err := q.db.Exec(ctx, indexMergeBegin, segmentID)
+type IndexMergeBeginParams struct {
+	SegmentID int64
+	Large     bool
+}
+
+func (q *Queries) IndexMergeBegin(ctx context.Context, arg IndexMergeBeginParams) error {
+	_, err := q.db.Exec(ctx, indexMergeBegin, arg.SegmentID, arg.Large)
 	return err
 }
 
@@ -99,15 +113,15 @@ const indexMergesEnd = `-- name: IndexMergesEnd :exec
 WITH chunks AS (
     DELETE FROM index_chunks AS c
     WHERE c.segment_id = ANY(ARRAY(
-        SELECT m.segment_id FROM index_merges AS m WHERE m.segment_id > 0 EXCEPT SELECT s.id FROM index_segments AS s WHERE s.id > 0
+        SELECT m.segment_id FROM index_merges AS m WHERE m.segment_id > 0 AND m.large = $1 EXCEPT SELECT s.id FROM index_segments AS s WHERE s.id > 0
     ))
 )
-DELETE FROM index_merges AS m WHERE m.segment_id > 0
+DELETE FROM index_merges AS m WHERE m.segment_id > 0 AND m.large = $1
 `
 
-// Forgets merges, of which those that have not ended leave chunks.
-func (q *Queries) IndexMergesEnd(ctx context.Context) error {
-	_, err := q.db.Exec(ctx, indexMergesEnd)
+// Forgets merges, of small or of large segments. Those that have not ended leave chunks.
+func (q *Queries) IndexMergesEnd(ctx context.Context, large bool) error {
+	_, err := q.db.Exec(ctx, indexMergesEnd, large)
 	return err
 }
 
@@ -271,6 +285,31 @@ func (q *Queries) IndexTerms(ctx context.Context, arg IndexTermsParams) ([]Index
 		return nil, err
 	}
 	return items, nil
+}
+
+const indexToCheck = `-- name: IndexToCheck :one
+SELECT s.id, (s.created_at < now() - interval '7 days')::boolean AS old FROM index_segments AS s
+WHERE s.checked_at < now() - interval '6 hours' AND s.pages BETWEEN $1 AND $2
+ORDER BY s.checked_at LIMIT 1
+`
+
+type IndexToCheckParams struct {
+	Least int32
+	Most  int32
+}
+
+type IndexToCheckRow struct {
+	ID  int64
+	Old bool
+}
+
+// The segment of at least and at most so many pages whose dead pages were not counted for the
+// longest time, if that is six hours; and whether it is a week old.
+func (q *Queries) IndexToCheck(ctx context.Context, arg IndexToCheckParams) (IndexToCheckRow, error) {
+	row := q.db.QueryRow(ctx, indexToCheck, arg.Least, arg.Most)
+	var i IndexToCheckRow
+	err := row.Scan(&i.ID, &i.Old)
+	return i, err
 }
 
 const indexWorths = `-- name: IndexWorths :many

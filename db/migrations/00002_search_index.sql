@@ -15,8 +15,8 @@ DROP FUNCTION IF EXISTS keywords_end (tsvector);
 DROP TABLE page_keywords;
 DROP TABLE keywords_waiting;
 
--- The terms by which a page is found, each with its places: crawl.Index, from which its
--- part of the index is made. A page without a row is not found, whatever the index says.
+-- The terms by which a page is found, each with its places (crawl.Index). Its part of the
+-- index is made of them. A page without a row is not found, whatever the index says.
 CREATE TABLE page_keywords (
     page_id bigint PRIMARY KEY,
     domain text NOT NULL,
@@ -74,13 +74,17 @@ CREATE TABLE index_segments (
     words bigint NOT NULL,
     bytes bigint NOT NULL,
     languages text [] NOT NULL,
-    created_at timestamptz NOT NULL DEFAULT now()
+    created_at timestamptz NOT NULL DEFAULT now(),
+    -- when its pages that are gone, or newer elsewhere, were counted last
+    checked_at timestamptz NOT NULL DEFAULT now()
 );
 
 -- Merges that have begun. One that does not end leaves chunks of a segment that is never
 -- listed; the next merge deletes them.
 CREATE TABLE index_merges (
-    segment_id bigint PRIMARY KEY
+    segment_id bigint PRIMARY KEY,
+    -- of large segments, beside which small ones are merged
+    large boolean NOT NULL
 );
 
 -- The chunks of segments, which never change but for the worth of pages. Each fits into

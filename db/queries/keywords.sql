@@ -1,9 +1,14 @@
--- Takes terms that wait, in the order of their pages. Whoever takes them stores them in the same
--- transaction.
+-- Takes terms that wait, in the order of their pages: at most so many pages, and no more once
+-- they have so many bytes. The same transaction stores them.
 -- name: KeywordsTake :many
 DELETE FROM keywords_waiting AS k WHERE k.page_id = ANY(ARRAY(
-    SELECT w.page_id FROM keywords_waiting AS w WHERE w.page_id > @after
-    ORDER BY w.page_id LIMIT @most FOR UPDATE SKIP LOCKED
+    SELECT s.page_id FROM (
+        SELECT t.page_id, coalesce(sum(t.size) OVER (ORDER BY t.page_id ROWS UNBOUNDED PRECEDING EXCLUDE CURRENT ROW), 0) AS before
+        FROM (
+            SELECT w.page_id, coalesce(octet_length(w.body), 0) AS size FROM keywords_waiting AS w WHERE w.page_id > @after
+            ORDER BY w.page_id LIMIT @most FOR UPDATE SKIP LOCKED
+        ) AS t
+    ) AS s WHERE s.before < @bytes::bigint
 ))
 RETURNING
     k.page_id, k.domain, coalesce(k.language, '')::text AS language, k.configs, coalesce(k.second, '')::text AS second,
@@ -66,6 +71,10 @@ SELECT coalesce(max(t.page_id), 0)::bigint AS page_id FROM taken AS t;
 -- How many pages wait for their keywords, counted as far as some.
 -- name: KeywordsWaiting :one
 SELECT count(*)::integer AS pages FROM (SELECT k.page_id FROM keywords_waiting AS k LIMIT @most::integer) AS w;
+
+-- What others call pages.
+-- name: KeywordsSaid :many
+SELECT k.page_id, coalesce(k.anchors, '')::text AS anchors FROM page_keywords AS k WHERE k.page_id = ANY(@pages::bigint []);
 
 -- The terms of pages, to be indexed anew. Their rows are locked until the transaction ends.
 -- name: KeywordsAgain :many

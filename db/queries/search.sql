@@ -46,17 +46,27 @@ WITH chunks AS (DELETE FROM index_chunks AS c WHERE c.segment_id = ANY(@segments
 DELETE FROM index_segments AS s WHERE s.id = ANY(@segments::bigint []);
 
 -- name: IndexMergeBegin :exec
-INSERT INTO index_merges (segment_id) VALUES (@segment_id);
+INSERT INTO index_merges (segment_id, large) VALUES (@segment_id, @large);
 
--- Forgets merges, of which those that have not ended leave chunks.
+-- Forgets merges, of small or of large segments. Those that have not ended leave chunks.
 -- name: IndexMergesEnd :exec
 WITH chunks AS (
     DELETE FROM index_chunks AS c
     WHERE c.segment_id = ANY(ARRAY(
-        SELECT m.segment_id FROM index_merges AS m WHERE m.segment_id > 0 EXCEPT SELECT s.id FROM index_segments AS s WHERE s.id > 0
+        SELECT m.segment_id FROM index_merges AS m WHERE m.segment_id > 0 AND m.large = @large EXCEPT SELECT s.id FROM index_segments AS s WHERE s.id > 0
     ))
 )
-DELETE FROM index_merges AS m WHERE m.segment_id > 0;
+DELETE FROM index_merges AS m WHERE m.segment_id > 0 AND m.large = @large;
+
+-- The segment of at least and at most so many pages whose dead pages were not counted for the
+-- longest time, if that is six hours; and whether it is a week old.
+-- name: IndexToCheck :one
+SELECT s.id, (s.created_at < now() - interval '7 days')::boolean AS old FROM index_segments AS s
+WHERE s.checked_at < now() - interval '6 hours' AND s.pages BETWEEN @least AND @most
+ORDER BY s.checked_at LIMIT 1;
+
+-- name: IndexChecked :exec
+UPDATE index_segments AS s SET checked_at = now() WHERE s.id = @id;
 
 -- What pages are worth, and which version of them is found; 0 of pages that are not.
 -- name: IndexWorths :many

@@ -28,10 +28,6 @@ const (
 	every = 10 * time.Second
 	// batch is how many pages one transaction takes.
 	batch = 250
-	// mergedHere is how many pages are merged at once between two transactions: some
-	// tenths of a second. More are merged beside them.
-	mergedHere = 5_000
-	mergedMost = 2_000_000
 	// passMost is how many transactions follow each other before the pages with the
 	// lowest ids have their turn again.
 	passMost = 40
@@ -49,7 +45,7 @@ type Store interface {
 	WriteKeywords(ctx context.Context, after int64, most int) (last int64, n int, err error)
 	GiveUpKeywords(ctx context.Context, after int64) (int64, error)
 	KeywordsWaiting(ctx context.Context, most int) (int, error)
-	MergeIndex(ctx context.Context, most int) (bool, error)
+	MergeIndex(ctx context.Context, large bool) (bool, error)
 }
 
 // Writer writes keywords. It is for one goroutine.
@@ -100,25 +96,31 @@ func (w *Writer) Write(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			after = last
-			if _, err := w.Store.MergeIndex(ctx, mergedHere); err != nil {
-				return err
-			}
-			if n < batch {
+			if n == 0 {
 				return nil
 			}
+			after = last
+			w.merge(ctx, false)
+		}
+		if err := w.tell(ctx); err != nil {
+			return err
 		}
 	}
+}
+
+// merge merges segments if that is due, and reports whether there was something to merge.
+func (w *Writer) merge(ctx context.Context, large bool) bool {
+	merged, err := w.Store.MergeIndex(ctx, large)
+	if err != nil && ctx.Err() == nil {
+		w.Logger.WarnContext(ctx, "could not merge parts of the search index; tried again soon, until then searches take longer", "error", err)
+	}
+	return merged && err == nil
 }
 
 // mergeLarge merges segments that take long, until the context ends.
 func (w *Writer) mergeLarge(ctx context.Context) {
 	for {
-		merged, err := w.Store.MergeIndex(ctx, mergedMost)
-		if err != nil && ctx.Err() == nil {
-			w.Logger.WarnContext(ctx, "could not merge parts of the search index; tried again soon, until then searches take longer", "error", err)
-		}
-		if merged && err == nil {
+		if w.merge(ctx, true) {
 			continue
 		}
 		select {

@@ -36,7 +36,7 @@ func (b *Builder) Build(out func(crawl.Chunk) error) (crawl.Segment, error) {
 		r.page = uint32(n)
 		words, title := r.read(p)
 		t.add(meta{
-			page: p.Page, version: p.Version, domain: domainHash(p.Domain), words: lengthCode(words), title: titleCode(title),
+			page: p.Page, version: p.Version, domain: DomainHash(p.Domain), words: lengthCode(words), title: titleCode(title),
 			worth: worthCode(p.Worth), language: p.Language, date: dayOf(p.Date),
 		}, words)
 		r.domains.add(p.Domain, piece{page: r.page})
@@ -226,7 +226,7 @@ func (r *reader) fill(list []piece, positions bool) {
 			f |= x.field
 			count += int(x.count)
 			for _, place := range r.places[x.begin:x.end] {
-				if place > before {
+				if n < placesMost && place > before {
 					r.coded = binary.AppendUvarint(r.coded, uint64(place-before))
 					n, before = n+1, place
 				}
@@ -323,8 +323,8 @@ func byWorth(a, b float32, pageA, pageB int64) int {
 	return 0
 }
 
-// domainHash tells domains apart, as a rule (FNV-1a).
-func domainHash(domain string) uint32 {
+// DomainHash tells domains apart, as a rule (FNV-1a).
+func DomainHash(domain string) uint32 {
 	h := uint32(2166136261)
 	for i := range len(domain) {
 		h = (h ^ uint32(domain[i])) * 16777619

@@ -10,7 +10,7 @@
 //
 // A segment numbers its pages from 0, those that are worth most first. It is stored in
 // chunks of up to 7,800 bytes, each of which fits into a page of Postgres. Only a word that
-// a page has thousands of times takes more, for its positions:
+// a page has thousands of times takes more, up to 24 KB for its positions:
 //
 //   - terms: the dictionary, in the order of its keys. An entry has the number of pages,
 //     and where these are few the postings and the positions themselves. Otherwise it

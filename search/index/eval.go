@@ -49,7 +49,10 @@ func (p *part) rank(missing int) (scored, error) {
 		}
 		pages = out.without(pages)
 	}
-	if pages, err = p.since(pages); err != nil || len(pages) == 0 {
+	if pages, err = p.since(pages); err == nil {
+		pages, err = p.spoken(pages)
+	}
+	if err != nil || len(pages) == 0 {
 		return scored{}, err
 	}
 	clauses := make([][]mark, 0, len(p.s.q.Clauses))
@@ -202,6 +205,29 @@ func (p *part) since(pages []uint32) ([]uint32, error) {
 	n := 0
 	for i, page := range pages {
 		if binary.BigEndian.Uint16(dates[i*dateBytes:]) >= from {
+			pages[n] = page
+			n++
+		}
+	}
+	return pages[:n], nil
+}
+
+// spoken leaves out pages in languages that the query drops.
+func (p *part) spoken(pages []uint32) ([]uint32, error) {
+	if p.s.q.Drop == nil || len(pages) == 0 {
+		return pages, nil
+	}
+	numbers, err := p.column(kindLanguages, langBytes, langPages, pages)
+	if err != nil {
+		return nil, err
+	}
+	dropped := make([]bool, len(p.segment.Languages))
+	for i, tag := range p.segment.Languages {
+		dropped[i] = p.s.q.Drop(tag)
+	}
+	n := 0
+	for i, page := range pages {
+		if language := int(numbers[i]); language >= len(dropped) || !dropped[language] {
 			pages[n] = page
 			n++
 		}

@@ -81,6 +81,9 @@ const (
 	headingsBase    = 512
 	anchorsBase     = 4_096
 	textBase        = 4_608
+
+	// placesMost is how many places of a term on a page are kept.
+	placesMost = 8_192
 )
 
 // blockKey is the key of a block of a term.

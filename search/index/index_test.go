@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/search/index"
 )
 
@@ -16,9 +17,8 @@ var (
 	queriesFlag = flag.Int("index.queries", 400, "how many `queries` it asks")
 )
 
-// Each page that has what is asked for is found, and no other, whatever the query and
-// however the pages are spread over segments; the order is that of the scores, and no
-// merge changes it.
+// A query finds each page that has what is asked for, and no other, however the pages are
+// spread over segments. The order is that of the scores. No merge changes what is found.
 func TestQueriesAreEvaluatedWhole(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -103,7 +103,35 @@ func TestToMerge(t *testing.T) {
 	for i := range 70 {
 		m.add(t, draw(rng, 1+i*10, 10)...)
 	}
-	require.Len(t, index.ToMerge(m.segments, 1_000_000), 70, "those of a busy crawl")
-	require.Len(t, index.ToMerge(m.segments, 100), 10, "as many as are wanted")
-	require.Empty(t, index.ToMerge(m.segments[:7], 1_000))
+	require.Len(t, index.ToMerge(m.segments, false), 70, "those of a busy crawl")
+	require.Empty(t, index.ToMerge(m.segments, true), "there are no large ones")
+	require.Empty(t, index.ToMerge(m.segments[:7], false))
+	large := make([]crawl.Segment, 20)
+	for i := range large {
+		large[i] = crawl.Segment{ID: int64(i), Pages: 240_000}
+	}
+	require.Len(t, index.ToMerge(large, true), 8, "no more than two million pages")
+	require.Empty(t, index.ToMerge(large, false))
+}
+
+// Those that are merged as small ones are the ones that Sizes calls small.
+func TestSizes(t *testing.T) {
+	t.Parallel()
+	for _, large := range []bool{false, true} {
+		least, most := index.Sizes(large)
+		for _, pages := range []int{least, min(most, 100_000)} {
+			same := slices.Repeat([]crawl.Segment{{Pages: pages}}, 8)
+			require.NotEmpty(t, index.ToMerge(same, large), "%d", pages)
+			require.Empty(t, index.ToMerge(same, !large), "%d", pages)
+		}
+	}
+}
+
+func TestOutlived(t *testing.T) {
+	t.Parallel()
+	s := crawl.Segment{Pages: 10}
+	require.False(t, index.Outlived(s, 0, true))
+	require.False(t, index.Outlived(s, 3, false))
+	require.True(t, index.Outlived(s, 4, false))
+	require.True(t, index.Outlived(s, 1, true))
 }

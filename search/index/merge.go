@@ -53,6 +53,10 @@ type merger struct {
 	key     []byte
 }
 
+// placesBytesMost is how many bytes of positions a merge keeps of a term. Two million
+// ordinary pages have a tenth of it for their most frequent word.
+const placesBytesMost = 1 << 30
+
 // gone is the number of a page that is left out.
 const gone = math.MaxUint32
 
@@ -250,6 +254,9 @@ func (m *merger) take(c *cursor) error {
 		}
 		it := item{page: numbers[page], feat: r.feats[i], count: r.counts[i]}
 		if e.positions {
+			if len(m.places) > placesBytesMost {
+				own = []byte{0} // no places
+			}
 			it.begin = uint32(len(m.places)) //nolint:gosec // of one term
 			m.places = append(m.places, own...)
 			it.end = uint32(len(m.places)) //nolint:gosec // likewise

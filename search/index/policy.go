@@ -10,31 +10,35 @@ import (
 )
 
 const (
+	// smallTiers is how many of the tiers are merged between two writes of the index: at most
+	// 16,000 pages at once. Larger ones are merged beside the writes, up to largeMost pages.
+	smallTiers = 2
+	largeMost  = 2_000_000
 	// tier is how many segments of about the same size are merged into one.
 	tier = 8
 	// tierPages is how many pages the segments of the lowest tier have at most.
 	tierPages = 250
 )
 
-// ToMerge are the segments that are to be merged next, if they have at most so many pages
-// together: the smallest tier that is full. Each tier's are up to eight times as large as
+// ToMerge are the segments that are to be merged next, of small or of large ones: those of
+// the smallest tier that is full. Each tier's are up to eight times as large as
 // those of the one below. So a page is written again once for each tier, and a million
 // pages are in some thirty segments.
-func ToMerge(segments []crawl.Segment, most int) []crawl.Segment {
+func ToMerge(segments []crawl.Segment, large bool) []crawl.Segment {
 	tiers := map[int][]crawl.Segment{}
 	for _, s := range segments {
 		n := tierOf(s.Pages)
 		tiers[n] = append(tiers[n], s)
 	}
 	for n := range 16 {
-		if len(tiers[n]) < tier {
+		if large != (n >= smallTiers) || len(tiers[n]) < tier {
 			continue
 		}
 		// those of a busy crawl come faster than they are merged: take them all
 		some := tiers[n]
 		pages := 0
 		for i, s := range some {
-			if pages += s.Pages; pages > most {
+			if pages += s.Pages; pages > largeMost {
 				some = some[:i]
 				break
 			}
@@ -46,11 +50,47 @@ func ToMerge(segments []crawl.Segment, most int) []crawl.Segment {
 	return nil
 }
 
+// Sizes are the least and the most pages of small or of large segments. Who merges the ones
+// never touches the others.
+func Sizes(large bool) (least, most int) {
+	const smallMost = tierPages * tier // the last of smallTiers
+	if large {
+		return smallMost + 1, math.MaxInt32
+	}
+	return 0, smallMost
+}
+
 func tierOf(pages int) int {
 	if pages <= tierPages {
 		return 0
 	}
 	return int(math.Ceil(math.Log(float64(pages)/tierPages) / math.Log(tier)))
+}
+
+// deadMost is the share of pages with newer versions elsewhere, or that are gone, above which
+// a segment is written anew.
+const deadMost = 0.3
+
+// Outlived reports whether a segment is to be written anew without its dead pages: if it has
+// many, and if it is old, so that nothing of what a publisher has forbidden stays for long.
+func Outlived(segment crawl.Segment, dead int, old bool) bool {
+	return dead > 0 && (old || float64(dead) > deadMost*float64(segment.Pages))
+}
+
+// Dead counts the pages of a segment that have newer versions elsewhere or are gone.
+func Dead(ctx context.Context, src Scanner, segment crawl.Segment) (dead int, err error) {
+	m := merger{ctx: ctx, src: src}
+	ids, err := m.column(segment.ID, kindIDs)
+	if err != nil {
+		return 0, err
+	}
+	_, live, err := m.worths(ids)
+	for _, is := range live {
+		if !is {
+			dead++
+		}
+	}
+	return dead, err
 }
 
 // Reweigh writes the chunks of a segment that have what its pages are worth, where that has

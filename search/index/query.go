@@ -10,9 +10,9 @@ import (
 
 // Source has the chunks of the index, all as of the same instant.
 type Source interface {
-	// Terms returns for each segment and key, in this order, the chunk of the segment's
-	// dictionary that may have the key: that with the greatest key up to it; nil if there
-	// is none.
+	// Terms returns the chunk of each segment's dictionary that may have a key: the one with
+	// the greatest first key up to it. The result has all keys of the first segment, then
+	// those of the next. Nil means that the segment cannot have the key.
 	Terms(ctx context.Context, segments []int64, keys []string) ([][]byte, error)
 	// Chunks returns the data of chunks.
 	Chunks(ctx context.Context, refs []crawl.ChunkRef) ([][]byte, error)
@@ -26,6 +26,8 @@ type Query struct {
 	Not []Atom
 	// Within are keys: of each list, a page must have one.
 	Within [][]string
+	// Drop leaves out pages in a language, a tag. Nil leaves out none.
+	Drop func(tag string) bool
 	// Since leaves out pages with an earlier day; zero leaves out none.
 	Since time.Time
 	// Fresh, if it is set, is now: pages count the less the older their dates are.

@@ -139,7 +139,7 @@ func readEntry(coded []byte) (entry, error) {
 			e.begins = append(e.begins, at)
 		}
 	}
-	if from != e.pages || e.positions && len(e.begins) == 0 {
+	if from != e.pages || e.positions && (len(e.begins) == 0 || e.begins[0] != 0) {
 		return e, ErrDamaged
 	}
 	return e, nil

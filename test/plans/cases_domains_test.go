@@ -137,10 +137,12 @@ func domainCases(changing changes, reading reads) {
 	changing["Merge"] = func(t *testing.T, c change) {
 		ctx := t.Context()
 		c.ok(c.q.IndexNext(ctx))
-		c.done(c.q.IndexMergeBegin(ctx, 1_000_000))
+		c.done(c.q.IndexMergeBegin(ctx, dbsqlc.IndexMergeBeginParams{SegmentID: 1_000_000, Large: true}))
 		c.done(c.q.IndexAdd(ctx, dbsqlc.IndexAddParams{ID: 1_000_001, Languages: []string{}}))
 		c.done(c.q.IndexNormsStore(ctx, dbsqlc.IndexNormsStoreParams{SegmentID: 3, Kind: 2, Key: []byte("wwords"), Data: []byte{1}}))
 		c.done(c.q.IndexDrop(ctx, []int64{3}))
-		c.done(c.q.IndexMergesEnd(ctx))
+		c.done(c.q.IndexMergesEnd(ctx, true))
+		c.ok(c.q.IndexToCheck(ctx, dbsqlc.IndexToCheckParams{Most: 2_000}))
+		c.done(c.q.IndexChecked(ctx, 3))
 	}
 }

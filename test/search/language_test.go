@@ -156,8 +156,8 @@ func TestJudgeLanguages(t *testing.T) {
 	}
 }
 
-// languageCount counts pages whose language is right: all, those of one language beyond
-// doubt, and those of two.
+// languageCount counts pages and how many have the right language: all pages, those of one
+// language beyond doubt, and those of two.
 type languageCount struct {
 	all, clear, mixed shareRight
 	silent            int
