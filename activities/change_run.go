@@ -36,27 +36,6 @@ func (a *Activities) ChangeRun(ctx context.Context, in ChangeRunInput) error {
 	return nil
 }
 
-// StopRunInput names a run, and why it is stopped.
-type StopRunInput struct {
-	Run    string `json:"run"`
-	Reason string `json:"reason,omitempty"`
-}
-
-// StopRun makes a run stop: none of its pages is requested any more. One that does not run
-// is left as it is.
-func (a *Activities) StopRun(ctx context.Context, in StopRunInput) error {
-	run, err := a.store.Run(ctx, in.Run)
-	if err != nil {
-		return orBadInput(err)
-	}
-	if _, err := run.Status.Apply(crawl.ChangeStop); err != nil {
-		return nil //nolint:nilerr // it is stopped, or done
-	}
-	return a.ChangeRun(ctx, ChangeRunInput{Run: in.Run, RunChange: crawl.RunChange{
-		Action: crawl.ChangeStop, Reason: in.Reason, SetBy: byWorkflow(ctx),
-	}})
-}
-
 // byWorkflow names the workflow of an activity, as who decides.
 func byWorkflow(ctx context.Context) string {
 	id := "the workflow " + activity.GetInfo(ctx).WorkflowExecution.ID

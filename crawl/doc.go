@@ -1,5 +1,5 @@
-// Package crawl holds the words that every part of Mosey shares: run settings,
-// outcomes, work and reports. It is pure, with no I/O and no clock of its own, so
+// Package crawl holds the words that every part of Mosey shares: facts, attempts,
+// leases and outcomes. It is pure, with no I/O and no clock of its own, so
 // that workflows, activities and the database layer can all use it, and it knows
 // only the standard library.
 //

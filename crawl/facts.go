@@ -39,9 +39,9 @@ type DomainFacts struct {
 	// Status is empty for a domain that is not known.
 	Status DomainStatus `json:"status"`
 	Reason string       `json:"reason,omitempty"`
-	// DeferredUntil is until when the domain is not asked: deferred, or given up. Zero
-	// is not deferred, and of a domain that is blocked or unreachable that it is not
-	// asked before a person says so.
+	// DeferredUntil is until when the domain is not asked: deferred, or given up. Zero means
+	// that it is not deferred. For a blocked or unreachable domain, zero means: until a
+	// person lifts it.
 	DeferredUntil time.Time `json:"deferred_until,omitzero"`
 	// Bare says that pages of it were seeded without a scheme.
 	Bare bool `json:"bare,omitempty"`

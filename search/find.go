@@ -189,7 +189,10 @@ func (f *finding) headings(ctx context.Context, hits []report.SearchHit, results
 	}
 	sections, err := f.view.Sections(ctx, pages)
 	for _, s := range sections {
-		results[at[s.Page]].Heading = headingOf(s, f.parsed)
+		r := &results[at[s.Page]]
+		if r.Heading = headingOf(s, f.parsed); r.Heading == "" {
+			r.Words = wordsOf(s, f.parsed)
+		}
 	}
 	return err
 }

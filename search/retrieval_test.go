@@ -200,6 +200,12 @@ func TestSearchHeadings(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "What it is about", results[0].Description)
 	require.Empty(t, results[0].Heading)
+	l.add(t, page{url: "https://c.example/", language: "en", title: "Bare", text: "Neither a sailor nor a boat."})
+	for query, words := range map[string][]string{"bare boat": {"boat"}, "sailors": {"sailors"}} {
+		results, err = l.Search(t.Context(), search.Query{Text: query})
+		require.NoError(t, err)
+		require.Equal(t, words, results[0].Words, query)
+	}
 }
 
 // A phrase is found also where its words have been used hundreds of times before.

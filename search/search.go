@@ -75,8 +75,11 @@ type Result struct {
 	// its publisher wants no snippet shown.
 	Description string `json:"description"`
 	// Heading is the one under which the words of the query stand, for a page without a
-	// description; empty if there is none.
+	// description; empty if the page has no headings.
 	Heading string `json:"heading,omitempty"`
+	// Words are those of the query that the page's text has, for a page with neither; all of
+	// them if it has them in other forms.
+	Words []string `json:"words,omitempty"`
 	// Date is when it was published, else changed, as the page says; zero if it does
 	// not.
 	Date time.Time `json:"date,omitzero"`

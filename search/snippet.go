@@ -1,11 +1,13 @@
 package search
 
 import (
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
 
 	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/internal/terms"
 )
 
 // headingOf is the heading under which most words of a query stand, the first of them; the
@@ -36,6 +38,24 @@ func headingOf(s report.SearchSections, q parsed) string {
 		}
 	}
 	return s.Sections[best].Heading
+}
+
+// wordsOf are the words of a query that a page's text has; all of them if it has none as it is
+// written.
+func wordsOf(s report.SearchSections, q parsed) []string {
+	var all, has []string
+	for _, list := range q.all {
+		for _, c := range list {
+			all = append(all, c.text)
+			if !slices.ContainsFunc(c.terms, func(t terms.Placed) bool { return len(placesOf(s.Text, t.Term)) == 0 }) {
+				has = append(has, c.text)
+			}
+		}
+	}
+	if len(has) == 0 {
+		return all
+	}
+	return has
 }
 
 // placesOf are those of a term in a text of a crawl.Index.

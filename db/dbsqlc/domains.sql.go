@@ -128,7 +128,7 @@ WITH given_back AS (
         status_reason = CASE WHEN d.status IN ('pending', 'active') THEN $2::text ELSE d.status_reason END,
         -- a domain that was given up is, for as long as was said then
         next_crawl_after = CASE
-            WHEN d.status IN ('blocked', 'unreachable') THEN d.next_crawl_after
+            WHEN given_up(d.status) THEN d.next_crawl_after
             ELSE $3::timestamptz
         END
     WHERE d.domain = $4::text

@@ -198,7 +198,7 @@ WITH gone AS (
     ))
     RETURNING r.page_id
 ), lowered AS (
-    UPDATE page_crawls AS c SET priority = -c.depth
+    UPDATE page_crawls AS c SET priority = page_priority(c.depth, 0, 0)
     WHERE
         c.page_id = ANY(ARRAY(SELECT g.page_id FROM gone AS g)) AND c.completed_at IS NULL AND c.locked_at IS NULL
         AND c.previous_id IS NULL AND NOT c.prerequisite AND c.kind = ANY (kinds('document')) AND c.priority > -c.depth AND c.priority <= 0
@@ -241,7 +241,7 @@ func (q *Queries) RankPages(ctx context.Context, arg RankPagesParams) (int32, er
 const rankRaisePages = `-- name: RankRaisePages :execrows
 UPDATE page_crawls AS c SET priority = x.priority
 FROM (
-    SELECT y.id, page_priority(y.depth, r.score) AS priority
+    SELECT y.id, page_priority(y.depth, r.score, 0) AS priority
     FROM unnest($1::bigint []) AS u (page_id) CROSS JOIN LATERAL (
         SELECT s.page_id, s.score FROM page_ranks AS s WHERE s.page_id = u.page_id LIMIT 1
     ) AS r CROSS JOIN LATERAL (
@@ -250,7 +250,7 @@ FROM (
             z.page_id = r.page_id AND z.completed_at IS NULL AND z.locked_at IS NULL AND z.previous_id IS NULL
             AND NOT z.prerequisite AND z.kind = ANY (kinds('document')) AND z.priority BETWEEN -z.depth AND 0
     ) AS y
-    WHERE y.priority <> page_priority(y.depth, r.score)
+    WHERE y.priority <> page_priority(y.depth, r.score, 0)
     ORDER BY y.id
 ) AS x
 WHERE c.id = x.id AND c.completed_at IS NULL AND c.locked_at IS NULL

@@ -17,7 +17,7 @@ SELECT
 FROM pages AS p
 CROSS JOIN LATERAL (
     SELECT domain_forbidden(p.domain) IS NOT NULL OR EXISTS (
-        SELECT 1 FROM domains AS d WHERE d.domain = p.domain AND d.status IN ('blocked', 'unreachable')
+        SELECT 1 FROM domains AS d WHERE d.domain = p.domain AND given_up(d.status)
     ) AS closed
 ) AS o
 WHERE
@@ -53,7 +53,7 @@ WHERE
     p.kind = ANY (kinds('document')) AND p.status = 'fetched' AND coalesce(p.extractor, 0) < $2::integer
     AND (p.domain = $3::text OR $3::text IS NULL)
     AND domain_forbidden(p.domain) IS NULL
-    AND NOT EXISTS (SELECT 1 FROM domains AS d WHERE d.domain = p.domain AND d.status IN ('blocked', 'unreachable'))
+    AND NOT EXISTS (SELECT 1 FROM domains AS d WHERE d.domain = p.domain AND given_up(d.status))
 ORDER BY p.id
 `
 

@@ -406,8 +406,8 @@ func (q *Queries) SearchPages(ctx context.Context, arg SearchPagesParams) ([]Sea
 }
 
 const searchSections = `-- name: SearchSections :many
-SELECT k.page_id, coalesce(k.body, '')::text AS body, k.sections
-FROM page_keywords AS k WHERE k.page_id = ANY($1::bigint []) AND k.sections IS NOT NULL ORDER BY k.page_id
+SELECT k.page_id, coalesce(k.body, '')::text AS body, coalesce(k.sections, '[]')::jsonb AS sections
+FROM page_keywords AS k WHERE k.page_id = ANY($1::bigint []) ORDER BY k.page_id
 `
 
 type SearchSectionsRow struct {

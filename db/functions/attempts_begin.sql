@@ -50,7 +50,7 @@ BEGIN
     UPDATE page_crawls c SET locked_at = clock_timestamp(), retry_priority = (p ->> 'retry_priority')::smallint
     WHERE c.id = v_id AND c.completed_at IS NULL AND c.locked_at IS NULL
         AND (SELECT r.status FROM crawl_runs r WHERE r.id = c.run_id) = 'running'
-        AND (SELECT d.status FROM domains d WHERE d.domain = v_domain) NOT IN ('blocked', 'unreachable')
+        AND NOT given_up((SELECT d.status FROM domains d WHERE d.domain = v_domain))
     RETURNING c.run_id INTO v_run;
     IF FOUND THEN
         IF budget_take(v_run, v_domain, p) THEN
@@ -85,7 +85,7 @@ BEGIN
         WHERE c.id = ANY (ARRAY(SELECT x.crawl_id FROM unnest(v) x)) AND c.id = a.crawl_id AND a.reason IS NULL
             AND c.completed_at IS NULL AND c.locked_at IS NULL
             AND (SELECT r.status FROM crawl_runs r WHERE r.id = c.run_id) = 'running'
-            AND (SELECT d.status FROM domains d WHERE d.domain = c.domain) NOT IN ('blocked', 'unreachable')
+            AND NOT given_up((SELECT d.status FROM domains d WHERE d.domain = c.domain))
         RETURNING c.id, c.run_id, c.domain, c.kind
     ), counted AS (
         UPDATE run_domains r SET

@@ -94,7 +94,7 @@ BEGIN
                 SELECT DISTINCT f.domain FROM unnest(v_joining) f
                 CROSS JOIN LATERAL (SELECT x.status FROM domains x WHERE x.domain = f.domain) d
                 WHERE NOT f.follow ? 'seed'
-                    AND (d.status IN ('blocked', 'unreachable') OR EXISTS (
+                    AND (given_up(d.status) OR EXISTS (
                         SELECT 1 FROM robots r WHERE r.domain = f.domain AND r.verdict = 'unreachable' AND r.expires_at > now()
                     ))
             ));
@@ -110,9 +110,9 @@ BEGIN
     -- in the order in which they were found: what a page names first is asked for first.
     INSERT INTO page_crawls (page_id, domain, priority, scheduled_for, run_id, previous_id, url, kind, depth, redirects)
     SELECT DISTINCT ON (f.page_id, f.run_id) f.page_id, f.domain,
-        coalesce(f.priority, CASE WHEN f.is_new OR f.kind <> ALL (kinds('document')) THEN -(f.follow ->> 'depth')::smallint ELSE
-            page_priority((f.follow ->> 'depth')::integer, (SELECT r.score FROM page_ranks r WHERE r.page_id = f.page_id))
-        END - CASE WHEN f.kind = ANY (kinds('document')) AND (f.follow ->> 'depth')::integer > 0 THEN coalesce(k.penalty, 0) ELSE 0 END),
+        coalesce(f.priority, page_priority((f.follow ->> 'depth')::integer,
+            CASE WHEN NOT f.is_new AND f.kind = ANY (kinds('document')) THEN (SELECT r.score FROM page_ranks r WHERE r.page_id = f.page_id) END,
+            CASE WHEN f.kind = ANY (kinds('document')) AND (f.follow ->> 'depth')::integer > 0 THEN k.penalty END)),
         now() - f.after * interval '1 microsecond', f.run_id,
         CASE WHEN NOT f.is_new THEN crawl_passed_over(f.page_id, f.run_id, f.kind = ANY (kinds('image'))) END, f.url, f.kind, (f.follow ->> 'depth')::smallint,
         coalesce((f.follow ->> 'redirects')::smallint, 0)

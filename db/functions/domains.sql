@@ -1,3 +1,8 @@
+-- Whether a domain was given up: it is not asked before a time, or before a person lifts it.
+CREATE OR REPLACE FUNCTION given_up(p_status domain_status) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+    SELECT p_status IN ('blocked', 'unreachable')
+$$;
+
 -- The domain state machine, whatever makes the change. What was given up becomes
 -- active again when its time is over; what is not active cannot be exhausted.
 CREATE OR REPLACE FUNCTION domains_transition() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -28,9 +33,9 @@ BEGIN
     PERFORM 1 FROM domains d WHERE d.domain = ANY (p_domains) ORDER BY d.domain FOR UPDATE;
     UPDATE domains SET
         opens_at = NULL,
-        next_crawl_after = CASE WHEN status IN ('blocked', 'unreachable') THEN next_crawl_after END
+        next_crawl_after = CASE WHEN given_up(status) THEN next_crawl_after END
     WHERE domain = ANY (p_domains)
-        AND (opens_at IS NOT NULL OR next_crawl_after IS NOT NULL AND status NOT IN ('blocked', 'unreachable'));
+        AND (opens_at IS NOT NULL OR next_crawl_after IS NOT NULL AND NOT given_up(status));
     PERFORM due_update(p_domains);
 END
 $$;
@@ -63,7 +68,7 @@ BEGIN
     PERFORM 1 FROM domains d WHERE d.domain = ANY (p_domains) ORDER BY d.domain FOR UPDATE;
     WITH revived AS (
         UPDATE domains d SET status = 'pending', status_reason = '', next_crawl_after = NULL
-        WHERE d.domain = ANY (p_domains) AND d.status IN ('blocked', 'unreachable')
+        WHERE d.domain = ANY (p_domains) AND given_up(d.status)
             AND coalesce(domain_forbidden(d.domain), 'pause') = 'pause'
         RETURNING d.domain
     )

@@ -50,7 +50,7 @@ BEGIN
                     UNION ALL
                     SELECT 'infinity', 'listed' WHERE domain_listed(k.domain) IS NOT NULL
                     UNION ALL
-                    SELECT coalesce(d.next_crawl_after, CASE WHEN d.status IN ('blocked', 'unreachable') THEN 'infinity'::timestamptz END),
+                    SELECT coalesce(d.next_crawl_after, CASE WHEN given_up(d.status) THEN 'infinity'::timestamptz END),
                         'deferred'
                     UNION ALL
                     SELECT d.opens_at, 'window'

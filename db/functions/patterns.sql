@@ -67,24 +67,24 @@ BEGIN
         -- Pages of the pattern that are pending come later, those among the first in line, as often
         -- as it has doubled: others follow then, and what is demoted stays so.
         CONTINUE WHEN v_row.penalty = 0 OR v_row.seen & (v_row.seen - 1) <> 0;
-        UPDATE page_crawls c SET priority = -c.depth - v_row.penalty
+        UPDATE page_crawls c SET priority = d.priority
         FROM (
-            SELECT x.id FROM (
+            SELECT x.id, page_priority(x.depth, s.score, v_row.penalty) AS priority FROM (
                 SELECT rd.run_id FROM run_domains rd INNER JOIN crawl_runs r ON r.id = rd.run_id
                 WHERE rd.domain = v_row.domain AND r.status <> 'done'
             ) n CROSS JOIN LATERAL (
-                SELECT y.id, y.page_id, y.kind FROM page_crawls y
+                SELECT y.id, y.page_id, y.kind, y.depth FROM page_crawls y
                 WHERE y.domain = v_row.domain AND y.run_id = n.run_id AND y.outcome IS NULL AND y.locked_at IS NULL
                     AND y.previous_id IS NULL AND NOT y.prerequisite AND y.depth > 0
                     AND y.priority <= 0 AND y.priority > -y.depth - v_row.penalty
                 ORDER BY y.priority DESC, y.scheduled_for, y.id LIMIT 2000
             ) x CROSS JOIN LATERAL (
                 SELECT p.patterns FROM pages p WHERE p.id = x.page_id LIMIT 1
-            ) p
+            ) p LEFT JOIN LATERAL (SELECT r.score FROM page_ranks r WHERE r.page_id = x.page_id LIMIT 1) s ON true
             WHERE x.kind = ANY (kinds('document')) AND p.patterns [cardinality(p.patterns)] = v_row.pattern
             ORDER BY x.id
         ) d
-        WHERE c.id = d.id AND c.completed_at IS NULL AND c.locked_at IS NULL;
+        WHERE c.id = d.id AND c.completed_at IS NULL AND c.locked_at IS NULL AND c.priority > d.priority;
     END LOOP;
     RETURN v_charged;
 END

@@ -7,7 +7,8 @@ CREATE OR REPLACE FUNCTION page_worths(p_page_id bigint, p_domain text) RETURNS 
 $$;
 
 -- The priority of a page at a depth: each ten times that it is worth are a link less
--- between it and a seed. What nobody else links to is worth nothing.
-CREATE OR REPLACE FUNCTION page_priority(p_depth integer, p_score real) RETURNS smallint LANGUAGE sql IMMUTABLE AS $$
-    SELECT least(0, floor(5 * coalesce(p_score, 0)) - p_depth)::smallint
+-- between it and a seed. What nobody else links to is worth nothing. The penalty is that of
+-- its pattern, whose pages have brought nothing new.
+CREATE OR REPLACE FUNCTION page_priority(p_depth integer, p_score real, p_penalty integer) RETURNS smallint LANGUAGE sql IMMUTABLE AS $$
+    SELECT (least(0, floor(5 * coalesce(p_score, 0)) - p_depth) - coalesce(p_penalty, 0))::smallint
 $$;

@@ -41,7 +41,7 @@ BEGIN
     UPDATE revisits r SET due_at = NULL WHERE r.page_id = ANY (p_pages) AND r.run_id = p_run_id AND r.due_at IS NOT NULL;
     INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, again)
     SELECT p.id, p.domain, coalesce(kind_priority(c.kind),
-            page_priority(c.depth, (SELECT r.score FROM page_ranks r WHERE r.page_id = p.id))
+            page_priority(c.depth, (SELECT r.score FROM page_ranks r WHERE r.page_id = p.id), 0)
         ), p_run_id, c.id, p.url,
         CASE WHEN c.kind = ANY (kinds('announces')) THEN p.kind ELSE c.kind END, c.depth, true
     FROM unnest(p_pages) AS u (id) CROSS JOIN LATERAL (

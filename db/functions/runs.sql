@@ -115,7 +115,7 @@ BEGIN
     v_lifted := troubles_lift(ARRAY(
         SELECT rd.domain FROM run_domains rd INNER JOIN domains d ON rd.domain = d.domain
         WHERE rd.run_id = p_run_id AND rd.next_due_at IS NOT NULL AND (
-            d.status IN ('blocked', 'unreachable')
+            given_up(d.status)
             OR EXISTS (
                 SELECT 1 FROM robots r
                 WHERE r.domain = rd.domain AND r.verdict = 'unreachable' AND r.expires_at > now()

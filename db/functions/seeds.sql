@@ -110,7 +110,7 @@ BEGIN
     v_woken := ARRAY(
         SELECT x.domain FROM domains x
         WHERE x.domain = ANY (domains_seeded)
-            AND (x.domain = ANY (again) OR x.status IN ('blocked', 'unreachable') OR x.next_crawl_after IS NOT NULL
+            AND (x.domain = ANY (again) OR given_up(x.status) OR x.next_crawl_after IS NOT NULL
                 OR x.opens_at IS NOT NULL OR domain_forbidden(x.domain) IS NOT NULL
                 OR EXISTS (SELECT 1 FROM robots r WHERE r.domain = x.domain AND r.verdict = 'unreachable'))
         ORDER BY x.domain

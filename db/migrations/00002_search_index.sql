@@ -12,6 +12,7 @@ DROP FUNCTION IF EXISTS anchors_fold (jsonb);
 DROP FUNCTION IF EXISTS keywords_keep (tsvector, tsvector, smallint);
 DROP FUNCTION IF EXISTS keywords_part (tsvector, integer, integer);
 DROP FUNCTION IF EXISTS keywords_end (tsvector);
+DROP FUNCTION IF EXISTS page_priority (integer, real);
 DROP TABLE page_keywords;
 DROP TABLE keywords_waiting;
 

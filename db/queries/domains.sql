@@ -40,7 +40,7 @@ WITH given_back AS (
         status_reason = CASE WHEN d.status IN ('pending', 'active') THEN @reason::text ELSE d.status_reason END,
         -- a domain that was given up is, for as long as was said then
         next_crawl_after = CASE
-            WHEN d.status IN ('blocked', 'unreachable') THEN d.next_crawl_after
+            WHEN given_up(d.status) THEN d.next_crawl_after
             ELSE sqlc.narg('deferred')::timestamptz
         END
     WHERE d.domain = @domain::text

@@ -8,7 +8,7 @@ SELECT
 FROM pages AS p
 CROSS JOIN LATERAL (
     SELECT domain_forbidden(p.domain) IS NOT NULL OR EXISTS (
-        SELECT 1 FROM domains AS d WHERE d.domain = p.domain AND d.status IN ('blocked', 'unreachable')
+        SELECT 1 FROM domains AS d WHERE d.domain = p.domain AND given_up(d.status)
     ) AS closed
 ) AS o
 WHERE
@@ -24,5 +24,5 @@ WHERE
     p.kind = ANY (kinds('document')) AND p.status = 'fetched' AND coalesce(p.extractor, 0) < @extractor::integer
     AND (p.domain = sqlc.narg(domain)::text OR sqlc.narg(domain)::text IS NULL)
     AND domain_forbidden(p.domain) IS NULL
-    AND NOT EXISTS (SELECT 1 FROM domains AS d WHERE d.domain = p.domain AND d.status IN ('blocked', 'unreachable'))
+    AND NOT EXISTS (SELECT 1 FROM domains AS d WHERE d.domain = p.domain AND given_up(d.status))
 ORDER BY p.id;

@@ -417,7 +417,7 @@ FROM (
     FROM run_domains AS rd INNER JOIN domains AS d ON rd.domain = d.domain
     WHERE
         rd.run_id = @run_id AND rd.next_due_at IS NOT NULL AND (
-            d.status IN ('blocked', 'unreachable') AND d.next_crawl_after IS NOT NULL
+            given_up(d.status) AND d.next_crawl_after IS NOT NULL
             OR d.status = 'pending' AND d.next_crawl_after > now()
         )
     UNION ALL
@@ -426,7 +426,7 @@ FROM (
     INNER JOIN domains AS d ON rd.domain = d.domain
     INNER JOIN robots AS ro ON rd.domain = ro.domain
     WHERE
-        rd.run_id = @run_id AND rd.next_due_at IS NOT NULL AND d.status NOT IN ('blocked', 'unreachable')
+        rd.run_id = @run_id AND rd.next_due_at IS NOT NULL AND NOT given_up(d.status)
         AND ro.verdict = 'unreachable' AND ro.expires_at > now() AND EXISTS (
             SELECT 1 FROM page_crawls AS c INNER JOIN pages AS p ON c.page_id = p.id
             WHERE c.domain = rd.domain AND c.run_id = rd.run_id AND c.outcome IS NULL AND p.origin = ro.origin

@@ -109,5 +109,5 @@ ORDER BY x.n;
 
 -- The terms of pages and the headings under which they stand, for snippets.
 -- name: SearchSections :many
-SELECT k.page_id, coalesce(k.body, '')::text AS body, k.sections
-FROM page_keywords AS k WHERE k.page_id = ANY(@pages::bigint []) AND k.sections IS NOT NULL ORDER BY k.page_id;
+SELECT k.page_id, coalesce(k.body, '')::text AS body, coalesce(k.sections, '[]')::jsonb AS sections
+FROM page_keywords AS k WHERE k.page_id = ANY(@pages::bigint []) ORDER BY k.page_id;

@@ -137,11 +137,11 @@ func away(ask Ask, x *Exchange, delay, normal time.Duration) {
 	at.Health.Probing = true
 	at.GiveUp, at.GiveUpFor = crawl.DomainUnreachable, crawl.Millis(politeness.GiveUp(at.Health.GivenUp))
 	at.GiveUpReason = fmt.Sprintf("out of reach for %s: %s",
-		ask.Now.Sub(at.Health.AwaySince).Round(time.Second), crawl.CleanText(x.Err.Error(), verdictErrorMax))
+		ask.Now.Sub(at.Health.AwaySince).Round(time.Second), crawl.CleanText(x.Err.Error(), errorMax))
 }
 
-// verdictErrorMax bounds what is told of an error with a verdict.
-const verdictErrorMax = 200
+// errorMax bounds what is told of an error for which a domain is given up, in bytes.
+const errorMax = 200
 
 // unconnected reports whether a request had no connection, through whatever fault.
 func unconnected(err error) bool {

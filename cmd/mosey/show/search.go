@@ -110,6 +110,8 @@ func printResults(w io.Writer, results []search.Result) {
 			fmt.Fprintf(w, "  %s\n", command.Fit(command.OneLine(r.Description), descriptionShown))
 		case r.Heading != "":
 			fmt.Fprintf(w, "  Under “%s”\n", command.Fit(command.OneLine(r.Heading), descriptionShown))
+		case len(r.Words) > 0:
+			fmt.Fprintf(w, "  Has %s\n", command.Fit(command.OneLine(strings.Join(r.Words, ", ")), descriptionShown))
 		}
 	}
 }

@@ -3,7 +3,6 @@ package activities
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -48,21 +47,4 @@ func (a *Activities) SetControl(ctx context.Context, in SetControlInput) error {
 	info := activity.GetInfo(ctx)
 	in.Decision = fmt.Sprintf("%s/%s/%s", info.WorkflowExecution.RunID, info.ActivityID, in.Type)
 	return orBadInput(a.store.SetControl(ctx, in.Domain, in.Control))
-}
-
-// LiftControlInput takes decisions of some kinds about a domain back.
-type LiftControlInput struct {
-	Domain string              `json:"domain"`
-	Kinds  []crawl.ControlType `json:"kinds"`
-	By     string              `json:"by"`
-}
-
-// LiftControl takes a person's decisions about a domain back. To take back what is
-// not in force is no error.
-func (a *Activities) LiftControl(ctx context.Context, in LiftControlInput) error {
-	err := a.store.LiftControls(ctx, in.Domain, in.By, in.Kinds...)
-	if errors.Is(err, crawl.ErrNotFound) {
-		return nil
-	}
-	return err
 }

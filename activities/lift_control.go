@@ -1,0 +1,25 @@
+package activities
+
+import (
+	"context"
+	"errors"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// LiftControlInput takes decisions of some kinds about a domain back.
+type LiftControlInput struct {
+	Domain string              `json:"domain"`
+	Kinds  []crawl.ControlType `json:"kinds"`
+	By     string              `json:"by"`
+}
+
+// LiftControl takes a person's decisions about a domain back. To take back what is
+// not in force is no error.
+func (a *Activities) LiftControl(ctx context.Context, in LiftControlInput) error {
+	err := a.store.LiftControls(ctx, in.Domain, in.By, in.Kinds...)
+	if errors.Is(err, crawl.ErrNotFound) {
+		return nil
+	}
+	return err
+}

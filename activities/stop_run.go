@@ -1,0 +1,28 @@
+package activities
+
+import (
+	"context"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// StopRunInput names a run, and why it is stopped.
+type StopRunInput struct {
+	Run    string `json:"run"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// StopRun makes a run stop: none of its pages is requested any more. One that does not run
+// is left as it is.
+func (a *Activities) StopRun(ctx context.Context, in StopRunInput) error {
+	run, err := a.store.Run(ctx, in.Run)
+	if err != nil {
+		return orBadInput(err)
+	}
+	if _, err := run.Status.Apply(crawl.ChangeStop); err != nil {
+		return nil //nolint:nilerr // it is stopped, or done
+	}
+	return a.ChangeRun(ctx, ChangeRunInput{Run: in.Run, RunChange: crawl.RunChange{
+		Action: crawl.ChangeStop, Reason: in.Reason, SetBy: byWorkflow(ctx),
+	}})
+}
