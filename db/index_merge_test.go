@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -74,8 +75,8 @@ func TestKeywordsOfLongPages(t *testing.T) {
 	t.Parallel()
 	b := setup(t, settings.Settings{})
 	var urls []string
-	for _, n := range strings.Split("1 2 3 4 5 6 7 8 9 10 11 12", " ") {
-		urls = append(urls, "https://site.example/"+n)
+	for n := range 12 {
+		urls = append(urls, fmt.Sprintf("https://site.example/%d", n))
 	}
 	b.seed(t, urls...)
 	b.toIndex(t, strings.Repeat("word ", 10), urls...)

@@ -111,7 +111,9 @@ func TestHTMLMainOfOtherPages(t *testing.T) {
 		"sidebars, as DocBook has them": {
 			`<meta name="generator" content="publican v4.3.2"><h1>Owners</h1><div class="para">` + sentence + sentence + `</div>` +
 				`<div class="sidebar"><p class="title">CAUTION</p><div class="para">That is not so at sea.</div></div>`,
-			[]string{"not so at sea"}, []string{"Menu entry"}, "The keeper",
+			[]string{"not so at sea"},
+			[]string{"Menu entry"},
+			"The keeper",
 		},
 		"nothing": {"", []string{"Menu entry"}, nil, ""},
 	} {

@@ -101,7 +101,7 @@ func (m mark) better(x mark) mark {
 // absorb merges hits that are all on pages of these, as those of a word are on pages of its
 // stem, and reports whether they are. Marks that were merged before it was seen that one is
 // not are merged again to no effect.
-func (h hits) absorb(x hits) bool {
+func (h *hits) absorb(x hits) bool {
 	i := 0
 	for k, page := range x.pages {
 		for i < len(h.pages) && h.pages[i] < page {
@@ -117,7 +117,7 @@ func (h hits) absorb(x hits) bool {
 
 // on returns the marks of some pages, which are sorted; the zero mark of pages that are
 // not in hits.
-func (h hits) on(pages []uint32) []mark {
+func (h *hits) on(pages []uint32) []mark {
 	if slices.Equal(h.pages, pages) {
 		return h.marks
 	}
@@ -135,7 +135,7 @@ func (h hits) on(pages []uint32) []mark {
 }
 
 // without returns the pages that are not in hits.
-func (h hits) without(pages []uint32) []uint32 {
+func (h *hits) without(pages []uint32) []uint32 {
 	k := 0
 	return slices.DeleteFunc(pages, func(page uint32) bool {
 		for k < len(h.pages) && h.pages[k] < page {
