@@ -56,13 +56,14 @@ func (s *Store) toMerge(ctx context.Context, q *dbsqlc.Queries, large bool) ([]c
 		return some, nil
 	}
 	least, most := index.Sizes(large)
-	row, err := q.IndexToCheck(ctx, dbsqlc.IndexToCheckParams{Least: int32Of(least), Most: int32Of(most)})
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil
-	}
-	i := slices.IndexFunc(segments, func(x crawl.Segment) bool { return x.ID == row.ID })
-	if err != nil || i < 0 {
+	rows, err := q.IndexToCheck(ctx, dbsqlc.IndexToCheckParams{Least: int32Of(least), Most: int32Of(most)})
+	if err != nil || len(rows) == 0 {
 		return nil, err
+	}
+	row := rows[0]
+	i := slices.IndexFunc(segments, func(x crawl.Segment) bool { return x.ID == row.ID })
+	if i < 0 {
+		return nil, nil
 	}
 	dead, err := index.Dead(ctx, indexReader{s.q}, segments[i])
 	if err != nil {

@@ -287,7 +287,7 @@ func (q *Queries) IndexTerms(ctx context.Context, arg IndexTermsParams) ([]Index
 	return items, nil
 }
 
-const indexToCheck = `-- name: IndexToCheck :one
+const indexToCheck = `-- name: IndexToCheck :many
 SELECT s.id, (s.created_at < now() - interval '7 days')::boolean AS old FROM index_segments AS s
 WHERE s.checked_at < now() - interval '6 hours' AND s.pages BETWEEN $1 AND $2
 ORDER BY s.checked_at LIMIT 1
@@ -305,11 +305,24 @@ type IndexToCheckRow struct {
 
 // The segment of at least and at most so many pages whose dead pages were not counted for the
 // longest time, if that is six hours; and whether it is a week old.
-func (q *Queries) IndexToCheck(ctx context.Context, arg IndexToCheckParams) (IndexToCheckRow, error) {
-	row := q.db.QueryRow(ctx, indexToCheck, arg.Least, arg.Most)
-	var i IndexToCheckRow
-	err := row.Scan(&i.ID, &i.Old)
-	return i, err
+func (q *Queries) IndexToCheck(ctx context.Context, arg IndexToCheckParams) ([]IndexToCheckRow, error) {
+	rows, err := q.db.Query(ctx, indexToCheck, arg.Least, arg.Most)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []IndexToCheckRow
+	for rows.Next() {
+		var i IndexToCheckRow
+		if err := rows.Scan(&i.ID, &i.Old); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const indexWorths = `-- name: IndexWorths :many

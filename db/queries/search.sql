@@ -60,7 +60,7 @@ DELETE FROM index_merges AS m WHERE m.segment_id > 0 AND m.large = @large;
 
 -- The segment of at least and at most so many pages whose dead pages were not counted for the
 -- longest time, if that is six hours; and whether it is a week old.
--- name: IndexToCheck :one
+-- name: IndexToCheck :many
 SELECT s.id, (s.created_at < now() - interval '7 days')::boolean AS old FROM index_segments AS s
 WHERE s.checked_at < now() - interval '6 hours' AND s.pages BETWEEN @least AND @most
 ORDER BY s.checked_at LIMIT 1;

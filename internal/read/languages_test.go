@@ -26,12 +26,11 @@ var translated = []struct{ name, root, english string }{
 	{"Handbook", "/usr/share/doc/debian-handbook/html", "en-US"},
 }
 
-// paragraphsOf are the texts of a page's paragraphs, but for what is beside its text.
+// paragraphsOf are the texts of a page's paragraphs.
 func paragraphsOf(t *testing.T, page []byte) (texts []string) {
 	t.Helper()
 	doc, err := goquery.NewDocumentFromReader(bytes.NewReader(page))
 	require.NoError(t, err)
-	doc.Find(".sidebar").Remove()
 	doc.Find("p, div.para").Each(func(_ int, p *goquery.Selection) {
 		own := p.Clone()
 		own.Find("p, div.para, pre").Remove()

@@ -95,7 +95,7 @@ func crawlCases(changing changes) {
 	}
 	changing["Keywords"] = func(t *testing.T, c change) {
 		ctx := t.Context()
-		taken, err := c.q.KeywordsTake(ctx, dbsqlc.KeywordsTakeParams{After: 100, Most: 250})
+		taken, err := c.q.KeywordsTake(ctx, dbsqlc.KeywordsTakeParams{After: 100, Most: 250, Bytes: 4 << 20})
 		require.NoError(t, err)
 		require.Len(t, taken, 250)
 		stems, err := c.q.Stems(ctx, dbsqlc.StemsParams{
@@ -115,6 +115,7 @@ func crawlCases(changing changes) {
 		c.ok(c.q.KeywordsFacts(ctx, dbsqlc.KeywordsFactsParams{Pages: p.Pages, Domains: p.Domains}))
 		c.done(c.q.KeywordsStore(ctx, p))
 		c.ok(c.q.KeywordsAgain(ctx, p.Pages))
+		c.ok(c.q.KeywordsSaid(ctx, p.Pages))
 		c.done(c.q.KeywordsCalled(ctx, dbsqlc.KeywordsCalledParams{Pages: p.Pages, Anchors: p.Bodies, Version: 2}))
 		given, err := c.q.KeywordsGiveUp(ctx, 10_000)
 		require.NoError(t, err)
