@@ -62,6 +62,9 @@ type Segment struct {
 	Bytes int64
 	// Languages are those of its pages, by the numbers that its chunks use.
 	Languages []string
+	// Age is for how long it has been there. Unchecked is for how long its pages that are gone,
+	// or newer elsewhere, were not counted.
+	Age, Unchecked time.Duration
 }
 
 // Chunk is some kilobytes of a segment.

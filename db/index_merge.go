@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -55,24 +56,18 @@ func (s *Store) toMerge(ctx context.Context, q *dbsqlc.Queries, large bool) ([]c
 	if some := index.ToMerge(segments, large); len(some) > 0 {
 		return some, nil
 	}
-	least, most := index.Sizes(large)
-	rows, err := q.IndexToCheck(ctx, dbsqlc.IndexToCheckParams{Least: int32Of(least), Most: int32Of(most)})
-	if err != nil || len(rows) == 0 {
-		return nil, err
-	}
-	row := rows[0]
-	i := slices.IndexFunc(segments, func(x crawl.Segment) bool { return x.ID == row.ID })
-	if i < 0 {
+	one, due := index.ToCheck(segments, large)
+	if !due {
 		return nil, nil
 	}
-	dead, err := index.Dead(ctx, indexReader{s.q}, segments[i])
+	dead, err := index.Dead(ctx, indexReader{s.q}, one)
 	if err != nil {
 		return nil, err
 	}
-	if err := q.IndexChecked(ctx, row.ID); err != nil || !index.Outlived(segments[i], dead, row.Old) {
+	if err := q.IndexChecked(ctx, one.ID); err != nil || !index.Outlived(one, dead) {
 		return nil, err
 	}
-	return segments[i : i+1], nil
+	return []crawl.Segment{one}, nil
 }
 
 // merge makes one segment of several.
@@ -115,11 +110,16 @@ func (s *Store) merge(ctx context.Context, conn *pgxpool.Conn, some []crawl.Segm
 	})
 }
 
+func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
+
 func segmentsOf(ctx context.Context, q *dbsqlc.Queries) ([]crawl.Segment, error) {
 	rows, err := q.IndexSegments(ctx)
 	segments := make([]crawl.Segment, len(rows))
 	for i, r := range rows {
-		segments[i] = crawl.Segment{ID: r.ID, Pages: int(r.Pages), Words: r.Words, Bytes: r.Bytes, Languages: r.Languages}
+		segments[i] = crawl.Segment{
+			ID: r.ID, Pages: int(r.Pages), Words: r.Words, Bytes: r.Bytes, Languages: r.Languages,
+			Age: seconds(r.Age), Unchecked: seconds(r.Unchecked),
+		}
 	}
 	return segments, err
 }

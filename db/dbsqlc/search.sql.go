@@ -203,7 +203,10 @@ func (q *Queries) IndexScan(ctx context.Context, arg IndexScanParams) ([]IndexSc
 }
 
 const indexSegments = `-- name: IndexSegments :many
-SELECT s.id, s.pages, s.words, s.bytes, s.languages FROM index_segments AS s WHERE s.id > 0 ORDER BY s.id
+SELECT
+    s.id, s.pages, s.words, s.bytes, s.languages,
+    extract(EPOCH FROM now() - s.created_at)::float8 AS age, extract(EPOCH FROM now() - s.checked_at)::float8 AS unchecked
+FROM index_segments AS s WHERE s.id > 0 ORDER BY s.id
 `
 
 type IndexSegmentsRow struct {
@@ -212,9 +215,12 @@ type IndexSegmentsRow struct {
 	Words     int64
 	Bytes     int64
 	Languages []string
+	Age       float64
+	Unchecked float64
 }
 
-// The segments of the index.
+// The segments of the index; and for how many seconds they have been there, and their dead pages
+// were not counted.
 func (q *Queries) IndexSegments(ctx context.Context) ([]IndexSegmentsRow, error) {
 	rows, err := q.db.Query(ctx, indexSegments)
 	if err != nil {
@@ -230,6 +236,8 @@ func (q *Queries) IndexSegments(ctx context.Context) ([]IndexSegmentsRow, error)
 			&i.Words,
 			&i.Bytes,
 			&i.Languages,
+			&i.Age,
+			&i.Unchecked,
 		); err != nil {
 			return nil, err
 		}
@@ -277,44 +285,6 @@ func (q *Queries) IndexTerms(ctx context.Context, arg IndexTermsParams) ([]Index
 	for rows.Next() {
 		var i IndexTermsRow
 		if err := rows.Scan(&i.N, &i.Data); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const indexToCheck = `-- name: IndexToCheck :many
-SELECT s.id, (s.created_at < now() - interval '7 days')::boolean AS old FROM index_segments AS s
-WHERE s.checked_at < now() - interval '6 hours' AND s.pages BETWEEN $1 AND $2
-ORDER BY s.checked_at LIMIT 1
-`
-
-type IndexToCheckParams struct {
-	Least int32
-	Most  int32
-}
-
-type IndexToCheckRow struct {
-	ID  int64
-	Old bool
-}
-
-// The segment of at least and at most so many pages whose dead pages were not counted for the
-// longest time, if that is six hours; and whether it is a week old.
-func (q *Queries) IndexToCheck(ctx context.Context, arg IndexToCheckParams) ([]IndexToCheckRow, error) {
-	rows, err := q.db.Query(ctx, indexToCheck, arg.Least, arg.Most)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []IndexToCheckRow
-	for rows.Next() {
-		var i IndexToCheckRow
-		if err := rows.Scan(&i.ID, &i.Old); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

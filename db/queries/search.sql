@@ -1,6 +1,10 @@
--- The segments of the index.
+-- The segments of the index; and for how many seconds they have been there, and their dead pages
+-- were not counted.
 -- name: IndexSegments :many
-SELECT s.id, s.pages, s.words, s.bytes, s.languages FROM index_segments AS s WHERE s.id > 0 ORDER BY s.id;
+SELECT
+    s.id, s.pages, s.words, s.bytes, s.languages,
+    extract(EPOCH FROM now() - s.created_at)::float8 AS age, extract(EPOCH FROM now() - s.checked_at)::float8 AS unchecked
+FROM index_segments AS s WHERE s.id > 0 ORDER BY s.id;
 
 -- The chunks of the dictionary that may have keys: of each segment and key that with the greatest
 -- key up to it.
@@ -57,13 +61,6 @@ WITH chunks AS (
     ))
 )
 DELETE FROM index_merges AS m WHERE m.segment_id > 0 AND m.large = @large;
-
--- The segment of at least and at most so many pages whose dead pages were not counted for the
--- longest time, if that is six hours; and whether it is a week old.
--- name: IndexToCheck :many
-SELECT s.id, (s.created_at < now() - interval '7 days')::boolean AS old FROM index_segments AS s
-WHERE s.checked_at < now() - interval '6 hours' AND s.pages BETWEEN @least AND @most
-ORDER BY s.checked_at LIMIT 1;
 
 -- name: IndexChecked :exec
 UPDATE index_segments AS s SET checked_at = now() WHERE s.id = @id;

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -114,24 +115,29 @@ func TestToMerge(t *testing.T) {
 	require.Empty(t, index.ToMerge(large, false))
 }
 
-// Those that are merged as small ones are the ones that Sizes calls small.
-func TestSizes(t *testing.T) {
+// What is merged as a small segment is checked as one.
+func TestToCheck(t *testing.T) {
 	t.Parallel()
-	for _, large := range []bool{false, true} {
-		least, most := index.Sizes(large)
-		for _, pages := range []int{least, min(most, 100_000)} {
-			same := slices.Repeat([]crawl.Segment{{Pages: pages}}, 8)
-			require.NotEmpty(t, index.ToMerge(same, large), "%d", pages)
-			require.Empty(t, index.ToMerge(same, !large), "%d", pages)
+	for _, pages := range []int{0, 1, 250, 251, 2_000, 2_001, 16_000, 200_000} {
+		same := slices.Repeat([]crawl.Segment{{Pages: pages, Unchecked: 6 * time.Hour}}, 8)
+		for _, large := range []bool{false, true} {
+			_, due := index.ToCheck(same, large)
+			require.Equal(t, len(index.ToMerge(same, large)) > 0, due, "%d %t", pages, large)
 		}
 	}
+	next, due := index.ToCheck([]crawl.Segment{{ID: 1, Unchecked: 7 * time.Hour}, {ID: 2, Unchecked: 8 * time.Hour}, {ID: 3}}, false)
+	require.True(t, due)
+	require.Equal(t, int64(2), next.ID)
+	_, due = index.ToCheck([]crawl.Segment{{Unchecked: 5 * time.Hour}}, false)
+	require.False(t, due)
 }
 
 func TestOutlived(t *testing.T) {
 	t.Parallel()
 	s := crawl.Segment{Pages: 10}
-	require.False(t, index.Outlived(s, 0, true))
-	require.False(t, index.Outlived(s, 3, false))
-	require.True(t, index.Outlived(s, 4, false))
-	require.True(t, index.Outlived(s, 1, true))
+	require.False(t, index.Outlived(s, 3))
+	require.True(t, index.Outlived(s, 4))
+	s.Age = 7 * 24 * time.Hour
+	require.True(t, index.Outlived(s, 1))
+	require.False(t, index.Outlived(s, 0))
 }

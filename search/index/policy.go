@@ -5,6 +5,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/mosey-web/mosey/crawl"
 )
@@ -50,9 +51,9 @@ func ToMerge(segments []crawl.Segment, large bool) []crawl.Segment {
 	return nil
 }
 
-// Sizes are the least and the most pages of small or of large segments. Who merges the ones
+// sizes are the least and the most pages of small or of large segments. Who merges the ones
 // never touches the others.
-func Sizes(large bool) (least, most int) {
+func sizes(large bool) (least, most int) {
 	const smallMost = tierPages * tier // the last of smallTiers
 	if large {
 		return smallMost + 1, math.MaxInt32
@@ -71,10 +72,28 @@ func tierOf(pages int) int {
 // a segment is written anew.
 const deadMost = 0.3
 
+const (
+	// checkEvery is how often the dead pages of a segment are counted, and oldAge the age at
+	// which one is enough.
+	checkEvery = 6 * time.Hour
+	oldAge     = 7 * 24 * time.Hour
+)
+
+// ToCheck is the segment, of small or of large ones, whose dead pages are to be counted next.
+func ToCheck(segments []crawl.Segment, large bool) (next crawl.Segment, due bool) {
+	least, most := sizes(large)
+	for _, s := range segments {
+		if s.Pages >= least && s.Pages <= most && s.Unchecked >= max(checkEvery, next.Unchecked) {
+			next, due = s, true
+		}
+	}
+	return next, due
+}
+
 // Outlived reports whether a segment is to be written anew without its dead pages: if it has
 // many, and if it is old, so that nothing of what a publisher has forbidden stays for long.
-func Outlived(segment crawl.Segment, dead int, old bool) bool {
-	return dead > 0 && (old || float64(dead) > deadMost*float64(segment.Pages))
+func Outlived(segment crawl.Segment, dead int) bool {
+	return dead > 0 && (segment.Age >= oldAge || float64(dead) > deadMost*float64(segment.Pages))
 }
 
 // Dead counts the pages of a segment that have newer versions elsewhere or are gone.

@@ -142,7 +142,6 @@ func domainCases(changing changes, reading reads) {
 		c.done(c.q.IndexNormsStore(ctx, dbsqlc.IndexNormsStoreParams{SegmentID: 3, Kind: 2, Key: []byte("wwords"), Data: []byte{1}}))
 		c.done(c.q.IndexDrop(ctx, []int64{3}))
 		c.done(c.q.IndexMergesEnd(ctx, true))
-		c.ok(c.q.IndexToCheck(ctx, dbsqlc.IndexToCheckParams{Most: 2_000}))
 		c.done(c.q.IndexChecked(ctx, 3))
 	}
 }
