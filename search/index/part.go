@@ -18,7 +18,7 @@ type part struct {
 // load returns the postings of a key on some pages; nil pages are all.
 func (p *part) load(key string, within []uint32) (run, error) {
 	var r run
-	err := p.blocks(key, within, func(_ *entry, data []byte, count, from int) error { return r.decode(data, count, from) })
+	err := p.blocks(key, within, r.grow, func(data []byte, count, from int) error { return r.decode(data, count, from) })
 	if within != nil {
 		r.keep(within)
 	}
@@ -28,10 +28,7 @@ func (p *part) load(key string, within []uint32) (run, error) {
 // word returns the pages that have a key, of some pages; nil pages are all.
 func (p *part) word(key string, weight float32, within []uint32) (hits, error) {
 	var h hits
-	err := p.blocks(key, within, func(e *entry, data []byte, count, _ int) error {
-		if within == nil {
-			h.grow(e.pages - len(h.pages))
-		}
+	err := p.blocks(key, within, h.grow, func(data []byte, count, _ int) error {
 		return h.decode(data, count, mark{weight: weight, terms: 1})
 	})
 	if within != nil {
@@ -40,25 +37,34 @@ func (p *part) word(key string, weight float32, within []uint32) (hits, error) {
 	return h, err
 }
 
-// blocks calls yield with the coded postings of a key that may be on some pages, how many
-// they are, and the place of the first in the list.
-func (p *part) blocks(key string, within []uint32, yield func(e *entry, data []byte, count, from int) error) error {
+// blocks calls grow with how many postings of a key may be on some pages, and yield with some
+// of them as they are coded, how many these are, and the place of the first in the list.
+func (p *part) blocks(key string, within []uint32, grow func(n int), yield func(data []byte, count, from int) error) error {
 	e, found := p.terms[key]
 	if !found {
 		return nil
 	}
 	if e.blocks == nil {
-		return yield(&e, e.inline[:e.split], e.pages, 0)
+		return yield(e.inline[:e.split], e.pages, 0)
 	}
 	wanted := e.blocksFor(within)
 	chunks, err := p.batch.get(p.refs(kindPostings, key, wanted))
+	if err != nil {
+		return err
+	}
+	total := 0
 	for i, n := range wanted {
-		if err != nil {
+		if total += e.blocks[n].count; e.blocks[n].count > len(chunks[i]) {
+			return ErrDamaged // each posting takes two bytes at the least
+		}
+	}
+	grow(total)
+	for i, n := range wanted {
+		if err := yield(chunks[i], e.blocks[n].count, e.blocks[n].from); err != nil {
 			return err
 		}
-		err = yield(&e, chunks[i], e.blocks[n].count, e.blocks[n].from)
 	}
-	return err
+	return nil
 }
 
 func (p *part) refs(kind crawl.ChunkKind, key string, blocks []int) []crawl.ChunkRef {
