@@ -17,7 +17,7 @@ const (
 	paragraphWords = 4 // of a paragraph that is looked for, at the least
 	beginWords     = 8 // by which it is looked for
 	// mainTextMax is about where Mosey cuts a text, in characters.
-	mainTextMax = 100_000
+	mainTextMax = 300_000
 )
 
 // paragraph is how a paragraph begins that only one document has.
