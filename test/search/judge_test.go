@@ -42,11 +42,12 @@ type contestant struct {
 	site bool
 }
 
-func mosey(c *collection) finder {
+// mosey finds as `mosey search` does; all, as it does with --all.
+func mosey(c *collection, all bool) finder {
 	s := search.New(c.store)
 	s.Guess = language.Guess
 	return func(ctx context.Context, query, host string) ([]string, error) {
-		results, err := s.Search(ctx, search.Query{Text: query, Domain: host, Limit: poolDepth})
+		results, err := s.Search(ctx, search.Query{Text: query, Domain: host, Limit: poolDepth, All: all})
 		if errors.Is(err, crawl.ErrInvalid) {
 			err = nil // it finds nothing
 		}
@@ -87,15 +88,16 @@ func TestJudge(t *testing.T) {
 	x := newXapian(t, docs)
 	c := load(t, docs)
 	bodies := &xapian{dir: x.dir, found: x.found}
-	open, site := contestant{"Mosey", mosey(c), false}, contestant{"Mosey, one site", mosey(c), true}
+	open, site := contestant{"Mosey", mosey(c, false), false}, contestant{"Mosey, one site", mosey(c, false), true}
+	every := contestant{"Mosey, --all", mosey(c, true), false}
 	beside := []contestant{
 		{"Xapian", x.asked(false), false},
 		{"Xapian, two a domain", x.asked(true), false},
 		{"Xapian, one site", x.asked(false), true},
 		{"Xapian without titles", bodies.asked(false), false},
 	}
-	judgeKnown(t, docs, queries, append([]contestant{open, site}, beside...))
-	judgePeople(t, []contestant{open, site, beside[0], beside[1], beside[2]})
+	judgeKnown(t, docs, queries, append([]contestant{open, site, every}, beside...))
+	judgePeople(t, []contestant{open, site, every, beside[0], beside[1], beside[2]})
 	ranks, err := search.Rank(t.Context(), c.store, func(report.Ranks) {})
 	require.NoError(t, err)
 	t.Logf("ranked: %d links between registered domains, which lead to %d pages", ranks.Pairs, ranks.Pages)
@@ -105,7 +107,7 @@ func TestJudge(t *testing.T) {
 	if *poolFlag != "" {
 		pool(t, docs, append([]contestant{open, site, {"Xapian, any word", x.any, false}}, beside[:3]...))
 	}
-	judgeParagraphs(t, docs, mosey(c))
+	judgeParagraphs(t, docs, mosey(c, false))
 }
 
 // judgeKnown prints a table of how well each finds the documents of queries.
