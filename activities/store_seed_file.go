@@ -71,7 +71,7 @@ type StoreSeedFileInput struct {
 
 // SeedFiles are what workers read seed files from.
 type SeedFiles struct {
-	// Dir has the files that may be read; empty is none.
+	// Dir has the files that may be read; empty means none.
 	Dir string
 	// Cache is where downloaded lists are kept.
 	Cache string

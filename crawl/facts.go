@@ -52,7 +52,7 @@ type DomainFacts struct {
 	// CrawlDelay is the largest among the domain's origins.
 	CrawlDelay Millis `json:"crawl_delay_ms,omitempty"`
 	Health     Health `json:"health"`
-	// Recrawl is a DomainRecrawl as stored; empty is none.
+	// Recrawl is a DomainRecrawl as stored; empty means none.
 	Recrawl json.RawMessage `json:"recrawl,omitempty"`
 	// Reachable counts the domain's origins whose robots.txt was read when last asked
 	// for.

@@ -155,7 +155,7 @@ func BearsOnDue(before, after settings.Settings) bool {
 		(*before.MaxPages < 0) != (*after.MaxPages < 0) || before.TakesImages() != after.TakesImages()
 }
 
-// beyond reports whether a limit is past another; -1 is none.
+// beyond reports whether a limit is past another; -1 means none.
 func beyond[T int | int64](before, after T) bool {
 	return before != settings.Unlimited && (after == settings.Unlimited || after > before)
 }

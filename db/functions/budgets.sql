@@ -14,7 +14,7 @@ LANGUAGE sql IMMUTABLE AS $$
     END
 $$;
 
--- The budget of pages that a person has set for a domain; null is none.
+-- The budget of pages that a person has set for a domain; null means none.
 CREATE OR REPLACE FUNCTION domain_budget(p_domain text) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (

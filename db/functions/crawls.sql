@@ -152,7 +152,7 @@ END
 $$;
 
 -- The crawl of a page that its run has passed over, if the run wants the page now that it is
--- found; null is none. There are two such pages. An image was linked to as a page before a page
+-- found; null means none. There are two such pages. An image was linked to as a page before a page
 -- was found to show it. A page of https was a seed without a scheme, and http was asked instead.
 -- The question is asked of each image that a page shows, most of them on each of a site's pages.
 CREATE OR REPLACE FUNCTION crawl_passed_over(p_page_id bigint, p_run_id bigint, p_image boolean) RETURNS bigint LANGUAGE sql STABLE AS $$

@@ -222,7 +222,7 @@ END
 $$;
 
 -- The domains that have named a sitemap as theirs, in their robots.txt or in a sitemap of
--- theirs, at most 1,000; null is none. A redirect to it passes on who has named what
+-- theirs, at most 1,000; null means none. A redirect to it passes on who has named what
 -- redirects, and vouches for nothing itself: many sites redirect to wherever they are told.
 CREATE OR REPLACE FUNCTION sitemap_vouchers(p_page_id bigint) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 BEGIN

@@ -2,7 +2,7 @@
 -- their runs, as far as the caller has decided that they are to be followed. A page
 -- that was not read again links to what it linked to at its last visit. p is the document
 -- of the attempts. Returns those whose run has something new for the dispatcher to look
--- at; null is none.
+-- at; null means none.
 CREATE OR REPLACE FUNCTION links_record(p jsonb, v closed_attempt[]) RETURNS integer[] LANGUAGE plpgsql AS $$
 DECLARE
     v_links found_link[];

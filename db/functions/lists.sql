@@ -13,7 +13,7 @@ BEGIN
 END
 $$;
 
--- The entry by which a domain is on a list, the most particular; null is none. Entries of
+-- The entry by which a domain is on a list, the most particular; null means none. Entries of
 -- networks are about addresses, which only a worker knows.
 CREATE OR REPLACE FUNCTION list_entry(p_list text, p_domain text) RETURNS list_entries LANGUAGE plpgsql STABLE AS $$
 DECLARE

@@ -45,7 +45,7 @@ CREATE TABLE crawl_runs (
     -- requests begun and bytes of bodies read, each kept only while the settings limit it
     pages_started bigint NOT NULL DEFAULT 0,
     bytes bigint,
-    -- which budget of the whole run is spent (crawl.Budget); empty is none
+    -- which budget of the whole run is spent (crawl.Budget); empty means none
     spent text NOT NULL DEFAULT '',
     -- more domains are due than may be active
     crowded boolean NOT NULL DEFAULT false,
@@ -375,7 +375,7 @@ CREATE TABLE page_crawls (
     kind text NOT NULL DEFAULT 'page',
     -- asked for because a page needs it, as robots.txt is: not part of the frontier
     prerequisite boolean NOT NULL DEFAULT false,
-    -- of the crawl that tries the page again if this one fails, or its worker dies; null is none
+    -- of the crawl that tries the page again if this one fails, or its worker dies; null means none
     retry_priority smallint,
     -- links from a seed, and redirects since the last link
     depth smallint NOT NULL DEFAULT 0,
