@@ -18,7 +18,7 @@ type part struct {
 // load returns the postings of a key on some pages; nil pages are all.
 func (p *part) load(key string, within []uint32) (run, error) {
 	var r run
-	err := p.blocks(key, within, r.grow, func(data []byte, count, from int) error { return r.decode(data, count, from) })
+	err := p.blocks(key, within, r.grow, r.decode)
 	if within != nil {
 		r.keep(within)
 	}
