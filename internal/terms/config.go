@@ -1,10 +1,6 @@
 package terms
 
-import (
-	"maps"
-	"slices"
-	"strings"
-)
+import "strings"
 
 // Simple is the configuration of languages that Postgres has none for.
 const Simple = "simple"
@@ -25,11 +21,4 @@ func Config(tag string) string {
 		return config
 	}
 	return Simple
-}
-
-// Configs are all that there are, sorted.
-func Configs() []string {
-	all := append(slices.Collect(maps.Values(configs)), Simple)
-	slices.Sort(all)
-	return slices.Compact(all)
 }

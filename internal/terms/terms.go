@@ -372,18 +372,3 @@ func paired(r rune) bool {
 		r, unicode.Hiragana, unicode.Katakana, unicode.Han, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
 	)
 }
-
-// Paired reports whether a term is a single character of a script that is cut into
-// pairs. Terms of pages that contain it begin with it.
-func Paired(term string) bool {
-	r, size := utf8.DecodeRuneInString(term)
-	if !paired(r) {
-		return false
-	}
-	for _, mark := range term[size:] {
-		if !unicode.In(mark, unicode.Mn, unicode.Mc) {
-			return false
-		}
-	}
-	return true
-}

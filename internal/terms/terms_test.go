@@ -64,13 +64,6 @@ func TestCutWhole(t *testing.T) {
 	}
 }
 
-func TestPaired(t *testing.T) {
-	t.Parallel()
-	for term, want := range map[string]bool{"猫": true, "ที่": true, "東京": false, "a": false, "": false} {
-		require.Equal(t, want, terms.Paired(term), term)
-	}
-}
-
 func TestConfig(t *testing.T) {
 	t.Parallel()
 	for tag, want := range map[string]string{"pt-BR": "portuguese", "nb": "norwegian", "zh-Hant": "simple", "": "simple", "sr-Latn": "serbian"} {
