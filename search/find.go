@@ -139,7 +139,8 @@ func (f *finding) collect(ctx context.Context, missing int) error {
 			return err
 		}
 		n := len(hits)
-		hits = slices.DeleteFunc(hits, func(h index.Hit) bool { return f.folder.full(h.Domain) })
+		full := f.folder.full()
+		hits = slices.DeleteFunc(hits, func(h index.Hit) bool { return full[h.Domain] })
 		pages, err := f.view.Pages(ctx, hits)
 		if err != nil {
 			return err

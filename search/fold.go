@@ -52,20 +52,19 @@ func (f *folder) add(h report.SearchHit) {
 	}
 }
 
-// full reports whether no page of a domain can change what is kept: it has as many as it may,
-// and none of these may give way to its original.
-func (f *folder) full(domain uint32) bool {
-	n := 0
-	for _, k := range f.kept {
-		if index.DomainHash(k.Domain) != domain {
-			continue
-		}
-		if k.Canonical != "" && k.Canonical != k.URL {
-			return false
-		}
-		n++
+// full are the domains of which no further page can change what is kept: they have as many as
+// they may, and none of these may give way to its original.
+func (f *folder) full() map[uint32]bool {
+	full := map[uint32]bool{}
+	for domain, n := range f.of {
+		full[index.DomainHash(domain)] = f.perDomain > 0 && n >= f.perDomain
 	}
-	return f.perDomain > 0 && n >= f.perDomain
+	for _, k := range f.kept {
+		if k.Canonical != "" && k.Canonical != k.URL {
+			full[index.DomainHash(k.Domain)] = false
+		}
+	}
+	return full
 }
 
 func (f *folder) count(domain string, n int) {

@@ -77,8 +77,8 @@ type Result struct {
 	// Heading is the one under which the words of the query stand, for a page without a
 	// description; empty if the page has no headings.
 	Heading string `json:"heading,omitempty"`
-	// Words are those of the query that the page's text has, for a page with neither; all of
-	// them if it has them in other forms.
+	// Words are set for a page without description and headings: the words of the query that
+	// its text has, or all words if the text has them only in other forms.
 	Words []string `json:"words,omitempty"`
 	// Date is when it was published, else changed, as the page says; zero if it does
 	// not.

@@ -106,8 +106,8 @@ func classify(text string, list []block) []bool {
 // spread has paragraphs count that are beside what counts, however short: the one sentence
 // before a table. Short blocks between them that are not links do not part them. What is
 // before a page's first heading is not beside it. Of links alone a paragraph counts between two
-// blocks that count. In an element for what the page is about all paragraphs do. after is
-// room for which blocks have one behind them that counts.
+// blocks that count. In an element for what the page is about, all paragraphs count.
+// spread writes to after: whether a block that counts follows.
 func spread(list []block, content, after []bool, shapes []shape) {
 	first, near := slices.Index(content, true), false
 	for i := len(list) - 1; i >= 0; i-- {

@@ -140,7 +140,7 @@ func away(ask Ask, x *Exchange, delay, normal time.Duration) {
 		ask.Now.Sub(at.Health.AwaySince).Round(time.Second), crawl.CleanText(x.Err.Error(), errorMax))
 }
 
-// errorMax bounds what is told of an error for which a domain is given up, in bytes.
+// errorMax caps the text of an error for which a domain is given up, in bytes.
 const errorMax = 200
 
 // unconnected reports whether a request had no connection, through whatever fault.

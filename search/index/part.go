@@ -37,8 +37,9 @@ func (p *part) word(key string, weight float32, within []uint32) (hits, error) {
 	return h, err
 }
 
-// blocks calls grow with how many postings of a key may be on some pages, and yield with some
-// of them as they are coded, how many these are, and the place of the first in the list.
+// blocks reads the postings of a key that may be on some pages. It calls grow once, with how
+// many they are. Then it calls yield for each block: its postings as they are coded, how many
+// they are, and the place of the first in the list.
 func (p *part) blocks(key string, within []uint32, grow func(n int), yield func(data []byte, count, from int) error) error {
 	e, found := p.terms[key]
 	if !found {
