@@ -30,7 +30,7 @@ func TestFetchPagesAuto(t *testing.T) {
 		t.Parallel()
 		b := setup(t, options{
 			sites:    []web.Site{{Pages: 8, Plain: true}},
-			settings: settings.Settings{Delay: new(settings.Duration(300 * time.Millisecond))},
+			settings: settings.Settings{Delay: new(settings.Duration(2 * time.Second))}, // longer than a busy machine needs for a page
 		})
 		b.seed(t, "/")
 		b.allowAll(t, b.page("/"))
@@ -40,6 +40,7 @@ func TestFetchPagesAuto(t *testing.T) {
 			require.Equal(t, 1, res.Closed)
 			require.Equal(t, activities.StepFetch, res.Next)
 			require.Len(t, b.pages(), i+1)
+			time.Sleep(time.Duration(res.Wait)) // as its workflow does
 		}
 		b.requireNothingInFlight(t)
 	})

@@ -33,6 +33,8 @@ type count struct {
 	// growth is by which share a page may cost more after 12,000 pages than after 3,000, where
 	// that is not growthMost.
 	growth float64
+	// slack is the share by which a count may be below its budget, where that is not slackMost.
+	slack float64
 }
 
 // counts are all of them, in the order of the budget file.
@@ -48,16 +50,15 @@ var counts = []count{
 	{name: "rows-updated", margin: 0.02, about: "rows"},
 	{name: "rows-deleted", margin: 0.02, about: "rows"},
 	{name: "index-entries-written", margin: 0.03, about: "entries of B-trees, by the log's records of them"},
-	{name: "text-index-records", margin: 0.05, about: "the log's records of GIN indexes, the merging of what they put off included"},
-	{
-		name: "log-bytes", margin: 0.03, about: "bytes of the log of writes, without whole blocks",
-		growth: 0.20, // the GIN index of keywords: frequent words outgrow lists in place and get trees, whose leaves are logged whole
-	},
+	{name: "log-bytes", margin: 0.03, about: "bytes of the log of writes, without whole blocks"},
 	{name: "log-records", margin: 0.03, about: "records of it"},
 	{name: "functions", margin: 0.03, about: "functions of the database called, by triggers too"},
 	{name: "statements", margin: 0.05, about: "statements sent to Postgres"},
 	{name: "round-trips", margin: 0.05, about: "how often Postgres is asked and answers; where a statement is prepared, that is one more"},
-	{name: "go-bytes", margin: 0.05, about: "bytes allocated by the worker, less than 1 % by the test around it"},
+	{
+		name: "go-bytes", margin: 0.05, about: "bytes allocated by the worker, less than 1 % by the test around it",
+		slack: 0.25, // pages are indexed in batches, and a slow machine has larger and so fewer ones
+	},
 	{name: "go-objects", margin: 0.05, about: "objects allocated by it"},
 	{name: temporalEvents, margin: 0.05, about: "events of the history of a domain's workflow, with one page an activity, its start and its end included"},
 }
@@ -177,8 +178,6 @@ func (c *crawler) measure(t *testing.T, url string, each int) measurement {
 	}
 	m.trips -= m.statements[timed]
 	delete(m.statements, timed)
-	// What full-text indexes have put off is a cost of these pages too.
-	execute(t, url, `SELECT gin_clean_pending_list(i.oid) FROM pg_class i JOIN pg_am a ON a.oid = i.relam WHERE a.amname = 'gin' AND i.relkind = 'i'`)
 	settle(t, c.store.Pool())
 	after := readDatabase(t, url)
 	m.relations, m.calls = after.since(before), after.calls-before.calls
@@ -186,10 +185,7 @@ func (c *crawler) measure(t *testing.T, url string, each int) measurement {
 	return m
 }
 
-// Kinds of the log's records of an entry that is written to a B-tree, and the prefix of
-// those of GIN indexes.
-const gin = "Gin/"
-
+// entryKinds are the kinds of the log's records of an entry that is written to a B-tree.
 var entryKinds = []string{"Btree/INSERT_LEAF", "Btree/INSERT_POST", "Btree/SPLIT_L", "Btree/SPLIT_R"}
 
 // values are the counts of a measurement, by name, a page.
@@ -220,9 +216,6 @@ func (m measurement) values() map[string]float64 {
 			all["log-records"] += float64(l.Count)
 			if slices.Contains(entryKinds, kind) {
 				all["index-entries-written"] += float64(l.Count)
-			}
-			if strings.HasPrefix(kind, gin) {
-				all["text-index-records"] += float64(l.Count)
 			}
 		}
 	}
