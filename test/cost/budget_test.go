@@ -117,7 +117,7 @@ func (b budget) check(postgres int, findings []finding) (wrong []string) {
 			wrong = append(wrong, f.name+" has no budget: -update writes one")
 		case f.late > l.most:
 			wrong = append(wrong, fmt.Sprintf("%s is %s a page, more than the budget of %s", f.name, figure(f.late), figure(l.most)))
-		case l.most >= leastToCompare && f.late < l.most*(1-cmp.Or(counted(f.name).slack, slackMost)):
+		case l.most >= leastToCompare && f.late < l.most*(1-slackMost):
 			wrong = append(wrong, fmt.Sprintf("%s is %s a page, so far below the budget of %s that this allows what was saved to be lost: -update",
 				f.name, figure(f.late), figure(l.most)))
 		}
