@@ -120,6 +120,7 @@ func TestAKilledProcess(t *testing.T) {
 			t.Parallel()
 			server := newS3(t)
 			killAt(t, server.url(bucket), mib)
+			server.rest(t)
 			requireWholeOrNot(t, open(t, server.url(bucket)), mib)
 		})
 	}
@@ -142,6 +143,7 @@ func TestAKilledProcess(t *testing.T) {
 		require.NoError(t, cmd.Process.Kill())
 		_ = cmd.Wait()
 		server.before.Store(nil)
+		server.rest(t)
 		requireWholeOrNot(t, open(t, server.url(bucket)), 0)
 	})
 }

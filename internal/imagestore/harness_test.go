@@ -18,6 +18,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
@@ -75,6 +76,8 @@ type s3 struct {
 	handler http.Handler
 	// before is called with each request.
 	before atomic.Pointer[func(http.ResponseWriter, *http.Request)]
+	// answering is the number of requests that have no answer yet.
+	answering atomic.Int64
 }
 
 func newS3(t *testing.T) *s3 {
@@ -84,6 +87,8 @@ func newS3(t *testing.T) *s3 {
 	fake := gofakes3.New(backend).Server()
 	s := &s3{}
 	s.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.answering.Add(1)
+		defer s.answering.Add(-1)
 		if before := s.before.Load(); before != nil {
 			(*before)(w, r)
 		}
@@ -103,6 +108,13 @@ func (s *s3) restart(t *testing.T) {
 	require.NoError(t, s.Listener.Close())
 	s.Listener = listener
 	s.Start()
+}
+
+// rest waits until every request is answered. What a killed process has sent is still read
+// after its end.
+func (s *s3) rest(t *testing.T) {
+	t.Helper()
+	require.Eventually(t, func() bool { return s.answering.Load() == 0 }, time.Minute, time.Millisecond)
 }
 
 // on sets what is called with each request.
