@@ -10,6 +10,7 @@ import (
 	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/internal/explain"
 	"github.com/mosey-web/mosey/test/output"
 )
 
@@ -45,7 +46,7 @@ func TestPause(t *testing.T) {
 		r := newRows(t, settings.Settings{})
 		at := time.Now().Add(48 * time.Hour).Truncate(time.Second)
 		output.ContainsOnSameLine(t, r.Print("pause", aDomain, "--reason", "x", "--until", at.Format(time.RFC3339)),
-			"a.example is paused in all runs until "+command.Stamp(at)+". To undo it:")
+			"a.example is paused in all runs until "+explain.Stamp(at)+". To undo it:")
 		require.WithinDuration(t, at, r.controls()[0].Until, 0)
 		r.Print("pause", aDomain, "--reason", "x", "--until", "12h")
 		require.WithinDuration(t, time.Now().Add(12*time.Hour), r.controls()[0].Until, time.Minute)

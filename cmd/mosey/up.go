@@ -8,6 +8,7 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/cmd/mosey/command"
+	"github.com/mosey-web/mosey/internal/explain"
 )
 
 // upCmd runs the embedded stack and a worker.
@@ -59,6 +60,6 @@ func (*migrateCmd) Run(ctx context.Context, e *command.Env) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(e.Stdout, "schema version %d, %s applied\n", schema.Current, command.Count(int64(applied), "migration"))
+	fmt.Fprintf(e.Stdout, "schema version %d, %s applied\n", schema.Current, explain.Count(int64(applied), "migration"))
 	return nil
 }

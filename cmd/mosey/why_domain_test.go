@@ -7,11 +7,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mosey-web/mosey/cmd/mosey/command"
-	"github.com/mosey-web/mosey/cmd/mosey/show"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/internal/explain"
 	"github.com/mosey-web/mosey/test/output"
 )
 
@@ -26,7 +25,7 @@ func (r *rows) requireWhy(about, answer string, because ...string) {
 	for _, line := range because {
 		output.ContainsOnSameLine(r.t, out, "- "+line)
 	}
-	var w show.Why
+	var w explain.Why
 	r.Decode(&w, "why", about, "--json")
 	require.Equal(r.t, about, w.About)
 	require.NotEmpty(r.t, w.Answer)
@@ -95,8 +94,8 @@ func TestWhyDomain(t *testing.T) {
 			prepare: func(r *rows) {
 				r.exec("UPDATE domains SET next_crawl_after = $1, status_reason = 'retry-after'", tomorrow)
 			},
-			answer:  "not crawled until " + command.Stamp(tomorrow) + ", in ",
-			because: []string{"it is deferred until " + command.Stamp(tomorrow), "domain a.example is pending (retry-after)"},
+			answer:  "not crawled until " + explain.Stamp(tomorrow) + ", in ",
+			because: []string{"it is deferred until " + explain.Stamp(tomorrow), "domain a.example is pending (retry-after)"},
 		},
 		"HasAWindowOfItsRun": {
 			settings: settings.Settings{Window: new(closedWindow())},
@@ -135,7 +134,7 @@ func TestWhyDomain(t *testing.T) {
 			prepare: func(r *rows) {
 				r.control(crawl.Control{Type: crawl.ControlPause, Reason: "a quiet night", Until: tomorrow})
 			},
-			answer:  "not crawled until " + command.Stamp(tomorrow) + ", in ",
+			answer:  "not crawled until " + explain.Stamp(tomorrow) + ", in ",
 			because: []string{"it is paused: set by ann@example.org on "},
 		},
 		"IsBlocked": {
@@ -152,7 +151,7 @@ func TestWhyDomain(t *testing.T) {
 			prepare: func(r *rows) {
 				r.exec("UPDATE domains SET status = 'unreachable', status_reason = '5 graylistings in a row', next_crawl_after = $1", tomorrow)
 			},
-			answer:  "not crawled until " + command.Stamp(tomorrow) + ", in ",
+			answer:  "not crawled until " + explain.Stamp(tomorrow) + ", in ",
 			because: []string{"domain a.example is unreachable (5 graylistings in a row)"},
 		},
 		"HasSpentItsBudget": {
@@ -171,7 +170,7 @@ func TestWhyDomain(t *testing.T) {
 		},
 		"HasSomethingDueLater": {
 			prepare: func(r *rows) { r.exec("UPDATE page_crawls SET scheduled_for = $1", tomorrow) },
-			answer:  "waiting until " + command.Stamp(tomorrow) + ", in ",
+			answer:  "waiting until " + explain.Stamp(tomorrow) + ", in ",
 		},
 		"HasAPageDueSoon": {
 			prepare: func(r *rows) { r.exec("UPDATE page_crawls SET scheduled_for = now() + interval '50 seconds'") },

@@ -7,10 +7,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/internal/explain"
 )
 
 // rules is what a robots.txt of three lines says.
@@ -125,7 +125,7 @@ func TestWhyPage(t *testing.T) {
 			prepare: func(r *rows) {
 				r.allowed().exec("UPDATE domains SET status = 'unreachable', status_reason = '5 graylistings in a row', next_crawl_after = $1", tomorrow)
 			},
-			answer:  "not crawled until " + command.Stamp(tomorrow) + ", in ",
+			answer:  "not crawled until " + explain.Stamp(tomorrow) + ", in ",
 			because: []string{"domain a.example is unreachable (5 graylistings in a row)"},
 		},
 		"IsInFlight": {
@@ -134,14 +134,14 @@ func TestWhyPage(t *testing.T) {
 		},
 		"IsDueLater": {
 			prepare: func(r *rows) { r.exec("UPDATE page_crawls SET scheduled_for = $1", tomorrow) },
-			answer:  "waiting until " + command.Stamp(tomorrow) + ", in ",
-			because: []string{"run small-web: due from " + command.Stamp(tomorrow) + ", 0 links from a seed"},
+			answer:  "waiting until " + explain.Stamp(tomorrow) + ", in ",
+			because: []string{"run small-web: due from " + explain.Stamp(tomorrow) + ", 0 links from a seed"},
 		},
 		"HasADomainThatIsPaused": {
 			prepare: func(r *rows) {
 				r.control(crawl.Control{Type: crawl.ControlPause, Reason: "a quiet night", Until: tomorrow})
 			},
-			answer: "not crawled until " + command.Stamp(tomorrow) + ", in ",
+			answer: "not crawled until " + explain.Stamp(tomorrow) + ", in ",
 		},
 		"HasADomainThatIsBlocked": {
 			prepare: func(r *rows) { r.control(crawl.Control{Type: crawl.ControlBlock, Reason: "the owner asked"}) },
@@ -149,7 +149,7 @@ func TestWhyPage(t *testing.T) {
 		},
 		"HasADomainThatIsDeferred": {
 			prepare: func(r *rows) { r.exec("UPDATE domains SET next_crawl_after = $1", tomorrow) },
-			answer:  "not crawled until " + command.Stamp(tomorrow) + ", in ",
+			answer:  "not crawled until " + explain.Stamp(tomorrow) + ", in ",
 		},
 		"HasARunThatIsStopped": {
 			prepare: func(r *rows) {

@@ -62,6 +62,26 @@ func (t Totals) Since(before Totals) Totals {
 	return t
 }
 
+// OutcomeCount is how many attempts have ended in one way.
+type OutcomeCount struct {
+	Outcome crawl.Outcome
+	N       int64
+}
+
+// Outcomes lists the outcomes in the order in which they are shown, those that did not
+// occur too.
+func (t Totals) Outcomes() []OutcomeCount {
+	return []OutcomeCount{
+		{crawl.OutcomeSuccess, t.Success},
+		{crawl.OutcomeBlockedRobots, t.BlockedRobots},
+		{crawl.OutcomeBlocked4xx, t.Blocked4xx},
+		{crawl.OutcomeBlocked5xx, t.Blocked5xx},
+		{crawl.OutcomeTimeout, t.Timeout},
+		{crawl.OutcomeFailed, t.Failed},
+		{crawl.OutcomeSkipped, t.Skipped},
+	}
+}
+
 // Attempts is the number of closed crawls.
 func (t Totals) Attempts() int64 {
 	return t.Success + t.Blocked4xx + t.Blocked5xx + t.Timeout + t.Failed + t.BlockedRobots + t.Skipped

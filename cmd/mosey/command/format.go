@@ -1,18 +1,15 @@
 package command
 
 import (
-	"fmt"
 	"io"
 	"math"
 	"os"
-	"strings"
 	"time"
 	"unicode/utf8"
 
 	"golang.org/x/term"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
-	"github.com/mosey-web/mosey/crawl"
 )
 
 // Rate measures pages a second over the last few seconds.
@@ -66,19 +63,6 @@ func PerSecond(n int64, d time.Duration) float64 {
 	return math.Round(float64(n)/d.Seconds()*10) / 10
 }
 
-// Size is a number of bytes for people.
-func Size(n int64) string {
-	const unit = 1000
-	if n < unit {
-		return fmt.Sprintf("%d B", n)
-	}
-	v, i := float64(n)/unit, 0
-	for ; v >= unit && i < len("kMGTP")-1; i++ {
-		v /= unit
-	}
-	return fmt.Sprintf("%.1f %cB", v, "kMGTP"[i])
-}
-
 // Fit cuts a line to a terminal's width.
 func Fit(s string, width int) string {
 	if utf8.RuneCountInString(s) < width {
@@ -86,13 +70,6 @@ func Fit(s string, width int) string {
 	}
 	return string([]rune(s)[:max(width-2, 0)]) + "…"
 }
-
-// OneLine is text of a row that is printed within a line: clean, and without a line
-// end with which it could pretend to be another.
-func OneLine(s string) string { return crawl.CleanText(s, oneLineMost) }
-
-// oneLineMost is beyond any text that is stored.
-const oneLineMost = 16 << 10
 
 // TerminalWidth is the width of a terminal, 80 where it cannot be told.
 func TerminalWidth(w io.Writer) int {
@@ -105,16 +82,4 @@ func TerminalWidth(w io.Writer) int {
 		return 80
 	}
 	return width
-}
-
-// Count is a number of things.
-func Count(n int64, thing string) string {
-	switch rest, isY := strings.CutSuffix(thing, "ry"); {
-	case n == 1:
-	case isY:
-		thing = rest + "ries"
-	default:
-		thing += "s"
-	}
-	return fmt.Sprintf("%d %s", n, thing)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/explain"
 )
 
 // DomainArgument is the domain that a host name or a URL names.
@@ -44,7 +45,7 @@ func NotAbsolute(err error) error {
 
 // UnknownPage is the error of a page that is not stored.
 func UnknownPage(u urls.URL) error {
-	return fmt.Errorf("page %s is "+NotKnown, u)
+	return fmt.Errorf("page %s is "+explain.NotKnown, u)
 }
 
 // RunPrefix tells the name of a run from that of a domain.
@@ -80,5 +81,3 @@ func NamedRun(ctx context.Context, store *db.Store, name string) (crawl.Run, err
 func UnknownRun(name string) error {
 	return wiring.Usagef("run %q does not exist; mosey status lists all", name)
 }
-
-const NotKnown = "not known: it was never seeded, and no crawled page links to it"

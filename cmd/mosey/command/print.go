@@ -6,18 +6,16 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
-	"time"
+
+	"github.com/mosey-web/mosey/internal/explain"
 )
 
 // RowTo writes rows of a name and what there is to say of it.
 func RowTo(w io.Writer) func(name, format string, args ...any) {
 	return func(name, format string, args ...any) {
-		fmt.Fprintf(w, "%s\t%s\n", OneLine(name), strings.TrimRight(OneLine(fmt.Sprintf(format, args...)), " "))
+		fmt.Fprintf(w, "%s\t%s\n", explain.OneLine(name), strings.TrimRight(explain.OneLine(fmt.Sprintf(format, args...)), " "))
 	}
 }
-
-// Stamp is a time as people read it, in their zone.
-func Stamp(t time.Time) string { return t.Local().Format(time.DateTime) }
 
 // Flush prints the rows of a table.
 func Flush(t *tabwriter.Writer) error {

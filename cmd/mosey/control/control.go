@@ -10,11 +10,11 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/cmd/mosey/command"
-	"github.com/mosey-web/mosey/cmd/mosey/show"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/politeness"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/explain"
 )
 
 // PauseCmd makes no request to a domain, or of a run, for a while.
@@ -32,7 +32,7 @@ func (p *PauseCmd) Run(ctx context.Context, e *command.Env) error {
 	}
 	end := ""
 	if !until.IsZero() {
-		end = " until " + command.Stamp(until)
+		end = " until " + explain.Stamp(until)
 	}
 	if name, is, err := runArgument(p.Name); err != nil {
 		return err
@@ -270,7 +270,7 @@ func lifted(ctx context.Context, e *command.Env, store *db.Store, name string) e
 		return err
 	}
 	if c, forbidden := facts.Domain.Controls.Forbidding(facts.Now); forbidden {
-		fmt.Fprintf(e.Stdout, "%s is still not crawled: %s\n", name, show.ControlLine(c))
+		fmt.Fprintf(e.Stdout, "%s is still not crawled: %s\n", name, explain.Control(c))
 		return nil
 	}
 	command.WakeDomain(ctx, e, store, name)

@@ -14,6 +14,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/lists"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/explain"
 	"github.com/mosey-web/mosey/workflows"
 )
 
@@ -74,7 +75,7 @@ func addToList(ctx context.Context, e *command.Env, store *db.Store, list lists.
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(e.Stdout, "%s on the %s list, %d of them new.\n", command.Count(int64(len(entries)), "entry"), list, added)
+	fmt.Fprintf(e.Stdout, "%s on the %s list, %d of them new.\n", explain.Count(int64(len(entries)), "entry"), list, added)
 	if list == lists.Allow && sizes[lists.Allow] == 0 {
 		fmt.Fprintln(e.Stdout, "Only what is on the allow list is crawled now, in all runs. To undo it:\n  mosey list remove allow --all")
 	}
@@ -177,7 +178,7 @@ func (l *listRemoveCmd) Run(ctx context.Context, e *command.Env) error {
 		if removed == 0 {
 			return fmt.Errorf("%s on the %s list: mosey list show %s shows what is", noneOf(l.Entries), l.List, l.List)
 		}
-		fmt.Fprintf(e.Stdout, "%s taken off the %s list.\n", command.Count(int64(removed), "entry"), l.List)
+		fmt.Fprintf(e.Stdout, "%s taken off the %s list.\n", explain.Count(int64(removed), "entry"), l.List)
 		goOnAll(ctx, e, store)
 		return nil
 	})
@@ -239,7 +240,7 @@ func (l *listShowCmd) Run(ctx context.Context, e *command.Env) error {
 				}
 				shown = true
 				_, err := fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n",
-					list, entry.Entry, command.OneLine(entry.SetBy), command.Stamp(entry.SetAt), command.OneLine(entry.Reason))
+					list, entry.Entry, explain.OneLine(entry.SetBy), explain.Stamp(entry.SetAt), explain.OneLine(entry.Reason))
 				return err
 			})
 			if err != nil {

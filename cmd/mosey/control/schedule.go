@@ -14,6 +14,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/seeds"
 	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/internal/explain"
 	"github.com/mosey-web/mosey/workflows"
 )
 
@@ -111,14 +112,14 @@ func (s *scheduleListCmd) Run(ctx context.Context, e *command.Env) error {
 			if t.IsZero() {
 				return "-"
 			}
-			return command.Stamp(t)
+			return explain.Stamp(t)
 		}
 		for _, one := range all {
 			does := map[string]string{workflows.SeedWorkflowName: "seeds", workflows.RecrawlWorkflowName: "fetches again"}[one.Workflow]
 			if one.Paused {
 				does += " (paused)"
 			}
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", command.OneLine(one.Name), does, command.OneLine(one.Run), at(one.Last), at(one.Next))
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", explain.OneLine(one.Name), does, explain.OneLine(one.Run), at(one.Last), at(one.Next))
 		}
 		return command.Flush(t)
 	})

@@ -19,6 +19,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/explain"
 	"github.com/mosey-web/mosey/internal/picture"
 )
 
@@ -153,15 +154,15 @@ func imageFacts(r report.ImageRow) string {
 	if r.Frames > 1 {
 		format += fmt.Sprintf(" (%d frames)", r.Frames)
 	}
-	return fmt.Sprintf("%d×%d\t%s\t%s", r.Width, r.Height, format, command.Size(r.Bytes))
+	return fmt.Sprintf("%d×%d\t%s\t%s", r.Width, r.Height, format, explain.Size(r.Bytes))
 }
 
 // imageWords are its URL, and what the page says that names it.
 func imageWords(r report.ImageRow) string {
-	words := []string{command.OneLine(r.URL)}
+	words := []string{explain.OneLine(r.URL)}
 	for _, text := range []string{r.Alt, r.Caption} {
 		if text != "" {
-			words = append(words, strconv.Quote(command.Fit(command.OneLine(text), imageTextShown)))
+			words = append(words, strconv.Quote(command.Fit(explain.OneLine(text), imageTextShown)))
 		}
 	}
 	return strings.Join(words, "  ")
@@ -266,9 +267,9 @@ func (c *imagesSimilarCmd) Run(ctx context.Context, e *command.Env) error {
 		for _, n := range near {
 			words := imageWords(n.ImageRow)
 			if n.Images > 1 {
-				words += fmt.Sprintf("  (and %s with the same bytes)", command.Count(n.Images-1, "URL"))
+				words += fmt.Sprintf("  (and %s with the same bytes)", explain.Count(n.Images-1, "URL"))
 			}
-			fmt.Fprintf(t, "%s\t%s\t%s\n", command.Count(int64(n.Distance), "bit"), imageFacts(n.ImageRow), words)
+			fmt.Fprintf(t, "%s\t%s\t%s\n", explain.Count(int64(n.Distance), "bit"), imageFacts(n.ImageRow), words)
 		}
 		return command.Flush(t)
 	})
@@ -302,14 +303,14 @@ func (c *imagesSimilarCmd) content(ctx context.Context, store *db.Store) (crawl.
 		return known, fmt.Errorf("%s: no image with that SHA-256 was recorded; mosey images --json lists those that were", c.What)
 	case errors.Is(err, crawl.ErrNotFound):
 		// Its request may have failed, or be still to come.
-		what := command.OneLine(c.What)
+		what := explain.OneLine(c.What)
 		return known, fmt.Errorf("%s: no image was recorded under that; mosey why %s says what became of it", what, what)
 	case err != nil:
 		return known, err
 	case known.PHash == nil:
-		return known, fmt.Errorf("%s: it has no hash: %s", command.OneLine(c.What), known.Undecoded)
+		return known, fmt.Errorf("%s: it has no hash: %s", explain.OneLine(c.What), known.Undecoded)
 	case known.Flat:
-		return known, fmt.Errorf("%s: there is too little in the picture to tell it from others", command.OneLine(c.What))
+		return known, fmt.Errorf("%s: there is too little in the picture to tell it from others", explain.OneLine(c.What))
 	}
 	return known, nil
 }
@@ -361,11 +362,11 @@ func (c *imagesDuplicatesCmd) Run(ctx context.Context, e *command.Env) error {
 		for _, i := range copies {
 			what := "the same bytes, " + i.SHA256
 			if c.Alike {
-				what = fmt.Sprintf("%s that look the same, %s", command.Count(i.Contents, "file"), i.PHash)
+				what = fmt.Sprintf("%s that look the same, %s", explain.Count(i.Contents, "file"), i.PHash)
 			}
-			fmt.Fprintf(e.Stdout, "%s: %s\n", command.Count(i.Images, "URL"), what)
+			fmt.Fprintf(e.Stdout, "%s: %s\n", explain.Count(i.Images, "URL"), what)
 			for _, u := range i.URLs {
-				fmt.Fprintf(e.Stdout, "  %s\n", command.OneLine(u))
+				fmt.Fprintf(e.Stdout, "  %s\n", explain.OneLine(u))
 			}
 		}
 		return nil

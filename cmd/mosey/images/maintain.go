@@ -9,6 +9,7 @@ import (
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/explain"
 	"github.com/mosey-web/mosey/internal/imagestore"
 )
 
@@ -69,13 +70,13 @@ func (f Maintained) print(w io.Writer, images *imagestore.Store) {
 	if f.DryRun {
 		deleted, noted = "to delete", "to be noted"
 	}
-	fmt.Fprintf(w, "%s in %s, %s\n", command.Count(f.Objects, "object"), images, command.Size(f.Bytes))
-	fmt.Fprintf(w, "%s that nothing refers to, %s: %s\n", command.Count(f.Orphans, "object"), command.Size(f.OrphanBytes), deleted)
+	fmt.Fprintf(w, "%s in %s, %s\n", explain.Count(f.Objects, "object"), images, explain.Size(f.Bytes))
+	fmt.Fprintf(w, "%s that nothing refers to, %s: %s\n", explain.Count(f.Orphans, "object"), explain.Size(f.OrphanBytes), deleted)
 	if f.Leftovers > 0 {
-		fmt.Fprintf(w, "%s left by what was killed, %s: %s\n", command.Count(f.Leftovers, "file"), command.Size(f.LeftoverBytes), deleted)
+		fmt.Fprintf(w, "%s left by what was killed, %s: %s\n", explain.Count(f.Leftovers, "file"), explain.Size(f.LeftoverBytes), deleted)
 	}
-	fmt.Fprintf(w, "%s missing: %s\n", command.Count(f.Lost, "image"), noted)
+	fmt.Fprintf(w, "%s missing: %s\n", explain.Count(f.Lost, "image"), noted)
 	if f.Others > 0 {
-		fmt.Fprintf(w, "%s not Mosey's: left alone\n", command.Count(int64(f.Others), "object"))
+		fmt.Fprintf(w, "%s not Mosey's: left alone\n", explain.Count(int64(f.Others), "object"))
 	}
 }

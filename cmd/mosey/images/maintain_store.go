@@ -11,6 +11,7 @@ import (
 	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/explain"
 	"github.com/mosey-web/mosey/internal/imagestore"
 )
 
@@ -63,7 +64,7 @@ func (m *maintenance) look(ctx context.Context) (err error) {
 		}
 		m.found.Objects++
 		m.found.Bytes += o.Bytes
-		m.view.Show(func(time.Time) string { return command.Count(m.found.Objects, "object") })
+		m.view.Show(func(time.Time) string { return explain.Count(m.found.Objects, "object") })
 		if !o.Thumbnail {
 			if err := expected.upto(ctx, o.SHA256); err != nil {
 				return err
@@ -141,9 +142,9 @@ const doubtLeast = 10
 
 // doubt refuses to set right what looks like the store of another database.
 func (m *maintenance) doubt() error {
-	wrong, what := m.found.Lost, command.Count(m.found.Lost, "image")+" are missing"
+	wrong, what := m.found.Lost, explain.Count(m.found.Lost, "image")+" are missing"
 	if m.found.Orphans > wrong {
-		wrong, what = m.found.Orphans, command.Count(m.found.Orphans, "object")+" are referred to by nothing"
+		wrong, what = m.found.Orphans, explain.Count(m.found.Orphans, "object")+" are referred to by nothing"
 	}
 	if wrong < doubtLeast || wrong <= m.right || m.Force {
 		return nil

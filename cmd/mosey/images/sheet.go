@@ -18,6 +18,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/explain"
 	"github.com/mosey-web/mosey/internal/imagestore"
 	"github.com/mosey-web/mosey/internal/picture"
 )
@@ -73,7 +74,7 @@ func (c *imagesSheetCmd) Run(ctx context.Context, e *command.Env) error {
 		if err != nil {
 			return err
 		}
-		s := sheet{Made: time.Now().Format(time.DateTime), Title: command.Count(int64(len(rows)), "image")}
+		s := sheet{Made: time.Now().Format(time.DateTime), Title: explain.Count(int64(len(rows)), "image")}
 		if f.Domain != "" {
 			s.Title += " of " + f.Domain
 		}
@@ -148,8 +149,8 @@ func (p *sheetPictures) all(ctx context.Context, e *command.Env, rows []report.I
 	for n, r := range rows {
 		view.Show(func(time.Time) string { return fmt.Sprintf("%d of %d", n, len(rows)) })
 		shown[n] = sheetImage{
-			URL: r.URL, Source: r.Source, Words: command.OneLine(cmp.Or(r.Alt, r.Caption)),
-			Facts: fmt.Sprintf("%d×%d %s, %s", r.Width, r.Height, r.Format, command.Size(r.Bytes)),
+			URL: r.URL, Source: r.Source, Words: explain.OneLine(cmp.Or(r.Alt, r.Caption)),
+			Facts: fmt.Sprintf("%d×%d %s, %s", r.Width, r.Height, r.Format, explain.Size(r.Bytes)),
 		}
 		var err error
 		if shown[n].Picture, err = p.of(ctx, r); err != nil {
@@ -164,11 +165,11 @@ func (p *sheetPictures) all(ctx context.Context, e *command.Env, rows []report.I
 
 // report says what is on the sheet.
 func (p *sheetPictures) report(w io.Writer, name string, rows int) {
-	fmt.Fprintf(w, "%s: %s, %d of them with a picture.\n", name, command.Count(int64(rows), "image"), p.kept)
+	fmt.Fprintf(w, "%s: %s, %d of them with a picture.\n", name, explain.Count(int64(rows), "image"), p.kept)
 	if p.damaged > 0 {
 		are := map[bool]string{true: "is", false: "are"}[p.damaged == 1]
 		fmt.Fprintf(w, "%s %s damaged in the store, as %s: once such an object is deleted, mosey maintain has the image fetched again.\n",
-			command.Count(p.damaged, "image"), are, p.example)
+			explain.Count(p.damaged, "image"), are, p.example)
 	}
 	if p.kept+int(p.damaged) < rows {
 		fmt.Fprintln(w, "Pictures are kept by crawls with --set thumbnails=on or --images store.")

@@ -12,11 +12,11 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/cmd/mosey/command"
-	"github.com/mosey-web/mosey/cmd/mosey/show"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/explain"
 	"github.com/mosey-web/mosey/workflows"
 )
 
@@ -124,7 +124,7 @@ func idle(before, last report.Progress) error {
 	if last.Status != crawl.RunDone || last.Attempts() > before.Attempts() || last.Detail == nil || last.TroubledTotal == 0 {
 		return nil
 	}
-	return fmt.Errorf("run %s could not request anything: %s", last.Name, show.TroubledLine(last.Troubled[0]))
+	return fmt.Errorf("run %s could not request anything: %s", last.Name, explain.Troubled(last.Troubled[0]))
 }
 
 func (c *CrawlCmd) resumeCommand(e *command.Env) string {

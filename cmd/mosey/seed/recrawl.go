@@ -14,6 +14,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/explain"
 )
 
 // RecrawlCmd asks for pages again.
@@ -53,13 +54,13 @@ func (r *RecrawlCmd) Run(ctx context.Context, e *command.Env) (err error) {
 		line, pending := command.NewProgressLine(e), 0
 		err = store.RecrawlOlder(ctx, run.ID, r.Domain, time.Now().Add(-age), crawl.RecrawlProgress{}, func(p crawl.RecrawlProgress) {
 			pending = p.Pending
-			line.Show(func(time.Time) string { return command.Count(int64(pending), "page") + " pending" })
+			line.Show(func(time.Time) string { return explain.Count(int64(pending), "page") + " pending" })
 		})
 		line.Clear()
 		if err != nil {
-			return fmt.Errorf("stopped after %s: %w", command.Count(int64(pending), "page"), err)
+			return fmt.Errorf("stopped after %s: %w", explain.Count(int64(pending), "page"), err)
 		}
-		fmt.Fprintf(e.Stdout, "%s of run %s to fetch again.\n", command.Count(int64(pending), "page"), run.Name)
+		fmt.Fprintf(e.Stdout, "%s of run %s to fetch again.\n", explain.Count(int64(pending), "page"), run.Name)
 		if run, err = store.Run(ctx, run.Name); err != nil {
 			return err
 		}
@@ -129,10 +130,10 @@ func (r *RecrawlCmd) printOutdated(e *command.Env, due report.Outdated) error {
 	if due.Pages == 0 {
 		fmt.Fprintln(e.Stdout, "No page has to be read again.")
 	} else {
-		fmt.Fprintf(e.Stdout, "%s of %s to be read again.\n", command.Count(due.Pages, "page"), command.Count(due.Domains, "domain"))
+		fmt.Fprintf(e.Stdout, "%s of %s to be read again.\n", explain.Count(due.Pages, "page"), explain.Count(due.Domains, "domain"))
 	}
 	if due.Closed > 0 {
-		fmt.Fprintf(e.Stdout, "%s more of domains that are paused, stopped, blocked or given up.\n", command.Count(due.Closed, "page"))
+		fmt.Fprintf(e.Stdout, "%s more of domains that are paused, stopped, blocked or given up.\n", explain.Count(due.Closed, "page"))
 	}
 	return nil
 }

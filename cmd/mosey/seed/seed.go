@@ -15,6 +15,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/seeds"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/explain"
 	"github.com/mosey-web/mosey/internal/seedfile"
 	"github.com/mosey-web/mosey/workflows"
 )
@@ -80,7 +81,7 @@ func (s *Cmd) Run(ctx context.Context, e *command.Env) error {
 	switch {
 	case errors.Is(err, context.Canceled):
 		return fmt.Errorf("stopped after %s; what is stored stays, and the same command goes on from there",
-			command.Count(int64(out.Added+out.Known+out.Listed), "seed"))
+			explain.Count(int64(out.Added+out.Known+out.Listed), "seed"))
 	case err != nil:
 		return err
 	}
@@ -176,7 +177,7 @@ func (s *Cmd) print(e *command.Env, out seeded) error {
 		return command.PrintJSON(e.Stdout, out)
 	}
 	line := fmt.Sprintf("%s added to run %s in %s",
-		command.Count(int64(out.Added), "seed"), s.Run_, time.Duration(out.Took).Round(time.Second/10))
+		explain.Count(int64(out.Added), "seed"), s.Run_, time.Duration(out.Took).Round(time.Second/10))
 	if out.Known > 0 {
 		line += fmt.Sprintf(", %d known already", out.Known)
 	}

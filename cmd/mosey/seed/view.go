@@ -11,10 +11,10 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/cmd/mosey/command"
-	"github.com/mosey-web/mosey/cmd/mosey/show"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/internal/explain"
 )
 
 const (
@@ -85,11 +85,11 @@ func (v *view) begin(run crawl.Run, uiURL string, seeds int, before report.Total
 // would end a run unseen and leave holes in an index.
 func plan(run crawl.Run, seeds int, detached bool) []string {
 	set, usual := run.Settings, settings.Settings{}.WithDefaults()
-	lines := []string{fmt.Sprintf("Run %s: %s, delay %s, scope %s", run.Name, command.Count(int64(seeds), "seed"), set.Delay, *set.Scope)}
+	lines := []string{fmt.Sprintf("Run %s: %s, delay %s, scope %s", run.Name, explain.Count(int64(seeds), "seed"), set.Delay, *set.Scope)}
 	var others []string
 	for _, s := range settings.All() {
 		if value := s.Of(set); value != s.Of(usual) && s.Name != "delay" && s.Name != "scope" {
-			others = append(others, s.Name+"="+command.OneLine(value))
+			others = append(others, s.Name+"="+explain.OneLine(value))
 		}
 	}
 	if len(others) > 0 {
@@ -135,7 +135,7 @@ func (v *view) end(p report.Progress) {
 		v.emit(Event{Event: "summary", Progress: p, Call: p.Since(v.before), PagesPerSecond: v.rate.Overall()})
 		return
 	}
-	fmt.Fprint(v.e.Stdout, show.Summary(p, p.Since(v.before), time.Since(v.began)))
+	fmt.Fprint(v.e.Stdout, explain.Summary(p, p.Since(v.before), time.Since(v.began)))
 }
 
 func (v *view) close() {
@@ -161,15 +161,15 @@ func (v *view) emit(x any) {
 
 func (v *view) line(p report.Progress, call report.Totals) string {
 	text := fmt.Sprintf("%s  %s (%.1f/s), %s active, %d pending, %d in flight; %s",
-		time.Since(v.began).Round(time.Second), command.Count(call.Requests(), "page"), v.rate.PerSecond(),
-		command.Count(p.Active, "domain"), p.Pending, p.InFlight, show.Tally(call))
+		time.Since(v.began).Round(time.Second), explain.Count(call.Requests(), "page"), v.rate.PerSecond(),
+		explain.Count(p.Active, "domain"), p.Pending, p.InFlight, explain.Tally(call))
 	if len(p.Outages) > 0 {
-		text += "; the network " + show.OutageLine(p.Outages[0])
+		text += "; the network " + explain.Outage(p.Outages[0])
 	}
 	// where nothing moves, say what is waited for
 	asked := call.Requests() + call.ImagesAsked
 	if stuck := asked == v.last; stuck && len(p.Waiting) > 0 {
-		text += "; waiting: " + show.WaitLine(p.Waiting[0], time.Now())
+		text += "; waiting: " + explain.Wait(p.Waiting[0], time.Now())
 	}
 	v.last = asked
 	return text
@@ -187,25 +187,25 @@ func (v *view) clear() {
 func (v *view) draw(p report.Progress, call report.Totals, now time.Time) {
 	lines := []string{
 		fmt.Sprintf("%-8s %s, %.1f pages/s, %s",
-			time.Since(v.began).Round(time.Second), command.Count(call.Requests(), "page"), v.rate.PerSecond(), command.Size(call.Bytes)),
+			time.Since(v.began).Round(time.Second), explain.Count(call.Requests(), "page"), v.rate.PerSecond(), explain.Size(call.Bytes)),
 		fmt.Sprintf("%-8s %d active of %d found; %s pending, %d in flight, %d deferred",
-			"domains", p.Active, p.Domains, command.Count(p.Pending, "page"), p.InFlight, p.Deferred),
-		fmt.Sprintf("%-8s %s", "outcomes", show.Outcomes(call)),
+			"domains", p.Active, p.Domains, explain.Count(p.Pending, "page"), p.InFlight, p.Deferred),
+		fmt.Sprintf("%-8s %s", "outcomes", explain.Outcomes(call)),
 	}
-	if images := show.ImageTotals(call); images != "" {
+	if images := explain.ImageTotals(call); images != "" {
 		lines = append(lines, fmt.Sprintf("%-8s %s", "images", images))
 	}
 	if v.before.Attempts() > 0 {
-		lines = append(lines, fmt.Sprintf("%-8s %s", "in all", show.WholeRun(p.Totals)))
+		lines = append(lines, fmt.Sprintf("%-8s %s", "in all", explain.WholeRun(p.Totals)))
 	}
 	for i, w := range p.Waiting {
 		if i == waitsDrawn {
 			break
 		}
-		lines = append(lines, fmt.Sprintf("%-8s %s", "waiting", show.WaitLine(w, now)))
+		lines = append(lines, fmt.Sprintf("%-8s %s", "waiting", explain.Wait(w, now)))
 	}
 	for _, o := range p.Outages {
-		lines = append(lines, fmt.Sprintf("%-8s %s", "network", show.OutageLine(o)))
+		lines = append(lines, fmt.Sprintf("%-8s %s", "network", explain.Outage(o)))
 	}
 	if v.uiURL != "" {
 		lines = append(lines, fmt.Sprintf("%-8s %s", "ui", v.uiURL))

@@ -8,11 +8,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/cmd/mosey/command"
-	"github.com/mosey-web/mosey/cmd/mosey/show"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/internal/explain"
 	"github.com/mosey-web/mosey/test/output"
 )
 
@@ -151,7 +151,7 @@ func TestSummary(t *testing.T) {
 	p.Status, p.Reason, p.Deferred = crawl.RunStopped, "stopped from the command line", 1
 	const took = 65_210 * time.Millisecond
 	head := "Run small-web is stopped (stopped from the command line) after 1m5.2s: 3 pages of 10 domains, 1.5 kB\n  3 success\n"
-	require.Equal(t, head+"  1 page pending, 1 of them deferred\n", show.Summary(p, p.Totals, took))
+	require.Equal(t, head+"  1 page pending, 1 of them deferred\n", explain.Summary(p, p.Totals, took))
 
 	p.Detail = &report.Detail{
 		Troubled: []report.Troubled{
@@ -166,12 +166,12 @@ func TestSummary(t *testing.T) {
 		NoFollowDomains: []string{"e.example"},
 	}
 	require.Equal(t, head+"  1 page pending, 1 of them deferred\n"+
-		"  b.example is deferred until "+command.Stamp(until)+": retry-after\n"+
-		"  https://c.example: its robots.txt cannot be read, and is asked for again from "+command.Stamp(until)+" on: answered 500\n"+
+		"  b.example is deferred until "+explain.Stamp(until)+": retry-after\n"+
+		"  https://c.example: its robots.txt cannot be read, and is asked for again from "+explain.Stamp(until)+" on: answered 500\n"+
 		"  and 5 more: mosey status small-web names them\n"+
-		"  d.example: it is paused: set by ann on "+command.Stamp(until)+": a quiet night\n"+
+		"  d.example: it is paused: set by ann on "+explain.Stamp(until)+": a quiet night\n"+
 		"  e.example: its publisher lets no link be followed (nofollow) on any page that was read; mosey why URL tells by what\n",
-		show.Summary(p, p.Totals, took))
+		explain.Summary(p, p.Totals, took))
 
 	p.Detail, p.Pending = nil, 0
 	before := report.Totals{Success: 1, Asked: 1, Bytes: 500, Skipped: 1, Skips: map[reasons.Reason]int64{reasons.Trap: 1}}
@@ -183,7 +183,7 @@ func TestSummary(t *testing.T) {
 		"  2 pages skipped: fresh (their servers said that they stay as they are; mosey why URL tells until when)\n"+
 		"  2 pages not requested: robots.txt, or what else their publisher says, forbids it (mosey why URL tells by which line)\n"+
 		"  in all calls: 3 pages, 1.5 kB; 3 success, 2 blocked_robots, 6 skipped\n",
-		show.Summary(p, p.Since(before), took))
+		explain.Summary(p, p.Since(before), took))
 
 	p.Skipped, p.BlockedRobots, p.ImagesFound, p.ImagesAsked, p.ImagesStored = 0, 0, 33, 21, 16
 	p.Skips = map[reasons.Reason]int64{reasons.ImageBudget: 12, reasons.ImagesOff: 1}
@@ -194,24 +194,24 @@ func TestSummary(t *testing.T) {
 		"  12 images skipped: image-budget (over the budget of their domain; a larger max_images_per_domain fetches them)\n"+
 		"  1 image skipped: images-off (the run does not fetch them any more; --images metadata does)\n"+
 		"  in all calls: 3 pages, 1.5 kB; 3 success; images: named 33 times, 21 requests, 16 recorded\n",
-		show.Summary(p, p.Since(before), took))
+		explain.Summary(p, p.Since(before), took))
 }
 
 func TestWaitLine(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	w := report.Waiting{Domain: "a.example", Reason: reasons.Delay, Until: now.Add(time.Second)}
-	require.Equal(t, "a.example for 1s (delay)", show.WaitLine(w, now))
-	require.Equal(t, "a.example is being asked", show.WaitLine(w, now.Add(time.Second)))
+	require.Equal(t, "a.example for 1s (delay)", explain.Wait(w, now))
+	require.Equal(t, "a.example is being asked", explain.Wait(w, now.Add(time.Second)))
 	w.InFlight = true
-	require.Equal(t, "a.example is being asked", show.WaitLine(w, now))
+	require.Equal(t, "a.example is being asked", explain.Wait(w, now))
 }
 
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "none yet", show.Outcomes(report.Totals{}))
+	require.Equal(t, "none yet", explain.Outcomes(report.Totals{}))
 	require.Equal(t, "1 success, 2 blocked_robots, 3 blocked_4xx, 4 blocked_5xx, 5 timeout, 6 failed, 7 skipped",
-		show.Outcomes(report.Totals{
+		explain.Outcomes(report.Totals{
 			Success: 1, BlockedRobots: 2, Blocked4xx: 3, Blocked5xx: 4, Timeout: 5, Failed: 6, Skipped: 7,
 		}))
 }
@@ -224,15 +224,15 @@ func TestFormat(t *testing.T) {
 		for n, want := range map[int64]string{
 			0: "0 B", 999: "999 B", 1000: "1.0 kB", 1_500_000: "1.5 MB", 2_000_000_000_000_000_000: "2000.0 PB",
 		} {
-			require.Equal(t, want, command.Size(n))
+			require.Equal(t, want, explain.Size(n))
 		}
 	})
 
 	t.Run("Counts", func(t *testing.T) {
 		t.Parallel()
-		require.Equal(t, "0 pages", command.Count(0, "page"))
-		require.Equal(t, "1 page", command.Count(1, "page"))
-		require.Equal(t, "-1 pages", command.Count(-1, "page"))
+		require.Equal(t, "0 pages", explain.Count(0, "page"))
+		require.Equal(t, "1 page", explain.Count(1, "page"))
+		require.Equal(t, "-1 pages", explain.Count(-1, "page"))
 	})
 
 	t.Run("Widths", func(t *testing.T) {

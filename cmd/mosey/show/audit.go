@@ -12,6 +12,7 @@ import (
 	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/explain"
 )
 
 // AuditCmd proves from the stored rows how hosts were treated.
@@ -55,7 +56,7 @@ func (c *AuditCmd) Run(ctx context.Context, e *command.Env) error {
 func printAudit(w io.Writer, a report.Audit) {
 	gaps := func(name string, g report.Gaps) {
 		fmt.Fprintf(w, "%-12s %s, %s, %s\n", name,
-			command.Count(g.Requests, "request"), command.Count(g.Gaps, "gap"), command.Count(g.Violations, "violation"))
+			explain.Count(g.Requests, "request"), explain.Count(g.Gaps, "gap"), explain.Count(g.Violations, "violation"))
 		if g.Gaps > 0 {
 			fmt.Fprintf(w, "%-12s min %s, median %s, p99 %s; beyond what was due: median %s, p99 %s\n", "",
 				millis(g.Min), millis(g.P50), millis(g.P99), millis(g.OverP50), millis(g.OverP99))
@@ -67,14 +68,14 @@ func printAudit(w io.Writer, a report.Audit) {
 	if a.Registered.Requests > 0 {
 		gaps("registered", a.Registered)
 	}
-	fmt.Fprintf(w, "%-12s %s asked for a wait, %d not obeyed\n", "retry-after", command.Count(a.RetryAfters, "answer"), a.RetryAfterViolations)
+	fmt.Fprintf(w, "%-12s %s asked for a wait, %d not obeyed\n", "retry-after", explain.Count(a.RetryAfters, "answer"), a.RetryAfterViolations)
 	fmt.Fprintf(w, "%-12s %s decided again, %s\n", "robots.txt",
-		command.Count(a.RobotsChecked, "page request"), command.Count(a.RobotsViolations, "violation"))
+		explain.Count(a.RobotsChecked, "page request"), explain.Count(a.RobotsViolations, "violation"))
 	if a.Lost > 0 {
-		fmt.Fprintf(w, "%-12s %s of workers that died\n", "lost", command.Count(a.Lost, "request"))
+		fmt.Fprintf(w, "%-12s %s of workers that died\n", "lost", explain.Count(a.Lost, "request"))
 	}
 	for _, v := range a.Violations {
-		fmt.Fprintf(w, "%s  %s: %s: %s\n", v.At.Local().Format(time.DateTime), v.Kind, v.Key, command.OneLine(v.What))
+		fmt.Fprintf(w, "%s  %s: %s: %s\n", v.At.Local().Format(time.DateTime), v.Kind, v.Key, explain.OneLine(v.What))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/explain"
 )
 
 // CrawlsCmd shows the history.
@@ -52,9 +53,9 @@ func (c *CrawlsCmd) Run(ctx context.Context, e *command.Env) error {
 		}
 		t := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
 		for _, one := range crawls {
-			line := fmt.Sprintf("%s\t%s\t%s", command.Stamp(one.CompletedAt), command.OneLine(result(one)), command.OneLine(one.URL))
+			line := fmt.Sprintf("%s\t%s\t%s", explain.Stamp(one.CompletedAt), explain.OneLine(explain.Attempt(one)), explain.OneLine(one.URL))
 			if one.Error != "" {
-				line += ": " + command.OneLine(one.Error)
+				line += ": " + explain.OneLine(one.Error)
 			}
 			fmt.Fprintln(t, line)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/explain"
 )
 
 // DomainsCmd lists domains, and puts right what is kept of them.
@@ -78,10 +79,10 @@ func printListing(e *command.Env, all []report.DomainListing) error {
 			errs, took = fmt.Sprintf("%.0f %%", *d.ErrorRate*100), time.Duration(d.AvgResponse).String()
 		}
 		if !d.Last.IsZero() {
-			last = command.Stamp(d.Last)
+			last = explain.Stamp(d.Last)
 		}
 		fmt.Fprintf(t, "%s\t%s\t%.3f\t%s\t%d\t%d\t%s\t%s\t%s\t%s\n",
-			command.OneLine(d.Domain), d.Status, d.Score, rank, d.Crawled, d.Discovered, errs, took, last, command.OneLine(d.Reason))
+			explain.OneLine(d.Domain), d.Status, d.Score, rank, d.Crawled, d.Discovered, errs, took, last, explain.OneLine(d.Reason))
 	}
 	return command.Flush(t)
 }
@@ -147,7 +148,7 @@ func (d *domainsReleaseCmd) Run(ctx context.Context, e *command.Env) error {
 		if len(names) > 0 && len(released) == 0 {
 			return fmt.Errorf("no claim on %s: mosey domain %s tells what holds", strings.Join(names, ", "), names[0])
 		}
-		fmt.Fprintf(e.Stdout, "%s ended.\n", command.Count(int64(len(released)), "claim"))
+		fmt.Fprintf(e.Stdout, "%s ended.\n", explain.Count(int64(len(released)), "claim"))
 		for _, name := range released {
 			command.WakeDomain(ctx, e, store, name)
 		}

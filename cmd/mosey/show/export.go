@@ -18,6 +18,7 @@ import (
 	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/explain"
 	"github.com/mosey-web/mosey/internal/export"
 )
 
@@ -183,7 +184,7 @@ func (c *ExportCmd) stopped(p export.Progress) error {
 	switch {
 	case c.directory():
 		return fmt.Errorf("stopped: %s has %d %s in %s; the same command goes on from there",
-			c.Out, rows, c.What, command.Count(int64(p.Before.Files+p.Files), "file"))
+			c.Out, rows, c.What, explain.Count(int64(p.Before.Files+p.Files), "file"))
 	case c.Out == stdoutName:
 		return fmt.Errorf("stopped after %d %s", rows, c.What)
 	}
@@ -209,7 +210,7 @@ func newExportView(e *command.Env, what string) *exportView {
 func (v *exportView) progress(p export.Progress) {
 	v.Show(func(now time.Time) string {
 		v.rate.Add(now, p.Rows)
-		return fmt.Sprintf("%d %s, %s, %.0f a second", p.Before.Rows+p.Rows, v.what, command.Size(p.Bytes), v.rate.PerSecond())
+		return fmt.Sprintf("%d %s, %s, %.0f a second", p.Before.Rows+p.Rows, v.what, explain.Size(p.Bytes), v.rate.PerSecond())
 	})
 }
 
@@ -217,11 +218,11 @@ func (v *exportView) summary(p export.Progress) string {
 	took := time.Since(v.began)
 	line := fmt.Sprintf("%d %s", p.Rows, v.what)
 	if p.Files > 0 {
-		line += " in " + command.Count(int64(p.Files), "file")
+		line += " in " + explain.Count(int64(p.Files), "file")
 	}
-	line += fmt.Sprintf(", %s, in %s (%.0f a second)", command.Size(p.Bytes), took.Round(10*time.Millisecond), command.PerSecond(p.Rows, took))
+	line += fmt.Sprintf(", %s, in %s (%.0f a second)", explain.Size(p.Bytes), took.Round(10*time.Millisecond), command.PerSecond(p.Rows, took))
 	if p.Before.Files > 0 {
-		line += fmt.Sprintf("; with %d from before in %s", p.Before.Rows, command.Count(int64(p.Before.Files), "file"))
+		line += fmt.Sprintf("; with %d from before in %s", p.Before.Rows, explain.Count(int64(p.Before.Files), "file"))
 	}
 	return line
 }

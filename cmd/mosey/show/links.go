@@ -12,6 +12,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/explain"
 )
 
 // LinksCmd shows who links to whom.
@@ -55,7 +56,7 @@ func (c *LinksCmd) Run(ctx context.Context, e *command.Env) error {
 // printRank tells what mosey rank has made of it.
 func printRank(w io.Writer, r crawl.Rank) {
 	if r.Domains > 0 {
-		fmt.Fprintf(w, "score %.3f, by links from %s\n", r.Score, command.Count(int64(r.Domains), "registered domain"))
+		fmt.Fprintf(w, "score %.3f, by links from %s\n", r.Score, explain.Count(int64(r.Domains), "registered domain"))
 	}
 }
 
@@ -64,12 +65,12 @@ func printLinks(w io.Writer, heading string, links []report.Link) error {
 	for _, l := range links {
 		domains[l.Domain] = true
 	}
-	fmt.Fprintf(w, "%s %s of %s\n", heading, command.Count(int64(len(links)), "page"), command.Count(int64(len(domains)), "domain"))
+	fmt.Fprintf(w, "%s %s of %s\n", heading, explain.Count(int64(len(links)), "page"), explain.Count(int64(len(domains)), "domain"))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, l := range links {
-		parts := []string{"  " + command.OneLine(l.URL)}
+		parts := []string{"  " + explain.OneLine(l.URL)}
 		if l.Anchor != "" {
-			parts = append(parts, fmt.Sprintf("\t%q", command.OneLine(l.Anchor)))
+			parts = append(parts, fmt.Sprintf("\t%q", explain.OneLine(l.Anchor)))
 		}
 		if l.Kind != "link" {
 			parts = append(parts, " "+l.Kind)
@@ -81,7 +82,7 @@ func printLinks(w io.Writer, heading string, links []report.Link) error {
 			parts = append(parts, " "+mark)
 		}
 		if !l.GoneAt.IsZero() {
-			parts = append(parts, " gone since "+command.Stamp(l.GoneAt))
+			parts = append(parts, " gone since "+explain.Stamp(l.GoneAt))
 		}
 		fmt.Fprintln(t, strings.Join(parts, ""))
 	}
@@ -110,15 +111,15 @@ func (c *LinksCmd) ofDomain(ctx context.Context, e *command.Env) error {
 }
 
 func printDomains(w io.Writer, heading string, domains []report.Links) error {
-	fmt.Fprintf(w, "%s %s\n", heading, command.Count(int64(len(domains)), "domain"))
+	fmt.Fprintf(w, "%s %s\n", heading, explain.Count(int64(len(domains)), "domain"))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, d := range domains {
-		parts := []string{fmt.Sprintf("  %s\t%s", d.Domain, command.Count(d.Links, "link"))}
+		parts := []string{fmt.Sprintf("  %s\t%s", d.Domain, explain.Count(d.Links, "link"))}
 		if d.NoFollow > 0 {
 			parts = append(parts, fmt.Sprintf(", %d nofollow", d.NoFollow))
 		}
 		for _, a := range d.Anchors {
-			parts = append(parts, fmt.Sprintf(" %q", command.OneLine(a)))
+			parts = append(parts, fmt.Sprintf(" %q", explain.OneLine(a)))
 		}
 		fmt.Fprintln(t, strings.Join(parts, ""))
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/explain"
 )
 
 // PageCmd shows what is known about a page.
@@ -54,10 +55,10 @@ func printPage(w io.Writer, r report.Page) error {
 		row("description", "%q", r.Description)
 	}
 	if !r.Published.IsZero() {
-		row("published", "%s", command.Stamp(r.Published))
+		row("published", "%s", explain.Stamp(r.Published))
 	}
 	if !r.Modified.IsZero() {
-		row("modified", "%s", command.Stamp(r.Modified))
+		row("modified", "%s", explain.Stamp(r.Modified))
 	}
 	if r.Canonical != "" {
 		row("canonical", "%s", r.Canonical)
@@ -75,20 +76,20 @@ func printPage(w io.Writer, r report.Page) error {
 		row("usage", "%s", r.Usage)
 	}
 	if !r.FreshUntil.IsZero() {
-		row("fresh until", "%s", command.Stamp(r.FreshUntil))
+		row("fresh until", "%s", explain.Stamp(r.FreshUntil))
 	}
 	if r.Trap.Rule != "" {
 		row("trap", "%s: %s", r.Trap.Rule, r.Trap.Evidence)
 	}
 	if r.Images != nil {
-		row("images", "%s", imageCounts(*r.Images))
+		row("images", "%s", explain.ImageCounts(*r.Images))
 	}
 	if i := r.Image; i != nil {
-		row("image", "%s", imageNamed(*i))
+		row("image", "%s", explain.ImageNamed(*i))
 		if i.Problem != "" {
 			row("problem", "%s", i.Problem)
 		} else if i.SHA256 != "" {
-			row("content", "%s", imageContent(*i))
+			row("content", "%s", explain.ImageContent(*i))
 		}
 	}
 	row("links", "%d out, %d in", r.LinksOut, r.LinksIn)
@@ -97,7 +98,7 @@ func printPage(w io.Writer, r report.Page) error {
 		if at.IsZero() {
 			at = c.ScheduledFor
 		}
-		row("crawl "+command.Stamp(at), "%s in run %s, %s, %s %s", result(c), c.Run, c.Duration, c.IP, c.Error)
+		row("crawl "+explain.Stamp(at), "%s in run %s, %s, %s %s", explain.Attempt(c), c.Run, c.Duration, c.IP, c.Error)
 	}
 	return command.Flush(t)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/explain"
 	"github.com/mosey-web/mosey/internal/keywords"
 	"github.com/mosey-web/mosey/search"
 )
@@ -76,20 +77,20 @@ func rankStep(r report.Ranks) string {
 
 func (r ranked) print(e *command.Env) error {
 	fmt.Fprintf(e.Stdout, "%s between %s to %s, in %s.\n",
-		command.Count(r.Links, "link"), command.Count(r.Domains, "domain"), command.Count(r.Pages, "page"), r.Took)
+		explain.Count(r.Links, "link"), explain.Count(r.Domains, "domain"), explain.Count(r.Pages, "page"), r.Took)
 	if r.Links == 0 {
 		fmt.Fprintln(e.Stdout, "No page that was read links to another domain: there is nothing to rank by.")
 		return nil
 	}
 	fmt.Fprintf(e.Stdout, "Changed: %s, the place in line of %s, the anchors of %s.\n",
-		command.Count(r.Changed, "score"), command.Count(r.Moved, "page"), command.Count(r.Called, "page"))
+		explain.Count(r.Changed, "score"), explain.Count(r.Moved, "page"), explain.Count(r.Called, "page"))
 	if len(r.Top) == 0 {
 		return nil
 	}
 	t := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "SCORE\tLINKED FROM\tDOMAIN")
 	for _, d := range r.Top {
-		fmt.Fprintf(t, "%.3f\t%s\t%s\n", d.Score, command.Count(int64(d.Domains), "domain"), command.OneLine(d.Domain))
+		fmt.Fprintf(t, "%.3f\t%s\t%s\n", d.Score, explain.Count(int64(d.Domains), "domain"), explain.OneLine(d.Domain))
 	}
 	return command.Flush(t)
 }

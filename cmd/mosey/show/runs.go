@@ -1,13 +1,10 @@
 package show
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -18,6 +15,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/explain"
 )
 
 // StatusCmd shows how runs are getting on.
@@ -39,7 +37,7 @@ func (s *StatusCmd) Run(ctx context.Context, e *command.Env) error {
 			err = s.show(ctx, e, store, waiting)
 		}
 		if err == nil && !s.JSON && waiting > 0 {
-			fmt.Fprintln(e.Stdout, keywordsLine(waiting))
+			fmt.Fprintln(e.Stdout, explain.KeywordsWaiting(waiting))
 		}
 		return err
 	})
@@ -71,14 +69,14 @@ func (s *StatusCmd) list(ctx context.Context, e *command.Env, store *db.Store, w
 	t := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "RUN\tSTATUS\tSTARTED\tREQUESTS\tPAGES\tPENDING\tDOMAINS\tACTIVE\tWHY")
 	for _, p := range all {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s\n", p.Name, p.Status, command.Stamp(p.StartedAt), p.Requests(), p.Success,
-			p.Pending, p.Domains, p.Active, command.OneLine(p.Reason))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s\n", p.Name, p.Status, explain.Stamp(p.StartedAt), p.Requests(), p.Success,
+			p.Pending, p.Domains, p.Active, explain.OneLine(p.Reason))
 	}
 	if err := command.Flush(t); err != nil {
 		return err
 	}
 	for _, p := range all {
-		if lines := moves(p, time.Now()); len(lines) > 0 {
+		if lines := explain.Moves(p, time.Now()); len(lines) > 0 {
 			fmt.Fprintf(e.Stdout, "%s:\n  %s\n", p.Name, strings.Join(lines, "\n  "))
 		}
 	}
@@ -106,24 +104,24 @@ func printRun(w io.Writer, r report.Run) error {
 	if r.PagesPerSecond > 0 {
 		fmt.Fprintf(w, "  %.1f pages/s of late", r.PagesPerSecond)
 		if r.ETA > 0 {
-			fmt.Fprintf(w, "; what is pending takes about %s", roughly(time.Duration(r.ETA)))
+			fmt.Fprintf(w, "; what is pending takes about %s", explain.Roughly(time.Duration(r.ETA)))
 		}
 		fmt.Fprintln(w)
 	}
 	printHistogram(w, r.Totals)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, d := range r.Longest {
-		fmt.Fprintf(t, "longest queue\t%s\t%s, %d of them due\n", command.OneLine(d.Domain), command.Count(d.Pending, "page"), d.Due)
+		fmt.Fprintf(t, "longest queue\t%s\t%s, %d of them due\n", explain.OneLine(d.Domain), explain.Count(d.Pending, "page"), d.Due)
 	}
 	for _, d := range r.Failing {
-		fmt.Fprintf(t, "most failures\t%s\t%d of %s\n", command.OneLine(d.Domain), d.Failed, command.Count(d.Requests, "request"))
+		fmt.Fprintf(t, "most failures\t%s\t%d of %s\n", explain.OneLine(d.Domain), d.Failed, explain.Count(d.Requests, "request"))
 	}
 	for _, d := range r.Slowest {
-		fmt.Fprintf(t, "slowest\t%s\tanswers in %s\n", command.OneLine(d.Domain), time.Duration(d.Response))
+		fmt.Fprintf(t, "slowest\t%s\tanswers in %s\n", explain.OneLine(d.Domain), time.Duration(d.Response))
 	}
 	for _, d := range r.Subdomains {
 		fmt.Fprintf(t, "no more hosts of\t%s\tit has %s here (max_subdomains)\n",
-			command.OneLine(d.Registered), command.Count(d.Domains, "domain"))
+			explain.OneLine(d.Registered), explain.Count(d.Domains, "domain"))
 	}
 	err := command.Flush(t)
 	printSettings(w, r.Settings)
@@ -140,23 +138,12 @@ func printHistogram(w io.Writer, t report.Totals) {
 		return
 	}
 	fmt.Fprintln(w, "Outcomes")
-	for _, o := range []struct {
-		name crawl.Outcome
-		n    int64
-	}{
-		{crawl.OutcomeSuccess, t.Success},
-		{crawl.OutcomeBlocked4xx, t.Blocked4xx},
-		{crawl.OutcomeBlocked5xx, t.Blocked5xx},
-		{crawl.OutcomeTimeout, t.Timeout},
-		{crawl.OutcomeFailed, t.Failed},
-		{crawl.OutcomeBlockedRobots, t.BlockedRobots},
-		{crawl.OutcomeSkipped, t.Skipped},
-	} {
-		if o.n == 0 {
+	for _, o := range t.Outcomes() {
+		if o.N == 0 {
 			continue
 		}
-		bar := strings.Repeat("█", int(max(1, (o.n*histogramWidth+all/2)/all)))
-		fmt.Fprintf(w, "  %-14s %10d %5.1f %%  %s\n", o.name, o.n, 100*float64(o.n)/float64(all), bar)
+		bar := strings.Repeat("█", int(max(1, (o.N*histogramWidth+all/2)/all)))
+		fmt.Fprintf(w, "  %-14s %10d %5.1f %%  %s\n", o.Outcome, o.N, 100*float64(o.N)/float64(all), bar)
 	}
 }
 
@@ -164,7 +151,7 @@ func printHistogram(w io.Writer, t report.Totals) {
 func printSettings(w io.Writer, set settings.Settings) {
 	fmt.Fprintln(w, "Settings (mosey set run:NAME key=value)")
 	for _, s := range settings.All() {
-		fmt.Fprintf(w, "  %s=%s\n", s.Name, command.OneLine(s.Of(set)))
+		fmt.Fprintf(w, "  %s=%s\n", s.Name, explain.OneLine(s.Of(set)))
 	}
 }
 
@@ -176,38 +163,9 @@ func printChanges(w io.Writer, changes []crawl.RunChange) error {
 	fmt.Fprintln(w, "Changes")
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, c := range changes {
-		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n", command.Stamp(c.SetAt), command.OneLine(c.SetBy), c.Action, command.OneLine(changeText(c)))
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n", explain.Stamp(c.SetAt), explain.OneLine(c.SetBy), c.Action, explain.OneLine(explain.Change(c)))
 	}
 	return command.Flush(t)
-}
-
-func changeText(c crawl.RunChange) string {
-	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(c.Value)) {
-		was := ""
-		if old, had := c.Was[name]; had {
-			was = settings.Text(name, old) + " → "
-		}
-		parts = append(parts, name+"="+was+settings.Text(name, c.Value[name]))
-	}
-	if !c.Until.IsZero() {
-		parts = append(parts, "until "+command.Stamp(c.Until))
-	}
-	return strings.Join(append(parts, cmp.Or(c.Reason, "")), " ")
-}
-
-// roughly is a span for people: two of its units.
-func roughly(d time.Duration) string {
-	const day = 24 * time.Hour
-	switch {
-	case d >= 365*day:
-		return "years"
-	case d >= 2*day:
-		return fmt.Sprintf("%d days", (d+day/2)/day)
-	case d >= time.Hour:
-		return fmt.Sprintf("%dh%dm", d/time.Hour, d%time.Hour/time.Minute)
-	}
-	return d.Round(time.Second).String()
 }
 
 // QueueCmd shows what is pending.
@@ -248,20 +206,20 @@ func printQueue(e *command.Env, q report.Queue) error {
 		return nil
 	}
 	fmt.Fprintf(e.Stdout, "%s pending on %s: %d due now, %d later\n",
-		command.Count(q.Pending, "page"), command.Count(q.Total, "domain"), q.Due, q.Pending-q.Due)
+		explain.Count(q.Pending, "page"), explain.Count(q.Total, "domain"), q.Due, q.Pending-q.Due)
 	t := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "DOMAIN\tSTATUS\tPENDING\tDUE NOW\tDUE LATER\tIN FLIGHT\tOLDEST\tNEXT LATER\tWAITS")
 	for _, d := range q.Domains {
 		next := "-"
 		if !d.NextDue.IsZero() {
-			next = command.Stamp(d.NextDue)
+			next = explain.Stamp(d.NextDue)
 		}
 		waits := "-"
 		if d.Waits != "" {
-			waits = string(d.Waits) + untilText(d.Until)
+			waits = string(d.Waits) + explain.Until(d.Until)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\t%s\n", command.OneLine(d.Domain), d.Status, d.Pending, d.Due, d.Pending-d.Due,
-			d.InFlight, command.Stamp(d.Oldest), next, waits)
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\t%s\n", explain.OneLine(d.Domain), d.Status, d.Pending, d.Due, d.Pending-d.Due,
+			d.InFlight, explain.Stamp(d.Oldest), next, waits)
 	}
 	return command.Flush(t)
 }

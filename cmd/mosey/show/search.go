@@ -14,6 +14,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/explain"
 	"github.com/mosey-web/mosey/internal/language"
 	"github.com/mosey-web/mosey/search"
 )
@@ -62,13 +63,13 @@ func (c *SearchCmd) Run(ctx context.Context, e *command.Env) error {
 			return err
 		}
 		if waiting > 0 {
-			fmt.Fprintln(e.Stderr, keywordsLine(waiting))
+			fmt.Fprintln(e.Stderr, explain.KeywordsWaiting(waiting))
 		}
 		if answer.Cut {
 			fmt.Fprintln(e.Stderr, "So many pages are alike that not all of them were compared: more words tell them apart.")
 		}
 		if answer.Instead != "" {
-			fmt.Fprintf(e.Stderr, "Did you mean: %s\n", command.OneLine(answer.Instead))
+			fmt.Fprintf(e.Stderr, "Did you mean: %s\n", explain.OneLine(answer.Instead))
 		}
 		if c.JSON {
 			return command.PrintLines(e.Stdout, answer.Results)
@@ -90,11 +91,11 @@ func printResults(w io.Writer, results []search.Result) {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		title := command.OneLine(r.Title)
+		title := explain.OneLine(r.Title)
 		if title == "" {
 			title = "(no title)"
 		}
-		fmt.Fprintf(w, "%s\n  %s\n", title, command.OneLine(r.URL))
+		fmt.Fprintf(w, "%s\n  %s\n", title, explain.OneLine(r.URL))
 		var about []string
 		if r.Language != "" {
 			about = append(about, r.Language)
@@ -107,11 +108,11 @@ func printResults(w io.Writer, results []search.Result) {
 		}
 		switch {
 		case r.Description != "":
-			fmt.Fprintf(w, "  %s\n", command.Fit(command.OneLine(r.Description), descriptionShown))
+			fmt.Fprintf(w, "  %s\n", command.Fit(explain.OneLine(r.Description), descriptionShown))
 		case r.Heading != "":
-			fmt.Fprintf(w, "  Under “%s”\n", command.Fit(command.OneLine(r.Heading), descriptionShown))
+			fmt.Fprintf(w, "  Under “%s”\n", command.Fit(explain.OneLine(r.Heading), descriptionShown))
 		case len(r.Words) > 0:
-			fmt.Fprintf(w, "  Has %s\n", command.Fit(command.OneLine(strings.Join(r.Words, ", ")), descriptionShown))
+			fmt.Fprintf(w, "  Has %s\n", command.Fit(explain.OneLine(strings.Join(r.Words, ", ")), descriptionShown))
 		}
 	}
 }

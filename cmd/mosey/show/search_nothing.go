@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/explain"
 	"github.com/mosey-web/mosey/search"
 )
 
@@ -39,7 +39,7 @@ func (c *SearchCmd) nothing(ctx context.Context, store *db.Store, searcher *sear
 			verb = "were"
 		}
 		lines = append(lines, fmt.Sprintf("%s %s read by an older Mosey: see mosey recrawl --outdated --dry-run.",
-			command.Count(old, "page"), verb))
+			explain.Count(old, "page"), verb))
 	}
 	return strings.Join(lines, " "), nil
 }
@@ -77,7 +77,7 @@ func (c *SearchCmd) unfiltered(ctx context.Context, searcher *search.Searcher, q
 	if err != nil || len(results) == 0 {
 		return "", err
 	}
-	many, verb := command.Count(int64(len(results)), "page"), "is"
+	many, verb := explain.Count(int64(len(results)), "page"), "is"
 	if len(results) > 1 {
 		verb = "are"
 	}

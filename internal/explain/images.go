@@ -1,9 +1,8 @@
-package show
+package explain
 
 import (
 	"fmt"
 
-	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/report"
 )
@@ -22,21 +21,21 @@ func explainImage(w *Why, p report.Page) {
 	if p.Image == nil {
 		return
 	}
-	w.addf("%s", imageNamed(*p.Image))
+	w.addf("%s", ImageNamed(*p.Image))
 	switch i := *p.Image; {
 	case i.Problem != "":
 		w.addf("its last fetch brought no image to record: %s", i.Problem)
 	case i.SHA256 != "":
-		w.addf("it is recorded: %s", imageContent(i))
+		w.addf("it is recorded: %s", ImageContent(i))
 	}
 }
 
-// imageNamed says how many pages name an image.
-func imageNamed(i report.Image) string {
+// ImageNamed says how many pages name an image.
+func ImageNamed(i report.Image) string {
 	if i.Pages == 0 {
 		return "named as an image by no page any more"
 	}
-	what, many := "an image", command.Count(i.Pages, "page")
+	what, many := "an image", Count(i.Pages, "page")
 	if i.Discovery == crawl.DiscoveryIcon {
 		what = "an icon"
 	}
@@ -46,17 +45,17 @@ func imageNamed(i report.Image) string {
 	return fmt.Sprintf("named as %s by %s, first %s", what, many, i.Source)
 }
 
-// imageContent is what was recorded of an image.
-func imageContent(i report.Image) string {
-	text := fmt.Sprintf("%d×%d %s, %s", i.Width, i.Height, i.Format, command.Size(i.Bytes))
+// ImageContent is what was recorded of an image.
+func ImageContent(i report.Image) string {
+	text := fmt.Sprintf("%d×%d %s, %s", i.Width, i.Height, i.Format, Size(i.Bytes))
 	if !i.StoredAt.IsZero() {
 		text += ", stored as " + i.SHA256
 	}
 	return text
 }
 
-// imageCounts says how many images a page names.
-func imageCounts(c crawl.ImageCounts) string {
+// ImageCounts says how many images a page names.
+func ImageCounts(c crawl.ImageCounts) string {
 	text := fmt.Sprintf("%d named", c.Named)
 	if c.Dropped > 0 {
 		text += fmt.Sprintf(", %d left out", c.Dropped)
@@ -65,7 +64,7 @@ func imageCounts(c crawl.ImageCounts) string {
 		text += fmt.Sprintf(", %d in the page itself", c.Data)
 	}
 	if c.SVG > 0 {
-		text += ", " + command.Count(int64(c.SVG), "drawing") + " (SVG)"
+		text += ", " + Count(int64(c.SVG), "drawing") + " (SVG)"
 	}
 	return text
 }

@@ -1,4 +1,4 @@
-package show
+package explain
 
 import (
 	"testing"
@@ -10,7 +10,7 @@ import (
 
 func TestImageCounts(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "0 named", imageCounts(crawl.ImageCounts{}))
+	require.Equal(t, "0 named", ImageCounts(crawl.ImageCounts{}))
 	require.Equal(t, "7 named, 2 left out, 3 in the page itself, 1 drawing (SVG)",
-		imageCounts(crawl.ImageCounts{Named: 7, Dropped: 2, Data: 3, SVG: 1}))
+		ImageCounts(crawl.ImageCounts{Named: 7, Dropped: 2, Data: 3, SVG: 1}))
 }

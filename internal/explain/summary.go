@@ -1,4 +1,4 @@
-package show
+package explain
 
 import (
 	"cmp"
@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/report"
@@ -17,20 +16,9 @@ import (
 // Outcomes lists the outcomes that occurred.
 func Outcomes(t report.Totals) string {
 	var parts []string
-	for _, o := range []struct {
-		n    int64
-		name crawl.Outcome
-	}{
-		{t.Success, crawl.OutcomeSuccess},
-		{t.BlockedRobots, crawl.OutcomeBlockedRobots},
-		{t.Blocked4xx, crawl.OutcomeBlocked4xx},
-		{t.Blocked5xx, crawl.OutcomeBlocked5xx},
-		{t.Timeout, crawl.OutcomeTimeout},
-		{t.Failed, crawl.OutcomeFailed},
-		{t.Skipped, "skipped"},
-	} {
-		if o.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", o.n, o.name))
+	for _, o := range t.Outcomes() {
+		if o.N > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", o.N, o.Outcome))
 		}
 	}
 	if len(parts) == 0 {
@@ -53,7 +41,7 @@ func ImageTotals(t report.Totals) string {
 		return ""
 	}
 	return fmt.Sprintf("named %s, %s, %d recorded",
-		command.Count(t.ImagesFound, "time"), command.Count(t.ImagesAsked, "request"), t.ImagesStored)
+		Count(t.ImagesFound, "time"), Count(t.ImagesAsked, "request"), t.ImagesStored)
 }
 
 // Summary tells how a run stands. call is the part of its totals that the time was
@@ -62,10 +50,10 @@ func Summary(p report.Progress, call report.Totals, took time.Duration) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Run %s is %s", p.Name, p.Status)
 	if p.Reason != "" {
-		fmt.Fprintf(&b, " (%s)", command.OneLine(p.Reason))
+		fmt.Fprintf(&b, " (%s)", OneLine(p.Reason))
 	}
 	fmt.Fprintf(&b, " after %s: %s of %s, %s\n", took.Round(100*time.Millisecond),
-		command.Count(call.Requests(), "page"), command.Count(p.Domains, "domain"), command.Size(call.Bytes))
+		Count(call.Requests(), "page"), Count(p.Domains, "domain"), Size(call.Bytes))
 	fmt.Fprintf(&b, "  %s\n", Outcomes(call))
 	if images := ImageTotals(call); images != "" {
 		fmt.Fprintf(&b, "  images: %s\n", images)
@@ -77,21 +65,21 @@ func Summary(p report.Progress, call report.Totals, took time.Duration) string {
 		fmt.Fprintf(&b, "  in all calls: %s\n", WholeRun(p.Totals))
 	}
 	if p.Pending > 0 {
-		fmt.Fprintf(&b, "  %s pending", command.Count(p.Pending, "page"))
+		fmt.Fprintf(&b, "  %s pending", Count(p.Pending, "page"))
 		if p.Deferred > 0 {
 			fmt.Fprintf(&b, ", %d of them deferred", p.Deferred)
 		}
 		fmt.Fprintln(&b)
 	}
 	for _, line := range keptBack(p) {
-		fmt.Fprintf(&b, "  %s\n", command.OneLine(line))
+		fmt.Fprintf(&b, "  %s\n", OneLine(line))
 	}
 	return b.String()
 }
 
 // WholeRun is what all calls together have done of a run.
 func WholeRun(t report.Totals) string {
-	return fmt.Sprintf("%s, %s; %s", command.Count(t.Requests(), "page"), command.Size(t.Bytes), Tally(t))
+	return fmt.Sprintf("%s, %s; %s", Count(t.Requests(), "page"), Size(t.Bytes), Tally(t))
 }
 
 // notRequested says why pages were closed without a request, and what to do about it.
@@ -105,14 +93,14 @@ func notRequested(t report.Totals) []string {
 		if row.Of == reasons.Image {
 			what = "image"
 		}
-		line := fmt.Sprintf("%s skipped: %s", command.Count(t.Skips[reason], what), reason)
+		line := fmt.Sprintf("%s skipped: %s", Count(t.Skips[reason], what), reason)
 		if row.Remedy != "" {
 			line += " (" + row.Words + "; " + row.Remedy + ")"
 		}
 		lines = append(lines, line)
 	}
 	if t.BlockedRobots > 0 {
-		lines = append(lines, command.Count(t.BlockedRobots, "page")+
+		lines = append(lines, Count(t.BlockedRobots, "page")+
 			" not requested: robots.txt, or what else their publisher says, forbids it (mosey why URL tells by which line)")
 	}
 	return lines
@@ -130,11 +118,11 @@ func keptBack(p report.Progress) []string {
 		}
 	}
 	for _, t := range p.Troubled {
-		lines = append(lines, TroubledLine(t))
+		lines = append(lines, Troubled(t))
 	}
 	more(p.TroubledTotal, len(p.Troubled))
 	for _, f := range p.Forbidden {
-		lines = append(lines, f.Domain+": "+command.OneLine(ControlLine(f.Control)))
+		lines = append(lines, f.Domain+": "+OneLine(Control(f.Control)))
 	}
 	more(p.ForbiddenTotal, len(p.Forbidden))
 	for _, domain := range p.NoFollowDomains {
@@ -143,23 +131,23 @@ func keptBack(p report.Progress) []string {
 	return lines
 }
 
-// TroubledLine says what ails a domain, and until when.
-func TroubledLine(t report.Troubled) string {
+// Troubled says what ails a domain, and until when.
+func Troubled(t report.Troubled) string {
 	until := t.Until.Local().Format(time.DateTime)
 	if t.State == report.TroubledRobots {
-		return fmt.Sprintf("%s: its robots.txt cannot be read, and is asked for again from %s on: %s", t.Name, until, command.OneLine(t.Reason))
+		return fmt.Sprintf("%s: its robots.txt cannot be read, and is asked for again from %s on: %s", t.Name, until, OneLine(t.Reason))
 	}
-	return fmt.Sprintf("%s is %s until %s: %s", t.Name, t.State, until, command.OneLine(t.Reason))
+	return fmt.Sprintf("%s is %s until %s: %s", t.Name, t.State, until, OneLine(t.Reason))
 }
 
-// OutageLine says that a worker cannot reach anything.
-func OutageLine(o crawl.Outage) string {
+// Outage says that a worker cannot reach anything.
+func Outage(o crawl.Outage) string {
 	return fmt.Sprintf("seems to be down since %s, and nothing is held against sites: %s, says %s",
-		o.Since.Local().Format(time.TimeOnly), command.OneLine(o.Reason), o.Worker)
+		o.Since.Local().Format(time.TimeOnly), OneLine(o.Reason), o.Worker)
 }
 
-// WaitLine says what a domain waits for.
-func WaitLine(w report.Waiting, now time.Time) string {
+// Wait says what a domain waits for.
+func Wait(w report.Waiting, now time.Time) string {
 	if left := w.Until.Sub(now); left > 0 && !w.InFlight {
 		return fmt.Sprintf("%s for %s (%s)", w.Domain, left.Round(100*time.Millisecond), w.Reason)
 	}

@@ -1,21 +1,19 @@
-package show
+package explain
 
 import (
 	"context"
 	"errors"
 
-	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/urls"
-	"github.com/mosey-web/mosey/db"
 )
 
 // explainLinked explains a domain that no run has, or a page of one: its pages may be
 // known from links.
-func explainLinked(ctx context.Context, store *db.Store, name string, page *urls.URL) (Why, error) {
-	w := Why{About: name, Answer: command.NotKnown}
+func explainLinked(ctx context.Context, store Store, name string, page *urls.URL) (Why, error) {
+	w := Why{About: name, Answer: NotKnown}
 	known, url, err := store.KnownPages(ctx, name)
 	if err != nil {
 		return w, err
@@ -32,7 +30,7 @@ func explainLinked(ctx context.Context, store *db.Store, name string, page *urls
 	}
 	w.Answer = notWanted(rep)
 	if page == nil {
-		many := command.Count(known, "page")
+		many := Count(known, "page")
 		if known >= report.FrontierBound {
 			many = "at least " + many
 		}
@@ -66,7 +64,7 @@ func notWanted(p report.Page) string {
 // explainFinders tells for each run that has found a page why it leaves it alone.
 func explainFinders(w *Why, p report.Page) {
 	if p.NoFollowIn > 0 {
-		w.addf("%d of %s to it say nofollow", p.NoFollowIn, command.Count(p.LinksIn, "link"))
+		w.addf("%d of %s to it say nofollow", p.NoFollowIn, Count(p.LinksIn, "link"))
 	}
 	for _, f := range p.Finders {
 		if reason := decide.NotFollowed(f); reason != "" {

@@ -1,0 +1,171 @@
+package explain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/urls"
+	"github.com/mosey-web/mosey/internal/ruling"
+)
+
+// Store is what an explanation is read from.
+type Store interface {
+	ruling.Store
+
+	Domain(ctx context.Context, domain string) (report.Domain, error)
+	Page(ctx context.Context, domain, url string) (report.Page, error)
+	Facts(ctx context.Context, domain string) (crawl.Facts, error)
+	PageFacts(ctx context.Context, domain, url string) (crawl.Facts, error)
+	Outages(ctx context.Context) ([]crawl.Outage, error)
+	// KnownPages is how many pages of a domain links name, up to report.FrontierBound, and
+	// one of them.
+	KnownPages(ctx context.Context, domain string) (n int64, url string, err error)
+}
+
+// Why is the explanation: one sentence a line, the answer first.
+type Why struct {
+	About   string   `json:"about"`
+	Answer  string   `json:"answer"`
+	Because []string `json:"because"`
+}
+
+func (w *Why) addf(format string, args ...any) {
+	w.Because = append(w.Because, OneLine(fmt.Sprintf(format, args...)))
+}
+
+// Of explains a domain, or, if page is not nil, a page of it.
+func Of(ctx context.Context, store Store, name string, page *urls.URL) (Why, error) {
+	w := Why{About: name}
+	if page != nil {
+		w.About = page.String()
+	}
+	dom, err := store.Domain(ctx, name)
+	if errors.Is(err, crawl.ErrNotFound) {
+		return explainLinked(ctx, store, name, page)
+	}
+	if err != nil {
+		return w, err
+	}
+	reader, err := ruling.New(store)
+	outages, err2 := store.Outages(ctx)
+	if err := errors.Join(err, err2); err != nil {
+		return w, err
+	}
+	for _, o := range outages {
+		w.addf("the network %s", Outage(o))
+	}
+	if page == nil {
+		return w, explainDomain(ctx, store, reader, &w, dom)
+	}
+	if err := explainPage(ctx, store, reader, &w, *page, dom); err != nil {
+		return w, err
+	}
+	explainState(&w, dom)
+	return w, nil
+}
+
+// explainDomain says what is to become of a domain: what the activity that fetches
+// its pages decides from the same facts.
+func explainDomain(ctx context.Context, store Store, reader *ruling.Reader, w *Why, dom report.Domain) error {
+	facts, err := store.Facts(ctx, dom.Domain)
+	if err != nil {
+		return err
+	}
+	var c *crawl.CrawlFacts
+	if run := decide.Pick(facts, facts.Now); run != nil {
+		c = run.Crawl
+	}
+	full, err := reader.Facts(ctx, facts, c)
+	if err != nil {
+		return err
+	}
+	d := decide.Decide(full, facts.Now)
+	w.Answer = answer(d, facts.Now)
+	if d.Do == decide.Finish && d.Reason == reasons.Scheduled && d.Until.IsZero() {
+		w.Answer = "no run that is running has a page of it left to request"
+	}
+	if d.Do == decide.Request && dom.Claimed == "" {
+		w.Answer = "due: its run asks for it within seconds"
+	}
+	if d.Crawl != nil {
+		w.addf("next in line is %s, in run %s", d.Crawl.URL, d.Run.Name)
+	}
+	for _, r := range facts.Runs {
+		if r.Waits != "" && (d.Run == nil || r.ID != d.Run.ID) {
+			w.addf("run %s does not ask it%s: %s", r.Name, Until(r.Due), NotDue(r.Waits))
+		}
+	}
+	explainRobots(w, dom)
+	explainState(w, dom)
+	return nil
+}
+
+// explainPage says what is to become of a page, in the run that has it next.
+func explainPage(
+	ctx context.Context, store Store, reader *ruling.Reader, w *Why, u urls.URL, dom report.Domain,
+) error {
+	facts, err := store.PageFacts(ctx, u.Domain(), u.String())
+	if err != nil {
+		return err
+	}
+	rep, err := store.Page(ctx, u.Domain(), u.String())
+	if errors.Is(err, crawl.ErrNotFound) {
+		w.Answer = NotKnown
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := decidePage(ctx, reader, w, facts, rep); err != nil {
+		return err
+	}
+	fetched := false
+	for _, r := range dom.Robots {
+		if r.Origin == u.Origin() {
+			fetched = true
+			w.addf("%s", Robots(r))
+		}
+	}
+	if !fetched {
+		w.addf("%s/robots.txt has not been fetched yet; that comes before any page", u.Origin())
+	}
+	explainHistory(w, rep)
+	return nil
+}
+
+// decidePage answers with the run that has the page open, else the last that had it.
+func decidePage(ctx context.Context, reader *ruling.Reader, w *Why, facts crawl.Facts, rep report.Page) error {
+	w.Answer = notWanted(rep)
+	for _, run := range facts.Runs {
+		if run.Crawl == nil {
+			continue
+		}
+		one := facts
+		one.Runs = []crawl.RunFacts{run}
+		full, err := reader.Facts(ctx, one, run.Crawl)
+		if err != nil {
+			return err
+		}
+		d := decide.Crawl(full, facts.Now)
+		if r := full.Ruling; r != nil {
+			w.addf("%s", Ruling(*r))
+		}
+		if d.Do == decide.Done {
+			continue
+		}
+		w.Answer = answer(d, facts.Now)
+		return nil
+	}
+	if rep.Trap.Rule != "" {
+		w.Answer = "not crawled: it is taken for a part of an endless space"
+	} else if len(rep.Crawls) > 0 {
+		last := rep.Crawls[0]
+		w.Answer = fmt.Sprintf("done in run %s: %s on %s", last.Run, Attempt(last), Stamp(last.CompletedAt))
+	}
+	return nil
+}
