@@ -135,7 +135,7 @@ func New(cfg Config) (*Activities, error) {
 	requests, err := request.New(request.Config{
 		Store: cfg.Store, Fetcher: cfg.Fetcher, Resolver: cfg.Resolver, MaxFetches: cfg.MaxFetches,
 		FrontEnds: cfg.FrontEnds, Timeout: cfg.RequestTimeout, Jitter: rand.Float64, Warn: warn,
-		Network: cfg.Network,
+		Network: cfg.Network, Log: cfg.Logger,
 	})
 	if err != nil {
 		return nil, err

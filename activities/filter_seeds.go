@@ -160,9 +160,11 @@ func (f *seedFilter) closeDisallowed(ctx context.Context, c crawl.SeedCrawl, res
 	if err != nil || d.Do != decide.Refuse {
 		return err
 	}
-	rec, err := f.store.Record(ctx, decide.Closing(d, c.Domain, time.Now()).Clean())
+	at := decide.Closing(d, c.Domain, time.Now()).Clean()
+	rec, err := f.store.Record(ctx, at)
 	if rec.Closed {
 		res.Disallowed++
+		f.requests.LogAttempt(ctx, at)
 	}
 	return err
 }

@@ -78,6 +78,8 @@ type options struct {
 	allow          netip.Prefix
 	seedFiles      activities.SeedFiles
 	images         activities.ImageStore
+	// logger is what the worker logs to; nil is nothing
+	logger *slog.Logger
 	// network is a monitor that spares no site alone, unless it is set
 	network *network.Monitor
 	resolve func(activities.Resolver) activities.Resolver
@@ -169,9 +171,12 @@ func (b *testBundle) worker(t *testing.T, o options) *activities.Activities {
 	if o.network == nil {
 		o.network = network.New(network.Config{Jitter: rand.Float64, Patience: 100 * time.Millisecond, Doubt: -1})
 	}
+	if o.logger == nil {
+		o.logger = slog.New(slog.DiscardHandler)
+	}
 	acts, err := activities.New(activities.Config{
 		Network: o.network, Store: b.store, Fetcher: fetcher, Resolver: resolver, Starter: b.starter, Agent: agent,
-		Logger: slog.New(slog.DiscardHandler), RequestTimeout: o.limits.TotalTimeout, MaxFetches: o.maxFetches,
+		Logger: o.logger, RequestTimeout: o.limits.TotalTimeout, MaxFetches: o.maxFetches,
 		AllowMalformed: o.allowMalformed, SeedFiles: o.seedFiles, Images: o.images,
 	})
 	require.NoError(t, err)

@@ -116,6 +116,12 @@ type Attempt struct {
 
 	// Login says that a login page came in place of the page.
 	Login bool `json:"-"`
+
+	// URL, Kind and Run are what the attempt is of, for the log. They are stored with the crawl
+	// already; for robots.txt and the like with the request.
+	URL  string     `json:"-"`
+	Kind kinds.Kind `json:"-"`
+	Run  string     `json:"-"`
 }
 
 // bareRobotsFresh is how long a robots.txt that could not be stored is not asked for

@@ -1,6 +1,9 @@
 package crawl
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // The Temporal task queues of every Mosey worker.
 const (
@@ -27,6 +30,23 @@ const DatabaseWorkflowID = "mosey/database"
 
 // DomainWorkflowID names a domain's workflow: one, whatever the number of runs.
 func DomainWorkflowID(domain string) string { return "domain/" + domain }
+
+// WorkflowSubject is the domain or the run that a workflow's ID names; empty where it names
+// none.
+func WorkflowSubject(id string) (domain, run string) {
+	kind, name, _ := strings.Cut(id, "/")
+	switch kind {
+	case "domain":
+		return name, ""
+	case "crawl":
+		return "", name
+	case "seed":
+		if end := strings.LastIndexByte(name, '/'); end > 0 {
+			return "", name[:end]
+		}
+	}
+	return "", ""
+}
 
 // Temporal search attributes: keywords, and for the runs a list of keywords. Their
 // names are an on-disk format.

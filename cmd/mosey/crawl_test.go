@@ -60,6 +60,17 @@ func TestCrawl(t *testing.T) {
 		require.NotContains(t, r.Stdout, "\x1b")
 	})
 
+	t.Run("LogsARequestALineWhereAskedTo", func(t *testing.T) {
+		t.Parallel()
+		h, _ := newHarnessWithStack(t)
+		s := newSite(t, 1, 2)
+		r := h.Execute(s.crawl(s.Seeds()[0], "--log-level", "debug", "--log-format", "json")...)
+		require.Zero(t, r.Code, r.Stderr)
+		output.ContainsOnSameLine(t, r.Stderr, `"msg":"requested"`, `"url":"`+s.Seeds()[0]+`"`, `"run":"default"`, `"outcome":"success"`,
+			`"workflow":"domain/`+s.Hosts()[0]+`"`)
+		h.Refuse([]string{"status", "--log-level", "loud"}, "--log-level", "debug", `"loud"`)
+	})
+
 	t.Run("IsDrawnOnATerminal", func(t *testing.T) {
 		t.Parallel()
 		h, _ := newHarnessWithStack(t)

@@ -104,7 +104,7 @@ func run(ctx context.Context, args []string, e *command.Env) int {
 		fmt.Fprintln(e.Stderr, "Try: mosey --help")
 		return code
 	}
-	e.DataDir, e.Process = c.DataDir, command.ProcessFlags(kctx)
+	e.DataDir, e.Log, e.Process = c.DataDir, c.LogFlags, command.ProcessFlags(kctx)
 	kctx.BindTo(ctx, (*context.Context)(nil))
 	if err := kctx.Run(e); err != nil {
 		if errors.Is(err, show.ErrReaderGone) {

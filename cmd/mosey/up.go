@@ -20,7 +20,7 @@ type upCmd struct {
 
 // Run runs until the context ends.
 func (u *upCmd) Run(ctx context.Context, e *command.Env) (err error) {
-	logger := command.NewLogger(e.Stderr, slog.LevelWarn)
+	logger := e.NewLogger(e.Stderr, slog.LevelWarn)
 	c, err := command.OpenCrawler(ctx, e, logger, func(s string) { fmt.Fprintln(e.Stderr, s) })
 	if err != nil {
 		return err

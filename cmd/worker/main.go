@@ -76,7 +76,7 @@ func (f flags) work(ctx context.Context, environ wiring.Env, stderr io.Writer) (
 		}
 		defer func() { err = errors.Join(err, stop()) }()
 	}
-	logger := wiring.NewLogger(slog.NewJSONHandler(stderr, &slog.HandlerOptions{Level: slog.LevelInfo}))
+	logger := f.Logger(stderr, slog.LevelInfo, true)
 	store, err := wiring.OpenStore(ctx, f.DatabaseURL)
 	if err != nil {
 		return err

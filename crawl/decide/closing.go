@@ -10,6 +10,7 @@ import (
 func Closing(d Decision, domain string, now time.Time) crawl.Attempt {
 	at := crawl.Attempt{
 		CrawlID: d.Crawl.ID, Domain: domain, Outcome: d.Outcome, Error: d.Why, EndedAt: now,
+		URL: d.Crawl.URL, Kind: d.Crawl.Kind, Run: d.Run.Name,
 	}
 	at.Recrawl = AgainUnasked(d, now)
 	if d.Do == Refuse {

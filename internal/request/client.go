@@ -3,6 +3,7 @@ package request
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/netip"
 	"sync"
 	"time"
@@ -58,6 +59,8 @@ type Config struct {
 	// Network tells outages of this machine's network from sites that cannot be
 	// reached. It listens to the Resolver, if that tells what becomes of names.
 	Network *network.Monitor
+	// Log has a line of each attempt, at the level of debug; nil is none.
+	Log *slog.Logger
 	// Warn is told what goes wrong and is tried again.
 	Warn func(ctx context.Context, message string, args ...any)
 }
@@ -98,6 +101,9 @@ func New(cfg Config) (*Client, error) {
 	}
 	if names, ok := cfg.Resolver.(network.Names); ok {
 		cfg.Network.Listen(names)
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Client{
 		Config:  cfg,

@@ -145,6 +145,7 @@ func (c *Client) Do(ctx context.Context, ask Ask) (Result, error) {
 	}
 	x.Attempt.CrawlID, x.Attempt.Domain, x.Attempt.FactsOf = lease.CrawlID, start.Domain, ask.FactsOf
 	x.Attempt.IP, x.Attempt.Shared = t.ip(), start.Shared
+	x.Attempt.URL, x.Attempt.Kind, x.Attempt.Run = ask.URL.String(), start.Kind, ask.Run.Name
 	if err := c.read(ctx, ask, x, began.Add(time.Duration(start.Hold))); err != nil {
 		return Result{Lease: lease}, c.abandon(ctx, ask, start, lease, x, err)
 	}
@@ -263,6 +264,7 @@ func (c *Client) Record(ctx context.Context, at crawl.Attempt) (crawl.Recorded, 
 				c.Warn(ctx, "the attempt had been taken for dead; not recorded again",
 					"domain", at.Domain, "crawl", at.CrawlID, "outcome", at.Outcome)
 			}
+			c.LogAttempt(ctx, at)
 			return rec, nil
 		}
 		at.Ended = rec.Ended

@@ -59,8 +59,8 @@ type diskState struct {
 	seen time.Time
 }
 
-// NewLogger logs to a handler, but for what is of no use: a full disk is one sentence.
-func NewLogger(handler slog.Handler) *slog.Logger {
+// newLogger logs to a handler, but for what is of no use: a full disk is one sentence.
+func newLogger(handler slog.Handler) *slog.Logger {
 	return slog.New(diskLog{handler, &diskState{base: handler}})
 }
 

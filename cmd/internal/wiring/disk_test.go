@@ -30,7 +30,7 @@ func TestFailOfAFullDisk(t *testing.T) {
 func TestLogOfAFullDisk(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	logger := NewLogger(slog.NewTextHandler(&out, nil))
+	logger := newLogger(slog.NewTextHandler(&out, nil))
 	full := &pgconn.PgError{Severity: "ERROR", Code: "53100", Message: "could not extend file"}
 	logger.Warn("RecordActivityHeartbeat with error", fromSDK("context deadline exceeded"))
 	require.Contains(t, out.String(), "RecordActivityHeartbeat", "it may have another reason")

@@ -2,26 +2,109 @@ package wiring
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"strings"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/mosey-web/mosey/crawl"
 )
 
-// untilStopped leaves out the SDK's warnings about normal stopping: that a worker no
-// longer polls, and that an activity ended while its heartbeat was on its way. Each
-// activity in flight sends one when a worker stops.
-type untilStopped struct{ slog.Handler }
+// LogFlags say what a program logs to standard error, and how.
+type LogFlags struct {
+	LogLevel  string `help:"Log what is at least this: debug (a line a request), info, warn or error. Default: warn, and info for the worker." enum:",debug,info,warn,error" default:"" placeholder:"LEVEL"`
+	LogFormat string `help:"Log lines as text or as JSON. Default: text, and json for the worker." enum:",text,json" default:"" placeholder:"text|json"`
+}
+
+// Logger logs to w, by default from level on, and as JSON or as text. What an activity logs
+// names its workflow, and its domain or run.
+func (f LogFlags) Logger(w io.Writer, level slog.Level, asJSON bool) *slog.Logger {
+	if f.LogLevel != "" {
+		// the parser has checked it
+		_ = level.UnmarshalText([]byte(f.LogLevel))
+	}
+	options := &slog.HandlerOptions{Level: level}
+	if f.LogFormat == "json" || f.LogFormat == "" && asJSON {
+		return newLogger(ofActivity{slog.NewJSONHandler(w, options)})
+	}
+	return newLogger(ofActivity{slog.NewTextHandler(w, options)})
+}
+
+// ofActivity adds the workflow to what an activity logs, unless a logger of the SDK has.
+type ofActivity struct{ slog.Handler }
+
+// Handle adds it.
+func (h ofActivity) Handle(ctx context.Context, r slog.Record) error {
+	if activity.IsActivity(ctx) {
+		r = r.Clone()
+		r.AddAttrs(missing(r, subject(activity.GetInfo(ctx).WorkflowExecution.ID))...)
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+// missing leaves out the attributes that a line has already.
+func missing(r slog.Record, attrs []slog.Attr) (left []slog.Attr) {
+	has := make(map[string]bool)
+	r.Attrs(func(a slog.Attr) bool {
+		has[a.Key] = true
+		return true
+	})
+	for _, a := range attrs {
+		if !has[a.Key] {
+			left = append(left, a)
+		}
+	}
+	return left
+}
+
+// subject is a workflow's ID, and the domain or the run that it names.
+func subject(workflow string) []slog.Attr {
+	attrs := []slog.Attr{slog.String("workflow", workflow)}
+	domain, run := crawl.WorkflowSubject(workflow)
+	if domain != "" {
+		attrs = append(attrs, slog.String("domain", domain))
+	}
+	if run != "" {
+		attrs = append(attrs, slog.String("run", run))
+	}
+	return attrs
+}
+
+// WithAttrs is that of the handler behind, and so must be wrapped again.
+func (h ofActivity) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return ofActivity{h.Handler.WithAttrs(attrs)}
+}
+
+// WithGroup is as WithAttrs.
+func (h ofActivity) WithGroup(name string) slog.Handler {
+	return ofActivity{h.Handler.WithGroup(name)}
+}
+
+// ofSDK is what the SDK logs, in our words: its names of things as others have them, and
+// without what never differs. It leaves out the SDK's steps, and its warnings about normal
+// stopping: that a worker no longer polls, and that an activity ended while its heartbeat
+// was on its way. Each activity in flight sends one when a worker stops.
+type ofSDK struct{ slog.Handler }
+
+// Enabled leaves out a line for each step of a workflow.
+func (h ofSDK) Enabled(ctx context.Context, level slog.Level) bool {
+	return level > slog.LevelDebug && h.Handler.Enabled(ctx, level)
+}
 
 // Handle passes on what is worth it.
-func (h untilStopped) Handle(ctx context.Context, r slog.Record) error {
+func (h ofSDK) Handle(ctx context.Context, r slog.Record) error {
 	ended := false
+	line := slog.NewRecord(r.Time, r.Level, r.Message, r.PC)
 	r.Attrs(func(a slog.Attr) bool {
-		ended = a.Key == "Error" && isEnding(r.Message, a.Value.String())
+		ended = ended || a.Key == "Error" && isEnding(r.Message, a.Value.String())
+		line.AddAttrs(inOurWords(a)...)
 		return !ended
 	})
 	if ended {
 		return nil
 	}
-	return h.Handler.Handle(ctx, r)
+	return h.Handler.Handle(ctx, line)
 }
 
 func isEnding(message, err string) bool {
@@ -30,12 +113,37 @@ func isEnding(message, err string) bool {
 	return cutOff || strings.HasSuffix(err, "worker stopping")
 }
 
+// inOurWords is an attribute of the SDK's as our lines have it.
+func inOurWords(a slog.Attr) []slog.Attr {
+	switch a.Key {
+	case "WorkflowID":
+		return subject(a.Value.String())
+	case "RunID":
+		a.Key = "workflow_run"
+	case "ActivityType":
+		a.Key = "activity"
+	case "Attempt":
+		a.Key = "attempt"
+	case "TaskQueue":
+		a.Key = "task_queue"
+	case "Error":
+		a.Key = "error"
+	case "Namespace", "WorkerID", "WorkflowType", "ActivityID":
+		return nil // the same for all lines, or told by the others
+	}
+	return []slog.Attr{a}
+}
+
 // WithAttrs is that of the handler behind, and so must be wrapped again.
-func (h untilStopped) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return untilStopped{h.Handler.WithAttrs(attrs)}
+func (h ofSDK) WithAttrs(attrs []slog.Attr) slog.Handler {
+	var ours []slog.Attr
+	for _, a := range attrs {
+		ours = append(ours, inOurWords(a)...)
+	}
+	return ofSDK{h.Handler.WithAttrs(ours)}
 }
 
 // WithGroup is as WithAttrs.
-func (h untilStopped) WithGroup(name string) slog.Handler {
-	return untilStopped{h.Handler.WithGroup(name)}
+func (h ofSDK) WithGroup(name string) slog.Handler {
+	return ofSDK{h.Handler.WithGroup(name)}
 }

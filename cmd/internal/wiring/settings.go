@@ -21,6 +21,8 @@ const envPrefix = "MOSEY"
 
 // Flags are those that every program has.
 type Flags struct {
+	LogFlags
+
 	Version kong.VersionFlag `help:"Print the version." env:"-"`
 }
 

@@ -140,7 +140,7 @@ func Dial(
 		opts.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
 	}
 	opts.ConnectionOptions.DialOptions = append(opts.ConnectionOptions.DialOptions, options...)
-	opts.Logger = log.NewStructuredLogger(slog.New(untilStopped{logger.Handler()}))
+	opts.Logger = log.NewStructuredLogger(slog.New(ofSDK{logger.Handler()}))
 	opts.Identity = identity()
 	c, err := client.DialContext(ctx, opts)
 	if err != nil {

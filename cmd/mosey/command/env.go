@@ -88,6 +88,8 @@ type Env struct {
 	// Settings are the files that settings are read from, where they exist.
 	Settings []string
 	DataDir  string
+	// Log says what is logged, and how.
+	Log wiring.LogFlags
 	// Process is the flags that were given and belong to the process, quoted.
 	Process []string
 }

@@ -184,10 +184,10 @@ func (c *Crawler) Close() error {
 // ErrorsOnly keeps a command's short use of Temporal silent.
 const ErrorsOnly = slog.LevelError
 
-// NewLogger logs warnings for people; the embedded servers have files of their
-// own.
-func NewLogger(w io.Writer, level slog.Level) *slog.Logger {
-	return wiring.NewLogger(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
+// NewLogger logs as the flags say, by default from level on, for people; the embedded
+// servers have files of their own.
+func (e *Env) NewLogger(w io.Writer, level slog.Level) *slog.Logger {
+	return e.Log.Logger(w, level, false)
 }
 
 // IsTerminal returns whether w is one.

@@ -72,7 +72,7 @@ func (c *CrawlCmd) Run(ctx context.Context, e *command.Env) (err error) {
 	if c.Detach {
 		open = command.AttachCrawler
 	}
-	m, err := open(ctx, e, command.NewLogger(view.logs(), slog.LevelWarn), view.note)
+	m, err := open(ctx, e, e.NewLogger(view.logs(), slog.LevelWarn), view.note)
 	if err != nil {
 		return err
 	}

@@ -138,7 +138,7 @@ func TestView(t *testing.T) {
 	t.Run("LogsBesideWhatIsDrawn", func(t *testing.T) {
 		t.Parallel()
 		v, _, stderr := newTestView(t, true, false)
-		command.NewLogger(v.logs(), command.ErrorsOnly).Error("out of order")
+		(&command.Env{}).NewLogger(v.logs(), command.ErrorsOnly).Error("out of order")
 		output.ContainsOnSameLine(t, stderr.String(), "level=ERROR", `msg="out of order"`)
 		require.Equal(t, 1, strings.Count(stderr.String(), "\n"))
 	})

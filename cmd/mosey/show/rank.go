@@ -45,7 +45,7 @@ func (c *RankCmd) Run(ctx context.Context, e *command.Env) error {
 		began := time.Now()
 		line := command.NewProgressLine(e)
 		// what others call a page is folded into its keywords
-		if err := (&keywords.Writer{Store: store, Logger: command.NewLogger(e.Stderr, slog.LevelWarn)}).Write(ctx); err != nil {
+		if err := (&keywords.Writer{Store: store, Logger: e.NewLogger(e.Stderr, slog.LevelWarn)}).Write(ctx); err != nil {
 			return err
 		}
 		rep, err := search.Rank(ctx, store, func(r report.Ranks) { line.Show(func(time.Time) string { return rankStep(r) }) })

@@ -1,0 +1,34 @@
+package request
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// LogAttempt has a line of an attempt that was recorded: of a request, or of why there was
+// none.
+func (c *Client) LogAttempt(ctx context.Context, at crawl.Attempt) {
+	if !c.Log.Enabled(ctx, slog.LevelDebug) {
+		return
+	}
+	attrs := make([]slog.Attr, 0, 12)
+	attrs = append(attrs, slog.String("domain", at.Domain), slog.String("url", at.URL), slog.String("run", at.Run),
+		slog.String("kind", string(at.Kind)), slog.Int64("crawl", at.CrawlID), slog.String("outcome", string(at.Outcome)))
+	message := "not requested"
+	if at.Requested {
+		message = "requested"
+		attrs = append(attrs, slog.Int("status", at.StatusCode), slog.Int64("ms", time.Duration(at.Duration).Milliseconds()),
+			slog.Int64("bytes", at.Bytes), slog.String("ip", at.IP), slog.Int64("wait_ms", time.Duration(at.Delay).Milliseconds()))
+	}
+	if why := cmp.Or(at.Skipped, at.Reason); why != "" {
+		attrs = append(attrs, slog.String("reason", string(why)))
+	}
+	if what := cmp.Or(at.Unchanged, at.Error); what != "" {
+		attrs = append(attrs, slog.String("detail", what))
+	}
+	c.Log.LogAttrs(ctx, slog.LevelDebug, message, attrs...) //nolint:sloglint // one of two
+}
