@@ -63,6 +63,8 @@ type Config struct {
 	// AllowMalformed takes a robots.txt that cannot be understood for one that allows
 	// everything, instead of nothing.
 	AllowMalformed bool
+	// Observe, if set, is called with each attempt that was recorded. It must not block.
+	Observe func(request.Observation)
 	// Logger defaults to slog.Default.
 	Logger *slog.Logger
 	// MaxFetches caps the requests in flight in this process. Defaults to 256.
@@ -135,7 +137,7 @@ func New(cfg Config) (*Activities, error) {
 	requests, err := request.New(request.Config{
 		Store: cfg.Store, Fetcher: cfg.Fetcher, Resolver: cfg.Resolver, MaxFetches: cfg.MaxFetches,
 		FrontEnds: cfg.FrontEnds, Timeout: cfg.RequestTimeout, Jitter: rand.Float64, Warn: warn,
-		Network: cfg.Network, Log: cfg.Logger,
+		Network: cfg.Network, Log: cfg.Logger, Observe: cfg.Observe,
 	})
 	if err != nil {
 		return nil, err
@@ -155,6 +157,9 @@ func New(cfg Config) (*Activities, error) {
 func warn(ctx context.Context, message string, args ...any) {
 	activity.GetLogger(ctx).Warn(message, args...)
 }
+
+// RulesCacheUse counts the rules of robots.txt that were had from memory, and the others.
+func RulesCacheUse(a *Activities) (hits, misses int64) { return a.rulings.CacheUse() }
 
 // Register registers every activity under its method's name.
 func Register(r worker.ActivityRegistry, a *Activities) {

@@ -66,6 +66,9 @@ const (
 	DomainUnreachable DomainStatus = "unreachable"
 )
 
+// DomainStatuses lists them in the order in which they are shown.
+var DomainStatuses = []DomainStatus{DomainPending, DomainActive, DomainExhausted, DomainBlocked, DomainUnreachable}
+
 // RunStatus is where a run stands. The values are the labels of the database
 // type run_status.
 type RunStatus string

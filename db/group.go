@@ -44,6 +44,8 @@ type groups[R any] struct {
 	// for others at the least.
 	most  int
 	least time.Duration
+	// told is called with each group that was taken.
+	told func(GroupTaken)
 
 	mu      sync.Mutex
 	waiting []*entry[R]
@@ -57,7 +59,17 @@ type groups[R any] struct {
 func newGroups[R any](
 	together func(context.Context, []byte) (map[int]R, error), alone func(context.Context, []byte) (R, error),
 ) *groups[R] {
-	return &groups[R]{together: together, alone: alone, most: groupMax, wake: make(chan struct{}, 1)}
+	return &groups[R]{together: together, alone: alone, most: groupMax, wake: make(chan struct{}, 1), told: func(GroupTaken) {}}
+}
+
+// GroupTaken is a group of documents that shared a transaction.
+type GroupTaken struct {
+	// Documents is how many, and Waited how long the first of them did for the others.
+	Documents int
+	Waited    time.Duration
+	// Took is how long the transaction took. Where it has Failed, each was taken alone.
+	Took   time.Duration
+	Failed bool
 }
 
 // entry is a document that waits.
@@ -68,6 +80,9 @@ type entry[R any] struct {
 	size  int
 	// by is when it is to be taken.
 	by time.Time
+
+	// since is when it came.
+	since time.Time
 
 	ctx  context.Context //nolint:containedctx // it is the caller's, who waits
 	done chan result[R]
@@ -87,8 +102,9 @@ func (g *groups[R]) do(
 	ctx context.Context, domain string, spare time.Duration, size int, write func(*bytes.Buffer),
 ) (R, error) {
 	linger := max(min(spare/lingerShare, lingerMost), g.least)
+	now := time.Now()
 	e := &entry[R]{
-		domain: domain, write: write, size: size, by: time.Now().Add(linger), ctx: ctx, done: make(chan result[R], 1),
+		domain: domain, write: write, size: size, by: now.Add(linger), since: now, ctx: ctx, done: make(chan result[R], 1),
 	}
 	g.add(e)
 	select {
@@ -215,8 +231,11 @@ func (g *groups[R]) early() time.Duration {
 func (g *groups[R]) take(group []*entry[R]) {
 	ctx, cancel := context.WithTimeout(context.Background(), groupSpan)
 	defer cancel()
+	began := time.Now()
 	values, err := g.together(ctx, documents(group...))
-	if err != nil || len(values) != len(group) {
+	failed := err != nil || len(values) != len(group)
+	g.told(GroupTaken{Documents: len(group), Waited: began.Sub(group[0].since), Took: time.Since(began), Failed: failed})
+	if failed {
 		for _, e := range group {
 			go g.takeAlone(e)
 		}

@@ -42,7 +42,12 @@ const PoolConnsDefault = 16
 // crawl, not to change the schema or to delete history. A url that cannot be read is
 // an ErrURL.
 func Open(ctx context.Context, url string) (*Store, error) {
-	return open(ctx, url, func(ctx context.Context, conn *pgx.Conn) error {
+	return OpenTraced(ctx, url, nil)
+}
+
+// OpenTraced is Open with a tracer of statements; nil is none.
+func OpenTraced(ctx context.Context, url string, tracer pgx.QueryTracer) (*Store, error) {
+	return open(ctx, url, tracer, func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, workerRole)
 		return err
 	})
@@ -53,9 +58,11 @@ const workerRole = `SELECT CASE WHEN pg_has_role(oid, 'MEMBER') THEN set_config(
 FROM pg_roles WHERE rolname = 'mosey_worker'`
 
 // OpenOwner is Open with the rights that url gives: those of the owner, to migrate.
-func OpenOwner(ctx context.Context, url string) (*Store, error) { return open(ctx, url, nil) }
+func OpenOwner(ctx context.Context, url string) (*Store, error) { return open(ctx, url, nil, nil) }
 
-func open(ctx context.Context, url string, connected func(context.Context, *pgx.Conn) error) (*Store, error) {
+func open(
+	ctx context.Context, url string, tracer pgx.QueryTracer, connected func(context.Context, *pgx.Conn) error,
+) (*Store, error) {
 	cfg, err := parseURL(url)
 	if err != nil {
 		return nil, err
@@ -74,6 +81,7 @@ func open(ctx context.Context, url string, connected func(context.Context, *pgx.
 		cfg.ConnConfig.RuntimeParams[scan] = "off"
 	}
 	cfg.AfterConnect = connected
+	cfg.ConnConfig.Tracer = tracer
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)

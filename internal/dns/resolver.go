@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/maypok86/otter/v2"
@@ -23,13 +24,15 @@ const (
 
 // Resolver finds addresses. It is safe for concurrent use.
 type Resolver struct {
-	config  Config
-	cache   *otter.Cache[string, record]
-	flights singleflight.Group
-	hosts   *watched[hosts]
-	limits  *limits
-	trials  trials
-	system  func(time.Time) *system
+	config Config
+	cache  *otter.Cache[string, record]
+	// hits and misses count look-ups that the cache could answer, and the others
+	hits, misses atomic.Int64
+	flights      singleflight.Group
+	hosts        *watched[hosts]
+	limits       *limits
+	trials       trials
+	system       func(time.Time) *system
 
 	// now is the clock of the cache and the files.
 	now func() time.Time
@@ -81,8 +84,10 @@ func (r *Resolver) Lookup(ctx context.Context, host string) ([]netip.Addr, error
 	now := r.now()
 	known, _ := r.cache.GetIfPresent(name)
 	if known.fresh(now) {
+		r.hits.Add(1)
 		return r.conclude(host, known)
 	}
+	r.misses.Add(1)
 	if known, err = r.fly(ctx, name, known, len(known.addresses(now, false)) > 0); err != nil {
 		return nil, &Error{Host: host, Temporary: true, Err: err}
 	}
@@ -198,3 +203,6 @@ func (r *Resolver) learn(name string, known record, found [len(families)]finding
 		r.trials.tell(name, errors.Join(errs[:]...), len(known[0].addrs)+len(known[1].addrs) > 0)
 	}
 }
+
+// CacheUse counts the look-ups that were answered from the cache, and the others.
+func (r *Resolver) CacheUse() (hits, misses int64) { return r.hits.Load(), r.misses.Load() }

@@ -118,6 +118,9 @@ type Response struct {
 	File     *os.File
 	FileSize int64
 
+	// Connect is the time from Do's start until the connection stood, TLS included.
+	Connect time.Duration
+
 	// ContentLength is that of the body as it is sent, before its codings are undone; -1
 	// where the answer does not say.
 	ContentLength int64
@@ -168,12 +171,13 @@ func (r *Response) Release() {
 
 // exchange is the state of one call of Do.
 type exchange struct {
-	guard   *guard
-	link    *link
-	request Request
-	sent    bool
-	status  int
-	target  target
+	guard     *guard
+	link      *link
+	connected time.Time
+	request   Request
+	sent      bool
+	status    int
+	target    target
 }
 
 // Do sends a request and reads the answer, which the caller is to release. Redirects
@@ -211,6 +215,7 @@ func (c *Client) do(ctx context.Context, x *exchange) (*Response, *Error) {
 	}
 	response.Addr = x.request.Addr
 	response.EndedAt = ended
+	response.Connect = x.connected.Sub(start)
 	response.FirstByte = x.link.firstByte.Load().Sub(start)
 	response.Total = ended.Sub(start)
 	response.WireBytes = x.guard.received.Load()
@@ -233,6 +238,7 @@ func (c *Client) run(caller context.Context, x *exchange) (*Response, *Error) {
 	if failure := c.dial(caller, total, x); failure != nil {
 		return nil, failure
 	}
+	x.connected = time.Now()
 	answer, err := c.transport.RoundTrip(request)
 	if err != nil {
 		return nil, classify(caller, total, CauseProtocol, "no answer", err)

@@ -61,6 +61,8 @@ type Config struct {
 	Network *network.Monitor
 	// Log has a line of each attempt, at the level of debug; nil is none.
 	Log *slog.Logger
+	// Observe, if set, is called with each attempt that was recorded. It must not block.
+	Observe func(Observation)
 	// Warn is told what goes wrong and is tried again.
 	Warn func(ctx context.Context, message string, args ...any)
 }

@@ -116,7 +116,10 @@ func (c *Client) Do(ctx context.Context, ask Ask) (Result, error) {
 		return Result{}, err
 	}
 	defer release()
+	var seen Observation
+	asked := time.Now()
 	t, err := c.resolve(ctx, ask.URL)
+	seen.Resolve = time.Since(asked)
 	if err != nil || t.refused != nil {
 		return Result{Refused: t.refused}, err
 	}
@@ -140,20 +143,24 @@ func (c *Client) Do(ctx context.Context, ask Ask) (Result, error) {
 	x := c.exchange(ctx, ask, t, began)
 	defer x.Response.Release()
 	release() // what follows needs no network
+	seen.answered(x)
 	if err := c.ownTrouble(ctx, x, ask, t, began); err != nil {
 		return Result{Lease: lease}, c.abandon(ctx, ask, start, lease, x, err)
 	}
 	x.Attempt.CrawlID, x.Attempt.Domain, x.Attempt.FactsOf = lease.CrawlID, start.Domain, ask.FactsOf
 	x.Attempt.IP, x.Attempt.Shared = t.ip(), start.Shared
 	x.Attempt.URL, x.Attempt.Kind, x.Attempt.Run = ask.URL.String(), start.Kind, ask.Run.Name
+	reading := time.Now()
 	if err := c.read(ctx, ask, x, began.Add(time.Duration(start.Hold))); err != nil {
 		return Result{Lease: lease}, c.abandon(ctx, ask, start, lease, x, err)
 	}
+	seen.Read = time.Since(reading)
 	c.pace(ask, x)
 	if ask.Settle != nil {
 		ask.Settle(x)
 	}
-	rec, err := c.Record(ctx, x.Attempt)
+	seen.Attempt = x.Attempt
+	rec, err := c.record(ctx, seen)
 	return Result{Lease: lease, Exchange: x, Recorded: rec}, err
 }
 
@@ -253,8 +260,11 @@ const (
 // One that the database refuses is recorded without what the answer said: another
 // request would have the same answer.
 func (c *Client) Record(ctx context.Context, at crawl.Attempt) (crawl.Recorded, error) {
-	at = at.Clean()
-	bare := false
+	return c.record(ctx, Observation{Attempt: at})
+}
+
+func (c *Client) record(ctx context.Context, seen Observation) (crawl.Recorded, error) {
+	at, began, bare := seen.Attempt.Clean(), time.Now(), false
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordSpan)
 	defer cancel()
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, recordPauseMax) {
@@ -265,6 +275,8 @@ func (c *Client) Record(ctx context.Context, at crawl.Attempt) (crawl.Recorded, 
 					"domain", at.Domain, "crawl", at.CrawlID, "outcome", at.Outcome)
 			}
 			c.LogAttempt(ctx, at)
+			seen.Attempt, seen.Record = at, time.Since(began)
+			c.observe(seen)
 			return rec, nil
 		}
 		at.Ended = rec.Ended

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/maypok86/otter/v2"
 
@@ -37,6 +38,8 @@ const (
 type Reader struct {
 	store Store
 	cache *otter.Cache[string, parsed]
+	// hits and misses count reads that the cache could answer, and the others
+	hits, misses atomic.Int64
 	// windows holds politeness.Windows by their text
 	windows sync.Map
 }
@@ -119,8 +122,10 @@ func (r *Reader) read(ctx context.Context, c crawl.CrawlFacts, probing bool) (*d
 func (r *Reader) rules(ctx context.Context, origin string, version int64) (parsed, error) {
 	key := origin + " " + strconv.FormatInt(version, 10)
 	if p, ok := r.cache.GetIfPresent(key); ok {
+		r.hits.Add(1)
 		return p, nil
 	}
+	r.misses.Add(1)
 	stored, err := r.store.Robots(ctx, origin)
 	if err != nil {
 		return parsed{}, err
@@ -136,6 +141,9 @@ func (r *Reader) rules(ctx context.Context, origin string, version int64) (parse
 	r.cache.Set(origin+" "+strconv.FormatInt(stored.Version, 10), p)
 	return p, nil
 }
+
+// CacheUse counts the rules that were had from the cache, and the others.
+func (r *Reader) CacheUse() (hits, misses int64) { return r.hits.Load(), r.misses.Load() }
 
 // windowsOf parses windows, each text once: that can read a time zone's file.
 func (r *Reader) windowsOf(text string) (politeness.Windows, error) {

@@ -52,6 +52,8 @@ var allowed = []allowance{
 	{"DomainOpen", "", 400_000, "it counts up to a bound"},
 	{"DomainPages", "", 3_000, "it counts up to a bound"},
 	{"run_due_count", "next_due_at", 60_000, "it counts up to a bound: of domains_claim 20,001"},
+	{"WatchFrontier", "", 60_000, "it counts up to a bound"},
+	{"WatchDomains", "", 60_000, "it counts all domains, and is not asked where there are more than 50,000"},
 	{"DomainsCount", "", 1_500_000, "it counts the pages of a domain up to 2,000,000, once in a while"},
 	{"DomainPatterns", "", 30_000, "it sorts the patterns of the domain"},
 	{"LinksOfDomain", "", 3_000, "it counts links by domain, of so many pages at the most"},
@@ -62,6 +64,8 @@ var allowed = []allowance{
 
 	// what looks at all claims, of which there are at most as many as domains may be active
 	{"run_claims", "FROM domains d", 5_000, "it counts the claims that a run has something to ask of"},
+	{"WatchWaits", "", 5_000, "it counts the claims, every 15 seconds"},
+	{"WatchGaps", "", 60_000, "it looks at the last 50 requests to each domain that is claimed, every 15 seconds"},
 	{"finishes_await", "", 5_000, "it waits for those that are claimed"},
 	{"crawl_runs_windows", "forgotten", 5_000, "it looks at all domains whose windows are closed"},
 	{"domains_claim", "next_due_at <= now()", 60_000, "it sorts up to 20,000 that are due"},

@@ -30,6 +30,14 @@ func runCases(changing changes) {
 		c.ok(c.q.DatabaseIdentity(ctx))
 		endClaims(t, c)
 	}
+	changing["Watch"] = func(t *testing.T, c change) {
+		ctx := t.Context()
+		c.ok(c.q.WatchWaits(ctx))
+		c.ok(c.q.WatchFrontier(ctx, 1000))
+		c.ok(c.q.WatchDomainsSize(ctx))
+		c.ok(c.q.WatchDomains(ctx))
+		c.ok(c.q.WatchGaps(ctx, dbsqlc.WatchGapsParams{Since: ago(time.Minute), Until: ago(0), Bounds: []float64{0, 1, 10}}))
+	}
 	changing["RunEnds"] = func(t *testing.T, c change) {
 		c.exec("UPDATE run_domains SET next_due_at = NULL, images_due_at = NULL, waits = '' WHERE run_id = 3")
 		c.exec("UPDATE domains d SET claimed_by = NULL, claim_expires_at = NULL WHERE EXISTS (SELECT 1 FROM run_domains rd WHERE rd.run_id = 3 AND rd.domain = d.domain)")

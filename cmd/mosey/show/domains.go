@@ -36,16 +36,12 @@ type domainsListCmd struct {
 // domainsMost caps --limit.
 const domainsMost = 1_000_000
 
-var domainStatuses = []crawl.DomainStatus{
-	crawl.DomainPending, crawl.DomainActive, crawl.DomainExhausted, crawl.DomainBlocked, crawl.DomainUnreachable,
-}
-
 // Run prints the domains.
 func (d *domainsListCmd) Run(ctx context.Context, e *command.Env) error {
 	status := crawl.DomainStatus(d.Status)
 	switch {
-	case status != "" && !slices.Contains(domainStatuses, status):
-		return wiring.Usagef("--status %q: want one of %v", d.Status, domainStatuses)
+	case status != "" && !slices.Contains(crawl.DomainStatuses, status):
+		return wiring.Usagef("--status %q: want one of %v", d.Status, crawl.DomainStatuses)
 	case !slices.Contains(report.DomainSorts, d.Sort):
 		return wiring.Usagef("--sort %q: want one of %v", d.Sort, report.DomainSorts)
 	case d.Limit < 1 || d.Limit > domainsMost:

@@ -1,0 +1,43 @@
+package report
+
+import (
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+)
+
+// Watch is what a monitor looks at every few seconds.
+type Watch struct {
+	// Now is when it was looked, on the database's clock.
+	Now time.Time
+	// Waits is how many domains are served, by what they wait for: reasons.InFlight while
+	// they are asked, and empty while they may be.
+	Waits map[reasons.Reason]int64
+	// Pending counts crawls that are not closed, prerequisites too; beyond WatchBound it is an
+	// estimate. Due counts domains that are due and that nobody serves, up to WatchBound a run,
+	// and OldestDue is for how long the oldest has been.
+	Pending, Due int64
+	OldestDue    time.Duration
+	// Domains is how many have each status; nil where they are too many to be counted.
+	Domains map[crawl.DomainStatus]int64
+	// DomainsAbout is how many there are, about.
+	DomainsAbout int64
+	// KeywordsWaiting is how many pages are not found by a search yet, up to KeywordsBound.
+	KeywordsWaiting int
+}
+
+// WatchBound is how far a Watch counts.
+const WatchBound = 50_000
+
+// EndedGaps are gaps that have ended in a span of time, of one kind of key: domain, address,
+// subnet or registered.
+type EndedGaps struct {
+	Kind string
+	// Gaps is how many, and Violations how many of them were shorter than they had to be.
+	Gaps, Violations int64
+	// Late counts them by how late the request was that has ended them, in the buckets below,
+	// between and above the bounds. LateSeconds is their sum.
+	Late        []int64
+	LateSeconds float64
+}

@@ -1,0 +1,90 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/db/dbsqlc"
+)
+
+// watchSpan bounds each statement of a monitor: it must not be in the way of the crawl.
+const watchSpan = 2 * time.Second
+
+// watching runs what a monitor asks, read-only.
+func (s *Store) watching(ctx context.Context, fn func(*dbsqlc.Queries) error) error {
+	return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, fmt.Sprintf("SET LOCAL statement_timeout = %d", watchSpan.Milliseconds())); err != nil {
+			return err
+		}
+		return fn(s.q.WithTx(tx))
+	})
+}
+
+// Watch tells a monitor how things stand. No statement of it runs for longer than two seconds.
+func (s *Store) Watch(ctx context.Context) (w report.Watch, err error) {
+	err = s.watching(ctx, func(q *dbsqlc.Queries) error {
+		waits, err := q.WatchWaits(ctx)
+		frontier, err2 := q.WatchFrontier(ctx, report.WatchBound)
+		about, err3 := q.WatchDomainsSize(ctx)
+		keywords, err4 := q.KeywordsWaiting(ctx, report.KeywordsBound)
+		if err := errors.Join(err, err2, err3, err4); err != nil {
+			return err
+		}
+		w = report.Watch{
+			Now: frontier.Now, Waits: make(map[reasons.Reason]int64), Pending: frontier.Open, Due: frontier.Due, DomainsAbout: about,
+			KeywordsWaiting: int(keywords),
+		}
+		for _, wait := range waits {
+			w.Waits[reasons.Reason(wait.Reason)] = wait.Domains
+		}
+		if frontier.Oldest.Unix() != 0 {
+			w.OldestDue = max(frontier.Now.Sub(frontier.Oldest), 0)
+		}
+		if about > report.WatchBound {
+			return nil
+		}
+		domains, err := q.WatchDomains(ctx)
+		w.Domains = make(map[crawl.DomainStatus]int64)
+		for _, d := range domains {
+			w.Domains[crawl.DomainStatus(d.Status)] = d.Domains
+		}
+		return err
+	})
+	return w, translate("watch", err)
+}
+
+// EndedGaps are the gaps that have ended after since and by until, on the database's clock, by
+// kind. bounds are those of the buckets by lateness, in seconds, ascending. Gaps of domains
+// that are no longer served are left out.
+func (s *Store) EndedGaps(ctx context.Context, since, until time.Time, bounds []float64) (all []report.EndedGaps, err error) {
+	var rows []dbsqlc.WatchGapsRow
+	err = s.watching(ctx, func(q *dbsqlc.Queries) error {
+		rows, err = q.WatchGaps(ctx, dbsqlc.WatchGapsParams{Since: since, Until: until, Bounds: bounds})
+		return err
+	})
+	for _, r := range rows {
+		if len(all) == 0 || all[len(all)-1].Kind != r.Kind {
+			all = append(all, report.EndedGaps{Kind: r.Kind, Late: make([]int64, len(bounds)+1)})
+		}
+		of := &all[len(all)-1]
+		of.Gaps += r.Gaps
+		of.Violations += r.Violations
+		of.Late[r.Bucket] += r.Gaps
+		of.LateSeconds += r.LateSeconds
+	}
+	return all, translate("watch gaps", err)
+}
+
+// WatchGroups has told called with each group of documents that shared a transaction: op is
+// begin or record. It is to be called before the store is used.
+func (s *Store) WatchGroups(told func(op string, g GroupTaken)) {
+	s.begins.told = func(g GroupTaken) { told("begin", g) }
+	s.records.told = func(g GroupTaken) { told("record", g) }
+}
