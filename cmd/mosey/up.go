@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/mosey-web/mosey/cmd/internal/telemetry"
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/internal/explain"
@@ -14,6 +15,7 @@ import (
 // upCmd runs the embedded stack and a worker.
 type upCmd struct {
 	wiring.FetchFlags
+	telemetry.WatchFlags
 
 	NoWorker bool `help:"Run the stack alone; workers run elsewhere."`
 }
@@ -21,7 +23,7 @@ type upCmd struct {
 // Run runs until the context ends.
 func (u *upCmd) Run(ctx context.Context, e *command.Env) (err error) {
 	logger := e.NewLogger(e.Stderr, slog.LevelWarn)
-	c, err := command.OpenCrawler(ctx, e, logger, func(s string) { fmt.Fprintln(e.Stderr, s) })
+	c, err := command.OpenCrawler(ctx, e, u.WatchFlags, logger, func(s string) { fmt.Fprintln(e.Stderr, s) })
 	if err != nil {
 		return err
 	}
@@ -37,6 +39,9 @@ func (u *upCmd) Run(ctx context.Context, e *command.Env) (err error) {
 	fmt.Fprintf(e.Stdout, "Temporal   %s\n", c.Stack.TemporalAddress)
 	if c.Stack.UIURL != "" {
 		fmt.Fprintf(e.Stdout, "Web UI     %s\n", c.Stack.UIURL)
+	}
+	if address := c.Telemetry.Address(); address != "" {
+		fmt.Fprintf(e.Stdout, "Metrics    http://%s/metrics\n", address)
 	}
 	if e.Environ.Get("DATABASE_URL") == "" {
 		// one that was given holds a password that is not ours to print

@@ -17,6 +17,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/mosey-web/mosey/cmd/internal/telemetry"
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/internal/language/models"
 )
@@ -24,6 +25,7 @@ import (
 type flags struct {
 	wiring.Flags
 	wiring.FetchFlags
+	telemetry.WatchFlags
 
 	DatabaseURL string `name:"database-url" env:"DATABASE_URL" help:"Postgres to use. Run mosey migrate first." placeholder:"URL"`
 	CPUProfile  string `name:"cpu-profile" help:"Write a CPU profile to this file until stopped." placeholder:"FILE"`
@@ -77,25 +79,33 @@ func (f flags) work(ctx context.Context, environ wiring.Env, stderr io.Writer) (
 		defer func() { err = errors.Join(err, stop()) }()
 	}
 	logger := f.Logger(stderr, slog.LevelInfo, true)
-	store, err := wiring.OpenStore(ctx, f.DatabaseURL)
+	t, err := wiring.NewTelemetry(f.WatchFlags)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.Close()) }()
+	store, err := wiring.OpenStore(ctx, f.DatabaseURL, t)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
 	defer wiring.LimitMemory(environ, wiring.MemoryOfWorker)()
-	c, err := wiring.Dial(ctx, environ, "", logger)
+	c, err := wiring.Dial(ctx, environ, "", logger, t)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	w, err := wiring.NewWorker(ctx, c, store, f.FetchFlags, models.Models{}, logger)
+	w, err := wiring.NewWorker(ctx, c, store, f.FetchFlags, models.Models{}, logger, t)
 	if err != nil {
+		return err
+	}
+	if err := t.Serve(ctx, f.WatchFlags, store, c, logger); err != nil {
 		return err
 	}
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("start the worker: %w", err)
 	}
-	logger.InfoContext(ctx, "worker started", "user_agent", f.Agent())
+	logger.InfoContext(ctx, "worker started", "user_agent", f.Agent(), "metrics", t.Address())
 	if warning := f.NoContact(); warning != "" {
 		logger.WarnContext(ctx, warning) //nolint:sloglint // it says all
 	}

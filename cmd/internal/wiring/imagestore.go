@@ -12,6 +12,7 @@ import (
 // it, and a store that cannot be opened must only affect runs that store images.
 type imageStore struct {
 	where string
+	t     *Telemetry
 
 	mu    sync.Mutex
 	store *imagestore.Store
@@ -30,29 +31,27 @@ func (s *imageStore) open(ctx context.Context) (*imagestore.Store, error) {
 	return store, err
 }
 
+// with opens the store, has op done with it, and counts that.
+func (s *imageStore) with(ctx context.Context, operation string, op func(*imagestore.Store) error) error {
+	store, err := s.open(ctx)
+	if err == nil {
+		err = op(store)
+	}
+	s.t.imageStore(operation, err)
+	return err
+}
+
 // Put implements activities.ImageStore.
 func (s *imageStore) Put(ctx context.Context, sha256 string, body io.ReadSeeker, size int64, mediaType string) error {
-	store, err := s.open(ctx)
-	if err != nil {
-		return err
-	}
-	return store.Put(ctx, sha256, body, size, mediaType)
+	return s.with(ctx, "put", func(store *imagestore.Store) error { return store.Put(ctx, sha256, body, size, mediaType) })
 }
 
 // PutThumbnail implements activities.ImageStore.
 func (s *imageStore) PutThumbnail(ctx context.Context, sha256 string, jpeg []byte) error {
-	store, err := s.open(ctx)
-	if err != nil {
-		return err
-	}
-	return store.PutThumbnail(ctx, sha256, jpeg)
+	return s.with(ctx, "thumbnail", func(store *imagestore.Store) error { return store.PutThumbnail(ctx, sha256, jpeg) })
 }
 
 // Check implements activities.ImageStore.
 func (s *imageStore) Check(ctx context.Context, size int64) error {
-	store, err := s.open(ctx)
-	if err != nil {
-		return err
-	}
-	return store.Check(ctx, size)
+	return s.with(ctx, "check", func(store *imagestore.Store) error { return store.Check(ctx, size) })
 }

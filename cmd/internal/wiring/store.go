@@ -12,9 +12,9 @@ import (
 )
 
 // OpenStore connects to a database, with the rights of a worker, and checks that it
-// has a schema that this program can use.
-func OpenStore(ctx context.Context, url string) (*db.Store, error) {
-	store, err := db.Open(ctx, url)
+// has a schema that this program can use. Its statements are counted by t.
+func OpenStore(ctx context.Context, url string, t *Telemetry) (*db.Store, error) {
+	store, err := db.OpenTraced(ctx, url, t.tracer())
 	if err != nil {
 		return nil, describe(err)
 	}

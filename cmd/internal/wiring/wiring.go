@@ -126,9 +126,9 @@ type Client struct {
 
 // Dial connects to Temporal as the environment says (TEMPORAL_ADDRESS,
 // TEMPORAL_API_KEY, TEMPORAL_TLS_*, a profile, …); an address that is not empty
-// wins. Options are added to those of the connection.
+// wins. Options are added to those of the connection. Its calls are counted by t.
 func Dial(
-	ctx context.Context, env Env, address string, logger *slog.Logger, options ...grpc.DialOption,
+	ctx context.Context, env Env, address string, logger *slog.Logger, t *Telemetry, options ...grpc.DialOption,
 ) (*Client, error) {
 	opts, err := envconfig.LoadClientOptions(envconfig.LoadClientOptionsRequest{EnvLookup: env})
 	if err != nil {
@@ -142,6 +142,7 @@ func Dial(
 	opts.ConnectionOptions.DialOptions = append(opts.ConnectionOptions.DialOptions, options...)
 	opts.Logger = log.NewStructuredLogger(slog.New(ofSDK{logger.Handler()}))
 	opts.Identity = identity()
+	opts.MetricsHandler = t.handler()
 	c, err := client.DialContext(ctx, opts)
 	if err != nil {
 		return nil, fmt.Errorf("reach Temporal at %s: %w: does TEMPORAL_ADDRESS name one that runs?",
@@ -176,7 +177,7 @@ const stopTimeout = 10 * time.Second
 // languages of pages by models, which may be nil. A namespace that belongs to another
 // database is a *ForeignNamespaceError.
 func NewWorker(
-	ctx context.Context, c *Client, store *db.Store, f FetchFlags, models language.Models, logger *slog.Logger,
+	ctx context.Context, c *Client, store *db.Store, f FetchFlags, models language.Models, logger *slog.Logger, t *Telemetry,
 ) (*Worker, error) {
 	fetcher, err := fetch.New(f.config())
 	if err != nil {
@@ -200,21 +201,22 @@ func NewWorker(
 		return nil, err
 	}
 	journal := network.NewJournal(store, identity(), logger)
-	monitor := network.New(network.Config{Changed: journal.Changed, Jitter: rand.Float64})
+	monitor := network.New(network.Config{Changed: t.outages(journal.Changed), Jitter: rand.Float64})
 	var images activities.ImageStore
 	if f.ImageStore != "" {
-		images = &imageStore{where: f.ImageStore}
+		images = &imageStore{where: f.ImageStore, t: t}
 	}
 	acts, err := activities.New(activities.Config{
 		Store: store, Fetcher: fetcher, Resolver: resolver, Starter: workflows.Starter{Client: c}, Agent: token,
 		Logger: logger, MaxFetches: f.MaxFetches, RequestTimeout: f.Timeout, FrontEnds: frontEnds,
 		SeedFiles:      activities.SeedFiles{Dir: f.SeedDir, Cache: seedFileCache()},
 		AllowMalformed: f.MalformedRobots == "allow", Network: monitor, Languages: language.New(models),
-		Images: images,
+		Images: images, Observe: t.observe(),
 	})
 	if err != nil {
 		return nil, err
 	}
+	t.caches(resolver, acts)
 	if err := ClaimNamespace(ctx, c, store); err != nil {
 		return nil, err
 	}

@@ -53,7 +53,7 @@ func WithStore(ctx context.Context, e *Env, fn func(*db.Store) error) (err error
 		defer func() { err = errors.Join(err, attached.Close(context.WithoutCancel(ctx))) }()
 		url = attached.URL()
 	}
-	store, err := wiring.OpenStore(ctx, url)
+	store, err := wiring.OpenStore(ctx, url, nil)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"golang.org/x/term"
 
+	"github.com/mosey-web/mosey/cmd/internal/telemetry"
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db"
@@ -28,13 +29,20 @@ type Crawler struct {
 	Store  *db.Store
 	Client *wiring.Client
 	Worker *wiring.Worker
+	// Telemetry is nil where nobody watches.
+	Telemetry *wiring.Telemetry
 	// unlimit ends the watch over this process's memory
 	unlimit func()
 	Logger  *slog.Logger
 }
 
 // AttachCrawler connects to the Mosey that runs, and starts none.
-func AttachCrawler(ctx context.Context, e *Env, logger *slog.Logger, progress func(string)) (*Crawler, error) {
+func AttachCrawler(
+	ctx context.Context, e *Env, watch telemetry.WatchFlags, logger *slog.Logger, progress func(string),
+) (*Crawler, error) {
+	if watch.Metrics != "" {
+		return nil, wiring.Usagef("--metrics %s: with --detach another Mosey crawls: give it to that one", watch.Metrics)
+	}
 	database, temporal := e.Environ.Get("DATABASE_URL"), e.Environ.Get("TEMPORAL_ADDRESS")
 	if database == "" && temporal == "" {
 		dir, err := datadir.Resolve(e.DataDir)
@@ -53,11 +61,15 @@ func AttachCrawler(ctx context.Context, e *Env, logger *slog.Logger, progress fu
 	if database == "" || temporal == "" {
 		return nil, wiring.Usagef("--detach: want both DATABASE_URL and TEMPORAL_ADDRESS, or neither")
 	}
-	return connectCrawler(ctx, e, stack.Options{DatabaseURL: database, TemporalAddress: temporal, Logger: logger, Progress: progress})
+	return connectCrawler(ctx, e, watch, stack.Options{
+		DatabaseURL: database, TemporalAddress: temporal, Logger: logger, Progress: progress,
+	})
 }
 
 // OpenCrawler starts what the environment does not name, and connects to it all.
-func OpenCrawler(ctx context.Context, e *Env, logger *slog.Logger, progress func(string)) (*Crawler, error) {
+func OpenCrawler(
+	ctx context.Context, e *Env, watch telemetry.WatchFlags, logger *slog.Logger, progress func(string),
+) (*Crawler, error) {
 	var err error
 	opts := stack.Options{
 		DatabaseURL:     e.Environ.Get("DATABASE_URL"),
@@ -75,11 +87,11 @@ func OpenCrawler(ctx context.Context, e *Env, logger *slog.Logger, progress func
 			return nil, err
 		}
 	}
-	return connectCrawler(ctx, e, opts)
+	return connectCrawler(ctx, e, watch, opts)
 }
 
 // connectCrawler starts what the options leave to us, and connects to it all.
-func connectCrawler(ctx context.Context, e *Env, opts stack.Options) (_ *Crawler, err error) {
+func connectCrawler(ctx context.Context, e *Env, watch telemetry.WatchFlags, opts stack.Options) (_ *Crawler, err error) {
 	logger := opts.Logger
 	c := &Crawler{Logger: logger, unlimit: wiring.LimitMemory(e.Environ, wiring.MemoryOfAll)}
 	defer func() {
@@ -87,6 +99,9 @@ func connectCrawler(ctx context.Context, e *Env, opts stack.Options) (_ *Crawler
 			err = errors.Join(err, c.Close())
 		}
 	}()
+	if c.Telemetry, err = wiring.NewTelemetry(watch); err != nil {
+		return nil, err
+	}
 	if c.Stack, err = stack.Up(ctx, opts); err != nil {
 		if inUse, ok := errors.AsType[*datadir.InUseError](err); ok {
 			return nil, describeInUse(inUse)
@@ -100,15 +115,22 @@ func connectCrawler(ctx context.Context, e *Env, opts stack.Options) (_ *Crawler
 	if applied > 0 {
 		c.Stack.Settle()
 	}
-	if c.Store, err = wiring.OpenStore(ctx, c.Stack.DatabaseURL); err != nil {
+	if c.Store, err = wiring.OpenStore(ctx, c.Stack.DatabaseURL, c.Telemetry); err != nil {
 		return nil, err
 	}
 	address := ""
 	if e.Environ.Get("TEMPORAL_ADDRESS") == "" {
 		address = c.Stack.TemporalAddress
 	}
-	c.Client, err = wiring.Dial(ctx, e.Environ, address, logger, c.Stack.DialOptions()...)
-	return c, err
+	c.Client, err = wiring.Dial(ctx, e.Environ, address, logger, c.Telemetry, c.Stack.DialOptions()...)
+	if err != nil {
+		return nil, err
+	}
+	var dirs []string
+	if opts.DataDir != "" {
+		dirs = append(dirs, opts.DataDir)
+	}
+	return c, c.Telemetry.Serve(ctx, watch, c.Store, c.Client, logger, dirs...)
 }
 
 // describeInUse tells how to work with the Mosey that has the directory.
@@ -146,7 +168,7 @@ func (c *Crawler) StartWorker(ctx context.Context, e *Env, f wiring.FetchFlags) 
 	if f.ImageStore, err = ImageStoreOf(e, f.ImageStore); err != nil {
 		return err
 	}
-	w, err := wiring.NewWorker(ctx, c.Client, c.Store, f, models.Models{}, c.Logger)
+	w, err := wiring.NewWorker(ctx, c.Client, c.Store, f, models.Models{}, c.Logger, c.Telemetry)
 	if err != nil {
 		return describeForeign(e, err)
 	}
@@ -162,8 +184,9 @@ func (c *Crawler) StartWorker(ctx context.Context, e *Env, f wiring.FetchFlags) 
 const CloseTimeout = 30 * time.Second
 
 // Close stops everything: the worker first, which finishes requests in flight.
-func (c *Crawler) Close() error {
+func (c *Crawler) Close() (err error) {
 	defer c.unlimit()
+	defer func() { err = errors.Join(err, c.Telemetry.Close()) }()
 	if c.Worker != nil {
 		c.Worker.Stop()
 	}

@@ -77,7 +77,7 @@ func WithTemporal(ctx context.Context, e *Env, fn func(workflows.Starter) error)
 		}
 		address = info.TemporalAddress
 	}
-	c, err := wiring.Dial(ctx, e.Environ, address, e.NewLogger(e.Stderr, ErrorsOnly))
+	c, err := wiring.Dial(ctx, e.Environ, address, e.NewLogger(e.Stderr, ErrorsOnly), nil)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"go.temporal.io/sdk/client"
 
+	"github.com/mosey-web/mosey/cmd/internal/telemetry"
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/crawl"
@@ -23,6 +24,7 @@ import (
 // CrawlCmd crawls until the run is done.
 type CrawlCmd struct {
 	wiring.FetchFlags
+	telemetry.WatchFlags
 
 	Seeds []string `arg:"" optional:"" name:"seed" help:"URL or host, file of them (one a line), or - for standard input. None resumes the run."`
 	Run_  string   `name:"run" help:"Name of the run. The same name again resumes it. Default: default." default:"default" placeholder:"NAME"` //nolint:revive // Run is the method
@@ -72,7 +74,7 @@ func (c *CrawlCmd) Run(ctx context.Context, e *command.Env) (err error) {
 	if c.Detach {
 		open = command.AttachCrawler
 	}
-	m, err := open(ctx, e, e.NewLogger(view.logs(), slog.LevelWarn), view.note)
+	m, err := open(ctx, e, c.WatchFlags, e.NewLogger(view.logs(), slog.LevelWarn), view.note)
 	if err != nil {
 		return err
 	}
@@ -90,7 +92,7 @@ func (c *CrawlCmd) Run(ctx context.Context, e *command.Env) (err error) {
 	if warning := c.NoContact(); warning != "" && !c.Detach {
 		view.note("Warning: " + warning + ".")
 	}
-	view.begin(run, m.Stack.UIURL, len(seeds.urls), before.Totals, c.Detach)
+	view.begin(run, m.Stack.UIURL, m.Telemetry.Address(), len(seeds.urls), before.Totals, c.Detach)
 	if c.For > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, c.For)

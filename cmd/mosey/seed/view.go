@@ -64,13 +64,13 @@ func (l viewLog) Write(p []byte) (int, error) {
 }
 
 // begin shows what is crawled. before is what earlier calls have done of it.
-func (v *view) begin(run crawl.Run, uiURL string, seeds int, before report.Totals, detached bool) {
+func (v *view) begin(run crawl.Run, uiURL, metrics string, seeds int, before report.Totals, detached bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.uiURL, v.before = uiURL, before
 	v.rate.Add(time.Now(), -1)
 	if v.json {
-		v.emit(map[string]any{"event": "started", "run": run.Name, "seeds": seeds, "ui": uiURL, "settings": run.Settings})
+		v.emit(map[string]any{"event": "started", "run": run.Name, "seeds": seeds, "ui": uiURL, "metrics": metrics, "settings": run.Settings})
 		return
 	}
 	for _, line := range plan(run, seeds, detached) {
@@ -78,6 +78,9 @@ func (v *view) begin(run crawl.Run, uiURL string, seeds int, before report.Total
 	}
 	if uiURL != "" {
 		fmt.Fprintf(v.e.Stdout, "Temporal UI: %s\n", uiURL)
+	}
+	if metrics != "" {
+		fmt.Fprintf(v.e.Stdout, "Metrics: http://%s/metrics\n", metrics)
 	}
 }
 

@@ -1,0 +1,289 @@
+package telemetry
+
+import (
+	"cmp"
+	"context"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/request"
+)
+
+// Metrics are what a process counts of itself, and what it samples of the database. No label
+// has a domain or a URL: the values of each are few, and known. It is safe for concurrent use.
+type Metrics struct {
+	registry *prometheus.Registry
+	declared []Metric
+	closers  []func(context.Context) error
+
+	requests     *prometheus.CounterVec
+	notRequested *prometheus.CounterVec
+	received     *prometheus.CounterVec
+	phases       *prometheus.HistogramVec
+	waits        *prometheus.HistogramVec
+
+	groups    *prometheus.HistogramVec
+	groupWait *prometheus.HistogramVec
+	groupTook *prometheus.HistogramVec
+	fallbacks *prometheus.CounterVec
+
+	statements *prometheus.HistogramVec
+
+	gaps       *prometheus.CounterVec
+	violations *prometheus.CounterVec
+	overshoot  *lateness
+
+	caches     *cacheCounts
+	imageStore *prometheus.CounterVec
+
+	outage    prometheus.Gauge
+	outages   prometheus.Counter
+	serving   *prometheus.GaugeVec
+	waited    map[reasons.Reason]bool // what serving has, or has had
+	domains   *prometheus.GaugeVec
+	known     prometheus.Gauge
+	pending   prometheus.Gauge
+	due       prometheus.Gauge
+	oldest    prometheus.Gauge
+	keywords  prometheus.Gauge
+	sampledAt prometheus.Gauge
+	failures  prometheus.Counter
+}
+
+// Metric is the declaration of one, as docs/metrics.md has it.
+type Metric struct {
+	Name, Kind, Help string
+	Labels           []string
+}
+
+// Buckets of durations, in seconds.
+var (
+	phaseBuckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
+	waitBuckets  = []float64{.1, .5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 900, 3600, 6 * 3600, 24 * 3600}
+	dbBuckets    = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10}
+	// LateBounds are those of how late a request was after it was allowed.
+	LateBounds = []float64{0, .01, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300}
+)
+
+// NewMetrics declares all metrics.
+func NewMetrics() *Metrics {
+	m := &Metrics{registry: prometheus.NewRegistry()}
+	m.registry.MustRegister(
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+	m.requests = m.counters("mosey_requests_total", "Requests that were made and recorded, by kind of page and how they ended.",
+		"kind", "outcome")
+	m.notRequested = m.counters("mosey_not_requested_total",
+		"Pages that were closed without a request: skipped, for a reason, or forbidden (blocked_robots).", "reason")
+	m.received = m.counters("mosey_received_bytes_total", "Bytes received from sites, headers included, by kind of page.", "kind")
+	m.phases = m.histograms("mosey_request_phase_seconds", "How long each phase of a request took: "+
+		"resolve, connect (with TLS), first_byte, body, read (parse it) and record.", phaseBuckets, "phase")
+	m.waits = m.histograms("mosey_wait_seconds",
+		"How long a domain is left alone after a request, by the reason for it.", waitBuckets, "reason")
+
+	m.gaps = m.counters("mosey_gaps_total", "Gaps between two requests that were checked from the stored rows, "+
+		"by what was left alone: domain, address, subnet or registered (domain).", "key")
+	m.violations = m.counters("mosey_gap_violations_total",
+		"Of mosey_gaps_total, those that were shorter than promised. Any is a fault of Mosey.", "key")
+	for _, key := range []string{"domain", "address", "subnet", "registered"} { // so that there is a 0 to rise from
+		m.gaps.WithLabelValues(key)
+		m.violations.WithLabelValues(key)
+	}
+	const late = "How late a domain was asked after it could have been, from the stored rows."
+	m.overshoot = newLateness("mosey_gap_overshoot_seconds", late)
+	m.declare("mosey_gap_overshoot_seconds", "histogram", late, nil, m.overshoot)
+
+	m.groups = m.histograms("mosey_group_documents",
+		"Documents of different domains that shared one transaction, by operation: begin or record.",
+		[]float64{1, 2, 4, 8, 16, 32, 64}, "operation")
+	m.groupWait = m.histograms("mosey_group_wait_seconds", "How long the first document of a group waited for others.", dbBuckets, "operation")
+	m.groupTook = m.histograms("mosey_group_seconds", "How long the transaction of a group took.", dbBuckets, "operation")
+	m.fallbacks = m.counters("mosey_group_fallbacks_total", "Groups that failed, so that each document was taken alone.", "operation")
+	m.statements = m.histograms("mosey_statement_seconds",
+		"How long statements took, by their name; other are those that begin and end transactions.", dbBuckets, "statement")
+
+	const uses = "Look-ups in the caches of names (dns) and of robots.txt (robots), by result: hit or miss."
+	m.caches = &cacheCounts{
+		desc: prometheus.NewDesc("mosey_cache_lookups_total", uses, []string{"cache", "result"}, nil),
+		use:  make(map[string]func() (hits, misses int64)),
+	}
+	m.declare("mosey_cache_lookups_total", "counter", uses, []string{"cache", "result"}, m.caches)
+	m.imageStore = m.counters("mosey_image_store_operations_total",
+		"What the store of images was asked for (put, thumbnail, check), by result: ok or error.", "operation", "result")
+
+	m.outage = m.gauge("mosey_network_outage", "1 while this process takes its own network for broken, and blames no site.")
+	m.outages = m.counter("mosey_network_outages_total", "Outages of this process's own network that have begun.")
+	m.waited = make(map[reasons.Reason]bool)
+	m.serving = m.gauges("mosey_domains_served",
+		"Domains that a workflow serves, by what they wait for: in flight while asked, none while they may be asked.", "reason")
+	m.domains = m.gauges("mosey_domains", "Domains by status; while there are more than 50,000, mosey_domains_known alone is set.", "status")
+	m.known = m.gauge("mosey_domains_known", "About how many domains there are, by the planner's statistics.")
+	m.pending = m.gauge("mosey_frontier_pending", "Crawls that are not closed, of all runs; an estimate above 50,000.")
+	m.due = m.gauge("mosey_frontier_due_domains", "Domains that are due and that nobody serves, up to 50,000 a run.")
+	m.oldest = m.gauge("mosey_frontier_oldest_due_seconds", "For how long the oldest of what is due has been.")
+	m.keywords = m.gauge("mosey_keywords_waiting", "Pages that are fetched and not found by a search yet, up to 20,000.")
+	m.sampledAt = m.gauge("mosey_sample_timestamp_seconds", "When the database was looked at last for what is sampled.")
+	m.failures = m.counter("mosey_sample_failures_total", "Looks at the database that failed.")
+	return m
+}
+
+// Declared lists the metrics of Mosey's own in the order of their declaration.
+func (m *Metrics) Declared() []Metric { return m.declared }
+
+func (m *Metrics) declare(name, kind, help string, labels []string, c prometheus.Collector) {
+	m.declared = append(m.declared, Metric{Name: name, Kind: kind, Help: help, Labels: labels})
+	m.registry.MustRegister(c)
+}
+
+func (m *Metrics) counters(name, help string, labels ...string) *prometheus.CounterVec {
+	c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	m.declare(name, "counter", help, labels, c)
+	return c
+}
+
+func (m *Metrics) counter(name, help string) prometheus.Counter {
+	c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+	m.declare(name, "counter", help, nil, c)
+	return c
+}
+
+func (m *Metrics) gauges(name, help string, labels ...string) *prometheus.GaugeVec {
+	g := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
+	m.declare(name, "gauge", help, labels, g)
+	return g
+}
+
+func (m *Metrics) gauge(name, help string) prometheus.Gauge {
+	g := prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
+	m.declare(name, "gauge", help, nil, g)
+	return g
+}
+
+func (m *Metrics) histograms(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+	m.declare(name, "histogram", help, labels, h)
+	return h
+}
+
+// Cache has the use of a cache counted.
+func (m *Metrics) Cache(name string, use func() (hits, misses int64)) {
+	m.caches.mu.Lock()
+	defer m.caches.mu.Unlock()
+	m.caches.use[name] = use
+}
+
+// cacheCounts reads how caches were used.
+type cacheCounts struct {
+	desc *prometheus.Desc
+
+	mu  sync.Mutex
+	use map[string]func() (hits, misses int64)
+}
+
+// Describe implements prometheus.Collector.
+func (c *cacheCounts) Describe(ch chan<- *prometheus.Desc) { ch <- c.desc }
+
+// Collect implements prometheus.Collector.
+func (c *cacheCounts) Collect(ch chan<- prometheus.Metric) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for name, use := range c.use {
+		hits, misses := use()
+		ch <- prometheus.MustNewConstMetric(c.desc, prometheus.CounterValue, float64(hits), name, "hit")
+		ch <- prometheus.MustNewConstMetric(c.desc, prometheus.CounterValue, float64(misses), name, "miss")
+	}
+}
+
+// ImageStore counts what the store of images was asked for.
+func (m *Metrics) ImageStore(operation string, err error) {
+	result := "ok"
+	if err != nil {
+		result = "error"
+	}
+	m.imageStore.WithLabelValues(operation, result).Inc()
+}
+
+// Attempt counts an attempt that was recorded.
+func (m *Metrics) Attempt(o request.Observation) {
+	at := o.Attempt
+	if !at.Requested {
+		reason := string(at.Skipped)
+		if reason == "" {
+			reason = string(at.Outcome)
+		}
+		m.notRequested.WithLabelValues(reason).Inc()
+		return
+	}
+	kind := string(at.Kind)
+	m.requests.WithLabelValues(kind, string(at.Outcome)).Inc()
+	m.received.WithLabelValues(kind).Add(float64(at.Bytes))
+	m.waits.WithLabelValues(string(at.Reason)).Observe(time.Duration(at.Delay).Seconds())
+	m.phase("resolve", o.Resolve)
+	m.phase("connect", o.Connect)
+	m.phase("first_byte", o.FirstByte)
+	m.phase("body", o.Body)
+	m.phase("read", o.Read)
+	m.phase("record", o.Record)
+}
+
+// phase counts a phase that an attempt has come to.
+func (m *Metrics) phase(name string, took time.Duration) {
+	if took > 0 {
+		m.phases.WithLabelValues(name).Observe(took.Seconds())
+	}
+}
+
+// Group counts a group of documents that shared a transaction.
+func (m *Metrics) Group(op string, g db.GroupTaken) {
+	m.groups.WithLabelValues(op).Observe(float64(g.Documents))
+	m.groupWait.WithLabelValues(op).Observe(g.Waited.Seconds())
+	m.groupTook.WithLabelValues(op).Observe(g.Took.Seconds())
+	if g.Failed {
+		m.fallbacks.WithLabelValues(op).Inc()
+	}
+}
+
+// Outage counts an outage that begins, or ends: then Since is zero.
+func (m *Metrics) Outage(o crawl.Outage) {
+	if o.Since.IsZero() {
+		m.outage.Set(0)
+		return
+	}
+	m.outage.Set(1)
+	m.outages.Inc()
+}
+
+// sampled sets what was looked up in the database.
+func (m *Metrics) sampled(w report.Watch) {
+	m.served(w.Waits)
+	if w.Domains == nil {
+		m.domains.Reset()
+	} else {
+		for _, status := range crawl.DomainStatuses {
+			m.domains.WithLabelValues(string(status)).Set(float64(w.Domains[status]))
+		}
+	}
+	m.known.Set(float64(w.DomainsAbout))
+	m.pending.Set(float64(w.Pending))
+	m.due.Set(float64(w.Due))
+	m.oldest.Set(w.OldestDue.Seconds())
+	m.keywords.Set(float64(w.KeywordsWaiting))
+	m.sampledAt.Set(float64(w.Now.UnixMilli()) / 1000)
+}
+
+// served sets how many domains wait for what; what none waits for any more is 0.
+func (m *Metrics) served(waits map[reasons.Reason]int64) {
+	for reason := range waits {
+		m.waited[reason] = true
+	}
+	for reason := range m.waited {
+		m.serving.WithLabelValues(cmp.Or(string(reason), "none")).Set(float64(waits[reason]))
+	}
+}

@@ -1,0 +1,142 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// WatchFlags say whether a process can be watched, and where.
+type WatchFlags struct {
+	Metrics string `help:"Serve metrics (/metrics) and health (/healthz, /readyz) at this address, such as :9464; on this machine alone where no host is named. Default: off." expert:"" placeholder:"[HOST]:PORT"`
+	Debug   bool   `help:"Serve profiles of this process, too (/debug/pprof), with --metrics." expert:""`
+}
+
+// Address is where to listen; empty is nowhere. Where no host is named it is the loopback.
+func (f WatchFlags) Address() (string, error) {
+	if f.Metrics == "" {
+		if f.Debug {
+			return "", errors.New("--debug: there is no --metrics, which says where")
+		}
+		return "", nil
+	}
+	host, port, err := net.SplitHostPort(f.Metrics)
+	if err != nil {
+		return "", fmt.Errorf("--metrics %q: want an address such as :9464 or 10.0.0.1:9464", f.Metrics)
+	}
+	if host == "" {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+// Check is something that a process needs to work.
+type Check struct {
+	Name string
+	Do   func(context.Context) error
+}
+
+// readySpan bounds all checks together.
+const readySpan = 3 * time.Second
+
+// Server serves metrics, health and profiles of a process.
+type Server struct {
+	// Address is where it listens.
+	Address string
+
+	http *http.Server
+	done chan error
+}
+
+// Serve begins to serve metrics at an address. ready are the checks of /readyz.
+func Serve(ctx context.Context, address string, debug bool, m *Metrics, ready []Check, logger *slog.Logger) (*Server, error) {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
+		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelWarn), MaxRequestsInFlight: 4, Timeout: 10 * time.Second,
+	}))
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { answerReady(w, r, ready) })
+	if debug {
+		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+		mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
+		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("--metrics: %w", err)
+	}
+	s := &Server{
+		Address: listener.Addr().String(), done: make(chan error, 1),
+		http: &http.Server{
+			Handler: ownNames(listener.Addr(), mux), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
+			ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
+		},
+	}
+	go func() { s.done <- s.http.Serve(listener) }()
+	return s, nil
+}
+
+// Close stops serving.
+func (s *Server) Close() error {
+	err := s.http.Close()
+	if served := <-s.done; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
+	return err
+}
+
+// ownNames answers only to the names of this machine where only it is listened to: a page in a
+// browser must not get here by a name of its own (DNS rebinding).
+func ownNames(addr net.Addr, next http.Handler) http.Handler {
+	if tcp, ok := addr.(*net.TCPAddr); !ok || !tcp.IP.IsLoopback() {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host := r.Host
+		if name, _, err := net.SplitHostPort(host); err == nil {
+			host = name
+		}
+		if ip := net.ParseIP(strings.Trim(host, "[]")); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+			http.Error(w, fmt.Sprintf("%q is no name of this machine: ask localhost", host), http.StatusMisdirectedRequest)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// answerReady says of each check whether it passes: 200 if all do, else 503.
+func answerReady(w http.ResponseWriter, r *http.Request, checks []Check) {
+	ctx, cancel := context.WithTimeout(r.Context(), readySpan)
+	defer cancel()
+	results := make([]chan error, len(checks))
+	for i, check := range checks {
+		results[i] = make(chan error, 1)
+		go func() { results[i] <- check.Do(ctx) }()
+	}
+	lines, status := make([]string, len(checks)), http.StatusOK
+	for i, result := range results {
+		select {
+		case err := <-result:
+			if lines[i] = "ok"; err != nil {
+				lines[i], status = err.Error(), http.StatusServiceUnavailable
+			}
+		case <-ctx.Done():
+			lines[i], status = "no answer within "+readySpan.String(), http.StatusServiceUnavailable
+		}
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	for i, check := range checks {
+		fmt.Fprintf(w, "%s: %s\n", check.Name, lines[i])
+	}
+}

@@ -1,0 +1,69 @@
+package telemetry
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Statements times the statements of a pool, by the names that sqlc gives them. It is to be the
+// pool's tracer.
+type Statements struct{ m *Metrics }
+
+// Statements is a tracer for a pool.
+func (m *Metrics) Statements() Statements { return Statements{m} }
+
+type startedKey struct{}
+
+type started struct {
+	name string
+	at   time.Time
+}
+
+// TraceQueryStart implements pgx.QueryTracer.
+func (Statements) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
+	return context.WithValue(ctx, startedKey{}, started{statementName(data.SQL), time.Now()})
+}
+
+// TraceQueryEnd implements pgx.QueryTracer.
+func (s Statements) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryEndData) {
+	if began, ok := ctx.Value(startedKey{}).(started); ok {
+		s.m.statements.WithLabelValues(began.name).Observe(time.Since(began.at).Seconds())
+	}
+}
+
+// statementName is the name in the first line that sqlc writes, "-- name: Name :many".
+func statementName(sql string) string {
+	rest, ok := strings.CutPrefix(sql, "-- name: ")
+	if !ok {
+		return "other"
+	}
+	name, _, _ := strings.Cut(rest, " ")
+	return name
+}
+
+// Pool adds how the connections of a pool are used.
+func (m *Metrics) Pool(pool *pgxpool.Pool) {
+	stat := func(name, kind, help string, value func(*pgxpool.Stat) float64) {
+		read := func() float64 { return value(pool.Stat()) }
+		if kind == "counter" {
+			m.declare(name, kind, help, nil, prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, read))
+			return
+		}
+		m.declare(name, kind, help, nil, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read))
+	}
+	stat("mosey_pool_connections", "gauge", "Connections to Postgres.",
+		func(s *pgxpool.Stat) float64 { return float64(s.TotalConns()) })
+	stat("mosey_pool_connections_used", "gauge", "Connections to Postgres that are in use.",
+		func(s *pgxpool.Stat) float64 { return float64(s.AcquiredConns()) })
+	stat("mosey_pool_connections_max", "gauge", "Connections to Postgres that there may be.",
+		func(s *pgxpool.Stat) float64 { return float64(s.MaxConns()) })
+	stat("mosey_pool_waits_total", "counter", "Times that a connection had to be waited for.",
+		func(s *pgxpool.Stat) float64 { return float64(s.EmptyAcquireCount()) })
+	stat("mosey_pool_wait_seconds_total", "counter", "How long connections were waited for.",
+		func(s *pgxpool.Stat) float64 { return s.EmptyAcquireWaitTime().Seconds() })
+}

@@ -1,0 +1,176 @@
+package wiring
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"go.temporal.io/sdk/client"
+
+	"github.com/mosey-web/mosey/activities"
+	"github.com/mosey-web/mosey/cmd/internal/telemetry"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/dns"
+	"github.com/mosey-web/mosey/internal/request"
+)
+
+// Telemetry is what a process counts for those who watch it. A nil one is off, and may be
+// used all the same.
+type Telemetry struct {
+	*telemetry.Metrics
+
+	sdk    client.MetricsHandler
+	server *telemetry.Server
+	stop   func() // sampling
+}
+
+// NewTelemetry counts, if the flags say that somebody watches; else it returns nil.
+func NewTelemetry(f telemetry.WatchFlags) (t *Telemetry, err error) {
+	address, err := f.Address()
+	if err != nil {
+		return nil, Usagef("%w", err)
+	}
+	if address == "" {
+		return nil, nil //nolint:nilnil // off, which is no mistake
+	}
+	t = &Telemetry{Metrics: telemetry.NewMetrics(), stop: func() {}}
+	t.sdk, err = t.SDK()
+	return t, err
+}
+
+// tracer is that of the database's pool.
+func (t *Telemetry) tracer() pgx.QueryTracer {
+	if t == nil {
+		return nil
+	}
+	return t.Statements()
+}
+
+// handler is that of the Temporal SDK.
+func (t *Telemetry) handler() client.MetricsHandler {
+	if t == nil {
+		return nil
+	}
+	return t.sdk
+}
+
+// observe is called with each attempt.
+func (t *Telemetry) observe() func(request.Observation) {
+	if t == nil {
+		return nil
+	}
+	return t.Attempt
+}
+
+// outages are told to others, and counted.
+func (t *Telemetry) outages(told func(crawl.Outage)) func(crawl.Outage) {
+	if t == nil {
+		return told
+	}
+	return func(o crawl.Outage) {
+		t.Outage(o)
+		told(o)
+	}
+}
+
+// imageStore counts what the store of images was asked for.
+func (t *Telemetry) imageStore(operation string, err error) {
+	if t != nil {
+		t.ImageStore(operation, err)
+	}
+}
+
+// caches are counted, too.
+func (t *Telemetry) caches(resolver *dns.Resolver, acts *activities.Activities) {
+	if t == nil {
+		return
+	}
+	t.Cache("dns", resolver.CacheUse)
+	t.Cache("robots", func() (hits, misses int64) { return activities.RulesCacheUse(acts) })
+}
+
+// Serve has the counts served, and the database looked at for more. dirs are directories that
+// must be writable.
+func (t *Telemetry) Serve(
+	ctx context.Context, f telemetry.WatchFlags, store *db.Store, c *Client, logger *slog.Logger, dirs ...string,
+) error {
+	if t == nil {
+		return nil
+	}
+	address, err := f.Address()
+	if err != nil {
+		return Usagef("%w", err)
+	}
+	t.Pool(store.Pool())
+	store.WatchGroups(t.Group)
+	t.server, err = telemetry.Serve(ctx, address, f.Debug, t.Metrics, checks(store, c, append(dirs, os.TempDir())), logger)
+	if err != nil {
+		return err
+	}
+	t.stop = background(func(ctx context.Context) { t.Sample(ctx, store, logger) })
+	return nil
+}
+
+// Address is where the counts are served; empty is nowhere.
+func (t *Telemetry) Address() string {
+	if t == nil || t.server == nil {
+		return ""
+	}
+	return t.server.Address
+}
+
+// Close stops all of it.
+func (t *Telemetry) Close() error {
+	if t == nil {
+		return nil
+	}
+	t.stop()
+	var err error
+	if t.server != nil {
+		err = t.server.Close()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	return errors.Join(err, t.Metrics.Close(ctx))
+}
+
+// checks are what a process that crawls needs.
+func checks(store *db.Store, c *Client, dirs []string) []telemetry.Check {
+	return []telemetry.Check{
+		{Name: "postgres", Do: store.Pool().Ping},
+		{Name: "schema", Do: func(ctx context.Context) error {
+			schema, err := db.SchemaOf(ctx, store.Pool())
+			if err != nil {
+				return err
+			}
+			return schema.Check()
+		}},
+		{Name: "temporal", Do: func(ctx context.Context) error {
+			_, err := c.CheckHealth(ctx, &client.CheckHealthRequest{})
+			return err
+		}},
+		{Name: "disk", Do: func(context.Context) error {
+			var errs []error
+			for _, dir := range dirs {
+				errs = append(errs, writable(dir))
+			}
+			return errors.Join(errs...)
+		}},
+	}
+}
+
+// writable writes a file of a page's size to a directory, and deletes it.
+func writable(dir string) (err error) {
+	file, err := os.CreateTemp(dir, ".mosey-ready-*")
+	if err != nil {
+		return fmt.Errorf("no file can be made: %w", err)
+	}
+	defer func() { err = errors.Join(err, file.Close(), os.Remove(file.Name())) }()
+	_, err = file.Write(make([]byte, 4<<10))
+	return err
+}
