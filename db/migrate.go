@@ -155,6 +155,22 @@ func (s Schema) Check() error {
 	return nil
 }
 
+// KnownSchema is the newest version of the schema that this program knows.
+func KnownSchema() (newest int64, err error) {
+	names, err := fs.Glob(files, "migrations/*.sql")
+	if err != nil {
+		return 0, fmt.Errorf("list the migrations: %w", err)
+	}
+	for _, name := range names {
+		version, err := goose.NumericComponent(name)
+		if err != nil {
+			return 0, fmt.Errorf("read the name of migration %s: %w", name, err)
+		}
+		newest = max(newest, version)
+	}
+	return newest, nil
+}
+
 // SchemaOf reads the database's schema.
 func SchemaOf(ctx context.Context, pool *pgxpool.Pool) (Schema, error) {
 	return schemaOf(ctx, pool, files)

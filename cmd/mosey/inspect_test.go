@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -154,7 +155,7 @@ func TestDomain(t *testing.T) {
 		h, _ := newHarnessWithDatabase(t)
 		h.Refuse([]string{"domain", "https://a.example/"}, `domain "https://a.example/": `, "want a host name, such as example.org")
 		h.Refuse([]string{"domain", ""}, `domain "": `, "want a host name, such as example.org")
-		h.Fail([]string{"domain", aDomain}, "domain a.example is not known: it was never seeded, and no crawled page links to it")
+		h.Refuse([]string{"domain", aDomain}, "domain a.example is not known: it was never seeded, and no crawled page links to it")
 	})
 }
 
@@ -200,7 +201,7 @@ func TestPage(t *testing.T) {
 		t.Parallel()
 		h, _ := newHarnessWithDatabase(t)
 		h.Refuse([]string{"page", "a.example"}, `"a.example"`, "want an absolute http or https URL, such as https://example.org/")
-		h.Fail([]string{"page", aPage}, "page https://a.example/ is not known: it was never seeded")
+		h.Refuse([]string{"page", aPage}, "page https://a.example/ is not known: it was never seeded")
 	})
 }
 
@@ -221,7 +222,11 @@ func TestOutput(t *testing.T) {
 			var stderr output.Buffer
 			code := run(t.Context(), args, &command.Env{Stdout: output.Broken{}, Stderr: &stderr, Environ: r.environ})
 			require.Equal(t, wiring.ExitFailed, code, args)
-			require.Equal(t, "mosey: print: the pipe is broken\n", stderr.String(), args)
+			want := "mosey: print: the pipe is broken\n"
+			if slices.Contains(args, "--json") {
+				want = `{"error":"print: the pipe is broken","exit_code":1}` + "\n"
+			}
+			require.Equal(t, want, stderr.String(), args)
 		}
 	})
 

@@ -9,6 +9,9 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
 	"syscall"
 	_ "time/tzdata" // windows name time zones, which a machine may not know
 
@@ -57,6 +60,7 @@ type cli struct {
 	Schedule control.ScheduleCmd `cmd:"" help:"Have Temporal seed or fetch again at its times."`
 	Maintain images.MaintainCmd  `cmd:"" help:"Delete stored images that a crash has left, and note those that are lost."`
 	Migrate  migrateCmd          `cmd:"" help:"Bring the database to the newest schema."`
+	Version_ versionCmd          `cmd:"" name:"version" help:"Print the version, and what it was built with."` //nolint:revive // Version is the flag
 }
 
 // newCLI is a command line to be parsed.
@@ -99,9 +103,12 @@ func run(ctx context.Context, args []string, e *command.Env) int {
 	if exited >= 0 {
 		return exited // --help, --version
 	}
+	if err != nil && slices.Contains(args, "--json") {
+		return wiring.FailJSON(e.Stderr, wiring.Usagef("%w", err))
+	}
 	if err != nil {
 		code := wiring.Fail(e.Stderr, "mosey", wiring.Usagef("%w", err))
-		fmt.Fprintln(e.Stderr, "Try: mosey --help")
+		fmt.Fprintf(e.Stderr, "Try: %s --help\n", meant(err))
 		return code
 	}
 	e.DataDir, e.Log, e.Process = c.DataDir, c.LogFlags, command.ProcessFlags(kctx)
@@ -110,9 +117,35 @@ func run(ctx context.Context, args []string, e *command.Env) int {
 		if errors.Is(err, show.ErrReaderGone) {
 			return show.ExitReaderGone
 		}
+		if wantsJSON(kctx) {
+			return wiring.FailJSON(e.Stderr, err)
+		}
 		return wiring.Fail(e.Stderr, "mosey", err)
 	}
 	return wiring.ExitOK
+}
+
+// meant is the command that a mistake was made with, as far as it was understood.
+func meant(err error) string {
+	words := []string{"mosey"}
+	if wrong, ok := errors.AsType[*kong.ParseError](err); ok && wrong.Context != nil {
+		for _, p := range wrong.Context.Path {
+			if p.Command != nil {
+				words = append(words, p.Command.Name)
+			}
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// wantsJSON reports whether the command is to print JSON.
+func wantsJSON(kctx *kong.Context) bool {
+	for _, flag := range kctx.Flags() {
+		if flag.Name == "json" && flag.Target.Kind() == reflect.Bool {
+			return flag.Target.Bool()
+		}
+	}
+	return false
 }
 
 func settingsFiles() []string {

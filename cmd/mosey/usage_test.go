@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,7 +33,7 @@ func TestHelp(t *testing.T) {
 		t.Parallel()
 		out := newHarness(t).Print("--help")
 		names := commands(t)
-		require.Len(t, names, 28)
+		require.Len(t, names, 29)
 		for _, name := range names {
 			output.ContainsOnSameLine(t, out, "  "+name+" ")
 		}
@@ -45,6 +47,14 @@ func TestHelp(t *testing.T) {
 		require.Regexp(t, `\A[0-9]+\.[0-9]+\.[0-9]+\S*\n\z`, h.Print("--version"))
 		h.Setenv("MOSEY_VERSION", "1")
 		require.Contains(t, h.Print("status", "--help"), "--version ")
+		out := h.Print("version")
+		require.Contains(t, out, "mosey "+wiring.Version()+"\n")
+		output.ContainsOnSameLine(t, out, "built with go1", "/")
+		var all versions
+		h.Decode(&all, "version", "--json")
+		require.Equal(t, wiring.Version(), all.Version)
+		require.Positive(t, all.Schema)
+		require.Positive(t, all.Extractor)
 	})
 
 	t.Run("OfEachCommandNamesItsFlagsAndTheirVariables", func(t *testing.T) {
@@ -116,8 +126,36 @@ func TestUsage(t *testing.T) {
 			{[]string{"up", "--no-worker=perhaps"}, []string{"--no-worker", `"perhaps"`}},
 		} {
 			h.Refuse(c.args, c.want...)
-			output.ContainsOnSameLine(t, h.Execute(c.args...).Stderr, "Try: mosey --help")
+			command := "mosey "
+			if len(c.args) > 0 && slices.Contains(commands(t), c.args[0]) {
+				command += c.args[0] + " "
+			}
+			require.Contains(t, h.Execute(c.args...).Stderr, "Try: "+command+"--help\n")
 		}
+		require.Contains(t, h.Execute("list", "add", "--nowhere").Stderr, "Try: mosey list add --help\n", "the help that has the flag")
+	})
+
+	t.Run("AnErrorIsJSONWhereThatIsAskedFor", func(t *testing.T) {
+		t.Parallel()
+		h := newHarness(t)
+		for _, args := range [][]string{
+			{"domains", "--json", "--status", "loud"},       // of the command
+			{"domains", "--json", "--statuss", "exhausted"}, // of the command line
+		} {
+			r := h.Execute(args...)
+			require.Equal(t, wiring.ExitUsage, r.Code)
+			require.Empty(t, r.Stdout)
+			var failed struct {
+				Error    string `json:"error"`
+				ExitCode int    `json:"exit_code"`
+			}
+			require.NoError(t, json.Unmarshal([]byte(r.Stderr), &failed), r.Stderr)
+			require.Equal(t, wiring.ExitUsage, failed.ExitCode)
+			require.Contains(t, failed.Error, "--status")
+		}
+		r := h.Execute("status", "--json")
+		require.Equal(t, wiring.ExitFailed, r.Code)
+		require.Contains(t, r.Stderr, `"exit_code":1}`)
 	})
 
 	t.Run("SeveralMistakesAreALineEach", func(t *testing.T) {

@@ -170,7 +170,7 @@ func TestValues(t *testing.T) {
 	require.Equal(t, awkward, page[0]["title"])
 	require.Equal(t, "2026-11-22T12:00:00.123456Z", page[0]["fetched_at"])
 	require.Equal(t, []any{"https://a.example/rss", `https://a.example/"atom"`}, page[0]["feeds"])
-	require.Equal(t, json.Number("-5"), page[0]["simhash"])
+	require.Equal(t, "fffffffffffffffb", page[0]["simhash"])
 	require.Equal(t, "ab01", page[0]["content_hash"])
 	require.Equal(t, true, page[0]["noarchive"])
 	require.Equal(t, "no", page[0]["signal_ai_train"])

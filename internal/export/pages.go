@@ -99,7 +99,7 @@ func pageColumns() []column[page] {
 		flag("duplicate", "whether its last visit brought nothing that another page had not", func(p *page) bool { return p.Duplicate }),
 		few(maybeText("trap", "why it is taken for a part of an endless space", func(p *page) string { return p.Trap })),
 		maybeText("content_hash", "fingerprint of its content, in hexadecimal", func(p *page) string { return hex.EncodeToString(p.Content) }),
-		maybeNumber("simhash", "64 bits, few of which differ between pages that say nearly the same", func(p *page) *int64 { return p.SimHash }),
+		maybeText("simhash", "64 bits in hexadecimal, few of which differ between pages that say nearly the same", simHash),
 		positive("extractor", "version of the extractor that has read it", func(p *page) int64 { return int64(p.Extractor) }),
 		maybeInstant("last_modified", "as its server says", func(p *page) time.Time { return p.LastModified }),
 		maybeInstant("fresh_until", "its server says that it does not change before", func(p *page) time.Time { return p.FreshUntil }),
@@ -107,4 +107,12 @@ func pageColumns() []column[page] {
 		maybeInstant("fetched_at", "when it was last read, or found unchanged", func(p *page) time.Time { return p.FetchedAt }),
 		maybeInstant("failed_at", "when it last failed", func(p *page) time.Time { return p.FailedAt }),
 	}
+}
+
+// simHash is text: a number of 64 bits is rounded by readers whose numbers are floating.
+func simHash(p *page) string {
+	if p.SimHash == nil {
+		return ""
+	}
+	return fmt.Sprintf("%016x", uint64(*p.SimHash)) //nolint:gosec // bits
 }

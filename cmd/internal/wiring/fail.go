@@ -1,6 +1,7 @@
 package wiring
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -24,6 +25,23 @@ func (e usageError) Unwrap() error { return e.err }
 // names what was given, what is wrong with it and what is wanted.
 func Usagef(format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...)}
+}
+
+// FailJSON is Fail for programs: one JSON object in place of lines.
+func FailJSON(w io.Writer, err error) int {
+	failed := struct {
+		Error    string `json:"error"`
+		ExitCode int    `json:"exit_code"`
+	}{err.Error(), ExitFailed}
+	if _, usage := errors.AsType[usageError](err); usage {
+		failed.ExitCode = ExitUsage
+	}
+	text, marshalErr := json.Marshal(failed)
+	if marshalErr != nil {
+		return Fail(w, "mosey", errors.Join(err, marshalErr))
+	}
+	fmt.Fprintf(w, "%s\n", text)
+	return failed.ExitCode
 }
 
 // Fail prints an error and returns the exit code for it. Of several mistakes each has

@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
@@ -45,7 +44,12 @@ func NotAbsolute(err error) error {
 
 // UnknownPage is the error of a page that is not stored.
 func UnknownPage(u urls.URL) error {
-	return fmt.Errorf("page %s is "+explain.NotKnown, u)
+	return wiring.Usagef("page %s is "+explain.NotKnown, u)
+}
+
+// UnknownDomain is the error of a domain that is not stored.
+func UnknownDomain(name string) error {
+	return wiring.Usagef("domain %s is "+explain.NotKnown, name)
 }
 
 // RunPrefix tells the name of a run from that of a domain.

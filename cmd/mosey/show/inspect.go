@@ -46,7 +46,7 @@ func (d *DomainCmd) Run(ctx context.Context, e *command.Env) error {
 	return command.WithStore(ctx, e, func(store *db.Store) error {
 		rep, err := store.Domain(ctx, name)
 		if errors.Is(err, crawl.ErrNotFound) {
-			return fmt.Errorf("domain %s is "+explain.NotKnown, name)
+			return command.UnknownDomain(name)
 		}
 		if err != nil {
 			return err
