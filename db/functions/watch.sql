@@ -4,10 +4,10 @@ CREATE OR REPLACE FUNCTION rows_about(p_relation text) RETURNS bigint LANGUAGE s
     SELECT greatest(c.reltuples, 0)::bigint FROM pg_class c WHERE c.oid = p_relation::regclass
 $$;
 
--- The gaps that have ended in a span of time, by what was left alone (a domain, an address, a
--- subnet or a registered domain), and by how late the next request came after it was allowed,
--- in the buckets between bounds (seconds). One that came early is a violation. Only requests to
--- domains that are served count: the last 50 of each, from at most ten minutes before.
+-- The gaps that have ended in a span of time. kind is what was left alone: a domain, an address,
+-- a subnet or a registered domain. Gaps are counted by how late the next request came after it
+-- was allowed, in the buckets between bounds (seconds). One that came early is a violation. Only
+-- requests to domains that are served count: the last 50 of each, from at most ten minutes before.
 CREATE OR REPLACE FUNCTION gaps_ended(p_since timestamptz, p_until timestamptz, p_bounds double precision[])
 RETURNS TABLE (kind text, bucket integer, gaps bigint, violations bigint, late_seconds double precision)
 LANGUAGE sql STABLE AS $$

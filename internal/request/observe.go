@@ -11,9 +11,9 @@ import (
 type Observation struct {
 	Attempt crawl.Attempt
 
-	// Resolve is the look-up of the name, Connect includes TLS, FirstByte is from the
-	// connection to the answer's first byte, Body from there to the end of the answer, Read
-	// what it took to read it, and Record to have it recorded.
+	// Resolve is the look-up of the name. Connect includes TLS. FirstByte is from the
+	// connection to the answer's first byte, and Body from there to its end. Read is what it
+	// took to read the answer, and Record to have it recorded.
 	Resolve, Connect, FirstByte, Body, Read, Record time.Duration
 }
 
