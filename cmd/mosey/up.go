@@ -16,6 +16,7 @@ import (
 type upCmd struct {
 	wiring.FetchFlags
 	telemetry.WatchFlags
+	command.PortFlags
 
 	NoWorker bool `help:"Run the stack alone; workers run elsewhere."`
 }
@@ -23,7 +24,7 @@ type upCmd struct {
 // Run runs until the context ends.
 func (u *upCmd) Run(ctx context.Context, e *command.Env) (err error) {
 	logger := e.NewLogger(e.Stderr, slog.LevelWarn)
-	c, err := command.OpenCrawler(ctx, e, u.WatchFlags, logger, func(s string) { fmt.Fprintln(e.Stderr, s) })
+	c, err := command.OpenCrawler(ctx, e, u.WatchFlags, u.PortFlags, logger, func(s string) { fmt.Fprintln(e.Stderr, s) })
 	if err != nil {
 		return err
 	}

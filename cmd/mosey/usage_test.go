@@ -172,6 +172,10 @@ func TestUsage(t *testing.T) {
 		h := newHarness(t)
 		h.Refuse([]string{"crawl", "ftp://a.example/"}, "ftp://a.example/")
 		h.Refuse([]string{"up", "--timeout", "1ms"}, "--timeout 1ms: want 1s to 10m")
+		h.Refuse([]string{"up", "--ui-port", "99999"}, "--ui-port", "99999")
+		h.Refuse([]string{"crawl", aPage, "--detach", "--ui-port", "9000"}, "--ui-port", "--detach")
+		h.Setenv("TEMPORAL_ADDRESS", "127.0.0.1:1")
+		h.Refuse([]string{"up", "--temporal-port", "9000"}, "--temporal-port", "TEMPORAL_ADDRESS")
 		require.NoDirExists(t, h.dir+"/postgres")
 	})
 }

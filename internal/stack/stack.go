@@ -43,6 +43,10 @@ type Options struct {
 	// NoUI leaves the web UI of our own Temporal out.
 	NoUI bool
 
+	// TemporalPort and UIPort are those of our own Temporal and its web UI; 0 leaves the
+	// choice to it. A port that is taken is an error.
+	TemporalPort, UIPort int
+
 	// Progress is told, in a few words for a person, what takes long. It may be
 	// called from any goroutine. Defaults to nothing.
 	Progress func(string)
@@ -183,6 +187,8 @@ func (s *Stack) startTemporal(ctx context.Context, options Options) error {
 		}),
 		Namespace:        options.Namespace,
 		NoUI:             options.NoUI,
+		Port:             options.TemporalPort,
+		UIPort:           options.UIPort,
 		SearchAttributes: options.SearchAttributes,
 	})
 	if err != nil {

@@ -38,8 +38,11 @@ type Crawler struct {
 
 // AttachCrawler connects to the Mosey that runs, and starts none.
 func AttachCrawler(
-	ctx context.Context, e *Env, watch telemetry.WatchFlags, logger *slog.Logger, progress func(string),
+	ctx context.Context, e *Env, watch telemetry.WatchFlags, ports PortFlags, logger *slog.Logger, progress func(string),
 ) (*Crawler, error) {
+	if ports != (PortFlags{}) {
+		return nil, wiring.Usagef("--temporal-port and --ui-port: with --detach another Mosey has its Temporal already: leave them out")
+	}
 	if watch.Metrics != "" {
 		return nil, wiring.Usagef("--metrics %s: with --detach another Mosey crawls: give it to that one", watch.Metrics)
 	}
@@ -66,16 +69,35 @@ func AttachCrawler(
 	})
 }
 
+// PortFlags choose where our own Temporal listens.
+type PortFlags struct {
+	TemporalPort uint16 `help:"Port of Temporal. Default: 7233, or any if that is taken." expert:"" placeholder:"PORT"`
+	UIPort       uint16 `name:"ui-port" help:"Port of Temporal's web UI. Default: 8233, or any if that is taken." expert:"" placeholder:"PORT"`
+}
+
+// check refuses ports for a Temporal that is not ours.
+func (p PortFlags) check(e *Env) error {
+	if e.Environ.Get("TEMPORAL_ADDRESS") == "" || p == (PortFlags{}) {
+		return nil
+	}
+	return wiring.Usagef("--temporal-port and --ui-port are those of Mosey's own Temporal, and TEMPORAL_ADDRESS names another: leave them out")
+}
+
 // OpenCrawler starts what the environment does not name, and connects to it all.
 func OpenCrawler(
-	ctx context.Context, e *Env, watch telemetry.WatchFlags, logger *slog.Logger, progress func(string),
+	ctx context.Context, e *Env, watch telemetry.WatchFlags, ports PortFlags, logger *slog.Logger, progress func(string),
 ) (*Crawler, error) {
-	var err error
+	err := ports.check(e)
+	if err != nil {
+		return nil, err
+	}
 	opts := stack.Options{
 		DatabaseURL:     e.Environ.Get("DATABASE_URL"),
 		TemporalAddress: e.Environ.Get("TEMPORAL_ADDRESS"),
 		Logger:          logger,
 		Progress:        progress,
+		TemporalPort:    int(ports.TemporalPort),
+		UIPort:          int(ports.UIPort),
 		SearchAttributes: map[string]enumspb.IndexedValueType{
 			crawl.AttrDomain: enumspb.INDEXED_VALUE_TYPE_KEYWORD,
 			crawl.AttrRun:    enumspb.INDEXED_VALUE_TYPE_KEYWORD_LIST,

@@ -25,6 +25,7 @@ import (
 type CrawlCmd struct {
 	wiring.FetchFlags
 	telemetry.WatchFlags
+	command.PortFlags
 
 	Seeds []string `arg:"" optional:"" name:"seed" help:"URL or host, file of them (one a line), or - for standard input. None resumes the run."`
 	Run_  string   `name:"run" help:"Name of the run. The same name again resumes it. Default: default." default:"default" placeholder:"NAME"` //nolint:revive // Run is the method
@@ -74,7 +75,7 @@ func (c *CrawlCmd) Run(ctx context.Context, e *command.Env) (err error) {
 	if c.Detach {
 		open = command.AttachCrawler
 	}
-	m, err := open(ctx, e, c.WatchFlags, e.NewLogger(view.logs(), slog.LevelWarn), view.note)
+	m, err := open(ctx, e, c.WatchFlags, c.PortFlags, e.NewLogger(view.logs(), slog.LevelWarn), view.note)
 	if err != nil {
 		return err
 	}

@@ -35,6 +35,10 @@ type Config struct {
 	// NoUI leaves the web UI out.
 	NoUI bool
 
+	// Port and UIPort are those of the server and of its web UI. A port that is taken is an
+	// error. 0 is FrontendPortDefault and UIPortDefault, or any where these are taken.
+	Port, UIPort int
+
 	// SearchAttributes are registered in the namespace, on every start those
 	// that are missing. An attribute that exists with another type is an error.
 	SearchAttributes map[string]enumspb.IndexedValueType

@@ -15,10 +15,18 @@ import (
 
 const loopback = "127.0.0.1"
 
-// listen takes a port of the loopback address: the preferred one, or any that is free.
-func listen(ctx context.Context, preferred int) (net.Listener, error) {
+// listen takes a port of the loopback address: the one that was chosen, or, where that is 0,
+// the usual one, or any that is free.
+func listen(ctx context.Context, chosen, usual int) (net.Listener, error) {
 	var config net.ListenConfig
-	listener, err := config.Listen(ctx, "tcp4", address(preferred))
+	if chosen != 0 {
+		listener, err := config.Listen(ctx, "tcp4", address(chosen))
+		if err != nil {
+			return nil, fmt.Errorf("port %d cannot be had: %w: choose another, or none to have any that is free", chosen, err)
+		}
+		return listener, nil
+	}
+	listener, err := config.Listen(ctx, "tcp4", address(usual))
 	if err != nil {
 		listener, err = config.Listen(ctx, "tcp4", address(0))
 	}
@@ -76,16 +84,16 @@ func writable(path string) bool {
 // ports are those that the server listens on by itself.
 type ports struct{ frontend, history, matching, worker int }
 
-// choosePorts finds ports for the server. They are all held until all are
+// choosePorts finds ports for the server, that of the frontend as it was chosen, if it was. They are all held until all are
 // known, so that no two are the same; awaitTurn keeps others of our kind away until
 // the server takes them.
-func choosePorts(ctx context.Context) (p ports, err error) {
+func choosePorts(ctx context.Context, frontend int) (p ports, err error) {
 	for _, port := range []*int{&p.frontend, &p.history, &p.matching, &p.worker} {
-		preferred := 0
+		chosen, usual := 0, 0
 		if port == &p.frontend {
-			preferred = FrontendPortDefault
+			chosen, usual = frontend, FrontendPortDefault
 		}
-		listener, listenErr := listen(ctx, preferred)
+		listener, listenErr := listen(ctx, chosen, usual)
 		if listenErr != nil {
 			return ports{}, errors.Join(err, listenErr)
 		}

@@ -59,7 +59,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 
 // start chooses ports and starts the server on them.
 func start(ctx context.Context, cfg Config, store *config.SQL) (*Server, error) {
-	p, err := choosePorts(ctx)
+	p, err := choosePorts(ctx, cfg.Port)
 	if err != nil {
 		return nil, fmt.Errorf("start Temporal: %w", err)
 	}

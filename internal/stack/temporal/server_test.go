@@ -3,6 +3,7 @@ package temporal
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -46,6 +47,15 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// freePort is a port that nobody listens on just now.
+func freePort(t *testing.T) int {
+	t.Helper()
+	listener, err := listen(t.Context(), 0, 0)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, listener.Close()) }()
+	return portOf(listener)
+}
+
 func TestServer(t *testing.T) {
 	t.Parallel()
 
@@ -54,6 +64,25 @@ func TestServer(t *testing.T) {
 		collection := dynamicconfig.NewCollection(settings(), log.NewNoopLogger())
 		require.False(t, dynamicconfig.EnableServerVersionCheck.Get(collection)(), "the version check")
 		require.True(t, uiConfig("127.0.0.1:7233").DisableNewsFetch, "the news of the web UI")
+	})
+
+	t.Run("ListensWhereItIsToldTo", func(t *testing.T) {
+		t.Parallel()
+		var server *Server
+		var port, uiPort int
+		require.Eventually(t, func() bool { // others may take a port before it is had
+			port, uiPort = freePort(t), freePort(t)
+			var err error
+			server, err = Start(t.Context(), Config{Dir: t.TempDir(), Port: port, UIPort: uiPort})
+			return err == nil
+		}, time.Minute, time.Millisecond)
+		require.Equal(t, address(port), server.Address())
+		require.Equal(t, "http://"+address(uiPort), server.UIURL())
+		_, err := Start(t.Context(), Config{Dir: t.TempDir(), Port: port})
+		require.ErrorContains(t, err, fmt.Sprintf("port %d cannot be had: ", port))
+		_, err = Start(t.Context(), Config{Dir: t.TempDir(), UIPort: uiPort})
+		require.ErrorContains(t, err, fmt.Sprintf("port %d cannot be had: ", uiPort))
+		require.NoError(t, server.Stop())
 	})
 
 	t.Run("AsksNobody", func(t *testing.T) {

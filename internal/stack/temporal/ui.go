@@ -27,7 +27,7 @@ func (s *Server) startUI(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return fmt.Errorf("web UI: %w", err)
 	}
-	listener, err := listen(ctx, UIPortDefault)
+	listener, err := listen(ctx, cfg.UIPort, UIPortDefault)
 	if err != nil {
 		return fmt.Errorf("web UI: %w", err)
 	}
