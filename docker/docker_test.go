@@ -31,7 +31,7 @@ func read(t *testing.T, name string) string {
 // An image's tag is to name one version, so that tomorrow's build is today's.
 func TestImagesArePinned(t *testing.T) {
 	t.Parallel()
-	pinned := regexp.MustCompile(`^[\w./-]+:\d+\.\d+[\w.-]*(@sha256:[0-9a-f]{64})?$`)
+	pinned := regexp.MustCompile(`^[\w./-]+:v?\d+\.\d+[\w.-]*(@sha256:[0-9a-f]{64})?$`)
 
 	dockerfile := read(t, "Dockerfile")
 	require.NotRegexp(t, `(?m)^#\s*syntax=`, dockerfile, "its image has a floating tag")
@@ -52,7 +52,7 @@ func TestImagesArePinned(t *testing.T) {
 		}
 	}
 	require.NoError(t, yaml.Unmarshal([]byte(read(t, "compose.yaml")), &compose))
-	require.Len(t, compose.Services, 8)
+	require.Len(t, compose.Services, 10)
 	for name, service := range compose.Services {
 		if !strings.HasSuffix(service.Image, ":local") {
 			require.Regexp(t, pinned, service.Image, name)
