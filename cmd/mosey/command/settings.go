@@ -57,6 +57,12 @@ func HideExpert(app *kong.Application) {
 	}
 }
 
+// TakesNext reports whether an argument is a flag whose value is the next one.
+func TakesNext(flags []*kong.Flag, arg string) bool {
+	name, long := strings.CutPrefix(arg, "--")
+	return long && slices.ContainsFunc(flags, func(f *kong.Flag) bool { return f.Name == name && !f.IsBool() })
+}
+
 func flagName(setting string) string { return strings.ReplaceAll(setting, "_", "-") }
 
 // settingHelp is a setting's help with its default.

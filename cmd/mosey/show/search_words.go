@@ -6,19 +6,21 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/mosey-web/mosey/cmd/mosey/command"
 )
 
 // SearchWords puts the words of a search after "--" if one begins with a minus, so that
 // "mosey search foo -bar" excludes pages with bar: kong would take it for a flag. Flags may
 // stand before, between and after the words. Other commands are left as they are.
 func SearchWords(app *kong.Application, args []string) []string {
-	begin, command := commandOf(app, args)
-	if command == nil || command.Target.Type() != reflect.TypeFor[SearchCmd]() {
+	begin, cmd := commandOf(app, args)
+	if cmd == nil || cmd.Target.Type() != reflect.TypeFor[SearchCmd]() {
 		return args
 	}
 	var flags, words []string
 	minus := false
-	known := slices.Concat(app.Flags, command.Flags)
+	known := slices.Concat(app.Flags, cmd.Flags)
 	for i := begin + 1; i < len(args); i++ {
 		arg := args[i]
 		switch {
@@ -27,7 +29,7 @@ func SearchWords(app *kong.Application, args []string) []string {
 			i = len(args)
 		case strings.HasPrefix(arg, "--") || isShort(known, arg):
 			flags = append(flags, arg)
-			if takesNext(known, arg) && i+1 < len(args) {
+			if command.TakesNext(known, arg) && i+1 < len(args) {
 				i++
 				flags = append(flags, args[i])
 			}
@@ -43,10 +45,10 @@ func SearchWords(app *kong.Application, args []string) []string {
 }
 
 // commandOf finds the word that names the command, and the command.
-func commandOf(app *kong.Application, args []string) (at int, command *kong.Node) {
+func commandOf(app *kong.Application, args []string) (at int, cmd *kong.Node) {
 	for i := 0; i < len(args); i++ {
 		switch arg := args[i]; {
-		case takesNext(app.Flags, arg):
+		case command.TakesNext(app.Flags, arg):
 			i++
 		case !strings.HasPrefix(arg, "-"):
 			found := slices.IndexFunc(app.Children, func(n *kong.Node) bool { return n.Name == arg })
@@ -57,12 +59,6 @@ func commandOf(app *kong.Application, args []string) (at int, command *kong.Node
 		}
 	}
 	return 0, nil
-}
-
-// takesNext reports whether an argument is a flag whose value is the next one.
-func takesNext(flags []*kong.Flag, arg string) bool {
-	name, long := strings.CutPrefix(arg, "--")
-	return long && slices.ContainsFunc(flags, func(f *kong.Flag) bool { return f.Name == name && !f.IsBool() })
 }
 
 // isShort reports whether an argument is a short flag, such as -h.
