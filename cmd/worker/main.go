@@ -99,7 +99,7 @@ func (f flags) work(ctx context.Context, environ wiring.Env, stderr io.Writer) (
 	if err != nil {
 		return err
 	}
-	if err := t.Serve(ctx, f.WatchFlags, store, c, logger); err != nil {
+	if err := t.Serve(ctx, store, c, logger); err != nil {
 		return err
 	}
 	if err := w.Start(); err != nil {

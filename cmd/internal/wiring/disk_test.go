@@ -2,6 +2,7 @@ package wiring
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -24,6 +25,12 @@ func TestFailOfAFullDisk(t *testing.T) {
 		var out bytes.Buffer
 		require.Equal(t, ExitFailed, Fail(&out, "mosey", errors.New(text)))
 		require.Equal(t, "mosey: the disk is full: free some space and give the command again; all that was stored is kept ("+what+")\n", out.String())
+		said := strings.TrimSuffix(strings.TrimPrefix(out.String(), "mosey: "), "\n")
+		out.Reset()
+		require.Equal(t, ExitFailed, FailJSON(&out, errors.New(text)))
+		var failed struct{ Error string }
+		require.NoError(t, json.Unmarshal(out.Bytes(), &failed))
+		require.Equal(t, said, failed.Error, "as JSON it is the same")
 	}
 }
 

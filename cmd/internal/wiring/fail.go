@@ -29,35 +29,41 @@ func Usagef(format string, args ...any) error {
 
 // FailJSON is Fail for programs: one JSON object in place of lines.
 func FailJSON(w io.Writer, err error) int {
-	failed := struct {
+	text, code := failure(err)
+	data, marshalErr := json.Marshal(struct {
 		Error    string `json:"error"`
 		ExitCode int    `json:"exit_code"`
-	}{err.Error(), ExitFailed}
-	if _, usage := errors.AsType[usageError](err); usage {
-		failed.ExitCode = ExitUsage
-	}
-	text, marshalErr := json.Marshal(failed)
+	}{text, code})
 	if marshalErr != nil {
 		return Fail(w, "mosey", errors.Join(err, marshalErr))
 	}
-	fmt.Fprintf(w, "%s\n", text)
-	return failed.ExitCode
+	fmt.Fprintf(w, "%s\n", data)
+	return code
 }
 
 // Fail prints an error and returns the exit code for it. Of several mistakes each has
-// a line of its own. Of a full disk only that is told, whatever failed for it.
+// a line of its own.
 func Fail(w io.Writer, command string, err error) int {
-	_, usage := errors.AsType[usageError](err)
-	if what, full := diskFull(err.Error()); full && !usage {
-		fmt.Fprintf(w, "%s: the disk is full: free some space and give the command again; all that was stored is kept (%s)\n", command, what)
-		return ExitFailed
+	text, code := failure(err)
+	if code != ExitUsage {
+		fmt.Fprintf(w, "%s: %s\n", command, text)
+		return code
 	}
-	if !usage {
-		fmt.Fprintf(w, "%s: %v\n", command, err)
-		return ExitFailed
-	}
-	for line := range strings.SplitSeq(err.Error(), "\n") {
+	for line := range strings.SplitSeq(text, "\n") {
 		fmt.Fprintf(w, "%s: %s\n", command, line)
 	}
-	return ExitUsage
+	return code
+}
+
+// failure is what is said of an error, and the exit code for it. Of a full disk only that is
+// told, whatever failed for it.
+func failure(err error) (text string, code int) {
+	text = err.Error()
+	if _, usage := errors.AsType[usageError](err); usage {
+		return text, ExitUsage
+	}
+	if what, full := diskFull(text); full {
+		text = "the disk is full: free some space and give the command again; all that was stored is kept (" + what + ")"
+	}
+	return text, ExitFailed
 }

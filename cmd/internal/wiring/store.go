@@ -18,15 +18,20 @@ func OpenStore(ctx context.Context, url string, t *Telemetry) (*db.Store, error)
 	if err != nil {
 		return nil, describe(err)
 	}
-	schema, err := db.SchemaOf(ctx, store.Pool())
-	if err == nil {
-		err = schema.Check()
-	}
-	if err != nil {
+	if err := checkSchema(ctx, store); err != nil {
 		store.Close()
 		return nil, err
 	}
 	return store, nil
+}
+
+// checkSchema refuses a schema that this program cannot use.
+func checkSchema(ctx context.Context, store *db.Store) error {
+	schema, err := db.SchemaOf(ctx, store.Pool())
+	if err != nil {
+		return err
+	}
+	return schema.Check()
 }
 
 // Migrate brings a database to the newest schema, as its owner. It returns the schema

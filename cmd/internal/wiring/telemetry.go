@@ -24,9 +24,12 @@ import (
 type Telemetry struct {
 	*telemetry.Metrics
 
-	sdk    client.MetricsHandler
-	server *telemetry.Server
-	stop   func() // sampling
+	// address is where to listen
+	address string
+	debug   bool
+	sdk     client.MetricsHandler
+	server  *telemetry.Server
+	stop    func() // sampling
 }
 
 // NewTelemetry counts, if the flags say that somebody watches; else it returns nil.
@@ -38,7 +41,7 @@ func NewTelemetry(f telemetry.WatchFlags) (t *Telemetry, err error) {
 	if address == "" {
 		return nil, nil //nolint:nilnil // off, which is no mistake
 	}
-	t = &Telemetry{Metrics: telemetry.NewMetrics(), stop: func() {}}
+	t = &Telemetry{Metrics: telemetry.NewMetrics(), address: address, debug: f.Debug, stop: func() {}}
 	t.sdk, err = t.SDK()
 	return t, err
 }
@@ -96,19 +99,13 @@ func (t *Telemetry) caches(resolver *dns.Resolver, acts *activities.Activities) 
 
 // Serve has the counts served, and the database looked at for more. dirs are directories that
 // must be writable.
-func (t *Telemetry) Serve(
-	ctx context.Context, f telemetry.WatchFlags, store *db.Store, c *Client, logger *slog.Logger, dirs ...string,
-) error {
+func (t *Telemetry) Serve(ctx context.Context, store *db.Store, c *Client, logger *slog.Logger, dirs ...string) (err error) {
 	if t == nil {
 		return nil
 	}
-	address, err := f.Address()
-	if err != nil {
-		return Usagef("%w", err)
-	}
 	t.Pool(store.Pool())
 	store.WatchGroups(t.Group)
-	t.server, err = telemetry.Serve(ctx, address, f.Debug, t.Metrics, checks(store, c, append(dirs, os.TempDir())), logger)
+	t.server, err = telemetry.Serve(ctx, t.address, t.debug, t.Metrics, checks(store, c, append(dirs, os.TempDir())), logger)
 	if err != nil {
 		return err
 	}
@@ -143,13 +140,7 @@ func (t *Telemetry) Close() error {
 func checks(store *db.Store, c *Client, dirs []string) []telemetry.Check {
 	return []telemetry.Check{
 		{Name: "postgres", Do: store.Pool().Ping},
-		{Name: "schema", Do: func(ctx context.Context) error {
-			schema, err := db.SchemaOf(ctx, store.Pool())
-			if err != nil {
-				return err
-			}
-			return schema.Check()
-		}},
+		{Name: "schema", Do: func(ctx context.Context) error { return checkSchema(ctx, store) }},
 		{Name: "temporal", Do: func(ctx context.Context) error {
 			_, err := c.CheckHealth(ctx, &client.CheckHealthRequest{})
 			return err

@@ -152,7 +152,7 @@ func connectCrawler(ctx context.Context, e *Env, watch telemetry.WatchFlags, opt
 	if opts.DataDir != "" {
 		dirs = append(dirs, opts.DataDir)
 	}
-	return c, c.Telemetry.Serve(ctx, watch, c.Store, c.Client, logger, dirs...)
+	return c, c.Telemetry.Serve(ctx, c.Store, c.Client, logger, dirs...)
 }
 
 // describeInUse tells how to work with the Mosey that has the directory.
