@@ -13,18 +13,8 @@ import (
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-// DomainQuery says which domains to list: empty fields are all.
-type DomainQuery struct {
-	Status crawl.DomainStatus
-	Source string
-	// Sort is one of report.DomainSorts.
-	Sort string
-	// Limit is at least 1.
-	Limit int
-}
-
 // Domains lists domains. It reads them all.
-func (s *Store) Domains(ctx context.Context, q DomainQuery) ([]report.DomainListing, error) {
+func (s *Store) Domains(ctx context.Context, q report.DomainQuery) ([]report.DomainListing, error) {
 	p := dbsqlc.DomainListParams{Sort: q.Sort, Max: int32Of(q.Limit)}
 	if q.Status != "" {
 		p.Status = new(string(q.Status))

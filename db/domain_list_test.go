@@ -12,10 +12,9 @@ import (
 	"github.com/mosey-web/mosey/crawl/seeds"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/urls"
-	"github.com/mosey-web/mosey/db"
 )
 
-func (b *bundle) listing(t *testing.T, q db.DomainQuery) (names []string, all []report.DomainListing) {
+func (b *bundle) listing(t *testing.T, q report.DomainQuery) (names []string, all []report.DomainListing) {
 	t.Helper()
 	if q.Limit == 0 {
 		q.Limit = 100
@@ -46,7 +45,7 @@ func TestDomains(t *testing.T) {
 			return decide.Deferral(f, 0, "for now"), true
 		})
 		require.NoError(t, err)
-		_, all := b.listing(t, db.DomainQuery{Sort: "pages"})
+		_, all := b.listing(t, report.DomainQuery{Sort: "pages"})
 		a := all[0]
 		require.Equal(t, "a.example", a.Domain)
 		require.EqualValues(t, 1, a.Crawled)
@@ -57,7 +56,7 @@ func TestDomains(t *testing.T) {
 		require.Nil(t, all[1].ErrorRate, "nothing was asked of it")
 		require.Zero(t, all[1].Discovered)
 		require.NoError(t, b.CountDomains(t.Context(), func(int64) {}))
-		_, all = b.listing(t, db.DomainQuery{Sort: "name"})
+		_, all = b.listing(t, report.DomainQuery{Sort: "name"})
 		require.EqualValues(t, 1, all[1].Discovered)
 	})
 
@@ -75,19 +74,19 @@ func TestDomains(t *testing.T) {
 		_, err := b.StoreSeeds(t.Context(), b.run.ID, seeds.Tranco, some)
 		require.NoError(t, err)
 		b.seed(t, "https://d.example/")
-		names, all := b.listing(t, db.DomainQuery{Sort: "rank"})
+		names, all := b.listing(t, report.DomainQuery{Sort: "rank"})
 		require.Equal(t, []string{"c.example", "a.example", "b.example", "d.example"}, names)
 		require.Equal(t, "tranco", all[0].Source)
 		require.Equal(t, 1, all[0].Rank)
-		names, _ = b.listing(t, db.DomainQuery{Sort: "name", Source: "tranco", Limit: 2})
+		names, _ = b.listing(t, report.DomainQuery{Sort: "name", Source: "tranco", Limit: 2})
 		require.Equal(t, []string{"a.example", "b.example"}, names)
 		b.exec(t, "UPDATE domains SET priority_score = 1 WHERE domain = 'b.example'")
-		names, _ = b.listing(t, db.DomainQuery{Sort: "score"})
+		names, _ = b.listing(t, report.DomainQuery{Sort: "score"})
 		require.Equal(t, "b.example", names[0])
-		names, _ = b.listing(t, db.DomainQuery{Sort: "name", Status: crawl.DomainActive})
+		names, _ = b.listing(t, report.DomainQuery{Sort: "name", Status: crawl.DomainActive})
 		require.Empty(t, names)
 		for _, sort := range report.DomainSorts {
-			names, _ = b.listing(t, db.DomainQuery{Sort: sort})
+			names, _ = b.listing(t, report.DomainQuery{Sort: sort})
 			require.Len(t, names, 4, sort)
 		}
 	})

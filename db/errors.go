@@ -1,6 +1,7 @@
 package db
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -47,6 +48,15 @@ func isRefusal(err error) bool {
 func isUndefined(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && pg.Code == codeUndefinedObject
+}
+
+// codeCanceled is the SQLSTATE of a statement that was ended, for its time-out or by its caller.
+const codeCanceled = "57014"
+
+// TimedOut reports whether an error is that a statement took longer than it may.
+func TimedOut(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == codeCanceled || errors.Is(err, context.DeadlineExceeded)
 }
 
 // isConflict reports whether running the transaction again may succeed.

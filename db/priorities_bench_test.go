@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/db/dbtest"
@@ -62,7 +63,7 @@ func BenchmarkPriorities(b *testing.B) {
 		}
 		for _, sort := range []string{"score", "rank", "errors"} {
 			timed("the first page by "+sort, func() {
-				_, err := store.Domains(b.Context(), db.DomainQuery{Sort: sort, Limit: 20})
+				_, err := store.Domains(b.Context(), report.DomainQuery{Sort: sort, Limit: 20})
 				require.NoError(b, err)
 			})
 		}

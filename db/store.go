@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -47,9 +48,31 @@ func Open(ctx context.Context, url string) (*Store, error) {
 
 // OpenTraced is Open with a tracer of statements; nil is none.
 func OpenTraced(ctx context.Context, url string, tracer pgx.QueryTracer) (*Store, error) {
-	return open(ctx, url, tracer, func(ctx context.Context, conn *pgx.Conn) error {
-		_, err := conn.Exec(ctx, workerRole)
-		return err
+	return open(ctx, url, func(cfg *pgxpool.Config) {
+		cfg.AfterConnect = takeWorkerRole
+		cfg.ConnConfig.Tracer = tracer
+	})
+}
+
+func takeWorkerRole(ctx context.Context, conn *pgx.Conn) error {
+	_, err := conn.Exec(ctx, workerRole)
+	return err
+}
+
+// What a browser's pages may take of the database: they must not be in the way of the crawl.
+const (
+	pageStatementSpan = 2 * time.Second
+	pageConns         = 6
+)
+
+// OpenPages is Open for pages that people look at: it changes nothing, has six connections at
+// the most, and ends each statement after two seconds (TimedOut).
+func OpenPages(ctx context.Context, url string) (*Store, error) {
+	return open(ctx, url, func(cfg *pgxpool.Config) {
+		cfg.AfterConnect = takeWorkerRole
+		cfg.ConnConfig.RuntimeParams["statement_timeout"] = strconv.FormatInt(pageStatementSpan.Milliseconds(), 10)
+		cfg.ConnConfig.RuntimeParams["default_transaction_read_only"] = "on"
+		cfg.MaxConns = min(cfg.MaxConns, pageConns)
 	})
 }
 
@@ -58,11 +81,11 @@ const workerRole = `SELECT CASE WHEN pg_has_role(oid, 'MEMBER') THEN set_config(
 FROM pg_roles WHERE rolname = 'mosey_worker'`
 
 // OpenOwner is Open with the rights that url gives: those of the owner, to migrate.
-func OpenOwner(ctx context.Context, url string) (*Store, error) { return open(ctx, url, nil, nil) }
+func OpenOwner(ctx context.Context, url string) (*Store, error) {
+	return open(ctx, url, func(*pgxpool.Config) {})
+}
 
-func open(
-	ctx context.Context, url string, tracer pgx.QueryTracer, connected func(context.Context, *pgx.Conn) error,
-) (*Store, error) {
+func open(ctx context.Context, url string, more func(*pgxpool.Config)) (*Store, error) {
 	cfg, err := parseURL(url)
 	if err != nil {
 		return nil, err
@@ -80,8 +103,7 @@ func open(
 	for _, scan := range wholeTableScans {
 		cfg.ConnConfig.RuntimeParams[scan] = "off"
 	}
-	cfg.AfterConnect = connected
-	cfg.ConnConfig.Tracer = tracer
+	more(cfg)
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)

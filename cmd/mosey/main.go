@@ -61,6 +61,7 @@ type cli struct {
 	Schedule   control.ScheduleCmd  `cmd:"" help:"Have Temporal seed or fetch again at its times."`
 	Maintain   images.MaintainCmd   `cmd:"" help:"Delete stored images that a crash has left, and note those that are lost."`
 	Migrate    migrateCmd           `cmd:"" help:"Bring the database to the newest schema."`
+	Serve      serveCmd             `cmd:"" help:"Show a crawl in a browser."`
 	Completion manual.CompletionCmd `cmd:"" help:"Print what has a shell complete commands and flags."`
 	Man        manual.ManCmd        `cmd:"" help:"Print this as a page for man."`
 	Complete   manual.CompleteCmd   `cmd:"" name:"__complete" hidden:""`

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/mosey-web/mosey/cmd/internal/telemetry"
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/internal/explain"
@@ -15,8 +14,7 @@ import (
 // upCmd runs the embedded stack and a worker.
 type upCmd struct {
 	wiring.FetchFlags
-	telemetry.WatchFlags
-	command.PortFlags
+	command.ListenFlags
 
 	NoWorker bool `help:"Run the stack alone; workers run elsewhere."`
 }
@@ -24,7 +22,7 @@ type upCmd struct {
 // Run runs until the context ends.
 func (u *upCmd) Run(ctx context.Context, e *command.Env) (err error) {
 	logger := e.NewLogger(e.Stderr, slog.LevelWarn)
-	c, err := command.OpenCrawler(ctx, e, u.WatchFlags, u.PortFlags, logger, func(s string) { fmt.Fprintln(e.Stderr, s) })
+	c, err := command.OpenCrawler(ctx, e, u.ListenFlags, logger, func(s string) { fmt.Fprintln(e.Stderr, s) })
 	if err != nil {
 		return err
 	}
@@ -37,9 +35,12 @@ func (u *upCmd) Run(ctx context.Context, e *command.Env) (err error) {
 			fmt.Fprintln(e.Stderr, "Warning: "+warning+".")
 		}
 	}
+	if address := c.Web.Address(); address != "" {
+		fmt.Fprintf(e.Stdout, "Web page   %s\n", address)
+	}
 	fmt.Fprintf(e.Stdout, "Temporal   %s\n", c.Stack.TemporalAddress)
 	if c.Stack.UIURL != "" {
-		fmt.Fprintf(e.Stdout, "Web UI     %s\n", c.Stack.UIURL)
+		fmt.Fprintf(e.Stdout, "Its UI     %s\n", c.Stack.UIURL)
 	}
 	if address := c.Telemetry.Address(); address != "" {
 		fmt.Fprintf(e.Stdout, "Metrics    http://%s/metrics\n", address)

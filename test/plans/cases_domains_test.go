@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 	searchindex "github.com/mosey-web/mosey/search/index"
@@ -98,7 +99,7 @@ func domainCases(changing changes, reading reads) {
 	}
 	reading["Domains"] = func(t *testing.T, s *db.Store) {
 		for _, sort := range []string{"score", "domain"} {
-			_, err := s.Domains(t.Context(), db.DomainQuery{Sort: sort, Limit: 20})
+			_, err := s.Domains(t.Context(), report.DomainQuery{Sort: sort, Limit: 20})
 			require.NoError(t, err)
 		}
 		_, err := s.Domain(t.Context(), site(0))

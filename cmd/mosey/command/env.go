@@ -36,7 +36,19 @@ func ImageStoreOf(e *Env, where string) (string, error) {
 
 // WithStore opens the database of a running Mosey, or starts the data directory's
 // own for as long as fn runs.
-func WithStore(ctx context.Context, e *Env, fn func(*db.Store) error) (err error) {
+func WithStore(ctx context.Context, e *Env, fn func(*db.Store) error) error {
+	return WithDatabase(ctx, e, func(url string) error {
+		store, err := wiring.OpenStore(ctx, url, nil)
+		if err != nil {
+			return err
+		}
+		defer store.Close()
+		return fn(store)
+	})
+}
+
+// WithDatabase is the same for what opens the database by itself.
+func WithDatabase(ctx context.Context, e *Env, fn func(url string) error) (err error) {
 	url := e.Environ.Get("DATABASE_URL")
 	if url == "" {
 		dir, err := datadir.Resolve(e.DataDir)
@@ -53,12 +65,7 @@ func WithStore(ctx context.Context, e *Env, fn func(*db.Store) error) (err error
 		defer func() { err = errors.Join(err, attached.Close(context.WithoutCancel(ctx))) }()
 		url = attached.URL()
 	}
-	store, err := wiring.OpenStore(ctx, url, nil)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	return fn(store)
+	return fn(url)
 }
 
 var errNothingYet = errors.New("nothing has been crawled yet")

@@ -29,6 +29,8 @@ type Crawler struct {
 	Store  *db.Store
 	Client *wiring.Client
 	Worker *wiring.Worker
+	// Web is nil where it is off.
+	Web *wiring.Web
 	// Telemetry is nil where nobody watches.
 	Telemetry *wiring.Telemetry
 	// unlimit ends the watch over this process's memory
@@ -38,14 +40,15 @@ type Crawler struct {
 
 // AttachCrawler connects to the Mosey that runs, and starts none.
 func AttachCrawler(
-	ctx context.Context, e *Env, watch telemetry.WatchFlags, ports PortFlags, logger *slog.Logger, progress func(string),
+	ctx context.Context, e *Env, listen ListenFlags, logger *slog.Logger, progress func(string),
 ) (*Crawler, error) {
-	if ports != (PortFlags{}) {
+	if listen.PortFlags != (PortFlags{}) {
 		return nil, wiring.Usagef("--temporal-port and --ui-port: with --detach another Mosey has its Temporal already: leave them out")
 	}
-	if watch.Metrics != "" {
-		return nil, wiring.Usagef("--metrics %s: with --detach another Mosey crawls: give it to that one", watch.Metrics)
+	if listen.Metrics != "" {
+		return nil, wiring.Usagef("--metrics %s: with --detach another Mosey crawls: give it to that one", listen.Metrics)
 	}
+	listen.Web = "off" // that one has a page
 	database, temporal := e.Environ.Get("DATABASE_URL"), e.Environ.Get("TEMPORAL_ADDRESS")
 	if database == "" && temporal == "" {
 		dir, err := datadir.Resolve(e.DataDir)
@@ -64,9 +67,16 @@ func AttachCrawler(
 	if database == "" || temporal == "" {
 		return nil, wiring.Usagef("--detach: want both DATABASE_URL and TEMPORAL_ADDRESS, or neither")
 	}
-	return connectCrawler(ctx, e, watch, stack.Options{
+	return connectCrawler(ctx, e, listen, stack.Options{
 		DatabaseURL: database, TemporalAddress: temporal, Logger: logger, Progress: progress,
 	})
+}
+
+// ListenFlags say where a process that crawls can be seen.
+type ListenFlags struct {
+	telemetry.WatchFlags
+	wiring.WebFlags
+	PortFlags
 }
 
 // PortFlags choose where our own Temporal listens.
@@ -85,9 +95,9 @@ func (p PortFlags) check(e *Env) error {
 
 // OpenCrawler starts what the environment does not name, and connects to it all.
 func OpenCrawler(
-	ctx context.Context, e *Env, watch telemetry.WatchFlags, ports PortFlags, logger *slog.Logger, progress func(string),
+	ctx context.Context, e *Env, listen ListenFlags, logger *slog.Logger, progress func(string),
 ) (*Crawler, error) {
-	err := ports.check(e)
+	err := listen.check(e)
 	if err != nil {
 		return nil, err
 	}
@@ -96,8 +106,8 @@ func OpenCrawler(
 		TemporalAddress: e.Environ.Get("TEMPORAL_ADDRESS"),
 		Logger:          logger,
 		Progress:        progress,
-		TemporalPort:    int(ports.TemporalPort),
-		UIPort:          int(ports.UIPort),
+		TemporalPort:    int(listen.TemporalPort),
+		UIPort:          int(listen.UIPort),
 		SearchAttributes: map[string]enumspb.IndexedValueType{
 			crawl.AttrDomain: enumspb.INDEXED_VALUE_TYPE_KEYWORD,
 			crawl.AttrRun:    enumspb.INDEXED_VALUE_TYPE_KEYWORD_LIST,
@@ -109,11 +119,11 @@ func OpenCrawler(
 			return nil, err
 		}
 	}
-	return connectCrawler(ctx, e, watch, opts)
+	return connectCrawler(ctx, e, listen, opts)
 }
 
 // connectCrawler starts what the options leave to us, and connects to it all.
-func connectCrawler(ctx context.Context, e *Env, watch telemetry.WatchFlags, opts stack.Options) (_ *Crawler, err error) {
+func connectCrawler(ctx context.Context, e *Env, listen ListenFlags, opts stack.Options) (_ *Crawler, err error) {
 	logger := opts.Logger
 	c := &Crawler{Logger: logger, unlimit: wiring.LimitMemory(e.Environ, wiring.MemoryOfAll)}
 	defer func() {
@@ -121,7 +131,7 @@ func connectCrawler(ctx context.Context, e *Env, watch telemetry.WatchFlags, opt
 			err = errors.Join(err, c.Close())
 		}
 	}()
-	if c.Telemetry, err = wiring.NewTelemetry(watch); err != nil {
+	if c.Telemetry, err = wiring.NewTelemetry(listen.WatchFlags); err != nil {
 		return nil, err
 	}
 	if c.Stack, err = stack.Up(ctx, opts); err != nil {
@@ -152,7 +162,15 @@ func connectCrawler(ctx context.Context, e *Env, watch telemetry.WatchFlags, opt
 	if opts.DataDir != "" {
 		dirs = append(dirs, opts.DataDir)
 	}
-	return c, c.Telemetry.Serve(ctx, c.Store, c.Client, logger, dirs...)
+	if err = c.Telemetry.Serve(ctx, c.Store, c.Client, logger, dirs...); err != nil {
+		return nil, err
+	}
+	ui := ""
+	if c.Stack.UIURL != "" {
+		ui = c.Stack.UIURL + "/namespaces/" + namespace(e)
+	}
+	c.Web, err = listen.Serve(ctx, wiring.WebOptions{DatabaseURL: c.Stack.DatabaseURL, TemporalUI: ui, Logger: logger})
+	return c, err
 }
 
 // describeInUse tells how to work with the Mosey that has the directory.
@@ -209,6 +227,7 @@ const CloseTimeout = 30 * time.Second
 func (c *Crawler) Close() (err error) {
 	defer c.unlimit()
 	defer func() { err = errors.Join(err, c.Telemetry.Close()) }()
+	err = c.Web.Close()
 	if c.Worker != nil {
 		c.Worker.Stop()
 	}
@@ -219,11 +238,11 @@ func (c *Crawler) Close() (err error) {
 		c.Store.Close()
 	}
 	if c.Stack == nil {
-		return nil
+		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), CloseTimeout)
 	defer cancel()
-	return c.Stack.Close(ctx)
+	return errors.Join(err, c.Stack.Close(ctx))
 }
 
 // ErrorsOnly keeps a command's short use of Temporal silent.

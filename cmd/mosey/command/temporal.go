@@ -1,8 +1,10 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"net/url"
 	"os"
 	"os/user"
 	"time"
@@ -119,3 +121,27 @@ func TellRun(ctx context.Context, e *Env, store *db.Store, run crawl.Run, wake b
 
 // wakeParallel is how many workflows are woken at once.
 const wakeParallel = 16
+
+// TemporalUI is the address of the web UI of the Mosey that runs, up to the namespace; empty
+// where that is not known.
+func TemporalUI(e *Env) string {
+	if e.Environ.Get("TEMPORAL_ADDRESS") != "" {
+		return "" // it may have a UI, but who knows where
+	}
+	info, running, err := RunningMosey(e)
+	if err != nil || !running || info.UIURL == "" {
+		return ""
+	}
+	return info.UIURL + "/namespaces/" + namespace(e)
+}
+
+func namespace(e *Env) string { return cmp.Or(e.Environ.Get("TEMPORAL_NAMESPACE"), "default") }
+
+// WorkflowURL is the address of a workflow there.
+func WorkflowURL(e *Env, id string) string {
+	ui := TemporalUI(e)
+	if ui == "" {
+		return ""
+	}
+	return ui + "/workflows/" + url.PathEscape(id)
+}

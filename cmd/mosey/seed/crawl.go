@@ -10,7 +10,6 @@ import (
 
 	"go.temporal.io/sdk/client"
 
-	"github.com/mosey-web/mosey/cmd/internal/telemetry"
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/crawl"
@@ -24,8 +23,7 @@ import (
 // CrawlCmd crawls until the run is done.
 type CrawlCmd struct {
 	wiring.FetchFlags
-	telemetry.WatchFlags
-	command.PortFlags
+	command.ListenFlags
 
 	Seeds []string `arg:"" optional:"" name:"seed" help:"URL or host, file of them (one a line), or - for standard input. None resumes the run."`
 	Run_  string   `name:"run" help:"Name of the run. The same name again resumes it. Default: default." default:"default" placeholder:"NAME"` //nolint:revive // Run is the method
@@ -75,7 +73,7 @@ func (c *CrawlCmd) Run(ctx context.Context, e *command.Env) (err error) {
 	if c.Detach {
 		open = command.AttachCrawler
 	}
-	m, err := open(ctx, e, c.WatchFlags, c.PortFlags, e.NewLogger(view.logs(), slog.LevelWarn), view.note)
+	m, err := open(ctx, e, c.ListenFlags, e.NewLogger(view.logs(), slog.LevelWarn), view.note)
 	if err != nil {
 		return err
 	}
@@ -93,7 +91,8 @@ func (c *CrawlCmd) Run(ctx context.Context, e *command.Env) (err error) {
 	if warning := c.NoContact(); warning != "" && !c.Detach {
 		view.note("Warning: " + warning + ".")
 	}
-	view.begin(run, m.Stack.UIURL, m.Telemetry.Address(), len(seeds.urls), before.Totals, c.Detach)
+	at := addresses{web: m.Web.Address(), temporal: m.Stack.UIURL, metrics: m.Telemetry.Address()}
+	view.begin(run, at, len(seeds.urls), before.Totals, c.Detach)
 	if c.For > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, c.For)

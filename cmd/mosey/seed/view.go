@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -29,7 +30,7 @@ type view struct {
 	mu       sync.Mutex
 	e        *command.Env
 	json     bool
-	uiURL    string
+	at       addresses
 	began    time.Time
 	drawn    int // lines on the terminal to draw over
 	printed  time.Time
@@ -63,24 +64,33 @@ func (l viewLog) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// addresses are where a crawl can be seen; empty is nowhere.
+type addresses struct{ web, temporal, metrics string }
+
 // begin shows what is crawled. before is what earlier calls have done of it.
-func (v *view) begin(run crawl.Run, uiURL, metrics string, seeds int, before report.Totals, detached bool) {
+func (v *view) begin(run crawl.Run, at addresses, seeds int, before report.Totals, detached bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.uiURL, v.before = uiURL, before
+	v.at, v.before = at, before
 	v.rate.Add(time.Now(), -1)
 	if v.json {
-		v.emit(map[string]any{"event": "started", "run": run.Name, "seeds": seeds, "ui": uiURL, "metrics": metrics, "settings": run.Settings})
+		v.emit(map[string]any{
+			"event": "started", "run": run.Name, "seeds": seeds, "settings": run.Settings,
+			"web": at.web, "ui": at.temporal, "metrics": at.metrics,
+		})
 		return
 	}
 	for _, line := range plan(run, seeds, detached) {
 		fmt.Fprintln(v.e.Stdout, line)
 	}
-	if uiURL != "" {
-		fmt.Fprintf(v.e.Stdout, "Temporal UI: %s\n", uiURL)
+	if at.web != "" {
+		fmt.Fprintf(v.e.Stdout, "Web page: %s/runs/%s\n", at.web, url.PathEscape(run.Name))
 	}
-	if metrics != "" {
-		fmt.Fprintf(v.e.Stdout, "Metrics: http://%s/metrics\n", metrics)
+	if at.temporal != "" {
+		fmt.Fprintf(v.e.Stdout, "Temporal UI: %s\n", at.temporal)
+	}
+	if at.metrics != "" {
+		fmt.Fprintf(v.e.Stdout, "Metrics: http://%s/metrics\n", at.metrics)
 	}
 }
 
@@ -210,8 +220,11 @@ func (v *view) draw(p report.Progress, call report.Totals, now time.Time) {
 	for _, o := range p.Outages {
 		lines = append(lines, fmt.Sprintf("%-8s %s", "network", explain.Outage(o)))
 	}
-	if v.uiURL != "" {
-		lines = append(lines, fmt.Sprintf("%-8s %s", "ui", v.uiURL))
+	if v.at.web != "" {
+		lines = append(lines, fmt.Sprintf("%-8s %s", "page", v.at.web))
+	}
+	if v.at.temporal != "" {
+		lines = append(lines, fmt.Sprintf("%-8s %s", "ui", v.at.temporal))
 	}
 	v.clear()
 	for _, l := range lines {

@@ -21,7 +21,7 @@ func newTestView(t *testing.T, terminal, asJSON bool) (v *view, stdout, stderr *
 	t.Helper()
 	stdout, stderr = &output.Buffer{}, &output.Buffer{}
 	v = newView(&command.Env{Stdout: stdout, Stderr: stderr, Terminal: terminal}, asJSON)
-	v.begin(crawl.Run{Name: "small-web", Settings: settings.Settings{}.WithDefaults()}, "http://127.0.0.1:8233", "127.0.0.1:9464", 2, report.Totals{}, false)
+	v.begin(crawl.Run{Name: "small-web", Settings: settings.Settings{}.WithDefaults()}, addresses{temporal: "http://127.0.0.1:8233"}, 2, report.Totals{}, false)
 	return v, stdout, stderr
 }
 

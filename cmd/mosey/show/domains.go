@@ -48,7 +48,7 @@ func (d *domainsListCmd) Run(ctx context.Context, e *command.Env) error {
 		return wiring.Usagef("--limit %d: want 1 to %d", d.Limit, domainsMost)
 	}
 	return command.WithStore(ctx, e, func(store *db.Store) error {
-		all, err := store.Domains(ctx, db.DomainQuery{Status: status, Source: d.Source, Sort: d.Sort, Limit: d.Limit})
+		all, err := store.Domains(ctx, report.DomainQuery{Status: status, Source: d.Source, Sort: d.Sort, Limit: d.Limit})
 		if err != nil {
 			return err
 		}

@@ -1,12 +1,10 @@
 package show
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"text/tabwriter"
 	"time"
 
@@ -51,25 +49,12 @@ func (d *DomainCmd) Run(ctx context.Context, e *command.Env) error {
 		if err != nil {
 			return err
 		}
-		rep.UI = workflowURL(e, crawl.DomainWorkflowID(name))
+		rep.UI = command.WorkflowURL(e, crawl.DomainWorkflowID(name))
 		if d.JSON {
 			return command.PrintJSON(e.Stdout, rep)
 		}
 		return printDomain(e.Stdout, rep)
 	})
-}
-
-// workflowURL is the address of a workflow in the web UI of the Mosey that runs; empty where
-// that is not known.
-func workflowURL(e *command.Env, id string) string {
-	if e.Environ.Get("TEMPORAL_ADDRESS") != "" {
-		return "" // it may have a UI, but who knows where
-	}
-	info, running, err := command.RunningMosey(e)
-	if err != nil || !running || info.UIURL == "" {
-		return ""
-	}
-	return info.UIURL + "/namespaces/" + cmp.Or(e.Environ.Get("TEMPORAL_NAMESPACE"), "default") + "/workflows/" + url.PathEscape(id)
 }
 
 func printDomain(w io.Writer, r report.Domain) error {

@@ -1,0 +1,166 @@
+package serve
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/internal/explain"
+)
+
+// shown is what a template is given.
+type shown struct {
+	Title    string
+	Sentence string
+	// Page names the page, for the links above it.
+	Page       string
+	SearchOnly bool
+	// JSON is the address of the same as JSON.
+	JSON string
+	View any
+}
+
+// problemPage is shown in place of one that cannot be.
+var problemPage = page{name: "problem", title: "Not shown"}
+
+// html answers with a page.
+func (s *Server) html(w http.ResponseWriter, r *http.Request, p page) {
+	v, err := p.load(s, r)
+	if err != nil {
+		s.problem(w, r, err)
+		return
+	}
+	title := p.title
+	if v.about() != "" {
+		title = v.about() + " – " + p.title
+	}
+	s.render(w, http.StatusOK, p.name, shown{
+		Title: explain.OneLine(title), Sentence: v.says(), Page: p.name, SearchOnly: s.SearchOnly, JSON: jsonOf(r), View: v,
+	})
+}
+
+// jsonOf is the address of a page's JSON.
+func jsonOf(r *http.Request) string {
+	path := r.URL.EscapedPath()
+	if path == "/" {
+		path = "/overview"
+	}
+	u := url.URL{Path: "/api" + path, RawQuery: r.URL.RawQuery}
+	u.RawPath = "/api" + path
+	if unescaped, err := url.PathUnescape(u.RawPath); err == nil {
+		u.Path = unescaped
+	}
+	return u.String()
+}
+
+// render writes a page at once, so that one that fails is not half there.
+func (s *Server) render(w http.ResponseWriter, status int, name string, view shown) {
+	var b bytes.Buffer
+	if err := s.templates[name].ExecuteTemplate(&b, "frame.html", view); err != nil {
+		s.Logger.Error("could not render a page", "page", name, "error", err)
+		http.Error(w, "this page cannot be shown: the log says why", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write(b.Bytes())
+}
+
+// json answers with what a page shows, as JSON.
+func (s *Server) json(w http.ResponseWriter, r *http.Request, p page) {
+	v, err := p.load(s, r)
+	var body any = v
+	status := http.StatusOK
+	if err != nil {
+		var why string
+		status, why = s.status(err)
+		body = map[string]string{"error": why}
+	}
+	s.answer(w, status, body)
+}
+
+// answer writes JSON.
+func (s *Server) answer(w http.ResponseWriter, status int, body any) {
+	data, err := json.MarshalIndent(body, "", "  ")
+	if err != nil {
+		s.Logger.Error("could not answer as JSON", "error", err)
+		status, data = http.StatusInternalServerError, []byte(`{"error":"this cannot be told: the log says why"}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(data, '\n'))
+}
+
+// problem says why a page is not shown.
+func (s *Server) problem(w http.ResponseWriter, r *http.Request, err error) {
+	status, why := s.status(err)
+	if strings.HasPrefix(r.URL.Path, "/api/") {
+		s.answer(w, status, map[string]string{"error": why})
+		return
+	}
+	s.render(w, status, problemPage.name, shown{Title: problemPage.title, Sentence: why, SearchOnly: s.SearchOnly, Page: problemPage.name})
+}
+
+// status is how an error is answered, and what is said of it.
+func (s *Server) status(err error) (status int, why string) {
+	switch {
+	case errors.Is(err, errNoPage), errors.Is(err, crawl.ErrNotFound):
+		return http.StatusNotFound, sentence(err)
+	case errors.Is(err, errAsked), errors.Is(err, crawl.ErrInvalid):
+		return http.StatusBadRequest, sentence(err)
+	case s.TimedOut(err):
+		return http.StatusServiceUnavailable,
+			"The database took too long to answer. A page may ask it for two seconds, so as not to be in the way of the crawl."
+	}
+	s.Logger.Warn("could not read a page", "error", err)
+	return http.StatusServiceUnavailable, "The database could not be read: the log of this program says why."
+}
+
+func sentence(err error) string {
+	text := explain.OneLine(err.Error())
+	for _, begin := range []error{errAsked, crawl.ErrInvalid} {
+		text = strings.TrimPrefix(text, begin.Error()+": ")
+	}
+	return strings.ToUpper(text[:1]) + text[1:] + "."
+}
+
+// funcs are what templates may call.
+func (s *Server) funcs() template.FuncMap {
+	return template.FuncMap{
+		"count":   explain.Count,
+		"size":    explain.Size,
+		"line":    explain.OneLine,
+		"attempt": func(c report.Crawl) string { return explain.OneLine(explain.Attempt(c)) },
+		"tally":   explain.Tally,
+		"control": explain.Control,
+		"robots":  explain.Robots,
+		"change":  explain.Change,
+		"machine": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"stamp":   explain.Stamp,
+		"number":  number,
+		"percent": func(f *float32) string { return fmt.Sprintf("%.0f %%", *f*100) },
+		"domain":  func(name string) string { return "/domains/" + url.PathEscape(name) },
+		"runpage": func(name string) string { return "/runs/" + url.PathEscape(name) },
+		"urlpage": func(u string) string { return "/url?u=" + url.QueryEscape(u) },
+	}
+}
+
+// number has its thousands apart.
+func number(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
+		digits = digits[:i] + "\u2009" + digits[i:]
+	}
+	return digits
+}
