@@ -29,6 +29,9 @@ const (
 	ControlWindow ControlType = "window"
 )
 
+// ControlTypes are all of them.
+var ControlTypes = []ControlType{ControlPause, ControlStop, ControlBlock, ControlDelay, ControlBudget, ControlWindow}
+
 // Control is what a person has decided about a domain.
 type Control struct {
 	Type ControlType `json:"kind"`

@@ -68,6 +68,9 @@ const (
 	ImageHEIC ImageFormat = "heic"
 )
 
+// ImageFormats are all that are recognised.
+var ImageFormats = []ImageFormat{ImageJPEG, ImagePNG, ImageGIF, ImageWebP, ImageBMP, ImageTIFF, ImageAVIF, ImageHEIC}
+
 // ImageHash is a perceptual hash of 64 bits, the most significant first. Hashes of
 // pictures that look alike differ in few bits.
 type ImageHash uint64

@@ -9,6 +9,9 @@ import (
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
+// linksLooked is how many links to a page are looked at, at the least: some have half a million.
+const linksLooked = 2_000
+
 // PageLinks reports a page's links, no more than most each way, or crawl.ErrNotFound.
 func (s *Store) PageLinks(ctx context.Context, domain, url string, most int) (report.PageLinks, error) {
 	links := report.PageLinks{URL: url, Out: []report.Link{}, In: []report.Link{}}
@@ -18,7 +21,7 @@ func (s *Store) PageLinks(ctx context.Context, domain, url string, most int) (re
 	}
 	limit := int32(most) //nolint:gosec // the caller bounds it
 	out, err := s.q.LinksOfPage(ctx, dbsqlc.LinksOfPageParams{ID: p.ID, Max: limit})
-	in, err2 := s.q.LinksToPage(ctx, dbsqlc.LinksToPageParams{ID: p.ID, Max: limit})
+	in, err2 := s.q.LinksToPage(ctx, dbsqlc.LinksToPageParams{ID: p.ID, Bound: max(limit, linksLooked), Max: limit})
 	var err3 error
 	links.Rank, err3 = s.pageRank(ctx, p.ID)
 	if err := errors.Join(err, err2, err3); err != nil {

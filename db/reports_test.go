@@ -50,6 +50,7 @@ func TestDomainReport(t *testing.T) {
 	require.Equal(t, report.Crawl{
 		ID: a.CrawlID, Domain: domainA, URL: "https://a.example/1", Kind: kinds.Page, Run: "test", Outcome: crawl.OutcomeBlocked4xx, StatusCode: 410,
 		Error: "gone", Bytes: 9, Duration: settings.Duration(70 * time.Millisecond), CompletedAt: d.Recent[0].CompletedAt,
+		Delay: settings.Duration(time.Hour), DelayReason: reasons.CrawlDelay,
 	}, d.Recent[0])
 	require.Equal(t, []report.DomainRun{
 		{Run: "test", Status: crawl.RunRunning, Seed: true, Started: 1, Budget: -1, RunBudget: -1, Totals: report.Totals{Blocked4xx: 1, Bytes: 9, Asked: 1}},

@@ -61,18 +61,30 @@ func takeWorkerRole(ctx context.Context, conn *pgx.Conn) error {
 
 // What a browser's pages may take of the database: they must not be in the way of the crawl.
 const (
-	pageStatementSpan = 2 * time.Second
-	pageConns         = 6
+	pageStatementSpan  = 2 * time.Second
+	countStatementSpan = time.Minute
+	countConns         = 2
+	pageConns          = 6
 )
 
 // OpenPages is Open for pages that people look at: it changes nothing, has six connections at
 // the most, and ends each statement after two seconds (TimedOut).
 func OpenPages(ctx context.Context, url string) (*Store, error) {
+	return openReading(ctx, url, pageStatementSpan, pageConns)
+}
+
+// OpenCounts is OpenPages for what takes longer: it has two connections, and ends each
+// statement after a minute.
+func OpenCounts(ctx context.Context, url string) (*Store, error) {
+	return openReading(ctx, url, countStatementSpan, countConns)
+}
+
+func openReading(ctx context.Context, url string, statement time.Duration, conns int32) (*Store, error) {
 	return open(ctx, url, func(cfg *pgxpool.Config) {
 		cfg.AfterConnect = takeWorkerRole
-		cfg.ConnConfig.RuntimeParams["statement_timeout"] = strconv.FormatInt(pageStatementSpan.Milliseconds(), 10)
+		cfg.ConnConfig.RuntimeParams["statement_timeout"] = strconv.FormatInt(statement.Milliseconds(), 10)
 		cfg.ConnConfig.RuntimeParams["default_transaction_read_only"] = "on"
-		cfg.MaxConns = min(cfg.MaxConns, pageConns)
+		cfg.MaxConns = min(cfg.MaxConns, conns)
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
@@ -45,7 +46,7 @@ func (s *Store) Watch(ctx context.Context) (w report.Watch, err error) {
 			w.Waits[reasons.Reason(wait.Reason)] = wait.Domains
 		}
 		if frontier.Oldest.Unix() != 0 {
-			w.OldestDue = max(frontier.Now.Sub(frontier.Oldest), 0)
+			w.OldestDue = settings.Duration(max(frontier.Now.Sub(frontier.Oldest), 0))
 		}
 		if about > report.WatchBound {
 			return nil

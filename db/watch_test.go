@@ -25,8 +25,8 @@ func TestWatch(t *testing.T) {
 	require.Equal(t, map[reasons.Reason]int64{reasons.InFlight: 1, "": 1}, w.Waits)
 	require.EqualValues(t, 4, w.Pending)
 	require.EqualValues(t, 1, w.Due, "the other two are served")
-	require.GreaterOrEqual(t, w.OldestDue, time.Hour)
-	require.Less(t, w.OldestDue, 2*time.Hour)
+	require.GreaterOrEqual(t, time.Duration(w.OldestDue), time.Hour)
+	require.Less(t, time.Duration(w.OldestDue), 2*time.Hour)
 	require.Equal(t, map[crawl.DomainStatus]int64{crawl.DomainActive: 2, crawl.DomainPending: 1}, w.Domains)
 }
 

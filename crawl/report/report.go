@@ -314,23 +314,29 @@ type Finder struct {
 
 // Crawl is one attempt, open or closed.
 type Crawl struct {
-	ID           int64             `json:"id"`
-	Domain       string            `json:"domain,omitempty"`
-	URL          string            `json:"url,omitempty"`
-	Kind         kinds.Kind        `json:"kind"`
-	Run          string            `json:"run"`
-	Outcome      crawl.Outcome     `json:"outcome,omitempty"`
-	StatusCode   int               `json:"status_code,omitempty"`
-	Error        string            `json:"error,omitempty"`
-	Skipped      reasons.Reason    `json:"skipped,omitempty"`
-	Unchanged    string            `json:"unchanged,omitempty"`
-	Depth        int               `json:"depth"`
-	Bytes        int64             `json:"bytes,omitempty"`
-	Truncated    bool              `json:"truncated,omitempty"`
-	ContentType  string            `json:"content_type,omitempty"`
-	IP           string            `json:"ip,omitempty"`
-	Duration     settings.Duration `json:"duration,omitzero"`
-	ScheduledFor time.Time         `json:"scheduled_for,omitzero"`
-	LockedAt     time.Time         `json:"locked_at,omitzero"`
-	CompletedAt  time.Time         `json:"completed_at,omitzero"`
+	ID          int64             `json:"id"`
+	Domain      string            `json:"domain,omitempty"`
+	URL         string            `json:"url,omitempty"`
+	Kind        kinds.Kind        `json:"kind"`
+	Run         string            `json:"run"`
+	Outcome     crawl.Outcome     `json:"outcome,omitempty"`
+	StatusCode  int               `json:"status_code,omitempty"`
+	Error       string            `json:"error,omitempty"`
+	Skipped     reasons.Reason    `json:"skipped,omitempty"`
+	Unchanged   string            `json:"unchanged,omitempty"`
+	Depth       int               `json:"depth"`
+	Bytes       int64             `json:"bytes,omitempty"`
+	Truncated   bool              `json:"truncated,omitempty"`
+	ContentType string            `json:"content_type,omitempty"`
+	IP          string            `json:"ip,omitempty"`
+	Duration    settings.Duration `json:"duration,omitzero"`
+	// Delay is how long the domain was left alone afterwards, for DelayReason; RetryAfter is
+	// what its server asked for. They are told with a history.
+	Delay       settings.Duration `json:"delay,omitzero"`
+	DelayReason reasons.Reason    `json:"delay_reason,omitempty"`
+	RetryAfter  settings.Duration `json:"retry_after,omitzero"`
+
+	ScheduledFor time.Time `json:"scheduled_for,omitzero"`
+	LockedAt     time.Time `json:"locked_at,omitzero"`
+	CompletedAt  time.Time `json:"completed_at,omitzero"`
 }

@@ -5,26 +5,28 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // Watch is what a monitor looks at every few seconds.
 type Watch struct {
 	// Now is when it was looked, on the database's clock.
-	Now time.Time
+	Now time.Time `json:"now"`
 	// Waits is how many domains are served, by what they wait for: reasons.InFlight while
 	// they are asked, and empty while they may be.
-	Waits map[reasons.Reason]int64
+	Waits map[reasons.Reason]int64 `json:"waits"`
 	// Pending counts crawls that are not closed, prerequisites too; beyond WatchBound it is an
 	// estimate. Due counts domains that are due and that nobody serves, up to WatchBound a run,
 	// and OldestDue is for how long the oldest has been.
-	Pending, Due int64
-	OldestDue    time.Duration
+	Pending   int64             `json:"pending"`
+	Due       int64             `json:"due_domains"`
+	OldestDue settings.Duration `json:"oldest_due"`
 	// Domains is how many have each status; nil where they are too many to be counted.
-	Domains map[crawl.DomainStatus]int64
+	Domains map[crawl.DomainStatus]int64 `json:"domains,omitempty"`
 	// DomainsAbout is how many there are, about.
-	DomainsAbout int64
+	DomainsAbout int64 `json:"domains_about"`
 	// KeywordsWaiting is how many pages are not found by a search yet, up to KeywordsBound.
-	KeywordsWaiting int
+	KeywordsWaiting int `json:"keywords_waiting"`
 }
 
 // WatchBound is how far a Watch counts.

@@ -10,10 +10,63 @@ import (
 	"time"
 )
 
+const controlsOfDomain = `-- name: ControlsOfDomain :many
+SELECT
+    c.kind, c.value, c.reason, c.set_by, c.set_at, c.until, c.lifted_at, c.lifted_by
+FROM domain_controls AS c WHERE c.domain = $1 ORDER BY c.set_at DESC, c.id DESC LIMIT $2
+`
+
+type ControlsOfDomainParams struct {
+	Domain string
+	Max    int32
+}
+
+type ControlsOfDomainRow struct {
+	Kind     string
+	Value    []byte
+	Reason   string
+	SetBy    string
+	SetAt    time.Time
+	Until    *time.Time
+	LiftedAt *time.Time
+	LiftedBy *string
+}
+
+// What people have decided about a domain, also what they took back, the latest first.
+func (q *Queries) ControlsOfDomain(ctx context.Context, arg ControlsOfDomainParams) ([]ControlsOfDomainRow, error) {
+	rows, err := q.db.Query(ctx, controlsOfDomain, arg.Domain, arg.Max)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ControlsOfDomainRow
+	for rows.Next() {
+		var i ControlsOfDomainRow
+		if err := rows.Scan(
+			&i.Kind,
+			&i.Value,
+			&i.Reason,
+			&i.SetBy,
+			&i.SetAt,
+			&i.Until,
+			&i.LiftedAt,
+			&i.LiftedBy,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const history = `-- name: History :many
 SELECT
     c.id, c.domain, c.url, c.kind, r.name AS run, c.outcome, c.status_code, c.error_message, c.completed_at::timestamptz AS completed_at,
-    c.depth, c.duration_ms, c.bytes, c.truncated, c.content_type, c.skipped, c.unchanged, coalesce(host(c.ip), '')::text AS ip
+    c.depth, c.duration_ms, c.bytes, c.truncated, c.content_type, c.skipped, c.unchanged, coalesce(host(c.ip), '')::text AS ip,
+    c.delay_ms, c.delay_reason, c.retry_after_ms
 FROM page_crawls AS c INNER JOIN crawl_runs AS r ON c.run_id = r.id
 WHERE
     c.outcome IS NOT NULL
@@ -46,6 +99,9 @@ type HistoryRow struct {
 	Skipped      *string
 	Unchanged    *string
 	Ip           string
+	DelayMs      *int64
+	DelayReason  *string
+	RetryAfterMs *int64
 }
 
 // Those of all domains, in the order in which they were scheduled.
@@ -76,6 +132,9 @@ func (q *Queries) History(ctx context.Context, arg HistoryParams) ([]HistoryRow,
 			&i.Skipped,
 			&i.Unchanged,
 			&i.Ip,
+			&i.DelayMs,
+			&i.DelayReason,
+			&i.RetryAfterMs,
 		); err != nil {
 			return nil, err
 		}
@@ -90,7 +149,8 @@ func (q *Queries) History(ctx context.Context, arg HistoryParams) ([]HistoryRow,
 const historyOfDomain = `-- name: HistoryOfDomain :many
 SELECT
     c.id, c.domain, c.url, c.kind, r.name AS run, c.outcome, c.status_code, c.error_message, c.completed_at::timestamptz AS completed_at,
-    c.depth, c.duration_ms, c.bytes, c.truncated, c.content_type, c.skipped, c.unchanged, coalesce(host(c.ip), '')::text AS ip
+    c.depth, c.duration_ms, c.bytes, c.truncated, c.content_type, c.skipped, c.unchanged, coalesce(host(c.ip), '')::text AS ip,
+    c.delay_ms, c.delay_reason, c.retry_after_ms
 FROM page_crawls AS c INNER JOIN crawl_runs AS r ON c.run_id = r.id
 WHERE
     c.domain = $1 AND c.outcome IS NOT NULL
@@ -124,6 +184,9 @@ type HistoryOfDomainRow struct {
 	Skipped      *string
 	Unchanged    *string
 	Ip           string
+	DelayMs      *int64
+	DelayReason  *string
+	RetryAfterMs *int64
 }
 
 // The newest closed attempts of a domain.
@@ -159,6 +222,144 @@ func (q *Queries) HistoryOfDomain(ctx context.Context, arg HistoryOfDomainParams
 			&i.Skipped,
 			&i.Unchanged,
 			&i.Ip,
+			&i.DelayMs,
+			&i.DelayReason,
+			&i.RetryAfterMs,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const historyOfServed = `-- name: HistoryOfServed :many
+SELECT
+    c.id, c.domain, c.url, c.kind, r.name AS run, c.outcome, c.status_code, c.error_message, c.completed_at::timestamptz AS completed_at,
+    c.depth, c.duration_ms, c.bytes, c.truncated, c.content_type, c.skipped, c.unchanged, coalesce(host(c.ip), '')::text AS ip,
+    c.delay_ms, c.delay_reason, c.retry_after_ms
+FROM (
+    SELECT s.domain FROM domains AS s WHERE s.claimed_by IS NOT NULL ORDER BY s.claim_expires_at DESC LIMIT $1
+) AS d
+CROSS JOIN LATERAL (
+    SELECT a.id, a.page_id, a.domain, a.priority, a.scheduled_for, a.locked_at, a.completed_at, a.outcome, a.status_code, a.error_message, a.created_at, a.updated_at, a.run_id, a.previous_id, a.url, a.kind, a.prerequisite, a.retry_priority, a.depth, a.redirects, a.duration_ms, a.bytes, a.content_type, a.ip, a.skipped, a.unchanged, a.robots_version, a.delay_ms, a.delay_reason, a.ip_delay_ms, a.subnet, a.subnet_delay_ms, a.retry_after_ms, a.lost, a.truncated, a.again, a.registered, a.registered_delay_ms, a.attempt, a.bare FROM page_crawls AS a WHERE a.domain = d.domain AND a.outcome IS NOT NULL ORDER BY a.completed_at DESC LIMIT 3
+) AS c
+INNER JOIN crawl_runs AS r ON c.run_id = r.id
+ORDER BY c.completed_at DESC LIMIT $2
+`
+
+type HistoryOfServedParams struct {
+	Domains int32
+	Max     int32
+}
+
+type HistoryOfServedRow struct {
+	ID           int64
+	Domain       string
+	Url          string
+	Kind         string
+	Run          string
+	Outcome      *CrawlOutcome
+	StatusCode   *int16
+	ErrorMessage *string
+	CompletedAt  time.Time
+	Depth        int16
+	DurationMs   *int32
+	Bytes        *int64
+	Truncated    *bool
+	ContentType  *string
+	Skipped      *string
+	Unchanged    *string
+	Ip           string
+	DelayMs      *int64
+	DelayReason  *string
+	RetryAfterMs *int64
+}
+
+// The latest attempts of domains that are served, of those whose claim was renewed last.
+func (q *Queries) HistoryOfServed(ctx context.Context, arg HistoryOfServedParams) ([]HistoryOfServedRow, error) {
+	rows, err := q.db.Query(ctx, historyOfServed, arg.Domains, arg.Max)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []HistoryOfServedRow
+	for rows.Next() {
+		var i HistoryOfServedRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Domain,
+			&i.Url,
+			&i.Kind,
+			&i.Run,
+			&i.Outcome,
+			&i.StatusCode,
+			&i.ErrorMessage,
+			&i.CompletedAt,
+			&i.Depth,
+			&i.DurationMs,
+			&i.Bytes,
+			&i.Truncated,
+			&i.ContentType,
+			&i.Skipped,
+			&i.Unchanged,
+			&i.Ip,
+			&i.DelayMs,
+			&i.DelayReason,
+			&i.RetryAfterMs,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const robotsOfDomainEver = `-- name: RobotsOfDomainEver :many
+SELECT
+    h.origin, h.version, h.verdict, h.fetched_at, h.rules_hash
+FROM robots AS r CROSS JOIN LATERAL (
+    SELECT v.origin, v.version, v.verdict, v.fetched_at, v.rules_hash
+    FROM robots_history AS v WHERE v.origin = r.origin ORDER BY v.version DESC LIMIT $1
+) AS h
+WHERE r.domain = $2 ORDER BY h.origin, h.version DESC
+`
+
+type RobotsOfDomainEverParams struct {
+	Max    int32
+	Domain string
+}
+
+type RobotsOfDomainEverRow struct {
+	Origin    string
+	Version   int64
+	Verdict   RobotsVerdict
+	FetchedAt time.Time
+	RulesHash []byte
+}
+
+// The fetches of a domain's robots.txt, the latest first, of each origin.
+func (q *Queries) RobotsOfDomainEver(ctx context.Context, arg RobotsOfDomainEverParams) ([]RobotsOfDomainEverRow, error) {
+	rows, err := q.db.Query(ctx, robotsOfDomainEver, arg.Max, arg.Domain)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []RobotsOfDomainEverRow
+	for rows.Next() {
+		var i RobotsOfDomainEverRow
+		if err := rows.Scan(
+			&i.Origin,
+			&i.Version,
+			&i.Verdict,
+			&i.FetchedAt,
+			&i.RulesHash,
 		); err != nil {
 			return nil, err
 		}

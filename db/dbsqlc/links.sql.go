@@ -176,14 +176,14 @@ const linksToPage = `-- name: LinksToPage :many
 SELECT
     o.url, o.domain, l.kind, l.nofollow, coalesce(l.rel, 0)::smallint AS rel, coalesce(l.anchor, '')::text AS anchor,
     l.created_at, coalesce(l.last_seen, o.fetched_at) AS last_seen, l.gone_at
-FROM page_links AS l INNER JOIN pages AS o ON l.from_page_id = o.id
-WHERE l.to_page_id = $1
-ORDER BY (l.gone_at IS NOT NULL), o.domain, o.url LIMIT $2
+FROM (SELECT x.from_page_id, x.to_page_id, x.kind, x.nofollow, x.created_at, x.anchor, x.rel, x.gone_at, x.last_seen FROM page_links AS x WHERE x.to_page_id = $1 LIMIT $2) AS l INNER JOIN pages AS o ON l.from_page_id = o.id
+ORDER BY (l.gone_at IS NOT NULL), o.domain, o.url LIMIT $3
 `
 
 type LinksToPageParams struct {
-	ID  int64
-	Max int32
+	ID    int64
+	Bound int32
+	Max   int32
 }
 
 type LinksToPageRow struct {
@@ -199,8 +199,9 @@ type LinksToPageRow struct {
 }
 
 // The links to a page, likewise.
+// Of those of a page that very many link to, bound are looked at.
 func (q *Queries) LinksToPage(ctx context.Context, arg LinksToPageParams) ([]LinksToPageRow, error) {
-	rows, err := q.db.Query(ctx, linksToPage, arg.ID, arg.Max)
+	rows, err := q.db.Query(ctx, linksToPage, arg.ID, arg.Bound, arg.Max)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,8 @@
 -- name: HistoryOfDomain :many
 SELECT
     c.id, c.domain, c.url, c.kind, r.name AS run, c.outcome, c.status_code, c.error_message, c.completed_at::timestamptz AS completed_at,
-    c.depth, c.duration_ms, c.bytes, c.truncated, c.content_type, c.skipped, c.unchanged, coalesce(host(c.ip), '')::text AS ip
+    c.depth, c.duration_ms, c.bytes, c.truncated, c.content_type, c.skipped, c.unchanged, coalesce(host(c.ip), '')::text AS ip,
+    c.delay_ms, c.delay_reason, c.retry_after_ms
 FROM page_crawls AS c INNER JOIN crawl_runs AS r ON c.run_id = r.id
 WHERE
     c.domain = @domain AND c.outcome IS NOT NULL
@@ -14,10 +15,42 @@ ORDER BY c.completed_at DESC LIMIT @max;
 -- name: History :many
 SELECT
     c.id, c.domain, c.url, c.kind, r.name AS run, c.outcome, c.status_code, c.error_message, c.completed_at::timestamptz AS completed_at,
-    c.depth, c.duration_ms, c.bytes, c.truncated, c.content_type, c.skipped, c.unchanged, coalesce(host(c.ip), '')::text AS ip
+    c.depth, c.duration_ms, c.bytes, c.truncated, c.content_type, c.skipped, c.unchanged, coalesce(host(c.ip), '')::text AS ip,
+    c.delay_ms, c.delay_reason, c.retry_after_ms
 FROM page_crawls AS c INNER JOIN crawl_runs AS r ON c.run_id = r.id
 WHERE
     c.outcome IS NOT NULL
     AND (c.outcome = sqlc.narg(outcome)::crawl_outcome OR sqlc.narg(outcome)::crawl_outcome IS NULL)
     AND (c.completed_at >= sqlc.narg(since)::timestamptz OR sqlc.narg(since)::timestamptz IS NULL)
 ORDER BY c.id DESC LIMIT @max;
+
+-- The latest attempts of domains that are served, of those whose claim was renewed last.
+-- name: HistoryOfServed :many
+SELECT
+    c.id, c.domain, c.url, c.kind, r.name AS run, c.outcome, c.status_code, c.error_message, c.completed_at::timestamptz AS completed_at,
+    c.depth, c.duration_ms, c.bytes, c.truncated, c.content_type, c.skipped, c.unchanged, coalesce(host(c.ip), '')::text AS ip,
+    c.delay_ms, c.delay_reason, c.retry_after_ms
+FROM (
+    SELECT s.domain FROM domains AS s WHERE s.claimed_by IS NOT NULL ORDER BY s.claim_expires_at DESC LIMIT @domains
+) AS d
+CROSS JOIN LATERAL (
+    SELECT a.* FROM page_crawls AS a WHERE a.domain = d.domain AND a.outcome IS NOT NULL ORDER BY a.completed_at DESC LIMIT 3
+) AS c
+INNER JOIN crawl_runs AS r ON c.run_id = r.id
+ORDER BY c.completed_at DESC LIMIT @max;
+
+-- What people have decided about a domain, also what they took back, the latest first.
+-- name: ControlsOfDomain :many
+SELECT
+    c.kind, c.value, c.reason, c.set_by, c.set_at, c.until, c.lifted_at, c.lifted_by
+FROM domain_controls AS c WHERE c.domain = @domain ORDER BY c.set_at DESC, c.id DESC LIMIT @max;
+
+-- The fetches of a domain's robots.txt, the latest first, of each origin.
+-- name: RobotsOfDomainEver :many
+SELECT
+    h.origin, h.version, h.verdict, h.fetched_at, h.rules_hash
+FROM robots AS r CROSS JOIN LATERAL (
+    SELECT v.origin, v.version, v.verdict, v.fetched_at, v.rules_hash
+    FROM robots_history AS v WHERE v.origin = r.origin ORDER BY v.version DESC LIMIT @max
+) AS h
+WHERE r.domain = @domain ORDER BY h.origin, h.version DESC;

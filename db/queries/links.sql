@@ -8,12 +8,12 @@ WHERE l.from_page_id = @id
 ORDER BY (l.gone_at IS NOT NULL), o.domain, o.url LIMIT @max;
 
 -- The links to a page, likewise.
+-- Of those of a page that very many link to, bound are looked at.
 -- name: LinksToPage :many
 SELECT
     o.url, o.domain, l.kind, l.nofollow, coalesce(l.rel, 0)::smallint AS rel, coalesce(l.anchor, '')::text AS anchor,
     l.created_at, coalesce(l.last_seen, o.fetched_at) AS last_seen, l.gone_at
-FROM page_links AS l INNER JOIN pages AS o ON l.from_page_id = o.id
-WHERE l.to_page_id = @id
+FROM (SELECT x.* FROM page_links AS x WHERE x.to_page_id = @id LIMIT @bound) AS l INNER JOIN pages AS o ON l.from_page_id = o.id
 ORDER BY (l.gone_at IS NOT NULL), o.domain, o.url LIMIT @max;
 
 -- The domains that the pages of one link to, by how often; pages bounds how many of them

@@ -31,6 +31,7 @@ var allowed = []allowance{
 	{"ReprocessStage", "", 2_000_000, "it looks for them among all pages, once for each new extractor"},
 	{"History", "", 2_000_000, "it filters attempts by what a person asks for, the latest first"},
 	{"HistoryOfDomain", "", 400_000, "the same for a domain"},
+	{"ControlsOfDomain", "", 10_000, "it looks at all that people have decided"},
 
 	// the totals of a run are sums over its domains
 	{"RunTotals", "", 150_000, "mosey status adds up all domains of the run"},
@@ -58,7 +59,7 @@ var allowed = []allowance{
 	{"DomainPatterns", "", 30_000, "it sorts the patterns of the domain"},
 	{"LinksOfDomain", "", 3_000, "it counts links by domain, of so many pages at the most"},
 	{"LinksToDomain", "", 1_500_000, "the same of the links to pages: some have half a million"},
-	{"LinksToPage", "", 1_500_000, "it sorts all links to a page"},
+	{"LinksToPage", "", 12_000, "it sorts the links to a page, up to a bound"},
 	{"PageLinkCounts", "", 1_000_000, "it counts all links to a page"},
 	{"PageFinders", "", 300_000, "it reads all links to a page into a bitmap"},
 

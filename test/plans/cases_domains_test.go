@@ -78,12 +78,15 @@ func domainCases(changing changes, reading reads) {
 			c.ok(c.q.DomainPatterns(ctx, dbsqlc.DomainPatternsParams{Domain: site(s), Max: 10}))
 			c.ok(c.q.DomainPages(ctx, dbsqlc.DomainPagesParams{Domain: site(s), Bound: 1000}))
 			c.ok(c.q.HistoryOfDomain(ctx, dbsqlc.HistoryOfDomainParams{Domain: site(s), Max: 50}))
+			c.ok(c.q.ControlsOfDomain(ctx, dbsqlc.ControlsOfDomainParams{Domain: site(s), Max: 50}))
+			c.ok(c.q.RobotsOfDomainEver(ctx, dbsqlc.RobotsOfDomainEverParams{Domain: site(s), Max: 50}))
 			c.ok(c.q.LinksOfDomain(ctx, dbsqlc.LinksOfDomainParams{Domain: site(s), Pages: 100, Max: 10}))
 			c.ok(c.q.LinksToDomain(ctx, dbsqlc.LinksToDomainParams{Domain: site(s), Pages: 100, Max: 10}))
 		}
 		c.ok(c.q.HistoryOfDomain(ctx, dbsqlc.HistoryOfDomainParams{
 			Domain: site(0), Outcome: new(dbsqlc.CrawlOutcomeTimeout), Since: new(ago(30 * 24 * time.Hour)), Max: 50,
 		}))
+		c.ok(c.q.HistoryOfServed(ctx, dbsqlc.HistoryOfServedParams{Domains: 1000, Max: 100}))
 		c.ok(c.q.History(ctx, dbsqlc.HistoryParams{Max: 50}))
 		c.ok(c.q.History(ctx, dbsqlc.HistoryParams{Outcome: new(dbsqlc.CrawlOutcomeTimeout), Since: new(ago(30 * 24 * time.Hour)), Max: 50}))
 	}
@@ -115,7 +118,7 @@ func domainCases(changing changes, reading reads) {
 				c.ok(c.q.PageLinkCounts(ctx, id))
 				c.ok(c.q.PageFinders(ctx, dbsqlc.PageFindersParams{Domain: site(s), ID: id, Max: 100}))
 				c.ok(c.q.LinksOfPage(ctx, dbsqlc.LinksOfPageParams{ID: id, Max: 20}))
-				c.ok(c.q.LinksToPage(ctx, dbsqlc.LinksToPageParams{ID: id, Max: 20}))
+				c.ok(c.q.LinksToPage(ctx, dbsqlc.LinksToPageParams{ID: id, Bound: 2_000, Max: 20}))
 			}
 		}
 		c.ok(c.q.PageRedirect(ctx, pageID(sitePlain, 9)))

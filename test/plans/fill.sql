@@ -110,9 +110,9 @@ FROM made AS m CROSS JOIN LATERAL (
         UNION ALL
         SELECT 2 * m.id + 1, 1, 2 * m.id, 'success'::crawl_outcome, m.at + interval '5 days' WHERE m.o % 10 = 3 AND m.outcome = 'success'
         UNION ALL
-        SELECT 10000000 + m.id, 2, NULL, 'success', m.at - interval '60 days' WHERE m.o < 5
+        SELECT 100000000 + m.id, 2, NULL, 'success', m.at - interval '60 days' WHERE m.o < 5
         UNION ALL
-        SELECT 20000000 + m.id, 3, NULL, CASE WHEN m.o < 10 THEN 'success'::crawl_outcome END, m.at + interval '1 day'
+        SELECT 200000000 + m.id, 3, NULL, CASE WHEN m.o < 10 THEN 'success'::crawl_outcome END, m.at + interval '1 day'
         WHERE m.s BETWEEN 3 AND 302 AND m.o > 0
     ) AS x
 ) AS c

@@ -273,7 +273,7 @@ func (m *Metrics) sampled(w report.Watch) {
 	m.known.Set(float64(w.DomainsAbout))
 	m.pending.Set(float64(w.Pending))
 	m.due.Set(float64(w.Due))
-	m.oldest.Set(w.OldestDue.Seconds())
+	m.oldest.Set(time.Duration(w.OldestDue).Seconds())
 	m.keywords.Set(float64(w.KeywordsWaiting))
 	m.sampledAt.Set(float64(w.Now.UnixMilli()) / 1000)
 }

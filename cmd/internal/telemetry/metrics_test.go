@@ -18,6 +18,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/kinds"
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/request"
 )
@@ -46,7 +47,7 @@ func filled(t *testing.T) *Metrics {
 	m.statements.WithLabelValues(statementName("-- name: CrawlBegin :many\nSELECT")).Observe(1)
 	s := &store{watch: report.Watch{
 		Now: time.Now(), Waits: map[reasons.Reason]int64{"": 1, reasons.InFlight: 2},
-		Domains: map[crawl.DomainStatus]int64{crawl.DomainActive: 3}, Pending: 7, OldestDue: time.Minute,
+		Domains: map[crawl.DomainStatus]int64{crawl.DomainActive: 3}, Pending: 7, OldestDue: settings.Duration(time.Minute),
 	}}
 	since, err := m.sample(t.Context(), s, time.Time{})
 	require.NoError(t, err)
