@@ -1,7 +1,9 @@
 package main
 
 import (
+	"image"
 	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -67,6 +69,45 @@ func TestImages(t *testing.T) {
 		require.Len(t, paths("--limit", "2"), 2)
 		output.ContainsOnSameLine(t, i.Print("images", "--failed"), "too small ", i.url("/tiny.png"))
 		output.ContainsOnSameLine(t, i.Print("images", "--pending"), "not fetched ", i.url("/icon.png"))
+	})
+
+	t.Run("AreShownInABrowser", func(t *testing.T) {
+		t.Parallel()
+		i := i.in(t)
+		b := serveRows(t, i.commandHarness).browser(false)
+		page := b.page("/images?domain=" + gallery)
+		require.Contains(t, page, "The latest 6 images.")
+		require.Contains(t, page, "&lt;script&gt;alert(1)")
+		sha := shaOf(i.harbour)
+		require.Contains(t, page, `<img src="/images/`+sha+`.jpg"`)
+		status, body := b.get("/images/" + sha + ".jpg")
+		require.Equal(t, http.StatusOK, status)
+		small, format, err := image.DecodeConfig(strings.NewReader(body))
+		require.NoError(t, err)
+		require.Equal(t, "jpeg", format)
+		require.Equal(t, 256, small.Width)
+		status, _ = b.get("/images/" + strings.Repeat("0", 64) + ".jpg")
+		require.Equal(t, http.StatusNotFound, status)
+		status, _ = b.get("/images/harbour.jpg")
+		require.Equal(t, http.StatusNotFound, status)
+
+		require.Contains(t, b.page("/images?similar="+sha), i.url("/small.jpg"))
+		require.Contains(t, b.page("/images?of=copies"), i.url("/copy.png"))
+		require.Contains(t, b.page("/images?of=alike"), i.url("/large.png"))
+		status, body = b.upload("/images", jpegOf(t, painting(200, 150, 1), 80))
+		require.Equal(t, http.StatusOK, status, body)
+		require.Contains(t, body, "that look like it, the most alike first.")
+		require.Contains(t, body, i.url("/small.jpg"))
+		status, body = b.upload("/images", pngOf(t, white(300, 200)))
+		require.Equal(t, http.StatusBadRequest, status)
+		require.Contains(t, body, "too little in the picture")
+		status, body = b.upload("/images", "no picture")
+		require.Equal(t, http.StatusBadRequest, status, body)
+		for _, path := range []string{"/api/images", "/api/images?of=copies", "/api/images?similar=" + sha} {
+			status, body := b.get(path)
+			require.Equal(t, http.StatusOK, status)
+			b.asDescribed(path, body)
+		}
 	})
 
 	t.Run("ThatAreNotThereAreNamed", func(t *testing.T) {

@@ -145,3 +145,25 @@ func TestRetryHasACrawlGoOnAtOnce(t *testing.T) {
 	require.Zero(t, r.Code, r.Stderr)
 	require.Contains(t, h.Print("audit"), "11 page requests decided again, 0 violations")
 }
+
+// Ctrl-C that comes while a crawl is still being set up is no mistake.
+func TestInterruptedBeforeItBegins(t *testing.T) {
+	t.Parallel()
+	h, store := newHarnessWithStack(t)
+	s := newSite(t, 1, 2)
+	tx, err := store.Pool().Begin(t.Context())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, tx.Rollback(context.WithoutCancel(t.Context()))) }()
+	_, err = tx.Exec(t.Context(), "LOCK TABLE crawl_runs IN EXCLUSIVE MODE")
+	require.NoError(t, err)
+	c := h.Start(s.crawl(s.Seeds()...)...)
+	require.Eventually(t, func() bool {
+		var waiting bool
+		err := store.Pool().QueryRow(t.Context(), `SELECT EXISTS (
+			SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')`).Scan(&waiting)
+		return err == nil && waiting
+	}, patience, 10*time.Millisecond)
+	r := c.Stop()
+	require.Zero(t, r.Code, r.Stderr)
+	output.ContainsOnSameLine(t, r.Stdout+r.Stderr, "Stopped. Everything is kept.")
+}

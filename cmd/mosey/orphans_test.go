@@ -78,5 +78,6 @@ func TestWhatADeadWorkerHadIsRunAgain(t *testing.T) {
 	d, err := c.DescribeWorkflowExecution(t.Context(), "dead", "")
 	require.NoError(t, err)
 	require.Contains(t, d.GetPendingActivities()[0].GetLastFailure().GetMessage(), "the worker died: mosey/dev 2147483647@")
-	require.Zero(t, running.Stop().Code)
+	stopped := running.Stop()
+	require.Zero(t, stopped.Code, stopped.Stderr)
 }

@@ -1,22 +1,27 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
+	"html"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/internal/robots"
 )
 
 // shownPages are what `mosey serve` answers for rows.
 type shownPages struct {
-	t   *testing.T
-	url string
+	t     *testing.T
+	url   string
+	token string
 }
 
 func serveRows(t *testing.T, h *commandHarness, args ...string) shownPages {
@@ -26,7 +31,8 @@ func serveRows(t *testing.T, h *commandHarness, args ...string) shownPages {
 	t.Cleanup(func() { require.Zero(t, c.Stop().Code) })
 	_, rest, _ := strings.Cut(c.stdout.String(), "Web page   ")
 	address, _, _ := strings.Cut(rest, "\n")
-	return shownPages{t, address}
+	address, token, _ := strings.Cut(address, "/?token=")
+	return shownPages{t, strings.TrimSuffix(address, "/"), token}
 }
 
 func (s shownPages) get(path string) (status int, body string) {
@@ -66,19 +72,33 @@ func TestServe(t *testing.T) {
 	require.Contains(t, s.page("/search?q=nowhere"), "Nothing is found for nowhere.")
 	require.Contains(t, s.page("/domains/unknown.example"), "not known: it was never seeded")
 
+	require.Contains(t, s.page("/live"), "success 200")
+	require.Contains(t, s.page("/images"), "No image was recorded yet")
+	require.Contains(t, s.page("/images?of=copies"), "No image is there twice.")
+	status, picture := s.get("/domains/a.example/timeline.svg")
+	require.Equal(t, http.StatusOK, status)
+	require.Contains(t, picture, "https://a.example/")
+	require.Contains(t, picture, "</svg>")
+	status, description := s.get("/opensearch.xml")
+	require.Equal(t, http.StatusOK, status)
+	require.Contains(t, description, s.url+"/search?q={searchTerms}")
+
 	// the same as JSON
 	for path, want := range map[string]string{
-		"/api/overview":                        `"run": "small-web"`,
-		"/api/runs/small-web":                  `"settings": {`,
-		"/api/domains?sort=name":               `"domain": "a.example"`,
-		"/api/domains/a.example":               `"about": "a.example"`,
-		"/api/url?u=" + url.QueryEscape(aPage): `"title": "A title"`,
-		"/api/search?q=nowhere":                `"sentence": "Nothing is found for nowhere."`,
+		"/api/overview":                           `"run": "small-web"`,
+		"/api/runs/small-web":                     `"settings": {`,
+		"/api/domains?sort=name":                  `"domain": "a.example"`,
+		"/api/domains/a.example":                  `"about": "a.example"`,
+		"/api/url?u=" + url.QueryEscape(aPage):    `"title": "A title"`,
+		"/api/search?q=nowhere":                   `"sentence": "Nothing is found for nowhere."`,
+		"/api/live":                               `"text": "success 200"`,
+		"/api/images":                             `"images": []`,
+		"/api/robots?u=" + url.QueryEscape(aPage): `"verdict": "allow_all"`,
 	} {
 		status, body := s.get(path)
 		require.Equal(t, http.StatusOK, status, body)
-		require.True(t, json.Valid([]byte(body)), path)
 		require.Contains(t, body, want, path)
+		s.asDescribed(path, body)
 	}
 
 	// what cannot be shown says why
@@ -86,14 +106,20 @@ func TestServe(t *testing.T) {
 		status int
 		says   string
 	}{
-		"/runs/nobody":          {http.StatusNotFound, "not found"},
-		"/nowhere":              {http.StatusNotFound, "There is no such page here."},
-		"/domains?status=loud":  {http.StatusBadRequest, "Status &#34;loud&#34;: want one of"},
-		"/domains?sort=size":    {http.StatusBadRequest, "Sort &#34;size&#34;: want one of"},
-		"/url?u=ftp://a/":       {http.StatusBadRequest, "want an absolute http or https URL"},
-		"/search?q=a&offset=-1": {http.StatusBadRequest, "Offset &#34;-1&#34;: want 0 to"},
-		"/search?q=-a":          {http.StatusBadRequest, "has no word to look for"},
-		"/domains/no%20host":    {http.StatusBadRequest, "want a host name"},
+		"/runs/nobody":                               {http.StatusNotFound, "not found"},
+		"/nowhere":                                   {http.StatusNotFound, "There is no such page here."},
+		"/domains?status=loud":                       {http.StatusBadRequest, "Status &#34;loud&#34;: want one of"},
+		"/domains?sort=size":                         {http.StatusBadRequest, "Sort &#34;size&#34;: want one of"},
+		"/url?u=ftp://a/":                            {http.StatusBadRequest, "want an absolute http or https URL"},
+		"/search?q=a&offset=-1":                      {http.StatusBadRequest, "Offset &#34;-1&#34;: want 0 to"},
+		"/search?q=-a":                               {http.StatusBadRequest, "has no word to look for"},
+		"/domains/a.example?n=501":                   {http.StatusBadRequest, "want 1 to 500 attempts"},
+		"/images?format=svg":                         {http.StatusBadRequest, "Format &#34;svg&#34;: want one of"},
+		"/images?domain=a%20b":                       {http.StatusBadRequest, "want a host name"},
+		"/images?similar=beef":                       {http.StatusBadRequest, "want the SHA-256"},
+		"/images?similar=" + strings.Repeat("0", 64): {http.StatusNotFound, "not found"},
+		"/robots?u=nowhere":                          {http.StatusBadRequest, "want an absolute"},
+		"/domains/no%20host":                         {http.StatusBadRequest, "want a host name"},
 	} {
 		status, body := s.get(path)
 		require.Equal(t, want.status, status, "%s: %s", path, body)
@@ -102,6 +128,34 @@ func TestServe(t *testing.T) {
 		require.Equal(t, want.status, status, path)
 		require.Contains(t, body, `"error"`, path)
 	}
+}
+
+// asDescribed requires that JSON is what the description of the API says.
+func (s shownPages) asDescribed(path, body string) {
+	s.t.Helper()
+	status, description := s.get("/api/openapi.json")
+	require.Equal(s.t, http.StatusOK, status, description)
+	var api struct {
+		Paths map[string]struct {
+			Get struct {
+				Responses map[string]struct {
+					Content map[string]struct{ Schema *jsonschema.Schema }
+				}
+			}
+		}
+	}
+	require.NoError(s.t, json.Unmarshal([]byte(description), &api))
+	path, _, _ = strings.Cut(path, "?")
+	described, known := api.Paths[path]
+	if !known {
+		described, known = api.Paths[path[:strings.LastIndex(path, "/")]+"/{name}"]
+	}
+	require.True(s.t, known, path)
+	schema, err := described.Get.Responses["200"].Content["application/json"].Schema.Resolve(nil)
+	require.NoError(s.t, err)
+	var value any
+	require.NoError(s.t, json.Unmarshal([]byte(body), &value), path)
+	require.NoError(s.t, schema.Validate(value), "%s: %s", path, body)
 }
 
 // A browser must do nothing that a site says, and answer to no stranger.
@@ -141,13 +195,6 @@ func TestServeIsGuarded(t *testing.T) {
 		require.Contains(t, resp.Header.Get("Content-Security-Policy"), "default-src 'none'")
 		require.Contains(t, resp.Header.Get("Content-Security-Policy"), "require-trusted-types-for 'script'")
 	}
-	// it changes nothing
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/", nil)
-	require.NoError(t, err)
-	resp, err := http.DefaultClient.Do(req)
-	require.NoError(t, err)
-	require.NoError(t, resp.Body.Close())
-	require.Equal(t, http.StatusNotFound, resp.StatusCode)
 }
 
 func TestServeSearchAlone(t *testing.T) {
@@ -162,4 +209,80 @@ func TestServeSearchAlone(t *testing.T) {
 	}
 	r.Refuse([]string{"serve", "--web", "8470"}, `--web "8470"`, "want an address such as :8470")
 	r.Refuse([]string{"serve", "--web", "off"}, "--web off")
+}
+
+func TestServeAsksRobots(t *testing.T) {
+	t.Parallel()
+	const file = "User-agent: other\nDisallow: /\n\nUser-agent: *\nDisallow: /private\nCrawl-delay: 7\n"
+	r := newRows(t, settings.Settings{}, aPage).robots(crawl.Robots{
+		Verdict: crawl.RobotsRules, Agent: crawl.ProductToken, Rules: robots.Parse([]byte(file)).Rules(crawl.ProductToken).String(), Body: []byte(file),
+	})
+	b := serveRows(t, r.commandHarness).browser(false)
+	page := html.UnescapeString(b.page("/robots?u=" + url.QueryEscape(aPage+"private/1")))
+	require.Contains(t, page, "The robots.txt of https://a.example forbids mosey this URL by line 5: Disallow: /private.")
+	require.Contains(t, page, "<mark>Disallow: /private</mark>")
+	require.Contains(t, page, "It asks for 7s between two requests")
+	require.Contains(t, b.page("/robots?agent=other&u="+url.QueryEscape(aPage)), "forbids other this URL by line 2: Disallow: /.")
+	require.Contains(t, b.page("/robots?u="+url.QueryEscape(aPage)), "allows mosey this URL: no line is about it.")
+	require.Contains(t, b.page("/robots?u=https://b.example/"), "was never read. Paste one to ask it.")
+	page = b.post("/robots", "u", "https://b.example/x", "agent", "any", "text", "User-agent: *\nAllow: /\nDisallow: /x\n")
+	require.Contains(t, page, "This robots.txt forbids any this URL by line 3: Disallow: /x.")
+}
+
+// A page that is looked at is told what is new.
+func TestServeTellsWhatIsNew(t *testing.T) {
+	t.Parallel()
+	r := newRows(t, settings.Settings{}, aPage).allowed()
+	b := serveRows(t, r.commandHarness).browser(true)
+	require.Contains(t, b.page("/runs/small-web"), `data-events="/events/runs/small-web"`)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, b.url+"/events/runs/small-web", nil)
+	require.NoError(t, err)
+	resp, err := b.http.Do(req)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, resp.Body.Close()) }()
+	require.Equal(t, "text/event-stream", resp.Header.Get("Content-Type"))
+	events := bufio.NewScanner(resp.Body)
+	events.Buffer(nil, 1<<20)
+	next := func() (says string) {
+		t.Helper()
+		for events.Scan() {
+			data, is := strings.CutPrefix(events.Text(), "data: ")
+			if !is {
+				continue
+			}
+			var page struct{ Sentence string }
+			require.NoError(t, json.Unmarshal([]byte(data), &page))
+			return page.Sentence
+		}
+		require.NoError(t, events.Err())
+		return "ended"
+	}
+	require.Contains(t, next(), "Run small-web waits: ")
+	b.post("/runs/small-web", "do", "stop")
+	require.Contains(t, next(), "Run small-web is stopped")
+}
+
+// A database in trouble is told as that, and the page is there again when it is over.
+func TestServeADatabaseInTrouble(t *testing.T) {
+	t.Parallel()
+	r := newRows(t, settings.Settings{}, aPage)
+	s := serveRows(t, r.commandHarness)
+	s.page("/")
+	tx, err := r.store.Pool().Begin(t.Context())
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), "LOCK TABLE crawl_runs IN ACCESS EXCLUSIVE MODE")
+	require.NoError(t, err)
+	for _, path := range []string{"/", "/runs/small-web", "/api/overview"} {
+		status, body := s.get(path)
+		require.Equal(t, http.StatusServiceUnavailable, status, path)
+		require.Contains(t, body, "took too long to answer", path)
+	}
+	require.NoError(t, tx.Rollback(t.Context()))
+	r.exec("ALTER TABLE domains RENAME TO gone")
+	status, body := s.get("/domains")
+	require.Equal(t, http.StatusServiceUnavailable, status)
+	require.Contains(t, body, "The database could not be read: the log of this program says why.")
+	r.exec("ALTER TABLE gone RENAME TO domains")
+	s.page("/domains")
+	s.page("/")
 }

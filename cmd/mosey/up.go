@@ -22,6 +22,7 @@ type upCmd struct {
 // Run runs until the context ends.
 func (u *upCmd) Run(ctx context.Context, e *command.Env) (err error) {
 	logger := e.NewLogger(e.Stderr, slog.LevelWarn)
+	u.ImagesIn = u.ImageStore
 	c, err := command.OpenCrawler(ctx, e, u.ListenFlags, logger, func(s string) { fmt.Fprintln(e.Stderr, s) })
 	if err != nil {
 		return err
@@ -35,8 +36,8 @@ func (u *upCmd) Run(ctx context.Context, e *command.Env) (err error) {
 			fmt.Fprintln(e.Stderr, "Warning: "+warning+".")
 		}
 	}
-	if address := c.Web.Address(); address != "" {
-		fmt.Fprintf(e.Stdout, "Web page   %s\n", address)
+	if c.Web != nil {
+		fmt.Fprintf(e.Stdout, "Web page   %s\n", c.Web.SignedIn("/"))
 	}
 	fmt.Fprintf(e.Stdout, "Temporal   %s\n", c.Stack.TemporalAddress)
 	if c.Stack.UIURL != "" {

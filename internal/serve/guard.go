@@ -19,7 +19,11 @@ const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
 // guard answers only to the names that it has, and has browsers keep to what the pages say.
+// A form of another site's changes nothing here (CSRF).
 func (s *Server) guard(next http.Handler) http.Handler {
+	ours := http.NewCrossOriginProtection()
+	ours.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.problem(w, r, errStranger) }))
+	next = ours.Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)
@@ -32,8 +36,20 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			http.Error(w, host+" is no name of this page: ask localhost, or start it with --web-host "+host, http.StatusMisdirectedRequest)
 			return
 		}
+		if s.takeToken(w, r) {
+			return
+		}
+		if strings.HasPrefix(r.URL.Path, "/events/") {
+			next.ServeHTTP(w, r) // which bounds itself
+			return
+		}
 		ctx, cancel := context.WithTimeout(r.Context(), pageSpan)
 		defer cancel()
+		most := int64(formMost)
+		if r.URL.Path == "/images" {
+			most = uploadMost
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, most)
 		next.ServeHTTP(w, r.WithContext(ctx))
 	})
 }

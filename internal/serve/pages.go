@@ -2,19 +2,20 @@ package serve
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/internal/explain"
-	"github.com/mosey-web/mosey/search"
 )
 
 // page is one page of the site.
@@ -22,9 +23,18 @@ type page struct {
 	// name is that of its template, path its pattern, and api that of its JSON below /api/.
 	name, path, api string
 	title           string
-	// open says that it may be opened to the public.
+	// open reports whether it may be opened to the public.
 	open bool
+	// live reports whether browsers are told what is new on it.
+	live bool
+	// asks reports whether it answers to a form, too: one that is too long for an address.
+	asks bool
 	load func(s *Server, r *http.Request) (view, error)
+	// shows is of the type that load returns, and params what it can be asked with.
+	shows  view
+	params []param
+	// change makes changes that are asked for on it; nil is none.
+	change change
 }
 
 // view is what a page shows, and what its JSON is.
@@ -33,6 +43,8 @@ type view interface {
 	says() string
 	// about is what its title names; empty is nothing.
 	about() string
+	// seenBy tells it who looks at it, if that one may change things.
+	seenBy(who string)
 }
 
 // head is the common part of views.
@@ -40,19 +52,50 @@ type head struct {
 	Sentence string    `json:"sentence"`
 	Now      time.Time `json:"now"`
 	name     string
+	// By is who may change what is shown; empty is nobody.
+	By string `json:"-"`
 }
 
-func (h head) says() string  { return h.Sentence }
-func (h head) about() string { return h.name }
+func (h *head) says() string      { return h.Sentence }
+func (h *head) about() string     { return h.name }
+func (h *head) seenBy(who string) { h.By = who }
 
 // pages are all there are, in the order in which they are named above each page.
 var pages = []page{
-	{name: "overview", path: "/{$}", api: "overview", title: "Overview", load: (*Server).overview},
-	{name: "run", path: "/runs/{name}", api: "runs/{name}", title: "Run", load: (*Server).run},
-	{name: "domains", path: "/domains", api: "domains", title: "Domains", load: (*Server).domains},
-	{name: "domain", path: "/domains/{name}", api: "domains/{name}", title: "Domain", load: (*Server).domain},
-	{name: "url", path: "/url", api: "url", title: "Page", load: (*Server).url},
-	{name: "search", path: "/search", api: "search", title: "Search", load: (*Server).search, open: true},
+	{name: "overview", path: "/{$}", api: "overview", title: "Overview", live: true, load: (*Server).overview, shows: (*Overview)(nil)},
+	{
+		name: "run", path: "/runs/{name}", api: "runs/{name}", title: "Run", live: true,
+		load: (*Server).run, shows: (*RunView)(nil), change: changeRun,
+	},
+	{
+		name: "domains", path: "/domains", api: "domains", title: "Domains",
+		load: (*Server).domains, shows: (*DomainsView)(nil), change: changeDomains,
+		params: query("status", "only domains of this status", "sort", "the order: "+strings.Join(report.DomainSorts, ", "),
+			"source", "only domains that a list of this kind has named"),
+	},
+	{
+		name: "domain", path: "/domains/{name}", api: "domains/{name}", title: "Domain", live: true,
+		load: (*Server).domain, shows: (*DomainView)(nil), change: changeDomain,
+		params: query("n", "how many attempts"),
+	},
+	{
+		name: "images", path: "/images", api: "images", title: "Images", asks: true, load: (*Server).images, shows: (*ImagesView)(nil),
+		params: query("domain", "only images that pages of this domain name", "format", "only images of this format",
+			"similar", "SHA-256 of an image that they look like", "of", "copies are images that several URLs have, alike those that look the same"),
+	},
+	{name: "live", path: "/live", api: "live", title: "Live", live: true, load: (*Server).live, shows: (*LiveView)(nil)},
+	{
+		name: "url", path: "/url", api: "url", title: "Page", load: (*Server).url, shows: (*URLView)(nil),
+		params: query("u", "the URL"),
+	},
+	{
+		name: "robots", path: "/robots", api: "robots", title: "robots.txt", asks: true, load: (*Server).robots, shows: (*RobotsView)(nil),
+		params: query("u", "the URL", "agent", "the product token that asks", "text", "a robots.txt, instead of the one that was read"),
+	},
+	{
+		name: "search", path: "/search", api: "search", title: "Search", open: true, load: (*Server).search, shows: (*SearchView)(nil),
+		params: query("q", "the words", "lang", "tag of a language", "domain", "only pages of this domain", "offset", "results to leave out"),
+	},
 }
 
 // errors of requests.
@@ -67,7 +110,24 @@ type Overview struct {
 
 	Runs  []report.Progress `json:"runs"`
 	Watch report.Watch      `json:"watch"`
+	// CountedAt is when the first of the runs was counted.
+	CountedAt time.Time `json:"counted_at,omitzero"`
+	// Gaps are those between requests that have ended in the last minute.
+	Gaps Gaps `json:"gaps"`
+	// Outages are those of our own network.
+	Outages []crawl.Outage `json:"outages,omitempty"`
 }
+
+// Gaps are gaps between requests to the same domain, address, subnet or registered domain.
+type Gaps struct {
+	Ended      int64 `json:"ended"`
+	Violations int64 `json:"violations"`
+	// Late is how late the request was on average that has ended one.
+	Late settings.Duration `json:"late_average"`
+}
+
+// gapsSpan is what Gaps looks back on.
+const gapsSpan = time.Minute
 
 func (s *Server) overview(r *http.Request) (view, error) {
 	ctx := r.Context()
@@ -77,18 +137,45 @@ func (s *Server) overview(r *http.Request) (view, error) {
 	}
 	v := &Overview{head: head{Now: s.Now()}}
 	for _, run := range runs {
-		p, err := s.Store.Progress(ctx, run)
+		p, at, err := s.progress.of(ctx, run.Name, func(ctx context.Context) (report.Progress, error) {
+			return s.Counts.Progress(ctx, run)
+		})
 		if err != nil {
 			return nil, err
+		}
+		p.Run = run // which is as of now
+		if v.CountedAt.IsZero() || at.Before(v.CountedAt) {
+			v.CountedAt = at
 		}
 		v.Runs = append(v.Runs, p)
 	}
 	if v.Watch, err = s.Store.Watch(ctx); err != nil {
 		return nil, err
 	}
+	ended, err := s.Store.EndedGaps(ctx, v.Watch.Now.Add(-gapsSpan), v.Watch.Now, []float64{1}) // the buckets are not shown
+	if err != nil {
+		return nil, err
+	}
+	v.Gaps = gapsOf(ended)
+	if len(v.Runs) > 0 {
+		v.Outages = v.Runs[0].Outages
+	}
 	v.Sentence = explain.Overall(v.Runs, v.Now)
 	slices.Reverse(v.Runs) // the newest first
 	return v, nil
+}
+
+func gapsOf(all []report.EndedGaps) (g Gaps) {
+	late := 0.0
+	for _, of := range all {
+		g.Ended += of.Gaps
+		g.Violations += of.Violations
+		late += of.LateSeconds
+	}
+	if g.Ended > 0 {
+		g.Late = settings.Duration(time.Duration(late / float64(g.Ended) * float64(time.Second)).Round(time.Millisecond))
+	}
+	return g
 }
 
 // RunView is a run in detail.
@@ -96,8 +183,50 @@ type RunView struct {
 	head
 	report.Run
 
+	// CountedAt is when it was counted.
+	CountedAt time.Time `json:"counted_at,omitzero"`
 	// Moves says what it is doing, and what it waits for.
 	Moves []string `json:"moves"`
+	// Set are its settings, those first that are not the usual ones.
+	Set []RunSetting `json:"-"`
+}
+
+// RunSetting is a setting of a run.
+type RunSetting struct {
+	settings.Setting
+
+	Value string
+	// Usual says that it is the default.
+	Usual bool
+	// Last is who has changed it last; zero is nobody since the run was made.
+	Last crawl.RunChange
+}
+
+// setOf tells a run's settings.
+func setOf(run report.Run) []RunSetting {
+	usual := settings.Settings{}.WithDefaults()
+	var all []RunSetting
+	for _, setting := range settings.All() {
+		one := RunSetting{Setting: setting, Value: setting.Of(run.Settings)}
+		one.Usual = one.Value == setting.Of(usual)
+		for _, c := range run.Changes { // the latest first
+			if _, of := c.Value[setting.Name]; of {
+				one.Last = c
+				break
+			}
+		}
+		all = append(all, one)
+	}
+	slices.SortStableFunc(all, func(a, b RunSetting) int {
+		switch {
+		case a.Usual == b.Usual:
+			return 0
+		case a.Usual:
+			return 1
+		}
+		return -1
+	})
+	return all
 }
 
 // namedLong is how many domains of a kind are named.
@@ -109,11 +238,15 @@ func (s *Server) run(r *http.Request) (view, error) {
 		return nil, err
 	}
 	v := &RunView{head: head{Now: s.Now(), name: run.Name}}
-	if v.Run, err = s.Store.RunReport(r.Context(), run, namedLong); err != nil {
+	v.Run, v.CountedAt, err = s.reports.of(r.Context(), run.Name, func(ctx context.Context) (report.Run, error) {
+		return s.Counts.RunReport(ctx, run, namedLong)
+	})
+	if err != nil {
 		return nil, err
 	}
+	v.Run.Run = run // which is as of now
 	v.Sentence = explain.Run(v.Progress, v.Now)
-	v.Moves = explain.Moves(v.Progress, v.Now)
+	v.Moves, v.Set = explain.Moves(v.Progress, v.Now), setOf(v.Run)
 	return v, nil
 }
 
@@ -121,10 +254,12 @@ func (s *Server) run(r *http.Request) (view, error) {
 type DomainsView struct {
 	head
 
-	Domains  []report.DomainListing `json:"domains"`
-	Query    report.DomainQuery     `json:"-"`
-	Sorts    []string               `json:"-"`
-	Statuses []crawl.DomainStatus   `json:"-"`
+	Domains []report.DomainListing `json:"domains"`
+	Query   report.DomainQuery     `json:"-"`
+	// Asked is the query that shows this list again.
+	Asked    string               `json:"-"`
+	Sorts    []string             `json:"-"`
+	Statuses []crawl.DomainStatus `json:"-"`
 }
 
 // domainsShown is how many domains a list has.
@@ -145,7 +280,9 @@ func (s *Server) domains(r *http.Request) (view, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &DomainsView{head: head{Now: s.Now()}, Domains: all, Query: q, Sorts: report.DomainSorts, Statuses: crawl.DomainStatuses}
+	v := &DomainsView{
+		head: head{Now: s.Now()}, Domains: all, Query: q, Asked: r.URL.RawQuery, Sorts: report.DomainSorts, Statuses: crawl.DomainStatuses,
+	}
 	v.Sentence = explain.Count(int64(len(all)), "domain") + ", ordered by " + q.Sort + "."
 	if len(all) == domainsShown {
 		v.Sentence = fmt.Sprintf("The first %d domains, ordered by %s.", domainsShown, q.Sort)
@@ -157,9 +294,12 @@ func (s *Server) domains(r *http.Request) (view, error) {
 type DomainView struct {
 	head
 
-	Why    explain.Why   `json:"why"`
-	Domain report.Domain `json:"domain"`
-	UI     string        `json:"temporal_ui,omitempty"`
+	Why     explain.Why          `json:"why"`
+	Domain  report.Domain        `json:"domain"`
+	History report.DomainHistory `json:"history"`
+	UI      string               `json:"temporal_ui,omitempty"`
+	// Attempts is how many of them are shown.
+	Attempts int `json:"-"`
 }
 
 func (s *Server) domain(r *http.Request) (view, error) {
@@ -171,7 +311,13 @@ func (s *Server) domain(r *http.Request) (view, error) {
 	if v.Why, err = explain.Of(r.Context(), s.Store, name, nil); err != nil {
 		return nil, err
 	}
+	if v.Attempts, err = attempts(r); err != nil {
+		return nil, err
+	}
 	v.Domain, err = s.Store.Domain(r.Context(), name)
+	if err == nil {
+		v.History, err = s.Store.DomainHistory(r.Context(), name, v.Attempts)
+	}
 	if err != nil && !errors.Is(err, crawl.ErrNotFound) {
 		return nil, err
 	}
@@ -191,7 +337,12 @@ type URLView struct {
 	Why   explain.Why `json:"why"`
 	Page  report.Page `json:"page"`
 	Known bool        `json:"known"`
+	// Links are those of the page and to it, at most linksShown each way.
+	Links report.PageLinks `json:"links"`
 }
+
+// linksShown is how many links are shown each way.
+const linksShown = 50
 
 func (s *Server) url(r *http.Request) (view, error) {
 	text := r.FormValue("u")
@@ -212,56 +363,11 @@ func (s *Server) url(r *http.Request) (view, error) {
 	if err != nil && !errors.Is(err, crawl.ErrNotFound) {
 		return nil, err
 	}
-	v.Known = err == nil
+	if v.Known = err == nil; v.Known {
+		if v.Links, err = s.Store.PageLinks(r.Context(), u.Domain(), u.String(), linksShown); err != nil {
+			return nil, err
+		}
+	}
 	v.Sentence = explain.OneLine("This page is " + v.Why.Answer + ".")
-	return v, nil
-}
-
-// SearchView is what a search has found.
-type SearchView struct {
-	head
-	search.Answer
-
-	Text   string `json:"query"`
-	Lang   string `json:"lang,omitempty"`
-	Domain string `json:"domain,omitempty"`
-	Offset int    `json:"offset,omitempty"`
-	Next   int    `json:"next,omitempty"`
-}
-
-func (s *Server) search(r *http.Request) (view, error) {
-	v := &SearchView{
-		head: head{Now: s.Now(), name: r.FormValue("q")},
-		Text: r.FormValue("q"), Lang: r.FormValue("lang"), Domain: r.FormValue("domain"),
-	}
-	if v.Text == "" {
-		v.Sentence = "Search the pages that were crawled."
-		return v, nil
-	}
-	if text := r.FormValue("offset"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 0 || n > search.OffsetMax {
-			return nil, fmt.Errorf("%w: offset %q: want 0 to %d", errAsked, text, search.OffsetMax)
-		}
-		v.Offset = n
-	}
-	began := time.Now()
-	answer, err := s.searcher.Find(r.Context(), search.Query{Text: v.Text, Language: v.Lang, Domain: v.Domain, Offset: v.Offset})
-	if err != nil {
-		return nil, err
-	}
-	v.Answer = answer
-	took := time.Since(began).Round(time.Millisecond)
-	switch n := len(answer.Results); {
-	case n == 0 && v.Offset == 0:
-		v.Sentence = fmt.Sprintf("Nothing is found for %s.", explain.OneLine(v.Text))
-	case n == 0:
-		v.Sentence = "There are no more results."
-	default:
-		v.Sentence = fmt.Sprintf("Results %d to %d, in %s.", v.Offset+1, v.Offset+n, took)
-		if n == search.LimitDefault && v.Offset+n <= search.OffsetMax {
-			v.Next = v.Offset + n
-		}
-	}
 	return v, nil
 }

@@ -2,18 +2,22 @@ package serve
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"html/template"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/internal/explain"
 )
 
@@ -24,9 +28,10 @@ type shown struct {
 	// Page names the page, for the links above it.
 	Page       string
 	SearchOnly bool
-	// JSON is the address of the same as JSON.
-	JSON string
-	View any
+	// JSON is the address of the page's JSON, and Events that of its events. Empty means that
+	// there are none.
+	JSON, Events string
+	View         any
 }
 
 // problemPage is shown in place of one that cannot be.
@@ -39,23 +44,28 @@ func (s *Server) html(w http.ResponseWriter, r *http.Request, p page) {
 		s.problem(w, r, err)
 		return
 	}
-	title := p.title
+	v.seenBy(s.who(r))
+	title, events := p.title, ""
+	if p.live {
+		events = apiOf(r, "/events")
+	}
 	if v.about() != "" {
 		title = v.about() + " – " + p.title
 	}
 	s.render(w, http.StatusOK, p.name, shown{
-		Title: explain.OneLine(title), Sentence: v.says(), Page: p.name, SearchOnly: s.SearchOnly, JSON: jsonOf(r), View: v,
+		Title: explain.OneLine(title), Sentence: v.says(), Page: p.name, SearchOnly: s.SearchOnly, JSON: apiOf(r, "/api"),
+		Events: events, View: v,
 	})
 }
 
-// jsonOf is the address of a page's JSON.
-func jsonOf(r *http.Request) string {
+// apiOf is the address of a page's JSON, or of its events.
+func apiOf(r *http.Request, below string) string {
 	path := r.URL.EscapedPath()
 	if path == "/" {
 		path = "/overview"
 	}
-	u := url.URL{Path: "/api" + path, RawQuery: r.URL.RawQuery}
-	u.RawPath = "/api" + path
+	u := url.URL{Path: below + path, RawQuery: r.URL.RawQuery}
+	u.RawPath = below + path
 	if unescaped, err := url.PathUnescape(u.RawPath); err == nil {
 		u.Path = unescaped
 	}
@@ -115,10 +125,14 @@ func (s *Server) problem(w http.ResponseWriter, r *http.Request, err error) {
 // status is how an error is answered, and what is said of it.
 func (s *Server) status(err error) (status int, why string) {
 	switch {
+	case errors.Is(err, errToken), errors.Is(err, errReadOnly), errors.Is(err, errStranger):
+		return http.StatusForbidden, sentence(err)
 	case errors.Is(err, errNoPage), errors.Is(err, crawl.ErrNotFound):
 		return http.StatusNotFound, sentence(err)
 	case errors.Is(err, errAsked), errors.Is(err, crawl.ErrInvalid):
 		return http.StatusBadRequest, sentence(err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return http.StatusServiceUnavailable, "This is being counted, which takes long here. Load the page again in a while."
 	case s.TimedOut(err):
 		return http.StatusServiceUnavailable,
 			"The database took too long to answer. A page may ask it for two seconds, so as not to be in the way of the crawl."
@@ -138,22 +152,47 @@ func sentence(err error) string {
 // funcs are what templates may call.
 func (s *Server) funcs() template.FuncMap {
 	return template.FuncMap{
-		"count":   explain.Count,
-		"size":    explain.Size,
-		"line":    explain.OneLine,
-		"attempt": func(c report.Crawl) string { return explain.OneLine(explain.Attempt(c)) },
-		"tally":   explain.Tally,
-		"control": explain.Control,
-		"robots":  explain.Robots,
-		"change":  explain.Change,
-		"machine": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-		"stamp":   explain.Stamp,
-		"number":  number,
-		"percent": func(f *float32) string { return fmt.Sprintf("%.0f %%", *f*100) },
-		"domain":  func(name string) string { return "/domains/" + url.PathEscape(name) },
-		"runpage": func(name string) string { return "/runs/" + url.PathEscape(name) },
-		"urlpage": func(u string) string { return "/url?u=" + url.QueryEscape(u) },
+		"count":    explain.Count,
+		"size":     explain.Size,
+		"line":     explain.OneLine,
+		"attempt":  func(c report.Crawl) string { return explain.OneLine(explain.Attempt(c)) },
+		"tally":    explain.Tally,
+		"control":  explain.Control,
+		"telling":  explain.Telling,
+		"robots":   func(r report.Robots) string { return explain.OneLine(explain.Robots(r)) },
+		"change":   explain.Change,
+		"machine":  func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"stamp":    explain.Stamp,
+		"number":   number,
+		"percent":  func(f *float32) string { return fmt.Sprintf("%.0f %%", *f*100) },
+		"domain":   domainPage,
+		"runpage":  runPage,
+		"urlpage":  func(u string) string { return "/url?u=" + url.QueryEscape(u) },
+		"was":      was,
+		"pair":     func(caption string, links []report.Link) captioned { return captioned{caption, links} },
+		"outage":   func(o crawl.Outage) string { return explain.OneLine(explain.Outage(o)) },
+		"number64": func(n int) string { return number(int64(n)) },
+		"inc":      func(i int) int { return i + 1 },
+		"spans":    func() []int { return []int{attemptsShown / 2, attemptsShown, 5 * attemptsShown, attemptsMost} },
 	}
+}
+
+func domainPage(name string) string { return "/domains/" + url.PathEscape(name) }
+func runPage(name string) string    { return "/runs/" + url.PathEscape(name) }
+
+// was are the settings before a change, as a form has them; empty is that it set none.
+func was(c crawl.RunChange) string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(c.Was)) {
+		fmt.Fprintf(&b, "%s=%s\n", name, settings.Text(name, c.Was[name]))
+	}
+	return b.String()
+}
+
+// captioned are links under what they are.
+type captioned struct {
+	Caption string
+	Links   []report.Link
 }
 
 // number has its thousands apart.

@@ -20,18 +20,47 @@ import (
 type Store interface {
 	explain.Store
 	search.Store
+	RunStore
+	DomainStore
+	ImageStore
 
+	// Watch and EndedGaps tell how all stands.
+	Watch(ctx context.Context) (report.Watch, error)
+	EndedGaps(ctx context.Context, since, until time.Time, bounds []float64) ([]report.EndedGaps, error)
+}
+
+// RunStore has what is told of runs.
+type RunStore interface {
 	Runs(ctx context.Context) ([]crawl.Run, error)
 	Run(ctx context.Context, name string) (crawl.Run, error)
 	Progress(ctx context.Context, run crawl.Run) (report.Progress, error)
 	RunReport(ctx context.Context, run crawl.Run, most int) (report.Run, error)
+}
+
+// DomainStore has what is told of domains and their pages.
+type DomainStore interface {
 	Domains(ctx context.Context, q report.DomainQuery) ([]report.DomainListing, error)
-	Watch(ctx context.Context) (report.Watch, error)
+	DomainHistory(ctx context.Context, domain string, most int) (report.DomainHistory, error)
+	// Ended are the latest attempts of so many domains that are served, at most most.
+	Ended(ctx context.Context, domains, most int) ([]report.Crawl, error)
+	RobotsText(ctx context.Context, origin string, version int64) (crawl.RobotsText, error)
+	PageLinks(ctx context.Context, domain, url string, most int) (report.PageLinks, error)
+}
+
+// ImageStore has what is told of images.
+type ImageStore interface {
+	Images(ctx context.Context, f report.ImageFilter) ([]report.ImageRow, error)
+	ImageContent(ctx context.Context, sha256 string) (crawl.ImageFacts, error)
+	ImageHash(ctx context.Context, sha256, url string) (crawl.ImageContent, error)
+	ImagesNear(ctx context.Context, to crawl.ImageContent, distance, most int) ([]report.ImageNear, error)
+	ImageCopies(ctx context.Context, alike bool, most int) ([]report.ImageCopies, error)
 }
 
 // Config says what is shown, and to whom.
 type Config struct {
 	Store Store
+	// Counts is the same database for what takes longer than a page may; nil is Store.
+	Counts RunStore
 	// Hosts are names, beside those of this machine, by which the page may be asked for: with
 	// others it is not served, so that no page of a stranger's gets here by a name of its own.
 	Hosts []string
@@ -39,6 +68,11 @@ type Config struct {
 	TemporalUI string
 	// SearchOnly serves nothing but the search.
 	SearchOnly bool
+	// Pictures has the small pictures of images.
+	Pictures Pictures
+	// Changes makes changes; nil is that nothing can be changed.
+	Changes Changes
+	Access  Access
 	// TimedOut reports whether an error says that the database took too long.
 	TimedOut func(error) bool
 	Logger   *slog.Logger
@@ -51,8 +85,15 @@ type Server struct {
 	Config
 
 	templates map[string]*template.Template
-	searcher  *search.Searcher
-	mux       *http.ServeMux
+	// timelineSVG draws a domain's requests and waits
+	timelineSVG *template.Template
+	searcher    *search.Searcher
+	mux         *http.ServeMux
+	// progress and reports are those of runs, by their names
+	progress kept[report.Progress]
+	reports  kept[report.Run]
+	// watching has a place for each who is told what is new
+	watching chan struct{}
 }
 
 //go:embed templates
@@ -66,10 +107,16 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
+	if cfg.Counts == nil {
+		cfg.Counts = cfg.Store
+	}
 	if cfg.TimedOut == nil {
 		cfg.TimedOut = func(error) bool { return false }
 	}
-	s := &Server{Config: cfg, templates: make(map[string]*template.Template), searcher: search.New(cfg.Store), mux: http.NewServeMux()}
+	s := &Server{
+		Config: cfg, templates: make(map[string]*template.Template), searcher: search.New(cfg.Store), mux: http.NewServeMux(),
+		watching: make(chan struct{}, eventsMost),
+	}
 	frame, err := template.New("frame.html").Funcs(s.funcs()).ParseFS(templates, "templates/frame.html", "templates/parts.html")
 	if err != nil {
 		return nil, fmt.Errorf("read the templates: %w", err)
@@ -84,13 +131,31 @@ func New(cfg Config) (*Server, error) {
 		}
 		s.templates[p.name] = copied
 	}
+	if s.timelineSVG, err = template.ParseFS(templates, "templates/timeline.svg"); err != nil {
+		return nil, fmt.Errorf("read the template of pictures: %w", err)
+	}
+	if !cfg.SearchOnly {
+		s.mux.HandleFunc("GET /domains/{name}/timeline.svg", s.timeline)
+		s.mux.HandleFunc("GET /images/{sha256}", s.thumbnail)
+	}
 	for _, p := range pages {
 		if cfg.SearchOnly && !p.open {
 			continue
 		}
 		s.mux.HandleFunc("GET "+p.path, func(w http.ResponseWriter, r *http.Request) { s.html(w, r, p) })
 		s.mux.HandleFunc("GET /api/"+p.api, func(w http.ResponseWriter, r *http.Request) { s.json(w, r, p) })
+		if p.live {
+			s.mux.HandleFunc("GET /events/"+p.api, func(w http.ResponseWriter, r *http.Request) { s.events(w, r, p) })
+		}
+		if p.asks {
+			s.mux.HandleFunc("POST "+p.path, func(w http.ResponseWriter, r *http.Request) { s.html(w, r, p) })
+		}
+		if p.change != nil {
+			s.mux.HandleFunc("POST "+p.path, s.changed(p.change))
+		}
 	}
+	s.mux.HandleFunc("GET /opensearch.xml", s.openSearch)
+	s.mux.HandleFunc("GET "+apiPath, s.describe)
 	if cfg.SearchOnly {
 		s.mux.Handle("GET /{$}", http.RedirectHandler("/search", http.StatusFound))
 	}
@@ -103,5 +168,14 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// Handler is the whole of it, guarded.
-func (s *Server) Handler() http.Handler { return s.guard(s.mux) }
+// Handler is the whole of it, guarded, and bounded where it is open to the public.
+func (s *Server) Handler() (http.Handler, error) {
+	if !s.SearchOnly {
+		return s.guard(s.mux), nil
+	}
+	l, err := newLimits()
+	if err != nil {
+		return nil, fmt.Errorf("bound the search: %w", err)
+	}
+	return s.guard(l.limited(s.mux)), nil
+}

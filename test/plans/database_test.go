@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,10 +41,11 @@ type database struct {
 	admin *pgx.Conn
 	// pool is configured as a process of Mosey has it.
 	config *pgxpool.Config
+	sites  int
 }
 
 // newDatabase fills a database. Its statistics are those of its first pages.
-func newDatabase(t *testing.T) *database {
+func newDatabase(t testing.TB, pages, sites int) *database {
 	t.Helper()
 	store := dbtest.New(t)
 	large := settings.Settings{
@@ -62,7 +64,7 @@ func newDatabase(t *testing.T) *database {
 	admin, err := pgx.ConnectConfig(t.Context(), store.Pool().Config().ConnConfig)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, admin.Close(context.Background())) })
-	d := &database{admin: admin, config: store.Pool().Config()}
+	d := &database{admin: admin, config: store.Pool().Config(), sites: sites}
 	d.exec(t, `
 		SET enable_seqscan = on; SET enable_hashjoin = on; SET enable_mergejoin = on; SET plan_cache_mode = auto;
 		SET maintenance_work_mem = '256MB'; SET work_mem = '64MB'; SET synchronous_commit = off;
@@ -72,7 +74,7 @@ func newDatabase(t *testing.T) *database {
 	d.fill(t, 0, fewPages, 0, fewSites)
 	d.exec(t, "ANALYZE")
 	d.exec(t, keepStatistics)
-	d.fill(t, fewPages, manyPages, fewSites, manySites)
+	d.fill(t, fewPages, pages, fewSites, sites)
 	d.exec(t, restoreStatistics)
 	return d
 }
@@ -95,7 +97,7 @@ const (
 )
 
 // fill adds pages and sites. Indexes are dropped meanwhile and made anew, which takes less.
-func (d *database) fill(t *testing.T, fromPage, uptoPage, fromSite, uptoSite int) {
+func (d *database) fill(t testing.TB, fromPage, uptoPage, fromSite, uptoSite int) {
 	t.Helper()
 	began := time.Now()
 	rows, err := d.admin.Query(t.Context(), `
@@ -123,7 +125,8 @@ func (d *database) fill(t *testing.T, fromPage, uptoPage, fromSite, uptoSite int
 	} {
 		d.exec(t, "SELECT set_config('plans."+name+"', $1, false)", strconv.Itoa(value))
 	}
-	d.exec(t, "BEGIN; "+fillSQL+"; COMMIT")
+	// the small sites take turns: fill.sql says how, for manySites
+	d.exec(t, "BEGIN; "+strings.ReplaceAll(fillSQL, strconv.Itoa(manySites-3), strconv.Itoa(d.sites-3))+"; COMMIT")
 	for _, sql := range creates {
 		d.exec(t, sql)
 	}
@@ -132,7 +135,7 @@ func (d *database) fill(t *testing.T, fromPage, uptoPage, fromSite, uptoSite int
 	t.Logf("%d pages: filled in %s", uptoPage, time.Since(began).Round(time.Millisecond))
 }
 
-func (d *database) exec(t *testing.T, sql string, args ...any) {
+func (d *database) exec(t testing.TB, sql string, args ...any) {
 	t.Helper()
 	began := time.Now()
 	_, err := d.admin.Exec(t.Context(), sql, args...)

@@ -19,7 +19,7 @@ import (
 func TestPlans(t *testing.T) {
 	t.Parallel()
 	race.SkipSerial(t)
-	d := newDatabase(t)
+	d := newDatabase(t, manyPages, manySites)
 	f := &findings{seen: map[statement]bool{}, worst: map[statement]finding{}, used: map[*allowance]bool{}}
 	for _, s := range statistics {
 		d.exec(t, s.sql)

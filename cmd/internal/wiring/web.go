@@ -2,11 +2,15 @@ package wiring
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -17,20 +21,28 @@ import (
 // WebPortDefault is where the web page is, if it is free.
 const WebPortDefault = "8470"
 
+// tokenLeast is how many characters a token has at the least.
+const tokenLeast = 16
+
 // WebFlags say where the web page is served, and to whom.
 type WebFlags struct {
 	Web     string   `help:"Serve the web page at this address, or off. Default: port 8470 of this machine alone, or any that is free." expert:"" placeholder:"[HOST]:PORT|off"`
 	WebHost []string `help:"Name by which the web page may be asked for, beside those of this machine. Repeatable." expert:"" placeholder:"NAME"`
+
+	WebToken      string `help:"Who has it may change things on the web page. Default: one that is made, where the page is on this machine alone; else none." expert:"" placeholder:"TEXT"`
+	WebUserHeader string `help:"Header in which a reverse proxy names who is signed in, who may change things on the web page then." expert:"" placeholder:"NAME"`
 }
 
 // Web serves the web page.
 type Web struct {
 	// URL is its address; empty is none.
 	URL string
+	// token is the one that was made, if any
+	token string
 
-	http  *http.Server
-	store *db.Store
-	done  chan error
+	http   *http.Server
+	stores []*db.Store
+	done   chan error
 }
 
 // WebOptions are what a web page needs beside its flags.
@@ -41,7 +53,15 @@ type WebOptions struct {
 	TemporalUI string
 	// SearchOnly serves nothing but the search.
 	SearchOnly bool
-	Logger     *slog.Logger
+	// Changes makes the changes; nil is that none can be made.
+	Changes serve.Changes
+	// TokenFile keeps the token that is made; empty is another one with each start.
+	TokenFile string
+	// Images is where images are stored; empty is nowhere.
+	Images string
+	// By names the person at the command line.
+	By     string
+	Logger *slog.Logger
 }
 
 // Serve begins to serve the web page; nil is that it is off.
@@ -62,24 +82,46 @@ func (f WebFlags) Serve(ctx context.Context, o WebOptions) (_ *Web, err error) {
 	if err != nil {
 		return nil, describe(err)
 	}
+	counts, err := db.OpenCounts(ctx, o.DatabaseURL)
+	if err != nil {
+		store.Close()
+		return nil, describe(err)
+	}
+	stores := []*db.Store{store, counts}
+	defer func() {
+		if err != nil {
+			closeAll(stores)
+		}
+	}()
+	token, err := f.token(listener.Addr(), o)
+	if err != nil {
+		return nil, err
+	}
 	hosts := make([]string, len(f.WebHost))
 	for i, host := range f.WebHost {
 		hosts[i] = strings.ToLower(host)
 	}
 	server, err := serve.New(serve.Config{
-		Store: store, Hosts: hosts, TemporalUI: o.TemporalUI, SearchOnly: o.SearchOnly, TimedOut: db.TimedOut, Logger: o.Logger,
+		Store: store, Counts: counts, Hosts: hosts, TemporalUI: o.TemporalUI, SearchOnly: o.SearchOnly, TimedOut: db.TimedOut, Logger: o.Logger,
+		Changes: o.Changes, Pictures: PicturesIn(o.Images), Access: serve.Access{Token: token, UserHeader: f.WebUserHeader, By: o.By},
 	})
+	var handler http.Handler
+	if err == nil {
+		handler, err = server.Handler()
+	}
 	if err != nil {
-		store.Close()
 		return nil, err
 	}
 	w := &Web{
-		URL: "http://" + listener.Addr().String(), store: store, done: make(chan error, 1),
+		URL: "http://" + listener.Addr().String(), stores: stores, done: make(chan error, 1),
 		http: &http.Server{
-			Handler: server.Handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
+			Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
 			WriteTimeout: time.Minute, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
 			ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
 		},
+	}
+	if f.WebToken == "" { // one that was given is not ours to print
+		w.token = token
 	}
 	go func() { w.done <- w.http.Serve(listener) }()
 	return w, nil
@@ -109,12 +151,57 @@ func (f WebFlags) listen(ctx context.Context) (net.Listener, error) {
 	return listener, nil
 }
 
+// token is what lets a person change things. It is made for a page on this machine alone,
+// which nobody else is to be asked by.
+func (f WebFlags) token(at net.Addr, o WebOptions) (string, error) {
+	tcp, is := at.(*net.TCPAddr)
+	switch {
+	case o.Changes == nil:
+		return "", nil
+	case f.WebToken != "":
+		if len(f.WebToken) < tokenLeast {
+			return "", Usagef("--web-token: %d characters: want %d or more, such as those of: openssl rand -hex 16", len(f.WebToken), tokenLeast)
+		}
+		return f.WebToken, nil
+	case !is || !tcp.IP.IsLoopback() || len(f.WebHost) > 0 || f.WebUserHeader != "":
+		return "", nil // others may reach it
+	case o.TokenFile == "":
+		return rand.Text(), nil
+	}
+	return keptToken(o.TokenFile)
+}
+
+// keptToken reads the token from a file, or makes one and keeps it there.
+func keptToken(path string) (string, error) {
+	data, err := os.ReadFile(path)
+	if text := strings.TrimSpace(string(data)); err == nil && len(text) >= tokenLeast {
+		return text, nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("read the token of the web page: %w", err)
+	}
+	token := rand.Text()
+	if err := os.WriteFile(path, []byte(token+"\n"), 0o600); err != nil {
+		return "", fmt.Errorf("keep the token of the web page: %w", err)
+	}
+	return token, nil
+}
+
 // Address is where the web page is; empty is nowhere.
 func (w *Web) Address() string {
 	if w == nil {
 		return ""
 	}
 	return w.URL
+}
+
+// SignedIn is where a path of it is for the person at the command line, who may change things.
+func (w *Web) SignedIn(path string) string {
+	address := w.URL + path
+	if w.token != "" {
+		address += "?token=" + url.QueryEscape(w.token)
+	}
+	return address
 }
 
 // Close stops serving; nil is off.
@@ -126,6 +213,12 @@ func (w *Web) Close() error {
 	if served := <-w.done; !errors.Is(served, http.ErrServerClosed) {
 		err = errors.Join(err, served)
 	}
-	w.store.Close()
+	closeAll(w.stores)
 	return err
+}
+
+func closeAll(stores []*db.Store) {
+	for _, store := range stores {
+		store.Close()
+	}
 }

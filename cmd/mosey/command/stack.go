@@ -21,6 +21,7 @@ import (
 	"github.com/mosey-web/mosey/internal/language/models"
 	"github.com/mosey-web/mosey/internal/stack"
 	"github.com/mosey-web/mosey/internal/stack/datadir"
+	"github.com/mosey-web/mosey/workflows"
 )
 
 // Crawler is the stack, the database and the Temporal client of one command.
@@ -77,6 +78,9 @@ type ListenFlags struct {
 	telemetry.WatchFlags
 	wiring.WebFlags
 	PortFlags
+
+	// ImagesIn is where images are stored; empty is the default.
+	ImagesIn string `kong:"-"`
 }
 
 // PortFlags choose where our own Temporal listens.
@@ -169,8 +173,26 @@ func connectCrawler(ctx context.Context, e *Env, listen ListenFlags, opts stack.
 	if c.Stack.UIURL != "" {
 		ui = c.Stack.UIURL + "/namespaces/" + namespace(e)
 	}
-	c.Web, err = listen.Serve(ctx, wiring.WebOptions{DatabaseURL: c.Stack.DatabaseURL, TemporalUI: ui, Logger: logger})
+	images, err := ImageStoreOf(e, listen.ImagesIn)
+	if err != nil {
+		return nil, err
+	}
+	tell := teller{c.Store, func(_ context.Context, fn func(workflows.Starter) error) error {
+		return fn(workflows.Starter{Client: c.Client})
+	}}
+	c.Web, err = listen.Serve(ctx, wiring.WebOptions{
+		DatabaseURL: c.Stack.DatabaseURL, TemporalUI: ui, Logger: logger,
+		Images: images, Changes: webChanges{tell, logger}, TokenFile: tokenFile(opts.DataDir), By: Whoami(),
+	})
 	return c, err
+}
+
+// tokenFile is where a data directory keeps the token of the web page; empty is nowhere.
+func tokenFile(dir string) string {
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, "web-token")
 }
 
 // describeInUse tells how to work with the Mosey that has the directory.

@@ -9,8 +9,6 @@ import (
 	"os/user"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db"
@@ -36,7 +34,7 @@ const wakeTimeout = 5 * time.Second
 // Temporal that runs there is nothing to wake; one that cannot be reached is
 // noted, and its dispatchers find out by themselves.
 func WakeDomain(ctx context.Context, e *Env, store *db.Store, domain string) {
-	Tell(ctx, e, "crawl, which finds out by itself", func(ctx context.Context) error { return wakeRuns(ctx, e, store, domain) })
+	Tell(ctx, e, "crawl, which finds out by itself", func(ctx context.Context) error { return tellerOf(e, store).domain(ctx, domain) })
 }
 
 // Tell tries for a while to tell who crawls, and notes where that fails.
@@ -48,22 +46,9 @@ func Tell(ctx context.Context, e *Env, whom string, try func(context.Context) er
 	}
 }
 
-func wakeRuns(ctx context.Context, e *Env, store *db.Store, domain string) error {
-	runs, err := store.DomainRuns(ctx, domain)
-	if err != nil || len(runs) == 0 {
-		return err
-	}
-	return WithTemporal(ctx, e, func(starter workflows.Starter) error {
-		if err := starter.WakeDomain(ctx, domain); err != nil {
-			return err
-		}
-		for _, run := range runs {
-			if err := starter.StartCrawl(ctx, run); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+// tellerOf tells the Temporal that the environment names, or the data directory's.
+func tellerOf(e *Env, store *db.Store) teller {
+	return teller{store, func(ctx context.Context, fn func(workflows.Starter) error) error { return WithTemporal(ctx, e, fn) }}
 }
 
 // WithTemporal calls fn if there is a Temporal that is known to run.
@@ -97,26 +82,7 @@ func WithTemporal(ctx context.Context, e *Env, fn func(workflows.Starter) error)
 // TellRun has a run's dispatcher look at it now, and, where its settings were changed, its
 // domains that sleep decide again.
 func TellRun(ctx context.Context, e *Env, store *db.Store, run crawl.Run, wake bool) {
-	if run.Status == crawl.RunDone {
-		return
-	}
-	Tell(ctx, e, "crawl, which finds out by itself", func(ctx context.Context) error {
-		return WithTemporal(ctx, e, func(starter workflows.Starter) error {
-			if err := starter.StartCrawl(ctx, run.Name); err != nil || !wake {
-				return err
-			}
-			claimed, err := store.ClaimedDomains(ctx, run.ID)
-			if err != nil {
-				return err
-			}
-			var group errgroup.Group
-			group.SetLimit(wakeParallel)
-			for _, d := range claimed {
-				group.Go(func() error { return starter.StartDomain(ctx, d, run.Name, *run.Settings.PagesPerActivity) })
-			}
-			return group.Wait()
-		})
-	})
+	Tell(ctx, e, "crawl, which finds out by itself", func(ctx context.Context) error { return tellerOf(e, store).run(ctx, run, wake) })
 }
 
 // wakeParallel is how many workflows are woken at once.

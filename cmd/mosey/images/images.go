@@ -45,10 +45,7 @@ func (f imageFilter) filter() (report.ImageFilter, error) {
 	if err != nil {
 		return report.ImageFilter{}, err
 	}
-	switch f.Format {
-	case "", crawl.ImageJPEG, crawl.ImagePNG, crawl.ImageGIF, crawl.ImageWebP, crawl.ImageBMP, crawl.ImageTIFF,
-		crawl.ImageAVIF, crawl.ImageHEIC:
-	default:
+	if f.Format != "" && !slices.Contains(crawl.ImageFormats, f.Format) {
 		return report.ImageFilter{}, wiring.Usagef("--format %q: want jpeg, png, gif, webp, bmp, tiff, avif or heic", f.Format)
 	}
 	for name, pixels := range map[string]int{"--min-width": f.MinWidth, "--min-height": f.MinHeight} {

@@ -1,7 +1,6 @@
 package images
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	_ "embed"
@@ -15,12 +14,10 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/cmd/mosey/command"
-	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/explain"
 	"github.com/mosey-web/mosey/internal/imagestore"
-	"github.com/mosey-web/mosey/internal/picture"
 )
 
 // imagesSheetCmd writes a contact sheet.
@@ -78,9 +75,9 @@ func (c *imagesSheetCmd) Run(ctx context.Context, e *command.Env) error {
 		if f.Domain != "" {
 			s.Title += " of " + f.Domain
 		}
-		pictures := sheetPictures{reader: picture.New(picture.Limits{})}
+		var pictures sheetPictures
 		err = c.withImages(ctx, e, func(images *imagestore.Store) (err error) {
-			pictures.images = images
+			pictures.pictures = wiring.NewPictures(func(context.Context) (*imagestore.Store, error) { return images, nil })
 			s.Images, err = pictures.all(ctx, e, rows)
 			return err
 		})
@@ -132,8 +129,7 @@ func (f *sheetFile) discard() {
 
 // sheetPictures finds the small pictures of images.
 type sheetPictures struct {
-	images *imagestore.Store
-	reader *picture.Reader
+	pictures *wiring.Pictures
 	// kept counts those that were found.
 	kept int
 	// damaged counts images whose stored bytes are wrong; example names one.
@@ -187,38 +183,11 @@ func (p *sheetPictures) of(ctx context.Context, r report.ImageRow) (template.URL
 }
 
 func (p *sheetPictures) thumbnail(ctx context.Context, r report.ImageRow) ([]byte, error) {
-	if !r.ThumbnailAt.IsZero() {
-		body, err := readAll(p.images.Thumbnail(ctx, r.SHA256))
-		if !errors.Is(err, crawl.ErrNotFound) {
-			return body, err
-		}
-	}
-	if r.StoredAt.IsZero() {
-		return nil, nil
-	}
-	body, err := readAll(p.images.Get(ctx, r.SHA256))
-	if errors.Is(err, crawl.ErrNotFound) {
-		return nil, nil // mosey maintain notes that it is lost
-	}
+	jpeg, err := p.pictures.Thumbnail(ctx, r)
 	if errors.Is(err, imagestore.ErrCorrupt) {
 		p.damaged++
 		p.example = r.SHA256
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	read, err := p.reader.Read(ctx, bytes.NewReader(body), int64(len(body)), picture.Options{Thumbnail: true})
-	if err != nil {
-		return nil, nil //nolint:nilerr // it was read once; a later Mosey may refuse it
-	}
-	return read.Thumbnail, nil
-}
-
-func readAll(from io.ReadCloser, _ int64, err error) ([]byte, error) {
-	if err != nil {
-		return nil, err
-	}
-	body, err := io.ReadAll(from)
-	return body, errors.Join(err, from.Close())
+	return jpeg, err
 }

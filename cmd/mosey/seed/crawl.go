@@ -69,6 +69,7 @@ func (c *CrawlCmd) Run(ctx context.Context, e *command.Env) (err error) {
 	if seeds.bad.All > len(seeds.bad.Shown) {
 		view.note(fmt.Sprintf("skipped: %d lines in all that are no URLs", seeds.bad.All))
 	}
+	c.ImagesIn = c.ImageStore
 	open := command.OpenCrawler
 	if c.Detach {
 		open = command.AttachCrawler
@@ -85,13 +86,17 @@ func (c *CrawlCmd) Run(ctx context.Context, e *command.Env) (err error) {
 		}
 	}()
 	run, before, err := c.begin(ctx, e, m, seeds.urls)
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil { // Ctrl-C came before the crawl began
+		stopped = true
+		return nil
+	}
 	if err != nil {
 		return err
 	}
 	if warning := c.NoContact(); warning != "" && !c.Detach {
 		view.note("Warning: " + warning + ".")
 	}
-	at := addresses{web: m.Web.Address(), temporal: m.Stack.UIURL, metrics: m.Telemetry.Address()}
+	at := addresses{web: m.Web, temporal: m.Stack.UIURL, metrics: m.Telemetry.Address()}
 	view.begin(run, at, len(seeds.urls), before.Totals, c.Detach)
 	if c.For > 0 {
 		var cancel context.CancelFunc

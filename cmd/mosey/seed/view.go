@@ -65,7 +65,10 @@ func (l viewLog) Write(p []byte) (int, error) {
 }
 
 // addresses are where a crawl can be seen; empty is nowhere.
-type addresses struct{ web, temporal, metrics string }
+type addresses struct {
+	web               *wiring.Web
+	temporal, metrics string
+}
 
 // begin shows what is crawled. before is what earlier calls have done of it.
 func (v *view) begin(run crawl.Run, at addresses, seeds int, before report.Totals, detached bool) {
@@ -76,15 +79,15 @@ func (v *view) begin(run crawl.Run, at addresses, seeds int, before report.Total
 	if v.json {
 		v.emit(map[string]any{
 			"event": "started", "run": run.Name, "seeds": seeds, "settings": run.Settings,
-			"web": at.web, "ui": at.temporal, "metrics": at.metrics,
+			"web": at.web.Address(), "ui": at.temporal, "metrics": at.metrics,
 		})
 		return
 	}
 	for _, line := range plan(run, seeds, detached) {
 		fmt.Fprintln(v.e.Stdout, line)
 	}
-	if at.web != "" {
-		fmt.Fprintf(v.e.Stdout, "Web page: %s/runs/%s\n", at.web, url.PathEscape(run.Name))
+	if at.web != nil {
+		fmt.Fprintf(v.e.Stdout, "Web page: %s\n", at.web.SignedIn("/runs/"+url.PathEscape(run.Name)))
 	}
 	if at.temporal != "" {
 		fmt.Fprintf(v.e.Stdout, "Temporal UI: %s\n", at.temporal)
@@ -220,8 +223,8 @@ func (v *view) draw(p report.Progress, call report.Totals, now time.Time) {
 	for _, o := range p.Outages {
 		lines = append(lines, fmt.Sprintf("%-8s %s", "network", explain.Outage(o)))
 	}
-	if v.at.web != "" {
-		lines = append(lines, fmt.Sprintf("%-8s %s", "page", v.at.web))
+	if address := v.at.web.Address(); address != "" {
+		lines = append(lines, fmt.Sprintf("%-8s %s", "page", address))
 	}
 	if v.at.temporal != "" {
 		lines = append(lines, fmt.Sprintf("%-8s %s", "ui", v.at.temporal))

@@ -1,11 +1,13 @@
 // Times are shown in the zone and the words of who looks at them. Without this script they
 // are those of the server.
 "use strict";
-for (const t of document.querySelectorAll("time")) {
+function stamp(t) {
   const at = new Date(t.dateTime);
   t.textContent = at.toLocaleString(undefined, { dateStyle: "short", timeStyle: "medium" });
   t.title = t.dateTime;
 }
+document.querySelectorAll("time").forEach(stamp);
+
 // A table that is wider than its place can be scrolled by the keyboard.
 for (const wide of document.querySelectorAll(".wide")) {
   if (wide.scrollWidth > wide.clientWidth) {
@@ -14,4 +16,73 @@ for (const wide of document.querySelectorAll(".wide")) {
     const caption = wide.querySelector("caption");
     wide.setAttribute("aria-label", caption ? caption.textContent : "Table");
   }
+}
+
+// What is new is told by the server. A number is at the path that data-live names.
+function value(of, path) {
+  return path.split(".").reduce((v, name) => (v === undefined || v === null ? undefined : v[name]), of);
+}
+function update(page) {
+  document.querySelector(".sentence").textContent = page.sentence;
+  for (const at of document.querySelectorAll("[data-live]")) {
+    const v = value(page, at.dataset.live);
+    if (v !== undefined) at.textContent = typeof v === "number" ? v.toLocaleString() : v;
+  }
+}
+
+// Attempts are added above the others, unless they are held.
+const table = document.querySelector("#live tbody");
+let held = null; // those that wait while they are held
+function add(attempts) {
+  for (const a of attempts.toReversed()) {
+    if (table.querySelector(`tr[data-id="${Number(a.id)}"]`)) continue;
+    const row = table.insertRow(0);
+    row.dataset.id = a.id;
+    const time = document.createElement("time");
+    time.dateTime = a.completed_at;
+    stamp(time);
+    row.insertCell().append(time);
+    row.insertCell().textContent = a.run;
+    row.insertCell().textContent = a.text;
+    const link = document.createElement("a");
+    link.href = "/url?u=" + encodeURIComponent(a.url);
+    link.textContent = a.url;
+    const cell = row.insertCell();
+    cell.className = "url";
+    cell.append(link);
+    row.insertCell().textContent = a.error || "";
+  }
+  while (table.rows.length > 500) table.deleteRow(-1);
+}
+function show(attempts) {
+  if (held === null) return add(attempts);
+  const known = new Set(held.map((a) => a.id));
+  held = attempts.filter((a) => !known.has(a.id) && !table.querySelector(`tr[data-id="${Number(a.id)}"]`)).concat(held).slice(0, 500);
+  document.querySelector("#held").textContent = held.length + " are held";
+}
+const hold = document.querySelector("#hold");
+if (hold) {
+  hold.hidden = false;
+  hold.addEventListener("click", () => {
+    if (held === null) {
+      held = [];
+      hold.textContent = "Let go";
+      return;
+    }
+    const waited = held;
+    held = null;
+    hold.textContent = "Hold";
+    document.querySelector("#held").textContent = "";
+    add(waited);
+  });
+}
+
+const events = document.body.dataset.events;
+if (events) {
+  const source = new EventSource(events);
+  source.onmessage = (e) => {
+    const page = JSON.parse(e.data);
+    update(page);
+    if (table && page.attempts) show(page.attempts);
+  };
 }

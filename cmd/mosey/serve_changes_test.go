@@ -1,0 +1,252 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"html"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/test/web"
+)
+
+// browser is one that has signed in with the token, or has not.
+type browser struct {
+	shownPages
+
+	http *http.Client
+}
+
+func (s shownPages) browser(signIn bool) browser {
+	s.t.Helper()
+	jar, err := cookiejar.New(nil)
+	require.NoError(s.t, err)
+	b := browser{s, &http.Client{Jar: jar}}
+	if signIn {
+		require.NotEmpty(s.t, s.token)
+		_, _, at := b.do(http.MethodGet, "/?token="+url.QueryEscape(s.token), nil, nil)
+		require.Equal(s.t, "/", at, "no token is left in the address")
+	}
+	return b
+}
+
+// do asks, and returns what is shown and where.
+func (b browser) do(method, path string, form url.Values, header http.Header) (status int, body, at string) {
+	b.t.Helper()
+	req, err := http.NewRequestWithContext(b.t.Context(), method, b.url+path, strings.NewReader(form.Encode()))
+	require.NoError(b.t, err)
+	if form != nil {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	for name := range header {
+		req.Header.Set(name, header.Get(name))
+	}
+	resp, err := b.http.Do(req)
+	require.NoError(b.t, err)
+	defer func() { require.NoError(b.t, resp.Body.Close()) }()
+	data, err := io.ReadAll(resp.Body)
+	require.NoError(b.t, err)
+	return resp.StatusCode, html.UnescapeString(string(data)), resp.Request.URL.RequestURI()
+}
+
+// post sends a form, name after value, and returns the page that is shown then.
+func (b browser) post(path string, pairs ...string) string {
+	b.t.Helper()
+	status, body := b.try(path, nil, pairs...)
+	require.Equal(b.t, http.StatusOK, status, body)
+	return body
+}
+
+func (b browser) try(path string, header http.Header, pairs ...string) (status int, body string) {
+	b.t.Helper()
+	form := url.Values{}
+	for i := 0; i < len(pairs); i += 2 {
+		form.Add(pairs[i], pairs[i+1])
+	}
+	status, body, _ = b.do(http.MethodPost, path, form, header)
+	return status, body
+}
+
+// upload sends a file as a form does.
+func (b browser) upload(path, content string) (status int, body string) {
+	b.t.Helper()
+	var form bytes.Buffer
+	w := multipart.NewWriter(&form)
+	part, err := w.CreateFormFile("picture", "a file")
+	require.NoError(b.t, err)
+	_, err = part.Write([]byte(content))
+	require.NoError(b.t, errors.Join(err, w.Close()))
+	req, err := http.NewRequestWithContext(b.t.Context(), http.MethodPost, b.url+path, &form)
+	require.NoError(b.t, err)
+	req.Header.Set("Content-Type", w.FormDataContentType())
+	resp, err := b.http.Do(req)
+	require.NoError(b.t, err)
+	data, err := io.ReadAll(resp.Body)
+	require.NoError(b.t, errors.Join(err, resp.Body.Close()))
+	return resp.StatusCode, string(data)
+}
+
+func TestServeChangesRuns(t *testing.T) {
+	t.Parallel()
+	r := newRows(t, settings.Settings{}, aPage)
+	b := serveRows(t, r.commandHarness).browser(true)
+	const run = "/runs/small-web"
+	require.Contains(t, b.post(run, "do", "pause", "reason", "a quiet night", "for", "12h"), "Run small-web is paused (paused by ")
+	require.Contains(t, b.post(run, "do", "resume"), "Run small-web waits: ")
+	require.Contains(t, b.post(run, "do", "stop"), "Run small-web is stopped")
+	require.Contains(t, b.post(run, "do", "resume"), "Run small-web waits: ")
+
+	page := b.post(run, "do", "set", "settings", "delay=1m\nmax_pages=7\n", "reason", "the owner asked")
+	require.Contains(t, page, "delay=10s → 1m0s max_pages=-1 → 7 the owner asked")
+	require.Contains(t, page, `name="settings" value="delay=10s`+"\n"+`max_pages=-1`, "it can be set back")
+	page = b.post(run, "do", "set", "settings", "delay=10s\nmax_pages=-1\n")
+	require.Contains(t, page, "delay=1m0s → 10s max_pages=7 → -1")
+	set := runNow(r)
+	require.Equal(t, 10*time.Second, time.Duration(*set.Settings.Delay))
+	require.Contains(t, r.Print("status", "small-web"), " (web page)", "it says who, and where")
+
+	for _, bad := range []struct {
+		want  string
+		pairs []string
+	}{
+		{"Reason: want one", []string{"do", "pause"}},
+		{`For "soon": want a duration`, []string{"do", "pause", "reason", "x", "for", "soon"}},
+		{"want a number and a unit", []string{"do", "set", "settings", "delay=soon"}},
+		{"name=value", []string{"do", "set", "settings", "delay"}},
+		{`"create" is nothing that can be done`, []string{"do", "create"}},
+		{"Reason: 501 bytes", []string{"do", "stop", "reason", strings.Repeat("x", 501)}},
+	} {
+		status, body := b.try(run, nil, bad.pairs...)
+		require.Equal(t, http.StatusBadRequest, status, body)
+		require.Contains(t, body, bad.want)
+	}
+	status, _ := b.try("/runs/nobody", nil, "do", "stop")
+	require.Equal(t, http.StatusNotFound, status)
+	require.Equal(t, crawl.RunRunning, runNow(r).Status)
+}
+
+func TestServeChangesDomains(t *testing.T) {
+	t.Parallel()
+	r := newRows(t, settings.Settings{}, aPage, "https://b.example/")
+	b := serveRows(t, r.commandHarness).browser(true)
+	const domain = "/domains/a.example"
+	require.Contains(t, b.post(domain, "do", "pause", "reason", "a quiet night"), "it is paused: set by ")
+	require.Contains(t, b.post(domain, "do", "lift", "kind", "pause"), "Nothing: the settings of its runs hold.")
+	require.Contains(t, b.post(domain, "do", "lift", "kind", "pause"), "Nothing: ", "twice is once")
+	require.Contains(t, b.post(domain, "do", "delay", "delay", "1m"), "its delay is at least 1m0s")
+	require.Contains(t, b.post(domain, "do", "lift", "kind", "delay"), "Nothing: ")
+	require.Contains(t, b.post(domain, "do", "block", "reason", "the owner asked"), "it is blocked in all runs")
+	require.Contains(t, b.post(domain, "do", "lift", "kind", "block"), "Nothing: ")
+	require.Contains(t, b.post(domain, "do", "retry"), "Nothing: ", "there is no trouble to end")
+
+	page := b.post("/domains", "do", "block", "reason", "a list", "domain", "a.example", "domain", "b.example", "query", "status=blocked&sort=name")
+	require.Contains(t, page, "2 domains, ordered by name.")
+	page = b.post("/domains", "do", "lift", "kind", "pause", "kind", "block", "domain", "a.example", "domain", "b.example", "query", "status=blocked")
+	require.Contains(t, page, "No domain is like that.")
+
+	for _, bad := range []struct {
+		path, want string
+		pairs      []string
+	}{
+		{domain, "Reason: want one", []string{"do", "block"}},
+		{domain, "want a number and a unit", []string{"do", "delay", "delay", "soon"}},
+		{domain, "want what is to be undone", []string{"do", "lift"}},
+		{domain, `Kind "love": want one of`, []string{"do", "lift", "kind", "love"}},
+		{domain, `"jump" is nothing`, []string{"do", "jump"}},
+		{"/domains/no%20host", "want a host name", []string{"do", "retry"}},
+		{"/domains", "0 domains are chosen", []string{"do", "pause", "reason", "x"}},
+		{"/domains", `Domain "no host"`, []string{"do", "pause", "reason", "x", "domain", "no host"}},
+	} {
+		status, body := b.try(bad.path, nil, bad.pairs...)
+		require.Equal(t, http.StatusBadRequest, status, body)
+		require.Contains(t, body, bad.want)
+	}
+}
+
+// Nobody changes anything who was not let, and no stranger's page does it for one who was.
+func TestServeChangesNothingForStrangers(t *testing.T) {
+	t.Parallel()
+	r := newRows(t, settings.Settings{}, aPage)
+	stop := []string{"do", "stop"}
+	refused := func(b browser, header http.Header, want string) {
+		t.Helper()
+		status, body := b.try("/runs/small-web", header, stop...)
+		require.Equal(t, http.StatusForbidden, status, body)
+		require.Contains(t, body, want)
+		require.Equal(t, crawl.RunRunning, runNow(r).Status)
+	}
+	s := serveRows(t, r.commandHarness)
+	refused(s.browser(false), nil, "Nothing can be changed here")
+	refused(s.browser(true), http.Header{"Sec-Fetch-Site": {"cross-site"}}, "another site")
+	refused(s.browser(true), http.Header{"Origin": {"https://evil.example"}}, "another site")
+	require.NotContains(t, s.page("/runs/small-web"), `method="post"`, "it shows no forms that do nothing")
+	require.Contains(t, s.page("/runs/small-web"), "open the address that Mosey has printed")
+	status, body := s.get("/?token=wrong")
+	require.Equal(t, http.StatusForbidden, status)
+	require.Contains(t, body, "That token is not the one of this page")
+	status, _ = s.get("/?token=")
+	require.Equal(t, http.StatusForbidden, status)
+
+	// where others may reach it, a token must be given
+	named := serveRows(t, r.commandHarness, "--web-host", "crawler.example")
+	require.Empty(t, named.token)
+	refused(named.browser(false), nil, "Nothing can be changed here")
+	status, _ = named.get("/?token=")
+	require.Equal(t, http.StatusForbidden, status)
+	refused(serveRows(t, r.commandHarness, "--read-only").browser(false), nil, "Nothing can be changed here")
+	r.Refuse([]string{"serve", "--web-token", "short"}, "--web-token: 5 characters: want 16 or more")
+
+	// a proxy says who is there
+	proxied := serveRows(t, r.commandHarness, "--web-user-header", "X-Forwarded-User").browser(false)
+	refused(proxied, nil, "Nothing can be changed here")
+	status, body = proxied.try("/runs/small-web", http.Header{"X-Forwarded-User": {"ann\u202e"}}, stop...)
+	require.Equal(t, http.StatusOK, status, body)
+	require.Contains(t, body, "stopped by ann (web page)")
+
+	r.Setenv("MOSEY_WEB_TOKEN", "a-token-that-was-given")
+	given := serveRows(t, r.commandHarness, "--web-host", "crawler.example")
+	require.Empty(t, given.token, "one that was given is not printed")
+	given.token = "a-token-that-was-given"
+	require.Contains(t, given.browser(true).post("/runs/small-web", "do", "resume"), "Run small-web waits: ")
+}
+
+// runNow is the run of the rows as it is now.
+func runNow(r *rows) crawl.Run {
+	r.t.Helper()
+	run, err := r.store.Run(r.t.Context(), r.run.Name)
+	require.NoError(r.t, err)
+	return run
+}
+
+// What is decided on the page of a crawl holds at once, and wakes what sleeps.
+func TestACrawlIsSteeredOnItsPage(t *testing.T) {
+	t.Parallel()
+	h, _ := newHarnessWithStack(t)
+	s := newSite(t, 1, 2)
+	const name = "site-001.test"
+	h.Print("pause", name, "--reason", "a quiet night")
+	c := h.Start(s.crawl(s.Seeds()[0], "--run", "steered", "--when-done", "wait", "--web", "127.0.0.1:0")...)
+	address, token, signedIn := strings.Cut(c.Field("Web page: "), "/runs/steered?token=")
+	require.True(t, signedIn)
+	b := shownPages{t, address, token}.browser(true)
+	c.Await(" pending, ")
+	require.Empty(t, s.Log())
+	require.Contains(t, b.post("/runs/steered", "do", "pause", "reason", "not tonight"), "Run steered is paused (paused by ")
+	require.Contains(t, b.post("/domains/"+name, "do", "lift", "kind", "pause"), "Nothing: ")
+	require.Contains(t, b.post("/runs/steered", "do", "resume"), "Run steered ")
+	require.Eventually(t, func() bool { return len(s.Log().Pages()) == 3 }, patience, 5*time.Millisecond)
+	require.Contains(t, b.post("/runs/steered", "do", "stop"), "Run steered is stopped")
+	r := c.Wait()
+	require.Zero(t, r.Code, r.Stderr)
+	s.requireClean(t, web.Expectations{})
+}

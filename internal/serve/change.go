@@ -1,0 +1,237 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/crawl/urls"
+)
+
+// Changes makes changes, and tells who crawls of them.
+type Changes interface {
+	// ChangeRun changes a run. Errors wrap crawl.ErrNotFound or crawl.ErrInvalid.
+	ChangeRun(ctx context.Context, name string, c crawl.RunChange) error
+	// SetControl stores a decision about a domain, known or not.
+	SetControl(ctx context.Context, domain string, c crawl.Control) error
+	// LiftControls takes decisions back; crawl.ErrNotFound is that none is in force.
+	LiftControls(ctx context.Context, domain, by string, kinds ...crawl.ControlType) error
+	// RetryDomain has a domain asked again that is in trouble; crawl.ErrNotFound is that it is not.
+	RetryDomain(ctx context.Context, domain string) error
+}
+
+// Bounds of a form.
+const (
+	formMost = 1 << 20 // bytes: a robots.txt may be 500 kB
+	bulkMost = domainsShown
+)
+
+// errors of changes.
+var (
+	errToken    = errors.New("that token is not the one of this page: open the address that Mosey has printed last")
+	errStranger = errors.New("a page of another site has asked for this, which is not allowed")
+	errReadOnly = errors.New("nothing can be changed here: open the address that Mosey has printed, which ends with a token")
+)
+
+// change is one that a page asks for.
+type change func(s *Server, r *http.Request, by string) (back string, err error)
+
+// changed lets who may make a change, and shows the page on which it can be seen.
+func (s *Server) changed(do change) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		by := s.who(r)
+		if by == "" {
+			s.problem(w, r, errReadOnly)
+			return
+		}
+		if err := r.ParseForm(); err != nil {
+			s.problem(w, r, fmt.Errorf("%w: the form cannot be read: %w", errAsked, err))
+			return
+		}
+		back, err := do(s, r, by)
+		if err != nil {
+			s.problem(w, r, err)
+			return
+		}
+		s.Logger.Info("changed on the web page", "by", by, "path", r.URL.Path, "do", r.PostForm.Get("do"))
+		http.Redirect(w, r, back, http.StatusSeeOther)
+	}
+}
+
+// asked is what a form has for a decision.
+type asked struct {
+	do, reason string
+	until      time.Time
+}
+
+// readAsked reads what is common to all forms. needsReason are the deeds that want one.
+func readAsked(r *http.Request, now time.Time, needsReason ...string) (a asked, err error) {
+	a.do, a.reason = r.PostForm.Get("do"), strings.TrimSpace(r.PostForm.Get("reason"))
+	if a.reason == "" && slices.Contains(needsReason, a.do) {
+		return a, fmt.Errorf("%w: reason: want one, for those who ask later", errAsked)
+	}
+	if span := strings.TrimSpace(r.PostForm.Get("for")); span != "" {
+		d, err := time.ParseDuration(span)
+		if err != nil || d <= 0 {
+			return a, fmt.Errorf("%w: for %q: want a duration, such as 12h", errAsked, span)
+		}
+		a.until = now.Add(d)
+	}
+	return a, nil
+}
+
+// changeRun pauses, resumes, stops or sets a run.
+func changeRun(s *Server, r *http.Request, by string) (back string, err error) {
+	name := r.PathValue("name")
+	a, err := readAsked(r, s.Now(), string(crawl.ChangePause))
+	if err != nil {
+		return "", err
+	}
+	c := crawl.RunChange{Action: crawl.RunAction(a.do), Reason: a.reason, Until: a.until, SetBy: by}
+	switch c.Action {
+	case crawl.ChangePause, crawl.ChangeStop, crawl.ChangeResume:
+	case crawl.ChangeSet:
+		if c.Settings, err = settings.Parse(lines(r.PostForm.Get("settings"))); err == nil {
+			err = politeness.ValidateSettings(c.Settings)
+		}
+		if err != nil {
+			return "", fmt.Errorf("%w: %w", errAsked, err)
+		}
+	case crawl.ChangeCreate:
+		fallthrough
+	default:
+		return "", fmt.Errorf("%w: %q is nothing that can be done to a run", errAsked, a.do)
+	}
+	err = s.Changes.ChangeRun(r.Context(), name, c)
+	s.progress.forget(name)
+	s.reports.forget(name)
+	return runPage(name), err
+}
+
+// lines are those of a text that are not empty.
+func lines(text string) []string {
+	var all []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			all = append(all, line)
+		}
+	}
+	return all
+}
+
+// What can be done to a domain.
+const (
+	doPause = "pause"
+	doBlock = "block"
+	doDelay = "delay"
+	doLift  = "lift"
+	doRetry = "retry"
+)
+
+// changeDomain makes a decision about a domain, or takes one back.
+func changeDomain(s *Server, r *http.Request, by string) (back string, err error) {
+	name, err := urls.DomainOf(r.PathValue("name"))
+	if err != nil {
+		return "", fmt.Errorf("%w: domain %q: want a host name, such as example.org", errAsked, r.PathValue("name"))
+	}
+	return domainPage(name), s.decide(r, name, by)
+}
+
+// decide does to a domain what a form says.
+func (s *Server) decide(r *http.Request, domain, by string) error {
+	a, err := readAsked(r, s.Now(), doPause, doBlock)
+	if err != nil {
+		return err
+	}
+	c := crawl.Control{Reason: a.reason, SetBy: by}
+	switch a.do {
+	case doPause:
+		c.Type, c.Until = crawl.ControlPause, a.until
+	case doBlock:
+		c.Type = crawl.ControlBlock
+	case doDelay:
+		c.Type = crawl.ControlDelay
+		if c.Value, err = readDelay(r.PostForm.Get("delay")); err != nil {
+			return err
+		}
+	case doRetry:
+		return unlessDone(s.Changes.RetryDomain(r.Context(), domain))
+	case doLift:
+		return s.lift(r, domain, by)
+	default:
+		return fmt.Errorf("%w: %q is nothing that can be done to a domain", errAsked, a.do)
+	}
+	if err := c.Validate(s.Now()); err != nil {
+		return err
+	}
+	return s.Changes.SetControl(r.Context(), domain, c)
+}
+
+// readDelay is the value of a delay.
+func readDelay(text string) (json.RawMessage, error) {
+	set, err := settings.Parse([]string{"delay=" + strings.TrimSpace(text)})
+	if err == nil {
+		err = politeness.ValidateSettings(set)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errAsked, err)
+	}
+	return json.Marshal(crawl.Millis(time.Duration(*set.Delay)))
+}
+
+// lift takes a decision back. One that was set to a value is set to none.
+func (s *Server) lift(r *http.Request, domain, by string) error {
+	kinds := r.PostForm["kind"]
+	if len(kinds) == 0 {
+		return fmt.Errorf("%w: kind: want what is to be undone", errAsked)
+	}
+	all := make([]crawl.ControlType, len(kinds))
+	for i, kind := range kinds {
+		if !slices.Contains(crawl.ControlTypes, crawl.ControlType(kind)) {
+			return fmt.Errorf("%w: kind %q: want one of %v", errAsked, kind, crawl.ControlTypes)
+		}
+		all[i] = crawl.ControlType(kind)
+	}
+	return unlessDone(s.Changes.LiftControls(r.Context(), domain, by, all...))
+}
+
+// unlessDone forgives a change that was made already: by another person, or by this one twice.
+func unlessDone(err error) error {
+	if errors.Is(err, crawl.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// changeDomains does the same to many.
+func changeDomains(s *Server, r *http.Request, by string) (back string, err error) {
+	names := r.PostForm["domain"]
+	if len(names) == 0 || len(names) > bulkMost {
+		return "", fmt.Errorf("%w: %d domains are chosen: want 1 to %d", errAsked, len(names), bulkMost)
+	}
+	for i, text := range names {
+		if names[i], err = urls.DomainOf(text); err != nil {
+			return "", fmt.Errorf("%w: domain %q: want a host name, such as example.org", errAsked, text)
+		}
+	}
+	for _, name := range names {
+		if err := s.decide(r, name, by); err != nil {
+			return "", err
+		}
+	}
+	query, err := url.ParseQuery(r.PostForm.Get("query"))
+	if err != nil {
+		return "", fmt.Errorf("%w: query: %w", errAsked, err)
+	}
+	return "/domains?" + cmp.Or(query.Encode(), "sort="), nil
+}

@@ -1,0 +1,195 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/urls"
+	"github.com/mosey-web/mosey/internal/explain"
+)
+
+// Pictures has the small pictures of images.
+type Pictures interface {
+	// Thumbnail is a JPEG of our own making; empty is that none is kept.
+	Thumbnail(ctx context.Context, r report.ImageRow) ([]byte, error)
+	// Read tells what a picture looks like; an error is about the picture.
+	Read(ctx context.Context, file io.ReaderAt, size int64) (crawl.ImageContent, error)
+}
+
+const (
+	// imagesShown is how many images a page has.
+	imagesShown = 100
+	// uploadMost is how large a picture may be that is asked with, in bytes.
+	uploadMost = 20 << 20
+)
+
+// ImagesView is images as they are listed.
+type ImagesView struct {
+	head
+
+	// Of is what is listed: latest, similar or copies.
+	Of     string               `json:"of"`
+	Domain string               `json:"domain,omitempty"`
+	Images []ImageShown         `json:"images"`
+	Copies []report.ImageCopies `json:"copies,omitempty"`
+}
+
+// ImageShown is one of them.
+type ImageShown struct {
+	SHA256 string `json:"sha256"`
+	URL    string `json:"url"`
+	Source string `json:"page,omitempty"`
+	Words  string `json:"alt,omitempty"`
+	Facts  string `json:"facts"`
+	// Picture says that a small one is kept.
+	Picture bool `json:"picture"`
+	// Distance is in how many bits its hash differs; nil is not compared.
+	Distance *int `json:"distance,omitempty"`
+}
+
+var sha256Digits = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// images lists the latest, those that look like one, or those that are there twice.
+func (s *Server) images(r *http.Request) (view, error) {
+	v := &ImagesView{head: head{Now: s.Now()}, Of: "latest", Images: []ImageShown{}}
+	var err error
+	switch {
+	case r.Method == http.MethodPost:
+		return v, s.imagesLikeUpload(r, v)
+	case r.FormValue("similar") != "":
+		return v, s.imagesLike(r, v, strings.ToLower(r.FormValue("similar")))
+	case r.FormValue("of") == "copies", r.FormValue("of") == "alike":
+		v.Of = r.FormValue("of")
+		if v.Copies, err = s.Store.ImageCopies(r.Context(), v.Of == "alike", imagesShown); err != nil {
+			return nil, err
+		}
+		v.Sentence = "No image is there twice."
+		if len(v.Copies) > 0 {
+			v.Sentence = "Images that several URLs have, those of most URLs first."
+		}
+		return v, nil
+	}
+	f := report.ImageFilter{Most: imagesShown, Format: crawl.ImageFormat(r.FormValue("format"))}
+	if f.Format != "" && !slices.Contains(crawl.ImageFormats, f.Format) {
+		return nil, fmt.Errorf("%w: format %q: want one of %v", errAsked, f.Format, crawl.ImageFormats)
+	}
+	if name := r.FormValue("domain"); name != "" {
+		if f.Domain, err = urls.DomainOf(name); err != nil {
+			return nil, fmt.Errorf("%w: domain %q: want a host name, such as example.org", errAsked, name)
+		}
+	}
+	rows, err := s.Store.Images(r.Context(), f)
+	if err != nil {
+		return nil, err
+	}
+	v.Domain = f.Domain
+	for _, row := range rows {
+		v.Images = append(v.Images, shownImage(row))
+	}
+	v.Sentence = "No image was recorded yet: crawl with --images."
+	if len(rows) > 0 {
+		v.Sentence = "The latest " + explain.Count(int64(len(rows)), "image") + "."
+	}
+	return v, nil
+}
+
+func shownImage(r report.ImageRow) ImageShown {
+	return ImageShown{
+		SHA256: r.SHA256, URL: r.URL, Source: r.Source, Words: explain.OneLine(cmp.Or(r.Alt, r.Caption)),
+		Facts:   fmt.Sprintf("%d×%d %s, %s", r.Width, r.Height, r.Format, explain.Size(r.Bytes)),
+		Picture: !r.ThumbnailAt.IsZero() || !r.StoredAt.IsZero(),
+	}
+}
+
+// imagesLike finds those that look like one that is known.
+func (s *Server) imagesLike(r *http.Request, v *ImagesView, sha256 string) error {
+	if !sha256Digits.MatchString(sha256) {
+		return fmt.Errorf("%w: similar %q: want the SHA-256 of an image, 64 hexadecimal digits", errAsked, sha256)
+	}
+	known, err := s.Store.ImageHash(r.Context(), sha256, "")
+	if err != nil {
+		return err
+	}
+	return s.imagesNear(r, v, known)
+}
+
+// imagesLikeUpload finds those that look like a picture that is asked with.
+func (s *Server) imagesLikeUpload(r *http.Request, v *ImagesView) error {
+	file, header, err := r.FormFile("picture")
+	if err != nil {
+		return fmt.Errorf("%w: picture: want a file of %s at the most: %w", errAsked, explain.Size(uploadMost), err)
+	}
+	defer func() {
+		_ = file.Close()
+		_ = r.MultipartForm.RemoveAll()
+	}()
+	content, err := s.Pictures.Read(r.Context(), file, header.Size)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errAsked, err)
+	}
+	return s.imagesNear(r, v, content)
+}
+
+func (s *Server) imagesNear(r *http.Request, v *ImagesView, to crawl.ImageContent) error {
+	v.Of = "similar"
+	switch {
+	case to.PHash == nil:
+		return fmt.Errorf("%w: the picture cannot be compared: %s", errAsked, cmp.Or(to.Undecoded, "it was forgotten"))
+	case to.Flat:
+		return fmt.Errorf("%w: there is too little in the picture to tell it from others", errAsked)
+	}
+	near, err := s.Store.ImagesNear(r.Context(), to, report.ImageDistanceMax, imagesShown)
+	if err != nil {
+		return err
+	}
+	for _, n := range near {
+		one := shownImage(n.ImageRow)
+		one.Distance = &n.Distance
+		v.Images = append(v.Images, one)
+	}
+	v.Sentence = "Nothing looks like it."
+	if len(near) > 0 {
+		v.Sentence = explain.Count(int64(len(near)), "image") + " that look like it, the most alike first."
+	}
+	return nil
+}
+
+// thumbnail answers with a small picture.
+func (s *Server) thumbnail(w http.ResponseWriter, r *http.Request) {
+	sha256, isJPEG := strings.CutSuffix(strings.ToLower(r.PathValue("sha256")), ".jpg")
+	if !isJPEG || !sha256Digits.MatchString(sha256) {
+		s.problem(w, r, errNoPage)
+		return
+	}
+	facts, err := s.Store.ImageContent(r.Context(), sha256)
+	if err != nil {
+		s.problem(w, r, err)
+		return
+	}
+	row := report.ImageRow{ImageContent: crawl.ImageContent{SHA256: sha256}}
+	if facts.Thumbnail {
+		row.ThumbnailAt = s.Now()
+	}
+	if facts.Stored {
+		row.StoredAt = s.Now()
+	}
+	jpeg, err := s.Pictures.Thumbnail(r.Context(), row)
+	if err != nil {
+		s.Logger.Warn("could not read a picture", "sha256", sha256, "error", err)
+	}
+	if err != nil || len(jpeg) == 0 {
+		s.problem(w, r, errNoPage)
+		return
+	}
+	w.Header().Set("Content-Type", "image/jpeg")
+	w.Header().Set("Cache-Control", "private, max-age=86400") // its name is what it is
+	_, _ = w.Write(jpeg)
+}

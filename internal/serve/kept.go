@@ -1,0 +1,84 @@
+package serve
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// How long what was counted is kept. The longer it took, the longer: counting takes a fiftieth
+// of the time of one connection at the most.
+const (
+	keptLeast  = time.Second
+	keptTimes  = 50
+	countSpan  = time.Minute
+	countsMost = 500 // of what is kept
+)
+
+// kept has counts that take long. One that is old is shown while it is counted again, so that
+// a page waits for the first alone.
+type kept[T any] struct {
+	mu     sync.Mutex
+	counts map[string]*count[T]
+}
+
+type count[T any] struct {
+	value T
+	err   error
+	// at is when the value was counted, and took how long that was; zero is not yet
+	at   time.Time
+	took time.Duration
+	// done is closed when what is being counted is there; nil is that nothing is
+	done chan struct{}
+}
+
+// of is what load counts, or has counted.
+func (k *kept[T]) of(ctx context.Context, key string, load func(context.Context) (T, error)) (value T, at time.Time, err error) {
+	k.mu.Lock()
+	if k.counts == nil || len(k.counts) >= countsMost {
+		k.counts = make(map[string]*count[T])
+	}
+	c := k.counts[key]
+	if c == nil {
+		c = &count[T]{}
+		k.counts[key] = c
+	}
+	if c.done == nil && time.Since(c.at) >= max(keptLeast, keptTimes*c.took) {
+		c.done = make(chan struct{})
+		go k.count(context.WithoutCancel(ctx), c, load)
+	}
+	done := c.done
+	if !c.at.IsZero() && c.err == nil || done == nil {
+		defer k.mu.Unlock()
+		return c.value, c.at, c.err
+	}
+	k.mu.Unlock()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		return value, at, ctx.Err()
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return c.value, c.at, c.err
+}
+
+// count counts, for a minute at the most.
+func (k *kept[T]) count(ctx context.Context, c *count[T], load func(context.Context) (T, error)) {
+	ctx, cancel := context.WithTimeout(ctx, countSpan)
+	defer cancel()
+	began := time.Now()
+	value, err := load(ctx)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	c.value, c.err, c.at, c.took = value, err, time.Now(), time.Since(began)
+	close(c.done)
+	c.done = nil
+}
+
+// forget has it counted anew when it is asked for.
+func (k *kept[T]) forget(key string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.counts, key)
+}

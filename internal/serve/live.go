@@ -1,0 +1,100 @@
+package serve
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/internal/explain"
+)
+
+// How often a page that is looked at is told what is new, for how long before its browser asks
+// again, and to how many at once.
+const (
+	eventEvery  = 3 * time.Second
+	eventsSpan  = 10 * time.Minute
+	eventsMost  = 20
+	liveShown   = 100
+	liveDomains = 1000
+)
+
+// LiveView is the attempts that have ended last.
+type LiveView struct {
+	head
+
+	Attempts []LiveAttempt `json:"attempts"`
+}
+
+// LiveAttempt is one of them. Text says how it ended.
+type LiveAttempt struct {
+	report.Crawl
+
+	Text string `json:"text"`
+}
+
+// live are the latest attempts of the domains that are served.
+func (s *Server) live(r *http.Request) (view, error) {
+	crawls, err := s.Store.Ended(r.Context(), liveDomains, liveShown)
+	if err != nil {
+		return nil, err
+	}
+	v := &LiveView{head: head{Now: s.Now()}}
+	for _, c := range crawls {
+		c.Error, c.URL = explain.OneLine(c.Error), explain.OneLine(c.URL)
+		v.Attempts = append(v.Attempts, LiveAttempt{c, explain.OneLine(explain.Attempt(c))})
+	}
+	v.Sentence = "No domain is served just now."
+	if len(crawls) > 0 {
+		v.Sentence = fmt.Sprintf("The latest attempts of the domains that are served; the last ended on %s.",
+			explain.Stamp(crawls[0].CompletedAt))
+	}
+	return v, nil
+}
+
+// events tells what is new on a page, as server-sent events: each is the page's JSON.
+func (s *Server) events(w http.ResponseWriter, r *http.Request, p page) {
+	select {
+	case s.watching <- struct{}{}:
+		defer func() { <-s.watching }()
+	default:
+		s.answer(w, http.StatusServiceUnavailable, map[string]string{"error": "too many look at this: load the page again by hand"})
+		return
+	}
+	control := http.NewResponseController(w)
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Accel-Buffering", "no") // a proxy is not to hold events back
+	ticker := time.NewTicker(eventEvery)
+	defer ticker.Stop()
+	for end := time.Now().Add(eventsSpan); time.Now().Before(end); {
+		v, err := p.load(s, r)
+		if err != nil {
+			_, why := s.status(err)
+			v = &Trouble{head{Sentence: why, Now: s.Now()}}
+		}
+		data, err := json.Marshal(v)
+		if err != nil {
+			s.Logger.Error("could not tell what is new", "page", p.name, "error", err)
+			return
+		}
+		if err := control.SetWriteDeadline(time.Now().Add(pageSpan)); err != nil {
+			return
+		}
+		if _, err := fmt.Fprintf(w, "data: %s\n\n", data); err != nil {
+			return
+		}
+		if err := control.Flush(); err != nil {
+			return
+		}
+		select {
+		case <-r.Context().Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// Trouble is told where a page cannot be read.
+type Trouble struct{ head }

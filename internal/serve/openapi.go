@@ -1,0 +1,118 @@
+package serve
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
+)
+
+// param is what a page can be asked with, beside its path.
+type param struct {
+	name, says string
+}
+
+// apiPath is the address of the description.
+const apiPath = "/api/openapi.json"
+
+// openAPI describes the JSON of all pages (OpenAPI 3.1), from the types that they are.
+func openAPI(searchOnly bool) ([]byte, error) {
+	paths := make(map[string]any)
+	for _, p := range pages {
+		if searchOnly && !p.open {
+			continue
+		}
+		schema, err := jsonschema.ForType(reflect.TypeOf(p.shows).Elem(), &jsonschema.ForOptions{TypeSchemas: textTypes})
+		if err != nil {
+			return nil, fmt.Errorf("describe %s: %w", p.name, err)
+		}
+		loosen(schema)
+		paths["/api/"+p.api] = map[string]any{"get": map[string]any{
+			"operationId": p.name, "summary": p.title, "parameters": parameters(p),
+			"responses": map[string]any{
+				"200":     answerOf("what the page shows", schema),
+				"default": answerOf("why it is not shown", problemSchema),
+			},
+		}}
+	}
+	return json.MarshalIndent(map[string]any{
+		"openapi": "3.1.0",
+		"info":    map[string]any{"title": "Mosey", "version": "1", "description": "What the pages show, as JSON."},
+		"paths":   paths,
+	}, "", "  ")
+}
+
+// textTypes are types of ours that are written otherwise than they are.
+var textTypes = map[reflect.Type]*jsonschema.Schema{
+	reflect.TypeFor[settings.Duration]():            {Type: "string", Description: "a duration, such as 10s or 1h30m0s"},
+	reflect.TypeFor[time.Time]():                    {Type: "string", Format: "date-time"},
+	reflect.TypeFor[json.RawMessage]():              {},
+	reflect.TypeFor[crawl.ImageHash]():              {Type: "string", Description: "16 hexadecimal digits"},
+	reflect.TypeFor[map[reasons.Reason]int64]():     {Type: "object", AdditionalProperties: &jsonschema.Schema{Type: "integer"}},
+	reflect.TypeFor[map[crawl.DomainStatus]int64](): {Type: "object", AdditionalProperties: &jsonschema.Schema{Type: "integer"}},
+}
+
+var problemSchema = &jsonschema.Schema{
+	Type: "object", Properties: map[string]*jsonschema.Schema{"error": {Type: "string"}}, Required: []string{"error"},
+}
+
+// loosen lets objects have more than is described: a later Mosey says more.
+func loosen(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if len(s.Properties) > 0 {
+		s.AdditionalProperties = nil
+	}
+	for _, p := range s.Properties {
+		loosen(p)
+	}
+	loosen(s.Items)
+	loosen(s.AdditionalProperties)
+}
+
+func answerOf(says string, schema *jsonschema.Schema) map[string]any {
+	return map[string]any{"description": says, "content": map[string]any{"application/json": map[string]any{"schema": schema}}}
+}
+
+var pathParams = regexp.MustCompile(`\{(\w+)\}`)
+
+func parameters(p page) []map[string]any {
+	all := []map[string]any{}
+	text := map[string]any{"type": "string"}
+	for _, m := range pathParams.FindAllStringSubmatch(p.api, -1) {
+		all = append(all, map[string]any{"name": m[1], "in": "path", "required": true, "schema": text})
+	}
+	for _, q := range p.params {
+		all = append(all, map[string]any{"name": q.name, "in": "query", "description": q.says, "schema": text})
+	}
+	return all
+}
+
+// describe answers with the description.
+func (s *Server) describe(w http.ResponseWriter, r *http.Request) {
+	data, err := openAPI(s.SearchOnly)
+	if err != nil {
+		s.problem(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(append(data, '\n'))
+}
+
+// query describes what a page can be asked with: pairs of a name and what it says.
+func query(pairs ...string) (all []param) {
+	for i := 0; i < len(pairs); i += 2 {
+		all = append(all, param{pairs[i], strings.TrimSpace(pairs[i+1])})
+	}
+	return all
+}

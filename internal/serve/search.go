@@ -1,0 +1,60 @@
+package serve
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/mosey-web/mosey/internal/explain"
+	"github.com/mosey-web/mosey/search"
+)
+
+// SearchView is what a search has found.
+type SearchView struct {
+	head
+	search.Answer
+
+	Text   string `json:"query"`
+	Lang   string `json:"lang,omitempty"`
+	Domain string `json:"domain,omitempty"`
+	Offset int    `json:"offset,omitempty"`
+	Next   int    `json:"next,omitempty"`
+}
+
+func (s *Server) search(r *http.Request) (view, error) {
+	v := &SearchView{
+		head: head{Now: s.Now(), name: r.FormValue("q")},
+		Text: r.FormValue("q"), Lang: r.FormValue("lang"), Domain: r.FormValue("domain"),
+	}
+	if v.Text == "" {
+		v.Sentence = "Search the pages that were crawled."
+		return v, nil
+	}
+	if text := r.FormValue("offset"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 || n > search.OffsetMax {
+			return nil, fmt.Errorf("%w: offset %q: want 0 to %d", errAsked, text, search.OffsetMax)
+		}
+		v.Offset = n
+	}
+	began := time.Now()
+	answer, err := s.searcher.Find(r.Context(), search.Query{Text: v.Text, Language: v.Lang, Domain: v.Domain, Offset: v.Offset})
+	if err != nil {
+		return nil, err
+	}
+	v.Answer = answer
+	took := time.Since(began).Round(time.Millisecond)
+	switch n := len(answer.Results); {
+	case n == 0 && v.Offset == 0:
+		v.Sentence = fmt.Sprintf("Nothing is found for %s.", explain.OneLine(v.Text))
+	case n == 0:
+		v.Sentence = "There are no more results."
+	default:
+		v.Sentence = fmt.Sprintf("Results %d to %d, in %s.", v.Offset+1, v.Offset+n, took)
+		if n == search.LimitDefault && v.Offset+n <= search.OffsetMax {
+			v.Next = v.Offset + n
+		}
+	}
+	return v, nil
+}

@@ -1,0 +1,302 @@
+package serve
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/kinds"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/urls"
+	"github.com/mosey-web/mosey/internal/explain"
+)
+
+// How many attempts a domain's page shows, by default and at the most.
+const (
+	attemptsShown = 40
+	attemptsMost  = 500
+)
+
+// The picture, in pixels.
+const (
+	chartWidth  = 1100
+	chartHeight = 190
+	chartLeft   = 80
+	chartRight  = 20
+	laneAsked   = 40  // requests
+	laneWaits   = 75  // what was waited for after them
+	laneRobots  = 115 // robots.txt
+	lanePeople  = 140 // what people decided
+	laneAxis    = 165
+	barHeight   = 12
+	ticksMost   = 10
+)
+
+// chart is a time axis of a domain's requests and waits.
+type chart struct {
+	Width, Height int
+	Left, Right   int
+	Lanes         []lane
+	Ticks         []tick
+	Marks         []mark
+	Bars          []bar
+	Legend        []legend
+	Axis          int
+	Zone          string
+	Title         string
+}
+
+type lane struct {
+	Y    int
+	Name string
+}
+
+type tick struct {
+	X    float64
+	Text string
+}
+
+// mark is an instant. Class is how it is drawn, and Shape what it is.
+type mark struct {
+	X, Y  float64
+	Class string
+	Shape string
+	Title string
+}
+
+// bar is a span.
+type bar struct {
+	X, Y, Width float64
+	Height      int
+	Class       string
+	Title       string
+}
+
+type legend struct {
+	X     float64
+	Class string
+	Text  string
+}
+
+// chartOf draws a history up to an instant. The wait that goes on ends with free.
+func chartOf(h report.DomainHistory, now, free time.Time) chart {
+	c := chart{
+		Width: chartWidth, Height: chartHeight, Left: chartLeft, Right: chartWidth - chartRight, Axis: laneAxis,
+		Lanes: []lane{{laneAsked, "requests"}, {laneWaits, "waits"}, {laneRobots, "robots.txt"}, {lanePeople, "people"}},
+		Zone:  now.Local().Format("MST"),
+	}
+	asked := slices.DeleteFunc(slices.Clone(h.Attempts), func(a report.Crawl) bool { return a.Duration == 0 && a.Delay == 0 })
+	if len(asked) == 0 {
+		c.Title = "No request was made yet."
+		return c
+	}
+	slices.Reverse(asked)
+	from, to := began(asked[0]), now
+	if free.After(to) {
+		to = free
+	}
+	at := func(t time.Time) float64 {
+		share := float64(t.Sub(from)) / math.Max(float64(to.Sub(from)), 1)
+		return math.Round(10*(chartLeft+share*(chartWidth-chartLeft-chartRight))) / 10
+	}
+	waits := make(map[reasons.Reason]bool)
+	for i, a := range asked {
+		shape := "circle"
+		if a.Kind == kinds.Robots {
+			shape = "square"
+		}
+		c.Marks = append(c.Marks, mark{at(a.CompletedAt), laneAsked, outcomeClass(a.Outcome), shape, explain.OneLine(fmt.Sprintf(
+			"%s: %s, %s in %s", explain.Stamp(a.CompletedAt), a.URL, explain.Attempt(a), a.Duration))})
+		end := a.CompletedAt.Add(time.Duration(a.Delay))
+		if last := i == len(asked)-1; last && free.After(end) {
+			end = free
+		} else if !last && began(asked[i+1]).Before(end) {
+			end = began(asked[i+1]) // what came sooner shows that the wait was taken back
+		}
+		if reason := a.DelayReason; reason != "" && end.After(a.CompletedAt) {
+			waits[reason] = true
+			c.Bars = append(c.Bars, waitBar(at, a.CompletedAt, end, reason))
+		}
+	}
+	c.robots(h.Robots, from, at)
+	c.people(h.Controls, from, to, at)
+	c.axis(from, to, at)
+	c.legend(waits)
+	c.Title = fmt.Sprintf("%s from %s to %s, each with what was waited for after it.",
+		explain.Count(int64(len(asked)), "request"), explain.Stamp(from), explain.Stamp(asked[len(asked)-1].CompletedAt))
+	return c
+}
+
+// began is when a request was made.
+func began(a report.Crawl) time.Time { return a.CompletedAt.Add(-time.Duration(a.Duration)) }
+
+func waitBar(at func(time.Time) float64, from, to time.Time, reason reasons.Reason) bar {
+	return bar{
+		X: at(from), Y: laneWaits - barHeight/2, Width: math.Max(at(to)-at(from), 1), Height: barHeight, Class: waitClass(reason),
+		Title: explain.OneLine(fmt.Sprintf(
+			"%s from %s: %s (%s)", explain.Roughly(to.Sub(from)), explain.Stamp(from), reason, explain.NotDue(reason))),
+	}
+}
+
+// robots marks the fetches that said something new.
+func (c *chart) robots(fetches []report.RobotsFetch, from time.Time, at func(time.Time) float64) {
+	for _, f := range fetches {
+		if f.FetchedAt.Before(from) {
+			continue
+		}
+		m := mark{at(f.FetchedAt), laneRobots, "quiet", "square", explain.OneLine(fmt.Sprintf(
+			"%s: robots.txt of %s read, as before", explain.Stamp(f.FetchedAt), f.Origin))}
+		if f.Changed {
+			m.Class = "new"
+			m.Title = explain.OneLine(fmt.Sprintf(
+				"%s: robots.txt of %s says something new (%s)", explain.Stamp(f.FetchedAt), f.Origin, f.Verdict))
+		}
+		c.Marks = append(c.Marks, m)
+	}
+}
+
+// people draws what was decided for as long as it held.
+func (c *chart) people(controls []report.PastControl, from, to time.Time, at func(time.Time) float64) {
+	for _, p := range controls {
+		end := to
+		if !p.Until.IsZero() && p.Until.Before(end) {
+			end = p.Until
+		}
+		if !p.LiftedAt.IsZero() && p.LiftedAt.Before(end) {
+			end = p.LiftedAt
+		}
+		if end.Before(from) {
+			continue
+		}
+		begin := p.SetAt
+		if begin.Before(from) {
+			begin = from
+		}
+		class := "slower"
+		if reasons.OfControl(string(p.Type)) != "" {
+			class = "closed"
+		}
+		c.Bars = append(c.Bars, bar{
+			X: at(begin), Y: lanePeople - barHeight/2, Width: math.Max(at(end)-at(begin), 2), Height: barHeight, Class: class,
+			Title: explain.Control(p.Control),
+		})
+	}
+}
+
+// axis names instants at round distances.
+func (c *chart) axis(from, to time.Time, at func(time.Time) float64) {
+	span := to.Sub(from)
+	step := tickSteps[len(tickSteps)-1]
+	for _, s := range tickSteps {
+		if span/s <= ticksMost {
+			step = s
+			break
+		}
+	}
+	for span/step > 2*ticksMost {
+		step *= 2
+	}
+	layout := "15:04:05"
+	if span > 24*time.Hour {
+		layout = "2006-01-02"
+	}
+	for t := from.Truncate(step).Add(step); t.Before(to); t = t.Add(step) {
+		c.Ticks = append(c.Ticks, tick{at(t), t.Local().Format(layout)})
+	}
+}
+
+var tickSteps = []time.Duration{
+	time.Second, 5 * time.Second, 15 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 4 * time.Hour,
+	12 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour, 30 * 24 * time.Hour,
+}
+
+// legend names the waits that are drawn.
+func (c *chart) legend(waits map[reasons.Reason]bool) {
+	x := float64(chartLeft)
+	for reason := range waits {
+		c.Legend = append(c.Legend, legend{Class: waitClass(reason), Text: string(reason)})
+	}
+	slices.SortFunc(c.Legend, func(a, b legend) int { return slices.Compare([]byte(a.Text), []byte(b.Text)) })
+	for i := range c.Legend {
+		c.Legend[i].X = x
+		x += 30 + 7*float64(len(c.Legend[i].Text))
+	}
+}
+
+// outcomeClass is how a request is drawn that ended so.
+func outcomeClass(o crawl.Outcome) string {
+	switch o {
+	case crawl.OutcomeSuccess:
+		return "good"
+	case crawl.OutcomeBlocked4xx, crawl.OutcomeBlockedRobots, crawl.OutcomeSkipped:
+		return "refused"
+	case crawl.OutcomeBlocked5xx, crawl.OutcomeTimeout, crawl.OutcomeFailed:
+	}
+	return "bad"
+}
+
+// waitClass is how a wait is drawn: the usual ones, those that the server has asked for, and
+// those for trouble.
+func waitClass(r reasons.Reason) string {
+	switch r { //nolint:exhaustive // the others are usual
+	case reasons.CrawlDelay, reasons.RetryAfter:
+		return "told"
+	case reasons.Backoff, reasons.Slowdown, reasons.Robots, reasons.Latency:
+		return "trouble"
+	case reasons.Graylist:
+		return "graylisted"
+	}
+	return "usual"
+}
+
+// timeline answers with the picture.
+func (s *Server) timeline(w http.ResponseWriter, r *http.Request) {
+	h, d, err := s.history(r)
+	if err != nil {
+		s.problem(w, r, err)
+		return
+	}
+	header := w.Header()
+	header.Set("Content-Type", "image/svg+xml")
+	header.Set("Cache-Control", "no-store")
+	// the picture's own rules: it is shown in a page as an image, which runs nothing
+	header.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
+	if err := s.timelineSVG.Execute(w, chartOf(h, s.Now(), d.SlotFree)); err != nil {
+		s.Logger.Error("could not draw a picture", "error", err)
+	}
+}
+
+// history reads what a domain's page shows of the past.
+func (s *Server) history(r *http.Request) (h report.DomainHistory, d report.Domain, err error) {
+	name, err := urls.DomainOf(r.PathValue("name"))
+	if err != nil {
+		return h, d, fmt.Errorf("%w: domain %q: want a host name, such as example.org", errAsked, r.PathValue("name"))
+	}
+	most, err := attempts(r)
+	if err != nil {
+		return h, d, err
+	}
+	if d, err = s.Store.Domain(r.Context(), name); err != nil {
+		return h, d, err
+	}
+	h, err = s.Store.DomainHistory(r.Context(), name, most)
+	return h, d, err
+}
+
+// attempts is how many of them are wanted.
+func attempts(r *http.Request) (int, error) {
+	text := r.FormValue("n")
+	if text == "" {
+		return attemptsShown, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > attemptsMost {
+		return 0, fmt.Errorf("%w: n %q: want 1 to %d attempts", errAsked, text, attemptsMost)
+	}
+	return n, nil
+}

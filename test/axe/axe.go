@@ -1,0 +1,10 @@
+// Package axe holds axe-core 4.14.1 (github.com/dequelabs/axe-core, MPL-2.0), which finds
+// what keeps people from using a web page.
+package axe
+
+import _ "embed" // the script
+
+// Script defines axe in a page.
+//
+//go:embed axe.min.js
+var Script string
