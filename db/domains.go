@@ -151,14 +151,14 @@ func (s *Store) Domain(ctx context.Context, domain string) (report.Domain, error
 	robots, err := s.q.RobotsOfDomain(ctx, domain)
 	runs, err2 := s.q.DomainTotals(ctx, domain)
 	recent, err3 := s.History(ctx, domain, "", time.Time{}, recentShown)
-	open, err4 := s.q.DomainOpen(ctx, dbsqlc.DomainOpenParams{Domain: domain, Bound: report.FrontierBound})
+	open, err4 := s.q.DomainOpen(ctx, dbsqlc.DomainOpenParams{Domain: domain, Bound: s.pendingBound})
 	patterns, err5 := s.q.DomainPatterns(ctx, dbsqlc.DomainPatternsParams{
 		Domain: domain, Max: patternsRead,
 	})
 	if err := errors.Join(err, err2, err3, err4, err5); err != nil {
 		return rep, translate("domain "+domain, err)
 	}
-	rep.Pending, rep.Recent = open.Open, recent
+	rep.Pending, rep.PendingMore, rep.Recent = open.Open, open.Open >= int64(s.pendingBound), recent
 	if open.Open > 0 {
 		rep.NextDue = open.NextDue
 	}

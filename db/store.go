@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
@@ -31,6 +32,9 @@ type Store struct {
 	records *groups[dbsqlc.AttemptsRecordRow]
 
 	keywords keywords
+
+	// pendingBound is how far what is pending of a domain is counted
+	pendingBound int32
 }
 
 // PoolConnsDefault is the size of the one pool a process has. A page needs a
@@ -64,13 +68,19 @@ const (
 	pageStatementSpan  = 2 * time.Second
 	countStatementSpan = time.Minute
 	countConns         = 2
+	pagePendingBound   = 10_000
 	pageConns          = 6
 )
 
 // OpenPages is Open for pages that people look at: it changes nothing, has six connections at
-// the most, and ends each statement after two seconds (TimedOut).
+// the most, and ends each statement after two seconds (TimedOut). It counts no more than 10,000
+// pending pages of a domain.
 func OpenPages(ctx context.Context, url string) (*Store, error) {
-	return openReading(ctx, url, pageStatementSpan, pageConns)
+	s, err := openReading(ctx, url, pageStatementSpan, pageConns)
+	if err == nil {
+		s.pendingBound = pagePendingBound
+	}
+	return s, err
 }
 
 // OpenCounts is OpenPages for what takes longer: it has two connections, and ends each
@@ -159,7 +169,10 @@ func (s *Store) snapshot(ctx context.Context, fn func(pgx.Tx) error) error {
 // NewStore uses a pool that the caller has made; Close closes it.
 func NewStore(pool *pgxpool.Pool) *Store {
 	q := dbsqlc.New(pool)
-	return &Store{pool: pool, q: q, begins: newBegins(q), records: newRecords(q), keywords: keywords{wake: make(chan struct{}, 1)}}
+	return &Store{
+		pool: pool, q: q, begins: newBegins(q), records: newRecords(q), keywords: keywords{wake: make(chan struct{}, 1)},
+		pendingBound: report.FrontierBound,
+	}
 }
 
 // Pool is the store's one pool.

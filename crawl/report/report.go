@@ -201,8 +201,11 @@ type Domain struct {
 	SlotFree   time.Time      `json:"slot_free_at,omitzero"`
 	SlotReason reasons.Reason `json:"slot_reason,omitempty"`
 	Health     crawl.Health   `json:"health"`
-	Pending    int64          `json:"pending"`
-	NextDue    time.Time      `json:"next_due,omitzero"`
+	// Pending counts crawls that are not closed; PendingMore says that there are more. NextDue
+	// is when the first of those that were counted is due.
+	Pending     int64     `json:"pending"`
+	PendingMore bool      `json:"pending_more,omitempty"`
+	NextDue     time.Time `json:"next_due,omitzero"`
 	// ScoredAt is when its Score was worked out.
 	ScoredAt time.Time `json:"priority_computed_at,omitzero"`
 	// LastRun is the run that has claimed it last, and Version grows with each change of

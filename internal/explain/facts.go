@@ -69,7 +69,11 @@ func explainState(w *Why, d report.Domain) {
 	if d.Reason != "" {
 		status += " (" + d.Reason + ")"
 	}
-	w.addf("%s; %s pending", status, Count(d.Pending, "page"))
+	pending := Count(d.Pending, "page")
+	if d.PendingMore {
+		pending = "more than " + pending
+	}
+	w.addf("%s; %s pending", status, pending)
 	for _, c := range Telling(d.Controls) {
 		w.addf("%s", Control(c))
 	}

@@ -174,6 +174,7 @@ func (s *Server) decide(r *http.Request, domain, by string) error {
 	if err := c.Validate(s.Now()); err != nil {
 		return err
 	}
+	defer s.lists.forgetAll()
 	return s.Changes.SetControl(r.Context(), domain, c)
 }
 
@@ -202,6 +203,7 @@ func (s *Server) lift(r *http.Request, domain, by string) error {
 		}
 		all[i] = crawl.ControlType(kind)
 	}
+	defer s.lists.forgetAll()
 	return unlessDone(s.Changes.LiftControls(r.Context(), domain, by, all...))
 }
 

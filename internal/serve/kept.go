@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -12,8 +13,12 @@ const (
 	keptLeast  = time.Second
 	keptTimes  = 50
 	countSpan  = time.Minute
+	firstWait  = 2 * time.Second
 	countsMost = 500 // of what is kept
 )
+
+// errCounting is told where something was not counted yet.
+var errCounting = errors.New("this is being counted, which takes long here: load the page again in a while")
 
 // kept has counts that take long. One that is old is shown while it is counted again, so that
 // a page waits for the first alone.
@@ -32,7 +37,8 @@ type count[T any] struct {
 	done chan struct{}
 }
 
-// of is what load counts, or has counted.
+// of is what load counts, or has counted. The error is errCounting where the first count takes
+// longer than a page is to wait.
 func (k *kept[T]) of(ctx context.Context, key string, load func(context.Context) (T, error)) (value T, at time.Time, err error) {
 	k.mu.Lock()
 	if k.counts == nil || len(k.counts) >= countsMost {
@@ -53,8 +59,12 @@ func (k *kept[T]) of(ctx context.Context, key string, load func(context.Context)
 		return c.value, c.at, c.err
 	}
 	k.mu.Unlock()
+	timer := time.NewTimer(firstWait)
+	defer timer.Stop()
 	select {
 	case <-done:
+	case <-timer.C:
+		return value, at, errCounting
 	case <-ctx.Done():
 		return value, at, ctx.Err()
 	}
@@ -81,4 +91,10 @@ func (k *kept[T]) forget(key string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.counts, key)
+}
+
+func (k *kept[T]) forgetAll() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	clear(k.counts)
 }

@@ -110,8 +110,9 @@ type Overview struct {
 
 	Runs  []report.Progress `json:"runs"`
 	Watch report.Watch      `json:"watch"`
-	// CountedAt is when the first of the runs was counted.
+	// CountedAt is when the first of the runs was counted; Counting says that one was not yet.
 	CountedAt time.Time `json:"counted_at,omitzero"`
+	Counting  bool      `json:"counting,omitempty"`
 	// Gaps are those between requests that have ended in the last minute.
 	Gaps Gaps `json:"gaps"`
 	// Outages are those of our own network.
@@ -140,7 +141,10 @@ func (s *Server) overview(r *http.Request) (view, error) {
 		p, at, err := s.progress.of(ctx, run.Name, func(ctx context.Context) (report.Progress, error) {
 			return s.Counts.Progress(ctx, run)
 		})
-		if err != nil {
+		switch {
+		case errors.Is(err, errCounting):
+			v.Counting = true
+		case err != nil:
 			return nil, err
 		}
 		p.Run = run // which is as of now
@@ -161,6 +165,9 @@ func (s *Server) overview(r *http.Request) (view, error) {
 		v.Outages = v.Runs[0].Outages
 	}
 	v.Sentence = explain.Overall(v.Runs, v.Now)
+	if v.Counting {
+		v.Sentence = explain.Count(int64(len(runs)), "run") + ": what they do is being counted for the first time, which takes long here."
+	}
 	slices.Reverse(v.Runs) // the newest first
 	return v, nil
 }
@@ -241,11 +248,16 @@ func (s *Server) run(r *http.Request) (view, error) {
 	v.Run, v.CountedAt, err = s.reports.of(r.Context(), run.Name, func(ctx context.Context) (report.Run, error) {
 		return s.Counts.RunReport(ctx, run, namedLong)
 	})
-	if err != nil {
+	counting := errors.Is(err, errCounting)
+	if err != nil && !counting {
 		return nil, err
 	}
 	v.Run.Run = run // which is as of now
 	v.Sentence = explain.Run(v.Progress, v.Now)
+	if counting {
+		v.Sentence = fmt.Sprintf("Run %s is %s; what it does is being counted for the first time, which takes long here.", run.Name, run.Status)
+		return v, nil
+	}
 	v.Moves, v.Set = explain.Moves(v.Progress, v.Now), setOf(v.Run)
 	return v, nil
 }
@@ -255,7 +267,10 @@ type DomainsView struct {
 	head
 
 	Domains []report.DomainListing `json:"domains"`
-	Query   report.DomainQuery     `json:"-"`
+	// CountedAt is when they were listed.
+	CountedAt time.Time `json:"counted_at,omitzero"`
+
+	Query report.DomainQuery `json:"-"`
 	// Asked is the query that shows this list again.
 	Asked    string               `json:"-"`
 	Sorts    []string             `json:"-"`
@@ -276,12 +291,14 @@ func (s *Server) domains(r *http.Request) (view, error) {
 	if !slices.Contains(report.DomainSorts, q.Sort) {
 		return nil, fmt.Errorf("%w: sort %q: want one of %v", errAsked, q.Sort, report.DomainSorts)
 	}
-	all, err := s.Store.Domains(r.Context(), q)
+	all, at, err := s.lists.of(r.Context(), fmt.Sprintf("%+v", q), func(ctx context.Context) ([]report.DomainListing, error) {
+		return s.Counts.Domains(ctx, q)
+	})
 	if err != nil {
 		return nil, err
 	}
 	v := &DomainsView{
-		head: head{Now: s.Now()}, Domains: all, Query: q, Asked: r.URL.RawQuery, Sorts: report.DomainSorts, Statuses: crawl.DomainStatuses,
+		head: head{Now: s.Now()}, Domains: all, CountedAt: at, Query: q, Asked: r.URL.RawQuery, Sorts: report.DomainSorts, Statuses: crawl.DomainStatuses,
 	}
 	v.Sentence = explain.Count(int64(len(all)), "domain") + ", ordered by " + q.Sort + "."
 	if len(all) == domainsShown {

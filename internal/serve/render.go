@@ -2,7 +2,6 @@ package serve
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -131,8 +130,8 @@ func (s *Server) status(err error) (status int, why string) {
 		return http.StatusNotFound, sentence(err)
 	case errors.Is(err, errAsked), errors.Is(err, crawl.ErrInvalid):
 		return http.StatusBadRequest, sentence(err)
-	case errors.Is(err, context.DeadlineExceeded):
-		return http.StatusServiceUnavailable, "This is being counted, which takes long here. Load the page again in a while."
+	case errors.Is(err, errCounting):
+		return http.StatusServiceUnavailable, sentence(err)
 	case s.TimedOut(err):
 		return http.StatusServiceUnavailable,
 			"The database took too long to answer. A page may ask it for two seconds, so as not to be in the way of the crawl."

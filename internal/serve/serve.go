@@ -20,7 +20,7 @@ import (
 type Store interface {
 	explain.Store
 	search.Store
-	RunStore
+	CountStore
 	DomainStore
 	ImageStore
 
@@ -29,17 +29,17 @@ type Store interface {
 	EndedGaps(ctx context.Context, since, until time.Time, bounds []float64) ([]report.EndedGaps, error)
 }
 
-// RunStore has what is told of runs.
-type RunStore interface {
+// CountStore has what may take long: runs, and lists of domains.
+type CountStore interface {
 	Runs(ctx context.Context) ([]crawl.Run, error)
 	Run(ctx context.Context, name string) (crawl.Run, error)
 	Progress(ctx context.Context, run crawl.Run) (report.Progress, error)
 	RunReport(ctx context.Context, run crawl.Run, most int) (report.Run, error)
+	Domains(ctx context.Context, q report.DomainQuery) ([]report.DomainListing, error)
 }
 
 // DomainStore has what is told of domains and their pages.
 type DomainStore interface {
-	Domains(ctx context.Context, q report.DomainQuery) ([]report.DomainListing, error)
 	DomainHistory(ctx context.Context, domain string, most int) (report.DomainHistory, error)
 	// Ended are the latest attempts of so many domains that are served, at most most.
 	Ended(ctx context.Context, domains, most int) ([]report.Crawl, error)
@@ -60,7 +60,7 @@ type ImageStore interface {
 type Config struct {
 	Store Store
 	// Counts is the same database for what takes longer than a page may; nil is Store.
-	Counts RunStore
+	Counts CountStore
 	// Hosts are names, beside those of this machine, by which the page may be asked for: with
 	// others it is not served, so that no page of a stranger's gets here by a name of its own.
 	Hosts []string
@@ -92,6 +92,8 @@ type Server struct {
 	// progress and reports are those of runs, by their names
 	progress kept[report.Progress]
 	reports  kept[report.Run]
+	// lists are those of domains, by what is asked for
+	lists kept[[]report.DomainListing]
 	// watching has a place for each who is told what is new
 	watching chan struct{}
 }
