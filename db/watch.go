@@ -48,17 +48,35 @@ func (s *Store) Watch(ctx context.Context) (w report.Watch, err error) {
 		if frontier.Oldest.Unix() != 0 {
 			w.OldestDue = settings.Duration(max(frontier.Now.Sub(frontier.Oldest), 0))
 		}
-		if about > report.WatchBound {
-			return nil
-		}
-		domains, err := q.WatchDomains(ctx)
-		w.Domains = make(map[crawl.DomainStatus]int64)
-		for _, d := range domains {
-			w.Domains[crawl.DomainStatus(d.Status)] = d.Domains
-		}
+		w.Domains, err = domainsByStatus(ctx, q, about)
 		return err
 	})
 	return w, translate("watch", err)
+}
+
+// DomainsByStatus counts the domains of each status; nil where there are more than
+// report.WatchBound, of which about is how many.
+func (s *Store) DomainsByStatus(ctx context.Context) (counts map[crawl.DomainStatus]int64, about int64, err error) {
+	err = s.watching(ctx, func(q *dbsqlc.Queries) (err error) {
+		if about, err = q.WatchDomainsSize(ctx); err != nil {
+			return err
+		}
+		counts, err = domainsByStatus(ctx, q, about)
+		return err
+	})
+	return counts, about, translate("count domains", err)
+}
+
+func domainsByStatus(ctx context.Context, q *dbsqlc.Queries, about int64) (map[crawl.DomainStatus]int64, error) {
+	if about > report.WatchBound {
+		return nil, nil //nolint:nilnil // which is what is told of them
+	}
+	counts := make(map[crawl.DomainStatus]int64)
+	domains, err := q.WatchDomains(ctx)
+	for _, d := range domains {
+		counts[crawl.DomainStatus(d.Status)] = d.Domains
+	}
+	return counts, err
 }
 
 // EndedGaps are the gaps that have ended after since and by until, on the database's clock, by

@@ -18,7 +18,8 @@ func TestDomains(t *testing.T) {
 		t.Parallel()
 		r := newRows(t, settings.Settings{})
 		out := r.Print("domains")
-		output.ContainsOnSameLine(t, out, "DOMAIN", "STATUS", "SCORE", "RANK", "PAGES", "LAST CRAWLED")
+		output.ContainsOnSameLine(t, out, "DOMAIN", "STATUS", "SCORE", "RANK", "PAGES", "ERRORS OF LATE", "LAST CRAWLED")
+		output.ContainsOnSameLine(t, out, "1 domain in all: 1 pending.")
 		output.ContainsOnSameLine(t, out, aDomain, "pending", "0.000", "-")
 		var d report.DomainListing
 		require.NoError(t, json.Unmarshal([]byte(r.Print("domains", "--json", "--sort", "name", "--status", "pending")), &d))

@@ -33,39 +33,42 @@ type cli struct {
 	Config  wiring.ConfigFlag `help:"Further settings file (YAML); it wins over mosey/config.yaml in the user's configuration directory." placeholder:"FILE"`
 	DataDir string            `help:"Where Mosey keeps its database and Temporal's. Default: the user's data directory." placeholder:"DIR"`
 
-	Crawl      seed.CrawlCmd        `cmd:"" help:"Crawl pages and what they link to, until done."`
-	Seed       seed.Cmd             `cmd:"" help:"Make pages part of a run: a few, or lists of millions."`
-	Up         upCmd                `cmd:"" help:"Run the embedded stack and a worker until stopped."`
-	Status     show.StatusCmd       `cmd:"" help:"List the runs, or show one: totals, rate, how requests end, what takes longest, settings and who changed them."`
-	Queue      show.QueueCmd        `cmd:"" help:"Show what is pending, by domain."`
-	Domains    show.DomainsCmd      `cmd:"" help:"List domains, by what is known of them."`
-	Domain     show.DomainCmd       `cmd:"" help:"Show what is known about a domain."`
-	Page       show.PageCmd         `cmd:"" help:"Show what is known about a page."`
-	Links      show.LinksCmd        `cmd:"" help:"Show what a page or a domain links to, and what links to it."`
-	Crawls     show.CrawlsCmd       `cmd:"" help:"Show the history of requests."`
-	Rank       show.RankCmd         `cmd:"" help:"Work out what domains and pages are worth by who links to them."`
-	Search     show.SearchCmd       `cmd:"" help:"Find pages by what they say."`
-	Images     images.Cmd           `cmd:"" help:"Show the images that were found, and those that look alike."`
-	Export     show.ExportCmd       `cmd:"" help:"Write pages, links, crawls, domains, images or provenance to files for other programs."`
-	Why        show.WhyCmd          `cmd:"" help:"Explain why a page or domain is crawled or not, and when next."`
-	Audit      show.AuditCmd        `cmd:"" help:"Prove from the stored rows how hosts were treated."`
-	Pause      control.PauseCmd     `cmd:"" help:"Make no request to a domain for a while, in all runs, or none of a run."`
-	Resume     control.ResumeCmd    `cmd:"" help:"End a pause, or have a run go on."`
-	Stop       control.StopCmd      `cmd:"" help:"Stop a run until it is resumed, or a domain until it is seeded again."`
-	Block      control.BlockCmd     `cmd:"" help:"Keep away from a domain, in all runs, from the next request on."`
-	Unblock    control.UnblockCmd   `cmd:"" help:"End a block."`
-	Retry      control.RetryCmd     `cmd:"" help:"Ask a domain again that was given up, or whose robots.txt could not be read."`
-	List       control.ListCmd      `cmd:"" help:"Change and show the lists of what may be crawled at all."`
-	Set        control.SetCmd       `cmd:"" help:"Set a domain's own delay, budget or window, for all runs, or settings of a run."`
-	Recrawl    seed.RecrawlCmd      `cmd:"" help:"Fetch pages again that were fetched long ago, or on which there is more to find now."`
-	Schedule   control.ScheduleCmd  `cmd:"" help:"Have Temporal seed or fetch again at its times."`
-	Maintain   images.MaintainCmd   `cmd:"" help:"Delete stored images that a crash has left, and note those that are lost."`
-	Migrate    migrateCmd           `cmd:"" help:"Bring the database to the newest schema."`
-	Serve      serveCmd             `cmd:"" help:"Show a crawl in a browser."`
-	Completion manual.CompletionCmd `cmd:"" help:"Print what has a shell complete commands and flags."`
-	Man        manual.ManCmd        `cmd:"" help:"Print this as a page for man."`
+	Crawl    seed.CrawlCmd       `cmd:"" group:"Crawl:" help:"Crawl pages and what they link to, until done."`
+	Seed     seed.Cmd            `cmd:"" group:"Crawl:" help:"Make pages part of a run: a few, or lists of millions."`
+	Recrawl  seed.RecrawlCmd     `cmd:"" group:"Crawl:" help:"Fetch pages again that were fetched long ago, or on which there is more to find now."`
+	Schedule control.ScheduleCmd `cmd:"" group:"Crawl:" help:"Have Temporal seed or fetch again at its times."`
+	Up       upCmd               `cmd:"" group:"Crawl:" help:"Run the embedded stack and a worker until stopped."`
+
+	Status  show.StatusCmd  `cmd:"" group:"See:" help:"List the runs, or show one: totals, rate, how requests end, what takes longest, settings and who changed them."`
+	Queue   show.QueueCmd   `cmd:"" group:"See:" help:"Show what is pending, by domain."`
+	Why     show.WhyCmd     `cmd:"" group:"See:" help:"Explain why a page or domain is crawled or not, and when next."`
+	Domains show.DomainsCmd `cmd:"" group:"See:" help:"List domains, by what is known of them."`
+	Domain  show.DomainCmd  `cmd:"" group:"See:" help:"Show what is known about a domain."`
+	Page    show.PageCmd    `cmd:"" group:"See:" help:"Show what is known about a page."`
+	Links   show.LinksCmd   `cmd:"" group:"See:" help:"Show what a page or a domain links to, and what links to it."`
+	Crawls  show.CrawlsCmd  `cmd:"" group:"See:" help:"Show the history of requests."`
+	Search  show.SearchCmd  `cmd:"" group:"See:" help:"Find pages by what they say."`
+	Images  images.Cmd      `cmd:"" group:"See:" help:"Show the images that were found, and those that look alike."`
+	Audit   show.AuditCmd   `cmd:"" group:"See:" help:"Prove from the stored rows how hosts were treated."`
+	Serve   serveCmd        `cmd:"" group:"See:" help:"Show a crawl in a browser."`
+
+	Pause   control.PauseCmd   `cmd:"" group:"Steer:" help:"Make no request to a domain for a while, in all runs, or none of a run."`
+	Resume  control.ResumeCmd  `cmd:"" group:"Steer:" help:"End a pause, or have a run go on."`
+	Stop    control.StopCmd    `cmd:"" group:"Steer:" help:"Stop a run until it is resumed, or a domain until it is seeded again."`
+	Set     control.SetCmd     `cmd:"" group:"Steer:" help:"Set a domain's own delay, budget or window, for all runs, or settings of a run."`
+	Retry   control.RetryCmd   `cmd:"" group:"Steer:" help:"Ask a domain again that was given up, or whose robots.txt could not be read."`
+	Block   control.BlockCmd   `cmd:"" group:"Steer:" help:"Keep away from a domain, in all runs, from the next request on."`
+	Unblock control.UnblockCmd `cmd:"" group:"Steer:" help:"End a block."`
+	List    control.ListCmd    `cmd:"" group:"Steer:" help:"Change and show the lists of what may be crawled at all."`
+
+	Export     show.ExportCmd       `cmd:"" group:"Take out and look after:" help:"Write pages, links, crawls, domains, images or provenance to files for other programs."`
+	Rank       show.RankCmd         `cmd:"" group:"Take out and look after:" help:"Work out what domains and pages are worth by who links to them."`
+	Maintain   images.MaintainCmd   `cmd:"" group:"Take out and look after:" help:"Delete stored images that a crash has left, and note those that are lost."`
+	Migrate    migrateCmd           `cmd:"" group:"Take out and look after:" help:"Bring the database to the newest schema."`
+	Completion manual.CompletionCmd `cmd:"" group:"Take out and look after:" help:"Print what has a shell complete commands and flags."`
+	Man        manual.ManCmd        `cmd:"" group:"Take out and look after:" help:"Print this as a page for man."`
+	Version_   versionCmd           `cmd:"" group:"Take out and look after:" name:"version" help:"Print the version, and what it was built with."` //nolint:revive // Version is the flag
 	Complete   manual.CompleteCmd   `cmd:"" name:"__complete" hidden:""`
-	Version_   versionCmd           `cmd:"" name:"version" help:"Print the version, and what it was built with."` //nolint:revive // Version is the flag
 }
 
 // newCLI is a command line to be parsed.

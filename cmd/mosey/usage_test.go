@@ -112,7 +112,7 @@ func TestUsage(t *testing.T) {
 			args []string
 			want []string
 		}{
-			{nil, []string{`expected one of "crawl", "seed", "up", "status", "queue", ...`}},
+			{nil, []string{`expected one of "crawl", "seed", "recrawl", "schedule", "up", ...`}},
 			{[]string{"fly"}, []string{"unexpected argument fly"}},
 			{[]string{"statsu"}, []string{"unexpected argument statsu", `did you mean "status"`}},
 			{[]string{"crawl", aPage, "--speed", "9"}, []string{"unknown flag --speed"}},

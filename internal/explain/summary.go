@@ -153,3 +153,20 @@ func Wait(w report.Waiting, now time.Time) string {
 	}
 	return w.Domain + " is being asked"
 }
+
+// Domains says how many domains there are: of each status, or about how many where counts
+// is nil.
+func Domains(counts map[crawl.DomainStatus]int64, about int64) string {
+	if counts == nil {
+		return fmt.Sprintf("About %d domains in all.", about)
+	}
+	var all int64
+	var parts []string
+	for _, status := range crawl.DomainStatuses {
+		if n := counts[status]; n > 0 {
+			all += n
+			parts = append(parts, fmt.Sprintf("%d %s", n, status))
+		}
+	}
+	return Count(all, "domain") + " in all: " + strings.Join(parts, ", ") + "."
+}

@@ -59,13 +59,21 @@ func (d *domainsListCmd) Run(ctx context.Context, e *command.Env) error {
 			fmt.Fprintln(e.Stderr, "No such domains.")
 			return nil
 		}
-		return printListing(e, all)
+		counts, about, err := store.DomainsByStatus(ctx)
+		if err != nil {
+			return err
+		}
+		if err := printListing(e, all); err != nil {
+			return err
+		}
+		fmt.Fprintln(e.Stdout, explain.Domains(counts, about))
+		return nil
 	})
 }
 
 func printListing(e *command.Env, all []report.DomainListing) error {
 	t := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "DOMAIN\tSTATUS\tSCORE\tRANK\tPAGES\tFOUND\tERRORS\tANSWERS IN\tLAST CRAWLED\tWHY")
+	fmt.Fprintln(t, "DOMAIN\tSTATUS\tSCORE\tRANK\tPAGES\tFOUND\tERRORS OF LATE\tANSWERS OF LATE IN\tLAST CRAWLED\tWHY")
 	for _, d := range all {
 		rank, errs, took, last := "-", "-", "-", "-"
 		if d.Rank > 0 {
