@@ -145,6 +145,7 @@ func TestPagesInABrowser(t *testing.T) {
 	for name, path := range pages {
 		for _, width := range []int64{1280, 390, 360} {
 			for _, theme := range []string{"light", "dark"} {
+				s.page(path)
 				b.look(t, s.url+path, theme, width, name)
 			}
 		}

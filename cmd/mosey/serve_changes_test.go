@@ -63,6 +63,10 @@ func (b browser) do(method, path string, form url.Values, header http.Header) (s
 func (b browser) post(path string, pairs ...string) string {
 	b.t.Helper()
 	status, body := b.try(path, nil, pairs...)
+	for strings.Contains(body, "is being counted") {
+		time.Sleep(100 * time.Millisecond)
+		status, body, _ = b.do(http.MethodGet, path, nil, nil)
+	}
 	require.Equal(b.t, http.StatusOK, status, body)
 	return body
 }

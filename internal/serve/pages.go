@@ -269,6 +269,10 @@ type DomainsView struct {
 	Domains []report.DomainListing `json:"domains"`
 	// CountedAt is when they were listed.
 	CountedAt time.Time `json:"counted_at,omitzero"`
+	// Counts is how many there are of each status; nil where they are too many, About, to be
+	// counted.
+	Counts map[crawl.DomainStatus]int64 `json:"counts,omitempty"`
+	About  int64                        `json:"about"`
 
 	Query report.DomainQuery `json:"-"`
 	// Asked is the query that shows this list again.
@@ -298,7 +302,11 @@ func (s *Server) domains(r *http.Request) (view, error) {
 		return nil, err
 	}
 	v := &DomainsView{
-		head: head{Now: s.Now()}, Domains: all, CountedAt: at, Query: q, Asked: r.URL.RawQuery, Sorts: report.DomainSorts, Statuses: crawl.DomainStatuses,
+		head: head{Now: s.Now()}, Domains: all, CountedAt: at, Query: q, Asked: r.URL.RawQuery,
+		Sorts: report.DomainSorts, Statuses: crawl.DomainStatuses,
+	}
+	if v.Counts, v.About, err = s.Store.DomainsByStatus(r.Context()); err != nil {
+		return nil, err
 	}
 	v.Sentence = explain.Count(int64(len(all)), "domain") + ", ordered by " + q.Sort + "."
 	if len(all) == domainsShown {

@@ -40,6 +40,7 @@ type CountStore interface {
 
 // DomainStore has what is told of domains and their pages.
 type DomainStore interface {
+	DomainsByStatus(ctx context.Context) (counts map[crawl.DomainStatus]int64, about int64, err error)
 	DomainHistory(ctx context.Context, domain string, most int) (report.DomainHistory, error)
 	// Ended are the latest attempts of so many domains that are served, at most most.
 	Ended(ctx context.Context, domains, most int) ([]report.Crawl, error)
