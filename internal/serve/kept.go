@@ -66,6 +66,9 @@ func (k *kept[T]) of(ctx context.Context, key string, load func(context.Context)
 	case <-timer.C:
 		return value, at, errCounting
 	case <-ctx.Done():
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return value, at, errCounting
+		}
 		return value, at, ctx.Err()
 	}
 	k.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/maypok86/otter/v2"
@@ -37,6 +38,10 @@ func newLimits() (*limits, error) {
 // limited answers as next does, as often as it may be asked.
 func (l *limits) limited(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/static/") {
+			next.ServeHTTP(w, r) // which every page has
+			return
+		}
 		if !l.may(r.RemoteAddr) {
 			w.Header().Set("Retry-After", "10")
 			http.Error(w, "you have asked too often: wait ten seconds", http.StatusTooManyRequests)

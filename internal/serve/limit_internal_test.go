@@ -16,9 +16,10 @@ func TestSearchesAreLimited(t *testing.T) {
 	l, err := newLimits()
 	require.NoError(t, err)
 	handler := l.limited(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	at := "/search?q=a"
 	asked := func(remote string) (status int, again string) {
 		t.Helper()
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/search?q=a", nil)
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, at, nil)
 		r.RemoteAddr = remote
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, r)
@@ -34,7 +35,11 @@ func TestSearchesAreLimited(t *testing.T) {
 		}
 		require.InDelta(t, searchesBurst, refused, 3, remote)
 	}
-	status, _ := asked("198.51.100.2:1")
+	at = "/static/style.css"
+	status, _ := asked("198.51.100.1:1")
+	require.Equal(t, http.StatusOK, status, "what every page has does not count")
+	at = "/search?q=a"
+	status, _ = asked("198.51.100.2:1")
 	require.Equal(t, http.StatusOK, status, "another address is none of it")
 	for range 2 * searchesBurst {
 		status, _ := asked("127.0.0.1:1")

@@ -63,6 +63,10 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, p page) {
 		return
 	}
 	control := http.NewResponseController(w)
+	// the request was read whole: its bound would end the answer
+	if err := control.SetReadDeadline(time.Time{}); err != nil {
+		s.Logger.Warn("could not tell for long what is new", "error", err)
+	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no") // a proxy is not to hold events back

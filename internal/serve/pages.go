@@ -108,7 +108,9 @@ var (
 type Overview struct {
 	head
 
+	// Runs are the latest, of All there are.
 	Runs  []report.Progress `json:"runs"`
+	All   int               `json:"all_runs"`
 	Watch report.Watch      `json:"watch"`
 	// CountedAt is when the first of the runs was counted; Counting says that one was not yet.
 	CountedAt time.Time `json:"counted_at,omitzero"`
@@ -136,9 +138,11 @@ func (s *Server) overview(r *http.Request) (view, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &Overview{head: head{Now: s.Now()}}
-	for _, run := range runs {
-		p, at, err := s.progress.of(ctx, run.Name, func(ctx context.Context) (report.Progress, error) {
+	v := &Overview{head: head{Now: s.Now()}, All: len(runs)}
+	waiting, cancel := context.WithTimeout(ctx, firstWait) // for all of them together
+	defer cancel()
+	for _, run := range shownRuns(runs) {
+		p, at, err := s.progress.of(waiting, run.Name, func(ctx context.Context) (report.Progress, error) {
 			return s.Counts.Progress(ctx, run)
 		})
 		switch {
@@ -153,14 +157,11 @@ func (s *Server) overview(r *http.Request) (view, error) {
 		}
 		v.Runs = append(v.Runs, p)
 	}
-	if v.Watch, err = s.Store.Watch(ctx); err != nil {
-		return nil, err
-	}
-	ended, err := s.Store.EndedGaps(ctx, v.Watch.Now.Add(-gapsSpan), v.Watch.Now, []float64{1}) // the buckets are not shown
+	w, _, err := s.watch.of(ctx, "", s.look)
 	if err != nil {
 		return nil, err
 	}
-	v.Gaps = gapsOf(ended)
+	v.Watch, v.Gaps = w.Watch, w.Gaps
 	if len(v.Runs) > 0 {
 		v.Outages = v.Runs[0].Outages
 	}
@@ -170,6 +171,37 @@ func (s *Server) overview(r *http.Request) (view, error) {
 	}
 	slices.Reverse(v.Runs) // the newest first
 	return v, nil
+}
+
+// runsShown is how many runs the overview has.
+const runsShown = 50
+
+// shownRuns are those that are running and the latest of the others, the latest last.
+func shownRuns(runs []crawl.Run) []crawl.Run {
+	left := max(len(runs)-runsShown, 0) // as many are not shown
+	return slices.DeleteFunc(slices.Clone(runs), func(r crawl.Run) bool {
+		if left == 0 || r.Status == crawl.RunRunning {
+			return false
+		}
+		left--
+		return true
+	})
+}
+
+// watched is how things stand, and how gaps were kept.
+type watched struct {
+	report.Watch
+	Gaps
+}
+
+// look looks at both, for all who look at the overview.
+func (s *Server) look(ctx context.Context) (w watched, err error) {
+	if w.Watch, err = s.Store.Watch(ctx); err != nil {
+		return w, err
+	}
+	ended, err := s.Store.EndedGaps(ctx, w.Now.Add(-gapsSpan), w.Now, []float64{1}) // the buckets are not shown
+	w.Gaps = gapsOf(ended)
+	return w, err
 }
 
 func gapsOf(all []report.EndedGaps) (g Gaps) {

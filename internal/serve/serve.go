@@ -93,6 +93,8 @@ type Server struct {
 	// progress and reports are those of runs, by their names
 	progress kept[report.Progress]
 	reports  kept[report.Run]
+	// watch is how things stand
+	watch kept[watched]
 	// lists are those of domains, by what is asked for
 	lists kept[[]report.DomainListing]
 	// watching has a place for each who is told what is new
