@@ -23,6 +23,8 @@ var errCounting = errors.New("this is being counted, which takes long here: load
 // kept has counts that take long. One that is old is shown while it is counted again, so that
 // a page waits for the first alone.
 type kept[T any] struct {
+	// closed is closed with the server, which ends what is being counted
+	closed <-chan struct{}
 	mu     sync.Mutex
 	counts map[string]*count[T]
 }
@@ -51,7 +53,7 @@ func (k *kept[T]) of(ctx context.Context, key string, load func(context.Context)
 	}
 	if c.done == nil && time.Since(c.at) >= max(keptLeast, keptTimes*c.took) {
 		c.done = make(chan struct{})
-		go k.count(context.WithoutCancel(ctx), c, load)
+		go k.count(c, load)
 	}
 	done := c.done
 	if !c.at.IsZero() && c.err == nil || done == nil {
@@ -77,9 +79,16 @@ func (k *kept[T]) of(ctx context.Context, key string, load func(context.Context)
 }
 
 // count counts, for a minute at the most.
-func (k *kept[T]) count(ctx context.Context, c *count[T], load func(context.Context) (T, error)) {
-	ctx, cancel := context.WithTimeout(ctx, countSpan)
+func (k *kept[T]) count(c *count[T], load func(context.Context) (T, error)) {
+	ctx, cancel := context.WithTimeout(context.Background(), countSpan)
 	defer cancel()
+	go func() {
+		select {
+		case <-k.closed:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
 	began := time.Now()
 	value, err := load(ctx)
 	k.mu.Lock()

@@ -14,7 +14,7 @@ import (
 func TestKept(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var k kept[int]
+		k := kept[int]{closed: t.Context().Done()}
 		counted := 0
 		slow := func(context.Context) (int, error) {
 			time.Sleep(5 * time.Second)

@@ -90,6 +90,8 @@ type Server struct {
 	timelineSVG *template.Template
 	searcher    *search.Searcher
 	mux         *http.ServeMux
+	// closed ends what is being counted
+	closed chan struct{}
 	// progress and reports are those of runs, by their names
 	progress kept[report.Progress]
 	reports  kept[report.Run]
@@ -120,11 +122,20 @@ func New(cfg Config) (*Server, error) {
 	}
 	s := &Server{
 		Config: cfg, templates: make(map[string]*template.Template), searcher: search.New(cfg.Store), mux: http.NewServeMux(),
-		watching: make(chan struct{}, eventsMost),
+		watching: make(chan struct{}, eventsMost), closed: make(chan struct{}),
 	}
+	s.progress.closed, s.reports.closed, s.watch.closed, s.lists.closed = s.closed, s.closed, s.closed, s.closed
+	if err := s.parse(); err != nil {
+		return nil, err
+	}
+	return s, s.route()
+}
+
+// parse reads the templates.
+func (s *Server) parse() error {
 	frame, err := template.New("frame.html").Funcs(s.funcs()).ParseFS(templates, "templates/frame.html", "templates/parts.html")
 	if err != nil {
-		return nil, fmt.Errorf("read the templates: %w", err)
+		return fmt.Errorf("read the templates: %w", err)
 	}
 	for _, p := range append(pages, problemPage) {
 		copied, err := frame.Clone()
@@ -132,19 +143,24 @@ func New(cfg Config) (*Server, error) {
 			copied, err = copied.ParseFS(templates, "templates/"+p.name+".html")
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read the template of %s: %w", p.name, err)
+			return fmt.Errorf("read the template of %s: %w", p.name, err)
 		}
 		s.templates[p.name] = copied
 	}
 	if s.timelineSVG, err = template.ParseFS(templates, "templates/timeline.svg"); err != nil {
-		return nil, fmt.Errorf("read the template of pictures: %w", err)
+		return fmt.Errorf("read the template of pictures: %w", err)
 	}
-	if !cfg.SearchOnly {
+	return nil
+}
+
+// route says what is answered where.
+func (s *Server) route() error {
+	if !s.SearchOnly {
 		s.mux.HandleFunc("GET /domains/{name}/timeline.svg", s.timeline)
 		s.mux.HandleFunc("GET /images/{sha256}", s.thumbnail)
 	}
 	for _, p := range pages {
-		if cfg.SearchOnly && !p.open {
+		if s.SearchOnly && !p.open {
 			continue
 		}
 		s.mux.HandleFunc("GET "+p.path, func(w http.ResponseWriter, r *http.Request) { s.html(w, r, p) })
@@ -161,16 +177,16 @@ func New(cfg Config) (*Server, error) {
 	}
 	s.mux.HandleFunc("GET /opensearch.xml", s.openSearch)
 	s.mux.HandleFunc("GET "+apiPath, s.describe)
-	if cfg.SearchOnly {
+	if s.SearchOnly {
 		s.mux.Handle("GET /{$}", http.RedirectHandler("/search", http.StatusFound))
 	}
 	files, err := fs.Sub(static, "static")
 	if err != nil {
-		return nil, fmt.Errorf("read the static files: %w", err)
+		return fmt.Errorf("read the static files: %w", err)
 	}
 	s.mux.Handle("GET /static/", http.StripPrefix("/static/", http.FileServerFS(files)))
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.problem(w, r, errNoPage) })
-	return s, nil
+	return nil
 }
 
 // Handler is the whole of it, guarded, and bounded where it is open to the public.
@@ -184,3 +200,6 @@ func (s *Server) Handler() (http.Handler, error) {
 	}
 	return s.guard(l.limited(s.mux)), nil
 }
+
+// Close ends what is being counted. It is to be called once.
+func (s *Server) Close() { close(s.closed) }

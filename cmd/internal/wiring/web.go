@@ -41,6 +41,7 @@ type Web struct {
 	token string
 
 	http   *http.Server
+	pages  *serve.Server
 	stores []*db.Store
 	done   chan error
 }
@@ -93,6 +94,9 @@ func (f WebFlags) Serve(ctx context.Context, o WebOptions) (_ *Web, err error) {
 			closeAll(stores)
 		}
 	}()
+	if err := checkSchema(ctx, store); err != nil {
+		return nil, err
+	}
 	token, err := f.token(listener.Addr(), o)
 	if err != nil {
 		return nil, err
@@ -105,15 +109,15 @@ func (f WebFlags) Serve(ctx context.Context, o WebOptions) (_ *Web, err error) {
 		Store: store, Counts: counts, Hosts: hosts, TemporalUI: o.TemporalUI, SearchOnly: o.SearchOnly, TimedOut: db.TimedOut, Logger: o.Logger,
 		Changes: o.Changes, Pictures: PicturesIn(o.Images), Access: serve.Access{Token: token, UserHeader: f.WebUserHeader, By: o.By},
 	})
-	var handler http.Handler
-	if err == nil {
-		handler, err = server.Handler()
+	if err != nil {
+		return nil, err
 	}
+	handler, err := server.Handler()
 	if err != nil {
 		return nil, err
 	}
 	w := &Web{
-		URL: "http://" + listener.Addr().String(), stores: stores, done: make(chan error, 1),
+		URL: "http://" + listener.Addr().String(), pages: server, stores: stores, done: make(chan error, 1),
 		http: &http.Server{
 			Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
 			WriteTimeout: time.Minute, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
@@ -213,6 +217,7 @@ func (w *Web) Close() error {
 	if served := <-w.done; !errors.Is(served, http.ErrServerClosed) {
 		err = errors.Join(err, served)
 	}
+	w.pages.Close()
 	closeAll(w.stores)
 	return err
 }
