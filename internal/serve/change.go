@@ -15,7 +15,6 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/politeness"
 	"github.com/mosey-web/mosey/crawl/settings"
-	"github.com/mosey-web/mosey/crawl/urls"
 )
 
 // Changes makes changes, and tells who crawls of them.
@@ -140,9 +139,9 @@ const (
 
 // changeDomain makes a decision about a domain, or takes one back.
 func changeDomain(s *Server, r *http.Request, by string) (back string, err error) {
-	name, err := urls.DomainOf(r.PathValue("name"))
+	name, err := domainNamed(r.PathValue("name"))
 	if err != nil {
-		return "", fmt.Errorf("%w: domain %q: want a host name, such as example.org", errAsked, r.PathValue("name"))
+		return "", err
 	}
 	return domainPage(name), s.decide(r, name, by)
 }
@@ -222,8 +221,8 @@ func changeDomains(s *Server, r *http.Request, by string) (back string, err erro
 		return "", fmt.Errorf("%w: %d domains are chosen: want 1 to %d", errAsked, len(names), bulkMost)
 	}
 	for i, text := range names {
-		if names[i], err = urls.DomainOf(text); err != nil {
-			return "", fmt.Errorf("%w: domain %q: want a host name, such as example.org", errAsked, text)
+		if names[i], err = domainNamed(text); err != nil {
+			return "", err
 		}
 	}
 	for _, name := range names {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/report"
-	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/internal/explain"
 )
 
@@ -82,8 +81,8 @@ func (s *Server) images(r *http.Request) (view, error) {
 		return nil, fmt.Errorf("%w: format %q: want one of %v", errAsked, f.Format, crawl.ImageFormats)
 	}
 	if name := r.FormValue("domain"); name != "" {
-		if f.Domain, err = urls.DomainOf(name); err != nil {
-			return nil, fmt.Errorf("%w: domain %q: want a host name, such as example.org", errAsked, name)
+		if f.Domain, err = domainNamed(name); err != nil {
+			return nil, err
 		}
 	}
 	rows, err := s.Store.Images(r.Context(), f)

@@ -76,7 +76,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, p page) {
 		v, err := p.load(s, r)
 		if err != nil {
 			_, why := s.status(err)
-			v = &Trouble{head{Sentence: why, Now: s.Now()}}
+			v = &head{Sentence: why, Now: s.Now()}
 		}
 		data, err := json.Marshal(v)
 		if err != nil {
@@ -99,6 +99,3 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, p page) {
 		}
 	}
 }
-
-// Trouble is told where a page cannot be read.
-type Trouble struct{ head }

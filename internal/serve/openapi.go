@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"reflect"
 	"regexp"
-	"strings"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -112,7 +111,7 @@ func (s *Server) describe(w http.ResponseWriter, r *http.Request) {
 // query describes what a page can be asked with: pairs of a name and what it says.
 func query(pairs ...string) (all []param) {
 	for i := 0; i < len(pairs); i += 2 {
-		all = append(all, param{pairs[i], strings.TrimSpace(pairs[i+1])})
+		all = append(all, param{pairs[i], pairs[i+1]})
 	}
 	return all
 }

@@ -104,6 +104,24 @@ var (
 	errAsked  = errors.New("asked for wrongly")
 )
 
+// domainNamed reads the name of a domain that is asked for.
+func domainNamed(text string) (string, error) {
+	name, err := urls.DomainOf(text)
+	if err != nil {
+		return "", fmt.Errorf("%w: domain %q: want a host name, such as example.org", errAsked, text)
+	}
+	return name, nil
+}
+
+// urlNamed reads a URL that is asked for.
+func urlNamed(text string) (urls.URL, error) {
+	u, err := urls.Parse(text)
+	if err != nil {
+		return u, fmt.Errorf("%w: %w: want an absolute http or https URL, such as https://example.org/", errAsked, err)
+	}
+	return u, nil
+}
+
 // Overview is all runs, and how the whole stands.
 type Overview struct {
 	head
@@ -360,9 +378,9 @@ type DomainView struct {
 }
 
 func (s *Server) domain(r *http.Request) (view, error) {
-	name, err := urls.DomainOf(r.PathValue("name"))
+	name, err := domainNamed(r.PathValue("name"))
 	if err != nil {
-		return nil, fmt.Errorf("%w: domain %q: want a host name, such as example.org", errAsked, r.PathValue("name"))
+		return nil, err
 	}
 	v := &DomainView{head: head{Now: s.Now(), name: name}}
 	if v.Why, err = explain.Of(r.Context(), s.Store, name, nil); err != nil {
@@ -408,9 +426,9 @@ func (s *Server) url(r *http.Request) (view, error) {
 		v.Sentence = "Name a page to see why it was fetched or not, and when it is next."
 		return v, nil
 	}
-	u, err := urls.Parse(text)
+	u, err := urlNamed(text)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w: want an absolute http or https URL, such as https://example.org/", errAsked, err)
+		return nil, err
 	}
 	v.Asked, v.name = u.String(), u.String()
 	if v.Why, err = explain.Of(r.Context(), s.Store, u.Domain(), &u); err != nil {

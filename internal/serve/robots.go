@@ -46,9 +46,9 @@ func (s *Server) robots(r *http.Request) (view, error) {
 		v.Sentence = "Name a URL to see whether its robots.txt allows it, and by which line."
 		return v, nil
 	}
-	u, err := urls.Parse(v.URL)
+	u, err := urlNamed(v.URL)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w: want an absolute http or https URL, such as https://example.org/", errAsked, err)
+		return nil, err
 	}
 	v.URL, v.name = u.String(), u.String()
 	if v.Pasted != "" {

@@ -12,7 +12,6 @@ import (
 	"github.com/mosey-web/mosey/crawl/kinds"
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/report"
-	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/internal/explain"
 )
 
@@ -273,9 +272,9 @@ func (s *Server) timeline(w http.ResponseWriter, r *http.Request) {
 
 // history reads what a domain's page shows of the past.
 func (s *Server) history(r *http.Request) (h report.DomainHistory, d report.Domain, err error) {
-	name, err := urls.DomainOf(r.PathValue("name"))
+	name, err := domainNamed(r.PathValue("name"))
 	if err != nil {
-		return h, d, fmt.Errorf("%w: domain %q: want a host name, such as example.org", errAsked, r.PathValue("name"))
+		return h, d, err
 	}
 	most, err := attempts(r)
 	if err != nil {

@@ -169,10 +169,6 @@ func connectCrawler(ctx context.Context, e *Env, listen ListenFlags, opts stack.
 	if err = c.Telemetry.Serve(ctx, c.Store, c.Client, logger, dirs...); err != nil {
 		return nil, err
 	}
-	ui := ""
-	if c.Stack.UIURL != "" {
-		ui = c.Stack.UIURL + "/namespaces/" + namespace(e)
-	}
 	images, err := ImageStoreOf(e, listen.ImagesIn)
 	if err != nil {
 		return nil, err
@@ -181,7 +177,7 @@ func connectCrawler(ctx context.Context, e *Env, listen ListenFlags, opts stack.
 		return fn(workflows.Starter{Client: c.Client})
 	}}
 	c.Web, err = listen.Serve(ctx, wiring.WebOptions{
-		DatabaseURL: c.Stack.DatabaseURL, TemporalUI: ui, Logger: logger,
+		DatabaseURL: c.Stack.DatabaseURL, TemporalUI: inNamespace(e, c.Stack.UIURL), Logger: logger,
 		Images: images, Changes: webChanges{tell, logger}, TokenFile: tokenFile(opts.DataDir), By: Whoami(),
 	})
 	return c, err

@@ -68,11 +68,9 @@ type webChanges struct {
 	logger *slog.Logger
 }
 
-// told logs what could not be told.
+// told tries for a while to tell who crawls, and logs where that fails.
 func (w webChanges) told(ctx context.Context, tell func(context.Context) error) {
-	ctx, cancel := context.WithTimeout(ctx, wakeTimeout)
-	defer cancel()
-	if err := tell(ctx); err != nil {
+	if err := tryTelling(ctx, tell); err != nil {
 		w.logger.Warn("could not tell the running crawl, which finds out by itself", "error", err)
 	}
 }
@@ -87,31 +85,28 @@ func (w webChanges) ChangeRun(ctx context.Context, name string, c crawl.RunChang
 	return nil
 }
 
-// SetControl is serve.Changes.
-func (w webChanges) SetControl(ctx context.Context, domain string, c crawl.Control) error {
-	if err := w.store.SetControl(ctx, domain, c); err != nil {
+// changedDomain tells who crawls of a change to a domain, if it was made.
+func (w webChanges) changedDomain(ctx context.Context, domain string, err error) error {
+	if err != nil {
 		return err
 	}
 	w.told(ctx, func(ctx context.Context) error { return w.domain(ctx, domain) })
 	return nil
+}
+
+// SetControl is serve.Changes.
+func (w webChanges) SetControl(ctx context.Context, domain string, c crawl.Control) error {
+	return w.changedDomain(ctx, domain, w.store.SetControl(ctx, domain, c))
 }
 
 // LiftControls is serve.Changes.
 func (w webChanges) LiftControls(ctx context.Context, domain, by string, kinds ...crawl.ControlType) error {
-	if err := w.store.LiftControls(ctx, domain, by, kinds...); err != nil {
-		return err
-	}
-	w.told(ctx, func(ctx context.Context) error { return w.domain(ctx, domain) })
-	return nil
+	return w.changedDomain(ctx, domain, w.store.LiftControls(ctx, domain, by, kinds...))
 }
 
 // RetryDomain is serve.Changes.
 func (w webChanges) RetryDomain(ctx context.Context, domain string) error {
-	if err := w.store.RetryDomain(ctx, domain); err != nil {
-		return err
-	}
-	w.told(ctx, func(ctx context.Context) error { return w.domain(ctx, domain) })
-	return nil
+	return w.changedDomain(ctx, domain, w.store.RetryDomain(ctx, domain))
 }
 
 // WithWeb calls fn with the options of a web page. Its database is that of WithDatabase.

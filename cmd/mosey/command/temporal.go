@@ -39,11 +39,16 @@ func WakeDomain(ctx context.Context, e *Env, store *db.Store, domain string) {
 
 // Tell tries for a while to tell who crawls, and notes where that fails.
 func Tell(ctx context.Context, e *Env, whom string, try func(context.Context) error) {
-	ctx, cancel := context.WithTimeout(ctx, wakeTimeout)
-	defer cancel()
-	if err := try(ctx); err != nil {
+	if err := tryTelling(ctx, try); err != nil {
 		fmt.Fprintf(e.Stderr, "mosey: could not tell the running %s: %v\n", whom, err)
 	}
+}
+
+// tryTelling bounds how long somebody is told.
+func tryTelling(ctx context.Context, try func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, wakeTimeout)
+	defer cancel()
+	return try(ctx)
 }
 
 // tellerOf tells the Temporal that the environment names, or the data directory's.
@@ -95,10 +100,18 @@ func TemporalUI(e *Env) string {
 		return "" // it may have a UI, but who knows where
 	}
 	info, running, err := RunningMosey(e)
-	if err != nil || !running || info.UIURL == "" {
+	if err != nil || !running {
 		return ""
 	}
-	return info.UIURL + "/namespaces/" + namespace(e)
+	return inNamespace(e, info.UIURL)
+}
+
+// inNamespace is the address of Temporal's web UI up to the namespace; empty where ui is.
+func inNamespace(e *Env, ui string) string {
+	if ui == "" {
+		return ""
+	}
+	return ui + "/namespaces/" + namespace(e)
 }
 
 func namespace(e *Env) string { return cmp.Or(e.Environ.Get("TEMPORAL_NAMESPACE"), "default") }
