@@ -76,12 +76,18 @@ DECLARE
     again text[];
     v_woken text[];
 BEGIN
+    -- each row is looked up by its key, however many the planner takes the seeds for
     UPDATE domains x SET source = p_source, seed_rank = coalesce(s.rank, x.seed_rank), bare = x.bare OR s.bare
     FROM (
-        SELECT y.domain, min(y.rank) AS rank, bool_or(y.bare) AS bare FROM unnest(v) y GROUP BY y.domain ORDER BY y.domain
+        SELECT o.id, g.rank, g.bare
+        FROM (SELECT y.domain, min(y.rank) AS rank, bool_or(y.bare) AS bare FROM unnest(v) y GROUP BY y.domain) g
+        CROSS JOIN LATERAL (
+            SELECT d.id, d.source, d.seed_rank, d.bare FROM domains d WHERE d.domain = g.domain LIMIT 1
+        ) o
+        WHERE o.source IS NULL OR g.rank IS NOT NULL AND o.seed_rank IS DISTINCT FROM g.rank OR g.bare AND NOT o.bare
+        ORDER BY g.domain
     ) s
-    WHERE x.domain = ANY (domains_seeded) AND x.domain = s.domain
-        AND (x.source IS NULL OR s.rank IS NOT NULL AND x.seed_rank IS DISTINCT FROM s.rank OR s.bare AND NOT x.bare);
+    WHERE x.id = s.id;
     PERFORM domains_prioritize(domains_seeded);
     SELECT a.added INTO added FROM crawls_add(ARRAY(
         SELECT (p_run_id, x.id, x.domain, x.url, crawl_kind(link_kind(false, i.kind), x.kind), '',
@@ -92,25 +98,39 @@ BEGIN
     -- what the run has passed over for what its URL is, a person wants now, as crawls_add says of the scheme
     WITH n AS (
         INSERT INTO page_crawls (page_id, domain, run_id, previous_id, url, kind)
-        SELECT c.page_id, c.domain, c.run_id, c.id, c.url, c.kind FROM page_crawls c
-        WHERE c.page_id = ANY (ids) AND c.run_id = p_run_id AND c.outcome = 'skipped'
-            AND c.skipped = ANY (reasons('seed given'))
+        SELECT c.page_id, c.domain, c.run_id, c.id, c.url, c.kind
+        FROM (SELECT DISTINCT i.id FROM unnest(ids) AS i (id)) g
+        CROSS JOIN LATERAL (
+            SELECT y.* FROM page_crawls y
+            WHERE y.page_id = g.id AND y.run_id = p_run_id AND y.outcome = 'skipped' AND y.skipped = ANY (reasons('seed given'))
+            OFFSET 0
+        ) c
+        ORDER BY c.page_id, c.id
         ON CONFLICT DO NOTHING RETURNING page_crawls.domain
     )
     SELECT array_agg(DISTINCT n.domain), (added + count(*))::integer INTO again, added FROM n;
     -- a seed that has not been asked for is as it was given last
     UPDATE page_crawls c SET bare = nullif(s.bare, false)
     FROM (
-        SELECT i.id, bool_and(i.bare) AS bare
-        FROM ROWS FROM (unnest(ids), unnest(ARRAY(SELECT s.bare FROM unnest(v) s))) AS i (id, bare) GROUP BY i.id ORDER BY i.id
+        SELECT o.id, g.bare
+        FROM (
+            SELECT i.id, bool_and(i.bare) AS bare
+            FROM ROWS FROM (unnest(ids), unnest(ARRAY(SELECT s.bare FROM unnest(v) s))) AS i (id, bare) GROUP BY i.id
+        ) g
+        CROSS JOIN LATERAL (
+            SELECT y.id FROM page_crawls y
+            WHERE y.page_id = g.id AND y.run_id = p_run_id AND y.completed_at IS NULL AND y.locked_at IS NULL
+                AND NOT y.prerequisite AND y.depth = 0 AND y.redirects = 0 AND coalesce(y.bare, false) <> g.bare
+            OFFSET 0
+        ) o
+        ORDER BY o.id
     ) s
-    WHERE c.page_id = ANY (ids) AND c.page_id = s.id AND c.run_id = p_run_id AND c.completed_at IS NULL AND c.locked_at IS NULL
-        AND NOT c.prerequisite AND c.depth = 0 AND c.redirects = 0 AND coalesce(c.bare, false) <> s.bare;
+    WHERE c.id = s.id AND c.completed_at IS NULL AND c.locked_at IS NULL;
     UPDATE domains SET status = 'pending', status_reason = '' WHERE domain = ANY (again) AND status = 'exhausted';
     v_woken := ARRAY(
-        SELECT x.domain FROM domains x
-        WHERE x.domain = ANY (domains_seeded)
-            AND (x.domain = ANY (again) OR given_up(x.status) OR x.next_crawl_after IS NOT NULL
+        SELECT x.domain FROM unnest(domains_seeded) AS g (domain)
+        CROSS JOIN LATERAL (SELECT d.* FROM domains d WHERE d.domain = g.domain LIMIT 1) x
+        WHERE (x.domain = ANY (again) OR given_up(x.status) OR x.next_crawl_after IS NOT NULL
                 OR x.opens_at IS NOT NULL OR domain_forbidden(x.domain) IS NOT NULL
                 OR EXISTS (SELECT 1 FROM robots r WHERE r.domain = x.domain AND r.verdict = 'unreachable'))
         ORDER BY x.domain

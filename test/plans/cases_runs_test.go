@@ -115,6 +115,14 @@ func runCases(changing changes) {
 		}
 		c.ok(c.q.SeedsAdd(ctx, dbsqlc.SeedsAddParams{RunID: runLarge, Source: "list", Seeds: doc(seeds)}))
 		c.ok(c.q.SeedsAdd(ctx, dbsqlc.SeedsAddParams{RunID: runOver, Source: "list", Seeds: doc(seeds)}))
+		// a list that is stored once more
+		again := []object{}
+		for s := range int64(300) {
+			again = append(again, seed(pageURL(s, 6), site(s), object{"bare": true}))
+		}
+		for range 2 {
+			c.ok(c.q.SeedsAdd(ctx, dbsqlc.SeedsAddParams{RunID: runLarge, Source: "list", Seeds: doc(again)}))
+		}
 		c.ok(c.q.SeedsStage(ctx, []dbsqlc.SeedsStageParams{{RunID: runLarge, Url: "https://x.example/"}}))
 		c.ok(c.q.SeedsStaged(ctx, dbsqlc.SeedsStagedParams{RunID: runLarge, Max: 1000}))
 		c.done(c.q.SeedsUnstage(ctx, dbsqlc.SeedsUnstageParams{RunID: runLarge, LastID: 1000}))
