@@ -2,6 +2,9 @@ package activities
 
 import "math"
 
+// WakeEarly is how much of a wait for a slot is left to the activity that follows.
+const WakeEarly = wakeEarly
+
 // SpendEase makes Temporal not at ease: no steps are to be had, until RestoreEase.
 func SpendEase(a *Activities) { setEase(a, math.Inf(-1)) }
 

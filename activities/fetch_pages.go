@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -40,8 +41,12 @@ type FetchPagesInput struct {
 type FetchPagesResult struct {
 	NextStep
 
-	// Closed counts the attempts closed.
-	Closed int `json:"closed"`
+	// Closed counts the attempts closed, and Outcomes how they ended.
+	Closed   int                   `json:"closed"`
+	Outcomes map[crawl.Outcome]int `json:"outcomes,omitempty"`
+	// Asked is the last request, and Shown what it says of the domain; empty if none was made.
+	Asked Asked `json:"asked,omitzero"`
+	Shown Shown `json:"shown,omitzero"`
 	// Runs are the runs that want something of the domain, at most runsShown.
 	Runs []string `json:"runs,omitempty"`
 }
@@ -80,8 +85,8 @@ type batch struct {
 // for robots.txt too, or where there is no delay to wait for, and to no more than
 // autoPagesMax pages. What to do is decided by package decide; this carries it out.
 //
-// When the site is in trouble and the page is to be tried again it returns a
-// retryable error that carries the wait. Every attempt has been recorded by then.
+// When the site is in trouble and the page is to be tried again it fails with
+// TypeSiteTrouble; ResultOf reads the result. Every attempt has been recorded by then.
 // Trouble of one page makes only that page wait. A domain that has rested is probed
 // first.
 func (a *Activities) FetchPages(ctx context.Context, in FetchPagesInput) (FetchPagesResult, error) {
@@ -100,13 +105,13 @@ func (a *Activities) FetchPages(ctx context.Context, in FetchPagesInput) (FetchP
 			break
 		}
 	}
-	if err == nil && b.res.Next != StepFinish {
-		err = a.keepClaim(ctx, in.Domain, time.Duration(b.res.Wait))
+	if ended := err == nil || isSiteTrouble(err); ended && b.res.Next != StepFinish {
+		err = cmp.Or(a.keepClaim(ctx, in.Domain, time.Duration(b.res.Wait)), err)
 	}
-	if err == nil && b.res.Next == StepFetch {
+	if ended := err == nil || isSiteTrouble(err); ended && b.res.Next == StepFetch {
 		a.ease.leave(in.Domain, b.slot, time.Now(), time.Duration(b.res.Wait))
 	}
-	return b.res, orNetworkDown(err)
+	return b.res, orSiteTrouble(orNetworkDown(err), b.res)
 }
 
 // doneWith wakes the dispatchers of runs that want nothing more of the domain while others
@@ -186,12 +191,20 @@ func (b *batch) step(ctx context.Context, facts crawl.Facts) (crawl.Facts, bool,
 		b.then(StepFinish, d.Crawl.URL, d.Until.Sub(facts.Now), d.Reason)
 		b.res.Defer = true
 	case decide.Finish, decide.Done:
-		b.then(StepFinish, "", 0, d.Reason)
+		b.then(StepFinish, "", untilOf(d, facts.Now), d.Reason)
 		if d.Reason == reasons.Scheduled {
 			b.res.Reason = "" // nothing is due: there is no more to say
 		}
 	}
 	return facts, true, nil
+}
+
+// untilOf is how long it is until a decision may be another one; 0 where that is not known.
+func untilOf(d decide.Decision, now time.Time) time.Duration {
+	if d.Until.IsZero() {
+		return 0
+	}
+	return d.Until.Sub(now)
 }
 
 // seedByHTTP seeds what was seeded without a scheme by http.
@@ -210,7 +223,7 @@ func (b *batch) seedByHTTP(ctx context.Context, d decide.Decision) error {
 // them, so that the batch may be over.
 func (b *batch) pass(ctx context.Context, at crawl.Attempt) (crawl.Facts, bool, error) {
 	rec, err := b.requests.Record(ctx, at)
-	b.recorded(rec)
+	b.recorded(rec, at.Outcome)
 	if err == nil && (stopping(ctx) || time.Now().After(b.deadline)) {
 		b.then(StepFetch, "", 0, "")
 		return rec.Facts, true, nil
@@ -219,9 +232,13 @@ func (b *batch) pass(ctx context.Context, at crawl.Attempt) (crawl.Facts, bool, 
 }
 
 // recorded counts an attempt, and wakes the dispatcher if it found work elsewhere.
-func (b *batch) recorded(rec crawl.Recorded) {
+func (b *batch) recorded(rec crawl.Recorded, outcome crawl.Outcome) {
 	if rec.Closed {
+		if b.res.Outcomes == nil {
+			b.res.Outcomes = map[crawl.Outcome]int{}
+		}
 		b.res.Closed++
+		b.res.Outcomes[outcome]++
 	}
 	if rec.News {
 		for _, r := range rec.Facts.Runs {
@@ -251,7 +268,7 @@ func (b *batch) attempt(ctx context.Context, f decide.Facts, d decide.Decision) 
 	if x == nil || x.Attempt.RetryIn == nil || x.Trouble < politeness.TroubleServer {
 		return facts, done, err
 	}
-	return b.troubled(ctx, facts, d, x.Attempt)
+	return b.troubled(facts, d, x.Attempt)
 }
 
 // ask makes a request of the batch, of which it fills in what is known of the domain.
@@ -278,7 +295,8 @@ func (b *batch) ask(
 	}
 	b.in.Queued = false
 	b.asked(res.Recorded.Facts)
-	b.recorded(res.Recorded)
+	b.recorded(res.Recorded, res.Exchange.Attempt.Outcome)
+	b.show(d, ask, res)
 	return res.Exchange, res.Recorded.Facts, false, nil
 }
 
@@ -315,30 +333,24 @@ func (b *batch) stepWithout(ctx context.Context, facts crawl.Facts, run int64, e
 	return b.step(ctx, others)
 }
 
-// troubled ends the batch after an attempt that will be made again: with an error
-// that makes Temporal run the activity again in time, or by deferring the domain.
-func (b *batch) troubled(
-	ctx context.Context, facts crawl.Facts, d decide.Decision, at crawl.Attempt,
-) (crawl.Facts, bool, error) {
+// troubled ends the batch after an attempt that will be made again: with an error, after
+// which the workflow waits, or by deferring the domain.
+func (b *batch) troubled(facts crawl.Facts, d decide.Decision, at crawl.Attempt) (crawl.Facts, bool, error) {
 	// A graylisted domain sleeps in its workflow, and one that was given up ends it.
 	if at.Reason == reasons.Graylist || at.GiveUp != "" {
 		return facts, false, nil
 	}
-	delay := time.Duration(at.Delay)
-	if stopping(ctx) || decide.DefersDomain(*d.Run, delay, at.Reason) {
-		url := ""
-		if next := decide.Pick(facts, facts.Now); next != nil {
-			url = next.Crawl.URL
-		}
-		b.waitOrDefer(*d.Run, url, delay, at.Reason)
+	url := ""
+	if next := decide.Pick(facts, facts.Now); next != nil {
+		url = next.Crawl.URL
+	}
+	b.waitOrDefer(*d.Run, url, time.Duration(at.Delay), at.Reason)
+	if b.res.Defer {
 		return facts, true, nil
 	}
-	if err := b.keepClaim(ctx, b.in.Domain, delay); err != nil {
-		return facts, true, err
-	}
-	what := fmt.Sprintf("%s: attempt %d of %d: %s; again in %s (%s)", urls.Shorten(d.Crawl.URL, urlShown),
-		d.Crawl.Attempt, *d.Run.Settings.MaxAttempts, cause(at), delay.Round(time.Millisecond), at.Reason)
-	return facts, true, siteTrouble(what, time.Until(at.EndedAt.Add(delay)))
+	return facts, true, &siteTrouble{fmt.Sprintf("%s: attempt %d of %d: %s; the site is left alone for %s (%s)",
+		urls.Shorten(d.Crawl.URL, urlShown), d.Crawl.Attempt, *d.Run.Settings.MaxAttempts, cause(at),
+		time.Duration(at.Delay).Round(time.Millisecond), at.Reason)}
 }
 
 func cause(at crawl.Attempt) string {

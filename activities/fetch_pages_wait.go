@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -125,10 +126,16 @@ func (b *batch) prerequisite(ctx context.Context, facts crawl.Facts, d decide.De
 	for {
 		in := b.res.Robots(b.in.Domain)
 		res, err := b.fetchRobots(ctx, in)
-		if err != nil {
+		if err != nil && !isSiteTrouble(err) {
 			return facts, true, err
 		}
 		b.res.NextStep = in.Then(res)
+		if b.res.Asked = cmp.Or(res.Asked, b.res.Asked); b.res.Long() {
+			b.res.Asked, b.res.Shown = Asked{}, Shown{}
+		}
+		if err != nil {
+			return facts, true, err
+		}
 		switch b.res.Next {
 		case StepFetch:
 			facts, err = b.store.Next(ctx, b.in.Domain)

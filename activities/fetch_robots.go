@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"go.temporal.io/sdk/temporal"
-
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/crawl/kinds"
@@ -55,6 +53,8 @@ type FetchRobotsResult struct {
 	URL     string              `json:"url,omitempty"`
 	Hops    int                 `json:"hops,omitempty"`
 	Queued  bool                `json:"queued,omitempty"`
+	// Asked is the request; empty if none was made.
+	Asked Asked `json:"asked,omitzero"`
 	// Defer defers the domain for Wait: its server, or the server of a redirect's target,
 	// asks to be left alone for longer than a workflow sleeps.
 	Defer bool `json:"defer,omitempty"`
@@ -83,16 +83,16 @@ type originFetch struct {
 //
 // While robots.txt is unreachable nothing of the origin is fetched, unless it was
 // read within the last day: then that copy holds for so long. The first failures
-// are returned as retryable errors that carry the wait; then the origin is put
+// end the activity with TypeSiteTrouble, and ResultOf reads the result; then the origin is put
 // off for an hour, and for twice as long after each further failure, up to 30 days.
 // A domain whose name does not exist is given up likewise.
 func (a *Activities) FetchRobots(ctx context.Context, in FetchRobotsInput) (FetchRobotsResult, error) {
 	defer heartbeat(ctx)()
 	res, err := a.fetchRobots(ctx, in)
-	if err == nil {
-		err = a.keepClaim(ctx, in.Domain, time.Duration(res.Wait))
+	if err == nil || isSiteTrouble(err) {
+		err = cmp.Or(a.keepClaim(ctx, in.Domain, time.Duration(res.Wait)), err)
 	}
-	return res, orNetworkDown(err)
+	return res, orSiteTrouble(orNetworkDown(err), res)
 }
 
 func (a *Activities) fetchRobots(ctx context.Context, in FetchRobotsInput) (FetchRobotsResult, error) {
@@ -221,7 +221,7 @@ func (f *originFetch) ask(ctx context.Context) (FetchRobotsResult, error) {
 		case res.Unwanted:
 			return f.verdict(f.Stored), nil
 		case res.Exchange != nil:
-			return f.settled(ctx, res.Exchange)
+			return f.settled(res.Exchange)
 		}
 		l := res.Lease
 		ask.Start.Queued = ask.Start.Queued || isQueue(l.Reason)
@@ -234,16 +234,12 @@ func (f *originFetch) ask(ctx context.Context) (FetchRobotsResult, error) {
 	}
 }
 
-// settled is what to do after a request. An activity that was cancelled is not run
-// again, and its error would fail the workflow: let that wait instead.
-func (f *originFetch) settled(ctx context.Context, x *request.Exchange) (FetchRobotsResult, error) {
+// settled is what to do after a request.
+func (f *originFetch) settled(x *request.Exchange) (FetchRobotsResult, error) {
 	if x.Interrupted {
 		return FetchRobotsResult{}, x.Err
 	}
-	if app, ok := errors.AsType[*temporal.ApplicationError](f.trouble); ok && app.Type() == TypeSiteTrouble && stopping(ctx) {
-		return f.again(time.Duration(x.Attempt.Delay), x.Attempt.Reason, false), nil
-	}
-	// The outermost error carries the retry delay: it must not be wrapped.
+	f.res.Asked = askedOf(f.URL.String(), f.Kind, x.Attempt)
 	return f.res, f.trouble
 }
 
@@ -294,8 +290,10 @@ func (f *originFetch) untold(u read.Unread, why string) (FetchRobotsResult, erro
 	if !u.Soon {
 		return f.verdict(u.Robots), nil
 	}
-	return FetchRobotsResult{}, siteTrouble(fmt.Sprintf("%s/robots.txt: try %d of %d: %s; again in %s",
-		f.Name, u.Try, decide.RobotsTries, why, u.Wait.Round(time.Millisecond)), u.Wait)
+	// not sooner: until then what is stored holds
+	return f.again(u.Wait, reasons.Robots, false), &siteTrouble{fmt.Sprintf(
+		"%s/robots.txt: try %d of %d: %s; again in %s", f.Name, u.Try, decide.RobotsTries, why, u.Wait.Round(time.Millisecond),
+	)}
 }
 
 // verdict is the result for what is known now: done, unless tdmrep.json is wanted

@@ -2,10 +2,8 @@ package activities
 
 import (
 	"context"
-	"errors"
 	"time"
 
-	"go.temporal.io/sdk/temporal"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mosey-web/mosey/crawl"
@@ -180,9 +178,8 @@ func (f *seedFilter) ask(ctx context.Context, domain, origin string) error {
 		}
 		o.bind(f.run)
 		res, err := o.fetch(ctx)
-		var trouble *temporal.ApplicationError
 		switch wait := time.Duration(res.Wait); {
-		case errors.As(err, &trouble):
+		case isSiteTrouble(err):
 			return nil // it is recorded
 		case err != nil || res.Done || res.Defer || wait > time.Until(f.until) || !sleep(ctx, wait):
 			return err

@@ -364,9 +364,24 @@ func (m messages) Handle(_ context.Context, r slog.Record) error {
 func (m messages) WithAttrs([]slog.Attr) slog.Handler { return m }
 func (m messages) WithGroup(string) slog.Handler      { return m }
 
-// call runs an activity as a worker does, input, result and error encoded. Each
-// must be small.
+// call is callWhole, without what results have for people alone.
 func call[Out any](
+	t *testing.T, acts *activities.Activities, method, in any, with ...envOption,
+) (out Out, err error) {
+	t.Helper()
+	out, err = callWhole[Out](t, acts, method, in, with...)
+	switch res := any(&out).(type) {
+	case *activities.FetchPagesResult:
+		res.Outcomes, res.Asked, res.Shown = nil, activities.Asked{}, activities.Shown{}
+	case *activities.FetchRobotsResult:
+		res.Asked = activities.Asked{}
+	}
+	return out, err
+}
+
+// callWhole runs an activity as a worker does, input, result and error encoded. Each
+// must be small.
+func callWhole[Out any](
 	t *testing.T, acts *activities.Activities, method, in any, with ...envOption,
 ) (out Out, err error) {
 	t.Helper()
@@ -398,17 +413,23 @@ func call[Out any](
 	return out, nil
 }
 
-// requireTrouble checks that an error makes Temporal run the activity again, and
-// quietly, and returns after how long.
+// requireTrouble checks that an error ends the activity for a site's trouble, and quietly, and
+// returns for how long the domain is left alone.
 func requireTrouble(t *testing.T, err error) time.Duration {
 	t.Helper()
 	var app *temporal.ApplicationError
 	require.ErrorAs(t, err, &app)
 	require.Equal(t, activities.TypeSiteTrouble, app.Type())
-	require.False(t, app.NonRetryable())
+	require.True(t, app.NonRetryable())
 	require.Equal(t, temporal.ApplicationErrorCategoryBenign, app.Category())
-	require.Positive(t, app.NextRetryDelay())
-	return app.NextRetryDelay()
+	var res activities.NextStep
+	require.NoError(t, activities.ResultOf(err, &res))
+	require.NotEmpty(t, res.Reason)
+	require.Positive(t, res.Wait)
+	if res.Next == "" { // of FetchRobots, which is called when the wait is over
+		return time.Duration(res.Wait)
+	}
+	return time.Duration(res.Wait) + activities.WakeEarly
 }
 
 // requireBadInput checks that an error fails the activity for good, and says why.

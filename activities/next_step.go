@@ -41,6 +41,10 @@ type NextStep struct {
 	Queued bool `json:"queued,omitempty"`
 }
 
+// Long reports whether the URL, as the location of a robots.txt may, leaves little room in a
+// payload for what is only for people.
+func (n NextStep) Long() bool { return len(n.URL) > urlShown }
+
 // Robots is the input of the FetchRobots that StepRobots asks for.
 func (n NextStep) Robots(domain string) FetchRobotsInput {
 	return FetchRobotsInput{Domain: domain, Origin: n.Origin, Kind: n.Kind, URL: n.URL, Hops: n.Hops, Queued: n.Queued}

@@ -65,6 +65,7 @@ func TestRefusedAddress(t *testing.T) {
 		require.Contains(t, res.Detail, "--allow-network ")
 		next, err := b.fetchPages(t, 9)
 		require.NoError(t, err)
+		requireUntil(t, 15*time.Minute, &next)
 		require.Equal(t, deferred, next)
 		finish(t, b)
 		addr, _ := b.web.Addr(b.site)
@@ -81,6 +82,7 @@ func TestRefusedAddress(t *testing.T) {
 		b.allowAll(t, b.page("/"))
 		res, err := b.fetchPages(t, 9)
 		require.NoError(t, err)
+		requireUntil(t, 15*time.Minute, &res)
 		require.Equal(t, deferred, res)
 		b.requireNothingInFlight(t)
 		facts, err := b.store.PageFacts(t.Context(), b.site, b.page("/"))
@@ -143,4 +145,11 @@ func TestRefusedAddress(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, d.Reason)
 	})
+}
+
+// requireUntil asserts for how long a domain is put off, and takes that out of the result.
+func requireUntil(t *testing.T, want time.Duration, res *activities.FetchPagesResult) {
+	t.Helper()
+	require.InDelta(t, want.Seconds(), time.Duration(res.Wait).Seconds(), 30)
+	res.Wait = 0
 }

@@ -22,29 +22,29 @@ type DomainInput struct {
 // DomainWorkflow makes a domain's requests, one after the other, and sleeps in
 // between until the domain may be asked again. It serves every run that has work
 // for the domain, and ends when nothing is due, or a person lets nothing be asked.
-func DomainWorkflow(ctx workflow.Context, in DomainInput) error {
+func DomainWorkflow(ctx workflow.Context, in DomainInput) (DomainResult, error) {
 	d, err := newDomain(ctx, in)
 	if err != nil {
-		return err
+		return DomainResult{}, err
 	}
 	for {
 		finished, err := d.step(ctx)
 		if err != nil {
-			return d.leave(ctx, err)
+			return DomainResult{}, d.leave(ctx, err)
 		}
 		if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
-			return d.leave(ctx, err)
+			return DomainResult{}, d.leave(ctx, err)
 		}
 		switch {
 		// A signal or an update that came meanwhile says that there is work again.
 		case finished && d.wake.Len() == 0 && !d.news:
-			return d.end(ctx)
+			return d.state.result(workflow.Now(ctx)), d.end(ctx)
 		case finished:
 			d.fetchNext()
 		case workflow.GetInfo(ctx).GetContinueAsNewSuggested():
 			d.takeWakes()
-			return workflow.NewContinueAsNewError(ctx, DomainWorkflow, DomainInput{
-				Domain: d.name, PagesPerActivity: d.pages, State: d.state,
+			return DomainResult{}, workflow.NewContinueAsNewError(ctx, DomainWorkflow, DomainInput{
+				Domain: d.name, PagesPerActivity: d.pages, State: d.state.carried(),
 			})
 		}
 	}
@@ -75,7 +75,7 @@ func (d *domain) step(ctx workflow.Context) (finished bool, err error) {
 // sleep waits until the domain may be asked again, or there is news that ends the
 // wait. The wait is a Temporal timer: it outlives this worker.
 func (d *domain) sleep(ctx workflow.Context) error {
-	err := awaitOrTimer(ctx, time.Duration(d.state.Wait), d.waitSummary(), func() bool {
+	err := awaitOrTimer(ctx, time.Duration(d.state.Wait), d.state.waitSummary(), func() bool {
 		return d.decided || d.state.endsWithNews() && (d.news || d.wake.Len() > 0)
 	})
 	d.state.Wait = 0
@@ -89,10 +89,10 @@ func (d *domain) fetchPages(ctx workflow.Context) error {
 		activities.FetchPagesInput{
 			Domain: d.name, MaxPages: max(d.pages, 1), Auto: d.pages == settings.PagesPerActivityAuto, Queued: d.state.Queued,
 		}).Get(ctx, &res)
-	if err != nil {
+	if err = activities.ResultOf(err, &res); err != nil {
 		return err
 	}
-	d.state.Closed += int64(res.Closed)
+	d.count(res)
 	d.state.NextStep = res.NextStep
 	if res.Next != activities.StepFinish {
 		d.unfinished = 0
@@ -104,10 +104,11 @@ func (d *domain) fetchRobots(ctx workflow.Context) error {
 	in, res := d.state.Robots(d.name), activities.FetchRobotsResult{}
 	d.decided = false
 	err := workflow.ExecuteActivity(withRobotsOptions(ctx, d.robotsSummary()), act.FetchRobots, in).Get(ctx, &res)
-	if err == nil {
-		d.state.NextStep = in.Then(res)
+	if err = activities.ResultOf(err, &res); err != nil {
+		return err
 	}
-	return err
+	d.state.NextStep = in.Then(res)
+	return nil
 }
 
 // finish gives the domain's claim back. It returns false if something is due. What

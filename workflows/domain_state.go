@@ -2,16 +2,14 @@ package workflows
 
 import (
 	"cmp"
-	"fmt"
-	"path"
 	"slices"
+	"time"
 
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mosey-web/mosey/activities"
-	"github.com/mosey-web/mosey/crawl/kinds"
+	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/settings"
-	"github.com/mosey-web/mosey/crawl/urls"
 )
 
 // DomainState is all that a domain's workflow carries from one execution to the
@@ -19,12 +17,44 @@ import (
 type DomainState struct {
 	activities.NextStep
 
-	// Closed counts attempts, for people.
-	Closed int64 `json:"closed,omitempty"`
+	// Closed counts attempts, and Outcomes how they ended, for people. So is Shown, and Last,
+	// the last request.
+	Closed   int64                   `json:"closed,omitempty"`
+	Outcomes map[crawl.Outcome]int64 `json:"outcomes,omitempty"`
+	Shown    activities.Shown        `json:"shown,omitzero"`
+	Last     activities.Asked        `json:"last,omitzero"`
 	// Runs are the runs that want something of the domain, and Status is what it
 	// does: the values of the search attributes.
 	Runs   []string `json:"runs,omitempty"`
 	Status string   `json:"status,omitempty"`
+}
+
+// carried is what the next execution gets.
+func (s DomainState) carried() DomainState {
+	if s.Long() {
+		s.Last, s.Shown = activities.Asked{}, activities.Shown{}
+	}
+	return s
+}
+
+// DomainResult says why a domain's workflow has ended, and what it has done.
+type DomainResult struct {
+	Reason string `json:"reason"`
+	// Until is when the domain is asked again; nil is not before something changes.
+	Until *time.Time `json:"until,omitempty"`
+	// Attempts is how many were recorded since the workflow began, and Outcomes how they ended.
+	Attempts int64                   `json:"attempts"`
+	Outcomes map[crawl.Outcome]int64 `json:"outcomes,omitempty"`
+}
+
+// result is that of a workflow that ends now.
+func (s DomainState) result(now time.Time) DomainResult {
+	res := DomainResult{Reason: cmp.Or(string(s.Reason), "nothing is due"), Attempts: s.Closed, Outcomes: s.Outcomes}
+	if s.Wait > 0 {
+		until := now.Add(time.Duration(s.Wait)).UTC().Truncate(time.Second)
+		res.Until = &until
+	}
+	return res
 }
 
 // domain is one execution of DomainWorkflow.
@@ -74,55 +104,6 @@ func (s DomainState) endsWithNews() bool {
 	return s.Next != activities.StepFinish && s.Reason.Row().EndsWithNews
 }
 
-func (d *domain) waitSummary() string {
-	after := ""
-	if d.state.Reason != "" {
-		after = " (" + string(d.state.Reason) + ")"
-	}
-	switch {
-	case d.state.Next == activities.StepRobots:
-		return d.prerequisite() + after
-	case d.state.URL != "":
-		return d.state.URL + after
-	default:
-		return "nothing is due yet" + after
-	}
-}
-
-// prerequisite names what is fetched of an origin.
-func (d *domain) prerequisite() string {
-	return path.Base(cmp.Or(d.state.Kind, kinds.Robots).Traits().Path) + " of " + d.state.Origin
-}
-
-func (d *domain) fetchSummary() string {
-	switch {
-	case d.state.URL == "":
-		return "next page of " + d.name
-	case d.pages > 1:
-		return urls.Shorten(d.state.URL, summaryMax-30) + fmt.Sprintf(" and up to %d more", d.pages-1)
-	default:
-		return urls.Shorten(d.state.URL, summaryMax)
-	}
-}
-
-// batches says how many pages an activity fetches.
-func (d *domain) batches() string {
-	switch d.pages {
-	case settings.PagesPerActivityAuto:
-		return "one page an activity while Temporal is at ease, else more"
-	case 1:
-		return "one page an activity"
-	}
-	return fmt.Sprintf("up to %d pages an activity", d.pages)
-}
-
-func (d *domain) robotsSummary() string {
-	if d.state.URL != "" {
-		return urls.Shorten(d.prerequisite()+" at "+d.state.URL, summaryMax)
-	}
-	return urls.Shorten(d.prerequisite(), summaryMax)
-}
-
 // serve keeps the search attribute of the runs that the domain is crawled for.
 func (d *domain) serve(ctx workflow.Context, runs []string) error {
 	runs = slices.Sorted(slices.Values(runs)) // the database's order is any
@@ -133,17 +114,26 @@ func (d *domain) serve(ctx workflow.Context, runs []string) error {
 	return workflow.UpsertTypedSearchAttributes(ctx, attrRun.ValueSet(runs))
 }
 
+// count notes what an activity has done.
+func (d *domain) count(res activities.FetchPagesResult) {
+	s := &d.state
+	s.Closed += int64(res.Closed)
+	for _, o := range crawl.Outcomes() {
+		if n := res.Outcomes[o]; n > 0 {
+			if s.Outcomes == nil {
+				s.Outcomes = map[crawl.Outcome]int64{}
+			}
+			s.Outcomes[o] += int64(n)
+		}
+	}
+	if res.Asked.URL != "" {
+		s.Last, s.Shown = res.Asked, res.Shown
+	}
+}
+
 // describe keeps the workflow's current details, and its status, for people.
 func (d *domain) describe(ctx workflow.Context) error {
-	now := "now: " + string(d.state.Next)
-	switch {
-	case d.state.Next == activities.StepFinish && d.state.Reason != "":
-		now = "ending: " + string(d.state.Reason)
-	case d.state.Wait > 0:
-		now = "waiting " + d.state.Wait.String() + " for " + d.waitSummary()
-	}
-	workflow.SetCurrentDetails(ctx, fmt.Sprintf("**%s**: %s\n\n%d attempts recorded, %s",
-		d.name, now, d.state.Closed, d.batches()))
+	workflow.SetCurrentDetails(ctx, d.details(workflow.Now(ctx)))
 	status := d.state.status()
 	if status == d.state.Status {
 		return nil

@@ -238,21 +238,59 @@ func TestDomainWorkflowRobots(t *testing.T) {
 	})
 }
 
+// troubled is how an activity ends at a site that is in trouble.
+func troubled(result any) error {
+	return temporal.NewApplicationErrorWithOptions("answered 503", activities.TypeSiteTrouble, temporal.ApplicationErrorOptions{
+		NonRetryable: true, Category: temporal.ApplicationErrorCategoryBenign, Details: []any{result},
+	})
+}
+
 func TestDomainWorkflowTrouble(t *testing.T) {
 	t.Parallel()
 
-	t.Run("OfTheSiteIsWaitedForAsLongAsTheErrorSays", func(t *testing.T) {
+	t.Run("OfTheSiteIsWaitedForByATimer", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		const asked = 7 * time.Minute
 		s.fetches = []answer[activities.FetchPagesResult]{fails[activities.FetchPagesResult](
-			temporal.NewApplicationErrorWithOptions("answered 503", activities.TypeSiteTrouble, temporal.ApplicationErrorOptions{
-				NextRetryDelay: asked, Category: temporal.ApplicationErrorCategoryBenign,
-			}))}
+			troubled(fetched(asked, reasons.RetryAfter)))}
 		s.finished()
 		require.Equal(t, []string{"FetchPages", "FetchPages", "FinishDomain"}, s.names())
-		require.GreaterOrEqual(t, s.gap(1), asked)
-		require.Less(t, s.gap(1), asked+10*time.Second)
+		require.Equal(t, []time.Duration{asked}, s.timers)
+		require.Equal(t, asked, s.gap(1))
+		for _, c := range s.calls {
+			require.EqualValues(t, 1, c.info.Attempt, "Temporal's retries are for trouble of our own")
+		}
+		var res workflows.DomainResult
+		require.NoError(t, s.env.GetWorkflowResult(&res))
+		require.Equal(t, workflows.DomainResult{Reason: "nothing is due", Attempts: 1}, res)
+	})
+
+	t.Run("OfRobotsIsWaitedForByATimer", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		const origin = "https://example.org"
+		s.fetches = []answer[activities.FetchPagesResult]{says(activities.FetchPagesResult{
+			NextStep: activities.NextStep{Next: activities.StepRobots, Origin: origin},
+		})}
+		again := activities.FetchRobotsResult{Wait: settings.Duration(time.Minute), Reason: reasons.Robots, URL: page, Hops: 2}
+		s.robots = []answer[activities.FetchRobotsResult]{fails[activities.FetchRobotsResult](troubled(again))}
+		s.finished()
+		require.Equal(t, []string{"FetchPages", "FetchRobots", "FetchRobots", "FetchPages", "FinishDomain"}, s.names())
+		require.Equal(t, []time.Duration{time.Minute}, s.timers)
+		in := inputs[activities.FetchRobotsInput](s)
+		require.Equal(t, activities.FetchRobotsInput{Domain: host, Origin: origin, URL: page, Hops: 2}, in[1])
+	})
+
+	t.Run("OfTheSiteIsNotWaitedForOnceAPersonDecides", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.fetches = []answer[activities.FetchPagesResult]{fails[activities.FetchPagesResult](
+			troubled(fetched(time.Hour, reasons.RetryAfter)))}
+		s.after(time.Minute, func() { s.mustUpdate(workflows.UpdatePause, workflows.Pause{Reason: "quiet"}) })
+		s.finished()
+		require.Equal(t, []string{"FetchPages", "SetControl", "FetchPages", "FinishDomain"}, s.names())
+		require.Less(t, s.calls[2].at, 2*time.Minute, "the guard knows the rest of the wait")
 	})
 
 	t.Run("OfOurOwnIsWaitedOutAtMostHalfAMinuteApart", func(t *testing.T) {

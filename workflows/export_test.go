@@ -1,6 +1,10 @@
 package workflows
 
-import "go.temporal.io/sdk/temporal"
+import (
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+)
 
 // ValidateAddURLs is the validator of UpdateAddURLs, asked about what has been read.
 func ValidateAddURLs(m AddURLs, domain string) error {
@@ -12,3 +16,15 @@ func ValidateAddURLs(m AddURLs, domain string) error {
 func SearchAttributes() []temporal.SearchAttributeKey {
 	return []temporal.SearchAttributeKey{attrDomain, attrRun, attrStatus}
 }
+
+// Carried is what a domain's state hands over to the next execution.
+func Carried(s DomainState) DomainState { return s.carried() }
+
+// Details are the current details of a domain in a state.
+func Details(domainName string, s DomainState, now time.Time) string {
+	d := domain{name: domainName, state: s}
+	return d.details(now)
+}
+
+// WaitSummary is the label of the timer of a wait.
+func WaitSummary(s DomainState) string { return s.waitSummary() }

@@ -72,6 +72,9 @@ func (n *names) signature(f reflect.Type, skip int) string {
 
 // typeName is a type's name. The fields of a struct become lines of their own.
 func (n *names) typeName(t reflect.Type) string {
+	if t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct {
+		return n.typeName(t.Elem()) + "s"
+	}
 	if t.Kind() != reflect.Struct || t.Implements(reflect.TypeFor[json.Marshaler]()) {
 		return jsonKind(t)
 	}
@@ -105,6 +108,9 @@ func jsonKind(t reflect.Type) string {
 	}
 	if t == reflect.TypeFor[json.RawMessage]() {
 		return "anything"
+	}
+	if t.Kind() == reflect.Map {
+		return "object of " + jsonKind(t.Elem()) + "s"
 	}
 	if t.Kind() == reflect.Slice {
 		return jsonKind(t.Elem()) + "s"

@@ -22,8 +22,8 @@ const (
 )
 
 // ownTrouble waits out what is not the site's fault: a database that is down, a
-// disk that is full. It never gives up. The waits that sites ask for come with
-// the errors (NextRetryDelay) and override it.
+// disk that is full. It never gives up. The waits that sites ask for are timers. That
+// of an outage of our network comes with its error (NextRetryDelay).
 func ownTrouble() *temporal.RetryPolicy {
 	return &temporal.RetryPolicy{
 		InitialInterval:    time.Second,

@@ -13,6 +13,7 @@ import (
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/kinds"
+	"github.com/mosey-web/mosey/crawl/politeness"
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/urls"
@@ -32,7 +33,10 @@ const (
 	shownMax = 300
 	// robotsMax is the most that a location of robots.txt may take in JSON.
 	robotsMax = urls.MaxLength
-	longest   = settings.Duration(settings.DelayMax + 999999999)
+	// askedMax and errorMax are where activities cut a request, as JSON.
+	askedMax, errorMax = 300, 150
+
+	longest = settings.Duration(settings.DelayMax + 999999999)
 )
 
 func TestPayloadsStaySmall(t *testing.T) {
@@ -53,19 +57,33 @@ func TestPayloadsStaySmall(t *testing.T) {
 		Type: crawl.ControlBudget, Value: json.RawMessage("-9223372036854775808"), Reason: control,
 		SetBy: "a workflow update", SetAt: until, Until: until,
 	}
+	asked := activities.Asked{
+		URL: strings.Repeat("a", askedMax), Kind: kinds.Sitemap, Outcome: crawl.OutcomeBlockedRobots, Status: 599,
+		Error: strings.Repeat("e", errorMax),
+	}
+	domain := activities.Shown{
+		Delay: longest, Reason: reasons.Robots, Robots: crawl.RobotsDisallowAll,
+		Health: politeness.Describe(crawl.Health{
+			Samples: []crawl.Sample{{Took: longest}}, Slowdown: longest, Penalty: longest, Graylistings: 1e9, GivenUp: 1e9, Probing: true,
+		}),
+	}
+	outcomes, total := map[crawl.Outcome]int{}, map[crawl.Outcome]int64{}
+	for _, o := range crawl.Outcomes() {
+		outcomes[o], total[o] = 1e9, 1e15
+	}
 	for _, v := range []any{
 		activities.FetchPagesInput{Domain: name, MaxPages: settings.PagesPerActivityMax, Auto: true, Queued: true},
 		activities.FetchPagesResult{
 			NextStep: activities.NextStep{Next: activities.StepRobots, Origin: shown, Kind: kinds.Robots, Wait: longest, Reason: reasons.Robots, Defer: true, Queued: true},
-			Closed:   1e9, Runs: runs,
+			Closed:   1e9, Outcomes: outcomes, Asked: asked, Shown: domain, Runs: runs,
 		},
 		activities.FetchPagesResult{
 			NextStep: activities.NextStep{Next: activities.StepRobots, Origin: origin, Kind: kinds.Robots, Wait: longest, Reason: reasons.Robots, URL: robots, Hops: 5, Queued: true},
-			Closed:   1e9, Runs: runs,
+			Closed:   1e9, Outcomes: outcomes, Runs: runs, // no room for what is only for people
 		},
 		activities.FetchRobotsInput{Domain: name, Origin: origin, Kind: kinds.Robots, URL: robots, Hops: 5, Queued: true},
 		activities.FetchRobotsResult{
-			Wait: longest, Reason: reasons.Robots, Kind: kinds.Robots, URL: robots, Hops: 5, Queued: true,
+			Wait: longest, Reason: reasons.Robots, Kind: kinds.Robots, URL: robots, Hops: 5, Queued: true, Asked: asked,
 		},
 		activities.FinishDomainInput{Domain: name, Defer: true, Wait: longest, Reason: string(reasons.Robots)},
 		activities.FinishDomainResult{Finished: true},
@@ -86,10 +104,10 @@ func TestPayloadsStaySmall(t *testing.T) {
 		workflows.Wake{PagesPerActivity: settings.PagesPerActivityMax},
 		workflows.Pause{Reason: control, Until: &until},
 		workflows.Stop{Reason: control},
-		workflows.DomainInput{Domain: name, PagesPerActivity: settings.PagesPerActivityMax, State: workflows.DomainState{
+		workflows.DomainInput{Domain: name, PagesPerActivity: settings.PagesPerActivityMax, State: workflows.Carried(workflows.DomainState{
 			NextStep: activities.NextStep{Next: activities.StepRobots, Wait: longest, Reason: reasons.Robots, Defer: true, URL: robots, Origin: origin, Kind: kinds.Robots, Hops: 5, Queued: true},
-			Closed:   1 << 62, Runs: runs, Status: workflows.StatusGraylisted,
-		}},
+			Closed:   1 << 62, Outcomes: total, Last: asked, Shown: domain, Runs: runs, Status: workflows.StatusGraylisted,
+		})},
 	} {
 		t.Run(reflect.TypeOf(v).String(), func(t *testing.T) {
 			t.Parallel()
@@ -134,7 +152,10 @@ func TestDomainStateSurvivesJSON(t *testing.T) {
 	t.Parallel()
 	state := workflows.DomainState{
 		NextStep: activities.NextStep{Next: activities.StepRobots, Wait: settings.Duration(time.Minute + time.Nanosecond), Reason: reasons.IP, URL: page, Defer: true, Origin: "https://example.org", Kind: kinds.TDM, Hops: 3, Queued: true},
-		Closed:   1 << 60, Runs: []string{"<small> & “web”", runName}, Status: workflows.StatusWaiting,
+		Closed:   1 << 60, Outcomes: map[crawl.Outcome]int64{crawl.OutcomeSuccess: 1 << 59}, Runs: []string{"<small> & “web”", runName},
+		Last:   activities.Asked{URL: page, Kind: kinds.TDM, Outcome: crawl.OutcomeFailed, Status: 1, Error: "<é>"},
+		Shown:  activities.Shown{Delay: settings.Duration(time.Second), Reason: reasons.IP, Robots: crawl.RobotsRules, Health: "well"},
+		Status: workflows.StatusWaiting,
 	}
 	for _, v := range reflect.ValueOf(state).Fields() {
 		require.False(t, v.IsZero(), "set every field")

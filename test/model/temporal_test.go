@@ -226,7 +226,7 @@ func (d *domainFlow) fetchPages(b *bench, f *flow) (ended bool) {
 	res, err := callFor(b, f.id, func(ctx context.Context, a *activities.Activities) (activities.FetchPagesResult, error) {
 		return a.FetchPages(ctx, d.fetch)
 	})
-	if err != nil {
+	if err = activities.ResultOf(err, &res); err != nil {
 		return !f.again(b.now(), err)
 	}
 	d.res, d.next, d.span, d.reason = res, res.Next, time.Duration(res.Wait), res.Reason
@@ -245,7 +245,7 @@ func (d *domainFlow) fetchRobots(b *bench, f *flow) (ended bool) {
 	res, err := callFor(b, f.id, func(ctx context.Context, a *activities.Activities) (activities.FetchRobotsResult, error) {
 		return a.FetchRobots(ctx, d.robots)
 	})
-	if err != nil {
+	if err = activities.ResultOf(err, &res); err != nil {
 		return !f.again(b.now(), err)
 	}
 	d.res.NextStep = d.robots.Then(res)

@@ -1,0 +1,53 @@
+package activities_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/activities"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/kinds"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/test/web"
+)
+
+// What a result has for people: the last request and how the domain is, also where a site's
+// trouble has ended the activity. A hostile URL leaves the payload small (call checks that).
+func TestResultsTellWhatWasAsked(t *testing.T) {
+	t.Parallel()
+	long := "/" + strings.Repeat("&", 700)
+	b := setup(t, options{sites: []web.Site{{Pages: 2, Plain: true, Paths: map[string]web.Behaviour{
+		"/": web.Redirect{To: long}, long: web.Status{Code: http.StatusServiceUnavailable},
+	}}}})
+	b.seed(t, "/")
+	ask := func() (res activities.FetchPagesResult, err error) {
+		return callWhole[activities.FetchPagesResult](t, b.acts, b.acts.FetchPages, activities.FetchPagesInput{Domain: b.site, MaxPages: 1})
+	}
+	robots, err := callWhole[activities.FetchRobotsResult](t, b.acts, b.acts.FetchRobots,
+		activities.FetchRobotsInput{Domain: b.site, Origin: originOf(t, b.page("/"))})
+	require.NoError(t, err)
+	require.Equal(t, activities.Asked{
+		URL: b.page("/robots.txt"), Kind: kinds.Robots, Outcome: crawl.OutcomeSuccess, Status: http.StatusOK,
+	}, robots.Asked)
+	b.exec(t, "UPDATE politeness_slots SET free_at = now()")
+
+	res, err := ask()
+	require.NoError(t, err)
+	require.Equal(t, activities.Asked{URL: b.page("/"), Outcome: crawl.OutcomeSuccess, Status: http.StatusMovedPermanently}, res.Asked)
+	require.Equal(t, map[crawl.Outcome]int{crawl.OutcomeSuccess: 1}, res.Outcomes)
+	require.Equal(t, reasons.Delay, res.Shown.Reason)
+	require.Equal(t, crawl.RobotsRules, res.Shown.Robots)
+	require.Contains(t, res.Shown.Health, "0 % errors of the last 1 URLs")
+	b.exec(t, "UPDATE politeness_slots SET free_at = now()")
+
+	_, err = ask()
+	requireTrouble(t, err)
+	require.ErrorContains(t, err, "503 Service Unavailable; the site is left alone for ")
+	require.NoError(t, activities.ResultOf(err, &res))
+	require.Equal(t, http.StatusServiceUnavailable, res.Asked.Status)
+	require.Less(t, len(res.Asked.URL), 100, "as JSON it is six times as long")
+	require.Contains(t, res.Shown.Health, "50 % errors")
+}

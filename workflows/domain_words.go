@@ -1,0 +1,131 @@
+package workflows
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/mosey-web/mosey/activities"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/kinds"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/urls"
+)
+
+// waitSummary names the reason for a wait first: a long URL may be cut off.
+func (s DomainState) waitSummary() string {
+	what := s.URL
+	if s.Next == activities.StepRobots {
+		what = s.prerequisite()
+	}
+	switch {
+	case what == "":
+		return strings.TrimPrefix(string(s.Reason)+": nothing is due yet", ": ")
+	case s.Reason == "":
+		return what
+	}
+	return string(s.Reason) + ", then " + what
+}
+
+// prerequisite names what is fetched of an origin.
+func (s DomainState) prerequisite() string {
+	return path.Base(cmp.Or(s.Kind, kinds.Robots).Traits().Path) + " of " + s.Origin
+}
+
+func (d *domain) fetchSummary() string {
+	switch {
+	case d.state.URL == "":
+		return "next page of " + d.name
+	case d.pages > 1:
+		return urls.Shorten(d.state.URL, summaryMax-30) + fmt.Sprintf(" and up to %d more", d.pages-1)
+	default:
+		return urls.Shorten(d.state.URL, summaryMax)
+	}
+}
+
+func (d *domain) robotsSummary() string {
+	if d.state.URL != "" {
+		return urls.Shorten(d.state.prerequisite()+" at "+d.state.URL, summaryMax)
+	}
+	return urls.Shorten(d.state.prerequisite(), summaryMax)
+}
+
+// details are what Temporal's UI shows of the domain, in Markdown: what happens now or next,
+// and when; then what is known.
+func (d *domain) details(now time.Time) string {
+	var text strings.Builder
+	text.WriteString("**" + d.name + "** " + d.state.doing(now) + ".\n")
+	line := func(name, value string) {
+		if value != "" {
+			text.WriteString("\n- " + name + ": " + value)
+		}
+	}
+	s := d.state
+	if s.Last.URL != "" {
+		line("Asked last", code(s.Last.URL)+", "+code(s.Last.Answer()))
+		line("Delay after it", s.Shown.Delay.String()+why(s.Shown.Reason))
+	}
+	line("robots.txt", robotsWords[s.Shown.Robots])
+	line("Health", s.Shown.Health)
+	line("Attempts", s.attempts())
+	line("Runs", strings.Join(s.Runs, ", "))
+	return text.String()
+}
+
+var robotsWords = map[crawl.RobotsVerdict]string{
+	crawl.RobotsRules: "has rules", crawl.RobotsAllowAll: "allows all", crawl.RobotsDisallowAll: "disallows all",
+	crawl.RobotsUnreachable: "could not be read",
+}
+
+// doing says what the domain does at an instant, and until when.
+func (s DomainState) doing(now time.Time) string {
+	switch {
+	case s.Next == activities.StepFinish && s.Wait > 0:
+		return "ends, until " + at(now, s) + ": " + cmp.Or(string(s.Reason), "nothing is due")
+	case s.Next == activities.StepFinish:
+		return "ends: " + cmp.Or(string(s.Reason), "nothing is due")
+	case s.Wait > 0 && s.Next == activities.StepRobots:
+		return "waits until " + at(now, s) + why(s.Reason) + ", then is asked for " + s.prerequisite()
+	case s.Wait > 0 && s.URL == "":
+		return "waits until " + at(now, s) + why(s.Reason)
+	case s.Wait > 0:
+		return "waits until " + at(now, s) + why(s.Reason) + ", then is asked for " + code(s.URL)
+	case s.Next == activities.StepRobots:
+		return "is asked for " + s.prerequisite()
+	case s.URL != "":
+		return "is asked for " + code(s.URL)
+	}
+	return "is asked for what is due"
+}
+
+// at is when a wait that begins now is over.
+func at(now time.Time, s DomainState) string {
+	return now.Add(time.Duration(s.Wait)).UTC().Format("2006-01-02 15:04:05 UTC")
+}
+
+// why names a reason, and what it means.
+func why(r reasons.Reason) string {
+	if r == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (%s: %s)", r, r.Row().Words)
+}
+
+// attempts are how many there were since the domain's workflow began, by how they ended.
+func (s DomainState) attempts() string {
+	parts := make([]string, 0, len(s.Outcomes))
+	for _, o := range crawl.Outcomes() {
+		if n := s.Outcomes[o]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, strings.ReplaceAll(string(o), "_", " ")))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return strings.Join(parts, ", ") + ", since this workflow began"
+}
+
+// code has Markdown show a text as it is.
+func code(text string) string { return "`" + strings.ReplaceAll(text, "`", "%60") + "`" }

@@ -1,0 +1,94 @@
+package workflows_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/activities"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/workflows"
+)
+
+func TestDetails(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 25, 23, 59, 30, 5, time.FixedZone("somewhere", 3600))
+	minute := settings.Duration(time.Minute)
+	for _, c := range []struct {
+		name, first, timer string
+		step               activities.NextStep
+	}{
+		{"Begins", "**example.org** is asked for what is due.", "", activities.NextStep{Next: activities.StepFetch}},
+		{"Asks", "**example.org** is asked for `https://example.org/a`.", "", activities.NextStep{Next: activities.StepFetch, URL: page}},
+		{
+			"Waits", "**example.org** waits until 2026-11-25 23:00:30 UTC (retry-after: its server asked for a wait (RFC 9110 §10.2.3)), " +
+				"then is asked for `https://example.org/a`.", "retry-after, then https://example.org/a",
+			activities.NextStep{Next: activities.StepFetch, URL: page, Wait: minute, Reason: reasons.RetryAfter},
+		},
+		{
+			"WaitsForWork", "**example.org** waits until 2026-11-25 23:00:30 UTC (scheduled: its pages are not due yet).", "scheduled: nothing is due yet",
+			activities.NextStep{Next: activities.StepFetch, Wait: minute, Reason: reasons.Scheduled},
+		},
+		{
+			"WaitsForRobots", "**example.org** waits until 2026-11-25 23:00:30 UTC (delay: the run's delay is not over), " +
+				"then is asked for robots.txt of https://example.org.", "delay, then robots.txt of https://example.org",
+			activities.NextStep{Next: activities.StepRobots, Origin: "https://example.org", Wait: minute, Reason: reasons.Delay},
+		},
+		{"AsksForRobots", "**example.org** is asked for robots.txt of https://example.org.", "", activities.NextStep{Next: activities.StepRobots, Origin: "https://example.org"}},
+		{"Ends", "**example.org** ends: nothing is due.", "", activities.NextStep{Next: activities.StepFinish}},
+		{
+			"IsDeferred", "**example.org** ends, until 2026-11-25 23:00:30 UTC: retry-after.", "",
+			activities.NextStep{Next: activities.StepFinish, Defer: true, Wait: minute, Reason: reasons.RetryAfter},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, c.first+"\n", workflows.Details(host, workflows.DomainState{NextStep: c.step}, now))
+			if c.timer != "" {
+				require.Equal(t, c.timer, workflows.WaitSummary(workflows.DomainState{NextStep: c.step}))
+			}
+		})
+	}
+
+	t.Run("OfAllThatIsKnown", func(t *testing.T) {
+		t.Parallel()
+		s := workflows.DomainState{
+			Closed: 4, Outcomes: map[crawl.Outcome]int64{crawl.OutcomeBlocked5xx: 1, crawl.OutcomeSuccess: 3}, Runs: []string{"a", "b"},
+			Last:  activities.Asked{URL: page + "`<b>`", Outcome: crawl.OutcomeFailed, Error: "no such `host`"},
+			Shown: activities.Shown{Delay: minute, Reason: reasons.Backoff, Robots: crawl.RobotsAllowAll, Health: "good"},
+		}
+		require.Equal(t, `**example.org** is asked for what is due.
+
+- Asked last: `+"`https://example.org/a%60<b>%60`, `failed: no such %60host%60`"+`
+- Delay after it: 1m0s (back-off: its last requests failed)
+- robots.txt: allows all
+- Health: good
+- Attempts: 3 success, 1 blocked 5xx, since this workflow began
+- Runs: a, b`, workflows.Details(host, s, now))
+		s.Last = activities.Asked{URL: page, Outcome: crawl.OutcomeBlocked4xx, Status: 404}
+		require.Contains(t, workflows.Details(host, s, now), "- Asked last: `https://example.org/a`, `404 Not Found`\n")
+	})
+}
+
+// A workflow that ends says why, until when, and what it has done.
+func TestDomainResult(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	put := fetched(time.Hour, reasons.RetryAfter)
+	put.Next, put.Defer, put.Outcomes = activities.StepFinish, true, map[crawl.Outcome]int{crawl.OutcomeBlocked5xx: 1}
+	first := fetched(0, "")
+	first.Outcomes = map[crawl.Outcome]int{crawl.OutcomeSuccess: 1}
+	s.fetches = []answer[activities.FetchPagesResult]{says(first), says(put)}
+	s.finished()
+	var res workflows.DomainResult
+	require.NoError(t, s.env.GetWorkflowResult(&res))
+	require.NotNil(t, res.Until)
+	require.WithinDuration(t, s.start.Add(time.Hour), *res.Until, time.Minute)
+	res.Until = nil
+	require.Equal(t, workflows.DomainResult{
+		Reason: "retry-after", Attempts: 2, Outcomes: map[crawl.Outcome]int64{crawl.OutcomeSuccess: 1, crawl.OutcomeBlocked5xx: 1},
+	}, res)
+}
