@@ -12,7 +12,7 @@ import (
 
 // serveCmd shows what a database holds in a browser.
 type serveCmd struct {
-	wiring.WebFlags
+	command.WebFlags
 
 	Public     string `help:"Serve this alone, so that it can be opened to others: search." enum:",search" default:"" placeholder:"search"`
 	ImageStore string `help:"Where the bytes of images are kept: a directory, or the URL of a bucket (s3://). Default: images in the data directory." placeholder:"DIR|URL"`
@@ -25,7 +25,7 @@ func (s *serveCmd) Run(ctx context.Context, e *command.Env) error {
 		return wiring.Usagef("--web off: mosey serve is for the web page: name an address, such as :8470")
 	}
 	logger := e.NewLogger(e.Stderr, slog.LevelWarn)
-	return command.WithWeb(ctx, e, logger, s.ReadOnly || s.Public != "", func(o wiring.WebOptions) (err error) {
+	return command.WithWeb(ctx, e, logger, s.ReadOnly || s.Public != "", func(o command.WebOptions) (err error) {
 		if o.Images, err = command.ImageStoreOf(e, s.ImageStore); err != nil {
 			return err
 		}

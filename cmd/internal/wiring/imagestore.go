@@ -55,3 +55,8 @@ func (s *imageStore) PutThumbnail(ctx context.Context, sha256 string, jpeg []byt
 func (s *imageStore) Check(ctx context.Context, size int64) error {
 	return s.with(ctx, "check", func(store *imagestore.Store) error { return store.Check(ctx, size) })
 }
+
+// ImagesIn opens the store of images at a place, once that is asked for.
+func ImagesIn(where string) func(context.Context) (*imagestore.Store, error) {
+	return (&imageStore{where: where}).open
+}

@@ -16,17 +16,17 @@ import (
 func OpenStore(ctx context.Context, url string, t *Telemetry) (*db.Store, error) {
 	store, err := db.OpenTraced(ctx, url, t.tracer())
 	if err != nil {
-		return nil, describe(err)
+		return nil, Describe(err)
 	}
-	if err := checkSchema(ctx, store); err != nil {
+	if err := CheckSchema(ctx, store); err != nil {
 		store.Close()
 		return nil, err
 	}
 	return store, nil
 }
 
-// checkSchema refuses a schema that this program cannot use.
-func checkSchema(ctx context.Context, store *db.Store) error {
+// CheckSchema refuses a schema that this program cannot use.
+func CheckSchema(ctx context.Context, store *db.Store) error {
 	schema, err := db.SchemaOf(ctx, store.Pool())
 	if err != nil {
 		return err
@@ -39,7 +39,7 @@ func checkSchema(ctx context.Context, store *db.Store) error {
 func Migrate(ctx context.Context, url string) (schema db.Schema, applied int, err error) {
 	owner, err := db.OpenOwner(ctx, url)
 	if err != nil {
-		return schema, 0, describe(err)
+		return schema, 0, Describe(err)
 	}
 	defer owner.Close()
 	if applied, err = db.Migrate(ctx, owner.Pool()); err != nil {
@@ -49,8 +49,8 @@ func Migrate(ctx context.Context, url string) (schema db.Schema, applied int, er
 	return schema, applied, err
 }
 
-// describe makes one line, with a remedy, of a database that cannot be opened.
-func describe(err error) error {
+// Describe makes one line, with a remedy, of a database that cannot be opened.
+func Describe(err error) error {
 	if errors.Is(err, db.ErrURL) {
 		return Usagef("%w: want a URL such as postgres://mosey@localhost:5432/mosey", err)
 	}

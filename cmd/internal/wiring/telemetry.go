@@ -140,7 +140,7 @@ func (t *Telemetry) Close() error {
 func checks(store *db.Store, c *Client, dirs []string) []telemetry.Check {
 	return []telemetry.Check{
 		{Name: "postgres", Do: store.Pool().Ping},
-		{Name: "schema", Do: func(ctx context.Context) error { return checkSchema(ctx, store) }},
+		{Name: "schema", Do: func(ctx context.Context) error { return CheckSchema(ctx, store) }},
 		{Name: "temporal", Do: func(ctx context.Context) error {
 			_, err := c.CheckHealth(ctx, &client.CheckHealthRequest{})
 			return err

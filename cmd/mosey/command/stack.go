@@ -31,7 +31,7 @@ type Crawler struct {
 	Client *wiring.Client
 	Worker *wiring.Worker
 	// Web is nil where it is off.
-	Web *wiring.Web
+	Web *Web
 	// Telemetry is nil where nobody watches.
 	Telemetry *wiring.Telemetry
 	// unlimit ends the watch over this process's memory
@@ -76,7 +76,7 @@ func AttachCrawler(
 // ListenFlags say where a process that crawls can be seen.
 type ListenFlags struct {
 	telemetry.WatchFlags
-	wiring.WebFlags
+	WebFlags
 	PortFlags
 
 	// ImagesIn is where images are stored; empty is the default.
@@ -176,7 +176,7 @@ func connectCrawler(ctx context.Context, e *Env, listen ListenFlags, opts stack.
 	tell := teller{c.Store, func(_ context.Context, fn func(workflows.Starter) error) error {
 		return fn(workflows.Starter{Client: c.Client})
 	}}
-	c.Web, err = listen.Serve(ctx, wiring.WebOptions{
+	c.Web, err = listen.Serve(ctx, WebOptions{
 		DatabaseURL: c.Stack.DatabaseURL, TemporalUI: inNamespace(e, c.Stack.UIURL), Logger: logger,
 		Images: images, Changes: webChanges{tell, logger}, TokenFile: tokenFile(opts.DataDir), By: Whoami(),
 	})

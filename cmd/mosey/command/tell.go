@@ -110,9 +110,9 @@ func (w webChanges) RetryDomain(ctx context.Context, domain string) error {
 }
 
 // WithWeb calls fn with the options of a web page. Its database is that of WithDatabase.
-func WithWeb(ctx context.Context, e *Env, logger *slog.Logger, readOnly bool, fn func(wiring.WebOptions) error) error {
+func WithWeb(ctx context.Context, e *Env, logger *slog.Logger, readOnly bool, fn func(WebOptions) error) error {
 	return WithDatabase(ctx, e, func(url string) error {
-		o := wiring.WebOptions{DatabaseURL: url, TemporalUI: TemporalUI(e), Logger: logger}
+		o := WebOptions{DatabaseURL: url, TemporalUI: TemporalUI(e), Logger: logger}
 		if readOnly {
 			return fn(o)
 		}

@@ -77,7 +77,7 @@ func (c *imagesSheetCmd) Run(ctx context.Context, e *command.Env) error {
 		}
 		var pictures sheetPictures
 		err = c.withImages(ctx, e, func(images *imagestore.Store) (err error) {
-			pictures.pictures = wiring.NewPictures(func(context.Context) (*imagestore.Store, error) { return images, nil })
+			pictures.pictures = command.NewPictures(func(context.Context) (*imagestore.Store, error) { return images, nil })
 			s.Images, err = pictures.all(ctx, e, rows)
 			return err
 		})
@@ -129,7 +129,7 @@ func (f *sheetFile) discard() {
 
 // sheetPictures finds the small pictures of images.
 type sheetPictures struct {
-	pictures *wiring.Pictures
+	pictures *command.Pictures
 	// kept counts those that were found.
 	kept int
 	// damaged counts images whose stored bytes are wrong; example names one.

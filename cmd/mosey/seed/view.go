@@ -66,7 +66,7 @@ func (l viewLog) Write(p []byte) (int, error) {
 
 // addresses are where a crawl can be seen; empty is nowhere.
 type addresses struct {
-	web               *wiring.Web
+	web               *command.Web
 	temporal, metrics string
 }
 

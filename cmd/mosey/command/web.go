@@ -1,4 +1,4 @@
-package wiring
+package command
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/serve"
 )
@@ -81,12 +82,12 @@ func (f WebFlags) Serve(ctx context.Context, o WebOptions) (_ *Web, err error) {
 	}()
 	store, err := db.OpenPages(ctx, o.DatabaseURL)
 	if err != nil {
-		return nil, describe(err)
+		return nil, wiring.Describe(err)
 	}
 	counts, err := db.OpenCounts(ctx, o.DatabaseURL)
 	if err != nil {
 		store.Close()
-		return nil, describe(err)
+		return nil, wiring.Describe(err)
 	}
 	stores := []*db.Store{store, counts}
 	defer func() {
@@ -94,7 +95,7 @@ func (f WebFlags) Serve(ctx context.Context, o WebOptions) (_ *Web, err error) {
 			closeAll(stores)
 		}
 	}()
-	if err := checkSchema(ctx, store); err != nil {
+	if err := wiring.CheckSchema(ctx, store); err != nil {
 		return nil, err
 	}
 	token, err := f.token(listener.Addr(), o)
@@ -143,7 +144,7 @@ func (f WebFlags) listen(ctx context.Context) (net.Listener, error) {
 	}
 	host, port, err := net.SplitHostPort(f.Web)
 	if err != nil {
-		return nil, Usagef("--web %q: want an address such as :8470 or 10.0.0.1:8470, or off", f.Web)
+		return nil, wiring.Usagef("--web %q: want an address such as :8470 or 10.0.0.1:8470, or off", f.Web)
 	}
 	if host == "" {
 		host = "127.0.0.1"
@@ -164,7 +165,8 @@ func (f WebFlags) token(at net.Addr, o WebOptions) (string, error) {
 		return "", nil
 	case f.WebToken != "":
 		if len(f.WebToken) < tokenLeast {
-			return "", Usagef("--web-token: %d characters: want %d or more, such as those of: openssl rand -hex 16", len(f.WebToken), tokenLeast)
+			return "", wiring.Usagef("--web-token: %d characters: want %d or more, such as those of: openssl rand -hex 16",
+				len(f.WebToken), tokenLeast)
 		}
 		return f.WebToken, nil
 	case !is || !tcp.IP.IsLoopback() || len(f.WebHost) > 0 || f.WebUserHeader != "":

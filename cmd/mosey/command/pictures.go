@@ -1,4 +1,4 @@
-package wiring
+package command
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/internal/imagestore"
@@ -28,7 +29,7 @@ func PicturesIn(where string) *Pictures {
 	if where == "" {
 		return NewPictures(nil)
 	}
-	return NewPictures((&imageStore{where: where}).open)
+	return NewPictures(wiring.ImagesIn(where))
 }
 
 // Thumbnail is that of an image, a JPEG of our own making; nil where none is kept. An error
