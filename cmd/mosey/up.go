@@ -60,14 +60,16 @@ func (u *upCmd) Run(ctx context.Context, e *command.Env) (err error) {
 }
 
 // migrateCmd brings the database to the newest schema.
-type migrateCmd struct{}
+type migrateCmd struct{ command.Answer }
 
 // Run migrates DATABASE_URL's database, or the data directory's.
-func (*migrateCmd) Run(ctx context.Context, e *command.Env) error {
+func (m *migrateCmd) Run(ctx context.Context, e *command.Env) error {
 	schema, applied, err := command.Migrate(ctx, e)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(e.Stdout, "schema version %d, %s applied\n", schema.Current, explain.Count(int64(applied), "migration"))
-	return nil
+	return m.Tell(e, command.Change{
+		Did: "migrated", Count: new(int64(applied)),
+		Says: fmt.Sprintf("schema version %d, %s applied", schema.Current, explain.Count(int64(applied), "migration")),
+	})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/politeness"
+	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/explain"
@@ -19,6 +20,8 @@ import (
 
 // PauseCmd makes no request to a domain, or of a run, for a while.
 type PauseCmd struct {
+	command.Answer
+
 	Name   string `arg:"" help:"Domain, such as example.org, or run:NAME."`
 	Reason string `help:"Why, for those who ask later." required:"" placeholder:"TEXT"`
 	Until  string `help:"When it ends by itself: a time such as 2030-12-01T06:00:00Z, or how long from now, such as 12h. Default: with mosey resume." placeholder:"TIME|DURATION"`
@@ -26,6 +29,9 @@ type PauseCmd struct {
 
 // Run pauses the domain in all runs, or the run, from the next request on.
 func (p *PauseCmd) Run(ctx context.Context, e *command.Env) error {
+	if err := checkReason(p.Reason, 1); err != nil {
+		return err
+	}
 	until, err := parseUntil(p.Until, time.Now())
 	if err != nil {
 		return err
@@ -38,12 +44,16 @@ func (p *PauseCmd) Run(ctx context.Context, e *command.Env) error {
 		return err
 	} else if is {
 		change := crawl.RunChange{Action: crawl.ChangePause, Reason: p.Reason, Until: until}
-		return changeRun(ctx, e, name, change, func(run crawl.Run) string {
-			return fmt.Sprintf("Run %s is paused%s. To undo it:\n  mosey resume run:%s", run.Name, end, run.Name)
+		return changeRun(ctx, e, p.Answer, name, change, func(run crawl.Run) command.Change {
+			return command.Change{
+				Did: "paused", Until: until, Says: fmt.Sprintf("Run %s is paused%s. To undo it:\n  mosey resume run:%s", run.Name, end, run.Name),
+			}
 		})
 	}
-	return control(ctx, e, p.Name, crawl.Control{Type: crawl.ControlPause, Reason: p.Reason, Until: until}, func(name string) {
-		fmt.Fprintf(e.Stdout, "%s is paused in all runs%s. To undo it:\n  mosey resume %s\n", name, end, name)
+	return control(ctx, e, p.Answer, p.Name, crawl.Control{Type: crawl.ControlPause, Reason: p.Reason, Until: until}, func(name string) command.Change {
+		return command.Change{
+			Did: "paused", Until: until, Says: fmt.Sprintf("%s is paused in all runs%s. To undo it:\n  mosey resume %s", name, end, name),
+		}
 	})
 }
 
@@ -65,6 +75,8 @@ func parseUntil(text string, now time.Time) (at time.Time, err error) {
 
 // ResumeCmd ends a pause, or has a run go on.
 type ResumeCmd struct {
+	command.Answer
+
 	Name string `arg:"" help:"Domain, such as example.org, or run:NAME."`
 }
 
@@ -73,36 +85,45 @@ func (r *ResumeCmd) Run(ctx context.Context, e *command.Env) error {
 	if name, is, err := runArgument(r.Name); err != nil {
 		return err
 	} else if is {
-		return resumeRun(ctx, e, name)
+		return resumeRun(ctx, e, r.Answer, name)
 	}
-	return lift(ctx, e, r.Name, "not paused", crawl.ControlPause)
+	return lift(ctx, e, r.Answer, r.Name, "not paused", crawl.ControlPause)
 }
 
 // BlockCmd keeps Mosey away from a domain.
 type BlockCmd struct {
+	command.Answer
+
 	Name   string `arg:"" help:"Domain, such as example.org."`
 	Reason string `help:"Why, for those who ask later." required:"" placeholder:"TEXT"`
 }
 
 // Run blocks the domain for all runs, from the next request on.
 func (b *BlockCmd) Run(ctx context.Context, e *command.Env) error {
-	return control(ctx, e, b.Name, crawl.Control{Type: crawl.ControlBlock, Reason: b.Reason}, func(name string) {
-		fmt.Fprintf(e.Stdout, "%s is blocked in all runs. To undo it:\n  mosey unblock %s\n", name, name)
+	if err := checkReason(b.Reason, 1); err != nil {
+		return err
+	}
+	return control(ctx, e, b.Answer, b.Name, crawl.Control{Type: crawl.ControlBlock, Reason: b.Reason}, func(name string) command.Change {
+		return command.Change{Did: "blocked", Says: fmt.Sprintf("%s is blocked in all runs. To undo it:\n  mosey unblock %s", name, name)}
 	})
 }
 
 // UnblockCmd ends a block, or a stop.
 type UnblockCmd struct {
+	command.Answer
+
 	Name string `arg:"" help:"Domain, such as example.org."`
 }
 
 // Run lets the domain be crawled again, also if it was given up.
 func (u *UnblockCmd) Run(ctx context.Context, e *command.Env) error {
-	return lift(ctx, e, u.Name, "neither blocked, stopped nor given up", crawl.ControlBlock, crawl.ControlStop)
+	return lift(ctx, e, u.Answer, u.Name, "neither blocked, stopped nor given up", crawl.ControlBlock, crawl.ControlStop)
 }
 
 // RetryCmd asks a domain again that is in trouble.
 type RetryCmd struct {
+	command.Answer
+
 	Name string `arg:"" help:"Domain, such as example.org."`
 }
 
@@ -120,12 +141,14 @@ func (r *RetryCmd) Run(ctx context.Context, e *command.Env) error {
 		if err != nil {
 			return err
 		}
-		return lifted(ctx, e, store, name)
+		return lifted(ctx, e, r.Answer, store, name)
 	})
 }
 
 // SetCmd changes what holds for one domain, or settings of a run.
 type SetCmd struct {
+	command.Answer
+
 	Name     string         `arg:"" help:"Domain, such as example.org, or run:NAME."`
 	Settings []string       `arg:"" optional:"" name:"setting" help:"Of a run: name=value, such as delay=5s or max_pages=1000."`
 	Delay    *time.Duration `help:"Least time between two requests; 0s leaves the runs' own." placeholder:"DURATION"`
@@ -155,7 +178,7 @@ func (s *SetCmd) Run(ctx context.Context, e *command.Env) error {
 		if !none {
 			return wiring.Usagef("set %s: flags are for domains: want name=value, such as delay=5s", s.Name)
 		}
-		return setRun(ctx, e, run, s.Reason, s.Settings)
+		return setRun(ctx, e, s.Answer, run, s.Reason, s.Settings)
 	}
 	name, err := command.DomainArgument(s.Name)
 	if err != nil {
@@ -193,8 +216,9 @@ func (s *SetCmd) Run(ctx context.Context, e *command.Env) error {
 			}
 		}
 		command.WakeDomain(ctx, e, store, name)
-		fmt.Fprintf(e.Stdout, "%s is set. To see what holds:\n  mosey why %s\n", name, name)
-		return nil
+		return s.Tell(e, command.Change{
+			Did: "set", Domain: name, Says: fmt.Sprintf("%s is set. To see what holds:\n  mosey why %s", name, name),
+		})
 	})
 }
 
@@ -220,12 +244,11 @@ func (s *SetCmd) controls() []crawl.Control {
 }
 
 // control stores a person's decision that forbids requests to a domain.
-func control(ctx context.Context, e *command.Env, text string, c crawl.Control, done func(name string)) error {
+func control(
+	ctx context.Context, e *command.Env, a command.Answer, text string, c crawl.Control, done func(name string) command.Change,
+) error {
 	name, err := command.DomainArgument(text)
 	if err != nil {
-		return err
-	}
-	if err := checkReason(c.Reason, 1); err != nil {
 		return err
 	}
 	c.SetBy = command.Whoami()
@@ -233,8 +256,9 @@ func control(ctx context.Context, e *command.Env, text string, c crawl.Control, 
 		if err := store.SetControl(ctx, name, c); err != nil {
 			return err
 		}
-		done(name)
-		return nil
+		change := done(name)
+		change.Domain = name
+		return a.Tell(e, change)
 	})
 }
 
@@ -246,7 +270,7 @@ func checkReason(text string, least int) error {
 }
 
 // lift takes a person's decisions about a domain back.
-func lift(ctx context.Context, e *command.Env, text, state string, kinds ...crawl.ControlType) error {
+func lift(ctx context.Context, e *command.Env, a command.Answer, text, state string, kinds ...crawl.ControlType) error {
 	name, err := command.DomainArgument(text)
 	if err != nil {
 		return err
@@ -259,21 +283,23 @@ func lift(ctx context.Context, e *command.Env, text, state string, kinds ...craw
 		if err != nil {
 			return err
 		}
-		return lifted(ctx, e, store, name)
+		return lifted(ctx, e, a, store, name)
 	})
 }
 
 // lifted says what holds now, and has the domain's runs look at it.
-func lifted(ctx context.Context, e *command.Env, store *db.Store, name string) error {
+func lifted(ctx context.Context, e *command.Env, a command.Answer, store *db.Store, name string) error {
 	facts, err := store.Facts(ctx, name)
 	if err != nil {
 		return err
 	}
 	if c, forbidden := facts.Domain.Controls.Forbidding(facts.Now); forbidden {
-		fmt.Fprintf(e.Stdout, "%s is still not crawled: %s\n", name, explain.Control(c))
-		return nil
+		return a.Tell(e, command.Change{
+			Did: "lifted", Domain: name, Still: reasons.OfControl(string(c.Type)), Says: fmt.Sprintf("%s is still not crawled: %s", name, explain.Control(c)),
+		})
 	}
 	command.WakeDomain(ctx, e, store, name)
-	fmt.Fprintf(e.Stdout, "%s may be crawled again; what was pending goes on with its runs.\n", name)
-	return nil
+	return a.Tell(e, command.Change{
+		Did: "lifted", Domain: name, Says: name + " may be crawled again; what was pending goes on with its runs.",
+	})
 }

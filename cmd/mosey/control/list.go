@@ -35,6 +35,7 @@ func (l listArg) list() lists.List { return lists.List(l.List) }
 
 // listAddCmd puts entries on a list.
 type listAddCmd struct {
+	command.Answer
 	listArg
 
 	Entries []string `arg:"" name:"entry" help:"example.org (with all below it), shop.example.org, *.example.org, 192.0.2.0/24."`
@@ -50,7 +51,9 @@ func (l *listAddCmd) Run(ctx context.Context, e *command.Env) error {
 	if err != nil {
 		return err
 	}
-	return command.WithNewStore(ctx, e, func(store *db.Store) error { return addToList(ctx, e, store, l.list(), entries, l.Reason) })
+	return command.WithNewStore(ctx, e, func(store *db.Store) error {
+		return addToList(ctx, e, l.Answer, store, l.list(), entries, l.Reason)
+	})
 }
 
 func listEntries(texts []string) ([]lists.Entry, error) {
@@ -66,7 +69,9 @@ func listEntries(texts []string) ([]lists.Entry, error) {
 }
 
 // addToList stores entries, and says what that means.
-func addToList(ctx context.Context, e *command.Env, store *db.Store, list lists.List, entries []lists.Entry, reason string) error {
+func addToList(
+	ctx context.Context, e *command.Env, a command.Answer, store *db.Store, list lists.List, entries []lists.Entry, reason string,
+) error {
 	sizes, err := store.ListSizes(ctx)
 	if err != nil {
 		return err
@@ -75,9 +80,12 @@ func addToList(ctx context.Context, e *command.Env, store *db.Store, list lists.
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(e.Stdout, "%s on the %s list, %d of them new.\n", explain.Count(int64(len(entries)), "entry"), list, added)
+	says := fmt.Sprintf("%s on the %s list, %d of them new.", explain.Count(int64(len(entries)), "entry"), list, added)
 	if list == lists.Allow && sizes[lists.Allow] == 0 {
-		fmt.Fprintln(e.Stdout, "Only what is on the allow list is crawled now, in all runs. To undo it:\n  mosey list remove allow --all")
+		says += "\nOnly what is on the allow list is crawled now, in all runs. To undo it:\n  mosey list remove allow --all"
+	}
+	if err := a.Tell(e, command.Change{Did: "added", List: string(list), Count: new(int64(added)), Says: says}); err != nil {
+		return err
 	}
 	if list == lists.Allow {
 		goOnAll(ctx, e, store)
@@ -87,6 +95,7 @@ func addToList(ctx context.Context, e *command.Env, store *db.Store, list lists.
 
 // listImportCmd puts the entries of files on a list.
 type listImportCmd struct {
+	command.Answer
 	listArg
 
 	Files  []string `arg:"" name:"file" help:"File of entries, one a line, or - for standard input. # begins a comment."`
@@ -117,7 +126,7 @@ func (l *listImportCmd) Run(ctx context.Context, e *command.Env) error {
 			reason = name[:min(len(name), crawl.ControlReasonMax)]
 		}
 		if err := command.WithNewStore(ctx, e, func(store *db.Store) error {
-			return addToList(ctx, e, store, l.list(), entries, reason)
+			return addToList(ctx, e, l.Answer, store, l.list(), entries, reason)
 		}); err != nil {
 			return err
 		}
@@ -155,6 +164,7 @@ func readList(name string, r io.Reader) (entries []lists.Entry, bad seed.BadLine
 
 // listRemoveCmd takes entries off a list.
 type listRemoveCmd struct {
+	command.Answer
 	listArg
 
 	Entries []string `arg:"" optional:"" name:"entry" help:"Entries as mosey list show has them."`
@@ -178,7 +188,12 @@ func (l *listRemoveCmd) Run(ctx context.Context, e *command.Env) error {
 		if removed == 0 {
 			return fmt.Errorf("%s on the %s list: mosey list show %s shows what is", noneOf(l.Entries), l.List, l.List)
 		}
-		fmt.Fprintf(e.Stdout, "%s taken off the %s list.\n", explain.Count(int64(removed), "entry"), l.List)
+		if err := l.Tell(e, command.Change{
+			Did: "removed", List: l.List, Count: new(int64(removed)),
+			Says: fmt.Sprintf("%s taken off the %s list.", explain.Count(int64(removed), "entry"), l.List),
+		}); err != nil {
+			return err
+		}
 		goOnAll(ctx, e, store)
 		return nil
 	})

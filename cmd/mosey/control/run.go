@@ -27,7 +27,9 @@ func runArgument(text string) (name string, is bool, err error) {
 }
 
 // changeRun makes a change to a run, says what has come of it and tells the dispatcher.
-func changeRun(ctx context.Context, e *command.Env, name string, c crawl.RunChange, said func(crawl.Run) string) error {
+func changeRun(
+	ctx context.Context, e *command.Env, a command.Answer, name string, c crawl.RunChange, done func(crawl.Run) command.Change,
+) error {
 	if err := checkReason(c.Reason, 0); err != nil {
 		return err
 	}
@@ -40,21 +42,27 @@ func changeRun(ctx context.Context, e *command.Env, name string, c crawl.RunChan
 		case err != nil:
 			return err
 		}
-		fmt.Fprintln(e.Stdout, said(run))
+		change := done(run)
+		change.Run = run.Name
+		if err := a.Tell(e, change); err != nil {
+			return err
+		}
 		command.TellRun(ctx, e, store, run, c.Action == crawl.ChangeSet)
 		return nil
 	})
 }
 
 // resumeRun has a run go on that was paused, stopped or done.
-func resumeRun(ctx context.Context, e *command.Env, name string) error {
-	return changeRun(ctx, e, name, crawl.RunChange{Action: crawl.ChangeResume}, func(run crawl.Run) string {
-		return fmt.Sprintf("Run %s goes on, with mosey up, or with\n  mosey crawl --run %s", run.Name, run.Name)
+func resumeRun(ctx context.Context, e *command.Env, a command.Answer, name string) error {
+	return changeRun(ctx, e, a, name, crawl.RunChange{Action: crawl.ChangeResume}, func(run crawl.Run) command.Change {
+		return command.Change{
+			Did: "resumed", Says: fmt.Sprintf("Run %s goes on, with mosey up, or with\n  mosey crawl --run %s", run.Name, run.Name),
+		}
 	})
 }
 
 // setRun changes settings of a run.
-func setRun(ctx context.Context, e *command.Env, name, reason string, pairs []string) error {
+func setRun(ctx context.Context, e *command.Env, a command.Answer, name, reason string, pairs []string) error {
 	if len(pairs) == 0 {
 		return wiring.Usagef("set run:%s: nothing to set: want name=value, such as delay=5s; mosey status %s shows the settings", name, name)
 	}
@@ -65,17 +73,19 @@ func setRun(ctx context.Context, e *command.Env, name, reason string, pairs []st
 	if err != nil {
 		return wiring.Usagef("set run:%s: %w", name, err)
 	}
-	return changeRun(ctx, e, name, crawl.RunChange{Action: crawl.ChangeSet, Settings: set, Reason: reason}, func(run crawl.Run) string {
+	return changeRun(ctx, e, a, name, crawl.RunChange{Action: crawl.ChangeSet, Settings: set, Reason: reason}, func(run crawl.Run) command.Change {
 		said := fmt.Sprintf("Run %s is set, from the next request on.", run.Name)
 		if run.Status != crawl.RunRunning {
 			said += fmt.Sprintf(" It is %s. To have it go on:\n  mosey resume run:%s", run.Status, run.Name)
 		}
-		return said
+		return command.Change{Did: "set", Says: said}
 	})
 }
 
 // StopCmd stops a domain or a run.
 type StopCmd struct {
+	command.Answer
+
 	Name   string `arg:"" help:"Domain, such as example.org, or run:NAME."`
 	Reason string `help:"Why, for those who ask later." placeholder:"TEXT"`
 }
@@ -88,14 +98,18 @@ func (s *StopCmd) Run(ctx context.Context, e *command.Env) error {
 	case err != nil:
 		return err
 	case is:
-		return changeRun(ctx, e, name, crawl.RunChange{Action: crawl.ChangeStop, Reason: s.Reason}, func(run crawl.Run) string {
-			return fmt.Sprintf("Run %s is stopped; what is pending is kept. To have it go on:\n  mosey resume run:%s", run.Name, run.Name)
+		return changeRun(ctx, e, s.Answer, name, crawl.RunChange{Action: crawl.ChangeStop, Reason: s.Reason}, func(run crawl.Run) command.Change {
+			return command.Change{Did: "stopped", Says: fmt.Sprintf(
+				"Run %s is stopped; what is pending is kept. To have it go on:\n  mosey resume run:%s", run.Name, run.Name,
+			)}
 		})
 	}
 	if err := checkReason(s.Reason, 0); err != nil {
 		return err
 	}
-	return control(ctx, e, s.Name, crawl.Control{Type: crawl.ControlStop, Reason: s.Reason}, func(name string) {
-		fmt.Fprintf(e.Stdout, "%s is stopped in all runs until it is seeded again. To undo it:\n  mosey unblock %s\n", name, name)
+	return control(ctx, e, s.Answer, s.Name, crawl.Control{Type: crawl.ControlStop, Reason: s.Reason}, func(name string) command.Change {
+		return command.Change{Did: "stopped", Says: fmt.Sprintf(
+			"%s is stopped in all runs until it is seeded again. To undo it:\n  mosey unblock %s", name, name,
+		)}
 	})
 }

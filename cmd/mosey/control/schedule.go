@@ -28,6 +28,8 @@ type ScheduleCmd struct {
 
 // scheduleAddCmd adds a schedule.
 type scheduleAddCmd struct {
+	command.Answer
+
 	Name string   `arg:"" help:"Name of the schedule."`
 	URLs []string `arg:"" optional:"" name:"url" help:"Seeds."`
 
@@ -82,8 +84,10 @@ func (s *scheduleAddCmd) Run(ctx context.Context, e *command.Env) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(e.Stdout, "Schedule %s is added. To do it now as well:\n  mosey schedule trigger %s\n", s.Name, s.Name)
-		return nil
+		return s.Tell(e, command.Change{
+			Did: "added", Schedule: s.Name,
+			Says: fmt.Sprintf("Schedule %s is added. To do it now as well:\n  mosey schedule trigger %s", s.Name, s.Name),
+		})
 	})
 }
 
@@ -126,38 +130,41 @@ func (s *scheduleListCmd) Run(ctx context.Context, e *command.Env) error {
 }
 
 // scheduleRemoveCmd removes a schedule.
-type scheduleRemoveCmd struct {
-	Name string `arg:"" help:"Name of the schedule."`
-}
+type scheduleRemoveCmd struct{ namedSchedule }
 
 // Run removes it.
 func (s *scheduleRemoveCmd) Run(ctx context.Context, e *command.Env) error {
-	return withSchedule(ctx, e, s.Name, "removed; what it has started goes on", workflows.Starter.RemoveSchedule)
+	return s.with(ctx, e, "removed", "; what it has started goes on", workflows.Starter.RemoveSchedule)
 }
 
 // scheduleTriggerCmd does now what a schedule does at its times.
-type scheduleTriggerCmd struct {
-	Name string `arg:"" help:"Name of the schedule."`
-}
+type scheduleTriggerCmd struct{ namedSchedule }
 
 // Run does it.
 func (s *scheduleTriggerCmd) Run(ctx context.Context, e *command.Env) error {
-	return withSchedule(ctx, e, s.Name, "started", workflows.Starter.TriggerSchedule)
+	return s.with(ctx, e, "started", "", workflows.Starter.TriggerSchedule)
 }
 
-// withSchedule does something with a schedule, and says what.
-func withSchedule(
-	ctx context.Context, e *command.Env, name, done string, do func(workflows.Starter, context.Context, string) error,
+// namedSchedule is the schedule that a command is about.
+type namedSchedule struct {
+	command.Answer
+
+	Name string `arg:"" help:"Name of the schedule."`
+}
+
+// with does something with the schedule, and says what, and what else there is to know.
+func (s *namedSchedule) with(
+	ctx context.Context, e *command.Env, did, more string, do func(workflows.Starter, context.Context, string) error,
 ) error {
 	return withSchedules(ctx, e, func(starter workflows.Starter) error {
-		err := do(starter, ctx, name)
+		err := do(starter, ctx, s.Name)
 		if errors.Is(err, crawl.ErrNotFound) {
-			return wiring.Usagef("schedule %q does not exist; mosey schedule lists all", name)
+			return wiring.Usagef("schedule %q does not exist; mosey schedule lists all", s.Name)
 		}
-		if err == nil {
-			fmt.Fprintf(e.Stdout, "Schedule %s is %s.\n", name, done)
+		if err != nil {
+			return err
 		}
-		return err
+		return s.Tell(e, command.Change{Did: did, Schedule: s.Name, Says: fmt.Sprintf("Schedule %s is %s%s.", s.Name, did, more)})
 	})
 }
 

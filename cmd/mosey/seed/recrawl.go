@@ -28,7 +28,7 @@ type RecrawlCmd struct {
 
 	DryRun bool          `help:"With --outdated: only say how many they are."`
 	For    time.Duration `help:"With --outdated: stop after this long, as Ctrl-C does." placeholder:"DURATION"`
-	JSON   bool          `name:"json" help:"With --outdated: print one JSON object a line."`
+	JSON   bool          `name:"json" help:"Print one JSON object; with --outdated one a line."`
 }
 
 // Run makes the pages pending. It can be ended and begun again at any time.
@@ -39,8 +39,8 @@ func (r *RecrawlCmd) Run(ctx context.Context, e *command.Env) (err error) {
 	if r.Outdated {
 		return r.outdated(ctx, e)
 	}
-	if r.DryRun || r.For != 0 || r.JSON {
-		return wiring.Usagef("--dry-run, --for and --json are for --outdated")
+	if r.DryRun || r.For != 0 {
+		return wiring.Usagef("--dry-run and --for are for --outdated")
 	}
 	age, err := ParseDays(r.OlderThan)
 	if err != nil {
@@ -60,16 +60,19 @@ func (r *RecrawlCmd) Run(ctx context.Context, e *command.Env) (err error) {
 		if err != nil {
 			return fmt.Errorf("stopped after %s: %w", explain.Count(int64(pending), "page"), err)
 		}
-		fmt.Fprintf(e.Stdout, "%s of run %s to fetch again.\n", explain.Count(int64(pending), "page"), run.Name)
 		if run, err = store.Run(ctx, run.Name); err != nil {
 			return err
 		}
-		switch {
-		case pending == 0:
-		case run.Status == crawl.RunRunning:
+		says := fmt.Sprintf("%s of run %s to fetch again.", explain.Count(int64(pending), "page"), run.Name)
+		if pending > 0 && run.Status != crawl.RunRunning {
+			says += fmt.Sprintf("\nIt is %s. To have it go on:\n  mosey resume run:%s", run.Status, run.Name)
+		}
+		answer := command.Answer{JSON: r.JSON}
+		if err := answer.Tell(e, command.Change{Did: "pending", Run: run.Name, Count: new(int64(pending)), Says: says}); err != nil {
+			return err
+		}
+		if pending > 0 && run.Status == crawl.RunRunning {
 			command.TellRun(ctx, e, store, run, false)
-		default:
-			fmt.Fprintf(e.Stdout, "It is %s. To have it go on:\n  mosey resume run:%s\n", run.Status, run.Name)
 		}
 		return nil
 	})

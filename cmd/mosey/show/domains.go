@@ -93,6 +93,8 @@ func printListing(e *command.Env, all []report.DomainListing) error {
 
 // domainsRecalculateCmd counts what is known of domains.
 type domainsRecalculateCmd struct {
+	command.Answer
+
 	PrioritiesOnly bool `help:"Only work out by what the dispatcher takes them, from what was counted last."`
 }
 
@@ -123,13 +125,16 @@ func (d *domainsRecalculateCmd) Run(ctx context.Context, e *command.Env) error {
 		if d.PrioritiesOnly {
 			what = "put in order"
 		}
-		fmt.Fprintf(e.Stdout, "All domains are %s, in %s.\n", what, time.Since(began).Round(time.Second/10))
-		return nil
+		return d.Tell(e, command.Change{
+			Did: "recalculated", Says: fmt.Sprintf("All domains are %s, in %s.", what, time.Since(began).Round(time.Second/10)),
+		})
 	})
 }
 
 // domainsReleaseCmd ends claims.
 type domainsReleaseCmd struct {
+	command.Answer
+
 	Names []string `arg:"" optional:"" name:"domain" help:"Domains whose claim ends now. Default: all whose claim has run out."`
 }
 
@@ -152,7 +157,10 @@ func (d *domainsReleaseCmd) Run(ctx context.Context, e *command.Env) error {
 		if len(names) > 0 && len(released) == 0 {
 			return fmt.Errorf("no claim on %s: mosey domain %s tells what holds", strings.Join(names, ", "), names[0])
 		}
-		fmt.Fprintf(e.Stdout, "%s ended.\n", explain.Count(int64(len(released)), "claim"))
+		count := int64(len(released))
+		if err := d.Tell(e, command.Change{Did: "released", Count: &count, Says: explain.Count(count, "claim") + " ended."}); err != nil {
+			return err
+		}
 		for _, name := range released {
 			command.WakeDomain(ctx, e, store, name)
 		}

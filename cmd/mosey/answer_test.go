@@ -1,0 +1,64 @@
+package main
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/cmd/mosey/command"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
+)
+
+// What a command prints can be had as JSON, but for those that serve, or print a file.
+func TestCommandsPrintJSON(t *testing.T) {
+	t.Parallel()
+	parser, err := kong.New(newCLI(), kong.Name("mosey"))
+	require.NoError(t, err)
+	var without []string
+	for _, leaf := range parser.Model.Leaves(true) {
+		if !slices.ContainsFunc(leaf.Flags, func(f *kong.Flag) bool { return f.Name == "json" }) {
+			without = append(without, leaf.FullPath())
+		}
+	}
+	require.Equal(t, []string{
+		"mosey up", "mosey images sheet", "mosey serve", "mosey export", "mosey completion", "mosey man",
+	}, without)
+}
+
+func TestChangesAsJSON(t *testing.T) {
+	t.Parallel()
+	r := newRows(t, settings.Settings{})
+	says := func(want command.Change, args ...string) {
+		t.Helper()
+		var got command.Change
+		r.Decode(&got, append(args, "--json")...)
+		require.NotContains(t, got.Says, "\n")
+		want.Says = got.Says
+		if !want.Until.IsZero() {
+			require.WithinDuration(t, want.Until, got.Until, time.Minute)
+			want.Until = got.Until
+		}
+		require.Equal(t, want, got)
+	}
+	run := r.run.Name
+	says(command.Change{Did: "paused", Domain: aDomain, Until: time.Now().Add(time.Hour)}, "pause", aDomain, "--reason", "x", "--until", "1h")
+	says(command.Change{Did: "blocked", Domain: aDomain}, "block", aDomain, "--reason", "x")
+	says(command.Change{Did: "lifted", Domain: aDomain, Still: reasons.Blocked}, "resume", aDomain)
+	says(command.Change{Did: "lifted", Domain: aDomain}, "unblock", aDomain)
+	says(command.Change{Did: "stopped", Domain: aDomain}, "stop", aDomain)
+	says(command.Change{Did: "set", Domain: aDomain}, "set", aDomain, "--delay", "5s")
+	says(command.Change{Did: "paused", Run: run}, "pause", "run:"+run, "--reason", "x")
+	says(command.Change{Did: "set", Run: run}, "set", "run:"+run, "delay=5s")
+	says(command.Change{Did: "resumed", Run: run}, "resume", "run:"+run)
+	says(command.Change{Did: "stopped", Run: run}, "stop", "run:"+run)
+	says(command.Change{Did: "added", List: "allow", Count: new(int64(1))}, "list", "add", "allow", "b.example")
+	says(command.Change{Did: "removed", List: "allow", Count: new(int64(1))}, "list", "remove", "allow", "--all")
+	says(command.Change{Did: "recalculated"}, "domains", "recalculate")
+	says(command.Change{Did: "released", Count: new(int64(0))}, "domains", "release")
+	says(command.Change{Did: "pending", Run: run, Count: new(int64(0))}, "recrawl", "--run", run, "--older-than", "30d")
+	says(command.Change{Did: "migrated", Count: new(int64(0))}, "migrate")
+}
