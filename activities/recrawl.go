@@ -35,6 +35,16 @@ type RecrawlInput struct {
 	Run       string            `json:"run"`
 	OlderThan settings.Duration `json:"older_than"`
 	Domain    string            `json:"domain,omitempty"`
+
+	// unreadable is what is wrong with the JSON.
+	unreadable error
+}
+
+// UnmarshalJSON reads an input; what is wrong with it is left to Validate.
+func (in *RecrawlInput) UnmarshalJSON(data []byte) error {
+	type plain RecrawlInput
+	in.unreadable = crawl.JSONFault(json.Unmarshal(data, (*plain)(in)))
+	return nil
 }
 
 // RecrawlResult counts the pages that are pending by it.
@@ -44,6 +54,9 @@ type RecrawlResult struct {
 
 // Validate checks an input. Errors wrap crawl.ErrInvalid.
 func (in RecrawlInput) Validate() error {
+	if in.unreadable != nil {
+		return in.unreadable
+	}
 	if err := crawl.ValidateRunName(in.Run); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -8,11 +9,29 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mosey-web/mosey/activities"
+	"github.com/mosey-web/mosey/crawl"
 )
 
 // CrawlInput names the run to dispatch.
 type CrawlInput struct {
 	Run string `json:"run"`
+
+	// unreadable is what is wrong with the JSON.
+	unreadable error
+}
+
+// UnmarshalJSON reads an input; what is wrong with it is left to the workflow.
+func (in *CrawlInput) UnmarshalJSON(data []byte) error {
+	type plain CrawlInput
+	in.unreadable = crawl.JSONFault(json.Unmarshal(data, (*plain)(in)))
+	return nil
+}
+
+func (in CrawlInput) validate() error {
+	if in.unreadable != nil {
+		return in.unreadable
+	}
+	return crawl.ValidateRunName(in.Run)
 }
 
 // CrawlResult says why the run ended.
@@ -25,6 +44,9 @@ type CrawlResult struct {
 // is active and nothing is due. Cancelling it stops the run. Package reconcile starts
 // it again if it was terminated. While the run is paused it waits.
 func CrawlWorkflow(ctx workflow.Context, in CrawlInput) (CrawlResult, error) {
+	if err := in.validate(); err != nil {
+		return CrawlResult{}, temporal.NewNonRetryableApplicationError(err.Error(), activities.TypeBadInput, nil)
+	}
 	d := &dispatcher{run: in.Run, wake: workflow.GetSignalChannel(ctx, SignalWake)}
 	if err := d.handle(ctx); err != nil {
 		return CrawlResult{}, err

@@ -1,12 +1,14 @@
 package workflows
 
 import (
+	"encoding/json"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mosey-web/mosey/activities"
+	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
@@ -17,12 +19,25 @@ type DomainInput struct {
 	// settings.PagesPerActivityAuto.
 	PagesPerActivity int         `json:"pages_per_activity,omitempty"`
 	State            DomainState `json:"state,omitzero"`
+
+	// unreadable is what is wrong with the JSON.
+	unreadable error
+}
+
+// UnmarshalJSON reads an input; what is wrong with it is left to the workflow.
+func (in *DomainInput) UnmarshalJSON(data []byte) error {
+	type plain DomainInput
+	in.unreadable = crawl.JSONFault(json.Unmarshal(data, (*plain)(in)))
+	return nil
 }
 
 // DomainWorkflow makes a domain's requests, one after the other, and sleeps in
 // between until the domain may be asked again. It serves every run that has work
 // for the domain, and ends when nothing is due, or a person lets nothing be asked.
 func DomainWorkflow(ctx workflow.Context, in DomainInput) (DomainResult, error) {
+	if in.unreadable != nil {
+		return DomainResult{}, temporal.NewNonRetryableApplicationError(in.unreadable.Error(), activities.TypeBadInput, nil)
+	}
 	d, err := newDomain(ctx, in)
 	if err != nil {
 		return DomainResult{}, err

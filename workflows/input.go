@@ -3,6 +3,7 @@ package workflows
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -22,10 +23,10 @@ type input struct {
 func readInput[T any](data []byte, into *T, wanted ...string) input {
 	in := input{read: true}
 	var fields map[string]json.RawMessage
-	if in.fault = json.Unmarshal(data, into); in.fault != nil {
+	if in.fault = crawl.JSONFault(json.Unmarshal(data, into)); in.fault != nil {
 		return in
 	}
-	if in.fault = json.Unmarshal(data, &fields); in.fault != nil {
+	if in.fault = crawl.JSONFault(json.Unmarshal(data, &fields)); in.fault != nil {
 		return in
 	}
 	if name := unknownField[T](data); name != "" {
@@ -71,6 +72,8 @@ func (in input) check(example string) error {
 	switch {
 	case !in.read:
 		return fmt.Errorf("%w: there is none: want %s", crawl.ErrInvalid, example)
+	case errors.Is(in.fault, crawl.ErrInvalid):
+		return fmt.Errorf("%w: want %s", in.fault, example)
 	case in.fault != nil:
 		return fmt.Errorf("%w: %w: want %s", crawl.ErrInvalid, in.fault, example)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
@@ -26,7 +27,7 @@ func TestUpdateInputs(t *testing.T) {
 		"DelayWithout":      {workflows.UpdateSetDelay, nothing, `there is none: want {"delay":"1m"}`},
 		"DelayOfAnother":    {workflows.UpdateSetDelay, `{"delay":"1m","reason":"slow"}`, `there is no field "reason"`},
 		"DelayANumber":      {workflows.UpdateSetDelay, `{"delay":60}`, `want text such as "10s"`},
-		"DelayNoObject":     {workflows.UpdateSetDelay, `"60s"`, "want {"},
+		"DelayNoObject":     {workflows.UpdateSetDelay, `"60s"`, "want an object, not a text: want {"},
 		"DelayNull":         {workflows.UpdateSetDelay, `null`, "delay is missing"},
 		"BudgetMistyped":    {workflows.UpdateSetBudget, `{"max-pages":5}`, `there is no field "max-pages": want {"max_pages":200}`},
 		"BudgetMissing":     {workflows.UpdateSetBudget, `{}`, "max_pages is missing"},
@@ -38,7 +39,8 @@ func TestUpdateInputs(t *testing.T) {
 		"PauseMistyped":     {workflows.UpdatePause, `{"reason":"x","till":"2030-12-01T06:00:00Z"}`, `there is no field "till"`},
 		"PauseMissing":      {workflows.UpdatePause, `{"until":"2030-12-01T06:00:00Z"}`, "reason is missing"},
 		"PauseWithout":      {workflows.UpdatePause, nothing, `there is none: want {"reason":`},
-		"PauseUntilNoTime":  {workflows.UpdatePause, `{"reason":"x","until":"tomorrow"}`, "tomorrow"},
+		"PauseUntilNoTime":  {workflows.UpdatePause, `{"reason":"x","until":"tomorrow"}`, `"tomorrow": want a time such as 2030-12-01T06:00:00Z`},
+		"PauseReasonNoText": {workflows.UpdatePause, `{"reason":5}`, "reason: want a text, not the number: want {"},
 		"StopMistyped":      {workflows.UpdateStop, `{"reson":"x"}`, `there is no field "reson"`},
 		"StopWithout":       {workflows.UpdateStop, nothing, `there is none: want {"reason":`},
 		"URLsMistyped":      {workflows.UpdateAddURLs, `{"run":"small-web","url":["https://example.org/"]}`, `there is no field "url"`},
@@ -92,4 +94,35 @@ func TestUpdateInputs(t *testing.T) {
 		}
 		require.ElementsMatch(t, []crawl.ControlType{crawl.ControlDelay, crawl.ControlBudget, crawl.ControlWindow}, kinds)
 	})
+}
+
+// The input of a workflow as people type it. What is wrong with it fails the workflow for good,
+// in plain words, and nothing is done.
+func TestWorkflowInputs(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ workflow, input, says string }{
+		"SeedNoObject":     {workflows.SeedWorkflowName, `"small-web"`, "want an object, not a text"},
+		"SeedURLsNoList":   {workflows.SeedWorkflowName, `{"run":"x","urls":"https://example.org/"}`, "urls: want a list, not a text"},
+		"SeedRunNoText":    {workflows.SeedWorkflowName, `{"run":5}`, "run: want a text, not the number"},
+		"SeedNested":       {workflows.SeedWorkflowName, `{"run":"x","settings":{"max_pages":"all"}}`, `max_pages "all": want a number`},
+		"RecrawlNoObject":  {workflows.RecrawlWorkflowName, `["small-web"]`, "want an object, not a list"},
+		"RecrawlAgeNoText": {workflows.RecrawlWorkflowName, `{"run":"x","older_than":720}`, `want text such as "10s"`},
+		"CrawlNoObject":    {workflows.CrawlWorkflowName, `"small-web"`, "want an object, not a text"},
+		"CrawlWithoutRun":  {workflows.CrawlWorkflowName, `{}`, "run: a name is needed"},
+		"DomainNoText":     {workflows.DomainWorkflowName, `{"domain":5}`, "domain: want a text, not the number"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := setup(t)
+			s.env.ExecuteWorkflow(c.workflow, json.RawMessage(c.input))
+			require.True(t, s.env.IsWorkflowCompleted())
+			var failure *temporal.ApplicationError
+			require.ErrorAs(t, s.env.GetWorkflowError(), &failure)
+			require.Equal(t, activities.TypeBadInput, failure.Type())
+			require.True(t, failure.NonRetryable())
+			require.Contains(t, failure.Message(), c.says)
+			require.NotRegexp(t, `json:|unmarshal|Go |workflows\.|activities\.|plain`, failure.Message())
+			require.Empty(t, s.names())
+		})
+	}
 }

@@ -39,7 +39,7 @@ type SeedInput struct {
 // workflow, which can say so more clearly than a decoder.
 func (in *SeedInput) UnmarshalJSON(data []byte) error {
 	type plain SeedInput
-	in.unreadable = json.Unmarshal(data, (*plain)(in))
+	in.unreadable = crawl.JSONFault(json.Unmarshal(data, (*plain)(in)))
 	in.unknown = unknownField[plain](data)
 	return nil
 }

@@ -90,8 +90,8 @@ func TestSeedWorkflowRefusesBadInput(t *testing.T) {
 		"UnknownField":   {`{"run":"small-web","urls":["https://example.org/"],"delay":"10s"}`, `there is no field "delay"`},
 		"UnknownSetting": {`{"run":"small-web","urls":["https://example.org/"],"settings":{"dely":"10s"}}`, `there is no setting "dely"`},
 		"BadDuration":    {`{"run":"small-web","urls":["https://example.org/"],"settings":{"delay":5}}`, `delay 5: want text such as "10s"`},
-		"BadType":        {`{"run":5,"urls":["https://example.org/"]}`, "cannot unmarshal number"},
-		"NoObject":       {`"small-web"`, "cannot unmarshal string"},
+		"BadType":        {`{"run":5,"urls":["https://example.org/"]}`, "run: want a text, not the number"},
+		"NoObject":       {`"small-web"`, "want an object, not a text"},
 		"BadScope":       {`{"run":"small-web","urls":["https://example.org/"],"settings":{"scope":"all"}}`, `scope "all"`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,62 @@
+package crawl
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+)
+
+// JSONFault says in plain words what is wrong with JSON that a person has written. The error
+// is one of package encoding/json, or of a type's own UnmarshalJSON, which is left as it is if
+// it wraps ErrInvalid. Nil stays nil. The result wraps ErrInvalid.
+func JSONFault(err error) error {
+	if err == nil || errors.Is(err, ErrInvalid) {
+		return err
+	}
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		where := ""
+		if wrong.Field != "" {
+			where = wrong.Field + ": "
+		}
+		return fmt.Errorf("%w: %swant %s, not %s", ErrInvalid, where, jsonType(wrong.Type), jsonValue(wrong.Value))
+	}
+	if wrong, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return fmt.Errorf("%w: byte %d is no JSON", ErrInvalid, wrong.Offset)
+	}
+	if wrong, ok := errors.AsType[*time.ParseError](err); ok {
+		return fmt.Errorf("%w: %q: want a time such as 2030-12-01T06:00:00Z", ErrInvalid, strings.Trim(wrong.Value, `"`))
+	}
+	return fmt.Errorf("%w: it cannot be read", ErrInvalid)
+}
+
+// jsonType is what JSON a type is read from.
+func jsonType(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return jsonType(t.Elem())
+	case reflect.String:
+		return "a text"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice, reflect.Array:
+		return "a list"
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	default:
+		return "a whole number"
+	}
+}
+
+// jsonValue is a value as package encoding/json describes it.
+func jsonValue(described string) string {
+	words := map[string]string{"string": "a text", "bool": "true or false", "array": "a list", "object": "an object"}
+	if said, ok := words[described]; ok {
+		return said
+	}
+	return "the " + described // number 1.5
+}
