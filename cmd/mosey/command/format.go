@@ -4,6 +4,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -69,6 +70,24 @@ func Fit(s string, width int) string {
 		return s
 	}
 	return string([]rune(s)[:max(width-2, 0)]) + "…"
+}
+
+// Wrap breaks a line between its words, so that it fits a terminal; what follows the first
+// line is indented. A word that is too long is cut.
+func Wrap(s string, width, indent int) (lines []string) {
+	line := ""
+	for word := range strings.FieldsSeq(s[min(indent, len(s)):]) {
+		switch {
+		case line == "":
+			line = s[:min(indent, len(s))] + word
+		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) < width:
+			line += " " + word
+		default:
+			lines = append(lines, Fit(line, width))
+			line = strings.Repeat(" ", indent) + word
+		}
+	}
+	return append(lines, Fit(line, width))
 }
 
 // TerminalWidth is the width of a terminal, 80 where it cannot be told.

@@ -200,6 +200,9 @@ func (v *view) clear() {
 	}
 }
 
+// labelWidth is that of what begins a line of the live view, and the space after it.
+const labelWidth = 9
+
 func (v *view) draw(p report.Progress, call report.Totals, now time.Time) {
 	lines := []string{
 		fmt.Sprintf("%-8s %s, %.1f pages/s, %s",
@@ -231,8 +234,10 @@ func (v *view) draw(p report.Progress, call report.Totals, now time.Time) {
 	}
 	v.clear()
 	for _, l := range lines {
-		// a line that wraps would tear the view
-		fmt.Fprintln(v.e.Stdout, command.Fit(l, command.TerminalWidth(v.e.Stdout)))
+		// a line that the terminal breaks would tear the view
+		for _, part := range command.Wrap(l, command.TerminalWidth(v.e.Stdout), labelWidth) {
+			fmt.Fprintln(v.e.Stdout, part)
+			v.drawn++
+		}
 	}
-	v.drawn = len(lines)
 }

@@ -58,6 +58,19 @@ func waiting(pages int64) report.Progress {
 	return p
 }
 
+// On a narrow terminal nothing is lost but what is too long for any line.
+func TestWrap(t *testing.T) {
+	t.Parallel()
+	const line = "domains  41 active of 1053 found; 655 pages pending, 4 in flight, 12 deferred"
+	require.Equal(t, []string{line}, command.Wrap(line, 100, labelWidth))
+	require.Equal(t, []string{
+		"domains  41 active of 1053 found; 655 pages pending, 4 in", "         flight, 12 deferred",
+	}, command.Wrap(line, 60, labelWidth))
+	require.Equal(t, []string{"waiting  " + strings.Repeat("x", 49) + "…", "         for 1h"},
+		command.Wrap("waiting  "+strings.Repeat("x", 90)+" for 1h", 60, labelWidth))
+	require.Equal(t, []string{"100h20m10s 1 page"}, command.Wrap("100h20m10s 1 page", 60, labelWidth))
+}
+
 func TestView(t *testing.T) {
 	t.Parallel()
 
@@ -75,7 +88,7 @@ func TestView(t *testing.T) {
 			require.LessOrEqual(t, len([]rune(line)), 80, line)
 		}
 		v.progress(waiting(2))
-		require.Contains(t, stdout.String(), "\r\x1b[8A\x1b[J", "what was drawn is cleared: 8 lines")
+		require.Contains(t, stdout.String(), "\r\x1b[12A\x1b[J", "what was drawn is cleared: 8 lines, of which 4 are broken")
 		v.note("a note")
 		require.True(t, strings.HasSuffix(stdout.String(), "\x1b[J"), "a note stands above what is drawn next")
 		require.Equal(t, "a note\n", stderr.String())
