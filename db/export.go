@@ -191,9 +191,8 @@ func (s *Store) ExportDomains(
 	domains = make([]report.DomainRow, len(rows))
 	for i, r := range rows {
 		domains[i] = report.DomainRow{
-			ID: r.ID, Domain: r.Domain, Status: crawl.DomainStatus(r.Status), Reason: r.StatusReason,
-			DeferredUntil: timeOf(r.NextCrawlAfter), Controls: r.Controls, CrawlDelay: crawl.MillisOf(r.CrawlDelayMs),
-			Sitemaps: r.Sitemaps, Seed: r.Seed, Runs: r.Runs, FoundAt: r.CreatedAt,
+			ID: r.Domain.ID, DomainListing: domainListing(r.Domain), Controls: r.Controls, CrawlDelay: crawl.MillisOf(r.CrawlDelayMs),
+			Sitemaps: r.Sitemaps, Seed: r.Seed, Runs: r.Runs, FoundAt: r.Domain.CreatedAt,
 			Totals: report.Totals{
 				Success: r.Success, BlockedRobots: r.BlockedRobots, Blocked4xx: r.Blocked4xx, Blocked5xx: r.Blocked5xx,
 				Timeout: r.Timeout, Failed: r.Failed, Skipped: r.Skipped, Bytes: r.Bytes, Asked: r.Requests, NoFollow: r.NoFollow,

@@ -108,11 +108,8 @@ type CrawlRow struct {
 
 // DomainRow is a domain as it is exported, its totals over all runs.
 type DomainRow struct {
-	ID            int64
-	Domain        string
-	Status        crawl.DomainStatus
-	Reason        string
-	DeferredUntil time.Time
+	ID int64
+	DomainListing
 	// Controls are the kinds of what people have decided about it, in force.
 	Controls []string
 	// CrawlDelay is the largest of its robots.txt files; zero where none has any.

@@ -230,7 +230,7 @@ func (q *Queries) ExportDomainKeys(ctx context.Context, arg ExportDomainKeysPara
 
 const exportDomains = `-- name: ExportDomains :many
 SELECT
-    d.id, d.domain, d.status, d.status_reason, d.next_crawl_after, d.created_at, o.crawl_delay_ms,
+    d.id, d.domain, d.status, d.status_reason, d.priority_score, d.priority_computed_at, d.next_crawl_after, d.opens_at, d.claimed_by, d.claim_expires_at, d.last_crawl_run_id, d.created_at, d.updated_at, d.refused_ip, d.refused_since, d.bare, d.source, d.seed_rank, d.pages_crawled, d.pages_discovered, d.images_found, d.images_stored, d.bytes, d.error_rate, d.yield_rate, d.avg_response_ms, d.avg_page_bytes, d.first_crawled_at, d.last_crawled_at, d.counted_at, d.version, d.recrawl, d.planned_at, o.crawl_delay_ms,
     ARRAY(
         SELECT x.kind FROM domain_controls AS x
         WHERE x.domain = d.domain AND x.lifted_at IS NULL AND coalesce(x.until > now(), true) ORDER BY x.kind
@@ -261,30 +261,25 @@ WHERE d.id = ANY($1::bigint [])
 `
 
 type ExportDomainsRow struct {
-	ID             int64
-	Domain         string
-	Status         DomainStatus
-	StatusReason   string
-	NextCrawlAfter *time.Time
-	CreatedAt      time.Time
-	CrawlDelayMs   int64
-	Controls       []string
-	Sitemaps       []string
-	Runs           int64
-	Seed           bool
-	Requests       int64
-	Success        int64
-	Failed         int64
-	Skipped        int64
-	Timeout        int64
-	BlockedRobots  int64
-	Blocked4xx     int64
-	Blocked5xx     int64
-	NoFollow       int64
-	Bytes          int64
-	ImagesFound    int64
-	ImagesStarted  int64
-	ImagesStored   int64
+	Domain        Domain
+	CrawlDelayMs  int64
+	Controls      []string
+	Sitemaps      []string
+	Runs          int64
+	Seed          bool
+	Requests      int64
+	Success       int64
+	Failed        int64
+	Skipped       int64
+	Timeout       int64
+	BlockedRobots int64
+	Blocked4xx    int64
+	Blocked5xx    int64
+	NoFollow      int64
+	Bytes         int64
+	ImagesFound   int64
+	ImagesStarted int64
+	ImagesStored  int64
 }
 
 func (q *Queries) ExportDomains(ctx context.Context, ids []int64) ([]ExportDomainsRow, error) {
@@ -297,12 +292,39 @@ func (q *Queries) ExportDomains(ctx context.Context, ids []int64) ([]ExportDomai
 	for rows.Next() {
 		var i ExportDomainsRow
 		if err := rows.Scan(
-			&i.ID,
-			&i.Domain,
-			&i.Status,
-			&i.StatusReason,
-			&i.NextCrawlAfter,
-			&i.CreatedAt,
+			&i.Domain.ID,
+			&i.Domain.Domain,
+			&i.Domain.Status,
+			&i.Domain.StatusReason,
+			&i.Domain.PriorityScore,
+			&i.Domain.PriorityComputedAt,
+			&i.Domain.NextCrawlAfter,
+			&i.Domain.OpensAt,
+			&i.Domain.ClaimedBy,
+			&i.Domain.ClaimExpiresAt,
+			&i.Domain.LastCrawlRunID,
+			&i.Domain.CreatedAt,
+			&i.Domain.UpdatedAt,
+			&i.Domain.RefusedIp,
+			&i.Domain.RefusedSince,
+			&i.Domain.Bare,
+			&i.Domain.Source,
+			&i.Domain.SeedRank,
+			&i.Domain.PagesCrawled,
+			&i.Domain.PagesDiscovered,
+			&i.Domain.ImagesFound,
+			&i.Domain.ImagesStored,
+			&i.Domain.Bytes,
+			&i.Domain.ErrorRate,
+			&i.Domain.YieldRate,
+			&i.Domain.AvgResponseMs,
+			&i.Domain.AvgPageBytes,
+			&i.Domain.FirstCrawledAt,
+			&i.Domain.LastCrawledAt,
+			&i.Domain.CountedAt,
+			&i.Domain.Version,
+			&i.Domain.Recrawl,
+			&i.Domain.PlannedAt,
 			&i.CrawlDelayMs,
 			&i.Controls,
 			&i.Sitemaps,

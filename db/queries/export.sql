@@ -70,7 +70,7 @@ SELECT id FROM domains WHERE domain = @domain AND id > @after;
 
 -- name: ExportDomains :many
 SELECT
-    d.id, d.domain, d.status, d.status_reason, d.next_crawl_after, d.created_at, o.crawl_delay_ms,
+    sqlc.embed(d), o.crawl_delay_ms,
     ARRAY(
         SELECT x.kind FROM domain_controls AS x
         WHERE x.domain = d.domain AND x.lifted_at IS NULL AND coalesce(x.until > now(), true) ORDER BY x.kind

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"math"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
@@ -9,11 +10,12 @@ import (
 // Type is what the values of a column are.
 type Type string
 
-// The types. In Parquet they are BYTE_ARRAY as STRING, INT64, BOOLEAN, INT64 as TIMESTAMP
-// in microseconds and UTC, and LIST of strings.
+// The types. In Parquet they are BYTE_ARRAY as STRING, INT64, DOUBLE, BOOLEAN, INT64 as
+// TIMESTAMP in microseconds and UTC, and LIST of strings.
 const (
 	Text  Type = "text"
 	Int   Type = "int64"
+	Real  Type = "float64"
 	Bool  Type = "bool"
 	Time  Type = "timestamp"
 	Texts Type = "list of text"
@@ -35,6 +37,7 @@ type Column struct {
 type value struct {
 	null  bool
 	num   int64 // Int; Bool is 0 or 1; Time counts microseconds since 1970
+	float float64
 	text  string
 	texts []string
 }
@@ -82,6 +85,23 @@ func maybeNumber[R any](name, doc string, get func(*R) *int64) column[R] {
 		return value{null: true}
 	})
 }
+
+// realNumber is rounded to six places.
+func realNumber[R any](name, doc string, get func(*R) float64) column[R] {
+	return declare(Real, false, name, doc, func(r *R) value { return value{float: rounded(get(r))} })
+}
+
+// maybeReal is null if it is nil.
+func maybeReal[R any](name, doc string, get func(*R) *float32) column[R] {
+	return declare(Real, true, name, doc, func(r *R) value {
+		if f := get(r); f != nil {
+			return value{float: rounded(float64(*f))}
+		}
+		return value{null: true}
+	})
+}
+
+func rounded(f float64) float64 { return math.Round(f*1e6) / 1e6 }
 
 // positive is null if it is zero.
 func positive[R any](name, doc string, get func(*R) int64) column[R] {

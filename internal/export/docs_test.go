@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/internal/export"
 )
 
@@ -38,6 +40,22 @@ func TestColumnsAreDocumented(t *testing.T) {
 			require.False(t, names[c.Name], c.Name)
 			names[c.Name] = true
 			require.NotContains(t, c.Doc, "|")
+		}
+	}
+}
+
+// What mosey domains lists can be exported, too.
+func TestDomainsHaveWhatIsListed(t *testing.T) {
+	t.Parallel()
+	var columns []string
+	for _, c := range export.Domains.Columns() {
+		columns = append(columns, strings.TrimSuffix(c.Name, "_ms"))
+	}
+	for _, of := range []reflect.Type{reflect.TypeFor[report.DomainListing](), reflect.TypeFor[report.DomainCounts]()} {
+		for f := range of.Fields() {
+			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
+				require.Contains(t, columns, name)
+			}
 		}
 	}
 }

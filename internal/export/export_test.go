@@ -82,7 +82,11 @@ func (s stored) ExportCrawls(_ context.Context, _ report.ExportFilter, after rep
 func (s stored) ExportDomains(_ context.Context, _ report.ExportFilter, after report.ExportKey) ([]report.DomainRow, report.ExportKey, error) {
 	return next(s, after, func(id int64) report.DomainRow {
 		return report.DomainRow{
-			ID: id, Domain: fmt.Sprintf("d%d.example", id), Status: crawl.DomainPending, Reason: "call Ann", Controls: []string{"block", "delay"},
+			ID: id, Controls: []string{"block", "delay"},
+			DomainListing: report.DomainListing{
+				Domain: fmt.Sprintf("d%d.example", id), Status: crawl.DomainPending, Reason: "call Ann", Score: 0.1 + 0.2,
+				DomainCounts: report.DomainCounts{ErrorRate: new(float32(0.1))},
+			},
 			Totals: report.Totals{Success: id, Bytes: 1 << 40}, FoundAt: noon,
 		}
 	})

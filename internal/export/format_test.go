@@ -70,7 +70,7 @@ func TestEveryFormatHasTheSameRows(t *testing.T) {
 // arrowTypes are the names that Arrow has for what is written.
 var arrowTypes = map[export.Type]string{
 	export.Text: "utf8", export.Int: "int64", export.Bool: "bool", export.Time: "timestamp[us, tz=UTC]",
-	export.Texts: "list<element: utf8>",
+	export.Real: "float64", export.Texts: "list<element: utf8>",
 }
 
 // fromCSV makes of a file what JSON lines are read as.
@@ -92,7 +92,7 @@ func fromCSV(t *testing.T, columns []export.Column, data []byte) (list []map[str
 			}
 			object[c.Name] = cell
 			switch c.Type {
-			case export.Int:
+			case export.Int, export.Real:
 				object[c.Name] = json.Number(cell)
 			case export.Bool, export.Texts:
 				var v any

@@ -49,6 +49,8 @@ func (j *jsonl) write(row []value) error {
 			line = appendString(line, v.text)
 		case Int:
 			line = strconv.AppendInt(line, v.num, 10)
+		case Real:
+			line = strconv.AppendFloat(line, v.float, 'f', -1, 64)
 		case Bool:
 			line = strconv.AppendBool(line, v.num != 0)
 		case Time:
@@ -131,6 +133,8 @@ func (c *csvFile) write(row []value) error {
 			c.record[i] = v.text
 		case Int:
 			c.record[i] = strconv.FormatInt(v.num, 10)
+		case Real:
+			c.record[i] = strconv.FormatFloat(v.float, 'f', -1, 64)
 		case Bool:
 			c.record[i] = strconv.FormatBool(v.num != 0)
 		case Time:

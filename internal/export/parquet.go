@@ -66,6 +66,8 @@ func nodeOf(columns []Column) parquet.Node {
 			node = parquet.String()
 		case Int:
 			node = parquet.Encoded(parquet.Leaf(parquet.Int64Type), &parquet.DeltaBinaryPacked)
+		case Real:
+			node = parquet.Leaf(parquet.DoubleType)
 		case Bool:
 			node = parquet.Leaf(parquet.BooleanType)
 		case Time:
@@ -117,6 +119,8 @@ func (p *parquetFile) appendValue(to parquet.Row, column int, v value) parquet.R
 		to = append(to, p.text(v.text).Level(0, level, column))
 	case Int, Time:
 		to = append(to, parquet.Int64Value(v.num).Level(0, level, column))
+	case Real:
+		to = append(to, parquet.DoubleValue(v.float).Level(0, level, column))
 	case Bool:
 		to = append(to, parquet.BooleanValue(v.num != 0).Level(0, level, column))
 	case Texts:

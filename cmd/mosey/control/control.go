@@ -50,7 +50,8 @@ func (p *PauseCmd) Run(ctx context.Context, e *command.Env) error {
 			}
 		})
 	}
-	return control(ctx, e, p.Answer, p.Name, crawl.Control{Type: crawl.ControlPause, Reason: p.Reason, Until: until}, func(name string) command.Change {
+	c := crawl.Control{Type: crawl.ControlPause, Reason: p.Reason, Until: until}
+	return control(ctx, e, p.Answer, p.Name, c, func(name string) command.Change {
 		return command.Change{
 			Did: "paused", Until: until, Says: fmt.Sprintf("%s is paused in all runs%s. To undo it:\n  mosey resume %s", name, end, name),
 		}
@@ -295,7 +296,8 @@ func lifted(ctx context.Context, e *command.Env, a command.Answer, store *db.Sto
 	}
 	if c, forbidden := facts.Domain.Controls.Forbidding(facts.Now); forbidden {
 		return a.Tell(e, command.Change{
-			Did: "lifted", Domain: name, Still: reasons.OfControl(string(c.Type)), Says: fmt.Sprintf("%s is still not crawled: %s", name, explain.Control(c)),
+			Did: "lifted", Domain: name, Still: reasons.OfControl(string(c.Type)),
+			Says: fmt.Sprintf("%s is still not crawled: %s", name, explain.Control(c)),
 		})
 	}
 	command.WakeDomain(ctx, e, store, name)

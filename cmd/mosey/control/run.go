@@ -73,7 +73,8 @@ func setRun(ctx context.Context, e *command.Env, a command.Answer, name, reason 
 	if err != nil {
 		return wiring.Usagef("set run:%s: %w", name, err)
 	}
-	return changeRun(ctx, e, a, name, crawl.RunChange{Action: crawl.ChangeSet, Settings: set, Reason: reason}, func(run crawl.Run) command.Change {
+	change := crawl.RunChange{Action: crawl.ChangeSet, Settings: set, Reason: reason}
+	return changeRun(ctx, e, a, name, change, func(run crawl.Run) command.Change {
 		said := fmt.Sprintf("Run %s is set, from the next request on.", run.Name)
 		if run.Status != crawl.RunRunning {
 			said += fmt.Sprintf(" It is %s. To have it go on:\n  mosey resume run:%s", run.Status, run.Name)
