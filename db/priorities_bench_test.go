@@ -61,7 +61,7 @@ func BenchmarkPriorities(b *testing.B) {
 				require.Len(b, claimed, 1000)
 			})
 		}
-		for _, sort := range []string{"score", "rank", "errors"} {
+		for _, sort := range []string{"priority", "rank", "errors"} {
 			timed("the first page by "+sort, func() {
 				_, err := store.Domains(b.Context(), report.DomainQuery{Sort: sort, Limit: 20})
 				require.NoError(b, err)

@@ -42,7 +42,7 @@ func TestDomains(t *testing.T) {
 		t.Parallel()
 		h := newHarness(t)
 		h.Refuse([]string{"domains", "--status", "gone"}, `--status "gone": want one of [pending active exhausted blocked unreachable]`)
-		h.Refuse([]string{"domains", "--sort", "age"}, `--sort "age": want one of [score name rank pages`)
+		h.Refuse([]string{"domains", "--sort", "age"}, `--sort "age": want one of [priority name rank pages`)
 		h.Refuse([]string{"domains", "--limit", "0"}, "--limit 0: want 1 to 1000000")
 	})
 }

@@ -50,12 +50,14 @@ type DomainCounts struct {
 
 // DomainSorts are the orders in which domains are listed, the first by default: by name, or
 // those first that have most of it, or the best rank.
-var DomainSorts = []string{"score", "name", "rank", "pages", "found", "bytes", "errors", "slow", "last"}
+var DomainSorts = []string{"priority", "name", "rank", "pages", "found", "bytes", "errors", "slow", "last"}
 
 // DomainQuery says which domains to list: empty fields are all.
 type DomainQuery struct {
 	Status crawl.DomainStatus
 	Source string
+	// Open leaves out those that were given up, stopped or blocked.
+	Open bool
 	// Sort is one of DomainSorts.
 	Sort string
 	// Limit is at least 1.

@@ -249,9 +249,10 @@ SELECT d.id, d.domain, d.status, d.status_reason, d.priority_score, d.priority_c
 WHERE
     ($1::text IS NULL OR d.status = $1::text::domain_status)
     AND ($2::text IS NULL OR d.source = $2::text)
+    AND NOT ($3::boolean AND given_up(d.status))
 ORDER BY
-    CASE $3::text
-        WHEN 'score' THEN -d.priority_score
+    CASE $4::text
+        WHEN 'priority' THEN -d.priority_score
         WHEN 'rank' THEN d.seed_rank
         WHEN 'pages' THEN -d.pages_crawled
         WHEN 'found' THEN -d.pages_discovered
@@ -260,12 +261,13 @@ ORDER BY
         WHEN 'slow' THEN -d.avg_response_ms
         WHEN 'last' THEN -extract(EPOCH FROM d.last_crawled_at)::double precision -- as all others then
     END NULLS LAST, d.domain
-LIMIT $4
+LIMIT $5
 `
 
 type DomainListParams struct {
 	Status *string
 	Source *string
+	Open   bool
 	Sort   string
 	Max    int32
 }
@@ -275,6 +277,7 @@ func (q *Queries) DomainList(ctx context.Context, arg DomainListParams) ([]Domai
 	rows, err := q.db.Query(ctx, domainList,
 		arg.Status,
 		arg.Source,
+		arg.Open,
 		arg.Sort,
 		arg.Max,
 	)
@@ -367,6 +370,34 @@ func (q *Queries) DomainOpen(ctx context.Context, arg DomainOpenParams) (DomainO
 	var i DomainOpenRow
 	err := row.Scan(&i.Open, &i.NextDue)
 	return i, err
+}
+
+const domainOrigins = `-- name: DomainOrigins :many
+SELECT coalesce((
+    SELECT r.origin FROM robots AS r WHERE r.domain = k.domain AND r.read_at IS NOT NULL ORDER BY r.read_at DESC, r.origin LIMIT 1
+), '')::text AS origin
+FROM unnest($1::text []) WITH ORDINALITY AS k (domain, n) ORDER BY k.n
+`
+
+// Of each domain the origin whose robots.txt was read last; empty where none was.
+func (q *Queries) DomainOrigins(ctx context.Context, domains []string) ([]string, error) {
+	rows, err := q.db.Query(ctx, domainOrigins, domains)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var origin string
+		if err := rows.Scan(&origin); err != nil {
+			return nil, err
+		}
+		items = append(items, origin)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const domainPatterns = `-- name: DomainPatterns :many

@@ -3,13 +3,23 @@ package command
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/explain"
 )
+
+// CheckSort checks the value of --sort of domains.
+func CheckSort(text string) error {
+	if !slices.Contains(report.DomainSorts, text) {
+		return wiring.Usagef("--sort %q: want one of %v", text, report.DomainSorts)
+	}
+	return nil
+}
 
 // DomainArgument is the domain that a host name or a URL names.
 func DomainArgument(text string) (string, error) {

@@ -28,7 +28,7 @@ type DomainsCmd struct {
 type domainsListCmd struct {
 	Status string `help:"Only those: pending, active, exhausted, blocked or unreachable." placeholder:"STATUS"`
 	Source string `help:"Only those that a list of this kind has named, such as tranco." placeholder:"SOURCE"`
-	Sort   string `help:"By score, name, rank, pages, found, bytes, errors, slow or last. Default: score." default:"score" placeholder:"WHAT"`
+	Sort   string `help:"By priority, name, rank, pages, found, bytes, errors, slow or last. Default: priority." default:"priority" placeholder:"WHAT"`
 	Limit  int    `help:"How many to list at most. Default: 20." default:"20" placeholder:"N"`
 	JSON   bool   `name:"json" help:"Print one JSON object a line."`
 }
@@ -42,8 +42,8 @@ func (d *domainsListCmd) Run(ctx context.Context, e *command.Env) error {
 	switch {
 	case status != "" && !slices.Contains(crawl.DomainStatuses, status):
 		return wiring.Usagef("--status %q: want one of %v", d.Status, crawl.DomainStatuses)
-	case !slices.Contains(report.DomainSorts, d.Sort):
-		return wiring.Usagef("--sort %q: want one of %v", d.Sort, report.DomainSorts)
+	case command.CheckSort(d.Sort) != nil:
+		return command.CheckSort(d.Sort)
 	case d.Limit < 1 || d.Limit > domainsMost:
 		return wiring.Usagef("--limit %d: want 1 to %d", d.Limit, domainsMost)
 	}
