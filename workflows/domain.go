@@ -122,6 +122,7 @@ func (d *domain) fetchRobots(ctx workflow.Context) error {
 	if err = activities.ResultOf(err, &res); err != nil {
 		return err
 	}
+	d.asked(res.Asked, activities.Shown{})
 	d.state.NextStep = in.Then(res)
 	return nil
 }

@@ -126,8 +126,17 @@ func (d *domain) count(res activities.FetchPagesResult) {
 			s.Outcomes[o] += int64(n)
 		}
 	}
-	if res.Asked.URL != "" {
-		s.Last, s.Shown = res.Asked, res.Shown
+	d.asked(res.Asked, res.Shown)
+}
+
+// asked notes the last request, and what it says of the domain. One for robots.txt says
+// nothing new of that.
+func (d *domain) asked(last activities.Asked, shown activities.Shown) {
+	if last.URL == "" {
+		return
+	}
+	if d.state.Last = last; shown != (activities.Shown{}) {
+		d.state.Shown = shown
 	}
 }
 

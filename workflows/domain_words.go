@@ -65,7 +65,9 @@ func (d *domain) details(now time.Time) string {
 	s := d.state
 	if s.Last.URL != "" {
 		line("Asked last", code(s.Last.URL)+", "+code(s.Last.Answer()))
-		line("Delay after it", s.Shown.Delay.String()+why(s.Shown.Reason))
+	}
+	if s.Shown.Reason != "" {
+		line("Delay after a page", s.Shown.Delay.String()+why(s.Shown.Reason))
 	}
 	line("robots.txt", robotsWords[s.Shown.Robots])
 	line("Health", s.Shown.Health)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/kinds"
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/workflows"
@@ -63,7 +64,7 @@ func TestDetails(t *testing.T) {
 		require.Equal(t, `**example.org** is asked for what is due.
 
 - Asked last: `+"`https://example.org/a%60<b>%60`, `failed: no such %60host%60`"+`
-- Delay after it: 1m0s (back-off: its last requests failed)
+- Delay after a page: 1m0s (back-off: its last requests failed)
 - robots.txt: allows all
 - Health: good
 - Attempts: 3 success, 1 blocked 5xx, since this workflow began
@@ -71,6 +72,24 @@ func TestDetails(t *testing.T) {
 		s.Last = activities.Asked{URL: page, Outcome: crawl.OutcomeBlocked4xx, Status: 404}
 		require.Contains(t, workflows.Details(host, s, now), "- Asked last: `https://example.org/a`, `404 Not Found`\n")
 	})
+}
+
+// A request for robots.txt is shown, too, and leaves what is known of the domain.
+func TestDetailsAfterRobots(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	first := fetched(0, "")
+	first.Next, first.Origin = activities.StepRobots, "https://example.org"
+	first.Asked = activities.Asked{URL: page, Outcome: crawl.OutcomeSuccess, Status: 200}
+	first.Shown = activities.Shown{Delay: settings.Duration(time.Minute), Reason: reasons.Delay, Health: "good"}
+	robots := activities.Asked{URL: "https://example.org/robots.txt", Kind: kinds.Robots, Outcome: crawl.OutcomeSuccess, Status: 200}
+	s.fetches = []answer[activities.FetchPagesResult]{says(first), says(fetched(time.Hour, reasons.Delay))}
+	s.robots = []answer[activities.FetchRobotsResult]{says(activities.FetchRobotsResult{Done: true, Asked: robots})}
+	s.after(time.Minute, func() {
+		require.Equal(t, robots, s.state().Last)
+		require.Equal(t, first.Shown, s.state().Shown)
+	})
+	s.finished()
 }
 
 // A workflow that ends says why, until when, and what it has done.
