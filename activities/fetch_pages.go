@@ -20,6 +20,7 @@ import (
 // PageStore is the frontier.
 type PageStore interface {
 	Next(ctx context.Context, domain string) (crawl.Facts, error)
+	Pending(ctx context.Context, domain string, runs []int64, most int) (int64, error)
 	DeferOrigin(ctx context.Context, domain, origin string, until time.Time, bare bool) (int64, error)
 	RenewClaim(ctx context.Context, domain string, span time.Duration) error
 }
@@ -35,6 +36,8 @@ type FetchPagesInput struct {
 	Auto bool `json:"auto,omitempty"`
 	// Queued is set once the domain has waited for its turn on a shared address.
 	Queued bool `json:"queued,omitempty"`
+	// Count has what is pending counted, up to pendingShown.
+	Count bool `json:"count,omitempty"`
 }
 
 // FetchPagesResult says what was done and what comes next.
@@ -47,6 +50,8 @@ type FetchPagesResult struct {
 	// Asked is the last request, and Shown what it says of the domain; empty if none was made.
 	Asked Asked `json:"asked,omitzero"`
 	Shown Shown `json:"shown,omitzero"`
+	// Pending is how many requests are pending, if that was counted.
+	Pending *Pending `json:"pending,omitempty"`
 	// Runs are the runs that want something of the domain, at most runsShown.
 	Runs []string `json:"runs,omitempty"`
 }
@@ -107,6 +112,9 @@ func (a *Activities) FetchPages(ctx context.Context, in FetchPagesInput) (FetchP
 	}
 	if ended := err == nil || isSiteTrouble(err); ended && b.res.Next != StepFinish {
 		err = cmp.Or(a.keepClaim(ctx, in.Domain, time.Duration(b.res.Wait)), err)
+	}
+	if ended := err == nil || isSiteTrouble(err); ended && in.Count {
+		err = cmp.Or(b.count(ctx, facts), err)
 	}
 	if ended := err == nil || isSiteTrouble(err); ended && b.res.Next == StepFetch {
 		a.ease.leave(in.Domain, b.slot, time.Now(), time.Duration(b.res.Wait))

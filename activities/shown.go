@@ -2,6 +2,7 @@ package activities
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"net/http"
 	"strconv"
@@ -71,6 +72,29 @@ type Shown struct {
 	Robots crawl.RobotsVerdict `json:"robots,omitempty"`
 	// Health says in words how the domain has answered of late.
 	Health string `json:"health,omitempty"`
+}
+
+// Pending is how many requests of a domain are pending.
+type Pending struct {
+	Requests int64 `json:"requests"`
+	// More says that there are more than that.
+	More bool `json:"more,omitempty"`
+}
+
+// pendingShown bounds what is counted for people: it is a hundred entries of an index.
+const pendingShown = 100
+
+// count counts what is pending in the runs that want something of the domain.
+func (b *batch) count(ctx context.Context, facts crawl.Facts) error {
+	runs := make([]int64, len(facts.Runs))
+	for i, r := range facts.Runs {
+		runs[i] = r.ID
+	}
+	n, err := b.store.Pending(ctx, b.in.Domain, runs, pendingShown+1)
+	if err == nil {
+		b.res.Pending = &Pending{Requests: min(n, pendingShown), More: n > pendingShown}
+	}
+	return err
 }
 
 // show notes a request that was made for a decision.

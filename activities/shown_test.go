@@ -1,6 +1,7 @@
 package activities_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -36,6 +37,7 @@ func TestResultsTellWhatWasAsked(t *testing.T) {
 
 	res, err := ask()
 	require.NoError(t, err)
+	require.Nil(t, res.Pending)
 	require.Equal(t, activities.Asked{URL: b.page("/"), Outcome: crawl.OutcomeSuccess, Status: http.StatusMovedPermanently}, res.Asked)
 	require.Equal(t, map[crawl.Outcome]int{crawl.OutcomeSuccess: 1}, res.Outcomes)
 	require.Equal(t, reasons.Delay, res.Shown.Reason)
@@ -50,4 +52,27 @@ func TestResultsTellWhatWasAsked(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, res.Asked.Status)
 	require.Less(t, len(res.Asked.URL), 100, "as JSON it is six times as long")
 	require.Contains(t, res.Shown.Health, "50 % errors")
+}
+
+// What is pending is counted where that is asked for, up to a hundred, in runs that run.
+func TestResultsCountWhatIsPending(t *testing.T) {
+	t.Parallel()
+	b := setup(t, options{sites: []web.Site{{Pages: 2, Plain: true}}})
+	b.seed(t, "/", "/p/1", "/p/2")
+	b.allowAll(t, b.page("/"))
+	count := func() *activities.Pending {
+		b.exec(t, "UPDATE politeness_slots SET free_at = now()")
+		res, err := callWhole[activities.FetchPagesResult](t, b.acts, b.acts.FetchPages, activities.FetchPagesInput{Domain: b.site, MaxPages: 1, Count: true})
+		require.NoError(t, err)
+		return res.Pending
+	}
+	require.Equal(t, &activities.Pending{Requests: 2}, count())
+	var many []string
+	for i := range 120 {
+		many = append(many, fmt.Sprintf("/p/%d", i+10))
+	}
+	b.seed(t, many...)
+	require.Equal(t, &activities.Pending{Requests: 100, More: true}, count())
+	b.exec(t, "UPDATE crawl_runs SET status = 'paused'")
+	require.Equal(t, &activities.Pending{}, count())
 }

@@ -85,6 +85,12 @@ func sharedFor(slots []crawl.SharedSlot, most int64) (keys []string, delays []in
 	return keys, delays
 }
 
+// Pending counts the crawls of a domain that are pending in some runs, up to most.
+func (s *Store) Pending(ctx context.Context, domain string, runs []int64, most int) (int64, error) {
+	n, err := s.q.CrawlsPending(ctx, dbsqlc.CrawlsPendingParams{Runs: runs, Domain: domain, Max: int32Of(most)})
+	return n, translate("count what is pending", err)
+}
+
 // DeferOrigin puts off what is pending for an origin until an instant, with bare seeds
 // without a scheme too, and returns how many crawls that were.
 func (s *Store) DeferOrigin(ctx context.Context, domain, origin string, until time.Time, bare bool) (int64, error) {

@@ -103,11 +103,12 @@ func (d *domain) fetchPages(ctx workflow.Context) error {
 	err := workflow.ExecuteActivity(withFetchOptions(ctx, d.fetchSummary()), act.FetchPages,
 		activities.FetchPagesInput{
 			Domain: d.name, MaxPages: max(d.pages, 1), Auto: d.pages == settings.PagesPerActivityAuto, Queued: d.state.Queued,
+			Count: workflow.Now(ctx).Sub(d.state.CountedAt) >= countEvery,
 		}).Get(ctx, &res)
 	if err = activities.ResultOf(err, &res); err != nil {
 		return err
 	}
-	d.count(res)
+	d.count(ctx, res)
 	d.state.NextStep = res.NextStep
 	if res.Next != activities.StepFinish {
 		d.unfinished = 0

@@ -23,6 +23,9 @@ type DomainState struct {
 	Outcomes map[crawl.Outcome]int64 `json:"outcomes,omitempty"`
 	Shown    activities.Shown        `json:"shown,omitzero"`
 	Last     activities.Asked        `json:"last,omitzero"`
+	// Pending is what was pending at CountedAt.
+	Pending   *activities.Pending `json:"pending,omitempty"`
+	CountedAt time.Time           `json:"counted_at,omitzero"`
 	// Runs are the runs that want something of the domain, and Status is what it
 	// does: the values of the search attributes.
 	Runs   []string `json:"runs,omitempty"`
@@ -32,7 +35,7 @@ type DomainState struct {
 // carried is what the next execution gets.
 func (s DomainState) carried() DomainState {
 	if s.Long() {
-		s.Last, s.Shown = activities.Asked{}, activities.Shown{}
+		s.Last, s.Shown, s.Pending, s.CountedAt = activities.Asked{}, activities.Shown{}, nil, time.Time{}
 	}
 	return s
 }
@@ -56,6 +59,9 @@ func (s DomainState) result(now time.Time) DomainResult {
 	}
 	return res
 }
+
+// countEvery is how often what is pending is counted.
+const countEvery = time.Minute
 
 // domain is one execution of DomainWorkflow.
 type domain struct {
@@ -115,7 +121,7 @@ func (d *domain) serve(ctx workflow.Context, runs []string) error {
 }
 
 // count notes what an activity has done.
-func (d *domain) count(res activities.FetchPagesResult) {
+func (d *domain) count(ctx workflow.Context, res activities.FetchPagesResult) {
 	s := &d.state
 	s.Closed += int64(res.Closed)
 	for _, o := range crawl.Outcomes() {
@@ -126,7 +132,9 @@ func (d *domain) count(res activities.FetchPagesResult) {
 			s.Outcomes[o] += int64(n)
 		}
 	}
-	d.asked(res.Asked, res.Shown)
+	if d.asked(res.Asked, res.Shown); res.Pending != nil {
+		s.Pending, s.CountedAt = res.Pending, workflow.Now(ctx).UTC()
+	}
 }
 
 // asked notes the last request, and what it says of the domain. One for robots.txt says

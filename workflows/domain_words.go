@@ -72,6 +72,9 @@ func (d *domain) details(now time.Time) string {
 	line("robots.txt", robotsWords[s.Shown.Robots])
 	line("Health", s.Shown.Health)
 	line("Attempts", s.attempts())
+	if p := s.Pending; p != nil {
+		line("Pending", pending(*p)+" at "+stamp(s.CountedAt))
+	}
 	line("Runs", strings.Join(s.Runs, ", "))
 	return text.String()
 }
@@ -104,7 +107,19 @@ func (s DomainState) doing(now time.Time) string {
 
 // at is when a wait that begins now is over.
 func at(now time.Time, s DomainState) string {
-	return now.Add(time.Duration(s.Wait)).UTC().Format("2006-01-02 15:04:05 UTC")
+	return stamp(now.Add(time.Duration(s.Wait)))
+}
+
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+
+func pending(p activities.Pending) string {
+	switch {
+	case p.More:
+		return fmt.Sprintf("more than %d requests", p.Requests)
+	case p.Requests == 1:
+		return "1 request"
+	}
+	return fmt.Sprintf("%d requests", p.Requests)
 }
 
 // why names a reason, and what it means.

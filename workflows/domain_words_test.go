@@ -58,8 +58,9 @@ func TestDetails(t *testing.T) {
 		t.Parallel()
 		s := workflows.DomainState{
 			Closed: 4, Outcomes: map[crawl.Outcome]int64{crawl.OutcomeBlocked5xx: 1, crawl.OutcomeSuccess: 3}, Runs: []string{"a", "b"},
-			Last:  activities.Asked{URL: page + "`<b>`", Outcome: crawl.OutcomeFailed, Error: "no such `host`"},
-			Shown: activities.Shown{Delay: minute, Reason: reasons.Backoff, Robots: crawl.RobotsAllowAll, Health: "good"},
+			Last:    activities.Asked{URL: page + "`<b>`", Outcome: crawl.OutcomeFailed, Error: "no such `host`"},
+			Shown:   activities.Shown{Delay: minute, Reason: reasons.Backoff, Robots: crawl.RobotsAllowAll, Health: "good"},
+			Pending: &activities.Pending{Requests: 100, More: true}, CountedAt: now,
 		}
 		require.Equal(t, `**example.org** is asked for what is due.
 
@@ -68,6 +69,7 @@ func TestDetails(t *testing.T) {
 - robots.txt: allows all
 - Health: good
 - Attempts: 3 success, 1 blocked 5xx, since this workflow began
+- Pending: more than 100 requests at 2026-11-25 22:59:30 UTC
 - Runs: a, b`, workflows.Details(host, s, now))
 		s.Last = activities.Asked{URL: page, Outcome: crawl.OutcomeBlocked4xx, Status: 404}
 		require.Contains(t, workflows.Details(host, s, now), "- Asked last: `https://example.org/a`, `404 Not Found`\n")
@@ -90,6 +92,20 @@ func TestDetailsAfterRobots(t *testing.T) {
 		require.Equal(t, first.Shown, s.state().Shown)
 	})
 	s.finished()
+}
+
+// What is pending is counted at most once a minute.
+func TestPendingIsCounted(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	counted := fetched(50*time.Second, reasons.Delay)
+	counted.Pending = &activities.Pending{Requests: 7}
+	other := fetched(50*time.Second, reasons.Delay)
+	s.fetches = []answer[activities.FetchPagesResult]{says(counted), says(other), says(counted), says(other)}
+	s.finished()
+	require.Equal(t, []bool{true, false, true, false, true}, s.counted)
+	require.Equal(t, &activities.Pending{Requests: 7}, s.state().Pending)
+	require.WithinDuration(t, s.start.Add(100*time.Second), s.state().CountedAt, 5*time.Second)
 }
 
 // A workflow that ends says why, until when, and what it has done.

@@ -72,8 +72,11 @@ func (n *names) signature(f reflect.Type, skip int) string {
 
 // typeName is a type's name. The fields of a struct become lines of their own.
 func (n *names) typeName(t reflect.Type) string {
-	if t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct {
+	switch {
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct:
 		return n.typeName(t.Elem()) + "s"
+	case t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct:
+		return n.typeName(t.Elem())
 	}
 	if t.Kind() != reflect.Struct || t.Implements(reflect.TypeFor[json.Marshaler]()) {
 		return jsonKind(t)

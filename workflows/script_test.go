@@ -56,6 +56,7 @@ type script struct {
 	timers    []time.Duration
 	upserts   []string // search attributes, as name=value
 	updates   int
+	counted   []bool // whether a FetchPages was to count what is pending
 }
 
 type (
@@ -129,6 +130,10 @@ func (s *script) Dispatch(ctx context.Context, in activities.DispatchInput) (act
 }
 
 func (s *script) FetchPages(ctx context.Context, in activities.FetchPagesInput) (activities.FetchPagesResult, error) {
+	s.mu.Lock()
+	s.counted = append(s.counted, in.Count)
+	s.mu.Unlock()
+	in.Count = false // has tests of its own
 	return take(ctx, s, in, &s.fetches, activities.FetchPagesResult{NextStep: activities.NextStep{Next: activities.StepFinish}})
 }
 

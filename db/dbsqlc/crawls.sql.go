@@ -177,6 +177,28 @@ func (q *Queries) CrawlsBegin(ctx context.Context, starts []byte) ([]CrawlsBegin
 	return items, nil
 }
 
+const crawlsPending = `-- name: CrawlsPending :one
+SELECT count(*)::bigint AS pending FROM (
+    SELECT 1 FROM unnest($1::bigint []) AS r (id) CROSS JOIN LATERAL (
+        SELECT 1 FROM page_crawls AS c WHERE c.domain = $2::text AND c.run_id = r.id AND c.outcome IS NULL LIMIT $3
+    ) AS c LIMIT $3
+) AS x
+`
+
+type CrawlsPendingParams struct {
+	Runs   []int64
+	Domain string
+	Max    int32
+}
+
+// How many crawls of a domain are pending in runs, up to a bound.
+func (q *Queries) CrawlsPending(ctx context.Context, arg CrawlsPendingParams) (int64, error) {
+	row := q.db.QueryRow(ctx, crawlsPending, arg.Runs, arg.Domain, arg.Max)
+	var pending int64
+	err := row.Scan(&pending)
+	return pending, err
+}
+
 const domainFacts = `-- name: DomainFacts :one
 SELECT (domain_facts(ARRAY[$1::text]))[1]::jsonb AS facts
 `

@@ -95,3 +95,11 @@ WHERE
     p.id = c.page_id AND p.origin = @origin::text AND c.domain = @domain::text
     AND c.outcome IS NULL AND c.locked_at IS NULL AND c.scheduled_for < @until
     AND (@bare::boolean OR c.bare IS NULL);
+
+-- How many crawls of a domain are pending in runs, up to a bound.
+-- name: CrawlsPending :one
+SELECT count(*)::bigint AS pending FROM (
+    SELECT 1 FROM unnest(@runs::bigint []) AS r (id) CROSS JOIN LATERAL (
+        SELECT 1 FROM page_crawls AS c WHERE c.domain = @domain::text AND c.run_id = r.id AND c.outcome IS NULL LIMIT @max
+    ) AS c LIMIT @max
+) AS x;

@@ -215,6 +215,9 @@ func crawlCases(changing changes) {
 		c.ok(c.q.RobotsSave(ctx, doc(object{"origin": origin(99), "domain": site(99), "verdict": "rules", "rules": "rules 70", "fresh_ms": 1000})))
 		c.exec("UPDATE domains SET status = 'pending', claimed_by = NULL WHERE domain = $1", site(4+89*4))
 		c.ok(c.q.RobotsSave(ctx, doc(object{"origin": origin(4 + 89*4), "domain": site(4 + 89*4), "verdict": "allow_all", "fresh_ms": 1000})))
+		for _, domain := range []string{site(0), site(sitePlain)} {
+			c.ok(c.q.CrawlsPending(ctx, dbsqlc.CrawlsPendingParams{Domain: domain, Runs: []int64{runLarge, runSmall, runOver}, Max: 101}))
+		}
 		c.ok(c.q.OriginDefer(ctx, dbsqlc.OriginDeferParams{
 			Until: time.Now().Add(2 * time.Hour), Origin: origin(sitePlain), Domain: site(sitePlain), Bare: true,
 		}))
