@@ -178,6 +178,7 @@ CREATE TABLE domain_controls (
 
 CREATE UNIQUE INDEX domain_controls_in_force ON domain_controls (domain, kind) WHERE lifted_at IS NULL;
 CREATE UNIQUE INDEX domain_controls_decision ON domain_controls (domain, decision) WHERE decision IS NOT NULL;
+CREATE INDEX domain_controls_history ON domain_controls (domain, set_at DESC, id DESC);
 
 -- What may be crawled at all (package lists): nothing on the block list, and where the
 -- allow list has entries only what is on that.

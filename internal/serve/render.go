@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -162,7 +163,7 @@ func (s *Server) funcs() template.FuncMap {
 		"change":       explain.Change,
 		"machine":      func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"stamp":        explain.Stamp,
-		"number":       number,
+		"number":       func(n any) string { return number(reflect.ValueOf(n).Int()) },
 		"percent":      func(f *float32) string { return fmt.Sprintf("%.0f %%", *f*100) },
 		"domain":       domainPage,
 		"runpage":      runPage,
@@ -171,7 +172,6 @@ func (s *Server) funcs() template.FuncMap {
 		"domaincounts": explain.Domains,
 		"pair":         func(caption string, links []report.Link) captioned { return captioned{caption, links} },
 		"outage":       func(o crawl.Outage) string { return explain.OneLine(explain.Outage(o)) },
-		"number64":     func(n int) string { return number(int64(n)) },
 		"inc":          func(i int) int { return i + 1 },
 		"spans":        func() []int { return []int{attemptsShown / 2, attemptsShown, 5 * attemptsShown, attemptsMost} },
 	}

@@ -31,7 +31,6 @@ var allowed = []allowance{
 	{"ReprocessStage", "", 2_000_000, "it looks for them among all pages, once for each new extractor"},
 	{"History", "", 2_000_000, "it filters attempts by what a person asks for, the latest first"},
 	{"HistoryOfDomain", "", 400_000, "the same for a domain"},
-	{"ControlsOfDomain", "", 10_000, "it looks at all that people have decided"},
 
 	// the totals of a run are sums over its domains
 	{"RunTotals", "", 150_000, "mosey status adds up all domains of the run"},
