@@ -52,7 +52,7 @@ func (c *CrawlCmd) validate() error {
 	if err == nil && (c.Known < 0 || c.Known > knownMost) {
 		err = fmt.Errorf("--known %d: want 1 to %d", c.Known, knownMost)
 	}
-	if err == nil {
+	if err == nil && c.Sort != "" {
 		err = command.CheckSort(c.Sort)
 	}
 	if err != nil {
