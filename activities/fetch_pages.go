@@ -36,7 +36,8 @@ type FetchPagesInput struct {
 	Auto bool `json:"auto,omitempty"`
 	// Queued is set once the domain has waited for its turn on a shared address.
 	Queued bool `json:"queued,omitempty"`
-	// Count has what is pending counted, up to pendingShown.
+	// Count has what is pending counted, up to pendingShown, if something was asked: before
+	// that it is the seeds.
 	Count bool `json:"count,omitempty"`
 }
 
@@ -113,7 +114,7 @@ func (a *Activities) FetchPages(ctx context.Context, in FetchPagesInput) (FetchP
 	if ended := err == nil || isSiteTrouble(err); ended && b.res.Next != StepFinish {
 		err = cmp.Or(a.keepClaim(ctx, in.Domain, time.Duration(b.res.Wait)), err)
 	}
-	if ended := err == nil || isSiteTrouble(err); ended && in.Count {
+	if ended := err == nil || isSiteTrouble(err); ended && in.Count && b.res.Asked.URL != "" {
 		err = cmp.Or(b.count(ctx, facts), err)
 	}
 	if ended := err == nil || isSiteTrouble(err); ended && b.res.Next == StepFetch {

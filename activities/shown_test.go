@@ -74,5 +74,5 @@ func TestResultsCountWhatIsPending(t *testing.T) {
 	b.seed(t, many...)
 	require.Equal(t, &activities.Pending{Requests: 100, More: true}, count())
 	b.exec(t, "UPDATE crawl_runs SET status = 'paused'")
-	require.Equal(t, &activities.Pending{}, count())
+	require.Nil(t, count(), "nothing is asked")
 }

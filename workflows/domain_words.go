@@ -67,7 +67,7 @@ func (d *domain) details(now time.Time) string {
 		line("Asked last", code(s.Last.URL)+", "+code(s.Last.Answer()))
 	}
 	if s.Shown.Reason != "" {
-		line("Delay after a page", s.Shown.Delay.String()+why(s.Shown.Reason))
+		line("Delay after a page", time.Duration(s.Shown.Delay).Round(time.Second/10).String()+why(s.Shown.Reason))
 	}
 	line("robots.txt", robotsWords[s.Shown.Robots])
 	line("Health", s.Shown.Health)

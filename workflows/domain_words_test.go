@@ -59,13 +59,13 @@ func TestDetails(t *testing.T) {
 		s := workflows.DomainState{
 			Closed: 4, Outcomes: map[crawl.Outcome]int64{crawl.OutcomeBlocked5xx: 1, crawl.OutcomeSuccess: 3}, Runs: []string{"a", "b"},
 			Last:    activities.Asked{URL: page + "`<b>`", Outcome: crawl.OutcomeFailed, Error: "no such `host`"},
-			Shown:   activities.Shown{Delay: minute, Reason: reasons.Backoff, Robots: crawl.RobotsAllowAll, Health: "good"},
+			Shown:   activities.Shown{Delay: minute + 123456789, Reason: reasons.Backoff, Robots: crawl.RobotsAllowAll, Health: "good"},
 			Pending: &activities.Pending{Requests: 100, More: true}, CountedAt: now,
 		}
 		require.Equal(t, `**example.org** is asked for what is due.
 
 - Asked last: `+"`https://example.org/a%60<b>%60`, `failed: no such %60host%60`"+`
-- Delay after a page: 1m0s (back-off: its last requests failed)
+- Delay after a page: 1m0.1s (back-off: its last requests failed)
 - robots.txt: allows all
 - Health: good
 - Attempts: 3 success, 1 blocked 5xx, since this workflow began
