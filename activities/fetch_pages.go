@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
 	"time"
 
@@ -111,16 +110,29 @@ func (a *Activities) FetchPages(ctx context.Context, in FetchPagesInput) (FetchP
 			break
 		}
 	}
-	if ended := err == nil || isSiteTrouble(err); ended && b.res.Next != StepFinish {
-		err = cmp.Or(a.keepClaim(ctx, in.Domain, time.Duration(b.res.Wait)), err)
-	}
-	if ended := err == nil || isSiteTrouble(err); ended && in.Count && b.res.Asked.URL != "" {
-		err = cmp.Or(b.count(ctx, facts), err)
-	}
-	if ended := err == nil || isSiteTrouble(err); ended && b.res.Next == StepFetch {
-		a.ease.leave(in.Domain, b.slot, time.Now(), time.Duration(b.res.Wait))
+	if err == nil || isSiteTrouble(err) {
+		err = cmp.Or(b.end(ctx, facts), err)
 	}
 	return b.res, orSiteTrouble(orNetworkDown(err), b.res)
+}
+
+// end does what is left to do for a domain before its workflow goes on.
+func (b *batch) end(ctx context.Context, facts crawl.Facts) error {
+	wait := time.Duration(b.res.Wait)
+	if b.res.Next != StepFinish {
+		if err := b.keepClaim(ctx, b.in.Domain, wait); err != nil {
+			return err
+		}
+	}
+	if b.in.Count && b.res.Asked.URL != "" {
+		if err := b.count(ctx, facts); err != nil {
+			return err
+		}
+	}
+	if b.res.Next == StepFetch {
+		b.ease.leave(b.in.Domain, b.slot, time.Now(), wait)
+	}
+	return nil
 }
 
 // doneWith wakes the dispatchers of runs that want nothing more of the domain while others
@@ -200,20 +212,12 @@ func (b *batch) step(ctx context.Context, facts crawl.Facts) (crawl.Facts, bool,
 		b.then(StepFinish, d.Crawl.URL, d.Until.Sub(facts.Now), d.Reason)
 		b.res.Defer = true
 	case decide.Finish, decide.Done:
-		b.then(StepFinish, "", untilOf(d, facts.Now), d.Reason)
+		b.then(StepFinish, "", d.Until.Sub(facts.Now), d.Reason) // none where it is not known until when
 		if d.Reason == reasons.Scheduled {
 			b.res.Reason = "" // nothing is due: there is no more to say
 		}
 	}
 	return facts, true, nil
-}
-
-// untilOf is how long it is until a decision may be another one; 0 where that is not known.
-func untilOf(d decide.Decision, now time.Time) time.Duration {
-	if d.Until.IsZero() {
-		return 0
-	}
-	return d.Until.Sub(now)
 }
 
 // seedByHTTP seeds what was seeded without a scheme by http.
@@ -366,5 +370,5 @@ func cause(at crawl.Attempt) string {
 	if at.Error != "" {
 		return at.Error
 	}
-	return fmt.Sprintf("%d %s", at.StatusCode, http.StatusText(at.StatusCode))
+	return statusText(at.StatusCode)
 }

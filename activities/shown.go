@@ -34,7 +34,11 @@ func (a Asked) Answer() string {
 	if a.Status == 0 {
 		return string(a.Outcome) + ": " + a.Error
 	}
-	return strings.TrimSpace(strconv.Itoa(a.Status) + " " + http.StatusText(a.Status))
+	return statusText(a.Status)
+}
+
+func statusText(code int) string {
+	return strings.TrimSpace(strconv.Itoa(code) + " " + http.StatusText(code))
 }
 
 // What a request may take of a payload, as JSON, in bytes.

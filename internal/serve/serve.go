@@ -62,8 +62,8 @@ type Config struct {
 	Store Store
 	// Counts is the same database for what takes longer than a page may; nil is Store.
 	Counts CountStore
-	// Hosts are names by which the page may be asked for, beside those of this machine. Asked by
-	// any other name it is not served. So a stranger's page cannot reach it by a name of its own.
+	// Hosts are more names of the page. It answers to them and to the names of this machine, and
+	// to no other name. So a stranger's page cannot reach it by a name of its own.
 	Hosts []string
 	// TemporalUI is the address of Temporal's web UI, up to the namespace; empty is unknown.
 	TemporalUI string

@@ -38,12 +38,12 @@ const domainsMost = 1_000_000
 
 // Run prints the domains.
 func (d *domainsListCmd) Run(ctx context.Context, e *command.Env) error {
-	status := crawl.DomainStatus(d.Status)
+	status, badSort := crawl.DomainStatus(d.Status), command.CheckSort(d.Sort)
 	switch {
 	case status != "" && !slices.Contains(crawl.DomainStatuses, status):
 		return wiring.Usagef("--status %q: want one of %v", d.Status, crawl.DomainStatuses)
-	case command.CheckSort(d.Sort) != nil:
-		return command.CheckSort(d.Sort)
+	case badSort != nil:
+		return badSort
 	case d.Limit < 1 || d.Limit > domainsMost:
 		return wiring.Usagef("--limit %d: want 1 to %d", d.Limit, domainsMost)
 	}
